@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One cell: a scene run with one choice of parts, measured against its truth.
+ * `perp simulate` prints it, a study runs many of them. */
+#ifndef PERP_SIMULATE_H
+#define PERP_SIMULATE_H
+
+#include "models/models.h"
+
+typedef struct perp_request {
+  /* plug-in names with options; NULL or "" = the default of the command line */
+  const char *scene, *formulation, *ode, *kkt, *lcp, *stab, *contact;
+  double h, t_end;     /* s; 0 = the default of the scene */
+  double sample_every; /* s between rows of the series and between comparisons with the truth; 0 = auto */
+  uint64_t seed;
+  bool want_series;
+  int timing_rounds; /* further runs without metrics, for time.step_us; 0 = time only the first */
+} perp_request;
+
+enum { PERP_METRICS_MAX = 64, PERP_NAME_MAX = 48, PERP_SPEC_MAX = 512 };
+
+typedef struct perp_metric_value {
+  char name[PERP_NAME_MAX]; /* "drift.pos.max": BENCHMARKS section 0; perp list metrics */
+  double value;             /* NaN: not defined for this cell */
+} perp_metric_value;
+
+/* A table of samples: one column per field. */
+typedef struct perp_series {
+  int rows, columns;
+  char (*header)[PERP_NAME_MAX]; /* [columns] "t[s]", "drift.pos[m]", "q0", ... */
+  double *values;                /* [rows * columns] row-major */
+} perp_series;
+
+typedef struct perp_result {
+  perp_status status;  /* did the call work */
+  perp_reason reason;  /* why the run ended: PERP_EXACT = reached t_end; < 0 = diverged, ... */
+  char message[512];   /* one line on failure */
+  char scene[PERP_SPEC_MAX], formulation[PERP_SPEC_MAX], ode[PERP_SPEC_MAX], kkt[PERP_SPEC_MAX],
+      lcp[PERP_SPEC_MAX], stab[PERP_SPEC_MAX], contact[PERP_SPEC_MAX]; /* canonical; "" = not used */
+  char truth[128];     /* what the errors are measured against, "" = nothing */
+  double h, t_end;     /* as used */
+  perp_metric_value metrics[PERP_METRICS_MAX];
+  int n_metrics;
+  /* CPU time of one step, microseconds: the median over steps, and its parts (mean) */
+  double step_us, collision_us, assembly_us, kkt_us, lcp_us, integrate_us, cpu_s, wall_s;
+  perp_ode_counters ode_count;
+  perp_stats kkt_count;
+  double t, energy; /* final state */
+  int nq, nv;
+  double *q, *v; /* owned */
+  perp_series series;
+} perp_result;
+
+/* Run one cell.  PERP_OK also when the simulation diverged (result->reason < 0); another status means
+ * that the request is not valid (ctx says why). */
+perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_result *result);
+double perp_result_metric(const perp_result *result, const char *name); /* NaN when absent */
+void perp_result_free(perp_result *result);
+/* The JSON of `perp simulate --json` (RUNNER.md); non-finite numbers as strings. */
+void perp_result_json(const perp_result *result, FILE *out);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Formulations: how a scene becomes numbers that march in time. */
+#ifndef PERP_FORMULATION_H
+#define PERP_FORMULATION_H
+
+#include "models/model.h"
+
+/* The exchangeable parts of a simulation.  A part that a formulation does not use may be empty. */
+typedef struct perp_parts {
+  perp_spec formulation, ode, kkt, lcp, stab, contact;
+} perp_parts;
+
+/* What a formulation reports about the last step besides the state. */
+typedef struct perp_step_info {
+  perp_reason reason; /* < 0: the step failed; the state is the last good one */
+  double
+      drift_pos_pre; /* |C|_inf before the post-step, m or rad; equals the value after when there is none */
+  const double
+      *lambda; /* [m] multipliers of the last step, forces (N) on either level; NULL when unknown */
+} perp_step_info;
+
+typedef struct perp_times { /* CPU seconds since the last restart, only while timing is on */
+  double collision, assembly, kkt, lcp, integrate;
+} perp_times;
+
+typedef struct perp_formulation_desc {
+  perp_desc d;
+  /* Model is borrowed and must outlive *ws.  h: the step (first step of adaptive methods). */
+  perp_status (*create)(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
+                        void **ws);
+  perp_status (*restart)(perp_ctx *ctx, void *ws, double t, const double *q, const double *v);
+  /* Make one accepted step, not beyond t_max.  PERP_OK also when the simulation failed: info says so. */
+  perp_status (*step)(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info);
+  /* Current state in the coordinates of the model; the arrays live until the next call. */
+  void (*state)(const void *ws, double *t, const double **q, const double **v);
+  void (*counters)(const void *ws, perp_ode_counters *ode, perp_stats *kkt);
+  void (*timing)(void *ws, bool on, perp_times *times); /* switch breakdown; times may be NULL */
+  void (*destroy)(void *ws);
+} perp_formulation_desc;
+
+enum {
+  PERP_FORM_USES_ODE = 1 << 0,
+  PERP_FORM_USES_KKT = 1 << 1,
+  PERP_FORM_USES_STAB = 1 << 2,
+  PERP_FORM_USES_LCP = 1 << 3,
+  PERP_FORM_TREES_ONLY = 1 << 4
+};
+
+/* A running simulation: model + parts. */
+typedef struct perp_sim perp_sim;
+perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
+                            perp_sim **out);
+void perp_sim_destroy(perp_sim *sim);
+perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const double *q,
+                             const double *v);
+perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info);
+void perp_sim_state(const perp_sim *sim, double *t, const double **q, const double **v);
+void perp_sim_counters(const perp_sim *sim, perp_ode_counters *ode, perp_stats *kkt);
+void perp_sim_timing(perp_sim *sim, bool on, perp_times *times);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rigid-body models: bodies, joints, forces, and everything a formulation asks of them.
+ *
+ * One code serves space (dim = 3) and the plane (dim = 2), as Cline 2002, section 4.2 asks.  Per body:
+ *      space  q = (x, y, z, qw, qx, qy, qz)   v = (xdot, ydot, zdot, wx, wy, wz)   nqb = 7, nvb = 6
+ *      plane  q = (x, y, angle)               v = (xdot, ydot, angledot)           nqb = nvb = 3
+ * x is the centre of mass in the world frame, the quaternion turns body vectors into world vectors
+ * (v_world = R(q) v_body), and **the angular velocity is in the body frame**: the mass matrix
+ * M_b = diag(m, m, m, I_body) is then constant, and the implicit midpoint rule keeps energy and |L|.
+ * Gravity points along -z in space and -y in the plane.  SI units.
+ *
+ * The generalized force f contains gravity, all force elements and the gyroscopic term
+ * -omega x (I omega), so that M a = f + J' lambda. */
+#ifndef PERP_MODEL_H
+#define PERP_MODEL_H
+
+#include "solvers/solvers.h"
+
+typedef struct perp_model perp_model;
+
+enum { PERP_WORLD = -1 }; /* body index of the fixed frame */
+
+/* ---- building -------------------------------------------------------------------------------------------- */
+
+typedef struct perp_mass { /* mass properties about the centre of mass, in the body frame */
+  double mass;
+  double inertia[9]; /* 3 x 3 column-major; the plane uses inertia[8] (about z) only */
+} perp_mass;
+/* Solids of uniform density with total mass m, axis along z where there is one. */
+perp_mass perp_mass_box(double m, double a, double b, double c); /* full edge lengths */
+perp_mass perp_mass_sphere(double m, double r);
+perp_mass perp_mass_cylinder(double m, double r, double length);
+perp_mass perp_mass_capsule(double m, double r, double length); /* length of the cylindrical part */
+/* Convex or star-shaped closed polyhedron: triangles (three vertex indices each, counter-clockwise from
+ * outside), uniform density.  centroid [3] out: where the centre of mass is in the vertices' frame. */
+perp_status perp_mass_polytope(perp_ctx *ctx, double density, const double *vertices,
+                               int n_vertices, const int *triangles, int n_triangles,
+                               perp_mass *mass, double centroid[3]);
+
+typedef struct perp_body_def {
+  const char *name; /* may be NULL */
+  perp_mass mass;
+  double x[3], quat[4], angle; /* quat (w, x, y, z); all zero means identity; angle in the plane */
+  double v[3], w[3];           /* w in the body frame; the plane uses w[2] */
+} perp_body_def;
+
+typedef enum perp_joint_kind {
+  PERP_JOINT_BALL,      /* p_a = p_b: 3 rows (2 in the plane, where it is the hinge) */
+  PERP_JOINT_HINGE,     /* ball + axis_a parallel to axis_b: 5 rows (2 in the plane) */
+  PERP_JOINT_UNIVERSAL, /* ball + axis_a perpendicular to axis_b: 4 rows; space only */
+  PERP_JOINT_SLIDER,    /* same orientation, motion along axis_a only: 5 rows (2 in the plane) */
+  PERP_JOINT_FIXED,     /* 6 rows (3 in the plane) */
+  PERP_JOINT_DISTANCE   /* |p_a - p_b| = length: 1 row */
+} perp_joint_kind;
+
+typedef struct perp_joint_def {
+  const char *name;
+  perp_joint_kind kind;
+  int a, b;                        /* bodies; one may be PERP_WORLD */
+  double anchor_a[3], anchor_b[3]; /* in the body frame (in the world frame for PERP_WORLD) */
+  double axis_a[3], axis_b[3];     /* likewise; any length but zero */
+  double length;                   /* distance joint */
+  double softness;                 /* S of its rows, 0 = rigid */
+} perp_joint_def;
+
+typedef enum perp_force_kind {
+  PERP_FORCE_POINT,  /* constant force `value` (world) at anchor_a of body a */
+  PERP_FORCE_TORQUE, /* constant torque `value` (world) on body a */
+  PERP_FORCE_SPRING, /* stiffness (|d| - length) + damping d|d|/dt along the line between the anchors */
+  PERP_FORCE_DRAG /* -linear xdot - quadratic |xdot| xdot, and -angular w on body a */
+} perp_force_kind;
+
+typedef struct perp_force_def {
+  perp_force_kind kind;
+  int a, b;
+  double anchor_a[3], anchor_b[3];
+  double value[3];
+  double stiffness, damping, length;
+  double linear, quadratic, angular;
+} perp_force_def;
+
+perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out);
+void perp_model_destroy(perp_model *model);
+void perp_model_gravity(perp_model *model, double g); /* default 9.81, along -z (-y in the plane) */
+/* Each checks its definition (finite, positive mass, inertia positive definite and obeying the triangle
+ * inequality, bodies that exist, axes not zero) and names the culprit.  *index may be NULL. */
+perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_body_def *def,
+                                int *index);
+perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_joint_def *def,
+                                 int *index);
+perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_force_def *def);
+/* Ends building: numbers rows, builds the block pattern.  Refuses joints that the initial state
+ * contradicts (position error above 1e-6 of the model's size). */
+perp_status perp_model_finish(perp_ctx *ctx, perp_model *model);
+
+/* ---- questions -------------------------------------------------------------------------------------------- */
+
+int perp_model_dim(const perp_model *model);
+int perp_model_bodies(const perp_model *model);
+int perp_model_joints(const perp_model *model);
+int perp_model_nq(const perp_model *model);
+int perp_model_nv(const perp_model *model);
+int perp_model_m(const perp_model *model);
+const double *perp_model_q0(const perp_model *model); /* [nq] initial state */
+const double *perp_model_v0(const perp_model *model); /* [nv] */
+const perp_body_def *perp_model_body(const perp_model *model, int i);
+const perp_joint_def *perp_model_joint(const perp_model *model, int i);
+/* First row of joint i and its number of rows. */
+int perp_model_joint_row(const perp_model *model, int i, int *rows);
+
+/* World position / velocity of the point s (body frame) of a body; PERP_WORLD gives s itself and 0. */
+void perp_model_point(const perp_model *model, const double *q, int body, const double s[3],
+                      double p[3]);
+void perp_model_point_velocity(const perp_model *model, const double *q, const double *v, int body,
+                               const double s[3], double pdot[3]);
+/* R [9] column-major, body to world. */
+void perp_model_rotation(const perp_model *model, const double *q, int body, double R[9]);
+/* Kinetic energy, potential energy (gravity and springs). */
+void perp_model_energy(const perp_model *model, double t, const double *q, const double *v,
+                       double *kinetic, double *potential);
+/* Linear momentum P and angular momentum L about the origin, world frame. */
+void perp_model_momentum(const perp_model *model, const double *q, const double *v, double P[3],
+                         double L[3]);
+
+/* ---- what formulations use ---------------------------------------------------------------------------------- */
+
+/* C [m] at (t, q): metres for translation rows, radians (sines) for rotation rows. */
+void perp_model_error(const perp_model *model, double t, const double *q, double *C);
+/* Update J (and M, which is constant) at (t, q) in the blocks of the model and return them.  The index
+ * arrays never change after finish. */
+const perp_blocks *perp_model_assemble(perp_model *model, double t, const double *q);
+const perp_blocks *perp_model_blocks(const perp_model *model); /* as last assembled */
+/* f [nv]: all forces and the gyroscopic term at (t, q, v). */
+void perp_model_forces(const perp_model *model, double t, const double *q, const double *v,
+                       double *f);
+/* gamma [m] = Jdot v (so that C.. = J a + gamma for scleronomic joints). */
+void perp_model_jdotv(const perp_model *model, double t, const double *q, const double *v,
+                      double *gamma);
+/* Manifold: see ode.h.  qdot = N(q) v. */
+void perp_model_qdot(const perp_model *model, const double *q, const double *v, double *qdot);
+void perp_model_retract(const perp_model *model, const double *q, const double *dq, double *q_out);
+void perp_model_difference(const perp_model *model, const double *q0, const double *q1, double *dq);
+void perp_model_project(const perp_model *model, double *q);
+bool perp_model_forces_need_velocity(const perp_model *model);
+
+#endif

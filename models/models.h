@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PERP_MODELS_H
+#define PERP_MODELS_H
+
+#include "models/formulations/formulation.h"
+#include "models/model.h"
+#include "models/scenes/scene.h"
+
+/* Make the built-in solvers, formulations and scenes known to ctx. */
+perp_status perp_register_models(perp_ctx *ctx);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Scenes: a model with its default run and its ground truth.  A scene does not know who runs it. */
+#ifndef PERP_SCENE_H
+#define PERP_SCENE_H
+
+#include "models/model.h"
+
+/* Ground truth: the exact state as a function of time. */
+typedef struct perp_truth {
+  const char *what;   /* "closed form: Jacobi elliptic functions", "file chain100mm_N6.csv", ... */
+  double t_end;       /* valid until; 0: no truth */
+  double uncertainty; /* relative, of q over the whole span, as stated by the source */
+  void *user;
+  /* q [nq], v [nv] at time t.  Files answer at their grid times only: next_time gives the first grid
+   * time >= t (closed forms answer t itself). */
+  perp_status (*state)(void *user, perp_ctx *ctx, double t, double *q, double *v);
+  double (*next_time)(void *user, double t);
+  void (*destroy)(void *user);
+} perp_truth;
+
+enum { PERP_SCENE_TRUTHS = 4 };
+
+typedef struct perp_scene {
+  perp_model *model; /* owned; NULL when `ode` is set */
+  perp_ode_sys *ode; /* owned: a plain ODE problem without bodies (orders); NULL otherwise */
+  const double *ode_q0, *ode_v0;
+  double t_end, h; /* defaults of a run */
+  int tip_body;    /* the marked point of err.tip.max; PERP_WORLD when there is none */
+  double tip[3];
+  perp_truth
+      truth[PERP_SCENE_TRUTHS]; /* the first is the one that metrics use; others must agree */
+  int n_truths;
+  void (*destroy)(void *user); /* of `user`, NULL when nothing */
+  void *user;
+} perp_scene;
+
+typedef struct perp_scene_desc {
+  perp_desc d;
+  perp_status (*build)(perp_ctx *ctx, const void *opts, perp_scene *scene);
+} perp_scene_desc;
+
+perp_status perp_scene_create(perp_ctx *ctx, const perp_spec *spec, perp_scene *scene);
+void perp_scene_destroy(perp_scene *scene);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Options: one table per plug-in drives parsing, validation, help and the manifest. */
+#include "solvers/core/core.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- numbers with units ------------------------------------------------------------------------- */
+
+static const struct unit {
+  const char *name, *si;
+  double factor;
+} units[] = {
+  { "s", "s", 1 },
+  { "ms", "s", 1e-3 },
+  { "us", "s", 1e-6 },
+  { "ns", "s", 1e-9 },
+  { "min", "s", 60 },
+  { "h", "s", 3600 },
+  { "m", "m", 1 },
+  { "mm", "m", 1e-3 },
+  { "cm", "m", 1e-2 },
+  { "km", "m", 1e3 },
+  { "kg", "kg", 1 },
+  { "g", "kg", 1e-3 },
+  { "t", "kg", 1e3 },
+  { "rad", "rad", 1 },
+  { "deg", "rad", M_PI / 180 },
+  { "rad/s", "rad/s", 1 },
+  { "deg/s", "rad/s", M_PI / 180 },
+  { "rpm", "rad/s", M_PI / 30 },
+  { "m/s", "m/s", 1 },
+  { "km/h", "m/s", 1 / 3.6 },
+  { "m/s^2", "m/s^2", 1 },
+  { "1/s", "1/s", 1 },
+  { "Hz", "1/s", 1 },
+  { "N", "N", 1 },
+  { "kN", "N", 1e3 },
+  { "Nm", "Nm", 1 },
+  { "N/m", "N/m", 1 },
+  { "Ns/m", "Ns/m", 1 },
+  { "kg/m^3", "kg/m^3", 1 },
+  { "kg m^2", "kg m^2", 1 },
+  { "J", "J", 1 },
+};
+enum { N_UNITS = sizeof units / sizeof *units };
+
+static int units_of(const char *si, char *buf, size_t size)
+{
+  size_t n = 0;
+  buf[0] = '\0';
+  for (int i = 0; i < N_UNITS; i++)
+    if (strcmp(units[i].si, si) == 0 && n < size)
+      n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", units[i].name);
+  return (int)n;
+}
+
+perp_status perp_parse_real(perp_ctx *ctx, const char *text, const char *unit, double *value)
+{
+  char *end;
+  errno = 0;
+  double v = strtod(text, &end);
+  if (end == text) return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' is not a number", text);
+  if (*end == '^') { /* 2^-8 */
+    const char *exponent = end + 1;
+    double e = strtod(exponent, &end);
+    if (end == exponent) return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' is not a number", text);
+    v = pow(v, e);
+  }
+  if (errno == ERANGE && fabs(v) > 1)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' is out of range", text);
+  while (isspace((unsigned char)*end)) end++;
+  if (*end != '\0') {
+    double factor = 0;
+    bool known = false;
+    for (int i = 0; i < N_UNITS; i++)
+      if (strcmp(end, units[i].name) == 0) {
+        known = true;
+        if (strcmp(units[i].si, unit) == 0) factor = units[i].factor;
+      }
+    if (!known && strcmp(end, unit) == 0) factor = 1;
+    if (factor == 0) {
+      char list[160];
+      if (unit[0] == '\0')
+        return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s': a pure number is expected, without '%s'",
+                         text, end);
+      if (units_of(unit, list, sizeof list) == 0) snprintf(list, sizeof list, "%s", unit);
+      return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s': %s '%s'; use one of: %s", text,
+                       known ? "wrong unit" : "unknown unit", end, list);
+    }
+    v *= factor;
+  }
+  if (isnan(v)) return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' is not a number", text);
+  *value = v;
+  return PERP_OK;
+}
+
+int perp_format_real(double v, char *buf, size_t size)
+{
+  int n = 0;
+  for (int digits = 15; digits <= 17; digits++) {
+    char text[40];
+    n = snprintf(text, sizeof text, "%.*g", digits, v);
+    if (digits == 17 || strtod(text, NULL) == v) {
+      snprintf(buf, size, "%s", text);
+      break;
+    }
+  }
+  return n;
+}
+
+/* ---- tables --------------------------------------------------------------------------------------- */
+
+static void store(const perp_opt *o, void *opts, double v)
+{
+  char *p = (char *)opts + o->offset;
+  switch (o->type) {
+  case PERP_OPT_REAL:
+    memcpy(p, &v, sizeof v);
+    break;
+  case PERP_OPT_ENUM:
+  case PERP_OPT_INT: {
+    int i = (int)v;
+    memcpy(p, &i, sizeof i);
+    break;
+  }
+  case PERP_OPT_BOOL: {
+    bool b = v != 0.0;
+    memcpy(p, &b, sizeof b);
+    break;
+  }
+  case PERP_OPT_TEXT:
+  case PERP_OPT_END:
+    break;
+  }
+}
+
+static double load(const perp_opt *o, const void *opts)
+{
+  const char *p = (const char *)opts + o->offset;
+  double v = 0;
+  int i = 0;
+  bool b = false;
+  switch (o->type) {
+  case PERP_OPT_REAL:
+    memcpy(&v, p, sizeof v);
+    break;
+  case PERP_OPT_ENUM:
+  case PERP_OPT_INT:
+    memcpy(&i, p, sizeof i);
+    v = i;
+    break;
+  case PERP_OPT_BOOL:
+    memcpy(&b, p, sizeof b);
+    v = b;
+    break;
+  case PERP_OPT_TEXT:
+  case PERP_OPT_END:
+    break;
+  }
+  return v;
+}
+
+void perp_opts_default(const perp_desc *d, void *opts)
+{
+  memset(opts, 0, d->opts_size);
+  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
+    store(o, opts, o->dflt);
+    if (o->type == PERP_OPT_TEXT) snprintf((char *)opts + o->offset, PERP_TEXT_MAX, "%s", o->text);
+  }
+}
+
+int perp_opt_range(const perp_opt *o, char *buf, size_t size)
+{
+  size_t n = 0;
+  switch (o->type) {
+  case PERP_OPT_BOOL:
+    return snprintf(buf, size, "true | false");
+  case PERP_OPT_TEXT:
+    return snprintf(buf, size, "text");
+  case PERP_OPT_ENUM:
+    for (int i = 0; o->choices[i] != NULL; i++)
+      n += (size_t)snprintf(n < size ? buf + n : NULL, n < size ? size - n : 0, "%s%s",
+                            i ? " | " : "", o->choices[i]);
+    return (int)n;
+  case PERP_OPT_INT:
+  case PERP_OPT_REAL:
+    return snprintf(buf, size, "%c%.12g, %.12g%c",
+                    (o->flags & PERP_OPEN_MIN) || o->min == -HUGE_VAL ? '(' : '[', o->min, o->max,
+                    (o->flags & PERP_OPEN_MAX) || o->max == HUGE_VAL ? ')' : ']');
+  case PERP_OPT_END:
+    break;
+  }
+  return 0;
+}
+
+static perp_status unknown_key(perp_ctx *ctx, const perp_desc *d, const char *key)
+{
+  enum { MOST = 64 };
+  const char *keys[MOST];
+  char list[300] = "";
+  size_t used = 0;
+  int n = 0;
+  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END && n < MOST; o++) {
+    keys[n++] = o->key;
+    if (used < sizeof list)
+      used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", o->key);
+  }
+  if (n == 0) return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s takes no options, got '%s'", d->name, key);
+  const char *near = perp_closest(key, keys, n);
+  if (near != NULL)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s has no option '%s'; did you mean '%s'? (valid: %s)",
+                     d->name, key, near, list);
+  return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s has no option '%s' (valid: %s)", d->name, key, list);
+}
+
+static perp_status refuse(perp_ctx *ctx, const perp_desc *d, const perp_opt *o, const char *value)
+{
+  char range[256];
+  perp_opt_range(o, range, sizeof range);
+  const char *in = o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT ? "in" : "one of";
+  return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s must be %s%s %s%s%s: got %s", d->name, o->key,
+                   o->type == PERP_OPT_INT ? "an integer " : "", in, range, o->unit[0] ? " " : "",
+                   o->unit, value);
+}
+
+perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *d, void *opts, const char *key,
+                          const char *value)
+{
+  const perp_opt *o = d->opts;
+  while (o != NULL && o->type != PERP_OPT_END && strcmp(o->key, key) != 0) o++;
+  if (o == NULL || o->type == PERP_OPT_END) return unknown_key(ctx, d, key);
+
+  switch (o->type) {
+  case PERP_OPT_ENUM:
+    for (int i = 0; o->choices[i] != NULL; i++)
+      if (strcmp(o->choices[i], value) == 0) return store(o, opts, i), PERP_OK;
+    return refuse(ctx, d, o, value);
+  case PERP_OPT_BOOL:
+    if (strcmp(value, "true") == 0) return store(o, opts, 1), PERP_OK;
+    if (strcmp(value, "false") == 0) return store(o, opts, 0), PERP_OK;
+    return refuse(ctx, d, o, value);
+  case PERP_OPT_TEXT:
+    if (strlen(value) >= PERP_TEXT_MAX)
+      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s is longer than %d characters", d->name, key,
+                       PERP_TEXT_MAX - 1);
+    snprintf((char *)opts + o->offset, PERP_TEXT_MAX, "%s", value);
+    return PERP_OK;
+  case PERP_OPT_INT:
+  case PERP_OPT_REAL:
+    break;
+  case PERP_OPT_END:
+    return PERP_ERR_INTERNAL;
+  }
+
+  double v;
+  if (perp_parse_real(ctx, value, o->unit, &v) != PERP_OK) {
+    char why[sizeof ctx->msg];
+    snprintf(why, sizeof why, "%s", ctx != NULL ? ctx->msg : "");
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s: %s", d->name, key, why);
+  }
+  if (o->type == PERP_OPT_INT && v != nearbyint(v)) return refuse(ctx, d, o, value);
+  if (v < o->min || v > o->max || (v == o->min && (o->flags & PERP_OPEN_MIN)) ||
+      (v == o->max && (o->flags & PERP_OPEN_MAX)))
+    return refuse(ctx, d, o, value);
+  store(o, opts, v);
+  return PERP_OK;
+}
+
+/* Length of the first item of a comma list in which parentheses protect commas. */
+static size_t item_length(const char *s)
+{
+  int depth = 0;
+  size_t n = 0;
+  for (; s[n] != '\0' && (depth > 0 || s[n] != ','); n++) depth += (s[n] == '(') - (s[n] == ')');
+  return n;
+}
+
+perp_status perp_opts_parse(perp_ctx *ctx, const perp_desc *d, void *opts, const char *list)
+{
+  while (*list != '\0') {
+    char buf[2 * PERP_TEXT_MAX];
+    size_t n = item_length(list);
+    if (n >= sizeof buf)
+      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: option text is too long", d->name);
+    memcpy(buf, list, n);
+    buf[n] = '\0';
+    char *eq = strchr(buf, '=');
+    if (eq == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: expected key=value, got '%s'", d->name, buf);
+    *eq = '\0';
+    char *key = buf, *value = eq + 1;
+    while (isspace((unsigned char)*key)) key++;
+    while (isspace((unsigned char)*value)) value++;
+    size_t nv = strlen(value);
+    if (nv >= 2 && value[0] == '(' && value[nv - 1] == ')') { /* (nested:text,with=commas) */
+      value[nv - 1] = '\0';
+      value++;
+    }
+    PERP_TRY(perp_opts_set(ctx, d, opts, key, value));
+    list += n + (list[n] == ',');
+  }
+  return PERP_OK;
+}
+
+int perp_opt_format(const perp_opt *o, const void *opts, char *buf, size_t size)
+{
+  double v = load(o, opts);
+  switch (o->type) {
+  case PERP_OPT_REAL:
+    return perp_format_real(v, buf, size);
+  case PERP_OPT_INT:
+    return snprintf(buf, size, "%d", (int)v);
+  case PERP_OPT_BOOL:
+    return snprintf(buf, size, "%s", v != 0.0 ? "true" : "false");
+  case PERP_OPT_ENUM:
+    return snprintf(buf, size, "%s", o->choices[(int)v]);
+  case PERP_OPT_TEXT: {
+    const char *text = (const char *)opts + o->offset;
+    return snprintf(buf, size, strchr(text, ',') != NULL ? "(%s)" : "%s", text);
+  }
+  case PERP_OPT_END:
+    break;
+  }
+  return 0;
+}
+
+static bool is_default(const perp_opt *o, const void *opts)
+{
+  if (o->type == PERP_OPT_TEXT) return strcmp((const char *)opts + o->offset, o->text) == 0;
+  return load(o, opts) == o->dflt;
+}
+
+int perp_opts_format(const perp_desc *d, const void *opts, bool only_changed, char *buf,
+                     size_t size)
+{
+  size_t n = 0;
+  if (size > 0) buf[0] = '\0';
+  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
+    if (only_changed && is_default(o, opts)) continue;
+    char value[PERP_TEXT_MAX + 2];
+    perp_opt_format(o, opts, value, sizeof value);
+    n += (size_t)snprintf(n < size ? buf + n : NULL, n < size ? size - n : 0, "%s%s=%s",
+                          n ? "," : "", o->key, value);
+  }
+  return (int)n;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solvers/core/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kind_names[PERP_KIND_COUNT] = {
+  [PERP_KIND_NONE] = "none",
+  [PERP_KIND_scene] = "scene",
+  [PERP_KIND_formulation] = "formulation",
+  [PERP_KIND_ode] = "ode",
+  [PERP_KIND_kkt] = "kkt",
+  [PERP_KIND_lcp] = "lcp",
+  [PERP_KIND_stab] = "stab",
+  [PERP_KIND_contact] = "contact",
+  [PERP_KIND_metric] = "metric",
+};
+
+const char *perp_kind_name(perp_kind kind)
+{
+  return kind > PERP_KIND_NONE && kind < PERP_KIND_COUNT ? kind_names[kind] : kind_names[0];
+}
+
+perp_kind perp_kind_of(const char *name)
+{
+  for (int k = PERP_KIND_NONE + 1; k < PERP_KIND_COUNT; k++)
+    if (strcmp(kind_names[k], name) == 0) return (perp_kind)k;
+  return PERP_KIND_NONE;
+}
+
+perp_status perp_register(perp_ctx *ctx, const perp_plugin *table)
+{
+  if (ctx->n_tables == PERP_MAX_TABLES)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "more than %d plug-in tables", PERP_MAX_TABLES);
+  ctx->tables[ctx->n_tables++] = table;
+  return PERP_OK;
+}
+
+const perp_desc *perp_plugin_at(const perp_ctx *ctx, perp_kind kind, int i)
+{
+  for (int t = 0; t < ctx->n_tables; t++)
+    for (const perp_plugin *p = ctx->tables[t]; p->kind != PERP_KIND_NONE; p++)
+      if (p->kind == kind && i-- == 0) return p->d;
+  return NULL;
+}
+
+const perp_desc *perp_find(const perp_ctx *ctx, perp_kind kind, const char *name)
+{
+  const perp_desc *d;
+  for (int i = 0; (d = perp_plugin_at(ctx, kind, i)) != NULL; i++)
+    if (strcmp(d->name, name) == 0) return d;
+  return NULL;
+}
+
+static perp_status unknown(perp_ctx *ctx, perp_kind kind, const char *name)
+{
+  enum { MOST = 256 };
+  const char *names[MOST];
+  int n = 0;
+  const perp_desc *d;
+  while (n < MOST && (d = perp_plugin_at(ctx, kind, n)) != NULL) names[n++] = d->name;
+  const char *near = perp_closest(name, names, n), *k = perp_kind_name(kind);
+  const char *s = kind == PERP_KIND_scene ? "s" : "";
+  if (near != NULL)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown %s '%s'; did you mean '%s'? (perp list %s%s)",
+                     k, name, near, k, s);
+  return PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown %s '%s' (perp list %s%s)", k, name, k, s);
+}
+
+perp_status perp_spec_parse(perp_ctx *ctx, perp_kind kind, const char *text, perp_spec *spec)
+{
+  *spec = (perp_spec){ 0 };
+  char name[PERP_TEXT_MAX];
+  const perp_desc *d = NULL;
+  const char *end = text;
+  /* a name may hold colons ("gsl:rk8pd"): try ever longer prefixes */
+  for (;;) {
+    end += strcspn(end, ":");
+    if ((size_t)(end - text) >= sizeof name)
+      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s name is too long: '%.40s...'",
+                       perp_kind_name(kind), text);
+    memcpy(name, text, (size_t)(end - text));
+    name[end - text] = '\0';
+    d = perp_find(ctx, kind, name);
+    if (d != NULL || *end == '\0') break;
+    end++;
+  }
+  if (d == NULL) {
+    size_t options = strcspn(text, "="); /* name the part before the options in the message */
+    if (options < strlen(name)) {
+      name[options] = '\0';
+      char *colon = strrchr(name, ':');
+      if (colon != NULL) *colon = '\0';
+    }
+    return unknown(ctx, kind, name);
+  }
+  if (d->opts_size > 0) {
+    spec->opts = calloc(1, d->opts_size);
+    if (spec->opts == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the options of %s", d->name);
+    perp_opts_default(d, spec->opts);
+  }
+  spec->d = d;
+  perp_status status = *end == ':' ? perp_opts_parse(ctx, d, spec->opts, end + 1) : PERP_OK;
+  if (status != PERP_OK) perp_spec_free(spec);
+  return status;
+}
+
+int perp_spec_format(const perp_spec *spec, char *buf, size_t size)
+{
+  char opts[1024];
+  int n = spec->opts == NULL ? 0 : perp_opts_format(spec->d, spec->opts, true, opts, sizeof opts);
+  return snprintf(buf, size, n > 0 ? "%s:%s" : "%s", spec->d->name, opts);
+}
+
+void perp_spec_free(perp_spec *spec)
+{
+  free(spec->opts);
+  *spec = (perp_spec){ 0 };
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solvers/linalg/blocks.h"
+
+#include <stddef.h>
+
+/* y += alpha G x, G r x d column-major */
+static void gemv(int r, int d, const double *G, double alpha, const double *x, double *y)
+{
+  for (int j = 0; j < d; j++)
+    for (int i = 0; i < r; i++) y[i] += alpha * G[i + j * r] * x[j];
+}
+
+/* y += alpha G' x */
+static void gemvt(int r, int d, const double *G, double alpha, const double *x, double *y)
+{
+  for (int j = 0; j < d; j++) {
+    double sum = 0;
+    for (int i = 0; i < r; i++) sum += G[i + j * r] * x[i];
+    y[j] += alpha * sum;
+  }
+}
+
+void perp_blocks_J(const perp_blocks *B, double alpha, const double *x, double *y)
+{
+  for (int c = 0; c < B->nc; c++) {
+    int row = B->cptr[c], r = B->cptr[c + 1] - row;
+    for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
+      int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
+      gemv(r, d, B->J + B->joff[k], alpha, x + col, y + row);
+    }
+  }
+}
+
+void perp_blocks_Jt(const perp_blocks *B, double alpha, const double *x, double *y)
+{
+  for (int c = 0; c < B->nc; c++) {
+    int row = B->cptr[c], r = B->cptr[c + 1] - row;
+    for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
+      int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
+      gemvt(r, d, B->J + B->joff[k], alpha, x + row, y + col);
+    }
+  }
+}
+
+static void block_diagonal(const perp_blocks *B, const double *D, const double *x, double *y)
+{
+  for (int b = 0; b < B->nb; b++) {
+    int col = B->bptr[b], d = B->bptr[b + 1] - col;
+    for (int i = 0; i < d; i++) y[col + i] = 0;
+    gemv(d, d, D + B->mptr[b], 1, x + col, y + col);
+  }
+}
+
+void perp_blocks_M(const perp_blocks *B, const double *x, double *y)
+{
+  block_diagonal(B, B->M, x, y);
+}
+void perp_blocks_Minv(const perp_blocks *B, const double *x, double *y)
+{
+  block_diagonal(B, B->Minv, x, y);
+}
+
+void perp_blocks_A(const perp_blocks *B, const double *x, double *y, double *scratch)
+{
+  double *p = scratch, *v = scratch + B->nv;
+  for (int i = 0; i < B->nv; i++) p[i] = 0;
+  perp_blocks_Jt(B, 1, x, p);
+  perp_blocks_Minv(B, p, v);
+  for (int i = 0; i < B->m; i++) y[i] = B->s != NULL ? B->s[i] * x[i] : 0;
+  perp_blocks_J(B, 1, v, y);
+}
+
+void perp_blocks_transpose(int nb, int nc, const int *jptr, const int *jblk, int *jgrp, int *tptr,
+                           int *tsub)
+{
+  for (int b = 0; b <= nb; b++) tptr[b] = 0;
+  for (int k = 0; k < jptr[nc]; k++) tptr[jblk[k] + 1]++;
+  for (int b = 0; b < nb; b++) tptr[b + 1] += tptr[b];
+  /* tptr[b] serves as the insertion point, and is shifted back afterwards */
+  for (int c = 0; c < nc; c++)
+    for (int k = jptr[c]; k < jptr[c + 1]; k++) {
+      jgrp[k] = c;
+      tsub[tptr[jblk[k]]++] = k;
+    }
+  for (int b = nb; b > 0; b--) tptr[b] = tptr[b - 1];
+  tptr[0] = 0;
+}
+
+void perp_blocks_delassus(const perp_blocks *B, double *A, int lda, double *scratch)
+{
+  for (int j = 0; j < B->m; j++) {
+    for (int i = 0; i < B->m; i++) A[i + (size_t)j * (size_t)lda] = 0;
+    if (B->s != NULL) A[j + (size_t)j * (size_t)lda] = B->s[j];
+  }
+  for (int b = 0; b < B->nb; b++) {
+    int d = B->bptr[b + 1] - B->bptr[b];
+    const double *W = B->Minv + B->mptr[b];
+    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) {
+      int k = B->tsub[t], row = B->cptr[B->jgrp[k]], r = B->cptr[B->jgrp[k] + 1] - row;
+      const double *G = B->J + B->joff[k];
+      for (int i = 0; i < r * d; i++) scratch[i] = 0; /* G M_b^-1, r x d */
+      for (int j = 0; j < d; j++) gemv(r, d, G, 1, W + j * d, scratch + j * r);
+      for (int u = B->tptr[b]; u < B->tptr[b + 1]; u++) {
+        int l = B->tsub[u], col = B->cptr[B->jgrp[l]], rl = B->cptr[B->jgrp[l] + 1] - col;
+        const double *H = B->J + B->joff[l];
+        for (int j = 0; j < rl; j++)
+          for (int p = 0; p < d; p++) {
+            double h = H[j + p * rl];
+            double *out = A + row + (size_t)(col + j) * (size_t)lda;
+            for (int i = 0; i < r; i++) out[i] += scratch[i + p * r] * h;
+          }
+      }
+    }
+  }
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Block-sparse constrained systems: the matrices M (block diagonal), J (block rows) and S (diagonal)
+ * that KKT formulations factor and that matrix-free LCP solvers apply.
+ *
+ * The unknown velocity-like vector a [nv] is cut into nb blocks (one body each: 6 numbers in space, 3
+ * in the plane, but any size >= 1 serves).  The m rows of J are cut into nc groups (one joint or contact
+ * each); group c touches the blocks jblk[jptr[c]] ... jblk[jptr[c+1]-1] (distinct, ascending order is
+ * not required) and has one dense sub-matrix for each of them.
+ *
+ *      M = diag(M_0, ..., M_{nb-1}),   J = rows of groups,   S = diag(s),   A = J M^-1 J' + S
+ *
+ * All sub-matrices are dense and column-major without padding: M_b is d x d with d = bptr[b+1]-bptr[b]
+ * at M + mptr[b]; the k-th sub-matrix of J is r x d with r = cptr[c+1]-cptr[c] rows at J + joff[k].
+ * The index arrays are the pattern: constant while a workspace lives.  The values may change at will. */
+#ifndef PERP_BLOCKS_H
+#define PERP_BLOCKS_H
+
+typedef struct perp_blocks {
+  int nv, m;          /* columns and rows of J */
+  int nb, nc;         /* blocks and groups */
+  const int *bptr;    /* [nb+1] first column of each block; bptr[nb] = nv */
+  const int *mptr;    /* [nb+1] where each M_b starts in M and Minv */
+  const int *cptr;    /* [nc+1] first row of each group; cptr[nc] = m */
+  const int *jptr;    /* [nc+1] first sub-matrix of each group */
+  const int *jblk;    /* [jptr[nc]] block of each sub-matrix */
+  const int *joff;    /* [jptr[nc]+1] where each sub-matrix starts in J */
+  const int *jgrp;    /* [jptr[nc]] group of each sub-matrix */
+  const int *tptr;    /* [nb+1] transpose: the sub-matrices that touch block b are ... */
+  const int *tsub;    /* [jptr[nc]] ... tsub[tptr[b]] ... tsub[tptr[b+1]-1], by ascending group */
+  const double *M;    /* [mptr[nb]] symmetric positive definite blocks */
+  const double *Minv; /* [mptr[nb]] their inverses */
+  const double *J;    /* [joff[jptr[nc]]] */
+  const double *s;    /* [m] softness >= 0 (compliance / h^2, CFM), NULL = 0 */
+} perp_blocks;
+
+/* Fill jgrp, tptr and tsub (arrays of the caller, sizes as above) from nb, nc, jptr and jblk. */
+void perp_blocks_transpose(int nb, int nc, const int *jptr, const int *jblk, int *jgrp, int *tptr,
+                           int *tsub);
+
+/* y += alpha J x       x [nv], y [m].   O(nnz(J)), no allocation. */
+void perp_blocks_J(const perp_blocks *B, double alpha, const double *x, double *y);
+/* y += alpha J' x      x [m], y [nv].   O(nnz(J)), no allocation. */
+void perp_blocks_Jt(const perp_blocks *B, double alpha, const double *x, double *y);
+/* y = M x, y = M^-1 x  x, y [nv], y may not alias x.   O(nnz(M)), no allocation. */
+void perp_blocks_M(const perp_blocks *B, const double *x, double *y);
+void perp_blocks_Minv(const perp_blocks *B, const double *x, double *y);
+/* A = J M^-1 J' + S, column-major m x m with leading dimension lda, both triangles.
+ * scratch [max over sub-matrices of r d].  O(m^2 + sum over blocks of (rows touching the block)^2 d). */
+void perp_blocks_delassus(const perp_blocks *B, double *A, int lda, double *scratch);
+/* y = (J M^-1 J' + S) x without forming it; scratch [2 nv]. */
+void perp_blocks_A(const perp_blocks *B, const double *x, double *y, double *scratch);
+
+#endif

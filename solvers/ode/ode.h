@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ODE solvers for mechanical systems: q' = N(q) v, v' = a(t, q, v).
+ *
+ * The interface follows Vondrak 2005, sections 2.3, 6.3.3 and 6.4.3: the *system* gives dimensions, the
+ * derivative and answers whether a state is valid and whether it changed the state; the *driver* owns
+ * advance, error control, roll-back and bisection; a *method* only makes one step.
+ *
+ * The state is y = (q, v) with nq >= nv in mechanics (a quaternion has 4 numbers for 3 rates), or nv = 0
+ * for a plain first-order system q' = f(t, q).  Runge-Kutta methods work on the numbers of y and
+ * `project` brings q back to its manifold at the end of the step, which costs no order because the exact
+ * solution stays there; methods that add increments to a configuration use `retract`. */
+#ifndef PERP_ODE_H
+#define PERP_ODE_H
+
+#include "solvers/core/core.h"
+
+/* What a system says about a state. */
+typedef enum perp_ode_answer {
+  PERP_ODE_OK = 0,
+  PERP_ODE_CHANGED, /* the state was changed (impact, projection): restart from the new one */
+  PERP_ODE_INVALID, /* the state may not be reached: roll back, take a shorter step (bisection) */
+  PERP_ODE_FAILED /* no derivative exists here (singular, not finite); details in ctx of the system */
+} perp_ode_answer;
+
+enum { PERP_ODE_SYS_POSITION_FORCES = 1 << 0 }; /* a depends on (t, q) only */
+
+typedef struct perp_ode_sys {
+  int nq, nv;
+  unsigned caps;
+  void *user;
+  /* Derivative at (t, q, v): qdot [nq] = N(q) v, a [nv].  `intermediate` is true inside a step (a trial
+   * state that will be forgotten: no impulses, no change) and false at a regular state.  h is the
+   * step being made, for systems whose forces depend on it (velocity-level constraints). */
+  perp_ode_answer (*deriv)(void *user, double t, double h, const double *q, const double *v,
+                           bool intermediate, double *qdot, double *a);
+  /* q_out = q [+] dq, dq [nv] an increment (rotations: rotation vector in the body frame).  q_out may
+   * alias q.  NULL: q + dq, which needs nq == nv. */
+  void (*retract)(void *user, const double *q, const double *dq, double *q_out);
+  /* dq = q1 [-] q0, the inverse of retract.  NULL: q1 - q0. */
+  void (*difference)(void *user, const double *q0, const double *q1, double *dq);
+  /* Bring q back to its manifold (unit quaternions).  NULL: nothing to do. */
+  void (*project)(void *user, double *q);
+  /* Called once at each regular state, after a step (and after restart): may stabilize or apply impulses
+   * (PERP_ODE_CHANGED), or refuse the state (PERP_ODE_INVALID).  NULL: accept all. */
+  perp_ode_answer (*accept)(void *user, double t, double *q, double *v);
+  /* Event function: the driver stops at the first sign change from >= 0 to < 0.  NULL: no events. */
+  double (*event)(void *user, double t, const double *q, const double *v);
+} perp_ode_sys;
+
+enum {
+  PERP_ODE_EMBEDDED = 1 << 0, /* the step gives an error estimate */
+  PERP_ODE_IMPLICIT = 1 << 1,
+  PERP_ODE_SYMPLECTIC = 1 << 2,
+  PERP_ODE_SECOND_ORDER = 1 << 3, /* needs the split (q, v): not for nv = 0 */
+  PERP_ODE_VARIABLE_ORDER = 1 << 4,
+  PERP_ODE_MULTISTEP = 1 << 5, /* keeps history; restart throws it away */
+  PERP_ODE_ONE_EVALUATION =
+      1 << 6, /* one derivative a step, at the regular state: serves velocity level */
+  PERP_ODE_OWN_STEP_CONTROL = 1 << 7
+};
+
+/* Options that every method has: the first member of each options struct, and the rows of its table.
+ * tol = 0 makes fixed steps of size h. */
+typedef struct perp_ode_control {
+  double tol;  /* error per step, relative to the size of each component; 0: fixed step */
+  double atol; /* absolute part of the tolerance; 0: tol times the largest component so far */
+  double h_min, h_max;
+  int control; /* enum perp_ode_control_kind */
+} perp_ode_control;
+enum { PERP_ODE_CONTROL_AUTO, PERP_ODE_CONTROL_EMBEDDED, PERP_ODE_CONTROL_DOUBLING };
+extern const char *const perp_ode_control_names[];
+#define PERP_ODE_CONTROL_OPTIONS(S)                                                                \
+  { "tol",                                                                                         \
+    "",                                                                                            \
+    "error per step, relative; 0 = fixed step",                                                    \
+    PERP_OPT_REAL,                                                                                 \
+    offsetof(S, control.tol),                                                                      \
+    0,                                                                                             \
+    0,                                                                                             \
+    1,                                                                                             \
+    PERP_OPEN_MAX,                                                                                 \
+    NULL,                                                                                          \
+    NULL },                                                                                        \
+      { "atol",                                                                                    \
+        "",                                                                                        \
+        "absolute part of the tolerance; 0 = tol x scale",                                         \
+        PERP_OPT_REAL,                                                                             \
+        offsetof(S, control.atol),                                                                 \
+        0,                                                                                         \
+        0,                                                                                         \
+        HUGE_VAL,                                                                                  \
+        0,                                                                                         \
+        NULL,                                                                                      \
+        NULL },                                                                                    \
+      { "h_min",                                                                                   \
+        "s",                                                                                       \
+        "shortest step before giving up",                                                          \
+        PERP_OPT_REAL,                                                                             \
+        offsetof(S, control.h_min),                                                                \
+        1e-14,                                                                                     \
+        0,                                                                                         \
+        HUGE_VAL,                                                                                  \
+        PERP_OPEN_MIN,                                                                             \
+        NULL,                                                                                      \
+        NULL },                                                                                    \
+      { "h_max",  "s", "longest step", PERP_OPT_REAL, offsetof(S, control.h_max),                  \
+        HUGE_VAL, 0,   HUGE_VAL,       PERP_OPEN_MIN, NULL,                                        \
+        NULL },                                                                                    \
+  {                                                                                                \
+    "control", "", "error estimate: embedded pair or step doubling", PERP_OPT_ENUM,                \
+        offsetof(S, control.control), PERP_ODE_CONTROL_AUTO, 0, 0, 0, perp_ode_control_names, NULL \
+  }
+
+typedef struct perp_ode_desc {
+  perp_desc d;
+  int order;  /* nominal order of a fixed step; 0 when variable */
+  int stages; /* derivatives a step; 0 when variable */
+  /* All memory for systems of the size of sys. */
+  perp_status (*create)(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts, void **ws);
+  /* One step from (t, q, v) to t + h, in place; on any answer but PERP_ODE_OK q and v are untouched.
+   * err [nq + nv]: estimated local error, only written by PERP_ODE_EMBEDDED methods; NULL when not
+   * wanted.  stats counts iterations of implicit methods. */
+  perp_ode_answer (*step)(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
+                          double *v, double *err, perp_stats *stats);
+  void (*reset)(void *ws); /* forget history; NULL when there is none */
+  void (*destroy)(void *ws);
+} perp_ode_desc;
+
+/* ---- driver ------------------------------------------------------------------------------------------ */
+
+typedef struct perp_ode perp_ode;
+
+typedef struct perp_ode_counters {
+  int64_t steps, rejected, bisections, changed, restarts, rhs, iterations;
+  double h_least, h_most; /* accepted steps */
+} perp_ode_counters;
+
+typedef enum perp_ode_stop {
+  PERP_ODE_REACHED, /* t_to */
+  PERP_ODE_EVENT, /* the event function fell below zero; the state is just before or at the event */
+  PERP_ODE_STOPPED /* failed: stats->reason says why, the state is the last valid one */
+} perp_ode_stop;
+
+/* A solver for sys with method spec (kind ode).  h > 0: the fixed step, or the first step when tol > 0. */
+perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_ode_sys *sys,
+                            double h, perp_ode **out);
+void perp_ode_destroy(perp_ode *ode);
+/* Start from (t, q, v); history is discarded; `accept` is called once. */
+perp_status perp_ode_restart(perp_ctx *ctx, perp_ode *ode, double t, const double *q,
+                             const double *v);
+/* Advance to t_to (> current t); the last step is cut to end there exactly, at most.  Fixed steps are
+ * counted from the restart, t_k = t_0 + k h, so that no rounding piles up. */
+perp_ode_stop perp_ode_advance(perp_ctx *ctx, perp_ode *ode, double t_to, perp_stats *stats);
+/* Make exactly one accepted step, not beyond t_max. */
+perp_ode_stop perp_ode_step(perp_ctx *ctx, perp_ode *ode, double t_max, perp_stats *stats);
+double perp_ode_time(const perp_ode *ode);
+double perp_ode_h(const perp_ode *ode); /* the step that will be tried next */
+const double *perp_ode_q(const perp_ode *ode);
+const double *perp_ode_v(const perp_ode *ode);
+const perp_ode_counters *perp_ode_count(const perp_ode *ode);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Stabilization schemes: keep C(q) = 0 and J v = 0 although the solver only enforces their derivatives.
+ *
+ * A scheme acts at up to two places: it adds feedback to the right-hand side that the KKT system
+ * enforces (Baumgarte), or it corrects the state after a step (post-stabilization, projections). */
+#ifndef PERP_STABILIZATION_H
+#define PERP_STABILIZATION_H
+
+#include "solvers/core/core.h"
+
+/* What a scheme may ask of the constrained system. */
+typedef struct perp_stab_sys {
+  int nq, nv, m;
+  void *user;
+  /* C [m]: position error at (t, q). */
+  void (*error)(void *user, double t, const double *q, double *C);
+  /* Cdot [m]: velocity error J v + dC/dt at (t, q, v). */
+  void (*rate)(void *user, double t, const double *q, const double *v, double *Cdot);
+  /* Build J at (t, q) and factor the KKT system. */
+  perp_status (*linearize)(void *user, double t, const double *q, perp_stats *stats);
+  /* With the factor of the last linearize: M x = J' lambda, J x + S lambda = c  (right-hand side f = 0):
+   * x is the mass-weighted least correction with J x = c. */
+  perp_status (*solve)(void *user, const double *c, double *x, double *lambda, perp_stats *stats);
+  /* q [+]= dq */
+  void (*retract)(void *user, const double *q, const double *dq, double *q_out);
+} perp_stab_sys;
+
+enum {
+  PERP_STAB_FEEDBACK = 1 << 0, /* has rhs */
+  PERP_STAB_PROJECTS = 1 << 1  /* has post_step */
+};
+
+typedef enum perp_level { PERP_LEVEL_VELOCITY, PERP_LEVEL_ACCELERATION } perp_level;
+
+typedef struct perp_stab_desc {
+  perp_desc d;
+  perp_status (*create)(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws);
+  /* Add the feedback to the right-hand side rhs [m]: k of J v = k, or c of J a = c.  NULL: none. */
+  void (*rhs)(void *ws, perp_level level, double h, const double *C, const double *Cdot,
+              double *rhs);
+  /* Correct (q, v) at the end of a step.  On a failed linear solve the state is left as it was and
+   * stats->reason < 0.  NULL: nothing to do. */
+  perp_status (*post_step)(void *ws, double t, double *q, double *v, perp_stats *stats);
+  void (*destroy)(void *ws);
+} perp_stab_desc;
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A small TAP-13 producer: one line per check, numbers with all their digits.
+ * Exit status 0 under meson (PERP_TAP set), which reads the lines; 1 on failure by hand. */
+#ifndef PERP_TAP_H
+#define PERP_TAP_H
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int tap_count, tap_failed;
+
+__attribute__((format(printf, 4, 5), unused)) static int tap_check(int pass, const char *file,
+                                                                   int line, const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  printf("%sok %d - ", pass ? "" : "not ", ++tap_count);
+  vprintf(fmt, ap);
+  va_end(ap);
+  printf("\n");
+  if (!pass) {
+    tap_failed++;
+    printf("# failed at %s:%d\n", file, line);
+  }
+  fflush(stdout);
+  return pass;
+}
+#define ok(cond, ...) tap_check(!!(cond), __FILE__, __LINE__, __VA_ARGS__)
+/* |got - want| <= atol + rtol |want| */
+#define near(got, want, atol, rtol, ...)                                                           \
+  do {                                                                                             \
+    double got_ = (got), want_ = (want), allowed_ = (atol) + (rtol)*fabs(want_);                   \
+    if (!ok(fabs(got_ - want_) <= allowed_, __VA_ARGS__))                                          \
+      printf("# got %.17g want %.17g |diff| %.3g allowed %.3g\n", got_, want_, fabs(got_ - want_), \
+             allowed_);                                                                            \
+  } while (0)
+/* got <= bound; NaN fails */
+#define below(got, bound, ...)                                                                     \
+  do {                                                                                             \
+    double got_ = (got), bound_ = (bound);                                                         \
+    if (!ok(got_ <= bound_, __VA_ARGS__)) printf("# got %.17g bound %.3g\n", got_, bound_);        \
+  } while (0)
+#define skip(why, ...)                                                                             \
+  do {                                                                                             \
+    printf("ok %d - ", ++tap_count);                                                               \
+    printf(__VA_ARGS__);                                                                           \
+    printf(" # SKIP %s\n", why);                                                                   \
+  } while (0)
+#define bail(...)                                                                                  \
+  do {                                                                                             \
+    printf("Bail out! ");                                                                          \
+    printf(__VA_ARGS__);                                                                           \
+    printf("\n");                                                                                  \
+    exit(99);                                                                                      \
+  } while (0)
+
+__attribute__((unused)) static int tap_done(void)
+{
+  printf("1..%d\n", tap_count);
+  return tap_failed != 0 && getenv("PERP_TAP") == NULL;
+}
+
+#endif
