@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Kinematics of one rigid body: the two primitives from which all joints and forces are built.
+ *
+ * With the pose (x, R) of a body and its angular velocity w in the body frame (w [3] in space, one number
+ * in the plane), a vector s fixed in the body has
+ *
+ *      direction   n = R s        ndot = D w         nddot = D wdot + R (w x (w x s))
+ *      point       p = x + R s    pdot = xdot + D w  pddot = xddot + D wdot + R (w x (w x s))
+ *
+ * where D = d(R s)/d(theta) = -R [s]x in space, and R (-s_y, s_x)' in the plane (Vondrak 2005, eqs. 5.1,
+ * 5.4 and 5.5, with the angular velocity turned into the body frame).  The Jacobian block of a direction
+ * is (0 D) and that of a point (E D); the last term is the bias, "Jdot v".
+ *
+ * Every function takes the dimension d (2 or 3) first; it is a literal where it matters, so that the
+ * compiler makes one straight version for each. */
+#ifndef PERP_KINEMATICS_H
+#define PERP_KINEMATICS_H
+
+#include <math.h>
+
+#define PERP_INLINE static inline __attribute__((always_inline, unused))
+
+enum { PERP_DIM_MAX = 3, PERP_RATES_MAX = 3 };
+
+/* Pose of a body: R is d x d, column-major. */
+typedef struct perp_pose {
+  double x[3], R[9];
+} perp_pose;
+
+/* Number of rotational rates: 3 in space, 1 in the plane. */
+PERP_INLINE int perp_rates(int d)
+{
+  return d == 3 ? 3 : 1;
+}
+
+PERP_INLINE double perp_dot(int d, const double *a, const double *b)
+{
+  double sum = a[0] * b[0] + a[1] * b[1];
+  return d == 3 ? sum + a[2] * b[2] : sum;
+}
+
+PERP_INLINE void perp_cross(const double a[3], const double b[3], double c[3])
+{
+  double x = a[1] * b[2] - a[2] * b[1], y = a[2] * b[0] - a[0] * b[2],
+         z = a[0] * b[1] - a[1] * b[0];
+  c[0] = x, c[1] = y, c[2] = z;
+}
+
+/* Rotation matrix of a quaternion of any length but zero (intermediate states of Runge-Kutta methods are
+ * not exactly unit): the one of q / |q|. */
+PERP_INLINE void perp_quat_matrix(const double q[4], double R[9])
+{
+  double w = q[0], x = q[1], y = q[2], z = q[3];
+  double s = 2 / (w * w + x * x + y * y + z * z);
+  double sx = s * x, sy = s * y, sz = s * z;
+  double xx = sx * x, xy = sx * y, xz = sx * z, yy = sy * y, yz = sy * z, zz = sz * z;
+  double wx = sx * w, wy = sy * w, wz = sz * w;
+  R[0] = 1 - (yy + zz), R[3] = xy - wz, R[6] = xz + wy;
+  R[1] = xy + wz, R[4] = 1 - (xx + zz), R[7] = yz - wx;
+  R[2] = xz - wy, R[5] = yz + wx, R[8] = 1 - (xx + yy);
+}
+
+/* Pose from the coordinates of a body: (x, y, z, qw, qx, qy, qz) or (x, y, angle). */
+PERP_INLINE void perp_pose_of(int d, const double *q, perp_pose *pose)
+{
+  pose->x[0] = q[0], pose->x[1] = q[1];
+  if (d == 3) {
+    pose->x[2] = q[2];
+    perp_quat_matrix(q + 3, pose->R);
+  } else {
+    double c = cos(q[2]), s = sin(q[2]);
+    pose->R[0] = c, pose->R[2] = -s;
+    pose->R[1] = s, pose->R[3] = c;
+  }
+}
+
+/* y = R s */
+PERP_INLINE void perp_turn(int d, const double *R, const double *s, double *y)
+{
+  for (int i = 0; i < d; i++) {
+    double sum = R[i] * s[0] + R[i + d] * s[1];
+    y[i] = d == 3 ? sum + R[i + 2 * d] * s[2] : sum;
+  }
+}
+
+/* y = R' s */
+PERP_INLINE void perp_turn_back(int d, const double *R, const double *s, double *y)
+{
+  for (int j = 0; j < d; j++) y[j] = perp_dot(d, R + d * j, s);
+}
+
+/* D [d x rates], column-major: D e_k = R (e_k x s). */
+PERP_INLINE void perp_direction_jacobian(int d, const double *R, const double *s, double *D)
+{
+  for (int i = 0; i < d; i++) {
+    if (d == 3) {
+      double x = R[i], y = R[i + 3], z = R[i + 6];
+      D[i] = z * s[1] - y * s[2];
+      D[i + 3] = x * s[2] - z * s[0];
+      D[i + 6] = y * s[0] - x * s[1];
+    } else {
+      D[i] = R[i + 2] * s[0] - R[i] * s[1];
+    }
+  }
+}
+
+/* y = D w = R (w x s) */
+PERP_INLINE void perp_direction_rate(int d, const double *R, const double *s, const double *w,
+                                     double *y)
+{
+  double u[3] = { 0 };
+  if (d == 3)
+    perp_cross(w, s, u);
+  else
+    u[0] = -w[0] * s[1], u[1] = w[0] * s[0];
+  perp_turn(d, R, u, y);
+}
+
+/* y = R (w x (w x s)) */
+PERP_INLINE void perp_direction_bias(int d, const double *R, const double *s, const double *w,
+                                     double *y)
+{
+  double u[3] = { 0 };
+  if (d == 3) {
+    perp_cross(w, s, u);
+    perp_cross(w, u, u);
+  } else {
+    u[0] = -w[0] * w[0] * s[0], u[1] = -w[0] * w[0] * s[1];
+  }
+  perp_turn(d, R, u, y);
+}
+
+/* ---- quaternions ------------------------------------------------------------------------------------- */
+
+/* Scale back to unit length.  For a quaternion that left it by rounding only one Newton step for 1/|q|,
+ * |q|^2 = 1 + e -> 1 - e/2, leaves 3/4 e^2 < 1e-16. */
+PERP_INLINE void perp_quat_unit(double q[4])
+{
+  double e = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1;
+  double scale = fabs(e) < 1e-8 ? 1 - 0.5 * e : 1 / sqrt(1 + e);
+  for (int i = 0; i < 4; i++) q[i] *= scale;
+}
+
+/* out = q exp(dtheta / 2): the rotation vector dtheta of the body frame.  Unit length is kept to rounding,
+ * and rounding is removed.  out may alias q. */
+PERP_INLINE void perp_quat_retract(const double q[4], const double dtheta[3], double out[4])
+{
+  double y = 0.25 * (dtheta[0] * dtheta[0] + dtheta[1] * dtheta[1] + dtheta[2] * dtheta[2]);
+  double c, half_sinc; /* cos(a), sin(a) / (2 a) with a^2 = y */
+  if (y < 1.0 / 256) {
+    /* the terms left out are below 1e-18 */
+    c = 1 - y / 2 * (1 - y / 12 * (1 - y / 30 * (1 - y / 56)));
+    half_sinc = 0.5 * (1 - y / 6 * (1 - y / 20 * (1 - y / 42 * (1 - y / 72))));
+  } else {
+    double a = sqrt(y);
+    c = cos(a);
+    half_sinc = 0.5 * sin(a) / a;
+  }
+  double ex = half_sinc * dtheta[0], ey = half_sinc * dtheta[1], ez = half_sinc * dtheta[2];
+  double w = q[0], qx = q[1], qy = q[2], qz = q[3];
+  out[0] = w * c - qx * ex - qy * ey - qz * ez;
+  out[1] = w * ex + qx * c + qy * ez - qz * ey;
+  out[2] = w * ey - qx * ez + qy * c + qz * ex;
+  out[3] = w * ez + qx * ey - qy * ex + qz * c;
+  perp_quat_unit(out);
+}
+
+/* Rotation vector in the body frame that takes q0 to q1, of length at most pi. */
+PERP_INLINE void perp_quat_difference(const double q0[4], const double q1[4], double dtheta[3])
+{
+  double w = q0[0] * q1[0] + q0[1] * q1[1] + q0[2] * q1[2] + q0[3] * q1[3];
+  double x = q0[0] * q1[1] - q0[1] * q1[0] - q0[2] * q1[3] + q0[3] * q1[2];
+  double y = q0[0] * q1[2] + q0[1] * q1[3] - q0[2] * q1[0] - q0[3] * q1[1];
+  double z = q0[0] * q1[3] - q0[1] * q1[2] + q0[2] * q1[1] - q0[3] * q1[0];
+  double n = sqrt(x * x + y * y + z * z);
+  /* q and -q are the same rotation: take the shorter way */
+  double scale = n > 0 ? 2 * atan2(n, fabs(w)) / n : 2;
+  if (w < 0) scale = -scale;
+  dtheta[0] = scale * x, dtheta[1] = scale * y, dtheta[2] = scale * z;
+}
+
+/* qdot = q (0, w) / 2, w in the body frame */
+PERP_INLINE void perp_quat_rate(const double q[4], const double w[3], double qdot[4])
+{
+  qdot[0] = -0.5 * (q[1] * w[0] + q[2] * w[1] + q[3] * w[2]);
+  qdot[1] = 0.5 * (q[0] * w[0] + q[2] * w[2] - q[3] * w[1]);
+  qdot[2] = 0.5 * (q[0] * w[1] + q[3] * w[0] - q[1] * w[2]);
+  qdot[3] = 0.5 * (q[0] * w[2] + q[1] * w[1] - q[2] * w[0]);
+}
+
+#endif

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Building a model: checked definitions in growing lists; finish turns them into index arrays and packed
+ * data in one block of memory. */
+#include "models/model_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- checks -------------------------------------------------------------------------------------------- */
+
+enum { LABEL_MAX = 80 };
+
+/* "joint 3 'elbow'", "body 0" */
+static const char *label(char buf[LABEL_MAX], const char *what, int index, const char *name)
+{
+  if (name != NULL)
+    snprintf(buf, LABEL_MAX, "%s %d '%.48s'", what, index, name);
+  else
+    snprintf(buf, LABEL_MAX, "%s %d", what, index);
+  return buf;
+}
+
+static bool all_finite(int n, const double *x)
+{
+  for (int i = 0; i < n; i++)
+    if (!isfinite(x[i])) return false;
+  return true;
+}
+
+/* A symmetric 3 x 3 (upper triangle) positive definite? */
+static bool positive_definite(const double A[9])
+{
+  double a = A[0], b = A[3], c = A[6], d = A[4], e = A[7], f = A[8];
+  double minor2 = a * d - b * b;
+  double det = a * (d * f - e * e) - b * (b * f - e * c) + c * (b * e - d * c);
+  return a > 0 && minor2 > 0 && det > 0;
+}
+
+static perp_status check_inertia(perp_ctx *ctx, int dim, const perp_mass *mass, const char *who)
+{
+  const double *I = mass->inertia;
+  if (!(mass->mass > 0) || !isfinite(mass->mass))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: mass must be positive: got %g kg", who, mass->mass);
+  if (dim == 2) {
+    if (!(I[8] > 0) || !isfinite(I[8]))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: inertia about z must be positive: got %g kg m2", who,
+                       I[8]);
+    return PERP_OK;
+  }
+  if (!all_finite(9, I)) return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: inertia is not finite", who);
+  /* in units of the trace, so that no size of body under- or overflows */
+  double trace = I[0] + I[4] + I[8], unit[9], moments[9];
+  for (int i = 0; i < 9; i++) unit[i] = I[i] / trace;
+  if (!(trace > 0) || !positive_definite(unit))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: inertia is not positive definite", who);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < i; j++)
+      if (fabs(unit[i + 3 * j] - unit[j + 3 * i]) > 1e-12)
+        return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: inertia is not symmetric", who);
+  /* the principal moments obey the triangle inequality exactly when tr(I)/2 E - I, the second moment of
+   * the mass, has no negative eigenvalue; flat bodies are at the limit, hence the rounding allowed */
+  for (int i = 0; i < 9; i++) moments[i] = (i % 4 == 0 ? 0.5 + 1e-9 : 0) - unit[i];
+  if (!positive_definite(moments))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: inertia violates the triangle inequality (one principal moment exceeds "
+                     "the sum of the others)",
+                     who);
+  return PERP_OK;
+}
+
+static bool body_exists(const perp_model *model, int body)
+{
+  return body == PERP_WORLD || (body >= 0 && body < model->n_bodies);
+}
+
+static perp_status check_bodies(perp_ctx *ctx, const perp_model *model, int a, int b,
+                                const char *who)
+{
+  for (int i = 0; i < 2; i++) {
+    int body = i == 0 ? a : b;
+    if (!body_exists(model, body))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, body,
+                       model->n_bodies);
+  }
+  if (a == b)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: connects %s with itself", who,
+                     a == PERP_WORLD ? "the world" : "a body");
+  return PERP_OK;
+}
+
+static bool zero(int n, const double *x)
+{
+  for (int i = 0; i < n; i++)
+    if (x[i] != 0) return false;
+  return true;
+}
+
+/* ---- lists ---------------------------------------------------------------------------------------------- */
+
+/* room for one more of size bytes in *list */
+static perp_status grow(perp_ctx *ctx, void *list, int n, int *cap, size_t size)
+{
+  void *old, *bigger;
+  memcpy(&old, list, sizeof old);
+  if (n < *cap) return PERP_OK;
+  int wanted = *cap < 8 ? 8 : 2 * *cap;
+  bigger = realloc(old, (size_t)wanted * size);
+  if (bigger == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d parts", wanted);
+  memcpy(list, &bigger, sizeof bigger);
+  *cap = wanted;
+  return PERP_OK;
+}
+
+static perp_status copy_name(perp_ctx *ctx, const char **name)
+{
+  if (*name == NULL) return PERP_OK;
+  *name = strdup(*name);
+  return *name == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a name") : PERP_OK;
+}
+
+static perp_status still_building(perp_ctx *ctx, const perp_model *model)
+{
+  return model->finished ? PERP_FAIL(ctx, PERP_ERR_ARG, "the model is finished") : PERP_OK;
+}
+
+perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out)
+{
+  *out = NULL;
+  if (dim != 2 && dim != 3)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "a model has 2 or 3 dimensions: got %d", dim);
+  perp_model *model = calloc(1, sizeof *model);
+  if (model == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a model");
+  model->dim = dim;
+  model->rates = perp_rates(dim);
+  model->nvb = dim + model->rates;
+  model->nqb = dim == 3 ? 7 : 3;
+  model->gravity = 9.81;
+  *out = model;
+  return PERP_OK;
+}
+
+void perp_model_destroy(perp_model *model)
+{
+  if (model == NULL) return;
+  for (int i = 0; i < model->n_bodies; i++) free((char *)model->body_def[i].name);
+  for (int i = 0; i < model->n_joints; i++) free((char *)model->joint_def[i].name);
+  free(model->body_def);
+  free(model->joint_def);
+  free(model->force_def);
+  perp_arena_free(&model->arena);
+  free(model);
+}
+
+void perp_model_gravity(perp_model *model, double g)
+{
+  model->gravity = g;
+}
+
+perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_body_def *def,
+                                int *index)
+{
+  char buf[LABEL_MAX];
+  const char *who = label(buf, "body", model->n_bodies, def->name);
+  PERP_TRY(still_building(ctx, model));
+  PERP_TRY(check_inertia(ctx, model->dim, &def->mass, who));
+  if (!all_finite(3, def->x) || !all_finite(4, def->quat) || !isfinite(def->angle))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial position is not finite", who);
+  if (!all_finite(3, def->v) || !all_finite(3, def->w))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial velocity is not finite", who);
+  PERP_TRY(grow(ctx, &model->body_def, model->n_bodies, &model->cap_bodies, sizeof *def));
+  perp_body_def copy = *def;
+  PERP_TRY(copy_name(ctx, &copy.name));
+  if (zero(4, copy.quat)) copy.quat[0] = 1;
+  double largest = 0; /* scaled first: a tiny quaternion must not underflow */
+  for (int i = 0; i < 4; i++) largest = fmax(largest, fabs(copy.quat[i]));
+  for (int i = 0; i < 4; i++) copy.quat[i] /= largest;
+  perp_quat_unit(copy.quat);
+  if (index != NULL) *index = model->n_bodies;
+  model->body_def[model->n_bodies++] = copy;
+  return PERP_OK;
+}
+
+perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_joint_def *def,
+                                 int *index)
+{
+  char buf[LABEL_MAX];
+  const char *who = label(buf, "joint", model->n_joints, def->name);
+  PERP_TRY(still_building(ctx, model));
+  const char *kind = perp_joint_kind_name(def->kind);
+  if (kind == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of joint: %d", who, (int)def->kind);
+  if (perp_joint_kind_rows(def->kind, model->dim) == 0)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: a %s joint does not exist in the plane", who,
+                     kind);
+  PERP_TRY(check_bodies(ctx, model, def->a, def->b, who));
+  if (!all_finite(3, def->anchor_a) || !all_finite(3, def->anchor_b))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: an anchor is not finite", who);
+  bool two = def->kind == PERP_JOINT_UNIVERSAL ||
+             (def->kind == PERP_JOINT_HINGE && model->dim == 3);
+  if (two || def->kind == PERP_JOINT_SLIDER) {
+    if (!all_finite(3, def->axis_a) || zero(model->dim, def->axis_a))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: axis_a is zero or not finite", who);
+    if (two && (!all_finite(3, def->axis_b) || zero(model->dim, def->axis_b)))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: axis_b is zero or not finite", who);
+  }
+  if (def->kind == PERP_JOINT_DISTANCE && !(def->length > 0 && isfinite(def->length)))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: length must be positive: got %g m", who, def->length);
+  if (!(def->softness >= 0) || !isfinite(def->softness))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: softness must be in [0, inf): got %g", who,
+                     def->softness);
+  PERP_TRY(grow(ctx, &model->joint_def, model->n_joints, &model->cap_joints, sizeof *def));
+  perp_joint_def copy = *def;
+  PERP_TRY(copy_name(ctx, &copy.name));
+  if (index != NULL) *index = model->n_joints;
+  model->joint_def[model->n_joints++] = copy;
+  return PERP_OK;
+}
+
+perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_force_def *def)
+{
+  char buf[LABEL_MAX];
+  PERP_TRY(still_building(ctx, model));
+  const char *kind = perp_force_kind_name(def->kind);
+  const char *who = label(buf, "force", model->n_forces, kind);
+  if (kind == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of force: %d", who, (int)def->kind);
+  if (def->kind == PERP_FORCE_SPRING)
+    PERP_TRY(check_bodies(ctx, model, def->a, def->b, who));
+  else if (def->a < 0 || def->a >= model->n_bodies)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, def->a,
+                     model->n_bodies);
+  const double numbers[] = { def->stiffness, def->damping,   def->length,
+                             def->linear,    def->quadratic, def->angular };
+  if (!all_finite(3, def->anchor_a) || !all_finite(3, def->anchor_b) ||
+      !all_finite(3, def->value) || !all_finite(6, numbers))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a number is not finite", who);
+  for (int i = 0; i < 6; i++)
+    if (numbers[i] < 0) return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a coefficient is negative", who);
+  PERP_TRY(grow(ctx, &model->force_def, model->n_forces, &model->cap_forces, sizeof *def));
+  perp_force_def copy = *def;
+  if (copy.kind != PERP_FORCE_SPRING) copy.b = PERP_WORLD;
+  model->force_def[model->n_forces++] = copy;
+  return PERP_OK;
+}
+
+/* ---- finish --------------------------------------------------------------------------------------------- */
+
+static void layout(perp_model *m, perp_arena *a)
+{
+  int nb = m->n_bodies, nc = m->n_joints, subs = 2 * nc;
+  m->inertia = PERP_CARVE(a, perp_inertia, nb);
+  m->joint = PERP_CARVE(a, perp_joint, nc);
+  m->rows = PERP_CARVE(a, perp_row, m->m);
+  m->q0 = PERP_CARVE(a, double, m->nq);
+  m->v0 = PERP_CARVE(a, double, m->nv);
+  m->M = PERP_CARVE(a, double, nb * m->nvb * m->nvb);
+  m->Minv = PERP_CARVE(a, double, nb * m->nvb * m->nvb);
+  m->softness = PERP_CARVE(a, double, m->m);
+  m->bptr = PERP_CARVE(a, int, nb + 1);
+  m->mptr = PERP_CARVE(a, int, nb + 1);
+  m->cptr = PERP_CARVE(a, int, nc + 1);
+  m->jptr = PERP_CARVE(a, int, nc + 1);
+  m->jblk = PERP_CARVE(a, int, subs);
+  m->joff = PERP_CARVE(a, int, subs + 1);
+  m->jgrp = PERP_CARVE(a, int, subs);
+  m->tptr = PERP_CARVE(a, int, nb + 1);
+  m->tsub = PERP_CARVE(a, int, subs);
+  perp_eval_layout(&m->eval, m, a);
+}
+
+static void sym_inverse(const double A[9], double B[9])
+{
+  double a = A[0], b = A[3], c = A[6], d = A[4], e = A[7], f = A[8];
+  double c00 = d * f - e * e, c01 = c * e - b * f, c02 = b * e - c * d;
+  double det = a * c00 + b * c01 + c * c02;
+  B[0] = c00 / det, B[3] = B[1] = c01 / det, B[6] = B[2] = c02 / det;
+  B[4] = (a * f - c * c) / det, B[7] = B[5] = (b * c - a * e) / det;
+  B[8] = (a * d - b * b) / det;
+}
+
+static void fill_bodies(perp_model *m)
+{
+  int d = m->dim, n = m->nvb;
+  memset(m->M, 0, (size_t)(m->n_bodies * n * n) * sizeof *m->M);
+  memset(m->Minv, 0, (size_t)(m->n_bodies * n * n) * sizeof *m->Minv);
+  for (int b = 0; b <= m->n_bodies; b++) {
+    m->bptr[b] = b * n;
+    m->mptr[b] = b * n * n;
+  }
+  for (int b = 0; b < m->n_bodies; b++) {
+    const perp_body_def *def = &m->body_def[b];
+    perp_inertia *in = &m->inertia[b];
+    double *M = m->M + m->mptr[b], *Minv = m->Minv + m->mptr[b];
+    double *q = m->q0 + b * m->nqb, *v = m->v0 + b * n;
+    in->mass = def->mass.mass;
+    for (int i = 0; i < 3; i++)
+      for (int j = 0; j < 3; j++)
+        in->I[i + 3 * j] = 0.5 * (def->mass.inertia[i + 3 * j] + def->mass.inertia[j + 3 * i]);
+    if (d == 3) {
+      sym_inverse(in->I, in->Iinv);
+    } else {
+      memset(in->Iinv, 0, sizeof in->Iinv);
+      in->Iinv[8] = 1 / in->I[8];
+    }
+    for (int i = 0; i < d; i++) {
+      M[i + i * n] = in->mass;
+      Minv[i + i * n] = 1 / in->mass;
+      q[i] = def->x[i];
+      v[i] = def->v[i];
+    }
+    for (int i = 0; i < m->rates; i++)
+      for (int j = 0; j < m->rates; j++) {
+        int at = d == 3 ? i + 3 * j : 8;
+        M[(d + i) + (d + j) * n] = in->I[at];
+        Minv[(d + i) + (d + j) * n] = in->Iinv[at];
+      }
+    for (int i = 0; i < m->rates; i++) v[d + i] = def->w[d == 3 ? i : 2];
+    if (d == 3)
+      memcpy(q + 3, def->quat, sizeof def->quat);
+    else
+      q[2] = def->angle;
+  }
+}
+
+static void fill_joints(perp_model *m)
+{
+  int row = 0, sub = 0, off = 0, scalars = 0;
+  for (int i = 0; i < m->n_joints; i++) {
+    const perp_joint_def *def = &m->joint_def[i];
+    perp_joint *j = &m->joint[i];
+    int rows = perp_joint_kind_rows(def->kind, m->dim);
+    perp_joint_compile(def, m->dim, def->a < 0 ? NULL : m->q0 + def->a * m->nqb,
+                       def->b < 0 ? NULL : m->q0 + def->b * m->nqb, m->rows + scalars, j);
+    scalars += j->n_scalars;
+    j->row = row;
+    m->cptr[i] = row;
+    m->jptr[i] = sub;
+    for (int side = 0; side < 2; side++) {
+      int body = side == 0 ? def->a : def->b;
+      if (body < 0) continue;
+      *(side == 0 ? &j->ja : &j->jb) = off;
+      m->jblk[sub] = body;
+      m->joff[sub++] = off;
+      off += rows * m->nvb;
+    }
+    for (int k = 0; k < rows; k++) m->softness[row + k] = def->softness;
+    if (def->softness > 0) m->soft = true;
+    row += rows;
+  }
+  m->cptr[m->n_joints] = row;
+  m->jptr[m->n_joints] = sub;
+  m->joff[sub] = off;
+  perp_blocks_transpose(m->n_bodies, m->n_joints, m->jptr, m->jblk, m->jgrp, m->tptr, m->tsub);
+}
+
+/* extent of the centres of mass and anchors, 1 m for a single point */
+static double extent(const perp_model *m)
+{
+  double lo[3] = { HUGE_VAL, HUGE_VAL, HUGE_VAL }, hi[3] = { -HUGE_VAL, -HUGE_VAL, -HUGE_VAL };
+  for (int i = -m->n_bodies; i < 2 * m->n_joints; i++) {
+    double p[3] = { 0 };
+    if (i < 0) {
+      perp_model_point(m, m->q0, -1 - i, (const double[3]){ 0 }, p);
+    } else {
+      const perp_joint_def *def = &m->joint_def[i / 2];
+      perp_model_point(m, m->q0, i % 2 == 0 ? def->a : def->b,
+                       i % 2 == 0 ? def->anchor_a : def->anchor_b, p);
+    }
+    for (int k = 0; k < m->dim; k++) {
+      lo[k] = fmin(lo[k], p[k]);
+      hi[k] = fmax(hi[k], p[k]);
+    }
+  }
+  double size = 0;
+  for (int k = 0; k < m->dim; k++) size = fmax(size, hi[k] - lo[k]);
+  return size > 0 ? size : 1;
+}
+
+/* largest |x| over the rows of joint i, relative to `size` where the row is a length; NaN stays NaN */
+static double joint_norm(const perp_model *m, int i, const double *x, double size)
+{
+  const perp_joint *j = &m->joint[i];
+  double worst = 0;
+  for (int k = 0; k < m->cptr[i + 1] - m->cptr[i]; k++) {
+    bool angle = k >= j->points && j->scalars[k - j->points].kind == PERP_ROW_DOT;
+    double e = fabs(x[j->row + k]) / (angle ? 1 : size);
+    if (!(e <= worst)) worst = e;
+  }
+  return worst;
+}
+
+static perp_status check_initial_state(perp_ctx *ctx, perp_model *m)
+{
+  char buf[LABEL_MAX];
+  double fastest = 0, *x = m->eval.C; /* fastest: in lengths of the model, and turns, per second */
+  for (int i = 0; i < m->nv; i++)
+    fastest = fmax(fastest, fabs(m->v0[i]) / (i % m->nvb < m->dim ? m->size : 1));
+  perp_eval_at(&m->eval, m, m->q0);
+  for (int level = 0; level < 2; level++) {
+    for (int i = 0; i < m->n_joints; i++) {
+      double error = joint_norm(m, i, x, m->size);
+      if (error <= (level == 0 ? 1e-6 : 1e-6 * fastest)) continue;
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial %s contradicts it: |%s| = %.3g",
+                       label(buf, "joint", i, m->joint_def[i].name),
+                       level == 0 ? "position" : "velocity", level == 0 ? "C" : "J v",
+                       joint_norm(m, i, x, 1));
+    }
+    /* C has been judged; the same memory takes J v */
+    memset(x, 0, (size_t)m->m * sizeof *x);
+    perp_blocks_J(&m->eval.blocks, 1, m->v0, x);
+  }
+  return PERP_OK;
+}
+
+perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
+{
+  perp_model *m = model;
+  PERP_TRY(still_building(ctx, m));
+  if (m->n_bodies == 0) return PERP_FAIL(ctx, PERP_ERR_ARG, "the model has no body");
+  if (!isfinite(m->gravity)) return PERP_FAIL(ctx, PERP_ERR_ARG, "gravity is not finite");
+  m->nq = m->n_bodies * m->nqb;
+  m->nv = m->n_bodies * m->nvb;
+  m->m = m->nnz_J = 0;
+  for (int i = 0; i < m->n_joints; i++) {
+    const perp_joint_def *def = &m->joint_def[i];
+    int rows = perp_joint_kind_rows(def->kind, m->dim);
+    m->m += rows;
+    m->nnz_J += rows * m->nvb * ((def->a >= 0) + (def->b >= 0));
+  }
+  perp_arena a = { 0 };
+  layout(m, &a);
+  PERP_TRY(perp_arena_reserve(ctx, &a));
+  m->arena = a;
+  layout(m, &a);
+  m->soft = false;
+  fill_bodies(m);
+  fill_joints(m);
+  m->velocity_forces = perp_model_forces_need_velocity(m);
+  perp_eval_init(&m->eval, m);
+  m->size = extent(m);
+  perp_status status = check_initial_state(ctx, m);
+  if (status != PERP_OK) {
+    perp_arena_free(&m->arena);
+    return status;
+  }
+  m->finished = true;
+  return PERP_OK;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The inside of perp_model, for the files of models/ that build, evaluate and march it. */
+#ifndef PERP_MODEL_PRIVATE_H
+#define PERP_MODEL_PRIVATE_H
+
+#include "models/kinematics.h"
+#include "models/model.h"
+
+/* One scalar row beyond the point-to-point rows of a joint. */
+typedef enum perp_row_kind {
+  PERP_ROW_DOT,   /* n_a . n_b             perpendicular directions */
+  PERP_ROW_ALONG, /* n_a . (p_b - p_a)     no displacement along a direction of a */
+  PERP_ROW_LENGTH /* |p_b - p_a| - length */
+} perp_row_kind;
+
+typedef struct perp_row {
+  perp_row_kind kind;
+  double ua[3], ub[3]; /* directions in the frames of a and b, unit length */
+} perp_row;
+
+/* A joint ready for evaluation: `points` rows p_b - p_a (0 or dim), then `n_scalars` scalar rows. */
+typedef struct perp_joint {
+  int a, b;   /* bodies, PERP_WORLD = -1 */
+  int row;    /* first row of the model */
+  int points; /* 0 or dim */
+  int n_scalars;
+  int ja, jb; /* where the sub-matrices start in J; -1 for the world */
+  double sa[3], sb[3];
+  double length;
+  perp_row *scalars; /* [n_scalars] */
+} perp_joint;
+
+/* Mass properties ready for use. */
+typedef struct perp_inertia {
+  double mass;
+  double I[9], Iinv[9]; /* body frame; the plane uses I[8] only */
+} perp_inertia;
+
+/* All that is evaluated at one state, owned by whoever evaluates (so that several simulations share a
+ * model): poses, Jacobian and position error. */
+typedef struct perp_eval {
+  perp_pose *pose; /* [-1 ... bodies-1]; pose[-1] is the world */
+  double *J, *C;
+  perp_blocks blocks; /* those of the model, with the J of this evaluation */
+} perp_eval;
+
+struct perp_model {
+  int dim, rates, nqb, nvb;
+  double gravity;
+  int n_bodies, n_joints, n_forces;
+  int cap_bodies, cap_joints, cap_forces;
+  perp_body_def *body_def;
+  perp_joint_def *joint_def;
+  perp_force_def *force_def;
+  bool finished;
+  /* set by finish */
+  int nq, nv, m, nnz_J;
+  perp_arena arena;
+  double size; /* m, extent of the initial state */
+  bool velocity_forces, soft;
+  perp_inertia *inertia;
+  perp_joint *joint;
+  perp_row *rows; /* of all joints */
+  double *q0, *v0;
+  double *M, *Minv, *softness;
+  int *bptr, *mptr, *cptr, *jptr, *jblk, *joff, *jgrp, *tptr, *tsub;
+  perp_eval eval; /* of the public functions */
+};
+
+/* ---- joints/ ------------------------------------------------------------------------------------------ */
+
+const char *perp_joint_kind_name(perp_joint_kind kind);  /* NULL when there is no such kind */
+int perp_joint_kind_rows(perp_joint_kind kind, int dim); /* 0: not in this dimension */
+/* Rows and directions of a joint from its definition and the initial coordinates of its bodies (NULL for
+ * the world).  rows: room for the scalar rows, at most perp_joint_kind_rows of them. */
+void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, const double *qb,
+                        perp_row *rows, perp_joint *joint);
+/* Constant entries of J (before the first evaluation). */
+void perp_joints_constant(const perp_model *model, double *J);
+/* C and, unless it is NULL, J at the poses of e. */
+void perp_joints_evaluate(const perp_model *model, perp_eval *e);
+/* gamma [m] = Jdot v at the poses of e. */
+void perp_joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma);
+
+/* ---- forces/ ------------------------------------------------------------------------------------------- */
+
+const char *perp_force_kind_name(perp_force_kind kind);
+/* f [nv] += force elements at the poses of e. */
+void perp_forces_add(const perp_model *model, const perp_eval *e, double t, const double *v,
+                     double *f);
+/* Potential energy of the force elements (springs). */
+double perp_forces_potential(const perp_model *model, const perp_eval *e);
+
+/* ---- evaluation: poses once per state, used by all ------------------------------------------------------ */
+
+void perp_eval_layout(perp_eval *e, const perp_model *model, perp_arena *a);
+void perp_eval_init(perp_eval *e, const perp_model *model);
+void perp_eval_poses(perp_eval *e, const perp_model *model, const double *q);
+/* Poses, J and C at q. */
+void perp_eval_at(perp_eval *e, const perp_model *model, const double *q);
+/* f [nv]: gravity, elements and, when `gyroscopic`, -w x I w. */
+void perp_eval_forces(const perp_eval *e, const perp_model *model, double t, const double *v,
+                      bool gyroscopic, double *f);
+/* rhs [nv] = M v + h f, in one pass. */
+void perp_eval_impulse(const perp_eval *e, const perp_model *model, double t, double h,
+                       const double *v, double *rhs);
+
+/* y = A x, A 3 x 3 symmetric */
+PERP_INLINE void perp_sym_mul(const double A[9], const double x[3], double y[3])
+{
+  double a = A[0] * x[0] + A[1] * x[1] + A[2] * x[2];
+  double b = A[1] * x[0] + A[4] * x[1] + A[5] * x[2];
+  double c = A[2] * x[0] + A[5] * x[1] + A[8] * x[2];
+  y[0] = a, y[1] = b, y[2] = c;
+}
+
+#endif
