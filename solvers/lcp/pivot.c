@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solvers/lcp/pivot.h"
+
+#include "solvers/linalg/dense.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SPARSE_MIN = 48, SPARSE_SHARE = 6, FORM_SCRATCH = 4096 };
+
+void perp_pivot_layout(perp_pivot *P, perp_arena *arena, int max_n)
+{
+  size_t n = (size_t)max_n;
+  P->max_n = max_n;
+  P->lo = PERP_CARVE(arena, double, n);
+  P->hi = PERP_CARVE(arena, double, n);
+  P->a = PERP_CARVE(arena, double, n);
+  P->r = PERP_CARVE(arena, double, n);
+  P->dense_size = n * n + FORM_SCRATCH;
+  P->dense = PERP_CARVE(arena, double, P->dense_size);
+  P->max_nnz = max_n >= SPARSE_MIN && n * n / SPARSE_SHARE < 0x7fffffff
+                   ? (int)(n * n / SPARSE_SHARE)
+                   : 0;
+  P->ptr = PERP_CARVE(arena, int, n + 1);
+  P->idx = PERP_CARVE(arena, int, P->max_nnz);
+  P->val = PERP_CARVE(arena, double, P->max_nnz);
+}
+
+static perp_status form(perp_ctx *ctx, perp_pivot *P, const perp_blocks *F)
+{
+  size_t largest = 0, n = (size_t)F->m;
+  for (int c = 0; c < F->nc; c++)
+    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
+      size_t r = (size_t)(F->cptr[c + 1] - F->cptr[c]);
+      size_t d = (size_t)(F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]]);
+      if (r * d > largest) largest = r * d;
+    }
+  if (largest > P->dense_size - n * n)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "a constraint block of %zu numbers is too large to form A here (at most %zu)",
+                     largest, P->dense_size - n * n);
+  perp_blocks_delassus(F, P->dense, F->m, P->dense + n * n);
+  P->A = P->dense;
+  P->lda = n;
+  return PERP_OK;
+}
+
+/* row maxima; returns the number of nonzero entries, -1 when one is not finite */
+static int64_t scan(perp_pivot *P)
+{
+  int n = P->n;
+  int64_t nnz = 0;
+  double poison = 0;
+  for (int i = 0; i < n; i++) P->a[i] = 0;
+  for (int j = 0; j < n; j++) {
+    const double *col = P->A + (size_t)j * P->lda;
+    double sum = 0;
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+      double x = fabs(col[i]);
+      P->a[i] = x > P->a[i] ? x : P->a[i];
+      count += x != 0;
+    }
+    for (int i = 0; i < n; i++) sum += col[i] * 0;
+    poison += sum;
+    nnz += count;
+  }
+  for (int i = 0; i < n; i++)
+    if (P->a[i] == 0) P->a[i] = 1;
+  return poison == 0 ? nnz : -1;
+}
+
+static void compress(perp_pivot *P)
+{
+  int nnz = 0;
+  for (int j = 0; j < P->n; j++) {
+    const double *col = P->A + (size_t)j * P->lda;
+    P->ptr[j] = nnz;
+    for (int i = 0; i < P->n; i++)
+      if (col[i] != 0) {
+        P->idx[nnz] = i;
+        P->val[nnz++] = col[i];
+      }
+  }
+  P->ptr[P->n] = nnz;
+}
+
+perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p, int friction,
+                            perp_reason *reason)
+{
+  int n = p->n;
+  *reason = PERP_RUNNING;
+  if (n < 0 || n > P->max_n)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d but the workspace holds %d", n, P->max_n);
+  P->n = n;
+  P->b = p->b;
+  P->A = p->A;
+  P->lda = (size_t)p->lda;
+  if (p->fric_of != NULL)
+    for (int i = 0; i < n; i++)
+      if (p->fric_of[i] >= 0 && (!friction || (p->cone != NULL && p->cone[i])))
+        *reason = PERP_UNSUITED;
+  for (int i = 0; i < n; i++) {
+    P->lo[i] = p->lo != NULL ? p->lo[i] : 0;
+    P->hi[i] = p->hi != NULL ? p->hi[i] : HUGE_VAL;
+    if (!(P->lo[i] <= P->hi[i]) || P->lo[i] == HUGE_VAL || P->hi[i] == -HUGE_VAL)
+      *reason = isnan(P->lo[i]) || isnan(P->hi[i]) ? PERP_NOT_FINITE : PERP_INFEASIBLE;
+  }
+  if (*reason != PERP_RUNNING) return PERP_OK;
+  if (p->A == NULL) PERP_TRY(form(ctx, P, p->F));
+  int64_t nnz = scan(P);
+  P->bscale = 0;
+  for (int i = 0; i < n; i++) {
+    if (!isfinite(p->b[i])) nnz = -1;
+    P->bscale = fmax(P->bscale, fabs(p->b[i]) / P->a[i]);
+  }
+  if (nnz < 0 || !isfinite(P->bscale)) {
+    *reason = PERP_NOT_FINITE;
+    return PERP_OK;
+  }
+  P->sparse = n >= SPARSE_MIN && nnz <= (int64_t)n * n / SPARSE_SHARE && nnz <= P->max_nnz;
+  if (P->sparse) compress(P);
+  return PERP_OK;
+}
+
+int perp_pivot_symmetric(const perp_pivot *P, double tol)
+{
+  enum { TILE = 32 };
+  for (int jj = 0; jj < P->n; jj += TILE)
+    for (int ii = 0; ii <= jj; ii += TILE)
+      for (int j = jj; j < jj + TILE && j < P->n; j++) {
+        const double *col = P->A + (size_t)j * P->lda, *row = P->A + j;
+        double worst = 0;
+        for (int i = ii; i < ii + TILE && i < j; i++) {
+          double diff = fabs(col[i] - row[(size_t)i * P->lda]) - tol * fmax(P->a[i], P->a[j]);
+          worst = diff > worst ? diff : worst;
+        }
+        if (worst > 0) return 0;
+      }
+  return 1;
+}
+
+void perp_pivot_columns(const perp_pivot *P, int k, const int *idx, const double *x, double *y)
+{
+  if (!P->sparse) {
+    perp_gaxpy(P->n, k, P->A, P->lda, idx, x, y);
+    return;
+  }
+  for (int j = 0; j < k; j++)
+    for (int q = P->ptr[idx[j]]; q < P->ptr[idx[j] + 1]; q++) y[P->idx[q]] += x[j] * P->val[q];
+}
+
+void perp_pivot_slack(const perp_pivot *P, const double *lambda, double *w)
+{
+  for (int i = 0; i < P->n; i++) w[i] = P->b[i];
+  for (int j = 0; j < P->n; j++)
+    if (lambda[j] != 0) perp_pivot_columns(P, 1, &j, lambda + j, w);
+}
+
+double perp_pivot_residual(const perp_pivot *P, const double *lambda, const double *w)
+{
+  double worst = 0, scale = fmax(P->bscale, 2.2250738585072014e-308);
+  for (int i = 0; i < P->n; i++) {
+    double to = fmin(fmax(lambda[i] - w[i] / P->a[i], P->lo[i]), P->hi[i]);
+    double r = fabs(lambda[i] - to);
+    if (!(r <= worst)) worst = r; /* keeps a NaN */
+    scale = fmax(scale, fabs(lambda[i]));
+  }
+  return worst / scale;
+}
+
+int perp_pivot_proves_infeasible(perp_pivot *P, const double *v)
+{
+  double vmax = 0, vb = 0, mag = 0;
+  for (int i = 0; i < P->n; i++) vmax = fmax(vmax, fabs(v[i]));
+  if (!(vmax > 0) || !isfinite(vmax)) return 0;
+  for (int i = 0; i < P->n; i++) {
+    double tiny = PERP_PIVOT_ZERO * vmax;
+    if ((v[i] < -tiny && P->lo[i] > -HUGE_VAL) || (v[i] > tiny && P->hi[i] < HUGE_VAL)) return 0;
+    vb += v[i] * P->b[i];
+    mag += fabs(v[i] * P->b[i]);
+  }
+  /* A'v must not be able to make up for v'b: its part against an infinite bound has to vanish */
+  double top = vb;
+  for (int j = 0; j < P->n; j++) {
+    double u = 0, scale = 0;
+    const double *col = P->A + (size_t)j * P->lda;
+    for (int i = 0; i < P->n; i++) {
+      u += col[i] * v[i];
+      scale += fabs(col[i] * v[i]);
+    }
+    if (fabs(u) <= 1e-9 * scale) continue;
+    double bound = u > 0 ? P->hi[j] : P->lo[j];
+    if (fabs(bound) == HUGE_VAL) return 0;
+    top += u * bound;
+    mag += fabs(u * bound);
+  }
+  return top < -1e-9 * mag;
+}
+
+double perp_pivot_generic(int i)
+{
+  /* splitmix64 of the index */
+  uint64_t z = (uint64_t)i * 0x9e3779b97f4a7c15u + 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  z ^= z >> 31;
+  return 1 + (double)(z >> 11) * 0x1p-53;
+}

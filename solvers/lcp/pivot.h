@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the pivoting solvers share: the problem in dense form with explicit bounds and row scales,
+ * products with chosen columns, the generic numbers that break ties, the last check.  Private header. */
+#ifndef PERP_LCP_PIVOT_H
+#define PERP_LCP_PIVOT_H
+
+#include "solvers/lcp/lcp.h"
+
+/* Relative to the judge's scale of lambda: what counts as zero in a sign or ratio test, and what the
+ * last check lets pass.  The first lies well above rounding of well-scaled data (1e-16 times a modest
+ * growth), the second below the accuracy that is asked for (1e-10). */
+#define PERP_PIVOT_ZERO 1e-12
+#define PERP_PIVOT_DONE 1e-11
+
+typedef struct perp_pivot {
+  int n, max_n;
+  const double *A; /* [lda * n] both triangles; the caller's, or formed in `dense` */
+  size_t lda;
+  const double *b;
+  double *lo, *hi; /* [n] explicit */
+  double *a;       /* [n] max_j |A_ij|, 1 for a zero row */
+  double bscale;   /* max_i |b_i| / a_i */
+  double *r;       /* [n] scratch */
+  double *dense;   /* [max_n^2] for factored input; also scratch of forming it */
+  size_t dense_size;
+  /* compressed columns, when few entries are not zero */
+  int sparse, *ptr, *idx; /* [n+1], [nnz] */
+  double *val;
+  int max_nnz;
+} perp_pivot;
+
+/* Carve the arrays (see perp_arena). */
+void perp_pivot_layout(perp_pivot *P, perp_arena *arena, int max_n);
+/* Take over a problem: form A when it is factored (O(n^2) plus the blocks), bounds, row scales.
+ * *reason is PERP_RUNNING when the solver may begin, else PERP_NOT_FINITE, PERP_INFEASIBLE (lo > hi) or
+ * PERP_UNSUITED (circular cones or, unless friction is set, friction rows).   O(n^2), no allocation. */
+perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p, int friction,
+                            perp_reason *reason);
+/* Is |A_ij - A_ji| <= tol max(a_i, a_j) everywhere?   O(n^2). */
+int perp_pivot_symmetric(const perp_pivot *P, double tol);
+/* y += sum_j x[j] A[:, idx[j]], j = 0 ... k-1.   O(n k), or the entries that are not zero. */
+void perp_pivot_columns(const perp_pivot *P, int k, const int *idx, const double *x, double *y);
+/* w = A lambda + b, skipping zeros of lambda. */
+void perp_pivot_slack(const perp_pivot *P, const double *lambda, double *w);
+/* The judge's rel of (lambda, w) for plain boxes: max_i |lambda - clamp(lambda - w/a)| over the scale. */
+double perp_pivot_residual(const perp_pivot *P, const double *lambda, const double *w);
+/* Does v prove that no lambda in the box makes A lambda + b complementary-feasible?  v must be a
+ * recession direction of the box with  max over the box of v'(A lambda + b) < 0; true for v'b < 0,
+ * A'v = 0.  O(n k) for k entries of v. */
+int perp_pivot_proves_infeasible(perp_pivot *P, const double *v);
+/* The i-th of a fixed sequence of numbers in [1, 2) without arithmetic relations between them. */
+double perp_pivot_generic(int i);
+
+#endif

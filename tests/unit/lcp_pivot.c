@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pivoting solvers on problems with known answers and on random ones, judged here in long double. */
+#include "solvers/lcp/lcp.h"
+#include "solvers/solvers.h"
+#include "tests/tap.h"
+
+#include <string.h>
+
+enum { N = 64 };
+static perp_ctx ctx;
+static double A[N * N], b[N], lo[N], hi[N], lambda[N], proof[N];
+static int n;
+
+static void set(int i, int j, double x)
+{
+  A[i + j * n] = x;
+}
+
+static void pure(int size)
+{
+  n = size;
+  memset(A, 0, sizeof A);
+  memset(lambda, 0, sizeof lambda);
+  for (int i = 0; i < n; i++) {
+    b[i] = lo[i] = 0;
+    hi[i] = HUGE_VAL;
+  }
+}
+
+/* the judge's definition, in long double */
+static double rel(void)
+{
+  long double worst = 0, scale = 0;
+  for (int i = 0; i < n; i++) {
+    long double w = b[i], a = 0;
+    for (int j = 0; j < n; j++) {
+      w += (long double)A[i + j * n] * lambda[j];
+      a = fmaxl(a, fabsl(A[i + j * n]));
+    }
+    if (a == 0) a = 1;
+    if (!isfinite((double)w)) return NAN;
+    long double to = fminl(fmaxl(lambda[i] - w / a, lo[i]), hi[i]);
+    worst = fmaxl(worst, fabsl(lambda[i] - to));
+    scale = fmaxl(scale, fmaxl(fabsl(lambda[i]), fabsl(b[i]) / a));
+  }
+  return (double)(worst / fmaxl(scale, 1e-300L));
+}
+
+/* a vector that proves infeasibility: v >= 0 where lo is the only bound, 0 where both are, A'v = 0, v'b < 0 */
+static int proves(void)
+{
+  double vb = 0, top = 0;
+  for (int i = 0; i < n; i++) top = fmax(top, fabs(proof[i]));
+  for (int i = 0; i < n; i++) {
+    if (lo[i] > -HUGE_VAL && proof[i] < -1e-12 * top) return 0;
+    if (hi[i] < HUGE_VAL && proof[i] > 1e-12 * top) return 0;
+    double u = 0, size = 0;
+    for (int j = 0; j < n; j++) {
+      u += A[j + i * n] * proof[j];
+      size = fmax(size, fabs(A[j + i * n]));
+    }
+    if (fabs(u) > 1e-10 * size * top) return 0;
+    vb += proof[i] * b[i];
+  }
+  return vb < 0;
+}
+
+static perp_stats solve(const char *text)
+{
+  perp_spec s;
+  perp_stats stats = { 0 };
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, text, &s) != PERP_OK) bail("%s", ctx.msg);
+  const perp_lcp_desc *d = (const perp_lcp_desc *)s.d;
+  void *ws;
+  if (d->create(&ctx, n, s.opts, &ws) != PERP_OK) bail("%s", ctx.msg);
+  perp_lcp p = { .n = n, .A = A, .lda = n, .b = b, .lo = lo, .hi = hi };
+  if (d->solve(&ctx, ws, &p, lambda, proof, &stats) != PERP_OK) bail("%s", ctx.msg);
+  d->destroy(ws);
+  perp_spec_free(&s);
+  return stats;
+}
+
+/* 1e-13: a hundred times the worst seen, 1e-15 */
+static void solves(const char *method, const char *problem)
+{
+  perp_stats stats = solve(method);
+  if (!ok(stats.reason == PERP_EXACT, "%s: %s, n = %d", method, problem, n))
+    printf("# %s after %d pivots, rel %.3g\n", perp_reason_name(stats.reason), stats.iterations,
+           rel());
+  below(rel(), 1e-13, "%s: %s, n = %d: residual", method, problem, n);
+}
+
+static void murty(int size, int second)
+{
+  pure(size);
+  for (int i = 0; i < n; i++) {
+    set(i, i, 1);
+    for (int j = i + 1; j < n; j++) set(i, j, 2);
+    b[i] = second ? ldexp(1, i + 1) - ldexp(1, n + 1) : -1;
+  }
+}
+
+static void lemke_known(void)
+{
+  murty(12, 0);
+  solves("lemke", "Murty I");
+  near(lambda[11], 1, 0, 1e-15, "lemke: Murty I has lambda = e_n");
+  murty(8, 1);
+  perp_stats stats = solve("lemke:cover=ones");
+  ok(stats.reason == PERP_EXACT && stats.iterations == 255, "lemke: Murty II takes 2^8 - 1 pivots");
+  murty(16, 1);
+  stats = solve("lemke:cover=ones,max_iter=500");
+  ok(stats.reason == PERP_MAX_ITER && stats.iterations == 500 && isfinite(lambda[0]),
+     "lemke: Murty II stops at the limit");
+  pure(32);
+  for (int i = 0; i < n; i++) {
+    set(i, i, 1);
+    for (int j = 0; j < i; j++) set(i, j, -1);
+    b[i] = -1;
+  }
+  solves("lemke", "Csizmadia");
+  near(lambda[31], ldexp(1, 31), 0, 0, "lemke: Csizmadia has lambda_i = 2^(i-1)");
+
+  pure(2); /* Cottle-Pang-Stone, remark 4.1.14: rank one */
+  for (int i = 0; i < 4; i++) A[i] = 1;
+  b[0] = b[1] = -1;
+  solves("lemke", "[1 1; 1 1], (-1, -1)");
+  pure(2); /* unbounded solution set */
+  A[0] = A[3] = 1;
+  A[1] = A[2] = -1;
+  b[0] = 1;
+  b[1] = -1;
+  solves("lemke", "[1 -1; -1 1], (1, -1)");
+  pure(3); /* zero diagonal, solution (0, 1, 3) */
+  set(0, 1, -1), set(0, 2, 2), set(1, 0, 2), set(1, 2, -2), set(2, 0, -1), set(2, 1, 1);
+  b[0] = -3, b[1] = 6, b[2] = -1;
+  solves("lemke", "zero diagonal");
+  near(lambda[2], 3, 0, 1e-15, "lemke: zero diagonal has the solution (0, 1, 3)");
+
+  for (int size = 2; size <= 32; size *= 4) {
+    pure(size); /* v v' with alternating v, b = -e: no solution */
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n; j++) set(i, j, (i + j) % 2 ? -1 : 1);
+    for (int i = 0; i < n; i++) b[i] = -1;
+    stats = solve("lemke");
+    ok(stats.reason == PERP_INFEASIBLE && proves(), "lemke: infeasible, proved, n = %d", n);
+  }
+
+  pure(2); /* a free variable with a zero pivot of its own: w0 = lambda1 - 2, w1 = -lambda0 + 1 */
+  set(0, 1, 1), set(1, 0, -1);
+  b[0] = -2, b[1] = 1;
+  lo[0] = -HUGE_VAL;
+  solves("lemke", "free row with zero diagonal");
+  near(lambda[1], 2, 0, 1e-15, "lemke: lambda_1 = 2");
+  near(lambda[0], 1, 0, 1e-15, "lemke: lambda_0 = 1");
+  pure(2); /* the same equation twice: fine when they agree, infeasible otherwise */
+  for (int i = 0; i < 4; i++) A[i] = 1;
+  b[0] = b[1] = -3;
+  lo[0] = lo[1] = -HUGE_VAL;
+  solves("lemke", "redundant equations");
+  b[1] = -2;
+  stats = solve("lemke");
+  ok(stats.reason == PERP_INFEASIBLE && proves(), "lemke: contradicting equations, proved");
+  pure(0);
+  solves("lemke", "empty");
+  pure(1); /* 1 x 1, A < 0 */
+  A[0] = -1, b[0] = -1;
+  stats = solve("lemke");
+  ok(stats.reason < 0, "lemke: [-1], (-1) is not reported solved");
+}
+
+/* A = G G' of given rank, b from a planted solution, bounds of every kind */
+static void random_boxes(perp_rng *rng, int size, int rank, int skew, int kinds)
+{
+  static double G[N * N], z[N];
+  pure(size);
+  for (int i = 0; i < n * rank; i++) G[i] = perp_rng_normal(rng);
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      double sum = 0;
+      for (int k = 0; k < rank; k++) sum += G[i + k * n] * G[j + k * n];
+      set(i, j, sum);
+    }
+  for (int i = 0; skew && i < n; i++)
+    for (int j = 0; j < i; j++) {
+      double s = perp_rng_normal(rng);
+      A[i + j * n] += s;
+      A[j + i * n] -= s;
+    }
+  for (int i = 0; i < n; i++) {
+    int kind = perp_rng_int(rng, kinds);
+    double middle = perp_rng_uniform(rng, -2, 2), half = perp_rng_uniform(rng, 0, 1);
+    lo[i] = kind == 0 ? 0 : kind == 2 || kind == 4 ? -HUGE_VAL : middle - half;
+    hi[i] = kind == 0 || kind == 1 || kind == 4 ? HUGE_VAL : middle + half;
+    if (kind == 5) hi[i] = lo[i];
+  }
+  /* planted: half of the rows at a bound with w of the right sign, some of them with w = 0 */
+  for (int i = 0; i < n; i++) {
+    double u = perp_rng_uniform(rng, 0, 1);
+    z[i] = u < 0.3 && lo[i] > -HUGE_VAL  ? lo[i]
+           : u < 0.5 && hi[i] < HUGE_VAL ? hi[i]
+           : lo[i] > -HUGE_VAL           ? lo[i] + u * fmin(1, hi[i] - lo[i])
+           : hi[i] < HUGE_VAL            ? hi[i] - u
+                                         : u;
+    double w = perp_rng_int(rng, 4) == 0 ? 0 : perp_rng_uniform(rng, 0, 1);
+    b[i] = z[i] == lo[i] ? w : z[i] == hi[i] ? -w : 0;
+  }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) b[i] -= A[i + j * n] * z[j];
+}
+
+/* 1e-11: what the solvers promise themselves; a planted solution exists */
+static void random_classes(const char *method, int nonsymmetric)
+{
+  perp_rng *rng = perp_rng_create(11);
+  for (int rank = 0; rank < 3; rank++)
+    for (int skew = 0; skew <= nonsymmetric; skew++)
+      for (int kinds = 1; kinds <= 6; kinds += 5) {
+        int failed = 0, count = 400;
+        double worst = 0;
+        for (int k = 0; k < count; k++) {
+          int size = 1 + perp_rng_int(rng, k % 10 == 0 ? 48 : 8);
+          random_boxes(rng, size, rank == 0 ? size : rank == 1 ? (size + 1) / 2 : 1, skew, kinds);
+          perp_stats stats = solve(method);
+          double r = rel();
+          worst = stats.reason == PERP_EXACT ? fmax(worst, r) : worst;
+          if (stats.reason != PERP_EXACT || !(r <= 1e-11)) {
+            if (failed++ < 3)
+              printf("# %s n %d: %s after %d pivots, rel %.3g\n", method, n,
+                     perp_reason_name(stats.reason), stats.iterations, r);
+          }
+        }
+        ok(failed == 0, "%s: %d random problems, %s rank, %s, %s: worst residual %.1e", method,
+           count,
+           rank == 0   ? "full"
+           : rank == 1 ? "half"
+                       : "one",
+           skew ? "skew part" : "symmetric", kinds == 1 ? "lo = 0" : "boxes and free rows", worst);
+      }
+  perp_rng_destroy(rng);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  lemke_known();
+  random_classes("lemke", 1);
+  return tap_done();
+}
