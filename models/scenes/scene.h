@@ -7,12 +7,13 @@
 
 /* Ground truth: the exact state as a function of time. */
 typedef struct perp_truth {
-  const char *what;   /* "closed form: Jacobi elliptic functions", "file chain100mm_N6.csv", ... */
-  double t_end;       /* valid until; 0: no truth */
+  char what[128]; /* "closed form: Jacobi elliptic functions", "file C_chain100mm_N6_5s.csv", ... */
+  double t_end;   /* valid until */
   double uncertainty; /* relative, of q over the whole span, as stated by the source */
   void *user;
   /* q [nq], v [nv] at time t.  Files answer at their grid times only: next_time gives the first grid
-   * time >= t (closed forms answer t itself). */
+   * time >= t (closed forms and integrated references answer t itself), infinity past t_end.  An integrated
+   * reference answers rising times fastest. */
   perp_status (*state)(void *user, perp_ctx *ctx, double t, double *q, double *v);
   double (*next_time)(void *user, double t);
   void (*destroy)(void *user);
@@ -24,9 +25,14 @@ typedef struct perp_scene {
   perp_model *model; /* owned; NULL when `ode` is set */
   perp_ode_sys *ode; /* owned: a plain ODE problem without bodies (orders); NULL otherwise */
   const double *ode_q0, *ode_v0;
-  double t_end, h; /* defaults of a run */
+  /* energy of a plain ODE problem that conserves one; NULL otherwise */
+  double (*ode_energy)(void *user, const double *q, const double *v);
+  double t_end, h; /* defaults of a run; h = 0: no opinion */
   int tip_body;    /* the marked point of err.tip.max; PERP_WORLD when there is none */
   double tip[3];
+  bool dissipative; /* energy is not conserved */
+  bool isolated;    /* nothing but uniform gravity acts from outside: momentum is known */
+  double gravity;   /* of the model, m/s^2 */
   perp_truth
       truth[PERP_SCENE_TRUTHS]; /* the first is the one that metrics use; others must agree */
   int n_truths;
@@ -39,6 +45,9 @@ typedef struct perp_scene_desc {
   perp_status (*build)(perp_ctx *ctx, const void *opts, perp_scene *scene);
 } perp_scene_desc;
 
+/* Build the scene that spec (kind scene) names.  Reference files are looked for in
+ * $PERP_HOME/tests/data/reference, in the source tree and in the installed data folder; a scene
+ * whose file is in none of them fails with PERP_ERR_IO.  On failure *scene is empty.  Allocates. */
 perp_status perp_scene_create(perp_ctx *ctx, const perp_spec *spec, perp_scene *scene);
 void perp_scene_destroy(perp_scene *scene);
 

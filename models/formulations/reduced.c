@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reduced coordinates: the joints of an open chain or tree as an ordinary differential equation.
+ *
+ * One coordinate for each degree of freedom (quaternions for ball joints and free bodies), accelerations
+ * by the articulated-body algorithm in O(n), any ODE solver.  There is no constraint that could drift: the
+ * state in the coordinates of the model satisfies C(q) = 0 and J v = 0 to rounding at all times, which
+ * makes this the reference for open chains.  See reduced_tree.c for the mathematics; Vondrak 2005, introduction
+ * of chapter 4, for reduced against maximal coordinates.
+ *
+ * Limits: loops and soft joints are refused.  Exact joints are not an accurate trajectory: that is up to
+ * the ODE solver alone.  Multipliers are not computed.  Memory about 2 kB a body. */
+#include "models/formulations/formulation.h"
+#include "models/formulations/reduced_tree.h"
+#include "models/model_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reduced {
+  perp_reduced_tree *tree;
+  perp_eval eval; /* forces of the model are evaluated in memory of our own */
+  perp_ode_sys sys;
+  perp_ode *ode;
+  perp_arena arena;
+  double *q, *u;       /* [tree nq], [tree nu] */
+  double *qm, *vm;     /* state in the coordinates of the model */
+  double *qf, *vf, *f; /* ... of the state being differentiated, and its forces */
+  bool *stale;         /* qm, vm do not belong to the current state */
+  bool timed;
+  perp_times times;
+  double total;
+};
+
+static void layout(struct reduced *w, const perp_model *model, perp_arena *a)
+{
+  const int nq = perp_model_nq(model), nv = perp_model_nv(model);
+  perp_eval_layout(&w->eval, model, a);
+  w->q = PERP_CARVE(a, double, w->tree->nq);
+  w->u = PERP_CARVE(a, double, w->tree->nu);
+  w->qm = PERP_CARVE(a, double, nq);
+  w->vm = PERP_CARVE(a, double, nv);
+  w->qf = PERP_CARVE(a, double, nq);
+  w->vf = PERP_CARVE(a, double, nv);
+  w->f = PERP_CARVE(a, double, nv);
+  w->stale = PERP_CARVE(a, bool, 1);
+}
+
+static perp_ode_answer deriv(void *user, double t, double h, const double *q, const double *u,
+                             bool intermediate, double *qdot, double *udot)
+{
+  struct reduced *w = user;
+  const perp_model *model = w->tree->model;
+  (void)h;
+  (void)intermediate;
+  double t0 = w->timed ? perp_clock_thread() : 0, t1 = 0;
+  perp_reduced_kinematics(w->tree, q, u);
+  perp_reduced_to_model(w->tree, w->qf, w->vf);
+  perp_eval_poses(&w->eval, model, w->qf);
+  perp_eval_forces(&w->eval, model, t, w->vf, true, w->f);
+  if (w->timed) t1 = perp_clock_thread();
+  bool done = perp_reduced_accelerate(w->tree, w->f, udot);
+  perp_reduced_qdot(w->tree, q, u, qdot);
+  if (w->timed) {
+    w->times.assembly += t1 - t0;
+    w->times.kkt += perp_clock_thread() - t1;
+  }
+  if (!done) return PERP_ODE_FAILED;
+  for (int i = 0; i < w->tree->nu; i++)
+    if (!isfinite(udot[i])) return PERP_ODE_FAILED;
+  return PERP_ODE_OK;
+}
+
+static void retract(void *user, const double *q, const double *dq, double *q_out)
+{
+  perp_reduced_retract(((struct reduced *)user)->tree, q, dq, q_out);
+}
+
+static void difference(void *user, const double *q0, const double *q1, double *dq)
+{
+  perp_reduced_difference(((struct reduced *)user)->tree, q0, q1, dq);
+}
+
+static void project(void *user, double *q)
+{
+  perp_reduced_project(((struct reduced *)user)->tree, q);
+}
+
+static void destroy(void *ws)
+{
+  struct reduced *w = ws;
+  if (w == NULL) return;
+  perp_ode_destroy(w->ode);
+  perp_reduced_destroy(w->tree);
+  perp_arena_free(&w->arena);
+  free(w);
+}
+
+static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
+                          void **ws)
+{
+  *ws = NULL;
+  if (parts->ode.d == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "reduced needs an ODE solver (perp list ode)");
+  struct reduced *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "reduced: no memory");
+  perp_status status = perp_reduced_create(ctx, model, &w->tree);
+  if (status == PERP_OK) {
+    layout(w, model, &w->arena);
+    status = perp_arena_reserve(ctx, &w->arena);
+  }
+  if (status == PERP_OK) {
+    layout(w, model, &w->arena);
+    perp_eval_init(&w->eval, model);
+    *w->stale = true;
+    w->sys = (perp_ode_sys){
+      .nq = w->tree->nq,
+      .nv = w->tree->nu,
+      .caps = perp_reduced_position_only(w->tree) ? PERP_ODE_SYS_POSITION_FORCES : 0,
+      .user = w,
+      .deriv = deriv,
+      .retract = retract,
+      .difference = difference,
+      .project = project,
+    };
+    status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
+  }
+  if (status == PERP_OK)
+    *ws = w;
+  else
+    destroy(w);
+  return status;
+}
+
+static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
+{
+  struct reduced *w = ws;
+  perp_reduced_from_model(w->tree, q, v, w->q, w->u);
+  *w->stale = true;
+  w->times = (perp_times){ 0 };
+  w->total = 0;
+  return perp_ode_restart(ctx, w->ode, t, w->q, w->u);
+}
+
+static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
+{
+  struct reduced *w = ws;
+  perp_stats stats = { 0 };
+  double t0 = w->timed ? perp_clock_thread() : 0;
+  perp_ode_stop stop = perp_ode_step(ctx, w->ode, t_max, &stats);
+  if (w->timed) w->total += perp_clock_thread() - t0;
+  *w->stale = true;
+  /* no post-step, and the joints hold to rounding */
+  *info = (perp_step_info){ .reason = stop == PERP_ODE_STOPPED ? stats.reason : PERP_EXACT,
+                            .drift_pos_pre = NAN,
+                            .lambda = NULL };
+  return PERP_OK;
+}
+
+static void state(const void *ws, double *t, const double **q, const double **v)
+{
+  const struct reduced *w = ws;
+  if (*w->stale) {
+    perp_reduced_kinematics(w->tree, perp_ode_q(w->ode), perp_ode_v(w->ode));
+    perp_reduced_to_model(w->tree, w->qm, w->vm);
+    *w->stale = false;
+  }
+  *t = perp_ode_time(w->ode);
+  *q = w->qm;
+  *v = w->vm;
+}
+
+static void counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
+{
+  const struct reduced *w = ws;
+  if (ode != NULL) *ode = *perp_ode_count(w->ode);
+  if (kkt != NULL) *kkt = (perp_stats){ .reason = PERP_EXACT };
+}
+
+static void timing(void *ws, bool on, perp_times *times)
+{
+  struct reduced *w = ws;
+  w->timed = on;
+  if (times == NULL) return;
+  *times = w->times;
+  times->integrate = w->total - w->times.assembly - w->times.kkt;
+}
+
+const perp_formulation_desc perp_formulation_reduced = {
+  .d = {
+    .name = "reduced",
+    .summary = "joint coordinates of open chains and trees, articulated-body algorithm, O(n)",
+    .reference = "R. Featherstone, Rigid Body Dynamics Algorithms, 2008; Vondrak 2005, chapter 4",
+    .equation = "H(q) udot = tau - c(q, u), solved link by link; qdot = N(q) u",
+    .caps = PERP_FORM_USES_ODE | PERP_FORM_TREES_ONLY,
+  },
+  .create = create,
+  .restart = restart,
+  .step = step,
+  .state = state,
+  .counters = counters,
+  .timing = timing,
+  .destroy = destroy,
+};

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the files of models/scenes share.  Private. */
+#ifndef PERP_SCENE_BUILD_H
+#define PERP_SCENE_BUILD_H
+
+#include "models/scenes/scene.h"
+
+/* ---- truths ------------------------------------------------------------------------------------------- */
+
+/* Add a truth that answers at any time.  user is owned from here on, also on failure. */
+typedef perp_status perp_truth_state(void *user, perp_ctx *ctx, double t, double *q, double *v);
+perp_status perp_truth_add(perp_ctx *ctx, perp_scene *scene, const char *what, double t_end,
+                           double uncertainty, perp_truth_state *state, void *user);
+
+/* Rows of a reference file, as text with all its digits: see tests/data/reference/README.md.
+ * names [n]: the columns that are wanted; map turns their values at one time into (q, v).  map_user is
+ * owned from here on, also on failure. */
+typedef void perp_truth_map(void *map_user, double t, const double *row, double *q, double *v);
+perp_status perp_truth_file(perp_ctx *ctx, perp_scene *scene, const char *file, double uncertainty,
+                            int n, const char *const *names, perp_truth_map *map, void *map_user);
+
+/* The scene integrated in joint coordinates: formulation reduced, gsl:rk8pd with tolerance 1e-13, made
+ * when first asked.  The model must be finished. */
+perp_status perp_truth_reduced(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty);
+
+/* Which truths a scene with a choice attaches: option `truth` of such scenes. */
+enum { PERP_TRUTH_AUTO, PERP_TRUTH_FILE, PERP_TRUTH_REDUCED, PERP_TRUTH_NONE };
+extern const char *const perp_truth_names[];
+
+/* ---- links that move in one vertical plane ---------------------------------------------------------------- */
+
+/* Serial links; link i starts at the end of link i-1 (the first at the origin) and makes the angle theta_i
+ * with +x, counter-clockwise as seen with gravity pointing down.  The plane is (x, y) in the plane and
+ * (x, z) in space, where theta turns about -y.  Body axes: x along the link. */
+typedef struct perp_link {
+  double length;
+  double com;   /* from the start of the link to the centre of mass */
+  bool carried; /* a body at the end of the link before: no angle of its own, never turns */
+} perp_link;
+
+typedef struct perp_links {
+  int dim, n; /* bodies 0 ... n-1 */
+  perp_link *link;
+} perp_links;
+
+perp_links *perp_links_create(perp_ctx *ctx, int dim, int n); /* NULL when out of memory */
+void perp_links_destroy(void *links);
+/* (q, v) of all bodies from the angles and rates of the links that are not carried. */
+void perp_links_state(const perp_links *links, const double *theta, const double *omega, double *q,
+                      double *v);
+/* Body definition (pose and velocity) of link i at given angles. */
+void perp_links_body(const perp_links *links, int i, const double *theta, const double *omega,
+                     perp_body_def *def);
+/* Adds the file truth whose columns are theta1 ... , omega1 ...  */
+perp_status perp_links_file(perp_ctx *ctx, perp_scene *scene, const perp_links *links,
+                            const char *file, double uncertainty);
+
+/* The mass properties of a thin rod along x: transverse m L^2/12, axial m L^2/600 (which keeps the mass
+ * matrix positive definite and is not felt in motion in a plane).  BENCHMARKS C-10. */
+perp_mass perp_mass_thin_rod(double m, double length);
+/* Gravity pulls along the last axis: point in the plane of motion to coordinates. */
+void perp_in_plane(int dim, double x, double height, double p[3]);
+
+#endif

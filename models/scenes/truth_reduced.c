@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The scene integrated in joint coordinates as a truth: no constraint, no drift, tight tolerance.
+ *
+ * Nothing is computed before the first question.  Rising times continue the run, an earlier time starts
+ * it again, so that the answer at a time does not depend on the tolerance only but also, within it, on the
+ * times asked before. */
+#include "models/formulations/formulation.h"
+#include "models/scenes/build.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const perp_formulation_desc perp_formulation_reduced;
+
+#define METHOD "gsl:rk8pd:tol=1e-13"
+
+struct reduced_truth {
+  perp_model *model;
+  void *ws;
+  double t_end;
+};
+
+static perp_status start(perp_ctx *ctx, struct reduced_truth *r)
+{
+  if (r->ws == NULL) {
+    perp_parts parts = { 0 };
+    PERP_TRY(perp_spec_parse(ctx, PERP_KIND_ode, METHOD, &parts.ode));
+    /* the first step of adaptive methods is a guess that the error control corrects */
+    perp_status status = perp_formulation_reduced.create(ctx, r->model, &parts, 1e-4, &r->ws);
+    perp_spec_free(&parts.ode);
+    PERP_TRY(status);
+  }
+  return perp_formulation_reduced.restart(ctx, r->ws, 0, perp_model_q0(r->model),
+                                          perp_model_v0(r->model));
+}
+
+static perp_status state(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  struct reduced_truth *r = user;
+  const double *qt, *vt;
+  double now = HUGE_VAL;
+  if (r->ws != NULL) perp_formulation_reduced.state(r->ws, &now, &qt, &vt);
+  if (t < now) {
+    PERP_TRY(start(ctx, r));
+    perp_formulation_reduced.state(r->ws, &now, &qt, &vt);
+  }
+  while (now < t) {
+    perp_step_info info;
+    PERP_TRY(perp_formulation_reduced.step(ctx, r->ws, t, &info));
+    if (info.reason < 0)
+      return PERP_FAIL(ctx, PERP_ERR_INTERNAL,
+                       "the reference in joint coordinates stopped at t = %.17g: %s", now,
+                       perp_reason_name(info.reason));
+    perp_formulation_reduced.state(r->ws, &now, &qt, &vt);
+  }
+  memcpy(q, qt, (size_t)perp_model_nq(r->model) * sizeof *q);
+  memcpy(v, vt, (size_t)perp_model_nv(r->model) * sizeof *v);
+  return PERP_OK;
+}
+
+static double next_time(void *user, double t)
+{
+  return t <= ((struct reduced_truth *)user)->t_end ? t : HUGE_VAL;
+}
+
+static void destroy(void *user)
+{
+  struct reduced_truth *r = user;
+  if (r->ws != NULL) perp_formulation_reduced.destroy(r->ws);
+  free(r);
+}
+
+perp_status perp_truth_reduced(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty)
+{
+  struct reduced_truth *r = calloc(1, sizeof *r);
+  if (r == NULL || scene->n_truths == PERP_SCENE_TRUTHS) {
+    free(r);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no room for the reference in joint coordinates");
+  }
+  r->model = scene->model;
+  r->t_end = t_end;
+  perp_truth *truth = &scene->truth[scene->n_truths++];
+  *truth = (perp_truth){ .t_end = t_end,
+                         .uncertainty = uncertainty,
+                         .user = r,
+                         .state = state,
+                         .next_time = next_time,
+                         .destroy = destroy };
+  snprintf(truth->what, sizeof truth->what, "reduced, " METHOD);
+  return PERP_OK;
+}
