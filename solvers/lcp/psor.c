@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Projected successive over-relaxation.
+ *
+ *      lambda_i <- clamp(lambda_i - omega w_i / A_ii, lo_i, hi_i),   w = A lambda + b.
+ *
+ * STAR 2012, eq. (79)-(81): for symmetric positive semidefinite A and omega in (0, 2) the objective
+ * 1/2 x'Ax + x'b never grows, eq. (80).  Everything else as in pgs, which is omega = 1. */
+#include "solvers/lcp/splitting.h"
+
+static const perp_opt options[] = { PERP_REAL(struct perp_splitting_opts, omega, 1.3, 0, 2,
+                                              PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+                                              "relaxation; 1 is Gauss-Seidel"),
+                                    PERP_SPLITTING_STOP, PERP_SPLITTING_ORDER, PERP_OPTIONS_END };
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                         double *certificate, perp_stats *stats)
+{
+  (void)certificate;
+  return perp_splitting_solve(ctx, ws, p, lambda, "psor", perp_splitting_gauss_seidel, stats);
+}
+
+const perp_lcp_desc perp_lcp_psor = {
+  .d = { .name = "psor",
+         .summary = "projected successive over-relaxation, dense or matrix-free on J, M^-1",
+         .reference = "STAR 2012, eq. 79-81 and section 4.3.2",
+         .equation = "lambda_i <- clamp(lambda_i - omega w_i / A_ii, lo_i, hi_i)",
+         .opts = options,
+         .opts_size = sizeof(struct perp_splitting_opts),
+         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
+                 PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
+  .create = perp_splitting_create,
+  .solve = solve,
+  .destroy = perp_splitting_destroy
+};

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A problem prepared for row-wise methods: projected sweeps and products with A, dense or matrix-free.
+ *
+ * Dense A: the slack w = A lambda + b is kept up to date; a changed row costs one column of A, an
+ * unchanged one nothing.  Serves any symmetry.
+ *
+ * Factored A = J M^-1 J' + S: with M_b^-1 = L_b L_b' (Cholesky, semidefinite blocks allowed) every
+ * sub-matrix is stored as G = J L, so that A = G G' + S and one vector u = G' lambda per block of
+ * velocities stands for J' lambda.  A row then needs each of its numbers once, for the product with u
+ * and for the correction of u; M^-1 does not appear in the sweep, diagonal or not.  Consecutive rows
+ * that touch the same blocks form a unit of at most PERP_UNIT_ROWS rows: its products with u are taken
+ * together and corrected inside the unit by the small Gram matrix of its rows, which gives the same
+ * iterates as one row after the other and shortens the chain of dependent operations.
+ *
+ * Units that share no block commute, so the units are sorted by the length of the chain of units that they
+ * wait for: the iterates stay those of the order of rows, bit by bit, while neighbours in the new order
+ * are independent and overlap in the processor.
+ *
+ * Sweeps are Gauss-Seidel (STAR 2012, section 4.3.2, eq. 78 and 81) in row order, reversed, or in an
+ * order of units given by the caller.  Bounds of friction rows follow the current multiplier. */
+#ifndef PERP_LCP_ROWS_H
+#define PERP_LCP_ROWS_H
+
+#include "solvers/lcp/lcp.h"
+
+enum { PERP_UNIT_ROWS = 4 };
+
+typedef enum perp_row_kind {
+  PERP_ROW_BOUNDED, /* lo, hi */
+  PERP_ROW_FRICTION,
+  PERP_ROW_CONE,     /* first of two rows of a circular cone */
+  PERP_ROW_CONE_TAIL /* second, served together with the first */
+} perp_row_kind;
+
+typedef struct perp_unit {
+  size_t at; /* its numbers in `data` */
+  int row;   /* rows row ... row + r - 1 */
+  int a, b;  /* fast kinds: where the accumulators of its blocks start in u; generic: a = group */
+  short r;
+  signed char kind, mix; /* see rows.c */
+} perp_unit;
+
+typedef struct perp_rows {
+  int n, max_n;
+  const perp_lcp *p;
+  /* [max_n] each */
+  double *diag;      /* A_ii */
+  double *big;       /* dense: max_j |A_ij|; factored: an upper bound of it; 1 for a zero row */
+  double *inv;       /* step of the row: omega / A_ii, or its substitute */
+  double *lo, *hi;   /* as in the problem, NULL filled in; friction rows: not used */
+  signed char *type; /* perp_row_kind */
+  double *w;         /* dense: A lambda + b; factored: scratch */
+  perp_unit *unit, *unit2; /* dense: a row or a cone pair each */
+  int *level, *count;      /* [max_n], [max_n + 1] scratch of the schedule */
+  int n_units;
+  bool zero_diagonal; /* some row has A_ii <= 0 and is not zero: outside the theory of the sweeps */
+  bool friction;
+  double bnorm; /* max_i |b_i| / big_i */
+  /* factored; grown when a problem needs more */
+  perp_arena own, grown;
+  size_t capacity;
+  double *data; /* units: Gram matrices, rows of G, parameters */
+  double *u;    /* [nu] accumulators, every block padded to even length */
+  double *uu;   /* [nu] the same for products with A, so that the sweeps keep theirs */
+  int *uoff;    /* [nb + 1] */
+  int *block_level;
+  double *chol; /* L_b, at mptr */
+  int nu;
+} perp_rows;
+
+/* Arrays for up to max_n rows.  Allocates; release with perp_rows_close (also after failure). */
+perp_status perp_rows_open(perp_ctx *ctx, perp_rows *R, int max_n);
+void perp_rows_close(perp_rows *R);
+
+/* Read p: bounds, diagonal, units, factored numbers; steps omega / A_ii (cone pairs: omega over the
+ * largest eigenvalue of their 2 x 2 block).  Rows with A_ii <= 0 get the step omega / max_j |A_ij|, a
+ * plain projected gradient step, and zero_diagonal is set; a zero row goes to the bound that w = b asks
+ * for, or stays where that bound is infinite.  Allocates only when p is factored and needs more memory
+ * than any problem before.  O(n^2) dense, O(nnz) factored. */
+perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *R, const perp_lcp *p, double omega);
+
+/* Recompute w (dense) or u (factored) from lambda [n]; must precede the sweeps. */
+void perp_rows_reset(perp_rows *R, const double *lambda);
+/* One sweep over all units, order [n_units] or NULL (the order of rows); back: from the last to the first.
+ * Returns max_i |change of lambda_i|. */
+double perp_rows_sweep(perp_rows *R, double *lambda, const int *order, bool back);
+
+/* w = A lambda + b from scratch.  O(n^2) dense, O(nnz) factored. */
+void perp_rows_w(perp_rows *R, const double *lambda, double *w);
+/* y = A x. */
+void perp_rows_A(perp_rows *R, const double *x, double *y);
+/* d [n] with diag(d) - A positive semidefinite when A is symmetric: row sums of |A| when dense; when
+ * factored s_i + sum over blocks of (rows touching the block) |G_ib|^2, as (sum of k terms)^2 <= k
+ * (sum of squares).  The two rows of a cone get the same value.  Zero rows get 1. */
+void perp_rows_majorant(const perp_rows *R, double *d);
+/* Bounds of row i given lambda (friction rows: of their normal multiplier). */
+void perp_rows_bounds(const perp_rows *R, const double *lambda, int i, double *lo, double *hi);
+/* y = projection of x [n] on the set of friction limits given by the normal multipliers in y; rows
+ * without friction first.  y may be x. */
+void perp_rows_project(const perp_rows *R, const double *x, double *y);
+/* The scaled residual of lambda with slack w.  Dense: the judge's formula.  Factored: never below the
+ * judge's, as rows are measured with A_ii where the judge has max_j |A_ij| >= A_ii.  NaN stays NaN. */
+double perp_rows_residual(const perp_rows *R, const double *lambda, const double *w);
+
+/* The nearest point of the disc of radius r. */
+static inline void perp_disc(double r, double *x, double *y)
+{
+  double s = __builtin_sqrt(*x * *x + *y * *y);
+  if (s > r) {
+    *x *= r / s;
+    *y *= r / s;
+  }
+}
+
+#endif
