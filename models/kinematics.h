@@ -136,8 +136,8 @@ PERP_INLINE void perp_direction_bias(int d, const double *R, const double *s, co
  * |q|^2 = 1 + e -> 1 - e/2, leaves 3/4 e^2 < 1e-16. */
 PERP_INLINE void perp_quat_unit(double q[4])
 {
-  double e = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1;
-  double scale = fabs(e) < 1e-8 ? 1 - 0.5 * e : 1 / sqrt(1 + e);
+  double n2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3], e = n2 - 1;
+  double scale = fabs(e) < 1e-8 ? 1 - 0.5 * e : 1 / sqrt(n2);
   for (int i = 0; i < 4; i++) q[i] *= scale;
 }
 

@@ -441,6 +441,8 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   perp_status status = check_initial_state(ctx, m);
   if (status != PERP_OK) {
     perp_arena_free(&m->arena);
+    layout(m, &m->arena); /* forget the addresses */
+    m->arena = (perp_arena){ 0 };
     return status;
   }
   m->finished = true;

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Acceleration level: the index-1 DAE of constrained motion as an ordinary differential equation.
+ *
+ *      [ M  -J' ] [ a      ]   [  f ]       c = -Jdot v + feedback
+ *      [-J  -S  ] [ lambda ] = [ -c ]
+ *
+ * is solved at each evaluation of the derivative (Vondrak 2005, eqs. 6.3, 6.5 and 6.8; STAR 2012, section
+ * 3.2.1), and any ODE solver integrates q' = N(q) v, v' = a.  Exact arithmetic would keep C = 0 and
+ * J v = 0; rounding and truncation do not, which is what stabilization is for: Baumgarte feedback enters
+ * c, and the schemes that correct the state do so at the end of each step (multistep methods then lose
+ * their history).
+ *
+ * state=velocity: the unknowns are (q, v), Vondrak's velocity form (5.22).
+ * state=momentum: the unknowns are (q, p) with p = (m xdot, R I w), Vondrak's momentum form (5.18): L is in
+ * the world frame, so that no gyroscopic term is integrated and a free body keeps P and L exactly.
+ * The ODE solver sees a plain first-order system (nv = 0), hence methods that need the split into
+ * positions and velocities refuse it.
+ *
+ * Cost per evaluation: assembly, one factorization, one solve.  No allocation in the steady state.
+ * Fails: singular or infeasible constraints (as the KKT formulation says), non-finite states. */
+#include "models/formulations/constrained.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STATE_VELOCITY, STATE_MOMENTUM };
+static const char *const state_names[] = { "velocity", "momentum", NULL };
+
+typedef struct options {
+  int state;
+} options;
+static const perp_opt option_table[] = {
+  PERP_ENUM(options, state, STATE_VELOCITY, state_names,
+            "integrate velocities or momenta (free bodies keep L)"),
+  PERP_OPTIONS_END
+};
+
+typedef struct workspace {
+  perp_constrained k;
+  bool momentum;
+  perp_ode_sys sys;
+  perp_ode *ode;
+  double *q, *v;  /* [nq], [nv] state for others */
+  double *y;      /* [nq + nv] momentum form: (q, p) */
+  double *torque; /* [nv] f without the gyroscopic term */
+  double *lambda; /* [m] at the last regular state */
+  bool lambda_regular;
+  perp_arena arena;
+} workspace;
+
+/* ---- momentum form ------------------------------------------------------------------------------------ */
+
+/* v from p = (m xdot, R I w) at the poses of e */
+static void velocity_of(const perp_model *m, const perp_eval *e, const double *p, double *v)
+{
+  int d = m->dim;
+  for (int b = 0; b < m->n_bodies; b++) {
+    const perp_inertia *in = &m->inertia[b];
+    const double *pb = p + b * m->nvb;
+    double *vb = v + b * m->nvb, L[3];
+    for (int i = 0; i < d; i++) vb[i] = pb[i] / in->mass;
+    if (d == 3) {
+      perp_turn_back(3, e->pose[b].R, pb + 3, L);
+      perp_sym_mul(in->Iinv, L, vb + 3);
+    } else {
+      vb[2] = pb[2] / in->I[8];
+    }
+  }
+}
+
+static void momentum_of(const perp_model *m, const perp_eval *e, const double *v, double *p)
+{
+  int d = m->dim;
+  for (int b = 0; b < m->n_bodies; b++) {
+    const perp_inertia *in = &m->inertia[b];
+    const double *vb = v + b * m->nvb;
+    double *pb = p + b * m->nvb, L[3];
+    for (int i = 0; i < d; i++) pb[i] = in->mass * vb[i];
+    if (d == 3) {
+      perp_sym_mul(in->I, vb + 3, L);
+      perp_turn(3, e->pose[b].R, L, pb + 3);
+    } else {
+      pb[2] = in->I[8] * vb[2];
+    }
+  }
+}
+
+/* ---- derivative ------------------------------------------------------------------------------------------ */
+
+/* a and lambda at (t, q, v) */
+static bool accelerations(workspace *w, double t, double h, const double *q, const double *v,
+                          bool intermediate)
+{
+  perp_constrained *k = &w->k;
+  const perp_model *model = k->model;
+  perp_constrained_at(k, q);
+  double start = perp_constrained_clock(k);
+  perp_eval_forces(&k->e, model, t, v, true, k->f);
+  if (model->m > 0) {
+    perp_joints_bias(model, &k->e, v, k->c);
+    for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
+    if (k->stab->rhs != NULL) {
+      perp_constrained_rate(k, v, k->Cdot);
+      k->stab->rhs(k->stab_ws, PERP_LEVEL_ACCELERATION, h, k->e.C, k->Cdot, k->c);
+    }
+  }
+  k->assembly_s += perp_constrained_clock(k) - start;
+  if (!perp_constrained_solve(k)) return false;
+  if (!intermediate) {
+    memcpy(w->lambda, k->lambda, (size_t)model->m * sizeof *w->lambda);
+    w->lambda_regular = true;
+  }
+  return true;
+}
+
+static perp_ode_answer deriv_velocity(void *user, double t, double h, const double *q,
+                                      const double *v, bool intermediate, double *qdot, double *a)
+{
+  workspace *w = user;
+  const perp_model *model = w->k.model;
+  if (!accelerations(w, t, h, q, v, intermediate)) return PERP_ODE_FAILED;
+  memcpy(a, w->k.a, (size_t)model->nv * sizeof *a);
+  perp_model_qdot(model, q, v, qdot);
+  return PERP_ODE_OK;
+}
+
+static perp_ode_answer deriv_momentum(void *user, double t, double h, const double *y,
+                                      const double *none, bool intermediate, double *ydot,
+                                      double *nothing)
+{
+  workspace *w = user;
+  perp_constrained *k = &w->k;
+  const perp_model *model = k->model;
+  double *pdot = ydot + model->nq;
+  (void)none, (void)nothing;
+  perp_constrained_at(k, y);
+  velocity_of(model, &k->e, y + model->nq, w->v);
+  if (!accelerations(w, t, h, y, w->v, intermediate)) return PERP_ODE_FAILED;
+  perp_model_qdot(model, y, w->v, ydot);
+  /* pdot: all forces but the gyroscopic term, which belongs to the rotating frame, turned to the world */
+  perp_eval_forces(&k->e, model, t, w->v, false, w->torque);
+  if (model->m > 0) perp_blocks_Jt(&k->e.blocks, 1, k->lambda, w->torque);
+  memcpy(pdot, w->torque, (size_t)model->nv * sizeof *pdot);
+  for (int b = 0; b < model->n_bodies && model->dim == 3; b++)
+    perp_turn(3, k->e.pose[b].R, w->torque + 6 * b + 3, pdot + 6 * b + 3);
+  return PERP_ODE_OK;
+}
+
+static perp_ode_answer accept_velocity(void *user, double t, double *q, double *v)
+{
+  workspace *w = user;
+  return perp_constrained_accept(&w->k, t, q, v);
+}
+
+static perp_ode_answer accept_momentum(void *user, double t, double *y, double *none)
+{
+  workspace *w = user;
+  perp_constrained *k = &w->k;
+  (void)none;
+  perp_constrained_at(k, y);
+  velocity_of(k->model, &k->e, y + k->model->nq, w->v);
+  perp_ode_answer answer = perp_constrained_accept(k, t, y, w->v);
+  if (answer != PERP_ODE_CHANGED) return answer;
+  perp_constrained_at(k, y);
+  momentum_of(k->model, &k->e, w->v, y + k->model->nq);
+  return answer;
+}
+
+static void retract(void *user, const double *q, const double *dq, double *q_out)
+{
+  perp_model_retract(((workspace *)user)->k.model, q, dq, q_out);
+}
+static void difference(void *user, const double *q0, const double *q1, double *dq)
+{
+  perp_model_difference(((workspace *)user)->k.model, q0, q1, dq);
+}
+static void project(void *user, double *q)
+{
+  perp_model_project(((workspace *)user)->k.model, q);
+}
+
+/* ---- life --------------------------------------------------------------------------------------------------- */
+
+static void layout(workspace *w, const perp_model *model, perp_arena *a)
+{
+  perp_constrained_layout(&w->k, model, a);
+  w->q = PERP_CARVE(a, double, model->nq);
+  w->v = PERP_CARVE(a, double, model->nv);
+  w->y = PERP_CARVE(a, double, model->nq + model->nv);
+  w->torque = PERP_CARVE(a, double, model->nv);
+  w->lambda = PERP_CARVE(a, double, model->m);
+}
+
+static void destroy(void *ws)
+{
+  workspace *w = ws;
+  if (w == NULL) return;
+  if (w->ode != NULL) perp_ode_destroy(w->ode);
+  perp_constrained_destroy(&w->k);
+  perp_arena_free(&w->arena);
+  free(w);
+}
+
+static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
+                          void **ws)
+{
+  const options *o = parts->formulation.opts;
+  *ws = NULL;
+  workspace *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "acceleration: no memory");
+  perp_arena a = { 0 };
+  layout(w, model, &a);
+  perp_status status = perp_arena_reserve(ctx, &a);
+  if (status != PERP_OK) {
+    free(w);
+    return status;
+  }
+  w->arena = a;
+  layout(w, model, &a);
+  w->momentum = o->state == STATE_MOMENTUM;
+  status = perp_constrained_create(ctx, &w->k, model, parts);
+  w->sys = (perp_ode_sys){ .nq = model->nq,
+                           .nv = model->nv,
+                           .user = w,
+                           .deriv = deriv_velocity,
+                           .retract = retract,
+                           .difference = difference,
+                           .project = project,
+                           .accept = accept_velocity };
+  if (w->momentum) {
+    w->sys.nq = model->nq + model->nv;
+    w->sys.nv = 0;
+    w->sys.deriv = deriv_momentum;
+    w->sys.retract = NULL;
+    w->sys.difference = NULL;
+    w->sys.accept = accept_momentum;
+  } else if (!model->velocity_forces && model->m == 0) {
+    w->sys.caps |= PERP_ODE_SYS_POSITION_FORCES;
+  }
+  if (status == PERP_OK) status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
+  if (status != PERP_OK) {
+    destroy(w);
+    return status;
+  }
+  *ws = w;
+  return PERP_OK;
+}
+
+static void read_state(workspace *w)
+{
+  const perp_model *model = w->k.model;
+  const double *y = perp_ode_q(w->ode);
+  memcpy(w->q, y, (size_t)model->nq * sizeof *w->q);
+  if (w->momentum) {
+    perp_constrained_at(&w->k, w->q);
+    velocity_of(model, &w->k.e, y + model->nq, w->v);
+  }
+}
+
+static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
+{
+  workspace *w = ws;
+  const perp_model *model = w->k.model;
+  perp_constrained_restart(&w->k);
+  w->k.ctx = ctx;
+  w->lambda_regular = false;
+  memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
+  memcpy(w->q, q, (size_t)model->nq * sizeof *q);
+  PERP_TRY(perp_constrained_check_start(ctx, model, t, w->q, v));
+  perp_status status;
+  if (w->momentum) {
+    memcpy(w->y, w->q, (size_t)model->nq * sizeof *q);
+    perp_constrained_at(&w->k, w->q);
+    momentum_of(model, &w->k.e, v, w->y + model->nq);
+    status = perp_ode_restart(ctx, w->ode, t, w->y, NULL);
+  } else {
+    status = perp_ode_restart(ctx, w->ode, t, w->q, v);
+  }
+  if (status == PERP_OK && w->momentum) read_state(w);
+  return status;
+}
+
+static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
+{
+  workspace *w = ws;
+  PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
+  info->lambda = w->lambda_regular ? w->lambda : w->k.lambda;
+  if (w->momentum) read_state(w);
+  return PERP_OK;
+}
+
+static void state(const void *ws, double *t, const double **q, const double **v)
+{
+  const workspace *w = ws;
+  *t = perp_ode_time(w->ode);
+  *q = w->momentum ? w->q : perp_ode_q(w->ode);
+  *v = w->momentum ? w->v : perp_ode_v(w->ode);
+}
+
+static void counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
+{
+  const workspace *w = ws;
+  if (ode != NULL) *ode = *perp_ode_count(w->ode);
+  if (kkt != NULL) *kkt = w->k.count;
+}
+
+static void timing(void *ws, bool on, perp_times *times)
+{
+  perp_constrained_timing(&((workspace *)ws)->k, on, times);
+}
+
+const perp_formulation_desc perp_formulation_acceleration = {
+  .d = { .name = "acceleration",
+         .summary = "index-1 DAE: constraints on accelerations, under any ODE solver",
+         .reference = "Vondrak 2005, sections 5.2, 6.1.2 and 6.2.1; STAR 2012, section 3.2.1",
+         .equation = "M a = f + J' lambda,  J a + S lambda = -Jdot v + feedback",
+         .opts = option_table,
+         .opts_size = sizeof(options),
+         .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB },
+  .create = create,
+  .restart = restart,
+  .step = step,
+  .state = state,
+  .counters = counters,
+  .timing = timing,
+  .destroy = destroy,
+};

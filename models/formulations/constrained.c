@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/formulations/constrained.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool perp_all_finite(int n, const double *x)
+{
+  double s[4] = { 0 }; /* four chains: the additions overlap */
+  int i = 0;
+  for (; i + 4 <= n; i += 4)
+    for (int j = 0; j < 4; j++) s[j] += x[i + j] * 0;
+  for (; i < n; i++) s[0] += x[i] * 0;
+  return s[0] + s[1] + s[2] + s[3] == 0;
+}
+
+static double norm_inf(int n, const double *x)
+{
+  double worst = 0;
+  for (int i = 0; i < n; i++) worst = fabs(x[i]) > worst ? fabs(x[i]) : worst;
+  return worst;
+}
+
+/* ---- what the stabilization scheme may ask ------------------------------------------------------------- */
+
+static void stab_error(void *user, double t, const double *q, double *C)
+{
+  perp_constrained *k = user;
+  (void)t;
+  perp_constrained_at(k, q);
+  memcpy(C, k->e.C, (size_t)k->model->m * sizeof *C);
+}
+
+static void stab_rate(void *user, double t, const double *q, const double *v, double *Cdot)
+{
+  perp_constrained *k = user;
+  (void)t;
+  perp_constrained_at(k, q);
+  perp_constrained_rate(k, v, Cdot);
+}
+
+static perp_status factor(perp_constrained *k, perp_stats *stats)
+{
+  double start = perp_constrained_clock(k);
+  *stats = (perp_stats){ 0 };
+  if (k->factored) {
+    stats->reason = k->factor_reason;
+    return PERP_OK;
+  }
+  perp_status status = k->kkt->factor(k->ctx, k->kkt_ws, &k->e.blocks, stats);
+  k->count.factorizations += stats->factorizations;
+  k->count.fallbacks += stats->fallbacks;
+  k->count.iterations += stats->iterations;
+  k->count.matvecs += stats->matvecs;
+  k->reason = k->factor_reason = stats->reason;
+  k->status = status;
+  k->factored = status == PERP_OK && stats->reason > 0;
+  k->kkt_s += perp_constrained_clock(k) - start;
+  return status;
+}
+
+static perp_status solve(perp_constrained *k, const double *f, const double *c, double *a,
+                         double *lambda, perp_stats *stats)
+{
+  double start = perp_constrained_clock(k);
+  *stats = (perp_stats){ 0 };
+  perp_status status = k->kkt->solve(k->ctx, k->kkt_ws, &k->e.blocks, f, c, a, lambda, stats);
+  k->count.factorizations += stats->factorizations;
+  k->count.fallbacks += stats->fallbacks;
+  k->count.iterations += stats->iterations;
+  k->count.matvecs += stats->matvecs;
+  k->kkt_s += perp_constrained_clock(k) - start;
+  return status;
+}
+
+static perp_status stab_linearize(void *user, double t, const double *q, perp_stats *stats)
+{
+  perp_constrained *k = user;
+  (void)t;
+  perp_constrained_at(k, q);
+  return factor(k, stats);
+}
+
+static perp_status stab_solve(void *user, const double *c, double *x, double *lambda,
+                              perp_stats *stats)
+{
+  perp_constrained *k = user;
+  return solve(k, k->zeros, c, x, lambda, stats);
+}
+
+static void stab_retract(void *user, const double *q, const double *dq, double *q_out)
+{
+  perp_constrained *k = user;
+  perp_model_retract(k->model, q, dq, q_out);
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------- */
+
+void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_arena *a)
+{
+  perp_eval_layout(&k->e, model, a);
+  k->q_at = PERP_CARVE(a, double, model->nq);
+  k->f = PERP_CARVE(a, double, model->nv);
+  k->a = PERP_CARVE(a, double, model->nv);
+  k->zeros = PERP_CARVE(a, double, model->nv);
+  k->c = PERP_CARVE(a, double, model->m);
+  k->lambda = PERP_CARVE(a, double, model->m);
+  k->Cdot = PERP_CARVE(a, double, model->m);
+}
+
+perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const perp_model *model,
+                                    const perp_parts *parts)
+{
+  k->ctx = ctx;
+  k->model = model;
+  perp_eval_init(&k->e, model);
+  memset(k->zeros, 0, (size_t)model->nv * sizeof *k->zeros);
+  memset(k->Cdot, 0, (size_t)model->m * sizeof *k->Cdot);
+  k->stab_sys = (perp_stab_sys){
+    .nq = model->nq,
+    .nv = model->nv,
+    .m = model->m,
+    .user = k,
+    .error = stab_error,
+    .rate = stab_rate,
+    .linearize = stab_linearize,
+    .solve = stab_solve,
+    .retract = stab_retract,
+  };
+  perp_constrained_restart(k);
+  if (model->m == 0) return PERP_OK;
+  k->kkt = (const perp_kkt_desc *)parts->kkt.d;
+  PERP_TRY(k->kkt->create(ctx, &k->e.blocks, parts->kkt.opts, &k->kkt_ws));
+  k->stab = (const perp_stab_desc *)parts->stab.d;
+  return k->stab->create(ctx, &k->stab_sys, parts->stab.opts, &k->stab_ws);
+}
+
+void perp_constrained_destroy(perp_constrained *k)
+{
+  if (k->kkt != NULL) k->kkt->destroy(k->kkt_ws);
+  if (k->stab != NULL) k->stab->destroy(k->stab_ws);
+}
+
+void perp_constrained_restart(perp_constrained *k)
+{
+  k->known = k->factored = false;
+  k->drift = 0;
+  k->reason = PERP_EXACT;
+  k->status = PERP_OK;
+  k->count = (perp_stats){ .reason = PERP_EXACT, .residual = NAN };
+  k->assembly_s = k->kkt_s = k->step_s = 0;
+  memset(k->lambda, 0, (size_t)k->model->m * sizeof *k->lambda);
+}
+
+perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model, double t,
+                                         double *q, const double *v)
+{
+  if (isfinite(t) && perp_all_finite(model->nq, q) && perp_all_finite(model->nv, v)) {
+    perp_model_project(model, q);
+    if (perp_all_finite(model->nq, q)) return PERP_OK;
+  }
+  return PERP_FAIL(ctx, PERP_ERR_ARG,
+                   "the state to start from is not finite, or a quaternion is 0");
+}
+
+/* ---- one state ----------------------------------------------------------------------------------------------- */
+
+void perp_constrained_at(perp_constrained *k, const double *q)
+{
+  size_t size = (size_t)k->model->nq * sizeof *q;
+  if (k->known && memcmp(q, k->q_at, size) == 0) return;
+  double start = perp_constrained_clock(k);
+  perp_eval_at(&k->e, k->model, q);
+  memcpy(k->q_at, q, size);
+  k->known = true;
+  k->factored = false;
+  k->assembly_s += perp_constrained_clock(k) - start;
+}
+
+bool perp_constrained_solve(perp_constrained *k)
+{
+  const perp_model *model = k->model;
+  if (model->m == 0) {
+    perp_blocks_Minv(&k->e.blocks, k->f, k->a);
+  } else {
+    perp_stats stats;
+    if (factor(k, &stats) != PERP_OK || stats.reason < 0) return false;
+    k->status = solve(k, k->f, k->c, k->a, k->lambda, &stats);
+    if (stats.reason < 0) k->reason = stats.reason;
+    if (k->status != PERP_OK || stats.reason < 0) return false;
+  }
+  if (perp_all_finite(model->nv, k->a)) return true;
+  k->reason = PERP_NOT_FINITE;
+  return false;
+}
+
+void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot)
+{
+  memset(Cdot, 0, (size_t)k->model->m * sizeof *Cdot);
+  perp_blocks_J(&k->e.blocks, 1, v, Cdot);
+}
+
+perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v)
+{
+  const perp_model *model = k->model;
+  if (!perp_all_finite(model->nq, q) || !perp_all_finite(model->nv, v)) {
+    k->reason = PERP_NOT_FINITE;
+    return PERP_ODE_FAILED;
+  }
+  if (model->m == 0) return PERP_ODE_OK;
+  perp_constrained_at(k, q);
+  k->drift = norm_inf(model->m, k->e.C);
+  if (k->stab->post_step == NULL) return PERP_ODE_OK;
+  perp_stats stats = { .reason = PERP_EXACT };
+  k->status = k->stab->post_step(k->stab_ws, t, q, v, &stats);
+  if (k->status == PERP_OK && stats.reason >= 0) return PERP_ODE_CHANGED;
+  if (stats.reason < 0) k->reason = stats.reason;
+  return PERP_ODE_FAILED;
+}
+
+/* ---- one step -------------------------------------------------------------------------------------------------- */
+
+perp_status perp_constrained_step(perp_ctx *ctx, perp_constrained *k, perp_ode *ode, double t_max,
+                                  perp_step_info *info)
+{
+  double start = perp_constrained_clock(k);
+  perp_stats stats = { 0 };
+  k->ctx = ctx;
+  k->reason = PERP_EXACT;
+  k->status = PERP_OK;
+  perp_ode_stop stop = perp_ode_step(ctx, ode, t_max, &stats);
+  k->step_s += perp_constrained_clock(k) - start;
+  if (stop == PERP_ODE_STOPPED) {
+    info->reason = k->reason < 0 ? k->reason : stats.reason;
+    if (info->reason >= 0) info->reason = PERP_INVALID_STATE;
+    if (k->status != PERP_OK) return k->status;
+  } else {
+    info->reason = k->reason;
+  }
+  k->count.reason = info->reason;
+  info->drift_pos_pre = k->drift;
+  return PERP_OK;
+}
+
+void perp_constrained_timing(perp_constrained *k, bool on, perp_times *times)
+{
+  if (times != NULL)
+    *times = (perp_times){ .assembly = k->assembly_s,
+                           .kkt = k->kkt_s,
+                           .integrate = k->step_s - k->assembly_s - k->kkt_s };
+  k->timing = on;
+}

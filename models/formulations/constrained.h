@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The common part of the formulations in maximal coordinates: one evaluation of the model per state,
+ * the KKT solver, the stabilization scheme, counters and clocks. */
+#ifndef PERP_CONSTRAINED_H
+#define PERP_CONSTRAINED_H
+
+#include "models/formulations/formulation.h"
+#include "models/model_private.h"
+
+typedef struct perp_constrained {
+  perp_ctx *ctx; /* of the call in progress: the callbacks of solvers bring none */
+  const perp_model *model;
+  const perp_kkt_desc *kkt;
+  const perp_stab_desc *stab;
+  void *kkt_ws, *stab_ws; /* NULL when there are no constraints */
+  perp_stab_sys stab_sys;
+  perp_eval e;
+  double *q_at;         /* [nq] where e was evaluated */
+  bool known, factored; /* e holds for q_at; the KKT factor holds for e */
+  perp_reason factor_reason;
+  double *f, *a;             /* [nv] */
+  double *c, *lambda, *Cdot; /* [m] */
+  double *zeros;             /* [nv] */
+  double drift;              /* |C|_inf at the last regular state, before the post-step */
+  perp_reason reason;        /* < 0: why the evaluation failed; else of the last KKT solve */
+  perp_status status;        /* of a call that could not work at all */
+  perp_stats count;
+  bool timing;
+  double assembly_s, kkt_s, step_s;
+} perp_constrained;
+
+/* Create the solvers of parts (kkt and stab must be set) for the model. */
+perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const perp_model *model,
+                                    const perp_parts *parts);
+/* Arrays only; the caller's layout function calls it. */
+void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_arena *a);
+void perp_constrained_destroy(perp_constrained *k);
+void perp_constrained_restart(perp_constrained *k);
+
+/* Model at q: poses, J and C in k->e.  Nothing is done when q is where it was evaluated last. */
+void perp_constrained_at(perp_constrained *k, const double *q);
+/* k->a, k->lambda from k->f and k->c with the J of k->e.  False: k->reason says why. */
+bool perp_constrained_solve(perp_constrained *k);
+/* Cdot = J v */
+void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot);
+/* At a regular state: is it finite, how large is C; then the post-step. */
+perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v);
+/* A state a simulation can start from?  q is brought to unit quaternions. */
+perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model, double t,
+                                         double *q, const double *v);
+
+/* Sum of finite numbers is finite times zero: false when there is a NaN or an infinity in x [n]. */
+bool perp_all_finite(int n, const double *x);
+
+/* What both formulations do around one step of the ODE driver. */
+perp_status perp_constrained_step(perp_ctx *ctx, perp_constrained *k, perp_ode *ode, double t_max,
+                                  perp_step_info *info);
+void perp_constrained_timing(perp_constrained *k, bool on, perp_times *times);
+
+/* CPU time, 0 while the breakdown is off. */
+PERP_INLINE double perp_constrained_clock(const perp_constrained *k)
+{
+  return k->timing ? perp_clock_thread() : 0;
+}
+
+#endif

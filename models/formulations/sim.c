@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A running simulation: model and parts.  Empty parts that the formulation uses get their defaults:
+ *
+ *      formulation   velocity when the ode is empty or makes one evaluation a step, else acceleration
+ *      ode           symplectic-euler
+ *      kkt           tree
+ *      stab          velocity: baumgarte (full feedback); acceleration: post:velocity=true */
+#include "models/formulations/formulation.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct perp_sim {
+  const perp_formulation_desc *form;
+  void *ws;
+};
+
+enum { PARTS = 6 };
+
+/* the i-th part, its kind */
+static perp_spec *part(perp_parts *p, int i, perp_kind *kind)
+{
+  static const perp_kind kinds[PARTS] = {
+    PERP_KIND_formulation, PERP_KIND_ode,  PERP_KIND_kkt,
+    PERP_KIND_lcp,         PERP_KIND_stab, PERP_KIND_contact
+  };
+  perp_spec *const specs[PARTS] = { &p->formulation, &p->ode,  &p->kkt,
+                                    &p->lcp,         &p->stab, &p->contact };
+  *kind = kinds[i];
+  return specs[i];
+}
+
+static const char *default_of(const perp_parts *p, perp_kind kind)
+{
+  if (kind == PERP_KIND_formulation)
+    return p->ode.d == NULL || (p->ode.d->caps & PERP_ODE_ONE_EVALUATION) ? "velocity"
+                                                                          : "acceleration";
+  unsigned uses = p->formulation.d->caps;
+  if (kind == PERP_KIND_ode && (uses & PERP_FORM_USES_ODE)) return "symplectic-euler";
+  if (kind == PERP_KIND_kkt && (uses & PERP_FORM_USES_KKT)) return "tree";
+  if (kind == PERP_KIND_stab && (uses & PERP_FORM_USES_STAB))
+    return strcmp(p->formulation.d->name, "velocity") == 0 ? "baumgarte" : "post:velocity=true";
+  return NULL;
+}
+
+perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
+                            perp_sim **out)
+{
+  *out = NULL;
+  if (!(h > 0) || !isfinite(h))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the step h must be positive: got %g s", h);
+  if (perp_model_q0(model) == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the model is not finished");
+  perp_parts p = *parts;
+  bool owned[PARTS] = { false };
+  perp_status status = PERP_OK;
+  perp_kind kind;
+  for (int i = 0; i < PARTS && status == PERP_OK; i++) {
+    perp_spec *spec = part(&p, i, &kind);
+    const char *text = spec->d == NULL ? default_of(&p, kind) : NULL;
+    if (text == NULL) continue;
+    status = perp_spec_parse(ctx, kind, text, spec);
+    owned[i] = status == PERP_OK;
+  }
+  perp_sim *sim = NULL;
+  if (status == PERP_OK) {
+    sim = calloc(1, sizeof *sim);
+    if (sim == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a simulation");
+  }
+  if (status == PERP_OK) {
+    sim->form = (const perp_formulation_desc *)p.formulation.d;
+    status = sim->form->create(ctx, model, &p, h, &sim->ws);
+    if (status == PERP_OK)
+      status = sim->form->restart(ctx, sim->ws, 0, perp_model_q0(model), perp_model_v0(model));
+  }
+  /* options are read at creation only */
+  for (int i = 0; i < PARTS; i++)
+    if (owned[i]) perp_spec_free(part(&p, i, &kind));
+  if (status != PERP_OK) {
+    perp_sim_destroy(sim);
+    return status;
+  }
+  *out = sim;
+  return PERP_OK;
+}
+
+void perp_sim_destroy(perp_sim *sim)
+{
+  if (sim == NULL) return;
+  if (sim->ws != NULL) sim->form->destroy(sim->ws);
+  free(sim);
+}
+
+perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const double *q,
+                             const double *v)
+{
+  return sim->form->restart(ctx, sim->ws, t, q, v);
+}
+
+perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info)
+{
+  return sim->form->step(ctx, sim->ws, t_max, info);
+}
+
+void perp_sim_state(const perp_sim *sim, double *t, const double **q, const double **v)
+{
+  sim->form->state(sim->ws, t, q, v);
+}
+
+void perp_sim_counters(const perp_sim *sim, perp_ode_counters *ode, perp_stats *kkt)
+{
+  sim->form->counters(sim->ws, ode, kkt);
+}
+
+void perp_sim_timing(perp_sim *sim, bool on, perp_times *times)
+{
+  sim->form->timing(sim->ws, on, times);
+}

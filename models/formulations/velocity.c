@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Velocity level: time stepping with velocities and impulses.
+ *
+ * At a regular state the velocity at the end of the step follows from the impulse balance with the forces of
+ * the beginning, and the constraints are imposed on that velocity (Vondrak 2005, eq. 6.2 and section 6.3;
+ * STAR 2012, section 3.1.5; Cline 2002, section 2.7.3 without its inequality rows):
+ *
+ *      M v+ = M v + h f + J'(q) lambda,      J(q) v+ + S lambda = k = feedback
+ *
+ * It is given to the ODE solver as the mean acceleration a = (v+ - v) / h, so that `symplectic-euler` moves
+ * the positions with v+ and `euler` with v.  k = 0 lets positions drift by O(h^2) per step; Baumgarte's
+ * k = -alpha C brings C back, for alpha = 1/h within the step (to first order).  A multiplier is an
+ * impulse, which is reported divided by h: the force.
+ *
+ * Cost per step: assembly, one factorization, one solve.  No allocation in the steady state.  Order 1.
+ * Fails as the KKT formulation does.  Only methods with one evaluation a step can serve: the new velocity
+ * is no derivative that could be mixed. */
+#include "models/formulations/constrained.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct workspace {
+  perp_constrained k;
+  perp_ode_sys sys;
+  perp_ode *ode;
+  double *q;      /* [nq] start of a restart */
+  double *lambda; /* [m] forces */
+  perp_arena arena;
+} workspace;
+
+static perp_ode_answer deriv(void *user, double t, double h, const double *q, const double *v,
+                             bool intermediate, double *qdot, double *a)
+{
+  workspace *w = user;
+  perp_constrained *k = &w->k;
+  const perp_model *model = k->model;
+  (void)intermediate;
+  perp_constrained_at(k, q);
+  double start = perp_constrained_clock(k);
+  perp_eval_impulse(&k->e, model, t, h, v, k->f);
+  if (model->m > 0) {
+    memset(k->c, 0, (size_t)model->m * sizeof *k->c);
+    /* Cdot is not defined before v+ is known: zeros */
+    if (k->stab->rhs != NULL)
+      k->stab->rhs(k->stab_ws, PERP_LEVEL_VELOCITY, h, k->e.C, k->Cdot, k->c);
+  }
+  k->assembly_s += perp_constrained_clock(k) - start;
+  if (!perp_constrained_solve(k)) return PERP_ODE_FAILED;
+  for (int i = 0; i < model->nv; i++) a[i] = (k->a[i] - v[i]) / h;
+  for (int i = 0; i < model->m; i++) w->lambda[i] = k->lambda[i] / h;
+  perp_model_qdot(model, q, v, qdot);
+  return PERP_ODE_OK;
+}
+
+static perp_ode_answer accept(void *user, double t, double *q, double *v)
+{
+  workspace *w = user;
+  return perp_constrained_accept(&w->k, t, q, v);
+}
+static void retract(void *user, const double *q, const double *dq, double *q_out)
+{
+  perp_model_retract(((workspace *)user)->k.model, q, dq, q_out);
+}
+static void difference(void *user, const double *q0, const double *q1, double *dq)
+{
+  perp_model_difference(((workspace *)user)->k.model, q0, q1, dq);
+}
+static void project(void *user, double *q)
+{
+  perp_model_project(((workspace *)user)->k.model, q);
+}
+
+static void layout(workspace *w, const perp_model *model, perp_arena *a)
+{
+  perp_constrained_layout(&w->k, model, a);
+  w->q = PERP_CARVE(a, double, model->nq);
+  w->lambda = PERP_CARVE(a, double, model->m);
+}
+
+static void destroy(void *ws)
+{
+  workspace *w = ws;
+  if (w == NULL) return;
+  if (w->ode != NULL) perp_ode_destroy(w->ode);
+  perp_constrained_destroy(&w->k);
+  perp_arena_free(&w->arena);
+  free(w);
+}
+
+static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
+                          void **ws)
+{
+  *ws = NULL;
+  if (!(parts->ode.d->caps & PERP_ODE_ONE_EVALUATION))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "formulation velocity needs an ode with one evaluation a step (euler, "
+                     "symplectic-euler): '%s' takes more; use formulation acceleration with it",
+                     parts->ode.d->name);
+  workspace *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity: no memory");
+  perp_arena a = { 0 };
+  layout(w, model, &a);
+  perp_status status = perp_arena_reserve(ctx, &a);
+  if (status != PERP_OK) {
+    free(w);
+    return status;
+  }
+  w->arena = a;
+  layout(w, model, &a);
+  status = perp_constrained_create(ctx, &w->k, model, parts);
+  w->sys = (perp_ode_sys){ .nq = model->nq,
+                           .nv = model->nv,
+                           .user = w,
+                           .deriv = deriv,
+                           .retract = retract,
+                           .difference = difference,
+                           .project = project,
+                           .accept = accept };
+  if (status == PERP_OK) status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
+  if (status != PERP_OK) {
+    destroy(w);
+    return status;
+  }
+  *ws = w;
+  return PERP_OK;
+}
+
+static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
+{
+  workspace *w = ws;
+  const perp_model *model = w->k.model;
+  perp_constrained_restart(&w->k);
+  w->k.ctx = ctx;
+  memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
+  memcpy(w->q, q, (size_t)model->nq * sizeof *q);
+  PERP_TRY(perp_constrained_check_start(ctx, model, t, w->q, v));
+  return perp_ode_restart(ctx, w->ode, t, w->q, v);
+}
+
+static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
+{
+  workspace *w = ws;
+  PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
+  info->lambda = w->lambda;
+  return PERP_OK;
+}
+
+static void state(const void *ws, double *t, const double **q, const double **v)
+{
+  const workspace *w = ws;
+  *t = perp_ode_time(w->ode);
+  *q = perp_ode_q(w->ode);
+  *v = perp_ode_v(w->ode);
+}
+
+static void counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
+{
+  const workspace *w = ws;
+  if (ode != NULL) *ode = *perp_ode_count(w->ode);
+  if (kkt != NULL) *kkt = w->k.count;
+}
+
+static void timing(void *ws, bool on, perp_times *times)
+{
+  perp_constrained_timing(&((workspace *)ws)->k, on, times);
+}
+
+const perp_formulation_desc perp_formulation_velocity = {
+  .d = { .name = "velocity",
+         .summary = "time stepping: constraints on the velocity at the end of the step, impulses",
+         .reference = "Vondrak 2005, sections 6.3 and 6.4.2; STAR 2012, section 3.1.5",
+         .equation = "M v+ = M v + h f + J' lambda,  J v+ + S lambda = feedback",
+         .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB },
+  .create = create,
+  .restart = restart,
+  .step = step,
+  .state = state,
+  .counters = counters,
+  .timing = timing,
+  .destroy = destroy,
+};

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Building (every refusal names its culprit), the manifold, energy and momentum. */
+#include "models/model_private.h"
+#include "tests/tap.h"
+
+#include <string.h>
+
+static perp_ctx ctx;
+static perp_rng *rng;
+
+static void refused(perp_status got, perp_status want, const char *part)
+{
+  ok(got == want && strstr(ctx.msg, part) != NULL && strchr(ctx.msg, '\n') == NULL &&
+         strlen(ctx.msg) < 160,
+     "refused in one short line: %s", part);
+  if (got != want || strstr(ctx.msg, part) == NULL)
+    printf("# %s: %s\n", perp_status_name(got), ctx.msg);
+}
+
+static perp_model *model_of(int dim)
+{
+  perp_model *model;
+  if (perp_model_create(&ctx, dim, &model) != PERP_OK) bail("%s", ctx.msg);
+  return model;
+}
+
+static perp_body_def body_def(void)
+{
+  return (perp_body_def){ .name = "arm", .mass = perp_mass_box(2, 1, 0.2, 0.3) };
+}
+
+static void bodies(void)
+{
+  perp_model *m = model_of(3), *plane = model_of(2);
+  perp_body_def def = body_def(), bad;
+  int index = -1;
+  ok(perp_model_create(&ctx, 4, &(perp_model *){ 0 }) == PERP_ERR_DIM, "no fourth dimension");
+  ok(perp_model_add_body(&ctx, m, &def, &index) == PERP_OK && index == 0, "a body is added");
+#define REFUSED(change, part)                                                                      \
+  bad = def;                                                                                       \
+  change;                                                                                          \
+  refused(perp_model_add_body(&ctx, m, &bad, NULL), PERP_ERR_ARG, part)
+  REFUSED(bad.mass.mass = 0, "body 1 'arm': mass must be positive: got 0 kg");
+  REFUSED(bad.mass.mass = -1, "mass must be positive: got -1 kg");
+  REFUSED(bad.mass.mass = NAN, "mass must be positive");
+  REFUSED(bad.name = NULL; bad.mass.mass = HUGE_VAL, "body 1: mass");
+  REFUSED(bad.mass.inertia[0] = NAN, "inertia is not finite");
+  REFUSED(bad.mass.inertia[4] = -1, "inertia is not positive definite");
+  REFUSED(bad.mass.inertia[4] = 0, "inertia is not positive definite");
+  REFUSED(bad.mass.inertia[1] = 0.001, "inertia is not symmetric");
+  REFUSED(bad.mass.inertia[8] *= 2, "triangle inequality");
+  REFUSED(bad.x[1] = NAN, "initial position is not finite");
+  REFUSED(bad.quat[2] = HUGE_VAL, "initial position is not finite");
+  REFUSED(bad.v[1] = NAN, "initial velocity is not finite");
+  REFUSED(bad.w[1] = -HUGE_VAL, "initial velocity is not finite");
+  bad = def;
+  bad.mass.inertia[8] = 0;
+  refused(perp_model_add_body(&ctx, plane, &bad, NULL), PERP_ERR_ARG, "inertia about z");
+  /* a flat plate has I_x + I_y = I_z exactly, here turned so that rounding decides */
+  bad = def;
+  double s = sqrt(0.5), I[3] = { 1, 2, 3 }, R[9] = { s, s, 0, -s * s, s * s, s, s * s, -s * s, s };
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      bad.mass.inertia[i + 3 * j] = 0;
+      for (int k = 0; k < 3; k++) bad.mass.inertia[i + 3 * j] += R[i + 3 * k] * I[k] * R[j + 3 * k];
+    }
+  ok(perp_model_add_body(&ctx, m, &bad, NULL) == PERP_OK,
+     "a flat body in any direction is accepted");
+  bad = def;
+  bad.quat[0] = bad.quat[3] = 1e-200;
+  ok(perp_model_add_body(&ctx, m, &bad, &index) == PERP_OK,
+     "a quaternion of any length is accepted");
+  near(perp_model_body(m, index)->quat[3], s, 1e-15, 0, "... and normalized");
+  perp_model_destroy(m);
+  perp_model_destroy(plane);
+}
+
+static void joints_and_forces(void)
+{
+  perp_model *m = model_of(3), *plane = model_of(2);
+  perp_body_def body = body_def();
+  for (int i = 0; i < 2; i++) {
+    perp_model_add_body(&ctx, m, &body, NULL);
+    perp_model_add_body(&ctx, plane, &body, NULL);
+  }
+  perp_joint_def def = { .name = "elbow",
+                         .kind = PERP_JOINT_HINGE,
+                         .a = 0,
+                         .b = 1,
+                         .axis_a[2] = 1,
+                         .axis_b[2] = 1 },
+                 bad;
+#undef REFUSED
+#define REFUSED(change, part)                                                                      \
+  bad = def;                                                                                       \
+  change;                                                                                          \
+  refused(perp_model_add_joint(&ctx, m, &bad, NULL), PERP_ERR_ARG, part)
+  REFUSED(bad.b = 2, "joint 0 'elbow': body 2 does not exist (there are 2)");
+  REFUSED(bad.a = -2, "body -2 does not exist");
+  REFUSED(bad.b = 0, "connects a body with itself");
+  REFUSED(bad.a = bad.b = PERP_WORLD, "connects the world with itself");
+  REFUSED(bad.kind = (perp_joint_kind)9, "no such kind of joint: 9");
+  REFUSED(bad.anchor_a[0] = NAN, "an anchor is not finite");
+  REFUSED(bad.axis_a[2] = 0, "axis_a is zero");
+  REFUSED(bad.axis_b[2] = 0, "axis_b is zero");
+  REFUSED(bad.axis_b[1] = HUGE_VAL, "axis_b is zero or not finite");
+  REFUSED(bad.kind = PERP_JOINT_DISTANCE, "length must be positive: got 0 m");
+  REFUSED(bad.softness = -1, "softness must be in [0, inf): got -1");
+  bad = def;
+  bad.kind = PERP_JOINT_UNIVERSAL;
+  refused(perp_model_add_joint(&ctx, plane, &bad, NULL), PERP_ERR_UNSUPPORTED,
+          "a universal joint does not exist in the plane");
+  bad.kind = PERP_JOINT_SLIDER; /* an axis out of the plane is none */
+  refused(perp_model_add_joint(&ctx, plane, &bad, NULL), PERP_ERR_ARG, "axis_a is zero");
+
+  perp_force_def force = { .kind = PERP_FORCE_SPRING, .a = 0, .b = 1, .stiffness = 1 }, wrong;
+#undef REFUSED
+#define REFUSED(change, part)                                                                      \
+  wrong = force;                                                                                   \
+  change;                                                                                          \
+  refused(perp_model_add_force(&ctx, m, &wrong), PERP_ERR_ARG, part)
+  REFUSED(wrong.b = 5, "force 0 'spring': body 5 does not exist");
+  REFUSED(wrong.b = 0, "connects a body with itself");
+  REFUSED(wrong.kind = PERP_FORCE_DRAG; wrong.a = PERP_WORLD, "'drag': body -1 does not exist");
+  REFUSED(wrong.stiffness = NAN, "a number is not finite");
+  REFUSED(wrong.damping = -1, "a coefficient is negative");
+  REFUSED(wrong.kind = (perp_force_kind)7, "no such kind of force: 7");
+  perp_model_destroy(m);
+  perp_model_destroy(plane);
+}
+
+static void finishing(void)
+{
+  perp_model *m = model_of(3);
+  refused(perp_model_finish(&ctx, m), PERP_ERR_ARG, "the model has no body");
+  perp_body_def body = body_def();
+  body.x[0] = 0.5;
+  perp_model_add_body(&ctx, m, &body, NULL);
+  body.x[0] = 1.5;
+  perp_model_add_body(&ctx, m, &body, NULL);
+  perp_joint_def root = { .kind = PERP_JOINT_BALL, .a = PERP_WORLD, .b = 0, .anchor_b[0] = -0.5 };
+  perp_joint_def elbow = { .name = "elbow",
+                           .kind = PERP_JOINT_HINGE,
+                           .a = 0,
+                           .b = 1,
+                           .anchor_a[0] = 0.5,
+                           .anchor_b[0] = -0.5,
+                           .axis_a[2] = 1,
+                           .axis_b[2] = 1 };
+  perp_model_add_joint(&ctx, m, &root, NULL);
+  perp_joint_def apart = elbow;
+  apart.anchor_b[0] = -0.4;
+  perp_model_add_joint(&ctx, m, &apart, NULL);
+  refused(perp_model_finish(&ctx, m), PERP_ERR_ARG,
+          "joint 1 'elbow': the initial position contradicts it: |C| = 0.1");
+  ok(perp_model_q0(m) == NULL, "a refused model has no initial state");
+  perp_model_destroy(m);
+
+  for (int bad = 0; bad < 4; bad++) {
+    m = model_of(3);
+    body.x[0] = 0.5;
+    body.w[1] = 2;
+    body.v[2] = -1; /* w x r = (0, 2, 0) x (0.5, 0, 0) = (0, 0, -1): turns about the origin */
+    perp_model_add_body(&ctx, m, &body, NULL);
+    body.x[0] = 1.5;
+    body.v[2] = bad == 2 ? -3.01 : -3;
+    perp_model_add_body(&ctx, m, &body, NULL);
+    apart = elbow;
+    if (bad == 1) apart.axis_b[0] = 0.1;
+    if (bad != 1) apart.axis_a[1] = apart.axis_b[1] = 1; /* about y and z: any, both turn alike */
+    perp_model_add_joint(&ctx, m, &root, NULL);
+    perp_model_add_joint(&ctx, m, &apart, NULL);
+    if (bad == 3) perp_model_gravity(m, NAN);
+    perp_status st = perp_model_finish(&ctx, m);
+    if (bad == 0) ok(st == PERP_OK, "consistent bodies in motion are accepted");
+    if (bad == 1) refused(st, PERP_ERR_ARG, "joint 1 'elbow': the initial position contradicts it");
+    if (bad == 2) refused(st, PERP_ERR_ARG, "joint 1 'elbow': the initial velocity contradicts it");
+    if (bad == 3) refused(st, PERP_ERR_ARG, "gravity is not finite");
+    if (bad == 0) {
+      refused(perp_model_finish(&ctx, m), PERP_ERR_ARG, "the model is finished");
+      refused(perp_model_add_body(&ctx, m, &body, NULL), PERP_ERR_ARG, "the model is finished");
+      int rows;
+      ok(perp_model_nq(m) == 14 && perp_model_nv(m) == 12 && perp_model_m(m) == 8 &&
+             perp_model_bodies(m) == 2 && perp_model_joints(m) == 2 && perp_model_dim(m) == 3,
+         "sizes: nq, nv, m");
+      ok(perp_model_joint_row(m, 1, &rows) == 3 && rows == 5, "rows of the hinge");
+      ok(strcmp(perp_model_joint(m, 1)->name, "elbow") == 0 && perp_model_joint(m, 2) == NULL,
+         "definitions are kept");
+    }
+    perp_model_destroy(m);
+  }
+}
+
+/* bodies in random motion, no joints */
+static perp_model *swarm(int dim, int n)
+{
+  perp_model *m = model_of(dim);
+  for (int b = 0; b < n; b++) {
+    perp_body_def def = { .mass = perp_mass_box(1 + b, 1, 2 + b, 0.5) };
+    def.angle = perp_rng_normal(rng);
+    for (int i = 0; i < 4; i++) def.quat[i] = perp_rng_normal(rng);
+    for (int i = 0; i < 3; i++) {
+      def.x[i] = perp_rng_normal(rng);
+      def.v[i] = perp_rng_normal(rng);
+      def.w[i] = 3 * perp_rng_normal(rng);
+    }
+    if (perp_model_add_body(&ctx, m, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  }
+  if (perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+  return m;
+}
+
+static double distance(int n, const double *x, const double *y)
+{
+  double worst = 0;
+  for (int i = 0; i < n; i++) worst = fmax(worst, fabs(x[i] - y[i]));
+  return worst;
+}
+
+static void manifold(int dim)
+{
+  enum { N = 3 };
+  perp_model *m = swarm(dim, N);
+  int nq = perp_model_nq(m), nv = perp_model_nv(m);
+  const double *q = perp_model_q0(m), *v = perp_model_v0(m);
+  double dq[6 * N], back[6 * N], q1[7 * N], q2[7 * N], qdot[7 * N], worst = 0, length = 0;
+  /* from far below the threshold of the series to beyond half a turn */
+  for (int trial = 0; trial < 200; trial++) {
+    double scale = pow(10, perp_rng_uniform(rng, -9, 0)), angle = 0;
+    for (int i = 0; i < nv; i++) dq[i] = scale * perp_rng_normal(rng);
+    for (int b = 0; b < N && dim == 3; b++)
+      angle = fmax(angle, sqrt(perp_dot(3, dq + 6 * b + 3, dq + 6 * b + 3)));
+    if (angle > 3) continue;
+    perp_model_retract(m, q, dq, q1);
+    perp_model_difference(m, q, q1, back);
+    worst = fmax(worst, distance(nv, dq, back));
+    for (int b = 0; b < N && dim == 3; b++) {
+      const double *s = q1 + 7 * b + 3;
+      length = fmax(length, fabs(s[0] * s[0] + s[1] * s[1] + s[2] * s[2] + s[3] * s[3] - 1));
+    }
+  }
+  below(worst, 2e-15 * 4, "dim %d: difference undoes retract (a few roundings of O(1))", dim);
+  below(length, 1e-15, "dim %d: retract gives unit quaternions", dim);
+
+  /* the same rotation in one and in 1000 steps: exp(w)^1000; no drift of the length */
+  memcpy(q2, q, (size_t)nq * sizeof *q);
+  for (int i = 0; i < nv; i++) dq[i] = v[i] / 1000;
+  for (int k = 0; k < 1000; k++) perp_model_retract(m, q2, dq, q2);
+  perp_model_retract(m, q, v, q1);
+  perp_model_difference(m, q1, q2, back);
+  for (int i = 0; i < nv; i++) dq[i] = 0;
+  below(distance(nv, back, dq), 1e-12, "dim %d: 1000 thousandths of a rotation make one", dim);
+
+  /* q and -q are one rotation */
+  if (dim == 3) {
+    memcpy(q2, q1, sizeof q1);
+    for (int b = 0; b < N; b++)
+      for (int i = 3; i < 7; i++) q2[7 * b + i] = -q2[7 * b + i];
+    perp_model_difference(m, q1, q2, back);
+    below(distance(nv, back, dq), 1e-15, "difference of q and -q is zero");
+  }
+
+  /* qdot is the derivative of retract: central difference, step^2 and rounding / step */
+  perp_model_qdot(m, q, v, qdot);
+  double eps = 1e-5;
+  for (int i = 0; i < nv; i++) dq[i] = eps * v[i];
+  perp_model_retract(m, q, dq, q1);
+  for (int i = 0; i < nv; i++) dq[i] = -eps * v[i];
+  perp_model_retract(m, q, dq, q2);
+  for (int i = 0; i < nq; i++) q1[i] = (q1[i] - q2[i]) / (2 * eps);
+  below(distance(nq, q1, qdot), 1e-8, "dim %d: qdot = d/dt retract(q, t v)", dim);
+
+  /* project: quaternions of any length come back to length one, direction kept */
+  memcpy(q1, q, (size_t)nq * sizeof *q);
+  for (int b = 0; b < N && dim == 3; b++)
+    for (int i = 3; i < 7; i++) q1[7 * b + i] *= b == 0 ? 1 + 1e-9 : b == 1 ? 1.3 : 1e-3;
+  perp_model_project(m, q1);
+  below(distance(nq, q1, q), 1e-15, "dim %d: project keeps direction and sets length", dim);
+  perp_model_destroy(m);
+}
+
+/* A body as eight particles: a box of edges 2a with an eighth of the mass in each corner of the box with
+ * edges 2a/sqrt(3) has the inertia m/12 ((2b)^2 + (2c)^2) = m/3 (b^2 + c^2) of the solid box. */
+static void energy_and_momentum(int dim)
+{
+  enum { N = 3 };
+  perp_model *m = swarm(dim, N);
+  const double *q = perp_model_q0(m), *v = perp_model_v0(m);
+  double T, V, P[3], L[3], kinetic = 0, potential = 0, p[3] = { 0 }, l[3] = { 0 };
+  for (int b = 0; b < N; b++) {
+    double mass = (1 + b) / 8.0, edge[3] = { 1, 2 + b, dim == 3 ? 0.5 : 0 };
+    for (int k = 0; k < 8; k++) {
+      double s[3], x[3], xdot[3], momentum[3], moment[3];
+      for (int i = 0; i < 3; i++) s[i] = (k >> i & 1 ? 0.5 : -0.5) * edge[i] / sqrt(3);
+      perp_model_point(m, q, b, s, x);
+      perp_model_point_velocity(m, q, v, b, s, xdot);
+      for (int i = 0; i < 3; i++) momentum[i] = mass * xdot[i];
+      kinetic += 0.5 * perp_dot(3, momentum, xdot);
+      potential += mass * 9.81 * x[dim - 1];
+      perp_cross(x, momentum, moment);
+      for (int i = 0; i < 3; i++) p[i] += momentum[i], l[i] += moment[i];
+    }
+  }
+  perp_model_energy(m, 0, q, v, &T, &V);
+  perp_model_momentum(m, q, v, P, L);
+  near(T, kinetic, 0, 1e-14, "dim %d: kinetic energy of particles", dim);
+  near(V, potential, 1e-14, 1e-14, "dim %d: potential energy of particles", dim);
+  below(distance(3, P, p), 1e-13, "dim %d: momentum of particles", dim);
+  below(distance(3, L, l), 1e-12, "dim %d: angular momentum of particles", dim);
+  double R[9], x[3];
+  perp_model_rotation(m, q, PERP_WORLD, R);
+  perp_model_point(m, q, PERP_WORLD, (double[]){ 1, 2, 3 }, x);
+  ok(R[0] == 1 && R[4] == 1 && R[8] == 1 && R[1] == 0 && x[0] == 1 && x[1] == 2, "the world");
+  perp_model_destroy(m);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  rng = perp_rng_create(11);
+  bodies();
+  joints_and_forces();
+  finishing();
+  for (int dim = 2; dim <= 3; dim++) {
+    manifold(dim);
+    energy_and_momentum(dim);
+  }
+  perp_rng_destroy(rng);
+  return tap_done();
+}
