@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solvers/linalg/blocks.h"
 
-#include <stddef.h>
-
 /* y += alpha G x, G r x d column-major */
 static void gemv(int r, int d, const double *G, double alpha, const double *x, double *y)
 {
@@ -46,8 +44,13 @@ static void block_diagonal(const perp_blocks *B, const double *D, const double *
 {
   for (int b = 0; b < B->nb; b++) {
     int col = B->bptr[b], d = B->bptr[b + 1] - col;
-    for (int i = 0; i < d; i++) y[col + i] = 0;
-    gemv(d, d, D + B->mptr[b], 1, x + col, y + col);
+    const double *Db = D + B->mptr[b];
+    if (B->diag != NULL && B->diag[b]) {
+      for (int i = 0; i < d; i++) y[col + i] = Db[i + i * d] * x[col + i];
+    } else {
+      for (int i = 0; i < d; i++) y[col + i] = 0;
+      gemv(d, d, Db, 1, x + col, y + col);
+    }
   }
 }
 
@@ -112,4 +115,67 @@ void perp_blocks_delassus(const perp_blocks *B, double *A, int lda, double *scra
       }
     }
   }
+}
+
+void perp_blocks_diagonal(const perp_blocks *B, double *y)
+{
+  for (int c = 0; c < B->nc; c++) {
+    int row = B->cptr[c], r = B->cptr[c + 1] - row;
+    for (int i = 0; i < r; i++) y[row + i] = B->s != NULL ? B->s[row + i] : 0;
+    for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
+      int b = B->jblk[k], d = B->bptr[b + 1] - B->bptr[b];
+      const double *G = B->J + B->joff[k], *W = B->Minv + B->mptr[b];
+      for (int j = 0; j < d; j++)
+        for (int l = 0; l < d; l++)
+          for (int i = 0; i < r; i++) y[row + i] += G[i + j * r] * W[j + l * d] * G[i + l * r];
+    }
+  }
+}
+
+perp_status perp_blocks_check(perp_ctx *ctx, const perp_blocks *B)
+{
+  if (B->nb < 0 || B->nc < 0 || B->nv < 0 || B->m < 0)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: negative size (nb %d, nc %d, nv %d, m %d)", B->nb,
+                     B->nc, B->nv, B->m);
+  if (B->bptr[0] != 0 || B->bptr[B->nb] != B->nv)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: bptr runs from %d to %d, not from 0 to nv = %d",
+                     B->bptr[0], B->bptr[B->nb], B->nv);
+  if (B->cptr[0] != 0 || B->cptr[B->nc] != B->m || B->jptr[0] != 0)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: cptr runs from %d to %d, not from 0 to m = %d",
+                     B->cptr[0], B->cptr[B->nc], B->m);
+  for (int b = 0; b < B->nb; b++) {
+    int64_t d = (int64_t)B->bptr[b + 1] - B->bptr[b];
+    if (d < 1 || B->mptr[b + 1] - (int64_t)B->mptr[b] != d * d)
+      return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: block %d has %d columns and %d mass entries", b,
+                       (int)d, B->mptr[b + 1] - B->mptr[b]);
+  }
+  for (int c = 0; c < B->nc; c++) {
+    int64_t r = (int64_t)B->cptr[c + 1] - B->cptr[c];
+    if (r < 1 || B->jptr[c + 1] < B->jptr[c])
+      return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: group %d has %d rows and %d sub-matrices", c,
+                       (int)r, B->jptr[c + 1] - B->jptr[c]);
+    for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
+      int b = B->jblk[k];
+      if (b < 0 || b >= B->nb)
+        return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: group %d touches block %d of %d", c, b, B->nb);
+      if (B->joff[k + 1] - (int64_t)B->joff[k] != r * (B->bptr[b + 1] - B->bptr[b]))
+        return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: sub-matrix %d of group %d has %d entries",
+                         k - B->jptr[c], c, B->joff[k + 1] - B->joff[k]);
+      for (int l = B->jptr[c]; l < k; l++)
+        if (B->jblk[l] == b)
+          return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: group %d touches block %d twice", c, b);
+      if (B->jgrp[k] != c)
+        return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: jgrp[%d] is %d, not %d", k, B->jgrp[k], c);
+    }
+  }
+  if (B->tptr[0] != 0 || B->tptr[B->nb] != B->jptr[B->nc])
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: the transpose has %d of %d sub-matrices",
+                     B->tptr[B->nb], B->jptr[B->nc]);
+  for (int b = 0; b < B->nb; b++)
+    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++)
+      if (B->tsub[t] < 0 || B->tsub[t] >= B->jptr[B->nc] || B->jblk[B->tsub[t]] != b)
+        return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: tsub[%d] does not touch block %d", t, b);
+      else if (t > B->tptr[b] && B->jgrp[B->tsub[t]] <= B->jgrp[B->tsub[t - 1]])
+        return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: tsub[%d] is not by ascending group", t);
+  return PERP_OK;
 }

@@ -15,6 +15,8 @@
 #ifndef PERP_BLOCKS_H
 #define PERP_BLOCKS_H
 
+#include "solvers/core/core.h"
+
 typedef struct perp_blocks {
   int nv, m;          /* columns and rows of J */
   int nb, nc;         /* blocks and groups */
@@ -31,7 +33,16 @@ typedef struct perp_blocks {
   const double *Minv; /* [mptr[nb]] their inverses */
   const double *J;    /* [joff[jptr[nc]]] */
   const double *s;    /* [m] softness >= 0 (compliance / h^2, CFM), NULL = 0 */
+  const unsigned char
+      *diag; /* [nb] 1: M_b and its inverse are diagonal (a promise, faster); NULL: not known */
 } perp_blocks;
+
+/* Is the pattern (everything but the values) as described above?  Every block and group must have at
+ * least one column / row; a group may touch no block at all.  PERP_ERR_DIM with the place otherwise.
+ * O(nb + nc + sub-matrices), no allocation. */
+perp_status perp_blocks_check(perp_ctx *ctx, const perp_blocks *B);
+/* y_i = (J M^-1 J' + S)_ii, y [m].   O(nnz(J) d), no allocation. */
+void perp_blocks_diagonal(const perp_blocks *B, double *y);
 
 /* Fill jgrp, tptr and tsub (arrays of the caller, sizes as above) from nb, nc, jptr and jblk. */
 void perp_blocks_transpose(int nb, int nc, const int *jptr, const int *jblk, int *jgrp, int *tptr,

@@ -23,6 +23,12 @@ typedef struct perp_stab_sys {
   perp_status (*solve)(void *user, const double *c, double *x, double *lambda, perp_stats *stats);
   /* q [+]= dq */
   void (*retract)(void *user, const double *q, const double *dq, double *q_out);
+  /* Optional (NULL: unknown).  Like solve, with the factor of J at the *start* of the step that led to
+   * the state; valid until the next linearize.  *h: the length of that step, s.  Velocity-level time
+   * stepping has this factor at hand; a position correction along J' of the start of the step is the
+   * one whose velocity dq / h costs no energy (SHAKE, RATTLE). */
+  perp_status (*solve_start)(void *user, const double *c, double *x, double *lambda, double *h,
+                             perp_stats *stats);
 } perp_stab_sys;
 
 enum {
@@ -34,12 +40,14 @@ typedef enum perp_level { PERP_LEVEL_VELOCITY, PERP_LEVEL_ACCELERATION } perp_le
 
 typedef struct perp_stab_desc {
   perp_desc d;
+  /* *sys is copied. */
   perp_status (*create)(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws);
   /* Add the feedback to the right-hand side rhs [m]: k of J v = k, or c of J a = c.  NULL: none. */
   void (*rhs)(void *ws, perp_level level, double h, const double *C, const double *Cdot,
               double *rhs);
   /* Correct (q, v) at the end of a step.  On a failed linear solve the state is left as it was and
-   * stats->reason < 0.  NULL: nothing to do. */
+   * stats->reason < 0; PERP_CONVERGED otherwise.  stats->iterations and factorizations are added to.
+   * NULL: nothing to do. */
   perp_status (*post_step)(void *ws, double t, double *q, double *v, perp_stats *stats);
   void (*destroy)(void *ws);
 } perp_stab_desc;

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the KKT formulations share; private to this folder. */
+#ifndef PERP_KKT_IMPL_H
+#define PERP_KKT_IMPL_H
+
+#include "solvers/kkt/kkt.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- dependent rows --------------------------------------------------------------------------
+ *
+ * A row of A is taken as dependent on the rows before it when its pivot falls below rank_tol times its
+ * diagonal entry A_ii.  Both sides scale alike with the units of the row, so the test does not.
+ * Sparse and LDL' formulations cannot drop a row in a fixed pattern; they then factor with S + delta I,
+ * delta = (relative) delta * trace(A) / m, and refine: every pass multiplies the part of the error in
+ * the range of A by delta / (delta + sigma), sigma its eigenvalue, and leaves the null space alone, so
+ * that from lambda = 0 the limit is the multiplier of least norm (iterated Tikhonov regularization).
+ * Round-off in the null space is amplified by trace / delta: the norm is least to about 1e-6. */
+
+#define KKT_RANK_OPTIONS(S)                                                                        \
+  PERP_REAL(S, rank_tol, 1e-12, 0, 1e-2, PERP_OPEN_MIN, "",                                        \
+            "pivot below this part of its diagonal of A: the row is dependent"),                   \
+      PERP_REAL(S, infeasible_tol, 1e-6, 0, 1, PERP_OPEN_MIN, "",                                  \
+                "dependent rows violated by more, relative to their terms: contradictory")
+#define KKT_DELTA_OPTION(S)                                                                        \
+  PERP_REAL(S, delta, 1e-10, 0, 1e-2, PERP_OPEN_MIN, "",                                           \
+            "regularization in units of trace(A) / m, used when rows are dependent")
+
+enum { KKT_MAX_REFINE = 20 };
+
+/* Is every number finite?  0 * x is NaN for the others. */
+static inline bool kkt_finite(int n, const double *x)
+{
+  double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  int i = 0;
+  for (; i + 4 <= n; i += 4) {
+    s0 += 0 * x[i];
+    s1 += 0 * x[i + 1];
+    s2 += 0 * x[i + 2];
+    s3 += 0 * x[i + 3];
+  }
+  for (; i < n; i++) s0 += 0 * x[i];
+  return s0 + s1 + s2 + s3 == 0;
+}
+
+/* Refuse the solve: defined finite output. */
+static inline perp_status kkt_give_up(const perp_blocks *B, double *a, double *lambda,
+                                      perp_stats *stats, perp_reason reason)
+{
+  for (int i = 0; i < B->nv; i++) a[i] = 0;
+  for (int i = 0; i < B->m; i++) lambda[i] = 0;
+  stats->reason = reason;
+  return PERP_OK;
+}
+
+/* Same sizes as the pattern of create? */
+static inline perp_status kkt_same_size(perp_ctx *ctx, const char *name, const perp_blocks *B,
+                                        int nv, int m)
+{
+  if (B->nv == nv && B->m == m) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: blocks are %d x %d but the pattern was %d x %d", name,
+                   B->m, B->nv, m, nv);
+}
+
+/* Why there is no factor: numbers that are not finite, or a matrix that is not what M and S must be. */
+perp_reason kkt_why_no_factor(const perp_blocks *B);
+
+/* max_i |J a + S lambda - c|_i / (|J||a| + S|lambda| + |c|)_i: how badly the constraints are violated.
+ * scratch [2 m]. */
+double kkt_violation(const perp_blocks *B, const double *c, const double *a, const double *lambda,
+                     double *scratch);
+
+/* trace(A) / m without forming A.  scratch [m]. */
+double kkt_mean_diagonal(const perp_blocks *B, double *scratch);
+
+/* max over blocks and sub-matrices of the number of entries of a sub-matrix, r d, of a block, d d, and
+ * of a group, r r. */
+int kkt_largest(const perp_blocks *B);
+
+/* Solve with the factor at hand (of a system close to the true one).  On return a and lambda solve the
+ * nearby system with right-hand side (f, c). */
+typedef void kkt_apply(void *ws, const perp_blocks *B, const double *f, const double *c, double *a,
+                       double *lambda);
+
+/* Iterative refinement against the true system from (a, lambda) = 0, until the residual is at round-off
+ * or stalls.  The better of the last two iterates is kept; stats->iterations counts the passes.
+ * scratch [4 (nv + m)]. */
+void kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f, const double *c,
+                double *a, double *lambda, perp_stats *stats, double *scratch);
+
+/* Schur formulations: b = c - J M^-1 f.  scratch [nv]. */
+void kkt_schur_rhs(const perp_blocks *B, const double *f, const double *c, double *b,
+                   double *scratch);
+/* a = M^-1 (f + J' lambda).  scratch [nv]. */
+void kkt_schur_motion(const perp_blocks *B, const double *f, const double *lambda, double *a,
+                      double *scratch);
+
+/* After a solve with dependent rows: PERP_REGULARIZED, or PERP_INFEASIBLE, or NOT_FINITE. */
+perp_status kkt_judge_dependent(const perp_blocks *B, const double *c, double *a, double *lambda,
+                                double infeasible_tol, perp_stats *stats, double *scratch);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The judge of KKT solutions, and the refinement and rank helpers that all formulations share. */
+#include "solvers/kkt/impl.h"
+
+/* y += |G| |x| */
+static void abs_gemv(int r, int d, const double *G, const double *x, double *y)
+{
+  for (int j = 0; j < d; j++)
+    for (int i = 0; i < r; i++) y[i] += fabs(G[i + j * r]) * fabs(x[j]);
+}
+
+/* y += |G'| |x| */
+static void abs_gemvt(int r, int d, const double *G, const double *x, double *y)
+{
+  for (int j = 0; j < d; j++)
+    for (int i = 0; i < r; i++) y[j] += fabs(G[i + j * r]) * fabs(x[i]);
+}
+
+/* max |r_i| / scale_i with 0/0 = 0; NaN stays */
+static double worst(int n, const double *r, const double *scale, double sofar)
+{
+  for (int i = 0; i < n; i++) {
+    double e = r[i] == 0 ? 0 : fabs(r[i]) / scale[i];
+    if (isnan(e)) return e;
+    if (e > sofar) sofar = e;
+  }
+  return sofar;
+}
+
+double kkt_violation(const perp_blocks *B, const double *c, const double *a, const double *lambda,
+                     double *scratch)
+{
+  double *r = scratch, *scale = scratch + B->m;
+  for (int i = 0; i < B->m; i++) {
+    double soft = B->s != NULL ? B->s[i] * lambda[i] : 0 * lambda[i];
+    r[i] = soft - c[i];
+    scale[i] = fabs(soft) + fabs(c[i]);
+  }
+  perp_blocks_J(B, 1, a, r);
+  for (int g = 0; g < B->nc; g++)
+    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) {
+      int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
+      abs_gemv(B->cptr[g + 1] - B->cptr[g], d, B->J + B->joff[k], a + col, scale + B->cptr[g]);
+    }
+  return worst(B->m, r, scale, 0);
+}
+
+/* r = M a - f - J' lambda, its size in scale */
+static double imbalance(const perp_blocks *B, const double *f, const double *a,
+                        const double *lambda, double *scratch)
+{
+  double *r = scratch, *scale = scratch + B->nv;
+  perp_blocks_M(B, a, r);
+  perp_blocks_Jt(B, -1, lambda, r);
+  for (int i = 0; i < B->nv; i++) {
+    r[i] -= f[i];
+    scale[i] = fabs(f[i]);
+  }
+  for (int b = 0; b < B->nb; b++) {
+    int col = B->bptr[b], d = B->bptr[b + 1] - col;
+    abs_gemv(d, d, B->M + B->mptr[b], a + col, scale + col);
+  }
+  for (int g = 0; g < B->nc; g++)
+    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) {
+      int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
+      abs_gemvt(B->cptr[g + 1] - B->cptr[g], d, B->J + B->joff[k], lambda + B->cptr[g],
+                scale + col);
+    }
+  return worst(B->nv, r, scale, 0);
+}
+
+double perp_kkt_residual(const perp_blocks *B, const double *f, const double *c, const double *a,
+                         const double *lambda, double *scratch)
+{
+  double dynamics = imbalance(B, f, a, lambda, scratch);
+  double constraints = kkt_violation(B, c, a, lambda, scratch);
+  return isnan(dynamics) || dynamics > constraints ? dynamics : constraints;
+}
+
+perp_reason kkt_why_no_factor(const perp_blocks *B)
+{
+  bool finite = kkt_finite(B->mptr[B->nb], B->M) && kkt_finite(B->mptr[B->nb], B->Minv) &&
+                kkt_finite(B->joff[B->jptr[B->nc]], B->J) &&
+                (B->s == NULL || kkt_finite(B->m, B->s));
+  return finite ? PERP_SINGULAR : PERP_NOT_FINITE;
+}
+
+double kkt_mean_diagonal(const perp_blocks *B, double *scratch)
+{
+  double sum = 0;
+  perp_blocks_diagonal(B, scratch);
+  for (int i = 0; i < B->m; i++) sum += scratch[i];
+  return B->m > 0 ? sum / B->m : 0;
+}
+
+int kkt_largest(const perp_blocks *B)
+{
+  int most = 1;
+  for (int b = 0; b < B->nb; b++) {
+    int n = B->mptr[b + 1] - B->mptr[b];
+    if (n > most) most = n;
+  }
+  for (int c = 0; c < B->nc; c++) {
+    int r = B->cptr[c + 1] - B->cptr[c];
+    if (r * r > most) most = r * r;
+  }
+  for (int k = 0; k < B->jptr[B->nc]; k++) {
+    int n = B->joff[k + 1] - B->joff[k];
+    if (n > most) most = n;
+  }
+  return most;
+}
+
+void kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f, const double *c,
+                double *a, double *lambda, perp_stats *stats, double *scratch)
+{
+  int nv = B->nv, m = B->m;
+  double *rf = scratch, *rc = rf + nv, *da = rc + m, *dl = da + nv, *tmp = dl + m;
+  double last = HUGE_VAL;
+  for (int i = 0; i < nv; i++) {
+    a[i] = 0;
+    rf[i] = f[i];
+  }
+  for (int i = 0; i < m; i++) {
+    lambda[i] = 0;
+    rc[i] = c[i];
+  }
+  for (int pass = 0; pass < KKT_MAX_REFINE; pass++) {
+    apply(ws, B, rf, rc, da, dl);
+    for (int i = 0; i < nv; i++) a[i] += da[i];
+    for (int i = 0; i < m; i++) lambda[i] += dl[i];
+    stats->iterations++;
+    double now = perp_kkt_residual(B, f, c, a, lambda, tmp);
+    if (!(now <= last)) { /* worse, or not a number: step back */
+      if (pass > 0) {
+        for (int i = 0; i < nv; i++) a[i] -= da[i];
+        for (int i = 0; i < m; i++) lambda[i] -= dl[i];
+      }
+      return;
+    }
+    if (now <= 4 * DBL_EPSILON || now > last / 2) return;
+    last = now;
+
+    /* rf = f + J' lambda - M a, rc = c - J a - S lambda */
+    perp_blocks_M(B, a, tmp);
+    for (int i = 0; i < nv; i++) rf[i] = f[i] - tmp[i];
+    perp_blocks_Jt(B, 1, lambda, rf);
+    for (int i = 0; i < m; i++) rc[i] = B->s != NULL ? c[i] - B->s[i] * lambda[i] : c[i];
+    perp_blocks_J(B, -1, a, rc);
+  }
+}
+
+void kkt_schur_rhs(const perp_blocks *B, const double *f, const double *c, double *b,
+                   double *scratch)
+{
+  perp_blocks_Minv(B, f, scratch);
+  for (int i = 0; i < B->m; i++) b[i] = c[i];
+  perp_blocks_J(B, -1, scratch, b);
+}
+
+void kkt_schur_motion(const perp_blocks *B, const double *f, const double *lambda, double *a,
+                      double *scratch)
+{
+  for (int i = 0; i < B->nv; i++) scratch[i] = f[i];
+  perp_blocks_Jt(B, 1, lambda, scratch);
+  perp_blocks_Minv(B, scratch, a);
+}
+
+perp_status kkt_judge_dependent(const perp_blocks *B, const double *c, double *a, double *lambda,
+                                double infeasible_tol, perp_stats *stats, double *scratch)
+{
+  if (!kkt_finite(B->nv, a) || !kkt_finite(B->m, lambda))
+    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  double violation = kkt_violation(B, c, a, lambda, scratch);
+  stats->reason = violation <= infeasible_tol ? PERP_REGULARIZED : PERP_INFEASIBLE;
+  return PERP_OK;
+}

@@ -1,0 +1,865 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Linear-time elimination of the block KKT matrix of a tree of bodies and joints (Baraff's method;
+ * Vondrak 2005, section 7.3.5).
+ *
+ * Bodies and joints are the vertices of a graph, sub-matrices of J its edges.  Eliminated from the leaves
+ * to the root, a tree makes no fill.  With the blocks ordered so, a joint g whose parent is body p has
+ *
+ *      D_g = S_g + sum over child bodies b of J_gb Mt_b^-1 J_gb'          (pivot of the joint, SPD)
+ *      Mt_p = M_p + sum over child joints g of J_gp' D_g^-1 J_gp          (pivot of the body, SPD).
+ *
+ * A body with a single child joint h and an ancestor joint g, every inner link of a chain, is eliminated
+ * together with its joint by the Woodbury identity, which needs M^-1 only: with H = D_h + J_hb M^-1 J_hb'
+ *
+ *      J_gb Mt_b^-1 J_gb' = J_gb M_b^-1 J_gb' - E H^-1 E',   E = J_gb M_b^-1 J_hb',
+ *
+ * so that r x r pivots are factored in place of d x d ones.  Each pivot is L Delta L'.
+ *
+ * Loops: a spanning tree of bodies and world is eliminated; the rows of the other joints (index x) are
+ * auxiliary, M^ is the response of the tree (Vondrak eq. 7.1, 7.2):
+ *
+ *      (J_x M^^-1 J_x' + S_x) mu = c_x - J_x a(f),   then (a, lambda) = tree(f + J_x' mu).
+ *
+ * Cost: O(N) for the factor and each solve of a tree with bounded joint sizes, whatever its shape;
+ * k auxiliary rows add O(N k + k^3) to the factor and O(N + k^2) to a solve.  Memory O(N + k^2).
+ * Dependent rows: regularized and refined, see impl.h.  The kernels are compiled for the usual
+ * (columns, rows) and for any other. */
+#include "solvers/kkt/impl.h"
+
+#include <lapacke.h>
+
+struct opts {
+  double rank_tol, infeasible_tol, delta;
+};
+static const perp_opt options[] = { KKT_RANK_OPTIONS(struct opts), KKT_DELTA_OPTION(struct opts),
+                                    PERP_OPTIONS_END };
+
+/* How a body is eliminated. */
+enum kind {
+  LEAF, /* no child joint: Minv as given */
+  PASS, /* one child joint: Woodbury */
+  HUB /* several child joints, or one that cannot be eliminated without the body: Mt is factored */
+};
+
+/* A child body of a joint; all offsets are into the arrays of blocks or of the workspace. */
+struct child {
+  int kind, body, d, col, M, J;
+  int rh, J_h, L_h, Y; /* PASS: the child joint h: rows, J_hb, its pivot, the block of the factor */
+  int row_h;           /* first row of h in lambda */
+  int H;               /* HUB: its pivot */
+};
+
+/* A joint with its child bodies and its parent body, in the order of elimination. */
+struct link {
+  int kernel, r, row, L;   /* L: its pivot, r x r: unit lower triangle, 1/Delta on the diagonal */
+  int first, last;         /* children */
+  int parent;              /* enum kind of the parent body, -1: none */
+  int body, d, col, M, J;  /* the parent body */
+  int H;                   /* HUB parent: its pivot */
+  int up, J_up, row_up, Y; /* PASS parent: rows of its own parent joint (0: none), ... */
+};
+
+struct ws {
+  perp_arena arena;
+  struct opts opt;
+  int nb, nv, m, n_links, n_children, n_roots, k, large, size_L, size_H;
+  bool dependent;
+  double shift; /* regularization of the last factor */
+  struct link *link;
+  struct child *child;
+  int *root; /* [n_roots] HUB bodies that are roots */
+  int *hub;  /* [nb] offset of the pivot of a HUB in H, -1: not a HUB */
+  int *aux;  /* [groups] the auxiliary ones, n_aux of them */
+  int n_aux;
+  double *L, *H;    /* pivots and blocks of joints; pivots of HUB bodies */
+  double *z;        /* [m] forward-substituted right-hand side */
+  double *C;        /* [k k] Schur complement of the auxiliary rows */
+  double *mu, *ref; /* [k] */
+  double *f;        /* [nv] */
+  double *x, *l;    /* [nv], [m] */
+  double *diag;     /* [m] A_ii */
+  double *zero;     /* [m] */
+  double *refine;   /* [4 (nv + m)] */
+  double *scratch;  /* [5 large] of the generic kernels */
+};
+
+/* ---- symbolic: spanning tree, order, kinds ------------------------------------------------------- */
+
+/* Scratch of create. */
+struct plan {
+  perp_arena arena;
+  int *set;          /* [nb+1] union-find; nb is the world */
+  char *in_tree;     /* [nc] */
+  char *excluded;    /* [nc] auxiliary although no loop needs it */
+  int *parent_sub;   /* [nc] sub-matrix that leads to the parent body, -1: none */
+  int *parent_group; /* [nb] group that eliminates the body, -1: root */
+  int *children;     /* [nb] number of child groups */
+  int *last_child;   /* [nb] last child group in the order of elimination */
+  char *seen;        /* [nb] */
+  int *stack;        /* [nc] groups to visit */
+  int *sequence;     /* [nc] groups in order of elimination */
+  int *position;     /* [nc] of a group in it */
+  int n;             /* groups in the sequence */
+};
+
+static void layout_plan(struct plan *p, perp_arena *a, const perp_blocks *B)
+{
+  p->set = PERP_CARVE(a, int, B->nb + 1);
+  p->in_tree = PERP_CARVE(a, char, B->nc);
+  p->excluded = PERP_CARVE(a, char, B->nc);
+  p->parent_sub = PERP_CARVE(a, int, B->nc);
+  p->parent_group = PERP_CARVE(a, int, B->nb);
+  p->children = PERP_CARVE(a, int, B->nb);
+  p->last_child = PERP_CARVE(a, int, B->nb);
+  p->seen = PERP_CARVE(a, char, B->nb);
+  p->stack = PERP_CARVE(a, int, B->nc);
+  p->sequence = PERP_CARVE(a, int, B->nc);
+  p->position = PERP_CARVE(a, int, B->nc);
+}
+
+static int find(int *set, int i)
+{
+  while (set[i] != i) {
+    set[i] = set[set[i]];
+    i = set[i];
+  }
+  return i;
+}
+
+/* Does group g connect parts that were not connected?  If so, connect them. */
+static bool join(struct plan *p, const perp_blocks *B, int g)
+{
+  int from = B->jptr[g], to = B->jptr[g + 1];
+  if (from == to) return false;
+  int first = find(p->set, to - from == 1 ? B->nb : B->jblk[from]);
+  for (int k = to - from == 1 ? from : from + 1; k < to; k++) {
+    int s = find(p->set, B->jblk[k]);
+    if (s == first) return false;
+    for (int l = from + 1; l < k; l++)
+      if (find(p->set, B->jblk[l]) == s) return false;
+  }
+  for (int k = from; k < to; k++) p->set[find(p->set, B->jblk[k])] = first;
+  return true;
+}
+
+/* Visit everything that hangs on the groups on the stack; the sequence gets them in preorder. */
+static void descend(struct plan *p, const perp_blocks *B, int depth)
+{
+  while (depth > 0) {
+    int g = p->stack[--depth];
+    p->sequence[p->n++] = g;
+    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) {
+      int b = B->jblk[k];
+      if (k == p->parent_sub[g]) continue;
+      p->parent_group[b] = g;
+      p->seen[b] = 1;
+      for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) {
+        int h = B->jgrp[B->tsub[t]];
+        if (h == g || !p->in_tree[h]) continue;
+        p->parent_sub[h] = B->tsub[t];
+        p->stack[depth++] = h;
+      }
+    }
+  }
+}
+
+/* Spanning forest and order of elimination with the groups that are not excluded. */
+static void plan_tree(struct plan *p, const perp_blocks *B)
+{
+  int nb = B->nb, nc = B->nc, most = 0;
+  p->n = 0;
+  for (int b = 0; b <= nb; b++) p->set[b] = b;
+  for (int b = 0; b < nb; b++) {
+    p->parent_group[b] = -1;
+    p->children[b] = p->last_child[b] = p->seen[b] = 0;
+  }
+  /* groups with many rows first, so that few rows are left for the auxiliary ones */
+  for (int g = 0; g < nc; g++) {
+    int r = B->cptr[g + 1] - B->cptr[g];
+    if (r > most) most = r;
+  }
+  for (int r = most; r > 0; r--)
+    for (int g = 0; g < nc; g++)
+      if (B->cptr[g + 1] - B->cptr[g] == r) p->in_tree[g] = !p->excluded[g] && join(p, B, g);
+
+  /* the root of a tree is its joint with the world, or else a body at an end */
+  for (int g = 0; g < nc; g++)
+    if (p->in_tree[g] && B->jptr[g + 1] - B->jptr[g] == 1) {
+      p->parent_sub[g] = -1;
+      p->stack[0] = g;
+      descend(p, B, 1);
+    }
+  for (int pass = 0; pass < 2; pass++)
+    for (int b = 0; b < nb; b++) {
+      int depth = 0;
+      if (p->seen[b]) continue;
+      for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) {
+        int g = B->jgrp[B->tsub[t]];
+        if (!p->in_tree[g]) continue;
+        p->parent_sub[g] = B->tsub[t];
+        p->stack[depth++] = g;
+      }
+      if (pass == 0 && depth != 1) continue;
+      p->seen[b] = 1;
+      descend(p, B, depth);
+    }
+
+  /* reversed preorder: everything comes after what hangs on it */
+  for (int i = 0, j = p->n - 1; i < j; i++, j--) {
+    int g = p->sequence[i];
+    p->sequence[i] = p->sequence[j];
+    p->sequence[j] = g;
+  }
+  for (int i = 0; i < p->n; i++) {
+    int g = p->sequence[i], sub = p->parent_sub[g];
+    p->position[g] = i;
+    if (sub < 0) continue;
+    p->children[B->jblk[sub]]++;
+    p->last_child[B->jblk[sub]] = g;
+  }
+}
+
+/* A joint below a HUB must find its pivot without it: at least as many columns beyond as rows.
+ * Excludes the others; true when there were any. */
+static bool exclude_weak(struct plan *p, const perp_blocks *B)
+{
+  bool any = false;
+  for (int i = 0; i < p->n; i++) {
+    int g = p->sequence[i], sub = p->parent_sub[g], d = 0;
+    if (sub < 0 || p->children[B->jblk[sub]] < 2) continue;
+    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
+      if (k != sub) d += B->bptr[B->jblk[k] + 1] - B->bptr[B->jblk[k]];
+    if (d >= B->cptr[g + 1] - B->cptr[g]) continue;
+    p->excluded[g] = 1;
+    any = true;
+  }
+  return any;
+}
+
+/* (d, r) compiled with constant sizes */
+#define KERNELS(X)                                                                                 \
+  X(1, 6, 3) X(2, 6, 5) X(3, 6, 6) X(4, 6, 4) X(5, 6, 1) X(6, 3, 2) X(7, 3, 1) X(8, 3, 3)
+
+enum { MOST = 6 }; /* columns or rows of a compiled kernel */
+
+static int kernel_of(int d, int r)
+{
+#define CHOOSE(id, D, R)                                                                           \
+  if (d == D && r == R) return id;
+  KERNELS(CHOOSE)
+#undef CHOOSE
+  return 0;
+}
+
+static enum kind kind_of(const struct plan *p, int b)
+{
+  return p->children[b] == 0 ? LEAF : p->children[b] == 1 ? PASS : HUB;
+}
+
+static void layout(struct ws *w, perp_arena *a, int nc)
+{
+  size_t k = (size_t)w->k;
+  w->link = PERP_CARVE(a, struct link, w->n_links);
+  w->child = PERP_CARVE(a, struct child, w->n_children);
+  w->root = PERP_CARVE(a, int, w->n_roots);
+  w->hub = PERP_CARVE(a, int, w->nb);
+  w->aux = PERP_CARVE(a, int, nc);
+  w->L = PERP_CARVE(a, double, w->size_L);
+  w->H = PERP_CARVE(a, double, w->size_H);
+  w->z = PERP_CARVE(a, double, w->m);
+  w->C = PERP_CARVE(a, double, k *k);
+  w->mu = PERP_CARVE(a, double, k);
+  w->ref = PERP_CARVE(a, double, k);
+  w->zero = PERP_CARVE(a, double, w->m);
+  w->f = PERP_CARVE(a, double, w->nv);
+  w->x = PERP_CARVE(a, double, w->nv);
+  w->l = PERP_CARVE(a, double, w->m);
+  w->diag = PERP_CARVE(a, double, w->m);
+  w->refine = PERP_CARVE(a, double, 4 * ((size_t)w->nv + (size_t)w->m));
+  w->scratch = PERP_CARVE(a, double, 5 * (size_t)w->large);
+}
+
+static void destroy(void *ws)
+{
+  struct ws *w = ws;
+  if (w == NULL) return;
+  perp_arena_free(&w->arena);
+  free(w);
+}
+
+/* Sizes, then (second pass) the links and children themselves. */
+static void build(struct ws *w, const struct plan *p, const perp_blocks *B, bool fill)
+{
+  int n_children = 0, L = 0, H = 0, n_roots = 0;
+  if (fill)
+    for (int b = 0; b < B->nb; b++) w->hub[b] = -1;
+  for (int b = 0; b < B->nb; b++) {
+    if (kind_of(p, b) != HUB) continue;
+    if (fill) {
+      w->hub[b] = H;
+      if (p->parent_group[b] < 0) w->root[n_roots] = b;
+    }
+    n_roots += p->parent_group[b] < 0;
+    H += B->mptr[b + 1] - B->mptr[b];
+  }
+  for (int i = 0; i < p->n; i++) {
+    int g = p->sequence[i], r = B->cptr[g + 1] - B->cptr[g], sub = p->parent_sub[g], D = 0;
+    struct link link = { .r = r, .row = B->cptr[g], .L = L, .first = n_children, .parent = -1 };
+    bool uniform = true;
+    L += r * r;
+    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) {
+      int b = B->jblk[k], d = B->bptr[b + 1] - B->bptr[b];
+      if (D == 0) D = d;
+      uniform = uniform && d == D;
+      if (k == sub) continue;
+      struct child child = { .kind = kind_of(p, b),
+                             .d = d,
+                             .col = B->bptr[b],
+                             .M = B->mptr[b],
+                             .J = B->joff[k],
+                             .body = b };
+      if (child.kind == PASS) {
+        int h = p->last_child[b];
+        child.rh = B->cptr[h + 1] - B->cptr[h];
+        child.row_h = B->cptr[h];
+        child.J_h = B->joff[p->parent_sub[h]];
+        child.L_h = fill ? w->link[p->position[h]].L : 0;
+        child.Y = L;
+        L += r * child.rh;
+        uniform = uniform && child.rh == r;
+        if (fill) { /* h needs to know its grandparent for the way back */
+          struct link *below = &w->link[p->position[h]];
+          below->up = r;
+          below->J_up = child.J;
+          below->row_up = link.row;
+          below->Y = child.Y;
+          if (below->r != r) below->kernel = 0;
+        }
+      }
+      if (child.kind == HUB && fill) child.H = w->hub[b];
+      if (fill) w->child[n_children] = child;
+      n_children++;
+    }
+    link.last = n_children;
+    if (sub >= 0) {
+      int b = B->jblk[sub];
+      link.parent = kind_of(p, b);
+      link.d = B->bptr[b + 1] - B->bptr[b];
+      link.col = B->bptr[b];
+      link.M = B->mptr[b];
+      link.J = B->joff[sub];
+      link.body = b;
+      if (fill) link.H = w->hub[b];
+    }
+    link.kernel = uniform ? kernel_of(D, r) : 0;
+    if (fill) w->link[i] = link;
+  }
+  w->n_links = p->n;
+  w->n_children = n_children;
+  w->n_roots = n_roots;
+  w->size_L = L;
+  w->size_H = H;
+}
+
+static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
+{
+  *ws = NULL;
+  PERP_TRY(perp_blocks_check(ctx, B));
+  struct plan p = { 0 };
+  layout_plan(&p, &p.arena, B);
+  PERP_TRY(perp_arena_reserve(ctx, &p.arena));
+  layout_plan(&p, &p.arena, B);
+  for (int g = 0; g < B->nc; g++) p.excluded[g] = 0;
+  do plan_tree(&p, B);
+  while (exclude_weak(&p, B));
+
+  struct ws *w = calloc(1, sizeof *w);
+  perp_status status = PERP_OK;
+  if (w == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "tree: no memory");
+  if (status == PERP_OK) {
+    w->opt = *(const struct opts *)opts;
+    w->nb = B->nb;
+    w->nv = B->nv;
+    w->m = B->m;
+    w->large = kkt_largest(B);
+    for (int g = 0; g < B->nc; g++)
+      if (!p.in_tree[g]) w->k += B->cptr[g + 1] - B->cptr[g];
+    build(w, &p, B, false);
+    layout(w, &w->arena, B->nc);
+    status = perp_arena_reserve(ctx, &w->arena);
+  }
+  if (status == PERP_OK) {
+    layout(w, &w->arena, B->nc);
+    build(w, &p, B, true);
+    for (int g = 0; g < B->nc; g++)
+      if (!p.in_tree[g]) w->aux[w->n_aux++] = g;
+  }
+  perp_arena_free(&p.arena);
+  if (status != PERP_OK) {
+    destroy(w);
+    return status;
+  }
+  *ws = w;
+  return PERP_OK;
+}
+
+/* ---- small dense kernels; r, d are constants where the caller's are ------------------------------- */
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* A = L Delta L' in place: 1/Delta on the diagonal.  False when pivot i is not above tol ref[i step]. */
+INLINE bool ldl(int r, double *A, const double *ref, int step, double tol)
+{
+  bool good = true;
+  for (int j = 0; j < r; j++) {
+    double p = A[j + j * r], inv = 1 / p;
+    good &= p > tol * ref[j * step] && p <= DBL_MAX;
+    for (int k = j + 1; k < r; k++)
+      for (int i = k; i < r; i++) A[i + k * r] -= A[i + j * r] * inv * A[k + j * r];
+    for (int i = j + 1; i < r; i++) A[i + j * r] *= inv;
+    A[j + j * r] = inv;
+  }
+  return good;
+}
+
+/* x = L^-1 x */
+INLINE void forward(int r, const double *L, double *x)
+{
+  for (int j = 0; j < r; j++)
+    for (int i = j + 1; i < r; i++) x[i] -= L[i + j * r] * x[j];
+}
+/* x = Delta^-1 x */
+INLINE void middle(int r, const double *L, double *x)
+{
+  for (int j = 0; j < r; j++) x[j] *= L[j + j * r];
+}
+/* x = L'^-1 x */
+INLINE void backward(int r, const double *L, double *x)
+{
+  for (int j = r - 1; j >= 0; j--)
+    for (int i = j + 1; i < r; i++) x[j] -= L[i + j * r] * x[i];
+}
+
+/* y += sign G x, G r x d */
+INLINE void gemv(int r, int d, double sign, const double *G, const double *x, double *y)
+{
+  for (int j = 0; j < d; j++)
+    for (int i = 0; i < r; i++) y[i] += sign * (G[i + j * r] * x[j]);
+}
+/* y += G' x */
+INLINE void gemvt(int r, int d, const double *G, const double *x, double *y)
+{
+  for (int j = 0; j < d; j++) {
+    double sum = 0;
+    for (int i = 0; i < r; i++) sum += G[i + j * r] * x[i];
+    y[j] += sum;
+  }
+}
+/* W = J Minv */
+INLINE void times_minv(int r, int d, bool diagonal, const double *J, const double *Minv, double *W)
+{
+  if (diagonal) {
+    for (int j = 0; j < d; j++)
+      for (int i = 0; i < r; i++) W[i + j * r] = J[i + j * r] * Minv[j + j * d];
+  } else {
+    for (int j = 0; j < d; j++) {
+      for (int i = 0; i < r; i++) W[i + j * r] = 0;
+      for (int l = 0; l < d; l++)
+        for (int i = 0; i < r; i++) W[i + j * r] += J[i + l * r] * Minv[l + j * d];
+    }
+  }
+}
+/* lower triangle of A += W J', both r x d */
+INLINE void add_symmetric(int r, int d, const double *W, const double *J, double *A)
+{
+  for (int l = 0; l < d; l++)
+    for (int j = 0; j < r; j++)
+      for (int i = j; i < r; i++) A[i + j * r] += W[i + l * r] * J[j + l * r];
+}
+/* y = Minv x */
+INLINE void minv_times(int d, bool diagonal, const double *Minv, const double *x, double *y)
+{
+  if (diagonal) {
+    for (int j = 0; j < d; j++) y[j] = Minv[j + j * d] * x[j];
+  } else {
+    for (int j = 0; j < d; j++) y[j] = 0;
+    for (int l = 0; l < d; l++)
+      for (int j = 0; j < d; j++) y[j] += Minv[j + l * d] * x[l];
+  }
+}
+
+/* ---- numeric ------------------------------------------------------------------------------------- */
+
+INLINE bool is_diagonal(const perp_blocks *B, int b)
+{
+  return B->diag != NULL && B->diag[b];
+}
+
+/* Eliminate joint g and its child bodies. */
+INLINE bool factor_link(const struct ws *w, const perp_blocks *B, const struct link *g, double tol,
+                        int D, int R)
+{
+  const int r = R != 0 ? R : g->r;
+  double W_[MOST * MOST], X_[MOST * MOST], V_[MOST * MOST], ref_[MOST];
+  double *W = R != 0 ? W_ : w->scratch, *X = R != 0 ? X_ : W + w->large,
+         *V = R != 0 ? V_ : X + w->large, *ref = R != 0 ? ref_ : V + w->large;
+  double *A = w->L + g->L;
+  bool good = true;
+
+  for (int j = 0; j < r; j++) {
+    for (int i = 0; i < r; i++) A[i + j * r] = 0;
+    A[j + j * r] = w->shift + (B->s != NULL ? B->s[g->row + j] : 0);
+    ref[j] = 0; /* what is subtracted from A_jj */
+  }
+  for (int n = g->first; n < g->last; n++) {
+    const struct child *b = &w->child[n];
+    const int d = D != 0 ? D : b->d;
+    const double *J = B->J + b->J;
+    if (b->kind != HUB) {
+      times_minv(r, d, is_diagonal(B, b->body), J, B->Minv + b->M, W);
+      add_symmetric(r, d, W, J, A);
+    }
+    if (b->kind == PASS) { /* Y = E L_h'^-1 Delta_h^-1, E = J M^-1 J_h'; X keeps Y Delta_h */
+      const int rh = R != 0 ? R : b->rh;
+      const double *J_h = B->J + b->J_h, *L = w->L + b->L_h;
+      double *Y = w->L + b->Y;
+      for (int j = 0; j < rh; j++)
+        for (int i = 0; i < r; i++) X[i + j * r] = 0;
+      for (int l = 0; l < d; l++)
+        for (int j = 0; j < rh; j++)
+          for (int i = 0; i < r; i++) X[i + j * r] += W[i + l * r] * J_h[j + l * rh];
+      for (int k = 0; k < rh; k++)
+        for (int j = k + 1; j < rh; j++)
+          for (int i = 0; i < r; i++) X[i + j * r] -= X[i + k * r] * L[j + k * rh];
+      for (int j = 0; j < rh; j++)
+        for (int i = 0; i < r; i++) Y[i + j * r] = X[i + j * r] * L[j + j * rh];
+      for (int l = 0; l < rh; l++)
+        for (int j = 0; j < r; j++) {
+          for (int i = j; i < r; i++) A[i + j * r] -= X[i + l * r] * Y[j + l * r];
+          ref[j] += X[j + l * r] * Y[j + l * r];
+        }
+    }
+    if (b->kind == HUB) { /* Mt = L Delta L', V = L^-1 J' : A += V' Delta^-1 V */
+      double *H = w->H + b->H;
+      good &= ldl(d, H, B->M + b->M, d + 1, DBL_EPSILON);
+      for (int j = 0; j < r; j++) {
+        for (int i = 0; i < d; i++) V[i + j * d] = J[j + i * r];
+        forward(d, H, V + j * d);
+      }
+      for (int l = 0; l < d; l++)
+        for (int j = 0; j < r; j++)
+          for (int i = j; i < r; i++) A[i + j * r] += V[l + i * d] * V[l + j * d] * H[l + l * d];
+    }
+  }
+  const int d = D != 0 ? D : g->d;
+  if (g->parent == PASS) {
+    times_minv(r, d, is_diagonal(B, g->body), B->J + g->J, B->Minv + g->M, W);
+    add_symmetric(r, d, W, B->J + g->J, A);
+  }
+  for (int j = 0; j < r; j++) ref[j] += A[j + j * r];
+  good &= ldl(r, A, ref, 1, tol);
+
+  if (g->parent == HUB) { /* V = L^-1 J : Mt += V' Delta^-1 V */
+    const double *J = B->J + g->J;
+    double *H = w->H + g->H;
+    for (int j = 0; j < d; j++) {
+      for (int i = 0; i < r; i++) V[i + j * r] = J[i + j * r];
+      forward(r, A, V + j * r);
+    }
+    for (int j = 0; j < d; j++)
+      for (int i = j; i < d; i++) {
+        double sum = 0;
+        for (int l = 0; l < r; l++) sum += V[l + i * r] * V[l + j * r] * A[l + l * r];
+        H[i + j * d] += sum;
+      }
+  }
+  return good;
+}
+
+static bool factor_tree(const struct ws *w, const perp_blocks *B, double tol)
+{
+  bool good = true;
+  for (int b = 0; b < w->nb; b++)
+    if (w->hub[b] >= 0)
+      memcpy(w->H + w->hub[b], B->M + B->mptr[b],
+             sizeof(double) * (size_t)(B->mptr[b + 1] - B->mptr[b]));
+  for (int i = 0; i < w->n_links; i++) {
+    const struct link *g = &w->link[i];
+    switch (g->kernel) {
+#define CASE(id, D, R)                                                                             \
+  case id:                                                                                         \
+    good &= factor_link(w, B, g, tol, D, R);                                                       \
+    break;
+      KERNELS(CASE)
+#undef CASE
+    default:
+      good &= factor_link(w, B, g, tol, 0, 0);
+    }
+  }
+  for (int i = 0; i < w->n_roots; i++) {
+    int b = w->root[i], d = B->bptr[b + 1] - B->bptr[b];
+    good &= ldl(d, w->H + w->hub[b], B->M + B->mptr[b], d + 1, DBL_EPSILON);
+  }
+  return good;
+}
+
+/* Leaves to root: z_g = L^-1 of the right-hand side, a_b = Mt^-1 f~ of HUB bodies. */
+INLINE void forward_link(const struct ws *w, const perp_blocks *B, const struct link *g,
+                         const double *c, double *a, int D, int R)
+{
+  const int r = R != 0 ? R : g->r;
+  double *z = w->z + g->row, z_[MOST];
+  double *b = R != 0 ? z_ : z;
+  for (int i = 0; i < r; i++) b[i] = c[g->row + i];
+  for (int n = g->first; n < g->last; n++) {
+    const struct child *k = &w->child[n];
+    const int d = D != 0 ? D : k->d;
+    double *x = a + k->col;
+    if (k->kind == HUB) {
+      forward(d, w->H + k->H, x);
+      middle(d, w->H + k->H, x);
+      backward(d, w->H + k->H, x);
+    }
+    gemv(r, d, -1, B->J + k->J, x, b);
+    if (k->kind == PASS) gemv(r, R != 0 ? R : k->rh, -1, w->L + k->Y, w->z + k->row_h, b);
+  }
+  const int d = D != 0 ? D : g->d;
+  if (g->parent == PASS) gemv(r, d, -1, B->J + g->J, a + g->col, b);
+  forward(r, w->L + g->L, b);
+  if (R != 0)
+    for (int i = 0; i < r; i++) z[i] = b[i];
+  if (g->parent == HUB) { /* f~ += J' D^-1 b */
+    double t_[MOST], *t = R != 0 ? t_ : w->scratch;
+    for (int i = 0; i < r; i++) t[i] = z[i];
+    middle(r, w->L + g->L, t);
+    backward(r, w->L + g->L, t);
+    gemvt(r, d, B->J + g->J, t, a + g->col);
+  }
+}
+
+/* Root to leaves: lambda_g, then the bodies around it whose multipliers are then all known. */
+INLINE void backward_link(const struct ws *w, const perp_blocks *B, const struct link *g, double *a,
+                          double *lambda, int D, int R)
+{
+  const int r = R != 0 ? R : g->r;
+  const double *L = w->L + g->L;
+  double l_[MOST], p_[MOST], y_[MOST];
+  double *l = R != 0 ? l_ : lambda + g->row;
+  double *p = R != 0 ? p_ : w->scratch, *y = R != 0 ? y_ : w->scratch + w->large;
+  for (int i = 0; i < r; i++) l[i] = w->z[g->row + i];
+  const int d = D != 0 ? D : g->d, up = R != 0 && g->up != 0 ? R : g->up;
+  if (g->parent == HUB) {
+    for (int i = 0; i < r; i++) p[i] = 0;
+    gemv(r, d, 1, B->J + g->J, a + g->col, p);
+    forward(r, L, p);
+    for (int i = 0; i < r; i++) l[i] -= p[i];
+  }
+  middle(r, L, l);
+  if (up != 0)
+    for (int j = 0; j < r; j++)
+      for (int i = 0; i < up; i++) l[j] -= w->L[g->Y + i + j * up] * lambda[g->row_up + i];
+  backward(r, L, l);
+  if (R != 0)
+    for (int i = 0; i < r; i++) lambda[g->row + i] = l[i];
+
+  if (g->parent == PASS) { /* a = y + M^-1 (J' lambda + J_up' lambda_up) */
+    for (int i = 0; i < d; i++) p[i] = 0;
+    if (up != 0) gemvt(up, d, B->J + g->J_up, lambda + g->row_up, p);
+    gemvt(r, d, B->J + g->J, l, p);
+    minv_times(d, is_diagonal(B, g->body), B->Minv + g->M, p, y);
+    for (int i = 0; i < d; i++) a[g->col + i] += y[i];
+  }
+  for (int n = g->first; n < g->last; n++) {
+    const struct child *k = &w->child[n];
+    const int dk = D != 0 ? D : k->d;
+    if (k->kind == PASS) continue;
+    for (int i = 0; i < dk; i++) p[i] = 0;
+    gemvt(r, dk, B->J + k->J, l, p);
+    if (k->kind == LEAF) {
+      minv_times(dk, is_diagonal(B, k->body), B->Minv + k->M, p, y);
+      for (int i = 0; i < dk; i++) a[k->col + i] += y[i];
+    } else {
+      forward(dk, w->H + k->H, p);
+      middle(dk, w->H + k->H, p);
+      backward(dk, w->H + k->H, p);
+      for (int i = 0; i < dk; i++) a[k->col + i] += p[i];
+    }
+  }
+}
+
+/* The tree alone: rows of auxiliary joints are neither read nor written. */
+static void solve_tree(const struct ws *w, const perp_blocks *B, const double *f, const double *c,
+                       double *a, double *lambda)
+{
+  for (int b = 0; b < w->nb; b++) {
+    int col = B->bptr[b], d = B->bptr[b + 1] - col;
+    if (w->hub[b] >= 0)
+      for (int i = 0; i < d; i++) a[col + i] = f[col + i];
+    else if (d == 6)
+      minv_times(6, is_diagonal(B, b), B->Minv + B->mptr[b], f + col, a + col);
+    else
+      minv_times(d, is_diagonal(B, b), B->Minv + B->mptr[b], f + col, a + col);
+  }
+  for (int i = 0; i < w->n_links; i++) {
+    const struct link *g = &w->link[i];
+    switch (g->kernel) {
+#define CASE(id, D, R)                                                                             \
+  case id:                                                                                         \
+    forward_link(w, B, g, c, a, D, R);                                                             \
+    break;
+      KERNELS(CASE)
+#undef CASE
+    default:
+      forward_link(w, B, g, c, a, 0, 0);
+    }
+  }
+  for (int i = 0; i < w->n_roots; i++) {
+    int b = w->root[i], d = B->bptr[b + 1] - B->bptr[b];
+    forward(d, w->H + w->hub[b], a + B->bptr[b]);
+    middle(d, w->H + w->hub[b], a + B->bptr[b]);
+    backward(d, w->H + w->hub[b], a + B->bptr[b]);
+  }
+  for (int i = w->n_links - 1; i >= 0; i--) {
+    const struct link *g = &w->link[i];
+    switch (g->kernel) {
+#define CASE(id, D, R)                                                                             \
+  case id:                                                                                         \
+    backward_link(w, B, g, a, lambda, D, R);                                                       \
+    break;
+      KERNELS(CASE)
+#undef CASE
+    default:
+      backward_link(w, B, g, a, lambda, 0, 0);
+    }
+  }
+}
+
+/* y = J_x x for the auxiliary rows, y [k] */
+static void aux_times(const struct ws *w, const perp_blocks *B, const double *x, double *y)
+{
+  for (int n = 0; n < w->n_aux; n++) {
+    int g = w->aux[n], r = B->cptr[g + 1] - B->cptr[g];
+    for (int i = 0; i < r; i++) y[i] = 0;
+    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
+      gemv(r, B->bptr[B->jblk[k] + 1] - B->bptr[B->jblk[k]], 1, B->J + B->joff[k],
+           x + B->bptr[B->jblk[k]], y);
+    y += r;
+  }
+}
+
+/* y += J_x' mu */
+static void aux_transposed(const struct ws *w, const perp_blocks *B, const double *mu, double *y)
+{
+  for (int n = 0; n < w->n_aux; n++) {
+    int g = w->aux[n], r = B->cptr[g + 1] - B->cptr[g];
+    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
+      gemvt(r, B->bptr[B->jblk[k] + 1] - B->bptr[B->jblk[k]], B->J + B->joff[k], mu,
+            y + B->bptr[B->jblk[k]]);
+    mu += r;
+  }
+}
+
+/* C = J_x M^^-1 J_x' + S_x, one column a tree solve, and its Cholesky factor. */
+static bool factor_aux(const struct ws *w, const perp_blocks *B, double tol)
+{
+  int k = w->k;
+  perp_blocks_diagonal(B, w->diag);
+  for (int i = 0; i < w->m; i++) w->zero[i] = 0;
+  for (int i = 0; i < k; i++) w->mu[i] = 0;
+  for (int n = 0, at = 0; n < w->n_aux; n++)
+    for (int row = B->cptr[w->aux[n]]; row < B->cptr[w->aux[n] + 1]; row++, at++) {
+      double *column = w->C + (size_t)at * (size_t)k;
+      for (int i = 0; i < w->nv; i++) w->f[i] = 0;
+      w->mu[at] = 1;
+      aux_transposed(w, B, w->mu, w->f);
+      w->mu[at] = 0;
+      solve_tree(w, B, w->f, w->zero, w->x, w->l);
+      aux_times(w, B, w->x, column);
+      column[at] += w->shift + (B->s != NULL ? B->s[row] : 0);
+      w->ref[at] = w->diag[row];
+    }
+  bool good = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', k, w->C, k) == 0;
+  for (int i = 0; i < k; i++) {
+    double l = w->C[i + (size_t)i * (size_t)k];
+    good = good && l * l > tol * w->ref[i] && l <= DBL_MAX;
+  }
+  return good;
+}
+
+static bool factor_all(struct ws *w, const perp_blocks *B, double tol, double shift)
+{
+  w->shift = shift;
+  return factor_tree(w, B, tol) && (w->k == 0 || factor_aux(w, B, tol));
+}
+
+static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
+{
+  struct ws *w = ws;
+  PERP_TRY(kkt_same_size(ctx, "tree", B, w->nv, w->m));
+  stats->factorizations++;
+  stats->reason = PERP_EXACT;
+  w->dependent = false;
+  if (factor_all(w, B, w->opt.rank_tol, 0)) return PERP_OK;
+
+  stats->reason = kkt_why_no_factor(B);
+  if (stats->reason == PERP_NOT_FINITE) return PERP_OK;
+  /* a larger shift where A is so badly scaled that round-off of large entries hides the first */
+  double mean = kkt_mean_diagonal(B, w->diag), shift = w->opt.delta * (mean > 0 ? mean : 1);
+  for (int attempt = 0; attempt < 3 && !w->dependent; attempt++, shift *= 1e3) {
+    w->dependent = factor_all(w, B, 0, shift);
+    stats->factorizations++;
+  }
+  if (w->dependent) stats->reason = PERP_REGULARIZED;
+  return PERP_OK;
+}
+
+static void apply(void *ws, const perp_blocks *B, const double *f, const double *c, double *a,
+                  double *lambda)
+{
+  struct ws *w = ws;
+  solve_tree(w, B, f, c, a, lambda);
+  if (w->k == 0) return;
+  aux_times(w, B, a, w->mu);
+  for (int n = 0, at = 0; n < w->n_aux; n++)
+    for (int row = B->cptr[w->aux[n]]; row < B->cptr[w->aux[n] + 1]; row++, at++)
+      w->mu[at] = c[row] - w->mu[at];
+  LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', w->k, 1, w->C, w->k, w->mu, w->k);
+  for (int i = 0; i < w->nv; i++) w->f[i] = f[i];
+  aux_transposed(w, B, w->mu, w->f);
+  solve_tree(w, B, w->f, c, a, lambda);
+  for (int n = 0, at = 0; n < w->n_aux; n++)
+    for (int row = B->cptr[w->aux[n]]; row < B->cptr[w->aux[n] + 1]; row++, at++)
+      lambda[row] = w->mu[at];
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
+                         const double *c, double *a, double *lambda, perp_stats *stats)
+{
+  struct ws *w = ws;
+  PERP_TRY(kkt_same_size(ctx, "tree", B, w->nv, w->m));
+  if (w->dependent) {
+    if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, c))
+      return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+    kkt_refine(w, apply, B, f, c, a, lambda, stats, w->refine);
+    return kkt_judge_dependent(B, c, a, lambda, w->opt.infeasible_tol, stats, w->refine);
+  }
+  apply(w, B, f, c, a, lambda);
+  if (!kkt_finite(w->nv, a) || !kkt_finite(w->m, lambda))
+    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  stats->reason = PERP_EXACT;
+  return PERP_OK;
+}
+
+const perp_kkt_desc perp_kkt_tree = {
+  .d = { .name = "tree",
+         .summary = "linear-time elimination of bodies and joints from the leaves to the root",
+         .reference = "Vondrak 2005, section 7.3.5, eq. 7.1, 7.2 (Baraff's method)",
+         .equation = "P [M -J'; -J -S] P' = L D L' without fill; loops by a dense Schur complement",
+         .opts = options,
+         .opts_size = sizeof(struct opts),
+         .caps = PERP_KKT_SPARSE | PERP_KKT_REDUNDANT | PERP_KKT_MIN_NORM | PERP_KKT_LOOPS },
+  .create = create,
+  .factor = factor,
+  .solve = solve,
+  .destroy = destroy,
+};

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the projecting schemes share; private to this folder. */
+#ifndef PERP_STAB_IMPL_H
+#define PERP_STAB_IMPL_H
+
+#include "solvers/stabilization/stabilization.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct stab_projection {
+  perp_arena arena;
+  perp_stab_sys sys;
+  double *C, *lambda; /* [m] */
+  double *dx;         /* [nv] */
+  double *q;          /* [nq] */
+  double *v;          /* [nv] */
+};
+
+static inline void stab_layout(struct stab_projection *p, perp_arena *a)
+{
+  p->C = PERP_CARVE(a, double, p->sys.m);
+  p->lambda = PERP_CARVE(a, double, p->sys.m);
+  p->dx = PERP_CARVE(a, double, p->sys.nv);
+  p->q = PERP_CARVE(a, double, p->sys.nq);
+  p->v = PERP_CARVE(a, double, p->sys.nv);
+}
+
+static inline perp_status stab_open(perp_ctx *ctx, const char *name, const perp_stab_sys *sys,
+                                    struct stab_projection *p)
+{
+  if (sys->nq < 0 || sys->nv < 0 || sys->m < 0)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: negative size (nq %d, nv %d, m %d)", name, sys->nq,
+                     sys->nv, sys->m);
+  if (sys->error == NULL || sys->rate == NULL || sys->linearize == NULL || sys->solve == NULL ||
+      sys->retract == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the system lacks a function", name);
+  p->sys = *sys;
+  stab_layout(p, &p->arena);
+  PERP_TRY(perp_arena_reserve(ctx, &p->arena));
+  stab_layout(p, &p->arena);
+  return PERP_OK;
+}
+
+/* max |x_i|; NaN or infinity when one is not finite */
+static inline double stab_norm(int n, const double *x)
+{
+  double norm = 0;
+  for (int i = 0; i < n; i++) {
+    if (!(fabs(x[i]) <= DBL_MAX)) return NAN;
+    norm = fmax(norm, fabs(x[i]));
+  }
+  return norm;
+}
+
+/* stats->reason of a linear solve, NOT_FINITE when its answer is not */
+static inline bool stab_solved(int n, const double *x, perp_stats *stats)
+{
+  if (stats->reason >= 0 && isnan(stab_norm(n, x))) stats->reason = PERP_NOT_FINITE;
+  return stats->reason >= 0;
+}
+
+/* v += dv with M dv = J' lambda, J dv = -Cdot at q, unless |Cdot| <= tol.  stats->reason < 0: v is as
+ * it was. */
+static inline perp_status stab_project_velocity(struct stab_projection *p, double t,
+                                                const double *q, double *v, double tol,
+                                                perp_stats *stats)
+{
+  const perp_stab_sys *sys = &p->sys;
+  sys->rate(sys->user, t, q, v, p->C);
+  double norm = stab_norm(sys->m, p->C);
+  if (isnan(norm)) {
+    stats->reason = PERP_NOT_FINITE;
+    return PERP_OK;
+  }
+  stats->reason = PERP_CONVERGED;
+  if (norm <= tol) return PERP_OK;
+  PERP_TRY(sys->linearize(sys->user, t, q, stats));
+  if (stats->reason < 0) return PERP_OK;
+  for (int i = 0; i < sys->m; i++) p->C[i] = -p->C[i];
+  PERP_TRY(sys->solve(sys->user, p->C, p->dx, p->lambda, stats));
+  if (!stab_solved(sys->nv, p->dx, stats)) return PERP_OK;
+  stats->iterations++;
+  stats->reason = PERP_CONVERGED;
+  for (int i = 0; i < sys->nv; i++) v[i] += p->dx[i];
+  return PERP_OK;
+}
+
+#endif

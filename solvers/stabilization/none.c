@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* No stabilization: constraints hold on the level that the solver enforces, and the error on the levels
+ * below grows with the error of the integration. */
+#include "solvers/stabilization/stabilization.h"
+
+static perp_status create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
+{
+  (void)ctx, (void)sys, (void)opts;
+  *ws = NULL;
+  return PERP_OK;
+}
+
+static void destroy(void *ws)
+{
+  (void)ws;
+}
+
+const perp_stab_desc perp_stab_none = {
+  .d = { .name = "none",
+         .summary = "no stabilization",
+         .reference = "Cline 2002, section 3.1",
+         .equation = "J v = 0 or J a = -Jdot v, nothing else" },
+  .create = create,
+  .destroy = destroy,
+};

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Post-stabilization (Ascher and Chin): after each step the position is moved to the constraint manifold
+ * by Newton passes whose corrections are the least ones in the norm of M (Cline 2002, section 3.3 and the
+ * system of section 3.4 without contacts),
+ *
+ *      M dq = J' lambda,  J dq = -C,   q <- q [+] dq.
+ *
+ * velocity = false (Cline): only q changes.  On the velocity level the next step then projects v on
+ * the tangent at a point that is turned by v h / L, which takes the fraction (v h / L)^2 of the kinetic
+ * energy away in every step: the joints are exact and the trajectory is not.
+ *
+ * velocity = true: v is corrected by what the correction did to the motion, and projected:
+ *
+ *      q <- q [+] dq,  v <- v + dq / h,  then  v <- v + dv  with  M dv = J' mu,  J dv = -J v  at the new q.
+ *
+ * This is RATTLE when dq lies along M^-1 J' of the *start* of the step, as the constraint impulse of the
+ * step did: q reaches the manifold by the motion with the velocity v + dq / h of the chord, and projecting
+ * that on the new tangent takes away exactly what the first half gave.  (With J of the new position
+ * dq / h would be normal to the new tangent, and the projection would throw it away.)  The factor of the
+ * start is still there after a velocity-level step (solve_start), so that the passes cost triangular
+ * solves only, each gaining a factor of about v h / L; `sweeps` limits them.  Where the start of the step
+ * is not known, and on the acceleration level, where v carries its own derivative, the passes are those of
+ * velocity = false and only the projection is added.
+ *
+ * Cost: passes (+ 1 with velocity) factorizations a step; none when the error is below tol.
+ * On a failed linear solve the state is left as it was. */
+#include "solvers/stabilization/impl.h"
+
+struct opts {
+  int passes, sweeps;
+  bool velocity;
+  double tol, tol_v;
+};
+static const perp_opt options[] = {
+  PERP_INT(struct opts, passes, 1, 1, 100, "Newton passes at most"),
+  PERP_BOOL(struct opts, velocity, false, "correct and project the velocity too (RATTLE)"),
+  PERP_INT(struct opts, sweeps, 20, 1, 1000,
+           "velocity=true on the velocity level: passes with the factor of the step at most"),
+  PERP_REAL(struct opts, tol, 1e-14, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
+            "no further pass when max |C| is below"),
+  PERP_REAL(struct opts, tol_v, 1e-13, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",
+            "no projection when max |J v| is below"),
+  PERP_OPTIONS_END
+};
+
+struct ws {
+  struct stab_projection p;
+  struct opts opt;
+};
+
+static void destroy(void *ws)
+{
+  struct ws *w = ws;
+  if (w == NULL) return;
+  perp_arena_free(&w->p.arena);
+  free(w);
+}
+
+static perp_status create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
+{
+  *ws = NULL;
+  struct ws *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "post: no memory");
+  w->opt = *(const struct opts *)opts;
+  perp_status status = stab_open(ctx, "post", sys, &w->p);
+  if (status != PERP_OK) {
+    destroy(w);
+    return status;
+  }
+  *ws = w;
+  return PERP_OK;
+}
+
+/* Passes on p->q (and p->v when they are those of RATTLE) until tol, the limit, or no gain. */
+static perp_status correct(struct ws *w, double t, bool rattle, perp_stats *stats)
+{
+  struct stab_projection *p = &w->p;
+  const perp_stab_sys *sys = &p->sys;
+  int limit = rattle ? w->opt.sweeps : w->opt.passes;
+  double last = HUGE_VAL;
+  for (int pass = 0; pass < limit; pass++) {
+    sys->error(sys->user, t, p->q, p->C);
+    double norm = stab_norm(sys->m, p->C);
+    if (isnan(norm)) {
+      stats->reason = PERP_NOT_FINITE;
+      return PERP_OK;
+    }
+    stats->reason = PERP_CONVERGED;
+    if (norm <= w->opt.tol || norm > last / 2) return PERP_OK;
+    last = norm;
+    for (int i = 0; i < sys->m; i++) p->C[i] = -p->C[i];
+    double h = 0;
+    if (rattle) {
+      PERP_TRY(sys->solve_start(sys->user, p->C, p->dx, p->lambda, &h, stats));
+    } else {
+      PERP_TRY(sys->linearize(sys->user, t, p->q, stats));
+      if (stats->reason < 0) return PERP_OK;
+      PERP_TRY(sys->solve(sys->user, p->C, p->dx, p->lambda, stats));
+    }
+    if (!stab_solved(sys->nv, p->dx, stats)) return PERP_OK;
+    stats->iterations++;
+    stats->reason = PERP_CONVERGED;
+    sys->retract(sys->user, p->q, p->dx, p->q);
+    if (rattle && h > 0)
+      for (int i = 0; i < sys->nv; i++) p->v[i] += p->dx[i] / h;
+  }
+  return PERP_OK;
+}
+
+static perp_status post_step(void *ws, double t, double *q, double *v, perp_stats *stats)
+{
+  struct ws *w = ws;
+  struct stab_projection *p = &w->p;
+  size_t size_q = sizeof *q * (size_t)p->sys.nq, size_v = sizeof *v * (size_t)p->sys.nv;
+  memcpy(p->q, q, size_q);
+  memcpy(p->v, v, size_v);
+  PERP_TRY(correct(w, t, w->opt.velocity && p->sys.solve_start != NULL, stats));
+  if (stats->reason < 0) return PERP_OK;
+  if (w->opt.velocity) {
+    PERP_TRY(stab_project_velocity(p, t, p->q, p->v, w->opt.tol_v, stats));
+    if (stats->reason < 0) return PERP_OK;
+    memcpy(v, p->v, size_v);
+  }
+  memcpy(q, p->q, size_q);
+  return PERP_OK;
+}
+
+const perp_stab_desc perp_stab_post = {
+  .d = { .name = "post",
+         .summary =
+             "post-stabilization: position (and velocity) moved to the manifold after a step",
+         .reference = "Cline 2002, sections 3.3-3.4, eq. 3.3 (Ascher and Chin)",
+         .equation = "M dq = J' lambda,  J dq = -C;  velocity: v + dq / h, then J v = 0",
+         .opts = options,
+         .opts_size = sizeof(struct opts),
+         .caps = PERP_STAB_PROJECTS },
+  .create = create,
+  .post_step = post_step,
+  .destroy = destroy,
+};

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What every KKT formulation of the registry must do. */
+#include "solvers/solvers.h"
+#include "tests/count_malloc.h"
+#include "tests/kkt_problems.h"
+#include "tests/tap.h"
+
+static perp_ctx ctx;
+
+struct solver {
+  const perp_kkt_desc *kkt;
+  perp_spec spec;
+  void *ws;
+};
+
+static void open_solver(struct solver *s, const perp_desc *d, const problem *p)
+{
+  s->kkt = (const perp_kkt_desc *)d;
+  if (perp_spec_parse(&ctx, PERP_KIND_kkt, d->name, &s->spec) != PERP_OK) bail("%s", ctx.msg);
+  if (s->kkt->create(&ctx, &p->B, s->spec.opts, &s->ws) != PERP_OK) bail("%s", ctx.msg);
+}
+
+static void close_solver(struct solver *s)
+{
+  s->kkt->destroy(s->ws);
+  perp_spec_free(&s->spec);
+}
+
+/* factor and solve from lambda = 0 */
+static perp_reason answer(struct solver *s, const problem *p, double *a, double *lambda)
+{
+  perp_stats stats = { 0 };
+  for (int i = 0; i < p->B.m; i++) lambda[i] = 0;
+  for (int i = 0; i < p->B.nv; i++) a[i] = 0;
+  if (s->kkt->factor(&ctx, s->ws, &p->B, &stats) != PERP_OK) bail("%s", ctx.msg);
+  if (stats.reason < 0) return stats.reason;
+  if (s->kkt->solve(&ctx, s->ws, &p->B, p->f, p->c, a, lambda, &stats) != PERP_OK)
+    bail("%s", ctx.msg);
+  return stats.reason;
+}
+
+static bool all_finite(int n, const double *x)
+{
+  for (int i = 0; i < n; i++)
+    if (!isfinite(x[i])) return false;
+  return true;
+}
+
+static double *numbers(int n)
+{
+  return problem_memory((size_t)n, sizeof(double));
+}
+
+/* ---- the checks ------------------------------------------------------------------------------------- */
+
+static void description(const perp_desc *d)
+{
+  ok(d->summary != NULL && d->reference != NULL && d->equation != NULL,
+     "%s: summary, reference and equation", d->name);
+  char text[64];
+  snprintf(text, sizeof text, "%s:no_such_option=1", d->name);
+  perp_spec spec;
+  ok(perp_spec_parse(&ctx, PERP_KIND_kkt, text, &spec) == PERP_ERR_OPTION,
+     "%s: an unknown option is refused", d->name);
+  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
+    snprintf(text, sizeof text, "%s:%s=nan", d->name, o->key);
+    ok(perp_spec_parse(&ctx, PERP_KIND_kkt, text, &spec) == PERP_ERR_OPTION,
+       "%s: %s = nan is refused", d->name, o->key);
+  }
+}
+
+static void life_cycle(const perp_desc *d)
+{
+  const perp_kkt_desc *kkt = (const perp_kkt_desc *)d;
+  kkt->destroy(NULL);
+  ok(true, "%s: destroy(NULL)", d->name);
+
+  problem *p = problem_carousel("carousel", 3, 3), *other = problem_heap("heap", 7, 3);
+  int nv = p->B.nv, m = p->B.m;
+  double *a = numbers(nv), *l = numbers(m), *a2 = numbers(nv), *l2 = numbers(m);
+  double *scratch = numbers(2 * (nv + m));
+  struct solver s;
+  open_solver(&s, d, p);
+  perp_reason reason = answer(&s, p, a, l);
+  ok(reason > 0, "%s: an answer (%s)", d->name, perp_reason_name(reason));
+  below(perp_kkt_residual(&p->B, p->f, p->c, a, l, scratch), 1e-9, "%s: the judge accepts it",
+        d->name);
+
+  /* the same again, bit by bit, without allocation */
+  long before = count_malloc;
+  answer(&s, p, a2, l2);
+  long after = count_malloc;
+  if (!COUNTS_MALLOC || (d->caps & PERP_CAP_ALLOCATES))
+    skip("not counted", "%s: no allocation", d->name);
+  else
+    ok(before > 0 && before == after, "%s: factor and solve allocate nothing (%ld)", d->name,
+       after - before);
+  ok(memcmp(a, a2, sizeof *a * (size_t)nv) == 0 && memcmp(l, l2, sizeof *l * (size_t)m) == 0,
+     "%s: the second answer is identical", d->name);
+
+  /* a factor serves other right-hand sides: the problem is linear */
+  perp_stats stats = { 0 };
+  for (int i = 0; i < nv; i++) p->f[i] *= 2;
+  for (int i = 0; i < m; i++) p->c[i] *= 2, l2[i] = 0;
+  s.kkt->solve(&ctx, s.ws, &p->B, p->f, p->c, a2, l2, &stats);
+  for (int i = 0; i < nv; i++) a[i] *= 2;
+  below(problem_difference(nv, a2, a), 1e-9, "%s: twice the right-hand side, twice the answer",
+        d->name);
+
+  ok(s.kkt->factor(&ctx, s.ws, &other->B, &stats) == PERP_ERR_DIM, "%s: blocks of another size",
+     d->name);
+  close_solver(&s);
+  p->B.nv++;
+  void *ws = &ws;
+  perp_spec spec;
+  perp_spec_parse(&ctx, PERP_KIND_kkt, d->name, &spec);
+  ok(kkt->create(&ctx, &p->B, spec.opts, &ws) == PERP_ERR_DIM && ws == NULL,
+     "%s: create refuses a wrong pattern", d->name);
+  perp_spec_free(&spec);
+  free(a), free(l), free(a2), free(l2), free(scratch);
+  problem_free(p), problem_free(other);
+}
+
+/* Nothing to hold: a = M^-1 f. */
+static void unconstrained(const perp_desc *d)
+{
+  problem *p = problem_open("free", 2, 0);
+  perp_rng *rng = perp_rng_create(3);
+  problem_body(p, rng, 6, 1, false);
+  problem_body(p, rng, 3, 2, false);
+  perp_rng_destroy(rng);
+  problem_close(p);
+  double a[9], want[9], none[1] = { 0 };
+  struct solver s;
+  open_solver(&s, d, p);
+  perp_reason reason = answer(&s, p, a, none);
+  perp_blocks_Minv(&p->B, p->f, want);
+  ok(reason > 0 && problem_difference(9, a, want) <= 1e-14, "%s: m = 0 gives M^-1 f", d->name);
+  close_solver(&s);
+  problem_free(p);
+}
+
+/* Dependent rows that agree with each other. */
+static void redundant(const perp_desc *d, problem *p)
+{
+  int nv = p->B.nv, m = p->B.m, n = p->B.nb;
+  double *a = numbers(nv), *l = numbers(m), *a0 = numbers(nv), *l0 = numbers(m);
+  double *scratch = numbers(2 * (nv + m));
+  struct solver s;
+  open_solver(&s, d, p);
+  perp_reason reason = answer(&s, p, a, l);
+  if (!(d->caps & PERP_KKT_REDUNDANT)) {
+    ok(reason < 0, "%s: %s: refused (%s)", d->name, p->name, perp_reason_name(reason));
+  } else {
+    ok(reason == PERP_REGULARIZED || reason == PERP_CONVERGED, "%s: %s: %s", d->name, p->name,
+       perp_reason_name(reason));
+    /* round-off in the null space, amplified by 1/delta = 1e10, does not reach the motion */
+    below(perp_kkt_residual(&p->B, p->f, p->c, a, l, scratch), 1e-8,
+          "%s: %s: the constraints and the dynamics hold", d->name, p->name);
+    /* without the copy the motion is the same, and the copies share the force */
+    problem *q = problem_twice("single", n, m == 3 * (n + 1) && n > 1 ? 1 : 0, false);
+    q->B.nc--;
+    problem_close(q);
+    problem_solve(q, a0, l0);
+    below(problem_difference(nv, a, a0), 1e-8, "%s: %s: the motion is that without the copy",
+          d->name, p->name);
+    int which = n > 1 ? 1 : 0;
+    for (int i = 0; i < 3; i++) {
+      l0[3 * n + i] = l0[3 * which + i] / 2;
+      l0[3 * which + i] /= 2;
+    }
+    if (d->caps & PERP_KKT_MIN_NORM)
+      below(problem_difference(m, l, l0), 1e-5, "%s: %s: the multiplier of least norm", d->name,
+            p->name);
+    problem_free(q);
+  }
+  close_solver(&s);
+  free(a), free(l), free(a0), free(l0), free(scratch);
+  problem_free(p);
+}
+
+static void contradictory(const perp_desc *d, problem *p)
+{
+  double *a = numbers(p->B.nv), *l = numbers(p->B.m);
+  struct solver s;
+  open_solver(&s, d, p);
+  perp_reason reason = answer(&s, p, a, l);
+  ok(reason == PERP_INFEASIBLE, "%s: %s: %s", d->name, p->name, perp_reason_name(reason));
+  ok(all_finite(p->B.nv, a) && all_finite(p->B.m, l), "%s: %s: the output is finite", d->name,
+     p->name);
+  close_solver(&s);
+  free(a), free(l);
+  problem_free(p);
+}
+
+/* A number that is not finite, anywhere, is refused and the output is finite. */
+static void not_finite(const perp_desc *d)
+{
+  problem *p = problem_carousel("carousel", 3, 2);
+  p->B.s = p->s;
+  int nv = p->B.nv, m = p->B.m;
+  double *a = numbers(nv), *l = numbers(m);
+  struct solver s;
+  open_solver(&s, d, p);
+  double *places[] = {
+    p->f + 8, p->c + 4, p->J + 3, p->J + p->joff[4] + 2, p->s + 5, p->Minv + 80
+  };
+  const char *names[] = { "f", "c", "J of the root", "J", "S", "M^-1" };
+  for (int i = 0; i < 6; i++)
+    for (int k = 0; k < 2; k++) {
+      double keep = *places[i], keep_M = p->M[80];
+      *places[i] = k == 0 ? (double)NAN : HUGE_VAL;
+      if (places[i] == p->Minv + 80) p->M[80] = *places[i];
+      perp_reason reason = answer(&s, p, a, l);
+      *places[i] = keep;
+      p->M[80] = keep_M;
+      if (!ok(reason == PERP_NOT_FINITE && all_finite(nv, a) && all_finite(m, l),
+              "%s: %s in %s is refused", d->name, k == 0 ? "NaN" : "infinity", names[i]))
+        printf("# reason %s\n", perp_reason_name(reason));
+    }
+  ok(answer(&s, p, a, l) > 0, "%s: and the next good one is served", d->name);
+  close_solver(&s);
+  free(a), free(l);
+  problem_free(p);
+}
+
+/* An M that is not positive definite is not a mass matrix. */
+static void bad_mass(const perp_desc *d)
+{
+  problem *p = problem_chain("bad mass", 3, 6, 3, true, true);
+  double a[18], l[9];
+  for (int b = 0; b < 3; b++)
+    for (int i = 0; i < 6; i++) p->M[b * 36 + 7 * i] *= -1, p->Minv[b * 36 + 7 * i] *= -1;
+  struct solver s;
+  open_solver(&s, d, p);
+  perp_reason reason = answer(&s, p, a, l);
+  ok(reason < 0 && all_finite(18, a) && all_finite(9, l), "%s: negative masses: %s", d->name,
+     perp_reason_name(reason));
+  close_solver(&s);
+  problem_free(p);
+}
+
+/* Masses spread over eight decades: the judge still accepts. */
+static void badly_scaled(const perp_desc *d)
+{
+  problem *p = problem_masses("masses 1e0 ... 1e8", 9, 8);
+  int nv = p->B.nv, m = p->B.m;
+  double *a = numbers(nv), *l = numbers(m), *scratch = numbers(2 * (nv + m));
+  struct solver s;
+  open_solver(&s, d, p);
+  perp_reason reason = answer(&s, p, a, l);
+  ok(reason > 0, "%s: %s: %s", d->name, p->name, perp_reason_name(reason));
+  below(perp_kkt_residual(&p->B, p->f, p->c, a, l, scratch), 1e-7, "%s: %s: residual", d->name,
+        p->name);
+  close_solver(&s);
+  free(a), free(l), free(scratch);
+  problem_free(p);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_solvers(&ctx) != PERP_OK) bail("register");
+  for (int i = 0;; i++) {
+    const perp_desc *d = perp_plugin_at(&ctx, PERP_KIND_kkt, i);
+    if (d == NULL) break;
+    description(d);
+    life_cycle(d);
+    unconstrained(d);
+    redundant(d, problem_twice("pendulum held twice", 1, 0, false));
+    redundant(d, problem_twice("chain with a joint twice", 5, 1, false));
+    contradictory(d, problem_twice("pendulum torn apart", 1, 0, true));
+    contradictory(d, problem_twice("chain torn apart", 6, 3, true));
+    not_finite(d);
+    bad_mass(d);
+    badly_scaled(d);
+  }
+  return tap_done();
+}

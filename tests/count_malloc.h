@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Counts allocations: include in one test program, read count_malloc before and after.
+ * COUNTS_MALLOC is 0 under a sanitizer, which has an allocator of its own. */
+#ifndef PERP_COUNT_MALLOC_H
+#define PERP_COUNT_MALLOC_H
+
+#include <stddef.h>
+
+static long count_malloc;
+
+#if defined(__SANITIZE_ADDRESS__)
+#define COUNTS_MALLOC 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define COUNTS_MALLOC 0
+#endif
+#endif
+#if !defined(COUNTS_MALLOC) && !defined(__GLIBC__)
+#define COUNTS_MALLOC 0
+#endif
+
+#ifndef COUNTS_MALLOC
+#define COUNTS_MALLOC 1
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_realloc(void *, size_t);
+void *__libc_memalign(size_t, size_t);
+#include <stdlib.h>
+void *malloc(size_t size)
+{
+  count_malloc++;
+  return __libc_malloc(size);
+}
+void *calloc(size_t n, size_t size)
+{
+  count_malloc++;
+  return __libc_calloc(n, size);
+}
+void *realloc(void *p, size_t size)
+{
+  count_malloc++;
+  return __libc_realloc(p, size);
+}
+void *aligned_alloc(size_t alignment, size_t size)
+{
+  count_malloc++;
+  return __libc_memalign(alignment, size);
+}
+int posix_memalign(void **p, size_t alignment, size_t size)
+{
+  count_malloc++;
+  *p = __libc_memalign(alignment, size);
+  return *p == NULL ? 12 : 0;
+}
+#endif
+
+#endif
