@@ -8,7 +8,8 @@
  * Friction: a row i with fric_of[i] = j >= 0 takes its bounds from the multiplier of row j:
  * |lambda_i| <= mu_i max(lambda_j, 0) (box), or, where cone[i] is set, rows i and i+1 together obey
  * |(lambda_i, lambda_{i+1})| <= mu_i max(lambda_j, 0) with w opposed to the tangential multiplier
- * (circular Coulomb cone).
+ * (circular Coulomb cone).  Row j is not itself a friction row; lo and hi of friction rows are not read
+ * unless the problem is `frozen`.
  *
  * A is dense (column-major, any symmetry) or kept factored as J M^-1 J' + S (solvers/linalg/blocks.h),
  * so that iterative solvers never form it. */
@@ -28,24 +29,32 @@ typedef struct perp_lcp {
   const int *fric_of;      /* [n], -1 = no friction row; NULL: none at all */
   const double *mu;        /* [n], read where fric_of >= 0 */
   const signed char *cone; /* [n] 1 on the first of the two rows of a circular cone; NULL: boxes */
+  /* Fixed-limit friction: the friction rows are plain box rows with the bounds lo, hi given here;
+   * fric_of and mu serve only to report the coupling.  Methods never see it: perp_lcp_solve hands them
+   * the plain box problem. */
+  bool frozen;
+  /* What the caller will accept (set by perp_lcp_solve, 0 when unknown).  An iterative method whose own
+   * option tol is 0 (the default) stops when perp_lcp_rel() <= tol. */
+  double tol;
 } perp_lcp;
 
 /* Index set of a row, for traces, warm starts and certificates. */
 enum { PERP_ROW_LO = -1, PERP_ROW_FREE = 0, PERP_ROW_HI = 1 };
 
 enum {
-  PERP_LCP_BOX = 1 << 0,      /* finite bounds */
+  PERP_LCP_BOX = 1 << 0,      /* finite bounds other than [0, inf), on either side */
   PERP_LCP_FREE = 1 << 1,     /* free rows */
   PERP_LCP_FRICTION = 1 << 2, /* friction rows with bounds from another multiplier (box) */
   PERP_LCP_CONE = 1 << 3,     /* circular cones */
   PERP_LCP_NONSYMMETRIC =
       1 << 4, /* serves nonsymmetric A (copositive, P, ...; the summary says which) */
   PERP_LCP_SEMIDEFINITE = 1 << 5, /* serves rank-deficient positive semidefinite A */
-  PERP_LCP_FACTORED = 1 << 6,     /* never forms A */
+  PERP_LCP_FACTORED = 1 << 6,     /* never forms A; serves dense A as well */
   PERP_LCP_PIVOTING = 1 << 7,     /* ends after finitely many pivots with an exact basis */
   PERP_LCP_ITERATIVE = 1 << 8,
-  PERP_LCP_WARM = 1 << 9, /* profits from the guess in lambda */
-  PERP_LCP_PEER = 1 << 10 /* somebody else's solver behind an adapter */
+  PERP_LCP_WARM = 1 << 9,       /* profits from the guess in lambda */
+  PERP_LCP_PEER = 1 << 10,      /* somebody else's solver behind an adapter */
+  PERP_LCP_EXHAUSTIVE = 1 << 11 /* PERP_INFEASIBLE may mean that every basis was tried */
 };
 
 typedef struct perp_lcp_desc {
@@ -53,48 +62,152 @@ typedef struct perp_lcp_desc {
   /* Workspace for problems of up to max_n rows.  All memory, except what depends on a sparsity pattern,
    * which is (re)allocated when the pattern of F differs from the one before. */
   perp_status (*create)(perp_ctx *ctx, int max_n, const void *opts, void **ws);
-  /* lambda [n] in: guess (need not be feasible; all zero = cold start); out: the last finite iterate.
-   * stats->reason says why the method stopped, by its own account; perp_lcp_solve has the last word.
-   * certificate [n] or NULL: on PERP_RAY / PERP_INFEASIBLE the vector that proves it (see
-   * perp_lcp_certificate). */
+  /* p has passed perp_lcp_check, fits the capabilities of the descriptor, and has p->A where the method
+   * does not declare PERP_LCP_FACTORED.
+   * lambda [n] in: finite guess (need not be feasible; all zero = cold start); out: the last finite
+   * iterate.  stats (zeroed by the caller): the method says in stats->reason why it stopped, by its own
+   * account; perp_lcp_solve has the last word.
+   * certificate [n] or NULL: on PERP_RAY / PERP_INFEASIBLE the vector z that shows it, see
+   * perp_lcp_prove.  Must be filled (zero when there is none). */
   perp_status (*solve)(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
                        double *certificate, perp_stats *stats);
-  void (*destroy)(void *ws);
+  void (*destroy)(void *ws); /* NULL allowed as ws */
 } perp_lcp_desc;
+
+/* ---- the problem: residual.c ------------------------------------------------------------------------- */
+
+/* PERP_ERR_DIM / PERP_ERR_ARG with the row when the problem makes no sense: sizes, lo > hi, friction
+ * cycles, mu < 0, half a cone.  *finite (may be NULL) tells whether A, b (and M^-1, J, S) are finite,
+ * which is not an error of the caller but a diagnosis.  O(n^2) dense, O(nnz) factored. */
+perp_status perp_lcp_check(perp_ctx *ctx, const perp_lcp *p, bool *finite);
+
+/* Capability bits that a method needs for this problem: any of PERP_LCP_BOX, FREE, FRICTION, CONE.  O(n). */
+unsigned perp_lcp_needs(const perp_lcp *p);
+
+/* Bounds of row i; friction rows: from the normal multiplier in lambda (a cone row: the radius). */
+static inline void perp_lcp_bounds(const perp_lcp *p, const double *lambda, int i, double *lo,
+                                   double *hi)
+{
+  if (p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen) {
+    double normal = lambda[p->fric_of[i]], limit = normal > 0 ? p->mu[i] * normal : 0;
+    *lo = -limit;
+    *hi = limit;
+  } else {
+    *lo = p->lo != NULL ? p->lo[i] : 0;
+    *hi = p->hi != NULL ? p->hi[i] : __builtin_inf();
+  }
+}
+
+/* Size of the scratch of the functions below that ask for PERP_LCP_SCRATCH; nv = columns of J, 0 when
+ * dense. */
+#define PERP_LCP_SCRATCH(n, nv) (5 * (size_t)(n) + 2 * (size_t)(nv))
+
+/* w = A lambda + b.  scratch [2 nv], not read when dense. */
+void perp_lcp_product(const perp_lcp *p, const double *lambda, double *w, double *scratch);
+
+/* max_ij |A_ij - A_ji| / max_ij |A_ij| of a dense problem; 0 when factored.  O(n^2). */
+double perp_lcp_asymmetry(const perp_lcp *p);
 
 /* ---- judging: residual.c, the one judge --------------------------------------------------------------- */
 
 typedef struct perp_lcp_judgement {
-  double rel;                 /* scaled natural map, see below: the only figure that decides */
-  double abs;                 /* max |lambda - clamp(lambda - w, lo, hi)| */
-  double componentwise;       /* max over rows of the row's violation over (|A||lambda| + |b|)_i */
-  double siconos, fclib, abh; /* merits of Siconos, fclib and Acary-Bremond-Huber 2018 */
+  double rel;           /* scaled natural map, see below: the only figure that decides */
+  double abs;           /* max |lambda - clamp(lambda - w, lo, hi)| */
+  double componentwise; /* max over rows of |natural map| over (|A||lambda| + |b|)_i */
+  double siconos;       /* |natural map|_2 / max(|b|_2, |A lambda|_2, |lambda|_2) */
+  double fclib;         /* |natural map|_2 / (1 + |b|_2) */
+  double abh;           /* |natural map|_2 / |b|_2 (Acary, Bremond and Huber 2018) */
   double
-      coupling; /* |bounds used - bounds of the final normal multipliers|, relative; 0 without friction */
+      coupling; /* frozen limits: max |hi - mu max(lambda_n, 0)| / max(hi, mu lambda_n); else 0 */
 } perp_lcp_judgement;
 
-/* With a_i = max_j |A_ij| (1 for a zero row) and r_i = |lambda_i - clamp(lambda_i - w_i / a_i, lo_i, hi_i)|:
- * rel = max_i r_i / max(|lambda|_inf, max_i |b_i| / a_i, smallest normal).  Invariant under
- * (A, b) -> s (A, b) and under units.  Friction rows are judged with bounds from the final normal
- * multipliers.  w [n] out: A lambda + b, may be NULL.  NaN anywhere gives rel = NaN, which is never
- * accepted.  O(n^2) dense, O(nnz) factored (a_i from the blocks).  scratch [3 n + nv]. */
+/* The figure that decides.  With a_i = max_j |A_ij| (1 for a zero row),
+ *      r_i = |lambda_i - clamp(lambda_i - w_i / a_i, lo_i, hi_i)|,      B = max_i |b_i| / a_i,
+ *      rel = max_i r_i / max(|lambda|_inf, B, smallest normal).
+ * Invariant under (A, b) -> s (A, b), exactly for powers of two, and under units.  A cone is one row of
+ * two components: the disc projection of lambda_T - w_T / max(a_i, a_{i+1}), Euclidean norm.
+ *
+ * Safeguard: dividing by |lambda| lets a huge lambda certify itself (A = v v' with v of both signs has no
+ * solution for b = -1, yet lambda = t e, v'e = 0, has r = 1 for every t and rel = 1 / t), and past
+ * |lambda| = B / eps the data b drown in the rounding of w.  With lambda_0 = clamp(0, lo, hi) and
+ * D = max(B, |lambda_0|_inf), where D > 0:  s = max(max_i r_i, eps |lambda|_inf) / D,  rel is at
+ * least s^4 (s itself from s = 1 on).  s is the residual in units of the data: at tolerance tol the
+ * safeguard refuses what leaves more than tol^(1/4) of the data unsolved, and changes nothing otherwise
+ * (tol = 1e-10: 0.3 %; reached by an exact method from |lambda| / D of about 1e12 on).
+ *
+ * NaN anywhere gives rel = NaN, which is never accepted. */
+
+/* a [n] out: the row scales.  scratch [n + nv], not read when dense.  O(n^2) dense; factored
+ * O(sum over blocks of (rows touching the block)^2 d). */
+void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch);
+/* rel from its parts, with w = A lambda + b: what iterative methods stop on.  O(n), no allocation. */
+double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, const double *w);
+/* Everything.  w [n] out: A lambda + b, may be NULL.  scratch [PERP_LCP_SCRATCH].  No allocation. */
 void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *scratch,
                     perp_lcp_judgement *j);
 
-/* ---- one solve, judged ---------------------------------------------------------------------------------- */
+/* ---- certificates: certificate.c ------------------------------------------------------------------------ */
+
+typedef enum perp_lcp_proof {
+  PERP_PROOF_NONE = 0,
+  PERP_PROOF_RAY,       /* z is the direction of a ray of Lemke's path; proves nothing by itself */
+  PERP_PROOF_INFEASIBLE /* no lambda within a huge radius satisfies the linear conditions: no solution */
+} perp_lcp_proof;
+
+/* What does the vector z [n] prove, recomputed from the input alone?  Entries of z of the wrong sign are
+ * taken as zero first.
+ *
+ * PERP_PROOF_INFEASIBLE (Farkas; any A, symmetric or not): z_i >= 0 where only the lower bound is finite
+ * (there w_i >= 0 is asked), <= 0 where only the upper one is, of any sign on free rows, 0 elsewhere; then
+ * every solution has z'w >= 0.  With u = A'z,  z'w = u'lambda + b'z, and where the supremum of u'lambda
+ * over the bounds is below -b'z by a gap there is no solution.  On unbounded sides u must vanish or have
+ * the right sign; the amount e by which it does not, rounding included, leaves a proof for
+ * |lambda|_1 < radius = gap / e only.  Accepted when radius exceeds 1e8 max(|b_i| / a_i, |clamp(0)|).
+ * Friction rows have z = 0 and add mu |u_t| to u_n.
+ *
+ * PERP_PROOF_RAY (pure LCP): z >= 0, z != 0, y = A z + theta e >= 0 for one theta >= 0, z_i y_i = 0, up to
+ * 1e-9 of |A||z|: the homogeneous part of an unbounded edge of Lemke's path with covering vector e.  For
+ * copositive-plus A it comes with b'z < 0 and A'z <= 0, and is then reported as PERP_PROOF_INFEASIBLE.
+ *
+ * radius (may be NULL) out: the radius of the proof.  scratch [PERP_LCP_SCRATCH].  No allocation. */
+perp_lcp_proof perp_lcp_prove(const perp_lcp *p, const double *z, double *radius, double *scratch);
+
+/* ---- one solve, judged: solve.c ------------------------------------------------------------------------- */
 
 typedef struct perp_lcp_solver perp_lcp_solver;
-/* A solver of kind lcp for up to max_n rows and, when factored, max_nv columns; all memory. */
+/* A solver of kind lcp for up to max_n rows and, when factored problems will come, max_nv columns of J
+ * (0: dense ones only); all memory.  A method that cannot work on factored rows is given the dense A. */
 perp_status perp_lcp_create(perp_ctx *ctx, const perp_spec *method, int max_n, int max_nv,
                             perp_lcp_solver **out);
 void perp_lcp_destroy(perp_lcp_solver *s);
-/* Check the problem, solve, judge.  tol > 0: what counts as solved (rel <= tol).  On return
- * stats->reason is PERP_CONVERGED exactly when judgement->rel <= tol; a method that believed itself done
- * gets PERP_INACCURATE.  lambda [n] in: guess, out: iterate; w [n] out. */
+/* Solve the symmetrically scaled problem (D A D, D b), D powers of two that bring the rows of A near 1
+ * (Ruiz); undone before judging.  Allocates here, not in solve.  Factored problems are formed. */
+perp_status perp_lcp_equilibrate(perp_ctx *ctx, perp_lcp_solver *s, bool on);
+/* Check the problem, solve, judge.  tol > 0: what counts as solved.  On return stats->reason is
+ * PERP_CONVERGED exactly when stats->residual = judgement->rel <= tol; a method that believed itself done
+ * gets PERP_INACCURATE.  Non-finite data give PERP_NOT_FINITE, a problem outside the capabilities of the
+ * method PERP_UNSUITED (status PERP_OK both times).  PERP_INFEASIBLE is only reported with a certificate
+ * that perp_lcp_prove accepts (or by an exhaustive method), PERP_RAY becomes it where that is proved.
+ * lambda [n] in: guess, out: iterate, always finite; w [n] out, may be NULL.  judgement may be NULL, which
+ * saves the work on its other figures. */
 perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double tol,
                            double *lambda, double *w, perp_lcp_judgement *judgement,
                            perp_stats *stats);
-/* The certificate of the last solve that ended in PERP_RAY or PERP_INFEASIBLE; NULL when there is none. */
+/* What the last solve proved, and the vector [n] that does (NULL when there is none). */
+perp_lcp_proof perp_lcp_proved(const perp_lcp_solver *s);
 const double *perp_lcp_certificate(const perp_lcp_solver *s);
+
+/* ---- all solutions: enumerate.c --------------------------------------------------------------------------- */
+
+/* Called with every basic solution found (a vertex of the solution set; duplicates removed are those with
+ * the same index set only); return false to stop. */
+typedef bool perp_lcp_solution_fn(void *user, const double *lambda, const double *w,
+                                  const signed char *state);
+/* All basic solutions of a problem with n <= 20 rows and at most 2^22 index sets (no cones).  accept: the
+ * largest rel of a solution.  *count out: how many; *complete (may be NULL): every index set was
+ * examined.  Allocates. */
+perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double accept,
+                                   perp_lcp_solution_fn *found, void *user, int *count,
+                                   bool *complete);
 
 #endif

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Enumeration of all index sets: the reference for small problems (the direct method of STAR 4.2).
+ *
+ * Every row is put at its lower bound, at its upper bound or free; friction rows at -mu lambda_n, free, or
+ * at mu lambda_n.  Each of the at most 2^n (pure LCP) or 3^n choices leaves a linear system for the free
+ * rows,  A_FF x_F = -c_F, whose solution is kept when the judge accepts it.
+ *
+ * A solution set is a union of polyhedra; what is found are their vertices.  Where A_FF is singular the
+ * vertices have further rows with w_i = 0 (or free variables at 0), as many as the rank falls short; a
+ * second pass tries all of them.  With both passes done and nothing accepted there is no solution.
+ *
+ * Works on the equilibrated problem, judges on the given one.  O(2^n n^3), memory O(n^2); n <= 20 and at
+ * most 2^22 index sets; no circular cones; normal rows need lo >= 0. */
+#include "solvers/lcp/internal.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 20, MOST_SETS = 1 << 22, MOST_COMBINATIONS = 20000000 };
+
+/* Pivots of the equilibrated system below this count as zero. */
+static const double singular = 1e-11;
+
+struct options {
+  double tol;
+  int max_iter;
+};
+
+static const perp_opt option_table[] = {
+  PERP_REAL(struct options, tol, 0, 0, 1, 0, "", "largest rel of a solution, 0 = that of the call"),
+  PERP_INT(struct options, max_iter, MOST_SETS, 1, MOST_SETS, "index sets to examine"),
+  PERP_OPTIONS_END
+};
+
+struct search {
+  struct options opt;
+  /* the problem, original and equilibrated */
+  const perp_lcp *p;
+  perp_lcp q;
+  double D[N], A[N * N], b[N], lo[N], hi[N], mu[N], a[N];
+  int order[N]; /* normals before their friction rows */
+  /* current index set and linear system */
+  signed char state[N];
+  int F[N], nf;            /* free rows */
+  double col[N * N], c[N]; /* effect of each x_F on w, and the constant part */
+  double lambda[N], w[N];  /* candidate, original units */
+  double best[N], best_rel;
+  /* progress */
+  double accept;
+  int pass, sets, combinations;
+  bool complete, stop;
+  perp_lcp_solution_fn *found;
+  void *user;
+};
+
+static bool is_friction(const perp_lcp *p, int i)
+{
+  return p->fric_of != NULL && p->fric_of[i] >= 0;
+}
+
+/* ---- linear systems ------------------------------------------------------------------------------------- */
+
+/* Solve the m x k system E (row-major, k unknowns and the right-hand side, ld = N + 1) by elimination with
+ * complete pivoting; m >= k.  Returns the rank; x is filled when it is k. */
+static int eliminate(double E[][N + 1], int m, int k, double *x)
+{
+  int colperm[N], rank = 0;
+  for (int j = 0; j < k; j++) colperm[j] = j;
+  for (; rank < k; rank++) {
+    int r = rank, c = rank;
+    double most = 0;
+    for (int i = rank; i < m; i++)
+      for (int j = rank; j < k; j++)
+        if (fabs(E[i][j]) > most) {
+          most = fabs(E[i][j]);
+          r = i;
+          c = j;
+        }
+    if (!(most > singular)) return rank;
+    for (int j = 0; r != rank && j <= k; j++) {
+      double t = E[rank][j];
+      E[rank][j] = E[r][j];
+      E[r][j] = t;
+    }
+    if (c != rank) {
+      for (int i = 0; i < m; i++) {
+        double t = E[i][rank];
+        E[i][rank] = E[i][c];
+        E[i][c] = t;
+      }
+      int t = colperm[rank];
+      colperm[rank] = colperm[c];
+      colperm[c] = t;
+    }
+    for (int i = rank + 1; i < m; i++) {
+      double f = E[i][rank] / E[rank][rank];
+      if (f == 0) continue;
+      for (int j = rank + 1; j <= k; j++) E[i][j] -= f * E[rank][j];
+    }
+  }
+  for (int i = k - 1; i >= 0; i--) {
+    double sum = E[i][k];
+    for (int j = i + 1; j < k; j++) sum -= E[i][j] * x[colperm[j]];
+    x[colperm[i]] = sum / E[i][i];
+  }
+  return k;
+}
+
+/* Rows F of the system in x_F, for the current index set. */
+static void assemble(struct search *s)
+{
+  const perp_lcp *q = &s->q;
+  int n = q->n, position[N];
+  s->nf = 0;
+  for (int i = 0; i < n; i++) {
+    s->c[i] = q->b[i];
+    position[i] = -1;
+    if (s->state[i] == PERP_ROW_FREE) {
+      position[i] = s->nf;
+      s->F[s->nf++] = i;
+    }
+  }
+  for (int k = 0; k < s->nf; k++)
+    memcpy(s->col + k * n, q->A + s->F[k] * n, (size_t)n * sizeof *s->col);
+  for (int i = 0; i < n; i++) {
+    if (s->state[i] == PERP_ROW_FREE) continue;
+    const double *column = q->A + i * n;
+    double fixed = 0;
+    if (is_friction(q, i)) {
+      int j = q->fric_of[i];
+      double f = s->state[i] * q->mu[i];
+      if (s->state[j] == PERP_ROW_FREE) {
+        for (int r = 0; r < n; r++) s->col[r + position[j] * n] += f * column[r];
+        continue;
+      }
+      fixed = f * (s->state[j] == PERP_ROW_LO ? q->lo[j] : q->hi[j]);
+    } else
+      fixed = s->state[i] == PERP_ROW_LO ? q->lo[i] : q->hi[i];
+    if (fixed != 0)
+      for (int r = 0; r < n; r++) s->c[r] += fixed * column[r];
+  }
+}
+
+/* ---- one candidate ------------------------------------------------------------------------------------------ */
+
+/* x_F -> lambda in original units, judged. */
+static void weigh(struct search *s, const double *x)
+{
+  const perp_lcp *q = &s->q;
+  int n = q->n;
+  double size = 0;
+  for (int k = 0; k < s->nf; k++) size = fmax(size, fabs(x[k]));
+  if (!(size <= DBL_MAX)) return;
+  for (int k = 0; k < s->nf; k++) { /* clearly outside: not worth a product */
+    int i = s->F[k];
+    if (is_friction(q, i)) continue;
+    double room = 1e-6 * (size + DBL_MIN);
+    if (x[k] < q->lo[i] - room || x[k] > q->hi[i] + room) return;
+  }
+  double y[N];
+  for (int k = 0; k < s->nf; k++) y[s->F[k]] = x[k];
+  for (int i = 0; i < n; i++)
+    if (s->state[i] != PERP_ROW_FREE && !is_friction(q, i))
+      y[i] = s->state[i] == PERP_ROW_LO ? q->lo[i] : q->hi[i];
+  for (int i = 0; i < n; i++)
+    if (s->state[i] != PERP_ROW_FREE && is_friction(q, i))
+      y[i] = s->state[i] * q->mu[i] * fmax(y[q->fric_of[i]], 0);
+  for (int i = 0; i < n; i++) s->lambda[i] = y[i] * s->D[i];
+  perp_lcp_product(s->p, s->lambda, s->w, NULL);
+  double rel = perp_lcp_rel(s->p, s->a, s->lambda, s->w);
+  if (rel < s->best_rel) {
+    s->best_rel = rel;
+    memcpy(s->best, s->lambda, (size_t)n * sizeof *s->best);
+  }
+  if (rel <= s->accept && !s->found(s->user, s->lambda, s->w, s->state)) s->stop = true;
+}
+
+/* Singular system: add further rows (w_i = 0 of rows at a bound, x_i = 0 of free variables). */
+static void vertices(struct search *s, int rank)
+{
+  const perp_lcp *q = &s->q;
+  int n = q->n, missing = s->nf - rank, extra[2 * N], extras = 0, pick[N];
+  for (int i = 0; i < n; i++)
+    if (s->state[i] != PERP_ROW_FREE) extra[extras++] = i;
+  for (int k = 0; k < s->nf; k++)
+    if (!is_friction(q, s->F[k]) && q->lo[s->F[k]] == -HUGE_VAL && q->hi[s->F[k]] == HUGE_VAL)
+      extra[extras++] = n + k;
+  if (missing > extras) return;
+  for (int k = 0; k < missing; k++) pick[k] = k;
+  for (;;) {
+    if (++s->combinations > MOST_COMBINATIONS) {
+      s->complete = false;
+      s->stop = true;
+      return;
+    }
+    double E[2 * N][N + 1], x[N];
+    int m = 0;
+    for (int k = 0; k < s->nf + missing; k++, m++) {
+      int row = k < s->nf ? s->F[k] : extra[pick[k - s->nf]];
+      for (int j = 0; j < s->nf; j++)
+        E[m][j] = row < n ? s->col[row + j * n] : (row - n == j ? 1.0 : 0.0);
+      E[m][s->nf] = row < n ? -s->c[row] : 0;
+    }
+    if (eliminate(E, m, s->nf, x) == s->nf) weigh(s, x);
+    if (s->stop) return;
+    int k = missing - 1; /* next combination */
+    while (k >= 0 && pick[k] == extras - missing + k) k--;
+    if (k < 0) return;
+    for (pick[k]++; k + 1 < missing; k++) pick[k + 1] = pick[k] + 1;
+  }
+}
+
+static void leaf(struct search *s)
+{
+  double E[N][N + 1], x[N];
+  int n = s->q.n;
+  if (++s->sets > s->opt.max_iter) {
+    s->complete = false;
+    s->stop = true;
+    return;
+  }
+  assemble(s);
+  for (int k = 0; k < s->nf; k++) {
+    for (int j = 0; j < s->nf; j++) E[k][j] = s->col[s->F[k] + j * n];
+    E[k][s->nf] = -s->c[s->F[k]];
+  }
+  int rank = eliminate(E, s->nf, s->nf, x);
+  if (s->pass == 0 && rank == s->nf) weigh(s, x);
+  if (s->pass == 1 && rank < s->nf) vertices(s, rank);
+}
+
+/* Choices of row i, given those of its normal row. */
+static int choices(const struct search *s, int i, signed char *out)
+{
+  const perp_lcp *q = &s->q;
+  int count = 0;
+  if (is_friction(q, i)) {
+    int j = q->fric_of[i];
+    bool closed = s->state[j] == PERP_ROW_LO && q->lo[j] == 0; /* no normal, no friction */
+    out[count++] = PERP_ROW_LO;
+    if (closed || q->mu[i] == 0) return count;
+    out[count++] = PERP_ROW_FREE;
+    out[count++] = PERP_ROW_HI;
+    return count;
+  }
+  if (q->lo[i] > -HUGE_VAL) out[count++] = PERP_ROW_LO;
+  if (q->lo[i] < q->hi[i]) out[count++] = PERP_ROW_FREE;
+  if (q->hi[i] < HUGE_VAL && q->lo[i] < q->hi[i]) out[count++] = PERP_ROW_HI;
+  return count;
+}
+
+static void descend(struct search *s, int depth)
+{
+  if (depth == s->q.n) {
+    leaf(s);
+    return;
+  }
+  signed char options[3];
+  int i = s->order[depth], count = choices(s, i, options);
+  for (int k = 0; k < count && !s->stop; k++) {
+    s->state[i] = options[k];
+    descend(s, depth + 1);
+  }
+}
+
+/* ---- the whole search ------------------------------------------------------------------------------------------ */
+
+static bool fits(const perp_lcp *p)
+{
+  double sets = 1;
+  if (p->n > N) return false;
+  for (int i = 0; i < p->n; i++) {
+    double lo, hi, zero[N] = { 0 };
+    if (p->cone != NULL && p->cone[i]) return false;
+    if (is_friction(p, i)) {
+      sets *= 3;
+      double floor = p->lo != NULL ? p->lo[p->fric_of[i]] : 0;
+      if (floor < 0) return false;
+      continue;
+    }
+    perp_lcp_bounds(p, zero, i, &lo, &hi);
+    sets *= (lo > -HUGE_VAL) + (lo < hi) + (hi < HUGE_VAL && lo < hi);
+  }
+  return sets <= MOST_SETS;
+}
+
+/* Both passes; the second only when the first found nothing or `all` is asked. */
+static void run(struct search *s, const perp_lcp *p, bool all)
+{
+  int n = p->n, k = 0;
+  double scratch[N];
+  s->p = p;
+  s->best_rel = HUGE_VAL;
+  s->complete = true;
+  s->stop = false;
+  s->sets = s->combinations = 0;
+  perp_lcp_equilibration(p, s->D, scratch);
+  perp_lcp_rescale(p, s->D, s->A, s->b, s->lo, s->hi, s->mu, &s->q);
+  s->q.lo = s->lo;
+  s->q.hi = s->hi;
+  perp_lcp_scales(p, s->a, NULL);
+  for (int friction = 0; friction < 2; friction++)
+    for (int i = 0; i < n; i++)
+      if (is_friction(p, i) == (friction == 1)) s->order[k++] = i;
+  int limit = s->opt.max_iter;
+  for (s->pass = 0; s->pass < 2 && !s->stop; s->pass++) {
+    s->sets = 0;
+    if (s->pass == 1 && !all && s->best_rel <= s->accept) break;
+    descend(s, 0);
+  }
+  if (limit < s->sets) s->sets = limit;
+}
+
+/* ---- all solutions ------------------------------------------------------------------------------------------------ */
+
+struct collector {
+  int n, count, room;
+  double *seen; /* [count n] */
+  bool failed;
+  perp_lcp_solution_fn *found;
+  void *user;
+};
+
+static bool collect(void *user, const double *lambda, const double *w, const signed char *state)
+{
+  struct collector *c = user;
+  size_t n = (size_t)c->n;
+  for (int k = 0; k < c->count; k++) {
+    const double *other = c->seen + (size_t)k * n;
+    double apart = 0, size = 0;
+    for (size_t i = 0; i < n; i++) {
+      apart = fmax(apart, fabs(other[i] - lambda[i]));
+      size = fmax(size, fmax(fabs(other[i]), fabs(lambda[i])));
+    }
+    if (apart <= 1e-9 * size) return true;
+  }
+  if (c->count == c->room) {
+    int room = c->room > 0 ? 2 * c->room : 16;
+    double *more = realloc(c->seen, (size_t)room * (n > 0 ? n : 1) * sizeof *more);
+    if (more == NULL) {
+      c->failed = true;
+      return false;
+    }
+    c->seen = more;
+    c->room = room;
+  }
+  memcpy(c->seen + (size_t)c->count * n, lambda, n * sizeof *c->seen);
+  c->count++;
+  return c->found == NULL || c->found(c->user, lambda, w, state);
+}
+
+perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double accept,
+                                   perp_lcp_solution_fn *found, void *user, int *count,
+                                   bool *complete)
+{
+  bool finite;
+  perp_lcp plain = *p;
+  *count = 0;
+  PERP_TRY(perp_lcp_check(ctx, p, &finite));
+  if (plain.frozen) {
+    plain.fric_of = NULL;
+    plain.cone = NULL;
+    plain.frozen = false;
+  }
+  if (!finite) return PERP_FAIL(ctx, PERP_ERR_ARG, "NaN or infinity in the problem");
+  if (p->n > 0 && p->A == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "enumeration needs a dense A");
+  if (!fits(&plain))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "enumeration serves n <= %d, at most %d index sets and no cones", N,
+                     MOST_SETS);
+  struct collector c = { .n = p->n, .found = found, .user = user };
+  struct search *s = calloc(1, sizeof *s);
+  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for enumeration");
+  s->opt.max_iter = MOST_SETS;
+  s->accept = accept;
+  s->found = collect;
+  s->user = &c;
+  run(s, &plain, true);
+  *count = c.count;
+  if (complete != NULL) *complete = s->complete && !s->stop;
+  free(c.seen);
+  free(s);
+  if (c.failed) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d solutions", c.count);
+  return PERP_OK;
+}
+
+/* ---- the plug-in ----------------------------------------------------------------------------------------------------- */
+
+static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  (void)max_n; /* small by nature */
+  struct search *s = calloc(1, sizeof *s);
+  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for enumerate");
+  s->opt = *(const struct options *)opts;
+  *ws = s;
+  return PERP_OK;
+}
+
+/* A candidate well inside the tolerance ends the search; a borderline one waits for a better one. */
+static bool good_enough(void *user, const double *lambda, const double *w, const signed char *state)
+{
+  const struct search *s = user;
+  (void)lambda;
+  (void)w;
+  (void)state;
+  return !(s->best_rel <= 1e-2 * s->accept);
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                         double *certificate, perp_stats *stats)
+{
+  struct search *s = ws;
+  (void)ctx;
+  if (certificate != NULL)
+    for (int i = 0; i < p->n; i++) certificate[i] = 0;
+  if (!fits(p)) {
+    stats->reason = PERP_UNSUITED;
+    return PERP_OK;
+  }
+  s->accept = s->opt.tol > 0 ? s->opt.tol : p->tol > 0 ? p->tol : 1e-10;
+  s->found = good_enough;
+  s->user = s;
+  run(s, p, false);
+  stats->iterations = s->sets;
+  stats->factorizations = s->sets;
+  if (s->best_rel < HUGE_VAL) memcpy(lambda, s->best, (size_t)p->n * sizeof *lambda);
+  if (s->best_rel <= s->accept)
+    stats->reason = PERP_EXACT;
+  else if (!s->complete)
+    stats->reason = PERP_MAX_ITER;
+  else /* between the tolerance and 1e-6 rounding may have hidden a solution */
+    stats->reason = s->best_rel > 1e-6 ? PERP_INFEASIBLE : PERP_STALLED;
+  PERP_TRACE(ctx, .method = "enumerate", .what = "done", .iteration = s->sets, .entering = -1,
+             .leaving = -1, .residual = s->best_rel, .n = p->n, .x = lambda);
+  return PERP_OK;
+}
+
+static void destroy(void *ws)
+{
+  free(ws);
+}
+
+const perp_lcp_desc perp_lcp_enumerate = {
+  .d = { .name = "enumerate",
+         .summary = "all index sets, n <= 20: the reference for small problems, any A",
+         .reference = "STAR 4.2 (direct enumeration)",
+         .equation = "A_FF x_F = -c_F for every choice of the free rows F",
+         .opts = option_table,
+         .opts_size = sizeof(struct options),
+         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
+                 PERP_LCP_SEMIDEFINITE | PERP_LCP_PIVOTING | PERP_LCP_EXHAUSTIVE },
+  .create = create,
+  .solve = solve,
+  .destroy = destroy
+};

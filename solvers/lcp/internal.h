@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Shared by the judge, the certificates and the solve wrapper; not installed. */
+#ifndef PERP_LCP_INTERNAL_H
+#define PERP_LCP_INTERNAL_H
+
+#include "solvers/lcp/lcp.h"
+
+/* a_i = max_j |A_ij| (1 for a zero row) and c = |A||x|, or |A'||x| where transposed (dense only differs).
+ * acc [n], y [nv]: scratch, not read when dense. */
+void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, double *a, double *c,
+                       double *acc, double *y);
+
+/* D [n] out: the powers of two of a symmetric equilibration of dense A.  scratch [n]. */
+void perp_lcp_equilibration(const perp_lcp *p, double *D, double *scratch);
+/* *out = the problem in lambda' = lambda / D, with its data in A [n n], b, lo, hi, mu [n]; index arrays are
+ * shared with p. */
+void perp_lcp_rescale(const perp_lcp *p, const double *D, double *A, double *b, double *lo,
+                      double *hi, double *mu, perp_lcp *out);
+
+#endif

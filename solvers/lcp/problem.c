@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Complementarity problems that own their data: one zeroed block for the arrays of a dense problem, one
+ * for the arrays of a factored one. */
+#include "solvers/lcp/problem.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A zeroed block.  A request beyond the machine's memory is refused here: an overcommitting kernel would
+ * grant it and kill the process later. */
+static void *zeroed(perp_ctx *ctx, size_t bytes)
+{
+  long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  double memory = (double)pages * (double)page;
+  void *block = NULL;
+  if (bytes == 0) bytes = 1;
+  if (pages <= 0 || page <= 0 || (double)bytes <= memory) block = calloc(1, bytes);
+  if (block == NULL) PERP_FAIL(ctx, PERP_ERR_NOMEM, "%.3g bytes do not fit memory", (double)bytes);
+  return block;
+}
+
+static void layout(perp_lcp_problem *q, perp_arena *a, unsigned parts)
+{
+  size_t n = (size_t)q->p.n;
+  if (parts & PERP_PART_A) q->p.A = PERP_CARVE(a, double, n *n);
+  q->p.b = PERP_CARVE(a, double, n);
+  if (parts & PERP_PART_BOUNDS) {
+    q->p.lo = PERP_CARVE(a, double, n);
+    q->p.hi = PERP_CARVE(a, double, n);
+  }
+  if (parts & (PERP_PART_FRICTION | PERP_PART_CONE)) {
+    q->p.mu = PERP_CARVE(a, double, n);
+    q->p.fric_of = PERP_CARVE(a, int, n);
+  }
+  if (parts & PERP_PART_CONE) q->p.cone = PERP_CARVE(a, signed char, n);
+  if (parts & PERP_PART_SOLUTION) q->solution = PERP_CARVE(a, double, n);
+}
+
+perp_status perp_lcp_problem_new(perp_ctx *ctx, int n, unsigned parts, perp_lcp_problem *out)
+{
+  *out = (perp_lcp_problem){ 0 };
+  if (n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d", n);
+  out->p.n = n;
+  out->p.lda = parts & PERP_PART_A ? n : 0;
+  perp_arena a = { 0 };
+  layout(out, &a, parts);
+  void *block = zeroed(ctx, a.used);
+  if (block == NULL) {
+    *out = (perp_lcp_problem){ 0 };
+    return PERP_ERR_NOMEM;
+  }
+  a = (perp_arena){ .base = block };
+  layout(out, &a, parts);
+  out->storage = block;
+  perp_lcp_arrays x = perp_lcp_edit(out);
+  for (int i = 0; x.hi != NULL && i < n; i++) x.hi[i] = HUGE_VAL;
+  for (int i = 0; x.fric_of != NULL && i < n; i++) x.fric_of[i] = -1;
+  return PERP_OK;
+}
+
+void perp_lcp_problem_free(perp_lcp_problem *p)
+{
+  if (p == NULL) return;
+  free(p->storage);
+  free(p->block_storage);
+  free(p->provenance);
+  *p = (perp_lcp_problem){ 0 };
+}
+
+perp_lcp_arrays perp_lcp_edit(perp_lcp_problem *p)
+{
+  /* the arrays were allocated by us as writable; the view shows them as const */
+  return (perp_lcp_arrays){ .A = (double *)(uintptr_t)p->p.A,
+                            .b = (double *)(uintptr_t)p->p.b,
+                            .lo = (double *)(uintptr_t)p->p.lo,
+                            .hi = (double *)(uintptr_t)p->p.hi,
+                            .mu = (double *)(uintptr_t)p->p.mu,
+                            .solution = p->solution,
+                            .fric_of = (int *)(uintptr_t)p->p.fric_of,
+                            .cone = (signed char *)(uintptr_t)p->p.cone };
+}
+
+perp_status perp_lcp_problem_note(perp_ctx *ctx, perp_lcp_problem *p, const char *fmt, ...)
+{
+  va_list ap;
+  char *text = NULL;
+  va_start(ap, fmt);
+  int n = vasprintf(&text, fmt, ap);
+  va_end(ap);
+  if (n < 0) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a note");
+  free(p->provenance);
+  p->provenance = text;
+  return PERP_OK;
+}
+
+/* ---- factored form -------------------------------------------------------------------------------------- */
+
+static void *copy_part(perp_arena *a, const void *from, size_t count, size_t size)
+{
+  void *to = from != NULL ? perp_arena_carve(a, count, size) : NULL;
+  if (to != NULL && a->base != NULL && count > 0) memcpy(to, from, count * size);
+  return to;
+}
+#define COPY(field, T, count) B.field = copy_part(a, F->field, (size_t)(count), sizeof(T))
+
+static perp_blocks *copy_blocks(const perp_blocks *F, perp_arena *a)
+{
+  perp_blocks B = *F, *out = PERP_CARVE(a, perp_blocks, 1);
+  int nb = F->nb, nc = F->nc, sub = F->jptr[nc];
+  COPY(bptr, int, nb + 1);
+  COPY(mptr, int, nb + 1);
+  COPY(cptr, int, nc + 1);
+  COPY(jptr, int, nc + 1);
+  COPY(jblk, int, sub);
+  COPY(joff, int, sub + 1);
+  COPY(jgrp, int, sub);
+  COPY(tptr, int, nb + 1);
+  COPY(tsub, int, sub);
+  COPY(M, double, F->mptr[nb]);
+  COPY(Minv, double, F->mptr[nb]);
+  COPY(J, double, F->joff[sub]);
+  COPY(s, double, F->m);
+  if (out != NULL) *out = B;
+  return out;
+}
+
+perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *p, const perp_blocks *F)
+{
+  if (F->m != p->p.n) return PERP_FAIL(ctx, PERP_ERR_DIM, "J has %d rows but n = %d", F->m, p->p.n);
+  perp_arena a = { 0 };
+  copy_blocks(F, &a);
+  void *block = zeroed(ctx, a.used);
+  if (block == NULL) return PERP_ERR_NOMEM;
+  a = (perp_arena){ .base = block };
+  const perp_blocks *copy = copy_blocks(F, &a);
+  free(p->block_storage);
+  p->block_storage = block;
+  p->p.A = NULL;
+  p->p.lda = 0;
+  p->p.F = copy;
+  return PERP_OK;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------ */
+
+static unsigned parts_of(const perp_lcp *p)
+{
+  unsigned parts = 0;
+  if (p->A != NULL) parts |= PERP_PART_A;
+  if (p->lo != NULL || p->hi != NULL) parts |= PERP_PART_BOUNDS;
+  if (p->fric_of != NULL) parts |= PERP_PART_FRICTION;
+  if (p->cone != NULL) parts |= PERP_PART_CONE;
+  return parts;
+}
+
+/* Everything but A and F. */
+static void copy_vectors(const perp_lcp *p, const double *solution, perp_lcp_problem *out)
+{
+  size_t n = (size_t)p->n;
+  perp_lcp_arrays x = perp_lcp_edit(out);
+  if (n == 0) return;
+  memcpy(x.b, p->b, n * sizeof *x.b);
+  if (p->lo != NULL) memcpy(x.lo, p->lo, n * sizeof *x.lo);
+  if (p->hi != NULL) memcpy(x.hi, p->hi, n * sizeof *x.hi);
+  if (p->fric_of != NULL) {
+    memcpy(x.fric_of, p->fric_of, n * sizeof *x.fric_of);
+    memcpy(x.mu, p->mu, n * sizeof *x.mu);
+  }
+  if (p->cone != NULL) memcpy(x.cone, p->cone, n);
+  if (solution != NULL) memcpy(x.solution, solution, n * sizeof *x.solution);
+  out->p.frozen = p->frozen;
+  out->p.tol = p->tol;
+}
+
+static perp_status copy_all(perp_ctx *ctx, const perp_lcp *p, const double *solution,
+                            perp_lcp_problem *out)
+{
+  unsigned parts = parts_of(p) | (solution != NULL ? PERP_PART_SOLUTION : 0u);
+  PERP_TRY(perp_lcp_problem_new(ctx, p->n, parts, out));
+  copy_vectors(p, solution, out);
+  perp_lcp_arrays x = perp_lcp_edit(out);
+  size_t n = (size_t)p->n;
+  for (size_t j = 0; p->A != NULL && j < n; j++)
+    memcpy(x.A + j * n, p->A + j * (size_t)p->lda, n * sizeof *x.A);
+  if (p->F != NULL) {
+    perp_status status = perp_lcp_problem_set_blocks(ctx, out, p->F);
+    if (status != PERP_OK) perp_lcp_problem_free(out);
+    return status;
+  }
+  return PERP_OK;
+}
+
+static perp_status copy_labels(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out)
+{
+  out->classes = p->classes;
+  memcpy(out->family, p->family, sizeof out->family);
+  if (p->provenance == NULL) return PERP_OK;
+  perp_status status = perp_lcp_problem_note(ctx, out, "%s", p->provenance);
+  if (status != PERP_OK) perp_lcp_problem_free(out);
+  return status;
+}
+
+perp_status perp_lcp_copy(perp_ctx *ctx, const perp_lcp *p, perp_lcp_problem *out)
+{
+  return copy_all(ctx, p, NULL, out);
+}
+
+perp_status perp_lcp_problem_copy(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out)
+{
+  PERP_TRY(copy_all(ctx, &p->p, p->solution, out));
+  return copy_labels(ctx, p, out);
+}
+
+perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out)
+{
+  if (p->p.F == NULL) return perp_lcp_problem_copy(ctx, p, out);
+  unsigned parts = parts_of(&p->p) | PERP_PART_A;
+  if (p->solution != NULL) parts |= PERP_PART_SOLUTION;
+  const perp_blocks *F = p->p.F;
+  size_t most = 1;
+  for (int g = 0; g < F->nc; g++)
+    for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
+      int b = F->jblk[k];
+      size_t size = (size_t)(F->cptr[g + 1] - F->cptr[g]) * (size_t)(F->bptr[b + 1] - F->bptr[b]);
+      if (size > most) most = size;
+    }
+  PERP_TRY(perp_lcp_problem_new(ctx, p->p.n, parts, out));
+  double *scratch = zeroed(ctx, most * sizeof *scratch);
+  if (scratch == NULL) {
+    perp_lcp_problem_free(out);
+    return PERP_ERR_NOMEM;
+  }
+  copy_vectors(&p->p, p->solution, out);
+  perp_blocks_delassus(F, perp_lcp_edit(out).A, p->p.n, scratch);
+  free(scratch);
+  return copy_labels(ctx, p, out);
+}
+
+/* ---- transformations --------------------------------------------------------------------------------------- */
+
+perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const int *perm)
+{
+  int n = p->p.n;
+  if (p->p.F != NULL)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "a factored problem cannot be permuted");
+  int *inverse = zeroed(ctx, (size_t)n * sizeof *inverse);
+  if (inverse == NULL) return PERP_ERR_NOMEM;
+  for (int k = 0; k < n; k++) inverse[k] = -1;
+  perp_status status = PERP_OK;
+  for (int k = 0; k < n && status == PERP_OK; k++) {
+    if (perm[k] < 0 || perm[k] >= n || inverse[perm[k]] >= 0)
+      status = PERP_FAIL(ctx, PERP_ERR_ARG, "not a permutation: entry %d is %d", k, perm[k]);
+    else
+      inverse[perm[k]] = k;
+  }
+  for (int k = 0; k < n && status == PERP_OK; k++)
+    if (p->p.cone != NULL && p->p.cone[perm[k]] && (k + 1 == n || perm[k + 1] != perm[k] + 1))
+      status = PERP_FAIL(ctx, PERP_ERR_ARG, "the permutation separates the rows of a cone");
+  perp_lcp_problem old = { 0 };
+  if (status == PERP_OK) status = perp_lcp_problem_copy(ctx, p, &old);
+  if (status != PERP_OK) {
+    free(inverse);
+    return status;
+  }
+  perp_lcp_arrays x = perp_lcp_edit(p), y = perp_lcp_edit(&old);
+  size_t m = (size_t)n;
+  for (size_t k = 0; k < m; k++) {
+    size_t i = (size_t)perm[k];
+    for (size_t l = 0; l < m; l++) x.A[l + k * m] = y.A[(size_t)perm[l] + i * m];
+    x.b[k] = y.b[i];
+    if (x.lo != NULL) {
+      x.lo[k] = y.lo[i];
+      x.hi[k] = y.hi[i];
+    }
+    if (x.fric_of != NULL) {
+      x.fric_of[k] = y.fric_of[i] >= 0 ? inverse[y.fric_of[i]] : -1;
+      x.mu[k] = y.mu[i];
+    }
+    if (x.cone != NULL) x.cone[k] = y.cone[i];
+    if (x.solution != NULL) x.solution[k] = y.solution[i];
+  }
+  perp_lcp_problem_free(&old);
+  free(inverse);
+  return PERP_OK;
+}
+
+void perp_lcp_problem_scale(perp_lcp_problem *p, double s)
+{
+  size_t n = (size_t)p->p.n;
+  perp_lcp_arrays x = perp_lcp_edit(p);
+  for (size_t i = 0; x.A != NULL && i < n * n; i++) x.A[i] *= s;
+  for (size_t i = 0; i < n; i++) x.b[i] *= s;
+  if (p->p.F == NULL) return;
+  /* s A = J (s M^-1) J' + s S */
+  const perp_blocks *F = p->p.F;
+  double *M = (double *)(uintptr_t)F->M, *W = (double *)(uintptr_t)F->Minv;
+  double *soft = (double *)(uintptr_t)F->s;
+  for (int i = 0; i < F->mptr[F->nb]; i++) {
+    M[i] /= s;
+    W[i] *= s;
+  }
+  for (size_t i = 0; soft != NULL && i < n; i++) soft[i] *= s;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One solve: check, refuse what the method does not serve, solve, judge, verify the certificate.
+ * Whatever a method claims, PERP_CONVERGED is given here and by perp_lcp_rel alone. */
+#include "solvers/lcp/internal.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct perp_lcp_solver {
+  const perp_lcp_desc *d;
+  void *ws;
+  int max_n, max_nv;
+  perp_arena arena, scaled;
+  double *scratch;     /* [PERP_LCP_SCRATCH] */
+  double *certificate; /* [max_n] */
+  double *w;           /* [max_n] */
+  double *A;           /* [max_n max_n] of factored problems, for methods that need it */
+  double *product;     /* sub-matrix product while forming A */
+  size_t product_size;
+  double *D, *SA, *Sb, *Slo, *Shi, *Smu, *formed; /* equilibrated problem; D is NULL when off */
+  perp_lcp_proof proof;
+};
+
+static void layout(struct perp_lcp_solver *s, perp_arena *a, bool form)
+{
+  size_t n = (size_t)s->max_n;
+  s->scratch = PERP_CARVE(a, double, PERP_LCP_SCRATCH(n, s->max_nv));
+  s->certificate = PERP_CARVE(a, double, n);
+  s->w = PERP_CARVE(a, double, n);
+  s->A = form ? PERP_CARVE(a, double, n *n) : NULL;
+}
+
+static void layout_scaled(struct perp_lcp_solver *s, perp_arena *a)
+{
+  size_t n = (size_t)s->max_n;
+  s->D = PERP_CARVE(a, double, n);
+  s->SA = PERP_CARVE(a, double, n *n);
+  s->Sb = PERP_CARVE(a, double, n);
+  s->Slo = PERP_CARVE(a, double, n);
+  s->Shi = PERP_CARVE(a, double, n);
+  s->Smu = PERP_CARVE(a, double, n);
+  s->formed = s->max_nv > 0 && s->A == NULL ? PERP_CARVE(a, double, n *n) : NULL;
+}
+
+perp_status perp_lcp_create(perp_ctx *ctx, const perp_spec *method, int max_n, int max_nv,
+                            perp_lcp_solver **out)
+{
+  *out = NULL;
+  if (max_n < 0 || max_nv < 0)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "max_n = %d, max_nv = %d", max_n, max_nv);
+  const perp_lcp_desc *d = (const perp_lcp_desc *)(const void *)method->d;
+  perp_lcp_solver *s = calloc(1, sizeof *s);
+  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a solver");
+  s->d = d;
+  s->max_n = max_n;
+  s->max_nv = max_nv;
+  bool form = max_nv > 0 && !(d->d.caps & PERP_LCP_FACTORED);
+  layout(s, &s->arena, form);
+  perp_status status = perp_arena_reserve(ctx, &s->arena);
+  if (status == PERP_OK) {
+    layout(s, &s->arena, form);
+    status = d->create(ctx, max_n, method->opts, &s->ws);
+  }
+  if (status != PERP_OK) {
+    perp_lcp_destroy(s);
+    return status;
+  }
+  *out = s;
+  return PERP_OK;
+}
+
+void perp_lcp_destroy(perp_lcp_solver *s)
+{
+  if (s == NULL) return;
+  if (s->ws != NULL) s->d->destroy(s->ws);
+  perp_arena_free(&s->arena);
+  perp_arena_free(&s->scaled);
+  free(s->product);
+  free(s);
+}
+
+perp_status perp_lcp_equilibrate(perp_ctx *ctx, perp_lcp_solver *s, bool on)
+{
+  if (on == (s->D != NULL)) return PERP_OK;
+  if (on) {
+    layout_scaled(s, &s->scaled);
+    PERP_TRY(perp_arena_reserve(ctx, &s->scaled));
+    layout_scaled(s, &s->scaled);
+  } else {
+    perp_arena_free(&s->scaled);
+    s->D = NULL;
+  }
+  return PERP_OK;
+}
+
+/* A of a factored problem, column-major n x n */
+static perp_status form(perp_ctx *ctx, perp_lcp_solver *s, const perp_blocks *F, double *A)
+{
+  size_t most = 1;
+  for (int g = 0; g < F->nc; g++)
+    for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
+      int b = F->jblk[k];
+      size_t size = (size_t)(F->cptr[g + 1] - F->cptr[g]) * (size_t)(F->bptr[b + 1] - F->bptr[b]);
+      if (size > most) most = size;
+    }
+  if (most > s->product_size) { /* only where the pattern brings a larger sub-matrix than before */
+    double *bigger = realloc(s->product, most * sizeof *bigger);
+    if (bigger == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %zu numbers", most);
+    s->product = bigger;
+    s->product_size = most;
+  }
+  perp_blocks_delassus(F, A, F->m, s->product);
+  return PERP_OK;
+}
+
+/* What of p the method cannot serve; NULL when nothing. */
+static const char *unsuited(const perp_lcp_desc *d, const perp_lcp *p)
+{
+  unsigned lacks = perp_lcp_needs(p) & ~d->d.caps;
+  if (lacks & PERP_LCP_CONE) return "circular cones";
+  if (lacks & PERP_LCP_FRICTION) return "friction rows";
+  if (lacks & PERP_LCP_FREE) return "free rows";
+  if (lacks & PERP_LCP_BOX) return "finite bounds";
+  /* files with six digits are symmetric to that accuracy only */
+  if (!(d->d.caps & PERP_LCP_NONSYMMETRIC) && perp_lcp_asymmetry(p) > 1e-3)
+    return "a nonsymmetric A";
+  return NULL;
+}
+
+static void start_at_zero(const perp_lcp *p, double *lambda)
+{
+  for (int i = 0; i < p->n; i++) {
+    double lo, hi;
+    lambda[i] = 0;
+    if (p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen) continue;
+    perp_lcp_bounds(p, lambda, i, &lo, &hi);
+    lambda[i] = lo > 0 ? lo : hi < 0 ? hi : 0;
+  }
+}
+
+static bool finite_vector(const double *x, int n)
+{
+  for (int i = 0; i < n; i++)
+    if (!(fabs(x[i]) <= DBL_MAX)) return false;
+  return true;
+}
+
+/* Run the method on what it understands of p: plain boxes for frozen friction, dense A, equilibrated. */
+static perp_status run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double *lambda,
+                       perp_stats *stats)
+{
+  perp_lcp q = *p, scaled;
+  if (q.frozen) {
+    q.fric_of = NULL;
+    q.cone = NULL;
+    q.mu = NULL;
+    q.frozen = false;
+  }
+  if (q.F != NULL && (s->D != NULL || !(s->d->d.caps & PERP_LCP_FACTORED))) {
+    double *A = s->A != NULL ? s->A : s->formed;
+    PERP_TRY(form(ctx, s, q.F, A));
+    q.A = A;
+    q.lda = q.n;
+    q.F = NULL;
+  }
+  const char *what = unsuited(s->d, &q);
+  if (what != NULL) {
+    stats->reason = PERP_UNSUITED;
+    PERP_FAIL(ctx, PERP_OK, "%s does not serve %s", s->d->d.name, what);
+    return PERP_OK;
+  }
+  if (s->D == NULL) return s->d->solve(ctx, s->ws, &q, lambda, s->certificate, stats);
+
+  perp_lcp_equilibration(&q, s->D, s->scratch);
+  perp_lcp_rescale(&q, s->D, s->SA, s->Sb, s->Slo, s->Shi, s->Smu, &scaled);
+  for (int i = 0; i < q.n; i++) lambda[i] /= s->D[i];
+  perp_status status = s->d->solve(ctx, s->ws, &scaled, lambda, s->certificate, stats);
+  for (int i = 0; i < q.n; i++) {
+    lambda[i] *= s->D[i];
+    s->certificate[i] *= s->D[i];
+  }
+  return status;
+}
+
+/* Only what can be verified is passed on. */
+static perp_reason weigh(perp_lcp_solver *s, const perp_lcp *p, perp_reason reason)
+{
+  if (reason != PERP_RAY && reason != PERP_INFEASIBLE) return reason;
+  if (finite_vector(s->certificate, p->n))
+    s->proof = perp_lcp_prove(p, s->certificate, NULL, s->scratch);
+  if (s->proof == PERP_PROOF_INFEASIBLE) return PERP_INFEASIBLE;
+  if (s->proof == PERP_PROOF_RAY) return PERP_RAY;
+  if (reason == PERP_INFEASIBLE && (s->d->d.caps & PERP_LCP_EXHAUSTIVE)) return PERP_INFEASIBLE;
+  return reason == PERP_RAY ? PERP_RAY : PERP_INACCURATE;
+}
+
+perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double tol,
+                           double *lambda, double *w, perp_lcp_judgement *judgement,
+                           perp_stats *stats)
+{
+  bool finite;
+  int n = p->n;
+  *stats = (perp_stats){ .residual = NAN };
+  s->proof = PERP_PROOF_NONE;
+  if (!(tol > 0)) return PERP_FAIL(ctx, PERP_ERR_ARG, "tol = %g, must be > 0", tol);
+  if (n > s->max_n)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d, but %s was created for at most %d rows", n,
+                     s->d->d.name, s->max_n);
+  if (p->F != NULL && p->F->nv > s->max_nv)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "J has %d columns, but %s was created for at most %d",
+                     p->F->nv, s->d->d.name, s->max_nv);
+  PERP_TRY(perp_lcp_check(ctx, p, &finite));
+
+  double *x = w != NULL ? w : s->w;
+  if (!finite) {
+    for (int i = 0; i < n; i++) lambda[i] = x[i] = 0;
+    start_at_zero(p, lambda);
+    stats->reason = PERP_NOT_FINITE;
+    if (judgement != NULL) *judgement = (perp_lcp_judgement){ NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+    return PERP_OK;
+  }
+  if (!finite_vector(lambda, n)) start_at_zero(p, lambda);
+  for (int i = 0; i < n; i++) s->certificate[i] = 0;
+
+  perp_lcp q = *p;
+  q.tol = tol;
+  perp_status status = run(ctx, s, &q, lambda, stats);
+  if (status != PERP_OK) return status;
+  if (!finite_vector(lambda, n)) {
+    start_at_zero(p, lambda);
+    stats->reason = PERP_NOT_FINITE;
+  }
+
+  if (judgement != NULL) {
+    perp_lcp_judge(p, lambda, x, s->scratch, judgement);
+    stats->residual = judgement->rel;
+  } else {
+    double *a = s->scratch, *rest = a + n;
+    perp_lcp_scales(p, a, rest);
+    perp_lcp_product(p, lambda, x, rest);
+    stats->residual = perp_lcp_rel(p, a, lambda, x);
+  }
+  if (stats->residual <= tol) {
+    stats->reason = PERP_CONVERGED;
+  } else if (stats->reason > 0) {
+    stats->reason = PERP_INACCURATE;
+  } else {
+    stats->reason = stats->reason == PERP_RUNNING ? PERP_INACCURATE : weigh(s, p, stats->reason);
+  }
+  return PERP_OK;
+}
+
+perp_lcp_proof perp_lcp_proved(const perp_lcp_solver *s)
+{
+  return s->proof;
+}
+
+const double *perp_lcp_certificate(const perp_lcp_solver *s)
+{
+  return s->proof != PERP_PROOF_NONE ? s->certificate : NULL;
+}
