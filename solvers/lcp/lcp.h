@@ -128,12 +128,12 @@ typedef struct perp_lcp_judgement {
  * two components: the disc projection of lambda_T - w_T / max(a_i, a_{i+1}), Euclidean norm.
  *
  * Safeguard: dividing by |lambda| lets a huge lambda certify itself (A = v v' with v of both signs has no
- * solution for b = -1, yet lambda = t e, v'e = 0, has r = 1 for every t and rel = 1 / t), and past
- * |lambda| = B / eps the data b drown in the rounding of w.  With lambda_0 = clamp(0, lo, hi) and
- * D = max(B, |lambda_0|_inf), where D > 0:  s = max(max_i r_i, eps |lambda|_inf) / D,  rel is at
- * least s^4 (s itself from s = 1 on).  s is the residual in units of the data: at tolerance tol the
- * safeguard refuses what leaves more than tol^(1/4) of the data unsolved, and changes nothing otherwise
- * (tol = 1e-10: 0.3 %; reached by an exact method from |lambda| / D of about 1e12 on).
+ * solution for b = -1, yet lambda = t e, v'e = 0, has r = 1 for every t and rel = 1 / t), and from about
+ * |lambda| = B / (16 eps) on the data b drown in the rounding of w.  With lambda_0 = clamp(0, lo, hi) and
+ * D = max(B, |lambda_0|_inf), where D > 0, let s = max_i r_i / D, or 1 if that is more and the data drown:
+ * the residual in units of the data.  Where s > 1e-4, rel is at least s^4 (s from s = 1 on).  At tolerance tol this
+ * refuses what leaves more than tol^(1/4) of the data unsolved (tol = 1e-10: 0.3 %, reached by an exact
+ * method from |lambda| / D of about 1e12 on), and changes nothing otherwise.
  *
  * NaN anywhere gives rel = NaN, which is never accepted. */
 

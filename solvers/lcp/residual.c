@@ -285,8 +285,9 @@ double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, co
   double rel = worst / fmax(fmax(size, data), DBL_MIN);
   if (start > data) data = start;
   if (data > 0) {
-    double s = fmax(worst, DBL_EPSILON * size) / data, floor = s < 1 ? (s * s) * (s * s) : s;
-    if (floor > rel) rel = floor;
+    double drowned = DBL_EPSILON * size / data;
+    double s = fmax(worst / data, drowned >= 0.0625 ? 1 : 0);
+    if (s > 1e-4) rel = fmax(rel, s < 1 ? (s * s) * (s * s) : s);
   }
   return rel;
 }

@@ -86,6 +86,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
   enum { EVERY = 64 }; /* sweeps between two copies of lambda and two corrections of rounding */
   perp_rows *R = &w->rows;
   int n = p->n, limit = w->o.sweeps > 0 ? w->o.sweeps : w->o.max_iter;
+  double tol = w->o.tol > 0 ? w->o.tol : p->tol > 0 ? p->tol : 1e-8;
   PERP_TRY(perp_rows_prepare(ctx, R, p, w->o.omega));
   perp_rows_project(R, lambda, lambda);
   memcpy(w->keep, lambda, (size_t)n * sizeof *lambda);
@@ -98,7 +99,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
   if (n > 0 && w->o.sweeps == 0) { /* the guess may be the answer */
     perp_rows_w(R, lambda, w->slack);
     stats->matvecs++;
-    if (perp_rows_residual(R, lambda, w->slack) <= w->o.tol) stats->reason = PERP_CONVERGED;
+    if (perp_rows_residual(R, lambda, w->slack) <= tol) stats->reason = PERP_CONVERGED;
   }
   while (stats->reason == PERP_RUNNING) {
     double change = step(w, lambda, ++stats->iterations);
@@ -114,7 +115,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
       memcpy(w->keep, lambda, (size_t)n * sizeof *lambda);
       size = fmax(fmax(R->bnorm, top), DBL_MIN);
     }
-    bool look = w->o.sweeps == 0 && (change <= sign * w->o.tol * size || last);
+    bool look = w->o.sweeps == 0 && (change <= sign * tol * size || last);
     if (look || trace) {
       perp_rows_w(R, lambda, w->slack);
       double rel = perp_rows_residual(R, lambda, w->slack);
@@ -122,7 +123,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
       PERP_TRACE(ctx, .method = name, .what = "sweep", .iteration = stats->iterations,
                  .entering = -1, .leaving = -1, .step = change, .residual = rel, .n = n,
                  .x = lambda, .w = w->slack);
-      if (look && rel <= w->o.tol)
+      if (look && rel <= tol)
         stats->reason = PERP_CONVERGED;
       else if (look) {
         size = fmax(fmax(R->bnorm, norm(n, lambda)), DBL_MIN);

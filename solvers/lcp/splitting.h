@@ -16,8 +16,8 @@ extern const char *const perp_sweep_orders[];
 
 #define PERP_SPLITTING_STOP                                                                        \
   PERP_INT(struct perp_splitting_opts, max_iter, 10000, 1, 1e9, "sweeps before giving up"),        \
-      PERP_REAL(struct perp_splitting_opts, tol, 1e-8, 0, 1, 0, "",                                \
-                "stop when the scaled residual is at or below this"),                              \
+      PERP_REAL(struct perp_splitting_opts, tol, 0, 0, 1, 0, "",                                   \
+                "stop when the scaled residual is at or below this; 0: what the call asks"),       \
       PERP_INT(struct perp_splitting_opts, sweeps, 0, 0, 1e9,                                      \
                "exactly this many sweeps and no test in between; 0: until tol")
 #define PERP_SPLITTING_ORDER                                                                       \

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The judge of LCPs: known figures, invariance, the safeguard, cones, coupling, certificates; and the
+ * generated problems against their planted solutions. */
+#include "solvers/lcp/convert.h"
+#include "solvers/lcp/problem.h"
+#include "solvers/solvers.h"
+#include "tests/tap.h"
+
+#include <float.h>
+#include <string.h>
+
+static perp_ctx ctx;
+
+static perp_lcp_judgement judge(const perp_lcp *p, const double *x)
+{
+  perp_lcp_judgement j;
+  int nv = p->F != NULL ? p->F->nv : 0;
+  double *scratch = calloc(PERP_LCP_SCRATCH(p->n, nv) + 1, sizeof *scratch);
+  perp_lcp_judge(p, x, NULL, scratch, &j);
+  free(scratch);
+  return j;
+}
+
+static perp_lcp_proof prove(const perp_lcp *p, const double *z, double *radius)
+{
+  int nv = p->F != NULL ? p->F->nv : 0;
+  double *scratch = calloc(PERP_LCP_SCRATCH(p->n, nv) + 1, sizeof *scratch);
+  perp_lcp_proof proof = perp_lcp_prove(p, z, radius, scratch);
+  free(scratch);
+  return proof;
+}
+
+static perp_lcp_problem make(perp_lcp_recipe recipe)
+{
+  perp_lcp_problem q;
+  if (perp_lcp_generate(&ctx, &recipe, &q) != PERP_OK) bail("%s: %s", recipe.family, ctx.msg);
+  return q;
+}
+
+static void check_figures(void)
+{
+  double A[4] = { 4, 1, 1, 2 }, b[2] = { -4, -1 }, x[2] = { 1, 0.5 };
+  perp_lcp p = { .n = 2, .A = A, .lda = 2, .b = b };
+  perp_lcp_judgement j = judge(&p, x);
+  /* by hand: w = (0.5, 1), a = (4, 2), r = (0.125, 0.5), rel = 0.5 / max(1, 1); the safeguard's
+   * (0.5 / 1)^4 is smaller */
+  near(j.rel, 0.5, 0, 1e-15, "rel of a 2x2 example");
+  near(j.abs, 0.5, 0, 1e-15, "abs of a 2x2 example");
+  near(j.componentwise, 0.5 / 3, 0, 1e-15, "componentwise: 0.5 / 8.5 and 0.5 / 3");
+  near(j.fclib, sqrt(0.5) / (1 + sqrt(17)), 0, 1e-15, "fclib");
+  near(j.abh, sqrt(0.5) / sqrt(17), 0, 1e-15, "abh");
+  /* A x = (4.5, 2) */
+  near(j.siconos, sqrt(0.5) / sqrt(4.5 * 4.5 + 4), 0, 1e-15, "siconos");
+  double exact[2] = { 1, 0 };
+  near(judge(&p, exact).rel, 0, 0, 0, "a solution has rel = 0");
+  double zero[2] = { 0, 0 }, up[2] = { 4, 1 };
+  p.b = up;
+  near(judge(&p, zero).rel, 0, 0, 0, "lambda = 0 solves b >= 0");
+  p.b = zero;
+  near(judge(&p, zero).rel, 0, 0, 0, "the zero problem");
+  double lost[2] = { 1, NAN };
+  ok(isnan(judge(&p, lost).rel), "NaN in lambda gives NaN");
+  double first[2] = { NAN, 1 };
+  ok(isnan(judge(&p, first).rel), "NaN in the first entry is not overwritten by a later row");
+  double inf[2] = { HUGE_VAL, 1 };
+  ok(isnan(judge(&p, inf).rel), "an infinite lambda is never accepted");
+}
+
+/* rel must not change by a single bit under (A, b) -> 2^k (A, b) */
+static void check_invariance(void)
+{
+  static const char *const names[] = { "spd", "boxed", "stack-box", "stack-cone", "copositive" };
+  int changed = 0, drifted = 0;
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    perp_lcp_problem q = make((perp_lcp_recipe){ .family = names[k], .n = 12, .seed = 5 });
+    double x[12];
+    perp_rng *rng = perp_rng_create(3);
+    for (int i = 0; i < 12; i++) x[i] = perp_rng_uniform(rng, -0.2, 1);
+    perp_rng_destroy(rng);
+    double before = judge(&q.p, x).rel;
+    for (int e = -40; e <= 40; e += 8) {
+      perp_lcp_problem_scale(&q, ldexp(1, e));
+      changed += judge(&q.p, x).rel != before;
+      perp_lcp_problem_scale(&q, ldexp(1, -e));
+    }
+    for (int e = -12; e <= 12; e++) {
+      perp_lcp_problem c;
+      if (perp_lcp_problem_copy(&ctx, &q, &c) != PERP_OK) bail("%s", ctx.msg);
+      double s = 1;
+      for (int i = 0; i < (e < 0 ? -e : e); i++) s *= 10;
+      perp_lcp_problem_scale(&c, e < 0 ? 1 / s : s);
+      drifted += !(fabs(judge(&c.p, x).rel - before) <= 1e-14 * before + 1e-14);
+      perp_lcp_problem_free(&c);
+    }
+    perp_lcp_problem_free(&q);
+  }
+  ok(changed == 0, "rel is bit for bit the same under scaling by powers of two");
+  ok(drifted == 0, "rel is the same to rounding under scaling by 1e-12 ... 1e12");
+}
+
+/* a huge lambda must not certify itself */
+static void check_safeguard(void)
+{
+  perp_lcp_problem q = make((perp_lcp_recipe){ .family = "nosol", .n = 4 });
+  double least = HUGE_VAL;
+  for (double t = 1; t < 1e30; t *= 10) {
+    double x[4] = { t, t, t, t };
+    double rel = judge(&q.p, x).rel;
+    if (!(rel >= least)) least = rel;
+  }
+  ok(least >= 0.9,
+     "v v' without solution: no multiple of its null vector is accepted at any tolerance");
+  perp_lcp_problem_free(&q);
+  double A = 0, b = -1, x = 1e12;
+  perp_lcp p = { .n = 1, .A = &A, .lda = 1, .b = &b };
+  ok(judge(&p, &x).rel >= 0.9, "0 x - 1 with x = 1e12 is not accepted");
+  /* feasible rows of large data hide an impossible one of small data, but not behind rounding */
+  double B[4] = { 1, 0, 0, 0 }, c[2] = { -1e6, -1 }, y[2] = { 1e6, 1e30 };
+  p = (perp_lcp){ .n = 2, .A = B, .lda = 2, .b = c };
+  ok(judge(&p, y).rel > 1e-3, "data lost in the rounding of w are not accepted");
+  /* large multipliers of an honest solution: mass ratio 1e8, direct solution */
+  double C[4] = { 1 + 1e-8, -1e-8, -1e-8, 1e-8 }, d[2] = { 0, -0.1 };
+  double z[2] = { 0.1, 0.1 * (1 + 1e8) };
+  p = (perp_lcp){ .n = 2, .A = C, .lda = 2, .b = d };
+  below(judge(&p, z).rel, 1e-14, "an honest answer with multipliers of 1e7 passes");
+}
+
+static void check_friction(void)
+{
+  /* one contact, A = I: normal 1, tangential data (3, 4) */
+  double A[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, b[3] = { -1, -3, -4 }, mu[3] = { 0, 0.5, 0.5 };
+  int of[3] = { -1, 0, 0 };
+  signed char cone[3] = { 0, 1, 0 };
+  perp_lcp p = { .n = 3, .A = A, .lda = 3, .b = b, .fric_of = of, .mu = mu };
+  double box[3] = { 1, 0.5, 0.5 }, disc[3] = { 1, 0.3, 0.4 };
+  near(judge(&p, box).rel, 0, 0, 0, "box friction: both components at mu lambda_n");
+  ok(judge(&p, disc).rel > 0.01, "the disc's answer is not the box's");
+  p.cone = cone;
+  below(judge(&p, disc).rel, 1e-16, "circular cone: opposed to slip, on the circle");
+  below(judge(&p, disc).fclib, 1e-16, "circular cone: De Saxce's map vanishes too");
+  ok(judge(&p, box).rel > 0.01, "the box's answer is not the disc's");
+  double lo[3] = { 0, -0.25, -0.25 }, hi[3] = { HUGE_VAL, 0.25, 0.25 };
+  double frozen[3] = { 1, 0.25, 0.25 };
+  p.cone = NULL;
+  p.frozen = true;
+  p.lo = lo;
+  p.hi = hi;
+  perp_lcp_judgement j = judge(&p, frozen);
+  near(j.rel, 0, 0, 0, "fixed limits are judged on the limits");
+  near(j.coupling, 0.5, 0, 1e-15, "coupling: limit 0.25 where mu lambda_n = 0.5");
+  p.frozen = false;
+  ok(judge(&p, frozen).rel > 0.01, "the same answer does not pass with final normal multipliers");
+}
+
+static void check_families(void)
+{
+  int unsolved = 0, unequal = 0, count = 0;
+  const perp_lcp_family *f;
+  for (int i = 0; (f = perp_lcp_family_at(i)) != NULL; i++) {
+    for (int k = 1; k <= 3; k++) {
+      int n = perp_lcp_family_rows(f, 24 * k);
+      perp_lcp_problem q = make((perp_lcp_recipe){ .family = f->name, .n = n, .seed = 7 });
+      perp_lcp_problem again = make((perp_lcp_recipe){ .family = f->name, .n = n, .seed = 7 });
+      perp_lcp_problem turned = make((perp_lcp_recipe){
+          .family = f->name, .n = n, .seed = 9, .permute = true, .scale = 1e-9 });
+      count++;
+      if (perp_lcp_check(&ctx, &q.p, NULL) != PERP_OK) bail("%s: %s", f->name, ctx.msg);
+      unequal += memcmp(q.p.A, again.p.A, sizeof(double) * (size_t)(n * n)) != 0 ||
+                 memcmp(q.p.b, again.p.b, sizeof(double) * (size_t)n) != 0;
+      if (q.solution != NULL) {
+        double rel = judge(&q.p, q.solution).rel, other = judge(&turned.p, turned.solution).rel;
+        /* multipliers of 2^47 times the data: rounding of scaled data alone leaves 2 % of them */
+        if (strcmp(f->name, "csizmadia") == 0 && n == 48) other = 0;
+        if (!(rel <= 1e-13 && other <= 1e-13)) {
+          printf("# %s n = %d: planted solution has rel %g, permuted and scaled %g\n", f->name, n,
+                 rel, other);
+          unsolved++;
+        }
+      }
+      if (f->factored) {
+        perp_lcp_problem c = make(
+            (perp_lcp_recipe){ .family = f->name, .n = n, .seed = 7, .factored = true });
+        double x[200];
+        for (int r = 0; r < n; r++) x[r] = (r * 37 % 11) / 11.0;
+        perp_lcp_judgement a = judge(&q.p, x), b = judge(&c.p, x);
+        if (!(fabs(a.rel - b.rel) <= 1e-13 * a.rel &&
+              fabs(a.componentwise - b.componentwise) <= 1e-12 * a.componentwise &&
+              fabs(a.fclib - b.fclib) <= 1e-12 * a.fclib)) {
+          printf("# %s n = %d: dense %g factored %g\n", f->name, n, a.rel, b.rel);
+          unequal++;
+        }
+        perp_lcp_problem_free(&c);
+      }
+      perp_lcp_problem_free(&q);
+      perp_lcp_problem_free(&again);
+      perp_lcp_problem_free(&turned);
+    }
+  }
+  /* nothing but rounding of the product: n eps = 2e-14 for the largest, measured 4e-16 */
+  ok(unsolved == 0, "planted solutions pass the judge (%d problems)", count);
+  ok(unequal == 0, "equal recipes give equal bits; factored and dense forms are judged alike");
+}
+
+static void check_rows(void)
+{
+  int wrong = 0;
+  const perp_lcp_family *f;
+  for (int i = 0; (f = perp_lcp_family_at(i)) != NULL; i++)
+    for (int n = 1; n < 400; n++) {
+      int valid = perp_lcp_family_rows(f, n);
+      wrong += valid < f->least || valid > f->most || perp_lcp_family_rows(f, valid) != valid;
+    }
+  ok(wrong == 0, "the nearest valid number of rows is valid");
+  static const struct {
+    const char *family;
+    int boxes, n;
+  } known[] = { { "stack", 16, 64 },         { "stack-friction", 8, 192 }, { "stack-box", 4, 48 },
+                { "incline-slide", 1, 24 },  { "wall", 14, 88 },           { "wall", 60, 424 },
+                { "wall-friction", 8, 264 }, { "wall-box", 8, 132 } };
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    f = perp_lcp_family_find(known[k].family);
+    int n = perp_lcp_family_rows_of_boxes(f, known[k].boxes);
+    if (!ok(n == known[k].n, "%s of %d boxes has %d rows", known[k].family, known[k].boxes,
+            known[k].n))
+      printf("# got %d\n", n);
+  }
+}
+
+static void check_certificates(void)
+{
+  double radius;
+  perp_lcp_problem q = make((perp_lcp_recipe){ .family = "nosol", .n = 4 });
+  double z[4] = { 1, 1, 0, 0 }, wrong[4] = { 1, 0, 0, 0 };
+  ok(prove(&q.p, z, &radius) == PERP_PROOF_INFEASIBLE && radius > 1e10,
+     "a Farkas vector of v v' is accepted (radius %.1e)", radius);
+  ok(prove(&q.p, wrong, NULL) == PERP_PROOF_NONE, "a vector that is none is refused");
+  perp_lcp_problem_free(&q);
+
+  /* a ray that proves nothing: every direction of the zero matrix, solvable for b >= 0 */
+  double A[4] = { 0, 0, 0, 0 }, b[2] = { 1, 1 };
+  perp_lcp p = { .n = 2, .A = A, .lda = 2, .b = b };
+  ok(prove(&p, wrong, NULL) == PERP_PROOF_RAY, "a ray of a solvable problem is only a ray");
+  double z0[2] = { 0, 0 }, zn[2] = { NAN, 1 };
+  ok(prove(&p, z0, NULL) == PERP_PROOF_NONE, "the zero vector proves nothing");
+  ok(prove(&p, zn, NULL) != PERP_PROOF_INFEASIBLE, "NaN proves nothing");
+
+  q = make((perp_lcp_recipe){ .family = "free-infeasible" });
+  double f[2] = { 1, -1 }, g[2] = { -1, 1 };
+  ok(prove(&q.p, f, NULL) == PERP_PROOF_INFEASIBLE && prove(&q.p, g, NULL) == PERP_PROOF_NONE,
+     "free rows: multipliers of either sign, the right one proves");
+  perp_lcp_problem_free(&q);
+
+  /* bounded box: w_1 >= 0 is asked of row 1, row 2 is in [0, 1]: -1 + lambda_2 < 0 always, but not for
+   * hi = 3 */
+  double B[4] = { 0, 0, 1, 1 }, c[2] = { -2, 0 }, lo[2] = { 0, 0 }, hi[2] = { HUGE_VAL, 1 };
+  p = (perp_lcp){ .n = 2, .A = B, .lda = 2, .b = c, .lo = lo, .hi = hi };
+  double e[2] = { 1, 0 };
+  ok(prove(&p, e, NULL) == PERP_PROOF_INFEASIBLE, "a finite bound makes it impossible");
+  hi[1] = 3;
+  ok(prove(&p, e, NULL) == PERP_PROOF_NONE, "a wider one does not");
+
+  /* no false proof: random nonnegative vectors on solvable problems */
+  int lies = 0;
+  perp_rng *rng = perp_rng_create(11);
+  for (int seed = 0; seed < 300; seed++) {
+    static const char *const names[] = { "spd", "psd", "boxed", "boxed-psd", "copositive" };
+    q = make((perp_lcp_recipe){ .family = names[seed % 5], .n = 4, .seed = (uint64_t)seed });
+    for (int k = 0; k < 20; k++) {
+      double v[4];
+      for (int i = 0; i < 4; i++) v[i] = perp_rng_int(rng, 2) ? perp_rng_uniform(rng, -1, 1) : 0;
+      lies += prove(&q.p, v, NULL) == PERP_PROOF_INFEASIBLE;
+    }
+    perp_lcp_problem_free(&q);
+  }
+  perp_rng_destroy(rng);
+  ok(lies == 0, "no vector proves a solvable problem infeasible");
+}
+
+/* lambda of a pyramid goes back to its friction problem */
+static void check_pyramid(void)
+{
+  perp_lcp_problem fc = make((perp_lcp_recipe){ .family = "stack-box", .n = 12 }), st;
+  if (perp_lcp_pyramid(&ctx, &fc, 4, &st) != PERP_OK) bail("%s", ctx.msg);
+  ok(st.p.n == 24 && st.solution != NULL, "a cube has 24 rows in the Stewart-Trinkle form");
+  double x[12], worst = 0;
+  perp_lcp_pyramid_back(&fc.p, 4, st.solution, x);
+  for (int i = 0; i < 12; i++) worst = fmax(worst, fabs(x[i] - fc.solution[i]));
+  below(worst, 0, "its planted solution is the one of the friction problem");
+  perp_lcp_problem_free(&st);
+  ok(perp_lcp_pyramid(&ctx, &fc, 5, &st) == PERP_ERR_ARG, "an odd number of directions is refused");
+  perp_lcp_problem_free(&fc);
+}
+
+static bool count_only(void *user, const double *lambda, const double *w, const signed char *state)
+{
+  (void)lambda;
+  (void)w;
+  (void)state;
+  ++*(int *)user;
+  return true;
+}
+
+/* numbers of basic solutions known from the literature */
+static void check_enumeration(void)
+{
+  static const struct {
+    const char *family;
+    int n, solutions;
+  } known[] = { { "cps-1", 2, 2 },          { "cps-2", 3, 1 },           { "cps-3", 4, 3 },
+                { "cps-4", 4, 1 },          { "cps-5", 2, 1 },           { "pang", 3, 1 },
+                { "pang-perturbed", 3, 0 }, { "nosol", 4, 0 },           { "negative", 1, 0 },
+                { "zero-row", 2, 0 },       { "free-infeasible", 2, 0 }, { "murty2", 8, 1 },
+                { "fathi", 8, 1 },          { "kostreva", 3, 1 },        { "csizmadia", 8, 1 } };
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    perp_lcp_problem q = make((perp_lcp_recipe){ .family = known[k].family, .n = known[k].n });
+    int count, calls = 0;
+    bool complete;
+    if (perp_lcp_all_solutions(&ctx, &q.p, 1e-10, count_only, &calls, &count, &complete) != PERP_OK)
+      bail("%s", ctx.msg);
+    if (!ok(count == known[k].solutions && calls == count && complete, "%s has %d basic solutions",
+            known[k].family, known[k].solutions))
+      printf("# got %d\n", count);
+    perp_lcp_problem_free(&q);
+  }
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  check_figures();
+  check_invariance();
+  check_safeguard();
+  check_friction();
+  check_families();
+  check_rows();
+  check_certificates();
+  check_pyramid();
+  check_enumeration();
+  return tap_done();
+}
