@@ -240,11 +240,91 @@ static void random_classes(const char *method, int nonsymmetric)
   perp_rng_destroy(rng);
 }
 
+/* symmetric problems that every solver for them must get */
+static void symmetric_known(const char *method)
+{
+  char text[80];
+  perp_stats stats;
+  pure(2);
+  for (int i = 0; i < 4; i++) A[i] = 1;
+  b[0] = b[1] = -1;
+  solves(method, "[1 1; 1 1], (-1, -1)");
+  pure(2);
+  A[0] = A[3] = 1;
+  A[1] = A[2] = -1;
+  b[0] = 1, b[1] = -1;
+  solves(method, "[1 -1; -1 1], (1, -1)");
+  for (int size = 2; size <= 32; size *= 4) {
+    pure(size);
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n; j++) set(i, j, (i + j) % 2 ? -1 : 1);
+    for (int i = 0; i < n; i++) b[i] = -1;
+    stats = solve(method);
+    ok(stats.reason == PERP_INFEASIBLE && proves(), "%s: infeasible, proved, n = %d", method, n);
+  }
+  pure(16); /* Fathi: U'U of Murty's U; lambda = e_1 */
+  for (int i = 1; i <= n; i++) {
+    for (int j = 1; j <= n; j++)
+      set(i - 1, j - 1, i == j ? 4 * (i - 1) + 1 : 4 * ((i < j ? i : j) - 1) + 2);
+    b[i - 1] = -1;
+  }
+  solves(method, "Fathi");
+  near(lambda[0], 1, 0, 1e-14, "%s: Fathi has lambda = e_1", method);
+  pure(3); /* a zero row: fine with b >= 0, infeasible otherwise */
+  set(0, 0, 1), set(1, 1, 2);
+  b[0] = -1, b[1] = 1;
+  solves(method, "zero row");
+  b[2] = -1;
+  stats = solve(method);
+  ok(stats.reason == PERP_INFEASIBLE && proves(), "%s: zero row with b < 0 is infeasible", method);
+  hi[2] = 5;
+  solves(method, "zero row with a bound");
+  near(lambda[2], 5, 0, 0, "%s: it goes to the bound", method);
+  pure(2); /* bounds that do not contain 0 */
+  set(0, 0, 2), set(0, 1, 1), set(1, 0, 1), set(1, 1, 2);
+  lo[0] = 1, hi[0] = 2, lo[1] = -3, hi[1] = -2;
+  b[0] = -2, b[1] = 3;
+  solves(method, "0 outside of the bounds");
+  near(lambda[0], 2, 0, 1e-15, "%s: lambda_0 = (2 + 2) / 2", method);
+  near(lambda[1], -2.5, 0, 1e-15, "%s: lambda_1 = -(3 + 2) / 2", method);
+  pure(2);
+  for (int i = 0; i < 4; i++) A[i] = 1;
+  b[0] = b[1] = -3;
+  lo[0] = lo[1] = -HUGE_VAL;
+  solves(method, "redundant equations");
+  b[1] = -2;
+  stats = solve(method);
+  ok(stats.reason == PERP_INFEASIBLE && proves(), "%s: contradicting equations, proved", method);
+  pure(0);
+  solves(method, "empty");
+  pure(1);
+  A[0] = -1, b[0] = -1;
+  stats = solve(method);
+  ok(stats.reason < 0, "%s: [-1], (-1) is not reported solved", method);
+  snprintf(text, sizeof text, "%s%cmax_iter=1", method, strchr(method, ':') != NULL ? ',' : ':');
+  pure(8); /* chain of -1: needs more than one pivot */
+  for (int i = 0; i < n; i++) {
+    set(i, i, 2);
+    if (i > 0) set(i, i - 1, -1), set(i - 1, i, -1);
+    b[i] = i == 0 ? -1 : 0.01 * i;
+  }
+  stats = solve(text);
+  ok(stats.reason != PERP_EXACT || rel() < 1e-12, "%s: a limit of one is honest", method);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
   lemke_known();
   random_classes("lemke", 1);
+  symmetric_known("lemke");
+  const char *dantzig[] = { "dantzig", "dantzig:crash=false", "dantzig:crash=false,order=index" };
+  for (int k = 0; k < 3; k++) {
+    symmetric_known(dantzig[k]);
+    random_classes(dantzig[k], 0);
+  }
+  murty(4, 0);
+  ok(solve("dantzig").reason == PERP_UNSUITED, "dantzig: a nonsymmetric matrix is refused");
   return tap_done();
 }

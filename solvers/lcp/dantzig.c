@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Dantzig's pivoting for boxed problems with symmetric positive semidefinite A (Vondrak 6.2.4-6.2.5 with
+ * the erratum of the step limits, STAR 4.2; Baraff's algorithm).
+ *
+ *      w = A lambda + b,    lo <= lambda <= hi,  w complementary
+ *
+ * Index sets: F (clamped: lo < lambda < hi, w = 0), at lo with w >= 0, at hi with w <= 0; the other rows
+ * are open.  An open row i is driven until it is in one of the sets, while the rows in the sets stay
+ * there (6.19-6.20):
+ *
+ *      d lambda_i = +-1,   d lambda_F = -A_FF^-1 A_Fi d lambda_i,   d w_N = A_NF d lambda_F + A_Ni d lambda_i,
+ *      d w_i = s d lambda_i   with the Schur complement  s = A_ii - A_iF A_FF^-1 A_Fi >= 0.
+ *
+ * The step ends when w_i = 0, when lambda_i meets its other bound, or when a row of the sets meets the end
+ * of its line and changes over: a row leaves F (O(k^2) removal from L D L') or joins it (O(k^2) append).
+ *
+ * Semidefinite A.  s is compared with its own A_ii.  If it vanishes, (d lambda_F, d lambda_i) is a null
+ * vector of A: w does not move at all, the step runs along the null vector until a bound stops it, and F
+ * loses that row; nothing stops it only if the problem has no solution, which the null vector then proves.
+ * A dependent row inside its bounds with w = 0 is parked: it keeps lambda, is watched like any other row
+ * and joins F when its w begins to move, which it does only after F has become smaller.
+ *
+ * Before any pivot (option crash): F is guessed by a few block principal pivots, all rows at once, each a
+ * blocked Cholesky factorization; on most problems nothing remains to be driven.  Without it only the
+ * unbounded rows are eliminated in one factorization and the rest goes row by row.  A guess lambda gives
+ * the first F: the rows strictly between their bounds.
+ *
+ * Ties are decided by a second number beside each basic variable, its derivative under a generic inward
+ * perturbation of the vertex where the drive began (lexicographic rule), so no drive cycles; every drive
+ * closes one row for good.  At the end the basic solution is refined and all rows are checked.
+ *
+ * Friction rows (Vondrak 6.5.3): the others are solved first with lambda = 0 in the friction rows, then
+ * all rows with the limits mu lambda_n fixed.  With friction = refreshed this is repeated with the new
+ * limits until they agree; see refresh().
+ *
+ * Cost O(n k) per step and O(k^3 / 3) per factorization for k = |F|; memory 2 n^2 numbers.  Factored
+ * input: A is formed once per solve.  Nonsymmetric A: PERP_UNSUITED. */
+#include "solvers/lcp/pivot.h"
+#include "solvers/linalg/ldl_update.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FRICTION_REFRESHED, FRICTION_FIXED };
+static const char *const friction_names[] = { "refreshed", "fixed", NULL };
+enum { ORDER_WORST, ORDER_INDEX };
+static const char *const order_names[] = { "worst", "index", NULL };
+
+struct dantzig_opts {
+  int max_iter, friction, order;
+  bool crash;
+};
+static const perp_opt dantzig_options[] = {
+  PERP_INT(struct dantzig_opts, max_iter, 0, 0, 1e9, "steps before giving up; 0: 50 n + 1000"),
+  PERP_BOOL(struct dantzig_opts, crash, true,
+            "guess the clamped set by block principal pivots first"),
+  PERP_ENUM(struct dantzig_opts, order, ORDER_WORST, order_names,
+            "which open row is driven next: the worst (STAR 4.2) or the first (Vondrak 6.2.5)"),
+  PERP_ENUM(
+      struct dantzig_opts, friction, FRICTION_REFRESHED, friction_names,
+      "limits of friction rows: refreshed until they agree with the normal multipliers, or fixed"),
+  PERP_OPTIONS_END
+};
+
+/* a row depends on F when s is below DEPEND times its diagonal entry */
+static const double DEPEND = 1e-12;
+/* an entry of a direction below TINY times the largest is zero */
+static const double TINY = 1e-11;
+static const double REFINE = 1e-13;
+/* shift of a singular A_FF in the crash, relative to its diagonal; 1e-8 ... 1e-4 serve equally well */
+static const double SHIFT = 1e-6;
+/* |A_ij - A_ji| above this, relative to the rows, is nonsymmetric; contact files carry 1e-4 of noise */
+static const double SYMMETRY = 1e-9;
+
+enum { AT_LO = PERP_ROW_LO, CLAMPED = PERP_ROW_FREE, AT_HI = PERP_ROW_HI, PARKED = 2 };
+/* updates replace a factorization when the changes are fewer than 1/UPDATE_SHARE of F */
+enum { CRASH_ROUNDS = 50, CRASH_PATIENCE = 6, UPDATE_SHARE = 8, LIMIT_ROUNDS = 200 };
+
+struct dantzig {
+  struct dantzig_opts o;
+  perp_arena arena;
+  perp_pivot P;
+  perp_ldl K;
+  int *rows, *pos;                   /* [n] F in the order of the factor; slot or -1 */
+  double *ell, *dir, *res;           /* [n] L^-1 A_Fi, direction of lambda_F, right-hand sides */
+  double *w, *dw, *lp, *wp, *lambda; /* [n] */
+  signed char *set, *saved, *state;  /* [n] AT_LO ... PARKED; of the best crash; as traced */
+  unsigned char *ignore; /* [n] rows that a drive may not block on (numerically dependent) */
+  perp_ctx *ctx;
+  perp_stats *stats;
+  double *proof;
+  int limit, dependent; /* rows that the last factorization found dependent */
+};
+
+static void layout(struct dantzig *D, int max_n)
+{
+  perp_arena *a = &D->arena;
+  int n = max_n;
+  perp_pivot_layout(&D->P, a, n);
+  D->K.cap = n;
+  D->K.ld = (size_t)n + (n % 64 == 0 ? 8 : 0); /* no power-of-two stride */
+  D->K.L = PERP_CARVE(a, double, D->K.ld *(size_t)n);
+  D->K.d = PERP_CARVE(a, double, n);
+  D->K.x = PERP_CARVE(a, double, 2 * n);
+  D->K.order = PERP_CARVE(a, int, n);
+  D->rows = PERP_CARVE(a, int, n);
+  D->pos = PERP_CARVE(a, int, n);
+  D->ell = PERP_CARVE(a, double, n);
+  D->dir = PERP_CARVE(a, double, n);
+  D->res = PERP_CARVE(a, double, n);
+  D->w = PERP_CARVE(a, double, n);
+  D->dw = PERP_CARVE(a, double, n);
+  D->lp = PERP_CARVE(a, double, n);
+  D->wp = PERP_CARVE(a, double, n);
+  D->proof = PERP_CARVE(a, double, n);
+  D->set = PERP_CARVE(a, signed char, n);
+  D->saved = PERP_CARVE(a, signed char, n);
+  D->state = PERP_CARVE(a, signed char, n);
+  D->ignore = PERP_CARVE(a, unsigned char, n);
+}
+
+static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "dantzig: max_n = %d is negative", max_n);
+  struct dantzig *D = calloc(1, sizeof *D);
+  if (D == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "dantzig: no memory");
+  D->o = *(const struct dantzig_opts *)opts;
+  layout(D, max_n);
+  perp_status st = perp_arena_reserve(ctx, &D->arena);
+  if (st != PERP_OK) {
+    free(D);
+    return st;
+  }
+  layout(D, max_n);
+  *ws = D;
+  return PERP_OK;
+}
+
+static void destroy(void *ws)
+{
+  struct dantzig *D = ws;
+  if (D == NULL) return;
+  perp_arena_free(&D->arena);
+  free(D);
+}
+
+static void trace(struct dantzig *D, const char *what, int entering, int leaving, double step)
+{
+  if (D->ctx == NULL || D->ctx->trace == NULL) return;
+  for (int i = 0; i < D->P.n; i++)
+    D->state[i] = D->set[i] == AT_LO || D->set[i] == AT_HI ? D->set[i] : PERP_ROW_FREE;
+  PERP_TRACE(D->ctx, .method = "dantzig", .what = what, .iteration = D->stats->iterations,
+             .entering = entering, .leaving = leaving, .step = step, .residual = NAN, .n = D->P.n,
+             .x = D->lambda, .w = D->w, .state = D->state);
+}
+
+/* ---- the clamped set -------------------------------------------------------------------------------- */
+
+static double scale_of(const struct dantzig *D)
+{
+  double zs = D->P.bscale;
+  for (int i = 0; i < D->P.n; i++) zs = fmax(zs, fabs(D->lambda[i]));
+  return zs;
+}
+
+/* row i of F goes to one of the other sets */
+static void leave(struct dantzig *D, int i, int to)
+{
+  int u = D->pos[i], k = D->K.k;
+  perp_ldl_remove(&D->K, u);
+  for (int q = u + 1; q < k; q++) {
+    D->rows[q - 1] = D->rows[q];
+    D->pos[D->rows[q - 1]] = q - 1;
+  }
+  D->pos[i] = -1;
+  D->set[i] = (signed char)to;
+  D->lambda[i] = to == AT_LO ? D->P.lo[i] : D->P.hi[i];
+}
+
+/* ell = L^-1 A_Fi; returns s, 0 when row i depends on F, negative when A is indefinite */
+static double schur(struct dantzig *D, int i)
+{
+  const double *col = D->P.A + (size_t)i * D->P.lda;
+  int k = D->K.k;
+  for (int u = 0; u < k; u++) D->ell[u] = col[D->rows[u]];
+  perp_ldl_forward(&D->K, D->ell);
+  double sum = 0;
+  for (int u = 0; u < k; u++) sum += D->ell[u] * D->ell[u] / D->K.d[u];
+  double s = col[i] - sum, mag = fabs(col[i]) + sum;
+  return fabs(s) <= DEPEND * mag ? 0 : s;
+}
+
+/* join F with the ell and s of schur(i) */
+static void join(struct dantzig *D, int i, double s)
+{
+  perp_ldl_append(&D->K, D->ell, s);
+  D->rows[D->K.k - 1] = i;
+  D->pos[i] = D->K.k - 1;
+  D->set[i] = CLAMPED;
+}
+
+/* a row that depends on F keeps its bound, or its place between them */
+static void park(struct dantzig *D, int i)
+{
+  double x = D->lambda[i], lo = D->P.lo[i], hi = D->P.hi[i];
+  D->ignore[i] = 1;
+  D->dependent++;
+  D->set[i] = x > lo && x < hi ? PARKED : x <= lo ? AT_LO : AT_HI;
+  if (D->set[i] != PARKED) D->lambda[i] = x <= lo ? lo : hi;
+}
+
+/* Factor A_FF (+ shift diag) for the rows with set = CLAMPED and park the dependent ones: few changes by
+ * updates, many at once.  0 when a pivot is negative. */
+static int factor(struct dantzig *D, int changes, double shift)
+{
+  int n = D->P.n;
+  D->dependent = 0;
+  memset(D->ignore, 0, (size_t)n);
+  if (changes * UPDATE_SHARE < D->K.k) {
+    for (int i = 0; i < n; i++)
+      if (D->pos[i] >= 0 && D->set[i] != CLAMPED) leave(D, i, D->set[i]);
+    for (int i = 0; i < n; i++)
+      if (D->pos[i] < 0 && D->set[i] == CLAMPED) {
+        double s = schur(D, i) + shift * D->P.A[(size_t)i * (D->P.lda + 1)];
+        if (s < 0) return 0;
+        if (s > 0)
+          join(D, i, s);
+        else
+          park(D, i);
+      }
+    return 1;
+  }
+  int k = 0;
+  for (int i = 0; i < n; i++) {
+    D->pos[i] = -1;
+    if (D->set[i] == CLAMPED) D->rows[k++] = i;
+  }
+  D->stats->factorizations += k > 0;
+  int rank = perp_ldl_factor(&D->K, D->P.A, D->P.lda, D->rows, k, DEPEND, shift);
+  if (rank < 0) return 0;
+  for (int u = 0; u < rank; u++) D->pos[D->rows[u]] = u;
+  for (int u = rank; u < k; u++) park(D, D->rows[u]);
+  return 1;
+}
+
+/* lambda_F such that w_F = 0 with the other rows as they are, w of all rows */
+static void basic_solution(struct dantzig *D)
+{
+  int k = D->K.k;
+  for (int u = 0; u < k; u++) D->lambda[D->rows[u]] = 0;
+  perp_pivot_slack(&D->P, D->lambda, D->w);
+  for (int u = 0; u < k; u++) D->res[u] = -D->w[D->rows[u]];
+  perp_ldl_solve(&D->K, D->res);
+  for (int u = 0; u < k; u++) D->lambda[D->rows[u]] = D->res[u];
+  perp_pivot_columns(&D->P, k, D->rows, D->res, D->w);
+  D->stats->matvecs++;
+}
+
+/* one step of iterative refinement of lambda_F; w afresh */
+static void refine(struct dantzig *D)
+{
+  int k = D->K.k;
+  perp_pivot_slack(&D->P, D->lambda, D->w);
+  for (int u = 0; u < k; u++) D->res[u] = -D->w[D->rows[u]];
+  perp_ldl_solve(&D->K, D->res);
+  for (int u = 0; u < k; u++) D->lambda[D->rows[u]] += D->res[u];
+  perp_pivot_slack(&D->P, D->lambda, D->w);
+  D->stats->matvecs += 2;
+}
+
+/* The direction in which row i, not in F, must be driven: its conditions are broken by more than zero. */
+static int breaks(const struct dantzig *D, int i, double zero)
+{
+  double w = D->w[i] / D->P.a[i];
+  if (D->P.lo[i] == D->P.hi[i]) return 0;
+  return w < -zero && D->set[i] != AT_HI ? 1 : w > zero && D->set[i] != AT_LO ? -1 : 0;
+}
+
+/* Where row i of F belongs when lambda_i is outside of its bounds, else CLAMPED. */
+static int outside(const struct dantzig *D, int i, double zero)
+{
+  double x = D->lambda[i];
+  return x < D->P.lo[i] - zero ? AT_LO : x > D->P.hi[i] + zero ? AT_HI : CLAMPED;
+}
+
+/* ---- crash: block principal pivots ------------------------------------------------------------------- */
+
+static int count_broken(const struct dantzig *D, double zero)
+{
+  int count = 0;
+  for (int i = 0; i < D->P.n; i++)
+    count += D->pos[i] >= 0 ? outside(D, i, zero) != CLAMPED : breaks(D, i, zero) != 0;
+  return count;
+}
+
+/* All broken rows change over at once, as long as their number falls (with some patience: it need not
+ * fall steadily).  When A_FF turns out to be singular and the set is not yet right, A + SHIFT diag(A) takes
+ * its place: without it the sets oscillate along null vectors, with it all rows that share a load stay in F.
+ * At the end the rows that depend on others are parked where the shifted problem put them.  0 when A is
+ * not semidefinite. */
+static int crash(struct dantzig *D)
+{
+  int n = D->P.n, best = n + 1, patience = CRASH_PATIENCE, changes = n;
+  double shift = 0;
+  for (int round = 0; round < CRASH_ROUNDS; round++) {
+    if (!factor(D, changes, shift)) return 0;
+    basic_solution(D);
+    double zero = PERP_PIVOT_ZERO * scale_of(D);
+    changes = count_broken(D, zero);
+    trace(D, "block", -1, -1, changes);
+    if (changes == 0 && shift == 0) return 1;
+    if (changes < best) {
+      best = changes;
+      patience = CRASH_PATIENCE;
+      memcpy(D->saved, D->set, (size_t)n);
+    } else if (--patience == 0)
+      break;
+    if (changes == 0) break;
+    D->stats->iterations++;
+    if (shift == 0 && D->dependent > 0) { /* the same set again, now with a shift */
+      for (int i = 0; i < n; i++)
+        if (D->ignore[i]) D->set[i] = CLAMPED;
+      shift = SHIFT;
+      changes = best = n + 1;
+      continue;
+    }
+    for (int i = 0; i < n; i++)
+      if (D->pos[i] < 0) {
+        if (breaks(D, i, zero)) D->set[i] = CLAMPED;
+      } else if (outside(D, i, zero) != CLAMPED) {
+        D->set[i] = (signed char)outside(D, i, zero);
+        D->lambda[i] = D->set[i] == AT_LO ? D->P.lo[i] : D->P.hi[i];
+      }
+  }
+  memcpy(D->set, D->saved, (size_t)n);
+  for (int i = 0; i < n; i++)
+    if (D->set[i] == PARKED)
+      park(D, i);
+    else if (D->set[i] != CLAMPED)
+      D->lambda[i] = D->set[i] == AT_LO ? D->P.lo[i] : D->P.hi[i];
+  if (!factor(D, n, 0)) return 0;
+  basic_solution(D);
+  return 1;
+}
+
+/* Rows of F outside of their bounds leave it, until lambda is feasible and w_F = 0: what a drive needs. */
+static void make_feasible(struct dantzig *D)
+{
+  for (int changes = 1; changes > 0;) {
+    double zero = PERP_PIVOT_ZERO * scale_of(D);
+    changes = 0;
+    for (int u = 0; u < D->K.k; u++) {
+      int i = D->rows[u], to = outside(D, i, zero);
+      if (to == CLAMPED) {
+        D->lambda[i] = fmin(fmax(D->lambda[i], D->P.lo[i]), D->P.hi[i]);
+        continue;
+      }
+      D->set[i] = (signed char)to;
+      D->lambda[i] = to == AT_LO ? D->P.lo[i] : D->P.hi[i];
+      changes++;
+    }
+    if (changes > 0) {
+      factor(D, changes, 0);
+      basic_solution(D);
+    }
+  }
+}
+
+/* ---- driving one row ------------------------------------------------------------------------------------ */
+
+enum { STOP_NONE, STOP_CLOSED, STOP_OTHER_BOUND, STOP_LEAVES, STOP_JOINS };
+
+struct stop {
+  int what, row, to;
+  double theta, theta_p;
+};
+
+static void consider(struct stop *best, double limit, int what, int row, int to, double dist,
+                     double dist_p, double rate)
+{
+  double theta = dist / rate, theta_p = dist_p / rate;
+  if (theta > limit) return;
+  if (best->what == STOP_NONE || (best->what != STOP_CLOSED && theta_p < best->theta_p))
+    *best = (struct stop){ what, row, to, theta, theta_p };
+}
+
+/* dir and dw for d lambda_i = sign; returns d w_i = |s|, 0 along a null vector, -1 when A is indefinite */
+static double direction(struct dantzig *D, int i, double sign)
+{
+  int n = D->P.n, k = D->K.k;
+  double s = schur(D, i), size = 1;
+  if (s < 0) return -1;
+  for (int u = 0; u < k; u++) D->dir[u] = -sign * D->ell[u] / D->K.d[u];
+  perp_ldl_backward(&D->K, D->dir);
+  const double *col = D->P.A + (size_t)i * D->P.lda;
+  for (int round = 0; round < 3; round++) {
+    double worst = 0;
+    for (int j = 0; j < n; j++) D->dw[j] = sign * col[j];
+    perp_pivot_columns(&D->P, k, D->rows, D->dir, D->dw);
+    D->stats->matvecs++;
+    for (int u = 0; u < k; u++) {
+      size = fmax(size, fabs(D->dir[u]));
+      D->res[u] = -D->dw[D->rows[u]];
+      worst = fmax(worst, fabs(D->res[u]) / D->P.a[D->rows[u]]);
+    }
+    if (worst <= REFINE * size) break;
+    perp_ldl_solve(&D->K, D->res);
+    for (int u = 0; u < k; u++) D->dir[u] += D->res[u];
+  }
+  for (int u = 0; u < k; u++) D->dw[D->rows[u]] = 0;
+  return s;
+}
+
+/* the row that ends the step */
+static struct stop ratio_test(const struct dantzig *D, int i, double sign, double s)
+{
+  int n = D->P.n, k = D->K.k;
+  const double *lo = D->P.lo, *hi = D->P.hi, *lambda = D->lambda, *w = D->w, *dw = D->dw;
+  double size = 1, zero = PERP_PIVOT_ZERO * scale_of(D);
+  for (int u = 0; u < k; u++) size = fmax(size, fabs(D->dir[u]));
+  double tiny = TINY * size, own = sign > 0 ? hi[i] - lambda[i] : lambda[i] - lo[i];
+  /* first pass: the longest step that violates nothing by more than zero */
+  double limit = own;
+  if (s > 0) limit = fmin(limit, fabs(w[i]) / s);
+  for (int u = 0; u < k; u++) {
+    int j = D->rows[u];
+    double r = D->dir[u];
+    if (r < -tiny) limit = fmin(limit, (lambda[j] - lo[j] + zero) / -r);
+    if (r > tiny) limit = fmin(limit, (hi[j] - lambda[j] + zero) / r);
+  }
+  for (int j = 0; j < n; j++) {
+    if (D->set[j] == CLAMPED || D->ignore[j]) continue;
+    double a = D->P.a[j], r = D->set[j] == AT_LO   ? -dw[j]
+                              : D->set[j] == AT_HI ? dw[j]
+                                                   : fabs(dw[j]);
+    if (r > tiny * a) limit = fmin(limit, (D->set[j] == PARKED ? 0 : fabs(w[j]) + zero * a) / r);
+  }
+  /* second pass: among those the end of the drive first, else the least perturbed ratio */
+  struct stop best = { .what = STOP_NONE };
+  if (limit == HUGE_VAL) return best;
+  if (s > 0) consider(&best, limit, STOP_CLOSED, i, CLAMPED, fabs(w[i]), 0, s);
+  consider(&best, limit, STOP_OTHER_BOUND, i, sign > 0 ? AT_HI : AT_LO, own, 0, 1);
+  for (int u = 0; u < k; u++) {
+    int j = D->rows[u];
+    double r = D->dir[u];
+    if (r < -tiny) consider(&best, limit, STOP_LEAVES, j, AT_LO, lambda[j] - lo[j], D->lp[j], -r);
+    if (r > tiny) consider(&best, limit, STOP_LEAVES, j, AT_HI, hi[j] - lambda[j], -D->lp[j], r);
+  }
+  for (int j = 0; j < n; j++) {
+    if (D->set[j] == CLAMPED || D->ignore[j]) continue;
+    double sgn = D->set[j] == AT_LO ? 1 : D->set[j] == AT_HI ? -1 : dw[j] > 0 ? -1 : 1;
+    double r = -sgn * dw[j], dist = D->set[j] == PARKED ? 0 : sgn * w[j];
+    if (r > tiny * D->P.a[j])
+      consider(&best, limit, STOP_JOINS, j, CLAMPED, dist, D->set[j] == PARKED ? 0 : sgn * D->wp[j],
+               r);
+  }
+  if (best.theta < 0) best.theta = 0;
+  return best;
+}
+
+/* Drive row i into one of the sets.  PERP_RUNNING when it is; PERP_RAY with the null vector in proof. */
+static perp_reason drive(struct dantzig *D, int i)
+{
+  int n = D->P.n;
+  double zero = PERP_PIVOT_ZERO * scale_of(D), sign = breaks(D, i, zero);
+  for (int j = 0; j < n; j++) {
+    double p = perp_pivot_generic(j);
+    D->ignore[j] = j == i || D->P.lo[j] == D->P.hi[j] || (D->pos[j] < 0 && breaks(D, j, zero) != 0);
+    D->wp[j] = D->set[j] == AT_LO ? p * D->P.a[j] : D->set[j] == AT_HI ? -p * D->P.a[j] : 0;
+    D->lp[j] = D->set[j] != CLAMPED                                     ? 0
+               : D->lambda[j] - D->P.lo[j] <= D->P.hi[j] - D->lambda[j] ? p
+                                                                        : -p;
+  }
+  for (;;) {
+    if (D->stats->iterations >= D->limit) return PERP_MAX_ITER;
+    double s = direction(D, i, sign);
+    if (s < 0) return PERP_UNSUITED;
+    struct stop r = ratio_test(D, i, sign, s);
+    if (r.what == STOP_NONE) {
+      for (int j = 0; j < n; j++) D->proof[j] = 0;
+      for (int u = 0; u < D->K.k; u++) D->proof[D->rows[u]] = D->dir[u];
+      D->proof[i] = sign;
+      return PERP_RAY;
+    }
+    if (!isfinite(r.theta)) return PERP_NOT_FINITE;
+    /* (6.19), (6.20) times the step */
+    for (int u = 0; u < D->K.k; u++) {
+      int j = D->rows[u];
+      D->lambda[j] = fmin(fmax(D->lambda[j] + r.theta * D->dir[u], D->P.lo[j]), D->P.hi[j]);
+      D->lp[j] += r.theta_p * D->dir[u];
+    }
+    D->lambda[i] += sign * r.theta;
+    for (int j = 0; j < n; j++) {
+      D->w[j] += r.theta * D->dw[j];
+      D->wp[j] += r.theta_p * D->dw[j];
+    }
+    D->stats->iterations++;
+    trace(D, "pivot", i, r.what == STOP_CLOSED || r.what == STOP_OTHER_BOUND ? -1 : r.row, r.theta);
+    switch (r.what) {
+    case STOP_CLOSED:
+      D->w[i] = 0;
+      join(D, i, s);
+      return PERP_RUNNING;
+    case STOP_OTHER_BOUND:
+      D->set[i] = (signed char)r.to;
+      D->lambda[i] = r.to == AT_LO ? D->P.lo[i] : D->P.hi[i];
+      return PERP_RUNNING;
+    case STOP_LEAVES:
+      leave(D, r.row, r.to);
+      D->lp[r.row] = D->wp[r.row] = 0;
+      break;
+    default: {
+      double sj = schur(D, r.row);
+      if (sj > 0) {
+        join(D, r.row, sj);
+        D->w[r.row] = D->wp[r.row] = D->lp[r.row] = 0;
+      } else /* its motion was rounding: the last check will tell */
+        D->ignore[r.row] = 1;
+    }
+    }
+  }
+}
+
+/* ---- one boxed problem -------------------------------------------------------------------------------------- */
+
+/* the row to drive next, -1 when all are closed */
+static int next_open(const struct dantzig *D)
+{
+  int next = -1;
+  double zero = PERP_PIVOT_ZERO * scale_of(D), most = 0;
+  for (int i = 0; i < D->P.n; i++) {
+    if (D->pos[i] >= 0 || !breaks(D, i, zero)) continue;
+    if (D->o.order == ORDER_INDEX) return i;
+    double size = fabs(D->w[i]) / D->P.a[i];
+    if (size > most) {
+      most = size;
+      next = i;
+    }
+  }
+  return next;
+}
+
+/* First sets: from lambda (warm), or lambda = 0 where the bounds allow it, and F the rows that are not
+ * content with that, or only just. */
+static void first_sets(struct dantzig *D, int warm)
+{
+  int n = D->P.n;
+  for (int i = 0; i < n; i++) {
+    double lo = D->P.lo[i], hi = D->P.hi[i], x = warm ? D->lambda[i] : 0;
+    D->pos[i] = -1;
+    D->lambda[i] = x <= lo ? lo : x >= hi ? hi : x;
+    D->set[i] = x <= lo ? AT_LO : x >= hi ? AT_HI : CLAMPED;
+    if (!D->o.crash && !warm && x > lo && x < hi && (lo > -HUGE_VAL || hi < HUGE_VAL))
+      D->set[i] = PARKED;
+  }
+  D->K.k = 0;
+  if (!D->o.crash || warm) return;
+  perp_pivot_slack(&D->P, D->lambda, D->w);
+  double zero = PERP_PIVOT_ZERO * scale_of(D);
+  for (int i = 0; i < n; i++) {
+    double w = D->w[i] / D->P.a[i];
+    if (D->P.lo[i] < D->P.hi[i] &&
+        ((D->set[i] == AT_LO && w <= zero) || (D->set[i] == AT_HI && w >= -zero)))
+      D->set[i] = CLAMPED;
+  }
+}
+
+/* put lambda into its bounds; returns the largest change */
+static double clamp(struct dantzig *D)
+{
+  double change = 0;
+  for (int i = 0; i < D->P.n; i++) {
+    double x = fmin(fmax(D->lambda[i], D->P.lo[i]), D->P.hi[i]);
+    change = fmax(change, fabs(x - D->lambda[i]));
+    D->lambda[i] = x;
+  }
+  return change;
+}
+
+static perp_reason solve_box(struct dantzig *D, int warm)
+{
+  first_sets(D, warm);
+  if (D->o.crash) {
+    if (!crash(D)) return PERP_UNSUITED;
+  } else {
+    if (!factor(D, D->P.n, 0)) return PERP_UNSUITED;
+    basic_solution(D);
+  }
+  for (int round = 0; round < 10; round++) {
+    int i, fresh = 1;
+    make_feasible(D);
+    while ((i = next_open(D)) >= 0) {
+      perp_reason reason = drive(D, i);
+      fresh = 0;
+      if (reason == PERP_RAY && perp_pivot_proves_infeasible(&D->P, D->proof))
+        return PERP_INFEASIBLE;
+      if (reason != PERP_RUNNING) return reason;
+    }
+    if (!fresh || perp_pivot_residual(&D->P, D->lambda, D->w) > REFINE) refine(D);
+    if (clamp(D) > 0) perp_pivot_slack(&D->P, D->lambda, D->w);
+    if (perp_pivot_residual(&D->P, D->lambda, D->w) <= PERP_PIVOT_DONE) return PERP_EXACT;
+    factor(D, D->P.n, 0);
+    basic_solution(D);
+  }
+  return PERP_INACCURATE;
+}
+
+/* ---- friction limits ------------------------------------------------------------------------------------------ */
+
+/* Limits of the friction rows from the normal multipliers; returns the largest change. */
+static double refresh(struct dantzig *D, const perp_lcp *p)
+{
+  double change = 0;
+  for (int i = 0; i < p->n; i++) {
+    if (p->fric_of[i] < 0) continue;
+    double limit = p->mu[i] * fmax(D->lambda[p->fric_of[i]], 0);
+    change = fmax(change, fabs(limit - D->P.hi[i]));
+    D->P.hi[i] = limit;
+    D->P.lo[i] = -limit;
+  }
+  return change;
+}
+
+static perp_reason solve_friction(struct dantzig *D, const perp_lcp *p, int warm)
+{
+  perp_reason reason;
+  if (!warm) {
+    for (int i = 0; i < p->n; i++)
+      if (p->fric_of[i] >= 0) D->P.lo[i] = D->P.hi[i] = 0;
+    reason = solve_box(D, 0);
+    if (reason != PERP_EXACT) return reason;
+  }
+  refresh(D, p);
+  for (int round = 0;; round++) {
+    reason = solve_box(D, 1);
+    if (reason != PERP_EXACT || D->o.friction == FRICTION_FIXED) return reason;
+    double change = refresh(D, p);
+    trace(D, "limits", -1, -1, change);
+    if (change <= PERP_PIVOT_DONE * scale_of(D)) return PERP_EXACT;
+    if (round == LIMIT_ROUNDS) return PERP_STALLED;
+  }
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                         double *certificate, perp_stats *stats)
+{
+  struct dantzig *D = ws;
+  perp_reason reason;
+  PERP_TRY(perp_pivot_take(ctx, &D->P, p, 1, &reason));
+  int n = p->n, warm = 0, friction = 0;
+  for (int i = 0; i < n; i++) {
+    if (!isfinite(lambda[i])) lambda[i] = 0;
+    warm |= lambda[i] != 0;
+    friction |= p->fric_of != NULL && p->fric_of[i] >= 0;
+  }
+  stats->reason = reason;
+  if (reason != PERP_RUNNING) return PERP_OK;
+  if (!perp_pivot_symmetric(&D->P, SYMMETRY)) {
+    stats->reason = PERP_UNSUITED;
+    return PERP_OK;
+  }
+  D->ctx = ctx;
+  D->stats = stats;
+  D->lambda = lambda;
+  D->limit = D->o.max_iter > 0 ? D->o.max_iter : 50 * n + 1000;
+  reason = friction ? solve_friction(D, p, warm) : solve_box(D, warm);
+  if ((reason == PERP_RAY || reason == PERP_INFEASIBLE) && certificate != NULL)
+    memcpy(certificate, D->proof, (size_t)n * sizeof *certificate);
+  for (int i = 0; i < n; i++)
+    if (!isfinite(lambda[i])) lambda[i] = fmin(fmax(0, D->P.lo[i]), D->P.hi[i]);
+  stats->reason = reason;
+  return PERP_OK;
+}
+
+const perp_lcp_desc perp_lcp_dantzig = {
+  .d = { "dantzig",
+         "Dantzig's pivoting with L D L' of the clamped set, symmetric semidefinite, lo-hi",
+         "Vondrak 2005, 6.2.4-6.2.5, 6.5.3; STAR 2012, 4.2",
+         "w = A lambda + b, lo <= lambda <= hi complementary, A = A' >= 0", dantzig_options,
+         sizeof(struct dantzig_opts),
+         PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_SEMIDEFINITE |
+             PERP_LCP_PIVOTING | PERP_LCP_WARM },
+  .create = create,
+  .solve = solve,
+  .destroy = destroy,
+};

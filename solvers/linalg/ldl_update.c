@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solvers/linalg/ldl_update.h"
+
+#include "solvers/linalg/dense.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+/* below these sizes a plain loop beats a call of BLAS or LAPACK */
+enum { SMALL = 48, UNBLOCKED = 24 };
+
+void perp_ldl_forward(const perp_ldl *K, double *x)
+{
+  int k = K->k;
+  if (k > SMALL) {
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasUnit, k, K->L, (int)K->ld, x, 1);
+    return;
+  }
+  for (int j = 0; j + 1 < k; j++) {
+    const double *l = K->L + (size_t)j * K->ld;
+    double xj = x[j];
+    for (int i = j + 1; i < k; i++) x[i] -= xj * l[i];
+  }
+}
+
+void perp_ldl_backward(const perp_ldl *K, double *x)
+{
+  int k = K->k;
+  if (k > SMALL) {
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasUnit, k, K->L, (int)K->ld, x, 1);
+    return;
+  }
+  for (int j = k - 2; j >= 0; j--) {
+    const double *l = K->L + (size_t)j * K->ld;
+    double s0 = 0, s1 = 0;
+    int i = j + 1;
+    for (; i + 1 < k; i += 2) {
+      s0 += l[i] * x[i];
+      s1 += l[i + 1] * x[i + 1];
+    }
+    if (i < k) s0 += l[i] * x[i];
+    x[j] -= s0 + s1;
+  }
+}
+
+void perp_ldl_solve(const perp_ldl *K, double *x)
+{
+  perp_ldl_forward(K, x);
+  for (int i = 0; i < K->k; i++) x[i] /= K->d[i];
+  perp_ldl_backward(K, x);
+}
+
+void perp_ldl_append(perp_ldl *K, const double *ell, double s)
+{
+  int k = K->k;
+  for (int j = 0; j < k; j++) K->L[k + (size_t)j * K->ld] = ell[j] / K->d[j];
+  K->d[k] = s;
+  K->k = k + 1;
+}
+
+void perp_ldl_remove(perp_ldl *K, int j)
+{
+  int k = K->k;
+  double alpha = K->d[j], *w = K->x;
+  memcpy(w + j + 1, K->L + (size_t)j * K->ld + j + 1, (size_t)(k - j - 1) * sizeof *w);
+  /* L33 D3 L33' += alpha w w', written one row up and one column to the left */
+  for (int c = j + 1; c < k; c++) {
+    const double *l = K->L + (size_t)c * K->ld;
+    double *out = K->L + (size_t)(c - 1) * K->ld - 1;
+    double p = w[c], d = K->d[c] + alpha * p * p, beta = p * alpha / d;
+    alpha *= K->d[c] / d;
+    K->d[c - 1] = d;
+    for (int i = c + 1; i < k; i++) {
+      double v = w[i] - p * l[i];
+      w[i] = v;
+      out[i] = l[i] + beta * v;
+    }
+  }
+  /* the rows below j of the columns before it move up */
+  for (int c = 0; c < j; c++) {
+    double *l = K->L + (size_t)c * K->ld;
+    memmove(l + j, l + j + 1, (size_t)(k - j - 1) * sizeof *l);
+  }
+  K->k = k - 1;
+}
+
+/* lower triangle of D^-1 A[rows, rows] D^-1 with D^2 = diag(A) in scale */
+static void gather(perp_ldl *K, const double *A, size_t lda, const int *rows, int k,
+                   const double *scale, double shift)
+{
+  for (int j = 0; j < k; j++) {
+    const double *col = A + (size_t)rows[j] * lda;
+    double *out = K->L + (size_t)j * K->ld, sj = scale[j];
+    for (int i = j; i < k; i++) out[i] = col[rows[i]] * (sj * scale[i]);
+    out[j] += shift;
+  }
+}
+
+/* plain Cholesky for small k; returns 0 when a pivot is below tol */
+static int cholesky(perp_ldl *K, int k, double tol)
+{
+  for (int j = 0; j < k; j++) {
+    double *lj = K->L + (size_t)j * K->ld;
+    for (int c = 0; c < j; c++) {
+      const double *lc = K->L + (size_t)c * K->ld;
+      double x = lc[j];
+      for (int i = j; i < k; i++) lj[i] -= x * lc[i];
+    }
+    if (!(lj[j] > tol)) return 0;
+    double root = sqrt(lj[j]), p = 1 / root;
+    lj[j] = root;
+    for (int i = j + 1; i < k; i++) lj[i] *= p;
+  }
+  return 1;
+}
+
+static int regular(const perp_ldl *K, int k, double tol)
+{
+  for (int j = 0; j < k; j++) {
+    double g = K->L[(size_t)j * (K->ld + 1)];
+    if (!(g * g > tol)) return 0;
+  }
+  return 1;
+}
+
+int perp_ldl_factor(perp_ldl *K, const double *A, size_t lda, int *rows, int k, double depend,
+                    double shift)
+{
+  double *scale = K->x, *work = K->x; /* scale is used up before work is needed */
+  int zeros = 0;
+  K->k = 0;
+  /* rows with a zero diagonal go to the end at once */
+  for (int i = 0; i < k - zeros;) {
+    double a = A[(size_t)rows[i] * (lda + 1)];
+    if (a < 0 || isnan(a)) return -1;
+    if (a == 0) {
+      int last = rows[k - 1 - zeros];
+      rows[k - 1 - zeros++] = rows[i];
+      rows[i] = last;
+    } else
+      i++;
+  }
+  k -= zeros;
+  for (int i = 0; i < k; i++) scale[i] = 1 / sqrt(A[(size_t)rows[i] * (lda + 1)]);
+  gather(K, A, lda, rows, k, scale, shift);
+  int rank = k, done;
+  if (k <= UNBLOCKED)
+    done = cholesky(K, k, depend);
+  else
+    done = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', k, K->L, (int)K->ld) == 0 &&
+           regular(K, k, depend);
+  if (!done && k > 0) {
+    for (int i = 0; i < k; i++) scale[i] = 1 / sqrt(A[(size_t)rows[i] * (lda + 1)]);
+    gather(K, A, lda, rows, k, scale, shift);
+    if (LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', k, K->L, (int)K->ld, K->order, &rank, depend,
+                            work) < 0)
+      return -1;
+    for (int i = 0; i < k; i++) K->order[i] = rows[K->order[i] - 1];
+    memcpy(rows, K->order, (size_t)k * sizeof *rows);
+  }
+  /* undo the scaling, make the diagonal one */
+  for (int i = 0; i < rank; i++) scale[i] = sqrt(A[(size_t)rows[i] * (lda + 1)]);
+  for (int j = 0; j < rank; j++) {
+    double *l = K->L + (size_t)j * K->ld, g = l[j] * scale[j];
+    K->d[j] = g * g;
+    for (int i = j + 1; i < rank; i++) l[i] *= scale[i] / g;
+  }
+  K->k = rank;
+  return rank;
+}
