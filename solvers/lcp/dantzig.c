@@ -34,7 +34,7 @@
  * limits until they agree; see refresh().
  *
  * Cost O(n k) per step and O(k^3 / 3) per factorization for k = |F|; memory 2 n^2 numbers.  Factored
- * input: A is formed once per solve.  Nonsymmetric A: PERP_UNSUITED. */
+ * input: perp_lcp_solve forms A once per solve.  Nonsymmetric A: PERP_UNSUITED. */
 #include "solvers/lcp/pivot.h"
 #include "solvers/linalg/ldl_update.h"
 
@@ -70,8 +70,9 @@ static const double TINY = 1e-11;
 static const double REFINE = 1e-13;
 /* shift of a singular A_FF in the crash, relative to its diagonal; 1e-8 ... 1e-4 serve equally well */
 static const double SHIFT = 1e-6;
-/* |A_ij - A_ji| above this, relative to the rows, is nonsymmetric; contact files carry 1e-4 of noise */
-static const double SYMMETRY = 1e-9;
+/* |A_ij - A_ji| relative to the rows: above NEARLY A is nonsymmetric; above EXACTLY (files with six digits)
+ * every basic solution is refined with A itself */
+static const double EXACTLY = 1e-14, NEARLY = 1e-3;
 
 enum { AT_LO = PERP_ROW_LO, CLAMPED = PERP_ROW_FREE, AT_HI = PERP_ROW_HI, PARKED = 2 };
 /* updates replace a factorization when the changes are fewer than 1/UPDATE_SHARE of F */
@@ -90,7 +91,8 @@ struct dantzig {
   perp_ctx *ctx;
   perp_stats *stats;
   double *proof;
-  int limit, dependent; /* rows that the last factorization found dependent */
+  int limit, passes;
+  int dependent; /* rows that the last factorization found dependent */
 };
 
 static void layout(struct dantzig *D, int max_n)
@@ -244,6 +246,18 @@ static int factor(struct dantzig *D, int changes, double shift)
   return 1;
 }
 
+/* one step of iterative refinement of lambda_F; w afresh */
+static void refine(struct dantzig *D)
+{
+  int k = D->K.k;
+  perp_pivot_slack(&D->P, D->lambda, D->w);
+  for (int u = 0; u < k; u++) D->res[u] = -D->w[D->rows[u]];
+  perp_ldl_solve(&D->K, D->res);
+  for (int u = 0; u < k; u++) D->lambda[D->rows[u]] += D->res[u];
+  perp_pivot_slack(&D->P, D->lambda, D->w);
+  D->stats->matvecs += 2;
+}
+
 /* lambda_F such that w_F = 0 with the other rows as they are, w of all rows */
 static void basic_solution(struct dantzig *D)
 {
@@ -255,18 +269,7 @@ static void basic_solution(struct dantzig *D)
   for (int u = 0; u < k; u++) D->lambda[D->rows[u]] = D->res[u];
   perp_pivot_columns(&D->P, k, D->rows, D->res, D->w);
   D->stats->matvecs++;
-}
-
-/* one step of iterative refinement of lambda_F; w afresh */
-static void refine(struct dantzig *D)
-{
-  int k = D->K.k;
-  perp_pivot_slack(&D->P, D->lambda, D->w);
-  for (int u = 0; u < k; u++) D->res[u] = -D->w[D->rows[u]];
-  perp_ldl_solve(&D->K, D->res);
-  for (int u = 0; u < k; u++) D->lambda[D->rows[u]] += D->res[u];
-  perp_pivot_slack(&D->P, D->lambda, D->w);
-  D->stats->matvecs += 2;
+  for (int pass = 0; pass < D->passes; pass++) refine(D);
 }
 
 /* The direction in which row i, not in F, must be driven: its conditions are broken by more than zero. */
@@ -316,7 +319,7 @@ static int crash(struct dantzig *D)
       memcpy(D->saved, D->set, (size_t)n);
     } else if (--patience == 0)
       break;
-    if (changes == 0) break;
+    if (changes == 0 || D->stats->iterations >= D->limit) break;
     D->stats->iterations++;
     if (shift == 0 && D->dependent > 0) { /* the same set again, now with a shift */
       for (int i = 0; i < n; i++)
@@ -647,16 +650,14 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
 {
   struct dantzig *D = ws;
   perp_reason reason;
-  PERP_TRY(perp_pivot_take(ctx, &D->P, p, 1, &reason));
+  PERP_TRY(perp_pivot_take(ctx, &D->P, p));
   int n = p->n, warm = 0, friction = 0;
   for (int i = 0; i < n; i++) {
-    if (!isfinite(lambda[i])) lambda[i] = 0;
     warm |= lambda[i] != 0;
     friction |= p->fric_of != NULL && p->fric_of[i] >= 0;
   }
-  stats->reason = reason;
-  if (reason != PERP_RUNNING) return PERP_OK;
-  if (!perp_pivot_symmetric(&D->P, SYMMETRY)) {
+  D->passes = perp_pivot_symmetric(&D->P, EXACTLY) ? 0 : 3;
+  if (D->passes > 0 && !perp_pivot_symmetric(&D->P, NEARLY)) {
     stats->reason = PERP_UNSUITED;
     return PERP_OK;
   }

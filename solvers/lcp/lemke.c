@@ -31,7 +31,7 @@
  * Ends in finitely many pivots in exact arithmetic.  Solves monotone (also singular), strictly copositive
  * and copositive-plus problems or ends on a ray, which for these classes proves infeasibility.  Outside of
  * them (bimatrix games) a ray proves nothing.  Exponential on Murty's and Fathi's families for c = 1: the
- * pivot limit answers.  Factored input: A is formed once per solve. */
+ * pivot limit answers.  Factored input: perp_lcp_solve forms A once per solve. */
 #include "solvers/lcp/pivot.h"
 #include "solvers/linalg/inverse_update.h"
 
@@ -367,7 +367,7 @@ static void first_sets(struct lemke *L, int guess)
   const double *lo = L->P.lo, *hi = L->P.hi;
   for (int i = 0; i < L->P.n; i++) {
     int has_lo = lo[i] > -HUGE_VAL, has_hi = hi[i] < HUGE_VAL;
-    double x = guess && isfinite(L->lambda[i]) ? L->lambda[i] : 0;
+    double x = guess ? L->lambda[i] : 0;
     L->kind[i] = !has_lo && !has_hi ? FREEVAR : lo[i] == hi[i] ? FIXED : NORMAL;
     if (L->kind[i] == FREEVAR || (guess && L->kind[i] == NORMAL && x > lo[i] && x < hi[i])) {
       L->st[i] = PERP_ROW_FREE;
@@ -751,15 +751,10 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
                          double *certificate, perp_stats *stats)
 {
   struct lemke *L = ws;
-  perp_reason reason;
-  PERP_TRY(perp_pivot_take(ctx, &L->P, p, 0, &reason));
+  perp_reason reason = PERP_RUNNING;
+  PERP_TRY(perp_pivot_take(ctx, &L->P, p));
   int n = p->n, warm = 0;
-  stats->reason = reason;
-  for (int i = 0; i < n; i++) {
-    if (!isfinite(lambda[i])) lambda[i] = 0;
-    warm |= lambda[i] != 0;
-  }
-  if (reason != PERP_RUNNING) return PERP_OK;
+  for (int i = 0; i < n; i++) warm |= lambda[i] != 0;
   L->ctx = ctx;
   L->stats = stats;
   L->lambda = lambda;

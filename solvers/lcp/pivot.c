@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SPARSE_MIN = 48, SPARSE_SHARE = 6, FORM_SCRATCH = 4096 };
+enum { SPARSE_MIN = 48, SPARSE_SHARE = 6 };
 
 void perp_pivot_layout(perp_pivot *P, perp_arena *arena, int max_n)
 {
@@ -16,8 +16,6 @@ void perp_pivot_layout(perp_pivot *P, perp_arena *arena, int max_n)
   P->hi = PERP_CARVE(arena, double, n);
   P->a = PERP_CARVE(arena, double, n);
   P->r = PERP_CARVE(arena, double, n);
-  P->dense_size = n * n + FORM_SCRATCH;
-  P->dense = PERP_CARVE(arena, double, P->dense_size);
   P->max_nnz = max_n >= SPARSE_MIN && n * n / SPARSE_SHARE < 0x7fffffff
                    ? (int)(n * n / SPARSE_SHARE)
                    : 0;
@@ -26,48 +24,25 @@ void perp_pivot_layout(perp_pivot *P, perp_arena *arena, int max_n)
   P->val = PERP_CARVE(arena, double, P->max_nnz);
 }
 
-static perp_status form(perp_ctx *ctx, perp_pivot *P, const perp_blocks *F)
-{
-  size_t largest = 0, n = (size_t)F->m;
-  for (int c = 0; c < F->nc; c++)
-    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
-      size_t r = (size_t)(F->cptr[c + 1] - F->cptr[c]);
-      size_t d = (size_t)(F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]]);
-      if (r * d > largest) largest = r * d;
-    }
-  if (largest > P->dense_size - n * n)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "a constraint block of %zu numbers is too large to form A here (at most %zu)",
-                     largest, P->dense_size - n * n);
-  perp_blocks_delassus(F, P->dense, F->m, P->dense + n * n);
-  P->A = P->dense;
-  P->lda = n;
-  return PERP_OK;
-}
-
-/* row maxima; returns the number of nonzero entries, -1 when one is not finite */
+/* row maxima; returns the number of nonzero entries */
 static int64_t scan(perp_pivot *P)
 {
   int n = P->n;
   int64_t nnz = 0;
-  double poison = 0;
   for (int i = 0; i < n; i++) P->a[i] = 0;
   for (int j = 0; j < n; j++) {
     const double *col = P->A + (size_t)j * P->lda;
-    double sum = 0;
     int count = 0;
     for (int i = 0; i < n; i++) {
       double x = fabs(col[i]);
       P->a[i] = x > P->a[i] ? x : P->a[i];
       count += x != 0;
     }
-    for (int i = 0; i < n; i++) sum += col[i] * 0;
-    poison += sum;
     nnz += count;
   }
   for (int i = 0; i < n; i++)
     if (P->a[i] == 0) P->a[i] = 1;
-  return poison == 0 ? nnz : -1;
+  return nnz;
 }
 
 static void compress(perp_pivot *P)
@@ -85,38 +60,21 @@ static void compress(perp_pivot *P)
   P->ptr[P->n] = nnz;
 }
 
-perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p, int friction,
-                            perp_reason *reason)
+perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p)
 {
   int n = p->n;
-  *reason = PERP_RUNNING;
-  if (n < 0 || n > P->max_n)
+  if (n > P->max_n)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d but the workspace holds %d", n, P->max_n);
   P->n = n;
   P->b = p->b;
   P->A = p->A;
   P->lda = (size_t)p->lda;
-  if (p->fric_of != NULL)
-    for (int i = 0; i < n; i++)
-      if (p->fric_of[i] >= 0 && (!friction || (p->cone != NULL && p->cone[i])))
-        *reason = PERP_UNSUITED;
-  for (int i = 0; i < n; i++) {
-    P->lo[i] = p->lo != NULL ? p->lo[i] : 0;
-    P->hi[i] = p->hi != NULL ? p->hi[i] : HUGE_VAL;
-    if (!(P->lo[i] <= P->hi[i]) || P->lo[i] == HUGE_VAL || P->hi[i] == -HUGE_VAL)
-      *reason = isnan(P->lo[i]) || isnan(P->hi[i]) ? PERP_NOT_FINITE : PERP_INFEASIBLE;
-  }
-  if (*reason != PERP_RUNNING) return PERP_OK;
-  if (p->A == NULL) PERP_TRY(form(ctx, P, p->F));
   int64_t nnz = scan(P);
   P->bscale = 0;
   for (int i = 0; i < n; i++) {
-    if (!isfinite(p->b[i])) nnz = -1;
+    P->lo[i] = p->lo != NULL ? p->lo[i] : 0;
+    P->hi[i] = p->hi != NULL ? p->hi[i] : HUGE_VAL;
     P->bscale = fmax(P->bscale, fabs(p->b[i]) / P->a[i]);
-  }
-  if (nnz < 0 || !isfinite(P->bscale)) {
-    *reason = PERP_NOT_FINITE;
-    return PERP_OK;
   }
   P->sparse = n >= SPARSE_MIN && nnz <= (int64_t)n * n / SPARSE_SHARE && nnz <= P->max_nnz;
   if (P->sparse) compress(P);

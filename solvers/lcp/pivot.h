@@ -14,15 +14,13 @@
 
 typedef struct perp_pivot {
   int n, max_n;
-  const double *A; /* [lda * n] both triangles; the caller's, or formed in `dense` */
+  const double *A; /* [lda * n] the caller's, both triangles */
   size_t lda;
   const double *b;
   double *lo, *hi; /* [n] explicit */
   double *a;       /* [n] max_j |A_ij|, 1 for a zero row */
   double bscale;   /* max_i |b_i| / a_i */
   double *r;       /* [n] scratch */
-  double *dense;   /* [max_n^2] for factored input; also scratch of forming it */
-  size_t dense_size;
   /* compressed columns, when few entries are not zero */
   int sparse, *ptr, *idx; /* [n+1], [nnz] */
   double *val;
@@ -31,11 +29,9 @@ typedef struct perp_pivot {
 
 /* Carve the arrays (see perp_arena). */
 void perp_pivot_layout(perp_pivot *P, perp_arena *arena, int max_n);
-/* Take over a problem: form A when it is factored (O(n^2) plus the blocks), bounds, row scales.
- * *reason is PERP_RUNNING when the solver may begin, else PERP_NOT_FINITE, PERP_INFEASIBLE (lo > hi) or
- * PERP_UNSUITED (circular cones or, unless friction is set, friction rows).   O(n^2), no allocation. */
-perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p, int friction,
-                            perp_reason *reason);
+/* Take over a problem with dense A: bounds, row scales, nonzero entries.  PERP_ERR_DIM when it is larger
+ * than the workspace.   O(n^2), no allocation. */
+perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p);
 /* Is |A_ij - A_ji| <= tol max(a_i, a_j) everywhere?   O(n^2). */
 int perp_pivot_symmetric(const perp_pivot *P, double tol);
 /* y += sum_j x[j] A[:, idx[j]], j = 0 ... k-1.   O(n k), or the entries that are not zero. */
