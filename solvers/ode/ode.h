@@ -14,6 +14,8 @@
 
 #include "solvers/core/core.h"
 
+#include <math.h>
+
 /* What a system says about a state. */
 typedef enum perp_ode_answer {
   PERP_ODE_OK = 0,
@@ -22,7 +24,10 @@ typedef enum perp_ode_answer {
   PERP_ODE_FAILED /* no derivative exists here (singular, not finite); details in ctx of the system */
 } perp_ode_answer;
 
-enum { PERP_ODE_SYS_POSITION_FORCES = 1 << 0 }; /* a depends on (t, q) only */
+enum {
+  PERP_ODE_SYS_POSITION_FORCES = 1 << 0, /* a depends on (t, q) only */
+  PERP_ODE_SYS_OPTIONAL_QDOT = 1 << 1    /* deriv takes qdot == NULL when only a is wanted */
+};
 
 typedef struct perp_ode_sys {
   int nq, nv;
@@ -30,21 +35,28 @@ typedef struct perp_ode_sys {
   void *user;
   /* Derivative at (t, q, v): qdot [nq] = N(q) v, a [nv].  `intermediate` is true inside a step (a trial
    * state that will be forgotten: no impulses, no change) and false at a regular state.  h is the
-   * step being made, for systems whose forces depend on it (velocity-level constraints). */
+   * step being made, for systems whose forces depend on it (velocity-level constraints).  A step that
+   * is refused and made again asks at the same regular state again, with another h. */
   perp_ode_answer (*deriv)(void *user, double t, double h, const double *q, const double *v,
                            bool intermediate, double *qdot, double *a);
   /* q_out = q [+] dq, dq [nv] an increment (rotations: rotation vector in the body frame).  q_out may
-   * alias q.  NULL: q + dq, which needs nq == nv. */
+   * alias q.  NULL: q + dq, which needs nq == nv and, for methods that add increments, N = 1. */
   void (*retract)(void *user, const double *q, const double *dq, double *q_out);
   /* dq = q1 [-] q0, the inverse of retract.  NULL: q1 - q0. */
   void (*difference)(void *user, const double *q0, const double *q1, double *dq);
   /* Bring q back to its manifold (unit quaternions).  NULL: nothing to do. */
   void (*project)(void *user, double *q);
   /* Called once at each regular state, after a step (and after restart): may stabilize or apply impulses
-   * (PERP_ODE_CHANGED), or refuse the state (PERP_ODE_INVALID).  NULL: accept all. */
+   * (PERP_ODE_CHANGED), or refuse the state (PERP_ODE_INVALID); after a refusal also at the states that
+   * the bisection tries, of which the last one asked is the one kept.  NULL: accept all. */
   perp_ode_answer (*accept)(void *user, double t, double *q, double *v);
-  /* Event function: the driver stops at the first sign change from >= 0 to < 0.  NULL: no events. */
+  /* Event function: the driver stops at the first sign change from >= 0 to < 0 that it sees between
+   * two regular states (before `accept` gets the later one).  NULL: no events. */
   double (*event)(void *user, double t, const double *q, const double *v);
+  /* qdot = N(q) v alone, without the forces; q + h N(q) v followed by project must agree with retract to
+   * second order (it does for unit quaternions).  NULL: not available.  implicit-midpoint then moves
+   * rotations by retract and keeps the angular momentum in space to second order only. */
+  void (*qdot)(void *user, const double *q, const double *v, double *qdot);
 } perp_ode_sys;
 
 enum {
@@ -56,11 +68,19 @@ enum {
   PERP_ODE_MULTISTEP = 1 << 5, /* keeps history; restart throws it away */
   PERP_ODE_ONE_EVALUATION =
       1 << 6, /* one derivative a step, at the regular state: serves velocity level */
+  /* the step follows the rule of the method: kept while the error is between half of the tolerance and
+   * the tolerance, so that its history need not be rescaled all the time */
   PERP_ODE_OWN_STEP_CONTROL = 1 << 7
 };
 
 /* Options that every method has: the first member of each options struct, and the rows of its table.
- * tol = 0 makes fixed steps of size h. */
+ * tol = 0 makes fixed steps of size h.  Otherwise a step is accepted when for each component i of
+ * (q, v)   |e_i| <= E_i = tol |y_i| + atol,   |y_i| the larger of its values at both ends of the step.
+ * atol = 0 stands for tol times the largest component so far (since the restart), taken among
+ * the positions for a position and among the velocities for a velocity.  e is the estimate of the embedded pair, or
+ * the difference between one step and two half steps, of which the latter are kept (Vondrak 2.2.3).
+ * Methods of variable order (PERP_ODE_VARIABLE_ORDER) choose it by the tolerance and have no fixed step:
+ * tol = 0 means tol = 1e-10 and steps no longer than h. */
 typedef struct perp_ode_control {
   double tol;  /* error per step, relative to the size of each component; 0: fixed step */
   double atol; /* absolute part of the tolerance; 0: tol times the largest component so far */
@@ -119,44 +139,74 @@ typedef struct perp_ode_desc {
   perp_status (*create)(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts, void **ws);
   /* One step from (t, q, v) to t + h, in place; on any answer but PERP_ODE_OK q and v are untouched.
    * err [nq + nv]: estimated local error, only written by PERP_ODE_EMBEDDED methods; NULL when not
-   * wanted.  stats counts iterations of implicit methods. */
+   * wanted.  stats (not NULL): iterations += those of implicit methods, matvecs += derivatives;
+   * reason: set (< 0) with PERP_ODE_FAILED when the method itself failed rather than deriv.
+   * A second call from the same t makes the step again: it was refused. */
   perp_ode_answer (*step)(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
                           double *v, double *err, perp_stats *stats);
   void (*reset)(void *ws); /* forget history; NULL when there is none */
   void (*destroy)(void *ws);
+  /* PERP_ODE_EMBEDDED: the estimate err is O(h^(error_order + 1)); 0 when variable */
+  int error_order;
+  int (*current_order)(const void *ws); /* PERP_ODE_VARIABLE_ORDER: that of the last step */
 } perp_ode_desc;
 
 /* ---- driver ------------------------------------------------------------------------------------------ */
 
 typedef struct perp_ode perp_ode;
 
+/* Since create.  rejected: trial steps refused by the error control (also those that met no derivative);
+ * bisections: steps made again in search of an event or of the latest valid state; changed: states that
+ * `accept` changed; rhs: derivatives; iterations: of implicit methods. */
 typedef struct perp_ode_counters {
   int64_t steps, rejected, bisections, changed, restarts, rhs, iterations;
-  double h_least, h_most; /* accepted steps */
+  double h_least, h_most; /* accepted steps; both 0 before the first one */
 } perp_ode_counters;
 
 typedef enum perp_ode_stop {
-  PERP_ODE_REACHED, /* t_to */
+  PERP_ODE_REACHED, /* advance: t_to; step: an accepted step was made (or t_max <= t: none) */
   PERP_ODE_EVENT, /* the event function fell below zero; the state is just before or at the event */
   PERP_ODE_STOPPED /* failed: stats->reason says why, the state is the last valid one */
 } perp_ode_stop;
 
-/* A solver for sys with method spec (kind ode).  h > 0: the fixed step, or the first step when tol > 0. */
+/* A solver for sys with method spec (kind ode).  h > 0 [s]: the fixed step, or the first step when
+ * tol > 0.  sys is copied, its user pointer is borrowed; the options of spec are read here only.
+ * PERP_ERR_ARG: h not positive and finite, sizes or callbacks missing; PERP_ERR_OPTION: h or h_min above
+ * h_max; PERP_ERR_UNSUPPORTED: a second-order method without velocities (nv = 0), `control` that the
+ * method does not have.  Allocates everything that the solver will ever need, 5 (nq + nv) numbers and
+ * the memory of the method. */
 perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_ode_sys *sys,
                             double h, perp_ode **out);
-void perp_ode_destroy(perp_ode *ode);
-/* Start from (t, q, v); history is discarded; `accept` is called once. */
+void perp_ode_destroy(perp_ode *ode); /* NULL is fine */
+/* Start from (t, q, v); history is discarded; `accept` is called once.  q [nq], v [nv] (NULL when nv = 0).
+ * PERP_ERR_ARG: t, q or v not finite, or a state that `accept` refuses; the solver then has no state.
+ * The step goes back to the h of create.  No allocation. */
 perp_status perp_ode_restart(perp_ctx *ctx, perp_ode *ode, double t, const double *q,
                              const double *v);
 /* Advance to t_to (> current t); the last step is cut to end there exactly, at most.  Fixed steps are
- * counted from the restart, t_k = t_0 + k h, so that no rounding piles up. */
+ * counted from the restart, t_k = t_0 + k h, so that no rounding piles up; after a cut the next step
+ * ends at the next t_k.
+ *
+ * stats (may be NULL) out: reason PERP_EXACT, or < 0 with PERP_ODE_STOPPED; iterations; matvecs = derivatives;
+ * residual = largest |e_i| / E_i of the accepted steps (NaN for fixed steps).  Reasons to stop, always at
+ * the last valid state (finite):
+ *   PERP_STEP_TOO_SMALL  the error control asks for less than h_min, or t + h == t
+ *   PERP_NOT_FINITE      a fixed step gave NaN or infinity, or an adaptive one did down to h_min
+ *   PERP_INVALID_STATE   no valid state after this one, however short the step (Vondrak 6.4.3)
+ *   PERP_STALLED         100 refused trials in one step, or 1000 steps without progress in time
+ *   PERP_SINGULAR        the system has no derivative here (its own ctx says more)
+ *   PERP_MAX_ITER        an implicit method did not converge
+ *   PERP_UNSUITED        no state yet (restart), or t_to is not a number (ctx has the message)
+ * Later calls go on from that state.  After an event the next call goes past it: the event function
+ * must be seen >= 0 again before it can stop the driver again.  No allocation unless the method has
+ * PERP_CAP_ALLOCATES. */
 perp_ode_stop perp_ode_advance(perp_ctx *ctx, perp_ode *ode, double t_to, perp_stats *stats);
-/* Make exactly one accepted step, not beyond t_max. */
+/* Make exactly one accepted step, not beyond t_max.  The rest as for perp_ode_advance. */
 perp_ode_stop perp_ode_step(perp_ctx *ctx, perp_ode *ode, double t_max, perp_stats *stats);
 double perp_ode_time(const perp_ode *ode);
-double perp_ode_h(const perp_ode *ode); /* the step that will be tried next */
-const double *perp_ode_q(const perp_ode *ode);
-const double *perp_ode_v(const perp_ode *ode);
+double perp_ode_h(const perp_ode *ode);        /* the step that will be tried next */
+const double *perp_ode_q(const perp_ode *ode); /* [nq]; valid until the next step */
+const double *perp_ode_v(const perp_ode *ode); /* [nv] */
 const perp_ode_counters *perp_ode_count(const perp_ode *ode);
 
 #endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Error control: Vondrak 2005, 2.2.3, equation 2.3. */
+#include "solvers/ode/control.h"
+
+static const double safety = 0.9, least_factor = 0.2, most_factor = 5;
+
+const char *const perp_ode_control_names[] = { "auto", "embedded", "doubling", NULL };
+
+void perp_ode_scale_grow(struct perp_ode_scale *scale, int nq, int nv, const double *y)
+{
+  for (int i = 0; i < nq; i++) scale->q = fmax(scale->q, fabs(y[i]));
+  for (int i = nq; i < nq + nv; i++) scale->v = fmax(scale->v, fabs(y[i]));
+}
+
+double perp_ode_error_ratio(const perp_ode_control *control, struct perp_ode_scale scale, int nq,
+                            int nv, const double *y0, const double *y1, const double *err)
+{
+  perp_ode_scale_grow(&scale, nq, nv, y1);
+  double ratio = 0;
+  for (int i = 0; i < nq + nv; i++) {
+    double absolute = control->atol > 0 ? control->atol
+                                        : control->tol * (i < nq ? scale.q : scale.v);
+    double E = control->tol * fmax(fabs(y0[i]), fabs(y1[i])) + absolute;
+    double e = fabs(err[i]);
+    if (e == 0) continue;
+    double r = e / E; /* E = 0: infinite */
+    if (!(r <= ratio)) ratio = r;
+    if (isnan(ratio)) break;
+  }
+  return ratio;
+}
+
+double perp_ode_step_factor(double ratio, int n, bool refused, bool keep)
+{
+  if (!(ratio <= HUGE_VAL)) return least_factor;
+  if (keep && ratio >= 0.5 && ratio <= 1) return 1;
+  double factor = ratio > 0 ? safety * pow(ratio, -1.0 / (n + 1)) : most_factor;
+  return fmin(fmax(factor, least_factor), refused || ratio > 1 ? 1 : most_factor);
+}
+
+bool perp_ode_finite(const double *x, int n)
+{
+  /* x * 0 is 0 for finite x and NaN otherwise; four sums, because each must wait for its own only */
+  double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  int i = 0;
+  for (; i + 3 < n; i += 4) {
+    s0 += x[i] * 0;
+    s1 += x[i + 1] * 0;
+    s2 += x[i + 2] * 0;
+    s3 += x[i + 3] * 0;
+  }
+  for (; i < n; i++) s0 += x[i] * 0;
+  return (s0 + s1) + (s2 + s3) == 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Error control of the driver; not installed. */
+#ifndef PERP_ODE_CONTROL_H
+#define PERP_ODE_CONTROL_H
+
+#include "solvers/ode/ode.h"
+
+/* The largest position and velocity so far: the scale of the tolerance where atol = 0. */
+struct perp_ode_scale {
+  double q, v;
+};
+
+/* Let the scale know of the state y = (q, v). */
+void perp_ode_scale_grow(struct perp_ode_scale *scale, int nq, int nv, const double *y);
+
+/* max_i |err_i| / E_i with E_i = tol max(|y0_i|, |y1_i|) + (atol, or tol times the scale).  y0, y1, err
+ * [nq + nv]; y1 grows a copy of the scale.  0 / 0 counts as 0; NaN when an err_i is NaN. */
+double perp_ode_error_ratio(const perp_ode_control *control, struct perp_ode_scale scale, int nq,
+                            int nv, const double *y0, const double *y1, const double *err);
+
+/* h' / h after a step with ratio = e / E whose estimate is O(h^(n + 1)):
+ *   0.9 (E / e)^(1 / (n + 1))      (Vondrak 2.3, with a safety factor)
+ * within [0.2, 5], and not above 1 when the step was refused before or is being refused (ratio > 1).  keep: no
+ * change while ratio is in [0.5, 1].  A ratio that is not a number gives 0.2. */
+double perp_ode_step_factor(double ratio, int n, bool refused, bool keep);
+
+/* All n numbers are finite. */
+bool perp_ode_finite(const double *x, int n);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Implicit midpoint rule on the manifold, order 2, A-stable, symmetric:
+ *   v1 = v0 + D,   D = h a(t + h/2, qm, vm),   vm = v0 + D/2,
+ *   q1 = P(q0 + h N(q0) vm),   qm = P((q0 + q1) / 2)          P = project
+ * and for a plain system (nv = 0)  q1 = q0 + D,  D = h f(t + h/2, q0 + D/2).
+ *
+ * Source of the rule: Hairer, Lubich and Wanner, Geometric Numerical Integration.  It keeps quadratic invariants.
+ * For a free body, I w' = (I w) x w with w in the body frame, these are the energy w.Iw / 2 and |I w|^2.
+ * The form of the position update is chosen to keep the angular momentum in space too: with wm = vm,
+ *   I (w1 - w0) = h (I w0 + I w1)/2 x wm   <=>   (1 + h/2 [wm x]) I w1 = (1 - h/2 [wm x]) I w0,
+ * so R1 I w1 = R0 I w0 needs R1 = R0 (1 - h/2 [wm x])^-1 (1 + h/2 [wm x]), the Cayley transform of h wm.  In
+ * quaternions that is q0 (1, h wm / 2) normalized, which is just P(q0 + h N(q0) vm): on the numbers.  The exponential map
+ * (retract) would keep it to O(h^2) only.  qm is then half of that rotation, which makes the rule symmetric.
+ * Where the system does not offer N(q) v alone (sys->qdot), retract(q0, h vm) and retract(q0, h/2 vm) are used;
+ * energy and |L| in the body frame do not depend on that.
+ *
+ * Solution: fixed point D <- h a(...), which contracts by about h |da/dv| / 2 + h^2 |da/dq| / 4; when it is slower
+ * than 1/2 and n <= NEWTON_MOST, Newton with a finite-difference Jacobian (n derivatives and an LU factorization, made
+ * again only when the convergence is slow).  Iterated until the correction is at round-off and no longer falls, because an error
+ * left in every step in the same direction would add up.  Fails with PERP_MAX_ITER when that does not happen.
+ *
+ * Cost: 1 + iterations derivatives.  Memory: 3 nq + 9 n + n^2 numbers, n = nv (or nq), the square only up to
+ * NEWTON_MOST = 512. */
+#include "solvers/ode/method.h"
+
+#include <float.h>
+#include <lapacke.h>
+#include <string.h>
+
+enum { NEWTON_MOST = 512, FIXED_POINT_MOST = 60, NEWTON_ITERATIONS = 40, JACOBIANS_MOST = 4 };
+
+/* A correction below ROUND_OFF times the size of the velocities is round-off once it has stopped falling. */
+#define ROUND_OFF 1e-12
+
+struct ws {
+  perp_arena block;
+  int n; /* unknowns */
+  double *qdot, *qm, *q1;
+  double *vm, *a;
+  double *D, *G, *r, *Dj; /* [n] increment, its image, residual, trial for the Jacobian */
+  double *jacobian;       /* [n * n] column-major, then its LU factors; NULL above NEWTON_MOST */
+  lapack_int *pivots;
+};
+_Static_assert(sizeof(lapack_int) == sizeof(int), "lapack_int is int");
+
+static struct ws *layout(perp_arena *block, int nq, int nv)
+{
+  const int n = nv > 0 ? nv : nq;
+  const bool newton = n <= NEWTON_MOST;
+  struct ws *w = PERP_CARVE(block, struct ws, 1);
+  struct ws s = { .n = n };
+  s.qdot = PERP_CARVE(block, double, nq);
+  s.qm = PERP_CARVE(block, double, nq);
+  s.q1 = PERP_CARVE(block, double, nq);
+  s.vm = PERP_CARVE(block, double, nv);
+  s.a = PERP_CARVE(block, double, nv);
+  s.D = PERP_CARVE(block, double, n);
+  s.G = PERP_CARVE(block, double, n);
+  s.r = PERP_CARVE(block, double, n);
+  s.Dj = PERP_CARVE(block, double, n);
+  if (newton) {
+    s.jacobian = PERP_CARVE(block, double, (size_t)n *(size_t)n);
+    s.pivots = PERP_CARVE(block, lapack_int, n);
+  }
+  if (w != NULL) *w = s;
+  return w;
+}
+
+static perp_status create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts, void **ws)
+{
+  (void)opts;
+  perp_arena block = { 0 };
+  layout(&block, sys->nq, sys->nv);
+  PERP_TRY(perp_arena_reserve(ctx, &block));
+  struct ws *w = layout(&block, sys->nq, sys->nv);
+  w->block = block;
+  *ws = w;
+  return PERP_OK;
+}
+
+/* q1 and qm of the mean velocity vm */
+static void positions(struct ws *w, const perp_ode_sys *sys, double h, const double *q0)
+{
+  const int nq = sys->nq;
+  if (sys->qdot != NULL && sys->retract != NULL) {
+    sys->qdot(sys->user, q0, w->vm, w->qdot);
+    for (int i = 0; i < nq; i++) w->q1[i] = q0[i] + h * w->qdot[i];
+    if (sys->project != NULL) sys->project(sys->user, w->q1);
+    for (int i = 0; i < nq; i++) w->qm[i] = 0.5 * (q0[i] + w->q1[i]);
+    if (sys->project != NULL) sys->project(sys->user, w->qm);
+    return;
+  }
+  for (int i = 0; i < sys->nv; i++) w->r[i] = 0.5 * h * w->vm[i];
+  perp_ode_retract(sys, q0, w->r, w->qm);
+  for (int i = 0; i < sys->nv; i++) w->r[i] = h * w->vm[i];
+  perp_ode_retract(sys, q0, w->r, w->q1);
+}
+
+/* G = h a(t + h/2, qm(D), v0 + D/2), the map whose fixed point is the step */
+static perp_ode_answer image(struct ws *w, const perp_ode_sys *sys, double t, double h,
+                             const double *q0, const double *v0, const double *D, double *G,
+                             perp_stats *stats)
+{
+  const int n = w->n;
+  perp_ode_answer answer;
+  const double *rate;
+  if (sys->nv > 0) {
+    for (int i = 0; i < n; i++) w->vm[i] = v0[i] + 0.5 * D[i];
+    positions(w, sys, h, q0);
+    answer = perp_ode_eval(sys, t + 0.5 * h, h, w->qm, w->vm, true, perp_ode_unwanted(sys, w->qdot),
+                           w->a, stats);
+    rate = w->a;
+  } else {
+    for (int i = 0; i < n; i++) w->qm[i] = q0[i] + 0.5 * D[i];
+    answer = perp_ode_eval(sys, t + 0.5 * h, h, w->qm, w->vm, true, w->qdot, w->a, stats);
+    rate = w->qdot;
+  }
+  for (int i = 0; i < n; i++) G[i] = h * rate[i];
+  return answer;
+}
+
+/* jacobian = LU of 1 - dG/dD at D, whose image is G; D may be w->D, G may be w->G */
+static perp_ode_answer factor(struct ws *w, const perp_ode_sys *sys, double t, double h,
+                              const double *q0, const double *v0, double scale, perp_stats *stats)
+{
+  const int n = w->n;
+  const double least = sqrt(DBL_EPSILON) * scale;
+  memcpy(w->Dj, w->D, (size_t)n * sizeof *w->D);
+  for (int j = 0; j < n; j++) {
+    double *column = w->jacobian + (size_t)j * (size_t)n;
+    double step = fmax(sqrt(DBL_EPSILON) * fabs(w->D[j]), least);
+    w->Dj[j] = w->D[j] + step;
+    step = w->Dj[j] - w->D[j]; /* as it was rounded */
+    perp_ode_answer answer = image(w, sys, t, h, q0, v0, w->Dj, column, stats);
+    if (answer != PERP_ODE_OK) return answer;
+    for (int i = 0; i < n; i++) column[i] = (i == j) - (column[i] - w->G[i]) / step;
+    w->Dj[j] = w->D[j];
+  }
+  stats->factorizations++;
+  lapack_int info = LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, w->jacobian, n, w->pivots);
+  if (info == 0) return PERP_ODE_OK;
+  stats->reason = PERP_SINGULAR;
+  return PERP_ODE_FAILED;
+}
+
+static double size(const double *x, int n)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+  return most;
+}
+
+/* A correction of size `now` after one of size `before` ends the iteration. */
+static bool at_round_off(double now, double before, double scale)
+{
+  return now == 0 || (now <= ROUND_OFF * scale && now >= 0.5 * before);
+}
+
+static perp_ode_answer no_convergence(perp_stats *stats)
+{
+  stats->reason = PERP_MAX_ITER;
+  return PERP_ODE_FAILED;
+}
+
+/* D = G(D) by Newton's method from D = 0, which no stiffness can have spoilt. */
+static perp_ode_answer newton(struct ws *w, const perp_ode_sys *sys, double t, double h,
+                              const double *q0, const double *v0, perp_stats *stats)
+{
+  const int n = w->n;
+  const double base = size(sys->nv > 0 ? v0 : q0, n);
+  double before = HUGE_VAL;
+  int jacobians = 0;
+  bool factored = false;
+  memset(w->D, 0, (size_t)n * sizeof *w->D);
+  for (int i = 0; i < NEWTON_ITERATIONS; i++) {
+    perp_ode_answer answer = image(w, sys, t, h, q0, v0, w->D, w->G, stats);
+    if (answer == PERP_ODE_OK && !factored) {
+      if (jacobians++ == JACOBIANS_MOST) return no_convergence(stats);
+      /* differences are taken on the scale of the velocities, from rest on that of what they become */
+      double scale = base > 0 ? fmax(base, size(w->D, n)) : fmax(size(w->G, n), DBL_MIN);
+      answer = factor(w, sys, t, h, q0, v0, scale, stats);
+      factored = true;
+    }
+    if (answer != PERP_ODE_OK) return answer;
+    stats->iterations++;
+    for (int j = 0; j < n; j++) w->r[j] = w->G[j] - w->D[j];
+    if (LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, w->jacobian, n, w->pivots, w->r, n) != 0)
+      return no_convergence(stats);
+    double now = size(w->r, n);
+    if (!(now < HUGE_VAL)) return no_convergence(stats);
+    for (int j = 0; j < n; j++) w->D[j] += w->r[j];
+    double scale = fmax(base, size(w->D, n));
+    if (at_round_off(now, before, scale)) return PERP_ODE_OK;
+    factored = now <= 0.3 * before || now <= ROUND_OFF * scale;
+    before = now;
+  }
+  return no_convergence(stats);
+}
+
+/* Solve D = G(D) from the guess in w->D. */
+static perp_ode_answer solve(struct ws *w, const perp_ode_sys *sys, double t, double h,
+                             const double *q0, const double *v0, perp_stats *stats)
+{
+  const int n = w->n;
+  const double base = size(sys->nv > 0 ? v0 : q0, n);
+  double before = HUGE_VAL;
+  for (int i = 0; i < FIXED_POINT_MOST; i++) {
+    perp_ode_answer answer = image(w, sys, t, h, q0, v0, w->D, w->G, stats);
+    if (answer != PERP_ODE_OK && w->jacobian == NULL) return answer;
+    if (answer != PERP_ODE_OK) break; /* perhaps the iteration strayed */
+    stats->iterations++;
+    double now = 0;
+    for (int j = 0; j < n; j++) now = fmax(now, fabs(w->G[j] - w->D[j]));
+    double scale = fmax(base, size(w->G, n));
+    bool slow = i > 0 && now > 0.5 * before && now > ROUND_OFF * scale;
+    if (!(now < HUGE_VAL) || now > 1e3 * before || (slow && w->jacobian != NULL)) break;
+    memcpy(w->D, w->G, (size_t)n * sizeof *w->D);
+    if (at_round_off(now, before, scale)) return PERP_ODE_OK;
+    before = now;
+  }
+  return w->jacobian != NULL ? newton(w, sys, t, h, q0, v0, stats) : no_convergence(stats);
+}
+
+static perp_ode_answer step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
+                            double *v, double *err, perp_stats *stats)
+{
+  (void)err;
+  struct ws *w = ws;
+  const int nq = sys->nq, nv = sys->nv, n = w->n;
+
+  /* first guess: Euler's increment, from the derivative at the regular state */
+  perp_ode_answer answer = perp_ode_eval(sys, t, h, q, v, false, w->qdot, w->a, stats);
+  if (answer != PERP_ODE_OK) return answer;
+  const double *rate = nv > 0 ? w->a : w->qdot;
+  for (int i = 0; i < n; i++) w->D[i] = h * rate[i];
+
+  answer = solve(w, sys, t, h, q, v, stats);
+  if (answer != PERP_ODE_OK) return answer;
+
+  if (nv > 0) {
+    for (int i = 0; i < n; i++) w->vm[i] = v[i] + 0.5 * w->D[i];
+    positions(w, sys, h, q);
+    memcpy(q, w->q1, (size_t)nq * sizeof *q);
+    for (int i = 0; i < n; i++) v[i] += w->D[i];
+  } else {
+    for (int i = 0; i < n; i++) q[i] += w->D[i];
+    if (sys->project != NULL) sys->project(sys->user, q);
+  }
+  return PERP_ODE_OK;
+}
+
+static void destroy(void *ws)
+{
+  if (ws == NULL) return;
+  perp_arena block = ((struct ws *)ws)->block;
+  perp_arena_free(&block);
+}
+
+const perp_ode_desc perp_ode_implicit_midpoint = {
+  .d = { .name = "implicit-midpoint",
+         .summary = "implicit midpoint rule on the manifold, solved to round-off",
+         .reference = "Hairer, Lubich and Wanner, Geometric Numerical Integration",
+         .equation = "v+ = v + h a(t + h/2, q_m, (v + v+)/2), q+ = q [+] h (v + v+)/2",
+         .opts = perp_ode_plain_options,
+         .opts_size = sizeof(struct perp_ode_plain_opts),
+         .caps = PERP_ODE_IMPLICIT | PERP_ODE_SYMPLECTIC },
+  .order = 2,
+  .stages = 0,
+  .create = create,
+  .step = step,
+  .destroy = destroy,
+};

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the methods of this folder share; not installed. */
+#ifndef PERP_ODE_METHOD_H
+#define PERP_ODE_METHOD_H
+
+#include "solvers/ode/ode.h"
+
+/* Relative error level of GSL's Newton iterations at fixed steps, where the user gives none. */
+#define PERP_ODE_FIXED_TOL 1e-12
+/* Methods of variable order have no fixed step (their order comes from a tolerance): tol = 0 is this. */
+#define PERP_ODE_VARIABLE_TOL 1e-10
+
+/* Options of the methods that have none of their own. */
+struct perp_ode_plain_opts {
+  perp_ode_control control;
+};
+extern const perp_opt perp_ode_plain_options[];
+
+/* The derivative, counted.  A system cannot change a state that it is given as const: CHANGED is OK. */
+static inline perp_ode_answer perp_ode_eval(const perp_ode_sys *sys, double t, double h,
+                                            const double *q, const double *v, bool intermediate,
+                                            double *qdot, double *a, perp_stats *stats)
+{
+  stats->matvecs++;
+  perp_ode_answer answer = sys->deriv(sys->user, t, h, q, v, intermediate, qdot, a);
+  return answer == PERP_ODE_CHANGED ? PERP_ODE_OK : answer;
+}
+
+/* The qdot argument of a method that only wants a. */
+static inline double *perp_ode_unwanted(const perp_ode_sys *sys, double *qdot)
+{
+  return (sys->caps & PERP_ODE_SYS_OPTIONAL_QDOT) != 0 ? NULL : qdot;
+}
+
+/* q_out = q [+] dq; q_out may alias q. */
+static inline void perp_ode_retract(const perp_ode_sys *sys, const double *q, const double *dq,
+                                    double *q_out)
+{
+  if (sys->retract != NULL) {
+    sys->retract(sys->user, q, dq, q_out);
+    return;
+  }
+  for (int i = 0; i < sys->nq; i++) q_out[i] = q[i] + dq[i];
+}
+
+/* ---- explicit Runge-Kutta methods ---------------------------------------------------------------- */
+
+/* Butcher tableau.  Row s of a (s = 1 ... all-1) has s numbers, rows one after the other. */
+typedef struct perp_ode_tableau {
+  int stages; /* that the solution needs */
+  int all;    /* with those that only the error estimate needs */
+  const double *c, *a;
+  const double *b; /* [stages] */
+  const double *e; /* [all] b - bhat; NULL without an embedded formula */
+} perp_ode_tableau;
+
+perp_status perp_ode_rk_create(perp_ctx *ctx, const perp_ode_sys *sys,
+                               const perp_ode_tableau *tableau, void **ws);
+perp_ode_answer perp_ode_rk_step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
+                                 double *v, double *err, perp_stats *stats);
+void perp_ode_rk_destroy(void *ws);
+
+/* The descriptor of a method that is nothing but a tableau. */
+#define PERP_ODE_RK(identifier, name_, summary_, reference_, order_, caps_, error_order_)          \
+  static perp_status create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts, void **ws)   \
+  {                                                                                                \
+    (void)opts;                                                                                    \
+    return perp_ode_rk_create(ctx, sys, &tableau, ws);                                             \
+  }                                                                                                \
+  const perp_ode_desc perp_ode_##identifier = {                                                    \
+    .d = { .name = name_,                                                                          \
+           .summary = summary_,                                                                    \
+           .reference = reference_,                                                                \
+           .equation = "q' = N(q) v, v' = a(t, q, v)",                                             \
+           .opts = perp_ode_plain_options,                                                         \
+           .opts_size = sizeof(struct perp_ode_plain_opts),                                        \
+           .caps = caps_ },                                                                        \
+    .order = order_,                                                                               \
+    .stages = (int)(sizeof b / sizeof *b),                                                         \
+    .create = create,                                                                              \
+    .step = perp_ode_rk_step,                                                                      \
+    .destroy = perp_ode_rk_destroy,                                                                \
+    .error_order = error_order_,                                                                   \
+  }
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Explicit Runge-Kutta methods from their Butcher tableau (STAR 4.1, Vondrak 2.2.2):
+ *
+ *   k_s = f(t + c_s h, y + h sum_{r < s} a_sr k_r),   y(t + h) = y + h sum_s b_s k_s,
+ *   e = h sum_s (b_s - bhat_s) k_s  where there is an embedded formula.
+ *
+ * y = (q, v) are the plain numbers of the state.  The stages may leave the manifold of q by O(h^2); only
+ * the end of the step is projected.  That costs no order: the exact solution lies on the manifold, so
+ * the projection moves q by no more than the error of the step.
+ *
+ * Cost: `stages` derivatives (`all` when the error is wanted), and about stages^2 / 2 vector updates.
+ * Memory: (all + 1) (nq + nv) numbers.  Fails only where the system has no derivative. */
+#include "solvers/ode/method.h"
+
+const perp_opt perp_ode_plain_options[] = { PERP_ODE_CONTROL_OPTIONS(struct perp_ode_plain_opts),
+                                            PERP_OPTIONS_END };
+
+struct ws {
+  perp_arena block; /* holds this struct too */
+  const perp_ode_tableau *tableau;
+  double *y, *k; /* [n], [all * n], n = nq + nv */
+};
+
+static struct ws *layout(perp_arena *block, const perp_ode_tableau *tableau, int n)
+{
+  struct ws *w = PERP_CARVE(block, struct ws, 1);
+  double *y = PERP_CARVE(block, double, n);
+  double *k = PERP_CARVE(block, double, (size_t)n *(size_t)tableau->all);
+  if (w != NULL) *w = (struct ws){ .tableau = tableau, .y = y, .k = k };
+  return w;
+}
+
+perp_status perp_ode_rk_create(perp_ctx *ctx, const perp_ode_sys *sys,
+                               const perp_ode_tableau *tableau, void **ws)
+{
+  perp_arena block = { 0 };
+  int n = sys->nq + sys->nv;
+  layout(&block, tableau, n);
+  PERP_TRY(perp_arena_reserve(ctx, &block));
+  struct ws *w = layout(&block, tableau, n);
+  w->block = block;
+  *ws = w;
+  return PERP_OK;
+}
+
+/* out = base + h sum_r coeff_r k_r over n numbers; out may be base */
+static void combine(int n, const double *base, double h, int terms, const double *coeff,
+                    const double *k, int ld, double *out)
+{
+  switch (terms) { /* the short sums of the cheap methods in one pass */
+  case 1: {
+    double c0 = h * coeff[0];
+    for (int i = 0; i < n; i++) out[i] = base[i] + c0 * k[i];
+    return;
+  }
+  case 2: {
+    for (int i = 0; i < n; i++) out[i] = base[i] + h * (coeff[0] * k[i] + coeff[1] * k[i + ld]);
+    return;
+  }
+  default:
+    for (int i = 0; i < n; i++) {
+      double sum = coeff[0] * k[i];
+      for (int r = 1; r < terms; r++) sum += coeff[r] * k[i + (size_t)r * (size_t)ld];
+      out[i] = base[i] + h * sum;
+    }
+  }
+}
+
+perp_ode_answer perp_ode_rk_step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
+                                 double *v, double *err, perp_stats *stats)
+{
+  struct ws *w = ws;
+  const perp_ode_tableau *tab = w->tableau;
+  const int nq = sys->nq, nv = sys->nv, n = nq + nv;
+  const int stages = err != NULL ? tab->all : tab->stages;
+
+  const double *a = tab->a;
+  for (int s = 0; s < stages; s++) {
+    double *k = w->k + (size_t)s * (size_t)n;
+    const double *qs = q, *vs = v;
+    if (s > 0) {
+      combine(nq, q, h, s, a, w->k, n, w->y);
+      combine(nv, v, h, s, a, w->k + nq, n, w->y + nq);
+      qs = w->y;
+      vs = w->y + nq;
+      a += s;
+    }
+    perp_ode_answer answer = perp_ode_eval(sys, t + tab->c[s] * h, h, qs, vs, s > 0, k, k + nq,
+                                           stats);
+    if (answer != PERP_ODE_OK) return answer;
+  }
+
+  combine(nq, q, h, tab->stages, tab->b, w->k, n, q);
+  combine(nv, v, h, tab->stages, tab->b, w->k + nq, n, v);
+  if (sys->project != NULL) sys->project(sys->user, q);
+  if (err != NULL)
+    for (int i = 0; i < n; i++) {
+      double sum = 0;
+      for (int s = 0; s < stages; s++) sum += tab->e[s] * w->k[i + (size_t)s * (size_t)n];
+      err[i] = h * sum;
+    }
+  return PERP_ODE_OK;
+}
+
+void perp_ode_rk_destroy(void *ws)
+{
+  if (ws == NULL) return;
+  perp_arena block = ((struct ws *)ws)->block;
+  perp_arena_free(&block);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Verlet, order 2, in two forms.
+ *
+ * Position form, where the system says that a depends on positions only (van Overveld and Barenbrug 1995,
+ * equation 4):
+ *   x(t+h) = 2 x(t) - x(t-h) + h^2 a(t, x).
+ * The difference d = x(t) [-] x(t-h) is kept as the increment that made it instead of being computed from two
+ * nearly equal positions (nothing cancels), so a step is
+ *   d+ = (h / g) d + h (h + g) / 2 a,   q+ = q [+] d+,      g = the step that made d,
+ * which is the formula above for g = h.  The first step after a reset has d+ = h v + h^2 / 2 a.  The velocity
+ * is an output only:  v+ = d+ / h + h/2 a(t + h, q+).
+ *
+ * Velocity form, where a depends on velocity too (gyroscopic torque, drag):
+ *   q+ = q [+] (h v + h^2 / 2 a),   v+ = v + h/2 (a(t, q, v) + a(t + h, q+, v+)),
+ * implicit in v+, solved by two fixed-point passes from v + h a.  The first pass leaves an error of O(h^3), the
+ * second one of O(h^4): the order stays 2.
+ *
+ * On rotations all increments are rotation vectors in the body frame, applied by retract; a constant
+ * vector is a constant rotation there, so the formulas keep their order.
+ *
+ * Position form: symplectic, energy bounded.  Velocity form: only as long as a(t, q, v) is free of v.
+ * Cost: 2 derivatives (position form), 3 (velocity form).  Memory: nq + 6 nv numbers.  Needs the split (q, v). */
+#include "solvers/ode/method.h"
+
+#include <string.h>
+
+/* The increment d [nv] of the step from t to t + h. */
+struct increment {
+  bool known;
+  double t, h;
+  double *d;
+};
+
+struct ws {
+  perp_arena block;
+  double *qdot, *q1, *a0, *a1, *v1, *dq;
+  /* position form: `before` led to the state that the last step started from, `last` was that step */
+  struct increment before, last;
+};
+
+static struct ws *layout(perp_arena *block, int nq, int nv)
+{
+  struct ws *w = PERP_CARVE(block, struct ws, 1);
+  double *qdot = PERP_CARVE(block, double, nq), *q1 = PERP_CARVE(block, double, nq);
+  double *x[6];
+  for (int i = 0; i < 6; i++) x[i] = PERP_CARVE(block, double, nv);
+  if (w != NULL)
+    *w = (struct ws){ .qdot = qdot,
+                      .q1 = q1,
+                      .a0 = x[0],
+                      .a1 = x[1],
+                      .v1 = x[2],
+                      .dq = x[3],
+                      .before.d = x[4],
+                      .last.d = x[5] };
+  return w;
+}
+
+static perp_status create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts, void **ws)
+{
+  (void)opts;
+  perp_arena block = { 0 };
+  layout(&block, sys->nq, sys->nv);
+  PERP_TRY(perp_arena_reserve(ctx, &block));
+  struct ws *w = layout(&block, sys->nq, sys->nv);
+  w->block = block;
+  *ws = w;
+  return PERP_OK;
+}
+
+/* The increment that led to the state at t, NULL when there is none.  Called at the start of a step from t:
+ * either the last step was accepted (t is its end), or it is made again (t is its start). */
+static const struct increment *history(struct ws *w, double t)
+{
+  if (!w->last.known) return NULL;
+  double close = 1e-9 * w->last.h;
+  if (fabs(w->last.t + w->last.h - t) <= close) {
+    struct increment spare = w->before;
+    w->before = w->last;
+    w->last = spare;
+    w->last.known = false;
+  } else if (w->last.t != t) {
+    return NULL;
+  }
+  return w->before.known && fabs(w->before.t + w->before.h - t) <= close ? &w->before : NULL;
+}
+
+static perp_ode_answer position_step(struct ws *w, const perp_ode_sys *sys, double t, double h,
+                                     double *q, double *v, double *qdot, perp_stats *stats)
+{
+  const int nv = sys->nv;
+  const struct increment *old = history(w, t);
+  if (old != NULL) {
+    double ratio = h / old->h, half = 0.5 * h * (h + old->h);
+    for (int i = 0; i < nv; i++) w->dq[i] = ratio * old->d[i] + half * w->a0[i];
+  } else {
+    for (int i = 0; i < nv; i++) w->dq[i] = h * (v[i] + 0.5 * h * w->a0[i]);
+    w->before.known = false;
+  }
+  perp_ode_retract(sys, q, w->dq, w->q1);
+  for (int i = 0; i < nv; i++) w->v1[i] = w->dq[i] / h;
+  perp_ode_answer answer = perp_ode_eval(sys, t + h, h, w->q1, w->v1, true, qdot, w->a1, stats);
+  if (answer != PERP_ODE_OK) return answer;
+  for (int i = 0; i < nv; i++) v[i] = w->v1[i] + 0.5 * h * w->a1[i];
+  memcpy(q, w->q1, (size_t)sys->nq * sizeof *q);
+  memcpy(w->last.d, w->dq, (size_t)nv * sizeof *w->dq);
+  w->last.known = true;
+  w->last.t = t;
+  w->last.h = h;
+  return PERP_ODE_OK;
+}
+
+static perp_ode_answer velocity_step(struct ws *w, const perp_ode_sys *sys, double t, double h,
+                                     double *q, double *v, double *qdot, perp_stats *stats)
+{
+  const int nv = sys->nv;
+  for (int i = 0; i < nv; i++) {
+    w->dq[i] = h * (v[i] + 0.5 * h * w->a0[i]);
+    w->v1[i] = v[i] + h * w->a0[i];
+  }
+  perp_ode_retract(sys, q, w->dq, w->q1);
+  for (int pass = 0; pass < 2; pass++) {
+    perp_ode_answer answer = perp_ode_eval(sys, t + h, h, w->q1, w->v1, true, qdot, w->a1, stats);
+    if (answer != PERP_ODE_OK) return answer;
+    for (int i = 0; i < nv; i++) w->v1[i] = v[i] + 0.5 * h * (w->a0[i] + w->a1[i]);
+  }
+  memcpy(q, w->q1, (size_t)sys->nq * sizeof *q);
+  memcpy(v, w->v1, (size_t)nv * sizeof *v);
+  return PERP_ODE_OK;
+}
+
+static perp_ode_answer step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
+                            double *v, double *err, perp_stats *stats)
+{
+  (void)err;
+  struct ws *w = ws;
+  double *qdot = perp_ode_unwanted(sys, w->qdot);
+  perp_ode_answer answer = perp_ode_eval(sys, t, h, q, v, false, qdot, w->a0, stats);
+  if (answer != PERP_ODE_OK) return answer;
+  if ((sys->caps & PERP_ODE_SYS_POSITION_FORCES) != 0)
+    return position_step(w, sys, t, h, q, v, qdot, stats);
+  return velocity_step(w, sys, t, h, q, v, qdot, stats);
+}
+
+static void reset(void *ws)
+{
+  struct ws *w = ws;
+  w->before.known = w->last.known = false;
+}
+
+static void destroy(void *ws)
+{
+  if (ws == NULL) return;
+  perp_arena block = ((struct ws *)ws)->block;
+  perp_arena_free(&block);
+}
+
+const perp_ode_desc perp_ode_verlet = {
+  .d = { .name = "verlet",
+         .summary = "Verlet: position form for forces of position, else velocity form",
+         .reference = "van Overveld and Barenbrug 1995, equation 4",
+         .equation = "x(t+h) = 2 x(t) - x(t-h) + h^2 a(t, x)",
+         .opts = perp_ode_plain_options,
+         .opts_size = sizeof(struct perp_ode_plain_opts),
+         .caps = PERP_ODE_SYMPLECTIC | PERP_ODE_SECOND_ORDER | PERP_ODE_MULTISTEP },
+  .order = 2,
+  .stages = 0, /* 2 in position form, 3 in velocity form */
+  .create = create,
+  .step = step,
+  .reset = reset,
+  .destroy = destroy,
+};
