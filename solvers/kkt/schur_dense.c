@@ -1,76 +1,126 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Dense Schur complement: A lambda = c - J M^-1 f with A = J M^-1 J' + S formed as a full matrix and
- * factored by Cholesky (LAPACK dpotrf); a = M^-1 (f + J' lambda)   (Vondrak 2005, eq. 6.8 and 6.48;
- * STAR 2012, section 3.2.1).
+/* Dense Schur complement: A lambda = c - J M^-1 f with A = J M^-1 J' + S formed as a matrix and factored
+ * by LAPACK's Cholesky; a = M^-1 (f + J' lambda)   (Vondrak 2005, eq. 6.8 and 6.48; STAR 2012,
+ * section 3.2.1).
  *
- * Dependent rows: A, scaled to unit diagonal, is factored by pivoted Cholesky (dpstrf) to its rank r,
- * A = F F' with F m x r of full column rank, and with F = Q R (dgeqrf)
+ * Storage: `full` is the textbook dense method, dpotrf on m x m numbers, whatever their zeros.  `band`
+ * keeps the diagonals up to the last one that the numbering of the rows makes nonzero (dpbtrf); nothing is
+ * reordered.  `auto` takes the band where it is narrower than m / 4: a chain numbered from one end has 2 r - 1
+ * diagonals, a tree or a loop soon has all of them.
+ *
+ * Dependent rows: A, full and scaled to unit diagonal, is factored by pivoted Cholesky (dpstrf) to its
+ * rank r, A = F F' with F m x r of full column rank, and with F = Q R (dgeqrf)
  *
  *      lambda = A^+ b = Q R^-T R^-1 Q' b,
  *
  * the least-squares solution of minimum norm; where c is consistent it solves the constraints exactly.
  *
- * Cost: m^3/3 for the factor (with dependent rows about three times as much), 2 m^2 a solve;
- * memory m^2.  Condition numbers of A up to 1/rank_tol are taken as full rank. */
-#include "solvers/kkt/impl.h"
+ * Cost: m^3/3 for the factor (with dependent rows about three times as much) and 2 m^2 a solve, with band
+ * width k: m k^2 and 4 m k.  Memory m^2 in any case, as rows may become dependent at any time; the band
+ * touches m k of it.  Condition numbers of A up to 1/rank_tol are taken as full rank. */
+#include "solvers/kkt/assembly.h"
 
 #include <lapacke.h>
 
 _Static_assert(sizeof(lapack_int) == sizeof(int), "LAPACK with 32-bit integers");
 
+enum storage { AUTO, FULL, BAND };
+static const char *const storages[] = { "auto", "full", "band", NULL };
+
 struct opts {
+  int storage;
   double rank_tol, infeasible_tol;
 };
-static const perp_opt options[] = { KKT_RANK_OPTIONS(struct opts), PERP_OPTIONS_END };
+static const perp_opt options[] = { PERP_ENUM(struct opts, storage, AUTO, storages,
+                                              "A in full, or its band only"),
+                                    KKT_RANK_OPTIONS(struct opts), PERP_OPTIONS_END };
+
+/* Upper triangle: A_ij at i + j ld, from `origin` in the array. */
+struct shape {
+  const int *cptr;
+  int ld, origin;
+};
 
 struct ws {
   perp_arena arena;
   struct opts opt;
-  int nv, m, large, lwork;
+  int nv, m, k, lwork; /* k: diagonals above the main one; m - 1 when full */
+  struct shape full, band;
+  kkt_assembly to_full, to_band;
   bool dependent; /* the last factor is Q R of rank r, else Cholesky */
   int rank;
-  double *A;       /* m x m: the Cholesky factor, or Q and R */
-  double *diag;    /* [m] A_ii */
-  double *tau;     /* [m] of dgeqrf */
-  double *work;    /* [lwork] of LAPACK, [2 m] */
-  double *v, *b;   /* [nv], [m] */
-  double *scratch; /* [large] */
-  int *piv;        /* [m] */
+  double *A;     /* [m m] the Cholesky factor in full or band storage, or Q and R */
+  double *diag;  /* [m] A_ii */
+  double *tau;   /* [m] of dgeqrf */
+  double *work;  /* [lwork] of LAPACK, [2 m] */
+  double *v, *b; /* [nv], [m] */
+  int *piv;      /* [m] */
 };
 
 static void layout(struct ws *w, perp_arena *a)
 {
-  w->A = PERP_CARVE(a, double, (size_t)w->m *(size_t)w->m);
-  w->diag = PERP_CARVE(a, double, w->m);
-  w->tau = PERP_CARVE(a, double, w->m);
+  size_t m = (size_t)w->m;
+  w->A = PERP_CARVE(a, double, m *m);
+  w->diag = PERP_CARVE(a, double, m);
+  w->tau = PERP_CARVE(a, double, m);
   w->work = PERP_CARVE(a, double, w->lwork);
   w->v = PERP_CARVE(a, double, w->nv);
-  w->b = PERP_CARVE(a, double, w->m);
-  w->scratch = PERP_CARVE(a, double, w->large);
-  w->piv = PERP_CARVE(a, int, w->m);
+  w->b = PERP_CARVE(a, double, m);
+  w->piv = PERP_CARVE(a, int, m);
+}
+
+static kkt_place locate(const void *storage, int g, int h)
+{
+  const struct shape *s = storage;
+  bool transposed = h < g;
+  int row = s->cptr[transposed ? h : g], column = s->cptr[transposed ? g : h];
+  return (kkt_place){ .start = s->origin + row + (int64_t)column * s->ld,
+                      .ld = s->ld,
+                      .transposed = transposed };
 }
 
 static void destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
+  kkt_assembly_free(&w->to_full);
+  kkt_assembly_free(&w->to_band);
   perp_arena_free(&w->arena);
   free(w);
 }
 
-static perp_status create(perp_ctx *ctx, const perp_blocks *pattern, const void *opts, void **ws)
+/* Number of diagonals above the main one that can hold something. */
+static int band_width(const perp_blocks *B)
+{
+  int k = 0;
+  for (int b = 0; b < B->nb; b++) {
+    if (B->tptr[b] == B->tptr[b + 1]) continue;
+    int first = B->jgrp[B->tsub[B->tptr[b]]], last = B->jgrp[B->tsub[B->tptr[b + 1] - 1]];
+    int width = B->cptr[last + 1] - 1 - B->cptr[first];
+    if (width > k) k = width;
+  }
+  return k;
+}
+
+static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
 {
   *ws = NULL;
-  PERP_TRY(perp_blocks_check(ctx, pattern));
+  PERP_TRY(perp_blocks_check(ctx, B));
   struct ws *w = calloc(1, sizeof *w);
   if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "schur-dense: no memory");
   w->opt = *(const struct opts *)opts;
-  w->nv = pattern->nv;
-  w->m = pattern->m;
-  w->large = kkt_largest(pattern);
+  w->nv = B->nv;
+  w->m = B->m;
+  w->k = band_width(B);
+  if (w->opt.storage == FULL || (w->opt.storage == AUTO && w->k >= w->m / 4)) w->k = w->m - 1;
   w->lwork = 64 * (w->m + 1);
+  w->full = (struct shape){ B->cptr, w->m, 0 };
+  w->band = (struct shape){ B->cptr, w->k, w->k };
   layout(w, &w->arena);
   perp_status status = perp_arena_reserve(ctx, &w->arena);
+  if (status == PERP_OK) status = kkt_assembly_create(ctx, B, locate, &w->full, &w->to_full);
+  if (status == PERP_OK && w->k < w->m - 1)
+    status = kkt_assembly_create(ctx, B, locate, &w->band, &w->to_band);
   if (status != PERP_OK) {
     destroy(w);
     return status;
@@ -80,14 +130,46 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *pattern, const void 
   return PERP_OK;
 }
 
-/* Pivoted Cholesky of the scaled matrix, then QR of its factor.  A holds the plain matrix. */
-static perp_reason factor_dependent(struct ws *w)
+static void form_full(struct ws *w, const perp_blocks *B)
+{
+  size_t m = (size_t)w->m;
+  for (size_t j = 0; j < m; j++) memset(w->A + j * m, 0, (j + 1) * sizeof *w->A);
+  kkt_assemble(&w->to_full, B, 0, w->A);
+  for (size_t i = 0; i < m; i++) w->diag[i] = w->A[i + i * m];
+}
+
+/* Cholesky.  False when a pivot vanishes. */
+static bool factor_plain(struct ws *w, const perp_blocks *B)
+{
+  int m = w->m, k = w->k;
+  if (k == m - 1) {
+    form_full(w, B);
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', m, w->A, m) != 0) return false;
+  } else {
+    memset(w->A, 0, sizeof *w->A * (size_t)(k + 1) * (size_t)m);
+    kkt_assemble(&w->to_band, B, 0, w->A);
+    for (int i = 0; i < m; i++) w->diag[i] = w->A[k + (size_t)i * (size_t)(k + 1)];
+    if (LAPACKE_dpbtrf_work(LAPACK_COL_MAJOR, 'U', m, k, w->A, k + 1) != 0) return false;
+  }
+  for (int i = 0; i < m; i++) {
+    double u = k == m - 1 ? w->A[i + (size_t)i * (size_t)m] : w->A[k + (size_t)i * (size_t)(k + 1)];
+    if (!(u * u > w->opt.rank_tol * w->diag[i]) || !(u <= DBL_MAX)) return false;
+  }
+  return true;
+}
+
+/* Pivoted Cholesky of the scaled matrix, then QR of its factor. */
+static perp_reason factor_dependent(struct ws *w, const perp_blocks *B)
 {
   int m = w->m;
   double *A = w->A, *scale = w->diag;
+  form_full(w, B);
   for (int i = 0; i < m; i++) scale[i] = scale[i] > 0 ? sqrt(scale[i]) : 1;
   for (int j = 0; j < m; j++)
-    for (int i = j; i < m; i++) A[i + (size_t)j * (size_t)m] /= scale[i] * scale[j];
+    for (int i = 0; i <= j; i++) A[i + (size_t)j * (size_t)m] /= scale[i] * scale[j];
+  /* the same matrix as a lower triangle, whose factor has the columns of F */
+  for (int j = 0; j < m; j++)
+    for (int i = j + 1; i < m; i++) A[i + (size_t)j * (size_t)m] = A[j + (size_t)i * (size_t)m];
   int info = LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', m, A, m, w->piv, &w->rank, w->opt.rank_tol,
                                  w->work);
   if (info < 0) return PERP_NOT_FINITE;
@@ -108,27 +190,16 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-dense", B, w->nv, w->m));
-  int m = w->m;
   stats->factorizations++;
   stats->reason = PERP_EXACT;
   w->dependent = false;
-  if (m == 0) return PERP_OK;
-  perp_blocks_delassus(B, w->A, m, w->scratch);
-  for (int i = 0; i < m; i++) w->diag[i] = w->A[i + (size_t)i * (size_t)m];
-  bool full = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', m, w->A, m) == 0;
-  for (int i = 0; full && i < m; i++) {
-    double l = w->A[i + (size_t)i * (size_t)m];
-    full = l * l > w->opt.rank_tol * w->diag[i];
-  }
-  if (full) return PERP_OK;
+  if (w->m == 0 || factor_plain(w, B)) return PERP_OK;
 
-  if (kkt_why_no_factor(B) == PERP_NOT_FINITE) {
-    stats->reason = PERP_NOT_FINITE;
-    return PERP_OK;
-  }
-  perp_blocks_delassus(B, w->A, m, w->scratch);
+  stats->reason = kkt_why_no_factor(B);
+  if (stats->reason == PERP_NOT_FINITE) return PERP_OK;
   w->dependent = true;
-  stats->reason = factor_dependent(w);
+  stats->factorizations++;
+  stats->reason = factor_dependent(w, B);
   return PERP_OK;
 }
 
@@ -137,11 +208,14 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-dense", B, w->nv, w->m));
-  int m = w->m, r = w->rank;
+  int m = w->m, r = w->rank, k = w->k;
   kkt_schur_rhs(B, f, c, lambda, w->v);
-  if (!w->dependent && m > 0) {
-    LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', m, 1, w->A, m, lambda, m);
-  } else if (m > 0) {
+  if (m == 0) {
+  } else if (!w->dependent && k == m - 1) {
+    LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', m, 1, w->A, m, lambda, m);
+  } else if (!w->dependent) {
+    LAPACKE_dpbtrs_work(LAPACK_COL_MAJOR, 'U', m, k, 1, w->A, k + 1, lambda, m);
+  } else {
     if (!kkt_finite(m, lambda)) return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
     LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'T', m, 1, r, w->A, m, w->tau, lambda, m, w->work,
                         w->lwork);

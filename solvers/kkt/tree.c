@@ -25,6 +25,7 @@
  * Dependent rows: regularized and refined, see impl.h.  The kernels are compiled for the usual
  * (columns, rows) and for any other. */
 #include "solvers/kkt/impl.h"
+#include "solvers/kkt/kernels.h"
 
 #include <lapacke.h>
 
@@ -236,21 +237,6 @@ static bool exclude_weak(struct plan *p, const perp_blocks *B)
   return any;
 }
 
-/* (d, r) compiled with constant sizes */
-#define KERNELS(X)                                                                                 \
-  X(1, 6, 3) X(2, 6, 5) X(3, 6, 6) X(4, 6, 4) X(5, 6, 1) X(6, 3, 2) X(7, 3, 1) X(8, 3, 3)
-
-enum { MOST = 6 }; /* columns or rows of a compiled kernel */
-
-static int kernel_of(int d, int r)
-{
-#define CHOOSE(id, D, R)                                                                           \
-  if (d == D && r == R) return id;
-  KERNELS(CHOOSE)
-#undef CHOOSE
-  return 0;
-}
-
 static enum kind kind_of(const struct plan *p, int b)
 {
   return p->children[b] == 0 ? LEAF : p->children[b] == 1 ? PASS : HUB;
@@ -403,97 +389,7 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
   return PERP_OK;
 }
 
-/* ---- small dense kernels; r, d are constants where the caller's are ------------------------------- */
-
-#define INLINE static inline __attribute__((always_inline))
-
-/* A = L Delta L' in place: 1/Delta on the diagonal.  False when pivot i is not above tol ref[i step]. */
-INLINE bool ldl(int r, double *A, const double *ref, int step, double tol)
-{
-  bool good = true;
-  for (int j = 0; j < r; j++) {
-    double p = A[j + j * r], inv = 1 / p;
-    good &= p > tol * ref[j * step] && p <= DBL_MAX;
-    for (int k = j + 1; k < r; k++)
-      for (int i = k; i < r; i++) A[i + k * r] -= A[i + j * r] * inv * A[k + j * r];
-    for (int i = j + 1; i < r; i++) A[i + j * r] *= inv;
-    A[j + j * r] = inv;
-  }
-  return good;
-}
-
-/* x = L^-1 x */
-INLINE void forward(int r, const double *L, double *x)
-{
-  for (int j = 0; j < r; j++)
-    for (int i = j + 1; i < r; i++) x[i] -= L[i + j * r] * x[j];
-}
-/* x = Delta^-1 x */
-INLINE void middle(int r, const double *L, double *x)
-{
-  for (int j = 0; j < r; j++) x[j] *= L[j + j * r];
-}
-/* x = L'^-1 x */
-INLINE void backward(int r, const double *L, double *x)
-{
-  for (int j = r - 1; j >= 0; j--)
-    for (int i = j + 1; i < r; i++) x[j] -= L[i + j * r] * x[i];
-}
-
-/* y += sign G x, G r x d */
-INLINE void gemv(int r, int d, double sign, const double *G, const double *x, double *y)
-{
-  for (int j = 0; j < d; j++)
-    for (int i = 0; i < r; i++) y[i] += sign * (G[i + j * r] * x[j]);
-}
-/* y += G' x */
-INLINE void gemvt(int r, int d, const double *G, const double *x, double *y)
-{
-  for (int j = 0; j < d; j++) {
-    double sum = 0;
-    for (int i = 0; i < r; i++) sum += G[i + j * r] * x[i];
-    y[j] += sum;
-  }
-}
-/* W = J Minv */
-INLINE void times_minv(int r, int d, bool diagonal, const double *J, const double *Minv, double *W)
-{
-  if (diagonal) {
-    for (int j = 0; j < d; j++)
-      for (int i = 0; i < r; i++) W[i + j * r] = J[i + j * r] * Minv[j + j * d];
-  } else {
-    for (int j = 0; j < d; j++) {
-      for (int i = 0; i < r; i++) W[i + j * r] = 0;
-      for (int l = 0; l < d; l++)
-        for (int i = 0; i < r; i++) W[i + j * r] += J[i + l * r] * Minv[l + j * d];
-    }
-  }
-}
-/* lower triangle of A += W J', both r x d */
-INLINE void add_symmetric(int r, int d, const double *W, const double *J, double *A)
-{
-  for (int l = 0; l < d; l++)
-    for (int j = 0; j < r; j++)
-      for (int i = j; i < r; i++) A[i + j * r] += W[i + l * r] * J[j + l * r];
-}
-/* y = Minv x */
-INLINE void minv_times(int d, bool diagonal, const double *Minv, const double *x, double *y)
-{
-  if (diagonal) {
-    for (int j = 0; j < d; j++) y[j] = Minv[j + j * d] * x[j];
-  } else {
-    for (int j = 0; j < d; j++) y[j] = 0;
-    for (int l = 0; l < d; l++)
-      for (int j = 0; j < d; j++) y[j] += Minv[j + l * d] * x[l];
-  }
-}
-
 /* ---- numeric ------------------------------------------------------------------------------------- */
-
-INLINE bool is_diagonal(const perp_blocks *B, int b)
-{
-  return B->diag != NULL && B->diag[b];
-}
 
 /* Eliminate joint g and its child bodies. */
 INLINE bool factor_link(const struct ws *w, const perp_blocks *B, const struct link *g, double tol,
@@ -503,11 +399,11 @@ INLINE bool factor_link(const struct ws *w, const perp_blocks *B, const struct l
   double W_[MOST * MOST], X_[MOST * MOST], V_[MOST * MOST], ref_[MOST];
   double *W = R != 0 ? W_ : w->scratch, *X = R != 0 ? X_ : W + w->large,
          *V = R != 0 ? V_ : X + w->large, *ref = R != 0 ? ref_ : V + w->large;
-  double *A = w->L + g->L;
+  double A_[MOST * MOST], *A = R != 0 ? A_ : w->L + g->L;
   bool good = true;
 
-  for (int j = 0; j < r; j++) {
-    for (int i = 0; i < r; i++) A[i + j * r] = 0;
+  EACH (j, 0, r) {
+    EACH (i, 0, r) A[i + j * r] = 0;
     A[j + j * r] = w->shift + (B->s != NULL ? B->s[g->row + j] : 0);
     ref[j] = 0; /* what is subtracted from A_jj */
   }
@@ -523,32 +419,32 @@ INLINE bool factor_link(const struct ws *w, const perp_blocks *B, const struct l
       const int rh = R != 0 ? R : b->rh;
       const double *J_h = B->J + b->J_h, *L = w->L + b->L_h;
       double *Y = w->L + b->Y;
-      for (int j = 0; j < rh; j++)
-        for (int i = 0; i < r; i++) X[i + j * r] = 0;
-      for (int l = 0; l < d; l++)
-        for (int j = 0; j < rh; j++)
-          for (int i = 0; i < r; i++) X[i + j * r] += W[i + l * r] * J_h[j + l * rh];
-      for (int k = 0; k < rh; k++)
-        for (int j = k + 1; j < rh; j++)
-          for (int i = 0; i < r; i++) X[i + j * r] -= X[i + k * r] * L[j + k * rh];
-      for (int j = 0; j < rh; j++)
-        for (int i = 0; i < r; i++) Y[i + j * r] = X[i + j * r] * L[j + j * rh];
-      for (int l = 0; l < rh; l++)
-        for (int j = 0; j < r; j++) {
-          for (int i = j; i < r; i++) A[i + j * r] -= X[i + l * r] * Y[j + l * r];
+      EACH (j, 0, rh)
+        EACH (i, 0, r) X[i + j * r] = 0;
+      EACH (l, 0, d)
+        EACH (j, 0, rh)
+          EACH (i, 0, r) X[i + j * r] += W[i + l * r] * J_h[j + l * rh];
+      EACH (k, 0, rh)
+        EACH (j, k + 1, rh)
+          EACH (i, 0, r) X[i + j * r] -= X[i + k * r] * L[j + k * rh];
+      EACH (j, 0, rh)
+        EACH (i, 0, r) Y[i + j * r] = X[i + j * r] * L[j + j * rh];
+      EACH (l, 0, rh)
+        EACH (j, 0, r) {
+          EACH (i, j, r) A[i + j * r] -= X[i + l * r] * Y[j + l * r];
           ref[j] += X[j + l * r] * Y[j + l * r];
         }
     }
     if (b->kind == HUB) { /* Mt = L Delta L', V = L^-1 J' : A += V' Delta^-1 V */
       double *H = w->H + b->H;
       good &= ldl(d, H, B->M + b->M, d + 1, DBL_EPSILON);
-      for (int j = 0; j < r; j++) {
-        for (int i = 0; i < d; i++) V[i + j * d] = J[j + i * r];
+      EACH (j, 0, r) {
+        EACH (i, 0, d) V[i + j * d] = J[j + i * r];
         forward(d, H, V + j * d);
       }
-      for (int l = 0; l < d; l++)
-        for (int j = 0; j < r; j++)
-          for (int i = j; i < r; i++) A[i + j * r] += V[l + i * d] * V[l + j * d] * H[l + l * d];
+      EACH (l, 0, d)
+        EACH (j, 0, r)
+          EACH (i, j, r) A[i + j * r] += V[l + i * d] * V[l + j * d] * H[l + l * d];
     }
   }
   const int d = D != 0 ? D : g->d;
@@ -556,20 +452,23 @@ INLINE bool factor_link(const struct ws *w, const perp_blocks *B, const struct l
     times_minv(r, d, is_diagonal(B, g->body), B->J + g->J, B->Minv + g->M, W);
     add_symmetric(r, d, W, B->J + g->J, A);
   }
-  for (int j = 0; j < r; j++) ref[j] += A[j + j * r];
+  EACH (j, 0, r) ref[j] += A[j + j * r];
   good &= ldl(r, A, ref, 1, tol);
+  if (R != 0)
+    EACH (j, 0, r)
+      EACH (i, j, r) w->L[g->L + i + j * r] = A[i + j * r];
 
   if (g->parent == HUB) { /* V = L^-1 J : Mt += V' Delta^-1 V */
     const double *J = B->J + g->J;
     double *H = w->H + g->H;
-    for (int j = 0; j < d; j++) {
-      for (int i = 0; i < r; i++) V[i + j * r] = J[i + j * r];
+    EACH (j, 0, d) {
+      EACH (i, 0, r) V[i + j * r] = J[i + j * r];
       forward(r, A, V + j * r);
     }
-    for (int j = 0; j < d; j++)
-      for (int i = j; i < d; i++) {
+    EACH (j, 0, d)
+      EACH (i, j, d) {
         double sum = 0;
-        for (int l = 0; l < r; l++) sum += V[l + i * r] * V[l + j * r] * A[l + l * r];
+        EACH (l, 0, r) sum += V[l + i * r] * V[l + j * r] * A[l + l * r];
         H[i + j * d] += sum;
       }
   }
@@ -610,7 +509,7 @@ INLINE void forward_link(const struct ws *w, const perp_blocks *B, const struct 
   const int r = R != 0 ? R : g->r;
   double *z = w->z + g->row, z_[MOST];
   double *b = R != 0 ? z_ : z;
-  for (int i = 0; i < r; i++) b[i] = c[g->row + i];
+  EACH (i, 0, r) b[i] = c[g->row + i];
   for (int n = g->first; n < g->last; n++) {
     const struct child *k = &w->child[n];
     const int d = D != 0 ? D : k->d;
@@ -627,10 +526,10 @@ INLINE void forward_link(const struct ws *w, const perp_blocks *B, const struct 
   if (g->parent == PASS) gemv(r, d, -1, B->J + g->J, a + g->col, b);
   forward(r, w->L + g->L, b);
   if (R != 0)
-    for (int i = 0; i < r; i++) z[i] = b[i];
+    EACH (i, 0, r) z[i] = b[i];
   if (g->parent == HUB) { /* f~ += J' D^-1 b */
     double t_[MOST], *t = R != 0 ? t_ : w->scratch;
-    for (int i = 0; i < r; i++) t[i] = z[i];
+    EACH (i, 0, r) t[i] = z[i];
     middle(r, w->L + g->L, t);
     backward(r, w->L + g->L, t);
     gemvt(r, d, B->J + g->J, t, a + g->col);
@@ -646,43 +545,43 @@ INLINE void backward_link(const struct ws *w, const perp_blocks *B, const struct
   double l_[MOST], p_[MOST], y_[MOST];
   double *l = R != 0 ? l_ : lambda + g->row;
   double *p = R != 0 ? p_ : w->scratch, *y = R != 0 ? y_ : w->scratch + w->large;
-  for (int i = 0; i < r; i++) l[i] = w->z[g->row + i];
+  EACH (i, 0, r) l[i] = w->z[g->row + i];
   const int d = D != 0 ? D : g->d, up = R != 0 && g->up != 0 ? R : g->up;
   if (g->parent == HUB) {
-    for (int i = 0; i < r; i++) p[i] = 0;
+    EACH (i, 0, r) p[i] = 0;
     gemv(r, d, 1, B->J + g->J, a + g->col, p);
     forward(r, L, p);
-    for (int i = 0; i < r; i++) l[i] -= p[i];
+    EACH (i, 0, r) l[i] -= p[i];
   }
   middle(r, L, l);
   if (up != 0)
-    for (int j = 0; j < r; j++)
-      for (int i = 0; i < up; i++) l[j] -= w->L[g->Y + i + j * up] * lambda[g->row_up + i];
+    EACH (j, 0, r)
+      EACH (i, 0, up) l[j] -= w->L[g->Y + i + j * up] * lambda[g->row_up + i];
   backward(r, L, l);
   if (R != 0)
-    for (int i = 0; i < r; i++) lambda[g->row + i] = l[i];
+    EACH (i, 0, r) lambda[g->row + i] = l[i];
 
   if (g->parent == PASS) { /* a = y + M^-1 (J' lambda + J_up' lambda_up) */
-    for (int i = 0; i < d; i++) p[i] = 0;
+    EACH (i, 0, d) p[i] = 0;
     if (up != 0) gemvt(up, d, B->J + g->J_up, lambda + g->row_up, p);
     gemvt(r, d, B->J + g->J, l, p);
     minv_times(d, is_diagonal(B, g->body), B->Minv + g->M, p, y);
-    for (int i = 0; i < d; i++) a[g->col + i] += y[i];
+    EACH (i, 0, d) a[g->col + i] += y[i];
   }
   for (int n = g->first; n < g->last; n++) {
     const struct child *k = &w->child[n];
     const int dk = D != 0 ? D : k->d;
     if (k->kind == PASS) continue;
-    for (int i = 0; i < dk; i++) p[i] = 0;
+    EACH (i, 0, dk) p[i] = 0;
     gemvt(r, dk, B->J + k->J, l, p);
     if (k->kind == LEAF) {
       minv_times(dk, is_diagonal(B, k->body), B->Minv + k->M, p, y);
-      for (int i = 0; i < dk; i++) a[k->col + i] += y[i];
+      EACH (i, 0, dk) a[k->col + i] += y[i];
     } else {
       forward(dk, w->H + k->H, p);
       middle(dk, w->H + k->H, p);
       backward(dk, w->H + k->H, p);
-      for (int i = 0; i < dk; i++) a[k->col + i] += p[i];
+      EACH (i, 0, dk) a[k->col + i] += p[i];
     }
   }
 }

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sparse Schur complement: A lambda = c - J M^-1 f with A = J M^-1 J' + S stored sparsely and factored by
+ * CHOLMOD's simplicial L D L'; a = M^-1 (f + J' lambda)   (Vondrak 2005, eq. 6.8, 6.48; STAR 2012, section
+ * 3.2.1, which notes that A is positive definite where J has full rank).
+ *
+ * Two groups are neighbours in A when they share a body.  A body with k joints makes a dense block of k
+ * groups, so that A of a chain is sparse and A of a star is full: there the KKT matrix is sparser.
+ *
+ * Dependent rows: regularized and refined, see impl.h.
+ * Cost: linear for chains and for trees of bounded degree (a minimum-degree order makes no fill there);
+ * with fill the sum over columns of (entries of the column of L)^2.  Memory: entries of A and of L. */
+#include "solvers/kkt/sparse.h"
+
+struct opts {
+  double rank_tol, infeasible_tol, delta;
+};
+static const perp_opt options[] = { KKT_RANK_OPTIONS(struct opts), KKT_DELTA_OPTION(struct opts),
+                                    PERP_OPTIONS_END };
+
+struct ws {
+  perp_arena arena;
+  struct opts opt;
+  kkt_sparse A;
+  kkt_assembly assembly;
+  int nv, m;
+  bool dependent; /* the last factor is that of A + shift I */
+  int *at;        /* [m] row of A in the permuted matrix */
+  double *diag;   /* [m] A_ii, permuted */
+  double *x;      /* [m] permuted */
+  double *v, *b;  /* [nv], [m] */
+  double *refine; /* [4 (nv + m)] */
+};
+
+static void layout(struct ws *w, perp_arena *a)
+{
+  w->at = PERP_CARVE(a, int, w->m);
+  w->diag = PERP_CARVE(a, double, w->m);
+  w->x = PERP_CARVE(a, double, w->m);
+  w->v = PERP_CARVE(a, double, w->nv);
+  w->b = PERP_CARVE(a, double, w->m);
+  w->refine = PERP_CARVE(a, double, 4 * ((size_t)w->nv + (size_t)w->m));
+}
+
+static void destroy(void *ws)
+{
+  struct ws *w = ws;
+  if (w == NULL) return;
+  kkt_assembly_free(&w->assembly);
+  kkt_sparse_free(&w->A);
+  perp_arena_free(&w->arena);
+  free(w);
+}
+
+/* Graph of groups: neighbours share a body.  ptr [nc+1]; adj NULL: count only. */
+static int64_t group_graph(const perp_blocks *B, int *ptr, int *adj)
+{
+  int64_t n = 0;
+  for (int g = 0; g < B->nc; g++) {
+    if (adj != NULL) ptr[g] = (int)n;
+    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
+      for (int t = B->tptr[B->jblk[k]]; t < B->tptr[B->jblk[k] + 1]; t++) {
+        int h = B->jgrp[B->tsub[t]];
+        if (h == g) continue;
+        if (adj != NULL) adj[n] = h;
+        n++;
+      }
+  }
+  if (adj != NULL) ptr[B->nc] = (int)n;
+  return n;
+}
+
+static perp_status analyse(perp_ctx *ctx, struct ws *w, const perp_blocks *B)
+{
+  perp_arena arena = { 0 };
+  int64_t n = group_graph(B, NULL, NULL);
+  if (n > INT32_MAX)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "schur-sparse: %lld blocks in A are too many",
+                     (long long)n);
+  int *size = NULL, *ptr = NULL, *adj = NULL;
+  for (int pass = 0; pass < 2; pass++) {
+    size = PERP_CARVE(&arena, int, B->nc);
+    ptr = PERP_CARVE(&arena, int, B->nc + 1);
+    adj = PERP_CARVE(&arena, int, n + 1);
+    if (pass == 0) PERP_TRY(perp_arena_reserve(ctx, &arena));
+  }
+  for (int g = 0; g < B->nc; g++) size[g] = B->cptr[g + 1] - B->cptr[g];
+  group_graph(B, ptr, adj);
+  perp_status status = kkt_sparse_create(ctx, "schur-sparse", B->nc, size, ptr, adj, &w->A);
+  perp_arena_free(&arena);
+  PERP_TRY(status);
+  return kkt_assembly_create(ctx, B, kkt_sparse_locate, &w->A, &w->assembly);
+}
+
+static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
+{
+  *ws = NULL;
+  PERP_TRY(perp_blocks_check(ctx, B));
+  struct ws *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "schur-sparse: no memory");
+  w->opt = *(const struct opts *)opts;
+  w->nv = B->nv;
+  w->m = B->m;
+  layout(w, &w->arena);
+  perp_status status = perp_arena_reserve(ctx, &w->arena);
+  if (status == PERP_OK && w->m > 0) status = analyse(ctx, w, B);
+  if (status != PERP_OK) {
+    destroy(w);
+    return status;
+  }
+  layout(w, &w->arena);
+  for (int g = 0; g < B->nc; g++)
+    for (int i = B->cptr[g]; i < B->cptr[g + 1]; i++) w->at[i] = w->A.row[g] + i - B->cptr[g];
+  *ws = w;
+  return PERP_OK;
+}
+
+/* Factor A + shift I.  False when a pivot is not above tol A_ii. */
+static bool factor_shifted(struct ws *w, const perp_blocks *B, double tol, double shift)
+{
+  kkt_sparse_clear(&w->A);
+  kkt_assemble(&w->assembly, B, shift, w->A.A->x);
+  for (int i = 0; i < w->m; i++) w->diag[w->at[i]] = ((double *)w->A.A->x)[w->assembly.diagonal[i]];
+  if (!kkt_sparse_factor(&w->A)) return false;
+  bool good = true;
+  for (int i = 0; i < w->m; i++) {
+    double p = kkt_sparse_pivot(&w->A, i);
+    good &= p > tol * w->diag[i] && p <= DBL_MAX;
+  }
+  return good;
+}
+
+static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
+{
+  struct ws *w = ws;
+  PERP_TRY(kkt_same_size(ctx, "schur-sparse", B, w->nv, w->m));
+  stats->factorizations++;
+  stats->reason = PERP_EXACT;
+  w->dependent = false;
+  if (w->m == 0 || factor_shifted(w, B, w->opt.rank_tol, 0)) return PERP_OK;
+
+  stats->reason = kkt_why_no_factor(B);
+  if (stats->reason == PERP_NOT_FINITE) return PERP_OK;
+  double mean = kkt_mean_diagonal(B, w->x), shift = w->opt.delta * (mean > 0 ? mean : 1);
+  for (int attempt = 0; attempt < 3 && !w->dependent; attempt++, shift *= 1e3) {
+    w->dependent = factor_shifted(w, B, 0, shift);
+    stats->factorizations++;
+  }
+  if (w->dependent) stats->reason = PERP_REGULARIZED;
+  return PERP_OK;
+}
+
+static void apply(void *ws, const perp_blocks *B, const double *f, const double *c, double *a,
+                  double *lambda)
+{
+  struct ws *w = ws;
+  kkt_schur_rhs(B, f, c, w->b, w->v);
+  for (int i = 0; i < w->m; i++) w->x[w->at[i]] = w->b[i];
+  if (w->m > 0) kkt_sparse_solve(&w->A, w->x);
+  for (int i = 0; i < w->m; i++) lambda[i] = w->x[w->at[i]];
+  kkt_schur_motion(B, f, lambda, a, w->v);
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
+                         const double *c, double *a, double *lambda, perp_stats *stats)
+{
+  struct ws *w = ws;
+  PERP_TRY(kkt_same_size(ctx, "schur-sparse", B, w->nv, w->m));
+  if (w->dependent) {
+    if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, c))
+      return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+    kkt_refine(w, apply, B, f, c, a, lambda, stats, w->refine);
+    return kkt_judge_dependent(B, c, a, lambda, w->opt.infeasible_tol, stats, w->refine);
+  }
+  apply(w, B, f, c, a, lambda);
+  if (!kkt_finite(w->nv, a) || !kkt_finite(w->m, lambda))
+    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  stats->reason = PERP_EXACT;
+  return PERP_OK;
+}
+
+const perp_kkt_desc perp_kkt_schur_sparse = {
+  .d = { .name = "schur-sparse",
+         .summary =
+             "sparse Schur complement, CHOLMOD's simplicial L D L' in a minimum-degree order",
+         .reference = "Vondrak 2005, eq. 6.8, 6.48; STAR 2012, section 3.2.1",
+         .equation = "P A P' = L D L',  A = J M^-1 J' + S,  a = M^-1 (f + J' lambda)",
+         .opts = options,
+         .opts_size = sizeof(struct opts),
+         .caps = PERP_KKT_SPARSE | PERP_KKT_REDUNDANT | PERP_KKT_MIN_NORM | PERP_KKT_LOOPS },
+  .create = create,
+  .factor = factor,
+  .solve = solve,
+  .destroy = destroy,
+};

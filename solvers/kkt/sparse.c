@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solvers/kkt/sparse.h"
+
+_Static_assert(sizeof(SuiteSparse_long) >= sizeof(int), "CHOLMOD with int indices");
+
+static void layout(kkt_sparse *s, perp_arena *a)
+{
+  s->position = PERP_CARVE(a, int, s->n_nodes);
+  s->row = PERP_CARVE(a, int, s->n_nodes);
+  s->first_row = PERP_CARVE(a, int, s->n_nodes);
+  s->above_ptr = PERP_CARVE(a, int, s->n_nodes + 1);
+  s->above = PERP_CARVE(a, int, s->n_above);
+  s->above_row = PERP_CARVE(a, int, s->n_above);
+}
+
+void kkt_sparse_free(kkt_sparse *s)
+{
+  if (s->started) {
+    cholmod_free_factor(&s->L, &s->cm);
+    cholmod_free_sparse(&s->A, &s->cm);
+    cholmod_finish(&s->cm);
+  }
+  perp_arena_free(&s->arena);
+  s->started = false;
+}
+
+static perp_status external(perp_ctx *ctx, const char *name, const kkt_sparse *s)
+{
+  if (s->cm.status == CHOLMOD_OUT_OF_MEMORY)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for the sparse factor", name);
+  if (s->cm.status == CHOLMOD_TOO_LARGE)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: the sparse factor is too large", name);
+  return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: CHOLMOD status %d", name, s->cm.status);
+}
+
+/* Minimum degree and postorder of the graph of nodes; fills position. */
+static perp_status order_nodes(perp_ctx *ctx, const char *name, kkt_sparse *s, const int *ptr,
+                               const int *adj)
+{
+  int n = s->n_nodes;
+  cholmod_sparse *G = cholmod_allocate_sparse((size_t)n, (size_t)n, (size_t)ptr[n] + 1, 0, 1, 1,
+                                              CHOLMOD_PATTERN, &s->cm);
+  if (G == NULL) return external(ctx, name, s);
+  int *p = G->p, *index = G->i, nz = 0;
+  int *mark = s->position; /* last column that listed the row */
+  for (int i = 0; i < n; i++) mark[i] = -1;
+  for (int j = 0; j < n; j++) {
+    p[j] = nz;
+    for (int k = ptr[j]; k < ptr[j + 1]; k++)
+      if (adj[k] < j && mark[adj[k]] != j) {
+        mark[adj[k]] = j;
+        index[nz++] = adj[k];
+      }
+  }
+  p[n] = nz;
+  s->cm.nmethods = 1;
+  s->cm.method[0].ordering = CHOLMOD_AMD;
+  s->cm.postorder = 1;
+  cholmod_factor *F = cholmod_analyze(G, &s->cm);
+  cholmod_free_sparse(&G, &s->cm);
+  if (F == NULL) return external(ctx, name, s);
+  for (int k = 0; k < n; k++) s->position[((int *)F->Perm)[k]] = k;
+  cholmod_free_factor(&F, &s->cm);
+  return PERP_OK;
+}
+
+/* The earlier neighbours of every node, by position; count only when fill is false. */
+static void neighbours(kkt_sparse *s, const int *size, const int *ptr, const int *adj, bool fill)
+{
+  int n = 0;
+  for (int g = 0; g < s->n_nodes; g++) {
+    int first = n;
+    if (fill) s->above_ptr[g] = first;
+    for (int k = ptr[g]; k < ptr[g + 1]; k++) {
+      int h = adj[k], at = n;
+      if (!fill) {
+        n++;
+        continue;
+      }
+      if (s->position[h] >= s->position[g]) continue;
+      while (at > first && s->position[s->above[at - 1]] > s->position[h]) at--;
+      if (at > first && s->above[at - 1] == h) continue;
+      memmove(s->above + at + 1, s->above + at, sizeof *s->above * (size_t)(n - at));
+      s->above[at] = h;
+      n++;
+    }
+    if (!fill) continue;
+    int rows = 0;
+    for (int k = first; k < n; k++) {
+      s->above_row[k] = rows;
+      rows += size[s->above[k]];
+    }
+    s->first_row[g] = rows;
+  }
+  if (fill)
+    s->above_ptr[s->n_nodes] = n;
+  else
+    s->n_above = n;
+}
+
+/* The permuted matrix, upper triangle, with unit diagonal for the first factorization. */
+static perp_status build(perp_ctx *ctx, const char *name, kkt_sparse *s, const int *size)
+{
+  int n = s->n_nodes;
+  int64_t nz = 0;
+  for (int g = 0; g < n; g++)
+    nz += (int64_t)size[g] * s->first_row[g] + (int64_t)size[g] * (size[g] + 1) / 2;
+  if (nz > INT32_MAX)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: %lld nonzeros are too many", name, (long long)nz);
+  s->A = cholmod_allocate_sparse((size_t)s->n, (size_t)s->n, (size_t)nz + 1, 1, 1, 1, CHOLMOD_REAL,
+                                 &s->cm);
+  if (s->A == NULL) return external(ctx, name, s);
+  int *p = s->A->p, *index = s->A->i, *node = p; /* node at a position: p is free until the end */
+  double *x = s->A->x;
+  for (int g = 0; g < n; g++) node[s->position[g]] = g;
+  for (int k = 0, row = 0; k < n; k++) {
+    s->row[node[k]] = row;
+    row += size[node[k]];
+  }
+  /* p is overwritten from the end; node k sits at or before the columns of node k + 1 */
+  int64_t at = nz;
+  p[s->n] = (int)nz;
+  for (int k = n - 1; k >= 0; k--) {
+    int g = node[k];
+    for (int c = size[g] - 1; c >= 0; c--) {
+      at -= s->first_row[g] + c + 1;
+      p[s->row[g] + c] = (int)at;
+      int out = (int)at;
+      for (int j = s->above_ptr[g]; j < s->above_ptr[g + 1]; j++)
+        for (int i = 0; i < size[s->above[j]]; i++, out++) {
+          index[out] = s->row[s->above[j]] + i;
+          x[out] = 0;
+        }
+      for (int i = 0; i <= c; i++, out++) {
+        index[out] = s->row[g] + i;
+        x[out] = i == c;
+      }
+    }
+  }
+  s->cm.method[0].ordering = CHOLMOD_NATURAL;
+  s->cm.postorder = 0;
+  s->L = cholmod_analyze(s->A, &s->cm);
+  if (s->L == NULL) return external(ctx, name, s);
+  /* twice: the first makes the factor, the second whatever is still missing */
+  if (!kkt_sparse_factor(s) || !kkt_sparse_factor(s)) return external(ctx, name, s);
+  return PERP_OK;
+}
+
+perp_status kkt_sparse_create(perp_ctx *ctx, const char *name, int n_nodes, const int *size,
+                              const int *ptr, const int *adj, kkt_sparse *s)
+{
+  s->n_nodes = n_nodes;
+  s->n = 0;
+  for (int g = 0; g < n_nodes; g++) s->n += size[g];
+  cholmod_start(&s->cm);
+  s->started = true;
+  s->cm.print = 0;
+  s->cm.try_catch = 1; /* no messages: the status is looked at */
+  s->cm.supernodal = CHOLMOD_SIMPLICIAL;
+  s->cm.final_ll = 0;
+  neighbours(s, size, ptr, adj, false);
+  layout(s, &s->arena);
+  PERP_TRY(perp_arena_reserve(ctx, &s->arena));
+  layout(s, &s->arena);
+  if (s->n == 0) return PERP_OK;
+  PERP_TRY(order_nodes(ctx, name, s, ptr, adj));
+  neighbours(s, size, ptr, adj, true);
+  return build(ctx, name, s, size);
+}
+
+kkt_place kkt_sparse_locate(const void *sparse, int g, int h)
+{
+  const kkt_sparse *s = sparse;
+  const int *p = s->A->p;
+  bool transposed = s->position[h] < s->position[g];
+  int row = transposed ? h : g, column = transposed ? g : h;
+  kkt_place place = { .ld = s->first_row[column], .grow = 1, .transposed = transposed };
+  place.start = p[s->row[column]] + s->first_row[column];
+  if (row == column) return place;
+  int lo = s->above_ptr[column], hi = s->above_ptr[column + 1];
+  while (hi - lo > 1) {
+    int mid = (lo + hi) / 2;
+    if (s->position[s->above[mid]] <= s->position[row])
+      lo = mid;
+    else
+      hi = mid;
+  }
+  place.start = p[s->row[column]] + s->above_row[lo];
+  return place;
+}
+
+void kkt_sparse_clear(kkt_sparse *s)
+{
+  if (s->n > 0) memset(s->A->x, 0, sizeof(double) * (size_t)((int *)s->A->p)[s->n]);
+}
+
+bool kkt_sparse_factor(kkt_sparse *s)
+{
+  return cholmod_factorize(s->A, s->L, &s->cm) && s->cm.status == CHOLMOD_OK &&
+         s->L->minor == s->L->n;
+}
+
+void kkt_sparse_solve(const kkt_sparse *s, double *x)
+{
+  if (s->n == 0) return;
+  const int *p = s->L->p, *nz = s->L->nz, *index = s->L->i;
+  const double *L = s->L->x;
+  for (int j = 0; j < s->n; j++)
+    for (int k = p[j] + 1; k < p[j] + nz[j]; k++) x[index[k]] -= L[k] * x[j];
+  for (int j = s->n - 1; j >= 0; j--) {
+    double sum = x[j] / L[p[j]];
+    for (int k = p[j] + 1; k < p[j] + nz[j]; k++) sum -= L[k] * x[index[k]];
+    x[j] = sum;
+  }
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A symmetric sparse matrix made of dense blocks, ordered once, refactored often by CHOLMOD's simplicial
+ * L D L'; private to this folder.
+ *
+ * The matrix is the adjacency of `nodes` (groups; or bodies and groups) of given sizes.  Minimum degree (AMD)
+ * and postordering work on the graph of nodes, so that the rows of a node stay together; the matrix is
+ * stored permuted, upper triangle, and CHOLMOD is told to leave the order alone: then a numeric
+ * refactorization allocates nothing.  The triangular solves run over L->p, i, x in place, since
+ * cholmod_solve allocates. */
+#ifndef PERP_KKT_SPARSE_H
+#define PERP_KKT_SPARSE_H
+
+#include "solvers/kkt/assembly.h"
+
+#include <suitesparse/cholmod.h>
+
+typedef struct kkt_sparse {
+  cholmod_common cm;
+  bool started;
+  perp_arena arena;
+  cholmod_sparse *A;
+  cholmod_factor *L;
+  int n_nodes, n, n_above;
+  int *position;  /* [n_nodes] of a node in the order of elimination */
+  int *row;       /* [n_nodes] its first row in the permuted matrix */
+  int *above_ptr; /* [n_nodes+1] earlier neighbours of a node ... */
+  int *above;     /* ... by their position */
+  int *above_row; /* first row of that neighbour within the columns of the node */
+  int *first_row; /* [n_nodes] size of all blocks above the diagonal one */
+} kkt_sparse;
+
+/* Graph: the neighbours of node i are adj[ptr[i]] ... adj[ptr[i+1]-1]; both directions are listed,
+ * repetitions and the node itself are ignored. */
+perp_status kkt_sparse_create(perp_ctx *ctx, const char *name, int n_nodes, const int *size,
+                              const int *ptr, const int *adj, kkt_sparse *out);
+void kkt_sparse_free(kkt_sparse *s);
+/* Where the block of nodes g, h is in the values (kkt_locate); g and h must be neighbours or equal. */
+kkt_place kkt_sparse_locate(const void *sparse, int g, int h);
+/* All values to zero. */
+void kkt_sparse_clear(kkt_sparse *s);
+/* Factor the values.  False when CHOLMOD gave up; the pivots remain to be judged. */
+bool kkt_sparse_factor(kkt_sparse *s);
+/* D_ii of row i of the permuted matrix. */
+static inline double kkt_sparse_pivot(const kkt_sparse *s, int i)
+{
+  return ((const double *)s->L->x)[((const int *)s->L->p)[i]];
+}
+/* x = (L D L')^-1 x in the permuted order. */
+void kkt_sparse_solve(const kkt_sparse *s, double *x);
+
+#endif
