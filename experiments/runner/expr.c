@@ -455,8 +455,8 @@ static perp_expr *check_pair(struct parser *p, const perp_expr *a, perp_expr *b,
   if ((a->type == T_NUMBER) != (b->type == T_NUMBER))
     return complain(p, b->offset, NULL, "a number cannot be compared with a text");
   if (a->type == T_NUMBER) {
-    if (a->unit != NULL && b->unit != NULL && strcmp(a->unit, b->unit) != 0 &&
-        (a->op == OP_NUMBER || b->op == OP_NUMBER))
+    if (a->unit != NULL && b->unit != NULL && !perp_unit_is(a->unit, b->unit) &&
+        !perp_unit_is(b->unit, a->unit) && (a->op == OP_NUMBER || b->op == OP_NUMBER))
       return complain(p, b->offset, NULL, "wrong unit: %s cannot be compared with %s",
                       a->unit[0] ? a->unit : "a pure number",
                       b->unit[0] ? b->unit : "a pure number");

@@ -32,6 +32,7 @@ static void show_place(perp_text *t, const perp_source *src, int line, int colum
 static void add_error(perp_diag *diag, const perp_source *src, int line, int column,
                       const char *hint, const char *message)
 {
+  if (src != NULL && strncmp(src->name, "--", 2) == 0) diag->command_line++;
   if (++diag->errors > MOST_ERRORS) {
     if (diag->errors == MOST_ERRORS + 1) perp_text_add(&diag->text, "... and more errors\n");
     return;
@@ -111,6 +112,8 @@ static perp_node *new_node(struct reader *r, perp_node_type type, struct fy_toke
   if (mark != NULL) {
     node->line = mark->line;
     node->column = mark->column;
+    char first = r->src->text[mark->input_pos];
+    if (type == PERP_NODE_SCALAR && (first == '"' || first == '\'')) node->column++;
   }
   return node;
 }

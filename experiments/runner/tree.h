@@ -26,6 +26,7 @@ typedef struct perp_node {
 typedef struct perp_diag {
   perp_text text;
   int errors;
+  int command_line; /* those of them in sources whose name begins with "--" */
 } perp_diag;
 
 /* at NULL: no place.  offset: columns to add, for a place inside a scalar.  hint may be NULL. */

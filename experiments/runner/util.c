@@ -506,6 +506,17 @@ perp_status perp_parse_int(perp_ctx *ctx, const char *text, int64_t lo, int64_t 
   return PERP_OK;
 }
 
+bool perp_unit_is(const char *alternatives, const char *unit)
+{
+  for (const char *s = alternatives;; s += 4) {
+    const char *end = strstr(s, " or ");
+    size_t n = end != NULL ? (size_t)(end - s) : strlen(s);
+    if (strlen(unit) == n && strncmp(s, unit, n) == 0) return true;
+    if (end == NULL) return false;
+    s = end;
+  }
+}
+
 uint64_t perp_hash64(const void *bytes, size_t n, uint64_t seed)
 {
   const unsigned char *p = bytes;

@@ -103,6 +103,9 @@ perp_status perp_parse_size(perp_ctx *ctx, const char *text, double *bytes);
 /* A whole number in [lo, hi], nothing behind it. */
 perp_status perp_parse_int(perp_ctx *ctx, const char *text, int64_t lo, int64_t hi, int64_t *value);
 
+/* "m or rad": is `unit` one of the alternatives? */
+bool perp_unit_is(const char *alternatives, const char *unit);
+
 /* FNV-1a over the bytes, then a finalizer that spreads every bit: 64 bits, the same on every machine.
  * Collisions are not excluded; whoever builds a set of keys checks for them. */
 uint64_t perp_hash64(const void *bytes, size_t n, uint64_t seed);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The cells of a study. */
+#ifndef PERP_PLAN_H
+#define PERP_PLAN_H
+
+#include "experiments/runner/study.h"
+
+/* One combination.  Its id is a hash of kind and canonical parameters: the same on every machine, in
+ * every study. */
+typedef struct perp_cell {
+  char id[17];        /* 16 hexadecimal digits */
+  const char **value; /* [n_params] canonical texts, "" = not used */
+} perp_cell;
+
+enum { PERP_CELLS_MAX = 1000000 };
+typedef struct perp_plan {
+  perp_pool pool;
+  int n;
+  perp_cell *cells;     /* in the order of the grid, the last axis fastest */
+  int64_t combinations; /* of the grid */
+  int *excluded;        /* [n_exclude] by each rule, the first that fits counts */
+  int duplicates;       /* combinations that are the same cell as one before */
+} perp_plan;
+
+perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *plan);
+void perp_plan_free(perp_plan *plan);
+/* Index of the cell with this id or the only one that begins so; -1 none, -2 several. */
+int perp_plan_find(const perp_plan *plan, const char *id);
+/* "ode=rk4 h=0.001 stab=post": the parameters that vary over the study. */
+void perp_cell_label(const perp_study *study, const perp_cell *cell, perp_text *out);
+
+/* A scope over cells alone: parameters and, from `status` (may be NULL: planned), their status. */
+typedef struct perp_plan_scope {
+  perp_scope scope;
+  const perp_plan *plan;
+  const perp_cell_status *status;
+  const perp_study *study;
+} perp_plan_scope;
+void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *s, const perp_study *study,
+                          const perp_plan *plan, const perp_cell_status *status);
+
+/* plan.jsonl: a head line, then one line a cell. */
+typedef struct perp_selection {
+  const char *only, *skip, *shard; /* as given, NULL: none */
+} perp_selection;
+perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *study,
+                            const perp_plan *plan, const perp_selection *selection);
+/* Selection texts live in the pool of plan. */
+perp_status perp_plan_load(perp_ctx *ctx, const char *path, const perp_study *study,
+                           perp_plan *plan, perp_selection *selection);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A results folder, read back: study, plan and the journal folded into one record a cell.  Reports, status
+ * and the derived tables all start here.
+ *
+ *   study.yaml     the effective study (profile and --set merged): running it again plans the same cells
+ *   plan.jsonl     head and cells                    env/<id>.json   machine and program
+ *   journal/       what happened (journal.h)         series/<cell>.csv   time series, units in the head
+ *   log/<cell>.err what a cell printed               derived/        tables, written from all this */
+#ifndef PERP_RESULTS_H
+#define PERP_RESULTS_H
+
+#include "experiments/runner/plan.h"
+
+typedef struct perp_quartiles {
+  int n;
+  double min, q1, median, q3, max, sd; /* NaN when n = 0 */
+} perp_quartiles;
+/* Sorts v; quantiles by linear interpolation between order statistics. */
+perp_quartiles perp_quartiles_of(double *v, int n);
+
+/* What is known about one planned cell. */
+typedef struct perp_record {
+  perp_cell_status status; /* PLANNED: not run yet (or interrupted) */
+  const char *reason;      /* name of the perp_reason, "" when none */
+  const char *cause;       /* why it failed or was skipped, one line, "" when ok */
+  const char *stderr_tail; /* "" when it printed nothing */
+  int attempt;             /* of this result, from 1; 0: none */
+  bool interrupted;        /* was started at least once more than it ended */
+  double *value;           /* [n_metrics] in the order of the kind's table; NaN = not measured */
+  double cpu_s, wall_s;    /* of the run that made the numbers */
+  /* timing rounds */
+  int rounds, noisy; /* noisy: wall / cpu > 1.05 */
+  double **round;    /* [n_metrics] of [rounds] values of the timing metrics; NULL elsewhere */
+  double *round_cpu, *round_wall;
+} perp_record;
+
+typedef struct perp_results {
+  perp_pool pool;
+  char *dir;
+  perp_study *study;
+  perp_plan plan;
+  perp_selection selection;
+  perp_record *record; /* [plan.n] */
+  int count[PERP_CELL_STATUSES];
+  int torn; /* journal lines that could not be read */
+  int n_envs;
+  const char **envs; /* ids of the environments that made the results */
+  double started,
+      ended; /* seconds since 1970 of the first and last journal line; NaN without one */
+} perp_results;
+
+/* kinds NULL: perp_cell_kinds.  PERP_ERR_IO / PERP_ERR_FORMAT with a message when dir is no results folder
+ * or its study no longer reads. */
+perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_kind *const *kinds,
+                              perp_results *r);
+void perp_results_free(perp_results *r);
+
+/* Value of a metric of a cell (timing metrics: the median of the rounds, or of the first run when there
+ * are none); NaN when not measured.  m: index in the kind's table. */
+double perp_results_value(const perp_results *r, int cell, int m);
+int perp_results_metric(const perp_results *r, const char *name); /* -1 when there is none */
+/* Statistics of a timing metric over the rounds. */
+perp_quartiles perp_results_timing(const perp_results *r, int cell, int m);
+
+/* All columns of the study over the cells, for expressions.  r must outlive the scope. */
+void perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates, perp_scope *scope);
+
+typedef enum perp_verdict { PERP_REFUTED, PERP_PROVED, PERP_UNDECIDED } perp_verdict;
+typedef struct perp_claim_result {
+  const perp_claim *claim;
+  perp_verdict verdict;
+  double left, right; /* sides of its comparison, NaN when it is no comparison */
+} perp_claim_result;
+/* results [study->n_claims] */
+void perp_results_claims(const perp_ctx *ctx, perp_results *r, perp_claim_result *results);
+const char *perp_verdict_name(perp_verdict verdict); /* "refuted", "proved", "undecided" */
+
+/* Published figures beside ours.  A variant is a choice of all parameters that no `where` mentions; its
+ * mismatch is the largest |log10(ours / published)| over the figures it covers. */
+typedef struct perp_variant {
+  char *label;     /* "formulation=velocity ode=euler" */
+  double mismatch; /* NaN when some figure has no cell that ended ok */
+  int *
+      cell; /* [n_published] cell that stands for the figure, -1 none; the worst when several match */
+} perp_variant;
+/* Sorted, the best match first.  *variants is freed with perp_variants_free. */
+int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **variants);
+void perp_variants_free(perp_variant *variants, int n);
+
+/* Write derived/: cells.csv, timing.csv and their *.schema.json.  The same results give the same bytes. */
+perp_status perp_results_derive(perp_ctx *ctx, perp_results *r);
+
+/* Table for people: counts, best cells by the primary metric, claims, published figures. */
+void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out);
+
+#endif

@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The loop of a run.  All state that matters is in the journal: this file decides what is still to do from
+ * what the journal says, gives it to the crew, and writes down what comes back. */
+#include "experiments/runner/run.h"
+
+#include "experiments/runner/cli.h"
+#include "experiments/runner/crew.h"
+#include "experiments/runner/env.h"
+#include "experiments/runner/journal.h"
+#include "experiments/runner/progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+struct run {
+  perp_ctx *ctx;
+  const perp_study *study;
+  const perp_run_options *o;
+  perp_plan plan;
+  perp_crew *crew;
+  perp_journal journal;
+  perp_progress progress;
+  char **log, **series; /* [plan.n] paths */
+  bool *selected;
+  int *attempt; /* the next one */
+  int *rounds;  /* timing rounds there are */
+  perp_cell_status *status;
+  double begun;
+  int interrupts;
+  bool out_of_budget, failed; /* failed: the journal or a fork, message printed */
+};
+
+/* ---- the folder ------------------------------------------------------------------------------------------------ */
+
+static char *path_in(const struct run *r, const char *name)
+{
+  return perp_xprintf("%s/%s", r->o->dir, name);
+}
+
+static perp_status make_folder(struct run *r)
+{
+  static const char *const parts[] = { "", "journal", "series", "log", "env", "derived" };
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    char *path = i == 0 ? perp_xstrdup(r->o->dir) : path_in(r, parts[i]);
+    perp_status status = perp_make_dirs(r->ctx, path);
+    free(path);
+    PERP_TRY(status);
+  }
+  return PERP_OK;
+}
+
+/* One plain run a folder; shards of one run share it.  The lock goes with the process. */
+static perp_status lock_folder(struct run *r, int *fd)
+{
+  char *path = path_in(r, ".lock");
+  *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  free(path);
+  if (*fd < 0)
+    return PERP_FAIL(r->ctx, PERP_ERR_IO, "cannot write into %s: %s", r->o->dir, strerror(errno));
+  if (flock(*fd, (r->o->shard != NULL ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0) return PERP_OK;
+  return PERP_FAIL(r->ctx, PERP_ERR_IO, "another perp run is working in %s", r->o->dir);
+}
+
+static void forget(struct run *r)
+{
+  static const struct {
+    const char *dir, *suffix;
+  } parts[] = { { "journal", ".jsonl" },
+                { "series", ".csv" },
+                { "log", ".err" },
+                { "env", ".json" },
+                { "derived", "" } };
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    char *path = path_in(r, parts[i].dir);
+    perp_remove_files(path, parts[i].suffix);
+    free(path);
+  }
+}
+
+static perp_status write_study(struct run *r)
+{
+  char *text = NULL, *path = path_in(r, "study.yaml");
+  size_t size = 0;
+  FILE *f = open_memstream(&text, &size);
+  if (f == NULL) return PERP_FAIL(r->ctx, PERP_ERR_NOMEM, "no memory for study.yaml");
+  fprintf(f, "# %s%s%s, as it was run: profile and --set merged\n", r->study->name,
+          r->study->profile != NULL ? ", profile " : "",
+          r->study->profile != NULL ? r->study->profile : "");
+  perp_tree_write(r->study->root, f);
+  fclose(f);
+  perp_status status = perp_write_file(r->ctx, path, text, size);
+  free(text);
+  free(path);
+  return status;
+}
+
+static perp_status write_env(struct run *r)
+{
+  char id[17], *text = perp_env_json(true);
+  perp_env_id(id);
+  char *name = perp_xprintf("env/%s.json", id), *path = path_in(r, name);
+  perp_status status = perp_exists(path) ? PERP_OK
+                                         : perp_write_file(r->ctx, path, text, strlen(text));
+  free(path);
+  free(name);
+  free(text);
+  return status;
+}
+
+/* ---- journal lines ----------------------------------------------------------------------------------------------- */
+
+struct line {
+  char *text;
+  size_t size;
+  perp_json j;
+};
+
+static bool line_begin(struct line *l, const char *event)
+{
+  *l = (struct line){ 0 };
+  l->j.out = open_memstream(&l->text, &l->size);
+  if (l->j.out == NULL) return false;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  perp_json_open(&l->j, NULL, '{');
+  perp_json_text(&l->j, "event", event);
+  perp_json_real(&l->j, "t", (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
+  return true;
+}
+
+static void line_end(struct run *r, struct line *l)
+{
+  perp_json_close(&l->j, '}');
+  fclose(l->j.out);
+  perp_status status = perp_journal_write(r->ctx, &r->journal, l->text, l->size - 1);
+  free(l->text);
+  if (status == PERP_OK || r->failed) return;
+  perp_print_error(r->ctx);
+  r->failed = true;
+}
+
+static void journal_run(struct run *r)
+{
+  struct line l;
+  char id[17];
+  perp_env_id(id);
+  if (!line_begin(&l, "run")) return;
+  perp_json_text(&l.j, "env", id);
+  perp_json_real(&l.j, "load", perp_load());
+  perp_json_int(&l.j, "jobs", r->o->jobs);
+  perp_json_int(&l.j, "cells", r->plan.n);
+  perp_json_text(&l.j, "profile", r->study->profile);
+  perp_json_text(&l.j, "command", r->o->again);
+  line_end(r, &l);
+}
+
+static void journal_start(struct run *r, int cell)
+{
+  struct line l;
+  if (!line_begin(&l, "start")) return;
+  perp_json_text(&l.j, "cell", r->plan.cells[cell].id);
+  perp_json_int(&l.j, "attempt", r->attempt[cell]);
+  line_end(r, &l);
+}
+
+static char *log_tail(const char *path)
+{
+  enum { TAIL = 2000 };
+  size_t n = 0;
+  char *text = perp_read_file(path, &n);
+  if (text == NULL) return NULL;
+  if (n == 0) unlink(path);
+  char *from = text + (n > TAIL ? n - TAIL : 0);
+  while (((unsigned char)*from & 0xc0) == 0x80) from++; /* not in the middle of a letter */
+  memmove(text, from, strlen(from) + 1);
+  /* the journal must stay readable whatever a child printed */
+  for (char *s = text; *s != '\0'; s++)
+    if (((unsigned char)*s < 0x20 && *s != '\n' && *s != '\t') || (unsigned char)*s >= 0x80)
+      *s = '?';
+  if (text[0] != '\0') return text;
+  free(text);
+  return NULL;
+}
+
+static void journal_outcome(struct run *r, int cell, bool timing, const perp_outcome *o)
+{
+  struct line l;
+  if (!line_begin(&l, timing ? "time" : "cell")) return;
+  perp_json_text(&l.j, "cell", r->plan.cells[cell].id);
+  if (!timing) perp_json_int(&l.j, "attempt", r->attempt[cell]);
+  perp_json_text(&l.j, "status", perp_cell_status_names[o->status]);
+  if (o->reason[0] != '\0') perp_json_text(&l.j, "reason", o->reason);
+  if (o->cause[0] != '\0') perp_json_text(&l.j, "cause", o->cause);
+  perp_json_real(&l.j, "cpu_s", o->cpu_s);
+  perp_json_real(&l.j, "wall_s", o->wall_s);
+  perp_json_open(&l.j, "values", '{');
+  for (int i = 0; i < o->n; i++) {
+    const perp_metric *m = perp_study_metric(r->study, o->value[i].name);
+    if (m != NULL && (m->timing || !timing))
+      perp_json_real(&l.j, o->value[i].name, o->value[i].value);
+  }
+  perp_json_close(&l.j, '}');
+  char *tail = log_tail(r->log[cell]);
+  if (tail != NULL && !timing) perp_json_text(&l.j, "stderr", tail);
+  free(tail);
+  line_end(r, &l);
+}
+
+/* ---- doing ------------------------------------------------------------------------------------------------------- */
+
+struct todo {
+  int n;
+  int *cell;
+  bool *timing;
+};
+
+static void start_one(struct run *r, int cell, bool timing)
+{
+  perp_order order = {
+    .job = { .study = r->study,
+             .cell = &r->plan.cells[cell],
+             .timing = timing,
+             .series_path = timing || !r->study->metrics.series ? NULL : r->series[cell] },
+    .timeout = r->o->timeout,
+    .memory = r->o->memory,
+    .log_path = r->log[cell],
+    .token = 2 * (int64_t)cell + timing
+  };
+  if (!timing) journal_start(r, cell);
+  if (!r->failed && perp_crew_start(r->ctx, r->crew, &order) != PERP_OK) {
+    perp_print_error(r->ctx);
+    r->failed = true;
+  }
+}
+
+static double work_of(const struct run *r, int cell)
+{
+  return r->study->kind->work != NULL ? r->study->kind->work(r->study, &r->plan.cells[cell]) : 1;
+}
+
+static void finish_one(struct run *r, const perp_order *order, perp_outcome *outcome)
+{
+  int cell = (int)(order->token / 2);
+  bool timing = order->token % 2 != 0;
+  bool bad = outcome->status != PERP_CELL_OK;
+  journal_outcome(r, cell, timing, outcome);
+  if (timing)
+    r->rounds[cell]++;
+  else
+    r->status[cell] = outcome->status;
+  perp_text what = { 0 };
+  perp_cell_label(r->study, &r->plan.cells[cell], &what);
+  perp_progress_step(&r->progress, work_of(r, cell), outcome->wall_s, bad && !timing, what.s);
+  if (bad && !timing && perp_cell_infrastructure(outcome->status) && !r->o->quiet) {
+    perp_progress_clear(&r->progress);
+    perp_say("%s: %s (%s; perp show %s %s)", perp_cell_status_names[outcome->status],
+             outcome->cause, what.s, r->o->dir, r->plan.cells[cell].id);
+  }
+  perp_text_free(&what);
+}
+
+static void on_signal(struct run *r, int number)
+{
+  r->interrupts++;
+  perp_progress_clear(&r->progress);
+  if (number != SIGINT || r->interrupts > 1) {
+    r->interrupts = 2; /* stop at once */
+    return;
+  }
+  perp_say("stopping: %d running cell(s) will be finished; Ctrl-C again stops at once",
+           perp_crew_running(r->crew));
+}
+
+static bool may_start(struct run *r)
+{
+  if (r->interrupts > 0 || r->failed) return false;
+  if (r->o->budget > 0 && perp_clock_wall() - r->begun > r->o->budget) r->out_of_budget = true;
+  return !r->out_of_budget;
+}
+
+static void do_all(struct run *r, const struct todo *todo)
+{
+  int next = 0;
+  while (next < todo->n || perp_crew_running(r->crew) > 0) {
+    while (next < todo->n && perp_crew_free_places(r->crew) > 0 && may_start(r)) {
+      start_one(r, todo->cell[next], todo->timing[next]);
+      next++;
+    }
+    if (perp_crew_running(r->crew) == 0 && (next == todo->n || !may_start(r))) break;
+    static perp_outcome outcome;
+    perp_order order;
+    int number = 0;
+    switch (perp_crew_wait(r->crew, 0.5, &order, &outcome, &number)) {
+    case PERP_CREW_DONE:
+      finish_one(r, &order, &outcome);
+      break;
+    case PERP_CREW_SIGNAL:
+      on_signal(r, number);
+      break;
+    case PERP_CREW_NOTHING:
+      perp_progress_tick(&r->progress);
+      break;
+    }
+    if (r->interrupts > 1 || r->failed) break; /* the crew kills what still runs */
+  }
+  perp_progress_clear(&r->progress);
+}
+
+/* ---- what is to do ------------------------------------------------------------------------------------------------ */
+
+static bool in_shard(const char *shard, const perp_cell *cell, int index)
+{
+  if (shard == NULL) return true;
+  int k = 1, n = 1;
+  const char *numbers = strchr(shard, ':');
+  if (numbers == NULL || sscanf(numbers + 1, "%d/%d", &k, &n) != 2) return true;
+  uint64_t key = shard[0] == 's' ? (uint64_t)index : strtoull(cell->id, NULL, 16);
+  return key % (uint64_t)n == (uint64_t)(k - 1);
+}
+
+/* Selection by --only, --skip, --shard; the status of cells is what the journal knows. */
+static perp_status select_cells(struct run *r, const perp_results *before, int *n)
+{
+  perp_plan_scope scope;
+  perp_plan_scope_init(r->ctx, &scope, r->study, &r->plan, r->status);
+  const char *texts[2] = { r->o->only, r->o->skip };
+  perp_pool pool = { 0 };
+  perp_expr *e[2] = { NULL, NULL };
+  for (int k = 0; k < 2; k++) {
+    perp_expr_error error;
+    if (texts[k] == NULL) continue;
+    e[k] = perp_expr_parse(&pool, &scope.scope, texts[k], &error);
+    if (e[k] == NULL) {
+      PERP_FAIL(r->ctx, PERP_ERR_OPTION, "--%s '%s': %s%s%s (at character %d)",
+                k == 0 ? "only" : "skip", texts[k], error.message, error.hint[0] ? "; " : "",
+                error.hint, error.offset + 1);
+      perp_pool_free(&pool);
+      return PERP_ERR_OPTION;
+    }
+  }
+  (void)before;
+  *n = 0;
+  for (int i = 0; i < r->plan.n; i++) {
+    r->selected[i] = (e[0] == NULL || perp_expr_true(e[0], &scope.scope, i)) &&
+                     (e[1] == NULL || !perp_expr_true(e[1], &scope.scope, i)) &&
+                     in_shard(r->o->shard, &r->plan.cells[i], i);
+    *n += r->selected[i];
+  }
+  perp_pool_free(&pool);
+  return PERP_OK;
+}
+
+static void add_todo(struct todo *t, int cell, bool timing)
+{
+  if ((t->n & (t->n - 1)) == 0) {
+    size_t room = t->n == 0 ? 1 : 2 * (size_t)t->n;
+    t->cell = perp_xrealloc(t->cell, room, sizeof *t->cell);
+    t->timing = perp_xrealloc(t->timing, room, sizeof *t->timing);
+  }
+  t->cell[t->n] = cell;
+  t->timing[t->n++] = timing;
+}
+
+/* Timing rounds of all cells that ended ok, each round in an order of its own. */
+static void add_rounds(struct run *r, struct todo *t)
+{
+  int n = r->plan.n, repeats = r->study->measure.repeats;
+  int *order = perp_xalloc((size_t)n, sizeof *order);
+  for (int i = 0; i < n; i++) order[i] = i;
+  perp_rng *rng = r->study->measure.interleaved ? perp_rng_create(r->study->seed) : NULL;
+  if (rng != NULL)
+    for (int k = 0; k < repeats; k++) {
+      perp_rng_shuffle(rng, order, n);
+      for (int i = 0; i < n; i++) {
+        int cell = order[i];
+        if (r->selected[cell] && r->status[cell] == PERP_CELL_OK && r->rounds[cell] <= k)
+          add_todo(t, cell, true);
+      }
+    }
+  else
+    for (int i = 0; i < n; i++)
+      for (int k = r->rounds[i]; k < repeats; k++)
+        if (r->selected[i] && r->status[i] == PERP_CELL_OK) add_todo(t, i, true);
+  perp_rng_destroy(rng);
+  free(order);
+}
+
+static void say_plan(const struct run *r, const perp_results *before, int selected, int to_run,
+                     int retried)
+{
+  int finished = 0, interrupted = 0;
+  for (int i = 0; i < r->plan.n; i++) {
+    finished += r->selected[i] && r->attempt[i] > 1 && before->record[i].attempt > 0;
+    interrupted += r->selected[i] && before->record[i].interrupted;
+  }
+  finished -= retried;
+  perp_text t = { 0 };
+  perp_text_add(&t, "%s%s%s: %d cells", r->study->name,
+                r->study->profile != NULL ? ", profile " : "",
+                r->study->profile != NULL ? r->study->profile : "", r->plan.n);
+  if (selected < r->plan.n) perp_text_add(&t, ", %d selected", selected);
+  if (finished > 0) perp_text_add(&t, ", %d finished before", finished);
+  if (interrupted > 0) perp_text_add(&t, ", %d were interrupted", interrupted);
+  if (retried > 0) perp_text_add(&t, ", %d run again (--retry)", retried);
+  perp_text_add(&t, ", %d to run", to_run);
+  if (r->study->measure.repeats > 0)
+    perp_text_add(&t, ", then %d timing round(s)", r->study->measure.repeats);
+  perp_say("%s", t.s);
+  perp_text_free(&t);
+}
+
+static void do_phase(struct run *r, struct todo *todo, const char *name)
+{
+  double work = 0;
+  for (int i = 0; i < todo->n; i++) work += work_of(r, todo->cell[i]);
+  if (todo->n > 0 && !r->o->quiet && name != NULL) perp_say("%s", name);
+  perp_progress_begin(&r->progress, r->o->quiet ? NULL : stderr, todo->n, work, r->o->jobs);
+  do_all(r, todo);
+  free(todo->cell);
+  free(todo->timing);
+  *todo = (struct todo){ 0 };
+}
+
+/* ---- ending -------------------------------------------------------------------------------------------------------- */
+
+static int exit_status(const struct run *r, const perp_results *after)
+{
+  if (r->failed) return PERP_EXIT_INTERNAL;
+  int missing = 0, ok = 0, infra = 0, ran = 0;
+  for (int i = 0; i < r->plan.n; i++) {
+    if (!r->selected[i]) continue;
+    perp_cell_status s = after->record[i].status;
+    missing += s == PERP_CELL_PLANNED;
+    ok += s == PERP_CELL_OK;
+    infra += perp_cell_infrastructure(s);
+    ran++;
+    if (s == PERP_CELL_OK && after->record[i].rounds < r->study->measure.repeats) missing++;
+  }
+  if (missing > 0) return PERP_EXIT_RESUMABLE;
+  if (ok == 0 && ran > 0) return PERP_EXIT_FAILED;
+  return infra > 0 ? PERP_EXIT_INFRA : PERP_EXIT_OK;
+}
+
+static int finish(struct run *r, const perp_cell_kind *const *kinds)
+{
+  struct line l;
+  if (!r->failed && line_begin(&l, "end")) {
+    perp_json_text(&l.j, "why",
+                   r->interrupts > 0  ? "interrupted"
+                   : r->out_of_budget ? "budget"
+                                      : "done");
+    line_end(r, &l);
+  }
+  perp_journal_close(&r->journal);
+  perp_results after;
+  if (perp_results_load(r->ctx, r->o->dir, kinds, &after) != PERP_OK ||
+      perp_results_derive(r->ctx, &after) != PERP_OK) {
+    perp_print_error(r->ctx);
+    return PERP_EXIT_INTERNAL;
+  }
+  int code = exit_status(r, &after);
+  perp_results_summary(r->ctx, &after, stdout);
+  printf("\ntables  %s/derived/cells.csv, timing.csv\n", r->o->dir);
+  if (r->o->report != NULL && r->interrupts == 0 && r->o->shard == NULL &&
+      r->o->report(r->ctx, r->o->dir, r->o->report_user) != PERP_OK) {
+    perp_print_error(r->ctx);
+    if (code == PERP_EXIT_OK) code = PERP_EXIT_INTERNAL;
+  }
+  if (code == PERP_EXIT_RESUMABLE)
+    perp_say("%s; go on with: %s",
+             r->interrupts > 0  ? "interrupted"
+             : r->out_of_budget ? "the time budget is used up"
+                                : "not complete",
+             r->o->again);
+  perp_results_free(&after);
+  return code;
+}
+
+static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, int *selected,
+                           struct todo *todo)
+{
+  int n = r->plan.n, retried = 0;
+  PERP_TRY(write_study(r));
+  PERP_TRY(write_env(r));
+  char *plan_path = path_in(r, "plan.jsonl");
+  perp_selection selection = { r->o->only, r->o->skip, r->o->shard };
+  perp_status status = perp_plan_write(r->ctx, plan_path, r->study, &r->plan, &selection);
+  free(plan_path);
+  PERP_TRY(status);
+  /* read it all back: what is on disk counts */
+  perp_results before;
+  PERP_TRY(perp_results_load(r->ctx, r->o->dir, kinds, &before));
+  r->selected = perp_xalloc((size_t)n, sizeof *r->selected);
+  r->attempt = perp_xalloc((size_t)n, sizeof *r->attempt);
+  r->rounds = perp_xalloc((size_t)n, sizeof *r->rounds);
+  r->status = perp_xalloc((size_t)n, sizeof *r->status);
+  r->log = perp_xalloc((size_t)n, sizeof *r->log);
+  r->series = perp_xalloc((size_t)n, sizeof *r->series);
+  for (int i = 0; i < n; i++) {
+    r->log[i] = perp_xprintf("%s/log/%s.err", r->o->dir, r->plan.cells[i].id);
+    r->series[i] = perp_xprintf("%s/series/%s.csv", r->o->dir, r->plan.cells[i].id);
+    r->attempt[i] = before.record[i].attempt + 1;
+    r->rounds[i] = before.record[i].rounds;
+    r->status[i] = before.record[i].attempt > 0 ? before.record[i].status : PERP_CELL_PLANNED;
+  }
+  status = select_cells(r, &before, selected);
+  for (int i = 0; status == PERP_OK && i < n; i++) {
+    if (!r->selected[i]) continue;
+    bool again = r->status[i] != PERP_CELL_PLANNED && r->o->retry[r->status[i]];
+    if (r->status[i] != PERP_CELL_PLANNED && !again) continue;
+    if (again) {
+      retried++;
+      r->status[i] = PERP_CELL_PLANNED;
+      r->rounds[i] = 0;
+    }
+    add_todo(todo, i, false);
+  }
+  if (status == PERP_OK && !r->o->quiet) say_plan(r, &before, *selected, todo->n, retried);
+  perp_results_free(&before);
+  return status;
+}
+
+static void release(struct run *r)
+{
+  perp_crew_destroy(r->crew);
+  perp_journal_close(&r->journal);
+  for (int i = 0; r->log != NULL && i < r->plan.n; i++) {
+    free(r->log[i]);
+    free(r->series[i]);
+  }
+  free(r->log);
+  free(r->series);
+  free(r->selected);
+  free(r->attempt);
+  free(r->rounds);
+  free(r->status);
+  perp_plan_free(&r->plan);
+}
+
+static int refuse(struct run *r, perp_status status)
+{
+  perp_print_error(r->ctx);
+  return status == PERP_ERR_OPTION   ? PERP_EXIT_USAGE
+         : status == PERP_ERR_FORMAT ? PERP_EXIT_INPUT
+                                     : PERP_EXIT_INTERNAL;
+}
+
+int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *options,
+             const perp_cell_kind *const *kinds)
+{
+  perp_run_options o = *options;
+  if (o.jobs <= 0) o.jobs = perp_cores();
+  if (isnan(o.timeout)) o.timeout = study->limits.timeout;
+  if (isnan(o.memory)) o.memory = study->limits.memory;
+  struct run r = { .ctx = ctx, .study = study, .o = &o, .begun = perp_clock_wall() };
+  r.journal.fd = -1;
+  int lock = -1, selected = 0;
+  struct todo todo = { 0 };
+  perp_status status = perp_plan_make(ctx, study, &r.plan);
+  if (status == PERP_OK && r.plan.n == 0) {
+    perp_say("nothing to run: every combination is excluded");
+    perp_plan_free(&r.plan);
+    return PERP_EXIT_NOTHING;
+  }
+  if (status == PERP_OK) status = make_folder(&r);
+  if (status == PERP_OK) status = lock_folder(&r, &lock);
+  if (status == PERP_OK && o.fresh) forget(&r);
+  if (status == PERP_OK) status = prepare(&r, kinds, &selected, &todo);
+  if (status == PERP_OK && selected > 0) {
+    char *journal = path_in(&r, "journal");
+    status = perp_journal_open(ctx, journal, &r.journal);
+    free(journal);
+  }
+  if (status == PERP_OK && selected > 0) status = perp_crew_create(ctx, o.jobs, &r.crew);
+  int code;
+  if (status != PERP_OK)
+    code = refuse(&r, status);
+  else if (selected == 0) {
+    perp_say("nothing selected");
+    code = PERP_EXIT_NOTHING;
+  } else {
+    journal_run(&r);
+    do_phase(&r, &todo, NULL);
+    add_rounds(&r, &todo);
+    if (may_start(&r)) do_phase(&r, &todo, "timing rounds");
+    perp_crew_destroy(r.crew);
+    r.crew = NULL;
+    code = finish(&r, kinds);
+  }
+  free(todo.cell);
+  free(todo.timing);
+  release(&r);
+  if (lock >= 0) close(lock);
+  return code;
+}

@@ -1,0 +1,931 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading a study file: YAML -> tree -> profile and --set merged -> checked study. */
+#include "experiments/runner/study.h"
+
+#include "experiments/runner/describe.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_VALUES = 100000 };
+
+/* ---- small readers ------------------------------------------------------------------------------------ */
+
+struct reader {
+  perp_ctx *ctx;
+  perp_diag *diag;
+  perp_study *s;
+};
+
+void perp_study_check_keys(perp_diag *diag, const perp_node *map, const char *what,
+                           const char *const *keys)
+{
+  int n = 0;
+  while (keys[n] != NULL) n++;
+  for (int i = 0; i < map->n; i++) {
+    bool known = false;
+    for (int k = 0; k < n; k++) known = known || strcmp(keys[k], map->key[i]->text) == 0;
+    if (known) continue;
+    const char *close = perp_closest(map->key[i]->text, keys, n);
+    perp_text hint = { 0 };
+    if (close != NULL)
+      perp_text_add(&hint, "did you mean '%s'?", close);
+    else
+      for (int k = 0; k < n && hint.n < 100; k++)
+        perp_text_add(&hint, "%s%s", k == 0 ? "known: " : ", ", keys[k]);
+    perp_diag_error(diag, map->key[i], 0, hint.s, "unknown key '%s' in %s", map->key[i]->text,
+                    what);
+    perp_text_free(&hint);
+  }
+}
+
+static bool empty(const perp_node *node)
+{
+  return node == NULL || (node->type == PERP_NODE_SCALAR && node->text[0] == '\0');
+}
+
+/* A map, or NULL when it is absent, empty or no map (which is an error). */
+static const perp_node *section(struct reader *r, const perp_node *map, const char *key,
+                                const char *const *keys)
+{
+  const perp_node *node = perp_tree_get(map, key);
+  if (empty(node)) return NULL;
+  if (node->type != PERP_NODE_MAP) {
+    perp_diag_error(r->diag, node, 0, NULL, "%s must be a map of key: value", key);
+    return NULL;
+  }
+  if (keys != NULL) perp_study_check_keys(r->diag, node, key, keys);
+  return node;
+}
+
+static const char *text_of(struct reader *r, const perp_node *map, const char *key,
+                           const char *dflt)
+{
+  const perp_node *node = perp_tree_get(map, key);
+  if (empty(node)) return dflt;
+  if (node->type != PERP_NODE_SCALAR) {
+    perp_diag_error(r->diag, node, 0, NULL, "%s must be a single value", key);
+    return dflt;
+  }
+  return node->text;
+}
+
+/* One value as a list of one. */
+static const char **texts_of(struct reader *r, const perp_node *map, const char *key, int *n)
+{
+  const perp_node *node = perp_tree_get(map, key);
+  *n = 0;
+  if (empty(node)) return NULL;
+  const char **list = perp_pool_alloc(
+      &r->s->pool, node->type == PERP_NODE_LIST ? (size_t)node->n : 1, sizeof *list);
+  if (node->type == PERP_NODE_SCALAR)
+    list[(*n)++] = node->text;
+  else if (node->type == PERP_NODE_LIST) {
+    for (int i = 0; i < node->n; i++) {
+      if (node->item[i]->type != PERP_NODE_SCALAR)
+        perp_diag_error(r->diag, node->item[i], 0, NULL, "%s must be a list of single values", key);
+      else
+        list[(*n)++] = node->item[i]->text;
+    }
+  } else
+    perp_diag_error(r->diag, node, 0, NULL, "%s must be a list", key);
+  return list;
+}
+
+static const perp_node *place_of(const perp_node *map, const char *key, int i)
+{
+  const perp_node *node = perp_tree_get(map, key);
+  return node != NULL && node->type == PERP_NODE_LIST && i < node->n ? node->item[i] : node;
+}
+
+static double number_of(struct reader *r, const perp_node *map, const char *key, const char *unit,
+                        double lo, double hi, double dflt)
+{
+  const perp_node *node = perp_tree_get(map, key);
+  const char *text = text_of(r, map, key, NULL);
+  if (text == NULL) return dflt;
+  double v = dflt;
+  if (perp_parse_real(r->ctx, text, unit, &v) != PERP_OK)
+    perp_diag_error(r->diag, node, 0, NULL, "%s: %s", key, r->ctx->msg);
+  else if (!(v >= lo && v <= hi))
+    perp_diag_error(r->diag, node, 0, NULL, "%s must be in [%g, %g]%s%s: got %s", key, lo, hi,
+                    unit[0] ? " " : "", unit, text);
+  return v;
+}
+
+/* Index of a text in a list; an unknown one is an error and counts as the first. */
+static int choice_of(struct reader *r, const perp_node *map, const char *key,
+                     const char *const *choices)
+{
+  const char *text = text_of(r, map, key, choices[0]);
+  int n = 0;
+  for (; choices[n] != NULL; n++)
+    if (strcmp(choices[n], text) == 0) return n;
+  const char *close = perp_closest(text, choices, n);
+  perp_text hint = { 0 };
+  if (close != NULL)
+    perp_text_add(&hint, "did you mean '%s'?", close);
+  else
+    for (int i = 0; i < n; i++) perp_text_add(&hint, "%s%s", i ? ", " : "one of: ", choices[i]);
+  perp_diag_error(r->diag, perp_tree_get(map, key), 0, hint.s, "unknown %s '%s'", key, text);
+  perp_text_free(&hint);
+  return 0;
+}
+
+static const perp_expr *expression(struct reader *r, const perp_node *map, const char *key,
+                                   int n_columns, bool aggregates, perp_expr **out)
+{
+  *out = NULL;
+  const perp_node *node = perp_tree_get(map, key);
+  const char *text = text_of(r, map, key, NULL);
+  if (text == NULL) {
+    if (node == NULL) perp_diag_error(r->diag, map, 0, NULL, "'%s' is missing here", key);
+    return NULL;
+  }
+  perp_scope scope = {
+    .ctx = r->ctx, .columns = r->s->columns, .n_columns = n_columns, .aggregates = aggregates
+  };
+  perp_expr_error error;
+  *out = perp_expr_parse(&r->s->pool, &scope, text, &error);
+  if (*out == NULL)
+    perp_diag_error(r->diag, node, error.offset, error.hint[0] ? error.hint : NULL, "%s",
+                    error.message);
+  return *out;
+}
+
+/* ---- values of parameters -------------------------------------------------------------------------------- */
+
+/* Where in the scalar is the option that a plug-in refuses?  0 = the name. */
+static int culprit(perp_ctx *ctx, const perp_node *at, perp_kind kind, const char *text)
+{
+  perp_ctx quiet = *ctx;
+  const perp_desc *d = NULL;
+  const char *end = text;
+  for (char name[PERP_TEXT_MAX]; d == NULL; end++) {
+    end += strcspn(end, ":");
+    if (*end == '\0' || (size_t)(end - text) >= sizeof name) return 0;
+    snprintf(name, sizeof name, "%.*s", (int)(end - text), text);
+    d = perp_find(ctx, kind, name);
+  }
+  void *opts = d->opts_size > 0 ? perp_xalloc(1, d->opts_size) : NULL;
+  if (opts != NULL) perp_opts_default(d, opts);
+  int found = 0;
+  while (*end != '\0' && found == 0) {
+    int depth = 0, n = 0;
+    for (; end[n] != '\0' && (depth > 0 || end[n] != ','); n++)
+      depth += (end[n] == '(') - (end[n] == ')');
+    char *item = perp_xprintf("%.*s", n, end), *key = item;
+    if (perp_opts_parse(&quiet, d, opts, item) != PERP_OK) {
+      key[strcspn(key, "=")] = '\0';
+      const char *place = strstr(at->text, key);
+      found = place != NULL ? (int)(place - at->text) : (int)(end - text);
+    }
+    free(item);
+    end += n + (end[n] == ',');
+  }
+  free(opts);
+  return found;
+}
+
+const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag,
+                                 const perp_param *param, const perp_node *at, const char *text)
+{
+  char buf[1024];
+  switch (param->type) {
+  case PERP_PARAM_PLUGIN: {
+    perp_spec spec;
+    if (perp_spec_parse(ctx, param->plugin, text, &spec) != PERP_OK) {
+      perp_diag_ctx(diag, at, culprit(ctx, at, param->plugin, text), ctx);
+      return NULL;
+    }
+    int n = perp_spec_format(&spec, buf, sizeof buf);
+    perp_spec_free(&spec);
+    if (n >= (int)sizeof buf) {
+      perp_diag_error(diag, at, 0, NULL, "%s: the options are too long", param->key);
+      return NULL;
+    }
+    return perp_pool_strdup(pool, buf);
+  }
+  case PERP_PARAM_REAL:
+  case PERP_PARAM_INT: {
+    double v;
+    if (perp_parse_real(ctx, text, param->type == PERP_PARAM_INT ? "" : param->unit, &v) !=
+        PERP_OK) {
+      perp_diag_error(diag, at, 0, NULL, "%s: %s", param->key, ctx->msg);
+      return NULL;
+    }
+    bool low = v < param->min || (v == param->min && (param->flags & PERP_OPEN_MIN));
+    bool high = v > param->max || (v == param->max && (param->flags & PERP_OPEN_MAX));
+    bool whole = param->type != PERP_PARAM_INT || v == nearbyint(v);
+    if (low || high || !whole) {
+      perp_diag_error(diag, at, 0, NULL, "%s must be %sin %c%g, %g%c%s%s: got %s", param->key,
+                      param->type == PERP_PARAM_INT ? "an integer " : "",
+                      param->flags & PERP_OPEN_MIN ? '(' : '[', param->min, param->max,
+                      param->flags & PERP_OPEN_MAX || isinf(param->max) ? ')' : ']',
+                      param->unit != NULL && param->unit[0] ? " " : "",
+                      param->unit != NULL ? param->unit : "", text);
+      return NULL;
+    }
+    if (param->type == PERP_PARAM_INT)
+      snprintf(buf, sizeof buf, "%.0f", v);
+    else
+      perp_format_real(v, buf, sizeof buf);
+    return perp_pool_strdup(pool, buf);
+  }
+  case PERP_PARAM_TEXT:
+    return perp_pool_strdup(pool, text);
+  case PERP_PARAM_END:
+    break;
+  }
+  return NULL;
+}
+
+struct values {
+  const char **text;
+  int n, size;
+};
+
+static void add_value(struct reader *r, struct values *v, const char *text)
+{
+  for (int i = 0; i < v->n; i++)
+    if (strcmp(v->text[i], text) == 0) return; /* the same value twice is one value */
+  if (v->n == v->size) {
+    v->size = 2 * v->size + 8;
+    const char **more = perp_pool_alloc(&r->s->pool, (size_t)v->size, sizeof *more);
+    if (v->n > 0) memcpy(more, v->text, (size_t)v->n * sizeof *more);
+    v->text = more;
+  }
+  v->text[v->n++] = text;
+}
+
+/* "stab.alpha" for "...alpha=[50, 200]": worth a column of its own in the tables. */
+static void note_option(struct reader *r, const perp_param *param, const char *text,
+                        const char *bracket)
+{
+  const char *end = bracket;
+  if (param->type != PERP_PARAM_PLUGIN || end == text || end[-1] != '=') return;
+  const char *begin = --end;
+  while (begin > text && (isalnum((unsigned char)begin[-1]) || begin[-1] == '_')) begin--;
+  char *name = perp_pool_printf(&r->s->pool, "%s.%.*s", param->key, (int)(end - begin), begin);
+  for (int i = 0; i < r->s->n_option_columns; i++)
+    if (strcmp(r->s->option_columns[i], name) == 0) return;
+  enum { MOST = 16 };
+  if (r->s->option_columns == NULL)
+    r->s->option_columns = perp_pool_alloc(&r->s->pool, MOST, sizeof *r->s->option_columns);
+  if (r->s->n_option_columns < MOST) r->s->option_columns[r->s->n_option_columns++] = name;
+}
+
+/* A text with bracketed lists stands for all combinations of their items. */
+static void expand(struct reader *r, struct values *v, const perp_param *param, const perp_node *at,
+                   const char *text)
+{
+  const char *open = strchr(text, '[');
+  if (r->diag->errors > 0 && v->n > MOST_VALUES) return;
+  if (open == NULL) {
+    const char *value = perp_param_canonical(r->ctx, &r->s->pool, r->diag, param, at, text);
+    if (value != NULL && v->n == MOST_VALUES)
+      perp_diag_error(r->diag, at, 0, NULL, "more than %d values", MOST_VALUES);
+    else if (value != NULL)
+      add_value(r, v, value);
+    return;
+  }
+  int depth = 0;
+  const char *item = open + 1, *close = open;
+  for (; *close != '\0'; close++) {
+    if (*close == '[' || *close == '(') depth++;
+    if ((*close == ']' || *close == ')') && --depth == 0) break;
+  }
+  if (*close != ']') {
+    perp_diag_error(r->diag, at, (int)(open - text), NULL, "this bracket is not closed");
+    return;
+  }
+  note_option(r, param, text, open);
+  depth = 0;
+  for (const char *s = item; s <= close; s++) {
+    if (*s == '[' || *s == '(') depth++;
+    if (s < close && (*s == ']' || *s == ')')) depth--;
+    if (s < close && (depth > 0 || *s != ',')) continue;
+    const char *begin = item, *end = s;
+    while (begin < end && isspace((unsigned char)*begin)) begin++;
+    while (end > begin && isspace((unsigned char)end[-1])) end--;
+    if (begin == end) {
+      perp_diag_error(r->diag, at, (int)(item - text), NULL, "an item of the list is empty");
+      return;
+    }
+    perp_text one = { 0 };
+    perp_text_add(&one, "%.*s%.*s%s", (int)(open - text), text, (int)(end - begin), begin,
+                  close + 1);
+    expand(r, v, param, at, one.s);
+    perp_text_free(&one);
+    if (r->diag->errors > 0) return;
+    item = s + 1;
+  }
+}
+
+/* { log2: [-7, -14] }, { log10: [-2, -6] }, { linear: [0, 1, 11] } */
+static void add_range(struct reader *r, struct values *v, const perp_param *param,
+                      const perp_node *node)
+{
+  static const char *const keys[] = { "log2", "log10", "linear", NULL };
+  if (param->type != PERP_PARAM_REAL && param->type != PERP_PARAM_INT) {
+    perp_diag_error(r->diag, node, 0, NULL, "%s takes names, not a range", param->key);
+    return;
+  }
+  perp_study_check_keys(r->diag, node, "a range", keys);
+  const perp_node *list = node->n == 1 ? node->item[0] : NULL;
+  if (list == NULL || list->type != PERP_NODE_LIST || list->n < 2 || list->n > 3) {
+    perp_diag_error(r->diag, node, 0, NULL,
+                    "a range is { log2: [first, last] }, { log10: [first, last] } or "
+                    "{ linear: [first, last, count] }");
+    return;
+  }
+  bool linear = strcmp(node->key[0]->text, "linear") == 0;
+  const char *unit = linear && param->type == PERP_PARAM_REAL ? param->unit : "";
+  double x[3] = { 0, 0, 1 };
+  for (int i = 0; i < list->n; i++) {
+    const perp_node *item = list->item[i];
+    if (item->type != PERP_NODE_SCALAR ||
+        perp_parse_real(r->ctx, item->text, i < 2 ? unit : "", &x[i]) != PERP_OK) {
+      perp_diag_error(r->diag, item, 0, NULL, "a range needs numbers%s%s",
+                      item->type == PERP_NODE_SCALAR ? ": " : "",
+                      item->type == PERP_NODE_SCALAR ? r->ctx->msg : "");
+      return;
+    }
+  }
+  double count = linear ? x[2] : floor(fabs(x[1] - x[0]) / fabs(x[2]) + 1e-9) + 1;
+  if (!(count >= 1 && count <= MOST_VALUES) || (linear && (list->n < 3 || count != floor(count)))) {
+    perp_diag_error(r->diag, node, 0, NULL, "the range has no sensible number of values");
+    return;
+  }
+  for (int i = 0; i < (int)count; i++) {
+    double y = linear ? (count > 1 ? x[0] + (x[1] - x[0]) * i / (count - 1) : x[0])
+                      : x[0] + (x[1] < x[0] ? -1 : 1) * fabs(x[2]) * i;
+    if (!linear) y = strcmp(node->key[0]->text, "log2") == 0 ? exp2(y) : pow(10, y);
+    char text[40];
+    perp_format_real(y, text, sizeof text);
+    const char *value = perp_param_canonical(r->ctx, &r->s->pool, r->diag, param, node, text);
+    if (value == NULL) return;
+    add_value(r, v, value);
+  }
+}
+
+static void read_values(struct reader *r, struct values *v, const perp_param *param,
+                        const perp_node *node)
+{
+  if (node->type == PERP_NODE_LIST) {
+    if (node->n == 0) perp_diag_error(r->diag, node, 0, NULL, "%s: the list is empty", param->key);
+    for (int i = 0; i < node->n; i++) {
+      if (node->item[i]->type == PERP_NODE_LIST)
+        perp_diag_error(r->diag, node->item[i], 0, NULL, "%s: a list inside a list", param->key);
+      else
+        read_values(r, v, param, node->item[i]);
+    }
+  } else if (node->type == PERP_NODE_MAP)
+    add_range(r, v, param, node);
+  else if (node->text[0] == '\0')
+    perp_diag_error(r->diag, node, 0, NULL, "%s has no value", param->key);
+  else
+    expand(r, v, param, node, node->text);
+}
+
+void perp_study_add_axis(perp_study *s, int param, const char *const *value, int n)
+{
+  perp_axis *axes = perp_pool_alloc(&s->pool, (size_t)s->n_axes + 1, sizeof *axes);
+  if (s->n_axes > 0) memcpy(axes, s->axes, (size_t)s->n_axes * sizeof *axes);
+  perp_axis *a = &axes[s->n_axes++];
+  s->axes = axes;
+  a->param = param;
+  a->n = n;
+  a->value = perp_pool_alloc(&s->pool, (size_t)n, sizeof *a->value);
+  for (int i = 0; i < n; i++) a->value[i] = perp_pool_strdup(&s->pool, value[i]);
+  s->fixed[param] = NULL;
+}
+
+void perp_study_fix(perp_study *s, int param, const char *value)
+{
+  s->fixed[param] = perp_pool_strdup(&s->pool, value);
+}
+
+/* ---- sections ------------------------------------------------------------------------------------------- */
+
+static void read_head(struct reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "name", "title", "question", "seed", NULL };
+  perp_study *s = r->s;
+  const char *schema = text_of(r, root, "schema", NULL);
+  if (schema == NULL)
+    perp_diag_error(r->diag, root, 0, NULL, "'schema: perp-study/1' is missing");
+  else if (strcmp(schema, "perp-study/1") != 0)
+    perp_diag_error(r->diag, perp_tree_get(root, "schema"), 0, "use perp-study/1",
+                    "unknown schema '%s'", schema);
+  const perp_node *head = section(r, root, "study", keys);
+  char *base = perp_base_name(s->file, ".yaml");
+  s->name = text_of(r, head, "name", perp_pool_strdup(&s->pool, base));
+  free(base);
+  size_t n = strspn(s->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+");
+  if (s->name[0] == '\0' || s->name[0] == '.' || s->name[n] != '\0' || n > 100)
+    perp_diag_error(r->diag, head != NULL ? perp_tree_get(head, "name") : NULL, (int)n, NULL,
+                    "the name of a study is a file name: letters, digits, '-', '_', '.', '+'");
+  s->title = text_of(r, head, "title", s->name);
+  s->question = text_of(r, head, "question", "");
+  const char *seed = text_of(r, head, "seed", "1");
+  int64_t v = 1;
+  if (perp_parse_int(r->ctx, seed, 0, INT64_MAX, &v) != PERP_OK)
+    perp_diag_error(r->diag, perp_tree_get(head, "seed"), 0, NULL, "seed: %s", r->ctx->msg);
+  s->seed = (uint64_t)v;
+}
+
+static const perp_cell_kind *read_kind(struct reader *r, const perp_node *root,
+                                       const perp_cell_kind *const *kinds)
+{
+  const char *name = text_of(r, root, "kind", NULL);
+  const char *names[16];
+  int n = 0;
+  for (; kinds[n] != NULL && n < 16; n++) {
+    names[n] = kinds[n]->name;
+    if (name != NULL && strcmp(name, names[n]) == 0) return kinds[n];
+    /* a section that only one kind has names the kind */
+    for (int i = 0; name == NULL && kinds[n]->sections != NULL && kinds[n]->sections[i] != NULL;
+         i++)
+      if (perp_tree_get(root, kinds[n]->sections[i]) != NULL) return kinds[n];
+  }
+  if (name == NULL) return kinds[0];
+  const char *close = perp_closest(name, names, n);
+  char hint[80] = "";
+  if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?", close);
+  perp_diag_error(r->diag, perp_tree_get(root, "kind"), 0, close != NULL ? hint : NULL,
+                  "unknown kind of study '%s'", name);
+  return NULL;
+}
+
+static void read_param(struct reader *r, int p, const perp_node *node)
+{
+  struct values v = { 0 };
+  read_values(r, &v, &r->s->kind->params[p], node);
+  if (v.n == 1)
+    perp_study_fix(r->s, p, v.text[0]);
+  else if (v.n > 1)
+    perp_study_add_axis(r->s, p, v.text, v.n);
+}
+
+static void read_params(struct reader *r, const perp_node *root)
+{
+  perp_study *s = r->s;
+  const perp_param *params = s->kind->params;
+  const char **keys = perp_pool_alloc(&s->pool, (size_t)s->n_params + 1, sizeof *keys);
+  int n = 0;
+  for (int i = 0; i < s->n_params; i++)
+    if (!params[i].hidden) keys[n++] = params[i].key;
+  const perp_node *grid = section(r, root, "grid", keys);
+  /* axes in the order of the file: the last one varies fastest */
+  for (int g = 0; grid != NULL && g < grid->n; g++) {
+    int p = perp_kind_param(s->kind, grid->key[g]->text);
+    if (p < 0 || params[p].hidden) continue;
+    const perp_node *outside = perp_tree_get(root, params[p].key);
+    if (outside != NULL)
+      perp_diag_error(r->diag, outside, 0, NULL, "%s stands in the grid too (line %d)",
+                      params[p].key, grid->key[g]->line + 1);
+    read_param(r, p, grid->item[g]);
+  }
+  for (int p = 0; p < s->n_params; p++) {
+    const perp_node *node = params[p].hidden ? NULL : perp_tree_get(root, params[p].key);
+    if (node != NULL) {
+      read_param(r, p, node);
+    } else if (perp_tree_get(grid, params[p].key) == NULL && s->fixed[p] == NULL) {
+      if (strcmp(params[p].key, "seed") == 0)
+        s->fixed[p] = perp_pool_printf(&s->pool, "%llu", (unsigned long long)s->seed);
+      else if (params[p].dflt != NULL)
+        s->fixed[p] = params[p].dflt;
+    }
+  }
+}
+
+static void require_params(struct reader *r, const perp_node *root)
+{
+  perp_study *s = r->s;
+  for (int p = 0; p < s->n_params; p++) {
+    bool axis = false;
+    for (int a = 0; a < s->n_axes; a++) axis = axis || s->axes[a].param == p;
+    if (!axis && s->fixed[p] == NULL) {
+      perp_diag_error(r->diag, root, 0, NULL, "'%s' is missing: %s", s->kind->params[p].key,
+                      s->kind->params[p].help);
+      s->fixed[p] = "";
+    }
+  }
+}
+
+static void make_columns(const perp_ctx *ctx, perp_study *s)
+{
+  s->metric = s->kind->metrics(ctx, &s->pool);
+  while (s->metric[s->n_metrics].name != NULL) s->n_metrics++;
+  s->columns = perp_pool_alloc(&s->pool, (size_t)(s->n_params + 1 + s->n_metrics),
+                               sizeof *s->columns);
+  for (int p = 0; p < s->n_params; p++) {
+    const perp_param *q = &s->kind->params[p];
+    perp_column *c = &s->columns[s->n_columns++];
+    c->name = q->key;
+    c->unit = q->type == PERP_PARAM_REAL ? q->unit : "";
+    c->kind = q->plugin;
+    c->type = q->type == PERP_PARAM_PLUGIN ? PERP_COLUMN_PLUGIN
+              : q->type == PERP_PARAM_TEXT ? PERP_COLUMN_TEXT
+                                           : PERP_COLUMN_NUMBER;
+  }
+  s->columns[s->n_columns++] = (perp_column){ .name = "status",
+                                              .type = PERP_COLUMN_TEXT,
+                                              .choices = perp_cell_status_names };
+  for (int m = 0; m < s->n_metrics; m++)
+    s->columns[s->n_columns++] = (perp_column){ .name = s->metric[m].name,
+                                                .type = PERP_COLUMN_NUMBER,
+                                                .unit = s->metric[m].unit };
+}
+
+static const perp_node *list_of(struct reader *r, const perp_node *root, const char *key)
+{
+  const perp_node *list = perp_tree_get(root, key);
+  if (empty(list)) return NULL;
+  if (list->type != PERP_NODE_LIST) {
+    perp_diag_error(r->diag, list, 0, NULL, "%s must be a list", key);
+    return NULL;
+  }
+  for (int i = 0; i < list->n; i++)
+    if (list->item[i]->type != PERP_NODE_MAP) {
+      perp_diag_error(r->diag, list->item[i], 0, NULL, "%s: each item must be a map of key: value",
+                      key);
+      return NULL;
+    }
+  return list;
+}
+
+static void check_metric(struct reader *r, const perp_node *at, const char *name)
+{
+  perp_study *s = r->s;
+  if (perp_study_metric(s, name) != NULL) return;
+  const char **names = perp_xalloc((size_t)s->n_metrics + 1, sizeof *names);
+  for (int m = 0; m < s->n_metrics; m++) names[m] = s->metric[m].name;
+  const char *close = perp_closest(name, names, s->n_metrics);
+  char hint[100] = "(perp list metrics)";
+  if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?   (perp list metrics)", close);
+  perp_diag_error(r->diag, at, 0, hint, "unknown metric '%s'", name);
+  free(names);
+}
+
+static void read_exclude(struct reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "where", "reason", NULL };
+  const perp_node *list = list_of(r, root, "exclude");
+  if (list == NULL) return;
+  perp_study *s = r->s;
+  s->exclude = perp_pool_alloc(&s->pool, (size_t)list->n, sizeof *s->exclude);
+  for (int i = 0; i < list->n; i++) {
+    perp_exclude *e = &s->exclude[s->n_exclude];
+    perp_study_check_keys(r->diag, list->item[i], "exclude", keys);
+    e->where_text = text_of(r, list->item[i], "where", "");
+    e->reason = text_of(r, list->item[i], "reason", "");
+    if (expression(r, list->item[i], "where", s->n_params, false, &e->where) != NULL)
+      s->n_exclude++;
+  }
+}
+
+static void read_published(struct reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "where", "metric", "value", "source", NULL };
+  const perp_node *list = list_of(r, root, "published");
+  if (list == NULL) return;
+  perp_study *s = r->s;
+  s->published = perp_pool_alloc(&s->pool, (size_t)list->n, sizeof *s->published);
+  for (int i = 0; i < list->n; i++) {
+    const perp_node *item = list->item[i];
+    perp_published *p = &s->published[s->n_published];
+    perp_study_check_keys(r->diag, item, "published", keys);
+    p->where_text = text_of(r, item, "where", "");
+    p->source = text_of(r, item, "source", "");
+    p->metric = text_of(r, item, "metric", "");
+    if (perp_tree_get(item, "metric") == NULL)
+      perp_diag_error(r->diag, item, 0, NULL, "'metric' is missing here");
+    else
+      check_metric(r, perp_tree_get(item, "metric"), p->metric);
+    if (perp_tree_get(item, "value") == NULL)
+      perp_diag_error(r->diag, item, 0, NULL, "'value' is missing here");
+    const perp_metric *m = perp_study_metric(s, p->metric);
+    char unit[32] = ""; /* of "m or rad" the first */
+    if (m != NULL) snprintf(unit, sizeof unit, "%s", m->unit);
+    char * or = strstr(unit, " or ");
+    if (or != NULL) * or = '\0';
+    p->value = number_of(r, item, "value", unit, -HUGE_VAL, HUGE_VAL, 0);
+    if (expression(r, item, "where", s->n_params + 1, false, &p->where) != NULL) s->n_published++;
+  }
+}
+
+static void read_claims(struct reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "text", "expr", NULL };
+  const perp_node *list = list_of(r, root, "claims");
+  if (list == NULL) return;
+  perp_study *s = r->s;
+  s->claims = perp_pool_alloc(&s->pool, (size_t)list->n, sizeof *s->claims);
+  for (int i = 0; i < list->n; i++) {
+    perp_claim *c = &s->claims[s->n_claims];
+    perp_study_check_keys(r->diag, list->item[i], "claims", keys);
+    c->expr_text = text_of(r, list->item[i], "expr", "");
+    c->text = text_of(r, list->item[i], "text", c->expr_text);
+    if (expression(r, list->item[i], "expr", s->n_columns, true, &c->expr) != NULL) s->n_claims++;
+  }
+}
+
+static void read_reference(struct reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "method", "tol", "agree", "horizon", NULL };
+  static const char *const agree_keys[] = { "with", "below", NULL };
+  static const char *const methods[] = { "auto", "closed-form", "file", "reduced", "none", NULL };
+  perp_study *s = r->s;
+  const perp_node *node = section(r, root, "reference", keys);
+  s->reference.method = methods[choice_of(r, node, "method", methods)];
+  s->reference.tol = number_of(r, node, "tol", "", 0, 1, 0);
+  const perp_node *agree = section(r, node, "agree", agree_keys);
+  s->reference.with = "";
+  if (agree != NULL) {
+    s->reference.with = methods[choice_of(r, agree, "with", methods)];
+    s->reference.below = number_of(r, agree, "below", "", 0, 1, 1e-6);
+  }
+  const char *horizon = text_of(r, node, "horizon", "auto");
+  double t;
+  if (strcmp(horizon, "auto") != 0 && strcmp(horizon, "none") != 0 &&
+      perp_parse_real(r->ctx, horizon, "s", &t) != PERP_OK)
+    perp_diag_error(r->diag, perp_tree_get(node, "horizon"), 0, "auto, none or a time",
+                    "horizon: %s", r->ctx->msg);
+  s->reference.horizon = horizon;
+}
+
+static void read_measure(struct reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "repeats", "order", "clock", NULL };
+  static const char *const orders[] = { "interleaved", "sequential", NULL };
+  static const char *const clocks[] = { "thread-cpu", "wall", NULL };
+  const perp_node *node = section(r, root, "measure", keys);
+  perp_study *s = r->s;
+  double repeats = number_of(r, node, "repeats", "", 0, 1000, 0);
+  if (repeats != floor(repeats))
+    perp_diag_error(r->diag, perp_tree_get(node, "repeats"), 0, NULL,
+                    "repeats must be a whole number: got %g", repeats);
+  s->measure.repeats = (int)repeats;
+  s->measure.interleaved = choice_of(r, node, "order", orders) == 0;
+  s->measure.thread_cpu = choice_of(r, node, "clock", clocks) == 0;
+}
+
+static void read_limits(struct reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "timeout", "memory", NULL };
+  const perp_node *node = section(r, root, "limits", keys);
+  perp_study *s = r->s;
+  s->limits.timeout = 120;
+  s->limits.memory = 2147483648.;
+  const char *text = text_of(r, node, "timeout", NULL);
+  if (text != NULL && perp_parse_duration(r->ctx, text, &s->limits.timeout) != PERP_OK)
+    perp_diag_error(r->diag, perp_tree_get(node, "timeout"), 0, NULL, "timeout: %s", r->ctx->msg);
+  text = text_of(r, node, "memory", NULL);
+  if (text != NULL && perp_parse_size(r->ctx, text, &s->limits.memory) != PERP_OK)
+    perp_diag_error(r->diag, perp_tree_get(node, "memory"), 0, NULL, "memory: %s", r->ctx->msg);
+}
+
+static void read_metrics(struct reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "primary", "record", "series", NULL };
+  static const char *const series_keys[] = { "every", "fields", NULL };
+  perp_study *s = r->s;
+  const perp_node *node = section(r, root, "metrics", keys);
+  s->metrics.record = texts_of(r, node, "record", &s->metrics.n_record);
+  for (int i = 0; i < s->metrics.n_record; i++)
+    check_metric(r, place_of(node, "record", i), s->metrics.record[i]);
+  s->metrics.primary = text_of(r, node, "primary", NULL);
+  if (s->metrics.primary != NULL)
+    check_metric(r, perp_tree_get(node, "primary"), s->metrics.primary);
+  else
+    s->metrics.primary = s->metrics.n_record > 0 ? s->metrics.record[0] : s->metric[0].name;
+  const perp_node *series = section(r, node, "series", series_keys);
+  s->metrics.series = series != NULL;
+  s->metrics.every = number_of(r, series, "every", "s", 0, HUGE_VAL, 0);
+  s->metrics.fields = texts_of(r, series, "fields", &s->metrics.n_fields);
+}
+
+static void read_report(struct reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "plots", "tables", NULL };
+  static const char *const plots[] = { "work-precision", "convergence",
+                                       "drift-vs-time",  "energy-vs-time",
+                                       "stability-map",  "replay",
+                                       "time-vs-n",      "performance-profile",
+                                       "data-profile",   "ecdf-targets",
+                                       "failure-matrix", "residual-history",
+                                       "series",         NULL };
+  perp_study *s = r->s;
+  const perp_node *node = section(r, root, "report", keys);
+  s->report.plots = texts_of(r, node, "plots", &s->report.n_plots);
+  s->report.tables = texts_of(r, node, "tables", &s->report.n_tables);
+  for (int i = 0; i < s->report.n_plots; i++) {
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(s->report.plots[i], "("), s->report.plots[i]);
+    int n = 0;
+    bool known = false;
+    for (; plots[n] != NULL; n++) known = known || strcmp(plots[n], name) == 0;
+    if (known) continue;
+    const char *close = perp_closest(name, plots, n);
+    char hint[80] = "";
+    if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?", close);
+    perp_diag_error(r->diag, place_of(node, "plots", i), 0, close != NULL ? hint : NULL,
+                    "unknown plot '%s'", name);
+  }
+}
+
+/* ---- overrides --------------------------------------------------------------------------------------------- */
+
+static const perp_node *apply_profile(struct reader *r, const perp_node *root, const char *wanted)
+{
+  const perp_node *profiles = perp_tree_get(root, "profiles");
+  const char *name = wanted != NULL ? wanted : "short";
+  if (!empty(profiles) && profiles->type != PERP_NODE_MAP) {
+    perp_diag_error(r->diag, profiles, 0, NULL, "profiles must be a map of name: overrides");
+    return root;
+  }
+  const perp_node *over = empty(profiles) ? NULL : perp_tree_get(profiles, name);
+  perp_study *s = r->s;
+  if (over == NULL && wanted != NULL && wanted[0] != '\0') {
+    const char *names[32];
+    int n = 0;
+    for (; !empty(profiles) && n < profiles->n && n < 32; n++) names[n] = profiles->key[n]->text;
+    const char *close = perp_closest(wanted, names, n);
+    if (n == 0)
+      PERP_FAIL(r->ctx, PERP_ERR_OPTION, "%s has no profiles", s->file);
+    else if (close != NULL)
+      PERP_FAIL(r->ctx, PERP_ERR_OPTION, "%s has no profile '%s'; did you mean '%s'?", s->file,
+                wanted, close);
+    else
+      PERP_FAIL(r->ctx, PERP_ERR_OPTION, "%s has no profile '%s'", s->file, wanted);
+    return NULL;
+  }
+  perp_node *merged = perp_tree_without(&s->pool, root, "profiles");
+  if (over == NULL) return merged;
+  s->profile = perp_pool_strdup(&s->pool, name);
+  if (empty(over)) return merged;
+  if (over->type != PERP_NODE_MAP) {
+    perp_diag_error(r->diag, over, 0, NULL, "the profile %s must be a map of overrides", name);
+    return merged;
+  }
+  return perp_tree_merge(&s->pool, merged, over);
+}
+
+static const perp_node *apply_set(struct reader *r, const perp_node *root, const char *set)
+{
+  const char *eq = strchr(set, '=');
+  perp_study *s = r->s;
+  if (eq == NULL || eq == set) {
+    PERP_FAIL(r->ctx, PERP_ERR_OPTION, "--set %s: expected key=value", set);
+    return NULL;
+  }
+  char *path = perp_pool_strndup(&s->pool, set, (size_t)(eq - set));
+  char *name = perp_pool_printf(&s->pool, "--set %s", path);
+  perp_node *value = perp_tree_read(&s->pool, r->diag, name, eq + 1, strlen(eq + 1));
+  if (value == NULL) {
+    PERP_FAIL(r->ctx, PERP_ERR_OPTION, "--set %s: the value cannot be read", set);
+    return NULL;
+  }
+  /* h=... means grid.h=... where h is varied */
+  const perp_node *grid = perp_tree_get(root, "grid");
+  if (perp_tree_get(grid, path) != NULL) path = perp_pool_printf(&s->pool, "grid.%s", path);
+  const perp_node *why = NULL;
+  const perp_node *merged = perp_tree_set(&s->pool, root, path, value, &why);
+  if (merged == NULL)
+    PERP_FAIL(r->ctx, PERP_ERR_OPTION, "--set %s: there is a single value in line %d on the way",
+              set, why->line + 1);
+  return merged;
+}
+
+/* ---- everything ---------------------------------------------------------------------------------------------- */
+
+static const char *const top_keys[] = { "schema",    "kind",      "study",   "grid",   "exclude",
+                                        "profiles",  "reference", "measure", "limits", "metrics",
+                                        "published", "claims",    "report",  NULL };
+
+static void check_top(struct reader *r, const perp_node *root)
+{
+  const char *keys[128];
+  int n = 0;
+  for (int i = 0; top_keys[i] != NULL; i++) keys[n++] = top_keys[i];
+  for (int i = 0; i < r->s->n_params; i++)
+    if (!r->s->kind->params[i].hidden) keys[n++] = r->s->kind->params[i].key;
+  for (int i = 0; r->s->kind->sections != NULL && r->s->kind->sections[i] != NULL && n < 127; i++)
+    keys[n++] = r->s->kind->sections[i];
+  keys[n] = NULL;
+  perp_study_check_keys(r->diag, root, "the study", keys);
+}
+
+static perp_status read_all(struct reader *r, const perp_study_request *q, const perp_node *root)
+{
+  perp_study *s = r->s;
+  if (root->type != PERP_NODE_MAP) {
+    perp_diag_error(r->diag, root, 0, NULL, "a study is a map of key: value");
+    return PERP_ERR_FORMAT;
+  }
+  root = apply_profile(r, root, q->profile);
+  for (int i = 0; root != NULL && i < q->n_set; i++) root = apply_set(r, root, q->set[i]);
+  if (root == NULL) return PERP_ERR_OPTION;
+  s->root = (perp_node *)root;
+
+  const perp_cell_kind *const *kinds = q->kinds != NULL ? q->kinds : perp_cell_kinds;
+  s->kind = read_kind(r, root, kinds);
+  if (s->kind == NULL) return PERP_ERR_FORMAT;
+  s->n_params = perp_kind_params(s->kind);
+  s->fixed = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->fixed);
+  check_top(r, root);
+  read_head(r, root);
+  make_columns(r->ctx, s);
+  read_params(r, root);
+  read_reference(r, root);
+  read_measure(r, root);
+  read_limits(r, root);
+  read_metrics(r, root);
+  if (s->kind->read != NULL) s->kind->read(r->ctx, s, r->diag);
+  require_params(r, root);
+  read_exclude(r, root);
+  read_published(r, root);
+  read_claims(r, root);
+  read_report(r, root);
+  if (r->diag->errors == 0) return PERP_OK;
+  return r->diag->errors == r->diag->command_line ? PERP_ERR_OPTION : PERP_ERR_FORMAT;
+}
+
+perp_status perp_study_read(perp_ctx *ctx, const perp_study_request *q, perp_diag *diag,
+                            perp_study **out)
+{
+  *out = NULL;
+  size_t size = q->text != NULL ? strlen(q->text) : 0;
+  char *text = q->text != NULL ? perp_xstrdup(q->text) : perp_read_file(q->file, &size);
+  if (text == NULL) {
+    perp_diag_error(diag, NULL, 0, NULL, "cannot read %s: %s", q->file, strerror(errno));
+    return PERP_ERR_IO;
+  }
+  perp_study *s = perp_xalloc(1, sizeof *s);
+  s->file = perp_pool_strdup(&s->pool, q->file);
+  struct reader r = { ctx, diag, s };
+  const perp_node *root = perp_tree_read(&s->pool, diag, q->file, text, size);
+  free(text);
+  perp_status status = root == NULL ? PERP_ERR_FORMAT : read_all(&r, q, root);
+  if (status == PERP_ERR_OPTION && diag->errors == 0)
+    perp_diag_error(diag, NULL, 0, NULL, "%s", ctx->msg);
+  if (status != PERP_OK) {
+    perp_study_free(s);
+    return status;
+  }
+  *out = s;
+  return PERP_OK;
+}
+
+void perp_study_free(perp_study *s)
+{
+  if (s == NULL) return;
+  perp_pool pool = s->pool;
+  free(s);
+  perp_pool_free(&pool);
+}
+
+int perp_study_column(const perp_study *s, const char *name)
+{
+  for (int i = 0; i < s->n_columns; i++)
+    if (strcmp(s->columns[i].name, name) == 0) return i;
+  return -1;
+}
+
+const perp_metric *perp_study_metric(const perp_study *s, const char *name)
+{
+  for (const perp_metric *m = s->metric; m->name != NULL; m++)
+    if (strcmp(m->name, name) == 0) return m;
+  return NULL;
+}
+
+char *perp_study_find(perp_ctx *ctx, const char *name)
+{
+  if (strchr(name, '/') != NULL || strstr(name, ".yaml") != NULL || strstr(name, ".json") != NULL)
+    return perp_xstrdup(name);
+  perp_pool pool = { 0 };
+  perp_study_file *files;
+  int n = perp_study_files(&pool, &files);
+  const char **names = perp_pool_alloc(&pool, (size_t)n + 1, sizeof *names);
+  char *path = NULL;
+  for (int i = 0; i < n; i++) {
+    names[i] = files[i].name;
+    if (strcmp(files[i].name, name) == 0) path = perp_xstrdup(files[i].path);
+  }
+  if (path == NULL) {
+    const char *close = perp_closest(name, names, n);
+    if (close != NULL)
+      PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown study '%s'; did you mean '%s'? (perp list studies)",
+                name, close);
+    else
+      PERP_FAIL(ctx, PERP_ERR_OPTION,
+                "unknown study '%s' (perp list studies, or the path of a file)", name);
+  }
+  perp_pool_free(&pool);
+  return path;
+}
