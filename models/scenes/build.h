@@ -29,13 +29,20 @@ extern const char *const perp_truth_names[];
 
 /* ---- links that move in one vertical plane ---------------------------------------------------------------- */
 
-/* Serial links; link i starts at the end of link i-1 (the first at the origin) and makes the angle theta_i
+/* Serial links: link i starts at the end of link i-1 (the first at the origin) and makes the angle theta_i
  * with +x, counter-clockwise as seen with gravity pointing down.  The plane is (x, y) in the plane and
  * (x, z) in space, where theta turns about -y.  Body axes: x along the link. */
+typedef enum perp_link_kind {
+  PERP_LINK_BODY,   /* a body that turns with the link */
+  PERP_LINK_POINT,  /* a massless link with a body at its end that never turns: a point mass */
+  PERP_LINK_CARRIED /* a body at the end of the link before, without an angle, that never turns */
+} perp_link_kind;
+
 typedef struct perp_link {
-  double length;
-  double com;   /* from the start of the link to the centre of mass */
-  bool carried; /* a body at the end of the link before: no angle of its own, never turns */
+  perp_link_kind kind;
+  double length; /* 0 for CARRIED */
+  double com;    /* BODY: from the start of the link to the centre of mass */
+  perp_mass mass;
 } perp_link;
 
 typedef struct perp_links {
@@ -43,20 +50,23 @@ typedef struct perp_links {
   perp_link *link;
 } perp_links;
 
-perp_links *perp_links_create(perp_ctx *ctx, int dim, int n); /* NULL when out of memory */
-void perp_links_destroy(void *links);
-/* (q, v) of all bodies from the angles and rates of the links that are not carried. */
+perp_links *perp_links_create(perp_ctx *ctx, int dim, int n); /* NULL when out of memory; free() */
+/* A model of the links: bodies at angles theta with rates omega (NULL: 0), and their joints.  BODY links
+ * are held by `joint` (ball or hinge about y), POINT links by distance joints at the centre of mass, so
+ * that nothing turns the body and its inertia is not felt, CARRIED ones by a ball joint at the centre of
+ * mass.  gravity in m/s^2.  The model is finished and put into the scene. */
+perp_status perp_links_model(perp_ctx *ctx, perp_scene *scene, const perp_links *links,
+                             perp_joint_kind joint, double gravity, const double *theta,
+                             const double *omega);
+/* (q, v) of all bodies from the angles and rates of the links that have one. */
 void perp_links_state(const perp_links *links, const double *theta, const double *omega, double *q,
                       double *v);
-/* Body definition (pose and velocity) of link i at given angles. */
-void perp_links_body(const perp_links *links, int i, const double *theta, const double *omega,
-                     perp_body_def *def);
 /* Adds the file truth whose columns are theta1 ... , omega1 ...  */
 perp_status perp_links_file(perp_ctx *ctx, perp_scene *scene, const perp_links *links,
                             const char *file, double uncertainty);
 
 /* The mass properties of a thin rod along x: transverse m L^2/12, axial m L^2/600 (which keeps the mass
- * matrix positive definite and is not felt in motion in a plane).  BENCHMARKS C-10. */
+ * matrix positive definite and is not felt in motion in a plane).  benchmark C-10. */
 perp_mass perp_mass_thin_rod(double m, double length);
 /* Gravity pulls along the last axis: point in the plane of motion to coordinates. */
 void perp_in_plane(int dim, double x, double height, double p[3]);

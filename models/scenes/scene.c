@@ -101,70 +101,92 @@ perp_links *perp_links_create(perp_ctx *ctx, int dim, int n)
   return l;
 }
 
-void perp_links_destroy(void *links)
+static bool has_angle(const perp_link *k)
 {
-  free(links);
-}
-
-/* the state of body i when its link starts at p with velocity pdot; both are moved to its end */
-static void place(const perp_links *links, int i, double theta, double omega, double p[2],
-                  double pdot[2], double *q, double *v)
-{
-  const perp_link *k = &links->link[i];
-  const double c = k->carried ? 0 : cos(theta), s = k->carried ? 0 : sin(theta);
-  const double rate = k->carried ? 0 : omega, angle = k->carried ? 0 : theta;
-  double com[3], rates[3];
-  perp_in_plane(links->dim, p[0] + k->com * c, p[1] + k->com * s, com);
-  perp_in_plane(links->dim, pdot[0] - k->com * s * rate, pdot[1] + k->com * c * rate, rates);
-  if (links->dim == 3) {
-    memcpy(q, com, sizeof com);
-    q[3] = cos(angle / 2), q[4] = 0, q[5] = -sin(angle / 2), q[6] = 0;
-    memcpy(v, rates, sizeof rates);
-    v[3] = 0, v[4] = -rate, v[5] = 0;
-  } else {
-    q[0] = com[0], q[1] = com[1], q[2] = angle;
-    v[0] = rates[0], v[1] = rates[1], v[2] = rate;
-  }
-  p[0] += k->length * c, p[1] += k->length * s;
-  pdot[0] -= k->length * s * rate, pdot[1] += k->length * c * rate;
+  return k->kind != PERP_LINK_CARRIED;
 }
 
 void perp_links_state(const perp_links *links, const double *theta, const double *omega, double *q,
                       double *v)
 {
-  const int nqb = links->dim == 3 ? 7 : 3, nvb = links->dim == 3 ? 6 : 3;
   double p[2] = { 0 }, pdot[2] = { 0 };
-  int angle = 0; /* carried bodies have none */
+  int angles = 0;
   for (int i = 0; i < links->n; i++) {
-    bool turns = !links->link[i].carried;
-    place(links, i, turns ? theta[angle] : 0, turns ? omega[angle] : 0, p, pdot, q + i * nqb,
-          v + i * nvb);
-    angle += turns;
+    const perp_link *k = &links->link[i];
+    const double angle = has_angle(k) ? theta[angles] : 0, rate = has_angle(k) ? omega[angles] : 0;
+    const double c = cos(angle), s = sin(angle);
+    const double com = k->kind == PERP_LINK_BODY ? k->com : k->length;
+    const double turn = k->kind == PERP_LINK_BODY ? angle : 0;
+    const double spin = k->kind == PERP_LINK_BODY ? rate : 0;
+    double x[3], xdot[3];
+    perp_in_plane(links->dim, p[0] + com * c, p[1] + com * s, x);
+    perp_in_plane(links->dim, pdot[0] - com * s * rate, pdot[1] + com * c * rate, xdot);
+    if (links->dim == 3) {
+      const double pose[7] = { x[0], x[1], x[2], cos(turn / 2), 0, -sin(turn / 2), 0 };
+      const double speed[6] = { xdot[0], xdot[1], xdot[2], 0, -spin, 0 };
+      memcpy(q + 7 * i, pose, sizeof pose);
+      memcpy(v + 6 * i, speed, sizeof speed);
+    } else {
+      const double pose[3] = { x[0], x[1], turn }, speed[3] = { xdot[0], xdot[1], spin };
+      memcpy(q + 3 * i, pose, sizeof pose);
+      memcpy(v + 3 * i, speed, sizeof speed);
+    }
+    p[0] += k->length * c, p[1] += k->length * s;
+    pdot[0] -= k->length * s * rate, pdot[1] += k->length * c * rate;
+    angles += has_angle(k);
   }
 }
 
-void perp_links_body(const perp_links *links, int i, const double *theta, const double *omega,
-                     perp_body_def *def)
+static perp_status add_body(perp_ctx *ctx, perp_model *model, const perp_links *links, int i,
+                            const double *q, const double *v)
 {
-  double p[2] = { 0 }, pdot[2] = { 0 }, q[7], v[6];
-  int angle = 0;
-  for (int j = 0; j <= i; j++) {
-    bool turns = !links->link[j].carried;
-    place(links, j, turns ? theta[angle] : 0, turns ? omega[angle] : 0, p, pdot, q, v);
-    angle += turns;
-  }
-  memset(def->x, 0, sizeof def->x);
-  memset(def->v, 0, sizeof def->v);
-  memset(def->w, 0, sizeof def->w);
+  perp_body_def def = { .mass = links->link[i].mass };
   if (links->dim == 3) {
-    memcpy(def->x, q, sizeof def->x);
-    memcpy(def->quat, q + 3, sizeof def->quat);
-    memcpy(def->v, v, sizeof def->v);
-    memcpy(def->w, v + 3, sizeof def->w);
+    memcpy(def.x, q + 7 * i, sizeof def.x);
+    memcpy(def.quat, q + 7 * i + 3, sizeof def.quat);
+    memcpy(def.v, v + 6 * i, sizeof def.v);
+    memcpy(def.w, v + 6 * i + 3, sizeof def.w);
   } else {
-    def->x[0] = q[0], def->x[1] = q[1], def->angle = q[2];
-    def->v[0] = v[0], def->v[1] = v[1], def->w[2] = v[2];
+    memcpy(def.x, q + 3 * i, 2 * sizeof *def.x);
+    memcpy(def.v, v + 3 * i, 2 * sizeof *def.v);
+    def.angle = q[3 * i + 2];
+    def.w[2] = v[3 * i + 2];
   }
+  return perp_model_add_body(ctx, model, &def, NULL);
+}
+
+static perp_status add_joint(perp_ctx *ctx, perp_model *model, const perp_links *links, int i,
+                             perp_joint_kind joint)
+{
+  const perp_link *k = &links->link[i], *before = i > 0 ? k - 1 : NULL;
+  perp_joint_def def = { .kind = joint, .a = i - 1, .b = i };
+  def.axis_a[1] = def.axis_b[1] = 1;
+  if (before != NULL && before->kind == PERP_LINK_BODY)
+    def.anchor_a[0] = before->length - before->com;
+  if (k->kind == PERP_LINK_BODY) def.anchor_b[0] = -k->com;
+  if (k->kind == PERP_LINK_POINT) def.kind = PERP_JOINT_DISTANCE, def.length = k->length;
+  if (k->kind == PERP_LINK_CARRIED) def.kind = PERP_JOINT_BALL;
+  return perp_model_add_joint(ctx, model, &def, NULL);
+}
+
+perp_status perp_links_model(perp_ctx *ctx, perp_scene *scene, const perp_links *links,
+                             perp_joint_kind joint, double gravity, const double *theta,
+                             const double *omega)
+{
+  const int n = links->n;
+  double *zero = calloc((size_t)n, 15 * sizeof *zero), *q = zero + n, *v = q + 7 * (size_t)n;
+  if (zero == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d links", n);
+  perp_links_state(links, theta != NULL ? theta : zero, omega != NULL ? omega : zero, q, v);
+  perp_status status = perp_model_create(ctx, links->dim, &scene->model);
+  for (int i = 0; i < n && status == PERP_OK; i++)
+    status = add_body(ctx, scene->model, links, i, q, v);
+  for (int i = 0; i < n && status == PERP_OK; i++)
+    status = add_joint(ctx, scene->model, links, i, joint);
+  free(zero);
+  PERP_TRY(status);
+  scene->gravity = gravity;
+  perp_model_gravity(scene->model, gravity);
+  return perp_model_finish(ctx, scene->model);
 }
 
 struct file_map {
@@ -183,7 +205,7 @@ perp_status perp_links_file(perp_ctx *ctx, perp_scene *scene, const perp_links *
                             const char *file, double uncertainty)
 {
   int n = 0;
-  for (int i = 0; i < links->n; i++) n += !links->link[i].carried;
+  for (int i = 0; i < links->n; i++) n += has_angle(&links->link[i]);
   /* one block: the map, a copy of the links, the names */
   const size_t copy = sizeof *links + (size_t)links->n * sizeof *links->link;
   const size_t text = 16;

@@ -84,6 +84,8 @@ const char *perp_reason_name(perp_reason reason)
     return "invalid-state";
   case PERP_UNSUITED:
     return "unsuited";
+  case PERP_DIVERGED:
+    return "diverged";
   }
   return "?";
 }

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/metrics/metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAMBDA_ROWS_MAX = 2000 }; /* beyond, reference multipliers cost more than the run */
+
+/* ---- measuring ------------------------------------------------------------------------------------------ */
+
+static void layout(perp_measure *m, perp_arena *a)
+{
+  m->q_err = PERP_CARVE(a, double, m->nq);
+  m->q_ref = PERP_CARVE(a, double, m->nq);
+  m->v_err = PERP_CARVE(a, double, m->nv);
+  m->v_ref = PERP_CARVE(a, double, m->nv);
+  m->lambda_err = PERP_CARVE(a, double, m->m);
+  m->lambda_ref = PERP_CARVE(a, double, m->m);
+  m->C = PERP_CARVE(a, double, m->m);
+  m->rate = PERP_CARVE(a, double, m->m);
+  m->c = PERP_CARVE(a, double, m->m);
+  m->lambda = PERP_CARVE(a, double, m->m);
+  m->f = PERP_CARVE(a, double, m->nv);
+  m->a = PERP_CARVE(a, double, m->nv);
+}
+
+perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_measure **out)
+{
+  *out = NULL;
+  perp_measure *m = calloc(1, sizeof *m);
+  if (m == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory to measure a run");
+  m->scene = scene;
+  m->model = scene->model;
+  m->nq = m->model != NULL ? perp_model_nq(m->model) : scene->ode->nq;
+  m->nv = m->model != NULL ? perp_model_nv(m->model) : scene->ode->nv;
+  m->m = m->model != NULL ? perp_model_m(m->model) : 0;
+  perp_arena a = { 0 };
+  layout(m, &a);
+  perp_status status = perp_arena_reserve(ctx, &a);
+  if (status != PERP_OK) {
+    free(m);
+    return status;
+  }
+  m->arena = a;
+  layout(m, &a);
+  double *const columns[] = {
+    m->q_err, m->q_ref, m->v_err, m->v_ref, m->lambda_err, m->lambda_ref
+  };
+  const int lengths[] = { m->nq, m->nq, m->nv, m->nv, m->m, m->m };
+  for (int i = 0; i < 6; i++) memset(columns[i], 0, (size_t)lengths[i] * sizeof(double));
+  m->potential_lo = HUGE_VAL;
+  m->potential_hi = -HUGE_VAL;
+  m->cpu_s = m->step_us = nan("");
+
+  /* multipliers of the exact state: a direct solver that reports dependent rows */
+  if (m->m > 0 && m->m <= LAMBDA_ROWS_MAX) {
+    const perp_kkt_desc *kkt = (const perp_kkt_desc *)perp_find(
+        ctx, PERP_KIND_kkt, m->m <= 60 ? "schur-dense" : "tree");
+    if (kkt != NULL) {
+      perp_spec spec;
+      status = perp_spec_parse(ctx, PERP_KIND_kkt, kkt->d.name, &spec);
+      if (status == PERP_OK)
+        status = kkt->create(ctx, perp_model_blocks(m->model), spec.opts, &m->kkt_ws);
+      perp_spec_free(&spec);
+      if (status != PERP_OK) {
+        perp_measure_destroy(m);
+        return status;
+      }
+      m->kkt_desc = kkt;
+    }
+  }
+  *out = m;
+  return PERP_OK;
+}
+
+void perp_measure_destroy(perp_measure *m)
+{
+  if (m == NULL) return;
+  if (m->kkt_desc != NULL) ((const perp_kkt_desc *)m->kkt_desc)->destroy(m->kkt_ws);
+  perp_arena_free(&m->arena);
+  free(m);
+}
+
+/* *most = max(*most, x); a NaN stays */
+static void raise_to(double *most, double x)
+{
+  if (!(x <= *most) && !isnan(*most)) *most = x;
+}
+
+/* largest |x_i|; NaN when there is one */
+static double norm(int n, const double *x)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) raise_to(&most, fabs(x[i]));
+  return most;
+}
+
+static double mean_error(const perp_measure *m)
+{
+  const int joints = perp_model_joints(m->model);
+  double sum = 0;
+  for (int j = 0; j < joints; j++) {
+    int rows, row = perp_model_joint_row(m->model, j, &rows);
+    double square = 0;
+    for (int i = row; i < row + rows; i++) square += m->C[i] * m->C[i];
+    sum += sqrt(square);
+  }
+  return joints > 0 ? sum / joints : 0;
+}
+
+/* |J a + Jdot v| with M a = f + J' lambda, J assembled and m->rate = 0 on entry */
+static double acceleration_error(perp_measure *m, double t, const double *q, const double *v,
+                                 const perp_blocks *B, const double *lambda)
+{
+  perp_model_forces(m->model, t, q, v, m->f);
+  perp_blocks_Jt(B, 1, lambda, m->f);
+  perp_blocks_Minv(B, m->f, m->a);
+  perp_model_jdotv(m->model, t, q, v, m->c);
+  perp_blocks_J(B, 1, m->a, m->c);
+  return norm(m->m, m->c);
+}
+
+static void measure_momentum(perp_measure *m, double t, const double *q, const double *v,
+                             bool first)
+{
+  const int dim = perp_model_dim(m->model), nqb = dim == 3 ? 7 : 3;
+  double P[3], L[3], x[3] = { 0 }, mass = 0;
+  perp_model_momentum(m->model, q, v, P, L);
+  for (int b = 0; b < perp_model_bodies(m->model); b++) {
+    const double mb = perp_model_body(m->model, b)->mass.mass;
+    for (int i = 0; i < dim; i++) x[i] += mb * q[b * nqb + i];
+    mass += mb;
+  }
+  for (int i = 0; i < 3; i++) x[i] /= mass;
+  /* about the centre of mass */
+  L[0] -= x[1] * P[2] - x[2] * P[1];
+  L[1] -= x[2] * P[0] - x[0] * P[2];
+  L[2] -= x[0] * P[1] - x[1] * P[0];
+  raise_to(&m->P_size, sqrt(P[0] * P[0] + P[1] * P[1] + P[2] * P[2]));
+  P[dim - 1] += mass * m->scene->gravity * t;
+  if (first) {
+    memcpy(m->P0, P, sizeof P);
+    memcpy(m->L0, L, sizeof L);
+  }
+  double dP = 0, dL = 0;
+  for (int i = 0; i < 3; i++) {
+    dP += (P[i] - m->P0[i]) * (P[i] - m->P0[i]);
+    dL += (L[i] - m->L0[i]) * (L[i] - m->L0[i]);
+  }
+  raise_to(&m->P_err, sqrt(dP));
+  raise_to(&m->L_err, sqrt(dL));
+}
+
+void perp_measure_state(perp_measure *m, double t, const double *q, const double *v,
+                        const perp_step_info *info)
+{
+  const bool first = m->states++ == 0;
+  m->t = t;
+  m->err_q = m->err_v = m->err_tip = nan("");
+  double kinetic = nan(""), potential = 0;
+  if (m->model != NULL) {
+    perp_model_energy(m->model, t, q, v, &kinetic, &potential);
+  } else if (m->scene->ode_energy != NULL) {
+    kinetic = m->scene->ode_energy(m->scene->ode->user, q, v);
+  }
+  m->energy = kinetic + potential;
+  if (first) m->energy_0 = m->energy;
+  raise_to(&m->energy_err, fabs(m->energy - m->energy_0));
+  raise_to(&m->kinetic_max, kinetic);
+  m->potential_lo = fmin(m->potential_lo, potential);
+  m->potential_hi = fmax(m->potential_hi, potential);
+  if (m->model != NULL && m->scene->isolated) measure_momentum(m, t, q, v, first);
+
+  m->drift_pos = m->drift_pos_mean = m->drift_pre = m->drift_vel = 0;
+  m->drift_acc = nan("");
+  if (m->m > 0) {
+    perp_model_error(m->model, t, q, m->C);
+    m->drift_pos = m->drift_pre = norm(m->m, m->C);
+    m->drift_pos_mean = mean_error(m);
+    const perp_blocks *B = perp_model_assemble(m->model, t, q);
+    memset(m->rate, 0, (size_t)m->m * sizeof *m->rate);
+    perp_blocks_J(B, 1, v, m->rate);
+    m->drift_vel = norm(m->m, m->rate);
+    if (info != NULL && info->lambda != NULL) {
+      m->drift_acc = acceleration_error(m, t, q, v, B, info->lambda);
+      raise_to(&m->drift_acc_max, m->drift_acc);
+    } else if (!first) {
+      m->drift_acc_max = nan("");
+    }
+    if (info != NULL && !isnan(info->drift_pos_pre)) m->drift_pre = info->drift_pos_pre;
+  }
+  raise_to(&m->drift_pos_max, m->drift_pos);
+  raise_to(&m->drift_pre_max, m->drift_pre);
+  raise_to(&m->drift_vel_max, m->drift_vel);
+  m->drift_mean_sum += m->drift_pos_mean;
+}
+
+/* one comparison of n numbers, raising the columns; returns the largest difference */
+static double compare(int n, const double *x, const double *ref, double sign, double *err,
+                      double *size)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) {
+    double e = fabs(x[i] - sign * ref[i]);
+    raise_to(&err[i], e);
+    raise_to(&size[i], fabs(ref[i]));
+    raise_to(&most, e);
+  }
+  return most;
+}
+
+static void compare_lambda(perp_ctx *ctx, perp_measure *m, const double *q_ref, const double *v_ref,
+                           const double *lambda)
+{
+  const perp_kkt_desc *kkt = m->kkt_desc;
+  perp_stats stats = { 0 };
+  const perp_blocks *B = perp_model_assemble(m->model, m->t, q_ref);
+  perp_model_forces(m->model, m->t, q_ref, v_ref, m->f);
+  perp_model_jdotv(m->model, m->t, q_ref, v_ref, m->c);
+  for (int i = 0; i < m->m; i++) m->c[i] = -m->c[i];
+  /* dependent rows have no multiplier to compare with; a failure here is no failure of the run */
+  if (kkt->factor(ctx, m->kkt_ws, B, &stats) != PERP_OK || stats.reason != PERP_EXACT) return;
+  memset(m->lambda, 0, (size_t)m->m * sizeof *m->lambda);
+  if (kkt->solve(ctx, m->kkt_ws, B, m->f, m->c, m->a, m->lambda, &stats) != PERP_OK) return;
+  if (stats.reason != PERP_EXACT) return;
+  compare(m->m, lambda, m->lambda, 1, m->lambda_err, m->lambda_ref);
+  m->lambda_compared++;
+}
+
+void perp_measure_compare(perp_ctx *ctx, perp_measure *m, const double *q, const double *v,
+                          const double *q_ref, const double *v_ref, const perp_step_info *info)
+{
+  m->compared++;
+  m->err_q = m->err_v = 0;
+  m->err_tip = nan("");
+  if (m->model != NULL && perp_model_dim(m->model) == 3) {
+    for (int b = 0; b < perp_model_bodies(m->model); b++) {
+      const double *x = q + 7 * b, *y = q_ref + 7 * b;
+      double sign = x[3] * y[3] + x[4] * y[4] + x[5] * y[5] + x[6] * y[6] < 0 ? -1 : 1;
+      raise_to(&m->err_q, compare(3, x, y, 1, m->q_err + 7 * b, m->q_ref + 7 * b));
+      raise_to(&m->err_q,
+               compare(4, x + 3, y + 3, sign, m->q_err + 7 * b + 3, m->q_ref + 7 * b + 3));
+    }
+  } else {
+    m->err_q = compare(m->nq, q, q_ref, 1, m->q_err, m->q_ref);
+  }
+  m->err_v = compare(m->nv, v, v_ref, 1, m->v_err, m->v_ref);
+  if (m->model != NULL && m->scene->tip_body != PERP_WORLD) {
+    double p[3], ref[3];
+    perp_model_point(m->model, q, m->scene->tip_body, m->scene->tip, p);
+    perp_model_point(m->model, q_ref, m->scene->tip_body, m->scene->tip, ref);
+    m->err_tip = sqrt((p[0] - ref[0]) * (p[0] - ref[0]) + (p[1] - ref[1]) * (p[1] - ref[1]) +
+                      (p[2] - ref[2]) * (p[2] - ref[2]));
+    raise_to(&m->tip_max, m->err_tip);
+  }
+  if (info != NULL && info->lambda != NULL && m->kkt_desc != NULL)
+    compare_lambda(ctx, m, q_ref, v_ref, info->lambda);
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------- */
+
+/* Worst column over its size.  Columns repeat with `period`; those below `lengths` in a period are
+ * lengths, the others rotations. */
+static double worst(int n, int period, int lengths, const double *err, const double *size)
+{
+  double kind[2] = { 0, 0 }, most = 0;
+  for (int i = 0; i < n; i++)
+    kind[i % period >= lengths] = fmax(kind[i % period >= lengths], size[i]);
+  for (int i = 0; i < n; i++) {
+    const double of_kind = kind[i % period >= lengths];
+    double scale = size[i] >= 1e-9 * of_kind ? size[i] : of_kind;
+    raise_to(&most, err[i] / (scale > 0 ? scale : 1));
+  }
+  return most;
+}
+
+static double over_bodies(const perp_measure *m, bool positions)
+{
+  if (m->compared == 0) return nan("");
+  const int n = positions ? m->nq : m->nv;
+  const double *err = positions ? m->q_err : m->v_err, *size = positions ? m->q_ref : m->v_ref;
+  if (n == 0) return nan("");
+  if (m->model == NULL) return worst(n, n, n, err, size);
+  const int dim = perp_model_dim(m->model);
+  return worst(n, dim == 2 ? 3 : positions ? 7 : 6, dim, err, size);
+}
+
+static double constrained(const perp_measure *m, double value)
+{
+  return m->m > 0 ? value : nan("");
+}
+
+static double metric_drift_pos(const perp_measure *m)
+{
+  return constrained(m, m->drift_pos_max);
+}
+static double metric_drift_pre(const perp_measure *m)
+{
+  return constrained(m, m->drift_pre_max);
+}
+static double metric_drift_mean(const perp_measure *m)
+{
+  return constrained(m, m->drift_mean_sum / (double)m->states);
+}
+static double metric_drift_vel(const perp_measure *m)
+{
+  return constrained(m, m->drift_vel_max);
+}
+static double metric_drift_acc(const perp_measure *m)
+{
+  return constrained(m, m->drift_acc_max);
+}
+static double metric_err_q(const perp_measure *m)
+{
+  return over_bodies(m, true);
+}
+static double metric_err_v(const perp_measure *m)
+{
+  return over_bodies(m, false);
+}
+static double metric_err_tip(const perp_measure *m)
+{
+  return m->compared > 0 && m->model != NULL && m->scene->tip_body != PERP_WORLD ? m->tip_max
+                                                                                 : nan("");
+}
+static double metric_err_lambda(const perp_measure *m)
+{
+  return m->lambda_compared > 0 ? worst(m->m, m->m, m->m, m->lambda_err, m->lambda_ref) : nan("");
+}
+static double metric_energy(const perp_measure *m)
+{
+  if (m->scene->dissipative) return nan("");
+  return m->energy_err / (m->kinetic_max + (m->potential_hi - m->potential_lo));
+}
+static double metric_momentum_lin(const perp_measure *m)
+{
+  if (m->model == NULL || !m->scene->isolated) return nan("");
+  return m->P_size > 0 ? m->P_err / m->P_size : m->P_err;
+}
+static double metric_momentum_ang(const perp_measure *m)
+{
+  if (m->model == NULL || !m->scene->isolated) return nan("");
+  double L = sqrt(m->L0[0] * m->L0[0] + m->L0[1] * m->L0[1] + m->L0[2] * m->L0[2]);
+  return L > 0 ? m->L_err / L : m->L_err;
+}
+static double metric_steps(const perp_measure *m)
+{
+  return (double)m->ode.steps;
+}
+static double metric_rejected(const perp_measure *m)
+{
+  return (double)m->ode.rejected;
+}
+static double metric_rhs(const perp_measure *m)
+{
+  return (double)m->ode.rhs;
+}
+static double metric_iterations(const perp_measure *m)
+{
+  return (double)(m->ode.iterations + m->kkt.iterations);
+}
+static double metric_factorizations(const perp_measure *m)
+{
+  return m->kkt.factorizations;
+}
+static double metric_h_least(const perp_measure *m)
+{
+  return m->ode.h_least;
+}
+static double metric_h_most(const perp_measure *m)
+{
+  return m->ode.h_most;
+}
+static double metric_step_us(const perp_measure *m)
+{
+  return m->step_us;
+}
+static double metric_cpu(const perp_measure *m)
+{
+  return m->cpu_s;
+}
+
+/* ---- the table ---------------------------------------------------------------------------------------------- */
+
+#define METRIC(id, title, units, way, bits, meaning)                                               \
+  static const perp_metric_desc desc_##id = {                                                      \
+    .d = { .name = title,                                                                          \
+           .summary = meaning,                                                                     \
+           .reference = "definitions of perp, section metrics",                                    \
+           .caps = bits },                                                                         \
+    .unit = units,                                                                                 \
+    .better = way,                                                                                 \
+    .value = metric_##id,                                                                          \
+  };
+#include "experiments/metrics/metrics.def"
+#undef METRIC
+
+perp_status perp_register_metrics(perp_ctx *ctx)
+{
+#define METRIC(id, title, units, way, bits, meaning) { PERP_KIND_metric, &desc_##id.d },
+  static const perp_plugin table[] = {
+#include "experiments/metrics/metrics.def"
+    { PERP_KIND_NONE, NULL }
+  };
+#undef METRIC
+  return perp_register(ctx, table);
+}

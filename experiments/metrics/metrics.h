@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Metrics: what one run is judged by.  One row of a table each (kind `metric`): name, unit, meaning, which way
+ * is better, and the function that reads it from the measurements.
+ *
+ * A run is measured at every accepted state after stabilization (drift, energy, momentum), and compared
+ * with its ground truth at sample times.  The first state counts. */
+#ifndef PERP_METRICS_H
+#define PERP_METRICS_H
+
+#include "models/models.h"
+
+typedef struct perp_measure perp_measure;
+
+typedef struct perp_metric_desc {
+  perp_desc d; /* summary: the meaning */
+  const char *unit;
+  const char *better;                           /* "less", "more" or "" */
+  double (*value)(const perp_measure *measure); /* NaN: not defined for this run */
+} perp_metric_desc;
+
+enum { PERP_METRIC_TIMING = 1 << 0 /* differs from run to run */ };
+
+/* Make the metrics known to ctx.  PERP_ERR_NOMEM when its registry is full. */
+perp_status perp_register_metrics(perp_ctx *ctx);
+
+/* Sizes of the columns of q or v that are compared with a truth: column j is divided by
+ * max_t |x_ref,j|.  A column that is zero in the truth up to rounding (below 1e-9 of the largest column of its
+ * kind: lengths, or rotations) is divided by that largest column instead, and by 1 when all are zero. */
+struct perp_measure {
+  const perp_scene *scene;
+  perp_model *model; /* NULL: a plain ODE problem */
+  int nq, nv, m;
+  /* the latest state */
+  double t, drift_pos, drift_pos_mean, drift_pre, drift_vel, drift_acc, energy, err_tip, err_q,
+      err_v;
+  /* over the run */
+  double drift_pos_max, drift_pre_max, drift_vel_max, drift_acc_max, drift_mean_sum;
+  double energy_0, energy_err, kinetic_max, potential_lo, potential_hi;
+  double P0[3], L0[3], P_err, L_err, P_size;
+  double tip_max;
+  int64_t states, compared, lambda_compared;
+  double *q_err, *q_ref, *v_err, *v_ref, *lambda_err, *lambda_ref; /* largest of each column */
+  /* set by the runner */
+  perp_ode_counters ode;
+  perp_stats kkt;
+  double cpu_s, step_us;
+  /* scratch */
+  double *C, *rate, *f, *a, *c, *lambda;
+  const void *kkt_desc;
+  void *kkt_ws;
+  perp_arena arena;
+};
+
+/* Borrow scene and its model (which is used for evaluations).  Allocates all. */
+perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_measure **out);
+void perp_measure_destroy(perp_measure *measure);
+/* An accepted state.  info of its step, NULL for the first state.  No allocation. */
+void perp_measure_state(perp_measure *measure, double t, const double *q, const double *v,
+                        const perp_step_info *info);
+/* Compare that state with the truth (q_ref, v_ref) of its time; info may be NULL.  Multipliers are compared
+ * with those that the exact state needs, solved from M a = f + J' lambda, J a = -Jdot v; they are not
+ * compared when rows are redundant or infinite in number for a direct solution. */
+void perp_measure_compare(perp_ctx *ctx, perp_measure *measure, const double *q, const double *v,
+                          const double *q_ref, const double *v_ref, const perp_step_info *info);
+
+#endif

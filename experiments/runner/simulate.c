@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One cell, in three passes: the numbers (with metrics and truth), the clock (nothing but steps), and the
+ * breakdown of a step (instrumented, so that its parts are used as shares only). */
+#include "experiments/runner/simulate.h"
+#include "experiments/metrics/metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A state this many times larger than the initial one (or than 1) has left its problem. */
+#define DIVERGED 1e8
+/* A timing pass is repeated until it has run this long, in batches of at least BATCH. */
+#define PASS  20e-3
+#define BATCH 100e-6
+enum { SAMPLES_FIXED = 200, SAMPLES_ADAPTIVE = 100, BREAKDOWN_STEPS = 1000 };
+
+typedef struct run {
+  perp_scene scene;
+  perp_parts parts;
+  double h, t_end, every, bound;
+  bool adaptive;
+  perp_sim *sim; /* scenes with bodies */
+  perp_ode *ode; /* plain ODE problems */
+  perp_measure *measure;
+  const perp_truth *truth;
+  bool truth_any_time;
+  double *q_ref, *v_ref;
+  /* clock: seconds per step of each batch */
+  double *batch;
+  int n_batches, cap_batches;
+  /* series */
+  int cap_rows;
+} run;
+
+/* ---- the parts ----------------------------------------------------------------------------------------- */
+
+static perp_status parse_part(perp_ctx *ctx, perp_kind kind, const char *text, perp_spec *spec)
+{
+  if (text == NULL || text[0] == '\0') return PERP_OK;
+  return perp_spec_parse(ctx, kind, text, spec);
+}
+
+static perp_ode_control *control_of(const perp_spec *ode)
+{
+  return ode->opts; /* the first member of every ODE method's options */
+}
+
+/* What is not given: the defaults of a run, so that the result can name them. */
+static perp_status default_parts(perp_ctx *ctx, run *r, bool h_given)
+{
+  perp_parts *p = &r->parts;
+  if (r->scene.model == NULL) {
+    if (p->ode.d == NULL) PERP_TRY(perp_spec_parse(ctx, PERP_KIND_ode, "rk4", &p->ode));
+  } else {
+    if (p->formulation.d == NULL) {
+      bool one = p->ode.d == NULL || (p->ode.d->caps & PERP_ODE_ONE_EVALUATION);
+      PERP_TRY(perp_spec_parse(ctx, PERP_KIND_formulation, one ? "velocity" : "acceleration",
+                               &p->formulation));
+    }
+    const unsigned uses = p->formulation.d->caps;
+    if (p->ode.d == NULL && (uses & PERP_FORM_USES_ODE))
+      PERP_TRY(perp_spec_parse(ctx, PERP_KIND_ode, "symplectic-euler", &p->ode));
+    if (p->kkt.d == NULL && (uses & PERP_FORM_USES_KKT))
+      PERP_TRY(perp_spec_parse(ctx, PERP_KIND_kkt, "tree", &p->kkt));
+    bool velocity = strcmp(p->formulation.d->name, "velocity") == 0;
+    if (p->stab.d == NULL && (uses & PERP_FORM_USES_STAB))
+      PERP_TRY(perp_spec_parse(ctx, PERP_KIND_stab, velocity ? "baumgarte" : "post:velocity=true",
+                               &p->stab));
+    /* parts that the formulation does not use have no say and no name in the result */
+    if (!(uses & PERP_FORM_USES_ODE)) perp_spec_free(&p->ode);
+    if (!(uses & PERP_FORM_USES_KKT)) perp_spec_free(&p->kkt);
+    if (!(uses & PERP_FORM_USES_STAB)) perp_spec_free(&p->stab);
+    if (!(uses & PERP_FORM_USES_LCP)) {
+      perp_spec_free(&p->lcp);
+      perp_spec_free(&p->contact);
+    }
+  }
+  if (p->ode.d == NULL) return PERP_OK;
+  /* a method that can choose its steps does so when nobody has */
+  if (!h_given && (p->ode.d->caps & (PERP_ODE_EMBEDDED | PERP_ODE_VARIABLE_ORDER)) &&
+      control_of(&p->ode)->tol == 0)
+    control_of(&p->ode)->tol = 1e-9;
+  r->adaptive = control_of(&p->ode)->tol > 0;
+  return PERP_OK;
+}
+
+static perp_status parse_request(perp_ctx *ctx, const perp_request *request, run *r)
+{
+  perp_spec scene = { 0 };
+  if (request->scene == NULL || request->scene[0] == '\0')
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "no scene is given (perp list scenes)");
+  if (!(request->h >= 0) || !isfinite(request->h))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the step h must be positive: got %g s", request->h);
+  if (!(request->t_end >= 0) || !isfinite(request->t_end))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the end t_end must be positive: got %g s", request->t_end);
+  if (!(request->sample_every >= 0))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "samples must be a positive time apart: got %g s",
+                     request->sample_every);
+  perp_parts *p = &r->parts;
+  PERP_TRY(parse_part(ctx, PERP_KIND_formulation, request->formulation, &p->formulation));
+  PERP_TRY(parse_part(ctx, PERP_KIND_ode, request->ode, &p->ode));
+  PERP_TRY(parse_part(ctx, PERP_KIND_kkt, request->kkt, &p->kkt));
+  PERP_TRY(parse_part(ctx, PERP_KIND_lcp, request->lcp, &p->lcp));
+  PERP_TRY(parse_part(ctx, PERP_KIND_stab, request->stab, &p->stab));
+  PERP_TRY(parse_part(ctx, PERP_KIND_contact, request->contact, &p->contact));
+  PERP_TRY(perp_spec_parse(ctx, PERP_KIND_scene, request->scene, &scene));
+  perp_status status = perp_scene_create(ctx, &scene, &r->scene);
+  if (status == PERP_OK && r->scene.model == NULL &&
+      (p->formulation.d != NULL || p->kkt.d != NULL || p->stab.d != NULL || p->lcp.d != NULL ||
+       p->contact.d != NULL))
+    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "scene %s is a plain ODE problem without bodies: it takes an ode only",
+                       scene.d->name);
+  perp_spec_free(&scene);
+  PERP_TRY(status);
+  PERP_TRY(default_parts(ctx, r, request->h > 0));
+  r->h = request->h > 0 ? request->h : r->scene.h > 0 ? r->scene.h : 1.0 / 240;
+  r->t_end = request->t_end > 0 ? request->t_end : r->scene.t_end;
+  r->every = request->sample_every;
+  return PERP_OK;
+}
+
+/* ---- one face for simulations and plain problems ----------------------------------------------------------- */
+
+static const double *initial_q(const run *r)
+{
+  return r->sim != NULL ? perp_model_q0(r->scene.model) : r->scene.ode_q0;
+}
+static const double *initial_v(const run *r)
+{
+  return r->sim != NULL ? perp_model_v0(r->scene.model) : r->scene.ode_v0;
+}
+
+static perp_status start(perp_ctx *ctx, run *r)
+{
+  if (r->sim != NULL) return perp_sim_restart(ctx, r->sim, 0, initial_q(r), initial_v(r));
+  return perp_ode_restart(ctx, r->ode, 0, initial_q(r), initial_v(r));
+}
+
+static perp_status step(perp_ctx *ctx, run *r, double t_max, perp_step_info *info)
+{
+  if (r->sim != NULL) return perp_sim_step(ctx, r->sim, t_max, info);
+  perp_stats stats = { 0 };
+  perp_ode_stop stop = perp_ode_step(ctx, r->ode, t_max, &stats);
+  *info = (perp_step_info){ .reason = stop == PERP_ODE_STOPPED ? stats.reason : PERP_EXACT,
+                            .drift_pos_pre = nan("") };
+  return PERP_OK;
+}
+
+static void get_state(const run *r, double *t, const double **q, const double **v)
+{
+  if (r->sim != NULL) {
+    perp_sim_state(r->sim, t, q, v);
+  } else {
+    *t = perp_ode_time(r->ode);
+    *q = perp_ode_q(r->ode);
+    *v = perp_ode_v(r->ode);
+  }
+}
+
+static void get_counters(const run *r, perp_ode_counters *ode, perp_stats *kkt)
+{
+  *kkt = (perp_stats){ 0 };
+  if (r->sim != NULL)
+    perp_sim_counters(r->sim, ode, kkt);
+  else
+    *ode = *perp_ode_count(r->ode);
+}
+
+static bool in_bounds(const run *r, const double *q, const double *v)
+{
+  for (int i = 0; i < r->measure->nq; i++)
+    if (!(fabs(q[i]) <= r->bound)) return false;
+  for (int i = 0; i < r->measure->nv; i++)
+    if (!(fabs(v[i]) <= r->bound)) return false;
+  return true;
+}
+
+/* ---- truth and samples ---------------------------------------------------------------------------------------- */
+
+/* Adaptive runs reach the grid of a file exactly.  Fixed steps meet it only by chance, so that the first
+ * truth that answers at any time is preferred: convergence studies then sample alike at all h. */
+static void choose_truth(run *r)
+{
+  for (int i = 0; i < r->scene.n_truths; i++) {
+    const perp_truth *truth = &r->scene.truth[i];
+    const double probe = 0.377 * fmin(r->t_end, truth->t_end);
+    bool any_time = truth->next_time(truth->user, probe) == probe;
+    if (r->truth != NULL && (r->adaptive || r->truth_any_time || !any_time)) continue;
+    r->truth = truth;
+    r->truth_any_time = any_time;
+  }
+}
+
+static bool same_time(double a, double b)
+{
+  return fabs(a - b) <= 1e-10 * fmax(1, fabs(b));
+}
+
+static bool truth_answers(const run *r, double t)
+{
+  if (r->truth == NULL || t > r->truth->t_end * (1 + 1e-12)) return false;
+  return same_time(r->truth->next_time(r->truth->user, t), t);
+}
+
+/* is t a multiple of the sampling time? */
+static bool on_sample(const run *r, double t)
+{
+  return same_time(t, nearbyint(t / r->every) * r->every);
+}
+
+/* the next time after t that an adaptive run must hit: a sample or a row of the reference file */
+static double next_target(const run *r, double t)
+{
+  const double past = t + 2e-10 * fmax(1, t); /* more than what counts as the same time */
+  double next = fmin(r->t_end, ceil(past / r->every) * r->every);
+  if (r->truth != NULL && !r->truth_any_time)
+    next = fmin(next, r->truth->next_time(r->truth->user, past));
+  return next > t ? next : r->t_end;
+}
+
+enum { SERIES_FIXED = 9 };
+
+static perp_status series_create(perp_ctx *ctx, const run *r, perp_series *s)
+{
+  static const char *const names[SERIES_FIXED] = { "t[s]",           "drift.pos", "drift.pos.pre",
+                                                   "drift.pos.mean", "drift.vel", "energy[J]",
+                                                   "err.q",          "err.v",     "err.tip[m]" };
+  s->columns = SERIES_FIXED + r->measure->nq + r->measure->nv;
+  s->header = calloc((size_t)s->columns, sizeof *s->header);
+  if (s->header == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the series");
+  for (int i = 0; i < SERIES_FIXED; i++) snprintf(s->header[i], PERP_NAME_MAX, "%s", names[i]);
+  for (int i = 0; i < r->measure->nq; i++)
+    snprintf(s->header[SERIES_FIXED + i], PERP_NAME_MAX, "q%d", i);
+  for (int i = 0; i < r->measure->nv; i++)
+    snprintf(s->header[SERIES_FIXED + r->measure->nq + i], PERP_NAME_MAX, "v%d", i);
+  return PERP_OK;
+}
+
+static perp_status series_row(perp_ctx *ctx, run *r, perp_series *s, const double *q,
+                              const double *v)
+{
+  const perp_measure *m = r->measure;
+  if (s->rows == r->cap_rows) {
+    int cap = 2 * r->cap_rows + 256;
+    double *values = realloc(s->values, (size_t)cap * (size_t)s->columns * sizeof *values);
+    if (values == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the series");
+    s->values = values;
+    r->cap_rows = cap;
+  }
+  double *row = s->values + (size_t)s->rows++ * (size_t)s->columns;
+  const double fixed[SERIES_FIXED] = { m->t,         m->drift_pos, m->drift_pre, m->drift_pos_mean,
+                                       m->drift_vel, m->energy,    m->err_q,     m->err_v,
+                                       m->err_tip };
+  memcpy(row, fixed, sizeof fixed);
+  memcpy(row + SERIES_FIXED, q, (size_t)m->nq * sizeof *row);
+  if (m->nv > 0) memcpy(row + SERIES_FIXED + m->nq, v, (size_t)m->nv * sizeof *row);
+  return PERP_OK;
+}
+
+/* ---- the three passes ------------------------------------------------------------------------------------------- */
+
+static perp_status add_batch(perp_ctx *ctx, run *r, double seconds)
+{
+  if (r->n_batches == r->cap_batches) {
+    int cap = 2 * r->cap_batches + 1024;
+    double *batch = realloc(r->batch, (size_t)cap * sizeof *batch);
+    if (batch == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for timings");
+    r->batch = batch;
+    r->cap_batches = cap;
+  }
+  r->batch[r->n_batches++] = seconds;
+  return PERP_OK;
+}
+
+static perp_status compare(perp_ctx *ctx, run *r, const double *q, const double *v,
+                           const perp_step_info *info)
+{
+  PERP_TRY(r->truth->state(r->truth->user, ctx, r->measure->t, r->q_ref, r->v_ref));
+  perp_measure_compare(ctx, r->measure, q, v, r->q_ref, r->v_ref, info);
+  return PERP_OK;
+}
+
+/* CPU time that two readings of the clock take */
+static double clock_cost(void)
+{
+  double least = HUGE_VAL;
+  for (int i = 0; i < 20; i++) {
+    double t0 = perp_clock_thread();
+    least = fmin(least, perp_clock_thread() - t0);
+  }
+  return least;
+}
+
+/* Pass 1: to t_end or to the end of the solver, with metrics.  clocked: also the time of each step. */
+static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *request, bool clocked,
+                               perp_result *result)
+{
+  double t, cost = clocked ? clock_cost() : 0;
+  const double *q, *v;
+  perp_step_info info = { 0 };
+  int64_t count = 0;
+  const int64_t stride = (int64_t)fmax(1, ceil(r->every / r->h * (1 - 1e-9)));
+  const bool grid = r->truth != NULL && !r->truth_any_time;
+  result->reason = PERP_EXACT;
+  PERP_TRY(start(ctx, r));
+  for (const perp_step_info *last = NULL;; last = &info) {
+    get_state(r, &t, &q, &v);
+    if (!in_bounds(r, q, v)) {
+      result->reason = PERP_DIVERGED;
+      snprintf(result->message, sizeof result->message, "diverged at t = %.9g s: |state| > %g", t,
+               r->bound);
+      break;
+    }
+    perp_measure_state(r->measure, t, q, v, last);
+    const bool end = t >= r->t_end || same_time(t, r->t_end);
+    const bool sample = end || (r->adaptive ? on_sample(r, t) : count % stride == 0);
+    if ((grid || sample) && truth_answers(r, t)) PERP_TRY(compare(ctx, r, q, v, last));
+    if (request->want_series && sample) PERP_TRY(series_row(ctx, r, &result->series, q, v));
+    if (end) break;
+
+    const double t_max = r->adaptive ? next_target(r, t) : r->t_end;
+    double t0 = clocked ? perp_clock_thread() : 0;
+    PERP_TRY(step(ctx, r, t_max, &info));
+    if (clocked) PERP_TRY(add_batch(ctx, r, fmax(0, perp_clock_thread() - t0 - cost)));
+    if (info.reason < 0) {
+      result->reason = info.reason;
+      get_state(r, &t, &q, &v);
+      snprintf(result->message, sizeof result->message, "stopped at t = %.9g s: %s", t,
+               perp_reason_name(info.reason));
+      break;
+    }
+    count++;
+  }
+  return PERP_OK;
+}
+
+/* Pass 2: nothing but steps, in batches that the clock can resolve, at least PASS seconds of them; *cpu
+ * is the time of one run. */
+static perp_status time_run(perp_ctx *ctx, run *r, double *cpu)
+{
+  perp_step_info info;
+  perp_ode_counters before, after;
+  perp_stats kkt;
+  double t, total = 0;
+  const double *q, *v;
+  int size = 1, loops = 0;
+  do {
+    PERP_TRY(start(ctx, r));
+    get_state(r, &t, &q, &v);
+    while (t < r->t_end && !same_time(t, r->t_end)) {
+      get_counters(r, &before, &kkt);
+      double t0 = perp_clock_thread();
+      for (int i = 0; i < size; i++) { /* a step at the end of the run does nothing */
+        PERP_TRY(step(ctx, r, r->t_end, &info));
+        if (info.reason < 0) return PERP_OK; /* pass 1 has reported it */
+      }
+      double seconds = perp_clock_thread() - t0;
+      total += seconds;
+      get_counters(r, &after, &kkt);
+      get_state(r, &t, &q, &v);
+      if (after.steps - before.steps == size) PERP_TRY(add_batch(ctx, r, seconds / size));
+      if (seconds < BATCH && size < 1 << 20) size *= 2;
+    }
+    loops++;
+  } while (total < PASS);
+  *cpu = total / loops;
+  return PERP_OK;
+}
+
+/* Pass 3: shares of assembly, KKT and the rest in a step.  The clock inside a step costs more than some of
+ * its parts, so that the shares are applied to the step of pass 2. */
+static perp_status breakdown(perp_ctx *ctx, run *r, perp_result *result)
+{
+  perp_times times = { 0 };
+  perp_step_info info;
+  if (r->sim == NULL) {
+    result->integrate_us = result->step_us;
+    return PERP_OK;
+  }
+  perp_sim_timing(r->sim, true, NULL);
+  perp_status status = start(ctx, r);
+  for (int i = 0; i < BREAKDOWN_STEPS && status == PERP_OK; i++) {
+    status = step(ctx, r, r->t_end, &info);
+    if (info.reason < 0) break;
+  }
+  perp_sim_timing(r->sim, false, &times);
+  const double sum = times.collision + times.assembly + times.kkt + times.lcp +
+                     fmax(0, times.integrate);
+  if (!(sum > 0)) return status;
+  const double scale = result->step_us / sum;
+  result->collision_us = scale * times.collision;
+  result->assembly_us = scale * times.assembly;
+  result->kkt_us = scale * times.kkt;
+  result->lcp_us = scale * times.lcp;
+  result->integrate_us = scale * fmax(0, times.integrate);
+  return status;
+}
+
+static int by_value(const void *a, const void *b)
+{
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double *x, int n)
+{
+  if (n == 0) return nan("");
+  qsort(x, (size_t)n, sizeof *x, by_value);
+  return n % 2 == 1 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
+}
+
+static perp_status clock_run(perp_ctx *ctx, run *r, const perp_request *request,
+                             perp_result *result)
+{
+  if (request->timing_rounds > 0 && result->reason > 0) {
+    r->n_batches = 0;
+    result->cpu_s = HUGE_VAL;
+    for (int round = 0; round < request->timing_rounds; round++) {
+      double cpu = HUGE_VAL;
+      PERP_TRY(time_run(ctx, r, &cpu));
+      result->cpu_s = fmin(result->cpu_s, cpu);
+    }
+  }
+  result->step_us = 1e6 * median(r->batch, r->n_batches);
+  if (result->reason > 0) PERP_TRY(breakdown(ctx, r, result));
+  return PERP_OK;
+}
+
+/* ---- the result ---------------------------------------------------------------------------------------------------- */
+
+static void name_parts(const run *r, const perp_request *request, perp_result *result)
+{
+  const struct {
+    const perp_spec *spec;
+    char *text;
+  } parts[] = {
+    { &r->parts.formulation, result->formulation },
+    { &r->parts.ode, result->ode },
+    { &r->parts.kkt, result->kkt },
+    { &r->parts.lcp, result->lcp },
+    { &r->parts.stab, result->stab },
+    { &r->parts.contact, result->contact },
+  };
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    if (parts[i].spec->d != NULL) perp_spec_format(parts[i].spec, parts[i].text, PERP_SPEC_MAX);
+  snprintf(result->scene, sizeof result->scene, "%s", request->scene);
+  if (r->truth != NULL) snprintf(result->truth, sizeof result->truth, "%s", r->truth->what);
+  result->h = r->h;
+  result->t_end = r->t_end;
+}
+
+static void read_metrics(const perp_ctx *ctx, const perp_measure *measure, perp_result *result)
+{
+  const perp_desc *d;
+  for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_metric, i)) != NULL; i++) {
+    if (result->n_metrics == PERP_METRICS_MAX) break;
+    perp_metric_value *value = &result->metrics[result->n_metrics++];
+    snprintf(value->name, sizeof value->name, "%s", d->name);
+    value->value = ((const perp_metric_desc *)d)->value(measure);
+  }
+}
+
+static perp_status final_state(perp_ctx *ctx, const run *r, perp_result *result)
+{
+  const double *q, *v;
+  get_state(r, &result->t, &q, &v);
+  result->nq = r->measure->nq;
+  result->nv = r->measure->nv;
+  result->q = malloc((size_t)(result->nq + 1) * sizeof *q);
+  result->v = malloc((size_t)(result->nv + 1) * sizeof *v);
+  if (result->q == NULL || result->v == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the final state");
+  memcpy(result->q, q, (size_t)result->nq * sizeof *q);
+  if (result->nv > 0) memcpy(result->v, v, (size_t)result->nv * sizeof *v);
+  result->energy = r->measure->energy;
+  get_counters(r, &result->ode_count, &result->kkt_count);
+  r->measure->ode = result->ode_count;
+  r->measure->kkt = result->kkt_count;
+  return PERP_OK;
+}
+
+static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request)
+{
+  PERP_TRY(parse_request(ctx, request, r));
+  if (r->scene.model != NULL)
+    PERP_TRY(perp_sim_create(ctx, r->scene.model, &r->parts, r->h, &r->sim));
+  else
+    PERP_TRY(perp_ode_create(ctx, &r->parts.ode, r->scene.ode, r->h, &r->ode));
+  PERP_TRY(perp_measure_create(ctx, &r->scene, &r->measure));
+  if (r->every == 0) r->every = r->t_end / (r->adaptive ? SAMPLES_ADAPTIVE : SAMPLES_FIXED);
+  choose_truth(r);
+  r->q_ref = malloc((size_t)(r->measure->nq + r->measure->nv + 1) * sizeof *r->q_ref);
+  if (r->q_ref == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the reference state");
+  r->v_ref = r->q_ref + r->measure->nq;
+  r->bound = 1;
+  for (int i = 0; i < r->measure->nq; i++) r->bound = fmax(r->bound, fabs(initial_q(r)[i]));
+  for (int i = 0; i < r->measure->nv; i++) r->bound = fmax(r->bound, fabs(initial_v(r)[i]));
+  r->bound *= DIVERGED;
+  return PERP_OK;
+}
+
+static perp_status simulate(perp_ctx *ctx, run *r, const perp_request *request, perp_result *result)
+{
+  PERP_TRY(prepare(ctx, r, request));
+  name_parts(r, request, result);
+  if (request->want_series) PERP_TRY(series_create(ctx, r, &result->series));
+  double wall = perp_clock_wall(), cpu = perp_clock_thread();
+  PERP_TRY(measure_run(ctx, r, request, request->timing_rounds <= 0, result));
+  result->wall_s = perp_clock_wall() - wall;
+  result->cpu_s = perp_clock_thread() - cpu;
+  PERP_TRY(final_state(ctx, r, result));
+  PERP_TRY(clock_run(ctx, r, request, result));
+  r->measure->cpu_s = result->cpu_s;
+  r->measure->step_us = result->step_us;
+  read_metrics(ctx, r->measure, result);
+  return PERP_OK;
+}
+
+perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_result *result)
+{
+  *result = (perp_result){ 0 };
+  if (perp_plugin_at(ctx, PERP_KIND_metric, 0) == NULL) PERP_TRY(perp_register_metrics(ctx));
+  run r = { 0 };
+  result->status = simulate(ctx, &r, request, result);
+  perp_sim_destroy(r.sim);
+  perp_ode_destroy(r.ode);
+  perp_measure_destroy(r.measure);
+  perp_scene_destroy(&r.scene);
+  perp_spec *const specs[] = { &r.parts.formulation, &r.parts.ode,  &r.parts.kkt,
+                               &r.parts.lcp,         &r.parts.stab, &r.parts.contact };
+  for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) perp_spec_free(specs[i]);
+  free(r.q_ref);
+  free(r.batch);
+  if (result->status != PERP_OK) {
+    perp_status status = result->status;
+    perp_result_free(result);
+    result->status = status;
+    snprintf(result->message, sizeof result->message, "%s", ctx->msg);
+  }
+  return result->status;
+}
+
+void perp_result_free(perp_result *result)
+{
+  free(result->q);
+  free(result->v);
+  free(result->series.header);
+  free(result->series.values);
+  *result = (perp_result){ 0 };
+}
+
+double perp_result_metric(const perp_result *result, const char *name)
+{
+  for (int i = 0; i < result->n_metrics; i++)
+    if (strcmp(result->metrics[i].name, name) == 0) return result->metrics[i].value;
+  return nan("");
+}

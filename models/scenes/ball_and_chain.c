@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ball and chain: N light rods and a heavy point at the tip, from the horizontal at rest (benchmark C-11:
+ * 10 rods of 0.1 m and 0.1 kg, 10 kg).  The point is a body of its own, held at its centre of mass by a
+ * ball joint, so that it never turns and the mass ratio of 1 : 100 meets the solvers at one joint. */
+#include "models/scenes/build.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct ball_opts {
+  int links;
+  double length, mass, ball, gravity;
+  int dim;
+};
+static const perp_opt options[] = {
+  PERP_INT(struct ball_opts, links, 10, 1, 1000000, "number of rods"),
+  PERP_REAL(struct ball_opts, length, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
+            "length of a rod"),
+  PERP_REAL(struct ball_opts, mass, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg",
+            "mass of a rod"),
+  PERP_REAL(struct ball_opts, ball, 10, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg",
+            "mass at the tip"),
+  PERP_REAL(struct ball_opts, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s^2", "gravity"),
+  PERP_INT(struct ball_opts, dim, 3, 2, 3, "2 = plane, 3 = space"),
+  PERP_OPTIONS_END
+};
+
+static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct ball_opts *o = opts;
+  perp_links *links = perp_links_create(ctx, o->dim, o->links + 1);
+  if (links == NULL) return PERP_ERR_NOMEM;
+  for (int i = 0; i < o->links; i++)
+    links->link[i] = (perp_link){ PERP_LINK_BODY, o->length, o->length / 2,
+                                  perp_mass_thin_rod(o->mass, o->length) };
+  links->link[o->links] = (perp_link){ PERP_LINK_CARRIED, 0, 0,
+                                       perp_mass_sphere(o->ball, o->length / 2) };
+  perp_status status = perp_links_model(ctx, scene, links, PERP_JOINT_BALL, o->gravity, NULL, NULL);
+  if (status == PERP_OK && o->links == 10 && o->length == 0.1 && o->mass == 0.1 && o->ball == 10 &&
+      o->gravity == 9.81)
+    status = perp_links_file(ctx, scene, links, "C_ball_and_chain10.csv", 1e-15);
+  free(links);
+  PERP_TRY(status);
+  scene->t_end = 1;
+  scene->h = 1e-3;
+  scene->tip_body = o->links;
+  return o->links <= 64 ? perp_truth_reduced(ctx, scene, 2, 1e-9) : PERP_OK;
+}
+
+const perp_scene_desc perp_scene_ball_and_chain = {
+  .d = { .name = "ball-and-chain",
+         .summary = "light rods with a heavy ball at the tip: mass ratio 1 : 100",
+         .reference = "benchmark C-11, own reference to 26 digits",
+         .opts = options,
+         .opts_size = sizeof(struct ball_opts) },
+  .build = build,
+};

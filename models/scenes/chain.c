@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Chain of N links, one end held at the origin, from the horizontal at rest (Cline 2002, section 5.2.1: six
+ * links of 100 mm, h = 1 ms; Vondrak 2005, section 9.1.3: 32 links).
+ *
+ *   link=rod  thin rods, transverse inertia m L^2/12; axial m L^2/600, which planar motion does not feel;
+ *             benchmark C-10, files for N = 2, 4, 6, 8, 16 of 0.1 m
+ *   link=box  boxes L x 0.02 x 0.02 m, as engines are compared with
+ *
+ * The chain swings in the (x, z) plane (in the plane: (x, y)).  Masses cancel from the motion.  Chaotic for
+ * N > 1: with six links differences grow about as exp(11.5 t), so that a trajectory in double precision
+ * means something until about 2.8 s. */
+#include "models/scenes/build.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { HORIZONTAL, HANGING };
+static const char *const starts[] = { "horizontal", "hanging", NULL };
+enum { ROD, BOX };
+static const char *const link_names[] = { "rod", "box", NULL };
+enum { BALL, HINGE };
+static const char *const joints[] = { "ball", "hinge", NULL };
+
+struct chain_opts {
+  int links;
+  double length, mass, gravity;
+  int start, link, joint, dim, truth;
+};
+static const perp_opt options[] = {
+  PERP_INT(struct chain_opts, links, 6, 1, 1000000, "number of links"),
+  PERP_REAL(struct chain_opts, length, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
+            "length of a link"),
+  PERP_REAL(struct chain_opts, mass, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "kg",
+            "mass of a link; 0 = 1 kg (rod), 0.04 kg (box)"),
+  PERP_REAL(struct chain_opts, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s^2", "gravity"),
+  PERP_ENUM(struct chain_opts, start, HORIZONTAL, starts, "initial shape, at rest"),
+  PERP_ENUM(struct chain_opts, link, ROD, link_names, "thin rods or boxes 0.02 m thick"),
+  PERP_ENUM(struct chain_opts, joint, BALL, joints, "ball joints, or hinges about y"),
+  PERP_INT(struct chain_opts, dim, 3, 2, 3, "2 = plane, 3 = space"),
+  PERP_ENUM(struct chain_opts, truth, PERP_TRUTH_AUTO, perp_truth_names,
+            "reference: file where there is one, and joint coordinates up to 64 links"),
+  PERP_OPTIONS_END
+};
+
+/* the reference file of N links of 0.1 m, NULL when there is none */
+static const char *file_of(int links)
+{
+  switch (links) {
+  case 2:
+    return "C_chain100mm_N2.csv";
+  case 4:
+    return "C_chain100mm_N4_2s.csv";
+  case 6:
+    return "C_chain100mm_N6_5s.csv";
+  case 8:
+    return "C_chain100mm_N8_2s.csv";
+  case 16:
+    return "C_chain100mm_N16_2s.csv";
+  default:
+    return NULL;
+  }
+}
+
+static perp_status truths(perp_ctx *ctx, perp_scene *scene, const perp_links *links,
+                          const struct chain_opts *o)
+{
+  const char *file = file_of(o->links);
+  bool known = file != NULL && o->length == 0.1 && o->gravity == 9.81 && o->start == HORIZONTAL &&
+               o->link == ROD;
+  if (o->truth == PERP_TRUTH_FILE && !known)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "chain: truth=file needs 2, 4, 6, 8 or 16 rods of 0.1 m, start=horizontal, "
+                     "gravity=9.81");
+  if (known && (o->truth == PERP_TRUTH_AUTO || o->truth == PERP_TRUTH_FILE))
+    PERP_TRY(perp_links_file(ctx, scene, links, file, 1e-15));
+  /* differences grow by about exp(11.5 t): 1e-13 a step is 1e-9 at 0.8 s, and nothing after 3 s */
+  if (o->truth == PERP_TRUTH_REDUCED || (o->truth == PERP_TRUTH_AUTO && o->links <= 64))
+    PERP_TRY(perp_truth_reduced(ctx, scene, 2, 1e-8));
+  return PERP_OK;
+}
+
+static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct chain_opts *o = opts;
+  const double mass = o->mass > 0 ? o->mass : o->link == BOX ? 0.04 : 1;
+  perp_link link = { PERP_LINK_BODY, o->length, o->length / 2,
+                     o->link == BOX ? perp_mass_box(mass, o->length, 0.02, 0.02)
+                                    : perp_mass_thin_rod(mass, o->length) };
+  perp_links *links = perp_links_create(ctx, o->dim, o->links);
+  if (links == NULL) return PERP_ERR_NOMEM;
+  for (int i = 0; i < o->links; i++) links->link[i] = link;
+  double *theta = NULL;
+  perp_status status = PERP_OK;
+  if (o->start == HANGING) {
+    theta = malloc((size_t)o->links * sizeof *theta);
+    if (theta == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "chain: no memory");
+    for (int i = 0; i < o->links && theta != NULL; i++) theta[i] = -M_PI_2;
+  }
+  if (status == PERP_OK)
+    status = perp_links_model(ctx, scene, links,
+                              o->joint == HINGE ? PERP_JOINT_HINGE : PERP_JOINT_BALL, o->gravity,
+                              theta, NULL);
+  if (status == PERP_OK) status = truths(ctx, scene, links, o);
+  free(theta);
+  free(links);
+  PERP_TRY(status);
+  scene->t_end = 0.8;
+  scene->h = 1e-3;
+  scene->tip_body = o->links - 1;
+  scene->tip[0] = o->length / 2;
+  return PERP_OK;
+}
+
+const perp_scene_desc perp_scene_chain = {
+  .d = { .name = "chain",
+         .summary = "N links swinging from the horizontal, one end held",
+         .reference = "Cline 2002, section 5.2.1; Vondrak 2005, section 9.1.3",
+         .opts = options,
+         .opts_size = sizeof(struct chain_opts) },
+  .build = build,
+};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Circle field  q' = rate (-y, x) : a plain first-order problem.  Explicit Euler spirals outwards by
+ * sqrt(1 + (rate h)^2) a step at every step size; implicit midpoint stays on the circle.  Solution: radius (cos, sin)(rate t). */
+#include "models/scenes/build.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct circle_opts {
+  double rate, radius;
+};
+static const perp_opt options[] = { PERP_REAL(struct circle_opts, rate, 1, -HUGE_VAL, HUGE_VAL,
+                                              PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s",
+                                              "angular rate"),
+                                    PERP_REAL(struct circle_opts, radius, 1, 0, HUGE_VAL,
+                                              PERP_OPEN_MIN | PERP_OPEN_MAX, "m", "radius"),
+                                    PERP_OPTIONS_END };
+
+struct circle {
+  perp_ode_sys sys; /* first: the scene frees it */
+  struct circle_opts o;
+  double q0[2];
+};
+
+static perp_ode_answer deriv(void *user, double t, double h, const double *q, const double *v,
+                             bool intermediate, double *qdot, double *a)
+{
+  const double rate = ((struct circle *)user)->o.rate;
+  (void)t, (void)h, (void)v, (void)intermediate, (void)a;
+  const double x = q[0], y = q[1];
+  qdot[0] = -rate * y;
+  qdot[1] = rate * x;
+  return PERP_ODE_OK;
+}
+
+static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  const struct circle_opts *o = user;
+  (void)ctx, (void)v;
+  q[0] = o->radius * cos(o->rate * t);
+  q[1] = o->radius * sin(o->rate * t);
+  return PERP_OK;
+}
+
+/* the squared radius plays the part of the energy */
+static double energy(void *user, const double *q, const double *v)
+{
+  (void)user, (void)v;
+  return 0.5 * (q[0] * q[0] + q[1] * q[1]);
+}
+
+static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  struct circle *s = calloc(1, sizeof *s);
+  struct circle_opts *copy = malloc(sizeof *copy);
+  if (s == NULL || copy == NULL) {
+    free(s);
+    free(copy);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "circle: no memory");
+  }
+  s->o = *(const struct circle_opts *)opts;
+  *copy = s->o;
+  s->q0[0] = s->o.radius;
+  s->sys = (perp_ode_sys){ .nq = 2, .nv = 0, .user = s, .deriv = deriv };
+  scene->ode = &s->sys;
+  scene->ode_q0 = s->q0;
+  scene->ode_v0 = s->q0; /* nothing is read: nv = 0 */
+  scene->ode_energy = energy;
+  scene->t_end = 10;
+  scene->h = 0.01;
+  return perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, exact, copy);
+}
+
+const perp_scene_desc perp_scene_circle = {
+  .d = { .name = "circle",
+         .summary = "circle field, a plain first-order ODE problem for observed orders",
+         .reference = "closed form",
+         .equation = "q' = rate (-y, x)",
+         .opts = options,
+         .opts_size = sizeof(struct circle_opts) },
+  .build = build,
+};

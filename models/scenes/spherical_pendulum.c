@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Spherical pendulum: a point mass on a massless rod, free to move on the sphere.  From (L, 0, 0) with
+ * velocity (0, speed, 0): benchmark C-02 with L = m = 1, speed = 2.
+ *
+ * A body held at its centre of mass by a distance joint: it never turns.  Energy and the angular momentum
+ * m L speed about the vertical are conserved. */
+#include "models/scenes/build.h"
+
+#include <math.h>
+#include <string.h>
+
+struct spherical_opts {
+  double length, mass, speed, gravity;
+};
+static const perp_opt options[] = {
+  PERP_REAL(struct spherical_opts, length, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
+            "length"),
+  PERP_REAL(struct spherical_opts, mass, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg",
+            "mass"),
+  PERP_REAL(struct spherical_opts, speed, 2, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
+            "m/s", "initial horizontal speed"),
+  PERP_REAL(struct spherical_opts, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s^2", "gravity"),
+  PERP_OPTIONS_END
+};
+
+static void map_file(void *user, double t, const double *row, double *q, double *v)
+{
+  (void)user, (void)t;
+  memcpy(q, row, 7 * sizeof *q);
+  memcpy(v, row + 7, 6 * sizeof *v);
+}
+
+static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  static const char *const columns[] = { "b0_x",   "b0_y",   "b0_z",  "b0_qw", "b0_qx",
+                                         "b0_qy",  "b0_qz",  "b0_vx", "b0_vy", "b0_vz",
+                                         "b0_wbx", "b0_wby", "b0_wbz" };
+  const struct spherical_opts *o = opts;
+  perp_body_def mass = { .name = "mass",
+                         .mass = perp_mass_sphere(o->mass, o->length / 10),
+                         .x = { o->length, 0, 0 },
+                         .v = { 0, o->speed, 0 } };
+  perp_joint_def rod = {
+    .name = "rod", .kind = PERP_JOINT_DISTANCE, .a = PERP_WORLD, .b = 0, .length = o->length
+  };
+  PERP_TRY(perp_model_create(ctx, 3, &scene->model));
+  perp_model_gravity(scene->model, o->gravity);
+  PERP_TRY(perp_model_add_body(ctx, scene->model, &mass, NULL));
+  PERP_TRY(perp_model_add_joint(ctx, scene->model, &rod, NULL));
+  PERP_TRY(perp_model_finish(ctx, scene->model));
+  scene->gravity = o->gravity;
+  scene->t_end = 10;
+  scene->h = 1e-3;
+  scene->tip_body = 0;
+  if (o->length == 1 && o->speed == 2 && o->gravity == 9.81)
+    PERP_TRY(perp_truth_file(ctx, scene, "C_spherical_pendulum.csv", 1e-15, 13, columns, map_file,
+                             NULL));
+  return perp_truth_reduced(ctx, scene, 60, 1e-10);
+}
+
+const perp_scene_desc perp_scene_spherical_pendulum = {
+  .d = { .name = "spherical-pendulum",
+         .summary = "a point mass on a massless rod, free on the sphere",
+         .reference = "benchmark C-02, own reference to 28 digits",
+         .equation = "|x| = L, m x'' = m g + lambda x / L",
+         .opts = options,
+         .opts_size = sizeof(struct spherical_opts) },
+  .build = build,
+};
