@@ -88,7 +88,7 @@ perp_status perp_journal_read(perp_ctx *ctx, const char *dir, perp_journal_fn *e
       status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, strerror(errno));
     for (char *s = text; s != NULL && *s != '\0';) {
       size_t length = strcspn(s, "\n");
-      json_t *line = json_loadb(s, length, JSON_REJECT_DUPLICATES, NULL);
+      json_t *line = json_loadb(s, length, 0, NULL);
       if (json_is_object(line))
         each(user, line);
       else if (length > 0)

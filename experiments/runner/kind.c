@@ -21,6 +21,11 @@ bool perp_cell_infrastructure(perp_cell_status status)
 
 void perp_outcome_add(perp_outcome *o, const char *name, double value)
 {
+  for (int i = 0; i < o->n; i++)
+    if (strcmp(o->value[i].name, name) == 0) {
+      o->value[i].value = value;
+      return;
+    }
   if (o->n == PERP_OUTCOME_VALUES) return;
   snprintf(o->value[o->n].name, sizeof o->value[o->n].name, "%s", name);
   o->value[o->n++].value = value;

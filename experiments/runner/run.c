@@ -28,6 +28,7 @@ struct run {
   perp_journal journal;
   perp_progress progress;
   char **log, **series; /* [plan.n] paths */
+  perp_expr *select[2]; /* --only, --skip */
   bool *selected;
   int *attempt; /* the next one */
   int *rounds;  /* timing rounds there are */
@@ -325,36 +326,37 @@ static bool in_shard(const char *shard, const perp_cell *cell, int index)
   return key % (uint64_t)n == (uint64_t)(k - 1);
 }
 
-/* Selection by --only, --skip, --shard; the status of cells is what the journal knows. */
-static perp_status select_cells(struct run *r, const perp_results *before, int *n)
+/* Read --only and --skip, before anything is written. */
+static perp_status read_selection(struct run *r)
 {
-  perp_plan_scope scope;
-  perp_plan_scope_init(r->ctx, &scope, r->study, &r->plan, r->status);
   const char *texts[2] = { r->o->only, r->o->skip };
-  perp_pool pool = { 0 };
-  perp_expr *e[2] = { NULL, NULL };
+  perp_plan_scope scope;
+  perp_plan_scope_init(r->ctx, &scope, r->study, &r->plan, NULL);
   for (int k = 0; k < 2; k++) {
     perp_expr_error error;
     if (texts[k] == NULL) continue;
-    e[k] = perp_expr_parse(&pool, &scope.scope, texts[k], &error);
-    if (e[k] == NULL) {
-      PERP_FAIL(r->ctx, PERP_ERR_OPTION, "--%s '%s': %s%s%s (at character %d)",
-                k == 0 ? "only" : "skip", texts[k], error.message, error.hint[0] ? "; " : "",
-                error.hint, error.offset + 1);
-      perp_pool_free(&pool);
-      return PERP_ERR_OPTION;
-    }
+    r->select[k] = perp_expr_parse(&r->plan.pool, &scope.scope, texts[k], &error);
+    if (r->select[k] == NULL)
+      return PERP_FAIL(r->ctx, PERP_ERR_OPTION, "--%s '%s', character %d: %s%s%s",
+                       k == 0 ? "only" : "skip", texts[k], error.offset + 1, error.message,
+                       error.hint[0] ? "; " : "", error.hint);
   }
-  (void)before;
-  *n = 0;
-  for (int i = 0; i < r->plan.n; i++) {
-    r->selected[i] = (e[0] == NULL || perp_expr_true(e[0], &scope.scope, i)) &&
-                     (e[1] == NULL || !perp_expr_true(e[1], &scope.scope, i)) &&
-                     in_shard(r->o->shard, &r->plan.cells[i], i);
-    *n += r->selected[i];
-  }
-  perp_pool_free(&pool);
   return PERP_OK;
+}
+
+/* Selection by --only, --skip, --shard; the status of cells is what the journal knows. */
+static int select_cells(struct run *r)
+{
+  perp_plan_scope scope;
+  perp_plan_scope_init(r->ctx, &scope, r->study, &r->plan, r->status);
+  int n = 0;
+  for (int i = 0; i < r->plan.n; i++) {
+    r->selected[i] = (r->select[0] == NULL || perp_expr_true(r->select[0], &scope.scope, i)) &&
+                     (r->select[1] == NULL || !perp_expr_true(r->select[1], &scope.scope, i)) &&
+                     in_shard(r->o->shard, &r->plan.cells[i], i);
+    n += r->selected[i];
+  }
+  return n;
 }
 
 static void add_todo(struct todo *t, int cell, bool timing)
@@ -510,8 +512,8 @@ static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, in
     r->rounds[i] = before.record[i].rounds;
     r->status[i] = before.record[i].attempt > 0 ? before.record[i].status : PERP_CELL_PLANNED;
   }
-  status = select_cells(r, &before, selected);
-  for (int i = 0; status == PERP_OK && i < n; i++) {
+  *selected = select_cells(r);
+  for (int i = 0; i < n; i++) {
     if (!r->selected[i]) continue;
     bool again = r->status[i] != PERP_CELL_PLANNED && r->o->retry[r->status[i]];
     if (r->status[i] != PERP_CELL_PLANNED && !again) continue;
@@ -522,9 +524,9 @@ static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, in
     }
     add_todo(todo, i, false);
   }
-  if (status == PERP_OK && !r->o->quiet) say_plan(r, &before, *selected, todo->n, retried);
+  if (!r->o->quiet) say_plan(r, &before, *selected, todo->n, retried);
   perp_results_free(&before);
-  return status;
+  return PERP_OK;
 }
 
 static void release(struct run *r)
@@ -569,6 +571,7 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
     perp_plan_free(&r.plan);
     return PERP_EXIT_NOTHING;
   }
+  if (status == PERP_OK) status = read_selection(&r);
   if (status == PERP_OK) status = make_folder(&r);
   if (status == PERP_OK) status = lock_folder(&r, &lock);
   if (status == PERP_OK && o.fresh) forget(&r);

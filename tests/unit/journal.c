@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Journals, cells that misbehave, resuming, and the promise that a kill at any moment loses no finished cell,
+ * computes none twice and changes no byte of cells.csv. */
+#include "experiments/runner/cli.h"
+#include "experiments/runner/crew.h"
+#include "experiments/runner/journal.h"
+#include "experiments/runner/run.h"
+#include "tests/unit/toy_kind.h"
+
+#include "tests/tap.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+
+static perp_ctx ctx;
+static char root[] = "/tmp/perp-run-XXXXXX";
+
+#define HEAD                                                                                       \
+  "schema: perp-study/1\nstudy: { name: toys }\nlimits: { timeout: 60 s, memory: 256 MiB }\n"
+
+/* ---- helpers ---------------------------------------------------------------------------------------------- */
+
+static void remove_tree(const char *dir)
+{
+  char *command = perp_xprintf("rm -rf '%s'", dir);
+  if (system(command) != 0) printf("# could not remove %s\n", dir);
+  free(command);
+}
+
+static pid_t start(const char *text, const perp_run_options *o)
+{
+  fflush(stdout);
+  pid_t pid = fork();
+  if (pid != 0) return pid;
+  char *log = perp_xprintf("%s/log", root);
+  int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  dup2(fd, 1);
+  dup2(fd, 2);
+  perp_diag diag = { 0 };
+  perp_study *study = NULL;
+  if (toy_study(&ctx, text, &diag, &study) != PERP_OK) _exit(99);
+  int code = perp_run(&ctx, study, o, toy_kinds);
+  fflush(stdout);
+  _exit(code);
+}
+
+static int finish(pid_t pid)
+{
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
+}
+
+static int run(const char *text, const perp_run_options *o)
+{
+  return finish(start(text, o));
+}
+
+static perp_run_options options(const char *dir)
+{
+  return (perp_run_options){
+    .dir = dir, .jobs = 2, .timeout = (double)NAN, .memory = (double)NAN, .again = "perp run toys"
+  };
+}
+
+static char *content(const char *dir, const char *name)
+{
+  char *path = perp_xprintf("%s/%s", dir, name), *text = perp_read_file(path, NULL);
+  free(path);
+  return text != NULL ? text : perp_xstrdup("");
+}
+
+static bool logged(const char *part)
+{
+  char *text = content(root, "log");
+  bool found = strstr(text, part) != NULL;
+  if (!found) printf("# log: %s\n", text);
+  free(text);
+  return found;
+}
+
+struct counts {
+  int cells, starts, times, runs;
+};
+static void count_line(void *user, const json_t *line)
+{
+  struct counts *c = user;
+  const char *event = json_string_value(json_object_get(line, "event"));
+  c->cells += strcmp(event, "cell") == 0;
+  c->starts += strcmp(event, "start") == 0;
+  c->times += strcmp(event, "time") == 0;
+  c->runs += strcmp(event, "run") == 0;
+}
+static struct counts journal_of(const char *dir)
+{
+  struct counts c = { 0 };
+  int torn;
+  char *path = perp_xprintf("%s/journal", dir);
+  perp_journal_read(&ctx, path, count_line, &c, &torn);
+  free(path);
+  return c;
+}
+
+static int children_of_init_named_test(void)
+{
+  /* processes of our session that outlived their runner: none may be left */
+  int left = 0;
+  DIR *d = opendir("/proc");
+  for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+    char *path = perp_xprintf("/proc/%s/stat", e->d_name), *stat = perp_read_file(path, NULL);
+    int pid = 0, ppid = 0, pgrp = 0, session = 0;
+    char state = 0;
+    const char *after = stat != NULL ? strrchr(stat, ')') : NULL;
+    if (after != NULL && sscanf(after + 1, " %c %d %d %d", &state, &ppid, &pgrp, &session) == 4) {
+      sscanf(stat, "%d", &pid);
+      left += strstr(stat, "(test_journal)") != NULL && state != 'Z' && session == getsid(0) &&
+              pid != getpid() && ppid != getpid() && getpgrp() != pgrp;
+    }
+    free(stat);
+    free(path);
+  }
+  if (d != NULL) closedir(d);
+  return left;
+}
+
+/* ---- journals ------------------------------------------------------------------------------------------------ */
+
+static void test_journal(void)
+{
+  char *dir = perp_xprintf("%s/journal-only", root);
+  perp_make_dirs(&ctx, dir);
+  perp_journal a, b;
+  ok(perp_journal_open(&ctx, dir, &a) == PERP_OK && perp_journal_open(&ctx, dir, &b) == PERP_OK &&
+         strcmp(a.path, b.path) != 0,
+     "two journals of one process are two files");
+  const char *const lines[] = { "{\"event\": \"cell\", \"x\": \"inf\"}", "{\"event\": \"time\"}" };
+  for (int i = 0; i < 2; i++) perp_journal_write(&ctx, &a, lines[i], strlen(lines[i]));
+  perp_journal_write(&ctx, &b, lines[1], strlen(lines[1]));
+  FILE *f = fopen(a.path, "a"); /* what a kill in the middle of a write could leave */
+  fputs("{\"event\": \"cell\", \"ce", f);
+  fclose(f);
+  struct counts c = { 0 };
+  int torn = 0;
+  ok(perp_journal_read(&ctx, dir, count_line, &c, &torn) == PERP_OK && c.cells == 1 &&
+         c.times == 2 && torn == 1,
+     "whole lines are read, a torn one is counted and passed over");
+  perp_journal_close(&a);
+  perp_journal_close(&b);
+  ok(perp_journal_read(&ctx, "/nonexistent/journal", count_line, &c, &torn) == PERP_OK,
+     "a missing folder has no lines");
+  json_t *v = json_pack("[s, s, s, f, n]", "inf", "-inf", "nan", 0.1);
+  ok(perp_journal_number(json_array_get(v, 0)) == HUGE_VAL &&
+         perp_journal_number(json_array_get(v, 1)) == -HUGE_VAL &&
+         isnan(perp_journal_number(json_array_get(v, 2))) &&
+         perp_journal_number(json_array_get(v, 3)) == 0.1 &&
+         isnan(perp_journal_number(json_array_get(v, 4))) && isnan(perp_journal_number(NULL)),
+     "numbers that JSON has no name for");
+  json_decref(v);
+  free(dir);
+}
+
+/* ---- cells that misbehave --------------------------------------------------------------------------------------- */
+
+static void test_misbehaviour(void)
+{
+  static const char text[] = HEAD
+      "h: 0.5 s\ngrid: { act: [compute, segv, abort, exit, print, diverge, nan, orphan, "
+      "scribble, loop, eat] }\nmetrics: { record: [err, calls] }\n";
+  char *dir = perp_xprintf("%s/bad", root);
+  perp_run_options o = options(dir);
+  o.timeout = 2;
+  ok(run(text, &o) == PERP_EXIT_INFRA, "crashes among the cells: exit status 5");
+  perp_results r;
+  if (perp_results_load(&ctx, dir, toy_kinds, &r) != PERP_OK) bail("%s", ctx.msg);
+  static const struct {
+    const char *act;
+    perp_cell_status status;
+    const char *cause;
+  } want[] = { { "compute", PERP_CELL_OK, "" },
+               { "segv", PERP_CELL_CRASH, "signal 11 (Segmentation fault)" },
+               { "abort", PERP_CELL_CRASH, "signal 6 (Aborted)" },
+               { "exit", PERP_CELL_CRASH, "ended with status 3 and without a result" },
+               { "print", PERP_CELL_CRASH, "signal 6 (Aborted)" },
+               { "diverge", PERP_CELL_DIVERGED, "not finite at t = 1, \"quoted\"" },
+               { "nan", PERP_CELL_OK, "" },
+               { "orphan", PERP_CELL_OK, "" },
+               { "scribble", PERP_CELL_CRASH, "ended with status 0 and without a result" },
+               { "loop", PERP_CELL_TIMEOUT, "killed at the time limit of 2 s" },
+               { "eat", PERP_CELL_OOM, "memory limit of 256 MiB reached" } };
+  int act = perp_kind_param(&toy_kind, "act");
+  for (size_t k = 0; k < sizeof want / sizeof *want; k++)
+    for (int i = 0; i < r.plan.n; i++) {
+      if (strcmp(r.plan.cells[i].value[act], want[k].act) != 0) continue;
+#if defined(__SANITIZE_ADDRESS__)
+      if (want[k].status == PERP_CELL_OOM || strcmp(want[k].act, "segv") == 0 ||
+          strcmp(want[k].act, "eat") == 0) {
+        skip("a sanitizer has its own way with memory", "%s", want[k].act);
+        continue;
+      }
+#endif
+      const perp_record *rec = &r.record[i];
+      if (!ok(rec->status == want[k].status && strcmp(rec->cause, want[k].cause) == 0,
+              "%s ends as %s: %s", want[k].act, perp_cell_status_names[want[k].status],
+              want[k].cause))
+        printf("# %s: %s\n", perp_cell_status_names[rec->status], rec->cause);
+      if (strcmp(want[k].act, "print") == 0)
+        ok(strcmp(rec->stderr_tail, "said on stderr\n") == 0, "what it said on stderr is kept");
+      if (strcmp(want[k].act, "compute") == 0) near(rec->value[0], 0.25, 0, 0, "its number");
+    }
+  char *csv = content(dir, "derived/cells.csv"),
+       *schema = content(dir, "derived/cells.schema.json");
+  int rows = 0;
+  for (const char *s = csv; *s != '\0'; s++) rows += *s == '\n';
+  ok(rows == r.plan.n + 1, "one row a planned cell");
+  ok(strstr(csv, "diverged,\"not finite at t = 1, \"\"quoted\"\"\",not-finite,diverge,") != NULL &&
+         strstr(csv, ",inf,\n") != NULL,
+     "texts are quoted, infinite numbers are inf, missing ones empty");
+  json_t *parsed = json_loads(schema, 0, NULL);
+  ok(json_is_array(parsed) && json_array_size(parsed) == 4 + 5 + 2,
+     "the schema names every column");
+  json_decref(parsed);
+  free(csv);
+  free(schema);
+  perp_results_free(&r);
+  ok(children_of_init_named_test() == 0, "no process is left behind");
+
+  /* a second run has nothing to do; --retry runs the chosen causes again */
+  struct counts before = journal_of(dir);
+  ok(run(text, &o) == PERP_EXIT_INFRA && journal_of(dir).cells == before.cells,
+     "finished cells are not run again");
+  o.retry[PERP_CELL_CRASH] = true;
+  int code = run(text, &o);
+  struct counts after = journal_of(dir);
+  ok(code == PERP_EXIT_INFRA && after.cells > before.cells && after.cells <= before.cells + 7,
+     "--retry crash runs the crashed ones again");
+  free(dir);
+}
+
+/* ---- selection, status, exit codes ---------------------------------------------------------------------------------- */
+
+static void test_selection(void)
+{
+  static const char text[] = HEAD "grid: { h: [1 s, 2 s, 4 s, 8 s] }\nmeasure: { repeats: 2 }\n";
+  char *dir = perp_xprintf("%s/selected", root);
+  perp_run_options o = options(dir);
+  o.only = "h > 1 s";
+  o.skip = "h == 8 s";
+  ok(run(text, &o) == PERP_EXIT_OK && journal_of(dir).cells == 2 && journal_of(dir).times == 4,
+     "--only and --skip: two of four cells, two rounds each");
+  char *csv = content(dir, "derived/cells.csv");
+  ok(strstr(csv, ",skipped,--only 'h > 1 s',,compute,,1,") != NULL &&
+         strstr(csv, ",skipped,--skip 'h == 8 s',,compute,,8,") != NULL,
+     "the others are rows with the reason");
+  free(csv);
+  o.only = "h > 9 s";
+  ok(run(text, &o) == PERP_EXIT_NOTHING && logged("nothing selected"),
+     "nothing selected: status 4");
+  o.only = "hh > 9 s";
+  ok(run(text, &o) == PERP_EXIT_USAGE && logged("unknown column 'hh'"), "a bad --only: status 2");
+  o = options(dir);
+  ok(run(text, &o) == PERP_EXIT_OK && journal_of(dir).cells == 4 && journal_of(dir).times == 8,
+     "the rest is run later");
+  o.only = "status == ok and h < 3 s";
+  o.fresh = true;
+  ok(run(text, &o) == PERP_EXIT_NOTHING, "--fresh forgets: no cell has a status any more");
+  o = options(dir);
+  o.shard = "slice:1/2";
+  ok(run(text, &o) == PERP_EXIT_OK && journal_of(dir).cells == 2, "the first of two shards");
+  o.shard = "slice:2/2";
+  ok(run(text, &o) == PERP_EXIT_OK && journal_of(dir).cells == 4, "the second finds the rest");
+  free(dir);
+
+  dir = perp_xprintf("%s/hopeless", root);
+  o = options(dir);
+  ok(run(HEAD "h: 1 s\nact: diverge\n", &o) == PERP_EXIT_FAILED, "no cell ok: status 10");
+  ok(run(HEAD "h: 1 s\nexclude: [{ where: 'h > 0' }]\n", &o) == PERP_EXIT_NOTHING,
+     "everything excluded: status 4");
+  free(dir);
+  dir = perp_xprintf("%s/no/such\n/place", "/proc");
+  o = options(dir);
+  ok(run(HEAD "h: 1 s\n", &o) == PERP_EXIT_INTERNAL && logged("cannot make the folder"),
+     "a folder that cannot be made: status 1");
+  free(dir);
+}
+
+static void test_budget(void)
+{
+  static const char text[] = HEAD "act: slow\ngrid: { h: { linear: [1 s, 40 s, 40] } }\n";
+  char *dir = perp_xprintf("%s/budget", root);
+  perp_run_options o = options(dir);
+  o.budget = 1e-3;
+  ok(run(text, &o) == PERP_EXIT_RESUMABLE && logged("the time budget is used up") &&
+         logged("go on with: perp run toys"),
+     "a used-up budget: status 7 and how to go on");
+  int done = journal_of(dir).cells;
+  ok(done < 40, "%d of 40 cells are done", done);
+  o.budget = 0;
+  ok(run(text, &o) == PERP_EXIT_OK && journal_of(dir).cells == 40,
+     "going on does the rest, nothing twice");
+  free(dir);
+
+  /* Ctrl-C once: running cells end, the rest is left */
+  dir = perp_xprintf("%s/interrupt", root);
+  o = options(dir);
+  pid_t pid = start(text, &o);
+  while (journal_of(dir).cells < 3) usleep(2000);
+  kill(pid, SIGINT);
+  ok(finish(pid) == PERP_EXIT_RESUMABLE && logged("will be finished") && logged("interrupted"),
+     "SIGINT: status 7");
+  struct counts c = journal_of(dir);
+  ok(c.cells == c.starts && c.cells < 40, "what was started is finished: %d cells", c.cells);
+  pid = start(text, &o);
+  while (journal_of(dir).cells < c.cells + 3) usleep(2000);
+  /* one runner a folder */
+  ok(run(text, &o) == PERP_EXIT_INTERNAL && logged("another perp run is working in"),
+     "a second runner is refused");
+  kill(pid, SIGTERM);
+  ok(finish(pid) == PERP_EXIT_RESUMABLE, "SIGTERM: status 7");
+  ok(run(text, &o) == PERP_EXIT_OK && children_of_init_named_test() == 0,
+     "... and complete afterwards");
+  free(dir);
+}
+
+/* ---- SIGKILL ----------------------------------------------------------------------------------------------------------- */
+
+static void test_kill(int kills)
+{
+  static const char text[] = HEAD
+      "act: slow\nn: 3\ngrid: { h: { linear: [1 s, 20 s, 20] }, stab: [post, "
+      "'baumgarte:alpha=[1, 2]'] }\nmeasure: { repeats: 1 }\n";
+  char *dir = perp_xprintf("%s/undisturbed", root);
+  perp_run_options o = options(dir);
+  ok(run(text, &o) == PERP_EXIT_OK, "an undisturbed run");
+  char *want = content(dir, "derived/cells.csv");
+  free(dir);
+
+  perp_rng *rng = perp_rng_create(20251);
+  dir = perp_xprintf("%s/killed", root);
+  o = options(dir);
+  int killed = 0, lost = 0, twice = 0, code = -1;
+  for (int k = 0; k < kills; k++) {
+    struct counts before = journal_of(dir);
+    pid_t pid = start(text, &o);
+    usleep((useconds_t)perp_rng_uniform(rng, 0, 250e3));
+    if (waitpid(pid, NULL, WNOHANG) == pid) { /* it was faster: the next ones find nothing to do */
+      code = 0;
+      continue;
+    }
+    kill(pid, SIGKILL);
+    killed += finish(pid) == 256 + SIGKILL;
+    lost += journal_of(dir).cells < before.cells;
+    usleep(20000);
+    ok(children_of_init_named_test() == 0, "kill %d at %d cells: the children are gone", k + 1,
+       journal_of(dir).cells);
+  }
+  perp_rng_destroy(rng);
+  code = run(text, &o);
+  struct counts c = journal_of(dir);
+  twice = c.cells - 60;
+  ok(code == PERP_EXIT_OK && lost == 0, "after %d kills the run ends; no finished cell was lost",
+     killed);
+  ok(twice == 0, "no finished cell was computed twice (%d cells, %d starts)", c.cells, c.starts);
+  char *got = content(dir, "derived/cells.csv");
+  ok(strcmp(got, want) == 0 && strlen(got) > 1000, "cells.csv is the same, byte for byte");
+  free(got);
+  free(want);
+  free(dir);
+}
+
+int main(int argc, char **argv)
+{
+  if (mkdtemp(root) == NULL) bail("no temporary folder");
+  perp_ctx_init(&ctx);
+  perp_register(&ctx, toy_plugins);
+  test_journal();
+  test_misbehaviour();
+  test_selection();
+  test_budget();
+  test_kill(argc > 1 ? atoi(argv[1]) : 6);
+  remove_tree(root);
+  return tap_done();
+}
