@@ -604,6 +604,7 @@ static bool finish_symmetric(int w, int r, double *a)
 static bool finish_lu(int w, int r, double *a, double *u, int *pivot)
 {
   int ld = w + r;
+  if (w == 0) return true; /* a block that nothing touches */
   if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, w, w, a, ld, pivot) != 0) return false;
   for (int j = 0; j < w; j++)
     if (!isfinite(a[j + (size_t)j * (size_t)ld])) return false;
@@ -629,7 +630,7 @@ static bool finish_lu(int w, int r, double *a, double *u, int *pivot)
 static void enlist(perp_bodylu *L, int k)
 {
   const supernode *d = &L->sn[k];
-  if (L->pos[k] >= d->r) return;
+  if (d->w == 0 || L->pos[k] >= d->r) return;
   int t = L->owner[L->rows[d->rows + (size_t)L->pos[k]]];
   L->next[k] = L->head[t];
   L->head[t] = k;

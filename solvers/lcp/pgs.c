@@ -10,7 +10,8 @@
  *
  * Converges for symmetric positive definite A and, without friction, on every solvable symmetric
  * semidefinite one (w converges; lambda depends on the guess); linear rate, the slower the longer the
- * stacks and the larger the mass ratios.  A nonsymmetric A may make it diverge; rows with A_ii <= 0 are
+ * stacks and the larger the mass ratios.  Nonsymmetric A: converges for H-matrices (positive diagonal, comparison matrix an M-matrix; Cottle, Pang and
+ * Stone), may diverge on others; rows with A_ii <= 0 are
  * outside the theory and get plain gradient steps (see rows.h).
  * A sweep costs the rows that changed times n (dense), or 2 nnz(J) multiplications (factored). */
 #include "solvers/lcp/splitting.h"
@@ -27,7 +28,7 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
                          double *certificate, perp_stats *stats)
 {
-  (void)certificate;
+  perp_no_certificate(p, certificate);
   return perp_splitting_solve(ctx, ws, p, lambda, "pgs", perp_splitting_gauss_seidel, stats);
 }
 
@@ -39,7 +40,8 @@ const perp_lcp_desc perp_lcp_pgs = {
          .opts = options,
          .opts_size = sizeof(struct perp_splitting_opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
-                 PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
+                 PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
+                 PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = create,
   .solve = solve,
   .destroy = perp_splitting_destroy

@@ -15,7 +15,7 @@ static const perp_opt options[] = { PERP_REAL(struct perp_splitting_opts, omega,
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
                          double *certificate, perp_stats *stats)
 {
-  (void)certificate;
+  perp_no_certificate(p, certificate);
   return perp_splitting_solve(ctx, ws, p, lambda, "psor", perp_splitting_gauss_seidel, stats);
 }
 
@@ -27,7 +27,8 @@ const perp_lcp_desc perp_lcp_psor = {
          .opts = options,
          .opts_size = sizeof(struct perp_splitting_opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
-                 PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
+                 PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
+                 PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = perp_splitting_create,
   .solve = solve,
   .destroy = perp_splitting_destroy

@@ -26,6 +26,7 @@ static void layout(perp_rows *R, perp_arena *a)
 {
   R->diag = PERP_CARVE(a, double, R->max_n);
   R->big = PERP_CARVE(a, double, R->max_n);
+  R->a = PERP_CARVE(a, double, R->max_n);
   R->inv = PERP_CARVE(a, double, R->max_n);
   R->lo = PERP_CARVE(a, double, R->max_n);
   R->hi = PERP_CARVE(a, double, R->max_n);
@@ -247,6 +248,7 @@ static void layout_factored(perp_rows *R, perp_arena *a, int nb, int m_size, siz
 {
   R->uoff = PERP_CARVE(a, int, nb + 1);
   R->block_level = PERP_CARVE(a, int, nb);
+  R->scratch = PERP_CARVE(a, double, R->p->n + R->p->F->nv);
   R->chol = PERP_CARVE(a, double, m_size);
   R->u = PERP_CARVE(a, double, R->nu);
   R->uu = PERP_CARVE(a, double, R->nu);
@@ -407,7 +409,7 @@ perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *R, const perp_lcp *p, do
     return PERP_FAIL(ctx, PERP_ERR_DIM, "lcp: n = %d but the workspace holds %d", p->n, R->max_n);
   R->p = p;
   R->n = p->n;
-  R->zero_diagonal = false;
+  R->zero_diagonal = R->scaled = false;
   read_types(R);
   if (p->F == NULL)
     prepare_dense(R, omega);
@@ -592,31 +594,14 @@ void perp_rows_project(const perp_rows *R, const double *x, double *y)
   }
 }
 
-double perp_rows_residual(const perp_rows *R, const double *lambda, const double *w)
+double perp_rows_residual(perp_rows *R, const double *lambda, const double *w)
 {
-  double worst = 0, size = R->bnorm;
-  bool dense = R->p->F == NULL;
-  for (int i = 0; i < R->n; i++) {
-    double a = dense || !(R->diag[i] > 0) ? R->big[i] : R->diag[i], r;
-    if (R->type[i] == PERP_ROW_CONE) {
-      double b = dense || !(R->diag[i + 1] > 0) ? R->big[i + 1] : R->diag[i + 1];
-      a = dense ? a : fmin(a, b);
-      b = dense ? b : a;
-      double x = lambda[i] - w[i] / a, y = lambda[i + 1] - w[i + 1] / b;
-      perp_disc(limit(R, lambda, i), &x, &y);
-      r = hypot(lambda[i] - x, lambda[i + 1] - y);
-    } else if (R->type[i] == PERP_ROW_CONE_TAIL)
-      r = 0;
-    else {
-      double lo, hi;
-      perp_rows_bounds(R, lambda, i, &lo, &hi);
-      r = fabs(lambda[i] - clamp(lambda[i] - w[i] / a, lo, hi));
-    }
-    if (!(r <= worst)) worst = r;
-    size = fmax(size, fabs(lambda[i]));
-    if (isnan(worst)) return worst;
+  if (R->p->F == NULL) return perp_lcp_rel(R->p, R->big, lambda, w);
+  if (!R->scaled) {
+    perp_lcp_scales(R->p, R->a, R->scratch);
+    R->scaled = true;
   }
-  return worst / fmax(size, DBL_MIN);
+  return perp_lcp_rel(R->p, R->a, lambda, w);
 }
 
 /* ---- sweeps --------------------------------------------------------------------------------------------- */

@@ -46,6 +46,7 @@ typedef struct perp_rows {
   /* [max_n] each */
   double *diag;      /* A_ii */
   double *big;       /* dense: max_j |A_ij|; factored: an upper bound of it; 1 for a zero row */
+  double *a;         /* scales of the judge, see perp_rows_residual */
   double *inv;       /* step of the row: omega / A_ii, or its substitute */
   double *lo, *hi;   /* as in the problem, NULL filled in; friction rows: not used */
   signed char *type; /* perp_row_kind */
@@ -54,6 +55,7 @@ typedef struct perp_rows {
   int *level, *count;      /* [max_n], [max_n + 1] scratch of the schedule */
   int n_units;
   bool zero_diagonal; /* some row has A_ii <= 0 and is not zero: outside the theory of the sweeps */
+  bool scaled;        /* a is there */
   bool friction;
   double bnorm; /* max_i |b_i| / big_i */
   /* factored; grown when a problem needs more */
@@ -64,7 +66,8 @@ typedef struct perp_rows {
   double *uu;   /* [nu] the same for products with A, so that the sweeps keep theirs */
   int *uoff;    /* [nb + 1] */
   int *block_level;
-  double *chol; /* L_b, at mptr */
+  double *scratch; /* [n + nv] */
+  double *chol;    /* L_b, at mptr */
   int nu;
 } perp_rows;
 
@@ -98,9 +101,21 @@ void perp_rows_bounds(const perp_rows *R, const double *lambda, int i, double *l
 /* y = projection of x [n] on the set of friction limits given by the normal multipliers in y; rows
  * without friction first.  y may be x. */
 void perp_rows_project(const perp_rows *R, const double *x, double *y);
-/* The scaled residual of lambda with slack w.  Dense: the judge's formula.  Factored: never below the
- * judge's, as rows are measured with A_ii where the judge has max_j |A_ij| >= A_ii.  NaN stays NaN. */
-double perp_rows_residual(const perp_rows *R, const double *lambda, const double *w);
+/* perp_lcp_rel of lambda with slack w.  The first call after prepare computes the row scales when
+ * factored (as the judge does); the others are O(n). */
+double perp_rows_residual(perp_rows *R, const double *lambda, const double *w);
+/* What an iterative method aims at: its own tolerance, or what the caller accepts where that is 0, with a
+ * little room for the different rounding of the judge. */
+static inline double perp_rows_target(double tol, const perp_lcp *p)
+{
+  return 0.9 * (tol > 0 ? tol : p->tol > 0 ? p->tol : 1e-8);
+}
+
+/* For methods that prove nothing. */
+static inline void perp_no_certificate(const perp_lcp *p, double *certificate)
+{
+  for (int i = 0; certificate != NULL && i < p->n; i++) certificate[i] = 0;
+}
 
 /* The nearest point of the disc of radius r. */
 static inline void perp_disc(double r, double *x, double *y)

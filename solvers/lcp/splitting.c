@@ -86,7 +86,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
   enum { EVERY = 64 }; /* sweeps between two copies of lambda and two corrections of rounding */
   perp_rows *R = &w->rows;
   int n = p->n, limit = w->o.sweeps > 0 ? w->o.sweeps : w->o.max_iter;
-  double tol = w->o.tol > 0 ? w->o.tol : p->tol > 0 ? p->tol : 1e-8;
+  double tol = perp_rows_target(w->o.tol, p);
   PERP_TRY(perp_rows_prepare(ctx, R, p, w->o.omega));
   perp_rows_project(R, lambda, lambda);
   memcpy(w->keep, lambda, (size_t)n * sizeof *lambda);
