@@ -86,10 +86,10 @@ typedef void kkt_apply(void *ws, const perp_blocks *B, const double *f, const do
                        double *lambda);
 
 /* Iterative refinement against the true system from (a, lambda) = 0, until the residual is at round-off
- * or stalls.  The better of the last two iterates is kept; stats->iterations counts the passes.
- * scratch [4 (nv + m)]. */
-void kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f, const double *c,
-                double *a, double *lambda, perp_stats *stats, double *scratch);
+ * or stalls.  The better of the last two iterates is kept and its residual (perp_kkt_residual) returned;
+ * stats->iterations counts the passes.  scratch [4 (nv + m)]. */
+double kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
+                  const double *c, double *a, double *lambda, perp_stats *stats, double *scratch);
 
 /* Schur formulations: b = c - J M^-1 f.  scratch [nv]. */
 void kkt_schur_rhs(const perp_blocks *B, const double *f, const double *c, double *b,

@@ -111,8 +111,8 @@ int kkt_largest(const perp_blocks *B)
   return most;
 }
 
-void kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f, const double *c,
-                double *a, double *lambda, perp_stats *stats, double *scratch)
+double kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
+                  const double *c, double *a, double *lambda, perp_stats *stats, double *scratch)
 {
   int nv = B->nv, m = B->m;
   double *rf = scratch, *rc = rf + nv, *da = rc + m, *dl = da + nv, *tmp = dl + m;
@@ -136,9 +136,9 @@ void kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *
         for (int i = 0; i < nv; i++) a[i] -= da[i];
         for (int i = 0; i < m; i++) lambda[i] -= dl[i];
       }
-      return;
+      return pass > 0 ? last : now;
     }
-    if (now <= 4 * DBL_EPSILON || now > last / 2) return;
+    if (now <= 4 * DBL_EPSILON || now > last / 2) return now;
     last = now;
 
     /* rf = f + J' lambda - M a, rc = c - J a - S lambda */
@@ -148,6 +148,7 @@ void kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *
     for (int i = 0; i < m; i++) rc[i] = B->s != NULL ? c[i] - B->s[i] * lambda[i] : c[i];
     perp_blocks_J(B, -1, a, rc);
   }
+  return last;
 }
 
 void kkt_schur_rhs(const perp_blocks *B, const double *f, const double *c, double *b,

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Dense KKT matrix: the indefinite system in one piece,
+ *
+ *      [ M  -J' ] [ a      ]   [  f ]
+ *      [-J  -S  ] [ lambda ] = [ -c ],     P K P' = L D L'
+ *
+ * by LAPACK's Bunch-Kaufman factorization (dsytrf), D with 1 x 1 and 2 x 2 pivots (Vondrak 2005, eq. 6.48 with
+ * the signs of kkt.h; STAR 2012, section 3.2.1).  M^-1 is not used but for scaling: rows and columns are
+ * scaled by M_ii^-1/2 and A_ii^-1/2, so that a pivot says how dependent a row is, whatever its units.
+ * D has as many positive eigenvalues as K (Sylvester): exactly nv where M is a mass matrix.
+ *
+ * Dependent rows (an eigenvalue of D below rank_tol): S + delta I is factored and refined, see impl.h.
+ * Cost: (nv + m)^3/3 for the factor, 2 (nv + m)^2 a solve; memory (nv + m)^2. */
+#include "solvers/kkt/impl.h"
+
+#include <lapacke.h>
+
+struct opts {
+  double rank_tol, infeasible_tol, delta;
+};
+static const perp_opt options[] = { KKT_RANK_OPTIONS(struct opts), KKT_DELTA_OPTION(struct opts),
+                                    PERP_OPTIONS_END };
+
+struct ws {
+  perp_arena arena;
+  struct opts opt;
+  int nv, m, n, lwork;
+  bool dependent;
+  double *K;      /* [n n] lower triangle, then L and D */
+  double *scale;  /* [n] */
+  double *x;      /* [n] */
+  double *work;   /* [lwork] */
+  double *refine; /* [4 n] */
+  int *piv;       /* [n] */
+};
+
+static void layout(struct ws *w, perp_arena *a)
+{
+  size_t n = (size_t)w->n;
+  w->K = PERP_CARVE(a, double, n *n);
+  w->scale = PERP_CARVE(a, double, n);
+  w->x = PERP_CARVE(a, double, n);
+  w->work = PERP_CARVE(a, double, w->lwork);
+  w->refine = PERP_CARVE(a, double, 4 * n);
+  w->piv = PERP_CARVE(a, int, n);
+}
+
+static void destroy(void *ws)
+{
+  struct ws *w = ws;
+  if (w == NULL) return;
+  perp_arena_free(&w->arena);
+  free(w);
+}
+
+static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
+{
+  *ws = NULL;
+  PERP_TRY(perp_blocks_check(ctx, B));
+  struct ws *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kkt-dense: no memory");
+  w->opt = *(const struct opts *)opts;
+  w->nv = B->nv;
+  w->m = B->m;
+  w->n = B->nv + B->m;
+  w->lwork = 64 * (w->n + 1);
+  layout(w, &w->arena);
+  perp_status status = perp_arena_reserve(ctx, &w->arena);
+  if (status != PERP_OK) {
+    destroy(w);
+    return status;
+  }
+  layout(w, &w->arena);
+  *ws = w;
+  return PERP_OK;
+}
+
+/* Lower triangle of the scaled K with S + shift I. */
+static void form(struct ws *w, const perp_blocks *B, double shift)
+{
+  size_t n = (size_t)w->n;
+  int nv = w->nv;
+  double *K = w->K, *scale = w->scale;
+  for (size_t j = 0; j < n; j++) memset(K + j + j * n, 0, (n - j) * sizeof *K);
+  perp_blocks_diagonal(B, scale + nv);
+  for (int i = 0; i < w->m; i++) scale[nv + i] = scale[nv + i] > 0 ? 1 / sqrt(scale[nv + i]) : 1;
+  for (int b = 0; b < B->nb; b++) {
+    int col = B->bptr[b], d = B->bptr[b + 1] - col;
+    const double *M = B->M + B->mptr[b];
+    for (int i = 0; i < d; i++) scale[col + i] = M[i + i * d] > 0 ? 1 / sqrt(M[i + i * d]) : 1;
+    for (int j = 0; j < d; j++)
+      for (int i = j; i < d; i++)
+        K[(size_t)(col + i) + (size_t)(col + j) * n] = M[i + j * d] * scale[col + i] *
+                                                       scale[col + j];
+  }
+  for (int g = 0; g < B->nc; g++)
+    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) {
+      int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
+      int row = nv + B->cptr[g], r = B->cptr[g + 1] - B->cptr[g];
+      const double *J = B->J + B->joff[k];
+      for (int j = 0; j < d; j++)
+        for (int i = 0; i < r; i++)
+          K[(size_t)(row + i) + (size_t)(col + j) * n] = -J[i + j * r] * scale[row + i] *
+                                                         scale[col + j];
+    }
+  for (int i = 0; i < w->m; i++) {
+    double s = shift + (B->s != NULL ? B->s[i] : 0);
+    K[(size_t)(nv + i) * (n + 1)] = -s * scale[nv + i] * scale[nv + i];
+  }
+}
+
+/* Smallest size of an eigenvalue of D, and how many are positive. */
+static double pivots(const struct ws *w, int *positive)
+{
+  size_t n = (size_t)w->n;
+  double least = HUGE_VAL;
+  *positive = 0;
+  for (size_t k = 0; k < n; k++) {
+    double p = w->K[k + k * n], size = fabs(p);
+    if (w->piv[k] > 0) {
+      *positive += p > 0;
+    } else { /* [p o; o q] has one eigenvalue of each sign */
+      double o = w->K[k + 1 + k * n], q = w->K[(k + 1) * (n + 1)];
+      double mean = (p + q) / 2, radius = hypot((p - q) / 2, o);
+      size = fabs(p * q - o * o) / (fabs(mean) + radius);
+      *positive += (mean + radius > 0) + (mean - radius > 0);
+      k++;
+    }
+    if (!(size >= least)) least = size; /* NaN comes through */
+    if (isnan(least)) return least;
+  }
+  return least;
+}
+
+static bool factor_shifted(struct ws *w, const perp_blocks *B, double tol, double shift)
+{
+  int positive;
+  form(w, B, shift);
+  if (!kkt_finite(w->nv, w->scale) || !kkt_finite(w->m, w->scale + w->nv)) return false;
+  if (LAPACKE_dsytrf_work(LAPACK_COL_MAJOR, 'L', w->n, w->K, w->n, w->piv, w->work, w->lwork) != 0)
+    return false;
+  return pivots(w, &positive) > tol && positive == w->nv;
+}
+
+static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
+{
+  struct ws *w = ws;
+  PERP_TRY(kkt_same_size(ctx, "kkt-dense", B, w->nv, w->m));
+  stats->factorizations++;
+  stats->reason = kkt_why_no_factor(B);
+  w->dependent = false;
+  if (stats->reason == PERP_NOT_FINITE) return PERP_OK; /* LAPACK need not see NaN */
+  if (w->n == 0 || factor_shifted(w, B, w->opt.rank_tol, 0)) {
+    stats->reason = PERP_EXACT;
+    return PERP_OK;
+  }
+  double mean = kkt_mean_diagonal(B, w->x), shift = w->opt.delta * (mean > 0 ? mean : 1);
+  for (int attempt = 0; attempt < 3 && !w->dependent; attempt++, shift *= 1e3) {
+    w->dependent = factor_shifted(w, B, 0, shift);
+    stats->factorizations++;
+  }
+  if (w->dependent) stats->reason = PERP_REGULARIZED;
+  return PERP_OK;
+}
+
+static void apply(void *ws, const perp_blocks *B, const double *f, const double *c, double *a,
+                  double *lambda)
+{
+  struct ws *w = ws;
+  (void)B;
+  for (int i = 0; i < w->nv; i++) w->x[i] = w->scale[i] * f[i];
+  for (int i = 0; i < w->m; i++) w->x[w->nv + i] = -w->scale[w->nv + i] * c[i];
+  if (w->n > 0) LAPACKE_dsytrs_work(LAPACK_COL_MAJOR, 'L', w->n, 1, w->K, w->n, w->piv, w->x, w->n);
+  for (int i = 0; i < w->nv; i++) a[i] = w->scale[i] * w->x[i];
+  for (int i = 0; i < w->m; i++) lambda[i] = w->scale[w->nv + i] * w->x[w->nv + i];
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
+                         const double *c, double *a, double *lambda, perp_stats *stats)
+{
+  struct ws *w = ws;
+  PERP_TRY(kkt_same_size(ctx, "kkt-dense", B, w->nv, w->m));
+  if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, c))
+    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  if (w->dependent) {
+    kkt_refine(w, apply, B, f, c, a, lambda, stats, w->refine);
+    return kkt_judge_dependent(B, c, a, lambda, w->opt.infeasible_tol, stats, w->refine);
+  }
+  apply(w, B, f, c, a, lambda);
+  if (!kkt_finite(w->nv, a) || !kkt_finite(w->m, lambda))
+    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  stats->reason = PERP_EXACT;
+  return PERP_OK;
+}
+
+const perp_kkt_desc perp_kkt_kkt_dense = {
+  .d = { .name = "kkt-dense",
+         .summary = "dense KKT matrix, LAPACK's Bunch-Kaufman L D L'",
+         .reference = "Vondrak 2005, eq. 6.48; STAR 2012, section 3.2.1",
+         .equation = "[M -J'; -J -S] (a, lambda) = (f, -c)",
+         .opts = options,
+         .opts_size = sizeof(struct opts),
+         .caps = PERP_KKT_REDUNDANT | PERP_KKT_MIN_NORM | PERP_KKT_LOOPS },
+  .create = create,
+  .factor = factor,
+  .solve = solve,
+  .destroy = destroy,
+};

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Preconditioned conjugate gradients on the Schur complement, A never formed:
+ *
+ *      A lambda = b,   A x = J (M^-1 (J' x)) + S x,   b = c - J M^-1 f,   a = M^-1 (f + J' lambda)
+ *
+ * (Vondrak 2005, eq. 6.8; the method of Hestenes and Stiefel).  Preconditioner: the inverses of the
+ * diagonal blocks of A, one a group.  The first guess is the lambda that comes in, so that slowly changing
+ * systems need few steps.
+ *
+ * Stops when the preconditioned residual |r|_P = sqrt(r' P r) is below tol times that of b, as recomputed
+ * from lambda and not only by the recurrence; the iteration starts afresh from there when they differ.
+ *
+ * Dependent rows: A is singular and CG never leaves lambda_0 + range(P A): from zero it finds the multiplier of
+ * least norm in the metric of P^-1 (copies of a joint share the force equally), from another guess the part
+ * of it in the null space stays.  A direction p with p' A p = 0 and p' r > 0 proves the rows contradictory.
+ *
+ * Cost: O(nonzeros of J and M) a step, about sqrt(condition of P A) steps: for a chain of N bodies about N,
+ * hence O(N^2) in all.  Memory O(nv + m). */
+#include "solvers/kkt/impl.h"
+#include "solvers/kkt/kernels.h"
+
+struct opts {
+  double tol, infeasible_tol;
+  int max_iter;
+};
+static const perp_opt options[] = {
+  PERP_REAL(struct opts, tol, 1e-13, 0, 1, PERP_OPEN_MIN, "",
+            "residual relative to the right-hand side"),
+  PERP_INT(struct opts, max_iter, 0, 0, 1e9, "steps at most; 0 = 10 m + 100"),
+  PERP_REAL(struct opts, infeasible_tol, 1e-6, 0, 1, PERP_OPEN_MIN, "",
+            "constraints violated by more, relative to their terms: contradictory"),
+  PERP_OPTIONS_END
+};
+
+/* p' A p / p' P^-1 p below this is round-off of a zero */
+#define NULL_DIRECTION 1e-13
+/* violation of the constraints, relative to their terms, that a badly conditioned A leaves */
+#define AT_ROUND_OFF 1e-10
+
+struct ws {
+  perp_arena arena;
+  struct opts opt;
+  int nv, m;
+  int *at;                    /* [nc] block of a group in D */
+  double *D;                  /* L Delta L' of the diagonal blocks */
+  double *b, *r, *z, *p, *Ap; /* [m] */
+  double *v;                  /* [2 nv] */
+  double *scratch;            /* [2 largest block] and [2 m] of the judge */
+  int size_D, large, nc;
+};
+
+static void layout(struct ws *w, perp_arena *a)
+{
+  w->at = PERP_CARVE(a, int, w->nc);
+  w->D = PERP_CARVE(a, double, w->size_D);
+  w->b = PERP_CARVE(a, double, w->m);
+  w->r = PERP_CARVE(a, double, w->m);
+  w->z = PERP_CARVE(a, double, w->m);
+  w->p = PERP_CARVE(a, double, w->m);
+  w->Ap = PERP_CARVE(a, double, w->m);
+  w->v = PERP_CARVE(a, double, 2 * (size_t)w->nv);
+  w->scratch = PERP_CARVE(a, double, 2 * (size_t)w->large + 2 * (size_t)w->m);
+}
+
+static void destroy(void *ws)
+{
+  struct ws *w = ws;
+  if (w == NULL) return;
+  perp_arena_free(&w->arena);
+  free(w);
+}
+
+static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
+{
+  *ws = NULL;
+  PERP_TRY(perp_blocks_check(ctx, B));
+  struct ws *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "schur-cg: no memory");
+  w->opt = *(const struct opts *)opts;
+  w->nv = B->nv;
+  w->m = B->m;
+  w->nc = B->nc;
+  w->large = kkt_largest(B);
+  if (w->opt.max_iter == 0) w->opt.max_iter = w->m < 100000000 ? 10 * w->m + 100 : 1000000000;
+  for (int g = 0; g < B->nc; g++)
+    w->size_D += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[g + 1] - B->cptr[g]);
+  layout(w, &w->arena);
+  perp_status status = perp_arena_reserve(ctx, &w->arena);
+  if (status != PERP_OK) {
+    destroy(w);
+    return status;
+  }
+  layout(w, &w->arena);
+  for (int g = 0, at = 0; g < B->nc; g++) {
+    w->at[g] = at;
+    at += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[g + 1] - B->cptr[g]);
+  }
+  *ws = w;
+  return PERP_OK;
+}
+
+/* The diagonal block of group g as L Delta L'; a vanishing pivot is replaced by the diagonal entry, which
+ * leaves P positive definite.  False when the block is not that of a mass matrix, or not finite. */
+static bool factor_block(struct ws *w, const perp_blocks *B, int g)
+{
+  int row = B->cptr[g], r = B->cptr[g + 1] - row;
+  double *D = w->D + w->at[g], *W = w->scratch, *ref = W + w->large;
+  for (int i = 0; i < r * r; i++) D[i] = 0;
+  for (int i = 0; i < r; i++) D[i + i * r] = B->s != NULL ? B->s[row + i] : 0;
+  for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) {
+    int b = B->jblk[k], d = B->bptr[b + 1] - B->bptr[b];
+    times_minv(r, d, is_diagonal(B, b), B->J + B->joff[k], B->Minv + B->mptr[b], W);
+    add_symmetric(r, d, W, B->J + B->joff[k], D);
+  }
+  for (int i = 0; i < r; i++) ref[i] = D[i + i * r];
+  for (int j = 0; j < r; j++) {
+    double p = D[j + j * r];
+    if (!(ref[j] >= 0 && ref[j] <= DBL_MAX) || !(p >= -1e-6 * ref[j])) return false;
+    bool vanishes = p <= 1e-12 * ref[j];
+    if (vanishes) p = ref[j] > 0 ? ref[j] : 1;
+    for (int k = j + 1; k < r; k++)
+      for (int i = k; i < r; i++)
+        if (!vanishes) D[i + k * r] -= D[i + j * r] / p * D[k + j * r];
+    for (int i = j + 1; i < r; i++) D[i + j * r] = vanishes ? 0 : D[i + j * r] / p;
+    D[j + j * r] = 1 / p;
+  }
+  return true;
+}
+
+static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
+{
+  struct ws *w = ws;
+  PERP_TRY(kkt_same_size(ctx, "schur-cg", B, w->nv, w->m));
+  stats->factorizations++;
+  stats->reason = PERP_EXACT;
+  for (int g = 0; g < B->nc; g++)
+    if (!factor_block(w, B, g)) {
+      stats->reason = kkt_why_no_factor(B);
+      return PERP_OK;
+    }
+  return PERP_OK;
+}
+
+static void precondition(const struct ws *w, const perp_blocks *B, const double *r, double *z)
+{
+  for (int g = 0; g < B->nc; g++) {
+    int row = B->cptr[g], n = B->cptr[g + 1] - row;
+    const double *D = w->D + w->at[g];
+    for (int i = 0; i < n; i++) z[row + i] = r[row + i];
+    forward(n, D, z + row);
+    middle(n, D, z + row);
+    backward(n, D, z + row);
+  }
+}
+
+static double dot(int n, const double *x, const double *y)
+{
+  double sum = 0;
+  for (int i = 0; i < n; i++) sum += x[i] * y[i];
+  return sum;
+}
+
+/* r = b - A lambda, z = P r; returns r' z */
+static double start(const struct ws *w, const perp_blocks *B, const double *lambda,
+                    perp_stats *stats)
+{
+  perp_blocks_A(B, lambda, w->Ap, w->v);
+  stats->matvecs++;
+  for (int i = 0; i < w->m; i++) w->r[i] = w->b[i] - w->Ap[i];
+  precondition(w, B, w->r, w->z);
+  return dot(w->m, w->r, w->z);
+}
+
+/* From lambda; returns why it stopped. */
+static perp_reason iterate(struct ws *w, perp_ctx *ctx, const perp_blocks *B, double *lambda,
+                           perp_stats *stats)
+{
+  int m = w->m, steps = 0;
+  precondition(w, B, w->b, w->z);
+  double size = dot(m, w->b, w->z), rz = start(w, B, lambda, stats);
+  if (rz > size) size = rz;
+  double target = w->opt.tol * w->opt.tol * size, fresh = HUGE_VAL;
+  for (;;) {
+    if (!(rz <= DBL_MAX)) return PERP_NOT_FINITE;
+    if (rz <= target) return PERP_CONVERGED;
+    /* a fresh start that is no better than the last one is at round-off */
+    if (rz > fresh / 4) return PERP_STALLED;
+    fresh = rz;
+    double pp = rz;
+    for (int i = 0; i < m; i++) w->p[i] = w->z[i];
+    while (rz > target) {
+      if (steps == w->opt.max_iter) return PERP_MAX_ITER;
+      perp_blocks_A(B, w->p, w->Ap, w->v);
+      stats->matvecs++;
+      double pAp = dot(m, w->p, w->Ap);
+      if (pAp < -NULL_DIRECTION * pp) return PERP_SINGULAR; /* A is not positive semidefinite */
+      if (!(pAp > NULL_DIRECTION * pp)) return isnan(pAp) ? PERP_NOT_FINITE : PERP_INFEASIBLE;
+      double alpha = rz / pAp;
+      for (int i = 0; i < m; i++) {
+        lambda[i] += alpha * w->p[i];
+        w->r[i] -= alpha * w->Ap[i];
+      }
+      precondition(w, B, w->r, w->z);
+      double next = dot(m, w->r, w->z), beta = next / rz;
+      rz = next;
+      pp = rz + beta * beta * pp;
+      for (int i = 0; i < m; i++) w->p[i] = w->z[i] + beta * w->p[i];
+      steps++;
+      stats->iterations++;
+      PERP_TRACE(ctx, .method = "schur-cg", .what = "step", .iteration = stats->iterations,
+                 .entering = -1, .leaving = -1, .step = alpha,
+                 .residual = size > 0 ? sqrt(rz / size) : 0, .n = m, .x = lambda, .w = w->r);
+    }
+    rz = start(w, B, lambda, stats);
+  }
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
+                         const double *c, double *a, double *lambda, perp_stats *stats)
+{
+  struct ws *w = ws;
+  PERP_TRY(kkt_same_size(ctx, "schur-cg", B, w->nv, w->m));
+  kkt_schur_rhs(B, f, c, w->b, w->v);
+  if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, w->b) || !kkt_finite(w->m, lambda))
+    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  stats->reason = iterate(w, ctx, B, lambda, stats);
+  if (stats->reason == PERP_NOT_FINITE || !kkt_finite(w->m, lambda))
+    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  kkt_schur_motion(B, f, lambda, a, w->v);
+  if (!kkt_finite(w->nv, a)) return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  /* a null direction met at round-off level says that rows are dependent, not that they contradict */
+  if (stats->reason == PERP_INFEASIBLE || stats->reason == PERP_STALLED) {
+    double violation = kkt_violation(B, c, a, lambda, w->scratch);
+    if (violation <= AT_ROUND_OFF)
+      stats->reason = stats->reason == PERP_STALLED ? PERP_CONVERGED : PERP_REGULARIZED;
+    else if (stats->reason == PERP_INFEASIBLE && violation <= w->opt.infeasible_tol)
+      stats->reason = PERP_REGULARIZED;
+  }
+  return PERP_OK;
+}
+
+const perp_kkt_desc perp_kkt_schur_cg = {
+  .d = { .name = "schur-cg",
+         .summary = "matrix-free conjugate gradients on the Schur complement, block-Jacobi",
+         .reference = "Vondrak 2005, eq. 6.8 (system); Hestenes and Stiefel (method)",
+         .equation = "P A lambda = P (c - J M^-1 f),  A x = J M^-1 J' x + S x",
+         .opts = options,
+         .opts_size = sizeof(struct opts),
+         .caps = PERP_KKT_SPARSE | PERP_KKT_REDUNDANT | PERP_KKT_ITERATIVE | PERP_KKT_LOOPS },
+  .create = create,
+  .factor = factor,
+  .solve = solve,
+  .destroy = destroy,
+};
