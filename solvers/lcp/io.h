@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files of complementarity problems.
+ *
+ *   .lcp    perp's own text format (docs/lcp-format.md), read and written
+ *   .mtx    Matrix Market, read and written: one matrix [A b] or [A b lo hi], or A alone with b in a second
+ *           file NAME_b.mtx
+ *   .dat    Siconos: LCP, MLCP, relay, FC2D, FC3D, global FC2D and FC3D; read
+ *   .hdf5   fclib: local and global problems, read and written (needs the HDF5 library)
+ *
+ * The kind is told from the content.  Every refusal is PERP_ERR_FORMAT with "file:line: what is wrong"
+ * (PERP_ERR_IO when the file cannot be read at all); nothing is allocated that the content does not pay
+ * for, so a small file cannot ask for much memory. */
+#ifndef PERP_LCP_IO_H
+#define PERP_LCP_IO_H
+
+#include "solvers/lcp/problem.h"
+
+/* path "-": standard input. */
+perp_status perp_lcp_read(perp_ctx *ctx, const char *path, perp_lcp_problem *out);
+/* The same from memory; name stands for the file in messages.  Not for HDF5 and not for a Matrix Market
+ * file that leaves b to a second one. */
+perp_status perp_lcp_read_memory(perp_ctx *ctx, const char *name, const char *data, size_t size,
+                                 perp_lcp_problem *out);
+/* A vector: n numbers separated by blanks, '#' comments; or the "lambda" array of a JSON object. */
+perp_status perp_lcp_read_vector(perp_ctx *ctx, const char *path, int n, double *x);
+perp_status perp_lcp_read_vector_memory(perp_ctx *ctx, const char *name, const char *data,
+                                        size_t size, int n, double *x);
+
+perp_status perp_lcp_write(perp_ctx *ctx, const perp_lcp_problem *p, FILE *f);
+/* PERP_ERR_UNSUPPORTED for friction rows, which Matrix Market cannot say. */
+perp_status perp_lcp_write_mtx(perp_ctx *ctx, const perp_lcp_problem *p, FILE *f);
+/* A local fclib problem.  PERP_ERR_UNSUPPORTED unless every row belongs to a contact of the same size
+ * (normal row and one or two friction rows); without the HDF5 library always. */
+perp_status perp_lcp_write_fclib(perp_ctx *ctx, const perp_lcp_problem *p, const char *path);
+
+#endif

@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp's own text format of complementarity problems; described in docs/lcp-format.md. */
+#include "solvers/lcp/io.h"
+#include "solvers/lcp/io_text.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reading: what is there, then where it goes ----------------------------------------------------------- */
+
+enum section {
+  S_FAMILY,
+  S_PROVENANCE,
+  S_CLASSES,
+  S_N,
+  S_A,
+  S_FACTORED,
+  S_SOFTNESS,
+  S_B,
+  S_LO,
+  S_HI,
+  S_FRICTION,
+  S_CONE,
+  S_FROZEN,
+  S_SOLUTION,
+  S_END,
+  SECTIONS
+};
+static const char *const section_names[SECTIONS] = { "family", "provenance", "classes",  "n",
+                                                     "A",      "factored",   "softness", "b",
+                                                     "lo",     "hi",         "friction", "cone",
+                                                     "frozen", "solution",   "end" };
+static const struct {
+  const char *name;
+  unsigned bit;
+} class_names[] = { { "symmetric", PERP_CLASS_SYMMETRIC },
+                    { "psd", PERP_CLASS_PSD },
+                    { "pd", PERP_CLASS_PD },
+                    { "p", PERP_CLASS_P },
+                    { "copositive", PERP_CLASS_COPOSITIVE },
+                    { "z", PERP_CLASS_Z },
+                    { "bimatrix", PERP_CLASS_BIMATRIX },
+                    { "solvable", PERP_CLASS_SOLVABLE },
+                    { "unsolvable", PERP_CLASS_UNSOLVABLE },
+                    { "degenerate", PERP_CLASS_DEGENERATE } };
+enum { CLASSES = sizeof class_names / sizeof class_names[0] };
+
+static int section_of(const char *word)
+{
+  for (int k = 0; k < SECTIONS; k++)
+    if (strcmp(section_names[k], word) == 0) return k;
+  return -1;
+}
+
+/* Sections that start some line. */
+static unsigned scan(perp_text t)
+{
+  unsigned seen = 0;
+  char word[16];
+  while (perp_text_word(&t, word, sizeof word)) {
+    int k = section_of(word);
+    if (k >= 0) seen |= 1u << k;
+    perp_text_skip_line(&t);
+  }
+  return seen;
+}
+
+/* Growing arrays of numbers and indices. */
+struct list {
+  double *x;
+  int *i;
+  size_t n, room;
+};
+
+static perp_status grow(perp_text *t, struct list *l, bool real, size_t more)
+{
+  if (l->n + more <= l->room) return PERP_OK;
+  size_t room = 2 * (l->n + more) + 64, size = real ? sizeof(double) : sizeof(int);
+  void *bigger = realloc(real ? (void *)l->x : (void *)l->i, room * size);
+  if (bigger == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %zu numbers", room);
+  if (real)
+    l->x = bigger;
+  else
+    l->i = bigger;
+  l->room = room;
+  return PERP_OK;
+}
+
+static perp_status push(perp_text *t, struct list *l, int value)
+{
+  PERP_TRY(grow(t, l, false, 1));
+  l->i[l->n++] = value;
+  return PERP_OK;
+}
+
+/* ---- A --------------------------------------------------------------------------------------------------------- */
+
+static perp_status read_coordinate(perp_text *t, int n, bool symmetric, double *A)
+{
+  int count, i, j;
+  size_t ld = (size_t)n;
+  PERP_TRY(perp_text_int(t, "the number of entries", 0, INT_MAX, &count));
+  PERP_TRY(perp_text_afford(t, "A", 3.0 * count));
+  /* entries given so far, to refuse a second one at the same place */
+  unsigned char *given = calloc((ld * ld + 7) / 8 + 1, 1);
+  if (given == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
+  perp_status status = PERP_OK;
+  for (int k = 0; k < count && status == PERP_OK; k++) {
+    double v;
+    status = perp_text_int(t, "a row index", 0, n - 1, &i);
+    int line = t->word_line;
+    if (status == PERP_OK) status = perp_text_int(t, "a column index", 0, n - 1, &j);
+    if (status == PERP_OK) status = perp_text_real(t, "an entry of A", &v);
+    if (status != PERP_OK) break;
+    size_t at = (size_t)i + (size_t)j * ld, mirror = (size_t)j + (size_t)i * ld;
+    if (given[at / 8] >> at % 8 & 1) {
+      status = perp_text_fail(t, line, "A[%d, %d] is given twice", i, j);
+      break;
+    }
+    given[at / 8] = (unsigned char)(given[at / 8] | 1 << at % 8);
+    A[at] = v;
+    if (symmetric) {
+      given[mirror / 8] = (unsigned char)(given[mirror / 8] | 1 << mirror % 8);
+      A[mirror] = v;
+    }
+  }
+  free(given);
+  return status;
+}
+
+static perp_status read_A(perp_text *t, int n, double *A)
+{
+  char word[16];
+  if (!perp_text_word(t, word, sizeof word)) word[0] = '\0';
+  if (strcmp(word, "coordinate") == 0) return read_coordinate(t, n, false, A);
+  if (strcmp(word, "symmetric") == 0) return read_coordinate(t, n, true, A);
+  if (strcmp(word, "dense") != 0)
+    return perp_text_fail(t, t->word_line, "A must be dense, coordinate or symmetric, got '%s'",
+                          word);
+  PERP_TRY(perp_text_afford(t, "A", (double)n * n));
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      PERP_TRY(perp_text_real(t, "an entry of A", &A[(size_t)i + (size_t)j * (size_t)n]));
+  return PERP_OK;
+}
+
+/* ---- J M^-1 J' + S ---------------------------------------------------------------------------------------------- */
+
+/* M = inverse of a symmetric positive definite d x d matrix, by Cholesky; false when it is not. */
+static bool invert(int d, const double *W, double *M)
+{
+  double *L = calloc((size_t)(d * d) + 1, sizeof *L);
+  bool ok = L != NULL;
+  for (int j = 0; j < d && ok; j++) {
+    double sum = W[j + j * d];
+    for (int k = 0; k < j; k++) sum -= L[j + k * d] * L[j + k * d];
+    ok = sum > 0;
+    L[j + j * d] = ok ? sqrt(sum) : 1;
+    for (int i = j + 1; i < d; i++) {
+      double s = W[i + j * d];
+      for (int k = 0; k < j; k++) s -= L[i + k * d] * L[j + k * d];
+      L[i + j * d] = s / L[j + j * d];
+    }
+  }
+  for (int c = 0; c < d && ok; c++) { /* solve L L' x = e_c */
+    double *x = M + c * d;
+    for (int i = 0; i < d; i++) {
+      double s = i == c;
+      for (int k = 0; k < i; k++) s -= L[i + k * d] * x[k];
+      x[i] = s / L[i + i * d];
+    }
+    for (int i = d - 1; i >= 0; i--) {
+      double s = x[i];
+      for (int k = i + 1; k < d; k++) s -= L[k + i * d] * x[k];
+      x[i] = s / L[i + i * d];
+    }
+  }
+  free(L);
+  return ok;
+}
+
+struct factors {
+  struct list bptr, mptr, cptr, jptr, jblk, joff, W, J;
+};
+
+static void free_factors(struct factors *f)
+{
+  struct list *all[] = { &f->bptr, &f->mptr, &f->cptr, &f->jptr, &f->jblk, &f->joff, &f->W, &f->J };
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    free(all[k]->x);
+    free(all[k]->i);
+  }
+}
+
+enum { MOST_BLOCK = 4096 }; /* a block is a body: small */
+
+static perp_status read_body_blocks(perp_text *t, int nb, struct factors *f)
+{
+  int d, columns = 0;
+  for (int b = 0; b < nb; b++) {
+    PERP_TRY(push(t, &f->bptr, columns));
+    PERP_TRY(push(t, &f->mptr, (int)f->W.n));
+    PERP_TRY(perp_text_int(t, "the size of a block", 1, MOST_BLOCK, &d));
+    int line = t->word_line;
+    PERP_TRY(perp_text_afford(t, "M^-1", (double)d * d));
+    if (f->W.n + (size_t)(d * d) > INT_MAX || columns > INT_MAX - d)
+      return perp_text_fail(t, line, "more numbers in M^-1 than an int counts");
+    PERP_TRY(grow(t, &f->W, true, (size_t)(d * d)));
+    double *W = f->W.x + f->W.n;
+    PERP_TRY(perp_text_reals(t, "an entry of M^-1", (size_t)(d * d), W));
+    for (int j = 0; j < d; j++)
+      for (int i = 0; i < j; i++)
+        if (W[i + j * d] != W[j + i * d])
+          return perp_text_fail(t, line, "M^-1 of block %d is not symmetric", b);
+    f->W.n += (size_t)(d * d);
+    columns += d;
+  }
+  PERP_TRY(push(t, &f->bptr, columns));
+  return push(t, &f->mptr, (int)f->W.n);
+}
+
+static perp_status read_groups(perp_text *t, int n, int nb, int nc, struct factors *f)
+{
+  int rows = 0, r, k, b;
+  for (int c = 0; c < nc; c++) {
+    PERP_TRY(push(t, &f->cptr, rows));
+    PERP_TRY(push(t, &f->jptr, (int)f->jblk.n));
+    PERP_TRY(perp_text_int(t, "the rows of a group", 1, n - rows, &r));
+    PERP_TRY(perp_text_int(t, "the blocks of a group", 1, nb, &k));
+    rows += r;
+    size_t first = f->jblk.n;
+    for (int s = 0; s < k; s++) {
+      PERP_TRY(perp_text_int(t, "a block index", 0, nb - 1, &b));
+      for (size_t q = first; q < f->jblk.n; q++)
+        if (f->jblk.i[q] == b)
+          return perp_text_fail(t, t->word_line, "group %d has block %d twice", c, b);
+      int d = f->bptr.i[b + 1] - f->bptr.i[b];
+      PERP_TRY(perp_text_afford(t, "J", (double)r * d));
+      if (f->J.n + (size_t)r * (size_t)d > INT_MAX)
+        return perp_text_fail(t, t->word_line, "more numbers in J than an int counts");
+      PERP_TRY(push(t, &f->jblk, b));
+      PERP_TRY(push(t, &f->joff, (int)f->J.n));
+      PERP_TRY(grow(t, &f->J, true, (size_t)r * (size_t)d));
+      double *J = f->J.x + f->J.n;
+      for (int i = 0; i < r; i++)
+        for (int j = 0; j < d; j++) PERP_TRY(perp_text_real(t, "an entry of J", &J[i + j * r]));
+      f->J.n += (size_t)r * (size_t)d;
+    }
+  }
+  PERP_TRY(push(t, &f->cptr, rows));
+  PERP_TRY(push(t, &f->jptr, (int)f->jblk.n));
+  PERP_TRY(push(t, &f->joff, (int)f->J.n));
+  if (rows != n)
+    return perp_text_fail(t, t->word_line, "the groups have %d rows but n = %d", rows, n);
+  return PERP_OK;
+}
+
+static perp_status read_factored(perp_text *t, perp_lcp_problem *out, const double *softness)
+{
+  struct factors f = { 0 };
+  int nb, nc, n = out->p.n, line = t->word_line;
+  PERP_TRY(perp_text_int(t, "the number of blocks", n > 0, INT_MAX - 1, &nb));
+  PERP_TRY(perp_text_int(t, "the number of groups", n > 0, n, &nc));
+  PERP_TRY(perp_text_afford(t, "M^-1 and J", 2.0 * nb + 3.0 * nc));
+  perp_status status = read_body_blocks(t, nb, &f);
+  if (status == PERP_OK) status = read_groups(t, n, nb, nc, &f);
+  if (status != PERP_OK) {
+    free_factors(&f);
+    return status;
+  }
+  size_t sub = f.jblk.n;
+  double *M = calloc(f.W.n + 1, sizeof *M);
+  int *derived = calloc(2 * sub + (size_t)nb + 2, sizeof *derived);
+  if (M == NULL || derived == NULL)
+    status = PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d blocks", nb);
+  for (int b = 0; b < nb && status == PERP_OK; b++) {
+    int d = f.bptr.i[b + 1] - f.bptr.i[b], at = f.mptr.i[b];
+    if (!invert(d, f.W.x + at, M + at))
+      status = perp_text_fail(t, line, "M^-1 of block %d is not positive definite", b);
+  }
+  if (status == PERP_OK) {
+    perp_blocks B = { .nv = f.bptr.i[nb],
+                      .m = n,
+                      .nb = nb,
+                      .nc = nc,
+                      .bptr = f.bptr.i,
+                      .mptr = f.mptr.i,
+                      .cptr = f.cptr.i,
+                      .jptr = f.jptr.i,
+                      .jblk = f.jblk.i,
+                      .joff = f.joff.i,
+                      .jgrp = derived,
+                      .tsub = derived + sub,
+                      .tptr = derived + 2 * sub,
+                      .M = M,
+                      .Minv = f.W.x,
+                      .J = f.J.x,
+                      .s = softness };
+    perp_blocks_transpose(nb, nc, B.jptr, B.jblk, derived, derived + 2 * sub, derived + sub);
+    status = perp_lcp_problem_set_blocks(t->ctx, out, &B);
+  }
+  free(M);
+  free(derived);
+  free_factors(&f);
+  return status;
+}
+
+/* ---- the sections ------------------------------------------------------------------------------------------------ */
+
+static perp_status read_friction(perp_text *t, perp_lcp_arrays x, int n)
+{
+  int count, i, j;
+  PERP_TRY(perp_text_int(t, "the number of friction rows", 0, n, &count));
+  for (int k = 0; k < count; k++) {
+    PERP_TRY(perp_text_int(t, "a friction row", 0, n - 1, &i));
+    int line = t->word_line;
+    if (x.fric_of[i] >= 0) return perp_text_fail(t, line, "friction row %d is given twice", i);
+    PERP_TRY(perp_text_int(t, "a normal row", 0, n - 1, &j));
+    PERP_TRY(perp_text_real(t, "mu", &x.mu[i]));
+    if (j == i) return perp_text_fail(t, line, "row %d takes its bounds from itself", i);
+    if (x.mu[i] < 0) return perp_text_fail(t, line, "mu must be >= 0, got %g", x.mu[i]);
+    x.fric_of[i] = j;
+  }
+  for (i = 0; i < n; i++)
+    if (x.fric_of[i] >= 0 && x.fric_of[x.fric_of[i]] >= 0)
+      return perp_text_fail(t, t->word_line, "row %d takes its bounds from friction row %d", i,
+                            x.fric_of[i]);
+  return PERP_OK;
+}
+
+static perp_status read_cones(perp_text *t, signed char *cone, int n)
+{
+  int count, i;
+  PERP_TRY(perp_text_int(t, "the number of cones", 0, n, &count));
+  for (int k = 0; k < count; k++) {
+    PERP_TRY(perp_text_int(t, "the first row of a cone", 0, n - 2, &i));
+    cone[i] = 1;
+  }
+  return PERP_OK;
+}
+
+static perp_status read_classes(perp_text *t, unsigned *classes)
+{
+  char word[32];
+  while (!perp_text_at_line_end(t) && perp_text_word(t, word, sizeof word)) {
+    int k = 0;
+    while (k < CLASSES && strcmp(class_names[k].name, word) != 0) k++;
+    if (k == CLASSES) return perp_text_fail(t, t->word_line, "unknown class '%s'", word);
+    *classes |= class_names[k].bit;
+  }
+  return PERP_OK;
+}
+
+static perp_status read_bounds(perp_text *t, const char *what, int n, double *x)
+{
+  for (int i = 0; i < n; i++) PERP_TRY(perp_text_bound(t, what, &x[i]));
+  return PERP_OK;
+}
+
+static perp_status check_bounds(perp_text *t, const perp_lcp *p)
+{
+  for (int i = 0; p->lo != NULL && i < p->n; i++)
+    if (!(p->lo[i] <= p->hi[i]) || p->lo[i] == HUGE_VAL || p->hi[i] == -HUGE_VAL)
+      return perp_text_fail(t, t->word_line, "row %d: lo = %g, hi = %g", i, p->lo[i], p->hi[i]);
+  return PERP_OK;
+}
+
+/* One section after its keyword. */
+static perp_status read_section(perp_text *t, int k, unsigned present, double **softness,
+                                perp_lcp_problem *out)
+{
+  perp_lcp_arrays x = perp_lcp_edit(out);
+  int n = out->p.n;
+  char text[400];
+  switch (k) {
+  case S_FAMILY:
+    perp_text_rest(t, out->family, sizeof out->family);
+    return PERP_OK;
+  case S_PROVENANCE:
+    perp_text_rest(t, text, sizeof text);
+    return perp_lcp_problem_note(t->ctx, out, "%s", text);
+  case S_CLASSES:
+    return read_classes(t, &out->classes);
+  case S_A:
+    if (present & 1u << S_FACTORED)
+      return perp_text_fail(t, t->word_line, "A is given both dense and factored");
+    return read_A(t, n, x.A);
+  case S_FACTORED:
+    return read_factored(t, out, *softness);
+  case S_SOFTNESS:
+    if (out->p.F != NULL)
+      return perp_text_fail(t, t->word_line, "softness must come before factored");
+    PERP_TRY(perp_text_afford(t, "softness", n));
+    *softness = calloc((size_t)n + 1, sizeof **softness);
+    if (*softness == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
+    PERP_TRY(perp_text_reals(t, "softness", (size_t)n, *softness));
+    for (int i = 0; i < n; i++)
+      if ((*softness)[i] < 0)
+        return perp_text_fail(t, t->word_line, "softness must be >= 0, got %g", (*softness)[i]);
+    return PERP_OK;
+  case S_B:
+    return perp_text_reals(t, "b", (size_t)n, x.b);
+  case S_LO:
+    return read_bounds(t, "lo", n, x.lo);
+  case S_HI:
+    return read_bounds(t, "hi", n, x.hi);
+  case S_FRICTION:
+    return read_friction(t, x, n);
+  case S_CONE:
+    return read_cones(t, x.cone, n);
+  case S_FROZEN:
+    out->p.frozen = true;
+    return PERP_OK;
+  case S_SOLUTION:
+    return perp_text_reals(t, "the solution", (size_t)n, x.solution);
+  default:
+    return PERP_ERR_INTERNAL;
+  }
+}
+
+static perp_status read_n(perp_text *t, unsigned present, perp_lcp_problem *out)
+{
+  int n;
+  PERP_TRY(perp_text_int(t, "n", 0, INT_MAX, &n));
+  PERP_TRY(perp_text_afford(t, "b", n));
+  unsigned parts = 0;
+  if (present & 1u << S_A) { parts |= PERP_PART_A; }
+  if (present & (1u << S_LO | 1u << S_HI)) parts |= PERP_PART_BOUNDS;
+  if (present & 1u << S_FRICTION) parts |= PERP_PART_FRICTION;
+  if (present & 1u << S_CONE) parts |= PERP_PART_CONE;
+  if (present & 1u << S_SOLUTION) parts |= PERP_PART_SOLUTION;
+  return perp_lcp_problem_new(t->ctx, n, parts, out);
+}
+
+perp_status perp_lcp_read_own(perp_text *t, perp_lcp_problem *out)
+{
+  char word[32];
+  int version;
+  unsigned present = scan(*t), done = 0;
+  double *softness = NULL;
+  perp_lcp_problem head = { 0 }; /* what may come before n */
+  perp_text_word(t, word, sizeof word);
+  if (strcmp(word, "perp-lcp") != 0)
+    return perp_text_fail(t, 1, "expected 'perp-lcp', got '%s'", word);
+  PERP_TRY(perp_text_int(t, "the version of the format", 1, 1, &version));
+  perp_status status = PERP_OK;
+  while (status == PERP_OK && perp_text_word(t, word, sizeof word)) {
+    int k = section_of(word), line = t->word_line;
+    if (k < 0) {
+      const char *near = perp_closest(word, section_names, SECTIONS);
+      status = perp_text_fail(t, line, "unknown section '%s'%s%s%s", word,
+                              near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+                              near != NULL ? "'?" : "");
+    } else if (done & 1u << k)
+      status = perp_text_fail(t, line, "%s is given twice", word);
+    else if (k > S_N && !(done & 1u << S_N))
+      status = perp_text_fail(t, line, "%s before n", word);
+    else if (k == S_END)
+      break;
+    else if (k == S_N) {
+      status = read_n(t, present, out);
+      if (status == PERP_OK) {
+        out->classes = head.classes;
+        memcpy(out->family, head.family, sizeof out->family);
+        out->provenance = head.provenance;
+        head.provenance = NULL;
+      }
+    } else
+      status = read_section(t, k, present, &softness, done & 1u << S_N ? out : &head);
+    if (k >= 0) done |= 1u << k;
+  }
+  free(softness);
+  perp_lcp_problem_free(&head);
+  if (status != PERP_OK) return status;
+  if (!(done & 1u << S_N)) return perp_text_fail(t, t->line, "no section n");
+  if (!(done & 1u << S_B)) return perp_text_fail(t, t->line, "no section b");
+  if (!(done & (1u << S_A | 1u << S_FACTORED)) && out->p.n > 0)
+    return perp_text_fail(t, t->line, "no section A");
+  if (done & 1u << S_CONE && !(done & 1u << S_FRICTION))
+    return perp_text_fail(t, t->line, "cones without friction rows");
+  return check_bounds(t, &out->p);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------ */
+
+static void put(FILE *f, double v)
+{
+  char text[40];
+  perp_format_real(v, text, sizeof text);
+  fputs(text, f);
+}
+
+static void put_vector(FILE *f, const char *name, const double *x, int n)
+{
+  fprintf(f, "%s\n", name);
+  for (int i = 0; i < n; i++) {
+    put(f, x[i]);
+    fputc('\n', f);
+  }
+}
+
+/* Dense when more than a third of the entries are not zero. */
+static void put_A(FILE *f, const perp_lcp *p)
+{
+  int n = p->n;
+  size_t ld = (size_t)p->lda;
+  long long entries = 0, lower = 0;
+  bool symmetric = perp_lcp_asymmetry(p) == 0;
+  for (int j = 0; j < n; j++)
+    for (int i = 0; i < n; i++) {
+      bool some = p->A[(size_t)i + (size_t)j * ld] != 0;
+      entries += some;
+      lower += some && i >= j;
+    }
+  if (symmetric) entries = lower;
+  if (3 * entries > (long long)n * n || entries > INT_MAX) {
+    fprintf(f, "A dense\n");
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n; j++) {
+        put(f, p->A[(size_t)i + (size_t)j * ld]);
+        fputc(j + 1 < n ? ' ' : '\n', f);
+      }
+    return;
+  }
+  fprintf(f, "A %s %lld\n", symmetric ? "symmetric" : "coordinate", entries);
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < (symmetric ? i + 1 : n); j++) {
+      double v = p->A[(size_t)i + (size_t)j * ld];
+      if (v == 0) continue;
+      fprintf(f, "%d %d ", i, j);
+      put(f, v);
+      fputc('\n', f);
+    }
+}
+
+static void put_factored(FILE *f, const perp_blocks *F)
+{
+  if (F->s != NULL) put_vector(f, "softness", F->s, F->m);
+  fprintf(f, "factored %d %d\n", F->nb, F->nc);
+  for (int b = 0; b < F->nb; b++) {
+    int d = F->bptr[b + 1] - F->bptr[b];
+    fprintf(f, "%d\n", d);
+    for (int i = 0; i < d; i++)
+      for (int j = 0; j < d; j++) {
+        put(f, F->Minv[F->mptr[b] + i + j * d]);
+        fputc(j + 1 < d ? ' ' : '\n', f);
+      }
+  }
+  for (int c = 0; c < F->nc; c++) {
+    int r = F->cptr[c + 1] - F->cptr[c];
+    fprintf(f, "%d %d\n", r, F->jptr[c + 1] - F->jptr[c]);
+    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
+      int d = F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]];
+      fprintf(f, "%d\n", F->jblk[k]);
+      for (int i = 0; i < r; i++)
+        for (int j = 0; j < d; j++) {
+          put(f, F->J[F->joff[k] + i + j * r]);
+          fputc(j + 1 < d ? ' ' : '\n', f);
+        }
+    }
+  }
+}
+
+perp_status perp_lcp_write(perp_ctx *ctx, const perp_lcp_problem *q, FILE *f)
+{
+  const perp_lcp *p = &q->p;
+  int n = p->n, count = 0;
+  fprintf(f, "perp-lcp 1\n");
+  if (q->family[0]) fprintf(f, "family %s\n", q->family);
+  if (q->provenance != NULL) fprintf(f, "provenance %s\n", q->provenance);
+  if (q->classes != 0) {
+    fprintf(f, "classes");
+    for (int k = 0; k < CLASSES; k++)
+      if (q->classes & class_names[k].bit) fprintf(f, " %s", class_names[k].name);
+    fputc('\n', f);
+  }
+  fprintf(f, "n %d\n", n);
+  if (p->A != NULL) put_A(f, p);
+  if (p->F != NULL) put_factored(f, p->F);
+  put_vector(f, "b", p->b, n);
+  if (p->lo != NULL) put_vector(f, "lo", p->lo, n);
+  if (p->hi != NULL) put_vector(f, "hi", p->hi, n);
+  if (p->fric_of != NULL) {
+    for (int i = 0; i < n; i++) count += p->fric_of[i] >= 0;
+    fprintf(f, "friction %d\n", count);
+    for (int i = 0; i < n; i++)
+      if (p->fric_of[i] >= 0) {
+        fprintf(f, "%d %d ", i, p->fric_of[i]);
+        put(f, p->mu[i]);
+        fputc('\n', f);
+      }
+  }
+  if (p->cone != NULL) {
+    count = 0;
+    for (int i = 0; i < n; i++) count += p->cone[i] != 0;
+    fprintf(f, "cone %d\n", count);
+    for (int i = 0; i < n; i++)
+      if (p->cone[i]) fprintf(f, "%d\n", i);
+  }
+  if (p->frozen) fprintf(f, "frozen\n");
+  if (q->solution != NULL) put_vector(f, "solution", q->solution, n);
+  fprintf(f, "end\n");
+  if (ferror(f)) return PERP_FAIL(ctx, PERP_ERR_IO, "writing failed");
+  return PERP_OK;
+}

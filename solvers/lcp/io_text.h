@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading numbers and words with their line; shared by the readers, not installed. */
+#ifndef PERP_LCP_IO_TEXT_H
+#define PERP_LCP_IO_TEXT_H
+
+#include "solvers/lcp/problem.h"
+
+#include <locale.h>
+
+typedef struct perp_text {
+  perp_ctx *ctx;
+  const char *name; /* of the file, for messages */
+  const char *at, *end;
+  int line;      /* of `at`, from 1 */
+  int word_line; /* of the last word */
+  char comment;  /* to the end of the line; 0: none */
+  locale_t c;    /* the C locale: a decimal point everywhere */
+} perp_text;
+
+perp_status perp_text_open(perp_ctx *ctx, const char *name, const char *data, size_t size,
+                           char comment, perp_text *t);
+void perp_text_close(perp_text *t);
+/* Record "name:line: ..." and return PERP_ERR_FORMAT. */
+perp_status perp_text_fail(perp_text *t, int line, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The next word (to the next blank); false at the end.  A word longer than size - 1 is cut. */
+bool perp_text_word(perp_text *t, char *word, size_t size);
+/* Would the next word start another line? */
+bool perp_text_at_line_end(const perp_text *t);
+/* The rest of the line, trimmed; may be empty. */
+void perp_text_rest(perp_text *t, char *buf, size_t size);
+void perp_text_skip_line(perp_text *t);
+
+/* The next word as an integer in [least, most]; what: its name in messages. */
+perp_status perp_text_int(perp_text *t, const char *what, int least, int most, int *value);
+/* The next word as a finite number, or also +-inf. */
+perp_status perp_text_real(perp_text *t, const char *what, double *value);
+perp_status perp_text_bound(perp_text *t, const char *what, double *value);
+perp_status perp_text_reals(perp_text *t, const char *what, size_t n, double *x);
+/* Can what is left hold `count` numbers (two characters each)?  Refuses before memory is asked for. */
+perp_status perp_text_afford(perp_text *t, const char *what, double count);
+
+perp_status perp_lcp_read_own(perp_text *t, perp_lcp_problem *out);
+perp_status perp_lcp_read_mtx(perp_text *t, const char *companion, size_t companion_size,
+                              const char *companion_name, perp_lcp_problem *out);
+perp_status perp_lcp_read_dat(perp_text *t, perp_lcp_problem *out);
+perp_status perp_lcp_read_fclib(perp_ctx *ctx, const char *path, perp_lcp_problem *out);
+
+/* Local friction problem u = W r + q in contacts of dim rows -> out.  W [m m] column-major, m = dim nc. */
+perp_status perp_lcp_friction_problem(perp_ctx *ctx, int dim, int nc, const double *W,
+                                      const double *q, const double *mu, perp_lcp_problem *out);
+/* Global one: M v = H r + f, u = H'v + b, condensed: W = H'M^-1 H, q = b + H'M^-1 f.  M [dof dof] is
+ * overwritten, H [dof m] too.  PERP_ERR_FORMAT when M is singular (message without place). */
+perp_status perp_lcp_condense(perp_ctx *ctx, int dim, int nc, int dof, double *M, double *H,
+                              double *f, const double *b, const double *mu, perp_lcp_problem *out);
+
+#endif
