@@ -2,7 +2,7 @@
 /* Reading whole files, telling their kind, and words and numbers with their line. */
 #include "solvers/lcp/io.h"
 
-#include "solvers/lcp/io_text.h"
+#include "solvers/lcp/io_scan.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,10 +15,10 @@
 
 /* ---- words --------------------------------------------------------------------------------------------- */
 
-perp_status perp_text_open(perp_ctx *ctx, const char *name, const char *data, size_t size,
-                           char comment, perp_text *t)
+perp_status perp_scan_open(perp_ctx *ctx, const char *name, const char *data, size_t size,
+                           char comment, perp_scan *t)
 {
-  *t = (perp_text){ .ctx = ctx,
+  *t = (perp_scan){ .ctx = ctx,
                     .name = name,
                     .at = data,
                     .end = data + size,
@@ -30,13 +30,13 @@ perp_status perp_text_open(perp_ctx *ctx, const char *name, const char *data, si
   return PERP_OK;
 }
 
-void perp_text_close(perp_text *t)
+void perp_scan_close(perp_scan *t)
 {
   if (t->c != (locale_t)0) freelocale(t->c);
   t->c = (locale_t)0;
 }
 
-perp_status perp_text_fail(perp_text *t, int line, const char *fmt, ...)
+perp_status perp_scan_fail(perp_scan *t, int line, const char *fmt, ...)
 {
   char text[300];
   va_list ap;
@@ -51,7 +51,7 @@ static bool blank(char c)
   return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';
 }
 
-static void skip_blanks(perp_text *t)
+static void skip_blanks(perp_scan *t)
 {
   for (; t->at < t->end; t->at++) {
     if (t->comment != 0 && *t->at == t->comment) {
@@ -63,7 +63,7 @@ static void skip_blanks(perp_text *t)
   }
 }
 
-bool perp_text_word(perp_text *t, char *word, size_t size)
+bool perp_scan_word(perp_scan *t, char *word, size_t size)
 {
   size_t n = 0;
   skip_blanks(t);
@@ -76,14 +76,14 @@ bool perp_text_word(perp_text *t, char *word, size_t size)
   return true;
 }
 
-bool perp_text_at_line_end(const perp_text *t)
+bool perp_scan_at_line_end(const perp_scan *t)
 {
   const char *p = t->at;
   while (p < t->end && *p != '\n' && blank(*p)) p++;
   return p == t->end || *p == '\n' || (t->comment != 0 && *p == t->comment);
 }
 
-void perp_text_rest(perp_text *t, char *buf, size_t size)
+void perp_scan_rest(perp_scan *t, char *buf, size_t size)
 {
   size_t n = 0;
   while (t->at < t->end && *t->at != '\n' && blank(*t->at)) t->at++;
@@ -93,68 +93,75 @@ void perp_text_rest(perp_text *t, char *buf, size_t size)
   buf[n] = '\0';
 }
 
-void perp_text_skip_line(perp_text *t)
+void perp_scan_skip_line(perp_scan *t)
 {
   while (t->at < t->end && *t->at != '\n') t->at++;
 }
 
 enum { WORD = 128 };
 
-perp_status perp_text_int(perp_text *t, const char *what, int least, int most, int *value)
+/* The last line that has something on it. */
+static int last_line(const perp_scan *t)
+{
+  const char *p = t->at;
+  return t->line - (t->line > 1 && p[-1] == '\n');
+}
+
+perp_status perp_scan_int(perp_scan *t, const char *what, int least, int most, int *value)
 {
   char word[WORD], *end;
-  if (!perp_text_word(t, word, sizeof word))
-    return perp_text_fail(t, t->line, "end of file where %s is expected", what);
+  if (!perp_scan_word(t, word, sizeof word))
+    return perp_scan_fail(t, last_line(t), "end of file where %s is expected", what);
   errno = 0;
   long long v = strtoll(word, &end, 10);
   if (end == word || *end != '\0')
-    return perp_text_fail(t, t->word_line, "%s must be an integer, got '%.40s'", what, word);
+    return perp_scan_fail(t, t->word_line, "%s must be an integer, got '%.40s'", what, word);
   if (errno != 0 || v < least || v > most)
-    return perp_text_fail(t, t->word_line, "%s must be in [%d, %d], got %.40s", what, least, most,
+    return perp_scan_fail(t, t->word_line, "%s must be in [%d, %d], got %.40s", what, least, most,
                           word);
   *value = (int)v;
   return PERP_OK;
 }
 
-static perp_status number(perp_text *t, const char *what, bool infinite, double *value)
+static perp_status number(perp_scan *t, const char *what, bool infinite, double *value)
 {
   char word[WORD], *end;
-  if (!perp_text_word(t, word, sizeof word))
-    return perp_text_fail(t, t->line, "end of file where %s is expected", what);
+  if (!perp_scan_word(t, word, sizeof word))
+    return perp_scan_fail(t, last_line(t), "end of file where %s is expected", what);
   double v = strtod_l(word, &end, t->c);
   if (end == word || *end != '\0')
-    return perp_text_fail(t, t->word_line, "%s must be a number, got '%.40s'", what, word);
-  if (isnan(v)) return perp_text_fail(t, t->word_line, "%s is NaN", what);
+    return perp_scan_fail(t, t->word_line, "%s must be a number, got '%.40s'", what, word);
+  if (isnan(v)) return perp_scan_fail(t, t->word_line, "%s is NaN", what);
   bool spelled = strpbrk(word, "nN") != NULL; /* "inf", not an overflow */
   if (isinf(v) && !(infinite && spelled))
-    return perp_text_fail(t, t->word_line, "%s must be finite, got %.40s", what, word);
+    return perp_scan_fail(t, t->word_line, "%s must be finite, got %.40s", what, word);
   *value = v;
   return PERP_OK;
 }
 
-perp_status perp_text_real(perp_text *t, const char *what, double *value)
+perp_status perp_scan_real(perp_scan *t, const char *what, double *value)
 {
   return number(t, what, false, value);
 }
 
-perp_status perp_text_bound(perp_text *t, const char *what, double *value)
+perp_status perp_scan_bound(perp_scan *t, const char *what, double *value)
 {
   return number(t, what, true, value);
 }
 
-perp_status perp_text_reals(perp_text *t, const char *what, size_t n, double *x)
+perp_status perp_scan_reals(perp_scan *t, const char *what, size_t n, double *x)
 {
-  for (size_t i = 0; i < n; i++) PERP_TRY(perp_text_real(t, what, &x[i]));
+  for (size_t i = 0; i < n; i++) PERP_TRY(perp_scan_real(t, what, &x[i]));
   return PERP_OK;
 }
 
-perp_status perp_text_afford(perp_text *t, const char *what, double count)
+perp_status perp_scan_afford(perp_scan *t, const char *what, double count)
 {
   double room = (double)(t->end - t->at + 1) / 2;
   if (count <= room) return PERP_OK;
   int line = t->line;
   for (const char *p = t->at; p < t->end; p++) line += *p == '\n' && p + 1 < t->end;
-  return perp_text_fail(t, line, "the file ends too early: %.10g numbers are left of %s", count,
+  return perp_scan_fail(t, line, "the file ends too early: %.10g numbers are left of %s", count,
                         what);
 }
 
@@ -206,16 +213,16 @@ static perp_status read_text(perp_ctx *ctx, const char *name, const char *data, 
                              const char *companion, size_t companion_size,
                              const char *companion_name, perp_lcp_problem *out)
 {
-  perp_text t;
+  perp_scan t;
   *out = (perp_lcp_problem){ 0 };
   bool own = starts(data, size, "perp-lcp"), mtx = starts(data, size, "%%MatrixMarket");
   if (size == 0) return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: the file is empty", name);
-  PERP_TRY(perp_text_open(ctx, name, data, size, own ? '#' : mtx ? '%' : '\0', &t));
+  PERP_TRY(perp_scan_open(ctx, name, data, size, own ? '#' : mtx ? '%' : '\0', &t));
   perp_status status = own   ? perp_lcp_read_own(&t, out)
                        : mtx ? perp_lcp_read_mtx(&t, companion, companion_size, companion_name, out)
                              : perp_lcp_read_dat(&t, out);
   int line = t.line;
-  perp_text_close(&t);
+  perp_scan_close(&t);
   if (status == PERP_OK) {
     char why[sizeof ctx->msg] = "";
     status = perp_lcp_check(ctx, &out->p, NULL);
@@ -272,7 +279,7 @@ perp_status perp_lcp_read(perp_ctx *ctx, const char *path, perp_lcp_problem *out
 perp_status perp_lcp_read_vector_memory(perp_ctx *ctx, const char *name, const char *data,
                                         size_t size, int n, double *x)
 {
-  perp_text t;
+  perp_scan t;
   char *copy = NULL;
   const char *from = data;
   size_t left = size;
@@ -294,14 +301,14 @@ perp_status perp_lcp_read_vector_memory(perp_ctx *ctx, const char *name, const c
     }
     from = copy;
   }
-  perp_status status = perp_text_open(ctx, name, from, left, '#', &t);
+  perp_status status = perp_scan_open(ctx, name, from, left, '#', &t);
   if (status == PERP_OK) {
     char word[2];
     t.line = line;
-    status = perp_text_reals(&t, "lambda", (size_t)n, x);
-    if (status == PERP_OK && perp_text_word(&t, word, sizeof word))
-      status = perp_text_fail(&t, t.word_line, "more than n = %d numbers", n);
-    perp_text_close(&t);
+    status = perp_scan_reals(&t, "lambda", (size_t)n, x);
+    if (status == PERP_OK && perp_scan_word(&t, word, sizeof word))
+      status = perp_scan_fail(&t, t.word_line, "more than n = %d numbers", n);
+    perp_scan_close(&t);
   }
   free(copy);
   return status;

@@ -15,7 +15,7 @@
  *   global  dimension, contacts, M, H, f, b, mu             M v = H r + f,  u = H'v + b
  *
  * Which one it is follows from the first numbers; where several fit, the first that reads to the end. */
-#include "solvers/lcp/io_text.h"
+#include "solvers/lcp/io_scan.h"
 
 #include <lapacke.h>
 #include <limits.h>
@@ -28,67 +28,67 @@ struct matrix {
   double *a; /* column-major */
 };
 
-static perp_status make(perp_text *t, struct matrix *m)
+static perp_status make(perp_scan *t, struct matrix *m)
 {
   double count = (double)m->rows * m->columns;
   m->a = NULL;
   if (count * sizeof(double) < 1e11) m->a = calloc((size_t)count + 1, sizeof *m->a);
   if (m->a == NULL)
-    return perp_text_fail(t, t->word_line, "a matrix of %d x %d does not fit memory", m->rows,
+    return perp_scan_fail(t, t->word_line, "a matrix of %d x %d does not fit memory", m->rows,
                           m->columns);
   return PERP_OK;
 }
 
-static perp_status read_dense(perp_text *t, struct matrix *m)
+static perp_status read_dense(perp_scan *t, struct matrix *m)
 {
   int rows, columns;
-  PERP_TRY(perp_text_int(t, "the number of rows", 0, INT_MAX, &rows));
-  PERP_TRY(perp_text_int(t, "the number of columns", 0, INT_MAX, &columns));
+  PERP_TRY(perp_scan_int(t, "the number of rows", 0, INT_MAX, &rows));
+  PERP_TRY(perp_scan_int(t, "the number of columns", 0, INT_MAX, &columns));
   if (rows != m->rows || columns != m->columns)
-    return perp_text_fail(t, t->word_line, "a dense matrix of %d x %d in one of %d x %d", rows,
+    return perp_scan_fail(t, t->word_line, "a dense matrix of %d x %d in one of %d x %d", rows,
                           columns, m->rows, m->columns);
-  PERP_TRY(perp_text_afford(t, "the matrix", (double)rows * columns));
+  PERP_TRY(perp_scan_afford(t, "the matrix", (double)rows * columns));
   PERP_TRY(make(t, m));
-  return perp_text_reals(t, "an entry of the matrix", (size_t)rows * (size_t)columns, m->a);
+  return perp_scan_reals(t, "an entry of the matrix", (size_t)rows * (size_t)columns, m->a);
 }
 
 /* Cumulated sizes that end at `total`; start [count + 1] out. */
-static perp_status read_starts(perp_text *t, const char *what, int count, int total, int *start)
+static perp_status read_starts(perp_scan *t, const char *what, int count, int total, int *start)
 {
   start[0] = 0;
-  for (int k = 0; k < count; k++) PERP_TRY(perp_text_int(t, what, start[k], total, &start[k + 1]));
+  for (int k = 0; k < count; k++) PERP_TRY(perp_scan_int(t, what, start[k], total, &start[k + 1]));
   if (start[count] != total)
-    return perp_text_fail(t, t->word_line, "%s end at %d, not at %d", what, start[count], total);
+    return perp_scan_fail(t, t->word_line, "%s end at %d, not at %d", what, start[count], total);
   return PERP_OK;
 }
 
-static perp_status read_block_arrays(perp_text *t, struct matrix *m, int blocks, int nr, int nc,
+static perp_status read_block_arrays(perp_scan *t, struct matrix *m, int blocks, int nr, int nc,
                                      int *rs, int *cs)
 {
   int filled1, filled2, number;
   PERP_TRY(read_starts(t, "block rows", nr, m->rows, rs));
   PERP_TRY(read_starts(t, "block columns", nc, m->columns, cs));
-  PERP_TRY(perp_text_int(t, "the size of the first index", 1, nr + 1, &filled1));
-  PERP_TRY(perp_text_int(t, "the size of the second index", blocks, blocks, &filled2));
+  PERP_TRY(perp_scan_int(t, "the size of the first index", 1, nr + 1, &filled1));
+  PERP_TRY(perp_scan_int(t, "the size of the second index", blocks, blocks, &filled2));
   int *index1 = calloc((size_t)filled1 + 1, sizeof *index1);
   int *index2 = calloc((size_t)filled2 + 1, sizeof *index2);
   perp_status status = index1 == NULL || index2 == NULL
                            ? PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d blocks", blocks)
                            : PERP_OK;
   for (int k = 0; k < filled1 && status == PERP_OK; k++)
-    status = perp_text_int(t, "a block row pointer", k > 0 ? index1[k - 1] : 0, blocks, &index1[k]);
+    status = perp_scan_int(t, "a block row pointer", k > 0 ? index1[k - 1] : 0, blocks, &index1[k]);
   if (status == PERP_OK && (index1[0] != 0 || index1[filled1 - 1] != blocks))
-    status = perp_text_fail(t, t->word_line, "the block row pointers do not span all blocks");
+    status = perp_scan_fail(t, t->word_line, "the block row pointers do not span all blocks");
   for (int k = 0; k < filled2 && status == PERP_OK; k++)
-    status = perp_text_int(t, "a block column", 0, nc - 1, &index2[k]);
+    status = perp_scan_int(t, "a block column", 0, nc - 1, &index2[k]);
   if (status == PERP_OK) status = make(t, m);
   for (int r = 0; r + 1 < filled1 && status == PERP_OK; r++)
     for (int k = index1[r]; k < index1[r + 1] && status == PERP_OK; k++) {
-      status = perp_text_int(t, "the number of a block", k, k, &number);
+      status = perp_scan_int(t, "the number of a block", k, k, &number);
       int c = index2[k];
       for (int j = cs[c]; j < cs[c + 1] && status == PERP_OK; j++)
         for (int i = rs[r]; i < rs[r + 1] && status == PERP_OK; i++)
-          status = perp_text_real(t, "an entry of a block",
+          status = perp_scan_real(t, "an entry of a block",
                                   &m->a[(size_t)i + (size_t)j * (size_t)m->rows]);
     }
   free(index1);
@@ -96,13 +96,13 @@ static perp_status read_block_arrays(perp_text *t, struct matrix *m, int blocks,
   return status;
 }
 
-static perp_status read_blocks(perp_text *t, struct matrix *m)
+static perp_status read_blocks(perp_scan *t, struct matrix *m)
 {
   int blocks, nr, nc;
-  PERP_TRY(perp_text_int(t, "the number of blocks", 0, INT_MAX, &blocks));
-  PERP_TRY(perp_text_int(t, "the number of block rows", 0, m->rows, &nr));
-  PERP_TRY(perp_text_int(t, "the number of block columns", 0, m->columns, &nc));
-  PERP_TRY(perp_text_afford(t, "the blocks", 2.0 * blocks + nr + nc));
+  PERP_TRY(perp_scan_int(t, "the number of blocks", 0, INT_MAX, &blocks));
+  PERP_TRY(perp_scan_int(t, "the number of block rows", 0, m->rows, &nr));
+  PERP_TRY(perp_scan_int(t, "the number of block columns", 0, m->columns, &nc));
+  PERP_TRY(perp_scan_afford(t, "the blocks", 2.0 * blocks + nr + nc));
   int *rs = calloc((size_t)nr + 1, sizeof *rs), *cs = calloc((size_t)nc + 1, sizeof *cs);
   perp_status status = rs == NULL || cs == NULL
                            ? PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d blocks", blocks)
@@ -113,13 +113,13 @@ static perp_status read_blocks(perp_text *t, struct matrix *m)
 }
 
 /* The word after a label, e.g. "nnz: 12" or "12," */
-static perp_status labelled_int(perp_text *t, const char *label, int most, int *value)
+static perp_status labelled_int(perp_scan *t, const char *label, int most, int *value)
 {
   char word[64];
   int line = t->line;
-  while (perp_text_word(t, word, sizeof word) && t->word_line <= line + 1) {
+  while (perp_scan_word(t, word, sizeof word) && t->word_line <= line + 1) {
     if (strcmp(word, label) != 0) continue;
-    if (!perp_text_word(t, word, sizeof word)) break;
+    if (!perp_scan_word(t, word, sizeof word)) break;
     char *end;
     long v = strtol(word, &end, 10);
     if (end != word && (*end == '\0' || *end == ',') && v >= 0 && v <= most) {
@@ -128,37 +128,38 @@ static perp_status labelled_int(perp_text *t, const char *label, int most, int *
     }
     break;
   }
-  return perp_text_fail(t, t->word_line, "no '%s' with a number", label);
+  return perp_scan_fail(t, t->word_line, "no '%s' with a number", label);
 }
 
-static perp_status expect(perp_text *t, const char *what)
+static perp_status expect(perp_scan *t, const char *what)
 {
   char word[64];
-  if (!perp_text_word(t, word, sizeof word)) word[0] = '\0';
+  if (!perp_scan_word(t, word, sizeof word)) word[0] = '\0';
   if (strcmp(word, what) != 0)
-    return perp_text_fail(t, t->word_line, "expected '%s', got '%s'", what, word);
+    return perp_scan_fail(t, t->word_line, "expected '%s', got '%s'", what, word);
   return PERP_OK;
 }
 
-static perp_status read_sparse(perp_text *t, struct matrix *m)
+static perp_status read_sparse(perp_scan *t, struct matrix *m)
 {
   int origin, entries, i, j, first, last;
   double v;
-  PERP_TRY(perp_text_int(t, "the origin of a sparse matrix", 1, 3, &origin));
-  perp_text_skip_line(t);
-  if (t->at < t->end) t->at++, t->line++;
-  perp_text_skip_line(t); /* the banner */
+  PERP_TRY(perp_scan_int(t, "the origin of a sparse matrix", 1, 3, &origin));
+  char banner[16];
+  if (!perp_scan_word(t, banner, sizeof banner) || strcmp(banner, "CSparse") != 0)
+    return perp_scan_fail(t, t->word_line, "expected the banner of CSparse");
+  perp_scan_skip_line(t);
   PERP_TRY(labelled_int(t, "nnz:", INT_MAX, &entries));
-  perp_text_skip_line(t); /* the 1-norm */
-  PERP_TRY(perp_text_afford(t, "the entries", 2.0 * entries));
+  perp_scan_skip_line(t); /* the 1-norm */
+  PERP_TRY(perp_scan_afford(t, "the entries", 2.0 * entries));
   PERP_TRY(make(t, m));
   size_t ld = (size_t)m->rows;
   if (origin == 1) {
     for (int k = 0; k < entries; k++) {
-      PERP_TRY(perp_text_int(t, "a row index", 0, m->rows - 1, &i));
-      PERP_TRY(perp_text_int(t, "a column index", 0, m->columns - 1, &j));
+      PERP_TRY(perp_scan_int(t, "a row index", 0, m->rows - 1, &i));
+      PERP_TRY(perp_scan_int(t, "a column index", 0, m->columns - 1, &j));
       PERP_TRY(expect(t, ":"));
-      PERP_TRY(perp_text_real(t, "an entry", &v));
+      PERP_TRY(perp_scan_real(t, "an entry", &v));
       m->a[(size_t)i + (size_t)j * ld] += v; /* triplets of one place add up */
     }
     return PERP_OK;
@@ -166,29 +167,29 @@ static perp_status read_sparse(perp_text *t, struct matrix *m)
   int outer = origin == 2 ? m->columns : m->rows, inner = origin == 2 ? m->rows : m->columns;
   for (int c = 0; c < outer; c++) {
     PERP_TRY(expect(t, "col"));
-    PERP_TRY(perp_text_int(t, "a column", c, c, &j));
+    PERP_TRY(perp_scan_int(t, "a column", c, c, &j));
     PERP_TRY(expect(t, ":"));
     PERP_TRY(expect(t, "locations"));
-    PERP_TRY(perp_text_int(t, "a location", 0, INT_MAX, &first));
+    PERP_TRY(perp_scan_int(t, "a location", 0, INT_MAX, &first));
     PERP_TRY(expect(t, "to"));
-    PERP_TRY(perp_text_int(t, "a location", first - 1, entries, &last));
+    PERP_TRY(perp_scan_int(t, "a location", first - 1, entries, &last));
     for (int k = first; k <= last; k++) {
-      PERP_TRY(perp_text_int(t, "an index", 0, inner - 1, &i));
+      PERP_TRY(perp_scan_int(t, "an index", 0, inner - 1, &i));
       PERP_TRY(expect(t, ":"));
-      PERP_TRY(perp_text_real(t, "an entry", &v));
+      PERP_TRY(perp_scan_real(t, "an entry", &v));
       m->a[origin == 2 ? (size_t)i + (size_t)c * ld : (size_t)c + (size_t)i * ld] += v;
     }
   }
   return PERP_OK;
 }
 
-static perp_status read_matrix(perp_text *t, struct matrix *m)
+static perp_status read_matrix(perp_scan *t, struct matrix *m)
 {
   int storage;
   *m = (struct matrix){ 0 };
-  PERP_TRY(perp_text_int(t, "the storage of a matrix", 0, 2, &storage));
-  PERP_TRY(perp_text_int(t, "the number of rows", 0, INT_MAX, &m->rows));
-  PERP_TRY(perp_text_int(t, "the number of columns", 0, INT_MAX, &m->columns));
+  PERP_TRY(perp_scan_int(t, "the storage of a matrix", 0, 2, &storage));
+  PERP_TRY(perp_scan_int(t, "the number of rows", 0, INT_MAX, &m->rows));
+  PERP_TRY(perp_scan_int(t, "the number of columns", 0, INT_MAX, &m->columns));
   perp_status status = storage == 0   ? read_dense(t, m)
                        : storage == 1 ? read_blocks(t, m)
                                       : read_sparse(t, m);
@@ -202,15 +203,15 @@ static perp_status read_matrix(perp_text *t, struct matrix *m)
 /* ---- the kinds ------------------------------------------------------------------------------------------ */
 
 /* A square matrix of n rows into a new problem. */
-static perp_status square_problem(perp_text *t, int n, unsigned parts, perp_lcp_problem *out)
+static perp_status square_problem(perp_scan *t, int n, unsigned parts, perp_lcp_problem *out)
 {
   struct matrix m;
   PERP_TRY(read_matrix(t, &m));
   perp_status status = PERP_OK;
   if (m.rows != n || m.columns != n)
-    status = perp_text_fail(t, t->word_line, "the matrix is %d x %d but n = %d", m.rows, m.columns,
+    status = perp_scan_fail(t, t->word_line, "the matrix is %d x %d but n = %d", m.rows, m.columns,
                             n);
-  if (status == PERP_OK) status = perp_text_afford(t, "q", n);
+  if (status == PERP_OK) status = perp_scan_afford(t, "q", n);
   if (status == PERP_OK) status = perp_lcp_problem_new(t->ctx, n, parts | PERP_PART_A, out);
   if (status == PERP_OK && n > 0)
     memcpy(perp_lcp_edit(out).A, m.a, (size_t)n * (size_t)n * sizeof *m.a);
@@ -219,100 +220,100 @@ static perp_status square_problem(perp_text *t, int n, unsigned parts, perp_lcp_
 }
 
 /* Are there `count` more numbers?  Does not move. */
-static bool numbers_follow(perp_text t, int count)
+static bool numbers_follow(perp_scan t, int count)
 {
   char word[64], *end;
   for (int k = 0; k < count; k++) {
-    if (!perp_text_word(&t, word, sizeof word)) return false;
+    if (!perp_scan_word(&t, word, sizeof word)) return false;
     strtod_l(word, &end, t.c);
     if (end == word || *end != '\0') return false;
   }
   return true;
 }
 
-static perp_status read_lcp(perp_text *t, perp_lcp_problem *out)
+static perp_status read_lcp(perp_scan *t, perp_lcp_problem *out)
 {
   int n;
-  PERP_TRY(perp_text_int(t, "n", 1, INT_MAX, &n));
+  PERP_TRY(perp_scan_int(t, "n", 1, INT_MAX, &n));
   PERP_TRY(square_problem(t, n, PERP_PART_BOUNDS, out));
   perp_lcp_arrays x = perp_lcp_edit(out);
-  PERP_TRY(perp_text_reals(t, "q", (size_t)n, x.b));
+  PERP_TRY(perp_scan_reals(t, "q", (size_t)n, x.b));
   snprintf(out->family, sizeof out->family, "siconos-lcp");
   if (n > INT_MAX / 2 || !numbers_follow(*t, 2 * n)) { /* free text may follow */
     out->p.lo = out->p.hi = NULL;
     return PERP_OK;
   }
-  for (int i = 0; i < n; i++) PERP_TRY(perp_text_bound(t, "lb", &x.lo[i]));
+  for (int i = 0; i < n; i++) PERP_TRY(perp_scan_bound(t, "lb", &x.lo[i]));
   for (int i = 0; i < n; i++) {
-    PERP_TRY(perp_text_bound(t, "ub", &x.hi[i]));
+    PERP_TRY(perp_scan_bound(t, "ub", &x.hi[i]));
     if (!(x.lo[i] <= x.hi[i]))
-      return perp_text_fail(t, t->word_line, "row %d: lb = %g, ub = %g", i, x.lo[i], x.hi[i]);
+      return perp_scan_fail(t, t->word_line, "row %d: lb = %g, ub = %g", i, x.lo[i], x.hi[i]);
   }
   snprintf(out->family, sizeof out->family, "siconos-relay");
   return PERP_OK;
 }
 
-static perp_status read_mlcp(perp_text *t, perp_lcp_problem *out)
+static perp_status read_mlcp(perp_scan *t, perp_lcp_problem *out)
 {
   enum { MOST = 64 };
   int flag, n, m, start[MOST + 1], blocks = 0, equalities = 0;
   bool equality[MOST];
-  PERP_TRY(perp_text_int(t, "the first storage flag", 0, 1, &flag));
-  PERP_TRY(perp_text_int(t, "the second storage flag", 0, 1, &flag));
-  PERP_TRY(perp_text_int(t, "the number of equalities", 0, INT_MAX / 2, &n));
-  PERP_TRY(perp_text_int(t, "the number of complementarities", 0, INT_MAX / 2, &m));
-  if (n + m == 0) return perp_text_fail(t, t->word_line, "no rows");
-  PERP_TRY(perp_text_int(t, "the first block start", 0, 0, &start[0]));
+  PERP_TRY(perp_scan_int(t, "the first storage flag", 0, 1, &flag));
+  PERP_TRY(perp_scan_int(t, "the second storage flag", 0, 1, &flag));
+  PERP_TRY(perp_scan_int(t, "the number of equalities", 0, INT_MAX / 2, &n));
+  PERP_TRY(perp_scan_int(t, "the number of complementarities", 0, INT_MAX / 2, &m));
+  if (n + m == 0) return perp_scan_fail(t, t->word_line, "no rows");
+  PERP_TRY(perp_scan_int(t, "the first block start", 0, 0, &start[0]));
   while (start[blocks] < n + m) {
-    if (blocks == MOST) return perp_text_fail(t, t->line, "more than %d blocks", MOST);
-    PERP_TRY(perp_text_int(t, "a block start", start[blocks] + 1, n + m, &start[blocks + 1]));
+    if (blocks == MOST) return perp_scan_fail(t, t->line, "more than %d blocks", MOST);
+    PERP_TRY(perp_scan_int(t, "a block start", start[blocks] + 1, n + m, &start[blocks + 1]));
     blocks++;
   }
   for (int k = 0; k < blocks; k++) {
-    PERP_TRY(perp_text_int(t, "a block type", 0, 1, &flag));
+    PERP_TRY(perp_scan_int(t, "a block type", 0, 1, &flag));
     equality[k] = flag == 0;
     if (flag == 0) equalities += start[k + 1] - start[k];
   }
   if (equalities != n)
-    return perp_text_fail(t, t->word_line, "the blocks have %d equalities but n = %d", equalities,
+    return perp_scan_fail(t, t->word_line, "the blocks have %d equalities but n = %d", equalities,
                           n);
   PERP_TRY(square_problem(t, n + m, PERP_PART_BOUNDS, out));
   perp_lcp_arrays x = perp_lcp_edit(out);
-  PERP_TRY(perp_text_reals(t, "q", (size_t)(n + m), x.b));
+  PERP_TRY(perp_scan_reals(t, "q", (size_t)(n + m), x.b));
   for (int k = 0; k < blocks; k++)
     for (int i = start[k]; equality[k] && i < start[k + 1]; i++) x.lo[i] = -HUGE_VAL;
   snprintf(out->family, sizeof out->family, "siconos-mlcp");
   return PERP_OK;
 }
 
-static perp_status read_mu(perp_text *t, int nc, double *mu)
+static perp_status read_mu(perp_scan *t, int nc, double *mu)
 {
   for (int c = 0; c < nc; c++) {
-    PERP_TRY(perp_text_real(t, "mu", &mu[c]));
-    if (mu[c] < 0) return perp_text_fail(t, t->word_line, "mu must be >= 0, got %g", mu[c]);
+    PERP_TRY(perp_scan_real(t, "mu", &mu[c]));
+    if (mu[c] < 0) return perp_scan_fail(t, t->word_line, "mu must be >= 0, got %g", mu[c]);
   }
   return PERP_OK;
 }
 
-static perp_status read_fc(perp_text *t, perp_lcp_problem *out)
+static perp_status read_fc(perp_scan *t, perp_lcp_problem *out)
 {
   int dim, nc;
   struct matrix W;
-  PERP_TRY(perp_text_int(t, "the dimension", 2, 3, &dim));
-  PERP_TRY(perp_text_int(t, "the number of contacts", 0, INT_MAX / 3, &nc));
+  PERP_TRY(perp_scan_int(t, "the dimension", 2, 3, &dim));
+  PERP_TRY(perp_scan_int(t, "the number of contacts", 0, INT_MAX / 3, &nc));
   PERP_TRY(read_matrix(t, &W));
   int m = dim * nc;
   double *q = NULL;
   perp_status status = PERP_OK;
   if (W.rows != m || W.columns != m)
-    status = perp_text_fail(t, t->word_line, "W is %d x %d, but %d contacts have %d rows", W.rows,
+    status = perp_scan_fail(t, t->word_line, "W is %d x %d, but %d contacts have %d rows", W.rows,
                             W.columns, nc, m);
-  if (status == PERP_OK) status = perp_text_afford(t, "q and mu", (double)m + nc);
+  if (status == PERP_OK) status = perp_scan_afford(t, "q and mu", (double)m + nc);
   if (status == PERP_OK) {
     q = calloc((size_t)m + (size_t)nc + 1, sizeof *q);
     if (q == NULL) status = PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d contacts", nc);
   }
-  if (status == PERP_OK) status = perp_text_reals(t, "q", (size_t)m, q);
+  if (status == PERP_OK) status = perp_scan_reals(t, "q", (size_t)m, q);
   if (status == PERP_OK) status = read_mu(t, nc, q + m);
   if (status == PERP_OK) status = perp_lcp_friction_problem(t->ctx, dim, nc, W.a, q, q + m, out);
   free(q);
@@ -321,35 +322,35 @@ static perp_status read_fc(perp_text *t, perp_lcp_problem *out)
   return status;
 }
 
-static perp_status read_global_vectors(perp_text *t, int dim, int nc, struct matrix *M,
+static perp_status read_global_vectors(perp_scan *t, int dim, int nc, struct matrix *M,
                                        struct matrix *H, perp_lcp_problem *out)
 {
   int dof = M->rows, m = dim * nc;
   if (M->columns != dof || H->rows != dof || H->columns != m)
-    return perp_text_fail(t, t->word_line, "M is %d x %d and H is %d x %d with %d contacts",
+    return perp_scan_fail(t, t->word_line, "M is %d x %d and H is %d x %d with %d contacts",
                           M->rows, M->columns, H->rows, H->columns, nc);
-  PERP_TRY(perp_text_afford(t, "f, b and mu", (double)dof + m + nc));
+  PERP_TRY(perp_scan_afford(t, "f, b and mu", (double)dof + m + nc));
   double *f = calloc((size_t)dof + (size_t)m + (size_t)nc + 1, sizeof *f);
   if (f == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d contacts", nc);
   double *b = f + dof, *mu = b + m;
-  perp_status status = perp_text_reals(t, "q", (size_t)dof, f);
-  if (status == PERP_OK) status = perp_text_reals(t, "b", (size_t)m, b);
+  perp_status status = perp_scan_reals(t, "q", (size_t)dof, f);
+  if (status == PERP_OK) status = perp_scan_reals(t, "b", (size_t)m, b);
   if (status == PERP_OK) status = read_mu(t, nc, mu);
   int line = t->word_line;
   if (status == PERP_OK) {
     status = perp_lcp_condense(t->ctx, dim, nc, dof, M->a, H->a, f, b, mu, out);
-    if (status == PERP_ERR_FORMAT) status = perp_text_fail(t, line, "M is singular");
+    if (status == PERP_ERR_FORMAT) status = perp_scan_fail(t, line, "M is singular");
   }
   free(f);
   return status;
 }
 
-static perp_status read_global(perp_text *t, perp_lcp_problem *out)
+static perp_status read_global(perp_scan *t, perp_lcp_problem *out)
 {
   int dim, nc;
   struct matrix M, H;
-  PERP_TRY(perp_text_int(t, "the dimension", 2, 3, &dim));
-  PERP_TRY(perp_text_int(t, "the number of contacts", 0, INT_MAX / 3, &nc));
+  PERP_TRY(perp_scan_int(t, "the dimension", 2, 3, &dim));
+  PERP_TRY(perp_scan_int(t, "the number of contacts", 0, INT_MAX / 3, &nc));
   PERP_TRY(read_matrix(t, &M));
   perp_status status = read_matrix(t, &H);
   if (status == PERP_OK) {
@@ -365,7 +366,7 @@ static perp_status read_global(perp_text *t, perp_lcp_problem *out)
 
 static const struct kind {
   const char *name;
-  perp_status (*read)(perp_text *t, perp_lcp_problem *out);
+  perp_status (*read)(perp_scan *t, perp_lcp_problem *out);
 } kinds[] = {
   { "global", read_global }, { "fc", read_fc }, { "lcp", read_lcp }, { "mlcp", read_mlcp }
 };
@@ -387,28 +388,28 @@ static bool plausible(int kind, const int *v)
   }
 }
 
-perp_status perp_lcp_read_dat(perp_text *t, perp_lcp_problem *out)
+perp_status perp_lcp_read_dat(perp_scan *t, perp_lcp_problem *out)
 {
-  perp_text ahead = *t;
+  perp_scan ahead = *t;
   perp_ctx scratch;
   int v[6];
   ahead.ctx = NULL;
   for (int k = 0; k < 6; k++)
-    if (perp_text_int(&ahead, "", 0, INT_MAX, &v[k]) != PERP_OK) {
+    if (perp_scan_int(&ahead, "", 0, INT_MAX, &v[k]) != PERP_OK) {
       if (k == 0)
-        return perp_text_fail(
+        return perp_scan_fail(
             t, 1, "not a problem file (perp-lcp, Matrix Market, fclib HDF5 or Siconos)");
       for (; k < 6; k++) v[k] = -1;
     }
-  if (v[0] == 5) return perp_text_fail(t, 1, "rolling friction (dimension 5) is not supported");
+  if (v[0] == 5) return perp_scan_fail(t, 1, "rolling friction (dimension 5) is not supported");
   /* the first kind that reads to the end; else the complaint of the one that came furthest */
   const char *furthest = NULL;
-  perp_text start = *t;
+  perp_scan start = *t;
   perp_status worst = PERP_ERR_FORMAT;
   for (int k = 0; k < KINDS; k++) {
     if (!plausible(k, v)) continue;
     perp_ctx_init(&scratch);
-    perp_text attempt = start;
+    perp_scan attempt = start;
     attempt.ctx = &scratch;
     perp_status status = kinds[k].read(&attempt, out);
     if (status == PERP_OK) {
@@ -424,7 +425,7 @@ perp_status perp_lcp_read_dat(perp_text *t, perp_lcp_problem *out)
     }
   }
   if (furthest == NULL)
-    return perp_text_fail(
+    return perp_scan_fail(
         t, 1, "%s",
         "not a problem file: the first numbers fit no Siconos LCP, MLCP, relay or "
         "friction problem");

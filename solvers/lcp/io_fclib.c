@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* fclib HDF5 files without the HDF5 library. */
 #include "solvers/lcp/io.h"
-#include "solvers/lcp/io_text.h"
+#include "solvers/lcp/io_scan.h"
 
 perp_status perp_lcp_read_fclib(perp_ctx *ctx, const char *path, perp_lcp_problem *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp's own text format of complementarity problems; described in docs/lcp-format.md. */
 #include "solvers/lcp/io.h"
-#include "solvers/lcp/io_text.h"
+#include "solvers/lcp/io_scan.h"
 
 #include <limits.h>
 #include <math.h>
@@ -55,14 +55,14 @@ static int section_of(const char *word)
 }
 
 /* Sections that start some line. */
-static unsigned scan(perp_text t)
+static unsigned scan(perp_scan t)
 {
   unsigned seen = 0;
   char word[16];
-  while (perp_text_word(&t, word, sizeof word)) {
+  while (perp_scan_word(&t, word, sizeof word)) {
     int k = section_of(word);
     if (k >= 0) seen |= 1u << k;
-    perp_text_skip_line(&t);
+    perp_scan_skip_line(&t);
   }
   return seen;
 }
@@ -74,7 +74,7 @@ struct list {
   size_t n, room;
 };
 
-static perp_status grow(perp_text *t, struct list *l, bool real, size_t more)
+static perp_status grow(perp_scan *t, struct list *l, bool real, size_t more)
 {
   if (l->n + more <= l->room) return PERP_OK;
   size_t room = 2 * (l->n + more) + 64, size = real ? sizeof(double) : sizeof(int);
@@ -88,7 +88,7 @@ static perp_status grow(perp_text *t, struct list *l, bool real, size_t more)
   return PERP_OK;
 }
 
-static perp_status push(perp_text *t, struct list *l, int value)
+static perp_status push(perp_scan *t, struct list *l, int value)
 {
   PERP_TRY(grow(t, l, false, 1));
   l->i[l->n++] = value;
@@ -97,26 +97,26 @@ static perp_status push(perp_text *t, struct list *l, int value)
 
 /* ---- A --------------------------------------------------------------------------------------------------------- */
 
-static perp_status read_coordinate(perp_text *t, int n, bool symmetric, double *A)
+static perp_status read_coordinate(perp_scan *t, int n, bool symmetric, double *A)
 {
   int count, i, j;
   size_t ld = (size_t)n;
-  PERP_TRY(perp_text_int(t, "the number of entries", 0, INT_MAX, &count));
-  PERP_TRY(perp_text_afford(t, "A", 3.0 * count));
+  PERP_TRY(perp_scan_int(t, "the number of entries", 0, INT_MAX, &count));
+  PERP_TRY(perp_scan_afford(t, "A", 3.0 * count));
   /* entries given so far, to refuse a second one at the same place */
   unsigned char *given = calloc((ld * ld + 7) / 8 + 1, 1);
   if (given == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
   perp_status status = PERP_OK;
   for (int k = 0; k < count && status == PERP_OK; k++) {
     double v;
-    status = perp_text_int(t, "a row index", 0, n - 1, &i);
+    status = perp_scan_int(t, "a row index", 0, n - 1, &i);
     int line = t->word_line;
-    if (status == PERP_OK) status = perp_text_int(t, "a column index", 0, n - 1, &j);
-    if (status == PERP_OK) status = perp_text_real(t, "an entry of A", &v);
+    if (status == PERP_OK) status = perp_scan_int(t, "a column index", 0, n - 1, &j);
+    if (status == PERP_OK) status = perp_scan_real(t, "an entry of A", &v);
     if (status != PERP_OK) break;
     size_t at = (size_t)i + (size_t)j * ld, mirror = (size_t)j + (size_t)i * ld;
     if (given[at / 8] >> at % 8 & 1) {
-      status = perp_text_fail(t, line, "A[%d, %d] is given twice", i, j);
+      status = perp_scan_fail(t, line, "A[%d, %d] is given twice", i, j);
       break;
     }
     given[at / 8] = (unsigned char)(given[at / 8] | 1 << at % 8);
@@ -130,19 +130,19 @@ static perp_status read_coordinate(perp_text *t, int n, bool symmetric, double *
   return status;
 }
 
-static perp_status read_A(perp_text *t, int n, double *A)
+static perp_status read_A(perp_scan *t, int n, double *A)
 {
   char word[16];
-  if (!perp_text_word(t, word, sizeof word)) word[0] = '\0';
+  if (!perp_scan_word(t, word, sizeof word)) word[0] = '\0';
   if (strcmp(word, "coordinate") == 0) return read_coordinate(t, n, false, A);
   if (strcmp(word, "symmetric") == 0) return read_coordinate(t, n, true, A);
   if (strcmp(word, "dense") != 0)
-    return perp_text_fail(t, t->word_line, "A must be dense, coordinate or symmetric, got '%s'",
+    return perp_scan_fail(t, t->word_line, "A must be dense, coordinate or symmetric, got '%s'",
                           word);
-  PERP_TRY(perp_text_afford(t, "A", (double)n * n));
+  PERP_TRY(perp_scan_afford(t, "A", (double)n * n));
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++)
-      PERP_TRY(perp_text_real(t, "an entry of A", &A[(size_t)i + (size_t)j * (size_t)n]));
+      PERP_TRY(perp_scan_real(t, "an entry of A", &A[(size_t)i + (size_t)j * (size_t)n]));
   return PERP_OK;
 }
 
@@ -196,24 +196,24 @@ static void free_factors(struct factors *f)
 
 enum { MOST_BLOCK = 4096 }; /* a block is a body: small */
 
-static perp_status read_body_blocks(perp_text *t, int nb, struct factors *f)
+static perp_status read_body_blocks(perp_scan *t, int nb, struct factors *f)
 {
   int d, columns = 0;
   for (int b = 0; b < nb; b++) {
     PERP_TRY(push(t, &f->bptr, columns));
     PERP_TRY(push(t, &f->mptr, (int)f->W.n));
-    PERP_TRY(perp_text_int(t, "the size of a block", 1, MOST_BLOCK, &d));
+    PERP_TRY(perp_scan_int(t, "the size of a block", 1, MOST_BLOCK, &d));
     int line = t->word_line;
-    PERP_TRY(perp_text_afford(t, "M^-1", (double)d * d));
+    PERP_TRY(perp_scan_afford(t, "M^-1", (double)d * d));
     if (f->W.n + (size_t)(d * d) > INT_MAX || columns > INT_MAX - d)
-      return perp_text_fail(t, line, "more numbers in M^-1 than an int counts");
+      return perp_scan_fail(t, line, "more numbers in M^-1 than an int counts");
     PERP_TRY(grow(t, &f->W, true, (size_t)(d * d)));
     double *W = f->W.x + f->W.n;
-    PERP_TRY(perp_text_reals(t, "an entry of M^-1", (size_t)(d * d), W));
+    PERP_TRY(perp_scan_reals(t, "an entry of M^-1", (size_t)(d * d), W));
     for (int j = 0; j < d; j++)
       for (int i = 0; i < j; i++)
         if (W[i + j * d] != W[j + i * d])
-          return perp_text_fail(t, line, "M^-1 of block %d is not symmetric", b);
+          return perp_scan_fail(t, line, "M^-1 of block %d is not symmetric", b);
     f->W.n += (size_t)(d * d);
     columns += d;
   }
@@ -221,31 +221,31 @@ static perp_status read_body_blocks(perp_text *t, int nb, struct factors *f)
   return push(t, &f->mptr, (int)f->W.n);
 }
 
-static perp_status read_groups(perp_text *t, int n, int nb, int nc, struct factors *f)
+static perp_status read_groups(perp_scan *t, int n, int nb, int nc, struct factors *f)
 {
   int rows = 0, r, k, b;
   for (int c = 0; c < nc; c++) {
     PERP_TRY(push(t, &f->cptr, rows));
     PERP_TRY(push(t, &f->jptr, (int)f->jblk.n));
-    PERP_TRY(perp_text_int(t, "the rows of a group", 1, n - rows, &r));
-    PERP_TRY(perp_text_int(t, "the blocks of a group", 1, nb, &k));
+    PERP_TRY(perp_scan_int(t, "the rows of a group", 1, n - rows, &r));
+    PERP_TRY(perp_scan_int(t, "the blocks of a group", 1, nb, &k));
     rows += r;
     size_t first = f->jblk.n;
     for (int s = 0; s < k; s++) {
-      PERP_TRY(perp_text_int(t, "a block index", 0, nb - 1, &b));
+      PERP_TRY(perp_scan_int(t, "a block index", 0, nb - 1, &b));
       for (size_t q = first; q < f->jblk.n; q++)
         if (f->jblk.i[q] == b)
-          return perp_text_fail(t, t->word_line, "group %d has block %d twice", c, b);
+          return perp_scan_fail(t, t->word_line, "group %d has block %d twice", c, b);
       int d = f->bptr.i[b + 1] - f->bptr.i[b];
-      PERP_TRY(perp_text_afford(t, "J", (double)r * d));
+      PERP_TRY(perp_scan_afford(t, "J", (double)r * d));
       if (f->J.n + (size_t)r * (size_t)d > INT_MAX)
-        return perp_text_fail(t, t->word_line, "more numbers in J than an int counts");
+        return perp_scan_fail(t, t->word_line, "more numbers in J than an int counts");
       PERP_TRY(push(t, &f->jblk, b));
       PERP_TRY(push(t, &f->joff, (int)f->J.n));
       PERP_TRY(grow(t, &f->J, true, (size_t)r * (size_t)d));
       double *J = f->J.x + f->J.n;
       for (int i = 0; i < r; i++)
-        for (int j = 0; j < d; j++) PERP_TRY(perp_text_real(t, "an entry of J", &J[i + j * r]));
+        for (int j = 0; j < d; j++) PERP_TRY(perp_scan_real(t, "an entry of J", &J[i + j * r]));
       f->J.n += (size_t)r * (size_t)d;
     }
   }
@@ -253,17 +253,17 @@ static perp_status read_groups(perp_text *t, int n, int nb, int nc, struct facto
   PERP_TRY(push(t, &f->jptr, (int)f->jblk.n));
   PERP_TRY(push(t, &f->joff, (int)f->J.n));
   if (rows != n)
-    return perp_text_fail(t, t->word_line, "the groups have %d rows but n = %d", rows, n);
+    return perp_scan_fail(t, t->word_line, "the groups have %d rows but n = %d", rows, n);
   return PERP_OK;
 }
 
-static perp_status read_factored(perp_text *t, perp_lcp_problem *out, const double *softness)
+static perp_status read_factored(perp_scan *t, perp_lcp_problem *out, const double *softness)
 {
   struct factors f = { 0 };
   int nb, nc, n = out->p.n, line = t->word_line;
-  PERP_TRY(perp_text_int(t, "the number of blocks", n > 0, INT_MAX - 1, &nb));
-  PERP_TRY(perp_text_int(t, "the number of groups", n > 0, n, &nc));
-  PERP_TRY(perp_text_afford(t, "M^-1 and J", 2.0 * nb + 3.0 * nc));
+  PERP_TRY(perp_scan_int(t, "the number of blocks", n > 0, INT_MAX - 1, &nb));
+  PERP_TRY(perp_scan_int(t, "the number of groups", n > 0, n, &nc));
+  PERP_TRY(perp_scan_afford(t, "M^-1 and J", 2.0 * nb + 3.0 * nc));
   perp_status status = read_body_blocks(t, nb, &f);
   if (status == PERP_OK) status = read_groups(t, n, nb, nc, &f);
   if (status != PERP_OK) {
@@ -278,7 +278,7 @@ static perp_status read_factored(perp_text *t, perp_lcp_problem *out, const doub
   for (int b = 0; b < nb && status == PERP_OK; b++) {
     int d = f.bptr.i[b + 1] - f.bptr.i[b], at = f.mptr.i[b];
     if (!invert(d, f.W.x + at, M + at))
-      status = perp_text_fail(t, line, "M^-1 of block %d is not positive definite", b);
+      status = perp_scan_fail(t, line, "M^-1 of block %d is not positive definite", b);
   }
   if (status == PERP_OK) {
     perp_blocks B = { .nv = f.bptr.i[nb],
@@ -309,66 +309,66 @@ static perp_status read_factored(perp_text *t, perp_lcp_problem *out, const doub
 
 /* ---- the sections ------------------------------------------------------------------------------------------------ */
 
-static perp_status read_friction(perp_text *t, perp_lcp_arrays x, int n)
+static perp_status read_friction(perp_scan *t, perp_lcp_arrays x, int n)
 {
   int count, i, j;
-  PERP_TRY(perp_text_int(t, "the number of friction rows", 0, n, &count));
+  PERP_TRY(perp_scan_int(t, "the number of friction rows", 0, n, &count));
   for (int k = 0; k < count; k++) {
-    PERP_TRY(perp_text_int(t, "a friction row", 0, n - 1, &i));
+    PERP_TRY(perp_scan_int(t, "a friction row", 0, n - 1, &i));
     int line = t->word_line;
-    if (x.fric_of[i] >= 0) return perp_text_fail(t, line, "friction row %d is given twice", i);
-    PERP_TRY(perp_text_int(t, "a normal row", 0, n - 1, &j));
-    PERP_TRY(perp_text_real(t, "mu", &x.mu[i]));
-    if (j == i) return perp_text_fail(t, line, "row %d takes its bounds from itself", i);
-    if (x.mu[i] < 0) return perp_text_fail(t, line, "mu must be >= 0, got %g", x.mu[i]);
+    if (x.fric_of[i] >= 0) return perp_scan_fail(t, line, "friction row %d is given twice", i);
+    PERP_TRY(perp_scan_int(t, "a normal row", 0, n - 1, &j));
+    PERP_TRY(perp_scan_real(t, "mu", &x.mu[i]));
+    if (j == i) return perp_scan_fail(t, line, "row %d takes its bounds from itself", i);
+    if (x.mu[i] < 0) return perp_scan_fail(t, line, "mu must be >= 0, got %g", x.mu[i]);
     x.fric_of[i] = j;
   }
   for (i = 0; i < n; i++)
     if (x.fric_of[i] >= 0 && x.fric_of[x.fric_of[i]] >= 0)
-      return perp_text_fail(t, t->word_line, "row %d takes its bounds from friction row %d", i,
+      return perp_scan_fail(t, t->word_line, "row %d takes its bounds from friction row %d", i,
                             x.fric_of[i]);
   return PERP_OK;
 }
 
-static perp_status read_cones(perp_text *t, signed char *cone, int n)
+static perp_status read_cones(perp_scan *t, signed char *cone, int n)
 {
   int count, i;
-  PERP_TRY(perp_text_int(t, "the number of cones", 0, n, &count));
+  PERP_TRY(perp_scan_int(t, "the number of cones", 0, n, &count));
   for (int k = 0; k < count; k++) {
-    PERP_TRY(perp_text_int(t, "the first row of a cone", 0, n - 2, &i));
+    PERP_TRY(perp_scan_int(t, "the first row of a cone", 0, n - 2, &i));
     cone[i] = 1;
   }
   return PERP_OK;
 }
 
-static perp_status read_classes(perp_text *t, unsigned *classes)
+static perp_status read_classes(perp_scan *t, unsigned *classes)
 {
   char word[32];
-  while (!perp_text_at_line_end(t) && perp_text_word(t, word, sizeof word)) {
+  while (!perp_scan_at_line_end(t) && perp_scan_word(t, word, sizeof word)) {
     int k = 0;
     while (k < CLASSES && strcmp(class_names[k].name, word) != 0) k++;
-    if (k == CLASSES) return perp_text_fail(t, t->word_line, "unknown class '%s'", word);
+    if (k == CLASSES) return perp_scan_fail(t, t->word_line, "unknown class '%s'", word);
     *classes |= class_names[k].bit;
   }
   return PERP_OK;
 }
 
-static perp_status read_bounds(perp_text *t, const char *what, int n, double *x)
+static perp_status read_bounds(perp_scan *t, const char *what, int n, double *x)
 {
-  for (int i = 0; i < n; i++) PERP_TRY(perp_text_bound(t, what, &x[i]));
+  for (int i = 0; i < n; i++) PERP_TRY(perp_scan_bound(t, what, &x[i]));
   return PERP_OK;
 }
 
-static perp_status check_bounds(perp_text *t, const perp_lcp *p)
+static perp_status check_bounds(perp_scan *t, const perp_lcp *p)
 {
   for (int i = 0; p->lo != NULL && i < p->n; i++)
     if (!(p->lo[i] <= p->hi[i]) || p->lo[i] == HUGE_VAL || p->hi[i] == -HUGE_VAL)
-      return perp_text_fail(t, t->word_line, "row %d: lo = %g, hi = %g", i, p->lo[i], p->hi[i]);
+      return perp_scan_fail(t, t->word_line, "row %d: lo = %g, hi = %g", i, p->lo[i], p->hi[i]);
   return PERP_OK;
 }
 
 /* One section after its keyword. */
-static perp_status read_section(perp_text *t, int k, unsigned present, double **softness,
+static perp_status read_section(perp_scan *t, int k, unsigned present, double **softness,
                                 perp_lcp_problem *out)
 {
   perp_lcp_arrays x = perp_lcp_edit(out);
@@ -376,32 +376,32 @@ static perp_status read_section(perp_text *t, int k, unsigned present, double **
   char text[400];
   switch (k) {
   case S_FAMILY:
-    perp_text_rest(t, out->family, sizeof out->family);
+    perp_scan_rest(t, out->family, sizeof out->family);
     return PERP_OK;
   case S_PROVENANCE:
-    perp_text_rest(t, text, sizeof text);
+    perp_scan_rest(t, text, sizeof text);
     return perp_lcp_problem_note(t->ctx, out, "%s", text);
   case S_CLASSES:
     return read_classes(t, &out->classes);
   case S_A:
     if (present & 1u << S_FACTORED)
-      return perp_text_fail(t, t->word_line, "A is given both dense and factored");
+      return perp_scan_fail(t, t->word_line, "A is given both dense and factored");
     return read_A(t, n, x.A);
   case S_FACTORED:
     return read_factored(t, out, *softness);
   case S_SOFTNESS:
     if (out->p.F != NULL)
-      return perp_text_fail(t, t->word_line, "softness must come before factored");
-    PERP_TRY(perp_text_afford(t, "softness", n));
+      return perp_scan_fail(t, t->word_line, "softness must come before factored");
+    PERP_TRY(perp_scan_afford(t, "softness", n));
     *softness = calloc((size_t)n + 1, sizeof **softness);
     if (*softness == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
-    PERP_TRY(perp_text_reals(t, "softness", (size_t)n, *softness));
+    PERP_TRY(perp_scan_reals(t, "softness", (size_t)n, *softness));
     for (int i = 0; i < n; i++)
       if ((*softness)[i] < 0)
-        return perp_text_fail(t, t->word_line, "softness must be >= 0, got %g", (*softness)[i]);
+        return perp_scan_fail(t, t->word_line, "softness must be >= 0, got %g", (*softness)[i]);
     return PERP_OK;
   case S_B:
-    return perp_text_reals(t, "b", (size_t)n, x.b);
+    return perp_scan_reals(t, "b", (size_t)n, x.b);
   case S_LO:
     return read_bounds(t, "lo", n, x.lo);
   case S_HI:
@@ -414,17 +414,17 @@ static perp_status read_section(perp_text *t, int k, unsigned present, double **
     out->p.frozen = true;
     return PERP_OK;
   case S_SOLUTION:
-    return perp_text_reals(t, "the solution", (size_t)n, x.solution);
+    return perp_scan_reals(t, "the solution", (size_t)n, x.solution);
   default:
     return PERP_ERR_INTERNAL;
   }
 }
 
-static perp_status read_n(perp_text *t, unsigned present, perp_lcp_problem *out)
+static perp_status read_n(perp_scan *t, unsigned present, perp_lcp_problem *out)
 {
   int n;
-  PERP_TRY(perp_text_int(t, "n", 0, INT_MAX, &n));
-  PERP_TRY(perp_text_afford(t, "b", n));
+  PERP_TRY(perp_scan_int(t, "n", 0, INT_MAX, &n));
+  PERP_TRY(perp_scan_afford(t, "b", n));
   unsigned parts = 0;
   if (present & 1u << S_A) { parts |= PERP_PART_A; }
   if (present & (1u << S_LO | 1u << S_HI)) parts |= PERP_PART_BOUNDS;
@@ -434,32 +434,33 @@ static perp_status read_n(perp_text *t, unsigned present, perp_lcp_problem *out)
   return perp_lcp_problem_new(t->ctx, n, parts, out);
 }
 
-perp_status perp_lcp_read_own(perp_text *t, perp_lcp_problem *out)
+perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out)
 {
   char word[32];
   int version;
   unsigned present = scan(*t), done = 0;
   double *softness = NULL;
   perp_lcp_problem head = { 0 }; /* what may come before n */
-  perp_text_word(t, word, sizeof word);
+  perp_scan_word(t, word, sizeof word);
   if (strcmp(word, "perp-lcp") != 0)
-    return perp_text_fail(t, 1, "expected 'perp-lcp', got '%s'", word);
-  PERP_TRY(perp_text_int(t, "the version of the format", 1, 1, &version));
+    return perp_scan_fail(t, 1, "expected 'perp-lcp', got '%s'", word);
+  PERP_TRY(perp_scan_int(t, "the version of the format", 1, 1, &version));
   perp_status status = PERP_OK;
-  while (status == PERP_OK && perp_text_word(t, word, sizeof word)) {
+  while (status == PERP_OK && perp_scan_word(t, word, sizeof word)) {
     int k = section_of(word), line = t->word_line;
     if (k < 0) {
       const char *near = perp_closest(word, section_names, SECTIONS);
-      status = perp_text_fail(t, line, "unknown section '%s'%s%s%s", word,
-                              near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
-                              near != NULL ? "'?" : "");
+      status = perp_scan_fail(t, line, "unknown section '%s'%s%s%s", word,
+                              near != NULL ? " (did you mean '" : "", near != NULL ? near : "",
+                              near != NULL ? "'?)" : "");
     } else if (done & 1u << k)
-      status = perp_text_fail(t, line, "%s is given twice", word);
+      status = perp_scan_fail(t, line, "%s is given twice", word);
     else if (k > S_N && !(done & 1u << S_N))
-      status = perp_text_fail(t, line, "%s before n", word);
-    else if (k == S_END)
+      status = perp_scan_fail(t, line, "%s before n", word);
+    else if (k == S_END) {
+      done |= 1u << k;
       break;
-    else if (k == S_N) {
+    } else if (k == S_N) {
       status = read_n(t, present, out);
       if (status == PERP_OK) {
         out->classes = head.classes;
@@ -474,12 +475,14 @@ perp_status perp_lcp_read_own(perp_text *t, perp_lcp_problem *out)
   free(softness);
   perp_lcp_problem_free(&head);
   if (status != PERP_OK) return status;
-  if (!(done & 1u << S_N)) return perp_text_fail(t, t->line, "no section n");
-  if (!(done & 1u << S_B)) return perp_text_fail(t, t->line, "no section b");
+  if (!(done & 1u << S_N)) return perp_scan_fail(t, t->line, "no section n");
+  if (!(done & 1u << S_B)) return perp_scan_fail(t, t->line, "no section b");
   if (!(done & (1u << S_A | 1u << S_FACTORED)) && out->p.n > 0)
-    return perp_text_fail(t, t->line, "no section A");
+    return perp_scan_fail(t, t->line, "no section A");
+  if (!(done & 1u << S_END))
+    return perp_scan_fail(t, t->line, "the file ends without 'end': it is truncated");
   if (done & 1u << S_CONE && !(done & 1u << S_FRICTION))
-    return perp_text_fail(t, t->line, "cones without friction rows");
+    return perp_scan_fail(t, t->line, "cones without friction rows");
   return check_bounds(t, &out->p);
 }
 

@@ -4,7 +4,7 @@
  * One matrix holds a problem as [A b] (n x (n + 1), pure LCP) or [A b lo hi] (n x (n + 3)); an n x n matrix
  * is A, with b (n x 1) in the second file NAME_b.mtx.  Infinite bounds are written inf and -inf. */
 #include "solvers/lcp/io.h"
-#include "solvers/lcp/io_text.h"
+#include "solvers/lcp/io_scan.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -25,7 +25,7 @@ static void lower(char *s)
 
 /* Banner and sizes.  The banner starts with the comment character, so its words are taken from the raw
  * line. */
-static perp_status read_header(perp_text *t, struct header *h)
+static perp_status read_header(perp_scan *t, struct header *h)
 {
   char line[200], object[40], format[40], field[40], symmetry[40];
   size_t n = 0;
@@ -35,32 +35,32 @@ static perp_status read_header(perp_text *t, struct header *h)
   line[n] = '\0';
   lower(line);
   if (sscanf(line, "%%%%matrixmarket %39s %39s %39s %39s", object, format, field, symmetry) != 4)
-    return perp_text_fail(t, 1, "the Matrix Market banner needs four words");
+    return perp_scan_fail(t, 1, "the Matrix Market banner needs four words");
   if (strcmp(object, "matrix") != 0)
-    return perp_text_fail(t, 1, "Matrix Market object '%s' is not a matrix", object);
+    return perp_scan_fail(t, 1, "Matrix Market object '%s' is not a matrix", object);
   h->coordinate = strcmp(format, "coordinate") == 0;
   if (!h->coordinate && strcmp(format, "array") != 0)
-    return perp_text_fail(t, 1, "unknown Matrix Market format '%s'", format);
+    return perp_scan_fail(t, 1, "unknown Matrix Market format '%s'", format);
   if (strcmp(field, "real") != 0 && strcmp(field, "integer") != 0 && strcmp(field, "double") != 0)
-    return perp_text_fail(t, 1, "Matrix Market field '%s' is not real", field);
+    return perp_scan_fail(t, 1, "Matrix Market field '%s' is not real", field);
   h->sign = strcmp(symmetry, "symmetric") == 0        ? 1
             : strcmp(symmetry, "skew-symmetric") == 0 ? -1
                                                       : 0;
   if (h->sign == 0 && strcmp(symmetry, "general") != 0)
-    return perp_text_fail(t, 1, "unknown Matrix Market symmetry '%s'", symmetry);
-  PERP_TRY(perp_text_int(t, "the number of rows", 1, INT_MAX - 3, &h->rows));
-  PERP_TRY(perp_text_int(t, "the number of columns", 1, INT_MAX, &h->columns));
+    return perp_scan_fail(t, 1, "unknown Matrix Market symmetry '%s'", symmetry);
+  PERP_TRY(perp_scan_int(t, "the number of rows", 1, INT_MAX - 3, &h->rows));
+  PERP_TRY(perp_scan_int(t, "the number of columns", 1, INT_MAX, &h->columns));
   double rows = h->rows, columns = h->columns, words;
   if (h->coordinate) {
-    PERP_TRY(perp_text_int(t, "the number of entries", 0, INT_MAX, &h->entries));
+    PERP_TRY(perp_scan_int(t, "the number of entries", 0, INT_MAX, &h->entries));
     words = 3.0 * h->entries;
   } else
     words = h->sign == 0  ? rows * columns
             : h->sign > 0 ? rows * (rows + 1) / 2
                           : rows * (rows - 1) / 2;
   if (h->sign != 0 && h->rows != h->columns)
-    return perp_text_fail(t, t->word_line, "a symmetric matrix of %d x %d", h->rows, h->columns);
-  return perp_text_afford(t, "the matrix", words);
+    return perp_scan_fail(t, t->word_line, "a symmetric matrix of %d x %d", h->rows, h->columns);
+  return perp_scan_afford(t, "the matrix", words);
 }
 
 /* One entry to its place: columns n, n + 1, n + 2 are b, lo, hi. */
@@ -76,15 +76,15 @@ static void place(perp_lcp_arrays x, int n, int i, int j, double v)
     x.hi[i] = v;
 }
 
-static perp_status read_entries(perp_text *t, const struct header *h, perp_lcp_arrays x, int n)
+static perp_status read_entries(perp_scan *t, const struct header *h, perp_lcp_arrays x, int n)
 {
   int i, j;
   double v;
   if (h->coordinate) {
     for (int k = 0; k < h->entries; k++) {
-      PERP_TRY(perp_text_int(t, "a row index", 1, h->rows, &i));
-      PERP_TRY(perp_text_int(t, "a column index", 1, h->columns, &j));
-      PERP_TRY(j > n + 1 ? perp_text_bound(t, "a bound", &v) : perp_text_real(t, "an entry", &v));
+      PERP_TRY(perp_scan_int(t, "a row index", 1, h->rows, &i));
+      PERP_TRY(perp_scan_int(t, "a column index", 1, h->columns, &j));
+      PERP_TRY(j > n + 1 ? perp_scan_bound(t, "a bound", &v) : perp_scan_real(t, "an entry", &v));
       place(x, n, i - 1, j - 1, v);
       if (h->sign != 0 && i != j) place(x, n, j - 1, i - 1, h->sign * v);
     }
@@ -92,7 +92,7 @@ static perp_status read_entries(perp_text *t, const struct header *h, perp_lcp_a
   }
   for (j = 0; j < h->columns; j++)
     for (i = h->sign == 0 ? 0 : h->sign > 0 ? j : j + 1; i < h->rows; i++) {
-      PERP_TRY(j > n ? perp_text_bound(t, "a bound", &v) : perp_text_real(t, "an entry", &v));
+      PERP_TRY(j > n ? perp_scan_bound(t, "a bound", &v) : perp_scan_real(t, "an entry", &v));
       place(x, n, i, j, v);
       if (h->sign != 0 && i != j) place(x, n, j, i, h->sign * v);
     }
@@ -103,40 +103,40 @@ static perp_status read_entries(perp_text *t, const struct header *h, perp_lcp_a
 static perp_status read_companion(perp_ctx *ctx, const char *name, const char *data, size_t size,
                                   int n, double *b)
 {
-  perp_text t;
+  perp_scan t;
   struct header h;
-  PERP_TRY(perp_text_open(ctx, name, data, size, '%', &t));
+  PERP_TRY(perp_scan_open(ctx, name, data, size, '%', &t));
   perp_status status = size > 14 && memcmp(data, "%%MatrixMarket", 14) == 0
                            ? read_header(&t, &h)
-                           : perp_text_fail(&t, 1, "not a Matrix Market file");
+                           : perp_scan_fail(&t, 1, "not a Matrix Market file");
   if (status == PERP_OK && (h.rows != n || h.columns != 1))
-    status = perp_text_fail(&t, t.word_line, "b is %d x %d but A has %d rows", h.rows, h.columns,
+    status = perp_scan_fail(&t, t.word_line, "b is %d x %d but A has %d rows", h.rows, h.columns,
                             n);
   for (int i = 0; status == PERP_OK && !h.coordinate && i < n; i++)
-    status = perp_text_real(&t, "b", &b[i]);
+    status = perp_scan_real(&t, "b", &b[i]);
   for (int k = 0; status == PERP_OK && h.coordinate && k < h.entries; k++) {
     int i, j;
     double v;
-    status = perp_text_int(&t, "a row index", 1, n, &i);
-    if (status == PERP_OK) status = perp_text_int(&t, "a column index", 1, 1, &j);
-    if (status == PERP_OK) status = perp_text_real(&t, "b", &v);
+    status = perp_scan_int(&t, "a row index", 1, n, &i);
+    if (status == PERP_OK) status = perp_scan_int(&t, "a column index", 1, 1, &j);
+    if (status == PERP_OK) status = perp_scan_real(&t, "b", &v);
     if (status == PERP_OK) b[i - 1] = v;
   }
-  perp_text_close(&t);
+  perp_scan_close(&t);
   return status;
 }
 
-perp_status perp_lcp_read_mtx(perp_text *t, const char *companion, size_t companion_size,
+perp_status perp_lcp_read_mtx(perp_scan *t, const char *companion, size_t companion_size,
                               const char *companion_name, perp_lcp_problem *out)
 {
   struct header h;
   PERP_TRY(read_header(t, &h));
   int n = h.rows, extra = h.columns - n;
   if (extra != 0 && extra != 1 && extra != 3)
-    return perp_text_fail(t, t->word_line, "%d x %d is neither A (n x n), [A b] nor [A b lo hi]",
+    return perp_scan_fail(t, t->word_line, "%d x %d is neither A (n x n), [A b] nor [A b lo hi]",
                           h.rows, h.columns);
   if (extra == 0 && companion == NULL)
-    return perp_text_fail(t, t->word_line, "no right-hand side: %s%s",
+    return perp_scan_fail(t, t->word_line, "no right-hand side: %s%s",
                           companion_name != NULL ? companion_name : "a second file with b",
                           " is missing");
   PERP_TRY(
@@ -148,11 +148,11 @@ perp_status perp_lcp_read_mtx(perp_text *t, const char *companion, size_t compan
   if (extra == 0)
     PERP_TRY(read_companion(t->ctx, companion_name, companion, companion_size, n, x.b));
   char word[8];
-  if (perp_text_word(t, word, sizeof word))
-    return perp_text_fail(t, t->word_line, "more numbers than the header says");
+  if (perp_scan_word(t, word, sizeof word))
+    return perp_scan_fail(t, t->word_line, "more numbers than the header says");
   for (int i = 0; extra == 3 && i < n; i++)
     if (!(x.lo[i] <= x.hi[i]))
-      return perp_text_fail(t, t->line, "row %d: lo = %g, hi = %g", i + 1, x.lo[i], x.hi[i]);
+      return perp_scan_fail(t, t->line, "row %d: lo = %g, hi = %g", i + 1, x.lo[i], x.hi[i]);
   snprintf(out->family, sizeof out->family, "matrix-market");
   return PERP_OK;
 }

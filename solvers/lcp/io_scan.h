@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading numbers and words with their line; shared by the readers, not installed. */
-#ifndef PERP_LCP_IO_TEXT_H
-#define PERP_LCP_IO_TEXT_H
+#ifndef PERP_LCP_IO_SCAN_H
+#define PERP_LCP_IO_SCAN_H
 
 #include "solvers/lcp/problem.h"
 
 #include <locale.h>
 
-typedef struct perp_text {
+typedef struct perp_scan {
   perp_ctx *ctx;
   const char *name; /* of the file, for messages */
   const char *at, *end;
@@ -15,36 +15,36 @@ typedef struct perp_text {
   int word_line; /* of the last word */
   char comment;  /* to the end of the line; 0: none */
   locale_t c;    /* the C locale: a decimal point everywhere */
-} perp_text;
+} perp_scan;
 
-perp_status perp_text_open(perp_ctx *ctx, const char *name, const char *data, size_t size,
-                           char comment, perp_text *t);
-void perp_text_close(perp_text *t);
+perp_status perp_scan_open(perp_ctx *ctx, const char *name, const char *data, size_t size,
+                           char comment, perp_scan *t);
+void perp_scan_close(perp_scan *t);
 /* Record "name:line: ..." and return PERP_ERR_FORMAT. */
-perp_status perp_text_fail(perp_text *t, int line, const char *fmt, ...)
+perp_status perp_scan_fail(perp_scan *t, int line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* The next word (to the next blank); false at the end.  A word longer than size - 1 is cut. */
-bool perp_text_word(perp_text *t, char *word, size_t size);
+bool perp_scan_word(perp_scan *t, char *word, size_t size);
 /* Would the next word start another line? */
-bool perp_text_at_line_end(const perp_text *t);
+bool perp_scan_at_line_end(const perp_scan *t);
 /* The rest of the line, trimmed; may be empty. */
-void perp_text_rest(perp_text *t, char *buf, size_t size);
-void perp_text_skip_line(perp_text *t);
+void perp_scan_rest(perp_scan *t, char *buf, size_t size);
+void perp_scan_skip_line(perp_scan *t);
 
 /* The next word as an integer in [least, most]; what: its name in messages. */
-perp_status perp_text_int(perp_text *t, const char *what, int least, int most, int *value);
+perp_status perp_scan_int(perp_scan *t, const char *what, int least, int most, int *value);
 /* The next word as a finite number, or also +-inf. */
-perp_status perp_text_real(perp_text *t, const char *what, double *value);
-perp_status perp_text_bound(perp_text *t, const char *what, double *value);
-perp_status perp_text_reals(perp_text *t, const char *what, size_t n, double *x);
+perp_status perp_scan_real(perp_scan *t, const char *what, double *value);
+perp_status perp_scan_bound(perp_scan *t, const char *what, double *value);
+perp_status perp_scan_reals(perp_scan *t, const char *what, size_t n, double *x);
 /* Can what is left hold `count` numbers (two characters each)?  Refuses before memory is asked for. */
-perp_status perp_text_afford(perp_text *t, const char *what, double count);
+perp_status perp_scan_afford(perp_scan *t, const char *what, double count);
 
-perp_status perp_lcp_read_own(perp_text *t, perp_lcp_problem *out);
-perp_status perp_lcp_read_mtx(perp_text *t, const char *companion, size_t companion_size,
+perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out);
+perp_status perp_lcp_read_mtx(perp_scan *t, const char *companion, size_t companion_size,
                               const char *companion_name, perp_lcp_problem *out);
-perp_status perp_lcp_read_dat(perp_text *t, perp_lcp_problem *out);
+perp_status perp_lcp_read_dat(perp_scan *t, perp_lcp_problem *out);
 perp_status perp_lcp_read_fclib(perp_ctx *ctx, const char *path, perp_lcp_problem *out);
 
 /* Local friction problem u = W r + q in contacts of dim rows -> out.  W [m m] column-major, m = dim nc. */
