@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/report/csv.h"
+
+#include "experiments/runner/util.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Unquote the field at *at in place, step behind it; *end is the delimiter that ended it. */
+static char *next_field(char **at, char *end)
+{
+  char *from = *at, *to = from, *field = from;
+  if (*from == '"') {
+    from++;
+    while (*from != '\0' && !(*from == '"' && from[1] != '"')) {
+      if (*from == '"') from++;
+      *to++ = *from++;
+    }
+    if (*from == '"') from++;
+    while (*from != '\0' && *from != ',' && *from != '\n') from++;
+  } else {
+    while (*from != '\0' && *from != ',' && *from != '\n') from++;
+    to = from > field && from[-1] == '\r' ? from - 1 : from;
+  }
+  *end = *from;
+  *at = *from == '\0' ? from : from + 1;
+  *to = '\0';
+  return field;
+}
+
+perp_status perp_csv_read(perp_ctx *ctx, const char *path, perp_csv *table)
+{
+  *table = (perp_csv){ 0 };
+  size_t size;
+  table->text = perp_read_file(path, &size);
+  if (table->text == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
+  if (strlen(table->text) != size) {
+    perp_csv_free(table);
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: not a text file", path);
+  }
+
+  /* an upper bound of the number of fields: every delimiter ends one */
+  size_t most = 1;
+  for (const char *c = table->text; *c != '\0'; c++) most += *c == ',' || *c == '\n';
+  char **all = malloc(most * sizeof *all);
+  if (all == NULL) {
+    perp_csv_free(table);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the table %s", path);
+  }
+  table->header = all;
+  char *at = table->text, end = ',';
+  int count = 0, line = 1, in_row = 0;
+  while (*at != '\0') {
+    all[count++] = next_field(&at, &end);
+    in_row++;
+    if (end == ',' && *at != '\0') continue;
+    if (line == 1) table->columns = in_row;
+    if (in_row != table->columns) {
+      int columns = table->columns;
+      perp_csv_free(table);
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: %d fields where the header has %d", path, line,
+                       in_row, columns);
+    }
+    if (line > 1) table->rows++;
+    line++;
+    in_row = 0;
+  }
+  if (table->columns == 0) {
+    perp_csv_free(table);
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: no header line", path);
+  }
+  table->field = all + table->columns;
+  return PERP_OK;
+}
+
+void perp_csv_free(perp_csv *table)
+{
+  free(table->header);
+  free(table->text);
+  *table = (perp_csv){ 0 };
+}
+
+int perp_csv_column(const perp_csv *table, const char *name)
+{
+  for (int i = 0; i < table->columns; i++)
+    if (strcmp(table->header[i], name) == 0) return i;
+  return -1;
+}
+
+const char *perp_csv_text(const perp_csv *table, int row, int column)
+{
+  return column < 0 ? "" : table->field[(size_t)row * (size_t)table->columns + (size_t)column];
+}
+
+double perp_csv_number(const perp_csv *table, int row, int column)
+{
+  const char *text = perp_csv_text(table, row, column);
+  char *end;
+  double v = strtod(text, &end);
+  return end == text || *end != '\0' ? NAN : v;
+}

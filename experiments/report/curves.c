@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Work-precision, convergence and time against size: one figure a facet, one curve a subject. */
+#include "experiments/report/order.h"
+#include "experiments/report/page.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_CURVES = 64, OVERVIEW = 8 };
+
+typedef struct chart {
+  const char *id, *title, *x_metric, *y_metric; /* x_metric NULL: the abscissa of the view */
+  const char *definition;
+} chart;
+
+static double abscissa(const perp_page *page, const chart *c, int row)
+{
+  return c->x_metric == NULL ? page->view.x[row] : perp_page_value(page, row, c->x_metric);
+}
+
+/* The curve of a group; a cell without a result is left out (the failures have a section of their own). */
+static perp_curve curve_of(perp_page *page, const chart *c, const perp_group *g)
+{
+  double *x = perp_pool_alloc(&page->pool, (size_t)g->n, sizeof *x);
+  double *y = perp_pool_alloc(&page->pool, (size_t)g->n, sizeof *y);
+  int n = 0;
+  for (int i = 0; i < g->n; i++) {
+    if (!perp_view_ok(&page->view, g->cell[i])) continue;
+    x[n] = abscissa(page, c, g->cell[i]);
+    y[n] = perp_page_value(page, g->cell[i], c->y_metric);
+    if (x[n] > 0 && y[n] > 0 && isfinite(x[n]) && isfinite(y[n])) n++;
+  }
+  return (perp_curve){
+    .label = g->label, .colour = g->colour, .n = n, .x = x, .y = y, .style = PERP_PLOT_POINTS_LINES
+  };
+}
+
+/* "facet, subject" as far as they say something */
+static const char *full_label(perp_page *page, const perp_group *g)
+{
+  const char *facet = page->view.facet[g->facet];
+  if (page->view.subject < 0) return "all";
+  return facet[0] == '\0' ? g->label : perp_pool_printf(&page->pool, "%s, %s", facet, g->label);
+}
+
+static const char *with_slope(perp_page *page, const chart *c, const perp_curve *curve)
+{
+  if (c->x_metric != NULL) return curve->label;
+  bool over_h = page->view.x_name != NULL && strcmp(page->view.x_name, "h [s]") == 0;
+  double p = over_h ? perp_observed_order(curve->x, curve->y, curve->n).slope
+                    : perp_log_slope(curve->x, curve->y, curve->n);
+  if (isnan(p)) return curve->label;
+  return perp_pool_printf(&page->pool, over_h ? "%s (order %.2f)" : "%s (exponent %.2f)",
+                          curve->label, p);
+}
+
+static double least(const perp_curve *c)
+{
+  double y = HUGE_VAL;
+  for (int i = 0; i < c->n; i++) y = fmin(y, c->y[i]);
+  return y;
+}
+
+static void draw(perp_page *page, const chart *c, const char *suffix, const char *title,
+                 perp_curve *curves, int n)
+{
+  for (int k = 0; k < n; k++) curves[k].label = with_slope(page, c, &curves[k]);
+  const char *x = c->x_metric == NULL ? page->view.x_name : perp_page_axis(page, c->x_metric);
+  const char *y = perp_page_axis(page, c->y_metric);
+  perp_figure f = {
+    .id = perp_pool_printf(&page->pool, "%s%s", c->id, suffix),
+    .title = title,
+    .xlabel = x,
+    .ylabel = y,
+    .alt = perp_pool_printf(&page->pool, "%s: %s against %s, %d curves", title, y, x, n),
+    .logx = true,
+    .logy = true,
+    .n = n,
+    .curves = curves,
+  };
+  perp_page_figure(page, &f, c->definition);
+}
+
+static void chart_section(perp_page *page, const chart *c)
+{
+  const perp_view *v = &page->view;
+  if (!perp_page_has(page, c->y_metric)) return;
+  if (c->x_metric == NULL ? v->x_name == NULL : !perp_page_has(page, c->x_metric)) return;
+
+  /* every curve with a point, best first */
+  perp_curve *all = perp_pool_alloc(&page->pool, (size_t)v->n_groups + 1, sizeof *all);
+  const perp_group **group = perp_pool_alloc(&page->pool, (size_t)v->n_groups + 1, sizeof *group);
+  int n = 0;
+  for (int g = 0; g < v->n_groups; g++) {
+    perp_curve curve = curve_of(page, c, &v->group[g]);
+    if (curve.n == 0) continue;
+    int at = n++;
+    for (; at > 0 && least(&all[at - 1]) > least(&curve); at--) {
+      all[at] = all[at - 1];
+      group[at] = group[at - 1];
+    }
+    all[at] = curve;
+    group[at] = &v->group[g];
+  }
+  if (n == 0) return;
+
+  perp_html(page->out, "<h3 id=\"%s\">%s</h3>\n", c->id, c->title);
+  perp_curve shown[MOST_CURVES];
+  int few = n <= OVERVIEW ? n : OVERVIEW;
+  for (int k = 0; k < few; k++) {
+    shown[k] = all[k];
+    shown[k].label = full_label(page, group[k]);
+    shown[k].colour = k;
+  }
+  draw(page, c, "",
+       n <= OVERVIEW ? c->title
+                     : perp_pool_printf(&page->pool, "%s: the %d best of %d", c->title, few, n),
+       shown, few);
+  if (n <= OVERVIEW) return;
+
+  perp_html(page->out,
+            "<details><summary>All %d curves, one figure for each choice of the other parts"
+            "</summary>\n",
+            n);
+  for (int facet = 0; facet < v->n_facets; facet++) {
+    int k = 0;
+    for (int g = 0; g < v->n_groups && k < MOST_CURVES; g++) { /* in the order of the study */
+      if (v->group[g].facet != facet) continue;
+      perp_curve curve = curve_of(page, c, &v->group[g]);
+      if (curve.n > 0) shown[k++] = curve;
+    }
+    if (k == 0) continue;
+    char suffix[16];
+    snprintf(suffix, sizeof suffix, "-%d", facet + 1);
+    draw(page, c, suffix, perp_pool_printf(&page->pool, "%s: %s", c->title, v->facet[facet]), shown,
+         k);
+  }
+  perp_html(page->out, "</details>\n");
+}
+
+static bool wanted(const perp_study *study, const char *plot)
+{
+  for (int i = 0; i < study->report.n_plots; i++)
+    if (strncmp(study->report.plots[i], plot, strlen(plot)) == 0) return true;
+  return study->report.n_plots == 0;
+}
+
+void perp_page_curves(perp_page *page)
+{
+  const perp_study *study = page->study;
+  const char *primary = study->metrics.primary;
+  perp_html(page->out, "<h2 id=\"curves\">Figures</h2>\n");
+  if (primary != NULL && wanted(study, "work-precision"))
+    chart_section(page,
+                  &(chart){ "work-precision", "Work and precision", "time.cpu", primary,
+                            "Points are joined in the order of the step size; left and below is "
+                            "better. Work is the thread-CPU time of the whole run." });
+  if (wanted(study, "convergence")) {
+    static const char *const errors[] = { "err.tip.max", "err.q.max", "drift.pos.max",
+                                          "energy.rel.max" };
+    for (size_t i = 0; page->view.x_name != NULL && strcmp(page->view.x_name, "h [s]") == 0 &&
+                       i < sizeof errors / sizeof *errors;
+         i++)
+      chart_section(
+          page,
+          &(chart){
+              perp_pool_printf(&page->pool, "convergence-%d", (int)i + 1),
+              perp_pool_printf(&page->pool, "Convergence of %s", errors[i]), NULL, errors[i],
+              "Observed order: Theil-Sen slope of log error over log h on the longest window "
+              "in which neighbouring slopes differ by less than 0.2; no number where there is "
+              "no such window of three points." });
+  }
+  if (wanted(study, "time-vs-n") && page->view.x_name != NULL &&
+      strcmp(page->view.x_name, "h [s]") != 0)
+    chart_section(
+        page, &(chart){ "time", "Time against size", NULL, "time.step_us",
+                        "Thread-CPU time of one step (median). Exponent: Theil-Sen slope of log "
+                        "time over log size over all sizes." });
+}

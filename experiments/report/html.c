@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/report/html.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+static const char style[] =
+    ":root{--ink:#1b1f24;--soft:#59636e;--line:#d8dee4;--panel:#f6f8fa;--accent:#0072b2;--bad:#"
+    "b3261e;"
+    "--good:#1a7f37}\n"
+    "*{box-sizing:border-box}html{scroll-behavior:smooth}\n"
+    "body{margin:0 auto;max-width:66rem;padding:1.5rem 1.2rem "
+    "4rem;color:var(--ink);background:#fff;"
+    "font:16px/1.55 system-ui,-apple-system,'Segoe UI',sans-serif}\n"
+    "h1{font-size:1.7rem;line-height:1.25;margin:.2rem 0 .4rem}\n"
+    "h2{font-size:1.25rem;margin:2.4rem 0 .6rem;padding-top:.6rem;border-top:1px solid "
+    "var(--line)}\n"
+    "h3{font-size:1.02rem;margin:1.4rem 0 .3rem}p{margin:.5rem 0}\n"
+    "nav{font-size:.88rem;margin:.8rem 0}nav a{margin-right:1rem;white-space:nowrap}\n"
+    "a{color:var(--accent)}code{font:.88em ui-monospace,SFMono-Regular,Menlo,monospace}\n"
+    "pre{background:var(--panel);padding:.7rem "
+    ".9rem;overflow-x:auto;border-radius:6px;font-size:.85rem}\n"
+    ".question{font-size:1.08rem;color:var(--soft);margin:.2rem 0 1rem}\n"
+    ".answer{background:var(--panel);border-left:4px solid var(--accent);padding:.7rem 1rem;"
+    "border-radius:0 6px 6px 0}\n"
+    ".answer ul{margin:.3rem 0;padding-left:1.2rem}.note{color:var(--soft);font-size:.88rem}\n"
+    ".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.86rem;margin:.6rem 0}\n"
+    "th,td{padding:.26rem .6rem;border-bottom:1px solid "
+    "var(--line);text-align:left;white-space:nowrap}\n"
+    "th{font-weight:600;border-bottom:2px solid var(--line);vertical-align:bottom}\n"
+    "td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\n"
+    "td.best{font-weight:700;color:var(--good)}.bad{color:var(--bad);font-weight:600}\n"
+    ".good{color:var(--good);font-weight:600}\n"
+    "figure{margin:1rem 0}figure img{width:100%;max-width:56rem;height:auto;border:1px solid "
+    "var(--line);"
+    "border-radius:6px}\n"
+    "figcaption{font-size:.88rem;color:var(--soft);max-width:56rem}\n"
+    "details{margin:.5rem 0}summary{cursor:pointer;color:var(--accent)}\n"
+    "dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;font-size:.9rem}"
+    "dt{font-weight:600}dd{margin:0}\n"
+    "@media print{nav{display:none}body{max-width:none}}\n";
+
+void perp_html_text(FILE *out, const char *text)
+{
+  for (; *text != '\0'; text++) {
+    switch (*text) {
+    case '&':
+      fputs("&amp;", out);
+      break;
+    case '<':
+      fputs("&lt;", out);
+      break;
+    case '>':
+      fputs("&gt;", out);
+      break;
+    case '"':
+      fputs("&quot;", out);
+      break;
+    default:
+      fputc(*text, out);
+    }
+  }
+}
+
+static void measure(FILE *out, double v)
+{
+  if (isnan(v)) {
+    fputs("&ndash;", out);
+  } else if (isinf(v)) {
+    fputs(v > 0 ? "&infin;" : "&minus;&infin;", out);
+  } else if (v != 0 && (fabs(v) < 1e-3 || fabs(v) >= 1e5)) {
+    fprintf(out, "%.2e", v);
+  } else {
+    fprintf(out, "%.3g", v);
+  }
+}
+
+void perp_html(FILE *out, const char *format, ...)
+{
+  va_list ap;
+  va_start(ap, format);
+  for (; *format != '\0'; format++) {
+    if (*format != '%') {
+      fputc(*format, out);
+      continue;
+    }
+    switch (*++format) {
+    case 's':
+      perp_html_text(out, va_arg(ap, const char *));
+      break;
+    case 'd':
+      fprintf(out, "%d", va_arg(ap, int));
+      break;
+    case 'g':
+      fprintf(out, "%.6g", va_arg(ap, double));
+      break;
+    case 'm':
+      measure(out, va_arg(ap, double));
+      break;
+    case '%':
+      fputc('%', out);
+      break;
+    default:
+      break;
+    }
+  }
+  va_end(ap);
+}
+
+void perp_html_begin(FILE *out, const char *title)
+{
+  perp_html(out,
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+            "<title>%s</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n",
+            title);
+  fputs(style, out);
+  fputs("</style>\n</head>\n<body>\n", out);
+}
+
+void perp_html_end(FILE *out)
+{
+  fputs("</body>\n</html>\n", out);
+}
+
+static void base64(FILE *out, FILE *in)
+{
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  unsigned char b[3];
+  size_t n;
+  while ((n = fread(b, 1, 3, in)) > 0) {
+    if (n < 3) memset(b + n, 0, 3 - n);
+    fputc(digits[b[0] >> 2], out);
+    fputc(digits[(b[0] & 3) << 4 | b[1] >> 4], out);
+    fputc(n > 1 ? digits[(b[1] & 15) << 2 | b[2] >> 6] : '=', out);
+    fputc(n > 2 ? digits[b[2] & 63] : '=', out);
+  }
+}
+
+perp_status perp_html_svg(perp_ctx *ctx, FILE *out, const char *path, const char *alt)
+{
+  FILE *in = fopen(path, "rb");
+  if (in == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
+  perp_html(out, "<img alt=\"%s\" src=\"data:image/svg+xml;base64,", alt);
+  base64(out, in);
+  fputs("\">\n", out);
+  fclose(in);
+  return PERP_OK;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Writing one self-contained HTML page: style, escaping, pictures as data URIs. */
+#ifndef PERP_REPORT_HTML_H
+#define PERP_REPORT_HTML_H
+
+#include "solvers/core/core.h"
+
+void perp_html_begin(FILE *out, const char *title);
+void perp_html_end(FILE *out);
+/* text with & < > " escaped */
+void perp_html_text(FILE *out, const char *text);
+/* printf of escaped arguments: format is markup, each %s is escaped text, %d an int, %g a double (6 digits),
+ * %m a double in the notation of the tables (3 significant digits; NaN as a dash); %% a percent sign */
+void perp_html(FILE *out, const char *format, ...);
+/* An SVG file as an <img> data URI: ids inside different pictures cannot collide. */
+perp_status perp_html_svg(perp_ctx *ctx, FILE *out, const char *path, const char *alt);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The page being written: what the sections of a report share. */
+#ifndef PERP_REPORT_PAGE_H
+#define PERP_REPORT_PAGE_H
+
+#include "experiments/report/html.h"
+#include "experiments/report/plot.h"
+#include "experiments/report/view.h"
+
+typedef struct perp_page {
+  perp_ctx *ctx;
+  FILE *out;
+  const char *dir;     /* the results folder */
+  const char *formats; /* of the figures, svg among them */
+  perp_results *results;
+  const perp_study *study; /* of the results */
+  perp_view view;
+  perp_pool pool;
+  perp_text warnings; /* one line each: what could not be drawn and why */
+  int figures;
+} perp_page;
+
+/* Value of a metric of a cell; NaN when it has none. */
+double perp_page_value(const perp_page *page, int cell, const char *metric);
+/* "err.tip.max [m]": name and unit of a metric. */
+const char *perp_page_axis(perp_page *page, const char *metric);
+bool perp_page_has(const perp_page *page, const char *metric); /* of some cell that ended ok */
+
+/* Draw a figure and place it with its caption; what goes wrong becomes a warning of the page. */
+void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption);
+
+/* ---- the sections, in the order of the page; each writes nothing when it has nothing to say ---------------- */
+
+void perp_page_answers(perp_page *page);   /* answers computed from the data, claims, counts */
+void perp_page_summary(perp_page *page);   /* table of the best cells */
+void perp_page_published(perp_page *page); /* published figures beside ours */
+void perp_page_curves(perp_page *page);    /* work-precision, convergence, time against size */
+void perp_page_series(perp_page *page);    /* drift and energy over time */
+void perp_page_failures(perp_page *page);  /* statuses, causes */
+void perp_page_cells(perp_page *page);     /* every cell with its rerun command */
+void perp_page_methods(perp_page *page);   /* cards from the descriptors */
+void perp_page_definitions(perp_page *page);
+void perp_page_environment(perp_page *page);
+
+/* ---- shared by sections ------------------------------------------------------------------------------------- */
+
+void perp_page_best_match(perp_page *page); /* one line of the answers */
+const char *perp_page_command(perp_page *page,
+                              int cell); /* command line that repeats a cell alone */
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Figures, drawn by gnuplot run as a program.  Beside each picture stay its .gp and .csv, so that it can be
+ * redrawn and restyled without perp. */
+#ifndef PERP_REPORT_PLOT_H
+#define PERP_REPORT_PLOT_H
+
+#include "solvers/core/core.h"
+
+typedef enum perp_plot_style {
+  PERP_PLOT_POINTS_LINES, /* markers joined in the order of the points */
+  PERP_PLOT_LINES,        /* long series */
+  PERP_PLOT_POINTS,
+  PERP_PLOT_STEPS,     /* right-continuous steps: profiles */
+  PERP_PLOT_PUBLISHED, /* a published figure: grey, dashed, named in the legend */
+  PERP_PLOT_GUIDE      /* a reference slope: thin, no marker */
+} perp_plot_style;
+
+typedef struct perp_curve {
+  const char *label;
+  perp_plot_style style;
+  int colour; /* index into the palette; curves of one family share it */
+  int n;
+  const double *x,
+      *y; /* borrowed; points that are not finite, or <= 0 on a log axis, are left out */
+} perp_curve;
+
+typedef struct perp_figure {
+  const char *id; /* file name without suffix */
+  const char *title, *xlabel, *ylabel;
+  const char *alt; /* what a reader who does not see it should know */
+  bool logx, logy;
+  int n;
+  const perp_curve *curves;
+} perp_figure;
+
+/* Write DIR/<id>.gp and DIR/<id>.csv and run gnuplot once for each format of a comma list out of svg, pdf,
+ * png, tikz.  PERP_ERR_EXTERNAL when gnuplot is missing or refuses, PERP_ERR_ARG when there is no
+ * point to draw. */
+perp_status perp_figure_draw(perp_ctx *ctx, const perp_figure *figure, const char *dir,
+                             const char *formats);
+
+/* Okabe-Ito colour i (cyclic) as "#rrggbb". */
+const char *perp_palette(int i);
+
+#endif

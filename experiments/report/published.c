@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Published figures beside ours: which reading of the source reproduces it. */
+#include "experiments/report/page.h"
+
+#include <math.h>
+
+void perp_page_best_match(perp_page *page)
+{
+  if (page->study->n_published == 0) return;
+  perp_variant *variant;
+  int n = perp_results_variants(page->ctx, page->results, &variant);
+  if (n > 0 && !isnan(variant[0].mismatch))
+    perp_html(
+        page->out,
+        "<li>Closest to the published figures: <strong>%s</strong>, within a factor of %m of every "
+        "one.</li>\n",
+        variant[0].label, pow(10, variant[0].mismatch));
+  perp_variants_free(variant, n);
+}
+
+void perp_page_published(perp_page *page)
+{
+  const perp_study *study = page->study;
+  if (study->n_published == 0) return;
+  perp_variant *variant;
+  int n = perp_results_variants(page->ctx, page->results, &variant);
+  perp_html(
+      page->out,
+      "<h2 id=\"published\">Published figures beside ours</h2>\n"
+      "<p class=\"note\">One line for each choice of the parts that the source leaves open, the "
+      "best match "
+      "first. Mismatch: the largest factor between ours and the published value over all figures "
+      "of the line.</p>\n<div class=\"scroll\"><table><tr><th>variant</th>"
+      "<th class=\"n\">mismatch</th>");
+  for (int i = 0; i < study->n_published; i++)
+    perp_html(page->out, "<th class=\"n\">%s<br>%s<br><code>%s</code></th>",
+              study->published[i].source, study->published[i].where_text,
+              study->published[i].metric);
+  perp_html(page->out, "</tr>\n<tr><td><strong>published</strong></td><td></td>");
+  for (int i = 0; i < study->n_published; i++)
+    perp_html(page->out, "<td class=\"n\"><strong>%m</strong></td>", study->published[i].value);
+  perp_html(page->out, "</tr>\n");
+  for (int v = 0; v < n; v++) {
+    perp_html(page->out, "<tr><td>%s</td><td class=\"n\">", variant[v].label);
+    if (isnan(variant[v].mismatch))
+      perp_html(page->out, "&ndash;");
+    else
+      perp_html(page->out, "&times; %m", pow(10, variant[v].mismatch));
+    perp_html(page->out, "</td>");
+    for (int i = 0; i < study->n_published; i++) {
+      int cell = variant[v].cell[i];
+      if (cell >= 0 && !perp_view_ok(&page->view, cell))
+        perp_html(page->out, "<td class=\"n bad\">%s</td>",
+                  perp_cell_status_names[page->results->record[cell].status]);
+      else
+        perp_html(page->out, "<td class=\"n\">%m</td>",
+                  cell < 0 ? NAN : perp_page_value(page, cell, study->published[i].metric));
+    }
+    perp_html(page->out, "</tr>\n");
+  }
+  perp_html(page->out, "</table></div>\n");
+  perp_variants_free(variant, n);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/report/report.h"
+
+#include "experiments/report/page.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double perp_page_value(const perp_page *page, int cell, const char *metric)
+{
+  int m = perp_results_metric(page->results, metric);
+  return m < 0 ? NAN : perp_results_value(page->results, cell, m);
+}
+
+bool perp_page_has(const perp_page *page, const char *metric)
+{
+  for (int r = 0; r < page->results->plan.n; r++)
+    if (perp_view_ok(&page->view, r) && !isnan(perp_page_value(page, r, metric))) return true;
+  return false;
+}
+
+const char *perp_page_axis(perp_page *page, const char *metric)
+{
+  const perp_metric *m = perp_study_metric(page->study, metric);
+  if (m == NULL || m->unit[0] == '\0') return metric;
+  return perp_pool_printf(&page->pool, "%s [%s]", metric, m->unit);
+}
+
+const char *perp_page_command(perp_page *page, int cell)
+{
+  perp_text text = { 0 };
+  page->study->kind->command(page->study, &page->results->plan.cells[cell], &text);
+  const char *kept = perp_pool_strdup(&page->pool, text.s == NULL ? "" : text.s);
+  perp_text_free(&text);
+  return kept;
+}
+
+void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption)
+{
+  char dir[1024], svg[1400];
+  snprintf(dir, sizeof dir, "%s/figs", page->dir);
+  snprintf(svg, sizeof svg, "%s/%s.svg", dir, f->id);
+  if (perp_figure_draw(page->ctx, f, dir, page->formats) != PERP_OK) {
+    perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
+    return;
+  }
+  perp_html(page->out, "<figure id=\"fig-%s\">\n", f->id);
+  if (perp_html_svg(page->ctx, page->out, svg, f->alt) != PERP_OK)
+    perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
+  perp_html(page->out,
+            "<figcaption>%s <span class=\"note\">Files: <a href=\"figs/%s.svg\">svg</a>, "
+            "<a href=\"figs/%s.gp\">gp</a>, <a "
+            "href=\"figs/%s.csv\">csv</a></span></figcaption>\n</figure>\n",
+            caption, f->id, f->id, f->id);
+  page->figures++;
+}
+
+void perp_page_environment(perp_page *page)
+{
+  perp_html(page->out, "<h2 id=\"environment\">Environment</h2>\n");
+  for (int i = 0; i < page->results->n_envs; i++) {
+    char *path = perp_xprintf("%s/env/%s.json", page->dir, page->results->envs[i]);
+    json_t *env = json_load_file(path, 0, NULL);
+    perp_html(page->out, "<dl>\n");
+    const char *key;
+    json_t *value;
+    json_object_foreach(env, key, value)
+    {
+      char *text = json_is_string(value) ? perp_xstrdup(json_string_value(value))
+                                         : json_dumps(value, JSON_ENCODE_ANY);
+      perp_html(page->out, "<dt>%s</dt><dd>%s</dd>\n", key, text == NULL ? "" : text);
+      free(text);
+    }
+    perp_html(page->out, "</dl>\n");
+    json_decref(env);
+    free(path);
+  }
+  char *study_path = perp_xprintf("%s/study.yaml", page->dir);
+  size_t size;
+  char *study = perp_read_file(study_path, &size);
+  if (study != NULL)
+    perp_html(page->out,
+              "<details><summary>The study as it was run</summary><pre>%s</pre></details>\n",
+              study);
+  free(study);
+  free(study_path);
+}
+
+static void header(perp_page *page)
+{
+  const perp_study *study = page->study;
+  perp_html(page->out, "<h1>%s</h1>\n<p class=\"question\">%s</p>\n", study->title,
+            study->question);
+  perp_html(page->out, "<nav aria-label=\"sections\"><a href=\"#summary\">Summary</a>");
+  if (study->n_published > 0) perp_html(page->out, "<a href=\"#published\">Published figures</a>");
+  perp_html(page->out, "<a href=\"#curves\">Figures</a><a href=\"#failures\">Failures</a><a "
+                       "href=\"#cells\">All cells</a>"
+                       "<a href=\"#methods\">Methods</a><a href=\"#definitions\">Definitions</a>"
+                       "<a href=\"#environment\">Environment</a></nav>\n");
+  if (study->profile != NULL)
+    perp_html(page->out, "<p class=\"note\">Study <code>%s</code>, profile <code>%s</code>.</p>\n",
+              study->name, study->profile);
+}
+
+static void warnings(perp_page *page)
+{
+  if (page->warnings.n == 0) return;
+  perp_html(page->out, "<h2>Warnings</h2>\n<pre>%s</pre>\n", page->warnings.s);
+}
+
+static void body(perp_page *page)
+{
+  static void (*const sections[])(perp_page *) = {
+    header,
+    perp_page_answers,
+    perp_page_summary,
+    perp_page_published,
+    perp_page_curves,
+    perp_page_series,
+    perp_page_failures,
+    perp_page_cells,
+    perp_page_methods,
+    perp_page_definitions,
+    perp_page_environment,
+    warnings,
+  };
+  perp_html_begin(page->out, page->study->title);
+  for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) sections[i](page);
+  perp_html_end(page->out);
+}
+
+perp_status perp_report(perp_ctx *ctx, const char *dir, const perp_report_request *request,
+                        char *page_path, size_t size)
+{
+  perp_results results;
+  PERP_TRY(perp_results_load(ctx, dir, NULL, &results));
+  perp_page page = { .ctx = ctx, .dir = dir, .study = results.study, .results = &results };
+  page.formats = request->figs == NULL ? "svg"
+                 : strstr(request->figs, "svg") != NULL
+                     ? request->figs
+                     : perp_pool_printf(&page.pool, "svg,%s",
+                                        request->figs); /* the page itself needs svg */
+  perp_view_build(ctx, &page.pool, &results, &page.view);
+
+  snprintf(page_path, size, "%s", request->out != NULL ? request->out : "");
+  if (request->out == NULL) snprintf(page_path, size, "%s/report.html", dir);
+  char *figs = perp_xprintf("%s/figs", dir), *draft = perp_xprintf("%s.part", page_path);
+  perp_status status = perp_make_dirs(ctx, figs);
+  if (status == PERP_OK && (page.out = fopen(draft, "w")) == NULL)
+    status = PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", draft, strerror(errno));
+  if (page.out != NULL) {
+    body(&page);
+    bool failed = ferror(page.out) != 0;
+    if (fclose(page.out) != 0 || failed || rename(draft, page_path) != 0)
+      status = PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", page_path, strerror(errno));
+  }
+  free(figs);
+  free(draft);
+  perp_text_free(&page.warnings);
+  perp_pool_free(&page.pool);
+  perp_results_free(&results);
+  return status;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The report of a study: one HTML file that opens from file:// without a network. */
+#ifndef PERP_REPORT_H
+#define PERP_REPORT_H
+
+#include "experiments/runner/results.h"
+
+typedef struct perp_report_request {
+  const char *out;  /* path of the page; NULL: DIR/report.html */
+  const char *figs; /* formats of the figures, comma list of svg, pdf, png, tikz; NULL: svg */
+} perp_report_request;
+
+/* Write the page and DIR/figs/ from the results folder DIR.  A figure that cannot be drawn becomes a warning on the
+ * page; the call fails only when the folder cannot be read or the page not be written.  page_path [size] out: where the
+ * page is. */
+perp_status perp_report(perp_ctx *ctx, const char *dir, const perp_report_request *request,
+                        char *page_path, size_t size);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The sections of a report that are tables and text. */
+#include "experiments/report/page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What tells a row from the others: the varying plug-ins, then the abscissa. */
+static const char *row_label(perp_page *page, int row)
+{
+  const perp_view *v = &page->view;
+  const char *label = "";
+  for (int a = 0; a < v->n_axes; a++) {
+    const char *text = perp_view_text(v, row, v->axis[a]);
+    if (text[0] != '\0')
+      label = label[0] == '\0' ? text : perp_pool_printf(&page->pool, "%s, %s", label, text);
+  }
+  if (v->x_name == NULL) return label[0] == '\0' ? "the only cell" : label;
+  int name = (int)strcspn(v->x_name, " ");
+  return perp_pool_printf(&page->pool, "%s%s%.*s = %.6g", label, label[0] == '\0' ? "" : ", ", name,
+                          v->x_name, v->x[row]);
+}
+
+/* The ok row with the least value of a metric; -1 when there is none. */
+static int best_row(const perp_page *page, const char *metric)
+{
+  int best = -1;
+  for (int r = 0; r < page->results->plan.n; r++) {
+    double value = perp_page_value(page, r, metric);
+    if (perp_view_ok(&page->view, r) && !isnan(value) &&
+        (best < 0 || value < perp_page_value(page, best, metric)))
+      best = r;
+  }
+  return best;
+}
+
+static bool less_is_better(const perp_page *page, const char *metric)
+{
+  const perp_metric *m = perp_study_metric(page->study, metric);
+  return m != NULL && m->better < 0;
+}
+
+/* ---- answers -------------------------------------------------------------------------------------------- */
+
+static void counts(perp_page *page)
+{
+  perp_html(page->out, "<p class=\"note\">%d cells: ", page->results->plan.n);
+  bool first = true;
+  for (int s = 0; s < PERP_CELL_STATUSES; s++) {
+    if (page->results->count[s] == 0) continue;
+    perp_html(page->out, "%s%d %s", first ? "" : ", ", page->results->count[s],
+              perp_cell_status_names[s]);
+    first = false;
+  }
+  perp_html(page->out, ".</p>\n");
+}
+
+/* Best by the primary metric, and who would win by another one: drift alone ranks methods wrongly. */
+static void winners(perp_page *page)
+{
+  const char *primary = page->study->metrics.primary;
+  int best = primary == NULL || !less_is_better(page, primary) ? -1 : best_row(page, primary);
+  if (best < 0) return;
+  perp_html(page->out,
+            "<li>Smallest <code>%s</code>: <strong>%m</strong> by <strong>%s</strong>.</li>\n",
+            primary, perp_page_value(page, best, primary), row_label(page, best));
+  for (int i = 0; i < page->study->metrics.n_record; i++) {
+    const char *other = page->study->metrics.record[i];
+    if (strcmp(other, primary) == 0 || !less_is_better(page, other)) continue;
+    int winner = best_row(page, other);
+    if (winner < 0 || winner == best) continue;
+    double theirs = perp_page_value(page, winner, primary),
+           ours = perp_page_value(page, best, primary);
+    if (!(theirs > 2 * ours)) continue;
+    perp_html(
+        page->out,
+        "<li>Judged by <code>%s</code> (%m) the winner would be %s, whose <code>%s</code> is %m: "
+        "%m times the smallest.</li>\n",
+        other, perp_page_value(page, winner, other), row_label(page, winner), primary, theirs,
+        theirs / ours);
+  }
+}
+
+static void claims(perp_page *page)
+{
+  int n = page->study->n_claims;
+  if (n == 0) return;
+  perp_claim_result *result = perp_pool_alloc(&page->pool, (size_t)n, sizeof *result);
+  perp_results_claims(page->ctx, page->results, result);
+  perp_html(page->out,
+            "<h3>Claims</h3>\n<div class=\"scroll\"><table><tr><th>claim</th><th>verdict</th>"
+            "<th class=\"n\">measured</th><th>test</th></tr>\n");
+  for (int i = 0; i < n; i++)
+    perp_html(page->out,
+              "<tr><td style=\"white-space:normal\">%s</td><td class=\"%s\">%s</td><td "
+              "class=\"n\">%m</td>"
+              "<td><code>%s</code></td></tr>\n",
+              result[i].claim->text, result[i].verdict == PERP_PROVED ? "good" : "bad",
+              perp_verdict_name(result[i].verdict), result[i].left, result[i].claim->expr_text);
+  perp_html(page->out, "</table></div>\n");
+}
+
+void perp_page_answers(perp_page *page)
+{
+  perp_html(page->out, "<div class=\"answer\"><ul>\n");
+  winners(page);
+  perp_page_best_match(page);
+  perp_html(page->out, "</ul>\n");
+  counts(page);
+  perp_html(page->out, "</div>\n");
+  claims(page);
+}
+
+/* ---- summary -------------------------------------------------------------------------------------------- */
+
+typedef struct ranked {
+  int row;
+  double value;
+} ranked;
+
+static int by_value(const void *a, const void *b)
+{
+  const ranked *x = a, *y = b;
+  return (x->value > y->value) - (x->value < y->value);
+}
+
+void perp_page_summary(perp_page *page)
+{
+  enum { MOST = 40 };
+  const perp_view *v = &page->view;
+  const char *primary = page->study->metrics.primary;
+  if (primary == NULL || !perp_page_has(page, primary)) return;
+
+  /* one row a curve: its best cell */
+  ranked *list = perp_pool_alloc(&page->pool, (size_t)v->n_groups + 1, sizeof *list);
+  int n = 0;
+  for (int g = 0; g < v->n_groups; g++) {
+    ranked best = { -1, HUGE_VAL };
+    for (int i = 0; i < v->group[g].n; i++) {
+      int row = v->group[g].cell[i];
+      double value = perp_page_value(page, row, primary);
+      if (perp_view_ok(v, row) && value < best.value) best = (ranked){ row, value };
+    }
+    if (best.row >= 0) list[n++] = best;
+  }
+  qsort(list, (size_t)n, sizeof *list, by_value);
+
+  perp_html(page->out,
+            "<h2 id=\"summary\">Summary</h2>\n<p class=\"note\">For each combination its best cell "
+            "by <code>%s</code>%s. "
+            "Green: the smallest of the column.</p>\n<div class=\"scroll\"><table><tr>",
+            primary, n > MOST ? ", the first 40" : "");
+  perp_html(page->out, "<th>combination</th>");
+  const char *shown[24];
+  int n_shown = 0;
+  shown[n_shown++] = primary;
+  for (int i = 0; i < page->study->metrics.n_record && n_shown < 22; i++)
+    if (strcmp(page->study->metrics.record[i], primary) != 0 &&
+        perp_page_has(page, page->study->metrics.record[i]))
+      shown[n_shown++] = page->study->metrics.record[i];
+  if (perp_page_has(page, "time.step_us")) shown[n_shown++] = "time.step_us";
+  int winner[24];
+  for (int k = 0; k < n_shown; k++) {
+    winner[k] = -1;
+    for (int i = 0; i < n && less_is_better(page, shown[k]); i++) {
+      double value = perp_page_value(page, list[i].row, shown[k]);
+      if (!isnan(value) &&
+          (winner[k] < 0 || value < perp_page_value(page, list[winner[k]].row, shown[k])))
+        winner[k] = i;
+    }
+    perp_html(page->out, "<th class=\"n\">%s</th>", perp_page_axis(page, shown[k]));
+  }
+  perp_html(page->out, "</tr>\n");
+  for (int i = 0; i < n && i < MOST; i++) {
+    perp_html(page->out, "<tr><td>%s</td>", row_label(page, list[i].row));
+    for (int k = 0; k < n_shown; k++)
+      perp_html(page->out, "<td class=\"n%s\">%m</td>", winner[k] == i ? " best" : "",
+                perp_page_value(page, list[i].row, shown[k]));
+    perp_html(page->out, "</tr>\n");
+  }
+  perp_html(page->out, "</table></div>\n");
+}
+
+/* ---- failures ---------------------------------------------------------------------------------------------- */
+
+void perp_page_failures(perp_page *page)
+{
+  const perp_view *v = &page->view;
+  int failed = 0;
+  for (int r = 0; r < page->results->plan.n; r++) failed += !perp_view_ok(v, r);
+  perp_html(page->out, "<h2 id=\"failures\">Failures</h2>\n");
+  if (failed == 0) {
+    perp_html(page->out, "<p>None: every cell reached its end.</p>\n");
+    return;
+  }
+  perp_html(
+      page->out,
+      "<p class=\"note\">A failed cell is a result: it stays in the table with its cause.</p>\n"
+      "<div class=\"scroll\"><table><tr><th>cell</th><th>combination</th><th>status</th>"
+      "<th>reason</th><th>cause</th></tr>\n");
+  for (int r = 0; r < page->results->plan.n; r++)
+    if (!perp_view_ok(v, r))
+      perp_html(page->out,
+                "<tr><td><code>%s</code></td><td>%s</td><td "
+                "class=\"bad\">%s</td><td>%s</td><td>%s</td></tr>\n",
+                page->results->plan.cells[r].id, row_label(page, r),
+                perp_cell_status_names[page->results->record[r].status],
+                page->results->record[r].reason, page->results->record[r].cause);
+  perp_html(page->out, "</table></div>\n");
+}
+
+/* ---- cells --------------------------------------------------------------------------------------------------- */
+
+void perp_page_cells(perp_page *page)
+{
+  const char *primary = page->study->metrics.primary;
+  perp_html(page->out,
+            "<h2 id=\"cells\">All cells</h2>\n<p class=\"note\">Each line can be repeated alone: "
+            "<code>perp show %s CELL</code> prints everything about a cell.</p>\n"
+            "<details><summary>%d cells</summary><div class=\"scroll\"><table><tr><th>cell</th>"
+            "<th>combination</th><th>status</th>",
+            page->dir, page->results->plan.n);
+  if (primary != NULL)
+    perp_html(page->out, "<th class=\"n\">%s</th>", perp_page_axis(page, primary));
+  perp_html(page->out, "<th>rerun</th></tr>\n");
+  for (int r = 0; r < page->results->plan.n; r++) {
+    perp_html(page->out, "<tr><td><code>%s</code></td><td>%s</td><td>%s</td>",
+              page->results->plan.cells[r].id, row_label(page, r),
+              perp_cell_status_names[page->results->record[r].status]);
+    if (primary != NULL)
+      perp_html(page->out, "<td class=\"n\">%m</td>", perp_page_value(page, r, primary));
+    perp_html(page->out, "<td><code>%s</code></td></tr>\n", perp_page_command(page, r));
+  }
+  perp_html(page->out, "</table></div></details>\n");
+}
+
+/* ---- method cards ----------------------------------------------------------------------------------------------- */
+
+/* Is this text the plug-in `name`, with options or without? */
+static bool is_plugin(const char *text, const char *name)
+{
+  size_t n = strlen(name);
+  if (strncmp(text, name, n) != 0) return false;
+  return text[n] == '\0' || (text[n] == ':' && strcspn(text + n, "=") < strlen(text + n));
+}
+
+static void card(perp_page *page, perp_kind kind, const perp_desc *d)
+{
+  perp_html(page->out, "<details><summary><code>%s %s</code> &ndash; %s</summary>\n",
+            perp_kind_name(kind), d->name, d->summary);
+  if (d->equation != NULL) perp_html(page->out, "<pre>%s</pre>\n", d->equation);
+  perp_html(page->out, "<p class=\"note\">Source: %s</p>\n", d->reference);
+  if (d->opts != NULL) {
+    perp_html(page->out, "<div "
+                         "class=\"scroll\"><table><tr><th>option</th><th>range</th><th>unit</"
+                         "th><th>meaning</th></tr>\n");
+    for (const perp_opt *o = d->opts; o->type != PERP_OPT_END; o++) {
+      char range[256];
+      perp_opt_range(o, range, sizeof range);
+      perp_html(page->out, "<tr><td><code>%s</code></td><td>%s</td><td>%s</td><td>%s</td></tr>\n",
+                o->key, range, o->unit, o->help);
+    }
+    perp_html(page->out, "</table></div>\n");
+  }
+  perp_html(page->out, "</details>\n");
+}
+
+void perp_page_methods(perp_page *page)
+{
+  const perp_cell_kind *kind = page->study->kind;
+  perp_html(page->out, "<h2 id=\"methods\">Methods of this study</h2>\n");
+  for (int p = 0; p < perp_kind_params(kind); p++) {
+    if (kind->params[p].type != PERP_PARAM_PLUGIN) continue;
+    const perp_desc *d;
+    for (int i = 0; (d = perp_plugin_at(page->ctx, kind->params[p].plugin, i)) != NULL; i++)
+      for (int r = 0; r < page->results->plan.n; r++)
+        if (is_plugin(perp_view_text(&page->view, r, p), d->name)) {
+          card(page, kind->params[p].plugin, d);
+          break;
+        }
+  }
+}
+
+/* ---- definitions, environment --------------------------------------------------------------------------------------- */
+
+void perp_page_definitions(perp_page *page)
+{
+  perp_html(page->out, "<h2 id=\"definitions\">Definitions</h2>\n<dl>\n");
+  for (int i = 0; i < page->study->metrics.n_record; i++) {
+    const perp_metric *m = perp_study_metric(page->study, page->study->metrics.record[i]);
+    if (m != NULL)
+      perp_html(page->out, "<dt><code>%s</code></dt><dd>%s%s%s%s</dd>\n", m->name, m->meaning,
+                m->unit[0] ? " [" : "", m->unit, m->unit[0] ? "]" : "");
+  }
+  perp_html(page->out, "<dt>time.step_us</dt><dd>thread-CPU time of one step without metrics, "
+                       "median [us]</dd>\n</dl>\n");
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Drift and energy over time, at the step size nearest to that of the published figures. */
+#include "experiments/report/csv.h"
+#include "experiments/report/page.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_CURVES = 32 };
+
+/* Rows of a facet at one step size. */
+static int rows_at(const perp_page *page, int facet, double h, int *row, const perp_group **group)
+{
+  const perp_view *v = &page->view;
+  int n = 0;
+  for (int g = 0; g < v->n_groups && n < MOST_CURVES; g++) {
+    if (v->group[g].facet != facet) continue;
+    for (int i = 0; i < v->group[g].n; i++)
+      if (v->x[v->group[g].cell[i]] == h) {
+        row[n] = v->group[g].cell[i];
+        group[n++] = &v->group[g];
+        break;
+      }
+  }
+  return n;
+}
+
+static int column_of(const perp_csv *series, const char *field)
+{
+  size_t n = strlen(field);
+  for (int c = 0; c < series->columns; c++)
+    if (strncmp(series->header[c], field, n) == 0 &&
+        (series->header[c][n] == '[' || series->header[c][n] == '\0'))
+      return c;
+  return -1;
+}
+
+/* One field of the series of a row as a curve in the pool; n = 0 when there is none. */
+static perp_curve series_curve(perp_page *page, int row, const char *field, const perp_group *g)
+{
+  perp_curve curve = { .label = g->label, .colour = g->colour, .style = PERP_PLOT_LINES };
+  char path[1200];
+  snprintf(path, sizeof path, "%s/series/%s.csv", page->dir, page->results->plan.cells[row].id);
+  perp_csv series;
+  if (!perp_exists(path) || perp_csv_read(page->ctx, path, &series) != PERP_OK) return curve;
+  int t = column_of(&series, "t"), y = column_of(&series, field);
+  if (t >= 0 && y >= 0) {
+    double *xs = perp_pool_alloc(&page->pool, (size_t)series.rows + 1, sizeof *xs);
+    double *ys = perp_pool_alloc(&page->pool, (size_t)series.rows + 1, sizeof *ys);
+    for (int i = 0; i < series.rows; i++) {
+      xs[i] = perp_csv_number(&series, i, t);
+      ys[i] = perp_csv_number(&series, i, y);
+    }
+    curve.n = series.rows;
+    curve.x = xs;
+    curve.y = ys;
+  }
+  perp_csv_free(&series);
+  return curve;
+}
+
+/* The step size to show: 1 ms when it was run, else the middle one. */
+static double shown_h(const perp_page *page)
+{
+  const perp_view *v = &page->view;
+  double middle = NAN;
+  for (int g = 0; g < v->n_groups; g++)
+    for (int i = 0; i < v->group[g].n; i++) {
+      if (v->x[v->group[g].cell[i]] == 1e-3) return 1e-3;
+      if (g == 0 && i == v->group[g].n / 2) middle = v->x[v->group[g].cell[i]];
+    }
+  return middle;
+}
+
+void perp_page_series(perp_page *page)
+{
+  static const struct {
+    const char *field, *id, *title, *label;
+    bool logy;
+  } charts[] = {
+    { "drift.pos", "drift", "Constraint error over time", "max |C| [m]", true },
+    { "energy", "energy", "Energy over time", "energy [J]", false },
+  };
+  const perp_view *v = &page->view;
+  double h = shown_h(page);
+  bool headed = false;
+  for (size_t c = 0; c < sizeof charts / sizeof *charts; c++)
+    for (int facet = 0; facet < v->n_facets; facet++) {
+      int row[MOST_CURVES], n = 0;
+      const perp_group *group[MOST_CURVES];
+      perp_curve curve[MOST_CURVES];
+      int rows = rows_at(page, facet, h, row, group);
+      for (int k = 0; k < rows; k++) {
+        curve[n] = series_curve(page, row[k], charts[c].field, group[k]);
+        if (curve[n].n > 0) n++;
+      }
+      if (n == 0) continue;
+      if (!headed)
+        perp_html(page->out,
+                  "<h2 id=\"series\">Drift and energy over time</h2>\n<p class=\"note\">At h = %g "
+                  "s. A method that "
+                  "diverged ends where it was stopped.</p>\n",
+                  h);
+      headed = true;
+      const char *title = v->facet[facet][0] == '\0'
+                              ? charts[c].title
+                              : perp_pool_printf(&page->pool, "%s: %s", charts[c].title,
+                                                 v->facet[facet]);
+      perp_figure f = {
+        .id = perp_pool_printf(&page->pool, "%s-%d", charts[c].id, facet + 1),
+        .title = title,
+        .xlabel = "t [s]",
+        .ylabel = charts[c].label,
+        .alt = perp_pool_printf(&page->pool, "%s at h = %g s, %d curves", title, h, n),
+        .logy = charts[c].logy,
+        .n = n,
+        .curves = curve,
+      };
+      perp_page_figure(
+          page, &f,
+          charts[c].logy ? "Largest position error over all joints at accepted states, after "
+                           "stabilization; exact zeros are not drawn."
+                         : "Total mechanical energy, zero at the start for a scene that starts at "
+                           "rest at height 0.");
+    }
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/report/view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool perp_view_ok(const perp_view *view, int cell)
+{
+  return view->results->record[cell].status == PERP_CELL_OK;
+}
+
+const char *perp_view_text(const perp_view *view, int cell, int param)
+{
+  return param < 0 ? "" : view->results->plan.cells[cell].value[param];
+}
+
+static bool varies(const perp_view *v, int param)
+{
+  for (int r = 1; param >= 0 && r < v->results->plan.n; r++)
+    if (strcmp(perp_view_text(v, r, param), perp_view_text(v, 0, param)) != 0) return true;
+  return false;
+}
+
+/* The value of a numeric option in the text of a plug-in; its default when the text leaves it out. */
+static double option_value(const perp_opt *o, const void *opts)
+{
+  char text[64];
+  perp_opt_format(o, opts, text, sizeof text);
+  return strtod(text, NULL);
+}
+
+/* The first number of the scene that varies: a size like "links". */
+static bool scene_abscissa(const perp_ctx *ctx, perp_pool *pool, perp_view *v)
+{
+  int n = v->results->plan.n, column = perp_kind_param(v->results->study->kind, "scene");
+  if (column < 0 || n == 0) return false;
+  perp_ctx quiet = *ctx;
+  perp_spec first;
+  if (perp_spec_parse(&quiet, PERP_KIND_scene, perp_view_text(v, 0, column), &first) != PERP_OK)
+    return false;
+  bool found = false;
+  for (const perp_opt *o = first.d->opts; !found && o != NULL && o->type != PERP_OPT_END; o++) {
+    if (o->type != PERP_OPT_INT && o->type != PERP_OPT_REAL) continue;
+    double least = HUGE_VAL, most = -HUGE_VAL;
+    bool same_scene = true;
+    for (int r = 0; r < n && same_scene; r++) {
+      perp_spec s;
+      same_scene = perp_spec_parse(&quiet, PERP_KIND_scene, perp_view_text(v, r, column), &s) ==
+                       PERP_OK &&
+                   s.d == first.d;
+      if (same_scene) {
+        v->x[r] = option_value(o, s.opts);
+        least = fmin(least, v->x[r]);
+        most = fmax(most, v->x[r]);
+      }
+      perp_spec_free(&s);
+    }
+    if (!same_scene) break;
+    found = most > least;
+    if (found) v->x_name = o->unit[0] ? perp_pool_printf(pool, "%s [%s]", o->key, o->unit) : o->key;
+  }
+  perp_spec_free(&first);
+  return found;
+}
+
+static int index_of(perp_pool *pool, const char ***list, int *n, const char *text)
+{
+  for (int i = 0; i < *n; i++)
+    if (strcmp((*list)[i], text) == 0) return i;
+  const char **longer = perp_pool_alloc(pool, (size_t)*n + 1, sizeof *longer);
+  for (int i = 0; i < *n; i++) longer[i] = (*list)[i];
+  longer[*n] = perp_pool_strdup(pool, text);
+  *list = longer;
+  return (*n)++;
+}
+
+/* What tells the cell of a row from the others, without the subject. */
+static const char *facet_label(perp_pool *pool, const perp_view *v, int row)
+{
+  const char *label = "";
+  for (int a = 0; a < v->n_axes; a++) {
+    if (a == v->subject) continue;
+    const char *text = perp_view_text(v, row, v->axis[a]);
+    if (text[0] == '\0') continue;
+    label = label[0] == '\0' ? text : perp_pool_printf(pool, "%s, %s", label, text);
+  }
+  return label;
+}
+
+void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *results,
+                     perp_view *v)
+{
+  const perp_cell_kind *kind = results->study->kind;
+  int n = results->plan.n;
+  *v = (perp_view){ .results = results, .subject = -1 };
+  /* `stab` is asked about first: it comes last */
+  int stab = -1;
+  for (int p = 0; p < perp_kind_params(kind) && v->n_axes < PERP_VIEW_AXES - 1; p++) {
+    if (kind->params[p].type != PERP_PARAM_PLUGIN || kind->params[p].plugin == PERP_KIND_scene ||
+        !varies(v, p))
+      continue;
+    if (kind->params[p].plugin == PERP_KIND_stab)
+      stab = p;
+    else
+      v->axis[v->n_axes++] = p;
+  }
+  if (stab >= 0) v->axis[v->n_axes++] = stab;
+  v->subject = v->n_axes - 1;
+
+  v->x = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->x);
+  int h = perp_kind_param(kind, "h");
+  if (varies(v, h)) {
+    v->x_name = "h [s]";
+    for (int r = 0; r < n; r++) v->x[r] = strtod(perp_view_text(v, r, h), NULL);
+  } else {
+    scene_abscissa(ctx, pool, v);
+  }
+
+  const char **subjects = NULL;
+  int n_subjects = 0;
+  v->group = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->group);
+  for (int r = 0; r < n; r++) {
+    int facet = index_of(pool, &v->facet, &v->n_facets, facet_label(pool, v, r));
+    const char *label = v->subject < 0 ? "all" : perp_view_text(v, r, v->axis[v->subject]);
+    int colour = index_of(pool, &subjects, &n_subjects, label);
+    int g = 0;
+    while (g < v->n_groups && !(v->group[g].facet == facet && v->group[g].colour == colour)) g++;
+    if (g == v->n_groups)
+      v->group[v->n_groups++] = (perp_group){ .label = label,
+                                              .facet = facet,
+                                              .colour = colour,
+                                              .cell = perp_pool_alloc(pool, (size_t)n,
+                                                                      sizeof(int)) };
+    perp_group *group = &v->group[g];
+    int at = group->n++;
+    for (; at > 0 && v->x[group->cell[at - 1]] > v->x[r]; at--)
+      group->cell[at] = group->cell[at - 1];
+    group->cell[at] = r;
+  }
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The results of a study arranged for drawing: which columns vary, which cells form a curve, which curves
+ * share a figure. */
+#ifndef PERP_REPORT_VIEW_H
+#define PERP_REPORT_VIEW_H
+
+#include "experiments/runner/results.h"
+
+enum { PERP_VIEW_AXES = 8 };
+
+/* Cells that differ in the abscissa only, by ascending abscissa. */
+typedef struct perp_group {
+  const char *label; /* the subject: the varying plug-ins that are not the facet */
+  int facet, colour;
+  int n;
+  int *cell;
+} perp_group;
+
+typedef struct perp_view {
+  const perp_results *results;
+  int axis[PERP_VIEW_AXES],
+      n_axes;         /* parameters that take more than one value, plug-ins but the scene */
+  int subject;        /* index into axis: told apart by colour; -1 when nothing varies */
+  const char *x_name; /* "h [s]" or a number of the scene ("links"); NULL: no abscissa */
+  double *x;          /* [cells] */
+  int n_facets;
+  const char **facet; /* [n_facets] labels: the varying plug-ins that are not the subject */
+  int n_groups;
+  perp_group *group;
+} perp_view;
+
+/* All memory from pool; results are borrowed. */
+void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *results,
+                     perp_view *view);
+
+/* Did this cell end well? */
+bool perp_view_ok(const perp_view *view, int cell);
+/* Canonical text of a parameter of a cell; "" when it has none (param -1 too). */
+const char *perp_view_text(const perp_view *view, int cell, int param);
+
+#endif
