@@ -99,5 +99,5 @@ double perp_csv_number(const perp_csv *table, int row, int column)
   const char *text = perp_csv_text(table, row, column);
   char *end;
   double v = strtod(text, &end);
-  return end == text || *end != '\0' ? NAN : v;
+  return end == text || *end != '\0' ? (double)NAN : v;
 }

@@ -54,7 +54,7 @@ void perp_page_published(perp_page *page)
                   perp_cell_status_names[page->results->record[cell].status]);
       else
         perp_html(page->out, "<td class=\"n\">%m</td>",
-                  cell < 0 ? NAN : perp_page_value(page, cell, study->published[i].metric));
+                  cell < 0 ? (double)NAN : perp_page_value(page, cell, study->published[i].metric));
     }
     perp_html(page->out, "</tr>\n");
   }

@@ -12,7 +12,7 @@
 double perp_page_value(const perp_page *page, int cell, const char *metric)
 {
   int m = perp_results_metric(page->results, metric);
-  return m < 0 ? NAN : perp_results_value(page->results, cell, m);
+  return m < 0 ? (double)NAN : perp_results_value(page->results, cell, m);
 }
 
 bool perp_page_has(const perp_page *page, const char *metric)

@@ -66,6 +66,7 @@ void perp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 int perp_cmd_run(perp_ctx *ctx, int argc, char **argv);
 int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv);
+int perp_cmd_report(perp_ctx *ctx, int argc, char **argv);
 int perp_cmd_list(perp_ctx *ctx, int argc, char **argv);
 int perp_cmd_info(perp_ctx *ctx, int argc, char **argv);
 int perp_cmd_check(perp_ctx *ctx, int argc, char **argv);

@@ -4,6 +4,7 @@
 #include "experiments/runner/cli.h"
 
 const perp_command perp_commands[] = {
+  { "report", "the page of a results folder, made anew", perp_cmd_report },
   { "list", "what can be combined: scenes, solvers, studies", perp_cmd_list },
   { "info", "one part: its source, order, options with units and ranges", perp_cmd_info },
   { "lcp", "solve, check, generate and convert complementarity problems", perp_cmd_lcp },
