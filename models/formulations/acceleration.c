@@ -95,13 +95,13 @@ static bool accelerations(workspace *w, double t, double h, const double *q, con
   const perp_model *model = k->model;
   perp_constrained_at(k, q);
   double start = perp_constrained_clock(k);
-  perp_eval_forces(&k->e, model, t, v, true, k->f);
+  perp_eval_forces(k->e, model, t, v, true, k->f);
   if (model->m > 0) {
-    perp_joints_bias(model, &k->e, v, k->c);
+    perp_joints_bias(model, k->e, v, k->c);
     for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
     if (k->stab->rhs != NULL) {
       perp_constrained_rate(k, v, k->Cdot);
-      k->stab->rhs(k->stab_ws, PERP_LEVEL_ACCELERATION, h, k->e.C, k->Cdot, k->c);
+      k->stab->rhs(k->stab_ws, PERP_LEVEL_ACCELERATION, h, k->e->C, k->Cdot, k->c);
     }
   }
   k->assembly_s += perp_constrained_clock(k) - start;
@@ -134,15 +134,15 @@ static perp_ode_answer deriv_momentum(void *user, double t, double h, const doub
   double *pdot = ydot + model->nq;
   (void)none, (void)nothing;
   perp_constrained_at(k, y);
-  velocity_of(model, &k->e, y + model->nq, w->v);
+  velocity_of(model, k->e, y + model->nq, w->v);
   if (!accelerations(w, t, h, y, w->v, intermediate)) return PERP_ODE_FAILED;
   perp_model_qdot(model, y, w->v, ydot);
   /* pdot: all forces but the gyroscopic term, which belongs to the rotating frame, turned to the world */
-  perp_eval_forces(&k->e, model, t, w->v, false, w->torque);
-  if (model->m > 0) perp_blocks_Jt(&k->e.blocks, 1, k->lambda, w->torque);
+  perp_eval_forces(k->e, model, t, w->v, false, w->torque);
+  if (model->m > 0) perp_blocks_Jt(&k->e->blocks, 1, k->lambda, w->torque);
   memcpy(pdot, w->torque, (size_t)model->nv * sizeof *pdot);
   for (int b = 0; b < model->n_bodies && model->dim == 3; b++)
-    perp_turn(3, k->e.pose[b].R, w->torque + 6 * b + 3, pdot + 6 * b + 3);
+    perp_turn(3, k->e->pose[b].R, w->torque + 6 * b + 3, pdot + 6 * b + 3);
   return PERP_ODE_OK;
 }
 
@@ -158,11 +158,11 @@ static perp_ode_answer accept_momentum(void *user, double t, double *y, double *
   perp_constrained *k = &w->k;
   (void)none;
   perp_constrained_at(k, y);
-  velocity_of(k->model, &k->e, y + k->model->nq, w->v);
+  velocity_of(k->model, k->e, y + k->model->nq, w->v);
   perp_ode_answer answer = perp_constrained_accept(k, t, y, w->v);
   if (answer != PERP_ODE_CHANGED) return answer;
   perp_constrained_at(k, y);
-  momentum_of(k->model, &k->e, w->v, y + k->model->nq);
+  momentum_of(k->model, k->e, w->v, y + k->model->nq);
   return answer;
 }
 
@@ -253,7 +253,7 @@ static void read_state(workspace *w)
   memcpy(w->q, y, (size_t)model->nq * sizeof *w->q);
   if (w->momentum) {
     perp_constrained_at(&w->k, w->q);
-    velocity_of(model, &w->k.e, y + model->nq, w->v);
+    velocity_of(model, w->k.e, y + model->nq, w->v);
   }
 }
 
@@ -271,7 +271,7 @@ static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, c
   if (w->momentum) {
     memcpy(w->y, w->q, (size_t)model->nq * sizeof *q);
     perp_constrained_at(&w->k, w->q);
-    momentum_of(model, &w->k.e, v, w->y + model->nq);
+    momentum_of(model, w->k.e, v, w->y + model->nq);
     status = perp_ode_restart(ctx, w->ode, t, w->y, NULL);
   } else {
     status = perp_ode_restart(ctx, w->ode, t, w->q, v);

@@ -28,7 +28,7 @@ static void stab_error(void *user, double t, const double *q, double *C)
   perp_constrained *k = user;
   (void)t;
   perp_constrained_at(k, q);
-  memcpy(C, k->e.C, (size_t)k->model->m * sizeof *C);
+  memcpy(C, k->e->C, (size_t)k->model->m * sizeof *C);
 }
 
 static void stab_rate(void *user, double t, const double *q, const double *v, double *Cdot)
@@ -43,28 +43,30 @@ static perp_status factor(perp_constrained *k, perp_stats *stats)
 {
   double start = perp_constrained_clock(k);
   *stats = (perp_stats){ 0 };
-  if (k->factored) {
+  if (k->factored == k->e) {
     stats->reason = k->factor_reason;
     return PERP_OK;
   }
-  perp_status status = k->kkt->factor(k->ctx, k->kkt_ws, &k->e.blocks, stats);
+  perp_status status = k->kkt->factor(k->ctx, k->kkt_ws, &k->e->blocks, stats);
   k->count.factorizations += stats->factorizations;
   k->count.fallbacks += stats->fallbacks;
   k->count.iterations += stats->iterations;
   k->count.matvecs += stats->matvecs;
   k->reason = k->factor_reason = stats->reason;
   k->status = status;
-  k->factored = status == PERP_OK && stats->reason > 0;
+  k->factored = status == PERP_OK && stats->reason > 0 ? k->e : NULL;
   k->kkt_s += perp_constrained_clock(k) - start;
   return status;
 }
 
+/* with the factor, wherever it was made */
 static perp_status solve(perp_constrained *k, const double *f, const double *c, double *a,
                          double *lambda, perp_stats *stats)
 {
   double start = perp_constrained_clock(k);
   *stats = (perp_stats){ 0 };
-  perp_status status = k->kkt->solve(k->ctx, k->kkt_ws, &k->e.blocks, f, c, a, lambda, stats);
+  perp_status status = k->kkt->solve(k->ctx, k->kkt_ws, &k->factored->blocks, f, c, a, lambda,
+                                     stats);
   k->count.factorizations += stats->factorizations;
   k->count.fallbacks += stats->fallbacks;
   k->count.iterations += stats->iterations;
@@ -98,8 +100,10 @@ static void stab_retract(void *user, const double *q, const double *dq, double *
 
 void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_arena *a)
 {
-  perp_eval_layout(&k->e, model, a);
-  k->q_at = PERP_CARVE(a, double, model->nq);
+  for (int i = 0; i < 2; i++) {
+    perp_eval_layout(&k->eval[i], model, a);
+    k->q_at[i] = PERP_CARVE(a, double, model->nq);
+  }
   k->f = PERP_CARVE(a, double, model->nv);
   k->a = PERP_CARVE(a, double, model->nv);
   k->zeros = PERP_CARVE(a, double, model->nv);
@@ -113,7 +117,8 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
 {
   k->ctx = ctx;
   k->model = model;
-  perp_eval_init(&k->e, model);
+  for (int i = 0; i < 2; i++) perp_eval_init(&k->eval[i], model);
+  k->e = &k->eval[0];
   memset(k->zeros, 0, (size_t)model->nv * sizeof *k->zeros);
   memset(k->Cdot, 0, (size_t)model->m * sizeof *k->Cdot);
   k->stab_sys = (perp_stab_sys){
@@ -130,7 +135,7 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
   perp_constrained_restart(k);
   if (model->m == 0) return PERP_OK;
   k->kkt = (const perp_kkt_desc *)parts->kkt.d;
-  PERP_TRY(k->kkt->create(ctx, &k->e.blocks, parts->kkt.opts, &k->kkt_ws));
+  PERP_TRY(k->kkt->create(ctx, &k->e->blocks, parts->kkt.opts, &k->kkt_ws));
   k->stab = (const perp_stab_desc *)parts->stab.d;
   return k->stab->create(ctx, &k->stab_sys, parts->stab.opts, &k->stab_ws);
 }
@@ -143,7 +148,8 @@ void perp_constrained_destroy(perp_constrained *k)
 
 void perp_constrained_restart(perp_constrained *k)
 {
-  k->known = k->factored = false;
+  k->known[0] = k->known[1] = false;
+  k->factored = NULL;
   k->drift = 0;
   k->reason = PERP_EXACT;
   k->status = PERP_OK;
@@ -168,12 +174,18 @@ perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model,
 void perp_constrained_at(perp_constrained *k, const double *q)
 {
   size_t size = (size_t)k->model->nq * sizeof *q;
-  if (k->known && memcmp(q, k->q_at, size) == 0) return;
+  int i = (int)(k->e - k->eval);
+  for (int tries = 0; tries < 2; tries++, i = 1 - i)
+    if (k->known[i] && memcmp(q, k->q_at[i], size) == 0) {
+      k->e = &k->eval[i];
+      return;
+    }
   double start = perp_constrained_clock(k);
-  perp_eval_at(&k->e, k->model, q);
-  memcpy(k->q_at, q, size);
-  k->known = true;
-  k->factored = false;
+  if (k->factored == k->e) i = 1 - i;
+  k->e = &k->eval[i];
+  perp_eval_at(k->e, k->model, q);
+  memcpy(k->q_at[i], q, size);
+  k->known[i] = true;
   k->assembly_s += perp_constrained_clock(k) - start;
 }
 
@@ -181,7 +193,7 @@ bool perp_constrained_solve(perp_constrained *k)
 {
   const perp_model *model = k->model;
   if (model->m == 0) {
-    perp_blocks_Minv(&k->e.blocks, k->f, k->a);
+    perp_blocks_Minv(&k->e->blocks, k->f, k->a);
   } else {
     perp_stats stats;
     if (factor(k, &stats) != PERP_OK || stats.reason < 0) return false;
@@ -197,7 +209,7 @@ bool perp_constrained_solve(perp_constrained *k)
 void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot)
 {
   memset(Cdot, 0, (size_t)k->model->m * sizeof *Cdot);
-  perp_blocks_J(&k->e.blocks, 1, v, Cdot);
+  perp_blocks_J(&k->e->blocks, 1, v, Cdot);
 }
 
 perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v)
@@ -209,7 +221,7 @@ perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q
   }
   if (model->m == 0) return PERP_ODE_OK;
   perp_constrained_at(k, q);
-  k->drift = norm_inf(model->m, k->e.C);
+  k->drift = norm_inf(model->m, k->e->C);
   if (k->stab->post_step == NULL) return PERP_ODE_OK;
   perp_stats stats = { .reason = PERP_EXACT };
   k->status = k->stab->post_step(k->stab_ws, t, q, v, &stats);

@@ -14,9 +14,12 @@ typedef struct perp_constrained {
   const perp_stab_desc *stab;
   void *kkt_ws, *stab_ws; /* NULL when there are no constraints */
   perp_stab_sys stab_sys;
-  perp_eval e;
-  double *q_at;         /* [nq] where e was evaluated */
-  bool known, factored; /* e holds for q_at; the KKT factor holds for e */
+  /* two evaluations, so that the one of the KKT factor (the start of the step) outlives those at the end
+   * of the step */
+  perp_eval eval[2], *e;     /* e: the current one */
+  double *q_at[2];           /* [nq] where each was made */
+  bool known[2];             /* eval[i] holds for q_at[i] */
+  const perp_eval *factored; /* the one the KKT factor holds for, NULL when there is no factor */
   perp_reason factor_reason;
   double *f, *a;             /* [nv] */
   double *c, *lambda, *Cdot; /* [m] */
@@ -37,7 +40,7 @@ void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_
 void perp_constrained_destroy(perp_constrained *k);
 void perp_constrained_restart(perp_constrained *k);
 
-/* Model at q: poses, J and C in k->e.  Nothing is done when q is where it was evaluated last. */
+/* Model at q: poses, J and C in *k->e.  Nothing is done when q is where it was evaluated last. */
 void perp_constrained_at(perp_constrained *k, const double *q);
 /* k->a, k->lambda from k->f and k->c with the J of k->e.  False: k->reason says why. */
 bool perp_constrained_solve(perp_constrained *k);

@@ -38,12 +38,12 @@ static perp_ode_answer deriv(void *user, double t, double h, const double *q, co
   (void)intermediate;
   perp_constrained_at(k, q);
   double start = perp_constrained_clock(k);
-  perp_eval_impulse(&k->e, model, t, h, v, k->f);
+  perp_eval_impulse(k->e, model, t, h, v, k->f);
   if (model->m > 0) {
     memset(k->c, 0, (size_t)model->m * sizeof *k->c);
     /* Cdot is not defined before v+ is known: zeros */
     if (k->stab->rhs != NULL)
-      k->stab->rhs(k->stab_ws, PERP_LEVEL_VELOCITY, h, k->e.C, k->Cdot, k->c);
+      k->stab->rhs(k->stab_ws, PERP_LEVEL_VELOCITY, h, k->e->C, k->Cdot, k->c);
   }
   k->assembly_s += perp_constrained_clock(k) - start;
   if (!perp_constrained_solve(k)) return PERP_ODE_FAILED;
