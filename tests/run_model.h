@@ -21,7 +21,8 @@ __attribute__((unused)) static perp_status run_parse(perp_ctx *ctx, const run_pa
   perp_spec *spec[] = { &parts->formulation, &parts->ode, &parts->kkt, &parts->stab };
   perp_kind kind[] = { PERP_KIND_formulation, PERP_KIND_ode, PERP_KIND_kkt, PERP_KIND_stab };
   for (int i = 0; i < 4; i++)
-    if (text[i] != NULL && text[i][0] != 0) PERP_TRY(perp_spec_parse(ctx, kind[i], text[i], spec[i]));
+    if (text[i] != NULL && text[i][0] != 0)
+      PERP_TRY(perp_spec_parse(ctx, kind[i], text[i], spec[i]));
   return PERP_OK;
 }
 
@@ -34,8 +35,8 @@ __attribute__((unused)) static void run_free(perp_parts *parts)
 }
 
 /* A simulation or the end of the test. */
-__attribute__((unused)) static perp_sim *run_start(perp_ctx *ctx, perp_model *model, run_parts names,
-                                                   double h)
+__attribute__((unused)) static perp_sim *run_start(perp_ctx *ctx, perp_model *model,
+                                                   run_parts names, double h)
 {
   perp_parts parts;
   perp_sim *sim = NULL;
@@ -113,8 +114,9 @@ __attribute__((unused)) static perp_model *run_chain(perp_ctx *ctx, int dim, int
     if (dim == 2) link.mass.inertia[8] = perp_mass_box(1, 0.1, 0.02, 0.03).inertia[4];
     link.x[0] = 0.1 * i + 0.05;
     run_body(ctx, model, link);
-    perp_joint_def joint = { .kind = kind, .a = i - 1, .b = i, .anchor_b[0] = -0.05,
-                             .axis_a[1] = 1, .axis_b[1] = 1 };
+    perp_joint_def joint = {
+      .kind = kind, .a = i - 1, .b = i, .anchor_b[0] = -0.05, .axis_a[1] = 1, .axis_b[1] = 1
+    };
     if (i > 0) joint.anchor_a[0] = 0.05;
     if (i > 0 || !free_root) run_joint(ctx, model, joint);
   }

@@ -105,7 +105,7 @@ static bool accelerations(workspace *w, double t, double h, const double *q, con
     }
   }
   k->assembly_s += perp_constrained_clock(k) - start;
-  if (!perp_constrained_solve(k)) return false;
+  if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, h, v)) return false;
   if (!intermediate) {
     memcpy(w->lambda, k->lambda, (size_t)model->m * sizeof *w->lambda);
     w->lambda_regular = true;
@@ -120,7 +120,7 @@ static perp_ode_answer deriv_velocity(void *user, double t, double h, const doub
   const perp_model *model = w->k.model;
   if (!accelerations(w, t, h, q, v, intermediate)) return PERP_ODE_FAILED;
   memcpy(a, w->k.a, (size_t)model->nv * sizeof *a);
-  perp_model_qdot(model, q, v, qdot);
+  if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
   return PERP_ODE_OK;
 }
 
@@ -166,6 +166,10 @@ static perp_ode_answer accept_momentum(void *user, double t, double *y, double *
   return answer;
 }
 
+static void qdot_of(void *user, const double *q, const double *v, double *qdot)
+{
+  perp_model_qdot(((workspace *)user)->k.model, q, v, qdot);
+}
 static void retract(void *user, const double *q, const double *dq, double *q_out)
 {
   perp_model_retract(((workspace *)user)->k.model, q, dq, q_out);
@@ -218,21 +222,25 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
   w->arena = a;
   layout(w, model, &a);
   w->momentum = o->state == STATE_MOMENTUM;
-  status = perp_constrained_create(ctx, &w->k, model, parts);
+  status = perp_constrained_create(ctx, &w->k, model, parts, false);
   w->sys = (perp_ode_sys){ .nq = model->nq,
                            .nv = model->nv,
+                           .caps = PERP_ODE_SYS_OPTIONAL_QDOT,
                            .user = w,
                            .deriv = deriv_velocity,
                            .retract = retract,
                            .difference = difference,
                            .project = project,
-                           .accept = accept_velocity };
+                           .accept = accept_velocity,
+                           .qdot = qdot_of };
   if (w->momentum) {
     w->sys.nq = model->nq + model->nv;
     w->sys.nv = 0;
     w->sys.deriv = deriv_momentum;
     w->sys.retract = NULL;
     w->sys.difference = NULL;
+    w->sys.qdot = NULL;
+    w->sys.caps = 0;
     w->sys.accept = accept_momentum;
   } else if (!model->velocity_forces && model->m == 0) {
     w->sys.caps |= PERP_ODE_SYS_POSITION_FORCES;

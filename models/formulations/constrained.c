@@ -52,8 +52,7 @@ static perp_status factor(perp_constrained *k, perp_stats *stats)
   k->count.fallbacks += stats->fallbacks;
   k->count.iterations += stats->iterations;
   k->count.matvecs += stats->matvecs;
-  k->reason = k->factor_reason = stats->reason;
-  k->status = status;
+  k->factor_reason = stats->reason;
   k->factored = status == PERP_OK && stats->reason > 0 ? k->e : NULL;
   k->kkt_s += perp_constrained_clock(k) - start;
   return status;
@@ -75,19 +74,43 @@ static perp_status solve(perp_constrained *k, const double *f, const double *c, 
   return status;
 }
 
+/* A correction of the state is a least-squares one anyway. */
+static perp_status solve_projection(perp_constrained *k, const double *c, double *x, double *lambda,
+                                    perp_stats *stats)
+{
+  perp_status status = solve(k, k->zeros, c, x, lambda, stats);
+  if (stats->reason == PERP_INFEASIBLE) {
+    stats->reason = PERP_REGULARIZED;
+    k->count.fallbacks++;
+  }
+  return status;
+}
+
 static perp_status stab_linearize(void *user, double t, const double *q, perp_stats *stats)
 {
   perp_constrained *k = user;
   (void)t;
   perp_constrained_at(k, q);
+  k->start_h = 0;
   return factor(k, stats);
 }
 
 static perp_status stab_solve(void *user, const double *c, double *x, double *lambda,
                               perp_stats *stats)
 {
+  return solve_projection(user, c, x, lambda, stats);
+}
+
+static perp_status stab_solve_start(void *user, const double *c, double *x, double *lambda,
+                                    double *h, perp_stats *stats)
+{
   perp_constrained *k = user;
-  return solve(k, k->zeros, c, x, lambda, stats);
+  *h = k->start_h;
+  if (*h == 0) { /* no step has been made yet: the state at hand is all there is */
+    PERP_TRY(factor(k, stats));
+    if (stats->reason < 0) return PERP_OK;
+  }
+  return solve_projection(k, c, x, lambda, stats);
 }
 
 static void stab_retract(void *user, const double *q, const double *dq, double *q_out)
@@ -110,10 +133,11 @@ void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_
   k->c = PERP_CARVE(a, double, model->m);
   k->lambda = PERP_CARVE(a, double, model->m);
   k->Cdot = PERP_CARVE(a, double, model->m);
+  k->violation = PERP_CARVE(a, double, model->m);
 }
 
 perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const perp_model *model,
-                                    const perp_parts *parts)
+                                    const perp_parts *parts, bool keeps_start)
 {
   k->ctx = ctx;
   k->model = model;
@@ -131,6 +155,7 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
     .linearize = stab_linearize,
     .solve = stab_solve,
     .retract = stab_retract,
+    .solve_start = keeps_start ? stab_solve_start : NULL,
   };
   perp_constrained_restart(k);
   if (model->m == 0) return PERP_OK;
@@ -150,6 +175,7 @@ void perp_constrained_restart(perp_constrained *k)
 {
   k->known[0] = k->known[1] = false;
   k->factored = NULL;
+  k->start_h = 0;
   k->drift = 0;
   k->reason = PERP_EXACT;
   k->status = PERP_OK;
@@ -189,16 +215,43 @@ void perp_constrained_at(perp_constrained *k, const double *q)
   k->assembly_s += perp_constrained_clock(k) - start;
 }
 
-bool perp_constrained_solve(perp_constrained *k)
+/* Do redundant joints contradict each other?  Not when the violation r of J a = c is below 1e-3 of its
+ * sides, nor when what it moves in the step, r h^2 or r h, is explained by the errors that stabilization
+ * feeds back, C + h Cdot, as long as these are below 1e-3 of the size of the model. */
+static bool contradicts(perp_constrained *k, perp_level level, double h, const double *v)
+{
+  const perp_blocks *B = &k->e->blocks;
+  double *r = k->violation, scale = 0, size = k->model->size, drift = norm_inf(B->m, k->e->C);
+  if (level == PERP_LEVEL_ACCELERATION) {
+    perp_constrained_rate(k, v, r);
+    drift += h * norm_inf(B->m, r);
+  }
+  memset(r, 0, (size_t)B->m * sizeof *r);
+  perp_blocks_J(B, 1, k->a, r);
+  for (int i = 0; i < B->m; i++) {
+    scale = fmax(scale, fmax(fabs(r[i]), fabs(k->c[i])));
+    r[i] += (B->s == NULL ? 0 : B->s[i] * k->lambda[i]) - k->c[i];
+  }
+  double worst = norm_inf(B->m, r), reach = level == PERP_LEVEL_ACCELERATION ? h * h : h;
+  return worst > 1e-3 * scale &&
+         worst * reach > fmin(2 * drift, 1e-3 * size) + 1e-12 * size; /* 1e-12: rounding in C / h */
+}
+
+bool perp_constrained_solve(perp_constrained *k, perp_level level, double h, const double *v)
 {
   const perp_model *model = k->model;
   if (model->m == 0) {
     perp_blocks_Minv(&k->e->blocks, k->f, k->a);
   } else {
     perp_stats stats;
-    if (factor(k, &stats) != PERP_OK || stats.reason < 0) return false;
-    k->status = solve(k, k->f, k->c, k->a, k->lambda, &stats);
-    if (stats.reason < 0) k->reason = stats.reason;
+    k->status = factor(k, &stats);
+    if (k->status == PERP_OK && stats.reason >= 0)
+      k->status = solve(k, k->f, k->c, k->a, k->lambda, &stats);
+    if (stats.reason == PERP_INFEASIBLE && !contradicts(k, level, h, v)) {
+      stats.reason = PERP_REGULARIZED;
+      k->count.fallbacks++;
+    }
+    k->reason = stats.reason;
     if (k->status != PERP_OK || stats.reason < 0) return false;
   }
   if (perp_all_finite(model->nv, k->a)) return true;

@@ -21,8 +21,10 @@ typedef struct perp_constrained {
   bool known[2];             /* eval[i] holds for q_at[i] */
   const perp_eval *factored; /* the one the KKT factor holds for, NULL when there is no factor */
   perp_reason factor_reason;
-  double *f, *a;             /* [nv] */
+  double start_h; /* velocity level: length of the step from the state of the factor, 0: unknown */
+  double *f, *a;  /* [nv] */
   double *c, *lambda, *Cdot; /* [m] */
+  double *violation;         /* [m] */
   double *zeros;             /* [nv] */
   double drift;              /* |C|_inf at the last regular state, before the post-step */
   perp_reason reason;        /* < 0: why the evaluation failed; else of the last KKT solve */
@@ -32,9 +34,10 @@ typedef struct perp_constrained {
   double assembly_s, kkt_s, step_s;
 } perp_constrained;
 
-/* Create the solvers of parts (kkt and stab must be set) for the model. */
+/* Create the solvers of parts (kkt and stab must be set) for the model.  keeps_start: the factor at the
+ * end of a step is the one of its start (velocity level). */
 perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const perp_model *model,
-                                    const perp_parts *parts);
+                                    const perp_parts *parts, bool keeps_start);
 /* Arrays only; the caller's layout function calls it. */
 void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_arena *a);
 void perp_constrained_destroy(perp_constrained *k);
@@ -42,8 +45,10 @@ void perp_constrained_restart(perp_constrained *k);
 
 /* Model at q: poses, J and C in *k->e.  Nothing is done when q is where it was evaluated last. */
 void perp_constrained_at(perp_constrained *k, const double *q);
-/* k->a, k->lambda from k->f and k->c with the J of k->e.  False: k->reason says why. */
-bool perp_constrained_solve(perp_constrained *k);
+/* k->a, k->lambda from k->f and k->c with the J of k->e, in a step h from velocity v.  False: k->reason says
+ * why.  Redundant joints that disagree by no more than rounding and drift explain get the least-squares
+ * answer of the KKT formulation (counted in fallbacks, reason PERP_REGULARIZED), others PERP_INFEASIBLE. */
+bool perp_constrained_solve(perp_constrained *k, perp_level level, double h, const double *v);
 /* Cdot = J v */
 void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot);
 /* At a regular state: is it finite, how large is C; then the post-step. */

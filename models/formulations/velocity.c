@@ -46,10 +46,11 @@ static perp_ode_answer deriv(void *user, double t, double h, const double *q, co
       k->stab->rhs(k->stab_ws, PERP_LEVEL_VELOCITY, h, k->e->C, k->Cdot, k->c);
   }
   k->assembly_s += perp_constrained_clock(k) - start;
-  if (!perp_constrained_solve(k)) return PERP_ODE_FAILED;
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return PERP_ODE_FAILED;
+  k->start_h = h;
   for (int i = 0; i < model->nv; i++) a[i] = (k->a[i] - v[i]) / h;
   for (int i = 0; i < model->m; i++) w->lambda[i] = k->lambda[i] / h;
-  perp_model_qdot(model, q, v, qdot);
+  if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
   return PERP_ODE_OK;
 }
 
@@ -108,9 +109,10 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
   }
   w->arena = a;
   layout(w, model, &a);
-  status = perp_constrained_create(ctx, &w->k, model, parts);
+  status = perp_constrained_create(ctx, &w->k, model, parts, true);
   w->sys = (perp_ode_sys){ .nq = model->nq,
                            .nv = model->nv,
+                           .caps = PERP_ODE_SYS_OPTIONAL_QDOT,
                            .user = w,
                            .deriv = deriv,
                            .retract = retract,
