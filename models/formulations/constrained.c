@@ -130,6 +130,8 @@ void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_
   k->f = PERP_CARVE(a, double, model->nv);
   k->a = PERP_CARVE(a, double, model->nv);
   k->zeros = PERP_CARVE(a, double, model->nv);
+  k->q_before = PERP_CARVE(a, double, model->nq);
+  k->v_before = PERP_CARVE(a, double, model->nv);
   k->c = PERP_CARVE(a, double, model->m);
   k->lambda = PERP_CARVE(a, double, model->m);
   k->Cdot = PERP_CARVE(a, double, model->m);
@@ -277,8 +279,15 @@ perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q
   k->drift = norm_inf(model->m, k->e->C);
   if (k->stab->post_step == NULL) return PERP_ODE_OK;
   perp_stats stats = { .reason = PERP_EXACT };
+  size_t size_q = (size_t)model->nq * sizeof *q, size_v = (size_t)model->nv * sizeof *v;
+  memcpy(k->q_before, q, size_q);
+  memcpy(k->v_before, v, size_v);
   k->status = k->stab->post_step(k->stab_ws, t, q, v, &stats);
-  if (k->status == PERP_OK && stats.reason >= 0) return PERP_ODE_CHANGED;
+  if (k->status == PERP_OK && stats.reason >= 0) {
+    /* a state within the tolerance of the scheme goes on, and multistep methods with their history */
+    bool same = memcmp(q, k->q_before, size_q) == 0 && memcmp(v, k->v_before, size_v) == 0;
+    return same ? PERP_ODE_OK : PERP_ODE_CHANGED;
+  }
   if (stats.reason < 0) k->reason = stats.reason;
   return PERP_ODE_FAILED;
 }

@@ -73,14 +73,14 @@ static void contract(perp_model *model, run_parts p)
     moved |= memcmp(q, perp_model_q0(model), (size_t)nq * sizeof *q) != 0;
   }
   double end = t + 0.3 * h;
-  good &= perp_sim_step(&ctx, sim, end, &info) == PERP_OK;
+  good &= run_to(&ctx, sim, end) > 0;
   perp_sim_state(sim, &t, &q, &v);
-  ok(start && good && moved && t == end, "%s: 20 steps and one cut short", who);
+  ok(start && good && moved && t == end, "%s: 20 steps and on to a time", who);
 
   perp_ode_counters ode;
   perp_stats kkt;
   perp_sim_counters(sim, &ode, &kkt);
-  ok(ode.steps == 21 && ode.rhs >= 21, "%s: counters: %ld steps, %ld derivatives", who,
+  ok(ode.steps >= 21 && ode.rhs >= 21, "%s: counters: %ld steps, %ld derivatives", who,
      (long)ode.steps, (long)ode.rhs);
 
   /* the same run again, by restart and by a new simulation: the same bits */
@@ -91,7 +91,7 @@ static void contract(perp_model *model, run_parts p)
     perp_sim *s = round == 0 ? sim : twin;
     perp_sim_restart(&ctx, s, 0, perp_model_q0(model), perp_model_v0(model));
     for (int k = 0; k < 20; k++) perp_sim_step(&ctx, s, HUGE_VAL, &info);
-    perp_sim_step(&ctx, s, end, &info);
+    run_to(&ctx, s, end);
     perp_sim_state(s, &t, &q, &v);
     ok(memcmp(q, q1, (size_t)nq * sizeof *q) == 0 && memcmp(v, v1, (size_t)nv * sizeof *v) == 0,
        "%s: %s gives the same bits", who, round == 0 ? "restart" : "another simulation");
