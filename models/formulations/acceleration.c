@@ -274,7 +274,7 @@ static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, c
   w->lambda_regular = false;
   memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
   memcpy(w->q, q, (size_t)model->nq * sizeof *q);
-  PERP_TRY(perp_constrained_check_start(ctx, model, t, w->q, v));
+  PERP_TRY(perp_constrained_check_start(ctx, model, w->q, v));
   perp_status status;
   if (w->momentum) {
     memcpy(w->y, w->q, (size_t)model->nq * sizeof *q);

@@ -186,10 +186,10 @@ void perp_constrained_restart(perp_constrained *k)
   memset(k->lambda, 0, (size_t)k->model->m * sizeof *k->lambda);
 }
 
-perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model, double t,
-                                         double *q, const double *v)
+perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model, double *q,
+                                         const double *v)
 {
-  if (isfinite(t) && perp_all_finite(model->nq, q) && perp_all_finite(model->nv, v)) {
+  if (perp_all_finite(model->nq, q) && perp_all_finite(model->nv, v)) {
     perp_model_project(model, q);
     if (perp_all_finite(model->nq, q)) return PERP_OK;
   }

@@ -22,13 +22,14 @@ typedef struct perp_constrained {
   const perp_eval *factored; /* the one the KKT factor holds for, NULL when there is no factor */
   perp_reason factor_reason;
   double start_h; /* velocity level: length of the step from the state of the factor, 0: unknown */
-  double *f, *a;  /* [nv] */
-  double *c, *lambda, *Cdot; /* [m] */
-  double *violation;         /* [m] */
-  double *zeros;             /* [nv] */
-  double drift;              /* |C|_inf at the last regular state, before the post-step */
-  perp_reason reason;        /* < 0: why the evaluation failed; else of the last KKT solve */
-  perp_status status;        /* of a call that could not work at all */
+  double *q_before, *v_before; /* [nq], [nv] state before the post-step */
+  double *f, *a;               /* [nv] */
+  double *c, *lambda, *Cdot;   /* [m] */
+  double *violation;           /* [m] */
+  double *zeros;               /* [nv] */
+  double drift;                /* |C|_inf at the last regular state, before the post-step */
+  perp_reason reason;          /* < 0: why the evaluation failed; else of the last KKT solve */
+  perp_status status;          /* of a call that could not work at all */
   perp_stats count;
   bool timing;
   double assembly_s, kkt_s, step_s;
@@ -54,8 +55,8 @@ void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot);
 /* At a regular state: is it finite, how large is C; then the post-step. */
 perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v);
 /* A state a simulation can start from?  q is brought to unit quaternions. */
-perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model, double t,
-                                         double *q, const double *v);
+perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model, double *q,
+                                         const double *v);
 
 /* Sum of finite numbers is finite times zero: false when there is a NaN or an infinity in x [n]. */
 bool perp_all_finite(int n, const double *x);

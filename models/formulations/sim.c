@@ -13,6 +13,7 @@
 
 struct perp_sim {
   const perp_formulation_desc *form;
+  const perp_model *model;
   void *ws;
 };
 
@@ -70,6 +71,7 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   }
   if (status == PERP_OK) {
     sim->form = (const perp_formulation_desc *)p.formulation.d;
+    sim->model = model;
     status = sim->form->create(ctx, model, &p, h, &sim->ws);
     if (status == PERP_OK)
       status = sim->form->restart(ctx, sim->ws, 0, perp_model_q0(model), perp_model_v0(model));
@@ -95,6 +97,10 @@ void perp_sim_destroy(perp_sim *sim)
 perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const double *q,
                              const double *v)
 {
+  bool good = isfinite(t);
+  for (int i = 0; i < perp_model_nq(sim->model); i++) good &= isfinite(q[i]) != 0;
+  for (int i = 0; i < perp_model_nv(sim->model); i++) good &= isfinite(v[i]) != 0;
+  if (!good) return PERP_FAIL(ctx, PERP_ERR_ARG, "the state to start from is not finite");
   return sim->form->restart(ctx, sim->ws, t, q, v);
 }
 

@@ -136,7 +136,7 @@ static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, c
   w->k.ctx = ctx;
   memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
   memcpy(w->q, q, (size_t)model->nq * sizeof *q);
-  PERP_TRY(perp_constrained_check_start(ctx, model, t, w->q, v));
+  PERP_TRY(perp_constrained_check_start(ctx, model, w->q, v));
   return perp_ode_restart(ctx, w->ode, t, w->q, v);
 }
 
