@@ -74,10 +74,12 @@ static perp_status solve(perp_constrained *k, const double *f, const double *c, 
   return status;
 }
 
-/* A correction of the state is a least-squares one anyway. */
+/* A correction of the state is a least-squares one anyway.  It has nothing to do with the one before: the
+ * first guess of iterative methods is zero. */
 static perp_status solve_projection(perp_constrained *k, const double *c, double *x, double *lambda,
                                     perp_stats *stats)
 {
+  memset(lambda, 0, (size_t)k->model->m * sizeof *lambda);
   perp_status status = solve(k, k->zeros, c, x, lambda, stats);
   if (stats->reason == PERP_INFEASIBLE) {
     stats->reason = PERP_REGULARIZED;
