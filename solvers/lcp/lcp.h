@@ -52,9 +52,10 @@ enum {
   PERP_LCP_FACTORED = 1 << 6,     /* never forms A; serves dense A as well */
   PERP_LCP_PIVOTING = 1 << 7,     /* ends after finitely many pivots with an exact basis */
   PERP_LCP_ITERATIVE = 1 << 8,
-  PERP_LCP_WARM = 1 << 9,       /* profits from the guess in lambda */
-  PERP_LCP_PEER = 1 << 10,      /* somebody else's solver behind an adapter */
-  PERP_LCP_EXHAUSTIVE = 1 << 11 /* PERP_INFEASIBLE may mean that every basis was tried */
+  PERP_LCP_WARM = 1 << 9,        /* profits from the guess in lambda */
+  PERP_LCP_PEER = 1 << 10,       /* somebody else's solver behind an adapter */
+  PERP_LCP_EXHAUSTIVE = 1 << 11, /* PERP_INFEASIBLE may mean that every basis was tried */
+  PERP_LCP_STRUCTURED = 1 << 12  /* serves one structure of A only; PERP_UNSUITED for the others */
 };
 
 typedef struct perp_lcp_desc {

@@ -97,7 +97,7 @@ static void check_scalar(const perp_desc *d)
       if (claims && !ok(false, "%s: %s is not reported solved", d->name, cases[k].what)) lies++;
       continue;
     }
-    if (cases[k].needs & ~d->caps) {
+    if ((cases[k].needs & ~d->caps) || (d->caps & PERP_LCP_STRUCTURED)) {
       unsuited += r.stats.reason == PERP_UNSUITED || claims;
       if (!(r.stats.reason == PERP_UNSUITED || claims))
         ok(false, "%s: %s is outside its domain, and said to be", d->name, cases[k].what);

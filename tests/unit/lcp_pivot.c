@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pivoting solvers on problems with known answers and on random ones, judged here in long double. */
-#include "solvers/lcp/lcp.h"
+#include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"
 
@@ -312,6 +312,72 @@ static void symmetric_known(const char *method)
   ok(stats.reason != PERP_EXACT || rel() < 1e-12, "%s: a limit of one is honest", method);
 }
 
+/* generated problems through perp_lcp_solve: reason and residual of the one judge */
+static void generated(const char *method, const char *family, int rows, uint64_t seed, double bound)
+{
+  perp_lcp_problem q;
+  perp_lcp_recipe recipe = { .family = family, .n = rows, .seed = seed };
+  perp_spec spec;
+  perp_lcp_solver *s;
+  perp_stats stats;
+  if (perp_lcp_generate(&ctx, &recipe, &q) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, method, &spec) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_lcp_create(&ctx, &spec, q.p.n, 0, &s) != PERP_OK) bail("%s", ctx.msg);
+  double *x = calloc((size_t)q.p.n, sizeof *x);
+  if (x == NULL) bail("no memory");
+  if (perp_lcp_solve(&ctx, s, &q.p, 1e-10, x, NULL, NULL, &stats) != PERP_OK) bail("%s", ctx.msg);
+  if (!ok(stats.reason == PERP_CONVERGED && stats.residual <= bound,
+          "%s: %s, n = %d, seed %d: %.1e", method, family, q.p.n, (int)seed, stats.residual))
+    printf("# %s after %d pivots\n", perp_reason_name(stats.reason), stats.iterations);
+  free(x);
+  perp_lcp_destroy(s);
+  perp_spec_free(&spec);
+  perp_lcp_problem_free(&q);
+}
+
+/* 1e-12: some ten times what was seen */
+static void howson(void)
+{
+  for (int rows = 2; rows <= 256; rows *= 2)
+    for (uint64_t seed = 1; seed <= (rows <= 64 ? 5 : 2); seed++)
+      generated("lemke-howson", "bimatrix", rows, seed, 1e-12);
+  pure(
+      4); /* Cottle-Pang-Stone, example 4.4.23: three equilibria, given up pairs lead to some of them */
+  double game[4][4] = { { 0, 0, 10, 20 }, { 0, 0, 30, 15 }, { 10, 20, 0, 0 }, { 30, 15, 0, 0 } };
+  int found = 0;
+  for (int k = 0; k < 4; k++) {
+    char text[64];
+    for (int i = 0; i < 4; i++) {
+      for (int j = 0; j < 4; j++) set(i, j, game[i][j]);
+      b[i] = -1;
+    }
+    snprintf(text, sizeof text, "lemke-howson:label=%d", k);
+    solves(text, "a game with three equilibria");
+    found |= lambda[0] == 0 ? 1 : lambda[1] == 0 ? 2 : 4;
+  }
+  ok(found != 0 && (found & (found - 1)) != 0,
+     "lemke-howson: different labels find different equilibria");
+  pure(4); /* matching pennies as a game of costs 1 and 2: all 1/3 */
+  for (int i = 0; i < 2; i++)
+    for (int j = 0; j < 2; j++) {
+      set(i, 2 + j, i == j ? 1 : 2);
+      set(2 + i, j, i == j ? 2 : 1);
+    }
+  for (int i = 0; i < 4; i++) b[i] = -1;
+  solves("lemke-howson", "matching pennies");
+  for (int i = 0; i < 4; i++)
+    near(lambda[i], 1.0 / 3, 0, 1e-14, "lemke-howson: lambda_%d = 1/3", i);
+  pure(6); /* a degenerate game: all costs equal */
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) set(i, 3 + j, 1), set(3 + j, i, 1);
+  for (int i = 0; i < 6; i++) b[i] = -1;
+  solves("lemke-howson", "all costs equal");
+  pure(2);
+  A[0] = A[3] = 1;
+  b[0] = b[1] = -1;
+  ok(solve("lemke-howson").reason == PERP_UNSUITED, "lemke-howson: refuses what is not a game");
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -323,6 +389,31 @@ int main(void)
   for (int k = 0; k < 3; k++) {
     symmetric_known(dantzig[k]);
     random_classes(dantzig[k], 0);
+  }
+  symmetric_known("keller");
+  random_classes("keller", 1);
+  murty(10, 0);
+  perp_stats stats = solve("murty");
+  ok(stats.reason == PERP_EXACT && stats.iterations == 1023,
+     "murty: Murty I takes 2^10 - 1 pivots");
+  murty(20, 0);
+  stats = solve("murty:max_iter=5000");
+  ok(stats.reason == PERP_MAX_ITER && stats.iterations == 5000, "murty: stops at the limit");
+  pure(3); /* circulant P-matrix, lambda = e / 3 */
+  for (int i = 0; i < 3; i++) set(i, i, 1), set(i, (i + 1) % 3, 2), b[i] = -1;
+  solves("murty", "circulant");
+  near(lambda[1], 1.0 / 3, 0, 1e-15, "murty: circulant has lambda = e / 3");
+  howson();
+  static const char *const contact[] = { "stack", "incline-edge", "incline-slide", "incline-stick",
+                                         "stack-friction" };
+  for (size_t k = 0; k < sizeof contact / sizeof *contact; k++)
+    generated("lemke", contact[k], 96, 1, 1e-12);
+  generated("lemke", "stack", 256, 1, 1e-12);
+  generated("lemke", "wall", 88, 1, 1e-12);
+  for (int k = 0; k < 3; k++) {
+    generated(dantzig[k], "stack", 96, 1, 1e-12);
+    generated(dantzig[k], "wall", 88, 1, 1e-12);
+    generated(dantzig[k], "stack-box", 96, 1, 1e-12);
   }
   murty(4, 0);
   ok(solve("dantzig").reason == PERP_UNSUITED, "dantzig: a nonsymmetric matrix is refused");

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Almost complementary paths of boxed problems: what lemke and keller share.  Private header.
+ *
+ *      w = A lambda + b + c t,    lo <= lambda <= hi,  w complementary
+ *
+ * A vertex of the path has one pair (lambda_r, w_r) with both members nonbasic and t basic instead.  Basic
+ * are t, lambda_i for i in S, and w_i for the rows outside the core = S + {r}; a basis is held as
+ *      K^-1,   K = [ c_core  A_core,S ]
+ * with |S| + 1 rows.  One of the pair enters, the first basic variable that meets a bound leaves, its
+ * complement enters next: one rank-one update of K^-1 per pivot.  Cost per pivot O(|S|^2 + n |S|), less
+ * when A is sparse.
+ *
+ * The rows of the core check every direction (w does not move there): it is refined, and K inverted
+ * afresh, when their residual says so.  Every basic variable carries a second number, its derivative
+ * under a generic perturbation that relaxes every one-sided row (Charnes; relaxing keeps a feasible
+ * problem feasible); it decides ratios that are equal to within rounding: the lexico-minimum rule with two
+ * levels. */
+#ifndef PERP_LCP_PATH_H
+#define PERP_LCP_PATH_H
+
+#include "solvers/lcp/pivot.h"
+#include "solvers/linalg/inverse_update.h"
+
+/* What a row is: with bounds; lo = hi; free (basic from the beginning, never leaves); a free row that
+ * depends on the others, left out; not yet a part of the problem (keller). */
+enum { PERP_PATH_NORMAL, PERP_PATH_FIXED, PERP_PATH_FREE, PERP_PATH_PARKED, PERP_PATH_OPEN };
+
+typedef struct perp_path {
+  perp_pivot P;
+  perp_inverse K;
+  int *uvar, *crow;    /* [cap] row of lambda in slot u (slot 0 is t, -1), row of equation */
+  int *upos, *cpos;    /* [n] their slots, -1 when not there */
+  double *dir, *f, *g; /* [cap] direction of the unknowns, columns and rows of updates */
+  double *w, *wp, *lp; /* [n] slack, perturbation of w and lambda */
+  double *c, *dw, *dp; /* [n] covering vector, direction of w, scratch and the last ray */
+  double t, tp, ct;    /* t, its perturbation, max |c_i| / a_i */
+  signed char *st;     /* [n] PERP_ROW_* */
+  unsigned char *kind; /* [n] PERP_PATH_* */
+  int *ipiv, lwork;
+  double *work;
+  /* of the running solve, set by the method */
+  perp_ctx *ctx;
+  perp_stats *stats;
+  double *lambda;
+  const char *name; /* for the trace */
+  int limit;        /* of stats->iterations */
+  int target;       /* the path also ends when this row reaches `target_bound`; -1: no */
+  int target_bound;
+  int with_t; /* t is basic, in slot 0 */
+  int broken; /* K could not be inverted afresh */
+} perp_path;
+
+void perp_path_layout(perp_path *L, perp_arena *a, int max_n);
+
+/* Index sets and lambda: free rows basic; the others at a bound (cold: the lower one if there is one) or,
+ * with guess, basic where lambda lies strictly between. */
+void perp_path_sets(perp_path *L, int guess);
+/* K = A_SS for the basic rows.  Dependent rows are left out: bounded ones at a bound, free ones joined with
+ * another row by a 2 x 2 pivot or parked.  O(|S|^3). */
+void perp_path_core(perp_path *L);
+/* lambda_S (and t) refined against the core equations passes - 1 times, then w of all rows. */
+void perp_path_recompute(perp_path *L, int passes);
+/* Basic lambda that lie outside of their bounds leave the basis, until none does; 0 on failure. */
+int perp_path_clean(perp_path *L);
+
+/* Is there a parked row (free, dependent on the basis) with w != 0?  Then its combination of rows is put into
+ * L->dp and 1 returned if that proves infeasibility.  K must be A_SS and w fresh. */
+int perp_path_parked_proof(perp_path *L);
+
+/* Changes of the basis.  Equation `row` and unknown lambda_col (-1: t, which must then be moved to slot 0)
+ * join, given L->f = K^-1 column and the pivot s; column u becomes that of lambda_col, given L->f; equation
+ * and unknown go. */
+void perp_path_append(perp_path *L, int row, int col, double s);
+void perp_path_replace_column(perp_path *L, int u, int col);
+void perp_path_remove(perp_path *L, int u, int c);
+void perp_path_t_first(perp_path *L, int u);
+/* Row i of [c A] at the unknowns. */
+void perp_path_row(const perp_path *L, int i, double *out);
+
+/* Follow the path from the vertex whose pair is row e; lambda_e enters first, or w_e.  PERP_RUNNING when t
+ * reached 0 (or the target its bound) and left the basis; PERP_RAY with the components of lambda of the
+ * ray in L->dp; PERP_MAX_ITER, PERP_SINGULAR, PERP_NOT_FINITE. */
+perp_reason perp_path_follow(perp_path *L, int e, int is_lambda);
+
+#endif
