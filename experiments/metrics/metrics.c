@@ -20,7 +20,9 @@ static void layout(perp_measure *m, perp_arena *a)
   m->C = PERP_CARVE(a, double, m->m);
   m->rate = PERP_CARVE(a, double, m->m);
   m->c = PERP_CARVE(a, double, m->m);
-  m->lambda = PERP_CARVE(a, double, m->m);
+  m->lambda_exact = PERP_CARVE(a, double, m->m);
+  m->q_before = PERP_CARVE(a, double, m->nq);
+  m->v_before = PERP_CARVE(a, double, m->nv);
   m->f = PERP_CARVE(a, double, m->nv);
   m->a = PERP_CARVE(a, double, m->nv);
 }
@@ -109,16 +111,31 @@ static double mean_error(const perp_measure *m)
   return joints > 0 ? sum / joints : 0;
 }
 
-/* |J a + Jdot v| with M a = f + J' lambda, J assembled and m->rate = 0 on entry */
-static double acceleration_error(perp_measure *m, double t, const double *q, const double *v,
-                                 const perp_blocks *B, const double *lambda)
+/* |J a + Jdot v| with M a = f + J' lambda at the state before */
+static double acceleration_error(perp_measure *m, const double *lambda)
 {
-  perp_model_forces(m->model, t, q, v, m->f);
+  const double t = m->t_before;
+  const perp_blocks *B = perp_model_assemble(m->model, t, m->q_before);
+  perp_model_forces(m->model, t, m->q_before, m->v_before, m->f);
   perp_blocks_Jt(B, 1, lambda, m->f);
   perp_blocks_Minv(B, m->f, m->a);
-  perp_model_jdotv(m->model, t, q, v, m->c);
+  perp_model_jdotv(m->model, t, m->q_before, m->v_before, m->c);
   perp_blocks_J(B, 1, m->a, m->c);
   return norm(m->m, m->c);
+}
+
+/* one comparison of n numbers, raising the columns; returns the largest difference */
+static double compare(int n, const double *x, const double *ref, double sign, double *err,
+                      double *size)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) {
+    double e = fabs(x[i] - sign * ref[i]);
+    raise_to(&err[i], e);
+    raise_to(&size[i], fabs(ref[i]));
+    raise_to(&most, e);
+  }
+  return most;
 }
 
 static void measure_momentum(perp_measure *m, double t, const double *q, const double *v,
@@ -175,6 +192,14 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
   m->drift_pos = m->drift_pos_mean = m->drift_pre = m->drift_vel = 0;
   m->drift_acc = nan("");
   if (m->m > 0) {
+    if (info != NULL && info->lambda != NULL) {
+      m->drift_acc = acceleration_error(m, info->lambda);
+      if (m->lambda_waits) {
+        compare(m->m, info->lambda, m->lambda_exact, 1, m->lambda_err, m->lambda_ref);
+        m->lambda_compared++;
+      }
+    }
+    if (!first) raise_to(&m->drift_acc_max, m->drift_acc);
     perp_model_error(m->model, t, q, m->C);
     m->drift_pos = m->drift_pre = norm(m->m, m->C);
     m->drift_pos_mean = mean_error(m);
@@ -182,36 +207,20 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
     memset(m->rate, 0, (size_t)m->m * sizeof *m->rate);
     perp_blocks_J(B, 1, v, m->rate);
     m->drift_vel = norm(m->m, m->rate);
-    if (info != NULL && info->lambda != NULL) {
-      m->drift_acc = acceleration_error(m, t, q, v, B, info->lambda);
-      raise_to(&m->drift_acc_max, m->drift_acc);
-    } else if (!first) {
-      m->drift_acc_max = nan("");
-    }
     if (info != NULL && !isnan(info->drift_pos_pre)) m->drift_pre = info->drift_pos_pre;
   }
+  m->lambda_waits = false;
+  m->t_before = t;
+  memcpy(m->q_before, q, (size_t)m->nq * sizeof *q);
+  if (m->nv > 0) memcpy(m->v_before, v, (size_t)m->nv * sizeof *v);
   raise_to(&m->drift_pos_max, m->drift_pos);
   raise_to(&m->drift_pre_max, m->drift_pre);
   raise_to(&m->drift_vel_max, m->drift_vel);
   m->drift_mean_sum += m->drift_pos_mean;
 }
 
-/* one comparison of n numbers, raising the columns; returns the largest difference */
-static double compare(int n, const double *x, const double *ref, double sign, double *err,
-                      double *size)
-{
-  double most = 0;
-  for (int i = 0; i < n; i++) {
-    double e = fabs(x[i] - sign * ref[i]);
-    raise_to(&err[i], e);
-    raise_to(&size[i], fabs(ref[i]));
-    raise_to(&most, e);
-  }
-  return most;
-}
-
-static void compare_lambda(perp_ctx *ctx, perp_measure *m, const double *q_ref, const double *v_ref,
-                           const double *lambda)
+/* multipliers of the exact state, for the step that starts there */
+static void exact_lambda(perp_ctx *ctx, perp_measure *m, const double *q_ref, const double *v_ref)
 {
   const perp_kkt_desc *kkt = m->kkt_desc;
   perp_stats stats = { 0 };
@@ -221,15 +230,13 @@ static void compare_lambda(perp_ctx *ctx, perp_measure *m, const double *q_ref, 
   for (int i = 0; i < m->m; i++) m->c[i] = -m->c[i];
   /* dependent rows have no multiplier to compare with; a failure here is no failure of the run */
   if (kkt->factor(ctx, m->kkt_ws, B, &stats) != PERP_OK || stats.reason != PERP_EXACT) return;
-  memset(m->lambda, 0, (size_t)m->m * sizeof *m->lambda);
-  if (kkt->solve(ctx, m->kkt_ws, B, m->f, m->c, m->a, m->lambda, &stats) != PERP_OK) return;
-  if (stats.reason != PERP_EXACT) return;
-  compare(m->m, lambda, m->lambda, 1, m->lambda_err, m->lambda_ref);
-  m->lambda_compared++;
+  memset(m->lambda_exact, 0, (size_t)m->m * sizeof *m->lambda_exact);
+  if (kkt->solve(ctx, m->kkt_ws, B, m->f, m->c, m->a, m->lambda_exact, &stats) != PERP_OK) return;
+  m->lambda_waits = stats.reason == PERP_EXACT;
 }
 
 void perp_measure_compare(perp_ctx *ctx, perp_measure *m, const double *q, const double *v,
-                          const double *q_ref, const double *v_ref, const perp_step_info *info)
+                          const double *q_ref, const double *v_ref)
 {
   m->compared++;
   m->err_q = m->err_v = 0;
@@ -253,9 +260,9 @@ void perp_measure_compare(perp_ctx *ctx, perp_measure *m, const double *q, const
     m->err_tip = sqrt((p[0] - ref[0]) * (p[0] - ref[0]) + (p[1] - ref[1]) * (p[1] - ref[1]) +
                       (p[2] - ref[2]) * (p[2] - ref[2]));
     raise_to(&m->tip_max, m->err_tip);
+    m->tip_end = m->err_tip;
   }
-  if (info != NULL && info->lambda != NULL && m->kkt_desc != NULL)
-    compare_lambda(ctx, m, q_ref, v_ref, info->lambda);
+  if (m->kkt_desc != NULL) exact_lambda(ctx, m, q_ref, v_ref);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------- */
@@ -319,10 +326,17 @@ static double metric_err_v(const perp_measure *m)
 {
   return over_bodies(m, false);
 }
+static bool has_tip(const perp_measure *m)
+{
+  return m->compared > 0 && m->model != NULL && m->scene->tip_body != PERP_WORLD;
+}
 static double metric_err_tip(const perp_measure *m)
 {
-  return m->compared > 0 && m->model != NULL && m->scene->tip_body != PERP_WORLD ? m->tip_max
-                                                                                 : nan("");
+  return has_tip(m) ? m->tip_max : nan("");
+}
+static double metric_err_tip_end(const perp_measure *m)
+{
+  return has_tip(m) ? m->tip_end : nan("");
 }
 static double metric_err_lambda(const perp_measure *m)
 {

@@ -37,15 +37,18 @@ struct perp_measure {
   double drift_pos_max, drift_pre_max, drift_vel_max, drift_acc_max, drift_mean_sum;
   double energy_0, energy_err, kinetic_max, potential_lo, potential_hi;
   double P0[3], L0[3], P_err, L_err, P_size;
-  double tip_max;
+  double tip_max, tip_end;
   int64_t states, compared, lambda_compared;
   double *q_err, *q_ref, *v_err, *v_ref, *lambda_err, *lambda_ref; /* largest of each column */
   /* set by the runner */
   perp_ode_counters ode;
   perp_stats kkt;
   double cpu_s, step_us;
+  /* the state before, and the exact multipliers of the last sample: see perp_measure_state */
+  double t_before, *q_before, *v_before, *lambda_exact;
+  bool lambda_waits;
   /* scratch */
-  double *C, *rate, *f, *a, *c, *lambda;
+  double *C, *rate, *f, *a, *c;
   const void *kkt_desc;
   void *kkt_ws;
   perp_arena arena;
@@ -54,13 +57,15 @@ struct perp_measure {
 /* Borrow scene and its model (which is used for evaluations).  Allocates all. */
 perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_measure **out);
 void perp_measure_destroy(perp_measure *measure);
-/* An accepted state.  info of its step, NULL for the first state.  No allocation. */
+/* An accepted state.  info of its step, NULL for the first state.  The multipliers that a step reports belong
+ * to the state where it started: there they are compared with the exact ones and put into J a + Jdot v.
+ * No allocation. */
 void perp_measure_state(perp_measure *measure, double t, const double *q, const double *v,
                         const perp_step_info *info);
-/* Compare that state with the truth (q_ref, v_ref) of its time; info may be NULL.  Multipliers are compared
- * with those that the exact state needs, solved from M a = f + J' lambda, J a = -Jdot v; they are not
- * compared when rows are redundant or infinite in number for a direct solution. */
+/* Compare that state with the truth (q_ref, v_ref) of its time.  The multipliers of the next step are
+ * compared with those that the exact state needs, from M a = f + J' lambda, J a = -Jdot v; not when rows
+ * are dependent, or more than 2000. */
 void perp_measure_compare(perp_ctx *ctx, perp_measure *measure, const double *q, const double *v,
-                          const double *q_ref, const double *v_ref, const perp_step_info *info);
+                          const double *q_ref, const double *v_ref);
 
 #endif

@@ -274,11 +274,10 @@ static perp_status add_batch(perp_ctx *ctx, run *r, double seconds)
   return PERP_OK;
 }
 
-static perp_status compare(perp_ctx *ctx, run *r, const double *q, const double *v,
-                           const perp_step_info *info)
+static perp_status compare(perp_ctx *ctx, run *r, const double *q, const double *v)
 {
   PERP_TRY(r->truth->state(r->truth->user, ctx, r->measure->t, r->q_ref, r->v_ref));
-  perp_measure_compare(ctx, r->measure, q, v, r->q_ref, r->v_ref, info);
+  perp_measure_compare(ctx, r->measure, q, v, r->q_ref, r->v_ref);
   return PERP_OK;
 }
 
@@ -316,7 +315,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
     perp_measure_state(r->measure, t, q, v, last);
     const bool end = t >= r->t_end || same_time(t, r->t_end);
     const bool sample = end || (r->adaptive ? on_sample(r, t) : count % stride == 0);
-    if ((grid || sample) && truth_answers(r, t)) PERP_TRY(compare(ctx, r, q, v, last));
+    if ((grid || sample) && truth_answers(r, t)) PERP_TRY(compare(ctx, r, q, v));
     if (request->want_series && sample) PERP_TRY(series_row(ctx, r, &result->series, q, v));
     if (end) break;
 
