@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Metrics: the table, and each definition on states made by hand. */
+#include "experiments/metrics/metrics.h"
+#include "tests/tap.h"
+
+#include <string.h>
+
+static perp_ctx ctx;
+
+static double value(const perp_measure *m, const char *name)
+{
+  const perp_metric_desc *d = (const perp_metric_desc *)perp_find(&ctx, PERP_KIND_metric, name);
+  if (d == NULL) bail("no metric %s", name);
+  return d->value(m);
+}
+
+static void open_scene(const char *text, perp_scene *scene, perp_measure **m)
+{
+  perp_spec spec;
+  if (perp_spec_parse(&ctx, PERP_KIND_scene, text, &spec) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_scene_create(&ctx, &spec, scene) != PERP_OK) bail("%s", ctx.msg);
+  perp_spec_free(&spec);
+  if (perp_measure_create(&ctx, scene, m) != PERP_OK) bail("%s", ctx.msg);
+}
+
+static void close_scene(perp_scene *scene, perp_measure *m)
+{
+  perp_measure_destroy(m);
+  perp_scene_destroy(scene);
+}
+
+static void table(void)
+{
+  static const char *const catalogue[] = {
+    "drift.pos.max", "drift.vel.max",  "drift.acc.max", "drift.pos.pre",  "err.q.max",
+    "err.v.max",     "lambda.err.max", "err.tip.max",   "energy.rel.max", "rhs.calls",
+    "steps",         "iterations",     "time.cpu",      "time.step_us",
+  };
+  for (size_t i = 0; i < sizeof catalogue / sizeof *catalogue; i++)
+    ok(perp_find(&ctx, PERP_KIND_metric, catalogue[i]) != NULL, "%s is known", catalogue[i]);
+  const perp_desc *d, *e;
+  for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_metric, i)) != NULL; i++) {
+    const perp_metric_desc *m = (const perp_metric_desc *)d;
+    bool way = strcmp(m->better, "less") == 0 || strcmp(m->better, "more") == 0 ||
+               m->better[0] == '\0';
+    ok(d->summary[0] && m->unit != NULL && way && m->value != NULL,
+       "%s: meaning, unit and direction", d->name);
+    for (int j = 0; j < i; j++) {
+      e = perp_plugin_at(&ctx, PERP_KIND_metric, j);
+      if (strcmp(d->name, e->name) == 0) ok(false, "%s is listed once", d->name);
+    }
+  }
+}
+
+/* a pendulum of 1 kg and 1 m in the plane: one distance row, C = |x| - 1 */
+static void pendulum(void)
+{
+  perp_scene s;
+  perp_measure *m;
+  open_scene("pendulum", &s, &m);
+  const double q[4][3] = {
+    { -1, 0, 0 }, { 0.6, -0.8, 0 }, { 0.6 * 1.01, -0.8 * 1.01, 0 }, { 0, -1, 0 }
+  };
+  const double v[4][3] = { { 0, 0, 0 }, { 0.8, 0.6, 0 }, { 0.6, -0.8, 0 }, { 2, 0, 0 } };
+  perp_step_info info = { .reason = PERP_EXACT, .drift_pos_pre = 0.03 };
+
+  perp_measure_state(m, 0, q[0], v[0], NULL);
+  near(value(m, "drift.pos.max"), 0, 0, 0, "C = 0 at the start");
+  perp_measure_state(m, 0.1, q[1], v[1], &info);
+  near(value(m, "drift.pos.pre"), 0.03, 0, 0, "the error before the post-step is the step's word");
+  info.drift_pos_pre = nan("");
+  perp_measure_state(m, 0.2, q[2], v[2], &info);
+  near(value(m, "drift.pos.max"), 0.01, 1e-15, 0, "largest |C|");
+  near(value(m, "drift.pos.pre"), 0.03, 0, 0, "without a word it is the error after: 0.01 < 0.03");
+  near(value(m, "drift.vel.max"), 1, 1e-15, 0, "|J v| of a purely radial velocity of 1 m/s");
+  near(value(m, "drift.pos.mean"), 0.01 / 3, 1e-15, 0, "mean over three states and one joint");
+  ok(isnan(value(m, "drift.acc.max")), "no multipliers, no acceleration error");
+  ok(isnan(value(m, "err.q.max")) && isnan(value(m, "err.tip.max")), "nothing compared, no error");
+
+  /* energies: 0; 0.5 - 0.8 g; 0.5 - 0.808 g.  max T = 0.5, range of V = 0.808 g */
+  const double g = 9.81, worst = fmax(fabs(0.5 - 0.8 * g), fabs(0.5 - 0.808 * g));
+  near(value(m, "energy.rel.max"), worst / (0.5 + 0.808 * g), 0, 1e-14,
+       "energy error over its scale");
+
+  /* truth: x is off by 0.02 m and 0.01 m, largest |x_ref| = 0.5; y is off by 0.1, largest 0.25; the
+   * angle is zero in the truth and off by 0.003: in radians, as no angle of the truth moves */
+  const double ref[2][3] = { { 0.5, -0.25, 0 }, { 0.1, 0.2, 0 } }, rest[3] = { 0, 0, 0 };
+  const double x1[3] = { 0.52, -0.25, 0.003 }, x2[3] = { 0.11, 0.1, 0 };
+  perp_measure_compare(&ctx, m, x1, rest, ref[0], rest);
+  near(value(m, "err.tip.max"), 0.02, 1e-16, 0, "distance of the marked point");
+  near(value(m, "err.q.max"), 0.02 / 0.5, 1e-16, 0, "error over the size of its column");
+  perp_measure_compare(&ctx, m, x2, rest, ref[1], rest);
+  near(value(m, "err.q.max"), 0.1 / 0.25, 1e-15, 0, "the worst column");
+  near(value(m, "err.tip.max"), hypot(0.01, 0.1), 1e-15, 0, "largest distance");
+  near(value(m, "err.tip.end"), hypot(0.01, 0.1), 1e-15, 0, "last distance");
+  near(value(m, "err.v.max"), 0, 0, 0, "no error in v");
+
+  /* a NaN is never forgotten */
+  const double bad[3] = { nan(""), nan(""), 0 };
+  perp_measure_state(m, 0.3, bad, v[3], &info);
+  perp_measure_state(m, 0.4, q[3], v[3], &info);
+  ok(isnan(value(m, "drift.pos.max")), "a NaN stays in drift.pos.max");
+  ok(isnan(value(m, "energy.rel.max")), "a NaN stays in energy.rel.max");
+  close_scene(&s, m);
+}
+
+/* rod tension of benchmark A01 at t = 10 s, with 20 digits from its closed form */
+static void multipliers(void)
+{
+  perp_scene s;
+  perp_measure *m;
+  double q[3], v[3];
+  open_scene("pendulum", &s, &m);
+  s.truth[0].state(s.truth[0].user, &ctx, 10, q, v);
+  double lambda = -28.294567206067250641; /* C = |x| - L: pulled inwards, M a = f + J' lambda */
+  perp_step_info info = { .reason = PERP_EXACT, .drift_pos_pre = 0, .lambda = &lambda };
+  perp_measure_state(m, 10, q, v, NULL);
+  perp_measure_compare(&ctx, m, q, v, q, v);
+  ok(isnan(value(m, "lambda.err.max")), "a multiplier is compared when the next step reports it");
+  perp_measure_state(m, 10.001, q, v, &info);
+  below(value(m, "lambda.err.max"), 1e-13, "the exact multiplier is the tension of the rod");
+  below(value(m, "drift.acc.max"), 1e-12, "with it the acceleration satisfies the constraint");
+  perp_measure_compare(&ctx, m, q, v, q, v);
+  lambda *= 1.01;
+  perp_measure_state(m, 10.002, q, v, &info);
+  near(value(m, "lambda.err.max"), 0.01, 1e-12, 0, "one per cent more is an error of 0.01");
+  /* J M^-1 J' = 1: the acceleration is off by 1 % of the tension */
+  near(value(m, "drift.acc.max"), 0.2829456720606725, 1e-11, 0,
+       "and an acceleration error of that force");
+  close_scene(&s, m);
+}
+
+static void quaternions(void)
+{
+  perp_scene s;
+  perp_measure *m;
+  open_scene("free-body:preset=custom,vx=3,gravity=2", &s, &m);
+  const double q[7] = { 0, 0, 0, 0.6, 0, 0.8, 0 }, minus[7] = { 0, 0, 0, -0.6, 0, -0.8, 0 };
+  const double v[6] = { 1, 0, 0, 0, 2, 0 };
+  perp_measure_state(m, 0, q, v, NULL);
+  perp_measure_compare(&ctx, m, minus, v, q, v);
+  near(value(m, "err.q.max"), 0, 0, 0, "q and -q are the same rotation");
+  const double off[7] = { 0.004, 0, 0, 0.6, 0.004, 0.8, 0 };
+  perp_measure_compare(&ctx, m, off, v, q, v);
+  /* all positions of the truth are zero: metres; the x part of the quaternion is zero in the truth and is
+   * divided by the largest part, 0.8 */
+  near(value(m, "err.q.max"), 0.005, 1e-15, 0,
+       "zero columns are divided by the largest of their kind");
+  ok(isnan(value(m, "drift.pos.max")) && isnan(value(m, "err.tip.max")),
+     "no joints, no marked point: not defined");
+
+  /* momentum: P falls by m g t, L about the centre of mass stays */
+  perp_measure *fresh;
+  if (perp_measure_create(&ctx, &s, &fresh) != PERP_OK) bail("%s", ctx.msg);
+  double moved[7] = { 3, 0, -1, 0.6, 0, 0.8, 0 }, falls[6] = { 1, 0, -2, 0, 2, 0 };
+  perp_measure_state(fresh, 0, q, v, NULL);
+  perp_measure_state(fresh, 1, moved, falls, NULL);
+  below(value(fresh, "momentum.lin.max"), 1e-15, "free fall keeps P + m g t");
+  below(value(fresh, "momentum.ang.max"), 1e-15, "and L about the centre of mass");
+  falls[2] += 0.1;
+  falls[4] += 0.2;
+  perp_measure_state(fresh, 1, moved, falls, NULL);
+  near(value(fresh, "momentum.lin.max"), 0.1 / sqrt(5), 1e-14, 0,
+       "an error of P over the largest |P|");
+  near(value(fresh, "momentum.ang.max"), 0.1, 1e-14, 0, "an error of L over |L|");
+  perp_measure_destroy(fresh);
+  close_scene(&s, m);
+}
+
+static void plain_problems(void)
+{
+  perp_scene s;
+  perp_measure *m;
+  open_scene("oscillator", &s, &m);
+  const double q[1] = { 1 }, v[1] = { 0 }, q2[1] = { 0 }, v2[1] = { 1.1 }, exact[1] = { 1 };
+  perp_measure_state(m, 0, q, v, NULL);
+  perp_measure_state(m, 1, q2, v2, NULL);
+  perp_measure_compare(&ctx, m, q2, v2, q2, exact);
+  near(value(m, "energy.rel.max"), (0.605 - 0.5) / 0.605, 1e-14, 0, "energy of a plain problem");
+  near(value(m, "err.v.max"), 0.1, 1e-14, 0, "error of a plain problem");
+  close_scene(&s, m);
+  open_scene("oscillator:zeta=0.5", &s, &m);
+  perp_measure_state(m, 0, q, v, NULL);
+  ok(isnan(value(m, "energy.rel.max")), "a damped problem has no energy error");
+  close_scene(&s, m);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
+  table();
+  pendulum();
+  multipliers();
+  quaternions();
+  plain_problems();
+  return tap_done();
+}

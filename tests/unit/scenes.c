@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Scenes: every one of the registry builds and is complete; parameters and numbers of the catalogue; bad
+ * values and damaged reference files are refused with their place. */
+#include "models/models.h"
+#include "tests/tap.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static perp_ctx ctx;
+
+static perp_status open_scene(const char *text, perp_scene *scene)
+{
+  perp_spec spec;
+  perp_status status = perp_spec_parse(&ctx, PERP_KIND_scene, text, &spec);
+  if (status != PERP_OK) return status;
+  status = perp_scene_create(&ctx, &spec, scene);
+  perp_spec_free(&spec);
+  return status;
+}
+
+static void must_open(const char *text, perp_scene *scene)
+{
+  if (open_scene(text, scene) != PERP_OK) bail("%s: %s", text, ctx.msg);
+}
+
+static void every_scene(void)
+{
+  const perp_desc *d;
+  for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_scene, i)) != NULL; i++) {
+    perp_scene s;
+    if (!ok(open_scene(d->name, &s) == PERP_OK, "%s: built with its defaults", d->name)) {
+      printf("# %s\n", ctx.msg);
+      continue;
+    }
+    ok(d->summary != NULL && d->summary[0] && d->reference != NULL && d->reference[0],
+       "%s: says what it is and where it comes from", d->name);
+    ok((s.model != NULL) != (s.ode != NULL), "%s: bodies or a plain problem, one of them", d->name);
+    ok(s.t_end > 0 && s.h > 0, "%s: default run of %g s with h = %g s", d->name, s.t_end, s.h);
+    ok(s.n_truths > 0, "%s: has a truth", d->name);
+    for (int k = 0; k < s.n_truths; k++) {
+      const perp_truth *t = &s.truth[k];
+      ok(t->what[0] && t->t_end > 0 && t->uncertainty > 0 && t->uncertainty < 1e-5,
+         "%s: %s, %.2g, until %g s", d->name, t->what, t->uncertainty, t->t_end);
+    }
+    if (s.model != NULL)
+      ok(s.tip_body >= PERP_WORLD && s.tip_body < perp_model_bodies(s.model),
+         "%s: the marked point is on a body", d->name);
+    perp_scene_destroy(&s);
+    perp_scene_destroy(&s); /* an empty scene may be destroyed */
+  }
+}
+
+static double energy(const perp_scene *s)
+{
+  double kinetic, potential;
+  perp_model_energy(s->model, 0, perp_model_q0(s->model), perp_model_v0(s->model), &kinetic,
+                    &potential);
+  return kinetic + potential;
+}
+
+static void numbers(void)
+{
+  perp_scene s;
+  double p[3], P[3], L[3];
+
+  must_open("chain:links=32,joint=hinge", &s);
+  ok(perp_model_bodies(s.model) == 32 && perp_model_m(s.model) == 32 * 5,
+     "chain: hinges have 5 rows");
+  perp_model_point(s.model, perp_model_q0(s.model), s.tip_body, s.tip, p);
+  near(p[0], 3.2, 1e-13, 0, "chain: the tip of 32 links of 0.1 m");
+  perp_scene_destroy(&s);
+
+  must_open("chain:links=3,link=box", &s);
+  const perp_mass *m = &perp_model_body(s.model, 1)->mass;
+  near(m->mass, 0.04, 0, 1e-15, "box link: 0.04 kg");
+  near(m->inertia[0], 2.667e-6, 0, 2e-4, "box link: axial inertia as printed");
+  near(m->inertia[4], 3.467e-5, 0, 2e-4, "box link: transverse inertia as printed");
+  perp_scene_destroy(&s);
+
+  must_open("chain:links=2,mass=3,length=0.2", &s);
+  m = &perp_model_body(s.model, 0)->mass;
+  near(m->inertia[4], 3 * 0.04 / 12, 0, 1e-14, "rod: m L^2 / 12");
+  near(m->inertia[0], 3 * 0.04 / 600, 0, 1e-14, "rod: m L^2 / 600 along its axis");
+  perp_scene_destroy(&s);
+
+  must_open("chain:links=4,start=hanging,dim=2", &s);
+  perp_model_point(s.model, perp_model_q0(s.model), s.tip_body, s.tip, p);
+  near(p[1], -0.4, 1e-15, 0, "hanging chain: straight down");
+  ok(s.n_truths == 1, "hanging chain: no file claims it");
+  perp_scene_destroy(&s);
+
+  must_open("pendulum", &s);
+  perp_model_point(s.model, perp_model_q0(s.model), s.tip_body, s.tip, p);
+  near(p[0], -1, 1e-15, 0, "pendulum: P(0) = (-1, 0)");
+  near(p[1], 0, 1e-15, 0, "pendulum: P(0) = (-1, 0)");
+  perp_scene_destroy(&s);
+  must_open("pendulum:body=rod,amplitude=30deg,length=2", &s);
+  perp_model_point(s.model, perp_model_q0(s.model), s.tip_body, s.tip, p);
+  near(p[0], -1, 1e-14, 0, "pendulum, rod: the marked point is at the reduced length");
+  near(p[1], -sqrt(3), 1e-14, 0, "pendulum, rod: the marked point is at the reduced length");
+  perp_scene_destroy(&s);
+
+  must_open("spherical-pendulum", &s);
+  perp_model_momentum(s.model, perp_model_q0(s.model), perp_model_v0(s.model), P, L);
+  near(L[2], 2, 1e-15, 0, "spherical pendulum: L_z = 2");
+  perp_scene_destroy(&s);
+
+  must_open("free-body:preset=box149", &s);
+  /* the source rounds the moments to five digits */
+  near(energy(&s), 368.54641249999997, 0, 2e-8, "box149: energy of its source");
+  perp_scene_destroy(&s);
+  must_open("free-body:preset=box149-simple", &s);
+  near(energy(&s), 5.001041625, 0, 1e-7, "box149-simple: energy of its source");
+  perp_scene_destroy(&s);
+
+  must_open("heavy-top", &s);
+  near(energy(&s), 5435.696790865546875, 0, 1e-14, "heavy top: energy of the reference");
+  perp_model_momentum(s.model, perp_model_q0(s.model), perp_model_v0(s.model), P, L);
+  near(L[1], 70.3125, 0, 1e-14, "heavy top: angular momentum of the reference");
+  near(L[2], -70.3124296875, 0, 1e-13, "heavy top: angular momentum of the reference");
+  perp_scene_destroy(&s);
+
+  must_open("ball-and-chain", &s);
+  ok(perp_model_bodies(s.model) == 11 && perp_model_m(s.model) == 33,
+     "ball and chain: 10 rods and a ball");
+  near(perp_model_body(s.model, 10)->mass.mass / perp_model_body(s.model, 9)->mass.mass, 100, 0,
+       1e-14, "ball and chain: mass ratio 100 at one joint");
+  perp_scene_destroy(&s);
+
+  must_open("tree", &s);
+  ok(perp_model_bodies(s.model) == 127 && perp_model_m(s.model) == 381,
+     "tree: 127 bodies, ball joints");
+  bool heap = true;
+  for (int i = 1; i < 127; i++) heap = heap && perp_model_joint(s.model, i)->a == (i - 1) / 2;
+  ok(heap, "tree: heap order");
+  const double c = cos(M_PI / 6), h = 0.1;
+  const double end1[3] = { h + h * c, h / 2, 0 }, tip[3] = { 0.05, 0, 0 };
+  perp_model_point(s.model, perp_model_q0(s.model), 1, tip, p);
+  near(p[0], end1[0], 1e-15, 0, "tree: link 1 is turned by +30 degrees about z, x");
+  near(p[1], end1[1], 1e-15, 0, "tree: link 1 is turned by +30 degrees about z, y");
+  perp_model_point(s.model, perp_model_q0(s.model), 3, tip, p);
+  /* (c, 1/2, 0) turned by +30 degrees about y: (c c, 1/2, -c/2) */
+  near(p[0], end1[0] + h * c * c, 1e-15, 0, "tree: link 3 is turned by +30 degrees about y, x");
+  near(p[1], end1[1] + h / 2, 1e-15, 0, "tree: link 3 is turned by +30 degrees about y, y");
+  near(p[2], -h * c / 2, 1e-15, 0, "tree: link 3 is turned by +30 degrees about y, z");
+  perp_scene_destroy(&s);
+
+  must_open("carousel", &s);
+  ok(perp_model_bodies(s.model) == 21 && perp_model_m(s.model) == 5 + 60,
+     "carousel: a hub, 4 chains of 5");
+  m = &perp_model_body(s.model, 0)->mass;
+  near(m->inertia[0], 0.6333, 1e-4, 0, "carousel: hub inertia as printed");
+  near(m->inertia[8], 1.25, 0, 1e-14, "carousel: hub inertia as printed");
+  double off = 0;
+  for (int b = 0; b < 21; b++) { /* any point of any body: v = omega x r */
+    const double corner[3] = { 0.03, 0.01, -0.02 };
+    double v[3];
+    perp_model_point(s.model, perp_model_q0(s.model), b, corner, p);
+    perp_model_point_velocity(s.model, perp_model_q0(s.model), perp_model_v0(s.model), b, corner,
+                              v);
+    off = fmax(off, fmax(fabs(v[0] + 4 * p[1]), fmax(fabs(v[1] - 4 * p[0]), fabs(v[2]))));
+  }
+  below(off, 1e-14, "carousel: all bodies start in one rigid rotation");
+  perp_model_point(s.model, perp_model_q0(s.model), 10, (const double[3]){ 0.05, 0, 0 }, p);
+  near(p[1], 0.5, 1e-15, 0, "carousel: the second chain hangs from (0, 0.5, 0)");
+  near(p[2], -0.5, 1e-15, 0, "carousel: and ends 0.5 m lower");
+  perp_scene_destroy(&s);
+}
+
+static void bad_values(void)
+{
+  static const struct {
+    const char *scene, *says;
+  } bad[] = {
+    { "chain:links=0", "chain.links must be an integer in [1, 1000000]: got 0" },
+    { "chain:links=2.5", "chain.links must be an integer" },
+    { "chain:mass=-1", "chain.mass must be in [0, inf) kg: got -1" },
+    { "chain:length=0", "chain.length must be in (0, inf) m: got 0" },
+    { "chain:length=1kg", "wrong unit 'kg'" },
+    { "chain:links=3,truth=file", "truth=file needs 2, 4, 6, 8 or 16" },
+    { "chain:start=sideways", "horizontal | hanging" },
+    { "chian", "did you mean 'chain'?" },
+    { "chain:lenght=1", "did you mean 'length'?" },
+    { "pendulum:amplitude=180deg", "pendulum.amplitude must be in (0, 3.14" },
+    { "pendulum:dim=4", "pendulum.dim" },
+    { "pendulum:mass=nan", "is not a number" },
+    { "spring:damping=20", "below the critical 20" },
+    { "tree:bodies=0", "tree.bodies" },
+    { "tree:truth=file", "no reference file" },
+    { "free-body:ix=3", "ix needs preset=custom" },
+    { "free-body:preset=custom,ix=1,iy=1,iz=3", "triangle" },
+    { "heavy-top:mass=-15", "heavy-top.mass" },
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    perp_scene s = { 0 };
+    perp_status status = open_scene(bad[i].scene, &s);
+    if (!ok(status != PERP_OK && strstr(ctx.msg, bad[i].says) != NULL, "%s: %s", bad[i].scene,
+            status == PERP_OK ? "accepted" : ctx.msg))
+      printf("# expected: %s\n", bad[i].says);
+    if (status == PERP_OK) perp_scene_destroy(&s);
+  }
+}
+
+/* a reference folder of our own, found through PERP_HOME before the real one */
+static void damaged_files(void)
+{
+  static const struct {
+    const char *text, *says;
+  } bad[] = {
+    { "", "C_chain100mm_N2.csv:1: expected a header" },
+    { "x,theta1\n", ":1: expected a header that starts with 't,'" },
+    { "t,theta1,theta2,omega1\n0,0,0,0\n", ":1: no column 'omega2'" },
+    { "t,theta1,theta2,omega1,omega2\n", "no rows" },
+    { "t,theta1,theta2,omega1,omega2\n0,0,0,0,0\n0.1,0,zero,0,0\n",
+      ":3: column 3 is not a number" },
+    { "t,theta1,theta2,omega1,omega2\n0,0,0,0,0\n0.1,0,nan,0,0\n", ":3: column 3 is not a number" },
+    { "t,theta1,theta2,omega1,omega2\n0,0,0\n", ":2: the row is too short" },
+    { "t,theta1,theta2,omega1,omega2\n0,0,0,0,0\n0,0,0,0,0\n", ":3: time does not rise" },
+  };
+  char home[] = "/tmp/perp-scenes-XXXXXX", path[256];
+  if (mkdtemp(home) == NULL) bail("no temporary folder");
+  static const char *const folders[] = { "/tests", "/tests/data", "/tests/data/reference" };
+  for (int i = 0; i < 3; i++) {
+    snprintf(path, sizeof path, "%s%s", home, folders[i]);
+    if (mkdir(path, 0700) != 0) bail("no folder %s", path);
+  }
+  snprintf(path, sizeof path, "%s/tests/data/reference/C_chain100mm_N2.csv", home);
+  setenv("PERP_HOME", home, 1);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    FILE *out = fopen(path, "w");
+    if (out == NULL) bail("cannot write %s", path);
+    fputs(bad[i].text, out);
+    fclose(out);
+    perp_scene s;
+    perp_status status = open_scene("chain:links=2", &s);
+    ok(status == PERP_ERR_FORMAT && strstr(ctx.msg, bad[i].says) != NULL, "damaged file: %s",
+       ctx.msg);
+    if (status == PERP_OK) perp_scene_destroy(&s);
+  }
+  remove(path);
+  unsetenv("PERP_HOME");
+  for (int i = 2; i >= 0; i--) {
+    snprintf(path, sizeof path, "%s%s", home, folders[i]);
+    rmdir(path);
+  }
+  rmdir(home);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  unsetenv("PERP_HOME");
+  every_scene();
+  numbers();
+  bad_values();
+  damaged_files();
+  return tap_done();
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One cell: defaults of its parts, when it is compared with the truth, how it ends, and its JSON. */
+#include "experiments/metrics/metrics.h"
+#include "experiments/runner/simulate.h"
+#include "tests/tap.h"
+
+#include <jansson.h>
+#include <string.h>
+
+static perp_ctx ctx;
+
+static perp_result run(perp_request request)
+{
+  perp_result result;
+  if (perp_simulate(&ctx, &request, &result) != PERP_OK) bail("%s: %s", request.scene, ctx.msg);
+  return result;
+}
+
+static void defaults(void)
+{
+  static const struct {
+    const char *scene, *formulation, *ode;
+    double h;
+    const char *parts; /* formulation, ode, kkt, stab of the result */
+    double h_used;
+  } cases[] = {
+    { "chain", "", "", 0, "velocity symplectic-euler tree baumgarte", 1e-3 },
+    { "chain", "", "rk4", 0, "acceleration rk4 tree post:velocity=true", 1e-3 },
+    { "chain", "", "euler", 2e-3, "velocity euler tree baumgarte", 2e-3 },
+    { "chain", "acceleration", "euler", 0, "acceleration euler tree post:velocity=true", 1e-3 },
+    { "chain", "reduced", "dopri5", 0, "reduced dopri5:tol=1e-09  ", 1e-3 },
+    { "chain", "reduced", "dopri5", 4e-3, "reduced dopri5  ", 4e-3 },
+    { "chain", "reduced", "dopri5:tol=1e-6", 4e-3, "reduced dopri5:tol=1e-06  ", 4e-3 },
+    { "chain", "reduced", "gsl:msadams", 0, "reduced gsl:msadams:tol=1e-09  ", 1e-3 },
+    { "circle", "", "", 0, " rk4  ", 1e-2 },
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    perp_result r = run((perp_request){ .scene = cases[i].scene,
+                                        .formulation = cases[i].formulation,
+                                        .ode = cases[i].ode,
+                                        .h = cases[i].h,
+                                        .t_end = 0.02 });
+    char parts[4 * PERP_SPEC_MAX];
+    snprintf(parts, sizeof parts, "%s %s %s %s", r.formulation, r.ode, r.kkt, r.stab);
+    ok(strcmp(parts, cases[i].parts) == 0, "%s '%s' '%s' h = %g: %s", cases[i].scene,
+       cases[i].formulation, cases[i].ode, cases[i].h, parts);
+    near(r.h, cases[i].h_used, 0, 1e-15, "... with the step of the scene or of the request");
+    ok(r.reason == PERP_EXACT && r.t == 0.02, "... and ends at t_end");
+    perp_result_free(&r);
+  }
+}
+
+static void refusals(void)
+{
+  static const struct {
+    perp_request request;
+    perp_status status;
+    const char *says;
+  } cases[] = {
+    { { .scene = "" }, PERP_ERR_ARG, "no scene" },
+    { { .scene = "chian" }, PERP_ERR_OPTION, "did you mean 'chain'" },
+    { { .scene = "chain", .ode = "rk5" }, PERP_ERR_OPTION, "unknown ode 'rk5'" },
+    { { .scene = "chain", .stab = "post:pases=2" }, PERP_ERR_OPTION, "did you mean 'passes'" },
+    { { .scene = "chain", .h = -1e-3 }, PERP_ERR_ARG, "the step h must be positive: got -0.001 s" },
+    { { .scene = "chain", .t_end = -1 }, PERP_ERR_ARG, "t_end must be positive: got -1 s" },
+    { { .scene = "circle", .formulation = "velocity" }, PERP_ERR_UNSUPPORTED, "takes an ode only" },
+    { { .scene = "chain", .formulation = "velocity", .ode = "rk4" }, PERP_ERR_UNSUPPORTED, "rk4" },
+    { { .scene = "circle", .ode = "verlet" }, PERP_ERR_UNSUPPORTED, "verlet" },
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    perp_result r;
+    perp_status status = perp_simulate(&ctx, &cases[i].request, &r);
+    ok(status == cases[i].status && r.status == status && strstr(ctx.msg, cases[i].says) != NULL,
+       "refused: %s", ctx.msg);
+    perp_result_free(&r);
+  }
+  perp_request nan_step = { .scene = "chain", .h = nan("") };
+  perp_result r;
+  ok(perp_simulate(&ctx, &nan_step, &r) == PERP_ERR_ARG, "refused: a step that is not a number");
+  perp_result_free(&r);
+}
+
+/* times at which a series was compared with a truth */
+static int compared(const perp_result *r, double every, double *off_grid)
+{
+  int n = 0, column = 6; /* err.q */
+  *off_grid = 0;
+  for (int i = 0; i < r->series.rows; i++) {
+    const double *row = r->series.values + (size_t)i * (size_t)r->series.columns;
+    if (isnan(row[column])) continue;
+    n++;
+    *off_grid = fmax(*off_grid, fabs(row[0] - nearbyint(row[0] / every) * every));
+  }
+  return n;
+}
+
+static void truth_times(void)
+{
+  double off;
+  /* adaptive: the grid of the file, 0.05 s, is hit exactly although no step would end there */
+  perp_result r = run((perp_request){ .scene = "chain:links=2",
+                                      .formulation = "acceleration",
+                                      .ode = "dopri5:tol=1e-8",
+                                      .t_end = 0.5,
+                                      .sample_every = 0.05,
+                                      .want_series = true });
+  ok(strcmp(r.truth, "file C_chain100mm_N2.csv") == 0, "adaptive: judged by the %s", r.truth);
+  ok(strcmp(r.series.header[6], "err.q") == 0 && r.series.columns == 9 + 14 + 12,
+     "series: columns are named");
+  ok(r.series.rows == 11 && compared(&r, 0.05, &off) == 11,
+     "adaptive: compared at each row of the file");
+  below(off, 1e-15, "adaptive: at exactly these times");
+  below(perp_result_metric(&r, "err.q.max"), 1e-6, "adaptive: follows the truth");
+  perp_result_free(&r);
+
+  /* fixed steps that no file row meets: the reference in joint coordinates, at whole steps */
+  r = run((perp_request){ .scene = "chain:links=2",
+                          .formulation = "acceleration",
+                          .ode = "rk4",
+                          .h = 1.0 / 512,
+                          .t_end = 0.5,
+                          .want_series = true });
+  ok(strncmp(r.truth, "reduced", 7) == 0, "fixed steps: judged by %s", r.truth);
+  ok(compared(&r, 1.0 / 512, &off) == r.series.rows && off < 1e-12,
+     "fixed steps: compared at all %d samples, whole steps", r.series.rows);
+  ok(r.ode_count.steps == 256, "fixed steps: no step was cut for a sample");
+  below(perp_result_metric(&r, "err.q.max"), 1e-4, "fixed steps: follows the truth");
+  perp_result_free(&r);
+
+  /* only a file: rows that whole steps meet, 0.05 s = 10 x 5 ms */
+  r = run((perp_request){ .scene = "chain:links=2,truth=file",
+                          .formulation = "acceleration",
+                          .ode = "rk4",
+                          .h = 5e-3,
+                          .t_end = 0.5,
+                          .sample_every = 5e-3,
+                          .want_series = true });
+  ok(strncmp(r.truth, "file", 4) == 0 && compared(&r, 0.05, &off) == 11 && off < 1e-10,
+     "fixed steps and a file: compared where they meet");
+  perp_result_free(&r);
+
+  /* no truth: errors are not defined, drift is */
+  r = run((perp_request){ .scene = "chain:truth=none", .t_end = 0.1 });
+  ok(r.truth[0] == '\0' && isnan(perp_result_metric(&r, "err.q.max")) &&
+         perp_result_metric(&r, "drift.pos.max") > 0,
+     "no truth: no error, but drift");
+  ok(isnan(perp_result_metric(&r, "no.such.metric")), "an unknown metric is NaN");
+  perp_result_free(&r);
+
+  /* the last step is cut to end at t_end, also when h does not divide it */
+  r = run((perp_request){ .scene = "pendulum", .h = 3e-3, .t_end = 0.1 });
+  ok(r.t == 0.1 && r.ode_count.steps == 34, "the last step is cut");
+  perp_result_free(&r);
+}
+
+static void json(const perp_result *r, json_t **out)
+{
+  char *text = NULL;
+  size_t size = 0;
+  FILE *stream = open_memstream(&text, &size);
+  perp_result_json(r, stream);
+  fclose(stream);
+  json_error_t error;
+  *out = json_loads(text, 0, &error);
+  if (*out == NULL) bail("not JSON: %s at %d", error.text, error.position);
+  free(text);
+}
+
+static double number(json_t *object, const char *group, const char *key)
+{
+  json_t *x = json_object_get(json_object_get(object, group), key);
+  return json_is_number(x) ? json_number_value(x) : nan("");
+}
+
+static void output(void)
+{
+  perp_request request = { .scene = "chain:links=6",
+                           .formulation = "velocity",
+                           .ode = "symplectic-euler",
+                           .kkt = "tree",
+                           .stab = "post",
+                           .h = 1e-3,
+                           .t_end = 0.1,
+                           .timing_rounds = 1 };
+  perp_result r = run(request), again = run(request);
+  json_t *j;
+  json(&r, &j);
+  ok(strcmp(json_string_value(json_object_get(j, "status")), "ok") == 0, "json: status ok");
+  ok(strcmp(json_string_value(json_object_get(j, "reason")), "exact") == 0, "json: reason exact");
+  json_t *parts = json_object_get(j, "parts");
+  ok(strcmp(json_string_value(json_object_get(parts, "kkt")), "tree") == 0,
+     "json: parts are named");
+  ok(json_object_get(parts, "lcp") == NULL, "json: parts that are not used are left out");
+  near(number(j, "metrics", "drift.pos.max"), perp_result_metric(&r, "drift.pos.max"), 0, 0,
+       "json: metrics with all their digits");
+  ok(strcmp(json_string_value(json_object_get(json_object_get(j, "metrics"), "momentum.lin.max")),
+            "nan") == 0,
+     "json: what is not finite is a string");
+  static const char *const times[] = { "step_us", "collision_us", "assembly_us",
+                                       "kkt_us",  "lcp_us",       "integrate_us" };
+  double sum = 0;
+  for (int i = 0; i < 6; i++) {
+    ok(number(j, "time", times[i]) >= 0, "json: time.%s", times[i]);
+    if (i > 0) sum += number(j, "time", times[i]);
+  }
+  ok(number(j, "time", "step_us") > 0, "json: a step takes time");
+  near(sum, number(j, "time", "step_us"), 0, 1e-12, "json: the parts of a step sum to it");
+  near(number(j, "counters", "steps"), 100, 0, 0, "json: counters of the measured run only");
+  json_t *final = json_object_get(j, "final");
+  ok(json_array_size(json_object_get(final, "q")) == 42 &&
+         json_array_size(json_object_get(final, "v")) == 36,
+     "json: the final state");
+  near(json_number_value(json_object_get(final, "t")), 0.1, 0, 0, "json: at t_end");
+  near(json_real_value(json_array_get(json_object_get(final, "q"), 35)), r.q[35], 0, 0,
+       "json: with all its digits");
+  json_decref(j);
+
+  int differ = 0;
+  const perp_desc *d;
+  for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_metric, i)) != NULL; i++) {
+    double a = r.metrics[i].value, b = again.metrics[i].value;
+    if (!(d->caps & PERP_METRIC_TIMING) && a != b && !(isnan(a) && isnan(b))) differ++;
+  }
+  ok(differ == 0 && memcmp(r.q, again.q, 42 * sizeof *r.q) == 0,
+     "a second run gives the same numbers");
+  perp_result_free(&r);
+  perp_result_free(&again);
+}
+
+static void divergence(void)
+{
+  /* explicit feedback that overshoots twice a step: h alpha = 20 */
+  perp_result r = run((perp_request){ .scene = "chain",
+                                      .formulation = "acceleration",
+                                      .ode = "euler",
+                                      .stab = "baumgarte:alpha=2000",
+                                      .h = 1e-2,
+                                      .timing_rounds = 1 });
+  ok(r.status == PERP_OK && r.reason < 0, "a run that explodes is a result: %s", r.message);
+  ok(r.reason == PERP_DIVERGED || r.reason == PERP_NOT_FINITE, "... %s",
+     perp_reason_name(r.reason));
+  ok(r.t < r.t_end && perp_result_metric(&r, "drift.pos.max") > 0.1, "... with the metrics so far");
+  json_t *j;
+  json(&r, &j);
+  ok(strcmp(json_string_value(json_object_get(j, "status")), "diverged") == 0,
+     "... json: diverged");
+  json_decref(j);
+  perp_result_free(&r);
+}
+
+static void plain_problem(void)
+{
+  perp_result r = run((perp_request){ .scene = "oscillator", .ode = "rk4", .h = 0.1 });
+  below(perp_result_metric(&r, "err.q.max"), 1e-4, "a plain problem is compared with its truth");
+  near(perp_result_metric(&r, "rhs.calls"), 400, 0, 0, "four evaluations a step");
+  ok(isnan(perp_result_metric(&r, "drift.pos.max")) && r.formulation[0] == '\0',
+     "and has no constraints");
+  perp_result_free(&r);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  defaults();
+  refusals();
+  truth_times();
+  output();
+  divergence();
+  plain_problem();
+  return tap_done();
+}
