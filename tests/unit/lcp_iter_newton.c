@@ -76,5 +76,8 @@ int main(void)
   perp_ctx_init(&ctx);
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
   monotone("fischer-newton", false);
+  monotone("fischer-newton", true);
+  monotone("interior-point", false);
+  monotone("interior-point", true);
   return tap_done();
 }
