@@ -73,19 +73,20 @@ void perp_newton_classify(const perp_newton *N, const double *lambda, const doub
   for (int i = 0; i < N->n; i++) {
     double lo, hi, t = lambda[i] - w[i] / N->scale[i];
     perp_rows_bounds(&N->R, lambda, i, &lo, &hi);
-    state[i] = t <= lo ? PERP_ROW_LO : t >= hi ? PERP_ROW_HI : PERP_ROW_FREE;
+    /* a tie counts as free: at lambda = lo, w = 0 the rows that push next are not known yet */
+    state[i] = t < lo ? PERP_ROW_LO : t > hi ? PERP_ROW_HI : PERP_ROW_FREE;
   }
 }
 
 bool perp_newton_active_step(perp_newton *N, const double *lambda, const double *w,
-                             const signed char *state, double *to)
+                             const signed char *state, double rho, double *to)
 {
   const perp_lcp *p = N->R.p;
   int n = N->n;
   bool moved = false;
   for (int i = 0; i < n; i++) { /* bounded rows first: friction rows look at them */
     N->gamma[i] = 0;
-    N->d[i] = state[i] == PERP_ROW_FREE ? 0 : HUGE_VAL;
+    N->d[i] = state[i] == PERP_ROW_FREE ? rho * N->scale[i] : HUGE_VAL;
     to[i] = lambda[i];
     if (N->R.type[i] != PERP_ROW_BOUNDED) continue;
     if (state[i] != PERP_ROW_FREE) to[i] = state[i] == PERP_ROW_LO ? N->R.lo[i] : N->R.hi[i];
@@ -122,7 +123,7 @@ double perp_newton_polish(perp_newton *N, double *lambda, int rounds, double rel
     perp_newton_classify(N, x, N->tw, N->state);
     if (round > 0 && memcmp(N->state, N->state2, (size_t)N->n) == 0) break;
     memcpy(N->state2, N->state, (size_t)N->n);
-    if (!perp_newton_active_step(N, x, N->tw, N->state, N->trial)) break;
+    if (!perp_newton_active_step(N, x, N->tw, N->state, 0, N->trial)) break;
     now = perp_newton_rel(N, N->trial, N->tw);
     if (!isfinite(now)) break;
     memcpy(x, N->trial, size);

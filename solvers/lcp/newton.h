@@ -36,9 +36,10 @@ void perp_newton_classify(const perp_newton *N, const double *lambda, const doub
                           signed char *state);
 /* One undamped Newton step on the natural map (an active-set step): rows at bounds go there, sliding
  * friction rows follow their normal row, the rest is solved for w = 0.  to = lambda + step; dependent rows
- * keep their share of lambda as far as possible.  to may not be lambda.  False: no finite solution. */
+ * keep their share of lambda as far as possible.  rho: proximal weight relative to A_ii.  to may not be
+ * lambda.  False: no finite solution. */
 bool perp_newton_active_step(perp_newton *N, const double *lambda, const double *w,
-                             const signed char *state, double *to);
+                             const signed char *state, double rho, double *to);
 /* Repeat classify and active step while rel falls; lambda is only replaced by something better.  Turns an
  * approximate answer with the right index sets into an exact one.  Returns rel; w is up to date. */
 double perp_newton_polish(perp_newton *N, double *lambda, int rounds, double rel);

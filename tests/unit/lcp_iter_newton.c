@@ -77,6 +77,8 @@ int main(void)
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
   monotone("fischer-newton", false);
   monotone("fischer-newton", true);
+  monotone("minmap-newton", false);
+  monotone("minmap-newton", true);
   monotone("interior-point", false);
   monotone("interior-point", true);
   return tap_done();

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Semismooth Newton method on the natural (minimum) map, with reduction to the free rows.
+ *
+ *      H_i = lambda_i - clamp(lambda_i - w_i / a_i, lo_i, hi_i) = 0,    w = A lambda + b,   a_i = A_ii,
+ *
+ * the min map of STAR 2012, eq. (67)-(73), with bounds.  An element of its generalized Jacobian is fixed by
+ * the index sets: rows that the clamp sends to a bound read dlambda_i = bound - lambda_i and leave the
+ * system, sliding friction rows follow their normal row, and only A_FF of the rows in between is
+ * factored: an active-set step, exact as soon as the sets are right.
+ *
+ * Backtracking on |sqrt(a) H|^2 / 2, non-monotone (the largest of the last `window` values), with a proximal
+ * term rho diag(A) where A_FF is singular or the direction fails, and Gauss-Seidel sweeps where even that
+ * does not help.  Singular Jacobians cannot produce NaN: pivots have a floor, results are checked.
+ *
+ * Finite for many P problems, locally exact in one step; may cycle or stop where H has local minima
+ * (PERP_STALLED).  A factorization of the free rows per step.  Allocates when the sparsity pattern
+ * changes. */
+#include "solvers/lcp/newton.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct opts {
+  int max_iter, warm, window;
+  double tol;
+};
+
+static const perp_opt options[] = {
+  PERP_INT(struct opts, max_iter, 200, 1, 1e9, "Newton steps before giving up"),
+  PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
+            "stop when the scaled residual is at or below this; 0: what the caller accepts"),
+  PERP_INT(struct opts, warm, 0, 0, 1e6, "Gauss-Seidel sweeps to begin with"),
+  PERP_INT(struct opts, window, 4, 1, 16,
+           "non-monotone line search: values to fall below; 1: monotone"),
+  PERP_OPTIONS_END
+};
+
+struct ws {
+  struct opts o;
+  perp_newton N;
+};
+
+static void destroy(void *ws)
+{
+  struct ws *w = ws;
+  if (w == NULL) return;
+  perp_newton_close(&w->N);
+  free(w);
+}
+
+static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  *ws = NULL;
+  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "minmap-newton: max_n = %d", max_n);
+  struct ws *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
+  w->o = *(const struct opts *)opts;
+  perp_status status = perp_newton_open(ctx, &w->N, max_n);
+  if (status != PERP_OK) {
+    destroy(w);
+    return status;
+  }
+  *ws = w;
+  return PERP_OK;
+}
+
+/* |sqrt(a) H|^2 / 2 */
+static double merit(const perp_newton *N, const double *lambda, const double *slack)
+{
+  double sum = 0;
+  for (int i = 0; i < N->n; i++) {
+    double lo, hi, t = lambda[i] - slack[i] / N->scale[i];
+    perp_rows_bounds(&N->R, lambda, i, &lo, &hi);
+    double h = lambda[i] - (t < lo ? lo : t > hi ? hi : t);
+    sum += N->scale[i] * h * h;
+  }
+  return 0.5 * sum;
+}
+
+/* the point of the direction to -> x + t (to - x) that is good enough; trial and tw hold it, 0 when none */
+static double search(perp_newton *N, const double *x, double reference, double theta)
+{
+  for (double t = 1; t > 1e-6; t *= 0.5) {
+    for (int i = 0; i < N->n; i++) {
+      N->trial[i] = x[i] + t * N->dx[i];
+      N->tw[i] = N->w[i] + t * N->Adx[i];
+    }
+    double now = merit(N, N->trial, N->tw);
+    if (now <= reference - 1e-4 * t * theta && isfinite(now)) return t;
+  }
+  return 0;
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                         double *certificate, perp_stats *stats)
+{
+  struct ws *w = ws;
+  perp_newton *N = &w->N;
+  int n = p->n, sweeps = 10;
+  size_t bytes = (size_t)n * sizeof *lambda;
+  double past[16], rho = 0;
+  perp_no_certificate(p, certificate);
+  PERP_TRY(perp_newton_prepare(ctx, N, p, w->o.tol));
+  double rel = perp_newton_rel(N, lambda, N->w);
+  rel = perp_newton_sweeps(N, lambda, w->o.warm, rel);
+  double best = rel, theta = merit(N, lambda, N->w);
+  memcpy(N->keep, lambda, bytes);
+  for (int k = 0; k < w->o.window; k++) past[k] = theta;
+
+  while (stats->reason == PERP_RUNNING) {
+    if (rel <= N->tol) {
+      stats->reason = PERP_CONVERGED;
+      break;
+    }
+    if (stats->iterations == w->o.max_iter) {
+      stats->reason = PERP_MAX_ITER;
+      break;
+    }
+    stats->iterations++;
+    double reference = past[0], t = 0;
+    for (int k = 1; k < w->o.window; k++) reference = fmax(reference, past[k]);
+    perp_newton_classify(N, lambda, N->w, N->state);
+    for (int attempt = 0; attempt < 8 && t == 0; attempt++) {
+      if (attempt > 0) rho = rho > 0 ? 100 * rho : 1e-8;
+      if (!perp_newton_active_step(N, lambda, N->w, N->state, rho, N->trial)) continue;
+      for (int i = 0; i < n; i++) N->dx[i] = N->trial[i] - lambda[i];
+      perp_rows_A(&N->R, N->dx, N->Adx);
+      N->matvecs++;
+      t = search(N, lambda, reference, theta);
+    }
+    if (t > 0) {
+      memcpy(lambda, N->trial, bytes);
+      rho = rho > 1e-8 ? 0.01 * rho : 0;
+      rel = perp_newton_rel(N, lambda, N->w);
+    } else {
+      double now = perp_newton_sweeps(N, lambda, sweeps, rel);
+      if (!(now < rel)) {
+        stats->reason = PERP_STALLED;
+        break;
+      }
+      rel = now;
+      rho = 0;
+      sweeps = sweeps < 1000 ? 2 * sweeps : sweeps;
+    }
+    theta = merit(N, lambda, N->w);
+    past[stats->iterations % w->o.window] = theta;
+    PERP_TRACE(ctx, .method = "minmap-newton", .what = t > 0 ? "newton" : "sweep",
+               .iteration = stats->iterations, .entering = -1, .leaving = -1, .step = t,
+               .residual = rel, .n = n, .x = lambda, .w = N->w, .state = N->state);
+    if (!isfinite(rel)) {
+      stats->reason = PERP_NOT_FINITE;
+      break;
+    }
+    if (rel < best) {
+      best = rel;
+      memcpy(N->keep, lambda, bytes);
+    }
+  }
+  if (stats->reason != PERP_CONVERGED) memcpy(lambda, N->keep, bytes);
+  stats->factorizations = N->S.factorizations;
+  stats->matvecs = N->matvecs;
+  return PERP_OK;
+}
+
+const perp_lcp_desc perp_lcp_minmap_newton = {
+  .d = { .name = "minmap-newton",
+         .summary =
+             "semismooth Newton on the natural map, active sets (P problems), dense or sparse",
+         .reference = "STAR 2012, eq. 67-73 and section 4.4",
+         .equation = "lambda - clamp(lambda - w / a, lo, hi) = 0",
+         .opts = options,
+         .opts_size = sizeof(struct opts),
+         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
+                 PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
+  .create = create,
+  .solve = solve,
+  .destroy = destroy
+};
