@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a model answers at a state: poses once, then Jacobian, error, forces, energy, momentum; and the
- * manifold of positions. */
+/* What a model answers at a state: poses once, then Jacobian, error, forces, energy, momentum;
+ * and the manifold of positions. */
 #include "models/model_private.h"
 
 #include <string.h>
 
-/* ---- evaluation at one state ----------------------------------------------------------------------------- */
+/* ---- evaluation at one state ----------------------------------------------------------------- */
 
 void perp_eval_layout(perp_eval *e, const perp_model *model, perp_arena *a)
 {
@@ -116,7 +116,7 @@ void perp_eval_impulse(const perp_eval *e, const perp_model *model, double t, do
   }
 }
 
-/* ---- questions -------------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 int perp_model_dim(const perp_model *model)
 {
@@ -260,7 +260,7 @@ void perp_model_momentum(const perp_model *model, const double *q, const double 
   }
 }
 
-/* ---- what formulations use ----------------------------------------------------------------------------------- */
+/* ---- what formulations use ------------------------------------------------------------------- */
 
 void perp_model_error(const perp_model *model, double t, const double *q, double *C)
 {
@@ -315,7 +315,7 @@ bool perp_model_forces_need_velocity(const perp_model *model)
   return false;
 }
 
-/* ---- manifold ------------------------------------------------------------------------------------------------- */
+/* ---- manifold -------------------------------------------------------------------------------- */
 
 void perp_model_qdot(const perp_model *model, const double *q, const double *v, double *qdot)
 {

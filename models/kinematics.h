@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Kinematics of one rigid body: the two primitives from which all joints and forces are built.
  *
- * With the pose (x, R) of a body and its angular velocity w in the body frame (w [3] in space, one number
- * in the plane), a vector s fixed in the body has
+ * With the pose (x, R) of a body and its angular velocity w in the body frame (w [3] in space,
+ * one number in the plane), a vector s fixed in the body has
  *
  *      direction   n = R s        ndot = D w         nddot = D wdot + R (w x (w x s))
  *      point       p = x + R s    pdot = xdot + D w  pddot = xddot + D wdot + R (w x (w x s))
  *
- * where D = d(R s)/d(theta) = -R [s]x in space, and R (-s_y, s_x)' in the plane (Vondrak 2005, eqs. 5.1,
- * 5.4 and 5.5, with the angular velocity turned into the body frame).  The Jacobian block of a direction
- * is (0 D) and that of a point (E D); the last term is the bias, "Jdot v".
+ * where D = d(R s)/d(theta) = -R [s]x in space, and R (-s_y, s_x)' in the plane (Vondrak 2005,
+ * eqs. 5.1, 5.4 and 5.5, with the angular velocity turned into the body frame).  The Jacobian
+ * block of a direction is (0 D) and that of a point (E D); the last term is the bias, "Jdot v".
  *
- * Every function takes the dimension d (2 or 3) first; it is a literal where it matters, so that the
- * compiler makes one straight version for each. */
+ * Every function takes the dimension d (2 or 3) first; it is a literal where it matters, so that
+ * the compiler makes one straight version for each. */
 #ifndef PERP_KINEMATICS_H
 #define PERP_KINEMATICS_H
 
@@ -46,8 +46,8 @@ PERP_INLINE void perp_cross(const double a[3], const double b[3], double c[3])
   c[0] = x, c[1] = y, c[2] = z;
 }
 
-/* Rotation matrix of a quaternion of any length but zero (intermediate states of Runge-Kutta methods are
- * not exactly unit): the one of q / |q|. */
+/* Rotation matrix of a quaternion of any length but zero (intermediate states of Runge-Kutta
+ * methods are not exactly unit): the one of q / |q|. */
 PERP_INLINE void perp_quat_matrix(const double q[4], double R[9])
 {
   double w = q[0], x = q[1], y = q[2], z = q[3];
@@ -130,10 +130,10 @@ PERP_INLINE void perp_direction_bias(int d, const double *R, const double *s, co
   perp_turn(d, R, u, y);
 }
 
-/* ---- quaternions ------------------------------------------------------------------------------------- */
+/* ---- quaternions ----------------------------------------------------------------------------- */
 
-/* Scale back to unit length.  For a quaternion that left it by rounding only one Newton step for 1/|q|,
- * |q|^2 = 1 + e -> 1 - e/2, leaves 3/4 e^2 < 1e-16. */
+/* Scale back to unit length.  For a quaternion that left it by rounding only one Newton step for
+ * 1/|q|, |q|^2 = 1 + e -> 1 - e/2, leaves 3/4 e^2 < 1e-16. */
 PERP_INLINE void perp_quat_unit(double q[4])
 {
   double n2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3], e = n2 - 1;
@@ -141,8 +141,8 @@ PERP_INLINE void perp_quat_unit(double q[4])
   for (int i = 0; i < 4; i++) q[i] *= scale;
 }
 
-/* out = q exp(dtheta / 2): the rotation vector dtheta of the body frame.  Unit length is kept to rounding,
- * and rounding is removed.  out may alias q. */
+/* out = q exp(dtheta / 2): the rotation vector dtheta of the body frame.  Unit length is kept to
+ * rounding, and rounding is removed.  out may alias q. */
 PERP_INLINE void perp_quat_retract(const double q[4], const double dtheta[3], double out[4])
 {
   double y = 0.25 * (dtheta[0] * dtheta[0] + dtheta[1] * dtheta[1] + dtheta[2] * dtheta[2]);

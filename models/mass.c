@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Mass properties of solids of uniform density (Vondrak 2005, section 5.1.1), about the centre of mass.
+/* Mass properties of solids of uniform density (Vondrak 2005, section 5.1.1), about the centre
+ * of mass.
  *
- * A closed triangulated surface is the signed sum of the tetrahedra (o, a, b, c) over its triangles, o any
- * point.  For one of them, with coordinates relative to o and D = det(a, b, c),
+ * A closed triangulated surface is the signed sum of the tetrahedra (o, a, b, c) over its
+ * triangles, o any point.  For one of them, with coordinates relative to o and D = det(a, b, c),
  *
  *      volume = D / 6,   first moment = D / 24 (a + b + c),
  *      second moment  int x x' = D / 120 (a a' + b b' + c c' + (a + b + c)(a + b + c)'),
@@ -37,8 +38,8 @@ perp_mass perp_mass_cylinder(double m, double r, double length)
 
 perp_mass perp_mass_capsule(double m, double r, double length)
 {
-  /* cylinder and two half balls share the mass by volume, r^2 length : 4/3 r^3; the centre of mass of a
-   * half ball is 3/8 r from its plane */
+  /* cylinder and two half balls share the mass by volume, r^2 length : 4/3 r^3; the centre of
+   * mass of a half ball is 3/8 r from its plane */
   double balls = 4 * r / (3 * length + 4 * r) * m, barrel = m - balls;
   double axial = (0.5 * barrel + 0.4 * balls) * r * r;
   double transverse = barrel * (3 * r * r + length * length) / 12 +

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Building a model: checked definitions in growing lists; finish turns them into index arrays and packed
- * data in one block of memory. */
+/* Building a model: checked definitions in growing lists; finish turns them into index arrays
+ * and packed data in one block of memory. */
 #include "models/model_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- checks -------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 enum { LABEL_MAX = 80 };
 
@@ -57,8 +57,9 @@ static perp_status check_inertia(perp_ctx *ctx, int dim, const perp_mass *mass, 
     for (int j = 0; j < i; j++)
       if (fabs(unit[i + 3 * j] - unit[j + 3 * i]) > 1e-12)
         return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: inertia is not symmetric", who);
-  /* the principal moments obey the triangle inequality exactly when tr(I)/2 E - I, the second moment of
-   * the mass, has no negative eigenvalue; flat bodies are at the limit, hence the rounding allowed */
+  /* the principal moments obey the triangle inequality exactly when tr(I)/2 E - I, the second
+   * moment of the mass, has no negative eigenvalue; flat bodies are at the limit, hence the
+   * rounding allowed */
   for (int i = 0; i < 9; i++) moments[i] = (i % 4 == 0 ? 0.5 + 1e-9 : 0) - unit[i];
   if (!positive_definite(moments))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
@@ -95,7 +96,7 @@ static bool zero(int n, const double *x)
   return true;
 }
 
-/* ---- lists ---------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* room for one more of size bytes in *list */
 static perp_status grow(perp_ctx *ctx, void *list, int n, int *cap, size_t size)
@@ -243,7 +244,7 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
   return PERP_OK;
 }
 
-/* ---- finish --------------------------------------------------------------------------------------------- */
+/* ---- finish ---------------------------------------------------------------------------------- */
 
 static void layout(perp_model *m, perp_arena *a)
 {
@@ -376,7 +377,8 @@ static double extent(const perp_model *m)
   return size > 0 ? size : 1;
 }
 
-/* largest |x| over the rows of joint i, relative to `size` where the row is a length; NaN stays NaN */
+/* largest |x| over the rows of joint i, relative to `size` where the row is a length; NaN stays
+ * NaN */
 static double joint_norm(const perp_model *m, int i, const double *x, double size)
 {
   const perp_joint *j = &m->joint[i];

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rigid-body models: bodies, joints, forces, and everything a formulation asks of them.
  *
- * One code serves space (dim = 3) and the plane (dim = 2), as Cline 2002, section 4.2 asks.  Per body:
+ * One code serves space (dim = 3) and the plane (dim = 2), as Cline 2002, section 4.2 asks.  Per
+ * body:
  *      space  q = (x, y, z, qw, qx, qy, qz)   v = (xdot, ydot, zdot, wx, wy, wz)   nqb = 7, nvb = 6
  *      plane  q = (x, y, angle)               v = (xdot, ydot, angledot)           nqb = nvb = 3
- * x is the centre of mass in the world frame, the quaternion turns body vectors into world vectors
- * (v_world = R(q) v_body), and **the angular velocity is in the body frame**: the mass matrix
- * M_b = diag(m, m, m, I_body) is then constant, and the implicit midpoint rule keeps energy and |L|.
- * Gravity points along -z in space and -y in the plane.  SI units.
+ * x is the centre of mass in the world frame, the quaternion turns body vectors into world
+ * vectors (v_world = R(q) v_body), and **the angular velocity is in the body frame**: the mass
+ * matrix M_b = diag(m, m, m, I_body) is then constant, and the implicit midpoint rule keeps
+ * energy and |L|. Gravity points along -z in space and -y in the plane.  SI units.
  *
  * The generalized force f contains gravity, all force elements and the gyroscopic term
- * -omega x (I omega), so that M a = f + J' lambda. */
+ * -omega x (I omega), so that M a = f + J' lambda.
+ *
+ * A finished model is constant but for the blocks of perp_model_assemble and scratch memory
+ * behind the questions that need poses: one thread at a time may ask; simulations have
+ * evaluations of their own and may share a model between threads. */
 #ifndef PERP_MODEL_H
 #define PERP_MODEL_H
 
@@ -20,7 +25,7 @@ typedef struct perp_model perp_model;
 
 enum { PERP_WORLD = -1 }; /* body index of the fixed frame */
 
-/* ---- building -------------------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 typedef struct perp_mass { /* mass properties about the centre of mass, in the body frame */
   double mass;
@@ -31,8 +36,9 @@ perp_mass perp_mass_box(double m, double a, double b, double c); /* full edge le
 perp_mass perp_mass_sphere(double m, double r);
 perp_mass perp_mass_cylinder(double m, double r, double length);
 perp_mass perp_mass_capsule(double m, double r, double length); /* length of the cylindrical part */
-/* Convex or star-shaped closed polyhedron: triangles (three vertex indices each, counter-clockwise from
- * outside), uniform density.  centroid [3] out: where the centre of mass is in the vertices' frame. */
+/* Convex or star-shaped closed polyhedron: triangles (three vertex indices each,
+ * counter-clockwise from outside), uniform density.  centroid [3] out: where the centre of mass
+ * is in the vertices' frame. */
 perp_status perp_mass_polytope(perp_ctx *ctx, double density, const double *vertices,
                                int n_vertices, const int *triangles, int n_triangles,
                                perp_mass *mass, double centroid[3]);
@@ -44,12 +50,23 @@ typedef struct perp_body_def {
   double v[3], w[3];           /* w in the body frame; the plane uses w[2] */
 } perp_body_def;
 
+/* The rows of a joint, C = 0, in this order; p_a, p_b the anchors in the world, n = R u
+ * directions fixed in the bodies, t_1, t_2 unit vectors fixed in a and perpendicular to axis_a
+ * and to each other:
+ *      p_b - p_a               ball, hinge, universal, fixed; lambda is the force on body b
+ *      e_i . g_i+1             slider, fixed: e_i of a, g_i of b equal to e_i in the initial state,
+ *                              so that the relative orientation stays as it is there
+ *      t_k . axis_b            hinge
+ *      axis_a . axis_b         universal
+ *      t_k . (p_b - p_a)       slider
+ *      |p_b - p_a| - length    distance
+ * J is the exact derivative of C for the velocities above, everywhere. */
 typedef enum perp_joint_kind {
   PERP_JOINT_BALL,      /* p_a = p_b: 3 rows (2 in the plane, where it is the hinge) */
   PERP_JOINT_HINGE,     /* ball + axis_a parallel to axis_b: 5 rows (2 in the plane) */
   PERP_JOINT_UNIVERSAL, /* ball + axis_a perpendicular to axis_b: 4 rows; space only */
-  PERP_JOINT_SLIDER,    /* same orientation, motion along axis_a only: 5 rows (2 in the plane) */
-  PERP_JOINT_FIXED,     /* 6 rows (3 in the plane) */
+  PERP_JOINT_SLIDER,    /* no relative turning, motion along axis_a only: 5 rows (2 in the plane) */
+  PERP_JOINT_FIXED,     /* no relative motion: 6 rows (3 in the plane) */
   PERP_JOINT_DISTANCE   /* |p_a - p_b| = length: 1 row */
 } perp_joint_kind;
 
@@ -60,14 +77,14 @@ typedef struct perp_joint_def {
   double anchor_a[3], anchor_b[3]; /* in the body frame (in the world frame for PERP_WORLD) */
   double axis_a[3], axis_b[3];     /* likewise; any length but zero */
   double length;                   /* distance joint */
-  double softness;                 /* S of its rows, 0 = rigid */
+  double softness;                 /* S of its rows on either level, see kkt.h; 0 = rigid */
 } perp_joint_def;
 
 typedef enum perp_force_kind {
   PERP_FORCE_POINT,  /* constant force `value` (world) at anchor_a of body a */
   PERP_FORCE_TORQUE, /* constant torque `value` (world) on body a */
-  PERP_FORCE_SPRING, /* stiffness (|d| - length) + damping d|d|/dt along the line between the anchors */
-  PERP_FORCE_DRAG /* -linear xdot - quadratic |xdot| xdot, and -angular w on body a */
+  PERP_FORCE_SPRING, /* tension stiffness (|d| - length) + damping d|d|/dt, d = p_b - p_a */
+  PERP_FORCE_DRAG    /* -linear xdot - quadratic |xdot| xdot, and -angular w on body a */
 } perp_force_kind;
 
 typedef struct perp_force_def {
@@ -82,18 +99,23 @@ typedef struct perp_force_def {
 perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out);
 void perp_model_destroy(perp_model *model);
 void perp_model_gravity(perp_model *model, double g); /* default 9.81, along -z (-y in the plane) */
-/* Each checks its definition (finite, positive mass, inertia positive definite and obeying the triangle
- * inequality, bodies that exist, axes not zero) and names the culprit.  *index may be NULL. */
+/* Each checks its definition (finite, positive mass, inertia symmetric, positive definite and
+ * obeying the triangle inequality, bodies that exist, axes not zero) and names the culprit in
+ * one line.  Definitions and names are copied; quaternions are normalized.  *index may be NULL. */
 perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_body_def *def,
                                 int *index);
 perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_joint_def *def,
                                  int *index);
 perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_force_def *def);
 /* Ends building: numbers rows, builds the block pattern.  Refuses joints that the initial state
- * contradicts (position error above 1e-6 of the model's size). */
+ * contradicts: a position error above 1e-6 of the size of the model (1e-6 for angles), or a
+ * velocity error |J v| above 1e-6 of the fastest initial motion.  Allocates all that the model
+ * will ever need. */
 perp_status perp_model_finish(perp_ctx *ctx, perp_model *model);
 
-/* ---- questions -------------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
+
+/* From here on nothing allocates; what reads all of q or v costs O(bodies + joints). */
 
 int perp_model_dim(const perp_model *model);
 int perp_model_bodies(const perp_model *model);
@@ -101,14 +123,15 @@ int perp_model_joints(const perp_model *model);
 int perp_model_nq(const perp_model *model);
 int perp_model_nv(const perp_model *model);
 int perp_model_m(const perp_model *model);
-const double *perp_model_q0(const perp_model *model); /* [nq] initial state */
+const double *perp_model_q0(const perp_model *model); /* [nq] initial state, NULL before finish */
 const double *perp_model_v0(const perp_model *model); /* [nv] */
 const perp_body_def *perp_model_body(const perp_model *model, int i);
 const perp_joint_def *perp_model_joint(const perp_model *model, int i);
 /* First row of joint i and its number of rows. */
 int perp_model_joint_row(const perp_model *model, int i, int *rows);
 
-/* World position / velocity of the point s (body frame) of a body; PERP_WORLD gives s itself and 0. */
+/* World position / velocity of the point s (body frame) of a body; PERP_WORLD gives s itself and
+ * 0. */
 void perp_model_point(const perp_model *model, const double *q, int body, const double s[3],
                       double p[3]);
 void perp_model_point_velocity(const perp_model *model, const double *q, const double *v, int body,
@@ -122,12 +145,12 @@ void perp_model_energy(const perp_model *model, double t, const double *q, const
 void perp_model_momentum(const perp_model *model, const double *q, const double *v, double P[3],
                          double L[3]);
 
-/* ---- what formulations use ---------------------------------------------------------------------------------- */
+/* ---- what formulations use ------------------------------------------------------------------- */
 
 /* C [m] at (t, q): metres for translation rows, radians (sines) for rotation rows. */
 void perp_model_error(const perp_model *model, double t, const double *q, double *C);
-/* Update J (and M, which is constant) at (t, q) in the blocks of the model and return them.  The index
- * arrays never change after finish. */
+/* Update J (and M, which is constant) at (t, q) in the blocks of the model and return them.  The
+ * index arrays never change after finish. */
 const perp_blocks *perp_model_assemble(perp_model *model, double t, const double *q);
 const perp_blocks *perp_model_blocks(const perp_model *model); /* as last assembled */
 /* f [nv]: all forces and the gyroscopic term at (t, q, v). */

@@ -18,7 +18,8 @@ typedef struct perp_row {
   double ua[3], ub[3]; /* directions in the frames of a and b, unit length */
 } perp_row;
 
-/* A joint ready for evaluation: `points` rows p_b - p_a (0 or dim), then `n_scalars` scalar rows. */
+/* A joint ready for evaluation: `points` rows p_b - p_a (0 or dim), then `n_scalars` scalar
+ * rows. */
 typedef struct perp_joint {
   int a, b;   /* bodies, PERP_WORLD = -1 */
   int row;    /* first row of the model */
@@ -36,8 +37,8 @@ typedef struct perp_inertia {
   double I[9], Iinv[9]; /* body frame; the plane uses I[8] only */
 } perp_inertia;
 
-/* All that is evaluated at one state, owned by whoever evaluates (so that several simulations share a
- * model): poses, Jacobian and position error. */
+/* All that is evaluated at one state, owned by whoever evaluates (so that several simulations
+ * share a model): poses, Jacobian and position error. */
 typedef struct perp_eval {
   perp_pose *pose; /* [-1 ... bodies-1]; pose[-1] is the world */
   double *J, *C;
@@ -67,12 +68,12 @@ struct perp_model {
   perp_eval eval; /* of the public functions */
 };
 
-/* ---- joints/ ------------------------------------------------------------------------------------------ */
+/* ---- joints/ --------------------------------------------------------------------------------- */
 
 const char *perp_joint_kind_name(perp_joint_kind kind);  /* NULL when there is no such kind */
 int perp_joint_kind_rows(perp_joint_kind kind, int dim); /* 0: not in this dimension */
-/* Rows and directions of a joint from its definition and the initial coordinates of its bodies (NULL for
- * the world).  rows: room for the scalar rows, at most perp_joint_kind_rows of them. */
+/* Rows and directions of a joint from its definition and the initial coordinates of its bodies
+ * (NULL for the world).  rows: room for the scalar rows, at most perp_joint_kind_rows of them. */
 void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, const double *qb,
                         perp_row *rows, perp_joint *joint);
 /* Constant entries of J (before the first evaluation). */
@@ -82,7 +83,7 @@ void perp_joints_evaluate(const perp_model *model, perp_eval *e);
 /* gamma [m] = Jdot v at the poses of e. */
 void perp_joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma);
 
-/* ---- forces/ ------------------------------------------------------------------------------------------- */
+/* ---- forces/ --------------------------------------------------------------------------------- */
 
 const char *perp_force_kind_name(perp_force_kind kind);
 /* f [nv] += force elements at the poses of e. */
@@ -91,7 +92,7 @@ void perp_forces_add(const perp_model *model, const perp_eval *e, double t, cons
 /* Potential energy of the force elements (springs). */
 double perp_forces_potential(const perp_model *model, const perp_eval *e);
 
-/* ---- evaluation: poses once per state, used by all ------------------------------------------------------ */
+/* ---- evaluation: poses once per state, used by all ------------------------------------------- */
 
 void perp_eval_layout(perp_eval *e, const perp_model *model, perp_arena *a);
 void perp_eval_init(perp_eval *e, const perp_model *model);

@@ -102,8 +102,8 @@ __attribute__((unused)) static perp_model *run_finish(perp_ctx *ctx, perp_model 
   return model;
 }
 
-/* n links of 0.1 m along x from the origin, joined by `kind` (hinges about y in space); rods of 1 kg with a
- * little thickness, at rest.  free_root leaves the first link unattached. */
+/* n links of 0.1 m along x from the origin, joined by `kind` (hinges about y in space); rods of
+ * 1 kg with a little thickness, at rest.  free_root leaves the first link unattached. */
 __attribute__((unused)) static perp_model *run_chain(perp_ctx *ctx, int dim, int n,
                                                      perp_joint_kind kind, bool free_root)
 {

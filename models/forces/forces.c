@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Force elements: what they add to the generalized force f.
  *
- * A world force F at the point s of a body does the work F . pdot = F . (xdot + D w), so that it adds
- * (F, D' F), with D of models/kinematics.h; a world torque tau adds (0, R' tau), in the plane (0, tau_z). */
+ * A world force F at the point s of a body does the work F . pdot = F . (xdot + D w), so that it
+ * adds (F, D' F), with D of models/kinematics.h; a world torque tau adds (0, R' tau), in the
+ * plane (0, tau_z). */
 #include "models/model_private.h"
 
 static const char *const names[] = {

@@ -4,17 +4,17 @@
  *      [ M  -J' ] [ a      ]   [  f ]       c = -Jdot v + feedback
  *      [-J  -S  ] [ lambda ] = [ -c ]
  *
- * is solved at each evaluation of the derivative (Vondrak 2005, eqs. 6.3, 6.5 and 6.8; STAR 2012, section
- * 3.2.1), and any ODE solver integrates q' = N(q) v, v' = a.  Exact arithmetic would keep C = 0 and
- * J v = 0; rounding and truncation do not, which is what stabilization is for: Baumgarte feedback enters
- * c, and the schemes that correct the state do so at the end of each step (multistep methods then lose
- * their history).
+ * is solved at each evaluation of the derivative (Vondrak 2005, eqs. 6.3, 6.5 and 6.8; STAR
+ * 2012, section 3.2.1), and any ODE solver integrates q' = N(q) v, v' = a.  Exact arithmetic
+ * would keep C = 0 and J v = 0; rounding and truncation do not, which is what stabilization is
+ * for: Baumgarte feedback enters c, and the schemes that correct the state do so at the end of
+ * each step (multistep methods then lose their history).
  *
- * state=velocity: the unknowns are (q, v), Vondrak's velocity form (5.22).
- * state=momentum: the unknowns are (q, p) with p = (m xdot, R I w), Vondrak's momentum form (5.18): L is in
- * the world frame, so that no gyroscopic term is integrated and a free body keeps P and L exactly.
- * The ODE solver sees a plain first-order system (nv = 0), hence methods that need the split into
- * positions and velocities refuse it.
+ * state=velocity: the unknowns are (q, v), Vondrak's velocity form (5.22). state=momentum: the
+ * unknowns are (q, p) with p = (m xdot, R I w), Vondrak's momentum form (5.18): L is in the
+ * world frame, so that no gyroscopic term is integrated and a free body keeps P and L exactly.
+ * The ODE solver sees a plain first-order system (nv = 0), hence methods that need the split
+ * into positions and velocities refuse it.
  *
  * Cost per evaluation: assembly, one factorization, one solve.  No allocation in the steady state.
  * Fails: singular or infeasible constraints (as the KKT formulation says), non-finite states. */
@@ -48,7 +48,7 @@ typedef struct workspace {
   perp_arena arena;
 } workspace;
 
-/* ---- momentum form ------------------------------------------------------------------------------------ */
+/* ---- momentum form --------------------------------------------------------------------------- */
 
 /* v from p = (m xdot, R I w) at the poses of e */
 static void velocity_of(const perp_model *m, const perp_eval *e, const double *p, double *v)
@@ -85,7 +85,7 @@ static void momentum_of(const perp_model *m, const perp_eval *e, const double *v
   }
 }
 
-/* ---- derivative ------------------------------------------------------------------------------------------ */
+/* ---- derivative ------------------------------------------------------------------------------ */
 
 /* a and lambda at (t, q, v) */
 static bool accelerations(workspace *w, double t, double h, const double *q, const double *v,
@@ -137,7 +137,8 @@ static perp_ode_answer deriv_momentum(void *user, double t, double h, const doub
   velocity_of(model, k->e, y + model->nq, w->v);
   if (!accelerations(w, t, h, y, w->v, intermediate)) return PERP_ODE_FAILED;
   perp_model_qdot(model, y, w->v, ydot);
-  /* pdot: all forces but the gyroscopic term, which belongs to the rotating frame, turned to the world */
+  /* pdot: all forces but the gyroscopic term, which belongs to the rotating frame, turned to the
+   * world */
   perp_eval_forces(k->e, model, t, w->v, false, w->torque);
   if (model->m > 0) perp_blocks_Jt(&k->e->blocks, 1, k->lambda, w->torque);
   memcpy(pdot, w->torque, (size_t)model->nv * sizeof *pdot);
@@ -183,7 +184,7 @@ static void project(void *user, double *q)
   perp_model_project(((workspace *)user)->k.model, q);
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void layout(workspace *w, const perp_model *model, perp_arena *a)
 {

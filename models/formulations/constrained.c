@@ -21,7 +21,7 @@ static double norm_inf(int n, const double *x)
   return worst;
 }
 
-/* ---- what the stabilization scheme may ask ------------------------------------------------------------- */
+/* ---- what the stabilization scheme may ask --------------------------------------------------- */
 
 static void stab_error(void *user, double t, const double *q, double *C)
 {
@@ -74,8 +74,8 @@ static perp_status solve(perp_constrained *k, const double *f, const double *c, 
   return status;
 }
 
-/* A correction of the state is a least-squares one anyway.  It has nothing to do with the one before: the
- * first guess of iterative methods is zero. */
+/* A correction of the state is a least-squares one anyway.  It has nothing to do with the one
+ * before: the first guess of iterative methods is zero. */
 static perp_status solve_projection(perp_constrained *k, const double *c, double *x, double *lambda,
                                     perp_stats *stats)
 {
@@ -121,7 +121,7 @@ static void stab_retract(void *user, const double *q, const double *dq, double *
   perp_model_retract(k->model, q, dq, q_out);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_arena *a)
 {
@@ -199,7 +199,7 @@ perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model,
                    "the state to start from is not finite, or a quaternion is 0");
 }
 
-/* ---- one state ----------------------------------------------------------------------------------------------- */
+/* ---- one state ------------------------------------------------------------------------------- */
 
 void perp_constrained_at(perp_constrained *k, const double *q)
 {
@@ -219,9 +219,10 @@ void perp_constrained_at(perp_constrained *k, const double *q)
   k->assembly_s += perp_constrained_clock(k) - start;
 }
 
-/* Do redundant joints contradict each other?  Not when the violation r of J a = c is below 1e-3 of its
- * sides, nor when what it moves in the step, r h^2 or r h, is explained by the errors that stabilization
- * feeds back, C + h Cdot, as long as these are below 1e-3 of the size of the model. */
+/* Do redundant joints contradict each other?  Not when the violation r of J a = c is below 1e-3
+ * of its sides, nor when what it moves in the step, r h^2 or r h, is explained by the errors
+ * that stabilization feeds back, C + h Cdot, as long as these are below 1e-3 of the size of the
+ * model. */
 static bool contradicts(perp_constrained *k, perp_level level, double h, const double *v)
 {
   const perp_blocks *B = &k->e->blocks;
@@ -286,7 +287,8 @@ perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q
   memcpy(k->v_before, v, size_v);
   k->status = k->stab->post_step(k->stab_ws, t, q, v, &stats);
   if (k->status == PERP_OK && stats.reason >= 0) {
-    /* a state within the tolerance of the scheme goes on, and multistep methods with their history */
+    /* a state within the tolerance of the scheme goes on, and multistep methods with their
+     * history */
     bool same = memcmp(q, k->q_before, size_q) == 0 && memcmp(v, k->v_before, size_v) == 0;
     return same ? PERP_ODE_OK : PERP_ODE_CHANGED;
   }
@@ -294,7 +296,7 @@ perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q
   return PERP_ODE_FAILED;
 }
 
-/* ---- one step -------------------------------------------------------------------------------------------------- */
+/* ---- one step -------------------------------------------------------------------------------- */
 
 perp_status perp_constrained_step(perp_ctx *ctx, perp_constrained *k, perp_ode *ode, double t_max,
                                   perp_step_info *info)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The common part of the formulations in maximal coordinates: one evaluation of the model per state,
- * the KKT solver, the stabilization scheme, counters and clocks. */
+/* The common part of the formulations in maximal coordinates: one evaluation of the model per
+ * state, the KKT solver, the stabilization scheme, counters and clocks. */
 #ifndef PERP_CONSTRAINED_H
 #define PERP_CONSTRAINED_H
 
@@ -14,8 +14,8 @@ typedef struct perp_constrained {
   const perp_stab_desc *stab;
   void *kkt_ws, *stab_ws; /* NULL when there are no constraints */
   perp_stab_sys stab_sys;
-  /* two evaluations, so that the one of the KKT factor (the start of the step) outlives those at the end
-   * of the step */
+  /* two evaluations, so that the one of the KKT factor (the start of the step) outlives those at
+   * the end of the step */
   perp_eval eval[2], *e;     /* e: the current one */
   double *q_at[2];           /* [nq] where each was made */
   bool known[2];             /* eval[i] holds for q_at[i] */
@@ -35,8 +35,8 @@ typedef struct perp_constrained {
   double assembly_s, kkt_s, step_s;
 } perp_constrained;
 
-/* Create the solvers of parts (kkt and stab must be set) for the model.  keeps_start: the factor at the
- * end of a step is the one of its start (velocity level). */
+/* Create the solvers of parts (kkt and stab must be set) for the model.  keeps_start: the factor
+ * at the end of a step is the one of its start (velocity level). */
 perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const perp_model *model,
                                     const perp_parts *parts, bool keeps_start);
 /* Arrays only; the caller's layout function calls it. */
@@ -46,9 +46,10 @@ void perp_constrained_restart(perp_constrained *k);
 
 /* Model at q: poses, J and C in *k->e.  Nothing is done when q is where it was evaluated last. */
 void perp_constrained_at(perp_constrained *k, const double *q);
-/* k->a, k->lambda from k->f and k->c with the J of k->e, in a step h from velocity v.  False: k->reason says
- * why.  Redundant joints that disagree by no more than rounding and drift explain get the least-squares
- * answer of the KKT formulation (counted in fallbacks, reason PERP_REGULARIZED), others PERP_INFEASIBLE. */
+/* k->a, k->lambda from k->f and k->c with the J of k->e, in a step h from velocity v.  False:
+ * k->reason says why.  Redundant joints that disagree by no more than rounding and drift explain
+ * get the least-squares answer of the KKT formulation (counted in fallbacks, reason
+ * PERP_REGULARIZED), others PERP_INFEASIBLE. */
 bool perp_constrained_solve(perp_constrained *k, perp_level level, double h, const double *v);
 /* Cdot = J v */
 void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot);

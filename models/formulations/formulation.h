@@ -12,11 +12,13 @@ typedef struct perp_parts {
 
 /* What a formulation reports about the last step besides the state. */
 typedef struct perp_step_info {
-  perp_reason reason; /* < 0: the step failed; the state is the last good one */
-  double
-      drift_pos_pre; /* |C|_inf before the post-step, m or rad; equals the value after when there is none */
-  const double
-      *lambda; /* [m] multipliers of the last step, forces (N) on either level; NULL when unknown */
+  perp_reason reason;   /* < 0: the step failed; the state is the last good one */
+  double drift_pos_pre; /* |C|_inf before the post-step, m or rad, that after when there is no
+                         * post-step; NaN: unknown */
+  /* [m] multipliers, forces (N, N m) on either level; NULL when unknown.  Velocity level:
+   * impulse of the step / h.  Acceleration level: at the start of the step, or at the last
+   * derivative of it for methods that evaluate none at a regular state. */
+  const double *lambda;
 } perp_step_info;
 
 typedef struct perp_times { /* CPU seconds since the last restart, only while timing is on */
@@ -29,7 +31,8 @@ typedef struct perp_formulation_desc {
   perp_status (*create)(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                         void **ws);
   perp_status (*restart)(perp_ctx *ctx, void *ws, double t, const double *q, const double *v);
-  /* Make one accepted step, not beyond t_max.  PERP_OK also when the simulation failed: info says so. */
+  /* Make one accepted step, not beyond t_max.  PERP_OK also when the simulation failed: info
+   * says so. */
   perp_status (*step)(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info);
   /* Current state in the coordinates of the model; the arrays live until the next call. */
   void (*state)(const void *ws, double *t, const double **q, const double **v);
@@ -48,13 +51,24 @@ enum {
 
 /* A running simulation: model + parts. */
 typedef struct perp_sim perp_sim;
+/* Borrows the model; options are read here only.  Starts at t = 0 in the initial state of the
+ * model.  Empty parts that the formulation uses get defaults: formulation `velocity` when the
+ * ode is empty or makes one evaluation a step, else `acceleration`; ode `symplectic-euler`; kkt
+ * `tree`; stab `baumgarte` (velocity level, multistep methods) or `post:velocity=true`.  h > 0
+ * [s]. PERP_ERR_ARG: h, a model that is not finished or whose state `ode` refuses;
+ * PERP_ERR_UNSUPPORTED: parts that do not fit together; else what the parts answer. */
 perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                             perp_sim **out);
-void perp_sim_destroy(perp_sim *sim);
+void perp_sim_destroy(perp_sim *sim); /* NULL is fine */
+/* q [nq], v [nv] of the model; quaternions are normalized.  PERP_ERR_ARG when not finite.  No
+ * allocation. */
 perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const double *q,
                              const double *v);
+/* One accepted step, not beyond t_max.  No allocation unless a part has PERP_CAP_ALLOCATES. */
 perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info);
 void perp_sim_state(const perp_sim *sim, double *t, const double **q, const double **v);
+/* ode since creation; kkt since the last restart, its residual NaN (nobody judged).  Either may
+ * be NULL. */
 void perp_sim_counters(const perp_sim *sim, perp_ode_counters *ode, perp_stats *kkt);
 void perp_sim_timing(perp_sim *sim, bool on, perp_times *times);
 

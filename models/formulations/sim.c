@@ -4,7 +4,9 @@
  *      formulation   velocity when the ode is empty or makes one evaluation a step, else acceleration
  *      ode           symplectic-euler
  *      kkt           tree
- *      stab          velocity: baumgarte (full feedback); acceleration: post:velocity=true */
+ *      stab          velocity: baumgarte (full feedback); acceleration: post:velocity=true, or baumgarte
+ *                    with a multistep method, whose history a changed state would throw away
+ *                    each step */
 #include "models/formulations/formulation.h"
 
 #include <math.h>
@@ -40,8 +42,12 @@ static const char *default_of(const perp_parts *p, perp_kind kind)
   unsigned uses = p->formulation.d->caps;
   if (kind == PERP_KIND_ode && (uses & PERP_FORM_USES_ODE)) return "symplectic-euler";
   if (kind == PERP_KIND_kkt && (uses & PERP_FORM_USES_KKT)) return "tree";
-  if (kind == PERP_KIND_stab && (uses & PERP_FORM_USES_STAB))
-    return strcmp(p->formulation.d->name, "velocity") == 0 ? "baumgarte" : "post:velocity=true";
+  if (kind == PERP_KIND_stab && (uses & PERP_FORM_USES_STAB)) {
+    const unsigned history = PERP_ODE_MULTISTEP | PERP_ODE_VARIABLE_ORDER;
+    bool feedback = strcmp(p->formulation.d->name, "velocity") == 0 ||
+                    (p->ode.d != NULL && (p->ode.d->caps & history) == history);
+    return feedback ? "baumgarte" : "post:velocity=true";
+  }
   return NULL;
 }
 

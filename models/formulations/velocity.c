@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Velocity level: time stepping with velocities and impulses.
  *
- * At a regular state the velocity at the end of the step follows from the impulse balance with the forces of
- * the beginning, and the constraints are imposed on that velocity (Vondrak 2005, eq. 6.2 and section 6.3;
- * STAR 2012, section 3.1.5; Cline 2002, section 2.7.3 without its inequality rows):
+ * At a regular state the velocity at the end of the step follows from the impulse balance with
+ * the forces of the beginning, and the constraints are imposed on that velocity (Vondrak 2005,
+ * eq. 6.2 and section 6.3; STAR 2012, section 3.1.5; Cline 2002, section 2.7.3 without its
+ * inequality rows):
  *
  *      M v+ = M v + h f + J'(q) lambda,      J(q) v+ + S lambda = k = feedback
  *
- * It is given to the ODE solver as the mean acceleration a = (v+ - v) / h, so that `symplectic-euler` moves
- * the positions with v+ and `euler` with v.  k = 0 lets positions drift by O(h^2) per step; Baumgarte's
- * k = -alpha C brings C back, for alpha = 1/h within the step (to first order).  A multiplier is an
- * impulse, which is reported divided by h: the force.
+ * It is given to the ODE solver as the mean acceleration a = (v+ - v) / h, so that
+ * `symplectic-euler` moves the positions with v+ and `euler` with v.  k = 0 lets positions drift
+ * by O(h^2) per step; Baumgarte's k = -alpha C brings C back, for alpha = 1/h within the step
+ * (to first order).  A multiplier is an impulse, which is reported divided by h: the force.
  *
- * Cost per step: assembly, one factorization, one solve.  No allocation in the steady state.  Order 1.
- * Fails as the KKT formulation does.  Only methods with one evaluation a step can serve: the new velocity
- * is no derivative that could be mixed. */
+ * Cost per step: assembly, one factorization, one solve.  No allocation in the steady state.
+ * Order 1. Fails as the KKT formulation does.  Only methods with one evaluation a step can
+ * serve: the new velocity is no derivative that could be mixed. */
 #include "models/formulations/constrained.h"
 
 #include <stdlib.h>

@@ -3,15 +3,15 @@
  *
  * A joint between bodies a and b is a list of rows, the same in space and in the plane:
  *
- *   point    C = p_b - p_a            J = (-P_a, P_b)                    P = (E D), Jdot v = b_pb - b_pa
- *   dot      C = n_a . n_b            J = (n_b' D_a, n_a' D_b)           + 2 ndot_a . ndot_b
- *   along    C = n_a . d              J = (d' D_n - n' P_a, n' P_b)      + 2 ndot . ddot
- *   length   C = |d| - length         J = d'/|d| (-P_a, P_b)             + (|ddot|^2 - (d'ddot/|d|)^2) / |d|
+ *   point    C = p_b - p_a          J = (-P_a, P_b), P = (E D)         Jdot v = b_pb - b_pa
+ *   dot      C = n_a . n_b          J = (n_b' D_a, n_a' D_b)           + 2 ndot_a . ndot_b
+ *   along    C = n_a . d            J = (d' D_n - n' P_a, n' P_b)      + 2 ndot . ddot
+ *   length   C = |d| - length       J = u' (-P_a, P_b), u = d / |d|    + (|ddot|^2 - (u' ddot)^2) / |d|
  *
- * with d = p_b - p_a (Vondrak 2005, eqs. 7.3 and 7.4, for the point rows; Cline 2002, section 4.4.1, for the
- * composition of hinge and universal joint from a ball joint and forbidden axes).  Here J is the exact
- * derivative of C away from C = 0 too, for all rows: Cline measures the rotational error by angles, for
- * which his J is an approximation.
+ * with d = p_b - p_a (Vondrak 2005, eqs. 7.3 and 7.4, for the point rows; Cline 2002, section
+ * 4.4.1, for the composition of hinge and universal joint from a ball joint and forbidden axes).
+ * Here J is the exact derivative of C away from C = 0 too, for all rows: Cline measures the
+ * rotational error by angles, for which his J is an approximation.
  *
  * lambda of the point rows is the force on body b, in world axes. */
 #include "models/model_private.h"
@@ -20,7 +20,7 @@
 
 static const double at_rest[6] = { 0 }; /* velocity of the world */
 
-/* ---- from definitions to rows --------------------------------------------------------------------------- */
+/* ---- from definitions to rows ---------------------------------------------------------------- */
 
 typedef struct joint_type {
   const char *name;
@@ -110,8 +110,8 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
   memcpy(j->sb, def->anchor_b, (size_t)dim * sizeof(double));
 
   if (t->orientation) {
-    /* with e_i fixed in a and g_i = e_i initially but fixed in b: e_i . g_(i+1) = 0 keeps the relative
-     * orientation, with one row for each axis of rotation */
+    /* with e_i fixed in a and g_i = e_i initially but fixed in b: e_i . g_(i+1) = 0 keeps the
+     * relative orientation, with one row for each axis of rotation */
     perp_pose A, B;
     pose_or_world(dim, qa, &A);
     pose_or_world(dim, qb, &B);
@@ -156,7 +156,7 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
   }
 }
 
-/* ---- evaluation -------------------------------------------------------------------------------------------- */
+/* ---- evaluation ------------------------------------------------------------------------------ */
 
 /* The block of a point in `rows` rows: sign (E D) */
 PERP_INLINE void point_block(int d, const double *D, double sign, int ld, double *J)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Benchmark: CPU time of one whole velocity-level step of a ball-joint chain in space, by KKT formulation
- * and stabilization.  Arguments: formulation, ode, lengths... (default: velocity symplectic-euler
- * 6 32 128 512).  Not a test: prints a table, the minimum over rounds of the mean of a round. */
+/* Benchmark: CPU time of one whole velocity-level step of a ball-joint chain in space, by KKT
+ * formulation and stabilization.  Arguments: formulation, ode, lengths... (default: velocity
+ * symplectic-euler 6 32 128 512).  Not a test: prints a table, the minimum over rounds of the
+ * mean of a round. */
 #include "tests/run_model.h"
 
 /* link of the engine comparison: box 0.1 x 0.02 x 0.02 m, 0.04 kg */
@@ -32,7 +33,8 @@ static cost measure(perp_ctx *ctx, perp_model *model, run_parts parts, double bu
   int steps = 1;
   double spent = 0;
   for (int round = 0; round < 30 && (spent < budget || round < 3); round++) {
-    /* from the same state each round: a chain left alone winds up and changes nothing but the numbers */
+    /* from the same state each round: a chain left alone winds up and changes nothing but the
+     * numbers */
     perp_sim_restart(ctx, sim, 0, perp_model_q0(model), perp_model_v0(model));
     double start = perp_clock_thread();
     for (int k = 0; k < steps; k++)

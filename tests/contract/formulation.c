@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every formulation of the registry with every fitting part: what all must do.  Time, determinism, restart,
- * failure that leaves the last good state, refusals, clocks, and no allocation in the steady state. */
+/* Every formulation of the registry with every fitting part: what all must do.  Time,
+ * determinism, restart, failure that leaves the last good state, refusals, clocks, and no
+ * allocation in the steady state. */
 #include "tests/run_model.h"
 
 #include "tests/count_malloc.h" /* last: looks for the C library */
@@ -189,6 +190,7 @@ static void defaults(perp_model *model)
     { { "", "", "", "" }, { "velocity", "symplectic-euler", "tree", "baumgarte" } },
     { { "", "euler", "", "" }, { "velocity", "euler", "tree", "baumgarte" } },
     { { "", "rk4", "", "" }, { "acceleration", "rk4", "tree", "post:velocity=true" } },
+    { { "", "gsl:msadams", "", "" }, { "acceleration", "gsl:msadams", "tree", "baumgarte" } },
     { { "acceleration", "", "", "" },
       { "acceleration", "symplectic-euler", "tree", "post:velocity=true" } },
   };
@@ -227,8 +229,8 @@ static void clocks(perp_model *model)
   }
 }
 
-/* A bead between two ropes on one line, moving across: both accelerations along the line are prescribed and
- * differ, -v^2 / 1 and +v^2 / 2. */
+/* A bead between two ropes on one line, moving across: both accelerations along the line are
+ * prescribed and differ, -v^2 / 1 and +v^2 / 2. */
 static void jammed(void)
 {
   perp_model *model = run_model(&ctx, 3);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What motion keeps: energy and angular momentum of a free body, momenta of a free chain, energy of
- * mechanisms with every kind of joint, constraints; planar motion in space and in the plane; closed forms
- * of sliding and spinning; both levels agreeing as h -> 0. */
+/* What motion keeps: energy and angular momentum of a free body, momenta of a free chain, energy
+ * of mechanisms with every kind of joint, constraints; planar motion in space and in the plane;
+ * closed forms of sliding and spinning; both levels agreeing as h -> 0. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -194,7 +194,8 @@ static void mechanisms(void)
     }
 }
 
-/* The chain swings in a plane: ball joints and hinges in space, joints in the plane all give one motion. */
+/* The chain swings in a plane: ball joints and hinges in space, joints in the plane all give one
+ * motion. */
 static void one_motion(void)
 {
   enum { N = 3 };

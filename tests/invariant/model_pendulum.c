@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pendulum against Jacobi elliptic functions: order of every method in the acceleration formulation, order
- * one of the velocity formulation, with and without stabilization, by ball joint, hinge, distance joint,
- * in space and in the plane; the reaction force against Newton's law; the long run of the acceptance. */
+/* Pendulum against Jacobi elliptic functions: order of every method in the acceleration
+ * formulation, order one of the velocity formulation, with and without stabilization, by ball
+ * joint, hinge, distance joint, in space and in the plane; the reaction force against Newton's
+ * law; the long run of the acceptance. */
 #include "tests/run_model.h"
 
 #include <gsl/gsl_sf_elljac.h>
@@ -26,8 +27,8 @@ static const char *const shape_names[] = { "ball joint", "hinge", "hinge in the 
                                            "distance joint" };
 static const double length = 1.2, mass = 2, theta0 = 2;
 
-/* A rod of `length` swinging about its end; the rope: a bead on a massless rope, a ball whose inertia
- * plays no part. */
+/* A rod of `length` swinging about its end; the rope: a bead on a massless rope, a ball whose
+ * inertia plays no part. */
 static perp_model *pendulum(enum shape shape, int copies, double *w0)
 {
   int dim = shape == PLANE ? 2 : 3;
@@ -36,7 +37,8 @@ static perp_model *pendulum(enum shape shape, int copies, double *w0)
   double Ic = mass * length * length / 12;
   perp_body_def rod = { .mass = { mass, { 0.01 * Ic, 0, 0, 0, Ic, 0, 0, 0, Ic } } };
   if (shape == ROPE) rod.mass = perp_mass_sphere(mass, 0.1);
-  /* local x along the rod, from the end to the tip; it hangs along -z (-y in the plane) at theta = 0 */
+  /* local x along the rod, from the end to the tip; it hangs along -z (-y in the plane) at theta
+   * = 0 */
   rod.x[0] = reach * s;
   rod.x[dim - 1] = -reach * c;
   rod.angle = theta0 - M_PI / 2;
@@ -68,8 +70,8 @@ static double error_at(enum shape shape, double w0, double t, const double *q, c
   return hypot(q[0] - r * s, q[up] + r * c);
 }
 
-/* the largest error in position and velocity over eight times up to 1 s, so that no zero of the error
- * function at one of them can pass for accuracy */
+/* the largest error in position and velocity over eight times up to 1 s, so that no zero of the
+ * error function at one of them can pass for accuracy */
 static double error_of(enum shape shape, run_parts parts, double h)
 {
   double w0, t, worst = 0, rate;
@@ -88,8 +90,8 @@ static double error_of(enum shape shape, run_parts parts, double h)
   return worst;
 }
 
-/* the slope of log(error) between two steps; dopri5's leading error term is so small that the next one
- * still shows where rounding begins */
+/* the slope of log(error) between two steps; dopri5's leading error term is so small that the
+ * next one still shows where rounding begins */
 static void order(enum shape shape, run_parts parts, double want, double h)
 {
   double coarse = error_of(shape, parts, h), fine = error_of(shape, parts, h / 2);

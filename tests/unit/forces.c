@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Forces: power and work, Newton's third law, the gyroscopic term against the rate of L, and the impulse
- * form M v + h f. */
+/* Forces: power and work, Newton's third law, the gyroscopic term against the rate of L, and the
+ * impulse form M v + h f. */
 #include "models/model_private.h"
 #include "tests/tap.h"
 
@@ -86,8 +86,8 @@ static void conservative(int dim)
   perp_model_destroy(m);
 }
 
-/* internal springs change neither P nor L; gyroscopic terms belong to the frame: with a = M^-1 f the rate
- * of the world's L = sum x x p + R I w is the external torque, here 0 */
+/* internal springs change neither P nor L; gyroscopic terms belong to the frame: with a = M^-1 f
+ * the rate of the world's L = sum x x p + R I w is the external torque, here 0 */
 static void internal(int dim)
 {
   perp_model *m = bodies(dim);

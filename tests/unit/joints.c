@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joints: C, J and Jdot v of every kind, in space and in the plane, with the world on either side, against
- * this file's own complex-valued C(q [+] eps): J by the complex step, Jdot v by differences of it; and
- * against real finite differences of the library's own C and J. */
+/* Joints: C, J and Jdot v of every kind, in space and in the plane, with the world on either
+ * side, against this file's own complex-valued C(q [+] eps): J by the complex step, Jdot v by
+ * differences of it; and against real finite differences of the library's own C and J. */
 #include "models/model.h"
 #include "tests/tap.h"
 
@@ -13,7 +13,7 @@ typedef double complex cplx;
 static perp_ctx ctx;
 static perp_rng *rng;
 
-/* ---- a complex-valued rigid body: pose (x, R) of dimension d ------------------------------------------- */
+/* ---- a complex-valued rigid body: pose (x, R) of dimension d --------------------------------- */
 
 typedef struct pose {
   cplx x[3], R[3][3];
@@ -68,7 +68,7 @@ static cplx dot(int d, const cplx *a, const cplx *b)
   return sum;
 }
 
-/* ---- the definition of each joint -------------------------------------------------------------------------- */
+/* ---- the definition of each joint ------------------------------------------------------------ */
 
 typedef struct twin {
   int d;
@@ -131,7 +131,7 @@ static int error_of(const twin *t, const pose *A, const pose *B, cplx *C)
   return row;
 }
 
-/* ---- random models ------------------------------------------------------------------------------------------- */
+/* ---- random models --------------------------------------------------------------------------- */
 
 static void random_rotation(double quat[4])
 {
@@ -238,8 +238,9 @@ static perp_model *random_joint(int d, perp_joint_kind kind, int a, int b, twin 
   return model;
 }
 
-/* The directions that the library chose perpendicular to axis_a: the hinge row is n_k . (Ra' Rb axis_b) and
- * the slider row n_k . Ra' (p_b - p_a), linear in a unit vector that this sets to e_0, e_1, e_2. */
+/* The directions that the library chose perpendicular to axis_a: the hinge row is n_k . (Ra' Rb
+ * axis_b) and the slider row n_k . Ra' (p_b - p_a), linear in a unit vector that this sets to
+ * e_0, e_1, e_2. */
 static void probe(const perp_model *model, twin *t)
 {
   int d = t->d, nq = perp_model_nq(model), m = perp_model_m(model), a = t->def.a, b = t->def.b;
@@ -301,7 +302,7 @@ static void probe(const perp_model *model, twin *t)
   below(worst, 1e-13, "  its directions are orthonormal and perpendicular to axis_a");
 }
 
-/* ---- the checks ------------------------------------------------------------------------------------------------- */
+/* ---- the checks ------------------------------------------------------------------------------ */
 
 static void dense_J(const perp_model *model, const perp_blocks *B, double J[6][12])
 {
@@ -353,8 +354,8 @@ static void check(int d, perp_joint_kind kind, const char *name, int a, int b)
       twin_error(&t, P, CMPLX(0, eps), e, Z);
       for (int i = 0; i < m; i++) eJ = fmax(eJ, fabs(J[i][k] - cimag(Z[i]) / eps));
     }
-    /* along q [+] t v the acceleration is zero, so that C.. = Jdot v: central difference over 2 tau of the
-     * exact C., Richardson-extrapolated from 2 tau and tau to order 4 */
+    /* along q [+] t v the acceleration is zero, so that C.. = Jdot v: central difference over 2
+     * tau of the exact C., Richardson-extrapolated from 2 tau and tau to order 4 */
     double tau = 1e-3, eps = 1e-40, rate[4][6];
     for (int k = 0; k < 4; k++) {
       double s = (k < 2 ? 1 : 2) * (k % 2 == 0 ? tau : -tau);
@@ -365,7 +366,8 @@ static void check(int d, perp_joint_kind kind, const char *name, int a, int b)
       double g = 4 * (rate[0][i] - rate[1][i]) / (2 * tau) - (rate[2][i] - rate[3][i]) / (4 * tau);
       eG = fmax(eG, fabs(gamma[i] - g / 3));
     }
-    /* the library against itself, in real numbers: C differentiated along v is J v, J v is Jdot v */
+    /* the library against itself, in real numbers: C differentiated along v is J v, J v is Jdot
+     * v */
     double qp[14], qm[14], step[12];
     for (int i = 0; i < nv; i++) step[i] = 1e-5 * v[i];
     perp_model_retract(model, q, step, qp);

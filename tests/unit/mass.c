@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Mass properties against numerical integration over slices, and polytopes against affine images. */
+/* Mass properties against numerical integration over slices, and polytopes against affine
+ * images. */
 #include "models/model.h"
 #include "tests/tap.h"
 
@@ -24,8 +25,8 @@ static double capsule(double z, double r, double half)
   return over > 0 ? r * r - over * over : r * r;
 }
 
-/* A disc of radius a, thickness dz, density rho has rho pi a^4/2 dz about its axis and
- * rho pi (a^4/4 + a^2 z^2) dz about a transverse axis through the origin.  Simpson's rule between the
+/* A disc of radius a, thickness dz, density rho has rho pi a^4/2 dz about its axis and rho pi
+ * (a^4/4 + a^2 z^2) dz about a transverse axis through the origin.  Simpson's rule between the
  * kinks, with so many panels that only rounding remains for these polynomials. */
 static perp_mass integrate(profile *f, double m, double r, double half, const double *kinks, int n)
 {

@@ -279,8 +279,9 @@ static void manifold(int dim)
   perp_model_destroy(m);
 }
 
-/* A body as eight particles: a box of edges 2a with an eighth of the mass in each corner of the box with
- * edges 2a/sqrt(3) has the inertia m/12 ((2b)^2 + (2c)^2) = m/3 (b^2 + c^2) of the solid box. */
+/* A body as eight particles: a box of edges 2a with an eighth of the mass in each corner of the
+ * box with edges 2a/sqrt(3) has the inertia m/12 ((2b)^2 + (2c)^2) = m/3 (b^2 + c^2) of the
+ * solid box. */
 static void energy_and_momentum(int dim)
 {
   enum { N = 3 };
