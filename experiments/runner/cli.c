@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/runner/cli.h"
 
+#include "experiments/metrics/metrics.h"
 #include "experiments/runner/util.h"
 #include "models/models.h"
 
@@ -43,10 +44,9 @@ int perp_usage_error(const perp_args *args, const char *fmt, ...)
   perp_text_vadd(&t, fmt, ap);
   va_end(ap);
   print_error(t.s);
+  if (strstr(t.s, "; did you mean") == NULL)
+    fprintf(stderr, "      (perp %s --help)\n", args->cli->name);
   perp_text_free(&t);
-  fprintf(stderr, "      usage: perp %s%s%s   (perp %s%s--help)\n", args->cli->name,
-          args->cli->usage[0] ? " " : "", args->cli->usage, args->cli->name,
-          args->cli->name[0] ? " " : "");
   return PERP_EXIT_USAGE;
 }
 
@@ -189,7 +189,7 @@ int perp_main(int argc, char **argv)
 {
   perp_ctx ctx;
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) {
+  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK) {
     perp_print_error(&ctx);
     return PERP_EXIT_INTERNAL;
   }

@@ -4,9 +4,15 @@
 #include "experiments/runner/cli.h"
 
 const perp_command perp_commands[] = {
-  { "report", "the page of a results folder, made anew", perp_cmd_report },
+  { "run", "run a study: every combination, measured against ground truth", perp_cmd_run },
+  { "simulate", "run one scene with one choice of parts", perp_cmd_simulate },
   { "list", "what can be combined: scenes, solvers, studies", perp_cmd_list },
   { "info", "one part: its source, order, options with units and ranges", perp_cmd_info },
+  { "status", "how far a run is", perp_cmd_status },
+  { "show", "everything about one cell of a run", perp_cmd_show },
+  { "report", "the page of a results folder, made anew", perp_cmd_report },
+  { "check", "read a study and say what is wrong with it", perp_cmd_check },
+  { "plan", "list the cells of a study", perp_cmd_plan },
   { "lcp", "solve, check, generate and convert complementarity problems", perp_cmd_lcp },
   { "doctor", "look for what would spoil results on this machine", perp_cmd_doctor },
   { "completion", "completion script for bash, zsh or fish", perp_cmd_completion },

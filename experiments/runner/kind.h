@@ -91,6 +91,11 @@ typedef struct perp_cell_kind {
   void (*run)(perp_ctx *ctx, const perp_job *job, perp_outcome *out);
   /* Rough amount of work, for the estimate of the time left; any unit. */
   double (*work)(const struct perp_study *study, const struct perp_cell *cell);
+  /* Before anything is run: do the references of the cells agree as the study demands?  PERP_OK with
+   * *agree; *said gets a line a comparison, *json (one array) what is kept.  NULL: there are none. */
+  perp_status (*references)(perp_ctx *ctx, const struct perp_study *study,
+                            const struct perp_cell *cells, int n, bool *agree, perp_text *said,
+                            perp_json *json);
   /* A command line that repeats the cell alone. */
   void (*command)(const struct perp_study *study, const struct perp_cell *cell, perp_text *out);
 } perp_cell_kind;

@@ -322,10 +322,11 @@ const char *perp_verdict_name(perp_verdict verdict)
 static int by_mismatch(const void *a, const void *b)
 {
   const perp_variant *x = a, *y = b;
-  double u = isnan(x->mismatch) ? HUGE_VAL : x->mismatch;
-  double v = isnan(y->mismatch) ? HUGE_VAL : y->mismatch;
-  return u != v ? (u > v) - (u < v) : strcmp(x->label, y->label);
+  if (x->mismatch != y->mismatch) return (x->mismatch > y->mismatch) - (x->mismatch < y->mismatch);
+  return strcmp(x->label, y->label);
 }
+
+static const double failed_counts = 2; /* decades that a cell without a figure is off */
 
 static double log_ratio(double ours, double published)
 {
@@ -352,14 +353,14 @@ int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **o
     perp_text label = { 0 };
     for (int p = 0; p < s->n_params; p++)
       if (free_param[p])
-        perp_text_add(&label, "%s%s=%s", label.n ? " " : "", s->kind->params[p].key,
+        perp_text_add(&label, "%s%s", label.n ? " " : "",
                       r->plan.cells[i].value[p][0] ? r->plan.cells[i].value[p] : "-");
     int v = 0;
     while (v < n && strcmp(list[v].label, label.s != NULL ? label.s : "") != 0) v++;
     if (v == n) {
       list = perp_xrealloc(list, (size_t)n + 1, sizeof *list);
       list[n].label = perp_xstrdup(label.s != NULL ? label.s : "");
-      list[n].mismatch = 0;
+      list[n].mismatch = list[n].failed = 0;
       list[n].cell = perp_xalloc((size_t)s->n_published, sizeof(int));
       for (int k = 0; k < s->n_published; k++) list[n].cell[k] = -1;
       n++;
@@ -382,6 +383,7 @@ int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **o
         *cell = i;
     }
   }
+  int kept = 0; /* variants that no figure is about say nothing */
   for (int v = 0; v < n; v++) {
     int covered = 0;
     for (int k = 0; k < s->n_published; k++) {
@@ -391,20 +393,15 @@ int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **o
                         ? perp_results_value(r, i, perp_results_metric(r, s->published[k].metric))
                         : (double)NAN;
       double miss = log_ratio(ours, s->published[k].value);
+      if (!(miss < failed_counts)) miss = failed_counts;
+      list[v].failed += isnan(ours);
+      list[v].mismatch += miss;
       covered++;
-      if (isnan(miss) || miss > list[v].mismatch) list[v].mismatch = miss;
-      if (isnan(miss)) break;
     }
-    if (covered == 0) list[v].mismatch = (double)NAN;
-  }
-  /* variants that no figure is about say nothing */
-  int kept = 0;
-  for (int v = 0; v < n; v++) {
-    bool any = false;
-    for (int k = 0; k < s->n_published; k++) any = any || list[v].cell[k] >= 0;
-    if (any)
+    if (covered > 0) {
+      list[v].mismatch /= covered;
       list[kept++] = list[v];
-    else {
+    } else {
       free(list[v].label);
       free(list[v].cell);
     }

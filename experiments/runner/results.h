@@ -76,10 +76,12 @@ void perp_results_claims(const perp_ctx *ctx, perp_results *r, perp_claim_result
 const char *perp_verdict_name(perp_verdict verdict); /* "refuted", "proved", "undecided" */
 
 /* Published figures beside ours.  A variant is a choice of all parameters that no `where` mentions; its
- * mismatch is the largest |log10(ours / published)| over the figures it covers. */
+ * mismatch is the mean of |log10(ours / published)| over the figures it covers, a cell that failed or lacks
+ * the metric counting as 2 (a factor of 100). */
 typedef struct perp_variant {
-  char *label;     /* "formulation=velocity ode=euler" */
-  double mismatch; /* NaN when some figure has no cell that ended ok */
+  char *label; /* "velocity euler" */
+  double mismatch;
+  int failed; /* figures with such a cell */
   int *
       cell; /* [n_published] cell that stands for the figure, -1 none; the worst when several match */
 } perp_variant;

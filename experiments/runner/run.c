@@ -430,6 +430,41 @@ static void do_phase(struct run *r, struct todo *todo, const char *name)
   *todo = (struct todo){ 0 };
 }
 
+static int refuse(struct run *r, perp_status status)
+{
+  perp_print_error(r->ctx);
+  return status == PERP_ERR_OPTION   ? PERP_EXIT_USAGE
+         : status == PERP_ERR_FORMAT ? PERP_EXIT_INPUT
+                                     : PERP_EXIT_INTERNAL;
+}
+
+/* Two independent references must agree, else nothing is run. */
+static int check_references(struct run *r)
+{
+  const perp_cell_kind *kind = r->study->kind;
+  if (kind->references == NULL || r->study->reference.with[0] == '\0') return PERP_EXIT_OK;
+  char *text = NULL, *path = path_in(r, "reference.json");
+  size_t size = 0;
+  perp_json j = { .out = open_memstream(&text, &size), .indent = true };
+  perp_text said = { 0 };
+  bool agree = false;
+  perp_status status = j.out != NULL ? PERP_OK : PERP_ERR_NOMEM;
+  if (status == PERP_OK) {
+    perp_json_open(&j, NULL, '[');
+    status = kind->references(r->ctx, r->study, r->plan.cells, r->plan.n, &agree, &said, &j);
+    perp_json_close(&j, ']');
+    fclose(j.out);
+  }
+  if (status == PERP_OK) status = perp_write_file(r->ctx, path, text, size);
+  for (char *line = said.s; line != NULL && *line != '\0'; line = strchr(line, '\n') + 1)
+    if (!r->o->quiet || !agree) perp_say("%.*s", (int)strcspn(line, "\n"), line);
+  perp_text_free(&said);
+  free(path);
+  free(text);
+  if (status != PERP_OK) return refuse(r, status);
+  return agree ? PERP_EXIT_OK : PERP_EXIT_REFERENCE;
+}
+
 /* ---- ending -------------------------------------------------------------------------------------------------------- */
 
 static int exit_status(const struct run *r, const perp_results *after)
@@ -546,14 +581,6 @@ static void release(struct run *r)
   perp_plan_free(&r->plan);
 }
 
-static int refuse(struct run *r, perp_status status)
-{
-  perp_print_error(r->ctx);
-  return status == PERP_ERR_OPTION   ? PERP_EXIT_USAGE
-         : status == PERP_ERR_FORMAT ? PERP_EXIT_INPUT
-                                     : PERP_EXIT_INTERNAL;
-}
-
 int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *options,
              const perp_cell_kind *const *kinds)
 {
@@ -588,7 +615,7 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
   else if (selected == 0) {
     perp_say("nothing selected");
     code = PERP_EXIT_NOTHING;
-  } else {
+  } else if ((code = todo.n > 0 ? check_references(&r) : PERP_EXIT_OK) == PERP_EXIT_OK) {
     journal_run(&r);
     do_phase(&r, &todo, NULL);
     add_rounds(&r, &todo);

@@ -56,9 +56,10 @@ typedef struct perp_study {
   perp_claim *claims;
 
   struct {
-    const char *method, *with; /* "auto"; "" */
-    double tol, below;         /* 0: not given */
-    const char *horizon;       /* "auto", "none" or seconds */
+    const char *method,
+        *with;    /* "auto", "closed-form", "file", "reduced"; with "": no comparison */
+    double tol;   /* asked of the reference; 0: not given */
+    double below; /* relative difference that is allowed */
   } reference;
   struct {
     int repeats;
@@ -79,6 +80,8 @@ typedef struct perp_study {
   struct {
     int n_plots, n_tables;
     const char **plots, **tables;
+    const char *summary_text; /* the cells that the table at the end of a run shows */
+    perp_expr *summary;       /* over all columns; NULL: the best of each */
   } report;
 } perp_study;
 

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp run, check, plan */
+#include "experiments/runner/cli.h"
+#include "experiments/runner/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SETS = PERP_ARGS_MAX };
+
+/* Find and read a study; returns -1 and *study, or an exit status after a message. */
+static int load_study(perp_ctx *ctx, const perp_args *args, perp_study **study)
+{
+  const char *set[MOST_SETS], *profile = NULL;
+  int n_set = 0;
+  for (int i = 0; i < args->n_flags; i++) {
+    const char *value = args->flag[i].value;
+    if (strcmp(args->flag[i].flag->name, "set") != 0) continue;
+    if (strncmp(value, "profile=", 8) == 0)
+      profile = value + 8;
+    else
+      set[n_set++] = value;
+  }
+  char *path = perp_study_find(ctx, args->arg[0]);
+  if (path == NULL) return perp_usage_error(args, "%s", ctx->msg);
+  perp_study_request q = { .file = path, .profile = profile, .set = set, .n_set = n_set };
+  perp_diag diag = { 0 };
+  perp_status status = perp_study_read(ctx, &q, &diag, study);
+  if (status != PERP_OK) fputs(diag.text.s, stderr);
+  perp_diag_free(&diag);
+  free(path);
+  return status == PERP_OK ? -1 : status == PERP_ERR_OPTION ? PERP_EXIT_USAGE : PERP_EXIT_INPUT;
+}
+
+/* ---- run -------------------------------------------------------------------------------------------------- */
+
+/* The words of a command line so that a shell reads them back; --fresh does not belong to resuming. */
+static char *command_line(int argc, char **argv)
+{
+  perp_text t = { 0 };
+  perp_text_add(&t, "perp");
+  for (int i = 0; i < argc; i++) {
+    if (strcmp(argv[i], "--fresh") == 0) continue;
+    bool quote = argv[i][0] == '\0' || strpbrk(argv[i], " \t\n()[]{}*?'\"$;&|<>#~`\\!") != NULL;
+    perp_text_add(&t, quote ? " '" : " ");
+    for (const char *s = argv[i]; *s != '\0'; s++) {
+      if (*s == '\'')
+        perp_text_put(&t, "'\\''", 4);
+      else
+        perp_text_put(&t, s, 1);
+    }
+    if (quote) perp_text_add(&t, "'");
+  }
+  return t.s;
+}
+
+static int read_retry(const perp_args *args, perp_run_options *o)
+{
+  const char *list = perp_args_get(args, "retry");
+  while (list != NULL && *list != '\0') {
+    size_t n = strcspn(list, ",");
+    char word[32];
+    snprintf(word, sizeof word, "%.*s", (int)n, list);
+    perp_cell_status status = perp_cell_status_of(word);
+    if (status <= PERP_CELL_OK || status >= PERP_CELL_SKIPPED) {
+      const char *const *names = perp_cell_status_names + PERP_CELL_DIVERGED;
+      int count = PERP_CELL_SKIPPED - PERP_CELL_DIVERGED;
+      const char *close = perp_closest(word, names, count);
+      return perp_usage_error(args, "--retry: unknown cause '%s'%s%s%s", word,
+                              close != NULL ? "; did you mean '" : "", close != NULL ? close : "",
+                              close != NULL ? "'?" : "");
+    }
+    o->retry[status] = true;
+    list += n + (list[n] == ',');
+  }
+  return -1;
+}
+
+static int read_shard(const perp_args *args, perp_run_options *o)
+{
+  const char *text = perp_args_get(args, "shard");
+  if (text == NULL) return -1;
+  int k = 0, n = 0, end = 0;
+  const char *colon = strchr(text, ':');
+  bool known = strncmp(text, "slice:", 6) == 0 || strncmp(text, "hash:", 5) == 0;
+  if (!known || sscanf(colon + 1, "%d/%d%n", &k, &n, &end) != 2 || colon[1 + end] != '\0' ||
+      k < 1 || n < k)
+    return perp_usage_error(
+        args, "--shard must be slice:k/n or hash:k/n with 1 <= k <= n: got '%s'", text);
+  o->shard = text;
+  return -1;
+}
+
+static int read_options(perp_ctx *ctx, const perp_args *args, perp_run_options *o)
+{
+  const char *text;
+  int64_t jobs = 0;
+  if ((text = perp_args_get(args, "jobs")) != NULL &&
+      perp_parse_int(ctx, text, 1, 4096, &jobs) != PERP_OK)
+    return perp_usage_error(args, "--jobs: %s", ctx->msg);
+  o->jobs = (int)jobs;
+  if ((text = perp_args_get(args, "timeout")) != NULL &&
+      perp_parse_duration(ctx, text, &o->timeout) != PERP_OK)
+    return perp_usage_error(args, "--timeout: %s", ctx->msg);
+  if ((text = perp_args_get(args, "budget")) != NULL &&
+      perp_parse_duration(ctx, text, &o->budget) != PERP_OK)
+    return perp_usage_error(args, "--budget: %s", ctx->msg);
+  if ((text = perp_args_get(args, "memory")) != NULL &&
+      perp_parse_size(ctx, text, &o->memory) != PERP_OK)
+    return perp_usage_error(args, "--memory: %s", ctx->msg);
+  o->only = perp_args_get(args, "only");
+  o->skip = perp_args_get(args, "skip");
+  o->fresh = perp_args_get(args, "fresh") != NULL;
+  o->quiet = perp_args_get(args, "quiet") != NULL;
+  if (o->fresh && perp_args_get(args, "resume") != NULL)
+    return perp_usage_error(args, "--fresh and --resume contradict each other");
+  int status = read_retry(args, o);
+  return status >= 0 ? status : read_shard(args, o);
+}
+
+int perp_cmd_run(perp_ctx *ctx, int argc, char **argv)
+{
+  static const perp_flag flags[] = {
+    { "output", 'o', "DIR", "results folder (default results/NAME)" },
+    { "jobs", 'j', "N", "cells at a time (default: one a core)" },
+    { "set", 0, "KEY=VALUE",
+      "change the study: profile=NAME, or a dotted key: measure.repeats=5, "
+      "h='[1 ms, 2 ms]'; may be given several times" },
+    { "only", 0, "EXPR", "run these cells only: 'stab == post and h <= 1 ms'" },
+    { "skip", 0, "EXPR", "leave these out" },
+    { "resume", 0, NULL, "keep what is finished (the default)" },
+    { "fresh", 0, NULL, "forget earlier results of this folder" },
+    { "retry", 0, "CAUSE,..", "run cells again that ended as crash, timeout, oom, ..." },
+    { "shard", 0, "slice:K/N", "the K-th of N parts (or hash:K/N); parts may share the folder" },
+    { "timeout", 0, "TIME", "wall time of one cell, over the limit of the study" },
+    { "memory", 0, "SIZE", "memory of one cell, over the limit of the study" },
+    { "budget", 0, "TIME", "start no cell after this much time" },
+    { "quiet", 'q', NULL, "no progress" },
+    { 0 }
+  };
+  static const perp_cli cli = {
+    "run",
+    "STUDY [options]",
+    "Runs a study: every combination of its grid in a process of its own, measured against ground "
+    "truth. STUDY is a file or the name of one that comes with perp (perp list studies). Without "
+    "--set "
+    "profile=NAME the profile `short` is taken where the study has one. Running it again does what "
+    "is "
+    "missing.",
+    "Exit status 0: done (divergence and time-outs of some cells are results); 5: some cells "
+    "crashed; 7: "
+    "incomplete, run it again to go on; 10: no cell succeeded.",
+    "perp run chain6-stab --only 'stab == post' -j 2",
+    flags,
+    1,
+    1
+  };
+  perp_args args;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status >= 0) return status;
+  perp_run_options o = { .timeout = (double)NAN, .memory = (double)NAN };
+  status = read_options(ctx, &args, &o);
+  perp_study *study = NULL;
+  if (status < 0) status = load_study(ctx, &args, &study);
+  if (status >= 0) return status;
+  bool asked = false;
+  for (int i = 0; i < args.n_flags; i++)
+    asked = asked || (strcmp(args.flag[i].flag->name, "set") == 0 &&
+                      strncmp(args.flag[i].value, "profile=", 8) == 0);
+  if (study->profile != NULL && !asked && !o.quiet)
+    perp_say("taking the profile %s (--set profile=NAME takes another one)", study->profile);
+  const char *dir = perp_args_get(&args, "output");
+  char *folder = dir != NULL ? perp_xstrdup(dir) : perp_xprintf("results/%s", study->name);
+  char *again = command_line(argc, argv);
+  o.dir = folder;
+  o.again = again;
+  status = perp_run(ctx, study, &o, NULL);
+  free(again);
+  free(folder);
+  perp_study_free(study);
+  return status;
+}
+
+/* ---- check, plan ---------------------------------------------------------------------------------------------- */
+
+static const perp_flag study_flags[] = { { "set", 0, "KEY=VALUE",
+                                           "change the study, as in perp run" },
+                                         { "json", 0, NULL, "as JSON" },
+                                         { 0 } };
+
+static void check_json(const perp_study *s, const perp_plan *plan)
+{
+  perp_json j = { .out = stdout, .indent = true };
+  perp_json_open(&j, NULL, '{');
+  perp_json_text(&j, "study", s->name);
+  perp_json_text(&j, "kind", s->kind->name);
+  perp_json_text(&j, "profile", s->profile);
+  perp_json_int(&j, "combinations", plan->combinations);
+  perp_json_int(&j, "cells", plan->n);
+  perp_json_int(&j, "duplicates", plan->duplicates);
+  perp_json_int(&j, "timing_rounds", s->measure.repeats);
+  perp_json_open(&j, "axes", '[');
+  for (int a = 0; a < s->n_axes; a++) {
+    perp_json_open(&j, NULL, '{');
+    perp_json_text(&j, "name", s->kind->params[s->axes[a].param].key);
+    perp_json_open(&j, "values", '[');
+    for (int i = 0; i < s->axes[a].n; i++) perp_json_text(&j, NULL, s->axes[a].value[i]);
+    perp_json_close(&j, ']');
+    perp_json_close(&j, '}');
+  }
+  perp_json_close(&j, ']');
+  perp_json_open(&j, "excluded", '[');
+  for (int e = 0; e < s->n_exclude; e++) {
+    perp_json_open(&j, NULL, '{');
+    perp_json_text(&j, "where", s->exclude[e].where_text);
+    perp_json_text(&j, "reason", s->exclude[e].reason);
+    perp_json_int(&j, "combinations", plan->excluded[e]);
+    perp_json_close(&j, '}');
+  }
+  perp_json_close(&j, ']');
+  perp_json_close(&j, '}');
+}
+
+static void check_text(const perp_study *s, const perp_plan *plan)
+{
+  printf("%s is valid: %s%s%s\n", s->file, s->name, s->profile != NULL ? ", profile " : "",
+         s->profile != NULL ? s->profile : "");
+  for (int a = 0; a < s->n_axes; a++) {
+    perp_text t = { 0 };
+    perp_text_add(&t, "%-12s %3d ", s->kind->params[s->axes[a].param].key, s->axes[a].n);
+    for (int i = 0; i < s->axes[a].n; i++) perp_text_add(&t, " %s", s->axes[a].value[i]);
+    perp_wrap(stdout, 2, t.s);
+    perp_text_free(&t);
+  }
+  printf("%lld combinations", (long long)plan->combinations);
+  for (int e = 0; e < s->n_exclude; e++)
+    printf(", %d excluded (%s)", plan->excluded[e],
+           s->exclude[e].reason[0] ? s->exclude[e].reason : s->exclude[e].where_text);
+  if (plan->duplicates > 0) printf(", %d that are another one again", plan->duplicates);
+  printf(": %d cells", plan->n);
+  if (s->measure.repeats > 0) printf(", %d timing rounds each", s->measure.repeats);
+  printf("\n");
+}
+
+int perp_cmd_check(perp_ctx *ctx, int argc, char **argv)
+{
+  static const perp_cli cli = {
+    "check",
+    "STUDY [options]",
+    "Reads a study and says what is wrong with it, or how many cells it has.",
+    NULL,
+    "perp check my-study.yaml --set profile=full",
+    study_flags,
+    1,
+    1
+  };
+  perp_args args;
+  perp_study *study;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status < 0) status = load_study(ctx, &args, &study);
+  if (status >= 0) return status;
+  perp_plan plan;
+  if (perp_plan_make(ctx, study, &plan) != PERP_OK) {
+    perp_print_error(ctx);
+    perp_study_free(study);
+    return PERP_EXIT_INPUT;
+  }
+  if (perp_args_get(&args, "json") != NULL)
+    check_json(study, &plan);
+  else
+    check_text(study, &plan);
+  status = plan.n > 0 ? PERP_EXIT_OK : PERP_EXIT_NOTHING;
+  perp_plan_free(&plan);
+  perp_study_free(study);
+  return status;
+}
+
+int perp_cmd_plan(perp_ctx *ctx, int argc, char **argv)
+{
+  static const perp_cli cli = {
+    "plan",
+    "STUDY [options]",
+    "Lists the cells of a study: id, what varies; with --json all parameters "
+    "and the command that runs the cell alone.",
+    NULL,
+    "perp plan chain6-stab --json | head",
+    study_flags,
+    1,
+    1
+  };
+  perp_args args;
+  perp_study *study;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status < 0) status = load_study(ctx, &args, &study);
+  if (status >= 0) return status;
+  perp_plan plan;
+  if (perp_plan_make(ctx, study, &plan) != PERP_OK) {
+    perp_print_error(ctx);
+    perp_study_free(study);
+    return PERP_EXIT_INPUT;
+  }
+  bool json = perp_args_get(&args, "json") != NULL;
+  perp_json j = { .out = stdout, .indent = true };
+  if (json) perp_json_open(&j, NULL, '[');
+  for (int i = 0; i < plan.n; i++) {
+    perp_text t = { 0 };
+    if (!json) {
+      perp_cell_label(study, &plan.cells[i], &t);
+      printf("%s  %s\n", plan.cells[i].id, t.s);
+    } else {
+      perp_json_open(&j, NULL, '{');
+      perp_json_text(&j, "cell", plan.cells[i].id);
+      for (int p = 0; p < study->n_params; p++)
+        if (plan.cells[i].value[p][0] != '\0')
+          perp_json_text(&j, study->kind->params[p].key, plan.cells[i].value[p]);
+      if (study->kind->command != NULL) {
+        study->kind->command(study, &plan.cells[i], &t);
+        perp_json_text(&j, "command", t.s);
+      }
+      perp_json_close(&j, '}');
+    }
+    perp_text_free(&t);
+  }
+  if (json) perp_json_close(&j, ']');
+  status = plan.n > 0 ? PERP_EXIT_OK : PERP_EXIT_NOTHING;
+  perp_plan_free(&plan);
+  perp_study_free(study);
+  return status;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Studies whose cells are simulations: one call of perp_simulate each. */
+#include "experiments/runner/kind_simulate.h"
+
+#include "experiments/metrics/metrics.h"
+#include "experiments/runner/plan.h"
+#include "experiments/runner/reference.h"
+#include "experiments/runner/simulate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+  P_SCENE,
+  P_FORMULATION,
+  P_ODE,
+  P_KKT,
+  P_LCP,
+  P_STAB,
+  P_CONTACT,
+  P_H,
+  P_T_END,
+  P_SEED,
+  P_SAMPLE
+};
+static const perp_param params[] = {
+  [P_SCENE] = { "scene", "what is simulated (perp list scenes)", PERP_PARAM_PLUGIN, PERP_KIND_scene,
+                "", 0, 0, 0, NULL, false },
+  [P_FORMULATION] = { "formulation", "how the scene becomes numbers", PERP_PARAM_PLUGIN,
+                      PERP_KIND_formulation, "", 0, 0, 0, "", false },
+  [P_ODE] = { "ode", "integrator", PERP_PARAM_PLUGIN, PERP_KIND_ode, "", 0, 0, 0, "", false },
+  [P_KKT] = { "kkt", "solver of the constrained dynamics", PERP_PARAM_PLUGIN, PERP_KIND_kkt, "", 0,
+              0, 0, "", false },
+  [P_LCP] = { "lcp", "solver of the contact problem", PERP_PARAM_PLUGIN, PERP_KIND_lcp, "", 0, 0, 0,
+              "", false },
+  [P_STAB] = { "stab", "constraint stabilization", PERP_PARAM_PLUGIN, PERP_KIND_stab, "", 0, 0, 0,
+               "", false },
+  [P_CONTACT] = { "contact", "contact and friction model", PERP_PARAM_PLUGIN, PERP_KIND_contact, "",
+                  0, 0, 0, "", false },
+  [P_H] = { "h", "step, the first one of adaptive methods", PERP_PARAM_REAL, PERP_KIND_NONE, "s", 0,
+            HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "", false },
+  [P_T_END] = { "t_end", "end of the simulation", PERP_PARAM_REAL, PERP_KIND_NONE, "s", 0, HUGE_VAL,
+                PERP_OPEN_MIN | PERP_OPEN_MAX, "", false },
+  [P_SEED] = { "seed", "of random numbers", PERP_PARAM_INT, PERP_KIND_NONE, "", 0, 9e15, 0, "1",
+               false },
+  [P_SAMPLE] = { "sample", "time between comparisons with the truth and rows of the series",
+                 PERP_PARAM_REAL, PERP_KIND_NONE, "s", 0, HUGE_VAL, 0, "", true },
+  { 0 }
+};
+
+/* ---- metrics -------------------------------------------------------------------------------------------- */
+
+static const perp_metric parts_of_a_step[] = {
+  { "time.collision_us", "us", "CPU time of collision detection in a step", -1, true },
+  { "time.assembly_us", "us", "CPU time of building J, M and f in a step", -1, true },
+  { "time.kkt_us", "us", "CPU time of the KKT solver in a step", -1, true },
+  { "time.lcp_us", "us", "CPU time of the LCP solver in a step", -1, true },
+  { "time.integrate_us", "us", "CPU time of all else in a step", -1, true },
+};
+enum { N_PARTS = sizeof parts_of_a_step / sizeof *parts_of_a_step };
+
+static const perp_metric *metrics(const perp_ctx *ctx, perp_pool *pool)
+{
+  const perp_desc *d;
+  int n = 0;
+  while (perp_plugin_at(ctx, PERP_KIND_metric, n) != NULL) n++;
+  perp_metric *list = perp_pool_alloc(pool, (size_t)(n + N_PARTS + 1), sizeof *list);
+  for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_metric, i)) != NULL; i++) {
+    const perp_metric_desc *m = (const perp_metric_desc *)(const void *)d;
+    list[i] = (perp_metric){ .name = d->name,
+                             .unit = m->unit,
+                             .meaning = d->summary,
+                             .better = strcmp(m->better, "less") == 0   ? -1
+                                       : strcmp(m->better, "more") == 0 ? 1
+                                                                        : 0,
+                             .timing = (d->caps & PERP_METRIC_TIMING) != 0 };
+  }
+  memcpy(list + n, parts_of_a_step, sizeof parts_of_a_step);
+  return list;
+}
+
+/* ---- the study -------------------------------------------------------------------------------------------- */
+
+static void read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
+{
+  (void)ctx;
+  (void)diag;
+  char text[40];
+  if (study->metrics.every <= 0) return;
+  perp_format_real(study->metrics.every, text, sizeof text);
+  perp_study_fix(study, P_SAMPLE, text);
+}
+
+static void canonical(perp_ctx *ctx, const perp_study *study, perp_pool *pool, const char **value)
+{
+  (void)study;
+  (void)pool;
+  perp_spec spec;
+  if (value[P_FORMULATION][0] == '\0' ||
+      perp_spec_parse(ctx, PERP_KIND_formulation, value[P_FORMULATION], &spec) != PERP_OK)
+    return;
+  /* parts that the formulation does not use have no say */
+  const unsigned uses = spec.d->caps;
+  if (!(uses & PERP_FORM_USES_ODE)) value[P_ODE] = "";
+  if (!(uses & PERP_FORM_USES_KKT)) value[P_KKT] = "";
+  if (!(uses & PERP_FORM_USES_STAB)) value[P_STAB] = "";
+  if (!(uses & PERP_FORM_USES_LCP)) value[P_LCP] = value[P_CONTACT] = "";
+  perp_spec_free(&spec);
+}
+
+static double real_of(const perp_cell *cell, int p)
+{
+  return cell->value[p][0] != '\0' ? strtod(cell->value[p], NULL) : 0;
+}
+
+static double work(const perp_study *study, const perp_cell *cell)
+{
+  (void)study;
+  double h = real_of(cell, P_H), t = real_of(cell, P_T_END);
+  /* a fork and the reference trajectory cost about as much as some hundred steps */
+  return h > 0 && t > 0 ? 500 + t / h : 1000;
+}
+
+/* ---- one cell ----------------------------------------------------------------------------------------------- */
+
+void perp_series_write(const perp_series *s, const char *const *fields, int n_fields, FILE *out)
+{
+  bool *wanted = perp_xalloc((size_t)s->columns + 1, sizeof *wanted);
+  for (int c = 0; c < s->columns; c++) {
+    size_t n = strcspn(s->header[c], "[");
+    size_t letters = strspn(s->header[c], "abcdefghijklmnopqrstuvwxyz");
+    wanted[c] = n_fields == 0 || c == 0; /* the time always */
+    for (int f = 0; f < n_fields; f++) {
+      bool whole = strlen(fields[f]) == n && strncmp(fields[f], s->header[c], n) == 0;
+      /* "q" stands for q0, q1, ... */
+      bool group = strlen(fields[f]) == letters && letters < n &&
+                   strspn(s->header[c] + letters, "0123456789") == n - letters &&
+                   strncmp(fields[f], s->header[c], letters) == 0;
+      wanted[c] = wanted[c] || whole || group;
+    }
+  }
+  for (int r = -1; r < s->rows; r++) {
+    const char *comma = "";
+    for (int c = 0; c < s->columns; c++) {
+      if (!wanted[c]) continue;
+      fputs(comma, out);
+      comma = ",";
+      double v = r >= 0 ? s->values[(size_t)r * (size_t)s->columns + (size_t)c] : 0;
+      char text[40] = "";
+      if (r < 0)
+        fputs(s->header[c], out);
+      else if (isfinite(v)) {
+        perp_format_real(v, text, sizeof text);
+        fputs(text, out);
+      } else if (!isnan(v))
+        fputs(v > 0 ? "inf" : "-inf", out);
+    }
+    putc('\n', out);
+  }
+  free(wanted);
+}
+
+static void write_series(const perp_job *job, const perp_result *result, perp_outcome *out)
+{
+  char *part = perp_xprintf("%s.tmp", job->series_path);
+  FILE *f = fopen(part, "w");
+  bool written = f != NULL;
+  if (f != NULL) {
+    perp_series_write(&result->series, job->study->metrics.fields, job->study->metrics.n_fields, f);
+    written = fflush(f) == 0 && !ferror(f);
+    written = fclose(f) == 0 && written;
+  }
+  if (!written || rename(part, job->series_path) != 0) {
+    out->status = PERP_CELL_SETUP_FAILED;
+    snprintf(out->cause, sizeof out->cause, "cannot write %s: %s", job->series_path,
+             strerror(errno));
+    unlink(part);
+  }
+  free(part);
+}
+
+perp_cell_status perp_result_status(const perp_result *result)
+{
+  if (result->status == PERP_ERR_NOMEM) return PERP_CELL_OOM;
+  if (result->status != PERP_OK) return PERP_CELL_SETUP_FAILED;
+  if (result->reason > 0) return PERP_CELL_OK;
+  return result->reason == PERP_MAX_ITER ? PERP_CELL_MAXITER : PERP_CELL_DIVERGED;
+}
+
+static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
+{
+  const perp_cell *cell = job->cell;
+  perp_request request = { .scene = cell->value[P_SCENE],
+                           .formulation = cell->value[P_FORMULATION],
+                           .ode = cell->value[P_ODE],
+                           .kkt = cell->value[P_KKT],
+                           .lcp = cell->value[P_LCP],
+                           .stab = cell->value[P_STAB],
+                           .contact = cell->value[P_CONTACT],
+                           .h = real_of(cell, P_H),
+                           .t_end = real_of(cell, P_T_END),
+                           .sample_every = real_of(cell, P_SAMPLE),
+                           .seed = strtoull(cell->value[P_SEED], NULL, 10),
+                           .want_series = job->series_path != NULL,
+                           .timing_rounds = job->timing ? 1 : 0 };
+  perp_result result;
+  perp_status status = perp_simulate(ctx, &request, &result);
+  out->status = perp_result_status(&result);
+  if (status == PERP_OK) {
+    snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(result.reason));
+    if (result.reason < 0) snprintf(out->cause, sizeof out->cause, "%s", result.message);
+  } else
+    snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);
+  for (int i = 0; i < result.n_metrics; i++)
+    perp_outcome_add(out, result.metrics[i].name, result.metrics[i].value);
+  if (status == PERP_OK) {
+    const double us[N_PARTS] = { result.collision_us, result.assembly_us, result.kkt_us,
+                                 result.lcp_us, result.integrate_us };
+    for (int i = 0; i < N_PARTS; i++) perp_outcome_add(out, parts_of_a_step[i].name, us[i]);
+    if (job->series_path != NULL) write_series(job, &result, out);
+  }
+  perp_result_free(&result);
+}
+
+/* ---- references ----------------------------------------------------------------------------------------------- */
+
+static perp_status references(perp_ctx *ctx, const perp_study *study, const perp_cell *cells, int n,
+                              bool *agree, perp_text *said, perp_json *json)
+{
+  const double below = study->reference.below;
+  *agree = true;
+  for (int i = 0; i < n; i++) {
+    const char *scene = cells[i].value[P_SCENE];
+    bool before = false; /* each scene once: t_end does not vary in practice */
+    for (int k = 0; k < i && !before; k++) before = strcmp(cells[k].value[P_SCENE], scene) == 0;
+    if (before) continue;
+    perp_agreement a;
+    PERP_TRY(perp_reference_compare(ctx, scene, study->reference.method, study->reference.with,
+                                    real_of(&cells[i], P_T_END), &a));
+    if (a.method[0] == '\0' || a.with[0] == '\0')
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s has no reference of the kind '%s' (reference.%s)",
+                       scene, a.method[0] == '\0' ? study->reference.method : study->reference.with,
+                       a.method[0] == '\0' ? "method" : "agree.with");
+    const char *tol = strstr(a.method, "tol=");
+    if (study->reference.tol > 0 && tol != NULL && strtod(tol + 4, NULL) > study->reference.tol)
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "reference.tol: the reference of %s is made with %s",
+                       scene, tol);
+    bool good = a.worst <= below;
+    *agree = *agree && good;
+    perp_text_add(said,
+                  "%s: references %s: %s against %s differ by %.3g at %d times to %g s (%s %g)\n",
+                  scene, good ? "agree" : "DISAGREE", a.method, a.with, a.worst, a.times, a.t_end,
+                  good ? "allowed" : "more than", below);
+    perp_json_open(json, NULL, '{');
+    perp_json_text(json, "scene", scene);
+    perp_json_text(json, "method", a.method);
+    perp_json_text(json, "with", a.with);
+    perp_json_real(json, "t_end", a.t_end);
+    perp_json_int(json, "times", a.times);
+    perp_json_real(json, "worst", a.worst);
+    perp_json_real(json, "below", below);
+    perp_json_close(json, '}');
+  }
+  return PERP_OK;
+}
+
+static void command(const perp_study *study, const perp_cell *cell, perp_text *out)
+{
+  static const struct {
+    int param;
+    const char *flag;
+  } flags[] = { { P_FORMULATION, "formulation" },
+                { P_ODE, "ode" },
+                { P_KKT, "kkt" },
+                { P_LCP, "lcp" },
+                { P_STAB, "stab" },
+                { P_CONTACT, "contact" },
+                { P_H, "h" },
+                { P_T_END, "t-end" },
+                { P_SEED, "seed" },
+                { P_SAMPLE, "sample" } };
+  (void)study;
+  perp_text_add(out, "perp simulate '%s'", cell->value[P_SCENE]);
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+    const char *v = cell->value[flags[i].param];
+    bool quote = strpbrk(v, " ()[]*?'\"$;&|<>") != NULL;
+    if (v[0] != '\0')
+      perp_text_add(out, " --%s %s%s%s", flags[i].flag, quote ? "'" : "", v, quote ? "'" : "");
+  }
+}
+
+const perp_cell_kind perp_kind_simulate = { .name = "simulate",
+                                            .params = params,
+                                            .metrics = metrics,
+                                            .read = read_study,
+                                            .canonical = canonical,
+                                            .run = run,
+                                            .work = work,
+                                            .references = references,
+                                            .command = command };
