@@ -63,8 +63,9 @@ static const perp_opt dantzig_options[] = {
   PERP_OPTIONS_END
 };
 
-/* a row depends on F when s is below DEPEND times its diagonal entry */
-static const double DEPEND = 1e-12;
+/* a row depends on F when s is below DEPEND times its diagonal entry, or below what ROUNDING of A makes of
+ * it (some 16 eps); above SURE the second question is not asked */
+static const double DEPEND = 1e-12, ROUNDING = 4e-15, SURE = 1e-6;
 /* an entry of a direction below TINY times the largest is zero */
 static const double TINY = 1e-11;
 static const double REFINE = 1e-13;
@@ -76,7 +77,7 @@ static const double EXACTLY = 1e-14, NEARLY = 1e-3;
 
 enum { AT_LO = PERP_ROW_LO, CLAMPED = PERP_ROW_FREE, AT_HI = PERP_ROW_HI, PARKED = 2 };
 /* updates replace a factorization when the changes are fewer than 1/UPDATE_SHARE of F */
-enum { CRASH_ROUNDS = 50, CRASH_PATIENCE = 6, UPDATE_SHARE = 8, LIMIT_ROUNDS = 200 };
+enum { CRASH_ROUNDS = 50, CRASH_PATIENCE = 6, UPDATE_SHARE = 8, LIMIT_ROUNDS = 200, ROUNDS = 6 };
 
 struct dantzig {
   struct dantzig_opts o;
@@ -180,7 +181,10 @@ static void leave(struct dantzig *D, int i, int to)
   D->lambda[i] = to == AT_LO ? D->P.lo[i] : D->P.hi[i];
 }
 
-/* ell = L^-1 A_Fi; returns s, 0 when row i depends on F, negative when A is indefinite */
+/* ell = L^-1 A_Fi; returns s, 0 when row i depends on F, negative when A is indefinite.
+ *
+ * s = v'Av for v = (-A_FF^-1 A_Fi, 1), so rounding of A alone moves it by eps sum v_j^2 A_jj: when A_FF is
+ * nearly singular itself a row can depend on F although s is far above eps A_ii. */
 static double schur(struct dantzig *D, int i)
 {
   const double *col = D->P.A + (size_t)i * D->P.lda;
@@ -190,7 +194,13 @@ static double schur(struct dantzig *D, int i)
   double sum = 0;
   for (int u = 0; u < k; u++) sum += D->ell[u] * D->ell[u] / D->K.d[u];
   double s = col[i] - sum, mag = fabs(col[i]) + sum;
-  return fabs(s) <= DEPEND * mag ? 0 : s;
+  if (s > SURE * mag) return s;
+  if (fabs(s) <= DEPEND * mag) return 0;
+  for (int u = 0; u < k; u++) D->res[u] = D->ell[u] / D->K.d[u];
+  perp_ldl_backward(&D->K, D->res);
+  for (int u = 0; u < k; u++)
+    mag += D->res[u] * D->res[u] * D->P.A[(size_t)D->rows[u] * (D->P.lda + 1)];
+  return fabs(s) <= ROUNDING * mag ? 0 : s;
 }
 
 /* join F with the ell and s of schur(i) */
@@ -522,6 +532,11 @@ static perp_reason drive(struct dantzig *D, int i)
         D->ignore[r.row] = 1;
     }
     }
+    if (s == 0 && sign * D->w[i] > 0) { /* only rounding moved w_i, and past 0: as good as closed */
+      D->w[i] = 0;
+      if (D->lambda[i] > D->P.lo[i] && D->lambda[i] < D->P.hi[i]) D->set[i] = PARKED;
+      return PERP_RUNNING;
+    }
   }
 }
 
@@ -590,23 +605,26 @@ static perp_reason solve_box(struct dantzig *D, int warm)
     if (!factor(D, D->P.n, 0)) return PERP_UNSUITED;
     basic_solution(D);
   }
-  for (int round = 0; round < 10; round++) {
+  perp_reason reason = PERP_RUNNING;
+  for (int round = 0; round < ROUNDS; round++) {
     int i, fresh = 1;
     make_feasible(D);
-    while ((i = next_open(D)) >= 0) {
-      perp_reason reason = drive(D, i);
+    reason = PERP_RUNNING;
+    while (reason == PERP_RUNNING && (i = next_open(D)) >= 0) {
       fresh = 0;
+      reason = drive(D, i);
       if (reason == PERP_RAY && perp_pivot_proves_infeasible(&D->P, D->proof))
         return PERP_INFEASIBLE;
-      if (reason != PERP_RUNNING) return reason;
     }
+    if (reason == PERP_MAX_ITER || reason == PERP_NOT_FINITE) return reason;
+    /* other failures may come from rounding in an ill-conditioned F: once more with a fresh one */
     if (!fresh || perp_pivot_residual(&D->P, D->lambda, D->w) > REFINE) refine(D);
     if (clamp(D) > 0) perp_pivot_slack(&D->P, D->lambda, D->w);
     if (perp_pivot_residual(&D->P, D->lambda, D->w) <= PERP_PIVOT_DONE) return PERP_EXACT;
-    factor(D, D->P.n, 0);
+    if (!factor(D, D->P.n, 0)) return PERP_UNSUITED;
     basic_solution(D);
   }
-  return PERP_INACCURATE;
+  return reason == PERP_RUNNING ? PERP_INACCURATE : reason;
 }
 
 /* ---- friction limits ------------------------------------------------------------------------------------------ */

@@ -241,12 +241,14 @@ void perp_path_core(perp_path *L)
   /* one by one: first free rows, then bounded ones, then pairs for the free rows that remain */
   L->K.m = 0;
   for (int i = 0; i < n; i++) L->upos[i] = L->cpos[i] = -1;
-  for (int pass = 0; pass < 2; pass++)
-    for (int i = 0; i < n; i++)
-      if (L->st[i] == PERP_ROW_FREE && (L->kind[i] == PERP_PATH_FREE) == (pass == 0) &&
-          L->upos[i] < 0 && !try_append(L, i) && pass == 1)
-        L->st[i] = L->lambda[i] - L->P.lo[i] <= L->P.hi[i] - L->lambda[i] ? PERP_ROW_LO
-                                                                          : PERP_ROW_HI;
+  for (int i = 0; i < n; i++)
+    if (L->kind[i] == PERP_PATH_FREE) try_append(L, i);
+  for (int i = 0; i < n; i++) {
+    if (L->st[i] != PERP_ROW_FREE || L->kind[i] == PERP_PATH_FREE || try_append(L, i)) continue;
+    int low = L->lambda[i] - L->P.lo[i] <= L->P.hi[i] - L->lambda[i];
+    L->st[i] = low ? PERP_ROW_LO : PERP_ROW_HI;
+    L->lambda[i] = low ? L->P.lo[i] : L->P.hi[i];
+  }
   for (int i = 0; i < n; i++)
     if (L->kind[i] == PERP_PATH_FREE && L->upos[i] < 0 && !try_append(L, i) &&
         !try_append_pair(L, i)) {

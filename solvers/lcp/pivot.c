@@ -3,9 +3,11 @@
 
 #include "solvers/linalg/dense.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
+static const double DROWNED = 16 * DBL_EPSILON;
 enum { SPARSE_MIN = 48, SPARSE_SHARE = 6 };
 
 void perp_pivot_layout(perp_pivot *P, perp_arena *arena, int max_n)
@@ -40,8 +42,11 @@ static int64_t scan(perp_pivot *P)
     }
     nnz += count;
   }
+  /* a zero row has no scale of its own: that of A keeps decisions invariant under scaling */
+  double top = 0;
+  for (int i = 0; i < n; i++) top = fmax(top, P->a[i]);
   for (int i = 0; i < n; i++)
-    if (P->a[i] == 0) P->a[i] = 1;
+    if (P->a[i] == 0) P->a[i] = top > 0 ? top : 1;
   return nnz;
 }
 
@@ -117,14 +122,16 @@ void perp_pivot_slack(const perp_pivot *P, const double *lambda, double *w)
 
 double perp_pivot_residual(const perp_pivot *P, const double *lambda, const double *w)
 {
-  double worst = 0, scale = fmax(P->bscale, 2.2250738585072014e-308);
+  double worst = 0, scale = fmax(P->bscale, DBL_MIN), data = scale;
   for (int i = 0; i < P->n; i++) {
     double to = fmin(fmax(lambda[i] - w[i] / P->a[i], P->lo[i]), P->hi[i]);
     double r = fabs(lambda[i] - to);
     if (!(r <= worst)) worst = r; /* keeps a NaN */
     scale = fmax(scale, fabs(lambda[i]));
+    data = fmax(data, fmax(P->lo[i], -P->hi[i]));
   }
-  return worst / scale;
+  /* a lambda so large that b drowns in the rounding of w shows nothing */
+  return DROWNED * scale > data && scale > data ? 1 : worst / scale;
 }
 
 int perp_pivot_proves_infeasible(perp_pivot *P, const double *v)

@@ -18,7 +18,7 @@ typedef struct perp_pivot {
   size_t lda;
   const double *b;
   double *lo, *hi; /* [n] explicit */
-  double *a;       /* [n] max_j |A_ij|, 1 for a zero row */
+  double *a;       /* [n] max_j |A_ij|, for a zero row that of the largest */
   double bscale;   /* max_i |b_i| / a_i */
   double *r;       /* [n] scratch */
   /* compressed columns, when few entries are not zero */
@@ -38,7 +38,8 @@ int perp_pivot_symmetric(const perp_pivot *P, double tol);
 void perp_pivot_columns(const perp_pivot *P, int k, const int *idx, const double *x, double *y);
 /* w = A lambda + b, skipping zeros of lambda. */
 void perp_pivot_slack(const perp_pivot *P, const double *lambda, double *w);
-/* The judge's rel of (lambda, w) for plain boxes: max_i |lambda - clamp(lambda - w/a)| over the scale. */
+/* The judge's rel of (lambda, w) for plain boxes: max_i |lambda - clamp(lambda - w/a)| over the scale; 1 when
+ * lambda is so large that b does not show in w. */
 double perp_pivot_residual(const perp_pivot *P, const double *lambda, const double *w);
 /* Does v prove that no lambda in the box makes A lambda + b complementary-feasible?  v must be a
  * recession direction of the box with  max over the box of v'(A lambda + b) < 0; true for v'b < 0,

@@ -10,6 +10,9 @@
 
 /* below these sizes a plain loop beats a call of BLAS or LAPACK */
 enum { SMALL = 48, UNBLOCKED = 24 };
+/* with a pivot below DOUBTFUL, rounding may hide a dependence from a factorization in the given order;
+ * diagonal pivoting decides */
+static const double DOUBTFUL = 1e-7;
 
 void perp_ldl_forward(const perp_ldl *K, double *x)
 {
@@ -147,10 +150,10 @@ int perp_ldl_factor(perp_ldl *K, const double *A, size_t lda, int *rows, int k, 
   gather(K, A, lda, rows, k, scale, shift);
   int rank = k, done;
   if (k <= UNBLOCKED)
-    done = cholesky(K, k, depend);
+    done = cholesky(K, k, fmax(depend, DOUBTFUL));
   else
     done = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', k, K->L, (int)K->ld) == 0 &&
-           regular(K, k, depend);
+           regular(K, k, fmax(depend, DOUBTFUL));
   if (!done && k > 0) {
     for (int i = 0; i < k; i++) scale[i] = 1 / sqrt(A[(size_t)rows[i] * (lda + 1)]);
     gather(K, A, lda, rows, k, scale, shift);
