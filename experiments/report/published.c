@@ -10,11 +10,11 @@ void perp_page_best_match(perp_page *page)
   perp_variant *variant;
   int n = perp_results_variants(page->ctx, page->results, &variant);
   if (n > 0 && !isnan(variant[0].mismatch))
-    perp_html(
-        page->out,
-        "<li>Closest to the published figures: <strong>%s</strong>, within a factor of %m of every "
-        "one.</li>\n",
-        variant[0].label, pow(10, variant[0].mismatch));
+    perp_html(page->out,
+              "<li>Closest to the published figures: <strong>%s</strong>, off by a factor of %m on "
+              "average "
+              "(geometric mean, a failed cell counting as 100).</li>\n",
+              variant[0].label, pow(10, variant[0].mismatch));
   perp_variants_free(variant, n);
 }
 
@@ -29,8 +29,9 @@ void perp_page_published(perp_page *page)
       "<h2 id=\"published\">Published figures beside ours</h2>\n"
       "<p class=\"note\">One line for each choice of the parts that the source leaves open, the "
       "best match "
-      "first. Mismatch: the largest factor between ours and the published value over all figures "
-      "of the line.</p>\n<div class=\"scroll\"><table><tr><th>variant</th>"
+      "first. Mismatch: the geometric mean over the figures of the line of ours / published, "
+      "whichever is larger; a cell that failed counts as 100.</p>\n<div "
+      "class=\"scroll\"><table><tr><th>variant</th>"
       "<th class=\"n\">mismatch</th>");
   for (int i = 0; i < study->n_published; i++)
     perp_html(page->out, "<th class=\"n\">%s<br>%s<br><code>%s</code></th>",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp run, check, plan */
+#include "experiments/report/report.h"
 #include "experiments/runner/cli.h"
 #include "experiments/runner/run.h"
 
@@ -34,6 +35,16 @@ static int load_study(perp_ctx *ctx, const perp_args *args, perp_study **study)
 }
 
 /* ---- run -------------------------------------------------------------------------------------------------- */
+
+static perp_status write_report(perp_ctx *ctx, const char *dir, void *user)
+{
+  (void)user;
+  char page[4096];
+  perp_report_request request = { 0 };
+  PERP_TRY(perp_report(ctx, dir, &request, page, sizeof page));
+  printf("report  %s\n", page);
+  return PERP_OK;
+}
 
 /* The words of a command line so that a shell reads them back; --fresh does not belong to resuming. */
 static char *command_line(int argc, char **argv)
@@ -113,6 +124,7 @@ static int read_options(perp_ctx *ctx, const perp_args *args, perp_run_options *
   o->skip = perp_args_get(args, "skip");
   o->fresh = perp_args_get(args, "fresh") != NULL;
   o->quiet = perp_args_get(args, "quiet") != NULL;
+  if (perp_args_get(args, "no-report") != NULL) o->report = NULL;
   if (o->fresh && perp_args_get(args, "resume") != NULL)
     return perp_usage_error(args, "--fresh and --resume contradict each other");
   int status = read_retry(args, o);
@@ -136,6 +148,7 @@ int perp_cmd_run(perp_ctx *ctx, int argc, char **argv)
     { "timeout", 0, "TIME", "wall time of one cell, over the limit of the study" },
     { "memory", 0, "SIZE", "memory of one cell, over the limit of the study" },
     { "budget", 0, "TIME", "start no cell after this much time" },
+    { "no-report", 0, NULL, "tables only, no report.html" },
     { "quiet", 'q', NULL, "no progress" },
     { 0 }
   };
@@ -159,7 +172,7 @@ int perp_cmd_run(perp_ctx *ctx, int argc, char **argv)
   perp_args args;
   int status = perp_args_read(&cli, argc, argv, &args);
   if (status >= 0) return status;
-  perp_run_options o = { .timeout = (double)NAN, .memory = (double)NAN };
+  perp_run_options o = { .timeout = (double)NAN, .memory = (double)NAN, .report = write_report };
   status = read_options(ctx, &args, &o);
   perp_study *study = NULL;
   if (status < 0) status = load_study(ctx, &args, &study);
