@@ -118,25 +118,26 @@ static void fill(perp_lcp_arrays x, int kind, int n, double *R, perp_rng *rng)
       x.b[i] = normal(rng);
     }
     break;
-  case PERP_GEN_INFEASIBLE: { /* A z = 0 for some z >= 0, and b'z < 0 */
+  case PERP_GEN_INFEASIBLE: { /* A z = 0 and b'z = -1 exactly: small integers, z of zeros and ones */
     int rank = (n + 1) / 2;
-    double *z = R + (size_t)n * (size_t)n, zz = 0, bz = 0;
-    for (int i = 0; i < n; i++) {
-      z[i] = i == 0 || perp_rng_int(rng, 2) ? perp_rng_uniform(rng, 0.5, 1) : 0;
-      zz += z[i] * z[i];
-    }
-    for (int k = 0; k < n * rank; k++) R[k] = normal(rng);
-    for (int k = 0; k < rank; k++) { /* columns orthogonal to z */
-      double dot = 0;
-      for (int i = 0; i < n; i++) dot += z[i] * R[i + k * n];
-      for (int i = 0; i < n; i++) R[i + k * n] -= z[i] * dot / zz;
+    double *z = R + (size_t)n * (size_t)n, bz = 0;
+    for (int i = 0; i < n; i++) z[i] = i == 0 || perp_rng_int(rng, 2);
+    for (int k = 0; k < rank; k++) {
+      double sum = 0;
+      for (int i = 1; i < n; i++) {
+        R[i + k * n] = perp_rng_int(rng, 17) - 8;
+        sum += z[i] * R[i + k * n];
+      }
+      R[k * n] = -sum;
     }
     for (int j = 0; j < n; j++)
       for (int k = 0; k < rank; k++)
-        for (int i = 0; i < n; i++) AT(i, j) += R[i + k * n] * R[j + k * n] / rank;
-    for (int i = 0; i < n; i++) x.b[i] = normal(rng);
-    for (int i = 0; i < n; i++) bz += x.b[i] * z[i];
-    for (int i = 0; i < n; i++) x.b[i] -= z[i] * (bz + 1) / zz;
+        for (int i = 0; i < n; i++) AT(i, j) += R[i + k * n] * R[j + k * n] / 64;
+    for (int i = 1; i < n; i++) {
+      x.b[i] = (perp_rng_int(rng, 2049) - 1024) / 512.0;
+      bz += z[i] * x.b[i];
+    }
+    x.b[0] = -1 - bz;
     break;
   }
   default:

@@ -5,7 +5,7 @@
 
 #include "solvers/lcp/lcp.h"
 
-/* a_i = max_j |A_ij| (1 for a zero row) and c = |A||x|, or |A'||x| where transposed (dense only differs).
+/* a as perp_lcp_scales, and c = |A||x|, or |A'||x| where transposed (dense only differs).
  * acc [n], y [nv]: scratch, not read when dense. */
 void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, double *a, double *c,
                        double *acc, double *y);

@@ -122,7 +122,8 @@ typedef struct perp_lcp_judgement {
       coupling; /* frozen limits: max |hi - mu max(lambda_n, 0)| / max(hi, mu lambda_n); else 0 */
 } perp_lcp_judgement;
 
-/* The figure that decides.  With a_i = max_j |A_ij| (1 for a zero row),
+/* The figure that decides.  With a_i = max_j |A_ij| (for a zero row the largest of all rows, so that the
+ * figure is invariant; 1 when A = 0),
  *      r_i = |lambda_i - clamp(lambda_i - w_i / a_i, lo_i, hi_i)|,      B = max_i |b_i| / a_i,
  *      rel = max_i r_i / max(|lambda|_inf, B, smallest normal).
  * Invariant under (A, b) -> s (A, b), exactly for powers of two, and under units.  A cone is one row of

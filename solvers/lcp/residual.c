@@ -183,10 +183,20 @@ static void factored_rows(const perp_blocks *F, const double *lambda, double *a,
           }
         }
       }
-      a[i] = most > 0 ? most : 1;
+      a[i] = most;
       if (lambda != NULL) c[i] = sum;
     }
   }
+}
+
+/* A zero row takes the largest scale, so that s A has s times the scales; 1 when all of A is zero. */
+static void fill_zero_rows(int n, double *a)
+{
+  double largest = 0;
+  for (int i = 0; i < n; i++) largest = a[i] > largest ? a[i] : largest;
+  if (largest == 0) largest = 1;
+  for (int i = 0; i < n; i++)
+    if (a[i] == 0) a[i] = largest;
 }
 
 void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch)
@@ -194,6 +204,7 @@ void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch)
   int n = p->n;
   if (p->F != NULL) {
     factored_rows(p->F, NULL, a, NULL, scratch, scratch + n);
+    fill_zero_rows(n, a);
     return;
   }
   for (int i = 0; i < n; i++) a[i] = 0;
@@ -204,8 +215,7 @@ void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch)
       a[i] = v > a[i] ? v : a[i];
     }
   }
-  for (int i = 0; i < n; i++)
-    if (a[i] == 0) a[i] = 1;
+  fill_zero_rows(n, a);
 }
 
 void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, double *a, double *c,
@@ -214,6 +224,7 @@ void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, doub
   int n = p->n;
   if (p->F != NULL) {
     factored_rows(p->F, x, a, c, acc, y);
+    fill_zero_rows(n, a);
     return;
   }
   perp_lcp_scales(p, a, NULL);

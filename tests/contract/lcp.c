@@ -3,36 +3,12 @@
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/count_malloc.h"
+#include "tests/lcp_rel.h"
 #include "tests/tap.h"
 
 #include <string.h>
 
 static perp_ctx ctx;
-
-/* rel written out once more from its definition, in long double, without the safeguard */
-static double independent_rel(const perp_lcp *p, const double *A, const double *x)
-{
-  int n = p->n;
-  long double worst = 0, size = 0;
-  for (int i = 0; i < n; i++) {
-    long double w = p->b[i], a = 0;
-    for (int j = 0; j < n; j++) {
-      w += (long double)A[i + j * n] * x[j];
-      a = fmaxl(a, fabsl((long double)A[i + j * n]));
-    }
-    if (a == 0) a = 1;
-    size = fmaxl(size, fmaxl(fabsl((long double)x[i]), fabsl(p->b[i] / a)));
-    if (p->cone != NULL && (p->cone[i] || (i > 0 && p->cone[i - 1]))) continue;
-    double lo, hi;
-    perp_lcp_bounds(p, x, i, &lo, &hi);
-    long double y = x[i] - w / a;
-    if (y < (long double)lo) y = lo;
-    if (y > (long double)hi) y = hi;
-    long double r = fabsl(x[i] - y);
-    if (!(r <= worst)) worst = r;
-  }
-  return (double)(worst / fmaxl(size, 2.3e-308L));
-}
 
 struct run {
   perp_lcp_solver *s;
