@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Studies whose cells are complementarity problems: one problem, one solver, one tolerance.
+ *
+ *   problems:
+ *     files: ["problems/cps-?.lcp"]            # shell patterns; relative to here, else to the tree of perp
+ *     generate:                                  # one map, or a list of them
+ *       family: [spd, stack]                     # perp lcp generate --help
+ *       n: [16, 64, 256]                         # the nearest valid size of each family
+ *       instances: 5                             # seeds 1 ... 5, for families in which the seed matters
+ *       factored: false                          # keep J M^-1 J' + S where the family has it
+ *   accept: { targets: [1e-6, 1e-10] }           # one cell for each: solved means rel <= target
+ *
+ * Every answer is judged by perp_lcp_judge; a cell is ok exactly when the judge accepts it. */
+#include "experiments/lcp/kind_lcp.h"
+
+#include "experiments/runner/study.h"
+#include "experiments/runner/plan.h"
+#include "solvers/lcp/io.h"
+
+#include <glob.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { P_PROBLEM, P_TOL, P_LCP };
+static const perp_param params[] = {
+  [P_PROBLEM] = { "problem", "a generated problem (family:n=64,seed=1) or a file", PERP_PARAM_TEXT,
+                  PERP_KIND_NONE, "", 0, 0, 0, NULL, true },
+  [P_TOL] = { "tol", "solved means rel <= tol", PERP_PARAM_REAL, PERP_KIND_NONE, "", 0, 1,
+              PERP_OPEN_MIN | PERP_OPEN_MAX, "1e-08", true },
+  [P_LCP] = { "lcp", "solver (perp list lcp)", PERP_PARAM_PLUGIN, PERP_KIND_lcp, "", 0, 0, 0, NULL,
+              false },
+  { 0 }
+};
+
+static const perp_metric table[] = {
+  { "rel", "", "the judge: scaled natural map, the only figure that decides", -1, false },
+  { "abs", "", "natural map, largest entry", -1, false },
+  { "componentwise", "", "natural map over (|A||lambda| + |b|) row by row, largest", -1, false },
+  { "merit.siconos", "", "merit of Siconos", -1, false },
+  { "merit.fclib", "", "merit of fclib", -1, false },
+  { "merit.abh", "", "merit of Acary, Bremond and Huber 2018", -1, false },
+  { "rows", "", "number of rows n", 0, false },
+  { "iterations", "", "pivots, sweeps or Newton steps", -1, false },
+  { "factorizations", "", "numeric factorizations", -1, false },
+  { "matvecs", "", "products with A or their equivalent", -1, false },
+  { "fallbacks", "", "how often another method had to step in", -1, false },
+  { "time.cpu", "s", "thread-CPU time of one solve", -1, true },
+  { "work.products", "",
+    "thread-CPU time of the solve over that of one product A lambda, the cost of a sweep", -1,
+    true },
+  { NULL, NULL, NULL, 0, false }
+};
+
+static const perp_metric *metrics(const perp_ctx *ctx, perp_pool *pool)
+{
+  (void)ctx;
+  perp_metric *list = perp_pool_alloc(pool, sizeof table / sizeof *table, sizeof *list);
+  memcpy(list, table, sizeof table);
+  return list;
+}
+
+/* ---- the study: problems and targets become axes ------------------------------------------------------------ */
+
+static const char *const sections[] = { "problems", "accept", NULL };
+
+typedef struct list {
+  const char **text;
+  int n;
+} list;
+
+static void add(perp_pool *pool, list *l, const char *text)
+{
+  for (int i = 0; i < l->n; i++)
+    if (strcmp(l->text[i], text) == 0) return; /* two sizes may have the same nearest valid one */
+  const char **longer = perp_pool_alloc(pool, (size_t)l->n + 1, sizeof *longer);
+  if (l->n > 0) memcpy(longer, l->text, (size_t)l->n * sizeof *longer);
+  longer[l->n++] = perp_pool_strdup(pool, text);
+  l->text = longer;
+}
+
+/* A scalar is a list of one. */
+static const perp_node *item(const perp_node *node, int i)
+{
+  return node->type == PERP_NODE_LIST ? node->item[i] : node;
+}
+
+static int items(const perp_node *node)
+{
+  return node == NULL ? 0 : node->type == PERP_NODE_LIST ? node->n : 1;
+}
+
+static bool read_count(perp_ctx *ctx, perp_diag *diag, const perp_node *node, int64_t *value)
+{
+  if (node->type == PERP_NODE_SCALAR &&
+      perp_parse_int(ctx, node->text, 1, 10000000, value) == PERP_OK)
+    return true;
+  perp_diag_error(diag, node, 0, NULL, "a whole number in [1, 10000000] is expected here");
+  return false;
+}
+
+static void add_generated(perp_ctx *ctx, perp_study *study, perp_diag *diag, const perp_node *map,
+                          list *problems)
+{
+  static const char *const keys[] = { "family", "n", "instances", "factored", NULL };
+  if (map->type != PERP_NODE_MAP) {
+    perp_diag_error(diag, map, 0, NULL, "problems.generate is a map with family, n and instances");
+    return;
+  }
+  perp_study_check_keys(diag, map, "problems.generate", keys);
+  const perp_node *family = perp_tree_get(map, "family"), *n = perp_tree_get(map, "n");
+  const perp_node *many = perp_tree_get(map, "instances"), *kept = perp_tree_get(map, "factored");
+  if (family == NULL || n == NULL) {
+    perp_diag_error(diag, map, 0, NULL, "problems.generate needs family and n");
+    return;
+  }
+  int64_t instances = 1, rows;
+  if (many != NULL && !read_count(ctx, diag, many, &instances)) return;
+  bool factored = kept != NULL && kept->type == PERP_NODE_SCALAR && strcmp(kept->text, "true") == 0;
+  if (kept != NULL && !factored &&
+      (kept->type != PERP_NODE_SCALAR || strcmp(kept->text, "false") != 0)) {
+    perp_diag_error(diag, kept, 0, NULL, "factored is true or false");
+    return;
+  }
+  for (int f = 0; f < items(family); f++) {
+    const perp_node *name = item(family, f);
+    const perp_lcp_family *known = name->type == PERP_NODE_SCALAR ? perp_lcp_family_find(name->text)
+                                                                  : NULL;
+    if (known == NULL) {
+      perp_diag_error(diag, name, 0, "perp lcp generate --help lists them",
+                      "unknown family of problems");
+      continue;
+    }
+    for (int k = 0; k < items(n); k++) {
+      if (!read_count(ctx, diag, item(n, k), &rows)) return;
+      for (int64_t seed = 1; seed <= (known->seeded ? instances : 1); seed++) {
+        char *text = perp_xprintf("%s:n=%d,seed=%d%s", known->name,
+                                  perp_lcp_family_rows(known, (int)rows), (int)seed,
+                                  factored && known->factored ? ",factored" : "");
+        add(&study->pool, problems, text);
+        free(text);
+      }
+    }
+  }
+}
+
+static void add_files(perp_study *study, perp_diag *diag, const perp_node *pattern, list *problems)
+{
+  if (pattern->type != PERP_NODE_SCALAR) {
+    perp_diag_error(diag, pattern, 0, NULL, "a file name or pattern is expected here");
+    return;
+  }
+  glob_t found;
+  int failed = glob(pattern->text, 0, NULL, &found);
+  const char *home = getenv("PERP_HOME");
+  if (failed == GLOB_NOMATCH && home != NULL && pattern->text[0] != '/') {
+    char *path = perp_xprintf("%s/%s", home, pattern->text);
+    failed = glob(path, 0, NULL, &found);
+    free(path);
+  }
+  if (failed != 0) {
+    perp_diag_error(diag, pattern, 0, NULL, "no file matches '%s'", pattern->text);
+    return;
+  }
+  for (size_t i = 0; i < found.gl_pathc; i++) {
+    char *text = perp_xprintf("file:%s", found.gl_pathv[i]);
+    add(&study->pool, problems, text);
+    free(text);
+  }
+  globfree(&found);
+}
+
+static void read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
+{
+  static const char *const problem_keys[] = { "files", "generate", NULL }, *const accept_keys[] = {
+    "targets", NULL
+  };
+  const perp_node *problems = perp_tree_get(study->root, "problems"),
+                  *accept = perp_tree_get(study->root, "accept");
+  if (problems == NULL || problems->type != PERP_NODE_MAP) {
+    perp_diag_error(diag, problems, 0, NULL,
+                    "a study of kind lcp needs a map `problems` with files or generate");
+    return;
+  }
+  perp_study_check_keys(diag, problems, "problems", problem_keys);
+  list names = { 0 };
+  const perp_node *generate = perp_tree_get(problems, "generate"),
+                  *files = perp_tree_get(problems, "files");
+  for (int i = 0; i < items(files); i++) add_files(study, diag, item(files, i), &names);
+  for (int i = 0; i < items(generate); i++)
+    add_generated(ctx, study, diag, item(generate, i), &names);
+  if (diag->errors > 0) return;
+  if (names.n == 0) {
+    perp_diag_error(diag, problems, 0, NULL, "no problem is named");
+    return;
+  }
+  perp_study_add_axis(study, P_PROBLEM, names.text, names.n);
+
+  if (accept == NULL) return;
+  if (accept->type != PERP_NODE_MAP) {
+    perp_diag_error(diag, accept, 0, NULL, "accept is a map with targets");
+    return;
+  }
+  perp_study_check_keys(diag, accept, "accept", accept_keys);
+  list targets = { 0 };
+  const perp_node *list_node = perp_tree_get(accept, "targets");
+  for (int i = 0; i < items(list_node); i++) {
+    const char *text = item(list_node, i)->type == PERP_NODE_SCALAR
+                           ? perp_param_canonical(ctx, &study->pool, diag, &params[P_TOL],
+                                                  item(list_node, i), item(list_node, i)->text)
+                           : NULL;
+    if (text != NULL) add(&study->pool, &targets, text);
+  }
+  if (targets.n > 0) perp_study_add_axis(study, P_TOL, targets.text, targets.n);
+}
+
+/* ---- one cell --------------------------------------------------------------------------------------------------- */
+
+static perp_status make_problem(perp_ctx *ctx, const char *text, perp_lcp_problem *p)
+{
+  if (strncmp(text, "file:", 5) == 0) return perp_lcp_read(ctx, text + 5, p);
+  char family[64];
+  int n, seed, used = 0;
+  if (sscanf(text, "%63[^:]:n=%d,seed=%d%n", family, &n, &seed, &used) != 3)
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "'%s' names no problem", text);
+  perp_lcp_recipe recipe = {
+    .family = family, .n = n, .seed = (uint64_t)seed, .factored = text[used] != '\0'
+  };
+  return perp_lcp_generate(ctx, &recipe, p);
+}
+
+/* Residuals that the solver tells while it works, for the series. */
+struct history {
+  FILE *out;
+  int last;
+};
+
+static void remember(void *user, const perp_trace_event *e)
+{
+  struct history *h = user;
+  if (isnan(e->residual) || e->iteration <= h->last) return;
+  h->last = e->iteration;
+  fprintf(h->out, "%d,%.17g\n", e->iteration, e->residual);
+}
+
+/* Thread-CPU seconds of a call, repeated until the clock can tell. */
+static double timed(void (*call)(void *), void *user)
+{
+  double start = perp_clock_thread(), spent;
+  int n = 0;
+  do {
+    call(user);
+    n++;
+    spent = perp_clock_thread() - start;
+  } while (spent < 0.02);
+  return spent / n;
+}
+
+struct work {
+  perp_ctx *ctx;
+  perp_lcp_solver *solver;
+  const perp_lcp *p;
+  double tol;
+  double *lambda, *w, *scratch;
+  perp_stats stats;
+  perp_lcp_judgement judgement;
+  perp_lcp_judgement *wanted; /* NULL while timing: only rel is worked out then */
+  perp_status status;
+};
+
+static void solve(void *user)
+{
+  struct work *k = user;
+  memset(k->lambda, 0, (size_t)k->p->n * sizeof *k->lambda);
+  k->status = perp_lcp_solve(k->ctx, k->solver, k->p, k->tol, k->lambda, k->w, k->wanted,
+                             &k->stats);
+}
+
+static void product(void *user)
+{
+  struct work *k = user;
+  perp_lcp_product(k->p, k->lambda, k->w, k->scratch);
+}
+
+static void measure(const perp_job *job, struct work *k, perp_outcome *out)
+{
+  FILE *series = job->series_path != NULL && !job->timing ? fopen(job->series_path, "w") : NULL;
+  struct history history = { series, -1 };
+  if (series != NULL) {
+    fprintf(series, "iteration,rel\n");
+    k->ctx->trace = remember;
+    k->ctx->trace_user = &history;
+  }
+  k->wanted = &k->judgement;
+  solve(k);
+  k->ctx->trace = NULL;
+  if (series != NULL) fclose(series);
+
+  snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(k->stats.reason));
+  if (k->status != PERP_OK) {
+    out->status = PERP_CELL_SETUP_FAILED;
+    snprintf(out->cause, sizeof out->cause, "%s", k->ctx->msg);
+    return;
+  }
+  bool solved = k->stats.reason == PERP_CONVERGED;
+  out->status = solved                             ? PERP_CELL_OK
+                : k->stats.reason == PERP_MAX_ITER ? PERP_CELL_MAXITER
+                                                   : PERP_CELL_DIVERGED;
+  if (!solved)
+    snprintf(out->cause, sizeof out->cause, "%s after %d iterations, rel %.3g", out->reason,
+             k->stats.iterations, k->stats.residual);
+  const double value[] = { k->judgement.rel,
+                           k->judgement.abs,
+                           k->judgement.componentwise,
+                           k->judgement.siconos,
+                           k->judgement.fclib,
+                           k->judgement.abh,
+                           k->p->n,
+                           k->stats.iterations,
+                           k->stats.factorizations,
+                           (double)k->stats.matvecs,
+                           k->stats.fallbacks };
+  for (size_t i = 0; i < sizeof value / sizeof *value; i++)
+    perp_outcome_add(out, table[i].name, value[i]);
+  if (!solved) return; /* how long a failure took is no time to solution */
+  k->wanted = NULL;
+  double seconds = timed(solve, k), unit = timed(product, k);
+  perp_outcome_add(out, "time.cpu", seconds);
+  perp_outcome_add(out, "work.products", seconds / unit);
+}
+
+static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
+{
+  perp_lcp_problem problem = { 0 };
+  perp_spec spec = { 0 };
+  struct work k = { .ctx = ctx, .p = &problem.p, .tol = strtod(job->cell->value[P_TOL], NULL) };
+  out->status = PERP_CELL_SETUP_FAILED;
+  perp_status status = make_problem(ctx, job->cell->value[P_PROBLEM], &problem);
+  if (status == PERP_OK)
+    status = perp_spec_parse(ctx, PERP_KIND_lcp, job->cell->value[P_LCP], &spec);
+  int n = problem.p.n, nv = problem.p.F != NULL ? problem.p.F->nv : 0;
+  if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, n, nv, &k.solver);
+  if (status == PERP_OK) {
+    k.lambda = perp_xalloc((size_t)n, sizeof *k.lambda);
+    k.w = perp_xalloc((size_t)n, sizeof *k.w);
+    k.scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv), sizeof *k.scratch);
+    measure(job, &k, out);
+    free(k.lambda);
+    free(k.w);
+    free(k.scratch);
+  } else {
+    snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);
+    if (status == PERP_ERR_NOMEM) out->status = PERP_CELL_OOM;
+  }
+  perp_lcp_destroy(k.solver);
+  perp_spec_free(&spec);
+  perp_lcp_problem_free(&problem);
+}
+
+static double work(const perp_study *study, const perp_cell *cell)
+{
+  (void)study;
+  const char *n = strstr(cell->value[P_PROBLEM], ":n=");
+  return n == NULL ? 100 : 20 + 1e-2 * pow(strtod(n + 3, NULL), 2);
+}
+
+static void command(const perp_study *study, const perp_cell *cell, perp_text *out)
+{
+  (void)study;
+  char family[64];
+  int n, seed;
+  const char *problem = cell->value[P_PROBLEM];
+  if (sscanf(problem, "%63[^:]:n=%d,seed=%d", family, &n, &seed) == 3)
+    perp_text_add(out, "perp lcp generate %s --n %d --seed %d%s | perp lcp solve -", family, n,
+                  seed, strstr(problem, ",factored") != NULL ? " --factored" : "");
+  else
+    perp_text_add(out, "perp lcp solve '%s'", problem + strlen("file:"));
+  perp_text_add(out, " --lcp '%s' --tol %s", cell->value[P_LCP], cell->value[P_TOL]);
+}
+
+const perp_cell_kind perp_kind_lcp = { .name = "lcp",
+                                       .params = params,
+                                       .sections = sections,
+                                       .metrics = metrics,
+                                       .read = read_study,
+                                       .run = run,
+                                       .work = work,
+                                       .command = command };
