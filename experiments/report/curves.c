@@ -81,47 +81,62 @@ static void draw(perp_page *page, const chart *c, const char *suffix, const char
   perp_page_figure(page, &f, c->definition);
 }
 
+/* The curves of the overview: all when they are few, else the best one of each facet. */
+static int overview(perp_page *page, const chart *c, perp_curve *shown, int *total)
+{
+  const perp_view *v = &page->view;
+  perp_curve best[OVERVIEW];
+  int n_best = 0;
+  *total = 0;
+  for (int facet = 0; facet < v->n_facets; facet++) {
+    perp_curve of_facet = { 0 };
+    for (int g = 0; g < v->n_groups; g++) {
+      if (v->group[g].facet != facet) continue;
+      perp_curve curve = curve_of(page, c, &v->group[g]);
+      if (curve.n == 0) continue;
+      curve.label = full_label(page, &v->group[g]);
+      if (*total < OVERVIEW) shown[*total] = curve;
+      (*total)++;
+      if (of_facet.n == 0 || least(&curve) < least(&of_facet)) of_facet = curve;
+    }
+    if (of_facet.n == 0) continue;
+    /* best first; the worst falls out when there are too many facets */
+    int at = n_best < OVERVIEW ? n_best++ : OVERVIEW - 1;
+    if (at == OVERVIEW - 1 && n_best == OVERVIEW && facet >= OVERVIEW &&
+        least(&best[at]) <= least(&of_facet))
+      continue;
+    for (; at > 0 && least(&best[at - 1]) > least(&of_facet); at--) best[at] = best[at - 1];
+    best[at] = of_facet;
+  }
+  int n = *total;
+  if (*total > OVERVIEW) {
+    memcpy(shown, best, sizeof best);
+    n = n_best;
+  }
+  for (int k = 0; k < n; k++) shown[k].colour = k;
+  return n;
+}
+
 static void chart_section(perp_page *page, const chart *c)
 {
   const perp_view *v = &page->view;
   if (!perp_page_has(page, c->y_metric)) return;
   if (c->x_metric == NULL ? v->x_name == NULL : !perp_page_has(page, c->x_metric)) return;
 
-  /* every curve with a point, best first */
-  perp_curve *all = perp_pool_alloc(&page->pool, (size_t)v->n_groups + 1, sizeof *all);
-  const perp_group **group = perp_pool_alloc(&page->pool, (size_t)v->n_groups + 1, sizeof *group);
-  int n = 0;
-  for (int g = 0; g < v->n_groups; g++) {
-    perp_curve curve = curve_of(page, c, &v->group[g]);
-    if (curve.n == 0) continue;
-    int at = n++;
-    for (; at > 0 && least(&all[at - 1]) > least(&curve); at--) {
-      all[at] = all[at - 1];
-      group[at] = group[at - 1];
-    }
-    all[at] = curve;
-    group[at] = &v->group[g];
-  }
-  if (n == 0) return;
-
-  perp_html(page->out, "<h3 id=\"%s\">%s</h3>\n", c->id, c->title);
   perp_curve shown[MOST_CURVES];
-  int few = n <= OVERVIEW ? n : OVERVIEW;
-  for (int k = 0; k < few; k++) {
-    shown[k] = all[k];
-    shown[k].label = full_label(page, group[k]);
-    shown[k].colour = k;
-  }
+  int total, n = overview(page, c, shown, &total);
+  if (n == 0) return;
+  perp_html(page->out, "<h3 id=\"%s\">%s</h3>\n", c->id, c->title);
   draw(page, c, "",
-       n <= OVERVIEW ? c->title
-                     : perp_pool_printf(&page->pool, "%s: the %d best of %d", c->title, few, n),
-       shown, few);
-  if (n <= OVERVIEW) return;
+       n == total ? c->title
+                  : perp_pool_printf(&page->pool, "%s: the best curve of each kind", c->title),
+       shown, n);
+  if (n == total) return;
 
   perp_html(page->out,
             "<details><summary>All %d curves, one figure for each choice of the other parts"
             "</summary>\n",
-            n);
+            total);
   for (int facet = 0; facet < v->n_facets; facet++) {
     int k = 0;
     for (int g = 0; g < v->n_groups && k < MOST_CURVES; g++) { /* in the order of the study */

@@ -31,6 +31,8 @@ static const char style[] =
     "var(--line);text-align:left;white-space:nowrap}\n"
     "th{font-weight:600;border-bottom:2px solid var(--line);vertical-align:bottom}\n"
     "td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\n"
+    "td.wrap,th.wrap{white-space:normal;min-width:16rem}th.wrap{min-width:9rem}td.wrap "
+    "code{font-size:.8em}\n"
     "td.best{font-weight:700;color:var(--good)}.bad{color:var(--bad);font-weight:600}\n"
     ".good{color:var(--good);font-weight:600}\n"
     "figure{margin:1rem 0}figure img{width:100%;max-width:56rem;height:auto;border:1px solid "

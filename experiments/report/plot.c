@@ -88,10 +88,19 @@ static void axis(FILE *out, const perp_figure *f, char name, bool logarithmic)
   if (logarithmic) {
     fprintf(out, "set logscale %c 10\n", name);
     /* with less than two decades between the ends, powers of ten alone leave an axis bare */
-    if (most / least > 100)
+    if (most / least > 100) {
       fprintf(out, "set format %c '10^{%%L}'\n", name);
-    else
-      fprintf(out, "set format %c '%%.3g'\nset %ctics add (%.3g, %.3g)\n", name, name, least, most);
+    } else {
+      fprintf(out, "set format %c '%%.3g'\nset %ctics (", name, name);
+      const char *comma = "";
+      for (double decade = pow(10, floor(log10(least)) - 1); decade <= most * 3; decade *= 10)
+        for (int digit = 1; digit <= 5; digit += digit == 2 ? 3 : 1)
+          if (digit != 3 && digit * decade >= least / 3 && digit * decade <= most * 3) {
+            fprintf(out, "%s%.3g", comma, digit * decade);
+            comma = ", ";
+          }
+      fprintf(out, ") enhanced\n");
+    }
     if (least == most) fprintf(out, "set %crange [%.17g:%.17g]\n", name, least / 3, most * 3);
   } else {
     fprintf(out, "set format %c '%%g'\n", name);

@@ -34,7 +34,7 @@ void perp_page_published(perp_page *page)
       "class=\"scroll\"><table><tr><th>variant</th>"
       "<th class=\"n\">mismatch</th>");
   for (int i = 0; i < study->n_published; i++)
-    perp_html(page->out, "<th class=\"n\">%s<br>%s<br><code>%s</code></th>",
+    perp_html(page->out, "<th class=\"n wrap\">%s<br><code>%s</code><br>%s</th>",
               study->published[i].source, study->published[i].where_text,
               study->published[i].metric);
   perp_html(page->out, "</tr>\n<tr><td><strong>published</strong></td><td></td>");

@@ -22,11 +22,13 @@ static const char *row_label(perp_page *page, int row)
                           v->x_name, v->x[row]);
 }
 
-/* The ok row with the least value of a metric; -1 when there is none. */
-static int best_row(const perp_page *page, const char *metric)
+/* The ok row with the least value of a metric, among those with this abscissa unless it is NaN; -1 when there is
+ * none. */
+static int best_row(const perp_page *page, const char *metric, double x)
 {
   int best = -1;
   for (int r = 0; r < page->results->plan.n; r++) {
+    if (!isnan(x) && page->view.x[r] != x) continue;
     double value = perp_page_value(page, r, metric);
     if (perp_view_ok(&page->view, r) && !isnan(value) &&
         (best < 0 || value < perp_page_value(page, best, metric)))
@@ -60,15 +62,17 @@ static void counts(perp_page *page)
 static void winners(perp_page *page)
 {
   const char *primary = page->study->metrics.primary;
-  int best = primary == NULL || !less_is_better(page, primary) ? -1 : best_row(page, primary);
+  int best = primary == NULL || !less_is_better(page, primary)
+                 ? -1
+                 : best_row(page, primary, (double)NAN);
   if (best < 0) return;
   perp_html(page->out,
             "<li>Smallest <code>%s</code>: <strong>%m</strong> by <strong>%s</strong>.</li>\n",
             primary, perp_page_value(page, best, primary), row_label(page, best));
   for (int i = 0; i < page->study->metrics.n_record; i++) {
     const char *other = page->study->metrics.record[i];
-    if (strcmp(other, primary) == 0 || !less_is_better(page, other)) continue;
-    int winner = best_row(page, other);
+    if (strncmp(other, "drift.", 6) != 0 && strncmp(other, "energy.", 7) != 0) continue;
+    int winner = best_row(page, other, page->view.x[best]);
     if (winner < 0 || winner == best) continue;
     double theirs = perp_page_value(page, winner, primary),
            ours = perp_page_value(page, best, primary);
@@ -95,7 +99,7 @@ static void claims(perp_page *page)
     perp_html(page->out,
               "<tr><td style=\"white-space:normal\">%s</td><td class=\"%s\">%s</td><td "
               "class=\"n\">%m</td>"
-              "<td><code>%s</code></td></tr>\n",
+              "<td class=\"wrap\"><code>%s</code></td></tr>\n",
               result[i].claim->text, result[i].verdict == PERP_PROVED ? "good" : "bad",
               perp_verdict_name(result[i].verdict), result[i].left, result[i].claim->expr_text);
   perp_html(page->out, "</table></div>\n");
