@@ -506,13 +506,13 @@ static void read_params(struct reader *r, const perp_node *root)
 static void require_params(struct reader *r, const perp_node *root)
 {
   perp_study *s = r->s;
+  const perp_node *grid = perp_tree_get(root, "grid");
   for (int p = 0; p < s->n_params; p++) {
-    bool axis = false;
+    const char *key = s->kind->params[p].key;
+    bool axis = perp_tree_get(root, key) != NULL || perp_tree_get(grid, key) != NULL;
     for (int a = 0; a < s->n_axes; a++) axis = axis || s->axes[a].param == p;
     if (!axis && s->fixed[p] == NULL) {
-      perp_diag_error(r->diag, root, 0, NULL, "'%s' is missing: %s", s->kind->params[p].key,
-                      s->kind->params[p].help);
-      s->fixed[p] = "";
+      perp_diag_error(r->diag, root, 0, NULL, "'%s' is missing: %s", key, s->kind->params[p].help);
     }
   }
 }

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The command line from outside: exit status, what goes to stdout, what goes to stderr. */
+#include "experiments/runner/cli.h"
+#include "experiments/runner/util.h"
+#include "tests/tap.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *program;
+static char dir[] = "/tmp/perp-cli-XXXXXX";
+static char *out, *err; /* of the last command */
+
+/* Words are split at blanks, except inside of '...'. */
+static int run(const char *words)
+{
+  char *copy = perp_xstrdup(words), *argv[64] = { (char *)program };
+  int argc = 1;
+  for (char *s = copy; *s != '\0' && argc < 63;) {
+    while (*s == ' ') *s++ = '\0';
+    if (*s == '\0') break;
+    char end = *s == '\'' ? *s++ : ' ';
+    argv[argc++] = s;
+    while (*s != '\0' && *s != end) s++;
+    if (*s != '\0') *s++ = '\0';
+  }
+  fflush(stdout);
+  pid_t pid = fork();
+  if (pid == 0) {
+    int a = open("stdout.txt", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    int b = open("stderr.txt", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    dup2(a, 1);
+    dup2(b, 2);
+    execv(program, argv);
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  free(copy);
+  free(out);
+  free(err);
+  out = perp_read_file("stdout.txt", NULL);
+  err = perp_read_file("stderr.txt", NULL);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
+}
+
+static void complain(void)
+{
+  printf("# stdout: %.400s\n# stderr: %.400s\n", out, err);
+}
+
+/* An error: this status, this on stderr, nothing on stdout. */
+static void refuses(int status, const char *words, const char *message)
+{
+  int got = run(words);
+  if (!ok(got == status && strstr(err, message) != NULL && out[0] == '\0', "status %d, %s: perp %s",
+          status, message, words)) {
+    printf("# status %d\n", got);
+    complain();
+  }
+}
+
+static void says(const char *words, const char *part)
+{
+  int got = run(words);
+  if (!ok(got == 0 && strstr(out, part) != NULL, "perp %s says %s", words, part)) complain();
+}
+
+static json_t *json_of(const char *words, int status)
+{
+  int got = run(words);
+  json_t *j = json_loads(out, 0, NULL);
+  if (!ok(got == status && j != NULL, "perp %s prints JSON, status %d", words, status)) {
+    printf("# status %d\n", got);
+    complain();
+  }
+  return j;
+}
+
+static double metric(const json_t *j, const char *name)
+{
+  const json_t *v = json_object_get(json_object_get(j, "metrics"), name);
+  return json_is_number(v) ? json_number_value(v) : (double)NAN;
+}
+
+static void write_file(const char *name, const char *text)
+{
+  perp_ctx ctx;
+  perp_ctx_init(&ctx);
+  if (perp_write_file(&ctx, name, text, strlen(text)) != PERP_OK) bail("%s", ctx.msg);
+}
+
+/* ---- help, names, lists --------------------------------------------------------------------------------------- */
+
+static void test_help(void)
+{
+  says("--help", "Commands");
+  says("help run", "perp run STUDY");
+  refuses(2, "", "perp COMMAND");
+  refuses(2, "rnu", "did you mean 'run'?");
+  refuses(2, "xyzzyx", "unknown command 'xyzzyx'");
+  for (const perp_command *c = perp_commands; c->name != NULL; c++) {
+    char *words = perp_xprintf("%s --help", c->name);
+    says(words, "perp ");
+    ok(strcmp(c->name, "lcp") == 0 || strstr(out, "Example") != NULL, "%s: the help has an example",
+       c->name);
+    int longest = 0;
+    for (const char *s = out; *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n') {
+      int n = (int)strcspn(s, "\n");
+      if (n > longest && strstr(s, "  perp ") != s) longest = n;
+    }
+    ok(longest <= 100, "%s: the help fits the screen (%d columns)", c->name, longest);
+    free(words);
+  }
+  ok(strchr(out, '\033') == NULL, "no colours in a pipe");
+  says("version", "perp ");
+  json_t *j = json_of("version --json", 0);
+  ok(json_is_string(json_object_get(j, "commit")), "version names the commit");
+  json_decref(j);
+  says("completion bash", "complete -F _perp perp");
+  refuses(2, "completion tcsh", "no completion for 'tcsh'");
+  refuses(2, "test", "./perp test");
+}
+
+static void test_lists(void)
+{
+  static const char *const kinds[] = { "scenes", "formulation", "ode",    "kkt",
+                                       "lcp",    "stab",        "metrics" };
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    char *words = perp_xprintf("list %s --json", kinds[k]);
+    json_t *j = json_of(words, 0);
+    bool complete = json_array_size(j) > 0;
+    size_t i, o;
+    json_t *d, *option;
+    json_array_foreach(j, i, d)
+    {
+      complete = complete && json_is_string(json_object_get(d, "name")) &&
+                 json_is_string(json_object_get(d, "summary")) &&
+                 json_is_string(json_object_get(d, "reference")) &&
+                 json_is_array(json_object_get(d, "capabilities")) &&
+                 json_is_array(json_object_get(d, "options"));
+      json_array_foreach(json_object_get(d, "options"), o, option)
+      {
+        complete = complete && json_is_string(json_object_get(option, "name")) &&
+                   json_is_string(json_object_get(option, "type")) &&
+                   json_is_string(json_object_get(option, "unit")) &&
+                   json_is_string(json_object_get(option, "range")) &&
+                   json_object_get(option, "default") != NULL &&
+                   strlen(json_string_value(json_object_get(option, "help"))) > 0;
+      }
+    }
+    ok(complete, "%s: each has name, summary, reference, capabilities and complete options",
+       kinds[k]);
+    json_decref(j);
+    free(words);
+  }
+  says("list studies", "chain6-stab");
+  says("list scene", "pendulum");
+  says("list", "scenes");
+  refuses(2, "list scnes", "did you mean 'scenes'?");
+  says("info rk4", "order         4");
+  says("info gsl:rk8pd", "order         8");
+  says("info stab none", "none (stab)");
+  says("info baumgarte", "1/s");
+  refuses(2, "info baumgart", "did you mean 'baumgarte'?");
+  json_t *j = json_of("info dopri5 --json", 0);
+  ok(json_integer_value(json_object_get(json_array_get(j, 0), "order")) == 5, "dopri5 has order 5");
+  json_decref(j);
+}
+
+/* ---- simulate ---------------------------------------------------------------------------------------------------- */
+
+#define CHAIN                                                                                      \
+  "simulate chain:links=6 --formulation velocity --ode symplectic-euler --kkt tree --h 1ms "       \
+  "--t-end 0.8s"
+
+static void test_simulate(void)
+{
+  json_t *j = json_of(CHAIN " --stab post --json", 0);
+  below(metric(j, "drift.pos.max"), 1e-5, "post-stabilization keeps the chain together");
+  ok(strcmp(json_string_value(json_object_get(j, "status")), "ok") == 0 &&
+         json_number_value(json_object_get(json_object_get(j, "time"), "step_us")) > 0 &&
+         json_integer_value(json_object_get(json_object_get(j, "counters"), "steps")) == 800 &&
+         json_number_value(json_object_get(json_object_get(j, "final"), "t")) == 0.8,
+     "status, time, counters and final state are there");
+  json_decref(j);
+  j = json_of(CHAIN " --stab none --json", 0);
+  ok(metric(j, "drift.pos.max") > 1e-3, "without stabilization it drifts");
+  json_decref(j);
+  j = json_of("simulate pendulum --formulation acceleration --ode gsl:rk8pd --tol 1e-12 --stab "
+              "post --t-end 1s "
+              "--series p.csv --json",
+              0);
+  below(metric(j, "err.q.max"), 1e-9, "--tol reaches the integrator");
+  json_decref(j);
+  char *csv = perp_read_file("p.csv", NULL);
+  ok(csv != NULL && strncmp(csv, "t[s],", 5) == 0 && strchr(csv, '\n')[1] == '0',
+     "--series writes a table with units");
+  free(csv);
+  ok(run("simulate chain:links=6 --formulation acceleration --ode euler --stab "
+         "baumgarte:alpha=2000 "
+         "--h 10ms --t-end 1s --json") == 10,
+     "divergence: status 10");
+  j = json_loads(out, 0, NULL);
+  ok(j != NULL && strcmp(json_string_value(json_object_get(j, "status")), "diverged") == 0,
+     "... and its JSON is printed");
+  json_decref(j);
+  j = json_of("simulate chain:links=100 --formulation acceleration --ode rk4 --h 1us --t-end 100s "
+              "--timeout "
+              "50ms --json",
+              10);
+  ok(strcmp(json_string_value(json_object_get(j, "status")), "timeout") == 0,
+     "a time limit: status 10");
+  json_decref(j);
+  says("simulate pendulum --t-end 0.1s", "drift.pos.max");
+  for (const char *s = out; *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n')
+    if (strcspn(s, "\n") > 100) ok(false, "80 columns: %.100s", s);
+
+  static const struct {
+    const char *words, *message;
+  } bad[] = {
+    { "simulate", "an argument is missing" },
+    { "simulate chian", "did you mean 'chain'?" },
+    { "simulate chain:lnks=3", "did you mean 'links'?" },
+    { "simulate chain:links=0", "chain.links must be an integer in [1, " },
+    { "simulate chain:mass=-1", "chain.mass must be in [0, inf) kg: got -1" },
+    { "simulate pendulum:mass=0", "pendulum.mass must be in (0, inf) kg" },
+    { "simulate pendulum --h 0", "--h must be in (0, inf) s: got 0" },
+    { "simulate pendulum --h -1ms", "--h must be in (0, inf) s: got -1ms" },
+    { "simulate pendulum --h nan", "'nan' is not a number" },
+    { "simulate pendulum --h inf", "--h must be in (0, inf) s: got inf" },
+    { "simulate pendulum --h 1kg", "wrong unit 'kg'; use one of: s, ms" },
+    { "simulate pendulum --h fast", "'fast' is not a number" },
+    { "simulate pendulum --h", "--h needs a value" },
+    { "simulate pendulum --t-end 0", "--t-end must be in (0, inf) s" },
+    { "simulate pendulum --ode rk5", "did you mean 'rk4'?" },
+    { "simulate pendulum --ode rk4:tol", "expected key=value" },
+    { "simulate pendulum --ode rk4 --tol 2", "rk4.tol must be in [0, 1): got 2" },
+    { "simulate pendulum --tol 1e-3", "--tol needs --ode" },
+    { "simulate pendulum --oed rk4", "did you mean '--ode'?" },
+    { "simulate pendulum --kkt tre", "did you mean 'tree'?" },
+    { "simulate pendulum --stab baumgarte:alpha=-1", "baumgarte.alpha must be in [0, inf)" },
+    { "simulate pendulum --formulation velocity --ode rk4", "velocity" },
+    { "simulate pendulum --seed x", "--seed: 'x' is not a whole number" },
+    { "simulate pendulum --timeout 3", "needs a unit" },
+    { "simulate pendulum more", "one argument too many: 'more'" },
+    { "simulate pendulum --json=yes", "--json takes no value" },
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refuses(2, bad[i].words, bad[i].message);
+  ok(run("simulate pendulum --t-end 0.1s --series /nonexistent/x.csv") == 1 &&
+         strstr(err, "cannot write /nonexistent/x.csv: No such file") != NULL,
+     "a series that cannot be written: status 1");
+}
+
+/* ---- studies -------------------------------------------------------------------------------------------------------- */
+
+static void test_bad_studies(void)
+{
+  static const struct {
+    const char *what, *text, *message;
+  } bad[] = {
+    { "a duplicate key", "schema: perp-study/1\nscene: pendulum\nscene: chain\n",
+      "bad.yaml:3:1: error: the key 'scene' stands here for the second time (first in line 2)\n    "
+      "3 | scene: "
+      "chain\n      | ^" },
+    { "an unknown stab",
+      "schema: perp-study/1\nscene: chain\ngrid:\n  stab:\n    - none\n    - baumgart:alpha=50\n",
+      "bad.yaml:6:7: error: unknown stab 'baumgart'\n    6 |     - baumgart:alpha=50\n      |      "
+      " ^ did you "
+      "mean 'baumgarte'?" },
+    { "a value outside its range", "schema: perp-study/1\nscene: chain\nstab: baumgarte:alpha=-4\n",
+      "bad.yaml:3:17: error: baumgarte.alpha must be in [0, inf)" },
+    { "an unknown key", "schema: perp-study/1\nscene: chain\nlimts: { timeout: 3 s }\n",
+      "did you mean 'limits'?" },
+    { "h = 0", "schema: perp-study/1\nscene: chain\nh: [1 ms, 0]\n",
+      "bad.yaml:3:11: error: h must be in (0, inf)" },
+    { "a wrong unit", "schema: perp-study/1\nscene: chain\nt_end: 3 m\n", "wrong unit 'm'" },
+    { "an unknown metric",
+      "schema: perp-study/1\nscene: chain\nmetrics: { primary: err.tipp.max }\n",
+      "did you mean 'err.tip.max'?" },
+    { "no scene", "schema: perp-study/1\nh: 1 ms\n", "'scene' is missing" },
+    { "no YAML", "schema: [\n", "error: " },
+    { "an empty file", "", "the file is empty" },
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    write_file("bad.yaml", bad[i].text);
+    int a = run("check bad.yaml");
+    bool first = a == 3 && strstr(err, bad[i].message) != NULL && out[0] == '\0';
+    int b = run("run bad.yaml");
+    if (!ok(first && b == 3 && strstr(err, bad[i].message) != NULL, "%s: status 3 and its place",
+            bad[i].what)) {
+      printf("# status %d, %d\n", a, b);
+      complain();
+    }
+  }
+  refuses(3, "run nothing-here.yaml", "cannot read nothing-here.yaml: No such file");
+  refuses(3, "run /tmp/x.yaml/y.yaml", "cannot read");
+  write_file("secret.yaml", "schema: perp-study/1\n");
+  refuses(2, "run chain6-stb", "did you mean 'chain6-stab'?");
+  refuses(2, "run chain6-stab --set profile=shrot", "did you mean 'short'?");
+  refuses(2, "run chain6-stab --set gird.h=1", "did you mean 'grid'?");
+  refuses(2, "run chain6-stab --set h=0", "h must be in (0, inf) s: got 0");
+  refuses(2, "run chain6-stab --only 'stbb == post' -o x", "did you mean 'stab'?");
+  refuses(2, "run chain6-stab --retry crsh", "did you mean 'crash'?");
+  refuses(2, "run chain6-stab --shard slice:3/2", "--shard must be");
+  refuses(2, "run chain6-stab --jobs 0", "--jobs: '0' is not a whole number");
+  refuses(2, "run chain6-stab --timeout 5", "needs a unit");
+  refuses(2, "run chain6-stab --memory 5GoB", "unknown unit 'GoB'");
+  refuses(2, "run chain6-stab --fresh --resume", "contradict");
+  refuses(2, "run", "an argument is missing");
+  refuses(2, "status nowhere", "not a results folder");
+  refuses(2, "show nowhere 12", "not a results folder");
+}
+
+static const char mini[] =
+    "schema: perp-study/1\n"
+    "study: { name: mini, title: A small study }\n"
+    "scene: pendulum\n"
+    "t_end: 0.2 s\n"
+    "formulation: acceleration\n"
+    "grid:\n"
+    "  h: [4 ms, 2 ms, 1 ms]\n"
+    "  ode: [rk4, midpoint]\n"
+    "  stab: [none, \"baumgarte:alpha=[20, 40]\"]\n"
+    "exclude: [{ where: 'ode == midpoint and stab.alpha == 40', reason: enough }]\n"
+    "measure: { repeats: 2 }\n"
+    "metrics: { primary: err.q.max, record: [err.q.max, steps], series: { every: 10 ms, fields: "
+    "[energy, q] } }\n"
+    "claims: [{ text: order 4, expr: 'slope(err.q.max, h, ode == rk4 and stab == none) > 3.5' }]\n";
+
+static void test_study(void)
+{
+  write_file("mini.yaml", mini);
+  says("check mini.yaml", "18 combinations, 3 excluded (enough): 15 cells");
+  json_t *j = json_of("check mini.yaml --json", 0);
+  ok(json_integer_value(json_object_get(j, "cells")) == 15, "check --json counts");
+  json_decref(j);
+  j = json_of("plan mini.yaml --json", 0);
+  const char *command = json_string_value(json_object_get(json_array_get(j, 2), "command"));
+  ok(json_array_size(j) == 15 && strstr(command, "--stab baumgarte:alpha=40 --h 0.004") != NULL,
+     "plan --json: %s", command);
+  /* that command is the cell */
+  char *alone = perp_xprintf("%s --json --rounds 0", strchr(command, ' ') + 1);
+  json_t *one = json_of(alone, 0);
+  free(alone);
+  int got = run("run mini.yaml -o res -j 2 --no-report");
+  ok(got == 0 && strstr(out, "15 cells: 15 ok") != NULL && strstr(out, "proved: order 4") != NULL &&
+         strstr(out, "res/derived/cells.csv") != NULL,
+     "the study runs");
+  char *csv = perp_read_file("res/derived/cells.csv", NULL);
+  ok(csv != NULL &&
+         strncmp(csv,
+                 "cell,status,cause,reason,scene,formulation,ode,kkt,lcp,stab,contact,h,t_end,"
+                 "seed,sample,stab.alpha,err.q.max,steps\n",
+                 60) == 0,
+     "cells.csv has a head");
+  char number[40];
+  snprintf(number, sizeof number, ",40,%.17g,50", metric(one, "err.q.max"));
+  ok(csv != NULL && strstr(csv, number) != NULL, "the cell alone gives the same number:%s", number);
+  json_decref(one);
+  json_decref(j);
+  static const char *const files[] = { "res/study.yaml", "res/plan.jsonl", "res/derived/timing.csv",
+                                       "res/derived/cells.schema.json",
+                                       "res/derived/timing.schema.json" };
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    ok(perp_exists(files[i]), "%s", files[i]);
+  got = run("run mini.yaml -o res --no-report");
+  ok(got == 0 && strstr(err, "15 finished before, 0 to run") != NULL,
+     "running it again does nothing");
+  char *again = perp_read_file("res/derived/cells.csv", NULL);
+  ok(again != NULL && strcmp(csv, again) == 0, "... and writes the same table");
+  free(again);
+  /* the effective study of the folder is the study */
+  got = run("run res/study.yaml -o res2 --no-report -q --set measure.repeats=0");
+  again = perp_read_file("res2/derived/cells.csv", NULL);
+  ok(got == 0 && again != NULL && strcmp(csv, again) == 0 && err[0] == '\0',
+     "res/study.yaml makes the same cells; -q is quiet");
+  free(again);
+  free(csv);
+  says("status res", "complete");
+  j = json_of("status res --json", 0);
+  ok(json_integer_value(json_object_get(json_object_get(j, "status"), "ok")) == 15 &&
+         json_is_false(json_object_get(j, "running")),
+     "status --json");
+  json_decref(j);
+  j = json_of("plan mini.yaml --json", 0);
+  char *show = perp_xprintf("show res %.10s --json",
+                            json_string_value(json_object_get(json_array_get(j, 0), "cell")));
+  json_t *cell = json_of(show, 0);
+  ok(metric(cell, "err.q.max") > 0 &&
+         json_integer_value(json_object_get(
+             json_object_get(json_object_get(cell, "time"), "time.step_us"), "n")) == 2,
+     "show --json: metrics and two timing rounds");
+  json_decref(cell);
+  json_decref(j);
+  free(show);
+  refuses(2, "show res zzzz", "no cell has an id that begins with 'zzzz'");
+  got = run("run mini.yaml -o res --no-report --only 'h == 9 ms'");
+  ok(got == 4 && strstr(err, "nothing selected") != NULL, "nothing selected: status 4");
+  got = run("run mini.yaml -o res3 --no-report -q --set 'stab=baumgarte:alpha=1e9' --set ode=rk4");
+  ok(got == 10, "no cell ok: status 10");
+  if (got != 10) complain();
+  got = run("run mini.yaml -o res4 --no-report -q --set formulation=velocity");
+  ok(got == 10 && strstr(out, "setup-failed") != NULL, "parts that do not fit are failed cells");
+  got = run("run mini.yaml -o res5 --no-report -q --set scene=circle --set 'reference={agree: "
+            "{with: file, below: 1e-9}}'");
+  ok(got == 3 && strstr(err, "no reference of the kind 'file'") != NULL,
+     "a reference that is not there");
+  got = run("run chain6-stab -o res6 --no-report -q --set reference.agree.below=1e-20 --only 'h == "
+            "4 ms'");
+  ok(got == 8 && strstr(err, "DISAGREE") != NULL, "references that disagree: status 8");
+}
+
+int main(void)
+{
+  program = getenv("PERP_BIN");
+  if (program == NULL) bail("PERP_BIN names no program");
+  unsetenv("PERP_HOME");
+  setenv("PERP_HOME", getenv("PERP_SOURCE") != NULL ? getenv("PERP_SOURCE") : ".", 1);
+  if (mkdtemp(dir) == NULL || chdir(dir) != 0) bail("no temporary folder");
+  test_help();
+  test_lists();
+  test_simulate();
+  test_bad_studies();
+  test_study();
+  char *remove = perp_xprintf("rm -rf '%s'", dir);
+  if (chdir("/") != 0 || system(remove) != 0) printf("# could not remove %s\n", dir);
+  free(remove);
+  free(out);
+  free(err);
+  return tap_done();
+}
