@@ -30,14 +30,16 @@
  * closes one row for good.  At the end the basic solution is refined and all rows are checked.
  *
  * Friction rows (Vondrak 6.5.3): the others are solved first with lambda = 0 in the friction rows, then
- * all rows with the limits mu lambda_n fixed.  With friction = refreshed this is repeated with the new
- * limits until they agree; see refresh().
+ * all rows with the limits mu lambda_n fixed.  With friction = refreshed this is repeated with new limits,
+ * from the last sets, until they agree with the normal multipliers: Newton steps on the limits, plain
+ * fixed-point steps where those do not help, PERP_STALLED when neither does.
  *
  * Cost O(n k) per step and O(k^3 / 3) per factorization for k = |F|; memory 2 n^2 numbers.  Factored
  * input: perp_lcp_solve forms A once per solve.  Nonsymmetric A: PERP_UNSUITED. */
 #include "solvers/lcp/pivot.h"
 #include "solvers/linalg/ldl_update.h"
 
+#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +79,16 @@ static const double EXACTLY = 1e-14, NEARLY = 1e-3;
 
 enum { AT_LO = PERP_ROW_LO, CLAMPED = PERP_ROW_FREE, AT_HI = PERP_ROW_HI, PARKED = 2 };
 /* updates replace a factorization when the changes are fewer than 1/UPDATE_SHARE of F */
-enum { CRASH_ROUNDS = 50, CRASH_PATIENCE = 6, UPDATE_SHARE = 8, LIMIT_ROUNDS = 200, ROUNDS = 6 };
+enum {
+  CRASH_ROUNDS = 50,
+  CRASH_PATIENCE = 6,
+  UPDATE_SHARE = 8,
+  ROUNDS = 6,
+  LIMIT_ROUNDS = 200,
+  PLAIN_ROUNDS = 3
+};
+/* limits that agree with the normal multipliers, relative to the largest multiplier */
+static const double LIMIT_GAP = 1e-13;
 
 struct dantzig {
   struct dantzig_opts o;
@@ -629,18 +640,52 @@ static perp_reason solve_box(struct dantzig *D, int warm)
 
 /* ---- friction limits ------------------------------------------------------------------------------------------ */
 
-/* Limits of the friction rows from the normal multipliers; returns the largest change. */
-static double refresh(struct dantzig *D, const perp_lcp *p)
+/* Limits of the friction rows a part `step` of the way to what the normal multipliers say; rows at a limit
+ * move with it. */
+static void refresh(struct dantzig *D, const perp_lcp *p, const double *lambda, double step)
 {
-  double change = 0;
   for (int i = 0; i < p->n; i++) {
     if (p->fric_of[i] < 0) continue;
-    double limit = p->mu[i] * fmax(D->lambda[p->fric_of[i]], 0);
-    change = fmax(change, fabs(limit - D->P.hi[i]));
+    double limit = p->mu[i] * fmax(lambda[p->fric_of[i]], 0);
+    if (step != 1) limit = fmax(D->P.hi[i] + step * (limit - D->P.hi[i]), 0);
+    if (D->set[i] == AT_HI || D->lambda[i] > limit) D->lambda[i] = limit;
+    if (D->set[i] == AT_LO || D->lambda[i] < -limit) D->lambda[i] = -limit;
     D->P.hi[i] = limit;
     D->P.lo[i] = -limit;
   }
-  return change;
+}
+
+/* The fixed point of the limits as long as no row changes its set: w_F = 0 with lambda_i = +-mu lambda_n in
+ * the friction rows at a limit, a nonsymmetric system in lambda_F (it overwrites L D L').  The multipliers
+ * go to dw; 0 when it is singular.  O(k^3 2/3). */
+static int joint_solution(struct dantzig *D, const perp_lcp *p)
+{
+  int n = p->n, k = D->K.k, ld = (int)D->K.ld;
+  double *B = D->K.L, *x = D->res;
+  memcpy(D->dw, D->lambda, (size_t)n * sizeof *D->dw);
+  if (k == 0) return 1;
+  for (int u = 0; u < k; u++) {
+    const double *col = D->P.A + (size_t)D->rows[u] * D->P.lda;
+    for (int r = 0; r < k; r++) B[r + (size_t)u * D->K.ld] = col[D->rows[r]];
+    D->dw[D->rows[u]] = 0;
+  }
+  for (int i = 0; i < n; i++) {
+    int j = p->fric_of[i];
+    if (j < 0 || D->pos[i] >= 0 || D->pos[j] < 0 || D->set[i] == PARKED || D->P.hi[i] == 0)
+      continue;
+    const double *col = D->P.A + (size_t)i * D->P.lda;
+    double slope = D->set[i] == AT_HI ? p->mu[i] : -p->mu[i];
+    for (int r = 0; r < k; r++) B[r + (size_t)D->pos[j] * D->K.ld] += slope * col[D->rows[r]];
+    D->dw[i] = 0;
+  }
+  perp_pivot_slack(&D->P, D->dw, D->wp);
+  for (int r = 0; r < k; r++) x[r] = -D->wp[D->rows[r]];
+  if (LAPACKE_dgesv_work(LAPACK_COL_MAJOR, k, 1, B, ld, D->K.order, x, k) != 0) return 0;
+  for (int u = 0; u < k; u++) {
+    if (!isfinite(x[u])) return 0;
+    D->dw[D->rows[u]] = x[u];
+  }
+  return 1;
 }
 
 static perp_reason solve_friction(struct dantzig *D, const perp_lcp *p, int warm)
@@ -652,15 +697,32 @@ static perp_reason solve_friction(struct dantzig *D, const perp_lcp *p, int warm
     reason = solve_box(D, 0);
     if (reason != PERP_EXACT) return reason;
   }
-  refresh(D, p);
-  for (int round = 0;; round++) {
+  memset(D->set, CLAMPED, (size_t)p->n); /* no row is at a limit yet */
+  refresh(D, p, D->lambda, 1);
+  /* The plain fixed point contracts slowly, if at all; a Newton step on the limits ends it at once when the
+   * sets are right.  It is taken as long as it brings the limits closer, else some plain steps of
+   * varying length come first. */
+  double last = HUGE_VAL, step = 1;
+  int plain = 1;
+  for (int round = 0; round < LIMIT_ROUNDS; round++) {
     reason = solve_box(D, 1);
     if (reason != PERP_EXACT || D->o.friction == FRICTION_FIXED) return reason;
-    double change = refresh(D, p);
-    trace(D, "limits", -1, -1, change);
-    if (change <= PERP_PIVOT_DONE * scale_of(D)) return PERP_EXACT;
-    if (round == LIMIT_ROUNDS) return PERP_STALLED;
+    double gap = 0, zs = scale_of(D);
+    for (int i = 0; i < p->n; i++)
+      if (p->fric_of[i] >= 0)
+        gap = fmax(gap, fabs(p->mu[i] * fmax(D->lambda[p->fric_of[i]], 0) - D->P.hi[i]));
+    trace(D, "limits", -1, -1, gap);
+    if (gap <= LIMIT_GAP * zs) return PERP_EXACT;
+    if (plain == 0 && gap > last / 2) {
+      plain = PLAIN_ROUNDS;
+      step = perp_pivot_generic(round) - 0.5; /* breaks cycles; better than damping */
+    }
+    last = gap;
+    int joint = plain == 0 && joint_solution(D, p);
+    if (plain > 0) plain--;
+    refresh(D, p, joint ? D->dw : D->lambda, joint ? 1 : step);
   }
+  return PERP_STALLED;
 }
 
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,

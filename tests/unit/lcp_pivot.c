@@ -378,6 +378,44 @@ static void howson(void)
   ok(solve("lemke-howson").reason == PERP_UNSUITED, "lemke-howson: refuses what is not a game");
 }
 
+/* Boxed friction on symmetric positive definite A with random couplings: the limits must agree at the end.
+ * The fixed point need not exist nor be found; nine of ten is the promise that is checked, and honesty
+ * about the rest. */
+static void friction(void)
+{
+  perp_rng *rng = perp_rng_create(3);
+  perp_spec spec;
+  perp_lcp_solver *s;
+  int solved = 0, wrong = 0, count = 300;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, "dantzig", &spec) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_lcp_create(&ctx, &spec, 15, 0, &s) != PERP_OK) bail("%s", ctx.msg);
+  for (int k = 0; k < count; k++) {
+    int of[15];
+    double mu[15];
+    random_boxes(rng, 3 * (1 + perp_rng_int(rng, 5)), 12, 0, 1);
+    for (int i = 0; i < n; i++) {
+      of[i] = i % 3 == 0 ? -1 : i - i % 3;
+      mu[i] = perp_rng_uniform(rng, 0.1, 0.8);
+      set(i, i, A[i + i * n] + 0.1);
+    }
+    perp_lcp p = { .n = n, .A = A, .lda = n, .b = b, .fric_of = of, .mu = mu };
+    perp_stats stats;
+    memset(lambda, 0, sizeof lambda);
+    if (perp_lcp_solve(&ctx, s, &p, 1e-10, lambda, NULL, NULL, &stats) != PERP_OK)
+      bail("%s", ctx.msg);
+    if (stats.reason != PERP_CONVERGED) continue;
+    solved++;
+    for (int i = 0; i < n; i++)
+      if (of[i] >= 0) hi[i] = mu[i] * lambda[of[i]], lo[i] = -hi[i];
+    wrong += !(rel() <= 1e-9);
+  }
+  ok(wrong == 0, "dantzig: friction limits agree with the normal multipliers");
+  ok(solved >= 9 * count / 10, "dantzig: %d of %d coupled friction problems solved", solved, count);
+  perp_lcp_destroy(s);
+  perp_spec_free(&spec);
+  perp_rng_destroy(rng);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -404,6 +442,7 @@ int main(void)
   solves("murty", "circulant");
   near(lambda[1], 1.0 / 3, 0, 1e-15, "murty: circulant has lambda = e / 3");
   howson();
+  friction();
   static const char *const contact[] = { "stack", "incline-edge", "incline-slide", "incline-stick",
                                          "stack-friction" };
   for (size_t k = 0; k < sizeof contact / sizeof *contact; k++)
