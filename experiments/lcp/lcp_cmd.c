@@ -64,9 +64,9 @@ static void json_vector(perp_json *j, const char *key, const double *x, int n)
   perp_json_close(j, ']');
 }
 
-static void json_judgement(perp_json *j, const perp_lcp_judgement *g)
+static void json_judgement(perp_json *j, const char *key, const perp_lcp_judgement *g)
 {
-  perp_json_open(j, "judgement", '{');
+  perp_json_open(j, key, '{');
   perp_json_real(j, "rel", g->rel);
   perp_json_real(j, "abs", g->abs);
   perp_json_real(j, "componentwise", g->componentwise);
@@ -109,9 +109,12 @@ struct solution {
   perp_stats stats;
   perp_lcp_judgement judgement;
   perp_lcp_proof proof;
-  const double *certificate;
+  const double *certificate; /* [rows] */
+  int rows;                  /* of the problem that was solved */
   double radius, seconds, tol;
   double *lambda, *w;
+  const char *friction;    /* how the cones were solved; NULL: as they are */
+  perp_lcp_judgement cone; /* of the answer on the cones, where friction is set */
 };
 
 static void print_solution(const perp_spec *spec, const perp_lcp_problem *p,
@@ -136,12 +139,17 @@ static void print_solution(const perp_spec *spec, const perp_lcp_problem *p,
     perp_json_int(&j, "factorizations", s->stats.factorizations);
     perp_json_int(&j, "matvecs", s->stats.matvecs);
     perp_json_int(&j, "fallbacks", s->stats.fallbacks);
-    json_judgement(&j, &s->judgement);
+    json_judgement(&j, "judgement", &s->judgement);
+    if (s->friction != NULL) {
+      perp_json_text(&j, "friction", s->friction);
+      perp_json_real(&j, "cone_residual", s->cone.rel);
+      json_judgement(&j, "cone_judgement", &s->cone);
+    }
     if (s->certificate != NULL) {
       perp_json_open(&j, "certificate", '{');
       perp_json_text(&j, "proves", proof_names[s->proof]);
       perp_json_real(&j, "radius", s->radius);
-      json_vector(&j, "z", s->certificate, n);
+      json_vector(&j, "z", s->certificate, s->rows);
       perp_json_close(&j, '}');
     }
     perp_json_close(&j, '}');
@@ -152,6 +160,10 @@ static void print_solution(const perp_spec *spec, const perp_lcp_problem *p,
          solved ? "solved" : "not solved", name, perp_reason_name(s->stats.reason),
          s->stats.residual, s->tol, s->stats.iterations, s->seconds);
   print_judgement(&s->judgement);
+  if (s->friction != NULL) {
+    printf("# solved as %s; lambda is that of the contacts; on the circular cones:\n", s->friction);
+    print_judgement(&s->cone);
+  }
   if (s->certificate != NULL && s->proof == PERP_PROOF_INFEASIBLE)
     printf("# certificate: no solution with |lambda|_1 < %.3g (--json prints the vector)\n",
            s->radius);
@@ -164,11 +176,32 @@ static void print_solution(const perp_spec *spec, const perp_lcp_problem *p,
   }
 }
 
+/* The answer of a box or pyramid problem on the contacts with their cones. */
+static void judge_on_cones(const perp_lcp_problem *p, int directions, struct solution *s)
+{
+  int n = p->p.n;
+  double *lambda = perp_xalloc((size_t)n + 1, sizeof *lambda);
+  double *w = perp_xalloc((size_t)n + 1, sizeof *w);
+  double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, 0) + 1, sizeof *scratch);
+  if (directions > 0)
+    perp_lcp_pyramid_back(&p->p, directions, s->lambda, lambda);
+  else
+    memcpy(lambda, s->lambda, (size_t)n * sizeof *lambda);
+  perp_lcp_judge(&p->p, lambda, w, scratch, &s->cone);
+  free(s->lambda);
+  free(s->w);
+  free(scratch);
+  s->lambda = lambda;
+  s->w = w;
+}
+
+/* p: what is solved; contacts: where it comes from, NULL when it is the problem itself. */
 static int solve_problem(perp_ctx *ctx, const perp_args *args, const perp_spec *spec, double tol,
-                         const perp_lcp_problem *p)
+                         const perp_lcp_problem *p, const perp_lcp_problem *contacts,
+                         int directions)
 {
   int n = p->p.n, nv = p->p.F != NULL ? p->p.F->nv : 0;
-  struct solution s = { .tol = tol };
+  struct solution s = { .tol = tol, .rows = n };
   perp_lcp_solver *solver = NULL;
   s.lambda = perp_xalloc((size_t)n + 1, sizeof *s.lambda);
   s.w = perp_xalloc((size_t)n + 1, sizeof *s.w);
@@ -195,7 +228,11 @@ static int solve_problem(perp_ctx *ctx, const perp_args *args, const perp_spec *
     s.proof = perp_lcp_proved(solver);
     s.certificate = perp_lcp_certificate(solver);
     if (s.certificate != NULL) perp_lcp_prove(&p->p, s.certificate, &s.radius, scratch);
-    print_solution(spec, p, &s, perp_args_get(args, "json") != NULL);
+    if (contacts != NULL) {
+      s.friction = perp_args_get(args, "friction");
+      judge_on_cones(contacts, directions, &s);
+    }
+    print_solution(spec, contacts != NULL ? contacts : p, &s, perp_args_get(args, "json") != NULL);
     if (s.stats.reason == PERP_UNSUITED && ctx->msg[0] != '\0') perp_say("%s", ctx->msg);
     exit_status = s.stats.reason == PERP_CONVERGED ? PERP_EXIT_OK : PERP_EXIT_FAILED;
   } else
@@ -207,12 +244,50 @@ static int solve_problem(perp_ctx *ctx, const perp_args *args, const perp_spec *
   return exit_status;
 }
 
+/* --friction box or pyramid:N; 0 or the exit status.  *directions: -1 cones, 0 boxes, N a pyramid. */
+static int read_friction(perp_ctx *ctx, const perp_args *args, int *directions)
+{
+  const char *text = perp_args_get(args, "friction");
+  int64_t n;
+  *directions = -1;
+  if (text == NULL || strcmp(text, "cone") == 0) return 0;
+  if (strcmp(text, "box") == 0) {
+    *directions = 0;
+    return 0;
+  }
+  if (strncmp(text, "pyramid:", 8) != 0)
+    return perp_usage_error(args, "--friction must be one of cone | box | pyramid:N: got %s", text);
+  if (perp_parse_int(ctx, text + 8, 4, 64, &n) != PERP_OK)
+    return perp_usage_error(args, "--friction: %s", ctx->msg);
+  *directions = (int)n;
+  return 0;
+}
+
+static int solve_as(perp_ctx *ctx, const perp_args *args, const perp_spec *spec, double tol,
+                    const perp_lcp_problem *p, int directions)
+{
+  if (directions < 0) return solve_problem(ctx, args, spec, tol, p, NULL, 0);
+  perp_lcp_problem dense, q = { 0 };
+  perp_status made = perp_lcp_problem_form(ctx, p, &dense);
+  if (made != PERP_OK) return refuse(ctx, made);
+  made = directions > 0 ? perp_lcp_pyramid(ctx, &dense, directions, &q)
+                        : perp_lcp_boxes(ctx, &dense, 1, &q);
+  int status = made == PERP_OK ? solve_problem(ctx, args, spec, tol, &q, &dense, directions)
+                               : refuse(ctx, made);
+  perp_lcp_problem_free(&q);
+  perp_lcp_problem_free(&dense);
+  return status;
+}
+
 static int cmd_solve(perp_ctx *ctx, int argc, char **argv)
 {
   static const perp_flag flags[] = {
     { "lcp", 0, "NAME[:OPTIONS]", "the solver (perp list lcp); default lemke" },
     { "tol", 0, "TOL", "largest scaled residual of a solution; default 1e-10" },
     { "guess", 0, "FILE", "start from these multipliers" },
+    { "friction", 0, "KIND",
+      "solve cones as they are (cone), as the boxes around them (box) or as pyramids of N "
+      "directions (pyramid:N); the answer is also judged on the cones" },
     { "equilibrate", 0, NULL, "scale rows and columns before solving, undone before judging" },
     { "trace", 0, NULL, "every pivot, sweep and Newton step on stderr" },
     { "json", 0, NULL, "one JSON object" },
@@ -235,6 +310,8 @@ static int cmd_solve(perp_ctx *ctx, int argc, char **argv)
   if (status >= 0) return status;
   double tol = 1e-10;
   if ((status = read_positive(ctx, &args, "tol", &tol)) >= 0) return status;
+  int directions;
+  if ((status = read_friction(ctx, &args, &directions)) != 0) return status;
   const char *name = perp_args_get(&args, "lcp");
   perp_spec spec;
   if (perp_spec_parse(ctx, PERP_KIND_lcp, name != NULL ? name : "lemke", &spec) != PERP_OK)
@@ -242,7 +319,7 @@ static int cmd_solve(perp_ctx *ctx, int argc, char **argv)
   perp_lcp_problem p;
   status = read_problem(ctx, args.arg[0], &p);
   if (status < 0) {
-    status = solve_problem(ctx, &args, &spec, tol, &p);
+    status = solve_as(ctx, &args, &spec, tol, &p, directions);
     perp_lcp_problem_free(&p);
   }
   perp_spec_free(&spec);
@@ -265,7 +342,7 @@ static int judge_vector(const perp_lcp_problem *p, const double *x, double tol, 
     perp_json_text(&j, "status", solved ? "solved" : "failed");
     perp_json_real(&j, "residual", g.rel);
     perp_json_real(&j, "tol", tol);
-    json_judgement(&j, &g);
+    json_judgement(&j, "judgement", &g);
     json_vector(&j, "w", w, n);
     perp_json_close(&j, '}');
     printf("\n");
@@ -499,10 +576,19 @@ static int cmd_generate(perp_ctx *ctx, int argc, char **argv)
 
 /* ---- convert --------------------------------------------------------------------------------------------------- */
 
+/* *p is freed and replaced by *q. */
+static void swap_in(perp_lcp_problem *p, perp_lcp_problem *q)
+{
+  perp_lcp_problem_free(p);
+  *p = *q;
+}
+
 static int cmd_convert(perp_ctx *ctx, int argc, char **argv)
 {
   static const perp_flag flags[] = {
     { "pyramid", 0, "N", "friction as a polyhedral cone with N directions (Stewart-Trinkle)" },
+    { "box", 0, NULL, "circular cones as the boxes around them" },
+    { "pure", 0, NULL, "bounds and free rows as a pure LCP" },
     { "form", 0, NULL, "form A of a factored problem" },
     { "json", 0, NULL, "one JSON object on stdout" },
     { 0 }
@@ -523,20 +609,33 @@ static int cmd_convert(perp_ctx *ctx, int argc, char **argv)
   if (status >= 0) return status;
   int64_t directions = 0;
   if ((status = read_int(ctx, &args, "pyramid", 4, 64, &directions)) >= 0) return status;
+  bool json = perp_args_get(&args, "json") != NULL;
+  bool box = perp_args_get(&args, "box") != NULL, pure = perp_args_get(&args, "pure") != NULL;
+  if (box && directions > 0) return perp_usage_error(&args, "either --box or --pyramid");
   perp_lcp_problem p, q;
   if ((status = read_problem(ctx, args.arg[0], &p)) >= 0) return status;
-  bool json = perp_args_get(&args, "json") != NULL;
-  if (perp_args_get(&args, "form") != NULL || directions > 0 || json) {
-    perp_status made = perp_lcp_problem_form(ctx, &p, &q);
-    perp_lcp_problem_free(&p);
-    if (made != PERP_OK) return refuse(ctx, made);
-    p = q;
+  perp_status made = PERP_OK;
+  if (box) {
+    made = perp_lcp_boxes(ctx, &p, 1, &q);
+    swap_in(&p, &q);
   }
-  if (directions > 0) {
-    perp_status made = perp_lcp_pyramid(ctx, &p, (int)directions, &q);
+  if (made == PERP_OK && (perp_args_get(&args, "form") != NULL || directions > 0 || pure || json)) {
+    made = perp_lcp_problem_form(ctx, &p, &q);
+    swap_in(&p, &q);
+  }
+  if (made == PERP_OK && directions > 0) {
+    made = perp_lcp_pyramid(ctx, &p, (int)directions, &q);
+    swap_in(&p, &q);
+  }
+  if (made == PERP_OK && pure) {
+    perp_lcp_map *map;
+    made = perp_lcp_pure(ctx, &p, &q, &map);
+    perp_lcp_map_free(map);
+    swap_in(&p, &q);
+  }
+  if (made != PERP_OK) {
     perp_lcp_problem_free(&p);
-    if (made != PERP_OK) return refuse(ctx, made);
-    p = q;
+    return refuse(ctx, made);
   }
   status = PERP_EXIT_OK;
   if (json)

@@ -25,4 +25,37 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *p, int n_d,
 /* lambda [p->n] of the friction problem from z of its pyramid. */
 void perp_lcp_pyramid_back(const perp_lcp *p, int n_d, const double *z, double *lambda);
 
+/* The same from contact data: F has one group of three rows (normal, two tangents) a contact, b = J v + ...
+ * [3 nc], mu [nc]. */
+perp_status perp_lcp_stewart_trinkle(perp_ctx *ctx, const perp_blocks *F, const double *b,
+                                     const double *mu, int n_d, perp_lcp_problem *out);
+
+/* Circular cones -> boxes |lambda_i| <= factor mu lambda_n on each friction row.  factor = 1: the box around
+ * the disc, friction up to sqrt(2) too large on its diagonals; factor = 1 / sqrt(2): the box inside it.  A
+ * single friction row a contact (the plane) is a box already and stays exact.  No known solution is
+ * carried over. */
+perp_status perp_lcp_boxes(perp_ctx *ctx, const perp_lcp_problem *p, double factor,
+                           perp_lcp_problem *out);
+
+/* Any boxed problem -> a pure LCP  u = A' z + b',  0 <= z, u complementary.
+ *
+ *   lo finite, hi = inf       z = lambda - lo
+ *   lo = -inf, hi finite      z = hi - lambda, row and column change sign
+ *   both finite, lo < hi      z = lambda - lo and a second variable y, the multiplier of the upper bound:
+ *                             w = u - y,  0 <= y complementary to hi - lo - z >= 0
+ *   lo = hi                   substituted
+ *   free                      eliminated, lambda_f = -A_ff^-1 (A_fc lambda_c + b_f), where the reciprocal
+ *                             condition of A_ff is above 1e-12; else split, lambda = p - q with rows w
+ *                             and -w, which is exact for every A_ff but doubles its rank deficiency
+ *
+ * Exact: solutions correspond one to one (up to p, q).  A PSD gives A' PSD, a P-matrix without two-sided
+ * rows a P-matrix; two-sided rows bring zero diagonals and asymmetry.  Friction rows are refused: convert
+ * them before.  p must be dense.  O(n^3) with free rows, else O(n^2). */
+typedef struct perp_lcp_map perp_lcp_map;
+perp_status perp_lcp_pure(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out,
+                          perp_lcp_map **map);
+/* lambda [p->n] from z. */
+void perp_lcp_map_back(const perp_lcp_map *map, const double *z, double *lambda);
+void perp_lcp_map_free(perp_lcp_map *map);
+
 #endif

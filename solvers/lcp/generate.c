@@ -64,6 +64,11 @@ static const perp_lcp_family families[] = {
   { "incline-stick", "as incline-edge with mu = 0.5", 24, MOST, 24, 1, 0, 0, COP | OK | DEG,
     PERP_GEN_INCLINE_STICK },
 
+  { "incline-box", "as incline-slide with boxed friction", 12, HUGE_N, 12, 1, 1, 0,
+    SYM | PSD | OK | DEG, PERP_GEN_INCLINE_BOX },
+  { "incline-cone", "as incline-slide with circular cones", 12, HUGE_N, 12, 1, 1, 0,
+    SYM | PSD | OK | DEG, PERP_GEN_INCLINE_CONE },
+
   { "murty1", "Murty I: 2^n - 1 least-index pivots", 1, MOST, 1, 0, 0, 0, P | OK, PERP_GEN_MURTY1 },
   { "murty2", "Murty II: 2^n - 1 Lemke pivots with d = e", 1, 48, 1, 0, 0, 0, P | OK,
     PERP_GEN_MURTY2 },

@@ -46,7 +46,9 @@ enum {
   PERP_GEN_WALL_FRICTION,
   PERP_GEN_INCLINE_EDGE,
   PERP_GEN_INCLINE_SLIDE,
-  PERP_GEN_INCLINE_STICK
+  PERP_GEN_INCLINE_STICK,
+  PERP_GEN_INCLINE_BOX,
+  PERP_GEN_INCLINE_CONE
 };
 
 perp_status perp_lcp_generate_classic(perp_ctx *ctx, const perp_lcp_family *f, int n, perp_rng *rng,

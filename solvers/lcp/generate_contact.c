@@ -319,9 +319,12 @@ perp_status perp_lcp_generate_contact(perp_ctx *ctx, const perp_lcp_family *f, i
   struct scene s;
   int kind = f->kind, contacts, W, H;
   bool incline = kind >= PERP_GEN_INCLINE_EDGE, walls = kind >= PERP_GEN_WALL && !incline;
-  bool frictional = kind == PERP_GEN_STACK_FRICTION || kind == PERP_GEN_WALL_FRICTION || incline;
-  bool cone = kind == PERP_GEN_STACK_CONE || kind == PERP_GEN_WALL_CONE;
-  bool box = kind == PERP_GEN_STACK_BOX || kind == PERP_GEN_WALL_BOX;
+  bool cone = kind == PERP_GEN_STACK_CONE || kind == PERP_GEN_WALL_CONE ||
+              kind == PERP_GEN_INCLINE_CONE;
+  bool box = kind == PERP_GEN_STACK_BOX || kind == PERP_GEN_WALL_BOX ||
+             kind == PERP_GEN_INCLINE_BOX;
+  bool frictional = kind == PERP_GEN_STACK_FRICTION || kind == PERP_GEN_WALL_FRICTION ||
+                    (incline && !box && !cone);
   contacts = n / (frictional ? 6 : box || cone ? 3 : 1);
   if (walls) {
     perp_lcp_wall_nearest(contacts, 0, &W, &H);
@@ -331,7 +334,7 @@ perp_status perp_lcp_generate_contact(perp_ctx *ctx, const perp_lcp_family *f, i
 
   double mu = friction, gx = 0, gz = -gravity;
   if (incline) {
-    mu = kind == PERP_GEN_INCLINE_EDGE ? tangent : kind == PERP_GEN_INCLINE_SLIDE ? 0.2 : 0.5;
+    mu = kind == PERP_GEN_INCLINE_EDGE ? tangent : kind == PERP_GEN_INCLINE_STICK ? 0.5 : 0.2;
     gx = gravity * sine;
     gz = -gravity * cosine;
   }

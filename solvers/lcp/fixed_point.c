@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Boxed friction by a fixed point over boxed problems without friction rows.
+ *
+ * With frozen limits g the problem  |lambda_t| <= g_t  is a plain boxed LCP; its solution lambda(g) gives new
+ * limits  T(g)_t = mu_t max(lambda_n(g), 0), and g = T(g) solves the coupled problem.  Iterated as
+ *      g <- (1 - omega) g + omega T(g),
+ * omega halved whenever the coupled residual has not fallen for `patience` steps.  Any boxed solver serves
+ * as the inner one.  Source: the decoupled friction models of STAR 4.3.4 (staggering with fixed limits).
+ *
+ * Cost: one inner solve a step, warm-started.  Memory: the inner solver's and 4 n.  Fails where T is no
+ * contraction under any omega (large mu, strong coupling of normal and tangential rows): PERP_STALLED; where
+ * the inner solver fails: its reason. */
+#include "solvers/lcp/lcp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+  char inner[PERP_TEXT_MAX];
+  double tol, omega;
+  int max_iter, patience;
+};
+
+static const perp_opt option_table[] = {
+  PERP_TEXT(struct options, inner, "lemke", "solver of the boxed problems"),
+  PERP_REAL(struct options, tol, 0, 0, 1, 0, "", "coupled residual to reach, 0 = that of the call"),
+  PERP_REAL(struct options, omega, 1, 0, 1, PERP_OPEN_MIN, "", "first relaxation of the limits"),
+  PERP_INT(struct options, max_iter, 200, 1, 1000000, "inner solves before giving up"),
+  PERP_INT(struct options, patience, 5, 1, 1000000,
+           "steps without progress before omega is halved"),
+  PERP_OPTIONS_END
+};
+
+struct workspace {
+  struct options opt;
+  perp_lcp_solver *inner;
+  perp_arena arena;
+  double *lo, *hi, *w, *best, *a;
+};
+
+static void layout(struct workspace *w, perp_arena *a, int n)
+{
+  w->lo = PERP_CARVE(a, double, n);
+  w->hi = PERP_CARVE(a, double, n);
+  w->w = PERP_CARVE(a, double, n);
+  w->best = PERP_CARVE(a, double, n);
+  w->a = PERP_CARVE(a, double, n);
+}
+
+static void destroy(void *ws)
+{
+  struct workspace *w = ws;
+  if (w == NULL) return;
+  perp_lcp_destroy(w->inner);
+  perp_arena_free(&w->arena);
+  free(w);
+}
+
+static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  struct workspace *w = calloc(1, sizeof *w);
+  perp_spec spec = { 0 };
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for fixed-point");
+  w->opt = *(const struct options *)opts;
+  layout(w, &w->arena, max_n);
+  perp_status status = perp_arena_reserve(ctx, &w->arena);
+  if (status == PERP_OK) {
+    layout(w, &w->arena, max_n);
+    status = perp_spec_parse(ctx, PERP_KIND_lcp, w->opt.inner, &spec);
+  }
+  if (status == PERP_OK && strcmp(spec.d->name, "fixed-point") == 0)
+    status = PERP_FAIL(ctx, PERP_ERR_OPTION, "fixed-point.inner must be another solver");
+  if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, max_n, 0, &w->inner);
+  perp_spec_free(&spec);
+  if (status != PERP_OK) {
+    destroy(w);
+    return status;
+  }
+  *ws = w;
+  return PERP_OK;
+}
+
+static bool is_friction(const perp_lcp *p, int i)
+{
+  return p->fric_of != NULL && p->fric_of[i] >= 0;
+}
+
+static void keep_certificate(const struct workspace *w, int n, double *certificate)
+{
+  const double *z = perp_lcp_certificate(w->inner);
+  if (z != NULL && certificate != NULL) memcpy(certificate, z, (size_t)n * sizeof *z);
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                         double *certificate, perp_stats *stats)
+{
+  struct workspace *w = ws;
+  int n = p->n, idle = 0;
+  size_t bytes = (size_t)n * sizeof *lambda;
+  double tol = w->opt.tol > 0 ? w->opt.tol : p->tol > 0 ? p->tol : 1e-10;
+  double omega = w->opt.omega, least = HUGE_VAL;
+  bool coupled = false;
+  if (certificate != NULL) memset(certificate, 0, bytes);
+  perp_lcp box = *p;
+  box.fric_of = NULL;
+  box.mu = NULL;
+  box.cone = NULL;
+  box.lo = w->lo;
+  box.hi = w->hi;
+  for (int i = 0; i < n; i++) {
+    perp_lcp_bounds(p, lambda, i, &w->lo[i], &w->hi[i]);
+    coupled |= is_friction(p, i);
+  }
+  perp_lcp_scales(p, w->a, NULL);
+  memcpy(w->best, lambda, bytes);
+  stats->reason = PERP_MAX_ITER;
+  while (stats->iterations < w->opt.max_iter) {
+    perp_stats inner;
+    stats->iterations++;
+    /* the inner problem must be better solved than the coupled one */
+    PERP_TRY(perp_lcp_solve(ctx, w->inner, &box, 0.1 * tol, lambda, w->w, NULL, &inner));
+    stats->factorizations += inner.factorizations;
+    stats->matvecs += inner.matvecs;
+    stats->fallbacks += inner.fallbacks;
+    double rel = perp_lcp_rel(p, w->a, lambda, w->w);
+    PERP_TRACE(ctx, .method = "fixed-point", .what = "limits", .iteration = stats->iterations,
+               .entering = -1, .leaving = -1, .step = omega, .residual = rel, .n = n, .x = lambda,
+               .w = w->w);
+    bool better = rel < least;
+    if (better) {
+      least = rel;
+      memcpy(w->best, lambda, bytes);
+      idle = 0;
+    } else if (++idle >= w->opt.patience) {
+      omega *= 0.5;
+      idle = 0;
+    }
+    if (rel <= tol) {
+      stats->reason = PERP_CONVERGED;
+      break;
+    }
+    if (!coupled || (inner.reason != PERP_CONVERGED && !better)) {
+      stats->reason = inner.reason == PERP_CONVERGED ? PERP_INACCURATE : inner.reason;
+      /* what frozen limits make impossible, others may allow */
+      if (!coupled)
+        keep_certificate(w, n, certificate);
+      else if (stats->reason == PERP_INFEASIBLE || stats->reason == PERP_RAY)
+        stats->reason = PERP_STALLED;
+      break;
+    }
+    if (omega < 1e-3 * w->opt.omega) {
+      stats->reason = PERP_STALLED;
+      break;
+    }
+    for (int i = 0; i < n; i++) {
+      if (!is_friction(p, i)) continue;
+      double limit = p->mu[i] * fmax(lambda[p->fric_of[i]], 0);
+      w->hi[i] += omega * (limit - w->hi[i]);
+      w->lo[i] = -w->hi[i];
+    }
+  }
+  memcpy(lambda, w->best, bytes);
+  return PERP_OK;
+}
+
+const perp_lcp_desc perp_lcp_fixed_point = {
+  .d = { .name = "fixed-point",
+         .summary = "boxed friction by refreshed limits around any boxed solver",
+         .reference = "STAR 4.3.4 (decoupled limits)",
+         .equation = "g = mu max(lambda_n(g), 0), lambda(g) from the boxed LCP with limits g",
+         .opts = option_table,
+         .opts_size = sizeof(struct options),
+         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
+                 PERP_LCP_SEMIDEFINITE | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
+  .create = create,
+  .solve = solve,
+  .destroy = destroy
+};
