@@ -10,8 +10,13 @@
 
 #include <float.h>
 
+/* a sanitizer instruments every unrolled access: minutes of compilation for the same checks */
+#if defined(__SANITIZE_ADDRESS__)
+#define INLINE static inline
+#else
 #define INLINE static inline __attribute__((always_inline))
-#if defined(__GNUC__) && !defined(__clang__)
+#endif
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define UNROLL _Pragma("GCC unroll 8")
 #else
 #define UNROLL
