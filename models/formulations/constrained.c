@@ -183,7 +183,7 @@ void perp_constrained_restart(perp_constrained *k)
   k->drift = 0;
   k->reason = PERP_EXACT;
   k->status = PERP_OK;
-  k->count = (perp_stats){ .reason = PERP_EXACT, .residual = NAN };
+  k->count = (perp_stats){ .reason = PERP_EXACT, .residual = (double)NAN };
   k->assembly_s = k->kkt_s = k->step_s = 0;
   memset(k->lambda, 0, (size_t)k->model->m * sizeof *k->lambda);
 }

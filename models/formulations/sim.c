@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A running simulation: model and parts.  Empty parts that the formulation uses get their defaults:
+/* A running simulation: model and parts.  Empty parts that the formulation uses get defaults:
  *
- *      formulation   velocity when the ode is empty or makes one evaluation a step, else acceleration
+ *      formulation   velocity when the ode is empty or makes one evaluation a step, else
+ *                    acceleration
  *      ode           symplectic-euler
  *      kkt           tree
- *      stab          velocity: baumgarte (full feedback); acceleration: post:velocity=true, or baumgarte
- *                    with a multistep method, whose history a changed state would throw away
- *                    each step */
+ *      stab          velocity: baumgarte (full feedback); acceleration: post:velocity=true, or
+ *                    baumgarte with a multistep method, whose history a changed state would
+ *                    throw away in each step */
 #include "models/formulations/formulation.h"
 
 #include <math.h>

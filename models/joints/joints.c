@@ -6,7 +6,7 @@
  *   point    C = p_b - p_a          J = (-P_a, P_b), P = (E D)         Jdot v = b_pb - b_pa
  *   dot      C = n_a . n_b          J = (n_b' D_a, n_a' D_b)           + 2 ndot_a . ndot_b
  *   along    C = n_a . d            J = (d' D_n - n' P_a, n' P_b)      + 2 ndot . ddot
- *   length   C = |d| - length       J = u' (-P_a, P_b), u = d / |d|    + (|ddot|^2 - (u' ddot)^2) / |d|
+ *   length   C = |d| - length       J = u' (-P_a, P_b), u = d/|d|  + (|ddot|^2 - (u' ddot)^2) / |d|
  *
  * with d = p_b - p_a (Vondrak 2005, eqs. 7.3 and 7.4, for the point rows; Cline 2002, section
  * 4.4.1, for the composition of hinge and universal joint from a ball joint and forbidden axes).

@@ -104,7 +104,7 @@ static void contract(perp_model *model, run_parts p)
   /* the state to start from is checked */
   double bad[64];
   memcpy(bad, perp_model_q0(model), (size_t)nq * sizeof *bad);
-  bad[1] = NAN;
+  bad[1] = (double)NAN;
   ok(perp_sim_restart(&ctx, sim, 0, bad, perp_model_v0(model)) == PERP_ERR_ARG,
      "%s: NaN in the start is refused", who);
 
@@ -169,7 +169,7 @@ static void refusals(perp_model *model)
   run_parts none = { "", "", "", "" };
   refused(model, none, 0, PERP_ERR_ARG, "h must be positive: got 0 s");
   refused(model, none, -1, PERP_ERR_ARG, "h must be positive: got -1 s");
-  refused(model, none, NAN, PERP_ERR_ARG, "h must be positive");
+  refused(model, none, (double)NAN, PERP_ERR_ARG, "h must be positive");
   refused(model, none, HUGE_VAL, PERP_ERR_ARG, "h must be positive: got inf s");
   refused(model, (run_parts){ "velocity", "rk4", "", "" }, 1e-3, PERP_ERR_UNSUPPORTED,
           "one evaluation a step");

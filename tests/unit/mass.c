@@ -142,7 +142,7 @@ int main(void)
   for (int i = 0; i < 24; i++) v[i] = i % 3 == 1 ? 0 : cube[i];
   refuses(&ctx, perp_mass_polytope(&ctx, 1, v, 8, faces, 12, &got, centroid), "flat");
   memcpy(v, cube, sizeof v);
-  v[4] = NAN;
+  v[4] = (double)NAN;
   refuses(&ctx, perp_mass_polytope(&ctx, 1, v, 8, faces, 12, &got, centroid), "vertex 1 is not");
   return tap_done();
 }

@@ -42,16 +42,16 @@ static void bodies(void)
   refused(perp_model_add_body(&ctx, m, &bad, NULL), PERP_ERR_ARG, part)
   REFUSED(bad.mass.mass = 0, "body 1 'arm': mass must be positive: got 0 kg");
   REFUSED(bad.mass.mass = -1, "mass must be positive: got -1 kg");
-  REFUSED(bad.mass.mass = NAN, "mass must be positive");
+  REFUSED(bad.mass.mass = (double)NAN, "mass must be positive");
   REFUSED(bad.name = NULL; bad.mass.mass = HUGE_VAL, "body 1: mass");
-  REFUSED(bad.mass.inertia[0] = NAN, "inertia is not finite");
+  REFUSED(bad.mass.inertia[0] = (double)NAN, "inertia is not finite");
   REFUSED(bad.mass.inertia[4] = -1, "inertia is not positive definite");
   REFUSED(bad.mass.inertia[4] = 0, "inertia is not positive definite");
   REFUSED(bad.mass.inertia[1] = 0.001, "inertia is not symmetric");
   REFUSED(bad.mass.inertia[8] *= 2, "triangle inequality");
-  REFUSED(bad.x[1] = NAN, "initial position is not finite");
+  REFUSED(bad.x[1] = (double)NAN, "initial position is not finite");
   REFUSED(bad.quat[2] = HUGE_VAL, "initial position is not finite");
-  REFUSED(bad.v[1] = NAN, "initial velocity is not finite");
+  REFUSED(bad.v[1] = (double)NAN, "initial velocity is not finite");
   REFUSED(bad.w[1] = -HUGE_VAL, "initial velocity is not finite");
   bad = def;
   bad.mass.inertia[8] = 0;
@@ -100,7 +100,7 @@ static void joints_and_forces(void)
   REFUSED(bad.b = 0, "connects a body with itself");
   REFUSED(bad.a = bad.b = PERP_WORLD, "connects the world with itself");
   REFUSED(bad.kind = (perp_joint_kind)9, "no such kind of joint: 9");
-  REFUSED(bad.anchor_a[0] = NAN, "an anchor is not finite");
+  REFUSED(bad.anchor_a[0] = (double)NAN, "an anchor is not finite");
   REFUSED(bad.axis_a[2] = 0, "axis_a is zero");
   REFUSED(bad.axis_b[2] = 0, "axis_b is zero");
   REFUSED(bad.axis_b[1] = HUGE_VAL, "axis_b is zero or not finite");
@@ -122,7 +122,7 @@ static void joints_and_forces(void)
   REFUSED(wrong.b = 5, "force 0 'spring': body 5 does not exist");
   REFUSED(wrong.b = 0, "connects a body with itself");
   REFUSED(wrong.kind = PERP_FORCE_DRAG; wrong.a = PERP_WORLD, "'drag': body -1 does not exist");
-  REFUSED(wrong.stiffness = NAN, "a number is not finite");
+  REFUSED(wrong.stiffness = (double)NAN, "a number is not finite");
   REFUSED(wrong.damping = -1, "a coefficient is negative");
   REFUSED(wrong.kind = (perp_force_kind)7, "no such kind of force: 7");
   perp_model_destroy(m);
@@ -170,7 +170,7 @@ static void finishing(void)
     if (bad != 1) apart.axis_a[1] = apart.axis_b[1] = 1; /* about y and z: any, both turn alike */
     perp_model_add_joint(&ctx, m, &root, NULL);
     perp_model_add_joint(&ctx, m, &apart, NULL);
-    if (bad == 3) perp_model_gravity(m, NAN);
+    if (bad == 3) perp_model_gravity(m, (double)NAN);
     perp_status st = perp_model_finish(&ctx, m);
     if (bad == 0) ok(st == PERP_OK, "consistent bodies in motion are accepted");
     if (bad == 1) refused(st, PERP_ERR_ARG, "joint 1 'elbow': the initial position contradicts it");
