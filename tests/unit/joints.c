@@ -10,6 +10,15 @@
 
 typedef double complex cplx;
 
+/* CMPLX is not there with every compiler, and I is a float */
+static cplx complex_of(double re, double im)
+{
+  const double parts[2] = { re, im };
+  cplx z;
+  memcpy(&z, parts, sizeof z);
+  return z;
+}
+
 static perp_ctx ctx;
 static perp_rng *rng;
 
@@ -351,7 +360,7 @@ static void check(int d, perp_joint_kind kind, const char *name, int a, int b)
     for (int k = 0; k < nv; k++) {
       double e[12] = { 0 }, eps = 1e-40;
       e[k] = 1;
-      twin_error(&t, P, CMPLX(0, eps), e, Z);
+      twin_error(&t, P, complex_of(0, eps), e, Z);
       for (int i = 0; i < m; i++) eJ = fmax(eJ, fabs(J[i][k] - cimag(Z[i]) / eps));
     }
     /* along q [+] t v the acceleration is zero, so that C.. = Jdot v: central difference over 2
@@ -359,7 +368,7 @@ static void check(int d, perp_joint_kind kind, const char *name, int a, int b)
     double tau = 1e-3, eps = 1e-40, rate[4][6];
     for (int k = 0; k < 4; k++) {
       double s = (k < 2 ? 1 : 2) * (k % 2 == 0 ? tau : -tau);
-      twin_error(&t, P, CMPLX(s, eps), v, Z);
+      twin_error(&t, P, complex_of(s, eps), v, Z);
       for (int i = 0; i < m; i++) rate[k][i] = cimag(Z[i]) / eps;
     }
     for (int i = 0; i < m; i++) {
