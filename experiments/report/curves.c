@@ -164,6 +164,7 @@ void perp_page_curves(perp_page *page)
 {
   const perp_study *study = page->study;
   const char *primary = study->metrics.primary;
+  if (page->view.x_name == NULL) return;
   perp_html(page->out, "<h2 id=\"curves\">Figures</h2>\n");
   if (primary != NULL && wanted(study, "work-precision"))
     chart_section(page,

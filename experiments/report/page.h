@@ -34,6 +34,7 @@ void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption
 void perp_page_answers(perp_page *page);   /* answers computed from the data, claims, counts */
 void perp_page_summary(perp_page *page);   /* table of the best cells */
 void perp_page_published(perp_page *page); /* published figures beside ours */
+void perp_page_problems(perp_page *page);  /* profiles and failure matrix of problems x solvers */
 void perp_page_curves(perp_page *page);    /* work-precision, convergence, time against size */
 void perp_page_series(perp_page *page);    /* drift and energy over time */
 void perp_page_failures(perp_page *page);  /* statuses, causes */

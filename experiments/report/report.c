@@ -118,6 +118,7 @@ static void body(perp_page *page)
     perp_page_answers,
     perp_page_summary,
     perp_page_published,
+    perp_page_problems,
     perp_page_curves,
     perp_page_series,
     perp_page_failures,
