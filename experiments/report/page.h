@@ -45,7 +45,9 @@ void perp_page_environment(perp_page *page);
 
 /* ---- shared by sections ------------------------------------------------------------------------------------- */
 
-void perp_page_best_match(perp_page *page); /* one line of the answers */
+bool perp_page_has_problems(const perp_page *page); /* are the cells problems x solvers? */
+void perp_page_solver_answers(perp_page *page);     /* lines of the answers */
+void perp_page_best_match(perp_page *page);         /* one line of the answers */
 const char *perp_page_command(perp_page *page,
                               int cell); /* command line that repeats a cell alone */
 

@@ -163,13 +163,13 @@ static void write_script(FILE *out, const perp_figure *f)
       fprintf(out, "with linespoints lc '%s' lw 1.5 pt %d ps 0.7 ", colour, marker);
       break;
     case PERP_PLOT_LINES:
-      fprintf(out, "with lines lc '%s' lw 1.3 dt %d ", colour, 1 + k / N_PALETTE);
+      fprintf(out, "with lines lc '%s' lw 1.3 dt %d ", colour, 1 + c->colour / N_PALETTE);
       break;
     case PERP_PLOT_POINTS:
       fprintf(out, "with points lc '%s' pt %d ps 0.8 ", colour, marker);
       break;
     case PERP_PLOT_STEPS:
-      fprintf(out, "with steps lc '%s' lw 1.5 ", colour);
+      fprintf(out, "with steps lc '%s' lw 1.5 dt %d ", colour, 1 + c->colour / N_PALETTE);
       break;
     case PERP_PLOT_PUBLISHED:
       fprintf(out, "with linespoints lc '#777777' lw 1.5 dt 2 pt 2 ps 0.9 ");

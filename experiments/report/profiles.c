@@ -333,6 +333,39 @@ static void histories(perp_page *page, const box *b)
       "Pivots, sweeps and Newton steps are not equally dear: compare shapes, not lengths.");
 }
 
+bool perp_page_has_problems(const perp_page *page)
+{
+  return perp_kind_param(page->study->kind, "problem") >= 0;
+}
+
+/* Who solves most, and who is fastest on most. */
+void perp_page_solver_answers(perp_page *page)
+{
+  box b;
+  if (!build(page, &b)) return;
+  int solved[MOST_SOLVERS] = { 0 }, wins[MOST_SOLVERS] = { 0 }, robust = 0, fast = 0,
+      all = b.n_problems * b.n_targets;
+  for (int p = 0; p < b.n_problems; p++)
+    for (int t = 0; t < b.n_targets; t++) {
+      int winner = -1;
+      for (int s = 0; s < b.n_solvers; s++) {
+        double c = cost(page, *slot(&b, p, t, s), "time.cpu");
+        solved[s] += isfinite(c);
+        if (isfinite(c) && (winner < 0 || c < cost(page, *slot(&b, p, t, winner), "time.cpu")))
+          winner = s;
+      }
+      if (winner >= 0) wins[winner]++;
+    }
+  for (int s = 0; s < b.n_solvers; s++) {
+    if (solved[s] > solved[robust]) robust = s;
+    if (wins[s] > wins[fast]) fast = s;
+  }
+  perp_html(page->out,
+            "<li>Most robust: <strong>%s</strong> solves %d of %d (problem, target) pairs.</li>\n"
+            "<li>Most often the fastest: <strong>%s</strong>, on %d of them; it solves %d.</li>\n",
+            b.solver[robust], solved[robust], all, b.solver[fast], wins[fast], solved[fast]);
+}
+
 void perp_page_problems(perp_page *page)
 {
   box b;

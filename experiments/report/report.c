@@ -92,14 +92,25 @@ void perp_page_environment(perp_page *page)
 static void header(perp_page *page)
 {
   const perp_study *study = page->study;
-  perp_html(page->out, "<h1>%s</h1>\n<p class=\"question\">%s</p>\n", study->title,
-            study->question);
-  perp_html(page->out, "<nav aria-label=\"sections\"><a href=\"#summary\">Summary</a>");
-  if (study->n_published > 0) perp_html(page->out, "<a href=\"#published\">Published figures</a>");
-  perp_html(page->out, "<a href=\"#curves\">Figures</a><a href=\"#failures\">Failures</a><a "
-                       "href=\"#cells\">All cells</a>"
-                       "<a href=\"#methods\">Methods</a><a href=\"#definitions\">Definitions</a>"
-                       "<a href=\"#environment\">Environment</a></nav>\n");
+  bool problems = perp_page_has_problems(page);
+  const struct {
+    const char *anchor, *name;
+    bool there;
+  } links[] = { { "summary", "Summary", !problems },
+                { "published", "Published figures", study->n_published > 0 },
+                { "problems", "Solvers", problems },
+                { "curves", "Figures", page->view.x_name != NULL },
+                { "failures", "Failures", true },
+                { "cells", "All cells", true },
+                { "methods", "Methods", true },
+                { "definitions", "Definitions", true },
+                { "environment", "Environment", true } };
+  perp_html(page->out, "<h1>%s</h1>\n<p class=\"question\">%s</p>\n<nav aria-label=\"sections\">",
+            study->title, study->question);
+  for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+    if (links[i].there)
+      perp_html(page->out, "<a href=\"#%s\">%s</a>", links[i].anchor, links[i].name);
+  perp_html(page->out, "</nav>\n");
   if (study->profile != NULL)
     perp_html(page->out, "<p class=\"note\">Study <code>%s</code>, profile <code>%s</code>.</p>\n",
               study->name, study->profile);

@@ -108,7 +108,10 @@ static void claims(perp_page *page)
 void perp_page_answers(perp_page *page)
 {
   perp_html(page->out, "<div class=\"answer\"><ul>\n");
-  winners(page);
+  if (perp_page_has_problems(page))
+    perp_page_solver_answers(page);
+  else
+    winners(page);
   perp_page_best_match(page);
   perp_html(page->out, "</ul>\n");
   counts(page);
@@ -134,7 +137,7 @@ void perp_page_summary(perp_page *page)
   enum { MOST = 40 };
   const perp_view *v = &page->view;
   const char *primary = page->study->metrics.primary;
-  if (primary == NULL || !perp_page_has(page, primary)) return;
+  if (primary == NULL || !perp_page_has(page, primary) || perp_page_has_problems(page)) return;
 
   /* one row a curve: its best cell */
   ranked *list = perp_pool_alloc(&page->pool, (size_t)v->n_groups + 1, sizeof *list);
