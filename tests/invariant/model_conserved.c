@@ -272,6 +272,89 @@ static void levels(void)
   perp_model_destroy(m);
 }
 
+/* A parallelogram of three bars with a ground link swings as a pendulum.  In space its four
+ * hinges carry three redundant rows; in the plane none.  Both move alike and keep their energy. */
+static perp_model *four_bar(int dim)
+{
+  perp_model *m = run_model(&ctx, dim);
+  static const double x[3][2] = { { 0, -0.2 }, { 0.3, -0.4 }, { 0.6, -0.2 } };
+  static const double corner[4][2] = { { 0, 0 }, { 0, -0.4 }, { 0.6, -0.4 }, { 0.6, 0 } };
+  int up = dim - 1;
+  for (int i = 0; i < 3; i++) {
+    perp_body_def bar = { .mass = perp_mass_box(1, i == 1 ? 0.6 : 0.05, 0.05,
+                                                i == 1 ? 0.05 : 0.4) };
+    if (dim == 2) bar.mass.inertia[8] = bar.mass.inertia[4];
+    bar.x[0] = x[i][0], bar.x[up] = x[i][1];
+    /* cranks turn about their upper ends, the coupler moves along a circle */
+    bar.v[0] = i == 1 ? 2 * 0.4 : 2 * 0.2;
+    if (i != 1) bar.w[dim == 3 ? 1 : 2] = dim == 3 ? -2 : 2;
+    run_body(&ctx, m, bar);
+  }
+  for (int i = 0; i < 4; i++) {
+    perp_joint_def j = { .kind = PERP_JOINT_HINGE,
+                         .a = i == 0 ? PERP_WORLD : i - 1,
+                         .b = i == 3 ? PERP_WORLD : i,
+                         .axis_a[1] = 1,
+                         .axis_b[1] = 1 };
+    for (int k = 0; k < 2; k++) {
+      int axis = k == 0 ? 0 : up;
+      j.anchor_a[axis] = corner[i][k] - (j.a < 0 ? 0 : x[j.a][k]);
+      j.anchor_b[axis] = corner[i][k] - (j.b < 0 ? 0 : x[j.b][k]);
+    }
+    run_joint(&ctx, m, j);
+  }
+  return run_finish(&ctx, m);
+}
+
+static void loops(void)
+{
+  static const char *const kkts[] = { "schur-dense", "tree" };
+  for (int i = 0; i < 2; i++) {
+    double q[2][21], worst = 0;
+    for (int dim = 2; dim <= 3; dim++) {
+      perp_model *m = four_bar(dim);
+      run_parts p = { "acceleration", "rk4", kkts[i], "post:velocity=true" };
+      drift d = run_drift(m, p, 1e-3, 1);
+      ok(d.E < 1e-8 && d.C < 1e-11, "dim %d, four-bar, %s: energy %.2g, |C| %.2g", dim, kkts[i],
+         d.E, d.C);
+      run_fresh(&ctx, m, p, 1e-3, 1, q[dim - 2], NULL);
+      perp_model_destroy(m);
+    }
+    for (int b = 0; b < 3; b++)
+      worst = fmax(worst,
+                   fmax(fabs(q[0][3 * b] - q[1][7 * b]), fabs(q[0][3 * b + 1] - q[1][7 * b + 2])));
+    below(worst, 1e-8, "four-bar, %s: redundant hinges in space move as in the plane", kkts[i]);
+  }
+}
+
+/* A body held at its centre by a soft ball joint: m a = -m g + lambda, a + S lambda = 0, hence
+ * lambda = m g / (1 + m S) and a = -g m S / (1 + m S). */
+static void softness(void)
+{
+  double mass = 3, S = 0.5;
+  static const char *const kkts[] = { "schur-dense", "tree" };
+  for (int i = 0; i < 2; i++) {
+    perp_model *m = run_model(&ctx, 3);
+    run_body(&ctx, m, (perp_body_def){ .mass = perp_mass_sphere(mass, 0.1) });
+    run_joint(&ctx, m,
+              (perp_joint_def){ .kind = PERP_JOINT_BALL, .a = 0, .b = PERP_WORLD, .softness = S });
+    run_finish(&ctx, m);
+    perp_sim *sim = run_start(&ctx, m, (run_parts){ "acceleration", "euler", kkts[i], "none" },
+                              0.01);
+    perp_step_info info;
+    double t;
+    const double *q, *v;
+    perp_sim_step(&ctx, sim, 1, &info);
+    perp_sim_state(sim, &t, &q, &v);
+    /* C = p_b - p_a with the body on side a: lambda is the force on the world */
+    near(info.lambda[2], -mass * 9.81 / (1 + mass * S), 0, 1e-13, "soft joint, %s: force", kkts[i]);
+    near(v[2] / t, -9.81 * mass * S / (1 + mass * S), 0, 1e-13, "soft joint, %s: it gives way",
+         kkts[i]);
+    perp_sim_destroy(sim);
+    perp_model_destroy(m);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -282,5 +365,7 @@ int main(void)
   one_motion();
   incline();
   levels();
+  loops();
+  softness();
   return tap_done();
 }

@@ -199,6 +199,15 @@ int main(void)
   ok(reason > 0, "10 s run to their end");
   below(error_at(BALL, w0, 10, q, NULL, NULL), 1e-6,
         "rk4, h = 1 ms, Baumgarte: position after 10 s");
+  static const char *const stabs[] = { "none", "baumgarte", "post", "post:velocity=true" };
+  for (int i = 0; i < 4; i++) {
+    reason = run_fresh(&ctx, model,
+                       (run_parts){ "acceleration", "gsl:rk8pd:tol=1e-12", "tree", stabs[i] }, 1e-3,
+                       10, q, NULL);
+    ok(reason > 0, "rk8pd, %s: 10 s run to their end", stabs[i]);
+    below(error_at(BALL, w0, 10, q, NULL, NULL), 1e-9, "rk8pd, tol 1e-12, %s: position after 10 s",
+          stabs[i]);
+  }
   perp_model_destroy(model);
   return tap_done();
 }
