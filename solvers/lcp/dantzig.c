@@ -35,10 +35,12 @@
  * fixed-point steps where those do not help, PERP_STALLED when neither does.
  *
  * Cost O(n k) per step and O(k^3 / 3) per factorization for k = |F|; memory 2 n^2 numbers.  Factored
- * input: perp_lcp_solve forms A once per solve.  Nonsymmetric A: PERP_UNSUITED. */
+ * input: perp_lcp_solve forms A once per solve.  Nonsymmetric A: PERP_UNSUITED (noise of
+ * 1e-3 is refined away as far as that converges). */
 #include "solvers/lcp/pivot.h"
 #include "solvers/linalg/ldl_update.h"
 
+#include <float.h>
 #include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
@@ -73,9 +75,9 @@ static const double TINY = 1e-11;
 static const double REFINE = 1e-13;
 /* shift of a singular A_FF in the crash, relative to its diagonal; 1e-8 ... 1e-4 serve equally well */
 static const double SHIFT = 1e-6;
-/* |A_ij - A_ji| relative to the rows: above NEARLY A is nonsymmetric; above EXACTLY (files with six digits)
- * every basic solution is refined with A itself */
-static const double EXACTLY = 1e-14, NEARLY = 1e-3;
+/* w_F of a basic solution, relative to the multipliers: above NOISE A is not exactly symmetric (files with six
+ * digits), and the solution is refined with A itself; what stays above FOREIGN is no rounding at all */
+static const double NOISE = 1e-10, FOREIGN = 1e-4;
 
 enum { AT_LO = PERP_ROW_LO, CLAMPED = PERP_ROW_FREE, AT_HI = PERP_ROW_HI, PARKED = 2 };
 /* updates replace a factorization when the changes are fewer than 1/UPDATE_SHARE of F */
@@ -103,7 +105,7 @@ struct dantzig {
   perp_ctx *ctx;
   perp_stats *stats;
   double *proof;
-  int limit, passes;
+  int limit;
   int dependent; /* rows that the last factorization found dependent */
 };
 
@@ -174,7 +176,7 @@ static void trace(struct dantzig *D, const char *what, int entering, int leaving
 static double scale_of(const struct dantzig *D)
 {
   double zs = D->P.bscale;
-  for (int i = 0; i < D->P.n; i++) zs = fmax(zs, fabs(D->lambda[i]));
+  for (int i = 0; i < D->P.n; i++) zs = perp_larger(zs, fabs(D->lambda[i]));
   return zs;
 }
 
@@ -279,8 +281,20 @@ static void refine(struct dantzig *D)
   D->stats->matvecs += 2;
 }
 
-/* lambda_F such that w_F = 0 with the other rows as they are, w of all rows */
-static void basic_solution(struct dantzig *D)
+/* max |w_F| / a over max |lambda| */
+static double core_residual(const struct dantzig *D)
+{
+  double worst = 0;
+  for (int u = 0; u < D->K.k; u++) {
+    int i = D->rows[u];
+    worst = perp_larger(worst, fabs(D->w[i]) / D->P.a[i]);
+  }
+  return worst / perp_larger(scale_of(D), DBL_MIN);
+}
+
+/* lambda_F such that w_F = 0 with the other rows as they are, w of all rows.  With a shift w_F = -shift diag
+ * lambda_F remains.  0 when A is far from symmetric. */
+static int basic_solution(struct dantzig *D, double shift)
 {
   int k = D->K.k;
   for (int u = 0; u < k; u++) D->lambda[D->rows[u]] = 0;
@@ -290,7 +304,13 @@ static void basic_solution(struct dantzig *D)
   for (int u = 0; u < k; u++) D->lambda[D->rows[u]] = D->res[u];
   perp_pivot_columns(&D->P, k, D->rows, D->res, D->w);
   D->stats->matvecs++;
-  for (int pass = 0; pass < D->passes; pass++) refine(D);
+  if (shift > 0) return 1;
+  double left = core_residual(D);
+  for (int pass = 0; pass < 3 && left > NOISE; pass++) {
+    refine(D);
+    left = core_residual(D);
+  }
+  return left <= FOREIGN;
 }
 
 /* The direction in which row i, not in F, must be driven: its conditions are broken by more than zero. */
@@ -328,8 +348,7 @@ static int crash(struct dantzig *D)
   int n = D->P.n, best = n + 1, patience = CRASH_PATIENCE, changes = n;
   double shift = 0;
   for (int round = 0; round < CRASH_ROUNDS; round++) {
-    if (!factor(D, changes, shift)) return 0;
-    basic_solution(D);
+    if (!factor(D, changes, shift) || !basic_solution(D, shift)) return 0;
     double zero = PERP_PIVOT_ZERO * scale_of(D);
     changes = count_broken(D, zero);
     trace(D, "block", -1, -1, changes);
@@ -363,13 +382,12 @@ static int crash(struct dantzig *D)
       park(D, i);
     else if (D->set[i] != CLAMPED)
       D->lambda[i] = D->set[i] == AT_LO ? D->P.lo[i] : D->P.hi[i];
-  if (!factor(D, n, 0)) return 0;
-  basic_solution(D);
-  return 1;
+  return factor(D, n, 0) && basic_solution(D, 0);
 }
 
-/* Rows of F outside of their bounds leave it, until lambda is feasible and w_F = 0: what a drive needs. */
-static void make_feasible(struct dantzig *D)
+/* Rows of F outside of their bounds leave it, until lambda is feasible and w_F = 0: what a drive needs.  0 when
+ * A is not semidefinite. */
+static int make_feasible(struct dantzig *D)
 {
   for (int changes = 1; changes > 0;) {
     double zero = PERP_PIVOT_ZERO * scale_of(D);
@@ -377,7 +395,7 @@ static void make_feasible(struct dantzig *D)
     for (int u = 0; u < D->K.k; u++) {
       int i = D->rows[u], to = outside(D, i, zero);
       if (to == CLAMPED) {
-        D->lambda[i] = fmin(fmax(D->lambda[i], D->P.lo[i]), D->P.hi[i]);
+        D->lambda[i] = perp_smaller(perp_larger(D->lambda[i], D->P.lo[i]), D->P.hi[i]);
         continue;
       }
       D->set[i] = (signed char)to;
@@ -385,10 +403,10 @@ static void make_feasible(struct dantzig *D)
       changes++;
     }
     if (changes > 0) {
-      factor(D, changes, 0);
-      basic_solution(D);
+      if (!factor(D, changes, 0) || !basic_solution(D, 0)) return 0;
     }
   }
+  return 1;
 }
 
 /* ---- driving one row ------------------------------------------------------------------------------------ */
@@ -424,9 +442,9 @@ static double direction(struct dantzig *D, int i, double sign)
     perp_pivot_columns(&D->P, k, D->rows, D->dir, D->dw);
     D->stats->matvecs++;
     for (int u = 0; u < k; u++) {
-      size = fmax(size, fabs(D->dir[u]));
+      size = perp_larger(size, fabs(D->dir[u]));
       D->res[u] = -D->dw[D->rows[u]];
-      worst = fmax(worst, fabs(D->res[u]) / D->P.a[D->rows[u]]);
+      worst = perp_larger(worst, fabs(D->res[u]) / D->P.a[D->rows[u]]);
     }
     if (worst <= REFINE * size) break;
     perp_ldl_solve(&D->K, D->res);
@@ -442,23 +460,24 @@ static struct stop ratio_test(const struct dantzig *D, int i, double sign, doubl
   int n = D->P.n, k = D->K.k;
   const double *lo = D->P.lo, *hi = D->P.hi, *lambda = D->lambda, *w = D->w, *dw = D->dw;
   double size = 1, zero = PERP_PIVOT_ZERO * scale_of(D);
-  for (int u = 0; u < k; u++) size = fmax(size, fabs(D->dir[u]));
+  for (int u = 0; u < k; u++) size = perp_larger(size, fabs(D->dir[u]));
   double tiny = TINY * size, own = sign > 0 ? hi[i] - lambda[i] : lambda[i] - lo[i];
   /* first pass: the longest step that violates nothing by more than zero */
   double limit = own;
-  if (s > 0) limit = fmin(limit, fabs(w[i]) / s);
+  if (s > 0) limit = perp_smaller(limit, fabs(w[i]) / s);
   for (int u = 0; u < k; u++) {
     int j = D->rows[u];
     double r = D->dir[u];
-    if (r < -tiny) limit = fmin(limit, (lambda[j] - lo[j] + zero) / -r);
-    if (r > tiny) limit = fmin(limit, (hi[j] - lambda[j] + zero) / r);
+    if (r < -tiny) limit = perp_smaller(limit, (lambda[j] - lo[j] + zero) / -r);
+    if (r > tiny) limit = perp_smaller(limit, (hi[j] - lambda[j] + zero) / r);
   }
   for (int j = 0; j < n; j++) {
     if (D->set[j] == CLAMPED || D->ignore[j]) continue;
     double a = D->P.a[j], r = D->set[j] == AT_LO   ? -dw[j]
                               : D->set[j] == AT_HI ? dw[j]
                                                    : fabs(dw[j]);
-    if (r > tiny * a) limit = fmin(limit, (D->set[j] == PARKED ? 0 : fabs(w[j]) + zero * a) / r);
+    if (r > tiny * a)
+      limit = perp_smaller(limit, (D->set[j] == PARKED ? 0 : fabs(w[j]) + zero * a) / r);
   }
   /* second pass: among those the end of the drive first, else the least perturbed ratio */
   struct stop best = { .what = STOP_NONE };
@@ -511,7 +530,8 @@ static perp_reason drive(struct dantzig *D, int i)
     /* (6.19), (6.20) times the step */
     for (int u = 0; u < D->K.k; u++) {
       int j = D->rows[u];
-      D->lambda[j] = fmin(fmax(D->lambda[j] + r.theta * D->dir[u], D->P.lo[j]), D->P.hi[j]);
+      D->lambda[j] = perp_smaller(perp_larger(D->lambda[j] + r.theta * D->dir[u], D->P.lo[j]),
+                                  D->P.hi[j]);
       D->lp[j] += r.theta_p * D->dir[u];
     }
     D->lambda[i] += sign * r.theta;
@@ -600,8 +620,8 @@ static double clamp(struct dantzig *D)
 {
   double change = 0;
   for (int i = 0; i < D->P.n; i++) {
-    double x = fmin(fmax(D->lambda[i], D->P.lo[i]), D->P.hi[i]);
-    change = fmax(change, fabs(x - D->lambda[i]));
+    double x = perp_smaller(perp_larger(D->lambda[i], D->P.lo[i]), D->P.hi[i]);
+    change = perp_larger(change, fabs(x - D->lambda[i]));
     D->lambda[i] = x;
   }
   return change;
@@ -613,13 +633,12 @@ static perp_reason solve_box(struct dantzig *D, int warm)
   if (D->o.crash) {
     if (!crash(D)) return PERP_UNSUITED;
   } else {
-    if (!factor(D, D->P.n, 0)) return PERP_UNSUITED;
-    basic_solution(D);
+    if (!factor(D, D->P.n, 0) || !basic_solution(D, 0)) return PERP_UNSUITED;
   }
   perp_reason reason = PERP_RUNNING;
   for (int round = 0; round < ROUNDS; round++) {
     int i, fresh = 1;
-    make_feasible(D);
+    if (!make_feasible(D)) return PERP_UNSUITED;
     reason = PERP_RUNNING;
     while (reason == PERP_RUNNING && (i = next_open(D)) >= 0) {
       fresh = 0;
@@ -632,8 +651,7 @@ static perp_reason solve_box(struct dantzig *D, int warm)
     if (!fresh || perp_pivot_residual(&D->P, D->lambda, D->w) > REFINE) refine(D);
     if (clamp(D) > 0) perp_pivot_slack(&D->P, D->lambda, D->w);
     if (perp_pivot_residual(&D->P, D->lambda, D->w) <= PERP_PIVOT_DONE) return PERP_EXACT;
-    if (!factor(D, D->P.n, 0)) return PERP_UNSUITED;
-    basic_solution(D);
+    if (!factor(D, D->P.n, 0) || !basic_solution(D, 0)) return PERP_UNSUITED;
   }
   return reason == PERP_RUNNING ? PERP_INACCURATE : reason;
 }
@@ -646,8 +664,8 @@ static void refresh(struct dantzig *D, const perp_lcp *p, const double *lambda, 
 {
   for (int i = 0; i < p->n; i++) {
     if (p->fric_of[i] < 0) continue;
-    double limit = p->mu[i] * fmax(lambda[p->fric_of[i]], 0);
-    if (step != 1) limit = fmax(D->P.hi[i] + step * (limit - D->P.hi[i]), 0);
+    double limit = p->mu[i] * perp_larger(lambda[p->fric_of[i]], 0);
+    if (step != 1) limit = perp_larger(D->P.hi[i] + step * (limit - D->P.hi[i]), 0);
     if (D->set[i] == AT_HI || D->lambda[i] > limit) D->lambda[i] = limit;
     if (D->set[i] == AT_LO || D->lambda[i] < -limit) D->lambda[i] = -limit;
     D->P.hi[i] = limit;
@@ -710,7 +728,8 @@ static perp_reason solve_friction(struct dantzig *D, const perp_lcp *p, int warm
     double gap = 0, zs = scale_of(D);
     for (int i = 0; i < p->n; i++)
       if (p->fric_of[i] >= 0)
-        gap = fmax(gap, fabs(p->mu[i] * fmax(D->lambda[p->fric_of[i]], 0) - D->P.hi[i]));
+        gap = perp_larger(gap,
+                          fabs(p->mu[i] * perp_larger(D->lambda[p->fric_of[i]], 0) - D->P.hi[i]));
     trace(D, "limits", -1, -1, gap);
     if (gap <= LIMIT_GAP * zs) return PERP_EXACT;
     if (plain == 0 && gap > last / 2) {
@@ -736,11 +755,6 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     warm |= lambda[i] != 0;
     friction |= p->fric_of != NULL && p->fric_of[i] >= 0;
   }
-  D->passes = perp_pivot_symmetric(&D->P, EXACTLY) ? 0 : 3;
-  if (D->passes > 0 && !perp_pivot_symmetric(&D->P, NEARLY)) {
-    stats->reason = PERP_UNSUITED;
-    return PERP_OK;
-  }
   D->ctx = ctx;
   D->stats = stats;
   D->lambda = lambda;
@@ -749,7 +763,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   if ((reason == PERP_RAY || reason == PERP_INFEASIBLE) && certificate != NULL)
     memcpy(certificate, D->proof, (size_t)n * sizeof *certificate);
   for (int i = 0; i < n; i++)
-    if (!isfinite(lambda[i])) lambda[i] = fmin(fmax(0, D->P.lo[i]), D->P.hi[i]);
+    if (!isfinite(lambda[i])) lambda[i] = perp_smaller(perp_larger(0, D->P.lo[i]), D->P.hi[i]);
   stats->reason = reason;
   return PERP_OK;
 }

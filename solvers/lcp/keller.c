@@ -67,7 +67,7 @@ static int worst_row(perp_path *L)
 {
   int worst = -1;
   double most = 0, zs = L->P.bscale;
-  for (int i = 0; i < L->P.n; i++) zs = fmax(zs, fabs(L->lambda[i]));
+  for (int i = 0; i < L->P.n; i++) zs = perp_larger(zs, fabs(L->lambda[i]));
   for (int i = 0; i < L->P.n; i++) {
     if (L->kind[i] != PERP_PATH_NORMAL && L->kind[i] != PERP_PATH_OPEN) continue;
     double bad = (L->st[i] == PERP_ROW_LO ? -L->w[i] : L->w[i]) / L->P.a[i];
@@ -128,7 +128,7 @@ static perp_reason run(perp_path *L, int guess)
     /* refine the basic solution and look at all rows again */
     perp_path_recompute(L, 3);
     for (int i = 0; i < L->P.n; i++)
-      L->lambda[i] = fmin(fmax(L->lambda[i], L->P.lo[i]), L->P.hi[i]);
+      L->lambda[i] = perp_smaller(perp_larger(L->lambda[i], L->P.lo[i]), L->P.hi[i]);
     perp_pivot_slack(&L->P, L->lambda, L->w);
     if (perp_pivot_residual(&L->P, L->lambda, L->w) <= PERP_PIVOT_DONE) return PERP_EXACT;
     if (perp_path_parked_proof(L)) return PERP_INFEASIBLE;

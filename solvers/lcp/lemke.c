@@ -90,7 +90,7 @@ static void first_t(perp_path *L, int cover, int *leaving, int *enters_lambda)
 {
   int n = L->P.n;
   double zs = L->P.bscale, t = 0, tp = 0;
-  for (int i = 0; i < n; i++) zs = fmax(zs, fabs(L->lambda[i]));
+  for (int i = 0; i < n; i++) zs = perp_larger(zs, fabs(L->lambda[i]));
   for (int u = 0; u < L->K.m; u++) L->f[u] = 0;
   for (int i = 0; i < n; i++) { /* dw: cover in the terms of the basis, dp: the perturbation */
     int one_sided = (L->P.lo[i] > -HUGE_VAL) != (L->P.hi[i] < HUGE_VAL);
@@ -141,7 +141,7 @@ static void first_t(perp_path *L, int cover, int *leaving, int *enters_lambda)
   L->ct = 0;
   for (int i = 0; i < n; i++) {
     if (L->kind[i] == PERP_PATH_PARKED) L->c[i] = 0;
-    L->ct = fmax(L->ct, fabs(L->c[i]) / L->P.a[i]);
+    L->ct = perp_larger(L->ct, fabs(L->c[i]) / L->P.a[i]);
     if (L->st[i] == PERP_ROW_FREE) {
       L->lambda[i] += t * L->dw[i];
       L->lp[i] += tp * L->dw[i];
@@ -175,7 +175,8 @@ static void first_t(perp_path *L, int cover, int *leaving, int *enters_lambda)
 static double finish(perp_path *L)
 {
   perp_path_recompute(L, 3);
-  for (int i = 0; i < L->P.n; i++) L->lambda[i] = fmin(fmax(L->lambda[i], L->P.lo[i]), L->P.hi[i]);
+  for (int i = 0; i < L->P.n; i++)
+    L->lambda[i] = perp_smaller(perp_larger(L->lambda[i], L->P.lo[i]), L->P.hi[i]);
   perp_pivot_slack(&L->P, L->lambda, L->w);
   L->stats->matvecs++;
   return perp_pivot_residual(&L->P, L->lambda, L->w);

@@ -154,13 +154,13 @@ static void fill(struct howson *H, int m)
       double d = A[(size_t)(m + j) + (size_t)i * lda] / H->a[m + j];
       H->one.T[i + (size_t)j * (size_t)m] = c;
       H->two.T[j + (size_t)i * (size_t)l] = d;
-      alpha = fmax(alpha, c);
-      low = fmin(low, c);
-      beta = fmax(beta, d);
-      bottom = fmin(bottom, d);
+      alpha = perp_larger(alpha, c);
+      low = perp_smaller(low, c);
+      beta = perp_larger(beta, d);
+      bottom = perp_smaller(bottom, d);
     }
   /* payoffs between 0.1 and 1.1 */
-  double width = fmax(alpha - low, 1e-300), height = fmax(beta - bottom, 1e-300);
+  double width = perp_larger(alpha - low, 1e-300), height = perp_larger(beta - bottom, 1e-300);
   for (size_t k = 0; k < (size_t)m * (size_t)l; k++) {
     H->one.T[k] = (alpha - H->one.T[k]) / width + 0.1;
     H->two.T[k] = (beta - H->two.T[k]) / height + 0.1;
@@ -188,7 +188,7 @@ static int leaving_row(const struct tableau *t, int e, int *where, int *tied)
   double best = HUGE_VAL;
   int count = 0;
   for (int p = 0; p < t->rows; p++)
-    if (col[p] > TINY) best = fmin(best, (t->q[p] + TIE) / col[p]);
+    if (col[p] > TINY) best = perp_smaller(best, (t->q[p] + TIE) / col[p]);
   if (best == HUGE_VAL) return -1;
   for (int p = 0; p < t->rows; p++)
     if (col[p] > TINY && t->q[p] / col[p] <= best) tied[count++] = p;
@@ -201,7 +201,7 @@ static int leaving_row(const struct tableau *t, int e, int *where, int *tied)
     double least = HUGE_VAL;
     int kept = 0;
     for (int k = 0; k < count; k++)
-      least = fmin(least, inverse_entry(t, where, tied[k], v) / col[tied[k]]);
+      least = perp_smaller(least, inverse_entry(t, where, tied[k], v) / col[tied[k]]);
     for (int k = 0; k < count; k++)
       if (inverse_entry(t, where, tied[k], v) / col[tied[k]] <= least + TIE * (1 + fabs(least)))
         tied[kept++] = tied[k];
@@ -226,7 +226,7 @@ static int pivot(struct tableau *t, int p, int e, double *col, double *row)
   double theta = t->q[p] * s;
   for (int i = 0; i < rows; i++) {
     pivot_col[i] = -col[i] * s;
-    t->q[i] = fmax(t->q[i] - theta * col[i], 0);
+    t->q[i] = perp_larger(t->q[i] - theta * col[i], 0);
   }
   pivot_col[p] = s;
   t->q[p] = theta;
@@ -327,7 +327,7 @@ static double extract(struct howson *H, int m, double *lambda, double *w)
     for (int i = part ? 0 : m; i < (part ? m : n); i++) {
       double sum = 0;
       for (int j = from; j < to; j++) sum += H->P.A[(size_t)i + (size_t)j * H->P.lda] * lambda[j];
-      least = fmin(least, sum / H->a[i]);
+      least = perp_smaller(least, sum / H->a[i]);
     }
     if (!(least > 0)) return HUGE_VAL; /* the equilibrium has a negative cost */
     for (int j = from; j < to; j++) lambda[j] /= least;
@@ -351,7 +351,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   int n = p->n;
   (void)certificate; /* a game always has an equilibrium */
   PERP_TRY(perp_pivot_take(ctx, &H->P, p));
-  for (int i = 0; i < n; i++) lambda[i] = fmin(fmax(0, H->P.lo[i]), H->P.hi[i]);
+  for (int i = 0; i < n; i++) lambda[i] = perp_smaller(perp_larger(0, H->P.lo[i]), H->P.hi[i]);
   int m = first_block(&H->P);
   if (m == 0) {
     stats->reason = n == 0 ? PERP_EXACT : PERP_UNSUITED;

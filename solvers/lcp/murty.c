@@ -81,12 +81,12 @@ static int choose(const perp_path *L, int rule)
 {
   int worst = -1;
   double most = 0, zs = L->P.bscale;
-  for (int u = 0; u < L->K.m; u++) zs = fmax(zs, fabs(L->lambda[L->uvar[u]]));
+  for (int u = 0; u < L->K.m; u++) zs = perp_larger(zs, fabs(L->lambda[L->uvar[u]]));
   for (int i = 0; i < L->P.n; i++) {
     double bad, x = L->lambda[i];
     if (L->kind[i] != PERP_PATH_NORMAL) continue;
     if (L->st[i] == PERP_ROW_FREE)
-      bad = fmax(L->P.lo[i] - x, x - L->P.hi[i]);
+      bad = perp_larger(L->P.lo[i] - x, x - L->P.hi[i]);
     else
       bad = (L->st[i] == PERP_ROW_LO ? -L->w[i] : L->w[i]) / L->P.a[i];
     if (!(bad > PERP_PIVOT_ZERO * zs)) continue;
@@ -130,7 +130,7 @@ static int leave(perp_path *L, int i)
   int m = L->K.m, u = L->upos[i], c = L->cpos[i], up = L->lambda[i] > L->P.hi[i];
   const double *col = L->K.R + (size_t)c * L->K.ld;
   double bound = up ? L->P.hi[i] : L->P.lo[i], most = 0;
-  for (int v = 0; v < m; v++) most = fmax(most, fabs(col[v]));
+  for (int v = 0; v < m; v++) most = perp_larger(most, fabs(col[v]));
   if (!(fabs(col[u]) > DEPEND * most)) return 0;
   double step = (bound - L->lambda[i]) / col[u];
   for (int v = 0; v < m; v++) L->dir[v] = step * col[v];
@@ -177,7 +177,8 @@ static perp_reason run(struct murty *k, int guess)
       steps = 0;
     }
   }
-  for (i = 0; i < n; i++) L->lambda[i] = fmin(fmax(L->lambda[i], L->P.lo[i]), L->P.hi[i]);
+  for (i = 0; i < n; i++)
+    L->lambda[i] = perp_smaller(perp_larger(L->lambda[i], L->P.lo[i]), L->P.hi[i]);
   perp_pivot_slack(&L->P, L->lambda, L->w);
   return perp_pivot_residual(&L->P, L->lambda, L->w) <= PERP_PIVOT_DONE ? PERP_EXACT
                                                                         : PERP_INACCURATE;

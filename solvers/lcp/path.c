@@ -147,6 +147,10 @@ static int rebuild(perp_path *L)
 void perp_path_recompute(perp_path *L, int passes)
 {
   int first = L->with_t, n = L->P.n;
+  if (passes > 1) { /* from scratch: what is zero becomes exactly zero */
+    if (first) L->t = 0;
+    for (int u = first; u < L->K.m; u++) L->lambda[L->uvar[u]] = 0;
+  }
   for (int pass = 0; pass < passes; pass++) {
     perp_pivot_slack(&L->P, L->lambda, L->w);
     if (first)
@@ -196,7 +200,7 @@ static int try_append_pair(perp_path *L, int i)
     double row = entry(L, i, q);
     const double *col = L->P.A + (size_t)q * L->P.lda;
     for (int c = 0; c < L->K.m; c++) row -= L->g[c] * col[L->crow[c]];
-    double size = fmin(fabs(L->dw[q]) / L->P.a[q], fabs(row) / L->P.a[i]);
+    double size = perp_smaller(fabs(L->dw[q]) / L->P.a[q], fabs(row) / L->P.a[i]);
     if (size > most) {
       most = size;
       j = q;
@@ -224,7 +228,7 @@ static int try_append_pair(perp_path *L, int i)
 void perp_path_core(perp_path *L)
 {
   int n = L->P.n;
-  L->with_t = 0;
+  L->with_t = L->broken = 0;
   L->K.m = 0;
   for (int i = 0; i < n; i++) L->upos[i] = L->cpos[i] = -1;
   int k = 0;
@@ -286,7 +290,7 @@ int perp_path_clean(perp_path *L)
     perp_path_recompute(L, 3);
     int moved = 0;
     double zero = L->P.bscale;
-    for (int i = 0; i < L->P.n; i++) zero = fmax(zero, fabs(L->lambda[i]));
+    for (int i = 0; i < L->P.n; i++) zero = perp_larger(zero, fabs(L->lambda[i]));
     zero *= PERP_PIVOT_ZERO;
     for (int u = L->K.m - 1; u >= 0; u--) {
       int i = L->uvar[u];
@@ -352,12 +356,12 @@ static void direction(perp_path *L, int e, int is_lambda, double sign)
     columns(L, L->dir, L->dw);
     L->stats->matvecs++;
     double size = is_lambda ? 1 : 1 / L->P.a[e], worst = 0;
-    for (int u = 1; u < m; u++) size = fmax(size, fabs(L->dir[u]));
-    size = fmax(size, fabs(L->dir[0]) * L->ct);
+    for (int u = 1; u < m; u++) size = perp_larger(size, fabs(L->dir[u]));
+    size = perp_larger(size, fabs(L->dir[0]) * L->ct);
     for (int c = 0; c < m; c++) {
       int i = L->crow[c];
       L->g[c] = L->dw[i] - (is_lambda || i != e ? 0 : sign);
-      worst = fmax(worst, fabs(L->g[c]) / L->P.a[i]);
+      worst = perp_larger(worst, fabs(L->g[c]) / L->P.a[i]);
     }
     if (worst <= REFINE * size || round == 3) break;
     if (worst > REBUILD * size && round == 1) {
@@ -388,30 +392,30 @@ static struct ratio ratio_test(const perp_path *L, int e, int is_lambda)
 {
   int n = L->P.n, m = L->K.m;
   const double *lo = L->P.lo, *hi = L->P.hi, *lambda = L->lambda;
-  double size = is_lambda ? 1 : 1 / L->P.a[e], zs = fmax(L->P.bscale, L->t * L->ct);
+  double size = is_lambda ? 1 : 1 / L->P.a[e], zs = perp_larger(L->P.bscale, L->t * L->ct);
   for (int u = 1; u < m; u++) {
-    size = fmax(size, fabs(L->dir[u]));
-    zs = fmax(zs, fabs(lambda[L->uvar[u]]));
+    size = perp_larger(size, fabs(L->dir[u]));
+    zs = perp_larger(zs, fabs(lambda[L->uvar[u]]));
   }
-  size = fmax(size, fabs(L->dir[0]) * L->ct);
+  size = perp_larger(size, fabs(L->dir[0]) * L->ct);
   double zero = PERP_PIVOT_ZERO * zs, tiny = TINY * size;
   /* first pass: the longest step that violates nothing by more than `zero` */
   double limit = HUGE_VAL;
-  if (L->dir[0] * L->ct < -tiny) limit = fmin(limit, (L->t + zero / L->ct) / -L->dir[0]);
+  if (L->dir[0] * L->ct < -tiny) limit = perp_smaller(limit, (L->t + zero / L->ct) / -L->dir[0]);
   for (int u = 1; u < m; u++) {
     int i = L->uvar[u];
     double r = L->dir[u];
     if (r < -tiny && L->kind[i] != PERP_PATH_FREE)
-      limit = fmin(limit, (lambda[i] - lo[i] + zero) / -r);
+      limit = perp_smaller(limit, (lambda[i] - lo[i] + zero) / -r);
     if (r > tiny && L->kind[i] != PERP_PATH_FREE)
-      limit = fmin(limit, (hi[i] - lambda[i] + zero) / r);
+      limit = perp_smaller(limit, (hi[i] - lambda[i] + zero) / r);
   }
   for (int i = 0; i < n; i++) {
     double r = L->st[i] == PERP_ROW_LO ? -L->dw[i] : L->dw[i], a = L->P.a[i];
     if (r > tiny * a && L->st[i] != PERP_ROW_FREE && L->kind[i] == PERP_PATH_NORMAL)
-      limit = fmin(limit, (fabs(L->w[i]) + zero * a) / r);
+      limit = perp_smaller(limit, (fabs(L->w[i]) + zero * a) / r);
   }
-  if (is_lambda) limit = fmin(limit, hi[e] - lo[e]);
+  if (is_lambda) limit = perp_smaller(limit, hi[e] - lo[e]);
   /* second pass: among those, t first, else the least ratio of the perturbed problem */
   struct ratio best = { .what = IS_NONE, .theta = HUGE_VAL };
   if (limit == HUGE_VAL) return best;
@@ -444,7 +448,8 @@ static void move(perp_path *L, const struct ratio *r)
   L->tp += r->theta_p * L->dir[0];
   for (int u = 1; u < m; u++) {
     int i = L->uvar[u];
-    L->lambda[i] = fmin(fmax(L->lambda[i] + r->theta * L->dir[u], L->P.lo[i]), L->P.hi[i]);
+    L->lambda[i] = perp_smaller(perp_larger(L->lambda[i] + r->theta * L->dir[u], L->P.lo[i]),
+                                L->P.hi[i]);
     L->lp[i] += r->theta_p * L->dir[u];
   }
   for (int i = 0; i < n; i++) {

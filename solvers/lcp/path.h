@@ -58,7 +58,8 @@ void perp_path_sets(perp_path *L, int guess);
 /* K = A_SS for the basic rows.  Dependent rows are left out: bounded ones at a bound, free ones joined with
  * another row by a 2 x 2 pivot or parked.  O(|S|^3). */
 void perp_path_core(perp_path *L);
-/* lambda_S (and t) refined against the core equations passes - 1 times, then w of all rows. */
+/* lambda_S (and t) from the core equations, refined passes - 2 times, then w of all rows (passes = 1: w
+ * alone). */
 void perp_path_recompute(perp_path *L, int passes);
 /* Basic lambda that lie outside of their bounds leave the basis, until none does; 0 on failure. */
 int perp_path_clean(perp_path *L);

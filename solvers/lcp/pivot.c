@@ -44,7 +44,7 @@ static int64_t scan(perp_pivot *P)
   }
   /* a zero row has no scale of its own: that of A keeps decisions invariant under scaling */
   double top = 0;
-  for (int i = 0; i < n; i++) top = fmax(top, P->a[i]);
+  for (int i = 0; i < n; i++) top = perp_larger(top, P->a[i]);
   for (int i = 0; i < n; i++)
     if (P->a[i] == 0) P->a[i] = top > 0 ? top : 1;
   return nnz;
@@ -79,28 +79,11 @@ perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p)
   for (int i = 0; i < n; i++) {
     P->lo[i] = p->lo != NULL ? p->lo[i] : 0;
     P->hi[i] = p->hi != NULL ? p->hi[i] : HUGE_VAL;
-    P->bscale = fmax(P->bscale, fabs(p->b[i]) / P->a[i]);
+    P->bscale = perp_larger(P->bscale, fabs(p->b[i]) / P->a[i]);
   }
   P->sparse = n >= SPARSE_MIN && nnz <= (int64_t)n * n / SPARSE_SHARE && nnz <= P->max_nnz;
   if (P->sparse) compress(P);
   return PERP_OK;
-}
-
-int perp_pivot_symmetric(const perp_pivot *P, double tol)
-{
-  enum { TILE = 32 };
-  for (int jj = 0; jj < P->n; jj += TILE)
-    for (int ii = 0; ii <= jj; ii += TILE)
-      for (int j = jj; j < jj + TILE && j < P->n; j++) {
-        const double *col = P->A + (size_t)j * P->lda, *row = P->A + j;
-        double worst = 0;
-        for (int i = ii; i < ii + TILE && i < j; i++) {
-          double diff = fabs(col[i] - row[(size_t)i * P->lda]) - tol * fmax(P->a[i], P->a[j]);
-          worst = diff > worst ? diff : worst;
-        }
-        if (worst > 0) return 0;
-      }
-  return 1;
 }
 
 void perp_pivot_columns(const perp_pivot *P, int k, const int *idx, const double *x, double *y)
@@ -122,14 +105,16 @@ void perp_pivot_slack(const perp_pivot *P, const double *lambda, double *w)
 
 double perp_pivot_residual(const perp_pivot *P, const double *lambda, const double *w)
 {
-  double worst = 0, scale = fmax(P->bscale, DBL_MIN), data = scale;
+  double worst = 0, poison = 0, scale = perp_larger(P->bscale, DBL_MIN), data = scale;
   for (int i = 0; i < P->n; i++) {
-    double to = fmin(fmax(lambda[i] - w[i] / P->a[i], P->lo[i]), P->hi[i]);
+    double to = perp_smaller(perp_larger(lambda[i] - w[i] / P->a[i], P->lo[i]), P->hi[i]);
     double r = fabs(lambda[i] - to);
-    if (!(r <= worst)) worst = r; /* keeps a NaN */
-    scale = fmax(scale, fabs(lambda[i]));
-    data = fmax(data, fmax(P->lo[i], -P->hi[i]));
+    worst = perp_larger(worst, r);
+    poison += r * 0;
+    scale = perp_larger(scale, fabs(lambda[i]));
+    data = perp_larger(data, perp_larger(P->lo[i], -P->hi[i]));
   }
+  if (poison != 0 || isnan(poison)) return NAN;
   /* a lambda so large that b drowns in the rounding of w shows nothing */
   return DROWNED * scale > data && scale > data ? 1 : worst / scale;
 }
@@ -137,7 +122,7 @@ double perp_pivot_residual(const perp_pivot *P, const double *lambda, const doub
 int perp_pivot_proves_infeasible(perp_pivot *P, const double *v)
 {
   double vmax = 0, vb = 0, mag = 0;
-  for (int i = 0; i < P->n; i++) vmax = fmax(vmax, fabs(v[i]));
+  for (int i = 0; i < P->n; i++) vmax = perp_larger(vmax, fabs(v[i]));
   if (!(vmax > 0) || !isfinite(vmax)) return 0;
   for (int i = 0; i < P->n; i++) {
     double tiny = PERP_PIVOT_ZERO * vmax;

@@ -12,6 +12,16 @@
 #define PERP_PIVOT_ZERO 1e-12
 #define PERP_PIVOT_DONE 1e-11
 
+/* fmax and fmin are calls; these compile to one instruction (the second operand where the first is NaN) */
+static inline double perp_larger(double a, double b)
+{
+  return a > b ? a : b;
+}
+static inline double perp_smaller(double a, double b)
+{
+  return a < b ? a : b;
+}
+
 typedef struct perp_pivot {
   int n, max_n;
   const double *A; /* [lda * n] the caller's, both triangles */
@@ -32,8 +42,6 @@ void perp_pivot_layout(perp_pivot *P, perp_arena *arena, int max_n);
 /* Take over a problem with dense A: bounds, row scales, nonzero entries.  PERP_ERR_DIM when it is larger
  * than the workspace.   O(n^2), no allocation. */
 perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p);
-/* Is |A_ij - A_ji| <= tol max(a_i, a_j) everywhere?   O(n^2). */
-int perp_pivot_symmetric(const perp_pivot *P, double tol);
 /* y += sum_j x[j] A[:, idx[j]], j = 0 ... k-1.   O(n k), or the entries that are not zero. */
 void perp_pivot_columns(const perp_pivot *P, int k, const int *idx, const double *x, double *y);
 /* w = A lambda + b, skipping zeros of lambda. */

@@ -101,22 +101,60 @@ static void gather(perp_ldl *K, const double *A, size_t lda, const int *rows, in
   }
 }
 
-/* plain Cholesky for small k; returns 0 when a pivot is below tol */
-static int cholesky(perp_ldl *K, int k, double tol)
+/* Cholesky with diagonal pivoting for small k, by columns (the trailing part is not updated, its diagonal
+ * is, in d); rows are permuted with the factor.  Returns the rank. */
+static int small_cholesky(perp_ldl *K, int *rows, int k, double tol)
 {
+  double *d = K->d;
+  size_t ld = K->ld;
+  for (int j = 0; j < k; j++) d[j] = K->L[j + (size_t)j * ld];
   for (int j = 0; j < k; j++) {
-    double *lj = K->L + (size_t)j * K->ld;
-    for (int c = 0; c < j; c++) {
-      const double *lc = K->L + (size_t)c * K->ld;
-      double x = lc[j];
-      for (int i = j; i < k; i++) lj[i] -= x * lc[i];
+    int p = j;
+    for (int i = j + 1; i < k; i++)
+      if (d[i] > d[p]) p = i;
+    if (!(d[p] > tol)) return j;
+    if (p != j) {
+      int row = rows[j];
+      rows[j] = rows[p];
+      rows[p] = row;
+      d[p] = d[j];
+      /* symmetric exchange of j and p in the lower triangle */
+      double x;
+      for (int c = 0; c < j; c++) {
+        x = K->L[j + (size_t)c * ld];
+        K->L[j + (size_t)c * ld] = K->L[p + (size_t)c * ld];
+        K->L[p + (size_t)c * ld] = x;
+      }
+      for (int i = j + 1; i < p; i++) {
+        x = K->L[i + (size_t)j * ld];
+        K->L[i + (size_t)j * ld] = K->L[p + (size_t)i * ld];
+        K->L[p + (size_t)i * ld] = x;
+      }
+      for (int i = p + 1; i < k; i++) {
+        x = K->L[i + (size_t)j * ld];
+        K->L[i + (size_t)j * ld] = K->L[i + (size_t)p * ld];
+        K->L[i + (size_t)p * ld] = x;
+      }
+      x = K->L[j + (size_t)j * ld];
+      K->L[j + (size_t)j * ld] = K->L[p + (size_t)p * ld];
+      K->L[p + (size_t)p * ld] = x;
     }
-    if (!(lj[j] > tol)) return 0;
-    double root = sqrt(lj[j]), p = 1 / root;
+    double *lj = K->L + (size_t)j * ld, sum = lj[j];
+    for (int c = 0; c < j; c++) {
+      const double *lc = K->L + (size_t)c * ld;
+      double x = lc[j];
+      sum -= x * x;
+      for (int i = j + 1; i < k; i++) lj[i] -= x * lc[i];
+    }
+    if (!(sum > tol)) return j;
+    double root = sqrt(sum), inv = 1 / root;
     lj[j] = root;
-    for (int i = j + 1; i < k; i++) lj[i] *= p;
+    for (int i = j + 1; i < k; i++) {
+      lj[i] *= inv;
+      d[i] -= lj[i] * lj[i];
+    }
   }
-  return 1;
+  return k;
 }
 
 static int regular(const perp_ldl *K, int k, double tol)
@@ -148,13 +186,11 @@ int perp_ldl_factor(perp_ldl *K, const double *A, size_t lda, int *rows, int k, 
   k -= zeros;
   for (int i = 0; i < k; i++) scale[i] = 1 / sqrt(A[(size_t)rows[i] * (lda + 1)]);
   gather(K, A, lda, rows, k, scale, shift);
-  int rank = k, done;
+  int rank = k;
   if (k <= UNBLOCKED)
-    done = cholesky(K, k, fmax(depend, DOUBTFUL));
-  else
-    done = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', k, K->L, (int)K->ld) == 0 &&
-           regular(K, k, fmax(depend, DOUBTFUL));
-  if (!done && k > 0) {
+    rank = small_cholesky(K, rows, k, depend);
+  else if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', k, K->L, (int)K->ld) != 0 ||
+           !regular(K, k, depend > DOUBTFUL ? depend : DOUBTFUL)) {
     for (int i = 0; i < k; i++) scale[i] = 1 / sqrt(A[(size_t)rows[i] * (lda + 1)]);
     gather(K, A, lda, rows, k, scale, shift);
     if (LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', k, K->L, (int)K->ld, K->order, &rank, depend,
