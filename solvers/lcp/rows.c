@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solvers/lcp/rows.h"
+#include "solvers/lcp/rows_impl.h"
 
 #include <cblas.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-/* Kinds of units.  FAST + 8 (blocks - 1) + 4 (pairs - 2) + (r - 1): one or two blocks of 3-4 (2 pairs of
- * doubles) or 5-6 (3 pairs) numbers, at most PERP_UNIT_ROWS rows; anything else goes row by row. */
-enum { DENSE_ROW, GENERIC, FAST };
-enum { PARAMS = 4 }; /* b, step, then lo, hi or mu */
-
-/* What the rows of a unit are: anything; bounded rows; contacts [0, inf); a normal row [0, inf) followed
- * by friction rows of it, boxes or one cone. */
-enum { MIXED, BOXES, NORMALS, CONTACT_BOX, CONTACT_CONE };
-
-typedef double v2 __attribute__((vector_size(16)));
-
-static int even(int k)
-{
-  return k + (k & 1);
-}
 
 static void layout(perp_rows *R, perp_arena *a)
 {
@@ -35,6 +19,7 @@ static void layout(perp_rows *R, perp_arena *a)
   R->unit2 = PERP_CARVE(a, perp_unit, R->max_n);
   R->level = PERP_CARVE(a, int, R->max_n);
   R->count = PERP_CARVE(a, int, (size_t)R->max_n + 1);
+  R->unit_of = PERP_CARVE(a, int, R->max_n);
   R->type = PERP_CARVE(a, signed char, R->max_n);
 }
 
@@ -312,27 +297,6 @@ static void pack_unit(perp_rows *R, const perp_unit *t)
   }
 }
 
-/* where row i of unit t, its parameters and the length of a row are */
-static double *unit_rows(const perp_rows *R, const perp_unit *t, int *width)
-{
-  const perp_blocks *F = R->p->F;
-  if (t->kind >= FAST) {
-    *width = 2 * (2 + ((t->kind - FAST) >> 2 & 1)) * (1 + ((t->kind - FAST) >> 3));
-    return R->data + t->at + even(t->r * (t->r - 1) / 2);
-  }
-  *width = 0;
-  for (int k = F->jptr[t->a]; k < F->jptr[t->a + 1]; k++)
-    *width += R->uoff[F->jblk[k] + 1] - R->uoff[F->jblk[k]];
-  return R->data + t->at;
-}
-
-static double dot(int width, const double *x, const double *y)
-{
-  double sum = 0;
-  for (int k = 0; k < width; k++) sum += x[k] * y[k];
-  return sum;
-}
-
 static perp_status prepare_factored(perp_ctx *ctx, perp_rows *R, double omega)
 {
   const perp_lcp *p = R->p;
@@ -375,6 +339,7 @@ static perp_status prepare_factored(perp_ctx *ctx, perp_rows *R, double omega)
   }
   for (int t = 0; t < R->n_units; t++) {
     const perp_unit *unit = &R->unit[t];
+    for (int i = unit->row; i < unit->row + unit->r; i++) R->unit_of[i] = t;
     int width, r = unit->r;
     double *g = unit_rows(R, unit, &width), *par = g + (size_t)r * (size_t)width;
     for (int i = unit->row; i < unit->row + r; i++) {
@@ -422,45 +387,12 @@ perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *R, const perp_lcp *p, do
 
 /* ---- products ---------------------------------------------------------------------------------------- */
 
-/* y += x' G of one unit, or the other way round */
+/* u += G' x of one unit */
 static void unit_Gt(const perp_rows *R, const perp_unit *t, const double *x, double *u)
 {
-  const perp_blocks *F = R->p->F;
   int width;
   const double *g = unit_rows(R, t, &width);
-  for (int i = 0; i < t->r; i++) {
-    double xi = x[t->row + i];
-    if (t->kind >= FAST) {
-      int d = t->b >= 0 ? width / 2 : width;
-      for (int k = 0; k < d; k++) u[t->a + k] += xi * g[k];
-      if (t->b >= 0)
-        for (int k = 0; k < d; k++) u[t->b + k] += xi * g[d + k];
-      g += width;
-    } else
-      for (int k = F->jptr[t->a]; k < F->jptr[t->a + 1]; k++) {
-        int at = R->uoff[F->jblk[k]], d = R->uoff[F->jblk[k] + 1] - at;
-        for (int j = 0; j < d; j++) u[at + j] += xi * g[j];
-        g += d;
-      }
-  }
-}
-
-static double row_dot(const perp_rows *R, const perp_unit *t, const double *g, int width,
-                      const double *u)
-{
-  const perp_blocks *F = R->p->F;
-  double sum = 0;
-  if (t->kind >= FAST) {
-    int d = t->b >= 0 ? width / 2 : width;
-    sum = dot(d, g, u + t->a);
-    if (t->b >= 0) sum += dot(d, g + d, u + t->b);
-  } else
-    for (int k = F->jptr[t->a]; k < F->jptr[t->a + 1]; k++) {
-      int at = R->uoff[F->jblk[k]], d = R->uoff[F->jblk[k] + 1] - at;
-      sum += dot(d, g, u + at);
-      g += d;
-    }
-  return sum;
+  for (int i = 0; i < t->r; i++, g += width) row_axpy(R, t, g, width, x[t->row + i], u);
 }
 
 /* y = A x (+ b) */
@@ -556,18 +488,6 @@ void perp_rows_majorant(const perp_rows *R, double *d)
 
 /* ---- bounds and residual -------------------------------------------------------------------------------- */
 
-static inline double limit(const perp_rows *R, const double *lambda, int i)
-{
-  double normal = lambda[R->p->fric_of[i]];
-  return R->p->mu[i] * (normal > 0 ? normal : 0);
-}
-
-static inline double clamp(double x, double lo, double hi)
-{
-  x = x < lo ? lo : x;
-  return x > hi ? hi : x;
-}
-
 void perp_rows_bounds(const perp_rows *R, const double *lambda, int i, double *lo, double *hi)
 {
   if (R->type[i] == PERP_ROW_BOUNDED) {
@@ -602,232 +522,4 @@ double perp_rows_residual(perp_rows *R, const double *lambda, const double *w)
     R->scaled = true;
   }
   return perp_lcp_rel(R->p, R->a, lambda, w);
-}
-
-/* ---- sweeps --------------------------------------------------------------------------------------------- */
-
-/* the new value of row i with slack w */
-static inline double relax(const perp_rows *R, int i, double inv, double lo, double hi, double w,
-                           const double *lambda)
-{
-  if (R->type[i] != PERP_ROW_BOUNDED) {
-    hi = limit(R, lambda, i);
-    lo = -hi;
-  }
-  return clamp(lambda[i] - inv * w, lo, hi);
-}
-
-static double dense_row(perp_rows *R, const perp_unit *t, double *lambda)
-{
-  const perp_lcp *p = R->p;
-  int i = t->row, n = R->n;
-  double change[2] = { 0, 0 };
-  if (R->type[i] == PERP_ROW_CONE) {
-    double x = lambda[i] - R->inv[i] * R->w[i], y = lambda[i + 1] - R->inv[i] * R->w[i + 1];
-    perp_disc(limit(R, lambda, i), &x, &y);
-    change[0] = x - lambda[i];
-    change[1] = y - lambda[i + 1];
-  } else
-    change[0] = relax(R, i, R->inv[i], R->lo[i], R->hi[i], R->w[i], lambda) - lambda[i];
-  for (int k = 0; k < t->r; k++) {
-    double c = change[k];
-    if (c == 0) continue;
-    lambda[i + k] += c;
-    const double *a = p->A + (size_t)(i + k) * (size_t)p->lda;
-    double *w = R->w;
-    for (int j = 0; j < n; j++) w[j] += c * a[j];
-  }
-  return fmax(fabs(change[0]), fabs(change[1]));
-}
-
-/* a unit of any shape, row by row */
-static double generic_unit(perp_rows *R, const perp_unit *t, double *lambda, bool back)
-{
-  const perp_lcp *p = R->p;
-  const double *s = p->F->s;
-  int width;
-  double worst = 0;
-  const double *g0 = unit_rows(R, t, &width);
-  for (int step = 0; step < t->r; step++) {
-    int k = back ? t->r - 1 - step : step, i = t->row + k, pair = 1;
-    if (R->type[i] == PERP_ROW_CONE_TAIL) {
-      if (!back) continue;
-      k--, i--, step++;
-    }
-    const double *g = g0 + (size_t)k * (size_t)width;
-    double w = row_dot(R, t, g, width, R->u) + p->b[i] + (s != NULL ? s[i] * lambda[i] : 0);
-    double x, y = 0;
-    if (R->type[i] == PERP_ROW_CONE) {
-      double w2 = row_dot(R, t, g + width, width, R->u) + p->b[i + 1] +
-                  (s != NULL ? s[i + 1] * lambda[i + 1] : 0);
-      pair = 2;
-      x = lambda[i] - R->inv[i] * w;
-      y = lambda[i + 1] - R->inv[i] * w2;
-      perp_disc(limit(R, lambda, i), &x, &y);
-    } else
-      x = relax(R, i, R->inv[i], R->lo[i], R->hi[i], w, lambda);
-    for (int q = 0; q < pair; q++, g += width) {
-      double c = (q == 0 ? x : y) - lambda[i + q];
-      worst = fmax(worst, fabs(c));
-      lambda[i + q] += c;
-      if (t->kind >= FAST) {
-        int d = t->b >= 0 ? width / 2 : width;
-        for (int j = 0; j < d; j++) R->u[t->a + j] += c * g[j];
-        if (t->b >= 0)
-          for (int j = 0; j < d; j++) R->u[t->b + j] += c * g[d + j];
-      } else {
-        const double *h = g;
-        for (int l = p->F->jptr[t->a]; l < p->F->jptr[t->a + 1]; l++) {
-          int at = R->uoff[p->F->jblk[l]], d = R->uoff[p->F->jblk[l] + 1] - at;
-          for (int j = 0; j < d; j++) R->u[at + j] += c * h[j];
-          h += d;
-        }
-      }
-    }
-  }
-  return worst;
-}
-
-/* Forward pass over a unit of r rows on `subs` blocks of `pairs` pairs of numbers: constants after
- * inlining.  y is the step of each row as u asks for it, corrected by the Gram matrix (scaled by the
- * steps) as the rows before it change. */
-static inline __attribute__((always_inline)) double
-fast_unit(const perp_rows *R, const perp_unit *t, double *restrict lambda, const int subs,
-          const int pairs, const int r)
-{
-  const double *gram = R->data + t->at;
-  const v2 *g = (const v2 *)(gram + (r * (r - 1) / 2 + 1) / 2 * 2);
-  const double *par = (const double *)(g + r * subs * pairs);
-  const double *s = R->p->F->s;
-  v2 *ua = (v2 *)(R->u + t->a), *ub = (v2 *)(R->u + t->b);
-  v2 x[6];
-  double y[PERP_UNIT_ROWS], change[PERP_UNIT_ROWS] = { 0 }, worst = 0;
-  double *l = lambda + t->row;
-  for (int k = 0; k < pairs; k++) {
-    x[k] = ua[k];
-    if (subs == 2) x[pairs + k] = ub[k];
-  }
-  for (int i = 0; i < r; i++) {
-    v2 even_sum = g[i * subs * pairs] * x[0], odd_sum = g[i * subs * pairs + 1] * x[1];
-    for (int k = 2; k < subs * pairs; k++)
-      if (k & 1)
-        odd_sum += g[i * subs * pairs + k] * x[k];
-      else
-        even_sum += g[i * subs * pairs + k] * x[k];
-    even_sum += odd_sum;
-    y[i] = even_sum[0] + even_sum[1] + par[PARAMS * i];
-    if (s != NULL) y[i] += s[t->row + i] * l[i];
-    y[i] *= -par[PARAMS * i + 1];
-  }
-  switch (t->mix) {
-  case NORMALS:
-    for (int i = 0; i < r; i++) {
-      double d = y[i];
-      for (int j = 0; j < i; j++) d -= gram[i * (i - 1) / 2 + j] * change[j];
-      change[i] = d > -l[i] ? d : -l[i];
-      l[i] += change[i];
-    }
-    break;
-  case BOXES:
-    for (int i = 0; i < r; i++) {
-      double d = y[i], lo = par[PARAMS * i + 2], hi = par[PARAMS * i + 3];
-      for (int j = 0; j < i; j++) d -= gram[i * (i - 1) / 2 + j] * change[j];
-      change[i] = clamp(d, lo - l[i], hi - l[i]);
-      l[i] = clamp(l[i] + change[i], lo, hi);
-    }
-    break;
-  case CONTACT_BOX: {
-    change[0] = y[0] > -l[0] ? y[0] : -l[0];
-    l[0] += change[0];
-    double normal = l[0];
-    for (int i = 1; i < r; i++) {
-      double d = y[i], top = par[PARAMS * i + 2] * normal;
-      for (int j = 0; j < i; j++) d -= gram[i * (i - 1) / 2 + j] * change[j];
-      change[i] = clamp(d, -top - l[i], top - l[i]);
-      l[i] = clamp(l[i] + change[i], -top, top);
-    }
-    break;
-  }
-  case CONTACT_CONE:
-    change[0] = y[0] > -l[0] ? y[0] : -l[0];
-    l[0] += change[0];
-    if (r == 3) {
-      double z1 = l[1] + y[1] - gram[0] * change[0], z2 = l[2] + y[2] - gram[1] * change[0];
-      perp_disc(par[PARAMS + 2] * l[0], &z1, &z2);
-      change[1] = z1 - l[1];
-      change[2] = z2 - l[2];
-      l[1] = z1;
-      l[2] = z2;
-    }
-    break;
-  default:
-    for (int i = 0; i < r; i++) {
-      double d = y[i], lo = par[PARAMS * i + 2], hi = par[PARAMS * i + 3];
-      for (int j = 0; j < i; j++) d -= gram[i * (i - 1) / 2 + j] * change[j];
-      int type = R->type[t->row + i];
-      if (type != PERP_ROW_BOUNDED) {
-        hi = limit(R, lambda, t->row + i);
-        lo = -hi;
-      }
-      if (type == PERP_ROW_CONE && i + 1 < r) {
-        double d2 = y[i + 1], z = l[i] + d;
-        for (int j = 0; j < i; j++) d2 -= gram[(i + 1) * i / 2 + j] * change[j];
-        double z2 = l[i + 1] + d2;
-        perp_disc(hi, &z, &z2);
-        change[i] = z - l[i];
-        change[i + 1] = z2 - l[i + 1];
-        l[i] = z;
-        l[i + 1] = z2;
-        i++;
-      } else {
-        change[i] = clamp(d, lo - l[i], hi - l[i]);
-        l[i] = clamp(l[i] + change[i], lo, hi);
-      }
-    }
-  }
-  for (int i = 0; i < r; i++) worst = fmax(worst, fabs(change[i]));
-  for (int i = 0; i < r; i++) {
-    v2 c = { change[i], change[i] };
-    for (int k = 0; k < subs * pairs; k++) x[k] += c * g[i * subs * pairs + k];
-  }
-  for (int k = 0; k < pairs; k++) {
-    ua[k] = x[k];
-    if (subs == 2) ub[k] = x[pairs + k];
-  }
-  return worst;
-}
-
-static double any_unit(perp_rows *R, const perp_unit *t, double *lambda)
-{
-  switch (t->kind) {
-  case DENSE_ROW:
-    return dense_row(R, t, lambda);
-#define FAST_CASE(subs, pairs, r)                                                                  \
-  case FAST + 8 * ((subs)-1) + 4 * ((pairs)-2) + (r)-1:                                            \
-    return fast_unit(R, t, lambda, subs, pairs, r);
-#define FAST_CASES(subs, pairs)                                                                    \
-  FAST_CASE(subs, pairs, 1)                                                                        \
-  FAST_CASE(subs, pairs, 2) FAST_CASE(subs, pairs, 3) FAST_CASE(subs, pairs, 4)
-    FAST_CASES(1, 2)
-    FAST_CASES(1, 3)
-    FAST_CASES(2, 2)
-    FAST_CASES(2, 3)
-#undef FAST_CASES
-#undef FAST_CASE
-  default:
-    return generic_unit(R, t, lambda, false);
-  }
-}
-
-double perp_rows_sweep(perp_rows *R, double *lambda, const int *order, bool back)
-{
-  double worst = 0;
-  for (int k = 0; k < R->n_units; k++) {
-    int at = back ? R->n_units - 1 - k : k;
-    const perp_unit *t = &R->unit[order != NULL ? order[at] : at];
-    double d = back && t->kind != DENSE_ROW ? generic_unit(R, t, lambda, true)
-                                            : any_unit(R, t, lambda);
-    if (!(d <= worst)) worst = d;
-  }
-  return worst;
 }

@@ -49,6 +49,7 @@ typedef struct perp_rows {
   double *a;         /* scales of the judge, see perp_rows_residual */
   double *inv;       /* step of the row: omega / A_ii, or its substitute */
   double *lo, *hi;   /* as in the problem, NULL filled in; friction rows: not used */
+  int *unit_of;      /* factored: unit of a row */
   signed char *type; /* perp_row_kind */
   double *w;         /* dense: A lambda + b; factored: scratch */
   perp_unit *unit, *unit2; /* dense: a row or a cone pair each */
@@ -87,6 +88,12 @@ void perp_rows_reset(perp_rows *R, const double *lambda);
 /* One sweep over all units, order [n_units] or NULL (the order of rows); back: from the last to the first.
  * Returns max_i |change of lambda_i|. */
 double perp_rows_sweep(perp_rows *R, double *lambda, const int *order, bool back);
+
+/* Single rows, for methods with their own blocks: w_i as the sweeps have it, the effect of
+ * lambda_i += change on it (lambda itself is the caller's), and the entry A_ij of two rows. */
+double perp_rows_slack(const perp_rows *R, const double *lambda, int i);
+void perp_rows_change(perp_rows *R, int i, double change);
+double perp_rows_entry(const perp_rows *R, int i, int j);
 
 /* w = A lambda + b from scratch.  O(n^2) dense, O(nnz) factored. */
 void perp_rows_w(perp_rows *R, const double *lambda, double *w);

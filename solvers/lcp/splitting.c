@@ -16,20 +16,30 @@ static void layout(perp_splitting *w, perp_arena *a)
   w->order = PERP_CARVE(a, int, w->max_n);
 }
 
+perp_status perp_splitting_open(perp_ctx *ctx, perp_splitting *w, int max_n,
+                                const struct perp_splitting_opts *o)
+{
+  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "lcp: max_n = %d is negative", max_n);
+  w->o = *o;
+  w->max_n = max_n;
+  layout(w, &w->arena);
+  PERP_TRY(perp_arena_reserve(ctx, &w->arena));
+  layout(w, &w->arena);
+  return perp_rows_open(ctx, &w->rows, max_n);
+}
+
+void perp_splitting_close(perp_splitting *w)
+{
+  perp_rows_close(&w->rows);
+  perp_arena_free(&w->arena);
+}
+
 perp_status perp_splitting_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   *ws = NULL;
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "lcp: max_n = %d is negative", max_n);
   perp_splitting *w = calloc(1, sizeof *w);
   if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
-  w->o = *(const struct perp_splitting_opts *)opts;
-  w->max_n = max_n;
-  layout(w, &w->arena);
-  perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status == PERP_OK) {
-    layout(w, &w->arena);
-    status = perp_rows_open(ctx, &w->rows, max_n);
-  }
+  perp_status status = perp_splitting_open(ctx, w, max_n, opts);
   if (status != PERP_OK) {
     perp_splitting_destroy(w);
     return status;
@@ -40,11 +50,9 @@ perp_status perp_splitting_create(perp_ctx *ctx, int max_n, const void *opts, vo
 
 void perp_splitting_destroy(void *ws)
 {
-  perp_splitting *w = ws;
-  if (w == NULL) return;
-  perp_rows_close(&w->rows);
-  perp_arena_free(&w->arena);
-  free(w);
+  if (ws == NULL) return;
+  perp_splitting_close(ws);
+  free(ws);
 }
 
 void perp_shuffle(uint64_t *state, int *index, int n)

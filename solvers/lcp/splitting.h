@@ -40,6 +40,10 @@ struct perp_splitting {
   uint64_t random;
 };
 
+/* For methods with a perp_splitting inside their own workspace. */
+perp_status perp_splitting_open(perp_ctx *ctx, perp_splitting *w, int max_n,
+                                const struct perp_splitting_opts *o);
+void perp_splitting_close(perp_splitting *w);
 perp_status perp_splitting_create(perp_ctx *ctx, int max_n, const void *opts, void **ws);
 void perp_splitting_destroy(void *ws);
 /* The loop.  A change at or below tol max(|lambda|, |b_i| / A_ii) is a cheap sign of convergence, which

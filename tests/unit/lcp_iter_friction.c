@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Friction: the exact cone of one contact, blocks, staggering; boxes and cones on random contact systems
+ * that slide, stick and open. */
+#include "solvers/lcp/cone.h"
+#include "tests/lcp_random.h"
+#include "tests/tap.h"
+
+static perp_ctx ctx;
+
+/* ---- one contact --------------------------------------------------------------------------------------- */
+
+/* how badly x violates Coulomb's law with w = K x + q, relative to the sizes involved */
+static double coulomb_violation(double mu, const double *K, const double *q, const double *x)
+{
+  double w[3], sizes[3], size = 0, force = fabs(x[0]);
+  for (int i = 0; i < 3; i++) {
+    w[i] = q[i];
+    sizes[i] = fabs(q[i]);
+    for (int j = 0; j < 3; j++) {
+      w[i] += K[i + 3 * j] * x[j];
+      sizes[i] += fabs(K[i + 3 * j] * x[j]);
+    }
+    size = fmax(size, sizes[i]);
+  }
+  double t = hypot(x[1], x[2]), wt = hypot(w[1], w[2]);
+  double v = fmax(-x[0] / fmax(force, 1e-300), -w[0] / size); /* signs */
+  v = fmax(v, fmin(x[0] / fmax(force, 1e-300), w[0] / size)); /* complementarity */
+  v = fmax(v, (t - mu * x[0]) / fmax(mu * force, 1e-300));    /* inside the cone */
+  if (x[0] > 0) {
+    double inside = fmax(0, 1 - t / fmax(mu * x[0], 1e-300));
+    v = fmax(v, fmin(inside, wt / size)); /* sticks inside ... */
+    v = fmax(v, (w[1] * x[1] + w[2] * x[2] + wt * t) / (size * fmax(t, 1e-300))); /* ... opposed */
+  }
+  return v;
+}
+
+static void check_cone(perp_rng *g)
+{
+  int count[3] = { 0 }, failed = 0;
+  double worst = 0;
+  for (int trial = 0; trial < 30000; trial++) {
+    double B[9], K[9], q[3], x[3], mu = perp_rng_uniform(g, 0, 2);
+    double scale = trial % 3 == 0 ? 1 : trial % 3 == 1 ? 1e-9 : 1e9;
+    int rank = trial % 7 == 0 ? 2 : 3;
+    for (int i = 0; i < 9; i++) B[i] = perp_rng_uniform(g, -1, 1);
+    for (int i = 0; i < 3; i++)
+      for (int j = 0; j < 3; j++) {
+        K[i + 3 * j] = 0;
+        for (int k = 0; k < rank; k++) K[i + 3 * j] += scale * B[i + 3 * k] * B[j + 3 * k];
+      }
+    /* rank 2: q in the range, as in mechanics */
+    double y[3] = { perp_rng_uniform(g, -1, 1), perp_rng_uniform(g, -1, 1),
+                    perp_rng_uniform(g, -1, 1) };
+    for (int i = 0; i < 3; i++) {
+      q[i] = 0;
+      for (int j = 0; j < 3; j++) q[i] += K[i + 3 * j] * y[j];
+    }
+    if (!perp_cone_solve(mu, K, q, x)) {
+      failed++;
+      continue;
+    }
+    double v = coulomb_violation(mu, K, q, x);
+    count[x[0] == 0 ? 0 : hypot(x[1], x[2]) < mu * x[0] * (1 - 1e-12) ? 1 : 2]++;
+    if (!(v <= worst)) worst = v;
+  }
+  ok(failed == 0, "cone: a solution for every one of 30000 contacts");
+  ok(count[0] > 1000 && count[1] > 1000 && count[2] > 1000, "cone: %d open, %d stick, %d slide",
+     count[0], count[1], count[2]);
+  /* conditions of K reach 1e6; the roots are exact to rounding times that */
+  below(worst, 1e-9, "cone: Coulomb's law holds");
+  double K[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, q[3] = { -1, 3, 4 }, x[3];
+  perp_cone_solve(0.5, K, q, x);
+  near(x[1], -0.3, 0, 1e-15, "cone: K = I slides against q_T, length mu n");
+  near(x[2], -0.4, 0, 1e-15, "... second component");
+  ok(!perp_cone_solve(0.5, (double[9]){ 0 }, q, x), "cone: K_nn = 0 is refused");
+}
+
+/* ---- systems --------------------------------------------------------------------------------------------- */
+
+struct result {
+  int solved, lies, total, slipping;
+};
+
+static void run(const char *spec, int friction, int contacts, double softness, struct result *r)
+{
+  perp_rng *g = perp_rng_create(77);
+  perp_spec s;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, spec, &s) != PERP_OK) bail("%s", ctx.msg);
+  *r = (struct result){ 0 };
+  for (int trial = 0; trial < 30; trial++) {
+    random_lcp q = random_factored(g, contacts, contacts, trial % 3, friction, softness);
+    perp_lcp_solver *solver;
+    perp_lcp_judgement j;
+    perp_stats stats;
+    double x[80] = { 0 }, w[80], scratch[2000];
+    /* the form of the problem alternates, the judge looks at the dense one */
+    const perp_lcp *p = trial % 2 ? random_as_dense(&q) : random_as_factored(&q);
+    if (perp_lcp_create(&ctx, &s, p->n, p->F != NULL ? p->F->nv : 0, &solver) != PERP_OK)
+      bail("%s", ctx.msg);
+    if (perp_lcp_solve(&ctx, solver, p, 1e-8, x, w, &j, &stats) != PERP_OK) bail("%s", ctx.msg);
+    perp_lcp_judge(random_as_dense(&q), x, w, scratch, &j);
+    r->total++;
+    r->solved += stats.reason == PERP_CONVERGED;
+    r->lies += stats.reason == PERP_CONVERGED && !(j.rel <= 1.01e-8);
+    for (int i = 1; i < q.p.n; i += 3)
+      if (x[i - 1] > 0 && fabs(w[i]) > 1e-6) r->slipping++;
+    perp_lcp_destroy(solver);
+    random_free(&q);
+  }
+  perp_spec_free(&s);
+  perp_rng_destroy(g);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  perp_rng *g = perp_rng_create(3);
+  check_cone(g);
+  perp_rng_destroy(g);
+
+  static const struct {
+    const char *spec;
+    bool cones;
+    int least; /* of 30 problems; there is no theorem, the figure is what was found, with a margin */
+  } cases[] = {
+    { "pgs", true, 25 },
+    { "block-gs", true, 25 },
+    { "block-gs:block=projection", true, 25 },
+    { "block-gs:by=group,order=symmetric", true, 25 },
+    { "staggered", true, 25 },
+    { "staggered:depth=0", true, 20 },
+    { "staggered:normal=interior-point,friction=pgs", true, 20 },
+    { "fischer-newton", false, 25 },
+    { "minmap-newton", false, 25 },
+    { "interior-point", false, 20 },
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+    for (int friction = 1; friction <= (cases[k].cones ? 2 : 1); friction++)
+      for (int soft = 0; soft < 2; soft++) {
+        struct result r;
+        run(cases[k].spec, friction, 4 + soft, soft ? 0.2 : 0, &r);
+        const char *what = friction == 1 ? "boxes" : "cones";
+        ok(r.lies == 0, "%s, %s: no false success", cases[k].spec, what);
+        ok(r.solved >= cases[k].least, "%s, %s: %d of %d solved", cases[k].spec, what, r.solved,
+           r.total);
+        if (k == 0) ok(r.slipping > 10, "%d rows slip", r.slipping);
+      }
+  return tap_done();
+}
