@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* auto: every solvable generated problem is solved, the others never reported solved; falls back and says so. */
+#include "solvers/lcp/problem.h"
+#include "solvers/solvers.h"
+#include "tests/tap.h"
+
+#include <string.h>
+
+static perp_ctx ctx;
+
+struct seen {
+  int tries, accepted, refused;
+};
+
+static void watch(void *user, const perp_trace_event *e)
+{
+  struct seen *s = user;
+  s->tries += strcmp(e->what, "try") == 0;
+  s->accepted += strcmp(e->what, "accepted") == 0;
+  s->refused += strcmp(e->what, "refused") == 0;
+}
+
+static perp_stats run(const char *spec, const perp_lcp *p)
+{
+  perp_spec s;
+  perp_lcp_solver *solver;
+  perp_stats stats;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, spec, &s) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_lcp_create(&ctx, &s, p->n, p->F != NULL ? p->F->nv : 0, &solver) != PERP_OK)
+    bail("%s", ctx.msg);
+  double *x = calloc((size_t)p->n + 1, sizeof *x);
+  if (perp_lcp_solve(&ctx, solver, p, 1e-8, x, NULL, NULL, &stats) != PERP_OK) bail("%s", ctx.msg);
+  free(x);
+  perp_lcp_destroy(solver);
+  perp_spec_free(&s);
+  return stats;
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  const perp_lcp_family *f;
+  int solvable = 0, solved = 0, lies = 0;
+  for (int i = 0; (f = perp_lcp_family_at(i)) != NULL; i++) {
+    perp_lcp_problem q;
+    perp_lcp_recipe recipe = { .family = f->name, .n = perp_lcp_family_rows(f, 12), .seed = 4 };
+    if (perp_lcp_generate(&ctx, &recipe, &q) != PERP_OK) bail("%s: %s", f->name, ctx.msg);
+    perp_stats stats = run("auto", &q.p);
+    bool done = stats.reason == PERP_CONVERGED;
+    if (q.classes & PERP_CLASS_UNSOLVABLE)
+      lies += done;
+    else if (q.classes & PERP_CLASS_SOLVABLE) {
+      solvable++;
+      solved += done;
+      if (!done)
+        printf("# %s: %s, rel %g\n", f->name, perp_reason_name(stats.reason), stats.residual);
+    }
+    perp_lcp_problem_free(&q);
+  }
+  ok(lies == 0, "auto: no unsolvable family is reported solved");
+  ok(solved == solvable, "auto: %d of %d solvable families solved", solved, solvable);
+
+  /* a chain that must fail first: pgs cannot do a circulant P matrix (spectral radius 2) */
+  perp_lcp_problem q;
+  struct seen seen = { 0 };
+  perp_lcp_recipe recipe = { .family = "kostreva", .n = 3 };
+  if (perp_lcp_generate(&ctx, &recipe, &q) != PERP_OK) bail("%s", ctx.msg);
+  ctx.trace = watch;
+  ctx.trace_user = &seen;
+  perp_stats stats = run("auto:chain=(pgs:max_iter=50;lemke)", &q.p);
+  ctx.trace = NULL;
+  ok(stats.reason == PERP_CONVERGED && stats.fallbacks == 1,
+     "a refused answer is a counted fallback");
+  ok(seen.tries == 2 && seen.refused == 1 && seen.accepted == 1, "... and the trace tells");
+  stats = run("auto:chain=(pgs:max_iter=50)", &q.p);
+  ok(stats.reason < 0 && stats.fallbacks >= 1, "a chain without an answer fails honestly");
+  perp_lcp_problem_free(&q);
+  perp_spec s;
+  void *ws;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, "auto:chain=(no-such-solver)", &s) != PERP_OK)
+    bail("%s", ctx.msg);
+  const perp_lcp_desc *d = (const perp_lcp_desc *)(const void *)s.d;
+  ok(d->create(&ctx, 3, s.opts, &ws) == PERP_ERR_OPTION, "an unknown part is refused at creation");
+  perp_spec_free(&s);
+  return tap_done();
+}
