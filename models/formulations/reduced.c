@@ -152,7 +152,7 @@ static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *i
   *w->stale = true;
   /* no post-step, and the joints hold to rounding */
   *info = (perp_step_info){ .reason = stop == PERP_ODE_STOPPED ? stats.reason : PERP_EXACT,
-                            .drift_pos_pre = NAN,
+                            .drift_pos_pre = nan(""),
                             .lambda = NULL };
   return PERP_OK;
 }

@@ -166,12 +166,8 @@ static bool prepare(struct rotation *r)
 {
   const struct free_opts *o = &r->o;
   const double I[3] = { o->ix, o->iy, o->iz }, w[3] = { o->wx, o->wy, o->wz };
-  double T2 = 0, L2 = 0, energetic = 0;
-  for (int i = 0; i < 3; i++) {
-    T2 += I[i] * w[i] * w[i];
-    L2 += I[i] * I[i] * w[i] * w[i];
-    energetic = fmax(energetic, I[i] * w[i] * w[i]);
-  }
+  double L2 = 0;
+  for (int i = 0; i < 3; i++) L2 += I[i] * I[i] * w[i] * w[i];
   r->L = sqrt(L2);
   /* steady when I w is parallel to w */
   r->steady = true;

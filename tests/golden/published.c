@@ -21,12 +21,12 @@ static perp_result run(perp_request request)
  * 0.8, 0.3, 0.03, 0.06 for a semi-implicit one).  Cline: 20, 5, 3, jagged, 0.5. */
 static const struct {
   const char *formulation, *ode, *stab, *metric;
-  double mm, tolerance; /* NaN: diverges */
+  double mm, tolerance; /* < 0: diverges */
 } chain[] = {
   { "velocity", "euler", "none", "drift.pos.max", 9.7, 0.05 },
   { "velocity", "euler", "baumgarte:alpha=50", "drift.pos.max", 2.8, 0.05 },
   { "velocity", "euler", "baumgarte:alpha=200", "drift.pos.max", 1.1, 0.05 },
-  { "velocity", "euler", "baumgarte:alpha=2000", "drift.pos.max", NAN, 0 },
+  { "velocity", "euler", "baumgarte:alpha=2000", "drift.pos.max", -1, 0 },
   { "velocity", "euler", "post", "drift.pos.pre", 0.19, 0.05 },
   { "velocity", "symplectic-euler", "none", "drift.pos.max", 2.7, 0.05 },
   { "velocity", "symplectic-euler", "baumgarte:alpha=50", "drift.pos.max", 0.8, 0.05 },
@@ -37,7 +37,7 @@ static const struct {
   { "acceleration", "euler", "none", "drift.pos.max", 5.58, 0.01 },
   { "acceleration", "euler", "baumgarte:alpha=50", "drift.pos.max", 1.89, 0.01 },
   { "acceleration", "euler", "baumgarte:alpha=200", "drift.pos.max", 0.731, 0.01 },
-  { "acceleration", "euler", "baumgarte:alpha=2000", "drift.pos.max", NAN, 0 },
+  { "acceleration", "euler", "baumgarte:alpha=2000", "drift.pos.max", -1, 0 },
   { "acceleration", "symplectic-euler", "none", "drift.pos.max", 48.2, 0.01 },
   { "acceleration", "symplectic-euler", "baumgarte:alpha=50", "drift.pos.max", 1.50, 0.01 },
   { "acceleration", "symplectic-euler", "baumgarte:alpha=200", "drift.pos.max", 0.587, 0.01 },
@@ -56,7 +56,7 @@ static void cline(void)
                                           .h = 1e-3,
                                           .t_end = 0.8 });
       double mm = 1e3 * perp_result_metric(&r, chain[i].metric);
-      if (isnan(chain[i].mm))
+      if (chain[i].mm < 0)
         ok(r.reason < 0, "%s: %s, %s, %s diverges", s ? "plane" : "space", chain[i].formulation,
            chain[i].ode, chain[i].stab);
       else

@@ -122,7 +122,7 @@ static double norm(int n, const double *x)
 {
   double most = 0;
   for (int i = 0; i < n; i++) {
-    if (isnan(x[i])) return NAN;
+    if (isnan(x[i])) return nan("");
     most = fmax(most, fabs(x[i]));
   }
   return most;

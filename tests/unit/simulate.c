@@ -96,7 +96,7 @@ static int compared(const perp_result *r, double every, double *off_grid)
 
 static void truth_times(void)
 {
-  double off;
+  double off = 0;
   /* adaptive: the grid of the file, 0.05 s, is hit exactly although no step would end there */
   perp_result r = run((perp_request){ .scene = "chain:links=2",
                                       .formulation = "acceleration",
