@@ -38,6 +38,7 @@ struct perp_splitting {
   double *keep, *slack, *aux; /* [max_n] */
   int *order;                 /* [max_n] */
   uint64_t random;
+  double memory; /* of the step function, between two calls */
 };
 
 /* For methods with a perp_splitting inside their own workspace. */

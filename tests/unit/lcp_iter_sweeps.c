@@ -155,7 +155,9 @@ static void check_solutions(perp_ctx *ctx, perp_rng *g)
                                        "pgs:order=symmetric",
                                        "pgs:order=random,seed=7",
                                        "psor:omega=1.7",
-                                       "psor:omega=0.5,order=symmetric" };
+                                       "psor:omega=0.5,order=symmetric",
+                                       "nncg",
+                                       "apgd:max_iter=100000" };
   for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
     double worst = 0, soft = 0;
     int unsolved = 0, lies = 0, solved = 0;
