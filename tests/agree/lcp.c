@@ -181,7 +181,7 @@ int main(int argc, char **argv)
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_lcp, i)) != NULL && methods < MOST; i++) {
-    if (argc > 2 && strcmp(argv[2], d->name) != 0) continue;
+    if (argc > 2 ? strcmp(argv[2], d->name) != 0 : (d->caps & PERP_LCP_PEER) != 0) continue;
     perp_spec spec;
     struct tally *t = &tally[methods++];
     t->d = d;

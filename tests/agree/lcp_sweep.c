@@ -153,7 +153,7 @@ int main(int argc, char **argv)
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_lcp, i)) != NULL && methods < MOST; i++) {
-    if (only != NULL && strcmp(only, d->name) != 0) continue;
+    if (only != NULL ? strcmp(only, d->name) != 0 : (d->caps & PERP_LCP_PEER) != 0) continue;
     tally[methods].d = d;
     if (perp_spec_parse(&ctx, PERP_KIND_lcp, d->name, &tally[methods++].spec) != PERP_OK)
       bail("%s", ctx.msg);

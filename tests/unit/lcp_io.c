@@ -269,6 +269,39 @@ static void check_market(void)
   rmdir(dir);
 }
 
+/* contacts with cones through an fclib file */
+static void check_fclib(void)
+{
+  perp_lcp_problem p, q;
+  perp_lcp_recipe r = { .family = "stack-cone", .n = 24 };
+  if (perp_lcp_generate(&ctx, &r, &p) != PERP_OK) bail("%s", ctx.msg);
+  char name[] = "/tmp/perp-lcp-XXXXXX.hdf5";
+  int fd = mkstemps(name, 5);
+  if (fd < 0) bail("mkstemps");
+  close(fd);
+  perp_status status = perp_lcp_write_fclib(&ctx, &p, name);
+  if (status == PERP_ERR_UNSUPPORTED && strstr(ctx.msg, "without HDF5") != NULL)
+    skip("built without HDF5", "fclib files");
+  else {
+    ok(status == PERP_OK && perp_lcp_read(&ctx, name, &q) == PERP_OK &&
+           memcmp(p.p.A, q.p.A, sizeof(double) * 24 * 24) == 0 &&
+           memcmp(p.p.b, q.p.b, sizeof(double) * 24) == 0 && memcmp(p.p.cone, q.p.cone, 24) == 0,
+       "fclib: what is written reads back to the bit");
+    perp_lcp_problem_free(&q);
+    ok(truncate(name, 2000) == 0 && perp_lcp_read(&ctx, name, &q) == PERP_ERR_FORMAT &&
+           strstr(ctx.msg, "damaged") != NULL,
+       "fclib: a truncated file is refused");
+    perp_lcp_problem_free(&p);
+    p = (perp_lcp_problem){ 0 };
+    r.family = "spd";
+    if (perp_lcp_generate(&ctx, &r, &p) != PERP_OK) bail("%s", ctx.msg);
+    ok(perp_lcp_write_fclib(&ctx, &p, name) == PERP_ERR_UNSUPPORTED,
+       "fclib: a problem without contacts is refused");
+  }
+  unlink(name);
+  perp_lcp_problem_free(&p);
+}
+
 static void check_vectors(void)
 {
   double x[2];
@@ -293,6 +326,7 @@ int main(void)
   check_truncation();
   check_siconos();
   check_market();
+  check_fclib();
   check_vectors();
   return tap_done();
 }

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The LCP solvers of Siconos (libsiconos-numerics) as plug-ins siconos:<solver>, judged like all others.
+ *
+ * Pure LCPs, dense.  Siconos ends the process on some errors, may crash or loop, and prints; so each solve
+ * runs by default in a child process with its output closed and a time limit, at the cost of a fork (about
+ * half a millisecond).  isolate=false calls it in place: for timing, in a process that may be lost.
+ * What Siconos returns as info only decides between "believes itself done" and "failed"; whether the
+ * answer is a solution is decided by perp_lcp_solve. */
+#include "solvers/lcp/lcp.h"
+
+#include <siconos/numerics/LinearComplementarityProblem.h>
+#include <siconos/numerics/NonSmoothDrivers.h>
+#include <siconos/numerics/NumericsMatrix.h>
+#include <siconos/numerics/SolverOptions.h>
+#include <siconos/numerics/lcp_cst.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct options {
+  double tol, timeout;
+  int limit;
+  bool isolate;
+};
+
+static const perp_opt option_table[] = {
+  PERP_REAL(struct options, tol, 0, 0, 1, 0, "",
+            "tolerance given to Siconos (its own measure), 0 = that of the call"),
+  PERP_INT(struct options, limit, 0, 0, 1e9, "iterations given to Siconos, 0 = its default"),
+  PERP_BOOL(struct options, isolate, true, "run in a child process"),
+  PERP_REAL(struct options, timeout, 10, 0, 86400, PERP_OPEN_MIN, "s",
+            "end of a child process (whole seconds, rounded up)"),
+  PERP_OPTIONS_END
+};
+
+/* Shared with the child. */
+struct shared {
+  int done, info, iterations;
+  double z[]; /* [max_n], then w and copies of b and A, which Siconos may overwrite */
+};
+
+struct workspace {
+  struct options opt;
+  int max_n;
+  size_t bytes;
+  struct shared *shared;
+};
+
+static void destroy(void *ws)
+{
+  struct workspace *w = ws;
+  if (w == NULL) return;
+  if (w->shared != NULL) munmap(w->shared, w->bytes);
+  free(w);
+}
+
+static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  struct workspace *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a Siconos solver");
+  size_t n = (size_t)max_n;
+  w->opt = *(const struct options *)opts;
+  w->max_n = max_n;
+  w->bytes = sizeof *w->shared + (3 * n + n * n) * sizeof(double);
+  void *block = mmap(NULL, w->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) {
+    free(w);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d rows", max_n);
+  }
+  w->shared = block;
+  *ws = w;
+  return PERP_OK;
+}
+
+static void call(struct workspace *w, int id, const perp_lcp *p, double tol)
+{
+  size_t n = (size_t)p->n;
+  struct shared *s = w->shared;
+  double *z = s->z, *slack = z + n, *q = slack + n, *A = q + n;
+  for (size_t j = 0; j < n; j++) memcpy(A + j * n, p->A + j * (size_t)p->lda, n * sizeof *A);
+  memcpy(q, p->b, n * sizeof *q);
+  memset(slack, 0, n * sizeof *slack);
+  SolverOptions *o = solver_options_create(id);
+  NumericsMatrix *M = NM_create_from_data(NM_DENSE, p->n, p->n, A);
+  if (o != NULL && M != NULL) {
+    LinearComplementarityProblem problem = { .size = p->n, .M = M, .q = q };
+    o->dparam[SICONOS_DPARAM_TOL] = tol;
+    if (w->opt.limit > 0) o->iparam[SICONOS_IPARAM_MAX_ITER] = w->opt.limit;
+    s->info = linearComplementarity_driver(&problem, z, slack, o);
+    s->iterations = o->iparam[SICONOS_IPARAM_ITER_DONE];
+    s->done = 1;
+  }
+  if (M != NULL) NM_free_not_dense(M); /* A is ours */
+  if (o != NULL) solver_options_delete(o);
+}
+
+/* In a child; false when it could not be started or did not come back in good order. */
+static bool call_apart(struct workspace *w, int id, const perp_lcp *p, double tol)
+{
+  fflush(NULL); /* what is buffered must not be written twice */
+  pid_t child = fork();
+  if (child < 0) return false;
+  if (child == 0) {
+    int null = open("/dev/null", O_RDWR);
+    if (null >= 0) {
+      dup2(null, STDOUT_FILENO);
+      dup2(null, STDERR_FILENO);
+    }
+    static const int fatal[] = { SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL, SIGALRM };
+    for (size_t k = 0; k < sizeof fatal / sizeof *fatal; k++) signal(fatal[k], SIG_DFL);
+    alarm((unsigned)ceil(w->opt.timeout));
+    call(w, id, p, tol);
+    _exit(0);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static perp_status solve(int id, void *ws, const perp_lcp *p, double *lambda, double *certificate,
+                         perp_stats *stats)
+{
+  struct workspace *w = ws;
+  size_t bytes = (size_t)p->n * sizeof *lambda;
+  double tol = w->opt.tol > 0 ? w->opt.tol : p->tol > 0 ? p->tol : 1e-8;
+  if (certificate != NULL) memset(certificate, 0, bytes);
+  stats->reason = PERP_EXACT;
+  if (p->n == 0) return PERP_OK;
+  w->shared->done = w->shared->info = w->shared->iterations = 0;
+  memcpy(w->shared->z, lambda, bytes);
+  bool good = true;
+  if (w->opt.isolate)
+    good = call_apart(w, id, p, tol);
+  else
+    call(w, id, p, tol);
+  if (!good || !w->shared->done) { /* it crashed, ended the process or ran into the time limit */
+    stats->reason = PERP_INVALID_STATE;
+    return PERP_OK;
+  }
+  memcpy(lambda, w->shared->z, bytes);
+  stats->iterations = w->shared->iterations > 0 ? w->shared->iterations : 0;
+  if (w->shared->info != 0) stats->reason = PERP_STALLED;
+  return PERP_OK;
+}
+
+#define PEER(identifier, text, id)                                                                 \
+  static perp_status solve_##identifier(perp_ctx *ctx, void *ws, const perp_lcp *p,                \
+                                        double *lambda, double *certificate, perp_stats *stats)    \
+  {                                                                                                \
+    (void)ctx;                                                                                     \
+    return solve(id, ws, p, lambda, certificate, stats);                                           \
+  }                                                                                                \
+  extern const perp_lcp_desc perp_lcp_siconos_##identifier;                                        \
+  const perp_lcp_desc perp_lcp_siconos_##identifier = {                                            \
+    .d = { .name = "siconos:" text,                                                                \
+           .summary = "Siconos " #id ", pure LCP",                                                 \
+           .reference = "libsiconos-numerics, lcp_cst.h",                                          \
+           .equation = "w = A z + b, 0 <= z, w complementary",                                     \
+           .opts = option_table,                                                                   \
+           .opts_size = sizeof(struct options),                                                    \
+           .caps = PERP_LCP_NONSYMMETRIC | PERP_LCP_PEER | PERP_CAP_ALLOCATES },                   \
+    .create = create,                                                                              \
+    .solve = solve_##identifier,                                                                   \
+    .destroy = destroy                                                                             \
+  };
+
+PEER(lemke, "lemke", SICONOS_LCP_LEMKE)
+PEER(pgs, "pgs", SICONOS_LCP_PGS)
+PEER(psor, "psor", SICONOS_LCP_PSOR)
+PEER(rpgs, "rpgs", SICONOS_LCP_RPGS)
+PEER(cpg, "cpg", SICONOS_LCP_CPG)
+PEER(latin, "latin", SICONOS_LCP_LATIN)
+PEER(newton_min, "newton-min", SICONOS_LCP_NEWTONMIN)
+PEER(newton_fb, "newton-fb", SICONOS_LCP_NEWTON_FB_FBLSA)
+PEER(newton_minfb, "newton-minfb", SICONOS_LCP_NEWTON_MIN_FBLSA)
+PEER(avi, "avi", SICONOS_LCP_AVI_CAOFERRIS)
+PEER(pivot, "pivot", SICONOS_LCP_PIVOT)
+PEER(pivot_lumod, "pivot-lumod", SICONOS_LCP_PIVOT_LUMOD)
+PEER(bard, "bard", SICONOS_LCP_BARD)
+PEER(murty, "murty", SICONOS_LCP_MURTY)
+PEER(pathsearch, "pathsearch", SICONOS_LCP_PATHSEARCH)
+PEER(enum, "enum", SICONOS_LCP_ENUM)
