@@ -91,7 +91,9 @@ perp_status perp_parse_real(perp_ctx *ctx, const char *text, const char *unit, d
       return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s': %s '%s'; use one of: %s", text,
                        known ? "wrong unit" : "unknown unit", end, list);
     }
-    v *= factor;
+    /* 9 ms is 9 / 1000, correctly rounded, as 0.009 is; 9 * 0.001 is not */
+    double inverse = nearbyint(1 / factor);
+    v = factor < 1 && inverse * factor == 1 ? v / inverse : v * factor;
   }
   if (isnan(v)) return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' is not a number", text);
   *value = v;

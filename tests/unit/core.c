@@ -94,6 +94,9 @@ int main(void)
   near(v, 0.52359877559829887307710723054658, 0, 1e-15, "30deg in rad");
   ok(perp_parse_real(&ctx, "0.8 s", "s", &v) == PERP_OK && v == 0.8, "a blank before the unit");
 
+  ok(perp_parse_real(&ctx, "9 ms", "s", &v) == PERP_OK && v == 0.009, "9 ms is 0.009 s exactly");
+  ok(perp_parse_real(&ctx, "3 mm", "m", &v) == PERP_OK && v == 0.003, "3 mm is 0.003 m exactly");
+
   perp_rng *rng = perp_rng_create(42);
   double u = perp_rng_uniform(rng, 0, 1);
   perp_rng_destroy(rng);

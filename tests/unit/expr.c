@@ -40,7 +40,7 @@ static const struct {
               { "baumgarte:alpha=50", "ok", 0.001, 5e-3 },
               { "post", "ok", 0.002, 4e-6 },
               { "post:velocity=true", "ok", 0.004, 1e-6 },
-              { "", "diverged", 1.0 / 256, NAN } };
+              { "", "diverged", 1.0 / 256, (double)NAN } };
 
 static void value(void *user, int row, int column, perp_value *v)
 {
