@@ -42,7 +42,7 @@ __attribute__((unused)) static ode_problem oscillator(void)
   return (ode_problem){
     .name = "oscillator",
     .sys = { .nq = 1, .nv = 1, .deriv = oscillator_deriv, .caps = PERP_ODE_SYS_POSITION_FORCES },
-    .t_end = 2,
+    .t_end = 4,
     .q0 = { 1 },
     .exact = oscillator_exact
   };
@@ -70,12 +70,12 @@ __attribute__((unused)) static ode_problem circle(void)
 {
   return (ode_problem){ .name = "circle field",
                         .sys = { .nq = 2, .nv = 0, .deriv = circle_deriv },
-                        .t_end = 1,
+                        .t_end = 2,
                         .q0 = { 1, 0 },
                         .exact = circle_exact };
 }
 
-/* ---- pendulum of length 1 m, g = 9.81, from rest at 90 degrees ------------------------------------------ */
+/* ---- pendulum of length 1 m, g = 9.81, from rest at 1 rad ------------------------------------------ */
 
 static const double pendulum_g = 9.81;
 
@@ -108,8 +108,8 @@ __attribute__((unused)) static ode_problem pendulum(void)
   return (ode_problem){
     .name = "pendulum",
     .sys = { .nq = 1, .nv = 1, .deriv = pendulum_deriv, .caps = PERP_ODE_SYS_POSITION_FORCES },
-    .t_end = 1,
-    .q0 = { 1.5707963267948966 },
+    .t_end = 2.5,
+    .q0 = { 1 },
     .exact = pendulum_exact
   };
 }
@@ -249,7 +249,7 @@ __attribute__((unused)) static ode_problem rigid(void)
                              .retract = rigid_retract,
                              .project = rigid_project,
                              .qdot = rigid_qdot },
-                    .t_end = 1,
+                    .t_end = 4,
                     .v0 = { 1.2, 0, 1.5 },
                     .exact = rigid_exact };
   attitude(body.I, p.v0, 0, p.q0);

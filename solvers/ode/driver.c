@@ -367,8 +367,8 @@ static perp_ode_answer settle(perp_ode *o, double *h, double *t_new, perp_ode_st
   }
   if (sys->accept == NULL) return PERP_ODE_OK;
   perp_ode_answer answer = sys->accept(sys->user, *t_new, o->y1, o->y1 + o->nq);
-  if (answer == PERP_ODE_FAILED || answer == PERP_ODE_INVALID) return answer;
-  return perp_ode_finite(o->y1, o->n) ? answer : not_finite(stats);
+  if (answer == PERP_ODE_CHANGED && !perp_ode_finite(o->y1, o->n)) return not_finite(stats);
+  return answer;
 }
 
 /* The latest valid state in (t, t + *h), into y1 (Vondrak 6.4.3); y1 at t + *h is invalid on entry. */

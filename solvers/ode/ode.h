@@ -68,8 +68,8 @@ enum {
   PERP_ODE_MULTISTEP = 1 << 5, /* keeps history; restart throws it away */
   PERP_ODE_ONE_EVALUATION =
       1 << 6, /* one derivative a step, at the regular state: serves velocity level */
-  /* the step follows the rule of the method: kept while the error is between half of the tolerance and
-   * the tolerance, so that its history need not be rescaled all the time */
+  /* the step follows the rule of multistep methods: it aims at 1/20 of the tolerance and is kept unless
+   * it may grow by half, so that the history need not be rescaled all the time */
   PERP_ODE_OWN_STEP_CONTROL = 1 << 7
 };
 

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The order that each descriptor claims, observed on closed solutions: an oscillator, a plain field that depends
+ * on time, a pendulum (elliptic functions) and a free rigid body with its attitude (Jacobi elliptic functions).
+ *
+ * order = Theil-Sen slope of log(error) over log(h), half octaves of h, errors above round-off only. */
+#include "tests/ode_problems.h"
+#include "tests/tap.h"
+
+enum { POINTS = 9 };
+
+static int ascending(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* median of the slopes of all pairs of points */
+static double theil_sen(int n, const double *x, const double *y)
+{
+  double slope[POINTS * (POINTS - 1) / 2];
+  int m = 0;
+  for (int i = 0; i < n; i++)
+    for (int j = i + 1; j < n; j++) slope[m++] = (y[j] - y[i]) / (x[j] - x[i]);
+  qsort(slope, (size_t)m, sizeof *slope, ascending);
+  return m % 2 == 1 ? slope[m / 2] : 0.5 * (slope[m / 2 - 1] + slope[m / 2]);
+}
+
+static perp_ctx ctx;
+
+/* Largest error at about 32 instants: at a single one the leading error term may happen to vanish. */
+static double error_with(const perp_spec *spec, const ode_problem *p, int steps)
+{
+  perp_ode *ode;
+  if (perp_ode_create(&ctx, spec, &p->sys, p->t_end / steps, &ode) != PERP_OK) bail("%s", ctx.msg);
+  perp_ode_restart(&ctx, ode, 0, p->q0, p->v0);
+  double error = 0;
+  for (int k = 1; k <= steps; k++) {
+    if (perp_ode_step(&ctx, ode, p->t_end, NULL) != PERP_ODE_REACHED) error = HUGE_VAL;
+    if (k == steps || 32 * k / steps > 32 * (k - 1) / steps) error = fmax(error, ode_error(p, ode));
+  }
+  if (perp_ode_time(ode) != p->t_end) error = HUGE_VAL;
+  perp_ode_destroy(ode);
+  return error;
+}
+
+/* Steps a second from where on the errors fall as they should, for each order. */
+static int coarsest(int order)
+{
+  static const int steps[] = { 0, 200, 40, 30, 20, 15, 15, 2, 2 };
+  return steps[order];
+}
+
+static double observed(const perp_spec *spec, const ode_problem *p, int first, double *x, double *y,
+                       int *points)
+{
+  int n = 0;
+  for (int i = 0; i < POINTS; i++) {
+    int steps = (int)lround(first * pow(2, 0.5 * i));
+    double error = error_with(spec, p, steps);
+    if (error < 2e-13) break; /* round-off of some hundred steps */
+    x[n] = -log(steps);
+    y[n++] = log(error);
+  }
+  *points = n;
+  return n >= 4 ? theil_sen(n, x, y) : (double)NAN;
+}
+
+/* Where theory says something else than the order of the method. */
+static const struct exception {
+  const char *method, *problem;
+  double order;
+  const char *why;
+} exceptions[] = {
+  { "gsl:rk8pd", "oscillator", 9,
+    "on y' = A y its polynomial in h A has the term 1/9! of the exponential to 0.3 %" },
+};
+
+static const struct exception *exception_of(const char *method, const char *problem)
+{
+  for (size_t i = 0; i < sizeof exceptions / sizeof *exceptions; i++)
+    if (strcmp(exceptions[i].method, method) == 0 && strcmp(exceptions[i].problem, problem) == 0)
+      return &exceptions[i];
+  return NULL;
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  perp_register_solvers(&ctx);
+  const ode_problem problems[] = { oscillator(), circle(), pendulum(), rigid() };
+  static const double pace[] = { 0.5, 1, 2, 1 }; /* how fast they change */
+  const perp_desc *d;
+  for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_ode, i)) != NULL; i++) {
+    const perp_ode_desc *desc = (const perp_ode_desc *)d;
+    if (desc->order == 0) continue;
+    perp_spec spec;
+    perp_spec_parse(&ctx, PERP_KIND_ode, d->name, &spec);
+    for (int k = 0; k < 4; k++) {
+      ode_problem p = problems[k];
+      if (p.sys.nv == 0 && (d->caps & PERP_ODE_SECOND_ORDER) != 0) continue;
+      const bool high = desc->order >= 7;
+      const struct exception *e = exception_of(d->name, p.name);
+      double x[POINTS], y[POINTS], order = e != NULL ? e->order : desc->order;
+      int points, first = (int)(p.t_end * pace[k] * coarsest(desc->order));
+      double slope = observed(&spec, &p, first, x, y, &points);
+      if (!ok(fabs(slope - order) <= (high ? 0.25 : 0.1),
+              "%s: order %g on the %s: %.3f (%d points)%s%s", d->name, order, p.name, slope, points,
+              e != NULL ? "; " : "", e != NULL ? e->why : ""))
+        for (int j = 0; j < points; j++)
+          printf("# %4.0f steps: error %.3e\n", exp(-x[j]), exp(y[j]));
+    }
+    perp_spec_free(&spec);
+  }
+  return tap_done();
+}
