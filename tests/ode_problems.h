@@ -9,6 +9,7 @@
 #include <gsl/gsl_sf_ellint.h>
 #include <gsl/gsl_sf_elljac.h>
 #include <math.h>
+#include <float.h>
 #include <string.h>
 
 typedef struct ode_problem {
@@ -259,7 +260,7 @@ __attribute__((unused)) static ode_problem rigid(void)
 /* ---- errors ------------------------------------------------------------------------------------------------ */
 
 /* Largest error of q and v at the present time of the solver, quaternions up to sign. */
-static double ode_error(const ode_problem *p, const perp_ode *ode)
+__attribute__((unused)) static double ode_error(const ode_problem *p, const perp_ode *ode)
 {
   double q[4], v[3], worst = 0, mirrored = 0;
   p->exact(p, perp_ode_time(ode), q, v);

@@ -36,7 +36,8 @@ typedef struct perp_ode_sys {
   /* Derivative at (t, q, v): qdot [nq] = N(q) v, a [nv].  `intermediate` is true inside a step (a trial
    * state that will be forgotten: no impulses, no change) and false at a regular state.  h is the
    * step being made, for systems whose forces depend on it (velocity-level constraints).  A step that
-   * is refused and made again asks at the same regular state again, with another h. */
+   * is refused and made again asks at the same regular state again, with another h.  PERP_ODE_INVALID
+   * shortens the step; a regular state is refused by `accept`, before anyone asks for its derivative. */
   perp_ode_answer (*deriv)(void *user, double t, double h, const double *q, const double *v,
                            bool intermediate, double *qdot, double *a);
   /* q_out = q [+] dq, dq [nv] an increment (rotations: rotation vector in the body frame).  q_out may
