@@ -30,7 +30,8 @@ struct perp_ode {
   const perp_ode_desc *desc;
   void *ws;
   perp_ode_sys sys;   /* as given */
-  perp_ode_sys trial; /* the same, with every state declared intermediate */
+  perp_ode_sys asked; /* as the method sees it: `sys`, or with one h for all steps */
+  perp_ode_sys trial; /* `asked` with every state declared intermediate */
   perp_ode_control control;
   bool doubling, history; /* history: a re-made step must start from scratch */
   int nq, nv, n;
@@ -45,50 +46,68 @@ struct perp_ode {
   perp_ode_counters count;
 };
 
-/* ---- the system as seen from half-way steps -------------------------------------------------------- */
+/* ---- the system as methods see it ------------------------------------------------------------------ */
+
+/* Under error control the derivative must not depend on the step (a feedback that goes with 1 / h, say):
+ * steps of different length are compared, and a history of them is one curve.  It is told the h of create then.
+ * Not so with one evaluation a step, where h turns impulses into accelerations and must be the real one. */
+static bool one_h(const perp_ode *o)
+{
+  return o->control.tol > 0 && (o->desc->d.caps & PERP_ODE_ONE_EVALUATION) == 0;
+}
+
+static perp_ode_answer asked_deriv(void *user, double t, double h, const double *q, const double *v,
+                                   bool intermediate, double *qdot, double *a)
+{
+  (void)h;
+  const perp_ode *o = user;
+  return o->sys.deriv(o->sys.user, t, o->h_first, q, v, intermediate, qdot, a);
+}
 
 static perp_ode_answer trial_deriv(void *user, double t, double h, const double *q, const double *v,
                                    bool intermediate, double *qdot, double *a)
 {
   (void)intermediate;
-  const perp_ode_sys *sys = user;
-  return sys->deriv(sys->user, t, h, q, v, true, qdot, a);
+  const perp_ode *o = user;
+  return o->sys.deriv(o->sys.user, t, one_h(o) ? o->h_first : h, q, v, true, qdot, a);
 }
 
-static void trial_retract(void *user, const double *q, const double *dq, double *q_out)
+static void forward_retract(void *user, const double *q, const double *dq, double *q_out)
 {
-  const perp_ode_sys *sys = user;
+  const perp_ode_sys *sys = &((const perp_ode *)user)->sys;
   sys->retract(sys->user, q, dq, q_out);
 }
 
-static void trial_difference(void *user, const double *q0, const double *q1, double *dq)
+static void forward_difference(void *user, const double *q0, const double *q1, double *dq)
 {
-  const perp_ode_sys *sys = user;
+  const perp_ode_sys *sys = &((const perp_ode *)user)->sys;
   sys->difference(sys->user, q0, q1, dq);
 }
 
-static void trial_project(void *user, double *q)
+static void forward_project(void *user, double *q)
 {
-  const perp_ode_sys *sys = user;
+  const perp_ode_sys *sys = &((const perp_ode *)user)->sys;
   sys->project(sys->user, q);
 }
 
-static void trial_qdot(void *user, const double *q, const double *v, double *qdot)
+static void forward_qdot(void *user, const double *q, const double *v, double *qdot)
 {
-  const perp_ode_sys *sys = user;
+  const perp_ode_sys *sys = &((const perp_ode *)user)->sys;
   sys->qdot(sys->user, q, v, qdot);
 }
 
-static perp_ode_sys intermediate_only(perp_ode_sys *sys)
+static perp_ode_sys through(perp_ode *o,
+                            perp_ode_answer (*deriv)(void *, double, double, const double *,
+                                                     const double *, bool, double *, double *))
 {
-  perp_ode_sys trial = *sys;
-  trial.user = sys;
-  trial.deriv = trial_deriv;
-  if (sys->retract != NULL) trial.retract = trial_retract;
-  if (sys->difference != NULL) trial.difference = trial_difference;
-  if (sys->project != NULL) trial.project = trial_project;
-  if (sys->qdot != NULL) trial.qdot = trial_qdot;
-  return trial;
+  perp_ode_sys sys = o->sys;
+  sys.user = o;
+  sys.deriv = deriv;
+  if (sys.retract != NULL) sys.retract = forward_retract;
+  if (sys.difference != NULL) sys.difference = forward_difference;
+  if (sys.project != NULL) sys.project = forward_project;
+  if (sys.qdot != NULL) sys.qdot = forward_qdot;
+  return sys;
 }
 
 /* ---- create, restart --------------------------------------------------------------------------------- */
@@ -153,7 +172,6 @@ perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_o
   o->block = block;
   o->desc = desc;
   o->sys = *sys;
-  o->trial = intermediate_only(&o->sys);
   o->control = *control;
   o->doubling = control->control == PERP_ODE_CONTROL_DOUBLING ||
                 (desc->d.caps & PERP_ODE_EMBEDDED) == 0;
@@ -162,6 +180,8 @@ perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_o
     o->control.tol = PERP_ODE_VARIABLE_TOL;
     o->control.h_max = fmin(o->control.h_max, h);
   }
+  o->asked = one_h(o) ? through(o, asked_deriv) : o->sys;
+  o->trial = through(o, trial_deriv);
   o->nq = sys->nq;
   o->nv = sys->nv;
   o->h_first = o->h = h;
@@ -246,13 +266,14 @@ static perp_ode_answer attempt(perp_ode *o, double h, double *ratio, perp_stats 
   *ratio = 0;
   memcpy(o->y1, o->y, bytes);
   if (o->control.tol == 0) {
-    answer = method_step(o, &o->sys, o->t, h, o->y1, NULL, stats);
+    answer = method_step(o, &o->asked, o->t, h, o->y1, NULL, stats);
   } else if (!o->doubling) {
-    answer = method_step(o, &o->sys, o->t, h, o->y1, o->err, stats);
+    answer = method_step(o, &o->asked, o->t, h, o->y1, o->err, stats);
   } else { /* one step beside two half steps, which are kept (Vondrak 2.2.3) */
     memcpy(o->y2, o->y, bytes);
-    answer = method_step(o, &o->sys, o->t, h, o->y2, NULL, stats);
-    if (answer == PERP_ODE_OK) answer = method_step(o, &o->sys, o->t, 0.5 * h, o->y1, NULL, stats);
+    answer = method_step(o, &o->asked, o->t, h, o->y2, NULL, stats);
+    if (answer == PERP_ODE_OK)
+      answer = method_step(o, &o->asked, o->t, 0.5 * h, o->y1, NULL, stats);
     if (answer == PERP_ODE_OK)
       answer = method_step(o, &o->trial, o->t + 0.5 * h, 0.5 * h, o->y1, NULL, stats);
     for (int i = 0; i < o->n; i++) o->err[i] = o->y2[i] - o->y1[i];

@@ -8,7 +8,7 @@
 /* Relative error level of GSL's Newton iterations at fixed steps, where the user gives none. */
 #define PERP_ODE_FIXED_TOL 1e-12
 /* Methods of variable order have no fixed step (their order comes from a tolerance): tol = 0 is this. */
-#define PERP_ODE_VARIABLE_TOL 1e-10
+#define PERP_ODE_VARIABLE_TOL 1e-8
 
 /* Options of the methods that have none of their own. */
 struct perp_ode_plain_opts {

@@ -34,10 +34,15 @@ typedef struct perp_ode_sys {
   unsigned caps;
   void *user;
   /* Derivative at (t, q, v): qdot [nq] = N(q) v, a [nv].  `intermediate` is true inside a step (a trial
-   * state that will be forgotten: no impulses, no change) and false at a regular state.  h is the
-   * step being made, for systems whose forces depend on it (velocity-level constraints).  A step that
-   * is refused and made again asks at the same regular state again, with another h.  PERP_ODE_INVALID
-   * shortens the step; a regular state is refused by `accept`, before anyone asks for its derivative. */
+   * state that will be forgotten: no impulses, no change) and false at a regular state.  A step that is
+   * refused and made again asks at the same regular state again.
+   *
+   * h is the step being made, for systems whose forces depend on it (velocity-level constraints, feedback);
+   * under error control, unless the method has PERP_ODE_ONE_EVALUATION, it is the h of create, because
+   * an error estimate compares steps of one and the same differential equation.
+   *
+   * PERP_ODE_INVALID shortens the step; a regular state is refused by `accept`, before anyone asks for its
+   * derivative. */
   perp_ode_answer (*deriv)(void *user, double t, double h, const double *q, const double *v,
                            bool intermediate, double *qdot, double *a);
   /* q_out = q [+] dq, dq [nv] an increment (rotations: rotation vector in the body frame).  q_out may
@@ -81,7 +86,7 @@ enum {
  * the positions for a position and among the velocities for a velocity.  e is the estimate of the embedded pair, or
  * the difference between one step and two half steps, of which the latter are kept (Vondrak 2.2.3).
  * Methods of variable order (PERP_ODE_VARIABLE_ORDER) choose it by the tolerance and have no fixed step:
- * tol = 0 means tol = 1e-10 and steps no longer than h. */
+ * tol = 0 means tol = 1e-8 and steps no longer than h. */
 typedef struct perp_ode_control {
   double tol;  /* error per step, relative to the size of each component; 0: fixed step */
   double atol; /* absolute part of the tolerance; 0: tol times the largest component so far */
