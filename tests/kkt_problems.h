@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* numbers go into long double on purpose */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdouble-promotion"
+
 enum { PROBLEM_MOST = 8 }; /* columns of a block, rows of a group, blocks of a group */
 
 typedef struct problem {
@@ -393,5 +397,7 @@ static inline double problem_difference(int n, const double *x, const double *y)
   }
   return diff == 0 ? 0 : diff / size;
 }
+
+#pragma GCC diagnostic pop
 
 #endif

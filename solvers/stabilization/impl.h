@@ -49,7 +49,7 @@ static inline double stab_norm(int n, const double *x)
 {
   double norm = 0;
   for (int i = 0; i < n; i++) {
-    if (!(fabs(x[i]) <= DBL_MAX)) return NAN;
+    if (!(fabs(x[i]) <= DBL_MAX)) return (double)NAN;
     norm = fmax(norm, fabs(x[i]));
   }
   return norm;

@@ -18,7 +18,7 @@ static double measure(const perp_spec *spec, const problem *p, double *factor_ns
 {
   const perp_kkt_desc *kkt = (const perp_kkt_desc *)spec->d;
   void *ws;
-  if (kkt->create(&ctx, &p->B, spec->opts, &ws) != PERP_OK) return NAN;
+  if (kkt->create(&ctx, &p->B, spec->opts, &ws) != PERP_OK) return (double)NAN;
   double *a = problem_memory((size_t)p->B.nv, 8), *lambda = problem_memory((size_t)p->B.m, 8);
   double best = HUGE_VAL, best_factor = HUGE_VAL, spent = 0;
   int rounds = 1;
@@ -32,7 +32,7 @@ static double measure(const perp_spec *spec, const problem *p, double *factor_ns
       kkt->solve(&ctx, ws, &p->B, p->f, p->c, a, lambda, &stats);
     }
     double t2 = perp_clock_thread();
-    if (stats.reason < 0) best = NAN;
+    if (stats.reason < 0) best = (double)NAN;
     best = fmin(best, (t2 - t0) / rounds);
     best_factor = fmin(best_factor, (t1 - t0) / rounds);
     spent += t2 - t0;

@@ -98,7 +98,7 @@ static void check(const perp_desc *d, const char *options)
   s.broken = false;
   for (int k = 0; k < 2; k++) {
     memcpy(q1, q0, sizeof q), memcpy(v1, v0, sizeof v);
-    *(k == 0 ? &q1[3] : &v1[3]) = NAN;
+    *(k == 0 ? &q1[3] : &v1[3]) = (double)NAN;
     memcpy(q, q1, sizeof q), memcpy(v, v1, sizeof v);
     stab->post_step(ws, 0, q1, v1, &stats);
     if (k == 1 && !moves_v) {

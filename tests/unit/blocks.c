@@ -133,7 +133,7 @@ int main(void)
   for (int i = 0; i < 3; i++) lambda[i] /= 1e9;
   near(perp_kkt_residual(&p->B, p->f, p->c, a, lambda, scratch), planted, 0, 1e-9,
        "judge: scaling rows changes nothing");
-  a[2] = NAN;
+  a[2] = (double)NAN;
   ok(isnan(perp_kkt_residual(&p->B, p->f, p->c, a, lambda, scratch)), "judge: NaN stays NaN");
   for (int i = 0; i < 6; i++) a[i] = p->f[i] = 0;
   for (int i = 0; i < 3; i++) lambda[i] = p->c[i] = 0;
