@@ -19,12 +19,13 @@ static void layout(kkt_assembly *s, perp_arena *a, int large)
   s->pair = PERP_CARVE(a, struct kkt_pair, s->n_pairs);
   s->diagonal = PERP_CARVE(a, int64_t, s->m);
   s->scratch = PERP_CARVE(a, double, large);
+  s->diag = PERP_CARVE(a, unsigned char, s->nb);
 }
 
 perp_status kkt_assembly_create(perp_ctx *ctx, const perp_blocks *B, kkt_locate *locate,
                                 const void *storage, kkt_assembly *s)
 {
-  *s = (kkt_assembly){ .m = B->m, .n_terms = B->jptr[B->nc] };
+  *s = (kkt_assembly){ .m = B->m, .nb = B->nb, .n_terms = B->jptr[B->nc] };
   int64_t pairs = 0;
   for (int b = 0; b < B->nb; b++) {
     int64_t degree = B->tptr[b + 1] - B->tptr[b];
@@ -96,6 +97,8 @@ INLINE void add_term(const kkt_assembly *s, const perp_blocks *B, const struct k
 
 void kkt_assemble(const kkt_assembly *s, const perp_blocks *B, double shift, double *A)
 {
+  perp_blocks known;
+  B = kkt_find_diagonal(B, &known, s->diag);
   for (int i = 0; i < s->m; i++) A[s->diagonal[i]] += shift + (B->s != NULL ? B->s[i] : 0);
   for (int n = 0; n < s->n_terms; n++) {
     const struct kkt_term *t = &s->term[n];

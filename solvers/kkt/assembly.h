@@ -19,10 +19,11 @@ typedef kkt_place kkt_locate(const void *storage, int g, int h);
 
 typedef struct kkt_assembly {
   perp_arena arena;
-  int n_terms, n_pairs, m;
+  int n_terms, n_pairs, m, nb;
   struct kkt_term *term;
   struct kkt_pair *pair;
-  int64_t *diagonal; /* [m] where A_ii is */
+  int64_t *diagonal;   /* [m] where A_ii is */
+  unsigned char *diag; /* [nb] of the last kkt_assemble: M_b is diagonal (kkt_use_diagonal) */
   double *scratch;
 } kkt_assembly;
 

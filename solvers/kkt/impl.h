@@ -29,8 +29,6 @@
   PERP_REAL(S, delta, 1e-10, 0, 1e-2, PERP_OPEN_MIN, "",                                           \
             "regularization in units of trace(A) / m, used when rows are dependent")
 
-enum { KKT_MAX_REFINE = 20 };
-
 /* Is every number finite?  0 * x is NaN for the others. */
 static inline bool kkt_finite(int n, const double *x)
 {
@@ -85,11 +83,15 @@ int kkt_largest(const perp_blocks *B);
 typedef void kkt_apply(void *ws, const perp_blocks *B, const double *f, const double *c, double *a,
                        double *lambda);
 
-/* Iterative refinement against the true system from (a, lambda) = 0, until the residual is at round-off
- * or stalls.  The better of the last two iterates is kept and its residual (perp_kkt_residual) returned;
- * stats->iterations counts the passes.  scratch [4 (nv + m)]. */
+/* Solve a system whose rows may be dependent with the factor of the shifted one: iterative refinement
+ * against the true system from (a, lambda) = 0 until the residual is at round-off or stalls.  What is then
+ * left of c is the part that the rows contradict each other in; it would drive lambda along the null space by
+ * 1/delta, so it is taken out of c and the rest is solved: the least-squares solution of least norm.
+ * Returns the residual (perp_kkt_residual) of the answer; stats->iterations counts the passes.
+ * scratch [KKT_REFINE_SCRATCH(nv, m)]. */
 double kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
                   const double *c, double *a, double *lambda, perp_stats *stats, double *scratch);
+#define KKT_REFINE_SCRATCH(nv, m) (4 * (size_t)(nv) + 5 * (size_t)(m))
 
 /* Schur formulations: b = c - J M^-1 f.  scratch [nv]. */
 void kkt_schur_rhs(const perp_blocks *B, const double *f, const double *c, double *b,
@@ -101,5 +103,17 @@ void kkt_schur_motion(const perp_blocks *B, const double *f, const double *lambd
 /* After a solve with dependent rows: PERP_REGULARIZED, or PERP_INFEASIBLE, or NOT_FINITE. */
 perp_status kkt_judge_dependent(const perp_blocks *B, const double *c, double *a, double *lambda,
                                 double infeasible_tol, perp_stats *stats, double *scratch);
+
+/* B with B->diag known: B itself when it is, else *copy, with the flags [nb] found from Minv. */
+const perp_blocks *kkt_find_diagonal(const perp_blocks *B, perp_blocks *copy, unsigned char *flags);
+/* The same with the flags that were found for the same values before. */
+static inline const perp_blocks *kkt_use_diagonal(const perp_blocks *B, perp_blocks *copy,
+                                                  const unsigned char *flags)
+{
+  if (B->diag != NULL) return B;
+  *copy = *B;
+  copy->diag = flags;
+  return copy;
+}
 
 #endif

@@ -30,7 +30,7 @@ struct ws {
   double *scale;  /* [n] */
   double *x;      /* [n] */
   double *work;   /* [lwork] */
-  double *refine; /* [4 n] */
+  double *refine; /* [KKT_REFINE_SCRATCH] */
   int *piv;       /* [n] */
 };
 
@@ -41,7 +41,7 @@ static void layout(struct ws *w, perp_arena *a)
   w->scale = PERP_CARVE(a, double, n);
   w->x = PERP_CARVE(a, double, n);
   w->work = PERP_CARVE(a, double, w->lwork);
-  w->refine = PERP_CARVE(a, double, 4 * n);
+  w->refine = PERP_CARVE(a, double, KKT_REFINE_SCRATCH(w->nv, w->m));
   w->piv = PERP_CARVE(a, int, n);
 }
 

@@ -40,7 +40,7 @@ struct ws {
   int *at;          /* [nv + m] row of K in the permuted matrix */
   double *x;        /* [nv + m] permuted */
   double *diag;     /* [m] */
-  double *refine;   /* [4 (nv + m)] */
+  double *refine;   /* [KKT_REFINE_SCRATCH] */
 };
 
 static void layout(struct ws *w, perp_arena *a, int subs)
@@ -52,7 +52,7 @@ static void layout(struct ws *w, perp_arena *a, int subs)
   w->at = PERP_CARVE(a, int, n);
   w->x = PERP_CARVE(a, double, n);
   w->diag = PERP_CARVE(a, double, w->m);
-  w->refine = PERP_CARVE(a, double, 4 * n);
+  w->refine = PERP_CARVE(a, double, KKT_REFINE_SCRATCH(w->nv, w->m));
 }
 
 static void destroy(void *ws)

@@ -2,6 +2,10 @@
 /* The judge of KKT solutions, and the refinement and rank helpers that all formulations share. */
 #include "solvers/kkt/impl.h"
 
+#define AT_ROUND_OFF  (4 * DBL_EPSILON)
+#define CONTRADICTION 1e-12 /* violation left by refinement that is no round-off */
+enum { MAX_REFINE = 20, MAX_DEFLATE = 4 };
+
 /* y += |G| |x| */
 static void abs_gemv(int r, int d, const double *G, const double *x, double *y)
 {
@@ -111,8 +115,17 @@ int kkt_largest(const perp_blocks *B)
   return most;
 }
 
-double kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
-                  const double *c, double *a, double *lambda, perp_stats *stats, double *scratch)
+/* rc = c - J a - S lambda */
+static void constraint_residual(const perp_blocks *B, const double *c, const double *a,
+                                const double *lambda, double *rc)
+{
+  for (int i = 0; i < B->m; i++) rc[i] = B->s != NULL ? c[i] - B->s[i] * lambda[i] : c[i];
+  perp_blocks_J(B, -1, a, rc);
+}
+
+/* Refinement from zero until round-off or stall; the better of the last two iterates is kept. */
+static void refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
+                   const double *c, double *a, double *lambda, perp_stats *stats, double *scratch)
 {
   int nv = B->nv, m = B->m;
   double *rf = scratch, *rc = rf + nv, *da = rc + m, *dl = da + nv, *tmp = dl + m;
@@ -125,30 +138,53 @@ double kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double
     lambda[i] = 0;
     rc[i] = c[i];
   }
-  for (int pass = 0; pass < KKT_MAX_REFINE; pass++) {
+  for (int pass = 0; pass < MAX_REFINE; pass++) {
     apply(ws, B, rf, rc, da, dl);
     for (int i = 0; i < nv; i++) a[i] += da[i];
     for (int i = 0; i < m; i++) lambda[i] += dl[i];
     stats->iterations++;
     double now = perp_kkt_residual(B, f, c, a, lambda, tmp);
-    if (!(now <= last)) { /* worse, or not a number: step back */
-      if (pass > 0) {
-        for (int i = 0; i < nv; i++) a[i] -= da[i];
-        for (int i = 0; i < m; i++) lambda[i] -= dl[i];
-      }
-      return pass > 0 ? last : now;
+    if (!(now <= last) && pass > 0) { /* worse, or not a number: step back */
+      for (int i = 0; i < nv; i++) a[i] -= da[i];
+      for (int i = 0; i < m; i++) lambda[i] -= dl[i];
+      return;
     }
-    if (now <= 4 * DBL_EPSILON || now > last / 2) return now;
+    if (!(now > AT_ROUND_OFF) || now > last / 2) return;
     last = now;
-
-    /* rf = f + J' lambda - M a, rc = c - J a - S lambda */
-    perp_blocks_M(B, a, tmp);
+    perp_blocks_M(B, a, tmp); /* rf = f + J' lambda - M a */
     for (int i = 0; i < nv; i++) rf[i] = f[i] - tmp[i];
     perp_blocks_Jt(B, 1, lambda, rf);
-    for (int i = 0; i < m; i++) rc[i] = B->s != NULL ? c[i] - B->s[i] * lambda[i] : c[i];
-    perp_blocks_J(B, -1, a, rc);
+    constraint_residual(B, c, a, lambda, rc);
   }
-  return last;
+}
+
+double kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
+                  const double *c, double *a, double *lambda, perp_stats *stats, double *scratch)
+{
+  double *possible = scratch + 4 * ((size_t)B->nv + (size_t)B->m); /* c without its contradiction */
+  refine(ws, apply, B, f, c, a, lambda, stats, scratch);
+  for (int attempt = 0; attempt < MAX_DEFLATE; attempt++) {
+    const double *side = attempt == 0 ? c : possible;
+    if (!(kkt_violation(B, side, a, lambda, scratch) > CONTRADICTION)) break;
+    constraint_residual(B, side, a, lambda, scratch);
+    for (int i = 0; i < B->m; i++) possible[i] = side[i] - scratch[i];
+    refine(ws, apply, B, f, possible, a, lambda, stats, scratch);
+  }
+  return perp_kkt_residual(B, f, c, a, lambda, scratch);
+}
+
+const perp_blocks *kkt_find_diagonal(const perp_blocks *B, perp_blocks *copy, unsigned char *flags)
+{
+  if (B->diag != NULL) return B;
+  for (int b = 0; b < B->nb; b++) {
+    int d = B->bptr[b + 1] - B->bptr[b];
+    const double *W = B->Minv + B->mptr[b];
+    bool zero = true; /* of the lower triangle; Minv is symmetric */
+    for (int j = 0; zero && j < d; j++)
+      for (int i = j + 1; i < d; i++) zero &= W[i + j * d] == 0;
+    flags[b] = zero;
+  }
+  return kkt_use_diagonal(B, copy, flags);
 }
 
 void kkt_schur_rhs(const perp_blocks *B, const double *f, const double *c, double *b,

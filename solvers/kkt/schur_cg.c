@@ -12,7 +12,8 @@
  *
  * Dependent rows: A is singular and CG never leaves lambda_0 + range(P A): from zero it finds the multiplier of
  * least norm in the metric of P^-1 (copies of a joint share the force equally), from another guess the part
- * of it in the null space stays.  A direction p with p' A p = 0 and p' r > 0 proves the rows contradictory.
+ * of it in the null space stays.  A direction p with p' A p = 0 and p' r > 0 proves the rows contradictory; CG
+ * has no limit then, and conjugate residuals find the least-squares answer (stats->fallbacks).
  *
  * Cost: O(nonzeros of J and M) a step, about sqrt(condition of P A) steps: for a chain of N bodies about N,
  * hence O(N^2) in all.  Memory O(nv + m). */
@@ -44,20 +45,26 @@ struct ws {
   int *at;                    /* [nc] block of a group in D */
   double *D;                  /* L Delta L' of the diagonal blocks */
   double *b, *r, *z, *p, *Ap; /* [m] */
+  double *first, *Az, *PAp;   /* [m] */
   double *v;                  /* [2 nv] */
   double *scratch;            /* [2 largest block] and [2 m] of the judge */
-  int size_D, large, nc;
+  unsigned char *diag;        /* [nb] */
+  int size_D, large, nb, nc;
 };
 
 static void layout(struct ws *w, perp_arena *a)
 {
   w->at = PERP_CARVE(a, int, w->nc);
+  w->diag = PERP_CARVE(a, unsigned char, w->nb);
   w->D = PERP_CARVE(a, double, w->size_D);
   w->b = PERP_CARVE(a, double, w->m);
   w->r = PERP_CARVE(a, double, w->m);
   w->z = PERP_CARVE(a, double, w->m);
   w->p = PERP_CARVE(a, double, w->m);
   w->Ap = PERP_CARVE(a, double, w->m);
+  w->first = PERP_CARVE(a, double, w->m);
+  w->Az = PERP_CARVE(a, double, w->m);
+  w->PAp = PERP_CARVE(a, double, w->m);
   w->v = PERP_CARVE(a, double, 2 * (size_t)w->nv);
   w->scratch = PERP_CARVE(a, double, 2 * (size_t)w->large + 2 * (size_t)w->m);
 }
@@ -80,6 +87,7 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
   w->nv = B->nv;
   w->m = B->m;
   w->nc = B->nc;
+  w->nb = B->nb;
   w->large = kkt_largest(B);
   if (w->opt.max_iter == 0) w->opt.max_iter = w->m < 100000000 ? 10 * w->m + 100 : 1000000000;
   for (int g = 0; g < B->nc; g++)
@@ -133,6 +141,8 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
   PERP_TRY(kkt_same_size(ctx, "schur-cg", B, w->nv, w->m));
   stats->factorizations++;
   stats->reason = PERP_EXACT;
+  perp_blocks known;
+  B = kkt_find_diagonal(B, &known, w->diag);
   for (int g = 0; g < B->nc; g++)
     if (!factor_block(w, B, g)) {
       stats->reason = kkt_why_no_factor(B);
@@ -215,15 +225,61 @@ static perp_reason iterate(struct ws *w, perp_ctx *ctx, const perp_blocks *B, do
   }
 }
 
+/* Preconditioned conjugate residuals from lambda: least |b - A lambda|_P, which stays well defined where the
+ * rows contradict each other.  Ends when r' P A P r vanishes against that of b. */
+static void least_squares(struct ws *w, const perp_blocks *B, double *lambda, perp_stats *stats)
+{
+  int m = w->m;
+  precondition(w, B, w->b, w->p);
+  perp_blocks_A(B, w->p, w->Ap, w->v);
+  double size = dot(m, w->p, w->Ap);
+  start(w, B, lambda, stats);
+  perp_blocks_A(B, w->z, w->Az, w->v);
+  stats->matvecs += 2;
+  double rho = dot(m, w->z, w->Az);
+  for (int i = 0; i < m; i++) {
+    w->p[i] = w->z[i];
+    w->Ap[i] = w->Az[i];
+  }
+  for (int step = 0; step < w->opt.max_iter && rho > w->opt.tol * w->opt.tol * size; step++) {
+    precondition(w, B, w->Ap, w->PAp);
+    double curvature = dot(m, w->Ap, w->PAp);
+    if (!(curvature > 0)) return;
+    double alpha = rho / curvature;
+    for (int i = 0; i < m; i++) {
+      lambda[i] += alpha * w->p[i];
+      w->z[i] -= alpha * w->PAp[i];
+    }
+    perp_blocks_A(B, w->z, w->Az, w->v);
+    stats->matvecs++;
+    stats->iterations++;
+    double next = dot(m, w->z, w->Az), beta = next / rho;
+    rho = next;
+    for (int i = 0; i < m; i++) {
+      w->p[i] = w->z[i] + beta * w->p[i];
+      w->Ap[i] = w->Az[i] + beta * w->Ap[i];
+    }
+  }
+}
+
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
                          const double *c, double *a, double *lambda, perp_stats *stats)
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-cg", B, w->nv, w->m));
+  perp_blocks known;
+  B = kkt_use_diagonal(B, &known, w->diag);
   kkt_schur_rhs(B, f, c, w->b, w->v);
   if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, w->b) || !kkt_finite(w->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  memcpy(w->first, lambda, sizeof *lambda * (size_t)w->m);
   stats->reason = iterate(w, ctx, B, lambda, stats);
+  if (stats->reason ==
+      PERP_INFEASIBLE) { /* steps along a null direction have no limit: begin anew */
+    memcpy(lambda, w->first, sizeof *lambda * (size_t)w->m);
+    least_squares(w, B, lambda, stats);
+    stats->fallbacks++;
+  }
   if (stats->reason == PERP_NOT_FINITE || !kkt_finite(w->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   kkt_schur_motion(B, f, lambda, a, w->v);

@@ -209,6 +209,9 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-dense", B, w->nv, w->m));
   int m = w->m, r = w->rank, k = w->k;
+  perp_blocks known;
+  if (m > 0)
+    B = kkt_use_diagonal(B, &known, k < m - 1 && !w->dependent ? w->to_band.diag : w->to_full.diag);
   kkt_schur_rhs(B, f, c, lambda, w->v);
   if (m == 0) {
   } else if (!w->dependent && k == m - 1) {

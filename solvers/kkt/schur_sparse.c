@@ -28,7 +28,7 @@ struct ws {
   double *diag;   /* [m] A_ii, permuted */
   double *x;      /* [m] permuted */
   double *v, *b;  /* [nv], [m] */
-  double *refine; /* [4 (nv + m)] */
+  double *refine; /* [KKT_REFINE_SCRATCH] */
 };
 
 static void layout(struct ws *w, perp_arena *a)
@@ -38,7 +38,7 @@ static void layout(struct ws *w, perp_arena *a)
   w->x = PERP_CARVE(a, double, w->m);
   w->v = PERP_CARVE(a, double, w->nv);
   w->b = PERP_CARVE(a, double, w->m);
-  w->refine = PERP_CARVE(a, double, 4 * ((size_t)w->nv + (size_t)w->m));
+  w->refine = PERP_CARVE(a, double, KKT_REFINE_SCRATCH(w->nv, w->m));
 }
 
 static void destroy(void *ws)
@@ -165,6 +165,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-sparse", B, w->nv, w->m));
+  perp_blocks known;
+  if (w->m > 0) B = kkt_use_diagonal(B, &known, w->assembly.diag);
   if (w->dependent) {
     if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, c))
       return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);

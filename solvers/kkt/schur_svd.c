@@ -130,6 +130,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-svd", B, w->nv, w->m));
   int m = w->m;
+  perp_blocks known;
+  if (m > 0) B = kkt_use_diagonal(B, &known, w->assembly.diag);
   kkt_schur_rhs(B, f, c, w->b, w->v);
   for (int i = 0; i < m; i++) lambda[i] = 0;
   for (int k = m - w->rank; k < m; k++) {

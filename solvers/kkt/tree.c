@@ -68,9 +68,10 @@ struct ws {
   double shift; /* regularization of the last factor */
   struct link *link;
   struct child *child;
-  int *root; /* [n_roots] HUB bodies that are roots */
-  int *hub;  /* [nb] offset of the pivot of a HUB in H, -1: not a HUB */
-  int *aux;  /* [groups] the auxiliary ones, n_aux of them */
+  int *root;              /* [n_roots] HUB bodies that are roots */
+  int *hub;               /* [nb] offset of the pivot of a HUB in H, -1: not a HUB */
+  unsigned char *is_diag; /* [nb] */
+  int *aux;               /* [groups] the auxiliary ones, n_aux of them */
   int n_aux;
   double *L, *H;    /* pivots and blocks of joints; pivots of HUB bodies */
   double *z;        /* [m] forward-substituted right-hand side */
@@ -80,7 +81,7 @@ struct ws {
   double *x, *l;    /* [nv], [m] */
   double *diag;     /* [m] A_ii */
   double *zero;     /* [m] */
-  double *refine;   /* [4 (nv + m)] */
+  double *refine;   /* [KKT_REFINE_SCRATCH] */
   double *scratch;  /* [5 large] of the generic kernels */
 };
 
@@ -249,6 +250,7 @@ static void layout(struct ws *w, perp_arena *a, int nc)
   w->child = PERP_CARVE(a, struct child, w->n_children);
   w->root = PERP_CARVE(a, int, w->n_roots);
   w->hub = PERP_CARVE(a, int, w->nb);
+  w->is_diag = PERP_CARVE(a, unsigned char, w->nb);
   w->aux = PERP_CARVE(a, int, nc);
   w->L = PERP_CARVE(a, double, w->size_L);
   w->H = PERP_CARVE(a, double, w->size_H);
@@ -261,7 +263,7 @@ static void layout(struct ws *w, perp_arena *a, int nc)
   w->x = PERP_CARVE(a, double, w->nv);
   w->l = PERP_CARVE(a, double, w->m);
   w->diag = PERP_CARVE(a, double, w->m);
-  w->refine = PERP_CARVE(a, double, 4 * ((size_t)w->nv + (size_t)w->m));
+  w->refine = PERP_CARVE(a, double, KKT_REFINE_SCRATCH(w->nv, w->m));
   w->scratch = PERP_CARVE(a, double, 5 * (size_t)w->large);
 }
 
@@ -698,6 +700,8 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
   stats->factorizations++;
   stats->reason = PERP_EXACT;
   w->dependent = false;
+  perp_blocks known;
+  B = kkt_find_diagonal(B, &known, w->is_diag);
   if (factor_all(w, B, w->opt.rank_tol, 0)) return PERP_OK;
 
   stats->reason = kkt_why_no_factor(B);
@@ -736,6 +740,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "tree", B, w->nv, w->m));
+  perp_blocks known;
+  B = kkt_use_diagonal(B, &known, w->is_diag);
   if (w->dependent) {
     if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, c))
       return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
