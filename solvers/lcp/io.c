@@ -20,6 +20,7 @@ perp_status perp_scan_open(perp_ctx *ctx, const char *name, const char *data, si
 {
   *t = (perp_scan){ .ctx = ctx,
                     .name = name,
+                    .begin = data,
                     .at = data,
                     .end = data + size,
                     .line = 1,
@@ -104,7 +105,7 @@ enum { WORD = 128 };
 static int last_line(const perp_scan *t)
 {
   const char *p = t->at;
-  return t->line - (t->line > 1 && p[-1] == '\n');
+  return t->line - (p > t->begin && p[-1] == '\n');
 }
 
 perp_status perp_scan_int(perp_scan *t, const char *what, int least, int most, int *value)

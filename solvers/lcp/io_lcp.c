@@ -453,7 +453,9 @@ perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out)
       status = perp_scan_fail(t, line, "unknown section '%s'%s%s%s", word,
                               near != NULL ? " (did you mean '" : "", near != NULL ? near : "",
                               near != NULL ? "'?)" : "");
-    } else if (done & 1u << k)
+    } else if (!(present & 1u << k))
+      status = perp_scan_fail(t, line, "section %s does not start its line", word);
+    else if (done & 1u << k)
       status = perp_scan_fail(t, line, "%s is given twice", word);
     else if (k > S_N && !(done & 1u << S_N))
       status = perp_scan_fail(t, line, "%s before n", word);

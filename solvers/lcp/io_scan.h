@@ -10,7 +10,7 @@
 typedef struct perp_scan {
   perp_ctx *ctx;
   const char *name; /* of the file, for messages */
-  const char *at, *end;
+  const char *begin, *at, *end;
   int line;      /* of `at`, from 1 */
   int word_line; /* of the last word */
   char comment;  /* to the end of the line; 0: none */

@@ -128,6 +128,7 @@ static void check_refusals(void)
     { LCP2 "colour 1\n", "f:9: unknown section 'colour'" },
     { "perp-lcp 1\nn 1\nA dense\n1\n", "no section b" },
     { "perp-lcp 1\nn 1\nb\n1\n", "no section A" },
+    { "perp-lcp 1\nn 1 A dense\n1\nb\n1\n", "f:2: section A does not start its line" },
     { "perp-lcp 1\nn 1\nfactored 1 1\n1\n-1\n1 1\n0\n1\nb\n1\n", "is not positive definite" },
     { "perp-lcp 1\nn 1\nfactored 1 1\n1\n1\n1 1\n1\n1\nb\n1\n", "f:7: a block index must be in" },
     { "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n", "no right-hand side" },
