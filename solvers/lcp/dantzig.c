@@ -167,8 +167,8 @@ static void trace(struct dantzig *D, const char *what, int entering, int leaving
   for (int i = 0; i < D->P.n; i++)
     D->state[i] = D->set[i] == AT_LO || D->set[i] == AT_HI ? D->set[i] : PERP_ROW_FREE;
   PERP_TRACE(D->ctx, .method = "dantzig", .what = what, .iteration = D->stats->iterations,
-             .entering = entering, .leaving = leaving, .step = step, .residual = NAN, .n = D->P.n,
-             .x = D->lambda, .w = D->w, .state = D->state);
+             .entering = entering, .leaving = leaving, .step = step, .residual = (double)NAN,
+             .n = D->P.n, .x = D->lambda, .w = D->w, .state = D->state);
 }
 
 /* ---- the clamped set -------------------------------------------------------------------------------- */

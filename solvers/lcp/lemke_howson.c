@@ -247,7 +247,8 @@ static void trace(struct howson *H, perp_ctx *ctx, perp_stats *stats, int enteri
                   double step)
 {
   PERP_TRACE(ctx, .method = "lemke-howson", .what = "pivot", .iteration = stats->iterations,
-             .entering = entering, .leaving = leaving, .step = step, .residual = NAN, .n = H->P.n);
+             .entering = entering, .leaving = leaving, .step = step, .residual = (double)NAN,
+             .n = H->P.n);
 }
 
 /* Follow the path that gives up the pair of row k. */

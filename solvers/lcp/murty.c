@@ -168,7 +168,7 @@ static perp_reason run(struct murty *k, int guess)
     L->stats->matvecs++;
     PERP_TRACE(L->ctx, .method = "murty", .what = "pivot", .iteration = L->stats->iterations,
                .entering = was ? -1 : i, .leaving = was ? i : -1, .step = L->lambda[i] - before,
-               .residual = NAN, .n = n, .x = L->lambda, .w = L->w, .state = L->st);
+               .residual = (double)NAN, .n = n, .x = L->lambda, .w = L->w, .state = L->st);
     if (L->stats->iterations % REFRESH == 0) perp_path_recompute(L, 2);
     if (memcmp(k->seen, L->st, (size_t)n) == 0) return PERP_CYCLED;
     if (++steps == window) {

@@ -114,7 +114,7 @@ double perp_pivot_residual(const perp_pivot *P, const double *lambda, const doub
     scale = perp_larger(scale, fabs(lambda[i]));
     data = perp_larger(data, perp_larger(P->lo[i], -P->hi[i]));
   }
-  if (poison != 0 || isnan(poison)) return NAN;
+  if (poison != 0 || isnan(poison)) return (double)NAN;
   /* a lambda so large that b drowns in the rounding of w shows nothing */
   return DROWNED * scale > data && scale > data ? 1 : worst / scale;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pivoting solvers on problems with known answers and on random ones, judged here in long double. */
+#include "solvers/lcp/io.h"
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"
@@ -30,18 +31,19 @@ static void pure(int size)
 /* the judge's definition, in long double */
 static double rel(void)
 {
-  long double worst = 0, scale = 0;
+  typedef long double ld;
+  ld worst = 0, scale = 0;
   for (int i = 0; i < n; i++) {
-    long double w = b[i], a = 0;
+    ld w = (ld)b[i], a = 0, x = (ld)lambda[i];
     for (int j = 0; j < n; j++) {
-      w += (long double)A[i + j * n] * lambda[j];
-      a = fmaxl(a, fabsl(A[i + j * n]));
+      w += (ld)A[i + j * n] * (ld)lambda[j];
+      a = fmaxl(a, fabsl((ld)A[i + j * n]));
     }
     if (a == 0) a = 1;
-    if (!isfinite((double)w)) return NAN;
-    long double to = fminl(fmaxl(lambda[i] - w / a, lo[i]), hi[i]);
-    worst = fmaxl(worst, fabsl(lambda[i] - to));
-    scale = fmaxl(scale, fmaxl(fabsl(lambda[i]), fabsl(b[i]) / a));
+    if (!isfinite((double)w)) return HUGE_VAL;
+    ld to = fminl(fmaxl(x - w / a, (ld)lo[i]), (ld)hi[i]);
+    worst = fmaxl(worst, fabsl(x - to));
+    scale = fmaxl(scale, fmaxl(fabsl(x), fabsl((ld)b[i]) / a));
   }
   return (double)(worst / fmaxl(scale, 1e-300L));
 }
@@ -422,6 +424,122 @@ static void friction(void)
   perp_rng_destroy(rng);
 }
 
+/* A workspace carries nothing from one problem to the next: the results are those of a fresh one. */
+static void stateless(const char *method)
+{
+  perp_rng *rng = perp_rng_create(17);
+  perp_spec spec;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, method, &spec) != PERP_OK) bail("%s", ctx.msg);
+  const perp_lcp_desc *d = (const perp_lcp_desc *)spec.d;
+  void *used;
+  int differ = 0;
+  if (d->create(&ctx, N, spec.opts, &used) != PERP_OK) bail("%s", ctx.msg);
+  for (int k = 0; k < 300; k++) {
+    void *fresh;
+    double other[N] = { 0 };
+    perp_stats one = { 0 }, two = { 0 };
+    random_boxes(rng, 1 + perp_rng_int(rng, 20), 1 + perp_rng_int(rng, 20), 0, k % 2 ? 6 : 1);
+    for (int i = 0; k % 3 == 0 && i < n; i++)
+      b[i] = perp_rng_uniform(rng, -1, 1); /* many infeasible */
+    perp_lcp p = { .n = n, .A = A, .lda = n, .b = b, .lo = lo, .hi = hi };
+    memset(lambda, 0, sizeof lambda);
+    if (d->create(&ctx, N, spec.opts, &fresh) != PERP_OK) bail("%s", ctx.msg);
+    if (d->solve(&ctx, used, &p, lambda, proof, &one) != PERP_OK) bail("%s", ctx.msg);
+    if (d->solve(&ctx, fresh, &p, other, proof, &two) != PERP_OK) bail("%s", ctx.msg);
+    d->destroy(fresh);
+    differ += one.reason != two.reason || one.iterations != two.iterations ||
+              memcmp(lambda, other, (size_t)n * sizeof *other) != 0;
+  }
+  ok(differ == 0, "%s: a used workspace gives the results of a fresh one, bit for bit", method);
+  d->destroy(used);
+  perp_spec_free(&spec);
+  perp_rng_destroy(rng);
+}
+
+struct watch {
+  int events, bad;
+};
+static void watch(void *user, const perp_trace_event *e)
+{
+  struct watch *w = user;
+  w->events++;
+  w->bad += e->n != n || !(e->step >= 0 || strcmp(e->method, "murty") == 0) || e->entering >= n ||
+            e->leaving >= n;
+  for (int i = 0; e->state != NULL && i < e->n; i++) w->bad += e->state[i] < -1 || e->state[i] > 1;
+}
+
+/* every pivot is seen, and being watched changes nothing */
+static void traced(const char *method)
+{
+  perp_rng *rng = perp_rng_create(23);
+  struct watch w = { 0, 0 };
+  double before[N];
+  random_boxes(rng, 24, 24, 0, 1);
+  int pivots = solve(method).iterations;
+  memcpy(before, lambda, sizeof before);
+  memset(lambda, 0, sizeof lambda);
+  ctx.trace = watch;
+  ctx.trace_user = &w;
+  perp_stats stats = solve(method);
+  ctx.trace = NULL;
+  ok(w.events == pivots && stats.iterations == pivots && pivots > 0 && w.bad == 0 &&
+         memcmp(before, lambda, sizeof before) == 0,
+     "%s: %d pivots, %d seen", method, pivots, w.events);
+  perp_rng_destroy(rng);
+}
+
+/* from the solution of the same problem nothing is left to pivot */
+static void warm(const char *method)
+{
+  perp_rng *rng = perp_rng_create(29);
+  random_boxes(rng, 40, 40, 0, 1);
+  int cold = solve(method).iterations;
+  perp_stats again = solve(method);
+  ok(again.reason == PERP_EXACT && again.iterations == 0,
+     "%s: %d pivots cold, %d from the solution", method, cold, again.iterations);
+  perp_rng_destroy(rng);
+}
+
+/* problem files of other projects, where they are at hand */
+static void files(void)
+{
+  static const char *const names[] = {
+    "lcp/lcp_CPS_1",         "lcp/lcp_CPS_2",      "lcp/lcp_CPS_4",       "lcp/lcp_deudeu",
+    "lcp/lcp_exp_murty",     "lcp/lcp_exp_murty2", "lcp/lcp_ortiz",       "lcp/lcp_trivial",
+    "mlcp/PDSym_mlcp",       "mlcp/PD_mlcp",       "mlcp/RCD_mlcp",       "mlcp/RLCD_mlcp",
+    "mlcp/deudeu_mlcp",      "mlcp/m2n1_mlcp",     "mlcp/m3n2_mlcp",      "mlcp/relay2_mlcp",
+    "mlcp/diodeBridge_mlcp", "relay/relay1",       "relay/relay_simple2", "relay/relay_4x4",
+    "relay/step_4x4"
+  };
+  const char *folder = getenv("PERP_PROBLEMS");
+  perp_spec spec;
+  if (folder == NULL) {
+    skip("PERP_PROBLEMS is not set", "lemke: problem files of other projects");
+    return;
+  }
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, "lemke", &spec) != PERP_OK) bail("%s", ctx.msg);
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    char path[1024];
+    perp_lcp_problem q;
+    perp_lcp_solver *s;
+    perp_stats stats;
+    snprintf(path, sizeof path, "%s/%s.dat", folder, names[k]);
+    if (perp_lcp_read(&ctx, path, &q) != PERP_OK) {
+      skip("no such file", "lemke: %s", names[k]);
+      continue;
+    }
+    memset(lambda, 0, sizeof lambda);
+    if (q.p.n > N || perp_lcp_create(&ctx, &spec, q.p.n, 0, &s) != PERP_OK) bail("%s", ctx.msg);
+    if (perp_lcp_solve(&ctx, s, &q.p, 1e-10, lambda, NULL, NULL, &stats) != PERP_OK)
+      bail("%s", ctx.msg);
+    ok(stats.reason == PERP_CONVERGED || perp_lcp_proved(s) != PERP_PROOF_NONE,
+       "lemke: %s: %s, %.1e", names[k], perp_reason_name(stats.reason), stats.residual);
+    perp_lcp_destroy(s);
+    perp_lcp_problem_free(&q);
+  }
+  perp_spec_free(&spec);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -449,6 +567,13 @@ int main(void)
   near(lambda[1], 1.0 / 3, 0, 1e-15, "murty: circulant has lambda = e / 3");
   howson();
   friction();
+  static const char *const all[] = { "lemke", "dantzig", "dantzig:crash=false", "keller", "murty" };
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    stateless(all[k]);
+    warm(all[k]);
+    if (k != 1) traced(all[k]); /* the crash of dantzig changes many rows in one event */
+  }
+  files();
   static const char *const contact[] = { "stack", "incline-edge", "incline-slide", "incline-stick",
                                          "stack-friction" };
   for (size_t k = 0; k < sizeof contact / sizeof *contact; k++)
