@@ -2,8 +2,11 @@
 /* Friction: the exact cone of one contact, blocks, staggering; boxes and cones on random contact systems
  * that slide, stick and open. */
 #include "solvers/lcp/cone.h"
+#include "solvers/lcp/io.h"
 #include "tests/lcp_random.h"
 #include "tests/tap.h"
+
+#include <dirent.h>
 
 static perp_ctx ctx;
 
@@ -111,6 +114,45 @@ static void run(const char *spec, int friction, int contacts, double softness, s
   perp_rng_destroy(g);
 }
 
+/* ---- contact problems of other projects, as exact cones ---------------------------------------------------- */
+
+static void check_files(void)
+{
+  char path[1024];
+  const char *folder = getenv("PERP_PROBLEMS");
+  snprintf(path, sizeof path, "%s/fc", folder != NULL ? folder : "");
+  DIR *dir = folder != NULL ? opendir(path) : NULL;
+  if (dir == NULL) {
+    skip("PERP_PROBLEMS/fc is not there", "block-gs: contact problems from files");
+    return;
+  }
+  perp_spec s;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, "block-gs:max_iter=20000", &s) != PERP_OK)
+    bail("%s", ctx.msg);
+  for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+    perp_lcp_problem q;
+    if (strstr(e->d_name, ".dat") == NULL) continue;
+    snprintf(path, sizeof path, "%s/fc/%.200s", folder, e->d_name);
+    if (perp_lcp_read(&ctx, path, &q) != PERP_OK) {
+      skip(ctx.msg, "%s", e->d_name);
+      continue;
+    }
+    perp_lcp_solver *solver;
+    perp_stats stats;
+    double *x = calloc((size_t)q.p.n + 1, sizeof *x);
+    if (perp_lcp_create(&ctx, &s, q.p.n, 0, &solver) != PERP_OK ||
+        perp_lcp_solve(&ctx, solver, &q.p, 1e-8, x, NULL, NULL, &stats) != PERP_OK)
+      bail("%s", ctx.msg);
+    ok(stats.reason == PERP_CONVERGED, "block-gs: %s, n = %d, solved to 1e-8 in %d sweeps",
+       e->d_name, q.p.n, stats.iterations);
+    free(x);
+    perp_lcp_destroy(solver);
+    perp_lcp_problem_free(&q);
+  }
+  perp_spec_free(&s);
+  closedir(dir);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -146,5 +188,6 @@ int main(void)
            r.total);
         if (k == 0) ok(r.slipping > 10, "%d rows slip", r.slipping);
       }
+  check_files();
   return tap_done();
 }
