@@ -53,20 +53,8 @@ static perp_status default_parts(perp_ctx *ctx, run *r, bool h_given)
   if (r->scene.model == NULL) {
     if (p->ode.d == NULL) PERP_TRY(perp_spec_parse(ctx, PERP_KIND_ode, "rk4", &p->ode));
   } else {
-    if (p->formulation.d == NULL) {
-      bool one = p->ode.d == NULL || (p->ode.d->caps & PERP_ODE_ONE_EVALUATION);
-      PERP_TRY(perp_spec_parse(ctx, PERP_KIND_formulation, one ? "velocity" : "acceleration",
-                               &p->formulation));
-    }
+    PERP_TRY(perp_parts_complete(ctx, p));
     const unsigned uses = p->formulation.d->caps;
-    if (p->ode.d == NULL && (uses & PERP_FORM_USES_ODE))
-      PERP_TRY(perp_spec_parse(ctx, PERP_KIND_ode, "symplectic-euler", &p->ode));
-    if (p->kkt.d == NULL && (uses & PERP_FORM_USES_KKT))
-      PERP_TRY(perp_spec_parse(ctx, PERP_KIND_kkt, "tree", &p->kkt));
-    bool velocity = strcmp(p->formulation.d->name, "velocity") == 0;
-    if (p->stab.d == NULL && (uses & PERP_FORM_USES_STAB))
-      PERP_TRY(perp_spec_parse(ctx, PERP_KIND_stab, velocity ? "baumgarte" : "post:velocity=true",
-                               &p->stab));
     /* parts that the formulation does not use have no say and no name in the result */
     if (!(uses & PERP_FORM_USES_ODE)) perp_spec_free(&p->ode);
     if (!(uses & PERP_FORM_USES_KKT)) perp_spec_free(&p->kkt);

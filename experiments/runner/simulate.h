@@ -9,8 +9,9 @@
 typedef struct perp_request {
   /* plug-in names with options; NULL or "" = the default of the command line */
   const char *scene, *formulation, *ode, *kkt, *lcp, *stab, *contact;
-  double h, t_end;     /* s; 0 = the default of the scene */
-  double sample_every; /* s between rows of the series and between comparisons with the truth; 0 = auto */
+  double h, t_end; /* s; 0 = the default of the scene */
+  double
+      sample_every; /* s between rows of the series and between comparisons with the truth; 0 = auto */
   uint64_t seed;
   bool want_series;
   int timing_rounds; /* further runs without metrics, for time.step_us; 0 = time only the first */
@@ -31,13 +32,14 @@ typedef struct perp_series {
 } perp_series;
 
 typedef struct perp_result {
-  perp_status status;  /* did the call work */
-  perp_reason reason;  /* why the run ended: PERP_EXACT = reached t_end; < 0 = diverged, ... */
-  char message[512];   /* one line on failure */
+  perp_status status; /* did the call work */
+  perp_reason reason; /* why the run ended: PERP_EXACT = reached t_end; < 0 = diverged, ... */
+  char message[512];  /* one line on failure */
   char scene[PERP_SPEC_MAX], formulation[PERP_SPEC_MAX], ode[PERP_SPEC_MAX], kkt[PERP_SPEC_MAX],
-      lcp[PERP_SPEC_MAX], stab[PERP_SPEC_MAX], contact[PERP_SPEC_MAX]; /* canonical; "" = not used */
-  char truth[128];     /* what the errors are measured against, "" = nothing */
-  double h, t_end;     /* as used */
+      lcp[PERP_SPEC_MAX], stab[PERP_SPEC_MAX],
+      contact[PERP_SPEC_MAX]; /* canonical; "" = not used */
+  char truth[128];            /* what the errors are measured against, "" = nothing */
+  double h, t_end;            /* as used */
   perp_metric_value metrics[PERP_METRICS_MAX];
   int n_metrics;
   /* CPU time of one step, microseconds: the median over steps, and its parts (mean) */

@@ -49,6 +49,10 @@ enum {
   PERP_FORM_TREES_ONLY = 1 << 4
 };
 
+/* Fill the empty parts that the formulation uses with the defaults of sim.c; the caller frees the specs.  On
+ * failure those filled so far stay. */
+perp_status perp_parts_complete(perp_ctx *ctx, perp_parts *parts);
+
 /* A running simulation: model + parts. */
 typedef struct perp_sim perp_sim;
 /* Borrows the model; options are read here only.  Starts at t = 0 in the initial state of the

@@ -52,6 +52,17 @@ static const char *default_of(const perp_parts *p, perp_kind kind)
   return NULL;
 }
 
+perp_status perp_parts_complete(perp_ctx *ctx, perp_parts *parts)
+{
+  perp_kind kind;
+  for (int i = 0; i < PARTS; i++) {
+    perp_spec *spec = part(parts, i, &kind);
+    const char *text = spec->d == NULL ? default_of(parts, kind) : NULL;
+    if (text != NULL) PERP_TRY(perp_spec_parse(ctx, kind, text, spec));
+  }
+  return PERP_OK;
+}
+
 perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                             perp_sim **out)
 {
@@ -61,16 +72,10 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   if (perp_model_q0(model) == NULL)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the model is not finished");
   perp_parts p = *parts;
-  bool owned[PARTS] = { false };
-  perp_status status = PERP_OK;
+  bool given[PARTS];
   perp_kind kind;
-  for (int i = 0; i < PARTS && status == PERP_OK; i++) {
-    perp_spec *spec = part(&p, i, &kind);
-    const char *text = spec->d == NULL ? default_of(&p, kind) : NULL;
-    if (text == NULL) continue;
-    status = perp_spec_parse(ctx, kind, text, spec);
-    owned[i] = status == PERP_OK;
-  }
+  for (int i = 0; i < PARTS; i++) given[i] = part(&p, i, &kind)->d != NULL;
+  perp_status status = perp_parts_complete(ctx, &p);
   perp_sim *sim = NULL;
   if (status == PERP_OK) {
     sim = calloc(1, sizeof *sim);
@@ -85,7 +90,7 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   }
   /* options are read at creation only */
   for (int i = 0; i < PARTS; i++)
-    if (owned[i]) perp_spec_free(part(&p, i, &kind));
+    if (!given[i]) perp_spec_free(part(&p, i, &kind));
   if (status != PERP_OK) {
     perp_sim_destroy(sim);
     return status;

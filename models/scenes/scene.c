@@ -208,7 +208,7 @@ perp_status perp_links_file(perp_ctx *ctx, perp_scene *scene, const perp_links *
   for (int i = 0; i < links->n; i++) n += has_angle(&links->link[i]);
   /* one block: the map, a copy of the links, the names */
   const size_t copy = sizeof *links + (size_t)links->n * sizeof *links->link;
-  const size_t text = 16;
+  const size_t text = 24;
   struct file_map *m = malloc(sizeof *m + copy);
   char *names = malloc(2 * (size_t)n * (text + sizeof(char *)));
   perp_status status;

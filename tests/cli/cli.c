@@ -216,8 +216,10 @@ static void test_simulate(void)
      "a time limit: status 10");
   json_decref(j);
   says("simulate pendulum --t-end 0.1s", "drift.pos.max");
+  size_t widest = 0;
   for (const char *s = out; *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n')
-    if (strcspn(s, "\n") > 100) ok(false, "80 columns: %.100s", s);
+    if (strcspn(s, "\n") > widest) widest = strcspn(s, "\n");
+  ok(widest <= 80, "the table fits in 80 columns: %zu", widest);
 
   static const struct {
     const char *words, *message;

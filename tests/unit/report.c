@@ -82,7 +82,8 @@ static void csv(perp_ctx *ctx)
 static void html(void)
 {
   FILE *out = fopen(in_dir("x.html"), "w");
-  perp_html(out, "<b>%s</b> %d %g %m %m %m %%", "a<b>&\"c\"", 7, 0.25, 1234567.0, NAN, 0.012345);
+  perp_html(out, "<b>%s</b> %d %g %m %m %m %%", "a<b>&\"c\"", 7, 0.25, 1234567.0, (double)NAN,
+            0.012345);
   fclose(out);
   char *text = perp_read_file(in_dir("x.html"), &(size_t){ 0 });
   ok(text != NULL &&
