@@ -689,7 +689,7 @@ static int cmd_info(perp_ctx *ctx, int argc, char **argv)
       entries += p->A[(size_t)i + (size_t)k * (size_t)p->lda] != 0;
     if (p->A != NULL) zero_diagonal += p->A[(size_t)i * ((size_t)p->lda + 1)] == 0;
   }
-  perp_lcp_judgement g = { .rel = NAN };
+  perp_lcp_judgement g = { .rel = (double)NAN };
   if (q.solution != NULL) {
     double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv) + 1, sizeof *scratch);
     perp_lcp_judge(p, q.solution, NULL, scratch, &g);

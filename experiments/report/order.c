@@ -10,7 +10,7 @@ static double slope_at(const double *h, const double *err, int i)
 {
   if (!(err[i] > 0) || !(err[i + 1] > 0) || !(h[i] > 0) || !(h[i + 1] > h[i]) || isinf(err[i]) ||
       isinf(err[i + 1]))
-    return NAN;
+    return (double)NAN;
   return log(err[i + 1] / err[i]) / log(h[i + 1] / h[i]);
 }
 
@@ -18,7 +18,7 @@ perp_order perp_observed_order(const double *h, const double *err, int n)
 {
   enum { LEAST = 3 };
   const double straight = 0.2;
-  perp_order best = { NAN, 0, -1 };
+  perp_order best = { (double)NAN, 0, -1 };
   for (int first = 0; first + 1 < n; first++) {
     double before = slope_at(h, err, first);
     if (isnan(before)) continue;

@@ -63,7 +63,7 @@ static perp_curve series_curve(perp_page *page, int row, const char *field, cons
 static double shown_h(const perp_page *page)
 {
   const perp_view *v = &page->view;
-  double middle = NAN;
+  double middle = (double)NAN;
   for (int g = 0; g < v->n_groups; g++)
     for (int i = 0; i < v->group[g].n; i++) {
       if (v->x[v->group[g].cell[i]] == 1e-3) return 1e-3;

@@ -292,7 +292,7 @@ double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, co
     if (x > size) size = x;
     if (b > data) data = b;
   }
-  if (bad) return NAN;
+  if (bad) return (double)NAN;
   double rel = worst / fmax(fmax(size, data), DBL_MIN);
   if (start > data) data = start;
   if (data > 0) {
@@ -384,5 +384,5 @@ void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *
   j->siconos = f > 0 ? f / fmax(most, DBL_MIN) : 0;
   j->fclib = f / (1 + q);
   j->abh = f > 0 ? f / fmax(q, DBL_MIN) : 0;
-  if (isnan(j->rel)) j->abs = j->componentwise = j->siconos = j->fclib = j->abh = NAN;
+  if (isnan(j->rel)) j->abs = j->componentwise = j->siconos = j->fclib = j->abh = (double)NAN;
 }

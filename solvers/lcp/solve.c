@@ -202,7 +202,7 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
 {
   bool finite;
   int n = p->n;
-  *stats = (perp_stats){ .residual = NAN };
+  *stats = (perp_stats){ .residual = (double)NAN };
   s->proof = PERP_PROOF_NONE;
   if (!(tol > 0)) return PERP_FAIL(ctx, PERP_ERR_ARG, "tol = %g, must be > 0", tol);
   if (n > s->max_n)
@@ -218,7 +218,9 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
     for (int i = 0; i < n; i++) lambda[i] = x[i] = 0;
     start_at_zero(p, lambda);
     stats->reason = PERP_NOT_FINITE;
-    if (judgement != NULL) *judgement = (perp_lcp_judgement){ NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+    if (judgement != NULL)
+      *judgement = (perp_lcp_judgement){ (double)NAN, (double)NAN, (double)NAN, (double)NAN,
+                                         (double)NAN, (double)NAN, (double)NAN };
     return PERP_OK;
   }
   if (!finite_vector(lambda, n)) start_at_zero(p, lambda);

@@ -96,7 +96,7 @@ static void check_scalar(const perp_desc *d)
 
 static void check_refusals(const perp_desc *d)
 {
-  double A[4] = { 2, 1, 1, 2 }, b[2] = { -1, -1 }, bad[4] = { 2, NAN, 1, 2 };
+  double A[4] = { 2, 1, 1, 2 }, b[2] = { -1, -1 }, bad[4] = { 2, (double)NAN, 1, 2 };
   double inf[2] = { -1, HUGE_VAL };
   double lo[2] = { 0, 1 }, hi[2] = { 1, 0 };
   struct run r = { .s = open_solver(d, "", 2, 0) };
@@ -120,7 +120,7 @@ static void check_refusals(const perp_desc *d)
   ok(solve(&r, &p, 1e-8) == PERP_ERR_DIM, "%s: lda < n is refused", d->name);
   p.lda = 2;
   ok(solve(&r, &p, 0) == PERP_ERR_ARG, "%s: tol = 0 is refused", d->name);
-  r.x[0] = NAN;
+  r.x[0] = (double)NAN;
   r.x[1] = 1;
   ok(solve(&r, &p, 1e-8) == PERP_OK && isfinite(r.x[0]) && isfinite(r.x[1]),
      "%s: a NaN guess does not survive", d->name);

@@ -58,9 +58,9 @@ static void check_figures(void)
   near(judge(&p, zero).rel, 0, 0, 0, "lambda = 0 solves b >= 0");
   p.b = zero;
   near(judge(&p, zero).rel, 0, 0, 0, "the zero problem");
-  double lost[2] = { 1, NAN };
+  double lost[2] = { 1, (double)NAN };
   ok(isnan(judge(&p, lost).rel), "NaN in lambda gives NaN");
-  double first[2] = { NAN, 1 };
+  double first[2] = { (double)NAN, 1 };
   ok(isnan(judge(&p, first).rel), "NaN in the first entry is not overwritten by a later row");
   double inf[2] = { HUGE_VAL, 1 };
   ok(isnan(judge(&p, inf).rel), "an infinite lambda is never accepted");
@@ -240,7 +240,7 @@ static void check_certificates(void)
   double A[4] = { 0, 0, 0, 0 }, b[2] = { 1, 1 };
   perp_lcp p = { .n = 2, .A = A, .lda = 2, .b = b };
   ok(prove(&p, wrong, NULL) == PERP_PROOF_RAY, "a ray of a solvable problem is only a ray");
-  double z0[2] = { 0, 0 }, zn[2] = { NAN, 1 };
+  double z0[2] = { 0, 0 }, zn[2] = { (double)NAN, 1 };
   ok(prove(&p, z0, NULL) == PERP_PROOF_NONE, "the zero vector proves nothing");
   ok(prove(&p, zn, NULL) != PERP_PROOF_INFEASIBLE, "NaN proves nothing");
 

@@ -44,7 +44,7 @@ static void orders(void)
   near(o.slope, 4, 1e-12, 0, "floor and divergence are left out");
   ok(o.first == 3 && o.last == 8, "window %d ... %d", o.first, o.last);
 
-  e[4] = NAN;
+  e[4] = (double)NAN;
   o = perp_observed_order(h, e, 10);
   ok(o.first == 5 && o.last == 8, "a missing point breaks the window: %d ... %d", o.first, o.last);
   ok(isnan(perp_observed_order(h, e, 2).slope), "two points have no order");
@@ -94,8 +94,8 @@ static void html(void)
 
 static void figures(perp_ctx *ctx)
 {
-  const double x[4] = { 1e-3, 2e-3, 4e-3, 8e-3 }, y[4] = { 1e-6, 0, NAN, 6.4e-5 },
-               none[4] = { 0, -1, NAN, HUGE_VAL };
+  const double x[4] = { 1e-3, 2e-3, 4e-3, 8e-3 }, y[4] = { 1e-6, 0, (double)NAN, 6.4e-5 },
+               none[4] = { 0, -1, (double)NAN, HUGE_VAL };
   perp_curve curves[] = { { "it's a_label, 100%", PERP_PLOT_POINTS_LINES, 0, 4, x, y },
                           { "empty", PERP_PLOT_LINES, 1, 4, x, none } };
   perp_figure f = { "fig", "A 'title'", "h [s]", "error", "alt", true, true, 2, curves };
