@@ -179,7 +179,6 @@ static perp_ode_answer newton(struct ws *w, const perp_ode_sys *sys, double t, d
       /* differences are taken on the scale of the velocities, from rest on that of what they become */
       double scale = base > 0 ? fmax(base, size(w->D, n)) : fmax(size(w->G, n), DBL_MIN);
       answer = factor(w, sys, t, h, q0, v0, scale, stats);
-      factored = true;
     }
     if (answer != PERP_ODE_OK) return answer;
     stats->iterations++;
