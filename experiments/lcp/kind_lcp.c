@@ -8,6 +8,7 @@
  *       n: [16, 64, 256]                         # the nearest valid size of each family
  *       instances: 5                             # seeds 1 ... 5, for families in which the seed matters
  *       factored: false                          # keep J M^-1 J' + S where the family has it
+ *   peers: true                                # add the solvers of other libraries that are installed
  *   accept: { targets: [1e-6, 1e-10] }           # one cell for each: solved means rel <= target
  *
  * Every answer is judged by perp_lcp_judge; a cell is ok exactly when the judge accepts it. */
@@ -62,7 +63,7 @@ static const perp_metric *metrics(const perp_ctx *ctx, perp_pool *pool)
 
 /* ---- the study: problems and targets become axes ------------------------------------------------------------ */
 
-static const char *const sections[] = { "problems", "accept", NULL };
+static const char *const sections[] = { "problems", "accept", "peers", NULL };
 
 typedef struct list {
   const char **text;
@@ -170,6 +171,26 @@ static void add_files(perp_study *study, perp_diag *diag, const perp_node *patte
   globfree(&found);
 }
 
+/* Append the solvers of other libraries to the axis of solvers.  A cell is a process of its own already, so they
+ * need not isolate themselves again. */
+static void add_peers(perp_ctx *ctx, perp_study *study, perp_diag *diag, const perp_node *node)
+{
+  bool on = node->type == PERP_NODE_SCALAR && strcmp(node->text, "true") == 0;
+  if (!on && (node->type != PERP_NODE_SCALAR || strcmp(node->text, "false") != 0))
+    perp_diag_error(diag, node, 0, NULL, "peers is true or false");
+  for (int a = 0; on && a < study->n_axes; a++) {
+    if (study->axes[a].param != P_LCP) continue;
+    list solvers = { 0 };
+    for (int i = 0; i < study->axes[a].n; i++) add(&study->pool, &solvers, study->axes[a].value[i]);
+    const perp_desc *d;
+    for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++)
+      if (d->caps & PERP_LCP_PEER)
+        add(&study->pool, &solvers, perp_pool_printf(&study->pool, "%s:isolate=false", d->name));
+    study->axes[a].value = solvers.text;
+    study->axes[a].n = solvers.n;
+  }
+}
+
 static void read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
 {
   static const char *const problem_keys[] = { "files", "generate", NULL }, *const accept_keys[] = {
@@ -195,6 +216,9 @@ static void read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
     return;
   }
   perp_study_add_axis(study, P_PROBLEM, names.text, names.n);
+
+  const perp_node *peers = perp_tree_get(study->root, "peers");
+  if (peers != NULL) add_peers(ctx, study, diag, peers);
 
   if (accept == NULL) return;
   if (accept->type != PERP_NODE_MAP) {
