@@ -101,10 +101,9 @@ static int overview(perp_page *page, const chart *c, perp_curve *shown, int *tot
     }
     if (of_facet.n == 0) continue;
     /* best first; the worst falls out when there are too many facets */
-    int at = n_best < OVERVIEW ? n_best++ : OVERVIEW - 1;
-    if (at == OVERVIEW - 1 && n_best == OVERVIEW && facet >= OVERVIEW &&
-        least(&best[at]) <= least(&of_facet))
-      continue;
+    bool full = n_best == OVERVIEW;
+    if (full && least(&best[OVERVIEW - 1]) <= least(&of_facet)) continue;
+    int at = full ? OVERVIEW - 1 : n_best++;
     for (; at > 0 && least(&best[at - 1]) > least(&of_facet); at--) best[at] = best[at - 1];
     best[at] = of_facet;
   }
