@@ -130,6 +130,14 @@ int perp_model_joints(const perp_model *model)
 {
   return model->n_joints;
 }
+int perp_model_shapes(const perp_model *model)
+{
+  return model->n_shapes;
+}
+const perp_shape_def *perp_model_shape(const perp_model *model, int i)
+{
+  return &model->shape_def[i];
+}
 int perp_model_nq(const perp_model *model)
 {
   return model->nq;

@@ -145,6 +145,11 @@ void perp_model_destroy(perp_model *model)
   if (model == NULL) return;
   for (int i = 0; i < model->n_bodies; i++) free((char *)model->body_def[i].name);
   for (int i = 0; i < model->n_joints; i++) free((char *)model->joint_def[i].name);
+  for (int i = 0; i < model->n_shapes; i++) {
+    free((char *)model->shape_def[i].name);
+    free((double *)model->shape_def[i].vertices);
+  }
+  free(model->shape_def);
   free(model->body_def);
   free(model->joint_def);
   free(model->force_def);
@@ -241,6 +246,92 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
   perp_force_def copy = *def;
   if (copy.kind != PERP_FORCE_SPRING) copy.b = PERP_WORLD;
   model->force_def[model->n_forces++] = copy;
+  return PERP_OK;
+}
+
+static bool positive(int n, const double *x)
+{
+  for (int i = 0; i < n; i++)
+    if (!(x[i] > 0) || !isfinite(x[i])) return false;
+  return true;
+}
+
+/* sizes that the kind reads */
+static perp_status check_extent(perp_ctx *ctx, const perp_model *model, const perp_shape_def *def,
+                                const char *who)
+{
+  const int dim = model->dim;
+  switch (def->kind) {
+  case PERP_SHAPE_SPHERE:
+  case PERP_SHAPE_CAPSULE:
+    if (!positive(1, &def->radius))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: radius must be positive: got %g m", who,
+                       def->radius);
+    if (def->kind == PERP_SHAPE_CAPSULE && !positive(1, &def->length))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: length must be positive: got %g m", who,
+                       def->length);
+    return PERP_OK;
+  case PERP_SHAPE_ELLIPSOID:
+    if (dim == 2)
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: an ellipsoid needs space (dim = 3)", who);
+    /* fall through */
+  case PERP_SHAPE_BOX:
+    if (!positive(dim, def->half))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: half edges must be positive: got %g, %g, %g m", who,
+                       def->half[0], def->half[1], def->half[2]);
+    return PERP_OK;
+  case PERP_SHAPE_POLYTOPE:
+    if (def->n_vertices <= dim || def->vertices == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a polytope needs at least %d vertices: got %d", who,
+                       dim + 1, def->n_vertices);
+    if (!all_finite(dim * def->n_vertices, def->vertices))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a vertex is not finite", who);
+    return PERP_OK;
+  case PERP_SHAPE_PLANE:
+    return PERP_OK;
+  }
+  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of shape: %d", who, (int)def->kind);
+}
+
+perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_shape_def *def,
+                                 int *index)
+{
+  char buf[LABEL_MAX];
+  PERP_TRY(still_building(ctx, model));
+  const char *who = label(buf, "shape", model->n_shapes, def->name);
+  if (!body_exists(model, def->body))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, def->body,
+                     model->n_bodies);
+  if (!all_finite(3, def->x) || !all_finite(4, def->quat) || !isfinite(def->angle))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its pose is not finite", who);
+  PERP_TRY(check_extent(ctx, model, def, who));
+  const perp_surface *s = &def->surface;
+  double mu_dynamic = isnan(s->mu_dynamic) ? s->mu : s->mu_dynamic;
+  if (!(s->mu >= 0) || !isfinite(s->mu) || !(mu_dynamic >= 0) || mu_dynamic > s->mu)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: friction needs 0 <= mu_dynamic <= mu: got mu = %g, mu_dynamic = %g", who,
+                     s->mu, mu_dynamic);
+  if (!(s->restitution >= 0 && s->restitution <= 1))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: restitution must be in [0, 1]: got %g", who,
+                     s->restitution);
+  PERP_TRY(grow(ctx, &model->shape_def, model->n_shapes, &model->cap_shapes, sizeof *def));
+  perp_shape_def copy = *def;
+  copy.surface.mu_dynamic = mu_dynamic;
+  if (zero(4, copy.quat)) copy.quat[0] = 1;
+  perp_quat_unit(copy.quat);
+  copy.vertices = NULL;
+  PERP_TRY(copy_name(ctx, &copy.name));
+  if (def->kind == PERP_SHAPE_POLYTOPE) {
+    size_t size = (size_t)(model->dim * def->n_vertices) * sizeof *def->vertices;
+    double *vertices = malloc(size);
+    if (vertices == NULL) {
+      free((char *)copy.name);
+      return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its vertices", who);
+    }
+    copy.vertices = memcpy(vertices, def->vertices, size);
+  }
+  if (index != NULL) *index = model->n_shapes;
+  model->shape_def[model->n_shapes++] = copy;
   return PERP_OK;
 }
 

@@ -19,6 +19,7 @@
 #ifndef PERP_MODEL_H
 #define PERP_MODEL_H
 
+#include "models/shapes/shape.h"
 #include "solvers/solvers.h"
 
 typedef struct perp_model perp_model;
@@ -107,6 +108,8 @@ perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_bod
 perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_joint_def *def,
                                  int *index);
 perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_force_def *def);
+perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_shape_def *def,
+                                 int *index);
 /* Ends building: numbers rows, builds the block pattern.  Refuses joints that the initial state
  * contradicts: a position error above 1e-6 of the size of the model (1e-6 for angles), or a
  * velocity error |J v| above 1e-6 of the fastest initial motion.  Allocates all that the model
@@ -120,6 +123,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model);
 int perp_model_dim(const perp_model *model);
 int perp_model_bodies(const perp_model *model);
 int perp_model_joints(const perp_model *model);
+int perp_model_shapes(const perp_model *model);
 int perp_model_nq(const perp_model *model);
 int perp_model_nv(const perp_model *model);
 int perp_model_m(const perp_model *model);
@@ -127,6 +131,7 @@ const double *perp_model_q0(const perp_model *model); /* [nq] initial state, NUL
 const double *perp_model_v0(const perp_model *model); /* [nv] */
 const perp_body_def *perp_model_body(const perp_model *model, int i);
 const perp_joint_def *perp_model_joint(const perp_model *model, int i);
+const perp_shape_def *perp_model_shape(const perp_model *model, int i);
 /* First row of joint i and its number of rows. */
 int perp_model_joint_row(const perp_model *model, int i, int *rows);
 

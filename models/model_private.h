@@ -48,11 +48,12 @@ typedef struct perp_eval {
 struct perp_model {
   int dim, rates, nqb, nvb;
   double gravity;
-  int n_bodies, n_joints, n_forces;
-  int cap_bodies, cap_joints, cap_forces;
+  int n_bodies, n_joints, n_forces, n_shapes;
+  int cap_bodies, cap_joints, cap_forces, cap_shapes;
   perp_body_def *body_def;
   perp_joint_def *joint_def;
   perp_force_def *force_def;
+  perp_shape_def *shape_def;
   bool finished;
   /* set by finish */
   int nq, nv, m, nnz_J;

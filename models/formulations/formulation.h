@@ -4,6 +4,7 @@
 #define PERP_FORMULATION_H
 
 #include "models/model.h"
+#include "models/shapes/collision.h"
 
 /* The exchangeable parts of a simulation.  A part that a formulation does not use may be empty. */
 typedef struct perp_parts {
@@ -19,6 +20,11 @@ typedef struct perp_step_info {
    * impulse of the step / h.  Acceleration level: at the start of the step, or at the last
    * derivative of it for methods that evaluate none at a regular state. */
   const double *lambda;
+  /* Contacts of the step, found at its start, and the impulse of each on its body b, world frame,
+   * N s: impulse [3 n_contacts].  NULL when there are none.  They live until the next call. */
+  int n_contacts;
+  const perp_contact *contacts;
+  const double *impulse;
 } perp_step_info;
 
 typedef struct perp_times { /* CPU seconds since the last restart, only while timing is on */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Collision detection: from the poses of all bodies to the contacts between their shapes.
+ *
+ * Broad phase: sweep and prune on axis-aligned boxes grown by the margin, with the order of the step
+ * before as the start (Vondrak 2005, section 7.3.2).  Narrow phase: one function per pair of kinds,
+ * each returning the whole contact manifold, reduced to at most PERP_MANIFOLD_MAX points, with
+ * feature identities that persist while the features do. */
+#ifndef PERP_COLLISION_H
+#define PERP_COLLISION_H
+
+#include "models/kinematics.h"
+#include "models/model.h"
+
+enum { PERP_MANIFOLD_MAX = 4 }; /* 2 in the plane */
+
+/* One point of contact between shape a and shape b. n points from a to b.  The impulse n lambda_n,
+ * lambda_n >= 0, acts on b at p_b and its opposite on a at p_a. */
+typedef struct perp_contact {
+  int shape_a, shape_b; /* shape_a < shape_b */
+  int body_a, body_b;   /* either (not both) may be PERP_WORLD */
+  uint64_t id; /* of the pair and the features: equal in two steps when it is the same contact */
+  double p_a[3], p_b[3]; /* world, on the surfaces; gap = n . (p_b - p_a) */
+  double n[3];           /* world, unit */
+  double gap;            /* m; < 0: penetration depth */
+  double mu, mu_dynamic, e;
+} perp_contact;
+
+/* ---- two shapes ------------------------------------------------------------------------------ */
+
+/* Contacts of two shapes of a finished model at the poses of their bodies whose gap is below margin
+ * (>= 0, m).  At most PERP_MANIFOLD_MAX are written, deepest first among equals of one feature pair.
+ * Returns their number.  Deterministic; independent of the order in which pairs are tested.  No
+ * allocation. */
+int perp_collide(const perp_model *model, int shape_a, const perp_pose *pose_a, int shape_b,
+                 const perp_pose *pose_b, double margin, perp_contact *contacts);
+/* Signed distance of two shapes: separation > 0, or minus the least translation that separates them.
+ * p_a, p_b [3] the witness points, n [3] unit from a to b; each may be NULL.  No allocation. */
+double perp_shape_distance(const perp_model *model, int shape_a, const perp_pose *pose_a,
+                           int shape_b, const perp_pose *pose_b, double p_a[3], double p_b[3],
+                           double n[3]);
+
+/* ---- all shapes ------------------------------------------------------------------------------ */
+
+typedef struct perp_collision perp_collision;
+
+/* For a finished model, which must outlive it.  margin >= 0 m: contacts with a gap below it are found
+ * (speculative contacts).  Allocates; find allocates only when there are more pairs or contacts than ever
+ * before. */
+perp_status perp_collision_create(perp_ctx *ctx, const perp_model *model, double margin,
+                                  perp_collision **out);
+void perp_collision_destroy(perp_collision *c);
+void perp_collision_margin(perp_collision *c, double margin);
+/* All contacts at the poses (indexed by body; pose[-1], PERP_WORLD, is the world and must be valid), ordered
+ * by (shape_a, shape_b, id).  The array lives until the next call.  O(shapes + overlaps) for small
+ * motions since the call before. */
+perp_status perp_collision_find(perp_ctx *ctx, perp_collision *c, const perp_pose *pose,
+                                const perp_contact **contacts, int *n);
+/* Smallest signed distance over all pairs that may touch; infinity when there are none.  What bisection
+ * asks. */
+double perp_collision_deepest(perp_ctx *ctx, perp_collision *c, const perp_pose *pose);
+/* Pairs the broad phase handed to the narrow phase in the last find, and contacts found. */
+void perp_collision_counters(const perp_collision *c, int64_t *pairs, int64_t *contacts);
+
+/* ---- time of impact -------------------------------------------------------------------------- */
+
+/* Earliest s in [0, 1] at which the distance of two shapes falls to `target` (m) while the poses move from
+ * (x0, q0) to (x1, q1): positions linearly, orientations along the shortest rotation; conservative
+ * advancement.  Returns 1 when it stays above (then *hit is false).  poses: coordinates of the bodies as
+ * in model.h, NULL for the world. */
+double perp_time_of_impact(const perp_model *model, int shape_a, const double *qa0,
+                           const double *qa1, int shape_b, const double *qb0, const double *qb1,
+                           double target, bool *hit);
+
+#endif
