@@ -9,18 +9,22 @@
  * changes over by a principal pivot, and where its diagonal pivot is zero (a semidefinite A) by a 2 x 2
  * pivot with r, after which w_r instead of lambda_r is driven.  That is the almost complementary path of
  * path.h with t = |w_r|, covering vector -+ e_r and the rows not yet in order left out; each major cycle
- * settles one row, so there are at most n of them.  STAR prints (64c) with the sign of the Schur
+ * settles one row, so there are at most n of them; a cycle that ends on a ray is taken back, and the next
+ * worst row driven first.  STAR prints (64c) with the sign of the Schur
  * complement reversed: the driven w_r grows with A_rr - A_rA A_AA^-1 A_Ar > 0.
  *
  * Against dantzig: no crash, any symmetry, an explicit inverse instead of L D L'.  Against lemke: one row at a
  * time instead of all rows along a covering vector.
  *
  * Cost O(|S|^2 + n |S|) per pivot, memory 1.2 n^2 numbers.  A ray along which lambda_r grows without end
- * proves for semidefinite A that there is no solution; for others it proves nothing.  Singular principal
- * submatrices of matrices outside these classes end in PERP_RAY or PERP_SINGULAR. */
+ * has a direction z with z_i (A z)_i = 0 in the basic rows and z_r (A z)_r <= 0: no P-matrix has one, and
+ * for semidefinite A it proves that there is no solution.  Where (A + A') z != 0 it proves that A is
+ * outside the domain, PERP_UNSUITED; else PERP_RAY.  Singular principal submatrices of matrices outside
+ * these classes end there too, or in PERP_SINGULAR. */
 #include "solvers/lcp/path.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +39,16 @@ struct keller {
   struct keller_opts o;
   perp_arena arena;
   perp_path path;
+  signed char *saved;   /* [max_n] index sets before a major cycle */
+  unsigned char *avoid; /* [max_n] rows that ended on a ray since the last settled one */
 };
+
+static void layout(struct keller *k, int max_n)
+{
+  perp_path_layout(&k->path, &k->arena, max_n);
+  k->saved = PERP_CARVE(&k->arena, signed char, max_n);
+  k->avoid = PERP_CARVE(&k->arena, unsigned char, max_n);
+}
 
 static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
@@ -43,13 +56,13 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
   struct keller *k = calloc(1, sizeof *k);
   if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "keller: no memory");
   k->o = *(const struct keller_opts *)opts;
-  perp_path_layout(&k->path, &k->arena, max_n);
+  layout(k, max_n);
   perp_status st = perp_arena_reserve(ctx, &k->arena);
   if (st != PERP_OK) {
     free(k);
     return st;
   }
-  perp_path_layout(&k->path, &k->arena, max_n);
+  layout(k, max_n);
   *ws = k;
   return PERP_OK;
 }
@@ -62,8 +75,8 @@ static void destroy(void *ws)
   free(k);
 }
 
-/* Mark the rows out of order; returns the worst, -1 when there is none. */
-static int worst_row(perp_path *L)
+/* Mark the rows out of order; returns the worst not to be avoided, -1 when there is none. */
+static int worst_row(perp_path *L, const unsigned char *avoid)
 {
   int worst = -1;
   double most = 0, zs = L->P.bscale;
@@ -74,7 +87,7 @@ static int worst_row(perp_path *L)
     L->kind[i] = PERP_PATH_NORMAL;
     if (L->st[i] == PERP_ROW_FREE || !(bad > PERP_PIVOT_ZERO * zs)) continue;
     L->kind[i] = PERP_PATH_OPEN;
-    if (bad > most) {
+    if (bad > most && !avoid[i]) {
       most = bad;
       worst = i;
     }
@@ -109,8 +122,22 @@ static void begin(perp_path *L, int r)
   L->target_bound = sign > 0 ? PERP_ROW_HI : PERP_ROW_LO;
 }
 
-static perp_reason run(perp_path *L, int guess)
+/* the complementary basis before the cycle that ended on a ray */
+static void take_back(struct keller *k)
 {
+  perp_path *L = &k->path;
+  memcpy(L->st, k->saved, (size_t)L->P.n);
+  for (int i = 0; i < L->P.n; i++) {
+    if (L->kind[i] == PERP_PATH_PARKED) L->kind[i] = PERP_PATH_FREE;
+    if (L->st[i] != PERP_ROW_FREE) L->lambda[i] = L->st[i] == PERP_ROW_LO ? L->P.lo[i] : L->P.hi[i];
+  }
+  perp_path_core(L);
+  perp_path_recompute(L, 3);
+}
+
+static perp_reason run(struct keller *k, int guess)
+{
+  perp_path *L = &k->path;
   perp_path_sets(L, guess);
   perp_path_core(L);
   if (guess && !perp_path_clean(L)) {
@@ -120,10 +147,24 @@ static perp_reason run(perp_path *L, int guess)
   for (int round = 0; round < 5; round++) {
     int r;
     perp_path_recompute(L, 3);
-    while ((r = worst_row(L)) >= 0) {
+    memset(k->avoid, 0, (size_t)L->P.n);
+    while ((r = worst_row(L, k->avoid)) >= 0) {
+      memcpy(k->saved, L->st, (size_t)L->P.n);
       begin(L, r);
       perp_reason reason = perp_path_follow(L, r, 1);
-      if (reason != PERP_RUNNING) return reason;
+      if (reason == PERP_RUNNING) {
+        memset(k->avoid, 0, (size_t)L->P.n);
+        continue;
+      }
+      if (reason != PERP_RAY) return reason;
+      if (perp_pivot_proves_infeasible(&L->P, L->dp)) return PERP_INFEASIBLE;
+      /* open rows may have grown worse along the ray: one of them may bring it to an end */
+      memcpy(L->wp, L->dp, (size_t)L->P.n * sizeof *L->wp);
+      k->avoid[r] = 1;
+      L->stats->iterations++;
+      take_back(k);
+      memcpy(L->dp, L->wp, (size_t)L->P.n * sizeof *L->dp);
+      if (worst_row(L, k->avoid) < 0) return PERP_RAY;
     }
     /* refine the basic solution and look at all rows again */
     perp_path_recompute(L, 3);
@@ -135,6 +176,26 @@ static perp_reason run(perp_path *L, int guess)
     if (!perp_path_clean(L)) return PERP_SINGULAR;
   }
   return PERP_INACCURATE;
+}
+
+/* Is A neither semidefinite nor P, by the direction z in L->dp with all z_i (A z)_i <= 0?  A P-matrix has no
+ * such z, and for a semidefinite A it has z'Az = 0, so that (A + A') z = 0. */
+static bool outside(perp_path *L)
+{
+  int n = L->P.n;
+  double most = 0, size = 0;
+  for (int i = 0; i < n; i++) {
+    const double *col = L->P.A + (size_t)i * L->P.lda;
+    double sum = 0, terms = 0;
+    for (int j = 0; j < n; j++) {
+      double x = L->P.A[(size_t)i + (size_t)j * L->P.lda];
+      sum += (x + col[j]) * L->dp[j];
+      terms += (fabs(x) + fabs(col[j])) * fabs(L->dp[j]);
+    }
+    most = perp_larger(most, fabs(sum) / L->P.a[i]);
+    size = perp_larger(size, terms / L->P.a[i]);
+  }
+  return most > 1e-10 * size; /* more than rounding */
 }
 
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
@@ -149,10 +210,10 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   L->stats = stats;
   L->lambda = lambda;
   L->name = "keller";
+  L->sharp = 1;
   L->limit = k->o.max_iter > 0 ? k->o.max_iter : 50 * n + 1000;
-  stats->reason = run(L, warm);
-  if (stats->reason == PERP_RAY && perp_pivot_proves_infeasible(&L->P, L->dp))
-    stats->reason = PERP_INFEASIBLE;
+  stats->reason = run(k, warm);
+  if (stats->reason == PERP_RAY && outside(L)) stats->reason = PERP_UNSUITED;
   if ((stats->reason == PERP_RAY || stats->reason == PERP_INFEASIBLE) && certificate != NULL)
     memcpy(certificate, L->dp, (size_t)n * sizeof *certificate);
   return PERP_OK;

@@ -31,6 +31,8 @@
 
 enum { COVER_AUTO, COVER_ONES, COVER_SCALED, COVERS = 5 };
 static const char *const cover_names[] = { "auto", "ones", "scaled", NULL };
+/* the second try after a ray: zeros relative to the largest component would hide small true ones */
+static const double SHARP = 1e-5;
 enum { START_AUTO, START_COLD, START_GUESS };
 static const char *const start_names[] = { "auto", "cold", "guess", NULL };
 
@@ -215,6 +217,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   L->lambda = lambda;
   L->name = "lemke";
   L->target = -1;
+  L->sharp = 1;
   warm = l->o.start == START_GUESS || (l->o.start == START_AUTO && warm);
   /* attempts share the limit; each keeps its part, so that a bad covering vector cannot use up all */
   int covers = l->o.cover == COVER_AUTO ? COVERS : 1, cover = l->o.cover;
@@ -229,6 +232,15 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     /* numerical trouble: go on from the basis that was reached */
     for (int again = 0; again < 3 && reason == PERP_INACCURATE; again++)
       reason = attempt(L, 1, cover);
+    if (reason == PERP_RAY &&
+        !guess) { /* a false one?  kept unless the sharper test goes through */
+      if (certificate != NULL && first != PERP_RAY)
+        memcpy(certificate, L->dp, (size_t)n * sizeof *certificate);
+      first = PERP_RAY;
+      L->sharp = SHARP;
+      reason = attempt(L, 0, cover);
+      L->sharp = 1;
+    }
     if (reason == PERP_EXACT || reason == PERP_INFEASIBLE || reason == PERP_NOT_FINITE) break;
     if (reason == PERP_RAY && certificate != NULL && first != PERP_RAY)
       memcpy(certificate, L->dp, (size_t)n * sizeof *certificate);

@@ -398,7 +398,7 @@ static struct ratio ratio_test(const perp_path *L, int e, int is_lambda)
     zs = perp_larger(zs, fabs(lambda[L->uvar[u]]));
   }
   size = perp_larger(size, fabs(L->dir[0]) * L->ct);
-  double zero = PERP_PIVOT_ZERO * zs, tiny = TINY * size;
+  double zero = L->sharp * PERP_PIVOT_ZERO * zs, tiny = L->sharp * TINY * size;
   /* first pass: the longest step that violates nothing by more than `zero` */
   double limit = HUGE_VAL;
   if (L->dir[0] * L->ct < -tiny) limit = perp_smaller(limit, (L->t + zero / L->ct) / -L->dir[0]);

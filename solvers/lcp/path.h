@@ -48,6 +48,9 @@ typedef struct perp_path {
   int target_bound;
   int with_t; /* t is basic, in slot 0 */
   int broken; /* K could not be inverted afresh */
+  /* what counts as zero in the ratio test, times this: 1, or less where components of very different
+   * size belong together (a multiplier of 1e13 beside one of 1) and the data are exact enough */
+  double sharp;
 } perp_path;
 
 void perp_path_layout(perp_path *L, perp_arena *a, int max_n);

@@ -102,6 +102,27 @@ static void murty(int size, int second)
   }
 }
 
+/* a generated problem through perp_lcp_solve: reason and residual of the one judge */
+static perp_stats judged(const char *method, const char *family, int rows, uint64_t seed)
+{
+  perp_lcp_problem q;
+  perp_lcp_recipe recipe = { .family = family, .n = rows, .seed = seed };
+  perp_spec spec;
+  perp_lcp_solver *s;
+  perp_stats stats;
+  if (perp_lcp_generate(&ctx, &recipe, &q) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, method, &spec) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_lcp_create(&ctx, &spec, q.p.n, 0, &s) != PERP_OK) bail("%s", ctx.msg);
+  double *x = calloc((size_t)q.p.n, sizeof *x);
+  if (x == NULL) bail("no memory");
+  if (perp_lcp_solve(&ctx, s, &q.p, 1e-10, x, NULL, NULL, &stats) != PERP_OK) bail("%s", ctx.msg);
+  free(x);
+  perp_lcp_destroy(s);
+  perp_spec_free(&spec);
+  perp_lcp_problem_free(&q);
+  return stats;
+}
+
 static void lemke_known(void)
 {
   murty(12, 0);
@@ -122,6 +143,13 @@ static void lemke_known(void)
   }
   solves("lemke", "Csizmadia");
   near(lambda[31], ldexp(1, 31), 0, 0, "lemke: Csizmadia has lambda_i = 2^(i-1)");
+
+  /* multipliers of 1 beside 2^47: what is small relative to the largest is no rounding here */
+  static const char *const sharp[] = { "lemke", "lemke:cover=ones", "lemke:cover=scaled" };
+  for (size_t k = 0; k < sizeof sharp / sizeof *sharp; k++) {
+    stats = judged(sharp[k], "csizmadia", 48, 1);
+    ok(stats.reason == PERP_CONVERGED, "%s: Csizmadia, n = 48, is no ray", sharp[k]);
+  }
 
   pure(2); /* Cottle-Pang-Stone, remark 4.1.14: rank one */
   for (int i = 0; i < 4; i++) A[i] = 1;
@@ -169,6 +197,24 @@ static void lemke_known(void)
   A[0] = -1, b[0] = -1;
   stats = solve("lemke");
   ok(stats.reason < 0, "lemke: [-1], (-1) is not reported solved");
+}
+
+/* Rays: a row that finds no end alone may find one after another row has been driven */
+static void keller_rays(void)
+{
+  pure(
+      2); /* skew, 0 <= lambda_1 = 1, lambda_0 = 1: driving either row first changes no w of its own */
+  set(0, 1, 1), set(1, 0, -1);
+  b[0] = -1, b[1] = 1;
+  solves("keller", "skew-symmetric");
+  ok(judged("keller", "cps-4", 4, 1).reason == PERP_CONVERGED, "keller: cps-4");
+  static const char *const solvable[] = { "skew-perturbed", "cps-2", "pang", "chen-ye" };
+  for (size_t k = 0; k < sizeof solvable / sizeof *solvable; k++)
+    ok(judged("keller", solvable[k], 3, 1).reason == PERP_CONVERGED, "keller: %s", solvable[k]);
+  ok(judged("keller", "bimatrix", 16, 1).reason == PERP_UNSUITED &&
+         judged("keller", "pang-perturbed", 3, 1).reason == PERP_UNSUITED,
+     "keller: a ray of a matrix outside the domain says so");
+  ok(judged("keller", "nosol", 16, 1).reason == PERP_INFEASIBLE, "keller: no solution, proved");
 }
 
 /* A = G G' of given rank, b from a planted solution, bounds of every kind */
@@ -312,27 +358,6 @@ static void symmetric_known(const char *method)
   }
   stats = solve(text);
   ok(stats.reason != PERP_EXACT || rel() < 1e-12, "%s: a limit of one is honest", method);
-}
-
-/* a generated problem through perp_lcp_solve: reason and residual of the one judge */
-static perp_stats judged(const char *method, const char *family, int rows, uint64_t seed)
-{
-  perp_lcp_problem q;
-  perp_lcp_recipe recipe = { .family = family, .n = rows, .seed = seed };
-  perp_spec spec;
-  perp_lcp_solver *s;
-  perp_stats stats;
-  if (perp_lcp_generate(&ctx, &recipe, &q) != PERP_OK) bail("%s", ctx.msg);
-  if (perp_spec_parse(&ctx, PERP_KIND_lcp, method, &spec) != PERP_OK) bail("%s", ctx.msg);
-  if (perp_lcp_create(&ctx, &spec, q.p.n, 0, &s) != PERP_OK) bail("%s", ctx.msg);
-  double *x = calloc((size_t)q.p.n, sizeof *x);
-  if (x == NULL) bail("no memory");
-  if (perp_lcp_solve(&ctx, s, &q.p, 1e-10, x, NULL, NULL, &stats) != PERP_OK) bail("%s", ctx.msg);
-  free(x);
-  perp_lcp_destroy(s);
-  perp_spec_free(&spec);
-  perp_lcp_problem_free(&q);
-  return stats;
 }
 
 static void generated(const char *method, const char *family, int rows, uint64_t seed, double bound)
@@ -554,6 +579,7 @@ int main(void)
   }
   symmetric_known("keller");
   random_classes("keller", 1);
+  keller_rays();
   murty(10, 0);
   perp_stats stats = solve("murty");
   ok(stats.reason == PERP_EXACT && stats.iterations == 1023,
