@@ -247,6 +247,44 @@ static perp_node *read_document(struct reader *r)
   return r->event != NULL ? root : NULL;
 }
 
+/* Bytes of the UTF-8 character at s, 0 when there is none or YAML does not allow it.  libfyaml is not given
+ * anything else: it loops for ever on some malformed bytes. */
+static int character(const unsigned char *s)
+{
+  if (s[0] < 0x80)
+    return s[0] == '\t' || s[0] == '\n' || s[0] == '\r' || (s[0] >= 0x20 && s[0] != 0x7f);
+  int n = s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+  if (s[0] < 0xc2) return 0;
+  unsigned code = s[0] & (0xffu >> (n + 1));
+  for (int i = 1; i < n; i++) {
+    if ((s[i] & 0xc0) != 0x80) return 0;
+    code = code << 6 | (s[i] & 0x3fu);
+  }
+  if ((n == 2 && code < 0xa0 && code != 0x85) || (n == 3 && code < 0x800) ||
+      (n == 4 && (code < 0x10000 || code > 0x10ffff)) || (code >= 0xd800 && code < 0xe000) ||
+      (code & 0xfffe) == 0xfffe)
+    return 0;
+  return n;
+}
+
+/* Is everything text?  Otherwise an error at the first byte that is not. */
+static bool all_text(perp_diag *diag, const perp_source *src)
+{
+  int line = 0, column = 0, n;
+  for (const char *s = src->text; *s != '\0'; s += n) {
+    n = character((const unsigned char *)s);
+    if (n == 0) {
+      char message[60];
+      snprintf(message, sizeof message, "byte 0x%02x is no UTF-8 text here", (unsigned char)*s);
+      add_error(diag, src, line, column, NULL, message);
+      return false;
+    }
+    column = *s == '\n' ? 0 : column + 1;
+    line += *s == '\n';
+  }
+  return true;
+}
+
 perp_node *perp_tree_read(perp_pool *pool, perp_diag *diag, const char *name, const char *text,
                           size_t size)
 {
@@ -270,7 +308,8 @@ perp_node *perp_tree_read(perp_pool *pool, perp_diag *diag, const char *name, co
   int before = diag->errors;
   if (strlen(src->text) != size)
     perp_diag_error(diag, NULL, 0, NULL, "%s: not a text file (it holds a zero byte)", name);
-  else if (r.fyp != NULL && fy_parser_set_string(r.fyp, src->text, size) == 0)
+  else if (all_text(diag, src) && r.fyp != NULL &&
+           fy_parser_set_string(r.fyp, src->text, size) == 0)
     root = read_document(&r);
   if (r.event != NULL) fy_parser_event_free(r.fyp, r.event);
   if (root == NULL && diag->errors == before) {

@@ -30,9 +30,7 @@ struct matrix {
 
 static perp_status make(perp_scan *t, struct matrix *m)
 {
-  double count = (double)m->rows * m->columns;
-  m->a = NULL;
-  if (count * sizeof(double) < 1e11) m->a = calloc((size_t)count + 1, sizeof *m->a);
+  m->a = perp_lcp_zeroed((double)m->rows * m->columns, sizeof *m->a);
   if (m->a == NULL)
     return perp_scan_fail(t, t->word_line, "a matrix of %d x %d does not fit memory", m->rows,
                           m->columns);
@@ -142,7 +140,7 @@ static perp_status expect(perp_scan *t, const char *what)
 
 static perp_status read_sparse(perp_scan *t, struct matrix *m)
 {
-  int origin, entries, i, j, first, last;
+  int origin, entries = 0, i, j, first, last;
   double v;
   PERP_TRY(perp_scan_int(t, "the origin of a sparse matrix", 1, 3, &origin));
   char banner[16];
@@ -458,7 +456,8 @@ perp_status perp_lcp_condense(perp_ctx *ctx, int dim, int nc, int dof, double *M
   int m = dim * nc;
   size_t nd = (size_t)dof, nm = (size_t)m;
   lapack_int *pivot = calloc(nd + 1, sizeof *pivot);
-  double *X = calloc(nd * nm + 1, sizeof *X), *W = calloc(nm * nm + 1, sizeof *W);
+  double *X = perp_lcp_zeroed((double)dof * m, sizeof *X);
+  double *W = perp_lcp_zeroed((double)m * m, sizeof *W);
   double *q = calloc(nm + 1, sizeof *q);
   perp_status status = PERP_OK;
   if (pivot == NULL || X == NULL || W == NULL || q == NULL)

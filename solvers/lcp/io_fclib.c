@@ -117,34 +117,53 @@ static perp_status fill(const struct file *f, const char *group, int nz, size_t 
   return PERP_OK;
 }
 
-static perp_status read_matrix(const struct file *f, const char *group, struct matrix *out)
+/* How many numbers a dataset holds, -1 when there is no such dataset. */
+static hssize_t stored(const struct file *f, const char *group, const char *name)
 {
-  int nz, nzmax;
   char path[200];
-  *out = (struct matrix){ 0 };
-  PERP_TRY(read_int(f, group, "m", 0, &out->m));
-  PERP_TRY(read_int(f, group, "n", 0, &out->n));
-  PERP_TRY(read_int(f, group, "nz", -2, &nz));
-  PERP_TRY(read_int(f, group, "nzmax", 0, &nzmax));
-  /* how many entries there are is what is stored, up to nzmax */
-  snprintf(path, sizeof path, "%s/x", group);
+  snprintf(path, sizeof path, "%s/%s", group, name);
   hid_t set = present(f, path) ? H5Dopen2(f->id, path, H5P_DEFAULT) : -1;
-  if (set < 0) return REFUSE(f, "no %s", path);
+  if (set < 0) return -1;
   hid_t space = H5Dget_space(set);
   hssize_t points = H5Sget_simple_extent_npoints(space);
   H5Sclose(space);
   H5Dclose(set);
+  return points;
+}
+
+/* The size of a vector, which pays for the rows and columns of the matrices. */
+static perp_status read_size(const struct file *f, const char *group, const char *name, int *size)
+{
+  hssize_t points = stored(f, group, name);
+  if (points < 0 || points > INT_MAX - 1) return REFUSE(f, "no vector %s/%s", group, name);
+  *size = (int)points;
+  return PERP_OK;
+}
+
+/* A matrix of m x n. */
+static perp_status read_matrix(const struct file *f, const char *group, int m, int n,
+                               struct matrix *out)
+{
+  int nz, nzmax;
+  *out = (struct matrix){ 0 };
+  PERP_TRY(read_int(f, group, "m", 0, &out->m));
+  PERP_TRY(read_int(f, group, "n", 0, &out->n));
+  if (out->m != m || out->n != n)
+    return REFUSE(f, "%s is %d x %d, the vectors want %d x %d", group, out->m, out->n, m, n);
+  PERP_TRY(read_int(f, group, "nz", -2, &nz));
+  PERP_TRY(read_int(f, group, "nzmax", 0, &nzmax));
+  /* how many entries there are is what is stored, up to nzmax */
+  hssize_t points = stored(f, group, "x");
   if (points < 0 || points > INT_MAX || (nz >= 0 && points < nz))
-    return REFUSE(f, "%s has %lld numbers", path, (long long)points);
-  size_t entries = (size_t)points, outer = (size_t)(nz == -1 ? out->n : out->m) + 1;
+    return REFUSE(f, "%s/x has %lld numbers", group, (long long)points);
+  size_t entries = (size_t)points, outer = (size_t)(nz == -1 ? n : m) + 1;
   size_t pointers = entries > outer ? entries : outer;
-  double dense = (double)out->m * out->n;
   int *p = calloc(pointers + 1, sizeof *p), *i = calloc(entries + 1, sizeof *i);
   double *x = calloc(entries + 1, sizeof *x);
-  if (dense * sizeof(double) < 1e11) out->a = calloc((size_t)dense + 1, sizeof *out->a);
+  out->a = perp_lcp_zeroed((double)m * n, sizeof *out->a);
   perp_status status = PERP_OK;
   if (p == NULL || i == NULL || x == NULL || out->a == NULL)
-    status = REFUSE(f, "%s: %d x %d does not fit memory", group, out->m, out->n);
+    status = REFUSE(f, "%s: %d x %d does not fit memory", group, m, n);
   else
     status = fill(f, group, nz, entries, p, i, x, out);
   free(p);
@@ -168,12 +187,13 @@ static perp_status read_mu(const struct file *f, const char *group, int nc, doub
 static perp_status read_local(const struct file *f, int dim, perp_lcp_problem *out)
 {
   struct matrix W;
-  PERP_TRY(read_matrix(f, "/fclib_local/W", &W));
-  double *q = calloc(2 * (size_t)W.m + 1, sizeof *q), *mu = q + W.m;
+  int m = 0;
+  PERP_TRY(read_size(f, "/fclib_local/vectors", "q", &m));
+  if (m % dim != 0) return REFUSE(f, "%d rows in %d dimensions", m, dim);
+  PERP_TRY(read_matrix(f, "/fclib_local/W", m, m, &W));
+  double *q = calloc(2 * (size_t)m + 1, sizeof *q), *mu = q + m;
   perp_status status = PERP_OK;
-  if (q == NULL) status = REFUSE(f, "no memory for %d rows", W.m);
-  if (status == PERP_OK && (W.m != W.n || W.m % dim != 0))
-    status = REFUSE(f, "W is %d x %d in %d dimensions", W.m, W.n, dim);
+  if (q == NULL) status = REFUSE(f, "no memory for %d rows", m);
   if (status == PERP_OK)
     status = read_array(f, "/fclib_local/vectors", "q", H5T_NATIVE_DOUBLE, (size_t)W.m, q);
   if (status == PERP_OK) status = read_mu(f, "/fclib_local/vectors", W.m / dim, mu);
@@ -189,8 +209,6 @@ static perp_status read_global_vectors(const struct file *f, int dim, struct mat
 {
   int dof = M->m, m = H->n;
   double *force = x, *w = x + dof, *mu = w + m;
-  if (M->n != dof || H->m != dof || m % dim != 0)
-    return REFUSE(f, "M is %d x %d and H is %d x %d in %d dimensions", M->m, M->n, H->m, m, dim);
   const char *group = "/fclib_global/vectors";
   PERP_TRY(read_array(f, group, "f", H5T_NATIVE_DOUBLE, (size_t)dof, force));
   PERP_TRY(read_array(f, group, "w", H5T_NATIVE_DOUBLE, (size_t)m, w));
@@ -207,8 +225,12 @@ static perp_status read_global(const struct file *f, int dim, perp_lcp_problem *
     PERP_TRY(read_int(f, "/fclib_global/G", "n", 0, &columns));
     if (columns > 0) return REFUSE(f, "equality constraints (G) are not supported");
   }
-  PERP_TRY(read_matrix(f, "/fclib_global/M", &M));
-  perp_status status = read_matrix(f, "/fclib_global/H", &H);
+  int dof = 0, m = 0;
+  PERP_TRY(read_size(f, "/fclib_global/vectors", "f", &dof));
+  PERP_TRY(read_size(f, "/fclib_global/vectors", "w", &m));
+  if (m % dim != 0) return REFUSE(f, "%d rows in %d dimensions", m, dim);
+  PERP_TRY(read_matrix(f, "/fclib_global/M", dof, dof, &M));
+  perp_status status = read_matrix(f, "/fclib_global/H", dof, m, &H);
   if (status == PERP_OK) {
     double *x = calloc((size_t)M.m + 2 * (size_t)H.n + 1, sizeof *x);
     status = x == NULL ? REFUSE(f, "no memory for %d rows", H.n)

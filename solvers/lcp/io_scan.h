@@ -41,6 +41,10 @@ perp_status perp_scan_reals(perp_scan *t, const char *what, size_t n, double *x)
 /* Can what is left hold `count` numbers (two characters each)?  Refuses before memory is asked for. */
 perp_status perp_scan_afford(perp_scan *t, const char *what, double count);
 
+/* count + 1 zeros, to be freed; NULL where the machine has no such memory: an overcommitting kernel would
+ * grant it and kill the process later. */
+void *perp_lcp_zeroed(double count, size_t size);
+
 perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out);
 perp_status perp_lcp_read_mtx(perp_scan *t, const char *companion, size_t companion_size,
                               const char *companion_name, perp_lcp_problem *out);

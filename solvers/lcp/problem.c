@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Complementarity problems that own their data: one zeroed block for the arrays of a dense problem, one
  * for the arrays of a factored one. */
-#include "solvers/lcp/problem.h"
+#include "solvers/lcp/io_scan.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -9,15 +9,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A zeroed block.  A request beyond the machine's memory is refused here: an overcommitting kernel would
- * grant it and kill the process later. */
-static void *zeroed(perp_ctx *ctx, size_t bytes)
+void *perp_lcp_zeroed(double count, size_t size)
 {
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  double memory = (double)pages * (double)page;
-  void *block = NULL;
-  if (bytes == 0) bytes = 1;
-  if (pages <= 0 || page <= 0 || (double)bytes <= memory) block = calloc(1, bytes);
+  double memory = (double)pages * (double)page, bytes = count * (double)size;
+  if (pages > 0 && page > 0 && bytes > memory) return NULL;
+  return bytes < 0x1p62 ? calloc((size_t)count + 1, size) : NULL;
+}
+
+static void *zeroed(perp_ctx *ctx, size_t bytes)
+{
+  void *block = perp_lcp_zeroed((double)bytes, 1);
   if (block == NULL) PERP_FAIL(ctx, PERP_ERR_NOMEM, "%.3g bytes do not fit memory", (double)bytes);
   return block;
 }

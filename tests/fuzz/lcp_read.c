@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The readers of problem files on arbitrary bytes: whatever is accepted passes perp_lcp_check and is finite,
- * whatever is refused says so in one line; nothing else happens.
- *
- * Built with PERP_FUZZ (meson option fuzz, clang) it is a libFuzzer target; otherwise a test that replays
- * tests/fuzz/corpus. */
+ * whatever is refused says so in one line; nothing else happens. */
 #include "solvers/lcp/io.h"
+#include "tests/fuzz/replay.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -29,33 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifndef PERP_FUZZ
-#include "tests/tap.h"
-
-#include <dirent.h>
-
 int main(void)
 {
-  const char *source = getenv("PERP_SOURCE");
-  char path[4096];
-  int files = 0;
-  snprintf(path, sizeof path, "%s/tests/fuzz/corpus", source != NULL ? source : ".");
-  DIR *dir = opendir(path);
-  if (dir == NULL) bail("%s", path);
-  const struct dirent *e;
-  while ((e = readdir(dir)) != NULL) {
-    if (e->d_name[0] == '.') continue;
-    snprintf(path, sizeof path, "%s/tests/fuzz/corpus/%s", source != NULL ? source : ".",
-             e->d_name);
-    FILE *f = fopen(path, "rb");
-    if (f == NULL) bail("%s", path);
-    static uint8_t data[1 << 16];
-    size_t size = fread(data, 1, sizeof data, f);
-    fclose(f);
-    LLVMFuzzerTestOneInput(data, size);
-    files++;
-  }
-  closedir(dir);
-  ok(files >= 8, "%d files of the corpus: read or refused in one line", files);
-  return tap_done();
+  return replay("corpus", 8);
 }
 #endif

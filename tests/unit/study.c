@@ -198,6 +198,8 @@ static void refuses(void)
           "unknown clock 'cpu-thread'", "one of: thread-cpu, wall");
   refused("broken YAML", HEAD "h: [1 s\n", "", "toy.yaml:", "error: flow sequence");
   refused("a tab as indentation", HEAD "grid:\n\th: 1 s\n", "3:1", "tab", "");
+  refused("a byte that is not UTF-8", HEAD "h: 1 s\n%: &a \xa6\n", "3:7",
+          "byte 0xa6 is no UTF-8 text here", "");
   refused("an empty file", "", "", "toy.yaml: the file is empty", "");
   refused("a list instead of a map", "- 1\n- 2\n", "1:1", "a study is a map of key: value", "");
   refused("two documents", HEAD "h: 1 s\n---\nh: 2 s\n", "4:1", "a second document begins here",
