@@ -10,7 +10,7 @@
  *   no friction, otherwise                  small: lemke; else Newton methods and interior-point; then all
  *                                           pivoting methods, last those that run through many bases
  *   friction boxes                          small: dantzig; Newton methods, interior-point, staggered, sweeps
- *   cones                                   block-gs, pgs, staggered
+ *   cones                                   cone-newton, staggered, sweeps
  * and after the chain every registered solver that serves the problem and was not asked yet, the chain again
  * from zero where a guess was given, and again on the equilibrated problem.  A verified proof that there is
  * no solution ends the search; otherwise the best iterate and the last certificate are returned.
@@ -210,7 +210,7 @@ static const char *const boxes[] = { "minmap-newton",  "interior-point",
                                      "fischer-newton", "staggered",
                                      "block-gs",       "pgs",
                                      "dantzig",        NULL };
-static const char *const cones[] = { "staggered", "block-gs", "pgs", NULL };
+static const char *const cones[] = { "cone-newton", "staggered", "block-gs", "pgs", NULL };
 
 static const char *const *choose(const perp_lcp *p, const struct structure *s)
 {

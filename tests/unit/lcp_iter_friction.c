@@ -116,6 +116,30 @@ static void run(const char *spec, int friction, int contacts, double softness, s
 
 /* ---- contact problems of other projects, as exact cones ---------------------------------------------------- */
 
+static void check_file(const char *path, const char *name, const char *method, double tol)
+{
+  perp_lcp_problem q;
+  perp_spec s;
+  perp_lcp_solver *solver;
+  perp_stats stats;
+  if (perp_lcp_read(&ctx, path, &q) != PERP_OK) {
+    skip(ctx.msg, "%s", name);
+    return;
+  }
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, method, &s) != PERP_OK) bail("%s", ctx.msg);
+  double *x = calloc((size_t)q.p.n + 1, sizeof *x);
+  if (x == NULL) bail("no memory");
+  if (perp_lcp_create(&ctx, &s, q.p.n, 0, &solver) != PERP_OK ||
+      perp_lcp_solve(&ctx, solver, &q.p, tol, x, NULL, NULL, &stats) != PERP_OK)
+    bail("%s", ctx.msg);
+  ok(stats.reason == PERP_CONVERGED, "%s: %s, n = %d, solved to %g in %d iterations", method, name,
+     q.p.n, tol, stats.iterations);
+  free(x);
+  perp_lcp_destroy(solver);
+  perp_lcp_problem_free(&q);
+  perp_spec_free(&s);
+}
+
 static void check_files(void)
 {
   char path[1024];
@@ -123,34 +147,45 @@ static void check_files(void)
   snprintf(path, sizeof path, "%s/fc", folder != NULL ? folder : "");
   DIR *dir = folder != NULL ? opendir(path) : NULL;
   if (dir == NULL) {
-    skip("PERP_PROBLEMS/fc is not there", "block-gs: contact problems from files");
+    skip("PERP_PROBLEMS/fc is not there", "contact problems from files");
     return;
   }
-  perp_spec s;
-  if (perp_spec_parse(&ctx, PERP_KIND_lcp, "block-gs:max_iter=20000", &s) != PERP_OK)
-    bail("%s", ctx.msg);
   for (struct dirent *e; (e = readdir(dir)) != NULL;) {
-    perp_lcp_problem q;
     if (strstr(e->d_name, ".dat") == NULL) continue;
     snprintf(path, sizeof path, "%s/fc/%.200s", folder, e->d_name);
-    if (perp_lcp_read(&ctx, path, &q) != PERP_OK) {
-      skip(ctx.msg, "%s", e->d_name);
-      continue;
-    }
-    perp_lcp_solver *solver;
-    perp_stats stats;
-    double *x = calloc((size_t)q.p.n + 1, sizeof *x);
-    if (perp_lcp_create(&ctx, &s, q.p.n, 0, &solver) != PERP_OK ||
-        perp_lcp_solve(&ctx, solver, &q.p, 1e-8, x, NULL, NULL, &stats) != PERP_OK)
-      bail("%s", ctx.msg);
-    ok(stats.reason == PERP_CONVERGED, "block-gs: %s, n = %d, solved to 1e-8 in %d sweeps",
-       e->d_name, q.p.n, stats.iterations);
-    free(x);
-    perp_lcp_destroy(solver);
-    perp_lcp_problem_free(&q);
+    check_file(path, e->d_name, "block-gs:max_iter=20000", 1e-8);
+    check_file(path, e->d_name, "cone-newton", 1e-10);
   }
-  perp_spec_free(&s);
   closedir(dir);
+}
+
+/* Cubes that slide on each other, four redundant contacts each: sweeps need 1e5 sweeps and more here. */
+static void check_inclines(void)
+{
+  static const char *const families[] = { "incline-cone", "wall-cone", "stack-cone",
+                                          "incline-box" };
+  perp_spec s;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, "cone-newton", &s) != PERP_OK) bail("%s", ctx.msg);
+  for (size_t f = 0; f < sizeof families / sizeof *families; f++)
+    for (int k = 0; k < 8; k++) {
+      static const int rows[] = { 12, 48, 96, 192 };
+      bool factored = k >= 4;
+      int n = perp_lcp_family_rows(perp_lcp_family_find(families[f]), rows[k % 4]);
+      perp_lcp_problem q;
+      perp_lcp_recipe recipe = { .family = families[f], .n = n, .seed = 1, .factored = factored };
+      perp_lcp_solver *solver;
+      perp_stats stats;
+      double x[256] = { 0 };
+      if (perp_lcp_generate(&ctx, &recipe, &q) != PERP_OK ||
+          perp_lcp_create(&ctx, &s, n, q.p.F != NULL ? q.p.F->nv : 0, &solver) != PERP_OK ||
+          perp_lcp_solve(&ctx, solver, &q.p, 1e-10, x, NULL, NULL, &stats) != PERP_OK)
+        bail("%s", ctx.msg);
+      ok(stats.reason == PERP_CONVERGED, "cone-newton: %s, n = %d%s, %.1e in %d steps", families[f],
+         n, factored ? ", factored" : "", stats.residual, stats.iterations);
+      perp_lcp_destroy(solver);
+      perp_lcp_problem_free(&q);
+    }
+  perp_spec_free(&s);
 }
 
 int main(void)
@@ -173,6 +208,7 @@ int main(void)
     { "staggered", true, 25 },
     { "staggered:depth=0", true, 20 },
     { "staggered:normal=interior-point,friction=pgs", true, 20 },
+    { "cone-newton", true, 25 },
     { "fischer-newton", false, 25 },
     { "minmap-newton", false, 25 },
     { "interior-point", false, 20 },
@@ -188,6 +224,7 @@ int main(void)
            r.total);
         if (k == 0) ok(r.slipping > 10, "%d rows slip", r.slipping);
       }
+  check_inclines();
   check_files();
   return tap_done();
 }
