@@ -2,6 +2,7 @@
 #include "experiments/runner/cli.h"
 
 #include "experiments/metrics/metrics.h"
+#include "experiments/plugins/outside.h"
 #include "experiments/runner/util.h"
 #include "models/models.h"
 
@@ -179,10 +180,45 @@ static void print_commands(FILE *out)
         "  perp simulate pendulum --json   one run, as data\n"
         "  perp COMMAND --help             options and an example of one command\n"
         "\n"
+        "Every command takes --plugin FILE.so: solvers, scenes and metrics of your own\n"
+        "(perp new plugin; folders of them in PERP_PLUGIN_PATH).\n"
+        "\n"
         "Exit status: 0 done, 2 usage, 3 invalid file, 4 nothing selected, 5 some cells\n"
         "crashed, 7 incomplete but resumable, 8 references disagree, 10 nothing\n"
         "succeeded, 1 internal error.\n",
         out);
+}
+
+/* Load what PERP_PLUGIN_PATH and each --plugin FILE name; the words are taken out of argv.  Returns -1 to go
+ * on, or the exit status after a message. */
+static int load_plugins(perp_ctx *ctx, int *argc, char **argv)
+{
+  const char *list = getenv("PERP_PLUGIN_PATH");
+  perp_status status = list != NULL ? perp_outside_load_path(ctx, list) : PERP_OK;
+  int kept = 1;
+  bool only_words = false;
+  for (int i = 1; i < *argc; i++) {
+    const char *word = argv[i], *file = NULL;
+    only_words = only_words || strcmp(word, "--") == 0;
+    if (!only_words && strncmp(word, "--plugin=", 9) == 0)
+      file = word + 9;
+    else if (!only_words && strcmp(word, "--plugin") == 0) {
+      if (i + 1 == *argc) {
+        print_error("--plugin needs a value: FILE.so");
+        return PERP_EXIT_USAGE;
+      }
+      file = argv[++i];
+    }
+    if (file == NULL)
+      argv[kept++] = argv[i];
+    else if (status == PERP_OK)
+      status = perp_outside_load(ctx, file, true);
+  }
+  argv[kept] = NULL;
+  *argc = kept;
+  if (status == PERP_OK) return -1;
+  perp_print_error(ctx);
+  return status == PERP_ERR_IO ? PERP_EXIT_USAGE : PERP_EXIT_INPUT;
 }
 
 int perp_main(int argc, char **argv)
@@ -193,6 +229,8 @@ int perp_main(int argc, char **argv)
     perp_print_error(&ctx);
     return PERP_EXIT_INTERNAL;
   }
+  int loaded = load_plugins(&ctx, &argc, argv);
+  if (loaded >= 0) return loaded;
   if (argc < 2) {
     print_commands(stderr);
     return PERP_EXIT_USAGE;
@@ -200,7 +238,7 @@ int perp_main(int argc, char **argv)
   const char *word = argv[1];
   if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
     if (argc > 2) { /* perp help run */
-      char *again[] = { argv[0], argv[2], "--help" };
+      char *again[] = { argv[0], argv[2], "--help", NULL };
       return perp_main(3, again);
     }
     print_commands(stdout);

@@ -74,6 +74,7 @@ int perp_cmd_plan(perp_ctx *ctx, int argc, char **argv);
 int perp_cmd_status(perp_ctx *ctx, int argc, char **argv);
 int perp_cmd_show(perp_ctx *ctx, int argc, char **argv);
 int perp_cmd_doctor(perp_ctx *ctx, int argc, char **argv);
+int perp_cmd_new(perp_ctx *ctx, int argc, char **argv);
 int perp_cmd_completion(perp_ctx *ctx, int argc, char **argv);
 int perp_cmd_version(perp_ctx *ctx, int argc, char **argv);
 int perp_cmd_test(perp_ctx *ctx, int argc, char **argv);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp run, check, plan */
+#include "experiments/plugins/outside.h"
 #include "experiments/report/report.h"
 #include "experiments/runner/cli.h"
 #include "experiments/runner/run.h"
@@ -63,6 +64,7 @@ static char *command_line(int argc, char **argv)
     }
     if (quote) perp_text_add(&t, "'");
   }
+  perp_outside_arguments(&t);
   return t.s;
 }
 
@@ -329,6 +331,7 @@ int perp_cmd_plan(perp_ctx *ctx, int argc, char **argv)
           perp_json_text(&j, study->kind->params[p].key, plan.cells[i].value[p]);
       if (study->kind->command != NULL) {
         study->kind->command(study, &plan.cells[i], &t);
+        perp_outside_arguments(&t);
         perp_json_text(&j, "command", t.s);
       }
       perp_json_close(&j, '}');

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp status, show */
+#include "experiments/plugins/outside.h"
 #include "experiments/runner/cli.h"
 #include "experiments/runner/results.h"
 
@@ -176,6 +177,7 @@ static void show_json(const perp_results *r, int i)
   if (s->kind->command != NULL) {
     perp_text t = { 0 };
     s->kind->command(s, cell, &t);
+    perp_outside_arguments(&t);
     perp_json_text(&j, "command", t.s);
     perp_text_free(&t);
   }
@@ -213,6 +215,7 @@ static void show_text(const perp_results *r, int i)
   if (s->kind->command != NULL) {
     perp_text t = { 0 };
     s->kind->command(s, cell, &t);
+    perp_outside_arguments(&t);
     printf("alone: %s\n", t.s);
     perp_text_free(&t);
   }

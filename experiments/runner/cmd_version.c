@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp version, doctor, completion, test */
+#include "experiments/plugins/outside.h"
+#include "experiments/plugins/passport.h"
 #include "experiments/runner/build.h"
 #include "experiments/runner/cli.h"
 #include "experiments/runner/commit.h"
@@ -12,14 +14,37 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The headers of this very program: the source tree when it runs from its build folder, else where meson
+ * install put them, beside the program or at its prefix. */
+static void print_cflags(void)
+{
+  char exe[4096];
+  ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+  exe[n > 0 ? n : 0] = '\0';
+  char *slash = strrchr(exe, '/');
+  if (slash != NULL) *slash = '\0';
+  char *beside = perp_xprintf("%s/../include/perp", exe);
+  char *whole = realpath(beside, NULL);
+  if (whole != NULL)
+    printf("-I%s\n", whole);
+  else if (perp_exists(PERP_HEADERS_SOURCE "/experiments/plugins/perp.h"))
+    printf("-I%s -I%s/experiments/plugins\n", PERP_HEADERS_SOURCE, PERP_HEADERS_SOURCE);
+  else
+    printf("-I%s\n", PERP_HEADERS_INSTALLED);
+  free(whole);
+  free(beside);
+}
+
 int perp_cmd_version(perp_ctx *ctx, int argc, char **argv)
 {
   (void)ctx;
   static const perp_flag flags[] = {
-    { "json", 0, NULL, "with compiler, flags, libraries and machine, as JSON" }, { 0 }
+    { "json", 0, NULL, "with compiler, flags, libraries and machine, as JSON" },
+    { "cflags", 0, NULL, "compiler options that find the headers for outside plug-ins" },
+    { 0 }
   };
   static const perp_cli cli = { "version",
-                                "[--json]",
+                                "[--json | --cflags]",
                                 "Version, commit and build of this program.",
                                 NULL,
                                 "perp version --json  # what a study keeps as env/<id>.json",
@@ -29,7 +54,9 @@ int perp_cmd_version(perp_ctx *ctx, int argc, char **argv)
   perp_args args;
   int status = perp_args_read(&cli, argc, argv, &args);
   if (status >= 0) return status;
-  if (perp_args_get(&args, "json") != NULL) {
+  if (perp_args_get(&args, "cflags") != NULL)
+    print_cflags();
+  else if (perp_args_get(&args, "json") != NULL) {
     char *text = perp_env_json(true);
     fputs(text, stdout);
     free(text);
@@ -172,17 +199,23 @@ int perp_cmd_completion(perp_ctx *ctx, int argc, char **argv)
 
 int perp_cmd_test(perp_ctx *ctx, int argc, char **argv)
 {
-  (void)ctx;
   static const perp_flag flags[] = {
-    { "suite", 0, "NAME", "one of unit, contract, agree, invariant, golden, cli, fuzz" }, { 0 }
+    { "suite", 0, "NAME", "one of unit, contract, agree, invariant, golden, cli, fuzz" },
+    { "plugin", 0, "FILE.so", "the contract tests on an outside plug-in, and its passport" },
+    { "timeout", 0, "TIME", "with --plugin: limit of the tests of one kind (default 60s)" },
+    { "verbose", 'v', NULL, "with --plugin: every check, not only those that failed" },
+    { "json", 0, NULL, "with --plugin: the passport as JSON" },
+    { 0 }
   };
   static const perp_cli cli = {
     "test",
-    "[TEST...] [--suite NAME]",
+    "[TEST...] [--suite NAME] | --plugin FILE.so",
     "Builds and runs the test suite. The launcher `perp` in the source tree does it with meson; "
     "all "
     "other options of `meson test` work too.",
-    NULL,
+    "With --plugin the contract tests of its kind run on a plug-in that is not part of perp: what "
+    "it declares, what "
+    "was checked, what held. Exit status 0 when all held, 10 when not.",
     "./perp test --suite contract   # every plug-in against the contract of its kind",
     flags,
     0,
@@ -191,6 +224,14 @@ int perp_cmd_test(perp_ctx *ctx, int argc, char **argv)
   perp_args args;
   int status = perp_args_read(&cli, argc, argv, &args);
   if (status >= 0) return status;
+  if (perp_outside_at(0) != NULL) {
+    double seconds = 60;
+    const char *text = perp_args_get(&args, "timeout");
+    if (text != NULL && perp_parse_duration(ctx, text, &seconds) != PERP_OK)
+      return perp_usage_error(&args, "--timeout: %s", ctx->msg);
+    return perp_passport(ctx, seconds, perp_args_get(&args, "json") != NULL,
+                         perp_args_get(&args, "verbose") != NULL);
+  }
   perp_say("error: the tests are in the source tree: run ./perp test there");
   return PERP_EXIT_USAGE;
 }

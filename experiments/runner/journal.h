@@ -4,7 +4,7 @@
  *   {"event": "run", "env": id, "time": ..., "load": ..., ...}           a runner began
  *   {"event": "start", "cell": id, "attempt": k}                         a cell was given to a process
  *   {"event": "cell", "cell": id, "attempt": k, "status": ..., "reason", "cause", "cpu_s", "wall_s",
- *    "values": {...}, "stderr": tail}                                    it ended
+ *    "values": {...}, "stderr": tail, "code": outside code it ran}       it ended
  *   {"event": "time", "cell": id, "status", "cpu_s", "wall_s", "values"} one timing round
  *   {"event": "end", "why": "done" | "interrupted" | "budget"}           the runner ended in order
  *

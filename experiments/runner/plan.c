@@ -174,6 +174,7 @@ perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *s
   perp_json_text(&j, "only", selection->only);
   perp_json_text(&j, "skip", selection->skip);
   perp_json_text(&j, "shard", selection->shard);
+  perp_json_text(&j, "plugins", selection->plugins);
   perp_json_int(&j, "cells", plan->n);
   perp_json_close(&j, '}');
   for (int i = 0; i < plan->n; i++) {
@@ -209,6 +210,7 @@ static perp_status load_line(perp_ctx *ctx, const char *path, int line, const ch
     selection->only = member(&plan->pool, object, "only");
     selection->skip = member(&plan->pool, object, "skip");
     selection->shard = member(&plan->pool, object, "shard");
+    selection->plugins = member(&plan->pool, object, "plugins");
   } else if (id == NULL || strlen(id) != 16)
     status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: not a cell", path, line);
   else {

@@ -42,6 +42,7 @@ void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *s, const perp_st
 /* plan.jsonl: a head line, then one line a cell. */
 typedef struct perp_selection {
   const char *only, *skip, *shard; /* as given, NULL: none */
+  const char *plugins;             /* "--plugin FILE ..." of outside plug-ins, NULL: none */
 } perp_selection;
 perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *study,
                             const perp_plan *plan, const perp_selection *selection);

@@ -77,6 +77,7 @@ static void fold_cell(perp_results *r, perp_record *rec, const json_t *line)
   rec->reason = text_member(&r->pool, line, "reason");
   rec->cause = text_member(&r->pool, line, "cause");
   rec->stderr_tail = text_member(&r->pool, line, "stderr");
+  rec->code = text_member(&r->pool, line, "code");
   rec->cpu_s = perp_journal_number(json_object_get(line, "cpu_s"));
   rec->wall_s = perp_journal_number(json_object_get(line, "wall_s"));
   const json_t *values = json_object_get(line, "values");
@@ -170,7 +171,7 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
   int n = r->plan.n;
   r->record = perp_pool_alloc(&r->pool, (size_t)n, sizeof *r->record);
   for (int i = 0; i < n; i++) {
-    r->record[i].reason = r->record[i].cause = r->record[i].stderr_tail = "";
+    r->record[i].reason = r->record[i].cause = r->record[i].stderr_tail = r->record[i].code = "";
     r->record[i].value = perp_pool_alloc(&r->pool, (size_t)r->study->n_metrics,
                                          sizeof *r->record[i].value);
     for (int m = 0; m < r->study->n_metrics; m++) r->record[i].value[m] = (double)NAN;
@@ -194,6 +195,19 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
   return status;
 }
 
+/* A study that does not read may lack the outside plug-ins it was run with: the head of the plan has them. */
+static void add_plugin_hint(perp_ctx *ctx, const char *plan)
+{
+  char *text = perp_read_file(plan, NULL);
+  json_t *head = text != NULL ? json_loadb(text, strcspn(text, "\n"), 0, NULL) : NULL;
+  const char *plugins = json_string_value(json_object_get(head, "plugins"));
+  size_t n = strlen(ctx->msg);
+  if (plugins != NULL)
+    snprintf(ctx->msg + n, sizeof ctx->msg - n, "; this run was made with%s", plugins);
+  json_decref(head);
+  free(text);
+}
+
 perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_kind *const *kinds,
                               perp_results *r)
 {
@@ -212,6 +226,7 @@ perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_ki
       char first[300];
       snprintf(first, sizeof first, "%.*s", (int)strcspn(diag.text.s, "\n"), diag.text.s);
       status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s", first);
+      add_plugin_hint(ctx, plan);
     }
   }
   if (status == PERP_OK) status = perp_plan_load(ctx, plan, r->study, &r->plan, &r->selection);

@@ -28,6 +28,7 @@ typedef struct perp_record {
   bool interrupted;        /* was started at least once more than it ended */
   double *value;           /* [n_metrics] in the order of the kind's table; NaN = not measured */
   double cpu_s, wall_s;    /* of the run that made the numbers */
+  const char *code;        /* outside code that it ran (perp_outside_code), "" when none */
   /* timing rounds */
   int rounds, noisy; /* noisy: wall / cpu > 1.05 */
   double **round;    /* [n_metrics] of [rounds] values of the timing metrics; NULL elsewhere */

@@ -3,6 +3,7 @@
  * what the journal says, gives it to the crew, and writes down what comes back. */
 #include "experiments/runner/run.h"
 
+#include "experiments/plugins/outside.h"
 #include "experiments/runner/cli.h"
 #include "experiments/runner/crew.h"
 #include "experiments/runner/env.h"
@@ -210,6 +211,9 @@ static void journal_outcome(struct run *r, int cell, bool timing, const perp_out
   perp_json_close(&l.j, '}');
   char *tail = log_tail(r->log[cell]);
   if (tail != NULL && !timing) perp_json_text(&l.j, "stderr", tail);
+  char code[17];
+  perp_outside_code(r->ctx, r->study, &r->plan.cells[cell], code);
+  if (code[0] != '\0' && !timing) perp_json_text(&l.j, "code", code);
   free(tail);
   line_end(r, &l);
 }
@@ -395,14 +399,14 @@ static void add_rounds(struct run *r, struct todo *t)
 }
 
 static void say_plan(const struct run *r, const perp_results *before, int selected, int to_run,
-                     int retried)
+                     int retried, int rebuilt)
 {
   int finished = 0, interrupted = 0;
   for (int i = 0; i < r->plan.n; i++) {
     finished += r->selected[i] && r->attempt[i] > 1 && before->record[i].attempt > 0;
     interrupted += r->selected[i] && before->record[i].interrupted;
   }
-  finished -= retried;
+  finished -= retried + rebuilt;
   perp_text t = { 0 };
   perp_text_add(&t, "%s%s%s: %d cells", r->study->name,
                 r->study->profile != NULL ? ", profile " : "",
@@ -411,6 +415,7 @@ static void say_plan(const struct run *r, const perp_results *before, int select
   if (finished > 0) perp_text_add(&t, ", %d finished before", finished);
   if (interrupted > 0) perp_text_add(&t, ", %d were interrupted", interrupted);
   if (retried > 0) perp_text_add(&t, ", %d run again (--retry)", retried);
+  if (rebuilt > 0) perp_text_add(&t, ", %d run again (their plug-in has changed)", rebuilt);
   perp_text_add(&t, ", %d to run", to_run);
   if (r->study->measure.repeats > 0)
     perp_text_add(&t, ", then %d timing round(s)", r->study->measure.repeats);
@@ -523,13 +528,16 @@ static int finish(struct run *r, const perp_cell_kind *const *kinds)
 static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, int *selected,
                            struct todo *todo)
 {
-  int n = r->plan.n, retried = 0;
+  int n = r->plan.n, retried = 0, rebuilt = 0;
   PERP_TRY(write_study(r));
   PERP_TRY(write_env(r));
   char *plan_path = path_in(r, "plan.jsonl");
-  perp_selection selection = { r->o->only, r->o->skip, r->o->shard };
+  perp_text plugins = { 0 };
+  perp_outside_arguments(&plugins);
+  perp_selection selection = { r->o->only, r->o->skip, r->o->shard, plugins.s };
   perp_status status = perp_plan_write(r->ctx, plan_path, r->study, &r->plan, &selection);
   free(plan_path);
+  perp_text_free(&plugins);
   PERP_TRY(status);
   /* read it all back: what is on disk counts */
   perp_results before;
@@ -550,16 +558,19 @@ static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, in
   *selected = select_cells(r);
   for (int i = 0; i < n; i++) {
     if (!r->selected[i]) continue;
-    bool again = r->status[i] != PERP_CELL_PLANNED && r->o->retry[r->status[i]];
+    char code[17];
+    perp_outside_code(r->ctx, r->study, &r->plan.cells[i], code);
+    bool changed = r->status[i] != PERP_CELL_PLANNED && strcmp(code, before.record[i].code) != 0;
+    bool again = changed || (r->status[i] != PERP_CELL_PLANNED && r->o->retry[r->status[i]]);
     if (r->status[i] != PERP_CELL_PLANNED && !again) continue;
     if (again) {
-      retried++;
+      *(changed ? &rebuilt : &retried) += 1;
       r->status[i] = PERP_CELL_PLANNED;
       r->rounds[i] = 0;
     }
     add_todo(todo, i, false);
   }
-  if (!r->o->quiet) say_plan(r, &before, *selected, todo->n, retried);
+  if (!r->o->quiet) say_plan(r, &before, *selected, todo->n, retried, rebuilt);
   perp_results_free(&before);
   return PERP_OK;
 }

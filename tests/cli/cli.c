@@ -1,97 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The command line from outside: exit status, what goes to stdout, what goes to stderr. */
 #include "experiments/runner/cli.h"
-#include "experiments/runner/util.h"
-#include "tests/tap.h"
-
-#include <fcntl.h>
-#include <jansson.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-static const char *program;
-static char dir[] = "/tmp/perp-cli-XXXXXX";
-static char *out, *err; /* of the last command */
-
-/* Words are split at blanks, except inside of '...'. */
-static int run(const char *words)
-{
-  char *copy = perp_xstrdup(words), *argv[64] = { (char *)program };
-  int argc = 1;
-  for (char *s = copy; *s != '\0' && argc < 63;) {
-    while (*s == ' ') *s++ = '\0';
-    if (*s == '\0') break;
-    char end = *s == '\'' ? *s++ : ' ';
-    argv[argc++] = s;
-    while (*s != '\0' && *s != end) s++;
-    if (*s != '\0') *s++ = '\0';
-  }
-  fflush(stdout);
-  pid_t pid = fork();
-  if (pid == 0) {
-    int a = open("stdout.txt", O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    int b = open("stderr.txt", O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    dup2(a, 1);
-    dup2(b, 2);
-    execv(program, argv);
-    _exit(127);
-  }
-  int status = 0;
-  waitpid(pid, &status, 0);
-  free(copy);
-  free(out);
-  free(err);
-  out = perp_read_file("stdout.txt", NULL);
-  err = perp_read_file("stderr.txt", NULL);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
-}
-
-static void complain(void)
-{
-  printf("# stdout: %.400s\n# stderr: %.400s\n", out, err);
-}
-
-/* An error: this status, this on stderr, nothing on stdout. */
-static void refuses(int status, const char *words, const char *message)
-{
-  int got = run(words);
-  if (!ok(got == status && strstr(err, message) != NULL && out[0] == '\0', "status %d, %s: perp %s",
-          status, message, words)) {
-    printf("# status %d\n", got);
-    complain();
-  }
-}
-
-static void says(const char *words, const char *part)
-{
-  int got = run(words);
-  if (!ok(got == 0 && strstr(out, part) != NULL, "perp %s says %s", words, part)) complain();
-}
-
-static json_t *json_of(const char *words, int status)
-{
-  int got = run(words);
-  json_t *j = json_loads(out, 0, NULL);
-  if (!ok(got == status && j != NULL, "perp %s prints JSON, status %d", words, status)) {
-    printf("# status %d\n", got);
-    complain();
-  }
-  return j;
-}
-
-static double metric(const json_t *j, const char *name)
-{
-  const json_t *v = json_object_get(json_object_get(j, "metrics"), name);
-  return json_is_number(v) ? json_number_value(v) : (double)NAN;
-}
-
-static void write_file(const char *name, const char *text)
-{
-  perp_ctx ctx;
-  perp_ctx_init(&ctx);
-  if (perp_write_file(&ctx, name, text, strlen(text)) != PERP_OK) bail("%s", ctx.msg);
-}
+#include "tests/cli/program.h"
 
 /* ---- help, names, lists --------------------------------------------------------------------------------------- */
 
@@ -418,20 +328,12 @@ static void test_study(void)
 
 int main(void)
 {
-  program = getenv("PERP_BIN");
-  if (program == NULL) bail("PERP_BIN names no program");
-  unsetenv("PERP_HOME");
-  setenv("PERP_HOME", getenv("PERP_SOURCE") != NULL ? getenv("PERP_SOURCE") : ".", 1);
-  if (mkdtemp(dir) == NULL || chdir(dir) != 0) bail("no temporary folder");
+  program_open();
   test_help();
   test_lists();
   test_simulate();
   test_bad_studies();
   test_study();
-  char *remove = perp_xprintf("rm -rf '%s'", dir);
-  if (chdir("/") != 0 || system(remove) != 0) printf("# could not remove %s\n", dir);
-  free(remove);
-  free(out);
-  free(err);
+  program_close();
   return tap_done();
 }

@@ -2,6 +2,7 @@
 /* What every registered LCP solver owes its users: a new solver needs no new test code. */
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
+#include "tests/contract/under_test.h"
 #include "tests/count_malloc.h"
 #include "tests/lcp_rel.h"
 #include "tests/tap.h"
@@ -260,9 +261,10 @@ int main(int argc, char **argv)
 {
   perp_ctx_init(&ctx);
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  register_under_test(&ctx);
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_lcp, i)) != NULL; i++) {
-    if (argc > 1 && strcmp(argv[1], d->name) != 0) continue;
+    if (!under_test(d) || (argc > 1 && strcmp(argv[1], d->name) != 0)) continue;
     check_descriptor(d);
     check_scalar(d);
     check_refusals(d);

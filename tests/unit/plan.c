@@ -71,7 +71,7 @@ int main(void)
   char dir[] = "/tmp/perp-plan-XXXXXX";
   if (mkdtemp(dir) == NULL) bail("no temporary folder");
   char *path = perp_xprintf("%s/plan.jsonl", dir);
-  perp_selection selection = { "h < 3 s", NULL, NULL }, back;
+  perp_selection selection = { .only = "h < 3 s" }, back;
   perp_plan again;
   ok(perp_plan_write(&ctx, path, s, &plan, &selection) == PERP_OK &&
          perp_plan_load(&ctx, path, s, &again, &back) == PERP_OK && again.n == plan.n &&

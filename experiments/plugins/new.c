@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp new: a study or a plug-in to begin with, from the files of experiments/templates. */
+#include "experiments/runner/build.h"
+#include "experiments/runner/cli.h"
+#include "experiments/runner/util.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const kinds[] = { "lcp", "ode", "kkt", "stab", "scene", "metric", NULL };
+
+/* Template files are where the studies are: the source tree that the launcher names, the installed ones, the
+ * tree the program was built in. */
+static char *template_text(perp_ctx *ctx, const char *name)
+{
+  const char *home = getenv("PERP_HOME");
+  char *dirs[] = { home != NULL ? perp_xprintf("%s/experiments/templates", home) : NULL,
+                   perp_xstrdup(PERP_TEMPLATES_INSTALLED), perp_xstrdup(PERP_TEMPLATES_SOURCE) };
+  char *text = NULL;
+  for (int i = 0; i < 3; i++) {
+    if (dirs[i] == NULL) continue;
+    char *path = perp_xprintf("%s/%s.in", dirs[i], name);
+    if (text == NULL) text = perp_read_file(path, NULL);
+    free(path);
+    free(dirs[i]);
+  }
+  if (text == NULL) PERP_FAIL(ctx, PERP_ERR_IO, "the template %s.in is missing", name);
+  return text;
+}
+
+struct words {
+  const char *name, *kind;
+  char ident[64], program[4096];
+};
+
+/* Replace @NAME@, @IDENT@, @KIND@ and @PERP@. */
+static void fill(const char *text, const struct words *w, perp_text *out)
+{
+  const struct {
+    const char *mark, *value;
+  } marks[] = {
+    { "@NAME@", w->name }, { "@IDENT@", w->ident }, { "@KIND@", w->kind }, { "@PERP@", w->program }
+  };
+  while (*text != '\0') {
+    size_t n = 0;
+    for (size_t i = 0; *text == '@' && i < sizeof marks / sizeof *marks; i++)
+      if (strncmp(text, marks[i].mark, strlen(marks[i].mark)) == 0) {
+        n = strlen(marks[i].mark);
+        perp_text_add(out, "%s", marks[i].value);
+      }
+    if (n == 0) perp_text_put(out, text, n = 1);
+    text += n;
+  }
+}
+
+static perp_status write_one(perp_ctx *ctx, const struct words *w, const char *source,
+                             const char *path)
+{
+  char *text = template_text(ctx, source);
+  if (text == NULL) return PERP_ERR_IO;
+  perp_text out = { 0 };
+  fill(text, w, &out);
+  free(text);
+  perp_status status = PERP_OK;
+  if (perp_exists(path))
+    status = PERP_FAIL(ctx, PERP_ERR_ARG, "%s exists already; nothing is overwritten", path);
+  if (status == PERP_OK) status = perp_write_file(ctx, path, out.s, out.n);
+  if (status == PERP_OK) printf("%s\n", path);
+  perp_text_free(&out);
+  return status;
+}
+
+static int ended(perp_status status, perp_ctx *ctx)
+{
+  if (status == PERP_OK) return PERP_EXIT_OK;
+  perp_print_error(ctx);
+  return status == PERP_ERR_ARG ? PERP_EXIT_USAGE : PERP_EXIT_INTERNAL;
+}
+
+static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
+{
+  if (args->n < 2)
+    return perp_usage_error(args, "a plug-in of which kind? lcp, ode, kkt, stab, scene or metric");
+  w->kind = args->arg[1];
+  int known = 0, n = 0;
+  for (; kinds[n] != NULL; n++) known = known || strcmp(kinds[n], w->kind) == 0;
+  if (!known) {
+    const char *close = perp_closest(w->kind, kinds, n);
+    return perp_usage_error(args, "there is no template for a plug-in of kind '%s'%s%s%s", w->kind,
+                            close != NULL ? "; did you mean '" : "", close != NULL ? close : "",
+                            close != NULL ? "'?" : "");
+  }
+  const char *name = perp_args_get(args, "name");
+  char usual[32];
+  snprintf(usual, sizeof usual, "my-%s", w->kind);
+  w->name = name != NULL ? name : usual;
+  size_t length = strlen(w->name);
+  for (size_t i = 0; i <= length; i++) {
+    char c = w->name[i];
+    if (length >= sizeof w->ident || (c != '\0' && !islower((unsigned char)c) &&
+                                      (i == 0 || (!isdigit((unsigned char)c) && c != '-'))))
+      return perp_usage_error(args, "--name must be lower-case letters, digits and '-': got '%s'",
+                              w->name);
+    w->ident[i] = c == '-' ? '_' : c;
+  }
+  if (perp_find(ctx, perp_kind_of(w->kind), w->name) != NULL)
+    return perp_usage_error(args, "there is a %s '%s' already; choose another --name", w->kind,
+                            w->name);
+  const char *dir = perp_args_get(args, "output");
+  if (dir == NULL) dir = w->name;
+  perp_status status = perp_make_dirs(ctx, dir);
+  char source[2][32];
+  snprintf(source[0], sizeof source[0], "%s.c", w->kind);
+  snprintf(source[1], sizeof source[1], "%s.yaml", w->kind);
+  const char *const from[] = { source[0], "Makefile", source[1], "README.md" };
+  char *target = perp_xprintf("%s.c", w->name);
+  const char *const to[] = { target, "Makefile", "study.yaml", "README.md" };
+  for (int i = 0; i < 4 && status == PERP_OK; i++) {
+    char *path = perp_xprintf("%s/%s", dir, to[i]);
+    status = write_one(ctx, w, from[i], path);
+    free(path);
+  }
+  free(target);
+  if (status == PERP_OK) perp_say("next: make -C %s check", dir);
+  return ended(status, ctx);
+}
+
+static int new_study(perp_ctx *ctx, const perp_args *args, struct words *w)
+{
+  if (args->n > 1) return perp_usage_error(args, "one argument too many: '%s'", args->arg[1]);
+  const char *file = perp_args_get(args, "output");
+  if (file == NULL) file = "my-study.yaml";
+  char *name = perp_base_name(file, ".yaml");
+  const char *given = perp_args_get(args, "name");
+  w->name = given != NULL ? given : name;
+  w->kind = "simulate";
+  int code = ended(write_one(ctx, w, "study.yaml", file), ctx);
+  if (code == PERP_EXIT_OK) perp_say("next: perp check %s, perp run %s", file, file);
+  free(name);
+  return code;
+}
+
+int perp_cmd_new(perp_ctx *ctx, int argc, char **argv)
+{
+  static const perp_flag flags[] = {
+    { "output", 'o', "PATH",
+      "file of the study (default my-study.yaml), folder of the plug-in (default its name)" },
+    { "name", 0, "NAME", "what it is called (default my-KIND, or the name of the file)" },
+    { 0 }
+  };
+  static const perp_cli cli = {
+    "new",
+    "study | plugin KIND [options]",
+    "Writes a study to begin with, or the folder of a plug-in of kind lcp, ode, kkt, stab, scene "
+    "or metric that "
+    "builds, passes the contract tests and stands in a study as it is.",
+    "Nothing is overwritten. docs/plugins.md explains what the files of a plug-in say.",
+    "perp new plugin lcp --name my-solver   # then: make -C my-solver check",
+    flags,
+    1,
+    2
+  };
+  perp_args args;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status >= 0) return status;
+  struct words w = { .kind = "" };
+  ssize_t n = readlink("/proc/self/exe", w.program, sizeof w.program - 1);
+  if (n <= 0) snprintf(w.program, sizeof w.program, "perp");
+  if (strcmp(args.arg[0], "plugin") == 0) return new_plugin(ctx, &args, &w);
+  if (strcmp(args.arg[0], "study") == 0) return new_study(ctx, &args, &w);
+  static const char *const what[] = { "study", "plugin" };
+  const char *close = perp_closest(args.arg[0], what, 2);
+  return perp_usage_error(&args, "new what? '%s' is neither study nor plugin%s%s%s", args.arg[0],
+                          close != NULL ? "; did you mean '" : "", close != NULL ? close : "",
+                          close != NULL ? "'?" : "");
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/plugins/outside.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_FILES = PERP_MAX_TABLES, TRIAL_SECONDS = 10 };
+static perp_outside_file files[MOST_FILES];
+static int n_files;
+
+const perp_outside_file *perp_outside_at(int i)
+{
+  return i >= 0 && i < n_files ? &files[i] : NULL;
+}
+
+const perp_outside_file *perp_outside_of(const perp_desc *d)
+{
+  for (int i = 0; i < n_files; i++)
+    for (const perp_plugin *p = files[i].content->plugins; p->kind != PERP_KIND_NONE; p++)
+      if (p->d == d) return &files[i];
+  return NULL;
+}
+
+/* ---- checks: what the file says about itself ------------------------------------------------------------ */
+
+static perp_status check_layout(perp_ctx *ctx, const char *path, const perp_outside *o)
+{
+  static const perp_layout here[] = PERP_LAYOUT;
+  for (const perp_layout *h = here; h->what != NULL; h++) {
+    const perp_layout *there = o->layout;
+    while (there->what != NULL && strcmp(there->what, h->what) != 0) there++;
+    if (there->what == NULL)
+      return PERP_FAIL(
+          ctx, PERP_ERR_FORMAT,
+          "%s was built with another version of perp: it does not know %s; build it again", path,
+          h->what);
+    if (there->size != h->size)
+      return PERP_FAIL(
+          ctx, PERP_ERR_FORMAT,
+          "%s was built with another version of perp: %s has %zu bytes there and %zu here; "
+          "build it again",
+          path, h->what, there->size, h->size);
+  }
+  return PERP_OK;
+}
+
+static bool good_name(const char *s)
+{
+  if (s == NULL || !islower((unsigned char)*s)) return false;
+  for (; *s != '\0'; s++)
+    if (!islower((unsigned char)*s) && !isdigit((unsigned char)*s) && strchr("-_.:", *s) == NULL)
+      return false;
+  return true;
+}
+
+static const char *missing_function(perp_kind kind, const perp_desc *d)
+{
+  const void *head = d;
+  switch (kind) {
+  case PERP_KIND_ode: {
+    const perp_ode_desc *p = head;
+    return p->create == NULL    ? "create"
+           : p->step == NULL    ? "step"
+           : p->destroy == NULL ? "destroy"
+                                : NULL;
+  }
+  case PERP_KIND_kkt: {
+    const perp_kkt_desc *p = head;
+    return p->create == NULL    ? "create"
+           : p->factor == NULL  ? "factor"
+           : p->solve == NULL   ? "solve"
+           : p->destroy == NULL ? "destroy"
+                                : NULL;
+  }
+  case PERP_KIND_lcp: {
+    const perp_lcp_desc *p = head;
+    return p->create == NULL    ? "create"
+           : p->solve == NULL   ? "solve"
+           : p->destroy == NULL ? "destroy"
+                                : NULL;
+  }
+  case PERP_KIND_stab: {
+    const perp_stab_desc *p = head;
+    return p->create == NULL ? "create" : p->destroy == NULL ? "destroy" : NULL;
+  }
+  case PERP_KIND_scene:
+    return ((const perp_scene_desc *)head)->build == NULL ? "build" : NULL;
+  case PERP_KIND_metric: {
+    const perp_metric_desc *p = head;
+    return p->value == NULL    ? "value"
+           : p->unit == NULL   ? "unit"
+           : p->better == NULL ? "better"
+                               : NULL;
+  }
+  default:
+    return NULL;
+  }
+}
+
+static perp_status check_options(perp_ctx *ctx, const char *path, const perp_desc *d)
+{
+  if ((d->opts == NULL) != (d->opts_size == 0))
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: %s: opts and opts_size go together", path, d->name);
+  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
+    if (o->key == NULL || o->unit == NULL || o->help == NULL || o->type > PERP_OPT_TEXT ||
+        o->offset >= d->opts_size || (o->type == PERP_OPT_ENUM && o->choices == NULL) ||
+        (o->type == PERP_OPT_TEXT && o->text == NULL))
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: %s: option %s is not complete", path, d->name,
+                       o->key != NULL ? o->key : "without a key");
+    bool number = o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT;
+    if (number && !(o->dflt >= o->min && o->dflt <= o->max))
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: %s.%s: the default %g is outside of the range",
+                       path, d->name, o->key, o->dflt);
+  }
+  return PERP_OK;
+}
+
+static perp_status check_descriptors(perp_ctx *ctx, const char *path, const perp_outside *o)
+{
+  if (o->plugins == NULL || o->plugins->kind == PERP_KIND_NONE)
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s lists no plug-in", path);
+  for (const perp_plugin *p = o->plugins; p->kind != PERP_KIND_NONE; p++) {
+    if (p->kind < 0 || p->kind >= PERP_KIND_COUNT || p->d == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: entry %d of its list is no plug-in", path,
+                       (int)(p - o->plugins));
+    const char *kind = perp_kind_name(p->kind);
+    if (!good_name(p->d->name))
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                       "%s: a name of %s must be lower-case letters, digits and -_.: got '%s'",
+                       path, kind, p->d->name != NULL ? p->d->name : "(none)");
+    if (perp_find(ctx, p->kind, p->d->name) != NULL)
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: there is another %s '%s' already", path, kind,
+                       p->d->name);
+    for (const perp_plugin *k = o->plugins; k < p; k++)
+      if (k->kind == p->kind && strcmp(k->d->name, p->d->name) == 0)
+        return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: lists the %s '%s' twice", path, kind,
+                         p->d->name);
+    if (p->d->summary == NULL || p->d->reference == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: %s needs a summary and a reference", path,
+                       p->d->name);
+    const char *function = missing_function(p->kind, p->d);
+    if (function != NULL)
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: %s %s has no %s", path, kind, p->d->name,
+                       function);
+    PERP_TRY(check_options(ctx, path, p->d));
+  }
+  return PERP_OK;
+}
+
+static perp_status open_and_check(perp_ctx *ctx, const char *path, const perp_outside **out)
+{
+  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (handle == NULL) {
+    const char *why = dlerror();
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "cannot load %s", why != NULL ? why : path);
+  }
+  const perp_outside *o = dlsym(handle, "perp_outside_plugin");
+  if (o == NULL || o->magic != PERP_OUTSIDE_MAGIC)
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                     "%s is no plug-in of perp: it does not end in PERP_OUTSIDE (docs/plugins.md)",
+                     path);
+  if (o->abi != PERP_ABI)
+    return PERP_FAIL(
+        ctx, PERP_ERR_FORMAT,
+        "%s was built for interface version %d, this perp has version %d; build it again", path,
+        o->abi, PERP_ABI);
+  PERP_TRY(check_layout(ctx, path, o));
+  PERP_TRY(check_descriptors(ctx, path, o));
+  *out = o;
+  return PERP_OK;
+}
+
+/* Constructors and descriptors of a broken file may do anything: look at it from a child first. */
+static perp_status try_in_child(perp_ctx *ctx, const char *path)
+{
+  fflush(NULL);
+  pid_t pid = fork();
+  if (pid < 0) return PERP_FAIL(ctx, PERP_ERR_IO, "fork: %s", strerror(errno));
+  if (pid == 0) {
+    const perp_outside *o;
+    alarm(TRIAL_SECONDS);
+    open_and_check(ctx, path, &o);
+    _exit(0);
+  }
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s takes more than %d s to load", path, TRIAL_SECONDS);
+  if (WIFSIGNALED(status))
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s crashes while it is loaded: signal %d (%s)", path,
+                     WTERMSIG(status), strsignal(WTERMSIG(status)));
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s ends the program while it is loaded", path);
+  return PERP_OK;
+}
+
+/* ---- loading --------------------------------------------------------------------------------------------------- */
+
+perp_status perp_outside_load(perp_ctx *ctx, const char *path, bool named)
+{
+  size_t size = 0;
+  char *whole = realpath(path, NULL);
+  char *bytes = whole != NULL ? perp_read_file(whole, &size) : NULL;
+  if (bytes == NULL) {
+    perp_status status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read the plug-in %s: %s", path,
+                                   strerror(errno));
+    free(whole);
+    return status;
+  }
+  uint64_t hash = perp_hash64(bytes, size, 0);
+  free(bytes);
+  const perp_outside *content = NULL;
+  perp_status status = PERP_OK;
+  for (int i = 0; i < n_files; i++)
+    if (strcmp(files[i].path, whole) == 0) {
+      files[i].named = files[i].named || named;
+      free(whole);
+      return PERP_OK;
+    }
+  if (n_files == MOST_FILES)
+    status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "more than %d plug-in files", MOST_FILES);
+  if (status == PERP_OK) status = try_in_child(ctx, whole);
+  if (status == PERP_OK) status = open_and_check(ctx, whole, &content);
+  if (status == PERP_OK) status = perp_register(ctx, content->plugins);
+  if (status != PERP_OK) {
+    free(whole);
+    return status;
+  }
+  files[n_files++] = (perp_outside_file){ whole, hash, named, content };
+  return PERP_OK;
+}
+
+static int is_object(const struct dirent *e)
+{
+  size_t n = strlen(e->d_name);
+  return n > 3 && strcmp(e->d_name + n - 3, ".so") == 0;
+}
+
+static perp_status load_folder(perp_ctx *ctx, const char *dir)
+{
+  struct dirent **entry = NULL;
+  int n = scandir(dir, &entry, is_object, alphasort);
+  perp_status status = PERP_OK;
+  for (int i = 0; i < n; i++) {
+    char *path = perp_xprintf("%s/%s", dir, entry[i]->d_name);
+    if (status == PERP_OK) status = perp_outside_load(ctx, path, false);
+    free(path);
+    free(entry[i]);
+  }
+  free(entry);
+  return status;
+}
+
+perp_status perp_outside_load_path(perp_ctx *ctx, const char *list)
+{
+  while (*list != '\0') {
+    size_t n = strcspn(list, ":");
+    char *path = perp_xprintf("%.*s", (int)n, list);
+    struct stat st;
+    perp_status status = PERP_OK;
+    if (n > 0 && stat(path, &st) == 0)
+      status = S_ISDIR(st.st_mode) ? load_folder(ctx, path) : perp_outside_load(ctx, path, false);
+    free(path);
+    PERP_TRY(status);
+    list += n + (list[n] == ':');
+  }
+  return PERP_OK;
+}
+
+/* ---- what a run remembers ------------------------------------------------------------------------------------- */
+
+void perp_outside_arguments(perp_text *out)
+{
+  for (int i = 0; i < n_files; i++) {
+    bool quote = strpbrk(files[i].path, " ()[]*?'\"$;&|<>\\") != NULL;
+    if (files[i].named)
+      perp_text_add(out, " --plugin %s%s%s", quote ? "'" : "", files[i].path, quote ? "'" : "");
+  }
+}
+
+void perp_outside_code(const perp_ctx *ctx, const perp_study *study, const perp_cell *cell,
+                       char code[17])
+{
+  code[0] = '\0';
+  if (n_files == 0) return;
+  uint64_t hash = 0;
+  perp_ctx quiet = *ctx;
+  bool any = false;
+  for (int p = 0; p < study->n_params; p++) {
+    perp_spec spec;
+    if (study->kind->params[p].type != PERP_PARAM_PLUGIN || cell->value[p][0] == '\0' ||
+        perp_spec_parse(&quiet, study->kind->params[p].plugin, cell->value[p], &spec) != PERP_OK)
+      continue;
+    const perp_outside_file *f = perp_outside_of(spec.d);
+    if (f != NULL) {
+      hash = perp_hash64(&f->hash, sizeof f->hash, hash);
+      any = true;
+    }
+    perp_spec_free(&spec);
+  }
+  if (any) snprintf(code, 17, "%016llx", (unsigned long long)hash);
+}

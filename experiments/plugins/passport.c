@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The contract tests are the programs of tests/contract, one a kind, the same that check the plug-ins of perp.
+ * Each runs in a process of its own with a time limit: what it says (TAP) is sorted by plug-in. */
+#include "experiments/plugins/passport.h"
+
+#include "experiments/plugins/outside.h"
+#include "experiments/runner/build.h"
+#include "experiments/runner/cli.h"
+#include "experiments/runner/describe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct outcome {
+  perp_text text; /* its stdout */
+  char ended[160];
+  bool complete; /* came to its end */
+};
+
+/* In the build tree beside the program, or where meson install put it. */
+static char *contract_program(const char *kind)
+{
+  char exe[4096];
+  ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+  exe[n > 0 ? n : 0] = '\0';
+  char *slash = strrchr(exe, '/');
+  if (slash != NULL) *slash = '\0';
+  char *paths[] = { perp_xprintf("%s/../tests/contract/test_%s", exe, kind),
+                    perp_xprintf("%s/../libexec/perp/contract/test_%s", exe, kind),
+                    perp_xprintf("%s/test_%s", PERP_CONTRACT_INSTALLED, kind) };
+  char *found = NULL;
+  for (int i = 0; i < 3; i++) {
+    if (found == NULL && access(paths[i], X_OK) == 0)
+      found = paths[i];
+    else
+      free(paths[i]);
+  }
+  return found;
+}
+
+static void run_program(const char *program, const char *plugin, double seconds, struct outcome *o)
+{
+  *o = (struct outcome){ 0 };
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    snprintf(o->ended, sizeof o->ended, "pipe: %s", strerror(errno));
+    return;
+  }
+  fflush(NULL);
+  pid_t pid = fork();
+  if (pid == 0) {
+    setpgid(0, 0);
+    dup2(ends[1], 1);
+    struct rlimit none = { 0, 0 }, cpu = { (rlim_t)seconds + 5, (rlim_t)seconds + 5 };
+    setrlimit(RLIMIT_CORE, &none);
+    setrlimit(RLIMIT_CPU, &cpu);
+    setenv("PERP_CONTRACT_PLUGIN", plugin, 1);
+    setenv("PERP_TAP", "1", 1);
+    unsetenv("PERP_PLUGIN_PATH");
+    execl(program, program, (char *)NULL);
+    _exit(127);
+  }
+  close(ends[1]);
+  double until = perp_clock_wall() + seconds;
+  bool killed = false, output = true;
+  while (output) {
+    struct pollfd p = { .fd = ends[0], .events = POLLIN };
+    double left = until - perp_clock_wall();
+    if (left <= 0 && !killed) {
+      killed = true;
+      kill(-pid, SIGKILL);
+      kill(pid, SIGKILL);
+    }
+    if (poll(&p, 1, left > 0 ? (int)(1000 * left) + 1 : 1000) <= 0) continue;
+    char buffer[4096];
+    ssize_t n = read(ends[0], buffer, sizeof buffer);
+    if (n > 0) perp_text_put(&o->text, buffer, (size_t)n);
+    output = n > 0 || (n < 0 && errno == EINTR);
+  }
+  close(ends[0]);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  if (killed)
+    snprintf(o->ended, sizeof o->ended, "stopped after %g s", seconds);
+  else if (WIFSIGNALED(status))
+    snprintf(o->ended, sizeof o->ended, "crashed: signal %d (%s)", WTERMSIG(status),
+             strsignal(WTERMSIG(status)));
+  else if (WEXITSTATUS(status) == 99)
+    snprintf(o->ended, sizeof o->ended, "gave up");
+  else if (WEXITSTATUS(status) != 0)
+    snprintf(o->ended, sizeof o->ended, "ended with status %d", WEXITSTATUS(status));
+  else
+    o->complete = true;
+}
+
+struct tally {
+  int held, failed, skipped;
+};
+
+/* One line of TAP about the plug-in `name`: "ok 12 - NAME: what", "not ok ...", "# SKIP". */
+static bool about(const char *line, const char *name, bool *good, const char **what, size_t *n)
+{
+  *good = strncmp(line, "ok ", 3) == 0;
+  if (!*good && strncmp(line, "not ok ", 7) != 0) return false;
+  const char *dash = strstr(line, " - ");
+  *n = strcspn(line, "\n");
+  if (dash == NULL || (size_t)(dash - line) > *n) return false;
+  *what = dash + 3;
+  *n -= (size_t)(*what - line);
+  /* with one plug-in in the file every check is its own; names in front tell several apart */
+  return name == NULL ||
+         (strncmp(*what, name, strlen(name)) == 0 && strchr(": ", (*what)[strlen(name)]) != NULL);
+}
+
+static const char *next_line(const char *s)
+{
+  s += strcspn(s, "\n");
+  return *s == '\n' ? s + 1 : s;
+}
+
+static void count(const struct outcome *o, const char *name, struct tally *t)
+{
+  *t = (struct tally){ 0 };
+  for (const char *s = o->text.s; s != NULL && *s != '\0'; s = next_line(s)) {
+    bool good;
+    const char *what;
+    size_t n;
+    if (!about(s, name, &good, &what, &n)) continue;
+    if (good && memmem(what, n, "# SKIP", 6) != NULL)
+      t->skipped++;
+    else
+      *(good ? &t->held : &t->failed) += 1;
+  }
+}
+
+static void print_checks(const struct outcome *o, const char *name, bool verbose)
+{
+  for (const char *s = o->text.s; s != NULL && *s != '\0'; s = next_line(s)) {
+    bool good;
+    const char *what;
+    size_t n;
+    if (!about(s, name, &good, &what, &n) || (good && !verbose)) continue;
+    bool skipped = good && memmem(what, n, "# SKIP", 6) != NULL;
+    printf("    %-8s %.*s\n", skipped ? "skipped" : good ? "held" : "FAILED", (int)n, what);
+    /* figures stand before the line or behind it, in comments; the place in the tests says little here */
+    for (const char *k = next_line(s); !good && *k == '#'; k = next_line(k))
+      if (strncmp(k, "# failed at", 11) != 0)
+        printf("             %.*s\n", (int)strcspn(k, "\n"), k);
+  }
+}
+
+static void print_options(const perp_desc *d)
+{
+  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
+    char range[128];
+    perp_opt_range(o, range, sizeof range);
+    printf("    option   %s in %s %s: %s\n", o->key, range, o->unit, o->help);
+  }
+}
+
+static void print_passport(perp_kind kind, const perp_desc *d, const struct outcome *o,
+                           const char *name, const struct tally *t, bool verbose)
+{
+  char caps[512];
+  perp_capabilities(kind, d->caps, caps, sizeof caps);
+  printf("  %s %s: %s\n", perp_kind_name(kind), d->name, d->summary);
+  printf("    source   %s\n", d->reference);
+  if (d->equation != NULL) printf("    equation %s\n", d->equation);
+  printf("    declares %s\n", caps[0] != '\0' ? caps : "nothing beyond its kind");
+  print_options(d);
+  if (o == NULL) {
+    printf("    checked  nothing: there are no contract tests of this kind\n");
+    return;
+  }
+  printf("    checked  %d, held %d, failed %d, skipped %d\n", t->held + t->failed + t->skipped,
+         t->held, t->failed, t->skipped);
+  print_checks(o, name, verbose);
+  if (!o->complete) {
+    printf("    FAILED   the tests did not come to their end: %s\n", o->ended);
+    const char *last = "";
+    for (const char *s = o->text.s; s != NULL && *s != '\0'; s = next_line(s)) last = s;
+    if (*last != '\0') printf("             last line: %.*s\n", (int)strcspn(last, "\n"), last);
+  }
+}
+
+static void json_passport(perp_json *j, perp_kind kind, const perp_desc *d, const struct outcome *o,
+                          const char *name, const struct tally *t)
+{
+  perp_json_open(j, NULL, '{');
+  perp_json_text(j, "kind", perp_kind_name(kind));
+  perp_json_text(j, "name", d->name);
+  char caps[512];
+  perp_capabilities(kind, d->caps, caps, sizeof caps);
+  perp_json_text(j, "declares", caps);
+  perp_json_bool(j, "tested", o != NULL);
+  perp_json_int(j, "held", t->held);
+  perp_json_int(j, "failed", t->failed);
+  perp_json_int(j, "skipped", t->skipped);
+  perp_json_bool(j, "complete", o != NULL && o->complete);
+  perp_json_text(j, "ended", o != NULL && !o->complete ? o->ended : "");
+  perp_json_open(j, "failures", '[');
+  for (const char *s = o != NULL ? o->text.s : NULL; s != NULL && *s != '\0'; s = next_line(s)) {
+    bool good;
+    const char *what;
+    size_t n;
+    if (!about(s, name, &good, &what, &n) || good) continue;
+    char text[512];
+    snprintf(text, sizeof text, "%.*s", (int)n, what);
+    perp_json_text(j, NULL, text);
+  }
+  perp_json_close(j, ']');
+  perp_json_close(j, '}');
+}
+
+int perp_passport(perp_ctx *ctx, double seconds, bool json, bool verbose)
+{
+  (void)ctx;
+  perp_json j = { .out = stdout, .indent = true };
+  bool all_held = true, missing = false;
+  if (json) perp_json_open(&j, NULL, '[');
+  const perp_outside_file *f;
+  for (int i = 0; (f = perp_outside_at(i)) != NULL; i++) {
+    if (!json) printf("%s, interface version %d\n", f->path, f->content->abi);
+    struct outcome outcome[PERP_KIND_COUNT];
+    bool ran[PERP_KIND_COUNT] = { false };
+    int of_kind[PERP_KIND_COUNT] = { 0 };
+    for (const perp_plugin *p = f->content->plugins; p->kind != PERP_KIND_NONE; p++)
+      of_kind[p->kind]++;
+    for (const perp_plugin *p = f->content->plugins; p->kind != PERP_KIND_NONE; p++) {
+      const char *kind = perp_kind_name(p->kind);
+      bool testable = p->kind != PERP_KIND_formulation && p->kind != PERP_KIND_contact;
+      char *program = testable && !ran[p->kind] ? contract_program(kind) : NULL;
+      if (testable && !ran[p->kind]) {
+        if (program == NULL) {
+          perp_say("error: the contract tests are missing (test_%s); in the source tree: ./perp "
+                   "test --plugin FILE.so",
+                   kind);
+          missing = true;
+          continue;
+        }
+        run_program(program, f->path, seconds, &outcome[p->kind]);
+        ran[p->kind] = true;
+        free(program);
+      }
+      struct outcome *o = ran[p->kind] ? &outcome[p->kind] : NULL;
+      struct tally t = { 0 };
+      const char *name = of_kind[p->kind] > 1 ? p->d->name : NULL;
+      if (o != NULL) count(o, name, &t);
+      all_held = all_held && (o == NULL || (t.failed == 0 && t.held > 0 && o->complete));
+      if (json)
+        json_passport(&j, p->kind, p->d, o, name, &t);
+      else
+        print_passport(p->kind, p->d, o, name, &t, verbose);
+    }
+    for (int k = 0; k < PERP_KIND_COUNT; k++)
+      if (ran[k]) perp_text_free(&outcome[k].text);
+  }
+  if (json) perp_json_close(&j, ']');
+  return missing ? PERP_EXIT_USAGE : all_held ? PERP_EXIT_OK : PERP_EXIT_FAILED;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files that must not be loaded; UNFIT says what is wrong with this one. */
+#include "perp.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+__attribute__((unused)) static double value(const perp_measure *m)
+{
+  return m->t;
+}
+
+#define METRIC(IDENT, NAME)                                                                        \
+  static const perp_metric_desc IDENT = {                                                          \
+    .d = { .name = NAME, .summary = "a metric", .reference = "tests" },                            \
+    .unit = "s",                                                                                   \
+    .better = "",                                                                                  \
+    .value = value                                                                                 \
+  }
+
+#if UNFIT == 1 /* no entry */
+METRIC(metric, "unfit");
+extern const perp_metric_desc *unfit_only;
+const perp_metric_desc *unfit_only = &metric;
+#elif UNFIT == 2 /* another interface version */
+METRIC(metric, "unfit");
+extern const perp_outside perp_outside_plugin;
+const perp_outside perp_outside_plugin = { PERP_OUTSIDE_MAGIC, PERP_ABI + 1, NULL,
+                                           (const perp_plugin[]){ { PERP_KIND_metric, &metric.d },
+                                                                  { PERP_KIND_NONE, NULL } } };
+#elif UNFIT == 3 /* a structure of another size */
+METRIC(metric, "unfit");
+extern const perp_outside perp_outside_plugin;
+const perp_outside perp_outside_plugin = {
+  PERP_OUTSIDE_MAGIC, PERP_ABI,
+  (const perp_layout[]){ { "perp_ctx", sizeof(perp_ctx) + 8 }, { NULL, 0 } },
+  (const perp_plugin[]){ { PERP_KIND_metric, &metric.d }, { PERP_KIND_NONE, NULL } }
+};
+#elif UNFIT == 4 /* a name that is taken */
+METRIC(metric, "steps");
+PERP_OUTSIDE({ PERP_KIND_metric, &metric.d });
+#elif UNFIT == 5 /* a function that does not exist */
+METRIC(metric, "unfit");
+extern int perp_no_such_function(void);
+extern int (*unfit_call)(void);
+int (*unfit_call)(void) = perp_no_such_function;
+PERP_OUTSIDE({ PERP_KIND_metric, &metric.d });
+#elif UNFIT == 6 /* crashes while it is loaded */
+METRIC(metric, "unfit");
+PERP_OUTSIDE({ PERP_KIND_metric, &metric.d });
+__attribute__((constructor)) static void crash(void)
+{
+  abort();
+}
+#elif UNFIT == 7 /* ends the program while it is loaded */
+METRIC(metric, "unfit");
+PERP_OUTSIDE({ PERP_KIND_metric, &metric.d });
+__attribute__((constructor)) static void leave(void)
+{
+  _exit(3);
+}
+#elif UNFIT == 8 /* an incomplete descriptor */
+static const perp_metric_desc metric = {
+  .d = { .name = "unfit", .summary = "a metric", .reference = "tests" }, .unit = "s", .better = ""
+};
+PERP_OUTSIDE({ PERP_KIND_metric, &metric.d });
+#elif UNFIT == 9 /* a name that a study file cannot hold */
+METRIC(metric, "Un fit");
+PERP_OUTSIDE({ PERP_KIND_metric, &metric.d });
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Outside plug-ins: from the template to the table of a study; files that must not be loaded; code that crashes,
+ * hangs, eats memory or answers NaN costs one row and nothing else. */
+#include "experiments/runner/build.h"
+#include "tests/cli/program.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED                                                                                  \
+  1 /* plug-ins are built without: they cannot be loaded by the compiler's rules for them */
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+static bool shell(const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  perp_text t = { 0 };
+  perp_text_add(&t, "(");
+  perp_text_vadd(&t, fmt, ap);
+  va_end(ap);
+  perp_text_add(&t, ") >shell.txt 2>&1");
+  bool done = system(t.s) == 0;
+  if (!done) {
+    char *said = perp_read_file("shell.txt", NULL);
+    printf("# %s\n# %.1500s\n", t.s, said != NULL ? said : "");
+    free(said);
+  }
+  perp_text_free(&t);
+  return done;
+}
+
+/* ---- the template: one command builds it, the contract holds, it stands in a study ------------------------- */
+
+static void test_template(const char *kind)
+{
+  char *words = perp_xprintf("new plugin %s --name mine-%s", kind, kind);
+  int status = run(words);
+  ok(status == 0 && strstr(out, "Makefile") != NULL, "perp %s writes a folder", words);
+  free(words);
+  ok(shell("make -C mine-%s PERP_CFLAGS=\"$(%s version --cflags)\"", kind, program) &&
+         !file_has("shell.txt", "warning"),
+     "%s: make builds it without a warning", kind);
+  words = perp_xprintf("test --plugin mine-%s/mine-%s.so --json", kind, kind);
+  json_t *j = json_of(words, 0);
+  const json_t *passport = json_array_get(j, 0);
+  int held = (int)json_integer_value(json_object_get(passport, "held"));
+  ok(held >= 10 && json_integer_value(json_object_get(passport, "failed")) == 0 &&
+         json_is_true(json_object_get(passport, "complete")),
+     "%s: %d checks of the contract hold", kind, held);
+  json_decref(j);
+  free(words);
+  words = perp_xprintf("list %s --plugin mine-%s/mine-%s.so",
+                       strcmp(kind, "metric") == 0 ? "metrics" : kind, kind, kind);
+  char *name = perp_xprintf("mine-%s", kind);
+  says(words, name);
+  free(words);
+  words = perp_xprintf("run mine-%s/study.yaml --plugin mine-%s/mine-%s.so -o study-%s -q "
+                       "--no-report -j 2 --set measure.repeats=0",
+                       kind, kind, kind, kind);
+  status = run(words);
+  char *table = perp_xprintf("study-%s/derived/cells.csv", kind);
+  if (!ok(status == 0 && file_has(table, name), "%s: its study runs, and it is in the table", kind))
+    complain();
+  free(table);
+  free(words);
+  free(name);
+}
+
+static void test_templates(void)
+{
+  static const char *const kinds[] = { "lcp", "ode", "kkt", "stab", "scene", "metric" };
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) test_template(kinds[i]);
+
+  refuses(2, "new plugin lcp --name mine-lcp", "mine-lcp/mine-lcp.c exists already");
+  refuses(2, "new plugin", "a plug-in of which kind?");
+  refuses(2, "new plugin lcpp", "did you mean 'lcp'?");
+  refuses(2, "new plugn lcp", "did you mean 'plugin'?");
+  refuses(2, "new plugin lcp --name pgs", "there is a lcp 'pgs' already");
+  refuses(2, "new plugin lcp --name My", "--name must be lower-case");
+  says("new study -o first.yaml", "first.yaml");
+  says("check first.yaml", "12 cells");
+  refuses(2, "new study -o first.yaml", "exists already");
+
+  says("info mine-lcp --plugin mine-lcp/mine-lcp.so", "relaxation");
+  refuses(2, "info mine-lcp", "mine-lcp");
+  says("simulate pendulum --ode mine-ode --formulation acceleration --t-end 0.1s "
+       "--plugin=mine-ode/mine-ode.so",
+       "drift.pos.max");
+  setenv("PERP_PLUGIN_PATH", "nowhere:mine-lcp:mine-ode/mine-ode.so", 1);
+  says("info mine-lcp", "relaxation");
+  says("info mine-ode", "Ralston");
+  unsetenv("PERP_PLUGIN_PATH");
+}
+
+/* A run remembers its plug-ins: loading without them says which, rebuilding one reruns its cells only. */
+static void test_memory(void)
+{
+  refuses(3, "status study-lcp", "; this run was made with --plugin ");
+  ok(strstr(err, "mine-lcp/mine-lcp.so") != NULL, "... and the file is named");
+  says("status study-lcp --plugin mine-lcp/mine-lcp.so", "complete");
+  int status = run("run mine-lcp/study.yaml --plugin mine-lcp/mine-lcp.so -o study-lcp --no-report "
+                   "--set measure.repeats=0");
+  ok(status == 0 && strstr(err, " 0 to run") != NULL, "the same plug-in: nothing is run again");
+  ok(shell("sed -i 's/, 1, 0, 2, PERP_OPEN/, 1.1, 0, 2, PERP_OPEN/' mine-lcp/mine-lcp.c && make -C "
+           "mine-lcp "
+           "PERP_CFLAGS=\"$(%s version --cflags)\"",
+           program),
+     "the plug-in is changed and built again");
+  status = run("run mine-lcp/study.yaml --plugin mine-lcp/mine-lcp.so -o study-lcp --no-report "
+               "--set measure.repeats=0");
+  if (!ok(status == 0 && strstr(err, "15 run again (their plug-in has changed), 15 to run") != NULL,
+          "its cells are run again, the others are not"))
+    complain();
+}
+
+/* ---- installed: headers, perp.pc, the program outside of the source tree ------------------------------------------ */
+
+static void test_installed(void)
+{
+  const char *build = getenv("PERP_BUILD_ROOT");
+  if (build == NULL || !shell("command -v meson pkg-config")) {
+    skip("no meson or pkg-config", "an installed perp serves plug-ins");
+    return;
+  }
+  ok(shell("DESTDIR=$PWD/inst meson install -C %s --no-rebuild --quiet", build), "meson install");
+  char *prefix = perp_xprintf("%s/inst%s", program_dir, PERP_PREFIX);
+  char *flags = perp_xprintf("PKG_CONFIG_PATH=$(dirname $(find $PWD/inst -name perp.pc)) "
+                             "pkg-config --define-variable=prefix=%s",
+                             prefix);
+  ok(shell("test -n \"$(find inst -name perp.pc)\" && test -f %s/include/perp/perp.h", prefix),
+     "perp.pc and perp.h are there");
+  /* each installed header can be included first and alone */
+  ok(shell("cd %s/include/perp && for h in $(find . -name '*.h'); do printf '#include \"%%s\"\\n' "
+           "$h | "
+           "gcc -std=gnu11 -Wall -Werror -fsyntax-only -I. -x c - || exit 1; done",
+           prefix),
+     "each installed header compiles alone");
+  ok(shell("unset PERP_HOME; %s/bin/perp new plugin lcp --name away && "
+           "gcc -std=gnu11 -shared -fPIC -O2 -Wall -Wextra -Werror $(%s --cflags perp) away/away.c "
+           "-o "
+           "away/away.so",
+           prefix, flags),
+     "a plug-in builds against perp.pc");
+  ok(shell("unset PERP_HOME; %s/bin/perp list lcp --plugin away/away.so | grep -q '^ *away '",
+           prefix),
+     "the installed program lists it");
+  ok(shell("unset PERP_HOME; %s/bin/perp test --plugin away/away.so | grep -q 'failed 0, skipped'",
+           prefix),
+     "the installed contract tests hold");
+  free(flags);
+  free(prefix);
+}
+
+/* ---- files that must not be loaded ------------------------------------------------------------------------------- */
+
+static void test_unfit(const char *folder)
+{
+  static const char *const why[] = {
+    "it does not end in PERP_OUTSIDE",
+    "was built for interface version 2, this perp has version 1; build it again",
+    "perp_ctx has",
+    "there is another metric 'steps' already",
+    "undefined symbol: perp_no_such_function",
+    "crashes while it is loaded: signal 6",
+    "ends the program while it is loaded",
+    "metric unfit has no value",
+    "a name of metric must be lower-case"
+  };
+  for (int i = 1; i <= 9; i++) {
+    char *words = perp_xprintf("list metrics --plugin %s/unfit%d.so", folder, i);
+    refuses(3, words, why[i - 1]);
+    free(words);
+  }
+  refuses(2, "list lcp --plugin nowhere.so", "cannot read the plug-in nowhere.so: No such file");
+  write_file("text.so", "not an object\n");
+  refuses(3, "list lcp --plugin text.so", "cannot load");
+  refuses(2, "list lcp --plugin", "--plugin needs a value");
+}
+
+/* ---- code that misbehaves ---------------------------------------------------------------------------------------- */
+
+/* The row of a table whose line has all of these. */
+static bool row(const char *csv, const char *a, const char *b, const char *c)
+{
+  for (const char *s = csv; s != NULL && *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n') {
+    char *line = perp_xprintf("%.*s", (int)strcspn(s, "\n"), s);
+    bool found = strstr(line, a) != NULL && strstr(line, b) != NULL && strstr(line, c) != NULL;
+    free(line);
+    if (found) return true;
+  }
+  return false;
+}
+
+static int rows(const char *csv, const char *part)
+{
+  int n = 0;
+  for (const char *s = csv; (s = strstr(s, part)) != NULL; s++) n++;
+  return n;
+}
+
+static void test_bad(const char *folder)
+{
+  write_file("bad.yaml",
+             "schema: perp-study/1\n"
+             "kind: lcp\n"
+             "study: { name: bad }\n"
+             "problems: { generate: [{ family: [spd], n: 8, instances: 1 }] }\n"
+             "grid: { lcp: [dantzig, bad-segv, bad-loop, bad-memory, bad-nan, pgs, lemke] }\n"
+             "accept: { targets: [1e-8] }\n"
+             "measure: { repeats: 2 }\n"
+             "limits: { timeout: 3 s, memory: 256 MiB }\n");
+  char *words = perp_xprintf("run bad.yaml --plugin %s/bad.so -o bad -q -j 2%s", folder,
+                             SANITIZED ? " --skip 'lcp == \"bad-memory\"'" : "");
+  int status = run(words);
+  free(words);
+  if (!ok(status == 5, "a study with four bad solvers: status 5, got %d", status)) complain();
+  char *csv = perp_read_file("bad/derived/cells.csv", NULL);
+  ok(row(csv, "bad-segv", ",crash,", "signal 11 (Segmentation fault)"),
+     "a crash: one row, its signal");
+  ok(row(csv, "bad-loop", ",timeout,", "killed at the time limit of 3 s"),
+     "an endless loop: one row, the time limit");
+  if (SANITIZED)
+    skip("no memory limit under a sanitizer", "endless allocation: one row, the memory limit");
+  else
+    ok(row(csv, "bad-memory", ",oom,", "memory limit of 256 MiB reached"),
+       "endless allocation: one row, the memory limit");
+  ok(row(csv, "bad-nan", ",diverged,", "") && !row(csv, "bad-nan", ",ok,", "") &&
+         row(csv, "bad-nan", "not-finite", ""),
+     "an answer of NaN: one row, not finite");
+  ok(rows(csv, ",ok,") == 3 && row(csv, ",ok,", "dantzig", "") && row(csv, ",ok,", "pgs", "") &&
+         row(csv, ",ok,", "lemke", ""),
+     "the three others finished");
+  if (csv == NULL || rows(csv, ",ok,") != 3) printf("# %.2000s\n", csv);
+  free(csv);
+  ok(perp_exists("bad/report.html"), "and the report is there");
+  words = perp_xprintf("show bad --plugin %s/bad.so ", folder);
+  csv = perp_read_file("bad/derived/cells.csv", NULL);
+  for (const char *s = csv; s != NULL && *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n') {
+    if (strncmp(s + 16, ",crash,", 7) != 0) continue;
+    char *show = perp_xprintf("%s%.16s", words, s);
+    says(show, "about to use a null pointer");
+    free(show);
+  }
+  free(csv);
+  free(words);
+
+  words = perp_xprintf("simulate pendulum --formulation acceleration --ode bad-nan --t-end 0.1s "
+                       "--json --plugin %s/bad.so",
+                       folder);
+  json_t *j = json_of(words, 10);
+  ok(j != NULL && strcmp(json_string_value(json_object_get(j, "status")), "diverged") == 0,
+     "an integrator of NaN diverges");
+  json_decref(j);
+  free(words);
+  /* the contract tests survive the same plug-ins */
+  words = perp_xprintf("test --plugin %s/bad.so --timeout 20s --json", folder);
+  j = json_of(words, 10);
+  ok(json_array_size(j) == 5 && json_is_false(json_object_get(json_array_get(j, 0), "complete")) &&
+         strstr(json_string_value(json_object_get(json_array_get(j, 0), "ended")),
+                "crashed: signal 11") != NULL,
+     "the passport of a solver that crashes says so");
+  json_decref(j);
+  free(words);
+}
+
+int main(void)
+{
+  program_open();
+  const char *folder = getenv("PERP_BAD_PLUGINS");
+  if (folder == NULL) bail("PERP_BAD_PLUGINS names no folder");
+  test_unfit(folder);
+  test_bad(folder);
+  if (SANITIZED)
+    skip("plug-ins of the template are built without the sanitizer", "templates");
+  else {
+    test_templates();
+    test_memory();
+    test_installed();
+  }
+  program_close();
+  return tap_done();
+}

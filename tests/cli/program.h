@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The program from outside, in a folder of its own: include in one test program. */
+#ifndef PERP_TEST_PROGRAM_H
+#define PERP_TEST_PROGRAM_H
+
+#include "experiments/runner/util.h"
+#include "tests/tap.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *program;
+static char program_dir[] = "/tmp/perp-cli-XXXXXX";
+static char *out, *err; /* of the last command */
+
+/* Words are split at blanks, except inside of '...'. */
+__attribute__((unused)) static int run(const char *words)
+{
+  char *copy = perp_xstrdup(words), *argv[64] = { (char *)program };
+  int argc = 1;
+  for (char *s = copy; *s != '\0' && argc < 63;) {
+    while (*s == ' ') *s++ = '\0';
+    if (*s == '\0') break;
+    char end = *s == '\'' ? *s++ : ' ';
+    argv[argc++] = s;
+    while (*s != '\0' && *s != end) s++;
+    if (*s != '\0') *s++ = '\0';
+  }
+  fflush(stdout);
+  pid_t pid = fork();
+  if (pid == 0) {
+    int a = open("stdout.txt", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    int b = open("stderr.txt", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    dup2(a, 1);
+    dup2(b, 2);
+    execv(program, argv);
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  free(copy);
+  free(out);
+  free(err);
+  out = perp_read_file("stdout.txt", NULL);
+  err = perp_read_file("stderr.txt", NULL);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
+}
+
+__attribute__((unused)) static void complain(void)
+{
+  printf("# stdout: %.400s\n# stderr: %.400s\n", out, err);
+}
+
+/* An error: this status, this on stderr, nothing on stdout. */
+__attribute__((unused)) static void refuses(int status, const char *words, const char *message)
+{
+  int got = run(words);
+  if (!ok(got == status && strstr(err, message) != NULL && out[0] == '\0', "status %d, %s: perp %s",
+          status, message, words)) {
+    printf("# status %d\n", got);
+    complain();
+  }
+}
+
+__attribute__((unused)) static void says(const char *words, const char *part)
+{
+  int got = run(words);
+  if (!ok(got == 0 && strstr(out, part) != NULL, "perp %s says %s", words, part)) complain();
+}
+
+__attribute__((unused)) static json_t *json_of(const char *words, int status)
+{
+  int got = run(words);
+  json_t *j = json_loads(out, 0, NULL);
+  if (!ok(got == status && j != NULL, "perp %s prints JSON, status %d", words, status)) {
+    printf("# status %d\n", got);
+    complain();
+  }
+  return j;
+}
+
+__attribute__((unused)) static double metric(const json_t *j, const char *name)
+{
+  const json_t *v = json_object_get(json_object_get(j, "metrics"), name);
+  return json_is_number(v) ? json_number_value(v) : (double)NAN;
+}
+
+__attribute__((unused)) static void write_file(const char *name, const char *text)
+{
+  perp_ctx ctx;
+  perp_ctx_init(&ctx);
+  if (perp_write_file(&ctx, name, text, strlen(text)) != PERP_OK) bail("%s", ctx.msg);
+}
+
+/* Look for one word in a text file. */
+__attribute__((unused)) static bool file_has(const char *name, const char *part)
+{
+  char *text = perp_read_file(name, NULL);
+  bool has = text != NULL && strstr(text, part) != NULL;
+  free(text);
+  return has;
+}
+
+__attribute__((unused)) static bool same_file(const char *a, const char *b)
+{
+  char *x = perp_read_file(a, NULL), *y = perp_read_file(b, NULL);
+  bool same = x != NULL && y != NULL && strcmp(x, y) == 0;
+  free(x);
+  free(y);
+  return same;
+}
+
+static void program_open(void)
+{
+  program = getenv("PERP_BIN");
+  if (program == NULL) bail("PERP_BIN names no program");
+  setenv("PERP_HOME", getenv("PERP_SOURCE") != NULL ? getenv("PERP_SOURCE") : ".", 1);
+  unsetenv("PERP_PLUGIN_PATH");
+  if (mkdtemp(program_dir) == NULL || chdir(program_dir) != 0) bail("no temporary folder");
+}
+
+static void program_close(void)
+{
+  char *remove = perp_xprintf("rm -rf '%s'", program_dir);
+  if (chdir("/") != 0 || system(remove) != 0) printf("# could not remove %s\n", program_dir);
+  free(remove);
+  free(out);
+  free(err);
+}
+
+#endif
