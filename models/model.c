@@ -145,6 +145,7 @@ void perp_model_destroy(perp_model *model)
   if (model == NULL) return;
   for (int i = 0; i < model->n_bodies; i++) free((char *)model->body_def[i].name);
   for (int i = 0; i < model->n_joints; i++) free((char *)model->joint_def[i].name);
+  perp_shapes_free(model);
   for (int i = 0; i < model->n_shapes; i++) {
     free((char *)model->shape_def[i].name);
     free((double *)model->shape_def[i].vertices);
@@ -532,6 +533,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   perp_eval_init(&m->eval, m);
   m->size = extent(m);
   perp_status status = check_initial_state(ctx, m);
+  if (status == PERP_OK) status = perp_shapes_compile(ctx, m);
   if (status != PERP_OK) {
     perp_arena_free(&m->arena);
     layout(m, &m->arena); /* forget the addresses */

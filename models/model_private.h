@@ -45,6 +45,8 @@ typedef struct perp_eval {
   perp_blocks blocks; /* those of the model, with the J of this evaluation */
 } perp_eval;
 
+typedef struct perp_shape perp_shape; /* compiled, see shapes/shapes_private.h */
+
 struct perp_model {
   int dim, rates, nqb, nvb;
   double gravity;
@@ -63,6 +65,7 @@ struct perp_model {
   perp_inertia *inertia;
   perp_joint *joint;
   perp_row *rows; /* of all joints */
+  perp_shape *shape; /* [n_shapes] */
   double *q0, *v0;
   double *M, *Minv, *softness;
   int *bptr, *mptr, *cptr, *jptr, *jblk, *joff, *jgrp, *tptr, *tsub;
@@ -83,6 +86,12 @@ void perp_joints_constant(const perp_model *model, double *J);
 void perp_joints_evaluate(const perp_model *model, perp_eval *e);
 /* gamma [m] = Jdot v at the poses of e. */
 void perp_joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma);
+
+/* ---- shapes/ --------------------------------------------------------------------------------- */
+
+/* model->shape from the definitions; names the shape that cannot be compiled. */
+perp_status perp_shapes_compile(perp_ctx *ctx, perp_model *model);
+void perp_shapes_free(perp_model *model);
 
 /* ---- forces/ --------------------------------------------------------------------------------- */
 

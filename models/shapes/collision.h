@@ -28,9 +28,14 @@ typedef struct perp_contact {
 /* ---- two shapes ------------------------------------------------------------------------------ */
 
 /* Contacts of two shapes of a finished model at the poses of their bodies whose gap is below margin
- * (>= 0, m).  At most PERP_MANIFOLD_MAX are written, deepest first among equals of one feature pair.
- * Returns their number.  Deterministic; independent of the order in which pairs are tested.  No
- * allocation. */
+ * (>= 0, m).  At most PERP_MANIFOLD_MAX are written, in the order of their id.  Returns their number.
+ * The lower of the two shapes is a in the contacts, whatever the order of the arguments.
+ * Deterministic.  No allocation.  Planes do not touch planes; ellipsoids touch planes and spheres only.
+ *
+ * Tolerances: where faces of both lie within 1.8 degrees of the direction of contact, the normal is that of one of these faces
+ * (of a when they are within 0.08 degrees of each other), and a point may lie beyond the rim of
+ * that face by 1e-6 of the size of the smaller shape; elsewhere normal and gap are those of the closest or
+ * deepest features. */
 int perp_collide(const perp_model *model, int shape_a, const perp_pose *pose_a, int shape_b,
                  const perp_pose *pose_b, double margin, perp_contact *contacts);
 /* Signed distance of two shapes: separation > 0, or minus the least translation that separates them.
@@ -55,8 +60,9 @@ void perp_collision_margin(perp_collision *c, double margin);
  * motions since the call before. */
 perp_status perp_collision_find(perp_ctx *ctx, perp_collision *c, const perp_pose *pose,
                                 const perp_contact **contacts, int *n);
-/* Smallest signed distance over all pairs that may touch; infinity when there are none.  What bisection
- * asks. */
+/* Smallest signed distance over the pairs that may touch and are nearer than the margin (exact then);
+ * above the margin, at worst infinity, when there are none; NaN (and ctx says why) when a pose is not finite.  What
+ * bisection asks. */
 double perp_collision_deepest(perp_ctx *ctx, perp_collision *c, const perp_pose *pose);
 /* Pairs the broad phase handed to the narrow phase in the last find, and contacts found. */
 void perp_collision_counters(const perp_collision *c, int64_t *pairs, int64_t *contacts);

@@ -34,8 +34,9 @@ typedef struct perp_shape_def {
   const double *vertices; /* [3 n_vertices] (2 per vertex in the plane), shape frame; copied */
   int n_vertices;
   perp_surface surface;
-  /* A pair is tested when neither body is the other's joint neighbour (unless collide_joined) and
-   * the groups differ or are 0: shapes of one nonzero group never touch each other. */
+  /* A pair is tested when neither body is the other's joint neighbour (unless either shape says
+   * collide_joined) and the groups differ or are 0: shapes of one nonzero group never touch each other.
+   * Shapes of one body, and shapes of the world, never touch each other. */
   int group;
   bool collide_joined;
 } perp_shape_def;

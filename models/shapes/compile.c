@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From definitions to compiled shapes, and what every shape answers: its bounds. */
+#include "models/shapes/shapes_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* rotation of the shape in the frame of its body */
+static void shape_rotation(int dim, const perp_shape_def *def, double R[9])
+{
+  perp_pose plane;
+  if (dim == 3) {
+    perp_quat_matrix(def->quat, R);
+    return;
+  }
+  perp_pose_of(2, (const double[3]){ 0, 0, def->angle }, &plane);
+  perp_pose lifted;
+  perp_lift(2, &plane, &lifted);
+  memcpy(R, lifted.R, sizeof lifted.R);
+}
+
+/* mean of the vertices, and the farthest of them from a point */
+static void hull_centre(const perp_hull *h, double c[3])
+{
+  memset(c, 0, 3 * sizeof *c);
+  for (int i = 0; i < h->n_vertices; i++) perp_along(c, 1.0 / h->n_vertices, h->v + 3 * i, c);
+}
+
+static double hull_radius(const perp_hull *h, const double c[3])
+{
+  double r2 = 0;
+  for (int i = 0; i < h->n_vertices; i++) {
+    double r[3];
+    perp_sub(h->v + 3 * i, c, r);
+    r2 = fmax(r2, perp_dot(3, r, r));
+  }
+  return sqrt(r2);
+}
+
+static perp_status polytope(perp_ctx *ctx, int dim, const perp_shape_def *def, const char *who,
+                            perp_hull **out)
+{
+  double *lifted = calloc((size_t)(3 * def->n_vertices), sizeof *lifted);
+  if (lifted == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its hull", who);
+  for (int i = 0; i < def->n_vertices; i++)
+    for (int k = 0; k < dim; k++) lifted[3 * i + k] = def->vertices[dim * i + k];
+  perp_status status = perp_hull_create(ctx, dim, lifted, def->n_vertices, who, out);
+  free(lifted);
+  return status;
+}
+
+static perp_status compile(perp_ctx *ctx, int dim, const perp_shape_def *def, const char *who,
+                           perp_shape *s)
+{
+  *s = (perp_shape){ .kind = def->kind, .dim = dim, .body = def->body };
+  for (int i = 0; i < dim; i++) {
+    s->c[i] = def->x[i];
+    s->half[i] = def->half[i];
+  }
+  shape_rotation(dim, def, s->R);
+  switch (def->kind) {
+  case PERP_SHAPE_SPHERE:
+    s->radius = s->bound = def->radius;
+    break;
+  case PERP_SHAPE_CAPSULE:
+    s->radius = def->radius;
+    for (int i = 0; i < 3; i++) s->axis[i] = 0.5 * def->length * s->R[i];
+    s->bound = def->radius + 0.5 * def->length;
+    break;
+  case PERP_SHAPE_PLANE:
+    memcpy(s->axis, s->R + 3 * (dim - 1), sizeof s->axis);
+    s->bound = s->reach = HUGE_VAL;
+    return PERP_OK;
+  case PERP_SHAPE_ELLIPSOID:
+    s->bound = fmax(s->half[0], fmax(s->half[1], s->half[2]));
+    break;
+  case PERP_SHAPE_BOX:
+  case PERP_SHAPE_POLYTOPE:
+    if (def->kind == PERP_SHAPE_BOX)
+      PERP_TRY(perp_hull_box(ctx, dim, def->half, who, &s->hull));
+    else
+      PERP_TRY(polytope(ctx, dim, def, who, &s->hull));
+    perp_hull_move(s->hull, s->R, (const double[3]){ def->x[0], def->x[1], s->c[2] });
+    if (def->kind == PERP_SHAPE_POLYTOPE) hull_centre(s->hull, s->c);
+    s->bound = hull_radius(s->hull, s->c);
+    s->reach = hull_radius(s->hull, (const double[3]){ 0 });
+    return PERP_OK;
+  }
+  s->reach = s->bound + perp_norm(s->c);
+  return PERP_OK;
+}
+
+perp_status perp_shapes_compile(perp_ctx *ctx, perp_model *model)
+{
+  if (model->n_shapes > PERP_SHAPES_MAX)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%d shapes, %d is the limit", model->n_shapes,
+                     PERP_SHAPES_MAX);
+  model->shape = calloc((size_t)(model->n_shapes + 1), sizeof *model->shape);
+  if (model->shape == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for shapes");
+  for (int i = 0; i < model->n_shapes; i++) {
+    char who[80];
+    const char *name = model->shape_def[i].name;
+    if (name != NULL)
+      snprintf(who, sizeof who, "shape %d '%.48s'", i, name);
+    else
+      snprintf(who, sizeof who, "shape %d", i);
+    perp_status status = compile(ctx, model->dim, &model->shape_def[i], who, &model->shape[i]);
+    if (status != PERP_OK) {
+      perp_shapes_free(model);
+      return status;
+    }
+  }
+  return PERP_OK;
+}
+
+void perp_shapes_free(perp_model *model)
+{
+  if (model->shape != NULL)
+    for (int i = 0; i < model->n_shapes; i++) perp_hull_destroy(model->shape[i].hull);
+  free(model->shape);
+  model->shape = NULL;
+}
+
+/* ---- bounds ------------------------------------------------------------------------------------ */
+
+void perp_shape_bounds(const perp_shape *s, const perp_pose *pose, double lo[3], double hi[3])
+{
+  double c[3], e[3] = { 0 };
+  if (s->kind == PERP_SHAPE_PLANE) {
+    for (int i = 0; i < 3; i++) lo[i] = -HUGE_VAL, hi[i] = HUGE_VAL;
+    return;
+  }
+  if (s->kind == PERP_SHAPE_POLYTOPE) {
+    for (int i = 0; i < 3; i++) lo[i] = HUGE_VAL, hi[i] = -HUGE_VAL;
+    for (int k = 0; k < s->hull->n_vertices; k++) {
+      perp_turn(3, pose->R, s->hull->v + 3 * k, c);
+      for (int i = 0; i < 3; i++) {
+        lo[i] = c[i] < lo[i] ? c[i] : lo[i];
+        hi[i] = c[i] > hi[i] ? c[i] : hi[i];
+      }
+    }
+    for (int i = 0; i < 3; i++) lo[i] += pose->x[i], hi[i] += pose->x[i];
+    return;
+  }
+  perp_place(pose, s->c, c);
+  if (s->kind == PERP_SHAPE_SPHERE) {
+    e[0] = e[1] = e[2] = s->radius;
+  } else if (s->kind == PERP_SHAPE_CAPSULE) {
+    perp_turn(3, pose->R, s->axis, e);
+    for (int i = 0; i < 3; i++) e[i] = fabs(e[i]) + s->radius;
+  } else {
+    /* box: sum of |components| of the half axes; ellipsoid: their root of squares */
+    for (int k = 0; k < 3; k++) {
+      double u[3];
+      perp_turn(3, pose->R, s->R + 3 * k, u);
+      for (int i = 0; i < 3; i++) {
+        double x = s->half[k] * u[i];
+        e[i] += s->kind == PERP_SHAPE_BOX ? fabs(x) : x * x;
+      }
+    }
+    if (s->kind == PERP_SHAPE_ELLIPSOID)
+      for (int i = 0; i < 3; i++) e[i] = sqrt(e[i]);
+  }
+  for (int i = 0; i < 3; i++) lo[i] = c[i] - e[i], hi[i] = c[i] + e[i];
+}
+
+void perp_relative(const perp_pose *a, const perp_pose *b, perp_pose *rel)
+{
+  perp_place_back(a, b->x, rel->x);
+  for (int k = 0; k < 3; k++) perp_turn_back(3, a->R, b->R + 3 * k, rel->R + 3 * k);
+}

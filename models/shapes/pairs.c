@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Two shapes: the table of pairs, manifold reduction, and the public questions about one pair. */
+#include "models/shapes/shapes_private.h"
+
+#include <string.h>
+
+enum { SPHERE, CAPSULE, HULL, PLANE, ELLIPSOID, CLASSES };
+
+static int class_of(perp_shape_kind kind)
+{
+  switch (kind) {
+  case PERP_SHAPE_SPHERE:
+    return SPHERE;
+  case PERP_SHAPE_CAPSULE:
+    return CAPSULE;
+  case PERP_SHAPE_PLANE:
+    return PLANE;
+  case PERP_SHAPE_ELLIPSOID:
+    return ELLIPSOID;
+  default:
+    return HULL;
+  }
+}
+
+/* upper triangle; what is missing never touches */
+static perp_pair_fn *const table[CLASSES][CLASSES] = {
+  [SPHERE] = { perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sphere_plane, NULL },
+  [CAPSULE] = { NULL, perp_capsule_capsule, NULL, perp_capsule_plane, NULL },
+  [HULL] = { NULL, NULL, perp_hull_hull, perp_hull_plane, NULL },
+};
+
+perp_pair_fn *perp_pair(perp_shape_kind a, perp_shape_kind b, bool *flip)
+{
+  int ca = class_of(a), cb = class_of(b);
+  *flip = ca > cb;
+  return *flip ? table[cb][ca] : table[ca][cb];
+}
+
+uint32_t perp_feature_flip(uint32_t feature)
+{
+  uint32_t type = feature >> 22, a = feature >> 11 & 0x7ff, b = feature & 0x7ff;
+  if (type == PERP_VERTEX_A || type == PERP_VERTEX_B)
+    return (feature & 0x3fffff) | (type == PERP_VERTEX_A ? PERP_VERTEX_B : PERP_VERTEX_A) << 22;
+  return perp_feature((int)type, (int)b, (int)a);
+}
+
+static void order(int n, perp_touch *t)
+{
+  for (int i = 1; i < n; i++) {
+    perp_touch x = t[i];
+    int j = i;
+    for (; j > 0 && t[j - 1].feature > x.feature; j--) t[j] = t[j - 1];
+    t[j] = x;
+  }
+}
+
+void perp_touch_flip(int n, perp_touch *t)
+{
+  for (int k = 0; k < n; k++) {
+    for (int i = 0; i < 3; i++) {
+      double x = t[k].p_a[i];
+      t[k].p_a[i] = t[k].p_b[i];
+      t[k].p_b[i] = x;
+      t[k].n[i] = -t[k].n[i];
+    }
+    t[k].feature = perp_feature_flip(t[k].feature);
+  }
+  order(n, t);
+}
+
+int perp_manifold_reduce(int n, perp_touch *t, double size)
+{
+  const double tie = 1e-6;
+  int keep[PERP_MANIFOLD_MAX] = { 0 };
+  order(n, t);
+  if (n <= PERP_MANIFOLD_MAX) return n;
+  /* in the order of identities, a later point must be better by more than the tie: rounding does not
+   * exchange the points of a body at rest */
+  for (int i = 1; i < n; i++)
+    if (t[i].gap < t[keep[0]].gap - tie * size) keep[0] = i;
+  const double *o = t[keep[0]].p_a, *normal = t[keep[0]].n;
+  double far = 0, left = 0, right = 0, u[3], r[3], c[3];
+  keep[1] = keep[2] = keep[3] = -1;
+  for (int i = 0; i < n; i++) {
+    perp_sub(t[i].p_a, o, r);
+    double d = perp_dot(3, r, r);
+    if (d > far * (1 + tie)) far = d, keep[1] = i;
+  }
+  if (keep[1] < 0) { /* all in one place */
+    t[0] = t[keep[0]];
+    return 1;
+  }
+  perp_sub(t[keep[1]].p_a, o, u);
+  double least = tie * size * sqrt(far); /* area below which points lie on the line */
+  for (int i = 0; i < n; i++) {
+    perp_sub(t[i].p_a, o, r);
+    perp_cross(u, r, c);
+    double area = perp_dot(3, c, normal);
+    if (area > fmax(left * (1 + tie), least)) left = area, keep[2] = i;
+    if (-area > fmax(right * (1 + tie), least)) right = -area, keep[3] = i;
+  }
+  int count = 0;
+  perp_touch out[PERP_MANIFOLD_MAX];
+  for (int i = 0; i < n; i++) /* again in the order of identities */
+    if (i == keep[0] || i == keep[1] || i == keep[2] || i == keep[3]) out[count++] = t[i];
+  memcpy(t, out, (size_t)count * sizeof *t);
+  return count;
+}
+
+/* ---- public ------------------------------------------------------------------------------------ */
+
+int perp_collide(const perp_model *model, int shape_a, const perp_pose *pose_a, int shape_b,
+                 const perp_pose *pose_b, double margin, perp_contact *contacts)
+{
+  if (shape_a > shape_b)
+    return perp_collide(model, shape_b, pose_b, shape_a, pose_a, margin, contacts);
+  const perp_shape *a = &model->shape[shape_a], *b = &model->shape[shape_b];
+  const perp_surface *fa = &model->shape_def[shape_a].surface,
+                     *fb = &model->shape_def[shape_b].surface;
+  perp_pose pa, pb;
+  perp_touch t[PERP_MANIFOLD_MAX];
+  bool flip;
+  perp_pair_fn *fn = perp_pair(a->kind, b->kind, &flip);
+  if (fn == NULL) return 0;
+  perp_lift(model->dim, pose_a, &pa);
+  perp_lift(model->dim, pose_b, &pb);
+  int n = flip ? fn(b, &pb, a, &pa, margin, t) : fn(a, &pa, b, &pb, margin, t);
+  if (flip) perp_touch_flip(n, t);
+  double mu = sqrt(fa->mu * fb->mu), mu_dynamic = sqrt(fa->mu_dynamic * fb->mu_dynamic);
+  for (int i = 0; i < n; i++) {
+    perp_contact *c = &contacts[i];
+    c->shape_a = shape_a;
+    c->shape_b = shape_b;
+    c->body_a = a->body;
+    c->body_b = b->body;
+    c->id = (uint64_t)shape_a << 44 | (uint64_t)shape_b << 24 | t[i].feature;
+    memcpy(c->p_a, t[i].p_a, sizeof c->p_a);
+    memcpy(c->p_b, t[i].p_b, sizeof c->p_b);
+    memcpy(c->n, t[i].n, sizeof c->n);
+    c->gap = t[i].gap;
+    c->mu = mu;
+    c->mu_dynamic = mu_dynamic;
+    c->e = fmax(fa->restitution, fb->restitution);
+  }
+  return n;
+}
+
+static void give(const double x[3], double *out)
+{
+  if (out != NULL) memcpy(out, x, 3 * sizeof *x);
+}
+
+double perp_shape_distance(const perp_model *model, int shape_a, const perp_pose *pose_a,
+                           int shape_b, const perp_pose *pose_b, double p_a[3], double p_b[3],
+                           double n[3])
+{
+  const perp_shape *a = &model->shape[shape_a], *b = &model->shape[shape_b];
+  perp_pose pa, pb;
+  perp_touch t[PERP_MANIFOLD_MAX] = { { .gap = HUGE_VAL } };
+  bool flip;
+  int best = 0;
+  perp_pair_fn *fn = perp_pair(a->kind, b->kind, &flip);
+  perp_lift(model->dim, pose_a, &pa);
+  perp_lift(model->dim, pose_b, &pb);
+  if (fn == perp_hull_hull) {
+    t[0].gap = perp_hull_distance(a, &pa, b, &pb, t[0].p_a, t[0].p_b, t[0].n);
+  } else if (fn != NULL) {
+    int count = flip ? fn(b, &pb, a, &pa, HUGE_VAL, t) : fn(a, &pa, b, &pb, HUGE_VAL, t);
+    if (flip) perp_touch_flip(count, t);
+    for (int i = 1; i < count; i++)
+      if (t[i].gap < t[best].gap) best = i;
+  }
+  give(t[best].p_a, p_a);
+  give(t[best].p_b, p_b);
+  give(t[best].n, n);
+  return t[best].gap;
+}

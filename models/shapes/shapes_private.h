@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The inside of collision detection: compiled shapes and the functions of one pair.
+ *
+ * Compiled shapes live in the frame of their body, so that a pose of a body is all that a query
+ * needs.  The plane is the slice z = 0 of space: poses are lifted by perp_lift, and one code serves
+ * both dimensions but for the faces of a polygon, which are segments. */
+#ifndef PERP_SHAPES_PRIVATE_H
+#define PERP_SHAPES_PRIVATE_H
+
+#include "models/model_private.h"
+#include "models/shapes/collision.h"
+
+enum {
+  PERP_HULL_EDGES_MAX = 2047,    /* 11 bits in a contact id */
+  PERP_HULL_VERTICES_MAX = 1366, /* what Euler's formula leaves for that many edges */
+  PERP_FACE_MAX = 128,           /* vertices of one face */
+  PERP_SHAPES_MAX = 1 << 20      /* 20 bits in a contact id */
+};
+
+/* A convex polytope, or in the plane a convex polygon.  Loops run counter-clockwise seen from
+ * outside; the loop of a side of a polygon has two vertices.  Half edge k runs from loop[k] to the next
+ * vertex of the same loop. */
+typedef struct perp_hull {
+  int dim, n_vertices, n_faces, n_edges;
+  double *v;       /* [3 n_vertices] */
+  double *n, *d;   /* [3 n_faces], [n_faces]: n . x = d, n outward */
+  double *side;    /* [3 half edges] unit, in the plane of the face, outward; plane: along the side
+                     * of the polygon, outward at loop[k] */
+  double *dir;     /* [3 n_edges] from first to second vertex */
+  int *start;      /* [n_faces + 1] first half edge of a face */
+  int *loop, *rim; /* [half edges] vertex and edge of a half edge */
+  int *edge; /* [4 n_edges] vertices v0, v1, face in whose loop it runs v0 -> v1, the other face */
+  int *star, *fan; /* faces at vertex i: fan[star[i] ... star[i+1]-1] */
+  void *block;     /* the memory of all of these */
+} perp_hull;
+
+struct perp_shape {
+  perp_shape_kind kind;
+  int dim, body;
+  double c[3];     /* centre; of a plane a point on it */
+  double axis[3];  /* capsule: half of its segment; plane: outward normal */
+  double radius;   /* sphere, capsule */
+  double R[9];     /* shape to body frame: box, ellipsoid */
+  double half[3];  /* box, ellipsoid */
+  double bound;    /* radius of a sphere around c that holds the shape; infinite for a plane */
+  double reach;    /* radius of a sphere around the centre of mass that does; infinite likewise */
+  perp_hull *hull; /* box and polytope */
+};
+
+/* One point of a manifold before it becomes a contact: as there, world frame. */
+typedef struct perp_touch {
+  double p_a[3], p_b[3], n[3], gap;
+  uint32_t feature;
+} perp_touch;
+
+/* Features of a contact, 24 bits.  A vertex of one shape over a face of the other does not name the face,
+ * so that the identity outlives a change of the reference face. */
+enum { PERP_VERTEX_B = 0, PERP_VERTEX_A = 1, PERP_EDGES = 2, PERP_VERTICES = 3 };
+PERP_INLINE uint32_t perp_feature(int type, int a, int b)
+{
+  return (uint32_t)type << 22 | (uint32_t)a << 11 | (uint32_t)b;
+}
+/* The same with a and b exchanged. */
+uint32_t perp_feature_flip(uint32_t feature);
+
+/* ---- hull.c ---------------------------------------------------------------------------------- */
+
+/* Convex hull of n points ([3 n]; dim 2: z is ignored).  who: for messages. */
+perp_status perp_hull_create(perp_ctx *ctx, int dim, const double *points, int n, const char *who,
+                             perp_hull **out);
+/* Box (rectangle) with the given half edges around the origin. */
+perp_status perp_hull_box(perp_ctx *ctx, int dim, const double half[3], const char *who,
+                          perp_hull **out);
+/* x -> R x + c */
+void perp_hull_move(perp_hull *hull, const double R[9], const double c[3]);
+void perp_hull_destroy(perp_hull *hull);
+
+/* ---- compile.c: perp_shapes_compile and perp_shapes_free are declared in model_private.h -------- */
+
+/* Pose of dimension d as a pose of space. */
+PERP_INLINE void perp_lift(int d, const perp_pose *in, perp_pose *out)
+{
+  if (d == 3) {
+    *out = *in;
+    return;
+  }
+  *out = (perp_pose){ .x = { in->x[0], in->x[1], 0 },
+                      .R = { in->R[0], in->R[1], 0, in->R[2], in->R[3], 0, 0, 0, 1 } };
+}
+
+PERP_INLINE void perp_place(const perp_pose *pose, const double s[3], double p[3])
+{
+  perp_turn(3, pose->R, s, p);
+  for (int i = 0; i < 3; i++) p[i] += pose->x[i];
+}
+
+/* Into the frame of a pose. */
+PERP_INLINE void perp_place_back(const perp_pose *pose, const double p[3], double s[3])
+{
+  double d[3] = { p[0] - pose->x[0], p[1] - pose->x[1], p[2] - pose->x[2] };
+  perp_turn_back(3, pose->R, d, s);
+}
+
+/* Pose of b seen from a. */
+void perp_relative(const perp_pose *a, const perp_pose *b, perp_pose *rel);
+/* Axis-aligned box of a shape at a lifted pose of its body; of a plane everything. */
+void perp_shape_bounds(const perp_shape *s, const perp_pose *pose, double lo[3], double hi[3]);
+
+/* ---- closest points ---------------------------------------------------------------------------- */
+
+/* Closest points of the segments p + s u, q + t w, s, t in [0, 1].  Returns the squared distance. */
+double perp_segments(const double p[3], const double u[3], const double q[3], const double w[3],
+                     double *s, double *t);
+/* Signed distance of point x to a hull, same frame: its closest point on the surface and outward unit
+ * normal there. */
+double perp_hull_point(const perp_hull *hull, const double x[3], double on[3], double n[3]);
+
+/* ---- pairs: contacts with a gap below margin, at most PERP_MANIFOLD_MAX ---------------------------- */
+
+typedef int perp_pair_fn(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
+                         const perp_pose *pb, double margin, perp_touch *out);
+perp_pair_fn perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sphere_plane,
+    perp_sphere_ellipsoid, perp_capsule_capsule, perp_capsule_hull, perp_capsule_plane,
+    perp_hull_hull, perp_hull_plane, perp_plane_ellipsoid;
+/* The function of a pair of kinds; NULL when they never touch.  *flip: call it with a and b exchanged. */
+perp_pair_fn *perp_pair(perp_shape_kind a, perp_shape_kind b, bool *flip);
+void perp_touch_flip(int n, perp_touch *t);
+
+/* Exact signed distance of two hulls with witness points (world) and normal. */
+double perp_hull_distance(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
+                          const perp_pose *pb, double p_a[3], double p_b[3], double n[3]);
+/* Keep at most PERP_MANIFOLD_MAX of n points, in the order of their features: a deepest one, the one farthest from it, then those
+ * that add most area.  size: length that rounding is measured by. */
+int perp_manifold_reduce(int n, perp_touch *t, double size);
+
+PERP_INLINE double perp_norm(const double x[3])
+{
+  return sqrt(perp_dot(3, x, x));
+}
+PERP_INLINE void perp_sub(const double a[3], const double b[3], double c[3])
+{
+  for (int i = 0; i < 3; i++) c[i] = a[i] - b[i];
+}
+/* y = a + s u */
+PERP_INLINE void perp_along(const double a[3], double s, const double u[3], double y[3])
+{
+  for (int i = 0; i < 3; i++) y[i] = a[i] + s * u[i];
+}
+
+#endif

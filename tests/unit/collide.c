@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Contacts of two shapes where the answer is known by hand. */
+#include "models/model_private.h"
+#include "models/shapes/collision.h"
+#include "tests/tap.h"
+
+#include <string.h>
+
+static perp_ctx ctx;
+
+/* ---- scenes of free bodies, one shape each ------------------------------------------------------ */
+
+static const double ROOM = 1e-12; /* rounding of a few operations on lengths of about 1 m */
+
+static perp_model *begin(int dim)
+{
+  perp_model *m = NULL;
+  if (perp_model_create(&ctx, dim, &m) != PERP_OK) bail("%s", ctx.msg);
+  return m;
+}
+
+/* a body at x (orientation as in def) with the shape; world: on PERP_WORLD at x */
+static void put(perp_model *m, bool world, perp_shape_def def, double x, double y, double z)
+{
+  perp_body_def body = { .mass = perp_mass_sphere(1, 1), .x = { x, y, z } };
+  if (world) {
+    def.body = PERP_WORLD;
+    memcpy(def.x, body.x, sizeof def.x);
+  } else {
+    memcpy(body.quat, def.quat, sizeof body.quat);
+    body.angle = def.angle;
+    memset(def.quat, 0, sizeof def.quat);
+    def.angle = 0;
+    if (perp_model_add_body(&ctx, m, &body, &def.body) != PERP_OK) bail("%s", ctx.msg);
+  }
+  if (perp_model_add_shape(&ctx, m, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+}
+
+static int contacts_of(perp_model *m, double margin, perp_contact *out, int max)
+{
+  perp_collision *c = NULL;
+  const perp_contact *list;
+  int n;
+  if (!m->finished && perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+  perp_eval_poses(&m->eval, m, m->q0);
+  if (perp_collision_create(&ctx, m, margin, &c) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_collision_find(&ctx, c, m->eval.pose, &list, &n) != PERP_OK) bail("%s", ctx.msg);
+  memcpy(out, list, (size_t)(n < max ? n : max) * sizeof *out);
+  perp_collision_destroy(c);
+  return n;
+}
+
+static const perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .radius = 0.5 };
+static const perp_shape_def cube = { .kind = PERP_SHAPE_BOX, .half = { 0.5, 0.5, 0.5 } };
+static const perp_shape_def pill = { .kind = PERP_SHAPE_CAPSULE, .radius = 0.25, .length = 2 };
+static const perp_shape_def ground = { .kind = PERP_SHAPE_PLANE };
+
+static int two(int dim, perp_shape_def a, bool world, const double xa[3], perp_shape_def b,
+               const double xb[3], double margin, perp_contact *out)
+{
+  perp_model *m = begin(dim);
+  put(m, world, a, xa[0], xa[1], xa[2]);
+  put(m, false, b, xb[0], xb[1], xb[2]);
+  int n = contacts_of(m, margin, out, 8);
+  perp_model_destroy(m);
+  return n;
+}
+#define AT(...) ((const double[3]){ __VA_ARGS__ })
+
+static void check(const perp_contact *c, const double n[3], double gap, const char *what)
+{
+  double worst = 0, along = 0;
+  for (int i = 0; i < 3; i++) {
+    worst = fmax(worst, fabs(c->n[i] - n[i]));
+    along += c->n[i] * (c->p_b[i] - c->p_a[i]);
+  }
+  below(worst, ROOM, "%s: normal", what);
+  near(c->gap, gap, ROOM, 0, "%s: gap", what);
+  near(along, c->gap, ROOM, 0, "%s: gap is n . (p_b - p_a)", what);
+}
+
+static void test_round(void)
+{
+  perp_contact c[8];
+  int n = two(3, ball, false, AT(0, 0, 0), ball, AT(0, 0, 0.9), 0, c);
+  if (ok(n == 1, "two balls touch once")) check(c, AT(0, 0, 1), -0.1, "balls");
+  ok(two(3, ball, false, AT(0, 0, 0), ball, AT(0, 0, 1.1), 0.05, c) == 0, "apart: no contact");
+  n = two(3, ball, false, AT(0, 0, 0), ball, AT(0, 0, 1.1), 0.2, c);
+  if (ok(n == 1, "within the margin: one")) check(c, AT(0, 0, 1), 0.1, "balls apart");
+  n = two(3, ball, false, AT(1, 1, 1), ball, AT(1, 1, 1), 0, c);
+  if (ok(n == 1, "coincident balls touch")) near(c->gap, -1, ROOM, 0, "coincident balls: gap");
+  n = two(3, ground, true, AT(0, 0, 1), ball, AT(3, 4, 1.4), 0, c);
+  if (ok(n == 1, "ball on a plane")) check(c, AT(0, 0, 1), -0.1, "ball and plane");
+  n = two(2, ground, true, AT(0, 1, 0), ball, AT(3, 1.4, 0), 0, c);
+  if (ok(n == 1, "disc on a line")) check(c, AT(0, 1, 0), -0.1, "disc and line");
+  n = two(3, ground, true, AT(0, 0, 0), pill, AT(0, 0, 0.2), 0, c);
+  if (ok(n == 2, "lying capsule touches a plane at both ends")) {
+    check(&c[0], AT(0, 0, 1), -0.05, "capsule, one end");
+    check(&c[1], AT(0, 0, 1), -0.05, "capsule, other end");
+    near(c[1].p_b[0] - c[0].p_b[0], 2, ROOM, 0, "capsule: the ends are apart by its length");
+  }
+  n = two(3, cube, true, AT(0, 0, 0), ball, AT(0.1, 0.2, 0.9), 0, c);
+  if (ok(n == 1, "ball over a face")) check(c, AT(0, 0, 1), -0.1, "ball and face");
+  double r = 0.4 / sqrt(3);
+  n = two(3, cube, true, AT(0, 0, 0), ball, AT(0.5 + r, 0.5 + r, 0.5 + r), 0, c);
+  if (ok(n == 1, "ball at a corner"))
+    check(c, AT(r / 0.4, r / 0.4, r / 0.4), -0.1, "ball and corner");
+  n = two(3, cube, true, AT(0, 0, 0), ball, AT(0.1, 0.2, 0.3), 0, c);
+  if (ok(n == 1, "ball in a box"))
+    check(c, AT(0, 0, 1), -0.7, "ball in a box leaves the near side");
+  n = two(3, pill, true, AT(0, 0, 0), ball, AT(0.5, 0.7, 0), 0, c);
+  if (ok(n == 1, "ball at a capsule")) check(c, AT(0, 1, 0), -0.05, "ball and capsule");
+}
+
+/* every contact at a corner of a square of half edge h at height z, all four different */
+static void check_corners(const perp_contact *c, int n, double h, double z, double gap,
+                          const char *what)
+{
+  unsigned seen = 0;
+  if (!ok(n == 4, "%s: four contacts (%d)", what, n)) return;
+  for (int k = 0; k < 4; k++) {
+    const double *p = c[k].p_b;
+    if (fabs(fabs(p[0]) - h) < ROOM && fabs(fabs(p[1]) - h) < ROOM)
+      seen |= 1u << (p[0] > 0) << 2 * (p[1] > 0);
+    near(p[2], z, ROOM, 0, "%s: height", what);
+    check(&c[k], AT(0, 0, 1), gap, what);
+    if (k > 0) ok(c[k].id > c[k - 1].id, "%s: ids increase", what);
+  }
+  ok(seen == 15, "%s: the four corners", what);
+}
+
+static void test_boxes(void)
+{
+  perp_contact c[8], d[8];
+  int n = two(3, ground, true, AT(0, 0, 0), cube, AT(0, 0, 0.49), 0, c);
+  check_corners(c, n, 0.5, -0.01, -0.01, "box on a plane");
+  n = two(3, cube, true, AT(0, 0, 0), cube, AT(0, 0, 0.99), 0, c);
+  check_corners(c, n, 0.5, 0.49, -0.01, "box on a box");
+  bool exact = n == 4;
+  for (int k = 0; k < n; k++) exact = exact && c[k].n[0] == 0 && c[k].n[1] == 0 && c[k].n[2] == 1;
+  ok(exact, "box on a box: the normals are exactly z");
+  /* drift of rounding size changes neither the number nor the identities */
+  int m = two(3, cube, true, AT(0, 0, 0), cube, AT(1e-9, -1e-9, 0.99), 0, d);
+  bool same = n == m;
+  for (int k = 0; k < n && same; k++) same = c[k].id == d[k].id;
+  ok(same, "box on a box: a drift of 1e-9 keeps the identities");
+  perp_shape_def turned = cube;
+  turned.quat[0] = cos(1e-9), turned.quat[3] = sin(1e-9);
+  m = two(3, cube, true, AT(0, 0, 0), turned, AT(0, 0, 0.99), 0, d);
+  same = n == m;
+  for (int k = 0; k < n && same; k++) same = c[k].id == d[k].id;
+  ok(same, "box on a box: a turn of 1e-9 keeps the identities");
+  n = two(3, cube, true, AT(0, 0, 0), cube, AT(0, 0, 1.01), 0.02, c);
+  check_corners(c, n, 0.5, 0.51, 0.01, "box over a box, apart");
+  perp_shape_def small = { .kind = PERP_SHAPE_BOX, .half = { 0.2, 0.2, 0.2 } };
+  n = two(3, cube, true, AT(0, 0, 0), small, AT(0, 0, 0.69), 0, c);
+  check_corners(c, n, 0.2, 0.49, -0.01, "small box on a box");
+  n = two(3, small, true, AT(0, 0, 0), cube, AT(0, 0, 0.69), 0, c);
+  check_corners(c, n, 0.2, 0.19, -0.01, "box on a small box");
+  /* crossed edges: roof ridges along x and y, ridge heights sqrt(1/2) from the centres */
+  double s = sqrt(0.5), a = acos(-1.0) / 8;
+  perp_shape_def lower = cube, upper = cube;
+  lower.quat[0] = cos(a), lower.quat[1] = sin(a);
+  upper.quat[0] = cos(a), upper.quat[2] = sin(a);
+  n = two(3, lower, true, AT(0, 0, 0), upper, AT(0.1, 0.2, 2 * s - 0.01), 0, c);
+  if (ok(n == 1, "crossed edges: one contact (%d)", n)) {
+    check(c, AT(0, 0, 1), -0.01, "crossed edges");
+    near(c->p_a[0], 0.1, ROOM, 0, "crossed edges: x of the crossing");
+    near(c->p_a[1], 0, ROOM, 0, "crossed edges: y of the crossing");
+  }
+  n = two(3, lower, true, AT(0, 0, 0), upper, AT(0.1, 0.2, 2 * s + 0.01), 0.1, c);
+  if (ok(n == 1, "crossed edges apart: one contact (%d)", n))
+    check(c, AT(0, 0, 1), 0.01, "crossed edges apart");
+  /* corner to corner */
+  double g = 0.03 / sqrt(3);
+  n = two(3, cube, true, AT(0, 0, 0), cube, AT(1 + g, 1 + g, 1 + g), 0.05, c);
+  if (ok(n == 1, "corner to corner: one contact (%d)", n))
+    check(c, AT(g / 0.03, g / 0.03, g / 0.03), 0.03, "corner to corner");
+  ok(two(3, cube, true, AT(0, 0, 0), cube, AT(1 + g, 1 + g, 1 + g), 0.02, c) == 0,
+     "corner to corner beyond the margin: none");
+  /* the plane */
+  n = two(2, ground, true, AT(0, 0, 0), cube, AT(0, 0.49, 0), 0, c);
+  if (ok(n == 2, "square on a line: two contacts (%d)", n)) {
+    check(&c[0], AT(0, 1, 0), -0.01, "square on a line");
+    near(fabs(c[1].p_b[0] - c[0].p_b[0]), 1, ROOM, 0, "square on a line: its corners");
+  }
+  n = two(2, cube, true, AT(0, 0, 0), cube, AT(0.3, 0.99, 0), 0, c);
+  if (ok(n == 2, "square on a square: two contacts (%d)", n)) {
+    check(&c[0], AT(0, 1, 0), -0.01, "square on a square");
+    near(fabs(c[1].p_b[0] - c[0].p_b[0]), 0.7, ROOM, 0, "square on a square: the overlap");
+  }
+  n = two(2, cube, true, AT(0, 0, 0), cube, AT(1.03, 1.04, 0), 0.1, c);
+  if (ok(n == 1, "squares corner to corner (%d)", n))
+    check(c, AT(0.6, 0.8, 0), 0.05, "squares corner to corner");
+}
+
+static void test_hulls(void)
+{
+  static const double flat[12] = { 0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0 };
+  double corners[30];
+  perp_contact c[8];
+  for (int i = 0; i < 8; i++)
+    for (int k = 0; k < 3; k++) corners[3 * i + k] = (i >> k & 1) != 0 ? 0.5 : -0.5;
+  /* neither of these is a vertex of the hull */
+  memcpy(corners + 24, (double[6]){ 0.1, 0.2, 0.3, 0.5, 0.1, 0.1 }, 6 * sizeof(double));
+  perp_shape_def hull = { .kind = PERP_SHAPE_POLYTOPE, .vertices = corners, .n_vertices = 10 };
+  int n = two(3, hull, true, AT(0, 0, 0), cube, AT(0, 0, 0.99), 0, c);
+  check_corners(c, n, 0.5, 0.49, -0.01, "box on the hull of a cube");
+  hull.vertices = flat, hull.n_vertices = 4;
+  perp_model *m = begin(3);
+  put(m, true, hull, 0, 0, 0);
+  put(m, false, ball, 0, 0, 0);
+  ok(perp_model_finish(&ctx, m) == PERP_ERR_ARG, "a flat hull is refused: %s", ctx.msg);
+  perp_model_destroy(m);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  test_round();
+  test_boxes();
+  test_hulls();
+  return tap_done();
+}
