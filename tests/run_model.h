@@ -8,19 +8,25 @@
 
 #include <string.h>
 
+/* most tests name the first parts only */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 /* Parts by name; "" or NULL leaves a part empty. */
 typedef struct run_parts {
-  const char *formulation, *ode, *kkt, *stab;
+  const char *formulation, *ode, *kkt, *stab, *lcp, *contact;
 } run_parts;
 
 __attribute__((unused)) static perp_status run_parse(perp_ctx *ctx, const run_parts *names,
                                                      perp_parts *parts)
 {
   *parts = (perp_parts){ .formulation = { 0 } };
-  const char *text[] = { names->formulation, names->ode, names->kkt, names->stab };
-  perp_spec *spec[] = { &parts->formulation, &parts->ode, &parts->kkt, &parts->stab };
-  perp_kind kind[] = { PERP_KIND_formulation, PERP_KIND_ode, PERP_KIND_kkt, PERP_KIND_stab };
-  for (int i = 0; i < 4; i++)
+  const char *text[] = { names->formulation, names->ode, names->kkt,
+                         names->stab,        names->lcp, names->contact };
+  perp_spec *spec[] = { &parts->formulation, &parts->ode, &parts->kkt,
+                        &parts->stab,        &parts->lcp, &parts->contact };
+  perp_kind kind[] = { PERP_KIND_formulation, PERP_KIND_ode, PERP_KIND_kkt,
+                       PERP_KIND_stab,        PERP_KIND_lcp, PERP_KIND_contact };
+  for (int i = 0; i < 6; i++)
     if (text[i] != NULL && text[i][0] != 0)
       PERP_TRY(perp_spec_parse(ctx, kind[i], text[i], spec[i]));
   return PERP_OK;
@@ -32,6 +38,8 @@ __attribute__((unused)) static void run_free(perp_parts *parts)
   perp_spec_free(&parts->ode);
   perp_spec_free(&parts->kkt);
   perp_spec_free(&parts->stab);
+  perp_spec_free(&parts->lcp);
+  perp_spec_free(&parts->contact);
 }
 
 /* A simulation or the end of the test. */

@@ -378,6 +378,47 @@ static double metric_factorizations(const perp_measure *m)
 {
   return m->kkt.factorizations;
 }
+/* a count of the contact problems, NaN without contacts */
+static double of_contacts(const perp_measure *m, double count)
+{
+  return m->has_contacts ? count : nan("");
+}
+static double a_step(const perp_measure *m, double count)
+{
+  return of_contacts(m, m->ode.steps > 0 ? count / (double)m->ode.steps : 0);
+}
+static double metric_lcp_iters(const perp_measure *m)
+{
+  return a_step(m, (double)m->contacts.iterations);
+}
+static double metric_lcp_solves(const perp_measure *m)
+{
+  return a_step(m, (double)m->contacts.problems);
+}
+static double metric_lcp_failures(const perp_measure *m)
+{
+  return of_contacts(m, (double)m->contacts.failures);
+}
+static double metric_lcp_fallbacks(const perp_measure *m)
+{
+  return of_contacts(m, (double)m->contacts.fallbacks);
+}
+static double metric_lcp_residual(const perp_measure *m)
+{
+  return of_contacts(m, m->contacts.residual);
+}
+static double metric_lcp_rows(const perp_measure *m)
+{
+  return of_contacts(m, m->contacts.rows);
+}
+static double metric_contacts_max(const perp_measure *m)
+{
+  return of_contacts(m, m->contacts.contacts);
+}
+static double metric_islands_max(const perp_measure *m)
+{
+  return of_contacts(m, m->contacts.islands);
+}
 static double metric_h_least(const perp_measure *m)
 {
   return m->ode.h_least;

@@ -43,6 +43,8 @@ struct perp_measure {
   /* set by the runner */
   perp_ode_counters ode;
   perp_stats kkt;
+  perp_contact_count contacts;
+  bool has_contacts;
   double cpu_s, step_us;
   /* the state before, and the exact multipliers of the last sample: see perp_measure_state */
   double t_before, *q_before, *v_before, *lambda_exact;

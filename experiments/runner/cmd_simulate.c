@@ -61,6 +61,16 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   fputs(t.s, stdout);
   perp_text_free(&t);
 
+  const perp_contact_count *c = &r->contact_count;
+  if (c->failures > 0) {
+    printf("lcp      %lld of %lld problems not solved to the tolerance:", (long long)c->failures,
+           (long long)(c->problems + c->reused));
+    for (int i = 0; i < PERP_REASONS; i++)
+      if (c->failed[i] > 0)
+        printf(" %lld %s", (long long)c->failed[i], perp_reason_name((perp_reason)-i));
+    printf("; the best impulses found were used\n\n");
+  }
+
   perp_table table;
   perp_table_init(&table, "lrl");
   perp_table_row(&table, (const char *const[]){ "metric", "value", "unit" });

@@ -44,6 +44,11 @@ static const struct capability {
   { PERP_KIND_formulation, PERP_FORM_USES_STAB, "uses-stab" },
   { PERP_KIND_formulation, PERP_FORM_USES_LCP, "uses-lcp" },
   { PERP_KIND_formulation, PERP_FORM_TREES_ONLY, "trees-only" },
+  { PERP_KIND_formulation, PERP_FORM_CONTACTS, "contacts" },
+  { PERP_KIND_contact, PERP_CONTACT_FRICTION, "friction" },
+  { PERP_KIND_contact, PERP_CONTACT_BOX, "box" },
+  { PERP_KIND_contact, PERP_CONTACT_CONE, "cone" },
+  { PERP_KIND_contact, PERP_CONTACT_DENSE, "dense" },
   { PERP_KIND_NONE, PERP_CAP_ALLOCATES, "allocates" }, /* every kind */
 };
 

@@ -53,13 +53,13 @@ static perp_status default_parts(perp_ctx *ctx, run *r, bool h_given)
   if (r->scene.model == NULL) {
     if (p->ode.d == NULL) PERP_TRY(perp_spec_parse(ctx, PERP_KIND_ode, "rk4", &p->ode));
   } else {
-    PERP_TRY(perp_parts_complete(ctx, p));
+    PERP_TRY(perp_parts_complete(ctx, r->scene.model, p));
     const unsigned uses = p->formulation.d->caps;
     /* parts that the formulation does not use have no say and no name in the result */
     if (!(uses & PERP_FORM_USES_ODE)) perp_spec_free(&p->ode);
     if (!(uses & PERP_FORM_USES_KKT)) perp_spec_free(&p->kkt);
     if (!(uses & PERP_FORM_USES_STAB)) perp_spec_free(&p->stab);
-    if (!(uses & PERP_FORM_USES_LCP)) {
+    if (!(uses & PERP_FORM_USES_LCP) || perp_model_shapes(r->scene.model) == 0) {
       perp_spec_free(&p->lcp);
       perp_spec_free(&p->contact);
     }
@@ -465,6 +465,11 @@ static perp_status final_state(perp_ctx *ctx, const run *r, perp_result *result)
   get_counters(r, &result->ode_count, &result->kkt_count);
   r->measure->ode = result->ode_count;
   r->measure->kkt = result->kkt_count;
+  const perp_contact_count *contacts = r->sim != NULL ? perp_sim_contacts(r->sim) : NULL;
+  if (contacts != NULL) {
+    r->measure->contacts = result->contact_count = *contacts;
+    r->measure->has_contacts = true;
+  }
   return PERP_OK;
 }
 

@@ -46,7 +46,8 @@ typedef struct perp_result {
   double step_us, collision_us, assembly_us, kkt_us, lcp_us, integrate_us, cpu_s, wall_s;
   perp_ode_counters ode_count;
   perp_stats kkt_count;
-  double t, energy; /* final state */
+  perp_contact_count contact_count; /* zero without contacts */
+  double t, energy;                 /* final state */
   int nq, nv;
   double *q, *v; /* owned */
   perp_series series;

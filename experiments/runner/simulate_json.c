@@ -107,6 +107,23 @@ void perp_result_json(const perp_result *r, FILE *out)
     { "kkt.iterations", NULL, r->kkt_count.iterations },
     { "kkt.fallbacks", NULL, r->kkt_count.fallbacks },
   };
+  /* contact problems: failures by the reason of the solver */
+  const perp_contact_count *contacts = &r->contact_count;
+  field lcp[6 + PERP_REASONS];
+  char reasons[PERP_REASONS][40];
+  size_t n_lcp = 0;
+  if (r->lcp[0] != '\0') {
+    lcp[n_lcp++] = (field){ "solved", NULL, (double)contacts->problems };
+    lcp[n_lcp++] = (field){ "reused", NULL, (double)contacts->reused };
+    lcp[n_lcp++] = (field){ "iterations", NULL, (double)contacts->iterations };
+    lcp[n_lcp++] = (field){ "failures", NULL, (double)contacts->failures };
+    lcp[n_lcp++] = (field){ "fallbacks", NULL, (double)contacts->fallbacks };
+    for (int i = 0; i < PERP_REASONS; i++) {
+      if (contacts->failed[i] == 0) continue;
+      snprintf(reasons[i], sizeof reasons[i], "failures.%s", perp_reason_name((perp_reason)-i));
+      lcp[n_lcp++] = (field){ reasons[i], NULL, (double)contacts->failed[i] };
+    }
+  }
   field metrics[PERP_METRICS_MAX];
   for (int i = 0; i < r->n_metrics; i++)
     metrics[i] = (field){ r->metrics[i].name, NULL, r->metrics[i].value };
@@ -129,6 +146,7 @@ void perp_result_json(const perp_result *r, FILE *out)
   put_object(out, "metrics", metrics, (size_t)r->n_metrics);
   put_object(out, "time", time, COUNT(time));
   put_object(out, "counters", counters, COUNT(counters));
+  if (n_lcp > 0) put_object(out, "lcp", lcp, n_lcp);
   fputs("  \"final\": {\"t\": ", out);
   put_number(out, r->t);
   fputs(", \"q\": ", out);

@@ -14,6 +14,7 @@
 #define PERP_CONTACT_H
 
 #include "models/shapes/collision.h"
+#include "solvers/lcp/lcp.h"
 
 enum {
   PERP_CONTACT_FRICTION = 1 << 0, /* has tangential forces */
@@ -21,5 +22,64 @@ enum {
   PERP_CONTACT_CONE = 1 << 2,     /* exact circular cone: lcp with PERP_LCP_CONE */
   PERP_CONTACT_DENSE = 1 << 3 /* extra rows beyond J M^-1 J' + S (polyhedral cone): dense only */
 };
+
+/* Counts since a restart.  failed[-reason] counts the problems that were not solved to the tolerance by
+ * the reason of the solver; the impulses used are then the best that were found. */
+enum { PERP_REASONS = 16 };
+typedef struct perp_contact_count {
+  int64_t problems;   /* that had to be solved */
+  int64_t reused;     /* whose guess, the impulses of the step before, was a solution already */
+  int64_t iterations; /* of the solvers */
+  int64_t failures, failed[PERP_REASONS];
+  int64_t fallbacks; /* problems handed to the second solver */
+  double residual;   /* largest of what was accepted or had to be used, perp_lcp_rel */
+  int rows;          /* of the largest problem */
+  int contacts;      /* most contacts in one step */
+  int islands;       /* most islands with contacts in one step */
+} perp_contact_count;
+/* into += one. */
+void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *one);
+
+/* Sees every problem after it was solved: lambda [p->n] is the answer that is used. */
+typedef void perp_contact_observer(void *user, const perp_lcp *p, const double *lambda,
+                                   const perp_stats *stats);
+
+/* How problems are solved; copied by create. */
+typedef struct perp_contact_setup {
+  int dim;
+  const perp_spec *lcp, *fallback; /* fallback may be NULL: none */
+  double tol;                      /* perp_lcp_rel of a solution */
+  bool reuse;                      /* look first whether the guess is a solution */
+} perp_contact_setup;
+
+/* One island.  The relative velocities u = A lambda + b at its nc contacts have r rows each,
+ * r = desc->rows(dim): (n) or (n, t1, t2), (n, t1) in the plane; b = J_c v^ with the bias added to
+ * the normal rows.  `joints` further rows at the end are unbounded (joints that are not eliminated). */
+typedef struct perp_contact_island {
+  int nc, joints;
+  const double *mu;     /* [nc] */
+  const perp_blocks *F; /* A = J M^-1 J' + S, or NULL: */
+  const double *A;      /* [lda * (r nc + joints)] column-major */
+  int lda;
+  const double *b; /* [r nc + joints] */
+} perp_contact_island;
+
+typedef struct perp_contact_desc {
+  perp_desc d;
+  /* Rows of one contact that the model wants assembled. */
+  int (*rows)(int dim);
+  /* Does the solver serve this model?  PERP_ERR_UNSUPPORTED with what to take instead. */
+  perp_status (*fits)(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp);
+  /* One workspace a thread.  Memory grows with the largest island met. */
+  perp_status (*create)(perp_ctx *ctx, const perp_contact_setup *setup, const void *opts,
+                        void **ws);
+  /* impulse [r nc + joints] in: guess, out: (n, t1, t2) of each contact.  slip [nc] in and out: sliding
+   * speed (models with such a row; others leave it alone).  *count is added to.  Returns PERP_OK also
+   * when the solver failed: the impulses are then the best of guess and iterates, finite. */
+  perp_status (*solve)(perp_ctx *ctx, void *ws, const perp_contact_island *island, double *impulse,
+                       double *slip, perp_contact_count *count);
+  void (*observe)(void *ws, perp_contact_observer *observer, void *user); /* NULL: stop */
+  void (*destroy)(void *ws);                                              /* NULL is fine */
+} perp_contact_desc;
 
 #endif

@@ -264,6 +264,23 @@ bool perp_constrained_solve(perp_constrained *k, perp_level level, double h, con
   return false;
 }
 
+bool perp_constrained_response(perp_constrained *k, const double *f, const double *c, double *a,
+                               double *lambda)
+{
+  const perp_model *model = k->model;
+  if (model->m == 0) {
+    perp_blocks_Minv(&k->e->blocks, f, a);
+    return true;
+  }
+  perp_stats stats;
+  memset(lambda, 0, (size_t)model->m * sizeof *lambda);
+  k->status = solve(k, f, c, a, lambda, &stats);
+  if (k->status != PERP_OK) return false;
+  if (stats.reason >= 0 || stats.reason == PERP_INFEASIBLE) return true;
+  k->reason = stats.reason;
+  return false;
+}
+
 void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot)
 {
   memset(Cdot, 0, (size_t)k->model->m * sizeof *Cdot);

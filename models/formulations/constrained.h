@@ -51,6 +51,10 @@ void perp_constrained_at(perp_constrained *k, const double *q);
  * get the least-squares answer of the KKT formulation (counted in fallbacks, reason
  * PERP_REGULARIZED), others PERP_INFEASIBLE. */
 bool perp_constrained_solve(perp_constrained *k, perp_level level, double h, const double *v);
+/* M a = f + J' lambda, J a + S lambda = c with the current factor; M a = f where there are no joints.
+ * False: k->reason or k->status says why. */
+bool perp_constrained_response(perp_constrained *k, const double *f, const double *c, double *a,
+                               double *lambda);
 /* Cdot = J v */
 void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot);
 /* At a regular state: is it finite, how large is C; then the post-step. */

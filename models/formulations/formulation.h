@@ -3,6 +3,7 @@
 #ifndef PERP_FORMULATION_H
 #define PERP_FORMULATION_H
 
+#include "models/contact/contact.h"
 #include "models/model.h"
 #include "models/shapes/collision.h"
 
@@ -45,6 +46,9 @@ typedef struct perp_formulation_desc {
   void (*counters)(const void *ws, perp_ode_counters *ode, perp_stats *kkt);
   void (*timing)(void *ws, bool on, perp_times *times); /* switch breakdown; times may be NULL */
   void (*destroy)(void *ws);
+  /* Contact problems since the last restart, and an observer of them; NULL: no contacts. */
+  const perp_contact_count *(*contacts)(const void *ws);
+  void (*observe)(void *ws, perp_contact_observer *observer, void *user);
 } perp_formulation_desc;
 
 enum {
@@ -52,12 +56,14 @@ enum {
   PERP_FORM_USES_KKT = 1 << 1,
   PERP_FORM_USES_STAB = 1 << 2,
   PERP_FORM_USES_LCP = 1 << 3,
-  PERP_FORM_TREES_ONLY = 1 << 4
+  PERP_FORM_TREES_ONLY = 1 << 4,
+  PERP_FORM_CONTACTS = 1 << 5 /* serves models with shapes; others leave shapes out of account */
 };
 
-/* Fill the empty parts that the formulation uses with the defaults of sim.c; the caller frees the specs.  On
- * failure those filled so far stay. */
-perp_status perp_parts_complete(perp_ctx *ctx, perp_parts *parts);
+/* Fill the empty parts that the formulation uses for this model with the defaults of sim.c; the caller
+ * frees the specs.  lcp and contact stay empty for a model without shapes.  On failure those filled so
+ * far stay. */
+perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_parts *parts);
 
 /* A running simulation: model + parts. */
 typedef struct perp_sim perp_sim;
@@ -81,5 +87,10 @@ void perp_sim_state(const perp_sim *sim, double *t, const double **q, const doub
  * be NULL. */
 void perp_sim_counters(const perp_sim *sim, perp_ode_counters *ode, perp_stats *kkt);
 void perp_sim_timing(perp_sim *sim, bool on, perp_times *times);
+/* Contact problems since the last restart; NULL when the formulation has none. */
+const perp_contact_count *perp_sim_contacts(const perp_sim *sim);
+/* Let observer see every contact problem of the steps to come (NULL: no longer).  False when the formulation
+ * has none. */
+bool perp_sim_observe(perp_sim *sim, perp_contact_observer *observer, void *user);
 
 #endif

@@ -5,6 +5,10 @@
  *                    acceleration
  *      ode           symplectic-euler
  *      kkt           tree
+ *      lcp, contact  (models with shapes) lcp: dantzig, lemke for polyhedral, block-gs for cone; contact:
+ *                    polyhedral:directions=8 for a pure LCP solver that serves nonsymmetric
+ *                    matrices, cone for block-gs, box for others that serve friction rows,
+ *                    frictionless for the rest
  *      stab          velocity: baumgarte (full feedback); acceleration: post:velocity=true, or
  *                    baumgarte with a multistep method, whose history a changed state would
  *                    throw away in each step */
@@ -35,7 +39,20 @@ static perp_spec *part(perp_parts *p, int i, perp_kind *kind)
   return specs[i];
 }
 
-static const char *default_of(const perp_parts *p, perp_kind kind)
+static const char *lcp_for(const perp_spec *contact)
+{
+  if (contact->d == NULL) return "dantzig";
+  unsigned caps = contact->d->caps;
+  return caps & PERP_CONTACT_DENSE ? "lemke" : caps & PERP_CONTACT_CONE ? "block-gs" : "dantzig";
+}
+
+static const char *contact_for(const perp_desc *lcp)
+{
+  if (lcp->caps & PERP_LCP_FRICTION) return strcmp(lcp->name, "block-gs") == 0 ? "cone" : "box";
+  return lcp->caps & PERP_LCP_NONSYMMETRIC ? "polyhedral:directions=8" : "frictionless";
+}
+
+static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes)
 {
   if (kind == PERP_KIND_formulation)
     return p->ode.d == NULL || (p->ode.d->caps & PERP_ODE_ONE_EVALUATION) ? "velocity"
@@ -43,6 +60,9 @@ static const char *default_of(const perp_parts *p, perp_kind kind)
   unsigned uses = p->formulation.d->caps;
   if (kind == PERP_KIND_ode && (uses & PERP_FORM_USES_ODE)) return "symplectic-euler";
   if (kind == PERP_KIND_kkt && (uses & PERP_FORM_USES_KKT)) return "tree";
+  if (shapes && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP)) return lcp_for(&p->contact);
+  if (shapes && kind == PERP_KIND_contact && (uses & PERP_FORM_USES_LCP))
+    return contact_for(p->lcp.d);
   if (kind == PERP_KIND_stab && (uses & PERP_FORM_USES_STAB)) {
     const unsigned history = PERP_ODE_MULTISTEP | PERP_ODE_VARIABLE_ORDER;
     bool feedback = strcmp(p->formulation.d->name, "velocity") == 0 ||
@@ -52,12 +72,13 @@ static const char *default_of(const perp_parts *p, perp_kind kind)
   return NULL;
 }
 
-perp_status perp_parts_complete(perp_ctx *ctx, perp_parts *parts)
+perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_parts *parts)
 {
   perp_kind kind;
+  const bool shapes = perp_model_shapes(model) > 0;
   for (int i = 0; i < PARTS; i++) {
     perp_spec *spec = part(parts, i, &kind);
-    const char *text = spec->d == NULL ? default_of(parts, kind) : NULL;
+    const char *text = spec->d == NULL ? default_of(parts, kind, shapes) : NULL;
     if (text != NULL) PERP_TRY(perp_spec_parse(ctx, kind, text, spec));
   }
   return PERP_OK;
@@ -75,7 +96,7 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   bool given[PARTS];
   perp_kind kind;
   for (int i = 0; i < PARTS; i++) given[i] = part(&p, i, &kind)->d != NULL;
-  perp_status status = perp_parts_complete(ctx, &p);
+  perp_status status = perp_parts_complete(ctx, model, &p);
   perp_sim *sim = NULL;
   if (status == PERP_OK) {
     sim = calloc(1, sizeof *sim);
@@ -118,6 +139,7 @@ perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const doubl
 
 perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info)
 {
+  *info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
   return sim->form->step(ctx, sim->ws, t_max, info);
 }
 
@@ -134,4 +156,16 @@ void perp_sim_counters(const perp_sim *sim, perp_ode_counters *ode, perp_stats *
 void perp_sim_timing(perp_sim *sim, bool on, perp_times *times)
 {
   sim->form->timing(sim->ws, on, times);
+}
+
+const perp_contact_count *perp_sim_contacts(const perp_sim *sim)
+{
+  return sim->form->contacts != NULL ? sim->form->contacts(sim->ws) : NULL;
+}
+
+bool perp_sim_observe(perp_sim *sim, perp_contact_observer *observer, void *user)
+{
+  if (sim->form->observe == NULL || perp_sim_contacts(sim) == NULL) return false;
+  sim->form->observe(sim->ws, observer, user);
+  return true;
 }

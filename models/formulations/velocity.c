@@ -13,16 +13,35 @@
  * by O(h^2) per step; Baumgarte's k = -alpha C brings C back, for alpha = 1/h within the step
  * (to first order).  A multiplier is an impulse, which is reported divided by h: the force.
  *
+ * Models with shapes: the same balance with contact impulses, as complementarity rows (Stewart and
+ * Trinkle; Anitescu and Potra; STAR 2012, section 3.1.5; Cline 2002, section 2.7.3):
+ *
+ *      M v+ = M v + h f + J' lambda + J_c' lambda_c,   0 <= lambda_n  perp  n . J_c v+ + bias >= 0
+ *
+ * bias is  gap / h  for an open contact (gap = false: 0, and only closed contacts are seen), what the
+ * stabilization asks of a penetrating one, and  e n . J_c v  for an impact: Newton's law, in the step in
+ * which the gap closes.  Friction by the contact model, with mu, or mu_dynamic where the contact slides at
+ * the start of the step.  See contacts.h for the procedure.  The fall of a body onto a surface ends in
+ * the step that reaches it: impacts are late or early by up to h, an error of first order.  Energy does
+ * not grow with e = 0; with e > 0 the rebound takes place before the surfaces meet, at a height off by
+ * up to h |u|.
+ *
  * Cost per step: assembly, one factorization, one solve.  No allocation in the steady state.
  * Order 1. Fails as the KKT formulation does.  Only methods with one evaluation a step can
  * serve: the new velocity is no derivative that could be mixed. */
-#include "models/formulations/constrained.h"
+#include "models/formulations/contacts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct opts {
+  perp_contact_opts contact;
+} opts;
+static const perp_opt options[] = { PERP_CONTACT_OPTIONS, PERP_OPTIONS_END };
+
 typedef struct workspace {
   perp_constrained k;
+  perp_contacts *contacts; /* NULL: no shapes */
   perp_ode_sys sys;
   perp_ode *ode;
   double *q;      /* [nq] start of a restart */
@@ -48,6 +67,7 @@ static perp_ode_answer deriv(void *user, double t, double h, const double *q, co
   }
   k->assembly_s += perp_constrained_clock(k) - start;
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return PERP_ODE_FAILED;
+  if (w->contacts != NULL && !perp_contacts_step(w->contacts, k, h, q, v)) return PERP_ODE_FAILED;
   k->start_h = h;
   for (int i = 0; i < model->nv; i++) a[i] = (k->a[i] - v[i]) / h;
   for (int i = 0; i < model->m; i++) w->lambda[i] = k->lambda[i] / h;
@@ -58,7 +78,10 @@ static perp_ode_answer deriv(void *user, double t, double h, const double *q, co
 static perp_ode_answer accept(void *user, double t, double *q, double *v)
 {
   workspace *w = user;
-  return perp_constrained_accept(&w->k, t, q, v);
+  perp_ode_answer answer = perp_constrained_accept(&w->k, t, q, v);
+  if (w->contacts == NULL || (answer != PERP_ODE_OK && answer != PERP_ODE_CHANGED)) return answer;
+  perp_ode_answer contacts = perp_contacts_project(w->contacts, &w->k, q);
+  return contacts == PERP_ODE_OK ? answer : contacts;
 }
 static void retract(void *user, const double *q, const double *dq, double *q_out)
 {
@@ -85,6 +108,7 @@ static void destroy(void *ws)
   workspace *w = ws;
   if (w == NULL) return;
   if (w->ode != NULL) perp_ode_destroy(w->ode);
+  perp_contacts_destroy(w->contacts);
   perp_constrained_destroy(&w->k);
   perp_arena_free(&w->arena);
   free(w);
@@ -120,6 +144,9 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
                            .difference = difference,
                            .project = project,
                            .accept = accept };
+  if (status == PERP_OK && model->n_shapes > 0)
+    status = perp_contacts_create(ctx, model, parts,
+                                  &((const opts *)parts->formulation.opts)->contact, &w->contacts);
   if (status == PERP_OK) status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
   if (status != PERP_OK) {
     destroy(w);
@@ -134,6 +161,7 @@ static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, c
   workspace *w = ws;
   const perp_model *model = w->k.model;
   perp_constrained_restart(&w->k);
+  if (w->contacts != NULL) perp_contacts_restart(w->contacts);
   w->k.ctx = ctx;
   memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
   memcpy(w->q, q, (size_t)model->nq * sizeof *q);
@@ -146,6 +174,7 @@ static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *i
   workspace *w = ws;
   PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
   info->lambda = w->lambda;
+  if (w->contacts != NULL) perp_contacts_info(w->contacts, info);
   return PERP_OK;
 }
 
@@ -166,7 +195,23 @@ static void counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 
 static void timing(void *ws, bool on, perp_times *times)
 {
-  perp_constrained_timing(&((workspace *)ws)->k, on, times);
+  workspace *w = ws;
+  perp_constrained_timing(&w->k, on, times);
+  if (w->contacts == NULL || times == NULL) return;
+  perp_contacts_times(w->contacts, &times->collision, &times->lcp);
+  times->integrate -= times->collision + times->lcp;
+}
+
+static const perp_contact_count *contacts(const void *ws)
+{
+  const workspace *w = ws;
+  return w->contacts != NULL ? perp_contacts_counters(w->contacts) : NULL;
+}
+
+static void observe(void *ws, perp_contact_observer *observer, void *user)
+{
+  workspace *w = ws;
+  if (w->contacts != NULL) perp_contacts_observe(w->contacts, observer, user);
 }
 
 const perp_formulation_desc perp_formulation_velocity = {
@@ -174,7 +219,10 @@ const perp_formulation_desc perp_formulation_velocity = {
          .summary = "time stepping: constraints on the velocity at the end of the step, impulses",
          .reference = "Vondrak 2005, sections 6.3 and 6.4.2; STAR 2012, section 3.1.5",
          .equation = "M v+ = M v + h f + J' lambda,  J v+ + S lambda = feedback",
-         .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB },
+         .opts = options,
+         .opts_size = sizeof(opts),
+         .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
+                 PERP_FORM_USES_LCP | PERP_FORM_CONTACTS },
   .create = create,
   .restart = restart,
   .step = step,
@@ -182,4 +230,6 @@ const perp_formulation_desc perp_formulation_velocity = {
   .counters = counters,
   .timing = timing,
   .destroy = destroy,
+  .contacts = contacts,
+  .observe = observe,
 };

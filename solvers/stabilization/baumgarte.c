@@ -14,6 +14,9 @@
  * off the manifold by O(h^2), so that alpha h must be small for the method to keep its accuracy; and as
  * alpha then grows with 1/h, the order of a high-order method is only seen with a fixed alpha.
  *
+ * Contacts are one-sided: what the feedback gives to bodies that penetrate stays with them as a velocity of
+ * separation, so it is weaker (a fifth of the depth in a step) and its speed is limited.
+ *
  * Too large an alpha overshoots (Cline 2002, figure 5.8).  Cost: O(m), no memory. */
 #include "solvers/stabilization/stabilization.h"
 
@@ -21,13 +24,17 @@
 #include <stdlib.h>
 
 struct opts {
-  double alpha, beta;
+  double alpha, beta, contact, push;
 };
 static const perp_opt options[] = {
   PERP_REAL(struct opts, alpha, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
             "feedback; 0 = 1/h on the velocity level, 1/(20 h) on the acceleration level"),
   PERP_REAL(struct opts, beta, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
             "feedback of C on the acceleration level; 0 = alpha"),
+  PERP_REAL(struct opts, contact, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
+            "feedback of the penetration of contacts; 0 = 0.2/h"),
+  PERP_REAL(struct opts, push, 1, 0, HUGE_VAL, 0, "m/s",
+            "highest speed at which feedback pushes bodies out of each other"),
   PERP_OPTIONS_END
 };
 
@@ -63,6 +70,13 @@ static void rhs(void *ws, perp_level level, double h, const double *C, const dou
   }
 }
 
+static double push(const void *ws, double h, double gap)
+{
+  const struct ws *w = ws;
+  double rate = w->opt.contact > 0 ? w->opt.contact : 0.2 / h;
+  return gap < 0 ? fmin(-rate * gap, w->opt.push) : 0;
+}
+
 static void destroy(void *ws)
 {
   free(ws);
@@ -79,4 +93,5 @@ const perp_stab_desc perp_stab_baumgarte = {
   .create = create,
   .rhs = rhs,
   .destroy = destroy,
+  .push = push,
 };

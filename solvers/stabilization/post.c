@@ -22,14 +22,17 @@
  * is not known, and on the acceleration level, where v carries its own derivative, the passes are those of
  * velocity = false and only the projection is added.
  *
+ * Contacts: penetration is taken out by passes of the same kind, in which the contacts are complementarity
+ * rows (Cline 2002, section 3.4); only q changes.
+ *
  * Cost: passes (+ 1 with velocity) factorizations a step; none when the error is below tol.
  * On a failed linear solve the state is left as it was. */
 #include "solvers/stabilization/impl.h"
 
 struct opts {
-  int passes, sweeps;
+  int passes, sweeps, contact_passes;
   bool velocity;
-  double tol, tol_v;
+  double tol, tol_v, tol_contact;
 };
 static const perp_opt options[] = {
   PERP_INT(struct opts, passes, 1, 1, 100, "Newton passes at most"),
@@ -40,6 +43,9 @@ static const perp_opt options[] = {
             "no further pass when max |C| is below"),
   PERP_REAL(struct opts, tol_v, 1e-13, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",
             "no projection when max |J v| is below"),
+  PERP_INT(struct opts, contact_passes, 3, 0, 100, "passes on penetration at most"),
+  PERP_REAL(struct opts, tol_contact, 1e-9, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
+            "penetration that is left alone"),
   PERP_OPTIONS_END
 };
 
@@ -125,6 +131,13 @@ static perp_status post_step(void *ws, double t, double *q, double *v, perp_stat
   return PERP_OK;
 }
 
+static int contacts(const void *ws, double *tol)
+{
+  const struct ws *w = ws;
+  *tol = w->opt.tol_contact;
+  return w->opt.contact_passes;
+}
+
 const perp_stab_desc perp_stab_post = {
   .d = { .name = "post",
          .summary =
@@ -136,5 +149,6 @@ const perp_stab_desc perp_stab_post = {
          .caps = PERP_STAB_PROJECTS },
   .create = create,
   .post_step = post_step,
+  .contacts = contacts,
   .destroy = destroy,
 };

@@ -50,6 +50,14 @@ typedef struct perp_stab_desc {
    * NULL: nothing to do. */
   perp_status (*post_step)(void *ws, double t, double *q, double *v, perp_stats *stats);
   void (*destroy)(void *ws);
+  /* Contacts, which come and go and are no rows of the system.
+   *
+   * push: the least speed, m/s, at which two bodies that penetrate (gap < 0, m) are to separate at the end
+   * of a velocity-level step h.  NULL: 0. */
+  double (*push)(const void *ws, double h, double gap);
+  /* contacts: penetration is corrected after the step, in the returned number of passes at most, until
+   * no gap is below -*tol m.  NULL: it is not. */
+  int (*contacts)(const void *ws, double *tol);
 } perp_stab_desc;
 
 #endif

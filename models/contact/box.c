@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Boxed friction: a friction pyramid whose axes are the tangents t1, t2,
+ *
+ *      |lambda_k| <= mu lambda_n,   lambda_k = limit  =>  t_k . u+ <= 0,   = -limit => >= 0,   else = 0
+ *
+ * for k = 1, 2 (Vondrak 2005, section 6.5.3; ODE's pyramid).  Each axis obeys a Coulomb law of its own:
+ * exact in the plane and for sliding along an axis, off by up to the factor sqrt(2) between the axes:
+ * sliding at 45 degrees to both of them, each component is mu lambda_n, and the resistance is
+ * sqrt(2) mu lambda_n.
+ *
+ * limits = refreshed: the limits follow the normal multipliers of the same solution; the solver serves
+ * such rows itself (PERP_LCP_FRICTION).  limits = fixed: two passes, first without friction, then with
+ * the limits mu lambda_n of the first pass (Vondrak 2005, section 6.5.3); a convex problem, solved by whatever
+ * serves finite bounds, but friction sees normal forces that friction itself has not changed yet. */
+#include "models/contact/judged.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REFRESHED, FIXED };
+static const char *const limits_names[] = { "refreshed", "fixed", NULL };
+
+struct opts {
+  int limits;
+};
+static const perp_opt options[] = {
+  PERP_ENUM(struct opts, limits, REFRESHED, limits_names,
+            "limits of friction: of the same solution, or of a first pass without friction"),
+  PERP_OPTIONS_END
+};
+
+struct ws {
+  perp_judged j; /* first */
+  struct opts o;
+};
+
+static int rows(int dim)
+{
+  return dim;
+}
+
+static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
+{
+  const struct opts *o = opts;
+  (void)dim;
+  if (o->limits == REFRESHED && !(lcp->caps & PERP_LCP_FRICTION))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "contact box needs an lcp that serves friction rows: '%s' does not; take "
+                     "--contact %s with it, or --lcp dantzig",
+                     lcp->name,
+                     lcp->caps & PERP_LCP_BOX ? "box:limits=fixed or polyhedral" : "polyhedral");
+  if (o->limits == FIXED && !(lcp->caps & PERP_LCP_BOX))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "contact box:limits=fixed needs an lcp that serves finite bounds: '%s' does "
+                     "not; take --contact polyhedral with it, or --lcp dantzig",
+                     lcp->name);
+  return PERP_OK;
+}
+
+static void destroy(void *ws)
+{
+  struct ws *w = ws;
+  if (w == NULL) return;
+  perp_judged_close(&w->j);
+  free(w);
+}
+
+static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const void *opts,
+                          void **ws)
+{
+  *ws = NULL;
+  struct ws *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "box: no memory");
+  w->o = *(const struct opts *)opts;
+  perp_status status = perp_judged_open(ctx, setup, &w->j);
+  if (status != PERP_OK) {
+    destroy(w);
+    return status;
+  }
+  *ws = w;
+  return PERP_OK;
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
+                         double *impulse, double *slip, perp_contact_count *count)
+{
+  struct ws *w = ws;
+  perp_judged *j = &w->j;
+  const int r = j->setup.dim, nc = island->nc, n = r * nc + island->joints;
+  double rel;
+  (void)slip;
+  PERP_TRY(perp_judged_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
+  for (int c = 0; c < nc; c++)
+    for (int k = 0; k < r; k++) {
+      int i = r * c + k;
+      j->lo[i] = 0;
+      j->hi[i] = k == 0 ? HUGE_VAL : 0;
+      j->fric_of[i] = k == 0 ? -1 : r * c;
+      j->mu[i] = k == 0 ? 0 : island->mu[c];
+    }
+  for (int i = r * nc; i < n; i++) {
+    j->lo[i] = -HUGE_VAL;
+    j->hi[i] = HUGE_VAL;
+    j->fric_of[i] = -1;
+    j->mu[i] = 0;
+  }
+  perp_lcp p = { .n = n,
+                 .A = island->A,
+                 .lda = island->lda,
+                 .F = island->F,
+                 .b = island->b,
+                 .lo = j->lo,
+                 .hi = j->hi,
+                 .fric_of = j->fric_of,
+                 .mu = j->mu,
+                 .frozen = w->o.limits == FIXED };
+  if (p.frozen) {
+    /* the guess has friction, the first pass has none */
+    for (int i = 0; i < r * nc; i++) j->lambda[i] = i % r == 0 ? impulse[i] : 0;
+    for (int i = r * nc; i < n; i++) j->lambda[i] = impulse[i];
+    if (!perp_judged_good(j, &p, j->lambda, &rel, count))
+      PERP_TRY(perp_judged_solve(ctx, j, &p, rel, j->lambda, count));
+    for (int i = 0; i < r * nc; i++) {
+      if (i % r == 0) continue;
+      j->hi[i] = j->mu[i] * fmax(j->lambda[i - i % r], 0);
+      j->lo[i] = -j->hi[i];
+    }
+  }
+  if (perp_judged_good(j, &p, impulse, &rel, count)) return PERP_OK;
+  return perp_judged_solve(ctx, j, &p, rel, impulse, count);
+}
+
+static void observe(void *ws, perp_contact_observer *observer, void *user)
+{
+  struct ws *w = ws;
+  w->j.observer = observer;
+  w->j.user = user;
+}
+
+const perp_contact_desc perp_contact_box = {
+  .d = { .name = "box",
+         .summary = "friction pyramid: each tangential component is bounded by mu lambda_n",
+         .reference = "Vondrak 2005, section 6.5.3",
+         .equation = "|lambda_k| <= mu lambda_n along each of two tangents",
+         .opts = options,
+         .opts_size = sizeof(struct opts),
+         .caps = PERP_CONTACT_FRICTION | PERP_CONTACT_BOX },
+  .rows = rows,
+  .fits = fits,
+  .create = create,
+  .solve = solve,
+  .observe = observe,
+  .destroy = destroy,
+};

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The circular Coulomb cone itself,
+ *
+ *      |lambda_t| <= mu lambda_n,   u_t+ = 0  or  lambda_t = -mu lambda_n u_t+ / |u_t+|
+ *
+ * (STAR 2012, section 3.1.4): isotropic, no approximation, a nonlinear complementarity problem for the
+ * solvers that take cones (PERP_LCP_CONE).  In the plane a cone is an interval, and the model the same
+ * as `box`. */
+#include "models/contact/judged.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rows(int dim)
+{
+  return dim;
+}
+
+static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
+{
+  (void)opts;
+  (void)dim;
+  if (!(lcp->caps & PERP_LCP_CONE))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "contact cone needs an lcp that serves circular cones (block-gs, pgs, "
+                     "staggered, ...): '%s' does not; take --contact %s with it",
+                     lcp->name, lcp->caps & PERP_LCP_FRICTION ? "box" : "polyhedral");
+  return PERP_OK;
+}
+
+static void destroy(void *ws)
+{
+  if (ws == NULL) return;
+  perp_judged_close(ws);
+  free(ws);
+}
+
+static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const void *opts,
+                          void **ws)
+{
+  (void)opts;
+  *ws = NULL;
+  perp_judged *j = calloc(1, sizeof *j);
+  if (j == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "cone: no memory");
+  perp_status status = perp_judged_open(ctx, setup, j);
+  if (status != PERP_OK) {
+    destroy(j);
+    return status;
+  }
+  *ws = j;
+  return PERP_OK;
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
+                         double *impulse, double *slip, perp_contact_count *count)
+{
+  perp_judged *j = ws;
+  const int r = j->setup.dim, nc = island->nc, n = r * nc + island->joints;
+  double rel;
+  (void)slip;
+  PERP_TRY(perp_judged_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
+  for (int i = 0; i < n; i++) {
+    int k = i < r * nc ? i % r : -1;
+    j->lo[i] = k >= 0 ? 0 : -HUGE_VAL;
+    j->hi[i] = HUGE_VAL;
+    j->fric_of[i] = k > 0 ? i - k : -1;
+    j->mu[i] = k > 0 ? island->mu[i / r] : 0;
+    j->cone[i] = r == 3 && k == 1;
+  }
+  perp_lcp p = { .n = n,
+                 .A = island->A,
+                 .lda = island->lda,
+                 .F = island->F,
+                 .b = island->b,
+                 .lo = j->lo,
+                 .hi = j->hi,
+                 .fric_of = j->fric_of,
+                 .mu = j->mu,
+                 .cone = r == 3 ? j->cone : NULL };
+  if (perp_judged_good(j, &p, impulse, &rel, count)) return PERP_OK;
+  return perp_judged_solve(ctx, j, &p, rel, impulse, count);
+}
+
+static void observe(void *ws, perp_contact_observer *observer, void *user)
+{
+  perp_judged *j = ws;
+  j->observer = observer;
+  j->user = user;
+}
+
+const perp_contact_desc perp_contact_cone = {
+  .d = { .name = "cone",
+         .summary = "circular Coulomb cone, for solvers that take cones",
+         .reference = "STAR 2012, section 3.1.4",
+         .equation = "|lambda_t| <= mu lambda_n, lambda_t opposed to u_t+",
+         .caps = PERP_CONTACT_FRICTION | PERP_CONTACT_CONE },
+  .rows = rows,
+  .fits = fits,
+  .create = create,
+  .solve = solve,
+  .observe = observe,
+  .destroy = destroy,
+};

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Contact without friction: one row a contact,
+ *
+ *      0 <= lambda_n  perp  n . u+ + bias >= 0
+ *
+ * (STAR 2012, eq. 8 and section 3.1.5; Cline 2002, section 2.6.)  A pure LCP with A = J_n H J_n'
+ * symmetric positive semidefinite: every solver serves it. */
+#include "models/contact/judged.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rows(int dim)
+{
+  (void)dim;
+  return 1;
+}
+
+static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
+{
+  (void)ctx;
+  (void)opts;
+  (void)dim;
+  (void)lcp;
+  return PERP_OK;
+}
+
+static void destroy(void *ws)
+{
+  if (ws == NULL) return;
+  perp_judged_close(ws);
+  free(ws);
+}
+
+static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const void *opts,
+                          void **ws)
+{
+  (void)opts;
+  *ws = NULL;
+  perp_judged *j = calloc(1, sizeof *j);
+  if (j == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "frictionless: no memory");
+  perp_status status = perp_judged_open(ctx, setup, j);
+  if (status != PERP_OK) {
+    destroy(j);
+    return status;
+  }
+  *ws = j;
+  return PERP_OK;
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
+                         double *impulse, double *slip, perp_contact_count *count)
+{
+  perp_judged *j = ws;
+  const int n = island->nc + island->joints;
+  double rel;
+  (void)slip;
+  PERP_TRY(perp_judged_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
+  perp_lcp p = { .n = n, .A = island->A, .lda = island->lda, .F = island->F, .b = island->b };
+  if (island->joints > 0) {
+    for (int i = 0; i < n; i++) {
+      j->lo[i] = i < island->nc ? 0 : -HUGE_VAL;
+      j->hi[i] = HUGE_VAL;
+    }
+    p.lo = j->lo;
+    p.hi = j->hi;
+  }
+  if (perp_judged_good(j, &p, impulse, &rel, count)) return PERP_OK;
+  return perp_judged_solve(ctx, j, &p, rel, impulse, count);
+}
+
+static void observe(void *ws, perp_contact_observer *observer, void *user)
+{
+  perp_judged *j = ws;
+  j->observer = observer;
+  j->user = user;
+}
+
+const perp_contact_desc perp_contact_frictionless = {
+  .d = { .name = "frictionless",
+         .summary = "normal impulses only",
+         .reference = "STAR 2012, section 3.1.5; Cline 2002, section 2.6",
+         .equation = "0 <= lambda_n _|_ n . u+ + bias >= 0" },
+  .rows = rows,
+  .fits = fits,
+  .create = create,
+  .solve = solve,
+  .observe = observe,
+  .destroy = destroy,
+};

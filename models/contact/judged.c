@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/contact/judged.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *one)
+{
+  into->problems += one->problems;
+  into->reused += one->reused;
+  into->iterations += one->iterations;
+  into->failures += one->failures;
+  for (int i = 0; i < PERP_REASONS; i++) into->failed[i] += one->failed[i];
+  into->fallbacks += one->fallbacks;
+  into->residual = fmax(into->residual, one->residual);
+  if (one->rows > into->rows) into->rows = one->rows;
+  if (one->contacts > into->contacts) into->contacts = one->contacts;
+  if (one->islands > into->islands) into->islands = one->islands;
+}
+
+/* options live in the spec of the caller, which may go: a copy through its text */
+static perp_status copy_spec(perp_ctx *ctx, const perp_spec *from, perp_spec *to)
+{
+  char text[1024];
+  if (perp_spec_format(from, text, sizeof text) >= (int)sizeof text)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "the options of %s are too long", from->d->name);
+  return perp_spec_parse(ctx, PERP_KIND_lcp, text, to);
+}
+
+perp_status perp_judged_open(perp_ctx *ctx, const perp_contact_setup *setup, perp_judged *j)
+{
+  *j = (perp_judged){ .setup = *setup };
+  PERP_TRY(copy_spec(ctx, setup->lcp, &j->lcp));
+  j->setup.lcp = &j->lcp;
+  if (setup->fallback != NULL) {
+    PERP_TRY(copy_spec(ctx, setup->fallback, &j->fallback));
+    j->setup.fallback = &j->fallback;
+  }
+  return PERP_OK;
+}
+
+void perp_judged_close(perp_judged *j)
+{
+  for (int i = 0; i < 2; i++) perp_lcp_destroy(j->solver[i]);
+  perp_spec_free(&j->lcp);
+  perp_spec_free(&j->fallback);
+  perp_arena_free(&j->arena);
+}
+
+static void layout(perp_judged *j, perp_arena *a)
+{
+  size_t n = (size_t)j->cap_n;
+  j->guess = PERP_CARVE(a, double, n);
+  j->best = PERP_CARVE(a, double, n);
+  j->w = PERP_CARVE(a, double, n);
+  j->a = PERP_CARVE(a, double, n);
+  j->lo = PERP_CARVE(a, double, n);
+  j->hi = PERP_CARVE(a, double, n);
+  j->mu = PERP_CARVE(a, double, n);
+  j->lambda = PERP_CARVE(a, double, n);
+  j->fric_of = PERP_CARVE(a, int, n);
+  j->cone = PERP_CARVE(a, signed char, n);
+  j->scratch = PERP_CARVE(a, double, 2 * (size_t)j->cap_nv);
+}
+
+static int grown(int have, int need)
+{
+  return need <= have ? have : need + need / 4;
+}
+
+perp_status perp_judged_reserve(perp_ctx *ctx, perp_judged *j, int n, int nv)
+{
+  if (n <= j->cap_n && nv <= j->cap_nv) return PERP_OK;
+  int cap_n = grown(j->cap_n, n), cap_nv = grown(j->cap_nv, nv);
+  perp_arena_free(&j->arena);
+  j->arena = (perp_arena){ 0 };
+  j->cap_n = cap_n;
+  j->cap_nv = cap_nv;
+  layout(j, &j->arena);
+  perp_status status = perp_arena_reserve(ctx, &j->arena);
+  if (status != PERP_OK) {
+    j->cap_n = j->cap_nv = 0;
+    return status;
+  }
+  layout(j, &j->arena);
+  return PERP_OK;
+}
+
+/* the k-th solver, for n rows and nv columns */
+static perp_status solver_for(perp_ctx *ctx, perp_judged *j, int k, int n, int nv)
+{
+  if (j->solver[k] != NULL && n <= j->max_n[k] && nv <= j->max_nv[k]) return PERP_OK;
+  int max_n = grown(j->max_n[k], n), max_nv = grown(j->max_nv[k], nv);
+  perp_lcp_destroy(j->solver[k]);
+  j->solver[k] = NULL;
+  j->max_n[k] = j->max_nv[k] = 0;
+  PERP_TRY(perp_lcp_create(ctx, k == 0 ? &j->lcp : &j->fallback, max_n, max_nv, &j->solver[k]));
+  j->max_n[k] = max_n;
+  j->max_nv[k] = max_nv;
+  return PERP_OK;
+}
+
+bool perp_judged_reuse(const perp_judged *j, const perp_lcp *p, const double *a,
+                       const double *lambda, const double *w, double *rel,
+                       perp_contact_count *count)
+{
+  *rel = perp_lcp_rel(p, a, lambda, w);
+  if (p->n > count->rows) count->rows = p->n;
+  if (!j->setup.reuse || !(*rel <= j->setup.tol)) return false;
+  count->reused++;
+  count->residual = fmax(count->residual, *rel);
+  return true;
+}
+
+bool perp_judged_good(perp_judged *j, const perp_lcp *p, const double *lambda, double *rel,
+                      perp_contact_count *count)
+{
+  double largest = 0;
+  perp_lcp_product(p, lambda, j->w, j->scratch);
+  if (p->F != NULL)
+    perp_blocks_diagonal(p->F, j->a);
+  else
+    for (int i = 0; i < p->n; i++) j->a[i] = p->A[(size_t)i * ((size_t)p->lda + 1)];
+  for (int i = 0; i < p->n; i++) largest = fmax(largest, j->a[i]);
+  for (int i = 0; i < p->n; i++)
+    if (!(j->a[i] > 0)) j->a[i] = largest > 0 ? largest : 1;
+  return perp_judged_reuse(j, p, j->a, lambda, j->w, rel, count);
+}
+
+/* lambda becomes the better one of lambda and what was best before */
+static void keep_best(perp_judged *j, const perp_lcp *p, double rel, double *best_rel,
+                      double *lambda)
+{
+  size_t size = (size_t)p->n * sizeof *lambda;
+  if (rel < *best_rel) { /* false for NaN */
+    *best_rel = rel;
+    memcpy(j->best, lambda, size);
+  } else {
+    memcpy(lambda, j->best, size);
+  }
+}
+
+perp_status perp_judged_solve(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, double rel,
+                              double *lambda, perp_contact_count *count)
+{
+  const int n = p->n, nv = p->F != NULL ? p->F->nv : 0;
+  size_t size = (size_t)n * sizeof *lambda;
+  double best_rel = isfinite(rel) ? rel : HUGE_VAL;
+  perp_stats stats = { .reason = PERP_UNSUITED, .residual = rel };
+  memcpy(j->guess, lambda, size);
+  memcpy(j->best, lambda, size);
+  count->problems++;
+  for (int k = 0; k < 2; k++) {
+    if (k == 1 && j->setup.fallback == NULL) break;
+    const perp_desc *d = k == 0 ? j->lcp.d : j->fallback.d;
+    bool dense = p->F == NULL || !(d->caps & PERP_LCP_FACTORED);
+    if (k == 1) {
+      count->fallbacks++;
+      memcpy(lambda, j->guess, size);
+    }
+    if (!dense || n <= PERP_DENSE_ROWS) {
+      PERP_TRY(solver_for(ctx, j, k, n, nv));
+      PERP_TRY(perp_lcp_solve(ctx, j->solver[k], p, j->setup.tol, lambda, NULL, NULL, &stats));
+    }
+    count->iterations += stats.iterations;
+    if (stats.reason > 0) {
+      best_rel = stats.residual;
+      break;
+    }
+    if (k == 0) {
+      count->failures++;
+      int reason = -(int)stats.reason;
+      count->failed[reason >= 0 && reason < PERP_REASONS ? reason : 0]++;
+    }
+    keep_best(j, p, stats.residual, &best_rel, lambda);
+  }
+  if (best_rel < HUGE_VAL) count->residual = fmax(count->residual, best_rel);
+  stats.residual = best_rel;
+  if (j->observer != NULL) j->observer(j->user, p, lambda, &stats);
+  return PERP_OK;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the contact models share; private to this folder: one problem solved, judged and counted. */
+#ifndef PERP_CONTACT_JUDGED_H
+#define PERP_CONTACT_JUDGED_H
+
+#include "models/contact/contact.h"
+
+/* Dense problems beyond this many rows are refused (PERP_UNSUITED): A alone would take 0.5 GB. */
+enum { PERP_DENSE_ROWS = 8000 };
+
+typedef struct perp_judged {
+  perp_contact_setup setup; /* its specs point to the two below */
+  perp_spec lcp, fallback;
+  perp_lcp_solver *solver[2];
+  int max_n[2], max_nv[2]; /* what each was created for */
+  perp_contact_observer *observer;
+  void *user;
+  perp_arena arena;
+  int cap_n, cap_nv;
+  double *guess, *best;          /* [cap_n] */
+  double *w, *a, *scratch;       /* [cap_n], [cap_n], [2 cap_nv] */
+  double *lo, *hi, *mu, *lambda; /* [cap_n], of the models */
+  int *fric_of;
+  signed char *cone;
+} perp_judged;
+
+perp_status perp_judged_open(perp_ctx *ctx, const perp_contact_setup *setup, perp_judged *j);
+void perp_judged_close(perp_judged *j);
+/* Room for n rows and nv columns of J.  Allocates only when that is more than ever; the arrays then lose
+ * their contents. */
+perp_status perp_judged_reserve(perp_ctx *ctx, perp_judged *j, int n, int nv);
+/* Is lambda a solution already?  With the row scales a [n] of the caller, which should not be larger than
+ * those of the judge, and w = A lambda + b.  False when reuse is off. */
+bool perp_judged_reuse(const perp_judged *j, const perp_lcp *p, const double *a,
+                       const double *lambda, const double *w, double *rel,
+                       perp_contact_count *count);
+/* The same for a problem in its final form: scales are the diagonal of A. */
+bool perp_judged_good(perp_judged *j, const perp_lcp *p, const double *lambda, double *rel,
+                      perp_contact_count *count);
+/* Solve from the guess lambda, whose residual is `rel` (infinity: unknown); on failure the second solver,
+ * and in the end the best of the three.  lambda [n] out, finite. */
+perp_status perp_judged_solve(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, double rel,
+                              double *lambda, perp_contact_count *count);
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Polyhedral friction cone (Stewart and Trinkle; Anitescu and Potra; Cline 2002, section 2.7.3; STAR 2012,
+ * section 3.1.4).  k directions d_j = cos(2 pi j / k) t1 + sin(2 pi j / k) t2 span the tangent plane
+ * positively; in the plane they are t1 and -t1.  Each contact has the rows n, d_1 ... d_k, s:
+ *
+ *      0 <= lambda_n  perp  n . u+ + bias                >= 0
+ *      0 <= lambda_j  perp  d_j . u+ + s                 >= 0
+ *      0 <= s         perp  mu lambda_n - sum_j lambda_j >= 0
+ *
+ * s is the sliding speed (against the best direction).  A pure LCP whose matrix [A E; mu -E' 0] is not
+ * symmetric but copositive: Lemke's method solves it where a solution exists.
+ *
+ * The cone is inscribed in the circular one: between two directions the resistance is too small by the
+ * factor cos(pi / k), 1 / sqrt(2) for k = 4, 0.92 for k = 8.  Sliding opposite to a direction is exact.
+ *
+ * s is counted in units of the velocity that the tangential impulse 1 makes, so that all rows have one
+ * scale: the rows of s and their columns are multiplied by sigma, the mean of the tangential
+ * diagonal of A.  Contacts with mu = 0 have the row n only.
+ *
+ * The matrix is formed, dense: (k + 2)^2 numbers for each pair of contacts. */
+#include "models/contact/judged.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIRECTIONS_MAX = 64 };
+
+struct opts {
+  int directions;
+};
+static const perp_opt options[] = {
+  PERP_INT(struct opts, directions, 8, 4, DIRECTIONS_MAX,
+           "directions of the cone, even (space; the plane always has two)"),
+  PERP_OPTIONS_END
+};
+
+struct ws {
+  perp_judged j; /* first */
+  int dim, k;
+  double d[2][DIRECTIONS_MAX]; /* components of the directions along t1 and t2 */
+  int *row;                    /* [nc + 1] first row of each contact */
+  double *sigma;               /* [nc] */
+  double *A0, *product;        /* factored islands: (r nc)^2, and scratch for it */
+  double *A, *b;               /* the problem */
+  double *u, *diag, *scratch;  /* [r nc], [r nc], [2 nv] */
+  int cap_nc, cap_r, cap_nv;
+  size_t cap_A0, cap_A;
+  perp_arena arena;
+};
+
+static int rows(int dim)
+{
+  return dim;
+}
+
+static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
+{
+  const struct opts *o = opts;
+  (void)dim;
+  if (o->directions % 2 != 0)
+    return PERP_FAIL(
+        ctx, PERP_ERR_OPTION,
+        "contact polyhedral: directions = %d must be even, so that each has its opposite",
+        o->directions);
+  if (!(lcp->caps & PERP_LCP_NONSYMMETRIC))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "contact polyhedral has a nonsymmetric matrix: '%s' does not serve it; take "
+                     "--contact box with it, or --lcp lemke",
+                     lcp->name);
+  return PERP_OK;
+}
+
+static void destroy(void *ws)
+{
+  struct ws *w = ws;
+  if (w == NULL) return;
+  perp_judged_close(&w->j);
+  perp_arena_free(&w->arena);
+  free(w->A0);
+  free(w->A);
+  free(w);
+}
+
+static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const void *opts,
+                          void **ws)
+{
+  *ws = NULL;
+  struct ws *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "polyhedral: no memory");
+  w->dim = setup->dim;
+  w->k = w->dim == 2 ? 2 : ((const struct opts *)opts)->directions;
+  const int k = w->k;
+  for (int i = 0; i < k / 2; i++) { /* opposite ones are exactly opposite */
+    double angle = 2 * M_PI * i / k;
+    w->d[0][i] = cos(angle);
+    w->d[1][i] = sin(angle);
+    if (4 * i == k) w->d[0][i] = 0;
+    w->d[0][i + k / 2] = -w->d[0][i];
+    w->d[1][i + k / 2] = -w->d[1][i];
+  }
+  perp_status status = perp_judged_open(ctx, setup, &w->j);
+  if (status != PERP_OK) {
+    destroy(w);
+    return status;
+  }
+  *ws = w;
+  return PERP_OK;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void layout(struct ws *w, perp_arena *a)
+{
+  w->row = PERP_CARVE(a, int, w->cap_nc + 1);
+  w->sigma = PERP_CARVE(a, double, w->cap_nc);
+  w->u = PERP_CARVE(a, double, w->cap_r);
+  w->diag = PERP_CARVE(a, double, w->cap_r);
+  w->product = PERP_CARVE(a, double, 64);
+  w->b = PERP_CARVE(a, double, (size_t)w->cap_nc *(size_t)(w->k + 2) + (size_t)w->cap_r);
+  w->scratch = PERP_CARVE(a, double, 2 * (size_t)w->cap_nv);
+}
+
+static perp_status reserve(perp_ctx *ctx, struct ws *w, const perp_contact_island *island)
+{
+  const int r = w->dim * island->nc + island->joints, nv = island->F != NULL ? island->F->nv : 0;
+  if (island->nc <= w->cap_nc && r <= w->cap_r && nv <= w->cap_nv) return PERP_OK;
+  perp_arena_free(&w->arena);
+  w->arena = (perp_arena){ 0 };
+  if (island->nc > w->cap_nc) w->cap_nc = island->nc + island->nc / 4;
+  if (r > w->cap_r) w->cap_r = r + r / 4;
+  if (nv > w->cap_nv) w->cap_nv = nv + nv / 4;
+  layout(w, &w->arena);
+  perp_status status = perp_arena_reserve(ctx, &w->arena);
+  if (status != PERP_OK) {
+    w->cap_nc = w->cap_r = w->cap_nv = 0;
+    return status;
+  }
+  layout(w, &w->arena);
+  return PERP_OK;
+}
+
+static perp_status square(perp_ctx *ctx, double **A, size_t *cap, int n)
+{
+  size_t need = (size_t)n * (size_t)n;
+  if (need <= *cap) return PERP_OK;
+  free(*A);
+  *cap = 0;
+  *A = malloc((need + need / 4) * sizeof **A);
+  if (*A == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "polyhedral: no memory for %d rows", n);
+  *cap = need + need / 4;
+  return PERP_OK;
+}
+
+/* ---- the problem ----------------------------------------------------------------------------- */
+
+/* rows of contact c: 1 or k + 2 */
+static int rows_of(const struct ws *w, int c)
+{
+  return w->row[c + 1] - w->row[c];
+}
+
+/* coefficients of row i of a contact (0: n, 1 ... k: directions) in (n, t1, t2) */
+static void coefficients(const struct ws *w, int i, double x[3])
+{
+  x[0] = i == 0;
+  x[1] = i > 0 ? w->d[0][i - 1] : 0;
+  x[2] = i > 0 ? w->d[1][i - 1] : 0;
+}
+
+/* the block of two contacts (or joint rows): out = D_a in D_b', in at A0, out at A */
+static void expand(const struct ws *w, int ra, int rb, int na, int nb, const double *in, int ld0,
+                   double *out, int ld)
+{
+  /* ra, rb: base rows (1 for a joint row); na, nb: n and directions, or 1 */
+  double half[3 * (DIRECTIONS_MAX + 1)], x[3];
+  for (int j = 0; j < nb; j++) {
+    coefficients(w, j, x);
+    for (int i = 0; i < ra; i++) {
+      double sum = 0;
+      for (int q = 0; q < rb; q++) sum += in[i + (size_t)q * (size_t)ld0] * x[q];
+      half[i + 3 * j] = sum;
+    }
+  }
+  for (int i = 0; i < na; i++) {
+    coefficients(w, i, x);
+    for (int j = 0; j < nb; j++) {
+      double sum = 0;
+      for (int q = 0; q < ra; q++) sum += x[q] * half[q + 3 * j];
+      out[i + (size_t)j * (size_t)ld] = sum;
+    }
+  }
+}
+
+static void fill(struct ws *w, const perp_contact_island *island, const double *A0, int ld0, int n)
+{
+  const int r = w->dim, nc = island->nc, k = w->k, items = nc + island->joints;
+  memset(w->A, 0, (size_t)n * (size_t)n * sizeof *w->A);
+  for (int J = 0; J < items; J++) {
+    int jbase = J < nc ? r * J : r * nc + J - nc, jr = J < nc ? r : 1;
+    int jrow = J < nc ? w->row[J] : w->row[nc] + J - nc;
+    int jn = J < nc && rows_of(w, J) > 1 ? k + 1 : 1;
+    for (int I = 0; I < items; I++) {
+      int ibase = I < nc ? r * I : r * nc + I - nc, ir = I < nc ? r : 1;
+      int irow = I < nc ? w->row[I] : w->row[nc] + I - nc;
+      int in = I < nc && rows_of(w, I) > 1 ? k + 1 : 1;
+      expand(w, ir, jr, in, jn, A0 + ibase + (size_t)jbase * (size_t)ld0, ld0,
+             w->A + irow + (size_t)jrow * (size_t)n, n);
+    }
+    if (jn == 1) continue;
+    int s = jrow + k + 1;
+    double sigma = w->sigma[J];
+    for (int i = 1; i <= k; i++) {
+      w->A[jrow + i + (size_t)s * (size_t)n] = sigma;
+      w->A[s + (size_t)(jrow + i) * (size_t)n] = -sigma;
+    }
+    w->A[s + (size_t)jrow * (size_t)n] = sigma * island->mu[J];
+  }
+}
+
+/* Multipliers of a contact from its impulse: the two directions beside it carry it. */
+static void spread(const struct ws *w, const double *impulse, double *lambda)
+{
+  const int k = w->k;
+  lambda[0] = impulse[0];
+  for (int i = 1; i <= k; i++) lambda[i] = 0;
+  if (w->dim == 2) {
+    lambda[impulse[1] >= 0 ? 1 : 2] = fabs(impulse[1]);
+    return;
+  }
+  double x = impulse[1], y = impulse[2];
+  if (x == 0 && y == 0) return;
+  double step = 2 * M_PI / k, angle = atan2(y, x);
+  if (angle < 0) angle += 2 * M_PI;
+  int a = (int)(angle / step) % k, b = (a + 1) % k;
+  double det = w->d[0][a] * w->d[1][b] - w->d[0][b] * w->d[1][a];
+  double la = (x * w->d[1][b] - w->d[0][b] * y) / det, lb = (w->d[0][a] * y - x * w->d[1][a]) / det;
+  lambda[1 + a] = fmax(la, 0);
+  lambda[1 + b] = fmax(lb, 0);
+}
+
+static void gather(const struct ws *w, const perp_contact_island *island, const double *lambda,
+                   double *impulse, double *slip)
+{
+  const int r = w->dim, nc = island->nc;
+  for (int c = 0; c < nc; c++) {
+    const double *x = lambda + w->row[c];
+    double *y = impulse + (size_t)r * (size_t)c;
+    y[0] = x[0];
+    for (int q = 1; q < r; q++) y[q] = 0;
+    slip[c] = 0;
+    if (rows_of(w, c) == 1) continue;
+    for (int i = 0; i < w->k; i++)
+      for (int q = 1; q < r; q++) y[q] += w->d[q - 1][i] * x[1 + i];
+    slip[c] = w->sigma[c] * x[w->k + 1];
+  }
+  for (int i = 0; i < island->joints; i++) impulse[r * nc + i] = lambda[w->row[nc] + i];
+}
+
+/* w and row scales of the problem at the impulses, without the matrix */
+static void slack(struct ws *w, const perp_contact_island *island, const double *impulse,
+                  const double *lambda, double *y, double *a)
+{
+  const int r = w->dim, nc = island->nc, m = r * nc + island->joints, k = w->k;
+  perp_lcp base = { .n = m, .A = island->A, .lda = island->lda, .F = island->F, .b = island->b };
+  perp_lcp_product(&base, impulse, w->u, w->scratch);
+  for (int c = 0; c < nc; c++) {
+    int at = w->row[c];
+    double *u = w->u + r * c;
+    y[at] = u[0];
+    a[at] = w->diag[r * c];
+    if (rows_of(w, c) == 1) continue;
+    double sum = 0, s = w->sigma[c] * lambda[at + k + 1];
+    for (int i = 1; i <= k; i++) {
+      y[at + i] = w->d[0][i - 1] * u[1] + (r == 3 ? w->d[1][i - 1] * u[2] : 0) + s;
+      a[at + i] = w->sigma[c];
+      sum += lambda[at + i];
+    }
+    y[at + k + 1] = w->sigma[c] * (island->mu[c] * lambda[at] - sum);
+    a[at + k + 1] = w->sigma[c];
+  }
+  for (int i = 0; i < island->joints; i++) {
+    y[w->row[nc] + i] = w->u[r * nc + i];
+    a[w->row[nc] + i] = w->diag[r * nc + i];
+  }
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
+                         double *impulse, double *slip, perp_contact_count *count)
+{
+  struct ws *w = ws;
+  perp_judged *j = &w->j;
+  const int r = w->dim, nc = island->nc, m = r * nc + island->joints, k = w->k;
+  PERP_TRY(reserve(ctx, w, island));
+  w->row[0] = 0;
+  for (int c = 0; c < nc; c++) w->row[c + 1] = w->row[c] + (island->mu[c] > 0 ? k + 2 : 1);
+  const int n = w->row[nc] + island->joints;
+  PERP_TRY(perp_judged_reserve(ctx, j, n, 0));
+
+  if (island->F != NULL)
+    perp_blocks_diagonal(island->F, w->diag);
+  else
+    for (int i = 0; i < m; i++) w->diag[i] = island->A[(size_t)i * ((size_t)island->lda + 1)];
+  double largest = 0;
+  for (int i = 0; i < m; i++) largest = fmax(largest, w->diag[i]);
+  for (int i = 0; i < m; i++)
+    if (!(w->diag[i] > 0)) w->diag[i] = largest > 0 ? largest : 1;
+  for (int c = 0; c < nc; c++) {
+    w->sigma[c] = w->diag[r * c + 1];
+    if (r == 3) w->sigma[c] = 0.5 * (w->sigma[c] + w->diag[r * c + 2]);
+    int at = w->row[c];
+    j->lo[at] = 0, j->hi[at] = HUGE_VAL;
+    w->b[at] = island->b[r * c];
+    j->lambda[at] = impulse[r * c];
+    if (rows_of(w, c) == 1) continue;
+    spread(w, impulse + (size_t)r * (size_t)c, j->lambda + at);
+    j->lambda[at + k + 1] = slip[c] / w->sigma[c];
+    for (int i = 1; i <= k + 1; i++) {
+      j->lo[at + i] = 0, j->hi[at + i] = HUGE_VAL;
+      w->b[at + i] = i > k ? 0
+                           : w->d[0][i - 1] * island->b[r * c + 1] +
+                                 (r == 3 ? w->d[1][i - 1] * island->b[r * c + 2] : 0);
+    }
+  }
+  for (int i = 0; i < island->joints; i++) {
+    int at = w->row[nc] + i;
+    j->lo[at] = -HUGE_VAL, j->hi[at] = HUGE_VAL;
+    w->b[at] = island->b[r * nc + i];
+    j->lambda[at] = impulse[r * nc + i];
+  }
+
+  double rel;
+  perp_lcp p = { .n = n, .b = w->b };
+  if (island->joints > 0) p.lo = j->lo, p.hi = j->hi;
+  slack(w, island, impulse, j->lambda, j->w, j->a);
+  if (perp_judged_reuse(j, &p, j->a, j->lambda, j->w, &rel, count)) return PERP_OK;
+
+  if (n > PERP_DENSE_ROWS) {
+    count->problems++;
+    count->failures++;
+    count->failed[-PERP_UNSUITED]++;
+    return PERP_OK;
+  }
+  const double *A0 = island->A;
+  int ld0 = island->lda;
+  PERP_TRY(square(ctx, &w->A, &w->cap_A, n));
+  if (island->F != NULL) {
+    PERP_TRY(square(ctx, &w->A0, &w->cap_A0, m));
+    perp_blocks_delassus(island->F, w->A0, m, w->product);
+    A0 = w->A0;
+    ld0 = m;
+  }
+  fill(w, island, A0, ld0, n);
+  p.A = w->A;
+  p.lda = n;
+  PERP_TRY(perp_judged_solve(ctx, j, &p, rel, j->lambda, count));
+  gather(w, island, j->lambda, impulse, slip);
+  return PERP_OK;
+}
+
+static void observe(void *ws, perp_contact_observer *observer, void *user)
+{
+  struct ws *w = ws;
+  w->j.observer = observer;
+  w->j.user = user;
+}
+
+const perp_contact_desc perp_contact_polyhedral = {
+  .d = { .name = "polyhedral",
+         .summary = "friction cone with n_d directions and a sliding speed (Stewart and Trinkle)",
+         .reference = "Cline 2002, section 2.7.3; STAR 2012, section 3.1.4",
+         .equation =
+             "0 <= lambda_j _|_ d_j . u+ + s >= 0, 0 <= s _|_ mu lambda_n - sum lambda_j >= 0",
+         .opts = options,
+         .opts_size = sizeof(struct opts),
+         .caps = PERP_CONTACT_FRICTION | PERP_CONTACT_DENSE },
+  .rows = rows,
+  .fits = fits,
+  .create = create,
+  .solve = solve,
+  .observe = observe,
+  .destroy = destroy,
+};

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/formulations/contacts.h"
+#include "models/formulations/islands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const perp_align_names[] = { "none", "slip", NULL };
+const char *const perp_joints_names[] = { "auto", "eliminate", "rows", NULL };
+
+/* a contact left out is taken in when it would be this deep at the end of the step, m */
+static const double LATE = 1e-12;
+enum { ROUNDS = 4 };
+
+/* what identifies a contact from step to step, with its impulse */
+typedef struct memory {
+  int shape_a, shape_b;
+  uint64_t id;
+  double impulse[3], slip;
+} memory;
+
+struct perp_contacts {
+  const perp_model *model;
+  perp_contact_opts o;
+  const perp_stab_desc *stab;
+  void *stab_ws;
+  perp_collision *collision, *collision_post;
+  perp_islands *velocity, *position; /* position: made when the stabilization projects contacts */
+  double *reach;                     /* [bodies] from the centre of mass to the end of its shapes */
+  double *f;                         /* [nv] right-hand side without contacts */
+  perp_arena arena;
+  /* contacts of the step */
+  const perp_contact *contact;
+  int n;
+  double h; /* of the step of these impulses */
+  /* as many as there ever were */
+  int cap;
+  double *impulse;        /* [3 n] world */
+  double *slip;           /* [n] */
+  unsigned char *kept;    /* [n] */
+  memory *before, *after; /* [n_before], [n] */
+  int n_before;
+  perp_arena grown;
+  double collision_s, lcp_s;
+};
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static double reach_of(const perp_shape_def *s, int dim)
+{
+  double offset = sqrt(perp_dot(dim, s->x, s->x)), most = 0;
+  switch (s->kind) {
+  case PERP_SHAPE_SPHERE:
+    return offset + s->radius;
+  case PERP_SHAPE_CAPSULE:
+    return offset + s->radius + 0.5 * s->length;
+  case PERP_SHAPE_BOX:
+  case PERP_SHAPE_ELLIPSOID:
+    return offset + sqrt(perp_dot(dim, s->half, s->half));
+  case PERP_SHAPE_POLYTOPE:
+    for (int i = 0; i < s->n_vertices; i++)
+      most = fmax(most, perp_dot(dim, s->vertices + dim * i, s->vertices + dim * i));
+    return offset + sqrt(most);
+  case PERP_SHAPE_PLANE:
+    break;
+  }
+  return offset;
+}
+
+static void layout(perp_contacts *c, perp_arena *a)
+{
+  c->reach = PERP_CARVE(a, double, c->model->n_bodies);
+  c->f = PERP_CARVE(a, double, c->model->nv);
+}
+
+static void layout_grown(perp_contacts *c, perp_arena *a)
+{
+  c->impulse = PERP_CARVE(a, double, 3 * (size_t)c->cap);
+  c->slip = PERP_CARVE(a, double, c->cap);
+  c->kept = PERP_CARVE(a, unsigned char, c->cap);
+  c->after = PERP_CARVE(a, memory, c->cap);
+  c->before = PERP_CARVE(a, memory, c->cap);
+}
+
+/* room for n contacts; what is remembered stays */
+static perp_status reserve(perp_ctx *ctx, perp_contacts *c, int n)
+{
+  if (n <= c->cap) return PERP_OK;
+  perp_arena old = c->grown;
+  memory *before = c->before;
+  int cap = c->cap;
+  c->grown = (perp_arena){ 0 };
+  c->cap = n + n / 2 + 16;
+  layout_grown(c, &c->grown);
+  perp_status status = perp_arena_reserve(ctx, &c->grown);
+  if (status != PERP_OK) {
+    perp_arena_free(&c->grown);
+    c->grown = old;
+    c->cap = cap;
+    return status;
+  }
+  layout_grown(c, &c->grown);
+  if (c->n_before > 0) memcpy(c->before, before, (size_t)c->n_before * sizeof *before);
+  perp_arena_free(&old);
+  return PERP_OK;
+}
+
+void perp_contacts_destroy(perp_contacts *c)
+{
+  if (c == NULL) return;
+  perp_collision_destroy(c->collision);
+  perp_collision_destroy(c->collision_post);
+  perp_islands_destroy(c->velocity);
+  perp_islands_destroy(c->position);
+  if (c->stab != NULL) c->stab->destroy(c->stab_ws);
+  perp_arena_free(&c->arena);
+  perp_arena_free(&c->grown);
+  free(c);
+}
+
+static void no_error(void *user, double t, const double *q, double *C)
+{
+  (void)user, (void)t, (void)q, (void)C;
+}
+static void no_rate(void *user, double t, const double *q, const double *v, double *Cdot)
+{
+  (void)user, (void)t, (void)q, (void)v, (void)Cdot;
+}
+static perp_status no_factor(void *user, double t, const double *q, perp_stats *stats)
+{
+  (void)user, (void)t, (void)q;
+  stats->reason = PERP_EXACT;
+  return PERP_OK;
+}
+static perp_status no_solve(void *user, const double *c, double *x, double *lambda,
+                            perp_stats *stats)
+{
+  (void)user, (void)c, (void)x, (void)lambda;
+  stats->reason = PERP_EXACT;
+  return PERP_OK;
+}
+static void no_retract(void *user, const double *q, const double *dq, double *q_out)
+{
+  (void)user, (void)q, (void)dq, (void)q_out;
+}
+
+static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts *parts)
+{
+  const perp_model *model = c->model;
+  const perp_contact_desc *kind = (const perp_contact_desc *)parts->contact.d;
+  perp_spec fallback = { 0 }, frictionless = { 0 };
+  PERP_TRY(kind->fits(ctx, parts->contact.opts, model->dim, parts->lcp.d));
+  /* an instance without rows: contacts come and go, and are asked about one by one */
+  perp_stab_sys sys = { .error = no_error,
+                        .rate = no_rate,
+                        .linearize = no_factor,
+                        .solve = no_solve,
+                        .retract = no_retract };
+  c->stab = (const perp_stab_desc *)parts->stab.d;
+  PERP_TRY(c->stab->create(ctx, &sys, parts->stab.opts, &c->stab_ws));
+  PERP_TRY(perp_collision_create(ctx, model, 0, &c->collision));
+  if (c->o.fallback[0] != '\0')
+    PERP_TRY(perp_spec_parse(ctx, PERP_KIND_lcp, c->o.fallback, &fallback));
+  perp_contact_setup setup = { .dim = model->dim,
+                               .lcp = &parts->lcp,
+                               .fallback = fallback.d != NULL ? &fallback : NULL,
+                               .tol = c->o.tol,
+                               .reuse = c->o.reuse };
+  perp_status status = PERP_OK;
+  if (fallback.d != NULL) status = kind->fits(ctx, parts->contact.opts, model->dim, fallback.d);
+  bool rows = c->o.joints == PERP_JOINTS_ROWS ||
+              (c->o.joints == PERP_JOINTS_AUTO && parts->kkt.d != NULL &&
+               (parts->kkt.d->caps & PERP_KKT_ITERATIVE));
+  if (status == PERP_OK)
+    status = perp_islands_create(ctx, model, kind, parts->contact.opts, &setup, c->o.threads, rows,
+                                 &c->velocity);
+  if (status == PERP_OK && c->stab->contacts != NULL) {
+    status = perp_collision_create(ctx, model, 0, &c->collision_post);
+    if (status == PERP_OK)
+      status = perp_spec_parse(ctx, PERP_KIND_contact, "frictionless", &frictionless);
+    if (status == PERP_OK)
+      status = perp_islands_create(ctx, model, (const perp_contact_desc *)frictionless.d, NULL,
+                                   &setup, c->o.threads, rows, &c->position);
+  }
+  perp_spec_free(&frictionless);
+  perp_spec_free(&fallback);
+  return status;
+}
+
+perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
+                                 const perp_contact_opts *opts, perp_contacts **out)
+{
+  *out = NULL;
+  perp_contacts *c = calloc(1, sizeof *c);
+  if (c == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for contacts");
+  c->model = model;
+  c->o = *opts;
+  layout(c, &c->arena);
+  perp_status status = perp_arena_reserve(ctx, &c->arena);
+  if (status == PERP_OK) {
+    layout(c, &c->arena);
+    for (int b = 0; b < model->n_bodies; b++) c->reach[b] = 0;
+    for (int i = 0; i < model->n_shapes; i++) {
+      const perp_shape_def *s = &model->shape_def[i];
+      if (s->body >= 0) c->reach[s->body] = fmax(c->reach[s->body], reach_of(s, model->dim));
+    }
+    status = open_parts(ctx, c, parts);
+  }
+  if (status != PERP_OK) {
+    perp_contacts_destroy(c);
+    return status;
+  }
+  *out = c;
+  return PERP_OK;
+}
+
+void perp_contacts_restart(perp_contacts *c)
+{
+  c->n = c->n_before = 0;
+  c->h = 0;
+  c->collision_s = c->lcp_s = 0;
+  perp_islands_restart(c->velocity);
+  if (c->position != NULL) perp_islands_restart(c->position);
+}
+
+/* ---- which contacts -------------------------------------------------------------------------- */
+
+/* what two bodies can come nearer in a step: both at their fastest point speeds */
+static double fastest(const perp_contacts *c, const double *v)
+{
+  const perp_model *model = c->model;
+  const int d = model->dim;
+  double first = 0, second = 0;
+  for (int b = 0; b < model->n_bodies; b++) {
+    const double *vb = v + model->nvb * b, *w = vb + d;
+    double turn = d == 3 ? sqrt(perp_dot(3, w, w)) : fabs(w[0]);
+    double speed = sqrt(perp_dot(d, vb, vb)) + turn * c->reach[b];
+    if (speed > first) {
+      second = first;
+      first = speed;
+    } else if (speed > second) {
+      second = speed;
+    }
+  }
+  return first + second;
+}
+
+static int compare(const memory *a, const perp_contact *b)
+{
+  if (a->shape_a != b->shape_a) return a->shape_a < b->shape_a ? -1 : 1;
+  if (a->shape_b != b->shape_b) return a->shape_b < b->shape_b ? -1 : 1;
+  return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* guesses: both lists are sorted alike */
+static void recall(perp_contacts *c, double h)
+{
+  double scale = c->h > 0 ? h / c->h : 0;
+  int at = 0;
+  for (int i = 0; i < c->n; i++) {
+    double *p = c->impulse + (size_t)3 * (size_t)i;
+    p[0] = p[1] = p[2] = c->slip[i] = 0;
+    while (at < c->n_before && compare(&c->before[at], &c->contact[i]) < 0) at++;
+    if (at == c->n_before || compare(&c->before[at], &c->contact[i]) != 0 || !c->o.warm) continue;
+    for (int k = 0; k < 3; k++) p[k] = scale * c->before[at].impulse[k];
+    c->slip[i] = c->before[at].slip;
+    at++;
+  }
+}
+
+static void remember(perp_contacts *c, double h)
+{
+  for (int i = 0; i < c->n; i++) {
+    memory *m = &c->after[i];
+    m->shape_a = c->contact[i].shape_a;
+    m->shape_b = c->contact[i].shape_b;
+    m->id = c->contact[i].id;
+    memcpy(m->impulse, c->impulse + (size_t)3 * (size_t)i, sizeof m->impulse);
+    m->slip = c->slip[i];
+  }
+  memory *swap = c->before;
+  c->before = c->after;
+  c->after = swap;
+  c->n_before = c->n;
+  c->h = h;
+}
+
+/* Keep what is closed or closes with v^; Anitescu and Potra: what is closed. */
+static int choose(perp_contacts *c, const perp_eval *e, double h, double base, const double *v)
+{
+  int kept = 0;
+  for (int i = 0; i < c->n; i++) {
+    const perp_contact *x = &c->contact[i];
+    bool keep = x->gap <= base;
+    if (!keep && c->o.gap)
+      keep = x->gap + h * fmin(0, perp_contact_speed(c->model, e, x, v)) <= base;
+    c->kept[i] = keep;
+    kept += keep;
+  }
+  return kept;
+}
+
+/* contacts left out that v+ closes; how many */
+static int late(perp_contacts *c, const perp_eval *e, double h, const double *v)
+{
+  int found = 0;
+  if (!c->o.gap) return 0;
+  for (int i = 0; i < c->n; i++) {
+    const perp_contact *x = &c->contact[i];
+    if (c->kept[i] || x->gap + h * perp_contact_speed(c->model, e, x, v) >= -LATE) continue;
+    c->kept[i] = 1;
+    found++;
+  }
+  return found;
+}
+
+/* ---- a step ---------------------------------------------------------------------------------- */
+
+/* bias of the normal row, see contact.h */
+static double bias_of(void *user, const perp_contact *x, double h, const double *before,
+                      const double *free)
+{
+  const perp_contacts *c = user;
+  double gap = x->gap, bias = 0;
+  if (gap > 0)
+    bias = c->o.gap ? gap / h : 0;
+  else if (c->stab->push != NULL)
+    bias = -c->stab->push(c->stab_ws, h, gap);
+  /* Newton's impact law, where the gap closes in this step */
+  if (x->e > 0 && before[0] < -c->o.threshold && gap + h * free[0] <= 0)
+    bias = fmin(gap > 0 ? 0 : bias, x->e * before[0]);
+  return bias;
+}
+
+static double friction_of(void *user, const perp_contact *x, const double *before, int dim)
+{
+  const perp_contacts *c = user;
+  double t = dim == 3 ? hypot(before[1], before[2]) : fabs(before[1]);
+  return t > c->o.slip ? x->mu_dynamic : x->mu;
+}
+
+bool perp_contacts_step(perp_contacts *c, perp_constrained *k, double h, const double *q,
+                        const double *v)
+{
+  const perp_model *model = c->model;
+  const perp_eval *e = k->e;
+  double start = perp_constrained_clock(k);
+  double base = c->o.gap ? 2 * h * h * fabs(model->gravity) + 1e-6 * model->size
+                         : 1e-6 * model->size;
+  double margin = c->o.margin > 0 ? c->o.margin : c->o.gap ? base + h * fastest(c, k->a) : base;
+  (void)q;
+  if (!isfinite(margin)) {
+    k->reason = PERP_NOT_FINITE;
+    return false;
+  }
+  perp_collision_margin(c->collision, margin);
+  k->status = perp_collision_find(k->ctx, c->collision, e->pose, &c->contact, &c->n);
+  if (k->status == PERP_OK) k->status = reserve(k->ctx, c, c->n);
+  c->collision_s += perp_constrained_clock(k) - start;
+  if (k->status != PERP_OK) return false;
+  if (c->n == 0) {
+    c->n_before = 0;
+    return true;
+  }
+
+  recall(c, h);
+  int kept = choose(c, e, h, base, k->a);
+  if (kept == 0) {
+    memset(c->impulse, 0, (size_t)3 * (size_t)c->n * sizeof *c->impulse);
+    remember(c, h);
+    return true;
+  }
+  memcpy(c->f, k->f, (size_t)model->nv * sizeof *c->f);
+  perp_island_task task = { .contact = c->contact,
+                            .n = c->n,
+                            .kept = c->kept,
+                            .impulse = c->impulse,
+                            .slip = c->slip,
+                            .h = h,
+                            .v = v,
+                            .align = c->o.align == PERP_ALIGN_SLIP,
+                            .softness = c->o.softness,
+                            .bias = bias_of,
+                            .friction = friction_of,
+                            .user = c };
+  for (int round = 0;; round++) {
+    /* on the first round k->a is v^; later ones go back to it */
+    if (round > 0) {
+      memcpy(k->f, c->f, (size_t)model->nv * sizeof *c->f);
+      if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return false;
+    }
+    start = perp_constrained_clock(k);
+    double kkt = k->kkt_s;
+    bool good = perp_islands_solve(c->velocity, k, &task);
+    if (good) perp_islands_apply(c->velocity, k, &task, k->f);
+    c->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt);
+    if (!good || !perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return false;
+    if (round + 1 == ROUNDS || late(c, e, h, k->a) == 0) break;
+  }
+  remember(c, h);
+  return true;
+}
+
+/* ---- post-stabilization ---------------------------------------------------------------------- */
+
+static double gap_of(void *user, const perp_contact *x, double h, const double *before,
+                     const double *free)
+{
+  (void)user, (void)h, (void)before, (void)free;
+  return x->gap;
+}
+
+perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, double *q)
+{
+  const perp_model *model = c->model;
+  double tol = 0;
+  int passes = c->position == NULL ? 0 : c->stab->contacts(c->stab_ws, &tol);
+  bool changed = false;
+  for (int pass = 0; pass < passes; pass++) {
+    const perp_contact *contact;
+    int n;
+    double start = perp_constrained_clock(k), deepest = 0;
+    perp_constrained_at(k, q);
+    perp_collision_margin(c->collision_post, 1e-3 * model->size);
+    k->status = perp_collision_find(k->ctx, c->collision_post, k->e->pose, &contact, &n);
+    if (k->status == PERP_OK) k->status = perp_islands_room(k->ctx, c->position, n);
+    c->collision_s += perp_constrained_clock(k) - start;
+    if (k->status != PERP_OK) return PERP_ODE_FAILED;
+    for (int i = 0; i < n; i++) deepest = fmin(deepest, contact[i].gap);
+    if (deepest >= -tol) break;
+
+    memset(k->f, 0, (size_t)model->nv * sizeof *k->f);
+    for (int i = 0; i < model->m; i++) k->c[i] = -k->e->C[i];
+    if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return PERP_ODE_FAILED;
+    double *impulse = perp_islands_scratch(c->position);
+    memset(impulse, 0, (size_t)3 * (size_t)n * sizeof *impulse);
+    perp_island_task task = { .contact = contact,
+                              .n = n,
+                              .impulse = impulse,
+                              .slip = impulse, /* not used without friction */
+                              .h = 1,
+                              .v = k->zeros,
+                              .bias = gap_of,
+                              .user = c };
+    start = perp_constrained_clock(k);
+    bool good = perp_islands_solve(c->position, k, &task);
+    if (good) perp_islands_apply(c->position, k, &task, k->f);
+    c->lcp_s += perp_constrained_clock(k) - start;
+    if (!good || !perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros))
+      return PERP_ODE_FAILED;
+    perp_model_retract(model, q, k->a, q);
+    changed = true;
+  }
+  return changed ? PERP_ODE_CHANGED : PERP_ODE_OK;
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+void perp_contacts_info(const perp_contacts *c, perp_step_info *info)
+{
+  info->n_contacts = c->n;
+  info->contacts = c->n > 0 ? c->contact : NULL;
+  info->impulse = c->n > 0 ? c->impulse : NULL;
+}
+
+const perp_contact_count *perp_contacts_counters(const perp_contacts *c)
+{
+  return perp_islands_count(c->velocity);
+}
+
+void perp_contacts_observe(perp_contacts *c, perp_contact_observer *observer, void *user)
+{
+  perp_islands_observe(c->velocity, observer, user);
+}
+
+void perp_contacts_times(const perp_contacts *c, double *collision, double *lcp)
+{
+  *collision = c->collision_s;
+  *lcp = c->lcp_s;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Contacts in time stepping: detection, islands, one complementarity problem an island, warm start.
+ *
+ * A step asks once, with the velocity v^ that the bodies would have without contact impulses:
+ *
+ *   1. contacts within reach of the step (speculative margin), those that cannot close left out;
+ *   2. islands: bodies joined by joints and contacts (union-find); others do not influence each other;
+ *   3. for each island  u = A lambda + b  with  b = J_c v^ + bias (contact.h), solved by the contact model;
+ *   4. the impulses J_c' lambda are added to the right-hand side of the KKT system, which is solved
+ *      again, so that the joints are satisfied exactly whatever the complementarity solver left.
+ *
+ * A contact that was left out and would close with v+ is taken in and the problem solved again.
+ * Guesses are the impulses of the step before, found by the identity of the contact. */
+#ifndef PERP_CONTACTS_H
+#define PERP_CONTACTS_H
+
+#include "models/contact/contact.h"
+#include "models/formulations/constrained.h"
+
+/* Options of formulations that step contacts. */
+typedef struct perp_contact_opts {
+  double margin, threshold, slip, tol, softness;
+  int align, joints, threads;
+  bool gap, reuse, warm;
+  char fallback[PERP_TEXT_MAX];
+} perp_contact_opts;
+enum { PERP_ALIGN_NONE, PERP_ALIGN_SLIP };
+enum { PERP_JOINTS_AUTO, PERP_JOINTS_ELIMINATE, PERP_JOINTS_ROWS };
+extern const char *const perp_align_names[];
+extern const char *const perp_joints_names[];
+
+/* the rows of an options table whose struct has a member `contact` of this type, first */
+#define PERP_CONTACT_OPTIONS                                                                       \
+  PERP_BOOL(perp_contact_opts, gap, true,                                                          \
+            "open contacts may close in the step (Stewart and Trinkle); false: closed ones only "  \
+            "(Anitescu and Potra)"),                                                               \
+      PERP_REAL(perp_contact_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",                         \
+                "restitution only where the approach is faster"),                                  \
+      PERP_ENUM(perp_contact_opts, align, PERP_ALIGN_SLIP, perp_align_names,                       \
+                "first tangent: along the sliding the step would have without contact impulses, "  \
+                "where there is any; or from the normal alone"),                                   \
+      PERP_REAL(perp_contact_opts, slip, 1e-5, 0, HUGE_VAL, 0, "m/s",                              \
+                "a contact that slides faster at the start of the step has mu_dynamic"),           \
+      PERP_ENUM(perp_contact_opts, joints, PERP_JOINTS_AUTO, perp_joints_names,                    \
+                "joints of an island: eliminated by the KKT solver, or free rows; auto: "          \
+                "eliminated unless that solver is iterative"),                                     \
+      PERP_REAL(perp_contact_opts, margin, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",                     \
+                "contacts are looked for up to this gap; 0 = from speeds and step"),               \
+      PERP_REAL(perp_contact_opts, tol, 1e-8, 0, 1, PERP_OPEN_MIN, "",                             \
+                "scaled residual of a solution"),                                                  \
+      PERP_REAL(perp_contact_opts, softness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/kg",                \
+                "S of the normal rows"),                                                           \
+      PERP_BOOL(perp_contact_opts, warm, true, "guess: the impulses of the step before"),          \
+      PERP_BOOL(perp_contact_opts, reuse, true,                                                    \
+                "a guess within the tolerance is the answer, without a solve"),                    \
+      PERP_TEXT(perp_contact_opts, fallback, "",                                                   \
+                "lcp for problems the first one fails on (in parentheses); empty: none"),          \
+      PERP_INT(perp_contact_opts, threads, 1, 1, 256, "islands solved at the same time")
+
+typedef struct perp_contacts perp_contacts;
+
+/* parts: lcp, contact and stab must be set.  PERP_ERR_UNSUPPORTED: an lcp that does not serve the
+ * contact model.  Allocates; later only when there are more contacts or larger islands than ever. */
+perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
+                                 const perp_contact_opts *opts, perp_contacts **out);
+void perp_contacts_destroy(perp_contacts *c); /* NULL is fine */
+void perp_contacts_restart(perp_contacts *c);
+
+/* Contact impulses of the step h from (q, v).  k: evaluated at q, k->f = M v + h f, k->a = v^.  On return
+ * k->a = v+, k->f has the contact impulses.  False: k->reason or k->status says why. */
+bool perp_contacts_step(perp_contacts *c, perp_constrained *k, double h, const double *q,
+                        const double *v);
+/* Post-stabilization of penetration at the end of a step (Cline 2002, section 3.4): passes of
+ *
+ *      M dq = J' mu + J_c' lambda,   J dq = -C,   0 <= lambda  perp  gap + J_c dq >= 0,   q <- q [+] dq
+ *
+ * until no contact is deeper than the tolerance of the scheme.  Does nothing where the scheme does not
+ * project contacts. */
+perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, double *q);
+
+/* Fill the contact part of info. */
+void perp_contacts_info(const perp_contacts *c, perp_step_info *info);
+const perp_contact_count *perp_contacts_counters(const perp_contacts *c);
+void perp_contacts_observe(perp_contacts *c, perp_contact_observer *observer, void *user);
+/* CPU seconds since the restart, while timing is on in k. */
+void perp_contacts_times(const perp_contacts *c, double *collision, double *lcp);
+
+#endif

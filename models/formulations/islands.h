@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Islands: bodies that joints and contacts connect, each set with a complementarity problem of its own.
+ *
+ * Two bodies belong together when a joint or a contact acts on both (union-find with path halving, the
+ * smaller index the root, so that the result does not depend on the order of contacts).  The world
+ * connects nothing.  Islands are numbered by their first body, contacts keep their order inside one, and
+ * each problem is solved from its own data only: the result does not depend on the number of threads. */
+#ifndef PERP_ISLANDS_H
+#define PERP_ISLANDS_H
+
+#include "models/contact/contact.h"
+#include "models/formulations/constrained.h"
+
+typedef struct perp_islands perp_islands;
+
+typedef struct perp_island_task {
+  const perp_contact *contact; /* [n] */
+  int n;
+  const unsigned char *kept; /* [n] which take part; NULL: all */
+  double *impulse;           /* [3 n] world; in: guess */
+  double *slip;              /* [n] in and out, see contact.h */
+  double h;
+  const double *v; /* [nv] velocity at the start of the step; that without contacts is k->a */
+  bool align;      /* first tangent along the sliding of k->a */
+  double softness; /* of normal rows */
+  /* bias of the normal row and coefficient of friction, from the relative velocities (n, t1, t2) at the
+   * start of the step and without contact impulses; friction NULL: none */
+  double (*bias)(void *user, const perp_contact *contact, double h, const double *before,
+                 const double *free);
+  double (*friction)(void *user, const perp_contact *contact, const double *before, int dim);
+  void *user;
+} perp_island_task;
+
+/* rows: joints of an island become free rows of its problem, instead of being eliminated. */
+perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
+                                const perp_contact_desc *kind, const void *opts,
+                                const perp_contact_setup *setup, int threads, bool rows,
+                                perp_islands **out);
+void perp_islands_destroy(perp_islands *s);
+void perp_islands_restart(perp_islands *s);
+/* Memory for n contacts; allocates only when that is more than ever. */
+perp_status perp_islands_room(perp_ctx *ctx, perp_islands *s, int n);
+/* [3 n] for a caller without an array of its own, after perp_islands_room. */
+double *perp_islands_scratch(perp_islands *s);
+/* All islands with contacts.  k: the KKT factor holds for k->e, k->a is v^, k->f its right-hand side, k->c
+ * that of the joints.  False: k->status or k->reason says why. */
+bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *task);
+/* f [nv] += J_c' lambda of the impulses in task. */
+void perp_islands_apply(const perp_islands *s, const perp_constrained *k,
+                        const perp_island_task *task, double *f);
+const perp_contact_count *perp_islands_count(const perp_islands *s);
+void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void *user);
+
+/* Velocity of b relative to a at a contact, along its normal, for velocities v [nv]. */
+double perp_contact_speed(const perp_model *model, const perp_eval *e, const perp_contact *x,
+                          const double *v);
+
+#endif

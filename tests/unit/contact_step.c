@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Time stepping with contacts against closed forms: one body on a plane, friction and its
+ * linearization, impacts, and what a formulation reports about contacts. */
+#include "tests/run_model.h"
+
+static perp_ctx ctx;
+static const double g = 9.81, h = 1e-2;
+
+/* the ground z = 0 (y = 0 in the plane) */
+static void ground(perp_model *model, double mu, double mu_dynamic, double e)
+{
+  perp_shape_def def = { .kind = PERP_SHAPE_PLANE,
+                         .body = PERP_WORLD,
+                         .surface = { .mu = mu, .mu_dynamic = mu_dynamic, .restitution = e } };
+  if (perp_model_add_shape(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+}
+
+static void shape(perp_model *model, int body, perp_shape_kind kind, double size, double mu,
+                  double mu_dynamic)
+{
+  perp_shape_def def = { .kind = kind,
+                         .body = body,
+                         .radius = size,
+                         .half = { size, size, size },
+                         .surface = { .mu = mu, .mu_dynamic = mu_dynamic } };
+  if (perp_model_add_shape(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+}
+
+/* A unit cube of 1 kg on the ground, pushed sideways so that gravity seems tilted by theta in the
+ * direction phi. */
+static perp_model *incline(double theta, double phi, double mu, double mu_dynamic)
+{
+  perp_model *model = run_model(&ctx, 3);
+  perp_model_gravity(model, g * cos(theta));
+  run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_box(1, 1, 1, 1), .x = { 0, 0, 0.5 } });
+  ground(model, mu, mu_dynamic, 0);
+  shape(model, 0, PERP_SHAPE_BOX, 0.5, mu, mu_dynamic);
+  perp_force_def push = { .kind = PERP_FORCE_POINT,
+                          .value = { g * sin(theta) * cos(phi), g * sin(theta) * sin(phi), 0 } };
+  if (perp_model_add_force(&ctx, model, &push) != PERP_OK) bail("%s", ctx.msg);
+  return run_finish(&ctx, model);
+}
+
+/* v of body 0 after n steps */
+static const double *after(perp_sim *sim, int n)
+{
+  double t;
+  const double *q, *v;
+  perp_step_info info = { 0 };
+  for (int k = 0; k < n; k++)
+    if (perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK || info.reason < 0)
+      bail("step %d: %s %s", k, perp_reason_name(info.reason), ctx.msg);
+  perp_sim_state(sim, &t, &q, &v);
+  return v;
+}
+
+static double deg(double x)
+{
+  return x * M_PI / 180;
+}
+
+/* mean acceleration along the slope in 50 steps */
+static double acceleration(double theta, double phi, double mu, run_parts parts)
+{
+  perp_model *model = incline(theta, phi, mu, mu);
+  perp_sim *sim = run_start(&ctx, model, parts, h);
+  const double *v = after(sim, 50);
+  double a = (v[0] * cos(phi) + v[1] * sin(phi)) / (50 * h);
+  const perp_contact_count *count = perp_sim_contacts(sim);
+  if (count->failures > 0) printf("# %d failures\n", (int)count->failures);
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+  return a;
+}
+
+static void test_incline(void)
+{
+  static const run_parts parts[] = {
+    { .lcp = "dantzig", .contact = "box" },
+    { .lcp = "dantzig", .contact = "box:limits=fixed" },
+    { .lcp = "lemke", .contact = "polyhedral:directions=8" },
+    { .lcp = "lemke", .contact = "polyhedral:directions=4" },
+    { .lcp = "fischer-newton", .contact = "box" },
+    { .lcp = "fischer-newton", .contact = "polyhedral" },
+    { .lcp = "pgs", .contact = "box" },
+    { .lcp = "block-gs", .contact = "cone" },
+    { .lcp = "keller", .contact = "polyhedral" },
+    { .lcp = "lemke" },
+    { .lcp = "dantzig" },
+    { .contact = "cone" },
+    { .lcp = NULL },
+  };
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    const char *lcp = parts[i].lcp != NULL ? parts[i].lcp : "default",
+               *contact = parts[i].contact != NULL ? parts[i].contact : "default";
+    /* 1e-6: ten times what the tolerance of a solution, 1e-8 of impulses of g h, leaves */
+    for (int k = 0; k < 3; k++) {
+      double phi = deg(k == 0 ? 0 : k == 1 ? 45 : 70);
+      near(acceleration(deg(30), phi, 0.3, parts[i]), g * (sin(deg(30)) - 0.3 * cos(deg(30))), 1e-6,
+           0, "%s, %s: 30 degrees, mu = 0.3, azimuth %.0f slides with g (sin - mu cos)", lcp,
+           contact, phi / M_PI * 180);
+    }
+    near(acceleration(deg(20), deg(20), 0.5, parts[i]), 0, 1e-6, 0,
+         "%s, %s: 20 degrees, mu = 0.5 sticks", lcp, contact);
+  }
+}
+
+/* issue: the linearization is exactly predictable when the tangents do not follow the sliding */
+static void test_anisotropy(void)
+{
+  const double theta = deg(30), mu = 0.3, exact = g * (sin(theta) - mu * cos(theta));
+  const char *fixed = "velocity:align=none,tol=1e-12";
+  run_parts box = { .formulation = fixed, .lcp = "dantzig", .contact = "box" };
+  run_parts four = { .formulation = fixed, .lcp = "lemke", .contact = "polyhedral:directions=4" };
+  run_parts cone = { .formulation = fixed, .lcp = "block-gs", .contact = "cone" };
+  near(acceleration(theta, 0, mu, box), exact, 1e-9, 0, "box along its axis is exact");
+  near(acceleration(theta, deg(45), mu, box), exact - (sqrt(2) - 1) * mu * cos(theta) * g, 1e-9, 0,
+       "box at 45 degrees: too slow by (sqrt 2 - 1) mu cos(theta) g");
+  near(acceleration(theta, deg(45), mu, four), exact + (1 - sqrt(0.5)) * mu * cos(theta) * g, 1e-9,
+       0, "four directions at 45 degrees: too fast by (1 - 1/sqrt 2) mu cos(theta) g");
+  for (int k = 0; k < 12; k++) {
+    double phi = deg(7.0 + 29 * k);
+    near(acceleration(theta, phi, mu, cone), exact, 1e-10, 0, "cone at azimuth %.0f is exact",
+         phi / M_PI * 180);
+    double worst = fabs(acceleration(deg(20), phi, 0.5, cone));
+    worst = fmax(worst, fabs(acceleration(deg(20), phi, 0.5, box)));
+    below(worst, 1e-10, "20 degrees, mu = 0.5 sticks at azimuth %.0f with cone and box",
+          phi / M_PI * 180);
+  }
+}
+
+static void test_two_coefficients(void)
+{
+  /* pushed with tan 25 = 0.466: sticks below mu = 0.5; once it slides, mu_dynamic = 0.3 decides */
+  run_parts parts = { .lcp = "dantzig", .contact = "box" };
+  perp_model *model = incline(deg(25), 0, 0.5, 0.3);
+  perp_sim *sim = run_start(&ctx, model, parts, h);
+  near(after(sim, 50)[0], 0, 1e-7, 0, "static friction holds");
+  double q[7], v[6] = { 0.1 };
+  memcpy(q, perp_model_q0(model), sizeof q);
+  if (perp_sim_restart(&ctx, sim, 0, q, v) != PERP_OK) bail("%s", ctx.msg);
+  near(after(sim, 50)[0], 0.1 + 50 * h * g * (sin(deg(25)) - 0.3 * cos(deg(25))), 1e-6, 0,
+       "sliding friction is the dynamic one");
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+}
+
+static perp_model *ball(double z, double vz, double e)
+{
+  perp_model *model = run_model(&ctx, 3);
+  perp_model_gravity(model, g);
+  perp_body_def def = { .mass = perp_mass_sphere(2, 0.1), .x = { 0, 0, z }, .v = { 0, 0, vz } };
+  run_body(&ctx, model, def);
+  ground(model, 0.5, 0.5, e);
+  shape(model, 0, PERP_SHAPE_SPHERE, 0.1, 0.5, 0.5);
+  return run_finish(&ctx, model);
+}
+
+static void test_ball(void)
+{
+  double t;
+  const double *q, *v;
+  perp_step_info info;
+  /* at rest: the impulse of a step is m g h */
+  perp_model *model = ball(0.1, 0, 0);
+  perp_sim *sim = run_start(&ctx, model, (run_parts){ .lcp = "dantzig" }, h);
+  if (perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK) bail("%s", ctx.msg);
+  perp_sim_state(sim, &t, &q, &v);
+  ok(info.n_contacts == 1 && info.contacts != NULL && info.impulse != NULL, "one contact reported");
+  near(info.impulse[2], 2 * g * h, 1e-15, 0, "its impulse is m g h");
+  near(fabs(v[2]) + fabs(q[2] - 0.1), 0, 1e-16, 0, "and nothing moves");
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+
+  /* falling 1 mm above the ground at 1 m/s: the step ends on the ground */
+  model = ball(0.101, -1, 0);
+  sim = run_start(&ctx, model, (run_parts){ .lcp = "dantzig" }, h);
+  after(sim, 1);
+  perp_sim_state(sim, &t, &q, &v);
+  near(v[2], -0.001 / h, 1e-14, 0, "Stewart and Trinkle: v+ = -gap / h");
+  near(q[2], 0.1, 1e-16, 0, "the gap is closed at the end of the step");
+  perp_sim_destroy(sim);
+  run_parts closed = { .formulation = "velocity:gap=false", .lcp = "dantzig" };
+  sim = run_start(&ctx, model, closed, h);
+  after(sim, 1);
+  perp_sim_state(sim, &t, &q, &v);
+  near(v[2], -1 - g * h, 1e-14, 0, "Anitescu and Potra: an open contact is not seen");
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+
+  /* impact with e = 0.5 */
+  model = ball(0.101, -1, 0.5);
+  sim = run_start(&ctx, model, (run_parts){ .lcp = "dantzig" }, h);
+  near(after(sim, 1)[2], 0.5, 1e-14, 0, "Newton: v+ = -e v-");
+  perp_sim_destroy(sim);
+  run_parts slow = { .formulation = "velocity:threshold=2m/s", .lcp = "dantzig" };
+  sim = run_start(&ctx, model, slow, h);
+  near(after(sim, 1)[2], -0.001 / h, 1e-14, 0, "below the threshold there is no rebound");
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+
+  /* 1 mm deep: feedback of a fifth of the depth a step, limited speed, or a post-step */
+  model = ball(0.099, 0, 0);
+  sim = run_start(&ctx, model, (run_parts){ .lcp = "dantzig", .stab = "baumgarte" }, h);
+  near(after(sim, 1)[2], 0.2 * 0.001 / h, 1e-14, 0, "baumgarte pushes a fifth of the depth out");
+  perp_sim_destroy(sim);
+  sim = run_start(&ctx, model, (run_parts){ .lcp = "dantzig", .stab = "baumgarte:push=0.01" }, h);
+  near(after(sim, 1)[2], 0.01, 1e-14, 0, "no faster than the limit");
+  perp_sim_destroy(sim);
+  sim = run_start(&ctx, model, (run_parts){ .lcp = "dantzig", .stab = "none" }, h);
+  near(after(sim, 1)[2], 0, 1e-14, 0, "none leaves it");
+  perp_sim_destroy(sim);
+  sim = run_start(&ctx, model, (run_parts){ .lcp = "dantzig", .stab = "post" }, h);
+  near(after(sim, 1)[2], 0, 1e-14, 0, "post does not touch the velocity");
+  perp_sim_state(sim, &t, &q, &v);
+  near(q[2], 0.1, 1e-15, 0, "and removes the penetration completely");
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+}
+
+/* sliding, then rolling: v -> 5/7 v0 at t = 2 v0 / (7 mu g), then constant */
+static void test_rolling(void)
+{
+  static const run_parts parts[] = { { .lcp = "dantzig", .contact = "box" },
+                                     { .lcp = "lemke", .contact = "polyhedral" },
+                                     { .lcp = "block-gs", .contact = "cone" } };
+  for (size_t i = 0; i < 3; i++) {
+    perp_model *model = run_model(&ctx, 3);
+    perp_model_gravity(model, g);
+    perp_body_def def = { .mass = perp_mass_sphere(2, 0.1),
+                          .x = { 0, 0, 0.1 },
+                          .v = { 0.6, 0.8, 0 } };
+    run_body(&ctx, model, def);
+    ground(model, 0.2, 0.2, 0);
+    shape(model, 0, PERP_SHAPE_SPHERE, 0.1, 0.2, 0.2);
+    run_finish(&ctx, model);
+    perp_sim *sim = run_start(&ctx, model, parts[i], 1e-3);
+    const double *v = after(sim, 60);
+    near(hypot(v[0], v[1]), 1 - 0.2 * g * 0.06, 1e-7, 0, "%s: sliding sphere slows by mu g",
+         parts[i].contact);
+    v = after(sim, 200);
+    near(hypot(v[0], v[1]), 5.0 / 7, 1e-7, 0, "%s: rolling at 5/7 of its speed", parts[i].contact);
+    perp_sim_destroy(sim);
+    perp_model_destroy(model);
+  }
+}
+
+/* in the plane */
+static void test_plane(void)
+{
+  static const run_parts parts[] = { { .lcp = "dantzig", .contact = "box" },
+                                     { .lcp = "lemke", .contact = "polyhedral" },
+                                     { .lcp = "block-gs", .contact = "cone" } };
+  for (size_t i = 0; i < 3; i++) {
+    perp_model *model = run_model(&ctx, 2);
+    perp_model_gravity(model, g);
+    run_body(&ctx, model,
+             (perp_body_def){ .mass = perp_mass_box(1, 1, 1, 1), .x = { 0, 0.5 }, .v = { 2 } });
+    ground(model, 0.3, 0.3, 0);
+    shape(model, 0, PERP_SHAPE_BOX, 0.5, 0.3, 0.3);
+    run_finish(&ctx, model);
+    perp_sim *sim = run_start(&ctx, model, parts[i], h);
+    near(after(sim, 40)[0], 2 - 0.3 * g * 0.4, 1e-6, 0, "%s: a square slides with mu g",
+         parts[i].contact);
+    near(after(sim, 60)[0], 0, 1e-7, 0, "%s: and stops", parts[i].contact);
+    perp_sim_destroy(sim);
+    perp_model_destroy(model);
+  }
+}
+
+static void test_refusals(void)
+{
+  static const run_parts wrong[] = { { .lcp = "lemke", .contact = "cone" },
+                                     { .lcp = "lemke", .contact = "box" },
+                                     { .lcp = "dantzig", .contact = "polyhedral" } };
+  perp_model *model = ball(0.1, 0, 0);
+  for (size_t i = 0; i < 3; i++) {
+    perp_parts parts;
+    perp_sim *sim = NULL;
+    if (run_parse(&ctx, &wrong[i], &parts) != PERP_OK) bail("%s", ctx.msg);
+    ok(perp_sim_create(&ctx, model, &parts, h, &sim) == PERP_ERR_UNSUPPORTED &&
+           strstr(ctx.msg, "--contact") != NULL,
+       "%s with %s is refused: %s", wrong[i].contact, wrong[i].lcp, ctx.msg);
+    perp_sim_destroy(sim);
+    run_free(&parts);
+  }
+  perp_model_destroy(model);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  test_ball();
+  test_incline();
+  test_anisotropy();
+  test_two_coefficients();
+  test_rolling();
+  test_plane();
+  test_refusals();
+  return tap_done();
+}
