@@ -24,9 +24,11 @@ static int class_of(perp_shape_kind kind)
 
 /* upper triangle; what is missing never touches */
 static perp_pair_fn *const table[CLASSES][CLASSES] = {
-  [SPHERE] = { perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sphere_plane, NULL },
-  [CAPSULE] = { NULL, perp_capsule_capsule, NULL, perp_capsule_plane, NULL },
+  [SPHERE] = { perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sphere_plane,
+               perp_sphere_ellipsoid },
+  [CAPSULE] = { NULL, perp_capsule_capsule, perp_capsule_hull, perp_capsule_plane, NULL },
   [HULL] = { NULL, NULL, perp_hull_hull, perp_hull_plane, NULL },
+  [PLANE] = { [ELLIPSOID] = perp_plane_ellipsoid },
 };
 
 perp_pair_fn *perp_pair(perp_shape_kind a, perp_shape_kind b, bool *flip)
@@ -162,9 +164,7 @@ double perp_shape_distance(const perp_model *model, int shape_a, const perp_pose
   perp_pair_fn *fn = perp_pair(a->kind, b->kind, &flip);
   perp_lift(model->dim, pose_a, &pa);
   perp_lift(model->dim, pose_b, &pb);
-  if (fn == perp_hull_hull) {
-    t[0].gap = perp_hull_distance(a, &pa, b, &pb, t[0].p_a, t[0].p_b, t[0].n);
-  } else if (fn != NULL) {
+  if (fn != NULL) {
     int count = flip ? fn(b, &pb, a, &pa, HUGE_VAL, t) : fn(a, &pa, b, &pb, HUGE_VAL, t);
     if (flip) perp_touch_flip(count, t);
     for (int i = 1; i < count; i++)

@@ -243,8 +243,7 @@ static uint32_t corner_feature(const perp_hull *ref, const corner *before, const
   return in < 0 ? perp_feature(PERP_EDGES, -1 - in, out) : perp_feature(PERP_EDGES, -1 - out, in);
 }
 
-/* the part of a segment between the side planes of a face; identities of its ends.  Returns the points left. */
-static int cut_segment(const perp_hull *ref, int face, double p[2][3], uint32_t id[2], double tol)
+int perp_cut_segment(const perp_hull *ref, int face, double p[2][3], uint32_t id[2], double tol)
 {
   for (int k = ref->start[face]; k < ref->start[face + 1]; k++) {
     double s[2], r[3];
@@ -296,7 +295,7 @@ static int face_points(const perp_hull *ref, int face, const seen *inc, double m
       memcpy(p[i], inc->v + 3 * v, sizeof p[i]);
       id[i] = perp_feature(PERP_VERTEX_B, 0, v);
     }
-    corners = cut_segment(ref, face, p, id, tol);
+    corners = perp_cut_segment(ref, face, p, id, tol);
     for (int i = 0; i < corners; i++) {
       memcpy(t[i].p_b, p[i], sizeof p[i]);
       t[i].feature = id[i];
@@ -452,12 +451,52 @@ static double deepest(int n, const perp_touch *t, int *at)
   return low;
 }
 
+/* exact signed distance with witness points (world) and normal */
+static double hull_distance(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
+                            const perp_pose *pb, double p_a[3], double p_b[3], double n[3])
+{
+  pair p;
+  features f;
+  perp_touch t[PERP_MANIFOLD_MAX];
+  int at = 0;
+  pair_set(&p, a, pa, b, pb);
+  separate(&p, HUGE_VAL, &f);
+  double slack = EXACT * p.size;
+  if (f.kind == EDGES) {
+    double d = edge_witness(&p, &f);
+    if (f.sep > 0 && d > f.sep + slack) f.kind = CLOSEST;
+  } else {
+    int count = over_face(&p, f.kind == FACE_A, f.face, HUGE_VAL, pa, pb, t);
+    double low = deepest(count, t, &at);
+    if (low <= f.sep + slack) {
+      memcpy(p_a, t[at].p_a, 3 * sizeof *p_a);
+      memcpy(p_b, t[at].p_b, 3 * sizeof *p_b);
+      memcpy(n, t[at].n, 3 * sizeof *n);
+      return f.sep;
+    }
+    if (f.sep > 0)
+      f.kind = CLOSEST;
+    else
+      face_witness(&p, &f);
+  }
+  if (f.kind == CLOSEST) closest(p.a, &p.bs, p.b, &p.as, &p.ab, &f);
+  perp_place(pa, f.pa, p_a);
+  perp_place(pa, f.pb, p_b);
+  perp_turn(3, pa->R, f.n, n);
+  return f.sep;
+}
+
 int perp_hull_hull(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
                    const perp_pose *pb, double margin, perp_touch *out)
 {
   pair p;
   features f;
   int at = 0, face_a = 0, face_b = 0, n;
+  if (isinf(margin)) {
+    out->gap = hull_distance(a, pa, b, pb, out->p_a, out->p_b, out->n);
+    out->feature = 0;
+    return 1;
+  }
   pair_set(&p, a, pa, b, pb);
   separate(&p, margin, &f);
   if (!(f.sep < margin)) return 0;
@@ -494,40 +533,6 @@ int perp_hull_hull(const perp_shape *a, const perp_pose *pa, const perp_shape *b
   return 1;
 }
 
-double perp_hull_distance(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
-                          const perp_pose *pb, double p_a[3], double p_b[3], double n[3])
-{
-  pair p;
-  features f;
-  perp_touch t[PERP_MANIFOLD_MAX];
-  int at = 0;
-  pair_set(&p, a, pa, b, pb);
-  separate(&p, HUGE_VAL, &f);
-  double slack = EXACT * p.size;
-  if (f.kind == EDGES) {
-    double d = edge_witness(&p, &f);
-    if (f.sep > 0 && d > f.sep + slack) f.kind = CLOSEST;
-  } else {
-    int count = over_face(&p, f.kind == FACE_A, f.face, HUGE_VAL, pa, pb, t);
-    double low = deepest(count, t, &at);
-    if (low <= f.sep + slack) {
-      memcpy(p_a, t[at].p_a, 3 * sizeof *p_a);
-      memcpy(p_b, t[at].p_b, 3 * sizeof *p_b);
-      memcpy(n, t[at].n, 3 * sizeof *n);
-      return f.sep;
-    }
-    if (f.sep > 0)
-      f.kind = CLOSEST;
-    else
-      face_witness(&p, &f);
-  }
-  if (f.kind == CLOSEST) closest(p.a, &p.bs, p.b, &p.as, &p.ab, &f);
-  perp_place(pa, f.pa, p_a);
-  perp_place(pa, f.pb, p_b);
-  perp_turn(3, pa->R, f.n, n);
-  return f.sep;
-}
-
 /* ---- hull and plane ---------------------------------------------------------------------------- */
 
 int perp_hull_plane(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
@@ -554,6 +559,7 @@ int perp_hull_plane(const perp_shape *a, const perp_pose *pa, const perp_shape *
   }
   for (int k = h->start[face]; k < h->start[face + 1]; k++) {
     perp_touch *c = &t[count];
+    if (isinf(margin) && h->loop[k] != support) continue;
     perp_place(pa, h->v + 3 * h->loop[k], c->p_a);
     perp_sub(c->p_a, o, r);
     c->gap = perp_dot(3, n, r);

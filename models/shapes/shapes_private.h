@@ -111,12 +111,23 @@ void perp_shape_bounds(const perp_shape *s, const perp_pose *pose, double lo[3],
 /* Closest points of the segments p + s u, q + t w, s, t in [0, 1].  Returns the squared distance. */
 double perp_segments(const double p[3], const double u[3], const double q[3], const double w[3],
                      double *s, double *t);
+/* Parameter of the point of p + s u, s in [0, 1], closest to x; 0 for a segment of no length. */
+double perp_onto(const double p[3], const double u[3], const double x[3]);
+/* Two balls of radius ra, rb around x, y; normal `spare` when the centres coincide.  Written whatever the
+ * gap. */
+void perp_balls(const double x[3], double ra, const double y[3], double rb, const double spare[3],
+                uint32_t feature, perp_touch *t);
+/* Cut a segment to its part between the side planes of a face (tol beyond them counts as inside); id:
+ * features of its ends, renamed where they are cut: the hull is a, the segment edge 0 of b.  Points left: 2 or 0. */
+int perp_cut_segment(const perp_hull *ref, int face, double p[2][3], uint32_t id[2], double tol);
 /* Signed distance of point x to a hull, same frame: its closest point on the surface and outward unit
  * normal there. */
 double perp_hull_point(const perp_hull *hull, const double x[3], double on[3], double n[3]);
 
-/* ---- pairs: contacts with a gap below margin, at most PERP_MANIFOLD_MAX ---------------------------- */
+/* ---- pairs ------------------------------------------------------------------------------------- */
 
+/* Contacts with a gap below margin, at most PERP_MANIFOLD_MAX; returns their number.  margin = infinity
+ * asks for the exact signed distance: the least gap of what is returned, with its witnesses. */
 typedef int perp_pair_fn(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
                          const perp_pose *pb, double margin, perp_touch *out);
 perp_pair_fn perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sphere_plane,
@@ -126,9 +137,6 @@ perp_pair_fn perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sph
 perp_pair_fn *perp_pair(perp_shape_kind a, perp_shape_kind b, bool *flip);
 void perp_touch_flip(int n, perp_touch *t);
 
-/* Exact signed distance of two hulls with witness points (world) and normal. */
-double perp_hull_distance(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
-                          const perp_pose *pb, double p_a[3], double p_b[3], double n[3]);
 /* Keep at most PERP_MANIFOLD_MAX of n points, in the order of their features: a deepest one, the one farthest from it, then those
  * that add most area.  size: length that rounding is measured by. */
 int perp_manifold_reduce(int n, perp_touch *t, double size);
