@@ -25,6 +25,19 @@ static void layout(perp_measure *m, perp_arena *a)
   m->v_before = PERP_CARVE(a, double, m->nv);
   m->f = PERP_CARVE(a, double, m->nv);
   m->a = PERP_CARVE(a, double, m->nv);
+  if (m->model != NULL && perp_model_shapes(m->model) > 0)
+    m->pose = 1 + PERP_CARVE(a, perp_pose, 1 + perp_model_bodies(m->model));
+}
+
+/* collision detection of its own, so that penetration is judged at accepted states and alike for all
+ * formulations, also for those that know no contact */
+static perp_status create_collision(perp_ctx *ctx, perp_measure *m)
+{
+  if (m->pose == NULL) return PERP_OK;
+  memset(&m->pose[-1], 0, sizeof *m->pose);
+  const int dim = perp_model_dim(m->model);
+  for (int i = 0; i < dim; i++) m->pose[-1].R[i * (dim + 1)] = 1;
+  return perp_collision_create(ctx, m->model, 0, &m->collision);
 }
 
 perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_measure **out)
@@ -54,6 +67,15 @@ perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_mea
   m->potential_lo = HUGE_VAL;
   m->potential_hi = -HUGE_VAL;
   m->cpu_s = m->step_us = nan("");
+  for (int b = 0; m->model != NULL && b < perp_model_bodies(m->model); b++)
+    m->weight += perp_model_body(m->model, b)->mass.mass * fabs(scene->gravity);
+  for (int i = 0; i < scene->n_gauges; i++)
+    if (scene->gauge[i].restart != NULL) scene->gauge[i].restart(scene->gauge[i].user);
+  status = create_collision(ctx, m);
+  if (status != PERP_OK) {
+    perp_measure_destroy(m);
+    return status;
+  }
 
   /* multipliers of the exact state: a direct solver that reports dependent rows */
   if (m->m > 0 && m->m <= LAMBDA_ROWS_MAX) {
@@ -80,6 +102,7 @@ void perp_measure_destroy(perp_measure *m)
 {
   if (m == NULL) return;
   if (m->kkt_desc != NULL) ((const perp_kkt_desc *)m->kkt_desc)->destroy(m->kkt_ws);
+  perp_collision_destroy(m->collision);
   perp_arena_free(&m->arena);
   free(m);
 }
@@ -169,6 +192,15 @@ static void measure_momentum(perp_measure *m, double t, const double *q, const d
   raise_to(&m->L_err, sqrt(dL));
 }
 
+static void measure_contacts(perp_measure *m, const double *q, const perp_step_info *info)
+{
+  if (info != NULL && info->n_contacts > m->contacts_max) m->contacts_max = info->n_contacts;
+  if (m->collision == NULL) return;
+  const int dim = perp_model_dim(m->model), nqb = dim == 3 ? 7 : 3;
+  for (int b = 0; b < perp_model_bodies(m->model); b++) perp_pose_of(dim, q + b * nqb, &m->pose[b]);
+  raise_to(&m->pen_max, -perp_collision_deepest(NULL, m->collision, m->pose));
+}
+
 void perp_measure_state(perp_measure *m, double t, const double *q, const double *v,
                         const perp_step_info *info)
 {
@@ -182,12 +214,19 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
     kinetic = m->scene->ode_energy(m->scene->ode->user, q, v);
   }
   m->energy = kinetic + potential;
-  if (first) m->energy_0 = m->energy;
+  if (first) m->energy_0 = m->energy_least = m->energy;
+  m->energy_least = fmin(m->energy_least, m->energy);
+  raise_to(&m->energy_gain, m->energy - m->energy_least);
   raise_to(&m->energy_err, fabs(m->energy - m->energy_0));
   raise_to(&m->kinetic_max, kinetic);
   m->potential_lo = fmin(m->potential_lo, potential);
   m->potential_hi = fmax(m->potential_hi, potential);
   if (m->model != NULL && m->scene->isolated) measure_momentum(m, t, q, v, first);
+
+  measure_contacts(m, q, info);
+  for (int i = 0; i < m->scene->n_gauges; i++)
+    if (m->scene->gauge[i].sample != NULL)
+      m->scene->gauge[i].sample(m->scene->gauge[i].user, t, q, v, info);
 
   m->drift_pos = m->drift_pos_mean = m->drift_pre = m->drift_vel = 0;
   m->drift_acc = nan("");
@@ -347,6 +386,21 @@ static double metric_energy(const perp_measure *m)
   if (m->scene->dissipative) return nan("");
   return m->energy_err / (m->kinetic_max + (m->potential_hi - m->potential_lo));
 }
+static double metric_gain(const perp_measure *m)
+{
+  if (m->model == NULL || !m->scene->dissipative || m->scene->driven) return nan("");
+  const double scale = m->kinetic_max + (m->potential_hi - m->potential_lo) +
+                       m->weight * m->scene->size;
+  return scale > 0 ? m->energy_gain / scale : nan("");
+}
+static double metric_pen(const perp_measure *m)
+{
+  return m->collision != NULL ? m->pen_max : nan("");
+}
+static double metric_contacts(const perp_measure *m)
+{
+  return m->collision != NULL ? m->contacts_max : nan("");
+}
 static double metric_momentum_lin(const perp_measure *m)
 {
   if (m->model == NULL || !m->scene->isolated) return nan("");
@@ -436,6 +490,26 @@ static double metric_cpu(const perp_measure *m)
   return m->cpu_s;
 }
 
+/* ---- the scene's own figures ------------------------------------------------------------------------------- */
+
+static double gauge(const perp_measure *m, const char *name)
+{
+  for (int i = 0; i < m->scene->n_gauges; i++)
+    if (strcmp(m->scene->gauge[i].metric, name) == 0)
+      return m->scene->gauge[i].value(m->scene->gauge[i].user);
+  return nan("");
+}
+
+#define METRIC(id, title, units, way, bits, meaning)
+#define GAUGE(id, title, units, way, meaning)                                                      \
+  static double metric_##id(const perp_measure *m)                                                 \
+  {                                                                                                \
+    return gauge(m, title);                                                                        \
+  }
+#include "experiments/metrics/metrics.def"
+#undef METRIC
+#undef GAUGE
+
 /* ---- the table ---------------------------------------------------------------------------------------------- */
 
 #define METRIC(id, title, units, way, bits, meaning)                                               \
@@ -448,6 +522,7 @@ static double metric_cpu(const perp_measure *m)
     .better = way,                                                                                 \
     .value = metric_##id,                                                                          \
   };
+#define GAUGE(id, title, units, way, meaning) METRIC(id, title, units, way, 0, meaning)
 #include "experiments/metrics/metrics.def"
 #undef METRIC
 
@@ -459,5 +534,6 @@ perp_status perp_register_metrics(perp_ctx *ctx)
     { PERP_KIND_NONE, NULL }
   };
 #undef METRIC
+#undef GAUGE
   return perp_register(ctx, table);
 }

@@ -35,6 +35,8 @@ struct perp_measure {
       err_v;
   /* over the run */
   double drift_pos_max, drift_pre_max, drift_vel_max, drift_acc_max, drift_mean_sum;
+  double energy_least, energy_gain, pen_max, weight;
+  int contacts_max;
   double energy_0, energy_err, kinetic_max, potential_lo, potential_hi;
   double P0[3], L0[3], P_err, L_err, P_size;
   double tip_max, tip_end;
@@ -53,15 +55,18 @@ struct perp_measure {
   double *C, *rate, *f, *a, *c;
   const void *kkt_desc;
   void *kkt_ws;
+  perp_collision *collision; /* NULL without shapes */
+  perp_pose *pose;           /* [-1 ... bodies - 1] */
   perp_arena arena;
 };
 
-/* Borrow scene and its model (which is used for evaluations).  Allocates all. */
+/* Borrow scene, its model (which is used for evaluations) and its gauges (which one run at a time may use, from
+ * here on).  Allocates all. */
 perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_measure **out);
 void perp_measure_destroy(perp_measure *measure);
 /* An accepted state.  info of its step, NULL for the first state.  The multipliers that a step reports belong
  * to the state where it started: there they are compared with the exact ones and put into J a + Jdot v.
- * No allocation. */
+ * No allocation, but that collision detection may when there are more contacts than before. */
 void perp_measure_state(perp_measure *measure, double t, const double *q, const double *v,
                         const perp_step_info *info);
 /* Compare that state with the truth (q_ref, v_ref) of its time.  The multipliers of the next step are

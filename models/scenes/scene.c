@@ -20,6 +20,8 @@ void perp_scene_destroy(perp_scene *scene)
 {
   for (int i = 0; i < scene->n_truths; i++)
     if (scene->truth[i].destroy != NULL) scene->truth[i].destroy(scene->truth[i].user);
+  for (int i = 0; i < scene->n_gauges; i++)
+    if (scene->gauge[i].destroy != NULL) scene->gauge[i].destroy(scene->gauge[i].user);
   perp_model_destroy(scene->model);
   free(scene->ode);
   if (scene->destroy != NULL) scene->destroy(scene->user);

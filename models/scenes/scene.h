@@ -3,6 +3,7 @@
 #ifndef PERP_SCENE_H
 #define PERP_SCENE_H
 
+#include "models/formulations/formulation.h"
 #include "models/model.h"
 
 /* Ground truth: the exact state as a function of time. */
@@ -19,7 +20,22 @@ typedef struct perp_truth {
   void (*destroy)(void *user);
 } perp_truth;
 
-enum { PERP_SCENE_TRUTHS = 4 };
+/* A figure of the scene's own by which a run is judged where the truth is no trajectory: forces known from
+ * statics, times of events, velocities after an impact, rest.  It appears as the metric of that name. */
+typedef void perp_gauge_sample(void *user, double t, const double *q, const double *v,
+                               const perp_step_info *info);
+typedef double perp_gauge_value(const void *user);
+typedef struct perp_gauge {
+  const char *metric; /* "accel.rel.err": perp list metrics */
+  void *user;         /* owned by the first gauge that has it, as are restart and sample */
+  void (*restart)(void *user); /* before the first state of a run; NULL: not the owner */
+  /* Every accepted state in turn; info of its step, NULL for the first state.  No allocation. */
+  perp_gauge_sample *sample;
+  perp_gauge_value *value; /* NaN: not defined (yet) */
+  void (*destroy)(void *user);
+} perp_gauge;
+
+enum { PERP_SCENE_TRUTHS = 4, PERP_SCENE_GAUGES = 8 };
 
 typedef struct perp_scene {
   perp_model *model; /* owned; NULL when `ode` is set */
@@ -31,11 +47,15 @@ typedef struct perp_scene {
   int tip_body;    /* the marked point of err.tip.max; PERP_WORLD when there is none */
   double tip[3];
   bool dissipative; /* energy is not conserved */
+  bool driven;      /* something outside does work: energy may grow */
+  double size;      /* m, of a typical body of a scene with contacts; 0: no opinion */
   bool isolated;    /* nothing but uniform gravity acts from outside: momentum is known */
   double gravity;   /* of the model, m/s^2 */
   perp_truth
       truth[PERP_SCENE_TRUTHS]; /* the first is the one that metrics use; others must agree */
   int n_truths;
+  perp_gauge gauge[PERP_SCENE_GAUGES];
+  int n_gauges;
   void (*destroy)(void *user); /* of `user`, NULL when nothing */
   void *user;
 } perp_scene;

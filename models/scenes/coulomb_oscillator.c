@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A block on a spring with Coulomb friction (benchmark C-23): m = 1, k = 100, mu = 0.1, x_0 = 0.2.
+ *
+ * Between turning points the friction is constant: half cosines of frequency w = sqrt(k/m) about
+ * +-x_f, x_f = mu m g / k, so that |x| falls by 2 x_f from one turning point (at i pi / w) to the next; the
+ * block stays at the first one with |x| <= x_f.
+ *
+ * The spring pulls along the line through the centre of mass, and the contact is at the centre of mass
+ * too (a ball of the contact geometry that is centred above it): nothing turns the block. */
+#include "models/scenes/yard.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct osc_opts {
+  double mass, stiffness, mu, x0, gravity;
+  int dim;
+};
+static const perp_opt options[] = {
+  PERP_OPT_POSITIVE(struct osc_opts, mass, 1, "kg", "mass"),
+  PERP_OPT_POSITIVE(struct osc_opts, stiffness, 100, "N/m", "spring"),
+  PERP_OPT_MU(struct osc_opts, mu, 0.1),
+  PERP_OPT_POSITIVE(struct osc_opts, x0, 0.2, "m", "initial extension"),
+  PERP_OPT_G(struct osc_opts),
+  PERP_OPT_DIM(struct osc_opts, 3),
+  PERP_OPTIONS_END
+};
+
+static double friction_length(const struct osc_opts *o)
+{
+  return o->mu * o->mass * o->gravity / o->stiffness;
+}
+
+/* half swings before the block stays: the least i with x_0 - 2 i x_f <= x_f */
+static double swings(const struct osc_opts *o)
+{
+  const double f = friction_length(o);
+  return f > 0 ? fmax(0, ceil((o->x0 - f) / (2 * f) - 1e-12)) : HUGE_VAL;
+}
+
+static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  const struct osc_opts *o = user;
+  const double w = sqrt(o->stiffness / o->mass), f = friction_length(o), last = swings(o);
+  (void)ctx;
+  const double i = fmin(last, floor(t * w / M_PI));
+  const double sign = fmod(i, 2) == 0 ? 1 : -1;
+  const double turn = o->x0 - 2 * i * f; /* |x| at turning point i */
+  double x = sign * turn, rate = 0;
+  if (i < last) {
+    const double phase = w * t - i * M_PI;
+    x = sign * ((turn - f) * cos(phase) + f);
+    rate = -sign * (turn - f) * w * sin(phase);
+  }
+  perp_yard_state(o->dim, 0, (const double[2]){ x, 0 }, 0, (const double[2]){ rate, 0 }, 0, q, v);
+  return PERP_OK;
+}
+
+/* time of the state from which on the block does not move any more */
+struct stop {
+  void *frame;
+  double still, exact, time; /* m/s, s, s */
+  bool moves;
+};
+
+static void stop_sample(void *user, double t, const double *q, const double *v,
+                        const perp_step_info *info)
+{
+  struct stop *g = user;
+  (void)q;
+  const bool moves = !(fabs(v[0]) <= g->still);
+  if (g->moves && !moves) g->time = t;
+  g->moves = moves || info == NULL; /* it starts at rest to move */
+}
+
+static double stop_value(const void *user)
+{
+  const struct stop *g = user;
+  return g->moves ? HUGE_VAL : fabs(g->time - g->exact);
+}
+
+static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct osc_opts *o = opts;
+  enum { REACH = 10 }; /* anchor this far away, in x0, so that the block never passes it */
+  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  const double radius = 0.1;
+  perp_yard_floor(&y);
+  y.name = "block";
+  perp_body_def def = { .mass = perp_mass_sphere(o->mass, radius) };
+  const double p[3] = { o->x0, 0, 0 }, above[3] = { 0, 0, radius };
+  const int block = perp_yard_body(&y, &def, p, 0, 0);
+  perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .body = block, .radius = radius };
+  perp_yard_point(o->dim, above, ball.x);
+  perp_yard_shape(&y, &ball);
+  const perp_force_def spring = { .kind = PERP_FORCE_SPRING,
+                                  .a = PERP_WORLD,
+                                  .b = block,
+                                  .anchor_a = { -REACH * o->x0, 0, 0 },
+                                  .stiffness = o->stiffness,
+                                  .length = REACH * o->x0 };
+  perp_yard_force(&y, &spring);
+  const double half = M_PI / sqrt(o->stiffness / o->mass), n = swings(o);
+  PERP_TRY(perp_yard_end(&y, o->x0, half * fmin(n + 2, 20)));
+  scene->tip_body = 0;
+  struct osc_opts *copy = malloc(sizeof *copy);
+  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "coulomb-oscillator: no memory");
+  *copy = *o;
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form: half cosines", HUGE_VAL, 1e-14, exact, copy));
+  if (!(n <= 18)) return PERP_OK;
+  struct stop *g = malloc(sizeof *g);
+  if (g != NULL)
+    *g = (struct stop){ .still = 1e-9 * o->x0, .exact = n * half, .moves = true };
+  return perp_gauge_add(ctx, scene, "event.err", g, sizeof *g, stop_sample, stop_value);
+}
+
+const perp_scene_desc perp_scene_coulomb_oscillator = {
+  .d = { .name = "coulomb-oscillator",
+         .summary = "a block on a spring with dry friction: swings lose 2 mu m g / k each, then it sticks",
+         .reference = "closed form; benchmark C-23",
+         .equation = "m x'' + k x = -mu m g sign(x')",
+         .opts = options,
+         .opts_size = sizeof(struct osc_opts) },
+  .build = build,
+};

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Newton's cradle and a chain of impacts on a line (benchmark C-16): which model does a method have, impacts
+ * one after the other or all at once (STAR 2012, section 7.3)?
+ *
+ * One after the other, in the limit of small gaps: pairs that approach collide until none does,
+ * u+ = -e u for each.  Five equal balls with e = 1: (1, 0, 0, 0, 0) -> (0, 0, 0, 0, 1).
+ * All at once (Newton's law at all contacts, those that do not approach get u+ = 0): with k of n equal balls
+ * moving, v = (k - (n - k) e)/n for those k and k (1 + e)/n for the others; three balls, one moving, e = 1:
+ * (-1/3, 2/3, 2/3). Both conserve momentum, and with e = 1 energy.
+ *
+ * The balls of the cradle hang on massless strings (distance joints at their centres), so that between
+ * impacts each is a pendulum: closed form in elliptic functions, sin(phi/2) = k sn(K - w t, k). */
+#include "models/scenes/elliptic.h"
+#include "models/scenes/yard.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BALLS_MAX = 64 };
+
+/* Velocities of balls on a line after all impacts, by one pair at a time: the next to meet, or among pairs
+ * that touch the left-most. x: gaps are x_i+1 - x_i.  t_max: no impact after it.  Returns the number of
+ * impacts, x and v at the end. */
+static int one_by_one(int n, const double *mass, double e, double t_max, double *x, double *v)
+{
+  int impacts = 0;
+  double t = 0;
+  for (; impacts < 100000; impacts++) {
+    int next = -1;
+    double soonest = t_max - t;
+    for (int i = 0; i + 1 < n; i++) {
+      const double approach = v[i] - v[i + 1];
+      if (!(approach > 1e-14 * (fabs(v[i]) + fabs(v[i + 1])))) continue;
+      const double wait = fmax(0, (x[i + 1] - x[i]) / approach);
+      if (wait < soonest) soonest = wait, next = i;
+    }
+    for (int i = 0; i < n; i++) x[i] += v[i] * soonest;
+    if (next < 0) break;
+    t += soonest;
+    x[next + 1] = x[next];
+    const double a = mass[next], b = mass[next + 1];
+    const double impulse = (1 + e) * a * b / (a + b) * (v[next] - v[next + 1]);
+    v[next] -= impulse / a;
+    v[next + 1] += impulse / b;
+  }
+  return impacts;
+}
+
+/* ---- the cradle ------------------------------------------------------------------------------------------ */
+
+struct cradle_opts {
+  int balls, moving;
+  double amplitude, length, radius, mass, e, gravity;
+  int dim;
+};
+static const perp_opt cradle_options[] = {
+  PERP_INT(struct cradle_opts, balls, 5, 2, BALLS_MAX, "number of balls"),
+  PERP_INT(struct cradle_opts, moving, 1, 1, BALLS_MAX - 1, "balls that are raised at the start"),
+  PERP_REAL(struct cradle_opts, amplitude, M_PI / 6, 0, M_PI_2, PERP_OPEN_MIN | PERP_OPEN_MAX,
+            "rad", "angle of their strings"),
+  PERP_OPT_POSITIVE(struct cradle_opts, length, 1, "m", "strings"),
+  PERP_OPT_POSITIVE(struct cradle_opts, radius, 0.05, "m", "balls, which touch at rest"),
+  PERP_OPT_POSITIVE(struct cradle_opts, mass, 1, "kg", "mass of a ball"),
+  PERP_REAL(struct cradle_opts, e, 1, 0, 1, 0, "", "restitution"),
+  PERP_OPT_G(struct cradle_opts),
+  PERP_OPT_DIM(struct cradle_opts, 3),
+  PERP_OPTIONS_END
+};
+
+static double frequency(const struct cradle_opts *o)
+{
+  return sqrt(o->gravity / o->length);
+}
+
+static void place_ball(const struct cradle_opts *o, int i, double angle, double rate, double *q,
+                       double *v)
+{
+  const double c = cos(angle), s = sin(angle), L = o->length;
+  const double p[2] = { 2 * o->radius * i + L * s, -L * c };
+  perp_yard_state(o->dim, i, p, 0, (const double[2]){ L * c * rate, L * s * rate }, 0, q, v);
+}
+
+/* e = 1, equal balls: the k on one side swing out in turn */
+static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  const struct cradle_opts *o = user;
+  const double w = frequency(o), k = sin(o->amplitude / 2), kc = cos(o->amplitude / 2);
+  const double am = perp_elliptic_am(perp_elliptic_K(kc) - w * t, kc);
+  (void)ctx;
+  const double phi = 2 * asin(k * sin(am)), rate = -2 * k * w * cos(am);
+  for (int i = 0; i < o->balls; i++) {
+    const bool out = phi > 0 ? i < o->moving : i >= o->balls - o->moving;
+    place_ball(o, i, out ? -phi : 0, out ? -rate : 0, q, v);
+  }
+  return PERP_OK;
+}
+
+/* velocities a time s after the balls left the bottom with u [balls] */
+static void swing_out(const struct cradle_opts *o, const double *u, double s, double *q, double *v)
+{
+  const double w = frequency(o);
+  for (int i = 0; i < o->balls; i++) {
+    const double k = fabs(u[i]) / (2 * w * o->length), kc = sqrt((1 - k) * (1 + k));
+    const double am = perp_elliptic_am(w * s, kc), sign = copysign(1, u[i]);
+    place_ball(o, i, sign * 2 * asin(k * sin(am)), sign * 2 * k * w * cos(am), q, v);
+  }
+}
+
+static perp_status judge(perp_ctx *ctx, perp_scene *scene, const struct cradle_opts *o,
+                         const char *metric, const double *u, double quarter, double u0)
+{
+  const int nv = perp_model_nv(scene->model), nq = perp_model_nq(scene->model);
+  const int nvb = o->dim == 3 ? 6 : 3;
+  double *block = calloc((size_t)(nq + 2 * nv), sizeof *block);
+  if (block == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "cradle: no memory");
+  double *v = block + nq, *weight = v + nv;
+  for (int i = 0; i < o->balls; i++) weight[nvb * i] = 1; /* along the row */
+  const double after = quarter / 8;
+  swing_out(o, u, after, block, v);
+  perp_status status =
+      perp_gauge_velocity(ctx, scene, metric, quarter + after, weight, v, u0);
+  free(block);
+  return status;
+}
+
+static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct cradle_opts *o = opts;
+  const int n = o->balls, k = o->moving;
+  if (k >= n)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "cradle: moving = %d must be below balls = %d", k, n);
+  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
+  for (int i = 0; i < n; i++) {
+    const double angle = i < k ? -o->amplitude : 0, x = 2 * o->radius * i;
+    const double p[3] = { x + o->length * sin(angle), 0, -o->length * cos(angle) };
+    const double hook[3] = { x, 0, 0 };
+    y.name = "ball";
+    perp_joint_def string = { .name = "string",
+                              .kind = PERP_JOINT_DISTANCE,
+                              .a = PERP_WORLD,
+                              .b = perp_yard_ball(&y, o->mass, o->radius, 0.4, p),
+                              .length = o->length };
+    perp_yard_point(o->dim, hook, string.anchor_a);
+    perp_yard_joint(&y, &string);
+  }
+  const double w = frequency(o);
+  const double quarter = perp_elliptic_K(cos(o->amplitude / 2)) / w;
+  const double u0 = 2 * w * o->length * sin(o->amplitude / 2);
+  PERP_TRY(perp_yard_end(&y, o->radius, 2 * quarter));
+  scene->tip_body = n - 1;
+  if (o->e == 1) {
+    struct cradle_opts *copy = malloc(sizeof *copy);
+    if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "cradle: no memory");
+    *copy = *o;
+    PERP_TRY(perp_truth_add(ctx, scene, "closed form: impacts one after the other, elliptic functions",
+                            HUGE_VAL, 1e-14, exact, copy));
+  }
+  double x[BALLS_MAX] = { 0 }, mass[BALLS_MAX], u[BALLS_MAX];
+  for (int i = 0; i < n; i++) mass[i] = 1, u[i] = i < k ? u0 : 0;
+  one_by_one(n, mass, o->e, 1, x, u);
+  PERP_TRY(judge(ctx, scene, o, "impact.rel.err", u, quarter, u0));
+  for (int i = 0; i < n; i++) u[i] = i < k ? u0 * (k - (n - k) * o->e) / n : u0 * k * (1 + o->e) / n;
+  return judge(ctx, scene, o, "impact.together.err", u, quarter, u0);
+}
+
+const perp_scene_desc perp_scene_cradle = {
+  .d = { .name = "cradle",
+         .summary = "Newton's cradle: impacts one after the other, or all at once",
+         .reference = "closed form; benchmark C-16; STAR 2012, section 7.3, figure 16",
+         .equation = "one after the other (0,0,0,0,1); at once (1-(n-1)e, 1+e, ..., 1+e)/n",
+         .opts = cradle_options,
+         .opts_size = sizeof(struct cradle_opts) },
+  .build = build_cradle,
+};
+
+/* ---- the chain of impacts -------------------------------------------------------------------------------- */
+
+struct chain_opts {
+  int balls;
+  double speed, gap, ratio, mass, radius, e;
+  int dim;
+};
+static const perp_opt chain_options[] = {
+  PERP_INT(struct chain_opts, balls, 3, 2, BALLS_MAX, "number of balls"),
+  PERP_OPT_POSITIVE(struct chain_opts, speed, 1, "m/s", "velocity of the first"),
+  PERP_REAL(struct chain_opts, gap, 0.05, 0, HUGE_VAL, PERP_OPEN_MAX, "m", "between neighbours"),
+  PERP_OPT_POSITIVE(struct chain_opts, ratio, 1, "", "mass of a ball over that of the one before"),
+  PERP_OPT_POSITIVE(struct chain_opts, mass, 1, "kg", "mass of the first"),
+  PERP_OPT_POSITIVE(struct chain_opts, radius, 0.05, "m", "radius of all"),
+  PERP_REAL(struct chain_opts, e, 1, 0, 1, 0, "", "restitution"),
+  PERP_OPT_DIM(struct chain_opts, 3),
+  PERP_OPTIONS_END
+};
+
+static perp_status build_chain(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct chain_opts *o = opts;
+  perp_yard y = perp_yard_begin(ctx, scene, o->dim, 0, 0, o->e);
+  double x[BALLS_MAX], v[BALLS_MAX] = { 0 }, mass[BALLS_MAX], weight[6 * BALLS_MAX] = { 0 },
+                       after[6 * BALLS_MAX] = { 0 };
+  mass[0] = o->mass;
+  for (int i = 0; i < o->balls; i++) {
+    if (i > 0) mass[i] = mass[i - 1] * o->ratio;
+    x[i] = i * o->gap; /* without the balls' own size */
+    const double p[3] = { (2 * o->radius + o->gap) * i, 0, 0 };
+    y.v[0] = v[i] = i == 0 ? o->speed : 0;
+    y.name = "ball";
+    perp_yard_ball(&y, mass[i], o->radius, 0.4, p);
+  }
+  const double t_end = 1.5 * (o->balls - 1) * (o->gap + 0.1 * o->radius) / o->speed + 0.1;
+  PERP_TRY(perp_yard_end(&y, o->radius, t_end));
+  scene->dissipative = o->e < 1;
+  scene->isolated = true;
+  scene->tip_body = o->balls - 1;
+  const int nvb = o->dim == 3 ? 6 : 3;
+  one_by_one(o->balls, mass, o->e, 0.99 * t_end, x, v);
+  for (int i = 0; i < o->balls; i++) weight[nvb * i] = 1, after[nvb * i] = v[i];
+  return perp_gauge_velocity(ctx, scene, "impact.rel.err", 0.99 * t_end, weight, after, o->speed);
+}
+
+const perp_scene_desc perp_scene_impact_chain = {
+  .d = { .name = "impact-chain",
+         .summary = "balls on a line hit each other one after the other, any masses and restitution",
+         .reference = "impacts in order of time, each in closed form; benchmark C-16",
+         .equation = "masses 1, 2, 4, e = 1: (-1/3, -2/9, 4/9)",
+         .opts = chain_options,
+         .opts_size = sizeof(struct chain_opts) },
+  .build = build_chain,
+};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Painleve's rod (benchmark C-21): a thin uniform rod, half length l, slides with one end on the floor, its
+ * centre above and behind the contact.  With theta from the horizontal, while it slides forwards,
+ *
+ *   u_n' = p lambda_n + b,  p = (1/m)(1 + 3 cos th (cos th - mu sin th)),  b = l theta'^2 sin th - g
+ *
+ * For mu > 4/3 there are angles with p < 0. With b < 0 no force then gives an acceleration that does not
+ * penetrate: the acceleration level is infeasible and a solver of it must say so.  The impulse form has
+ * exactly one solution, an impact without approach that stops the slip.  In the limit h -> 0,
+ *
+ *   (lambda_n, lambda_t) from  [A_nn A_nt; A_nt A_tt] lambda = (0, -u_0),
+ *   A_nn = (1 + 3 cos^2)/m, A_tt = (1 + 3 sin^2)/m, A_nt = 3 sin cos/m  (I = m l^2/3)
+ *
+ * with |lambda_t| / lambda_n = A_nn / A_nt <= mu, which is p <= 0.  Time stepping comes within g h of these
+ * velocities.  Where p > 0 and b < 0, lambda_n = -b/p at t = 0. */
+#include "models/scenes/yard.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct rod_opts {
+  double theta, mu, speed, spin, half, mass, gravity;
+  int dim;
+};
+static const perp_opt options[] = {
+  PERP_REAL(struct rod_opts, theta, 1.1071487177940904, 0, M_PI_2, PERP_OPEN_MIN | PERP_OPEN_MAX,
+            "rad", "angle from the floor (63.4349 deg: tan = 2)"),
+  PERP_OPT_MU(struct rod_opts, mu, 2),
+  PERP_OPT_POSITIVE(struct rod_opts, speed, 10, "m/s", "slip velocity of the contact"),
+  PERP_REAL(struct rod_opts, spin, 0, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s",
+            "theta'"),
+  PERP_OPT_POSITIVE(struct rod_opts, half, 1, "m", "half length"),
+  PERP_OPT_POSITIVE(struct rod_opts, mass, 1, "kg", "mass"),
+  PERP_OPT_G(struct rod_opts),
+  PERP_OPT_DIM(struct rod_opts, 2),
+  PERP_OPTIONS_END
+};
+
+static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct rod_opts *o = opts;
+  const double c = cos(o->theta), s = sin(o->theta), l = o->half, m = o->mass;
+  const double p = (1 + 3 * c * (c - o->mu * s)) / m, b = l * o->spin * o->spin * s - o->gravity;
+  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_yard_floor(&y);
+  /* a needle whose end is a vertex: a rhombus, an octahedron in space; as a mass a thin rod */
+  const double d = l / 1000, I = m * l * l / 3;
+  const double plane[8] = { l, 0, 0, d, -l, 0, 0, -d };
+  const double space[18] = { l, 0, 0, -l, 0, 0, 0, d, 0, 0, -d, 0, 0, 0, d, 0, 0, -d };
+  perp_body_def def = { .mass = { m, { I / 50, 0, 0, 0, I, 0, 0, 0, I } } };
+  /* theta falls where the rod turns from x to the height: the contact end points along (c, -s).  Its velocity
+   * is (speed, 0) = v + spin of the body x arm, with the body's rate -theta' */
+  const double rate = -o->spin, arm[2] = { l * c, -l * s };
+  const double centre[3] = { -l * c, 0, l * s };
+  y.name = "rod";
+  y.spin = rate;
+  y.v[0] = o->speed + rate * arm[1];
+  y.v[2] = -rate * arm[0];
+  const double v0[2] = { y.v[0], y.v[2] };
+  const int rod = perp_yard_body(&y, &def, centre, o->theta, 0);
+  perp_shape_def needle = { .kind = PERP_SHAPE_POLYTOPE,
+                            .body = rod,
+                            .vertices = o->dim == 2 ? plane : space,
+                            .n_vertices = o->dim == 2 ? 4 : 6 };
+  perp_yard_shape(&y, &needle);
+  PERP_TRY(perp_yard_end(&y, l, 0.1));
+  if (p < 0 && b < 0) {
+    const double nn = 1 + 3 * c * c, tt = 1 + 3 * s * s, nt = 3 * s * c, det = nn * tt - nt * nt;
+    const double normal = o->speed * nt / det, friction = -o->speed * nn / det; /* per m */
+    const double turn = 3 * (arm[0] * normal - arm[1] * friction) / (l * l);
+    double weight[6] = { 1, 1, l }, v[6] = { v0[0] + friction, v0[1] + normal, rate + turn };
+    if (o->dim == 3) {
+      const double w3[6] = { 1, 0, 1, 0, l, 0 }, v3[6] = { v[0], 0, v[1], 0, -v[2], 0 };
+      for (int i = 0; i < 6; i++) weight[i] = w3[i], v[i] = v3[i];
+    }
+    return perp_gauge_velocity(ctx, scene, "impact.rel.err", 1e-9, weight, v, o->speed);
+  }
+  if (p > 0 && b < 0) {
+    /* the angle changes, so that this holds at the start: a = (-mu, 1) lambda / m - g over 2 ms */
+    const double lambda = -b / p;
+    const double a[3] = { -o->mu * lambda / m, 0, lambda / m - o->gravity };
+    scene->h = 1e-3;
+    return perp_gauge_accel(ctx, scene, rod, a, o->gravity, 0, 2e-3);
+  }
+  return PERP_OK;
+}
+
+const perp_scene_desc perp_scene_painleve = {
+  .d = { .name = "painleve",
+         .summary = "Painleve's rod: no acceleration-level solution, the impulse form stops the slip",
+         .reference = "closed form; benchmark C-21; Painleve 1895, Stewart & Trinkle 1996",
+         .equation = "u_n' = (1 + 3 cos(cos - mu sin)) lambda_n / m + l theta'^2 sin - g",
+         .opts = options,
+         .opts_size = sizeof(struct rod_opts) },
+  .build = build,
+};

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A ball that slides until it rolls, and a ball on a slope (benchmarks C-14, C-15).
+ *
+ * With I = k m R^2 (sphere 2/5, cylinder 1/2, hoop 1), x to the right and omega > 0 when it rolls to the
+ * right, u = v - R omega the slip:
+ *
+ *   level   v' = -mu g sign(u), R omega' = mu g sign(u) / k, until t_r = |u_0| / (mu g (1 + 1/k));
+ *           then both are constant, v = (v_0 + k R omega_0) / (1 + k)
+ *   slope   rolls iff mu >= tan(theta) k / (1 + k): a = g sin(theta) / (1 + k); else it slips with
+ *           a = g (sin theta - mu cos theta), R alpha = mu g cos(theta) / k
+ *
+ * The contact shape is a ball (a disc in the plane) for every k: cylinder and hoop are mass properties. */
+#include "models/scenes/yard.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const bodies[] = { "sphere", "cylinder", "hoop", NULL };
+static const double factors[] = { 0.4, 0.5, 1 };
+
+struct rolling_opts {
+  double speed, spin, radius, mass, mu, gravity;
+  int body, dim;
+};
+static const perp_opt level_options[] = {
+  PERP_REAL(struct rolling_opts, speed, 5, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
+            "m/s", "initial velocity"),
+  PERP_REAL(struct rolling_opts, spin, 0, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
+            "rad/s", "initial spin, positive when it rolls forwards (-100: backspin)"),
+  PERP_OPT_POSITIVE(struct rolling_opts, radius, 0.1, "m", "radius"),
+  PERP_OPT_POSITIVE(struct rolling_opts, mass, 1, "kg", "mass"),
+  PERP_REAL(struct rolling_opts, mu, 0.2, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+            "coefficient of friction"),
+  PERP_OPT_G(struct rolling_opts),
+  PERP_ENUM(struct rolling_opts, body, 0, bodies, "moment of inertia 2/5, 1/2 or 1 m R^2"),
+  PERP_OPT_DIM(struct rolling_opts, 3),
+  PERP_OPTIONS_END
+};
+
+struct roll {
+  int dim;
+  double R, way[2], normal[2]; /* directions (x, height) of the motion and away from the plane */
+  /* until t_roll accelerations a, alpha; then constant */
+  double v0, w0, a, alpha, t_roll;
+};
+
+static void motion(const struct roll *r, double t, double *x, double *v, double *turn, double *w)
+{
+  const double t1 = fmin(t, r->t_roll), t2 = t - t1;
+  *v = r->v0 + r->a * t1;
+  *w = r->w0 + r->alpha * t1;
+  *x = r->v0 * t1 + r->a * t1 * t1 / 2 + *v * t2;
+  *turn = r->w0 * t1 + r->alpha * t1 * t1 / 2 + *w * t2;
+}
+
+static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  const struct roll *r = user;
+  double x, speed, turn, w;
+  (void)ctx;
+  motion(r, t, &x, &speed, &turn, &w);
+  const double p[2] = { x * r->way[0] + r->R * r->normal[0], x * r->way[1] + r->R * r->normal[1] };
+  const double rate[2] = { speed * r->way[0], speed * r->way[1] };
+  perp_yard_state(r->dim, 0, p, -turn, rate, -w, q, v);
+  return PERP_OK;
+}
+
+/* velocity and spin at time t, when they are constant, relative to the velocity */
+static perp_status final_gauge(perp_ctx *ctx, perp_scene *scene, const struct roll *r, double t)
+{
+  double q[7], v[6], weight[6] = { 1, 1, 1, r->R, r->R, r->R };
+  if (r->dim == 2) weight[2] = r->R;
+  PERP_TRY(exact((void *)r, ctx, t, q, v));
+  double x, speed, turn, w;
+  motion(r, t, &x, &speed, &turn, &w);
+  return perp_gauge_velocity(ctx, scene, "speed.rel.err", t, weight, v,
+                             speed != 0 ? fabs(speed) : fabs(r->v0));
+}
+
+struct slip {
+  int dim;
+  double R, mu_g;
+};
+
+/* the slip has gone, or turned over, at a regular state: relative to what friction takes away in 1 us */
+static bool rolls(const void *user, int k, int nq, const double *q, const double *v,
+                  const double *q_before, const double *v_before)
+{
+  const struct slip *s = user;
+  (void)k, (void)nq, (void)q, (void)q_before;
+  const double u = v[0] + s->R * perp_yard_rate(s->dim, 0, v);
+  if (v_before == NULL) return false;
+  const double before = v_before[0] + s->R * perp_yard_rate(s->dim, 0, v_before);
+  return fabs(u) <= 1e-6 * s->mu_g || u * before < 0;
+}
+
+static perp_status build_level(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct rolling_opts *o = opts;
+  const double k = factors[o->body], slip = o->speed - o->radius * o->spin;
+  const double grip = o->mu * o->gravity;
+  struct roll r = { .dim = o->dim, .R = o->radius, .way = { 1, 0 }, .normal = { 0, 1 } };
+  r.v0 = o->speed;
+  r.w0 = o->spin;
+  r.a = slip > 0 ? -grip : slip < 0 ? grip : 0;
+  r.alpha = -r.a / (k * o->radius);
+  r.t_roll = fabs(slip) / (grip * (1 + 1 / k));
+  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_yard_floor(&y);
+  const double p[3] = { 0, 0, o->radius };
+  y.v[0] = o->speed;
+  y.spin = -o->spin;
+  y.name = "ball";
+  perp_yard_ball(&y, o->mass, o->radius, k, p);
+  PERP_TRY(perp_yard_end(&y, o->radius, 1));
+  if (slip != 0) scene->t_end = 1.5 * r.t_roll;
+  scene->tip_body = 0;
+  struct roll *copy = malloc(sizeof *copy);
+  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rolling-sphere: no memory");
+  *copy = r;
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, exact, copy));
+  /* the run ends on a step of its own: judge a little before */
+  PERP_TRY(final_gauge(ctx, scene, &r, 0.95 * scene->t_end));
+  const perp_force_truth normal = { PERP_WORLD, 0, o->mass * o->gravity };
+  PERP_TRY(perp_gauge_force(ctx, scene, 1, &normal, normal.exact, 0));
+  const struct slip s = { o->dim, o->radius, grip };
+  if (slip != 0) PERP_TRY(perp_gauge_events(ctx, scene, 1, &r.t_roll, 0.1 * r.t_roll, rolls, &s, sizeof s));
+  return PERP_OK;
+}
+
+const perp_scene_desc perp_scene_rolling_sphere = {
+  .d = { .name = "rolling-sphere",
+         .summary = "a ball slides on the floor until it rolls: v = 5/7 v0 at t = 2 v0 / (7 mu g)",
+         .reference = "closed form; benchmark C-14; Drake's bowling ball",
+         .equation = "t = |v0 - R w0| / (mu g (1 + 1/k)), v = (v0 + k R w0) / (1 + k)",
+         .opts = level_options,
+         .opts_size = sizeof(struct rolling_opts) },
+  .build = build_level,
+};
+
+struct slope_opts {
+  double theta, mu, radius, mass, gravity;
+  int body, dim;
+};
+static const perp_opt slope_options[] = {
+  PERP_REAL(struct slope_opts, theta, M_PI / 6, 0, M_PI_2, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad",
+            "inclination"),
+  PERP_OPT_MU(struct slope_opts, mu, 0.3),
+  PERP_OPT_POSITIVE(struct slope_opts, radius, 0.1, "m", "radius"),
+  PERP_OPT_POSITIVE(struct slope_opts, mass, 1, "kg", "mass"),
+  PERP_OPT_G(struct slope_opts),
+  PERP_ENUM(struct slope_opts, body, 0, bodies, "moment of inertia 2/5, 1/2 or 1 m R^2"),
+  PERP_OPT_DIM(struct slope_opts, 3),
+  PERP_OPTIONS_END
+};
+
+static perp_status build_slope(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct slope_opts *o = opts;
+  const double k = factors[o->body], s = sin(o->theta), c = cos(o->theta);
+  struct roll r = { .dim = o->dim, .R = o->radius, .way = { c, -s }, .normal = { s, c } };
+  r.t_roll = HUGE_VAL;
+  if (o->mu >= s / c * k / (1 + k)) {
+    r.a = o->gravity * s / (1 + k);
+    r.alpha = r.a / o->radius;
+  } else {
+    r.a = o->gravity * (s - o->mu * c);
+    r.alpha = o->mu * o->gravity * c / (k * o->radius);
+  }
+  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  const double origin[3] = { 0 }, p[3] = { o->radius * s, 0, o->radius * c };
+  y.name = "slope";
+  perp_yard_plane(&y, origin, o->theta, 0);
+  y.name = "ball";
+  perp_yard_ball(&y, o->mass, o->radius, k, p);
+  PERP_TRY(perp_yard_end(&y, o->radius, 1));
+  scene->tip_body = 0;
+  struct roll *copy = malloc(sizeof *copy);
+  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rolling-slope: no memory");
+  *copy = r;
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, exact, copy));
+  return perp_gauge_accel(ctx, scene, 0, (const double[3]){ r.a * c, 0, -r.a * s }, o->gravity, 0,
+                          scene->t_end);
+}
+
+const perp_scene_desc perp_scene_rolling_slope = {
+  .d = { .name = "rolling-slope",
+         .summary = "a ball on a slope: rolls iff mu >= k/(1+k) tan theta (sphere 2/7), else slips",
+         .reference = "closed form; benchmark C-15; Drake's inclined plane",
+         .equation = "a = g sin theta / (1 + k), or g (sin theta - mu cos theta)",
+         .opts = slope_options,
+         .opts_size = sizeof(struct slope_opts) },
+  .build = build_slope,
+};

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Structures that stand or fall by a closed form of statics (benchmark C-20).
+ *
+ *   card-house   two cards lean on each other, feet on the floor, mirror images: the thrust H acts at some
+ *                height y <= y_max of the vertical face where they meet, the foot force at some x <= x_max of
+ *                the foot; moments about the foot give H y = W (x_c - x), and the foot needs H <= mu W, so that
+ *                the house stands iff mu >= (x_c - x_max) / y_max (thin cards: tan(theta) / 2)
+ *   ladder       theta from the vertical, friction mu at the floor, mu_wall at the wall:
+ *                stands iff tan theta <= 2 mu / (1 - mu mu_wall)
+ *   overhang     n bricks of length 1 at the edge of a table, brick i (1 = top) moved out by
+ *                factor / (2 i): stands iff factor <= 1; 25/24 at n = 4
+ *   tipping-box  a box w x h on an incline: slides iff tan theta > mu, tips iff tan theta > w/h
+ *   cylinders    two equal cylinders touch on the floor and carry a third: stands iff
+ *                mu_cyl >= 2 - sqrt 3 and mu_floor >= (2 - sqrt 3)/3 */
+#include "models/scenes/yard.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- card house ------------------------------------------------------------------------------------------ */
+
+struct card_opts {
+  double theta, mu, length, thickness, mass, gravity;
+  int dim;
+};
+static const perp_opt card_options[] = {
+  PERP_REAL(struct card_opts, theta, M_PI / 9, 0.01, 1.2, 0, "rad", "cards from the vertical"),
+  PERP_OPT_MU(struct card_opts, mu, 0.2),
+  PERP_OPT_POSITIVE(struct card_opts, length, 1, "m", "outer edge of a card"),
+  PERP_OPT_POSITIVE(struct card_opts, thickness, 0.02, "m", "of a card, horizontally"),
+  PERP_OPT_POSITIVE(struct card_opts, mass, 0.1, "kg", "of a card"),
+  PERP_OPT_G(struct card_opts),
+  PERP_OPT_DIM(struct card_opts, 2),
+  PERP_OPTIONS_END
+};
+
+/* the left card, its foot from 0 to w, cut vertically where it meets the other */
+static void card(const struct card_opts *o, double corner[8])
+{
+  const double s = sin(o->theta), c = cos(o->theta), L = o->length, w = o->thickness;
+  const double meet = L * s;
+  const double p[8] = { 0, 0, w, 0, meet, (meet - w) * c / s, meet, L * c };
+  memcpy(corner, p, sizeof p);
+}
+
+double perp_card_house_mu(double theta, double length, double thickness)
+{
+  const struct card_opts o = { .theta = theta, .length = length, .thickness = thickness };
+  double corner[8], area, com[2], polar;
+  card(&o, corner);
+  perp_polygon_moments(4, corner, &area, com, &polar);
+  return fmax(0, (com[0] - thickness) / corner[7]);
+}
+
+static perp_status build_card(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct card_opts *o = opts;
+  double left[8], right[8];
+  if (!(o->thickness < 0.9 * o->length * sin(o->theta)))
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "card-house: thickness = %g m is too much for %g rad",
+                     o->thickness, o->theta);
+  card(o, left);
+  const double meet = left[4];
+  for (int i = 0; i < 4; i++) { /* mirrored, in reverse order */
+    right[2 * i] = 2 * meet - left[2 * (3 - i)];
+    right[2 * i + 1] = left[2 * (3 - i) + 1];
+  }
+  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  y.depth = o->length / 2;
+  perp_yard_floor(&y);
+  y.name = "left";
+  perp_yard_polygon(&y, o->mass, 4, left);
+  y.name = "right";
+  perp_yard_polygon(&y, o->mass, 4, right);
+  PERP_TRY(perp_yard_end(&y, o->length, 2));
+  const bool stands = o->mu >= perp_card_house_mu(o->theta, o->length, o->thickness);
+  PERP_TRY(perp_gauge_stands(ctx, scene, 0, 2, o->length / 2, 0.05 * o->length, stands));
+  if (!stands) return PERP_OK;
+  const double weight = o->mass * o->gravity;
+  const perp_force_truth feet[2] = { { PERP_WORLD, 0, weight }, { PERP_WORLD, 1, weight } };
+  return perp_gauge_force(ctx, scene, 2, feet, weight, 0);
+}
+
+const perp_scene_desc perp_scene_card_house = {
+  .d = { .name = "card-house",
+         .summary = "two cards lean on each other: stand iff mu >= tan(theta) / 2 (thin cards)",
+         .reference = "statics; benchmark C-20",
+         .equation = "mu >= (x_c - x_foot) / y_top",
+         .opts = card_options,
+         .opts_size = sizeof(struct card_opts) },
+  .build = build_card,
+};
+
+/* ---- ladder ------------------------------------------------------------------------------------------------ */
+
+struct ladder_opts {
+  double theta, mu, wall, length, mass, gravity;
+  int dim;
+};
+static const perp_opt ladder_options[] = {
+  PERP_REAL(struct ladder_opts, theta, M_PI / 6, 0.01, 1.5, 0, "rad", "from the vertical"),
+  PERP_REAL(struct ladder_opts, mu, 0.4, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+            "friction at the floor"),
+  PERP_REAL(struct ladder_opts, wall, 0.2, 0, HUGE_VAL, PERP_OPEN_MAX, "", "friction at the wall"),
+  PERP_OPT_POSITIVE(struct ladder_opts, length, 2, "m", "length"),
+  PERP_OPT_POSITIVE(struct ladder_opts, mass, 10, "kg", "mass"),
+  PERP_OPT_G(struct ladder_opts),
+  PERP_OPT_DIM(struct ladder_opts, 2),
+  PERP_OPTIONS_END
+};
+
+static perp_status build_ladder(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct ladder_opts *o = opts;
+  const double s = sin(o->theta), c = cos(o->theta), L = o->length, d = L / 200;
+  /* a pair has mu = sqrt(mu_a mu_b): the ladder has 1 */
+  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu * o->mu, 0);
+  y.depth = L / 5;
+  perp_yard_floor(&y);
+  y.surface.mu = o->wall * o->wall;
+  const double origin[3] = { 0 };
+  y.name = "wall";
+  perp_yard_plane(&y, origin, M_PI_2, 0);
+  y.surface.mu = 1;
+  /* a needle: its ends are edges that touch floor and wall */
+  const double foot = L * s, top = L * c;
+  const double corner[8] = { foot,           0,
+                             foot / 2 + d * c, top / 2 + d * s,
+                             0,              top,
+                             foot / 2 - d * c, top / 2 - d * s };
+  y.name = "ladder";
+  perp_yard_polygon(&y, o->mass, 4, corner);
+  PERP_TRY(perp_yard_end(&y, L, 2));
+  const double grip = 1 - o->mu * o->wall;
+  const bool stands = grip <= 0 || tan(o->theta) * grip <= 2 * o->mu;
+  return perp_gauge_stands(ctx, scene, 0, 1, L / 2, 0.05 * L, stands);
+}
+
+const perp_scene_desc perp_scene_ladder = {
+  .d = { .name = "ladder",
+         .summary = "a ladder against a wall: stands iff tan theta <= 2 mu / (1 - mu mu_wall)",
+         .reference = "statics; benchmark C-20",
+         .equation = "tan theta <= 2 mu / (1 - mu mu_wall)",
+         .opts = ladder_options,
+         .opts_size = sizeof(struct ladder_opts) },
+  .build = build_ladder,
+};
+
+/* ---- overhang -------------------------------------------------------------------------------------------------- */
+
+struct overhang_opts {
+  int bricks;
+  double factor, length, mass, mu, gravity;
+  int dim;
+};
+static const perp_opt overhang_options[] = {
+  PERP_INT(struct overhang_opts, bricks, 4, 1, 1000, "number of bricks above the table"),
+  PERP_OPT_POSITIVE(struct overhang_opts, factor, 0.98, "", "of the harmonic offsets; falls above 1"),
+  PERP_OPT_POSITIVE(struct overhang_opts, length, 1, "m", "of a brick; its height is a quarter"),
+  PERP_OPT_POSITIVE(struct overhang_opts, mass, 1, "kg", "of a brick"),
+  PERP_OPT_MU(struct overhang_opts, mu, 0.5),
+  PERP_OPT_G(struct overhang_opts),
+  PERP_OPT_DIM(struct overhang_opts, 2),
+  PERP_OPTIONS_END
+};
+
+static perp_status build_overhang(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct overhang_opts *o = opts;
+  const double L = o->length, height = L / 4, size[3] = { L, L / 2, height };
+  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  const double table[3] = { 4 * L, 2 * L, height }, at[3] = { -2 * L, 0, -height / 2 };
+  y.name = "table";
+  perp_yard_box(&y, 0, table, at, 0, 0);
+  double end = 0; /* right end of the brick, from the edge of the table at 0 */
+  for (int i = 0; i < o->bricks; i++) {
+    end += o->factor * L / (2 * (o->bricks - i));
+    const double p[3] = { end - L / 2, 0, (i + 0.5) * height };
+    y.name = "brick";
+    perp_yard_box(&y, o->mass, size, p, 0, 0);
+  }
+  PERP_TRY(perp_yard_end(&y, L, 2));
+  return perp_gauge_stands(ctx, scene, 0, o->bricks, L / 2, 0.05 * L, o->factor <= 1);
+}
+
+const perp_scene_desc perp_scene_overhang = {
+  .d = { .name = "overhang",
+         .summary = "bricks over the edge of a table, harmonic offsets: 25/24 of a length with four",
+         .reference = "statics; benchmark C-20",
+         .equation = "sum of 1/(2 i)",
+         .opts = overhang_options,
+         .opts_size = sizeof(struct overhang_opts) },
+  .build = build_overhang,
+};
+
+/* ---- tipping box --------------------------------------------------------------------------------------------- */
+
+struct tipping_opts {
+  double theta, mu, width, height, mass, gravity;
+  int dim;
+};
+static const perp_opt tipping_options[] = {
+  PERP_REAL(struct tipping_opts, theta, 0.4, 0, 1.5, 0, "rad", "inclination"),
+  PERP_OPT_MU(struct tipping_opts, mu, 0.8),
+  PERP_OPT_POSITIVE(struct tipping_opts, width, 0.5, "m", "of the box along the slope"),
+  PERP_OPT_POSITIVE(struct tipping_opts, height, 1, "m", "of the box"),
+  PERP_OPT_POSITIVE(struct tipping_opts, mass, 1, "kg", "mass"),
+  PERP_OPT_G(struct tipping_opts),
+  PERP_OPT_DIM(struct tipping_opts, 2),
+  PERP_OPTIONS_END
+};
+
+static perp_status build_tipping(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct tipping_opts *o = opts;
+  const double s = sin(o->theta), c = cos(o->theta);
+  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  const double origin[3] = { 0 }, size[3] = { o->width, o->width, o->height };
+  const double p[3] = { o->height / 2 * s, 0, o->height / 2 * c };
+  y.name = "slope";
+  perp_yard_plane(&y, origin, o->theta, 0);
+  y.name = "box";
+  perp_yard_box(&y, o->mass, size, p, o->theta, 0);
+  PERP_TRY(perp_yard_end(&y, o->height, 2));
+  const bool stands = tan(o->theta) <= fmin(o->mu, o->width / o->height);
+  return perp_gauge_stands(ctx, scene, 0, 1, o->height / 2, 0.05 * o->height, stands);
+}
+
+const perp_scene_desc perp_scene_tipping_box = {
+  .d = { .name = "tipping-box",
+         .summary = "a box w x h on an incline: slides iff tan theta > mu, tips iff tan theta > w/h",
+         .reference = "statics; benchmark C-20",
+         .equation = "tan theta <= min(mu, w/h)",
+         .opts = tipping_options,
+         .opts_size = sizeof(struct tipping_opts) },
+  .build = build_tipping,
+};
+
+/* ---- cylinders ------------------------------------------------------------------------------------------------ */
+
+struct cylinder_opts {
+  double mu, floor, radius, mass, gravity;
+};
+static const perp_opt cylinder_options[] = {
+  PERP_REAL(struct cylinder_opts, mu, 0.3, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+            "friction between cylinders: 2 - sqrt 3 = 0.268 is critical"),
+  PERP_REAL(struct cylinder_opts, floor, 0.3, 0, HUGE_VAL, PERP_OPEN_MAX, "",
+            "friction at the floor: 0.0893 is critical"),
+  PERP_OPT_POSITIVE(struct cylinder_opts, radius, 0.5, "m", "radius"),
+  PERP_OPT_POSITIVE(struct cylinder_opts, mass, 1, "kg", "mass of each"),
+  PERP_OPT_G(struct cylinder_opts),
+  PERP_OPTIONS_END
+};
+
+static perp_status build_cylinders(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct cylinder_opts *o = opts;
+  const double R = o->radius, weight = o->mass * o->gravity;
+  /* a pair has mu = sqrt(mu_a mu_b) */
+  perp_yard y = perp_yard_begin(ctx, scene, 2, o->gravity, o->floor * o->floor / o->mu, 0);
+  perp_yard_floor(&y);
+  y.surface.mu = o->mu;
+  const double place[3][3] = { { -R, 0, R }, { R, 0, R }, { 0, 0, R * (1 + sqrt(3)) } };
+  for (int i = 0; i < 3; i++) {
+    y.name = "cylinder";
+    perp_yard_ball(&y, o->mass, R, 0.5, place[i]);
+  }
+  PERP_TRY(perp_yard_end(&y, R, 2));
+  const double critical = 2 - sqrt(3);
+  const bool stands = o->mu >= critical && o->floor >= critical / 3;
+  PERP_TRY(perp_gauge_stands(ctx, scene, 0, 3, R, 0.05 * R, stands));
+  if (!stands) return PERP_OK;
+  /* what the cylinders exchange is not determined where friction exceeds the critical one */
+  const perp_force_truth feet[2] = { { PERP_WORLD, 0, 1.5 * weight },
+                                     { PERP_WORLD, 1, 1.5 * weight } };
+  return perp_gauge_force(ctx, scene, 2, feet, 1.5 * weight, 0);
+}
+
+const perp_scene_desc perp_scene_cylinders = {
+  .d = { .name = "cylinders",
+         .summary = "two cylinders on the floor carry a third: mu >= 2 - sqrt 3, at the floor a third of it",
+         .reference = "statics; benchmark C-20",
+         .equation = "mu >= 2 - sqrt 3, mu_floor >= (2 - sqrt 3) / 3",
+         .opts = cylinder_options,
+         .opts_size = sizeof(struct cylinder_opts) },
+  .build = build_cylinders,
+};

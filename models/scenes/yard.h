@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the scenes with contact share: building bodies with shapes, and gauges.  Private.
+ *
+ * Points are (x, y, height): world coordinates (x, y, z) in space; in the plane y is left out and the
+ * point is (x, height).  Orientations are (tilt, azimuth): the axis that was up leans by `tilt` [rad] from
+ * the vertical towards the horizontal direction `azimuth` (+x at 0), R = Rz(azimuth) Ry(tilt); in the
+ * plane the azimuth is left out and a tilt is an angle of -tilt. */
+#ifndef PERP_YARD_H
+#define PERP_YARD_H
+
+#include "models/scenes/build.h"
+
+/* ---- building ---------------------------------------------------------------------------------------- */
+
+/* Remembers the first failure: after it nothing is done any more, and perp_yard_end returns it. */
+typedef struct perp_yard {
+  perp_ctx *ctx;
+  perp_scene *scene;
+  int dim;
+  perp_surface surface; /* of the shapes to come */
+  double v[3], spin;    /* of the next body, then zero: (x, y, height) m/s; rad/s from x to the height */
+  const char *name;     /* of the next body and its shape, then NULL */
+  double depth;         /* m, of polygons in space, along y */
+  perp_status status;
+} perp_yard;
+
+/* A model of the scene with gravity [m/s^2]; surface with mu and e for all shapes. */
+perp_yard perp_yard_begin(perp_ctx *ctx, perp_scene *scene, int dim, double gravity, double mu,
+                          double e);
+/* Half-space of the world through p, below its surface. */
+void perp_yard_plane(perp_yard *y, const double p[3], double tilt, double azimuth);
+/* The floor: the half-space below height 0. */
+void perp_yard_floor(perp_yard *y);
+/* A box of the world or, with m > 0, a body.  size: edges along x, y, height.  Returns the body. */
+int perp_yard_box(perp_yard *y, double m, const double size[3], const double p[3], double tilt,
+                  double azimuth);
+/* A ball (a disc in the plane) of radius r, inertia factor k: I = k m r^2. */
+int perp_yard_ball(perp_yard *y, double m, double r, double k, const double p[3]);
+/* A convex polygon with n corners (x, height) counter-clockwise, uniform density, mass m; in space a prism
+ * from y = -depth/2 to depth/2.  m = 0: of the world.  The body frame is parallel to the world's, at the
+ * centre of mass. */
+int perp_yard_polygon(perp_yard *y, double m, int n, const double *corners);
+/* A body of its own kind; position, orientation, velocity and spin as above are added to def. */
+int perp_yard_body(perp_yard *y, perp_body_def *def, const double p[3], double tilt,
+                   double azimuth);
+void perp_yard_shape(perp_yard *y, perp_shape_def *def);
+void perp_yard_joint(perp_yard *y, const perp_joint_def *def);
+void perp_yard_force(perp_yard *y, const perp_force_def *def);
+/* Finish the model.  size [m]: of a typical body.  Sets t_end and h = 1/240 s; the scene is marked
+ * dissipative. */
+perp_status perp_yard_end(perp_yard *y, double size, double t_end);
+
+/* (x, y, height) to coordinates, and R = Rz(azimuth) Ry(tilt) as a quaternion. */
+void perp_yard_point(int dim, const double p[3], double x[3]);
+void perp_yard_quat(double tilt, double azimuth, double quat[4]);
+/* Area, centroid and second moment about the centroid (int r^2 dA) of a simple polygon, counter-clockwise. */
+void perp_polygon_moments(int n, const double *corners, double *area, double centroid[2],
+                          double *polar);
+/* Motion in the vertical plane: coordinates of body b from (x, height), angle from x to the height, and
+ * rates. */
+void perp_yard_state(int dim, int b, const double p[2], double angle, const double rate[2],
+                     double spin, double *q, double *v);
+/* The same backwards: angle in (-pi, pi] of a body that turns in the vertical plane only, and its rate. */
+double perp_yard_angle(int dim, int b, const double *q);
+double perp_yard_rate(int dim, int b, const double *v);
+
+/* ---- gauges -------------------------------------------------------------------------------------------- */
+
+/* user (allocated with malloc) is owned from here on, also on failure.  sample and value as in scene.h;
+ * restart NULL: the bytes of user as they are now. */
+perp_status perp_gauge_add(perp_ctx *ctx, perp_scene *scene, const char *metric, void *user,
+                           size_t size, perp_gauge_sample *sample, perp_gauge_value *value);
+/* One more figure of the gauge that was added last. */
+perp_status perp_gauge_also(perp_ctx *ctx, perp_scene *scene, const char *metric,
+                            perp_gauge_value *value);
+
+/* accel.rel.err: mean acceleration of the centre of mass of a body from the first state at or after t0 to
+ * the last at or before t1, against the exact one (x, y, height), |a - exact| / |exact|, or / scale when
+ * exact = 0. */
+perp_status perp_gauge_accel(perp_ctx *ctx, perp_scene *scene, int body, const double exact[3],
+                             double scale, double t0, double t1);
+/* pose.drift.max and creep.vel.max of bodies first ... first + n - 1, which should rest from t0 on: the
+ * largest displacement [m] of the centre of mass or of the points `radius` from it along the body axes, and
+ * the largest speed of these points [m/s]. */
+perp_status perp_gauge_rest(perp_ctx *ctx, perp_scene *scene, int first, int n, double radius,
+                            double t0);
+/* verdict.err of a structure of bodies first ... first + n - 1: 0 when in the run
+ * they move by more than `limit` [m] exactly if `stands` is false, else 1; pose.drift.max as above. */
+perp_status perp_gauge_stands(perp_ctx *ctx, perp_scene *scene, int first, int n, double radius,
+                              double limit, bool stands);
+/* force.rel.err: sum of the normal contact forces between two bodies against statics, the largest
+ * |F - exact| / scale over steps that start at t0 or later. */
+enum { PERP_ANY_BODY = -2 }; /* as b with a = PERP_WORLD: vertical component of all that the world gives */
+typedef struct perp_force_truth {
+  int a, b;     /* bodies; PERP_WORLD = -1 */
+  double exact; /* N */
+} perp_force_truth;
+perp_status perp_gauge_force(perp_ctx *ctx, perp_scene *scene, int n,
+                             const perp_force_truth *truths, double scale, double t0);
+/* Error of the velocities at the first state at or after t: max over i with weight_i > 0 of
+ * weight_i |v_i - exact_i| / scale.  weight, exact [nv] are copied. */
+perp_status perp_gauge_velocity(perp_ctx *ctx, perp_scene *scene, const char *metric, double t,
+                                const double *weight, const double *exact, double scale);
+/* path.err.max: largest distance of the centre of a body from its exact place p (x, y, height) at time t. */
+typedef void perp_path_fn(const void *user, double t, double p[3]);
+perp_status perp_gauge_path(perp_ctx *ctx, perp_scene *scene, int body, perp_path_fn *path,
+                            const void *user, size_t size);
+/* event.err: the k-th event is seen at the first state for which happened(user, k, ...) holds, which may
+ * look at the state before (NULL at first); events come in order.  The largest |t - time_k|, infinity when
+ * one that is due (time_k <= end of the run - slack) was never seen.  times [n] are copied. */
+typedef bool perp_event_fn(const void *user, int k, int nq, const double *q, const double *v,
+                           const double *q_before, const double *v_before);
+perp_status perp_gauge_events(perp_ctx *ctx, perp_scene *scene, int n, const double *times,
+                              double slack, perp_event_fn *happened, const void *user, size_t size);
+
+/* ---- statics, for their scenes and for tests ------------------------------------------------------------------ */
+
+/* Positive iff a semicircular arch of n straight-edged voussoirs of thickness t = t/R stands with friction mu: see
+ * arch.c. */
+double perp_arch_margin(int n, double t, double mu);
+/* Least friction with which a card house stands: see thresholds.c. */
+double perp_card_house_mu(double theta, double length, double thickness);
+
+/* ---- options that many scenes have ------------------------------------------------------------------------ */
+
+#define PERP_OPT_POSITIVE(S, f, d, unit, help)                                                     \
+  PERP_REAL(S, f, d, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, unit, help)
+#define PERP_OPT_MU(S, f, d)                                                                       \
+  PERP_REAL(S, f, d, 0, HUGE_VAL, PERP_OPEN_MAX, "", "coefficient of friction")
+#define PERP_OPT_G(S)                                                                              \
+  PERP_REAL(S, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s^2", "gravity")
+#define PERP_OPT_DIM(S, d) PERP_INT(S, dim, d, 2, 3, "2 = plane, 3 = space")
+
+#endif
