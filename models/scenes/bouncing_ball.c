@@ -49,7 +49,8 @@ static void bounce(const struct ball_opts *o, double t, double *gap, double *v)
   else /* t_n <= t: e^n >= 1 - (t - t_1)(1 - e) / (2 t_1) ... solved for n */
     n = 1 + floor(log1p(-(t - t1) * (1 - o->e) / (2 * t1 * o->e)) / log(o->e));
   const double en = pow(o->e, n);
-  const double tn = o->e == 1 ? t1 * (2 * n - 1) : t1 * (1 + 2 * o->e * (1 - en / o->e) / (1 - o->e));
+  const double tn = o->e == 1 ? t1 * (2 * n - 1)
+                              : t1 * (1 + 2 * o->e * (1 - en / o->e) / (1 - o->e));
   const double s = t - tn;
   *gap = fmax(0, en * v1 * s - o->gravity * s * s / 2);
   *v = en * v1 - o->gravity * s;
@@ -61,8 +62,8 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
   double gap, speed;
   (void)ctx;
   bounce(o, t, &gap, &speed);
-  perp_yard_state(o->dim, 0, (const double[2]){ 0, o->radius + gap }, 0, (const double[2]){ 0, speed },
-                  0, q, v);
+  perp_yard_state(o->dim, 0, (const double[2]){ 0, o->radius + gap }, 0,
+                  (const double[2]){ 0, speed }, 0, q, v);
   return PERP_OK;
 }
 
@@ -113,7 +114,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   y.name = "ball";
   perp_yard_ball(&y, o->mass, o->radius, 0.4, p);
   const double t1 = first_impact(o);
-  PERP_TRY(perp_yard_end(&y, o->radius, o->e < 1 ? t1 * (1 + 1.1 * 2 * o->e / (1 - o->e)) : 20 * t1));
+  PERP_TRY(
+      perp_yard_end(&y, o->radius, o->e < 1 ? t1 * (1 + 1.1 * 2 * o->e / (1 - o->e)) : 20 * t1));
   if (o->e == 0) scene->t_end = 2 * t1;
   scene->t_end = fmin(scene->t_end, 40 * t1);
   scene->tip_body = 0;
@@ -138,7 +140,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 
 const perp_scene_desc perp_scene_bouncing_ball = {
   .d = { .name = "bouncing-ball",
-         .summary = "a ball bounces with restitution e: apexes e^2n h, infinitely many in finite time",
+         .summary =
+             "a ball bounces with restitution e: apexes e^2n h, infinitely many in finite time",
          .reference = "closed form; benchmark C-12",
          .equation = "t_n+1 = t_n + 2 e^n sqrt(2 h/g), Zeno time sqrt(2 h/g) (1 + e) / (1 - e)",
          .opts = options,

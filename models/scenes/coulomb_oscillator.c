@@ -109,14 +109,14 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   PERP_TRY(perp_truth_add(ctx, scene, "closed form: half cosines", HUGE_VAL, 1e-14, exact, copy));
   if (!(n <= 18)) return PERP_OK;
   struct stop *g = malloc(sizeof *g);
-  if (g != NULL)
-    *g = (struct stop){ .still = 1e-9 * o->x0, .exact = n * half, .moves = true };
+  if (g != NULL) *g = (struct stop){ .still = 1e-9 * o->x0, .exact = n * half, .moves = true };
   return perp_gauge_add(ctx, scene, "event.err", g, sizeof *g, stop_sample, stop_value);
 }
 
 const perp_scene_desc perp_scene_coulomb_oscillator = {
   .d = { .name = "coulomb-oscillator",
-         .summary = "a block on a spring with dry friction: swings lose 2 mu m g / k each, then it sticks",
+         .summary =
+             "a block on a spring with dry friction: swings lose 2 mu m g / k each, then it sticks",
          .reference = "closed form; benchmark C-23",
          .equation = "m x'' + k x = -mu m g sign(x')",
          .opts = options,

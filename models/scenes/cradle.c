@@ -118,8 +118,7 @@ static perp_status judge(perp_ctx *ctx, perp_scene *scene, const struct cradle_o
   for (int i = 0; i < o->balls; i++) weight[nvb * i] = 1; /* along the row */
   const double after = quarter / 8;
   swing_out(o, u, after, block, v);
-  perp_status status =
-      perp_gauge_velocity(ctx, scene, metric, quarter + after, weight, v, u0);
+  perp_status status = perp_gauge_velocity(ctx, scene, metric, quarter + after, weight, v, u0);
   free(block);
   return status;
 }
@@ -153,14 +152,16 @@ static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *sce
     struct cradle_opts *copy = malloc(sizeof *copy);
     if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "cradle: no memory");
     *copy = *o;
-    PERP_TRY(perp_truth_add(ctx, scene, "closed form: impacts one after the other, elliptic functions",
+    PERP_TRY(perp_truth_add(ctx, scene,
+                            "closed form: impacts one after the other, elliptic functions",
                             HUGE_VAL, 1e-14, exact, copy));
   }
-  double x[BALLS_MAX] = { 0 }, mass[BALLS_MAX], u[BALLS_MAX];
+  double x[BALLS_MAX] = { 0 }, mass[BALLS_MAX] = { 0 }, u[BALLS_MAX];
   for (int i = 0; i < n; i++) mass[i] = 1, u[i] = i < k ? u0 : 0;
   one_by_one(n, mass, o->e, 1, x, u);
   PERP_TRY(judge(ctx, scene, o, "impact.rel.err", u, quarter, u0));
-  for (int i = 0; i < n; i++) u[i] = i < k ? u0 * (k - (n - k) * o->e) / n : u0 * k * (1 + o->e) / n;
+  for (int i = 0; i < n; i++)
+    u[i] = i < k ? u0 * (k - (n - k) * o->e) / n : u0 * k * (1 + o->e) / n;
   return judge(ctx, scene, o, "impact.together.err", u, quarter, u0);
 }
 
@@ -221,7 +222,8 @@ static perp_status build_chain(perp_ctx *ctx, const void *opts, perp_scene *scen
 
 const perp_scene_desc perp_scene_impact_chain = {
   .d = { .name = "impact-chain",
-         .summary = "balls on a line hit each other one after the other, any masses and restitution",
+         .summary =
+             "balls on a line hit each other one after the other, any masses and restitution",
          .reference = "impacts in order of time, each in closed form; benchmark C-16",
          .equation = "masses 1, 2, 4, e = 1: (-1/3, -2/9, 4/9)",
          .opts = chain_options,

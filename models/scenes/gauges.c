@@ -123,7 +123,7 @@ struct rest {
 /* largest displacement of the centre and of the points at `radius` along the axes */
 static double displacement(const struct rest *g, const double *qa, const double *qb)
 {
-  perp_pose a, b;
+  perp_pose a = { 0 }, b = { 0 };
   double most = 0;
   const int d = g->dim;
   perp_pose_of(d, qa, &a);
@@ -207,10 +207,10 @@ perp_status perp_gauge_rest(perp_ctx *ctx, perp_scene *scene, int first, int n, 
 perp_status perp_gauge_stands(perp_ctx *ctx, perp_scene *scene, int first, int n, double radius,
                               double limit, bool stands)
 {
-  PERP_TRY(add_rest(
-      ctx, scene,
-      &(struct rest){
-          .first = first, .n = n, .radius = radius, .limit = limit, .stands = stands }));
+  PERP_TRY(
+      add_rest(ctx, scene,
+               &(struct rest){
+                   .first = first, .n = n, .radius = radius, .limit = limit, .stands = stands }));
   return perp_gauge_also(ctx, scene, "verdict.err", rest_verdict);
 }
 
@@ -232,8 +232,8 @@ static double share(const struct force *g, const perp_force_truth *f, const perp
     if (k->body_a != PERP_WORLD && k->body_b != PERP_WORLD) return 0;
     return k->body_a == PERP_WORLD ? impulse[g->dim - 1] : -impulse[g->dim - 1];
   }
-  const bool is =
-      (k->body_a == f->a && k->body_b == f->b) || (k->body_a == f->b && k->body_b == f->a);
+  const bool is = (k->body_a == f->a && k->body_b == f->b) ||
+                  (k->body_a == f->b && k->body_b == f->a);
   return is ? perp_dot(g->dim, k->n, impulse) : 0;
 }
 
@@ -373,7 +373,7 @@ struct events {
   bool started;
   double slack, err, t;
   perp_event_fn *happened;
-  const void *user;                      /* behind the struct, as are the arrays */
+  const void *user; /* behind the struct, as are the arrays */
   double *times, *q_before, *v_before;
 };
 
@@ -382,8 +382,9 @@ static void events_sample(void *user, double t, const double *q, const double *v
 {
   struct events *g = user;
   (void)info;
-  while (g->next < g->n && g->happened(g->user, g->next, g->nq, q, v, g->started ? g->q_before : NULL,
-                                       g->started ? g->v_before : NULL)) {
+  while (g->next < g->n &&
+         g->happened(g->user, g->next, g->nq, q, v, g->started ? g->q_before : NULL,
+                     g->started ? g->v_before : NULL)) {
     g->err = fmax(g->err, fabs(t - g->times[g->next]));
     g->next++;
     if (g->next < g->n && g->times[g->next] > g->times[g->next - 1]) break; /* one at a time */

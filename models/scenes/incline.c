@@ -29,8 +29,7 @@ struct incline_opts {
   int shape, tilt, dim;
 };
 static const perp_opt options[] = {
-  PERP_REAL(struct incline_opts, theta, M_PI / 6, 0, M_PI_2, PERP_OPEN_MAX, "rad",
-            "inclination"),
+  PERP_REAL(struct incline_opts, theta, M_PI / 6, 0, M_PI_2, PERP_OPEN_MAX, "rad", "inclination"),
   PERP_OPT_MU(struct incline_opts, mu, 0.3),
   PERP_REAL(struct incline_opts, azimuth, 0, -2 * M_PI, 2 * M_PI, 0, "rad",
             "horizontal direction of the way down, from x; space only"),
@@ -166,7 +165,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 const perp_scene_desc perp_scene_incline = {
   .d = { .name = "incline",
          .summary = "a block on an incline with friction: sticks iff tan theta <= mu, else slides",
-         .reference = "closed form; benchmark C-13; Boeing & Braunl 2007 (angle at which a box starts)",
+         .reference =
+             "closed form; benchmark C-13; Boeing & Braunl 2007 (angle at which a box starts)",
          .equation = "a = g (sin theta - mu cos theta)",
          .opts = options,
          .opts_size = sizeof(struct incline_opts) },

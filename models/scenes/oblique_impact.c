@@ -31,7 +31,7 @@ static const perp_opt options[] = {
 
 struct impact {
   int dim;
-  double R, t; /* of the impact */
+  double R, t;               /* of the impact */
   double vx[2], vn[2], w[2]; /* before and after */
 };
 

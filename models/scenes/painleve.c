@@ -87,7 +87,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 
 const perp_scene_desc perp_scene_painleve = {
   .d = { .name = "painleve",
-         .summary = "Painleve's rod: no acceleration-level solution, the impulse form stops the slip",
+         .summary =
+             "Painleve's rod: no acceleration-level solution, the impulse form stops the slip",
          .reference = "closed form; benchmark C-21; Painleve 1895, Stewart & Trinkle 1996",
          .equation = "u_n' = (1 + 3 cos(cos - mu sin)) lambda_n / m + l theta'^2 sin - g",
          .opts = options,

@@ -125,7 +125,8 @@ static perp_status build_level(perp_ctx *ctx, const void *opts, perp_scene *scen
   const perp_force_truth normal = { PERP_WORLD, 0, o->mass * o->gravity };
   PERP_TRY(perp_gauge_force(ctx, scene, 1, &normal, normal.exact, 0));
   const struct slip s = { o->dim, o->radius, grip };
-  if (slip != 0) PERP_TRY(perp_gauge_events(ctx, scene, 1, &r.t_roll, 0.1 * r.t_roll, rolls, &s, sizeof s));
+  if (slip != 0)
+    PERP_TRY(perp_gauge_events(ctx, scene, 1, &r.t_roll, 0.1 * r.t_roll, rolls, &s, sizeof s));
   return PERP_OK;
 }
 

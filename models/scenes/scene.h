@@ -26,8 +26,8 @@ typedef void perp_gauge_sample(void *user, double t, const double *q, const doub
                                const perp_step_info *info);
 typedef double perp_gauge_value(const void *user);
 typedef struct perp_gauge {
-  const char *metric; /* "accel.rel.err": perp list metrics */
-  void *user;         /* owned by the first gauge that has it, as are restart and sample */
+  const char *metric;          /* "accel.rel.err": perp list metrics */
+  void *user;                  /* owned by the first gauge that has it, as are restart and sample */
   void (*restart)(void *user); /* before the first state of a run; NULL: not the owner */
   /* Every accepted state in turn; info of its step, NULL for the first state.  No allocation. */
   perp_gauge_sample *sample;

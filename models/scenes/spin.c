@@ -224,9 +224,9 @@ static perp_status build_rattle(perp_ctx *ctx, const void *opts, perp_scene *sce
   const double of_mass = o->mass / 0.014660765716752368;
   const double I1 = 5.864306286700948e-7 * of_mass, I2 = 7.623598172711232e-6 * of_mass;
   const double c = cos(o->turned), s = sin(o->turned), xy = (I1 - I2) * s * c;
-  const perp_mass mass = { o->mass,
-                           { I1 * c * c + I2 * s * s, xy, 0, xy, I1 * s * s + I2 * c * c, 0, 0, 0,
-                             I2 } };
+  const perp_mass mass = {
+    o->mass, { I1 * c * c + I2 * s * s, xy, 0, xy, I1 * s * s + I2 * c * c, 0, 0, 0, I2 }
+  };
   PERP_TRY(rolling_body(ctx, scene, "rattleback", &mass, half, quat, w, o->mu, o->gravity, 3));
   scene->h = 2e-4;
   if (o->spin != 5 || o->rock != 0.1 || fabs(o->turned + M_PI / 36) > 1e-15 ||
@@ -369,9 +369,12 @@ static perp_status build_table(perp_ctx *ctx, const void *opts, perp_scene *scen
   const int a = perp_yard_body(&y, &table, origin, 0, 0);
   perp_shape_def top = { .kind = PERP_SHAPE_PLANE, .body = a };
   perp_yard_shape(&y, &top);
-  const perp_joint_def axle = {
-    .name = "axle", .kind = PERP_JOINT_HINGE, .a = PERP_WORLD, .b = a, .axis_a = { 0, 0, 1 }, .axis_b = { 0, 0, 1 }
-  };
+  const perp_joint_def axle = { .name = "axle",
+                                .kind = PERP_JOINT_HINGE,
+                                .a = PERP_WORLD,
+                                .b = a,
+                                .axis_a = { 0, 0, 1 },
+                                .axis_b = { 0, 0, 1 } };
   perp_yard_joint(&y, &axle);
   /* rolls on the table: v + w x (-R z) = rate z x r, with r = (d, 0), v = (0, s): w_x = (rate d - s) / R */
   const double p[3] = { o->distance, 0, R };
@@ -392,7 +395,8 @@ static perp_status build_table(perp_ctx *ctx, const void *opts, perp_scene *scen
 
 const perp_scene_desc perp_scene_turntable = {
   .d = { .name = "turntable",
-         .summary = "a ball rolls on a turning table: its centre runs on a circle at 2/7 of the rate",
+         .summary =
+             "a ball rolls on a turning table: its centre runs on a circle at 2/7 of the rate",
          .reference = "closed form; benchmark C-28",
          .equation = "v = 2/7 W z x (r - r_c)",
          .opts = table_options,

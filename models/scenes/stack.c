@@ -123,7 +123,8 @@ struct wall_opts {
 static const perp_opt wall_options[] = {
   PERP_INT(struct wall_opts, rows, 6, 1, 1000, "rows"),
   PERP_INT(struct wall_opts, columns, 5, 1, 1000, "bricks in a row"),
-  PERP_OPT_POSITIVE(struct wall_opts, length, 0.4, "m", "of a brick; height and depth are half of it"),
+  PERP_OPT_POSITIVE(struct wall_opts, length, 0.4, "m",
+                    "of a brick; height and depth are half of it"),
   PERP_OPT_POSITIVE(struct wall_opts, mass, 1, "kg", "mass of a brick"),
   PERP_OPT_MU(struct wall_opts, mu, 0.5),
   PERP_REAL(struct wall_opts, settle, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",
@@ -138,7 +139,8 @@ static perp_status stands_still(perp_ctx *ctx, perp_scene *scene, double radius,
 {
   const int n = perp_model_bodies(scene->model);
   double weight = 0;
-  for (int i = 0; i < n; i++) weight += perp_model_body(scene->model, i)->mass.mass * scene->gravity;
+  for (int i = 0; i < n; i++)
+    weight += perp_model_body(scene->model, i)->mass.mass * scene->gravity;
   const perp_force_truth floor = { PERP_WORLD, PERP_ANY_BODY, weight };
   PERP_TRY(perp_gauge_rest(ctx, scene, 0, n, radius, settle));
   return perp_gauge_force(ctx, scene, 1, &floor, weight, settle);
@@ -181,7 +183,8 @@ struct pyramid_opts {
   int dim;
 };
 static const perp_opt pyramid_options[] = {
-  PERP_INT(struct pyramid_opts, rows, 10, 1, 200, "cubes in the lowest row (10: 55, 20: 210 cubes)"),
+  PERP_INT(struct pyramid_opts, rows, 10, 1, 200,
+           "cubes in the lowest row (10: 55, 20: 210 cubes)"),
   PERP_OPT_POSITIVE(struct pyramid_opts, edge, 1, "m", "edge"),
   PERP_REAL(struct pyramid_opts, pitch, 1.1, 1, 2, PERP_OPEN_MAX, "",
             "distance of neighbours in a row, in edges"),

@@ -125,10 +125,8 @@ static perp_status build_ladder(perp_ctx *ctx, const void *opts, perp_scene *sce
   y.surface.mu = 1;
   /* a needle: its ends are edges that touch floor and wall */
   const double foot = L * s, top = L * c;
-  const double corner[8] = { foot,           0,
-                             foot / 2 + d * c, top / 2 + d * s,
-                             0,              top,
-                             foot / 2 - d * c, top / 2 - d * s };
+  const double corner[8] = { foot, 0,   foot / 2 + d * c, top / 2 + d * s,
+                             0,    top, foot / 2 - d * c, top / 2 - d * s };
   y.name = "ladder";
   perp_yard_polygon(&y, o->mass, 4, corner);
   PERP_TRY(perp_yard_end(&y, L, 2));
@@ -156,7 +154,8 @@ struct overhang_opts {
 };
 static const perp_opt overhang_options[] = {
   PERP_INT(struct overhang_opts, bricks, 4, 1, 1000, "number of bricks above the table"),
-  PERP_OPT_POSITIVE(struct overhang_opts, factor, 0.98, "", "of the harmonic offsets; falls above 1"),
+  PERP_OPT_POSITIVE(struct overhang_opts, factor, 0.98, "",
+                    "of the harmonic offsets; falls above 1"),
   PERP_OPT_POSITIVE(struct overhang_opts, length, 1, "m", "of a brick; its height is a quarter"),
   PERP_OPT_POSITIVE(struct overhang_opts, mass, 1, "kg", "of a brick"),
   PERP_OPT_MU(struct overhang_opts, mu, 0.5),
@@ -186,7 +185,8 @@ static perp_status build_overhang(perp_ctx *ctx, const void *opts, perp_scene *s
 
 const perp_scene_desc perp_scene_overhang = {
   .d = { .name = "overhang",
-         .summary = "bricks over the edge of a table, harmonic offsets: 25/24 of a length with four",
+         .summary =
+             "bricks over the edge of a table, harmonic offsets: 25/24 of a length with four",
          .reference = "statics; benchmark C-20",
          .equation = "sum of 1/(2 i)",
          .opts = overhang_options,
@@ -229,7 +229,8 @@ static perp_status build_tipping(perp_ctx *ctx, const void *opts, perp_scene *sc
 
 const perp_scene_desc perp_scene_tipping_box = {
   .d = { .name = "tipping-box",
-         .summary = "a box w x h on an incline: slides iff tan theta > mu, tips iff tan theta > w/h",
+         .summary =
+             "a box w x h on an incline: slides iff tan theta > mu, tips iff tan theta > w/h",
          .reference = "statics; benchmark C-20",
          .equation = "tan theta <= min(mu, w/h)",
          .opts = tipping_options,
@@ -279,7 +280,8 @@ static perp_status build_cylinders(perp_ctx *ctx, const void *opts, perp_scene *
 
 const perp_scene_desc perp_scene_cylinders = {
   .d = { .name = "cylinders",
-         .summary = "two cylinders on the floor carry a third: mu >= 2 - sqrt 3, at the floor a third of it",
+         .summary = "two cylinders on the floor carry a third: mu >= 2 - sqrt 3, at the floor a "
+                    "third of it",
          .reference = "statics; benchmark C-20",
          .equation = "mu >= 2 - sqrt 3, mu_floor >= (2 - sqrt 3) / 3",
          .opts = cylinder_options,

@@ -24,7 +24,9 @@ void perp_yard_quat(double tilt, double azimuth, double quat[4])
 perp_yard perp_yard_begin(perp_ctx *ctx, perp_scene *scene, int dim, double gravity, double mu,
                           double e)
 {
-  perp_yard y = { .ctx = ctx, .scene = scene, .dim = dim, .surface = { mu, nan(""), e }, .depth = 1 };
+  perp_yard y = {
+    .ctx = ctx, .scene = scene, .dim = dim, .surface = { mu, nan(""), e }, .depth = 1
+  };
   y.status = perp_model_create(ctx, dim, &scene->model);
   if (y.status == PERP_OK) perp_model_gravity(scene->model, gravity);
   scene->gravity = gravity;
@@ -146,8 +148,8 @@ void perp_polygon_moments(int n, const double *c, double *area, double centroid[
 }
 
 /* mass of a prism of a polygon: (x, height) section, length `depth` along y */
-static perp_mass prism(double m, int n, const double *corners, const double centroid[2], double area,
-                       double polar, double depth, int dim)
+static perp_mass prism(double m, int n, const double *corners, const double centroid[2],
+                       double area, double polar, double depth, int dim)
 {
   perp_mass mass = { .mass = m };
   if (dim == 2) {

@@ -18,9 +18,10 @@ typedef struct perp_yard {
   perp_scene *scene;
   int dim;
   perp_surface surface; /* of the shapes to come */
-  double v[3], spin;    /* of the next body, then zero: (x, y, height) m/s; rad/s from x to the height */
-  const char *name;     /* of the next body and its shape, then NULL */
-  double depth;         /* m, of polygons in space, along y */
+  double v[3],
+      spin; /* of the next body, then zero: (x, y, height) m/s; rad/s from x to the height */
+  const char *name; /* of the next body and its shape, then NULL */
+  double depth;     /* m, of polygons in space, along y */
   perp_status status;
 } perp_yard;
 
@@ -90,7 +91,9 @@ perp_status perp_gauge_stands(perp_ctx *ctx, perp_scene *scene, int first, int n
                               double limit, bool stands);
 /* force.rel.err: sum of the normal contact forces between two bodies against statics, the largest
  * |F - exact| / scale over steps that start at t0 or later. */
-enum { PERP_ANY_BODY = -2 }; /* as b with a = PERP_WORLD: vertical component of all that the world gives */
+enum {
+  PERP_ANY_BODY = -2
+}; /* as b with a = PERP_WORLD: vertical component of all that the world gives */
 typedef struct perp_force_truth {
   int a, b;     /* bodies; PERP_WORLD = -1 */
   double exact; /* N */
