@@ -192,9 +192,8 @@ static void measure_momentum(perp_measure *m, double t, const double *q, const d
   raise_to(&m->L_err, sqrt(dL));
 }
 
-static void measure_contacts(perp_measure *m, const double *q, const perp_step_info *info)
+static void measure_penetration(perp_measure *m, const double *q)
 {
-  if (info != NULL && info->n_contacts > m->contacts_max) m->contacts_max = info->n_contacts;
   if (m->collision == NULL) return;
   const int dim = perp_model_dim(m->model), nqb = dim == 3 ? 7 : 3;
   for (int b = 0; b < perp_model_bodies(m->model); b++) perp_pose_of(dim, q + b * nqb, &m->pose[b]);
@@ -223,7 +222,7 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
   m->potential_hi = fmax(m->potential_hi, potential);
   if (m->model != NULL && m->scene->isolated) measure_momentum(m, t, q, v, first);
 
-  measure_contacts(m, q, info);
+  measure_penetration(m, q);
   for (int i = 0; i < m->scene->n_gauges; i++)
     if (m->scene->gauge[i].sample != NULL)
       m->scene->gauge[i].sample(m->scene->gauge[i].user, t, q, v, info);
@@ -396,10 +395,6 @@ static double metric_gain(const perp_measure *m)
 static double metric_pen(const perp_measure *m)
 {
   return m->collision != NULL ? m->pen_max : nan("");
-}
-static double metric_contacts(const perp_measure *m)
-{
-  return m->collision != NULL ? m->contacts_max : nan("");
 }
 static double metric_momentum_lin(const perp_measure *m)
 {

@@ -36,7 +36,6 @@ struct perp_measure {
   /* over the run */
   double drift_pos_max, drift_pre_max, drift_vel_max, drift_acc_max, drift_mean_sum;
   double energy_least, energy_gain, pen_max, weight;
-  int contacts_max;
   double energy_0, energy_err, kinetic_max, potential_lo, potential_hi;
   double P0[3], L0[3], P_err, L_err, P_size;
   double tip_max, tip_end;
