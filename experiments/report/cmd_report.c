@@ -2,6 +2,7 @@
 /* perp report: the page of a results folder, made anew. */
 #include "experiments/report/report.h"
 
+#include "experiments/report/web.h"
 #include "experiments/runner/cli.h"
 
 #include <stdlib.h>
@@ -13,6 +14,9 @@ int perp_cmd_report(perp_ctx *ctx, int argc, char **argv)
   static const perp_flag flags[] = {
     { "output", 'o', "FILE.html", "where to write the page (default: DIR/report.html)" },
     { "figs", 0, "LIST", "formats of the figures, out of svg, pdf, png, tikz (default: svg)" },
+    { "interactive", 0, NULL,
+      "build the script of the interactive figures when it is missing (npm)" },
+    { "no-js", 0, NULL, "pictures only" },
     { 0 }
   };
   static const perp_cli cli = {
@@ -30,12 +34,20 @@ int perp_cmd_report(perp_ctx *ctx, int argc, char **argv)
   int exit_status = perp_args_read(&cli, argc, argv, &args);
   if (exit_status >= 0) return exit_status;
 
+  if (perp_args_get(&args, "interactive") != NULL && !perp_web_built() &&
+      perp_web_build(ctx) != PERP_OK) {
+    perp_print_error(ctx);
+    return PERP_EXIT_INFRA;
+  }
+
   struct stat st;
   bool is_dir = stat(args.arg[0], &st) == 0 && S_ISDIR(st.st_mode);
   char *dir = is_dir || strchr(args.arg[0], '/') != NULL ? perp_xstrdup(args.arg[0])
                                                          : perp_xprintf("results/%s", args.arg[0]);
   char page[1200];
-  perp_report_request request = { perp_args_get(&args, "output"), perp_args_get(&args, "figs") };
+  perp_report_request request = { .out = perp_args_get(&args, "output"),
+                                  .figs = perp_args_get(&args, "figs"),
+                                  .no_js = perp_args_get(&args, "no-js") != NULL };
   perp_status status = perp_report(ctx, dir, &request, page, sizeof page);
   free(dir);
   if (status != PERP_OK) {

@@ -132,10 +132,7 @@ static void chart_section(perp_page *page, const chart *c)
        shown, n);
   if (n == total) return;
 
-  perp_html(page->out,
-            "<details><summary>All %d curves, one figure for each choice of the other parts"
-            "</summary>\n",
-            total);
+  perp_page_fold(page, "All %d curves, one figure for each choice of the other parts", total);
   for (int facet = 0; facet < v->n_facets; facet++) {
     int k = 0;
     for (int g = 0; g < v->n_groups && k < MOST_CURVES; g++) { /* in the order of the study */
@@ -149,7 +146,7 @@ static void chart_section(perp_page *page, const chart *c)
     draw(page, c, suffix, perp_pool_printf(&page->pool, "%s: %s", c->title, v->facet[facet]), shown,
          k);
   }
-  perp_html(page->out, "</details>\n");
+  perp_page_unfold(page);
 }
 
 static bool wanted(const perp_study *study, const char *plot)

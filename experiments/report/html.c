@@ -7,18 +7,19 @@
 #include <string.h>
 
 static const char style[] =
-    ":root{--ink:#1b1f24;--soft:#59636e;--line:#d8dee4;--panel:#f6f8fa;--accent:#0072b2;--bad:#"
-    "b3261e;"
-    "--good:#1a7f37}\n"
+    ":root{color-scheme:light dark;--page:#fff;--ink:#1b1f24;--soft:#59636e;--line:#d8dee4;"
+    "--panel:#f6f8fa;--accent:#0072b2;--bad:#b3261e;--good:#1a7f37}\n"
+    "@media(prefers-color-scheme:dark){:root{--page:#14171b;--ink:#e6e8eb;--soft:#a0a8b2;"
+    "--line:#343a42;--panel:#1e2329;--accent:#6cb8ea;--bad:#ff8a80;--good:#6fcf86}}\n"
     "*{box-sizing:border-box}html{scroll-behavior:smooth}\n"
     "body{margin:0 auto;max-width:66rem;padding:1.5rem 1.2rem "
-    "4rem;color:var(--ink);background:#fff;"
+    "4rem;color:var(--ink);background:var(--page);"
     "font:16px/1.55 system-ui,-apple-system,'Segoe UI',sans-serif}\n"
     "h1{font-size:1.7rem;line-height:1.25;margin:.2rem 0 .4rem}\n"
     "h2{font-size:1.25rem;margin:2.4rem 0 .6rem;padding-top:.6rem;border-top:1px solid "
     "var(--line)}\n"
     "h3{font-size:1.02rem;margin:1.4rem 0 .3rem}p{margin:.5rem 0}\n"
-    "nav{font-size:.88rem;margin:.8rem 0}nav a{margin-right:1rem;white-space:nowrap}\n"
+    "nav{font-size:.88rem;margin:.8rem 0;display:flex;flex-wrap:wrap;gap:.2rem 1rem}\n"
     "a{color:var(--accent)}code{font:.88em ui-monospace,SFMono-Regular,Menlo,monospace}\n"
     "pre{background:var(--panel);padding:.7rem "
     ".9rem;overflow-x:auto;border-radius:6px;font-size:.85rem}\n"
@@ -35,13 +36,14 @@ static const char style[] =
     "code{font-size:.8em}\n"
     "td.best{font-weight:700;color:var(--good)}.bad{color:var(--bad);font-weight:600}\n"
     ".good{color:var(--good);font-weight:600}\n"
-    "figure{margin:1rem 0}figure img{width:100%;max-width:56rem;height:auto;border:1px solid "
-    "var(--line);"
+    "figure{margin:1rem 0}figure img{width:100%;max-width:56rem;height:auto;background:#fff;"
+    "border:1px solid var(--line);"
     "border-radius:6px}\n"
     "figcaption{font-size:.88rem;color:var(--soft);max-width:56rem}\n"
     "details{margin:.5rem 0}summary{cursor:pointer;color:var(--accent)}\n"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;font-size:.9rem}"
-    "dt{font-weight:600}dd{margin:0}\n"
+    "dt{font-weight:600}dd{margin:0;overflow-wrap:anywhere}\n"
+    "@media(max-width:40rem){dl{grid-template-columns:1fr}dd{margin:0 0 .4rem .8rem}}\n"
     "@media print{nav{display:none}body{max-width:none}}\n";
 
 void perp_html_text(FILE *out, const char *text)

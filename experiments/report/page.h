@@ -12,6 +12,8 @@ typedef struct perp_page {
   FILE *out;
   const char *dir;     /* the results folder */
   const char *formats; /* of the figures, svg among them */
+  bool interactive;    /* a script draws the figures anew: the lesser pictures stay outside */
+  bool folded;         /* inside of a <details>: one of the lesser pictures */
   perp_results *results;
   const perp_study *study; /* of the results */
   perp_view view;
@@ -50,5 +52,10 @@ void perp_page_solver_answers(perp_page *page);     /* lines of the answers */
 void perp_page_best_match(perp_page *page);         /* one line of the answers */
 const char *perp_page_command(perp_page *page,
                               int cell); /* command line that repeats a cell alone */
+/* The abscissa at which series are shown: 1 ms when it was run, else the middle one; NaN without one. */
+double perp_page_shown_x(const perp_page *page);
+/* <details> and its end: pictures inside are the lesser ones. */
+void perp_page_fold(perp_page *page, const char *summary, int count);
+void perp_page_unfold(perp_page *page);
 
 #endif

@@ -224,9 +224,8 @@ static void time_against_size(perp_page *page, const box *b)
 {
   const char **family = perp_pool_alloc(&page->pool, (size_t)b->n_problems + 1, sizeof *family);
   int n = families(page, b, family), t = b->n_targets - 1;
-  perp_html(
-      page->out,
-      "<h3 id=\"time-vs-n\">Time against size</h3>\n<details><summary>%d families</summary>\n", n);
+  perp_html(page->out, "<h3 id=\"time-vs-n\">Time against size</h3>\n");
+  perp_page_fold(page, "%d families", n);
   for (int f = 0; f < n; f++) {
     perp_curve curves[MOST_SOLVERS];
     int n_curves = 0;
@@ -270,7 +269,7 @@ static void time_against_size(perp_page *page, const box *b)
     perp_page_figure(page, &figure,
                      "Solved problems only. Exponent: Theil-Sen slope of log time over log n.");
   }
-  perp_html(page->out, "</details>\n");
+  perp_page_unfold(page);
 }
 
 /* ---- residual per iteration ------------------------------------------------------------------------------------------ */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/report.h"
 
+#include "experiments/report/data.h"
 #include "experiments/report/page.h"
+#include "experiments/report/web.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -47,6 +49,8 @@ void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption
     perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
     return;
   }
+  page->figures++;
+  if (page->interactive && page->folded) return;
   perp_html(page->out, "<figure id=\"fig-%s\">\n", f->id);
   if (perp_html_svg(page->ctx, page->out, svg, f->alt) != PERP_OK)
     perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
@@ -55,7 +59,21 @@ void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption
             "<a href=\"figs/%s.gp\">gp</a>, <a "
             "href=\"figs/%s.csv\">csv</a></span></figcaption>\n</figure>\n",
             caption, f->id, f->id, f->id);
-  page->figures++;
+}
+
+void perp_page_fold(perp_page *page, const char *summary, int count)
+{
+  page->folded = true;
+  if (page->interactive) return;
+  perp_html(page->out, "<details><summary>");
+  perp_html(page->out, summary, count);
+  perp_html(page->out, "</summary>\n");
+}
+
+void perp_page_unfold(perp_page *page)
+{
+  if (!page->interactive) perp_html(page->out, "</details>\n");
+  page->folded = false;
 }
 
 void perp_page_environment(perp_page *page)
@@ -122,25 +140,49 @@ static void warnings(perp_page *page)
   perp_html(page->out, "<h2>Warnings</h2>\n<pre>%s</pre>\n", page->warnings.s);
 }
 
-static void body(perp_page *page)
+/* Said where it helps: to whom the pictures are all there is. */
+static void upgrade(perp_page *page)
 {
-  static void (*const sections[])(perp_page *) = {
-    header,
-    perp_page_answers,
-    perp_page_summary,
-    perp_page_published,
-    perp_page_problems,
-    perp_page_curves,
-    perp_page_series,
-    perp_page_failures,
-    perp_page_cells,
-    perp_page_methods,
-    perp_page_definitions,
-    perp_page_environment,
-    warnings,
+  if (page->interactive || page->figures == 0) return;
+  perp_html(
+      page->out,
+      "<p class=\"note\">The figures of this page are pictures; "
+      "<code>./perp report %s --interactive</code> makes a page on which they can be filtered, "
+      "compared and replayed (needs npm).</p>\n",
+      page->dir);
+}
+
+static void body(perp_page *page, const char *script)
+{
+  static const struct {
+    const char *name; /* the script finds the sections by it */
+    void (*write)(perp_page *);
+  } sections[] = {
+    { "header", header },
+    { "answers", perp_page_answers },
+    { "summary", perp_page_summary },
+    { "published", perp_page_published },
+    { "problems", perp_page_problems },
+    { "curves", perp_page_curves },
+    { "series", perp_page_series },
+    { "failures", perp_page_failures },
+    { "cells", perp_page_cells },
+    { "methods", perp_page_methods },
+    { "definitions", perp_page_definitions },
+    { "environment", perp_page_environment },
+    { "warnings", warnings },
+    { "upgrade", upgrade },
   };
   perp_html_begin(page->out, page->study->title);
-  for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) sections[i](page);
+  for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+    perp_html(page->out, "<section id=\"s-%s\">\n", sections[i].name);
+    sections[i].write(page);
+    perp_html(page->out, "</section>\n");
+  }
+  if (script != NULL) {
+    perp_page_data(page);
+    fprintf(page->out, "<script>%s</script>\n", script);
+  }
   perp_html_end(page->out);
 }
 
@@ -156,6 +198,8 @@ perp_status perp_report(perp_ctx *ctx, const char *dir, const perp_report_reques
                      : perp_pool_printf(&page.pool, "svg,%s",
                                         request->figs); /* the page itself needs svg */
   perp_view_build(ctx, &page.pool, &results, &page.view);
+  char *script = request->no_js ? NULL : perp_web_bundle();
+  page.interactive = script != NULL;
 
   snprintf(page_path, size, "%s", request->out != NULL ? request->out : "");
   if (request->out == NULL) snprintf(page_path, size, "%s/report.html", dir);
@@ -164,11 +208,12 @@ perp_status perp_report(perp_ctx *ctx, const char *dir, const perp_report_reques
   if (status == PERP_OK && (page.out = fopen(draft, "w")) == NULL)
     status = PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", draft, strerror(errno));
   if (page.out != NULL) {
-    body(&page);
+    body(&page, script);
     bool failed = ferror(page.out) != 0;
     if (fclose(page.out) != 0 || failed || rename(draft, page_path) != 0)
       status = PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", page_path, strerror(errno));
   }
+  free(script);
   free(figs);
   free(draft);
   perp_text_free(&page.warnings);

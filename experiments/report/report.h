@@ -8,6 +8,7 @@
 typedef struct perp_report_request {
   const char *out;  /* path of the page; NULL: DIR/report.html */
   const char *figs; /* formats of the figures, comma list of svg, pdf, png, tikz; NULL: svg */
+  bool no_js;       /* pictures only, also where the script of the interactive figures is there */
 } perp_report_request;
 
 /* Write the page and DIR/figs/ from the results folder DIR.  A figure that cannot be drawn becomes a warning on the

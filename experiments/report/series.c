@@ -59,11 +59,11 @@ static perp_curve series_curve(perp_page *page, int row, const char *field, cons
   return curve;
 }
 
-/* The step size to show: 1 ms when it was run, else the middle one. */
-static double shown_h(const perp_page *page)
+double perp_page_shown_x(const perp_page *page)
 {
   const perp_view *v = &page->view;
   double middle = (double)NAN;
+  if (v->x_name == NULL) return middle;
   for (int g = 0; g < v->n_groups; g++)
     for (int i = 0; i < v->group[g].n; i++) {
       if (v->x[v->group[g].cell[i]] == 1e-3) return 1e-3;
@@ -82,7 +82,7 @@ void perp_page_series(perp_page *page)
     { "energy", "energy", "Energy over time", "energy [J]", false },
   };
   const perp_view *v = &page->view;
-  double h = shown_h(page);
+  double h = perp_page_shown_x(page);
   bool headed = false;
   for (size_t c = 0; c < sizeof charts / sizeof *charts; c++)
     for (int facet = 0; facet < v->n_facets; facet++) {

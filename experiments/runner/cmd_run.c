@@ -2,6 +2,7 @@
 /* perp run, check, plan */
 #include "experiments/plugins/outside.h"
 #include "experiments/report/report.h"
+#include "experiments/report/web.h"
 #include "experiments/runner/cli.h"
 #include "experiments/runner/run.h"
 
@@ -44,6 +45,8 @@ static perp_status write_report(perp_ctx *ctx, const char *dir, void *user)
   perp_report_request request = { 0 };
   PERP_TRY(perp_report(ctx, dir, &request, page, sizeof page));
   printf("report  %s\n", page);
+  if (!perp_web_built())
+    perp_say("its figures are pictures; interactive ones: ./perp report %s --interactive", dir);
   return PERP_OK;
 }
 

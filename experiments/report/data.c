@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/report/data.h"
+
+#include "experiments/report/csv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* floats of series on one page (5.4 bytes each), and rows that a series keeps */
+enum { SERIES_FLOATS = 300000, SERIES_ROWS = 400 };
+
+/* ---- small writers ------------------------------------------------------------------------------------- */
+
+/* Seven digits are what a screen can show; cells.csv has all of them. */
+static void number(perp_json *j, const char *key, double v)
+{
+  char text[32];
+  if (isnan(v))
+    snprintf(text, sizeof text, "null");
+  else if (isinf(v)) /* reads as an infinity */
+    snprintf(text, sizeof text, v > 0 ? "1e999" : "-1e999");
+  else
+    snprintf(text, sizeof text, "%.7g", v);
+  perp_json_raw(j, key, text);
+}
+
+static void floats(perp_json *j, const char *key, const float *v, size_t n)
+{
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const unsigned char *b = (const unsigned char *)
+      v; /* both supported processors are little endian */
+  size_t size = n * sizeof *v, at = 0;
+  char *text = perp_xalloc(size / 3 * 4 + 8, 1);
+  text[at++] = '"';
+  for (size_t i = 0; i < size; i += 3) {
+    unsigned left = (unsigned)(size - i), word = (unsigned)b[i] << 16;
+    if (left > 1) word |= (unsigned)b[i + 1] << 8;
+    if (left > 2) word |= (unsigned)b[i + 2];
+    text[at++] = digits[word >> 18];
+    text[at++] = digits[word >> 12 & 63];
+    text[at++] = left > 1 ? digits[word >> 6 & 63] : '=';
+    text[at++] = left > 2 ? digits[word & 63] : '=';
+  }
+  text[at] = '"';
+  perp_json_raw(j, key, text);
+  free(text);
+}
+
+/* ---- the study ------------------------------------------------------------------------------------------- */
+
+static void study(perp_page *page, perp_json *j)
+{
+  const perp_study *s = page->study;
+  perp_json_open(j, "study", '{');
+  perp_json_text(j, "name", s->name);
+  perp_json_text(j, "title", s->title);
+  perp_json_text(j, "kind", s->kind->name);
+  perp_json_text(j, "primary", s->metrics.primary);
+  perp_json_open(j, "record", '[');
+  for (int i = 0; i < s->metrics.n_record; i++) perp_json_text(j, NULL, s->metrics.record[i]);
+  perp_json_close(j, ']');
+  perp_json_open(j, "plots", '[');
+  for (int i = 0; i < s->report.n_plots; i++) perp_json_text(j, NULL, s->report.plots[i]);
+  perp_json_close(j, ']');
+  perp_json_close(j, '}');
+}
+
+/* One parameter that varies: its values, and which of them each cell has (-1: does not use it). */
+static void axis(perp_page *page, perp_json *j, int param)
+{
+  const perp_param *p = &page->study->kind->params[param];
+  int n = page->results->plan.n, n_values = 0;
+  const char **value = perp_xalloc((size_t)n, sizeof *value);
+  int *index = perp_xalloc((size_t)n, sizeof *index);
+  for (int r = 0; r < n; r++) {
+    const char *text = perp_view_text(&page->view, r, param);
+    index[r] = 0;
+    /* neighbours are often equal: the last value first */
+    if (r > 0 && strcmp(text, perp_view_text(&page->view, r - 1, param)) == 0)
+      index[r] = index[r - 1];
+    else
+      while (index[r] < n_values && strcmp(value[index[r]], text) != 0) index[r]++;
+    if (index[r] == n_values) value[n_values++] = text;
+  }
+  if (n_values > 1) {
+    perp_json_open(j, NULL, '{');
+    perp_json_text(j, "key", p->key);
+    perp_json_text(j, "unit", p->type == PERP_PARAM_REAL ? p->unit : "");
+    perp_json_bool(j, "plugin", p->type == PERP_PARAM_PLUGIN);
+    perp_json_open(j, "values", '[');
+    for (int i = 0; i < n_values; i++) perp_json_text(j, NULL, value[i]);
+    perp_json_close(j, ']');
+    perp_json_open(j, "of", '[');
+    for (int r = 0; r < n; r++) perp_json_int(j, NULL, value[index[r]][0] == '\0' ? -1 : index[r]);
+    perp_json_close(j, ']');
+    perp_json_close(j, '}');
+  }
+  free(value);
+  free(index);
+}
+
+static void view(perp_page *page, perp_json *j)
+{
+  const perp_view *v = &page->view;
+  const perp_param *params = page->study->kind->params;
+  perp_json_open(j, "view", '{');
+  perp_json_text(j, "subject", v->subject < 0 ? NULL : params[v->axis[v->subject]].key);
+  perp_json_open(j, "axes", '[');
+  for (int a = 0; a < v->n_axes; a++) perp_json_text(j, NULL, params[v->axis[a]].key);
+  perp_json_close(j, ']');
+  perp_json_text(j, "x_name", v->x_name);
+  if (v->x_name != NULL) {
+    perp_json_open(j, "x", '[');
+    for (int r = 0; r < page->results->plan.n; r++) number(j, NULL, v->x[r]);
+    perp_json_close(j, ']');
+  }
+  perp_json_close(j, '}');
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------- */
+
+/* Numeric options that the grid varies in brackets: "stab.alpha". */
+static void options(perp_page *page, perp_json *j)
+{
+  perp_results *results = page->results;
+  perp_scope scope;
+  perp_results_scope(page->ctx, results, false, &scope);
+  perp_json_open(j, "options", '{');
+  for (int o = 0; o < page->study->n_option_columns; o++) {
+    const char *name = page->study->option_columns[o];
+    perp_pool pool = { 0 };
+    perp_expr_error error;
+    perp_expr *e = perp_expr_parse(&pool, &scope, name, &error);
+    bool numeric = false;
+    for (int r = 0; e != NULL && r < results->plan.n && !numeric; r++)
+      numeric = perp_expr_eval(e, &scope, r).type == PERP_VALUE_NUMBER;
+    if (numeric) {
+      perp_json_open(j, name, '[');
+      for (int r = 0; r < results->plan.n; r++) {
+        perp_value value = perp_expr_eval(e, &scope, r);
+        number(j, NULL, value.type == PERP_VALUE_NUMBER ? value.number : (double)NAN);
+      }
+      perp_json_close(j, ']');
+    }
+    perp_pool_free(&pool);
+  }
+  perp_json_close(j, '}');
+}
+
+static void metrics(perp_page *page, perp_json *j)
+{
+  const perp_study *s = page->study;
+  int n = page->results->plan.n;
+  perp_json_open(j, "metrics", '[');
+  for (int m = 0; m < s->n_metrics; m++) {
+    bool any = false;
+    for (int r = 0; r < n && !any; r++) any = !isnan(perp_results_value(page->results, r, m));
+    if (!any) continue;
+    perp_json_open(j, NULL, '{');
+    perp_json_text(j, "name", s->metric[m].name);
+    perp_json_text(j, "unit", s->metric[m].unit);
+    perp_json_text(j, "meaning", s->metric[m].meaning);
+    perp_json_int(j, "better", s->metric[m].better);
+    perp_json_bool(j, "timing", s->metric[m].timing);
+    perp_json_open(j, "values", '[');
+    for (int r = 0; r < n; r++) number(j, NULL, perp_results_value(page->results, r, m));
+    perp_json_close(j, ']');
+    perp_json_close(j, '}');
+  }
+  perp_json_close(j, ']');
+}
+
+static void cells(perp_page *page, perp_json *j)
+{
+  const perp_results *results = page->results;
+  int n = results->plan.n;
+  perp_json_open(j, "cells", '{');
+  perp_json_open(j, "id", '[');
+  for (int r = 0; r < n; r++) perp_json_text(j, NULL, results->plan.cells[r].id);
+  perp_json_close(j, ']');
+  perp_json_open(j, "status", '[');
+  for (int r = 0; r < n; r++)
+    perp_json_text(j, NULL, perp_cell_status_names[results->record[r].status]);
+  perp_json_close(j, ']');
+  perp_json_open(j, "reason", '[');
+  for (int r = 0; r < n; r++) perp_json_text(j, NULL, results->record[r].reason);
+  perp_json_close(j, ']');
+  perp_json_open(j, "cause", '[');
+  for (int r = 0; r < n; r++) perp_json_text(j, NULL, results->record[r].cause);
+  perp_json_close(j, ']');
+  perp_json_open(j, "command", '[');
+  for (int r = 0; r < n; r++) perp_json_text(j, NULL, perp_page_command(page, r));
+  perp_json_close(j, ']');
+  perp_json_close(j, '}');
+  perp_json_open(j, "axes", '[');
+  for (int p = 0; p < perp_kind_params(page->study->kind); p++) axis(page, j, p);
+  perp_json_close(j, ']');
+  options(page, j);
+  metrics(page, j);
+}
+
+/* ---- series -------------------------------------------------------------------------------------------------- */
+
+/* "q12", "v3": coordinates are for the replay */
+static bool coordinate(const char *header)
+{
+  return (header[0] == 'q' || header[0] == 'v') && header[1] >= '0' && header[1] <= '9';
+}
+
+/* Which rows stay: all when they are few; else evenly in time, and in the logarithm over iterations. */
+static int thin(int rows, bool iterations, int *kept)
+{
+  int n = 0;
+  if (rows <= SERIES_ROWS) {
+    for (int i = 0; i < rows; i++) kept[n++] = i;
+    return n;
+  }
+  for (int k = 0; k < SERIES_ROWS; k++) {
+    double s = (double)k / (SERIES_ROWS - 1);
+    int i = (int)lround(iterations ? pow((double)rows, s) - 1 : s * (rows - 1));
+    if (n == 0 || i > kept[n - 1]) kept[n++] = i;
+  }
+  return n;
+}
+
+static void one_series(perp_page *page, perp_json *j, int row, const perp_csv *csv, int *budget)
+{
+  (void)page;
+  int kept[SERIES_ROWS];
+  int n = thin(csv->rows, strcmp(csv->header[0], "iteration") == 0, kept);
+  float v[SERIES_ROWS];
+  perp_json_open(j, NULL, '{');
+  perp_json_int(j, "cell", row);
+  perp_json_open(j, "fields", '{');
+  for (int c = 0; c < csv->columns; c++) {
+    if (coordinate(csv->header[c])) continue;
+    bool any = false;
+    for (int i = 0; i < n; i++) {
+      v[i] = (float)perp_csv_number(csv, kept[i], c);
+      any = any || !isnan(v[i]);
+    }
+    if (!any) continue;
+    floats(j, csv->header[c], v, (size_t)n);
+    *budget -= n;
+  }
+  perp_json_close(j, '}');
+  perp_json_close(j, '}');
+}
+
+static void all_series(perp_page *page, perp_json *j)
+{
+  int n = page->results->plan.n, budget = SERIES_FLOATS, left_out = 0;
+  double h = perp_page_shown_x(page);
+  perp_json_open(j, "series", '[');
+  /* those of the figures first */
+  for (int pass = 0; pass < 2; pass++)
+    for (int r = 0; r < n; r++) {
+      if ((isnan(h) || page->view.x[r] == h) != (pass == 0)) continue;
+      char path[1200];
+      snprintf(path, sizeof path, "%s/series/%s.csv", page->dir, page->results->plan.cells[r].id);
+      perp_csv csv;
+      if (!perp_exists(path)) continue;
+      if (budget <= 0) {
+        left_out++;
+        continue;
+      }
+      if (perp_csv_read(page->ctx, path, &csv) != PERP_OK) continue;
+      if (csv.rows > 1) one_series(page, j, r, &csv, &budget);
+      perp_csv_free(&csv);
+    }
+  perp_json_close(j, ']');
+  perp_json_int(j, "series_left_out", left_out);
+}
+
+/* ---- the element ------------------------------------------------------------------------------------------------ */
+
+void perp_page_data(perp_page *page)
+{
+  char *text = NULL;
+  size_t size = 0;
+  perp_json j = { .out = open_memstream(&text, &size) };
+  if (j.out == NULL) return;
+  perp_json_open(&j, NULL, '{');
+  perp_json_text(&j, "schema", "perp-report/1");
+  perp_json_text(&j, "dir", page->dir);
+  study(page, &j);
+  view(page, &j);
+  cells(page, &j);
+  all_series(page, &j);
+  perp_json_close(&j, '}');
+  fclose(j.out);
+  fputs("<script type=\"application/json\" id=\"perp-data\">", page->out);
+  /* "</script>" and "<!--" inside of a text would end the element */
+  for (size_t i = 0; i < size; i++)
+    if (text[i] == '<')
+      fputs("\\u003c", page->out);
+    else
+      fputc(text[i], page->out);
+  fputs("</script>\n", page->out);
+  free(text);
+}

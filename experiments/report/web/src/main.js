@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The interactive figures of a report.  The page is whole without them: each replaces the pictures of its
+// section once it has been drawn.
+import uplotStyle from 'uplot/dist/uPlot.min.css';
+import { cellBrowser } from './cells.js';
+import { curves } from './curves.js';
+import { readData } from './data.js';
+import { h } from './dom.js';
+import style from './style.css';
+
+const section = (name) => document.getElementById(`s-${name}`);
+
+// Put live figures in the place of the pictures of a section.
+async function replace(name, figures, { keep = '' } = {}) {
+  const place = section(name);
+  if (!place || figures.length === 0) return;
+  const pictures = [...place.children].filter((e) => e.tagName !== 'H2' && !(keep && e.matches(keep)));
+  place.append(...figures.map((f) => f.element));
+  for (const f of figures) if (f.redraw) await f.redraw();
+  for (const e of pictures) e.remove();
+}
+
+async function start() {
+  const data = readData(document);
+  if (!data || data.n === 0) return;
+  document.head.append(h('style', {}, uplotStyle, style));
+  document.documentElement.classList.add('live');
+  const browser = cellBrowser(data);
+  await replace('cells', [browser]);
+  await replace('curves', curves(data));
+  document.documentElement.setAttribute('data-ready', 'yes');
+}
+
+start().catch((e) => {
+  console.error(e);
+  document.documentElement.setAttribute('data-ready', 'failed');
+});

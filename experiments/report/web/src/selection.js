@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Which curves a figure shows: one part is compared (colour), the others are held.
+import { h, select } from './dom.js';
+import { marker } from './theme.js';
+
+// A row of toggles, one a name, that is also the legend.  index(i) is the colour of name i.
+export function chips(names, hidden, onchange) {
+  const row = h('div', { class: 'chips', role: 'group', 'aria-label': 'curves shown' });
+  const buttons = names.map((name, i) => {
+    const b = h(
+      'button',
+      {
+        class: 'chip', type: 'button', 'aria-pressed': String(!hidden.has(name)),
+        title: 'click: show or hide; double click: this one alone',
+        onclick: () => {
+          hidden.has(name) ? hidden.delete(name) : hidden.add(name);
+          update();
+        },
+        ondblclick: () => {
+          hidden.clear();
+          names.forEach((n) => n !== name && hidden.add(n));
+          update();
+        },
+      },
+      marker(i),
+      h('code', {}, name || 'all'),
+    );
+    return b;
+  });
+  const all = h('button', { class: 'tool', type: 'button', onclick: () => { hidden.clear(); update(); } }, 'all');
+  const none = h('button', { class: 'tool', type: 'button', onclick: () => { names.forEach((n) => hidden.add(n)); update(); } }, 'none');
+  function update() {
+    buttons.forEach((b, i) => b.setAttribute('aria-pressed', String(!hidden.has(names[i]))));
+    onchange();
+  }
+  if (names.length > 1) row.append(...buttons, ...(names.length > 3 ? [all, none] : []));
+  return row;
+}
+
+const joined = (data, cell, keys) => keys.map((k) => data.text(cell, k)).filter((t) => t).join(', ');
+
+// The state of one figure.  metric(): what "best" means, less is better.
+export class Selection {
+  constructor(data, metric, onchange) {
+    this.data = data;
+    this.metric = metric;
+    this.onchange = onchange;
+    this.hidden = new Set();
+    this.by = data.view.subject;
+    this.bySelect = select('compare', data.view.axes.map((k) => [k, k]), this.by, (v) => {
+      this.by = v;
+      this.hidden.clear();
+      this.refresh();
+    });
+    this.atSelect = select('with', [], null, (v) => {
+      this.at = v;
+      this.redraw();
+    });
+    this.chipBox = h('div', {});
+    this.refresh(true);
+  }
+
+  refresh(first = false) {
+    const { data } = this;
+    const rest = data.view.axes.filter((k) => k !== this.by);
+    const combos = new Map();
+    for (let c = 0; c < data.n; c++) {
+      const text = joined(data, c, rest);
+      if (!combos.has(text)) combos.set(text, []);
+      combos.get(text).push(c);
+    }
+    this.combos = combos;
+    const list = [...combos.keys()];
+    // where the best cell is: the most telling place to start
+    let best = -1;
+    for (let c = 0; c < data.n; c++)
+      if (data.ok(c) && (best < 0 || data.value(c, this.metric()) < data.value(best, this.metric()))) best = c;
+    this.at = best >= 0 ? joined(data, best, rest) : list[0];
+    const options = list.map((t) => [t, t || '(nothing else varies)']);
+    if (list.length > 1) options.unshift(['*best', 'the best of each'], ['*all', 'everything']);
+    this.atSelect.setOptions(options, this.at);
+    this.redraw(first);
+  }
+
+  redraw(first = false) {
+    this.chipBox.replaceChildren(chips(this.names(), this.hidden, () => this.onchange()));
+    if (!first) this.onchange();
+  }
+
+  names() {
+    if (!this.by) return [''];
+    const cells = this.at.startsWith('*') ? null : new Set(this.combos.get(this.at));
+    const a = this.data.axis[this.by];
+    return a.values.filter((_, i) => !cells || a.of.some((v, c) => v === i && cells.has(c)));
+  }
+
+  // [{ name, index, combo, cells }]: the curves to draw, cells by ascending abscissa
+  groups() {
+    const { data } = this;
+    const names = this.names();
+    const groups = new Map();
+    for (const [combo, cells] of this.combos) {
+      if (!this.at.startsWith('*') && combo !== this.at) continue;
+      for (const c of cells) {
+        const name = this.by ? data.text(c, this.by) : '';
+        const index = names.indexOf(name);
+        if (index < 0 || this.hidden.has(name)) continue;
+        const key = `${name}\n${combo}`;
+        if (!groups.has(key)) groups.set(key, { name, index, combo, cells: [] });
+        groups.get(key).cells.push(c);
+      }
+    }
+    let list = [...groups.values()];
+    for (const g of list) g.cells.sort((a, b) => data.x(a) - data.x(b));
+    if (this.at === '*best') {
+      const least = (g) => Math.min(Infinity, ...g.cells.filter((c) => data.ok(c)).map((c) => data.value(c, this.metric())).filter((v) => v >= 0));
+      const chosen = new Map();
+      for (const g of list) {
+        const before = chosen.get(g.name);
+        if (!before || least(g) < least(before)) chosen.set(g.name, g);
+      }
+      list = [...chosen.values()];
+    }
+    return list;
+  }
+
+  get controls() {
+    return [this.bySelect, this.atSelect];
+  }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// node page.mjs WEB OUT STUDY...: opens OUT/STUDY/report.html as a reader would, and keeps OUT/STUDY*.png.
+import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
+
+const [web, out, ...studies] = process.argv.slice(2);
+const { chromium } = createRequire(resolve(web, 'package.json'))('playwright-core');
+
+let n = 0, failed = 0;
+function ok(good, what) {
+  n++;
+  if (!good) failed++;
+  console.log(`${good ? 'ok' : 'not ok'} ${n} - ${what}`);
+}
+
+const browser = await chromium.launch({
+  executablePath: '/usr/bin/chromium',
+  args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
+});
+
+async function open(study, { width = 1100, scheme = 'light', script = true } = {}) {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, offline: true, javaScriptEnabled: script });
+  const page = await context.newPage();
+  const said = [], asked = [];
+  page.on('console', (m) => said.push(`${m.type()}: ${m.text()}`));
+  page.on('pageerror', (e) => said.push(`error: ${e.message}`));
+  page.on('request', (r) => /^(file|data|blob):/.test(r.url()) || asked.push(r.url()));
+  await page.goto(`file://${resolve(out, study, 'report.html')}`);
+  if (script) await page.waitForSelector('html[data-ready]', { timeout: 60000 });
+  return { page, said, asked, context };
+}
+
+// Figures that say they are drawn, and how much of them there is to see.
+const figures = (page) => page.$$eval('[data-state]', (list) => list.map((e) => ({
+  id: e.id,
+  state: e.dataset.state,
+  marks: e.querySelectorAll('svg path, svg text, canvas, td').length,
+  area: e.getBoundingClientRect().width * e.getBoundingClientRect().height,
+})));
+
+const wanted = {
+  motion: ['live-work-precision', 'live-convergence', 'live-cells'],
+  lcp: ['live-cells'],
+};
+
+for (const study of studies) {
+  const { page, said, asked, context } = await open(study);
+  ok((await page.getAttribute('html', 'data-ready')) === 'yes', `${study}: the script ran to its end`);
+  const list = await figures(page);
+  for (const id of wanted[study]) {
+    const f = list.find((x) => x.id === id);
+    ok(f && f.state === 'drawn' && f.marks > 8 && f.area > 1e4, `${study}: ${id} is drawn${f ? ` (${f.marks} marks)` : ''}`);
+  }
+  ok(list.every((f) => f.state === 'drawn'), `${study}: no figure is left empty: ${list.map((f) => f.id).join(' ')}`);
+  const alts = await page.$$eval('[data-state] [role=img], [data-state] canvas, img', (l) => l.map((e) => e.getAttribute('aria-label') ?? e.getAttribute('alt')));
+  ok(alts.every((t) => t && t.length > 8), `${study}: every picture says what it shows`);
+  await page.screenshot({ path: `${out}/${study}.png`, fullPage: true });
+
+  // the cell browser filters and names the command
+  await page.fill('.cells-filter', 'status!=ok');
+  const bad = await page.$$eval('.cells tbody tr', (l) => l.length);
+  const all = await page.evaluate(() => JSON.parse(document.getElementById('perp-data').textContent).cells.status);
+  ok(bad === Math.min(50, all.filter((s) => s !== 'ok').length), `${study}: the filter leaves the ${bad} cells that failed`);
+  await page.fill('.cells-filter', '');
+  await page.click('.cells tbody tr');
+  ok(/^perp /.test(await page.textContent('.cells td.detail code:nth-of-type(2), .cells td.detail div:nth-child(2) code')), `${study}: a cell tells the command that repeats it`);
+
+  if (study === 'motion') {
+    // hiding a curve draws one line less, and brings its marks back
+    const lines = () => page.$$eval('#live-work-precision .mark-line path', (l) => l.length);
+    const before = await lines();
+    await page.click('#live-work-precision .chip');
+    await page.waitForFunction((k) => document.querySelectorAll('#live-work-precision .mark-line path').length < k, before, { timeout: 5000 });
+    ok((await lines()) === before - 1, 'motion: a curve that is switched off is gone');
+  }
+  ok(said.length === 0, `${study}: nothing on the console${said.length ? `: ${said.join(' | ')}` : ''}`);
+  ok(asked.length === 0, `${study}: nothing is asked of a network${asked.length ? `: ${asked.join(' ')}` : ''}`);
+  await context.close();
+
+  const phone = await open(study, { width: 390, scheme: 'dark' });
+  const wide = await phone.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  ok(wide <= 0 && phone.said.length === 0, `${study}: fits a phone, in the dark (${wide} px too wide)`);
+  await phone.page.screenshot({ path: `${out}/${study}-phone.png`, fullPage: true });
+  await phone.context.close();
+
+  const plain = await open(study, { script: false });
+  const pictures = await plain.page.$$eval('img', (l) => l.map((e) => e.naturalWidth));
+  ok(pictures.length > 0 && pictures.every((w) => w > 100), `${study}: without scripts the pictures are there (${pictures.length})`);
+  await plain.context.close();
+}
+await browser.close();
+console.log(`1..${n}`);
+process.exit(failed ? 1 : 0);
