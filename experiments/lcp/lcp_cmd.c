@@ -296,8 +296,8 @@ static int cmd_solve(perp_ctx *ctx, int argc, char **argv)
   static const perp_cli cli = {
     "lcp solve",
     "FILE|- --lcp NAME",
-    "Solves one complementarity problem and judges the answer. Reads .lcp, Matrix Market, Siconos "
-    ".dat and fclib HDF5 files.",
+    "Solves one complementarity problem and judges the answer. Reads .lcp, JSON, Matrix Market, "
+    "Siconos .dat and fclib HDF5 files.",
     "Exit status: 0 solved, 10 not solved (the best iterate and the reason are printed), 2 usage, "
     "3 invalid file.",
     "perp lcp generate stack --n 64 | perp lcp solve - --lcp lemke",
@@ -423,6 +423,7 @@ static void write_json(const perp_lcp_problem *q)
   perp_json j = { .out = stdout };
   perp_json_open(&j, NULL, '{');
   perp_json_text(&j, "family", q->family);
+  if (q->provenance != NULL) perp_json_text(&j, "provenance", q->provenance);
   perp_json_int(&j, "n", n);
   perp_json_open(&j, "A", '[');
   for (int i = 0; i < n; i++) {
@@ -450,6 +451,7 @@ static void write_json(const perp_lcp_problem *q)
     for (int i = 0; i < n; i++) perp_json_int(&j, NULL, p->cone[i]);
     perp_json_close(&j, ']');
   }
+  if (p->frozen) perp_json_bool(&j, "frozen", true);
   if (q->solution != NULL)
     json_vector(&j, "solution", q->solution, n);
   else

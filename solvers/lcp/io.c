@@ -113,6 +113,8 @@ perp_status perp_scan_int(perp_scan *t, const char *what, int least, int most, i
   char word[WORD], *end;
   if (!perp_scan_word(t, word, sizeof word))
     return perp_scan_fail(t, last_line(t), "end of file where %s is expected", what);
+  if (strlen(word) == WORD - 1) /* it may have been cut */
+    return perp_scan_fail(t, t->word_line, "%s must be an integer, got '%.40s...'", what, word);
   errno = 0;
   long long v = strtoll(word, &end, 10);
   if (end == word || *end != '\0')
@@ -129,6 +131,8 @@ static perp_status number(perp_scan *t, const char *what, bool infinite, double 
   char word[WORD], *end;
   if (!perp_scan_word(t, word, sizeof word))
     return perp_scan_fail(t, last_line(t), "end of file where %s is expected", what);
+  if (strlen(word) == WORD - 1) /* it may have been cut */
+    return perp_scan_fail(t, t->word_line, "%s must be a number, got '%.40s...'", what, word);
   double v = strtod_l(word, &end, t->c);
   if (end == word || *end != '\0')
     return perp_scan_fail(t, t->word_line, "%s must be a number, got '%.40s'", what, word);
@@ -209,6 +213,19 @@ static bool starts(const char *data, size_t size, const char *with)
 
 static const char hdf5_magic[] = "\211HDF\r\n\032\n";
 
+/* What was read makes sense and is finite: entries of one place add up, and the sum can overflow. */
+static perp_status check(perp_ctx *ctx, const char *name, int line, const perp_lcp_problem *p)
+{
+  bool finite = true;
+  perp_ctx why;
+  perp_ctx_init(&why);
+  if (perp_lcp_check(&why, &p->p, &finite) != PERP_OK)
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: %s", name, line, why.msg);
+  if (!finite)
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: an entry of A or b overflows", name, line);
+  return PERP_OK;
+}
+
 /* Text formats.  companion: the second file of a Matrix Market pair, NULL when there is none. */
 static perp_status read_text(perp_ctx *ctx, const char *name, const char *data, size_t size,
                              const char *companion, size_t companion_size,
@@ -217,20 +234,19 @@ static perp_status read_text(perp_ctx *ctx, const char *name, const char *data, 
   perp_scan t;
   *out = (perp_lcp_problem){ 0 };
   bool own = starts(data, size, "perp-lcp"), mtx = starts(data, size, "%%MatrixMarket");
+  size_t lead = 0;
+  while (lead < size && blank(data[lead])) lead++;
+  bool json = lead < size && data[lead] == '{';
   if (size == 0) return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: the file is empty", name);
   PERP_TRY(perp_scan_open(ctx, name, data, size, own ? '#' : mtx ? '%' : '\0', &t));
   perp_status status = own   ? perp_lcp_read_own(&t, out)
                        : mtx ? perp_lcp_read_mtx(&t, companion, companion_size, companion_name, out)
-                             : perp_lcp_read_dat(&t, out);
+                       : json ? perp_lcp_read_json(&t, out)
+                              : perp_lcp_read_dat(&t, out);
   int line = t.line;
   perp_scan_close(&t);
   if (status == PERP_OK) {
-    char why[sizeof ctx->msg] = "";
-    status = perp_lcp_check(ctx, &out->p, NULL);
-    if (status != PERP_OK && ctx != NULL) {
-      snprintf(why, sizeof why, "%s", ctx->msg);
-      status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: %s", name, line, why);
-    }
+    status = check(ctx, name, line, out);
   } else if (status == PERP_ERR_NOMEM && ctx != NULL) { /* a size that the machine does not have */
     char why[sizeof ctx->msg];
     snprintf(why, sizeof why, "%s", ctx->msg);
@@ -256,6 +272,8 @@ perp_status perp_lcp_read(perp_ctx *ctx, const char *path, perp_lcp_problem *out
   perp_status status = PERP_OK;
   if (starts(data, size, hdf5_magic)) {
     status = perp_lcp_read_fclib(ctx, path, out);
+    if (status == PERP_OK) status = check(ctx, path, 1, out);
+    if (status != PERP_OK) perp_lcp_problem_free(out);
     free(data);
     return status;
   }

@@ -5,6 +5,7 @@
  *   .mtx    Matrix Market, read and written: one matrix [A b] or [A b lo hi], or A alone with b in a second
  *           file NAME_b.mtx
  *   .dat    Siconos: LCP, MLCP, relay, FC2D, FC3D, global FC2D and FC3D; read
+ *   .json   as perp lcp generate --json writes it; read
  *   .hdf5   fclib: local and global problems, read and written (needs the HDF5 library)
  *
  * The kind is told from the content.  Every refusal is PERP_ERR_FORMAT with "file:line: what is wrong"

@@ -309,10 +309,10 @@ static perp_status read_factored(perp_scan *t, perp_lcp_problem *out, const doub
 
 /* ---- the sections ------------------------------------------------------------------------------------------------ */
 
-static perp_status read_friction(perp_scan *t, perp_lcp_arrays x, int n)
+static perp_status read_friction_rows(perp_scan *t, perp_lcp_arrays x, int n, int count,
+                                      bool *normal)
 {
-  int count, i, j;
-  PERP_TRY(perp_scan_int(t, "the number of friction rows", 0, n, &count));
+  int i, j;
   for (int k = 0; k < count; k++) {
     PERP_TRY(perp_scan_int(t, "a friction row", 0, n - 1, &i));
     int line = t->word_line;
@@ -320,14 +320,26 @@ static perp_status read_friction(perp_scan *t, perp_lcp_arrays x, int n)
     PERP_TRY(perp_scan_int(t, "a normal row", 0, n - 1, &j));
     PERP_TRY(perp_scan_real(t, "mu", &x.mu[i]));
     if (j == i) return perp_scan_fail(t, line, "row %d takes its bounds from itself", i);
+    if (x.fric_of[j] >= 0)
+      return perp_scan_fail(t, line, "row %d takes its bounds from friction row %d", i, j);
+    if (normal[i])
+      return perp_scan_fail(t, line, "friction row %d is the normal row of another one", i);
     if (x.mu[i] < 0) return perp_scan_fail(t, line, "mu must be >= 0, got %g", x.mu[i]);
     x.fric_of[i] = j;
+    normal[j] = true;
   }
-  for (i = 0; i < n; i++)
-    if (x.fric_of[i] >= 0 && x.fric_of[x.fric_of[i]] >= 0)
-      return perp_scan_fail(t, t->word_line, "row %d takes its bounds from friction row %d", i,
-                            x.fric_of[i]);
   return PERP_OK;
+}
+
+static perp_status read_friction(perp_scan *t, perp_lcp_arrays x, int n)
+{
+  int count;
+  PERP_TRY(perp_scan_int(t, "the number of friction rows", 0, n, &count));
+  bool *normal = calloc((size_t)n + 1, sizeof *normal);
+  if (normal == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
+  perp_status status = read_friction_rows(t, x, n, count, normal);
+  free(normal);
+  return status;
 }
 
 static perp_status read_cones(perp_scan *t, signed char *cone, int n)
@@ -353,23 +365,20 @@ static perp_status read_classes(perp_scan *t, unsigned *classes)
   return PERP_OK;
 }
 
-static perp_status read_bounds(perp_scan *t, const char *what, int n, double *x)
+/* One side of the bounds into x, checked against the other one where that is known. */
+static perp_status read_bounds(perp_scan *t, bool upper, bool known, int n, perp_lcp_arrays x)
 {
-  for (int i = 0; i < n; i++) PERP_TRY(perp_scan_bound(t, what, &x[i]));
-  return PERP_OK;
-}
-
-static perp_status check_bounds(perp_scan *t, const perp_lcp *p)
-{
-  for (int i = 0; p->lo != NULL && i < p->n; i++)
-    if (!(p->lo[i] <= p->hi[i]) || p->lo[i] == HUGE_VAL || p->hi[i] == -HUGE_VAL)
-      return perp_scan_fail(t, t->word_line, "row %d: lo = %g, hi = %g", i, p->lo[i], p->hi[i]);
+  for (int i = 0; i < n; i++) {
+    PERP_TRY(perp_scan_bound(t, upper ? "hi" : "lo", upper ? &x.hi[i] : &x.lo[i]));
+    if (known && (!(x.lo[i] <= x.hi[i]) || x.lo[i] == HUGE_VAL || x.hi[i] == -HUGE_VAL))
+      return perp_scan_fail(t, t->word_line, "row %d: lo = %g, hi = %g", i, x.lo[i], x.hi[i]);
+  }
   return PERP_OK;
 }
 
 /* One section after its keyword. */
-static perp_status read_section(perp_scan *t, int k, unsigned present, double **softness,
-                                perp_lcp_problem *out)
+static perp_status read_section(perp_scan *t, int k, unsigned present, unsigned done,
+                                double **softness, perp_lcp_problem *out)
 {
   perp_lcp_arrays x = perp_lcp_edit(out);
   int n = out->p.n;
@@ -403,9 +412,9 @@ static perp_status read_section(perp_scan *t, int k, unsigned present, double **
   case S_B:
     return perp_scan_reals(t, "b", (size_t)n, x.b);
   case S_LO:
-    return read_bounds(t, "lo", n, x.lo);
+    return read_bounds(t, false, !(present & ~done & 1u << S_HI), n, x);
   case S_HI:
-    return read_bounds(t, "hi", n, x.hi);
+    return read_bounds(t, true, !(present & ~done & 1u << S_LO), n, x);
   case S_FRICTION:
     return read_friction(t, x, n);
   case S_CONE:
@@ -471,7 +480,7 @@ perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out)
         head.provenance = NULL;
       }
     } else
-      status = read_section(t, k, present, &softness, done & 1u << S_N ? out : &head);
+      status = read_section(t, k, present, done, &softness, done & 1u << S_N ? out : &head);
     if (k >= 0) done |= 1u << k;
   }
   free(softness);
@@ -485,7 +494,7 @@ perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out)
     return perp_scan_fail(t, t->line, "the file ends without 'end': it is truncated");
   if (done & 1u << S_CONE && !(done & 1u << S_FRICTION))
     return perp_scan_fail(t, t->line, "cones without friction rows");
-  return check_bounds(t, &out->p);
+  return PERP_OK;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------ */

@@ -99,6 +99,27 @@ static perp_status read_entries(perp_scan *t, const struct header *h, perp_lcp_a
   return PERP_OK;
 }
 
+/* The line of the last bound of a row, in entries that have been read without complaint from `t` on. */
+static int line_of_bound(perp_scan t, const struct header *h, int row, int n)
+{
+  int i = 0, j = 0, line = t.line;
+  double v;
+  t.ctx = NULL;
+  size_t count = h->coordinate ? (size_t)h->entries : (size_t)h->rows * (size_t)h->columns;
+  for (size_t k = 0; k < count; k++) {
+    if (h->coordinate) {
+      perp_scan_int(&t, "", 1, h->rows, &i);
+      perp_scan_int(&t, "", 1, h->columns, &j);
+    } else {
+      i = (int)(k % (size_t)h->rows) + 1;
+      j = (int)(k / (size_t)h->rows) + 1;
+    }
+    perp_scan_bound(&t, "", &v);
+    if (i == row + 1 && j > n + 1) line = t.word_line;
+  }
+  return line;
+}
+
 /* b from the second file, a matrix of n x 1 */
 static perp_status read_companion(perp_ctx *ctx, const char *name, const char *data, size_t size,
                                   int n, double *b)
@@ -144,6 +165,7 @@ perp_status perp_lcp_read_mtx(perp_scan *t, const char *companion, size_t compan
   perp_lcp_arrays x = perp_lcp_edit(out);
   if (extra == 3)
     for (int i = 0; i < n; i++) x.hi[i] = 0; /* what a coordinate file leaves out is zero */
+  perp_scan entries = *t;
   PERP_TRY(read_entries(t, &h, x, n));
   if (extra == 0)
     PERP_TRY(read_companion(t->ctx, companion_name, companion, companion_size, n, x.b));
@@ -152,7 +174,8 @@ perp_status perp_lcp_read_mtx(perp_scan *t, const char *companion, size_t compan
     return perp_scan_fail(t, t->word_line, "more numbers than the header says");
   for (int i = 0; extra == 3 && i < n; i++)
     if (!(x.lo[i] <= x.hi[i]))
-      return perp_scan_fail(t, t->line, "row %d: lo = %g, hi = %g", i + 1, x.lo[i], x.hi[i]);
+      return perp_scan_fail(t, line_of_bound(entries, &h, i, n), "row %d: lo = %g, hi = %g", i + 1,
+                            x.lo[i], x.hi[i]);
   snprintf(out->family, sizeof out->family, "matrix-market");
   return PERP_OK;
 }

@@ -49,6 +49,7 @@ perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out);
 perp_status perp_lcp_read_mtx(perp_scan *t, const char *companion, size_t companion_size,
                               const char *companion_name, perp_lcp_problem *out);
 perp_status perp_lcp_read_dat(perp_scan *t, perp_lcp_problem *out);
+perp_status perp_lcp_read_json(perp_scan *t, perp_lcp_problem *out);
 perp_status perp_lcp_read_fclib(perp_ctx *ctx, const char *path, perp_lcp_problem *out);
 
 /* Local friction problem u = W r + q in contacts of dim rows -> out.  W [m m] column-major, m = dim nc. */

@@ -95,7 +95,8 @@ static void check_round_trips(void)
 /* text, what the message must say */
 static void check_refusals(void)
 {
-#define LCP2 "perp-lcp 1\nn 2\nA dense\n2 1\n1 2\nb\n-1\n-1\n"
+#define LCP2  "perp-lcp 1\nn 2\nA dense\n2 1\n1 2\nb\n-1\n-1\n"
+#define JSON2 "{\"A\": [[2, 1], [1, 2]], \"b\": [-1, -1],\n"
   static const struct {
     const char *text, *message;
   } cases[] = {
@@ -118,9 +119,14 @@ static void check_refusals(void)
     { "perp-lcp 1\nn 1\nA sparse\nb\n-1\n", "f:3: A must be dense, coordinate or symmetric" },
     { LCP2 "b\n1\n1\n", "f:9: b is given twice" },
     { LCP2, "f:9: the file ends without 'end'" },
-    { LCP2 "lo\n0\n3\nhi\n1\n2\nend\n", "row 1: lo = 3, hi = 2" },
+    { LCP2 "lo\n0\n3\nhi\n1\n2\nend\n", "f:14: row 1: lo = 3, hi = 2" },
+    { LCP2 "hi\n-1\n2\nlo\n-2\n3\nend\n", "f:14: row 1: lo = 3, hi = 2" },
+    { LCP2 "hi\n1\n-2\nend\n", "f:11: row 1: lo = 0, hi = -2" },
+    { LCP2 "lo\n-inf\ninf\nend\n", "f:11: row 1: lo = inf, hi = inf" },
     { LCP2 "lo\n0\nnan\n", "f:11: lo is NaN" },
-    { LCP2 "friction 2\n0 1 0.5\n1 0 0.5\n", "row 0 takes its bounds from friction row 1" },
+    { LCP2 "friction 2\n0 1 0.5\n1 0 0.5\n", "f:11: row 1 takes its bounds from friction row 0" },
+    { "perp-lcp 1\nn 3\nA coordinate 0\nb\n0 0 0\nfriction 2\n0 1 1\n1 2 1\nend\n",
+      "f:8: friction row 1 is the normal row of another one" },
     { LCP2 "friction 1\n0 0 0.5\n", "f:10: row 0 takes its bounds from itself" },
     { LCP2 "friction 1\n0 1 -0.5\n", "f:10: mu must be >= 0, got -0.5" },
     { LCP2 "friction 1\n0 2 0.5\n", "f:10: a normal row must be in [0, 1], got 2" },
@@ -134,6 +140,8 @@ static void check_refusals(void)
     { "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n", "no right-hand side" },
     { "%%MatrixMarket matrix coordinate complex general\n2 2 1\n", "f:1: Matrix Market field" },
     { "%%MatrixMarket matrix array real general\n2 3\n1 2 3\n4 5\n", "end of file" },
+    { "%%MatrixMarket matrix coordinate real general\n1 4 3\n1 3 2\n1 4 1\n1 1 1\n",
+      "f:4: row 1: lo = 2, hi = 1" },
     { "%%MatrixMarket matrix coordinate real general\n1 2 1\n2 1 1\n", "f:3: a row index must be" },
     { "2\n0\n2\n2\n2 2\n1 0\n0 nan\n-1 -1\n", "f:7: an entry of the matrix is NaN" },
     { "2\n0\n2\n2\n2 2\n1 0\n0 1\n-1\n", "f:8: end of file where q is expected" },
@@ -141,6 +149,52 @@ static void check_refusals(void)
     { "5\n1\n0\n5\n5\n", "rolling friction" },
     { "3\n1\n0\n3\n3\n3 3\n1 0 0\n0 1 0\n0 0 1\n-1 0 0\n-0.5\n", "f:11: mu must be >= 0" },
     { "2\n1\n0\n1\n1\n1 1\n0\n0\n1\n2\n1 2\n1 1\n0\n0 0\n0.5\n", "M is singular" },
+    { "perp-lcp 1\nn 1\nA "
+      "dense\n0.00000000000000000000000000000000000000000000000000000000000000000000"
+      "00000000000000000000000000000000000000000000000000000000000000000000000000000000001e150\n",
+      "f:4: an entry of A must be a number, got" },
+    { "1\n2\n1\n1\n1\nCSparse Version 3\ntriplet: 1-by-1, nzmax: 2 nnz: 2\n"
+      "0 0 : 1e308\n0 0 : 1e308\n1\n",
+      "f:10: an entry of A or b overflows" },
+    { "{", "f:1: end of file where the name of a member is expected" },
+    { "{\"n\": 1,\n\"A\": [[1]],\n\"b\": [-1\n", "f:3: end of file where ',' or ']' is expected" },
+    { "{\"A\": [[1]],\n\"b\": [-1]}\n{}", "f:3: the end of the file is expected, got '{'" },
+    { "{\"A\": [[1]],\n\"b\": [NaN]}", "f:2: b is expected, got 'NaN'" },
+    { "{\"A\": [[Infinity]],\n\"b\": [1]}", "f:1: A is expected, got 'Infinity'" },
+    { "{\"A\": [[1e999]],\n\"b\": [1]}", "f:1: A must be finite, got 1e999" },
+    { "{\"A\": [[\"inf\"]],\n\"b\": [1]}", "f:1: row 0 of A is expected, got '\"'" },
+    { "{\"A\": [[01]],\n\"b\": [1]}", "f:1: A is expected, got '01'" },
+    { "{\"A\": [[+1]],\n\"b\": [1]}", "f:1: A is expected, got '+1'" },
+    { "{\"A\": [[1.]],\n\"b\": [1]}", "f:1: A is expected, got '1.'" },
+    { "{\"A\": [[1]],\n\"b\": [1],}", "f:2: the name of a member is expected, got '}'" },
+    { "{\"A\": [[1]],\n\"b\": [1],\n\"b\": [1]}", "f:3: b is given twice" },
+    { "{\"A\": [[1]],\n\"c\": [1]}", "f:2: unknown member 'c'" },
+    { "{\"n\": -1, \"A\": [], \"b\": []}", "f:1: n must be in [0, 2147483647], got -1" },
+    { "{\"n\": 1.5, \"A\": [], \"b\": []}", "f:1: n must be an integer, got 1.5" },
+    { "{\"n\": 1e300, \"A\": [], \"b\": []}", "f:1: n must be an integer" },
+    { "{\"n\": 2000000000,\n\"A\": [], \"b\": []}", "f:2: b has 0 entries but n = 2000000000" },
+    { "{\"A\": [[1]]\n}", "f:2: no member b" },
+    { "{\"b\": [1]\n}", "f:2: no member A" },
+    { "{\"A\": 3, \"b\": [1]}", "f:1: '[' is expected, got '3'" },
+    { "{\"A\": [3], \"b\": [1]}", "f:1: '[' is expected, got '3'" },
+    { "{\"A\": [[1, 2],\n[3]],\n\"b\": [1, 2]}", "f:2: row 1 of A has 1 entries, not 2" },
+    { "{\"A\": [[1, 2]\n],\n\"b\": [1, 2]}", "f:2: A has 1 rows but n = 2" },
+    { "{\"A\": [[1, 2],\n[3],[4]],\n\"b\": [1, 2]}", "f:2: row 1 of A has 1 entries, not 2" },
+    { "{\"A\": [[1]], \"b\": [1],\n\"lo\": [2],\n\"hi\": [\n1]}", "f:4: row 0: lo = 2, hi = 1" },
+    { "{\"A\": [[1]], \"b\": [1],\n\"lo\": [\"nan\"]}", "f:2: lo must be a number, \"inf\"" },
+    { "{\"A\": [[1]], \"b\": [1],\n\"lo\": [1, 2]}", "f:2: lo has 2 entries but n = 1" },
+    { JSON2 "\"friction_of\": [-1,\n1], \"mu\": [0, 1]}",
+      "f:3: row 1 takes its bounds from itself" },
+    { JSON2 "\"friction_of\": [1,\n0], \"mu\": [0, 1]}",
+      "f:2: row 0 takes its bounds from friction row 1" },
+    { JSON2 "\"friction_of\": [-1, 2]}", "f:2: friction_of must be in [-1, 1], got 2" },
+    { JSON2 "\"friction_of\": [-1, 0.5]}", "f:2: friction_of must be an integer, got 0.5" },
+    { JSON2 "\"friction_of\": [-1, 0], \"mu\":\n[0, -1]}", "f:3: mu must be >= 0, got -1" },
+    { JSON2 "\"friction_of\": [-1, 0], \"cone\": [0, 2]}", "f:2: cone must be in [0, 1], got 2" },
+    { JSON2 "\"friction_of\": [-1, 0], \"cone\": [0, 1]}", "f:2: " },
+    { JSON2 "\"frozen\": 1}", "f:2: true or false is expected, got '1'" },
+    { JSON2 "\"family\": \"a\n\"}", "f:2: a string ends within its line" },
+    { JSON2 "\"family\": \"\\x\"}", "f:2: an invalid escape in a string" },
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     perp_lcp_problem p;
@@ -235,6 +289,30 @@ static void check_siconos(void)
   perp_lcp_problem_free(&p);
 }
 
+static void check_json(void)
+{
+  perp_lcp_problem p;
+  ok(read_string("\n{ \"hi\": [1e0, \"inf\"], \"b\": [-1, 5E-1], \"family\": \"t\\u0061\\/\",\n"
+                 "\"A\": [[2, 1],\n [0, 3.5]], \"solution\": null, \"lo\": [\"-inf\", 0] }\n",
+                 &p) == PERP_OK &&
+         p.p.n == 2 && p.p.A[0] == 2 && p.p.A[1] == 0 && p.p.A[2] == 1 && p.p.A[3] == 3.5 &&
+         p.p.b[1] == 0.5 && p.p.lo[0] == -HUGE_VAL && p.p.hi[0] == 1 && p.p.hi[1] == HUGE_VAL &&
+         p.solution == NULL && p.p.fric_of == NULL && strcmp(p.family, "ta/") == 0,
+     "JSON: members in any order, rows of A, infinite bounds");
+  perp_lcp_problem_free(&p);
+  ok(read_string("{\"n\":3,\"A\":[[1,0,0],[0,1,0],[0,0,1]],\"b\":[-1,2,3],\"lo\":[0,0,0],"
+                 "\"hi\":[\"inf\",\"inf\",\"inf\"],\"friction_of\":[-1,0,0],\"mu\":[0,0.5,0.5],"
+                 "\"cone\":[0,1,0],\"solution\":[1,0,0]}",
+                 &p) == PERP_OK &&
+         p.p.lo == NULL && p.p.fric_of[2] == 0 && p.p.mu[1] == 0.5 && p.p.cone[1] == 1 &&
+         p.solution[0] == 1,
+     "JSON: a cone, a solution; bounds that say nothing are dropped");
+  perp_lcp_problem_free(&p);
+  ok(read_string("{\"n\":0,\"A\":[],\"b\":[]}", &p) == PERP_OK && p.p.n == 0,
+     "JSON: no rows at all");
+  perp_lcp_problem_free(&p);
+}
+
 static void check_market(void)
 {
   perp_lcp_problem p;
@@ -326,6 +404,7 @@ int main(void)
   check_refusals();
   check_truncation();
   check_siconos();
+  check_json();
   check_market();
   check_fclib();
   check_vectors();

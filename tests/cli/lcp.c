@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp lcp as a user meets it: every family made and solved, every way to say a problem, every problem file in
+ * $PERP_PROBLEMS (skipped where that is not set), and malformed files. */
+#include "solvers/lcp/problem.h"
+#include "tests/cli/program.h"
+
+#include <ftw.h>
+
+static const char *text_of(const json_t *j, const char *key)
+{
+  const char *s = json_string_value(json_object_get(j, key));
+  return s != NULL ? s : "";
+}
+
+/* A number, or a text that says how it is not one. */
+static double real_of(const json_t *j, const char *key)
+{
+  const json_t *v = json_object_get(j, key);
+  return json_is_number(v) ? json_number_value(v) : (double)NAN;
+}
+
+static json_t *solve_stdin(const char *words, int *status)
+{
+  int file = open("problem", O_RDONLY);
+  if (file < 0 || dup2(file, 0) < 0) bail("problem");
+  close(file);
+  *status = run(words);
+  return json_loads(out, 0, NULL);
+}
+
+/* ---- every family, through a pipe ------------------------------------------------------------------------- */
+
+/* What there is to prove that a problem has no solution.  pang-perturbed is feasible: it has no Farkas
+ * vector, and the ray of Lemke's path proves nothing by itself. */
+static const char *proof_of(const perp_lcp_family *f)
+{
+  return strcmp(f->name, "pang-perturbed") == 0 ? "ray" : "infeasible";
+}
+
+static bool refuted(const perp_lcp_family *f, const json_t *j)
+{
+  const json_t *c = json_object_get(j, "certificate"), *z = json_object_get(c, "z"), *v;
+  size_t i;
+  if (strcmp(text_of(c, "proves"), proof_of(f)) != 0) return false;
+  /* the proof on its own, from the vector alone */
+  FILE *file = fopen("z", "w");
+  if (file == NULL) bail("z");
+  json_array_foreach(z, i, v) fprintf(file, "%.17g\n", json_number_value(v));
+  fclose(file);
+  int status = run("lcp check problem z --certificate --json");
+  json_t *k = json_loads(out, 0, NULL);
+  bool proved = strcmp(text_of(k, "proves"), proof_of(f)) == 0 &&
+                status == (strcmp(proof_of(f), "infeasible") == 0 ? 0 : 10);
+  json_decref(k);
+  return proved;
+}
+
+static void test_families(void)
+{
+  static const int sizes[] = { 1, 12, 48 };
+  const perp_lcp_family *f;
+  for (int k = 0; (f = perp_lcp_family_at(k)) != NULL; k++) {
+    bool solvable = f->classes & PERP_CLASS_SOLVABLE, good = true;
+    int last = 0, made = 0;
+    char wrong[200] = "";
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes && good; s++) {
+      int n = perp_lcp_family_rows(f, sizes[s]), status;
+      if (n == last) continue;
+      last = n;
+      made++;
+      char *words = perp_xprintf("lcp generate %s --n %d", f->name, n);
+      int generated = run(words);
+      free(words);
+      if (rename("stdout.txt", "problem") != 0) bail("problem");
+      json_t *j = solve_stdin("lcp solve - --lcp auto --json", &status);
+      good = generated == 0 && j != NULL &&
+             (solvable
+                  ? status == 0 && strcmp(text_of(j, "status"), "solved") == 0 &&
+                        real_of(j, "residual") <= 1e-10
+                  : status == 10 && strcmp(text_of(j, "status"), "failed") == 0 && refuted(f, j));
+      if (!good)
+        snprintf(wrong, sizeof wrong, "n = %d: status %d, %s, residual %g", n, status,
+                 text_of(j, "reason"), real_of(j, "residual"));
+      json_decref(j);
+    }
+    if (!ok(good, "generate %s | solve - --lcp auto: %s (%d sizes)", f->name,
+            solvable ? "solved" : "refuted", made))
+      printf("# %s\n", wrong);
+  }
+}
+
+/* ---- one problem, said in every way -------------------------------------------------------------------------- */
+
+static json_t *multipliers(const char *words)
+{
+  int status;
+  json_t *j = solve_stdin(words, &status), *lambda = json_incref(json_object_get(j, "lambda"));
+  if (status != 0) complain();
+  json_decref(j);
+  return lambda;
+}
+
+static void test_formats(void)
+{
+  static const char *const families[] = { "spd", "boxed", "stack-box", "stack-cone" };
+  for (size_t k = 0; k < sizeof families / sizeof *families; k++) {
+    char *words = perp_xprintf("lcp generate %s --n 12 -o a.lcp", families[k]);
+    ok(run(words) == 0, "perp %s", words);
+    free(words);
+    bool contacts = strncmp(families[k], "stack", 5) == 0;
+    const char *to = contacts ? "lcp convert a.lcp a.hdf5" : "lcp convert a.lcp a.mtx";
+    bool binary = contacts &&
+                  run(to) != 2; /* 2: built without HDF5, or not the contacts of fclib */
+    if (!contacts) ok(run(to) == 0, "perp %s", to);
+    run("lcp solve a.lcp --lcp auto --json");
+    json_t *j = json_loads(out, 0, NULL), *lambda = json_object_get(j, "lambda");
+    if (run("lcp convert a.lcp --json") != 0) complain();
+    if (rename("stdout.txt", "problem") != 0) bail("problem");
+    json_t *same = multipliers("lcp solve - --lcp auto --json");
+    ok(lambda != NULL && json_equal(lambda, same), "%s: JSON on stdin has the same answer",
+       families[k]);
+    json_decref(same);
+    if (run("lcp convert problem problem.lcp") != 0) complain();
+    run("lcp solve problem.lcp --lcp auto --json");
+    json_t *i = json_loads(out, 0, NULL);
+    ok(lambda != NULL && json_equal(lambda, json_object_get(i, "lambda")),
+       "%s: JSON converted to .lcp has it too", families[k]);
+    json_decref(i);
+    if (binary || !contacts) {
+      run(contacts ? "lcp solve a.hdf5 --lcp auto --json" : "lcp solve a.mtx --lcp auto --json");
+      i = json_loads(out, 0, NULL);
+      ok(lambda != NULL && json_equal(lambda, json_object_get(i, "lambda")), "%s: so has %s",
+         families[k], contacts ? "fclib" : "Matrix Market");
+      json_decref(i);
+    }
+    json_decref(j);
+  }
+}
+
+/* ---- malformed files ------------------------------------------------------------------------------------------ */
+
+static void test_malformed(void)
+{
+#define LCP2  "perp-lcp 1\nn 2\nA dense\n2 1\n1 2\nb\n-1\n-1\n"
+#define JSON2 "{\"n\": 2,\n\"A\": [[2, 1], [1, 2]],\n"
+  static const struct {
+    const char *what, *text, *message;
+  } cases[] = {
+    { "truncated", LCP2, ":9: the file ends without 'end'" },
+    { "truncated JSON", JSON2 "\"b\": [-1,", ":3: end of file where b is expected" },
+    { "NaN", "perp-lcp 1\nn 1\nA dense\nnan\nb\n-1\nend\n", ":4: an entry of A is NaN" },
+    { "NaN in JSON", JSON2 "\"b\": [-1, NaN]}", ":3: b is expected, got 'NaN'" },
+    { "Inf", "perp-lcp 1\nn 1\nA dense\n1\nb\n-inf\nend\n", ":6: b must be finite, got -inf" },
+    { "negative n", "perp-lcp 1\nn -1\n", ":2: n must be in [0, 2147483647], got -1" },
+    { "negative n in JSON", "{\n\"n\": -1, \"A\": [], \"b\": []}", ":2: n must be in" },
+    { "n too large", "perp-lcp 1\nn 2000000000\nA coordinate 0\nb\n1\nend\n",
+      ":6: the file ends too early" },
+    { "n too large in JSON", "{\"n\": 2000000000,\n\"A\": [], \"b\": []}", ":2: b has 0 entries" },
+    { "n too large in a .dat file",
+      "2000000000\n0\n2000000000\n2000000000\n2000000000 2000000000\n1",
+      ":6: the file ends too early" },
+    { "lo > hi", LCP2 "lo\n0\n2\nhi\n1\n1\nend\n", ":14: row 1: lo = 2, hi = 1" },
+    { "lo > hi in JSON", JSON2 "\"b\": [-1, -1],\n\"lo\": [0, 2],\n\"hi\": [1, 1]}",
+      ":5: row 1: lo = 2, hi = 1" },
+    { "lo > hi in Matrix Market", "%%MatrixMarket matrix array real general\n1 4\n1\n-1\n2\n1\n",
+      ":6: row 1: lo = 2, hi = 1" },
+    { "a friction cycle", LCP2 "friction 2\n0 1 0.5\n1 0 0.5\nend\n",
+      ":11: row 1 takes its bounds from friction row 0" },
+    { "a friction cycle in JSON",
+      JSON2 "\"b\": [-1, -1], \"mu\": [1, 1],\n\"friction_of\": [1, 0]}",
+      ":4: row 0 takes its bounds from friction row 1" },
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    write_file("wrong", cases[k].text);
+    int status = run("lcp solve wrong --lcp lemke");
+    const char *at = strstr(err, cases[k].message), *end = strchr(err, '\n');
+    if (!ok(status == 3 && out[0] == '\0' && at != NULL && end != NULL && end[1] == '\0' &&
+                strstr(err, "wrong:") != NULL,
+            "%s: status 3 and one line with %s", cases[k].what, cases[k].message))
+      complain();
+  }
+  /* so many rows that their square does not fit memory: 2^20 rows, 8 TiB */
+  FILE *f = fopen("wrong", "w");
+  if (f == NULL) bail("wrong");
+  fprintf(f, "perp-lcp 1\nn 1048576\nA coordinate 0\nb\n");
+  for (int i = 0; i < 1048576; i++) fputs("0\n", f);
+  fputs("end\n", f);
+  fclose(f);
+  refuses(3, "lcp solve wrong --lcp lemke", "wrong:2: 8.8e+12 bytes do not fit memory");
+}
+
+/* ---- files of others -------------------------------------------------------------------------------------------- */
+
+static int loaded, solved, unsolved, wrong;
+
+static int one_file(const char *path, const struct stat *s, int type, struct FTW *where)
+{
+  (void)where;
+  static const char *const suffixes[] = { ".dat", ".lcp", ".mtx", ".hdf5", ".json" };
+  bool problem = false;
+  for (size_t k = 0; k < sizeof suffixes / sizeof *suffixes; k++) {
+    size_t n = strlen(suffixes[k]), m = strlen(path);
+    problem = problem || (m > n && strcmp(path + m - n, suffixes[k]) == 0);
+  }
+  if (type != FTW_F || !problem) return 0;
+  char *words = perp_xprintf("lcp info '%s' --json", path);
+  char *place = perp_xprintf("%s:", path);
+  int status = run(words);
+  json_t *j = json_loads(out, 0, NULL);
+  const char *said = strstr(err, place);
+  bool readable = status == 0 && json_is_integer(json_object_get(j, "n"));
+  if (!ok(readable || (status == 3 && out[0] == '\0' && said != NULL &&
+                       strspn(said + strlen(place), "0123456789") > 0),
+          "%s: read, or refused with its line", path)) {
+    printf("# status %d\n", status);
+    complain();
+  }
+  if (status == 3) printf("# %s", err);
+  if (readable && s->st_size < 300000) { /* the largest friction problems take half a minute */
+    loaded++;
+    free(words);
+    words = perp_xprintf("lcp solve '%s' --lcp auto --json", path);
+    status = run(words);
+    json_t *k = json_loads(out, 0, NULL);
+    solved += status == 0;
+    unsolved += status == 10;
+    wrong += (status != 0 && status != 10) || (status == 0 && !(real_of(k, "residual") <= 1e-10));
+    json_decref(k);
+  } else
+    loaded += readable;
+  json_decref(j);
+  free(words);
+  free(place);
+  return 0;
+}
+
+static void test_files(void)
+{
+  const char *problems = getenv("PERP_PROBLEMS");
+  if (problems == NULL || access(problems, R_OK) != 0) {
+    skip("PERP_PROBLEMS names no folder", "problem files");
+    return;
+  }
+  if (nftw(problems, one_file, 16, 0) != 0) bail("%s", problems);
+  ok(wrong == 0 && unsolved == 0, "%d files read: %d solved by auto, %d not solved, %d wrong",
+     loaded, solved, unsolved, wrong);
+}
+
+int main(void)
+{
+  const char *problems = getenv("PERP_PROBLEMS");
+  char *full = problems != NULL ? realpath(problems, NULL) : NULL;
+  if (full != NULL) setenv("PERP_PROBLEMS", full, 1);
+  free(full);
+  program_open();
+  test_families();
+  test_formats();
+  test_malformed();
+  test_files();
+  program_close();
+  return tap_done();
+}
