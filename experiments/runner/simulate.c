@@ -434,6 +434,7 @@ static void name_parts(const run *r, const perp_request *request, perp_result *r
     if (parts[i].spec->d != NULL) perp_spec_format(parts[i].spec, parts[i].text, PERP_SPEC_MAX);
   snprintf(result->scene, sizeof result->scene, "%s", request->scene);
   if (r->truth != NULL) snprintf(result->truth, sizeof result->truth, "%s", r->truth->what);
+  result->published = r->scene.published;
   result->h = r->h;
   result->t_end = r->t_end;
 }

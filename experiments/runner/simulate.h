@@ -39,6 +39,7 @@ typedef struct perp_result {
       lcp[PERP_SPEC_MAX], stab[PERP_SPEC_MAX],
       contact[PERP_SPEC_MAX]; /* canonical; "" = not used */
   char truth[128];            /* what the errors are measured against, "" = nothing */
+  perp_printed published;   /* printed values of the problem and their error */
   double h, t_end;            /* as used */
   perp_metric_value metrics[PERP_METRICS_MAX];
   int n_metrics;

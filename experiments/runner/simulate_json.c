@@ -138,7 +138,15 @@ void perp_result_json(const perp_result *r, FILE *out)
   put_object(out, "parts", parts, COUNT(parts));
   fputs("  \"truth\": ", out);
   put_text(out, r->truth);
-  fputs(",\n  \"h\": ", out);
+  fputs(",\n", out);
+  const field published[] = {
+    { "source", r->published.what, 0 },
+    { "t", NULL, r->published.t },
+    { "err.q", NULL, r->published.err_q },
+    { "err.v", NULL, r->published.err_v },
+  };
+  if (r->published.what[0] != '\0') put_object(out, "published", published, COUNT(published));
+  fputs("  \"h\": ", out);
   put_number(out, r->h);
   fputs(",\n  \"t_end\": ", out);
   put_number(out, r->t_end);

@@ -37,6 +37,13 @@ typedef struct perp_gauge {
 
 enum { PERP_SCENE_TRUTHS = 4, PERP_SCENE_GAUGES = 8 };
 
+/* Final values that a public source prints for the problem, judged by the truth of the scene. */
+typedef struct perp_printed {
+  char what[96]; /* the source; "" = there is none */
+  double t;      /* s */
+  double err_q, err_v; /* largest relative error of the printed positions, of the other numbers */
+} perp_printed;
+
 typedef struct perp_scene {
   perp_model *model; /* owned; NULL when `ode` is set */
   perp_ode_sys *ode; /* owned: a plain ODE problem without bodies (orders); NULL otherwise */
@@ -56,6 +63,7 @@ typedef struct perp_scene {
   int n_truths;
   perp_gauge gauge[PERP_SCENE_GAUGES];
   int n_gauges;
+  perp_printed published;
   void (*destroy)(void *user); /* of `user`, NULL when nothing */
   void *user;
 } perp_scene;

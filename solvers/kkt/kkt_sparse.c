@@ -195,12 +195,16 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
   double residual = kkt_refine(w, apply, B, f, c, a, lambda, stats, w->refine);
   if (!(residual <= HUGE_VAL) || !kkt_finite(w->nv, a) || !kkt_finite(w->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  if (residual <= w->opt.tol)
+  if (residual <= w->opt.tol) {
     stats->reason = PERP_CONVERGED;
+    return PERP_OK;
+  }
+  /* Only the constraints may be left over, as with the other formulations (kkt_judge_dependent). */
+  double violation = kkt_violation(B, c, a, lambda, w->refine);
+  if (violation > w->opt.infeasible_tol)
+    stats->reason = PERP_INFEASIBLE;
   else
-    stats->reason = kkt_violation(B, c, a, lambda, w->refine) > w->opt.infeasible_tol
-                        ? PERP_INFEASIBLE
-                        : PERP_INACCURATE;
+    stats->reason = residual <= violation ? PERP_REGULARIZED : PERP_INACCURATE;
   return PERP_OK;
 }
 

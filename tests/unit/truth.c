@@ -9,7 +9,7 @@
 #include <gsl/gsl_sf_elljac.h>
 #include <string.h>
 
-enum { NQ = 7 * 32, NV = 6 * 32, ROWS = 5 * 32 };
+enum { NQ = 7 * 96, NV = 6 * 96, ROWS = 5 * 96 };
 
 static perp_ctx ctx;
 
@@ -197,6 +197,14 @@ static const struct {
   { "free-body:preset=spin", 20, 1e-9 },
   { "free-body:preset=custom", 10, 1e-12 },
   { "heavy-top", 2, 3e-10 },
+  { "pendulum-dae", 10, 0 },
+  { "four-bar", 10, 1e-11 },
+  { "four-bar:dim=3", 10, 1e-11 },
+  { "four-bar:loops=40", 20, 1e-10 },
+  { "andrews", 0.05, 0 },
+  { "andrews:start=iftomm", 0.05, 0 },
+  { "bricard", 10, 0 },
+  { "flyball", 10, 0 },
 };
 
 static void agreement(const char *text, double t_end, double bound)

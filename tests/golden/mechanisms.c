@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Mechanisms against their references: closed loops, redundant and singular constraints, stiffness. */
+#include "experiments/runner/simulate.h"
+#include "tests/tap.h"
+
+static perp_ctx ctx;
+
+static const struct {
+  const char *scene, *ode, *kkt;
+  double t_end, h, bound; /* bound: of err.q.max */
+} cases[] = {
+  /* adaptive: the defaults, tol = 1e-9 a step; worst seen 8e-10 and 3e-9 */
+  { "pendulum-dae", "gsl:rk8pd", "tree", 10, 0, 1e-8 },
+  { "andrews", "gsl:rk8pd", "tree", 0.03, 0, 1e-8 },
+  { "andrews", "gsl:rk8pd:tol=1e-11", "schur-dense", 0.05, 0, 1e-8 },
+  { "andrews:start=iftomm", "gsl:rk8pd:tol=1e-11", "kkt-sparse", 0.05, 0, 1e-8 },
+  { "andrews", "rk4", "tree", 0.03, 1e-5, 1e-8 },
+  /* ten singular positions; tol 1e-9 has 1e-8 and rk4 has 2e-10 */
+  { "four-bar", "gsl:rk8pd", "schur-svd", 10, 0, 1e-6 },
+  { "four-bar", "gsl:rk8pd", "kkt-sparse", 10, 0, 1e-6 },
+  { "four-bar", "rk4", "tree", 10, 1e-3, 1e-6 },
+  { "four-bar", "rk4", "schur-dense", 10, 1e-3, 1e-6 },
+  { "four-bar:dim=3", "rk4", "schur-svd", 10, 4e-3, 1e-5 },
+  /* one redundant row at all times; worst seen 4e-11 */
+  { "bricard", "gsl:rk8pd", "schur-svd", 10, 0, 1e-5 },
+  { "bricard", "gsl:rk8pd", "kkt-sparse", 10, 0, 1e-5 },
+  { "bricard", "gsl:rk8pd", "schur-dense", 10, 0, 1e-5 },
+  { "bricard", "rk4", "kkt-sparse", 10, 5e-3, 1e-5 },
+  { "bricard", "rk4", "tree", 10, 5e-3, 1e-5 },
+};
+
+static perp_result run(perp_request request)
+{
+  perp_result result;
+  if (perp_simulate(&ctx, &request, &result) != PERP_OK) bail("%s: %s", request.scene, ctx.msg);
+  return result;
+}
+
+static void references(void)
+{
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    perp_result r = run((perp_request){ .scene = cases[i].scene,
+                                        .ode = cases[i].ode,
+                                        .kkt = cases[i].kkt,
+                                        .h = cases[i].h,
+                                        .t_end = cases[i].t_end });
+    const double err = perp_result_metric(&r, "err.q.max");
+    ok(r.reason > 0, "%s, %s, %s: reaches %g s%s%s", cases[i].scene, r.ode, r.kkt, cases[i].t_end,
+       r.reason > 0 ? "" : ": ", r.message);
+    below(err, cases[i].bound, "%s, %s, %s: err.q.max = %.2g", cases[i].scene, r.ode, r.kkt, err);
+    perp_result_free(&r);
+  }
+}
+
+/* what the sources print against the references: errors as found when the references were made */
+static void published(void)
+{
+  perp_result r = run((perp_request){ .scene = "andrews", .ode = "gsl:rk8pd", .t_end = 1e-3 });
+  ok(r.published.what[0] != '\0' && r.published.t == 0.03, "andrews: digits are printed by %s",
+     r.published.what);
+  near(r.published.err_q, 2.7e-10, 0.05e-10, 0, "andrews: printed positions are off by %.2g",
+       r.published.err_q);
+  near(r.published.err_v, 5.1e-8, 0.05e-8, 0, "andrews: printed velocities are off by %.2g",
+       r.published.err_v);
+  perp_result_free(&r);
+}
+
+/* h = 10 ms, damping rates of 1e4 1/s: stiffly accurate enough, or gone at once */
+static void flyball(void)
+{
+  static const char *const explicit_methods[] = { "euler", "heun", "rk4", "dopri5" };
+  perp_result r = run((perp_request){ .scene = "flyball", .ode = "gsl:rk4imp", .h = 1e-2 });
+  ok(r.reason > 0, "flyball, gsl:rk4imp at 10 ms: reaches %g s", r.t);
+  below(perp_result_metric(&r, "err.tip.max"), 1e-3,
+        "flyball, gsl:rk4imp at 10 ms: error of s %.2g m", perp_result_metric(&r, "err.tip.max"));
+  perp_result_free(&r);
+  r = run((perp_request){ .scene = "flyball", .ode = "gsl:rk2imp", .h = 1e-2 });
+  below(perp_result_metric(&r, "err.tip.max"), 1e-3,
+        "flyball, gsl:rk2imp at 10 ms: error of s %.2g m", perp_result_metric(&r, "err.tip.max"));
+  perp_result_free(&r);
+  for (size_t i = 0; i < sizeof explicit_methods / sizeof *explicit_methods; i++) {
+    r = run((perp_request){
+        .scene = "flyball", .formulation = "acceleration", .ode = explicit_methods[i], .h = 1e-2 });
+    ok(r.reason < 0 && r.t < 0.1, "flyball, %s at 10 ms: %s", explicit_methods[i], r.message);
+    perp_result_free(&r);
+  }
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  references();
+  published();
+  flyball();
+  return tap_done();
+}
