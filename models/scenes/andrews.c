@@ -254,7 +254,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   scene->h = 1e-5;
   scene->tip_body = K1; /* F, which the library of IFToMM compares */
   scene->tip[0] = rr - bodies[K1].com[0];
-  scene->dissipative = o->torque != 0;
+  scene->dissipative = scene->driven = o->torque != 0;
   if (o->torque != TORQUE || o->stiffness != STIFFNESS) return PERP_OK;
   PERP_TRY(perp_truth_file(ctx, scene,
                            o->start == IVP ? "A03_andrews_ivp.csv" : "A03_andrews_iftomm.csv",
