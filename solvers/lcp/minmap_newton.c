@@ -10,7 +10,10 @@
  *
  * Backtracking on |sqrt(a) H|^2 / 2, non-monotone (the largest of the last `window` values), with a proximal
  * term rho diag(A) where A_FF is singular or the direction fails, and Gauss-Seidel sweeps where even that
- * does not help.  Singular Jacobians cannot produce NaN: pivots have a floor, results are checked.
+ * does not help.  A few sweeps also follow every step but the first: where redundant rows leave lambda
+ * undetermined, active sets alone drop and take back rows for many steps.  With friction a shortened
+ * step is projected on the limits instead; sweeps lead away from the solution there, and where A_ii <= 0.
+ * Singular Jacobians cannot produce NaN: pivots have a floor, results are checked.
  *
  * Finite for many P problems, locally exact in one step; may cycle or stop where H has local minima
  * (PERP_STALLED).  A factorization of the free rows per step.  Allocates when the sparsity pattern
@@ -22,7 +25,7 @@
 #include <string.h>
 
 struct opts {
-  int max_iter, warm, window;
+  int max_iter, warm, smooth, window;
   double tol;
 };
 
@@ -31,6 +34,9 @@ static const perp_opt options[] = {
   PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
             "stop when the scaled residual is at or below this; 0: what the caller accepts"),
   PERP_INT(struct opts, warm, 0, 0, 1e6, "Gauss-Seidel sweeps to begin with"),
+  PERP_INT(struct opts, smooth, 10, 0, 1e6,
+           "Gauss-Seidel sweeps after every step but the first, kept where they help; not with "
+           "friction"),
   PERP_INT(struct opts, window, 4, 1, 16,
            "non-monotone line search: values to fall below; 1: monotone"),
   PERP_OPTIONS_END
@@ -79,9 +85,10 @@ static double merit(const perp_newton *N, const double *lambda, const double *sl
 }
 
 /* the point of the direction to -> x + t (to - x) that is good enough; trial and tw hold it, 0 when none */
-static double search(perp_newton *N, const double *x, double reference, double theta)
+static double search(perp_newton *N, const double *x, double reference, double theta,
+                     double shortest)
 {
-  for (double t = 1; t > 1e-6; t *= 0.5) {
+  for (double t = 1; t > shortest; t *= 0.5) {
     for (int i = 0; i < N->n; i++) {
       N->trial[i] = x[i] + t * N->dx[i];
       N->tw[i] = N->w[i] + t * N->Adx[i];
@@ -102,6 +109,9 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   double past[16], rho = 0;
   perp_no_certificate(p, certificate);
   PERP_TRY(perp_newton_prepare(ctx, N, p, w->o.tol));
+  /* shorter steps are not worth their system; first proximal weight, relative to the diagonal */
+  double shortest = N->coupled ? 0.01 : 1e-6, proximal = N->coupled ? 1e-3 : 1e-8;
+  bool smooth = !N->coupled && !N->R.zero_diagonal; /* where sweeps have a theory */
   double rel = perp_newton_rel(N, lambda, N->w);
   rel = perp_newton_sweeps(N, lambda, w->o.warm, rel);
   double best = rel, theta = merit(N, lambda, N->w);
@@ -122,17 +132,19 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     for (int k = 1; k < w->o.window; k++) reference = fmax(reference, past[k]);
     perp_newton_classify(N, lambda, N->w, N->state);
     for (int attempt = 0; attempt < 8 && t == 0; attempt++) {
-      if (attempt > 0) rho = rho > 0 ? 100 * rho : 1e-8;
+      if (attempt > 0) rho = rho > 0 ? 100 * rho : proximal;
       if (!perp_newton_active_step(N, lambda, N->w, N->state, rho, N->trial)) continue;
       for (int i = 0; i < n; i++) N->dx[i] = N->trial[i] - lambda[i];
       perp_rows_A(&N->R, N->dx, N->Adx);
       N->matvecs++;
-      t = search(N, lambda, reference, theta);
+      t = search(N, lambda, reference, theta, shortest);
     }
     if (t > 0) {
       memcpy(lambda, N->trial, bytes);
+      if (t < 1 && N->coupled) perp_rows_project(&N->R, lambda, lambda);
       rho = rho > 1e-8 ? 0.01 * rho : 0;
       rel = perp_newton_rel(N, lambda, N->w);
+      if (stats->iterations > 1 && smooth) rel = perp_newton_sweeps(N, lambda, w->o.smooth, rel);
     } else {
       double now = perp_newton_sweeps(N, lambda, sweeps, rel);
       if (!(now < rel)) {
