@@ -109,13 +109,14 @@ void perp_result_json(const perp_result *r, FILE *out)
   };
   /* contact problems: failures by the reason of the solver */
   const perp_contact_count *contacts = &r->contact_count;
-  field lcp[6 + PERP_REASONS];
+  field lcp[7 + PERP_REASONS];
   char reasons[PERP_REASONS][40];
   size_t n_lcp = 0;
   if (r->lcp[0] != '\0') {
     lcp[n_lcp++] = (field){ "solved", NULL, (double)contacts->problems };
     lcp[n_lcp++] = (field){ "reused", NULL, (double)contacts->reused };
     lcp[n_lcp++] = (field){ "iterations", NULL, (double)contacts->iterations };
+    lcp[n_lcp++] = (field){ "retries", NULL, (double)contacts->retries };
     lcp[n_lcp++] = (field){ "failures", NULL, (double)contacts->failures };
     lcp[n_lcp++] = (field){ "fallbacks", NULL, (double)contacts->fallbacks };
     for (int i = 0; i < PERP_REASONS; i++) {

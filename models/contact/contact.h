@@ -30,6 +30,7 @@ typedef struct perp_contact_count {
   int64_t problems;   /* that had to be solved */
   int64_t reused;     /* whose guess, the impulses of the step before, was a solution already */
   int64_t iterations; /* of the solvers */
+  int64_t retries;    /* problems that a pivoting method solved again from zero */
   int64_t failures, failed[PERP_REASONS];
   int64_t fallbacks; /* problems handed to the second solver */
   double residual;   /* largest of what was accepted or had to be used, perp_lcp_rel */
@@ -49,7 +50,6 @@ typedef struct perp_contact_setup {
   int dim;
   const perp_spec *lcp, *fallback; /* fallback may be NULL: none */
   double tol;                      /* perp_lcp_rel of a solution */
-  bool reuse;                      /* look first whether the guess is a solution */
 } perp_contact_setup;
 
 /* One island.  The relative velocities u = A lambda + b at its nc contacts have r rows each,
@@ -62,6 +62,8 @@ typedef struct perp_contact_island {
   const double *A;      /* [lda * (r nc + joints)] column-major */
   int lda;
   const double *b; /* [r nc + joints] */
+  /* The guess is taken as the answer when its residual is at most this (<= the tolerance; 0: never). */
+  double reuse;
 } perp_contact_island;
 
 typedef struct perp_contact_desc {

@@ -10,6 +10,7 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
   into->problems += one->problems;
   into->reused += one->reused;
   into->iterations += one->iterations;
+  into->retries += one->retries;
   into->failures += one->failures;
   for (int i = 0; i < PERP_REASONS; i++) into->failed[i] += one->failed[i];
   into->fallbacks += one->fallbacks;
@@ -101,20 +102,19 @@ static perp_status solver_for(perp_ctx *ctx, perp_judged *j, int k, int n, int n
   return PERP_OK;
 }
 
-bool perp_judged_reuse(const perp_judged *j, const perp_lcp *p, const double *a,
-                       const double *lambda, const double *w, double *rel,
-                       perp_contact_count *count)
+bool perp_judged_reuse(const perp_lcp *p, double accept, const double *a, const double *lambda,
+                       const double *w, double *rel, perp_contact_count *count)
 {
   *rel = perp_lcp_rel(p, a, lambda, w);
   if (p->n > count->rows) count->rows = p->n;
-  if (!j->setup.reuse || !(*rel <= j->setup.tol)) return false;
+  if (!(accept > 0) || !(*rel <= accept)) return false;
   count->reused++;
   count->residual = fmax(count->residual, *rel);
   return true;
 }
 
-bool perp_judged_good(perp_judged *j, const perp_lcp *p, const double *lambda, double *rel,
-                      perp_contact_count *count)
+bool perp_judged_good(perp_judged *j, const perp_lcp *p, double accept, const double *lambda,
+                      double *rel, perp_contact_count *count)
 {
   double largest = 0;
   perp_lcp_product(p, lambda, j->w, j->scratch);
@@ -125,7 +125,7 @@ bool perp_judged_good(perp_judged *j, const perp_lcp *p, const double *lambda, d
   for (int i = 0; i < p->n; i++) largest = fmax(largest, j->a[i]);
   for (int i = 0; i < p->n; i++)
     if (!(j->a[i] > 0)) j->a[i] = largest > 0 ? largest : 1;
-  return perp_judged_reuse(j, p, j->a, lambda, j->w, rel, count);
+  return perp_judged_reuse(p, accept, j->a, lambda, j->w, rel, count);
 }
 
 /* lambda becomes the better one of lambda and what was best before */
@@ -139,6 +139,13 @@ static void keep_best(perp_judged *j, const perp_lcp *p, double rel, double *bes
   } else {
     memcpy(lambda, j->best, size);
   }
+}
+
+static bool all_zero(int n, const double *x)
+{
+  for (int i = 0; i < n; i++)
+    if (x[i] != 0) return false;
+  return true;
 }
 
 perp_status perp_judged_solve(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, double rel,
@@ -164,6 +171,15 @@ perp_status perp_judged_solve(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, 
       PERP_TRY(perp_lcp_solve(ctx, j->solver[k], p, j->setup.tol, lambda, NULL, NULL, &stats));
     }
     count->iterations += stats.iterations;
+    /* a basis taken from the guess may lead a pivoting method astray */
+    if (stats.reason < 0 && stats.reason != PERP_UNSUITED && (d->caps & PERP_LCP_PIVOTING) &&
+        !all_zero(n, j->guess)) {
+      keep_best(j, p, stats.residual, &best_rel, lambda);
+      memset(lambda, 0, size);
+      count->retries++;
+      PERP_TRY(perp_lcp_solve(ctx, j->solver[k], p, j->setup.tol, lambda, NULL, NULL, &stats));
+      count->iterations += stats.iterations;
+    }
     if (stats.reason > 0) {
       best_rel = stats.residual;
       break;

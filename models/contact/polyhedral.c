@@ -333,7 +333,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   perp_lcp p = { .n = n, .b = w->b };
   if (island->joints > 0) p.lo = j->lo, p.hi = j->hi;
   slack(w, island, impulse, j->lambda, j->w, j->a);
-  if (perp_judged_reuse(j, &p, j->a, j->lambda, j->w, &rel, count)) return PERP_OK;
+  if (perp_judged_reuse(&p, island->reuse, j->a, j->lambda, j->w, &rel, count)) return PERP_OK;
 
   if (n > PERP_DENSE_ROWS) {
     count->problems++;

@@ -17,6 +17,8 @@ typedef struct memory {
   int shape_a, shape_b;
   uint64_t id;
   double impulse[3], slip;
+  double at[3]; /* in the frame of a moving body of the contact */
+  unsigned char fresh, used;
 } memory;
 
 struct perp_contacts {
@@ -26,6 +28,7 @@ struct perp_contacts {
   void *stab_ws;
   perp_collision *collision, *collision_post;
   perp_islands *velocity, *position; /* position: made when the stabilization projects contacts */
+  double slop;                       /* m, see bias_of */
   double *reach;                     /* [bodies] from the centre of mass to the end of its shapes */
   double *f;                         /* [nv] right-hand side without contacts */
   perp_arena arena;
@@ -38,6 +41,7 @@ struct perp_contacts {
   double *impulse;        /* [3 n] world */
   double *slip;           /* [n] */
   unsigned char *kept;    /* [n] */
+  unsigned char *fresh;   /* [n] */
   memory *before, *after; /* [n_before], [n] */
   int n_before;
   perp_arena grown;
@@ -78,6 +82,7 @@ static void layout_grown(perp_contacts *c, perp_arena *a)
   c->impulse = PERP_CARVE(a, double, 3 * (size_t)c->cap);
   c->slip = PERP_CARVE(a, double, c->cap);
   c->kept = PERP_CARVE(a, unsigned char, c->cap);
+  c->fresh = PERP_CARVE(a, unsigned char, c->cap);
   c->after = PERP_CARVE(a, memory, c->cap);
   c->before = PERP_CARVE(a, memory, c->cap);
 }
@@ -164,8 +169,7 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
   perp_contact_setup setup = { .dim = model->dim,
                                .lcp = &parts->lcp,
                                .fallback = fallback.d != NULL ? &fallback : NULL,
-                               .tol = c->o.tol,
-                               .reuse = c->o.reuse };
+                               .tol = c->o.tol };
   perp_status status = PERP_OK;
   if (fallback.d != NULL) status = kind->fits(ctx, parts->contact.opts, model->dim, fallback.d);
   bool rows = c->o.joints == PERP_JOINTS_ROWS ||
@@ -204,6 +208,7 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
       const perp_shape_def *s = &model->shape_def[i];
       if (s->body >= 0) c->reach[s->body] = fmax(c->reach[s->body], reach_of(s, model->dim));
     }
+    for (int b = 0; b < model->n_bodies; b++) c->slop = fmax(c->slop, opts->tol * c->reach[b]);
     status = open_parts(ctx, c, parts);
   }
   if (status != PERP_OK) {
@@ -252,23 +257,77 @@ static int compare(const memory *a, const perp_contact *b)
   return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* guesses: both lists are sorted alike */
-static void recall(perp_contacts *c, double h)
+/* where a contact is, in the frame of a moving body */
+static void place_of(const perp_contacts *c, const perp_eval *e, const perp_contact *x,
+                     double at[3])
+{
+  const int dim = c->model->dim;
+  const perp_pose *pose = &e->pose[x->body_b >= 0 ? x->body_b : x->body_a];
+  double r[3] = { 0 };
+  for (int i = 0; i < dim; i++) r[i] = 0.5 * (x->p_a[i] + x->p_b[i]) - pose->x[i];
+  at[0] = at[1] = at[2] = 0;
+  perp_turn_back(dim, pose->R, r, at);
+}
+
+static void take(perp_contacts *c, int i, memory *m, double scale)
+{
+  for (int k = 0; k < 3; k++) c->impulse[3 * i + k] = scale * m->impulse[k];
+  c->slip[i] = m->slip;
+  c->fresh[i] = m->fresh;
+  m->used = 1;
+}
+
+/* The contacts of one pair of shapes that have no namesake: the nearest one within a tenth of the body. */
+static void take_nearest(perp_contacts *c, const perp_eval *e, int i, int first, int end,
+                         double scale)
+{
+  const perp_contact *x = &c->contact[i];
+  double at[3], reach = c->reach[x->body_b >= 0 ? x->body_b : x->body_a], best = 0.1 * reach;
+  int found = -1;
+  place_of(c, e, x, at);
+  for (int k = first; k < end; k++) {
+    const memory *m = &c->before[k];
+    double d = hypot(hypot(at[0] - m->at[0], at[1] - m->at[1]), at[2] - m->at[2]);
+    if (m->used || !(d < best)) continue;
+    best = d;
+    found = k;
+  }
+  if (found >= 0) take(c, i, &c->before[found], scale);
+}
+
+/* Guesses: both lists are sorted alike.  Where two faces meet, the features that name a contact may
+ * change although nothing moves; such contacts are found by their place. */
+static void recall(perp_contacts *c, const perp_eval *e, double h)
 {
   double scale = c->h > 0 ? h / c->h : 0;
-  int at = 0;
+  memset(c->impulse, 0, (size_t)3 * (size_t)c->n * sizeof *c->impulse);
   for (int i = 0; i < c->n; i++) {
-    double *p = c->impulse + (size_t)3 * (size_t)i;
-    p[0] = p[1] = p[2] = c->slip[i] = 0;
+    c->slip[i] = 0;
+    c->fresh[i] = c->kept[i] = 0;
+  }
+  if (!c->o.warm || scale == 0) return;
+  for (int i = 0, at = 0; i < c->n; i++) {
     while (at < c->n_before && compare(&c->before[at], &c->contact[i]) < 0) at++;
-    if (at == c->n_before || compare(&c->before[at], &c->contact[i]) != 0 || !c->o.warm) continue;
-    for (int k = 0; k < 3; k++) p[k] = scale * c->before[at].impulse[k];
-    c->slip[i] = c->before[at].slip;
-    at++;
+    if (at == c->n_before) break;
+    if (compare(&c->before[at], &c->contact[i]) != 0) continue;
+    take(c, i, &c->before[at++], scale);
+    c->kept[i] = 1; /* found */
+  }
+  for (int i = 0, first = 0, end; i < c->n; i++) {
+    const perp_contact *x = &c->contact[i];
+    if (c->kept[i]) continue;
+    while (first < c->n_before &&
+           (c->before[first].shape_a < x->shape_a ||
+            (c->before[first].shape_a == x->shape_a && c->before[first].shape_b < x->shape_b)))
+      first++;
+    for (end = first; end < c->n_before && c->before[end].shape_a == x->shape_a &&
+                      c->before[end].shape_b == x->shape_b;)
+      end++;
+    if (end > first) take_nearest(c, e, i, first, end, scale);
   }
 }
 
-static void remember(perp_contacts *c, double h)
+static void remember(perp_contacts *c, const perp_eval *e, double h)
 {
   for (int i = 0; i < c->n; i++) {
     memory *m = &c->after[i];
@@ -277,6 +336,9 @@ static void remember(perp_contacts *c, double h)
     m->id = c->contact[i].id;
     memcpy(m->impulse, c->impulse + (size_t)3 * (size_t)i, sizeof m->impulse);
     m->slip = c->slip[i];
+    m->fresh = c->fresh[i];
+    m->used = 0;
+    place_of(c, e, &c->contact[i], m->at);
   }
   memory *swap = c->before;
   c->before = c->after;
@@ -316,15 +378,17 @@ static int late(perp_contacts *c, const perp_eval *e, double h, const double *v)
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* bias of the normal row, see contact.h */
+/* Bias of the normal row, see contact.h.  Gaps within the slop, the tolerance of a solution in units of
+ * the largest body, count as closed: solutions leave errors of that size, and bodies at rest would go
+ * on correcting them, now on some of their contacts, now on others. */
 static double bias_of(void *user, const perp_contact *x, double h, const double *before,
                       const double *free)
 {
   const perp_contacts *c = user;
-  double gap = x->gap, bias = 0;
+  double gap = fabs(x->gap) > c->slop ? x->gap : 0, bias = 0;
   if (gap > 0)
     bias = c->o.gap ? gap / h : 0;
-  else if (c->stab->push != NULL)
+  else if (gap < 0 && c->stab->push != NULL)
     bias = -c->stab->push(c->stab_ws, h, gap);
   /* Newton's impact law, where the gap closes in this step */
   if (x->e > 0 && before[0] < -c->o.threshold && gap + h * free[0] <= 0)
@@ -363,11 +427,11 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, double h, const d
     return true;
   }
 
-  recall(c, h);
+  recall(c, e, h);
   int kept = choose(c, e, h, base, k->a);
   if (kept == 0) {
     memset(c->impulse, 0, (size_t)3 * (size_t)c->n * sizeof *c->impulse);
-    remember(c, h);
+    remember(c, e, h);
     return true;
   }
   memcpy(c->f, k->f, (size_t)model->nv * sizeof *c->f);
@@ -376,6 +440,8 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, double h, const d
                             .kept = c->kept,
                             .impulse = c->impulse,
                             .slip = c->slip,
+                            .reuse = c->o.reuse ? c->o.tol : 0,
+                            .fresh = c->fresh,
                             .h = h,
                             .v = v,
                             .align = c->o.align == PERP_ALIGN_SLIP,
@@ -397,7 +463,7 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, double h, const d
     if (!good || !perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return false;
     if (round + 1 == ROUNDS || late(c, e, h, k->a) == 0) break;
   }
-  remember(c, h);
+  remember(c, e, h);
   return true;
 }
 
@@ -438,6 +504,7 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
                               .n = n,
                               .impulse = impulse,
                               .slip = impulse, /* not used without friction */
+                              .reuse = c->o.tol,
                               .h = 1,
                               .v = k->zeros,
                               .bias = gap_of,

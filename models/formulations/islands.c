@@ -591,7 +591,11 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
                                   .F = p->eliminate ? NULL : &F,
                                   .A = p->eliminate ? s->A + p->dense : NULL,
                                   .lda = F.m,
-                                  .b = s->b + first };
+                                  .b = s->b + first,
+                                  .reuse = task->reuse };
+  for (int place = p->contact; place < next->contact && task->fresh != NULL; place++)
+    if (task->fresh[s->order[place]]) problem.reuse = 0.1 * task->reuse;
+  const int64_t solved = own->count.problems;
   PERP_TRY(s->kind->solve(&own->ctx, own->ws, &problem, s->x + first, s->slip + p->contact,
                           &own->count));
   for (int c = 0; c < nc; c++) {
@@ -600,6 +604,7 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
     const double *n = task->contact[at].n;
     double *P = task->impulse + (size_t)3 * (size_t)at;
     task->slip[at] = s->slip[place];
+    if (task->fresh != NULL) task->fresh[at] = own->count.problems > solved;
     P[0] = P[1] = P[2] = 0;
     for (int q = 0; q < dim; q++) {
       P[q] = x[0] * n[q];

@@ -19,6 +19,11 @@ typedef struct perp_island_task {
   const unsigned char *kept; /* [n] which take part; NULL: all */
   double *impulse;           /* [3 n] world; in: guess */
   double *slip;              /* [n] in and out, see contact.h */
+  /* A guess is the answer when its residual is at most `reuse`, or a tenth of that in islands with a
+   * contact whose guess comes from a solve: a solution that has just taken out a velocity would put in the
+   * opposite one when it is used again.  fresh [n] in and out: comes from a solve; NULL: none does. */
+  double reuse;
+  unsigned char *fresh;
   double h;
   const double *v; /* [nv] velocity at the start of the step; that without contacts is k->a */
   bool align;      /* first tangent along the sliding of k->a */
