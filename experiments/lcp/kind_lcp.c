@@ -171,8 +171,7 @@ static void add_files(perp_study *study, perp_diag *diag, const perp_node *patte
   globfree(&found);
 }
 
-/* Append the solvers of other libraries to the axis of solvers.  A cell is a process of its own already, so they
- * need not isolate themselves again. */
+/* Append the solvers of other libraries to the axis of solvers. */
 static void add_peers(perp_ctx *ctx, perp_study *study, perp_diag *diag, const perp_node *node)
 {
   bool on = node->type == PERP_NODE_SCALAR && strcmp(node->text, "true") == 0;
@@ -184,8 +183,7 @@ static void add_peers(perp_ctx *ctx, perp_study *study, perp_diag *diag, const p
     for (int i = 0; i < study->axes[a].n; i++) add(&study->pool, &solvers, study->axes[a].value[i]);
     const perp_desc *d;
     for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++)
-      if (d->caps & PERP_LCP_PEER)
-        add(&study->pool, &solvers, perp_pool_printf(&study->pool, "%s:isolate=false", d->name));
+      if (d->caps & PERP_LCP_PEER) add(&study->pool, &solvers, d->name);
     study->axes[a].value = solvers.text;
     study->axes[a].n = solvers.n;
   }
@@ -267,8 +265,8 @@ static void remember(void *user, const perp_trace_event *e)
   fprintf(h->out, "%d,%.17g\n", e->iteration, e->residual);
 }
 
-/* Thread-CPU seconds of a call, repeated until the clock can tell. */
-static double timed(void (*call)(void *), void *user)
+/* Thread-CPU seconds of a call, repeated for `least` seconds so that the clock can tell. */
+static double timed(void (*call)(void *), void *user, double least)
 {
   double start = perp_clock_thread(), spent;
   int n = 0;
@@ -276,13 +274,14 @@ static double timed(void (*call)(void *), void *user)
     call(user);
     n++;
     spent = perp_clock_thread() - start;
-  } while (spent < 0.02);
+  } while (spent < least);
   return spent / n;
 }
 
 struct work {
   perp_ctx *ctx;
   perp_lcp_solver *solver;
+  const perp_spec *spec;
   const perp_lcp *p;
   double tol;
   double *lambda, *w, *scratch;
@@ -306,6 +305,32 @@ static void product(void *user)
   perp_lcp_product(k->p, k->lambda, k->w, k->scratch);
 }
 
+/* A solver of another library ran in a process apart, so that its crash is an answer and no loss.  Once it has
+ * solved the problem it is called in place: a fork is no part of its time. */
+static bool call_in_place(struct work *k)
+{
+  const perp_desc *d = k->spec->d;
+  bool apart = false;
+  for (const perp_opt *o = d->opts; o != NULL && o->key != NULL; o++)
+    apart = apart || strcmp(o->key, "isolate") == 0;
+  if (!(d->caps & PERP_LCP_PEER) || !apart) return true;
+  perp_lcp_solver *solver = NULL;
+  perp_spec spec;
+  char name[512];
+  perp_spec_format(k->spec, name, sizeof name);
+  if (strstr(name, "isolate=") != NULL) return true; /* as the study wants it */
+  char *text = perp_xprintf("%s%cisolate=false", name, strcmp(name, d->name) == 0 ? ':' : ',');
+  perp_status status = perp_spec_parse(k->ctx, PERP_KIND_lcp, text, &spec);
+  free(text);
+  if (status != PERP_OK) return false;
+  status = perp_lcp_create(k->ctx, &spec, k->p->n, k->p->F != NULL ? k->p->F->nv : 0, &solver);
+  perp_spec_free(&spec);
+  if (status != PERP_OK) return false;
+  perp_lcp_destroy(k->solver);
+  k->solver = solver;
+  return true;
+}
+
 static void measure(const perp_job *job, struct work *k, perp_outcome *out)
 {
   FILE *series = job->series_path != NULL && !job->timing ? fopen(job->series_path, "w") : NULL;
@@ -316,6 +341,7 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
     k->ctx->trace_user = &history;
   }
   k->wanted = &k->judgement;
+  k->ctx->msg[0] = '\0';
   solve(k);
   k->ctx->trace = NULL;
   if (series != NULL) fclose(series);
@@ -326,11 +352,14 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
     snprintf(out->cause, sizeof out->cause, "%s", k->ctx->msg);
     return;
   }
-  bool solved = k->stats.reason == PERP_CONVERGED;
+  bool solved = k->stats.reason == PERP_CONVERGED, told = k->ctx->msg[0] != '\0';
   out->status = solved                             ? PERP_CELL_OK
                 : k->stats.reason == PERP_MAX_ITER ? PERP_CELL_MAXITER
                                                    : PERP_CELL_DIVERGED;
-  if (!solved)
+  if (!solved && told &&
+      (k->stats.reason == PERP_INVALID_STATE || k->stats.reason == PERP_UNSUITED))
+    snprintf(out->cause, sizeof out->cause, "%s", k->ctx->msg);
+  else if (!solved)
     snprintf(out->cause, sizeof out->cause, "%s after %d iterations, rel %.3g", out->reason,
              k->stats.iterations, k->stats.residual);
   const double value[] = { k->judgement.rel,
@@ -346,9 +375,14 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
                            k->stats.fallbacks };
   for (size_t i = 0; i < sizeof value / sizeof *value; i++)
     perp_outcome_add(out, table[i].name, value[i]);
-  if (!solved) return; /* how long a failure took is no time to solution */
+  if (!solved || !job->timing) return; /* how long a failure took is no time to solution */
   k->wanted = NULL;
-  double seconds = timed(solve, k), unit = timed(product, k);
+  if (!call_in_place(k)) {
+    out->status = PERP_CELL_SETUP_FAILED;
+    snprintf(out->cause, sizeof out->cause, "%s", k->ctx->msg);
+    return;
+  }
+  double seconds = timed(solve, k, 20e-3), unit = timed(product, k, 5e-3);
   perp_outcome_add(out, "time.cpu", seconds);
   perp_outcome_add(out, "work.products", seconds / unit);
 }
@@ -357,7 +391,9 @@ static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 {
   perp_lcp_problem problem = { 0 };
   perp_spec spec = { 0 };
-  struct work k = { .ctx = ctx, .p = &problem.p, .tol = strtod(job->cell->value[P_TOL], NULL) };
+  struct work k = {
+    .ctx = ctx, .spec = &spec, .p = &problem.p, .tol = strtod(job->cell->value[P_TOL], NULL)
+  };
   out->status = PERP_CELL_SETUP_FAILED;
   perp_status status = make_problem(ctx, job->cell->value[P_PROBLEM], &problem);
   if (status == PERP_OK)

@@ -4,6 +4,11 @@
  * Pure LCPs, dense.  Siconos ends the process on some errors, may crash or loop, and prints; so each solve
  * runs by default in a child process with its output closed and a time limit, at the cost of a fork (about
  * half a millisecond).  isolate=false calls it in place: for timing, in a process that may be lost.
+ *
+ * Siconos stops by a norm of its own.  So that no answer is refused for the difference between two norms, it
+ * is asked for `tighten` times the tolerance of the call: its error is |natural map|_2 over |b|_2, ours divides
+ * row by row by the largest entry of A, which is another number by up to the spread of the rows.
+ *
  * What Siconos returns as info only decides between "believes itself done" and "failed"; whether the
  * answer is a solution is decided by perp_lcp_solve. */
 #include "solvers/lcp/lcp.h"
@@ -25,14 +30,16 @@
 #include <unistd.h>
 
 struct options {
-  double tol, timeout;
+  double tol, tighten, timeout;
   int limit;
   bool isolate;
 };
 
 static const perp_opt option_table[] = {
   PERP_REAL(struct options, tol, 0, 0, 1, 0, "",
-            "tolerance given to Siconos (its own measure), 0 = that of the call"),
+            "tolerance given to Siconos (its own measure), 0 = tighten times that of the call"),
+  PERP_REAL(struct options, tighten, 0.01, 0, 1, PERP_OPEN_MIN, "",
+            "tolerance given to Siconos over that of the call"),
   PERP_INT(struct options, limit, 0, 0, 1e9, "iterations given to Siconos, 0 = its default"),
   PERP_BOOL(struct options, isolate, true, "run in a child process"),
   PERP_REAL(struct options, timeout, 10, 0, 86400, PERP_OPEN_MIN, "s",
@@ -101,12 +108,15 @@ static void call(struct workspace *w, int id, const perp_lcp *p, double tol)
   if (o != NULL) solver_options_delete(o);
 }
 
-/* In a child; false when it could not be started or did not come back in good order. */
-static bool call_apart(struct workspace *w, int id, const perp_lcp *p, double tol)
+/* In a child; false, with a message, when it could not be started or did not come back in good order. */
+static bool call_apart(perp_ctx *ctx, struct workspace *w, int id, const perp_lcp *p, double tol)
 {
   fflush(NULL); /* what is buffered must not be written twice */
   pid_t child = fork();
-  if (child < 0) return false;
+  if (child < 0) {
+    PERP_FAIL(ctx, PERP_OK, "no process for Siconos: %s", strerror(errno));
+    return false;
+  }
   if (child == 0) {
     int null = open("/dev/null", O_RDWR);
     if (null >= 0) {
@@ -121,27 +131,36 @@ static bool call_apart(struct workspace *w, int id, const perp_lcp *p, double to
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+  if (WIFEXITED(status))
+    PERP_FAIL(ctx, PERP_OK, "Siconos ended the process with status %d", WEXITSTATUS(status));
+  else if (WTERMSIG(status) == SIGALRM)
+    PERP_FAIL(ctx, PERP_OK, "Siconos did not end within %g s", w->opt.timeout);
+  else
+    PERP_FAIL(ctx, PERP_OK, "Siconos crashed: %s", strsignal(WTERMSIG(status)));
+  return false;
 }
 
-static perp_status solve(int id, void *ws, const perp_lcp *p, double *lambda, double *certificate,
-                         perp_stats *stats)
+static perp_status solve(perp_ctx *ctx, int id, void *ws, const perp_lcp *p, double *lambda,
+                         double *certificate, perp_stats *stats)
 {
   struct workspace *w = ws;
   size_t bytes = (size_t)p->n * sizeof *lambda;
-  double tol = w->opt.tol > 0 ? w->opt.tol : p->tol > 0 ? p->tol : 1e-8;
+  double tol = w->opt.tol > 0 ? w->opt.tol : p->tol > 0 ? w->opt.tighten * p->tol : 1e-10;
   if (certificate != NULL) memset(certificate, 0, bytes);
   stats->reason = PERP_EXACT;
   if (p->n == 0) return PERP_OK;
   w->shared->done = w->shared->info = w->shared->iterations = 0;
   memcpy(w->shared->z, lambda, bytes);
-  bool good = true;
-  if (w->opt.isolate)
-    good = call_apart(w, id, p, tol);
-  else
+  if (!w->opt.isolate)
     call(w, id, p, tol);
-  if (!good || !w->shared->done) { /* it crashed, ended the process or ran into the time limit */
+  else if (!call_apart(ctx, w, id, p, tol)) {
     stats->reason = PERP_INVALID_STATE;
+    return PERP_OK;
+  }
+  if (!w->shared->done) {
+    stats->reason = PERP_INVALID_STATE;
+    PERP_FAIL(ctx, PERP_OK, "Siconos could not start");
     return PERP_OK;
   }
   memcpy(lambda, w->shared->z, bytes);
@@ -154,8 +173,7 @@ static perp_status solve(int id, void *ws, const perp_lcp *p, double *lambda, do
   static perp_status solve_##identifier(perp_ctx *ctx, void *ws, const perp_lcp *p,                \
                                         double *lambda, double *certificate, perp_stats *stats)    \
   {                                                                                                \
-    (void)ctx;                                                                                     \
-    return solve(id, ws, p, lambda, certificate, stats);                                           \
+    return solve(ctx, id, ws, p, lambda, certificate, stats);                                      \
   }                                                                                                \
   extern const perp_lcp_desc perp_lcp_siconos_##identifier;                                        \
   const perp_lcp_desc perp_lcp_siconos_##identifier = {                                            \
