@@ -375,7 +375,8 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
                            k->stats.fallbacks };
   for (size_t i = 0; i < sizeof value / sizeof *value; i++)
     perp_outcome_add(out, table[i].name, value[i]);
-  if (!solved || !job->timing) return; /* how long a failure took is no time to solution */
+  if (!solved) return; /* how long a failure took is no time to solution */
+  if (!job->timing && job->study->measure.repeats > 0) return; /* timing rounds follow */
   k->wanted = NULL;
   if (!call_in_place(k)) {
     out->status = PERP_CELL_SETUP_FAILED;
