@@ -120,31 +120,65 @@ static void view(perp_page *page, perp_json *j)
 
 /* ---- cells ------------------------------------------------------------------------------------------------- */
 
-/* Numeric options that the grid varies in brackets: "stab.alpha". */
+/* One numeric option of the plug-ins of a parameter, "stab.alpha", when it takes several values. */
+static void option(perp_json *j, const char *key, const perp_spec *spec, int n, const perp_opt *o)
+{
+  double least = HUGE_VAL, most = -HUGE_VAL, *value = perp_xalloc((size_t)n, sizeof *value);
+  for (int r = 0; r < n; r++) {
+    const perp_opt *own = spec[r].d == NULL ? NULL : spec[r].d->opts;
+    while (own != NULL && own->type != PERP_OPT_END && strcmp(own->key, o->key) != 0) own++;
+    value[r] = (double)NAN;
+    if (own == NULL || own->type != o->type) continue;
+    char text[64];
+    perp_opt_format(own, spec[r].opts, text, sizeof text);
+    value[r] = strtod(text, NULL);
+    least = fmin(least, value[r]);
+    most = fmax(most, value[r]);
+  }
+  if (most > least) {
+    char name[128];
+    snprintf(name, sizeof name, "%s.%s", key, o->key);
+    perp_json_open(j, name, '[');
+    for (int r = 0; r < n; r++) number(j, NULL, value[r]);
+    perp_json_close(j, ']');
+  }
+  free(value);
+}
+
+static void options_of(perp_page *page, perp_json *j, const perp_param *p, int param)
+{
+  int n = page->results->plan.n;
+  perp_ctx quiet = *page->ctx;
+  perp_spec *spec = perp_xalloc((size_t)n, sizeof *spec);
+  for (int r = 0; r < n; r++) {
+    const char *text = perp_view_text(&page->view, r, param);
+    if (text[0] != '\0' && perp_spec_parse(&quiet, p->plugin, text, &spec[r]) != PERP_OK)
+      spec[r] = (perp_spec){ 0 };
+  }
+  for (int r = 0; r < n; r++) {
+    if (spec[r].d == NULL) continue;
+    bool seen = false; /* each plug-in once, and of two with an option of one name the first */
+    for (int k = 0; k < r && !seen; k++) seen = spec[k].d == spec[r].d;
+    for (const perp_opt *o = seen ? NULL : spec[r].d->opts; o != NULL && o->type != PERP_OPT_END;
+         o++) {
+      bool told = o->type != PERP_OPT_REAL && o->type != PERP_OPT_INT;
+      for (int k = 0; k < r && !told; k++)
+        for (const perp_opt *before = spec[k].d == NULL ? NULL : spec[k].d->opts;
+             before != NULL && before->type != PERP_OPT_END && !told; before++)
+          told = strcmp(before->key, o->key) == 0;
+      if (!told) option(j, p->key, spec, n, o);
+    }
+  }
+  for (int r = 0; r < n; r++) perp_spec_free(&spec[r]);
+  free(spec);
+}
+
 static void options(perp_page *page, perp_json *j)
 {
-  perp_results *results = page->results;
-  perp_scope scope;
-  perp_results_scope(page->ctx, results, false, &scope);
+  const perp_cell_kind *kind = page->study->kind;
   perp_json_open(j, "options", '{');
-  for (int o = 0; o < page->study->n_option_columns; o++) {
-    const char *name = page->study->option_columns[o];
-    perp_pool pool = { 0 };
-    perp_expr_error error;
-    perp_expr *e = perp_expr_parse(&pool, &scope, name, &error);
-    bool numeric = false;
-    for (int r = 0; e != NULL && r < results->plan.n && !numeric; r++)
-      numeric = perp_expr_eval(e, &scope, r).type == PERP_VALUE_NUMBER;
-    if (numeric) {
-      perp_json_open(j, name, '[');
-      for (int r = 0; r < results->plan.n; r++) {
-        perp_value value = perp_expr_eval(e, &scope, r);
-        number(j, NULL, value.type == PERP_VALUE_NUMBER ? value.number : (double)NAN);
-      }
-      perp_json_close(j, ']');
-    }
-    perp_pool_free(&pool);
-  }
+  for (int p = 0; p < perp_kind_params(kind); p++)
+    if (kind->params[p].type == PERP_PARAM_PLUGIN) options_of(page, j, &kind->params[p], p);
   perp_json_close(j, '}');
 }
 

@@ -68,7 +68,7 @@ export function logAxis(values, title) {
   const decades = Math.log10(Math.max(...v) / Math.min(...v));
   return { title, tickCount: decades > 6 ? 8 : 6, labelOverlap: true, labelExpr: plain };
 }
-export const plain = "datum.value >= 1e-3 && datum.value < 1e5 ? format(datum.value, '~r') : replace(format(datum.value, '~e'), 'e+', 'e')";
+export const plain = "datum.value >= 1e-4 && datum.value < 1e5 ? format(datum.value, '~r') : replace(format(datum.value, '~e'), 'e+', 'e')";
 
 // Room around the data of a logarithmic axis; factors.
 export function logDomain(values, below = 1.25, above = 1.25) {

@@ -54,6 +54,6 @@ export function brief(v) {
   if (!Number.isFinite(v)) return v > 0 ? '∞' : '−∞';
   const a = Math.abs(v);
   if (Number.isInteger(v) && a < 1e6) return String(v);
-  if (v !== 0 && (a < 1e-3 || a >= 1e5)) return v.toExponential(2).replace('e+', 'e');
-  return String(Number(v.toPrecision(3)));
+  const short = Number(v.toPrecision(3));
+  return v !== 0 && (a < 1e-3 || a >= 1e5) ? short.toExponential().replace('e+', 'e') : String(short);
 }

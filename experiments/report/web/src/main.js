@@ -6,6 +6,9 @@ import { cellBrowser } from './cells.js';
 import { curves } from './curves.js';
 import { readData } from './data.js';
 import { h } from './dom.js';
+import { failureMatrix, stabilityMap, stepMap } from './matrix.js';
+import { profiles } from './profiles.js';
+import { residuals, seriesOf, timeSeries } from './series.js';
 import style from './style.css';
 
 const section = (name) => document.getElementById(`s-${name}`);
@@ -27,7 +30,10 @@ async function start() {
   document.documentElement.classList.add('live');
   const browser = cellBrowser(data);
   await replace('cells', [browser]);
-  await replace('curves', curves(data));
+  const series = seriesOf(data);
+  await replace('problems', [...failureMatrix(data, browser), ...profiles(data), ...residuals(data, series)]);
+  await replace('curves', [...curves(data), ...stepMap(data, browser), ...stabilityMap(data)]);
+  await replace('series', timeSeries(data, series));
   document.documentElement.setAttribute('data-ready', 'yes');
 }
 

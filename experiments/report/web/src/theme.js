@@ -16,18 +16,21 @@ export const shape = (i) => shapes[(i + Math.floor(i / light.length)) % shapes.l
 export const dash = (i) => dashes[Math.floor(i / light.length) % dashes.length];
 export const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
+// The markers in a field of 16 x 16 around (8, 8).
+const paths = {
+  circle: 'M12 8a4 4 0 1 0-8 0a4 4 0 1 0 8 0',
+  square: 'M4.5 4.5h7v7h-7z',
+  'triangle-up': 'M8 3.5l4.5 8h-9z',
+  diamond: 'M8 3l4 5l-4 5l-4-5z',
+  'triangle-down': 'M8 12.5l4.5-8h-9z',
+  cross: 'M6.5 3.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z',
+  'triangle-right': 'M12.5 8l-8 4.5v-9z',
+  'triangle-left': 'M3.5 8l8 4.5v-9z',
+};
+export const markerPath = (i) => paths[shape(i)];
+
 // The marker of a curve as a small picture.
 export function marker(i) {
-  const paths = {
-    circle: 'M12 8a4 4 0 1 0-8 0a4 4 0 1 0 8 0',
-    square: 'M4.5 4.5h7v7h-7z',
-    'triangle-up': 'M8 3.5l4.5 8h-9z',
-    diamond: 'M8 3l4 5l-4 5l-4-5z',
-    'triangle-down': 'M8 12.5l4.5-8h-9z',
-    cross: 'M6.5 3.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z',
-    'triangle-right': 'M12.5 8l-8 4.5v-9z',
-    'triangle-left': 'M3.5 8l8 4.5v-9z',
-  };
   const ns = 'http://www.w3.org/2000/svg';
   const svg = document.createElementNS(ns, 'svg');
   svg.setAttribute('viewBox', '-5 0 26 16');
@@ -39,7 +42,7 @@ export function marker(i) {
   line.setAttribute('stroke-width', '1.6');
   line.setAttribute('stroke-dasharray', dash(i).join(' '));
   const glyph = document.createElementNS(ns, 'path');
-  glyph.setAttribute('d', paths[shape(i)]);
+  glyph.setAttribute('d', markerPath(i));
   glyph.setAttribute('fill', colour(i));
   svg.append(line, glyph);
   return svg;
