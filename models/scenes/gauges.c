@@ -160,7 +160,7 @@ static void rest_sample(void *user, double t, const double *q, const double *v,
     const double spin = g->dim == 3 ? sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]) : fabs(w[0]);
     const double along = sqrt(perp_dot(g->dim, vb, vb));
     const double speed = along + g->radius * spin;
-    if (!(speed <= g->speed) && !isnan(g->speed)) g->speed = speed;
+    if (info != NULL && !(speed <= g->speed) && !isnan(g->speed)) g->speed = speed;
   }
   if (!(latest <= g->drift) && !isnan(g->drift)) g->drift = latest;
 }

@@ -77,9 +77,10 @@ static perp_status build_card(perp_ctx *ctx, const void *opts, perp_scene *scene
   const bool stands = o->mu >= perp_card_house_mu(o->theta, o->length, o->thickness);
   PERP_TRY(perp_gauge_stands(ctx, scene, 0, 2, o->length / 2, 0.05 * o->length, stands));
   if (!stands) return PERP_OK;
-  const double weight = o->mass * o->gravity;
-  const perp_force_truth feet[2] = { { PERP_WORLD, 0, weight }, { PERP_WORLD, 1, weight } };
-  return perp_gauge_force(ctx, scene, 2, feet, weight, 0);
+  /* friction where the cards meet may hand weight from one to the other: only the sum is known */
+  const double weight = 2 * o->mass * o->gravity;
+  const perp_force_truth feet = { PERP_WORLD, PERP_ANY_BODY, weight };
+  return perp_gauge_force(ctx, scene, 1, &feet, weight, 0);
 }
 
 const perp_scene_desc perp_scene_card_house = {

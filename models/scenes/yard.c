@@ -37,6 +37,7 @@ void perp_yard_shape(perp_yard *y, perp_shape_def *def)
 {
   def->surface = y->surface;
   def->name = y->name;
+  def->collide_joined = y->collide_joined;
   if (y->status == PERP_OK) y->status = perp_model_add_shape(y->ctx, y->scene->model, def, NULL);
   y->name = NULL;
 }

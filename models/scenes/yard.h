@@ -20,8 +20,9 @@ typedef struct perp_yard {
   perp_surface surface; /* of the shapes to come */
   double v[3],
       spin; /* of the next body, then zero: (x, y, height) m/s; rad/s from x to the height */
-  const char *name; /* of the next body and its shape, then NULL */
-  double depth;     /* m, of polygons in space, along y */
+  const char *name;    /* of the next body and its shape, then NULL */
+  double depth;        /* m, of polygons in space, along y */
+  bool collide_joined; /* of the shapes to come, see shape.h */
   perp_status status;
 } perp_yard;
 
