@@ -184,7 +184,7 @@ static void print_commands(FILE *out)
         "(perp new plugin; folders of them in PERP_PLUGIN_PATH).\n"
         "\n"
         "Exit status: 0 done, 2 usage, 3 invalid file, 4 nothing selected, 5 some cells\n"
-        "crashed, 7 incomplete but resumable, 8 references disagree, 10 nothing\n"
+        "crashed, 6 regression, 7 incomplete but resumable, 8 references disagree, 10 nothing\n"
         "succeeded, 1 internal error.\n",
         out);
 }

@@ -3,38 +3,12 @@
 #include "experiments/plugins/outside.h"
 #include "experiments/report/report.h"
 #include "experiments/report/web.h"
-#include "experiments/runner/cli.h"
+#include "experiments/runner/command.h"
 #include "experiments/runner/run.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_SETS = PERP_ARGS_MAX };
-
-/* Find and read a study; returns -1 and *study, or an exit status after a message. */
-static int load_study(perp_ctx *ctx, const perp_args *args, perp_study **study)
-{
-  const char *set[MOST_SETS], *profile = NULL;
-  int n_set = 0;
-  for (int i = 0; i < args->n_flags; i++) {
-    const char *value = args->flag[i].value;
-    if (strcmp(args->flag[i].flag->name, "set") != 0) continue;
-    if (strncmp(value, "profile=", 8) == 0)
-      profile = value + 8;
-    else
-      set[n_set++] = value;
-  }
-  char *path = perp_study_find(ctx, args->arg[0]);
-  if (path == NULL) return perp_usage_error(args, "%s", ctx->msg);
-  perp_study_request q = { .file = path, .profile = profile, .set = set, .n_set = n_set };
-  perp_diag diag = { 0 };
-  perp_status status = perp_study_read(ctx, &q, &diag, study);
-  if (status != PERP_OK) fputs(diag.text.s, stderr);
-  perp_diag_free(&diag);
-  free(path);
-  return status == PERP_OK ? -1 : status == PERP_ERR_OPTION ? PERP_EXIT_USAGE : PERP_EXIT_INPUT;
-}
 
 /* ---- run -------------------------------------------------------------------------------------------------- */
 
@@ -98,12 +72,12 @@ static int read_shard(const perp_args *args, perp_run_options *o)
   const char *text = perp_args_get(args, "shard");
   if (text == NULL) return -1;
   int k = 0, n = 0, end = 0;
-  const char *colon = strchr(text, ':');
-  bool known = strncmp(text, "slice:", 6) == 0 || strncmp(text, "hash:", 5) == 0;
-  if (!known || sscanf(colon + 1, "%d/%d%n", &k, &n, &end) != 2 || colon[1 + end] != '\0' ||
-      k < 1 || n < k)
+  const char *colon = strchr(text, ':'), *numbers = colon != NULL ? colon + 1 : text;
+  bool known = colon == NULL || strncmp(text, "slice:", 6) == 0 || strncmp(text, "hash:", 5) == 0;
+  if (!known || sscanf(numbers, "%d/%d%n", &k, &n, &end) != 2 || numbers[end] != '\0' || k < 1 ||
+      n < k)
     return perp_usage_error(
-        args, "--shard must be slice:k/n or hash:k/n with 1 <= k <= n: got '%s'", text);
+        args, "--shard must be k/n, slice:k/n or hash:k/n with 1 <= k <= n: got '%s'", text);
   o->shard = text;
   return -1;
 }
@@ -149,7 +123,9 @@ int perp_cmd_run(perp_ctx *ctx, int argc, char **argv)
     { "resume", 0, NULL, "keep what is finished (the default)" },
     { "fresh", 0, NULL, "forget earlier results of this folder" },
     { "retry", 0, "CAUSE,..", "run cells again that ended as crash, timeout, oom, ..." },
-    { "shard", 0, "slice:K/N", "the K-th of N parts (or hash:K/N); parts may share the folder" },
+    { "shard", 0, "K/N",
+      "the K-th of N parts: every N-th cell (slice:K/N), or by id (hash:K/N); parts may share the "
+      "folder, or perp merge puts theirs together" },
     { "timeout", 0, "TIME", "wall time of one cell, over the limit of the study" },
     { "memory", 0, "SIZE", "memory of one cell, over the limit of the study" },
     { "budget", 0, "TIME", "start no cell after this much time" },
@@ -180,7 +156,7 @@ int perp_cmd_run(perp_ctx *ctx, int argc, char **argv)
   perp_run_options o = { .timeout = (double)NAN, .memory = (double)NAN, .report = write_report };
   status = read_options(ctx, &args, &o);
   perp_study *study = NULL;
-  if (status < 0) status = load_study(ctx, &args, &study);
+  if (status < 0) status = perp_command_study(ctx, &args, &study);
   if (status >= 0) return status;
   bool asked = false;
   for (int i = 0; i < args.n_flags; i++)
@@ -276,7 +252,7 @@ int perp_cmd_check(perp_ctx *ctx, int argc, char **argv)
   perp_args args;
   perp_study *study;
   int status = perp_args_read(&cli, argc, argv, &args);
-  if (status < 0) status = load_study(ctx, &args, &study);
+  if (status < 0) status = perp_command_study(ctx, &args, &study);
   if (status >= 0) return status;
   perp_plan plan;
   if (perp_plan_make(ctx, study, &plan) != PERP_OK) {
@@ -294,23 +270,70 @@ int perp_cmd_check(perp_ctx *ctx, int argc, char **argv)
   return status;
 }
 
+/* Work is what the kind estimates: steps, or rows squared. */
+static void print_shards(const perp_args *args, const perp_study *s, const perp_plan *plan, int n,
+                         bool json)
+{
+  double total = 0;
+  for (int i = 0; i < plan->n; i++)
+    total += s->kind->work != NULL ? s->kind->work(s, &plan->cells[i]) : 1;
+  perp_json j = { .out = stdout, .indent = true };
+  if (json) perp_json_open(&j, NULL, '[');
+  for (int k = 1; k <= n; k++) {
+    int cells = 0;
+    double work = 0;
+    for (int i = k - 1; i < plan->n; i += n, cells++)
+      work += s->kind->work != NULL ? s->kind->work(s, &plan->cells[i]) : 1;
+    perp_text command = { 0 };
+    perp_text_add(&command, "perp run '%s'", args->arg[0]);
+    for (int f = 0; f < args->n_flags; f++)
+      if (strcmp(args->flag[f].flag->name, "set") == 0)
+        perp_text_add(&command, " --set '%s'", args->flag[f].value);
+    perp_text_add(&command, " --shard %d/%d -o '%s-%d'", k, n, s->name, k);
+    perp_outside_arguments(&command);
+    if (json) {
+      perp_json_open(&j, NULL, '{');
+      perp_json_int(&j, "shard", k);
+      perp_json_int(&j, "cells", cells);
+      perp_json_real(&j, "work", total > 0 ? work / total : 0);
+      perp_json_text(&j, "command", command.s);
+      perp_json_close(&j, '}');
+    } else
+      printf("%d cells, %.1f %% of the work: %s\n", cells, total > 0 ? 100 * work / total : 0,
+             command.s);
+    perp_text_free(&command);
+  }
+  if (json) {
+    perp_json_close(&j, ']');
+    return;
+  }
+  printf("then: perp merge");
+  for (int k = 1; k <= n; k++) printf(" '%s-%d'", s->name, k);
+  printf(" -o results/%s\n", s->name);
+}
+
 int perp_cmd_plan(perp_ctx *ctx, int argc, char **argv)
 {
+  static const perp_flag flags[] = { { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
+                                     { "shards", 0, "N",
+                                       "how N parts divide the cells, and their commands" },
+                                     { "json", 0, NULL, "as JSON" },
+                                     { 0 } };
   static const perp_cli cli = {
     "plan",
     "STUDY [options]",
     "Lists the cells of a study: id, what varies; with --json all parameters "
-    "and the command that runs the cell alone.",
+    "and the command that runs the cell alone. With --shards the commands that run it in parts.",
     NULL,
-    "perp plan chain6-stab --json | head",
-    study_flags,
+    "perp plan chain6-stab --shards 4",
+    flags,
     1,
     1
   };
   perp_args args;
   perp_study *study;
   int status = perp_args_read(&cli, argc, argv, &args);
-  if (status < 0) status = load_study(ctx, &args, &study);
+  if (status < 0) status = perp_command_study(ctx, &args, &study);
   if (status >= 0) return status;
   perp_plan plan;
   if (perp_plan_make(ctx, study, &plan) != PERP_OK) {
@@ -319,6 +342,16 @@ int perp_cmd_plan(perp_ctx *ctx, int argc, char **argv)
     return PERP_EXIT_INPUT;
   }
   bool json = perp_args_get(&args, "json") != NULL;
+  const char *shards = perp_args_get(&args, "shards");
+  if (shards != NULL) {
+    int64_t n = 0;
+    status = perp_parse_int(ctx, shards, 1, 100000, &n) == PERP_OK
+                 ? (print_shards(&args, study, &plan, (int)n, json), PERP_EXIT_OK)
+                 : perp_usage_error(&args, "--shards: %s", ctx->msg);
+    perp_plan_free(&plan);
+    perp_study_free(study);
+    return status;
+  }
   perp_json j = { .out = stdout, .indent = true };
   if (json) perp_json_open(&j, NULL, '[');
   for (int i = 0; i < plan.n; i++) {

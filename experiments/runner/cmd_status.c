@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp status, show */
 #include "experiments/plugins/outside.h"
-#include "experiments/runner/cli.h"
-#include "experiments/runner/results.h"
+#include "experiments/runner/command.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -11,18 +10,6 @@
 #include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
-
-/* DIR, or the name of a study whose results are in the usual place. */
-static int load_results(perp_ctx *ctx, const char *name, perp_results *r)
-{
-  char *usual = perp_xprintf("results/%s", name);
-  const char *dir = !perp_exists(name) && perp_exists(usual) ? usual : name;
-  perp_status status = perp_results_load(ctx, dir, NULL, r);
-  free(usual);
-  if (status == PERP_OK) return -1;
-  perp_print_error(ctx);
-  return status == PERP_ERR_FORMAT ? PERP_EXIT_INPUT : PERP_EXIT_USAGE;
-}
 
 /* Does a runner hold the lock of the folder? */
 static bool is_running(const char *dir)
@@ -119,7 +106,7 @@ int perp_cmd_status(perp_ctx *ctx, int argc, char **argv)
   bool watch = perp_args_get(&args, "watch") != NULL, json = perp_args_get(&args, "json") != NULL;
   for (;;) {
     perp_results r;
-    status = load_results(ctx, args.arg[0], &r);
+    status = perp_command_results(ctx, args.arg[0], &r);
     if (status >= 0) return status;
     bool running = is_running(r.dir);
     if (watch && !json && isatty(1)) printf("\033[H\033[J");
@@ -238,21 +225,14 @@ int perp_cmd_show(perp_ctx *ctx, int argc, char **argv)
   perp_args args;
   perp_results r;
   int status = perp_args_read(&cli, argc, argv, &args);
-  if (status < 0) status = load_results(ctx, args.arg[0], &r);
+  if (status < 0) status = perp_command_results(ctx, args.arg[0], &r);
   if (status >= 0) return status;
-  int i = perp_plan_find(&r.plan, args.arg[1]);
-  if (i < 0)
-    status = perp_usage_error(&args,
-                              i == -1 ? "no cell has an id that begins with '%s'"
-                                      : "several ids begin with '%s': give more of it",
-                              args.arg[1]);
-  else {
-    if (perp_args_get(&args, "json") != NULL)
-      show_json(&r, i);
-    else
-      show_text(&r, i);
-    status = PERP_EXIT_OK;
-  }
+  int i = perp_command_cell(&args, &r.plan, args.arg[1]);
+  status = i < 0 ? PERP_EXIT_USAGE : PERP_EXIT_OK;
+  if (i >= 0 && perp_args_get(&args, "json") != NULL)
+    show_json(&r, i);
+  else if (i >= 0)
+    show_text(&r, i);
   perp_results_free(&r);
   return status;
 }

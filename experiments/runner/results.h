@@ -93,6 +93,9 @@ void perp_variants_free(perp_variant *variants, int n);
 /* Write derived/: cells.csv, timing.csv and their *.schema.json.  The same results give the same bytes. */
 perp_status perp_results_derive(perp_ctx *ctx, perp_results *r);
 
+/* Everything as one HDF5 file; PERP_ERR_UNSUPPORTED in a build without HDF5. */
+perp_status perp_export_hdf5(perp_ctx *ctx, const perp_results *r, const char *path);
+
 /* Table for people: counts, best cells by the primary metric, claims, published figures. */
 void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out);
 

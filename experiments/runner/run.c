@@ -324,9 +324,9 @@ static bool in_shard(const char *shard, const perp_cell *cell, int index)
 {
   if (shard == NULL) return true;
   int k = 1, n = 1;
-  const char *numbers = strchr(shard, ':');
-  if (numbers == NULL || sscanf(numbers + 1, "%d/%d", &k, &n) != 2) return true;
-  uint64_t key = shard[0] == 's' ? (uint64_t)index : strtoull(cell->id, NULL, 16);
+  const char *colon = strchr(shard, ':');
+  if (sscanf(colon != NULL ? colon + 1 : shard, "%d/%d", &k, &n) != 2) return true;
+  uint64_t key = shard[0] == 'h' ? strtoull(cell->id, NULL, 16) : (uint64_t)index;
   return key % (uint64_t)n == (uint64_t)(k - 1);
 }
 

@@ -17,7 +17,7 @@ static char program_dir[] = "/tmp/perp-cli-XXXXXX";
 static char *out, *err; /* of the last command */
 
 /* Words are split at blanks, except inside of '...'. */
-__attribute__((unused)) static int run(const char *words)
+__attribute__((unused)) static pid_t start(const char *words)
 {
   char *copy = perp_xstrdup(words), *argv[64] = { (char *)program };
   int argc = 1;
@@ -39,14 +39,25 @@ __attribute__((unused)) static int run(const char *words)
     execv(program, argv);
     _exit(127);
   }
+  free(copy);
+  return pid;
+}
+
+/* Status, or 256 + the signal. */
+__attribute__((unused)) static int finish(pid_t pid)
+{
   int status = 0;
   waitpid(pid, &status, 0);
-  free(copy);
   free(out);
   free(err);
   out = perp_read_file("stdout.txt", NULL);
   err = perp_read_file("stderr.txt", NULL);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
+}
+
+__attribute__((unused)) static int run(const char *words)
+{
+  return finish(start(words));
 }
 
 __attribute__((unused)) static void complain(void)

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/runner/command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int perp_command_study(perp_ctx *ctx, const perp_args *args, perp_study **study)
+{
+  const char *set[PERP_ARGS_MAX], *profile = NULL;
+  int n_set = 0;
+  for (int i = 0; i < args->n_flags; i++) {
+    const char *value = args->flag[i].value;
+    if (strcmp(args->flag[i].flag->name, "set") != 0) continue;
+    if (strncmp(value, "profile=", 8) == 0)
+      profile = value + 8;
+    else
+      set[n_set++] = value;
+  }
+  char *path = perp_study_find(ctx, args->arg[0]);
+  if (path == NULL) return perp_usage_error(args, "%s", ctx->msg);
+  perp_study_request q = { .file = path, .profile = profile, .set = set, .n_set = n_set };
+  perp_diag diag = { 0 };
+  perp_status status = perp_study_read(ctx, &q, &diag, study);
+  if (status != PERP_OK) fputs(diag.text.s, stderr);
+  perp_diag_free(&diag);
+  free(path);
+  return status == PERP_OK ? -1 : status == PERP_ERR_OPTION ? PERP_EXIT_USAGE : PERP_EXIT_INPUT;
+}
+
+int perp_command_results(perp_ctx *ctx, const char *name, perp_results *r)
+{
+  char *usual = perp_xprintf("results/%s", name);
+  const char *dir = !perp_exists(name) && perp_exists(usual) ? usual : name;
+  perp_status status = perp_results_load(ctx, dir, NULL, r);
+  free(usual);
+  if (status == PERP_OK) return -1;
+  perp_print_error(ctx);
+  return status == PERP_ERR_FORMAT ? PERP_EXIT_INPUT : PERP_EXIT_USAGE;
+}
+
+int perp_command_cell(const perp_args *args, const perp_plan *plan, const char *id)
+{
+  int i = perp_plan_find(plan, id);
+  if (i < 0)
+    perp_usage_error(args,
+                     i == -1 ? "no cell has an id that begins with '%s'"
+                             : "several ids begin with '%s': give more of it",
+                     id);
+  return i < 0 ? -1 : i;
+}
+
+int perp_command_write(perp_ctx *ctx, const char *path, const char *text, size_t n)
+{
+  if (path == NULL || strcmp(path, "-") == 0) {
+    fwrite(text, 1, n, stdout);
+    return PERP_EXIT_OK;
+  }
+  if (perp_write_file(ctx, path, text, n) == PERP_OK) return PERP_EXIT_OK;
+  perp_print_error(ctx);
+  return PERP_EXIT_INTERNAL;
+}

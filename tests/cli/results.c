@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is done with results: shards and merge, explain, rerun, compare, export, ref. */
+#include "tests/cli/program.h"
+
+static const char study[] =
+    "schema: perp-study/1\n"
+    "study: { name: small, title: A small study }\n"
+    "scene: pendulum\n"
+    "t_end: 0.1 s\n"
+    "formulation: acceleration\n"
+    "grid:\n"
+    "  h: [4 ms, 2 ms, 1 ms]\n"
+    "  ode: [rk4, midpoint, euler]\n"
+    "  stab: [none, \"baumgarte:alpha=[20, 40]\"]\n"
+    "exclude: [{ where: 'ode == euler and stab.alpha == 40', reason: enough }]\n"
+    "measure: { repeats: 4 }\n"
+    "metrics: { primary: err.q.max, record: [err.q.max, drift.pos.max, steps] }\n";
+
+/* ---- journals rewritten: the same run, with something changed in it --------------------------------------- */
+
+struct change {
+  const char *
+      cells; /* substring of the plan line of the cells that change: "\"ode\":\"euler\""; "" = all */
+  const char *metric;
+  double factor;
+  const char *status; /* NULL: as it was */
+};
+
+/* Copy the folder `from` to `to` with one change in the cells. */
+static void changed_copy(const char *from, const char *to, struct change c)
+{
+  char *command = perp_xprintf("rm -rf %s && cp -r %s %s", to, from, to);
+  if (system(command) != 0) bail("%s", command);
+  free(command);
+  command = perp_xprintf("%s/plan.jsonl", to);
+  char *plan = perp_read_file(command, NULL);
+  free(command);
+  command = perp_xprintf("cat %s/journal/*.jsonl > all.txt && rm %s/journal/*", to, to);
+  if (system(command) != 0) bail("%s", command);
+  free(command);
+  char *journal = perp_read_file("all.txt", NULL);
+  perp_text out_text = { 0 };
+  for (char *s = journal; *s != '\0';) {
+    size_t n = strcspn(s, "\n");
+    json_t *line = json_loadb(s, n, 0, NULL);
+    const char *id = json_string_value(json_object_get(line, "cell"));
+    char *at = id != NULL ? strstr(plan, id) : NULL;
+    if (at != NULL) {
+      char *cell = perp_xprintf("%.*s", (int)strcspn(at, "\n"), at);
+      json_t *values = json_object_get(line, "values"),
+             *v = json_object_get(values, c.metric != NULL ? c.metric : "");
+      bool hit = strstr(cell, c.cells) != NULL;
+      if (hit && json_is_number(v))
+        json_object_set_new(values, c.metric, json_real(c.factor * json_number_value(v)));
+      if (hit && c.status != NULL &&
+          strcmp(json_string_value(json_object_get(line, "event")), "cell") == 0)
+        json_object_set_new(line, "status", json_string(c.status));
+      free(cell);
+    }
+    char *text = json_dumps(line, JSON_REAL_PRECISION(17));
+    perp_text_add(&out_text, "%s\n", text);
+    free(text);
+    json_decref(line);
+    s += n + (s[n] == '\n');
+  }
+  char *path = perp_xprintf("%s/journal/one.jsonl", to);
+  write_file(path, out_text.s);
+  free(path);
+  perp_text_free(&out_text);
+  free(journal);
+  free(plan);
+}
+
+/* ---- shards, merge --------------------------------------------------------------------------------------------- */
+
+static void test_merge(void)
+{
+  write_file("small.yaml", study);
+  int status = run("run small.yaml -o whole -q --no-report -j 2");
+  ok(status == 0, "the whole study runs");
+  says("plan small.yaml --shards 2", "perp run 'small.yaml' --shard 2/2 -o 'small-2'");
+  json_t *j = json_of("plan small.yaml --shards 3 --json", 0);
+  int cells = 0;
+  double work = 0;
+  for (size_t i = 0; i < json_array_size(j); i++) {
+    cells += (int)json_integer_value(json_object_get(json_array_get(j, i), "cells"));
+    work += json_number_value(json_object_get(json_array_get(j, i), "work"));
+  }
+  ok(json_array_size(j) == 3 && cells == 24 && fabs(work - 1) < 1e-12,
+     "three shards have all 24 cells and all work");
+  json_decref(j);
+  refuses(2, "plan small.yaml --shards 0", "--shards: '0' is not a whole number");
+  refuses(2, "run small.yaml --shard 3/2", "--shard must be k/n");
+
+  ok(run("run small.yaml -o part1 -q --shard 1/2") == 0 &&
+         run("run small.yaml -o part2 -q --shard 2/2") == 0,
+     "two shards run");
+  says("merge part1 part2 -o both", "24 cells from 2 folders in both");
+  ok(same_file("whole/derived/cells.csv", "both/derived/cells.csv"),
+     "merged, they give the same cells.csv, byte for byte");
+  ok(perp_exists("both/report.html"), "and a report");
+  status = run("run small.yaml -o both --no-report");
+  ok(status == 0 && strstr(err, "24 finished before, 0 to run") != NULL,
+     "nothing is left to run there");
+  ok(run("run small.yaml -o hash1 -q --shard hash:1/2") == 0 &&
+         run("run small.yaml -o hash2 -q --shard hash:2/2") == 0 &&
+         run("merge hash2 hash1 -o both2 --no-report") == 0 &&
+         same_file("whole/derived/cells.csv", "both2/derived/cells.csv"),
+     "so do shards by id, in any order");
+
+  status = run("merge part1 -o half --no-report");
+  ok(status == 7 && strstr(out, "12 missing") != NULL &&
+         strstr(err, "perp run half/study.yaml -o half") != NULL,
+     "one shard alone: status 7, and how to go on");
+  status = run("run half/study.yaml -o half -q --no-report");
+  ok(status == 0 && same_file("whole/derived/cells.csv", "half/derived/cells.csv"),
+     "going on completes it");
+  says("merge part1 whole part2 -o three --no-report", "24 of them computed more than once");
+  ok(same_file("whole/derived/cells.csv", "three/derived/cells.csv"),
+     "duplicates that agree change nothing");
+  changed_copy("part1", "liar",
+               (struct change){ "\"ode\": \"euler\"", "err.q.max", 1 + 1e-15, NULL });
+  refuses(3, "merge part1 liar part2 -o no", "error: ");
+  ok(strstr(err, "err.q.max is ") != NULL && !perp_exists("no/plan.jsonl"),
+     "duplicates that differ by one unit are refused, with both figures");
+  ok(run("merge part1 liar part2 -o first --keep-first --no-report") == 0 &&
+         same_file("whole/derived/cells.csv", "first/derived/cells.csv"),
+     "--keep-first takes the first");
+  refuses(2, "merge part1 part2 -o both", "both holds results already");
+  refuses(2, "merge part1 part1 -o no", "part1 is named twice");
+  refuses(2, "merge part1 part2", "-o DIR is missing");
+  ok(run("run small.yaml -o other -q --no-report --set t_end=0.2s --set measure.repeats=0") == 0,
+     "another study");
+  refuses(3, "merge part1 other -o no", "are not parts of one run");
+}
+
+/* ---- explain, rerun ------------------------------------------------------------------------------------------------ */
+
+static void test_explain(void)
+{
+  run("plan small.yaml");
+  char *id = perp_xprintf("%.16s", out),
+       *words = perp_xprintf("explain small.yaml %s -o whole", id);
+  says(words, "perp run would keep it: it ended as ok in attempt 1");
+  ok(strstr(out, "  ode            rk4") != NULL, "explain lists what the id is made of");
+  free(words);
+  words = perp_xprintf("explain small.yaml %.12s", id);
+  says(words, "perp run would run it: there are no results yet");
+  free(words);
+  says("explain small.yaml 'ode == euler and h == 4 ms' -o part1", "run   h=0.004 ode=euler stab=");
+  says("explain small.yaml 'ode == euler and h == 4 ms' -o part1", "keep  h=0.004 ode=euler stab=");
+  says("explain small.yaml 'h == 1 ms' -o whole --set measure.repeats=6", "keep");
+  int status = run("explain small.yaml 'ode == euler and stab.alpha == 40' -o whole");
+  ok(status == 4 && strstr(out, "enough") != NULL,
+     "an excluded combination: status 4 and the reason");
+  refuses(2, "explain small.yaml 'ood == rk4'", "unknown column 'ood'");
+  refuses(2, "explain small.yaml 0123456789abcdef", "no cell has an id");
+
+  words = perp_xprintf("rerun whole %s", id);
+  says(words, "the same results to the last bit");
+  free(words);
+  words = perp_xprintf("rerun whole %s --json --here", id);
+  json_t *j = json_of(words, 0);
+  ok(json_is_true(json_object_get(j, "same")), "rerun --json --here");
+  json_decref(j);
+  free(words);
+  changed_copy("whole", "liar2", (struct change){ "", "drift.pos.max", 1.5, NULL });
+  words = perp_xprintf("rerun liar2 %s", id);
+  status = run(words);
+  ok(status == 6 && strstr(out, "DIFFERS") != NULL, "results that do not come again: status 6");
+  free(words);
+  refuses(2, "rerun whole zz", "no cell has an id that begins with 'zz'");
+  free(id);
+}
+
+/* ---- compare --------------------------------------------------------------------------------------------------------- */
+
+static void finds(const char *words, int status, const char *class, int at_least, const char *what)
+{
+  json_t *j = json_of(words, status);
+  int n = (int)json_integer_value(json_object_get(json_object_get(j, "regressions"), class));
+  if (!ok(at_least > 0 ? n >= at_least : n == 0, "%s: %d regression(s) in %s", what, n, class))
+    complain();
+  json_decref(j);
+}
+
+static void test_compare(void)
+{
+  finds("compare whole whole --json", 0, "time", 0, "a run against itself");
+  says("compare whole both --fail-on accuracy,status", "results: 0 of 24 cells differ");
+  changed_copy("whole", "slow",
+               (struct change){ "\"ode\": \"midpoint\"", "time.step_us", 1.2, NULL });
+  finds("compare whole slow --json", 6, "time", 1, "a solver 20 % slower");
+  ok(strstr(out, "\"ode = midpoint\"") != NULL && strstr(out, "\"ode = rk4\"") == NULL &&
+         strstr(out, "\"where\": \"h =") == NULL,
+     "... and it is named, no other");
+  finds("compare slow whole --json", 0, "time", 0, "20 % faster");
+  ok(strstr(out, "\"worse\": false") != NULL, "... is an improvement");
+  finds("compare whole slow --json --fail-on accuracy", 0, "accuracy", 0,
+        "--fail-on leaves time out");
+  finds("compare whole slow --json --time-tol 30%", 0, "time", 0, "a tolerance of 30 %");
+  changed_copy("whole", "slow5",
+               (struct change){ "\"ode\": \"midpoint\"", "time.step_us", 1.05, NULL });
+  finds("compare whole slow5 --json", 0, "time", 0, "5 % slower");
+  changed_copy("whole", "drifts",
+               (struct change){ "\"ode\": \"rk4\"", "drift.pos.max", 1.1, NULL });
+  finds("compare whole drifts --json", 6, "accuracy", 3, "a drift worsened by 10 %");
+  finds("compare drifts whole --json", 0, "accuracy", 0, "a drift improved");
+  changed_copy("whole", "drifts2",
+               (struct change){ "\"ode\": \"rk4\"", "drift.pos.max", 1.02, NULL });
+  finds("compare whole drifts2 --json", 0, "accuracy", 0, "a drift worsened by 2 %");
+  finds("compare whole drifts2 --json --accuracy-tol 1%", 6, "accuracy", 3,
+        "... with a tolerance of 1 %");
+  changed_copy("whole", "fails", (struct change){ "\"h\": \"0.004\"", NULL, 1, "diverged" });
+  finds("compare whole fails --json", 6, "status", 8, "cells that diverge now");
+  finds("compare fails whole --json", 0, "status", 0, "cells that end well now");
+  refuses(2, "compare whole slow --fail-on tiem", "did you mean 'time'?");
+  refuses(2, "compare whole slow --time-tol much", "--time-tol must be a number");
+  refuses(2, "compare whole nowhere", "not a results folder");
+  refuses(4, "compare whole other", "no finished cell in common");
+  says("compare whole slow5", "24 cells in both");
+}
+
+/* ---- export, ref ---------------------------------------------------------------------------------------------------------- */
+
+static int lines(const char *s)
+{
+  int n = 0;
+  for (; *s != '\0'; s++) n += *s == '\n';
+  return n;
+}
+
+static void test_export(void)
+{
+  says("export whole --to csv", "cell,status,cause,scene,");
+  ok(lines(out) == 25 && strstr(out, "time.step_us.median") != NULL,
+     "csv: a head and 24 cells, with times");
+  says("export whole --to jsonl", "\"metrics\": {");
+  json_t *j = json_loadb(out, strcspn(out, "\n"), 0, NULL);
+  ok(lines(out) == 24 &&
+         json_array_size(json_object_get(json_object_get(j, "time"), "time.step_us")) == 4 &&
+         json_number_value(json_object_get(json_object_get(j, "parameters"), "h")) == 0.004,
+     "jsonl: one cell a line, numbers as numbers, all rounds");
+  json_decref(j);
+  ok(run("export whole --to gnuplot -o x.dat") == 0 && file_has("x.dat", "\"err.q.max\""),
+     "gnuplot: a file with named columns");
+  if (system("command -v gnuplot >/dev/null") == 0)
+    ok(system("gnuplot -e 'set terminal dumb; set key autotitle columnhead; plot \"x.dat\" using "
+              "(column(\"h\")):(column(\"err.q.max\"))' "
+              ">plot.txt 2>&1") == 0 &&
+           !file_has("plot.txt", "warning"),
+       "gnuplot reads it");
+  else
+    skip("no gnuplot", "gnuplot reads it");
+  int status = run("export whole --to hdf5 -o x.h5");
+  if (status == 1 && strstr(err, "without HDF5") != NULL)
+    skip("built without HDF5", "hdf5");
+  else
+    ok(status == 0 && perp_exists("x.h5") && !perp_exists("x.h5.tmp"), "hdf5: one file");
+  refuses(2, "export whole", "--to is missing");
+  refuses(2, "export whole --to cvs", "did you mean 'csv'?");
+  refuses(2, "export whole --to hdf5", "needs -o FILE");
+  says("ref chain6-stab", "chain: agree: reduced");
+  ok(run("ref chain6-stab --below 1e-20") == 8 && strstr(out, "DISAGREE") != NULL,
+     "ref: disagreement is status 8");
+  json_decref(json_of("ref small.yaml --json", 0));
+  says("ref lcp-compare", "have no references");
+  refuses(2, "ref chain6-stab --below x", "--below must be");
+}
+
+int main(void)
+{
+  program_open();
+  test_merge();
+  test_explain();
+  test_compare();
+  test_export();
+  program_close();
+  return tap_done();
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Twenty SIGKILLs at random moments, and twenty comparisons of a build with itself. */
+#include "tests/cli/program.h"
+
+#include <signal.h>
+
+static const char study[] = "schema: perp-study/1\n"
+                            "study: { name: slow }\n"
+                            "t_end: 0.2 s\n"
+                            "formulation: velocity\n"
+                            "ode: symplectic-euler\n"
+                            "grid:\n"
+                            "  scene: [\"chain:links=3\", \"chain:links=6\"]\n"
+                            "  h: [4 ms, 2 ms]\n"
+                            "  kkt: [tree, schur-dense, kkt-dense]\n"
+                            "  stab: [none, post]\n"
+                            "measure: { repeats: 5 }\n"
+                            "metrics: { primary: drift.pos.max, record: [drift.pos.max, err.q.max, "
+                            "steps], series: { every: 10 ms } }\n";
+
+/* Finished cells in the journals of a folder; torn lines do not count. */
+static int finished(const char *dir)
+{
+  char *command = perp_xprintf(
+      "cat %s/journal/*.jsonl 2>/dev/null | grep -c '\"event\": \"cell\".*}$' >count.txt", dir);
+  if (system(command) < 0) bail("%s", command);
+  free(command);
+  char *text = perp_read_file("count.txt", NULL);
+  int n = text != NULL ? atoi(text) : 0;
+  free(text);
+  return n;
+}
+
+static void test_kills(int kills)
+{
+  ok(run("run slow.yaml -o calm -q --no-report -j 2") == 0, "an undisturbed run");
+  perp_rng *rng = perp_rng_create(91);
+  int killed = 0, lost = 0;
+  for (int k = 0; k < kills; k++) {
+    int before = finished("killed");
+    pid_t pid = start("run slow.yaml -o killed -q --no-report -j 2");
+    usleep((useconds_t)perp_rng_uniform(rng, 5e3, 350e3));
+    kill(pid, SIGKILL);
+    killed += finish(pid) == 256 + SIGKILL;
+    usleep(50000);
+    lost += finished("killed") < before;
+  }
+  perp_rng_destroy(rng);
+  ok(killed >= kills / 2, "%d of %d kills struck a running study", killed, kills);
+  ok(lost == 0, "no finished cell was lost");
+  int status = run("run slow.yaml -o killed --no-report -j 2");
+  ok(status == 0 && finished("killed") == 24,
+     "the run after that completes it; no finished cell was computed twice (%d)",
+     finished("killed"));
+  ok(same_file("calm/derived/cells.csv", "killed/derived/cells.csv"),
+     "cells.csv is the same, byte for byte");
+}
+
+static void test_compare(int trials)
+{
+  int regressed = 0;
+  ok(run("run slow.yaml -o run0 -q --no-report -j 1") == 0, "a first run");
+  for (int k = 1; k <= trials; k++) {
+    char *words = perp_xprintf("run slow.yaml -o run%d -q --no-report -j 1", k);
+    if (run(words) != 0) bail("perp %s", words);
+    free(words);
+    words = perp_xprintf("compare run%d run%d", k - 1, k);
+    int status = run(words);
+    if (status != 0) {
+      regressed++;
+      printf("# trial %d: status %d\n", k, status);
+      complain();
+    }
+    free(words);
+  }
+  ok(regressed == 0, "one build against itself: no regression in %d of %d trials",
+     trials - regressed, trials);
+}
+
+int main(void)
+{
+  program_open();
+  write_file("slow.yaml", study);
+  test_kills(20);
+  test_compare(20);
+  program_close();
+  return tap_done();
+}
