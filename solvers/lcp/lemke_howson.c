@@ -17,8 +17,11 @@
  * lexicographically along the inverse of the basis, which the tableau holds (the columns of the nonbasic
  * slacks), so no vertex repeats.  At the end x and y are computed again from their supports by LU, refined.
  *
- * Cost O(m l) per pivot, memory 0.75 n^2 numbers.  Paths can be exponentially long; when one exceeds its part of
- * the limit, n + 20 pivots and more for later ones, the next label k is tried.  Solves only what it says: PERP_UNSUITED for any other structure. */
+ * The two sets of rows may be mixed: the zero pattern, taken as a graph, is split by two colours.
+ *
+ * Cost O(m l) per pivot, memory 0.75 n^2 numbers.  Paths can be exponentially long; when one exceeds its
+ * part of the limit, n + 20 pivots and more for later ones, the next label k is tried.  Solves only what it
+ * says: PERP_UNSUITED for any other structure. */
 #include "solvers/lcp/pivot.h"
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/inverse_update.h"
@@ -53,7 +56,9 @@ struct howson {
   perp_arena arena;
   perp_pivot P;
   struct tableau one, two; /* r + P y = 1,  s + Q'x = 1 */
-  double *a;               /* [n] -b */
+  int *perm;               /* [n] row of the problem: the first set, then the second */
+  double *a;               /* [n] -b in that order */
+  double *lambda;          /* [n] the solution in that order */
   double *col, *row;       /* [n] */
   int *tied;               /* [n] */
   perp_inverse K;
@@ -76,7 +81,9 @@ static void layout(struct howson *H, int max_n)
   H->two.basic = PERP_CARVE(a, int, n);
   H->one.nonbasic = PERP_CARVE(a, int, n);
   H->two.nonbasic = PERP_CARVE(a, int, n);
+  H->perm = PERP_CARVE(a, int, n);
   H->a = PERP_CARVE(a, double, n);
+  H->lambda = PERP_CARVE(a, double, n);
   H->col = PERP_CARVE(a, double, n);
   H->row = PERP_CARVE(a, double, n);
   H->tied = PERP_CARVE(a, int, n);
@@ -118,12 +125,16 @@ static void destroy(void *ws)
   free(H);
 }
 
-/* Rows of the first block, 0 when A is not [0 C; D' 0] with b < 0 and lambda >= 0. */
+/* entry of A in the order of the two sets */
+static inline double entry(const struct howson *H, int i, int j)
+{
+  return H->P.A[(size_t)H->perm[i] + (size_t)H->perm[j] * H->P.lda];
+}
+
+/* Rows of the first block when A is [0 C; D' 0] as it stands, else 0. */
 static int first_block(const perp_pivot *P)
 {
   int n = P->n, lead = n, trail = 0;
-  for (int i = 0; i < n; i++)
-    if (P->lo[i] != 0 || P->hi[i] != HUGE_VAL || !(P->b[i] < 0)) return 0;
   /* the largest zero block at the top left, and at the bottom right from row `trail` on */
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++) {
@@ -139,19 +150,55 @@ static int first_block(const perp_pivot *P)
   return m > 0 && m < n ? m : 0;
 }
 
+/* Rows of the first set and H->perm, 0 when lambda >= 0, b < 0 and two sets without entries among themselves
+ * are not what A and the bounds say.  O(n^2). */
+static int split(struct howson *H)
+{
+  const perp_pivot *P = &H->P;
+  int n = P->n, m = 0, *colour = H->tied, *queue = H->support;
+  for (int i = 0; i < n; i++) {
+    if (P->lo[i] != 0 || P->hi[i] != HUGE_VAL || !(P->b[i] < 0)) return 0;
+    if (P->A[(size_t)i * (P->lda + 1)] != 0) return 0;
+    H->perm[i] = i;
+    colour[i] = -1;
+  }
+  if ((m = first_block(P)) > 0) return m;
+  for (int start = 0; start < n; start++) {
+    if (colour[start] >= 0) continue;
+    int done = 0, found = 0;
+    colour[start] = 0;
+    queue[found++] = start;
+    while (done < found) {
+      int i = queue[done++];
+      for (int j = 0; j < n; j++) {
+        if (P->A[(size_t)i + (size_t)j * P->lda] == 0 && P->A[(size_t)j + (size_t)i * P->lda] == 0)
+          continue;
+        if (colour[j] == colour[i]) return 0;
+        if (colour[j] >= 0) continue;
+        colour[j] = !colour[i];
+        queue[found++] = j;
+      }
+    }
+  }
+  for (int c = 0, at = 0; c < 2; c++) {
+    for (int i = 0; i < n; i++)
+      if (colour[i] == c) H->perm[at++] = i;
+    if (c == 0) m = at;
+  }
+  return m < n ? m : 0;
+}
+
 static void fill(struct howson *H, int m)
 {
   int n = H->P.n, l = n - m;
-  const double *A = H->P.A;
-  size_t lda = H->P.lda;
   double alpha = -HUGE_VAL, beta = -HUGE_VAL, low = HUGE_VAL, bottom = HUGE_VAL;
-  for (int i = 0; i < n; i++) H->a[i] = -H->P.b[i];
+  for (int i = 0; i < n; i++) H->a[i] = -H->P.b[H->perm[i]];
   H->one.rows = H->two.cols = m;
   H->one.cols = H->two.rows = l;
   for (int j = 0; j < l; j++)
     for (int i = 0; i < m; i++) {
-      double c = A[(size_t)i + (size_t)(m + j) * lda] / H->a[i];
-      double d = A[(size_t)(m + j) + (size_t)i * lda] / H->a[m + j];
+      double c = entry(H, i, m + j) / H->a[i];
+      double d = entry(H, m + j, i) / H->a[m + j];
       H->one.T[i + (size_t)j * (size_t)m] = c;
       H->two.T[j + (size_t)i * (size_t)l] = d;
       alpha = perp_larger(alpha, c);
@@ -247,8 +294,8 @@ static void trace(struct howson *H, perp_ctx *ctx, perp_stats *stats, int enteri
                   double step)
 {
   PERP_TRACE(ctx, .method = "lemke-howson", .what = "pivot", .iteration = stats->iterations,
-             .entering = entering, .leaving = leaving, .step = step, .residual = (double)NAN,
-             .n = H->P.n);
+             .entering = H->perm[entering], .leaving = H->perm[leaving], .step = step,
+             .residual = (double)NAN, .n = H->P.n);
 }
 
 /* Follow the path that gives up the pair of row k. */
@@ -292,15 +339,13 @@ static int from_supports(struct howson *H, int m, int first, double *lambda)
   H->K.m = k;
   for (int u = 0; u < k; u++)
     for (int c = 0; c < k; c++)
-      H->K.R[c + (size_t)u * H->K.ld] =
-          H->P.A[(size_t)H->others[c] + (size_t)H->support[u] * H->P.lda];
+      H->K.R[c + (size_t)u * H->K.ld] = entry(H, H->others[c], H->support[u]);
   if (perp_inverse_factor(&H->K, H->ipiv, H->work, H->lwork) <= 1e-14) return 0;
   for (int u = 0; u < k; u++) H->sol[u] = lambda[H->support[u]];
   for (int pass = 0; pass < 3; pass++) {
     for (int c = 0; c < k; c++) {
-      double sum = H->P.b[H->others[c]];
-      for (int u = 0; u < k; u++)
-        sum += H->P.A[(size_t)H->others[c] + (size_t)H->support[u] * H->P.lda] * H->sol[u];
+      double sum = -H->a[H->others[c]];
+      for (int u = 0; u < k; u++) sum += entry(H, H->others[c], H->support[u]) * H->sol[u];
       H->row[c] = sum;
     }
     perp_inverse_apply(&H->K, H->row, H->col);
@@ -312,10 +357,19 @@ static int from_supports(struct howson *H, int m, int first, double *lambda)
   return 1;
 }
 
+/* the residual of H->lambda, which goes to out in the order of the problem; w [n] scratch */
+static double put(struct howson *H, double *out, double *w)
+{
+  for (int i = 0; i < H->P.n; i++) out[H->perm[i]] = H->lambda[i];
+  perp_pivot_slack(&H->P, out, w);
+  return perp_pivot_residual(&H->P, out, w);
+}
+
 /* probabilities from the tableaus, scaled by the costs of the game */
-static double extract(struct howson *H, int m, double *lambda, double *w)
+static double extract(struct howson *H, int m, double *out, double *w)
 {
   int n = H->P.n, l = n - m;
+  double *lambda = H->lambda;
   for (int i = 0; i < n; i++) lambda[i] = 0;
   for (int p = 0; p < m; p++)
     if (H->one.basic[p] >= m) lambda[H->one.basic[p]] = H->one.q[p];
@@ -327,22 +381,20 @@ static double extract(struct howson *H, int m, double *lambda, double *w)
     double least = HUGE_VAL;
     for (int i = part ? 0 : m; i < (part ? m : n); i++) {
       double sum = 0;
-      for (int j = from; j < to; j++) sum += H->P.A[(size_t)i + (size_t)j * H->P.lda] * lambda[j];
+      for (int j = from; j < to; j++) sum += entry(H, i, j) * lambda[j];
       least = perp_smaller(least, sum / H->a[i]);
     }
     if (!(least > 0)) return HUGE_VAL; /* the equilibrium has a negative cost */
     for (int j = from; j < to; j++) lambda[j] /= least;
   }
-  perp_pivot_slack(&H->P, lambda, w);
-  double plain = perp_pivot_residual(&H->P, lambda, w);
+  double plain = put(H, out, w);
   memcpy(H->plain, lambda, (size_t)n * sizeof *lambda);
   if (from_supports(H, m, 0, lambda) && from_supports(H, m, 1, lambda)) {
-    perp_pivot_slack(&H->P, lambda, w);
-    double refined = perp_pivot_residual(&H->P, lambda, w);
+    double refined = put(H, out, w);
     if (refined <= plain) return refined;
   }
   memcpy(lambda, H->plain, (size_t)n * sizeof *lambda);
-  return plain;
+  return put(H, out, w);
 }
 
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
@@ -353,7 +405,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   (void)certificate; /* a game always has an equilibrium */
   PERP_TRY(perp_pivot_take(ctx, &H->P, p));
   for (int i = 0; i < n; i++) lambda[i] = perp_smaller(perp_larger(0, H->P.lo[i]), H->P.hi[i]);
-  int m = first_block(&H->P);
+  int m = split(H);
   if (m == 0) {
     stats->reason = n == 0 ? PERP_EXACT : PERP_UNSUITED;
     return PERP_OK;

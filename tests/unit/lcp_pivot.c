@@ -102,23 +102,29 @@ static void murty(int size, int second)
   }
 }
 
-/* a generated problem through perp_lcp_solve: reason and residual of the one judge */
+/* a problem through perp_lcp_solve: reason and residual of the one judge */
+static perp_stats judged_problem(const char *method, const perp_lcp_problem *q)
+{
+  perp_spec spec;
+  perp_lcp_solver *s;
+  perp_stats stats;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, method, &spec) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_lcp_create(&ctx, &spec, q->p.n, 0, &s) != PERP_OK) bail("%s", ctx.msg);
+  double *x = calloc((size_t)q->p.n, sizeof *x);
+  if (x == NULL) bail("no memory");
+  if (perp_lcp_solve(&ctx, s, &q->p, 1e-10, x, NULL, NULL, &stats) != PERP_OK) bail("%s", ctx.msg);
+  free(x);
+  perp_lcp_destroy(s);
+  perp_spec_free(&spec);
+  return stats;
+}
+
 static perp_stats judged(const char *method, const char *family, int rows, uint64_t seed)
 {
   perp_lcp_problem q;
   perp_lcp_recipe recipe = { .family = family, .n = rows, .seed = seed };
-  perp_spec spec;
-  perp_lcp_solver *s;
-  perp_stats stats;
   if (perp_lcp_generate(&ctx, &recipe, &q) != PERP_OK) bail("%s", ctx.msg);
-  if (perp_spec_parse(&ctx, PERP_KIND_lcp, method, &spec) != PERP_OK) bail("%s", ctx.msg);
-  if (perp_lcp_create(&ctx, &spec, q.p.n, 0, &s) != PERP_OK) bail("%s", ctx.msg);
-  double *x = calloc((size_t)q.p.n, sizeof *x);
-  if (x == NULL) bail("no memory");
-  if (perp_lcp_solve(&ctx, s, &q.p, 1e-10, x, NULL, NULL, &stats) != PERP_OK) bail("%s", ctx.msg);
-  free(x);
-  perp_lcp_destroy(s);
-  perp_spec_free(&spec);
+  perp_stats stats = judged_problem(method, &q);
   perp_lcp_problem_free(&q);
   return stats;
 }
@@ -405,6 +411,30 @@ static void howson(void)
     for (int j = 0; j < 3; j++) set(i, 3 + j, 1), set(3 + j, i, 1);
   for (int i = 0; i < 6; i++) b[i] = -1;
   solves("lemke-howson", "all costs equal");
+  pure(7); /* matching pennies with the rows of the two sets mixed, and a second game beside it */
+  int set_of[7] = { 0, 1, 1, 0, 0, 1, 0 };
+  for (int i = 0; i < 7; i++) {
+    b[i] = -1;
+    for (int j = 0; j < 7; j++)
+      if (set_of[i] != set_of[j]) set(i, j, 1 + (i * 5 + j * 3) % 7);
+  }
+  solves("lemke-howson", "the rows of a game in any order");
+  for (int rows = 16; rows <= 200; rows *= 3)
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+      perp_lcp_problem q;
+      perp_lcp_recipe recipe = {
+        .family = "bimatrix", .n = rows - rows % 2, .seed = seed, .permute = true, .scale = 1e-9
+      };
+      if (perp_lcp_generate(&ctx, &recipe, &q) != PERP_OK) bail("%s", ctx.msg);
+      perp_stats stats = judged_problem("lemke-howson", &q);
+      ok(stats.reason == PERP_CONVERGED, "lemke-howson: bimatrix, %d rows in random order", q.p.n);
+      perp_lcp_problem_free(&q);
+    }
+  pure(3); /* three rows that all see each other */
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) set(i, j, i != j);
+  b[0] = b[1] = b[2] = -1;
+  ok(solve("lemke-howson").reason == PERP_UNSUITED, "lemke-howson: refuses three sets of rows");
   pure(2);
   A[0] = A[3] = 1;
   b[0] = b[1] = -1;
