@@ -96,6 +96,9 @@ perp_status perp_results_derive(perp_ctx *ctx, perp_results *r);
 /* Everything as one HDF5 file; PERP_ERR_UNSUPPORTED in a build without HDF5. */
 perp_status perp_export_hdf5(perp_ctx *ctx, const perp_results *r, const char *path);
 
+/* Studies of problems (kinds with a parameter "problem"): which solver answers how many problems of which
+ * family, and why not.  false, and nothing printed, for other studies. */
+bool perp_results_matrix(perp_results *r, FILE *out);
 /* Table for people: counts, best cells by the primary metric, claims, published figures. */
 void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out);
 

@@ -44,8 +44,9 @@ static bool same_failure(const perp_record *a, const perp_record *b)
          same_cause(a->cause, b->cause);
 }
 
-/* Failures with their causes, the most frequent first. */
-static void print_failures(const perp_results *r, FILE *out)
+/* Failures with their causes, the most frequent first.  counted: what the methods themselves report has been
+ * shown, only what befell them is left. */
+static void print_failures(const perp_results *r, bool counted, FILE *out)
 {
   int n = r->plan.n, shown = 0, *group = perp_xalloc((size_t)n, sizeof *group);
   int *count = perp_xalloc((size_t)n, sizeof *count),
@@ -54,7 +55,9 @@ static void print_failures(const perp_results *r, FILE *out)
   for (int i = 0; i < n; i++) {
     const perp_record *a = &r->record[i];
     if (a->status == PERP_CELL_OK || a->status == PERP_CELL_PLANNED ||
-        a->status == PERP_CELL_SKIPPED)
+        a->status == PERP_CELL_SKIPPED ||
+        (counted && !perp_cell_infrastructure(a->status) && a->status != PERP_CELL_TIMEOUT &&
+         strcmp(a->reason, "invalid-state") != 0))
       continue;
     int g = 0;
     while (g < groups && !same_failure(&r->record[first[g]], a)) g++;
@@ -309,8 +312,9 @@ void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out)
   if (s->question[0] != '\0') perp_wrap(out, 2, s->question);
   putc('\n', out);
   print_counts(r, out);
-  print_best(ctx, r, out);
-  print_failures(r, out);
+  bool matrix = s->report.summary == NULL && perp_results_matrix(r, out);
+  if (!matrix) print_best(ctx, r, out);
+  print_failures(r, matrix, out);
   print_published(ctx, r, out);
   print_claims(ctx, r, out);
   int rounds = 0, noisy = 0;

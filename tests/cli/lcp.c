@@ -189,6 +189,52 @@ static void test_malformed(void)
   refuses(3, "lcp solve wrong --lcp lemke", "wrong:2: 8.8e+12 bytes do not fit memory");
 }
 
+/* ---- a study ------------------------------------------------------------------------------------------------------ */
+
+static void test_study(void)
+{
+  write_file("mini.yaml", "schema: perp-study/1\n"
+                          "kind: lcp\n"
+                          "study: { name: mini, title: Mini }\n"
+                          "problems: { generate: [ { family: [spd, stack-box], n: 12 },\n"
+                          "                         { family: [murty2], n: 16 },\n"
+                          "                         { family: [nosol], n: 4 } ] }\n"
+                          "grid: { lcp: [lemke, \"psor:omega=1.3\", auto] }\n"
+                          "accept: { targets: [1e-8] }\n"
+                          "measure: { repeats: 1 }\n"
+                          "limits: { timeout: 30 s, memory: 1 GiB }\n"
+                          "metrics: { primary: time.cpu }\n");
+  int status = run("run mini.yaml -o res -q --no-report");
+  size_t longest = 0;
+  for (const char *s = out; *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n')
+    if (strcspn(s, "\n") > longest) longest = strcspn(s, "\n");
+  if (!ok(status == 0 && longest <= 80, "a study of problems: status 0, %zu columns", longest))
+    complain();
+  ok(strstr(out, "a=spd b=stack-box c=murty2 d=nosol") != NULL &&
+         strstr(out, " a b c d\n") != NULL && strstr(out, " 1 1 1 1\n") != NULL,
+     "the families and how many problems each has");
+  ok(strstr(out, "  auto           4/4 1 1 1 1\n") != NULL &&
+         strstr(out, "  lemke          3/4 1 - 1 1\n") != NULL,
+     "who answers which family: none, outside of the domain, a proof");
+  const char *why = strstr(out, "why not");
+  ok(why != NULL && strstr(why, "lemke     1 unsuited\n") != NULL &&
+         strstr(why, "psor      1 max-iter\n") != NULL && strstr(why, "auto") == NULL,
+     "and why not");
+  run("list lcp --json");
+  if (strstr(out, "\"siconos:pivot-lumod\"") == NULL) {
+    skip("built without Siconos", "a peer that crashes");
+    return;
+  }
+  status = run(
+      "run mini.yaml -o peer -q --no-report --set 'grid.lcp=[siconos:lemke, siconos:pivot-lumod]' "
+      "--set 'problems.generate={family: stack, n: 64}'");
+  ok(status == 0 || status == 10, "a peer that crashes is a result, not a failure of the study");
+  ok(strstr(out, "siconos:pivot-lumod") != NULL && strstr(out, "crash,") == NULL &&
+         strstr(out, " crash\n") == NULL,
+     "and its cell is a failed row");
+  if (strstr(out, "siconos:pivot-lumod") == NULL) complain();
+}
+
 /* ---- files of others -------------------------------------------------------------------------------------------- */
 
 static int loaded, solved, unsolved, wrong;
@@ -256,6 +302,7 @@ int main(void)
   test_families();
   test_formats();
   test_malformed();
+  test_study();
   test_files();
   program_close();
   return tap_done();
