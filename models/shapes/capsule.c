@@ -13,6 +13,7 @@
 /* cosine above which a face carries the manifold, as in polytope.c */
 static const double NEAR = 0.9995;
 static const double SNAP = 1e-6;
+static const double LYING = 0.1; /* sine: steeper capsules touch a face with one end */
 
 /* ---- segments ---------------------------------------------------------------------------------- */
 
@@ -179,7 +180,8 @@ int perp_capsule_capsule(const perp_shape *a, const perp_pose *pa, const perp_sh
   if (parallel && isfinite(margin) && both_ends(a, p, u, b, q, w, margin, out) == 2) return 2;
   perp_along(p, s, u, x);
   perp_along(q, t, w, y);
-  if (a->dim == 2 && sqrt(best) < 1e-12 * (perp_norm(u) + perp_norm(w))) {
+  bool crossed = perp_dot(3, c, c) > 1e-20 * perp_dot(3, u, u) * perp_dot(3, w, w);
+  if (a->dim == 2 && crossed && sqrt(best) < 1e-12 * (perp_norm(u) + perp_norm(w))) {
     double sep = -HUGE_VAL;
     bool of_a, of_b;
     leave_segment(p, u, q, w, &sep, spare, x, y, &of_a);
@@ -203,19 +205,36 @@ typedef struct leave {
   double sep, n[3], on[3], at[3]; /* witnesses on the hull and on the segment */
 } leave;
 
+/* the face planes; a segment along a face has many deepest points, of which one over the face counts */
+static void face_planes(const perp_hull *h, const double p[3], const double u[3], leave *l)
+{
+  int face = 0;
+  double sep = -HUGE_VAL, end[2][3], tol = 1e-12 * perp_norm(u);
+  uint32_t id[2];
+  for (int f = 0; f < h->n_faces; f++) {
+    const double *n = h->n + 3 * f;
+    double s = perp_dot(3, n, p) - h->d[f] + fmin(perp_dot(3, n, u), 0);
+    if (s > sep) sep = s, face = f;
+  }
+  const double *n = h->n + 3 * face;
+  l->sep = sep;
+  memcpy(l->n, n, sizeof l->n);
+  memcpy(end[0], p, sizeof end[0]);
+  perp_along(p, 1, u, end[1]);
+  int low = perp_dot(3, n, u) < 0 ? 1 : 0;
+  memcpy(l->at, end[low], sizeof l->at);
+  if (perp_cut_segment(h, face, end, id, tol) == 2) {
+    low = perp_dot(3, n, end[1]) < perp_dot(3, n, end[0]) ? 1 : 0;
+    if (perp_dot(3, n, end[low]) - h->d[face] <= sep + tol) memcpy(l->at, end[low], sizeof l->at);
+  }
+  perp_along(l->at, h->d[face] - perp_dot(3, n, l->at), n, l->on);
+}
+
 /* supporting planes; sep < 0 is minus the depth of the segment in the hull */
 static void support_planes(const perp_hull *h, const double p[3], const double u[3], leave *l)
 {
-  l->sep = -HUGE_VAL;
-  for (int f = 0; f < h->n_faces; f++) {
-    const double *n = h->n + 3 * f;
-    double s0 = perp_dot(3, n, p) - h->d[f], du = perp_dot(3, n, u), s = s0 + fmin(du, 0);
-    if (s <= l->sep) continue;
-    l->sep = s;
-    memcpy(l->n, n, sizeof l->n);
-    perp_along(p, du < 0 ? 1 : 0, u, l->at);
-    perp_along(l->at, -s, n, l->on);
-  }
+  const double tie = 1e-13 * perp_norm(u);
+  face_planes(h, p, u, l);
   if (h->dim == 2) {
     double len = hypot(u[0], u[1]);
     for (int side = -1; side <= 1; side += 2) {
@@ -227,7 +246,7 @@ static void support_planes(const perp_hull *h, const double p[3], const double u
         if (x > high) high = x, top = i;
       }
       double s = perp_dot(3, n, p) - high;
-      if (s <= l->sep) continue;
+      if (s <= l->sep + tie) continue; /* the face it is parallel to has been asked */
       l->sep = s;
       memcpy(l->n, n, sizeof n);
       memcpy(l->on, h->v + 3 * top, sizeof l->on);
@@ -247,7 +266,7 @@ static void support_planes(const perp_hull *h, const double p[3], const double u
     double len = perp_dot(3, n, n0) + perp_dot(3, n, n1) < 0 ? -sqrt(nn) : sqrt(nn);
     perp_sub(p, v, r);
     double s = perp_dot(3, n, r) / len;
-    if (s <= l->sep) continue;
+    if (s <= l->sep + tie) continue;
     l->sep = s;
     for (int i = 0; i < 3; i++) l->n[i] = n[i] / len;
     perp_segments(p, u, v, w, &t0, &t1);
@@ -290,6 +309,8 @@ int perp_capsule_hull(const perp_shape *a, const perp_pose *pa, const perp_shape
 {
   const perp_hull *h = b->hull;
   double p[3], u[3], q[3], w[3], best = -2;
+  const double tol = SNAP * fmin(a->bound, b->bound);
+  double low = HUGE_VAL;
   leave l;
   int face = 0, count = 0;
   capsule_segment(a, pa, q, w);
@@ -304,12 +325,13 @@ int perp_capsule_hull(const perp_shape *a, const perp_pose *pa, const perp_shape
     if (x > best + 1e-12) best = x, face = f;
   }
   /* in these touches the hull is a: flipped at the end */
-  if (best >= NEAR && isfinite(margin)) {
+  bool lies = fabs(perp_dot(3, u, h->n + 3 * face)) <= LYING * perp_norm(u);
+  if (best >= NEAR && lies && isfinite(margin)) {
     double end[2][3];
     uint32_t id[2] = { perp_feature(PERP_VERTEX_B, 0, 0), perp_feature(PERP_VERTEX_B, 0, 1) };
     memcpy(end[0], p, sizeof p);
     perp_along(p, 1, u, end[1]);
-    int points = perp_cut_segment(h, face, end, id, SNAP * fmin(a->bound, b->bound));
+    int points = perp_cut_segment(h, face, end, id, tol);
     for (int k = 0; k < points; k++) {
       perp_touch *t = &out[count];
       const double *n = h->n + 3 * face;
@@ -319,10 +341,12 @@ int perp_capsule_hull(const perp_shape *a, const perp_pose *pa, const perp_shape
       perp_along(end[k], -s, n, t->p_a);
       perp_along(end[k], -a->radius, n, t->p_b);
       memcpy(t->n, n, 3 * sizeof *n);
+      low = fmin(low, s);
       if (t->gap < margin) count++;
     }
   }
-  if (count == 0) {
+  /* the face stands for the closest features only if it tells their distance */
+  if (count == 0 || !(fabs(low - l.sep) <= 0.05 * fabs(l.sep - a->radius) + tol)) {
     memcpy(out->p_a, l.on, sizeof l.on);
     perp_along(l.at, -a->radius, l.n, out->p_b);
     memcpy(out->n, l.n, sizeof l.n);

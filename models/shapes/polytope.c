@@ -21,7 +21,7 @@
 
 static const double NEAR = 0.9995; /* cosine: 1.8 degrees */
 static const double SNAP = 1e-6;   /* of the size of the smaller shape */
-static const double EXACT = 1e-9;  /* likewise: separations that are equal up to rounding */
+static const double EXACT = 1e-12; /* likewise: lengths that are equal up to rounding */
 
 /* One hull as seen from the frame of the other. */
 typedef struct seen {
@@ -139,7 +139,7 @@ static void closest_faces(const perp_hull *h, const seen *other, double *best, d
 
 /* closest points of disjoint hulls, by all pairs of features; a_seen: a in the frame of b */
 static void closest(const perp_hull *a, const seen *b, const perp_hull *b_hull, const seen *a_seen,
-                    const perp_pose *rel, features *out)
+                    const perp_pose *rel, double size, features *out)
 {
   double best2 = HUGE_VAL;
   for (int j = 0; j < b->h->n_edges; j++) {
@@ -169,12 +169,13 @@ static void closest(const perp_hull *a, const seen *b, const perp_hull *b_hull, 
       out->id = perp_feature(PERP_VERTEX_A, 0, vertex);
     }
   }
-  out->kind = CLOSEST;
-  out->sep = best;
   double d[3];
   perp_sub(out->pb, out->pa, d);
-  if (best > 0)
+  /* nearer than that the difference is rounding: the normal of the separating plane stays */
+  if (best > 1e-10 * size)
     for (int i = 0; i < 3; i++) out->n[i] = d[i] / best;
+  out->kind = CLOSEST;
+  out->sep = perp_dot(3, out->n, d);
 }
 
 /* ---- clipping ---------------------------------------------------------------------------------- */
@@ -266,9 +267,9 @@ int perp_cut_segment(const perp_hull *ref, int face, double p[2][3], uint32_t id
 /* Points of inc over a face of ref with a gap below margin, in the frame of ref: p_a on ref, n its
  * normal.  Returns their number, at most PERP_MANIFOLD_MAX. */
 static int face_points(const perp_hull *ref, int face, const seen *inc, double margin, double size,
-                       perp_touch *out)
+                       double tol, perp_touch *out)
 {
-  const double *n = ref->n + 3 * face, tol = SNAP * size;
+  const double *n = ref->n + 3 * face;
   const perp_hull *h = inc->h;
   perp_touch t[CORNERS_MAX];
   int support = 0, count = 0;
@@ -325,7 +326,9 @@ static int face_points(const perp_hull *ref, int face, const seen *inc, double m
     t[count].gap = gap;
     memcpy(t[count].n, n, 3 * sizeof *n);
     perp_along(t[count].p_b, -gap, n, t[count].p_a);
-    count++;
+    /* the exact question: the deepest point alone */
+    if (isinf(margin) && count > 0 && gap < t[0].gap) t[0] = t[count];
+    if (!isinf(margin) || count == 0) count++;
   }
   count = perp_manifold_reduce(count, t, size);
   memcpy(out, t, (size_t)count * sizeof *t);
@@ -427,11 +430,11 @@ static double facing(const perp_hull *h, const double *R, const double n[3], dou
 }
 
 /* manifold over a face of a or of b, in world coordinates */
-static int over_face(const pair *p, bool of_a, int face, double margin, const perp_pose *pa,
-                     const perp_pose *pb, perp_touch *out)
+static int over_face(const pair *p, bool of_a, int face, double margin, double snap,
+                     const perp_pose *pa, const perp_pose *pb, perp_touch *out)
 {
-  int n = of_a ? face_points(p->a, face, &p->bs, margin, p->size, out)
-               : face_points(p->b, face, &p->as, margin, p->size, out);
+  int n = of_a ? face_points(p->a, face, &p->bs, margin, p->size, snap * p->size, out)
+               : face_points(p->b, face, &p->as, margin, p->size, snap * p->size, out);
   const perp_pose *pose = of_a ? pa : pb;
   for (int i = 0; i < n; i++) {
     perp_touch t = out[i];
@@ -466,7 +469,7 @@ static double hull_distance(const perp_shape *a, const perp_pose *pa, const perp
     double d = edge_witness(&p, &f);
     if (f.sep > 0 && d > f.sep + slack) f.kind = CLOSEST;
   } else {
-    int count = over_face(&p, f.kind == FACE_A, f.face, HUGE_VAL, pa, pb, t);
+    int count = over_face(&p, f.kind == FACE_A, f.face, HUGE_VAL, EXACT, pa, pb, t);
     double low = deepest(count, t, &at);
     if (low <= f.sep + slack) {
       memcpy(p_a, t[at].p_a, 3 * sizeof *p_a);
@@ -479,7 +482,7 @@ static double hull_distance(const perp_shape *a, const perp_pose *pa, const perp
     else
       face_witness(&p, &f);
   }
-  if (f.kind == CLOSEST) closest(p.a, &p.bs, p.b, &p.as, &p.ab, &f);
+  if (f.kind == CLOSEST) closest(p.a, &p.bs, p.b, &p.as, &p.ab, p.size, &f);
   perp_place(pa, f.pa, p_a);
   perp_place(pa, f.pb, p_b);
   perp_turn(3, pa->R, f.n, n);
@@ -506,11 +509,11 @@ int perp_hull_hull(const perp_shape *a, const perp_pose *pa, const perp_shape *b
     if (f.sep > 0 && d > f.sep + slack) f.kind = CLOSEST;
   } else if (f.sep > 0) {
     /* face and something, unless nothing of the other lies over the face */
-    n = over_face(&p, f.kind == FACE_A, f.face, margin, pa, pb, out);
+    n = over_face(&p, f.kind == FACE_A, f.face, HUGE_VAL, EXACT, pa, pb, out);
     if (n == 0 || deepest(n, out, &at) > f.sep + slack) f.kind = CLOSEST;
   }
   if (f.kind == CLOSEST) {
-    closest(p.a, &p.bs, p.b, &p.as, &p.ab, &f);
+    closest(p.a, &p.bs, p.b, &p.as, &p.ab, p.size, &f);
     if (!(f.sep < margin)) return 0;
   }
   /* a face that points along n, that of a if both do */
@@ -519,8 +522,9 @@ int perp_hull_hull(const perp_shape *a, const perp_pose *pa, const perp_shape *b
   for (int pass = 0; pass < 2; pass++) {
     bool of_a = (cos_a >= cos_b - 1e-6) == (pass == 0);
     if ((of_a ? cos_a : cos_b) < NEAR) continue;
-    n = over_face(&p, of_a, of_a ? face_a : face_b, margin, pa, pb, out);
-    if (n > 0) return n;
+    n = over_face(&p, of_a, of_a ? face_a : face_b, margin, SNAP, pa, pb, out);
+    /* the face stands for these features only if it tells their distance */
+    if (n > 0 && fabs(deepest(n, out, &at) - f.sep) <= 0.05 * fabs(f.sep) + SNAP * p.size) return n;
   }
   if (f.kind == FACE_A || f.kind == FACE_B) face_witness(&p, &f);
   perp_place(pa, f.pa, out->p_a);

@@ -8,10 +8,12 @@ void perp_balls(const double x[3], double ra, const double y[3], double rb, cons
   double d[3];
   perp_sub(y, x, d);
   double len = perp_norm(d);
-  for (int i = 0; i < 3; i++) t->n[i] = len > 0 ? d[i] / len : spare[i];
+  /* below that the difference is rounding of the centres */
+  bool apart = len > 1e-10 * (ra + rb);
+  for (int i = 0; i < 3; i++) t->n[i] = apart ? d[i] / len : spare[i];
   perp_along(x, ra, t->n, t->p_a);
   perp_along(y, -rb, t->n, t->p_b);
-  t->gap = len - (ra + rb);
+  t->gap = perp_dot(3, t->n, d) - (ra + rb);
   t->feature = feature;
 }
 
