@@ -1,287 +1,344 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All shapes: sweep and prune, then the narrow phase pair by pair. */
-#include "models/shapes/shapes_private.h"
+/* The pair list and its grid, see broad.h. */
+#include "models/shapes/broad.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct bounds {
-  double lo[3], hi[3];
-} bounds;
-
-typedef struct shape_pair {
-  int a, b; /* a < b */
-} shape_pair;
-
-struct perp_collision {
-  const perp_model *model;
-  double margin;
-  bounds *box; /* [shapes] at the last poses, grown by half of the margin */
-  int *order;  /* finite shapes along the sweep axis, as the last find left them */
-  int n_order;
-  int *planes, n_planes;
-  int *neighbour,
-      *first; /* bodies joined to body i: neighbour[first[i + 1] ...], i = -1 the world */
-  int *count; /* [shapes + 1] for the counting sort of pairs */
-  shape_pair *pair, *sorted;
-  int n_pairs, cap_pairs;
-  perp_contact *contact;
-  int n_contacts, cap_contacts;
-};
-
-/* ---- which pairs may touch --------------------------------------------------------------------- */
-
-static void join(const perp_model *m, perp_collision *c)
-{
-  memset(c->first, 0, (size_t)(m->n_bodies + 2) * sizeof *c->first);
-  for (int i = 0; i < m->n_joints; i++) {
-    c->first[m->joint_def[i].a + 1]++;
-    c->first[m->joint_def[i].b + 1]++;
-  }
-  int sum = 0;
-  for (int i = 0; i <= m->n_bodies; i++) {
-    sum += c->first[i];
-    c->first[i] = sum;
-  }
-  c->first[m->n_bodies + 1] = sum;
-  for (int i = 0; i < m->n_joints; i++) {
-    int a = m->joint_def[i].a, b = m->joint_def[i].b;
-    c->neighbour[--c->first[a + 1]] = b;
-    c->neighbour[--c->first[b + 1]] = a;
-  }
-}
-
-static bool may_touch(const perp_collision *c, int a, int b)
-{
-  const perp_model *m = c->model;
-  const perp_shape_def *da = &m->shape_def[a], *db = &m->shape_def[b];
-  int i = da->body, j = db->body;
-  if (i == j || (da->group != 0 && da->group == db->group)) return false;
-  if (da->collide_joined || db->collide_joined) return true;
-  if (i == PERP_WORLD) i = j, j = PERP_WORLD; /* the world may have many neighbours */
-  for (int k = c->first[i + 1]; k < c->first[i + 2]; k++)
-    if (c->neighbour[k] == j) return false;
-  return true;
-}
+enum { FEW = 16 }; /* members of a level that is not worth cells */
+static const double SLACK_MIN = 0.02, SLACK_MAX = 0.5; /* of the extent of a shape */
+static const double SLACK_STEPS = 8;                   /* motions like the last one */
 
 /* ---- lifetime ---------------------------------------------------------------------------------- */
 
-void perp_collision_destroy(perp_collision *c)
+static void join(perp_broad *b)
 {
-  if (c == NULL) return;
-  free(c->box);
-  free(c->order);
-  free(c->planes);
-  free(c->neighbour);
-  free(c->first);
-  free(c->count);
-  free(c->pair);
-  free(c->sorted);
-  free(c->contact);
-  free(c);
+  const perp_model *m = b->model;
+  for (int i = 0; i < m->n_joints; i++) {
+    b->first[m->joint_def[i].a + 1]++;
+    b->first[m->joint_def[i].b + 1]++;
+  }
+  int sum = 0;
+  for (int i = 0; i <= m->n_bodies; i++) {
+    sum += b->first[i];
+    b->first[i] = sum;
+  }
+  b->first[m->n_bodies + 1] = sum;
+  for (int i = 0; i < m->n_joints; i++) {
+    int p = m->joint_def[i].a, q = m->joint_def[i].b;
+    b->neighbour[--b->first[p + 1]] = q;
+    b->neighbour[--b->first[q + 1]] = p;
+  }
 }
 
-perp_status perp_collision_create(perp_ctx *ctx, const perp_model *model, double margin,
-                                  perp_collision **out)
+perp_status perp_broad_init(perp_ctx *ctx, perp_broad *b, const perp_model *model, double margin)
 {
-  *out = NULL;
-  if (!model->finished) return PERP_FAIL(ctx, PERP_ERR_ARG, "the model is not finished");
-  if (!(margin >= 0) || !isfinite(margin))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "collision: margin must be in [0, inf): got %g m", margin);
-  size_t n = (size_t)model->n_shapes + 2;
-  perp_collision *c = calloc(1, sizeof *c);
-  if (c == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for collision detection");
-  c->model = model;
-  c->margin = margin;
-  c->cap_pairs = c->cap_contacts = 8 * (model->n_shapes + 8);
-  c->box = calloc(n, sizeof *c->box);
-  c->order = calloc(n, sizeof *c->order);
-  c->planes = calloc(n, sizeof *c->planes);
-  c->neighbour = calloc(2 * (size_t)model->n_joints + 1, sizeof *c->neighbour);
-  c->first = calloc((size_t)model->n_bodies + 3, sizeof *c->first);
-  c->count = calloc(n, sizeof *c->count);
-  c->pair = calloc((size_t)c->cap_pairs, sizeof *c->pair);
-  c->sorted = calloc((size_t)c->cap_pairs, sizeof *c->sorted);
-  c->contact = calloc((size_t)c->cap_contacts, sizeof *c->contact);
-  if (c->box == NULL || c->order == NULL || c->planes == NULL || c->neighbour == NULL ||
-      c->first == NULL || c->count == NULL || c->pair == NULL || c->sorted == NULL ||
-      c->contact == NULL) {
-    perp_collision_destroy(c);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for collision detection of %d shapes",
-                     model->n_shapes);
-  }
-  for (int i = 0; i < model->n_shapes; i++) {
-    if (model->shape[i].kind == PERP_SHAPE_PLANE)
-      c->planes[c->n_planes++] = i;
-    else
-      c->order[c->n_order++] = i;
-  }
-  join(model, c);
-  *out = c;
+  const int n = model->n_shapes;
+  *b = (perp_broad){ .model = model, .n = n, .margin = margin };
+  b->cap_pairs = 8 * (n + 8);
+  for (b->mask = 15; b->mask < 2 * n; b->mask = 2 * b->mask + 1) continue;
+  size_t size = (size_t)n + 2;
+  b->box = calloc(size, sizeof *b->box);
+  b->fat = calloc(size, sizeof *b->fat);
+  b->moved = calloc(size, sizeof *b->moved);
+  b->planes = calloc(size, sizeof *b->planes);
+  b->count = calloc(size, sizeof *b->count);
+  b->entry = calloc(size, sizeof *b->entry);
+  b->sorted = calloc(size, sizeof *b->sorted);
+  b->bucket = calloc((size_t)b->mask + 2, sizeof *b->bucket);
+  b->neighbour = calloc(2 * (size_t)model->n_joints + 1, sizeof *b->neighbour);
+  b->first = calloc((size_t)model->n_bodies + 3, sizeof *b->first);
+  b->pair = calloc((size_t)b->cap_pairs, sizeof *b->pair);
+  b->raw = calloc((size_t)b->cap_pairs, sizeof *b->raw);
+  if (b->box == NULL || b->fat == NULL || b->moved == NULL || b->planes == NULL ||
+      b->count == NULL || b->entry == NULL || b->sorted == NULL || b->bucket == NULL ||
+      b->neighbour == NULL || b->first == NULL || b->pair == NULL || b->raw == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for collision detection of %d shapes", n);
+  for (int i = 0; i < n; i++)
+    if (model->shape[i].kind == PERP_SHAPE_PLANE) b->planes[b->n_planes++] = i;
+  b->plane_pose = calloc((size_t)b->n_planes + 1, sizeof *b->plane_pose);
+  if (b->plane_pose == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for collision detection of %d planes",
+                     b->n_planes);
+  join(b);
   return PERP_OK;
 }
 
-void perp_collision_margin(perp_collision *c, double margin)
+void perp_broad_free(perp_broad *b)
 {
-  c->margin = margin;
+  free(b->box);
+  free(b->fat);
+  free(b->moved);
+  free(b->planes);
+  free(b->plane_pose);
+  free(b->count);
+  free(b->entry);
+  free(b->sorted);
+  free(b->bucket);
+  free(b->neighbour);
+  free(b->first);
+  free(b->pair);
+  free(b->raw);
 }
 
-void perp_collision_counters(const perp_collision *c, int64_t *pairs, int64_t *contacts)
+/* ---- pairs ------------------------------------------------------------------------------------- */
+
+static bool may_touch(const perp_broad *b, int i, int j)
 {
-  *pairs = c->n_pairs;
-  *contacts = c->n_contacts;
+  const perp_shape_def *d = &b->model->shape_def[i], *e = &b->model->shape_def[j];
+  int p = d->body, q = e->body;
+  if (p == q || (d->group != 0 && d->group == e->group)) return false;
+  if (d->collide_joined || e->collide_joined) return true;
+  if (p == PERP_WORLD) p = q, q = PERP_WORLD; /* the world may have many neighbours */
+  for (int k = b->first[p + 1]; k < b->first[p + 2]; k++)
+    if (b->neighbour[k] == q) return false;
+  return true;
 }
 
-/* ---- broad phase ------------------------------------------------------------------------------- */
-
-static perp_status add_pair(perp_ctx *ctx, perp_collision *c, int a, int b)
+static perp_status add_pair(perp_ctx *ctx, perp_broad *b, int i, int j)
 {
-  if (!may_touch(c, a, b)) return PERP_OK;
-  if (c->n_pairs == c->cap_pairs) {
-    size_t cap = 2 * (size_t)c->cap_pairs;
-    shape_pair *pair = realloc(c->pair, cap * sizeof *pair);
-    if (pair != NULL) c->pair = pair;
-    shape_pair *sorted = realloc(c->sorted, cap * sizeof *sorted);
-    if (sorted != NULL) c->sorted = sorted;
-    if (pair == NULL || sorted == NULL)
+  if (!may_touch(b, i, j)) return PERP_OK;
+  if (b->n_pairs == b->cap_pairs) {
+    size_t cap = 2 * (size_t)b->cap_pairs;
+    perp_shape_pair *pair = cap > 1 << 29 ? NULL : realloc(b->pair, cap * sizeof *pair);
+    if (pair != NULL) b->pair = pair;
+    perp_shape_pair *raw = pair == NULL ? NULL : realloc(b->raw, cap * sizeof *raw);
+    if (raw != NULL) b->raw = raw;
+    if (raw == NULL)
       return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %zu pairs of shapes", cap);
-    c->cap_pairs = (int)cap;
+    b->cap_pairs = (int)cap;
   }
-  c->pair[c->n_pairs++] = a < b ? (shape_pair){ a, b } : (shape_pair){ b, a };
+  b->raw[b->n_pairs++] = i < j ? (perp_shape_pair){ i, j } : (perp_shape_pair){ j, i };
   return PERP_OK;
 }
 
-static perp_status sweep(perp_ctx *ctx, perp_collision *c)
+static perp_status meet(perp_ctx *ctx, perp_broad *b, int i, int j)
 {
-  const bounds *box = c->box;
-  int *order = c->order, n = c->n_order, axis = 0;
-  double mean[3] = { 0 }, variance[3] = { 0 };
-  for (int i = 0; i < n; i++)
-    for (int k = 0; k < 3; k++) mean[k] += box[order[i]].lo[k] / n;
-  for (int i = 0; i < n; i++)
-    for (int k = 0; k < 3; k++) {
-      double d = box[order[i]].lo[k] - mean[k];
-      variance[k] += d * d;
-    }
-  for (int k = 1; k < 3; k++)
-    if (variance[k] > variance[axis]) axis = k;
-  for (int i = 1; i < n; i++) {
-    int k = order[i], j = i;
-    double x = box[k].lo[axis];
-    for (; j > 0 && box[order[j - 1]].lo[axis] > x; j--) order[j] = order[j - 1];
-    order[j] = k;
-  }
-  int s = (axis + 1) % 3, t = (axis + 2) % 3;
-  for (int i = 0; i < n; i++) {
-    const bounds *a = &box[order[i]];
-    for (int j = i + 1; j < n && box[order[j]].lo[axis] <= a->hi[axis]; j++) {
-      const bounds *b = &box[order[j]];
-      if (a->lo[s] > b->hi[s] || b->lo[s] > a->hi[s] || a->lo[t] > b->hi[t] || b->lo[t] > a->hi[t])
-        continue;
-      PERP_TRY(add_pair(ctx, c, order[i], order[j]));
-    }
-  }
-  return PERP_OK;
-}
-
-/* every plane against every finite shape, by the box of the latter */
-static perp_status over_planes(perp_ctx *ctx, perp_collision *c, const perp_pose *pose)
-{
-  const perp_model *m = c->model;
-  for (int p = 0; p < c->n_planes; p++) {
-    const perp_shape *plane = &m->shape[c->planes[p]];
-    perp_pose at;
-    double n[3], o[3];
-    perp_lift(m->dim, &pose[plane->body], &at);
-    perp_turn(3, at.R, plane->axis, n);
-    perp_place(&at, plane->c, o);
-    double height = perp_dot(3, n, o);
-    for (int i = 0; i < m->n_shapes; i++) {
-      if (m->shape[i].kind == PERP_SHAPE_PLANE) continue;
-      const bounds *b = &c->box[i];
-      double low = 0;
-      for (int k = 0; k < 3; k++) low += n[k] * (n[k] > 0 ? b->lo[k] : b->hi[k]);
-      /* the box has been grown by half of the margin along its axes */
-      if (low - height <= c->margin) PERP_TRY(add_pair(ctx, c, c->planes[p], i));
-    }
-  }
-  return PERP_OK;
+  return perp_bounds_overlap(&b->fat[i], &b->fat[j]) ? add_pair(ctx, b, i, j) : PERP_OK;
 }
 
 /* by (a, b): counting sort by a, then insertion within */
-static void sort_pairs(perp_collision *c)
+static void sort_pairs(perp_broad *b)
 {
-  int n = c->model->n_shapes;
-  memset(c->count, 0, (size_t)(n + 1) * sizeof *c->count);
-  for (int i = 0; i < c->n_pairs; i++) c->count[c->pair[i].a + 1]++;
-  for (int i = 0; i < n; i++) c->count[i + 1] += c->count[i];
-  for (int i = 0; i < c->n_pairs; i++) c->sorted[c->count[c->pair[i].a]++] = c->pair[i];
-  for (int i = 1; i < c->n_pairs; i++) {
-    shape_pair x = c->sorted[i];
+  memset(b->count, 0, (size_t)(b->n + 1) * sizeof *b->count);
+  for (int i = 0; i < b->n_pairs; i++) b->count[b->raw[i].a + 1]++;
+  for (int i = 0; i < b->n; i++) b->count[i + 1] += b->count[i];
+  for (int i = 0; i < b->n_pairs; i++) {
+    /* into the sorted part of its row, from the right */
+    perp_shape_pair x = b->raw[i];
+    b->pair[b->count[x.a]++] = x;
+  }
+  for (int i = 1; i < b->n_pairs; i++) {
+    perp_shape_pair x = b->pair[i];
     int j = i;
-    for (; j > 0 && c->sorted[j - 1].a == x.a && c->sorted[j - 1].b > x.b; j--)
-      c->sorted[j] = c->sorted[j - 1];
-    c->sorted[j] = x;
+    for (; j > 0 && b->pair[j - 1].a == x.a && b->pair[j - 1].b > x.b; j--)
+      b->pair[j] = b->pair[j - 1];
+    b->pair[j] = x;
   }
 }
 
-static perp_status find_pairs(perp_ctx *ctx, perp_collision *c, const perp_pose *pose)
+/* ---- grid -------------------------------------------------------------------------------------- */
+
+static double extent_of(const perp_bounds *b)
 {
-  const perp_model *m = c->model;
-  for (int i = 0; i < m->n_shapes; i++) {
-    bounds *b = &c->box[i];
+  return fmax(b->hi[0] - b->lo[0], fmax(b->hi[1] - b->lo[1], b->hi[2] - b->lo[2]));
+}
+
+/* cells beyond 2^30 fall together, which keeps neighbours neighbours */
+static void cell_of(const perp_bounds *b, double size, int cell[3])
+{
+  for (int k = 0; k < 3; k++) {
+    double x = floor(0.5 * (b->lo[k] + b->hi[k]) / size);
+    cell[k] = (int)fmin(fmax(x, -(1 << 30)), 1 << 30);
+  }
+}
+
+static int bucket_of(const perp_broad *b, int level, const int cell[3])
+{
+  uint32_t h = (uint32_t)cell[0] * 73856093u ^ (uint32_t)cell[1] * 19349663u ^
+               (uint32_t)cell[2] * 83492791u ^ (uint32_t)level * 2654435761u;
+  return (int)((h ^ h >> 15) & (uint32_t)b->mask);
+}
+
+/* levels, cells and buckets; returns the number of shapes in the grid */
+static int fill_grid(perp_broad *b)
+{
+  double mean = 0;
+  int n = 0;
+  memset(b->members, 0, sizeof b->members);
+  memset(b->bucket, 0, (size_t)(b->mask + 2) * sizeof *b->bucket);
+  for (int i = 0; i < b->n; i++) {
+    if (b->model->shape[i].kind == PERP_SHAPE_PLANE) continue;
+    mean += log(extent_of(&b->fat[i]));
+    b->entry[n++].shape = i;
+  }
+  /* the geometric mean: a floor among pebbles does not count for more than one */
+  b->cell[0] = n > 0 ? 1.25 * exp(mean / n) : 1;
+  for (int l = 1; l < PERP_GRID_LEVELS; l++) b->cell[l] = 2 * b->cell[l - 1];
+  for (int i = 0; i < n; i++) {
+    perp_grid_entry *e = &b->entry[i];
+    double extent = extent_of(&b->fat[e->shape]);
+    for (e->level = 0; e->level < PERP_GRID_LEVELS - 1 && b->cell[e->level] < extent; e->level++)
+      continue;
+    cell_of(&b->fat[e->shape], b->cell[e->level], e->cell);
+    b->members[e->level]++;
+    b->bucket[bucket_of(b, e->level, e->cell) + 1]++;
+  }
+  for (int i = 0; i <= b->mask; i++) b->bucket[i + 1] += b->bucket[i];
+  for (int i = n - 1; i >= 0; i--) {
+    const perp_grid_entry *e = &b->entry[i];
+    /* from the end of each bucket: its start is right when all are in, shifted by one */
+    int *end = &b->bucket[bucket_of(b, e->level, e->cell) + 1];
+    b->sorted[--*end] = *e;
+  }
+  memmove(b->bucket, b->bucket + 1, (size_t)(b->mask + 1) * sizeof *b->bucket);
+  b->bucket[b->mask + 1] = n;
+  return n;
+}
+
+/* shape i against the members of one cell, those behind `after` only */
+static perp_status meet_cell(perp_ctx *ctx, perp_broad *b, int i, int level, const int cell[3],
+                             int after)
+{
+  int at = bucket_of(b, level, cell), end = b->bucket[at + 1];
+  for (int k = after >= 0 ? after + 1 : b->bucket[at]; k < end; k++) {
+    const perp_grid_entry *e = &b->sorted[k];
+    if (e->cell[0] != cell[0] || e->cell[1] != cell[1] || e->cell[2] != cell[2] ||
+        e->level != level)
+      continue;
+    PERP_TRY(meet(ctx, b, i, e->shape));
+  }
+  return PERP_OK;
+}
+
+static perp_status meet_neighbours(perp_ctx *ctx, perp_broad *b, int at)
+{
+  const perp_grid_entry *e = &b->sorted[at];
+  for (int level = e->level; level < PERP_GRID_LEVELS; level++) {
+    if (b->members[level] <= FEW) continue;
+    int centre[3], cell[3];
+    cell_of(&b->fat[e->shape], b->cell[level], centre);
+    /* in its own level only the cells after its own, and of its own those after it */
+    for (int k = level == e->level ? 13 : 0; k < 27; k++) {
+      cell[0] = centre[0] + k % 3 - 1;
+      cell[1] = centre[1] + k / 3 % 3 - 1;
+      cell[2] = centre[2] + k / 9 - 1;
+      bool own = k == 13 && level == e->level;
+      PERP_TRY(meet_cell(ctx, b, e->shape, level, cell, own ? at : -1));
+    }
+  }
+  return PERP_OK;
+}
+
+static perp_status meet_few(perp_ctx *ctx, perp_broad *b, int n)
+{
+  for (int i = 0; i < n; i++) {
+    const perp_grid_entry *e = &b->sorted[i];
+    if (b->members[e->level] > FEW) continue;
+    for (int j = 0; j < n; j++) {
+      const perp_grid_entry *f = &b->sorted[j];
+      if (f->level < e->level || (f->level == e->level && j < i))
+        PERP_TRY(meet(ctx, b, e->shape, f->shape));
+    }
+  }
+  return PERP_OK;
+}
+
+/* lowest point of a box above a plane */
+static double above(const perp_bounds *box, const double n[3], double height)
+{
+  double low = 0;
+  for (int k = 0; k < 3; k++) low += n[k] * (n[k] > 0 ? box->lo[k] : box->hi[k]);
+  return low - height;
+}
+
+static perp_status meet_planes(perp_ctx *ctx, perp_broad *b, const perp_pose *pose)
+{
+  const perp_model *m = b->model;
+  for (int p = 0; p < b->n_planes; p++) {
+    const perp_shape *plane = &m->shape[b->planes[p]];
     perp_pose at;
-    perp_lift(m->dim, &pose[m->shape[i].body], &at);
-    perp_shape_bounds(&m->shape[i], &at, b->lo, b->hi);
-    if (m->shape[i].kind == PERP_SHAPE_PLANE) continue;
+    double n[3], o[3];
+    perp_lift(m->dim, &pose[plane->body], &at);
+    b->plane_pose[p] = at;
+    perp_turn(3, at.R, plane->axis, n);
+    perp_place(&at, plane->c, o);
+    double height = perp_dot(3, n, o);
+    for (int i = 0; i < b->n; i++) {
+      if (m->shape[i].kind == PERP_SHAPE_PLANE) continue;
+      /* the box has been grown by half of the margin along its axes */
+      if (above(&b->fat[i], n, height) <= b->margin) PERP_TRY(add_pair(ctx, b, b->planes[p], i));
+    }
+  }
+  return PERP_OK;
+}
+
+/* ---- the list ---------------------------------------------------------------------------------- */
+
+static bool planes_moved(const perp_broad *b, const perp_pose *pose)
+{
+  for (int p = 0; p < b->n_planes; p++) {
+    int body = b->model->shape[b->planes[p]].body;
+    if (body == PERP_WORLD) continue;
+    perp_pose at;
+    perp_lift(b->model->dim, &pose[body], &at);
+    if (memcmp(&at, &b->plane_pose[p], sizeof at) != 0) return true;
+  }
+  return false;
+}
+
+static perp_status build(perp_ctx *ctx, perp_broad *b, const perp_pose *pose)
+{
+  b->n_pairs = 0;
+  int n = fill_grid(b);
+  for (int i = 0; i < n; i++) PERP_TRY(meet_neighbours(ctx, b, i));
+  PERP_TRY(meet_few(ctx, b, n));
+  PERP_TRY(meet_planes(ctx, b, pose));
+  sort_pairs(b);
+  return PERP_OK;
+}
+
+perp_status perp_broad_update(perp_ctx *ctx, perp_broad *b, const perp_pose *pose)
+{
+  const perp_model *m = b->model;
+  const double grow = 0.5 * b->margin;
+  bool holds = b->listed && !planes_moved(b, pose);
+  for (int i = 0; i < b->n; i++) {
+    perp_bounds *box = &b->box[i], now;
+    const perp_bounds *fat = &b->fat[i];
+    const perp_shape *s = &m->shape[i];
+    perp_pose at;
+    if (m->dim == 2) perp_lift(2, &pose[s->body], &at);
+    perp_shape_bounds(s, m->dim == 2 ? &at : &pose[s->body], now.lo, now.hi);
+    if (s->kind == PERP_SHAPE_PLANE) {
+      *box = now;
+      continue;
+    }
+    double moved = 0;
     for (int k = 0; k < 3; k++) {
-      if (!isfinite(b->lo[k]) || !isfinite(b->hi[k]))
+      now.lo[k] -= grow;
+      now.hi[k] += grow;
+      if (!isfinite(now.lo[k]) || !isfinite(now.hi[k])) {
+        b->listed = false;
         return PERP_FAIL(ctx, PERP_ERR_ARG, "collision: the pose of shape %d is not finite", i);
-      b->lo[k] -= 0.5 * c->margin;
-      b->hi[k] += 0.5 * c->margin;
+      }
+      moved = fmax(moved, fmax(fabs(now.lo[k] - box->lo[k]), fabs(now.hi[k] - box->hi[k])));
+      holds = holds && now.lo[k] >= fat->lo[k] && now.hi[k] <= fat->hi[k];
     }
+    *box = now;
+    b->moved[i] = b->seen ? moved : 0;
   }
-  c->n_pairs = 0;
-  PERP_TRY(sweep(ctx, c));
-  PERP_TRY(over_planes(ctx, c, pose));
-  sort_pairs(c);
+  b->seen = true;
+  if (holds) return PERP_OK;
+  for (int i = 0; i < b->n; i++) {
+    b->fat[i] = b->box[i];
+    if (m->shape[i].kind == PERP_SHAPE_PLANE) continue;
+    double extent = extent_of(&b->box[i]);
+    double slack = fmin(fmax(SLACK_STEPS * b->moved[i], SLACK_MIN * extent), SLACK_MAX * extent);
+    for (int k = 0; k < 3; k++) b->fat[i].lo[k] -= slack, b->fat[i].hi[k] += slack;
+  }
+  b->listed = false; /* unless the build succeeds */
+  PERP_TRY(build(ctx, b, pose));
+  b->listed = true;
   return PERP_OK;
-}
-
-perp_status perp_collision_find(perp_ctx *ctx, perp_collision *c, const perp_pose *pose,
-                                const perp_contact **contacts, int *n)
-{
-  const perp_model *m = c->model;
-  *contacts = c->contact;
-  *n = c->n_contacts = 0;
-  PERP_TRY(find_pairs(ctx, c, pose));
-  for (int i = 0; i < c->n_pairs; i++) {
-    if (c->n_contacts + PERP_MANIFOLD_MAX > c->cap_contacts) {
-      size_t cap = 2 * (size_t)c->cap_contacts;
-      perp_contact *contact = realloc(c->contact, cap * sizeof *contact);
-      if (contact == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %zu contacts", cap);
-      c->contact = contact;
-      c->cap_contacts = (int)cap;
-    }
-    int a = c->sorted[i].a, b = c->sorted[i].b;
-    c->n_contacts += perp_collide(m, a, &pose[m->shape[a].body], b, &pose[m->shape[b].body],
-                                  c->margin, c->contact + c->n_contacts);
-  }
-  *contacts = c->contact;
-  *n = c->n_contacts;
-  return PERP_OK;
-}
-
-double perp_collision_deepest(perp_ctx *ctx, perp_collision *c, const perp_pose *pose)
-{
-  const perp_model *m = c->model;
-  double low = HUGE_VAL;
-  c->n_contacts = 0;
-  if (find_pairs(ctx, c, pose) != PERP_OK) return NAN;
-  for (int i = 0; i < c->n_pairs; i++) {
-    int a = c->sorted[i].a, b = c->sorted[i].b;
-    low = fmin(low, perp_shape_distance(m, a, &pose[m->shape[a].body], b, &pose[m->shape[b].body],
-                                        NULL, NULL, NULL));
-  }
-  return low;
 }

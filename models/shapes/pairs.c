@@ -119,14 +119,18 @@ int perp_collide(const perp_model *model, int shape_a, const perp_pose *pose_a, 
   const perp_shape *a = &model->shape[shape_a], *b = &model->shape[shape_b];
   const perp_surface *fa = &model->shape_def[shape_a].surface,
                      *fb = &model->shape_def[shape_b].surface;
-  perp_pose pa, pb;
+  perp_pose lifted[2];
   perp_touch t[PERP_MANIFOLD_MAX];
   bool flip;
   perp_pair_fn *fn = perp_pair(a->kind, b->kind, &flip);
   if (fn == NULL) return 0;
-  perp_lift(model->dim, pose_a, &pa);
-  perp_lift(model->dim, pose_b, &pb);
-  int n = flip ? fn(b, &pb, a, &pa, margin, t) : fn(a, &pa, b, &pb, margin, t);
+  if (model->dim == 2) {
+    perp_lift(2, pose_a, &lifted[0]);
+    perp_lift(2, pose_b, &lifted[1]);
+    pose_a = &lifted[0], pose_b = &lifted[1];
+  }
+  int n = flip ? fn(b, pose_b, a, pose_a, margin, t) : fn(a, pose_a, b, pose_b, margin, t);
+  if (n == 0) return 0;
   if (flip) perp_touch_flip(n, t);
   double mu = sqrt(fa->mu * fb->mu), mu_dynamic = sqrt(fa->mu_dynamic * fb->mu_dynamic);
   for (int i = 0; i < n; i++) {

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Broad phase: which pairs of shapes may be nearer than the margin.
+ *
+ * Temporal coherence by a list that outlives the step: pairs are listed whose boxes, grown by half of
+ * the margin and a slack, overlap, and the list holds until some shape has left its grown box (what Verlet 1967 does
+ * for molecules).  The slack of a shape follows its last motion.  The list is built on a hierarchical
+ * grid: a shape lives at its centre in the level whose cells are no smaller than its grown box, and
+ * meets its 27 neighbours there and in each coarser level; levels of few shapes are compared with all. O(shapes +
+ * pairs) for a build and O(shapes + listed pairs) for a step.  What a pair yields never depends on the list. */
+#ifndef PERP_BROAD_H
+#define PERP_BROAD_H
+
+#include "models/shapes/shapes_private.h"
+
+typedef struct perp_bounds {
+  double lo[3], hi[3];
+} perp_bounds;
+
+typedef struct perp_shape_pair {
+  int a, b; /* a < b */
+} perp_shape_pair;
+
+enum { PERP_GRID_LEVELS = 64 };
+
+typedef struct perp_grid_entry {
+  int shape, level, cell[3];
+} perp_grid_entry;
+
+typedef struct perp_broad {
+  const perp_model *model;
+  int n; /* shapes */
+  double margin;
+  perp_bounds *box; /* [n] at the last poses, grown by half of the margin; of planes everything */
+  perp_bounds *fat; /* [n] when the list was built */
+  double *moved;    /* [n] of a side of the box since the update before */
+  perp_pose *plane_pose; /* [n_planes] then */
+  int *planes, n_planes;
+  perp_shape_pair *pair; /* the list, ordered by (a, b) */
+  int n_pairs;
+  bool seen;   /* box has been set */
+  bool listed; /* the list is good for `margin` */
+  /* of the construction */
+  perp_shape_pair *raw;
+  int cap_pairs;
+  int *count;             /* [n + 2] counting sort of pairs */
+  int *neighbour, *first; /* bodies joined to body i: neighbour[first[i+1] ... first[i+2]-1] */
+  perp_grid_entry *entry, *sorted; /* [n] */
+  int *bucket, mask;               /* [mask + 2] */
+  double cell[PERP_GRID_LEVELS];
+  int members[PERP_GRID_LEVELS];
+} perp_broad;
+
+/* Allocates; perp_broad_free also after failure. */
+perp_status perp_broad_init(perp_ctx *ctx, perp_broad *b, const perp_model *model, double margin);
+void perp_broad_free(perp_broad *b);
+/* Boxes at the poses, and a list that holds for them.  Allocates when there are more pairs than ever. */
+perp_status perp_broad_update(perp_ctx *ctx, perp_broad *b, const perp_pose *pose);
+
+/* Do the boxes of the last update overlap? */
+PERP_INLINE bool perp_bounds_overlap(const perp_bounds *a, const perp_bounds *b)
+{
+  return !(a->lo[0] > b->hi[0] || b->lo[0] > a->hi[0] || a->lo[1] > b->hi[1] ||
+           b->lo[1] > a->hi[1] || a->lo[2] > b->hi[2] || b->lo[2] > a->hi[2]);
+}
+
+#endif
