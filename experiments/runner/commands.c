@@ -20,6 +20,7 @@ const perp_command perp_commands[] = {
   { "check", "read a study and say what is wrong with it", perp_cmd_check },
   { "plan", "list the cells of a study", perp_cmd_plan },
   { "lcp", "solve, check, generate and convert complementarity problems", perp_cmd_lcp },
+  { "lesson", "learn: a story, a prediction, a run, an exercise", perp_cmd_lesson },
   { "new", "a study or a plug-in to begin with", perp_cmd_new },
   { "doctor", "look for what would spoil results on this machine", perp_cmd_doctor },
   { "completion", "completion script for bash, zsh or fish", perp_cmd_completion },

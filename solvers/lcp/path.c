@@ -484,14 +484,14 @@ perp_reason perp_path_follow(perp_path *L, int e, int is_lambda)
     if (!isfinite(r.theta)) return PERP_NOT_FINITE;
     move(L, &r);
     L->stats->iterations++;
-    PERP_TRACE(L->ctx, .method = L->name, .what = "pivot", .iteration = L->stats->iterations,
-               .entering = e, .leaving = r.row, .step = r.theta, .residual = L->t, .n = L->P.n,
-               .x = L->lambda, .w = L->w, .state = L->st);
     if (is_lambda) {
       L->lambda[e] = (sign > 0 ? L->P.lo[e] : L->P.hi[e]) + sign * r.theta;
       L->lp[e] = sign * r.theta_p;
       for (int u = 0; u < L->K.m; u++) L->f[u] = -sign * L->dir[u];
     }
+    PERP_TRACE(L->ctx, .method = L->name, .what = "pivot", .iteration = L->stats->iterations,
+               .entering = e, .leaving = r.row, .step = r.theta, .residual = L->t, .n = L->P.n,
+               .x = L->lambda, .w = L->w, .state = L->st);
     switch (r.what) {
     case IS_T:
       L->t = 0;

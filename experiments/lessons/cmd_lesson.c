@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp lesson */
+#include "experiments/lessons/lesson.h"
+#include "experiments/report/html.h"
+#include "experiments/runner/cli.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct session {
+  perp_ctx *ctx;
+  const perp_args *args;
+  perp_lesson *l;
+  bool talks; /* stdin and stdout are a terminal */
+  char *dir;  /* of the run */
+  perp_pool pool;
+};
+
+static void paragraphs(const char *const *text, int n)
+{
+  for (int i = 0; i < n; i++) {
+    perp_wrap(stdout, 0, text[i]);
+    printf("\n");
+  }
+}
+
+static void wait_for_enter(void)
+{
+  printf("  [Enter] ");
+  fflush(stdout);
+  for (int c = getchar(); c != '\n' && c != EOF;) c = getchar();
+}
+
+/* ---- the prediction ------------------------------------------------------------------------------------------- */
+
+static int predict(struct session *s)
+{
+  const perp_lesson *l = s->l;
+  const char *given = perp_args_get(s->args, "answer");
+  int64_t k = 0;
+  printf("PREDICT\n");
+  perp_wrap(stdout, 2, l->ask);
+  for (int i = 0; i < l->n_choices; i++) printf("   %d  %s\n", i + 1, l->choices[i]);
+  if (given != NULL && perp_parse_int(s->ctx, given, 1, l->n_choices, &k) != PERP_OK)
+    return perp_usage_error(s->args, "--answer: %s", s->ctx->msg);
+  if (given == NULL && s->talks) {
+    char line[64];
+    printf("  your answer [1-%d]: ", l->n_choices);
+    fflush(stdout);
+    if (fgets(line, sizeof line, stdin) != NULL) k = atoi(line);
+  }
+  if (k > 0) printf("  you say: %s\n", k <= l->n_choices ? l->choices[k - 1] : "none of these");
+  printf("\n");
+  return -1;
+}
+
+static void resolve(const struct session *s)
+{
+  const perp_lesson *l = s->l;
+  printf("ANSWER   %d: %s\n", l->answer, l->choices[l->answer - 1]);
+  perp_wrap(stdout, 2, l->because);
+  printf("\n");
+}
+
+/* ---- what was computed ----------------------------------------------------------------------------------------------- */
+
+/* "the drift falls by a factor of {}": the number in place of the braces. */
+static void show_number(const struct session *s, perp_results *r, const perp_lesson_number *n,
+                        perp_text *out)
+{
+  char buf[32];
+  double value;
+  const char *at = strstr(n->text, "{}"), *number = buf;
+  if (perp_lesson_value(s->ctx, r, n->expr, &value) != PERP_OK)
+    number = s->ctx->msg;
+  else
+    number = perp_brief(value, buf);
+  if (at != NULL)
+    perp_text_add(out, "%.*s%s%s", (int)(at - n->text), n->text, number, at + 2);
+  else
+    perp_text_add(out, "%s: %s", n->text, number);
+}
+
+static void show_results(struct session *s, perp_results *r)
+{
+  printf("RUN      %d simulations or solves\n\n", r->plan.n);
+  for (int i = 0; i < s->l->n_plots; i++) {
+    const char *picture = perp_lesson_draw(s->ctx, &s->pool, r, &s->l->plots[i], s->dir, NULL);
+    if (picture != NULL)
+      printf("%s\n", picture);
+    else
+      printf("  (%s: no figure; gnuplot is missing, or nothing is to be drawn)\n\n",
+             s->l->plots[i].title);
+    if (s->talks) wait_for_enter();
+  }
+  for (int i = 0; i < s->l->n_show; i++) {
+    perp_text t = { 0 };
+    show_number(s, r, &s->l->show[i], &t);
+    perp_wrap(stdout, 2, t.s);
+    perp_text_free(&t);
+  }
+  perp_claim_result *claims = perp_xalloc((size_t)r->study->n_claims + 1, sizeof *claims);
+  perp_results_claims(s->ctx, r, claims);
+  for (int i = 0; i < r->study->n_claims; i++) {
+    perp_text t = { 0 };
+    perp_text_add(&t, "%s: %s [%.3g against %.3g]", perp_verdict_name(claims[i].verdict),
+                  claims[i].claim->text, claims[i].left, claims[i].right);
+    perp_wrap(stdout, 2, t.s);
+    perp_text_free(&t);
+  }
+  free(claims);
+  printf("\n");
+}
+
+static void ask_exercise(const struct session *s)
+{
+  const perp_lesson *l = s->l;
+  printf("EXERCISE\n");
+  perp_wrap(stdout, 2, l->exercise.ask);
+  printf("  check yours with: perp lesson %s --check '%s'\n", l->name,
+         l->exercise.try != NULL ? "..." : "NUMBER");
+}
+
+/* ---- the page ----------------------------------------------------------------------------------------------------------- */
+
+static perp_status write_page(struct session *s, perp_results *r, const char *path)
+{
+  const perp_lesson *l = s->l;
+  char *text = NULL;
+  size_t size = 0;
+  FILE *f = open_memstream(&text, &size);
+  if (f == NULL) return PERP_FAIL(s->ctx, PERP_ERR_NOMEM, "no memory for the page");
+  perp_html_begin(f, l->title);
+  perp_html(f, "<h1>%s</h1>\n", l->title);
+  for (int i = 0; i < l->n_story; i++) perp_html(f, "<p>%s</p>\n", l->story[i]);
+  perp_html(f, "<h2>Predict</h2><p>%s</p><ol>\n", l->ask);
+  for (int i = 0; i < l->n_choices; i++) perp_html(f, "<li>%s</li>\n", l->choices[i]);
+  perp_html(f, "</ol><details><summary>The answer</summary><p><b>%s</b></p><p>%s</p></details>\n",
+            l->choices[l->answer - 1], l->because);
+  perp_status status = PERP_OK;
+  if (r != NULL) {
+    perp_html(f, "<h2>What the run says</h2>\n");
+    for (int i = 0; i < l->n_plots && status == PERP_OK; i++) {
+      char *svg = perp_xprintf("%s/plot-%d.svg", s->dir, i);
+      perp_html(f, "<h3>%s</h3>\n", l->plots[i].title);
+      if (perp_lesson_draw(s->ctx, &s->pool, r, &l->plots[i], s->dir, svg) != NULL)
+        status = perp_html_svg(s->ctx, f, svg, l->plots[i].title);
+      free(svg);
+    }
+    perp_html(f, "<ul>\n");
+    for (int i = 0; i < l->n_show; i++) {
+      perp_text t = { 0 };
+      show_number(s, r, &l->show[i], &t);
+      perp_html(f, "<li>%s</li>\n", t.s);
+      perp_text_free(&t);
+    }
+    perp_html(f, "</ul>\n");
+  }
+  if (l->n > 0) {
+    perp_html(f, "<h2>Pivot by pivot</h2>\n<pre>");
+    char *told = NULL;
+    size_t n = 0;
+    FILE *m = open_memstream(&told, &n);
+    if (m != NULL) {
+      perp_lesson_pivots(s->ctx, l, "problem", m, NULL);
+      for (int i = 0; i < l->n_solvers && status == PERP_OK; i++)
+        status = perp_lesson_pivots(s->ctx, l, l->solvers[i], m, NULL);
+      fclose(m);
+      perp_html_text(f, told);
+      free(told);
+    }
+    perp_html(f, "</pre>\n");
+  }
+  for (int i = 0; i < l->n_end; i++) perp_html(f, "<p>%s</p>\n", l->end[i]);
+  perp_html(f, "<h2>Exercise</h2><p>%s</p><pre>perp lesson %s --check '...'</pre>\n",
+            l->exercise.ask, l->name);
+  perp_html(f, "<details><summary>Hint</summary><p>%s</p></details>\n", l->exercise.hint);
+  perp_html_end(f);
+  fclose(f);
+  if (status == PERP_OK) status = perp_write_file(s->ctx, path, text, size);
+  free(text);
+  if (status == PERP_OK) printf("page    %s\n", path);
+  return status;
+}
+
+static void open_page(const char *path)
+{
+  char *command = perp_xprintf("xdg-open '%s' >/dev/null 2>&1 &", path);
+  if (system(command) != 0) perp_say("cannot open a browser; the page is %s", path);
+  free(command);
+}
+
+/* ---- the command ---------------------------------------------------------------------------------------------------------- */
+
+static int list_lessons(const perp_args *args, const perp_lesson_file *file, int n)
+{
+  if (perp_args_get(args, "json") != NULL) {
+    perp_json j = { .out = stdout, .indent = true };
+    perp_json_open(&j, NULL, '[');
+    for (int i = 0; i < n; i++) {
+      perp_json_open(&j, NULL, '{');
+      perp_json_text(&j, "name", file[i].name);
+      perp_json_text(&j, "title", file[i].title);
+      perp_json_close(&j, '}');
+    }
+    perp_json_close(&j, ']');
+    return PERP_EXIT_OK;
+  }
+  for (int i = 0; i < n; i++) printf("%-12s %s\n", file[i].name, file[i].title);
+  return PERP_EXIT_OK;
+}
+
+static int failed(const struct session *s, perp_status status)
+{
+  perp_print_error(s->ctx);
+  return status == PERP_ERR_OPTION ? PERP_EXIT_USAGE : PERP_EXIT_INTERNAL;
+}
+
+static int check_answer(struct session *s, const char *answer)
+{
+  bool right;
+  perp_text why = { 0 };
+  perp_status status = perp_lesson_check(s->ctx, s->l, answer, s->dir, &right, &why);
+  if (status != PERP_OK) {
+    perp_text_free(&why);
+    return failed(s, status);
+  }
+  printf("%s: %s\n", right ? "right" : "not yet", why.s);
+  if (!right) perp_wrap(stdout, 2, s->l->exercise.hint);
+  perp_text_free(&why);
+  return right ? PERP_EXIT_OK : PERP_EXIT_FAILED;
+}
+
+static int show_step(struct session *s)
+{
+  perp_study *study = NULL;
+  perp_diag diag = { 0 };
+  perp_study_request q = { .file = s->l->name, .text = s->l->study, .profile = "" };
+  if (s->l->study == NULL || perp_study_read(s->ctx, &q, &diag, &study) != PERP_OK ||
+      perp_kind_param(study->kind, "scene") < 0) {
+    perp_diag_free(&diag);
+    perp_study_free(study);
+    return perp_usage_error(s->args, "--step: lesson %s has no scene", s->l->name);
+  }
+  perp_plan plan;
+  perp_status status = perp_plan_make(s->ctx, study, &plan);
+  if (status == PERP_OK) {
+    const perp_cell *cell = &plan.cells[0];
+    const char *h = cell->value[perp_kind_param(study->kind, "h")];
+    status = perp_lesson_step(s->ctx, cell->value[perp_kind_param(study->kind, "scene")],
+                              h[0] != '\0' ? strtod(h, NULL) : 1e-3, stdout);
+    perp_plan_free(&plan);
+  }
+  perp_diag_free(&diag);
+  perp_study_free(study);
+  return status == PERP_OK ? PERP_EXIT_OK : failed(s, status);
+}
+
+static int tell(struct session *s)
+{
+  const perp_lesson *l = s->l;
+  perp_results results;
+  bool ran = false;
+  printf("%s\n", l->title);
+  for (size_t i = 0; i < strlen(l->title); i++) putchar('=');
+  printf("\n\n");
+  paragraphs(l->story, l->n_story);
+  int status = predict(s);
+  if (status >= 0) return status;
+  perp_status done = PERP_OK;
+  if (l->study != NULL) {
+    fflush(stdout);
+    done = perp_lesson_run(s->ctx, l, NULL, 0, s->dir, &results);
+    ran = done == PERP_OK;
+    if (ran) show_results(s, &results);
+  }
+  if (done == PERP_OK && l->n > 0) done = perp_lesson_pivots(s->ctx, l, "problem", stdout, NULL);
+  for (int i = 0; i < l->n_solvers && done == PERP_OK; i++)
+    done = perp_lesson_pivots(s->ctx, l, l->solvers[i], stdout, s->talks ? wait_for_enter : NULL);
+  if (done == PERP_OK) {
+    if (l->n > 0) printf("\n");
+    resolve(s);
+    paragraphs(l->end, l->n_end);
+    ask_exercise(s);
+    const char *html = perp_args_get(s->args, "html");
+    bool open = perp_args_get(s->args, "open") != NULL;
+    char *usual = perp_xprintf("lesson-%s.html", l->name);
+    if (html == NULL && open) html = usual;
+    if (html != NULL) done = write_page(s, ran ? &results : NULL, html);
+    if (html != NULL && open && done == PERP_OK) open_page(html);
+    free(usual);
+  }
+  if (ran) perp_results_free(&results);
+  return done == PERP_OK ? PERP_EXIT_OK : failed(s, done);
+}
+
+static int run_lesson(struct session *s, const perp_lesson_file *file)
+{
+  perp_diag diag = { 0 };
+  if (perp_lesson_read(s->ctx, file->path, file->name, &diag, &s->l) != PERP_OK) {
+    if (diag.text.s != NULL)
+      fputs(diag.text.s, stderr);
+    else
+      perp_print_error(s->ctx);
+    perp_diag_free(&diag);
+    return PERP_EXIT_INPUT;
+  }
+  perp_diag_free(&diag);
+  const char *keep = perp_args_get(s->args, "output"), *tmp = getenv("TMPDIR");
+  s->dir = keep != NULL ? perp_xstrdup(keep)
+                        : perp_xprintf("%s/perp-lesson-XXXXXX",
+                                       tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
+  int status;
+  if (keep == NULL && mkdtemp(s->dir) == NULL) {
+    perp_say("error: cannot make a folder %s: %s", s->dir, strerror(errno));
+    status = PERP_EXIT_INTERNAL;
+  } else {
+    const char *answer = perp_args_get(s->args, "check");
+    status = answer != NULL                           ? check_answer(s, answer)
+             : perp_args_get(s->args, "step") != NULL ? show_step(s)
+                                                      : tell(s);
+    if (keep == NULL) {
+      char *command = perp_xprintf("rm -rf '%s'", s->dir);
+      if (system(command) != 0) perp_say("could not remove %s", s->dir);
+      free(command);
+    }
+  }
+  free(s->dir);
+  perp_lesson_free(s->l);
+  perp_pool_free(&s->pool);
+  return status;
+}
+
+int perp_cmd_lesson(perp_ctx *ctx, int argc, char **argv)
+{
+  static const perp_flag flags[] = {
+    { "answer", 'a', "K", "your prediction, when there is no terminal to ask you" },
+    { "check", 0, "ANSWER", "check your answer to the exercise" },
+    { "step", 0, NULL, "one time step of its scene with all numbers: q, v, C, J, A, b, lambda" },
+    { "html", 0, "FILE", "write a page with the story and the figures" },
+    { "open", 0, NULL, "write it and open it in a browser" },
+    { "output", 'o', "DIR", "keep the results of the run here" },
+    { "json", 0, NULL, "the list of lessons as JSON" },
+    { 0 }
+  };
+  static const perp_cli cli = { "lesson",
+                                "[list | NAME] [options]",
+                                "Lessons on constrained dynamics and its solvers: a story, a "
+                                "prediction, a run of a few seconds that shows what happens, "
+                                "and an exercise that checks your answer.",
+                                "Exit status of --check: 0 right, 10 not yet.",
+                                "perp lesson drift",
+                                flags,
+                                0,
+                                1 };
+  perp_args args;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status >= 0) return status;
+  perp_pool pool = { 0 };
+  perp_lesson_file *files;
+  int n = perp_lesson_files(&pool, &files), k = 0;
+  struct session s = { .ctx = ctx, .args = &args, .talks = isatty(0) && isatty(1) };
+  if (args.n == 0 || strcmp(args.arg[0], "list") == 0) {
+    status = list_lessons(&args, files, n);
+  } else {
+    const char **names = perp_pool_alloc(&pool, (size_t)n + 1, sizeof *names);
+    for (int i = 0; i < n; i++) names[i] = files[i].name;
+    while (k < n && strcmp(names[k], args.arg[0]) != 0) k++;
+    const char *close = k == n ? perp_closest(args.arg[0], names, n) : NULL;
+    status = k < n ? run_lesson(&s, &files[k])
+                   : perp_usage_error(&args, "unknown lesson '%s'%s%s%s", args.arg[0],
+                                      close != NULL ? "; did you mean '" : "",
+                                      close != NULL ? close : "",
+                                      close != NULL ? "'?" : " (perp lesson list)");
+  }
+  perp_pool_free(&pool);
+  return status;
+}

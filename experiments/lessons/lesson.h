@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lessons: a story, a prediction, a run, figures, an exercise.  Each is one YAML file of this folder; this is the
+ * engine that tells them.
+ *
+ *   schema: perp-lesson/1
+ *   title: Why constraints drift
+ *   story: [paragraph, ...]
+ *   predict: { ask, choices: [...], answer: 2, because }     # counted from 1
+ *   study: { scene, grid, metrics, claims, ... }             # as for perp run; what the lesson computes
+ *   lcp: { A, b, lo, hi, solvers }                            # or a problem solved pivot by pivot
+ *   plots: [{ title, kind: cells | series, x, y, by, where, log: xy }]
+ *   show: [{ text: "... {} ...", expr }]                     # numbers from the results, put in place of {}
+ *   end: [paragraph, ...]
+ *   exercise: { ask, try: stab, set: [h=4ms], check: expression, solution, wrong, hint }
+ *             or { ask, expr, within: 10%, solution, wrong, hint }
+ *
+ * `try` is the parameter of the study that the answer of the reader sets before `check` is asked of the
+ * results; with `expr` the answer is a number that must lie within a share of that of the expression. */
+#ifndef PERP_LESSON_H
+#define PERP_LESSON_H
+
+#include "experiments/runner/results.h"
+
+typedef struct perp_lesson_plot {
+  const char *title, *x, *y, *by, *where, *log;
+  bool series;
+} perp_lesson_plot;
+
+typedef struct perp_lesson_number {
+  const char *text, *expr;
+} perp_lesson_number;
+
+enum { PERP_LESSON_ROWS = 6 };
+typedef struct perp_lesson {
+  perp_pool pool;
+  const char *name, *title;
+  int n_story, n_end, n_choices, n_plots, n_show, n_set, n_solvers;
+  const char **story, **end, **choices, **set, **solvers;
+  const char *ask, *because;
+  int answer; /* 1 ... n_choices; 0: nothing is predicted */
+  perp_lesson_plot *plots;
+  perp_lesson_number *show;
+  char *study; /* text of a study file; NULL: none */
+  int n;       /* rows of the pivoting problem; 0: none */
+  double A[PERP_LESSON_ROWS * PERP_LESSON_ROWS], b[PERP_LESSON_ROWS], lo[PERP_LESSON_ROWS],
+      hi[PERP_LESSON_ROWS];
+  struct {
+    const char *ask, *try, *check, *expr, *hint, *solution, *wrong;
+    double within;
+  } exercise;
+} perp_lesson;
+
+typedef struct perp_lesson_file {
+  const char *name, *path, *title;
+} perp_lesson_file;
+/* All lessons there are, in the order in which they are best taken (order.txt). */
+int perp_lesson_files(perp_pool *pool, perp_lesson_file **files);
+
+/* Read and check; diag has the messages.  PERP_ERR_FORMAT, PERP_ERR_IO. */
+perp_status perp_lesson_read(perp_ctx *ctx, const char *path, const char *name, perp_diag *diag,
+                             perp_lesson **out);
+void perp_lesson_free(perp_lesson *lesson);
+
+/* Run the study of a lesson with further settings ("stab=post") in the folder dir.  Nothing is printed but
+ * errors; PERP_ERR_OPTION when a setting is not valid, with the reason in ctx. */
+perp_status perp_lesson_run(perp_ctx *ctx, const perp_lesson *lesson, const char *const *set,
+                            int n_set, const char *dir, perp_results *results);
+
+/* A figure of the results, as text for the terminal (pool), or as the file svg.  NULL without gnuplot or without
+ * a point. */
+const char *perp_lesson_draw(perp_ctx *ctx, perp_pool *pool, perp_results *results,
+                             const perp_lesson_plot *plot, const char *dir, const char *svg);
+
+/* The problem of a lesson, solved by one solver, told pivot by pivot: index sets, lambda and w, where each row is
+ * on its (lambda, w) diagram, the tableau.  pause (may be NULL) is called after each pivot. */
+perp_status perp_lesson_pivots(perp_ctx *ctx, const perp_lesson *lesson, const char *solver,
+                               FILE *out, void (*pause)(void));
+
+/* One step of a scene in full, semi-implicit Euler on the velocity level: q, v, C, J, A, b, lambda, the state after
+ * it. */
+perp_status perp_lesson_step(perp_ctx *ctx, const char *scene, double h, FILE *out);
+
+/* Value of a number written in the language of claims over the results; NaN when it has none.  PERP_ERR_FORMAT
+ * when it does not read. */
+perp_status perp_lesson_value(perp_ctx *ctx, perp_results *results, const char *expr,
+                              double *value);
+
+/* Is the answer to the exercise right?  *why: what came out.  PERP_ERR_OPTION when the answer is not valid. */
+perp_status perp_lesson_check(perp_ctx *ctx, const perp_lesson *lesson, const char *answer,
+                              const char *dir, bool *right, perp_text *why);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One time step with all its numbers. */
+#include "experiments/lessons/lesson.h"
+#include "models/models.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 24 }; /* numbers in a row that a reader still looks at */
+
+static void put_vector(FILE *out, const char *name, const double *v, int n)
+{
+  fprintf(out, "  %-12s", name);
+  for (int i = 0; i < n && i < MOST; i++) {
+    if (i > 0 && i % 6 == 0) fprintf(out, "\n  %-12s", "");
+    fprintf(out, " %10.4g", fabs(v[i]) < 1e-14 ? 0.0 : v[i]);
+  }
+  fprintf(out, n > MOST ? " ... (%d numbers)\n" : "\n", n);
+}
+
+static void put_matrix(FILE *out, const char *name, const double *A, int rows, int columns)
+{
+  fprintf(out, "  %s, %d x %d\n", name, rows, columns);
+  for (int i = 0; i < rows && i < MOST; i++) {
+    fprintf(out, "    ");
+    for (int j = 0; j < columns && j < 2 * MOST; j++) {
+      double v = A[i + (size_t)j * (size_t)rows];
+      if (fabs(v) < 1e-14)
+        fprintf(out, "       .");
+      else
+        fprintf(out, " %7.3g", v);
+    }
+    fprintf(out, columns > 2 * MOST ? " ...\n" : "\n");
+  }
+  if (rows > MOST) fprintf(out, "    ... (%d rows)\n", rows);
+}
+
+static double largest(const double *v, int n)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(v[i]));
+  return most;
+}
+
+struct step {
+  const perp_blocks *B;
+  int nq, nv, m;
+  double *q, *v, *f, *p, *C, *rate, *J, *A, *b, *lambda, *next, *q1, *zero, *scratch;
+};
+
+/* A = J M^-1 J' and J dense, b = J (v + h M^-1 f): the impulse lambda solves A lambda = -b. */
+static void fill(struct step *s, double h)
+{
+  const perp_blocks *B = s->B;
+  for (int j = 0; j < s->nv; j++) {
+    memset(s->next, 0, (size_t)s->nv * sizeof *s->next);
+    s->next[j] = 1;
+    memset(s->J + (size_t)j * (size_t)s->m, 0, (size_t)s->m * sizeof *s->J);
+    perp_blocks_J(B, 1, s->next, s->J + (size_t)j * (size_t)s->m);
+  }
+  for (int j = 0; j < s->m; j++) {
+    memset(s->b, 0, (size_t)s->m * sizeof *s->b);
+    s->b[j] = 1;
+    perp_blocks_A(B, s->b, s->A + (size_t)j * (size_t)s->m, s->scratch);
+  }
+  perp_blocks_Minv(B, s->f, s->next);
+  for (int i = 0; i < s->nv; i++) s->next[i] = s->v[i] + h * s->next[i];
+  memset(s->b, 0, (size_t)s->m * sizeof *s->b);
+  perp_blocks_J(B, 1, s->next, s->b);
+}
+
+static perp_status tell(perp_ctx *ctx, struct step *s, const perp_model *model, double h, FILE *out)
+{
+  perp_spec spec;
+  perp_stats stats = { 0 };
+  void *ws = NULL;
+  fill(s, h);
+  put_vector(out, "q", s->q, s->nq);
+  put_vector(out, "v", s->v, s->nv);
+  put_vector(out, "f", s->f, s->nv);
+  put_vector(out, "C(q)", s->C, s->m);
+  put_matrix(out, "J = dC/dq", s->J, s->m, s->nv);
+  put_matrix(out, "A = J M^-1 J'", s->A, s->m, s->m);
+  put_vector(out, "b", s->b, s->m);
+  fprintf(out, "  b = J (v + h M^-1 f): how fast the joints would open without an impulse\n");
+  /* M v' = (M v + h f) + J' lambda,  J v' = 0 */
+  perp_blocks_M(s->B, s->v, s->p);
+  for (int i = 0; i < s->nv; i++) s->p[i] += h * s->f[i];
+  PERP_TRY(perp_spec_parse(ctx, PERP_KIND_kkt, "schur-svd", &spec));
+  const perp_kkt_desc *kkt = (const perp_kkt_desc *)(const void *)spec.d;
+  perp_status status = kkt->create(ctx, s->B, spec.opts, &ws);
+  memset(s->lambda, 0, (size_t)s->m * sizeof *s->lambda);
+  if (status == PERP_OK) status = kkt->factor(ctx, ws, s->B, &stats);
+  if (status == PERP_OK && stats.reason > 0)
+    status = kkt->solve(ctx, ws, s->B, s->p, s->zero, s->next, s->lambda, &stats);
+  kkt->destroy(ws);
+  perp_spec_free(&spec);
+  PERP_TRY(status);
+  put_vector(out, "lambda", s->lambda, s->m);
+  fprintf(out, "  A lambda = -b: the impulses that keep them closed, N s (reason: %s)\n",
+          perp_reason_name(stats.reason));
+  put_vector(out, "v after", s->next, s->nv);
+  memset(s->rate, 0, (size_t)s->m * sizeof *s->rate);
+  perp_blocks_J(s->B, 1, s->next, s->rate);
+  fprintf(out, "  largest |J v|: %.3g before, %.3g after\n", largest(s->b, s->m),
+          largest(s->rate, s->m));
+  double before = largest(s->C, s->m);
+  for (int i = 0; i < s->nv; i++) s->scratch[i] = h * s->next[i];
+  perp_model_retract(model, s->q, s->scratch, s->q1);
+  perp_model_error(model, h, s->q1, s->C);
+  put_vector(out, "q after", s->q1, s->nq);
+  put_vector(out, "C after", s->C, s->m);
+  fprintf(out,
+          "  largest |C|: %.3g before, %.3g after one step of %g s: the constraint is held to "
+          "first order only\n",
+          before, largest(s->C, s->m), h);
+  return PERP_OK;
+}
+
+perp_status perp_lesson_step(perp_ctx *ctx, const char *scene_name, double h, FILE *out)
+{
+  perp_spec spec;
+  perp_scene scene;
+  PERP_TRY(perp_spec_parse(ctx, PERP_KIND_scene, scene_name, &spec));
+  perp_status status = perp_scene_create(ctx, &spec, &scene);
+  perp_spec_free(&spec);
+  PERP_TRY(status);
+  if (scene.model == NULL || perp_model_m(scene.model) == 0) {
+    perp_scene_destroy(&scene);
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s has no constraints to show", scene_name);
+  }
+  perp_model *model = scene.model;
+  struct step s = { .nq = perp_model_nq(model),
+                    .nv = perp_model_nv(model),
+                    .m = perp_model_m(model) };
+  size_t nq = (size_t)s.nq, nv = (size_t)s.nv, m = (size_t)s.m;
+  double *block = perp_xalloc(2 * nq + 6 * nv + 5 * m + m * nv + m * m + 1, sizeof *block),
+         *at = block;
+#define TAKE(name, count) s.name = at, at += (count)
+  TAKE(q, nq), TAKE(q1, nq), TAKE(v, nv), TAKE(f, nv), TAKE(p, nv), TAKE(next, nv),
+      TAKE(scratch, 2 * nv);
+  TAKE(C, m), TAKE(rate, m), TAKE(b, m), TAKE(lambda, m), TAKE(zero, m), TAKE(J, m * nv),
+      TAKE(A, m * m);
+#undef TAKE
+  memcpy(s.q, perp_model_q0(model), nq * sizeof *s.q);
+  memcpy(s.v, perp_model_v0(model), nv * sizeof *s.v);
+  fprintf(
+      out,
+      "One step of %s with h = %g s: semi-implicit Euler, constraints on the velocity level\n\n",
+      scene_name, h);
+  s.B = perp_model_assemble(model, 0, s.q);
+  perp_model_forces(model, 0, s.q, s.v, s.f);
+  perp_model_error(model, 0, s.q, s.C);
+  status = tell(ctx, &s, model, h, out);
+  free(block);
+  perp_scene_destroy(&scene);
+  return status;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Every lesson: it reads, runs in some seconds, shows what it claims, and its exercise knows right from wrong. */
+#include "tests/cli/program.h"
+
+static bool has_gnuplot;
+
+static void test_lesson(const char *name)
+{
+  char *words = perp_xprintf("lesson %s", name);
+  double begun = perp_clock_wall();
+  int status = run(words);
+  double seconds = perp_clock_wall() - begun;
+  if (!ok(status == 0 && strstr(out, "PREDICT") != NULL && strstr(out, "ANSWER") != NULL &&
+              strstr(out, "EXERCISE") != NULL,
+          "%s: story, prediction, answer, exercise", name))
+    complain();
+  /* 15 s on two cores are allowed; most take one */
+  below(seconds, 15, "%s: takes %.1f s", name, seconds);
+  ok(strstr(out, "refuted:") == NULL && strstr(out, "undecided:") == NULL,
+     "%s: the run shows what it claims", name);
+  bool has_plots = strstr(out, "RUN ") != NULL;
+  if (!has_plots)
+    ok(strstr(out, "set      lambda") != NULL || strstr(out, "index set") != NULL,
+       "%s: is told pivot by pivot", name);
+  else if (has_gnuplot)
+    ok(strstr(out, "-+\n") != NULL && strstr(out, "no figure") == NULL, "%s: draws its figures",
+       name);
+  else
+    skip("no gnuplot", "%s: draws its figures", name);
+  size_t widest = 0;
+  for (const char *s = out; *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n')
+    if (strcspn(s, "\n") > widest) widest = strcspn(s, "\n");
+  ok(widest <= 100 && strchr(out, '\f') == NULL, "%s: fits the screen (%zu columns)", name, widest);
+  free(words);
+}
+
+/* The scalar of a key of the exercise, as it stands in the file. */
+static char *exercise_of(const char *name, const char *key)
+{
+  char *path = perp_xprintf("%s/experiments/lessons/%s.yaml", getenv("PERP_HOME"), name);
+  char *text = perp_read_file(path, NULL), *mark = perp_xprintf("\n  %s: ", key);
+  char *at = text != NULL ? strstr(text, mark) : NULL, *value = NULL;
+  if (at != NULL) {
+    at += strlen(mark);
+    if (*at == '"') at++;
+    value = perp_xprintf("%.*s", (int)strcspn(at, "\"\n"), at);
+  }
+  free(mark);
+  free(text);
+  free(path);
+  return value;
+}
+
+static void test_exercise(const char *name)
+{
+  static const struct {
+    const char *key;
+    int status;
+    const char *says;
+  } answers[] = { { "solution", 0, "right: " }, { "wrong", 10, "not yet: " } };
+  for (int k = 0; k < 2; k++) {
+    char *answer = exercise_of(name, answers[k].key);
+    char *words = perp_xprintf("lesson %s --check '%s'", name, answer != NULL ? answer : "?");
+    int status = run(words);
+    if (!ok(status == answers[k].status &&
+                strncmp(out, answers[k].says, strlen(answers[k].says)) == 0,
+            "%s: %s is %s", name, answer, k == 0 ? "right" : "not"))
+      complain();
+    free(words);
+    free(answer);
+  }
+}
+
+static void test_options(void)
+{
+  says("lesson list", "drift        Why constraints drift");
+  says("lesson", "painleve");
+  refuses(2, "lesson drfit", "did you mean 'drift'?");
+  refuses(2, "lesson drift --check euler:x=1", "euler has no option 'x'");
+  says("lesson lcp --answer 2", "you say: row 1 alone");
+  refuses(2, "lesson order --check much", "a number is asked for");
+  says("lesson drift --step", "A = J M^-1 J', 18 x 18");
+  ok(strstr(out, "largest |J v|: ") != NULL, "--step shows one step in full");
+  refuses(2, "lesson lcp --step", "has no scene");
+  int status = run("lesson drift --html drift.html -o kept");
+  ok(status == 0 && file_has("drift.html", "<h1>Why constraints drift</h1>") &&
+         perp_exists("kept/derived/cells.csv"),
+     "--html writes a page, -o keeps the results");
+  ok(!has_gnuplot || file_has("drift.html", "data:image/svg+xml"),
+     "the page has its figures inside");
+  ok(!file_has("drift.html", "http://") && !file_has("drift.html", "https://"),
+     "and needs no network");
+  ok(run("lesson lcp --html lcp.html") == 0 && file_has("lcp.html", "tableau"),
+     "the page of a pivoting lesson");
+}
+
+/* What lemke and dantzig tell, checked against the answer by hand: rows 1 and 3 active, 4x + z = 3, x + 2z = 2. */
+static void test_pivots(void)
+{
+  run("lesson lcp");
+  ok(strstr(out, "lambda1 =    0.5714") != NULL && strstr(out, "lambda3 =    0.7143") != NULL &&
+         strstr(out, "w2 =     1.143") != NULL,
+     "the last tableau is the solution");
+  ok(strstr(out, "artificial variable t = 0\n") != NULL, "lemke ends with t = 0");
+  run("lesson painleve");
+  ok(strstr(out, "no index set gives a solution") != NULL &&
+         strstr(out, "no lambda satisfies the linear conditions") != NULL,
+     "an LCP without solution: no index set, and a proof");
+  run("lesson redundant");
+  ok(strstr(out, "2 solution(s) among all index sets") != NULL ||
+         strstr(out, "3 solution(s)") != NULL,
+     "two corners of one set of solutions");
+}
+
+int main(void)
+{
+  program_open();
+  has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
+  json_t *list = json_of("lesson list --json", 0);
+  ok(json_array_size(list) >= 10, "%zu lessons", json_array_size(list));
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const char *name = json_string_value(json_object_get(json_array_get(list, i), "name"));
+    test_lesson(name);
+    test_exercise(name);
+  }
+  json_decref(list);
+  test_options();
+  test_pivots();
+  program_close();
+  return tap_done();
+}
