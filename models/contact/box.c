@@ -119,7 +119,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
     /* the guess has friction, the first pass has none */
     for (int i = 0; i < r * nc; i++) j->lambda[i] = i % r == 0 ? impulse[i] : 0;
     for (int i = r * nc; i < n; i++) j->lambda[i] = impulse[i];
-    if (!perp_judged_good(j, &p, island->reuse, j->lambda, &rel, count))
+    if (!perp_judged_good(j, &p, island, j->lambda, &rel, count))
       PERP_TRY(perp_judged_solve(ctx, j, &p, rel, j->lambda, count));
     for (int i = 0; i < r * nc; i++) {
       if (i % r == 0) continue;
@@ -127,7 +127,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
       j->lo[i] = -j->hi[i];
     }
   }
-  if (perp_judged_good(j, &p, island->reuse, impulse, &rel, count)) return PERP_OK;
+  if (perp_judged_good(j, &p, island, impulse, &rel, count)) return PERP_OK;
   return perp_judged_solve(ctx, j, &p, rel, impulse, count);
 }
 

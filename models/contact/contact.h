@@ -61,7 +61,8 @@ typedef struct perp_contact_island {
   const perp_blocks *F; /* A = J M^-1 J' + S, or NULL: */
   const double *A;      /* [lda * (r nc + joints)] column-major */
   int lda;
-  const double *b; /* [r nc + joints] */
+  const double *diag; /* [r nc + joints] A_ii */
+  const double *b;    /* [r nc + joints] */
   /* The guess is taken as the answer when its residual is at most this (<= the tolerance; 0: never). */
   double reuse;
 } perp_contact_island;

@@ -66,7 +66,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
     p.lo = j->lo;
     p.hi = j->hi;
   }
-  if (perp_judged_good(j, &p, island->reuse, impulse, &rel, count)) return PERP_OK;
+  if (perp_judged_good(j, &p, island, impulse, &rel, count)) return PERP_OK;
   return perp_judged_solve(ctx, j, &p, rel, impulse, count);
 }
 

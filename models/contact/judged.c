@@ -113,19 +113,15 @@ bool perp_judged_reuse(const perp_lcp *p, double accept, const double *a, const 
   return true;
 }
 
-bool perp_judged_good(perp_judged *j, const perp_lcp *p, double accept, const double *lambda,
-                      double *rel, perp_contact_count *count)
+bool perp_judged_good(perp_judged *j, const perp_lcp *p, const perp_contact_island *island,
+                      const double *lambda, double *rel, perp_contact_count *count)
 {
   double largest = 0;
   perp_lcp_product(p, lambda, j->w, j->scratch);
-  if (p->F != NULL)
-    perp_blocks_diagonal(p->F, j->a);
-  else
-    for (int i = 0; i < p->n; i++) j->a[i] = p->A[(size_t)i * ((size_t)p->lda + 1)];
-  for (int i = 0; i < p->n; i++) largest = fmax(largest, j->a[i]);
+  for (int i = 0; i < p->n; i++) largest = fmax(largest, island->diag[i]);
   for (int i = 0; i < p->n; i++)
-    if (!(j->a[i] > 0)) j->a[i] = largest > 0 ? largest : 1;
-  return perp_judged_reuse(p, accept, j->a, lambda, j->w, rel, count);
+    j->a[i] = island->diag[i] > 0 ? island->diag[i] : largest > 0 ? largest : 1;
+  return perp_judged_reuse(p, island->reuse, j->a, lambda, j->w, rel, count);
 }
 
 /* lambda becomes the better one of lambda and what was best before */

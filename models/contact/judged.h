@@ -33,9 +33,9 @@ perp_status perp_judged_reserve(perp_ctx *ctx, perp_judged *j, int n, int nv);
  * should not be larger than those of the judge, and w = A lambda + b. */
 bool perp_judged_reuse(const perp_lcp *p, double accept, const double *a, const double *lambda,
                        const double *w, double *rel, perp_contact_count *count);
-/* The same for a problem in its final form: scales are the diagonal of A. */
-bool perp_judged_good(perp_judged *j, const perp_lcp *p, double accept, const double *lambda,
-                      double *rel, perp_contact_count *count);
+/* The same for a problem whose rows are those of the island: scales are the diagonal of A. */
+bool perp_judged_good(perp_judged *j, const perp_lcp *p, const perp_contact_island *island,
+                      const double *lambda, double *rel, perp_contact_count *count);
 /* Solve from the guess lambda, whose residual is `rel` (infinity: unknown); on failure the second solver,
  * and in the end the best of the three.  lambda [n] out, finite. */
 perp_status perp_judged_solve(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, double rel,

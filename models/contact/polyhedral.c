@@ -297,14 +297,10 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   const int n = w->row[nc] + island->joints;
   PERP_TRY(perp_judged_reserve(ctx, j, n, 0));
 
-  if (island->F != NULL)
-    perp_blocks_diagonal(island->F, w->diag);
-  else
-    for (int i = 0; i < m; i++) w->diag[i] = island->A[(size_t)i * ((size_t)island->lda + 1)];
   double largest = 0;
-  for (int i = 0; i < m; i++) largest = fmax(largest, w->diag[i]);
+  for (int i = 0; i < m; i++) largest = fmax(largest, island->diag[i]);
   for (int i = 0; i < m; i++)
-    if (!(w->diag[i] > 0)) w->diag[i] = largest > 0 ? largest : 1;
+    w->diag[i] = island->diag[i] > 0 ? island->diag[i] : largest > 0 ? largest : 1;
   for (int c = 0; c < nc; c++) {
     w->sigma[c] = w->diag[r * c + 1];
     if (r == 3) w->sigma[c] = 0.5 * (w->sigma[c] + w->diag[r * c + 2]);

@@ -52,11 +52,11 @@ struct perp_islands {
   int n_islands;
   /* by the number of contacts */
   int cap;
-  double *scratch;   /* [3 n] */
-  int *order;        /* [n] contact at each place */
-  double *frame;     /* [6 n] t1, t2 */
-  double *b, *x, *s; /* [r n + m] */
-  double *mu, *slip; /* [n] */
+  double *scratch;       /* [3 n] */
+  int *order;            /* [n] contact at each place */
+  double *frame;         /* [6 n] t1, t2 */
+  double *b, *x, *s, *d; /* [r n + m], d the diagonal of A */
+  double *mu, *slip;     /* [n] */
   double *J;
   int *cptr, *jptr, *joff, *jblk, *jgrp, *tsub;
   perp_arena grown;
@@ -102,6 +102,7 @@ static void layout_grown(perp_islands *s, perp_arena *a)
   s->b = PERP_CARVE(a, double, r *n + (size_t)model->m);
   s->x = PERP_CARVE(a, double, r *n + (size_t)model->m);
   s->s = PERP_CARVE(a, double, r *n + (size_t)model->m);
+  s->d = PERP_CARVE(a, double, r *n + (size_t)model->m);
   s->mu = PERP_CARVE(a, double, n);
   s->slip = PERP_CARVE(a, double, n);
   s->J = PERP_CARVE(a, double, 2 * nv * (r * n + JOINT_ROWS * nj));
@@ -468,6 +469,33 @@ static int fill_contact(perp_islands *s, const perp_constrained *k, const perp_i
   return subs;
 }
 
+/* A_ii: M is diag(m, m, m, I) */
+static void diagonal(const perp_islands *s, int first_body, const perp_blocks *F, double *d)
+{
+  const perp_model *model = s->model;
+  const int dim = model->dim;
+  for (int i = 0; i < F->m; i++) d[i] = F->s[i];
+  for (int c = 0; c < F->nc; c++) {
+    int row = F->cptr[c], r = F->cptr[c + 1] - row;
+    for (int q = F->jptr[c]; q < F->jptr[c + 1]; q++) {
+      const perp_inertia *in = &model->inertia[s->bodies[first_body + F->jblk[q]]];
+      const double *J = F->J + F->joff[q];
+      for (int k = 0; k < r; k++) {
+        double line = 0, g[3], y[3];
+        for (int l = 0; l < dim; l++) line += J[k + l * r] * J[k + l * r];
+        for (int l = 0; l < model->rates; l++) g[l] = J[k + (dim + l) * r];
+        d[row + k] += line / in->mass;
+        if (dim == 3) {
+          perp_sym_mul(in->Iinv, g, y);
+          d[row + k] += perp_dot(3, g, y);
+        } else {
+          d[row + k] += g[0] * g[0] * in->Iinv[8];
+        }
+      }
+    }
+  }
+}
+
 /* Everything of island i but the dense matrix. */
 static void fill(perp_islands *s, const perp_constrained *k, const perp_island_task *task, int i)
 {
@@ -535,6 +563,7 @@ static void fill(perp_islands *s, const perp_constrained *k, const perp_island_t
   cptr[F.nc] = row;
   jptr[F.nc] = sub;
   joff[sub] = off;
+  if (!p->eliminate) diagonal(s, p->body, &F, s->d + first_row(s, i));
   perp_blocks_transpose(nb, F.nc, jptr, jblk, s->jgrp + 2 * (p->contact + p->joint),
                         s->tptr + p->body + i, s->tsub + 2 * (p->contact + p->joint));
 }
@@ -569,6 +598,8 @@ static bool columns(perp_islands *s, perp_constrained *k, const perp_island_task
       }
       if (task->softness > 0) out[col] += F.s[col];
     }
+  double *diag = s->d + first_row(s, i);
+  for (int y = 0; y < n; y++) diag[y] = A[(size_t)y * ((size_t)n + 1)];
   for (int y = 0; y < n; y++) /* symmetric up to rounding: make it exact */
     for (int z = 0; z < y; z++) {
       double *u = &A[y + (size_t)n * (size_t)z], *l = &A[z + (size_t)n * (size_t)y];
@@ -591,6 +622,7 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
                                   .F = p->eliminate ? NULL : &F,
                                   .A = p->eliminate ? s->A + p->dense : NULL,
                                   .lda = F.m,
+                                  .diag = s->d + first,
                                   .b = s->b + first,
                                   .reuse = task->reuse };
   for (int place = p->contact; place < next->contact && task->fresh != NULL; place++)

@@ -189,6 +189,115 @@ static void factored_rows(const perp_blocks *F, const double *lambda, double *a,
   }
 }
 
+enum { LOCAL_ROWS = 256, LOCAL_WIDTH = 6 };
+typedef double pair_of __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* the other block of the group of sub-matrix u; -1: none */
+static int other_block(const perp_blocks *F, int u)
+{
+  int g = F->jgrp[u], first = F->jptr[g];
+  if (F->jptr[g + 1] - first < 2) return -1;
+  return F->jblk[u == first ? first + 1 : first];
+}
+
+/* y = M_b^-1 g_l, l a row of sub-matrix u */
+static void row_times_inverse(const perp_blocks *F, int u, int l, double y[LOCAL_WIDTH])
+{
+  int b = F->jblk[u], d = F->bptr[b + 1] - F->bptr[b], g = F->jgrp[u];
+  int r = F->cptr[g + 1] - F->cptr[g];
+  const double *G = F->J + F->joff[u], *W = F->Minv + F->mptr[b];
+  for (int q = 0; q < d; q++) y[q] = 0;
+  for (int s = 0; s < d; s++)
+    for (int q = 0; q < d; q++) y[q] += W[q + s * d] * G[l + s * r];
+}
+
+/* |A_ij| of the pairs of groups that share both blocks of group g, which are sums of two terms */
+static void scales_of_twins(const perp_blocks *F, int g, double *a)
+{
+  const int first = F->jptr[g], row = F->cptr[g], r = F->cptr[g + 1] - row;
+  const int b = F->jblk[first], c = F->jblk[first + 1];
+  for (int l = 0; l < r; l++) {
+    double y[2][LOCAL_WIDTH], most = a[row + l];
+    row_times_inverse(F, first, l, y[0]);
+    row_times_inverse(F, first + 1, l, y[1]);
+    for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
+      const int u = F->tsub[t], h = F->jgrp[u], start = F->jptr[h];
+      if (F->jptr[h + 1] - start < 2 || F->jblk[u == start ? start + 1 : start] != c) continue;
+      const int rh = F->cptr[h + 1] - F->cptr[h];
+      for (int j = 0; j < rh; j++) {
+        double sum = h == g && j == l && F->s != NULL ? F->s[row + l] : 0;
+        for (int side = 0; side < 2; side++) {
+          const int k = F->jblk[start] == (side == 0 ? b : c) ? start : start + 1;
+          const int d = F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]];
+          const double *H = F->J + F->joff[k] + j;
+          for (int q = 0; q < d; q++) sum += H[q * rh] * y[side][q];
+        }
+        if (fabs(sum) > most) most = fabs(sum);
+      }
+    }
+    a[row + l] = most;
+  }
+}
+
+/* max_j |A_ij| where each group touches one or two narrow blocks and each block few rows (contacts): the
+ * rows of a block are laid side by side, so that the products are vector operations.  False: something is
+ * larger, nothing was done. */
+static bool factored_scales(const perp_blocks *F, double *a)
+{
+  double X[LOCAL_WIDTH][LOCAL_ROWS], v[LOCAL_ROWS], y[LOCAL_WIDTH];
+  int start[LOCAL_ROWS + 1], other[LOCAL_ROWS];
+  for (int g = 0; g < F->nc; g++)
+    if (F->jptr[g + 1] - F->jptr[g] > 2) return false;
+  for (int b = 0; b < F->nb; b++) {
+    int rows = 0;
+    if (F->bptr[b + 1] - F->bptr[b] > LOCAL_WIDTH) return false;
+    for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
+      int g = F->jgrp[F->tsub[t]];
+      rows += F->cptr[g + 1] - F->cptr[g];
+    }
+    if (rows >= LOCAL_ROWS) return false;
+  }
+  for (int i = 0; i < F->m; i++) a[i] = F->s != NULL ? F->s[i] : 0;
+  for (int b = 0; b < F->nb; b++) {
+    const int d = F->bptr[b + 1] - F->bptr[b], first = F->tptr[b], n = F->tptr[b + 1] - first;
+    int rows = 0;
+    for (int t = 0; t < n; t++) {
+      int u = F->tsub[first + t], g = F->jgrp[u], r = F->cptr[g + 1] - F->cptr[g];
+      const double *G = F->J + F->joff[u];
+      start[t] = rows;
+      other[t] = other_block(F, u);
+      for (int q = 0; q < d; q++)
+        for (int j = 0; j < r; j++) X[q][rows + j] = G[j + q * r];
+      rows += r;
+    }
+    start[n] = rows;
+    for (int q = 0; q < d; q++) X[q][rows] = 0; /* up to an even number */
+    for (int t = 0; t < n; t++)
+      for (int i = start[t]; i < start[t + 1]; i++) {
+        int u = F->tsub[first + t], row = F->cptr[F->jgrp[u]] + i - start[t];
+        row_times_inverse(F, u, i - start[t], y);
+        for (int j = 0; j < rows; j += 2) {
+          pair_of sum = { 0, 0 };
+          for (int q = 0; q < d; q++) sum += y[q] * *(const pair_of *)&X[q][j];
+          *(pair_of *)&v[j] = sum;
+        }
+        double most = a[row];
+        if (other[t] < 0) v[i] += F->s != NULL ? F->s[row] : 0;
+        for (int k = 0; k < n; k++) {
+          if (other[k] == other[t] && other[t] >= 0) continue;
+          for (int j = start[k]; j < start[k + 1]; j++) {
+            double size = fabs(v[j]);
+            if (size > most) most = size;
+          }
+        }
+        a[row] = most;
+      }
+  }
+  for (int g = 0; g < F->nc; g++)
+    if (F->jptr[g + 1] - F->jptr[g] == 2) scales_of_twins(F, g, a);
+  return true;
+}
+
 /* A zero row takes the largest scale, so that s A has s times the scales; 1 when all of A is zero. */
 static void fill_zero_rows(int n, double *a)
 {
@@ -203,7 +312,7 @@ void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch)
 {
   int n = p->n;
   if (p->F != NULL) {
-    factored_rows(p->F, NULL, a, NULL, scratch, scratch + n);
+    if (!factored_scales(p->F, a)) factored_rows(p->F, NULL, a, NULL, scratch, scratch + n);
     fill_zero_rows(n, a);
     return;
   }
