@@ -227,6 +227,7 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
     if (m->scene->gauge[i].sample != NULL)
       m->scene->gauge[i].sample(m->scene->gauge[i].user, t, q, v, info);
 
+  if (info != NULL) m->h_stable = info->h_stable;
   m->drift_pos = m->drift_pos_mean = m->drift_pre = m->drift_vel = 0;
   m->drift_acc = nan("");
   if (m->m > 0) {
@@ -475,6 +476,10 @@ static double metric_h_least(const perp_measure *m)
 static double metric_h_most(const perp_measure *m)
 {
   return m->ode.h_most;
+}
+static double metric_h_stable(const perp_measure *m)
+{
+  return m->h_stable > 0 ? m->h_stable : nan("");
 }
 static double metric_step_us(const perp_measure *m)
 {

@@ -46,6 +46,7 @@ struct perp_measure {
   perp_stats kkt;
   perp_contact_count contacts;
   bool has_contacts;
+  double h_stable; /* as the formulation reports it, 0: not known */
   double cpu_s, step_us;
   /* the state before, and the exact multipliers of the last sample: see perp_measure_state */
   double t_before, *q_before, *v_before, *lambda_exact;

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Formulations against references: observed order, drift, what compliance does; and soft rows as springs and
+ * dampers, by the exact discrete formula and by the closed form. */
+#include "tests/run_model.h"
+
+static perp_ctx ctx;
+
+/* ---- order ---------------------------------------------------------------------------------------------- */
+
+static perp_scene open_scene(const char *text)
+{
+  perp_spec spec;
+  perp_scene scene;
+  if (perp_spec_parse(&ctx, PERP_KIND_scene, text, &spec) != PERP_OK ||
+      perp_scene_create(&ctx, &spec, &scene) != PERP_OK)
+    bail("%s", ctx.msg);
+  perp_spec_free(&spec);
+  return scene;
+}
+
+typedef struct outcome {
+  double tip, C, rate; /* errors at the end */
+} outcome;
+
+static outcome run_scene(perp_scene *s, run_parts parts, double h, double t_end)
+{
+  double q[7 * 8], v[6 * 8], q_ref[7 * 8], v_ref[6 * 8], C[64], rate[64] = { 0 }, p[3], ref[3];
+  outcome o = { 0 };
+  if (run_fresh(&ctx, s->model, parts, h, t_end, q, v) < 0) return (outcome){ .tip = HUGE_VAL };
+  if (s->truth[0].state(s->truth[0].user, &ctx, t_end, q_ref, v_ref) != PERP_OK)
+    bail("%s", ctx.msg);
+  perp_model_point(s->model, q, s->tip_body, s->tip, p);
+  perp_model_point(s->model, q_ref, s->tip_body, s->tip, ref);
+  for (int i = 0; i < 3; i++) o.tip = fmax(o.tip, fabs(p[i] - ref[i]));
+  perp_model_error(s->model, t_end, q, C);
+  perp_blocks_J(perp_model_assemble(s->model, t_end, q), 1, v, rate);
+  for (int i = 0; i < perp_model_m(s->model); i++) {
+    o.C = fmax(o.C, fabs(C[i]));
+    o.rate = fmax(o.rate, fabs(rate[i]));
+  }
+  return o;
+}
+
+static double energy_of(const perp_model *model, const double *q, const double *v)
+{
+  double kinetic, potential;
+  perp_model_energy(model, 0, q, v, &kinetic, &potential);
+  return kinetic + potential;
+}
+
+/* change of energy; infinity where the run ends early */
+static double energy_change(perp_scene *s, run_parts parts, double h, double t_end)
+{
+  double q[7 * 8], v[6 * 8];
+  if (run_fresh(&ctx, s->model, parts, h, t_end, q, v) < 0) return HUGE_VAL;
+  return fabs(energy_of(s->model, q, v) -
+              energy_of(s->model, perp_model_q0(s->model), perp_model_v0(s->model)));
+}
+
+/* median of the slopes over four halvings of h */
+static double observed_order(perp_scene *s, run_parts parts, double h, double t_end)
+{
+  double error[5], slope[4];
+  for (int i = 0; i < 5; i++) error[i] = run_scene(s, parts, ldexp(h, -i), t_end).tip;
+  for (int i = 0; i < 4; i++) slope[i] = log2(error[i] / error[i + 1]);
+  for (int i = 1; i < 4; i++) /* insertion sort */
+    for (int j = i; j > 0 && slope[j] < slope[j - 1]; j--) {
+      double swap = slope[j];
+      slope[j] = slope[j - 1];
+      slope[j - 1] = swap;
+    }
+  return (slope[1] + slope[2]) / 2;
+}
+
+static void orders(void)
+{
+  static const struct {
+    const char *scene, *formulation, *ode;
+    double h, t_end, order;
+  } cases[] = {
+    { "pendulum", "impulse", NULL, 0.02, 2, 2 },
+    { "pendulum", "ggl", NULL, 0.02, 2, 2 },
+    { "double-pendulum", "impulse", NULL, 0.01, 1, 2 },
+    { "double-pendulum", "ggl", NULL, 0.01, 1, 2 },
+    { "heavy-top", "impulse", NULL, 1e-3, 0.1, 2 },
+    { "heavy-top", "ggl", NULL, 1e-3, 0.1, 2 },
+    { "spherical-pendulum", "ggl", NULL, 0.02, 1, 2 },
+    { "pendulum", "impulse:velocity=false", NULL, 0.01, 2, 2 },
+    { "pendulum", "regularized:compliance=1e-12", "symplectic-euler", 0.01, 2, 1 },
+    { "double-pendulum", "regularized:compliance=1e-12", "symplectic-euler", 2e-3, 1, 1 },
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    perp_scene s = open_scene(cases[i].scene);
+    const run_parts parts = { .formulation = cases[i].formulation, .ode = cases[i].ode };
+    const double order = observed_order(&s, parts, cases[i].h, cases[i].t_end);
+    near(order, cases[i].order, 0.15, 0, "%s, %s: order %.3f", cases[i].scene, cases[i].formulation,
+         order);
+    perp_scene_destroy(&s);
+  }
+}
+
+static void drift(void)
+{
+  static const char *const scenes[] = { "chain", "double-pendulum", "four-bar",
+                                        "spherical-pendulum", "chain:links=4,dim=2,joint=hinge" };
+  static const char *const formulations[] = { "impulse", "ggl" };
+  for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
+    for (int f = 0; f < 2; f++) {
+      perp_scene s = open_scene(scenes[i]);
+      outcome o = run_scene(&s, (run_parts){ .formulation = formulations[f] }, 1e-3, 0.6);
+      /* tolerance of the iterations */
+      below(o.C, 2e-12, "%s, %s: |C| = %.2g after 0.6 s", scenes[i], formulations[f], o.C);
+      below(o.rate, 1e-9, "%s, %s: |J v| = %.2g", scenes[i], formulations[f], o.rate);
+      perp_scene_destroy(&s);
+    }
+}
+
+/* ---- penalty -------------------------------------------------------------------------------------------- */
+
+static void penalty(void)
+{
+  perp_scene s = open_scene("pendulum");
+  double tip[4], k = 1e4;
+  char name[64];
+  for (int i = 0; i < 4; i++, k *= 10) {
+    snprintf(name, sizeof name, "penalty:stiffness=%g,damping=%g", k, 2 * sqrt(k));
+    tip[i] =
+        run_scene(&s, (run_parts){ .formulation = name, .ode = "dopri5:tol=1e-11" }, 1e-4, 1).tip;
+  }
+  for (int i = 1; i < 4; i++)
+    near(tip[i - 1] / tip[i], 10, 1.2, 0, "penalty: a joint 10 x stiffer, an error %.2f x smaller",
+         tip[i - 1] / tip[i]);
+  perp_scene_destroy(&s);
+
+  /* the reported step: just below it runs, just above it explodes */
+  s = open_scene("chain:links=4");
+  for (int damped = 0; damped < 2; damped++) {
+    const char *form = damped ? "penalty:stiffness=1e4,damping=5"
+                              : "penalty:stiffness=1e4,damping=0";
+    const run_parts parts = { .formulation = form, .ode = "symplectic-euler" };
+    perp_step_info info = { 0 };
+    perp_sim *sim = run_start(&ctx, s.model, parts, 1e-5);
+    if (perp_sim_step(&ctx, sim, 1, &info) != PERP_OK) bail("%s", ctx.msg);
+    perp_sim_destroy(sim);
+    const double h = info.h_stable;
+    /* the chain turns: eigenvalues move a little from those at the start */
+    double good = energy_change(&s, parts, 0.8 * h, 400 * h);
+    double bad = energy_change(&s, parts, 1.1 * h, 400 * h);
+    ok(good < 10, "%s: 0.8 x the stable step %.3g s: energy changes by %.2g J", form, h, good);
+    ok(!(bad < 100), "%s: 1.1 x: by %.2g J", form, bad);
+  }
+  perp_scene_destroy(&s);
+}
+
+/* ---- compliance and softness ------------------------------------------------------------------------------- */
+
+static const double mass = 2, gravity = 9.81;
+
+/* a mass hanging on a rod of 1 m that gives way */
+static perp_model *hanging(double softness)
+{
+  perp_model *model = run_model(&ctx, 2);
+  run_body(&ctx, model,
+           (perp_body_def){ .mass = { .mass = mass, .inertia[8] = 1 }, .x = { 0, -1 } });
+  run_joint(&ctx, model,
+            (perp_joint_def){ .kind = PERP_JOINT_DISTANCE,
+                              .a = PERP_WORLD,
+                              .b = 0,
+                              .length = 1,
+                              .softness = softness });
+  return run_finish(&ctx, model);
+}
+
+static double stretch(perp_model *model, run_parts parts, double h, double t_end)
+{
+  double q[3];
+  if (run_fresh(&ctx, model, parts, h, t_end, q, NULL) < 0) return (double)NAN;
+  return hypot(q[0], q[1]) - 1;
+}
+
+/* implicit Euler of m x'' = m g - k x - d x' from rest at x = 0 */
+static double implicit_euler(double k, double d, double h, int steps)
+{
+  double x = 0, v = 0;
+  for (int i = 0; i < steps; i++) {
+    v = (mass * v + h * (mass * gravity - k * x)) / (mass + h * d + h * h * k);
+    x += h * v;
+  }
+  return x;
+}
+
+/* S and alpha of the velocity level from stiffness and damping; every KKT formulation */
+static void discrete_spring(void)
+{
+  static const double springs[][2] = { { 1e3, 5 }, { 1e6, 0 }, { 50, 40 } };
+  const double h = 1e-2;
+  const perp_desc *kkt;
+  for (int i = 0; i < 3; i++) {
+    const double k = springs[i][0], d = springs[i][1];
+    const double exact = implicit_euler(k, d, h, 100);
+    char stab[64], form[96];
+    snprintf(stab, sizeof stab, "baumgarte:alpha=%.17g", k / (h * k + d));
+    snprintf(form, sizeof form, "regularized:compliance=%.17g,relaxation=%.17g", 1 / k, d / k);
+    perp_model *soft = hanging(1 / (h * (h * k + d))), *hard = hanging(0);
+    for (int n = 0; (kkt = perp_plugin_at(&ctx, PERP_KIND_kkt, n)) != NULL; n++) {
+      run_parts parts = { "velocity", "symplectic-euler", kkt->name, stab };
+      near(stretch(soft, parts, h, 1), exact, 1e-11, 0, "spring %g N/m, %g N s/m, velocity, %s", k,
+           d, kkt->name);
+      parts = (run_parts){ form, "symplectic-euler", kkt->name };
+      near(stretch(hard, parts, h, 1), exact, 1e-11, 0, "spring %g N/m, %g N s/m, regularized, %s",
+           k, d, kkt->name);
+    }
+    perp_model_destroy(soft);
+    perp_model_destroy(hard);
+  }
+}
+
+/* Acceleration level: J a + S lambda = -2 alpha Cdot - beta^2 C is a spring beta^2 / (A + S) and a damper
+ * 2 alpha / (A + S) that carry the part A / (A + S) of the other forces at once; A = 1 / mass here. */
+static void continuous_spring(void)
+{
+  const double S = 0.3, alpha = 1.5, beta = 12, A = 1 / mass, part = A / (A + S);
+  const double rate2 = part * beta * beta, decay = part * alpha, w = sqrt(rate2 - decay * decay);
+  const double rest = gravity * (1 - part) / rate2;
+  const perp_desc *kkt;
+  perp_model *model = hanging(S);
+  for (int n = 0; (kkt = perp_plugin_at(&ctx, PERP_KIND_kkt, n)) != NULL; n++)
+    for (double t = 0.4; t < 3; t += 0.8) {
+      const double exact = rest * (1 - exp(-decay * t) * (cos(w * t) + decay / w * sin(w * t)));
+      const run_parts parts = { "acceleration", "dopri5:tol=1e-11", kkt->name,
+                                "baumgarte:alpha=1.5,beta=12" };
+      near(stretch(model, parts, 1e-3, t), exact, 1e-8, 0, "damped oscillator at %.1f s, %s", t,
+           kkt->name);
+    }
+  perp_model_destroy(model);
+}
+
+/* the rod gives way by compliance x load */
+static void compliance(void)
+{
+  perp_model *model = hanging(0);
+  near(stretch(model, (run_parts){ "regularized:compliance=1e-4,relaxation=1" }, 1e-2, 200),
+       1e-4 * mass * gravity, 1e-12, 0, "regularized: a rod of 1e-4 m/N under 2 kg");
+  near(stretch(model, (run_parts){ "penalty:stiffness=1e4,damping=200", "rk4" }, 1e-3, 20),
+       1e-4 * mass * gravity, 1e-12, 0, "penalty: a rod of 1e4 N/m under 2 kg");
+  perp_model_destroy(model);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  orders();
+  drift();
+  penalty();
+  discrete_spring();
+  continuous_spring();
+  compliance();
+  return tap_done();
+}
