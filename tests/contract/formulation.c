@@ -128,7 +128,7 @@ static void all_parts(perp_model *model)
   const perp_desc *form, *part;
   for (int f = 0; (form = perp_plugin_at(&ctx, PERP_KIND_formulation, f)) != NULL; f++) {
     run_parts p = { form->name, "", "", "" };
-    bool velocity = strcmp(form->name, "velocity") == 0;
+    bool velocity = strcmp(form->name, "velocity") == 0 || strcmp(form->name, "regularized") == 0;
     /* every ode with one kkt and stab, every kkt with one ode, every stab with one of each */
     if (form->caps & PERP_FORM_USES_ODE)
       for (int i = 0; (part = perp_plugin_at(&ctx, PERP_KIND_ode, i)) != NULL; i++) {
