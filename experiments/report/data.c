@@ -3,12 +3,15 @@
 
 #include "experiments/report/csv.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* floats of series on one page (5.4 bytes each), and rows that a series keeps */
-enum { SERIES_FLOATS = 300000, SERIES_ROWS = 400 };
+enum { SERIES_FLOATS = 200000, SERIES_ROWS = 400 };
+/* bytes of replays on one page */
+enum { REPLAY_BYTES = 1200000 };
 
 /* ---- small writers ------------------------------------------------------------------------------------- */
 
@@ -23,28 +26,6 @@ static void number(perp_json *j, const char *key, double v)
   else
     snprintf(text, sizeof text, "%.7g", v);
   perp_json_raw(j, key, text);
-}
-
-static void floats(perp_json *j, const char *key, const float *v, size_t n)
-{
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const unsigned char *b = (const unsigned char *)
-      v; /* both supported processors are little endian */
-  size_t size = n * sizeof *v, at = 0;
-  char *text = perp_xalloc(size / 3 * 4 + 8, 1);
-  text[at++] = '"';
-  for (size_t i = 0; i < size; i += 3) {
-    unsigned left = (unsigned)(size - i), word = (unsigned)b[i] << 16;
-    if (left > 1) word |= (unsigned)b[i + 1] << 8;
-    if (left > 2) word |= (unsigned)b[i + 2];
-    text[at++] = digits[word >> 18];
-    text[at++] = digits[word >> 12 & 63];
-    text[at++] = left > 1 ? digits[word >> 6 & 63] : '=';
-    text[at++] = left > 2 ? digits[word & 63] : '=';
-  }
-  text[at] = '"';
-  perp_json_raw(j, key, text);
-  free(text);
 }
 
 /* ---- the study ------------------------------------------------------------------------------------------- */
@@ -275,7 +256,7 @@ static void one_series(perp_page *page, perp_json *j, int row, const perp_csv *c
       any = any || !isnan(v[i]);
     }
     if (!any) continue;
-    floats(j, csv->header[c], v, (size_t)n);
+    perp_json_floats(j, csv->header[c], v, (size_t)n);
     *budget -= n;
   }
   perp_json_close(j, '}');
@@ -307,6 +288,90 @@ static void all_series(perp_page *page, perp_json *j)
   perp_json_int(j, "series_left_out", left_out);
 }
 
+/* ---- replays -------------------------------------------------------------------------------------------------- */
+
+/* The replay of a cell, checked: a torn file must not spoil the page. */
+static char *replay_text(const perp_page *page, int row, size_t *size)
+{
+  char path[1200];
+  snprintf(path, sizeof path, "%s/replay/%s.json", page->dir, page->results->plan.cells[row].id);
+  char *text = perp_exists(path) ? perp_read_file(path, size) : NULL;
+  json_t *json = text == NULL ? NULL : json_loadb(text, *size, 0, NULL);
+  const char *schema = json_string_value(json_object_get(json, "schema"));
+  bool good = schema != NULL && strcmp(schema, "perp-replay/1") == 0 &&
+              json_integer_value(json_object_get(json, "frames")) > 1;
+  json_decref(json);
+  if (good) return text;
+  free(text);
+  return NULL;
+}
+
+static bool replayed(const perp_page *page, int row, double x)
+{
+  char path[1200];
+  snprintf(path, sizeof path, "%s/replay/%s.json", page->dir, page->results->plan.cells[row].id);
+  return (isnan(x) || page->view.x[row] == x) && perp_exists(path);
+}
+
+void perp_page_replay(perp_page *page)
+{
+  double x = perp_page_shown_x(page);
+  bool any = false;
+  for (int r = 0; r < page->results->plan.n && !any; r++) any = replayed(page, r, x);
+  if (!page->interactive || !any) return;
+  perp_html(page->out, "<h2 id=\"replay\">Replay</h2>\n<noscript><p class=\"note\">Needs "
+                       "scripts.</p></noscript>\n");
+}
+
+/* Each scene gets its share of the room, the rest is for whoever comes first. */
+static void replays(perp_page *page, perp_json *j)
+{
+  int n = page->results->plan.n, scene = perp_kind_param(page->study->kind, "scene"), n_scenes = 0;
+  double x = perp_page_shown_x(page);
+  if (scene < 0) return;
+  const char **name = perp_xalloc((size_t)n + 1, sizeof *name);
+  size_t *used = perp_xalloc((size_t)n + 1, sizeof *used), total = 0;
+  int left_out = 0;
+  int *of = perp_xalloc((size_t)n + 1, sizeof *of);
+  bool *taken = perp_xalloc((size_t)n + 1, sizeof *taken);
+  for (int r = 0; r < n; r++) {
+    if (!replayed(page, r, x)) {
+      taken[r] = true;
+      continue;
+    }
+    const char *text = perp_view_text(&page->view, r, scene);
+    while (of[r] < n_scenes && strcmp(name[of[r]], text) != 0) of[r]++;
+    if (of[r] == n_scenes) name[n_scenes++] = text;
+  }
+  perp_json_open(j, "replays", '[');
+  for (int pass = 0; pass < 2; pass++)
+    for (int r = 0; r < n; r++) {
+      size_t size = 0;
+      if (taken[r]) continue;
+      if (total > REPLAY_BYTES || (pass == 0 && used[of[r]] > (size_t)(REPLAY_BYTES / n_scenes))) {
+        left_out += pass;
+        continue;
+      }
+      char *text = replay_text(page, r, &size);
+      taken[r] = true;
+      if (text == NULL) continue;
+      perp_json_open(j, NULL, '{');
+      perp_json_int(j, "cell", r);
+      perp_json_text(j, "scene", name[of[r]]);
+      perp_json_raw(j, "replay", text);
+      perp_json_close(j, '}');
+      used[of[r]] += size;
+      total += size;
+      free(text);
+    }
+  perp_json_close(j, ']');
+  perp_json_int(j, "replays_left_out", left_out);
+  free(taken);
+  free(of);
+  free(used);
+  free(name);
+}
+
 /* ---- the element ------------------------------------------------------------------------------------------------ */
 
 void perp_page_data(perp_page *page)
@@ -322,6 +387,7 @@ void perp_page_data(perp_page *page)
   view(page, &j);
   cells(page, &j);
   all_series(page, &j);
+  replays(page, &j);
   perp_json_close(&j, '}');
   fclose(j.out);
   fputs("<script type=\"application/json\" id=\"perp-data\">", page->out);

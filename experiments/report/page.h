@@ -39,6 +39,7 @@ void perp_page_published(perp_page *page); /* published figures beside ours */
 void perp_page_problems(perp_page *page);  /* profiles and failure matrix of problems x solvers */
 void perp_page_curves(perp_page *page);    /* work-precision, convergence, time against size */
 void perp_page_series(perp_page *page);    /* drift and energy over time */
+void perp_page_replay(perp_page *page);    /* place of the replay, which the script draws */
 void perp_page_failures(perp_page *page);  /* statuses, causes */
 void perp_page_cells(perp_page *page);     /* every cell with its rerun command */
 void perp_page_methods(perp_page *page);   /* cards from the descriptors */

@@ -165,6 +165,7 @@ static void body(perp_page *page, const char *script)
     { "problems", perp_page_problems },
     { "curves", perp_page_curves },
     { "series", perp_page_series },
+    { "replay", perp_page_replay },
     { "failures", perp_page_failures },
     { "cells", perp_page_cells },
     { "methods", perp_page_methods },

@@ -101,6 +101,7 @@ void perp_page_series(perp_page *page)
                   "s. A method that "
                   "diverged ends where it was stopped.</p>\n",
                   h);
+      page->folded = headed; /* one picture is enough where a script draws them all */
       headed = true;
       const char *title = v->facet[facet][0] == '\0'
                               ? charts[c].title
@@ -123,4 +124,5 @@ void perp_page_series(perp_page *page)
                          : "Total mechanical energy, zero at the start for a scene that starts at "
                            "rest at height 0.");
     }
+  page->folded = false;
 }

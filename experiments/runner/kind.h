@@ -73,6 +73,7 @@ typedef struct perp_job {
   const struct perp_cell *cell;
   bool timing;             /* a timing round: no series, only timing metrics are kept */
   const char *series_path; /* where to write the series, NULL: nowhere */
+  const char *replay_path; /* where to write what a replay needs (replay.h), NULL: nowhere */
 } perp_job;
 
 typedef struct perp_cell_kind {

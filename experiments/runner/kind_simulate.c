@@ -205,6 +205,7 @@ static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
                            .sample_every = real_of(cell, P_SAMPLE),
                            .seed = strtoull(cell->value[P_SEED], NULL, 10),
                            .want_series = job->series_path != NULL,
+                           .replay_path = job->replay_path,
                            .timing_rounds = job->timing ? 1 : 0 };
   perp_result result;
   perp_status status = perp_simulate(ctx, &request, &result);

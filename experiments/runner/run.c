@@ -28,8 +28,8 @@ struct run {
   perp_crew *crew;
   perp_journal journal;
   perp_progress progress;
-  char **log, **series; /* [plan.n] paths */
-  perp_expr *select[2]; /* --only, --skip */
+  char **log, **series, **replay; /* [plan.n] paths */
+  perp_expr *select[2];           /* --only, --skip */
   bool *selected;
   int *attempt; /* the next one */
   int *rounds;  /* timing rounds there are */
@@ -48,7 +48,7 @@ static char *path_in(const struct run *r, const char *name)
 
 static perp_status make_folder(struct run *r)
 {
-  static const char *const parts[] = { "", "journal", "series", "log", "env", "derived" };
+  static const char *const parts[] = { "", "journal", "series", "replay", "log", "env", "derived" };
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     char *path = i == 0 ? perp_xstrdup(r->o->dir) : path_in(r, parts[i]);
     perp_status status = perp_make_dirs(r->ctx, path);
@@ -74,11 +74,8 @@ static void forget(struct run *r)
 {
   static const struct {
     const char *dir, *suffix;
-  } parts[] = { { "journal", ".jsonl" },
-                { "series", ".csv" },
-                { "log", ".err" },
-                { "env", ".json" },
-                { "derived", "" } };
+  } parts[] = { { "journal", ".jsonl" }, { "series", ".csv" }, { "replay", ".json" },
+                { "log", ".err" },       { "env", ".json" },   { "derived", "" } };
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     char *path = path_in(r, parts[i].dir);
     perp_remove_files(path, parts[i].suffix);
@@ -232,7 +229,8 @@ static void start_one(struct run *r, int cell, bool timing)
     .job = { .study = r->study,
              .cell = &r->plan.cells[cell],
              .timing = timing,
-             .series_path = timing || !r->study->metrics.series ? NULL : r->series[cell] },
+             .series_path = timing || !r->study->metrics.series ? NULL : r->series[cell],
+             .replay_path = timing || !r->study->metrics.series ? NULL : r->replay[cell] },
     .timeout = r->o->timeout,
     .memory = r->o->memory,
     .log_path = r->log[cell],
@@ -548,9 +546,11 @@ static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, in
   r->status = perp_xalloc((size_t)n, sizeof *r->status);
   r->log = perp_xalloc((size_t)n, sizeof *r->log);
   r->series = perp_xalloc((size_t)n, sizeof *r->series);
+  r->replay = perp_xalloc((size_t)n, sizeof *r->replay);
   for (int i = 0; i < n; i++) {
     r->log[i] = perp_xprintf("%s/log/%s.err", r->o->dir, r->plan.cells[i].id);
     r->series[i] = perp_xprintf("%s/series/%s.csv", r->o->dir, r->plan.cells[i].id);
+    r->replay[i] = perp_xprintf("%s/replay/%s.json", r->o->dir, r->plan.cells[i].id);
     r->attempt[i] = before.record[i].attempt + 1;
     r->rounds[i] = before.record[i].rounds;
     r->status[i] = before.record[i].attempt > 0 ? before.record[i].status : PERP_CELL_PLANNED;
@@ -582,9 +582,11 @@ static void release(struct run *r)
   for (int i = 0; r->log != NULL && i < r->plan.n; i++) {
     free(r->log[i]);
     free(r->series[i]);
+    free(r->replay[i]);
   }
   free(r->log);
   free(r->series);
+  free(r->replay);
   free(r->selected);
   free(r->attempt);
   free(r->rounds);

@@ -3,6 +3,7 @@
  * breakdown of a step (instrumented, so that its parts are used as shares only). */
 #include "experiments/runner/simulate.h"
 #include "experiments/metrics/metrics.h"
+#include "experiments/runner/replay.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ typedef struct run {
   perp_sim *sim; /* scenes with bodies */
   perp_ode *ode; /* plain ODE problems */
   perp_measure *measure;
+  perp_replay *replay;
   const perp_truth *truth;
   bool truth_any_time;
   double *q_ref, *v_ref;
@@ -305,6 +307,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
     const bool sample = end || (r->adaptive ? on_sample(r, t) : count % stride == 0);
     if ((grid || sample) && truth_answers(r, t)) PERP_TRY(compare(ctx, r, q, v));
     if (request->want_series && sample) PERP_TRY(series_row(ctx, r, &result->series, q, v));
+    if (sample) PERP_TRY(perp_replay_frame(ctx, r->replay, t, q, last));
     if (end) break;
 
     const double t_max = r->adaptive ? next_target(r, t) : r->t_end;
@@ -499,12 +502,15 @@ static perp_status simulate(perp_ctx *ctx, run *r, const perp_request *request, 
   PERP_TRY(prepare(ctx, r, request));
   name_parts(r, request, result);
   if (request->want_series) PERP_TRY(series_create(ctx, r, &result->series));
+  if (request->replay_path != NULL && r->scene.model != NULL)
+    PERP_TRY(perp_replay_create(ctx, r->scene.model, &r->replay));
   double wall = perp_clock_wall(), cpu = perp_clock_thread();
   PERP_TRY(measure_run(ctx, r, request, request->timing_rounds <= 0, result));
   result->wall_s = perp_clock_wall() - wall;
   result->cpu_s = perp_clock_thread() - cpu;
   PERP_TRY(final_state(ctx, r, result));
   PERP_TRY(clock_run(ctx, r, request, result));
+  if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
   r->measure->cpu_s = result->cpu_s;
   r->measure->step_us = result->step_us;
   read_metrics(ctx, r->measure, result);
@@ -520,6 +526,7 @@ perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_resul
   perp_sim_destroy(r.sim);
   perp_ode_destroy(r.ode);
   perp_measure_destroy(r.measure);
+  perp_replay_destroy(r.replay);
   perp_scene_destroy(&r.scene);
   perp_spec *const specs[] = { &r.parts.formulation, &r.parts.ode,  &r.parts.kkt,
                                &r.parts.lcp,         &r.parts.stab, &r.parts.contact };

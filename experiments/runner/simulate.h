@@ -14,6 +14,7 @@ typedef struct perp_request {
       sample_every; /* s between rows of the series and between comparisons with the truth; 0 = auto */
   uint64_t seed;
   bool want_series;
+  const char *replay_path; /* where to write a replay of the run (replay.h); NULL: nowhere */
   int timing_rounds; /* further runs without metrics, for time.step_us; 0 = time only the first */
 } perp_request;
 
@@ -39,7 +40,7 @@ typedef struct perp_result {
       lcp[PERP_SPEC_MAX], stab[PERP_SPEC_MAX],
       contact[PERP_SPEC_MAX]; /* canonical; "" = not used */
   char truth[128];            /* what the errors are measured against, "" = nothing */
-  perp_printed published;   /* printed values of the problem and their error */
+  perp_printed published;     /* printed values of the problem and their error */
   double h, t_end;            /* as used */
   perp_metric_value metrics[PERP_METRICS_MAX];
   int n_metrics;

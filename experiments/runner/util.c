@@ -312,6 +312,28 @@ void perp_json_bool(perp_json *j, const char *key, bool value)
   fputs(value ? "true" : "false", j->out);
 }
 
+void perp_json_floats(perp_json *j, const char *key, const float *v, size_t n)
+{
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const unsigned char *b = (const unsigned char *)
+      v; /* both supported processors are little endian */
+  size_t size = n * sizeof *v, at = 0;
+  char *text = perp_xalloc(size / 3 * 4 + 8, 1);
+  text[at++] = '"';
+  for (size_t i = 0; i < size; i += 3) {
+    unsigned left = (unsigned)(size - i), word = (unsigned)b[i] << 16;
+    if (left > 1) word |= (unsigned)b[i + 1] << 8;
+    if (left > 2) word |= (unsigned)b[i + 2];
+    text[at++] = digits[word >> 18];
+    text[at++] = digits[word >> 12 & 63];
+    text[at++] = left > 1 ? digits[word >> 6 & 63] : '=';
+    text[at++] = left > 2 ? digits[word & 63] : '=';
+  }
+  text[at] = '"';
+  perp_json_raw(j, key, text);
+  free(text);
+}
+
 void perp_json_raw(perp_json *j, const char *key, const char *json)
 {
   json_lead(j, key);

@@ -68,6 +68,8 @@ void perp_json_text(perp_json *j, const char *key, const char *value); /* NULL g
 void perp_json_real(perp_json *j, const char *key, double value);
 void perp_json_int(perp_json *j, const char *key, int64_t value);
 void perp_json_bool(perp_json *j, const char *key, bool value);
+/* float32, little endian, as one base64 text: 5.4 bytes a number. */
+void perp_json_floats(perp_json *j, const char *key, const float *v, size_t n);
 /* Text that is JSON already. */
 void perp_json_raw(perp_json *j, const char *key, const char *json);
 

@@ -10,8 +10,8 @@ command -v chromium >/dev/null 2>&1 || skip 'chromium is not installed'
 node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' || skip 'playwright-core needs node 18'
 unset PERP_HOME
 export PERP_REPORT_JS="$web/dist/report.js"
-for study in motion lcp; do
+for study in motion contact lcp; do
   rm -rf "$out/$study"
   "$perp" run "$source/$study.yaml" -o "$out/$study" >"$out/$study.log" 2>&1 || { tail -n 20 "$out/$study.log" >&2; echo 'Bail out! a study did not run'; exit 1; }
 done
-exec node "$source/page.mjs" "$web" "$out" motion lcp
+exec node "$source/page.mjs" "$web" "$out" motion contact lcp

@@ -8,6 +8,7 @@ import { readData } from './data.js';
 import { h } from './dom.js';
 import { failureMatrix, stabilityMap, stepMap } from './matrix.js';
 import { profiles } from './profiles.js';
+import { replay } from './replay.js';
 import { residuals, seriesOf, timeSeries } from './series.js';
 import style from './style.css';
 
@@ -34,6 +35,7 @@ async function start() {
   await replace('problems', [...failureMatrix(data, browser), ...profiles(data), ...residuals(data, series)]);
   await replace('curves', [...curves(data), ...stepMap(data, browser), ...stabilityMap(data)]);
   await replace('series', timeSeries(data, series));
+  await replace('replay', replay(data));
   document.documentElement.setAttribute('data-ready', 'yes');
 }
 

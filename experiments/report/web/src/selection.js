@@ -65,6 +65,7 @@ export class Selection {
     const rest = data.view.axes.filter((k) => k !== this.by);
     const combos = new Map();
     for (let c = 0; c < data.n; c++) {
+      if (data.include && !data.include(c)) continue;
       const text = joined(data, c, rest);
       if (!combos.has(text)) combos.set(text, []);
       combos.get(text).push(c);
@@ -75,7 +76,7 @@ export class Selection {
     let best = -1;
     for (let c = 0; c < data.n; c++)
       if (data.ok(c) && (best < 0 || data.value(c, this.metric()) < data.value(best, this.metric()))) best = c;
-    this.at = best >= 0 ? joined(data, best, rest) : list[0];
+    this.at = best >= 0 && !data.include ? joined(data, best, rest) : list[0];
     const options = list.map((t) => [t, t || '(nothing else varies)']);
     if (list.length > 1) options.unshift(['*best', 'the best of each'], ['*all', 'everything']);
     this.atSelect.setOptions(options, this.at);
@@ -89,9 +90,9 @@ export class Selection {
 
   names() {
     if (!this.by) return [''];
-    const cells = this.at.startsWith('*') ? null : new Set(this.combos.get(this.at));
+    const cells = new Set(this.at.startsWith('*') ? [...this.combos.values()].flat() : this.combos.get(this.at));
     const a = this.data.axis[this.by];
-    return a.values.filter((_, i) => !cells || a.of.some((v, c) => v === i && cells.has(c)));
+    return a.values.filter((_, i) => a.of.some((v, c) => v === i && cells.has(c)));
   }
 
   // [{ name, index, combo, cells }]: the curves to draw, cells by ascending abscissa
