@@ -71,8 +71,10 @@ void perp_collision_counters(const perp_collision *c, int64_t *pairs, int64_t *c
 
 /* Earliest s in [0, 1] at which the distance of two shapes falls to `target` (m) while the poses move from
  * (x0, q0) to (x1, q1): positions linearly, orientations along the shortest rotation; conservative
- * advancement.  Returns 1 when it stays above (then *hit is false).  poses: coordinates of the bodies as
- * in model.h, NULL for the world. */
+ * advancement.  The distance at the s returned is within 1e-10 of the size of the smaller shape of the target, and
+ * above it before.  Returns 1 when it stays above (then *hit is false), 0 when it is below from the
+ * start.  A grazing motion may end after 1000 steps: then *hit is true and s a lower bound.  qa0 ...:
+ * coordinates of the bodies as in model.h, NULL for the world.  No allocation. */
 double perp_time_of_impact(const perp_model *model, int shape_a, const double *qa0,
                            const double *qa1, int shape_b, const double *qb0, const double *qb1,
                            double target, bool *hit);

@@ -43,7 +43,7 @@ static double excess(const double z[3], const double r[3], double tau, double *s
   *slope = 0;
   for (int i = 0; i < 3; i++) {
     if (z[i] == 0) continue;
-    double below = tau + r[i] - 1, x = r[i] * z[i] / below;
+    double below = tau + (r[i] - 1), x = r[i] * z[i] / below;
     g += x * x;
     *slope -= 2 * x * x / below;
   }
@@ -59,7 +59,7 @@ static void closest_point(const double e[3], const double y[3], double x[3])
   for (int i = 0; i < 3; i++) {
     z[i] = fabs(y[i]) / e[i];
     r[i] = e[i] / e[least] * (e[i] / e[least]);
-    lo = fmax(lo, r[i] * z[i] - r[i] + 1); /* one term of G is 1 there */
+    lo = fmax(lo, r[i] * z[i] - (r[i] - 1)); /* one term of G is 1 there */
     hi += r[i] * z[i] * r[i] * z[i];
   }
   hi = sqrt(hi);
@@ -88,7 +88,7 @@ static void closest_point(const double e[3], const double y[3], double x[3])
     tau = next;
   }
   for (int i = 0; i < 3; i++)
-    x[i] = z[i] == 0 ? 0 : copysign(e[i] * r[i] * z[i] / (tau + r[i] - 1), y[i]);
+    x[i] = z[i] == 0 ? 0 : copysign(e[i] * r[i] * z[i] / (tau + (r[i] - 1)), y[i]);
 }
 
 int perp_sphere_ellipsoid(const perp_shape *a, const perp_pose *pa, const perp_shape *b,

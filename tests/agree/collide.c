@@ -482,6 +482,138 @@ static void run_pair(int dim, perp_shape_kind ka, perp_shape_kind kb, int poses)
   judge(dim, (int)ka, (int)kb, &w);
 }
 
+/* ---- half-spaces and ellipsoids ------------------------------------------------------------------ */
+
+/* normal and height of the half-space at a pose */
+static void half_space(int dim, const perp_pose *pose, real n[3], real *height)
+{
+  *height = 0;
+  for (int k = 0; k < 3; k++) {
+    n[k] = k < dim ? pose->R[k + dim * (dim - 1)] : 0;
+    if (k < dim) *height += n[k] * pose->x[k];
+  }
+  real len = sqrtl(dot(n, n));
+  for (int k = 0; k < 3; k++) n[k] /= len;
+  *height /= len;
+}
+
+/* all kinds at a half-space: the least height of a vertex, less the radius */
+static void run_planes(int dim, int poses)
+{
+  worst w = { 0 };
+  for (int k = 0; k < poses; k++) {
+    perp_model *m = NULL;
+    perp_pose pose[2] = { 0 };
+    perp_contact c[PERP_MANIFOLD_MAX];
+    solid s, a;
+    real n[3], height, low, high, least = HUGE_VALL;
+    perp_shape_def def = random_shape(dim, (perp_shape_kind)(k % 4));
+    perp_shape_def plane = { .kind = PERP_SHAPE_PLANE };
+    perp_body_def body = { .mass = perp_mass_sphere(1, 1) };
+    if (perp_model_create(&ctx, dim, &m) != PERP_OK ||
+        perp_model_add_body(&ctx, m, &body, &plane.body) != PERP_OK ||
+        perp_model_add_body(&ctx, m, &body, &def.body) != PERP_OK ||
+        perp_model_add_shape(&ctx, m, &plane, NULL) != PERP_OK ||
+        perp_model_add_shape(&ctx, m, &def, NULL) != PERP_OK ||
+        perp_model_finish(&ctx, m) != PERP_OK)
+      bail("%s", ctx.msg);
+    random_poses(dim, 2, &pose[0], &pose[1]);
+    solid_of(dim, &def, &s);
+    moved(&s, &pose[1], &a);
+    half_space(dim, &pose[0], n, &height);
+    span(&a, n, &low, &high);
+    double truth = (double)(low - height - a.radius), margin = uniform(0, 0.2);
+    double d = perp_shape_distance(m, 0, &pose[0], 1, &pose[1], NULL, NULL, NULL);
+    raise_to(&w.distance, fabs(d - truth));
+    int count = perp_collide(m, 0, &pose[0], 1, &pose[1], margin, c);
+    w.poses++, w.contacts += count, w.touching += truth < 0;
+    if (fabs(truth - margin) > 1e-9) raise_to(&w.missed, (count > 0) != (truth < margin));
+    for (int i = 0; i < count; i++) {
+      double gap = 0;
+      real above = -height;
+      for (int l = 0; l < dim; l++) {
+        gap += c[i].n[l] * (c[i].p_b[l] - c[i].p_a[l]);
+        above += n[l] * c[i].p_a[l];
+      }
+      raise_to(&w.witness, fabs(gap - c[i].gap));
+      raise_to(&w.surface, (double)fabsl(above));
+      least = fminl(least, c[i].gap);
+    }
+    if (count > 0) raise_to(&w.gap, (double)fabsl(least - truth));
+    perp_model_destroy(m);
+  }
+  ok(w.touching > w.poses / 10, "half-space, dim %d: %d poses, %d overlap, %d contacts", dim,
+     (int)w.poses, (int)w.touching, (int)w.contacts);
+  below(w.distance, 1e-12, "half-space, dim %d: distance", dim);
+  below(w.witness, 1e-12, "half-space, dim %d: gap = n . (p_b - p_a)", dim);
+  below(w.surface, 1e-12, "half-space, dim %d: points on its surface", dim);
+  below(w.missed, 0, "half-space, dim %d: contacts exactly when nearer than the margin", dim);
+  below(w.gap, 1e-6, "half-space, dim %d: the least gap is the distance", dim);
+}
+
+/* A ball at an ellipsoid: the point found is on it, the line to the centre of the ball is its normal there,
+ * and none of many other points of the surface is nearer.  A half-space: none is lower. */
+static void run_ellipsoids(int poses)
+{
+  double on = 0, square = 0, nearer = 0, lower = 0, gap = 0;
+  for (int k = 0; k < poses; k++) {
+    perp_model *m = NULL;
+    perp_pose pose[3] = { 0 };
+    double pa[3], pb[3], n[3], e[3], y[3], x[3];
+    perp_shape_def def[3] = { { .kind = PERP_SHAPE_ELLIPSOID },
+                              { .kind = PERP_SHAPE_SPHERE, .radius = uniform(0.1, 1) },
+                              { .kind = PERP_SHAPE_PLANE } };
+    for (int i = 0; i < 3; i++) e[i] = def[0].half[i] = uniform(0.05, 1);
+    if (k % 3 == 0) e[1] = def[0].half[1] = e[0]; /* of revolution */
+    if (perp_model_create(&ctx, 3, &m) != PERP_OK) bail("%s", ctx.msg);
+    for (int i = 0; i < 3; i++) {
+      perp_body_def body = { .mass = perp_mass_sphere(1, 1) };
+      if (perp_model_add_body(&ctx, m, &body, &def[i].body) != PERP_OK ||
+          perp_model_add_shape(&ctx, m, &def[i], NULL) != PERP_OK)
+        bail("%s", ctx.msg);
+    }
+    if (perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+    random_poses(3, 2, &pose[0], &pose[1]);
+    random_poses(3, 2, &pose[0], &pose[2]);
+    if (k % 5 == 0) /* centre of the ball in a plane of symmetry */
+      for (int i = 0; i < 3; i++)
+        pose[1].x[i] = pose[0].x[i] + 0.3 * pose[0].R[i + 3 * (k % 2)] * (k % 4);
+    double d = perp_shape_distance(m, 0, &pose[0], 1, &pose[1], pa, pb, n);
+    double low = perp_shape_distance(m, 2, &pose[2], 0, &pose[0], NULL, NULL, NULL);
+    perp_place_back(&pose[0], pose[1].x, y);
+    perp_place_back(&pose[0], pa, x);
+    double level = -1, r = 0, g[3], gg = 0, inside = -1, step = 0;
+    for (int i = 0; i < 3; i++) {
+      level += x[i] / e[i] * (x[i] / e[i]);
+      inside += y[i] / e[i] * (y[i] / e[i]);
+      g[i] = x[i] / (e[i] * e[i]);
+      gg += g[i] * g[i];
+      r += (y[i] - x[i]) * (y[i] - x[i]);
+      step += n[i] * (pb[i] - pa[i]);
+    }
+    r = inside < 0 ? -sqrt(r) : sqrt(r);
+    for (int i = 0; i < 3; i++) raise_to(&square, fabs((y[i] - x[i]) - r * g[i] / sqrt(gg)));
+    raise_to(&on, fabs(level));
+    raise_to(&gap, fmax(fabs(step - d), fabs(r - def[1].radius - d)));
+    for (int i = 0; i < 100; i++) {
+      double u[3], len = 0, r2 = 0, h = 0, s[3];
+      for (int l = 0; l < 3; l++) u[l] = perp_rng_normal(rng), len += u[l] * u[l];
+      for (int l = 0; l < 3; l++) s[l] = e[l] * u[l] / sqrt(len);
+      for (int l = 0; l < 3; l++) r2 += (s[l] - y[l]) * (s[l] - y[l]);
+      raise_to(&nearer, fabs(r) - sqrt(r2));
+      perp_place(&pose[0], s, u);
+      for (int l = 0; l < 3; l++) h += pose[2].R[6 + l] * (u[l] - pose[2].x[l]);
+      raise_to(&lower, low - h);
+    }
+    perp_model_destroy(m);
+  }
+  below(on, 1e-12, "ellipsoid: the point is on it");
+  below(square, 1e-9, "ellipsoid: the line to the ball is its normal");
+  below(gap, 1e-12, "ellipsoid: gap = n . (p_b - p_a) = distance - radius");
+  below(nearer, 1e-12, "ellipsoid: no point is nearer");
+  below(lower, 1e-12, "ellipsoid: no point is lower");
+}
+
 int main(int argc, char **argv)
 {
   int poses = argc > 1 ? atoi(argv[1]) : 400;
@@ -491,6 +623,9 @@ int main(int argc, char **argv)
     for (int a = PERP_SHAPE_SPHERE; a <= PERP_SHAPE_POLYTOPE; a++)
       for (int b = a; b <= PERP_SHAPE_POLYTOPE; b++)
         run_pair(dim, (perp_shape_kind)a, (perp_shape_kind)b, poses);
+  run_planes(2, poses);
+  run_planes(3, poses);
+  run_ellipsoids(poses);
   perp_rng_destroy(rng);
   return tap_done();
 }

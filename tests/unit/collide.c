@@ -214,9 +214,68 @@ static void test_hulls(void)
   perp_model_destroy(m);
 }
 
+/* ---- time of impact ---------------------------------------------------------------------------- */
+
+static void test_impact(void)
+{
+  bool hit;
+  perp_model *m = begin(3);
+  put(m, true, ground, 0, 0, 0);
+  put(m, false, ball, 0, 0, 0);
+  put(m, false, pill, 0, 0, 0);
+  perp_shape_def plate = { .kind = PERP_SHAPE_BOX, .half = { 2, 2, 1e-3 } };
+  put(m, false, plate, 0, 0, 0);
+  put(m, false, cube, 0, 0, 0);
+  if (perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+  const double up[7] = { 0, 0, 2, 1 }, down[7] = { 1, 2, 0, 1 }, still[7] = { 0, 0, 0, 1 };
+  double s = perp_time_of_impact(m, 0, NULL, NULL, 1, up, down, 0, &hit);
+  ok(hit, "ball falls on a plane");
+  near(s, 0.75, 1e-9, 0, "ball falls on a plane: at 3/4 of its way");
+  s = perp_time_of_impact(m, 1, up, down, 0, NULL, NULL, 0.1, &hit);
+  near(s, 0.7, 1e-9, 0, "ball to 0.1 above a plane, arguments exchanged");
+  s = perp_time_of_impact(m, 0, NULL, NULL, 1, down, up, 0, &hit);
+  ok(hit && s == 0, "ball that starts in the plane: 0");
+  const double far[7] = { 5, 0, 2, 1 };
+  s = perp_time_of_impact(m, 0, NULL, NULL, 1, up, far, 0, &hit);
+  ok(!hit && s == 1, "ball along a plane: never");
+  /* 100 m in one step through a plate of 2 mm */
+  const double high[7] = { 0.3, 0.2, 60, 1 }, deep[7] = { 0.3, 0.2, -40, 1 };
+  s = perp_time_of_impact(m, 1, high, deep, 3, still, still, 0, &hit);
+  ok(hit, "fast ball through a thin plate is found");
+  near(s, (60 - 0.501) / 100, 1e-10, 0, "fast ball: when");
+  /* a capsule of half length 1 turns about z; a ball of radius 0.5 waits at 60 degrees, distance 0.9:
+   * contact when the distance of its centre to the axis is 0.75 */
+  double wait = acos(-1.0) / 3, turn = 1.5;
+  const double turned[7] = { 0, 0, 0, cos(turn / 2), 0, 0, sin(turn / 2) };
+  const double at[7] = { 0.9 * cos(wait), 0.9 * sin(wait), 0, 1 };
+  s = perp_time_of_impact(m, 2, still, turned, 1, at, at, 0, &hit);
+  ok(hit, "turning capsule hits a ball");
+  near(s, (wait - asin(0.75 / 0.9)) / turn, 1e-9, 0, "turning capsule: when");
+  /* a cube turns about y above the plane: its lower edge is at z - cos(pi/4 - angle) sqrt(1/2) */
+  double angle = acos(-1.0) / 4;
+  const double flat[7] = { 0, 0, 0.6, 1 };
+  const double edge[7] = { 0, 0, 0.6, cos(angle / 2), 0, sin(angle / 2), 0 };
+  s = perp_time_of_impact(m, 0, NULL, NULL, 4, flat, edge, 0, &hit);
+  ok(hit, "turning cube hits a plane");
+  near(s, (angle - acos(0.6 / sqrt(0.5))) / angle, 1e-9, 0, "turning cube: when");
+  perp_model_destroy(m);
+  /* a half-space that turns towards a ball: its surface passes (2, 0.5) less the radius */
+  m = begin(2);
+  put(m, false, ground, 0, 0, 0);
+  put(m, false, ball, 0, 0, 0);
+  if (perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+  const double p0[3] = { 0 }, p1[3] = { 0, 0, 1 }, b0[3] = { 2, 1.5, 0 };
+  /* -2 sin t + 1.5 cos t = 0.5, with 2.5 the hypotenuse */
+  s = perp_time_of_impact(m, 0, p0, p1, 1, b0, b0, 0, &hit);
+  ok(hit, "turning half-plane hits a disc");
+  near(s, acos(0.5 / 2.5) - atan2(2, 1.5), 1e-9, 0, "turning half-plane: when");
+  perp_model_destroy(m);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
+  test_impact();
   test_round();
   test_boxes();
   test_hulls();

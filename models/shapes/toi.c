@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Time of impact by conservative advancement (Mirtich 1996).
+ *
+ * Let n be the unit normal of the closest points at s, d the distance there.  The separation of two convex
+ * shapes along the fixed direction n bounds their distance from below, and in a further step ds falls by at most
+ *
+ *      ds (n . (dx_a - dx_b) + |dtheta_a| r_a + |dtheta_b| r_b)
+ *
+ * for the displacements dx, rotation vectors dtheta of the whole motion, and r the largest distance of a
+ * point of the shape from the centre of mass of its body.  So s may advance by (d - target) over
+ * the bracket, and when the bracket is not positive the shapes never come nearer.  A half-space that turns
+ * has no radius: seen from it the other shape moves, at a lever of its distance. */
+#include "models/shapes/shapes_private.h"
+
+#include <string.h>
+
+enum { STEPS_MAX = 1000 };
+static const double NEAR_ENOUGH = 1e-10; /* of the size of the smaller shape */
+
+/* Motion of one body. */
+typedef struct motion {
+  int dim;
+  const double *q0, *q1; /* NULL: the world */
+  double dx[3], dtheta[3], turn;
+} motion;
+
+static void motion_set(motion *m, int dim, const double *q0, const double *q1)
+{
+  *m = (motion){ .dim = dim, .q0 = q0, .q1 = q1 };
+  if (q0 == NULL) return;
+  for (int i = 0; i < dim; i++) m->dx[i] = q1[i] - q0[i];
+  if (dim == 2)
+    m->dtheta[2] = q1[2] - q0[2];
+  else
+    perp_quat_difference(q0 + 3, q1 + 3, m->dtheta);
+  m->turn = perp_norm(m->dtheta);
+}
+
+static void motion_at(const motion *m, double s, perp_pose *pose)
+{
+  double q[7], dtheta[3];
+  *pose = (perp_pose){ 0 };
+  if (m->q0 == NULL) {
+    for (int i = 0; i < m->dim; i++) pose->R[i + m->dim * i] = 1;
+    return;
+  }
+  for (int i = 0; i < m->dim; i++) q[i] = m->q0[i] + s * m->dx[i];
+  if (m->dim == 2) {
+    q[2] = m->q0[2] + s * m->dtheta[2];
+  } else {
+    for (int i = 0; i < 3; i++) dtheta[i] = s * m->dtheta[i];
+    perp_quat_retract(m->q0 + 3, dtheta, q + 3);
+  }
+  perp_pose_of(m->dim, q, pose);
+}
+
+/* bound on the speed at which the shapes approach along n, per unit of s; lever: largest distance of the
+ * bodies on the way */
+static double closing(const perp_shape *a, const motion *ma, const perp_shape *b, const motion *mb,
+                      const double n[3], double lever)
+{
+  double along = 0, all = 0;
+  for (int i = 0; i < 3; i++) {
+    double d = ma->dx[i] - mb->dx[i];
+    along += n[i] * d;
+    all += d * d;
+  }
+  bool turning_plane = (a->kind == PERP_SHAPE_PLANE && ma->turn > 0) ||
+                       (b->kind == PERP_SHAPE_PLANE && mb->turn > 0);
+  double speed = turning_plane ? sqrt(all) : along;
+  if (ma->turn > 0) speed += ma->turn * (a->kind == PERP_SHAPE_PLANE ? lever + b->reach : a->reach);
+  if (mb->turn > 0) speed += mb->turn * (b->kind == PERP_SHAPE_PLANE ? lever + a->reach : b->reach);
+  return speed;
+}
+
+/* |x_b - x_a| is convex in s: largest at an end */
+static double largest_lever(const motion *ma, const motion *mb)
+{
+  double largest = 0;
+  for (int end = 0; end < 2; end++) {
+    double d[3] = { 0 };
+    for (int i = 0; i < ma->dim; i++) {
+      const double *qa = end == 0 ? ma->q0 : ma->q1, *qb = end == 0 ? mb->q0 : mb->q1;
+      d[i] = (qb == NULL ? 0 : qb[i]) - (qa == NULL ? 0 : qa[i]);
+    }
+    largest = fmax(largest, perp_norm(d));
+  }
+  return largest;
+}
+
+double perp_time_of_impact(const perp_model *model, int shape_a, const double *qa0,
+                           const double *qa1, int shape_b, const double *qb0, const double *qb1,
+                           double target, bool *hit)
+{
+  const perp_shape *a = &model->shape[shape_a], *b = &model->shape[shape_b];
+  motion ma, mb;
+  motion_set(&ma, model->dim, qa0, qa1);
+  motion_set(&mb, model->dim, qb0, qb1);
+  double lever = largest_lever(&ma, &mb), near = NEAR_ENOUGH * fmin(a->bound, b->bound), s = 0;
+  *hit = true;
+  for (int k = 0; k < STEPS_MAX; k++) {
+    perp_pose pa, pb;
+    double n[3];
+    motion_at(&ma, s, &pa);
+    motion_at(&mb, s, &pb);
+    double d = perp_shape_distance(model, shape_a, &pa, shape_b, &pb, NULL, NULL, n);
+    if (d <= target + near) return s;
+    double speed = closing(a, &ma, b, &mb, n, lever);
+    if (!(speed > 0) || s + (d - target) / speed >= 1) break;
+    s += (d - target) / speed;
+    if (k == STEPS_MAX - 1) return s;
+  }
+  *hit = false;
+  return 1;
+}
