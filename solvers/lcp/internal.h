@@ -5,6 +5,10 @@
 
 #include "solvers/lcp/lcp.h"
 
+/* What one pass over dense A tells, each may be NULL: a [n] as perp_lcp_scales, perp_lcp_asymmetry, and
+ * whether A and b are finite.  O(n^2), no allocation. */
+void perp_lcp_survey(const perp_lcp *p, double *a, double *asymmetry, bool *finite);
+
 /* a as perp_lcp_scales, and c = |A||x|, or |A'||x| where transposed (dense only differs).
  * acc [n], y [nv]: scratch, not read when dense. */
 void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, double *a, double *c,

@@ -32,12 +32,13 @@ static int64_t scan(perp_pivot *P)
   int n = P->n;
   int64_t nnz = 0;
   for (int i = 0; i < n; i++) P->a[i] = 0;
+  double *restrict a = P->a;
   for (int j = 0; j < n; j++) {
-    const double *col = P->A + (size_t)j * P->lda;
-    int count = 0;
+    const double *restrict col = P->A + (size_t)j * P->lda;
+    long long count = 0; /* as wide as a double, so that both fill a vector */
     for (int i = 0; i < n; i++) {
       double x = fabs(col[i]);
-      P->a[i] = x > P->a[i] ? x : P->a[i];
+      a[i] = x > a[i] ? x : a[i];
       count += x != 0;
     }
     nnz += count;
@@ -65,22 +66,27 @@ static void compress(perp_pivot *P)
   P->ptr[P->n] = nnz;
 }
 
+void perp_pivot_retake(perp_pivot *P, const perp_lcp *p)
+{
+  P->b = p->b;
+  P->bscale = 0;
+  for (int i = 0; i < p->n; i++) {
+    P->lo[i] = p->lo != NULL ? p->lo[i] : 0;
+    P->hi[i] = p->hi != NULL ? p->hi[i] : HUGE_VAL;
+    P->bscale = perp_larger(P->bscale, fabs(p->b[i]) / P->a[i]);
+  }
+}
+
 perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p)
 {
   int n = p->n;
   if (n > P->max_n)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d but the workspace holds %d", n, P->max_n);
   P->n = n;
-  P->b = p->b;
   P->A = p->A;
   P->lda = (size_t)p->lda;
   int64_t nnz = scan(P);
-  P->bscale = 0;
-  for (int i = 0; i < n; i++) {
-    P->lo[i] = p->lo != NULL ? p->lo[i] : 0;
-    P->hi[i] = p->hi != NULL ? p->hi[i] : HUGE_VAL;
-    P->bscale = perp_larger(P->bscale, fabs(p->b[i]) / P->a[i]);
-  }
+  perp_pivot_retake(P, p);
   P->sparse = n >= SPARSE_MIN && nnz <= (int64_t)n * n / SPARSE_SHARE && nnz <= P->max_nnz;
   if (P->sparse) compress(P);
   return PERP_OK;

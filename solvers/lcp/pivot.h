@@ -42,6 +42,9 @@ void perp_pivot_layout(perp_pivot *P, perp_arena *arena, int max_n);
 /* Take over a problem with dense A: bounds, row scales, nonzero entries.  PERP_ERR_DIM when it is larger
  * than the workspace.   O(n^2), no allocation. */
 perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p);
+/* The same for a problem whose A (and n) is that of the call before, as the caller asserts: b and bounds
+ * only.   O(n). */
+void perp_pivot_retake(perp_pivot *P, const perp_lcp *p);
 /* y += sum_j x[j] A[:, idx[j]], j = 0 ... k-1.   O(n k), or the entries that are not zero. */
 void perp_pivot_columns(const perp_pivot *P, int k, const int *idx, const double *x, double *y);
 /* w = A lambda + b, skipping zeros of lambda. */

@@ -123,22 +123,77 @@ void perp_lcp_product(const perp_lcp *p, const double *lambda, double *w, double
   }
 }
 
+/* A zero row takes the largest scale, so that s A has s times the scales; 1 when all of A is zero. */
+static void fill_zero_rows(int n, double *a)
+{
+  double largest = 0;
+  for (int i = 0; i < n; i++) largest = a[i] > largest ? a[i] : largest;
+  if (largest == 0) largest = 1;
+  for (int i = 0; i < n; i++)
+    if (a[i] == 0) a[i] = largest;
+}
+
+/* One tile of both triangles: row maxima, the largest differences of entries across the diagonal, and 0 times
+ * every entry, each in lanes that fill vectors. */
+enum { TILE = 16 };
+static inline void survey_tile(const double *restrict lower, const double *restrict upper,
+                               size_t ld, int rows, int columns, double *restrict low,
+                               double *restrict up, double *restrict differ, double *restrict probe)
+{
+  double turned[TILE * TILE];
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < columns; j++) {
+      double y = upper[(size_t)i * ld + (size_t)j], size = fabs(y);
+      turned[i + TILE * j] = y;
+      up[j] = size > up[j] ? size : up[j];
+      probe[j] += 0 * y;
+    }
+  for (int j = 0; j < columns; j++)
+    for (int i = 0; i < rows; i++) {
+      double x = lower[(size_t)j * ld + (size_t)i], size = fabs(x);
+      double d = fabs(x - turned[i + TILE * j]);
+      low[i] = size > low[i] ? size : low[i];
+      differ[i] = d > differ[i] ? d : differ[i];
+      probe[i] += 0 * x;
+    }
+}
+
+void perp_lcp_survey(const perp_lcp *p, double *a, double *asymmetry, bool *finite)
+{
+  int n = p->n;
+  size_t ld = (size_t)p->lda;
+  double differ[TILE] = { 0 }, probe[TILE] = { 0 }, any[TILE] = { 0 }, up[TILE] = { 0 };
+  double most = 0, largest = 0, sum = 0;
+  for (int i = 0; a != NULL && i < n; i++) a[i] = 0;
+  for (int J = 0; J < n; J += TILE)
+    for (int I = J; I < n; I += TILE) {
+      int columns = n - J < TILE ? n - J : TILE, rows = n - I < TILE ? n - I : TILE;
+      const double *lower = p->A + (size_t)I + (size_t)J * ld;
+      const double *upper = p->A + (size_t)J + (size_t)I * ld;
+      double *low = a != NULL ? a + I : any;
+      for (int j = 0; a != NULL && j < columns; j++) up[j] = a[J + j];
+      if (rows == TILE && columns == TILE)
+        survey_tile(lower, upper, ld, TILE, TILE, low, up, differ, probe);
+      else
+        survey_tile(lower, upper, ld, rows, columns, low, up, differ, probe);
+      for (int j = 0; a != NULL && j < columns; j++) a[J + j] = up[j] > a[J + j] ? up[j] : a[J + j];
+    }
+  for (int k = 0; k < TILE; k++) {
+    most = differ[k] > most ? differ[k] : most;
+    sum += probe[k];
+    largest = fmax(largest, fmax(any[k], up[k]));
+  }
+  for (int i = 0; a != NULL && i < n; i++) largest = a[i] > largest ? a[i] : largest;
+  if (asymmetry != NULL) *asymmetry = most > 0 ? most / largest : 0;
+  if (finite != NULL) *finite = sum == 0 && finite_probe(p->b, (size_t)n) == 0;
+  if (a != NULL) fill_zero_rows(n, a);
+}
+
 double perp_lcp_asymmetry(const perp_lcp *p)
 {
-  enum { TILE = 32 }; /* both triangles in cache */
-  double most = 0, largest = 0;
-  if (p->A == NULL) return 0;
-  size_t ld = (size_t)p->lda;
-  for (int J = 0; J < p->n; J += TILE)
-    for (int I = J; I < p->n; I += TILE)
-      for (int j = J; j < J + TILE && j < p->n; j++)
-        for (int i = I > j ? I : j; i < I + TILE && i < p->n; i++) {
-          double x = p->A[(size_t)i + (size_t)j * ld], y = p->A[(size_t)j + (size_t)i * ld];
-          double d = fabs(x - y), m = fmax(fabs(x), fabs(y));
-          if (d > most) most = d;
-          if (m > largest) largest = m;
-        }
-  return most > 0 ? most / largest : 0;
+  double asymmetry = 0;
+  if (p->A != NULL) perp_lcp_survey(p, NULL, &asymmetry, NULL);
+  return asymmetry;
 }
 
 /* ---- row scales -------------------------------------------------------------------------------------- */
@@ -298,16 +353,6 @@ static bool factored_scales(const perp_blocks *F, double *a)
   return true;
 }
 
-/* A zero row takes the largest scale, so that s A has s times the scales; 1 when all of A is zero. */
-static void fill_zero_rows(int n, double *a)
-{
-  double largest = 0;
-  for (int i = 0; i < n; i++) largest = a[i] > largest ? a[i] : largest;
-  if (largest == 0) largest = 1;
-  for (int i = 0; i < n; i++)
-    if (a[i] == 0) a[i] = largest;
-}
-
 void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch)
 {
   int n = p->n;
@@ -316,12 +361,13 @@ void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch)
     fill_zero_rows(n, a);
     return;
   }
-  for (int i = 0; i < n; i++) a[i] = 0;
+  double *restrict most = a;
+  for (int i = 0; i < n; i++) most[i] = 0;
   for (int j = 0; j < n; j++) {
-    const double *col = p->A + (size_t)j * (size_t)p->lda;
+    const double *restrict col = p->A + (size_t)j * (size_t)p->lda;
     for (int i = 0; i < n; i++) {
       double v = fabs(col[i]);
-      a[i] = v > a[i] ? v : a[i];
+      most[i] = v > most[i] ? v : most[i];
     }
   }
   fill_zero_rows(n, a);

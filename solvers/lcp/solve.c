@@ -16,6 +16,8 @@ struct perp_lcp_solver {
   double *scratch;     /* [PERP_LCP_SCRATCH] */
   double *certificate; /* [max_n] */
   double *w;           /* [max_n] */
+  double *a;           /* [max_n] row scales of a dense problem */
+  double asymmetry;    /* of a dense problem */
   double *A;           /* [max_n max_n] of factored problems, for methods that need it */
   double *product;     /* sub-matrix product while forming A */
   size_t product_size;
@@ -29,6 +31,7 @@ static void layout(struct perp_lcp_solver *s, perp_arena *a, bool form)
   s->scratch = PERP_CARVE(a, double, PERP_LCP_SCRATCH(n, s->max_nv));
   s->certificate = PERP_CARVE(a, double, n);
   s->w = PERP_CARVE(a, double, n);
+  s->a = PERP_CARVE(a, double, n);
   s->A = form ? PERP_CARVE(a, double, n *n) : NULL;
 }
 
@@ -116,7 +119,7 @@ static perp_status form(perp_ctx *ctx, perp_lcp_solver *s, const perp_blocks *F,
 }
 
 /* What of p the method cannot serve; NULL when nothing. */
-static const char *unsuited(const perp_lcp_desc *d, const perp_lcp *p)
+static const char *unsuited(const perp_lcp_desc *d, const perp_lcp *p, double asymmetry)
 {
   unsigned lacks = perp_lcp_needs(p) & ~d->d.caps;
   if (lacks & PERP_LCP_CONE) return "circular cones";
@@ -124,8 +127,7 @@ static const char *unsuited(const perp_lcp_desc *d, const perp_lcp *p)
   if (lacks & PERP_LCP_FREE) return "free rows";
   if (lacks & PERP_LCP_BOX) return "finite bounds";
   /* files with six digits are symmetric to that accuracy only */
-  if (!(d->d.caps & PERP_LCP_NONSYMMETRIC) && perp_lcp_asymmetry(p) > 1e-3)
-    return "a nonsymmetric A";
+  if (!(d->d.caps & PERP_LCP_NONSYMMETRIC) && asymmetry > 1e-3) return "a nonsymmetric A";
   return NULL;
 }
 
@@ -165,7 +167,7 @@ static perp_status run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, dou
     q.lda = q.n;
     q.F = NULL;
   }
-  const char *what = unsuited(s->d, &q);
+  const char *what = unsuited(s->d, &q, s->asymmetry);
   if (what != NULL) {
     stats->reason = PERP_UNSUITED;
     PERP_FAIL(ctx, PERP_OK, "%s does not serve %s", s->d->d.name, what);
@@ -211,7 +213,9 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
   if (p->F != NULL && p->F->nv > s->max_nv)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "J has %d columns, but %s was created for at most %d",
                      p->F->nv, s->d->d.name, s->max_nv);
-  PERP_TRY(perp_lcp_check(ctx, p, &finite));
+  PERP_TRY(perp_lcp_check(ctx, p, p->A == NULL ? &finite : NULL));
+  s->asymmetry = 0; /* of J M^-1 J' + S, formed or not */
+  if (p->A != NULL) perp_lcp_survey(p, s->a, &s->asymmetry, &finite);
 
   double *x = w != NULL ? w : s->w;
   if (!finite) {
@@ -239,8 +243,8 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
     perp_lcp_judge(p, lambda, x, s->scratch, judgement);
     stats->residual = judgement->rel;
   } else {
-    double *a = s->scratch, *rest = a + n;
-    perp_lcp_scales(p, a, rest);
+    double *a = p->A != NULL ? s->a : s->scratch, *rest = s->scratch + n;
+    if (p->A == NULL) perp_lcp_scales(p, a, rest);
     perp_lcp_product(p, lambda, x, rest);
     stats->residual = perp_lcp_rel(p, a, lambda, x);
   }

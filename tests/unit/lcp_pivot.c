@@ -511,6 +511,52 @@ static void stateless(const char *method)
   perp_rng_destroy(rng);
 }
 
+/* dantzig:reuse=true on sequences with the same A: right each time, and fewer factorizations; with an A that
+ * was changed behind its back (the array is the same one all the time), right as well */
+static void reuse(void)
+{
+  perp_rng *rng = perp_rng_create(23);
+  perp_spec spec;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, "dantzig:reuse=true", &spec) != PERP_OK)
+    bail("%s", ctx.msg);
+  const perp_lcp_desc *d = (const perp_lcp_desc *)spec.d;
+  void *ws;
+  double worst = 0;
+  int wrong = 0, factored = 0, solves = 0;
+  if (d->create(&ctx, N, spec.opts, &ws) != PERP_OK) bail("%s", ctx.msg);
+  for (int k = 0; k < 200; k++) {
+    int size = 30 + perp_rng_int(rng, 30);
+    random_boxes(rng, size, k % 2 ? size : size / 2, 0, k % 4 < 2 ? 6 : 1);
+    memset(lambda, 0, sizeof lambda);
+    for (int step = 0; step < 5; step++) {
+      perp_stats stats = { 0 };
+      perp_lcp p = { .n = n, .A = A, .lda = n, .b = b, .lo = lo, .hi = hi };
+      if (step == 4) /* other numbers, still semidefinite and solvable: b stays in the range of A */
+        for (int i = 0; i < n * n; i++) A[i] *= 3;
+      if (step == 4)
+        for (int i = 0; i < n; i++) b[i] *= 3;
+      if (d->solve(&ctx, ws, &p, lambda, proof, &stats) != PERP_OK) bail("%s", ctx.msg);
+      wrong += stats.reason != PERP_EXACT;
+      worst = fmax(worst, rel());
+      if (step > 0 && step < 4) {
+        factored += stats.factorizations;
+        solves++;
+      }
+      /* move b by a column of A: the solvable problems stay solvable */
+      int j = perp_rng_int(rng, n);
+      double x = perp_rng_uniform(rng, -0.05, 0.05);
+      if (lo[j] > -HUGE_VAL || hi[j] < HUGE_VAL) x *= hi[j] < HUGE_VAL ? 0 : -fabs(x) / x;
+      for (int i = 0; i < n; i++) b[i] += x * A[i + j * n];
+    }
+  }
+  ok(wrong == 0 && worst <= 1e-11, "dantzig:reuse=true: sequences of 5, %.1e", worst);
+  ok(factored < solves / 2, "dantzig:reuse=true: %d factorizations in %d solves after the first",
+     factored, solves);
+  d->destroy(ws);
+  perp_spec_free(&spec);
+  perp_rng_destroy(rng);
+}
+
 struct watch {
   int events, bad;
 };
@@ -629,6 +675,7 @@ int main(void)
     warm(all[k]);
     if (k != 1) traced(all[k]); /* the crash of dantzig changes many rows in one event */
   }
+  reuse();
   files();
   static const char *const contact[] = { "stack", "incline-edge", "incline-slide", "incline-stick",
                                          "stack-friction" };
