@@ -83,14 +83,20 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
   return PERP_OK;
 }
 
-/* which of its two bounds a row has; friction rows have both */
+/* no room between the bounds: lo = hi, or friction with mu = 0 */
+static inline bool is_fixed(const perp_rows *R, int i)
+{
+  return R->type[i] != PERP_ROW_BOUNDED ? !(R->p->mu[i] > 0) : !(R->lo[i] < R->hi[i]);
+}
+
+/* which of its two bounds a row has; friction rows have both, fixed ones none */
 static inline bool has_lo(const perp_rows *R, int i)
 {
-  return R->type[i] != PERP_ROW_BOUNDED || (R->lo[i] > -HUGE_VAL && R->lo[i] < R->hi[i]);
+  return !is_fixed(R, i) && (R->type[i] != PERP_ROW_BOUNDED || R->lo[i] > -HUGE_VAL);
 }
 static inline bool has_hi(const perp_rows *R, int i)
 {
-  return R->type[i] != PERP_ROW_BOUNDED || (R->hi[i] < HUGE_VAL && R->lo[i] < R->hi[i]);
+  return !is_fixed(R, i) && (R->type[i] != PERP_ROW_BOUNDED || R->hi[i] < HUGE_VAL);
 }
 
 /* slacks of lambda */
@@ -195,9 +201,9 @@ static bool factor(struct ws *w)
   const perp_rows *R = &N->R;
   for (int i = 0; i < N->n; i++) {
     double l = w->zl[i] / w->sl[i], u = w->zu[i] / w->su[i];
-    bool fixed = R->type[i] == PERP_ROW_BOUNDED && !(R->lo[i] < R->hi[i]);
+    bool fixed = is_fixed(R, i);
     N->d[i] = fixed ? HUGE_VAL : l + u;
-    N->gamma[i] = R->type[i] != PERP_ROW_BOUNDED ? -R->p->mu[i] * (l - u) / (l + u) : 0;
+    N->gamma[i] = R->type[i] != PERP_ROW_BOUNDED && !fixed ? -R->p->mu[i] * (l - u) / (l + u) : 0;
   }
   return perp_system_factor(&N->S, N->d, N->coupled ? N->gamma : NULL);
 }

@@ -28,7 +28,10 @@ static double at(const char *scene, double h, double t_end, const char *metric)
 /* circular cones or friction rows are solved; peers answer for themselves */
 static bool takes_friction(const perp_desc *d)
 {
-  return (d->caps & (PERP_LCP_FRICTION | PERP_LCP_CONE)) && !(d->caps & PERP_LCP_PEER);
+  /* the two pivoting methods serve the polyhedral cone, which has no friction rows */
+  const bool polyhedral = strcmp(d->name, "lemke") == 0 || strcmp(d->name, "keller") == 0;
+  return polyhedral ||
+         ((d->caps & (PERP_LCP_FRICTION | PERP_LCP_CONE)) && !(d->caps & PERP_LCP_PEER));
 }
 
 static void incline(void)
@@ -41,6 +44,10 @@ static void incline(void)
     perp_request r = { .scene = slides, .lcp = d->name, .t_end = 0.25 };
     /* the goal is 1 %; a tolerance of 1e-8 leaves 1e-7 */
     below(metric_of(&r, "accel.rel.err"), 1e-6, "%s: slides with g (sin - mu cos)", d->name);
+    /* no friction at all: rows without room between their bounds */
+    below(metric_of(&(perp_request){ .scene = "impact-chain:ratio=2", .lcp = d->name },
+                    "impact.rel.err"),
+          1e-7, "%s: impacts without friction", d->name);
     r.scene = sticks;
     below(metric_of(&r, "pose.drift.max"), 1e-7, "%s: 20 deg, mu = 0.5 sticks", d->name);
   }
