@@ -23,7 +23,7 @@ static struct tally {
   const perp_desc *d;
   perp_spec spec;
   int solved, cases, lies, broken, over;
-  double slowest;
+  double slowest, seconds;
   char slowest_on[80];
 } tally[MOST];
 static int methods;
@@ -43,6 +43,7 @@ static void sweep_one(const char *name, const perp_lcp_problem *p)
     if (perp_lcp_solve(&ctx, s, &p->p, tol, x, w, NULL, &stats) != PERP_OK)
       bail("%s on %s: %s", t->d->name, name, ctx.msg);
     double seconds = perp_clock_thread() - start;
+    t->seconds += seconds;
     if (seconds > t->slowest) {
       t->slowest = seconds;
       snprintf(t->slowest_on, sizeof t->slowest_on, "%s", name);
@@ -168,8 +169,8 @@ int main(int argc, char **argv)
   }
   for (int m = 0; m < methods; m++) {
     struct tally *t = &tally[m];
-    printf("# %s: %d of %d solved; slowest %.3g s on %s\n", t->d->name, t->solved, t->cases,
-           t->slowest, t->slowest_on);
+    printf("# %s: %d of %d solved in %.3g s; slowest %.3g s on %s\n", t->d->name, t->solved,
+           t->cases, t->seconds, t->slowest, t->slowest_on);
     ok(t->lies == 0, "%s: no false success, no false proof", t->d->name);
     ok(t->broken == 0, "%s: finite answers", t->d->name);
     ok(t->over == 0, "%s: iteration limit kept", t->d->name);
