@@ -91,6 +91,27 @@ static const char *missing_function(perp_kind kind, const perp_desc *d)
     const perp_stab_desc *p = head;
     return p->create == NULL ? "create" : p->destroy == NULL ? "destroy" : NULL;
   }
+  case PERP_KIND_contact: {
+    const perp_contact_desc *p = head;
+    return p->rows == NULL      ? "rows"
+           : p->fits == NULL    ? "fits"
+           : p->create == NULL  ? "create"
+           : p->solve == NULL   ? "solve"
+           : p->observe == NULL ? "observe"
+           : p->destroy == NULL ? "destroy"
+                                : NULL;
+  }
+  case PERP_KIND_formulation: {
+    const perp_formulation_desc *p = head;
+    return p->create == NULL     ? "create"
+           : p->restart == NULL  ? "restart"
+           : p->step == NULL     ? "step"
+           : p->state == NULL    ? "state"
+           : p->counters == NULL ? "counters"
+           : p->timing == NULL   ? "timing"
+           : p->destroy == NULL  ? "destroy"
+                                 : NULL;
+  }
   case PERP_KIND_scene:
     return ((const perp_scene_desc *)head)->build == NULL ? "build" : NULL;
   case PERP_KIND_metric: {
