@@ -26,6 +26,7 @@ static perp_curve curve_of(perp_page *page, const chart *c, const perp_group *g)
   int n = 0;
   for (int i = 0; i < g->n; i++) {
     if (!perp_view_ok(&page->view, g->cell[i])) continue;
+    if (c->x_metric == NULL && perp_view_adaptive(&page->view, g->cell[i])) continue;
     x[n] = abscissa(page, c, g->cell[i]);
     y[n] = perp_page_value(page, g->cell[i], c->y_metric);
     if (x[n] > 0 && y[n] > 0 && isfinite(x[n]) && isfinite(y[n])) n++;
@@ -163,10 +164,10 @@ void perp_page_curves(perp_page *page)
   if (page->view.x_name == NULL) return;
   perp_html(page->out, "<h2 id=\"curves\">Figures</h2>\n");
   if (primary != NULL && wanted(study, "work-precision"))
-    chart_section(page,
-                  &(chart){ "work-precision", "Work and precision", "time.cpu", primary,
-                            "Points are joined in the order of the step size; left and below is "
-                            "better. Work is the thread-CPU time of the whole run." });
+    chart_section(page, &(chart){ "work-precision", "Work and precision", "time.cpu", primary,
+                                  "Points are joined in the order of the step size, or of the "
+                                  "tolerance under error control; left and below is "
+                                  "better. Work is the thread-CPU time of the whole run." });
   if (wanted(study, "convergence")) {
     static const char *const errors[] = { "err.tip.max", "err.q.max", "drift.pos.max",
                                           "energy.rel.max" };

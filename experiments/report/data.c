@@ -72,6 +72,12 @@ static void axis(perp_page *page, perp_json *j, int param)
     perp_json_open(j, "values", '[');
     for (int i = 0; i < n_values; i++) perp_json_text(j, NULL, value[i]);
     perp_json_close(j, ']');
+    perp_json_open(j, "names", '['); /* without the tolerance */
+    for (int i = 0, r = 0; i < n_values; i++) {
+      while (index[r] != i) r++;
+      perp_json_text(j, NULL, perp_view_name(&page->pool, &page->view, r, param));
+    }
+    perp_json_close(j, ']');
     perp_json_open(j, "of", '[');
     for (int r = 0; r < n; r++) perp_json_int(j, NULL, value[index[r]][0] == '\0' ? -1 : index[r]);
     perp_json_close(j, ']');
@@ -94,6 +100,9 @@ static void view(perp_page *page, perp_json *j)
   if (v->x_name != NULL) {
     perp_json_open(j, "x", '[');
     for (int r = 0; r < page->results->plan.n; r++) number(j, NULL, v->x[r]);
+    perp_json_close(j, ']');
+    perp_json_open(j, "order", '['); /* the tolerance under error control */
+    for (int r = 0; r < page->results->plan.n; r++) number(j, NULL, v->order[r]);
     perp_json_close(j, ']');
   }
   perp_json_close(j, '}');

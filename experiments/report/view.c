@@ -15,6 +15,31 @@ const char *perp_view_text(const perp_view *view, int cell, int param)
   return param < 0 ? "" : view->results->plan.cells[cell].value[param];
 }
 
+/* Where "tol=..." stands in the text of an integrator; NULL when it runs without error control. */
+static const char *tolerance(const perp_view *v, int cell, int param)
+{
+  const perp_param *p = &v->results->study->kind->params[param];
+  if (p->type != PERP_PARAM_PLUGIN || p->plugin != PERP_KIND_ode) return NULL;
+  for (const char *at = perp_view_text(v, cell, param); (at = strpbrk(at, ":,")) != NULL;)
+    if (strncmp(++at, "tol=", 4) == 0) return strtod(at + 4, NULL) > 0 ? at : NULL;
+  return NULL;
+}
+
+bool perp_view_adaptive(const perp_view *view, int cell)
+{
+  return view->order[cell] != view->x[cell];
+}
+
+const char *perp_view_name(perp_pool *pool, const perp_view *view, int cell, int param)
+{
+  const char *text = perp_view_text(view, cell, param), *at = tolerance(view, cell, param);
+  if (at == NULL) return text;
+  const char *end = at + strcspn(at, ",");
+  /* "a:tol=1,b=2" is "a:b=2 (tol)", "a:b=2,tol=1" too */
+  if (*end == ',') return perp_pool_printf(pool, "%.*s%s (tol)", (int)(at - text), text, end + 1);
+  return perp_pool_printf(pool, "%.*s (tol)", (int)(at - 1 - text), text);
+}
+
 static bool varies(const perp_view *v, int param)
 {
   for (int r = 1; param >= 0 && r < v->results->plan.n; r++)
@@ -81,7 +106,7 @@ static const char *facet_label(perp_pool *pool, const perp_view *v, int row)
   const char *label = "";
   for (int a = 0; a < v->n_axes; a++) {
     if (a == v->subject) continue;
-    const char *text = perp_view_text(v, row, v->axis[a]);
+    const char *text = perp_view_name(pool, v, row, v->axis[a]);
     if (text[0] == '\0') continue;
     label = label[0] == '\0' ? text : perp_pool_printf(pool, "%s, %s", label, text);
   }
@@ -94,11 +119,26 @@ void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *r
   const perp_cell_kind *kind = results->study->kind;
   int n = results->plan.n;
   *v = (perp_view){ .results = results, .subject = -1 };
+  v->x = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->x);
+  v->order = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->order);
+  int h = perp_kind_param(kind, "h"), ode = perp_kind_param(kind, "ode");
+  bool sizes = false;
+  if (varies(v, h)) {
+    v->x_name = "h [s]";
+    for (int r = 0; r < n; r++) v->x[r] = strtod(perp_view_text(v, r, h), NULL);
+  } else {
+    sizes = scene_abscissa(ctx, pool, v);
+  }
+  for (int r = 0; r < n; r++) {
+    const char *tol = ode < 0 ? NULL : tolerance(v, r, ode);
+    v->order[r] = tol == NULL || sizes ? v->x[r] : strtod(tol + 4, NULL);
+  }
+
   /* `stab` is asked about first: it comes last */
   int stab = -1;
   for (int p = 0; p < perp_kind_params(kind) && v->n_axes < PERP_VIEW_AXES - 1; p++) {
-    if (kind->params[p].type != PERP_PARAM_PLUGIN || kind->params[p].plugin == PERP_KIND_scene ||
-        !varies(v, p))
+    if (kind->params[p].type != PERP_PARAM_PLUGIN || !varies(v, p) ||
+        (kind->params[p].plugin == PERP_KIND_scene && sizes))
       continue;
     if (kind->params[p].plugin == PERP_KIND_stab)
       stab = p;
@@ -108,21 +148,12 @@ void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *r
   if (stab >= 0) v->axis[v->n_axes++] = stab;
   v->subject = v->n_axes - 1;
 
-  v->x = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->x);
-  int h = perp_kind_param(kind, "h");
-  if (varies(v, h)) {
-    v->x_name = "h [s]";
-    for (int r = 0; r < n; r++) v->x[r] = strtod(perp_view_text(v, r, h), NULL);
-  } else {
-    scene_abscissa(ctx, pool, v);
-  }
-
   const char **subjects = NULL;
   int n_subjects = 0;
   v->group = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->group);
   for (int r = 0; r < n; r++) {
     int facet = index_of(pool, &v->facet, &v->n_facets, facet_label(pool, v, r));
-    const char *label = v->subject < 0 ? "all" : perp_view_text(v, r, v->axis[v->subject]);
+    const char *label = v->subject < 0 ? "all" : perp_view_name(pool, v, r, v->axis[v->subject]);
     int colour = index_of(pool, &subjects, &n_subjects, label);
     int g = 0;
     while (g < v->n_groups && !(v->group[g].facet == facet && v->group[g].colour == colour)) g++;
@@ -134,7 +165,7 @@ void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *r
                                                                       sizeof(int)) };
     perp_group *group = &v->group[g];
     int at = group->n++;
-    for (; at > 0 && v->x[group->cell[at - 1]] > v->x[r]; at--)
+    for (; at > 0 && v->order[group->cell[at - 1]] > v->order[r]; at--)
       group->cell[at] = group->cell[at - 1];
     group->cell[at] = r;
   }

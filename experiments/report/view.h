@@ -8,7 +8,7 @@
 
 enum { PERP_VIEW_AXES = 8 };
 
-/* Cells that differ in the abscissa only, by ascending abscissa. */
+/* Cells that differ in the abscissa only, by ascending abscissa; under error control, in the tolerance. */
 typedef struct perp_group {
   const char *label; /* the subject: the varying plug-ins that are not the facet */
   int facet, colour;
@@ -19,10 +19,11 @@ typedef struct perp_group {
 typedef struct perp_view {
   const perp_results *results;
   int axis[PERP_VIEW_AXES],
-      n_axes;         /* parameters that take more than one value, plug-ins but the scene */
-  int subject;        /* index into axis: told apart by colour; -1 when nothing varies */
+      n_axes;  /* plug-ins that take more than one value; the scene unless it is the abscissa */
+  int subject; /* index into axis: told apart by colour; -1 when nothing varies */
   const char *x_name; /* "h [s]" or a number of the scene ("links"); NULL: no abscissa */
   double *x;          /* [cells] */
+  double *order; /* [cells] along a curve: the tolerance under error control, else the abscissa */
   int n_facets;
   const char **facet; /* [n_facets] labels: the varying plug-ins that are not the subject */
   int n_groups;
@@ -35,6 +36,10 @@ void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *r
 
 /* Did this cell end well? */
 bool perp_view_ok(const perp_view *view, int cell);
+/* Under error control the step is not what is varied. */
+bool perp_view_adaptive(const perp_view *view, int cell);
+/* The text of a parameter, "(tol)" in place of the tolerance: cells of one curve have the same. */
+const char *perp_view_name(perp_pool *pool, const perp_view *view, int cell, int param);
 /* Canonical text of a parameter of a cell; "" when it has none (param -1 too). */
 const char *perp_view_text(const perp_view *view, int cell, int param);
 

@@ -139,9 +139,8 @@ static perp_selection joined(const struct merge *g)
 
 static perp_status write_folder(perp_ctx *ctx, const struct merge *g, const char *dir)
 {
-  static const char *const folders[] = {
-    "journal", "series", "log", "env", "problems", "reference"
-  };
+  static const char *const folders[] = { "journal", "series",   "replay",   "log",
+                                         "env",     "problems", "reference" };
   PERP_TRY(perp_make_dirs(ctx, dir));
   perp_status status = PERP_OK;
   for (int k = 0; k < g->n; k++)

@@ -90,12 +90,13 @@ function figure(data, { id, title, caption, xs, ys, after }) {
     let failed = 0, unplaced = 0, zeros = 0;
     for (const g of groups)
       for (const c of g.cells) {
+        if (!xs && data.adaptive(c)) continue; // its step is not what is varied
         const px = xs ? data.value(c, x) : data.x(c), py = data.value(c, y);
         const bad = !data.ok(c);
         if (bad) failed++;
         if (!positive(px)) { if (bad) unplaced++; continue; }
         if (!bad && !positive(py)) { if (py === 0) zeros++; continue; }
-        points.push({ x: px, y: bad ? null : py, name: g.name, group: `${g.name} ${g.combo}`, order: data.x(c), failed: bad, tip: tipOf(data, c, x, y) });
+        points.push({ x: px, y: bad ? null : py, name: g.name, group: `${g.name} ${g.combo}`, order: data.order(c), failed: bad, tip: tipOf(data, c, x, y) });
       }
     const notes = [];
     if (failed) notes.push(`× on the rail at the top: ${failed} failed ${failed === 1 ? 'cell' : 'cells'}, the cause when you point at it${unplaced ? `; ${unplaced} of them have no ${x} and are not drawn` : ''}.`);
@@ -121,7 +122,8 @@ function slopes(data, groups, y, at) {
   const overStep = data.xKey === 'h';
   const rows = [];
   for (const g of groups) {
-    const points = g.cells.filter((c) => data.ok(c)).map((c) => ({ x: data.x(c), y: data.value(c, y) }));
+    const points = g.cells.filter((c) => data.ok(c) && !data.adaptive(c)).map((c) => ({ x: data.x(c), y: data.value(c, y) }));
+    if (points.length === 0) continue;
     const label = at.startsWith('*') && g.combo ? `${g.name}, ${g.combo}` : g.name || 'all';
     if (overStep) {
       const o = observedOrder(points);
@@ -147,7 +149,7 @@ export function curves(data) {
   if (wanted('work-precision') && errors.length && work.length)
     list.push(figure(data, {
       id: 'work-precision', title: 'Work and precision', xs: work, ys: errors,
-      caption: `Points are joined in the order of ${data.view.x_name}; left and below is better.`,
+      caption: `Points are joined in the order of ${data.view.x_name}, under error control of the tolerance; left and below is better.`,
     }));
   if (wanted('convergence') && data.xKey === 'h' && errors.length)
     list.push(figure(data, {

@@ -25,11 +25,18 @@ export function readData(document) {
     const a = d.axis[key];
     return a && a.of[cell] >= 0 ? a.values[a.of[cell]] : '';
   };
+  // the same without the tolerance: cells of one curve have the same
+  d.name = (cell, key) => {
+    const a = d.axis[key];
+    return a && a.of[cell] >= 0 ? a.names[a.of[cell]] : '';
+  };
   d.value = (cell, name) => {
     const m = d.metric[name];
     return m && m.values[cell] !== null ? m.values[cell] : NaN;
   };
   d.x = (cell) => (d.view.x ? (d.view.x[cell] ?? NaN) : NaN);
+  d.order = (cell) => (d.view.order ? (d.view.order[cell] ?? NaN) : NaN);
+  d.adaptive = (cell) => d.view.order && d.view.order[cell] !== d.view.x[cell];
   d.xKey = d.view.x_name ? d.view.x_name.split(' ')[0] : null; // "h" of "h [s]"
   d.title = (name) => {
     const m = d.metric[name];

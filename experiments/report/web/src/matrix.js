@@ -67,7 +67,7 @@ export function stepMap(data, browser) {
   const selection = new Selection(data, () => metric, () => redraw());
   f.controls.append(...selection.controls, select('value', metrics, metric, (v) => { metric = v; redraw(); }));
   function redraw() {
-    const groups = selection.groups();
+    const groups = selection.groups().filter((g) => g.cells.some((c) => !data.adaptive(c)));
     const xs = [...new Set(groups.flatMap((g) => g.cells.map((c) => data.x(c))))].sort((a, b) => a - b);
     const values = groups.flatMap((g) => g.cells.filter((c) => data.ok(c)).map((c) => data.value(c, metric))).filter((v) => v > 0);
     const lo = Math.log(Math.min(...values)), hi = Math.log(Math.max(...values));
@@ -82,7 +82,7 @@ export function stepMap(data, browser) {
     f.plot.replaceChildren(h('div', { class: 'scroll' }, h('table', { class: 'matrix' },
       h('tr', {}, h('th', { class: 'r' }, `${selection.by} \\ ${data.view.x_name}`), xs.map((x) => h('th', {}, brief(x)))),
       groups.map((g) => h('tr', {}, h('th', { class: 'r', scope: 'row' }, h('code', {}, several && g.combo ? `${g.name}, ${g.combo}` : g.name)),
-        xs.map((x) => field(g.cells.find((c) => data.x(c) === x), g)))))));
+        xs.map((x) => field(g.cells.find((c) => data.x(c) === x && !data.adaptive(c)), g)))))));
     f.state('drawn');
   }
   onTheme(redraw);

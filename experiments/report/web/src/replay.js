@@ -116,7 +116,7 @@ function skeleton(d, body, size, material) {
   const far = anchors.filter((p) => p.length() > 1e-6 * size);
   const half = d.bodies[body].half.map((v) => Math.max(v, size * 0.004));
   const long = Math.max(...half) > 4 * [...half].sort((a, b) => a - b)[1];
-  if (far.length === 0 || (far.length === 1 && !long && d.joints.length < 2))
+  if ((far.length === 0 && !d.joints.some((j) => j.kind === 'distance')) || (far.length === 1 && !long && d.joints.length < 2))
     group.add(new Mesh(new BoxGeometry(2 * half[0], 2 * half[1], d.dim === 2 ? size * 0.02 : 2 * half[2]), material));
   for (const p of far) rod(p, far.length === 1 ? p.clone().negate() : new Vector3());
   for (const p of anchors) {
@@ -159,6 +159,12 @@ class Ghost {
     });
     this.marker = markerSprite(index, size);
     if (this.bodies.length) this.group.add(this.marker);
+    this.rods = d.joints.map((j) => {
+      if (j.kind !== 'distance') return null;
+      const rod = new Mesh(new CylinderGeometry(size * 0.005, size * 0.005, 1, 10), material);
+      this.group.add(rod);
+      return rod;
+    });
     const lines = new BufferGeometry();
     lines.setAttribute('position', new Float32BufferAttribute(new Float32Array(6 * d.joints.length), 3));
     this.errors = new LineSegments(lines, new LineBasicMaterial({ color: new Color(ink('bad')), depthTest: false }));
@@ -179,8 +185,13 @@ class Ghost {
     if (this.bodies.length) this.marker.position.copy(this.bodies[this.bodies.length - 1].position);
     const n = d.joints.length, attribute = this.errors.geometry.attributes.position, next = Math.min(i + 1, d.frames - 1);
     d.joints.forEach((j, k) => {
-      p.set(j.at_a[0], j.at_a[1], d.dim === 2 ? 0 : j.at_a[2]);
-      if (j.a >= 0) p.applyQuaternion(this.bodies[j.a].quaternion).add(this.bodies[j.a].position);
+      this.anchor(j.a, j.at_a, p);
+      if (this.rods[k]) {
+        const other = this.anchor(j.b, j.at_b, new Vector3()), rod = this.rods[k];
+        rod.position.copy(p).add(other).multiplyScalar(0.5);
+        rod.scale.y = Math.max(1e-9, p.distanceTo(other));
+        rod.quaternion.setFromUnitVectors(axisY, other.sub(p).normalize());
+      }
       const e = [0, 1, 2].map((c) => d.error[3 * (i * n + k) + c] * (1 - s) + d.error[3 * (next * n + k) + c] * s);
       attribute.setXYZ(2 * k, p.x, p.y, p.z);
       attribute.setXYZ(2 * k + 1, p.x + enlarge * e[0], p.y + enlarge * e[1], p.z + enlarge * e[2]);
@@ -202,6 +213,12 @@ class Ghost {
     });
   }
 
+  // where an anchor is in the world
+  anchor(body, at, p) {
+    p.set(at[0], at[1], this.d.dim === 2 ? 0 : at[2]);
+    return body >= 0 ? p.applyQuaternion(this.bodies[body].quaternion).add(this.bodies[body].position) : p;
+  }
+
   dispose() {
     this.group.removeFromParent();
     this.group.traverse((o) => {
@@ -212,8 +229,8 @@ class Ghost {
   }
 }
 
-// A ball around where the bodies are, not led astray by a run that diverged.
-function surroundings(list) {
+// A ball around where the bodies are; sound: runs that did not diverge.
+function surroundings(list, sound) {
   const start = new Vector3(), points = [];
   const d = list[0];
   const at = (r, i, b) => { const k = r.per * (i * r.bodies.length + b); return new Vector3(r.pose[k], r.pose[k + 1], r.dim === 2 ? 0 : r.pose[k + 2]); };
@@ -227,11 +244,12 @@ function surroundings(list) {
   start.multiplyScalar(1 / Math.max(1, d.bodies.length));
   let extent = own;
   for (let b = 0; b < d.bodies.length; b++) extent = Math.max(extent, at(d, 0, b).distanceTo(start) + own);
-  for (const j of d.joints) if (j.a < 0) points.push(new Vector3(...j.at_a));
-  for (const r of list)
+  for (const j of d.joints) if (j.a < 0) extent = Math.max(extent, new Vector3(...j.at_a).distanceTo(start));
+  for (const r of sound.length ? sound : list)
     for (let i = 0; i < r.frames; i += Math.max(1, Math.floor(r.frames / 40)))
       for (let b = 0; b < r.bodies.length; b++) points.push(at(r, i, b));
-  const kept = points.filter((p) => p.distanceTo(start) < 8 * extent);
+  const kept = points.filter((p) => sound.length || p.distanceTo(start) < 8 * extent);
+  for (const j of d.joints) if (j.a < 0) kept.push(new Vector3(...j.at_a));
   const lo = start.clone().subScalar(own), hi = start.clone().addScalar(own);
   for (const p of kept) {
     lo.min(p.clone().subScalar(own / 2));
@@ -361,7 +379,7 @@ export function replay(data) {
       f.state('drawn');
       return;
     }
-    const { centre, size } = surroundings(list.map((e) => e.d));
+    const { centre, size } = surroundings(list.map((e) => e.d), list.filter((e) => data.ok(e.c)).map((e) => e.d));
     const d0 = list[0].d, gray = new MeshLambertMaterial({ color: new Color(ink('soft')), side: DoubleSide, transparent: true, opacity: 0.35 });
     for (const s of d0.shapes.filter((k) => k.body < 0)) {
       const m = shapeMesh(s, d0.dim, size, gray);

@@ -37,7 +37,7 @@ export function chips(names, hidden, onchange) {
   return row;
 }
 
-const joined = (data, cell, keys) => keys.map((k) => data.text(cell, k)).filter((t) => t).join(', ');
+const joined = (data, cell, keys) => keys.map((k) => data.name(cell, k)).filter((t) => t).join(', ');
 
 // The state of one figure.  metric(): what "best" means, less is better.
 export class Selection {
@@ -74,8 +74,10 @@ export class Selection {
     const list = [...combos.keys()];
     // where the best cell is: the most telling place to start
     let best = -1;
+    // errors of different scenes do not compare: the first scene then
+    const scene = rest.includes('scene') ? data.name(0, 'scene') : null;
     for (let c = 0; c < data.n; c++)
-      if (data.ok(c) && (best < 0 || data.value(c, this.metric()) < data.value(best, this.metric()))) best = c;
+      if (data.ok(c) && (scene === null || data.name(c, 'scene') === scene) && (best < 0 || data.value(c, this.metric()) < data.value(best, this.metric()))) best = c;
     this.at = best >= 0 && !data.include ? joined(data, best, rest) : list[0];
     const options = list.map((t) => [t, t || '(nothing else varies)']);
     if (list.length > 1) options.unshift(['*best', 'the best of each'], ['*all', 'everything']);
@@ -91,8 +93,8 @@ export class Selection {
   names() {
     if (!this.by) return [''];
     const cells = new Set(this.at.startsWith('*') ? [...this.combos.values()].flat() : this.combos.get(this.at));
-    const a = this.data.axis[this.by];
-    return a.values.filter((_, i) => a.of.some((v, c) => v === i && cells.has(c)));
+    const found = new Set([...cells].map((c) => this.data.name(c, this.by)));
+    return [...new Set(this.data.axis[this.by].names)].filter((n) => found.has(n));
   }
 
   // [{ name, index, combo, cells }]: the curves to draw, cells by ascending abscissa
@@ -103,7 +105,7 @@ export class Selection {
     for (const [combo, cells] of this.combos) {
       if (!this.at.startsWith('*') && combo !== this.at) continue;
       for (const c of cells) {
-        const name = this.by ? data.text(c, this.by) : '';
+        const name = this.by ? data.name(c, this.by) : '';
         const index = names.indexOf(name);
         if (index < 0 || this.hidden.has(name)) continue;
         const key = `${name}\n${combo}`;
@@ -112,7 +114,7 @@ export class Selection {
       }
     }
     let list = [...groups.values()];
-    for (const g of list) g.cells.sort((a, b) => data.x(a) - data.x(b));
+    for (const g of list) g.cells.sort((a, b) => data.order(a) - data.order(b));
     if (this.at === '*best') {
       const least = (g) => Math.min(Infinity, ...g.cells.filter((c) => data.ok(c)).map((c) => data.value(c, this.metric())).filter((v) => v >= 0));
       const chosen = new Map();
