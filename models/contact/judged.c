@@ -102,12 +102,34 @@ static perp_status solver_for(perp_ctx *ctx, perp_judged *j, int k, int n, int n
   return PERP_OK;
 }
 
+/* max_i a_i |natural map|_i, m/s, against the largest |b_i| */
+static bool slow(const perp_lcp *p, const double *a, const double *lambda, const double *w,
+                 double accept)
+{
+  double most = 0, largest = 0;
+  for (int i = 0; i < p->n; i++) {
+    double lo, hi;
+    largest = fmax(largest, fabs(p->b[i]));
+    perp_lcp_bounds(p, lambda, i, &lo, &hi);
+    if (p->cone != NULL && p->cone[i]) {
+      double s = fmax(a[i], a[i + 1]), x = lambda[i] - w[i] / s, y = lambda[i + 1] - w[i + 1] / s;
+      double r = hypot(x, y), scale = r > hi ? hi / r : 1;
+      most = fmax(most, s * hypot(lambda[i] - scale * x, lambda[i + 1] - scale * y));
+      i++;
+    } else {
+      double x = lambda[i] - w[i] / a[i];
+      most = fmax(most, a[i] * fabs(lambda[i] - fmin(fmax(x, lo), hi)));
+    }
+  }
+  return most <= 10 * accept * largest;
+}
+
 bool perp_judged_reuse(const perp_lcp *p, double accept, const double *a, const double *lambda,
                        const double *w, double *rel, perp_contact_count *count)
 {
   *rel = perp_lcp_rel(p, a, lambda, w);
   if (p->n > count->rows) count->rows = p->n;
-  if (!(accept > 0) || !(*rel <= accept)) return false;
+  if (!(accept > 0) || !(*rel <= accept) || !slow(p, a, lambda, w, accept)) return false;
   count->reused++;
   count->residual = fmax(count->residual, *rel);
   return true;

@@ -30,7 +30,9 @@ void perp_judged_close(perp_judged *j);
  * their contents. */
 perp_status perp_judged_reserve(perp_ctx *ctx, perp_judged *j, int n, int nv);
 /* Is lambda a solution already, to the tolerance `accept`?  With the row scales a [n] of the caller, which
- * should not be larger than those of the judge, and w = A lambda + b. */
+ * should not be larger than those of the judge, and w = A lambda + b.  The residual is measured against the
+ * largest impulse; so that light bodies under heavy ones keep still, it must also be small as a velocity:
+ * ten times the tolerance, of the largest |b|. */
 bool perp_judged_reuse(const perp_lcp *p, double accept, const double *a, const double *lambda,
                        const double *w, double *rel, perp_contact_count *count);
 /* The same for a problem whose rows are those of the island: scales are the diagonal of A. */
