@@ -499,11 +499,11 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
     for (int i = 0; i < model->m; i++) k->c[i] = -k->e->C[i];
     if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return PERP_ODE_FAILED;
     double *impulse = perp_islands_scratch(c->position);
-    memset(impulse, 0, (size_t)3 * (size_t)n * sizeof *impulse);
+    memset(impulse, 0, (size_t)4 * (size_t)n * sizeof *impulse);
     perp_island_task task = { .contact = contact,
                               .n = n,
                               .impulse = impulse,
-                              .slip = impulse, /* not used without friction */
+                              .slip = impulse + (size_t)3 * (size_t)n,
                               .reuse = c->o.tol,
                               .h = 1,
                               .v = k->zeros,

@@ -52,7 +52,7 @@ struct perp_islands {
   int n_islands;
   /* by the number of contacts */
   int cap;
-  double *scratch;       /* [3 n] */
+  double *scratch;       /* [4 n] */
   int *order;            /* [n] contact at each place */
   double *frame;         /* [6 n] t1, t2 */
   double *b, *x, *s, *d; /* [r n + m], d the diagonal of A */
@@ -96,7 +96,7 @@ static void layout_grown(perp_islands *s, perp_arena *a)
   const perp_model *model = s->model;
   size_t n = (size_t)s->cap, nj = s->rows ? (size_t)model->n_joints : 0, groups = n + nj;
   size_t r = (size_t)s->r, nv = (size_t)model->nvb, islands = (size_t)model->n_bodies + 1;
-  s->scratch = PERP_CARVE(a, double, 3 * n);
+  s->scratch = PERP_CARVE(a, double, 4 * n);
   s->order = PERP_CARVE(a, int, n);
   s->frame = PERP_CARVE(a, double, 6 * n);
   s->b = PERP_CARVE(a, double, r *n + (size_t)model->m);

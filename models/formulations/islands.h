@@ -45,7 +45,7 @@ void perp_islands_destroy(perp_islands *s);
 void perp_islands_restart(perp_islands *s);
 /* Memory for n contacts; allocates only when that is more than ever. */
 perp_status perp_islands_room(perp_ctx *ctx, perp_islands *s, int n);
-/* [3 n] for a caller without an array of its own, after perp_islands_room. */
+/* [4 n], impulses and slip, for a caller without arrays of its own, after perp_islands_room. */
 double *perp_islands_scratch(perp_islands *s);
 /* All islands with contacts.  k: the KKT factor holds for k->e, k->a is v^, k->f its right-hand side, k->c
  * that of the joints.  False: k->status or k->reason says why. */
