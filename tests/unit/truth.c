@@ -205,6 +205,8 @@ static const struct {
   { "andrews:start=iftomm", 0.05, 0 },
   { "bricard", 10, 0 },
   { "flyball", 10, 0 },
+  { "cubes:count=2", 10, 0 },
+  { "cubes:held=false", 10, 0 },
 };
 
 static void agreement(const char *text, double t_end, double bound)
