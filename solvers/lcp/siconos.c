@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The LCP solvers of Siconos (libsiconos-numerics) as plug-ins siconos:<solver>, judged like all others.
  *
- * Pure LCPs, dense.  Siconos ends the process on some errors, may crash or loop, and prints; so each solve
+ * Pure LCPs, dense (nsgs-sbm: cut into blocks of four rows).  Siconos ends the process on some errors, may crash or loop, and prints; so each solve
  * runs by default in a child process with its output closed and a time limit, at the cost of a fork (about
  * half a millisecond).  isolate=false calls it in place: for timing, in a process that may be lost.
  *
@@ -17,6 +17,7 @@
 #include <siconos/numerics/NonSmoothDrivers.h>
 #include <siconos/numerics/NumericsMatrix.h>
 #include <siconos/numerics/SolverOptions.h>
+#include <siconos/numerics/SparseBlockMatrix.h>
 #include <siconos/numerics/lcp_cst.h>
 
 #include <errno.h>
@@ -86,6 +87,47 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
   return PERP_OK;
 }
 
+/* A as dense blocks of up to BLOCK rows, which nsgs-sbm asks for: the rows of a contact patch.  Every block is
+ * Siconos' to free. */
+enum { BLOCK = 4, ENUMERABLE = 20 };
+
+/* NULL without memory. */
+static NumericsMatrix *blocks_of(int rows, const double *A)
+{
+  size_t n = (size_t)rows, nb = (n + BLOCK - 1) / BLOCK;
+  SparseBlockStructuredMatrix *s = SBM_new();
+  NumericsMatrix *M = NM_create(NM_SPARSE_BLOCK, rows, rows);
+  if (s == NULL || M == NULL) return NULL;
+  M->matrix1 = s;
+  s->blocknumber0 = s->blocknumber1 = (unsigned)nb;
+  s->filled1 = nb + 1;
+  s->filled2 = nb * nb;
+  s->blocksize0 = calloc(nb, sizeof *s->blocksize0);
+  s->blocksize1 = calloc(nb, sizeof *s->blocksize1);
+  s->index1_data = calloc(nb + 1, sizeof *s->index1_data);
+  s->index2_data = calloc(nb * nb, sizeof *s->index2_data);
+  s->block = calloc(nb * nb, sizeof *s->block);
+  bool room = s->blocksize0 != NULL && s->blocksize1 != NULL && s->index1_data != NULL &&
+              s->index2_data != NULL && s->block != NULL;
+  for (size_t b = 0; b < nb && room; b++) {
+    s->blocksize0[b] = s->blocksize1[b] = (unsigned)(b + 1 < nb ? (b + 1) * BLOCK : n);
+    s->index1_data[b + 1] = (b + 1) * nb;
+  }
+  for (size_t k = 0; k < nb * nb && room; k++) {
+    size_t i0 = k / nb * BLOCK, j0 = k % nb * BLOCK;
+    size_t r = n - i0 < BLOCK ? n - i0 : BLOCK, c = n - j0 < BLOCK ? n - j0 : BLOCK;
+    s->index2_data[k] = k % nb;
+    s->block[k] = calloc(r * c, sizeof **s->block);
+    room = s->block[k] != NULL;
+    for (size_t j = 0; j < c && room; j++)
+      memcpy(s->block[k] + j * r, A + i0 + (j0 + j) * n, r * sizeof *A);
+    if (room) s->nbblocks++;
+  }
+  if (room) return M;
+  NM_free(M);
+  return NULL;
+}
+
 static void call(struct workspace *w, int id, const perp_lcp *p, double tol)
 {
   size_t n = (size_t)p->n;
@@ -95,7 +137,8 @@ static void call(struct workspace *w, int id, const perp_lcp *p, double tol)
   memcpy(q, p->b, n * sizeof *q);
   memset(slack, 0, n * sizeof *slack);
   SolverOptions *o = solver_options_create(id);
-  NumericsMatrix *M = NM_create_from_data(NM_DENSE, p->n, p->n, A);
+  bool blocks = id == SICONOS_LCP_NSGS_SBM;
+  NumericsMatrix *M = blocks ? blocks_of(p->n, A) : NM_create_from_data(NM_DENSE, p->n, p->n, A);
   if (o != NULL && M != NULL) {
     LinearComplementarityProblem problem = { .size = p->n, .M = M, .q = q };
     o->dparam[SICONOS_DPARAM_TOL] = tol;
@@ -104,7 +147,10 @@ static void call(struct workspace *w, int id, const perp_lcp *p, double tol)
     s->iterations = o->iparam[SICONOS_IPARAM_ITER_DONE];
     s->done = 1;
   }
-  if (M != NULL) NM_free_not_dense(M); /* A is ours */
+  if (M != NULL && blocks)
+    NM_free(M);
+  else if (M != NULL)
+    NM_free_not_dense(M); /* A is ours */
   if (o != NULL) solver_options_delete(o);
 }
 
@@ -150,6 +196,11 @@ static perp_status solve(perp_ctx *ctx, int id, void *ws, const perp_lcp *p, dou
   if (certificate != NULL) memset(certificate, 0, bytes);
   stats->reason = PERP_EXACT;
   if (p->n == 0) return PERP_OK;
+  if (id == SICONOS_LCP_ENUM && p->n > ENUMERABLE) {
+    stats->reason = PERP_UNSUITED;
+    PERP_FAIL(ctx, PERP_OK, "siconos:enum tries all 2^n index sets, for n <= %d", ENUMERABLE);
+    return PERP_OK;
+  }
   w->shared->done = w->shared->info = w->shared->iterations = 0;
   memcpy(w->shared->z, lambda, bytes);
   if (!w->opt.isolate)
@@ -205,3 +256,4 @@ PEER(bard, "bard", SICONOS_LCP_BARD)
 PEER(murty, "murty", SICONOS_LCP_MURTY)
 PEER(pathsearch, "pathsearch", SICONOS_LCP_PATHSEARCH)
 PEER(enum, "enum", SICONOS_LCP_ENUM)
+PEER(nsgs_sbm, "nsgs-sbm", SICONOS_LCP_NSGS_SBM)
