@@ -80,6 +80,7 @@ int perp_cmd_ref(perp_ctx *ctx, int argc, char **argv);
 int perp_cmd_merge(perp_ctx *ctx, int argc, char **argv);
 int perp_cmd_compare(perp_ctx *ctx, int argc, char **argv);
 int perp_cmd_export(perp_ctx *ctx, int argc, char **argv);
+int perp_cmd_cluster(perp_ctx *ctx, int argc, char **argv);
 int perp_cmd_lesson(perp_ctx *ctx, int argc, char **argv);
 int perp_cmd_new(perp_ctx *ctx, int argc, char **argv);
 int perp_cmd_completion(perp_ctx *ctx, int argc, char **argv);

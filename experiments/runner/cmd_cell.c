@@ -2,7 +2,6 @@
 /* perp explain, rerun: why a cell is what it is */
 #include "experiments/plugins/outside.h"
 #include "experiments/runner/command.h"
-#include "experiments/runner/crew.h"
 #include "experiments/runner/env.h"
 
 #include <errno.h>
@@ -199,34 +198,6 @@ static bool compare(const perp_results *r, int cell, const perp_outcome *o, bool
   return differs;
 }
 
-static perp_status run_in_child(perp_ctx *ctx, const perp_results *r, const perp_job *job,
-                                perp_outcome *outcome)
-{
-  const perp_study *s = r->study;
-  perp_crew *crew;
-  perp_order order = { .job = *job, .timeout = s->limits.timeout, .memory = s->limits.memory },
-             done;
-  char log[] = "/tmp/perp-rerun-XXXXXX";
-  int fd = mkstemp(log), number = 0;
-  if (fd >= 0) {
-    close(fd);
-    order.log_path = log;
-  }
-  PERP_TRY(perp_crew_create(ctx, 1, &crew));
-  perp_status status = perp_crew_start(ctx, crew, &order);
-  while (status == PERP_OK) {
-    perp_crew_event event = perp_crew_wait(crew, 1, &done, outcome, &number);
-    if (event == PERP_CREW_DONE) break;
-    if (event == PERP_CREW_SIGNAL) status = PERP_FAIL(ctx, PERP_ERR_IO, "interrupted");
-  }
-  perp_crew_destroy(crew);
-  char *said = fd >= 0 ? perp_read_file(log, NULL) : NULL;
-  if (said != NULL && said[0] != '\0') fprintf(stderr, "it printed\n%s\n", said);
-  free(said);
-  if (fd >= 0) unlink(log);
-  return status;
-}
-
 static int start_debugger(const perp_results *r, int cell)
 {
   char program[4096];
@@ -286,7 +257,7 @@ int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
   if (perp_args_get(&args, "here") != NULL)
     r.study->kind->run(ctx, &job, &outcome);
   else
-    done = run_in_child(ctx, &r, &job, &outcome);
+    done = perp_command_run_cell(ctx, &job, &outcome);
   if (done != PERP_OK) {
     perp_print_error(ctx);
     perp_results_free(&r);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/runner/command.h"
 
+#include "experiments/runner/crew.h"
+
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int perp_command_study(perp_ctx *ctx, const perp_args *args, perp_study **study)
 {
@@ -58,4 +61,32 @@ int perp_command_write(perp_ctx *ctx, const char *path, const char *text, size_t
   if (perp_write_file(ctx, path, text, n) == PERP_OK) return PERP_EXIT_OK;
   perp_print_error(ctx);
   return PERP_EXIT_INTERNAL;
+}
+
+perp_status perp_command_run_cell(perp_ctx *ctx, const perp_job *job, perp_outcome *outcome)
+{
+  perp_crew *crew;
+  perp_order order = { .job = *job,
+                       .timeout = job->study->limits.timeout,
+                       .memory = job->study->limits.memory },
+             done;
+  char log[] = "/tmp/perp-cell-XXXXXX";
+  int fd = mkstemp(log), number = 0;
+  if (fd >= 0) {
+    close(fd);
+    order.log_path = log;
+  }
+  PERP_TRY(perp_crew_create(ctx, 1, &crew));
+  perp_status status = perp_crew_start(ctx, crew, &order);
+  while (status == PERP_OK) {
+    perp_crew_event event = perp_crew_wait(crew, 1, &done, outcome, &number);
+    if (event == PERP_CREW_DONE) break;
+    if (event == PERP_CREW_SIGNAL) status = PERP_FAIL(ctx, PERP_ERR_IO, "interrupted");
+  }
+  perp_crew_destroy(crew);
+  char *said = fd >= 0 ? perp_read_file(log, NULL) : NULL;
+  if (said != NULL && said[0] != '\0') fprintf(stderr, "it printed\n%s\n", said);
+  free(said);
+  if (fd >= 0) unlink(log);
+  return status;
 }

@@ -12,6 +12,8 @@ int perp_command_study(perp_ctx *ctx, const perp_args *args, perp_study **study)
 int perp_command_results(perp_ctx *ctx, const char *name, perp_results *r);
 /* Index of the cell that an id or its beginning names; -1 after a message. */
 int perp_command_cell(const perp_args *args, const perp_plan *plan, const char *id);
+/* Run one cell in a child with the limits of its study; what it prints goes to stderr afterwards. */
+perp_status perp_command_run_cell(perp_ctx *ctx, const perp_job *job, perp_outcome *outcome);
 /* Write text to a file, or to stdout for NULL and "-"; an exit status, after a message when it fails. */
 int perp_command_write(perp_ctx *ctx, const char *path, const char *text, size_t n);
 

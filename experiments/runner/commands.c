@@ -15,6 +15,7 @@ const perp_command perp_commands[] = {
   { "rerun", "one cell again, alone: are its results the same?", perp_cmd_rerun },
   { "ref", "the references of a study and how far they agree", perp_cmd_ref },
   { "merge", "results that were computed in parts become one folder", perp_cmd_merge },
+  { "cluster", "a study as jobs for Slurm or GNU parallel", perp_cmd_cluster },
   { "compare", "two runs of one study: what became worse", perp_cmd_compare },
   { "export", "all cells as one table for another program", perp_cmd_export },
   { "check", "read a study and say what is wrong with it", perp_cmd_check },
