@@ -14,6 +14,7 @@ int perp_cmd_report(perp_ctx *ctx, int argc, char **argv)
   static const perp_flag flags[] = {
     { "output", 'o', "FILE.html", "where to write the page (default: DIR/report.html)" },
     { "figs", 0, "LIST", "formats of the figures, out of svg, pdf, png, tikz (default: svg)" },
+    { "tex", 0, "DIR", "write tables.tex, numbers.tex and figures.tex for a LaTeX document" },
     { "interactive", 0, NULL,
       "build the script of the interactive figures when it is missing (npm)" },
     { "no-js", 0, NULL, "pictures only" },
@@ -47,6 +48,7 @@ int perp_cmd_report(perp_ctx *ctx, int argc, char **argv)
   char page[1200];
   perp_report_request request = { .out = perp_args_get(&args, "output"),
                                   .figs = perp_args_get(&args, "figs"),
+                                  .tex = perp_args_get(&args, "tex"),
                                   .no_js = perp_args_get(&args, "no-js") != NULL };
   perp_status status = perp_report(ctx, dir, &request, page, sizeof page);
   free(dir);

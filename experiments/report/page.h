@@ -18,6 +18,7 @@ typedef struct perp_page {
   const perp_study *study; /* of the results */
   perp_view view;
   perp_pool pool;
+  perp_text drawn;    /* the figures as LaTeX macros (tex.h) */
   perp_text warnings; /* one line each: what could not be drawn and why */
   int figures;
 } perp_page;
@@ -53,6 +54,12 @@ void perp_page_solver_answers(perp_page *page);     /* lines of the answers */
 void perp_page_best_match(perp_page *page);         /* one line of the answers */
 const char *perp_page_command(perp_page *page,
                               int cell); /* command line that repeats a cell alone */
+/* What tells a cell from the others: the varying plug-ins, then the abscissa. */
+const char *perp_page_row_label(perp_page *page, int cell);
+/* The best cell of each curve by the primary metric, the best first; at most `most`.  Returns their number. */
+int perp_page_ranked(perp_page *page, int *cell, int most);
+/* The metrics worth a column: the primary one, those recorded, the time of a step.  Returns their number. */
+int perp_page_shown_metrics(perp_page *page, const char **metric, int most);
 /* The abscissa at which series are shown: 1 ms when it was run, else the middle one; NaN without one. */
 double perp_page_shown_x(const perp_page *page);
 /* <details> and its end: pictures inside are the lesser ones. */

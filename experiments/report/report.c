@@ -3,6 +3,7 @@
 
 #include "experiments/report/data.h"
 #include "experiments/report/page.h"
+#include "experiments/report/tex.h"
 #include "experiments/report/web.h"
 
 #include <errno.h>
@@ -40,6 +41,18 @@ const char *perp_page_command(perp_page *page, int cell)
   return kept;
 }
 
+static void tex_caption(perp_text *to, const char *caption)
+{
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  if (out == NULL) return;
+  perp_tex_text(out, caption);
+  fclose(out);
+  perp_text_put(to, text, size);
+  free(text);
+}
+
 void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption)
 {
   char dir[1024], svg[1400];
@@ -50,6 +63,12 @@ void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption
     return;
   }
   page->figures++;
+  perp_text_add(&page->drawn,
+                "\\expandafter\\def\\csname perp@fig@%s\\endcsname{\\centering"
+                "\\includegraphics[width=\\linewidth]{%s.pdf}\\caption{",
+                f->id, f->id);
+  tex_caption(&page->drawn, caption);
+  perp_text_add(&page->drawn, "}\\label{fig:%s}}\n", f->id);
   if (page->interactive && page->folded) return;
   perp_html(page->out, "<figure id=\"fig-%s\">\n", f->id);
   if (perp_html_svg(page->ctx, page->out, svg, f->alt) != PERP_OK)
@@ -193,11 +212,10 @@ perp_status perp_report(perp_ctx *ctx, const char *dir, const perp_report_reques
   perp_results results;
   PERP_TRY(perp_results_load(ctx, dir, NULL, &results));
   perp_page page = { .ctx = ctx, .dir = dir, .study = results.study, .results = &results };
-  page.formats = request->figs == NULL ? "svg"
-                 : strstr(request->figs, "svg") != NULL
-                     ? request->figs
-                     : perp_pool_printf(&page.pool, "svg,%s",
-                                        request->figs); /* the page itself needs svg */
+  /* the page itself needs svg, a document pdf */
+  page.formats = request->figs != NULL ? request->figs : request->tex != NULL ? "pdf" : "svg";
+  if (strstr(page.formats, "svg") == NULL)
+    page.formats = perp_pool_printf(&page.pool, "svg,%s", page.formats);
   perp_view_build(ctx, &page.pool, &results, &page.view);
   char *script = request->no_js ? NULL : perp_web_bundle();
   page.interactive = script != NULL;
@@ -214,10 +232,12 @@ perp_status perp_report(perp_ctx *ctx, const char *dir, const perp_report_reques
     if (fclose(page.out) != 0 || failed || rename(draft, page_path) != 0)
       status = PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", page_path, strerror(errno));
   }
+  if (status == PERP_OK && request->tex != NULL) status = perp_page_tex(&page, request->tex);
   free(script);
   free(figs);
   free(draft);
   perp_text_free(&page.warnings);
+  perp_text_free(&page.drawn);
   perp_pool_free(&page.pool);
   perp_results_free(&results);
   return status;

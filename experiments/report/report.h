@@ -8,6 +8,7 @@
 typedef struct perp_report_request {
   const char *out;  /* path of the page; NULL: DIR/report.html */
   const char *figs; /* formats of the figures, comma list of svg, pdf, png, tikz; NULL: svg */
+  const char *tex;  /* folder for tables.tex, numbers.tex and figures.tex (tex.h); NULL: none */
   bool no_js;       /* pictures only, also where the script of the interactive figures is there */
 } perp_report_request;
 

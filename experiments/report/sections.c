@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What tells a row from the others: the varying plug-ins, then the abscissa. */
-static const char *row_label(perp_page *page, int row)
+const char *perp_page_row_label(perp_page *page, int row)
 {
   const perp_view *v = &page->view;
   const char *label = "";
@@ -68,7 +67,7 @@ static void winners(perp_page *page)
   if (best < 0) return;
   perp_html(page->out,
             "<li>Smallest <code>%s</code>: <strong>%m</strong> by <strong>%s</strong>.</li>\n",
-            primary, perp_page_value(page, best, primary), row_label(page, best));
+            primary, perp_page_value(page, best, primary), perp_page_row_label(page, best));
   for (int i = 0; i < page->study->metrics.n_record; i++) {
     const char *other = page->study->metrics.record[i];
     if (strncmp(other, "drift.", 6) != 0 && strncmp(other, "energy.", 7) != 0) continue;
@@ -81,8 +80,8 @@ static void winners(perp_page *page)
         page->out,
         "<li>Judged by <code>%s</code> (%m) the winner would be %s, whose <code>%s</code> is %m: "
         "%m times the smallest.</li>\n",
-        other, perp_page_value(page, winner, other), row_label(page, winner), primary, theirs,
-        theirs / ours);
+        other, perp_page_value(page, winner, other), perp_page_row_label(page, winner), primary,
+        theirs, theirs / ours);
   }
 }
 
@@ -132,14 +131,11 @@ static int by_value(const void *a, const void *b)
   return (x->value > y->value) - (x->value < y->value);
 }
 
-void perp_page_summary(perp_page *page)
+int perp_page_ranked(perp_page *page, int *cell, int most)
 {
-  enum { MOST = 40 };
   const perp_view *v = &page->view;
   const char *primary = page->study->metrics.primary;
-  if (primary == NULL || !perp_page_has(page, primary) || perp_page_has_problems(page)) return;
-
-  /* one row a curve: its best cell */
+  if (primary == NULL) return 0;
   ranked *list = perp_pool_alloc(&page->pool, (size_t)v->n_groups + 1, sizeof *list);
   int n = 0;
   for (int g = 0; g < v->n_groups; g++) {
@@ -152,38 +148,58 @@ void perp_page_summary(perp_page *page)
     if (best.row >= 0) list[n++] = best;
   }
   qsort(list, (size_t)n, sizeof *list, by_value);
+  for (int i = 0; i < n && i < most; i++) cell[i] = list[i].row;
+  return n < most ? n : most;
+}
+
+int perp_page_shown_metrics(perp_page *page, const char **metric, int most)
+{
+  const perp_study *s = page->study;
+  const char *primary = s->metrics.primary, *time = "time.step_us";
+  int n = 0;
+  if (primary != NULL) metric[n++] = primary;
+  for (int i = 0; i < s->metrics.n_record && n < most - 1; i++)
+    if ((primary == NULL || strcmp(s->metrics.record[i], primary) != 0) &&
+        perp_page_has(page, s->metrics.record[i]))
+      metric[n++] = s->metrics.record[i];
+  bool told = false;
+  for (int k = 0; k < n; k++) told = told || strcmp(metric[k], time) == 0;
+  if (!told && perp_page_has(page, time)) metric[n++] = time;
+  return n;
+}
+
+void perp_page_summary(perp_page *page)
+{
+  enum { MOST = 40, COLUMNS = 24 };
+  const char *primary = page->study->metrics.primary;
+  if (primary == NULL || !perp_page_has(page, primary) || perp_page_has_problems(page)) return;
+  int row[MOST], n = perp_page_ranked(page, row, MOST);
+  const char *shown[COLUMNS];
+  int n_shown = perp_page_shown_metrics(page, shown, COLUMNS);
 
   perp_html(page->out,
             "<h2 id=\"summary\">Summary</h2>\n<p class=\"note\">For each combination its best cell "
             "by <code>%s</code>%s. "
             "Green: the smallest of the column.</p>\n<div class=\"scroll\"><table><tr>",
-            primary, n > MOST ? ", the first 40" : "");
+            primary, page->view.n_groups > MOST ? ", the first 40" : "");
   perp_html(page->out, "<th>combination</th>");
-  const char *shown[24];
-  int n_shown = 0;
-  shown[n_shown++] = primary;
-  for (int i = 0; i < page->study->metrics.n_record && n_shown < 22; i++)
-    if (strcmp(page->study->metrics.record[i], primary) != 0 &&
-        perp_page_has(page, page->study->metrics.record[i]))
-      shown[n_shown++] = page->study->metrics.record[i];
-  if (perp_page_has(page, "time.step_us")) shown[n_shown++] = "time.step_us";
-  int winner[24];
+  int winner[COLUMNS];
   for (int k = 0; k < n_shown; k++) {
     winner[k] = -1;
     for (int i = 0; i < n && less_is_better(page, shown[k]); i++) {
-      double value = perp_page_value(page, list[i].row, shown[k]);
+      double value = perp_page_value(page, row[i], shown[k]);
       if (!isnan(value) &&
-          (winner[k] < 0 || value < perp_page_value(page, list[winner[k]].row, shown[k])))
+          (winner[k] < 0 || value < perp_page_value(page, row[winner[k]], shown[k])))
         winner[k] = i;
     }
     perp_html(page->out, "<th class=\"n\">%s</th>", perp_page_axis(page, shown[k]));
   }
   perp_html(page->out, "</tr>\n");
-  for (int i = 0; i < n && i < MOST; i++) {
-    perp_html(page->out, "<tr><td>%s</td>", row_label(page, list[i].row));
+  for (int i = 0; i < n; i++) {
+    perp_html(page->out, "<tr><td>%s</td>", perp_page_row_label(page, row[i]));
     for (int k = 0; k < n_shown; k++)
       perp_html(page->out, "<td class=\"n%s\">%m</td>", winner[k] == i ? " best" : "",
-                perp_page_value(page, list[i].row, shown[k]));
+                perp_page_value(page, row[i], shown[k]));
     perp_html(page->out, "</tr>\n");
   }
   perp_html(page->out, "</table></div>\n");
@@ -211,7 +227,7 @@ void perp_page_failures(perp_page *page)
       perp_html(page->out,
                 "<tr><td><code>%s</code></td><td>%s</td><td "
                 "class=\"bad\">%s</td><td>%s</td><td>%s</td></tr>\n",
-                page->results->plan.cells[r].id, row_label(page, r),
+                page->results->plan.cells[r].id, perp_page_row_label(page, r),
                 perp_cell_status_names[page->results->record[r].status],
                 page->results->record[r].reason, page->results->record[r].cause);
   perp_html(page->out, "</table></div>\n");
@@ -233,7 +249,7 @@ void perp_page_cells(perp_page *page)
   perp_html(page->out, "<th>rerun</th></tr>\n");
   for (int r = 0; r < page->results->plan.n; r++) {
     perp_html(page->out, "<tr><td><code>%s</code></td><td>%s</td><td>%s</td>",
-              page->results->plan.cells[r].id, row_label(page, r),
+              page->results->plan.cells[r].id, perp_page_row_label(page, r),
               perp_cell_status_names[page->results->record[r].status]);
     if (primary != NULL)
       perp_html(page->out, "<td class=\"n\">%m</td>", perp_page_value(page, r, primary));

@@ -4,6 +4,7 @@
 #include "experiments/report/html.h"
 #include "experiments/report/order.h"
 #include "experiments/report/plot.h"
+#include "experiments/report/tex.h"
 #include "experiments/runner/util.h"
 #include "tests/tap.h"
 
@@ -92,6 +93,26 @@ static void html(void)
   free(text);
 }
 
+static void tex(void)
+{
+  FILE *out = fopen(in_dir("x.tex"), "w");
+  perp_tex_text(out, "a_b & 100% <x> {y} \\ ^~#$");
+  putc('|', out);
+  const double v[] = { 0, 3, -0.5, 1.5e-7, 2e5, (double)NAN, HUGE_VAL };
+  for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
+    perp_tex_number(out, v[i]);
+    putc(' ', out);
+  }
+  fclose(out);
+  char *text = perp_read_file(in_dir("x.tex"), &(size_t){ 0 });
+  ok(text != NULL && strcmp(text, "a\\_b \\& 100\\% $<$x$>$ \\{y\\} \\textbackslash{} "
+                                  "\\textasciicircum{}\\textasciitilde{}\\#\\$|"
+                                  "$0$ $3$ $-0.5$ $1.50\\times10^{-7}$ $2.00\\times10^{5}$ -- "
+                                  "$\\infty$ ") == 0,
+     "LaTeX reads what was meant: %s", text);
+  free(text);
+}
+
 static void figures(perp_ctx *ctx)
 {
   const double x[4] = { 1e-3, 2e-3, 4e-3, 8e-3 }, y[4] = { 1e-6, 0, (double)NAN, 6.4e-5 },
@@ -127,6 +148,7 @@ int main(void)
   orders();
   csv(&ctx);
   html();
+  tex();
   figures(&ctx);
   perp_remove_files(dir, "");
   rmdir(dir);

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/report/tex.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void perp_tex_text(FILE *out, const char *text)
+{
+  for (; *text != '\0'; text++) switch (*text) {
+    case '&':
+    case '%':
+    case '$':
+    case '#':
+    case '_':
+    case '{':
+    case '}':
+      fprintf(out, "\\%c", *text);
+      break;
+    case '~':
+      fputs("\\textasciitilde{}", out);
+      break;
+    case '^':
+      fputs("\\textasciicircum{}", out);
+      break;
+    case '\\':
+      fputs("\\textbackslash{}", out);
+      break;
+    case '<':
+    case '>':
+    case '|':
+      fprintf(out, "$%c$", *text);
+      break;
+    default:
+      putc(*text, out);
+    }
+}
+
+void perp_tex_number(FILE *out, double v)
+{
+  if (isnan(v)) {
+    fputs("--", out);
+  } else if (isinf(v)) {
+    fputs(v > 0 ? "$\\infty$" : "$-\\infty$", out);
+  } else if (v == 0 || (fabs(v) >= 1e-3 && fabs(v) < 1e5)) {
+    fprintf(out, v == nearbyint(v) ? "$%.0f$" : "$%.3g$", v);
+  } else {
+    char text[32];
+    snprintf(text, sizeof text, "%.2e", v);
+    char *e = strchr(text, 'e');
+    *e = '\0';
+    fprintf(out, "$%s\\times10^{%d}$", text, atoi(e + 1));
+  }
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------ */
+
+static void begin(FILE *out, const char *name, const char *columns)
+{
+  fprintf(out, "\\newcommand{\\perp%s}{%%\n\\begin{tabular}{%s}\n\\toprule\n", name, columns);
+}
+
+static void end(FILE *out)
+{
+  fputs("\\bottomrule\n\\end{tabular}}\n\n", out);
+}
+
+static void summary(perp_page *page, FILE *out)
+{
+  enum { ROWS = 40, COLUMNS = 24, SHOWN = 6 };
+  int row[ROWS];
+  const char *metric[COLUMNS];
+  int n = perp_page_ranked(page, row, ROWS), m = perp_page_shown_metrics(page, metric, COLUMNS);
+  if (n == 0) return;
+  if (m > SHOWN) m = SHOWN; /* what fits on a page */
+  char columns[COLUMNS + 2] = "l";
+  memset(columns + 1, 'r', (size_t)m);
+  begin(out, "Summary", columns);
+  fputs("combination", out);
+  for (int k = 0; k < m; k++) {
+    fputs(" & ", out);
+    perp_tex_text(out, perp_page_axis(page, metric[k]));
+  }
+  fputs(" \\\\\n\\midrule\n", out);
+  for (int i = 0; i < n; i++) {
+    perp_tex_text(out, perp_page_row_label(page, row[i]));
+    for (int k = 0; k < m; k++) {
+      fputs(" & ", out);
+      perp_tex_number(out, perp_page_value(page, row[i], metric[k]));
+    }
+    fputs(" \\\\\n", out);
+  }
+  end(out);
+}
+
+static void claims(perp_page *page, FILE *out)
+{
+  int n = page->study->n_claims;
+  if (n == 0) return;
+  perp_claim_result *result = perp_pool_alloc(&page->pool, (size_t)n, sizeof *result);
+  perp_results_claims(page->ctx, page->results, result);
+  begin(out, "Claims", "p{0.62\\linewidth}lr");
+  fputs("claim & verdict & measured \\\\\n\\midrule\n", out);
+  for (int i = 0; i < n; i++) {
+    perp_tex_text(out, result[i].claim->text);
+    fprintf(out, " & %s & ", perp_verdict_name(result[i].verdict));
+    perp_tex_number(out, result[i].left);
+    fputs(" \\\\\n", out);
+  }
+  end(out);
+}
+
+static void published(perp_page *page, FILE *out)
+{
+  enum { VARIANTS = 12 };
+  const perp_study *s = page->study;
+  if (s->n_published == 0) return;
+  perp_variant *variant;
+  int n = perp_results_variants(page->ctx, page->results, &variant);
+  char *columns = perp_xprintf("l%0*d", s->n_published, 0);
+  for (char *c = columns + 1; *c != '\0'; c++) *c = 'r';
+  begin(out, "Published", columns);
+  free(columns);
+  fputs("variant", out);
+  for (int i = 0; i < s->n_published; i++) {
+    fputs(" & ", out);
+    perp_tex_text(out, s->published[i].source);
+  }
+  fputs(" \\\\\n\\midrule\npublished", out);
+  for (int i = 0; i < s->n_published; i++) {
+    fputs(" & ", out);
+    perp_tex_number(out, s->published[i].value);
+  }
+  fputs(" \\\\\n", out);
+  for (int v = 0; v < n && v < VARIANTS; v++) {
+    perp_tex_text(out, variant[v].label);
+    for (int i = 0; i < s->n_published; i++) {
+      int cell = variant[v].cell[i];
+      fputs(" & ", out);
+      if (cell >= 0 && !perp_view_ok(&page->view, cell))
+        fputs(perp_cell_status_names[page->results->record[cell].status], out);
+      else
+        perp_tex_number(out, cell < 0 ? (double)NAN
+                                      : perp_page_value(page, cell, s->published[i].metric));
+    }
+    fputs(" \\\\\n", out);
+  }
+  end(out);
+  perp_variants_free(variant, n);
+}
+
+static void status(perp_page *page, FILE *out)
+{
+  begin(out, "Status", "lr");
+  fputs("status & cells \\\\\n\\midrule\n", out);
+  for (int s = 0; s < PERP_CELL_STATUSES; s++)
+    if (page->results->count[s] > 0)
+      fprintf(out, "%s & %d \\\\\n", perp_cell_status_names[s], page->results->count[s]);
+  fprintf(out, "\\midrule\nall & %d \\\\\n", page->results->plan.n);
+  end(out);
+}
+
+/* Solved and all cells of each value of the parameter `lcp`, in the order of the study. */
+static void solvers(perp_page *page, FILE *out)
+{
+  int lcp = perp_kind_param(page->study->kind, "lcp"), n = page->results->plan.n;
+  if (!perp_page_has_problems(page) || lcp < 0) return;
+  begin(out, "Solvers", "lrr");
+  fputs("solver & solved & of \\\\\n\\midrule\n", out);
+  for (int r = 0; r < n; r++) {
+    const char *name = perp_view_text(&page->view, r, lcp);
+    int solved = 0, all = 0;
+    bool before = false;
+    for (int k = 0; k < n; k++) {
+      if (strcmp(perp_view_text(&page->view, k, lcp), name) != 0) continue;
+      before = before || k < r;
+      if (before) break;
+      all++;
+      solved += perp_view_ok(&page->view, k);
+    }
+    if (before) continue;
+    perp_tex_text(out, name);
+    fprintf(out, " & %d & %d \\\\\n", solved, all);
+  }
+  end(out);
+}
+
+static void tables(perp_page *page, FILE *out)
+{
+  fprintf(out,
+          "%% Tables of the study %s: \\usepackage{booktabs}, then \\input this file and use the "
+          "macros.\n\n",
+          page->study->name);
+  summary(page, out);
+  published(page, out);
+  claims(page, out);
+  solvers(page, out);
+  status(page, out);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------- */
+
+static void define(FILE *out, const char *name, double v)
+{
+  fprintf(out, "\\perpdefine{%s}{", name);
+  perp_tex_number(out, v);
+  fputs("}\n", out);
+}
+
+static void define_text(FILE *out, const char *name, const char *text)
+{
+  fprintf(out, "\\perpdefine{%s}{", name);
+  perp_tex_text(out, text);
+  fputs("}\n", out);
+}
+
+static void numbers(perp_page *page, FILE *out)
+{
+  const perp_results *r = page->results;
+  char name[160];
+  fprintf(
+      out,
+      "%% Numbers of the study %s: \\input this file, then \\perp{cells.ok} and so on; all names "
+      "are below.\n"
+      "\\providecommand{\\perpdefine}[2]{\\expandafter\\def\\csname perp@#1\\endcsname{#2}}\n"
+      "\\providecommand{\\perp}[1]{\\ifcsname perp@#1\\endcsname\\csname perp@#1\\endcsname\\else"
+      "\\errmessage{no number '#1' in numbers.tex}\\fi}\n",
+      page->study->name);
+  define_text(out, "study", page->study->name);
+  define(out, "cells", r->plan.n);
+  for (int s = 0; s < PERP_CELL_STATUSES; s++)
+    if (r->count[s] > 0) {
+      snprintf(name, sizeof name, "cells.%s", perp_cell_status_names[s]);
+      define(out, name, r->count[s]);
+    }
+  /* of every metric the best value and who has it */
+  for (int m = 0; m < page->study->n_metrics; m++) {
+    const perp_metric *metric = &page->study->metric[m];
+    int best = -1;
+    for (int c = 0; c < r->plan.n && metric->better != 0; c++) {
+      double v = perp_results_value(r, c, m);
+      if (perp_view_ok(&page->view, c) && !isnan(v) &&
+          (best < 0 || metric->better * (v - perp_results_value(r, best, m)) > 0))
+        best = c;
+    }
+    if (best < 0) continue;
+    snprintf(name, sizeof name, "best.%s", metric->name);
+    define(out, name, perp_results_value(r, best, m));
+    snprintf(name, sizeof name, "best.%s.by", metric->name);
+    define_text(out, name, perp_page_row_label(page, best));
+  }
+  int n = page->study->n_claims;
+  perp_claim_result *result = perp_pool_alloc(&page->pool, (size_t)n + 1, sizeof *result);
+  if (n > 0) perp_results_claims(page->ctx, page->results, result);
+  for (int i = 0; i < n; i++) {
+    snprintf(name, sizeof name, "claim.%d", i + 1);
+    define_text(out, name, perp_verdict_name(result[i].verdict));
+    snprintf(name, sizeof name, "claim.%d.measured", i + 1);
+    define(out, name, result[i].left);
+  }
+}
+
+/* ---- figures --------------------------------------------------------------------------------------------------- */
+
+static void figures(perp_page *page, FILE *out)
+{
+  fprintf(out,
+          "%% Figures of the study %s: \\usepackage{graphicx}, \\input this file, then\n"
+          "%% \\begin{figure}\\perpFigure{NAME}\\end{figure}; \\graphicspath{{.../figs/}} says "
+          "where they are.\n"
+          "\\providecommand{\\perpFigure}[1]{\\ifcsname perp@fig@#1\\endcsname\\csname "
+          "perp@fig@#1\\endcsname\\else"
+          "\\errmessage{no figure '#1' in figures.tex}\\fi}\n",
+          page->study->name);
+  if (page->drawn.n > 0) fputs(page->drawn.s, out);
+}
+
+/* ---- the files -------------------------------------------------------------------------------------------------- */
+
+static perp_status write_tex(perp_page *page, const char *dir, const char *file,
+                             void (*write)(perp_page *, FILE *))
+{
+  char *text = NULL, *path = perp_xprintf("%s/%s", dir, file);
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  perp_status result = PERP_OK;
+  if (out == NULL) result = PERP_FAIL(page->ctx, PERP_ERR_NOMEM, "no memory for %s", path);
+  if (result == PERP_OK) {
+    write(page, out);
+    fclose(out);
+    result = perp_write_file(page->ctx, path, text, size);
+  }
+  free(text);
+  free(path);
+  return result;
+}
+
+perp_status perp_page_tex(perp_page *page, const char *dir)
+{
+  PERP_TRY(perp_make_dirs(page->ctx, dir));
+  PERP_TRY(write_tex(page, dir, "tables.tex", tables));
+  PERP_TRY(write_tex(page, dir, "numbers.tex", numbers));
+  return write_tex(page, dir, "figures.tex", figures);
+}

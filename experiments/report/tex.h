@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables and numbers of a study for a LaTeX document. */
+#ifndef PERP_REPORT_TEX_H
+#define PERP_REPORT_TEX_H
+
+#include "experiments/report/page.h"
+
+/* Write into the folder dir, which is made:
+ *   tables.tex    booktabs tables, each a macro that a table environment takes: \perpSummary, \perpClaims,
+ *                 \perpPublished, \perpStatus, \perpSolvers (those that the study has)
+ *   numbers.tex   \perp{cells}, \perp{cells.ok}, \perp{best.err.tip.max}, ...: an unknown name is an error of the
+ *                 document, so that no number of another study slips in; the file lists all names
+ *   figures.tex   \perpFigure{work-precision}: \includegraphics of the pictures in figs, with their captions */
+perp_status perp_page_tex(perp_page *page, const char *dir);
+
+/* text with the characters special to LaTeX written out */
+void perp_tex_text(FILE *out, const char *text);
+/* "$1.23\times10^{-6}$", three digits; "--" for NaN */
+void perp_tex_number(FILE *out, double v);
+
+#endif
