@@ -742,6 +742,7 @@ static const perp_command commands[] = {
   { "check", "judge multipliers, or verify a certificate", cmd_check },
   { "generate", "make a problem of a family", cmd_generate },
   { "convert", "another format or kind", cmd_convert },
+  { "harvest", "keep contact problems that occur in a scene", perp_cmd_lcp_harvest },
   { "info", "what is in a file", cmd_info },
   { NULL, NULL, NULL },
 };

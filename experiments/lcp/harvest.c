@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp lcp harvest: keep contact problems that occur in a simulation, as .lcp files.
+ *
+ * Of each size wanted a few problems are kept, with different active sets (which rows are at a bound);
+ * when there are more of them than room, every one has the same chance to stay (reservoir sampling, seeded).
+ * A file says where it comes from: scene and parts, step, active rows, rank and condition number of A. */
+#include "experiments/lcp/lcp_cmd.h"
+
+#include "experiments/runner/cli.h"
+#include "experiments/runner/util.h"
+#include "models/models.h"
+#include "solvers/lcp/io.h"
+
+#include <errno.h>
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BINS_MAX = 32, KEEP_MAX = 1000, SVD_ROWS = 1500 };
+
+typedef struct kept {
+  perp_lcp_problem problem;
+  uint64_t active; /* hash of the active set */
+  int bound;       /* rows at a bound */
+  int64_t step;
+  double t;
+} kept;
+
+typedef struct bin {
+  int rows; /* the size wanted */
+  int n;
+  int64_t seen; /* different from those kept */
+  kept *keep;
+} bin;
+
+typedef struct harvest {
+  perp_ctx *ctx;
+  const perp_sim *sim;
+  perp_rng *rng;
+  bin bins[BINS_MAX];
+  int n_bins, per_size;
+  int64_t step, problems;
+  double tol;
+  perp_status status;
+} harvest;
+
+/* ---- which ones -------------------------------------------------------------------------------------------- */
+
+/* the size nearest to n by ratio, not further than a factor 2 */
+static bin *bin_for(harvest *h, int n)
+{
+  bin *best = NULL;
+  double least = log(2) + 1e-9;
+  for (int i = 0; i < h->n_bins; i++) {
+    double far = fabs(log((double)n / h->bins[i].rows));
+    if (far < least) {
+      least = far;
+      best = &h->bins[i];
+    }
+  }
+  return best;
+}
+
+/* FNV-1a over the rows at a bound; of a cone the row that it begins with stands for both */
+static uint64_t active_set(const perp_lcp *p, const double *lambda, int *bound)
+{
+  uint64_t hash = 1469598103934665603u;
+  *bound = 0;
+  for (int i = 0; i < p->n; i++) {
+    double lo, hi;
+    perp_lcp_bounds(p, lambda, i, &lo, &hi);
+    bool cone = p->cone != NULL && p->cone[i] && !p->frozen;
+    double x = cone ? hypot(lambda[i], lambda[i + 1]) * (1 + 1e-9) : lambda[i];
+    int at = x <= lo ? 1 : x >= hi ? 2 : 0;
+    *bound += at != 0;
+    hash = (hash ^ (uint64_t)at) * 1099511628211u;
+    i += cone;
+  }
+  return hash ^ (uint64_t)p->n;
+}
+
+static void see(void *user, const perp_lcp *p, const double *lambda, const perp_stats *stats)
+{
+  harvest *h = user;
+  bin *b = bin_for(h, p->n);
+  h->problems++;
+  if (b == NULL || h->status != PERP_OK) return;
+  int bound, at = b->n;
+  uint64_t active = active_set(p, lambda, &bound);
+  for (int i = 0; i < b->n; i++)
+    if (b->keep[i].active == active) return;
+  b->seen++;
+  if (b->n == h->per_size) {
+    if (perp_rng_uniform(h->rng, 0, 1) * (double)b->seen >= h->per_size) return;
+    at = perp_rng_int(h->rng, h->per_size);
+    perp_lcp_problem_free(&b->keep[at].problem);
+  } else {
+    b->n++;
+  }
+  kept *k = &b->keep[at];
+  *k = (kept){ .active = active, .bound = bound, .step = h->step };
+  const double *q, *v;
+  perp_sim_state(h->sim, &k->t, &q, &v);
+  /* a view whose solution is the answer, where the judge accepted it */
+  bool solved = stats->residual <= h->tol;
+  perp_lcp_problem view = { .p = *p, .solution = solved ? (double *)lambda : NULL };
+  view.classes = solved ? PERP_CLASS_SOLVABLE : 0;
+  h->status = perp_lcp_problem_copy(h->ctx, &view, &k->problem);
+}
+
+/* ---- what they are ------------------------------------------------------------------------------------------ */
+
+/* Rank of A and the ratio of its largest to its smallest singular value that is not rounding. */
+static perp_status spectrum(perp_ctx *ctx, const perp_lcp_problem *problem, int *rank,
+                            double *condition)
+{
+  const int n = problem->p.n;
+  *rank = -1;
+  *condition = (double)NAN;
+  if (n > SVD_ROWS) return PERP_OK;
+  perp_lcp_problem dense;
+  PERP_TRY(perp_lcp_problem_form(ctx, problem, &dense));
+  double *s = perp_xalloc((size_t)n, sizeof *s), none;
+  perp_lcp_arrays x = perp_lcp_edit(&dense);
+  int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'N', n, n, x.A, n, s, &none, 1, &none, 1);
+  if (info == 0) {
+    *rank = 0;
+    while (*rank < n && s[*rank] > 1e-12 * n * s[0]) ++*rank;
+    *condition = *rank > 0 ? s[0] / s[*rank - 1] : (double)NAN;
+  }
+  free(s);
+  perp_lcp_problem_free(&dense);
+  return PERP_OK;
+}
+
+static int by_time(const void *a, const void *b)
+{
+  const kept *x = a, *y = b;
+  return x->step < y->step ? -1 : x->step > y->step;
+}
+
+/* One line of the table and one file. */
+static perp_status store(perp_ctx *ctx, const char *dir, const char *scene, const char *command,
+                         kept *k, int number, perp_table *table)
+{
+  perp_lcp_problem *p = &k->problem;
+  int rank;
+  double condition;
+  PERP_TRY(spectrum(ctx, p, &rank, &condition));
+  snprintf(p->family, sizeof p->family, "harvest-%.38s", scene);
+  char about[80] = "";
+  if (rank >= 0) snprintf(about, sizeof about, "; rank %d, condition %.3g", rank, condition);
+  PERP_TRY(perp_lcp_problem_note(ctx, p,
+                                 "perp lcp harvest %s: step %lld, t = %.6g s; %d of %d rows at "
+                                 "a bound%s",
+                                 command, (long long)k->step, k->t, k->bound, p->p.n, about));
+  char *path = perp_xprintf("%s/%s-n%d-%d.lcp", dir, scene, p->p.n, number);
+  FILE *f = fopen(path, "w");
+  perp_status status = f == NULL ? PERP_ERR_IO : perp_lcp_write(ctx, p, f);
+  if (f != NULL && fclose(f) != 0) status = PERP_ERR_IO;
+  if (status == PERP_ERR_IO) PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
+  char n[16], t[24], bound[16], of_rank[16], cond[24];
+  snprintf(n, sizeof n, "%d", p->p.n);
+  snprintf(t, sizeof t, "%.4g", k->t);
+  snprintf(bound, sizeof bound, "%d", k->bound);
+  snprintf(of_rank, sizeof of_rank, rank >= 0 ? "%d" : "", rank);
+  snprintf(cond, sizeof cond, rank >= 0 ? "%.2g" : "", condition);
+  const char *name = strrchr(path, '/') + 1;
+  perp_table_row(table, (const char *const[]){ name, n, t, bound, of_rank, cond,
+                                               p->solution != NULL ? "yes" : "no" });
+  free(path);
+  return status;
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------------- */
+
+static perp_status march(perp_ctx *ctx, perp_sim *sim, harvest *h, double t_end)
+{
+  double t = 0;
+  const double *q, *v;
+  perp_step_info info;
+  if (!perp_sim_observe(sim, see, h))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "this scene has no contacts, or its formulation none: nothing to harvest");
+  for (h->step = 1; t < t_end * (1 - 1e-12); h->step++) {
+    PERP_TRY(perp_sim_step(ctx, sim, t_end, &info));
+    PERP_TRY(h->status);
+    if (info.reason < 0) {
+      perp_say("the simulation ends at t = %g s: %s", t, perp_reason_name(info.reason));
+      break;
+    }
+    perp_sim_state(sim, &t, &q, &v);
+  }
+  return PERP_OK;
+}
+
+/* "4,16,64" */
+static bool read_sizes(const char *text, harvest *h)
+{
+  char *end;
+  for (const char *s = text;; s = end + 1) {
+    long n = strtol(s, &end, 10);
+    if (end == s || n < 1 || n > 1000000 || h->n_bins == BINS_MAX) return false;
+    h->bins[h->n_bins++].rows = (int)n;
+    if (*end == '\0') return true;
+    if (*end != ',') return false;
+  }
+}
+
+static perp_status run(perp_ctx *ctx, const perp_args *args, const perp_spec *scene_spec,
+                       perp_parts *parts, double h_step, double t_end, harvest *h)
+{
+  perp_scene scene;
+  perp_sim *sim = NULL;
+  PERP_TRY(perp_scene_create(ctx, scene_spec, &scene));
+  perp_status status = PERP_OK;
+  if (scene.model == NULL)
+    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "scene %s has no bodies: nothing to harvest",
+                       scene_spec->d->name);
+  if (h_step == 0) h_step = scene.h > 0 ? scene.h : 1.0 / 240;
+  if (t_end == 0) t_end = scene.t_end;
+  if (status == PERP_OK) status = perp_sim_create(ctx, scene.model, parts, h_step, &sim);
+  h->sim = sim;
+  if (status == PERP_OK) status = march(ctx, sim, h, t_end);
+  perp_sim_destroy(sim);
+  perp_scene_destroy(&scene);
+  if (status != PERP_OK) return status;
+
+  const char *dir = perp_args_get(args, "output");
+  if (dir == NULL) dir = ".";
+  PERP_TRY(perp_make_dirs(ctx, dir));
+  char text[256];
+  perp_spec_format(scene_spec, text, sizeof text);
+  perp_table table;
+  perp_table_init(&table, "lrrrrrl");
+  perp_table_row(&table, (const char *const[]){ "file", "rows", "t [s]", "bound", "rank",
+                                                "condition", "solved" });
+  int files = 0;
+  for (int i = 0; i < h->n_bins && status == PERP_OK; i++) {
+    bin *b = &h->bins[i];
+    qsort(b->keep, (size_t)b->n, sizeof *b->keep, by_time);
+    for (int k = 0; k < b->n && status == PERP_OK; k++, files++)
+      status = store(ctx, dir, scene_spec->d->name, text, &b->keep[k], k + 1, &table);
+  }
+  if (files > 0) perp_table_print(&table, stdout);
+  perp_table_free(&table);
+  if (status == PERP_OK)
+    perp_say("%d of %lld problems kept in %s", files, (long long)h->problems, dir);
+  return status;
+}
+
+int perp_cmd_lcp_harvest(perp_ctx *ctx, int argc, char **argv)
+{
+  static const perp_flag flags[] = {
+    { "lcp", 0, "NAME", "solver of the run (default: of the scene)" },
+    { "contact", 0, "NAME", "contact and friction model: decides what the rows are" },
+    { "stab", 0, "NAME", "stabilization" },
+    { "formulation", 0, "NAME", "formulation" },
+    { "h", 0, "TIME", "step (default: of the scene)" },
+    { "t-end", 0, "TIME", "end of the run (default: of the scene)" },
+    { "size", 0, "N,N,...",
+      "numbers of rows wanted, each within a factor 2 (default 4,16,64,256)" },
+    { "per-size", 0, "N", "problems kept of each size, with different active sets (default 3)" },
+    { "seed", 0, "N", "of the choice among more than that (default 1)" },
+    { "output", 'o', "DIR", "folder of the files (default .)" },
+    { 0 }
+  };
+  static const perp_cli cli = {
+    "lcp harvest",
+    "SCENE",
+    "Runs a scene and keeps contact problems that occur in it, as .lcp files with their "
+    "provenance, active set, rank and condition number.",
+    NULL,
+    "perp lcp harvest stack:boxes=5 --contact cone --lcp block-gs --size 64 -o problems",
+    flags,
+    1,
+    1
+  };
+  perp_args args;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status >= 0) return status;
+  static const struct {
+    const char *flag;
+    perp_kind kind;
+  } names[] = { { "lcp", PERP_KIND_lcp },
+                { "contact", PERP_KIND_contact },
+                { "stab", PERP_KIND_stab },
+                { "formulation", PERP_KIND_formulation } };
+  enum { NAMES = sizeof names / sizeof *names };
+  perp_parts parts = { 0 };
+  perp_spec *const specs[NAMES] = { &parts.lcp, &parts.contact, &parts.stab, &parts.formulation };
+  perp_spec scene = { 0 };
+  int64_t per_size = 3, seed = 1;
+  double step = 0, t_end = 0;
+  harvest h = { .ctx = ctx, .tol = 1e-8 };
+  const char *text;
+
+  if ((text = perp_args_get(&args, "per-size")) != NULL &&
+      perp_parse_int(ctx, text, 1, KEEP_MAX, &per_size) != PERP_OK)
+    return perp_usage_error(&args, "--per-size: %s", ctx->msg);
+  if ((text = perp_args_get(&args, "seed")) != NULL &&
+      perp_parse_int(ctx, text, 0, INT64_MAX, &seed) != PERP_OK)
+    return perp_usage_error(&args, "--seed: %s", ctx->msg);
+  if ((text = perp_args_get(&args, "h")) != NULL &&
+      (perp_parse_real(ctx, text, "s", &step) != PERP_OK || !(step > 0) || isinf(step)))
+    return perp_usage_error(&args, "--h must be a time in (0, inf) s: got %s", text);
+  if ((text = perp_args_get(&args, "t-end")) != NULL &&
+      (perp_parse_real(ctx, text, "s", &t_end) != PERP_OK || !(t_end > 0) || isinf(t_end)))
+    return perp_usage_error(&args, "--t-end must be a time in (0, inf) s: got %s", text);
+  text = perp_args_get(&args, "size");
+  if (!read_sizes(text != NULL ? text : "4,16,64,256", &h))
+    return perp_usage_error(&args, "--size: numbers of rows, separated by commas: got %s", text);
+
+  perp_status done = perp_spec_parse(ctx, PERP_KIND_scene, args.arg[0], &scene);
+  for (int i = 0; i < NAMES && done == PERP_OK; i++)
+    if ((text = perp_args_get(&args, names[i].flag)) != NULL)
+      done = perp_spec_parse(ctx, names[i].kind, text, specs[i]);
+  if (done == PERP_OK) {
+    h.per_size = (int)per_size;
+    h.rng = perp_rng_create((uint64_t)seed);
+    for (int i = 0; i < h.n_bins; i++) h.bins[i].keep = perp_xalloc((size_t)per_size, sizeof(kept));
+    done = h.rng == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory")
+                         : run(ctx, &args, &scene, &parts, step, t_end, &h);
+    for (int i = 0; i < h.n_bins; i++) {
+      for (int k = 0; k < h.bins[i].n; k++) perp_lcp_problem_free(&h.bins[i].keep[k].problem);
+      free(h.bins[i].keep);
+    }
+    perp_rng_destroy(h.rng);
+  }
+  perp_spec_free(&scene);
+  for (int i = 0; i < NAMES; i++) perp_spec_free(specs[i]);
+  if (done == PERP_OK) return PERP_EXIT_OK;
+  perp_print_error(ctx);
+  switch (done) {
+  case PERP_ERR_ARG:
+  case PERP_ERR_OPTION:
+  case PERP_ERR_UNSUPPORTED:
+    return PERP_EXIT_USAGE;
+  case PERP_ERR_IO:
+    return PERP_EXIT_INPUT;
+  default:
+    return PERP_EXIT_INTERNAL;
+  }
+}
