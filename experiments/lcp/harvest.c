@@ -230,8 +230,11 @@ static perp_status run(perp_ctx *ctx, const perp_args *args, const perp_spec *sc
   const char *dir = perp_args_get(args, "output");
   if (dir == NULL) dir = ".";
   PERP_TRY(perp_make_dirs(ctx, dir));
-  char text[256];
-  perp_spec_format(scene_spec, text, sizeof text);
+  perp_text text = { 0 };
+  perp_text_add(&text, "%s", args->arg[0]);
+  for (int i = 0; i < args->n_flags; i++)
+    if (args->flag[i].flag->letter != 'o')
+      perp_text_add(&text, " --%s %s", args->flag[i].flag->name, args->flag[i].value);
   perp_table table;
   perp_table_init(&table, "lrrrrrl");
   perp_table_row(&table, (const char *const[]){ "file", "rows", "t [s]", "bound", "rank",
@@ -241,8 +244,9 @@ static perp_status run(perp_ctx *ctx, const perp_args *args, const perp_spec *sc
     bin *b = &h->bins[i];
     qsort(b->keep, (size_t)b->n, sizeof *b->keep, by_time);
     for (int k = 0; k < b->n && status == PERP_OK; k++, files++)
-      status = store(ctx, dir, scene_spec->d->name, text, &b->keep[k], k + 1, &table);
+      status = store(ctx, dir, scene_spec->d->name, text.s, &b->keep[k], k + 1, &table);
   }
+  perp_text_free(&text);
   if (files > 0) perp_table_print(&table, stdout);
   perp_table_free(&table);
   if (status == PERP_OK)

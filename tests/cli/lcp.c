@@ -292,6 +292,29 @@ static void test_files(void)
      loaded, solved, unsolved, wrong);
 }
 
+/* two cubes: 8 contacts, 24 rows of a box pyramid, resting from the first step on */
+static void test_harvest(void)
+{
+  const char *words = "lcp harvest stack:boxes=2 --contact box --lcp dantzig --size 24,1000 "
+                      "--per-size 2 --t-end 0.05s -o kept";
+  ok(run(words) == 0 && strstr(out, "stack-n24-1.lcp") != NULL, "perp %s", words);
+  int status = run("lcp info kept/stack-n24-1.lcp --json");
+  json_t *j = json_loads(out, 0, NULL);
+  ok(status == 0 && json_integer_value(json_object_get(j, "n")) == 24 &&
+         json_integer_value(json_object_get(j, "contact")) == 8 &&
+         real_of(j, "solution_residual") <= 1e-8,
+     "a harvested problem has its rows and a judged solution");
+  const char *from = json_string_value(json_object_get(j, "provenance"));
+  /* two bodies have 12 degrees of freedom */
+  ok(from != NULL && strstr(from, "stack:boxes=2 --contact box") != NULL &&
+         strstr(from, "rank 12") != NULL,
+     "its provenance names the run and the rank 12 of two bodies");
+  json_decref(j);
+  says("lcp solve kept/stack-n24-1.lcp --lcp dantzig", "converged");
+  refuses(2, "lcp harvest pendulum", "nothing to harvest");
+  refuses(2, "lcp harvest stack --size 4,x", "--size");
+}
+
 int main(void)
 {
   const char *problems = getenv("PERP_PROBLEMS");
@@ -303,6 +326,7 @@ int main(void)
   test_formats();
   test_malformed();
   test_study();
+  test_harvest();
   test_files();
   program_close();
   return tap_done();
