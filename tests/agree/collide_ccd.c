@@ -104,7 +104,7 @@ static void run_pair(perp_shape_kind ka, perp_shape_kind kb, int poses)
   ccd.epa_tolerance = 1e-8;
   ccd.mpr_tolerance = 1e-9;
   for (int i = 0; i < poses; i++) {
-    double va[30], vb[30], n[3], reach = 0;
+    double va[30], vb[30], n[3];
     perp_shape_def def[2] = { random_shape(ka, va), random_shape(kb, vb) };
     perp_model *m = NULL;
     body b[2];
@@ -122,7 +122,6 @@ static void run_pair(perp_shape_kind ka, perp_shape_kind kb, int poses)
       for (int l = 0; l < 3; l++) q[l] *= 0.5 * m->shape[k].bound;
       b[k].def = &def[k];
       perp_pose_of(3, q, &b[k].pose);
-      reach += m->shape[k].bound;
     }
     double d = perp_shape_distance(m, 0, &b[0].pose, 1, &b[1].pose, NULL, NULL, n);
     if (fabs(d) > NEAR) sign += (ccdGJKIntersect(&b[0], &b[1], &ccd) != 0) != (d < 0);
