@@ -334,7 +334,10 @@ static perp_status check_try(perp_ctx *ctx, const perp_lesson *l, perp_results *
   *right = perp_expr_true(e, &scope, -1);
   perp_expr_sides(e, &scope, &left, &wanted);
   if (perp_expr_undecided(e, &scope))
-    perp_text_add(why, "no run came to its end: %s", r->record[0].cause);
+    perp_text_add(why,
+                  r->count[PERP_CELL_OK] > 0 ? "%s: the run does not have that figure"
+                                             : "%s: no run came to its end",
+                  l->exercise.check);
   else
     perp_text_add(why, isfinite(left) ? "%s [%.3g against %.3g]" : "%s", l->exercise.check, left,
                   wanted);

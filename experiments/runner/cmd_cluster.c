@@ -14,8 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PILOT = 5 };
-
 struct cluster {
   perp_ctx *ctx;
   const perp_study *study;
@@ -25,26 +23,6 @@ struct cluster {
   bool slurm;
   double seconds; /* of a task, estimated; NaN: unknown */
 };
-
-/* Seconds of all cells and rounds on one core, from some cells that are run now. */
-static double estimate(struct cluster *c)
-{
-  double seconds = 0, done = 0, total = 0;
-  static perp_outcome outcome;
-  const perp_cell_kind *kind = c->study->kind;
-  for (int i = 0; i < c->plan.n; i++)
-    total += kind->work != NULL ? kind->work(c->study, &c->plan.cells[i]) : 1;
-  int cells = c->plan.n < PILOT ? c->plan.n : PILOT;
-  for (int k = 0; k < cells; k++) {
-    const perp_cell *cell = &c->plan.cells[(2 * k + 1) * c->plan.n / (2 * cells)];
-    perp_job job = { .study = c->study, .cell = cell };
-    double begun = perp_clock_wall();
-    if (perp_command_run_cell(c->ctx, &job, &outcome) != PERP_OK) return (double)NAN;
-    seconds += perp_clock_wall() - begun;
-    done += kind->work != NULL ? kind->work(c->study, cell) : 1;
-  }
-  return done > 0 ? seconds / done * total * (1 + c->study->measure.repeats) : (double)NAN;
-}
 
 /* 'text' for a shell */
 static void quote(FILE *f, const char *text)
@@ -201,8 +179,8 @@ static int run(struct cluster *c, const perp_args *args, double target)
 {
   c->seconds = (double)NAN;
   if (c->tasks == 0) {
-    perp_say("trying %d cells, to see how long they take", c->plan.n < PILOT ? c->plan.n : PILOT);
-    double total = estimate(c) / c->jobs;
+    perp_say("trying some cells, to see how long they take");
+    double total = perp_command_pilot(c->ctx, c->study, &c->plan) / c->jobs;
     if (!isfinite(total)) {
       perp_print_error(c->ctx);
       return PERP_EXIT_INTERNAL;

@@ -4,6 +4,7 @@
 #include "experiments/report/report.h"
 #include "experiments/report/web.h"
 #include "experiments/runner/command.h"
+#include "experiments/runner/env.h"
 #include "experiments/runner/run.h"
 
 #include <math.h>
@@ -178,10 +179,12 @@ int perp_cmd_run(perp_ctx *ctx, int argc, char **argv)
 
 /* ---- check, plan ---------------------------------------------------------------------------------------------- */
 
-static const perp_flag study_flags[] = { { "set", 0, "KEY=VALUE",
-                                           "change the study, as in perp run" },
-                                         { "json", 0, NULL, "as JSON" },
-                                         { 0 } };
+static const perp_flag study_flags[] = {
+  { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
+  { "pilot", 0, NULL, "run up to five cells and say how long all will take" },
+  { "json", 0, NULL, "as JSON" },
+  { 0 }
+};
 
 static void check_json(const perp_study *s, const perp_plan *plan)
 {
@@ -244,7 +247,7 @@ int perp_cmd_check(perp_ctx *ctx, int argc, char **argv)
     "STUDY [options]",
     "Reads a study and says what is wrong with it, or how many cells it has.",
     NULL,
-    "perp check my-study.yaml --set profile=full",
+    "perp check my-study.yaml --set profile=full --pilot",
     study_flags,
     1,
     1
@@ -264,6 +267,16 @@ int perp_cmd_check(perp_ctx *ctx, int argc, char **argv)
     check_json(study, &plan);
   else
     check_text(study, &plan);
+  if (perp_args_get(&args, "pilot") != NULL && plan.n > 0 && perp_args_get(&args, "json") == NULL) {
+    char one[32], all[32];
+    double seconds = perp_command_pilot(ctx, study, &plan);
+    int cores = perp_cores();
+    if (isfinite(seconds))
+      printf("about %s on one core, %s on the %d here\n", perp_brief_time(seconds, one),
+             perp_brief_time(seconds / cores, all), cores);
+    else
+      perp_print_error(ctx);
+  }
   status = plan.n > 0 ? PERP_EXIT_OK : PERP_EXIT_NOTHING;
   perp_plan_free(&plan);
   perp_study_free(study);

@@ -3,6 +3,7 @@
 
 #include "experiments/runner/crew.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -89,4 +90,24 @@ perp_status perp_command_run_cell(perp_ctx *ctx, const perp_job *job, perp_outco
   free(said);
   if (fd >= 0) unlink(log);
   return status;
+}
+
+double perp_command_pilot(perp_ctx *ctx, const perp_study *study, const perp_plan *plan)
+{
+  enum { PILOT = 5 };
+  double seconds = 0, done = 0, total = 0;
+  static perp_outcome outcome;
+  const perp_cell_kind *kind = study->kind;
+  for (int i = 0; i < plan->n; i++)
+    total += kind->work != NULL ? kind->work(study, &plan->cells[i]) : 1;
+  int cells = plan->n < PILOT ? plan->n : PILOT;
+  for (int k = 0; k < cells; k++) { /* spread over the grid */
+    const perp_cell *cell = &plan->cells[(int)((2LL * k + 1) * plan->n / (2 * cells))];
+    perp_job job = { .study = study, .cell = cell };
+    double begun = perp_clock_wall();
+    if (perp_command_run_cell(ctx, &job, &outcome) != PERP_OK) return (double)NAN;
+    seconds += perp_clock_wall() - begun;
+    done += kind->work != NULL ? kind->work(study, cell) : 1;
+  }
+  return done > 0 ? seconds / done * total * (1 + study->measure.repeats) : (double)NAN;
 }

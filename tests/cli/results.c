@@ -89,6 +89,7 @@ static void test_merge(void)
   ok(json_array_size(j) == 3 && cells == 24 && fabs(work - 1) < 1e-12,
      "three shards have all 24 cells and all work");
   json_decref(j);
+  says("check small.yaml --pilot", " on one core, ");
   refuses(2, "plan small.yaml --shards 0", "--shards: '0' is not a whole number");
   refuses(2, "run small.yaml --shard 3/2", "--shard must be k/n");
 
