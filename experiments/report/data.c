@@ -381,6 +381,18 @@ static void replays(perp_page *page, perp_json *j)
   free(name);
 }
 
+/* What the run found out about its references: how far two of them are apart. */
+static void references(perp_page *page, perp_json *j)
+{
+  char path[1200];
+  snprintf(path, sizeof path, "%s/reference.json", page->dir);
+  json_t *json = json_load_file(path, 0, NULL);
+  char *text = json_is_array(json) ? json_dumps(json, JSON_COMPACT) : NULL;
+  perp_json_raw(j, "references", text == NULL ? "[]" : text);
+  free(text);
+  json_decref(json);
+}
+
 /* ---- the element ------------------------------------------------------------------------------------------------ */
 
 void perp_page_data(perp_page *page)
@@ -397,6 +409,7 @@ void perp_page_data(perp_page *page)
   cells(page, &j);
   all_series(page, &j);
   replays(page, &j);
+  references(page, &j);
   perp_json_close(&j, '}');
   fclose(j.out);
   fputs("<script type=\"application/json\" id=\"perp-data\">", page->out);

@@ -2,6 +2,7 @@
 /* perp version, doctor, completion, test */
 #include "experiments/plugins/outside.h"
 #include "experiments/plugins/passport.h"
+#include "experiments/report/web.h"
 #include "experiments/runner/build.h"
 #include "experiments/runner/cli.h"
 #include "experiments/runner/commit.h"
@@ -132,6 +133,11 @@ int perp_cmd_doctor(perp_ctx *ctx, int argc, char **argv)
   REPORT(on_path("gnuplot"), false, "gnuplot%s",
          on_path("gnuplot") ? ""
                             : " is missing: reports have no figures (apt install gnuplot-nox)");
+  REPORT(perp_web_built(), false, "interactive figures of the reports%s",
+         perp_web_built() ? ""
+         : on_path("npm")
+             ? " are not built: perp report DIR --interactive builds them"
+             : " are not built, and npm is missing (apt install npm): reports have pictures");
   REPORT(access(".", W_OK) == 0, false, "results are written to %s",
          access(".", W_OK) == 0 ? "./results" : "... this folder is read-only: use -o DIR");
 #undef REPORT

@@ -10,7 +10,7 @@ import { colour, dash, ink, onTheme, shape } from './theme.js';
 const positive = (v) => v > 0 && Number.isFinite(v);
 
 // Marks of all curve figures.  points: { x, y, name, group, order, tip, failed, weak }
-export function curveSpec(points, groups, { x, y, height = 340 }) {
+export function curveSpec(points, groups, { x, y, height = 340, floor = 0 }) {
   const names = [...new Set(groups.map((g) => g.name))];
   const index = (n) => groups.find((g) => g.name === n).index;
   const drawn = points.filter((p) => !p.failed);
@@ -22,6 +22,13 @@ export function curveSpec(points, groups, { x, y, height = 340 }) {
   const color = { field: 'name', type: 'nominal', scale: scale(colour), legend: null };
   const shapes = { field: 'name', type: 'nominal', scale: scale(shape), legend: null };
   const layer = [
+    ...(floor > yEncoding.scale.domain[0]
+      ? [{
+        data: { values: [{ x: xEncoding.scale.domain[0], x2: xEncoding.scale.domain[1], y: yEncoding.scale.domain[0], y2: Math.min(floor, yEncoding.scale.domain[1]), tip: `under ten times the uncertainty of the reference, ${brief(floor / 10)}` }] },
+        mark: { type: 'rect', color: ink('soft'), opacity: 0.18 },
+        encoding: { x: xEncoding, x2: { field: 'x2' }, y: yEncoding, y2: { field: 'y2' }, tooltip: { field: 'tip' } },
+      }]
+      : []),
     {
       data: { values: drawn },
       mark: { type: 'line', strokeWidth: 1.6, opacity: 0.85 },
@@ -99,10 +106,13 @@ function figure(data, { id, title, caption, xs, ys, after }) {
         points.push({ x: px, y: bad ? null : py, name: g.name, group: `${g.name} ${g.combo}`, order: data.order(c), failed: bad, tip: tipOf(data, c, x, y) });
       }
     const notes = [];
+    // errors are compared with a reference that is uncertain itself (relative, of the coordinates)
+    const floor = /^err\.q/.test(y) ? 10 * Math.max(0, ...data.references.map((r) => r.worst).filter((v) => v > 0)) : 0;
+    if (floor > 0) notes.push(`Grey: under ten times the uncertainty of the reference (${brief(floor / 10)}).`);
     if (failed) notes.push(`× on the rail at the top: ${failed} failed ${failed === 1 ? 'cell' : 'cells'}, the cause when you point at it${unplaced ? `; ${unplaced} of them have no ${x} and are not drawn` : ''}.`);
     if (zeros) notes.push(`${zeros} exact zeros cannot be drawn on a logarithmic axis.`);
     if (points.some((p) => !p.failed)) {
-      await draw(curveSpec(points, groups, { x: xs ? data.title(x) : data.view.x_name, y: data.title(y) }),
+      await draw(curveSpec(points, groups, { x: xs ? data.title(x) : data.view.x_name, y: data.title(y), floor }),
         `${title}: ${y} against ${x ?? data.view.x_name}, ${groups.length} curves`);
       f.state('drawn');
     } else {
