@@ -185,6 +185,43 @@ static void plain_problems(void)
   close_scene(&s, m);
 }
 
+/* two cubes of 1 m and 1 kg in the plane, on each other */
+static void contacts(void)
+{
+  perp_scene s;
+  perp_measure *m;
+  open_scene("stack:boxes=2,dim=2", &s, &m);
+  double q[6], v[6] = { 0 };
+  memcpy(q, perp_model_q0(s.model), sizeof q);
+  perp_measure_state(m, 0, q, v, NULL);
+  near(value(m, "pen.max"), 0, 1e-15, 0, "touching is no penetration");
+  near(value(m, "energy.gain.rel"), 0, 0, 0, "no energy gained");
+  q[1] -= 0.01, q[4] -= 0.03; /* 0.01 m into the floor, 0.02 m into each other */
+  perp_measure_state(m, 0.1, q, v, NULL);
+  near(value(m, "pen.max"), 0.02, 1e-14, 0, "the deepest pair");
+  q[1] += 0.01, q[4] += 0.03;
+  perp_measure_state(m, 0.2, q, v, NULL);
+  near(value(m, "pen.max"), 0.02, 1e-14, 0, "and it stays");
+  /* lifted by 0.04 m of 1 kg, m g each, over M g size + range of V + max T */
+  const double g = 9.81;
+  near(value(m, "energy.gain.rel"), 0.04 * g / (2 * g + 0.04 * g), 1e-14, 0,
+       "energy above an earlier value");
+  v[0] = 2; /* T = 2 J, above the least energy by 0.04 g + 2 */
+  perp_measure_state(m, 0.3, q, v, NULL);
+  near(value(m, "energy.gain.rel"), (0.04 * g + 2) / (2 * g + 0.04 * g + 2), 1e-14, 0,
+       "kinetic energy counts");
+  near(value(m, "pose.drift.max"), 0.03, 1e-14, 0, "gauges of the scene are sampled");
+  ok(isnan(value(m, "accel.rel.err")), "a figure that the scene does not have is not defined");
+  close_scene(&s, m);
+  open_scene("crush:dim=2", &s, &m);
+  ok(isnan(value(m, "energy.gain.rel")), "driven scenes may gain energy");
+  close_scene(&s, m);
+  open_scene("pendulum", &s, &m);
+  ok(isnan(value(m, "pen.max")) && isnan(value(m, "energy.gain.rel")),
+     "without shapes there is no penetration");
+  close_scene(&s, m);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -195,5 +232,6 @@ int main(void)
   multipliers();
   quaternions();
   plain_problems();
+  contacts();
   return tap_done();
 }
