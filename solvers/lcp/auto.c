@@ -5,10 +5,11 @@
  * Looked at: size, dense or factored, friction, cones, symmetry, signs of the diagonal, and, when the first
  * solver has failed, whether the symmetric part is positive semidefinite (Cholesky).  The chain, in words:
  *   bimatrix shape (zero diagonal blocks)   lemke-howson first
- *   no friction, symmetric, diagonal >= 0   small: dantzig; else minmap-newton, fischer-newton,
- *                                           interior-point, then the pivoting methods
- *   no friction, otherwise                  small: lemke; else Newton methods and interior-point; then all
- *                                           pivoting methods, last those that run through many bases
+ *   no friction, symmetric, diagonal >= 0   small, or dense up to 1000 rows: dantzig; else minmap-newton,
+ *                                           interior-point, fischer-newton, then the pivoting methods
+ *   no friction, otherwise                  small, or zeros on the diagonal (Stewart-Trinkle): lemke;
+ *                                           else Newton methods and interior-point; then all pivoting
+ *                                           methods, last those that run through many bases
  *   friction boxes                          small: dantzig; Newton methods, interior-point, staggered, sweeps
  *   cones                                   cone-newton, staggered, sweeps
  * and after the chain every registered solver that serves the problem and was not asked yet, the chain again
@@ -26,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64, SMALL = 48, DENSE_LIMIT = 4000 };
+enum { MOST = 64, SMALL = 48, MEDIUM = 1000, DENSE_LIMIT = 4000 };
 
 struct opts {
   double tol;
@@ -146,7 +147,8 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 
 struct structure {
   unsigned needs;
-  bool factored, symmetric, nonnegative, bimatrix; /* nonnegative: the diagonal */
+  bool factored, symmetric, bimatrix;
+  bool nonnegative, zero; /* the diagonal: no entry < 0, some = 0 */
 };
 
 static struct structure look(const perp_lcp *p)
@@ -159,6 +161,7 @@ static struct structure look(const perp_lcp *p)
   for (int i = 0; i < p->n; i++) {
     double a = p->A[(size_t)i * (size_t)(p->lda + 1)];
     if (a < 0) s.nonnegative = false;
+    if (a == 0) s.zero = true;
     if (a != 0) all_zero = false;
     negative = negative && p->b[i] < 0;
   }
@@ -195,7 +198,8 @@ static bool semidefinite(perp_ctx *ctx, struct ws *w, const perp_lcp *p)
 /* names in the order of trying; every registered solver follows anyway */
 static const char *const small_symmetric[] = { "dantzig",        "minmap-newton", "fischer-newton",
                                                "interior-point", "lemke",         NULL };
-static const char *const symmetric[] = { "minmap-newton", "fischer-newton", "interior-point",
+/* interior-point second: it also proves where there is nothing to find */
+static const char *const symmetric[] = { "minmap-newton", "interior-point", "fischer-newton",
                                          "dantzig",       "lemke",          NULL };
 static const char *const small_general[] = { "lemke", "minmap-newton", "fischer-newton",
                                              "interior-point", NULL };
@@ -218,8 +222,9 @@ static const char *const *choose(const perp_lcp *p, const struct structure *s)
   if (s->needs & PERP_LCP_CONE) return cones;
   if (s->needs & PERP_LCP_FRICTION) return small && !s->factored ? small_boxes : boxes;
   if (s->bimatrix) return games;
-  if (s->symmetric && s->nonnegative) return small ? small_symmetric : symmetric;
-  return small ? small_general : general;
+  if (s->symmetric && s->nonnegative)
+    return small || (!s->factored && p->n <= MEDIUM) ? small_symmetric : symmetric;
+  return small || s->zero ? small_general : general;
 }
 
 static int slot_of(const struct ws *w, const char *name)

@@ -17,7 +17,9 @@
  * invariant under units.  Line search on Psi = |psi|^2 / 2: Psi(x + t dx) <= Psi_ref + c t grad'dx, i.e.
  * eq. (102) with its step length, t = 1, beta, beta^2, ...; Psi_ref is the largest of the last `window`
  * values.  Where the direction is no good (singular systems, kinks) a proximal term rho diag(A) is added to
- * the system, growing until the search succeeds.  An approximate answer is polished by active-set steps.
+ * the system, growing until the search succeeds.  Every eighth step is followed by Gauss-Seidel sweeps, kept
+ * where they help: on long chains of changes (Murty I) Newton steps set one row right at a time.  An
+ * approximate answer is polished by active-set steps.
  *
  * Converges for P0 problems with bounded level sets, fast (superlinearly) to regular solutions; it may
  * stop in a minimum of Psi that is no solution otherwise (PERP_STALLED), e.g. on bimatrix games.  Boxes of
@@ -32,6 +34,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Newton steps between two attempts with sweeps, and their number */
+enum { EVERY = 8, SWEEPS = 10 };
 enum { KINK_PERTURB, KINK_BOUND, KINK_MIDDLE, KINK_RANDOM };
 static const char *const kinks[] = { "perturb", "bound", "middle", "random", NULL };
 
@@ -313,6 +317,9 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     rho = rho > 1e-8 ? 0.1 * rho : 0;
     memcpy(lambda, N->trial, bytes);
     rel = perp_newton_rel(N, lambda, N->w);
+    /* slow: sweeps may lead out of it (they are kept where rel falls) */
+    if (stats->iterations % EVERY == 0 && !N->coupled && !N->R.zero_diagonal)
+      rel = perp_newton_sweeps(N, lambda, SWEEPS, rel);
     Psi = merit(w, lambda, N->w, w->psi);
     past[stats->iterations % w->o.window] = Psi;
     PERP_TRACE(ctx, .method = "fischer-newton", .what = "newton", .iteration = stats->iterations,

@@ -77,20 +77,22 @@ static void monotone(const char *spec, bool friction)
 static void few_steps(void)
 {
   static const struct {
-    const char *family;
+    const char *method, *family;
     int n, most;
     bool factored;
-  } cases[] = { { "wall", 12000, 8, true },
-                { "wall", 19996, 8, true },
-                { "murty1", 200, 8, false },
-                { "fathi", 200, 8, false },
-                { "incline-box", 384, 40, false } };
-  perp_spec spec;
-  if (perp_spec_parse(&ctx, PERP_KIND_lcp, "minmap-newton", &spec) != PERP_OK) bail("%s", ctx.msg);
+  } cases[] = { { "minmap-newton", "wall", 12000, 8, true },
+                { "minmap-newton", "wall", 19996, 8, true },
+                { "minmap-newton", "murty1", 200, 8, false },
+                { "minmap-newton", "fathi", 200, 8, false },
+                { "minmap-newton", "incline-box", 384, 40, false },
+                { "fischer-newton", "murty1", 256, 16, false } };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    perp_spec spec;
     perp_lcp_problem q;
     perp_lcp_solver *s;
     perp_stats stats;
+    if (perp_spec_parse(&ctx, PERP_KIND_lcp, cases[k].method, &spec) != PERP_OK)
+      bail("%s", ctx.msg);
     int n = perp_lcp_family_rows(perp_lcp_family_find(cases[k].family), cases[k].n);
     perp_lcp_recipe recipe = {
       .family = cases[k].family, .n = n, .seed = 1, .factored = cases[k].factored
@@ -101,13 +103,13 @@ static void few_steps(void)
         perp_lcp_solve(&ctx, s, &q.p, 1e-8, x, NULL, NULL, &stats) != PERP_OK)
       bail("%s", ctx.msg);
     ok(stats.reason == PERP_CONVERGED && stats.iterations <= cases[k].most,
-       "minmap-newton: %s, n = %d, %.1e in %d steps", cases[k].family, n, stats.residual,
+       "%s: %s, n = %d, %.1e in %d steps", cases[k].method, cases[k].family, n, stats.residual,
        stats.iterations);
     perp_lcp_destroy(s);
     perp_lcp_problem_free(&q);
+    perp_spec_free(&spec);
     free(x);
   }
-  perp_spec_free(&spec);
 }
 
 int main(void)
