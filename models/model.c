@@ -150,6 +150,8 @@ void perp_model_destroy(perp_model *model)
     free((char *)model->shape_def[i].name);
     free((double *)model->shape_def[i].vertices);
   }
+  for (int i = 0; i < model->n_drives; i++) free((char *)model->drive_def[i].name);
+  free(model->drive_def);
   free(model->shape_def);
   free(model->body_def);
   free(model->joint_def);
@@ -250,6 +252,45 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
   return PERP_OK;
 }
 
+perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_drive_def *def,
+                                 int *index)
+{
+  char buf[LABEL_MAX];
+  const char *who = label(buf, "drive", model->n_drives, def->name);
+  PERP_TRY(still_building(ctx, model));
+  if (def->joint < 0 || def->joint >= model->n_joints)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: joint %d does not exist (there are %d)", who,
+                     def->joint, model->n_joints);
+  const perp_joint_kind kind = model->joint_def[def->joint].kind;
+  if (!perp_drive_serves(kind, model->dim))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: acts on a hinge or a slider, joint %d is a %s joint", who, def->joint,
+                     perp_joint_kind_name(kind));
+  if (!(def->lower <= def->upper) || def->lower == HUGE_VAL || def->upper == -HUGE_VAL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the limits contradict each other: [%g, %g]", who,
+                     def->lower, def->upper);
+  const double numbers[] = { def->zero, def->velocity, def->target };
+  if (!all_finite(3, numbers))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a number is not finite", who);
+  if (!(def->restitution >= 0 && def->restitution <= 1))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: restitution must be in [0, 1]: got %g", who,
+                     def->restitution);
+  if (!(def->max_force >= 0))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: max_force must not be negative: got %g", who,
+                     def->max_force);
+  if (!(def->stiffness >= 0) || !isfinite(def->stiffness) || !(def->damping >= 0) ||
+      !isfinite(def->damping))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: stiffness and damping must be in [0, inf): got %g and %g", who,
+                     def->stiffness, def->damping);
+  PERP_TRY(grow(ctx, &model->drive_def, model->n_drives, &model->cap_drives, sizeof *def));
+  perp_drive_def copy = *def;
+  PERP_TRY(copy_name(ctx, &copy.name));
+  if (index != NULL) *index = model->n_drives;
+  model->drive_def[model->n_drives++] = copy;
+  return PERP_OK;
+}
+
 static bool positive(int n, const double *x)
 {
   for (int i = 0; i < n; i++)
@@ -344,6 +385,7 @@ static void layout(perp_model *m, perp_arena *a)
   m->inertia = PERP_CARVE(a, perp_inertia, nb);
   m->joint = PERP_CARVE(a, perp_joint, nc);
   m->rows = PERP_CARVE(a, perp_row, m->m);
+  m->drive = PERP_CARVE(a, perp_drive, m->n_drives);
   m->q0 = PERP_CARVE(a, double, m->nq);
   m->v0 = PERP_CARVE(a, double, m->nv);
   m->M = PERP_CARVE(a, double, nb * m->nvb * m->nvb);
@@ -533,6 +575,9 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   perp_eval_init(&m->eval, m);
   m->size = extent(m);
   perp_status status = check_initial_state(ctx, m);
+  for (int i = 0; i < m->n_drives && status == PERP_OK; i++)
+    perp_drive_compile(m, &m->eval, i,
+                       &m->drive[i]); /* at the initial poses, which were just checked */
   if (status == PERP_OK) status = perp_shapes_compile(ctx, m);
   if (status != PERP_OK) {
     perp_arena_free(&m->arena);

@@ -97,6 +97,27 @@ typedef struct perp_force_def {
   double linear, quadratic, angular;
 } perp_force_def;
 
+/* A drive acts along the one coordinate x that a hinge (rad, of b relative to a about axis_a) or a slider (m,
+ * along axis_a) leaves free; a joint may have several.  x is `zero` in the initial state, so that a joint can
+ * start inside or beyond its limits, and angles in space and in the plane are told within half a turn of
+ * zero.  All parts may be present:
+ *
+ *      limits   lower <= x <= upper; a stop reached faster than 1e-3 / s rebounds by `restitution`
+ *      motor    xdot = velocity as far as a force of at most max_force does it (max_force = infinity:
+ *               kinematic); velocity = 0 is dry friction of the joint (STAR 2012, eq. 49)
+ *      servo    stiffness or damping > 0: the motor is the spring and damper
+ *               -stiffness (x - target) - damping (xdot - velocity), taken at the end of the step, and not
+ *               more than max_force */
+typedef struct perp_drive_def {
+  const char *name; /* may be NULL */
+  int joint;
+  double zero;
+  double lower, upper; /* -infinity and infinity: no limit */
+  double restitution;
+  double velocity, max_force; /* max_force = 0: no motor */
+  double target, stiffness, damping;
+} perp_drive_def;
+
 perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out);
 void perp_model_destroy(perp_model *model);
 void perp_model_gravity(perp_model *model, double g); /* default 9.81, along -z (-y in the plane) */
@@ -108,6 +129,10 @@ perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_bod
 perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_joint_def *def,
                                  int *index);
 perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_force_def *def);
+/* The joint must exist already.  PERP_ERR_ARG: limits that contradict each other, numbers that are not finite
+ * or negative; PERP_ERR_UNSUPPORTED: a joint without such a coordinate. */
+perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_drive_def *def,
+                                 int *index);
 perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_shape_def *def,
                                  int *index);
 /* Ends building: numbers rows, builds the block pattern.  Refuses joints that the initial state
@@ -134,6 +159,11 @@ const perp_joint_def *perp_model_joint(const perp_model *model, int i);
 const perp_shape_def *perp_model_shape(const perp_model *model, int i);
 /* First row of joint i and its number of rows. */
 int perp_model_joint_row(const perp_model *model, int i, int *rows);
+
+int perp_model_drives(const perp_model *model);
+const perp_drive_def *perp_model_drive(const perp_model *model, int i);
+/* x of a drive at q. */
+double perp_model_drive_coordinate(const perp_model *model, const double *q, int i);
 
 /* World position / velocity of the point s (body frame) of a body; PERP_WORLD gives s itself and
  * 0. */

@@ -31,6 +31,16 @@ typedef struct perp_joint {
   perp_row *scalars; /* [n_scalars] */
 } perp_joint;
 
+/* A drive ready for evaluation. */
+typedef struct perp_drive {
+  int a, b;
+  bool slides;
+  double sa[3], sb[3];       /* anchors of a slider */
+  double axis[3];            /* in a, unit */
+  double ref_a[3], ref_b[3]; /* hinge: directions across the axis that coincide at the start */
+  double offset;             /* x = raw coordinate + offset */
+} perp_drive;
+
 /* Mass properties ready for use. */
 typedef struct perp_inertia {
   double mass;
@@ -50,11 +60,12 @@ typedef struct perp_shape perp_shape; /* compiled, see shapes/shapes_private.h *
 struct perp_model {
   int dim, rates, nqb, nvb;
   double gravity;
-  int n_bodies, n_joints, n_forces, n_shapes;
-  int cap_bodies, cap_joints, cap_forces, cap_shapes;
+  int n_bodies, n_joints, n_forces, n_shapes, n_drives;
+  int cap_bodies, cap_joints, cap_forces, cap_shapes, cap_drives;
   perp_body_def *body_def;
   perp_joint_def *joint_def;
   perp_force_def *force_def;
+  perp_drive_def *drive_def;
   perp_shape_def *shape_def;
   bool finished;
   /* set by finish */
@@ -64,7 +75,8 @@ struct perp_model {
   bool velocity_forces, soft;
   perp_inertia *inertia;
   perp_joint *joint;
-  perp_row *rows; /* of all joints */
+  perp_row *rows;    /* of all joints */
+  perp_drive *drive; /* [n_drives] */
   perp_shape *shape; /* [n_shapes] */
   double *q0, *v0;
   double *M, *Minv, *softness;
@@ -86,6 +98,12 @@ void perp_joints_constant(const perp_model *model, double *J);
 void perp_joints_evaluate(const perp_model *model, perp_eval *e);
 /* gamma [m] = Jdot v at the poses of e. */
 void perp_joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma);
+
+bool perp_drive_serves(perp_joint_kind kind, int dim);
+/* From the definition and the initial poses in e. */
+void perp_drive_compile(const perp_model *model, const perp_eval *e, int index, perp_drive *drive);
+/* x, and J [nv] with xdot = J v, at the poses of e. */
+double perp_drive_row(const perp_model *model, const perp_eval *e, int index, double *J);
 
 /* ---- shapes/ --------------------------------------------------------------------------------- */
 

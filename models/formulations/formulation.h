@@ -21,7 +21,9 @@ typedef struct perp_step_info {
    * impulse of the step / h.  Acceleration level: at the start of the step, or at the last
    * derivative of it for methods that evaluate none at a regular state. */
   const double *lambda;
-  double h_stable; /* s, longest stable step of symplectic-euler, at the initial state; 0: not known */
+  double
+      h_stable; /* s, longest stable step of symplectic-euler, at the initial state; 0: not known */
+  const double *drive; /* [drives] force of each drive along its x, limits included; NULL: none */
   /* Contacts of the step, found at its start, and the impulse of each on its body b, world frame,
    * N s: impulse [3 n_contacts].  NULL when there are none.  They live until the next call. */
   int n_contacts;
@@ -58,7 +60,8 @@ enum {
   PERP_FORM_USES_STAB = 1 << 2,
   PERP_FORM_USES_LCP = 1 << 3,
   PERP_FORM_TREES_ONLY = 1 << 4,
-  PERP_FORM_CONTACTS = 1 << 5 /* serves models with shapes; others leave shapes out of account */
+  PERP_FORM_CONTACTS = 1 << 5, /* serves models with shapes; others leave shapes out of account */
+  PERP_FORM_DRIVES = 1 << 6    /* serves models with drives; others refuse them */
 };
 
 /* Fill the empty parts that the formulation uses for this model with the defaults of sim.c; the caller

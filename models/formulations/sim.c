@@ -5,6 +5,7 @@
  *                    acceleration
  *      ode           symplectic-euler
  *      kkt           tree
+ *      lcp           (models with drives) dantzig
  *      lcp, contact  (models with shapes) lcp: dantzig, lemke for polyhedral, block-gs for cone; contact:
  *                    polyhedral:directions=8 for a pure LCP solver that serves nonsymmetric
  *                    matrices, cone for block-gs, box for others that serve friction rows,
@@ -52,7 +53,7 @@ static const char *contact_for(const perp_desc *lcp)
   return lcp->caps & PERP_LCP_NONSYMMETRIC ? "polyhedral:directions=8" : "frictionless";
 }
 
-static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes)
+static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, bool drives)
 {
   if (kind == PERP_KIND_formulation)
     return p->ode.d == NULL || (p->ode.d->caps & PERP_ODE_ONE_EVALUATION) ? "velocity"
@@ -61,6 +62,7 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes)
   if (kind == PERP_KIND_ode && (uses & PERP_FORM_USES_ODE)) return "symplectic-euler";
   if (kind == PERP_KIND_kkt && (uses & PERP_FORM_USES_KKT)) return "tree";
   if (shapes && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP)) return lcp_for(&p->contact);
+  if (drives && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP)) return "dantzig";
   if (shapes && kind == PERP_KIND_contact && (uses & PERP_FORM_USES_LCP))
     return contact_for(p->lcp.d);
   if (kind == PERP_KIND_stab && (uses & PERP_FORM_USES_STAB)) {
@@ -75,10 +77,10 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes)
 perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_parts *parts)
 {
   perp_kind kind;
-  const bool shapes = perp_model_shapes(model) > 0;
+  const bool shapes = perp_model_shapes(model) > 0, drives = perp_model_drives(model) > 0;
   for (int i = 0; i < PARTS; i++) {
     perp_spec *spec = part(parts, i, &kind);
-    const char *text = spec->d == NULL ? default_of(parts, kind, shapes) : NULL;
+    const char *text = spec->d == NULL ? default_of(parts, kind, shapes, drives) : NULL;
     if (text != NULL) PERP_TRY(perp_spec_parse(ctx, kind, text, spec));
   }
   return PERP_OK;
@@ -98,6 +100,11 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   for (int i = 0; i < PARTS; i++) given[i] = part(&p, i, &kind)->d != NULL;
   perp_status status = perp_parts_complete(ctx, model, &p);
   perp_sim *sim = NULL;
+  if (status == PERP_OK && perp_model_drives(model) > 0 &&
+      !(p.formulation.d->caps & PERP_FORM_DRIVES))
+    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "formulation %s does not serve limits and motors (velocity does)",
+                       p.formulation.d->name);
   if (status == PERP_OK) {
     sim = calloc(1, sizeof *sim);
     if (sim == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a simulation");

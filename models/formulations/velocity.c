@@ -26,10 +26,14 @@
  * not grow with e = 0; with e > 0 the rebound takes place before the surfaces meet, at a height off by
  * up to h |u|.
  *
+ * Models with drives (limits, motors): rows with bounds on the coordinates that the joints leave free, see
+ * drives.h.
+ *
  * Cost per step: assembly, one factorization, one solve.  No allocation in the steady state.
  * Order 1. Fails as the KKT formulation does.  Only methods with one evaluation a step can
  * serve: the new velocity is no derivative that could be mixed. */
 #include "models/formulations/contacts.h"
+#include "models/formulations/drives.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +46,7 @@ static const perp_opt options[] = { PERP_CONTACT_OPTIONS, PERP_OPTIONS_END };
 typedef struct workspace {
   perp_constrained k;
   perp_contacts *contacts; /* NULL: no shapes */
+  perp_drives *drives;     /* NULL: none */
   perp_ode_sys sys;
   perp_ode *ode;
   double *q;      /* [nq] start of a restart */
@@ -67,6 +72,7 @@ static perp_ode_answer deriv(void *user, double t, double h, const double *q, co
   }
   k->assembly_s += perp_constrained_clock(k) - start;
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return PERP_ODE_FAILED;
+  if (w->drives != NULL && !perp_drives_step(w->drives, k, h, v)) return PERP_ODE_FAILED;
   if (w->contacts != NULL && !perp_contacts_step(w->contacts, k, h, q, v)) return PERP_ODE_FAILED;
   k->start_h = h;
   for (int i = 0; i < model->nv; i++) a[i] = (k->a[i] - v[i]) / h;
@@ -109,6 +115,7 @@ static void destroy(void *ws)
   if (w == NULL) return;
   if (w->ode != NULL) perp_ode_destroy(w->ode);
   perp_contacts_destroy(w->contacts);
+  perp_drives_destroy(w->drives);
   perp_constrained_destroy(&w->k);
   perp_arena_free(&w->arena);
   free(w);
@@ -147,6 +154,8 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
   if (status == PERP_OK && model->n_shapes > 0)
     status = perp_contacts_create(ctx, model, parts,
                                   &((const opts *)parts->formulation.opts)->contact, &w->contacts);
+  if (status == PERP_OK && model->n_drives > 0)
+    status = perp_drives_create(ctx, model, parts, &w->drives);
   if (status == PERP_OK) status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
   if (status != PERP_OK) {
     destroy(w);
@@ -175,6 +184,7 @@ static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *i
   PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
   info->lambda = w->lambda;
   if (w->contacts != NULL) perp_contacts_info(w->contacts, info);
+  if (w->drives != NULL) info->drive = perp_drives_forces(w->drives);
   return PERP_OK;
 }
 
@@ -222,7 +232,7 @@ const perp_formulation_desc perp_formulation_velocity = {
          .opts = options,
          .opts_size = sizeof(opts),
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
-                 PERP_FORM_USES_LCP | PERP_FORM_CONTACTS },
+                 PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES },
   .create = create,
   .restart = restart,
   .step = step,

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Drives on the velocity level: limits, motors and servo springs as rows with bounds (Vondrak 2005, sections
+ * 6.2.5 and 7.4; STAR 2012, section 3.1 and eq. 49).
+ *
+ * The joints are primary constraints, which the KKT solver eliminates; the drives are auxiliary ones that
+ * anticipate it (Vondrak 7.3.5): with v^ the velocity without drives and K the response of the jointed bodies,
+ *
+ *      w = J K J' lambda + S lambda + J v^ + bias,      lo <= lambda <= hi  perp  w          (lo-hi LCP)
+ *
+ *      limit    lambda in [0, inf)       bias = gap / h, or restitution x xdot in the step that reaches the stop
+ *      locked   free                     lower = upper
+ *      motor    |lambda| <= h max_force  bias = -velocity
+ *      servo    |lambda| <= h max_force  S = 1 / (h (h k + d)),  bias = k / (h k + d) (x - target) - ...
+ *
+ * A stop that is overrun gives back a fifth of the overrun in a step, at
+ * 1 m/s (rad/s) at most.  Of two limits the nearer one is a
+ * row.  Cost per step: one solve per row with the factor of the joints, and the LCP. */
+#ifndef PERP_DRIVES_H
+#define PERP_DRIVES_H
+
+#include "models/formulations/constrained.h"
+
+typedef struct perp_drives perp_drives;
+
+/* parts->lcp must be set.  PERP_ERR_UNSUPPORTED: a model with shapes too.  Allocates all. */
+perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
+                               perp_drives **out);
+void perp_drives_destroy(perp_drives *d); /* NULL is fine */
+/* Impulses of the step h from velocity v.  k: evaluated and factored at the start, k->f = M v + h f, k->a =
+ * v^.  On return k->a and k->lambda are those with drives.  False: k->reason or k->status says why. */
+bool perp_drives_step(perp_drives *d, perp_constrained *k, double h, const double *v);
+const double *perp_drives_forces(const perp_drives *d); /* [drives] of the last step */
+
+#endif

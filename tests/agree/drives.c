@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Limits, motors, servo springs and dry friction of joints against closed forms, with pivoting and iterative
+ * LCP solvers; and what is refused. */
+#include "tests/run_model.h"
+
+static perp_ctx ctx;
+static const char *const solvers[] = { "dantzig", "lemke", "pgs:max_iter=100000",
+                                       "fischer-newton" };
+enum { SOLVERS = 4 };
+static const double gravity = 9.81;
+
+static perp_drive_def unlimited(int joint)
+{
+  return (perp_drive_def){ .joint = joint, .lower = -HUGE_VAL, .upper = HUGE_VAL };
+}
+
+static void add_drive(perp_model *model, perp_drive_def def)
+{
+  if (perp_model_add_drive(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+}
+
+/* rod of 1 m and 2 kg on a hinge about y at the origin, along +x; the hinge is joint 0 */
+static perp_model *rod(int dim)
+{
+  perp_model *model = run_model(&ctx, dim);
+  run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_box(2, 1, 0.1, 0.1), .x = { 0.5 } });
+  run_joint(&ctx, model,
+            (perp_joint_def){ .kind = PERP_JOINT_HINGE,
+                              .a = PERP_WORLD,
+                              .b = 0,
+                              .anchor_b = { -0.5 },
+                              .axis_a = { 0, 1 },
+                              .axis_b = { 0, 1 } });
+  return model;
+}
+
+/* a block of 2 kg on a slider along x, without gravity along it */
+static perp_model *block(void)
+{
+  perp_model *model = run_model(&ctx, 3);
+  run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_box(2, 1, 1, 1) });
+  run_joint(
+      &ctx, model,
+      (perp_joint_def){ .kind = PERP_JOINT_SLIDER, .a = PERP_WORLD, .b = 0, .axis_a = { 1 } });
+  return model;
+}
+
+typedef struct outcome {
+  double x, force[2], v[6];
+} outcome;
+
+static outcome run(perp_model *model, const char *lcp, double h, int steps)
+{
+  outcome o = { .x = (double)NAN };
+  perp_step_info info = { 0 };
+  double t;
+  const double *q, *v;
+  perp_sim *sim = run_start(&ctx, model, (run_parts){ "velocity", .lcp = lcp }, h);
+  for (int i = 0; i < steps; i++)
+    if (perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK || info.reason < 0) {
+      printf("# step %d: %s %s\n", i, perp_reason_name(info.reason), ctx.msg);
+      perp_sim_destroy(sim);
+      return o;
+    }
+  perp_sim_state(sim, &t, &q, &v);
+  o.x = perp_model_drive_coordinate(model, q, 0);
+  memcpy(o.v, v, (size_t)perp_model_nv(model) * sizeof *v);
+  for (int i = 0; i < perp_model_drives(model) && i < 2; i++) o.force[i] = info.drive[i];
+  perp_sim_destroy(sim);
+  return o;
+}
+
+/* the rod falls onto a stop and stays there: the stop carries its weight */
+static void limit(const char *lcp)
+{
+  for (int dim = 2; dim <= 3; dim++)
+    for (int beyond = 0; beyond < 2; beyond++) {
+      perp_model *model = rod(dim);
+      perp_drive_def stop = unlimited(0);
+      /* about +y in space the rod falls to positive angles, in the plane to negative ones */
+      const double at = 0.7, sign = dim == 3 ? 1 : -1;
+      if (dim == 3)
+        stop.upper = at;
+      else
+        stop.lower = -at;
+      /* `zero` tells the rod to be beyond the stop at the start: it is pushed back */
+      stop.zero = beyond ? sign * (at + 0.1) : 0;
+      add_drive(model, stop);
+      run_finish(&ctx, model);
+      outcome o = run(model, lcp, 1e-3, beyond ? 6000 : 3000);
+      const double angle = beyond ? -0.1 : at; /* of the rod below the horizontal */
+      near(o.x, sign * at, 1e-8, 0, "%s: %d-D rod at its stop%s", lcp, dim,
+           beyond ? ", from beyond" : "");
+      near(o.force[0], -sign * 2 * gravity * 0.5 * cos(angle), 0, 1e-6,
+           "%s: the stop carries the weight of the rod", lcp);
+      perp_model_destroy(model);
+    }
+}
+
+/* a block that a motor pushes against dry friction: sticks below it, accelerates by the rest above */
+static void motor(const char *lcp)
+{
+  static const double push[] = { 1.5, 3 };
+  const double friction = 2, h = 1e-2;
+  for (int i = 0; i < 2; i++) {
+    perp_model *model = block();
+    perp_drive_def m = unlimited(0), f = unlimited(0);
+    m.velocity = 100;
+    m.max_force = push[i];
+    f.max_force = friction;
+    add_drive(model, m);
+    add_drive(model, f);
+    run_finish(&ctx, model);
+    outcome o = run(model, lcp, h, 100);
+    const double a = fmax(0, push[i] - friction) / 2;
+    near(o.v[0], a * 1, 1e-7, 0, "%s: motor of %g N against friction of 2 N: speed after 1 s", lcp,
+         push[i]);
+    near(o.x, a * h * h * 100 * 101 / 2, 1e-7, 0, "%s: and way", lcp);
+    near(o.force[0], push[i], 1e-6, 0, "%s: the motor is at its bound", lcp);
+    near(o.force[1], -fmin(push[i], friction), 1e-6, 0, "%s: friction", lcp);
+    perp_model_destroy(model);
+  }
+  /* a motor that can: reaches its velocity and then needs the friction only */
+  perp_model *model = block();
+  perp_drive_def m = unlimited(0), f = unlimited(0);
+  m.velocity = 0.3;
+  m.max_force = 50;
+  f.max_force = friction;
+  add_drive(model, m);
+  add_drive(model, f);
+  run_finish(&ctx, model);
+  outcome o = run(model, lcp, h, 100);
+  near(o.v[0], 0.3, 1e-9, 0, "%s: a strong motor holds its velocity", lcp);
+  near(o.force[0], friction, 1e-6, 0, "%s: against friction", lcp);
+  perp_model_destroy(model);
+}
+
+/* spring and damper of the end of the step = implicit Euler, exactly; limited in force */
+static void servo(const char *lcp)
+{
+  const double k = 80, d = 3, h = 1e-2, mass = 2, bound = 5;
+  for (int limited = 0; limited < 2; limited++) {
+    perp_model *model = block();
+    perp_drive_def s = unlimited(0);
+    s.target = 1;
+    s.stiffness = k;
+    s.damping = d;
+    s.max_force = limited ? bound : 1e6;
+    add_drive(model, s);
+    run_finish(&ctx, model);
+    double x = 0, v = 0;
+    for (int i = 0; i < 200; i++) {
+      double next = (mass * v - h * k * (x - 1)) / (mass + h * d + h * h * k);
+      const double force = mass * (next - v) / h;
+      if (limited && fabs(force) > bound) next = v + h * copysign(bound, force) / mass;
+      v = next;
+      x += h * v;
+    }
+    outcome o = run(model, lcp, h, 200);
+    near(o.x, x, 1e-9, 0, "%s: servo spring%s", lcp, limited ? " of limited force" : "");
+    near(o.v[0], v, 1e-8, 0, "%s: and its speed", lcp);
+    perp_model_destroy(model);
+  }
+}
+
+/* between two stops with restitution 1 the speed is kept */
+static void rebound(const char *lcp)
+{
+  perp_model *model = block();
+  perp_drive_def stops = unlimited(0);
+  stops.lower = -1;
+  stops.upper = 1;
+  stops.restitution = 1;
+  add_drive(model, stops);
+  run_finish(&ctx, model);
+  perp_sim *sim = run_start(&ctx, model, (run_parts){ "velocity", .lcp = lcp }, 1e-2);
+  const double q[7] = { 0, 0, 0, 1 }, v[6] = { 3 };
+  if (perp_sim_restart(&ctx, sim, 0, q, v) != PERP_OK) bail("%s", ctx.msg);
+  double t, farthest = 0;
+  const double *qt, *vt;
+  for (int i = 0; i < 500; i++) {
+    perp_step_info info;
+    if (perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK) bail("%s", ctx.msg);
+    perp_sim_state(sim, &t, &qt, &vt);
+    farthest = fmax(farthest, fabs(perp_model_drive_coordinate(model, qt, 0)));
+  }
+  near(fabs(vt[0]), 3, 1e-9, 0, "%s: between elastic stops the speed is kept", lcp);
+  below(farthest, 1 + 1e-9, "%s: and none is overrun", lcp);
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+}
+
+static void refusals(void)
+{
+  perp_model *model = run_model(&ctx, 3);
+  run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_box(2, 1, 1, 1) });
+  run_joint(&ctx, model, (perp_joint_def){ .kind = PERP_JOINT_BALL, .a = PERP_WORLD, .b = 0 });
+  perp_drive_def d = unlimited(0);
+  ok(perp_model_add_drive(&ctx, model, &d, NULL) == PERP_ERR_UNSUPPORTED, "refused: %s", ctx.msg);
+  perp_model_destroy(model);
+  model = rod(3);
+  d.joint = 1;
+  ok(perp_model_add_drive(&ctx, model, &d, NULL) == PERP_ERR_ARG, "refused: %s", ctx.msg);
+  d = unlimited(0), d.lower = 1, d.upper = 0;
+  ok(perp_model_add_drive(&ctx, model, &d, NULL) == PERP_ERR_ARG, "refused: %s", ctx.msg);
+  d = unlimited(0), d.max_force = -1;
+  ok(perp_model_add_drive(&ctx, model, &d, NULL) == PERP_ERR_ARG, "refused: %s", ctx.msg);
+  d = unlimited(0), d.stiffness = -1;
+  ok(perp_model_add_drive(&ctx, model, &d, NULL) == PERP_ERR_ARG, "refused: %s", ctx.msg);
+  d = unlimited(0), d.velocity = (double)NAN;
+  ok(perp_model_add_drive(&ctx, model, &d, NULL) == PERP_ERR_ARG, "refused: %s", ctx.msg);
+  d = unlimited(0), d.restitution = 2;
+  ok(perp_model_add_drive(&ctx, model, &d, NULL) == PERP_ERR_ARG, "refused: %s", ctx.msg);
+  add_drive(model, unlimited(0));
+  run_finish(&ctx, model);
+  perp_parts parts;
+  perp_sim *sim = NULL;
+  const run_parts names = { "acceleration", "rk4" };
+  if (run_parse(&ctx, &names, &parts) != PERP_OK) bail("%s", ctx.msg);
+  ok(perp_sim_create(&ctx, model, &parts, 1e-3, &sim) == PERP_ERR_UNSUPPORTED, "refused: %s",
+     ctx.msg);
+  run_free(&parts);
+  perp_model_destroy(model);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  for (int i = 0; i < SOLVERS; i++) {
+    limit(solvers[i]);
+    motor(solvers[i]);
+    servo(solvers[i]);
+    rebound(solvers[i]);
+  }
+  refusals();
+  return tap_done();
+}
