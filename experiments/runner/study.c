@@ -113,7 +113,7 @@ static double number_of(struct reader *r, const perp_node *map, const char *key,
   else if (!(v >= lo && v <= hi))
     perp_diag_error(r->diag, node, 0, NULL, "%s must be in [%g, %g]%s%s: got %s", key, lo, hi,
                     unit[0] ? " " : "", unit, text);
-  return v;
+  return v >= lo && v <= hi ? v : dflt;
 }
 
 /* Index of a text in a list; an unknown one is an error and counts as the first. */

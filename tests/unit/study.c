@@ -190,6 +190,8 @@ static void refuses(void)
           "unknown metric 'eror'", "did you mean 'err'?");
   refused("an unknown plot", HEAD "h: 1 s\nreport: { plots: [convergance] }\n", "3:19",
           "unknown plot 'convergance'", "did you mean 'convergence'?");
+  refused("repeats beyond an int", HEAD "h: 1 s\nmeasure: { repeats: 1e99 }\n", "3:21",
+          "repeats must be in [0, 1000]: got 1e99", "");
   refused("a bad timeout", HEAD "h: 1 s\nlimits: { timeout: 5 }\n", "3:20",
           "timeout: '5': a duration needs a unit", "");
   refused("a bad memory limit", HEAD "h: 1 s\nlimits: { memory: 1 GoB }\n", "3:19",
