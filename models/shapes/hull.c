@@ -29,6 +29,8 @@ static void layout(perp_hull *h, int half_edges, perp_arena *a)
   h->edge = PERP_CARVE(a, int, 4 * h->n_edges);
   h->star = PERP_CARVE(a, int, h->n_vertices + 1);
   h->fan = PERP_CARVE(a, int, half_edges);
+  h->axis = PERP_CARVE(a, int, h->n_edges + 1);
+  h->edges = PERP_CARVE(a, int, h->n_edges);
 }
 
 /* number the edges; false when a half edge lacks its twin */
@@ -71,6 +73,29 @@ static void fan_faces(perp_hull *h)
         if (h->loop[k] == i) h->fan[at++] = f;
   }
   h->star[h->n_vertices] = at;
+}
+
+/* edges by direction */
+static void group_edges(perp_hull *h)
+{
+  int count = 0;
+  h->n_axes = 0;
+  h->axis[0] = 0;
+  for (int i = 0; i < h->n_edges; i++) {
+    const double *u = h->dir + 3 * i;
+    bool old = false;
+    for (int k = 0; k < count && !old; k++) old = h->edges[k] == i;
+    if (old) continue;
+    for (int j = i; j < h->n_edges; j++) {
+      double c[3];
+      perp_cross(u, h->dir + 3 * j, c);
+      if (j != i && perp_norm(c) > 1e-14 * perp_norm(u) * perp_norm(h->dir + 3 * j)) continue;
+      old = false;
+      for (int k = 0; k < count && !old; k++) old = h->edges[k] == j;
+      if (!old) h->edges[count++] = j;
+    }
+    h->axis[++h->n_axes] = count;
+  }
 }
 
 /* normals, offsets, sides: from vertices and loops */
@@ -147,6 +172,7 @@ static perp_status assemble(perp_ctx *ctx, int dim, const double *v, int n_verti
   }
   fan_faces(h);
   measure(h);
+  if (dim == 3) group_edges(h);
   *out = h;
   return PERP_OK;
 }
@@ -199,8 +225,10 @@ perp_status perp_hull_box(perp_ctx *ctx, int dim, const double half[3], const ch
   for (int i = 0; i < 1 << dim; i++)
     for (int k = 0; k < 3; k++)
       v[3 * i + k] = k >= dim ? 0 : (i >> k & 1) != 0 ? half[k] : -half[k];
-  return dim == 3 ? assemble(ctx, 3, v, 8, box_start, box_loop, 6, who, out)
-                  : assemble(ctx, 2, v, 4, square_start, square_loop, 4, who, out);
+  PERP_TRY(dim == 3 ? assemble(ctx, 3, v, 8, box_start, box_loop, 6, who, out)
+                    : assemble(ctx, 2, v, 4, square_start, square_loop, 4, who, out));
+  (*out)->box = dim == 3;
+  return PERP_OK;
 }
 
 /* ---- in the plane ------------------------------------------------------------------------------ */

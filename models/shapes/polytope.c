@@ -27,6 +27,7 @@ static const double EXACT = 1e-12; /* likewise: lengths that are equal up to rou
 typedef struct seen {
   const perp_hull *h;
   double R[9], v[3 * PERP_HULL_VERTICES_MAX];
+  double centre[3], half[3][3]; /* of a box: half axes */
 } seen;
 
 /* Closest or deepest features of two hulls in the frame of a; n from a to b. */
@@ -43,6 +44,26 @@ static void see(const perp_hull *h, const perp_pose *rel, seen *s)
   s->h = h;
   memcpy(s->R, rel->R, sizeof s->R);
   for (int i = 0; i < h->n_vertices; i++) perp_place(rel, h->v + 3 * i, s->v + 3 * i);
+  if (!h->box) return;
+  for (int i = 0; i < 3; i++) {
+    s->centre[i] = 0.5 * (s->v[i] + s->v[21 + i]);
+    for (int k = 0; k < 3; k++) s->half[k][i] = 0.5 * (s->v[(3 << k) + i] - s->v[i]);
+  }
+}
+
+/* least n . v over the vertices */
+static double lowest(const seen *s, const double n[3])
+{
+  double low = HUGE_VAL;
+  if (s->h->box)
+    return perp_dot(3, n, s->centre) - fabs(perp_dot(3, n, s->half[0])) -
+           fabs(perp_dot(3, n, s->half[1])) - fabs(perp_dot(3, n, s->half[2]));
+  for (int i = 0; i < s->h->n_vertices; i++) {
+    const double *v = s->v + 3 * i;
+    double x = n[0] * v[0] + n[1] * v[1] + n[2] * v[2];
+    low = x < low ? x : low;
+  }
+  return low;
 }
 
 /* largest separation of `other` along a face normal of h; stops early beyond `enough` */
@@ -50,56 +71,112 @@ static double best_face(const perp_hull *h, const seen *other, double enough, do
 {
   double best = -HUGE_VAL;
   for (int f = 0; f < h->n_faces; f++) {
-    const double *n = h->n + 3 * f, *v = other->v;
-    double low = HUGE_VAL;
-    for (int i = 0; i < other->h->n_vertices; i++, v += 3) {
-      double x = n[0] * v[0] + n[1] * v[1] + n[2] * v[2];
-      low = x < low ? x : low;
-    }
+    double sep = lowest(other, h->n + 3 * f) - h->d[f];
     /* the first of faces that are equal up to rounding: a tie must not flicker */
-    if (low - h->d[f] > best + tie) best = low - h->d[f], *face = f;
+    if (sep > best + tie) best = sep, *face = f;
     if (best >= enough) break;
   }
   return best;
 }
 
-/* largest separation along a cross product of edges; -infinity when no pair counts */
+/* improves *best by the pairs of edge j of b (direction w, face normals c, d) with the edges of a that are
+ * parallel to axis k; along: w . n of the faces of a */
+static void try_axis(const perp_hull *a, int k, const seen *b, int j, const double w[3],
+                     const double c[3], const double *along, double tie, double *best,
+                     features *out)
+{
+  const double *vb = b->v + 3 * b->h->edge[4 * j];
+  for (int l = a->axis[k]; l < a->axis[k + 1]; l++) {
+    const int i = a->edges[l], *ea = a->edge + 4 * i;
+    const double *u = a->dir + 3 * i, *na = a->n + 3 * ea[2], *nb = a->n + 3 * ea[3];
+    double aw = along[ea[2]], bw = along[ea[3]], n[3], r[3];
+    if (!(aw * bw < 0) || !(perp_dot(3, c, u) * bw < 0)) continue;
+    perp_cross(u, w, n);
+    double nn = perp_dot(3, n, n);
+    if (nn <= 1e-18 * perp_dot(3, w, w) * perp_dot(3, u, u)) continue;
+    /* outward for a: on the side of the mean of its two face normals */
+    double out_a = perp_dot(3, n, na) + perp_dot(3, n, nb);
+    double len = out_a < 0 ? -sqrt(nn) : sqrt(nn);
+    perp_sub(vb, a->v + 3 * ea[0], r);
+    double sep = perp_dot(3, n, r) / len;
+    if (sep <= *best + tie) continue;
+    *best = sep;
+    out->ea = i;
+    out->eb = j;
+    for (int m = 0; m < 3; m++) out->n[m] = n[m] / len;
+  }
+}
+
+/* Largest separation along a cross product of edges; -infinity when no pair counts.  The arcs (na, nb) of
+ * an edge of a and (-c, -d) of one of b on the Gauss sphere must cross: c and d on either side of the plane of
+ * the first arc, na and nb of the second's, and on the same hemisphere.  The first test is the same
+ * for parallel edges. */
 static double best_edges(const perp_hull *a, const seen *b, double enough, double tie,
                          features *out)
 {
   double best = -HUGE_VAL;
   for (int j = 0; j < b->h->n_edges && best < enough; j++) {
     const int *eb = b->h->edge + 4 * j;
-    double w[3], c[3], d[3];
+    double w[3], c[3], d[3], along[PERP_HULL_FACES_MAX];
     perp_turn(3, b->R, b->h->dir + 3 * j, w);
     perp_turn(3, b->R, b->h->n + 3 * eb[2], c);
     perp_turn(3, b->R, b->h->n + 3 * eb[3], d);
-    double ww = perp_dot(3, w, w);
-    for (int i = 0; i < a->n_edges; i++) {
-      const int *ea = a->edge + 4 * i;
-      const double *u = a->dir + 3 * i, *na = a->n + 3 * ea[2], *nb = a->n + 3 * ea[3];
-      /* arcs (na, nb) and (-c, -d) of the Gauss sphere cross: c and d on either side of the plane
-       * of the first arc, na and nb of the second's, and on the same hemisphere */
-      double cu = perp_dot(3, c, u), du = perp_dot(3, d, u);
-      if (!(cu * du < 0)) continue;
-      double aw = perp_dot(3, na, w), bw = perp_dot(3, nb, w);
-      if (!(aw * bw < 0) || !(cu * bw < 0)) continue;
-      double n[3], r[3];
-      perp_cross(u, w, n);
-      double nn = perp_dot(3, n, n);
-      if (nn <= 1e-18 * ww * perp_dot(3, u, u)) continue;
-      /* outward for a: on the side of the mean of its two face normals */
-      double out_a = perp_dot(3, n, na) + perp_dot(3, n, nb);
-      double len = out_a < 0 ? -sqrt(nn) : sqrt(nn);
-      perp_sub(b->v + 3 * eb[0], a->v + 3 * ea[0], r);
-      double sep = perp_dot(3, n, r) / len;
-      if (sep <= best + tie) continue;
-      best = sep;
-      out->ea = i;
-      out->eb = j;
-      for (int k = 0; k < 3; k++) out->n[k] = n[k] / len;
+    for (int f = 0; f < a->n_faces; f++) along[f] = perp_dot(3, w, a->n + 3 * f);
+    for (int k = 0; k < a->n_axes; k++) {
+      const double *u = a->dir + 3 * a->edges[a->axis[k]];
+      if (perp_dot(3, c, u) * perp_dot(3, d, u) < 0)
+        try_axis(a, k, b, j, w, c, along, tie, &best, out);
     }
   }
+  return best;
+}
+
+/* the edge of a group of parallel ones (vertices v, 3 each) that lies farthest along n */
+static int outer_edge(const perp_hull *h, int group, const double *v, const double n[3])
+{
+  int best = h->edges[h->axis[group]];
+  double far = -HUGE_VAL;
+  for (int l = h->axis[group]; l < h->axis[group + 1]; l++) {
+    double x = perp_dot(3, n, v + 3 * h->edge[4 * h->edges[l]]);
+    if (x > far) far = x, best = h->edges[l];
+  }
+  return best;
+}
+
+/* The same for two boxes: nine directions, supports from the half axes.  A direction that belongs to no crossing of
+ * arcs separates by no more than one that does, so that it need not be told apart. */
+static double best_box_edges(const perp_hull *a, const seen *b, double tie, features *out)
+{
+  double best = -HUGE_VAL, half[3][3], r[3];
+  int group_a = 0, group_b = 0;
+  for (int i = 0; i < 3; i++) {
+    r[i] = b->centre[i] - 0.5 * (a->v[i] + a->v[21 + i]);
+    for (int k = 0; k < 3; k++) half[k][i] = 0.5 * (a->v[(3 << k) + i] - a->v[i]);
+  }
+  for (int l = 0; l < 3; l++) {
+    double w[3];
+    perp_turn(3, b->R, b->h->dir + 3 * b->h->edges[b->h->axis[l]], w);
+    double ww = perp_dot(3, w, w);
+    for (int k = 0; k < 3; k++) {
+      const double *u = a->dir + 3 * a->edges[a->axis[k]];
+      double n[3];
+      perp_cross(u, w, n);
+      double nn = perp_dot(3, n, n), along = perp_dot(3, n, r), reach = 0;
+      if (nn <= 1e-18 * ww * perp_dot(3, u, u)) continue;
+      for (int i = 0; i < 3; i++)
+        reach += fabs(perp_dot(3, n, half[i])) + fabs(perp_dot(3, n, b->half[i]));
+      double len = sqrt(nn), sep = (fabs(along) - reach) / len;
+      if (sep <= best + tie) continue;
+      best = sep;
+      group_a = k;
+      group_b = l;
+      for (int i = 0; i < 3; i++) out->n[i] = along < 0 ? -n[i] / len : n[i] / len;
+    }
+  }
+  if (best == -HUGE_VAL) return best;
+  const double back[3] = { -out->n[0], -out->n[1], -out->n[2] };
+  out->ea = outer_edge(a, group_a, a->v, out->n);
+  out->eb = outer_edge(b->h, group_b, b->v, back);
   return best;
 }
 
@@ -365,7 +442,10 @@ static void separate(const pair *p, double enough, features *f)
   double a = best_face(p->a, &p->bs, enough, tie, &fa), b = -HUGE_VAL, e = -HUGE_VAL;
   if (a < enough) b = best_face(p->b, &p->as, enough, tie, &fb);
   double faces = fmax(a, b);
-  if (faces < enough && p->a->dim == 3) e = best_edges(p->a, &p->bs, enough, tie, &edges);
+  if (faces < enough && p->a->box && p->b->box)
+    e = best_box_edges(p->a, &p->bs, tie, &edges);
+  else if (faces < enough && p->a->dim == 3)
+    e = best_edges(p->a, &p->bs, enough, tie, &edges);
   if (e > faces + tie) {
     *f = edges;
     f->kind = EDGES;
@@ -413,17 +493,12 @@ static void face_witness(const pair *p, features *f)
   f->id = perp_feature(of_a ? PERP_VERTEX_B : PERP_VERTEX_A, 0, low);
 }
 
-/* face of a hull (normals turned by R unless NULL) nearest to direction n; its cosine */
-static double facing(const perp_hull *h, const double *R, const double n[3], double sign, int *face)
+/* face of a hull nearest to direction n, same frame; its cosine */
+static double facing(const perp_hull *h, const double n[3], int *face)
 {
   double best = -2;
   for (int f = 0; f < h->n_faces; f++) {
-    double m[3];
-    if (R != NULL)
-      perp_turn(3, R, h->n + 3 * f, m);
-    else
-      memcpy(m, h->n + 3 * f, sizeof m);
-    double x = sign * perp_dot(3, m, n);
+    double x = perp_dot(3, h->n + 3 * f, n);
     if (x > best + 1e-12) best = x, *face = f;
   }
   return best;
@@ -517,8 +592,10 @@ int perp_hull_hull(const perp_shape *a, const perp_pose *pa, const perp_shape *b
     if (!(f.sep < margin)) return 0;
   }
   /* a face that points along n, that of a if both do */
-  double cos_a = facing(p.a, NULL, f.n, 1, &face_a);
-  double cos_b = facing(p.b, p.bs.R, f.n, -1, &face_b);
+  double cos_a = facing(p.a, f.n, &face_a), back[3];
+  perp_turn(3, p.ba.R, f.n, back);
+  for (int i = 0; i < 3; i++) back[i] = -back[i];
+  double cos_b = facing(p.b, back, &face_b);
   for (int pass = 0; pass < 2; pass++) {
     bool of_a = (cos_a >= cos_b - 1e-6) == (pass == 0);
     if ((of_a ? cos_a : cos_b) < NEAR) continue;

@@ -13,6 +13,7 @@
 enum {
   PERP_HULL_EDGES_MAX = 2047,    /* 11 bits in a contact id */
   PERP_HULL_VERTICES_MAX = 1366, /* what Euler's formula leaves for that many edges */
+  PERP_HULL_FACES_MAX = 1366,    /* likewise */
   PERP_FACE_MAX = 128,           /* vertices of one face */
   PERP_SHAPES_MAX = 1 << 20      /* 20 bits in a contact id */
 };
@@ -31,7 +32,10 @@ typedef struct perp_hull {
   int *loop, *rim; /* [half edges] vertex and edge of a half edge */
   int *edge; /* [4 n_edges] vertices v0, v1, face in whose loop it runs v0 -> v1, the other face */
   int *star, *fan; /* faces at vertex i: fan[star[i] ... star[i+1]-1] */
-  void *block;     /* the memory of all of these */
+  int n_axes;      /* directions of edges, in space: edges[axis[k] ... axis[k+1]-1] are parallel */
+  int *axis, *edges;
+  bool box;    /* faces in opposite pairs, vertex i + 2^k across from i along axis k */
+  void *block; /* the memory of all of these */
 } perp_hull;
 
 struct perp_shape {
