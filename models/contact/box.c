@@ -94,7 +94,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   for (int c = 0; c < nc; c++)
     for (int k = 0; k < r; k++) {
       int i = r * c + k;
-      j->lo[i] = 0;
+      j->lo[i] = k == 0 && island->lo != NULL ? island->lo[c] : 0;
       j->hi[i] = k == 0 ? HUGE_VAL : 0;
       j->fric_of[i] = k == 0 ? -1 : r * c;
       j->mu[i] = k == 0 ? 0 : island->mu[c];

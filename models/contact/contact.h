@@ -58,6 +58,7 @@ typedef struct perp_contact_setup {
 typedef struct perp_contact_island {
   int nc, joints;
   const double *mu;     /* [nc] */
+  const double *lo;     /* [nc] least normal impulse >= 0, NULL: 0 (decompression, Poisson's law) */
   const perp_blocks *F; /* A = J M^-1 J' + S, or NULL: */
   const double *A;      /* [lda * (r nc + joints)] column-major */
   int lda;

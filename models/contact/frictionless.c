@@ -58,9 +58,9 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   (void)slip;
   PERP_TRY(perp_judged_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
   perp_lcp p = { .n = n, .A = island->A, .lda = island->lda, .F = island->F, .b = island->b };
-  if (island->joints > 0) {
+  if (island->joints > 0 || island->lo != NULL) {
     for (int i = 0; i < n; i++) {
-      j->lo[i] = i < island->nc ? 0 : -HUGE_VAL;
+      j->lo[i] = i >= island->nc ? -HUGE_VAL : island->lo != NULL ? island->lo[i] : 0;
       j->hi[i] = HUGE_VAL;
     }
     p.lo = j->lo;

@@ -301,6 +301,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   for (int i = 0; i < m; i++) largest = fmax(largest, island->diag[i]);
   for (int i = 0; i < m; i++)
     w->diag[i] = island->diag[i] > 0 ? island->diag[i] : largest > 0 ? largest : 1;
+  bool bounded = island->joints > 0;
   for (int c = 0; c < nc; c++) {
     w->sigma[c] = w->diag[r * c + 1];
     if (r == 3) w->sigma[c] = 0.5 * (w->sigma[c] + w->diag[r * c + 2]);
@@ -308,6 +309,10 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
     j->lo[at] = 0, j->hi[at] = HUGE_VAL;
     w->b[at] = island->b[r * c];
     j->lambda[at] = impulse[r * c];
+    if (island->lo != NULL) {
+      j->lo[at] = island->lo[c];
+      bounded |= island->lo[c] > 0;
+    }
     if (rows_of(w, c) == 1) continue;
     spread(w, impulse + (size_t)r * (size_t)c, j->lambda + at);
     j->lambda[at + k + 1] = slip[c] / w->sigma[c];
@@ -327,7 +332,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
 
   double rel;
   perp_lcp p = { .n = n, .b = w->b };
-  if (island->joints > 0) p.lo = j->lo, p.hi = j->hi;
+  if (bounded) p.lo = j->lo, p.hi = j->hi;
   slack(w, island, impulse, j->lambda, j->w, j->a);
   if (perp_judged_reuse(&p, island->reuse, j->a, j->lambda, j->w, &rel, count)) return PERP_OK;
 

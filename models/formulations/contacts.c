@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const perp_impact_names[] = { "newton", "poisson", NULL };
 const char *const perp_align_names[] = { "none", "slip", NULL };
 const char *const perp_joints_names[] = { "auto", "eliminate", "rows", NULL };
 
@@ -378,6 +379,13 @@ static int late(perp_contacts *c, const perp_eval *e, double h, const double *v)
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
+/* an approach with restitution whose gap closes in this step */
+static bool impact(const perp_contacts *c, const perp_contact *x, double h, const double *before,
+                   const double *free)
+{
+  return x->e > 0 && before[0] < -c->o.threshold && x->gap + h * free[0] <= 0;
+}
+
 /* Bias of the normal row, see contact.h.  Gaps within the slop, the tolerance of a solution in units of
  * the largest body, count as closed: solutions leave errors of that size, and bodies at rest would go
  * on correcting them, now on some of their contacts, now on others. */
@@ -390,10 +398,17 @@ static double bias_of(void *user, const perp_contact *x, double h, const double 
     bias = c->o.gap ? gap / h : 0;
   else if (gap < 0 && c->stab->push != NULL)
     bias = -c->stab->push(c->stab_ws, h, gap);
-  /* Newton's impact law, where the gap closes in this step */
-  if (x->e > 0 && before[0] < -c->o.threshold && gap + h * free[0] <= 0)
-    bias = fmin(gap > 0 ? 0 : bias, x->e * before[0]);
+  if (impact(c, x, h, before, free)) {
+    if (gap > 0) bias = 0;
+    if (c->o.impact == PERP_IMPACT_NEWTON) bias = fmin(bias, x->e * before[0]);
+  }
   return bias;
+}
+
+static double restitution_of(void *user, const perp_contact *x, double h, const double *before,
+                             const double *free)
+{
+  return impact(user, x, h, before, free) ? x->e : 0;
 }
 
 static double friction_of(void *user, const perp_contact *x, const double *before, int dim)
@@ -448,6 +463,8 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, double h, const d
                             .softness = c->o.softness,
                             .bias = bias_of,
                             .friction = friction_of,
+                            .restitution = c->o.impact == PERP_IMPACT_POISSON ? restitution_of
+                                                                              : NULL,
                             .user = c };
   for (int round = 0;; round++) {
     /* on the first round k->a is v^; later ones go back to it */

@@ -20,12 +20,14 @@
 /* Options of formulations that step contacts. */
 typedef struct perp_contact_opts {
   double margin, threshold, slip, tol, softness;
-  int align, joints, threads;
+  int impact, align, joints, threads;
   bool gap, reuse, warm;
   char fallback[PERP_TEXT_MAX];
 } perp_contact_opts;
 enum { PERP_ALIGN_NONE, PERP_ALIGN_SLIP };
 enum { PERP_JOINTS_AUTO, PERP_JOINTS_ELIMINATE, PERP_JOINTS_ROWS };
+enum { PERP_IMPACT_NEWTON, PERP_IMPACT_POISSON };
+extern const char *const perp_impact_names[];
 extern const char *const perp_align_names[];
 extern const char *const perp_joints_names[];
 
@@ -36,6 +38,9 @@ extern const char *const perp_joints_names[];
             "(Anitescu and Potra)"),                                                               \
       PERP_REAL(perp_contact_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",                         \
                 "restitution only where the approach is faster"),                                  \
+      PERP_ENUM(perp_contact_opts, impact, PERP_IMPACT_NEWTON, perp_impact_names,                  \
+                "what e multiplies: the velocity of approach (Newton), or the impulse of "         \
+                "compression (Poisson)"),                                                          \
       PERP_ENUM(perp_contact_opts, align, PERP_ALIGN_SLIP, perp_align_names,                       \
                 "first tangent: along the sliding the step would have without contact impulses, "  \
                 "where there is any; or from the normal alone"),                                   \

@@ -57,6 +57,9 @@ struct perp_islands {
   double *frame;         /* [6 n] t1, t2 */
   double *b, *x, *s, *d; /* [r n + m], d the diagonal of A */
   double *mu, *slip;     /* [n] */
+  double *e, *lo;        /* [n] restitution and least impulse of decompression */
+  double *b2, *x2;       /* [r n + m] decompression */
+  double *product;       /* [2 nv] by island */
   double *J;
   int *cptr, *jptr, *joff, *jblk, *jgrp, *tsub;
   perp_arena grown;
@@ -85,6 +88,7 @@ static void layout(perp_islands *s, perp_arena *a)
   s->M = PERP_CARVE(a, double, nb *square);
   s->Minv = PERP_CARVE(a, double, nb *square);
   s->v_star = PERP_CARVE(a, double, model->nv);
+  s->product = PERP_CARVE(a, double, 2 * (size_t)model->nv);
   s->f = PERP_CARVE(a, double, model->nv);
   s->a = PERP_CARVE(a, double, model->nv);
   s->zero = PERP_CARVE(a, double, model->m);
@@ -105,6 +109,10 @@ static void layout_grown(perp_islands *s, perp_arena *a)
   s->d = PERP_CARVE(a, double, r *n + (size_t)model->m);
   s->mu = PERP_CARVE(a, double, n);
   s->slip = PERP_CARVE(a, double, n);
+  s->e = PERP_CARVE(a, double, n);
+  s->lo = PERP_CARVE(a, double, n);
+  s->b2 = PERP_CARVE(a, double, r *n + (size_t)model->m);
+  s->x2 = PERP_CARVE(a, double, r *n + (size_t)model->m);
   s->J = PERP_CARVE(a, double, 2 * nv * (r * n + JOINT_ROWS * nj));
   s->cptr = PERP_CARVE(a, int, groups + islands);
   s->jptr = PERP_CARVE(a, int, groups + islands);
@@ -453,6 +461,9 @@ static int fill_contact(perp_islands *s, const perp_constrained *k, const perp_i
   b[0] += task->bias(task->user, contact, task->h, before, free);
   s->mu[place] = task->friction != NULL ? task->friction(task->user, contact, before, dim) : 0;
   s->slip[place] = task->slip[c];
+  s->e[place] = task->restitution != NULL
+                    ? task->restitution(task->user, contact, task->h, before, free)
+                    : 0;
   for (int i = 0; i < r; i++) {
     x[i] = perp_dot(dim, dir[i], task->impulse + (size_t)3 * (size_t)c);
     soft[i] = i == 0 ? task->softness : 0;
@@ -608,6 +619,36 @@ static bool columns(perp_islands *s, perp_constrained *k, const perp_island_task
   return true;
 }
 
+/* Poisson's law (Anitescu and Potra): after the compression that x holds, each impact gives back at least
+ * the part e of its normal impulse; a second problem of the same kind, with that least impulse and
+ * the velocities at the end of compression.  x becomes the sum of both. */
+static perp_status decompress(perp_islands *s, lane *own, const perp_contact_island *problem, int i)
+{
+  const island *p = &s->at[i];
+  const size_t first = first_row(s, i), n = (size_t)s->r * (size_t)problem->nc;
+  double *x = s->x + first, *b2 = s->b2 + first, *x2 = s->x2 + first, *lo = s->lo + p->contact;
+  bool any = false;
+  for (int c = 0; c < problem->nc; c++) {
+    double e = s->e[p->contact + c];
+    lo[c] = e * fmax(x[s->r * c], 0);
+    any |= lo[c] > 0;
+    for (int k = 0; k < s->r; k++) x2[s->r * c + k] = e * x[s->r * c + k];
+  }
+  if (!any) return PERP_OK;
+  const int m = (int)n + problem->joints;
+  perp_lcp base = {
+    .n = m, .A = problem->A, .lda = problem->lda, .F = problem->F, .b = problem->b
+  };
+  perp_contact_island second = *problem;
+  perp_lcp_product(&base, x, b2, s->product + (size_t)(2 * s->model->nvb * p->body));
+  for (int j = (int)n; j < m; j++) x2[j] = 0;
+  second.b = b2;
+  second.lo = lo;
+  PERP_TRY(s->kind->solve(&own->ctx, own->ws, &second, x2, s->slip + p->contact, &own->count));
+  for (int j = 0; j < m; j++) x[j] += x2[j];
+  return PERP_OK;
+}
+
 static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained *k,
                              const perp_island_task *task, int i)
 {
@@ -630,6 +671,7 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
   const int64_t solved = own->count.problems;
   PERP_TRY(s->kind->solve(&own->ctx, own->ws, &problem, s->x + first, s->slip + p->contact,
                           &own->count));
+  if (task->restitution != NULL) PERP_TRY(decompress(s, own, &problem, i));
   for (int c = 0; c < nc; c++) {
     int place = p->contact + c, at = s->order[place];
     const double *t = s->frame + (size_t)6 * (size_t)place, *x = s->x + first + (size_t)(s->r * c);

@@ -33,6 +33,9 @@ typedef struct perp_island_task {
   double (*bias)(void *user, const perp_contact *contact, double h, const double *before,
                  const double *free);
   double (*friction)(void *user, const perp_contact *contact, const double *before, int dim);
+  /* Poisson's law: which part of the impulse of compression the contact gives back; NULL: none. */
+  double (*restitution)(void *user, const perp_contact *contact, double h, const double *before,
+                        const double *free);
   void *user;
 } perp_island_task;
 

@@ -20,7 +20,8 @@
  *
  * bias is  gap / h  for an open contact (gap = false: 0, and only closed contacts are seen), what the
  * stabilization asks of a penetrating one, and  e n . J_c v  for an impact: Newton's law, in the step in
- * which the gap closes.  Friction by the contact model, with mu, or mu_dynamic where the contact slides at
+ * which the gap closes; or Poisson's, a second problem in which each impact gives back e times its impulse of
+ * compression.  Friction by the contact model, with mu, or mu_dynamic where the contact slides at
  * the start of the step.  See contacts.h for the procedure.  The fall of a body onto a surface ends in
  * the step that reaches it: impacts are late or early by up to h, an error of first order.  Energy does
  * not grow with e = 0; with e > 0 the rebound takes place before the surfaces meet, at a height off by

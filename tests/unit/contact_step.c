@@ -218,6 +218,35 @@ static void test_ball(void)
   perp_model_destroy(model);
 }
 
+/* an oblique impact that slides: the tangential impulse is mu (1 + e) m v_n by either law */
+static void test_impact_laws(void)
+{
+  static const run_parts parts[] = {
+    { .lcp = "dantzig", .contact = "box" },
+    { .lcp = "dantzig", .contact = "box", .formulation = "velocity:impact=poisson" },
+    { .lcp = "lemke", .contact = "polyhedral", .formulation = "velocity:impact=poisson" },
+    { .lcp = "block-gs", .contact = "cone", .formulation = "velocity:impact=poisson" }
+  };
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    perp_model *model = run_model(&ctx, 3);
+    perp_model_gravity(model, 0);
+    perp_body_def def = { .mass = perp_mass_sphere(2, 0.1),
+                          .x = { 0, 0, 0.101 },
+                          .v = { 3, 0, -1 } };
+    run_body(&ctx, model, def);
+    ground(model, 0.2, 0.2, 0.5);
+    shape(model, 0, PERP_SHAPE_SPHERE, 0.1, 0.2, 0.2);
+    run_finish(&ctx, model);
+    perp_sim *sim = run_start(&ctx, model, parts[i], h);
+    const double *v = after(sim, 1);
+    const char *law = parts[i].formulation != NULL ? "Poisson" : "Newton";
+    near(v[2], 0.5, 1e-7, 0, "%s, %s: rebound with e v", law, parts[i].contact);
+    near(v[0], 3 - 0.2 * 1.5, 1e-7, 0, "%s, %s: slides with mu (1 + e)", law, parts[i].contact);
+    perp_sim_destroy(sim);
+    perp_model_destroy(model);
+  }
+}
+
 /* sliding, then rolling: v -> 5/7 v0 at t = 2 v0 / (7 mu g), then constant */
 static void test_rolling(void)
 {
@@ -295,6 +324,7 @@ int main(void)
   test_incline();
   test_anisotropy();
   test_two_coefficients();
+  test_impact_laws();
   test_rolling();
   test_plane();
   test_refusals();
