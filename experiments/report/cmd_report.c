@@ -5,9 +5,12 @@
 #include "experiments/report/web.h"
 #include "experiments/runner/cli.h"
 
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+extern char **environ;
 
 int perp_cmd_report(perp_ctx *ctx, int argc, char **argv)
 {
@@ -17,6 +20,7 @@ int perp_cmd_report(perp_ctx *ctx, int argc, char **argv)
     { "tex", 0, "DIR", "write tables.tex, numbers.tex and figures.tex for a LaTeX document" },
     { "interactive", 0, NULL,
       "build the script of the interactive figures when it is missing (npm)" },
+    { "open", 0, NULL, "show the page in the browser of the desktop (xdg-open)" },
     { "no-js", 0, NULL, "pictures only" },
     { 0 }
   };
@@ -58,5 +62,11 @@ int perp_cmd_report(perp_ctx *ctx, int argc, char **argv)
                                                               : PERP_EXIT_INTERNAL;
   }
   printf("%s\n", page);
+  if (perp_args_get(&args, "open") != NULL) {
+    char *show[] = { (char *)"xdg-open", page, NULL };
+    pid_t pid;
+    if (posix_spawnp(&pid, "xdg-open", NULL, NULL, show, environ) != 0)
+      perp_say("xdg-open is not installed (package xdg-utils): open the page by hand");
+  }
   return PERP_EXIT_OK;
 }

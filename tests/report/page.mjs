@@ -2,6 +2,7 @@
 // node page.mjs WEB OUT STUDY...: opens OUT/STUDY/report.html as a reader would, and keeps OUT/STUDY*.png.
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 const [web, out, ...studies] = process.argv.slice(2);
 const { chromium } = createRequire(resolve(web, 'package.json'))('playwright-core');
@@ -11,6 +12,25 @@ function ok(good, what) {
   n++;
   if (!good) failed++;
   console.log(`${good ? 'ok' : 'not ok'} ${n} - ${what}`);
+}
+
+// The statistics of the figures, as in the tests of the static report.
+const { logSlope, median, observedOrder, random } = await import(pathToFileURL(resolve(web, 'src/stats.js')));
+const ladder = Array.from({ length: 10 }, (_, i) => ({ x: 1e-4 * 2 ** i, y: 3 * (1e-4 * 2 ** i) ** 4 }));
+ok(Math.abs(observedOrder(ladder).slope - 4) < 1e-12 && observedOrder(ladder).window.length === 10, 'err = 3 h^4 has order 4 on the whole range');
+for (const i of [0, 1, 2]) ladder[i].y = 1e-15;
+ladder[9].y = 1e3;
+ok(Math.abs(observedOrder(ladder).slope - 4) < 1e-12 && observedOrder(ladder).window.length === 6, 'a floor of rounding and a divergence are left out');
+ok(observedOrder(ladder.slice(4, 6)) === null, 'two points have no order');
+ok(observedOrder([1, 100, 1, 100].map((y, i) => ({ x: 1 + i, y }))) === null, 'a jagged curve has no order');
+ok(Math.abs(logSlope([[1, 5], [2, 10], [4, 20], [8, 4000]].map(([x, y]) => ({ x, y }))) - 1) > 0.2 && Math.abs(logSlope([[1, 5], [2, 10], [4, 20], [8, 40], [16, 8000]].map(([x, y]) => ({ x, y }))) - 1) < 1e-12,
+  'one outlier of five does not turn a Theil-Sen slope, one of four may');
+ok(Number.isNaN(median([])) && median([3, 1, 2]) === 2 && median([4, 1, 2, 3]) === 2.5, 'medians');
+{
+  const a = random(7), b = random(7), v = Array.from({ length: 20000 }, () => a());
+  const mean = v.reduce((s, x) => s + x, 0) / v.length;
+  // standard error of the mean of 20000 uniform numbers: 0.002
+  ok(v.slice(0, 50).every((x) => x === b()) && v.every((x) => x >= 0 && x < 1) && Math.abs(mean - 0.5) < 0.01, 'random numbers repeat and are uniform');
 }
 
 const browser = await chromium.launch({
@@ -83,6 +103,11 @@ for (const study of studies.filter((s) => wanted[s])) {
     await page.click('#live-work-precision .chip');
     await page.waitForFunction((k) => document.querySelectorAll('#live-work-precision .mark-line path').length < k, before, { timeout: 5000 });
     ok((await lines()) === before - 1, 'motion: a curve that is switched off is gone');
+
+    // rk4 has order 4: what the page computes from its cells
+    const orders = await page.$$eval('#live-convergence table tr', (l) => l.map((r) => [...r.children].map((c) => c.textContent)));
+    const none = orders.find((r) => r[0] === 'none');
+    ok((await page.$eval('#live-convergence select >> nth=1', (e) => e.value)) === 'acceleration, rk4' && Math.abs(Number(none?.[1]) - 4) < 0.3, `motion: observed order ${none?.[1]} of rk4`);
 
     // the scrubber moves the bodies and the line in the plot of the error
     const canvas = await page.$('.replay-canvas');

@@ -248,7 +248,7 @@ function surroundings(list, sound) {
   for (const r of sound.length ? sound : list)
     for (let i = 0; i < r.frames; i += Math.max(1, Math.floor(r.frames / 40)))
       for (let b = 0; b < r.bodies.length; b++) points.push(at(r, i, b));
-  const kept = points.filter((p) => sound.length || p.distanceTo(start) < 8 * extent);
+  const kept = points.filter((p) => sound.length || p.distanceTo(start) < 1.5 * extent);
   for (const j of d.joints) if (j.a < 0) kept.push(new Vector3(...j.at_a));
   const lo = start.clone().subScalar(own), hi = start.clone().addScalar(own);
   for (const p of kept) {
