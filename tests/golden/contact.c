@@ -102,6 +102,12 @@ static void statics(void)
   }
   const perp_request settled = { .scene = "stack:boxes=20", .t_end = 1 };
   below(metric_of(&settled, "pose.drift.max"), 1e-7, "stack of 20 stands still for 1 s");
+  static const char *const lcps[] = { "lemke", "fischer-newton", "block-gs" };
+  for (int i = 0; i < 3; i++) {
+    const perp_request r = { .scene = "stack:boxes=20", .lcp = lcps[i], .t_end = 0.1 };
+    below(metric_of(&r, "pose.drift.max"), 1e-6, "%s: stack of 20 stands still", lcps[i]);
+    near(metric_of(&r, "lcp.failures"), 0, 0, 0, "%s: every step is solved", lcps[i]);
+  }
 
   /* verdicts on both sides of the threshold, 5 % away */
   static const char *const verdicts[] = {
