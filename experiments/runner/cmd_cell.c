@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp explain, rerun: why a cell is what it is */
+#include "experiments/lcp/lcp_cmd.h"
 #include "experiments/plugins/outside.h"
 #include "experiments/runner/command.h"
 #include "experiments/runner/env.h"
@@ -216,14 +217,64 @@ static int start_debugger(const perp_results *r, int cell)
   return PERP_EXIT_INTERNAL;
 }
 
+/* The contact problems of a cell as files: those that its simulation meets (perp lcp harvest), or the one that it
+ * solves (perp lcp generate). */
+static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *path)
+{
+  static const struct {
+    const char *param, *flag;
+  } parts[] = { { "formulation", "--formulation" }, { "lcp", "--lcp" }, { "stab", "--stab" },
+                { "contact", "--contact" },         { "h", "--h" },     { "t_end", "--t-end" } };
+  const perp_study *s = r->study;
+  const perp_cell *c = &r->plan.cells[cell];
+  int scene = perp_kind_param(s->kind, "scene"), problem = perp_kind_param(s->kind, "problem"),
+      n = 0, code;
+  char *argv[24] = { "lcp" }, *times[2] = { NULL }, family[64];
+  int rows, seed, argc = 1;
+  if (scene >= 0) {
+    argv[argc++] = "harvest";
+    argv[argc++] = (char *)c->value[scene];
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+      int p = perp_kind_param(s->kind, parts[i].param);
+      if (p < 0 || c->value[p][0] == '\0') continue;
+      argv[argc++] = (char *)parts[i].flag;
+      /* times are kept as numbers of seconds, and asked for with a unit */
+      bool time = s->kind->params[p].type == PERP_PARAM_REAL;
+      argv[argc++] = time ? (times[n++] = perp_xprintf("%s s", c->value[p])) : (char *)c->value[p];
+    }
+  } else if (problem >= 0 &&
+             sscanf(c->value[problem], "%63[^:]:n=%d,seed=%d", family, &rows, &seed) == 3) {
+    argv[argc++] = "generate";
+    argv[argc++] = family;
+    argv[argc++] = "--n";
+    argv[argc++] = times[0] = perp_xprintf("%d", rows);
+    argv[argc++] = "--seed";
+    argv[argc++] = times[1] = perp_xprintf("%d", seed);
+    if (strstr(c->value[problem], ",factored") != NULL) argv[argc++] = "--factored";
+  } else {
+    perp_say("error: the problem of this cell is a file already: %s",
+             problem >= 0 ? c->value[problem] : "?");
+    return PERP_EXIT_USAGE;
+  }
+  argv[argc++] = "-o";
+  argv[argc++] = (char *)path;
+  code = perp_cmd_lcp(ctx, argc, argv);
+  free(times[0]);
+  free(times[1]);
+  return code;
+}
+
 int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
 {
-  static const perp_flag flags[] = { { "gdb", 0, NULL, "in the debugger, without limits" },
-                                     { "here", 0, NULL,
-                                       "in this process, without limits: a crash is a crash" },
-                                     { "series", 0, "FILE", "write the time series as CSV" },
-                                     { "json", 0, NULL, "as JSON" },
-                                     { 0 } };
+  static const perp_flag flags[] = {
+    { "gdb", 0, NULL, "in the debugger, without limits" },
+    { "here", 0, NULL, "in this process, without limits: a crash is a crash" },
+    { "series", 0, "FILE", "write the time series as CSV" },
+    { "dump-lcp", 0, "PATH",
+      "instead: its contact problem as a file, or those that its simulation meets in a folder" },
+    { "json", 0, NULL, "as JSON" },
+    { 0 }
+  };
   static const perp_cli cli = { "rerun",
                                 "DIR CELL [options]",
                                 "Runs one cell of a results folder again, alone and with its "
@@ -246,6 +297,12 @@ int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
   }
   if (perp_args_get(&args, "gdb") != NULL) {
     status = start_debugger(&r, cell);
+    perp_results_free(&r);
+    return status;
+  }
+  const char *dump = perp_args_get(&args, "dump-lcp");
+  if (dump != NULL) {
+    status = dump_lcp(ctx, &r, cell, dump);
     perp_results_free(&r);
     return status;
   }

@@ -170,6 +170,26 @@ static void test_explain(void)
   status = run(words);
   ok(status == 6 && strstr(out, "DIFFERS") != NULL, "results that do not come again: status 6");
   free(words);
+  write_file("one.yaml",
+             "schema: perp-study/1\nkind: lcp\nstudy: { name: one }\nproblems: { generate: [{ "
+             "family: [spd], n: 8 }] }\n"
+             "grid: { lcp: [dantzig] }\naccept: { targets: [1e-8] }\nmeasure: { repeats: 0 }\n");
+  write_file("falls.yaml",
+             "schema: perp-study/1\nstudy: { name: falls }\nscene: 'stack:boxes=2'\nt_end: 0.1 s\n"
+             "lcp: dantzig\nmeasure: { repeats: 0 }\n");
+  ok(run("run one.yaml -o one -q --no-report") == 0 &&
+         run("run falls.yaml -o falls -q --no-report") == 0,
+     "two small studies");
+  run("plan one.yaml");
+  words = perp_xprintf("rerun one %.16s --dump-lcp one.lcp", out);
+  ok(run(words) == 0 && perp_exists("one.lcp") && run("lcp solve one.lcp --lcp dantzig") == 0,
+     "--dump-lcp writes the problem of a cell");
+  free(words);
+  run("plan falls.yaml");
+  words = perp_xprintf("rerun falls %.16s --dump-lcp problems", out);
+  ok(run(words) == 0 && system("ls problems/*.lcp >/dev/null 2>&1") == 0,
+     "--dump-lcp writes the problems that a simulation meets");
+  free(words);
   refuses(2, "rerun whole zz", "no cell has an id that begins with 'zz'");
   free(id);
 }
