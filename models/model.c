@@ -204,9 +204,9 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
   PERP_TRY(check_bodies(ctx, model, def->a, def->b, who));
   if (!all_finite(3, def->anchor_a) || !all_finite(3, def->anchor_b))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: an anchor is not finite", who);
-  bool two = def->kind == PERP_JOINT_UNIVERSAL ||
+  bool two = def->kind == PERP_JOINT_UNIVERSAL || def->kind == PERP_JOINT_WHEEL ||
              (def->kind == PERP_JOINT_HINGE && model->dim == 3);
-  if (two || def->kind == PERP_JOINT_SLIDER) {
+  if (two || def->kind == PERP_JOINT_SLIDER || def->kind == PERP_JOINT_LINE) {
     if (!all_finite(3, def->axis_a) || zero(model->dim, def->axis_a))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: axis_a is zero or not finite", who);
     if (two && (!all_finite(3, def->axis_b) || zero(model->dim, def->axis_b)))

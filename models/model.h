@@ -58,8 +58,8 @@ typedef struct perp_body_def {
  *      e_i . g_i+1             slider, fixed: e_i of a, g_i of b equal to e_i in the initial state,
  *                              so that the relative orientation stays as it is there
  *      t_k . axis_b            hinge
- *      axis_a . axis_b         universal
- *      t_k . (p_b - p_a)       slider
+ *      t_k . (p_b - p_a)       slider, line, wheel
+ *      axis_a . axis_b         universal, wheel
  *      |p_b - p_a| - length    distance
  * J is the exact derivative of C for the velocities above, everywhere. */
 typedef enum perp_joint_kind {
@@ -68,7 +68,10 @@ typedef enum perp_joint_kind {
   PERP_JOINT_UNIVERSAL, /* ball + axis_a perpendicular to axis_b: 4 rows; space only */
   PERP_JOINT_SLIDER,    /* no relative turning, motion along axis_a only: 5 rows (2 in the plane) */
   PERP_JOINT_FIXED,     /* no relative motion: 6 rows (3 in the plane) */
-  PERP_JOINT_DISTANCE   /* |p_a - p_b| = length: 1 row */
+  PERP_JOINT_DISTANCE,  /* |p_a - p_b| = length: 1 row */
+  PERP_JOINT_LINE,      /* p_b on the line through p_a along axis_a: 2 rows (1 in the plane) */
+  PERP_JOINT_WHEEL /* car wheel: p_b on the steering axis axis_a, along which it is sprung, and the axle
+                    * axis_b perpendicular to it: 3 rows; space only */
 } perp_joint_kind;
 
 typedef struct perp_joint_def {

@@ -100,7 +100,9 @@ static void joint_error(const perp_model *model, const double *q, int joint, flo
     length += e[i] * e[i];
   }
   length = sqrt(length);
-  double part = d->kind == PERP_JOINT_SLIDER     ? 0 /* moves apart by right */
+  const bool slides = d->kind == PERP_JOINT_SLIDER || d->kind == PERP_JOINT_LINE ||
+                      d->kind == PERP_JOINT_WHEEL;
+  double part = slides                           ? 0 /* moves apart by right */
                 : d->kind != PERP_JOINT_DISTANCE ? 1
                 : length > 0                     ? 1 - d->length / length
                                                  : 0;

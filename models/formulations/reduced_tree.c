@@ -136,6 +136,8 @@ static perp_reduced_kind kind_of(perp_joint_kind kind, int dim)
   case PERP_JOINT_DISTANCE:
     return dim == 3 ? PERP_REDUCED_DISTANCE : PERP_REDUCED_PLANAR_DISTANCE;
   case PERP_JOINT_FIXED:
+  case PERP_JOINT_LINE: /* refused before */
+  case PERP_JOINT_WHEEL:
     break;
   }
   return PERP_REDUCED_FIXED;
@@ -272,6 +274,11 @@ static perp_status sort(perp_ctx *ctx, perp_reduced_tree *tree, int *scratch, bo
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "reduced: %s is soft (%g); joint coordinates hold joints rigidly", name,
                        def->softness);
+    }
+    if (def->kind == PERP_JOINT_LINE || def->kind == PERP_JOINT_WHEEL) {
+      name_joint(model, j, name, sizeof name);
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "reduced: %s is of a kind that has no joint coordinates here", name);
     }
     ptr[def->a + 3]++;
     ptr[def->b + 3]++;

@@ -37,6 +37,8 @@ static const joint_type types[] = {
   [PERP_JOINT_SLIDER] = { "slider", true, false, true, { 1, 2 } },
   [PERP_JOINT_FIXED] = { "fixed", true, true, true, { 0, 0 } },
   [PERP_JOINT_DISTANCE] = { "distance", true, false, false, { 1, 1 } },
+  [PERP_JOINT_LINE] = { "line", true, false, false, { 1, 2 } },
+  [PERP_JOINT_WHEEL] = { "wheel", false, false, false, { 0, 3 } },
 };
 
 static const joint_type *type_of(perp_joint_kind kind)
@@ -142,10 +144,17 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
     break;
   }
   case PERP_JOINT_SLIDER:
+  case PERP_JOINT_LINE:
+  case PERP_JOINT_WHEEL:
     normalized(dim, def->axis_a, axis);
     perpendicular(dim, axis, n1, n2);
     for (int i = 0; i < dim - 1; i++)
       memcpy(add_row(j, PERP_ROW_ALONG)->ua, i == 0 ? n1 : n2, (size_t)dim * sizeof(double));
+    if (def->kind == PERP_JOINT_WHEEL) {
+      perp_row *row = add_row(j, PERP_ROW_DOT);
+      memcpy(row->ua, axis, sizeof axis);
+      normalized(dim, def->axis_b, row->ub);
+    }
     break;
   case PERP_JOINT_DISTANCE:
     add_row(j, PERP_ROW_LENGTH);

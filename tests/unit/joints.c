@@ -86,6 +86,12 @@ typedef struct twin {
   pose A0, B0;    /* initial poses */
 } twin;
 
+/* anchors may move apart along axis_a */
+static bool slides(perp_joint_kind kind)
+{
+  return kind == PERP_JOINT_SLIDER || kind == PERP_JOINT_LINE || kind == PERP_JOINT_WHEEL;
+}
+
 static int error_of(const twin *t, const pose *A, const pose *B, cplx *C)
 {
   const perp_joint_def *j = &t->def;
@@ -94,7 +100,7 @@ static int error_of(const twin *t, const pose *A, const pose *B, cplx *C)
   turned(d, A, j->anchor_a, ra);
   turned(d, B, j->anchor_b, rb);
   for (int i = 0; i < d; i++) delta[i] = B->x[i] + rb[i] - A->x[i] - ra[i];
-  if (j->kind != PERP_JOINT_SLIDER && j->kind != PERP_JOINT_DISTANCE)
+  if (j->kind != PERP_JOINT_DISTANCE && !slides(j->kind))
     for (int i = 0; i < d; i++) C[row++] = delta[i];
   if (j->kind == PERP_JOINT_SLIDER || j->kind == PERP_JOINT_FIXED) {
     /* Q = Ra' Rb (Ra0' Rb0)', rows Q(i, i+1) */
@@ -126,10 +132,16 @@ static int error_of(const twin *t, const pose *A, const pose *B, cplx *C)
     C[row++] = dot(d, na, nb);
     break;
   case PERP_JOINT_SLIDER:
+  case PERP_JOINT_LINE:
+  case PERP_JOINT_WHEEL:
     for (int k = 0; k < d - 1; k++) {
       turned(d, A, t->n[k], na);
       C[row++] = dot(d, na, delta);
     }
+    if (j->kind != PERP_JOINT_WHEEL) break;
+    turned(d, A, unit, na);
+    turned(d, B, unit_b, nb);
+    C[row++] = dot(d, na, nb);
     break;
   case PERP_JOINT_DISTANCE:
     C[row++] = csqrt(dot(d, delta, delta)) - j->length;
@@ -228,8 +240,10 @@ static perp_model *random_joint(int d, perp_joint_kind kind, int a, int b, twin 
   t->def = (perp_joint_def){ .name = "it", .kind = kind, .a = a, .b = b };
   for (int i = 0; i < d; i++) p[i] = pb[i] = perp_rng_normal(rng), n[i] = perp_rng_normal(rng);
   memcpy(nb, n, sizeof nb);
-  if (kind == PERP_JOINT_UNIVERSAL) { nb[0] = n[1], nb[1] = -n[0], nb[2] = 0; /* perpendicular */ }
-  if (kind == PERP_JOINT_SLIDER)
+  if (kind == PERP_JOINT_UNIVERSAL || kind == PERP_JOINT_WHEEL) {
+    nb[0] = n[1], nb[1] = -n[0], nb[2] = 0; /* perpendicular */
+  }
+  if (slides(kind))
     for (int i = 0; i < d; i++) pb[i] += 1.7 * n[i];
   if (kind == PERP_JOINT_DISTANCE) {
     for (int i = 0; i < d; i++) pb[i] += n[i], t->def.length += n[i] * n[i];
@@ -254,10 +268,10 @@ static void probe(const perp_model *model, twin *t)
 {
   int d = t->d, nq = perp_model_nq(model), m = perp_model_m(model), a = t->def.a, b = t->def.b;
   double q[14], C[6], back[14];
-  bool slider = t->def.kind == PERP_JOINT_SLIDER;
+  bool slider = slides(t->def.kind);
   memset(t->n, 0, sizeof t->n);
   if (!slider && (t->def.kind != PERP_JOINT_HINGE || d == 2)) return;
-  int rows = slider ? d - 1 : 2, first = m - rows;
+  int rows = slider ? d - 1 : 2, first = m - rows - (t->def.kind == PERP_JOINT_WHEEL);
   for (int e = 0; e < d; e++) {
     memcpy(q, perp_model_q0(model), (size_t)nq * sizeof *q);
     pose A = pose_at(model, q, a);
@@ -414,7 +428,9 @@ int main(void)
                 { PERP_JOINT_UNIVERSAL, "universal", false },
                 { PERP_JOINT_SLIDER, "slider", true },
                 { PERP_JOINT_FIXED, "fixed", true },
-                { PERP_JOINT_DISTANCE, "distance", true } };
+                { PERP_JOINT_DISTANCE, "distance", true },
+                { PERP_JOINT_LINE, "line", true },
+                { PERP_JOINT_WHEEL, "wheel", false } };
   static const int ends[][2] = { { 0, 1 }, { 1, 0 }, { PERP_WORLD, 0 }, { 1, PERP_WORLD } };
   perp_ctx_init(&ctx);
   rng = perp_rng_create(3);
