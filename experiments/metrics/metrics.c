@@ -500,6 +500,15 @@ static double gauge(const perp_measure *m, const char *name)
   return nan("");
 }
 
+static double metric_truth_err(const perp_measure *m)
+{
+  for (int i = 0; i < m->scene->n_gauges; i++) {
+    double x = m->scene->gauge[i].value(m->scene->gauge[i].user);
+    if (!isnan(x)) return x;
+  }
+  return metric_err_q(m);
+}
+
 #define METRIC(id, title, units, way, bits, meaning)
 #define GAUGE(id, title, units, way, meaning)                                                      \
   static double metric_##id(const perp_measure *m)                                                 \
