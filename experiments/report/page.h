@@ -38,6 +38,7 @@ void perp_page_answers(perp_page *page);   /* answers computed from the data, cl
 void perp_page_summary(perp_page *page);   /* table of the best cells */
 void perp_page_published(perp_page *page); /* published figures beside ours */
 void perp_page_problems(perp_page *page);  /* profiles and failure matrix of problems x solvers */
+void perp_page_scenes(perp_page *page);    /* table of parts x scenes */
 void perp_page_curves(perp_page *page);    /* work-precision, convergence, time against size */
 void perp_page_series(perp_page *page);    /* drift and energy over time */
 void perp_page_replay(perp_page *page);    /* place of the replay, which the script draws */

@@ -182,6 +182,7 @@ static void body(perp_page *page, const char *script)
     { "summary", perp_page_summary },
     { "published", perp_page_published },
     { "problems", perp_page_problems },
+    { "scenes", perp_page_scenes },
     { "curves", perp_page_curves },
     { "series", perp_page_series },
     { "replay", perp_page_replay },

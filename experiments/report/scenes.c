@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Studies of several scenes without an abscissa: a table of the parts that are compared against the scenes, with the
+ * primary figure of each run or the reason why there is none. */
+#include "experiments/report/page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCENES_LEAST = 3, SCENES_MOST = 60, ROWS_MOST = 200, LABEL_MOST = 400 };
+
+/* The place of text in the list, added when it is new and fits; -1 when it does not. */
+static int place_of(const char **list, int *n, int most, const char *text)
+{
+  for (int i = 0; i < *n; i++)
+    if (strcmp(list[i], text) == 0) return i;
+  if (*n == most) return -1;
+  list[*n] = text;
+  return (*n)++;
+}
+
+/* The varying parts of a cell but the scene. */
+static const char *parts_of(perp_page *page, int cell, int scene)
+{
+  const perp_view *v = &page->view;
+  char text[LABEL_MOST] = "";
+  size_t n = 0;
+  for (int k = 0; k < v->n_axes; k++) {
+    const char *name = v->axis[k] == scene ? "" : perp_view_text(v, cell, v->axis[k]);
+    if (name[0] == '\0' || n >= sizeof text) continue;
+    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n > 0 ? ", " : "", name);
+  }
+  return perp_pool_strdup(&page->pool, text);
+}
+
+/* "0.785398" in place of "0.7853981633974483": options need not be read back here */
+static const char *brief_scene(perp_page *page, const char *text)
+{
+  char *out = perp_pool_strdup(&page->pool, text), *to = out;
+  int digits = 0;
+  for (const char *s = text; *s != '\0'; s++) {
+    bool number = (*s >= '0' && *s <= '9') || *s == '.';
+    digits = number ? digits + 1 : 0;
+    if (digits > 8) continue;
+    *to++ = *s;
+    if (*s == ',') *to++ = ' ';
+  }
+  *to = '\0';
+  return out;
+}
+
+static void field(perp_page *page, int cell, const char *metric)
+{
+  char number[32];
+  if (cell < 0) {
+    perp_html(page->out, "<td></td>");
+    return;
+  }
+  const perp_record *record = &page->results->record[cell];
+  if (!perp_view_ok(&page->view, cell)) {
+    const char *why = record->reason[0] != '\0' ? record->reason
+                                                : perp_cell_status_names[record->status];
+    perp_html(page->out, "<td class=\"bad\">%s</td>", why);
+    return;
+  }
+  double value = perp_page_value(page, cell, metric);
+  double failures = perp_page_value(page, cell, "lcp.failures");
+  if (isnan(value))
+    perp_html(page->out, "<td class=\"n\">-");
+  else {
+    snprintf(number, sizeof number, "%.2g", value);
+    perp_html(page->out, "<td class=\"n\">%s", number);
+  }
+  if (failures > 0)
+    perp_html(page->out, "<br><small class=\"bad\">%.0f unsolved</small>", failures);
+  perp_html(page->out, "</td>");
+}
+
+void perp_page_scenes(perp_page *page)
+{
+  const perp_view *v = &page->view;
+  const int cells = page->results->plan.n, column = perp_kind_param(page->study->kind, "scene");
+  const char *scene[SCENES_MOST], *row[ROWS_MOST], *metric[1];
+  int n_scenes = 0, n_rows = 0;
+  if (column < 0 || v->x_name != NULL || perp_page_shown_metrics(page, metric, 1) == 0) return;
+  int *at = perp_pool_alloc(&page->pool, (size_t)SCENES_MOST * ROWS_MOST, sizeof *at);
+  for (int i = 0; i < SCENES_MOST * ROWS_MOST; i++) at[i] = -1;
+  for (int c = 0; c < cells; c++) {
+    int s = place_of(scene, &n_scenes, SCENES_MOST, perp_view_text(v, c, column));
+    int r = place_of(row, &n_rows, ROWS_MOST, parts_of(page, c, column));
+    if (s >= 0 && r >= 0) at[r * SCENES_MOST + s] = c;
+  }
+  if (n_scenes < SCENES_LEAST || n_rows < 2) return;
+  perp_html(
+      page->out,
+      "<h2 id=\"scenes\">On which scene</h2>\n<p class=\"note\"><code>%s</code> of each run, or "
+      "why there is none; <em>unsolved</em> counts contact problems that did not reach the "
+      "tolerance, whose best impulses were used.</p>\n<div class=\"scroll\"><table><tr><th></th>",
+      metric[0]);
+  for (int s = 0; s < n_scenes; s++)
+    perp_html(page->out, "<th style=\"white-space:normal;min-width:5rem\">%s</th>",
+              brief_scene(page, scene[s]));
+  perp_html(page->out, "</tr>\n");
+  for (int r = 0; r < n_rows; r++) {
+    perp_html(page->out, "<tr><td><code>%s</code></td>", row[r]);
+    for (int s = 0; s < n_scenes; s++) field(page, at[r * SCENES_MOST + s], metric[0]);
+    perp_html(page->out, "</tr>\n");
+  }
+  perp_html(page->out, "</table></div>\n");
+}
