@@ -2,6 +2,7 @@
 /* perp list, perp info */
 #include "experiments/runner/cli.h"
 #include "experiments/runner/describe.h"
+#include "experiments/runner/study.h"
 #include "models/models.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 static const struct {
   const char *name, *single, *what;
-  perp_kind kind; /* NONE: studies */
+  perp_kind kind; /* NONE: studies, plots */
 } kinds[] = {
   { "scenes", "scene", "what is simulated, each with its ground truth", PERP_KIND_scene },
   { "formulation", "formulations", "how a scene becomes numbers that march in time",
@@ -21,6 +22,7 @@ static const struct {
   { "contact", "contacts", "contact and friction models", PERP_KIND_contact },
   { "metrics", "metric", "what a run is judged by", PERP_KIND_metric },
   { "studies", "study", "study files that come with perp", PERP_KIND_NONE },
+  { "plots", "plot", "figures that a study may ask for", PERP_KIND_NONE },
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
@@ -61,6 +63,30 @@ static void list_studies(bool json)
   perp_pool_free(&pool);
 }
 
+static int count_plots(void)
+{
+  int n = 0;
+  while (perp_plot_names[n].name != NULL) n++;
+  return n;
+}
+
+static void list_plots(bool json)
+{
+  perp_json j = { .out = stdout, .indent = true };
+  if (json) perp_json_open(&j, NULL, '[');
+  for (const perp_plot_name *p = perp_plot_names; p->name != NULL; p++) {
+    if (!json) {
+      printf("%-20s %s\n", p->name, p->what);
+      continue;
+    }
+    perp_json_open(&j, NULL, '{');
+    perp_json_text(&j, "name", p->name);
+    perp_json_text(&j, "summary", p->what);
+    perp_json_close(&j, '}');
+  }
+  if (json) perp_json_close(&j, ']');
+}
+
 static void list_plugins(const perp_ctx *ctx, perp_kind kind, bool json)
 {
   const perp_desc *d;
@@ -86,7 +112,7 @@ int perp_cmd_list(perp_ctx *ctx, int argc, char **argv)
   };
   static const perp_cli cli = {
     "list",
-    "[scenes|ode|kkt|lcp|stab|formulation|contact|metrics|studies] [--json]",
+    "[scenes|ode|kkt|lcp|stab|formulation|contact|metrics|studies|plots] [--json]",
     "What can be combined. Without a kind: how many there are of each.",
     NULL,
     "perp list ode        # the integrators; more about one: perp info rk4",
@@ -101,7 +127,9 @@ int perp_cmd_list(perp_ctx *ctx, int argc, char **argv)
   if (args.n == 1) {
     int k = find_kind(args.arg[0]);
     if (k < 0) return unknown_kind(&args, args.arg[0]);
-    if (kinds[k].kind == PERP_KIND_NONE)
+    if (strcmp(kinds[k].name, "plots") == 0)
+      list_plots(json);
+    else if (kinds[k].kind == PERP_KIND_NONE)
       list_studies(json);
     else
       list_plugins(ctx, kinds[k].kind, json);
@@ -111,7 +139,9 @@ int perp_cmd_list(perp_ctx *ctx, int argc, char **argv)
   if (json) perp_json_open(&j, NULL, '[');
   for (int i = 0; i < N_KINDS; i++) {
     int n = 0;
-    if (kinds[i].kind == PERP_KIND_NONE) {
+    if (strcmp(kinds[i].name, "plots") == 0)
+      n = count_plots();
+    else if (kinds[i].kind == PERP_KIND_NONE) {
       perp_pool pool = { 0 };
       perp_study_file *files;
       n = perp_study_files(&pool, &files);

@@ -706,16 +706,27 @@ static void read_metrics(struct reader *r, const perp_node *root)
   s->metrics.fields = texts_of(r, series, "fields", &s->metrics.n_fields);
 }
 
+const perp_plot_name perp_plot_names[] = {
+  { "work-precision", "error against work, points joined in the order of h or tolerance" },
+  { "convergence", "error against h, with the observed order" },
+  { "drift-vs-time", "constraint error over time" },
+  { "energy-vs-time", "energy over time" },
+  { "stability-map", "where runs end well, over two axes" },
+  { "replay", "the motion, cells overlaid" },
+  { "time-vs-n", "time against size, with the fitted exponent" },
+  { "performance-profile",
+    "share of problems solved within a factor of the best (Dolan and More)" },
+  { "data-profile", "share of problems solved within a number of units of work (More and Wild)" },
+  { "ecdf-targets", "share of pairs of problem and target reached within a cost" },
+  { "failure-matrix", "how cells ended, with causes" },
+  { "residual-history", "residual against the iteration" },
+  { "series", "any recorded field over time" },
+  { NULL, NULL }
+};
+
 static void read_report(struct reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "plots", "tables", "summary", NULL };
-  static const char *const plots[] = { "work-precision", "convergence",
-                                       "drift-vs-time",  "energy-vs-time",
-                                       "stability-map",  "replay",
-                                       "time-vs-n",      "performance-profile",
-                                       "data-profile",   "ecdf-targets",
-                                       "failure-matrix", "residual-history",
-                                       "series",         NULL };
   perp_study *s = r->s;
   const perp_node *node = section(r, root, "report", keys);
   s->report.plots = texts_of(r, node, "plots", &s->report.n_plots);
@@ -726,9 +737,13 @@ static void read_report(struct reader *r, const perp_node *root)
   for (int i = 0; i < s->report.n_plots; i++) {
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(s->report.plots[i], "("), s->report.plots[i]);
+    const char *plots[32];
     int n = 0;
     bool known = false;
-    for (; plots[n] != NULL; n++) known = known || strcmp(plots[n], name) == 0;
+    for (; perp_plot_names[n].name != NULL && n < 32; n++) {
+      plots[n] = perp_plot_names[n].name;
+      known = known || strcmp(plots[n], name) == 0;
+    }
     if (known) continue;
     const char *close = perp_closest(name, plots, n);
     char hint[80] = "";

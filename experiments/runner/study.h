@@ -85,6 +85,12 @@ typedef struct perp_study {
   } report;
 } perp_study;
 
+/* The figures that report.plots may name; the last one has no name. */
+typedef struct perp_plot_name {
+  const char *name, *what;
+} perp_plot_name;
+extern const perp_plot_name perp_plot_names[];
+
 typedef struct perp_study_request {
   const char *file;       /* path; with text NULL it is read */
   const char *text;       /* the content, when it is in memory already */

@@ -68,6 +68,8 @@ static void test_lists(void)
     free(words);
   }
   says("list studies", "chain6-stab");
+  says("list plots", "work-precision");
+  json_decref(json_of("list plots --json", 0));
   says("list scene", "pendulum");
   says("list", "scenes");
   refuses(2, "list scnes", "did you mean 'scenes'?");
