@@ -45,10 +45,11 @@ page += ['.SH EXIT STATUS', '.nf',
          '.SH ENVIRONMENT',
          '.TP', '.B PERP_PLUGIN_PATH', roff('folders and files of outside plug-ins, separated by colons'),
          '.TP', '.B PERP_HOME', roff('source tree or folder where studies, lessons and templates are looked for first'),
+         '.TP', '.B PERP_REPORT_JS', roff('script of the interactive figures, in place of the one that was bundled; empty: pictures only'),
          '.TP', '.B NO_COLOR', roff('no colours, whatever the terminal'),
          '.TP', '.B TMPDIR', roff('where lessons compute'),
          '.SH FILES',
-         '.TP', '.I results/STUDY/', roff('what a run leaves: study.yaml, plan.jsonl, journal/, series/, log/, env/, derived/*.csv with their schemas, '
+         '.TP', '.I results/STUDY/', roff('what a run leaves: study.yaml, plan.jsonl, journal/, series/, replay/, log/, env/, derived/*.csv with their schemas, '
                                           'figs/, report.html'),
          '.SH SEE ALSO', roff('The tutorial and the guide for plug-ins in the documentation folder.')]
 with open(output, 'w') as f:

@@ -5,6 +5,7 @@
  *   study.yaml     the effective study (profile and --set merged): running it again plans the same cells
  *   plan.jsonl     head and cells                    env/<id>.json   machine and program
  *   journal/       what happened (journal.h)         series/<cell>.csv   time series, units in the head
+ *   replay/<cell>.json  poses, joint errors, impulses (replay.h)
  *   log/<cell>.err what a cell printed               derived/        tables, written from all this */
 #ifndef PERP_RESULTS_H
 #define PERP_RESULTS_H
