@@ -214,16 +214,22 @@ static void closest_faces(const perp_hull *h, const seen *other, double *best, d
     }
 }
 
-/* closest points of disjoint hulls, by all pairs of features; a_seen: a in the frame of b */
+/* Closest points of disjoint hulls, by all pairs of features; a_seen: a in the frame of b.  out->n: normal of
+ * a plane between them, by whose distance pairs of edges are passed over that are too far apart. */
 static void closest(const perp_hull *a, const seen *b, const perp_hull *b_hull, const seen *a_seen,
                     const perp_pose *rel, double size, features *out)
 {
-  double best2 = HUGE_VAL;
+  double best2 = HUGE_VAL, high[PERP_HULL_EDGES_MAX];
+  for (int i = 0; i < a->n_edges; i++)
+    high[i] = fmax(perp_dot(3, out->n, a->v + 3 * a->edge[4 * i]),
+                   perp_dot(3, out->n, a->v + 3 * a->edge[4 * i + 1]));
   for (int j = 0; j < b->h->n_edges; j++) {
-    const double *q = b->v + 3 * b->h->edge[4 * j];
-    double w[3];
-    perp_sub(b->v + 3 * b->h->edge[4 * j + 1], q, w);
+    const double *q = b->v + 3 * b->h->edge[4 * j], *q1 = b->v + 3 * b->h->edge[4 * j + 1];
+    double w[3], low = fmin(perp_dot(3, out->n, q), perp_dot(3, out->n, q1));
+    perp_sub(q1, q, w);
     for (int i = 0; i < a->n_edges; i++) {
+      double apart = low - high[i];
+      if (apart > 0 && apart * apart > best2) continue;
       const double *p = a->v + 3 * a->edge[4 * i], *u = a->dir + 3 * i;
       double s, t, d2 = perp_segments(p, u, q, w, &s, &t);
       if (d2 >= best2) continue;
