@@ -9,7 +9,7 @@ enum { FEW = 16 }; /* members of a level that is not worth cells */
 static const double SLACK_MIN = 0.02, SLACK_MAX = 0.5; /* of the extent of a shape */
 static const double SLACK_STEPS = 8;                   /* motions like the last one */
 
-/* ---- lifetime ---------------------------------------------------------------------------------- */
+/* ---- lifetime -------------------------------------------------------------------------------- */
 
 static void join(perp_broad *b)
 {
@@ -81,7 +81,7 @@ void perp_broad_free(perp_broad *b)
   free(b->raw);
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------- */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
 static bool may_touch(const perp_broad *b, int i, int j)
 {
@@ -137,7 +137,7 @@ static void sort_pairs(perp_broad *b)
   }
 }
 
-/* ---- grid -------------------------------------------------------------------------------------- */
+/* ---- grid ------------------------------------------------------------------------------------ */
 
 static double extent_of(const perp_bounds *b)
 {
@@ -273,7 +273,7 @@ static perp_status meet_planes(perp_ctx *ctx, perp_broad *b, const perp_pose *po
   return PERP_OK;
 }
 
-/* ---- the list ---------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static bool planes_moved(const perp_broad *b, const perp_pose *pose)
 {

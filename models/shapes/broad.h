@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Broad phase: which pairs of shapes may be nearer than the margin.
  *
- * Temporal coherence by a list that outlives the step: pairs are listed whose boxes, grown by half of
- * the margin and a slack, overlap, and the list holds until some shape has left its grown box (what Verlet 1967 does
- * for molecules).  The slack of a shape follows its last motion.  The list is built on a hierarchical
- * grid: a shape lives at its centre in the level whose cells are no smaller than its grown box, and
- * meets its 27 neighbours there and in each coarser level; levels of few shapes are compared with all. O(shapes +
- * pairs) for a build and O(shapes + listed pairs) for a step.  What a pair yields never depends on the list. */
+ * Temporal coherence by a list that outlives the step: pairs are listed whose boxes, grown by half
+ * of the margin and a slack, overlap, and the list holds until some shape has left its grown box
+ * (what Verlet 1967 does for molecules).  The slack of a shape follows its last motion.  The list
+ * is built on a hierarchical grid: a shape lives at its centre in the level whose cells are no
+ * smaller than its grown box, and meets its 27 neighbours there and in each coarser level; levels
+ * of few shapes are compared with all. O(shapes + pairs) for a build and O(shapes + listed pairs)
+ * for a step.  What a pair yields never depends on the list. */
 #ifndef PERP_BROAD_H
 #define PERP_BROAD_H
 
@@ -53,7 +54,8 @@ typedef struct perp_broad {
 /* Allocates; perp_broad_free also after failure. */
 perp_status perp_broad_init(perp_ctx *ctx, perp_broad *b, const perp_model *model, double margin);
 void perp_broad_free(perp_broad *b);
-/* Boxes at the poses, and a list that holds for them.  Allocates when there are more pairs than ever. */
+/* Boxes at the poses, and a list that holds for them.  Allocates when there are more pairs than
+ * ever. */
 perp_status perp_broad_update(perp_ctx *ctx, perp_broad *b, const perp_pose *pose);
 
 /* Do the boxes of the last update overlap? */

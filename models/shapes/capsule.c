@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Capsules: segments with a radius.
  *
- * Two segments are closest at their common perpendicular or at an end.  Capsules that are almost parallel
- * touch at both ends of the stretch where they face each other, so that one can rest on another.  A segment at
- * a hull: supporting planes are the faces of the hull and, in space, cross products of the segment with those
- * edges whose arc of normals crosses the great circle square to the segment, in the plane the two
- * normals of the segment (what is left of the polytope case, see polytope.c). */
+ * Two segments are closest at their common perpendicular or at an end.  Capsules that are almost
+ * parallel touch at both ends of the stretch where they face each other, so that one can rest on
+ * another.  A segment at a hull: supporting planes are the faces of the hull and, in space, cross
+ * products of the segment with those edges whose arc of normals crosses the great circle square to
+ * the segment, in the plane the two normals of the segment (what is left of the polytope case, see
+ * polytope.c). */
 #include "models/shapes/shapes_private.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ static const double NEAR = 0.9995;
 static const double SNAP = 1e-6;
 static const double LYING = 0.1; /* sine: steeper capsules touch a face with one end */
 
-/* ---- segments ---------------------------------------------------------------------------------- */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 static double clamp01(double x)
 {
@@ -105,7 +106,7 @@ static void square_to(int dim, const double u[3], const double w[3], double n[3]
   for (int i = 0; i < 3; i++) n[i] /= len;
 }
 
-/* ---- capsules ---------------------------------------------------------------------------------- */
+/* ---- capsules -------------------------------------------------------------------------------- */
 
 int perp_sphere_capsule(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
                         const perp_pose *pb, double margin, perp_touch *out)
@@ -119,8 +120,8 @@ int perp_sphere_capsule(const perp_shape *a, const perp_pose *pa, const perp_sha
   return out->gap < margin;
 }
 
-/* Segments of the plane that cross: the least translation is square to one of them and takes an end of the
- * other to it.  Improves *sep along the normals of p + s u; q, w the other one. */
+/* Segments of the plane that cross: the least translation is square to one of them and takes an
+ * end of the other to it.  Improves *sep along the normals of p + s u; q, w the other one. */
 static void leave_segment(const double p[3], const double u[3], const double q[3],
                           const double w[3], double *sep, double n[3], double on[3], double end[3],
                           bool *better)
@@ -198,14 +199,15 @@ int perp_capsule_capsule(const perp_shape *a, const perp_pose *pa, const perp_sh
   return out->gap < margin;
 }
 
-/* ---- capsule and hull -------------------------------------------------------------------------- */
+/* ---- capsule and hull ------------------------------------------------------------------------ */
 
 /* Segment p + s u at a hull, in the frame of the hull: n from hull to segment. */
 typedef struct leave {
   double sep, n[3], on[3], at[3]; /* witnesses on the hull and on the segment */
 } leave;
 
-/* the face planes; a segment along a face has many deepest points, of which one over the face counts */
+/* the face planes; a segment along a face has many deepest points, of which one over the face
+ * counts */
 static void face_planes(const perp_hull *h, const double p[3], const double u[3], leave *l)
 {
   int face = 0;

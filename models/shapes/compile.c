@@ -121,7 +121,7 @@ void perp_shapes_free(perp_model *model)
   model->shape = NULL;
 }
 
-/* ---- bounds ------------------------------------------------------------------------------------ */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 void perp_shape_bounds(const perp_shape *s, const perp_pose *pose, double lo[3], double hi[3])
 {

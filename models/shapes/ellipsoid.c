@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An ellipsoid at a plane (closed form) and at a sphere.
  *
- * The closest point x of the ellipsoid sum (x_i / e_i)^2 = 1 to a point y solves x_i = e_i^2 y_i / (t + e_i^2) with the
- * largest root t of sum (e_i y_i / (t + e_i^2))^2 = 1.  In tau = 1 + t / e_min^2, z_i = y_i / e_i and
- * r_i = (e_i / e_min)^2,
+ * The closest point x of the ellipsoid sum (x_i / e_i)^2 = 1 to a point y solves x_i = e_i^2 y_i /
+ * (t + e_i^2) with the largest root t of sum (e_i y_i / (t + e_i^2))^2 = 1.  In tau = 1 + t /
+ * e_min^2, z_i = y_i / e_i and r_i = (e_i / e_min)^2,
  *
  *      G(tau) = sum (r_i z_i / (tau + r_i - 1))^2 - 1 = 0
  *
  * is convex and falls monotonically on the bracket below, so that Newton's method from the left
- * converges without overshooting; bisection guards it against rounding.  On the plane of the two long axes
- * within their focal ellipse G has no root above 0: then tau = 0 and the short coordinate takes the
- * rest. */
+ * converges without overshooting; bisection guards it against rounding.  On the plane of the two
+ * long axes within their focal ellipse G has no root above 0: then tau = 0 and the short
+ * coordinate takes the rest. */
 #include "models/shapes/shapes_private.h"
 
 int perp_plane_ellipsoid(const perp_shape *a, const perp_pose *pa, const perp_shape *b,

@@ -53,7 +53,8 @@ void perp_collision_counters(const perp_collision *c, int64_t *pairs, int64_t *c
   *contacts = c->n_contacts;
 }
 
-/* centres of two spheres farther apart than the margin by more than rounding; else nothing is said */
+/* centres of two spheres farther apart than the margin by more than rounding; else nothing is
+ * said */
 static bool spheres_apart(const perp_broad *b, int i, int j)
 {
   const perp_shape *s = &b->model->shape[i], *t = &b->model->shape[j];

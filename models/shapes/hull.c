@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Convex hulls with whole faces.
  *
- * Gift wrapping (Chand and Kapur 1970; Jarvis 1973 in the plane): turn a supporting plane about an edge of a
- * known face until it meets the next point; all points in that plane, hulled in two dimensions, are
- * the next face, so that the sides of a box come out as quadrilaterals.  O(points x faces) once per
- * shape.  Points closer than EPS times the extent are one point, and points that near to a plane or a
- * line lie in it.  A hull that is flat, or where rounding leaves faces that do not close (checked by the
- * twin of every half edge and Euler's formula), is refused. */
+ * Gift wrapping (Chand and Kapur 1970; Jarvis 1973 in the plane): turn a supporting plane about an
+ * edge of a known face until it meets the next point; all points in that plane, hulled in two
+ * dimensions, are the next face, so that the sides of a box come out as quadrilaterals.  O(points
+ * x faces) once per shape.  Points closer than EPS times the extent are one point, and points that
+ * near to a plane or a line lie in it.  A hull that is flat, or where rounding leaves faces that
+ * do not close (checked by the twin of every half edge and Euler's formula), is refused. */
 #include "models/shapes/shapes_private.h"
 
 #include <stdlib.h>
@@ -207,7 +207,7 @@ void perp_hull_move(perp_hull *h, const double R[9], const double c[3])
   }
 }
 
-/* ---- box --------------------------------------------------------------------------------------- */
+/* ---- box ------------------------------------------------------------------------------------- */
 
 /* vertex i of a box: bit k of i gives the sign of coordinate k */
 static const int box_start[] = { 0, 4, 8, 12, 16, 20, 24 };
@@ -231,10 +231,11 @@ perp_status perp_hull_box(perp_ctx *ctx, int dim, const double half[3], const ch
   return PERP_OK;
 }
 
-/* ---- in the plane ------------------------------------------------------------------------------ */
+/* ---- in the plane ---------------------------------------------------------------------------- */
 
-/* Counter-clockwise hull of the points p[i] (x, y) listed in index: Andrew's chains, points within eps of a
- * side dropped.  Reorders index, writes loop [n + 1], returns its length, below 3 when flat. */
+/* Counter-clockwise hull of the points p[i] (x, y) listed in index: Andrew's chains, points within
+ * eps of a side dropped.  Reorders index, writes loop [n + 1], returns its length, below 3 when
+ * flat. */
 static int hull2(const double *p, int n, int *index, double eps, int *loop)
 {
   for (int i = 1; i < n; i++) { /* by x, then y */
@@ -267,7 +268,7 @@ static int hull2(const double *p, int n, int *index, double eps, int *loop)
   return m;
 }
 
-/* ---- in space ---------------------------------------------------------------------------------- */
+/* ---- in space -------------------------------------------------------------------------------- */
 
 typedef struct wrap {
   const double *p;
@@ -279,7 +280,8 @@ typedef struct wrap {
   int *index, *ring;
 } wrap;
 
-/* the face in the supporting plane through point o with normal n; false: fewer than three corners */
+/* the face in the supporting plane through point o with normal n; false: fewer than three
+ * corners */
 static bool add_face(wrap *w, const double n[3], const double *o)
 {
   double u[3] = { 0 }, t[3];
@@ -309,8 +311,9 @@ static bool add_face(wrap *w, const double n[3], const double *o)
   return true;
 }
 
-/* Turn the supporting plane with normal n0 about the line through o square to n0 and m until it meets a
- * point; m: perpendicular to the line, in the old plane, the side from which it turns away.  Normal of the new plane. */
+/* Turn the supporting plane with normal n0 about the line through o square to n0 and m until it
+ * meets a point; m: perpendicular to the line, in the old plane, the side from which it turns
+ * away.  Normal of the new plane. */
 static void turn_plane(const wrap *w, const double *o, const double n0[3], const double m[3],
                        double n[3])
 {

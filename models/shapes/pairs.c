@@ -76,8 +76,8 @@ int perp_manifold_reduce(int n, perp_touch *t, double size)
   int keep[PERP_MANIFOLD_MAX] = { 0 };
   order(n, t);
   if (n <= PERP_MANIFOLD_MAX) return n;
-  /* in the order of identities, a later point must be better by more than the tie: rounding does not
-   * exchange the points of a body at rest */
+  /* in the order of identities, a later point must be better by more than the tie: rounding does
+   * not exchange the points of a body at rest */
   for (int i = 1; i < n; i++)
     if (t[i].gap < t[keep[0]].gap - tie * size) keep[0] = i;
   const double *o = t[keep[0]].p_a, *normal = t[keep[0]].n;
@@ -109,7 +109,7 @@ int perp_manifold_reduce(int n, perp_touch *t, double size)
   return count;
 }
 
-/* ---- public ------------------------------------------------------------------------------------ */
+/* ---- public ---------------------------------------------------------------------------------- */
 
 int perp_collide(const perp_model *model, int shape_a, const perp_pose *pose_a, int shape_b,
                  const perp_pose *pose_b, double margin, perp_contact *contacts)

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Contacts of convex polytopes (polygons in the plane) with each other and with planes.
  *
- * The separation of two convex polytopes along the outward normal n of a supporting plane is
- * min_j n . b_j - max_i n . a_i.  When they overlap, minus their penetration depth is its largest value over the
- * face normals of both and the cross products of those edges whose images on the Gauss sphere cross
- * (the faces of the Minkowski difference; separating axis theorem, STAR 2012 section 6 names the
- * family).  When they are apart the largest value is their distance only if the closest features are a
- * face and something, or two edges; else the closest points are searched among all edge-edge and
- * vertex-face pairs, which is exact and rarely needed.
+ * The separation of two convex polytopes along the outward normal n of a supporting plane is min_j
+ * n . b_j - max_i n . a_i.  When they overlap, minus their penetration depth is its largest value
+ * over the face normals of both and the cross products of those edges whose images on the Gauss
+ * sphere cross (the faces of the Minkowski difference; penetration depth and witness points as in
+ * STAR 2012, section 6.2).  When they are apart the largest value is their distance only if the
+ * closest features are a face and something, or two edges; else the closest points are searched
+ * among all edge-edge and vertex-face pairs, which is exact and rarely needed.
  *
- * Manifold: when a face is within NEAR of the direction of separation, the other shape's most opposed face
- * at its support vertex is clipped against the sides of that face (Sutherland and Hodgman 1974); what lies
- * deeper than the margin are the contacts.  An edge-edge normal that near to a face would be one point
- * where the bodies rest on several.  Otherwise the pair of closest points is the contact.  Vertices within
- * SNAP of a side plane count as inside, so that aligned boxes touch in their corners whatever the
- * rounding.  Cost O(faces x vertices + edges x edges), no allocation. */
+ * Manifold: when a face is within NEAR of the direction of separation, the other shape's most
+ * opposed face at its support vertex is clipped against the sides of that face (Sutherland and
+ * Hodgman 1974); what lies deeper than the margin are the contacts.  An edge-edge normal that near
+ * to a face would be one point where the bodies rest on several.  Otherwise the pair of closest
+ * points is the contact.  Vertices within SNAP of a side plane count as inside, so that aligned
+ * boxes touch in their corners whatever the rounding.  Cost O(faces x vertices + edges x edges),
+ * no allocation. */
 #include "models/shapes/shapes_private.h"
 
 #include <string.h>
@@ -79,8 +80,8 @@ static double best_face(const perp_hull *h, const seen *other, double enough, do
   return best;
 }
 
-/* improves *best by the pairs of edge j of b (direction w, face normals c, d) with the edges of a that are
- * parallel to axis k; along: w . n of the faces of a */
+/* improves *best by the pairs of edge j of b (direction w, face normals c, d) with the edges of a
+ * that are parallel to axis k; along: w . n of the faces of a */
 static void try_axis(const perp_hull *a, int k, const seen *b, int j, const double w[3],
                      const double c[3], const double *along, double tie, double *best,
                      features *out)
@@ -107,10 +108,10 @@ static void try_axis(const perp_hull *a, int k, const seen *b, int j, const doub
   }
 }
 
-/* Largest separation along a cross product of edges; -infinity when no pair counts.  The arcs (na, nb) of
- * an edge of a and (-c, -d) of one of b on the Gauss sphere must cross: c and d on either side of the plane of
- * the first arc, na and nb of the second's, and on the same hemisphere.  The first test is the same
- * for parallel edges. */
+/* Largest separation along a cross product of edges; -infinity when no pair counts.  The arcs (na,
+ * nb) of an edge of a and (-c, -d) of one of b on the Gauss sphere must cross: c and d on either
+ * side of the plane of the first arc, na and nb of the second's, and on the same hemisphere.  The
+ * first test is the same for parallel edges. */
 static double best_edges(const perp_hull *a, const seen *b, double enough, double tie,
                          features *out)
 {
@@ -143,8 +144,9 @@ static int outer_edge(const perp_hull *h, int group, const double *v, const doub
   return best;
 }
 
-/* The same for two boxes: nine directions, supports from the half axes.  A direction that belongs to no crossing of
- * arcs separates by no more than one that does, so that it need not be told apart. */
+/* The same for two boxes: nine directions, supports from the half axes.  A direction that belongs
+ * to no crossing of arcs separates by no more than one that does, so that it need not be told
+ * apart. */
 static double best_box_edges(const perp_hull *a, const seen *b, double tie, features *out)
 {
   double best = -HUGE_VAL, half[3][3], r[3];
@@ -214,8 +216,9 @@ static void closest_faces(const perp_hull *h, const seen *other, double *best, d
     }
 }
 
-/* Closest points of disjoint hulls, by all pairs of features; a_seen: a in the frame of b.  out->n: normal of
- * a plane between them, by whose distance pairs of edges are passed over that are too far apart. */
+/* Closest points of disjoint hulls, by all pairs of features; a_seen: a in the frame of b.
+ * out->n: normal of a plane between them, by whose distance pairs of edges are passed over that
+ * are too far apart. */
 static void closest(const perp_hull *a, const seen *b, const perp_hull *b_hull, const seen *a_seen,
                     const perp_pose *rel, double size, features *out)
 {
@@ -261,10 +264,10 @@ static void closest(const perp_hull *a, const seen *b, const perp_hull *b_hull, 
   out->sep = perp_dot(3, out->n, d);
 }
 
-/* ---- clipping ---------------------------------------------------------------------------------- */
+/* ---- clipping -------------------------------------------------------------------------------- */
 
-/* A corner of the polygon being clipped.  `out` is the edge that leaves it: an edge of the incident face, or
- * -1 - edge of the reference face. */
+/* A corner of the polygon being clipped.  `out` is the edge that leaves it: an edge of the
+ * incident face, or -1 - edge of the reference face. */
 typedef struct corner {
   double p[3];
   int vertex, out; /* of the incident hull, or -1 */
@@ -418,7 +421,7 @@ static int face_points(const perp_hull *ref, int face, const seen *inc, double m
   return count;
 }
 
-/* ---- two hulls --------------------------------------------------------------------------------- */
+/* ---- two hulls ------------------------------------------------------------------------------- */
 
 typedef struct pair {
   const perp_hull *a, *b;
@@ -620,7 +623,7 @@ int perp_hull_hull(const perp_shape *a, const perp_pose *pa, const perp_shape *b
   return 1;
 }
 
-/* ---- hull and plane ---------------------------------------------------------------------------- */
+/* ---- hull and plane -------------------------------------------------------------------------- */
 
 int perp_hull_plane(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
                     const perp_pose *pb, double margin, perp_touch *out)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pairs with a closed form: spheres and planes among each other, a capsule at a plane, a sphere at a hull. */
+/* Pairs with a closed form: spheres and planes among each other, a capsule at a plane, a sphere at
+ * a hull. */
 #include "models/shapes/shapes_private.h"
 
 void perp_balls(const double x[3], double ra, const double y[3], double rb, const double spare[3],
@@ -30,7 +31,7 @@ int perp_sphere_sphere(const perp_shape *a, const perp_pose *pa, const perp_shap
   return out->gap < margin;
 }
 
-/* ---- planes ------------------------------------------------------------------------------------ */
+/* ---- planes ---------------------------------------------------------------------------------- */
 
 /* ball around x against a half-space */
 static void ball_plane(const double x[3], double radius, const perp_shape *plane,
@@ -71,7 +72,7 @@ int perp_capsule_plane(const perp_shape *a, const perp_pose *pa, const perp_shap
   return n;
 }
 
-/* ---- sphere and hull --------------------------------------------------------------------------- */
+/* ---- sphere and hull ------------------------------------------------------------------------- */
 
 double perp_hull_point(const perp_hull *h, const double x[3], double on[3], double n[3])
 {

@@ -11,13 +11,13 @@ typedef enum perp_shape_kind {
   PERP_SHAPE_CAPSULE,  /* radius around the segment of `length` along the shape's x axis, centred */
   PERP_SHAPE_BOX,      /* half edges half[0], half[1] (, half[2]) along the shape's axes */
   PERP_SHAPE_POLYTOPE, /* convex hull of vertices (a convex polygon in the plane) */
-  PERP_SHAPE_PLANE, /* the half-space below the shape's z axis (y axis in the plane): the surface passes
-                        * through the shape's origin, its outward normal is that axis */
+  PERP_SHAPE_PLANE,    /* the half-space below the shape's z axis (y axis in the plane): the surface
+                        * passes through the shape's origin, its outward normal is that axis */
   PERP_SHAPE_ELLIPSOID /* half axes half[]; space only; touches planes and spheres only */
 } perp_shape_kind;
 
-/* The surface of a shape.  A pair of surfaces has mu = sqrt(mu_a mu_b), likewise for mu_dynamic, and
- * e = max(e_a, e_b). */
+/* The surface of a shape.  A pair of surfaces has mu = sqrt(mu_a mu_b), likewise for mu_dynamic,
+ * and e = max(e_a, e_b). */
 typedef struct perp_surface {
   double mu;          /* coefficient of (static) friction, >= 0 */
   double mu_dynamic;  /* of sliding, 0 <= mu_dynamic <= mu; NaN: the same as mu */
@@ -35,8 +35,8 @@ typedef struct perp_shape_def {
   int n_vertices;
   perp_surface surface;
   /* A pair is tested when neither body is the other's joint neighbour (unless either shape says
-   * collide_joined) and the groups differ or are 0: shapes of one nonzero group never touch each other.
-   * Shapes of one body, and shapes of the world, never touch each other. */
+   * collide_joined) and the groups differ or are 0: shapes of one nonzero group never touch each
+   * other. Shapes of one body, and shapes of the world, never touch each other. */
   int group;
   bool collide_joined;
 } perp_shape_def;

@@ -19,8 +19,8 @@ enum {
 };
 
 /* A convex polytope, or in the plane a convex polygon.  Loops run counter-clockwise seen from
- * outside; the loop of a side of a polygon has two vertices.  Half edge k runs from loop[k] to the next
- * vertex of the same loop. */
+ * outside; the loop of a side of a polygon has two vertices.  Half edge k runs from loop[k] to the
+ * next vertex of the same loop. */
 typedef struct perp_hull {
   int dim, n_vertices, n_faces, n_edges;
   double *v;       /* [3 n_vertices] */
@@ -57,8 +57,8 @@ typedef struct perp_touch {
   uint32_t feature;
 } perp_touch;
 
-/* Features of a contact, 24 bits.  A vertex of one shape over a face of the other does not name the face,
- * so that the identity outlives a change of the reference face. */
+/* Features of a contact, 24 bits.  A vertex of one shape over a face of the other does not name
+ * the face, so that the identity outlives a change of the reference face. */
 enum { PERP_VERTEX_B = 0, PERP_VERTEX_A = 1, PERP_EDGES = 2, PERP_VERTICES = 3 };
 PERP_INLINE uint32_t perp_feature(int type, int a, int b)
 {
@@ -79,7 +79,7 @@ perp_status perp_hull_box(perp_ctx *ctx, int dim, const double half[3], const ch
 void perp_hull_move(perp_hull *hull, const double R[9], const double c[3]);
 void perp_hull_destroy(perp_hull *hull);
 
-/* ---- compile.c: perp_shapes_compile and perp_shapes_free are declared in model_private.h -------- */
+/* ---- compile.c: perp_shapes_compile and perp_shapes_free are declared in model_private.h ----- */
 
 /* Pose of dimension d as a pose of space. */
 PERP_INLINE void perp_lift(int d, const perp_pose *in, perp_pose *out)
@@ -110,39 +110,44 @@ void perp_relative(const perp_pose *a, const perp_pose *b, perp_pose *rel);
 /* Axis-aligned box of a shape at a lifted pose of its body; of a plane everything. */
 void perp_shape_bounds(const perp_shape *s, const perp_pose *pose, double lo[3], double hi[3]);
 
-/* ---- closest points ---------------------------------------------------------------------------- */
+/* ---- closest points -------------------------------------------------------------------------- */
 
-/* Closest points of the segments p + s u, q + t w, s, t in [0, 1].  Returns the squared distance. */
+/* Closest points of the segments p + s u, q + t w, s, t in [0, 1].  Returns the squared
+ * distance. */
 double perp_segments(const double p[3], const double u[3], const double q[3], const double w[3],
                      double *s, double *t);
 /* Parameter of the point of p + s u, s in [0, 1], closest to x; 0 for a segment of no length. */
 double perp_onto(const double p[3], const double u[3], const double x[3]);
-/* Two balls of radius ra, rb around x, y; normal `spare` when the centres coincide.  Written whatever the
- * gap. */
+/* Two balls of radius ra, rb around x, y; normal `spare` when the centres coincide.  Written
+ * whatever the gap. */
 void perp_balls(const double x[3], double ra, const double y[3], double rb, const double spare[3],
                 uint32_t feature, perp_touch *t);
-/* Cut a segment to its part between the side planes of a face (tol beyond them counts as inside); id:
- * features of its ends, renamed where they are cut: the hull is a, the segment edge 0 of b.  Points left: 2 or 0. */
+/* Cut a segment to its part between the side planes of a face (tol beyond them counts as inside);
+ * id: features of its ends, renamed where they are cut: the hull is a, the segment edge 0 of b.
+ * Points left: 2 or 0. */
 int perp_cut_segment(const perp_hull *ref, int face, double p[2][3], uint32_t id[2], double tol);
-/* Signed distance of point x to a hull, same frame: its closest point on the surface and outward unit
- * normal there. */
+/* Signed distance of point x to a hull, same frame: its closest point on the surface and outward
+ * unit normal there. */
 double perp_hull_point(const perp_hull *hull, const double x[3], double on[3], double n[3]);
 
-/* ---- pairs ------------------------------------------------------------------------------------- */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
-/* Contacts with a gap below margin, at most PERP_MANIFOLD_MAX; returns their number.  margin = infinity
- * asks for the exact signed distance: the least gap of what is returned, with its witnesses. */
+/* Contacts with a gap below margin, at most PERP_MANIFOLD_MAX; returns their number.  margin =
+ * infinity asks for the exact signed distance: the least gap of what is returned, with its
+ * witnesses. */
 typedef int perp_pair_fn(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
                          const perp_pose *pb, double margin, perp_touch *out);
 perp_pair_fn perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sphere_plane,
     perp_sphere_ellipsoid, perp_capsule_capsule, perp_capsule_hull, perp_capsule_plane,
     perp_hull_hull, perp_hull_plane, perp_plane_ellipsoid;
-/* The function of a pair of kinds; NULL when they never touch.  *flip: call it with a and b exchanged. */
+/* The function of a pair of kinds; NULL when they never touch.  *flip: call it with a and b
+ * exchanged. */
 perp_pair_fn *perp_pair(perp_shape_kind a, perp_shape_kind b, bool *flip);
 void perp_touch_flip(int n, perp_touch *t);
 
-/* Keep at most PERP_MANIFOLD_MAX of n points, in the order of their features: a deepest one, the one farthest from it, then those
- * that add most area.  size: length that rounding is measured by. */
+/* Keep at most PERP_MANIFOLD_MAX of n points, in the order of their features: a deepest one, the
+ * one farthest from it, then those that add most area.  size: length that rounding is measured
+ * by. */
 int perp_manifold_reduce(int n, perp_touch *t, double size);
 
 PERP_INLINE double perp_norm(const double x[3])

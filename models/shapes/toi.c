@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Time of impact by conservative advancement (Mirtich 1996).
  *
- * Let n be the unit normal of the closest points at s, d the distance there.  The separation of two convex
- * shapes along the fixed direction n bounds their distance from below, and in a further step ds falls by at most
+ * Let n be the unit normal of the closest points at s, d the distance there.  The separation of
+ * two convex shapes along the fixed direction n bounds their distance from below, and in a further
+ * step ds falls by at most
  *
  *      ds (n . (dx_a - dx_b) + |dtheta_a| r_a + |dtheta_b| r_b)
  *
- * for the displacements dx, rotation vectors dtheta of the whole motion, and r the largest distance of a
- * point of the shape from the centre of mass of its body.  So s may advance by (d - target) over
- * the bracket, and when the bracket is not positive the shapes never come nearer.  A half-space that turns
- * has no radius: seen from it the other shape moves, at a lever of its distance. */
+ * for the displacements dx, rotation vectors dtheta of the whole motion, and r the largest
+ * distance of a point of the shape from the centre of mass of its body.  So s may advance by (d -
+ * target) over the bracket, and when the bracket is not positive the shapes never come nearer.  A
+ * half-space that turns has no radius: seen from it the other shape moves, at a lever of its
+ * distance. */
 #include "models/shapes/shapes_private.h"
 
 #include <string.h>
@@ -54,8 +56,8 @@ static void motion_at(const motion *m, double s, perp_pose *pose)
   perp_pose_of(m->dim, q, pose);
 }
 
-/* bound on the speed at which the shapes approach along n, per unit of s; lever: largest distance of the
- * bodies on the way */
+/* bound on the speed at which the shapes approach along n, per unit of s; lever: largest distance
+ * of the bodies on the way */
 static double closing(const perp_shape *a, const motion *ma, const perp_shape *b, const motion *mb,
                       const double n[3], double lever)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Contacts and distances of random pairs of shapes against exhaustive enumeration in long double.
  *
- * The oracle knows a shape as vertices plus a radius.  Its faces are found by brute force (all triples of
- * vertices with everything on one side), its edges are the pairs of vertices on two faces.  Overlapping
- * cores: the largest separation over all face normals and all cross products of edges, every support by
- * looking at all vertices.  Disjoint cores: the least distance over all vertex-face, vertex-edge and edge-edge
- * pairs.  Nothing is shared with the code under test but the definitions.
+ * The oracle knows a shape as vertices plus a radius.  Its faces are found by brute force (all
+ * triples of vertices with everything on one side), its edges are the pairs of vertices on two
+ * faces.  Overlapping cores: the largest separation over all face normals and all cross products
+ * of edges, every support by looking at all vertices.  Disjoint cores: the least distance over all
+ * vertex-face, vertex-edge and edge-edge pairs.  Nothing is shared with the code under test but
+ * the definitions.
  *
  * Argument: number of poses of each class of pairs (default 400). */
 #include "models/shapes/shapes_private.h"
@@ -28,7 +29,7 @@ typedef struct solid {
 static perp_ctx ctx;
 static perp_rng *rng;
 
-/* ---- vectors ----------------------------------------------------------------------------------- */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 static real dot(const real *a, const real *b)
 {
@@ -55,7 +56,7 @@ static double uniform(double lo, double hi)
   return perp_rng_uniform(rng, lo, hi);
 }
 
-/* ---- the oracle's shapes ----------------------------------------------------------------------- */
+/* ---- the oracle's shapes --------------------------------------------------------------------- */
 
 static void add_plane(solid *s, real *n, const real *o)
 {
@@ -158,7 +159,7 @@ static void moved(const solid *s, const perp_pose *pose, solid *out)
   }
 }
 
-/* ---- distances --------------------------------------------------------------------------------- */
+/* ---- distances ------------------------------------------------------------------------------- */
 
 static real clampl(real x)
 {
@@ -294,7 +295,7 @@ static real off_surface(const solid *s, const double *x)
   return fabsl(true_distance(&p, s));
 }
 
-/* ---- random shapes ----------------------------------------------------------------------------- */
+/* ---- random shapes --------------------------------------------------------------------------- */
 
 static double vertex_store[V_MAX * 3];
 
@@ -344,7 +345,7 @@ static void random_rotation(int dim, perp_pose *pose)
   memcpy(pose->x, x, sizeof x);
 }
 
-/* ---- the comparison ---------------------------------------------------------------------------- */
+/* ---- the comparison -------------------------------------------------------------------------- */
 
 typedef struct worst {
   double distance, witness, surface, normal, apart, missed, gap, order, mirror;
@@ -482,7 +483,7 @@ static void run_pair(int dim, perp_shape_kind ka, perp_shape_kind kb, int poses)
   judge(dim, (int)ka, (int)kb, &w);
 }
 
-/* ---- half-spaces and ellipsoids ------------------------------------------------------------------ */
+/* ---- half-spaces and ellipsoids -------------------------------------------------------------- */
 
 /* normal and height of the half-space at a pose */
 static void half_space(int dim, const perp_pose *pose, real n[3], real *height)
@@ -551,8 +552,9 @@ static void run_planes(int dim, int poses)
   below(w.gap, 1e-6, "half-space, dim %d: the least gap is the distance", dim);
 }
 
-/* A ball at an ellipsoid: the point found is on it, the line to the centre of the ball is its normal there,
- * and none of many other points of the surface is nearer.  A half-space: none is lower. */
+/* A ball at an ellipsoid: the point found is on it, the line to the centre of the ball is its
+ * normal there, and none of many other points of the surface is nearer.  A half-space: none is
+ * lower. */
 static void run_ellipsoids(int poses)
 {
   double on = 0, square = 0, nearer = 0, lower = 0, gap = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Distances and normals against libccd (GJK, MPR and EPA on support functions), random poses in space:
- * whether shapes overlap; shapes apart overlap once one is grown by the distance + 1e-5, and not at
- * - 1e-5; shapes that overlap are parted by the depth + 1e-5 along the normal, and not at - 1e-5; and of
- * boxes and polytopes the penetration depth to 1e-5.
+/* Distances and normals against libccd (GJK, MPR and EPA on support functions), random poses in
+ * space: whether shapes overlap; shapes apart overlap once one is grown by the distance + 1e-5,
+ * and not at - 1e-5; shapes that overlap are parted by the depth + 1e-5 along the normal, and not
+ * at - 1e-5; and of boxes and polytopes the penetration depth to 1e-5.
  *
  * Argument: number of poses of each pair of kinds (default 300). */
 #include "models/shapes/shapes_private.h"

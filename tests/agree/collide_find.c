@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Collision detection of a crowd of random shapes on the move: after every step the contacts are, bit
- * for bit, those of asking all pairs one by one with the rules of shape.h, and those of a detection made
- * anew; nothing is allocated; hostile poses are refused or answered with finite numbers.
+/* Collision detection of a crowd of random shapes on the move: after every step the contacts are,
+ * bit for bit, those of asking all pairs one by one with the rules of shape.h, and those of a
+ * detection made anew; nothing is allocated; hostile poses are refused or answered with finite
+ * numbers.
  *
  * Arguments: number of crowds (default 12), steps each (default 40). */
 #include "models/shapes/shapes_private.h"

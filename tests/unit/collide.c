@@ -8,7 +8,7 @@
 
 static perp_ctx ctx;
 
-/* ---- scenes of free bodies, one shape each ------------------------------------------------------ */
+/* ---- scenes of free bodies, one shape each --------------------------------------------------- */
 
 static const double ROOM = 1e-12; /* rounding of a few operations on lengths of about 1 m */
 
@@ -214,7 +214,7 @@ static void test_hulls(void)
   perp_model_destroy(m);
 }
 
-/* ---- time of impact ---------------------------------------------------------------------------- */
+/* ---- time of impact -------------------------------------------------------------------------- */
 
 static void test_impact(void)
 {
@@ -243,8 +243,8 @@ static void test_impact(void)
   s = perp_time_of_impact(m, 1, high, deep, 3, still, still, 0, &hit);
   ok(hit, "fast ball through a thin plate is found");
   near(s, (60 - 0.501) / 100, 1e-10, 0, "fast ball: when");
-  /* a capsule of half length 1 turns about z; a ball of radius 0.5 waits at 60 degrees, distance 0.9:
-   * contact when the distance of its centre to the axis is 0.75 */
+  /* a capsule of half length 1 turns about z; a ball of radius 0.5 waits at 60 degrees, distance
+   * 0.9: contact when the distance of its centre to the axis is 0.75 */
   double wait = acos(-1.0) / 3, turn = 1.5;
   const double turned[7] = { 0, 0, 0, cos(turn / 2), 0, 0, sin(turn / 2) };
   const double at[7] = { 0.9 * cos(wait), 0.9 * sin(wait), 0, 1 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Convex hulls: every point is inside every face, faces are whole, and the volume is the known one. */
+/* Convex hulls: every point is inside every face, faces are whole, and the volume is the known
+ * one. */
 #include "models/shapes/shapes_private.h"
 #include "tests/tap.h"
 
@@ -38,7 +39,8 @@ static double volume(const perp_hull *h)
   return sum;
 }
 
-/* highest point above a face; faces lie in their planes; normals are unit, edges join their faces */
+/* highest point above a face; faces lie in their planes; normals are unit, edges join their
+ * faces */
 static double outside(const perp_hull *h, int n)
 {
   double worst = 0;
