@@ -61,10 +61,10 @@ static perp_status default_parts(perp_ctx *ctx, run *r, bool h_given)
     if (!(uses & PERP_FORM_USES_ODE)) perp_spec_free(&p->ode);
     if (!(uses & PERP_FORM_USES_KKT)) perp_spec_free(&p->kkt);
     if (!(uses & PERP_FORM_USES_STAB)) perp_spec_free(&p->stab);
-    if (!(uses & PERP_FORM_USES_LCP) || perp_model_shapes(r->scene.model) == 0) {
-      perp_spec_free(&p->lcp);
-      perp_spec_free(&p->contact);
-    }
+    const bool shapes = perp_model_shapes(r->scene.model) > 0;
+    const bool bounds = shapes || perp_model_drives(r->scene.model) > 0;
+    if (!(uses & PERP_FORM_USES_LCP) || !bounds) perp_spec_free(&p->lcp);
+    if (!(uses & PERP_FORM_USES_LCP) || !shapes) perp_spec_free(&p->contact);
   }
   if (p->ode.d == NULL) return PERP_OK;
   /* a method that can choose its steps does so when nobody has */

@@ -207,6 +207,7 @@ static const struct {
   { "flyball", 10, 0 },
   { "cubes:count=2", 10, 0 },
   { "cubes:held=false", 10, 0 },
+  { "motor", 2, 0 },
 };
 
 static void agreement(const char *text, double t_end, double bound)
