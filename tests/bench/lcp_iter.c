@@ -135,7 +135,7 @@ int main(int argc, char **argv)
   if (perp_register_solvers(&ctx) != PERP_OK) die("register");
   double bandwidth = stream();
   printf("stream (a += s b): %.1f GB/s\n\npgs, one sweep on factored rows\n", bandwidth * 1e-9);
-  for (int n = 800; n <= most; n *= 5) {
+  for (int n = 800; n <= most; n = n < most && n > most / 5 ? most : 5 * n) {
     sweeps("wall", n, bandwidth);
     sweeps("wall-box", n, bandwidth);
     sweeps("stack", n, bandwidth);
