@@ -16,7 +16,9 @@
  * Orders are those of the solution that is propagated, as measured by tests/agree/ode_order.c; GSL's own
  * numbers are lower for rk2 (it carries the third-order formula on).  rk4 and the rk*imp steppers return two
  * half steps.  bsimp extrapolates over a fixed number of columns, which GSL chooses from the dimension, so it has one order
- * per system.  rk1imp, rk2imp and rk4imp iterate at most seven times, the multistep steppers three times: a failure is
+ * per system.  It measures its increments against |y_i| and gives up, with the state unchanged and an error of infinity,
+ * where they exceed that by far: next to the zero of a coordinate at any step.  Such a step is made again in
+ * coordinates shifted away from zero by their scale.  rk1imp, rk2imp and rk4imp iterate at most seven times, the multistep steppers three times: a failure is
  * PERP_MAX_ITER, and under error control a shorter step.
  *
  * The multistep steppers hold the solution in their own array.  `project` acts on the state that they hand
@@ -48,6 +50,8 @@ struct ws {
   double *y, *yerr, *f,
       *level;           /* [n] trial state, its error, derivative at the start, error levels */
   double *f0, *f1, *yj; /* [n] for the Jacobian */
+  double *shift, *ys;   /* [n] what GSL sees is y + shift; y itself */
+  bool shifted;
   /* the step being made */
   const perp_ode_sys *sys;
   perp_stats *stats;
@@ -60,6 +64,10 @@ struct ws {
 static int function(double t, const double y[], double dydt[], void *user)
 {
   struct ws *w = user;
+  if (w->shifted) {
+    for (int i = 0; i < w->n; i++) w->ys[i] = y[i] - w->shift[i];
+    y = w->ys;
+  }
   w->answer = perp_ode_eval(w->sys, t, w->h, y, y + w->sys->nq, true, dydt, dydt + w->sys->nq,
                             w->stats);
   return w->answer == PERP_ODE_OK ? GSL_SUCCESS : GSL_FAILURE;
@@ -105,12 +113,19 @@ static const gsl_odeiv2_control_type control_type = { .name = "perp", .errlevel 
 static struct ws *layout(perp_arena *block, int n)
 {
   struct ws *w = PERP_CARVE(block, struct ws, 1);
-  double *x[7];
-  for (int i = 0; i < 7; i++) x[i] = PERP_CARVE(block, double, n);
+  double *x[9];
+  for (int i = 0; i < 9; i++) x[i] = PERP_CARVE(block, double, n);
   if (w != NULL)
-    *w = (struct ws){
-      .n = n, .y = x[0], .yerr = x[1], .f = x[2], .level = x[3], .f0 = x[4], .f1 = x[5], .yj = x[6]
-    };
+    *w = (struct ws){ .n = n,
+                      .y = x[0],
+                      .yerr = x[1],
+                      .f = x[2],
+                      .level = x[3],
+                      .f0 = x[4],
+                      .f1 = x[5],
+                      .yj = x[6],
+                      .shift = x[7],
+                      .ys = x[8] };
   return w;
 }
 
@@ -156,6 +171,22 @@ static void set_levels(struct ws *w, double tol, double atol)
     w->level[i] = tol * fabs(w->y[i]) + (atol > 0 ? atol : tol * (i < sys->nq ? scale.q : scale.v));
 }
 
+/* A step of bsimp that found its increments too large: see above. */
+static int apply_shifted(struct ws *w, double t, const double *q, const double *v)
+{
+  const int nq = w->sys->nq;
+  for (int i = 0; i < w->n; i++) {
+    double y = i < nq ? q[i] : v[i - nq], scale = i < nq ? w->scale.q : w->scale.v;
+    w->shift[i] = copysign(scale > 0 ? scale : 1, y);
+    w->y[i] = y + w->shift[i];
+  }
+  w->shifted = true;
+  int status = gsl_odeiv2_step_apply(w->step, t, w->h, w->y, w->yerr, w->f, NULL, &w->system);
+  w->shifted = false;
+  for (int i = 0; i < w->n; i++) w->y[i] -= w->shift[i];
+  return status == GSL_SUCCESS && !perp_ode_finite(w->yerr, w->n) ? GSL_EMAXITER : status;
+}
+
 static perp_ode_answer step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
                             double *v, double *err, perp_stats *stats)
 {
@@ -182,6 +213,8 @@ static perp_ode_answer step(void *ws, const perp_ode_sys *sys, double t, double 
   for (int looser = 0;; looser++, tol *= 1e3) {
     set_levels(w, tol, given->atol);
     status = gsl_odeiv2_step_apply(w->step, t, h, w->y, w->yerr, w->f, NULL, &w->system);
+    if (status == GSL_SUCCESS && !perp_ode_finite(w->yerr, w->n))
+      status = apply_shifted(w, t, q, v);
     if (status == GSL_SUCCESS || w->answer != PERP_ODE_OK || !fixed || looser == 2) break;
     memcpy(w->y, q, nq * sizeof *q);
     if (nv > 0) memcpy(w->y + nq, v, nv * sizeof *v);
