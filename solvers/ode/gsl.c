@@ -213,7 +213,8 @@ static perp_ode_answer step(void *ws, const perp_ode_sys *sys, double t, double 
   for (int looser = 0;; looser++, tol *= 1e3) {
     set_levels(w, tol, given->atol);
     status = gsl_odeiv2_step_apply(w->step, t, h, w->y, w->yerr, w->f, NULL, &w->system);
-    if (status == GSL_SUCCESS && !perp_ode_finite(w->yerr, w->n))
+    if (status == GSL_SUCCESS && w->step->type == gsl_odeiv2_step_bsimp &&
+        !perp_ode_finite(w->yerr, w->n))
       status = apply_shifted(w, t, q, v);
     if (status == GSL_SUCCESS || w->answer != PERP_ODE_OK || !fixed || looser == 2) break;
     memcpy(w->y, q, nq * sizeof *q);
