@@ -13,9 +13,8 @@ typedef struct perp_pair {
 
 typedef struct perp_shift {
   int pairs;
-  double ratio; /* median over the pairs of min(now) / min(base): > 1 is slower */
-  double lo,
-      hi; /* 99 % bootstrap interval of the same, rounds and pairs drawn again */
+  double ratio;  /* median over the pairs of min(now) / min(base): > 1 is slower */
+  double lo, hi; /* 99 % bootstrap interval of the same, rounds and pairs drawn again */
   double
       p_slower; /* one-sided Mann-Whitney test, the pairs as strata (normal approximation, ties halved) */
   double p_faster;

@@ -39,8 +39,8 @@ enum { PERP_SCENE_TRUTHS = 4, PERP_SCENE_GAUGES = 8 };
 
 /* Final values that a public source prints for the problem, judged by the truth of the scene. */
 typedef struct perp_printed {
-  char what[96]; /* the source; "" = there is none */
-  double t;      /* s */
+  char what[96];       /* the source; "" = there is none */
+  double t;            /* s */
   double err_q, err_v; /* largest relative error of the printed positions, of the other numbers */
 } perp_printed;
 

@@ -143,8 +143,8 @@ static void test_friction(void)
            &s);
     for (size_t i = 0; i < sizeof box / sizeof *box; i++) {
       double d = differ(model, box[i], &s, &failures);
-      /* nearly dependent contacts magnify the tolerance; sweeps may end at their limit */
-      below(d, failures > 0 ? 1e-4 : 1e-5, "friction%s: %s, %s %s agrees with dantzig, %d failures",
+      /* nearly dependent contacts magnify the tolerance 1e-10 by 1e5 and more; sweeps may end at their limit */
+      below(d, failures > 0 ? 1e-4 : 2e-5, "friction%s: %s, %s %s agrees with dantzig, %d failures",
             joints ? ", with a joint" : "", box[i].lcp, box[i].formulation,
             box[i].kkt != NULL ? box[i].kkt : "", failures);
     }
