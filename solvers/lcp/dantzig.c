@@ -770,7 +770,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
                          double *certificate, perp_stats *stats)
 {
   struct dantzig *D = ws;
-  perp_reason reason;
+  perp_reason reason = PERP_RUNNING;
   int n = p->n, warm = 0, friction = 0;
   for (int i = 0; i < n; i++) {
     warm |= lambda[i] != 0;
@@ -786,8 +786,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     memcpy(D->guess, lambda, (size_t)n * sizeof *lambda);
     perp_pivot_retake(&D->P, p);
     reason = solve_box(D, warm);
-    if (reason !=
-        PERP_EXACT) { /* the numbers of A have changed after all, or the updates wore out */
+    /* the numbers of A have changed after all, or the updates wore out */
+    if (reason != PERP_EXACT) {
       memcpy(lambda, D->guess, (size_t)n * sizeof *lambda);
       D->kept = false;
     }
