@@ -87,7 +87,10 @@ static double value_at(const struct picture *p, const char *name, int row)
     return v.type == PERP_VALUE_NUMBER ? v.number : (double)NAN;
   }
   char key[32], text[64] = "";
-  snprintf(key, sizeof key, "%.*s", (int)strcspn(name, "."), name);
+  size_t n = strcspn(name, ".");
+  if (n >= sizeof key) return (double)NAN;
+  memcpy(key, name, n);
+  key[n] = '\0';
   int param = perp_kind_param(s->kind, key);
   perp_spec spec;
   if (param < 0 || strchr(name, '.') == NULL ||

@@ -151,8 +151,11 @@ static void print_checks(const struct outcome *o, const char *name, bool verbose
     printf("    %-8s %.*s\n", skipped ? "skipped" : good ? "held" : "FAILED", (int)n, what);
     /* figures stand before the line or behind it, in comments; the place in the tests says little here */
     for (const char *k = next_line(s); !good && *k == '#'; k = next_line(k))
-      if (strncmp(k, "# failed at", 11) != 0)
-        printf("             %.*s\n", (int)strcspn(k, "\n"), k);
+      if (strncmp(k, "# failed at", 11) != 0) {
+        fputs("             ", stdout);
+        fwrite(k, 1, strcspn(k, "\n"), stdout);
+        putchar('\n');
+      }
   }
 }
 
