@@ -271,6 +271,8 @@ static void test_bad(const char *folder)
 
 int main(void)
 {
+  /* a segmentation fault is to end the process as it does without a sanitizer */
+  if (SANITIZED) setenv("ASAN_OPTIONS", "handle_segv=0", 1);
   program_open();
   const char *folder = getenv("PERP_BAD_PLUGINS");
   if (folder == NULL) bail("PERP_BAD_PLUGINS names no folder");
