@@ -143,9 +143,10 @@ static void run_pair(perp_shape_kind ka, perp_shape_kind kb, int poses)
                !overlap(&b[0], b[1], n, -d - NEAR, 0, &ccd);
       if (flat && ccdGJKPenetration(&b[0], &b[1], &ccd, &depth, &dir, &pos) == 0) {
         /* its EPA sometimes stops at a depth that does not part them: then it is no witness */
-        if (fabs(depth + d) > NEAR && overlap(&b[0], b[1], dir.v, depth + NEAR, 0, &ccd)) continue;
-        depths++;
-        depth_error = fmax(depth_error, fabs(depth + d));
+        if (fabs(depth + d) <= NEAR || !overlap(&b[0], b[1], dir.v, depth + NEAR, 0, &ccd)) {
+          depths++;
+          depth_error = fmax(depth_error, fabs(depth + d));
+        }
       }
     }
     perp_model_destroy(m);
