@@ -160,12 +160,14 @@ static perp_status store(perp_ctx *ctx, const char *dir, const char *scene, cons
   perp_status status = f == NULL ? PERP_ERR_IO : perp_lcp_write(ctx, p, f);
   if (f != NULL && fclose(f) != 0) status = PERP_ERR_IO;
   if (status == PERP_ERR_IO) PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
-  char n[16], t[24], bound[16], of_rank[16], cond[24];
+  char n[16], t[24], bound[16], of_rank[16] = "", cond[24] = "";
   snprintf(n, sizeof n, "%d", p->p.n);
   snprintf(t, sizeof t, "%.4g", k->t);
   snprintf(bound, sizeof bound, "%d", k->bound);
-  snprintf(of_rank, sizeof of_rank, rank >= 0 ? "%d" : "", rank);
-  snprintf(cond, sizeof cond, rank >= 0 ? "%.2g" : "", condition);
+  if (rank >= 0) {
+    snprintf(of_rank, sizeof of_rank, "%d", rank);
+    snprintf(cond, sizeof cond, "%.2g", condition);
+  }
   const char *name = strrchr(path, '/') + 1;
   perp_table_row(table, (const char *const[]){ name, n, t, bound, of_rank, cond,
                                                p->solution != NULL ? "yes" : "no" });
