@@ -508,8 +508,10 @@ static void diagonal(const perp_islands *s, int first_body, const perp_blocks *F
 }
 
 /* Everything of island i but the dense matrix. */
-static void fill(perp_islands *s, const perp_constrained *k, const perp_island_task *task, int i)
+static void fill(perp_islands *s, lane *own, const perp_constrained *k,
+                 const perp_island_task *task, int i)
 {
+  (void)own;
   const perp_model *model = s->model;
   const island *p = &s->at[i], *next = p + 1;
   const int nb = next->body - p->body, nc = next->contact - p->contact, nvb = model->nvb, r = s->r;
@@ -689,6 +691,30 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
   return PERP_OK;
 }
 
+static void solve(perp_islands *s, lane *own, const perp_constrained *k,
+                  const perp_island_task *task, int i)
+{
+  perp_status status = solve_one(s, own, k, task, i);
+  if (status != PERP_OK) own->ctx.status = status;
+}
+
+/* One thread needs no team: some OpenMP libraries allocate for each. */
+static void for_each(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
+                     int threads,
+                     void (*work)(perp_islands *, lane *, const perp_constrained *,
+                                  const perp_island_task *, int))
+{
+#ifdef _OPENMP
+  if (threads > 1) {
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
+    for (int i = 0; i < s->n_islands; i++) work(s, &s->lanes[omp_get_thread_num()], k, task, i);
+    return;
+  }
+#endif
+  (void)threads;
+  for (int i = 0; i < s->n_islands; i++) work(s, &s->lanes[0], k, task, i);
+}
+
 bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *task)
 {
   const perp_model *model = s->model;
@@ -716,24 +742,10 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
     s->lanes[i].ctx.status = PERP_OK;
     s->lanes[i].count = (perp_contact_count){ 0 };
   }
-#ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic, 4) num_threads(threads) if (threads > 1)
-#endif
-  for (int i = 0; i < s->n_islands; i++) fill(s, k, task, i);
+  for_each(s, k, task, threads, fill);
   for (int i = 0; i < s->n_islands; i++)
     if (s->at[i].eliminate && !columns(s, k, task, i)) return false;
-#ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic, 4) num_threads(threads) if (threads > 1)
-#endif
-  for (int i = 0; i < s->n_islands; i++) {
-#ifdef _OPENMP
-    lane *own = &s->lanes[omp_get_thread_num()];
-#else
-    lane *own = &s->lanes[0];
-#endif
-    perp_status status = solve_one(s, own, k, task, i);
-    if (status != PERP_OK) own->ctx.status = status;
-  }
+  for_each(s, k, task, threads, solve);
   for (int i = 0; i < threads; i++) {
     perp_contact_count_add(&s->count, &s->lanes[i].count);
     if (s->lanes[i].ctx.status == PERP_OK || k->status != PERP_OK) continue;
