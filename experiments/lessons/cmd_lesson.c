@@ -73,7 +73,7 @@ static void show_number(const struct session *s, perp_results *r, const perp_les
 {
   char buf[32];
   double value;
-  const char *at = strstr(n->text, "{}"), *number = buf;
+  const char *at = strstr(n->text, "{}"), *number;
   if (perp_lesson_value(s->ctx, r, n->expr, &value) != PERP_OK)
     number = s->ctx->msg;
   else

@@ -103,7 +103,7 @@ static perp_reason make_step(workspace *w, double t, double h)
   perp_constrained_at(k, w->q);
   kick(w, t, h / 2, w->v, w->v, w->v1);
   if (m > 0) {
-    double d = preview(w, h);
+    preview(w, h);
     memset(k->c, 0, (size_t)m * sizeof *k->c);
     for (int i = 0; i < m; i++) k->c[i] = -k->e->C[i] / h;
     perp_constrained_at(k, w->q);
@@ -111,7 +111,7 @@ static perp_reason make_step(workspace *w, double t, double h)
     if (!first_impulse(w, h)) return k->reason;
     double last = HUGE_VAL;
     for (int pass = 1;; pass++) {
-      d = preview(w, h);
+      double d = preview(w, h);
       if (isnan(d)) return PERP_NOT_FINITE;
       /* round-off of positions that are large beside the tolerance: as good as it gets */
       if (d <= tol || (d < 1e-9 * model->size && d > last / 2)) break;
