@@ -109,9 +109,9 @@ static perp_reason make_step(workspace *w, double t, double h)
     perp_constrained_at(k, w->q);
     perp_blocks_J(&k->e->blocks, 1, w->v1, k->c);
     if (!first_impulse(w, h)) return k->reason;
-    double last = HUGE_VAL;
+    double d, last = HUGE_VAL;
     for (int pass = 1;; pass++) {
-      double d = preview(w, h);
+      d = preview(w, h);
       if (isnan(d)) return PERP_NOT_FINITE;
       /* round-off of positions that are large beside the tolerance: as good as it gets */
       if (d <= tol || (d < 1e-9 * model->size && d > last / 2)) break;
