@@ -80,9 +80,9 @@ void perp_page_scenes(perp_page *page)
 {
   const perp_view *v = &page->view;
   const int cells = page->results->plan.n, column = perp_kind_param(page->study->kind, "scene");
-  const char *scene[SCENES_MOST], *row[ROWS_MOST], *metric[1];
+  const char *scene[SCENES_MOST], *row[ROWS_MOST], *metric = page->study->metrics.primary;
   int n_scenes = 0, n_rows = 0;
-  if (column < 0 || v->x_name != NULL || perp_page_shown_metrics(page, metric, 1) == 0) return;
+  if (column < 0 || v->x_name != NULL || metric == NULL) return;
   int *at = perp_pool_alloc(&page->pool, (size_t)SCENES_MOST * ROWS_MOST, sizeof *at);
   for (int i = 0; i < SCENES_MOST * ROWS_MOST; i++) at[i] = -1;
   for (int c = 0; c < cells; c++) {
@@ -96,14 +96,14 @@ void perp_page_scenes(perp_page *page)
       "<h2 id=\"scenes\">On which scene</h2>\n<p class=\"note\"><code>%s</code> of each run, or "
       "why there is none; <em>unsolved</em> counts contact problems that did not reach the "
       "tolerance, whose best impulses were used.</p>\n<div class=\"scroll\"><table><tr><th></th>",
-      metric[0]);
+      metric);
   for (int s = 0; s < n_scenes; s++)
     perp_html(page->out, "<th style=\"white-space:normal;min-width:5rem\">%s</th>",
               brief_scene(page, scene[s]));
   perp_html(page->out, "</tr>\n");
   for (int r = 0; r < n_rows; r++) {
     perp_html(page->out, "<tr><td><code>%s</code></td>", row[r]);
-    for (int s = 0; s < n_scenes; s++) field(page, at[r * SCENES_MOST + s], metric[0]);
+    for (int s = 0; s < n_scenes; s++) field(page, at[r * SCENES_MOST + s], metric);
     perp_html(page->out, "</tr>\n");
   }
   perp_html(page->out, "</table></div>\n");
