@@ -131,13 +131,6 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   return perp_judged_solve(ctx, j, &p, rel, impulse, count);
 }
 
-static void observe(void *ws, perp_contact_observer *observer, void *user)
-{
-  struct ws *w = ws;
-  w->j.observer = observer;
-  w->j.user = user;
-}
-
 const perp_contact_desc perp_contact_box = {
   .d = { .name = "box",
          .summary = "friction pyramid: each tangential component is bounded by mu lambda_n",
@@ -150,6 +143,6 @@ const perp_contact_desc perp_contact_box = {
   .fits = fits,
   .create = create,
   .solve = solve,
-  .observe = observe,
+  .observe = perp_judged_observe,
   .destroy = destroy,
 };

@@ -9,8 +9,6 @@
 #include "models/contact/judged.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static int rows(int dim)
 {
@@ -29,27 +27,11 @@ static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_des
   return PERP_OK;
 }
 
-static void destroy(void *ws)
-{
-  if (ws == NULL) return;
-  perp_judged_close(ws);
-  free(ws);
-}
-
 static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const void *opts,
                           void **ws)
 {
   (void)opts;
-  *ws = NULL;
-  perp_judged *j = calloc(1, sizeof *j);
-  if (j == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "cone: no memory");
-  perp_status status = perp_judged_open(ctx, setup, j);
-  if (status != PERP_OK) {
-    destroy(j);
-    return status;
-  }
-  *ws = j;
-  return PERP_OK;
+  return perp_judged_new(ctx, setup, "cone", ws);
 }
 
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
@@ -82,13 +64,6 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   return perp_judged_solve(ctx, j, &p, rel, impulse, count);
 }
 
-static void observe(void *ws, perp_contact_observer *observer, void *user)
-{
-  perp_judged *j = ws;
-  j->observer = observer;
-  j->user = user;
-}
-
 const perp_contact_desc perp_contact_cone = {
   .d = { .name = "cone",
          .summary = "circular Coulomb cone, for solvers that take cones",
@@ -99,6 +74,6 @@ const perp_contact_desc perp_contact_cone = {
   .fits = fits,
   .create = create,
   .solve = solve,
-  .observe = observe,
-  .destroy = destroy,
+  .observe = perp_judged_observe,
+  .destroy = perp_judged_free,
 };

@@ -8,8 +8,6 @@
 #include "models/contact/judged.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static int rows(int dim)
 {
@@ -26,27 +24,11 @@ static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_des
   return PERP_OK;
 }
 
-static void destroy(void *ws)
-{
-  if (ws == NULL) return;
-  perp_judged_close(ws);
-  free(ws);
-}
-
 static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const void *opts,
                           void **ws)
 {
   (void)opts;
-  *ws = NULL;
-  perp_judged *j = calloc(1, sizeof *j);
-  if (j == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "frictionless: no memory");
-  perp_status status = perp_judged_open(ctx, setup, j);
-  if (status != PERP_OK) {
-    destroy(j);
-    return status;
-  }
-  *ws = j;
-  return PERP_OK;
+  return perp_judged_new(ctx, setup, "frictionless", ws);
 }
 
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
@@ -70,13 +52,6 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   return perp_judged_solve(ctx, j, &p, rel, impulse, count);
 }
 
-static void observe(void *ws, perp_contact_observer *observer, void *user)
-{
-  perp_judged *j = ws;
-  j->observer = observer;
-  j->user = user;
-}
-
 const perp_contact_desc perp_contact_frictionless = {
   .d = { .name = "frictionless",
          .summary = "normal impulses only",
@@ -86,6 +61,6 @@ const perp_contact_desc perp_contact_frictionless = {
   .fits = fits,
   .create = create,
   .solve = solve,
-  .observe = observe,
-  .destroy = destroy,
+  .observe = perp_judged_observe,
+  .destroy = perp_judged_free,
 };

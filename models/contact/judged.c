@@ -49,6 +49,35 @@ void perp_judged_close(perp_judged *j)
   perp_arena_free(&j->arena);
 }
 
+perp_status perp_judged_new(perp_ctx *ctx, const perp_contact_setup *setup, const char *name,
+                            void **ws)
+{
+  *ws = NULL;
+  perp_judged *j = calloc(1, sizeof *j);
+  if (j == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", name);
+  perp_status status = perp_judged_open(ctx, setup, j);
+  if (status != PERP_OK) {
+    perp_judged_free(j);
+    return status;
+  }
+  *ws = j;
+  return PERP_OK;
+}
+
+void perp_judged_free(void *ws)
+{
+  if (ws == NULL) return;
+  perp_judged_close(ws);
+  free(ws);
+}
+
+void perp_judged_observe(void *ws, perp_contact_observer *observer, void *user)
+{
+  perp_judged *j = ws;
+  j->observer = observer;
+  j->user = user;
+}
+
 static void layout(perp_judged *j, perp_arena *a)
 {
   size_t n = (size_t)j->cap_n;

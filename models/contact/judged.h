@@ -26,6 +26,13 @@ typedef struct perp_judged {
 
 perp_status perp_judged_open(perp_ctx *ctx, const perp_contact_setup *setup, perp_judged *j);
 void perp_judged_close(perp_judged *j);
+/* For models with nothing of their own: create and destroy a workspace that is a perp_judged.  name stands in
+ * the message when there is no memory. */
+perp_status perp_judged_new(perp_ctx *ctx, const perp_contact_setup *setup, const char *name,
+                            void **ws);
+void perp_judged_free(void *ws); /* NULL is fine */
+/* observe of all models: ws begins with its perp_judged. */
+void perp_judged_observe(void *ws, perp_contact_observer *observer, void *user);
 /* Room for n rows and nv columns of J.  Allocates only when that is more than ever; the arrays then lose
  * their contents. */
 perp_status perp_judged_reserve(perp_ctx *ctx, perp_judged *j, int n, int nv);

@@ -359,13 +359,6 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   return PERP_OK;
 }
 
-static void observe(void *ws, perp_contact_observer *observer, void *user)
-{
-  struct ws *w = ws;
-  w->j.observer = observer;
-  w->j.user = user;
-}
-
 const perp_contact_desc perp_contact_polyhedral = {
   .d = { .name = "polyhedral",
          .summary = "friction cone with n_d directions and a sliding speed (Stewart and Trinkle)",
@@ -379,6 +372,6 @@ const perp_contact_desc perp_contact_polyhedral = {
   .fits = fits,
   .create = create,
   .solve = solve,
-  .observe = observe,
+  .observe = perp_judged_observe,
   .destroy = destroy,
 };
