@@ -157,14 +157,14 @@ int perp_page_shown_metrics(perp_page *page, const char **metric, int most)
   const perp_study *s = page->study;
   const char *primary = s->metrics.primary, *time = "time.step_us";
   int n = 0;
-  if (primary != NULL) metric[n++] = primary;
+  if (primary != NULL && n < most) metric[n++] = primary;
   for (int i = 0; i < s->metrics.n_record && n < most - 1; i++)
     if ((primary == NULL || strcmp(s->metrics.record[i], primary) != 0) &&
         perp_page_has(page, s->metrics.record[i]))
       metric[n++] = s->metrics.record[i];
   bool told = false;
   for (int k = 0; k < n; k++) told = told || strcmp(metric[k], time) == 0;
-  if (!told && perp_page_has(page, time)) metric[n++] = time;
+  if (!told && n < most && perp_page_has(page, time)) metric[n++] = time;
   return n;
 }
 
