@@ -102,8 +102,10 @@ void perp_joints_bias(const perp_model *model, const perp_eval *e, const double 
 bool perp_drive_serves(perp_joint_kind kind, int dim);
 /* From the definition and the initial poses in e. */
 void perp_drive_compile(const perp_model *model, const perp_eval *e, int index, perp_drive *drive);
-/* x, and J [nv] with xdot = J v, at the poses of e. */
-double perp_drive_row(const perp_model *model, const perp_eval *e, int index, double *J);
+/* x, and Ja, Jb [nvb] with xdot = Ja v_a + Jb v_b, at the poses of e; what is said of the world has no
+ * meaning. */
+double perp_drive_row(const perp_model *model, const perp_eval *e, int index, double *Ja,
+                      double *Jb);
 
 /* ---- shapes/ --------------------------------------------------------------------------------- */
 

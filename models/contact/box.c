@@ -100,8 +100,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
       j->mu[i] = k == 0 ? 0 : island->mu[c];
     }
   for (int i = r * nc; i < n; i++) {
-    j->lo[i] = -HUGE_VAL;
-    j->hi[i] = HUGE_VAL;
+    perp_contact_row_bounds(island, i - r * nc, &j->lo[i], &j->hi[i]);
     j->fric_of[i] = -1;
     j->mu[i] = 0;
   }

@@ -44,8 +44,9 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   PERP_TRY(perp_judged_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
   for (int i = 0; i < n; i++) {
     int k = i < r * nc ? i % r : -1;
-    j->lo[i] = k < 0 ? -HUGE_VAL : k == 0 && island->lo != NULL ? island->lo[i / r] : 0;
+    j->lo[i] = k == 0 && island->lo != NULL ? island->lo[i / r] : 0;
     j->hi[i] = HUGE_VAL;
+    if (k < 0) perp_contact_row_bounds(island, i - r * nc, &j->lo[i], &j->hi[i]);
     j->fric_of[i] = k > 0 ? i - k : -1;
     j->mu[i] = k > 0 ? island->mu[i / r] : 0;
     j->cone[i] = r == 3 && k == 1;

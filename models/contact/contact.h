@@ -54,10 +54,12 @@ typedef struct perp_contact_setup {
 
 /* One island.  The relative velocities u = A lambda + b at its nc contacts have r rows each,
  * r = desc->rows(dim): (n) or (n, t1, t2), (n, t1) in the plane; b = J_c v^ with the bias added to
- * the normal rows.  `joints` further rows at the end are unbounded (joints that are not eliminated). */
+ * the normal rows.  `joints` further rows at the end are joints that are not eliminated (unbounded) and rows with bounds
+ * of their own (limits, motors). */
 typedef struct perp_contact_island {
   int nc, joints;
-  const double *mu;     /* [nc] */
+  const double *row_lo, *row_hi; /* [joints] bounds of the further rows, NULL: none has any */
+  const double *mu;              /* [nc] */
   const double *lo;     /* [nc] least normal impulse >= 0, NULL: 0 (decompression, Poisson's law) */
   const perp_blocks *F; /* A = J M^-1 J' + S, or NULL: */
   const double *A;      /* [lda * (r nc + joints)] column-major */
@@ -67,6 +69,14 @@ typedef struct perp_contact_island {
   /* The guess is taken as the answer when its residual is at most this (<= the tolerance; 0: never). */
   double reuse;
 } perp_contact_island;
+
+/* Bounds of the i-th further row. */
+PERP_INLINE void perp_contact_row_bounds(const perp_contact_island *island, int i, double *lo,
+                                         double *hi)
+{
+  *lo = island->row_lo != NULL ? island->row_lo[i] : -HUGE_VAL;
+  *hi = island->row_hi != NULL ? island->row_hi[i] : HUGE_VAL;
+}
 
 typedef struct perp_contact_desc {
   perp_desc d;

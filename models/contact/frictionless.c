@@ -41,10 +41,12 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   PERP_TRY(perp_judged_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
   perp_lcp p = { .n = n, .A = island->A, .lda = island->lda, .F = island->F, .b = island->b };
   if (island->joints > 0 || island->lo != NULL) {
-    for (int i = 0; i < n; i++) {
-      j->lo[i] = i >= island->nc ? -HUGE_VAL : island->lo != NULL ? island->lo[i] : 0;
+    for (int i = 0; i < island->nc; i++) {
+      j->lo[i] = island->lo != NULL ? island->lo[i] : 0;
       j->hi[i] = HUGE_VAL;
     }
+    for (int i = island->nc; i < n; i++)
+      perp_contact_row_bounds(island, i - island->nc, &j->lo[i], &j->hi[i]);
     p.lo = j->lo;
     p.hi = j->hi;
   }

@@ -325,7 +325,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   }
   for (int i = 0; i < island->joints; i++) {
     int at = w->row[nc] + i;
-    j->lo[at] = -HUGE_VAL, j->hi[at] = HUGE_VAL;
+    perp_contact_row_bounds(island, i, &j->lo[at], &j->hi[at]);
     w->b[at] = island->b[r * nc + i];
     j->lambda[at] = impulse[r * nc + i];
   }

@@ -418,7 +418,7 @@ static double friction_of(void *user, const perp_contact *x, const double *befor
   return t > c->o.slip ? x->mu_dynamic : x->mu;
 }
 
-bool perp_contacts_step(perp_contacts *c, perp_constrained *k, double h, const double *q,
+bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *drives, double h,
                         const double *v)
 {
   const perp_model *model = c->model;
@@ -427,7 +427,12 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, double h, const d
   double base = c->o.gap ? 2 * h * h * fabs(model->gravity) + 1e-6 * model->size
                          : 1e-6 * model->size;
   double margin = c->o.margin > 0 ? c->o.margin : c->o.gap ? base + h * fastest(c, k->a) : base;
-  (void)q;
+  perp_island_row *row = NULL;
+  int rows = 0;
+  if (drives != NULL) {
+    rows = perp_drives_rows(drives, k, h, v, &row);
+    if (c->o.margin == 0 && c->o.gap) margin += h * perp_drives_speed(drives);
+  }
   if (!isfinite(margin)) {
     k->reason = PERP_NOT_FINITE;
     return false;
@@ -437,14 +442,14 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, double h, const d
   if (k->status == PERP_OK) k->status = reserve(k->ctx, c, c->n);
   c->collision_s += perp_constrained_clock(k) - start;
   if (k->status != PERP_OK) return false;
-  if (c->n == 0) {
+  if (c->n == 0 && rows == 0) {
     c->n_before = 0;
     return true;
   }
 
   recall(c, e, h);
   int kept = choose(c, e, h, base, k->a);
-  if (kept == 0) {
+  if (kept == 0 && rows == 0) {
     memset(c->impulse, 0, (size_t)3 * (size_t)c->n * sizeof *c->impulse);
     remember(c, e, h);
     return true;
@@ -461,6 +466,8 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, double h, const d
                             .v = v,
                             .align = c->o.align == PERP_ALIGN_SLIP,
                             .softness = c->o.softness,
+                            .row = row,
+                            .n_rows = rows,
                             .bias = bias_of,
                             .friction = friction_of,
                             .restitution = c->o.impact == PERP_IMPACT_POISSON ? restitution_of
@@ -481,6 +488,7 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, double h, const d
     if (round + 1 == ROUNDS || late(c, e, h, k->a) == 0) break;
   }
   remember(c, e, h);
+  if (drives != NULL) perp_drives_accept(drives, h);
   return true;
 }
 

@@ -6,6 +6,7 @@
  *   1. contacts within reach of the step (speculative margin), those that cannot close left out;
  *   2. islands: bodies joined by joints and contacts (union-find); others do not influence each other;
  *   3. for each island  u = A lambda + b  with  b = J_c v^ + bias (contact.h), solved by the contact model;
+ *      limits and motors are further rows of it (drives.h);
  *   4. the impulses J_c' lambda are added to the right-hand side of the KKT system, which is solved
  *      again, so that the joints are satisfied exactly whatever the complementarity solver left.
  *
@@ -15,7 +16,7 @@
 #define PERP_CONTACTS_H
 
 #include "models/contact/contact.h"
-#include "models/formulations/constrained.h"
+#include "models/formulations/drives.h"
 
 /* Options of formulations that step contacts. */
 typedef struct perp_contact_opts {
@@ -71,9 +72,10 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
 void perp_contacts_destroy(perp_contacts *c); /* NULL is fine */
 void perp_contacts_restart(perp_contacts *c);
 
-/* Contact impulses of the step h from (q, v).  k: evaluated at q, k->f = M v + h f, k->a = v^.  On return
- * k->a = v+, k->f has the contact impulses.  False: k->reason or k->status says why. */
-bool perp_contacts_step(perp_contacts *c, perp_constrained *k, double h, const double *q,
+/* Contact impulses of the step h from v, and those of the drives (NULL: none).  k: evaluated at the start,
+ * k->f = M v + h f, k->a = v^.  On return k->a = v+, k->f has all impulses.  False: k->reason or k->status says
+ * why. */
+bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *drives, double h,
                         const double *v);
 /* Post-stabilization of penetration at the end of a step (Cline 2002, section 3.4): passes of
  *

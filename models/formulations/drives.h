@@ -12,23 +12,33 @@
  *      motor    |lambda| <= h max_force  bias = -velocity
  *      servo    |lambda| <= h max_force  S = 1 / (h (h k + d)),  bias = k / (h k + d) (x - target) - ...
  *
- * A stop that is overrun gives back a fifth of the overrun in a step, at
- * 1 m/s (rad/s) at most.  Of two limits the nearer one is a
- * row.  Cost per step: one solve per row with the factor of the joints, and the LCP. */
+ * A stop that is overrun gives back a fifth of the overrun in a step, at 1 m/s (rad/s) at most.  Of two limits
+ * the nearer one is a row.  Without contacts all rows are one problem, at the cost of one solve per row with
+ * the factor of the joints, and the LCP; with contacts they stand in the problems of their islands. */
 #ifndef PERP_DRIVES_H
 #define PERP_DRIVES_H
 
-#include "models/formulations/constrained.h"
+#include "models/formulations/islands.h"
 
 typedef struct perp_drives perp_drives;
 
-/* parts->lcp must be set.  PERP_ERR_UNSUPPORTED: a model with shapes too.  Allocates all. */
+/* parts->lcp must be set.  PERP_ERR_UNSUPPORTED: it does not serve the bounds of these drives.  Allocates
+ * all. */
 perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
                                perp_drives **out);
 void perp_drives_destroy(perp_drives *d); /* NULL is fine */
+void perp_drives_restart(perp_drives *d);
 /* Impulses of the step h from velocity v.  k: evaluated and factored at the start, k->f = M v + h f, k->a =
  * v^.  On return k->a and k->lambda are those with drives.  False: k->reason or k->status says why. */
 bool perp_drives_step(perp_drives *d, perp_constrained *k, double h, const double *v);
 const double *perp_drives_forces(const perp_drives *d); /* [drives] of the last step */
+
+/* For problems that others solve: the rows of a step (as above), with the impulses of the step before as
+ * guess; and what is made of their impulses.  *rows live until the next call. */
+int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const double *v,
+                     perp_island_row **rows);
+void perp_drives_accept(perp_drives *d, double h);
+/* Largest speed, m/s, that motors may give to a body whatever its velocity is now. */
+double perp_drives_speed(const perp_drives *d);
 
 #endif

@@ -19,6 +19,7 @@ typedef struct lane {
 /* where the parts of an island start in the arrays shared by all */
 typedef struct island {
   int contact, body, joint; /* in order, bodies, joints */
+  int bounded;              /* in bounded */
   int joint_rows;           /* free rows of all islands before */
   size_t dense;             /* in A */
   bool eliminate;
@@ -41,8 +42,9 @@ struct perp_islands {
   int *local;              /* [bodies] place in its island */
   int *bodies;             /* [bodies] by island */
   int *joints;             /* [joints] by island */
+  int *bounded;            /* [rows] bounded rows by island */
   island *at;              /* [bodies + 1] */
-  int *cursor;             /* [3 (bodies + 1)] */
+  int *cursor;             /* [4 (bodies + 1)] */
   int *bptr, *mptr, *tptr; /* [2 bodies + 1] */
   double *M, *Minv;
   double *v_star;        /* [nv] M^-1 f, for joints as rows */
@@ -50,16 +52,19 @@ struct perp_islands {
   double *zero, *lambda; /* [m] */
   perp_arena arena;
   int n_islands;
+  int max_bounded; /* bounded rows at most */
   /* by the number of contacts */
   int cap;
-  double *scratch;       /* [4 n] */
-  int *order;            /* [n] contact at each place */
-  double *frame;         /* [6 n] t1, t2 */
-  double *b, *x, *s, *d; /* [r n + m], d the diagonal of A */
-  double *mu, *slip;     /* [n] */
-  double *e, *lo;        /* [n] restitution and least impulse of decompression */
-  double *b2, *x2;       /* [r n + m] decompression */
-  double *product;       /* [2 nv] by island */
+  double *scratch;         /* [4 n] */
+  int *order;              /* [n] contact at each place */
+  double *frame;           /* [6 n] t1, t2 */
+  double *b, *x, *s, *d;   /* [r n + m + bounded], d the diagonal of A */
+  double *mu, *slip;       /* [n] */
+  double *e, *lo;          /* [n] restitution and least impulse of decompression */
+  double *b2, *x2;         /* [r n + m + bounded] decompression */
+  double *row_lo, *row_hi; /* [m + bounded] of the rows that are no contacts */
+  double *lo2, *hi2;       /* [m + bounded] decompression */
+  double *product;         /* [2 nv] by island */
   double *J;
   int *cptr, *jptr, *joff, *jblk, *jgrp, *tsub;
   perp_arena grown;
@@ -81,7 +86,8 @@ static void layout(perp_islands *s, perp_arena *a)
   s->bodies = PERP_CARVE(a, int, nb);
   s->joints = PERP_CARVE(a, int, model->n_joints);
   s->at = PERP_CARVE(a, island, nb + 1);
-  s->cursor = PERP_CARVE(a, int, 3 * (nb + 1));
+  s->bounded = PERP_CARVE(a, int, s->max_bounded);
+  s->cursor = PERP_CARVE(a, int, 4 * (nb + 1));
   s->bptr = PERP_CARVE(a, int, 2 * nb + 1);
   s->mptr = PERP_CARVE(a, int, 2 * nb + 1);
   s->tptr = PERP_CARVE(a, int, 2 * nb + 1);
@@ -98,22 +104,28 @@ static void layout(perp_islands *s, perp_arena *a)
 static void layout_grown(perp_islands *s, perp_arena *a)
 {
   const perp_model *model = s->model;
-  size_t n = (size_t)s->cap, nj = s->rows ? (size_t)model->n_joints : 0, groups = n + nj;
+  size_t n = (size_t)s->cap, nj = s->rows ? (size_t)model->n_joints : 0;
+  size_t nb = (size_t)s->max_bounded, groups = n + nj + nb, further = (size_t)model->m + nb;
   size_t r = (size_t)s->r, nv = (size_t)model->nvb, islands = (size_t)model->n_bodies + 1;
+  size_t rows = r * n + further;
   s->scratch = PERP_CARVE(a, double, 4 * n);
   s->order = PERP_CARVE(a, int, n);
   s->frame = PERP_CARVE(a, double, 6 * n);
-  s->b = PERP_CARVE(a, double, r *n + (size_t)model->m);
-  s->x = PERP_CARVE(a, double, r *n + (size_t)model->m);
-  s->s = PERP_CARVE(a, double, r *n + (size_t)model->m);
-  s->d = PERP_CARVE(a, double, r *n + (size_t)model->m);
+  s->b = PERP_CARVE(a, double, rows);
+  s->x = PERP_CARVE(a, double, rows);
+  s->s = PERP_CARVE(a, double, rows);
+  s->d = PERP_CARVE(a, double, rows);
   s->mu = PERP_CARVE(a, double, n);
   s->slip = PERP_CARVE(a, double, n);
   s->e = PERP_CARVE(a, double, n);
   s->lo = PERP_CARVE(a, double, n);
-  s->b2 = PERP_CARVE(a, double, r *n + (size_t)model->m);
-  s->x2 = PERP_CARVE(a, double, r *n + (size_t)model->m);
-  s->J = PERP_CARVE(a, double, 2 * nv * (r * n + JOINT_ROWS * nj));
+  s->b2 = PERP_CARVE(a, double, rows);
+  s->x2 = PERP_CARVE(a, double, rows);
+  s->row_lo = PERP_CARVE(a, double, further);
+  s->row_hi = PERP_CARVE(a, double, further);
+  s->lo2 = PERP_CARVE(a, double, further);
+  s->hi2 = PERP_CARVE(a, double, further);
+  s->J = PERP_CARVE(a, double, 2 * nv * (r * n + JOINT_ROWS * nj + nb));
   s->cptr = PERP_CARVE(a, int, groups + islands);
   s->jptr = PERP_CARVE(a, int, groups + islands);
   s->joff = PERP_CARVE(a, int, 2 * groups + islands);
@@ -124,7 +136,7 @@ static void layout_grown(perp_islands *s, perp_arena *a)
 
 perp_status perp_islands_room(perp_ctx *ctx, perp_islands *s, int n)
 {
-  if (n <= s->cap) return PERP_OK;
+  if (n <= s->cap && s->cap > 0) return PERP_OK;
   perp_arena_free(&s->grown);
   s->grown = (perp_arena){ 0 };
   s->cap = n + n / 2 + 16;
@@ -183,6 +195,7 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
   s->kind = kind;
   s->r = kind->rows(model->dim);
   s->rows = rows;
+  s->max_bounded = 2 * model->n_drives;
 #ifdef _OPENMP
   s->threads = threads;
 #else
@@ -317,13 +330,18 @@ static int body_of(const perp_contact *x)
   return x->body_a >= 0 ? x->body_a : x->body_b;
 }
 
-/* Partition the bodies, and lay out contacts, bodies and joints by island. */
+static int body_of_row(const perp_island_row *row)
+{
+  return row->body[0] >= 0 ? row->body[0] : row->body[1];
+}
+
+/* Partition the bodies, and lay out contacts, bodies, joints and bounded rows by island. */
 static void partition(perp_islands *s, const perp_island_task *task)
 {
   const perp_model *model = s->model;
   const int nb = model->n_bodies;
   int *const contacts = s->cursor, *const bodies = contacts + nb + 1,
-             *const joints = bodies + nb + 1;
+             *const joints = bodies + nb + 1, *const bounded = joints + nb + 1;
   memcpy(s->parent, s->tied, (size_t)nb * sizeof *s->parent);
   for (int i = 0; i < task->n; i++) {
     const perp_contact *x = &task->contact[i];
@@ -333,10 +351,12 @@ static void partition(perp_islands *s, const perp_island_task *task)
   for (int b = 0; b < nb; b++) s->of[b] = -1;
   for (int i = 0; i < task->n; i++)
     if (takes_part(task, i)) s->of[root(s->parent, body_of(&task->contact[i]))] = 0;
+  for (int i = 0; i < task->n_rows; i++) s->of[root(s->parent, body_of_row(&task->row[i]))] = 0;
   s->n_islands = 0;
   for (int b = 0; b < nb; b++) { /* a root comes before the rest of its island */
     if (s->parent[b] == b && s->of[b] == 0) {
       contacts[s->n_islands] = bodies[s->n_islands] = joints[s->n_islands] = 0;
+      bounded[s->n_islands] = 0;
       s->at[s->n_islands].eliminate = false;
       s->of[b] = s->n_islands++;
     }
@@ -348,6 +368,7 @@ static void partition(perp_islands *s, const perp_island_task *task)
   }
   for (int i = 0; i < task->n; i++)
     if (takes_part(task, i)) contacts[s->of[body_of(&task->contact[i])]]++;
+  for (int i = 0; i < task->n_rows; i++) bounded[s->of[body_of_row(&task->row[i])]]++;
   for (int j = 0; j < model->n_joints && s->rows; j++) {
     int b = model->joint[j].a >= 0 ? model->joint[j].a : model->joint[j].b;
     if (s->of[b] >= 0) joints[s->of[b]]++;
@@ -355,21 +376,25 @@ static void partition(perp_islands *s, const perp_island_task *task)
   island sum = { 0 };
   for (int i = 0; i < s->n_islands; i++) {
     island *p = &s->at[i];
-    size_t rows = (size_t)s->r * (size_t)contacts[i];
+    size_t rows = (size_t)s->r * (size_t)contacts[i] + (size_t)bounded[i];
     sum.eliminate = p->eliminate;
     *p = sum;
     if (sum.eliminate) sum.dense += rows * rows;
     sum.contact += contacts[i];
     sum.body += bodies[i];
     sum.joint += joints[i];
+    sum.bounded += bounded[i];
     contacts[i] = p->contact;
     joints[i] = p->joint;
+    bounded[i] = p->bounded;
   }
   s->at[s->n_islands] = sum;
   for (int b = 0; b < nb; b++)
     if (s->of[b] >= 0) s->bodies[s->at[s->of[b]].body + s->local[b]] = b;
   for (int i = 0; i < task->n; i++)
     if (takes_part(task, i)) s->order[contacts[s->of[body_of(&task->contact[i])]]++] = i;
+  for (int i = 0; i < task->n_rows; i++)
+    s->bounded[bounded[s->of[body_of_row(&task->row[i])]]++] = i;
   if (!s->rows) return;
   for (int j = 0; j < model->n_joints; j++) {
     int b = model->joint[j].a >= 0 ? model->joint[j].a : model->joint[j].b;
@@ -384,9 +409,26 @@ static void partition(perp_islands *s, const perp_island_task *task)
   }
 }
 
+/* of the rows that are no contacts */
+static size_t first_further(const perp_islands *s, int i)
+{
+  return (size_t)s->at[i].joint_rows + (size_t)s->at[i].bounded;
+}
+
 static size_t first_row(const perp_islands *s, int i)
 {
-  return (size_t)s->r * (size_t)s->at[i].contact + (size_t)s->at[i].joint_rows;
+  return (size_t)s->r * (size_t)s->at[i].contact + first_further(s, i);
+}
+
+/* contacts, joints and bounded rows of all islands before */
+static int first_group(const perp_islands *s, int i)
+{
+  return s->at[i].contact + s->at[i].joint + s->at[i].bounded;
+}
+
+static int further_rows(const perp_islands *s, int i)
+{
+  return (int)(first_further(s, i + 1) - first_further(s, i));
 }
 
 /* the block structure of island i in the shared arrays */
@@ -394,14 +436,14 @@ static perp_blocks blocks_of(const perp_islands *s, int i, bool soft)
 {
   const island *p = &s->at[i], *next = p + 1;
   const perp_model *model = s->model;
-  const int nb = next->body - p->body, nc = next->contact - p->contact, nj = next->joint - p->joint;
-  const int group = p->contact + p->joint;
+  const int nb = next->body - p->body, nc = next->contact - p->contact;
+  const int group = first_group(s, i);
   const size_t square = (size_t)model->nvb * (size_t)model->nvb;
   return (perp_blocks){
     .nv = nb * model->nvb,
-    .m = s->r * nc + next->joint_rows - p->joint_rows,
+    .m = s->r * nc + further_rows(s, i),
     .nb = nb,
-    .nc = nc + nj,
+    .nc = first_group(s, i + 1) - group,
     .bptr = s->bptr + p->body + i,
     .mptr = s->mptr + p->body + i,
     .cptr = s->cptr + group + i,
@@ -413,8 +455,8 @@ static perp_blocks blocks_of(const perp_islands *s, int i, bool soft)
     .tsub = s->tsub + 2 * group,
     .M = s->M + square * (size_t)p->body,
     .Minv = s->Minv + square * (size_t)p->body,
-    .J = s->J + (size_t)(2 * model->nvb) *
-                    ((size_t)s->r * (size_t)p->contact + JOINT_ROWS * (size_t)p->joint),
+    .J = s->J + (size_t)(2 * model->nvb) * ((size_t)s->r * (size_t)p->contact +
+                                            JOINT_ROWS * (size_t)p->joint + (size_t)p->bounded),
     .s = soft ? s->s + first_row(s, i) : NULL,
   };
 }
@@ -519,11 +561,12 @@ static void fill(perp_islands *s, lane *own, const perp_constrained *k,
   const bool rows = next->joint > p->joint;
   perp_blocks F = blocks_of(s, i, true);
   int *bptr = s->bptr + p->body + i, *mptr = s->mptr + p->body + i;
-  int *cptr = s->cptr + p->contact + p->joint + i, *jptr = s->jptr + p->contact + p->joint + i;
-  int *jblk = s->jblk + 2 * (p->contact + p->joint),
-      *joff = s->joff + 2 * (p->contact + p->joint) + i;
+  const int group = first_group(s, i);
+  int *cptr = s->cptr + group + i, *jptr = s->jptr + group + i;
+  int *jblk = s->jblk + 2 * group, *joff = s->joff + 2 * group + i;
   double *J = s->J + (F.J - s->J), *b = s->b + first_row(s, i), *x = s->x + first_row(s, i),
          *soft = s->s + first_row(s, i);
+  double *row_lo = s->row_lo + first_further(s, i), *row_hi = s->row_hi + first_further(s, i);
   for (int l = 0; l < nb; l++) {
     int body = s->bodies[p->body + l];
     bptr[l] = nvb * l;
@@ -551,17 +594,19 @@ static void fill(perp_islands *s, lane *own, const perp_constrained *k,
     row += r;
   }
   const perp_blocks *K = &k->e->blocks;
-  for (int j = p->joint; j < next->joint; j++) {
-    int group = s->joints[j], first = K->cptr[group], m = K->cptr[group + 1] - first;
-    int g = nc + j - p->joint;
+  int g = nc, further = 0;
+  for (int j = p->joint; j < next->joint; j++, g++) {
+    int of = s->joints[j], first = K->cptr[of], m = K->cptr[of + 1] - first;
     cptr[g] = row;
     jptr[g] = sub;
-    for (int q = 0; q < m; q++) {
+    for (int q = 0; q < m; q++, further++) {
+      row_lo[further] = -HUGE_VAL;
+      row_hi[further] = HUGE_VAL;
       b[row + q] = -k->c[first + q];
       x[row + q] = k->lambda[first + q];
       soft[row + q] = K->s != NULL ? K->s[first + q] : 0;
     }
-    for (int q = K->jptr[group]; q < K->jptr[group + 1]; q++) {
+    for (int q = K->jptr[of]; q < K->jptr[of + 1]; q++) {
       int body = K->jblk[q];
       const double *G = K->J + K->joff[q], *v = s->v_star + (size_t)nvb * (size_t)body;
       jblk[sub] = s->local[body];
@@ -573,17 +618,38 @@ static void fill(perp_islands *s, lane *own, const perp_constrained *k,
     }
     row += m;
   }
+  const double *v_free = rows ? s->v_star : k->a;
+  for (int j = p->bounded; j < next->bounded; j++, g++, row++, further++) {
+    const perp_island_row *from = &task->row[s->bounded[j]];
+    cptr[g] = row;
+    jptr[g] = sub;
+    row_lo[further] = from->lo;
+    row_hi[further] = from->hi;
+    b[row] = from->bias;
+    x[row] = from->lambda;
+    soft[row] = from->soft;
+    for (int side = 0; side < 2; side++) {
+      if (from->body[side] < 0) continue;
+      const double *v = v_free + (size_t)nvb * (size_t)from->body[side];
+      jblk[sub] = s->local[from->body[side]];
+      joff[sub++] = off;
+      for (int l = 0; l < nvb; l++) {
+        J[off++] = from->J[side][l];
+        b[row] += from->J[side][l] * v[l];
+      }
+    }
+  }
   cptr[F.nc] = row;
   jptr[F.nc] = sub;
   joff[sub] = off;
   if (!p->eliminate) diagonal(s, p->body, &F, s->d + first_row(s, i));
-  perp_blocks_transpose(nb, F.nc, jptr, jblk, s->jgrp + 2 * (p->contact + p->joint),
-                        s->tptr + p->body + i, s->tsub + 2 * (p->contact + p->joint));
+  perp_blocks_transpose(nb, F.nc, jptr, jblk, s->jgrp + 2 * group, s->tptr + p->body + i,
+                        s->tsub + 2 * group);
 }
 
 /* A_c = J_c H J_c' + S of an island whose joints are eliminated: one response of the whole system to
  * each row, by the KKT factor. */
-static bool columns(perp_islands *s, perp_constrained *k, const perp_island_task *task, int i)
+static bool columns(perp_islands *s, perp_constrained *k, int i)
 {
   const perp_model *model = s->model;
   const island *p = &s->at[i];
@@ -609,7 +675,7 @@ static bool columns(perp_islands *s, perp_constrained *k, const perp_island_task
             for (int y = 0; y < m; y++) out[first + y] += F.J[F.joff[q] + y + l * m] * a[l];
         }
       }
-      if (task->softness > 0) out[col] += F.s[col];
+      out[col] += F.s[col];
     }
   double *diag = s->d + first_row(s, i);
   for (int y = 0; y < n; y++) diag[y] = A[(size_t)y * ((size_t)n + 1)];
@@ -643,7 +709,14 @@ static perp_status decompress(perp_islands *s, lane *own, const perp_contact_isl
   };
   perp_contact_island second = *problem;
   perp_lcp_product(&base, x, b2, s->product + (size_t)(2 * s->model->nvb * p->body));
-  for (int j = (int)n; j < m; j++) x2[j] = 0;
+  double *lo2 = s->lo2 + first_further(s, i), *hi2 = s->hi2 + first_further(s, i);
+  for (int j = 0; j < problem->joints; j++) { /* the sum of both keeps the bounds */
+    x2[(int)n + j] = 0;
+    lo2[j] = problem->row_lo[j] - x[(int)n + j];
+    hi2[j] = problem->row_hi[j] - x[(int)n + j];
+  }
+  second.row_lo = lo2;
+  second.row_hi = hi2;
   second.b = b2;
   second.lo = lo;
   PERP_TRY(s->kind->solve(&own->ctx, own->ws, &second, x2, s->slip + p->contact, &own->count));
@@ -657,10 +730,13 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
   const island *p = &s->at[i], *next = p + 1;
   const int dim = s->model->dim, nc = next->contact - p->contact;
   const size_t first = first_row(s, i);
-  bool soft = task->softness > 0 || (k->e->blocks.s != NULL && next->joint > p->joint);
+  bool soft = task->softness > 0 || (k->e->blocks.s != NULL && next->joint > p->joint) ||
+              next->bounded > p->bounded;
   perp_blocks F = blocks_of(s, i, soft);
   perp_contact_island problem = { .nc = nc,
-                                  .joints = next->joint_rows - p->joint_rows,
+                                  .joints = further_rows(s, i),
+                                  .row_lo = s->row_lo + first_further(s, i),
+                                  .row_hi = s->row_hi + first_further(s, i),
                                   .mu = s->mu + p->contact,
                                   .F = p->eliminate ? NULL : &F,
                                   .A = p->eliminate ? s->A + p->dense : NULL,
@@ -688,6 +764,8 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
       if (s->r > 2) P[q] += x[2] * t[3 + q];
     }
   }
+  const double *last = s->x + first_row(s, i + 1) - (next->bounded - p->bounded);
+  for (int j = p->bounded; j < next->bounded; j++) task->row[s->bounded[j]].lambda = *last++;
   return PERP_OK;
 }
 
@@ -744,7 +822,7 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
   }
   for_each(s, k, task, threads, fill);
   for (int i = 0; i < s->n_islands; i++)
-    if (s->at[i].eliminate && !columns(s, k, task, i)) return false;
+    if (s->at[i].eliminate && !columns(s, k, i)) return false;
   for_each(s, k, task, threads, solve);
   for (int i = 0; i < threads; i++) {
     perp_contact_count_add(&s->count, &s->lanes[i].count);
@@ -763,6 +841,13 @@ void perp_islands_apply(const perp_islands *s, const perp_constrained *k,
 {
   const perp_model *model = s->model;
   const int dim = model->dim;
+  for (int i = 0; i < task->n_rows; i++)
+    for (int side = 0; side < 2; side++) {
+      const perp_island_row *row = &task->row[i];
+      if (row->body[side] < 0) continue;
+      double *fb = f + (size_t)model->nvb * (size_t)row->body[side];
+      for (int l = 0; l < model->nvb; l++) fb[l] += row->J[side][l] * row->lambda;
+    }
   for (int i = 0; i < task->n; i++) {
     const perp_contact *x = &task->contact[i];
     const double *P = task->impulse + (size_t)3 * (size_t)i;

@@ -3,7 +3,7 @@
  *
  * Two bodies belong together when a joint or a contact acts on both (union-find with path halving, the
  * smaller index the root, so that the result does not depend on the order of contacts).  The world
- * connects nothing.  Islands are numbered by their first body, contacts keep their order inside one, and
+ * connects nothing.  An island has a problem when it has a contact or a bounded row.  Islands are numbered by their first body, contacts keep their order inside one, and
  * each problem is solved from its own data only: the result does not depend on the number of threads. */
 #ifndef PERP_ISLANDS_H
 #define PERP_ISLANDS_H
@@ -12,6 +12,15 @@
 #include "models/formulations/constrained.h"
 
 typedef struct perp_islands perp_islands;
+
+/* A row with bounds of its own between at most two bodies (limits and motors, drives.h):
+ *      w = J v+ + soft lambda + bias,   lo <= lambda <= hi,   w complementary */
+typedef struct perp_island_row {
+  int body[2];    /* PERP_WORLD: none; not both */
+  double J[2][6]; /* [nvb] of each */
+  double bias, soft, lo, hi;
+  double lambda; /* in: guess; out: impulse */
+} perp_island_row;
 
 typedef struct perp_island_task {
   const perp_contact *contact; /* [n] */
@@ -25,9 +34,11 @@ typedef struct perp_island_task {
   double reuse;
   unsigned char *fresh;
   double h;
-  const double *v; /* [nv] velocity at the start of the step; that without contacts is k->a */
-  bool align;      /* first tangent along the sliding of k->a */
-  double softness; /* of normal rows */
+  const double *v;      /* [nv] velocity at the start of the step; that without contacts is k->a */
+  bool align;           /* first tangent along the sliding of k->a */
+  double softness;      /* of normal rows */
+  perp_island_row *row; /* [n_rows] at most two for each drive of the model */
+  int n_rows;
   /* bias of the normal row and coefficient of friction, from the relative velocities (n, t1, t2) at the
    * start of the step and without contact impulses; friction NULL: none */
   double (*bias)(void *user, const perp_contact *contact, double h, const double *before,
@@ -50,10 +61,10 @@ void perp_islands_restart(perp_islands *s);
 perp_status perp_islands_room(perp_ctx *ctx, perp_islands *s, int n);
 /* [4 n], impulses and slip, for a caller without arrays of its own, after perp_islands_room. */
 double *perp_islands_scratch(perp_islands *s);
-/* All islands with contacts.  k: the KKT factor holds for k->e, k->a is v^, k->f its right-hand side, k->c
+/* All islands with contacts or bounded rows.  k: the KKT factor holds for k->e, k->a is v^, k->f its right-hand side, k->c
  * that of the joints.  False: k->status or k->reason says why. */
 bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *task);
-/* f [nv] += J_c' lambda of the impulses in task. */
+/* f [nv] += J_c' lambda of the impulses in task, and J' lambda of its bounded rows. */
 void perp_islands_apply(const perp_islands *s, const perp_constrained *k,
                         const perp_island_task *task, double *f);
 const perp_contact_count *perp_islands_count(const perp_islands *s);

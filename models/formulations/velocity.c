@@ -28,7 +28,7 @@
  * up to h |u|.
  *
  * Models with drives (limits, motors): rows with bounds on the coordinates that the joints leave free, see
- * drives.h.
+ * drives.h; in models with shapes they are further rows of the problems of the islands.
  *
  * Cost per step: assembly, one factorization, one solve.  No allocation in the steady state.
  * Order 1. Fails as the KKT formulation does.  Only methods with one evaluation a step can
@@ -73,8 +73,11 @@ static perp_ode_answer deriv(void *user, double t, double h, const double *q, co
   }
   k->assembly_s += perp_constrained_clock(k) - start;
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return PERP_ODE_FAILED;
-  if (w->drives != NULL && !perp_drives_step(w->drives, k, h, v)) return PERP_ODE_FAILED;
-  if (w->contacts != NULL && !perp_contacts_step(w->contacts, k, h, q, v)) return PERP_ODE_FAILED;
+  if (w->contacts != NULL) {
+    if (!perp_contacts_step(w->contacts, k, w->drives, h, v)) return PERP_ODE_FAILED;
+  } else if (w->drives != NULL && !perp_drives_step(w->drives, k, h, v)) {
+    return PERP_ODE_FAILED;
+  }
   k->start_h = h;
   for (int i = 0; i < model->nv; i++) a[i] = (k->a[i] - v[i]) / h;
   for (int i = 0; i < model->m; i++) w->lambda[i] = k->lambda[i] / h;
@@ -172,6 +175,7 @@ static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, c
   const perp_model *model = w->k.model;
   perp_constrained_restart(&w->k);
   if (w->contacts != NULL) perp_contacts_restart(w->contacts);
+  if (w->drives != NULL) perp_drives_restart(w->drives);
   w->k.ctx = ctx;
   memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
   memcpy(w->q, q, (size_t)model->nq * sizeof *q);

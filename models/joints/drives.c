@@ -65,23 +65,23 @@ void perp_drive_compile(const perp_model *m, const perp_eval *e, int index, perp
   k->offset = def->zero - raw(m, e, k);
 }
 
-double perp_drive_row(const perp_model *m, const perp_eval *e, int index, double *J)
+double perp_drive_row(const perp_model *m, const perp_eval *e, int index, double *Ja, double *Jb)
 {
   const perp_drive *k = &m->drive[index];
   const perp_pose *A = &e->pose[k->a], *B = &e->pose[k->b];
   const int d = m->dim;
-  double *Ja = k->a < 0 ? NULL : J + k->a * m->nvb, *Jb = k->b < 0 ? NULL : J + k->b * m->nvb;
   double n[3] = { 0 }, local[3], x = raw(m, e, k) + k->offset;
-  memset(J, 0, (size_t)m->nv * sizeof *J);
+  memset(Ja, 0, (size_t)m->nvb * sizeof *Ja);
+  memset(Jb, 0, (size_t)m->nvb * sizeof *Jb);
   if (!k->slides) {
     if (d == 2) {
-      if (Ja != NULL) Ja[2] = -1;
-      if (Jb != NULL) Jb[2] = 1;
+      Ja[2] = -1;
+      Jb[2] = 1;
     } else {
-      for (int i = 0; i < 3 && Ja != NULL; i++) Ja[3 + i] = -k->axis[i];
+      for (int i = 0; i < 3; i++) Ja[3 + i] = -k->axis[i];
       perp_turn(3, A->R, k->axis, n);
       perp_turn_back(3, B->R, n, local);
-      for (int i = 0; i < 3 && Jb != NULL; i++) Jb[3 + i] = local[i];
+      for (int i = 0; i < 3; i++) Jb[3 + i] = local[i];
     }
     return x;
   }
@@ -91,18 +91,14 @@ double perp_drive_row(const perp_model *m, const perp_eval *e, int index, double
   perp_turn(d, A->R, k->sa, ra);
   perp_turn(d, B->R, k->sb, rb);
   for (int i = 0; i < d; i++) delta[i] = (B->x[i] + rb[i]) - (A->x[i] + ra[i]);
-  if (Ja != NULL) {
-    perp_direction_jacobian(d, A->R, k->sa, D);
-    for (int i = 0; i < d; i++) Ja[i] = -n[i];
-    for (int i = 0; i < perp_rates(d); i++) Ja[d + i] = -perp_dot(d, n, D + d * i);
-    perp_direction_jacobian(d, A->R, k->axis, D);
-    for (int i = 0; i < perp_rates(d); i++) Ja[d + i] += perp_dot(d, delta, D + d * i);
-  }
-  if (Jb != NULL) {
-    perp_direction_jacobian(d, B->R, k->sb, D);
-    for (int i = 0; i < d; i++) Jb[i] = n[i];
-    for (int i = 0; i < perp_rates(d); i++) Jb[d + i] = perp_dot(d, n, D + d * i);
-  }
+  perp_direction_jacobian(d, A->R, k->sa, D);
+  for (int i = 0; i < d; i++) Ja[i] = -n[i];
+  for (int i = 0; i < perp_rates(d); i++) Ja[d + i] = -perp_dot(d, n, D + d * i);
+  perp_direction_jacobian(d, A->R, k->axis, D);
+  for (int i = 0; i < perp_rates(d); i++) Ja[d + i] += perp_dot(d, delta, D + d * i);
+  perp_direction_jacobian(d, B->R, k->sb, D);
+  for (int i = 0; i < d; i++) Jb[i] = n[i];
+  for (int i = 0; i < perp_rates(d); i++) Jb[d + i] = perp_dot(d, n, D + d * i);
   return x;
 }
 
