@@ -4,6 +4,8 @@
 #include "experiments/plugins/outside.h"
 #include "experiments/runner/command.h"
 #include "experiments/runner/env.h"
+#include "experiments/runner/kind_simulate.h"
+#include "experiments/runner/kkt_dump.h"
 
 #include <errno.h>
 #include <math.h>
@@ -264,6 +266,26 @@ static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *
   return code;
 }
 
+static int dump_kkt(perp_ctx *ctx, const perp_results *r, int cell, const char *path,
+                    const char *steps)
+{
+  const perp_study *s = r->study;
+  if (s->kind != &perp_kind_simulate) {
+    perp_say("error: cells of kind %s solve no KKT systems", s->kind->name);
+    return PERP_EXIT_USAGE;
+  }
+  perp_request request = perp_kind_simulate_request(&r->plan.cells[cell]);
+  perp_text command = { 0 };
+  s->kind->command(s, &r->plan.cells[cell], &command);
+  perp_status status = perp_kkt_dump(ctx, &request, path, steps, command.s, stdout);
+  perp_text_free(&command);
+  if (status == PERP_OK) return PERP_EXIT_OK;
+  perp_print_error(ctx);
+  return status == PERP_ERR_OPTION || status == PERP_ERR_UNSUPPORTED ? PERP_EXIT_USAGE
+         : status == PERP_ERR_IO                                     ? PERP_EXIT_INPUT
+                                                                     : PERP_EXIT_INTERNAL;
+}
+
 int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
 {
   static const perp_flag flags[] = {
@@ -272,6 +294,10 @@ int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
     { "series", 0, "FILE", "write the time series as CSV" },
     { "dump-lcp", 0, "PATH",
       "instead: its contact problem as a file, or those that its simulation meets in a folder" },
+    { "dump-kkt", 0, "DIR",
+      "instead: the KKT systems that its simulation meets, as Matrix Market files in a folder" },
+    { "steps", 0, "N,N,..",
+      "with --dump-kkt: of these steps, or all (default 1, 2, 4, 8, ... and the last system)" },
     { "json", 0, NULL, "as JSON" },
     { 0 }
   };
@@ -300,9 +326,10 @@ int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
     perp_results_free(&r);
     return status;
   }
-  const char *dump = perp_args_get(&args, "dump-lcp");
-  if (dump != NULL) {
-    status = dump_lcp(ctx, &r, cell, dump);
+  const char *lcp = perp_args_get(&args, "dump-lcp"), *kkt = perp_args_get(&args, "dump-kkt");
+  if (lcp != NULL || kkt != NULL) {
+    status = lcp != NULL ? dump_lcp(ctx, &r, cell, lcp)
+                         : dump_kkt(ctx, &r, cell, kkt, perp_args_get(&args, "steps"));
     perp_results_free(&r);
     return status;
   }

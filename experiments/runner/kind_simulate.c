@@ -190,23 +190,27 @@ perp_cell_status perp_result_status(const perp_result *result)
   return result->reason == PERP_MAX_ITER ? PERP_CELL_MAXITER : PERP_CELL_DIVERGED;
 }
 
+perp_request perp_kind_simulate_request(const perp_cell *cell)
+{
+  return (perp_request){ .scene = cell->value[P_SCENE],
+                         .formulation = cell->value[P_FORMULATION],
+                         .ode = cell->value[P_ODE],
+                         .kkt = cell->value[P_KKT],
+                         .lcp = cell->value[P_LCP],
+                         .stab = cell->value[P_STAB],
+                         .contact = cell->value[P_CONTACT],
+                         .h = real_of(cell, P_H),
+                         .t_end = real_of(cell, P_T_END),
+                         .sample_every = real_of(cell, P_SAMPLE),
+                         .seed = strtoull(cell->value[P_SEED], NULL, 10) };
+}
+
 static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 {
-  const perp_cell *cell = job->cell;
-  perp_request request = { .scene = cell->value[P_SCENE],
-                           .formulation = cell->value[P_FORMULATION],
-                           .ode = cell->value[P_ODE],
-                           .kkt = cell->value[P_KKT],
-                           .lcp = cell->value[P_LCP],
-                           .stab = cell->value[P_STAB],
-                           .contact = cell->value[P_CONTACT],
-                           .h = real_of(cell, P_H),
-                           .t_end = real_of(cell, P_T_END),
-                           .sample_every = real_of(cell, P_SAMPLE),
-                           .seed = strtoull(cell->value[P_SEED], NULL, 10),
-                           .want_series = job->series_path != NULL,
-                           .replay_path = job->replay_path,
-                           .timing_rounds = job->timing ? 1 : 0 };
+  perp_request request = perp_kind_simulate_request(job->cell);
+  request.want_series = job->series_path != NULL;
+  request.replay_path = job->replay_path;
+  request.timing_rounds = job->timing ? 1 : 0;
   perp_result result;
   perp_status status = perp_simulate(ctx, &request, &result);
   out->status = perp_result_status(&result);

@@ -3,11 +3,13 @@
 #ifndef PERP_KIND_SIMULATE_H
 #define PERP_KIND_SIMULATE_H
 
-#include "experiments/runner/kind.h"
+#include "experiments/runner/plan.h"
 #include "experiments/runner/simulate.h"
 
 extern const perp_cell_kind perp_kind_simulate;
 
+/* The simulation of a cell of this kind; the texts are those of the cell. */
+perp_request perp_kind_simulate_request(const perp_cell *cell);
 /* How a cell with this result ended. */
 perp_cell_status perp_result_status(const perp_result *result);
 /* The series as CSV: time and the named fields ("drift.pos", "q" for q0, q1, ...; none = all), units in the

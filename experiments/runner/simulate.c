@@ -311,6 +311,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
     if (end) break;
 
     const double t_max = r->adaptive ? next_target(r, t) : r->t_end;
+    if (request->watch != NULL) request->watch->step(count + 1, request->watch->user);
     double t0 = clocked ? perp_clock_thread() : 0;
     PERP_TRY(step(ctx, r, t_max, &info));
     if (clocked) PERP_TRY(add_batch(ctx, r, fmax(0, perp_clock_thread() - t0 - cost)));
@@ -323,6 +324,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
     }
     count++;
   }
+  if (request->watch != NULL) request->watch->step(-1, request->watch->user);
   return PERP_OK;
 }
 
@@ -480,6 +482,7 @@ static perp_status final_state(perp_ctx *ctx, const run *r, perp_result *result)
 static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request)
 {
   PERP_TRY(parse_request(ctx, request, r));
+  if (request->watch != NULL) PERP_TRY(request->watch->parts(ctx, &r->parts, request->watch->user));
   if (r->scene.model != NULL)
     PERP_TRY(perp_sim_create(ctx, r->scene.model, &r->parts, r->h, &r->sim));
   else

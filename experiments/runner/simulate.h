@@ -6,6 +6,14 @@
 
 #include "models/models.h"
 
+/* Looks over the shoulder of a run. */
+typedef struct perp_watch {
+  /* the parts as they will be created; may put a wrapper around one */
+  perp_status (*parts)(perp_ctx *ctx, perp_parts *parts, void *user);
+  void (*step)(int64_t step, void *user); /* before step 1, 2, ...; -1: the measured run is over */
+  void *user;
+} perp_watch;
+
 typedef struct perp_request {
   /* plug-in names with options; NULL or "" = the default of the command line */
   const char *scene, *formulation, *ode, *kkt, *lcp, *stab, *contact;
@@ -15,6 +23,7 @@ typedef struct perp_request {
   uint64_t seed;
   bool want_series;
   const char *replay_path; /* where to write a replay of the run (replay.h); NULL: nowhere */
+  const perp_watch *watch; /* NULL: nobody */
   int timing_rounds; /* further runs without metrics, for time.step_us; 0 = time only the first */
 } perp_request;
 
