@@ -3,12 +3,10 @@
 #include "experiments/report/report.h"
 
 #include "experiments/report/web.h"
-#include "experiments/runner/cli.h"
+#include "experiments/runner/join.h"
 
 #include <spawn.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 extern char **environ;
 
@@ -20,20 +18,22 @@ int perp_cmd_report(perp_ctx *ctx, int argc, char **argv)
     { "tex", 0, "DIR", "write tables.tex, numbers.tex and figures.tex for a LaTeX document" },
     { "interactive", 0, NULL,
       "build the script of the interactive figures when it is missing (npm)" },
+    { "keep-first", 0, NULL, "where folders disagree about a cell, take the first that has it" },
     { "open", 0, NULL, "show the page in the browser of the desktop (xdg-open)" },
     { "no-js", 0, NULL, "pictures only" },
     { 0 }
   };
   static const perp_cli cli = {
     "report",
-    "DIR [options]",
+    "DIR... [options]",
     "Write the report of a results folder: one HTML page without a network.",
     "DIR is a folder that `perp run` made, or the name of a study with a folder in "
-    "results/. Figures stay in DIR/figs with their data and gnuplot script.",
+    "results/. Figures stay in DIR/figs with their data and gnuplot script. Several folders with "
+    "parts of one run (--shard) make one page, which needs -o; its figures go beside it.",
     "perp report results/chain6-stab --figs svg,pdf",
     flags,
     1,
-    1
+    PERP_ARGS_MAX
   };
   perp_args args;
   int exit_status = perp_args_read(&cli, argc, argv, &args);
@@ -45,22 +45,29 @@ int perp_cmd_report(perp_ctx *ctx, int argc, char **argv)
     return PERP_EXIT_INFRA;
   }
 
-  struct stat st;
-  bool is_dir = stat(args.arg[0], &st) == 0 && S_ISDIR(st.st_mode);
-  char *dir = is_dir || strchr(args.arg[0], '/') != NULL ? perp_xstrdup(args.arg[0])
-                                                         : perp_xprintf("results/%s", args.arg[0]);
-  char page[1200];
+  char page[4096];
   perp_report_request request = { .out = perp_args_get(&args, "output"),
                                   .figs = perp_args_get(&args, "figs"),
                                   .tex = perp_args_get(&args, "tex"),
+                                  .together = args.n > 1,
                                   .no_js = perp_args_get(&args, "no-js") != NULL };
-  perp_status status = perp_report(ctx, dir, &request, page, sizeof page);
-  free(dir);
-  if (status != PERP_OK) {
-    perp_print_error(ctx);
-    return status == PERP_ERR_IO || status == PERP_ERR_FORMAT ? PERP_EXIT_INPUT
-                                                              : PERP_EXIT_INTERNAL;
+  if (args.n > 1 && request.out == NULL)
+    return perp_usage_error(&args, "where to? several folders need -o FILE.html");
+  perp_join g;
+  exit_status = perp_join_load(ctx, &args, perp_args_get(&args, "keep-first") != NULL, &g);
+  if (exit_status < 0) {
+    perp_join_records(&g);
+    perp_status status = perp_report_results(ctx, &g.part[0], &request, page, sizeof page);
+    if (status != PERP_OK) {
+      perp_print_error(ctx);
+      exit_status = status == PERP_ERR_IO ? PERP_EXIT_INPUT : PERP_EXIT_INTERNAL;
+    }
   }
+  int duplicates = g.duplicates, folders = g.n;
+  perp_join_free(&g);
+  if (exit_status >= 0) return exit_status;
+  if (duplicates > 0)
+    perp_say("%d cell(s) are in more than one of the %d folders", duplicates, folders);
   printf("%s\n", page);
   if (perp_args_get(&args, "open") != NULL) {
     char *show[] = { (char *)"xdg-open", page, NULL };

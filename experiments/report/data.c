@@ -207,6 +207,9 @@ static void cells(perp_page *page, perp_json *j)
   for (int r = 0; r < n; r++)
     perp_json_text(j, NULL, perp_cell_status_names[results->record[r].status]);
   perp_json_close(j, ']');
+  perp_json_open(j, "dir", '['); /* of the folders that are shown together */
+  for (int r = 0; r < n; r++) perp_json_text(j, NULL, results->record[r].dir);
+  perp_json_close(j, ']');
   perp_json_open(j, "reason", '[');
   for (int r = 0; r < n; r++) perp_json_text(j, NULL, results->record[r].reason);
   perp_json_close(j, ']');
@@ -282,7 +285,8 @@ static void all_series(perp_page *page, perp_json *j)
     for (int r = 0; r < n; r++) {
       if ((isnan(h) || page->view.x[r] == h) != (pass == 0)) continue;
       char path[1200];
-      snprintf(path, sizeof path, "%s/series/%s.csv", page->dir, page->results->plan.cells[r].id);
+      snprintf(path, sizeof path, "%s/series/%s.csv", page->results->record[r].dir,
+               page->results->plan.cells[r].id);
       perp_csv csv;
       if (!perp_exists(path)) continue;
       if (budget <= 0) {
@@ -303,7 +307,8 @@ static void all_series(perp_page *page, perp_json *j)
 static char *replay_text(const perp_page *page, int row, size_t *size)
 {
   char path[1200];
-  snprintf(path, sizeof path, "%s/replay/%s.json", page->dir, page->results->plan.cells[row].id);
+  snprintf(path, sizeof path, "%s/replay/%s.json", page->results->record[row].dir,
+           page->results->plan.cells[row].id);
   char *text = perp_exists(path) ? perp_read_file(path, size) : NULL;
   json_t *json = text == NULL ? NULL : json_loadb(text, *size, 0, NULL);
   const char *schema = json_string_value(json_object_get(json, "schema"));
@@ -318,7 +323,8 @@ static char *replay_text(const perp_page *page, int row, size_t *size)
 static bool replayed(const perp_page *page, int row, double x)
 {
   char path[1200];
-  snprintf(path, sizeof path, "%s/replay/%s.json", page->dir, page->results->plan.cells[row].id);
+  snprintf(path, sizeof path, "%s/replay/%s.json", page->results->record[row].dir,
+           page->results->plan.cells[row].id);
   return (isnan(x) || page->view.x[row] == x) && perp_exists(path);
 }
 

@@ -10,7 +10,9 @@
 typedef struct perp_page {
   perp_ctx *ctx;
   FILE *out;
-  const char *dir;     /* the results folder */
+  const char *dir;     /* the results folder, of several the first */
+  const char *figs;    /* folder of the figures */
+  const char *link;    /* the same as the page refers to it */
   const char *formats; /* of the figures, svg among them */
   bool interactive;    /* a script draws the figures anew: the lesser pictures stay outside */
   bool folded;         /* inside of a <details>: one of the lesser pictures */

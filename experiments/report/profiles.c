@@ -296,7 +296,8 @@ static void histories(perp_page *page, const box *b)
     int cell = *slot(b, best, t, s);
     if (cell < 0) continue;
     char path[1200];
-    snprintf(path, sizeof path, "%s/series/%s.csv", page->dir, page->results->plan.cells[cell].id);
+    snprintf(path, sizeof path, "%s/series/%s.csv", page->results->record[cell].dir,
+             page->results->plan.cells[cell].id);
     perp_csv series;
     if (!perp_exists(path) || perp_csv_read(page->ctx, path, &series) != PERP_OK) continue;
     if (series.rows > 1) {

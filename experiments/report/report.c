@@ -55,10 +55,9 @@ static void tex_caption(perp_text *to, const char *caption)
 
 void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption)
 {
-  char dir[1024], svg[1400];
-  snprintf(dir, sizeof dir, "%s/figs", page->dir);
-  snprintf(svg, sizeof svg, "%s/%s.svg", dir, f->id);
-  if (perp_figure_draw(page->ctx, f, dir, page->formats) != PERP_OK) {
+  char svg[1400];
+  snprintf(svg, sizeof svg, "%s/%s.svg", page->figs, f->id);
+  if (perp_figure_draw(page->ctx, f, page->figs, page->formats) != PERP_OK) {
     perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
     return;
   }
@@ -74,10 +73,10 @@ void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption
   if (perp_html_svg(page->ctx, page->out, svg, f->alt) != PERP_OK)
     perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
   perp_html(page->out,
-            "<figcaption>%s <span class=\"note\">Files: <a href=\"figs/%s.svg\">svg</a>, "
-            "<a href=\"figs/%s.gp\">gp</a>, <a "
-            "href=\"figs/%s.csv\">csv</a></span></figcaption>\n</figure>\n",
-            caption, f->id, f->id, f->id);
+            "<figcaption>%s <span class=\"note\">Files: <a href=\"%s/%s.svg\">svg</a>, "
+            "<a href=\"%s/%s.gp\">gp</a>, <a "
+            "href=\"%s/%s.csv\">csv</a></span></figcaption>\n</figure>\n",
+            caption, page->link, f->id, page->link, f->id, page->link, f->id);
 }
 
 void perp_page_fold(perp_page *page, const char *summary, int count)
@@ -99,7 +98,8 @@ void perp_page_environment(perp_page *page)
 {
   perp_html(page->out, "<h2 id=\"environment\">Environment</h2>\n");
   for (int i = 0; i < page->results->n_envs; i++) {
-    char *path = perp_xprintf("%s/env/%s.json", page->dir, page->results->envs[i]);
+    char *path = perp_xprintf("%s/env/%s.json", page->results->envs[i].dir,
+                              page->results->envs[i].id);
     json_t *env = json_load_file(path, 0, NULL);
     perp_html(page->out, "<dl>\n");
     const char *key;
@@ -207,24 +207,58 @@ static void body(perp_page *page, const char *script)
   perp_html_end(page->out);
 }
 
-perp_status perp_report(perp_ctx *ctx, const char *dir, const perp_report_request *request,
-                        char *page_path, size_t size)
+/* How a page in the folder `from` refers to the folder `to`; a text of the caller. */
+static char *relative(const char *from, const char *to)
 {
-  perp_results results;
-  PERP_TRY(perp_results_load(ctx, dir, NULL, &results));
-  perp_page page = { .ctx = ctx, .dir = dir, .study = results.study, .results = &results };
+  char *a = realpath(from, NULL), *b = realpath(to, NULL);
+  perp_text t = { 0 };
+  if (a == NULL || b == NULL) {
+    perp_text_add(&t, "%s", to);
+  } else {
+    size_t common = 0; /* up to the last '/' that both share */
+    for (size_t i = 0; a[i] == b[i] || (a[i] == '\0' && b[i] == '/'); i++) {
+      if (a[i] == '\0' || a[i] == '/') common = i + 1;
+      if (a[i] == '\0' || b[i] == '\0') break;
+    }
+    for (const char *s = common <= strlen(a) ? a + common : ""; *s != '\0';) {
+      perp_text_add(&t, "../");
+      s += strcspn(s, "/");
+      s += *s == '/';
+    }
+    perp_text_add(&t, "%s", b + common);
+  }
+  free(a);
+  free(b);
+  return t.s;
+}
+
+static char *folder_of(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  if (slash == NULL) return perp_xstrdup(".");
+  return slash == path ? perp_xstrdup("/") : perp_xprintf("%.*s", (int)(slash - path), path);
+}
+
+perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
+                                const perp_report_request *request, char *page_path, size_t size)
+{
+  perp_page page = { .ctx = ctx, .dir = results->dir, .study = results->study, .results = results };
   /* the page itself needs svg, a document pdf */
   page.formats = request->figs != NULL ? request->figs : request->tex != NULL ? "pdf" : "svg";
   if (strstr(page.formats, "svg") == NULL)
     page.formats = perp_pool_printf(&page.pool, "svg,%s", page.formats);
-  perp_view_build(ctx, &page.pool, &results, &page.view);
+  perp_view_build(ctx, &page.pool, results, &page.view);
   char *script = request->no_js ? NULL : perp_web_bundle();
   page.interactive = script != NULL;
 
   snprintf(page_path, size, "%s", request->out != NULL ? request->out : "");
-  if (request->out == NULL) snprintf(page_path, size, "%s/report.html", dir);
-  char *figs = perp_xprintf("%s/figs", dir), *draft = perp_xprintf("%s.part", page_path);
-  perp_status status = perp_make_dirs(ctx, figs);
+  if (request->out == NULL) snprintf(page_path, size, "%s/report.html", results->dir);
+  char *folder = folder_of(page_path), *draft = perp_xprintf("%s.part", page_path);
+  page.figs = perp_pool_printf(&page.pool, "%s/figs", request->together ? folder : results->dir);
+  perp_status status = perp_make_dirs(ctx, folder);
+  if (status == PERP_OK) status = perp_make_dirs(ctx, page.figs);
+  char *link = relative(folder, page.figs);
+  page.link = link;
   if (status == PERP_OK && (page.out = fopen(draft, "w")) == NULL)
     status = PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", draft, strerror(errno));
   if (page.out != NULL) {
@@ -235,11 +269,21 @@ perp_status perp_report(perp_ctx *ctx, const char *dir, const perp_report_reques
   }
   if (status == PERP_OK && request->tex != NULL) status = perp_page_tex(&page, request->tex);
   free(script);
-  free(figs);
+  free(folder);
+  free(link);
   free(draft);
   perp_text_free(&page.warnings);
   perp_text_free(&page.drawn);
   perp_pool_free(&page.pool);
+  return status;
+}
+
+perp_status perp_report(perp_ctx *ctx, const char *dir, const perp_report_request *request,
+                        char *page_path, size_t size)
+{
+  perp_results results;
+  PERP_TRY(perp_results_load(ctx, dir, NULL, &results));
+  perp_status status = perp_report_results(ctx, &results, request, page_path, size);
   perp_results_free(&results);
   return status;
 }

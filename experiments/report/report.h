@@ -9,6 +9,7 @@ typedef struct perp_report_request {
   const char *out;  /* path of the page; NULL: DIR/report.html */
   const char *figs; /* formats of the figures, comma list of svg, pdf, png, tikz; NULL: svg */
   const char *tex;  /* folder for tables.tex, numbers.tex and figures.tex (tex.h); NULL: none */
+  bool together;    /* results of several folders: figs/ goes beside the page */
   bool no_js;       /* pictures only, also where the script of the interactive figures is there */
 } perp_report_request;
 
@@ -17,5 +18,8 @@ typedef struct perp_report_request {
  * page is. */
 perp_status perp_report(perp_ctx *ctx, const char *dir, const perp_report_request *request,
                         char *page_path, size_t size);
+/* The same of results that are loaded already. */
+perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
+                                const perp_report_request *request, char *page_path, size_t size);
 
 #endif

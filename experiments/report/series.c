@@ -40,7 +40,8 @@ static perp_curve series_curve(perp_page *page, int row, const char *field, cons
 {
   perp_curve curve = { .label = g->label, .colour = g->colour, .style = PERP_PLOT_LINES };
   char path[1200];
-  snprintf(path, sizeof path, "%s/series/%s.csv", page->dir, page->results->plan.cells[row].id);
+  snprintf(path, sizeof path, "%s/series/%s.csv", page->results->record[row].dir,
+           page->results->plan.cells[row].id);
   perp_csv series;
   if (!perp_exists(path) || perp_csv_read(page->ctx, path, &series) != PERP_OK) return curve;
   int t = column_of(&series, "t"), y = column_of(&series, field);

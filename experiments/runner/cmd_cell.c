@@ -64,12 +64,12 @@ static void explain_one(const perp_ctx *ctx, const perp_study *s, const perp_pla
   if (at < 0 || r->record[at].attempt == 0) return;
   perp_env_id(id);
   bool here = false;
-  for (int e = 0; e < r->n_envs; e++) here = here || strcmp(r->envs[e], id) == 0;
+  for (int e = 0; e < r->n_envs; e++) here = here || strcmp(r->envs[e].id, id) == 0;
   if (!here)
     printf("it was made by another build or machine (env/%s.json); results are kept all the same, "
            "--fresh makes "
            "them anew\n",
-           r->n_envs > 0 ? r->envs[0] : "?");
+           r->n_envs > 0 ? r->envs[0].id : "?");
 }
 
 static int explain(perp_ctx *ctx, const perp_args *args, const perp_study *s, const perp_plan *plan,

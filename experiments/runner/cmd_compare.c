@@ -242,7 +242,7 @@ static double compare_times(struct compare *c)
 /* The processor that made a run; "" when unknown. */
 static char *processor(const perp_results *r)
 {
-  char *path = r->n_envs > 0 ? perp_xprintf("%s/env/%s.json", r->dir, r->envs[0]) : NULL;
+  char *path = r->n_envs > 0 ? perp_xprintf("%s/env/%s.json", r->envs[0].dir, r->envs[0].id) : NULL;
   json_t *env = path != NULL ? json_load_file(path, 0, NULL) : NULL;
   const char *cpu = json_string_value(json_object_get(env, "cpu"));
   char *copy = perp_xstrdup(cpu != NULL ? cpu : "");

@@ -5,90 +5,13 @@
  * log, env and problems; study and plan must be the same everywhere.  Cells that were computed more than
  * once must have come out the same. */
 #include "experiments/report/report.h"
-#include "experiments/runner/command.h"
+#include "experiments/runner/join.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* study.yaml without its first line, which says how it was run. */
-static char *study_text(const char *dir)
-{
-  char *path = perp_xprintf("%s/study.yaml", dir), *text = perp_read_file(path, NULL);
-  free(path);
-  if (text != NULL && text[0] == '#') {
-    char *rest = text + strcspn(text, "\n");
-    memmove(text, rest, strlen(rest) + 1);
-  }
-  return text;
-}
-
-static perp_status same_study(perp_ctx *ctx, const perp_results *a, const perp_results *b)
-{
-  char *x = study_text(a->dir), *y = study_text(b->dir);
-  bool same = x != NULL && y != NULL && strcmp(x, y) == 0 && a->plan.n == b->plan.n;
-  free(x);
-  free(y);
-  for (int i = 0; same && i < a->plan.n; i++)
-    same = strcmp(a->plan.cells[i].id, b->plan.cells[i].id) == 0;
-  if (same) return PERP_OK;
-  return PERP_FAIL(ctx, PERP_ERR_FORMAT,
-                   "%s and %s are not parts of one run: their study.yaml differ (study %s with %d "
-                   "cells, %s with %d)",
-                   a->dir, b->dir, a->study->name, a->plan.n, b->study->name, b->plan.n);
-}
-
-static bool same_value(double a, double b)
-{
-  return a == b || (isnan(a) && isnan(b));
-}
-
-/* The first result metric that differs between two records of one cell, -1 none, -2 the status. */
-static int difference(const perp_study *s, const perp_record *a, const perp_record *b)
-{
-  if (a->status != b->status) return -2;
-  for (int m = 0; m < s->n_metrics; m++)
-    if (!s->metric[m].timing && !same_value(a->value[m], b->value[m])) return m;
-  return -1;
-}
-
-struct merge {
-  int n;
-  perp_results *part;
-  int duplicates, conflicts;
-};
-
-static void find_duplicates(struct merge *g)
-{
-  const perp_study *s = g->part[0].study;
-  for (int i = 0; i < g->part[0].plan.n; i++) {
-    int first = -1;
-    for (int k = 0; k < g->n; k++) {
-      const perp_record *rec = &g->part[k].record[i];
-      if (rec->attempt == 0) continue;
-      if (first < 0) {
-        first = k;
-        continue;
-      }
-      g->duplicates++;
-      const perp_record *old = &g->part[first].record[i];
-      int m = difference(s, old, rec);
-      if (m == -1) continue;
-      g->conflicts++;
-      if (g->conflicts > 10) continue;
-      if (m == -2)
-        perp_say("%s: %s in %s, %s in %s", g->part[0].plan.cells[i].id,
-                 perp_cell_status_names[old->status], g->part[first].dir,
-                 perp_cell_status_names[rec->status], g->part[k].dir);
-      else
-        perp_say("%s: %s is %.17g in %s, %.17g in %s", g->part[0].plan.cells[i].id,
-                 s->metric[m].name, old->value[m], g->part[first].dir, rec->value[m],
-                 g->part[k].dir);
-    }
-  }
-}
 
 static perp_status copy_file(perp_ctx *ctx, const char *from, const char *to)
 {
@@ -124,7 +47,7 @@ static perp_status copy_folder(perp_ctx *ctx, const char *from, const char *to, 
 }
 
 /* The selection of the whole: what all parts agree on. */
-static perp_selection joined(const struct merge *g)
+static perp_selection joined(const perp_join *g)
 {
   perp_selection s = g->part[0].selection;
   for (int k = 1; k < g->n; k++) {
@@ -137,7 +60,7 @@ static perp_selection joined(const struct merge *g)
   return s;
 }
 
-static perp_status write_folder(perp_ctx *ctx, const struct merge *g, const char *dir)
+static perp_status write_folder(perp_ctx *ctx, const perp_join *g, const char *dir)
 {
   static const char *const folders[] = { "journal", "series",   "replay",   "log",
                                          "env",     "problems", "reference" };
@@ -162,7 +85,7 @@ static perp_status write_folder(perp_ctx *ctx, const struct merge *g, const char
   return status;
 }
 
-static int finish(perp_ctx *ctx, const struct merge *g, const char *dir, bool report)
+static int finish(perp_ctx *ctx, const perp_join *g, const char *dir, bool report)
 {
   perp_results r;
   if (perp_results_load(ctx, dir, NULL, &r) != PERP_OK) {
@@ -225,32 +148,13 @@ int perp_cmd_merge(perp_ctx *ctx, int argc, char **argv)
   bool taken = perp_exists(plan);
   free(plan);
   if (taken) return perp_usage_error(&args, "%s holds results already", dir);
-  struct merge g = { .part = perp_xalloc((size_t)args.n, sizeof *g.part) };
-  for (int k = 0; k < args.n && status < 0; k++) {
-    status = perp_command_results(ctx, args.arg[k], &g.part[k]);
-    if (status < 0) g.n++;
-    if (status < 0 && k > 0 && same_study(ctx, &g.part[0], &g.part[k]) != PERP_OK) {
-      perp_print_error(ctx);
-      status = PERP_EXIT_INPUT;
-    }
-    for (int i = 0; i < k && status < 0; i++)
-      if (strcmp(args.arg[i], args.arg[k]) == 0)
-        status = perp_usage_error(&args, "%s is named twice", args.arg[k]);
-  }
-  if (status < 0) {
-    find_duplicates(&g);
-    if (g.conflicts > 0 && perp_args_get(&args, "keep-first") == NULL) {
-      perp_say("error: %d cell(s) differ between folders; --keep-first takes the first one",
-               g.conflicts);
-      status = PERP_EXIT_INPUT;
-    }
-  }
+  perp_join g;
+  status = perp_join_load(ctx, &args, perp_args_get(&args, "keep-first") != NULL, &g);
   if (status < 0 && write_folder(ctx, &g, dir) != PERP_OK) {
     perp_print_error(ctx);
     status = PERP_EXIT_INTERNAL;
   }
   if (status < 0) status = finish(ctx, &g, dir, perp_args_get(&args, "no-report") == NULL);
-  for (int k = 0; k < g.n; k++) perp_results_free(&g.part[k]);
-  free(g.part);
+  perp_join_free(&g);
   return status;
 }

@@ -57,7 +57,7 @@ static void status_json(const perp_results *r, bool running)
   perp_json_close(&j, '}');
   perp_json_int(&j, "torn_lines", r->torn);
   perp_json_open(&j, "environments", '[');
-  for (int i = 0; i < r->n_envs; i++) perp_json_text(&j, NULL, r->envs[i]);
+  for (int i = 0; i < r->n_envs; i++) perp_json_text(&j, NULL, r->envs[i].id);
   perp_json_close(&j, ']');
   perp_json_close(&j, '}');
 }

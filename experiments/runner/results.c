@@ -111,13 +111,15 @@ static void fold_round(perp_results *r, perp_record *rec, const json_t *line)
       rec->round[m][k] = perp_journal_number(json_object_get(values, metrics[m].name));
 }
 
-static void note_env(perp_results *r, const char *id)
+void perp_results_note_env(perp_results *r, const char *id, const char *dir)
 {
   enum { MOST = 64 };
   for (int i = 0; i < r->n_envs; i++)
-    if (strcmp(r->envs[i], id) == 0) return;
+    if (strcmp(r->envs[i].id, id) == 0) return;
   if (r->envs == NULL) r->envs = perp_pool_alloc(&r->pool, MOST, sizeof *r->envs);
-  if (r->n_envs < MOST) r->envs[r->n_envs++] = perp_pool_strdup(&r->pool, id);
+  if (r->n_envs == MOST) return;
+  r->envs[r->n_envs].id = perp_pool_strdup(&r->pool, id);
+  r->envs[r->n_envs++].dir = dir;
 }
 
 static void fold_line(void *user, const json_t *line)
@@ -130,7 +132,7 @@ static void fold_line(void *user, const json_t *line)
   if (!(r->started <= t)) r->started = isnan(t) ? r->started : t;
   if (!(r->ended >= t)) r->ended = isnan(t) ? r->ended : t;
   const char *env = json_string_value(json_object_get(line, "env"));
-  if (strcmp(event, "run") == 0 && env != NULL) note_env(r, env);
+  if (strcmp(event, "run") == 0 && env != NULL) perp_results_note_env(r, env, r->dir);
   int i = cell_of(f, json_string_value(json_object_get(line, "cell")));
   if (i < 0) return;
   if (strcmp(event, "start") == 0) {
@@ -171,6 +173,7 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
   int n = r->plan.n;
   r->record = perp_pool_alloc(&r->pool, (size_t)n, sizeof *r->record);
   for (int i = 0; i < n; i++) {
+    r->record[i].dir = r->dir;
     r->record[i].reason = r->record[i].cause = r->record[i].stderr_tail = r->record[i].code = "";
     r->record[i].value = perp_pool_alloc(&r->pool, (size_t)r->study->n_metrics,
                                          sizeof *r->record[i].value);

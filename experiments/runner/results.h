@@ -29,6 +29,7 @@ typedef struct perp_record {
   bool interrupted;        /* was started at least once more than it ended */
   double *value;           /* [n_metrics] in the order of the kind's table; NaN = not measured */
   double cpu_s, wall_s;    /* of the run that made the numbers */
+  const char *dir;         /* results folder that has its series, replay and log */
   const char *code;        /* outside code that it ran (perp_outside_code), "" when none */
   /* timing rounds */
   int rounds, noisy; /* noisy: wall / cpu > 1.05 */
@@ -46,7 +47,9 @@ typedef struct perp_results {
   int count[PERP_CELL_STATUSES];
   int torn; /* journal lines that could not be read */
   int n_envs;
-  const char **envs; /* ids of the environments that made the results */
+  struct {
+    const char *id, *dir; /* dir/env/<id>.json */
+  } * envs;               /* the environments that made the results */
   double started,
       ended; /* seconds since 1970 of the first and last journal line; NaN without one */
 } perp_results;
@@ -56,6 +59,8 @@ typedef struct perp_results {
 perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_kind *const *kinds,
                               perp_results *r);
 void perp_results_free(perp_results *r);
+/* Add an environment that is not known yet; dir must outlive r. */
+void perp_results_note_env(perp_results *r, const char *id, const char *dir);
 
 /* Value of a metric of a cell (timing metrics: the median of the rounds, or of the first run when there
  * are none); NaN when not measured.  m: index in the kind's table. */

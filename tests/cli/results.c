@@ -110,6 +110,19 @@ static void test_merge(void)
   status = run("run small.yaml -o both --no-report");
   ok(status == 0 && strstr(err, "24 finished before, 0 to run") != NULL,
      "nothing is left to run there");
+  ok(run("report part1 part2 -o page/parts.html --no-js") == 0 &&
+         file_has("page/parts.html", "24 cells: 24 ok.") &&
+         perp_exists("page/figs/work-precision.svg") &&
+         file_has("page/parts.html", "href=\"figs/work-precision.svg\""),
+     "one page of two folders, its figures beside it");
+  ok(run("report part1 both -o page/some.html --no-js") == 0 &&
+         strstr(err, "12 cell(s) are in more than one of the 2 folders") != NULL,
+     "cells that both have are counted");
+  ok(run("report both -o page/both.html --no-js") == 0 &&
+         file_has("page/both.html", "href=\"../both/figs/work-precision.svg\""),
+     "a page elsewhere finds its figures");
+  refuses(2, "report part1 part2", "several folders need -o FILE.html");
+  refuses(2, "report part1 part1 -o x.html", "part1 is named twice");
   ok(run("run small.yaml -o hash1 -q --shard hash:1/2") == 0 &&
          run("run small.yaml -o hash2 -q --shard hash:2/2") == 0 &&
          run("merge hash2 hash1 -o both2 --no-report") == 0 &&

@@ -89,7 +89,7 @@ export function cellBrowser(data) {
     return h('td', { class: 'detail', colspan: columns.length },
       h('div', {}, h('strong', {}, 'cell '), h('code', {}, data.cells.id[c]), data.ok(c) ? '' : ` – ${data.cells.status[c]}: ${data.why(c)}`),
       h('div', {}, h('strong', {}, 'rerun '), code, copy),
-      h('div', {}, h('strong', {}, 'all about it '), h('code', {}, `perp show ${data.dir} ${data.cells.id[c].slice(0, 8)}`)),
+      h('div', {}, h('strong', {}, 'all about it '), h('code', {}, `perp show ${data.cells.dir[c]} ${data.cells.id[c].slice(0, 8)}`)),
       h('div', { class: 'note' }, values.join(' · ')));
   }
 
