@@ -14,6 +14,7 @@
  * Every answer is judged by perp_lcp_judge; a cell is ok exactly when the judge accepts it. */
 #include "experiments/lcp/kind_lcp.h"
 
+#include "experiments/runner/describe.h"
 #include "experiments/runner/study.h"
 #include "experiments/runner/plan.h"
 #include "solvers/lcp/io.h"
@@ -152,23 +153,33 @@ static void add_files(perp_study *study, perp_diag *diag, const perp_node *patte
     return;
   }
   glob_t found;
-  int failed = glob(pattern->text, 0, NULL, &found);
-  const char *home = getenv("PERP_HOME");
-  if (failed == GLOB_NOMATCH && home != NULL && pattern->text[0] != '/') {
-    char *path = perp_xprintf("%s/%s", home, pattern->text);
-    failed = glob(path, 0, NULL, &found);
-    free(path);
+  perp_pool pool = { 0 };
+  const char *dirs[PERP_STUDY_DIRS];
+  int n_dirs = perp_study_dirs(&pool, dirs), failed = glob(pattern->text, 0, NULL, &found);
+  size_t prefix = 0;
+  for (int i = 0; failed == GLOB_NOMATCH && i < n_dirs && pattern->text[0] != '/'; i++) {
+    failed = glob(perp_pool_printf(&pool, "%s/%s", dirs[i], pattern->text), 0, NULL, &found);
+    prefix = strlen(dirs[i]) + 1;
   }
-  if (failed != 0) {
-    perp_diag_error(diag, pattern, 0, NULL, "no file matches '%s'", pattern->text);
-    return;
+  if (failed != 0) perp_diag_error(diag, pattern, 0, NULL, "no file matches '%s'", pattern->text);
+  /* a cell is named by its problem: where perp is installed is no part of it */
+  for (size_t i = 0; failed == 0 && i < found.gl_pathc; i++)
+    add(&study->pool, problems, perp_pool_printf(&pool, "file:%s", found.gl_pathv[i] + prefix));
+  if (failed == 0) globfree(&found);
+  perp_pool_free(&pool);
+}
+
+/* The file of a problem: as it is named, else beside the studies that come with perp. */
+static const char *file_of(perp_pool *pool, const char *problem)
+{
+  const char *name = problem + strlen("file:"), *dirs[PERP_STUDY_DIRS];
+  if (name[0] == '/' || perp_exists(name)) return name;
+  int n = perp_study_dirs(pool, dirs);
+  for (int i = 0; i < n; i++) {
+    const char *path = perp_pool_printf(pool, "%s/%s", dirs[i], name);
+    if (perp_exists(path)) return path;
   }
-  for (size_t i = 0; i < found.gl_pathc; i++) {
-    char *text = perp_xprintf("file:%s", found.gl_pathv[i]);
-    add(&study->pool, problems, text);
-    free(text);
-  }
-  globfree(&found);
+  return name;
 }
 
 /* Append the solvers of other libraries to the axis of solvers. */
@@ -240,7 +251,12 @@ static void read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
 
 static perp_status make_problem(perp_ctx *ctx, const char *text, perp_lcp_problem *p)
 {
-  if (strncmp(text, "file:", 5) == 0) return perp_lcp_read(ctx, text + 5, p);
+  if (strncmp(text, "file:", 5) == 0) {
+    perp_pool pool = { 0 };
+    perp_status status = perp_lcp_read(ctx, file_of(&pool, text), p);
+    perp_pool_free(&pool);
+    return status;
+  }
   char family[64];
   int n, seed, used = 0;
   if (sscanf(text, "%63[^:]:n=%d,seed=%d%n", family, &n, &seed, &used) != 3)
@@ -434,8 +450,11 @@ static void command(const perp_study *study, const perp_cell *cell, perp_text *o
   if (sscanf(problem, "%63[^:]:n=%d,seed=%d", family, &n, &seed) == 3)
     perp_text_add(out, "perp lcp generate %s --n %d --seed %d%s | perp lcp solve -", family, n,
                   seed, strstr(problem, ",factored") != NULL ? " --factored" : "");
-  else
-    perp_text_add(out, "perp lcp solve '%s'", problem + strlen("file:"));
+  else {
+    perp_pool pool = { 0 };
+    perp_text_add(out, "perp lcp solve '%s'", file_of(&pool, problem));
+    perp_pool_free(&pool);
+  }
   perp_text_add(out, " --lcp '%s' --tol %s", cell->value[P_LCP], cell->value[P_TOL]);
 }
 

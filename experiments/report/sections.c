@@ -170,7 +170,7 @@ int perp_page_shown_metrics(perp_page *page, const char **metric, int most)
 
 void perp_page_summary(perp_page *page)
 {
-  enum { MOST = 40, COLUMNS = 24 };
+  enum { MOST = 20, COLUMNS = 24 };
   const char *primary = page->study->metrics.primary;
   if (primary == NULL || !perp_page_has(page, primary) || perp_page_has_problems(page)) return;
   int row[MOST], n = perp_page_ranked(page, row, MOST);
@@ -181,7 +181,7 @@ void perp_page_summary(perp_page *page)
             "<h2 id=\"summary\">Summary</h2>\n<p class=\"note\">For each combination its best cell "
             "by <code>%s</code>%s. "
             "Green: the smallest of the column.</p>\n<div class=\"scroll\"><table><tr>",
-            primary, page->view.n_groups > MOST ? ", the first 40" : "");
+            primary, page->view.n_groups > MOST ? ", the first 20" : "");
   perp_html(page->out, "<th>combination</th>");
   int winner[COLUMNS];
   for (int k = 0; k < n_shown; k++) {
@@ -207,30 +207,85 @@ void perp_page_summary(perp_page *page)
 
 /* ---- failures ---------------------------------------------------------------------------------------------- */
 
-void perp_page_failures(perp_page *page)
+/* The value of the parameter that is compared, "" without one. */
+static const char *subject_of(const perp_page *page, int row)
 {
   const perp_view *v = &page->view;
-  int failed = 0;
-  for (int r = 0; r < page->results->plan.n; r++) failed += !perp_view_ok(v, r);
+  int lcp = perp_page_has_problems(page) ? perp_kind_param(page->study->kind, "lcp") : -1;
+  return lcp >= 0          ? perp_view_text(v, row, lcp)
+         : v->subject >= 0 ? perp_view_text(v, row, v->axis[v->subject])
+                           : "";
+}
+
+static bool failed_alike(const perp_page *page, int a, int b)
+{
+  const perp_record *x = &page->results->record[a], *y = &page->results->record[b];
+  return x->status == y->status && strcmp(x->reason, y->reason) == 0 &&
+         strcmp(subject_of(page, a), subject_of(page, b)) == 0;
+}
+
+/* One line for the cells of a subject that failed for one reason, the most frequent first. */
+static void failures_by_reason(perp_page *page, const int *row, int n)
+{
+  int *first = perp_pool_alloc(&page->pool, (size_t)n, sizeof *first);
+  int *count = perp_pool_alloc(&page->pool, (size_t)n, sizeof *count), groups = 0;
+  for (int i = 0; i < n; i++) {
+    int g = 0;
+    while (g < groups && !failed_alike(page, first[g], row[i])) g++;
+    if (g == groups) first[groups++] = row[i];
+    count[g]++;
+  }
+  perp_html(page->out, "<div class=\"scroll\"><table><tr><th class=\"n\">cells</th><th>of</th>"
+                       "<th>status</th><th>reason</th><th>for example</th></tr>\n");
+  for (int left = groups; left > 0; left--) {
+    int g = 0;
+    for (int k = 1; k < groups; k++)
+      if (count[k] > count[g]) g = k;
+    const perp_record *rec = &page->results->record[first[g]];
+    perp_html(page->out,
+              "<tr><td class=\"n\">%d</td><td><code>%s</code></td><td class=\"bad\">%s</td>"
+              "<td>%s</td><td class=\"wrap\">%s (<code>%s</code>)</td></tr>\n",
+              count[g], subject_of(page, first[g]), perp_cell_status_names[rec->status],
+              rec->reason, rec->cause, page->results->plan.cells[first[g]].id);
+    count[g] = 0;
+  }
+  perp_html(page->out, "</table></div>\n");
+}
+
+void perp_page_failures(perp_page *page)
+{
+  enum { FEW = 12 };
+  const perp_view *v = &page->view;
+  int failed = 0,
+      *row = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n + 1, sizeof *row);
+  for (int r = 0; r < page->results->plan.n; r++)
+    if (!perp_view_ok(v, r)) row[failed++] = r;
   perp_html(page->out, "<h2 id=\"failures\">Failures</h2>\n");
   if (failed == 0) {
     perp_html(page->out, "<p>None: every cell reached its end.</p>\n");
     return;
   }
-  perp_html(
-      page->out,
-      "<p class=\"note\">A failed cell is a result: it stays in the table with its cause.</p>\n"
-      "<div class=\"scroll\"><table><tr><th>cell</th><th>combination</th><th>status</th>"
-      "<th>reason</th><th>cause</th></tr>\n");
-  for (int r = 0; r < page->results->plan.n; r++)
-    if (!perp_view_ok(v, r))
-      perp_html(page->out,
-                "<tr><td><code>%s</code></td><td>%s</td><td "
-                "class=\"bad\">%s</td><td>%s</td><td>%s</td></tr>\n",
-                page->results->plan.cells[r].id, perp_page_row_label(page, r),
-                perp_cell_status_names[page->results->record[r].status],
-                page->results->record[r].reason, page->results->record[r].cause);
+  perp_html(page->out, "<p class=\"note\">A failed cell is a result: it stays in the table with "
+                       "its cause.</p>\n");
+  if (failed > FEW) {
+    failures_by_reason(page, row, failed);
+    perp_html(page->out, "<details><summary>all %d cells that failed</summary>\n", failed);
+  }
+  perp_html(page->out, "<div class=\"scroll\"><table><tr><th>cell</th><th>combination</th>"
+                       "<th>status</th><th>reason</th><th>cause</th></tr>\n");
+  for (int i = 0; i < failed; i++) {
+    const perp_record *rec = &page->results->record[row[i]];
+    perp_text label = { 0 };
+    perp_cell_label(page->study, &page->results->plan.cells[row[i]], &label);
+    perp_html(page->out,
+              "<tr><td><code>%s</code></td><td>%s</td><td "
+              "class=\"bad\">%s</td><td>%s</td><td class=\"wrap\">%s</td></tr>\n",
+              page->results->plan.cells[row[i]].id, label.s != NULL ? label.s : "",
+              perp_cell_status_names[rec->status], rec->reason, rec->cause);
+    perp_text_free(&label);
+  }
   perp_html(page->out, "</table></div>\n");
+  if (failed > FEW) perp_html(page->out, "</details>\n");
 }
 
 /* ---- cells --------------------------------------------------------------------------------------------------- */

@@ -151,14 +151,20 @@ static int by_name(const void *a, const void *b)
   return strcmp(((const perp_study_file *)a)->name, ((const perp_study_file *)b)->name);
 }
 
+int perp_study_dirs(perp_pool *pool, const char *dirs[PERP_STUDY_DIRS])
+{
+  const char *home = getenv("PERP_HOME");
+  int n = 0;
+  if (home != NULL) dirs[n++] = perp_pool_printf(pool, "%s/experiments/studies", home);
+  dirs[n++] = PERP_STUDIES_INSTALLED;
+  dirs[n++] = PERP_STUDIES_SOURCE;
+  return n;
+}
+
 int perp_study_files(perp_pool *pool, perp_study_file **files)
 {
-  /* the source tree that the launcher names, then the installed ones, then the tree it was built in */
-  const char *home = getenv("PERP_HOME"), *dirs[3] = { NULL };
-  int n_dirs = 0, n = 0;
-  if (home != NULL) dirs[n_dirs++] = perp_pool_printf(pool, "%s/experiments/studies", home);
-  dirs[n_dirs++] = PERP_STUDIES_INSTALLED;
-  dirs[n_dirs++] = PERP_STUDIES_SOURCE;
+  const char *dirs[PERP_STUDY_DIRS];
+  int n_dirs = perp_study_dirs(pool, dirs), n = 0;
   enum { MOST = 256 };
   perp_study_file *f = perp_pool_alloc(pool, MOST, sizeof *f);
   for (int i = 0; i < n_dirs; i++) {

@@ -16,6 +16,10 @@ void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d);
 typedef struct perp_study_file {
   const char *name, *path;
 } perp_study_file;
+/* Folders of the studies that come with perp, the first that has something wins: the source tree that the launcher
+ * names, the installed ones, the tree perp was built in.  Returns their number. */
+enum { PERP_STUDY_DIRS = 3 };
+int perp_study_dirs(perp_pool *pool, const char *dirs[PERP_STUDY_DIRS]);
 int perp_study_files(perp_pool *pool, perp_study_file **files);
 
 #endif
