@@ -420,6 +420,36 @@ static double metric_rhs(const perp_measure *m)
 {
   return (double)m->ode.rhs;
 }
+static double metric_rhs_bodies(const perp_measure *m)
+{
+  if (m->has_groups) return (double)m->groups.rhs_bodies;
+  return m->model == NULL ? nan("") : (double)m->ode.rhs * perp_model_bodies(m->model);
+}
+static double of_groups(const perp_measure *m, double count)
+{
+  return m->has_groups ? count : nan("");
+}
+static double metric_groups_max(const perp_measure *m)
+{
+  return of_groups(m, m->groups.most);
+}
+static double metric_groups_merges(const perp_measure *m)
+{
+  return of_groups(m, (double)m->groups.merges);
+}
+static double metric_groups_splits(const perp_measure *m)
+{
+  return of_groups(m, (double)m->groups.splits);
+}
+static double metric_groups_undone(const perp_measure *m)
+{
+  return of_groups(m, (double)m->groups.undone);
+}
+static double metric_groups_skipped(const perp_measure *m)
+{
+  const double all = (double)(m->groups.advanced + m->groups.skipped);
+  return of_groups(m, all > 0 ? (double)m->groups.skipped / all : 0);
+}
 static double metric_iterations(const perp_measure *m)
 {
   return (double)(m->ode.iterations + m->kkt.iterations);
@@ -484,6 +514,14 @@ static double metric_h_stable(const perp_measure *m)
 static double metric_step_us(const perp_measure *m)
 {
   return m->step_us;
+}
+static double metric_contact_rel(const perp_measure *m)
+{
+  return m->model != NULL && m->collision != NULL ? m->collision_us / m->solve_us : nan("");
+}
+static double metric_restart_rel(const perp_measure *m)
+{
+  return of_groups(m, m->groups.restart_s / m->groups.advance_s);
 }
 static double metric_cpu(const perp_measure *m)
 {

@@ -46,8 +46,11 @@ struct perp_measure {
   perp_stats kkt;
   perp_contact_count contacts;
   bool has_contacts;
+  perp_group_count groups; /* of the run, and after it the clocks of a short one */
+  bool has_groups;
   double h_stable; /* as the formulation reports it, 0: not known */
   double cpu_s, step_us;
+  double collision_us, solve_us; /* parts of a step; solve: assembly, KKT and LCP */
   /* the state before, and the exact multipliers of the last sample: see perp_measure_state */
   double t_before, *q_before, *v_before, *lambda_exact;
   bool lambda_waits;

@@ -378,6 +378,11 @@ static perp_status breakdown(perp_ctx *ctx, run *r, perp_result *result)
     if (info.reason < 0) break;
   }
   perp_sim_timing(r->sim, false, &times);
+  const perp_group_count *groups = perp_sim_groups(r->sim);
+  if (groups != NULL) {
+    r->measure->groups.advance_s = result->group_count.advance_s = groups->advance_s;
+    r->measure->groups.restart_s = result->group_count.restart_s = groups->restart_s;
+  }
   const double sum = times.collision + times.assembly + times.kkt + times.lcp +
                      fmax(0, times.integrate);
   if (!(sum > 0)) return status;
@@ -455,6 +460,18 @@ static void read_metrics(const perp_ctx *ctx, const perp_measure *measure, perp_
   }
 }
 
+static perp_status final_groups(perp_ctx *ctx, const run *r, perp_result *result)
+{
+  const perp_group_count *groups = perp_sim_groups(r->sim);
+  if (groups == NULL) return PERP_OK;
+  r->measure->groups = result->group_count = *groups;
+  r->measure->has_groups = true;
+  result->groups = malloc((size_t)(groups->groups + 1) * sizeof *result->groups);
+  if (result->groups == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the groups");
+  for (int i = 0; i < groups->groups; i++) perp_sim_group(r->sim, i, &result->groups[i]);
+  return PERP_OK;
+}
+
 static perp_status final_state(perp_ctx *ctx, const run *r, perp_result *result)
 {
   const double *q, *v;
@@ -476,7 +493,7 @@ static perp_status final_state(perp_ctx *ctx, const run *r, perp_result *result)
     r->measure->contacts = result->contact_count = *contacts;
     r->measure->has_contacts = true;
   }
-  return PERP_OK;
+  return r->sim != NULL ? final_groups(ctx, r, result) : PERP_OK;
 }
 
 static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request)
@@ -516,6 +533,8 @@ static perp_status simulate(perp_ctx *ctx, run *r, const perp_request *request, 
   if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
   r->measure->cpu_s = result->cpu_s;
   r->measure->step_us = result->step_us;
+  r->measure->collision_us = result->collision_us;
+  r->measure->solve_us = result->assembly_us + result->kkt_us + result->lcp_us;
   read_metrics(ctx, r->measure, result);
   return PERP_OK;
 }
@@ -549,6 +568,7 @@ void perp_result_free(perp_result *result)
 {
   free(result->q);
   free(result->v);
+  free(result->groups);
   free(result->series.header);
   free(result->series.values);
   *result = (perp_result){ 0 };

@@ -64,6 +64,38 @@ static void put_object(FILE *out, const char *key, const field *f, size_t n)
   fputs("},\n", out);
 }
 
+/* The "groups" section: counts, and each group at the end. */
+static void put_groups(FILE *out, const perp_result *r)
+{
+  const perp_group_count *c = &r->group_count;
+  const field counts[] = {
+    { "now", NULL, c->groups },
+    { "idle", NULL, c->idle },
+    { "max", NULL, c->most },
+    { "merges", NULL, (double)c->merges },
+    { "splits", NULL, (double)c->splits },
+    { "transactions.aborted", NULL, (double)c->aborted },
+    { "advances", NULL, (double)c->advanced },
+    { "advances.undone", NULL, (double)c->undone },
+    { "advances.skipped", NULL, (double)c->skipped },
+    { "steps", NULL, (double)c->steps },
+    { "rhs.bodies", NULL, (double)c->rhs_bodies },
+    { "restart_s", NULL, c->restart_s },
+    { "advance_s", NULL, c->advance_s },
+  };
+  put_object(out, "groups", counts, sizeof counts / sizeof *counts);
+  fputs("  \"groups.each\": [", out);
+  for (int i = 0; i < c->groups; i++) {
+    const perp_group_info *g = &r->groups[i];
+    fprintf(out, "%s\n    {\"first\": %d, \"bodies\": %d, \"idle\": %s, \"steps\": %lld, ",
+            i > 0 ? "," : "", g->first, g->bodies, g->idle ? "true" : "false", (long long)g->steps);
+    fprintf(out, "\"rhs.calls\": %lld, \"h\": ", (long long)g->rhs);
+    put_number(out, g->h);
+    fputc('}', out);
+  }
+  fputs("],\n", out);
+}
+
 static const char *outcome(const perp_result *r)
 {
   if (r->status != PERP_OK) return "failed";
@@ -156,6 +188,7 @@ void perp_result_json(const perp_result *r, FILE *out)
   put_object(out, "time", time, COUNT(time));
   put_object(out, "counters", counters, COUNT(counters));
   if (n_lcp > 0) put_object(out, "lcp", lcp, n_lcp);
+  if (r->groups != NULL) put_groups(out, r);
   fputs("  \"final\": {\"t\": ", out);
   put_number(out, r->t);
   fputs(", \"q\": ", out);

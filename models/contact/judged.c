@@ -20,22 +20,13 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
   if (one->islands > into->islands) into->islands = one->islands;
 }
 
-/* options live in the spec of the caller, which may go: a copy through its text */
-static perp_status copy_spec(perp_ctx *ctx, const perp_spec *from, perp_spec *to)
-{
-  char text[1024];
-  if (perp_spec_format(from, text, sizeof text) >= (int)sizeof text)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "the options of %s are too long", from->d->name);
-  return perp_spec_parse(ctx, PERP_KIND_lcp, text, to);
-}
-
 perp_status perp_judged_open(perp_ctx *ctx, const perp_contact_setup *setup, perp_judged *j)
 {
   *j = (perp_judged){ .setup = *setup };
-  PERP_TRY(copy_spec(ctx, setup->lcp, &j->lcp));
+  PERP_TRY(perp_spec_copy(ctx, setup->lcp, &j->lcp));
   j->setup.lcp = &j->lcp;
   if (setup->fallback != NULL) {
-    PERP_TRY(copy_spec(ctx, setup->fallback, &j->fallback));
+    PERP_TRY(perp_spec_copy(ctx, setup->fallback, &j->fallback));
     j->setup.fallback = &j->fallback;
   }
   return PERP_OK;

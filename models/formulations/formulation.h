@@ -35,6 +35,29 @@ typedef struct perp_times { /* CPU seconds since the last restart, only while ti
   double collision, assembly, kkt, lcp, integrate;
 } perp_times;
 
+/* Simulation groups since the last restart: see groups.c. */
+typedef struct perp_group_count {
+  int groups, idle;   /* at the end of the last step */
+  int most;           /* at a time */
+  int64_t merges;     /* groups made out of others that met */
+  int64_t splits;     /* groups that fell apart */
+  int64_t aborted;    /* transactions that ended in a meeting and were run again */
+  int64_t advanced;   /* advances of a group to a common time that were kept */
+  int64_t undone;     /* that were rolled back */
+  int64_t skipped;    /* that were not needed: the group was idle */
+  int64_t steps;      /* of the solvers of all groups, those rolled back too */
+  int64_t rhs_bodies; /* evaluations of the right-hand side, each counted with its bodies */
+  double advance_s,
+      restart_s; /* CPU seconds while timing is on: all, and what restarts cost of it */
+} perp_group_count;
+
+typedef struct perp_group_info {
+  int bodies, first; /* how many, and the first of them */
+  bool idle;
+  int64_t steps, rhs; /* since the group was formed */
+  double h;           /* s, its last step */
+} perp_group_info;
+
 typedef struct perp_formulation_desc {
   perp_desc d;
   /* Model is borrowed and must outlive *ws.  h: the step (first step of adaptive methods). */
@@ -52,6 +75,11 @@ typedef struct perp_formulation_desc {
   /* Contact problems since the last restart, and an observer of them; NULL: no contacts. */
   const perp_contact_count *(*contacts)(const void *ws);
   void (*observe)(void *ws, perp_contact_observer *observer, void *user);
+  /* PERP_FORM_WRAPS: the formulation that runs inside, empty for the default; the caller frees it. */
+  perp_status (*inner)(perp_ctx *ctx, const void *opts, perp_spec *formulation);
+  /* Likewise: how it is divided, and its i-th group (< count->groups). */
+  const perp_group_count *(*groups)(const void *ws);
+  void (*group)(const void *ws, int i, perp_group_info *info);
 } perp_formulation_desc;
 
 enum {
@@ -61,7 +89,8 @@ enum {
   PERP_FORM_USES_LCP = 1 << 3,
   PERP_FORM_TREES_ONLY = 1 << 4,
   PERP_FORM_CONTACTS = 1 << 5, /* serves models with shapes; others refuse them */
-  PERP_FORM_DRIVES = 1 << 6    /* serves models with drives; others refuse them */
+  PERP_FORM_DRIVES = 1 << 6,   /* serves models with drives; others refuse them */
+  PERP_FORM_WRAPS = 1 << 7     /* runs another formulation, which decides what it serves and uses */
 };
 
 /* Fill the empty parts that the formulation uses for this model with the defaults of sim.c; the caller
@@ -96,5 +125,9 @@ const perp_contact_count *perp_sim_contacts(const perp_sim *sim);
 /* Let observer see every contact problem of the steps to come (NULL: no longer).  False when the formulation
  * has none. */
 bool perp_sim_observe(perp_sim *sim, perp_contact_observer *observer, void *user);
+/* Simulation groups; NULL when the formulation has none.  Valid until the next call. */
+const perp_group_count *perp_sim_groups(const perp_sim *sim);
+/* 0 <= i < groups of the count. */
+void perp_sim_group(const perp_sim *sim, int i, perp_group_info *info);
 
 #endif

@@ -74,9 +74,24 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
   return NULL;
 }
 
+/* a formulation that runs another one has the parts of that one */
+static perp_status complete_inner(perp_ctx *ctx, const perp_model *model, perp_parts *parts)
+{
+  const perp_spec outer = parts->formulation;
+  parts->formulation = (perp_spec){ 0 };
+  perp_status status =
+      ((const perp_formulation_desc *)outer.d)->inner(ctx, outer.opts, &parts->formulation);
+  if (status == PERP_OK) status = perp_parts_complete(ctx, model, parts);
+  perp_spec_free(&parts->formulation);
+  parts->formulation = outer;
+  return status;
+}
+
 perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_parts *parts)
 {
   perp_kind kind;
+  if (parts->formulation.d != NULL && (parts->formulation.d->caps & PERP_FORM_WRAPS))
+    return complete_inner(ctx, model, parts);
   const bool shapes = perp_model_shapes(model) > 0, drives = perp_model_drives(model) > 0;
   for (int i = 0; i < PARTS; i++) {
     perp_spec *spec = part(parts, i, &kind);
@@ -181,4 +196,14 @@ bool perp_sim_observe(perp_sim *sim, perp_contact_observer *observer, void *user
   if (sim->form->observe == NULL || perp_sim_contacts(sim) == NULL) return false;
   sim->form->observe(sim->ws, observer, user);
   return true;
+}
+
+const perp_group_count *perp_sim_groups(const perp_sim *sim)
+{
+  return sim->form->groups != NULL ? sim->form->groups(sim->ws) : NULL;
+}
+
+void perp_sim_group(const perp_sim *sim, int i, perp_group_info *info)
+{
+  sim->form->group(sim->ws, i, info);
 }

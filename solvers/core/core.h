@@ -247,6 +247,8 @@ perp_status perp_spec_parse(perp_ctx *ctx, perp_kind kind, const char *text, per
 /* Canonical text: name, then the options that differ from their defaults. */
 int perp_spec_format(const perp_spec *spec, char *buf, size_t size);
 void perp_spec_free(perp_spec *spec);
+/* *to is the caller's own; an empty spec stays empty.  PERP_ERR_NOMEM leaves it empty. */
+perp_status perp_spec_copy(perp_ctx *ctx, const perp_spec *from, perp_spec *to);
 
 /* The candidate closest to `word` (Damerau-Levenshtein, transposition = 1), or NULL when nothing is
  * near enough to be worth proposing. */

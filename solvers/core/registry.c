@@ -118,3 +118,16 @@ void perp_spec_free(perp_spec *spec)
   free(spec->opts);
   *spec = (perp_spec){ 0 };
 }
+
+perp_status perp_spec_copy(perp_ctx *ctx, const perp_spec *from, perp_spec *to)
+{
+  *to = (perp_spec){ 0 };
+  if (from->opts != NULL) {
+    void *opts = malloc(from->d->opts_size);
+    if (opts == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the options of %s", from->d->name);
+    to->opts = memcpy(opts, from->opts, from->d->opts_size);
+  }
+  to->d = from->d;
+  return PERP_OK;
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Simulation groups: who is with whom, merging in a transaction, rollback, parting, idleness, steps of their
+ * own (Vondrak 2005, sections 7.1-7.3). */
+#include "models/model_private.h"
+#include "models/subset.h"
+#include "tests/run_model.h"
+
+static perp_ctx ctx;
+
+static const double RADIUS = 0.1, H = 1e-3;
+
+/* ball i at x, moving along x; a sphere of restitution e */
+static int ball(perp_model *model, double x, double z, double speed, double e)
+{
+  int body = run_body(&ctx, model,
+                      (perp_body_def){ .mass = perp_mass_sphere(1, RADIUS),
+                                       .x = { x, 0, z },
+                                       .v = { speed, 0, 0 } });
+  perp_shape_def shape = {
+    .kind = PERP_SHAPE_SPHERE, .body = body, .radius = RADIUS, .surface = { .restitution = e }
+  };
+  if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+  return body;
+}
+
+static void floor_at_zero(perp_model *model)
+{
+  perp_shape_def shape = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD };
+  if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+}
+
+static void pendulum(perp_model *model, double x, double length)
+{
+  int body = run_body(&ctx, model,
+                      (perp_body_def){ .mass = perp_mass_sphere(1, RADIUS), .x = { x, 0, 0 } });
+  run_joint(&ctx, model,
+            (perp_joint_def){ .kind = PERP_JOINT_BALL,
+                              .a = PERP_WORLD,
+                              .b = body,
+                              .anchor_a = { x - length, 0, 0 },
+                              .anchor_b = { -length, 0, 0 } });
+}
+
+static double at(const perp_sim *sim)
+{
+  double t;
+  const double *q, *v;
+  perp_sim_state(sim, &t, &q, &v);
+  return t;
+}
+
+/* ---- the model of some bodies ---------------------------------------------------------------- */
+
+static void subsets(void)
+{
+  perp_model *model = run_model(&ctx, 3);
+  for (int i = 0; i < 4; i++) pendulum(model, i, 0.3);
+  run_joint(&ctx, model,
+            (perp_joint_def){ .kind = PERP_JOINT_DISTANCE, .a = 1, .b = 3, .length = 2 });
+  perp_force_def spring = {
+    .kind = PERP_FORCE_SPRING, .a = 0, .b = 2, .stiffness = 5, .length = 2
+  };
+  if (perp_model_add_force(&ctx, model, &spring) != PERP_OK) bail("%s", ctx.msg);
+  perp_shape_def shape = { .kind = PERP_SHAPE_SPHERE, .radius = 0.1 };
+  for (int i = 3; i >= -1; i--) { /* the last one on the world */
+    shape.body = i;
+    if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+  }
+  perp_model_gravity(model, 3);
+  run_finish(&ctx, model);
+
+  perp_subset odd;
+  const int bodies[] = { 1, 3 };
+  if (perp_subset_create(&ctx, model, bodies, 2, &odd) != PERP_OK) bail("%s", ctx.msg);
+  ok(odd.n_bodies == 2 && odd.n_joints == 3 && odd.joint[0] == 1 && odd.joint[1] == 3 &&
+         odd.joint[2] == 4,
+     "subset: two bodies and the three joints on them");
+  ok(odd.n_shapes == 3 && odd.shape[0] == 0 && odd.shape[1] == 2 && odd.shape[2] == 4 &&
+         odd.model->shape_def[0].body == 1 && odd.model->shape_def[1].body == 0 &&
+         odd.model->shape_def[2].body == PERP_WORLD,
+     "subset: their shapes and that of the world, in order");
+  ok(odd.model->n_forces == 0 && odd.model->gravity == 3, "subset: no spring of others; gravity");
+  double q[14], v[12], back_q[28] = { 0 }, back_v[24] = { 0 };
+  perp_subset_gather(&odd, perp_model_q0(model), perp_model_v0(model), q, v);
+  ok(memcmp(q, perp_model_q0(odd.model), sizeof q) == 0, "subset: the initial state of the whole");
+  perp_subset_scatter(&odd, q, v, back_q, back_v);
+  ok(back_q[7] == 1 && back_q[21] == 3 && back_q[0] == 0 && back_q[14] == 0,
+     "subset: scatter writes its own bodies only");
+  perp_subset_destroy(&odd);
+
+  const int torn[] = { 0, 1 };
+  ok(perp_subset_create(&ctx, model, torn, 2, &odd) == PERP_ERR_ARG && odd.model == NULL &&
+         strstr(ctx.msg, "joint 4 connects bodies 1 and 3") != NULL,
+     "subset: a joint to the outside is refused: %s", ctx.msg);
+  const int pulled[] = { 0 };
+  ok(perp_subset_create(&ctx, model, pulled, 1, &odd) == PERP_ERR_ARG &&
+         strstr(ctx.msg, "force 0 connects bodies 0 and 2") != NULL,
+     "subset: so is a spring: %s", ctx.msg);
+  perp_model_destroy(model);
+}
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+/* two balls fly at each other, a third one and a pendulum are far away */
+static perp_model *encounter(double e)
+{
+  perp_model *model = run_model(&ctx, 3);
+  perp_model_gravity(model, 0);
+  ball(model, -0.5, 0, 1, e);
+  ball(model, 0.5, 0, -1, e);
+  ball(model, 0, 5, 1, e);
+  pendulum(model, 20, 0.3);
+  return run_finish(&ctx, model);
+}
+
+static void merging(void)
+{
+  perp_model *model = encounter(0);
+  perp_sim *sim = run_start(&ctx, model, (run_parts){ "groups", "", "", "" }, H);
+  const perp_group_count *count = perp_sim_groups(sim);
+  ok(count->groups == 4 && count->most == 4, "merge: four groups at the start");
+  /* the hulls meet at t = 0.4 s */
+  run_to(&ctx, sim, 0.399);
+  count = perp_sim_groups(sim);
+  ok(count->groups == 4 && count->aborted == 0 && count->undone == 0,
+     "merge: not before they meet");
+  perp_step_info info;
+  double t = at(sim), q0[28], v0[24];
+  const double *q, *v;
+  perp_sim_state(sim, &t, &q, &v);
+  memcpy(q0, q, sizeof q0), memcpy(v0, v, sizeof v0);
+  int64_t rhs_before = count->rhs_bodies;
+  for (int i = 0; i < 3 && count->groups == 4; i++) {
+    perp_sim_step(&ctx, sim, HUGE_VAL, &info);
+    count = perp_sim_groups(sim);
+  }
+  ok(count->groups == 3 && count->merges == 1 && count->aborted == 1,
+     "merge: the two that meet, in one transaction that was run again");
+  ok(count->undone == 2, "merge: their two advances were rolled back, no others (%ld)",
+     (long)count->undone);
+  /* 2 steps of 2 balls kept or thrown away, then one of both together, and the others once a step */
+  int64_t steps = (int64_t)llround((at(sim) - t) / H);
+  ok(count->rhs_bodies - rhs_before == 4 * steps + 2,
+     "merge: cost: %ld body evaluations in %ld steps", (long)(count->rhs_bodies - rhs_before),
+     (long)steps);
+  perp_group_info first;
+  perp_sim_group(sim, 0, &first);
+  ok(first.bodies == 2 && first.first == 0 && first.steps == 1,
+     "merge: the new group has two bodies");
+
+  /* they end as one plastic impact wants it, and as in one system */
+  double q1[28], v1[24];
+  run_to(&ctx, sim, 0.6);
+  perp_sim_state(sim, &t, &q, &v);
+  run_fresh(&ctx, model, (run_parts){ "velocity", "", "", "" }, H, 0.6, q1, v1);
+  near(v[0], 0, 1e-12, 0, "merge: a plastic impact stops the balls");
+  double worst = 0;
+  for (int i = 0; i < 28; i++) worst = fmax(worst, fabs(q[i] - q1[i]));
+  ok(worst < 1e-12 && t == 0.6, "merge: the state of one global step (%.3g)", worst);
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+}
+
+static void hidden(void)
+{
+  /* shapes of one collision group never touch: no reason to merge */
+  perp_model *model = run_model(&ctx, 3);
+  perp_model_gravity(model, 0);
+  for (int i = 0; i < 2; i++) {
+    run_body(&ctx, model,
+             (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x[0] = i, .v[0] = 1 - 2 * i });
+    perp_shape_def shape = { .kind = PERP_SHAPE_SPHERE, .body = i, .radius = 0.1, .group = 7 };
+    if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+  }
+  run_finish(&ctx, model);
+  perp_sim *sim = run_start(&ctx, model, (run_parts){ "groups", "", "", "" }, H);
+  run_to(&ctx, sim, 1);
+  const perp_group_count *count = perp_sim_groups(sim);
+  ok(count->groups == 2 && count->aborted == 0, "merge: not shapes that cannot touch");
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+}
+
+/* ---- parting --------------------------------------------------------------------------------- */
+
+static void parting(void)
+{
+  perp_model *model = encounter(1);
+  static const char *const forms[] = { "groups:apart=0.05", "groups:apart=inf" };
+  for (int i = 0; i < 2; i++) {
+    perp_sim *sim = run_start(&ctx, model, (run_parts){ forms[i], "", "", "" }, H);
+    run_to(&ctx, sim, 0.42);
+    int together = perp_sim_groups(sim)->groups;
+    run_to(&ctx, sim, 0.7);
+    const perp_group_count *count = perp_sim_groups(sim);
+    double t;
+    const double *q, *v;
+    perp_sim_state(sim, &t, &q, &v);
+    if (i == 0)
+      ok(together == 3 && count->groups == 4 && count->splits == 1 && count->merges == 1,
+         "part: balls that bounced fall apart again, once");
+    else
+      ok(together == 3 && count->groups == 3 && count->splits == 0, "part: never with apart=inf");
+    ok(fabs(v[0] + 1) < 1e-12 && fabs(v[6] - 1) < 1e-12, "%s: elastic impact", forms[i]);
+    perp_sim_destroy(sim);
+  }
+  perp_model_destroy(model);
+}
+
+/* ---- rollback -------------------------------------------------------------------------------- */
+
+/* A pendulum, and a bead between two ropes that contradict each other: no acceleration exists. */
+static void rollback(void)
+{
+  perp_model *model = run_model(&ctx, 3);
+  pendulum(model, 5, 0.5);
+  run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x[0] = 1, .v[1] = 1 });
+  for (int i = 0; i < 2; i++)
+    run_joint(&ctx, model,
+              (perp_joint_def){ .kind = PERP_JOINT_DISTANCE,
+                                .a = PERP_WORLD,
+                                .b = 1,
+                                .anchor_a[0] = 3 * i,
+                                .length = 1 + i });
+  run_finish(&ctx, model);
+  perp_sim *sim = run_start(
+      &ctx, model, (run_parts){ "groups:of=(acceleration)", "rk4", "schur-dense", "none" }, H);
+  for (int k = 0; k < 2; k++) {
+    perp_step_info info;
+    double t;
+    const double *q, *v;
+    perp_status status = perp_sim_step(&ctx, sim, 1, &info);
+    perp_sim_state(sim, &t, &q, &v);
+    const perp_group_count *count = perp_sim_groups(sim);
+    ok(status == PERP_OK && info.reason == PERP_INFEASIBLE && t == 0 &&
+           memcmp(q, perp_model_q0(model), 14 * sizeof *q) == 0 &&
+           memcmp(v, perp_model_v0(model), 12 * sizeof *v) == 0,
+       "rollback: one group cannot go on, all stay at the common time (%s)",
+       perp_reason_name(info.reason));
+    ok(count->undone == k + 1 && count->advanced == 0,
+       "rollback: the pendulum had gone ahead, and went back (%ld)", (long)count->undone);
+  }
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+}
+
+/* ---- idle groups ----------------------------------------------------------------------------- */
+
+static void idling(void)
+{
+  perp_model *model = run_model(&ctx, 3);
+  floor_at_zero(model);
+  ball(model, 0, RADIUS, 0, 0); /* at rest on the floor */
+  ball(model, 0, 5, 0, 0);      /* falls on it at t = 0.98 s */
+  run_finish(&ctx, model);
+  perp_sim *sim = run_start(&ctx, model, (run_parts){ "groups:idle=0.2", "", "", "" }, H);
+  run_to(&ctx, sim, 0.19);
+  ok(perp_sim_groups(sim)->idle == 0, "idle: not yet");
+  run_to(&ctx, sim, 0.9);
+  const perp_group_count *count = perp_sim_groups(sim);
+  perp_group_info rest, falls;
+  perp_sim_group(sim, 0, &rest);
+  perp_sim_group(sim, 1, &falls);
+  ok(count->idle == 1 && rest.idle && !falls.idle, "idle: the ball on the floor");
+  ok(rest.steps <= 201 && falls.steps == 900 && count->skipped == 900 - rest.steps,
+     "idle: it makes no steps: %ld of %ld", (long)rest.steps, (long)falls.steps);
+  run_to(&ctx, sim, 1.1);
+  count = perp_sim_groups(sim);
+  ok(count->idle == 0 && count->groups == 1, "idle: woken by the ball that falls on it");
+  perp_sim_destroy(sim);
+
+  sim = run_start(&ctx, model, (run_parts){ "groups:idle=inf", "", "", "" }, H);
+  run_to(&ctx, sim, 0.9);
+  ok(perp_sim_groups(sim)->skipped == 0, "idle: never with idle=inf");
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+}
+
+/* ---- steps of their own ---------------------------------------------------------------------- */
+
+static void own_steps(void)
+{
+  perp_model *model = run_model(&ctx, 3);
+  perp_model_gravity(model, 0);
+  ball(model, 0, 0, 0.5, 0);
+  ball(model, 0, 5, 3.9, 0); /* needs four steps for 1 mm each */
+  run_finish(&ctx, model);
+  perp_sim *sim = run_start(&ctx, model, (run_parts){ "groups:travel=1e-3,frame=5e-3", "", "", "" },
+                            H);
+  perp_step_info info;
+  perp_sim_step(&ctx, sim, HUGE_VAL, &info);
+  perp_group_info slow, fast;
+  perp_sim_group(sim, 0, &slow);
+  perp_sim_group(sim, 1, &fast);
+  near(at(sim), 5e-3, 1e-15, 0, "own steps: one call brings all to the next common time");
+  ok(slow.steps == 5 && fast.steps == 20, "own steps: %ld and %ld of them", (long)slow.steps,
+     (long)fast.steps);
+  near(fast.h, H / 4, 1e-15, 0, "own steps: of h / 4");
+  perp_sim_destroy(sim);
+
+  /* under error control each group finds its own */
+  perp_model *springs = run_model(&ctx, 3);
+  perp_model_gravity(springs, 0);
+  for (int i = 0; i < 2; i++) {
+    run_body(&ctx, springs, (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x[0] = 1.5 });
+    perp_force_def spring = {
+      .kind = PERP_FORCE_SPRING, .a = PERP_WORLD, .b = i, .stiffness = i == 0 ? 1 : 1e4, .length = 1
+    };
+    if (perp_model_add_force(&ctx, springs, &spring) != PERP_OK) bail("%s", ctx.msg);
+  }
+  run_finish(&ctx, springs);
+  sim = run_start(&ctx, springs,
+                  (run_parts){ "groups:frame=1,idle=inf", "dopri5:tol=1e-9", "", "" }, H);
+  run_to(&ctx, sim, 2);
+  perp_sim_group(sim, 0, &slow);
+  perp_sim_group(sim, 1, &fast);
+  double t;
+  const double *q, *v;
+  perp_sim_state(sim, &t, &q, &v);
+  ok(fast.steps > 20 * slow.steps, "own steps: the stiff spring makes %ld, the soft one %ld",
+     (long)fast.steps, (long)slow.steps);
+  near(q[0], 1 + 0.5 * cos(2), 1e-7, 0, "own steps: the soft spring against its closed form");
+  near(q[7], 1 + 0.5 * cos(200), 1e-4, 0, "own steps: the stiff one");
+  perp_sim_destroy(sim);
+  perp_model_destroy(springs);
+  perp_model_destroy(model);
+}
+
+static void refusals(void)
+{
+  static const struct {
+    run_parts parts;
+    const char *what;
+  } cases[] = {
+    { { "groups:of=(groups)", "", "", "" }, "no groups inside of groups" },
+    { { "groups:of=(reduced)", "", "", "" }, "does not serve models with shapes" },
+    { { "groups:of=(velocity)", "rk4", "", "" }, "one evaluation a step" },
+  };
+  perp_model *model = encounter(0);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    perp_parts parts;
+    perp_sim *sim = NULL;
+    if (run_parse(&ctx, &cases[i].parts, &parts) != PERP_OK) bail("%s", ctx.msg);
+    ok(perp_sim_create(&ctx, model, &parts, H, &sim) == PERP_ERR_UNSUPPORTED && sim == NULL &&
+           strstr(ctx.msg, cases[i].what) != NULL,
+       "refused: %s", ctx.msg);
+    run_free(&parts);
+  }
+  perp_model_destroy(model);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  subsets();
+  merging();
+  hidden();
+  parting();
+  rollback();
+  idling();
+  own_steps();
+  refusals();
+  return tap_done();
+}
