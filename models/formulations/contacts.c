@@ -32,6 +32,7 @@ struct perp_contacts {
   double slop;                       /* m, see bias_of */
   double *reach;                     /* [bodies] from the centre of mass to the end of its shapes */
   double *f;                         /* [nv] right-hand side without contacts */
+  double *before_step, *free;        /* [6 bodies] twists, see islands.h */
   perp_arena arena;
   /* contacts of the step */
   const perp_contact *contact;
@@ -76,6 +77,8 @@ static void layout(perp_contacts *c, perp_arena *a)
 {
   c->reach = PERP_CARVE(a, double, c->model->n_bodies);
   c->f = PERP_CARVE(a, double, c->model->nv);
+  c->before_step = PERP_CARVE(a, double, 6 * (size_t)c->model->n_bodies);
+  c->free = PERP_CARVE(a, double, 6 * (size_t)c->model->n_bodies);
 }
 
 static void layout_grown(perp_contacts *c, perp_arena *a)
@@ -348,15 +351,19 @@ static void remember(perp_contacts *c, const perp_eval *e, double h)
   c->h = h;
 }
 
-/* Keep what is closed or closes with v^; Anitescu and Potra: what is closed. */
-static int choose(perp_contacts *c, const perp_eval *e, double h, double base, const double *v)
+/* Keep what is closed, or closes with v^ or with the velocities before the step, which at rest are nearer to
+ * those after it; Anitescu and Potra: what is closed. */
+static int choose(perp_contacts *c, const perp_eval *e, double h, double base)
 {
+  const double *free = c->free, *before = c->before_step;
   int kept = 0;
   for (int i = 0; i < c->n; i++) {
     const perp_contact *x = &c->contact[i];
     bool keep = x->gap <= base;
     if (!keep && c->o.gap)
-      keep = x->gap + h * fmin(0, perp_contact_speed(c->model, e, x, v)) <= base;
+      keep = x->gap + h * fmin(perp_contact_speed(c->model->dim, e, x, free),
+                               perp_contact_speed(c->model->dim, e, x, before)) <=
+             base;
     c->kept[i] = keep;
     kept += keep;
   }
@@ -366,11 +373,14 @@ static int choose(perp_contacts *c, const perp_eval *e, double h, double base, c
 /* contacts left out that v+ closes; how many */
 static int late(perp_contacts *c, const perp_eval *e, double h, const double *v)
 {
+  double *after = c->free; /* no longer needed */
   int found = 0;
   if (!c->o.gap) return 0;
+  perp_twists(c->model, e, v, after);
   for (int i = 0; i < c->n; i++) {
     const perp_contact *x = &c->contact[i];
-    if (c->kept[i] || x->gap + h * perp_contact_speed(c->model, e, x, v) >= -LATE) continue;
+    if (c->kept[i] || x->gap + h * perp_contact_speed(c->model->dim, e, x, after) >= -LATE)
+      continue;
     c->kept[i] = 1;
     found++;
   }
@@ -418,6 +428,16 @@ static double friction_of(void *user, const perp_contact *x, const double *befor
   return t > c->o.slip ? x->mu_dynamic : x->mu;
 }
 
+static perp_status find(perp_constrained *k, perp_collision *collision, int threads,
+                        const perp_contact **contact, int *n)
+{
+  const int before = k->ctx->threads;
+  k->ctx->threads = threads;
+  perp_status status = perp_collision_find(k->ctx, collision, k->e->pose, contact, n);
+  k->ctx->threads = before;
+  return status;
+}
+
 bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *drives, double h,
                         const double *v)
 {
@@ -438,7 +458,7 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
     return false;
   }
   perp_collision_margin(c->collision, margin);
-  k->status = perp_collision_find(k->ctx, c->collision, e->pose, &c->contact, &c->n);
+  k->status = find(k, c->collision, c->o.threads, &c->contact, &c->n);
   if (k->status == PERP_OK) k->status = reserve(k->ctx, c, c->n);
   c->collision_s += perp_constrained_clock(k) - start;
   if (k->status != PERP_OK) return false;
@@ -448,7 +468,9 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
   }
 
   recall(c, e, h);
-  int kept = choose(c, e, h, base, k->a);
+  perp_twists(model, e, v, c->before_step);
+  perp_twists(model, e, k->a, c->free);
+  int kept = choose(c, e, h, base);
   if (kept == 0 && rows == 0) {
     memset(c->impulse, 0, (size_t)3 * (size_t)c->n * sizeof *c->impulse);
     remember(c, e, h);
@@ -463,7 +485,8 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
                             .reuse = c->o.reuse ? c->o.tol : 0,
                             .fresh = c->fresh,
                             .h = h,
-                            .v = v,
+                            .before = c->before_step,
+                            .free = c->free,
                             .align = c->o.align == PERP_ALIGN_SLIP,
                             .softness = c->o.softness,
                             .row = row,
@@ -478,6 +501,7 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
     if (round > 0) {
       memcpy(k->f, c->f, (size_t)model->nv * sizeof *c->f);
       if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return false;
+      perp_twists(model, e, k->a, c->free);
     }
     start = perp_constrained_clock(k);
     double kkt = k->kkt_s;
@@ -513,7 +537,7 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
     double start = perp_constrained_clock(k), deepest = 0;
     perp_constrained_at(k, q);
     perp_collision_margin(c->collision_post, 1e-3 * model->size);
-    k->status = perp_collision_find(k->ctx, c->collision_post, k->e->pose, &contact, &n);
+    k->status = find(k, c->collision_post, c->o.threads, &contact, &n);
     if (k->status == PERP_OK) k->status = perp_islands_room(k->ctx, c->position, n);
     c->collision_s += perp_constrained_clock(k) - start;
     if (k->status != PERP_OK) return PERP_ODE_FAILED;
@@ -523,6 +547,8 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
     memset(k->f, 0, (size_t)model->nv * sizeof *k->f);
     for (int i = 0; i < model->m; i++) k->c[i] = -k->e->C[i];
     if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return PERP_ODE_FAILED;
+    memset(c->before_step, 0, (size_t)6 * (size_t)model->n_bodies * sizeof *c->before_step);
+    perp_twists(model, k->e, k->a, c->free);
     double *impulse = perp_islands_scratch(c->position);
     memset(impulse, 0, (size_t)4 * (size_t)n * sizeof *impulse);
     perp_island_task task = { .contact = contact,
@@ -531,7 +557,8 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
                               .slip = impulse + (size_t)3 * (size_t)n,
                               .reuse = c->o.tol,
                               .h = 1,
-                              .v = k->zeros,
+                              .before = c->before_step,
+                              .free = c->free,
                               .bias = gap_of,
                               .user = c };
     start = perp_constrained_clock(k);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/formulations/islands.h"
+#include "models/formulations/islands_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,70 +7,7 @@
 #include <omp.h>
 #endif
 
-enum { JOINT_ROWS = 6 };
-
-/* what one thread has of its own */
-typedef struct lane {
-  perp_ctx ctx;
-  void *ws;
-  perp_contact_count count;
-} lane;
-
-/* where the parts of an island start in the arrays shared by all */
-typedef struct island {
-  int contact, body, joint; /* in order, bodies, joints */
-  int bounded;              /* in bounded */
-  int joint_rows;           /* free rows of all islands before */
-  size_t dense;             /* in A */
-  bool eliminate;
-} island;
-
-struct perp_islands {
-  const perp_model *model;
-  const perp_contact_desc *kind;
-  int r; /* rows of a contact */
-  bool rows;
-  int threads;
-  lane *lanes;
-  perp_contact_count count;
-  bool observed;
-  /* fixed size */
-  int *tied;               /* [bodies] representative by joints alone */
-  bool *jointed;           /* [bodies] has a joint */
-  int *parent;             /* [bodies] */
-  int *of;                 /* [bodies] island of a root, -1: no contacts */
-  int *local;              /* [bodies] place in its island */
-  int *bodies;             /* [bodies] by island */
-  int *joints;             /* [joints] by island */
-  int *bounded;            /* [rows] bounded rows by island */
-  island *at;              /* [bodies + 1] */
-  int *cursor;             /* [4 (bodies + 1)] */
-  int *bptr, *mptr, *tptr; /* [2 bodies + 1] */
-  double *M, *Minv;
-  double *v_star;        /* [nv] M^-1 f, for joints as rows */
-  double *f, *a;         /* [nv] response */
-  double *zero, *lambda; /* [m] */
-  perp_arena arena;
-  int n_islands;
-  int max_bounded; /* bounded rows at most */
-  /* by the number of contacts */
-  int cap;
-  double *scratch;         /* [4 n] */
-  int *order;              /* [n] contact at each place */
-  double *frame;           /* [6 n] t1, t2 */
-  double *b, *x, *s, *d;   /* [r n + m + bounded], d the diagonal of A */
-  double *mu, *slip;       /* [n] */
-  double *e, *lo;          /* [n] restitution and least impulse of decompression */
-  double *b2, *x2;         /* [r n + m + bounded] decompression */
-  double *row_lo, *row_hi; /* [m + bounded] of the rows that are no contacts */
-  double *lo2, *hi2;       /* [m + bounded] decompression */
-  double *product;         /* [2 nv] by island */
-  double *J;
-  int *cptr, *jptr, *joff, *jblk, *jgrp, *tsub;
-  perp_arena grown;
-  double *A; /* eliminated islands */
-  size_t cap_A;
-};
+enum { TEAM_CONTACTS = 1000 }; /* an island this large is a team's work */
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -80,6 +17,8 @@ static void layout(perp_islands *s, perp_arena *a)
   size_t nb = (size_t)model->n_bodies, square = (size_t)model->nvb * (size_t)model->nvb;
   s->tied = PERP_CARVE(a, int, nb);
   s->jointed = PERP_CARVE(a, bool, nb);
+  s->diagonal = PERP_CARVE(a, unsigned char, nb);
+  s->diag = PERP_CARVE(a, unsigned char, nb);
   s->parent = PERP_CARVE(a, int, nb);
   s->of = PERP_CARVE(a, int, nb);
   s->local = PERP_CARVE(a, int, nb);
@@ -94,6 +33,7 @@ static void layout(perp_islands *s, perp_arena *a)
   s->M = PERP_CARVE(a, double, nb *square);
   s->Minv = PERP_CARVE(a, double, nb *square);
   s->v_star = PERP_CARVE(a, double, model->nv);
+  s->twist_star = PERP_CARVE(a, double, 6 * nb);
   s->product = PERP_CARVE(a, double, 2 * (size_t)model->nv);
   s->f = PERP_CARVE(a, double, model->nv);
   s->a = PERP_CARVE(a, double, model->nv);
@@ -183,6 +123,13 @@ static void unite(int *parent, int i, int j)
     parent[i] = j;
 }
 
+static bool is_diagonal(int d, const double *W)
+{
+  for (int i = 0; i < d * d; i++)
+    if (i % (d + 1) != 0 && W[i] != 0) return false;
+  return true;
+}
+
 perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
                                 const perp_contact_desc *kind, const void *opts,
                                 const perp_contact_setup *setup, int threads, bool rows,
@@ -218,6 +165,7 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
   for (int i = 0; i < model->n_bodies; i++) {
     s->tied[i] = i;
     s->jointed[i] = false;
+    s->diagonal[i] = is_diagonal(model->nvb, model->Minv + model->mptr[i]);
   }
   for (int i = 0; i < model->n_joints; i++) {
     const perp_joint *j = &model->joint[i];
@@ -247,93 +195,7 @@ void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void
   for (int i = 0; i < s->threads; i++) s->kind->observe(s->lanes[i].ws, observer, user);
 }
 
-/* ---- relative velocities --------------------------------------------------------------------- */
-
-/* velocity of the point p (world) of a body, added with a sign */
-static void add_velocity(const perp_model *model, const perp_eval *e, int body, const double p[3],
-                         const double *v, double sign, double u[3])
-{
-  if (body < 0) return;
-  const perp_pose *pose = &e->pose[body];
-  const double *vb = v + (size_t)model->nvb * (size_t)body;
-  if (model->dim == 3) {
-    double w[3], r[3] = { p[0] - pose->x[0], p[1] - pose->x[1], p[2] - pose->x[2] }, t[3];
-    perp_turn(3, pose->R, vb + 3, w);
-    perp_cross(w, r, t);
-    for (int i = 0; i < 3; i++) u[i] += sign * (vb[i] + t[i]);
-  } else {
-    double x = p[0] - pose->x[0], y = p[1] - pose->x[1];
-    u[0] += sign * (vb[0] - vb[2] * y);
-    u[1] += sign * (vb[1] + vb[2] * x);
-  }
-}
-
-/* Halfway between the two surfaces: impulse and counter-impulse then have one line of action. */
-static void middle(const perp_contact *x, double p[3])
-{
-  for (int i = 0; i < 3; i++) p[i] = 0.5 * (x->p_a[i] + x->p_b[i]);
-}
-
-static void relative(const perp_model *model, const perp_eval *e, const perp_contact *x,
-                     const double *v, double u[3])
-{
-  double p[3];
-  middle(x, p);
-  u[0] = u[1] = u[2] = 0;
-  add_velocity(model, e, x->body_a, p, v, -1, u);
-  add_velocity(model, e, x->body_b, p, v, 1, u);
-}
-
-double perp_contact_speed(const perp_model *model, const perp_eval *e, const perp_contact *x,
-                          const double *v)
-{
-  double u[3];
-  relative(model, e, x, v, u);
-  return perp_dot(model->dim, x->n, u);
-}
-
-/* Tangents: from the normal alone, t1 the x axis of the world (y where the normal is nearer to x) made
- * perpendicular to n; or along the sliding u where that is clear of rounding. */
-static void tangents(int dim, const double n[3], const double *u, double t[6])
-{
-  if (dim == 2) {
-    t[0] = n[1], t[1] = -n[0];
-    t[2] = t[3] = t[4] = t[5] = 0;
-    return;
-  }
-  double *t1 = t, length = 0;
-  if (u != NULL) {
-    double un = perp_dot(3, n, u);
-    for (int i = 0; i < 3; i++) t1[i] = u[i] - un * n[i];
-    length = sqrt(perp_dot(3, t1, t1));
-    if (length <= 1e-4 * fabs(un) + 1e-9) length = 0;
-  }
-  if (length == 0) {
-    int axis = fabs(n[0]) < 0.9 ? 0 : 1;
-    for (int i = 0; i < 3; i++) t1[i] = (i == axis) - n[axis] * n[i];
-    length = sqrt(perp_dot(3, t1, t1));
-  }
-  for (int i = 0; i < 3; i++) t1[i] /= length;
-  perp_cross(n, t1, t + 3);
-}
-
 /* ---- islands --------------------------------------------------------------------------------- */
-
-static bool takes_part(const perp_island_task *task, int i)
-{
-  return task->kept == NULL || task->kept[i];
-}
-
-/* a moving body of the contact */
-static int body_of(const perp_contact *x)
-{
-  return x->body_a >= 0 ? x->body_a : x->body_b;
-}
-
-static int body_of_row(const perp_island_row *row)
-{
-  return row->body[0] >= 0 ? row->body[0] : row->body[1];
-}
 
 /* Partition the bodies, and lay out contacts, bodies, joints and bounded rows by island. */
 static void partition(perp_islands *s, const perp_island_task *task)
@@ -407,284 +269,6 @@ static void partition(perp_islands *s, const perp_island_task *task)
     for (int j = s->at[i].joint; j < s->at[i + 1].joint; j++)
       rows += model->cptr[s->joints[j] + 1] - model->cptr[s->joints[j]];
   }
-}
-
-/* of the rows that are no contacts */
-static size_t first_further(const perp_islands *s, int i)
-{
-  return (size_t)s->at[i].joint_rows + (size_t)s->at[i].bounded;
-}
-
-static size_t first_row(const perp_islands *s, int i)
-{
-  return (size_t)s->r * (size_t)s->at[i].contact + first_further(s, i);
-}
-
-/* contacts, joints and bounded rows of all islands before */
-static int first_group(const perp_islands *s, int i)
-{
-  return s->at[i].contact + s->at[i].joint + s->at[i].bounded;
-}
-
-static int further_rows(const perp_islands *s, int i)
-{
-  return (int)(first_further(s, i + 1) - first_further(s, i));
-}
-
-/* the block structure of island i in the shared arrays */
-static perp_blocks blocks_of(const perp_islands *s, int i, bool soft)
-{
-  const island *p = &s->at[i], *next = p + 1;
-  const perp_model *model = s->model;
-  const int nb = next->body - p->body, nc = next->contact - p->contact;
-  const int group = first_group(s, i);
-  const size_t square = (size_t)model->nvb * (size_t)model->nvb;
-  return (perp_blocks){
-    .nv = nb * model->nvb,
-    .m = s->r * nc + further_rows(s, i),
-    .nb = nb,
-    .nc = first_group(s, i + 1) - group,
-    .bptr = s->bptr + p->body + i,
-    .mptr = s->mptr + p->body + i,
-    .cptr = s->cptr + group + i,
-    .jptr = s->jptr + group + i,
-    .jblk = s->jblk + 2 * group,
-    .joff = s->joff + 2 * group + i,
-    .jgrp = s->jgrp + 2 * group,
-    .tptr = s->tptr + p->body + i,
-    .tsub = s->tsub + 2 * group,
-    .M = s->M + square * (size_t)p->body,
-    .Minv = s->Minv + square * (size_t)p->body,
-    .J = s->J + (size_t)(2 * model->nvb) * ((size_t)s->r * (size_t)p->contact +
-                                            JOINT_ROWS * (size_t)p->joint + (size_t)p->bounded),
-    .s = soft ? s->s + first_row(s, i) : NULL,
-  };
-}
-
-/* rows of J for one body: sign (d, R'(r x d)) for each direction d of the contact */
-static void body_rows(const perp_model *model, const perp_pose *pose, const double p[3],
-                      double sign, int rows, const double *const dir[3], double *J)
-{
-  double r[3] = { 0 }, c[3], w[3];
-  for (int i = 0; i < model->dim; i++) r[i] = p[i] - pose->x[i];
-  for (int k = 0; k < rows; k++) {
-    const double *d = dir[k];
-    for (int i = 0; i < model->dim; i++) J[k + i * rows] = sign * d[i];
-    if (model->dim == 3) {
-      perp_cross(r, d, c);
-      perp_turn_back(3, pose->R, c, w);
-      for (int i = 0; i < 3; i++) J[k + (3 + i) * rows] = sign * w[i];
-    } else {
-      J[k + 2 * rows] = sign * (r[0] * d[1] - r[1] * d[0]);
-    }
-  }
-}
-
-/* One contact at its place: frame, coefficients, right-hand side, guess and rows of J. */
-static int fill_contact(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
-                        int place, const double *v_free, double *b, double *x, double *soft,
-                        double *J, int *blk)
-{
-  const perp_model *model = s->model;
-  const int dim = model->dim, r = s->r, c = s->order[place];
-  const perp_contact *contact = &task->contact[c];
-  const perp_eval *e = k->e;
-  double before[3] = { 0 }, free[3] = { 0 }, u[3], p[3];
-  double *t = s->frame + (size_t)6 * (size_t)place;
-  const double *const dir[3] = { contact->n, t, t + 3 };
-  middle(contact, p);
-  relative(model, e, contact, k->a, u);
-  tangents(dim, contact->n, task->align ? u : NULL, t);
-  for (int i = 0; i < dim; i++) free[i] = perp_dot(dim, dir[i], u);
-  if (v_free != k->a) relative(model, e, contact, v_free, u);
-  for (int i = 0; i < r; i++) b[i] = perp_dot(dim, dir[i], u);
-  relative(model, e, contact, task->v, u);
-  for (int i = 0; i < dim; i++) before[i] = perp_dot(dim, dir[i], u);
-  b[0] += task->bias(task->user, contact, task->h, before, free);
-  s->mu[place] = task->friction != NULL ? task->friction(task->user, contact, before, dim) : 0;
-  s->slip[place] = task->slip[c];
-  s->e[place] = task->restitution != NULL
-                    ? task->restitution(task->user, contact, task->h, before, free)
-                    : 0;
-  for (int i = 0; i < r; i++) {
-    x[i] = perp_dot(dim, dir[i], task->impulse + (size_t)3 * (size_t)c);
-    soft[i] = i == 0 ? task->softness : 0;
-  }
-  if (x[0] < 0) x[0] = 0;
-  int subs = 0;
-  for (int side = 0; side < 2; side++) {
-    int body = side == 0 ? contact->body_a : contact->body_b;
-    if (body < 0) continue;
-    body_rows(model, &e->pose[body], p, side == 0 ? -1 : 1, r, dir,
-              J + (size_t)(subs * r * model->nvb));
-    blk[subs++] = s->local[body];
-  }
-  return subs;
-}
-
-/* A_ii: M is diag(m, m, m, I) */
-static void diagonal(const perp_islands *s, int first_body, const perp_blocks *F, double *d)
-{
-  const perp_model *model = s->model;
-  const int dim = model->dim;
-  for (int i = 0; i < F->m; i++) d[i] = F->s[i];
-  for (int c = 0; c < F->nc; c++) {
-    int row = F->cptr[c], r = F->cptr[c + 1] - row;
-    for (int q = F->jptr[c]; q < F->jptr[c + 1]; q++) {
-      const perp_inertia *in = &model->inertia[s->bodies[first_body + F->jblk[q]]];
-      const double *J = F->J + F->joff[q];
-      for (int k = 0; k < r; k++) {
-        double line = 0, g[3], y[3];
-        for (int l = 0; l < dim; l++) line += J[k + l * r] * J[k + l * r];
-        for (int l = 0; l < model->rates; l++) g[l] = J[k + (dim + l) * r];
-        d[row + k] += line / in->mass;
-        if (dim == 3) {
-          perp_sym_mul(in->Iinv, g, y);
-          d[row + k] += perp_dot(3, g, y);
-        } else {
-          d[row + k] += g[0] * g[0] * in->Iinv[8];
-        }
-      }
-    }
-  }
-}
-
-/* Everything of island i but the dense matrix. */
-static void fill(perp_islands *s, lane *own, const perp_constrained *k,
-                 const perp_island_task *task, int i)
-{
-  (void)own;
-  const perp_model *model = s->model;
-  const island *p = &s->at[i], *next = p + 1;
-  const int nb = next->body - p->body, nc = next->contact - p->contact, nvb = model->nvb, r = s->r;
-  const size_t square = (size_t)nvb * (size_t)nvb;
-  const bool rows = next->joint > p->joint;
-  perp_blocks F = blocks_of(s, i, true);
-  int *bptr = s->bptr + p->body + i, *mptr = s->mptr + p->body + i;
-  const int group = first_group(s, i);
-  int *cptr = s->cptr + group + i, *jptr = s->jptr + group + i;
-  int *jblk = s->jblk + 2 * group, *joff = s->joff + 2 * group + i;
-  double *J = s->J + (F.J - s->J), *b = s->b + first_row(s, i), *x = s->x + first_row(s, i),
-         *soft = s->s + first_row(s, i);
-  double *row_lo = s->row_lo + first_further(s, i), *row_hi = s->row_hi + first_further(s, i);
-  for (int l = 0; l < nb; l++) {
-    int body = s->bodies[p->body + l];
-    bptr[l] = nvb * l;
-    mptr[l] = (int)square * l;
-    if (p->eliminate) continue;
-    memcpy(s->M + square * (size_t)(p->body + l), model->M + model->mptr[body],
-           square * sizeof(double));
-    memcpy(s->Minv + square * (size_t)(p->body + l), model->Minv + model->mptr[body],
-           square * sizeof(double));
-  }
-  bptr[nb] = nvb * nb;
-  mptr[nb] = (int)square * nb;
-  int sub = 0, off = 0, row = 0;
-  for (int c = 0; c < nc; c++) {
-    int place = p->contact + c, blk[2];
-    int subs = fill_contact(s, k, task, place, rows ? s->v_star : k->a, b + row, x + row,
-                            soft + row, J + off, blk);
-    cptr[c] = row;
-    jptr[c] = sub;
-    for (int q = 0; q < subs; q++) {
-      jblk[sub] = blk[q];
-      joff[sub++] = off;
-      off += r * nvb;
-    }
-    row += r;
-  }
-  const perp_blocks *K = &k->e->blocks;
-  int g = nc, further = 0;
-  for (int j = p->joint; j < next->joint; j++, g++) {
-    int of = s->joints[j], first = K->cptr[of], m = K->cptr[of + 1] - first;
-    cptr[g] = row;
-    jptr[g] = sub;
-    for (int q = 0; q < m; q++, further++) {
-      row_lo[further] = -HUGE_VAL;
-      row_hi[further] = HUGE_VAL;
-      b[row + q] = -k->c[first + q];
-      x[row + q] = k->lambda[first + q];
-      soft[row + q] = K->s != NULL ? K->s[first + q] : 0;
-    }
-    for (int q = K->jptr[of]; q < K->jptr[of + 1]; q++) {
-      int body = K->jblk[q];
-      const double *G = K->J + K->joff[q], *v = s->v_star + (size_t)nvb * (size_t)body;
-      jblk[sub] = s->local[body];
-      joff[sub++] = off;
-      memcpy(J + off, G, (size_t)(m * nvb) * sizeof *J);
-      for (int l = 0; l < nvb; l++)
-        for (int y = 0; y < m; y++) b[row + y] += G[y + l * m] * v[l];
-      off += m * nvb;
-    }
-    row += m;
-  }
-  const double *v_free = rows ? s->v_star : k->a;
-  for (int j = p->bounded; j < next->bounded; j++, g++, row++, further++) {
-    const perp_island_row *from = &task->row[s->bounded[j]];
-    cptr[g] = row;
-    jptr[g] = sub;
-    row_lo[further] = from->lo;
-    row_hi[further] = from->hi;
-    b[row] = from->bias;
-    x[row] = from->lambda;
-    soft[row] = from->soft;
-    for (int side = 0; side < 2; side++) {
-      if (from->body[side] < 0) continue;
-      const double *v = v_free + (size_t)nvb * (size_t)from->body[side];
-      jblk[sub] = s->local[from->body[side]];
-      joff[sub++] = off;
-      for (int l = 0; l < nvb; l++) {
-        J[off++] = from->J[side][l];
-        b[row] += from->J[side][l] * v[l];
-      }
-    }
-  }
-  cptr[F.nc] = row;
-  jptr[F.nc] = sub;
-  joff[sub] = off;
-  if (!p->eliminate) diagonal(s, p->body, &F, s->d + first_row(s, i));
-  perp_blocks_transpose(nb, F.nc, jptr, jblk, s->jgrp + 2 * group, s->tptr + p->body + i,
-                        s->tsub + 2 * group);
-}
-
-/* A_c = J_c H J_c' + S of an island whose joints are eliminated: one response of the whole system to
- * each row, by the KKT factor. */
-static bool columns(perp_islands *s, perp_constrained *k, int i)
-{
-  const perp_model *model = s->model;
-  const island *p = &s->at[i];
-  perp_blocks F = blocks_of(s, i, true);
-  const int n = F.m, nvb = model->nvb;
-  double *A = s->A + p->dense;
-  for (int c = 0, col = 0; c < F.nc; c++)
-    for (int row = F.cptr[c]; row < F.cptr[c + 1]; row++, col++) {
-      int r = F.cptr[c + 1] - F.cptr[c];
-      memset(s->f, 0, (size_t)model->nv * sizeof *s->f);
-      for (int q = F.jptr[c]; q < F.jptr[c + 1]; q++) {
-        double *f = s->f + (size_t)nvb * (size_t)s->bodies[p->body + F.jblk[q]];
-        for (int l = 0; l < nvb; l++) f[l] += F.J[F.joff[q] + row - F.cptr[c] + l * r];
-      }
-      if (!perp_constrained_response(k, s->f, s->zero, s->a, s->lambda)) return false;
-      double *out = A + (size_t)n * (size_t)col;
-      for (int y = 0; y < n; y++) out[y] = 0;
-      for (int g = 0; g < F.nc; g++) {
-        int first = F.cptr[g], m = F.cptr[g + 1] - first;
-        for (int q = F.jptr[g]; q < F.jptr[g + 1]; q++) {
-          const double *a = s->a + (size_t)nvb * (size_t)s->bodies[p->body + F.jblk[q]];
-          for (int l = 0; l < nvb; l++)
-            for (int y = 0; y < m; y++) out[first + y] += F.J[F.joff[q] + y + l * m] * a[l];
-        }
-      }
-      out[col] += F.s[col];
-    }
-  double *diag = s->d + first_row(s, i);
-  for (int y = 0; y < n; y++) diag[y] = A[(size_t)y * ((size_t)n + 1)];
-  for (int y = 0; y < n; y++) /* symmetric up to rounding: make it exact */
-    for (int z = 0; z < y; z++) {
-      double *u = &A[y + (size_t)n * (size_t)z], *l = &A[z + (size_t)n * (size_t)y];
-      *u = *l = 0.5 * (*u + *l);
-    }
-  return true;
 }
 
 /* Poisson's law (Anitescu and Potra): after the compression that x holds, each impact gives back at least
@@ -776,30 +360,31 @@ static void solve(perp_islands *s, lane *own, const perp_constrained *k,
   if (status != PERP_OK) own->ctx.status = status;
 }
 
-/* One thread needs no team: some OpenMP libraries allocate for each. */
-static void for_each(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
-                     int threads,
-                     void (*work)(perp_islands *, lane *, const perp_constrained *,
-                                  const perp_island_task *, int))
+/* Large islands one after the other, each by the whole team, the others at the same time. */
+static void solve_all(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
+                      int threads)
 {
-#ifdef _OPENMP
-  if (threads > 1) {
-#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
-    for (int i = 0; i < s->n_islands; i++) work(s, &s->lanes[omp_get_thread_num()], k, task, i);
-    return;
+  for (int i = 0; i < s->n_islands; i++) {
+    const bool large = s->at[i + 1].contact - s->at[i].contact >= TEAM_CONTACTS;
+    if (threads > 1 && !large) continue;
+    s->lanes[0].ctx.threads = threads;
+    solve(s, &s->lanes[0], k, task, i);
   }
+#ifdef _OPENMP
+  if (threads < 2) return;
+  s->lanes[0].ctx.threads = 1;
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
+  for (int i = 0; i < s->n_islands; i++)
+    if (s->at[i + 1].contact - s->at[i].contact < TEAM_CONTACTS)
+      solve(s, &s->lanes[omp_get_thread_num()], k, task, i);
 #endif
-  (void)threads;
-  for (int i = 0; i < s->n_islands; i++) work(s, &s->lanes[0], k, task, i);
 }
 
 bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *task)
 {
-  const perp_model *model = s->model;
   k->status = perp_islands_room(k->ctx, s, task->n);
   if (k->status != PERP_OK) return false;
   partition(s, task);
-  if (s->rows && model->m > 0) perp_blocks_Minv(&k->e->blocks, k->f, s->v_star);
   for (int i = 0; i < task->n; i++)
     if (!takes_part(task, i))
       memset(task->impulse + (size_t)3 * (size_t)i, 0, 3 * sizeof *task->impulse);
@@ -820,10 +405,10 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
     s->lanes[i].ctx.status = PERP_OK;
     s->lanes[i].count = (perp_contact_count){ 0 };
   }
-  for_each(s, k, task, threads, fill);
+  perp_islands_fill(s, k, task, threads);
   for (int i = 0; i < s->n_islands; i++)
-    if (s->at[i].eliminate && !columns(s, k, i)) return false;
-  for_each(s, k, task, threads, solve);
+    if (s->at[i].eliminate && !perp_islands_columns(s, k, i)) return false;
+  solve_all(s, k, task, threads);
   for (int i = 0; i < threads; i++) {
     perp_contact_count_add(&s->count, &s->lanes[i].count);
     if (s->lanes[i].ctx.status == PERP_OK || k->status != PERP_OK) continue;
@@ -853,7 +438,7 @@ void perp_islands_apply(const perp_islands *s, const perp_constrained *k,
     const double *P = task->impulse + (size_t)3 * (size_t)i;
     if (P[0] == 0 && P[1] == 0 && P[2] == 0) continue;
     double p[3];
-    middle(x, p);
+    perp_contact_middle(x, p);
     for (int side = 0; side < 2; side++) {
       int body = side == 0 ? x->body_a : x->body_b;
       if (body < 0) continue;

@@ -34,7 +34,8 @@ typedef struct perp_island_task {
   double reuse;
   unsigned char *fresh;
   double h;
-  const double *v;      /* [nv] velocity at the start of the step; that without contacts is k->a */
+  /* twists [6 bodies] at the start of the step, and without contact impulses (of k->a) */
+  const double *before, *free;
   bool align;           /* first tangent along the sliding of k->a */
   double softness;      /* of normal rows */
   perp_island_row *row; /* [n_rows] at most two for each drive of the model */
@@ -70,8 +71,9 @@ void perp_islands_apply(const perp_islands *s, const perp_constrained *k,
 const perp_contact_count *perp_islands_count(const perp_islands *s);
 void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void *user);
 
-/* Velocity of b relative to a at a contact, along its normal, for velocities v [nv]. */
-double perp_contact_speed(const perp_model *model, const perp_eval *e, const perp_contact *x,
-                          const double *v);
+/* Velocity of the centre and angular velocity of each body in the world, twist [6 bodies], from v [nv]. */
+void perp_twists(const perp_model *model, const perp_eval *e, const double *v, double *twist);
+/* Velocity of b relative to a at a contact, along its normal. */
+double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, const double *twist);
 
 #endif

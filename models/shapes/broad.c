@@ -2,12 +2,15 @@
 /* The pair list and its grid, see broad.h. */
 #include "models/shapes/broad.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { FEW = 16 }; /* members of a level that is not worth cells */
 static const double SLACK_MIN = 0.02, SLACK_MAX = 0.5; /* of the extent of a shape */
 static const double SLACK_STEPS = 8;                   /* motions like the last one */
+static const double REACH = 1.5; /* margins up to this times that of the list need no new one */
+enum { TEAM_SHAPES = 2000 };
 
 /* ---- lifetime -------------------------------------------------------------------------------- */
 
@@ -266,8 +269,7 @@ static perp_status meet_planes(perp_ctx *ctx, perp_broad *b, const perp_pose *po
     double height = perp_dot(3, n, o);
     for (int i = 0; i < b->n; i++) {
       if (m->shape[i].kind == PERP_SHAPE_PLANE) continue;
-      /* the box has been grown by half of the margin along its axes */
-      if (above(&b->fat[i], n, height) <= b->margin) PERP_TRY(add_pair(ctx, b, b->planes[p], i));
+      if (above(&b->fat[i], n, height) <= b->reach) PERP_TRY(add_pair(ctx, b, b->planes[p], i));
     }
   }
   return PERP_OK;
@@ -298,38 +300,66 @@ static perp_status build(perp_ctx *ctx, perp_broad *b, const perp_pose *pose)
   return PERP_OK;
 }
 
+/* one member's share of a look at all shapes */
+typedef struct look {
+  perp_broad *b;
+  const perp_pose *pose;
+  bool left; /* some shape has left its grown box */
+  int bad;   /* the first shape whose pose is not finite, n: none */
+} look;
+
+static void look_at(perp_broad *b, const perp_pose *pose, int i, look *found)
+{
+  const perp_shape *s = &b->model->shape[i];
+  const double grow = 0.5 * b->margin;
+  perp_bounds *box = &b->box[i], now;
+  const perp_bounds *fat = &b->fat[i];
+  perp_pose at;
+  if (b->model->dim == 2) perp_lift(2, &pose[s->body], &at);
+  perp_shape_bounds(s, b->model->dim == 2 ? &at : &pose[s->body], now.lo, now.hi);
+  if (s->kind == PERP_SHAPE_PLANE) {
+    *box = now;
+    return;
+  }
+  double moved = 0;
+  for (int k = 0; k < 3; k++) {
+    now.lo[k] -= grow;
+    now.hi[k] += grow;
+    if (!(fabs(now.lo[k]) <= DBL_MAX && fabs(now.hi[k]) <= DBL_MAX)) {
+      if (i < found->bad) found->bad = i;
+      return;
+    }
+    const double lo = fabs(now.lo[k] - box->lo[k]), hi = fabs(now.hi[k] - box->hi[k]);
+    moved = lo > moved ? lo : moved;
+    moved = hi > moved ? hi : moved;
+    found->left |= now.lo[k] < fat->lo[k] || now.hi[k] > fat->hi[k];
+  }
+  *box = now;
+  b->moved[i] = b->seen ? moved : 0;
+}
+
+static void look_share(void *user, int member, int members)
+{
+  look *all = user, found = { .bad = all->b->n };
+  const int end = perp_share(all->b->n, member + 1, members);
+  for (int i = perp_share(all->b->n, member, members); i < end; i++)
+    look_at(all->b, all->pose, i, &found);
+  if (found.left) __atomic_store_n(&all->left, true, __ATOMIC_RELAXED);
+  if (found.bad < all->b->n) __atomic_store_n(&all->bad, found.bad, __ATOMIC_RELAXED);
+}
+
 perp_status perp_broad_update(perp_ctx *ctx, perp_broad *b, const perp_pose *pose)
 {
   const perp_model *m = b->model;
-  const double grow = 0.5 * b->margin;
-  bool holds = b->listed && !planes_moved(b, pose);
-  for (int i = 0; i < b->n; i++) {
-    perp_bounds *box = &b->box[i], now;
-    const perp_bounds *fat = &b->fat[i];
-    const perp_shape *s = &m->shape[i];
-    perp_pose at;
-    if (m->dim == 2) perp_lift(2, &pose[s->body], &at);
-    perp_shape_bounds(s, m->dim == 2 ? &at : &pose[s->body], now.lo, now.hi);
-    if (s->kind == PERP_SHAPE_PLANE) {
-      *box = now;
-      continue;
-    }
-    double moved = 0;
-    for (int k = 0; k < 3; k++) {
-      now.lo[k] -= grow;
-      now.hi[k] += grow;
-      if (!isfinite(now.lo[k]) || !isfinite(now.hi[k])) {
-        b->listed = false;
-        return PERP_FAIL(ctx, PERP_ERR_ARG, "collision: the pose of shape %d is not finite", i);
-      }
-      moved = fmax(moved, fmax(fabs(now.lo[k] - box->lo[k]), fabs(now.hi[k] - box->hi[k])));
-      holds = holds && now.lo[k] >= fat->lo[k] && now.hi[k] <= fat->hi[k];
-    }
-    *box = now;
-    b->moved[i] = b->seen ? moved : 0;
+  look all = { .b = b, .pose = pose, .bad = b->n };
+  perp_team(b->n >= TEAM_SHAPES ? ctx->threads : 1, look_share, &all);
+  if (all.bad < b->n) {
+    b->listed = false;
+    look_share(&all, 0, 1); /* the first one, whoever was first to say so */
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "collision: the pose of shape %d is not finite", all.bad);
   }
   b->seen = true;
-  if (holds) return PERP_OK;
+  if (b->listed && b->margin <= b->reach && !all.left && !planes_moved(b, pose)) return PERP_OK;
   for (int i = 0; i < b->n; i++) {
     b->fat[i] = b->box[i];
     if (m->shape[i].kind == PERP_SHAPE_PLANE) continue;
@@ -338,6 +368,7 @@ perp_status perp_broad_update(perp_ctx *ctx, perp_broad *b, const perp_pose *pos
     for (int k = 0; k < 3; k++) b->fat[i].lo[k] -= slack, b->fat[i].hi[k] += slack;
   }
   b->listed = false; /* unless the build succeeds */
+  b->reach = REACH * b->margin;
   PERP_TRY(build(ctx, b, pose));
   b->listed = true;
   return PERP_OK;

@@ -38,8 +38,9 @@ typedef struct perp_broad {
   int *planes, n_planes;
   perp_shape_pair *pair; /* the list, ordered by (a, b) */
   int n_pairs;
-  bool seen;   /* box has been set */
-  bool listed; /* the list is good for `margin` */
+  bool seen;    /* box has been set */
+  bool listed;  /* there is a list ... */
+  double reach; /* ... for margins up to this */
   /* of the construction */
   perp_shape_pair *raw;
   int cap_pairs;

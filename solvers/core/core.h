@@ -113,6 +113,8 @@ typedef struct perp_ctx {
   /* known plug-ins: tables ended by PERP_KIND_NONE, in the order of registration */
   const perp_plugin *tables[PERP_MAX_TABLES];
   int n_tables;
+  /* threads that a call may use inside, its own included; 0: one.  Results do not depend on it. */
+  int threads;
 } perp_ctx;
 
 /* Empty context: no error, no plug-ins, no trace.  Needs no clean-up. */
@@ -273,6 +275,21 @@ void perp_arena_free(perp_arena *a);
 
 double perp_clock_wall(void);   /* monotonic; about 20 ns a call */
 double perp_clock_thread(void); /* CPU time of this thread; a system call */
+
+/* ---- teams of threads --------------------------------------------------------------------------- */
+
+/* One member's part of the work.  What depends on the order of operations must not depend on `members`. */
+typedef void perp_team_fn(void *user, int member, int members);
+/* Runs work as members 0 ... members - 1 at the same time, at most `threads` of them (<= 1: in the caller);
+ * inside another team there is one.  Allocates on the first call of more threads than ever. */
+void perp_team(int threads, perp_team_fn *work, void *user);
+/* All members wait for each other; each of them calls it equally often. */
+void perp_team_wait(int members);
+/* Shares of n things: [perp_share(n, k, members), perp_share(n, k + 1, members)). */
+static inline int perp_share(int n, int member, int members)
+{
+  return (int)((int64_t)n * member / members);
+}
 
 /* ---- random numbers: GSL's taus2 behind a small face, identical on every machine --------------------- */
 

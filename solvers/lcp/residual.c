@@ -244,112 +244,156 @@ static void factored_rows(const perp_blocks *F, const double *lambda, double *a,
   }
 }
 
-enum { LOCAL_ROWS = 256, LOCAL_WIDTH = 6 };
-typedef double pair_of __attribute__((vector_size(16), aligned(8), may_alias));
+/* The quick way where each group touches one or two narrow blocks, and the groups on the same two blocks
+ * follow each other (the points of a contact).  With d_ib = g_ib' M_b^-1 g_ib, A_ii = sum_b d_ib + s_i, and
+ * |A_ij| <= sqrt(d_ib d_jb) for rows that share the block b alone: rows of such a run are multiplied out,
+ * and a row meets those of other groups only where the bound with the largest d_jb of the block exceeds what
+ * has been found. */
+enum { NARROW = 6, RUN_ROWS = 24 };
 
-/* the other block of the group of sub-matrix u; -1: none */
-static int other_block(const perp_blocks *F, int u)
+typedef struct run_row {
+  double y[2][NARROW]; /* M_b^-1 g */
+} run_row;
+
+/* The end of the run of groups on the same blocks that starts with group g; at most RUN_ROWS rows. */
+static int run_end(const perp_blocks *F, int g)
 {
-  int g = F->jgrp[u], first = F->jptr[g];
-  if (F->jptr[g + 1] - first < 2) return -1;
-  return F->jblk[u == first ? first + 1 : first];
+  const int first = F->jptr[g], subs = F->jptr[g + 1] - first;
+  int h = g + 1;
+  for (; h < F->nc && F->jptr[h + 1] - F->jptr[h] == subs; h++)
+    for (int k = 0; k < subs; k++)
+      if (F->jblk[F->jptr[h] + k] != F->jblk[first + k]) return h;
+  return h;
 }
 
-/* y = M_b^-1 g_l, l a row of sub-matrix u */
-static void row_times_inverse(const perp_blocks *F, int u, int l, double y[LOCAL_WIDTH])
+/* Are the groups narrow, and all groups on two blocks in one run?  seen [nb] scratch. */
+static bool narrow(const perp_blocks *F, double *seen)
 {
-  int b = F->jblk[u], d = F->bptr[b + 1] - F->bptr[b], g = F->jgrp[u];
-  int r = F->cptr[g + 1] - F->cptr[g];
-  const double *G = F->J + F->joff[u], *W = F->Minv + F->mptr[b];
-  for (int q = 0; q < d; q++) y[q] = 0;
-  for (int s = 0; s < d; s++)
-    for (int q = 0; q < d; q++) y[q] += W[q + s * d] * G[l + s * r];
+  for (int b = 0; b < F->nb; b++) {
+    if (F->bptr[b + 1] - F->bptr[b] > NARROW) return false;
+    seen[b] = -1;
+  }
+  for (int g = 0; g < F->nc; g++) {
+    const int subs = F->jptr[g + 1] - F->jptr[g];
+    if (subs < 1 || subs > 2) return false;
+  }
+  for (int b = 0; b < F->nb; b++) /* seen [c] = b: there has been a group on b and c */
+    for (int t = F->tptr[b], last = -1; t < F->tptr[b + 1]; t++) {
+      const int k = F->tsub[t], g = F->jgrp[k], start = F->jptr[g];
+      if (F->jptr[g + 1] - start < 2) continue;
+      const int c = F->jblk[k == start ? start + 1 : start];
+      const bool follows = last >= 0 && last == g - 1 && F->jblk[F->jptr[last]] == F->jblk[start] &&
+                           F->jblk[F->jptr[last] + 1] == F->jblk[start + 1];
+      if (seen[c] == b && !follows) return false;
+      seen[c] = b;
+      last = g;
+    }
+  return true;
 }
 
-/* |A_ij| of the pairs of groups that share both blocks of group g, which are sums of two terms */
-static void scales_of_twins(const perp_blocks *F, int g, double *a)
+/* y = M_b^-1 g for row l of sub-matrix k; returns g'y */
+static double row_times_inverse(const perp_blocks *F, int k, int l, int r, double y[NARROW])
 {
-  const int first = F->jptr[g], row = F->cptr[g], r = F->cptr[g + 1] - row;
-  const int b = F->jblk[first], c = F->jblk[first + 1];
-  for (int l = 0; l < r; l++) {
-    double y[2][LOCAL_WIDTH], most = a[row + l];
-    row_times_inverse(F, first, l, y[0]);
-    row_times_inverse(F, first + 1, l, y[1]);
-    for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
-      const int u = F->tsub[t], h = F->jgrp[u], start = F->jptr[h];
-      if (F->jptr[h + 1] - start < 2 || F->jblk[u == start ? start + 1 : start] != c) continue;
-      const int rh = F->cptr[h + 1] - F->cptr[h];
-      for (int j = 0; j < rh; j++) {
-        double sum = h == g && j == l && F->s != NULL ? F->s[row + l] : 0;
-        for (int side = 0; side < 2; side++) {
-          const int k = F->jblk[start] == (side == 0 ? b : c) ? start : start + 1;
-          const int d = F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]];
-          const double *H = F->J + F->joff[k] + j;
-          for (int q = 0; q < d; q++) sum += H[q * rh] * y[side][q];
-        }
-        if (fabs(sum) > most) most = fabs(sum);
+  const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
+  const double *G = F->J + F->joff[k] + l, *W = F->Minv + F->mptr[b];
+  double sum = 0;
+  if (F->diag != NULL && F->diag[b])
+    for (int q = 0; q < d; q++) y[q] = W[q + q * d] * G[q * r];
+  else {
+    for (int q = 0; q < d; q++) y[q] = 0;
+    for (int s = 0; s < d; s++)
+      for (int q = 0; q < d; q++) y[q] += W[q + s * d] * G[s * r];
+  }
+  for (int q = 0; q < d; q++) sum += G[q * r] * y[q];
+  return sum;
+}
+
+/* Rows of the run of groups g ... end - 1 among themselves.  own [m]: d of the first block; most [nb]: the
+ * largest d of each block so far.  False: too many rows. */
+static bool scales_of_run(const perp_blocks *F, int g, int end, double *a, double *own,
+                          double *most)
+{
+  run_row row[RUN_ROWS];
+  const int first = F->cptr[g], n = F->cptr[end] - first, subs = F->jptr[g + 1] - F->jptr[g];
+  if (n > RUN_ROWS) return false;
+  for (int h = g; h < end; h++) {
+    const int at = F->cptr[h], r = F->cptr[h + 1] - at;
+    for (int l = 0; l < r; l++) {
+      run_row *x = &row[at + l - first];
+      double diagonal = F->s != NULL ? F->s[at + l] : 0;
+      for (int k = 0; k < subs; k++) {
+        const int b = F->jblk[F->jptr[h] + k];
+        double d = row_times_inverse(F, F->jptr[h] + k, l, r, x->y[k]);
+        if (k == 0) own[at + l] = d;
+        if (d > most[b]) most[b] = d;
+        diagonal += d;
       }
+      a[at + l] = diagonal;
     }
-    a[row + l] = most;
-  }
-}
-
-/* max_j |A_ij| where each group touches one or two narrow blocks and each block few rows (contacts): the
- * rows of a block are laid side by side, so that the products are vector operations.  False: something is
- * larger, nothing was done. */
-static bool factored_scales(const perp_blocks *F, double *a)
-{
-  double X[LOCAL_WIDTH][LOCAL_ROWS], v[LOCAL_ROWS], y[LOCAL_WIDTH];
-  int start[LOCAL_ROWS + 1], other[LOCAL_ROWS];
-  for (int g = 0; g < F->nc; g++)
-    if (F->jptr[g + 1] - F->jptr[g] > 2) return false;
-  for (int b = 0; b < F->nb; b++) {
-    int rows = 0;
-    if (F->bptr[b + 1] - F->bptr[b] > LOCAL_WIDTH) return false;
-    for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
-      int g = F->jgrp[F->tsub[t]];
-      rows += F->cptr[g + 1] - F->cptr[g];
-    }
-    if (rows >= LOCAL_ROWS) return false;
-  }
-  for (int i = 0; i < F->m; i++) a[i] = F->s != NULL ? F->s[i] : 0;
-  for (int b = 0; b < F->nb; b++) {
-    const int d = F->bptr[b + 1] - F->bptr[b], first = F->tptr[b], n = F->tptr[b + 1] - first;
-    int rows = 0;
-    for (int t = 0; t < n; t++) {
-      int u = F->tsub[first + t], g = F->jgrp[u], r = F->cptr[g + 1] - F->cptr[g];
-      const double *G = F->J + F->joff[u];
-      start[t] = rows;
-      other[t] = other_block(F, u);
-      for (int q = 0; q < d; q++)
-        for (int j = 0; j < r; j++) X[q][rows + j] = G[j + q * r];
-      rows += r;
-    }
-    start[n] = rows;
-    for (int q = 0; q < d; q++) X[q][rows] = 0; /* up to an even number */
-    for (int t = 0; t < n; t++)
-      for (int i = start[t]; i < start[t + 1]; i++) {
-        int u = F->tsub[first + t], row = F->cptr[F->jgrp[u]] + i - start[t];
-        row_times_inverse(F, u, i - start[t], y);
-        for (int j = 0; j < rows; j += 2) {
-          pair_of sum = { 0, 0 };
-          for (int q = 0; q < d; q++) sum += y[q] * *(const pair_of *)&X[q][j];
-          *(pair_of *)&v[j] = sum;
+    /* against the rows of this group and of those before it in the run */
+    for (int l = 0; l < r; l++)
+      for (int j = 0; j < at + l - first; j++) {
+        const run_row *y = &row[j];
+        double sum = 0;
+        for (int k = 0; k < subs; k++) {
+          const int b = F->jblk[F->jptr[h] + k], d = F->bptr[b + 1] - F->bptr[b];
+          const double *G = F->J + F->joff[F->jptr[h] + k] + l;
+          for (int q = 0; q < d; q++) sum += G[q * r] * y->y[k][q];
         }
-        double most = a[row];
-        if (other[t] < 0) v[i] += F->s != NULL ? F->s[row] : 0;
-        for (int k = 0; k < n; k++) {
-          if (other[k] == other[t] && other[t] >= 0) continue;
-          for (int j = start[k]; j < start[k + 1]; j++) {
-            double size = fabs(v[j]);
-            if (size > most) most = size;
-          }
-        }
-        a[row] = most;
+        sum = fabs(sum);
+        if (sum > a[at + l]) a[at + l] = sum;
+        if (sum > a[first + j]) a[first + j] = sum;
       }
   }
-  for (int g = 0; g < F->nc; g++)
-    if (F->jptr[g + 1] - F->jptr[g] == 2) scales_of_twins(F, g, a);
+  return true;
+}
+
+/* Row l of sub-matrix k, row i of A, against the rows of other groups on its block that share this block
+ * alone: those of other runs. */
+static double scale_across(const perp_blocks *F, int g, int k, int l, double most)
+{
+  const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b], subs = F->jptr[g + 1] - F->jptr[g];
+  const int other = subs == 2 ? F->jblk[k == F->jptr[g] ? k + 1 : k - 1] : -1;
+  double y[NARROW];
+  row_times_inverse(F, k, l, F->cptr[g + 1] - F->cptr[g], y);
+  for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
+    const int u = F->tsub[t], h = F->jgrp[u], start = F->jptr[h];
+    const int rh = F->cptr[h + 1] - F->cptr[h];
+    if (h == g) continue;
+    if (other >= 0 && F->jptr[h + 1] - start == 2 &&
+        F->jblk[u == start ? start + 1 : start] == other)
+      continue;
+    const double *H = F->J + F->joff[u];
+    for (int j = 0; j < rh; j++) {
+      double sum = 0;
+      for (int q = 0; q < d; q++) sum += H[j + q * rh] * y[q];
+      if (fabs(sum) > most) most = fabs(sum);
+    }
+  }
+  return most;
+}
+
+/* max_j |A_ij| of contacts.  scratch [m + nb].  False: the pattern is another one, nothing was done. */
+static bool factored_scales(const perp_blocks *F, double *a, double *scratch)
+{
+  double *own = scratch, *most = scratch + F->m;
+  if (!narrow(F, most)) return false;
+  for (int b = 0; b < F->nb; b++) most[b] = 0;
+  for (int g = 0, end; g < F->nc; g = end) {
+    end = run_end(F, g);
+    if (!scales_of_run(F, g, end, a, own, most)) return false;
+  }
+  for (int g = 0; g < F->nc; g++) {
+    const int first = F->jptr[g], subs = F->jptr[g + 1] - first;
+    for (int i = F->cptr[g]; i < F->cptr[g + 1]; i++)
+      for (int k = 0; k < subs; k++) {
+        const int b = F->jblk[first + k];
+        /* a_i >= A_ii; room for rounding */
+        const double d = k == 0 ? own[i] : a[i] - own[i];
+        if (d * most[b] * (1 + 1e-9) >= a[i] * a[i])
+          a[i] = scale_across(F, g, first + k, i - F->cptr[g], a[i]);
+      }
+  }
   return true;
 }
 
@@ -357,7 +401,8 @@ void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch)
 {
   int n = p->n;
   if (p->F != NULL) {
-    if (!factored_scales(p->F, a)) factored_rows(p->F, NULL, a, NULL, scratch, scratch + n);
+    if (!factored_scales(p->F, a, scratch))
+      factored_rows(p->F, NULL, a, NULL, scratch, scratch + n);
     fill_zero_rows(n, a);
     return;
   }

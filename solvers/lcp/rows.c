@@ -67,7 +67,7 @@ static void step_of(perp_rows *R, int i, double omega)
   if (R->big[i] > 0) {
     bool positive = R->diag[i] > DBL_MIN;
     R->inv[i] = omega / (positive ? R->diag[i] : R->big[i]);
-    if (!positive) R->zero_diagonal = true;
+    if (!positive) __atomic_store_n(&R->zero_diagonal, true, __ATOMIC_RELAXED); /* by any member */
     return;
   }
   R->big[i] = 1;
@@ -165,12 +165,11 @@ static int mix_of(const perp_rows *R, int row, int r)
 static void schedule(perp_rows *R, int *block_level)
 {
   const perp_blocks *F = R->p->F;
-  int n = R->n_units, levels = 0, c = 0;
+  int n = R->n_units, levels = 0;
   for (int b = 0; b < F->nb; b++) block_level[b] = 0;
   for (int t = 0; t < n; t++) {
     const perp_unit *unit = &R->unit[t];
-    while (unit->row >= F->cptr[c + 1]) c++;
-    int level = 0;
+    int level = 0, c = unit->group;
     for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++)
       if (block_level[F->jblk[k]] > level) level = block_level[F->jblk[k]];
     R->level[t] = level++;
@@ -181,6 +180,7 @@ static void schedule(perp_rows *R, int *block_level)
       if (j < unit->row || j >= unit->row + unit->r) levels = n + 1;
     }
   }
+  R->n_levels = levels <= n ? levels : 0;
   if (levels <= n) {
     for (int l = 0; l <= levels; l++) R->count[l] = 0;
     for (int t = 0; t < n; t++) R->count[R->level[t] + 1]++;
@@ -219,6 +219,8 @@ static bool cut(perp_rows *R)
       }
       perp_unit *t = &R->unit[R->n_units++];
       *t = (perp_unit){ .row = row, .r = (short)r, .a = a, .b = b };
+      while (row >= F->cptr[c + 1]) c++;
+      t->group = c;
       t->kind = (signed char)(kind >= FAST ? kind + r - 1 : kind);
       t->mix = (signed char)mix_of(R, row, r);
       row += r;
@@ -256,45 +258,110 @@ static void cholesky(int d, const double *W, double *L)
   }
 }
 
+static void factor_block(perp_rows *R, int b)
+{
+  const perp_blocks *F = R->p->F;
+  const int d = F->bptr[b + 1] - F->bptr[b];
+  const double *W = F->Minv + F->mptr[b];
+  double *L = R->chol + F->mptr[b];
+  if (F->diag == NULL || !F->diag[b]) {
+    cholesky(d, W, L);
+    return;
+  }
+  for (int j = 0; j < d; j++) L[j + j * d] = W[j + j * d] > 0 ? sqrt(W[j + j * d]) : 0;
+}
+
+/* g [d] = row of J_b L; returns |g|^2 */
+static inline double pack_row(int d, int r, bool diagonal, const double *J, const double *L,
+                              double *g)
+{
+  double sum = 0;
+  for (int j = 0; j < d; j++) {
+    double x = J[j * r] * L[j + j * d];
+    if (!diagonal)
+      for (int l = j + 1; l < d; l++) x += J[l * r] * L[l + j * d];
+    g[j] = x;
+    sum += x * x;
+  }
+  return sum;
+}
+
 /* rows of unit t in the order they are stored: g [width] = the row of J L, padding zero */
 static void pack_unit(perp_rows *R, const perp_unit *t)
 {
   const perp_blocks *F = R->p->F;
   double *g = R->data + t->at + (t->kind >= FAST ? even(t->r * (t->r - 1) / 2) : 0);
-  int c = t->kind >= FAST ? -1 : t->a;
+  int c = t->group;
   for (int i = t->row; i < t->row + t->r; i++) {
-    if (t->kind >= FAST && (c < 0 || i >= F->cptr[c + 1])) {
-      /* the group of row i; units hold few groups, ordered */
-      if (c < 0) {
-        int low = 0, high = F->nc - 1;
-        while (low < high) {
-          int mid = (low + high + 1) / 2;
-          if (F->cptr[mid] <= i)
-            low = mid;
-          else
-            high = mid - 1;
-        }
-        c = low;
-      }
-      while (i >= F->cptr[c + 1]) c++;
-    }
+    while (i >= F->cptr[c + 1]) c++; /* units hold few groups */
     int r = F->cptr[c + 1] - F->cptr[c], local = i - F->cptr[c];
     double sum = F->s != NULL ? F->s[i] : 0;
     for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
-      int blk = F->jblk[k], d = F->bptr[blk + 1] - F->bptr[blk];
+      const int blk = F->jblk[k], d = F->bptr[blk + 1] - F->bptr[blk];
+      const bool diagonal = F->diag != NULL && F->diag[blk];
       const double *J = F->J + F->joff[k] + local, *L = R->chol + F->mptr[blk];
-      for (int j = 0; j < d; j++) {
-        double x = 0;
-        for (int l = j; l < d; l++) x += J[l * r] * L[l + j * d];
-        g[j] = x;
-        sum += x * x;
-      }
+      if (d == 6 && r == 3)
+        sum += diagonal ? pack_row(6, 3, true, J, L, g) : pack_row(6, 3, false, J, L, g);
+      else
+        sum += pack_row(d, r, diagonal, J, L, g);
       int width = R->uoff[blk + 1] - R->uoff[blk];
       for (int j = d; j < width; j++) g[j] = 0;
       g += width;
     }
     R->diag[i] = sum;
   }
+}
+
+typedef struct packing {
+  perp_rows *R;
+  double omega;
+} packing;
+
+static void pack_share(void *user, int member, int members)
+{
+  perp_rows *R = ((packing *)user)->R;
+  const int end = perp_share(R->n_units, member + 1, members);
+  for (int t = perp_share(R->n_units, member, members); t < end; t++) pack_unit(R, &R->unit[t]);
+}
+
+/* steps, Gram matrix and parameters of unit t, when all diagonals are there */
+static void finish_unit(perp_rows *R, int t, double omega)
+{
+  const perp_lcp *p = R->p;
+  const perp_unit *unit = &R->unit[t];
+  int width, r = unit->r;
+  double *g = unit_rows(R, unit, &width), *par = g + (size_t)r * (size_t)width;
+  for (int i = unit->row; i < unit->row + r; i++) {
+    double d = R->diag[i];
+    R->unit_of[i] = t;
+    /* |A_ij| <= sqrt(A_ii A_jj) */
+    R->big[i] = d > 0 ? sqrt(d) * sqrt(R->top) : 0;
+    step_of(R, i, omega);
+    if (R->type[i] == PERP_ROW_CONE_TAIL) {
+      const double *x = g + (size_t)(i - unit->row) * (size_t)width;
+      step_of_cone(R, i - 1, dot(width, x, x - width), omega);
+    }
+  }
+  if (unit->kind >= FAST) {
+    double *gram = R->data + unit->at;
+    for (int i = 1; i < r; i++)
+      for (int j = 0; j < i; j++)
+        *gram++ = R->inv[unit->row + i] * dot(width, g + i * width, g + j * width);
+  }
+  for (int i = unit->row; i < unit->row + r; i++, par += PARAMS) {
+    par[0] = p->b[i];
+    par[1] = R->inv[i];
+    par[2] = R->type[i] == PERP_ROW_BOUNDED ? R->lo[i] : p->mu[i];
+    par[3] = R->hi[i];
+  }
+}
+
+static void finish_share(void *user, int member, int members)
+{
+  const packing *job = user;
+  const int end = perp_share(job->R->n_units, member + 1, members);
+  for (int t = perp_share(job->R->n_units, member, members); t < end; t++)
+    finish_unit(job->R, t, job->omega);
 }
 
 static perp_status prepare_factored(perp_ctx *ctx, perp_rows *R, double omega)
@@ -316,10 +383,11 @@ static perp_status prepare_factored(perp_ctx *ctx, perp_rows *R, double omega)
   if (need.used > R->capacity) {
     perp_arena_free(&R->grown);
     R->capacity = 0;
-    perp_arena a = { .used = need.used };
+    perp_arena a = { .used = need.used + need.used / 4 };
+    size_t capacity = a.used;
     PERP_TRY(perp_arena_reserve(ctx, &a));
     R->grown = a;
-    R->capacity = need.used;
+    R->capacity = capacity;
   }
   R->grown.used = 0;
   layout_factored(R, &R->grown, F->nb, F->mptr[F->nb], bound);
@@ -329,42 +397,12 @@ static perp_status prepare_factored(perp_ctx *ctx, perp_rows *R, double omega)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "lcp: the two rows of a cone are in two groups");
   schedule(R, R->block_level);
 
-  for (int b = 0; b < F->nb; b++)
-    cholesky(F->bptr[b + 1] - F->bptr[b], F->Minv + F->mptr[b], R->chol + F->mptr[b]);
-  double top = 0;
-  for (int t = 0; t < R->n_units; t++) {
-    pack_unit(R, &R->unit[t]);
-    for (int i = R->unit[t].row; i < R->unit[t].row + R->unit[t].r; i++)
-      top = fmax(top, R->diag[i]);
-  }
-  for (int t = 0; t < R->n_units; t++) {
-    const perp_unit *unit = &R->unit[t];
-    for (int i = unit->row; i < unit->row + unit->r; i++) R->unit_of[i] = t;
-    int width, r = unit->r;
-    double *g = unit_rows(R, unit, &width), *par = g + (size_t)r * (size_t)width;
-    for (int i = unit->row; i < unit->row + r; i++) {
-      double d = R->diag[i];
-      /* |A_ij| <= sqrt(A_ii A_jj) */
-      R->big[i] = d > 0 ? sqrt(d) * sqrt(top) : 0;
-      step_of(R, i, omega);
-      if (R->type[i] == PERP_ROW_CONE_TAIL) {
-        const double *x = g + (size_t)(i - unit->row) * (size_t)width;
-        step_of_cone(R, i - 1, dot(width, x, x - width), omega);
-      }
-    }
-    if (unit->kind >= FAST) {
-      double *gram = R->data + unit->at;
-      for (int i = 1; i < r; i++)
-        for (int j = 0; j < i; j++)
-          *gram++ = R->inv[unit->row + i] * dot(width, g + i * width, g + j * width);
-    }
-    for (int i = unit->row; i < unit->row + r; i++, par += PARAMS) {
-      par[0] = p->b[i];
-      par[1] = R->inv[i];
-      par[2] = R->type[i] == PERP_ROW_BOUNDED ? R->lo[i] : p->mu[i];
-      par[3] = R->hi[i];
-    }
-  }
+  packing job = { R, omega };
+  for (int b = 0; b < F->nb; b++) factor_block(R, b);
+  perp_team(R->threads, pack_share, &job);
+  R->top = 0;
+  for (int i = 0; i < p->n; i++) R->top = R->diag[i] > R->top ? R->diag[i] : R->top;
+  perp_team(R->threads, finish_share, &job);
   return PERP_OK;
 }
 
@@ -375,13 +413,19 @@ perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *R, const perp_lcp *p, do
   R->p = p;
   R->n = p->n;
   R->zero_diagonal = R->scaled = false;
+  R->n_levels = 0;
+  /* small problems are done before a second thread has begun */
+  R->threads = p->n >= PERP_TEAM_ROWS ? ctx->threads : 1;
   read_types(R);
   if (p->F == NULL)
     prepare_dense(R, omega);
   else
     PERP_TRY(prepare_factored(ctx, R, omega));
   R->bnorm = 0;
-  for (int i = 0; i < p->n; i++) R->bnorm = fmax(R->bnorm, fabs(p->b[i]) / R->big[i]);
+  for (int i = 0; i < p->n; i++) {
+    double b = fabs(p->b[i]) / R->big[i];
+    R->bnorm = b > R->bnorm ? b : R->bnorm;
+  }
   return PERP_OK;
 }
 
@@ -395,7 +439,37 @@ static void unit_Gt(const perp_rows *R, const perp_unit *t, const double *x, dou
   for (int i = 0; i < t->r; i++, g += width) row_axpy(R, t, g, width, x[t->row + i], u);
 }
 
-/* y = A x (+ b) */
+typedef struct product {
+  perp_rows *R;
+  const double *x, *b;
+  double *u, *y;
+} product;
+
+/* u = G' x, level by level: every accumulator in the order of its units; then, where y is asked for,
+ * y = G u + S x (+ b) */
+static void product_share(void *user, int member, int members)
+{
+  const product *job = user;
+  const perp_rows *R = job->R;
+  const double *s = R->p->F->s;
+  perp_share_of part = { .end = 0 };
+  while (perp_rows_next(R, member, members, &part))
+    for (int t = part.from; t < part.to; t++) unit_Gt(R, &R->unit[t], job->x, job->u);
+  if (job->y == NULL) return;
+  const int end = perp_share(R->n_units, member + 1, members);
+  for (int t = perp_share(R->n_units, member, members); t < end; t++) {
+    const perp_unit *unit = &R->unit[t];
+    int width;
+    const double *g = unit_rows(R, unit, &width);
+    for (int i = unit->row; i < unit->row + unit->r; i++, g += width) {
+      double sum = row_dot(R, unit, g, width, job->u);
+      if (s != NULL) sum += s[i] * job->x[i];
+      job->y[i] = job->b != NULL ? sum + job->b[i] : sum;
+    }
+  }
+}
+
+/* y = A x (+ b); factored: u = G' x on the way, y may be NULL */
 static void apply(perp_rows *R, const double *x, double *u, const double *b, double *y)
 {
   const perp_lcp *p = R->p;
@@ -411,27 +485,16 @@ static void apply(perp_rows *R, const double *x, double *u, const double *b, dou
     return;
   }
   for (int k = 0; k < R->nu; k++) u[k] = 0;
-  for (int t = 0; t < R->n_units; t++) unit_Gt(R, &R->unit[t], x, u);
-  for (int t = 0; t < R->n_units; t++) {
-    const perp_unit *unit = &R->unit[t];
-    int width;
-    const double *g = unit_rows(R, unit, &width);
-    for (int i = unit->row; i < unit->row + unit->r; i++, g += width) {
-      double sum = row_dot(R, unit, g, width, u);
-      if (p->F->s != NULL) sum += p->F->s[i] * x[i];
-      y[i] = b != NULL ? sum + b[i] : sum;
-    }
-  }
+  product job = { R, x, b, u, y };
+  perp_team(perp_rows_threads(R), product_share, &job);
 }
 
 void perp_rows_reset(perp_rows *R, const double *lambda)
 {
-  if (R->p->F == NULL) {
+  if (R->p->F == NULL)
     apply(R, lambda, NULL, R->p->b, R->w);
-    return;
-  }
-  for (int k = 0; k < R->nu; k++) R->u[k] = 0;
-  for (int t = 0; t < R->n_units; t++) unit_Gt(R, &R->unit[t], lambda, R->u);
+  else
+    apply(R, lambda, R->u, NULL, NULL);
 }
 
 void perp_rows_w(perp_rows *R, const double *lambda, double *w)

@@ -14,7 +14,7 @@
  *
  * Units that share no block commute, so the units are sorted by the length of the chain of units that they
  * wait for: the iterates stay those of the order of rows, bit by bit, while neighbours in the new order
- * are independent and overlap in the processor.
+ * are independent and overlap in the processor; those of one level may be done by several threads.
  *
  * Sweeps are Gauss-Seidel (STAR 2012, section 4.3.2, eq. 78 and 81) in row order, reversed, or in an
  * order of units given by the caller.  Bounds of friction rows follow the current multiplier. */
@@ -35,6 +35,7 @@ typedef enum perp_row_kind {
 typedef struct perp_unit {
   size_t at; /* its numbers in `data` */
   int row;   /* rows row ... row + r - 1 */
+  int group; /* that of its first row */
   int a, b;  /* fast kinds: where the accumulators of its blocks start in u; generic: a = group */
   short r;
   signed char kind, mix; /* see rows.c */
@@ -55,10 +56,13 @@ typedef struct perp_rows {
   perp_unit *unit, *unit2; /* dense: a row or a cone pair each */
   int *level, *count;      /* [max_n], [max_n + 1] scratch of the schedule */
   int n_units;
+  int n_levels; /* level l ends before unit count[l]; 0: units wait for each other one by one */
+  int threads;
   bool zero_diagonal; /* some row has A_ii <= 0 and is not zero: outside the theory of the sweeps */
   bool scaled;        /* a is there */
   bool friction;
   double bnorm; /* max_i |b_i| / big_i */
+  double top;   /* factored: max_i A_ii */
   /* factored; grown when a problem needs more */
   perp_arena own, grown;
   size_t capacity;

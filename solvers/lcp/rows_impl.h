@@ -8,6 +8,7 @@
 /* Kinds of units.  FAST + 8 (blocks - 1) + 4 (pairs - 2) + (r - 1): one or two blocks of 3-4 (2 pairs of
  * doubles) or 5-6 (3 pairs) numbers, at most PERP_UNIT_ROWS rows; anything else goes row by row. */
 enum { DENSE_ROW, GENERIC, FAST };
+enum { PERP_TEAM_ROWS = 3000, PERP_TEAM_MAX = 64 };
 enum { PARAMS = 4 }; /* b, step, then lo, hi or mu */
 
 /* What the rows of a unit are: anything; bounded rows; contacts [0, inf); a normal row [0, inf) followed
@@ -82,6 +83,33 @@ static inline double clamp(double x, double lo, double hi)
 {
   x = x < lo ? lo : x;
   return x > hi ? hi : x;
+}
+
+/* Threads for work over the units, level by level. */
+static inline int perp_rows_threads(const perp_rows *R)
+{
+  return R->n_levels > 0 ? R->threads : 1;
+}
+
+/* One member's share [from, to) of the next level, which ends at `end`. */
+typedef struct perp_share_of {
+  int level, from, to, end;
+} perp_share_of;
+
+/* Start from { 0 }; false past the last level.  Alone, all units are one level. */
+static inline bool perp_rows_next(const perp_rows *R, int member, int members, perp_share_of *s)
+{
+  if (s->end >= R->n_units) return false;
+  if (members == 1) {
+    s->to = s->end = R->n_units;
+    return true;
+  }
+  const int start = s->end;
+  s->end = R->count[s->level++];
+  s->from = start + perp_share(s->end - start, member, members);
+  s->to = start + perp_share(s->end - start, member + 1, members);
+  if (start > 0) perp_team_wait(members);
+  return true;
 }
 
 #endif

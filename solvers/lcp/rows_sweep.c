@@ -209,15 +209,44 @@ static double any_unit(perp_rows *R, const perp_unit *t, double *lambda)
   }
 }
 
+static double swept(double worst, double change)
+{
+  return change <= worst || isnan(worst) ? worst : change;
+}
+
+typedef struct sweep {
+  perp_rows *R;
+  double *lambda;
+  double worst[PERP_TEAM_MAX];
+} sweep;
+
+static void sweep_share(void *user, int member, int members)
+{
+  sweep *s = user;
+  perp_rows *R = s->R;
+  double worst = 0;
+  perp_share_of part = { .end = 0 };
+  while (perp_rows_next(R, member, members, &part))
+    for (int t = part.from; t < part.to; t++)
+      worst = swept(worst, any_unit(R, &R->unit[t], s->lambda));
+  s->worst[member] = worst;
+}
+
 double perp_rows_sweep(perp_rows *R, double *lambda, const int *order, bool back)
 {
   double worst = 0;
+  if (order == NULL && !back) {
+    const int threads = perp_rows_threads(R);
+    sweep s = { .R = R, .lambda = lambda };
+    perp_team(threads < PERP_TEAM_MAX ? threads : PERP_TEAM_MAX, sweep_share, &s);
+    for (int i = 0; i < PERP_TEAM_MAX; i++) worst = swept(worst, s.worst[i]);
+    return worst;
+  }
   for (int k = 0; k < R->n_units; k++) {
     int at = back ? R->n_units - 1 - k : k;
     const perp_unit *t = &R->unit[order != NULL ? order[at] : at];
-    double d = back && t->kind != DENSE_ROW ? generic_unit(R, t, lambda, true)
-                                            : any_unit(R, t, lambda);
-    if (!(d <= worst)) worst = d;
+    worst = swept(worst, back && t->kind != DENSE_ROW ? generic_unit(R, t, lambda, true)
+                                                      : any_unit(R, t, lambda));
   }
   return worst;
 }

@@ -142,7 +142,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
       }
     }
     if (stats->reason == PERP_RUNNING && last) stats->reason = PERP_MAX_ITER;
-    if (due) perp_rows_reset(R, lambda);
+    if (due && stats->reason == PERP_RUNNING) perp_rows_reset(R, lambda);
   }
   /* what cannot move by these rules is outside the domain of the method */
   if (stats->reason == PERP_STALLED && R->zero_diagonal) stats->reason = PERP_UNSUITED;

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The problems of all islands: frames, right-hand sides, rows of J. */
+#include "models/formulations/islands_impl.h"
+
+#include <string.h>
+
+enum { TEAM_FILL = 500 }; /* contacts that are worth a team */
+
+/* ---- relative velocities --------------------------------------------------------------------- */
+
+void perp_twists(const perp_model *model, const perp_eval *e, const double *v, double *twist)
+{
+  const int dim = model->dim;
+  for (int b = 0; b < model->n_bodies; b++) {
+    const double *vb = v + (size_t)model->nvb * (size_t)b;
+    double *t = twist + (size_t)6 * (size_t)b;
+    t[0] = vb[0], t[1] = vb[1];
+    if (dim == 3) {
+      t[2] = vb[2];
+      perp_turn(3, e->pose[b].R, vb + 3, t + 3);
+    } else {
+      t[2] = t[3] = t[4] = 0;
+      t[5] = vb[2];
+    }
+  }
+}
+
+/* velocity of the point p (world) of a body, added with a sign */
+static void add_velocity(int dim, const perp_eval *e, int body, const double p[3],
+                         const double *twist, double sign, double u[3])
+{
+  if (body < 0) return;
+  const double *x = e->pose[body].x, *t = twist + (size_t)6 * (size_t)body;
+  double r[3] = { p[0] - x[0], p[1] - x[1], dim == 3 ? p[2] - x[2] : 0 }, c[3];
+  perp_cross(t + 3, r, c);
+  for (int i = 0; i < 3; i++) u[i] += sign * (t[i] + c[i]);
+}
+
+static void relative(int dim, const perp_eval *e, const perp_contact *x, const double p[3],
+                     const double *twist, double u[3])
+{
+  u[0] = u[1] = u[2] = 0;
+  add_velocity(dim, e, x->body_a, p, twist, -1, u);
+  add_velocity(dim, e, x->body_b, p, twist, 1, u);
+}
+
+double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, const double *twist)
+{
+  double p[3], u[3];
+  perp_contact_middle(x, p);
+  relative(dim, e, x, p, twist, u);
+  return perp_dot(3, x->n, u);
+}
+
+/* Tangents: from the normal alone, t1 the x axis of the world (y where the normal is nearer to x) made
+ * perpendicular to n; or along the sliding u where that is clear of rounding. */
+static void tangents(int dim, const double n[3], const double *u, double t[6])
+{
+  if (dim == 2) {
+    t[0] = n[1], t[1] = -n[0];
+    t[2] = t[3] = t[4] = t[5] = 0;
+    return;
+  }
+  double *t1 = t, length = 0;
+  if (u != NULL) {
+    double un = perp_dot(3, n, u);
+    for (int i = 0; i < 3; i++) t1[i] = u[i] - un * n[i];
+    length = sqrt(perp_dot(3, t1, t1));
+    if (length <= 1e-4 * fabs(un) + 1e-9) length = 0;
+  }
+  if (length == 0) {
+    int axis = fabs(n[0]) < 0.9 ? 0 : 1;
+    for (int i = 0; i < 3; i++) t1[i] = (i == axis) - n[axis] * n[i];
+    length = sqrt(perp_dot(3, t1, t1));
+  }
+  for (int i = 0; i < 3; i++) t1[i] /= length;
+  perp_cross(n, t1, t + 3);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* rows of J for one body: sign (d, R'(r x d)) for each direction d of the contact */
+static void body_rows(const perp_model *model, const perp_pose *pose, const double p[3],
+                      double sign, int rows, const double *const dir[3], double *J)
+{
+  double r[3] = { 0 }, c[3], w[3];
+  for (int i = 0; i < model->dim; i++) r[i] = p[i] - pose->x[i];
+  for (int k = 0; k < rows; k++) {
+    const double *d = dir[k];
+    for (int i = 0; i < model->dim; i++) J[k + i * rows] = sign * d[i];
+    if (model->dim == 3) {
+      perp_cross(r, d, c);
+      perp_turn_back(3, pose->R, c, w);
+      for (int i = 0; i < 3; i++) J[k + (3 + i) * rows] = sign * w[i];
+    } else {
+      J[k + 2 * rows] = sign * (r[0] * d[1] - r[1] * d[0]);
+    }
+  }
+}
+
+/* A_ii of the rows of one contact or joint of an island: M is diag(m, m, m, I).  d: S on entry. */
+static void add_diagonal(const perp_islands *s, const int *bodies, const perp_blocks *F, int c,
+                         double *d)
+{
+  const perp_model *model = s->model;
+  const int dim = model->dim, r = F->cptr[c + 1] - F->cptr[c];
+  for (int q = F->jptr[c]; q < F->jptr[c + 1]; q++) {
+    const perp_inertia *in = &model->inertia[bodies[F->jblk[q]]];
+    const double *J = F->J + F->joff[q];
+    for (int k = 0; k < r; k++) {
+      double line = 0, g[3], y[3];
+      for (int l = 0; l < dim; l++) line += J[k + l * r] * J[k + l * r];
+      for (int l = 0; l < model->rates; l++) g[l] = J[k + (dim + l) * r];
+      d[k] += line / in->mass;
+      if (dim == 3) {
+        perp_sym_mul(in->Iinv, g, y);
+        d[k] += perp_dot(3, g, y);
+      } else {
+        d[k] += g[0] * g[0] * in->Iinv[8];
+      }
+    }
+  }
+}
+
+/* One contact at its place, the c-th of island i: frame, coefficients, right-hand side, guess, rows of J
+ * and diagonal of A. */
+static void fill_contact(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
+                         int place, int i)
+{
+  const perp_model *model = s->model;
+  const island *p = &s->at[i];
+  const int dim = model->dim, r = s->r, at = s->order[place], c = place - p->contact;
+  const size_t row = first_row(s, i) + (size_t)(r * c);
+  const perp_contact *contact = &task->contact[at];
+  const perp_eval *e = k->e;
+  const perp_blocks F = blocks_of(s, i, true);
+  double before[3] = { 0 }, free[3] = { 0 }, u[3], m[3];
+  double *t = s->frame + (size_t)6 * (size_t)place, *b = s->b + row, *x = s->x + row;
+  double *soft = s->s + row, *J = s->J + (F.J - s->J) + F.joff[F.jptr[c]];
+  const double *const dir[3] = { contact->n, t, t + 3 };
+  perp_contact_middle(contact, m);
+  relative(dim, e, contact, m, task->free, u);
+  tangents(dim, contact->n, task->align ? u : NULL, t);
+  for (int q = 0; q < dim; q++) free[q] = perp_dot(dim, dir[q], u);
+  if (p[1].joint > p->joint) relative(dim, e, contact, m, s->twist_star, u);
+  for (int q = 0; q < r; q++) b[q] = perp_dot(dim, dir[q], u);
+  relative(dim, e, contact, m, task->before, u);
+  for (int q = 0; q < dim; q++) before[q] = perp_dot(dim, dir[q], u);
+  b[0] += task->bias(task->user, contact, task->h, before, free);
+  s->mu[place] = task->friction != NULL ? task->friction(task->user, contact, before, dim) : 0;
+  s->slip[place] = task->slip[at];
+  s->e[place] = task->restitution != NULL
+                    ? task->restitution(task->user, contact, task->h, before, free)
+                    : 0;
+  for (int q = 0; q < r; q++) {
+    x[q] = perp_dot(dim, dir[q], task->impulse + (size_t)3 * (size_t)at);
+    soft[q] = q == 0 ? task->softness : 0;
+  }
+  if (x[0] < 0) x[0] = 0;
+  int subs = 0;
+  for (int side = 0; side < 2; side++) {
+    int body = side == 0 ? contact->body_a : contact->body_b;
+    if (body < 0) continue;
+    body_rows(model, &e->pose[body], m, side == 0 ? -1 : 1, r, dir,
+              J + (size_t)(subs++ * r * model->nvb));
+  }
+  if (p->eliminate) return;
+  double *d = s->d + row;
+  for (int q = 0; q < r; q++) d[q] = soft[q];
+  add_diagonal(s, s->bodies + p->body, &F, c, d);
+}
+
+/* The pattern of island i, and its joints and bounded rows. */
+static void lay_out(perp_islands *s, const perp_constrained *k, const perp_island_task *task, int i)
+{
+  const perp_model *model = s->model;
+  const island *p = &s->at[i], *next = p + 1;
+  const int nb = next->body - p->body, nc = next->contact - p->contact, nvb = model->nvb, r = s->r;
+  const size_t square = (size_t)nvb * (size_t)nvb;
+  const bool rows = next->joint > p->joint;
+  perp_blocks F = blocks_of(s, i, true);
+  int *bptr = s->bptr + p->body + i, *mptr = s->mptr + p->body + i;
+  const int group = first_group(s, i);
+  int *cptr = s->cptr + group + i, *jptr = s->jptr + group + i;
+  int *jblk = s->jblk + 2 * group, *joff = s->joff + 2 * group + i;
+  double *J = s->J + (F.J - s->J), *b = s->b + first_row(s, i), *x = s->x + first_row(s, i),
+         *soft = s->s + first_row(s, i);
+  double *row_lo = s->row_lo + first_further(s, i), *row_hi = s->row_hi + first_further(s, i);
+  for (int l = 0; l < nb; l++) {
+    bptr[l] = nvb * l;
+    mptr[l] = (int)square * l;
+  }
+  bptr[nb] = nvb * nb;
+  mptr[nb] = (int)square * nb;
+  int sub = 0, off = 0, row = 0;
+  for (int c = 0; c < nc; c++) {
+    const perp_contact *contact = &task->contact[s->order[p->contact + c]];
+    cptr[c] = row;
+    jptr[c] = sub;
+    for (int side = 0; side < 2; side++) {
+      int body = side == 0 ? contact->body_a : contact->body_b;
+      if (body < 0) continue;
+      jblk[sub] = s->local[body];
+      joff[sub++] = off;
+      off += r * nvb;
+    }
+    row += r;
+  }
+  const perp_blocks *K = &k->e->blocks;
+  int g = nc, further = 0;
+  for (int j = p->joint; j < next->joint; j++, g++) {
+    int of = s->joints[j], first = K->cptr[of], m = K->cptr[of + 1] - first;
+    cptr[g] = row;
+    jptr[g] = sub;
+    for (int q = 0; q < m; q++, further++) {
+      row_lo[further] = -HUGE_VAL;
+      row_hi[further] = HUGE_VAL;
+      b[row + q] = -k->c[first + q];
+      x[row + q] = k->lambda[first + q];
+      soft[row + q] = K->s != NULL ? K->s[first + q] : 0;
+    }
+    for (int q = K->jptr[of]; q < K->jptr[of + 1]; q++) {
+      int body = K->jblk[q];
+      const double *G = K->J + K->joff[q], *v = s->v_star + (size_t)nvb * (size_t)body;
+      jblk[sub] = s->local[body];
+      joff[sub++] = off;
+      memcpy(J + off, G, (size_t)(m * nvb) * sizeof *J);
+      for (int l = 0; l < nvb; l++)
+        for (int y = 0; y < m; y++) b[row + y] += G[y + l * m] * v[l];
+      off += m * nvb;
+    }
+    row += m;
+  }
+  const double *v_free = rows ? s->v_star : k->a;
+  for (int j = p->bounded; j < next->bounded; j++, g++, row++, further++) {
+    const perp_island_row *from = &task->row[s->bounded[j]];
+    cptr[g] = row;
+    jptr[g] = sub;
+    row_lo[further] = from->lo;
+    row_hi[further] = from->hi;
+    b[row] = from->bias;
+    x[row] = from->lambda;
+    soft[row] = from->soft;
+    for (int side = 0; side < 2; side++) {
+      if (from->body[side] < 0) continue;
+      const double *v = v_free + (size_t)nvb * (size_t)from->body[side];
+      jblk[sub] = s->local[from->body[side]];
+      joff[sub++] = off;
+      for (int l = 0; l < nvb; l++) {
+        J[off++] = from->J[side][l];
+        b[row] += from->J[side][l] * v[l];
+      }
+    }
+  }
+  cptr[F.nc] = row;
+  jptr[F.nc] = sub;
+  joff[sub] = off;
+  double *d = s->d + first_row(s, i);
+  for (g = nc; g < F.nc && !p->eliminate; g++) {
+    for (int q = cptr[g]; q < cptr[g + 1]; q++) d[q] = soft[q];
+    add_diagonal(s, s->bodies + p->body, &F, g, d + cptr[g]);
+  }
+  perp_blocks_transpose(nb, F.nc, jptr, jblk, s->jgrp + 2 * group, s->tptr + p->body + i,
+                        s->tsub + 2 * group);
+}
+
+typedef struct filling {
+  perp_islands *s;
+  const perp_constrained *k;
+  const perp_island_task *task;
+} filling;
+
+static void fill_share(void *user, int member, int members)
+{
+  const filling *job = user;
+  perp_islands *s = job->s;
+  const perp_model *model = s->model;
+  const island *all = &s->at[s->n_islands];
+  const size_t square = (size_t)model->nvb * (size_t)model->nvb;
+  int end = perp_share(all->body, member + 1, members);
+  for (int l = perp_share(all->body, member, members); l < end; l++) {
+    const int body = s->bodies[l];
+    s->diag[l] = s->diagonal[body];
+    if (s->at[s->of[body]].eliminate) continue;
+    memcpy(s->M + square * (size_t)l, model->M + model->mptr[body], square * sizeof(double));
+    memcpy(s->Minv + square * (size_t)l, model->Minv + model->mptr[body], square * sizeof(double));
+  }
+  end = perp_share(all->contact, member + 1, members);
+  for (int place = perp_share(all->contact, member, members); place < end; place++)
+    fill_contact(s, job->k, job->task, place, s->of[body_of(&job->task->contact[s->order[place]])]);
+}
+
+void perp_islands_fill(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
+                       int threads)
+{
+  filling job = { s, k, task };
+  if (s->rows && s->model->m > 0) {
+    perp_blocks_Minv(&k->e->blocks, k->f, s->v_star);
+    perp_twists(s->model, k->e, s->v_star, s->twist_star);
+  }
+  for (int i = 0; i < s->n_islands; i++) lay_out(s, k, task, i);
+  perp_team(task->n >= TEAM_FILL ? threads : 1, fill_share, &job);
+}
+
+bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i)
+{
+  const perp_model *model = s->model;
+  const island *p = &s->at[i];
+  perp_blocks F = blocks_of(s, i, true);
+  const int n = F.m, nvb = model->nvb;
+  double *A = s->A + p->dense;
+  for (int c = 0, col = 0; c < F.nc; c++)
+    for (int row = F.cptr[c]; row < F.cptr[c + 1]; row++, col++) {
+      int r = F.cptr[c + 1] - F.cptr[c];
+      memset(s->f, 0, (size_t)model->nv * sizeof *s->f);
+      for (int q = F.jptr[c]; q < F.jptr[c + 1]; q++) {
+        double *f = s->f + (size_t)nvb * (size_t)s->bodies[p->body + F.jblk[q]];
+        for (int l = 0; l < nvb; l++) f[l] += F.J[F.joff[q] + row - F.cptr[c] + l * r];
+      }
+      if (!perp_constrained_response(k, s->f, s->zero, s->a, s->lambda)) return false;
+      double *out = A + (size_t)n * (size_t)col;
+      for (int y = 0; y < n; y++) out[y] = 0;
+      for (int g = 0; g < F.nc; g++) {
+        int first = F.cptr[g], m = F.cptr[g + 1] - first;
+        for (int q = F.jptr[g]; q < F.jptr[g + 1]; q++) {
+          const double *a = s->a + (size_t)nvb * (size_t)s->bodies[p->body + F.jblk[q]];
+          for (int l = 0; l < nvb; l++)
+            for (int y = 0; y < m; y++) out[first + y] += F.J[F.joff[q] + y + l * m] * a[l];
+        }
+      }
+      out[col] += F.s[col];
+    }
+  double *diag = s->d + first_row(s, i);
+  for (int y = 0; y < n; y++) diag[y] = A[(size_t)y * ((size_t)n + 1)];
+  for (int y = 0; y < n; y++) /* symmetric up to rounding: make it exact */
+    for (int z = 0; z < y; z++) {
+      double *u = &A[y + (size_t)n * (size_t)z], *l = &A[z + (size_t)n * (size_t)y];
+      *u = *l = 0.5 * (*u + *l);
+    }
+  return true;
+}
