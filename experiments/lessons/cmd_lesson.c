@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp lesson */
 #include "experiments/lessons/lesson.h"
-#include "experiments/report/html.h"
 #include "experiments/runner/cli.h"
 
 #include <errno.h>
@@ -67,28 +66,13 @@ static void resolve(const struct session *s)
 
 /* ---- what was computed ----------------------------------------------------------------------------------------------- */
 
-/* "the drift falls by a factor of {}": the number in place of the braces. */
-static void show_number(const struct session *s, perp_results *r, const perp_lesson_number *n,
-                        perp_text *out)
-{
-  char buf[32];
-  double value;
-  const char *at = strstr(n->text, "{}"), *number;
-  if (perp_lesson_value(s->ctx, r, n->expr, &value) != PERP_OK)
-    number = s->ctx->msg;
-  else
-    number = perp_brief(value, buf);
-  if (at != NULL)
-    perp_text_add(out, "%.*s%s%s", (int)(at - n->text), n->text, number, at + 2);
-  else
-    perp_text_add(out, "%s: %s", n->text, number);
-}
-
 static void show_results(struct session *s, perp_results *r)
 {
   printf("RUN      %d simulations or solves\n\n", r->plan.n);
   for (int i = 0; i < s->l->n_plots; i++) {
-    const char *picture = perp_lesson_draw(s->ctx, &s->pool, r, &s->l->plots[i], s->dir, NULL);
+    perp_lesson_figure figure;
+    perp_lesson_pick(s->ctx, &s->pool, r, &s->l->plots[i], NULL, &figure);
+    const char *picture = perp_lesson_draw(&s->pool, &figure, &s->l->plots[i], s->dir, NULL);
     if (picture != NULL)
       printf("%s\n", picture);
     else
@@ -98,7 +82,7 @@ static void show_results(struct session *s, perp_results *r)
   }
   for (int i = 0; i < s->l->n_show; i++) {
     perp_text t = { 0 };
-    show_number(s, r, &s->l->show[i], &t);
+    perp_lesson_say(s->ctx, r, &s->l->show[i], &t);
     perp_wrap(stdout, 2, t.s);
     perp_text_free(&t);
   }
@@ -125,66 +109,6 @@ static void ask_exercise(const struct session *s)
 }
 
 /* ---- the page ----------------------------------------------------------------------------------------------------------- */
-
-static perp_status write_page(struct session *s, perp_results *r, const char *path)
-{
-  const perp_lesson *l = s->l;
-  char *text = NULL;
-  size_t size = 0;
-  FILE *f = open_memstream(&text, &size);
-  if (f == NULL) return PERP_FAIL(s->ctx, PERP_ERR_NOMEM, "no memory for the page");
-  perp_html_begin(f, l->title);
-  perp_html(f, "<h1>%s</h1>\n", l->title);
-  for (int i = 0; i < l->n_story; i++) perp_html(f, "<p>%s</p>\n", l->story[i]);
-  perp_html(f, "<h2>Predict</h2><p>%s</p><ol>\n", l->ask);
-  for (int i = 0; i < l->n_choices; i++) perp_html(f, "<li>%s</li>\n", l->choices[i]);
-  perp_html(f, "</ol><details><summary>The answer</summary><p><b>%s</b></p><p>%s</p></details>\n",
-            l->choices[l->answer - 1], l->because);
-  perp_status status = PERP_OK;
-  if (r != NULL) {
-    perp_html(f, "<h2>What the run says</h2>\n");
-    for (int i = 0; i < l->n_plots && status == PERP_OK; i++) {
-      char *svg = perp_xprintf("%s/plot-%d.svg", s->dir, i);
-      perp_html(f, "<h3>%s</h3>\n", l->plots[i].title);
-      if (perp_lesson_draw(s->ctx, &s->pool, r, &l->plots[i], s->dir, svg) != NULL)
-        status = perp_html_svg(s->ctx, f, svg, l->plots[i].title);
-      free(svg);
-    }
-    perp_html(f, "<ul>\n");
-    for (int i = 0; i < l->n_show; i++) {
-      perp_text t = { 0 };
-      show_number(s, r, &l->show[i], &t);
-      perp_html(f, "<li>%s</li>\n", t.s);
-      perp_text_free(&t);
-    }
-    perp_html(f, "</ul>\n");
-  }
-  if (l->n > 0) {
-    perp_html(f, "<h2>Pivot by pivot</h2>\n<pre>");
-    char *told = NULL;
-    size_t n = 0;
-    FILE *m = open_memstream(&told, &n);
-    if (m != NULL) {
-      perp_lesson_pivots(s->ctx, l, "problem", m, NULL);
-      for (int i = 0; i < l->n_solvers && status == PERP_OK; i++)
-        status = perp_lesson_pivots(s->ctx, l, l->solvers[i], m, NULL);
-      fclose(m);
-      perp_html_text(f, told);
-      free(told);
-    }
-    perp_html(f, "</pre>\n");
-  }
-  for (int i = 0; i < l->n_end; i++) perp_html(f, "<p>%s</p>\n", l->end[i]);
-  perp_html(f, "<h2>Exercise</h2><p>%s</p><pre>perp lesson %s --check '...'</pre>\n",
-            l->exercise.ask, l->name);
-  perp_html(f, "<details><summary>Hint</summary><p>%s</p></details>\n", l->exercise.hint);
-  perp_html_end(f);
-  fclose(f);
-  if (status == PERP_OK) status = perp_write_file(s->ctx, path, text, size);
-  free(text);
-  if (status == PERP_OK) printf("page    %s\n", path);
-  return status;
-}
 
 static void open_page(const char *path)
 {
@@ -277,7 +201,7 @@ static int tell(struct session *s)
     ran = done == PERP_OK;
     if (ran) show_results(s, &results);
   }
-  if (done == PERP_OK && l->n > 0) done = perp_lesson_pivots(s->ctx, l, "problem", stdout, NULL);
+  if (done == PERP_OK && l->n > 0) perp_lesson_problem(l, stdout);
   for (int i = 0; i < l->n_solvers && done == PERP_OK; i++)
     done = perp_lesson_pivots(s->ctx, l, l->solvers[i], stdout, s->talks ? wait_for_enter : NULL);
   if (done == PERP_OK) {
@@ -289,7 +213,8 @@ static int tell(struct session *s)
     bool open = perp_args_get(s->args, "open") != NULL;
     char *usual = perp_xprintf("lesson-%s.html", l->name);
     if (html == NULL && open) html = usual;
-    if (html != NULL) done = write_page(s, ran ? &results : NULL, html);
+    if (html != NULL) done = perp_lesson_page(s->ctx, l, ran ? &results : NULL, s->dir, html);
+    if (html != NULL && done == PERP_OK) printf("page    %s\n", html);
     if (html != NULL && open && done == PERP_OK) open_page(html);
     free(usual);
   }

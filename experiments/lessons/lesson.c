@@ -107,9 +107,26 @@ static void read_vector(struct reader *r, const perp_node *node, int n, double *
   for (int i = 0; i < n; i++) out[i * stride] = number(r, node->item[i]);
 }
 
+static void read_vary(struct reader *r, const perp_node *map)
+{
+  static const char *const keys[] = { "row", "values", "text", NULL };
+  perp_lesson *l = r->l;
+  perp_study_check_keys(r->diag, map, "vary", keys);
+  const perp_node *values = perp_tree_get(map, "values");
+  l->vary.row = (int)number(r, perp_tree_get(map, "row")) - 1;
+  l->vary.text = text(r, map, "text", true);
+  if (l->vary.row < 0 || l->vary.row >= l->n || values == NULL || values->n > PERP_LESSON_VALUES) {
+    perp_diag_error(r->diag, map, 0, NULL, "vary needs a row of A, and 1 ... %d values",
+                    PERP_LESSON_VALUES);
+    return;
+  }
+  read_vector(r, values, values->n, l->vary.value, 1);
+  l->vary.n = values->n;
+}
+
 static void read_lcp(struct reader *r, const perp_node *map)
 {
-  static const char *const keys[] = { "A", "b", "lo", "hi", "solvers", NULL };
+  static const char *const keys[] = { "A", "b", "lo", "hi", "solvers", "vary", NULL };
   perp_lesson *l = r->l;
   perp_study_check_keys(r->diag, map, "lcp", keys);
   const perp_node *A = perp_tree_get(map, "A"), *lo = perp_tree_get(map, "lo"),
@@ -128,34 +145,71 @@ static void read_lcp(struct reader *r, const perp_node *map)
   read_vector(r, perp_tree_get(map, "b"), l->n, l->b, 1);
   if (lo != NULL) read_vector(r, lo, l->n, l->lo, 1);
   if (hi != NULL) read_vector(r, hi, l->n, l->hi, 1);
+  if (perp_tree_get(map, "vary") != NULL) read_vary(r, perp_tree_get(map, "vary"));
+}
+
+static void read_plot(struct reader *r, const perp_node *map, perp_lesson_plot *p)
+{
+  static const char *const keys[] = { "title", "kind", "x", "y", "by", "where", "log", NULL };
+  if (map->type != PERP_NODE_MAP) {
+    perp_diag_error(r->diag, map, 0, NULL, "a plot is a map");
+    return;
+  }
+  perp_study_check_keys(r->diag, map, "plots", keys);
+  const char *kind = text(r, map, "kind", true);
+  p->series = kind != NULL && strcmp(kind, "series") == 0;
+  if (kind != NULL && !p->series && strcmp(kind, "cells") != 0)
+    perp_diag_error(r->diag, perp_tree_get(map, "kind"), 0, NULL,
+                    "a plot is of kind cells or series");
+  p->title = text(r, map, "title", true);
+  p->x = text(r, map, "x", !p->series);
+  p->y = text(r, map, "y", true);
+  p->by = text(r, map, "by", false);
+  p->where = text(r, map, "where", false);
+  p->log = text(r, map, "log", false);
+  if (p->log == NULL) p->log = "";
 }
 
 static void read_plots(struct reader *r, const perp_node *list)
 {
-  static const char *const keys[] = { "title", "kind", "x", "y", "by", "where", "log", NULL };
   perp_lesson *l = r->l;
   l->plots = perp_pool_alloc(&l->pool, (size_t)list->n + 1, sizeof *l->plots);
-  for (int i = 0; i < list->n; i++) {
-    const perp_node *map = list->item[i];
-    if (map->type != PERP_NODE_MAP) {
-      perp_diag_error(r->diag, map, 0, NULL, "a plot is a map");
-      continue;
-    }
-    perp_study_check_keys(r->diag, map, "plots", keys);
-    perp_lesson_plot *p = &l->plots[l->n_plots++];
-    const char *kind = text(r, map, "kind", true);
-    p->series = kind != NULL && strcmp(kind, "series") == 0;
-    if (kind != NULL && !p->series && strcmp(kind, "cells") != 0)
-      perp_diag_error(r->diag, perp_tree_get(map, "kind"), 0, NULL,
-                      "a plot is of kind cells or series");
-    p->title = text(r, map, "title", true);
-    p->x = text(r, map, "x", !p->series);
-    p->y = text(r, map, "y", true);
-    p->by = text(r, map, "by", false);
-    p->where = text(r, map, "where", false);
-    p->log = text(r, map, "log", false);
-    if (p->log == NULL) p->log = "";
+  for (int i = 0; i < list->n; i++) read_plot(r, list->item[i], &l->plots[l->n_plots++]);
+}
+
+/* [{ text, KEY }, ...] */
+static perp_lesson_number *read_numbers(struct reader *r, const perp_node *list, const char *key,
+                                        int *n)
+{
+  perp_lesson_number *out = perp_pool_alloc(&r->l->pool, (size_t)(list != NULL ? list->n : 0) + 1,
+                                            sizeof *out);
+  *n = 0;
+  for (int i = 0; list != NULL && list->type == PERP_NODE_LIST && i < list->n; i++) {
+    out[i].text = text(r, list->item[i], "text", true);
+    out[i].expr = text(r, list->item[i], key, true);
+    (*n)++;
   }
+  return out;
+}
+
+static void read_explore(struct reader *r, const perp_node *map)
+{
+  static const char *const keys[] = { "title", "text", "set",     "slide",
+                                      "plot",  "over", "numbers", NULL };
+  perp_lesson_explore *e = &r->l->explore;
+  perp_study_check_keys(r->diag, map, "explore", keys);
+  const perp_node *plot = perp_tree_get(map, "plot"), *over = perp_tree_get(map, "over");
+  e->title = text(r, map, "title", true);
+  e->text = text(r, map, "text", true);
+  e->set = texts(r, map, "set", &e->n_set);
+  e->slide = read_numbers(r, perp_tree_get(map, "slide"), "of", &e->n_slide);
+  e->numbers = read_numbers(r, perp_tree_get(map, "numbers"), "of", &e->n_numbers);
+  if (e->n_slide < 1 || e->n_slide > PERP_LESSON_SLIDERS || plot == NULL)
+    perp_diag_error(r->diag, map, 0, NULL, "explore needs a plot and 1 ... %d things to slide",
+                    PERP_LESSON_SLIDERS);
+  else
+    read_plot(r, plot, &e->plot);
+  if (over != NULL) read_plot(r, over, &e->over);
 }
 
 static void read_exercise(struct reader *r, const perp_node *map)
@@ -190,8 +244,8 @@ static char *study_of(const perp_lesson *l, const perp_node *node)
 
 static void read_lesson(struct reader *r, const perp_node *root)
 {
-  static const char *const keys[] = { "schema", "title", "story", "predict",  "study", "lcp",
-                                      "plots",  "show",  "end",   "exercise", NULL };
+  static const char *const keys[] = { "schema", "title", "story",   "predict", "study",    "lcp",
+                                      "plots",  "show",  "explore", "end",     "exercise", NULL };
   static const char *const predict_keys[] = { "ask", "choices", "answer", "because", NULL };
   perp_lesson *l = r->l;
   perp_study_check_keys(r->diag, root, "a lesson", keys);
@@ -204,7 +258,8 @@ static void read_lesson(struct reader *r, const perp_node *root)
   l->end = texts(r, root, "end", &l->n_end);
   const perp_node *predict = perp_tree_get(root, "predict"), *study = perp_tree_get(root, "study"),
                   *lcp = perp_tree_get(root, "lcp"), *plots = perp_tree_get(root, "plots"),
-                  *show = perp_tree_get(root, "show"), *exercise = perp_tree_get(root, "exercise");
+                  *show = perp_tree_get(root, "show"), *explore = perp_tree_get(root, "explore"),
+                  *exercise = perp_tree_get(root, "exercise");
   if (predict == NULL || predict->type != PERP_NODE_MAP || exercise == NULL ||
       exercise->type != PERP_NODE_MAP || (study == NULL && lcp == NULL)) {
     perp_diag_error(r->diag, root, 0, NULL,
@@ -221,12 +276,8 @@ static void read_lesson(struct reader *r, const perp_node *root)
                     l->n_choices);
   if (lcp != NULL && lcp->type == PERP_NODE_MAP) read_lcp(r, lcp);
   if (plots != NULL && plots->type == PERP_NODE_LIST) read_plots(r, plots);
-  l->show = perp_pool_alloc(&l->pool, (size_t)(show != NULL ? show->n : 0) + 1, sizeof *l->show);
-  for (int i = 0; show != NULL && show->type == PERP_NODE_LIST && i < show->n; i++) {
-    l->show[i].text = text(r, show->item[i], "text", true);
-    l->show[i].expr = text(r, show->item[i], "expr", true);
-    l->n_show++;
-  }
+  l->show = read_numbers(r, show, "expr", &l->n_show);
+  if (explore != NULL && explore->type == PERP_NODE_MAP) read_explore(r, explore);
   read_exercise(r, exercise);
   if (study != NULL) l->study = study_of(l, study);
 }

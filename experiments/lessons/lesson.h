@@ -7,12 +7,18 @@
  *   story: [paragraph, ...]
  *   predict: { ask, choices: [...], answer: 2, because }     # counted from 1
  *   study: { scene, grid, metrics, claims, ... }             # as for perp run; what the lesson computes
- *   lcp: { A, b, lo, hi, solvers }                            # or a problem solved pivot by pivot
+ *   lcp: { A, b, lo, hi, solvers, vary }                      # or a problem solved pivot by pivot
  *   plots: [{ title, kind: cells | series, x, y, by, where, log: xy }]
+ *   explore: { title, text, set: [...], slide: [{ text, of: stab.alpha }], plot, over, numbers: [{ text, of }] }
  *   show: [{ text: "... {} ...", expr }]                     # numbers from the results, put in place of {}
  *   end: [paragraph, ...]
  *   exercise: { ask, try: stab, set: [h=4ms], check: expression, solution, wrong, hint }
  *             or { ask, expr, within: 10%, solution, wrong, hint }
+ *
+ * The page of a lesson has sliders.  `explore` is the study run once more with the settings `set`, so that its grid has the
+ * cells of every position of the sliders; a slider goes over the values that a parameter or the option of one has.
+ * `plot` shows the cells at the positions, `over` (optional) what a metric does over the first slider, `numbers` are
+ * metrics of the cells.  In a pivoting lesson, vary: { row, values, text } goes over values of one b.
  *
  * `try` is the parameter of the study that the answer of the reader sets before `check` is asked of the
  * results; with `expr` the answer is a number that must lie within a share of that of the expression. */
@@ -30,7 +36,15 @@ typedef struct perp_lesson_number {
   const char *text, *expr;
 } perp_lesson_number;
 
-enum { PERP_LESSON_ROWS = 6 };
+enum { PERP_LESSON_ROWS = 6, PERP_LESSON_SLIDERS = 2, PERP_LESSON_VALUES = 24 };
+typedef struct perp_lesson_explore {
+  const char *title, *text; /* title NULL: none */
+  int n_set, n_slide, n_numbers;
+  const char **set;
+  perp_lesson_plot plot, over;         /* over.title NULL: none */
+  perp_lesson_number *slide, *numbers; /* expr: the parameter or option; the metric */
+} perp_lesson_explore;
+
 typedef struct perp_lesson {
   perp_pool pool;
   const char *name, *title;
@@ -44,6 +58,12 @@ typedef struct perp_lesson {
   int n;       /* rows of the pivoting problem; 0: none */
   double A[PERP_LESSON_ROWS * PERP_LESSON_ROWS], b[PERP_LESSON_ROWS], lo[PERP_LESSON_ROWS],
       hi[PERP_LESSON_ROWS];
+  struct {
+    int row, n; /* n = 0: nothing varies */
+    double value[PERP_LESSON_VALUES];
+    const char *text;
+  } vary;
+  perp_lesson_explore explore;
   struct {
     const char *ask, *try, *check, *expr, *hint, *solution, *wrong;
     double within;
@@ -66,15 +86,47 @@ void perp_lesson_free(perp_lesson *lesson);
 perp_status perp_lesson_run(perp_ctx *ctx, const perp_lesson *lesson, const char *const *set,
                             int n_set, const char *dir, perp_results *results);
 
-/* A figure of the results, as text for the terminal (pool), or as the file svg.  NULL without gnuplot or without
- * a point. */
-const char *perp_lesson_draw(perp_ctx *ctx, perp_pool *pool, perp_results *results,
+/* A number of one cell: a column of the study, or an option of a plug-in ("scene.links"); NaN when there is none.
+ * Angles in degrees; *unit (may be NULL) is what it is in. */
+double perp_lesson_at(perp_ctx *ctx, perp_results *results, const char *name, int cell,
+                      const char **unit);
+/* "4 ms", "26 deg", "0.5" */
+const char *perp_lesson_quantity(perp_pool *pool, double value, const char *unit);
+
+/* The curves of a plot, in pool; with `only` [cells] of some cells.  Curves are sorted by x and have no point that
+ * their axes cannot show. */
+typedef struct perp_lesson_curve {
+  const char *label;
+  int n;
+  const double *x, *y;
+} perp_lesson_curve;
+typedef struct perp_lesson_figure {
+  int n;
+  perp_lesson_curve *curve;
+  const char *x, *y; /* axes with units */
+} perp_lesson_figure;
+void perp_lesson_pick(perp_ctx *ctx, perp_pool *pool, perp_results *results,
+                      const perp_lesson_plot *plot, const bool *only, perp_lesson_figure *out);
+
+/* Drawn by gnuplot: as text for the terminal (pool), or as the file svg.  NULL without gnuplot or without a point. */
+const char *perp_lesson_draw(perp_pool *pool, const perp_lesson_figure *figure,
                              const perp_lesson_plot *plot, const char *dir, const char *svg);
 
-/* The problem of a lesson, solved by one solver, told pivot by pivot: index sets, lambda and w, where each row is
- * on its (lambda, w) diagram, the tableau.  pause (may be NULL) is called after each pivot. */
+/* The problem of a lesson, and how one solver solves it, told pivot by pivot: index sets, lambda and w, where each row
+ * is on its (lambda, w) diagram, the tableau.  pause (may be NULL) is called after each pivot.  Solver "all": every
+ * index set is tried. */
+void perp_lesson_problem(const perp_lesson *lesson, FILE *out);
 perp_status perp_lesson_pivots(perp_ctx *ctx, const perp_lesson *lesson, const char *solver,
                                FILE *out, void (*pause)(void));
+
+/* Write the page: one HTML file that needs no network; the runs of the sliders are made for it.  results NULL: a
+ * pivoting lesson.  dir: of the run; its figures go there. */
+perp_status perp_lesson_page(perp_ctx *ctx, const perp_lesson *lesson, perp_results *results,
+                             const char *dir, const char *path);
+
+/* "the drift falls by a factor of {}": the number in place of the braces. */
+void perp_lesson_say(perp_ctx *ctx, perp_results *results, const perp_lesson_number *number,
+                     perp_text *out);
 
 /* One step of a scene in full, semi-implicit Euler on the velocity level: q, v, C, J, A, b, lambda, the state after
  * it. */

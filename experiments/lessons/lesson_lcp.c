@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A small LCP told pivot by pivot, from the trace of the solver itself. */
-#include "experiments/lessons/lesson.h"
-#include "solvers/lcp/lcp.h"
+/* A small LCP told pivot by pivot on the terminal. */
+#include "experiments/lessons/pivots.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { N = PERP_LESSON_ROWS, WIDE = 13, HIGH = 7 };
-
-struct teller {
-  const perp_lesson *l;
-  FILE *out;
-  void (*pause)(void);
-  int told;
-  double span, slack; /* scales of the diagrams */
-};
-
-static const char *set_name(signed char s)
-{
-  return s < 0 ? "at lo" : s > 0 ? "at hi" : "free";
-}
+enum { N = PERP_LESSON_ROWS, WIDE = 13, HIGH = 7, SWEEPS = 8 /* told of a method that sweeps */ };
 
 /* A number in a fixed width. */
 static void put(FILE *out, double v)
@@ -28,7 +13,7 @@ static void put(FILE *out, double v)
   if (isinf(v))
     fprintf(out, "%9s", v > 0 ? "inf" : "-inf");
   else
-    fprintf(out, "%9.4g", fabs(v) < 1e-12 ? 0.0 : v);
+    fprintf(out, fabs(v) < 1e-3 ? " %8.2g" : "%9.4g", fabs(v) < 1e-12 ? 0.0 : v);
 }
 
 /* The figure that Vondrak draws for one row (6.1): lambda to the right, w upwards; allowed are the vertical line at
@@ -60,129 +45,97 @@ static void draw_diagram(char picture[HIGH][WIDE + 1], double lo, double hi, dou
   picture[y][x] = '*';
 }
 
-static void put_diagrams(const struct teller *t, const double *lambda, const double *w)
+/* The rows beside each other; all frames of a run share the scales. */
+static void put_diagrams(const perp_pivots *p, const perp_pivot_frame *f, FILE *out)
 {
-  static char picture[N][HIGH][WIDE + 1];
-  const perp_lesson *l = t->l;
-  for (int i = 0; i < l->n; i++)
-    draw_diagram(picture[i], l->lo[i], l->hi[i], lambda[i], w[i], t->span, t->slack);
-  for (int y = 0; y < HIGH; y++) {
-    fprintf(t->out, "   ");
-    for (int i = 0; i < l->n; i++) fprintf(t->out, " %s", picture[i][y]);
-    fprintf(t->out, "\n");
-  }
-}
-
-/* The tableau of an index set: basic variables (lambda of free rows, w of the others) in terms of the nonbasic ones:
- * A exchanged on the free rows.  false when A_FF is singular. */
-static bool exchange(const perp_lesson *l, const signed char *state, double *T, double *constant)
-{
-  int n = l->n;
-  memcpy(T, l->A, (size_t)(n * n) * sizeof *T);
-  memcpy(constant, l->b, (size_t)n * sizeof *constant);
-  bool todo[N];
-  for (int i = 0; i < n; i++) todo[i] = state[i] == 0;
-  for (;;) {
-    int p =
-        -1; /* the largest pivot first: an exchange of single pairs reaches every nonsingular block of a symmetric one */
-    for (int i = 0; i < n; i++)
-      if (todo[i] && (p < 0 || fabs(T[i + i * n]) > fabs(T[p + p * n]))) p = i;
-    if (p < 0) return true;
-    double pivot = T[p + p * n];
-    if (fabs(pivot) < 1e-12) return false;
-    todo[p] = false;
-    /* w_p = T_pp lambda_p + rest: solve for lambda_p, put it into the other rows */
-    for (int j = 0; j < n; j++)
-      if (j != p) T[p + j * n] /= -pivot;
-    constant[p] /= -pivot;
-    for (int i = 0; i < n; i++) {
-      if (i == p) continue;
-      double f = T[i + p * n];
-      for (int j = 0; j < n; j++)
-        if (j != p) T[i + j * n] += f * T[p + j * n];
-      constant[i] += f * constant[p];
-      T[i + p * n] = f / pivot;
+  char picture[N][HIGH][WIDE + 1];
+  const perp_lesson *l = p->lesson;
+  double span = 0, slack = 0;
+  for (int k = 0; k < p->n_frames; k++)
+    for (int i = 0; i < l->n; i++) {
+      span = fmax(span, fabs(p->frame[k].lambda[i]));
+      slack = fmax(slack, fabs(p->frame[k].w[i]));
     }
-    T[p + p * n] = 1 / pivot;
+  if (span == 0) span = 1;
+  if (slack == 0) slack = 1;
+  for (int i = 0; i < l->n; i++)
+    draw_diagram(picture[i], l->lo[i], l->hi[i], f->lambda[i], f->w[i], span, slack);
+  for (int y = 0; y < HIGH; y++) {
+    fprintf(out, "   ");
+    for (int i = 0; i < l->n; i++) fprintf(out, " %s", picture[i][y]);
+    fprintf(out, "\n");
   }
 }
 
-static void put_tableau(const struct teller *t, const signed char *state)
+/* Basic variables in terms of the nonbasic ones.  The column that enters next is marked, and the row that stops it. */
+static void put_tableau(const perp_lesson *l, const perp_pivot_frame *f, FILE *out)
 {
-  double T[N * N], constant[N];
-  const perp_lesson *l = t->l;
-  if (!exchange(l, state, T, constant)) {
-    fprintf(t->out, "    (no tableau: the free rows are dependent)\n");
-    return;
+  const perp_tableau *t = &f->tableau;
+  char name[16], marked[20];
+  if (t->columns == 0) return;
+  fprintf(out, "    tableau      const");
+  for (int j = 0; j < t->columns; j++) {
+    perp_variable_name(l, t->nonbasic[j], name);
+    snprintf(marked, sizeof marked, "%s%s", j == f->enters ? ">" : "", name);
+    fprintf(out, "%9s", marked);
   }
-  fprintf(t->out, "    tableau      const");
-  for (int j = 0; j < l->n; j++) fprintf(t->out, "%8s%d", state[j] == 0 ? "w" : "lambda", j + 1);
-  fprintf(t->out, "\n");
+  fprintf(out, "\n");
   for (int i = 0; i < l->n; i++) {
-    fprintf(t->out, "    %6s%d = ", state[i] == 0 ? "lambda" : "w", i + 1);
-    put(t->out, constant[i]);
-    for (int j = 0; j < l->n; j++) put(t->out, T[i + j * l->n]);
-    fprintf(t->out, "\n");
+    perp_variable_name(l, t->basic[i], name);
+    fprintf(out, "    %7s = ", name);
+    put(out, t->constant[i]);
+    for (int j = 0; j < t->columns; j++) put(out, t->T[i][j]);
+    fprintf(out, i == f->leaves ? "  <\n" : "\n");
   }
 }
 
-static void put_rows(const struct teller *t, const double *lambda, const double *w,
-                     const signed char *state)
+static void put_rows(const perp_lesson *l, const perp_pivot_frame *f, FILE *out)
 {
-  fprintf(t->out, "    row   set      lambda        w\n");
-  for (int i = 0; i < t->l->n; i++) {
-    fprintf(t->out, "    %3d   %-6s", i + 1, set_name(state[i]));
-    put(t->out, lambda[i]);
-    put(t->out, w[i]);
-    fprintf(t->out, "\n");
+  fprintf(out, "    row   set        lambda        w\n");
+  for (int i = 0; i < l->n; i++) {
+    fprintf(out, "    %3d   %-8s", i + 1, perp_set_name(f->set[i]));
+    put(out, f->lambda[i]);
+    put(out, f->w[i]);
+    fprintf(out, "\n");
   }
 }
 
-/* Where a row is, by its numbers alone. */
-static signed char set_of(const perp_lesson *l, int i, double lambda)
+static void put_frame(const perp_pivots *p, int k, FILE *out)
 {
-  if (lambda <= l->lo[i]) return PERP_ROW_LO;
-  return lambda >= l->hi[i] ? PERP_ROW_HI : PERP_ROW_FREE;
+  const perp_pivot_frame *f = &p->frame[k];
+  perp_text said = { 0 };
+  perp_pivot_describe(p, k, &said);
+  fprintf(out, "\n  %s\n", said.s);
+  perp_text_free(&said);
+  put_rows(p->lesson, f, out);
+  put_diagrams(p, f, out);
+  put_tableau(p->lesson, f, out);
 }
 
-static void on_event(void *user, const perp_trace_event *e)
+static void put_vector(const char *name, const double *v, int n, FILE *out)
 {
-  struct teller *t = user;
-  int n = t->l->n;
-  double w[N];
-  signed char state[N];
-  enum { MOST = 8 }; /* of a method that sweeps */
-  if (e->n != n || e->x == NULL) return;
-  t->told++;
-  if (e->state == NULL && t->told > MOST) {
-    if (t->told == MOST + 1) fprintf(t->out, "\n  ... and so on\n");
-    return;
-  }
-  /* the sets of the event are those before the pivot, and sweeps have none */
-  for (int i = 0; i < n; i++) {
-    w[i] = t->l->b[i];
-    for (int j = 0; j < n; j++) w[i] += t->l->A[i + j * n] * e->x[j];
-    if (e->w != NULL) w[i] = e->w[i];
-    state[i] = set_of(t->l, i, e->x[i]);
-  }
-  fprintf(t->out, "\n  %d. %s", t->told, e->what);
-  if (e->entering >= 0) fprintf(t->out, ", row %d moves", e->entering + 1);
-  if (e->leaving >= 0 && e->leaving != e->entering)
-    fprintf(t->out, ", row %d meets a corner", e->leaving + 1);
-  if (e->entering >= 0 && isfinite(e->step)) fprintf(t->out, ", step %.4g", e->step);
-  if (strcmp(e->method, "lemke") == 0 && isfinite(e->residual))
-    fprintf(t->out, ", artificial variable t = %.4g", e->residual);
-  fprintf(t->out, "\n");
-  put_rows(t, e->x, w, state);
-  put_diagrams(t, e->x, w);
-  if (e->state != NULL) put_tableau(t, state);
-  if (t->pause != NULL) t->pause();
+  fprintf(out, "%s", name);
+  for (int i = 0; i < n; i++) put(out, v[i]);
 }
 
-static void put_problem(const perp_lesson *l, FILE *out)
+static void put_result(const perp_pivots *p, FILE *out)
 {
-  fprintf(out, "  w = A lambda + b,  lo <= lambda <= hi,  w >= 0 at lo, w <= 0 at hi, w = 0 "
-               "between\n\n       ");
+  int n = p->lesson->n;
+  fprintf(out, "\n  %s: %s after %d iteration(s)\n", p->solver, perp_reason_name(p->stats.reason),
+          p->stats.iterations);
+  put_vector("    lambda =", p->lambda, n, out);
+  put_vector("\n         w =", p->w, n, out);
+  fprintf(out, "\n");
+  if (!p->certified) return;
+  put_vector("    proof: z =", p->certificate, n, out);
+  fprintf(out, p->proof == PERP_PROOF_INFEASIBLE ? "  (no lambda satisfies the linear conditions)\n"
+                                                 : "  (a ray of the path: no proof by itself)\n");
+}
+
+void perp_lesson_problem(const perp_lesson *l, FILE *out)
+{
+  fprintf(out, "  w = A lambda + b,  lo <= lambda <= hi\n"
+               "  w >= 0 at lo,  w = 0 between,  w <= 0 at hi\n\n       ");
   fprintf(out, "%*s        b       lo       hi\n", 9 * l->n, "A");
   for (int i = 0; i < l->n; i++) {
     fprintf(out, "   %2d  ", i + 1);
@@ -195,84 +148,53 @@ static void put_problem(const perp_lesson *l, FILE *out)
 }
 
 /* All basic solutions, by trying every index set. */
+struct teller {
+  const perp_lesson *l;
+  FILE *out;
+  int told;
+};
+
 static bool one_solution(void *user, const double *lambda, const double *w,
                          const signed char *state)
 {
   struct teller *t = user;
   (void)state;
   t->told++;
-  fprintf(t->out, "    solution %d: lambda =", t->told);
-  for (int i = 0; i < t->l->n; i++) put(t->out, lambda[i]);
-  fprintf(t->out, "   w =");
-  for (int i = 0; i < t->l->n; i++) put(t->out, w[i]);
+  fprintf(t->out, "    solution %d: ", t->told);
+  put_vector("lambda =", lambda, t->l->n, t->out);
+  put_vector("   w =", w, t->l->n, t->out);
   fprintf(t->out, "\n");
   return true;
 }
 
-static perp_status tell_all(perp_ctx *ctx, struct teller *t, const perp_lcp *p)
+static perp_status tell_all(perp_ctx *ctx, const perp_lesson *l, FILE *out)
 {
   int count = 0;
-  PERP_TRY(perp_lcp_all_solutions(ctx, p, 1e-10, one_solution, t, &count, NULL));
-  fprintf(t->out,
+  struct teller t = { l, out, 0 };
+  perp_lcp p = { .n = l->n, .A = l->A, .lda = l->n, .b = l->b, .lo = l->lo, .hi = l->hi };
+  fprintf(out, "\n  ---- every index set\n");
+  PERP_TRY(perp_lcp_all_solutions(ctx, &p, 1e-10, one_solution, &t, &count, NULL));
+  fprintf(out,
           count == 0 ? "    no index set gives a solution: there is none\n"
                      : "    %d solution(s) among all index sets\n",
           count);
   return PERP_OK;
 }
 
-static perp_status tell_solver(perp_ctx *ctx, struct teller *t, const perp_lcp *p,
-                               const char *solver)
-{
-  perp_spec spec;
-  perp_lcp_solver *s;
-  perp_stats stats;
-  double lambda[N] = { 0 }, w[N];
-  PERP_TRY(perp_spec_parse(ctx, PERP_KIND_lcp, solver, &spec));
-  perp_status status = perp_lcp_create(ctx, &spec, p->n, 0, &s);
-  if (status == PERP_OK) {
-    ctx->trace = on_event;
-    ctx->trace_user = t;
-    status = perp_lcp_solve(ctx, s, p, 1e-10, lambda, w, NULL, &stats);
-    ctx->trace = NULL;
-    ctx->trace_user = NULL;
-    if (status == PERP_OK) {
-      fprintf(t->out, "\n  %s: %s after %d iteration(s)\n    lambda =", solver,
-              perp_reason_name(stats.reason), stats.iterations);
-      for (int i = 0; i < p->n; i++) put(t->out, lambda[i]);
-      fprintf(t->out, "\n         w =");
-      for (int i = 0; i < p->n; i++) put(t->out, w[i]);
-      fprintf(t->out, "\n");
-      const double *z = perp_lcp_certificate(s);
-      if (z != NULL) {
-        fprintf(t->out, "    proof: z =");
-        for (int i = 0; i < p->n; i++) put(t->out, z[i]);
-        fprintf(t->out, perp_lcp_proved(s) == PERP_PROOF_INFEASIBLE
-                            ? "  (no lambda satisfies the linear conditions)\n"
-                            : "  (a ray of the path: no proof by itself)\n");
-      }
-    }
-    perp_lcp_destroy(s);
-  }
-  perp_spec_free(&spec);
-  return status;
-}
-
 perp_status perp_lesson_pivots(perp_ctx *ctx, const perp_lesson *l, const char *solver, FILE *out,
                                void (*pause)(void))
 {
-  struct teller t = { .l = l, .out = out, .pause = pause, .span = 1, .slack = 1 };
-  perp_lcp p = { .n = l->n, .A = l->A, .lda = l->n, .b = l->b, .lo = l->lo, .hi = l->hi };
-  /* a scale for the diagrams: what one row alone would need */
-  for (int i = 0; i < l->n; i++) {
-    double a = fabs(l->A[i + i * l->n]);
-    t.slack = fmax(t.slack, fabs(l->b[i]));
-    if (a > 0) t.span = fmax(t.span, fabs(l->b[i]) / a);
+  perp_pivots p;
+  if (strcmp(solver, "all") == 0) return tell_all(ctx, l, out);
+  fprintf(out, "\n  ---- %s\n", solver);
+  PERP_TRY(perp_pivots_record(ctx, l, l->b, solver, &p));
+  bool sweeps = p.n_frames > 0 && p.frame[p.n_frames - 1].tableau.columns == 0 &&
+                isnan(p.frame[0].t);
+  for (int k = 0; k < p.n_frames && (!sweeps || k < SWEEPS); k++) {
+    put_frame(&p, k, out);
+    if (pause != NULL) pause();
   }
-  if (strcmp(solver, "problem") == 0) {
-    put_problem(l, out);
-    return PERP_OK;
-  }
-  fprintf(out, "\n  ---- %s\n", strcmp(solver, "all") == 0 ? "every index set" : solver);
-  if (strcmp(solver, "all") == 0) return tell_all(ctx, &t, &p);
-  return tell_solver(ctx, &t, &p, solver);
+  if (sweeps && p.n_events > SWEEPS) fprintf(out, "\n  ... and so on\n");
+  put_result(&p, out);
+  return PERP_OK;
 }

@@ -418,13 +418,6 @@ void perp_page_data(perp_page *page)
   references(page, &j);
   perp_json_close(&j, '}');
   fclose(j.out);
-  fputs("<script type=\"application/json\" id=\"perp-data\">", page->out);
-  /* "</script>" and "<!--" inside of a text would end the element */
-  for (size_t i = 0; i < size; i++)
-    if (text[i] == '<')
-      fputs("\\u003c", page->out);
-    else
-      fputc(text[i], page->out);
-  fputs("</script>\n", page->out);
+  perp_html_data(page->out, "perp-data", text, size);
   free(text);
 }

@@ -135,6 +135,18 @@ void perp_html_end(FILE *out)
   fputs("</body>\n</html>\n", out);
 }
 
+void perp_html_data(FILE *out, const char *id, const char *json, size_t n)
+{
+  perp_html(out, "<script type=\"application/json\" id=\"%s\">", id);
+  /* "</script>" and "<!--" inside of a text would end the element */
+  for (size_t i = 0; i < n; i++)
+    if (json[i] == '<')
+      fputs("\\u003c", out);
+    else
+      fputc(json[i], out);
+  fputs("</script>\n", out);
+}
+
 static void base64(FILE *out, FILE *in)
 {
   static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

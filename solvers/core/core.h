@@ -68,7 +68,7 @@ typedef struct perp_stats {
 /* One thing that happened inside a solver: a pivot, a sweep, a Newton step, a rejected ODE step. */
 typedef struct perp_trace_event {
   const char *method; /* name of the plug-in */
-  const char *what;   /* "sweep", "pivot", "newton", "step", "reject", ... */
+  const char *what;   /* "start", "sweep", "pivot", "newton", "step", "reject", ... */
   int iteration;
   int entering, leaving; /* row indices, -1 when none */
   double step;           /* step length or step size */

@@ -657,6 +657,7 @@ static perp_reason solve_box(struct dantzig *D, int warm)
     if (!factor(D, D->kept ? differences(D) : D->P.n, 0) || !basic_solution(D, 0))
       return PERP_UNSUITED;
   }
+  trace(D, "start", -1, -1, 0);
   perp_reason reason = PERP_RUNNING;
   for (int round = 0; round < ROUNDS; round++) {
     int i, fresh = 1;

@@ -184,6 +184,13 @@ static double finish(perp_path *L)
   return perp_pivot_residual(&L->P, L->lambda, L->w);
 }
 
+static void trace(const perp_path *L, const char *what, int leaving, double t)
+{
+  PERP_TRACE(L->ctx, .method = L->name, .what = what, .iteration = L->stats->iterations,
+             .entering = -1, .leaving = leaving, .step = 0, .residual = t, .n = L->P.n,
+             .x = L->lambda, .w = L->w, .state = L->st);
+}
+
 static perp_reason attempt(perp_path *L, int guess, int cover)
 {
   int r, is_lambda;
@@ -193,8 +200,10 @@ static perp_reason attempt(perp_path *L, int guess, int cover)
     perp_path_recompute(L, L->K.m > 0 ? 3 : 1);
   else if (!perp_path_clean(L))
     return PERP_SINGULAR;
+  trace(L, "start", -1, (double)NAN);
   first_t(L, cover, &r, &is_lambda);
   if (r >= 0) {
+    trace(L, "cover", r, L->t);
     perp_reason reason = perp_path_follow(L, r, is_lambda);
     if (reason == PERP_RAY && perp_pivot_proves_infeasible(&L->P, L->dp)) return PERP_INFEASIBLE;
     if (reason != PERP_RUNNING) return reason;

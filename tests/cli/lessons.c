@@ -20,7 +20,7 @@ static void test_lesson(const char *name)
      "%s: the run shows what it claims", name);
   bool has_plots = strstr(out, "RUN ") != NULL;
   if (!has_plots)
-    ok(strstr(out, "set      lambda") != NULL || strstr(out, "index set") != NULL,
+    ok(strstr(out, "set        lambda") != NULL || strstr(out, "index set") != NULL,
        "%s: is told pivot by pivot", name);
   else if (has_gnuplot)
     ok(strstr(out, "-+\n") != NULL && strstr(out, "no figure") == NULL, "%s: draws its figures",
@@ -30,7 +30,7 @@ static void test_lesson(const char *name)
   size_t widest = 0;
   for (const char *s = out; *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n')
     if (strcspn(s, "\n") > widest) widest = strcspn(s, "\n");
-  ok(widest <= 100 && strchr(out, '\f') == NULL, "%s: fits the screen (%zu columns)", name, widest);
+  ok(widest <= 80 && strchr(out, '\f') == NULL, "%s: fits the screen (%zu columns)", name, widest);
   free(words);
 }
 
@@ -77,7 +77,7 @@ static void test_options(void)
   says("lesson", "painleve");
   refuses(2, "lesson drfit", "did you mean 'drift'?");
   refuses(2, "lesson drift --check euler:x=1", "euler has no option 'x'");
-  says("lesson lcp --answer 2", "you say: row 1 alone");
+  says("lesson lcp --answer 2", "you say: rows 1 and 3");
   refuses(2, "lesson order --check much", "a number is asked for");
   says("lesson drift --step", "A = J M^-1 J', 18 x 18");
   ok(strstr(out, "largest |J v|: ") != NULL, "--step shows one step in full");
@@ -88,20 +88,30 @@ static void test_options(void)
      "--html writes a page, -o keeps the results");
   ok(!has_gnuplot || file_has("drift.html", "data:image/svg+xml"),
      "the page has its figures inside");
-  ok(!file_has("drift.html", "http://") && !file_has("drift.html", "https://"),
+  ok(!file_has("drift.html", "src=\"http") && !file_has("drift.html", "href=\"http") &&
+         !file_has("drift.html", "fetch(") && !file_has("drift.html", "import "),
      "and needs no network");
   ok(run("lesson lcp --html lcp.html") == 0 && file_has("lcp.html", "tableau"),
      "the page of a pivoting lesson");
 }
 
-/* What lemke and dantzig tell, checked against the answer by hand: rows 1 and 3 active, 4x + z = 3, x + 2z = 2. */
+/* What lemke and dantzig tell, checked against the answer by hand: rows 1 and 3 active, 3x - 2z = 2, -2x + 2z = 4. */
 static void test_pivots(void)
 {
   run("lesson lcp");
-  ok(strstr(out, "lambda1 =    0.5714") != NULL && strstr(out, "lambda3 =    0.7143") != NULL &&
-         strstr(out, "w2 =     1.143") != NULL,
+  ok(strstr(out, "lambda1 =         6        1       -1        1") != NULL &&
+         strstr(out, "w2 =         1        1      0.5      0.5") != NULL &&
+         strstr(out, "lambda3 =         8        1     -0.5      1.5") != NULL,
      "the last tableau is the solution");
-  ok(strstr(out, "artificial variable t = 0\n") != NULL, "lemke ends with t = 0");
+  ok(strstr(out, "pivot 6: lambda3 grows by 3 until w3 = 0") != NULL &&
+         strstr(out, "pivot 2: lambda2 grows by 1 until lambda1 = 0") != NULL,
+     "dantzig gives row 1 up and takes it again");
+  ok(strstr(out, "cover: t = 4 makes every w >= 0, w3 only just") != NULL &&
+         strstr(out, "pivot 4: w2 grows by 1 until t = 0\n") != NULL,
+     "lemke begins with t = 4 and ends with t = 0");
+  ok(strstr(out, "w2 =         1        4        3       -3        1  <") != NULL &&
+         strstr(out, "const  lambda1  lambda2 >lambda3       w3\n") != NULL,
+     "its tableau has t among the basic variables, and marks what enters and leaves");
   run("lesson painleve");
   ok(strstr(out, "no index set gives a solution") != NULL &&
          strstr(out, "no lambda satisfies the linear conditions") != NULL,

@@ -563,7 +563,7 @@ struct watch {
 static void watch(void *user, const perp_trace_event *e)
 {
   struct watch *w = user;
-  w->events++;
+  w->events += strcmp(e->what, "start") != 0 && strcmp(e->what, "cover") != 0;
   w->bad += e->n != n || !(e->step >= 0 || strcmp(e->method, "murty") == 0) || e->entering >= n ||
             e->leaving >= n;
   for (int i = 0; e->state != NULL && i < e->n; i++) w->bad += e->state[i] < -1 || e->state[i] > 1;

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The page of a lesson: the story, pictures that a script draws from data in the page, sliders over runs made for it,
+ * the pivots as a film.  Without scripts the pictures are gnuplot's and the pivots are told in words. */
+#include "experiments/lessons/lesson_web.h"
+#include "experiments/lessons/pivots.h"
+#include "experiments/report/html.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct page {
+  perp_ctx *ctx;
+  const perp_lesson *l;
+  perp_results *results; /* of its study; NULL: none */
+  const char *dir;
+  FILE *out;
+  perp_json *data; /* what the script reads */
+  perp_pool pool;
+};
+
+/* ---- words --------------------------------------------------------------------------------------------------------------- */
+
+/* The length of a name with an index at s, "lambda_1" or "w_F", up to and without the "_"; 0: none. */
+static size_t indexed(const char *text, const char *s)
+{
+  size_t n = strncmp(s, "lambda", 6) == 0 ? 6 : isalpha((unsigned char)*s) ? 1 : 0;
+  bool begins = s == text || !(isalnum((unsigned char)s[-1]) || strchr("_.-", s[-1]) != NULL);
+  return n > 0 && begins && s[n] == '_' && isalnum((unsigned char)s[n + 1]) ? n : 0;
+}
+
+/* The words of a lesson as they are set on a page: `code`, indices, Greek letters, comparisons. */
+static void prose(FILE *out, const char *text)
+{
+  bool code = false;
+  for (const char *s = text; *s != '\0'; s++) {
+    size_t n = code ? 0 : indexed(text, s);
+    bool word = s == text || !isalnum((unsigned char)s[-1]);
+    if (*s == '`') {
+      fputs(code ? "</code>" : "<code>", out);
+      code = !code;
+    } else if (n > 0) {
+      size_t index = strspn(s + n + 1,
+                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
+      if (n == 6)
+        fputs("&lambda;", out);
+      else
+        fputc(*s, out);
+      fprintf(out, "<sub>%.*s</sub>", (int)index, s + n + 1);
+      s += n + index;
+    } else if (!code && word && strncmp(s, "lambda", 6) == 0 && !isalnum((unsigned char)s[6])) {
+      fputs("&lambda;", out);
+      s += 5;
+    } else if (!code && (strncmp(s, "<= ", 3) == 0 || strncmp(s, ">= ", 3) == 0)) {
+      fputs(*s == '<' ? "&le;" : "&ge;", out);
+      s++;
+    } else {
+      char one[2] = { *s, '\0' };
+      perp_html_text(out, one);
+    }
+  }
+}
+
+static void paragraph(FILE *out, const char *text)
+{
+  fputs("<p>", out);
+  prose(out, text);
+  fputs("</p>\n", out);
+}
+
+/* ---- data for the script ----------------------------------------------------------------------------------------------- */
+
+/* Numbers as floats: a picture needs no more. */
+static void put_numbers(perp_json *j, const char *key, const double *v, int n)
+{
+  float *f = perp_xalloc((size_t)n + 1, sizeof *f);
+  for (int i = 0; i < n; i++) f[i] = (float)v[i];
+  perp_json_floats(j, key, f, (size_t)n);
+  free(f);
+}
+
+static void put_curves(perp_json *j, const perp_lesson_figure *f)
+{
+  perp_json_open(j, "curves", '[');
+  for (int i = 0; i < f->n; i++) {
+    perp_json_open(j, NULL, '{');
+    perp_json_text(j, "label", f->curve[i].label);
+    put_numbers(j, "x", f->curve[i].x, f->curve[i].n);
+    put_numbers(j, "y", f->curve[i].y, f->curve[i].n);
+    perp_json_close(j, '}');
+  }
+  perp_json_close(j, ']');
+}
+
+static void put_head(perp_json *j, const perp_lesson_plot *plot, const perp_lesson_figure *f)
+{
+  perp_json_text(j, "title", plot->title);
+  perp_json_text(j, "x", f->x);
+  perp_json_text(j, "y", f->y);
+  perp_json_text(j, "log", plot->log);
+  perp_json_bool(j, "lines", plot->series);
+}
+
+static perp_status put_plots(struct page *p)
+{
+  perp_status status = PERP_OK;
+  perp_json_open(p->data, "plots", '[');
+  for (int i = 0; i < p->l->n_plots && status == PERP_OK; i++) {
+    const perp_lesson_plot *plot = &p->l->plots[i];
+    perp_lesson_figure f;
+    perp_lesson_pick(p->ctx, &p->pool, p->results, plot, NULL, &f);
+    perp_json_open(p->data, NULL, '{');
+    put_head(p->data, plot, &f);
+    put_curves(p->data, &f);
+    perp_json_close(p->data, '}');
+    perp_html(p->out, "<figure class=\"live\" data-plot=\"%d\"><noscript>", i);
+    char *svg = perp_xprintf("%s/plot-%d.svg", p->dir, i);
+    if (perp_lesson_draw(&p->pool, &f, plot, p->dir, svg) != NULL)
+      status = perp_html_svg(p->ctx, p->out, svg, plot->title);
+    free(svg);
+    perp_html(p->out, "</noscript></figure>\n");
+  }
+  perp_json_close(p->data, ']');
+  return status;
+}
+
+/* ---- sliders over runs --------------------------------------------------------------------------------------------------- */
+
+struct slider {
+  const char *name, *unit;
+  int n;
+  double value[PERP_LESSON_VALUES];
+};
+
+static bool near(double a, double b)
+{
+  return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
+}
+
+static int ascending(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void read_slider(struct page *p, perp_results *r, const char *name, struct slider *s)
+{
+  *s = (struct slider){ .name = name };
+  for (int i = 0; i < r->plan.n; i++) {
+    double v = perp_lesson_at(p->ctx, r, name, i, &s->unit);
+    bool known = isnan(v) || s->n == PERP_LESSON_VALUES;
+    for (int k = 0; k < s->n && !known; k++) known = near(v, s->value[k]);
+    if (!known) s->value[s->n++] = v;
+  }
+  qsort(s->value, (size_t)s->n, sizeof *s->value, ascending);
+}
+
+/* The cells at position at[k] of slider k, for the sliders from `first`. */
+static void choose(struct page *p, perp_results *r, const struct slider *s, const int *at,
+                   int first, bool *chosen)
+{
+  for (int i = 0; i < r->plan.n; i++) {
+    chosen[i] = true;
+    for (int k = first; k < p->l->explore.n_slide; k++)
+      chosen[i] = chosen[i] &&
+                  near(perp_lesson_at(p->ctx, r, s[k].name, i, NULL), s[k].value[at[k]]);
+  }
+}
+
+/* The metrics of the cells at one position, a row a cell, under the label of its curve. */
+static void put_metrics(struct page *p, perp_results *r, const bool *chosen)
+{
+  const perp_lesson_explore *e = &p->l->explore;
+  perp_json_open(p->data, "numbers", '[');
+  for (int m = 0; m < e->n_numbers; m++) {
+    /* a figure of one point a curve: the labels come along */
+    perp_lesson_plot plot = { .x = e->slide[0].expr,
+                              .y = e->numbers[m].expr,
+                              .by = e->plot.by,
+                              .where = e->plot.where,
+                              .log = "",
+                              .title = "" };
+    perp_lesson_figure f;
+    perp_lesson_pick(p->ctx, &p->pool, r, &plot, chosen, &f);
+    perp_json_open(p->data, NULL, '[');
+    for (int i = 0; i < f.n; i++) {
+      perp_json_open(p->data, NULL, '{');
+      perp_json_text(p->data, "label", e->plot.by != NULL ? f.curve[i].label : "");
+      perp_json_real(p->data, "value", f.curve[i].y[0]);
+      perp_json_close(p->data, '}');
+    }
+    perp_json_close(p->data, ']');
+  }
+  perp_json_close(p->data, ']');
+}
+
+static void put_positions(struct page *p, perp_results *r, const struct slider *s)
+{
+  const perp_lesson_explore *e = &p->l->explore;
+  bool *chosen = perp_xalloc((size_t)r->plan.n + 1, sizeof *chosen);
+  int second = e->n_slide > 1 ? s[1].n : 1, at[PERP_LESSON_SLIDERS];
+  perp_lesson_figure f;
+  perp_lesson_pick(p->ctx, &p->pool, r, &e->plot, NULL, &f);
+  perp_json_open(p->data, "plot", '{');
+  put_head(p->data, &e->plot, &f);
+  perp_json_close(p->data, '}');
+  perp_json_open(p->data, "at", '['); /* the first slider runs fastest */
+  for (at[1] = 0; at[1] < second; at[1]++)
+    for (at[0] = 0; at[0] < s[0].n; at[0]++) {
+      choose(p, r, s, at, 0, chosen);
+      perp_lesson_pick(p->ctx, &p->pool, r, &e->plot, chosen, &f);
+      perp_json_open(p->data, NULL, '{');
+      put_curves(p->data, &f);
+      put_metrics(p, r, chosen);
+      perp_json_close(p->data, '}');
+    }
+  perp_json_close(p->data, ']');
+  if (e->over.title != NULL) {
+    perp_json_open(p->data, "over", '[');
+    for (at[1] = 0; at[1] < second; at[1]++) {
+      choose(p, r, s, at, 1, chosen);
+      perp_lesson_pick(p->ctx, &p->pool, r, &e->over, chosen, &f);
+      perp_json_open(p->data, NULL, '{');
+      put_head(p->data, &e->over, &f);
+      put_curves(p->data, &f);
+      perp_json_close(p->data, '}');
+    }
+    perp_json_close(p->data, ']');
+  }
+  free(chosen);
+}
+
+static perp_status put_explore(struct page *p)
+{
+  const perp_lesson_explore *e = &p->l->explore;
+  struct slider s[PERP_LESSON_SLIDERS];
+  perp_results r;
+  char *dir = perp_xprintf("%s/explore", p->dir);
+  perp_status status = perp_lesson_run(p->ctx, p->l, e->set, e->n_set, dir, &r);
+  if (status == PERP_OK) {
+    perp_json_open(p->data, "explore", '{');
+    perp_json_open(p->data, "sliders", '[');
+    for (int k = 0; k < e->n_slide; k++) {
+      read_slider(p, &r, e->slide[k].expr, &s[k]);
+      perp_json_open(p->data, NULL, '{');
+      perp_json_text(p->data, "name", e->slide[k].text);
+      put_numbers(p->data, "x", s[k].value, s[k].n);
+      perp_json_open(p->data, "values", '[');
+      for (int i = 0; i < s[k].n; i++)
+        perp_json_text(p->data, NULL, perp_lesson_quantity(&p->pool, s[k].value[i], s[k].unit));
+      perp_json_close(p->data, ']');
+      perp_json_close(p->data, '}');
+    }
+    perp_json_close(p->data, ']');
+    perp_json_open(p->data, "heads", '[');
+    for (int m = 0; m < e->n_numbers; m++) perp_json_text(p->data, NULL, e->numbers[m].text);
+    perp_json_close(p->data, ']');
+    put_positions(p, &r, s);
+    perp_json_close(p->data, '}');
+    perp_html(p->out, "<section class=\"explore\" hidden><h2>%s</h2>", e->title);
+    paragraph(p->out, e->text);
+    perp_html(
+        p->out,
+        "<p class=\"note\">%d runs are in this page; a slider chooses among them.</p></section>\n",
+        r.plan.n);
+    perp_results_free(&r);
+  }
+  free(dir);
+  return status;
+}
+
+/* ---- pivots ---------------------------------------------------------------------------------------------------------------- */
+
+static void put_reals(perp_json *j, const char *key, const double *v, int n)
+{
+  perp_json_open(j, key, '[');
+  for (int i = 0; i < n; i++) perp_json_real(j, NULL, v[i]);
+  perp_json_close(j, ']');
+}
+
+static void put_variables(perp_json *j, const perp_lesson *l, const char *key, const int *v, int n)
+{
+  char name[16];
+  perp_json_open(j, key, '[');
+  for (int i = 0; i < n; i++) {
+    perp_variable_name(l, v[i], name);
+    perp_json_text(j, NULL, name);
+  }
+  perp_json_close(j, ']');
+}
+
+static void put_tableau(perp_json *j, const perp_lesson *l, const perp_pivot_frame *f)
+{
+  const perp_tableau *t = &f->tableau;
+  if (t->columns == 0) return;
+  perp_json_open(j, "tableau", '{');
+  put_variables(j, l, "basic", t->basic, l->n);
+  put_variables(j, l, "nonbasic", t->nonbasic, t->columns);
+  put_reals(j, "constant", t->constant, l->n);
+  perp_json_open(j, "T", '[');
+  for (int i = 0; i < l->n; i++) put_reals(j, NULL, t->T[i], t->columns);
+  perp_json_close(j, ']');
+  perp_json_int(j, "enters", f->enters);
+  perp_json_int(j, "leaves", f->leaves);
+  perp_json_real(j, "sign", f->sign);
+  put_reals(j, "ratio", f->ratio, l->n);
+  perp_json_close(j, '}');
+}
+
+static void put_frame(perp_json *j, const perp_pivots *r, int k)
+{
+  const perp_pivot_frame *f = &r->frame[k];
+  int n = r->lesson->n;
+  perp_text said = { 0 };
+  perp_pivot_describe(r, k, &said);
+  perp_json_open(j, NULL, '{');
+  perp_json_text(j, "what", f->what);
+  perp_json_text(j, "text", said.s);
+  perp_json_int(j, "row", f->row);
+  put_reals(j, "lambda", f->lambda, n);
+  put_reals(j, "w", f->w, n);
+  if (!isnan(f->t)) perp_json_real(j, "t", f->t);
+  perp_json_open(j, "set", '[');
+  for (int i = 0; i < n; i++) perp_json_text(j, NULL, perp_set_name(f->set[i]));
+  perp_json_close(j, ']');
+  put_tableau(j, r->lesson, f);
+  perp_json_close(j, '}');
+  perp_text_free(&said);
+}
+
+static void put_run(perp_json *j, const perp_pivots *r, int variant)
+{
+  perp_json_open(j, NULL, '{');
+  perp_json_text(j, "solver", r->solver);
+  perp_json_text(j, "method", r->method);
+  perp_json_int(j, "variant", variant);
+  perp_json_text(j, "reason", perp_reason_name(r->stats.reason));
+  perp_json_int(j, "events", r->n_events);
+  perp_json_int(j, "iterations", r->stats.iterations);
+  perp_json_bool(j, "proved", r->certified && r->proof == PERP_PROOF_INFEASIBLE);
+  perp_json_open(j, "frames", '[');
+  for (int k = 0; k < r->n_frames; k++) put_frame(j, r, k);
+  perp_json_close(j, ']');
+  perp_json_close(j, '}');
+}
+
+/* Every solver on every value of what varies. */
+static perp_status put_film(struct page *p)
+{
+  const perp_lesson *l = p->l;
+  perp_json *j = p->data;
+  double b[PERP_LESSON_ROWS];
+  perp_status status = PERP_OK;
+  perp_pivots *r = perp_xalloc(1, sizeof *r);
+  perp_json_open(j, "pivots", '{');
+  perp_json_int(j, "n", l->n);
+  put_reals(j, "lo", l->lo, l->n);
+  put_reals(j, "hi", l->hi, l->n);
+  if (l->vary.n > 0) {
+    perp_json_int(j, "varied", l->vary.row);
+    put_reals(j, "values", l->vary.value, l->vary.n);
+  }
+  perp_json_open(j, "runs", '[');
+  memcpy(b, l->b, sizeof b);
+  for (int k = 0; k < (l->vary.n > 0 ? l->vary.n : 1) && status == PERP_OK; k++) {
+    if (l->vary.n > 0) b[l->vary.row] = l->vary.value[k];
+    for (int i = 0; i < l->n_solvers && status == PERP_OK; i++) {
+      if (strcmp(l->solvers[i], "all") == 0) continue;
+      status = perp_pivots_record(p->ctx, l, b, l->solvers[i], r);
+      if (status == PERP_OK) put_run(j, r, k);
+    }
+  }
+  perp_json_close(j, ']');
+  perp_json_close(j, '}');
+  free(r);
+  return status;
+}
+
+static perp_status put_pivots(struct page *p)
+{
+  const perp_lesson *l = p->l;
+  char *told = NULL;
+  size_t n = 0;
+  perp_status status = put_film(p);
+  FILE *m = open_memstream(&told, &n);
+  if (m == NULL) return PERP_FAIL(p->ctx, PERP_ERR_NOMEM, "no memory for the page");
+  fputs("<h2>Pivot by pivot</h2>\n<pre>", p->out);
+  perp_lesson_problem(l, m);
+  for (int i = 0; i < l->n_solvers && status == PERP_OK; i++)
+    if (strcmp(l->solvers[i], "all") == 0)
+      status = perp_lesson_pivots(p->ctx, l, l->solvers[i], m, NULL);
+  fflush(m);
+  perp_html_text(p->out, told);
+  fputs("</pre>\n", p->out);
+  if (l->vary.n > 0) paragraph(p->out, l->vary.text);
+  fputs("<div class=\"pivots\"></div>\n<details><summary>The same in words</summary><pre>", p->out);
+  long begun = ftell(m);
+  for (int i = 0; i < l->n_solvers && status == PERP_OK; i++)
+    if (strcmp(l->solvers[i], "all") != 0)
+      status = perp_lesson_pivots(p->ctx, l, l->solvers[i], m, NULL);
+  fclose(m);
+  perp_html_text(p->out, told + begun);
+  fputs("</pre></details>\n", p->out);
+  free(told);
+  return status;
+}
+
+/* ---- the page --------------------------------------------------------------------------------------------------------------- */
+
+static void put_lines(FILE *out, const char *const *line)
+{
+  for (; *line != NULL; line++) {
+    fputs(*line, out);
+    fputc('\n', out);
+  }
+}
+
+static void put_predict(struct page *p)
+{
+  const perp_lesson *l = p->l;
+  fputs("<h2>Predict</h2>", p->out);
+  paragraph(p->out, l->ask);
+  perp_html(p->out, "<ol class=\"choices\" data-answer=\"%d\">\n", l->answer);
+  for (int i = 0; i < l->n_choices; i++) {
+    fputs("<li>", p->out);
+    prose(p->out, l->choices[i]);
+    fputs("</li>\n", p->out);
+  }
+  fputs("</ol><details class=\"answer-of\"><summary>The answer</summary><p><b>", p->out);
+  prose(p->out, l->choices[l->answer - 1]);
+  fputs("</b></p>", p->out);
+  paragraph(p->out, l->because);
+  fputs("</details>\n", p->out);
+}
+
+static perp_status put_results(struct page *p)
+{
+  perp_html(p->out, "<h2>What the run says</h2>\n");
+  PERP_TRY(put_plots(p));
+  perp_html(p->out, "<ul>\n");
+  for (int i = 0; i < p->l->n_show; i++) {
+    perp_text t = { 0 };
+    perp_lesson_say(p->ctx, p->results, &p->l->show[i], &t);
+    perp_html(p->out, "<li>%s</li>\n", t.s);
+    perp_text_free(&t);
+  }
+  perp_html(p->out, "</ul>\n");
+  return p->l->explore.title != NULL ? put_explore(p) : PERP_OK;
+}
+
+static perp_status put_body(struct page *p)
+{
+  const perp_lesson *l = p->l;
+  perp_html(p->out, "<h1>%s</h1>\n", l->title);
+  for (int i = 0; i < l->n_story; i++) paragraph(p->out, l->story[i]);
+  put_predict(p);
+  if (p->results != NULL) PERP_TRY(put_results(p));
+  if (l->n > 0) PERP_TRY(put_pivots(p));
+  perp_html(p->out, "<h2>What to take along</h2>\n");
+  for (int i = 0; i < l->n_end; i++) paragraph(p->out, l->end[i]);
+  fputs("<h2>Exercise</h2>", p->out);
+  paragraph(p->out, l->exercise.ask);
+  perp_html(p->out, "<pre>perp lesson %s --check '%s'</pre>\n<details><summary>Hint</summary>",
+            l->name, l->exercise.try != NULL ? "..." : "NUMBER");
+  paragraph(p->out, l->exercise.hint);
+  fputs("</details>\n", p->out);
+  return PERP_OK;
+}
+
+perp_status perp_lesson_page(perp_ctx *ctx, const perp_lesson *l, perp_results *results,
+                             const char *dir, const char *path)
+{
+  char *text = NULL, *data = NULL;
+  size_t size = 0, n = 0;
+  perp_json j = { .out = open_memstream(&data, &n) };
+  struct page p = { .ctx = ctx, .l = l, .results = results, .dir = dir, .data = &j };
+  p.out = open_memstream(&text, &size);
+  if (p.out == NULL || j.out == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the page");
+  perp_html_begin(p.out, l->title);
+  fputs("<style>\n", p.out);
+  put_lines(p.out, page_style);
+  fputs("</style>\n", p.out);
+  perp_json_open(&j, NULL, '{');
+  perp_status status = put_body(&p);
+  perp_json_close(&j, '}');
+  fclose(j.out);
+  perp_html_data(p.out, "lesson-data", data, n);
+  fputs("<script>\n{\n", p.out);
+  put_lines(p.out, page_script);
+  fputs("}\n</script>\n", p.out);
+  perp_html_end(p.out);
+  fclose(p.out);
+  if (status == PERP_OK) status = perp_write_file(ctx, path, text, size);
+  free(text);
+  free(data);
+  perp_pool_free(&p.pool);
+  return status;
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Figures of a lesson: curves picked from the results, and gnuplot's drawing of them. */
+#include "experiments/lessons/lesson.h"
+#include "experiments/report/csv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_CURVES = 64 };
+static const double DEGREE = 0.017453292519943295;
+
+/* ---- numbers and names ----------------------------------------------------------------------------------------- */
+
+/* Parameter and option of "scene.links"; -1 when the name has no dot or there is no such parameter. */
+static int option_of(const perp_study *s, const char *name, const char **option)
+{
+  char key[32];
+  size_t n = strcspn(name, ".");
+  if (n >= sizeof key || name[n] != '.') return -1;
+  memcpy(key, name, n);
+  key[n] = '\0';
+  *option = name + n + 1;
+  return perp_kind_param(s->kind, key);
+}
+
+/* The value of an option in one cell and its unit; NaN where the plug-in has none. */
+static double option_value(perp_ctx *ctx, const perp_results *r, int cell, int param,
+                           const char *option, const char **unit)
+{
+  perp_spec spec;
+  char text[64] = "";
+  if (perp_spec_parse(ctx, r->study->kind->params[param].plugin, r->plan.cells[cell].value[param],
+                      &spec) != PERP_OK)
+    return (double)NAN;
+  for (const perp_opt *o = spec.d->opts; o != NULL && o->type != PERP_OPT_END; o++)
+    if (strcmp(o->key, option) == 0) {
+      perp_opt_format(o, spec.opts, text, sizeof text);
+      *unit = o->unit;
+    }
+  perp_spec_free(&spec);
+  return text[0] != '\0' ? strtod(text, NULL) : (double)NAN;
+}
+
+static const char *unit_of(const perp_results *r, const char *name)
+{
+  const perp_metric *metric = perp_study_metric(r->study, name);
+  int param = perp_kind_param(r->study->kind, name);
+  return metric != NULL ? metric->unit : param >= 0 ? r->study->kind->params[param].unit : NULL;
+}
+
+double perp_lesson_at(perp_ctx *ctx, perp_results *r, const char *name, int cell, const char **unit)
+{
+  const char *option, *none;
+  if (unit == NULL) unit = &none;
+  *unit = unit_of(r, name);
+  int param = option_of(r->study, name, &option), column = perp_study_column(r->study, name);
+  double v = (double)NAN;
+  if (column >= 0) {
+    perp_scope scope;
+    perp_value value;
+    perp_results_scope(ctx, r, false, &scope);
+    scope.value(scope.user, cell, column, &value);
+    if (value.type == PERP_VALUE_NUMBER) v = value.number;
+  } else if (param >= 0) {
+    v = option_value(ctx, r, cell, param, option, unit);
+  }
+  if (*unit != NULL && strcmp(*unit, "rad") == 0) {
+    *unit = "deg";
+    v /= DEGREE;
+  }
+  return v;
+}
+
+const char *perp_lesson_quantity(perp_pool *pool, double v, const char *unit)
+{
+  if (unit == NULL || unit[0] == '\0' || strcmp(unit, "-") == 0)
+    return perp_pool_printf(pool, "%.4g", v);
+  if (strcmp(unit, "s") == 0 && v < 0.1) return perp_pool_printf(pool, "%.4g ms", v * 1e3);
+  return perp_pool_printf(pool, "%.4g %s", v, unit);
+}
+
+/* "drift.pos.max, m" */
+static const char *axis(perp_pool *pool, const char *name, const char *unit)
+{
+  bool bare = unit == NULL || unit[0] == '\0' || strcmp(unit, "-") == 0;
+  return bare ? name : perp_pool_printf(pool, "%s, %s", name, unit);
+}
+
+/* "theta = 26 deg" */
+static const char *named(perp_pool *pool, const char *name, double v, const char *unit)
+{
+  const char *dot = strrchr(name, '.');
+  return perp_pool_printf(pool, "%s = %s", dot != NULL ? dot + 1 : name,
+                          perp_lesson_quantity(pool, v, unit));
+}
+
+/* ---- labels -------------------------------------------------------------------------------------------------------- */
+
+/* Length of the name of a plug-in, which may have a colon ("gsl:rk8pd:..."), before its options. */
+static size_t name_length(const char *label)
+{
+  size_t n = strcspn(label, "=");
+  if (label[n] == '\0') return n;
+  while (n > 0 && label[n] != ':') n--;
+  return n > 0 ? n : strlen(label);
+}
+
+/* The options, from the ':' before them; NULL: none. */
+static const char *options_of(const char *label)
+{
+  const char *s = label + name_length(label);
+  return *s != '\0' ? s : NULL;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+  size_t n = name_length(a);
+  return n == name_length(b) && strncmp(a, b, n) == 0;
+}
+
+/* Does every label have this option? */
+static bool is_common(const perp_lesson_figure *f, const char *item, size_t n)
+{
+  for (int i = 0; i < f->n; i++) {
+    bool has = false;
+    for (const char *s = options_of(f->curve[i].label); s != NULL && !has; s = strchr(s + 1, ','))
+      has = strncmp(s + 1, item, n) == 0 && (s[n + 1] == ',' || s[n + 1] == '\0');
+    if (!has) return false;
+  }
+  return true;
+}
+
+/* The options that tell this label from the others, numbers with 4 digits. */
+static const char *distinct_options(perp_pool *pool, const perp_lesson_figure *f, const char *label)
+{
+  const char *out = "";
+  for (const char *s = options_of(label); s != NULL; s = strchr(s + 1, ',')) {
+    size_t n = strcspn(s + 1, ","), key = strcspn(s + 1, "=");
+    if (is_common(f, s + 1, n)) continue;
+    char *end;
+    double v = key < n ? strtod(s + 2 + key, &end) : 0;
+    const char *sep = out[0] != '\0' ? ", " : "";
+    out = key < n && end == s + 1 + n
+              ? perp_pool_printf(pool, "%s%s%.*s=%.4g", out, sep, (int)key, s + 1, v)
+              : perp_pool_printf(pool, "%s%s%.*s", out, sep, (int)n, s + 1);
+  }
+  return out;
+}
+
+/* "pgs:max_iter=100000" is pgs where no other pgs is drawn, "post:passes=1" beside "post:passes=2" passes=1. */
+static void shorten(perp_pool *pool, perp_lesson_figure *f)
+{
+  bool alone = true, together = true;
+  for (int i = 0; i < f->n; i++)
+    for (int k = 0; k < i; k++) {
+      bool same = same_name(f->curve[i].label, f->curve[k].label);
+      alone = alone && (!same || strcmp(f->curve[i].label, f->curve[k].label) == 0);
+      together = together && same;
+    }
+  const char *label[MOST_CURVES];
+  for (int i = 0; i < f->n; i++) {
+    const char *s = f->curve[i].label;
+    label[i] = alone                               ? perp_pool_strndup(pool, s, name_length(s))
+               : together && options_of(s) != NULL ? distinct_options(pool, f, s)
+                                                   : s;
+    if (label[i][0] == '\0') label[i] = s;
+  }
+  for (int i = 0; i < f->n; i++) f->curve[i].label = label[i];
+}
+
+/* ---- the curves ---------------------------------------------------------------------------------------------------- */
+
+struct picker {
+  perp_ctx *ctx;
+  perp_pool *pool;
+  perp_results *r;
+  const perp_lesson_plot *plot;
+  perp_lesson_figure *f;
+};
+
+struct point {
+  double x, y;
+};
+
+static bool usable(double v, bool logarithmic)
+{
+  return isfinite(v) && (!logarithmic || v > 0);
+}
+
+static int by_x(const void *a, const void *b)
+{
+  double x = ((const struct point *)a)->x, y = ((const struct point *)b)->x;
+  return (x > y) - (x < y);
+}
+
+static void put_curve(struct picker *p, const char *label, struct point *point, int n)
+{
+  int kept = 0;
+  for (int i = 0; i < n; i++)
+    if (usable(point[i].x, strchr(p->plot->log, 'x') != NULL) &&
+        usable(point[i].y, strchr(p->plot->log, 'y') != NULL))
+      point[kept++] = point[i];
+  if (kept == 0 || p->f->n == MOST_CURVES) return;
+  qsort(point, (size_t)kept, sizeof *point, by_x);
+  perp_lesson_curve *c = &p->f->curve[p->f->n++];
+  double *x = perp_pool_alloc(p->pool, (size_t)kept, sizeof *x),
+         *y = perp_pool_alloc(p->pool, (size_t)kept, sizeof *y);
+  for (int i = 0; i < kept; i++) {
+    x[i] = point[i].x;
+    y[i] = point[i].y;
+  }
+  *c = (perp_lesson_curve){ label, kept, x, y };
+}
+
+/* What the curve of a cell is called: the value of `by`, a parameter or the option of one. */
+static const char *label_of(struct picker *p, int cell, const char *otherwise)
+{
+  const char *by = p->plot->by, *unit;
+  int param = by != NULL ? perp_kind_param(p->r->study->kind, by) : -1;
+  if (by == NULL) return otherwise;
+  if (param >= 0 && p->r->study->kind->params[param].type == PERP_PARAM_PLUGIN)
+    return p->r->plan.cells[cell].value[param];
+  double v = perp_lesson_at(p->ctx, p->r, by, cell, &unit);
+  return isnan(v) ? otherwise : named(p->pool, by, v, unit);
+}
+
+/* Cells with the same label are one curve. */
+static void pick_cells(struct picker *p, const bool *chosen)
+{
+  int n = p->r->plan.n;
+  const char *unit = NULL, **label = perp_xalloc((size_t)n + 1, sizeof *label);
+  struct point *point = perp_xalloc((size_t)n + 1, sizeof *point);
+  for (int i = 0; i < n; i++)
+    if (chosen[i]) label[i] = label_of(p, i, p->plot->y);
+  for (int i = 0; i < n; i++) {
+    int count = 0;
+    for (int k = i; k < n && label[i] != NULL; k++) {
+      if (label[k] == NULL || (k > i && strcmp(label[k], label[i]) != 0)) continue;
+      point[count].x = perp_lesson_at(p->ctx, p->r, p->plot->x, k, &unit);
+      point[count++].y = perp_lesson_at(p->ctx, p->r, p->plot->y, k, NULL);
+      if (k > i) label[k] = NULL;
+    }
+    put_curve(p, label[i], point, count);
+  }
+  p->f->x = axis(p->pool, p->plot->x, unit);
+  p->f->y = axis(p->pool, p->plot->y, unit_of(p->r, p->plot->y));
+  free(label);
+  free(point);
+}
+
+static int column_of(const perp_csv *t, const char *field, size_t n)
+{
+  for (int c = 0; c < t->columns; c++)
+    if (strncmp(t->header[c], field, n) == 0 && (t->header[c][n] == '[' || t->header[c][n] == '\0'))
+      return c;
+  return -1;
+}
+
+/* "drift.pos[m]" as "drift.pos, m" */
+static const char *header_axis(perp_pool *pool, const char *header)
+{
+  size_t n = strcspn(header, "["), end = strcspn(header, "]");
+  if (header[n] == '\0' || end <= n + 1 || strncmp(header + n, "[-]", 3) == 0)
+    return perp_pool_strndup(pool, header, n);
+  return perp_pool_printf(pool, "%.*s, %.*s", (int)n, header, (int)(end - n - 1), header + n + 1);
+}
+
+/* One field of one cell; its name is a part of the label where the figure shows several. */
+static void pick_field(struct picker *p, int cell, const perp_csv *t, const char *field, size_t n)
+{
+  int y = column_of(t, field, n);
+  bool several = p->plot->y[n] != '\0';
+  const char *name = perp_pool_strndup(p->pool, field, n), *label = label_of(p, cell, name);
+  if (y < 0) return;
+  if (several && p->plot->by != NULL) label = perp_pool_printf(p->pool, "%s %s", name, label);
+  struct point *point = perp_xalloc((size_t)t->rows + 1, sizeof *point);
+  for (int r = 0; r < t->rows; r++)
+    point[r] = (struct point){ perp_csv_number(t, r, 0), perp_csv_number(t, r, y) };
+  put_curve(p, label, point, t->rows);
+  p->f->x = header_axis(p->pool, t->header[0]);
+  p->f->y = several ? "" : header_axis(p->pool, t->header[y]);
+  free(point);
+}
+
+static void pick_series(struct picker *p, const bool *chosen)
+{
+  for (int i = 0; i < p->r->plan.n; i++) {
+    perp_csv t;
+    if (!chosen[i]) continue;
+    char *path = perp_xprintf("%s/series/%s.csv", p->r->dir, p->r->plan.cells[i].id);
+    if (perp_exists(path) && perp_csv_read(p->ctx, path, &t) == PERP_OK) {
+      for (const char *s = p->plot->y; *s != '\0'; s += strspn(s, ", ")) {
+        size_t n = strcspn(s, ",");
+        pick_field(p, i, &t, s, n);
+        s += n;
+      }
+      perp_csv_free(&t);
+    }
+    free(path);
+  }
+}
+
+void perp_lesson_pick(perp_ctx *ctx, perp_pool *pool, perp_results *r, const perp_lesson_plot *plot,
+                      const bool *only, perp_lesson_figure *out)
+{
+  struct picker p = { ctx, pool, r, plot, out };
+  perp_pool local = { 0 };
+  perp_scope scope;
+  perp_expr_error error;
+  perp_results_scope(ctx, r, false, &scope);
+  perp_expr *where = plot->where != NULL ? perp_expr_parse(&local, &scope, plot->where, &error)
+                                         : NULL;
+  bool *chosen = perp_xalloc((size_t)r->plan.n + 1, sizeof *chosen);
+  *out = (perp_lesson_figure){ .x = "", .y = "" };
+  out->curve = perp_pool_alloc(pool, MOST_CURVES, sizeof *out->curve);
+  for (int i = 0; i < r->plan.n; i++)
+    chosen[i] = (only == NULL || only[i]) && r->record[i].attempt > 0 &&
+                (where == NULL || perp_expr_true(where, &scope, i));
+  (plot->series ? pick_series : pick_cells)(&p, chosen);
+  shorten(pool, out);
+  free(chosen);
+  perp_pool_free(&local);
+}
+
+/* ---- gnuplot --------------------------------------------------------------------------------------------------------- */
+
+static void gnuplot_text(FILE *f, const char *s)
+{
+  fputc('\'', f);
+  for (; *s != '\0'; s++) {
+    if (*s == '\'') fputc('\'', f);
+    fputc(*s, f);
+  }
+  fputc('\'', f);
+}
+
+static void put_data(const perp_lesson_figure *figure, FILE *f)
+{
+  for (int k = 0; k < figure->n; k++) {
+    const perp_lesson_curve *c = &figure->curve[k];
+    if (k > 0) fputs("\n\n", f);
+    fputc('"', f);
+    for (const char *s = c->label; *s != '\0'; s++) fputc(*s == '"' ? '\'' : *s, f);
+    fputs("\"\n", f);
+    for (int i = 0; i < c->n; i++) fprintf(f, "%.17g %.17g\n", c->x[i], c->y[i]);
+  }
+}
+
+static void put_script(const perp_lesson_figure *figure, const perp_lesson_plot *plot, FILE *f,
+                       const char *data, const char *output, bool svg)
+{
+  fprintf(f, "set terminal %s\nset output '%s'\n",
+          svg ? "svg size 720,440 dynamic enhanced" : "dumb 78 22", output);
+  fprintf(f, "set termoption noenhanced\nset format '%%g'\nset title ");
+  gnuplot_text(f, plot->title);
+  fprintf(f, "\nset xlabel ");
+  gnuplot_text(f, figure->x);
+  if (svg) {
+    fprintf(f, "\nset ylabel ");
+    gnuplot_text(f, figure->y);
+  }
+  fprintf(f, "\nset key outside bottom center horizontal spacing 1\n");
+  for (const char *c = plot->log; *c != '\0'; c++)
+    fprintf(f, "set logscale %c\nset format %c '%%.0e'\n", *c, *c);
+  /* one curve leaves gnuplot no range when all its values are equal */
+  fprintf(f, "set offsets graph 0, graph 0, graph 0.02, graph 0.02\nplot ");
+  for (int k = 0; k < figure->n; k++)
+    fprintf(f, "%s'%s' index %d using 1:2 with %s title columnheader(1)", k > 0 ? ", " : "", data,
+            k, plot->series ? "lines" : "linespoints");
+  fputc('\n', f);
+}
+
+/* gnuplot begins a dumb picture with a form feed and blank lines. */
+static const char *terminal_text(perp_pool *pool, const char *path)
+{
+  char *text = perp_read_file(path, NULL);
+  if (text == NULL) return NULL;
+  perp_text out = { 0 };
+  for (char *s = text; *s != '\0';) {
+    size_t n = strcspn(s, "\n"), used = n;
+    while (used > 0 && strchr(" \f\r", s[used - 1]) != NULL) used--;
+    if (used > 0) perp_text_add(&out, "%.*s\n", (int)used, s);
+    s += n + (s[n] == '\n');
+  }
+  free(text);
+  const char *kept = out.n > 0 ? perp_pool_strdup(pool, out.s) : NULL;
+  perp_text_free(&out);
+  return kept;
+}
+
+const char *perp_lesson_draw(perp_pool *pool, const perp_lesson_figure *figure,
+                             const perp_lesson_plot *plot, const char *dir, const char *svg)
+{
+  char *data = perp_xprintf("%s/plot.dat", dir), *script = perp_xprintf("%s/plot.gp", dir),
+       *output = perp_xprintf("%s/plot.txt", dir);
+  const char *result = NULL;
+  FILE *f = figure->n > 0 ? fopen(data, "w") : NULL, *g = f != NULL ? fopen(script, "w") : NULL;
+  if (f != NULL) {
+    put_data(figure, f);
+    fclose(f);
+  }
+  if (g != NULL) {
+    put_script(figure, plot, g, data, svg != NULL ? svg : output, svg != NULL);
+    fclose(g);
+    unlink(output);
+    char *command = perp_xprintf("gnuplot '%s' >/dev/null 2>&1", script);
+    if (system(command) == 0) result = svg != NULL ? svg : terminal_text(pool, output);
+    free(command);
+  }
+  free(data);
+  free(script);
+  free(output);
+  return result;
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/lessons/pivots.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = PERP_PIVOT_ROWS };
+static const double SMALL = 1e-9; /* what counts as zero here */
+
+/* ---- the tableau --------------------------------------------------------------------------------------------- */
+
+/* basic variable of row p against nonbasic one of column q */
+static void exchange(perp_tableau *t, int n, int p, int q)
+{
+  double pivot = t->T[p][q];
+  int v = t->basic[p];
+  t->basic[p] = t->nonbasic[q];
+  t->nonbasic[q] = v;
+  /* solve row p for the variable of column q ... */
+  for (int j = 0; j < t->columns; j++) t->T[p][j] = j == q ? 1 / pivot : -t->T[p][j] / pivot;
+  t->constant[p] /= -pivot;
+  /* ... and put it into the others */
+  for (int i = 0; i < n; i++) {
+    if (i == p) continue;
+    double f = t->T[i][q];
+    t->T[i][q] = 0;
+    for (int j = 0; j < t->columns; j++) t->T[i][j] += f * t->T[p][j];
+    t->constant[i] += f * t->constant[p];
+  }
+}
+
+bool perp_tableau_make(const perp_lesson *l, const double *b, const double *c, const bool *basic,
+                       perp_tableau *out)
+{
+  int n = l->n, count = 0;
+  perp_tableau t = { .columns = c != NULL ? n + 1 : n };
+  for (int v = 0; v <= 2 * n; v++) count += basic[v] && (v < 2 * n || c != NULL);
+  *out = (perp_tableau){ 0 };
+  if (count != n) return false;
+  for (int i = 0; i < n; i++) {
+    t.basic[i] = n + i;
+    t.nonbasic[i] = i;
+    t.constant[i] = b[i];
+    for (int j = 0; j < n; j++) t.T[i][j] = l->A[i + j * n];
+    if (c != NULL) t.T[i][n] = c[i];
+  }
+  if (c != NULL) t.nonbasic[n] = 2 * n;
+  for (;;) { /* the largest pivot first: this reaches every nonsingular block */
+    int p = -1, q = -1;
+    double most = 0;
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < t.columns; j++)
+        if (!basic[t.basic[i]] && basic[t.nonbasic[j]] && fabs(t.T[i][j]) > most) {
+          most = fabs(t.T[i][j]);
+          p = i;
+          q = j;
+        }
+    if (p < 0) break;
+    if (most < 1e-12) return false;
+    exchange(&t, n, p, q);
+  }
+  for (int i = 0; i < n; i++)
+    if (!basic[t.basic[i]]) return false;
+  *out = t;
+  return true;
+}
+
+/* ---- what the trace says --------------------------------------------------------------------------------------- */
+
+/* One event as it came: lambda and w after it, the sets before it. */
+struct event {
+  bool sets;
+  signed char state[N];
+};
+struct record {
+  perp_pivots *p;
+  struct event event[PERP_PIVOT_FRAMES];
+};
+
+static signed char set_of(const perp_lesson *l, int i, double lambda, double w)
+{
+  if (fabs(w) <= SMALL && lambda >= l->lo[i] && lambda <= l->hi[i]) /* a corner: by lambda */
+    return lambda <= l->lo[i] ? PERP_ROW_LO : lambda >= l->hi[i] ? PERP_ROW_HI : PERP_ROW_FREE;
+  if (lambda <= l->lo[i] && w > 0) return PERP_ROW_LO;
+  if (lambda >= l->hi[i] && w < 0) return PERP_ROW_HI;
+  return PERP_ROW_OPEN;
+}
+
+static void on_event(void *user, const perp_trace_event *e)
+{
+  struct record *r = user;
+  perp_pivots *p = r->p;
+  const perp_lesson *l = p->lesson;
+  if (e->n != l->n || e->x == NULL) return;
+  p->n_events++;
+  if (p->n_frames == PERP_PIVOT_FRAMES) return;
+  perp_pivot_frame *f = &p->frame[p->n_frames];
+  struct event *kept = &r->event[p->n_frames++];
+  *f = (perp_pivot_frame){ .row = e->entering, .corner = e->leaving, .step = e->step };
+  f->what = strcmp(e->what, "start") == 0   ? "start"
+            : strcmp(e->what, "cover") == 0 ? "cover"
+            : strcmp(e->what, "pivot") == 0 ? "pivot"
+            : strcmp(e->what, "sweep") == 0 ? "sweep"
+                                            : "step";
+  f->t = strcmp(e->method, "lemke") == 0 ? e->residual : (double)NAN;
+  kept->sets = e->state != NULL;
+  for (int i = 0; i < l->n; i++) {
+    f->lambda[i] = e->x[i];
+    f->w[i] = p->b[i];
+    for (int j = 0; j < l->n; j++) f->w[i] += l->A[i + j * l->n] * e->x[j];
+    if (e->w != NULL) f->w[i] = e->w[i];
+    if (e->state != NULL) kept->state[i] = e->state[i];
+  }
+}
+
+/* ---- what follows from it ---------------------------------------------------------------------------------------- */
+
+static int index_of(const int *list, int n, int v)
+{
+  for (int i = 0; i < n; i++)
+    if (list[i] == v) return i;
+  return -1;
+}
+
+static double value_of(const perp_pivot_frame *f, int n, int v)
+{
+  return v < n ? f->lambda[v] : v < 2 * n ? f->w[v - n] : f->t;
+}
+
+/* How far the entering variable may go until basic variable v, changing at the rate r, meets its corner. */
+static double ratio_of(const perp_lesson *l, const perp_pivot_frame *f, int v, double r,
+                       bool driven)
+{
+  int n = l->n;
+  if (v < n) {
+    double room = r < 0 ? f->lambda[v] - l->lo[v] : l->hi[v] - f->lambda[v];
+    return r == 0 ? HUGE_VAL : room / fabs(r);
+  }
+  double x = value_of(f, n, v);
+  /* t and the w of the row that is driven go to zero; a row at a bound keeps the sign of its w */
+  if (v == 2 * n || driven) return x * r < 0 ? -x / r : HUGE_VAL;
+  int set = f->set[v - n];
+  if ((set == PERP_ROW_LO && r < 0) || (set == PERP_ROW_HI && r > 0)) return fabs(x / r);
+  return HUGE_VAL;
+}
+
+/* c of Lemke's w = A lambda + b + c t, from the first event with t > 0 */
+static bool cover_of(const perp_pivots *p, double *c)
+{
+  const perp_lesson *l = p->lesson;
+  for (int k = 0; k < p->n_frames; k++) {
+    const perp_pivot_frame *f = &p->frame[k];
+    if (!(f->t > 0)) continue;
+    for (int i = 0; i < l->n; i++) {
+      double w = p->b[i];
+      for (int j = 0; j < l->n; j++) w += l->A[i + j * l->n] * f->lambda[j];
+      c[i] = (f->w[i] - w) / f->t;
+    }
+    return true;
+  }
+  return false;
+}
+
+/* Which basis frame k stands on: that of the sets the next event found, or of the last numbers.  Lemke, while t > 0: t
+ * is basic, and neither member of the pair of the row that met its corner. */
+static bool basis_of(const struct record *r, int k, int pair, bool *basic)
+{
+  const perp_pivots *p = r->p;
+  const perp_pivot_frame *f = &p->frame[k];
+  int n = p->lesson->n;
+  bool follows = k + 1 < p->n_frames && p->frame[k + 1].row >= 0;
+  for (int i = 0; i < n; i++) {
+    int state = follows ? r->event[k + 1].state[i] : f->set[i];
+    bool clamped = state == PERP_ROW_FREE && fabs(f->w[i]) <= SMALL;
+    basic[i] = clamped;
+    basic[n + i] = !clamped;
+  }
+  if (f->t > 0) {
+    if (pair < 0) return false;
+    basic[pair] = basic[n + pair] = false;
+    basic[2 * n] = true;
+  }
+  return true;
+}
+
+static void put_tableau(struct record *r, int k, const double *c)
+{
+  perp_pivots *p = r->p;
+  const perp_lesson *l = p->lesson;
+  int n = l->n;
+  perp_pivot_frame *f = &p->frame[k];
+  const perp_pivot_frame *g = k + 1 < p->n_frames ? &p->frame[k + 1] : NULL;
+  bool with_t = f->t > 0, covers = g != NULL && strcmp(g->what, "cover") == 0;
+  bool follows = g != NULL && g->row >= 0, basic[2 * N + 1] = { false };
+  int pair = with_t ? f->corner : follows ? g->row : -1;
+  f->enters = f->leaves = -1;
+  for (int i = 0; i < n; i++) f->ratio[i] = HUGE_VAL;
+  if (!r->event[k].sets || !basis_of(r, k, pair, basic) ||
+      !perp_tableau_make(l, p->b, with_t || covers ? c : NULL, basic, &f->tableau))
+    return;
+  int columns = f->tableau.columns;
+  if (covers) { /* t enters, and stops when the last w is no longer negative */
+    f->enters = index_of(f->tableau.nonbasic, columns, 2 * n);
+    f->leaves = index_of(f->tableau.basic, n, n + g->corner);
+    f->sign = 1;
+    return;
+  }
+  if (pair < 0) return;
+  /* Dantzig drives lambda of the row; with Lemke the complement of what left enters */
+  bool flipped = f->row == pair;
+  int enters = with_t && (flipped || r->event[k].state[pair] == PERP_ROW_FREE) ? n + pair : pair;
+  f->enters = index_of(f->tableau.nonbasic, columns, enters);
+  if (f->enters < 0) return;
+  f->sign = with_t ? (f->lambda[pair] >= l->hi[pair] ? -1 : 1)
+                   : (g->lambda[pair] >= f->lambda[pair] ? 1 : -1);
+  for (int i = 0; i < n; i++) {
+    int v = f->tableau.basic[i];
+    f->ratio[i] = ratio_of(l, f, v, f->sign * f->tableau.T[i][f->enters], v == n + pair);
+  }
+  if (!follows) return;
+  int row = g->corner, leaves = -1;
+  if (row >= 0 && row != pair)
+    leaves = r->event[k + 1].state[row] == PERP_ROW_FREE && fabs(f->w[row]) <= SMALL ? row
+                                                                                     : n + row;
+  else if (row < 0 && with_t)
+    leaves = 2 * n;
+  else if (row < 0 && fabs(g->w[pair]) <= SMALL)
+    leaves = n + pair;
+  f->leaves = leaves >= 0 ? index_of(f->tableau.basic, n, leaves) : -1;
+}
+
+static void finish(struct record *r)
+{
+  perp_pivots *p = r->p;
+  double c[N] = { 0 };
+  for (int k = 0; k < p->n_frames; k++)
+    for (int i = 0; i < p->lesson->n; i++) {
+      perp_pivot_frame *f = &p->frame[k];
+      const struct event *next = k + 1 < p->n_frames ? &r->event[k + 1] : NULL;
+      f->set[i] = set_of(p->lesson, i, f->lambda[i], f->w[i]);
+      /* on a corner two sets meet: the solver says which it is */
+      if (fabs(f->w[i]) <= SMALL && next != NULL && next->sets && p->frame[k + 1].row >= 0)
+        f->set[i] = next->state[i];
+    }
+  cover_of(p, c);
+  for (int k = 0; k < p->n_frames; k++) put_tableau(r, k, c);
+}
+
+perp_status perp_pivots_record(perp_ctx *ctx, const perp_lesson *l, const double *b,
+                               const char *solver, perp_pivots *out)
+{
+  perp_spec spec;
+  perp_lcp_solver *s;
+  struct record r = { .p = out };
+  perp_lcp p = { .n = l->n, .A = l->A, .lda = l->n, .b = b, .lo = l->lo, .hi = l->hi };
+  *out = (perp_pivots){ .lesson = l, .solver = solver };
+  memcpy(out->b, b, (size_t)l->n * sizeof *b);
+  PERP_TRY(perp_spec_parse(ctx, PERP_KIND_lcp, solver, &spec));
+  snprintf(out->method, sizeof out->method, "%s", spec.d->name);
+  perp_status status = perp_lcp_create(ctx, &spec, p.n, 0, &s);
+  if (status == PERP_OK) {
+    ctx->trace = on_event;
+    ctx->trace_user = &r;
+    status = perp_lcp_solve(ctx, s, &p, 1e-10, out->lambda, out->w, NULL, &out->stats);
+    ctx->trace = NULL;
+    ctx->trace_user = NULL;
+    const double *z = perp_lcp_certificate(s);
+    if (status == PERP_OK && z != NULL) {
+      memcpy(out->certificate, z, (size_t)l->n * sizeof *z);
+      out->certified = true;
+      out->proof = perp_lcp_proved(s);
+    }
+    perp_lcp_destroy(s);
+  }
+  perp_spec_free(&spec);
+  if (status == PERP_OK) finish(&r);
+  return status;
+}
+
+/* ---- in words -------------------------------------------------------------------------------------------------------- */
+
+const char *perp_set_name(int set)
+{
+  return set == PERP_ROW_LO     ? "at lo"
+         : set == PERP_ROW_HI   ? "at hi"
+         : set == PERP_ROW_FREE ? "clamped"
+                                : "open";
+}
+
+void perp_variable_name(const perp_lesson *l, int v, char buf[16])
+{
+  if (v == 2 * l->n)
+    snprintf(buf, 16, "t");
+  else
+    snprintf(buf, 16, "%s%c", v < l->n ? "lambda" : "w", '1' + v % l->n);
+}
+
+/* an event before the first pivot */
+static bool prepares(const perp_pivot_frame *f)
+{
+  return strcmp(f->what, "start") == 0 || strcmp(f->what, "cover") == 0;
+}
+
+void perp_pivot_describe(const perp_pivots *p, int k, perp_text *out)
+{
+  const perp_pivot_frame *f = &p->frame[k], *before = k > 0 ? &p->frame[k - 1] : NULL;
+  int number = 0;
+  for (int i = 0; i <= k; i++) number += !prepares(&p->frame[i]);
+  if (strcmp(f->what, "start") == 0) {
+    perp_text_add(out, "start: before the first pivot");
+  } else if (strcmp(f->what, "cover") == 0) {
+    perp_text_add(out, "cover: t = %.4g makes every w >= 0, w%d only just", f->t, f->corner + 1);
+  } else {
+    perp_text_add(out, "%s %d", f->what, number);
+    char in[16], away[16];
+    if (f->row >= 0 && before != NULL && before->enters >= 0) {
+      perp_variable_name(p->lesson, before->tableau.nonbasic[before->enters], in);
+      perp_text_add(out, ": %s %s by %.4g", in, before->sign > 0 ? "grows" : "falls", f->step);
+    } else if (f->row >= 0) {
+      perp_text_add(out, ": row %d moves by %.4g", f->row + 1, f->step);
+    }
+    if (f->row >= 0 && before != NULL && before->leaves >= 0) {
+      int v = before->tableau.basic[before->leaves];
+      perp_variable_name(p->lesson, v, away);
+      double reached = value_of(f, p->lesson->n, v);
+      perp_text_add(out, " until %s = %.4g", away, fabs(reached) <= SMALL ? 0 : reached);
+    } else if (f->row >= 0) {
+      perp_text_add(out,
+                    f->corner >= 0 && f->corner != f->row ? " until row %d meets a corner"
+                                                          : " until it meets its own bound",
+                    f->corner + 1);
+    }
+  }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The page of a lesson.  No library: elements, numbers, names.
+const data = JSON.parse(document.getElementById('lesson-data').textContent);
+
+function fill(e, attributes, children) {
+  for (const [key, value] of Object.entries(attributes ?? {})) {
+    if (key.startsWith('on')) e.addEventListener(key.slice(2), value);
+    else if (value !== false && value != null) e.setAttribute(key, value === true ? '' : value);
+  }
+  e.append(...children.filter((c) => c != null));
+  return e;
+}
+const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const svg = (tag, attributes, ...children) => fill(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
+
+// JSON has no infinity: it comes as a text
+const real = (v) => (typeof v === 'string' ? { inf: Infinity, '-inf': -Infinity }[v] ?? NaN : v);
+
+// float32, little endian, base64
+function floats(text) {
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  return [...new Float32Array(bytes.buffer)];
+}
+
+const raised = (text) => [...String(text)].map((c) => ({ '-': '\u207b', '+': '' })[c] ?? '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079'[c] ?? c).join('');
+const lowered = (text) => [...text].map((c) => '\u2080\u2081\u2082\u2083\u2084\u2085\u2086\u2087\u2088\u2089'[c] ?? c).join('');
+
+// four digits, as the terminal shows them; what is below `zero` is rounding
+function brief(v, digits = 4, zero = 1e-12) {
+  if (Number.isNaN(v)) return '\u2013';
+  if (!Number.isFinite(v)) return v > 0 ? '\u221e' : '\u2212\u221e';
+  if (Math.abs(v) <= zero) return '0';
+  const [mantissa, power] = v.toExponential(digits - 1).split('e').map(Number);
+  const text = power < -3 || power > 5 ? `${mantissa}\u00b710${raised(power)}` : String(Number(v.toPrecision(digits)));
+  return text.replace('-', '\u2212');
+}
+
+// lambda1 -> a Greek letter with its index
+const pretty = (text) => text.replace(/\b(lambda|w)(\d+)\b/g, (_, name, i) => (name === 'w' ? 'w' : '\u03bb') + lowered(i));

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// node lessons.mjs WEB OUT NAME...: opens OUT/NAME.html as a student would, and keeps OUT/NAME*.png.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
+
+const [web, out, ...names] = process.argv.slice(2);
+const { chromium } = createRequire(resolve(web, 'package.json'))('playwright-core');
+
+let n = 0, failed = 0;
+function ok(good, what) {
+  n++;
+  if (!good) failed++;
+  console.log(`${good ? 'ok' : 'not ok'} ${n} - ${what}`);
+}
+
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+
+async function open(name, { script = true } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1000, height: 900 }, offline: true, javaScriptEnabled: script });
+  const page = await context.newPage();
+  const said = [], asked = [];
+  page.on('console', (m) => said.push(`${m.type()}: ${m.text()}`));
+  page.on('pageerror', (e) => said.push(`error: ${e.message}`));
+  page.on('request', (r) => /^(file|data|blob):/.test(r.url()) || asked.push(r.url()));
+  await page.goto(`file://${resolve(out, `${name}.html`)}`);
+  if (script) await page.waitForSelector('html[data-ready]', { timeout: 20000 });
+  return { page, said, asked, context };
+}
+
+// What a slider should change: everything below it that is drawn, and the numbers.
+const seen = (page, selector) => page.$eval(selector, (e) => [...e.querySelectorAll('.curve path, .mark, .point, .trail')].map((p) => p.getAttribute('d') ?? `${p.getAttribute('cx')} ${p.getAttribute('cy')}`).join('|') + e.querySelector('.numbers, table')?.textContent);
+const slide = (input, v) => input.evaluate((e, value) => {
+  e.value = value;
+  e.dispatchEvent(new Event('input'));
+}, String(v));
+
+async function sliders(page, name, selector) {
+  const list = await page.$$(`${selector} .slider input`);
+  for (const [k, input] of list.entries()) {
+    const max = Number(await input.getAttribute('max')), pictures = new Set();
+    let told = '';
+    for (let v = 0; v <= max; v++) {
+      await slide(input, v);
+      pictures.add(await seen(page, selector));
+      told += await page.$eval(`${selector} .slider:nth-of-type(${k + 1}) output`, (e) => e.textContent);
+    }
+    await slide(input, Math.floor(max / 2));
+    // positions where nothing differs are possible (all boxes stick), but most must show something new
+    ok(max >= 2 && pictures.size > (max + 1) / 2 && told.length > max, `${name}: slider ${k + 1} has ${max + 1} positions, ${pictures.size} different pictures`);
+  }
+  return list.length;
+}
+
+// Every frame of every solver, forward by the keyboard: the data of the page are the trace, the page shows them.
+async function film(page, name) {
+  const data = await page.evaluate(() => JSON.parse(document.getElementById('lesson-data').textContent).pivots);
+  const middle = Math.floor(((data.values?.length ?? 1) - 1) / 2);
+  const box = await page.$('.pivots');
+  await page.emulateMedia({ reducedMotion: 'reduce' }); // each frame at once
+  for (const run of data.runs.filter((r) => r.variant === middle)) {
+    await page.click(`.tabs button[data-solver="${run.solver}"]`);
+    await box.focus();
+    const said = [], sets = [], dots = [], marked = [];
+    for (let k = 0; k < run.frames.length; k++) {
+      said.push(await page.textContent('.caption'));
+      sets.push(await page.$$eval('.diagram .set', (l) => l.map((e) => e.textContent)));
+      dots.push(await page.$$eval('.diagram .point', (l) => l.map((e) => `${e.getAttribute('cx')} ${e.getAttribute('cy')}`).join()));
+      marked.push([await page.$$eval('th.enters', (l) => l.length), await page.$$eval('tr.leaves', (l) => l.length), await page.$$eval('.tableau tbody tr', (l) => l.length)]);
+      await page.keyboard.press('ArrowRight');
+    }
+    ok(run.frames.length > 0 && (await page.getAttribute('.pivots', 'data-frame')) === String(run.frames.length - 1), `${name}: ${run.solver}: the arrows step through ${run.frames.length} frames`);
+    ok(new Set(said).size === run.frames.length || run.frames.length === 1, `${name}: ${run.solver}: each frame says what happens`);
+    ok(sets.every((s, k) => s.every((t, i) => t === run.frames[k].set[i] || (t === 'driven' && run.frames[k].set[i] === 'open'))), `${name}: ${run.solver}: the index sets are those of the trace`);
+    // a pivot of length zero moves nothing
+    const still = run.frames.filter((f, k) => k > 0 && JSON.stringify([f.lambda, f.w]) === JSON.stringify([run.frames[k - 1].lambda, run.frames[k - 1].w])).length;
+    ok(new Set(dots).size >= run.frames.length - still, `${name}: ${run.solver}: the points move`);
+    ok(run.frames.every((f, k) => !f.tableau || (marked[k][2] === data.n && marked[k][0] === (f.tableau.enters < 0 ? 0 : 1) && marked[k][1] === (f.tableau.leaves < 0 ? 0 : 1))), `${name}: ${run.solver}: the tableau marks what enters and what leaves`);
+    if (['dantzig', 'lemke'].includes(run.method)) {
+      ok(run.frames[0].tableau !== undefined, `${name}: ${run.solver}: there is a tableau`);
+      // the smallest ratio of the tableau is the step that the solver made
+      const wrong = run.frames.filter((f, k) => {
+        const t = f.tableau, next = run.frames[k + 1];
+        if (!t || t.leaves < 0 || t.nonbasic[t.enters] === 't' || !next) return false;
+        const least = Math.min(...t.ratio.map((r) => (typeof r === 'string' ? Infinity : r)));
+        const value = (g, v) => (v === 't' ? g.t : g[v[0] === 'w' ? 'w' : 'lambda'][v.replace(/\D/g, '') - 1]);
+        const moved = Math.abs(value(next, t.nonbasic[t.enters]) - value(f, t.nonbasic[t.enters]));
+        return Math.abs(t.ratio[t.leaves] - least) > 1e-12 || Math.abs(moved - least) > 1e-9 * (1 + least);
+      });
+      ok(wrong.length === 0, `${name}: ${run.solver}: the least ratio of each tableau is the step of the solver`);
+    }
+  }
+  // play moves in between, and pauses; the slider goes anywhere
+  await page.emulateMedia({ reducedMotion: 'no-preference' });
+  await page.keyboard.press('Home');
+  ok((await page.getAttribute('.pivots', 'data-frame')) === '0', `${name}: Home`);
+  const frames = Number(await page.getAttribute('.pivots', 'data-frames'));
+  if (frames > 2) {
+    const before = await page.$$eval('.diagram .point', (l) => l.map((e) => e.getAttribute('cy')).join());
+    await page.keyboard.press(' ');
+    await page.waitForFunction((at) => [...document.querySelectorAll('.diagram .point')].map((e) => e.getAttribute('cy')).join() !== at, before, { timeout: 5000 });
+    await page.waitForFunction(() => Number(document.querySelector('.pivots').dataset.frame) >= 2, null, { timeout: 15000 });
+    await page.keyboard.press(' ');
+    const at = await page.getAttribute('.pivots', 'data-frame');
+    await page.waitForTimeout(1900);
+    ok(at === (await page.getAttribute('.pivots', 'data-frame')), `${name}: space plays and pauses`);
+  }
+  await slide(await page.$('.bar input'), frames - 1);
+  ok((await page.getAttribute('.pivots', 'data-frame')) === String(frames - 1), `${name}: the slider of the film goes to the end`);
+}
+
+let films = 0, slid = [];
+for (const name of names) {
+  const { page, said, asked, context } = await open(name);
+  const figures = await page.$$eval('figure.live', (l) => l.map((e) => ({ curves: e.querySelectorAll('.curve .line').length, area: e.getBoundingClientRect().width * e.getBoundingClientRect().height, alt: e.querySelector('[role=img]')?.getAttribute('aria-label') ?? '' })));
+  const data = await page.evaluate(() => JSON.parse(document.getElementById('lesson-data').textContent));
+  ok(figures.length === (data.plots?.length ?? 0) + (data.explore ? (data.explore.over ? 2 : 1) : 0) && figures.every((f) => f.curves > 0 && f.area > 2e4 && f.alt.length > 10), `${name}: ${figures.length} figures are drawn`);
+  ok((data.plots?.length ?? 0) + (data.pivots ? 1 : 0) > 0, `${name}: there is something to see`);
+
+  const right = Number(await page.getAttribute('.choices', 'data-answer')), wrong = right === 1 ? 2 : 1;
+  await page.click(`.choices li:nth-child(${wrong}) button`);
+  const closed = !(await page.$eval('.answer-of', (e) => e.open));
+  await page.click(`.choices li:nth-child(${right}) button`);
+  ok(closed && (await page.$eval('.answer-of', (e) => e.open)) && / right/.test(await page.textContent(`.choices li:nth-child(${right})`)), `${name}: the prediction is judged`);
+
+  if (data.pivots) {
+    films++;
+    await film(page, name);
+  }
+  if (await sliders(page, name, data.explore ? '.explore' : '.pivots')) slid.push(name);
+  await page.screenshot({ path: `${out}/${name}.png`, fullPage: true });
+  ok(said.length === 0, `${name}: nothing on the console${said.length ? `: ${said.join(' | ')}` : ''}`);
+  ok(asked.length === 0, `${name}: nothing is asked of a network${asked.length ? `: ${asked.join(' ')}` : ''}`);
+
+  // the same page on a phone, in the dark, by someone who wants no motion
+  await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+  await page.setViewportSize({ width: 360, height: 800 });
+  await page.waitForFunction(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth, null, { timeout: 5000 }).catch(() => {});
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  ok(wide <= 0 && said.length === 0, `${name}: fits a phone, in the dark (${wide} px too wide)`);
+  if (data.pivots) {
+    await page.click('.bar button[aria-label=first]');
+    await page.click('.bar button[aria-label=forward]');
+    ok((await page.getAttribute('.pivots', 'data-frame')) === String(Math.min(1, (await page.getAttribute('.pivots', 'data-frames')) - 1)), `${name}: steps without motion where none is wanted`);
+  }
+  await page.screenshot({ path: `${out}/${name}-phone.png`, fullPage: true });
+  await context.close();
+
+  const text = readFileSync(resolve(out, `${name}.html`), 'utf8');
+  ok((text.match(/<noscript><img /g) ?? []).length === (data.plots?.length ?? 0) && (!data.pivots || text.includes('    tableau ')), `${name}: without scripts there are pictures or words`);
+}
+{
+  const { page, context } = await open('drift', { script: false });
+  const widths = await page.$$eval('noscript img, img', (l) => l.map((e) => e.naturalWidth));
+  ok(widths.length > 0 && widths.every((w) => w > 100), `drift: without scripts ${widths.length} pictures are seen`);
+  await context.close();
+}
+ok(films >= 2 && ['drift', 'baumgarte', 'post', 'incline', 'friction', 'pgs', 'ratio', 'energy'].every((name) => slid.includes(name)), `${slid.length} lessons have sliders: ${slid.join(' ')}`);
+await browser.close();
+console.log(`1..${n}`);
+process.exit(failed ? 1 : 0);
