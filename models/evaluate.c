@@ -12,6 +12,7 @@ void perp_eval_layout(perp_eval *e, const perp_model *model, perp_arena *a)
   e->pose = PERP_CARVE(a, perp_pose, model->n_bodies + 1);
   e->J = PERP_CARVE(a, double, model->nnz_J);
   e->C = PERP_CARVE(a, double, model->m);
+  perp_cells_layout(&e->cells, model, a);
 }
 
 void perp_eval_init(perp_eval *e, const perp_model *m)

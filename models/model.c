@@ -96,6 +96,35 @@ static bool zero(int n, const double *x)
   return true;
 }
 
+static bool is_particle(const perp_model *model, int body)
+{
+  return body >= 0 && model->body_def[body].particle;
+}
+
+static perp_status check_particle(perp_ctx *ctx, const perp_model *model, int body,
+                                  const double anchor[3], const char *who)
+{
+  if (!is_particle(model, body) || zero(3, anchor)) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d is a particle: its anchor must be its centre, 0",
+                   who, body);
+}
+
+/* No row may turn a particle: it has a place and no direction. */
+static perp_status check_particle_joint(perp_ctx *ctx, const perp_model *model,
+                                        const perp_joint_def *def, const char *who)
+{
+  const bool a = is_particle(model, def->a), b = is_particle(model, def->b);
+  const bool points = def->kind == PERP_JOINT_BALL || def->kind == PERP_JOINT_DISTANCE ||
+                      (def->kind == PERP_JOINT_HINGE && model->dim == 2);
+  if ((!a && !b) || points || (!a && def->kind == PERP_JOINT_LINE)) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                   "%s: body %d is a particle, which has no direction: take a ball or distance "
+                   "joint%s instead of a %s joint",
+                   who, a ? def->a : def->b,
+                   def->kind == PERP_JOINT_LINE ? "" : ", or a line as body b",
+                   perp_joint_kind_name(def->kind));
+}
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 /* room for one more of size bytes in *list */
@@ -165,19 +194,33 @@ void perp_model_gravity(perp_model *model, double g)
   model->gravity = g;
 }
 
+/* The rotation of a particle is uncoupled from everything and at rest; its inertia is not felt and makes the
+ * mass matrix regular. */
+static perp_status make_particle(perp_ctx *ctx, perp_body_def *def, const char *who)
+{
+  const bool straight = zero(4, def->quat) || (def->quat[0] == 1 && zero(3, def->quat + 1));
+  if (!straight || def->angle != 0 || !zero(3, def->w))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: a particle does not turn: quat, angle and w must be 0 (left out)", who);
+  const double m = def->mass.mass;
+  def->mass = (perp_mass){ m, { m, 0, 0, 0, m, 0, 0, 0, m } };
+  return PERP_OK;
+}
+
 perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_body_def *def,
                                 int *index)
 {
   char buf[LABEL_MAX];
   const char *who = label(buf, "body", model->n_bodies, def->name);
   PERP_TRY(still_building(ctx, model));
-  PERP_TRY(check_inertia(ctx, model->dim, &def->mass, who));
+  perp_body_def copy = *def;
+  if (def->particle) PERP_TRY(make_particle(ctx, &copy, who));
+  PERP_TRY(check_inertia(ctx, model->dim, &copy.mass, who));
   if (!all_finite(3, def->x) || !all_finite(4, def->quat) || !isfinite(def->angle))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial position is not finite", who);
   if (!all_finite(3, def->v) || !all_finite(3, def->w))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial velocity is not finite", who);
   PERP_TRY(grow(ctx, &model->body_def, model->n_bodies, &model->cap_bodies, sizeof *def));
-  perp_body_def copy = *def;
   PERP_TRY(copy_name(ctx, &copy.name));
   if (zero(4, copy.quat)) copy.quat[0] = 1;
   double largest = 0; /* scaled first: a tiny quaternion must not underflow */
@@ -204,6 +247,9 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
   PERP_TRY(check_bodies(ctx, model, def->a, def->b, who));
   if (!all_finite(3, def->anchor_a) || !all_finite(3, def->anchor_b))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: an anchor is not finite", who);
+  PERP_TRY(check_particle(ctx, model, def->a, def->anchor_a, who));
+  PERP_TRY(check_particle(ctx, model, def->b, def->anchor_b, who));
+  PERP_TRY(check_particle_joint(ctx, model, def, who));
   bool two = def->kind == PERP_JOINT_UNIVERSAL || def->kind == PERP_JOINT_WHEEL ||
              (def->kind == PERP_JOINT_HINGE && model->dim == 3);
   if (two || def->kind == PERP_JOINT_SLIDER || def->kind == PERP_JOINT_LINE) {
@@ -233,7 +279,9 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
   const char *who = label(buf, "force", model->n_forces, kind);
   if (kind == NULL)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of force: %d", who, (int)def->kind);
-  if (def->kind == PERP_FORCE_SPRING)
+  if (def->kind == PERP_FORCE_PAIRS)
+    PERP_TRY(perp_pairs_check(ctx, model, def, who));
+  else if (def->kind == PERP_FORCE_SPRING)
     PERP_TRY(check_bodies(ctx, model, def->a, def->b, who));
   else if (def->a < 0 || def->a >= model->n_bodies)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, def->a,
@@ -243,11 +291,22 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
   if (!all_finite(3, def->anchor_a) || !all_finite(3, def->anchor_b) ||
       !all_finite(3, def->value) || !all_finite(6, numbers))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a number is not finite", who);
+  static const char *const numbers_of[] = { "stiffness", "damping",   "length",
+                                            "linear",    "quadratic", "angular" };
   for (int i = 0; i < 6; i++)
-    if (numbers[i] < 0) return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a coefficient is negative", who);
+    if (numbers[i] < 0)
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: %s must not be negative: got %g", who, numbers_of[i],
+                       numbers[i]);
+  PERP_TRY(check_particle(ctx, model, def->a, def->anchor_a, who));
+  if (def->kind == PERP_FORCE_SPRING)
+    PERP_TRY(check_particle(ctx, model, def->b, def->anchor_b, who));
+  if (def->kind == PERP_FORCE_TORQUE && is_particle(model, def->a))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: body %d is a particle, which nothing turns: take a point force", who,
+                     def->a);
   PERP_TRY(grow(ctx, &model->force_def, model->n_forces, &model->cap_forces, sizeof *def));
   perp_force_def copy = *def;
-  if (copy.kind != PERP_FORCE_SPRING) copy.b = PERP_WORLD;
+  if (copy.kind != PERP_FORCE_SPRING && copy.kind != PERP_FORCE_PAIRS) copy.b = PERP_WORLD;
   model->force_def[model->n_forces++] = copy;
   return PERP_OK;
 }

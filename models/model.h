@@ -49,6 +49,10 @@ typedef struct perp_body_def {
   perp_mass mass;
   double x[3], quat[4], angle; /* quat (w, x, y, z); all zero means identity; angle in the plane */
   double v[3], w[3];           /* w in the body frame; the plane uses w[2] */
+  /* A mass point (Vondrak 2005, chapter 3): it never turns, so that mass.mass is all the mass properties it
+   * has.  Its coordinates are those of a body with quat = identity, angle = 0 and w = 0, which stay so:
+   * forces and joints act at its centre only. */
+  bool particle;
 } perp_body_def;
 
 /* The rows of a joint, C = 0, in this order; p_a, p_b the anchors in the world, n = R u
@@ -88,8 +92,19 @@ typedef enum perp_force_kind {
   PERP_FORCE_POINT,  /* constant force `value` (world) at anchor_a of body a */
   PERP_FORCE_TORQUE, /* constant torque `value` (world) on body a */
   PERP_FORCE_SPRING, /* tension stiffness (|d| - length) + damping d|d|/dt, d = p_b - p_a */
-  PERP_FORCE_DRAG    /* -linear xdot - quadratic |xdot| xdot, and -angular w on body a */
+  PERP_FORCE_DRAG,   /* -linear xdot - quadratic |xdot| xdot, and -angular w on body a */
+  PERP_FORCE_PAIRS   /* spatial interaction: between each two of the bodies a ... b, see perp_law */
 } perp_force_kind;
+
+/* Potential V(r) of two bodies whose centres are r apart, k = strength, s = length; the force is along the
+ * line between them.  cutoff > 0: no force beyond, and V is replaced by V(r) - V(cutoff) - (r - cutoff)
+ * V'(cutoff) below, so that force and energy are continuous; neighbours are then found by a grid of cells,
+ * O(n), instead of O(n^2). */
+typedef enum perp_law {
+  PERP_LAW_GRAVITY,       /* -k m_i m_j / r */
+  PERP_LAW_LENNARD_JONES, /* 4 k ((s/r)^12 - (s/r)^6) */
+  PERP_LAW_REPULSION      /* k s exp(-r/s), soft */
+} perp_law;
 
 typedef struct perp_force_def {
   perp_force_kind kind;
@@ -98,6 +113,8 @@ typedef struct perp_force_def {
   double value[3];
   double stiffness, damping, length;
   double linear, quadratic, angular;
+  perp_law law;
+  double strength, cutoff;
 } perp_force_def;
 
 /* A drive acts along the one coordinate x that a hinge (rad, of b relative to a about axis_a) or a slider (m,
@@ -124,6 +141,7 @@ typedef struct perp_drive_def {
 perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out);
 void perp_model_destroy(perp_model *model);
 void perp_model_gravity(perp_model *model, double g); /* default 9.81, along -z (-y in the plane) */
+const char *perp_joint_kind_name(perp_joint_kind kind); /* NULL when there is no such kind */
 /* Each checks its definition (finite, positive mass, inertia symmetric, positive definite and
  * obeying the triangle inequality, bodies that exist, axes not zero) and names the culprit in
  * one line.  Definitions and names are copied; quaternions are normalized.  *index may be NULL. */

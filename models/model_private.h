@@ -47,11 +47,20 @@ typedef struct perp_inertia {
   double I[9], Iinv[9]; /* body frame; the plane uses I[8] only */
 } perp_inertia;
 
+/* Bodies by the cell of a grid they are in: lists over a hash table. */
+typedef struct perp_cells {
+  int *cell;  /* [3 bodies] */
+  int *first; /* [table] body, -1 = none */
+  int *next;  /* [bodies] */
+  int table;  /* a power of 2; 0: no force needs it */
+} perp_cells;
+
 /* All that is evaluated at one state, owned by whoever evaluates (so that several simulations
  * share a model): poses, Jacobian and position error. */
 typedef struct perp_eval {
   perp_pose *pose; /* [-1 ... bodies-1]; pose[-1] is the world */
   double *J, *C;
+  perp_cells cells;   /* scratch of spatial interaction */
   perp_blocks blocks; /* those of the model, with the J of this evaluation */
 } perp_eval;
 
@@ -86,7 +95,6 @@ struct perp_model {
 
 /* ---- joints/ --------------------------------------------------------------------------------- */
 
-const char *perp_joint_kind_name(perp_joint_kind kind);  /* NULL when there is no such kind */
 int perp_joint_kind_rows(perp_joint_kind kind, int dim); /* 0: not in this dimension */
 /* Rows and directions of a joint from its definition and the initial coordinates of its bodies
  * (NULL for the world).  rows: room for the scalar rows, at most perp_joint_kind_rows of them. */
@@ -119,8 +127,17 @@ const char *perp_force_kind_name(perp_force_kind kind);
 /* f [nv] += force elements at the poses of e. */
 void perp_forces_add(const perp_model *model, const perp_eval *e, double t, const double *v,
                      double *f);
-/* Potential energy of the force elements (springs). */
+/* Potential energy of the force elements (springs, pairs). */
 double perp_forces_potential(const perp_model *model, const perp_eval *e);
+
+/* f [nv] += spatial interaction el. */
+void perp_pairs_add(const perp_model *model, const perp_eval *e, const perp_force_def *el,
+                    double *f);
+double perp_pairs_potential(const perp_model *model, const perp_eval *e, const perp_force_def *el);
+/* PERP_ERR_ARG: bodies that do not exist, numbers out of range. */
+perp_status perp_pairs_check(perp_ctx *ctx, const perp_model *model, const perp_force_def *el,
+                             const char *who);
+void perp_cells_layout(perp_cells *c, const perp_model *model, perp_arena *a);
 
 /* ---- evaluation: poses once per state, used by all ------------------------------------------- */
 

@@ -205,14 +205,11 @@ static void shapes(perp_json *j, const perp_model *model)
 
 static void joints(perp_json *j, const perp_model *model)
 {
-  static const char *const kinds[] = {
-    "ball", "hinge", "universal", "slider", "fixed", "distance"
-  };
   perp_json_open(j, "joints", '[');
   for (int i = 0; i < perp_model_joints(model); i++) {
     const perp_joint_def *d = perp_model_joint(model, i);
     perp_json_open(j, NULL, '{');
-    perp_json_text(j, "kind", kinds[d->kind]);
+    perp_json_text(j, "kind", perp_joint_kind_name(d->kind));
     perp_json_int(j, "a", d->a);
     perp_json_int(j, "b", d->b);
     reals(j, "at_a", d->anchor_a, 3);

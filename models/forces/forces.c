@@ -7,10 +7,9 @@
 #include "models/model_private.h"
 
 static const char *const names[] = {
-  [PERP_FORCE_POINT] = "point force",
-  [PERP_FORCE_TORQUE] = "torque",
-  [PERP_FORCE_SPRING] = "spring",
-  [PERP_FORCE_DRAG] = "drag",
+  [PERP_FORCE_POINT] = "point force", [PERP_FORCE_TORQUE] = "torque",
+  [PERP_FORCE_SPRING] = "spring",     [PERP_FORCE_DRAG] = "drag",
+  [PERP_FORCE_PAIRS] = "pairs",
 };
 
 const char *perp_force_kind_name(perp_force_kind kind)
@@ -95,6 +94,9 @@ void perp_forces_add(const perp_model *model, const perp_eval *e, double t, cons
     case PERP_FORCE_SPRING:
       spring(d, el, e, va, vb, fa, fb);
       break;
+    case PERP_FORCE_PAIRS:
+      perp_pairs_add(model, e, el, f);
+      break;
     case PERP_FORCE_DRAG: {
       double c = el->linear + el->quadratic * sqrt(perp_dot(d, va, va));
       for (int k = 0; k < d; k++) fa[k] -= c * va[k];
@@ -110,6 +112,7 @@ double perp_forces_potential(const perp_model *model, const perp_eval *e)
   double sum = 0;
   for (int i = 0; i < model->n_forces; i++) {
     const perp_force_def *el = &model->force_def[i];
+    if (el->kind == PERP_FORCE_PAIRS) sum += perp_pairs_potential(model, e, el);
     if (el->kind != PERP_FORCE_SPRING) continue;
     double stretch = line_of(model->dim, el, e).length - el->length;
     sum += 0.5 * el->stiffness * stretch * stretch;

@@ -44,7 +44,7 @@ static const perp_opt options[] = {
 };
 
 typedef struct body {
-  int n; /* vectors: 3, 2 in the plane */
+  int n; /* vectors: 3, 2 in the plane, none of a particle */
   double mass;
   double I[3];     /* principal moments; the plane uses I[2] */
   double axes[9];  /* principal axes in the body frame, columns */
@@ -99,6 +99,10 @@ static perp_status make_body(perp_ctx *ctx, const perp_model *model, int index, 
 {
   const perp_inertia *in = &model->inertia[index];
   *b = (body){ .n = model->dim, .mass = in->mass, .axes = { 1, 0, 0, 0, 1, 0, 0, 0, 1 } };
+  if (model->body_def[index].particle) {
+    b->n = 0;
+    return PERP_OK;
+  }
   if (model->dim == 2) {
     b->I[2] = in->I[8];
     b->gamma[0] = b->gamma[1] = in->I[8] / 2;
@@ -133,6 +137,10 @@ static void frame(const body *b, const coordinates *x, double P[9])
 static void turn_by(const body *b, const double P[9], const double torque[3], double y[3])
 {
   double local[3];
+  if (b->n == 0) {
+    y[0] = y[1] = y[2] = 0;
+    return;
+  }
   if (b->n == 2) {
     y[0] = y[1] = 0;
     y[2] = torque[2] / b->I[2];
@@ -195,6 +203,7 @@ static void leave(workspace *w, const coordinates *x, const coordinates *v)
     double *q = w->q_out + i * m->nqb, *out = w->v_out + i * m->nvb, P[9], L[3] = { 0 };
     memcpy(q, x[i].c, (size_t)m->dim * sizeof(double));
     memcpy(out, v[i].c, (size_t)m->dim * sizeof(double));
+    if (b->n == 0) continue;
     frame(b, &x[i], P);
     for (int j = 0; j < b->n; j++) { /* angular momentum: unit masses at B_j */
       double spin[3];

@@ -12,6 +12,9 @@ typedef perp_status perp_truth_state(void *user, perp_ctx *ctx, double t, double
 perp_status perp_truth_add(perp_ctx *ctx, perp_scene *scene, const char *what, double t_end,
                            double uncertainty, perp_truth_state *state, void *user);
 
+/* The initial state of the model, finished, in which it stays at rest. */
+perp_status perp_truth_rest(perp_ctx *ctx, perp_scene *scene, const char *what);
+
 /* Rows of a reference file, as text with all its digits: see tests/data/reference/README.md.
  * names [n]: the columns that are wanted; map turns their values at one time into (q, v).  map_user is
  * owned from here on, also on failure. */

@@ -110,6 +110,85 @@ perp_status perp_gauge_accel(perp_ctx *ctx, perp_scene *scene, int body, const d
   return perp_gauge_add(ctx, scene, "accel.rel.err", g, sizeof *g, accel_sample, accel_value);
 }
 
+/* ---- places of statics ---------------------------------------------------------------------------------- */
+
+struct places {
+  void *frame;
+  int dim, n;
+  double worst;
+  double *at; /* [3 n], behind the struct */
+};
+
+static void places_sample(void *user, double t, const double *q, const double *v,
+                          const perp_step_info *info)
+{
+  struct places *g = user;
+  const int nqb = g->dim == 3 ? 7 : 3;
+  (void)t, (void)v, (void)info;
+  g->worst = 0;
+  for (int b = 0; b < g->n; b++) {
+    double square = 0;
+    for (int i = 0; i < g->dim; i++) {
+      const double e = q[nqb * b + i] - g->at[3 * b + i];
+      square += e * e;
+    }
+    if (!(sqrt(square) <= g->worst)) g->worst = sqrt(square);
+  }
+}
+
+static double places_value(const void *user)
+{
+  return ((const struct places *)user)->worst;
+}
+
+perp_status perp_gauge_places(perp_ctx *ctx, perp_scene *scene, int n, const double *places)
+{
+  struct places *g = malloc(sizeof *g + 3 * (size_t)n * sizeof *places);
+  if (g != NULL) {
+    *g = (struct places){
+      .dim = perp_model_dim(scene->model), .n = n, .worst = nan(""), .at = (double *)(g + 1)
+    };
+    memcpy(g->at, places, 3 * (size_t)n * sizeof *places);
+  }
+  return perp_gauge_add(ctx, scene, "statics.err.max", g, sizeof *g, places_sample, places_value);
+}
+
+/* ---- period --------------------------------------------------------------------------------------------- */
+
+struct period {
+  void *frame;
+  int i, passages;
+  double exact, t, x, first, last;
+};
+
+static void period_sample(void *user, double t, const double *q, const double *v,
+                          const perp_step_info *info)
+{
+  struct period *g = user;
+  const double x = q[g->i];
+  (void)v, (void)info;
+  if (g->x > 0 && x <= 0) {
+    g->last = g->t + (t - g->t) * g->x / (g->x - x);
+    if (g->passages++ == 0) g->first = g->last;
+  }
+  g->t = t;
+  g->x = x;
+}
+
+static double period_value(const void *user)
+{
+  const struct period *g = user;
+  if (g->passages < 2) return nan("");
+  return fabs((g->last - g->first) / (g->passages - 1) / g->exact - 1);
+}
+
+perp_status perp_gauge_period(perp_ctx *ctx, perp_scene *scene, int i, double period)
+{
+  struct period *g = malloc(sizeof *g);
+  if (g != NULL) *g = (struct period){ .i = i, .exact = period };
+  return perp_gauge_add(ctx, scene, "period.rel.err", g, sizeof *g, period_sample, period_value);
+}
+
 /* ---- rest ------------------------------------------------------------------------------------------------- */
 
 struct rest {

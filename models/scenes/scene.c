@@ -75,6 +75,27 @@ perp_status perp_truth_add(perp_ctx *ctx, perp_scene *scene, const char *what, d
   return PERP_OK;
 }
 
+struct rest {
+  const perp_model *model; /* of the scene, which outlives its truths */
+};
+
+static perp_status rest_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  const perp_model *model = ((const struct rest *)user)->model;
+  (void)ctx, (void)t;
+  memcpy(q, perp_model_q0(model), (size_t)perp_model_nq(model) * sizeof *q);
+  memset(v, 0, (size_t)perp_model_nv(model) * sizeof *v);
+  return PERP_OK;
+}
+
+perp_status perp_truth_rest(perp_ctx *ctx, perp_scene *scene, const char *what)
+{
+  struct rest *rest = malloc(sizeof *rest);
+  if (rest == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the truth '%s'", what);
+  rest->model = scene->model;
+  return perp_truth_add(ctx, scene, what, HUGE_VAL, 1e-14, rest_state, rest);
+}
+
 /* ---- links in a vertical plane -------------------------------------------------------------------------- */
 
 perp_mass perp_mass_thin_rod(double m, double length)
@@ -142,7 +163,8 @@ void perp_links_state(const perp_links *links, const double *theta, const double
 static perp_status add_body(perp_ctx *ctx, perp_model *model, const perp_links *links, int i,
                             const double *q, const double *v)
 {
-  perp_body_def def = { .mass = links->link[i].mass };
+  perp_body_def def = { .mass = links->link[i].mass,
+                        .particle = links->link[i].kind != PERP_LINK_BODY };
   if (links->dim == 3) {
     memcpy(def.x, q + 7 * i, sizeof def.x);
     memcpy(def.quat, q + 7 * i + 3, sizeof def.quat);

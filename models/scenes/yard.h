@@ -117,6 +117,13 @@ typedef bool perp_event_fn(const void *user, int k, int nq, const double *q, con
 perp_status perp_gauge_events(perp_ctx *ctx, perp_scene *scene, int n, const double *times,
                               double slack, perp_event_fn *happened, const void *user, size_t size);
 
+/* statics.err.max [m]: largest distance of the centre of bodies 0 ... n-1 from the places [3 n] (world) where
+ * statics has them, in the last state of a run.  places are copied. */
+perp_status perp_gauge_places(perp_ctx *ctx, perp_scene *scene, int n, const double *places);
+/* period.rel.err: time between the first and the last passage of coordinate i of q through 0 in the same
+ * direction, interpolated, against whole periods. */
+perp_status perp_gauge_period(perp_ctx *ctx, perp_scene *scene, int i, double period);
+
 /* ---- statics, for their scenes and for tests ------------------------------------------------------------------ */
 
 /* Positive iff a semicircular arch of n straight-edged voussoirs of thickness t = t/R stands with friction mu: see

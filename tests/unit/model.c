@@ -123,7 +123,7 @@ static void joints_and_forces(void)
   REFUSED(wrong.b = 0, "connects a body with itself");
   REFUSED(wrong.kind = PERP_FORCE_DRAG; wrong.a = PERP_WORLD, "'drag': body -1 does not exist");
   REFUSED(wrong.stiffness = (double)NAN, "a number is not finite");
-  REFUSED(wrong.damping = -1, "a coefficient is negative");
+  REFUSED(wrong.damping = -1, "damping must not be negative: got -1");
   REFUSED(wrong.kind = (perp_force_kind)7, "no such kind of force: 7");
   perp_model_destroy(m);
   perp_model_destroy(plane);

@@ -38,9 +38,10 @@ static void every_scene(void)
        "%s: says what it is and where it comes from", d->name);
     ok((s.model != NULL) != (s.ode != NULL), "%s: bodies or a plain problem, one of them", d->name);
     ok(s.t_end > 0 && s.h > 0, "%s: default run of %g s with h = %g s", d->name, s.t_end, s.h);
-    /* a crowd is judged by its energy and penetration */
-    ok(s.n_truths + s.n_gauges > 0 || (s.model != NULL && perp_model_shapes(s.model) > 0),
-       "%s: has a truth, figures of its own, or contacts", d->name);
+    /* a crowd is judged by its energy and penetration, an isolated system by momentum and energy */
+    ok(s.n_truths + s.n_gauges > 0 || s.isolated ||
+           (s.model != NULL && perp_model_shapes(s.model) > 0),
+       "%s: has a truth, figures of its own, contacts or conserved momentum", d->name);
     for (int k = 0; k < s.n_gauges; k++) {
       const perp_gauge *g = &s.gauge[k];
       ok(g->value != NULL && (k > 0 || (g->sample != NULL && g->restart != NULL)),

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Particles under spatial interaction (Vondrak 2005, section 3.3): two that attract each other, whose motion
+ * is known, and many. */
+#include "models/scenes/yard.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- kepler ----------------------------------------------------------------------------------------------- */
+
+/* Two mass points with the potential -k m_1 m_2 / r about their centre of mass, which drifts; relative orbit with
+ * semi-major axis a and eccentricity e, from the closest point: Kepler's equation
+ *
+ *      E - e sin E = omega t,  omega^2 a^3 = k (m_1 + m_2),   r = a (cos E - e, sqrt(1 - e^2) sin E)
+ */
+struct kepler_opts {
+  double axis, eccentricity, mass_1, mass_2, strength, drift;
+  int dim;
+};
+static const perp_opt kepler_options[] = {
+  PERP_OPT_POSITIVE(struct kepler_opts, axis, 1, "m", "semi-major axis of the relative orbit"),
+  PERP_REAL(struct kepler_opts, eccentricity, 0.5, 0, 1, PERP_OPEN_MAX, "", "of the orbit"),
+  PERP_OPT_POSITIVE(struct kepler_opts, mass_1, 3, "kg", "of the first"),
+  PERP_OPT_POSITIVE(struct kepler_opts, mass_2, 1, "kg", "of the second"),
+  PERP_OPT_POSITIVE(struct kepler_opts, strength, 1, "N m^2/kg^2", "k of the attraction"),
+  PERP_REAL(struct kepler_opts, drift, 0.1, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
+            "m/s", "velocity of the centre of mass, along x"),
+  PERP_OPT_DIM(struct kepler_opts, 2),
+  PERP_OPTIONS_END
+};
+
+static perp_status kepler_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  const struct kepler_opts *o = user;
+  const double e = o->eccentricity, a = o->axis, mass = o->mass_1 + o->mass_2;
+  const double omega = sqrt(o->strength * mass / (a * a * a)), M = remainder(omega * t, 2 * M_PI);
+  const double b = a * sqrt(1 - e * e);
+  double E = e < 0.8 ? M : copysign(M_PI, M);
+  (void)ctx;
+  for (int i = 0; i < 60; i++) {
+    const double step = (E - e * sin(E) - M) / (1 - e * cos(E));
+    E -= step;
+    if (fabs(step) < 1e-16) break;
+  }
+  const double r[2] = { a * (cos(E) - e), b * sin(E) }, rate = omega / (1 - e * cos(E));
+  const double rdot[2] = { -a * sin(E) * rate, b * cos(E) * rate };
+  const int nq = o->dim == 3 ? 7 : 3, nv = o->dim == 3 ? 6 : 3;
+  memset(q, 0, 2 * (size_t)nq * sizeof *q);
+  memset(v, 0, 2 * (size_t)nv * sizeof *v);
+  for (int i = 0; i < 2; i++) {
+    const double part = i == 0 ? -o->mass_2 / mass : o->mass_1 / mass;
+    for (int k = 0; k < 2; k++) {
+      q[nq * i + k] = part * r[k];
+      v[nv * i + k] = part * rdot[k];
+    }
+    q[nq * i] += o->drift * t;
+    v[nv * i] += o->drift;
+    if (o->dim == 3) q[nq * i + 3] = 1;
+  }
+  return PERP_OK;
+}
+
+static perp_status build_kepler(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct kepler_opts *o = opts;
+  struct kepler_opts *copy = malloc(sizeof *copy);
+  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kepler: no memory");
+  *copy = *o;
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form: Kepler's equation", HUGE_VAL, 1e-14,
+                          kepler_state, copy));
+  double q[14], v[12];
+  PERP_TRY(kepler_state(copy, ctx, 0, q, v));
+  PERP_TRY(perp_model_create(ctx, o->dim, &scene->model));
+  perp_model_gravity(scene->model, 0);
+  for (int i = 0; i < 2; i++) {
+    perp_body_def body = { .particle = true, .mass = { .mass = i == 0 ? o->mass_1 : o->mass_2 } };
+    memcpy(body.x, q + (o->dim == 3 ? 7 : 3) * i, 2 * sizeof *q);
+    memcpy(body.v, v + (o->dim == 3 ? 6 : 3) * i, 2 * sizeof *v);
+    PERP_TRY(perp_model_add_body(ctx, scene->model, &body, NULL));
+  }
+  const perp_force_def pull = {
+    .kind = PERP_FORCE_PAIRS, .a = 0, .b = 1, .law = PERP_LAW_GRAVITY, .strength = o->strength
+  };
+  PERP_TRY(perp_model_add_force(ctx, scene->model, &pull));
+  PERP_TRY(perp_model_finish(ctx, scene->model));
+  const double period = 2 * M_PI * sqrt(o->axis / (o->strength * (o->mass_1 + o->mass_2))) *
+                        o->axis;
+  scene->t_end = 2 * period;
+  scene->h = period / 2000;
+  scene->tip_body = 1;
+  scene->isolated = true;
+  return PERP_OK;
+}
+
+const perp_scene_desc perp_scene_kepler = {
+  .d = { .name = "kepler",
+         .summary = "two particles that attract each other",
+         .reference = "closed form: Kepler's equation",
+         .equation = "x1'' = k m2 (x2 - x1) / r^3,  x2'' = k m1 (x1 - x2) / r^3",
+         .opts = kepler_options,
+         .opts_size = sizeof(struct kepler_opts) },
+  .build = build_kepler,
+};
+
+/* ---- particles --------------------------------------------------------------------------------------------- */
+
+/* N^dim particles on a lattice with random velocities, each pair with the potential of the law; the centre of
+ * mass drifts along x.  Units of Lennard-Jones: masses, lengths and energies of 1. */
+enum { LENNARD_JONES, REPULSION };
+static const char *const laws[] = { "lennard-jones", "repulsion", NULL };
+
+struct swarm_opts {
+  int side, law, dim;
+  double spacing, cutoff, speed, drift;
+};
+static const perp_opt swarm_options[] = {
+  PERP_INT(struct swarm_opts, side, 5, 2, 100, "particles along each side of the lattice"),
+  PERP_ENUM(struct swarm_opts, law, LENNARD_JONES, laws, "of the interaction"),
+  PERP_OPT_POSITIVE(struct swarm_opts, spacing, 1.2, "m", "of the lattice"),
+  PERP_REAL(struct swarm_opts, cutoff, 2.5, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
+            "no force beyond, neighbours by a grid of cells; 0: all pairs"),
+  PERP_REAL(struct swarm_opts, speed, 0.5, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",
+            "standard deviation of each velocity component"),
+  PERP_REAL(struct swarm_opts, drift, 0.1, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
+            "m/s", "velocity of the centre of mass, along x"),
+  PERP_OPT_DIM(struct swarm_opts, 3),
+  PERP_OPTIONS_END
+};
+
+static perp_status swarm_bodies(perp_ctx *ctx, const struct swarm_opts *o, perp_model *model,
+                                perp_rng *rng, int n)
+{
+  double *v = malloc((size_t)(o->dim * n) * sizeof *v), mean[3] = { 0 };
+  if (v == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "particles: no memory");
+  for (int i = 0; i < o->dim * n; i++) {
+    v[i] = o->speed * perp_rng_normal(rng);
+    mean[i % o->dim] += v[i] / n;
+  }
+  perp_status status = PERP_OK;
+  for (int i = 0; i < n && status == PERP_OK; i++) {
+    perp_body_def body = { .particle = true, .mass = { .mass = 1 } };
+    for (int k = 0, rest = i; k < o->dim; k++, rest /= o->side) {
+      body.x[k] = o->spacing * (rest % o->side - 0.5 * (o->side - 1));
+      body.v[k] = v[o->dim * i + k] - mean[k] + (k == 0 ? o->drift : 0);
+    }
+    status = perp_model_add_body(ctx, model, &body, NULL);
+  }
+  free(v);
+  return status;
+}
+
+static perp_status build_particles(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct swarm_opts *o = opts;
+  const int n = o->side * o->side * (o->dim == 3 ? o->side : 1);
+  PERP_TRY(perp_model_create(ctx, o->dim, &scene->model));
+  perp_model_gravity(scene->model, 0);
+  perp_rng *rng = perp_rng_create(2005);
+  if (rng == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "particles: no memory");
+  perp_status status = swarm_bodies(ctx, o, scene->model, rng, n);
+  perp_rng_destroy(rng);
+  PERP_TRY(status);
+  const perp_force_def law = { .kind = PERP_FORCE_PAIRS,
+                               .a = 0,
+                               .b = n - 1,
+                               .law = o->law == REPULSION ? PERP_LAW_REPULSION
+                                                          : PERP_LAW_LENNARD_JONES,
+                               .strength = 1,
+                               .length = 1,
+                               .cutoff = o->cutoff };
+  PERP_TRY(perp_model_add_force(ctx, scene->model, &law));
+  PERP_TRY(perp_model_finish(ctx, scene->model));
+  scene->t_end = 1;
+  scene->h = 1e-3;
+  scene->isolated = true;
+  return PERP_OK;
+}
+
+const perp_scene_desc perp_scene_particles = {
+  .d = { .name = "particles",
+         .summary = "a lattice of particles under a spatial interaction with cut-off",
+         .reference = "Vondrak 2005, section 3.3; conserved: momentum, angular momentum, energy",
+         .equation = "V(r) = 4 (r^-12 - r^-6), shifted to V = V' = 0 at the cut-off",
+         .opts = swarm_options,
+         .opts_size = sizeof(struct swarm_opts) },
+  .build = build_particles,
+};
