@@ -44,7 +44,7 @@ static const perp_opt options[] = {
   PERP_OPT_POSITIVE(struct rope_opts, stiffness, 1e4, "N/m", "of a spring"),
   PERP_REAL(struct rope_opts, damping, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "Ns/m", "of a spring"),
   PERP_REAL(struct rope_opts, drag, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "Ns/m",
-            "of the air on all particles together; drop: 4 when it is 0"),
+            "of the air on all particles together; drop: 8 when it is 0"),
   PERP_OPT_G(struct rope_opts),
   PERP_OPT_DIM(struct rope_opts, 3),
   PERP_OPTIONS_END
@@ -161,7 +161,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct rope_opts *o = opts;
   const int n = o->particles, n_links = o->start == SWING ? n : n + 1;
-  const double drag = (o->start == DROP && o->drag == 0 ? 4 : o->drag) / n;
+  const double drag = (o->start == DROP && o->drag == 0 ? 8 : o->drag) / n;
   double period = 0, (*p)[2] = malloc((size_t)(n + 2) * sizeof *p);
   if (o->start == SWING && o->link == SPRING) {
     free(p);
@@ -196,7 +196,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
     scene->tip_body = n / 2;
     if (o->start == DROP) {
       catenary(o, horizontal_force(o), p);
-      scene->t_end = 8;
+      scene->t_end = 5;
     }
     double *places = malloc((size_t)n * 3 * sizeof *places);
     for (int i = 0; i < n && places != NULL; i++)
