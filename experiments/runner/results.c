@@ -48,6 +48,8 @@ struct fold {
   size_t mask;
   int *table;   /* id -> cell */
   int *started; /* [n] highest attempt that was started */
+  json_t *
+      early; /* rounds of attempts that have not been read yet: files are read in the order of their names */
 };
 
 static int cell_of(const struct fold *f, const char *id)
@@ -86,8 +88,16 @@ static void fold_cell(perp_results *r, perp_record *rec, const json_t *line)
   rec->rounds = rec->noisy = 0; /* rounds timed what the attempt before computed */
 }
 
+/* Which result a round has timed; journals of other programs may not say it. */
+static int attempt_of(const perp_record *rec, const json_t *line)
+{
+  const json_t *attempt = json_object_get(line, "attempt");
+  return attempt != NULL ? (int)json_integer_value(attempt) : rec->attempt;
+}
+
 static void fold_round(perp_results *r, perp_record *rec, const json_t *line)
 {
+  if (attempt_of(rec, line) != rec->attempt) return; /* what it timed is no longer the result */
   int most = r->study->measure.repeats; /* rounds of an earlier run beyond that are left out */
   if (rec->rounds >= most) return;
   const perp_metric *metrics = r->study->metric;
@@ -140,6 +150,8 @@ static void fold_line(void *user, const json_t *line)
     if (attempt > f->started[i]) f->started[i] = attempt;
   } else if (strcmp(event, "cell") == 0)
     fold_cell(r, &r->record[i], line);
+  else if (strcmp(event, "time") == 0 && attempt_of(&r->record[i], line) > r->record[i].attempt)
+    json_array_append(f->early, (json_t *)line);
   else if (strcmp(event, "time") == 0)
     fold_round(r, &r->record[i], line);
 }
@@ -179,7 +191,7 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
                                          sizeof *r->record[i].value);
     for (int m = 0; m < r->study->n_metrics; m++) r->record[i].value[m] = (double)NAN;
   }
-  struct fold f = { .r = r, .mask = 15 };
+  struct fold f = { .r = r, .mask = 15, .early = json_array() };
   while (f.mask < 2 * (size_t)n) f.mask = 2 * f.mask + 1;
   f.table = perp_xalloc(f.mask + 1, sizeof *f.table);
   f.started = perp_xalloc((size_t)n, sizeof *f.started);
@@ -192,6 +204,11 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
   char *journal = perp_xprintf("%s/journal", r->dir);
   perp_status status = perp_journal_read(ctx, journal, fold_line, &f, &r->torn);
   free(journal);
+  for (size_t k = 0; k < json_array_size(f.early); k++) {
+    const json_t *line = json_array_get(f.early, k);
+    fold_round(r, &r->record[cell_of(&f, json_string_value(json_object_get(line, "cell")))], line);
+  }
+  json_decref(f.early);
   for (int i = 0; i < n; i++) r->record[i].interrupted = f.started[i] > r->record[i].attempt;
   free(f.table);
   free(f.started);

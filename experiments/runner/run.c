@@ -31,7 +31,7 @@ struct run {
   char **log, **series, **replay; /* [plan.n] paths */
   perp_expr *select[2];           /* --only, --skip */
   bool *selected;
-  int *attempt; /* the next one */
+  int *attempt; /* of the result that is made or timed */
   int *rounds;  /* timing rounds there are */
   perp_cell_status *status;
   double begun;
@@ -193,7 +193,7 @@ static void journal_outcome(struct run *r, int cell, bool timing, const perp_out
   struct line l;
   if (!line_begin(&l, timing ? "time" : "cell")) return;
   perp_json_text(&l.j, "cell", r->plan.cells[cell].id);
-  if (!timing) perp_json_int(&l.j, "attempt", r->attempt[cell]);
+  perp_json_int(&l.j, "attempt", r->attempt[cell]);
   perp_json_text(&l.j, "status", perp_cell_status_names[o->status]);
   if (o->reason[0] != '\0') perp_json_text(&l.j, "reason", o->reason);
   if (o->cause[0] != '\0') perp_json_text(&l.j, "cause", o->cause);
@@ -401,7 +401,7 @@ static void say_plan(const struct run *r, const perp_results *before, int select
 {
   int finished = 0, interrupted = 0;
   for (int i = 0; i < r->plan.n; i++) {
-    finished += r->selected[i] && r->attempt[i] > 1 && before->record[i].attempt > 0;
+    finished += r->selected[i] && before->record[i].attempt > 0;
     interrupted += r->selected[i] && before->record[i].interrupted;
   }
   finished -= retried + rebuilt;
@@ -551,7 +551,7 @@ static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, in
     r->log[i] = perp_xprintf("%s/log/%s.err", r->o->dir, r->plan.cells[i].id);
     r->series[i] = perp_xprintf("%s/series/%s.csv", r->o->dir, r->plan.cells[i].id);
     r->replay[i] = perp_xprintf("%s/replay/%s.json", r->o->dir, r->plan.cells[i].id);
-    r->attempt[i] = before.record[i].attempt + 1;
+    r->attempt[i] = before.record[i].attempt;
     r->rounds[i] = before.record[i].rounds;
     r->status[i] = before.record[i].attempt > 0 ? before.record[i].status : PERP_CELL_PLANNED;
   }
@@ -568,6 +568,7 @@ static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, in
       r->status[i] = PERP_CELL_PLANNED;
       r->rounds[i] = 0;
     }
+    r->attempt[i]++;
     add_todo(todo, i, false);
   }
   if (!r->o->quiet) say_plan(r, &before, *selected, todo->n, retried, rebuilt);

@@ -33,6 +33,7 @@ AccountingStorageType=accounting_storage/none
 JobCompType=jobcomp/filetxt
 JobCompLoc=$D/log/jobcomp.txt
 SchedulerType=sched/backfill
+SchedulerParameters=defer
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 SwitchType=switch/none
@@ -49,6 +50,6 @@ EOC
   munged --key-file="$D/munge/key" --socket="$D/munge/sock" --pid-file="$D/munge/pid" --log-file="$D/munge/log" --seed-file="$D/munge/seed" --num-threads=2
   slurmctld -f "$SLURM_CONF"
   for i in $(seq "$N"); do slurmd -f "$SLURM_CONF" -N "n$i"; done
-  for t in $(seq 50); do [ "$(sinfo -h -N -t idle | wc -l)" = "$N" ] && break; sleep 0.2; done; sinfo -N ;;
+  for t in $(seq 300); do [ "$(sinfo -h -N -t idle | wc -l)" = "$N" ] && break; sleep 0.2; done; sinfo -N ;;
 down) for f in "$D"/slurmd.*.pid "$D/slurmctld.pid" "$D/munge/pid"; do [ -f "$f" ] && kill "$(cat "$f")" 2>/dev/null || true; done ;;
 esac
