@@ -65,7 +65,8 @@ static double least(const perp_curve *c)
 static void draw(perp_page *page, const chart *c, const char *suffix, const char *title,
                  perp_curve *curves, int n)
 {
-  for (int k = 0; k < n; k++) curves[k].label = with_slope(page, c, &curves[k]);
+  for (int k = 0; k < n; k++)
+    if (curves[k].style != PERP_PLOT_PUBLISHED) curves[k].label = with_slope(page, c, &curves[k]);
   const char *x = c->x_metric == NULL ? page->view.x_name : perp_page_axis(page, c->x_metric);
   const char *y = perp_page_axis(page, c->y_metric);
   perp_figure f = {
@@ -117,6 +118,39 @@ static int overview(perp_page *page, const chart *c, perp_curve *shown, int *tot
   return n;
 }
 
+/* Published figures at the abscissa of the cells that they stand for, behind the n curves there are.  facet -1: of
+ * all facets.  A figure that stands for cells at several places has none. */
+static int add_published(perp_page *page, const chart *c, int facet, perp_curve *curves, int n)
+{
+  const perp_study *s = page->study;
+  const perp_view *v = &page->view;
+  int *row = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n + 1, sizeof *row);
+  for (int i = 0; i < s->n_published && n < MOST_CURVES; i++) {
+    if (c->x_metric != NULL || strcmp(s->published[i].metric, c->y_metric) != 0) continue;
+    int cells = perp_page_published_cells(page, i, row);
+    double *at = perp_pool_alloc(&page->pool, 2, sizeof *at);
+    bool one = false, several = false, here = facet < 0;
+    for (int k = 0; k < cells; k++) {
+      several = several || (one && v->x[row[k]] != at[0]);
+      at[0] = v->x[row[k]];
+      one = true;
+      for (int g = 0; g < v->n_groups && !here; g++)
+        for (int j = 0; j < v->group[g].n && v->group[g].facet == facet; j++)
+          here = here || v->group[g].cell[j] == row[k];
+    }
+    if (!one || several || !here) continue;
+    at[1] = s->published[i].value;
+    curves[n++] = (perp_curve){ .label = perp_pool_printf(&page->pool, "%s (%s)",
+                                                          s->published[i].source,
+                                                          s->published[i].where_text),
+                                .style = PERP_PLOT_PUBLISHED,
+                                .n = 1,
+                                .x = &at[0],
+                                .y = &at[1] };
+  }
+  return n;
+}
+
 static void chart_section(perp_page *page, const chart *c)
 {
   const perp_view *v = &page->view;
@@ -130,7 +164,7 @@ static void chart_section(perp_page *page, const chart *c)
   draw(page, c, "",
        n == total ? c->title
                   : perp_pool_printf(&page->pool, "%s: the best curve of each kind", c->title),
-       shown, n);
+       shown, add_published(page, c, -1, shown, n));
   if (n == total) return;
 
   perp_page_fold(page, "All %d curves, one figure for each choice of the other parts", total);
@@ -144,6 +178,7 @@ static void chart_section(perp_page *page, const chart *c)
     if (k == 0) continue;
     char suffix[16];
     snprintf(suffix, sizeof suffix, "-%d", facet + 1);
+    k = add_published(page, c, facet, shown, k);
     draw(page, c, suffix, perp_pool_printf(&page->pool, "%s: %s", c->title, v->facet[facet]), shown,
          k);
   }

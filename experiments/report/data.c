@@ -399,6 +399,26 @@ static void references(perp_page *page, perp_json *j)
   json_decref(json);
 }
 
+static void published(perp_page *page, perp_json *j)
+{
+  const perp_study *s = page->study;
+  int *row = perp_xalloc((size_t)page->results->plan.n + 1, sizeof *row);
+  perp_json_open(j, "published", '[');
+  for (int i = 0; i < s->n_published; i++) {
+    perp_json_open(j, NULL, '{');
+    perp_json_text(j, "metric", s->published[i].metric);
+    perp_json_text(j, "source", s->published[i].source);
+    number(j, "value", s->published[i].value);
+    perp_json_open(j, "cells", '[');
+    int n = perp_page_published_cells(page, i, row);
+    for (int k = 0; k < n; k++) perp_json_int(j, NULL, row[k]);
+    perp_json_close(j, ']');
+    perp_json_close(j, '}');
+  }
+  perp_json_close(j, ']');
+  free(row);
+}
+
 /* ---- the element ------------------------------------------------------------------------------------------------ */
 
 void perp_page_data(perp_page *page)
@@ -416,6 +436,7 @@ void perp_page_data(perp_page *page)
   all_series(page, &j);
   replays(page, &j);
   references(page, &j);
+  published(page, &j);
   perp_json_close(&j, '}');
   fclose(j.out);
   perp_html_data(page->out, "perp-data", text, size);

@@ -55,6 +55,8 @@ void perp_page_environment(perp_page *page);
 bool perp_page_has_problems(const perp_page *page); /* are the cells problems x solvers? */
 void perp_page_solver_answers(perp_page *page);     /* lines of the answers */
 void perp_page_best_match(perp_page *page);         /* one line of the answers */
+/* The cells that stand for the i-th published figure of the study, row [cells]; returns their number. */
+int perp_page_published_cells(const perp_page *page, int i, int *row);
 const char *perp_page_command(perp_page *page,
                               int cell); /* command line that repeats a cell alone */
 /* What tells a cell from the others: the varying plug-ins, then the abscissa. */

@@ -151,7 +151,7 @@ static void write_script(FILE *out, const perp_figure *f)
   axis(out, f, 'y', f->logy);
 
   fprintf(out, "plot \\\n");
-  int block = 0;
+  int block = 0, published = 0;
   for (int k = 0; k < f->n; k++) {
     const perp_curve *c = &f->curves[k];
     if (drawable_points(f, c) == 0) continue;
@@ -172,7 +172,7 @@ static void write_script(FILE *out, const perp_figure *f)
       fprintf(out, "with steps lc '%s' lw 1.5 dt %d ", colour, 1 + c->colour / N_PALETTE);
       break;
     case PERP_PLOT_PUBLISHED:
-      fprintf(out, "with linespoints lc '#777777' lw 1.5 dt 2 pt 2 ps 0.9 ");
+      fprintf(out, "with points lc '#444444' lw 1.5 pt %d ps 1.1 ", 1 + published++ % 3);
       break;
     case PERP_PLOT_GUIDE:
       fprintf(out, "with lines lc '#aaaaaa' lw 1 dt 3 ");

@@ -11,7 +11,7 @@ typedef enum perp_plot_style {
   PERP_PLOT_LINES,        /* long series */
   PERP_PLOT_POINTS,
   PERP_PLOT_STEPS,     /* right-continuous steps: profiles */
-  PERP_PLOT_PUBLISHED, /* a published figure: grey, dashed, named in the legend */
+  PERP_PLOT_PUBLISHED, /* a published figure: a grey cross or star, named in the legend */
   PERP_PLOT_GUIDE      /* a reference slope: thin, no marker */
 } perp_plot_style;
 

@@ -18,6 +18,16 @@ void perp_page_best_match(perp_page *page)
   perp_variants_free(variant, n);
 }
 
+int perp_page_published_cells(const perp_page *page, int i, int *row)
+{
+  perp_scope scope;
+  perp_results_scope(page->ctx, page->results, false, &scope);
+  int n = 0;
+  for (int r = 0; r < page->results->plan.n; r++)
+    if (perp_expr_true(page->study->published[i].where, &scope, r)) row[n++] = r;
+  return n;
+}
+
 void perp_page_published(perp_page *page)
 {
   const perp_study *study = page->study;

@@ -9,13 +9,16 @@ import { colour, dash, ink, onTheme, shape } from './theme.js';
 
 const positive = (v) => v > 0 && Number.isFinite(v);
 
-// Marks of all curve figures.  points: { x, y, name, group, order, tip, failed, weak }
-export function curveSpec(points, groups, { x, y, height = 340, floor = 0 }) {
+// A star, for figures that somebody has published.
+const star = 'M0,-1L.22,-.31L.95,-.31L.36,.12L.59,.81L0,.38L-.59,.81L-.36,.12L-.95,-.31L-.22,-.31Z';
+
+// Marks of all curve figures.  points: { x, y, name, group, order, tip, failed, weak }; published: { x, y, name, tip }
+export function curveSpec(points, groups, { x, y, height = 340, floor = 0, published = [] }) {
   const names = [...new Set(groups.map((g) => g.name))];
   const index = (n) => groups.find((g) => g.name === n).index;
   const drawn = points.filter((p) => !p.failed);
   const failed = points.filter((p) => p.failed);
-  const xs = points.map((p) => p.x), ys = drawn.map((p) => p.y);
+  const xs = [...points, ...published].map((p) => p.x), ys = [...drawn, ...published].map((p) => p.y);
   const scale = (f) => ({ domain: names, range: names.map((n) => f(index(n))) });
   const xEncoding = { field: 'x', type: 'quantitative', scale: { type: 'log', domain: logDomain(xs), nice: false }, axis: logAxis(xs, x) };
   const yEncoding = { field: 'y', type: 'quantitative', scale: { type: 'log', domain: logDomain(ys, 1.6, failed.length ? 12 : 1.6), nice: false }, axis: logAxis(ys, y) };
@@ -49,7 +52,29 @@ export function curveSpec(points, groups, { x, y, height = 340, floor = 0 }) {
       mark: { type: 'point', shape: 'M-.5,-.5L.5,.5M-.5,.5L.5,-.5', size: 90, strokeWidth: 2.2, opacity: 1 },
       encoding: { x: xEncoding, y: { value: 9 }, color, tooltip: { field: 'tip' } },
     });
+  if (published.length)
+    layer.push({
+      data: { values: published },
+      mark: { type: 'point', shape: star, size: 130, filled: true, stroke: ink('ink'), strokeWidth: 0.9, opacity: 1 },
+      encoding: { x: xEncoding, y: yEncoding, color, tooltip: { field: 'tip' } },
+    });
   return { height, layer };
+}
+
+// Published figures beside the curves that they stand for, at the abscissa of their cells.
+function publishedPoints(data, groups, y) {
+  const points = [];
+  for (const p of data.published.filter((q) => q.metric === y && positive(q.value))) {
+    const seen = new Set();
+    for (const g of groups)
+      for (const c of g.cells) {
+        const key = `${g.name} ${data.x(c)}`;
+        if (!p.cells.includes(c) || seen.has(key) || !positive(data.x(c))) continue;
+        seen.add(key);
+        points.push({ x: data.x(c), y: p.value, name: g.name, tip: `${p.source}\n${y} = ${brief(p.value)}, published` });
+      }
+  }
+  return points;
 }
 
 // y in [0, 1]; x positive
@@ -111,8 +136,10 @@ function figure(data, { id, title, caption, xs, ys, after }) {
     if (floor > 0) notes.push(`Grey: under ten times the uncertainty of the reference (${brief(floor / 10)}).`);
     if (failed) notes.push(`× on the rail at the top: ${failed} failed ${failed === 1 ? 'cell' : 'cells'}, the cause when you point at it${unplaced ? `; ${unplaced} of them have no ${x} and are not drawn` : ''}.`);
     if (zeros) notes.push(`${zeros} exact zeros cannot be drawn on a logarithmic axis.`);
+    const published = xs ? [] : publishedPoints(data, groups, y);
+    if (published.length) notes.push(`★ published: ${[...new Set(published.map((p) => p.tip.split('\n')[0]))].join('; ')}; in the colour of the curve to compare with.`);
     if (points.some((p) => !p.failed)) {
-      await draw(curveSpec(points, groups, { x: xs ? data.title(x) : data.view.x_name, y: data.title(y), floor }),
+      await draw(curveSpec(points, groups, { x: xs ? data.title(x) : data.view.x_name, y: data.title(y), floor, published }),
         `${title}: ${y} against ${x ?? data.view.x_name}, ${groups.length} curves`);
       f.state('drawn');
     } else {
