@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/plot.h"
 
+#include "experiments/report/tex.h"
+
 #include <errno.h>
 #include <math.h>
 #include <spawn.h>
@@ -38,7 +40,7 @@ static int drawable_points(const perp_figure *f, const perp_curve *c)
 }
 
 /* gnuplot single-quoted strings double the quote; enhanced text would read _ ^ @ as markup */
-static void quote(FILE *out, const char *text)
+static void quote_one(FILE *out, const char *text)
 {
   fputc('\'', out);
   for (; *text != '\0'; text++) {
@@ -46,6 +48,30 @@ static void quote(FILE *out, const char *text)
     fputc(*text == '\n' ? ' ' : *text, out);
   }
   fputc('\'', out);
+}
+
+/* As it is, and as LaTeX wants it. */
+static void quote(FILE *out, const char *text)
+{
+  char *tex = NULL;
+  size_t size = 0;
+  FILE *to = open_memstream(&tex, &size);
+  if (to == NULL) {
+    quote_one(out, text);
+    return;
+  }
+  perp_tex_text(to, text);
+  fclose(to);
+  if (strcmp(tex, text) == 0) {
+    quote_one(out, text);
+  } else {
+    fputs("(tex ? ", out);
+    quote_one(out, tex);
+    fputs(" : ", out);
+    quote_one(out, text);
+    fputc(')', out);
+  }
+  free(tex);
 }
 
 static void csv_field(FILE *out, const char *text)
@@ -89,7 +115,7 @@ static void axis(FILE *out, const perp_figure *f, char name, bool logarithmic)
     fprintf(out, "set logscale %c 10\n", name);
     /* with less than two decades between the ends, powers of ten alone leave an axis bare */
     if (most / least > 100) {
-      fprintf(out, "set format %c '10^{%%L}'\n", name);
+      fprintf(out, "set format %c (tex ? '$10^{%%L}$' : '10^{%%L}')\n", name);
     } else {
       fprintf(out, "set format %c '%%.3g'\nset %ctics (", name, name);
       const char *comma = "";
@@ -130,8 +156,9 @@ static void write_script(FILE *out, const perp_figure *f)
       "if (format eq 'svg') set terminal svg size 760,%d dynamic font 'sans-serif,13' enhanced\n"
       "if (format eq 'pdf') set terminal pdfcairo size 16cm,%.1fcm font 'sans,10' enhanced\n"
       "if (format eq 'png') set terminal pngcairo size 1140,%d font 'sans,14' enhanced\n"
-      "if (format eq 'tikz') set terminal cairolatex pdf size 14cm,%.1fcm\n"
-      "set output '%s.'.(format eq 'tikz' ? 'tex' : format)\n"
+      "tex = format eq 'tikz' # pictures that LaTeX draws, with \\usepackage{gnuplot-lua-tikz}\n"
+      "if (tex) set terminal tikz size 14cm,%.1fcm font '\\small'\n"
+      "set output '%s.'.(tex ? 'tex' : format)\n"
       "set datafile separator ','\n",
       f->id, f->id, f->id, 400 + 19 * key_rows, 9.0 + 0.45 * key_rows, 600 + 28 * key_rows,
       8.5 + 0.45 * key_rows, f->id);
@@ -145,7 +172,8 @@ static void write_script(FILE *out, const perp_figure *f)
   fprintf(out,
           " noenhanced\nset border 3 lc '#555555'\nset tics nomirror\n"
           "set grid lc '#cccccc' lw 1 dt 1\n"
-          "set key below left Left reverse maxcols %d samplen 3 noenhanced\n",
+          "set key below left Left reverse maxcols %d samplen 3 noenhanced\n"
+          "if (tex) set key height 1.5\n",
           key_columns);
   axis(out, f, 'x', f->logx);
   axis(out, f, 'y', f->logy);

@@ -62,10 +62,13 @@ void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption
     return;
   }
   page->figures++;
+  perp_text_add(&page->drawn, "\\expandafter\\def\\csname perp@fig@%s\\endcsname{\\centering",
+                f->id);
   perp_text_add(&page->drawn,
-                "\\expandafter\\def\\csname perp@fig@%s\\endcsname{\\centering"
-                "\\includegraphics[width=\\linewidth]{%s.pdf}\\caption{",
-                f->id, f->id);
+                strstr(page->formats, "tikz") != NULL
+                    ? "\\perpfit{\\input{\\perpfigs %s.tex}}\\caption{"
+                    : "\\includegraphics[width=\\linewidth]{\\perpfigs %s.pdf}\\caption{",
+                f->id);
   tex_caption(&page->drawn, caption);
   perp_text_add(&page->drawn, "}\\label{fig:%s}}\n", f->id);
   if (page->interactive && page->folded) return;

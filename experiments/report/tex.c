@@ -66,9 +66,15 @@ static void end(FILE *out)
   fputs("\\bottomrule\n\\end{tabular}}\n\n", out);
 }
 
+static bool has_summary(perp_page *page)
+{
+  int row;
+  return perp_page_ranked(page, &row, 1) > 0;
+}
+
 static void summary(perp_page *page, FILE *out)
 {
-  enum { ROWS = 40, COLUMNS = 24, SHOWN = 6 };
+  enum { ROWS = 20, COLUMNS = 24, SHOWN = 6 };
   int row[ROWS];
   const char *metric[COLUMNS];
   int n = perp_page_ranked(page, row, ROWS), m = perp_page_shown_metrics(page, metric, COLUMNS);
@@ -161,11 +167,16 @@ static void status(perp_page *page, FILE *out)
   end(out);
 }
 
+static bool has_solvers(const perp_page *page)
+{
+  return perp_page_has_problems(page) && perp_kind_param(page->study->kind, "lcp") >= 0;
+}
+
 /* Solved and all cells of each value of the parameter `lcp`, in the order of the study. */
 static void solvers(perp_page *page, FILE *out)
 {
   int lcp = perp_kind_param(page->study->kind, "lcp"), n = page->results->plan.n;
-  if (!perp_page_has_problems(page) || lcp < 0) return;
+  if (!has_solvers(page)) return;
   begin(out, "Solvers", "lrr");
   fputs("solver & solved & of \\\\\n\\midrule\n", out);
   for (int r = 0; r < n; r++) {
@@ -221,10 +232,11 @@ static void numbers(perp_page *page, FILE *out)
   char name[160];
   fprintf(
       out,
-      "%% Numbers of the study %s: \\input this file, then \\perp{cells.ok} and so on; all names "
+      "%% Numbers of the study %s: \\input this file, then \\perpvalue{cells.ok} and so on; all "
+      "names "
       "are below.\n"
       "\\providecommand{\\perpdefine}[2]{\\expandafter\\def\\csname perp@#1\\endcsname{#2}}\n"
-      "\\providecommand{\\perp}[1]{\\ifcsname perp@#1\\endcsname\\csname perp@#1\\endcsname\\else"
+      "\\newcommand{\\perpvalue}[1]{\\ifcsname perp@#1\\endcsname\\csname perp@#1\\endcsname\\else"
       "\\errmessage{no number '#1' in numbers.tex}\\fi}\n",
       page->study->name);
   define_text(out, "study", page->study->name);
@@ -265,15 +277,73 @@ static void numbers(perp_page *page, FILE *out)
 
 static void figures(perp_page *page, FILE *out)
 {
-  fprintf(out,
-          "%% Figures of the study %s: \\usepackage{graphicx}, \\input this file, then\n"
-          "%% \\begin{figure}\\perpFigure{NAME}\\end{figure}; \\graphicspath{{.../figs/}} says "
-          "where they are.\n"
-          "\\providecommand{\\perpFigure}[1]{\\ifcsname perp@fig@#1\\endcsname\\csname "
-          "perp@fig@#1\\endcsname\\else"
-          "\\errmessage{no figure '#1' in figures.tex}\\fi}\n",
-          page->study->name);
+  const bool tikz = strstr(page->formats, "tikz") != NULL;
+  fprintf(
+      out,
+      "%% Figures of the study %s: \\usepackage{graphicx}%s, \\input this file, then\n"
+      "%% \\begin{figure}\\perpFigure{NAME}\\end{figure}; \\newcommand{\\perpfigs}{.../figs/}, "
+      "before, "
+      "says where they are.\n"
+      "%s"
+      "\\providecommand{\\perpfigs}{}\n"
+      "\\providecommand{\\perpfit}[1]{\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else"
+      "\\width\\fi}{!}{#1}}\n"
+      "\\providecommand{\\perpFigure}[1]{\\ifcsname perp@fig@#1\\endcsname\\csname "
+      "perp@fig@#1\\endcsname\\else"
+      "\\errmessage{no figure '#1' in figures.tex}\\fi}\n",
+      page->study->name, tikz ? " and {gnuplot-lua-tikz}" : "",
+      tikz
+          ? "% (gnuplot -e 'set terminal tikz createstyle' writes gnuplot-lua-tikz.sty where it is "
+            "missing)\n"
+          : "");
   if (page->drawn.n > 0) fputs(page->drawn.s, out);
+}
+
+/* A document with all of it, to look at and to copy from. */
+static void example(perp_page *page, FILE *out)
+{
+  char *figs = realpath(page->figs, NULL);
+  const struct {
+    const char *name;
+    bool there;
+  } macros[] = { { "Summary", has_summary(page) },
+                 { "Published", page->study->n_published > 0 },
+                 { "Claims", page->study->n_claims > 0 },
+                 { "Solvers", has_solvers(page) },
+                 { "Status", true } };
+  fprintf(out,
+          "%% pdflatex example.tex: every table and figure of the study %s\n"
+          "\\documentclass{article}\n"
+          "\\usepackage[T1]{fontenc}\n\\usepackage{textcomp,booktabs,graphicx}\n%s"
+          "\\usepackage[margin=2.5cm]{geometry}\n"
+          "\\newcommand{\\perpfigs}{%s/}\n"
+          "\\input{numbers}\n\\input{tables}\n\\input{figures}\n\\begin{document}\n"
+          "\\section*{",
+          page->study->name,
+          strstr(page->formats, "tikz") != NULL ? "\\usepackage{gnuplot-lua-tikz}\n" : "",
+          figs != NULL ? figs : page->figs);
+  free(figs);
+  perp_tex_text(out, page->study->title);
+  fprintf(
+      out,
+      "}\nOf the \\perpvalue{cells} cells of \\texttt{\\perpvalue{study}} "
+      "\\ifcsname perp@cells.ok\\endcsname \\perpvalue{cells.ok}\\else none\\fi{} ended well.\n");
+  for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
+    if (macros[i].there)
+      fprintf(
+          out,
+          "\\begin{table}[htbp]\\centering\\perpfit{\\perp%s}\\caption{\\texttt{\\string\\perp%s}}"
+          "\\end{table}\n",
+          macros[i].name, macros[i].name);
+  fputs("\\clearpage\n", out);
+  /* the macros of the figures say their names */
+  for (const char *s = page->drawn.n > 0 ? page->drawn.s : "";
+       (s = strstr(s, "perp@fig@")) != NULL;) {
+    s += strlen("perp@fig@");
+    fprintf(out, "\\begin{figure}[p]\\perpFigure{%.*s}\\end{figure}\\clearpage\n",
+            (int)strcspn(s, "\\"), s);
+  }
+  fputs("\\end{document}\n", out);
 }
 
 /* ---- the files -------------------------------------------------------------------------------------------------- */
@@ -301,5 +371,6 @@ perp_status perp_page_tex(perp_page *page, const char *dir)
   PERP_TRY(perp_make_dirs(page->ctx, dir));
   PERP_TRY(write_tex(page, dir, "tables.tex", tables));
   PERP_TRY(write_tex(page, dir, "numbers.tex", numbers));
-  return write_tex(page, dir, "figures.tex", figures);
+  PERP_TRY(write_tex(page, dir, "figures.tex", figures));
+  return write_tex(page, dir, "example.tex", example);
 }

@@ -29,7 +29,18 @@ for study in motion lcp; do
     /begin\{tabular\}/ { n = 0 }
     /\\\\$/ { gsub(/\\&/, ""); k = gsub(/&/, "&"); if (n && k + 1 != n) { print; bad = 1 } n = k + 1 }
     END { exit bad }' "$dir/tex/tables.tex"
-  check "$study: no special character is left bare" sh -c "! sed 's/perpdefine{[^}]*}//; s/\\\\[%#_&\$]//g' '$dir/tex/numbers.tex' | grep -v '^%' | grep -v providecommand | grep '[%#_&]'"
+  check "$study: no special character is left bare" sh -c "! sed 's/perpdefine{[^}]*}//; s/\\\\[%#_&\$]//g' '$dir/tex/numbers.tex' | grep -v '^%' | grep -v 'providecommand\|newcommand' | grep '[%#_&]'"
+  # a LaTeX with pgf draws the figures too: every table, number and figure in one document
+  if command -v pdflatex >/dev/null 2>&1 && kpsewhich booktabs.sty >/dev/null && kpsewhich gnuplot-lua-tikz.sty >/dev/null && kpsewhich pgf.sty >/dev/null; then
+    check "$study: LaTeX makes a document of it" sh -c "cd '$dir/tex' && pdflatex -interaction=nonstopmode -halt-on-error example.tex && [ -s example.pdf ]"
+    check "$study: with a page for each figure" sh -c "
+      pages=\$(sed -n 's/.*Output written on example.pdf (\([0-9]*\) page.*/\1/p' '$dir/tex/example.log')
+      figures=\$(grep -c 'perpFigure{' '$dir/tex/example.tex'); echo \$pages pages, \$figures figures
+      [ \$figures -gt 0 ] && [ \$pages -gt \$figures ]"
+    check "$study: the numbers stand in it" sh -c "! grep -q 'no number\|no figure\|Undefined' '$dir/tex/example.log'"
+  else
+    n=$((n + 1)); echo "ok $n - $study: LaTeX makes a document of it # SKIP no pdflatex with booktabs, pgf and gnuplot-lua-tikz"
+  fi
   check "$study: the numbers count the cells" grep -q "perpdefine{cells}{\\\$$(($(wc -l <"$dir/derived/cells.csv") - 1))\\\$}" "$dir/tex/numbers.tex"
 done
 check 'lcp: solvers are counted' grep -q '^dantzig & [0-9]* & 18 ' "$out/lcp/tex/tables.tex"
