@@ -15,13 +15,9 @@
  *
  * Cost per step: one factorization; two evaluations and two solves per pass.  No allocation.  Fails with
  * PERP_MAX_ITER when the iteration does not converge. */
-#include "models/formulations/constrained.h"
-#include "models/formulations/march.h"
+#include "models/formulations/stepper.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-extern const perp_stab_desc perp_stab_none;
 
 struct opts {
   double tol;
@@ -34,29 +30,16 @@ static const perp_opt options[] = {
 };
 
 typedef struct workspace {
-  perp_constrained k;
+  perp_stepper s;
   struct opts o;
-  perp_march march;
-  double *q, *v;                   /* state */
-  double *q1, *v1;                 /* end of the step in the making */
   double *dq, *x, *y;              /* [nv] */
   double *p, *mu, *dp, *violation; /* [m] impulses, second multiplier */
-  double *lambda;                  /* [m] forces */
-  perp_arena arena;
 } workspace;
-
-static double norm_inf(int n, const double *x)
-{
-  double worst = 0;
-  for (int i = 0; i < n; i++)
-    if (!(fabs(x[i]) <= worst)) worst = fabs(x[i]); /* NaN stays */
-  return worst;
-}
 
 /* x = M^-1 J' multiplier at the state of k */
 static void along(workspace *w, const double *multiplier, double *x)
 {
-  perp_constrained *k = &w->k;
+  perp_constrained *k = &w->s.k;
   memset(w->y, 0, (size_t)k->model->nv * sizeof *w->y);
   if (k->model->m > 0) perp_blocks_Jt(&k->e->blocks, 1, multiplier, w->y);
   perp_blocks_Minv(&k->e->blocks, w->y, x);
@@ -66,33 +49,33 @@ static void along(workspace *w, const double *multiplier, double *x)
  * change of v1 and q1, in units of the model; NaN when a solve failed (k->reason). */
 static double pass(workspace *w, double t, double h)
 {
-  perp_constrained *k = &w->k;
+  perp_constrained *k = &w->s.k;
   const perp_model *model = k->model;
   const int nv = model->nv, m = model->m;
   double change = 0, fastest = 0;
   for (int i = 0; i < nv; i++) w->x[i] = w->dq[i] / 2;
-  perp_model_retract(model, w->q, w->x, w->q1); /* the middle */
-  perp_constrained_at(k, w->q1);
-  for (int i = 0; i < nv; i++) w->x[i] = (w->v[i] + w->v1[i]) / 2;
+  perp_model_retract(model, w->s.q, w->x, w->s.q1); /* the middle */
+  perp_constrained_at(k, w->s.q1);
+  for (int i = 0; i < nv; i++) w->x[i] = (w->s.v[i] + w->s.v1[i]) / 2;
   perp_eval_forces(k->e, model, t + h / 2, w->x, true, k->f);
   perp_blocks_Minv(&k->e->blocks, k->f, k->a);
   along(w, w->p, w->x);
   for (int i = 0; i < nv; i++) {
-    const double next = w->v[i] + h * k->a[i] + w->x[i];
-    change = fmax(change, h * fabs(next - w->v1[i]));
+    const double next = w->s.v[i] + h * k->a[i] + w->x[i];
+    change = fmax(change, h * fabs(next - w->s.v1[i]));
     fastest = fmax(fastest, h * fabs(next));
-    w->v1[i] = next;
+    w->s.v1[i] = next;
   }
   along(w, w->mu, w->x);
-  for (int i = 0; i < nv; i++) w->dq[i] = h * (w->v[i] + w->v1[i]) / 2 + w->x[i];
-  perp_model_retract(model, w->q, w->dq, w->q1);
-  perp_constrained_at(k, w->q1);
-  w->march.count.rhs++;
+  for (int i = 0; i < nv; i++) w->dq[i] = h * (w->s.v[i] + w->s.v1[i]) / 2 + w->x[i];
+  perp_model_retract(model, w->s.q, w->dq, w->s.q1);
+  perp_constrained_at(k, w->s.q1);
+  w->s.march.count.rhs++;
   if (m > 0) {
-    const double position = norm_inf(m, k->e->C);
+    const double position = perp_worst(m, k->e->C);
     for (int i = 0; i < m; i++) w->violation[i] = -k->e->C[i];
-    perp_constrained_rate(k, w->v1, k->c);
-    const double velocity = norm_inf(m, k->c);
+    perp_constrained_rate(k, w->s.v1, k->c);
+    const double velocity = perp_worst(m, k->c);
     for (int i = 0; i < m; i++) k->c[i] = -k->c[i];
     if (!perp_constrained_response(k, k->zeros, k->c, w->x, w->dp)) return (double)NAN;
     for (int i = 0; i < m; i++) w->p[i] += w->dp[i];
@@ -104,43 +87,40 @@ static double pass(workspace *w, double t, double h)
   return isfinite(fastest) ? change / (model->size + fastest) : (double)NAN;
 }
 
-static perp_reason make_step(workspace *w, double t, double h)
+static perp_reason make_step(perp_stepper *s, double t, double h)
 {
-  perp_constrained *k = &w->k;
+  workspace *w = (workspace *)s;
+  perp_constrained *k = &w->s.k;
   const perp_model *model = k->model;
   const int nv = model->nv, m = model->m;
-  perp_constrained_at(k, w->q);
+  perp_constrained_at(k, w->s.q);
   /* first guess: the velocity level, which also makes the factor */
-  perp_eval_impulse(k->e, model, t, h, w->v, k->f);
+  perp_eval_impulse(k->e, model, t, h, w->s.v, k->f);
   memset(k->c, 0, (size_t)m * sizeof *k->c);
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, w->v)) return k->reason;
-  memcpy(w->v1, k->a, (size_t)nv * sizeof *w->v1);
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, w->s.v)) return k->reason;
+  memcpy(w->s.v1, k->a, (size_t)nv * sizeof *w->s.v1);
   memcpy(w->p, k->lambda, (size_t)m * sizeof *w->p);
   memset(w->mu, 0, (size_t)m * sizeof *w->mu);
-  for (int i = 0; i < nv; i++) w->dq[i] = h * (w->v[i] + w->v1[i]) / 2;
+  for (int i = 0; i < nv; i++) w->dq[i] = h * (w->s.v[i] + w->s.v1[i]) / 2;
   double last = HUGE_VAL;
   for (int i = 0;; i++) {
     const double change = pass(w, t, h);
     if (isnan(change)) return k->reason < 0 ? k->reason : PERP_NOT_FINITE;
-    w->march.count.iterations++;
+    w->s.march.count.iterations++;
     /* at round-off passes no longer gain */
     if (change <= w->o.tol || (change < 1e-11 && change > last / 2)) break;
     if (i + 1 >= w->o.iterations) return PERP_MAX_ITER;
     last = change;
   }
-  for (int i = 0; i < m; i++) w->lambda[i] = w->p[i] / h;
-  perp_model_project(model, w->q1);
-  if (!perp_all_finite(model->nq, w->q1) || !perp_all_finite(nv, w->v1)) return PERP_NOT_FINITE;
+  for (int i = 0; i < m; i++) w->s.lambda[i] = w->p[i] / h;
+  perp_model_project(model, w->s.q1);
+  if (!perp_all_finite(model->nq, w->s.q1) || !perp_all_finite(nv, w->s.v1)) return PERP_NOT_FINITE;
   return PERP_EXACT;
 }
 
-static void layout(workspace *w, const perp_model *model, perp_arena *a)
+static void carve(void *ws, const perp_model *model, perp_arena *a)
 {
-  perp_constrained_layout(&w->k, model, a);
-  w->q = PERP_CARVE(a, double, model->nq);
-  w->v = PERP_CARVE(a, double, model->nv);
-  w->q1 = PERP_CARVE(a, double, model->nq);
-  w->v1 = PERP_CARVE(a, double, model->nv);
+  workspace *w = ws;
   w->dq = PERP_CARVE(a, double, model->nv);
   w->x = PERP_CARVE(a, double, model->nv);
   w->y = PERP_CARVE(a, double, model->nv);
@@ -148,102 +128,14 @@ static void layout(workspace *w, const perp_model *model, perp_arena *a)
   w->mu = PERP_CARVE(a, double, model->m);
   w->dp = PERP_CARVE(a, double, model->m);
   w->violation = PERP_CARVE(a, double, model->m);
-  w->lambda = PERP_CARVE(a, double, model->m);
-}
-
-static void destroy(void *ws)
-{
-  workspace *w = ws;
-  if (w == NULL) return;
-  perp_constrained_destroy(&w->k);
-  perp_arena_free(&w->arena);
-  free(w);
 }
 
 static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                           void **ws)
 {
-  *ws = NULL;
-  workspace *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "ggl: no memory");
-  perp_arena a = { 0 };
-  layout(w, model, &a);
-  perp_status status = perp_arena_reserve(ctx, &a);
-  if (status != PERP_OK) {
-    free(w);
-    return status;
-  }
-  w->arena = a;
-  layout(w, model, &a);
-  w->o = *(const struct opts *)parts->formulation.opts;
-  w->march.h = h;
-  perp_parts with = *parts;
-  with.stab = (perp_spec){ &perp_stab_none.d, NULL };
-  status = perp_constrained_create(ctx, &w->k, model, &with, false);
-  if (status != PERP_OK) {
-    destroy(w);
-    return status;
-  }
-  *ws = w;
+  PERP_TRY(perp_stepper_create(ctx, model, parts, h, sizeof(workspace), carve, make_step, ws));
+  ((workspace *)*ws)->o = *(const struct opts *)parts->formulation.opts;
   return PERP_OK;
-}
-
-static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
-{
-  workspace *w = ws;
-  const perp_model *model = w->k.model;
-  perp_constrained_restart(&w->k);
-  w->k.ctx = ctx;
-  memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
-  memcpy(w->q, q, (size_t)model->nq * sizeof *q);
-  memcpy(w->v, v, (size_t)model->nv * sizeof *v);
-  perp_march_restart(&w->march, t);
-  return perp_constrained_check_start(ctx, model, w->q, w->v);
-}
-
-static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
-{
-  workspace *w = ws;
-  perp_constrained *k = &w->k;
-  const double end = perp_march_next(&w->march, t_max), start = perp_constrained_clock(k);
-  k->ctx = ctx;
-  k->status = PERP_OK;
-  k->reason = PERP_EXACT;
-  info->reason = PERP_EXACT;
-  if (end > w->march.t) {
-    info->reason = make_step(w, w->march.t, end - w->march.t);
-    if (k->status != PERP_OK) return k->status;
-    if (info->reason > 0) {
-      memcpy(w->q, w->q1, (size_t)k->model->nq * sizeof *w->q);
-      memcpy(w->v, w->v1, (size_t)k->model->nv * sizeof *w->v);
-      perp_march_accept(&w->march, end);
-    }
-  }
-  k->step_s += perp_constrained_clock(k) - start;
-  k->count.reason = info->reason;
-  info->drift_pos_pre = k->drift;
-  info->lambda = w->lambda;
-  return PERP_OK;
-}
-
-static void state(const void *ws, double *t, const double **q, const double **v)
-{
-  const workspace *w = ws;
-  *t = w->march.t;
-  *q = w->q;
-  *v = w->v;
-}
-
-static void counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
-{
-  const workspace *w = ws;
-  if (ode != NULL) *ode = w->march.count;
-  if (kkt != NULL) *kkt = w->k.count;
-}
-
-static void timing(void *ws, bool on, perp_times *times)
-{
-  perp_constrained_timing(&((workspace *)ws)->k, on, times);
 }
 
 const perp_formulation_desc perp_formulation_ggl = {
@@ -255,10 +147,10 @@ const perp_formulation_desc perp_formulation_ggl = {
          .opts_size = sizeof(struct opts),
          .caps = PERP_FORM_USES_KKT },
   .create = create,
-  .restart = restart,
-  .step = step,
-  .state = state,
-  .counters = counters,
-  .timing = timing,
-  .destroy = destroy,
+  .restart = perp_stepper_restart,
+  .step = perp_stepper_step,
+  .state = perp_stepper_state,
+  .counters = perp_stepper_counters,
+  .timing = perp_stepper_timing,
+  .destroy = perp_stepper_destroy,
 };

@@ -19,13 +19,9 @@
  *
  * Cost per step: 1 + iterations evaluations, one factorization (that of the end is the one of the next start),
  * one solve per iteration.  No allocation.  Fails with PERP_MAX_ITER when the preview does not converge. */
-#include "models/formulations/constrained.h"
-#include "models/formulations/march.h"
+#include "models/formulations/stepper.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-extern const perp_stab_desc perp_stab_none;
 
 struct opts {
   double tol;
@@ -41,73 +37,61 @@ static const perp_opt options[] = {
 };
 
 typedef struct workspace {
-  perp_constrained k;
+  perp_stepper s;
   struct opts o;
-  perp_march march;
-  double *q, *v;          /* state */
-  double *q1, *v1;        /* end of the step in the making */
   double *dv, *dq, *pull; /* [nv] */
   double *p, *dp;         /* [m] */
-  double *lambda;         /* [m] forces */
-  perp_arena arena;
 } workspace;
-
-static double norm_inf(int n, const double *x)
-{
-  double worst = 0;
-  for (int i = 0; i < n; i++)
-    if (!(fabs(x[i]) <= worst)) worst = fabs(x[i]); /* NaN stays */
-  return worst;
-}
 
 /* v_out = v + h M^-1 f(q, v_force), k at q; v_out may be v_force */
 static void kick(workspace *w, double t, double h, const double *v_force, const double *v,
                  double *v_out)
 {
-  perp_constrained *k = &w->k;
+  perp_constrained *k = &w->s.k;
   perp_eval_forces(k->e, k->model, t, v_force, true, k->f);
   perp_blocks_Minv(&k->e->blocks, k->f, w->pull);
   for (int i = 0; i < k->model->nv; i++) v_out[i] = v[i] + h * w->pull[i];
-  w->march.count.rhs++;
+  w->s.march.count.rhs++;
 }
 
 /* v1 += M^-1 J' p with J v1 = c afterwards, by a new factor at the state of k */
 static bool first_impulse(workspace *w, double h)
 {
-  perp_constrained *k = &w->k;
+  perp_constrained *k = &w->s.k;
   const perp_model *model = k->model;
-  perp_blocks_M(&k->e->blocks, w->v1, k->f);
+  perp_blocks_M(&k->e->blocks, w->s.v1, k->f);
   memset(k->lambda, 0, (size_t)model->m * sizeof *k->lambda);
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, w->v1)) return false;
-  memcpy(w->v1, k->a, (size_t)model->nv * sizeof *w->v1);
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, w->s.v1)) return false;
+  memcpy(w->s.v1, k->a, (size_t)model->nv * sizeof *w->s.v1);
   memcpy(w->p, k->lambda, (size_t)model->m * sizeof *w->p);
   return true;
 }
 
-/* preview from w->v1; w->q1 is where it leads, its violation in k->e->C */
+/* preview from w->s.v1; w->s.q1 is where it leads, its violation in k->e->C */
 static double preview(workspace *w, double h)
 {
-  const perp_model *model = w->k.model;
-  for (int i = 0; i < model->nv; i++) w->dq[i] = h * w->v1[i];
-  perp_model_retract(model, w->q, w->dq, w->q1);
-  perp_constrained_at(&w->k, w->q1);
-  return norm_inf(model->m, w->k.e->C);
+  const perp_model *model = w->s.k.model;
+  for (int i = 0; i < model->nv; i++) w->dq[i] = h * w->s.v1[i];
+  perp_model_retract(model, w->s.q, w->dq, w->s.q1);
+  perp_constrained_at(&w->s.k, w->s.q1);
+  return perp_worst(model->m, w->s.k.e->C);
 }
 
-static perp_reason make_step(workspace *w, double t, double h)
+static perp_reason make_step(perp_stepper *s, double t, double h)
 {
-  perp_constrained *k = &w->k;
+  workspace *w = (workspace *)s;
+  perp_constrained *k = &w->s.k;
   const perp_model *model = k->model;
   const int m = model->m, nv = model->nv;
   const double tol = w->o.tol * model->size;
-  perp_constrained_at(k, w->q);
-  kick(w, t, h / 2, w->v, w->v, w->v1);
+  perp_constrained_at(k, w->s.q);
+  kick(w, t, h / 2, w->s.v, w->s.v, w->s.v1);
   if (m > 0) {
     preview(w, h);
     memset(k->c, 0, (size_t)m * sizeof *k->c);
     for (int i = 0; i < m; i++) k->c[i] = -k->e->C[i] / h;
-    perp_constrained_at(k, w->q);
-    perp_blocks_J(&k->e->blocks, 1, w->v1, k->c);
+    perp_constrained_at(k, w->s.q);
+    perp_blocks_J(&k->e->blocks, 1, w->s.v1, k->c);
     if (!first_impulse(w, h)) return k->reason;
     double d, last = HUGE_VAL;
     for (int pass = 1;; pass++) {
@@ -119,138 +103,46 @@ static perp_reason make_step(workspace *w, double t, double h)
       last = d;
       for (int i = 0; i < m; i++) k->c[i] = -k->e->C[i] / h;
       if (!perp_constrained_response(k, k->zeros, k->c, w->dv, w->dp)) return k->reason;
-      for (int i = 0; i < nv; i++) w->v1[i] += w->dv[i];
+      for (int i = 0; i < nv; i++) w->s.v1[i] += w->dv[i];
       for (int i = 0; i < m; i++) w->p[i] += w->dp[i];
-      w->march.count.iterations++;
+      w->s.march.count.iterations++;
     }
     k->drift = d;
-    for (int i = 0; i < m; i++) w->lambda[i] = (w->o.velocity ? 2 : 1) * w->p[i] / h;
+    for (int i = 0; i < m; i++) w->s.lambda[i] = (w->o.velocity ? 2 : 1) * w->p[i] / h;
   } else {
     preview(w, h);
   }
-  perp_model_project(model, w->q1);
-  perp_constrained_at(k, w->q1);
+  perp_model_project(model, w->s.q1);
+  perp_constrained_at(k, w->s.q1);
   /* forces that depend on v take that of the end, which two passes know to O(h^2) and O(h^3) */
-  memcpy(w->dv, w->v1, (size_t)nv * sizeof *w->dv);
-  for (int i = 0; i < nv; i++) w->v1[i] += h / 2 * w->pull[i];
+  memcpy(w->dv, w->s.v1, (size_t)nv * sizeof *w->dv);
+  for (int i = 0; i < nv; i++) w->s.v1[i] += h / 2 * w->pull[i];
   for (int pass = model->velocity_forces ? 3 : 1; pass > 0; pass--) {
-    kick(w, t + h, h / 2, w->v1, w->dv, w->v1);
+    kick(w, t + h, h / 2, w->s.v1, w->dv, w->s.v1);
     if (m == 0 || !w->o.velocity) continue;
     memset(k->c, 0, (size_t)m * sizeof *k->c);
     if (!first_impulse(w, h)) return k->reason;
   }
-  if (!perp_all_finite(model->nq, w->q1) || !perp_all_finite(nv, w->v1)) return PERP_NOT_FINITE;
+  if (!perp_all_finite(model->nq, w->s.q1) || !perp_all_finite(nv, w->s.v1)) return PERP_NOT_FINITE;
   return PERP_EXACT;
 }
 
-static void layout(workspace *w, const perp_model *model, perp_arena *a)
+static void carve(void *ws, const perp_model *model, perp_arena *a)
 {
-  perp_constrained_layout(&w->k, model, a);
-  w->q = PERP_CARVE(a, double, model->nq);
-  w->v = PERP_CARVE(a, double, model->nv);
-  w->q1 = PERP_CARVE(a, double, model->nq);
-  w->v1 = PERP_CARVE(a, double, model->nv);
+  workspace *w = ws;
   w->dv = PERP_CARVE(a, double, model->nv);
   w->dq = PERP_CARVE(a, double, model->nv);
   w->pull = PERP_CARVE(a, double, model->nv);
   w->p = PERP_CARVE(a, double, model->m);
   w->dp = PERP_CARVE(a, double, model->m);
-  w->lambda = PERP_CARVE(a, double, model->m);
-}
-
-static void destroy(void *ws)
-{
-  workspace *w = ws;
-  if (w == NULL) return;
-  perp_constrained_destroy(&w->k);
-  perp_arena_free(&w->arena);
-  free(w);
 }
 
 static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                           void **ws)
 {
-  *ws = NULL;
-  workspace *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "impulse: no memory");
-  perp_arena a = { 0 };
-  layout(w, model, &a);
-  perp_status status = perp_arena_reserve(ctx, &a);
-  if (status != PERP_OK) {
-    free(w);
-    return status;
-  }
-  w->arena = a;
-  layout(w, model, &a);
-  w->o = *(const struct opts *)parts->formulation.opts;
-  w->march.h = h;
-  perp_parts with = *parts;
-  with.stab = (perp_spec){ &perp_stab_none.d, NULL };
-  status = perp_constrained_create(ctx, &w->k, model, &with, false);
-  if (status != PERP_OK) {
-    destroy(w);
-    return status;
-  }
-  *ws = w;
+  PERP_TRY(perp_stepper_create(ctx, model, parts, h, sizeof(workspace), carve, make_step, ws));
+  ((workspace *)*ws)->o = *(const struct opts *)parts->formulation.opts;
   return PERP_OK;
-}
-
-static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
-{
-  workspace *w = ws;
-  const perp_model *model = w->k.model;
-  perp_constrained_restart(&w->k);
-  w->k.ctx = ctx;
-  memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
-  memcpy(w->q, q, (size_t)model->nq * sizeof *q);
-  memcpy(w->v, v, (size_t)model->nv * sizeof *v);
-  perp_march_restart(&w->march, t);
-  return perp_constrained_check_start(ctx, model, w->q, w->v);
-}
-
-static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
-{
-  workspace *w = ws;
-  perp_constrained *k = &w->k;
-  const double end = perp_march_next(&w->march, t_max), start = perp_constrained_clock(k);
-  k->ctx = ctx;
-  k->status = PERP_OK;
-  k->reason = PERP_EXACT;
-  info->reason = PERP_EXACT;
-  if (end > w->march.t) {
-    info->reason = make_step(w, w->march.t, end - w->march.t);
-    if (k->status != PERP_OK) return k->status;
-    if (info->reason > 0) {
-      memcpy(w->q, w->q1, (size_t)k->model->nq * sizeof *w->q);
-      memcpy(w->v, w->v1, (size_t)k->model->nv * sizeof *w->v);
-      perp_march_accept(&w->march, end);
-    }
-  }
-  k->step_s += perp_constrained_clock(k) - start;
-  k->count.reason = info->reason;
-  info->drift_pos_pre = k->drift;
-  info->lambda = w->lambda;
-  return PERP_OK;
-}
-
-static void state(const void *ws, double *t, const double **q, const double **v)
-{
-  const workspace *w = ws;
-  *t = w->march.t;
-  *q = w->q;
-  *v = w->v;
-}
-
-static void counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
-{
-  const workspace *w = ws;
-  if (ode != NULL) *ode = w->march.count;
-  if (kkt != NULL) *kkt = w->k.count;
-}
-
-static void timing(void *ws, bool on, perp_times *times)
-{
-  perp_constrained_timing(&((workspace *)ws)->k, on, times);
 }
 
 const perp_formulation_desc perp_formulation_impulse = {
@@ -262,10 +154,10 @@ const perp_formulation_desc perp_formulation_impulse = {
          .opts_size = sizeof(struct opts),
          .caps = PERP_FORM_USES_KKT },
   .create = create,
-  .restart = restart,
-  .step = step,
-  .state = state,
-  .counters = counters,
-  .timing = timing,
-  .destroy = destroy,
+  .restart = perp_stepper_restart,
+  .step = perp_stepper_step,
+  .state = perp_stepper_state,
+  .counters = perp_stepper_counters,
+  .timing = perp_stepper_timing,
+  .destroy = perp_stepper_destroy,
 };

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Formulations that make their own steps from one regular state to the next, with the factor of the start:
+ * what ggl and impulse are but for the step itself. Private. */
+#ifndef PERP_STEPPER_H
+#define PERP_STEPPER_H
+
+#include "models/formulations/constrained.h"
+#include "models/formulations/march.h"
+
+/* At the head of the workspace of the formulation. */
+typedef struct perp_stepper {
+  perp_constrained k;
+  perp_march march;
+  double *q, *v;   /* state */
+  double *q1, *v1; /* end of the step in the making */
+  double *lambda;  /* [m] forces of the joints in the last step */
+  /* q1, v1 and lambda from q and v; positive, or why the step failed (then the state stays) */
+  perp_reason (*make_step)(struct perp_stepper *s, double t, double h);
+  perp_arena arena;
+} perp_stepper;
+
+/* Allocate a workspace of `size` bytes that begins with a stepper; `carve` lays out what comes behind it.  There is
+ * no stabilization: the step is one.  *ws NULL on failure. */
+perp_status perp_stepper_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
+                                size_t size,
+                                void (*carve)(void *ws, const perp_model *model, perp_arena *a),
+                                perp_reason (*make_step)(perp_stepper *s, double t, double h),
+                                void **ws);
+
+/* The rest of the descriptor. */
+void perp_stepper_destroy(void *ws);
+perp_status perp_stepper_restart(perp_ctx *ctx, void *ws, double t, const double *q,
+                                 const double *v);
+perp_status perp_stepper_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info);
+void perp_stepper_state(const void *ws, double *t, const double **q, const double **v);
+void perp_stepper_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt);
+void perp_stepper_timing(void *ws, bool on, perp_times *times);
+
+/* max |x_i|; a NaN stays one */
+PERP_INLINE double perp_worst(int n, const double *x)
+{
+  double worst = 0;
+  for (int i = 0; i < n; i++)
+    if (!(fabs(x[i]) <= worst)) worst = fabs(x[i]);
+  return worst;
+}
+
+#endif
