@@ -369,9 +369,8 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
     return;
   }
   bool solved = k->stats.reason == PERP_CONVERGED, told = k->ctx->msg[0] != '\0';
-  out->status = solved                             ? PERP_CELL_OK
-                : k->stats.reason == PERP_MAX_ITER ? PERP_CELL_MAXITER
-                                                   : PERP_CELL_DIVERGED;
+  bool limit = k->stats.reason == PERP_MAX_ITER || k->stats.reason == PERP_SWEEPS_DONE;
+  out->status = solved ? PERP_CELL_OK : limit ? PERP_CELL_MAXITER : PERP_CELL_DIVERGED;
   if (!solved && told &&
       (k->stats.reason == PERP_INVALID_STATE || k->stats.reason == PERP_UNSUITED))
     snprintf(out->cause, sizeof out->cause, "%s", k->ctx->msg);

@@ -483,6 +483,14 @@ static double metric_lcp_fallbacks(const perp_measure *m)
 {
   return of_contacts(m, (double)m->contacts.fallbacks);
 }
+static double metric_lcp_rescued(const perp_measure *m)
+{
+  return of_contacts(m, (double)m->contacts.rescued);
+}
+static double metric_lcp_swept(const perp_measure *m)
+{
+  return of_contacts(m, (double)m->contacts.swept);
+}
 static double metric_lcp_residual(const perp_measure *m)
 {
   return of_contacts(m, m->contacts.residual);

@@ -68,8 +68,16 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
     for (int i = 0; i < PERP_REASONS; i++)
       if (c->failed[i] > 0)
         printf(" %lld %s", (long long)c->failed[i], perp_reason_name((perp_reason)-i));
-    printf("; the best impulses found were used\n\n");
+    printf("; the best impulses found were used");
+    if (c->rescued > 0)
+      printf(", those of %lld from Gauss-Seidel sweeps of last resort", (long long)c->rescued);
+    printf("\n\n");
   }
+  if (c->swept > 0)
+    printf(
+        "lcp      %lld of %lld problems stopped after the sweeps asked for, above the tolerance; "
+        "largest residual %.2g\n\n",
+        (long long)c->swept, (long long)(c->problems + c->reused), c->residual);
 
   perp_table table;
   perp_table_init(&table, "lrl");

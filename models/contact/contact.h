@@ -24,7 +24,8 @@ enum {
 };
 
 /* Counts since a restart.  failed[-reason] counts the problems that were not solved to the tolerance by
- * the reason of the solver; the impulses used are then the best that were found. */
+ * the reason of the solver; the impulses used are then the best that were found.  A solver that was asked for a
+ * number of sweeps does not fail by making them: such problems count in `swept`, and show in the residual. */
 enum { PERP_REASONS = 16 };
 typedef struct perp_contact_count {
   int64_t problems;   /* that had to be solved */
@@ -32,7 +33,9 @@ typedef struct perp_contact_count {
   int64_t iterations; /* of the solvers */
   int64_t retries;    /* problems that a pivoting method solved again from zero */
   int64_t failures, failed[PERP_REASONS];
+  int64_t swept;     /* left above the tolerance by the number of sweeps that was asked for */
   int64_t fallbacks; /* problems handed to the second solver */
+  int64_t rescued;   /* failures whose impulses come from the sweeps of last resort (rescue.c) */
   double residual;   /* largest of what was accepted or had to be used, perp_lcp_rel */
   int rows;          /* of the largest problem */
   int contacts;      /* most contacts in one step */
@@ -50,6 +53,7 @@ typedef struct perp_contact_setup {
   int dim;
   const perp_spec *lcp, *fallback; /* fallback may be NULL: none */
   double tol;                      /* perp_lcp_rel of a solution */
+  bool rescue;                     /* sweeps of last resort where all solvers fail badly */
 } perp_contact_setup;
 
 /* One island.  The relative velocities u = A lambda + b at its nc contacts have r rows each,

@@ -13,7 +13,9 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
   into->retries += one->retries;
   into->failures += one->failures;
   for (int i = 0; i < PERP_REASONS; i++) into->failed[i] += one->failed[i];
+  into->swept += one->swept;
   into->fallbacks += one->fallbacks;
+  into->rescued += one->rescued;
   into->residual = fmax(into->residual, one->residual);
   if (one->rows > into->rows) into->rows = one->rows;
   if (one->contacts > into->contacts) into->contacts = one->contacts;
@@ -35,6 +37,7 @@ perp_status perp_judged_open(perp_ctx *ctx, const perp_contact_setup *setup, per
 void perp_judged_close(perp_judged *j)
 {
   for (int i = 0; i < 2; i++) perp_lcp_destroy(j->solver[i]);
+  perp_rescue_close(&j->rescue);
   perp_spec_free(&j->lcp);
   perp_spec_free(&j->fallback);
   perp_arena_free(&j->arena);
@@ -186,13 +189,28 @@ static bool all_zero(int n, const double *x)
   return true;
 }
 
-perp_status perp_judged_solve(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, double rel,
-                              double *lambda, perp_contact_count *count)
+/* Impulses of an impact tell nothing about the step after it, and may be larger than its data by all digits: a
+ * guess further from the answer than no impulses at all becomes those. */
+static double drop_bad_guess(perp_judged *j, const perp_lcp *p, double rel, double *lambda)
+{
+  for (int i = 0; i < p->n; i++)
+    if ((p->lo != NULL && p->lo[i] > 0) || (p->hi != NULL && p->hi[i] < 0))
+      return rel; /* zero is outside the bounds */
+  memset(j->w, 0, (size_t)p->n * sizeof *j->w);
+  double zero = perp_lcp_rel(p, j->a, j->w, p->b);
+  if (!(rel > 2 * zero)) return rel;
+  memset(lambda, 0, (size_t)p->n * sizeof *lambda);
+  return zero;
+}
+
+perp_status perp_judged_attempt(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, double rel,
+                                double *lambda, perp_stats *stats, perp_contact_count *count)
 {
   const int n = p->n, nv = p->F != NULL ? p->F->nv : 0;
   size_t size = (size_t)n * sizeof *lambda;
+  rel = drop_bad_guess(j, p, rel, lambda);
   double best_rel = isfinite(rel) ? rel : HUGE_VAL;
-  perp_stats stats = { .reason = PERP_UNSUITED, .residual = rel };
+  *stats = (perp_stats){ .reason = PERP_UNSUITED, .residual = rel };
   memcpy(j->guess, lambda, size);
   memcpy(j->best, lambda, size);
   count->problems++;
@@ -206,31 +224,53 @@ perp_status perp_judged_solve(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, 
     }
     if (!dense || n <= PERP_DENSE_ROWS) {
       PERP_TRY(solver_for(ctx, j, k, n, nv));
-      PERP_TRY(perp_lcp_solve(ctx, j->solver[k], p, j->setup.tol, lambda, NULL, NULL, &stats));
+      PERP_TRY(perp_lcp_solve(ctx, j->solver[k], p, j->setup.tol, lambda, NULL, NULL, stats));
     }
-    count->iterations += stats.iterations;
+    count->iterations += stats->iterations;
     /* a basis taken from the guess may lead a pivoting method astray */
-    if (stats.reason < 0 && stats.reason != PERP_UNSUITED && (d->caps & PERP_LCP_PIVOTING) &&
+    if (stats->reason < 0 && stats->reason != PERP_UNSUITED && (d->caps & PERP_LCP_PIVOTING) &&
         !all_zero(n, j->guess)) {
-      keep_best(j, p, stats.residual, &best_rel, lambda);
+      keep_best(j, p, stats->residual, &best_rel, lambda);
       memset(lambda, 0, size);
       count->retries++;
-      PERP_TRY(perp_lcp_solve(ctx, j->solver[k], p, j->setup.tol, lambda, NULL, NULL, &stats));
-      count->iterations += stats.iterations;
+      PERP_TRY(perp_lcp_solve(ctx, j->solver[k], p, j->setup.tol, lambda, NULL, NULL, stats));
+      count->iterations += stats->iterations;
     }
-    if (stats.reason > 0) {
-      best_rel = stats.residual;
-      break;
-    }
+    if (stats->reason == PERP_SWEEPS_DONE) count->swept++;
+    if (stats->reason > 0 || stats->reason == PERP_SWEEPS_DONE) return PERP_OK;
     if (k == 0) {
       count->failures++;
-      int reason = -(int)stats.reason;
+      int reason = -(int)stats->reason;
       count->failed[reason >= 0 && reason < PERP_REASONS ? reason : 0]++;
     }
-    keep_best(j, p, stats.residual, &best_rel, lambda);
+    keep_best(j, p, stats->residual, &best_rel, lambda);
   }
-  if (best_rel < HUGE_VAL) count->residual = fmax(count->residual, best_rel);
-  stats.residual = best_rel;
-  if (j->observer != NULL) j->observer(j->user, p, lambda, &stats);
+  stats->residual = best_rel;
+  return PERP_OK;
+}
+
+void perp_judged_used(perp_judged *j, const perp_lcp *p, const double *lambda,
+                      const perp_stats *stats, perp_contact_count *count)
+{
+  if (stats->residual < HUGE_VAL) count->residual = fmax(count->residual, stats->residual);
+  if (j->observer != NULL) j->observer(j->user, p, lambda, stats);
+}
+
+bool perp_judged_unusable(const perp_judged *j, const perp_stats *stats)
+{
+  /* a solver that refused the problem leaves the guess */
+  double enough = stats->reason == PERP_UNSUITED ? j->setup.tol : PERP_USABLE;
+  return j->setup.rescue && stats->reason < 0 && stats->reason != PERP_SWEEPS_DONE &&
+         !(stats->residual <= enough);
+}
+
+perp_status perp_judged_solve(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, double rel,
+                              double *lambda, perp_contact_count *count)
+{
+  perp_stats stats;
+  PERP_TRY(perp_judged_attempt(ctx, j, p, rel, lambda, &stats, count));
+  if (perp_judged_unusable(j, &stats))
+    PERP_TRY(perp_judged_rescue(ctx, j, p, j->a, lambda, &stats.residual, count));
+  perp_judged_used(j, p, lambda, &stats, count);
   return PERP_OK;
 }

@@ -8,6 +8,19 @@
 /* Dense problems beyond this many rows are refused (PERP_UNSUITED): A alone would take 0.5 GB. */
 enum { PERP_DENSE_ROWS = 8000 };
 
+/* Up to this residual the impulses of a failed solve are used as they are, beyond it they are worth sweeps. */
+#define PERP_USABLE 1e-3
+
+/* rescue.c; grown when needed */
+typedef struct perp_rescue {
+  perp_lcp_solver *sweeps;
+  int max_n, max_nv, cap_n;
+  double *x, *w, *s; /* [cap_n] */
+  double *A;         /* [cap_A] */
+  size_t cap_A;
+  perp_arena arena;
+} perp_rescue;
+
 typedef struct perp_judged {
   perp_contact_setup setup; /* its specs point to the two below */
   perp_spec lcp, fallback;
@@ -22,6 +35,7 @@ typedef struct perp_judged {
   double *lo, *hi, *mu, *lambda; /* [cap_n], of the models */
   int *fric_of;
   signed char *cone;
+  perp_rescue rescue;
 } perp_judged;
 
 perp_status perp_judged_open(perp_ctx *ctx, const perp_contact_setup *setup, perp_judged *j);
@@ -45,9 +59,23 @@ bool perp_judged_reuse(const perp_lcp *p, double accept, const double *a, const 
 /* The same for a problem whose rows are those of the island: scales are the diagonal of A. */
 bool perp_judged_good(perp_judged *j, const perp_lcp *p, const perp_contact_island *island,
                       const double *lambda, double *rel, perp_contact_count *count);
-/* Solve from the guess lambda, whose residual is `rel` (infinity: unknown); on failure the second solver,
- * and in the end the best of the three.  lambda [n] out, finite. */
+/* Solve from the guess lambda, whose residual with the row scales j->a is `rel`; on failure the second solver,
+ * and in the end the best of the three, or what rescue makes of it.  lambda [n] out, finite. */
 perp_status perp_judged_solve(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, double rel,
                               double *lambda, perp_contact_count *count);
+/* Its parts, for models whose rows are not those of the island.  stats out: the reason of the last solver, and the
+ * residual of lambda. */
+perp_status perp_judged_attempt(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, double rel,
+                                double *lambda, perp_stats *stats, perp_contact_count *count);
+/* ... does the answer ask for rescue? */
+bool perp_judged_unusable(const perp_judged *j, const perp_stats *stats);
+/* ... count and show the answer that is used. */
+void perp_judged_used(perp_judged *j, const perp_lcp *p, const double *lambda,
+                      const perp_stats *stats, perp_contact_count *count);
+/* Better impulses than lambda [n], whose residual with the row scales a [n] is *rel, where there are any, by sweeps.
+ * lambda, *rel and *count in and out.  See rescue.c. */
+perp_status perp_judged_rescue(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, const double *a,
+                               double *lambda, double *rel, perp_contact_count *count);
+void perp_rescue_close(perp_rescue *r);
 
 #endif

@@ -285,6 +285,67 @@ static void slack(struct ws *w, const perp_contact_island *island, const double 
   }
 }
 
+/* The island with circular cones, for sweeps of last resort: without the rows of s, and not formed.  Its arrays
+ * follow those of the n rows of the model. */
+static perp_lcp plain_problem(struct ws *w, const perp_contact_island *island, int n)
+{
+  perp_judged *j = &w->j;
+  const int r = w->dim, nc = island->nc, m = r * nc + island->joints;
+  double *lo = j->lo + n, *hi = j->hi + n, *mu = j->mu + n;
+  int *fric_of = j->fric_of + n;
+  signed char *cone = j->cone + n;
+  for (int i = 0; i < m; i++) {
+    int k = i < r * nc ? i % r : -1;
+    lo[i] = k == 0 && island->lo != NULL ? island->lo[i / r] : 0;
+    hi[i] = HUGE_VAL;
+    if (k < 0) perp_contact_row_bounds(island, i - r * nc, &lo[i], &hi[i]);
+    fric_of[i] = k > 0 ? i - k : -1;
+    mu[i] = k > 0 ? island->mu[i / r] : 0;
+    cone[i] = r == 3 && k == 1;
+  }
+  return (perp_lcp){ .n = m,
+                     .A = island->A,
+                     .lda = island->lda,
+                     .F = island->F,
+                     .b = island->b,
+                     .lo = lo,
+                     .hi = hi,
+                     .fric_of = fric_of,
+                     .mu = mu,
+                     .cone = r == 3 ? cone : NULL };
+}
+
+/* Where nothing usable is left.  The sliding speeds are those that the velocities ask for. */
+static perp_status rescue(perp_ctx *ctx, struct ws *w, const perp_contact_island *island,
+                          const perp_lcp *p, double *impulse, double *slip, double *rel,
+                          perp_contact_count *count)
+{
+  perp_judged *j = &w->j;
+  const int r = w->dim, nc = island->nc, k = w->k;
+  const int64_t before = count->rescued;
+  perp_lcp plain = plain_problem(w, island, p->n);
+  perp_lcp_product(&plain, impulse, w->u, w->scratch);
+  double now = perp_lcp_rel(&plain, w->diag, impulse, w->u);
+  PERP_TRY(perp_judged_rescue(ctx, j, &plain, w->diag, impulse, &now, count));
+  if (count->rescued == before) return PERP_OK;
+  perp_lcp_product(&plain, impulse, w->u, w->scratch);
+  for (int c = 0; c < nc; c++) {
+    double *lambda = j->lambda + w->row[c], most = 0;
+    const double *u = w->u + r * c;
+    lambda[0] = impulse[r * c];
+    if (rows_of(w, c) == 1) continue;
+    for (int i = 0; i < k; i++)
+      most = fmax(most, -w->d[0][i] * u[1] - (r == 3 ? w->d[1][i] * u[2] : 0));
+    spread(w, impulse + (size_t)r * (size_t)c, lambda);
+    slip[c] = most;
+    lambda[k + 1] = most / w->sigma[c];
+  }
+  for (int i = 0; i < island->joints; i++) j->lambda[w->row[nc] + i] = impulse[r * nc + i];
+  slack(w, island, impulse, j->lambda, j->w, j->a);
+  *rel = perp_lcp_rel(p, j->a, j->lambda, j->w);
+  return PERP_OK;
+}
+
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
                          double *impulse, double *slip, perp_contact_count *count)
 {
@@ -295,7 +356,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   w->row[0] = 0;
   for (int c = 0; c < nc; c++) w->row[c + 1] = w->row[c] + (island->mu[c] > 0 ? k + 2 : 1);
   const int n = w->row[nc] + island->joints;
-  PERP_TRY(perp_judged_reserve(ctx, j, n, 0));
+  PERP_TRY(perp_judged_reserve(ctx, j, n + m, island->F != NULL ? island->F->nv : 0));
 
   double largest = 0;
   for (int i = 0; i < m; i++) largest = fmax(largest, island->diag[i]);
@@ -336,10 +397,14 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   slack(w, island, impulse, j->lambda, j->w, j->a);
   if (perp_judged_reuse(&p, island->reuse, j->a, j->lambda, j->w, &rel, count)) return PERP_OK;
 
+  perp_stats stats = { .reason = PERP_UNSUITED, .residual = rel };
   if (n > PERP_DENSE_ROWS) {
     count->problems++;
     count->failures++;
     count->failed[-PERP_UNSUITED]++;
+    if (perp_judged_unusable(j, &stats))
+      PERP_TRY(rescue(ctx, w, island, &p, impulse, slip, &stats.residual, count));
+    count->residual = fmax(count->residual, stats.residual);
     return PERP_OK;
   }
   const double *A0 = island->A;
@@ -354,8 +419,11 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   fill(w, island, A0, ld0, n);
   p.A = w->A;
   p.lda = n;
-  PERP_TRY(perp_judged_solve(ctx, j, &p, rel, j->lambda, count));
+  PERP_TRY(perp_judged_attempt(ctx, j, &p, rel, j->lambda, &stats, count));
   gather(w, island, j->lambda, impulse, slip);
+  if (perp_judged_unusable(j, &stats))
+    PERP_TRY(rescue(ctx, w, island, &p, impulse, slip, &stats.residual, count));
+  perp_judged_used(j, &p, j->lambda, &stats, count);
   return PERP_OK;
 }
 

@@ -173,7 +173,8 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
   perp_contact_setup setup = { .dim = model->dim,
                                .lcp = &parts->lcp,
                                .fallback = fallback.d != NULL ? &fallback : NULL,
-                               .tol = c->o.tol };
+                               .tol = c->o.tol,
+                               .rescue = c->o.rescue };
   perp_status status = PERP_OK;
   if (fallback.d != NULL) status = kind->fits(ctx, parts->contact.opts, model->dim, fallback.d);
   bool rows = c->o.joints == PERP_JOINTS_ROWS ||

@@ -22,7 +22,7 @@
 typedef struct perp_contact_opts {
   double margin, threshold, slip, tol, softness;
   int impact, align, joints, threads;
-  bool gap, reuse, warm;
+  bool gap, reuse, warm, rescue;
   char fallback[PERP_TEXT_MAX];
 } perp_contact_opts;
 enum { PERP_ALIGN_NONE, PERP_ALIGN_SLIP };
@@ -61,6 +61,9 @@ extern const char *const perp_joints_names[];
                 "a guess within the tolerance is the answer, without a solve"),                    \
       PERP_TEXT(perp_contact_opts, fallback, "",                                                   \
                 "lcp for problems the first one fails on (in parentheses); empty: none"),          \
+      PERP_BOOL(perp_contact_opts, rescue, true,                                                   \
+                "Gauss-Seidel sweeps where the lcp leaves nothing usable, so that bodies do not "  \
+                "fall through each other"),                                                        \
       PERP_INT(perp_contact_opts, threads, 1, 1, 256, "islands solved at the same time")
 
 typedef struct perp_contacts perp_contacts;

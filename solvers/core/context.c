@@ -86,6 +86,8 @@ const char *perp_reason_name(perp_reason reason)
     return "unsuited";
   case PERP_DIVERGED:
     return "diverged";
+  case PERP_SWEEPS_DONE:
+    return "sweeps-done";
   }
   return "?";
 }

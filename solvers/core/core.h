@@ -47,7 +47,9 @@ typedef enum perp_reason {
   PERP_INACCURATE = -9, /* the method finished, the judge refused */
   PERP_INVALID_STATE = -10,
   PERP_UNSUITED = -11, /* the problem is outside the documented domain of the method */
-  PERP_DIVERGED = -12  /* the state grew beyond all bounds of its problem */
+  PERP_DIVERGED = -12, /* the state grew beyond all bounds of its problem */
+  PERP_SWEEPS_DONE =
+      -13 /* the number of sweeps that was asked for, and no test: see the residual */
 } perp_reason;
 
 const char *perp_status_name(perp_status status); /* "ok", "option", ... */

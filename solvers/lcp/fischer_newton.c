@@ -18,8 +18,9 @@
  * eq. (102) with its step length, t = 1, beta, beta^2, ...; Psi_ref is the largest of the last `window`
  * values.  Where the direction is no good (singular systems, kinks) a proximal term rho diag(A) is added to
  * the system, growing until the search succeeds.  Every eighth step is followed by Gauss-Seidel sweeps, kept
- * where they help: on long chains of changes (Murty I) Newton steps set one row right at a time.  An
- * approximate answer is polished by active-set steps.
+ * where they help: on long chains of changes (Murty I) Newton steps set one row right at a time.  With friction
+ * a search that is stuck begins once more from Gauss-Seidel sweeps.  An approximate answer is polished by
+ * active-set steps.
  *
  * Converges for P0 problems with bounded level sets, fast (superlinearly) to regular solutions; it may
  * stop in a minimum of Psi that is no solution otherwise (PERP_STALLED), e.g. on bimatrix games.  Boxes of
@@ -289,7 +290,9 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   for (int i = 0; i < p->n; i++) w->small = fmax(w->small, fabs(lambda[i]) * w->s[i]);
   w->small *= 4 * DBL_EPSILON;
 
-  double best = rel, Psi = merit(w, lambda, N->w, w->psi);
+  double best = rel, goal = 0.9 * rel, Psi = merit(w, lambda, N->w, w->psi);
+  int progress = 0; /* when rel last fell below the goal */
+  bool again = N->coupled;
   memcpy(N->keep, lambda, bytes);
   for (int k = 0; k < w->o.window; k++) past[k] = Psi;
   while (stats->reason == PERP_RUNNING) {
@@ -310,18 +313,32 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       if (direction(w, rho, &slope) && slope < 0) t = search(w, lambda, reference, slope);
       if (t == 0) merit(w, lambda, N->w, w->psi); /* the search left psi of its last point */
     }
-    if (t == 0) {
+    bool stuck = t == 0 || stats->iterations - progress > PERP_NEWTON_PATIENCE;
+    bool restart = stuck && again;
+    if (restart) {
+      again = false;
+      rel = perp_newton_restart(N, lambda);
+      goal = rel;
+      progress = stats->iterations;
+      rho = 0;
+    } else if (t == 0) {
       stats->reason = PERP_STALLED;
       break;
+    } else {
+      rho = rho > 1e-8 ? 0.1 * rho : 0;
+      memcpy(lambda, N->trial, bytes);
+      rel = perp_newton_rel(N, lambda, N->w);
     }
-    rho = rho > 1e-8 ? 0.1 * rho : 0;
-    memcpy(lambda, N->trial, bytes);
-    rel = perp_newton_rel(N, lambda, N->w);
+    if (rel < goal) {
+      goal = 0.9 * rel;
+      progress = stats->iterations;
+    }
     /* slow: sweeps may lead out of it (they are kept where rel falls) */
     if (stats->iterations % EVERY == 0 && !N->coupled && !N->R.zero_diagonal)
       rel = perp_newton_sweeps(N, lambda, SWEEPS, rel);
     Psi = merit(w, lambda, N->w, w->psi);
     past[stats->iterations % w->o.window] = Psi;
+    for (int k = 0; restart && k < w->o.window; k++) past[k] = Psi;
     PERP_TRACE(ctx, .method = "fischer-newton", .what = "newton", .iteration = stats->iterations,
                .entering = -1, .leaving = -1, .step = t, .residual = rel, .n = p->n, .x = lambda,
                .w = N->w);

@@ -12,7 +12,8 @@
  * term rho diag(A) where A_FF is singular or the direction fails, and Gauss-Seidel sweeps where even that
  * does not help.  A few sweeps also follow every step but the first: where redundant rows leave lambda
  * undetermined, active sets alone drop and take back rows for many steps.  With friction a shortened
- * step is projected on the limits instead; sweeps lead away from the solution there, and where A_ii <= 0.
+ * step is projected on the limits instead; sweeps lead away from the solution there, and where A_ii <= 0.  Once,
+ * a search with friction that is stuck begins again from sweeps.
  * Singular Jacobians cannot produce NaN: pivots have a floor, results are checked.
  *
  * Finite for many P problems, locally exact in one step; may cycle or stop where H has local minima
@@ -114,7 +115,9 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   bool smooth = !N->coupled && !N->R.zero_diagonal; /* where sweeps have a theory */
   double rel = perp_newton_rel(N, lambda, N->w);
   rel = perp_newton_sweeps(N, lambda, w->o.warm, rel);
-  double best = rel, theta = merit(N, lambda, N->w);
+  double best = rel, goal = 0.9 * rel, theta = merit(N, lambda, N->w);
+  int progress = 0; /* when rel last fell below the goal */
+  bool again = N->coupled;
   memcpy(N->keep, lambda, bytes);
   for (int k = 0; k < w->o.window; k++) past[k] = theta;
 
@@ -139,15 +142,21 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       N->matvecs++;
       t = search(N, lambda, reference, theta, shortest);
     }
-    if (t > 0) {
+    bool restart = again && stats->iterations - progress > PERP_NEWTON_PATIENCE;
+    if (t > 0 && !restart) {
       memcpy(lambda, N->trial, bytes);
       if (t < 1 && N->coupled) perp_rows_project(&N->R, lambda, lambda);
       rho = rho > 1e-8 ? 0.01 * rho : 0;
       rel = perp_newton_rel(N, lambda, N->w);
       if (stats->iterations > 1 && smooth) rel = perp_newton_sweeps(N, lambda, w->o.smooth, rel);
     } else {
-      double now = perp_newton_sweeps(N, lambda, sweeps, rel);
-      if (!(now < rel)) {
+      double now = restart ? rel : perp_newton_sweeps(N, lambda, sweeps, rel);
+      if (!(now < rel) && again) {
+        restart = true;
+        again = false;
+        now = goal = perp_newton_restart(N, lambda);
+        progress = stats->iterations;
+      } else if (!(now < rel)) {
         stats->reason = PERP_STALLED;
         break;
       }
@@ -155,8 +164,13 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       rho = 0;
       sweeps = sweeps < 1000 ? 2 * sweeps : sweeps;
     }
+    if (rel < goal) {
+      goal = 0.9 * rel;
+      progress = stats->iterations;
+    }
     theta = merit(N, lambda, N->w);
     past[stats->iterations % w->o.window] = theta;
+    for (int k = 0; restart && k < w->o.window; k++) past[k] = theta;
     PERP_TRACE(ctx, .method = "minmap-newton", .what = t > 0 ? "newton" : "sweep",
                .iteration = stats->iterations, .entering = -1, .leaving = -1, .step = t,
                .residual = rel, .n = n, .x = lambda, .w = N->w, .state = N->state);

@@ -67,6 +67,17 @@ double perp_newton_sweeps(perp_newton *N, double *lambda, int sweeps, double rel
   return now;
 }
 
+double perp_newton_restart(perp_newton *N, double *lambda)
+{
+  enum { SWEEPS = 50 };
+  memset(lambda, 0, (size_t)N->n * sizeof *lambda);
+  perp_rows_project(&N->R, lambda, lambda);
+  perp_rows_reset(&N->R, lambda);
+  for (int k = 0; k < SWEEPS; k++) perp_rows_sweep(&N->R, lambda, NULL, k % 2 == 1);
+  N->matvecs += SWEEPS;
+  return perp_newton_rel(N, lambda, N->w);
+}
+
 void perp_newton_classify(const perp_newton *N, const double *lambda, const double *w,
                           signed char *state)
 {

@@ -31,6 +31,12 @@ double perp_newton_rel(perp_newton *N, const double *lambda, double *w);
 /* Up to `sweeps` Gauss-Seidel sweeps on lambda, kept only if rel falls; returns the better rel.  w is up to
  * date afterwards. */
 double perp_newton_sweeps(perp_newton *N, double *lambda, int sweeps, double rel);
+/* With friction a Newton method may be led to a place where its merit function has a minimum that is no solution
+ * (Painleve's rod: sliding pushes the contact in, no direction from there shows the sticking one).  Gauss-Seidel
+ * sweeps from zero are another place to begin: lambda out, w is up to date; returns rel. */
+double perp_newton_restart(perp_newton *N, double *lambda);
+/* Newton steps without a tenth less of rel before that. */
+enum { PERP_NEWTON_PATIENCE = 25 };
 /* Index set of every row by the natural map: where lambda - w / scale falls. */
 void perp_newton_classify(const perp_newton *N, const double *lambda, const double *w,
                           signed char *state);

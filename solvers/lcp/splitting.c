@@ -141,7 +141,8 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
         if (change == 0) stats->reason = PERP_STALLED;
       }
     }
-    if (stats->reason == PERP_RUNNING && last) stats->reason = PERP_MAX_ITER;
+    if (stats->reason == PERP_RUNNING && last)
+      stats->reason = w->o.sweeps > 0 ? PERP_SWEEPS_DONE : PERP_MAX_ITER;
     if (due && stats->reason == PERP_RUNNING) perp_rows_reset(R, lambda);
   }
   /* what cannot move by these rules is outside the domain of the method */

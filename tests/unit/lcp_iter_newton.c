@@ -74,6 +74,40 @@ static void monotone(const char *spec, bool friction)
 
 /* What needed ten times the steps, or failed, with active sets alone: redundant rows, long chains of
  * changes, and friction rows whose limits move.  Steps are deterministic; the bounds leave a factor two. */
+/* Painleve's rod (Stewart and Trinkle 1996): one contact whose sliding pushes it into the floor, so that no sliding
+ * solution exists and the matrix of the sliding contact is negative.  The impulses that stop it are the one answer:
+ * they solve A lambda = -b inside the friction box. */
+static void painleve(const char *spec)
+{
+  int fric_of[2] = { -1, 0 }, solved = 0, problems = 0;
+  perp_spec s;
+  perp_lcp_solver *solver;
+  perp_stats stats;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, spec, &s) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_lcp_create(&ctx, &s, 2, 0, &solver) != PERP_OK) bail("%s", ctx.msg);
+  double worst = 0;
+  for (int k = 0; k < 60; k++) {
+    double mu[2] = { 0, 2 + 0.1 * (k % 6) }, theta = atan(2) + 0.02 * (k / 6 % 5 - 2);
+    double speed = k < 30 ? 10 : -10, c = cos(theta), n = sin(theta) * (speed > 0 ? c : -c);
+    double A[4] = { 1 + 3 * c * c, 3 * n, 3 * n, 4 - 3 * c * c }, b[2] = { -0.04, speed },
+           x[2] = { 0 };
+    double det = A[0] * A[3] - A[1] * A[1];
+    double want[2] = { (A[1] * b[1] - A[3] * b[0]) / det, (A[1] * b[0] - A[0] * b[1]) / det };
+    if (!(A[0] - mu[1] * fabs(A[1]) < 0) || !(fabs(want[1]) < mu[1] * want[0])) continue;
+    perp_lcp p = { .n = 2, .A = A, .lda = 2, .b = b, .fric_of = fric_of, .mu = mu };
+    if (perp_lcp_solve(&ctx, solver, &p, 1e-8, x, NULL, NULL, &stats) != PERP_OK)
+      bail("%s: %s", spec, ctx.msg);
+    problems++;
+    solved += stats.reason == PERP_CONVERGED;
+    worst = fmax(worst, fmax(fabs(x[0] - want[0]), fabs(x[1] - want[1])));
+  }
+  ok(problems >= 40 && solved == problems, "%s: Painleve's rod, %d of %d solved", spec, solved,
+     problems);
+  below(worst, 1e-6, "%s: ... by the impulses that stop it", spec);
+  perp_lcp_destroy(solver);
+  perp_spec_free(&s);
+}
+
 static void few_steps(void)
 {
   static const struct {
@@ -123,5 +157,9 @@ int main(void)
   monotone("interior-point", false);
   monotone("interior-point", true);
   few_steps();
+  painleve("fischer-newton");
+  painleve("minmap-newton");
+  painleve("cone-newton");
+  painleve("interior-point");
   return tap_done();
 }
