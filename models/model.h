@@ -158,7 +158,7 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
                                  int *index);
 /* Ends building: numbers rows, builds the block pattern.  Refuses joints that the initial state
  * contradicts: a position error above 1e-6 of the size of the model (1e-6 for angles), or a
- * velocity error |J v| above 1e-6 of the fastest initial motion.  Allocates all that the model
+ * velocity error |J v| above 1e-6 of the fastest initial motion (soft joints may move).  Allocates all that the model
  * will ever need. */
 perp_status perp_model_finish(perp_ctx *ctx, perp_model *model);
 

@@ -7,10 +7,10 @@
 
 struct perp_hulls {
   const perp_model *model;
-  double margin;
   int n;            /* bodies with shapes */
   int *order;       /* [n] by the lower end along x */
   perp_bounds *box; /* [bodies] grown by half of the margin */
+  double *grow;     /* [bodies] m */
   int *first,
       *of; /* [bodies + 1], [shapes of bodies]: shapes of body b are of[first[b] ... first[b+1]-1] */
   int *clan; /* [bodies] group of all of its shapes; 0: none, or several */
@@ -18,11 +18,15 @@ struct perp_hulls {
   perp_arena arena;
 };
 
+/* Bodies that rest on each other meet, whatever the rounding of the gap between them: part of the size. */
+static const double rest_gap = 1e-6;
+
 static void layout(perp_hulls *s, perp_arena *a)
 {
   const size_t nb = (size_t)s->model->n_bodies;
   s->order = PERP_CARVE(a, int, nb);
   s->box = PERP_CARVE(a, perp_bounds, nb);
+  s->grow = PERP_CARVE(a, double, nb);
   s->first = PERP_CARVE(a, int, nb + 1);
   s->of = PERP_CARVE(a, int, s->model->n_shapes);
   s->clan = PERP_CARVE(a, int, nb);
@@ -58,6 +62,16 @@ static void list_shapes(perp_hulls *s)
   }
 }
 
+double perp_hulls_reach(const perp_hulls *s, int body)
+{
+  double most = 0;
+  for (int i = s->first[body]; i < s->first[body + 1]; i++) {
+    double reach = s->model->shape[s->of[i]].reach;
+    if (isfinite(reach)) most = fmax(most, reach);
+  }
+  return most;
+}
+
 static void tie(perp_hulls *s, int a, int b)
 {
   if (a >= 0 && b >= 0) perp_unite(s->tied, a, b); /* the world connects nothing */
@@ -70,7 +84,6 @@ perp_status perp_hulls_create(perp_ctx *ctx, const perp_model *model, double mar
   perp_hulls *s = calloc(1, sizeof *s);
   if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the hulls of bodies");
   s->model = model;
-  s->margin = margin;
   layout(s, &s->arena);
   perp_status status = perp_arena_reserve(ctx, &s->arena);
   if (status != PERP_OK) {
@@ -80,7 +93,10 @@ perp_status perp_hulls_create(perp_ctx *ctx, const perp_model *model, double mar
   perp_arena a = s->arena;
   layout(s, &a);
   list_shapes(s);
-  for (int b = 0; b < model->n_bodies; b++) s->tied[b] = b;
+  for (int b = 0; b < model->n_bodies; b++) {
+    s->tied[b] = b;
+    s->grow[b] = 0.5 * margin + rest_gap * perp_hulls_reach(s, b);
+  }
   for (int i = 0; i < model->n_joints; i++) tie(s, model->joint_def[i].a, model->joint_def[i].b);
   for (int i = 0; i < model->n_forces; i++) tie(s, model->force_def[i].a, model->force_def[i].b);
   *out = s;
@@ -116,20 +132,10 @@ void perp_hulls_extend(perp_hulls *s, int body, const double *q_b)
   for (int i = s->first[body]; i < s->first[body + 1]; i++) {
     perp_shape_bounds(&s->model->shape[s->of[i]], &lifted, one.lo, one.hi);
     for (int k = 0; k < 3; k++) {
-      box->lo[k] = fmin(box->lo[k], one.lo[k] - 0.5 * s->margin);
-      box->hi[k] = fmax(box->hi[k], one.hi[k] + 0.5 * s->margin);
+      box->lo[k] = fmin(box->lo[k], one.lo[k] - s->grow[body]);
+      box->hi[k] = fmax(box->hi[k], one.hi[k] + s->grow[body]);
     }
   }
-}
-
-double perp_hulls_reach(const perp_hulls *s, int body)
-{
-  double most = 0;
-  for (int i = s->first[body]; i < s->first[body + 1]; i++) {
-    double reach = s->model->shape[s->of[i]].reach;
-    if (isfinite(reach)) most = fmax(most, reach);
-  }
-  return most;
 }
 
 void perp_hulls_components(perp_hulls *s, int *root)

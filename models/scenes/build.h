@@ -51,6 +51,7 @@ typedef struct perp_link {
 typedef struct perp_links {
   int dim, n; /* bodies 0 ... n-1 */
   perp_link *link;
+  bool mixed; /* BODY links are held by ball, hinge and universal joint in turn; in space */
 } perp_links;
 
 perp_links *perp_links_create(perp_ctx *ctx, int dim, int n); /* NULL when out of memory; free() */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Chain of N links, one end held at the origin, from the horizontal at rest (Cline 2002, section 5.2.1: six
- * links of 100 mm, h = 1 ms; Vondrak 2005, section 9.1.3: 32 links).
+ * links of 100 mm, h = 1 ms; Vondrak 2005, section 9.1.3: 32 links on joints of several kinds, joint=mixed).
  *
  *   link=rod  thin rods, transverse inertia m L^2/12; axial m L^2/600, which planar motion does not feel;
  *             benchmark C-10, files for N = 2, 4, 6, 8, 16 of 0.1 m
@@ -18,8 +18,8 @@ enum { HORIZONTAL, HANGING };
 static const char *const starts[] = { "horizontal", "hanging", NULL };
 enum { ROD, BOX };
 static const char *const link_names[] = { "rod", "box", NULL };
-enum { BALL, HINGE };
-static const char *const joints[] = { "ball", "hinge", NULL };
+enum { BALL, HINGE, MIXED };
+static const char *const joints[] = { "ball", "hinge", "mixed", NULL };
 
 struct chain_opts {
   int links;
@@ -35,7 +35,8 @@ static const perp_opt options[] = {
   PERP_REAL(struct chain_opts, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s^2", "gravity"),
   PERP_ENUM(struct chain_opts, start, HORIZONTAL, starts, "initial shape, at rest"),
   PERP_ENUM(struct chain_opts, link, ROD, link_names, "thin rods or boxes 0.02 m thick"),
-  PERP_ENUM(struct chain_opts, joint, BALL, joints, "ball joints, or hinges about y"),
+  PERP_ENUM(struct chain_opts, joint, BALL, joints,
+            "ball joints, hinges about y, or ball, hinge and universal in turn"),
   PERP_INT(struct chain_opts, dim, 3, 2, 3, "2 = plane, 3 = space"),
   PERP_ENUM(struct chain_opts, truth, PERP_TRUTH_AUTO, perp_truth_names,
             "reference: file where there is one, and joint coordinates up to 64 links"),
@@ -82,6 +83,8 @@ static perp_status truths(perp_ctx *ctx, perp_scene *scene, const perp_links *li
 static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct chain_opts *o = opts;
+  if (o->joint == MIXED && o->dim == 2)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "chain: joint=mixed needs dim=3 (universal joints)");
   const double mass = o->mass > 0 ? o->mass : o->link == BOX ? 0.04 : 1;
   perp_link link = { PERP_LINK_BODY, o->length, o->length / 2,
                      o->link == BOX ? perp_mass_box(mass, o->length, 0.02, 0.02)
@@ -89,6 +92,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   perp_links *links = perp_links_create(ctx, o->dim, o->links);
   if (links == NULL) return PERP_ERR_NOMEM;
   for (int i = 0; i < o->links; i++) links->link[i] = link;
+  links->mixed = o->joint == MIXED;
   double *theta = NULL;
   perp_status status = PERP_OK;
   if (o->start == HANGING) {

@@ -87,7 +87,7 @@ static struct pendulum *pendulum_create(perp_ctx *ctx, const struct pendulum_opt
   else
     p->link = (perp_link){ PERP_LINK_BODY, 1.5 * o->length, 0.75 * o->length,
                            perp_mass_thin_rod(o->mass, 1.5 * o->length) };
-  p->links = (perp_links){ o->dim, 1, &p->link };
+  p->links = (perp_links){ .dim = o->dim, .n = 1, .link = &p->link };
   return p;
 }
 

@@ -185,6 +185,12 @@ static perp_status add_joint(perp_ctx *ctx, perp_model *model, const perp_links 
   const perp_link *k = &links->link[i], *before = i > 0 ? k - 1 : NULL;
   perp_joint_def def = { .kind = joint, .a = i - 1, .b = i };
   def.axis_a[1] = def.axis_b[1] = 1;
+  if (links->mixed) {
+    static const perp_joint_kind kinds[] = { PERP_JOINT_BALL, PERP_JOINT_HINGE,
+                                             PERP_JOINT_UNIVERSAL };
+    def.kind = kinds[i % 3];
+    if (def.kind == PERP_JOINT_UNIVERSAL) def.axis_b[1] = 0, def.axis_b[2] = 1;
+  }
   if (before != NULL && before->kind == PERP_LINK_BODY)
     def.anchor_a[0] = before->length - before->com;
   if (k->kind == PERP_LINK_BODY) def.anchor_b[0] = -k->com;

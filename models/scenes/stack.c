@@ -2,7 +2,8 @@
 /* Boxes on boxes: nothing may move, and the forces are those of statics.
  *
  *   stack       N cubes: the force on the lower face of cube i (0 at the floor) is (N - i) m g (benchmark
- *               C-17; a sweep of cold-started PGS contracts by cos^2(pi / 2N))
+ *               C-17; a sweep of cold-started PGS contracts by cos^2(pi / 2N)); overlap > 0: Vondrak's
+ *               TestContactStabilization, err.tip.end is what is left of it
  *   mass-ratio  a light cube carries a heavy one: (1 + r) m g and r m g (C-18; PGS contracts by r / (1 + r))
  *   wall        bricks in running bond, half bricks at the ends of every other row
  *   pyramid     rows of n, n - 1, ..., 1 cubes at a pitch of 1.1 edges (section F of the catalogue)
@@ -18,6 +19,7 @@ struct stack_opts {
   int boxes;
   double edge, mass, mu, settle, gravity;
   int dim;
+  double overlap;
 };
 static const perp_opt stack_options[] = {
   PERP_INT(struct stack_opts, boxes, 5, 1, 100000, "number of cubes"),
@@ -28,8 +30,31 @@ static const perp_opt stack_options[] = {
             "rest and forces are judged from here on"),
   PERP_OPT_G(struct stack_opts),
   PERP_OPT_DIM(struct stack_opts, 3),
+  PERP_REAL(struct stack_opts, overlap, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
+            "of neighbours at the start, which stabilization has to take out"),
   PERP_OPTIONS_END
 };
+
+/* Where overlapping boxes should end: on each other. */
+static perp_status apart(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  const struct stack_opts *o = user;
+  (void)ctx, (void)t;
+  for (int i = 0; i < o->boxes; i++) {
+    const double p[2] = { 0, (i + 0.5) * o->edge };
+    perp_yard_state(o->dim, i, p, 0, (const double[2]){ 0 }, 0, q, v);
+  }
+  return PERP_OK;
+}
+
+static perp_status take_apart(perp_ctx *ctx, perp_scene *scene, const struct stack_opts *o)
+{
+  struct stack_opts *copy = malloc(sizeof *copy);
+  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "stack: no memory");
+  *copy = *o;
+  scene->tip_body = o->boxes - 1;
+  return perp_truth_add(ctx, scene, "statics: boxes on each other", HUGE_VAL, 1e-15, apart, copy);
+}
 
 /* boxes on each other with forces from statics; mass of box i */
 static perp_status pile(perp_ctx *ctx, perp_scene *scene, const struct stack_opts *o,
@@ -39,10 +64,11 @@ static perp_status pile(perp_ctx *ctx, perp_scene *scene, const struct stack_opt
   perp_yard_floor(&y);
   const double size[3] = { o->edge, o->edge, o->edge };
   for (int i = 0; i < o->boxes; i++) {
-    const double p[3] = { 0, 0, (i + 0.5) * o->edge };
+    const double p[3] = { 0, 0, (i + 0.5) * o->edge - (i + 1) * o->overlap };
     perp_yard_box(&y, mass[i], size, p, 0, 0);
   }
   PERP_TRY(perp_yard_end(&y, o->edge, t_end));
+  if (o->overlap > 0) PERP_TRY(take_apart(ctx, scene, o));
   PERP_TRY(perp_gauge_rest(ctx, scene, 0, o->boxes, o->edge / 2, o->settle));
   perp_force_truth *force = malloc((size_t)o->boxes * sizeof *force);
   if (force == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d boxes", o->boxes);
@@ -98,7 +124,7 @@ static const perp_opt ratio_options[] = {
 static perp_status build_ratio(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct ratio_opts *o = opts;
-  const struct stack_opts two = { 2, o->edge, o->mass, o->mu, o->settle, o->gravity, o->dim };
+  const struct stack_opts two = { 2, o->edge, o->mass, o->mu, o->settle, o->gravity, o->dim, 0 };
   const double mass[2] = { o->mass, o->ratio * o->mass };
   return pile(ctx, scene, &two, mass, 2);
 }

@@ -4,7 +4,11 @@
  *
  * Heap order, parent of i = (i-1)/2.  The root leaves the origin along +x; a link at odd depth is turned
  * from its parent's direction about z, at even depth about y, by +30 degrees (odd i) or -30 (even i).
- * At rest at t = 0. */
+ * At rest at t = 0.
+ *
+ * soft > 0: a soft fixed joint beside each ball joint draws the angles to those of the start (his soft
+ * constraints); gravity then only bends the tree, and without it (gravity=0, kick > 0: the root turns about z at the
+ * start) it comes back to where it was: truth after a long time. */
 #include "models/kinematics.h"
 #include "models/scenes/build.h"
 
@@ -16,6 +20,7 @@ struct tree_opts {
   int bodies;
   double length, mass, gravity;
   int truth;
+  double soft, kick;
 };
 static const perp_opt options[] = {
   PERP_INT(struct tree_opts, bodies, 127, 1, 1000000, "number of links"),
@@ -25,7 +30,11 @@ static const perp_opt options[] = {
             "mass of a link"),
   PERP_REAL(struct tree_opts, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s^2", "gravity"),
   PERP_ENUM(struct tree_opts, truth, PERP_TRUTH_AUTO, perp_truth_names,
-            "reference: joint coordinates up to 255 links"),
+            "reference: joint coordinates up to 255 links, not with soft joints"),
+  PERP_REAL(struct tree_opts, soft, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "",
+            "softness S of a fixed joint beside each ball joint; 0: none"),
+  PERP_REAL(struct tree_opts, kick, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "rad/s",
+            "all turn about z at the start, as one body"),
   PERP_OPTIONS_END
 };
 
@@ -65,10 +74,36 @@ static perp_status add_links(perp_ctx *ctx, perp_model *model, const struct tree
       k->end[c] = start[c] + 2 * d[c];
     }
     memcpy(body.quat, k->quat, sizeof body.quat);
+    body.v[0] = -o->kick * body.x[1];
+    body.v[1] = o->kick * body.x[0];
+    for (int c = 0; c < 3; c++) body.w[c] = o->kick * R[2 + 3 * c];
     PERP_TRY(perp_model_add_body(ctx, model, &body, NULL));
+    PERP_TRY(perp_model_add_joint(ctx, model, &joint, NULL));
+    if (o->soft == 0) continue;
+    joint.kind = PERP_JOINT_FIXED;
+    joint.softness = o->soft;
     PERP_TRY(perp_model_add_joint(ctx, model, &joint, NULL));
   }
   return PERP_OK;
+}
+
+/* the state at the start, at rest */
+static perp_status at_start(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  const perp_model *model = *(perp_model **)user;
+  (void)ctx, (void)t;
+  memcpy(q, perp_model_q0(model), (size_t)perp_model_nq(model) * sizeof *q);
+  memset(v, 0, (size_t)perp_model_nv(model) * sizeof *v);
+  return PERP_OK;
+}
+
+static perp_status comes_back(perp_ctx *ctx, perp_scene *scene)
+{
+  perp_model **model = malloc(sizeof(perp_model *));
+  if (model == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "tree: no memory");
+  *model = scene->model;
+  return perp_truth_add(ctx, scene, "the shape at the start, after a long time", HUGE_VAL, 1e-15,
+                        at_start, model);
 }
 
 static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
@@ -91,6 +126,10 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   scene->h = 1e-3;
   scene->tip_body = o->bodies - 1;
   scene->tip[0] = o->length / 2;
+  if (o->soft > 0) {
+    scene->dissipative = true;
+    return o->gravity == 0 ? comes_back(ctx, scene) : PERP_OK;
+  }
   if (o->truth == PERP_TRUTH_REDUCED || (o->truth == PERP_TRUTH_AUTO && o->bodies <= 255))
     return perp_truth_reduced(ctx, scene, 2, 1e-8);
   return PERP_OK;

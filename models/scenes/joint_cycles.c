@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Joint cycles: a platform hangs on parallel cranks, in space (Vondrak 2005, section 9.1.3, TestJointCycles: loops,
+ * and more constraints than the effect needs; the geometry is ours, his is not given).
+ *
+ * n cranks of length L hang on hinges about y in the world, and carry the platform on hinges at their ends: 10 n
+ * rows for the 6 n + 5 degrees of freedom that they take, 4 n - 5 of them redundant, n - 1 cycles.  twice: each
+ * hinge is there a second time, 10 n more redundant rows.
+ *
+ * The platform only moves along a circle, so that with phi from the vertical
+ *      phi'' = -w^2 sin phi,   w^2 = g (n m / 2 + M) / (L (n m / 3 + M))
+ * which is a pendulum: sin(phi / 2) = k sn(K - w t), k = sin(alpha / 2). */
+#include "models/scenes/elliptic.h"
+#include "models/scenes/yard.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct cycles_opts {
+  int cranks;
+  double length, mass, platform, amplitude, gravity;
+  bool twice;
+};
+static const perp_opt options[] = {
+  PERP_INT(struct cycles_opts, cranks, 4, 1, 1000, "parallel cranks"),
+  PERP_OPT_POSITIVE(struct cycles_opts, length, 1, "m", "of a crank, a thin rod"),
+  PERP_OPT_POSITIVE(struct cycles_opts, mass, 1, "kg", "of a crank"),
+  PERP_OPT_POSITIVE(struct cycles_opts, platform, 2, "kg", "mass of the platform"),
+  PERP_REAL(struct cycles_opts, amplitude, 1, 0, M_PI, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad",
+            "initial angle from the vertical, at rest"),
+  PERP_OPT_G(struct cycles_opts),
+  PERP_BOOL(struct cycles_opts, twice, false, "each hinge a second time"),
+  PERP_OPTIONS_END
+};
+
+/* cranks at x = 0, L/2, ..., alternately on both sides in y */
+static void foot(const struct cycles_opts *o, int i, double p[3])
+{
+  p[0] = 0.5 * o->length * i;
+  p[1] = 0.25 * o->length * (i % 2 == 0 ? 1 : -1);
+  p[2] = 0;
+}
+
+/* phi > 0: towards -x */
+static void state_at(const struct cycles_opts *o, double phi, double rate, double *q, double *v)
+{
+  const double s = sin(phi), c = cos(phi), L = o->length;
+  const double middle = 0.25 * L * (o->cranks - 1);
+  for (int i = 0; i <= o->cranks; i++) {
+    const double arm = i < o->cranks ? L / 2 : L;
+    double p[3] = { middle, 0, 0 };
+    if (i < o->cranks) foot(o, i, p);
+    const double at[2] = { p[0] - arm * s, -arm * c };
+    const double speed[2] = { -arm * c * rate, arm * s * rate };
+    const bool turns = i < o->cranks;
+    /* a crank turns from x to the height by -phi */
+    perp_yard_state(3, i, at, turns ? -phi : 0, speed, turns ? -rate : 0, q, v);
+    q[7 * i + 1] = p[1];
+  }
+}
+
+static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  const struct cycles_opts *o = user;
+  const double n = o->cranks, m = o->mass, M = o->platform;
+  const double w = sqrt(o->gravity * (n * m / 2 + M) / (o->length * (n * m / 3 + M)));
+  const double k = sin(o->amplitude / 2), kc = cos(o->amplitude / 2);
+  const double am = perp_elliptic_am(perp_elliptic_K(kc) - w * t, kc);
+  (void)ctx;
+  state_at(o, 2 * asin(k * sin(am)), -2 * k * w * cos(am), q, v);
+  return PERP_OK;
+}
+
+static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct cycles_opts *o = opts;
+  const int n = o->cranks;
+  const double L = o->length, middle = 0.25 * L * (n - 1);
+  double *q = malloc((size_t)(n + 1) * 13 * sizeof *q), *v = q + 7 * (n + 1);
+  struct cycles_opts *copy = malloc(sizeof *copy);
+  if (q == NULL || copy == NULL) {
+    free(q);
+    free(copy);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "joint-cycles: no memory for %d cranks", n);
+  }
+  state_at(o, o->amplitude, 0, q, v);
+  perp_yard y = perp_yard_begin(ctx, scene, 3, o->gravity, 0, 0);
+  for (int i = 0; i <= n; i++) {
+    const double *b = q + 7 * i, edge = fmax(1, 0.5 * (n - 1)) * L;
+    perp_body_def body = { .x = { b[0], b[1], b[2] }, .quat = { b[3], b[4], b[5], b[6] } };
+    /* a thin rod along z: its moment about the axis is not felt */
+    const double across = o->mass * L * L / 12;
+    body.mass = i < n ? (perp_mass){ o->mass, { across, 0, 0, 0, across, 0, 0, 0, across / 50 } }
+                      : perp_mass_box(o->platform, edge, L / 2, 0.05 * L);
+    if (y.status == PERP_OK) y.status = perp_model_add_body(ctx, scene->model, &body, NULL);
+  }
+  free(q);
+  for (int i = 0; i < 2 * n * (o->twice ? 2 : 1); i++) {
+    const int crank = i / 2 % n;
+    const bool top = i % 2 == 0;
+    perp_joint_def hinge = { .kind = PERP_JOINT_HINGE,
+                             .a = top ? PERP_WORLD : crank,
+                             .b = top ? crank : n,
+                             .axis_a = { 0, 1, 0 },
+                             .axis_b = { 0, 1, 0 } };
+    double p[3];
+    foot(o, crank, p);
+    if (top) {
+      hinge.anchor_a[0] = p[0], hinge.anchor_a[1] = p[1];
+      hinge.anchor_b[2] = L / 2;
+    } else {
+      hinge.anchor_a[2] = -L / 2;
+      hinge.anchor_b[0] = p[0] - middle, hinge.anchor_b[1] = p[1];
+    }
+    perp_yard_joint(&y, &hinge);
+  }
+  *copy = *o;
+  if (y.status == PERP_OK) y.status = perp_model_finish(ctx, scene->model);
+  if (y.status != PERP_OK) {
+    free(copy);
+    return y.status;
+  }
+  scene->t_end = 2;
+  scene->h = 1e-3;
+  scene->tip_body = n;
+  return perp_truth_add(ctx, scene, "closed form: Jacobi elliptic functions", HUGE_VAL, 1e-14,
+                        exact, copy);
+}
+
+const perp_scene_desc perp_scene_joint_cycles = {
+  .d = { .name = "joint-cycles",
+         .summary = "a platform on parallel cranks: cycles and redundant joints in space",
+         .reference = "Vondrak 2005, section 9.1.3 (TestJointCycles); closed form",
+         .equation = "phi'' = -g (n m / 2 + M) / (L (n m / 3 + M)) sin phi",
+         .opts = options,
+         .opts_size = sizeof(struct cycles_opts) },
+  .build = build,
+};
