@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A thin rod hits the floor with one end while that end slides backwards: where Newton's law makes energy.
+ *
+ * A rod of half length l leans at theta to the floor; its lower end, r = l (cos, -sin) from the centre, comes down
+ * with `approach` and moves against the way it points with `slide`, without gravity.  At that point
+ *
+ *      u' = u + A p,   A = 1/m [ 1 + 3 c^2   3 c s ;  3 c s   1 + 3 s^2 ],   u = (-approach, -slide)
+ *
+ * for the impulse p = (p_n, p_t).  The normal impulse turns the sliding round where mu < 3 c s / (1 + 3 s^2).  Newton's
+ * law asks u_n' = -e u_n whatever friction does; with p_t = -mu p_n, opposed to the sliding after the impact, the work
+ *
+ *      1/2 p (u + u') = 1/2 p_n ((1 - e) u_n - mu (u_t + u_t'))
+ *
+ * is positive for e = 1 while -u_t > u_t' > 0: friction has pushed along most of the sliding (Kane and Levinson
+ * 1985; Wang and Mason 1992).  Poisson's law makes friction oppose the sliding in each of its two parts, and the
+ * energy falls. */
+#include "models/scenes/yard.h"
+
+#include <math.h>
+
+enum { NEWTON, POISSON };
+static const char *const laws[] = { "newton", "poisson", NULL };
+
+struct rod_opts {
+  double theta, slide, approach, half, mass, mu, e;
+  int law, dim;
+};
+static const perp_opt options[] = {
+  PERP_REAL(struct rod_opts, theta, M_PI / 4, 0, M_PI / 2, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad",
+            "angle to the floor"),
+  PERP_REAL(struct rod_opts, slide, 0.7, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s",
+            "velocity of the end along the floor, against the way it points"),
+  PERP_OPT_POSITIVE(struct rod_opts, approach, 1, "m/s", "velocity of the end towards the floor"),
+  PERP_OPT_POSITIVE(struct rod_opts, half, 1, "m", "half length"),
+  PERP_OPT_POSITIVE(struct rod_opts, mass, 1, "kg", "mass"),
+  PERP_OPT_MU(struct rod_opts, mu, 0.2),
+  PERP_REAL(struct rod_opts, e, 1, 0, 1, 0, "", "restitution"),
+  PERP_ENUM(struct rod_opts, law, NEWTON, laws, "by which impact.rel.err judges"),
+  PERP_OPT_DIM(struct rod_opts, 2),
+  PERP_OPTIONS_END
+};
+
+/* Impulse p that brings the point from u to u_n' = target, or (given) with p_n as it is, and friction against u_t'. */
+static void impulse(const double A[3], const double u[2], double target, bool given, double mu,
+                    double p[2])
+{
+  const double need = target - u[0], det = A[0] * A[2] - A[1] * A[1];
+  if (given) {
+    p[1] = -(u[1] + A[1] * p[0]) / A[2];
+  } else {
+    p[0] = (A[2] * need + A[1] * u[1]) / det;
+    p[1] = (-A[0] * u[1] - A[1] * need) / det;
+  }
+  if (p[0] >= 0 && fabs(p[1]) <= mu * p[0]) return; /* sticks */
+  for (int sign = -1; sign <= 1; sign += 2) {
+    if (!given) p[0] = need / (A[0] - sign * mu * A[1]);
+    p[1] = -sign * mu * p[0];
+    if (p[0] >= 0 && sign * (u[1] + A[1] * p[0] + A[2] * p[1]) >= 0) return;
+  }
+}
+
+static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct rod_opts *o = opts;
+  const double c = cos(o->theta), s = sin(o->theta), l = o->half, m = o->mass, t = 0.05;
+  perp_yard y = perp_yard_begin(ctx, scene, o->dim, 0, o->mu, o->e);
+  perp_yard_floor(&y);
+  /* a needle whose end is a vertex: a rhombus, an octahedron in space; as a mass a thin rod */
+  const double d = l / 1000, I = m * l * l / 3;
+  const double plane[8] = { l, 0, 0, d, -l, 0, 0, -d };
+  const double space[18] = { l, 0, 0, -l, 0, 0, 0, d, 0, 0, -d, 0, 0, 0, d, 0, 0, -d };
+  perp_body_def def = { .mass = { m, { I / 50, 0, 0, 0, I, 0, 0, 0, I } } };
+  const double centre[3] = { -l * c, 0, l * s + o->approach * t }, arm[2] = { l * c, -l * s };
+  y.name = "rod";
+  y.v[0] = -o->slide;
+  y.v[2] = -o->approach;
+  const int rod = perp_yard_body(&y, &def, centre, o->theta, 0);
+  perp_shape_def needle = { .kind = PERP_SHAPE_POLYTOPE,
+                            .body = rod,
+                            .vertices = o->dim == 2 ? plane : space,
+                            .n_vertices = o->dim == 2 ? 4 : 6 };
+  perp_yard_shape(&y, &needle);
+  PERP_TRY(perp_yard_end(&y, l, 2 * t));
+  const double A[3] = { (1 + 3 * c * c) / m, 3 * c * s / m, (1 + 3 * s * s) / m };
+  const double u[2] = { -o->approach, -o->slide };
+  double p[2];
+  if (o->law == NEWTON) {
+    impulse(A, u, o->e * o->approach, false, o->mu, p);
+  } else {
+    impulse(A, u, 0, false, o->mu, p);
+    const double mid[2] = { u[0] + A[0] * p[0] + A[1] * p[1], u[1] + A[1] * p[0] + A[2] * p[1] };
+    double q[2] = { o->e * p[0], 0 };
+    impulse(A, mid, 0, true, o->mu, q);
+    p[0] += q[0], p[1] += q[1];
+  }
+  const double turn = 3 * (arm[0] * p[0] - arm[1] * p[1]) / (m * l * l);
+  double weight[6] = { 1, 1, l }, v[6] = { u[1] + p[1] / m, u[0] + p[0] / m, turn };
+  if (o->dim == 3) {
+    const double w3[6] = { 1, 0, 1, 0, l, 0 }, v3[6] = { v[0], 0, v[1], 0, -turn, 0 };
+    for (int i = 0; i < 6; i++) weight[i] = w3[i], v[i] = v3[i];
+  }
+  return perp_gauge_velocity(ctx, scene, "impact.rel.err", 1.5 * t, weight, v, o->approach);
+}
+
+const perp_scene_desc perp_scene_rod_impact = {
+  .d = { .name = "rod-impact",
+         .summary = "a sliding rod hits the floor: Newton's law with friction makes energy",
+         .reference = "closed form; Kane and Levinson 1985, Wang and Mason 1992",
+         .equation = "2 work = p_n ((1 - e) u_n - mu (u_t + u_t'))",
+         .opts = options,
+         .opts_size = sizeof(struct rod_opts) },
+  .build = build,
+};
