@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/formulations/contacts.h"
 #include "models/formulations/islands.h"
+#include "models/formulations/sleep.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ struct perp_contacts {
   void *stab_ws;
   perp_collision *collision, *collision_post;
   perp_islands *velocity, *position; /* position: made when the stabilization projects contacts */
+  perp_sleep *sleep;                 /* NULL: nobody sleeps */
   double slop;                       /* m, see bias_of */
   double *reach;                     /* [bodies] from the centre of mass to the end of its shapes */
   double *f;                         /* [nv] right-hand side without contacts */
@@ -121,6 +123,7 @@ void perp_contacts_destroy(perp_contacts *c)
   perp_collision_destroy(c->collision_post);
   perp_islands_destroy(c->velocity);
   perp_islands_destroy(c->position);
+  perp_sleep_destroy(c->sleep);
   if (c->stab != NULL) c->stab->destroy(c->stab_ws);
   perp_arena_free(&c->arena);
   perp_arena_free(&c->grown);
@@ -153,12 +156,30 @@ static void no_retract(void *user, const double *q, const double *dq, double *q_
   (void)user, (void)q, (void)dq, (void)q_out;
 }
 
+/* Springs and dampers at the contact points, implicit in the step: with the depth -gap and the impulse
+ * lambda = -h (k (gap + h u+) + c u+),
+ *
+ *      u+ + S lambda + alpha gap = 0,     S = 1 / (h (h k + c)),     alpha = k / (h k + c)
+ *
+ * so that softness and feedback (restitution of error: the part h alpha of the depth is given back in a step)
+ * stand for a spring alpha / (h S) and a damper (1 - h alpha) / (h S).  Open contacts are free up to the
+ * surface, w = u+ + S lambda + gap / h: spring and damper act on the way beyond it. */
+static bool springs(const perp_contact_opts *o)
+{
+  return o->stiffness > 0 || o->damping > 0;
+}
+
 static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts *parts)
 {
   const perp_model *model = c->model;
   const perp_contact_desc *kind = (const perp_contact_desc *)parts->contact.d;
   perp_spec fallback = { 0 }, frictionless = { 0 };
   PERP_TRY(kind->fits(ctx, parts->contact.opts, model->dim, parts->lcp.d));
+  if (springs(&c->o) && c->o.softness > 0)
+    return PERP_FAIL(
+        ctx, PERP_ERR_OPTION,
+        "softness = %g 1/kg and stiffness = %g N/m, damping = %g N s/m: one or the other",
+        c->o.softness, c->o.stiffness, c->o.damping);
   /* an instance without rows: contacts come and go, and are asked about one by one */
   perp_stab_sys sys = { .error = no_error,
                         .rate = no_rate,
@@ -216,6 +237,13 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
     for (int b = 0; b < model->n_bodies; b++) c->slop = fmax(c->slop, opts->tol * c->reach[b]);
     status = open_parts(ctx, c, parts);
   }
+  if (status == PERP_OK && opts->sleep) {
+    status = perp_sleep_create(ctx, model, opts->sleep_time, opts->sleep_velocity, c->reach,
+                               &c->sleep);
+    if (status == PERP_OK) perp_collision_rest(c->collision, perp_sleep_asleep(c->sleep));
+    if (status == PERP_OK && c->collision_post != NULL)
+      perp_collision_rest(c->collision_post, perp_sleep_asleep(c->sleep));
+  }
   if (status != PERP_OK) {
     perp_contacts_destroy(c);
     return status;
@@ -229,6 +257,7 @@ void perp_contacts_restart(perp_contacts *c)
   c->n = c->n_before = 0;
   c->h = 0;
   c->collision_s = c->lcp_s = 0;
+  if (c->sleep != NULL) perp_sleep_restart(c->sleep);
   perp_islands_restart(c->velocity);
   if (c->position != NULL) perp_islands_restart(c->position);
 }
@@ -310,6 +339,7 @@ static void recall(perp_contacts *c, const perp_eval *e, double h)
     c->slip[i] = 0;
     c->fresh[i] = c->kept[i] = 0;
   }
+  for (int k = 0; k < c->n_before; k++) c->before[k].used = 0;
   if (!c->o.warm || scale == 0) return;
   for (int i = 0, at = 0; i < c->n; i++) {
     while (at < c->n_before && compare(&c->before[at], &c->contact[i]) < 0) at++;
@@ -332,10 +362,29 @@ static void recall(perp_contacts *c, const perp_eval *e, double h)
   }
 }
 
+/* of two bodies at rest: not looked for, but of use when they wake */
+static bool dormant(const perp_contacts *c, const memory *m)
+{
+  const unsigned char *asleep = perp_sleep_asleep(c->sleep);
+  const int a = c->model->shape_def[m->shape_a].body, b = c->model->shape_def[m->shape_b].body;
+  return (a < 0 || asleep[a]) && (b < 0 || asleep[b]);
+}
+
+/* Merge of both lists, which are sorted alike. */
 static void remember(perp_contacts *c, const perp_eval *e, double h)
 {
-  for (int i = 0; i < c->n; i++) {
-    memory *m = &c->after[i];
+  const double scale = c->h > 0 ? h / c->h : 0;
+  int n = 0, k = c->sleep != NULL ? 0 : c->n_before;
+  for (int i = 0; i <= c->n; i++) {
+    for (; k < c->n_before && (i == c->n || compare(&c->before[k], &c->contact[i]) <= 0); k++) {
+      if (!dormant(c, &c->before[k])) continue;
+      c->after[n] = c->before[k];
+      c->after[n].used = 0;
+      for (int q = 0; q < 3; q++) c->after[n].impulse[q] *= scale;
+      n++;
+    }
+    if (i == c->n) break;
+    memory *m = &c->after[n++];
     m->shape_a = c->contact[i].shape_a;
     m->shape_b = c->contact[i].shape_b;
     m->id = c->contact[i].id;
@@ -348,7 +397,7 @@ static void remember(perp_contacts *c, const perp_eval *e, double h)
   memory *swap = c->before;
   c->before = c->after;
   c->after = swap;
-  c->n_before = c->n;
+  c->n_before = n;
   c->h = h;
 }
 
@@ -390,11 +439,16 @@ static int late(perp_contacts *c, const perp_eval *e, double h, const double *v)
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
+static double softness_of(const perp_contact_opts *o, double h)
+{
+  return springs(o) ? 1 / (h * (h * o->stiffness + o->damping)) : o->softness;
+}
+
 /* an approach with restitution whose gap closes in this step */
 static bool impact(const perp_contacts *c, const perp_contact *x, double h, const double *before,
                    const double *free)
 {
-  return x->e > 0 && before[0] < -c->o.threshold && x->gap + h * free[0] <= 0;
+  return !springs(&c->o) && x->e > 0 && before[0] < -c->o.threshold && x->gap + h * free[0] <= 0;
 }
 
 /* Bias of the normal row, see contact.h.  Gaps within the slop, the tolerance of a solution in units of
@@ -407,6 +461,8 @@ static double bias_of(void *user, const perp_contact *x, double h, const double 
   double gap = fabs(x->gap) > c->slop ? x->gap : 0, bias = 0;
   if (gap > 0)
     bias = c->o.gap ? gap / h : 0;
+  else if (springs(&c->o))
+    return c->o.stiffness / (h * c->o.stiffness + c->o.damping) * x->gap;
   else if (gap < 0 && c->stab->push != NULL)
     bias = -c->stab->push(c->stab_ws, h, gap);
   if (impact(c, x, h, before, free)) {
@@ -439,8 +495,32 @@ static perp_status find(perp_constrained *k, perp_collision *collision, int thre
   return status;
 }
 
-bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *drives, double h,
-                        const double *v)
+/* v+ from k->f, those asleep stay where they are */
+static bool solve_all(perp_contacts *c, perp_constrained *k, double h, const double *v)
+{
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return false;
+  if (c->sleep != NULL) perp_sleep_still(c->sleep, k->a);
+  return true;
+}
+
+/* Wake whom a contact that closes reaches; anybody? */
+static bool touched(perp_contacts *c)
+{
+  bool woken = false;
+  for (int i = 0; i < c->n; i++) {
+    const perp_contact *x = &c->contact[i];
+    if (!c->kept[i]) continue;
+    if (x->body_a >= 0) woken |= perp_sleep_wake(c->sleep, x->body_a);
+    if (x->body_b >= 0) woken |= perp_sleep_wake(c->sleep, x->body_b);
+  }
+  return woken;
+}
+
+/* FREE: no island has had a problem; WOKEN: bodies have been woken, the step is to be made again. */
+typedef enum outcome { FAILED, FREE, SOLVED, WOKEN } outcome;
+
+static outcome solve_step(perp_contacts *c, perp_constrained *k, perp_drives *drives, double h,
+                          const double *v)
 {
   const perp_model *model = c->model;
   const perp_eval *e = k->e;
@@ -456,28 +536,23 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
   }
   if (!isfinite(margin)) {
     k->reason = PERP_NOT_FINITE;
-    return false;
+    return FAILED;
   }
   perp_collision_margin(c->collision, margin);
   k->status = find(k, c->collision, c->o.threads, &c->contact, &c->n);
-  if (k->status == PERP_OK) k->status = reserve(k->ctx, c, c->n);
-  c->collision_s += perp_constrained_clock(k) - start;
-  if (k->status != PERP_OK) return false;
-  if (c->n == 0 && rows == 0) {
-    c->n_before = 0;
-    return true;
-  }
-
+  if (k->status == PERP_OK)
+    k->status = reserve(k->ctx, c, c->n + (c->sleep != NULL ? c->n_before : 0));
+  if (k->status != PERP_OK) return FAILED;
   recall(c, e, h);
   perp_twists(model, e, v, c->before_step);
   perp_twists(model, e, k->a, c->free);
   int kept = choose(c, e, h, base);
+  c->collision_s += perp_constrained_clock(k) - start;
+  if (c->sleep != NULL && touched(c)) return WOKEN;
   if (kept == 0 && rows == 0) {
     memset(c->impulse, 0, (size_t)3 * (size_t)c->n * sizeof *c->impulse);
-    remember(c, e, h);
-    return true;
+    return FREE;
   }
-  memcpy(c->f, k->f, (size_t)model->nv * sizeof *c->f);
   perp_island_task task = { .contact = c->contact,
                             .n = c->n,
                             .kept = c->kept,
@@ -489,7 +564,7 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
                             .before = c->before_step,
                             .free = c->free,
                             .align = c->o.align == PERP_ALIGN_SLIP,
-                            .softness = c->o.softness,
+                            .softness = softness_of(&c->o, h),
                             .row = row,
                             .n_rows = rows,
                             .bias = bias_of,
@@ -501,7 +576,7 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
     /* on the first round k->a is v^; later ones go back to it */
     if (round > 0) {
       memcpy(k->f, c->f, (size_t)model->nv * sizeof *c->f);
-      if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return false;
+      if (!solve_all(c, k, h, v)) return FAILED;
       perp_twists(model, e, k->a, c->free);
     }
     start = perp_constrained_clock(k);
@@ -509,11 +584,31 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
     bool good = perp_islands_solve(c->velocity, k, &task);
     if (good) perp_islands_apply(c->velocity, k, &task, k->f);
     c->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt);
-    if (!good || !perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return false;
+    if (!good || !solve_all(c, k, h, v)) return FAILED;
     if (round + 1 == ROUNDS || late(c, e, h, k->a) == 0) break;
+    if (c->sleep != NULL && touched(c)) return WOKEN;
   }
-  remember(c, e, h);
   if (drives != NULL) perp_drives_accept(drives, h);
+  return SOLVED;
+}
+
+bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *drives, double h,
+                        const double *v)
+{
+  outcome end;
+  memcpy(c->f, k->f, (size_t)c->model->nv * sizeof *c->f);
+  if (c->sleep != NULL) {
+    perp_sleep_forces(c->sleep, k->f, h);
+    perp_sleep_still(c->sleep, k->a);
+  }
+  while ((end = solve_step(c, k, drives, h, v)) == WOKEN) {
+    memcpy(k->f, c->f, (size_t)c->model->nv * sizeof *c->f);
+    if (!solve_all(c, k, h, v)) return false;
+  }
+  if (end == FAILED) return false;
+  remember(c, k->e, h);
+  if (c->sleep != NULL)
+    perp_sleep_update(c->sleep, h, perp_islands_roots(c->velocity, end == FREE), k->a);
   return true;
 }
 
@@ -530,7 +625,7 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
 {
   const perp_model *model = c->model;
   double tol = 0;
-  int passes = c->position == NULL ? 0 : c->stab->contacts(c->stab_ws, &tol);
+  int passes = c->position == NULL || springs(&c->o) ? 0 : c->stab->contacts(c->stab_ws, &tol);
   bool changed = false;
   for (int pass = 0; pass < passes; pass++) {
     const perp_contact *contact;
@@ -568,6 +663,7 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
     c->lcp_s += perp_constrained_clock(k) - start;
     if (!good || !perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros))
       return PERP_ODE_FAILED;
+    if (c->sleep != NULL) perp_sleep_still(c->sleep, k->a);
     perp_model_retract(model, q, k->a, q);
     changed = true;
   }
@@ -581,6 +677,7 @@ void perp_contacts_info(const perp_contacts *c, perp_step_info *info)
   info->n_contacts = c->n;
   info->contacts = c->n > 0 ? c->contact : NULL;
   info->impulse = c->n > 0 ? c->impulse : NULL;
+  info->asleep = c->sleep != NULL ? perp_sleep_count(c->sleep) : 0;
 }
 
 const perp_contact_count *perp_contacts_counters(const perp_contacts *c)

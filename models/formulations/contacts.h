@@ -20,9 +20,10 @@
 
 /* Options of formulations that step contacts. */
 typedef struct perp_contact_opts {
-  double margin, threshold, slip, tol, softness;
+  double margin, threshold, slip, tol, softness, stiffness, damping;
+  double sleep_time, sleep_velocity;
   int impact, align, joints, threads;
-  bool gap, reuse, warm, rescue;
+  bool gap, reuse, warm, rescue, sleep;
   char fallback[PERP_TEXT_MAX];
 } perp_contact_opts;
 enum { PERP_ALIGN_NONE, PERP_ALIGN_SLIP };
@@ -55,7 +56,19 @@ extern const char *const perp_joints_names[];
       PERP_REAL(perp_contact_opts, tol, 1e-8, 0, 1, PERP_OPEN_MIN, "",                             \
                 "scaled residual of a solution"),                                                  \
       PERP_REAL(perp_contact_opts, softness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/kg",                \
-                "S of the normal rows"),                                                           \
+                "S of the normal rows: closing at the speed S lambda is allowed (Vondrak 6.48)"),  \
+      PERP_REAL(                                                                                   \
+          perp_contact_opts, stiffness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "N/m",                      \
+          "contact points are springs, in place of softness, feedback and restitution; with "      \
+          "damping and stiffness 0: rigid"),                                                       \
+      PERP_REAL(perp_contact_opts, damping, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "N s/m",                \
+                "and dampers"),                                                                    \
+      PERP_BOOL(perp_contact_opts, sleep, false,                                                   \
+                "islands that have come to rest are left alone until something wakes them"),       \
+      PERP_REAL(perp_contact_opts, sleep_time, 0.5, 0, HUGE_VAL, PERP_OPEN_MAX, "s",               \
+                "how long all bodies of an island must be slow before it sleeps"),                 \
+      PERP_REAL(perp_contact_opts, sleep_velocity, 0.01, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",        \
+                "no point of a slow body is faster"),                                              \
       PERP_BOOL(perp_contact_opts, warm, true, "guess: the impulses of the step before"),          \
       PERP_BOOL(perp_contact_opts, reuse, true,                                                    \
                 "a guess within the tolerance is the answer, without a solve"),                    \

@@ -29,6 +29,7 @@ typedef struct perp_step_info {
   int n_contacts;
   const perp_contact *contacts;
   const double *impulse;
+  int asleep; /* bodies that sleep after the step, see sleep.h */
 } perp_step_info;
 
 typedef struct perp_times { /* CPU seconds since the last restart, only while timing is on */

@@ -380,6 +380,13 @@ static void solve_all(perp_islands *s, const perp_constrained *k, const perp_isl
 #endif
 }
 
+const int *perp_islands_roots(perp_islands *s, bool single)
+{
+  if (single) memcpy(s->parent, s->tied, (size_t)s->model->n_bodies * sizeof *s->parent);
+  for (int b = 0; b < s->model->n_bodies; b++) s->parent[b] = root(s->parent, b);
+  return s->parent;
+}
+
 bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *task)
 {
   k->status = perp_islands_room(k->ctx, s, task->n);

@@ -68,6 +68,8 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
 /* f [nv] += J_c' lambda of the impulses in task, and J' lambda of its bounded rows. */
 void perp_islands_apply(const perp_islands *s, const perp_constrained *k,
                         const perp_island_task *task, double *f);
+/* [bodies] one body of the island of each, of the last solve, or (single) by joints alone. */
+const int *perp_islands_roots(perp_islands *s, bool single);
 const perp_contact_count *perp_islands_count(const perp_islands *s);
 void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void *user);
 

@@ -58,6 +58,9 @@ perp_status perp_collision_create(perp_ctx *ctx, const perp_model *model, double
                                   perp_collision **out);
 void perp_collision_destroy(perp_collision *c);
 void perp_collision_margin(perp_collision *c, double margin);
+/* Pairs of bodies at rest (rest [bodies] not 0, borrowed; NULL: none) among each other and with the world are
+ * passed over by find. */
+void perp_collision_rest(perp_collision *c, const unsigned char *rest);
 /* All contacts at the poses (indexed by body; pose[-1], PERP_WORLD, is the world and must be
  * valid), ordered by (shape_a, shape_b, id).  The array lives until the next call.  O(shapes +
  * overlaps) for small motions since the call before. */

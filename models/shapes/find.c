@@ -19,6 +19,7 @@ struct perp_collision {
   perp_broad broad;
   lane lane[LANES]; /* the first one has all contacts in the end */
   const perp_pose *pose;
+  const unsigned char *rest;
   int64_t pairs;
 };
 
@@ -67,6 +68,11 @@ void perp_collision_margin(perp_collision *c, double margin)
   c->broad.margin = margin;
 }
 
+void perp_collision_rest(perp_collision *c, const unsigned char *rest)
+{
+  c->rest = rest;
+}
+
 void perp_collision_counters(const perp_collision *c, int64_t *pairs, int64_t *contacts)
 {
   *pairs = c->pairs;
@@ -95,6 +101,12 @@ static bool worth_asking(const perp_broad *b, int i, int j)
   return perp_bounds_overlap(&b->box[i], &b->box[j]) && !spheres_apart(b, i, j);
 }
 
+static bool rests(const perp_collision *c, int shape)
+{
+  const int body = c->broad.model->shape[shape].body;
+  return body == PERP_WORLD || c->rest[body];
+}
+
 /* a contiguous share of the pairs, in order */
 static void find_share(void *user, int member, int members)
 {
@@ -105,6 +117,7 @@ static void find_share(void *user, int member, int members)
   const int end = perp_share(b->n_pairs, member + 1, members);
   for (int k = perp_share(b->n_pairs, member, members); k < end; k++) {
     int i = b->pair[k].a, j = b->pair[k].b;
+    if (c->rest != NULL && rests(c, i) && rests(c, j)) continue;
     if (!worth_asking(b, i, j)) continue;
     if (!room(l, l->n + PERP_MANIFOLD_MAX)) {
       l->full = true;

@@ -268,6 +268,49 @@ static void test_threads(void)
   perp_model_destroy(model);
 }
 
+/* 1400 balls that lie close: one island, whose rows, sweeps and pairs a team shares */
+static void test_team(void)
+{
+  static const char *const formulations[] = { "velocity", "velocity:threads=2",
+                                              "velocity:threads=3" };
+  enum { BALLS = 1400, ACROSS = 12 };
+  perp_model *model = run_model(&ctx, 3);
+  shape(model, PERP_WORLD, PERP_SHAPE_PLANE, NULL, 0, 0);
+  for (int i = 0; i < BALLS; i++) {
+    const int layer = i / (ACROSS * ACROSS), x = i % ACROSS, y = i / ACROSS % ACROSS;
+    perp_body_def ball = { .mass = perp_mass_sphere(1, 0.5),
+                           .x = { 0.999 * x + 0.001 * (i % 7), 0.999 * y, 0.499 + 0.999 * layer } };
+    shape(model, run_body(&ctx, model, ball), PERP_SHAPE_SPHERE, NULL, 0.5, 0);
+  }
+  run_finish(&ctx, model);
+  const size_t nq = (size_t)perp_model_nq(model), nv = (size_t)perp_model_nv(model);
+  double *q[3], *v[3];
+  for (int i = 0; i < 3; i++) {
+    run_parts parts = { .formulation = formulations[i], .lcp = "pgs:sweeps=10", .contact = "box" };
+    perp_step_info info = { 0 };
+    perp_sim *sim = run_start(&ctx, model, parts, h);
+    double t;
+    const double *q_end, *v_end;
+    q[i] = calloc(nq, sizeof *q[i]);
+    v[i] = calloc(nv, sizeof *v[i]);
+    if (q[i] == NULL || v[i] == NULL) bail("no memory");
+    for (int k = 0; k < 6; k++)
+      if (perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK) bail("%s", ctx.msg);
+    perp_sim_state(sim, &t, &q_end, &v_end);
+    memcpy(q[i], q_end, nq * sizeof *q_end);
+    memcpy(v[i], v_end, nv * sizeof *v_end);
+    if (i == 0)
+      ok(perp_sim_contacts(sim)->rows >= 9000, "an island of %d rows",
+         perp_sim_contacts(sim)->rows);
+    else
+      ok(memcmp(q[0], q[i], nq * sizeof *q_end) == 0 && memcmp(v[0], v[i], nv * sizeof *v_end) == 0,
+         "one large island, %d threads: the same bits", i + 1);
+    perp_sim_destroy(sim);
+  }
+  for (int i = 0; i < 3; i++) free(q[i]), free(v[i]);
+  perp_model_destroy(model);
+}
+
 static void test_memory(void)
 {
   static const run_parts parts[] = { { .lcp = "dantzig", .contact = "box" },
@@ -306,6 +349,7 @@ int main(void)
   test_momentum();
   test_energy();
   test_threads();
+  test_team();
   test_memory();
   return tap_done();
 }
