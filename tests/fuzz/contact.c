@@ -5,8 +5,8 @@
  *
  *      test_fuzz_contact [SCENES [STEPS [FIRST_SEED [LCP [H]]]]]
  *
- * LCP: `all` = every registered solver with the contact model that goes with it; `mixed` = the combinations below;
- * or the name of one solver. */
+ * LCP: `mixed` = the combinations below; `own` = every registered solver but those of other libraries, with the
+ * contact model that goes with it; `all` = those, too (slow: each has a second a problem); or the name of one. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -221,7 +221,8 @@ int main(int argc, char **argv)
   }
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_lcp, i)) != NULL; i++)
-    if (strcmp(which, "all") == 0 || strcmp(which, d->name) == 0)
+    if (strcmp(which, "all") == 0 || strcmp(which, d->name) == 0 ||
+        (strcmp(which, "own") == 0 && !(d->caps & PERP_LCP_PEER)))
       check_registered(d, scenes, first, steps, h);
   return tap_done();
 }
