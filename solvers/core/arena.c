@@ -18,7 +18,9 @@ void *perp_arena_carve(perp_arena *a, size_t count, size_t size)
 
 perp_status perp_arena_reserve(perp_ctx *ctx, perp_arena *a)
 {
+  /* aligned_alloc wants a multiple, and a caller may ask for some spare room */
   size_t bytes = a->used > 0 ? a->used : ALIGN;
+  if (bytes < SIZE_MAX / 2) bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
   a->base = bytes >= SIZE_MAX / 2 ? NULL : aligned_alloc(ALIGN, bytes);
   if (a->base == NULL)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace of %zu bytes", bytes);
