@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/formulations/contacts.h"
-#include "models/formulations/islands.h"
-#include "models/formulations/sleep.h"
+#include "models/formulations/contacts_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,44 +11,6 @@ const char *const perp_joints_names[] = { "auto", "eliminate", "rows", NULL };
 /* a contact left out is taken in when it would be this deep at the end of the step, m */
 static const double LATE = 1e-12;
 enum { ROUNDS = 4 };
-
-/* what identifies a contact from step to step, with its impulse */
-typedef struct memory {
-  int shape_a, shape_b;
-  uint64_t id;
-  double impulse[3], slip;
-  double at[3]; /* in the frame of a moving body of the contact */
-  unsigned char fresh, used;
-} memory;
-
-struct perp_contacts {
-  const perp_model *model;
-  perp_contact_opts o;
-  const perp_stab_desc *stab;
-  void *stab_ws;
-  perp_collision *collision, *collision_post;
-  perp_islands *velocity, *position; /* position: made when the stabilization projects contacts */
-  perp_sleep *sleep;                 /* NULL: nobody sleeps */
-  double slop;                       /* m, see bias_of */
-  double *reach;                     /* [bodies] from the centre of mass to the end of its shapes */
-  double *f;                         /* [nv] right-hand side without contacts */
-  double *before_step, *free;        /* [6 bodies] twists, see islands.h */
-  perp_arena arena;
-  /* contacts of the step */
-  const perp_contact *contact;
-  int n;
-  double h; /* of the step of these impulses */
-  /* as many as there ever were */
-  int cap;
-  double *impulse;        /* [3 n] world */
-  double *slip;           /* [n] */
-  unsigned char *kept;    /* [n] */
-  unsigned char *fresh;   /* [n] */
-  memory *before, *after; /* [n_before], [n] */
-  int n_before;
-  perp_arena grown;
-  double collision_s, lcp_s;
-};
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -89,8 +49,8 @@ static void layout_grown(perp_contacts *c, perp_arena *a)
   c->slip = PERP_CARVE(a, double, c->cap);
   c->kept = PERP_CARVE(a, unsigned char, c->cap);
   c->fresh = PERP_CARVE(a, unsigned char, c->cap);
-  c->after = PERP_CARVE(a, memory, c->cap);
-  c->before = PERP_CARVE(a, memory, c->cap);
+  c->after = PERP_CARVE(a, perp_contact_memory, c->cap);
+  c->before = PERP_CARVE(a, perp_contact_memory, c->cap);
 }
 
 /* room for n contacts; what is remembered stays */
@@ -98,7 +58,7 @@ static perp_status reserve(perp_ctx *ctx, perp_contacts *c, int n)
 {
   if (n <= c->cap) return PERP_OK;
   perp_arena old = c->grown;
-  memory *before = c->before;
+  perp_contact_memory *before = c->before;
   int cap = c->cap;
   c->grown = (perp_arena){ 0 };
   c->cap = n + n / 2 + 16;
@@ -284,123 +244,6 @@ static double fastest(const perp_contacts *c, const double *v)
   return first + second;
 }
 
-static int compare(const memory *a, const perp_contact *b)
-{
-  if (a->shape_a != b->shape_a) return a->shape_a < b->shape_a ? -1 : 1;
-  if (a->shape_b != b->shape_b) return a->shape_b < b->shape_b ? -1 : 1;
-  return a->id < b->id ? -1 : a->id > b->id;
-}
-
-/* where a contact is, in the frame of a moving body */
-static void place_of(const perp_contacts *c, const perp_eval *e, const perp_contact *x,
-                     double at[3])
-{
-  const int dim = c->model->dim;
-  const perp_pose *pose = &e->pose[x->body_b >= 0 ? x->body_b : x->body_a];
-  double r[3] = { 0 };
-  for (int i = 0; i < dim; i++) r[i] = 0.5 * (x->p_a[i] + x->p_b[i]) - pose->x[i];
-  at[0] = at[1] = at[2] = 0;
-  perp_turn_back(dim, pose->R, r, at);
-}
-
-static void take(perp_contacts *c, int i, memory *m, double scale)
-{
-  for (int k = 0; k < 3; k++) c->impulse[3 * i + k] = scale * m->impulse[k];
-  c->slip[i] = m->slip;
-  c->fresh[i] = m->fresh;
-  m->used = 1;
-}
-
-/* The contacts of one pair of shapes that have no namesake: the nearest one within a tenth of the body. */
-static void take_nearest(perp_contacts *c, const perp_eval *e, int i, int first, int end,
-                         double scale)
-{
-  const perp_contact *x = &c->contact[i];
-  double at[3], reach = c->reach[x->body_b >= 0 ? x->body_b : x->body_a], best = 0.1 * reach;
-  int found = -1;
-  place_of(c, e, x, at);
-  for (int k = first; k < end; k++) {
-    const memory *m = &c->before[k];
-    double d = hypot(hypot(at[0] - m->at[0], at[1] - m->at[1]), at[2] - m->at[2]);
-    if (m->used || !(d < best)) continue;
-    best = d;
-    found = k;
-  }
-  if (found >= 0) take(c, i, &c->before[found], scale);
-}
-
-/* Guesses: both lists are sorted alike.  Where two faces meet, the features that name a contact may
- * change although nothing moves; such contacts are found by their place. */
-static void recall(perp_contacts *c, const perp_eval *e, double h)
-{
-  double scale = c->h > 0 ? h / c->h : 0;
-  memset(c->impulse, 0, (size_t)3 * (size_t)c->n * sizeof *c->impulse);
-  for (int i = 0; i < c->n; i++) {
-    c->slip[i] = 0;
-    c->fresh[i] = c->kept[i] = 0;
-  }
-  for (int k = 0; k < c->n_before; k++) c->before[k].used = 0;
-  if (!c->o.warm || scale == 0) return;
-  for (int i = 0, at = 0; i < c->n; i++) {
-    while (at < c->n_before && compare(&c->before[at], &c->contact[i]) < 0) at++;
-    if (at == c->n_before) break;
-    if (compare(&c->before[at], &c->contact[i]) != 0) continue;
-    take(c, i, &c->before[at++], scale);
-    c->kept[i] = 1; /* found */
-  }
-  for (int i = 0, first = 0, end; i < c->n; i++) {
-    const perp_contact *x = &c->contact[i];
-    if (c->kept[i]) continue;
-    while (first < c->n_before &&
-           (c->before[first].shape_a < x->shape_a ||
-            (c->before[first].shape_a == x->shape_a && c->before[first].shape_b < x->shape_b)))
-      first++;
-    for (end = first; end < c->n_before && c->before[end].shape_a == x->shape_a &&
-                      c->before[end].shape_b == x->shape_b;)
-      end++;
-    if (end > first) take_nearest(c, e, i, first, end, scale);
-  }
-}
-
-/* of two bodies at rest: not looked for, but of use when they wake */
-static bool dormant(const perp_contacts *c, const memory *m)
-{
-  const unsigned char *asleep = perp_sleep_asleep(c->sleep);
-  const int a = c->model->shape_def[m->shape_a].body, b = c->model->shape_def[m->shape_b].body;
-  return (a < 0 || asleep[a]) && (b < 0 || asleep[b]);
-}
-
-/* Merge of both lists, which are sorted alike. */
-static void remember(perp_contacts *c, const perp_eval *e, double h)
-{
-  const double scale = c->h > 0 ? h / c->h : 0;
-  int n = 0, k = c->sleep != NULL ? 0 : c->n_before;
-  for (int i = 0; i <= c->n; i++) {
-    for (; k < c->n_before && (i == c->n || compare(&c->before[k], &c->contact[i]) <= 0); k++) {
-      if (!dormant(c, &c->before[k])) continue;
-      c->after[n] = c->before[k];
-      c->after[n].used = 0;
-      for (int q = 0; q < 3; q++) c->after[n].impulse[q] *= scale;
-      n++;
-    }
-    if (i == c->n) break;
-    memory *m = &c->after[n++];
-    m->shape_a = c->contact[i].shape_a;
-    m->shape_b = c->contact[i].shape_b;
-    m->id = c->contact[i].id;
-    memcpy(m->impulse, c->impulse + (size_t)3 * (size_t)i, sizeof m->impulse);
-    m->slip = c->slip[i];
-    m->fresh = c->fresh[i];
-    m->used = 0;
-    place_of(c, e, &c->contact[i], m->at);
-  }
-  memory *swap = c->before;
-  c->before = c->after;
-  c->after = swap;
-  c->n_before = n;
-  c->h = h;
-}
-
 /* Keep what is closed, or closes with v^ or with the velocities before the step, which at rest are nearer to
  * those after it; Anitescu and Potra: what is closed. */
 static int choose(perp_contacts *c, const perp_eval *e, double h, double base)
@@ -543,7 +386,7 @@ static outcome solve_step(perp_contacts *c, perp_constrained *k, perp_drives *dr
   if (k->status == PERP_OK)
     k->status = reserve(k->ctx, c, c->n + (c->sleep != NULL ? c->n_before : 0));
   if (k->status != PERP_OK) return FAILED;
-  recall(c, e, h);
+  perp_contacts_recall(c, e, h);
   perp_twists(model, e, v, c->before_step);
   perp_twists(model, e, k->a, c->free);
   int kept = choose(c, e, h, base);
@@ -606,7 +449,7 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
     if (!solve_all(c, k, h, v)) return false;
   }
   if (end == FAILED) return false;
-  remember(c, k->e, h);
+  perp_contacts_remember(c, k->e, h);
   if (c->sleep != NULL)
     perp_sleep_update(c->sleep, h, perp_islands_roots(c->velocity, end == FREE), k->a);
   return true;

@@ -25,7 +25,9 @@
  * the start of the step.  See contacts.h for the procedure.  The fall of a body onto a surface ends in
  * the step that reaches it: impacts are late or early by up to h, an error of first order.  Energy does
  * not grow with e = 0; with e > 0 the rebound takes place before the surfaces meet, at a height off by
- * up to h |u|.
+ * up to h |u|.  Newton's law makes energy where friction turns the sliding round in the impact (scene
+ * rod-impact); Poisson's does not.  Contact points may be springs and dampers, implicit in the step (contacts.c), and
+ * islands at rest may sleep (sleep.h).
  *
  * Models with drives (limits, motors): rows with bounds on the coordinates that the joints leave free, see
  * drives.h; in models with shapes they are further rows of the problems of the islands.

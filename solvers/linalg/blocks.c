@@ -2,14 +2,14 @@
 #include "solvers/linalg/blocks.h"
 
 /* y += alpha G x, G r x d column-major */
-static void gemv(int r, int d, const double *G, double alpha, const double *x, double *y)
+static inline void gemv(int r, int d, const double *G, double alpha, const double *x, double *y)
 {
   for (int j = 0; j < d; j++)
     for (int i = 0; i < r; i++) y[i] += alpha * G[i + j * r] * x[j];
 }
 
 /* y += alpha G' x */
-static void gemvt(int r, int d, const double *G, double alpha, const double *x, double *y)
+static inline void gemvt(int r, int d, const double *G, double alpha, const double *x, double *y)
 {
   for (int j = 0; j < d; j++) {
     double sum = 0;
@@ -18,13 +18,19 @@ static void gemvt(int r, int d, const double *G, double alpha, const double *x, 
   }
 }
 
+/* the same for contacts in space, where sizes known at compile time make vectors of the loops */
+enum { CONTACT_ROWS = 3, BODY_WIDTH = 6 };
+
 void perp_blocks_J(const perp_blocks *B, double alpha, const double *x, double *y)
 {
   for (int c = 0; c < B->nc; c++) {
     int row = B->cptr[c], r = B->cptr[c + 1] - row;
     for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
       int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
-      gemv(r, d, B->J + B->joff[k], alpha, x + col, y + row);
+      if (r == CONTACT_ROWS && d == BODY_WIDTH)
+        gemv(CONTACT_ROWS, BODY_WIDTH, B->J + B->joff[k], alpha, x + col, y + row);
+      else
+        gemv(r, d, B->J + B->joff[k], alpha, x + col, y + row);
     }
   }
 }
@@ -35,7 +41,10 @@ void perp_blocks_Jt(const perp_blocks *B, double alpha, const double *x, double 
     int row = B->cptr[c], r = B->cptr[c + 1] - row;
     for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
       int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
-      gemvt(r, d, B->J + B->joff[k], alpha, x + row, y + col);
+      if (r == CONTACT_ROWS && d == BODY_WIDTH)
+        gemvt(CONTACT_ROWS, BODY_WIDTH, B->J + B->joff[k], alpha, x + row, y + col);
+      else
+        gemvt(r, d, B->J + B->joff[k], alpha, x + row, y + col);
     }
   }
 }

@@ -188,6 +188,12 @@ int main(int argc, char **argv)
   run("ratio", 10000, (run_parts){ .lcp = "dantzig", .contact = "box" }, 250, 0.01, 0, NULL);
   run("pyramid", 20, (run_parts){ .lcp = "pgs", .contact = "box" }, 250, 0.01, 0, NULL);
   run("pyramid", 20, (run_parts){ .lcp = "pgs:sweeps=10", .contact = "box" }, 250, 0.01, 50, NULL);
+  for (int threads = 1; threads <= 2; threads++)
+    run("falling", 10000,
+        (run_parts){ .lcp = "pgs:sweeps=10",
+                     .contact = "box",
+                     .formulation = threads == 1 ? "velocity" : "velocity:threads=2" },
+        20, 0.01, 300, NULL);
   run("spheres", 1000, (run_parts){ .lcp = "pgs:sweeps=10", .contact = "box" }, 100, 0.01, 0, NULL);
   return 0;
 }
