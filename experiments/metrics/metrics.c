@@ -278,6 +278,7 @@ void perp_measure_compare(perp_ctx *ctx, perp_measure *m, const double *q, const
                           const double *q_ref, const double *v_ref)
 {
   m->compared++;
+  m->compared_until = m->t;
   m->err_q = m->err_v = 0;
   m->err_tip = nan("");
   if (m->model != NULL && perp_model_dim(m->model) == 3) {
@@ -376,6 +377,10 @@ static double metric_err_tip(const perp_measure *m)
 static double metric_err_tip_end(const perp_measure *m)
 {
   return has_tip(m) ? m->tip_end : nan("");
+}
+static double metric_err_until(const perp_measure *m)
+{
+  return m->compared > 0 ? m->compared_until : nan("");
 }
 static double metric_err_lambda(const perp_measure *m)
 {

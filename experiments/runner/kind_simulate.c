@@ -243,8 +243,9 @@ static perp_status references(perp_ctx *ctx, const perp_study *study, const perp
     for (int k = 0; k < i && !before; k++) before = strcmp(cells[k].value[P_SCENE], scene) == 0;
     if (before) continue;
     perp_agreement a;
-    PERP_TRY(perp_reference_compare(ctx, scene, study->reference.method, study->reference.with,
-                                    real_of(&cells[i], P_T_END), &a));
+    const perp_reference_request request = { scene, study->reference.method, study->reference.with,
+                                             real_of(&cells[i], P_T_END) };
+    PERP_TRY(perp_reference_compare(ctx, &request, &a));
     if (a.method[0] == '\0' || a.with[0] == '\0')
       return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s has no reference of the kind '%s' (reference.%s)",
                        scene, a.method[0] == '\0' ? study->reference.method : study->reference.with,
@@ -259,15 +260,7 @@ static perp_status references(perp_ctx *ctx, const perp_study *study, const perp
                   "%s: references %s: %s against %s differ by %.3g at %d times to %g s (%s %g)\n",
                   scene, good ? "agree" : "DISAGREE", a.method, a.with, a.worst, a.times, a.t_end,
                   good ? "allowed" : "more than", below);
-    perp_json_open(json, NULL, '{');
-    perp_json_text(json, "scene", scene);
-    perp_json_text(json, "method", a.method);
-    perp_json_text(json, "with", a.with);
-    perp_json_real(json, "t_end", a.t_end);
-    perp_json_int(json, "times", a.times);
-    perp_json_real(json, "worst", a.worst);
-    perp_json_real(json, "below", below);
-    perp_json_close(json, '}');
+    perp_reference_write(json, &request, &a, below);
   }
   return PERP_OK;
 }

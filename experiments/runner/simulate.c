@@ -11,6 +11,9 @@
 
 /* A state this many times larger than the initial one (or than 1) has left its problem. */
 #define DIVERGED 1e8
+/* Two references further apart than this, relative to the largest coordinate so far, no longer know the trajectory
+ * (chaos): what is left to compare are invariants. */
+#define CHAOS 1e-4
 /* A timing pass is repeated until it has run this long, in batches of at least BATCH. */
 #define PASS  20e-3
 #define BATCH 100e-6
@@ -25,9 +28,9 @@ typedef struct run {
   perp_ode *ode; /* plain ODE problems */
   perp_measure *measure;
   perp_replay *replay;
-  const perp_truth *truth;
-  bool truth_any_time;
-  double *q_ref, *v_ref;
+  const perp_truth *truth, *second; /* second: another one, to see how far both are to be trusted */
+  bool truth_any_time, parted;      /* parted: they no longer know the trajectory */
+  double *q_ref, *v_ref, *q_second, *v_second, largest_q;
   /* clock: seconds per step of each batch */
   double *batch;
   int n_batches, cap_batches;
@@ -181,6 +184,8 @@ static void choose_truth(run *r)
     r->truth = truth;
     r->truth_any_time = any_time;
   }
+  for (int i = 0; i < r->scene.n_truths && r->second == NULL; i++)
+    if (&r->scene.truth[i] != r->truth) r->second = &r->scene.truth[i];
 }
 
 static bool same_time(double a, double b)
@@ -188,10 +193,29 @@ static bool same_time(double a, double b)
   return fabs(a - b) <= 1e-10 * fmax(1, fabs(b));
 }
 
-static bool truth_answers(const run *r, double t)
+static bool truth_answers(const perp_truth *truth, double t)
 {
-  if (r->truth == NULL || t > r->truth->t_end * (1 + 1e-12)) return false;
-  return same_time(r->truth->next_time(r->truth->user, t), t);
+  if (truth == NULL || t > truth->t_end * (1 + 1e-12)) return false;
+  return same_time(truth->next_time(truth->user, t), t);
+}
+
+/* The largest difference of two states relative to the largest coordinate so far; q and -q are one orientation. */
+static double apart(run *r, const double *a, const double *b)
+{
+  const bool space = r->scene.model != NULL && perp_model_dim(r->scene.model) == 3;
+  const int nq = r->measure->nq;
+  double worst = 0;
+  for (int i = 0; i < nq; i++) r->largest_q = fmax(r->largest_q, fabs(a[i]));
+  for (int i = 0; i < nq; i++) {
+    double sign = 1;
+    if (space && i % 7 >= 3) {
+      const int o = i - i % 7 + 3;
+      sign = a[o] * b[o] + a[o + 1] * b[o + 1] + a[o + 2] * b[o + 2] + a[o + 3] * b[o + 3] < 0 ? -1
+                                                                                               : 1;
+    }
+    worst = fmax(worst, fabs(a[i] - sign * b[i]));
+  }
+  return r->largest_q > 0 ? worst / r->largest_q : 0;
 }
 
 /* is t a multiple of the sampling time? */
@@ -267,6 +291,13 @@ static perp_status add_batch(perp_ctx *ctx, run *r, double seconds)
 static perp_status compare(perp_ctx *ctx, run *r, const double *q, const double *v)
 {
   PERP_TRY(r->truth->state(r->truth->user, ctx, r->measure->t, r->q_ref, r->v_ref));
+  if (truth_answers(r->second, r->measure->t)) {
+    PERP_TRY(r->second->state(r->second->user, ctx, r->measure->t, r->q_second, r->v_second));
+    if (!(apart(r, r->q_ref, r->q_second) <= CHAOS)) {
+      r->parted = true;
+      return PERP_OK;
+    }
+  }
   perp_measure_compare(ctx, r->measure, q, v, r->q_ref, r->v_ref);
   return PERP_OK;
 }
@@ -305,7 +336,8 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
     perp_measure_state(r->measure, t, q, v, last);
     const bool end = t >= r->t_end || same_time(t, r->t_end);
     const bool sample = end || (r->adaptive ? on_sample(r, t) : count % stride == 0);
-    if ((grid || sample) && truth_answers(r, t)) PERP_TRY(compare(ctx, r, q, v));
+    if ((grid || sample) && !r->parted && truth_answers(r->truth, t))
+      PERP_TRY(compare(ctx, r, q, v));
     if (request->want_series && sample) PERP_TRY(series_row(ctx, r, &result->series, q, v));
     if (sample) PERP_TRY(perp_replay_frame(ctx, r->replay, t, q, last));
     if (end) break;
@@ -507,9 +539,11 @@ static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request)
   PERP_TRY(perp_measure_create(ctx, &r->scene, &r->measure));
   if (r->every == 0) r->every = r->t_end / (r->adaptive ? SAMPLES_ADAPTIVE : SAMPLES_FIXED);
   choose_truth(r);
-  r->q_ref = malloc((size_t)(r->measure->nq + r->measure->nv + 1) * sizeof *r->q_ref);
+  r->q_ref = malloc((size_t)(2 * r->measure->nq + 2 * r->measure->nv + 1) * sizeof *r->q_ref);
   if (r->q_ref == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the reference state");
   r->v_ref = r->q_ref + r->measure->nq;
+  r->q_second = r->v_ref + r->measure->nv;
+  r->v_second = r->q_second + r->measure->nq;
   r->bound = 1;
   for (int i = 0; i < r->measure->nq; i++) r->bound = fmax(r->bound, fabs(initial_q(r)[i]));
   for (int i = 0; i < r->measure->nv; i++) r->bound = fmax(r->bound, fabs(initial_v(r)[i]));

@@ -27,7 +27,7 @@ typedef struct perp_request {
   int timing_rounds; /* further runs without metrics, for time.step_us; 0 = time only the first */
 } perp_request;
 
-enum { PERP_METRICS_MAX = 64, PERP_NAME_MAX = 48, PERP_SPEC_MAX = 512 };
+enum { PERP_METRICS_MAX = 96, PERP_NAME_MAX = 48, PERP_SPEC_MAX = 512 };
 
 typedef struct perp_metric_value {
   char name[PERP_NAME_MAX]; /* "drift.pos.max": BENCHMARKS section 0; perp list metrics */

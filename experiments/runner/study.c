@@ -639,7 +639,8 @@ static void read_reference(struct reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "method", "tol", "agree", "horizon", NULL };
   static const char *const agree_keys[] = { "with", "below", NULL };
-  static const char *const methods[] = { "auto", "closed-form", "file", "reduced", NULL };
+  static const char *const methods[] = { "auto",    "closed-form",   "file",
+                                         "reduced", "extrapolation", NULL };
   perp_study *s = r->s;
   const perp_node *node = section(r, root, "reference", keys);
   s->reference.method = methods[choice_of(r, node, "method", methods)];
@@ -650,7 +651,7 @@ static void read_reference(struct reader *r, const perp_node *root)
     s->reference.with = methods[choice_of(r, agree, "with", methods)];
     s->reference.below = number_of(r, agree, "below", "", 0, 1, 1e-6);
   }
-  /* the only horizon there is so far: errors are compared while the truth is valid */
+  /* the only horizon there is: the truth is valid, and two references are not yet apart (chaos) */
   static const char *const horizons[] = { "auto", NULL };
   choice_of(r, node, "horizon", horizons);
 }

@@ -372,6 +372,17 @@ static void test_export(void)
   ok(run("ref chain6-stab --below 1e-20") == 8 && strstr(out, "DISAGREE") != NULL,
      "ref: disagreement is status 8");
   json_decref(json_of("ref small.yaml --json", 0));
+  write_file("refs.yaml",
+             "schema: perp-study/1\nstudy: { name: refs }\nscene: carousel\nt_end: 0.1 s\n"
+             "ode: rk4\ngrid: { h: [2 ms] }\n"
+             "reference: { method: reduced, agree: { with: extrapolation, below: 1e-10 } }\n");
+  says("ref refs.yaml", "agree: reduced, gsl:rk8pd:tol=1e-13 against extrapolation");
+  ok(strstr(out, "kept") == NULL && run("run refs.yaml -q --no-report") == 0 &&
+         file_has("results/refs/reference.json", "\"agree\": true"),
+     "two ways to the same motion, without a closed form");
+  says("ref refs.yaml", "(kept by a run; --recompute)");
+  ok(run("ref refs.yaml --recompute") == 0 && strstr(out, "kept") == NULL, "--recompute");
+  ok(run("ref refs.yaml --below 1e-30") == 8, "what is kept is judged anew");
   says("ref lcp-compare", "have no references");
   refuses(2, "ref chain6-stab --below x", "--below must be");
 }

@@ -258,6 +258,58 @@ static void plain_problem(void)
   perp_result_free(&r);
 }
 
+/* ---- chaos: two references that part ----------------------------------------------------------------------------- */
+
+static perp_status wrong_state(void *user, perp_ctx *unused, double t, double *q, double *v)
+{
+  (void)user, (void)unused, (void)v;
+  q[0] = cos(t) + 1e-9 * exp(3 * t);
+  q[1] = sin(t);
+  return PERP_OK;
+}
+
+static double any_time(void *user, double t)
+{
+  (void)user;
+  return t;
+}
+
+/* the scene circle with a second reference that goes astray: 1e-4 away at t = log(1e5) / 3 = 3.838 s */
+static perp_status build_parted(perp_ctx *c, const void *opts, perp_scene *scene)
+{
+  const perp_scene_desc *circle = (const perp_scene_desc *)perp_find(c, PERP_KIND_scene, "circle");
+  PERP_TRY(circle->build(c, opts, scene));
+  perp_truth *second = &scene->truth[scene->n_truths++];
+  *second = (perp_truth){ .t_end = 100, .state = wrong_state, .next_time = any_time };
+  return PERP_OK;
+}
+
+static void chaos(void)
+{
+  const perp_desc *circle = perp_find(&ctx, PERP_KIND_scene, "circle");
+  static perp_scene_desc parted;
+  static perp_plugin table[2] = { { PERP_KIND_scene, &parted.d } };
+  parted = (perp_scene_desc){ .d = *circle, .build = build_parted };
+  parted.d.name = "parted";
+  perp_register(&ctx, table);
+  perp_request request = { .scene = "circle", .ode = "euler", .h = 0.05, .t_end = 10 };
+  perp_result whole = run(request);
+  request.scene = "parted";
+  perp_result guarded = run(request);
+  near(perp_result_metric(&whole, "err.until"), 10, 0, 1e-12, "one reference: compared to the end");
+  near(perp_result_metric(&guarded, "err.until"), 3.8, 1e-9, 0,
+       "two that part: compared until they are 1e-4 apart");
+  /* explicit Euler: the radius grows by sqrt(1 + h^2) a step */
+  double radius = pow(1 + 0.05 * 0.05, 0.5 * 3.8 / 0.05) - 1;
+  ok(perp_result_metric(&guarded, "err.q.max") >= radius / 2 &&
+         perp_result_metric(&guarded, "err.q.max") < 0.5 * perp_result_metric(&whole, "err.q.max"),
+     "the error is that until then");
+  ok(perp_result_metric(&guarded, "energy.rel.max") == perp_result_metric(&whole, "energy.rel.max"),
+     "the invariant is measured to the end");
+  perp_result_free(&whole);
+  perp_result_free(&guarded);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -268,5 +320,6 @@ int main(void)
   output();
   divergence();
   plain_problem();
+  chaos();
   return tap_done();
 }
