@@ -40,7 +40,7 @@ struct perp_measure {
   double P0[3], L0[3], P_err, L_err, P_size;
   double tip_max, tip_end;
   int64_t states, compared, lambda_compared;
-  double compared_until; /* s */
+  double compared_until;                                           /* s */
   double *q_err, *q_ref, *v_err, *v_ref, *lambda_err, *lambda_ref; /* largest of each column */
   /* set by the runner */
   perp_ode_counters ode;
