@@ -750,7 +750,7 @@ static const perp_command commands[] = {
 static void print_help(FILE *f)
 {
   fputs("perp lcp COMMAND [arguments]\n\nComplementarity problems: find lambda with "
-        "w = A lambda + b, lo <= lambda <= hi and w\ncomplementary.\n\nCommands\n",
+        "w = A lambda + b,\nlo <= lambda <= hi and w complementary.\n\nCommands\n",
         f);
   for (const perp_command *c = commands; c->name != NULL; c++)
     fprintf(f, "  %-10s %s\n", c->name, c->summary);

@@ -238,7 +238,7 @@ int perp_passport(perp_ctx *ctx, double seconds, bool json, bool verbose)
       of_kind[p->kind]++;
     for (const perp_plugin *p = f->content->plugins; p->kind != PERP_KIND_NONE; p++) {
       const char *kind = perp_kind_name(p->kind);
-      bool testable = p->kind != PERP_KIND_formulation && p->kind != PERP_KIND_contact;
+      bool testable = p->kind != PERP_KIND_contact;
       char *program = testable && !ran[p->kind] ? contract_program(kind) : NULL;
       if (testable && !ran[p->kind]) {
         if (program == NULL) {

@@ -2,13 +2,36 @@
 /* perp report: the page of a results folder, made anew. */
 #include "experiments/report/report.h"
 
+#include "experiments/report/plot.h"
 #include "experiments/report/web.h"
 #include "experiments/runner/join.h"
 
 #include <spawn.h>
 #include <stdlib.h>
+#include <string.h>
 
 extern char **environ;
+
+/* -1, or the exit status after a message. */
+static int check_formats(const perp_args *args, const char *list)
+{
+  while (list != NULL && *list != '\0') {
+    char word[16];
+    size_t n = strcspn(list, ",");
+    int known = 0, k = 0;
+    snprintf(word, sizeof word, "%.*s", (int)n, list);
+    for (; perp_figure_formats[k] != NULL; k++)
+      known += strlen(word) == n && strcmp(perp_figure_formats[k], word) == 0;
+    if (known == 0) {
+      const char *close = perp_closest(word, perp_figure_formats, k);
+      return perp_usage_error(args, "--figs: unknown format '%s'%s%s%s", word,
+                              close != NULL ? "; did you mean '" : "", close != NULL ? close : "",
+                              close != NULL ? "'?" : " (svg, pdf, png, tikz)");
+    }
+    list += n + (list[n] == ',');
+  }
+  return -1;
+}
 
 int perp_cmd_report(perp_ctx *ctx, int argc, char **argv)
 {
@@ -51,6 +74,7 @@ int perp_cmd_report(perp_ctx *ctx, int argc, char **argv)
                                   .tex = perp_args_get(&args, "tex"),
                                   .together = args.n > 1,
                                   .no_js = perp_args_get(&args, "no-js") != NULL };
+  if ((exit_status = check_formats(&args, request.figs)) >= 0) return exit_status;
   if (args.n > 1 && request.out == NULL)
     return perp_usage_error(&args, "where to? several folders need -o FILE.html");
   perp_join g;

@@ -23,6 +23,8 @@ const char *perp_palette(int i)
   return palette[i % N_PALETTE];
 }
 
+const char *const perp_figure_formats[] = { "svg", "pdf", "png", "tikz", NULL };
+
 static const int markers[] = { 7, 5, 9, 13, 11, 15, 4, 6, 8, 12 }; /* gnuplot point types */
 enum { N_MARKERS = sizeof markers / sizeof *markers };
 
@@ -262,10 +264,9 @@ perp_status perp_figure_draw(perp_ctx *ctx, const perp_figure *f, const char *di
       return PERP_FAIL(ctx, PERP_ERR_ARG, "unknown figure format '%s'", formats);
     memcpy(format, formats, n);
     format[n] = '\0';
-    static const char *const known[] = { "svg", "pdf", "png", "tikz" };
     bool valid = false;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-      valid |= strcmp(known[i], format) == 0;
+    for (int i = 0; perp_figure_formats[i] != NULL; i++)
+      valid |= strcmp(perp_figure_formats[i], format) == 0;
     if (!valid)
       return PERP_FAIL(ctx, PERP_ERR_ARG, "unknown figure format '%s' (svg, pdf, png, tikz)",
                        format);

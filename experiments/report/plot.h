@@ -33,6 +33,9 @@ typedef struct perp_figure {
   const perp_curve *curves;
 } perp_figure;
 
+/* "svg", "pdf", "png", "tikz", NULL */
+extern const char *const perp_figure_formats[];
+
 /* Write DIR/<id>.gp and DIR/<id>.csv and run gnuplot once for each format of a comma list out of svg, pdf,
  * png, tikz.  PERP_ERR_EXTERNAL when gnuplot is missing or refuses, PERP_ERR_ARG when there is no
  * point to draw. */

@@ -176,7 +176,7 @@ static void print_commands(FILE *out)
   for (const perp_command *c = perp_commands; c->name != NULL; c++)
     fprintf(out, "  %-11s %s\n", c->name, c->summary);
   fputs("\nStart with\n"
-        "  perp run chain6-stab            the main study: a table, then a page to look at\n"
+        "  perp run chain6-stab            the main study: a table, then a page to see\n"
         "  perp simulate pendulum --json   one run, as data\n"
         "  perp COMMAND --help             options and an example of one command\n"
         "\n"
@@ -184,7 +184,7 @@ static void print_commands(FILE *out)
         "(perp new plugin; folders of them in PERP_PLUGIN_PATH).\n"
         "\n"
         "Exit status: 0 done, 2 usage, 3 invalid file, 4 nothing selected, 5 some cells\n"
-        "crashed, 6 regression, 7 incomplete but resumable, 8 references disagree, 10 nothing\n"
+        "crashed, 6 regression, 7 incomplete but resumable, 8 references disagree, 10 none\n"
         "succeeded, 1 internal error.\n",
         out);
 }

@@ -103,7 +103,21 @@ static int read_options(perp_ctx *ctx, const perp_args *args, perp_run_options *
   o->only = perp_args_get(args, "only");
   o->skip = perp_args_get(args, "skip");
   o->fresh = perp_args_get(args, "fresh") != NULL;
+  if ((text = perp_args_get(args, "progress")) != NULL) {
+    int k = 0, n = 0;
+    while (perp_progress_styles[n] != NULL) n++;
+    while (k < n && strcmp(perp_progress_styles[k], text) != 0) k++;
+    const char *close = perp_closest(text, perp_progress_styles, n);
+    if (k == n)
+      return perp_usage_error(args, "--progress is auto, plain, json or none: got '%s'%s%s%s", text,
+                              close != NULL ? "; did you mean '" : "", close != NULL ? close : "",
+                              close != NULL ? "'?" : "");
+    o->progress = (perp_progress_style)k;
+  }
   o->quiet = perp_args_get(args, "quiet") != NULL;
+  if (o->quiet) o->progress = PERP_PROGRESS_NONE;
+  /* programs read objects, and nothing else, until there is an error */
+  if (o->progress == PERP_PROGRESS_JSON) o->quiet = true;
   if (perp_args_get(args, "no-report") != NULL) o->report = NULL;
   if (o->fresh && perp_args_get(args, "resume") != NULL)
     return perp_usage_error(args, "--fresh and --resume contradict each other");
@@ -131,7 +145,9 @@ int perp_cmd_run(perp_ctx *ctx, int argc, char **argv)
     { "memory", 0, "SIZE", "memory of one cell, over the limit of the study" },
     { "budget", 0, "TIME", "start no cell after this much time" },
     { "no-report", 0, NULL, "tables only, no report.html" },
-    { "quiet", 'q', NULL, "no progress" },
+    { "progress", 0, "STYLE",
+      "auto (a bar on a terminal, else lines), plain, json (an object a line), none" },
+    { "quiet", 'q', NULL, "no progress, and no messages but errors" },
     { 0 }
   };
   static const perp_cli cli = {

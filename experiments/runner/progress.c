@@ -5,10 +5,15 @@
 #include <string.h>
 #include <unistd.h>
 
-void perp_progress_begin(perp_progress *p, FILE *out, int total, double work, int jobs)
+const char *const perp_progress_styles[] = { "auto", "plain", "json", "none", NULL };
+
+void perp_progress_begin(perp_progress *p, perp_progress_style style, const char *phase, int total,
+                         double work, int jobs)
 {
-  *p = (perp_progress){ .out = out,
-                        .terminal = out != NULL && isatty(fileno(out)) != 0,
+  *p = (perp_progress){ .out = style == PERP_PROGRESS_NONE ? NULL : stderr,
+                        .phase = phase,
+                        .terminal = style == PERP_PROGRESS_AUTO && isatty(STDERR_FILENO) != 0,
+                        .json = style == PERP_PROGRESS_JSON,
                         .begun = perp_clock_wall(),
                         .shown = perp_clock_wall(),
                         .total = total,
@@ -37,6 +42,19 @@ static void show(perp_progress *p, const char *what)
   perp_brief_time(perp_progress_left(p), left);
   perp_brief_time(now - p->begun, spent);
   p->shown = now;
+  if (p->json) {
+    perp_json j = { .out = p->out };
+    perp_json_open(&j, NULL, '{');
+    perp_json_text(&j, "phase", p->phase);
+    perp_json_int(&j, "done", p->done);
+    perp_json_int(&j, "total", p->total);
+    perp_json_int(&j, "failed", p->failed);
+    perp_json_real(&j, "elapsed_s", now - p->begun);
+    perp_json_real(&j, "left_s", perp_progress_left(p));
+    perp_json_close(&j, '}');
+    fflush(p->out);
+    return;
+  }
   if (!p->terminal) {
     fprintf(p->out, "%d/%d cells, %d failed, %s, about %s left\n", p->done, p->total, p->failed,
             spent, left);
@@ -65,10 +83,12 @@ void perp_progress_step(perp_progress *p, double work, double seconds, bool fail
   p->busy += seconds;
   if (p->out == NULL) return;
   double now = perp_clock_wall();
-  if (now - p->shown > (p->terminal ? 0.1 : 10)) show(p, what);
+  if (now - p->shown > (p->terminal ? 0.1 : p->json ? 1 : 10) || (p->json && p->done == p->total))
+    show(p, what);
 }
 
 void perp_progress_tick(perp_progress *p)
 {
-  if (p->out != NULL && perp_clock_wall() - p->shown > (p->terminal ? 0.5 : 10)) show(p, NULL);
+  if (p->out != NULL && perp_clock_wall() - p->shown > (p->terminal ? 0.5 : p->json ? 1 : 10))
+    show(p, NULL);
 }

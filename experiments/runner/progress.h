@@ -5,9 +5,18 @@
 
 #include "experiments/runner/util.h"
 
+typedef enum perp_progress_style {
+  PERP_PROGRESS_AUTO, /* a bar on a terminal, a line every ten seconds elsewhere */
+  PERP_PROGRESS_PLAIN,
+  PERP_PROGRESS_JSON, /* an object a line, for programs: at most one a second and the last one */
+  PERP_PROGRESS_NONE
+} perp_progress_style;
+extern const char *const perp_progress_styles[]; /* NULL-terminated, in the order of the enum */
+
 typedef struct perp_progress {
-  FILE *out; /* NULL: quiet */
-  bool terminal;
+  FILE *out;         /* NULL: quiet */
+  const char *phase; /* "cells", "timing rounds" */
+  bool terminal, json;
   double begun, shown;
   int total, done, failed, jobs;
   double work, work_done; /* any unit */
@@ -15,7 +24,8 @@ typedef struct perp_progress {
   int line;               /* width of the bar on the screen */
 } perp_progress;
 
-void perp_progress_begin(perp_progress *p, FILE *out, int total, double work, int jobs);
+void perp_progress_begin(perp_progress *p, perp_progress_style style, const char *phase, int total,
+                         double work, int jobs);
 /* One more is done; `what` describes it. */
 void perp_progress_step(perp_progress *p, double work, double seconds, bool failed,
                         const char *what);

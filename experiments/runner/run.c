@@ -426,7 +426,8 @@ static void do_phase(struct run *r, struct todo *todo, const char *name)
   double work = 0;
   for (int i = 0; i < todo->n; i++) work += work_of(r, todo->cell[i]);
   if (todo->n > 0 && !r->o->quiet && name != NULL) perp_say("%s", name);
-  perp_progress_begin(&r->progress, r->o->quiet ? NULL : stderr, todo->n, work, r->o->jobs);
+  perp_progress_begin(&r->progress, r->o->progress, name != NULL ? name : "cells", todo->n, work,
+                      r->o->jobs);
   do_all(r, todo);
   free(todo->cell);
   free(todo->timing);

@@ -3,6 +3,7 @@
 #ifndef PERP_RUN_H
 #define PERP_RUN_H
 
+#include "experiments/runner/progress.h"
 #include "experiments/runner/results.h"
 
 typedef struct perp_run_options {
@@ -14,7 +15,8 @@ typedef struct perp_run_options {
   bool retry[PERP_CELL_STATUSES]; /* run cells again that ended so */
   double timeout, memory;         /* over the limits of the study; NaN: as the study says */
   double budget;                  /* s after which no cell is started; 0: none */
-  bool quiet;
+  bool quiet;                     /* no messages but errors */
+  perp_progress_style progress;
   const char *again; /* command line that resumes, for messages */
   /* Called when all is done, before the summary: writes the report and says where.  NULL: no report. */
   perp_status (*report)(perp_ctx *ctx, const char *dir, void *user);

@@ -157,6 +157,30 @@ static void test_installed(void)
   free(prefix);
 }
 
+/* A formulation of one's own: another name for one of perp, to see that the contract tests look at it. */
+static void test_formulation(void)
+{
+  write_file("mine.c", "#include \"perp.h\"\n"
+                       "extern const perp_formulation_desc perp_formulation_acceleration;\n"
+                       "static perp_formulation_desc mine;\n"
+                       "__attribute__((constructor)) static void fill(void)\n"
+                       "{\n"
+                       "  mine = perp_formulation_acceleration;\n"
+                       "  mine.d.name = \"mine\";\n"
+                       "}\n"
+                       "PERP_OUTSIDE({ PERP_KIND_formulation, &mine.d });\n");
+  ok(shell("gcc -std=gnu11 -shared -fPIC $(%s version --cflags) mine.c -o mine.so", program),
+     "a formulation builds");
+  says("simulate pendulum --formulation mine --ode rk4 --t-end 0.1s --plugin ./mine.so",
+       "formulation mine");
+  json_t *j = json_of("test --plugin ./mine.so --json", 0);
+  const json_t *passport = json_array_get(j, 0);
+  ok(json_integer_value(json_object_get(passport, "held")) > 50 &&
+         json_integer_value(json_object_get(passport, "failed")) == 0,
+     "the contract tests of formulations look at it and hold");
+  json_decref(j);
+}
+
 /* ---- files that must not be loaded ------------------------------------------------------------------------------- */
 
 static void test_unfit(const char *folder)
@@ -276,6 +300,7 @@ int main(void)
   program_open();
   const char *folder = getenv("PERP_BAD_PLUGINS");
   if (folder == NULL) bail("PERP_BAD_PLUGINS names no folder");
+  test_formulation();
   test_unfit(folder);
   test_bad(folder);
   if (SANITIZED)

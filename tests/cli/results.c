@@ -121,6 +121,18 @@ static void test_merge(void)
   ok(run("report both -o page/both.html --no-js") == 0 &&
          file_has("page/both.html", "href=\"../both/figs/work-precision.svg\""),
      "a page elsewhere finds its figures");
+  refuses(2, "report both --figs svg,bmp", "--figs: unknown format 'bmp'");
+  refuses(2, "run small.yaml -o json --progress jsn", "did you mean 'json'?");
+  ok(run("run small.yaml -o json --no-report --progress json") == 0, "progress for programs");
+  bool objects = err[0] != '\0', last = false;
+  for (const char *s = err; *s != '\0'; s += strcspn(s, "\n") + 1) {
+    json_t *o = json_loadb(s, strcspn(s, "\n"), 0, NULL);
+    objects = objects && o != NULL && json_is_number(json_object_get(o, "left_s"));
+    last = json_integer_value(json_object_get(o, "done")) ==
+           json_integer_value(json_object_get(o, "total"));
+    json_decref(o);
+  }
+  ok(objects && last, "one object a line, the last one when all is done");
   refuses(2, "report part1 part2", "several folders need -o FILE.html");
   refuses(2, "report part1 part1 -o x.html", "part1 is named twice");
   ok(run("run small.yaml -o hash1 -q --shard hash:1/2") == 0 &&

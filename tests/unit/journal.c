@@ -173,10 +173,9 @@ static void test_misbehaviour(void)
 {
   static const char text[] = HEAD
       "h: 0.5 s\ngrid: { act: [compute, segv, abort, exit, print, diverge, nan, orphan, "
-      "scribble, loop, eat] }\nmetrics: { record: [err, calls] }\n";
+      "scribble, eat] }\nmetrics: { record: [err, calls] }\n";
   char *dir = perp_xprintf("%s/bad", root);
   perp_run_options o = options(dir);
-  o.timeout = 4; /* long for the cells that end by themselves, on a busy machine too */
   ok(run(text, &o) == PERP_EXIT_INFRA, "crashes among the cells: exit status 5");
   perp_results r;
   if (perp_results_load(&ctx, dir, toy_kinds, &r) != PERP_OK) bail("%s", ctx.msg);
@@ -193,7 +192,6 @@ static void test_misbehaviour(void)
                { "nan", PERP_CELL_OK, "" },
                { "orphan", PERP_CELL_OK, "" },
                { "scribble", PERP_CELL_CRASH, "ended with status 0 and without a result" },
-               { "loop", PERP_CELL_TIMEOUT, "killed at the time limit of 4 s" },
                { "eat", PERP_CELL_OOM, "memory limit of 256 MiB reached" } };
   int act = perp_kind_param(&toy_kind, "act");
   for (size_t k = 0; k < sizeof want / sizeof *want; k++)
@@ -241,6 +239,21 @@ static void test_misbehaviour(void)
   struct counts after = journal_of(dir);
   ok(code == PERP_EXIT_INFRA && after.cells > before.cells && after.cells <= before.cells + 7,
      "--retry crash runs the crashed ones again");
+  free(dir);
+}
+
+/* Apart from the others, which may take their time on a busy machine. */
+static void test_timeout(void)
+{
+  char *dir = perp_xprintf("%s/late", root);
+  perp_run_options o = options(dir);
+  o.timeout = 1;
+  ok(run(HEAD "h: 1 s\nact: loop\n", &o) == PERP_EXIT_FAILED, "a cell without an end");
+  char *csv = content(dir, "derived/cells.csv");
+  ok(strstr(csv, ",timeout,killed at the time limit of 1 s,") != NULL,
+     "loop ends as timeout: killed at the time limit of 1 s");
+  ok(children_are_gone(), "and is gone");
+  free(csv);
   free(dir);
 }
 
@@ -402,6 +415,7 @@ int main(int argc, char **argv)
   perp_register(&ctx, toy_plugins);
   test_journal();
   test_misbehaviour();
+  test_timeout();
   test_selection();
   test_budget();
   test_rounds();
