@@ -109,6 +109,9 @@ void perp_study_free(perp_study *study);
 /* For kinds: add an axis, or set a hidden parameter, with values that are canonical already. */
 void perp_study_add_axis(perp_study *study, int param, const char *const *value, int n);
 void perp_study_fix(perp_study *study, int param, const char *value);
+/* Values of a parameter as a study file gives them: one is fixed, several are an axis. */
+void perp_study_read_param(perp_ctx *ctx, perp_study *study, perp_diag *diag, int param,
+                           const perp_node *node);
 /* Unknown members of a map become errors. */
 void perp_study_check_keys(perp_diag *diag, const perp_node *map, const char *what,
                            const char *const *keys);

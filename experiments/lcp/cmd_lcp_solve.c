@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp lcp solve, perp lcp check */
+#include "experiments/lcp/lcp_cmd.h"
+#include "solvers/lcp/convert.h"
+#include "solvers/lcp/io.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void json_judgement(perp_json *j, const char *key, const perp_lcp_judgement *g)
+{
+  perp_json_open(j, key, '{');
+  perp_json_real(j, "rel", g->rel);
+  perp_json_real(j, "abs", g->abs);
+  perp_json_real(j, "componentwise", g->componentwise);
+  perp_json_real(j, "siconos", g->siconos);
+  perp_json_real(j, "fclib", g->fclib);
+  perp_json_real(j, "abh", g->abh);
+  perp_json_real(j, "coupling", g->coupling);
+  perp_json_close(j, '}');
+}
+
+static void print_judgement(const perp_lcp_judgement *g)
+{
+  printf("# rel %.3g  abs %.3g  componentwise %.3g  siconos %.3g  fclib %.3g  abh %.3g", g->rel,
+         g->abs, g->componentwise, g->siconos, g->fclib, g->abh);
+  if (g->coupling > 0) printf("  coupling %.3g", g->coupling);
+  printf("\n");
+}
+
+static const char *const proof_names[] = { "none", "ray", "infeasible" };
+
+/* ---- solve ------------------------------------------------------------------------------------------------ */
+
+static void print_event(void *user, const perp_trace_event *e)
+{
+  FILE *f = user;
+  fprintf(f, "%s %s %d", e->method, e->what, e->iteration);
+  if (e->entering >= 0) fprintf(f, " enters %d", e->entering);
+  if (e->leaving >= 0) fprintf(f, " leaves %d", e->leaving);
+  if (e->step != 0) fprintf(f, " step %.6g", e->step);
+  if (!isnan(e->residual)) fprintf(f, " residual %.6g", e->residual);
+  if (e->state != NULL && e->n <= 64) {
+    fputs(" sets ", f);
+    for (int i = 0; i < e->n; i++)
+      fputc(e->state[i] == PERP_ROW_LO ? '-' : e->state[i] == PERP_ROW_HI ? '+' : 'o', f);
+  }
+  fputc('\n', f);
+}
+
+struct solution {
+  perp_stats stats;
+  perp_lcp_judgement judgement;
+  perp_lcp_proof proof;
+  const double *certificate; /* [rows] */
+  int rows;                  /* of the problem that was solved */
+  double radius, seconds, tol;
+  double *lambda, *w;
+  const char *friction;    /* how the cones were solved; NULL: as they are */
+  perp_lcp_judgement cone; /* of the answer on the cones, where friction is set */
+};
+
+static void print_solution(const perp_spec *spec, const perp_lcp_problem *p,
+                           const struct solution *s, bool json)
+{
+  int n = p->p.n;
+  char name[512];
+  perp_spec_format(spec, name, sizeof name);
+  bool solved = s->stats.reason == PERP_CONVERGED;
+  if (json) {
+    perp_json j = { .out = stdout };
+    perp_json_open(&j, NULL, '{');
+    perp_json_text(&j, "status", solved ? "solved" : "failed");
+    perp_json_text(&j, "reason", perp_reason_name(s->stats.reason));
+    perp_json_real(&j, "residual", s->stats.residual);
+    perp_json_int(&j, "iterations", s->stats.iterations);
+    perp_lcp_json_vector(&j, "lambda", s->lambda, n);
+    perp_lcp_json_vector(&j, "w", s->w, n);
+    perp_json_text(&j, "lcp", name);
+    perp_json_real(&j, "tol", s->tol);
+    perp_json_real(&j, "seconds", s->seconds);
+    perp_json_int(&j, "factorizations", s->stats.factorizations);
+    perp_json_int(&j, "matvecs", s->stats.matvecs);
+    perp_json_int(&j, "fallbacks", s->stats.fallbacks);
+    json_judgement(&j, "judgement", &s->judgement);
+    if (s->friction != NULL) {
+      perp_json_text(&j, "friction", s->friction);
+      perp_json_real(&j, "cone_residual", s->cone.rel);
+      json_judgement(&j, "cone_judgement", &s->cone);
+    }
+    if (s->certificate != NULL) {
+      perp_json_open(&j, "certificate", '{');
+      perp_json_text(&j, "proves", proof_names[s->proof]);
+      perp_json_real(&j, "radius", s->radius);
+      perp_lcp_json_vector(&j, "z", s->certificate, s->rows);
+      perp_json_close(&j, '}');
+    }
+    perp_json_close(&j, '}');
+    printf("\n");
+    return;
+  }
+  printf("# %s by %s: %s, residual %.3g (tol %.3g), %d iterations, %.3g s\n",
+         solved ? "solved" : "not solved", name, perp_reason_name(s->stats.reason),
+         s->stats.residual, s->tol, s->stats.iterations, s->seconds);
+  print_judgement(&s->judgement);
+  if (s->friction != NULL) {
+    printf("# solved as %s; lambda is that of the contacts; on the circular cones:\n", s->friction);
+    print_judgement(&s->cone);
+  }
+  if (s->certificate != NULL && s->proof == PERP_PROOF_INFEASIBLE)
+    printf("# certificate: no solution with |lambda|_1 < %.3g (--json prints the vector)\n",
+           s->radius);
+  else if (s->certificate != NULL)
+    printf("# certificate: a ray of Lemke's path, which proves nothing for this class of A\n");
+  char text[40];
+  for (int i = 0; i < n; i++) {
+    perp_format_real(s->lambda[i], text, sizeof text);
+    printf("%s\n", text);
+  }
+}
+
+/* The answer of a box or pyramid problem on the contacts with their cones. */
+static void judge_on_cones(const perp_lcp_problem *p, int directions, struct solution *s)
+{
+  int n = p->p.n;
+  double *lambda = perp_xalloc((size_t)n + 1, sizeof *lambda);
+  double *w = perp_xalloc((size_t)n + 1, sizeof *w);
+  double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, 0) + 1, sizeof *scratch);
+  if (directions > 0)
+    perp_lcp_pyramid_back(&p->p, directions, s->lambda, lambda);
+  else
+    memcpy(lambda, s->lambda, (size_t)n * sizeof *lambda);
+  perp_lcp_judge(&p->p, lambda, w, scratch, &s->cone);
+  free(s->lambda);
+  free(s->w);
+  free(scratch);
+  s->lambda = lambda;
+  s->w = w;
+}
+
+/* p: what is solved; contacts: where it comes from, NULL when it is the problem itself. */
+static int solve_problem(perp_ctx *ctx, const perp_args *args, const perp_spec *spec, double tol,
+                         const perp_lcp_problem *p, const perp_lcp_problem *contacts,
+                         int directions)
+{
+  int n = p->p.n, nv = p->p.F != NULL ? p->p.F->nv : 0;
+  struct solution s = { .tol = tol, .rows = n };
+  perp_lcp_solver *solver = NULL;
+  s.lambda = perp_xalloc((size_t)n + 1, sizeof *s.lambda);
+  s.w = perp_xalloc((size_t)n + 1, sizeof *s.w);
+  double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv) + 1, sizeof *scratch);
+  const char *guess = perp_args_get(args, "guess");
+  perp_status status = PERP_OK;
+  if (guess != NULL) status = perp_lcp_read_vector(ctx, guess, n, s.lambda);
+  if (status == PERP_OK) status = perp_lcp_create(ctx, spec, n, nv, &solver);
+  if (status == PERP_OK && perp_args_get(args, "equilibrate") != NULL)
+    status = perp_lcp_equilibrate(ctx, solver, true);
+  if (perp_args_get(args, "trace") != NULL) {
+    ctx->trace = print_event;
+    ctx->trace_user = stderr;
+  }
+  if (status == PERP_OK) {
+    ctx->msg[0] = '\0';
+    double start = perp_clock_thread();
+    status = perp_lcp_solve(ctx, solver, &p->p, tol, s.lambda, s.w, &s.judgement, &s.stats);
+    s.seconds = perp_clock_thread() - start;
+  }
+  ctx->trace = NULL;
+  int exit_status = PERP_EXIT_OK;
+  if (status == PERP_OK) {
+    s.proof = perp_lcp_proved(solver);
+    s.certificate = perp_lcp_certificate(solver);
+    if (s.certificate != NULL) perp_lcp_prove(&p->p, s.certificate, &s.radius, scratch);
+    if (contacts != NULL) {
+      s.friction = perp_args_get(args, "friction");
+      judge_on_cones(contacts, directions, &s);
+    }
+    print_solution(spec, contacts != NULL ? contacts : p, &s, perp_args_get(args, "json") != NULL);
+    if (s.stats.reason == PERP_UNSUITED && ctx->msg[0] != '\0') perp_say("%s", ctx->msg);
+    exit_status = s.stats.reason == PERP_CONVERGED ? PERP_EXIT_OK : PERP_EXIT_FAILED;
+  } else
+    exit_status = perp_lcp_refuse(ctx, status);
+  perp_lcp_destroy(solver);
+  free(s.lambda);
+  free(s.w);
+  free(scratch);
+  return exit_status;
+}
+
+/* --friction box or pyramid:N; 0 or the exit status.  *directions: -1 cones, 0 boxes, N a pyramid. */
+static int read_friction(perp_ctx *ctx, const perp_args *args, int *directions)
+{
+  const char *text = perp_args_get(args, "friction");
+  int64_t n;
+  *directions = -1;
+  if (text == NULL || strcmp(text, "cone") == 0) return 0;
+  if (strcmp(text, "box") == 0) {
+    *directions = 0;
+    return 0;
+  }
+  if (strncmp(text, "pyramid:", 8) != 0)
+    return perp_usage_error(args, "--friction must be one of cone | box | pyramid:N: got %s", text);
+  if (perp_parse_int(ctx, text + 8, 4, 64, &n) != PERP_OK)
+    return perp_usage_error(args, "--friction: %s", ctx->msg);
+  *directions = (int)n;
+  return 0;
+}
+
+static int solve_as(perp_ctx *ctx, const perp_args *args, const perp_spec *spec, double tol,
+                    const perp_lcp_problem *p, int directions)
+{
+  if (directions < 0) return solve_problem(ctx, args, spec, tol, p, NULL, 0);
+  perp_lcp_problem dense, q = { 0 };
+  perp_status made = perp_lcp_problem_form(ctx, p, &dense);
+  if (made != PERP_OK) return perp_lcp_refuse(ctx, made);
+  made = directions > 0 ? perp_lcp_pyramid(ctx, &dense, directions, &q)
+                        : perp_lcp_boxes(ctx, &dense, 1, &q);
+  int status = made == PERP_OK ? solve_problem(ctx, args, spec, tol, &q, &dense, directions)
+                               : perp_lcp_refuse(ctx, made);
+  perp_lcp_problem_free(&q);
+  perp_lcp_problem_free(&dense);
+  return status;
+}
+
+int perp_cmd_lcp_solve(perp_ctx *ctx, int argc, char **argv)
+{
+  static const perp_flag flags[] = {
+    { "lcp", 0, "NAME[:OPTIONS]", "the solver (perp list lcp); default lemke" },
+    { "tol", 0, "TOL", "largest scaled residual of a solution; default 1e-10" },
+    { "guess", 0, "FILE", "start from these multipliers" },
+    { "friction", 0, "KIND",
+      "solve cones as they are (cone), as the boxes around them (box) or as pyramids of N "
+      "directions (pyramid:N); the answer is also judged on the cones" },
+    { "equilibrate", 0, NULL, "scale rows and columns before solving, undone before judging" },
+    { "trace", 0, NULL, "every pivot, sweep and Newton step on stderr" },
+    { "json", 0, NULL, "one JSON object" },
+    { 0 }
+  };
+  static const perp_cli cli = {
+    "lcp solve",
+    "FILE|- --lcp NAME",
+    "Solves one complementarity problem and judges the answer. Reads .lcp, JSON, Matrix Market, "
+    "Siconos .dat and fclib HDF5 files.",
+    "Exit status: 0 solved, 10 not solved (the best iterate and the reason are printed), 2 usage, "
+    "3 invalid file.",
+    "perp lcp generate stack --n 64 | perp lcp solve - --lcp lemke",
+    flags,
+    1,
+    1
+  };
+  perp_args args;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status >= 0) return status;
+  double tol = 1e-10;
+  if ((status = perp_lcp_positive(ctx, &args, "tol", &tol)) >= 0) return status;
+  int directions;
+  if ((status = read_friction(ctx, &args, &directions)) != 0) return status;
+  const char *name = perp_args_get(&args, "lcp");
+  perp_spec spec;
+  if (perp_spec_parse(ctx, PERP_KIND_lcp, name != NULL ? name : "lemke", &spec) != PERP_OK)
+    return perp_lcp_refuse(ctx, PERP_ERR_OPTION);
+  perp_lcp_problem p;
+  status = perp_lcp_open(ctx, args.arg[0], &p);
+  if (status < 0) {
+    status = solve_as(ctx, &args, &spec, tol, &p, directions);
+    perp_lcp_problem_free(&p);
+  }
+  perp_spec_free(&spec);
+  return status;
+}
+
+/* ---- check -------------------------------------------------------------------------------------------------- */
+
+static int judge_vector(const perp_lcp_problem *p, const double *x, double tol, bool json)
+{
+  int n = p->p.n, nv = p->p.F != NULL ? p->p.F->nv : 0;
+  double *w = perp_xalloc((size_t)n + 1, sizeof *w);
+  double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv) + 1, sizeof *scratch);
+  perp_lcp_judgement g;
+  perp_lcp_judge(&p->p, x, w, scratch, &g);
+  bool solved = g.rel <= tol;
+  if (json) {
+    perp_json j = { .out = stdout };
+    perp_json_open(&j, NULL, '{');
+    perp_json_text(&j, "status", solved ? "solved" : "failed");
+    perp_json_real(&j, "residual", g.rel);
+    perp_json_real(&j, "tol", tol);
+    json_judgement(&j, "judgement", &g);
+    perp_lcp_json_vector(&j, "w", w, n);
+    perp_json_close(&j, '}');
+    printf("\n");
+  } else {
+    printf("# %s: residual %.3g (tol %.3g)\n", solved ? "solved" : "not solved", g.rel, tol);
+    print_judgement(&g);
+  }
+  free(w);
+  free(scratch);
+  return solved ? PERP_EXIT_OK : PERP_EXIT_FAILED;
+}
+
+static int verify_vector(const perp_lcp_problem *p, const double *z, bool json)
+{
+  int n = p->p.n, nv = p->p.F != NULL ? p->p.F->nv : 0;
+  double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv) + 1, sizeof *scratch), radius;
+  perp_lcp_proof proof = perp_lcp_prove(&p->p, z, &radius, scratch);
+  free(scratch);
+  if (json) {
+    perp_json j = { .out = stdout };
+    perp_json_open(&j, NULL, '{');
+    perp_json_text(&j, "proves", proof_names[proof]);
+    perp_json_real(&j, "radius", radius);
+    perp_json_close(&j, '}');
+    printf("\n");
+  } else if (proof == PERP_PROOF_INFEASIBLE)
+    printf("# proved: no solution with |lambda|_1 < %.3g\n", radius);
+  else
+    printf("# proves nothing%s\n", proof == PERP_PROOF_RAY ? ": a ray of Lemke's path" : "");
+  return proof == PERP_PROOF_INFEASIBLE ? PERP_EXIT_OK : PERP_EXIT_FAILED;
+}
+
+int perp_cmd_lcp_check(perp_ctx *ctx, int argc, char **argv)
+{
+  static const perp_flag flags[] = {
+    { "tol", 0, "TOL", "largest scaled residual of a solution; default 1e-10" },
+    { "certificate", 0, NULL, "the vector is said to prove that there is no solution: verify it" },
+    { "json", 0, NULL, "one JSON object" },
+    { 0 }
+  };
+  static const perp_cli cli = {
+    "lcp check",
+    "FILE SOLUTION",
+    "Judges multipliers from anywhere: n numbers, or the JSON of lcp solve.",
+    "Exit status: 0 a solution (or a valid certificate), 10 not, 2 usage, 3 invalid file.",
+    "perp lcp check wall.lcp lambda.txt",
+    flags,
+    2,
+    2
+  };
+  perp_args args;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status >= 0) return status;
+  double tol = 1e-10;
+  if ((status = perp_lcp_positive(ctx, &args, "tol", &tol)) >= 0) return status;
+  perp_lcp_problem p;
+  if ((status = perp_lcp_open(ctx, args.arg[0], &p)) >= 0) return status;
+  double *x = perp_xalloc((size_t)p.p.n + 1, sizeof *x);
+  perp_status read = perp_lcp_read_vector(ctx, args.arg[1], p.p.n, x);
+  bool json = perp_args_get(&args, "json") != NULL;
+  if (read != PERP_OK)
+    status = perp_lcp_refuse(ctx, read);
+  else if (perp_args_get(&args, "certificate") != NULL)
+    status = verify_vector(&p, x, json);
+  else
+    status = judge_vector(&p, x, tol, json);
+  free(x);
+  perp_lcp_problem_free(&p);
+  return status;
+}
