@@ -42,7 +42,11 @@ static int predict(struct session *s)
   int64_t k = 0;
   printf("PREDICT\n");
   perp_wrap(stdout, 2, l->ask);
-  for (int i = 0; i < l->n_choices; i++) printf("   %d  %s\n", i + 1, l->choices[i]);
+  for (int i = 0; i < l->n_choices; i++) {
+    char *choice = perp_xprintf("%d  %s", i + 1, l->choices[i]);
+    perp_wrap(stdout, 3, choice);
+    free(choice);
+  }
   if (given != NULL && perp_parse_int(s->ctx, given, 1, l->n_choices, &k) != PERP_OK)
     return perp_usage_error(s->args, "--answer: %s", s->ctx->msg);
   if (given == NULL && s->talks) {
@@ -59,7 +63,9 @@ static int predict(struct session *s)
 static void resolve(const struct session *s)
 {
   const perp_lesson *l = s->l;
-  printf("ANSWER   %d: %s\n", l->answer, l->choices[l->answer - 1]);
+  char *answer = perp_xprintf("ANSWER   %d: %s", l->answer, l->choices[l->answer - 1]);
+  perp_wrap(stdout, 0, answer);
+  free(answer);
   perp_wrap(stdout, 2, l->because);
   printf("\n");
 }
