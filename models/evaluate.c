@@ -167,6 +167,22 @@ const perp_joint_def *perp_model_joint(const perp_model *model, int i)
 {
   return i >= 0 && i < model->n_joints ? &model->joint_def[i] : NULL;
 }
+double perp_model_curve_place(const perp_model *model, const double *q, int i)
+{
+  const perp_joint_def *def = &model->joint_def[i];
+  double a[3], b[3], R[9], r[3] = { 0 }, gap[3], tangent[3], delta[3];
+  perp_model_point(model, q, def->a, def->anchor_a, a);
+  perp_model_point(model, q, def->b, def->anchor_b, b);
+  perp_model_rotation(model, q, def->a, R);
+  for (int k = 0; k < 3; k++) delta[k] = b[k] - a[k];
+  perp_turn_back(3, R, delta, r);
+  return perp_curve_gap(model->curve[i], r, gap, tangent);
+}
+void perp_model_curve_point(const perp_model *model, int i, double s, double c[3],
+                            double tangent[3])
+{
+  perp_curve_point(model->curve[i], s, c, tangent);
+}
 int perp_model_joint_row(const perp_model *model, int i, int *rows)
 {
   if (rows != NULL) *rows = model->cptr[i + 1] - model->cptr[i];

@@ -116,12 +116,12 @@ static perp_status check_particle_joint(perp_ctx *ctx, const perp_model *model,
   const bool a = is_particle(model, def->a), b = is_particle(model, def->b);
   const bool points = def->kind == PERP_JOINT_BALL || def->kind == PERP_JOINT_DISTANCE ||
                       (def->kind == PERP_JOINT_HINGE && model->dim == 2);
-  if ((!a && !b) || points || (!a && def->kind == PERP_JOINT_LINE)) return PERP_OK;
+  const bool track = def->kind == PERP_JOINT_LINE || def->kind == PERP_JOINT_CURVE;
+  if ((!a && !b) || points || (!a && track)) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                    "%s: body %d is a particle, which has no direction: take a ball or distance "
                    "joint%s instead of a %s joint",
-                   who, a ? def->a : def->b,
-                   def->kind == PERP_JOINT_LINE ? "" : ", or a line as body b",
+                   who, a ? def->a : def->b, track ? "" : ", or a line or curve as body b",
                    perp_joint_kind_name(def->kind));
 }
 
@@ -173,7 +173,12 @@ void perp_model_destroy(perp_model *model)
 {
   if (model == NULL) return;
   for (int i = 0; i < model->n_bodies; i++) free((char *)model->body_def[i].name);
-  for (int i = 0; i < model->n_joints; i++) free((char *)model->joint_def[i].name);
+  for (int i = 0; i < model->n_joints; i++) {
+    free((char *)model->joint_def[i].name);
+    free((double *)model->joint_def[i].curve.data);
+    perp_curve_destroy(model->curve[i]);
+  }
+  free(model->curve);
   perp_shapes_free(model);
   for (int i = 0; i < model->n_shapes; i++) {
     free((char *)model->shape_def[i].name);
@@ -232,6 +237,23 @@ perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_bod
   return PERP_OK;
 }
 
+/* the curve of def, ready, and its data in *copy */
+static perp_status copy_curve(perp_ctx *ctx, const perp_model *model, const perp_joint_def *def,
+                              const char *who, perp_curve **curve, perp_joint_def *copy)
+{
+  PERP_TRY(perp_curve_create(ctx, def, model->dim, who, curve));
+  if (def->curve.kind != PERP_CURVE_SPLINE && def->curve.kind != PERP_CURVE_POLYNOMIAL)
+    return PERP_OK;
+  const size_t size = 3 * (size_t)def->curve.n * sizeof *def->curve.data;
+  double *data = malloc(size);
+  if (data == NULL) {
+    perp_curve_destroy(*curve);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its curve", who);
+  }
+  copy->curve.data = memcpy(data, def->curve.data, size);
+  return PERP_OK;
+}
+
 perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_joint_def *def,
                                  int *index)
 {
@@ -263,9 +285,21 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
   if (!(def->softness >= 0) || !isfinite(def->softness))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: softness must be in [0, inf): got %g", who,
                      def->softness);
+  if ((unsigned)def->start > PERP_START_VIOLATES)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such start: %d", who, (int)def->start);
   PERP_TRY(grow(ctx, &model->joint_def, model->n_joints, &model->cap_joints, sizeof *def));
+  PERP_TRY(grow(ctx, &model->curve, model->n_joints, &model->cap_curves, sizeof *model->curve));
   perp_joint_def copy = *def;
-  PERP_TRY(copy_name(ctx, &copy.name));
+  perp_curve *curve = NULL;
+  copy.curve.data = NULL;
+  if (def->kind == PERP_JOINT_CURVE) PERP_TRY(copy_curve(ctx, model, def, who, &curve, &copy));
+  perp_status status = copy_name(ctx, &copy.name);
+  if (status != PERP_OK) {
+    perp_curve_destroy(curve);
+    free((double *)copy.curve.data);
+    return status;
+  }
+  model->curve[model->n_joints] = curve;
   if (index != NULL) *index = model->n_joints;
   model->joint_def[model->n_joints++] = copy;
   return PERP_OK;
@@ -516,6 +550,17 @@ static void fill_bodies(perp_model *m)
   }
 }
 
+static perp_status define_zero(perp_ctx *ctx, perp_model *m, int i)
+{
+  char buf[LABEL_MAX];
+  perp_joint_def *def = &m->joint_def[i];
+  if (def->start != PERP_START_ZERO) return PERP_OK;
+  return perp_joint_define_zero(ctx, def, m->curve[i], m->dim,
+                                def->a < 0 ? NULL : m->q0 + def->a * m->nqb,
+                                def->b < 0 ? NULL : m->q0 + def->b * m->nqb, is_particle(m, def->a),
+                                is_particle(m, def->b), label(buf, "joint", i, def->name));
+}
+
 static void fill_joints(perp_model *m)
 {
   int row = 0, sub = 0, off = 0, scalars = 0;
@@ -525,6 +570,7 @@ static void fill_joints(perp_model *m)
     int rows = perp_joint_kind_rows(def->kind, m->dim);
     perp_joint_compile(def, m->dim, def->a < 0 ? NULL : m->q0 + def->a * m->nqb,
                        def->b < 0 ? NULL : m->q0 + def->b * m->nqb, m->rows + scalars, j);
+    j->curve = m->curve[i];
     scalars += j->n_scalars;
     j->row = row;
     m->cptr[i] = row;
@@ -584,6 +630,21 @@ static double joint_norm(const perp_model *m, int i, const double *x, double siz
   return worst;
 }
 
+/* a point that starts on a curve is within its domain */
+static perp_status check_place(perp_ctx *ctx, const perp_model *m, int i)
+{
+  char buf[LABEL_MAX];
+  if (m->curve[i] == NULL) return PERP_OK;
+  const double s = perp_model_curve_place(m, m->q0, i);
+  double lower, upper;
+  if (perp_curve_beyond(m->curve[i], s) <= 0) return PERP_OK;
+  perp_curve_domain(m->curve[i], &lower, &upper);
+  return PERP_FAIL(ctx, PERP_ERR_ARG,
+                   "%s: the point starts at s = %g, outside of the domain [%g, %g] of its curve: "
+                   "move it or widen the domain",
+                   label(buf, "joint", i, m->joint_def[i].name), s, lower, upper);
+}
+
 static perp_status check_initial_state(perp_ctx *ctx, perp_model *m)
 {
   char buf[LABEL_MAX];
@@ -591,10 +652,12 @@ static perp_status check_initial_state(perp_ctx *ctx, perp_model *m)
   for (int i = 0; i < m->nv; i++)
     fastest = fmax(fastest, fabs(m->v0[i]) / (i % m->nvb < m->dim ? m->size : 1));
   perp_eval_at(&m->eval, m, m->q0);
+  for (int i = 0; i < m->n_joints; i++) PERP_TRY(check_place(ctx, m, i));
   for (int level = 0; level < 2; level++) {
     for (int i = 0; i < m->n_joints; i++) {
       if (level == 1 && m->joint_def[i].softness > 0) continue; /* it may give way */
       double error = joint_norm(m, i, x, m->size);
+      if (m->joint_def[i].start == PERP_START_VIOLATES && isfinite(error)) continue;
       if (error <= (level == 0 ? 1e-6 : 1e-6 * fastest)) continue;
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial %s contradicts it: |%s| = %.3g",
                        label(buf, "joint", i, m->joint_def[i].name),
@@ -630,11 +693,13 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   layout(m, &a);
   m->soft = false;
   fill_bodies(m);
+  perp_status status = PERP_OK;
+  for (int i = 0; i < m->n_joints && status == PERP_OK; i++) status = define_zero(ctx, m, i);
   fill_joints(m);
   m->velocity_forces = perp_model_forces_need_velocity(m);
   perp_eval_init(&m->eval, m);
   m->size = extent(m);
-  perp_status status = check_initial_state(ctx, m);
+  if (status == PERP_OK) status = check_initial_state(ctx, m);
   for (int i = 0; i < m->n_drives && status == PERP_OK; i++)
     perp_drive_compile(m, &m->eval, i,
                        &m->drive[i]); /* at the initial poses, which were just checked */

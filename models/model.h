@@ -65,6 +65,7 @@ typedef struct perp_body_def {
  *      t_k . (p_b - p_a)       slider, line, wheel
  *      axis_a . axis_b         universal, wheel
  *      |p_b - p_a| - length    distance
+ *      n_k . (p_b - c)         curve: c the point of the curve next to p_b, n_k perpendicular to it
  * J is the exact derivative of C for the velocities above, everywhere. */
 typedef enum perp_joint_kind {
   PERP_JOINT_BALL,      /* p_a = p_b: 3 rows (2 in the plane, where it is the hinge) */
@@ -74,9 +75,42 @@ typedef enum perp_joint_kind {
   PERP_JOINT_FIXED,     /* no relative motion: 6 rows (3 in the plane) */
   PERP_JOINT_DISTANCE,  /* |p_a - p_b| = length: 1 row */
   PERP_JOINT_LINE,      /* p_b on the line through p_a along axis_a: 2 rows (1 in the plane) */
-  PERP_JOINT_WHEEL /* car wheel: p_b on the steering axis axis_a, along which it is sprung, and the axle
-                    * axis_b perpendicular to it: 3 rows; space only */
+  PERP_JOINT_WHEEL, /* car wheel: p_b on the steering axis axis_a, along which it is sprung, and the axle
+                     * axis_b perpendicular to it: 3 rows; space only */
+  PERP_JOINT_CURVE /* p_b on a curve fixed in a: 2 rows (1 in the plane) */
 } perp_joint_kind;
+
+/* Curves c(s) (van Overveld & Barenbrug 1995, section 2.6) in a frame of body a: origin anchor_a, e_1 along
+ * axis_a, e_2 along what of axis_b is perpendicular to it, e_3 = e_1 x e_2; in the plane e_2 is e_1 turned to
+ * the left, and axis_b is not read. */
+typedef enum perp_curve_kind {
+  PERP_CURVE_LINE,       /* (s, 0, 0) */
+  PERP_CURVE_CIRCLE,     /* radius (cos s, sin s, 0) */
+  PERP_CURVE_HELIX,      /* (radius cos s, radius sin s, pitch s / 2 pi); space only */
+  PERP_CURVE_CYCLOID,    /* radius (s + sin s, 1 - cos s, 0), -pi < s < pi */
+  PERP_CURVE_POLYNOMIAL, /* sum data_k s^k, k = 0 ... n-1 */
+  PERP_CURVE_SPLINE /* cubic spline through data_k at s = k, k = 0 ... n-1: natural, or closed and periodic */
+} perp_curve_kind;
+
+/* The point may slide as long as lower <= s <= upper; where it passes an end it leaves the curve: the
+ * simulation releases the joint at that time and reports it (perp_release in formulation.h).  Both 0: the
+ * largest domain of the kind (required for polynomials).  s of the foot is the closest one, so that a curve
+ * must keep away from itself. */
+typedef struct perp_curve_def {
+  perp_curve_kind kind;
+  double radius, pitch; /* m; m per turn */
+  double lower, upper;
+  int n;
+  const double *data; /* [n][3] m; copied */
+  bool closed;
+} perp_curve_def;
+
+/* What the initial state says about the joint (Cline 2002, section 4.4.1). */
+typedef enum perp_joint_start {
+  PERP_START_HOLDS, /* it must satisfy the joint: else the model is refused */
+  PERP_START_ZERO, /* it defines the zero: anchors, axes or length of the joint are moved to fit it */
+  PERP_START_VIOLATES /* it may violate the joint, and stabilization brings it back */
+} perp_joint_start;
 
 typedef struct perp_joint_def {
   const char *name;
@@ -86,6 +120,8 @@ typedef struct perp_joint_def {
   double axis_a[3], axis_b[3];     /* likewise; any length but zero */
   double length;                   /* distance joint */
   double softness;                 /* S of its rows on either level, see kkt.h; 0 = rigid */
+  perp_curve_def curve;
+  perp_joint_start start;
 } perp_joint_def;
 
 typedef enum perp_force_kind {
@@ -157,7 +193,7 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
 perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_shape_def *def,
                                  int *index);
 /* Ends building: numbers rows, builds the block pattern.  Refuses joints that the initial state
- * contradicts: a position error above 1e-6 of the size of the model (1e-6 for angles), or a
+ * contradicts, unless they start otherwise (perp_joint_start): a position error above 1e-6 of the size of the model (1e-6 for angles), or a
  * velocity error |J v| above 1e-6 of the fastest initial motion (soft joints may move).  Allocates all that the model
  * will ever need. */
 perp_status perp_model_finish(perp_ctx *ctx, perp_model *model);
@@ -183,6 +219,11 @@ int perp_model_joint_row(const perp_model *model, int i, int *rows);
 
 int perp_model_drives(const perp_model *model);
 const perp_drive_def *perp_model_drive(const perp_model *model, int i);
+/* s of the foot of joint i, a curve joint, at q. */
+double perp_model_curve_place(const perp_model *model, const double *q, int i);
+/* Point and dc/ds of that curve at s, in the frame of its body a. */
+void perp_model_curve_point(const perp_model *model, int i, double s, double c[3],
+                            double tangent[3]);
 /* x of a drive at q. */
 double perp_model_drive_coordinate(const perp_model *model, const double *q, int i);
 

@@ -8,9 +8,10 @@
 
 /* One scalar row beyond the point-to-point rows of a joint. */
 typedef enum perp_row_kind {
-  PERP_ROW_DOT,   /* n_a . n_b             perpendicular directions */
-  PERP_ROW_ALONG, /* n_a . (p_b - p_a)     no displacement along a direction of a */
-  PERP_ROW_LENGTH /* |p_b - p_a| - length */
+  PERP_ROW_DOT,    /* n_a . n_b             perpendicular directions */
+  PERP_ROW_ALONG,  /* n_a . (p_b - p_a)     no displacement along a direction of a */
+  PERP_ROW_LENGTH, /* |p_b - p_a| - length */
+  PERP_ROW_CURVE   /* n_k . (p_b - c): both rows of a curve joint are evaluated together */
 } perp_row_kind;
 
 typedef struct perp_row {
@@ -28,7 +29,8 @@ typedef struct perp_joint {
   int ja, jb; /* where the sub-matrices start in J; -1 for the world */
   double sa[3], sb[3];
   double length;
-  perp_row *scalars; /* [n_scalars] */
+  perp_row *scalars;              /* [n_scalars] */
+  const struct perp_curve *curve; /* NULL: not on a curve */
 } perp_joint;
 
 /* A drive ready for evaluation. */
@@ -64,15 +66,17 @@ typedef struct perp_eval {
   perp_blocks blocks; /* those of the model, with the J of this evaluation */
 } perp_eval;
 
+typedef struct perp_curve perp_curve; /* compiled, see joints/curve.c */
 typedef struct perp_shape perp_shape; /* compiled, see shapes/shapes_private.h */
 
 struct perp_model {
   int dim, rates, nqb, nvb;
   double gravity;
   int n_bodies, n_joints, n_forces, n_shapes, n_drives;
-  int cap_bodies, cap_joints, cap_forces, cap_shapes, cap_drives;
+  int cap_bodies, cap_joints, cap_forces, cap_shapes, cap_drives, cap_curves;
   perp_body_def *body_def;
   perp_joint_def *joint_def;
+  perp_curve **curve; /* [n_joints] NULL: another kind */
   perp_force_def *force_def;
   perp_drive_def *drive_def;
   perp_shape_def *shape_def;
@@ -82,6 +86,9 @@ struct perp_model {
   perp_arena arena;
   double size; /* m, extent of the initial state */
   bool velocity_forces, soft;
+  /* [n_joints] joints that a simulation has released from their curves: rows J = 0, C = 0 and S = 1, so that
+   * lambda = 0; NULL: none.  Simulations have a shallow copy of the model with flags of their own. */
+  const bool *released;
   perp_inertia *inertia;
   perp_joint *joint;
   perp_row *rows;    /* of all joints */
@@ -106,6 +113,27 @@ void perp_joints_constant(const perp_model *model, double *J);
 void perp_joints_evaluate(const perp_model *model, perp_eval *e);
 /* gamma [m] = Jdot v at the poses of e. */
 void perp_joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma);
+
+/* A curve that can be slid on, or what is wrong with it: PERP_ERR_ARG.  data is copied. */
+perp_status perp_curve_create(perp_ctx *ctx, const perp_joint_def *def, int dim, const char *who,
+                              perp_curve **out);
+void perp_curve_destroy(perp_curve *k);
+/* r, rate: p_b - p_a and its rate seen from body a.  C and its gradient with respect to r, both in the frame of
+ * a; bias: second derivative of C along r + t rate; rate and bias may be NULL.  Returns s. */
+double perp_curve_rows(const perp_curve *k, const double r[3], const double *rate, double C[2],
+                       double g[2][3], double *bias);
+/* Vector from the curve to r and the unit tangent there, in the frame of a; returns s. */
+double perp_curve_gap(const perp_curve *k, const double r[3], double gap[3], double tangent[3]);
+void perp_curve_point(const perp_curve *k, double s, double c[3], double tangent[3]);
+void perp_curve_domain(const perp_curve *k, double *lower, double *upper);
+/* How far s lies beyond the domain; < 0 inside. */
+double perp_curve_beyond(const perp_curve *k, double s);
+
+/* Make the definition of a joint fit the initial coordinates of its bodies (NULL for the world).  keep_b:
+ * anchor_b must not move (the centre of a particle); keep_a likewise. */
+perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const perp_curve *curve,
+                                   int dim, const double *qa, const double *qb, bool keep_a,
+                                   bool keep_b, const char *who);
 
 bool perp_drive_serves(perp_joint_kind kind, int dim);
 /* From the definition and the initial poses in e. */

@@ -134,16 +134,26 @@ static double mean_error(const perp_measure *m)
   return joints > 0 ? sum / joints : 0;
 }
 
+/* rows of joints that hold no more are not violated */
+static void forget_released(const perp_measure *m, const perp_step_info *info, double *x)
+{
+  for (int j = 0; info != NULL && info->released != NULL && j < perp_model_joints(m->model); j++) {
+    int rows, row = perp_model_joint_row(m->model, j, &rows);
+    for (int i = row; i < row + rows && info->released[j]; i++) x[i] = 0;
+  }
+}
+
 /* |J a + Jdot v| with M a = f + J' lambda at the state before */
-static double acceleration_error(perp_measure *m, const double *lambda)
+static double acceleration_error(perp_measure *m, const perp_step_info *info)
 {
   const double t = m->t_before;
   const perp_blocks *B = perp_model_assemble(m->model, t, m->q_before);
   perp_model_forces(m->model, t, m->q_before, m->v_before, m->f);
-  perp_blocks_Jt(B, 1, lambda, m->f);
+  perp_blocks_Jt(B, 1, info->lambda, m->f);
   perp_blocks_Minv(B, m->f, m->a);
   perp_model_jdotv(m->model, t, m->q_before, m->v_before, m->c);
   perp_blocks_J(B, 1, m->a, m->c);
+  forget_released(m, info, m->c);
   return norm(m->m, m->c);
 }
 
@@ -228,11 +238,12 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
       m->scene->gauge[i].sample(m->scene->gauge[i].user, t, q, v, info);
 
   if (info != NULL) m->h_stable = info->h_stable;
+  m->released = info != NULL && info->n_releases > 0;
   m->drift_pos = m->drift_pos_mean = m->drift_pre = m->drift_vel = 0;
   m->drift_acc = nan("");
   if (m->m > 0) {
     if (info != NULL && info->lambda != NULL) {
-      m->drift_acc = acceleration_error(m, info->lambda);
+      m->drift_acc = acceleration_error(m, info);
       if (m->lambda_waits) {
         compare(m->m, info->lambda, m->lambda_exact, 1, m->lambda_err, m->lambda_ref);
         m->lambda_compared++;
@@ -240,11 +251,13 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
     }
     if (!first) raise_to(&m->drift_acc_max, m->drift_acc);
     perp_model_error(m->model, t, q, m->C);
+    forget_released(m, info, m->C);
     m->drift_pos = m->drift_pre = norm(m->m, m->C);
     m->drift_pos_mean = mean_error(m);
     const perp_blocks *B = perp_model_assemble(m->model, t, q);
     memset(m->rate, 0, (size_t)m->m * sizeof *m->rate);
     perp_blocks_J(B, 1, v, m->rate);
+    forget_released(m, info, m->rate);
     m->drift_vel = norm(m->m, m->rate);
     if (info != NULL && !isnan(info->drift_pos_pre)) m->drift_pre = info->drift_pos_pre;
   }
@@ -302,7 +315,7 @@ void perp_measure_compare(perp_ctx *ctx, perp_measure *m, const double *q, const
     raise_to(&m->tip_max, m->err_tip);
     m->tip_end = m->err_tip;
   }
-  if (m->kkt_desc != NULL) exact_lambda(ctx, m, q_ref, v_ref);
+  if (m->kkt_desc != NULL && !m->released) exact_lambda(ctx, m, q_ref, v_ref);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------- */

@@ -55,6 +55,7 @@ struct perp_measure {
   /* the state before, and the exact multipliers of the last sample: see perp_measure_state */
   double t_before, *q_before, *v_before, *lambda_exact;
   bool lambda_waits;
+  bool released; /* a joint holds no more: there are no exact multipliers of its rows */
   /* scratch */
   double *C, *rate, *f, *a, *c;
   const void *kkt_desc;

@@ -30,7 +30,18 @@ typedef struct perp_step_info {
   const perp_contact *contacts;
   const double *impulse;
   int asleep; /* bodies that sleep after the step, see sleep.h */
+  /* Points that left their curves since the restart, in the order of time, and [joints] which joints are
+   * released; NULL when no joint can be. */
+  int n_releases;
+  const struct perp_release *release;
+  const bool *released;
 } perp_step_info;
+
+/* A point passed the end of its curve: the step was cut there, the joint has no rows (J = 0) from then on. */
+typedef struct perp_release {
+  int joint;
+  double t, s; /* s of the curve: the end of its domain, to 1e-9 of it */
+} perp_release;
 
 typedef struct perp_times { /* CPU seconds since the last restart, only while timing is on */
   double collision, assembly, kkt, lcp, integrate;

@@ -98,7 +98,11 @@ perp_status perp_hulls_create(perp_ctx *ctx, const perp_model *model, double mar
     s->grow[b] = 0.5 * margin + rest_gap * perp_hulls_reach(s, b);
   }
   for (int i = 0; i < model->n_joints; i++) tie(s, model->joint_def[i].a, model->joint_def[i].b);
-  for (int i = 0; i < model->n_forces; i++) tie(s, model->force_def[i].a, model->force_def[i].b);
+  for (int i = 0; i < model->n_forces; i++) {
+    const perp_force_def *el = &model->force_def[i];
+    tie(s, el->a, el->b);
+    for (int b = el->a + 1; el->kind == PERP_FORCE_PAIRS && b < el->b; b++) tie(s, el->a, b);
+  }
   *out = s;
   return PERP_OK;
 }

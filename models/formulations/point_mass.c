@@ -13,6 +13,8 @@
  *      ball       p_a = p_b                                 F = (M_a + M_b)^-1 (p_b - p_a)   (eq. 22)
  *      hinge      two of them on its axis, F_1 . e = F_2 . e   (eq. 23: the null component removed)
  *      distance   |p_b - p_a| = length                      the same along p_b - p_a
+ *      curve      p_b on the curve (section 2.6)            the same across the tangent: the foot of p_b is found
+ *                                                           directly, where the paper iterates its parameter
  *
  * where M F is the displacement of a point by a force there that leaves the body rigid to first order (eqs.
  * 13 to 21).  Forces of the step before are the first guess.  `iterations` is the fixed number of sweeps of
@@ -20,7 +22,7 @@
  * falls exponentially, slower for long chains.
  *
  * Order 2; velocities, needed for output and for forces of velocity, are extrapolated by half a step.
- * Cost per step: iterations x (bodies + joints).  No allocation.  Refuses joints other than ball, hinge and
+ * Cost per step: iterations x (bodies + joints).  No allocation.  Refuses joints other than ball, hinge, curve and
  * distance, and flat bodies (gamma_j = 0: all mass in a plane). */
 #include "models/formulations/constrained.h"
 #include "models/formulations/march.h"
@@ -51,10 +53,11 @@ typedef struct body {
   double gamma[3]; /* |B_j|^2 */
 } body;
 
-/* a coupling of two points, or the distance of them */
+/* a coupling of two points, the distance of them, or a point on a curve */
 typedef struct link {
   int a, b, joint;
-  bool distance, second; /* second: of a pair that makes a hinge */
+  const perp_curve *curve; /* NULL: none */
+  bool distance, second;   /* second: of a pair that makes a hinge */
   double length;
   double rho_a[3], rho_b[3]; /* point = c + sum rho_j B_j; world: the point */
   double K[9];               /* (M_a + M_b)^-1 of this step */
@@ -284,12 +287,66 @@ static void invert3(const double A[9], double B[9])
     for (int j = 0; j < 3; j++) B[i + 3 * j] = c[j + 3 * i] / det;
 }
 
+/* gap [3] from the curve of body a to the point p of the world, at the coordinates x; tangent there */
+static void curve_gap(const workspace *w, const link *k, const coordinates *x, const double p[3],
+                      double gap[3], double tangent[3])
+{
+  double P[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, R[9], r[3], local[3], g[3], t[3];
+  memcpy(R, P, sizeof R);
+  memcpy(r, p, sizeof r);
+  if (k->a >= 0) {
+    const body *b = &w->body[k->a];
+    frame(b, &x[k->a], P);
+    for (int i = 0; i < 3; i++) /* R = P axes', as in leave() */
+      for (int j = 0; j < 3; j++)
+        R[i + 3 * j] = P[i] * b->axes[j] + P[i + 3] * b->axes[j + 3] + P[i + 6] * b->axes[j + 6];
+    for (int i = 0; i < 3; i++) r[i] -= x[k->a].c[i];
+  }
+  perp_turn_back(3, R, r, local);
+  const double *anchor = w->model->joint_def[k->joint].anchor_a;
+  for (int i = 0; i < 3; i++) local[i] -= i < w->model->dim ? anchor[i] : 0;
+  perp_curve_gap(k->curve, local, g, t);
+  perp_turn(3, R, g, gap);
+  perp_turn(3, R, t, tangent);
+}
+
+/* K becomes the stiffness across the tangent: (T + N' M N)^-1 with T along it */
+static void prepare_curve(workspace *w, link *k, const double p[3], double K[9])
+{
+  double gap[3], t[3], across[9], KN[9] = { 0 };
+  curve_gap(w, k, w->x, p, gap, t);
+  for (int i = 0; i < 3; i++) k->ra[i] = k->a < 0 ? 0 : p[i] - w->x[k->a].c[i];
+  add_mobility(w, k->a, k->ra, K);
+  add_mobility(w, k->b, k->rb, K);
+  const double scale = K[0] + K[4] + K[8], along = perp_dot(3, k->F, t);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) across[i + 3 * j] = (i == j) - t[i] * t[j];
+  /* N K N + scale t t' is regular, its inverse maps gaps across the tangent to forces across it */
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      for (int l = 0; l < 9; l++)
+        KN[i + 3 * j] += across[i + 3 * (l % 3)] * K[l % 3 + 3 * (l / 3)] * across[l / 3 + 3 * j];
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) KN[i + 3 * j] += scale * t[i] * t[j];
+  invert3(KN, k->K);
+  for (int i = 0; i < 3; i++) {
+    k->F[i] -= along * t[i];
+    k->n[i] = t[i];
+  }
+}
+
+static bool is_released(const workspace *w, const link *k)
+{
+  return w->model->released != NULL && w->model->released[k->joint];
+}
+
 /* arms, mobilities and directions at t */
 static void prepare_links(workspace *w)
 {
   for (int l = 0; l < w->n_links; l++) {
     link *k = &w->link[l];
     double pa[3], pb[3], K[9] = { 0 };
+    if (is_released(w, k)) continue;
     const double tension = perp_dot(3, k->F, k->n); /* of a distance; it turns with it */
     point(w, w->x, k->a, k->rho_a, pa);
     point(w, w->x, k->b, k->rho_b, pb);
@@ -297,6 +354,10 @@ static void prepare_links(workspace *w)
       k->ra[i] = k->a < 0 ? 0 : pa[i] - w->x[k->a].c[i];
       k->rb[i] = k->b < 0 ? 0 : pb[i] - w->x[k->b].c[i];
       k->n[i] = pb[i] - pa[i];
+    }
+    if (k->curve != NULL) { /* the force acts at p_b on both */
+      prepare_curve(w, k, pb, K);
+      continue;
     }
     add_mobility(w, k->a, k->ra, K);
     add_mobility(w, k->b, k->rb, K);
@@ -333,6 +394,15 @@ static double couple(workspace *w, link *k, double scale)
   if (k->distance) {
     error = sqrt(perp_dot(3, gap, gap)) - k->length;
     for (int i = 0; i < 3; i++) F[i] = k->K[0] * error / scale * k->n[i];
+  } else if (k->curve != NULL) {
+    double tangent[3];
+    curve_gap(w, k, w->x1, pb, gap, tangent);
+    error = norm_inf(3, gap);
+    /* without the part along the tangent of t: no friction */
+    const double along = perp_dot(3, gap, k->n);
+    for (int i = 0; i < 3; i++) gap[i] -= along * k->n[i];
+    perp_turn(3, k->K, gap, F);
+    for (int i = 0; i < 3; i++) F[i] /= scale;
   } else {
     error = norm_inf(3, gap);
     perp_turn(3, k->K, gap, F);
@@ -431,6 +501,7 @@ static perp_reason make_step(workspace *w, double h)
         if (pass == 0) worst = fmax(worst, e);
       }
     for (int l = 0; l < w->n_links; l++) {
+      if (is_released(w, &w->link[l])) continue;
       e = couple(w, &w->link[l], scale);
       if (isnan(e)) return PERP_NOT_FINITE;
       worst = fmax(worst, e / m->size);
@@ -469,11 +540,12 @@ static perp_status make_links(perp_ctx *ctx, workspace *w)
   for (int i = 0; i < m->n_joints; i++) {
     const perp_joint_def *def = &m->joint_def[i];
     const bool hinge = def->kind == PERP_JOINT_HINGE && m->dim == 3;
+    if (def->kind == PERP_JOINT_CURVE) w->reports = false;
     if (def->kind != PERP_JOINT_BALL && def->kind != PERP_JOINT_HINGE &&
-        def->kind != PERP_JOINT_DISTANCE)
+        def->kind != PERP_JOINT_DISTANCE && def->kind != PERP_JOINT_CURVE)
       return PERP_FAIL(
           ctx, PERP_ERR_UNSUPPORTED,
-          "formulation point-mass couples points: it has ball, hinge and distance joints, "
+          "formulation point-mass couples points: it has ball, hinge, distance and curve joints, "
           "joint %d is a %s joint",
           i, perp_joint_kind_name(def->kind));
     if (hinge) w->reports = false;
@@ -482,6 +554,7 @@ static perp_status make_links(perp_ctx *ctx, workspace *w)
       *k = (link){ .a = def->a,
                    .b = def->b,
                    .joint = i,
+                   .curve = m->curve[i],
                    .distance = def->kind == PERP_JOINT_DISTANCE,
                    .second = n == 1,
                    .length = def->length };

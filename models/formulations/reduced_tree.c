@@ -138,6 +138,7 @@ static perp_reduced_kind kind_of(perp_joint_kind kind, int dim)
   case PERP_JOINT_FIXED:
   case PERP_JOINT_LINE: /* refused before */
   case PERP_JOINT_WHEEL:
+  case PERP_JOINT_CURVE:
     break;
   }
   return PERP_REDUCED_FIXED;
@@ -275,7 +276,8 @@ static perp_status sort(perp_ctx *ctx, perp_reduced_tree *tree, int *scratch, bo
                        "reduced: %s is soft (%g); joint coordinates hold joints rigidly", name,
                        def->softness);
     }
-    if (def->kind == PERP_JOINT_LINE || def->kind == PERP_JOINT_WHEEL) {
+    if (def->kind == PERP_JOINT_LINE || def->kind == PERP_JOINT_WHEEL ||
+        def->kind == PERP_JOINT_CURVE) {
       name_joint(model, j, name, sizeof name);
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "reduced: %s is of a kind that has no joint coordinates here", name);

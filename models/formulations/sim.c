@@ -14,6 +14,7 @@
  *                    baumgarte with a multistep method, whose history a changed state would
  *                    throw away in each step */
 #include "models/formulations/formulation.h"
+#include "models/formulations/tracks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ struct perp_sim {
   const perp_formulation_desc *form;
   const perp_model *model;
   void *ws;
+  perp_tracks *tracks; /* NULL: no curve with an end */
 };
 
 enum { PARTS = 6 };
@@ -133,7 +135,8 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   if (status == PERP_OK) {
     sim->form = (const perp_formulation_desc *)p.formulation.d;
     sim->model = model;
-    status = sim->form->create(ctx, model, &p, h, &sim->ws);
+    status = perp_tracks_create(ctx, model, sim->form, &model, &sim->tracks);
+    if (status == PERP_OK) status = sim->form->create(ctx, model, &p, h, &sim->ws);
     if (status == PERP_OK)
       status = sim->form->restart(ctx, sim->ws, 0, perp_model_q0(model), perp_model_v0(model));
   }
@@ -152,6 +155,7 @@ void perp_sim_destroy(perp_sim *sim)
 {
   if (sim == NULL) return;
   if (sim->ws != NULL) sim->form->destroy(sim->ws);
+  perp_tracks_destroy(sim->tracks);
   free(sim);
 }
 
@@ -162,12 +166,14 @@ perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const doubl
   for (int i = 0; i < perp_model_nq(sim->model); i++) good &= isfinite(q[i]) != 0;
   for (int i = 0; i < perp_model_nv(sim->model); i++) good &= isfinite(v[i]) != 0;
   if (!good) return PERP_FAIL(ctx, PERP_ERR_ARG, "the state to start from is not finite");
+  if (sim->tracks != NULL) perp_tracks_restart(sim->tracks);
   return sim->form->restart(ctx, sim->ws, t, q, v);
 }
 
 perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info)
 {
   *info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
+  if (sim->tracks != NULL) return perp_tracks_step(ctx, sim->tracks, sim->ws, t_max, info);
   return sim->form->step(ctx, sim->ws, t_max, info);
 }
 

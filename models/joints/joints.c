@@ -39,6 +39,7 @@ static const joint_type types[] = {
   [PERP_JOINT_DISTANCE] = { "distance", true, false, false, { 1, 1 } },
   [PERP_JOINT_LINE] = { "line", true, false, false, { 1, 2 } },
   [PERP_JOINT_WHEEL] = { "wheel", false, false, false, { 0, 3 } },
+  [PERP_JOINT_CURVE] = { "curve", true, false, false, { 1, 2 } },
 };
 
 static const joint_type *type_of(perp_joint_kind kind)
@@ -159,6 +160,9 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
   case PERP_JOINT_DISTANCE:
     add_row(j, PERP_ROW_LENGTH);
     break;
+  case PERP_JOINT_CURVE:
+    for (int i = 0; i < dim - 1; i++) add_row(j, PERP_ROW_CURVE);
+    break;
   case PERP_JOINT_BALL:
   case PERP_JOINT_FIXED:
     break;
@@ -265,6 +269,31 @@ static void scalar_row(int d, const perp_joint *j, const perp_row *row, const pe
     point_row(d, A, j->sa, -1, na, ld, Ja);
     point_row(d, B, j->sb, 1, na, ld, Jb);
     break;
+  case PERP_ROW_CURVE: /* by curve_rows */
+    break;
+  }
+}
+
+/* both rows: C depends on r = R_a' (p_b - p_a) only, with the gradient g each is a row along R_a g */
+static void curve_rows(int d, const perp_joint *j, const perp_pose *A, const perp_pose *B,
+                       bool released, double *Ja, double *Jb, double *C)
+{
+  const int ld = d - 1;
+  double delta[3] = { 0 }, r[3] = { 0 }, g[2][3] = { { 0 } }, value[2] = { 0 }, n[3];
+  if (!released) {
+    displacement(d, j, A, B, delta);
+    perp_turn_back(d, A->R, delta, r);
+    perp_curve_rows(j->curve, r, NULL, value, g, NULL);
+  }
+  for (int k = 0; k < ld; k++) {
+    C[k] = value[k];
+    clear_row(d, ld, Ja == NULL ? NULL : Ja + k);
+    clear_row(d, ld, Jb == NULL ? NULL : Jb + k);
+    if (released) continue;
+    perp_turn(d, A->R, g[k], n);
+    point_row(d, A, j->sa, -1, n, ld, Ja == NULL ? NULL : Ja + k);
+    direction_row(d, A, g[k], delta, ld, Ja == NULL ? NULL : Ja + k);
+    point_row(d, B, j->sb, 1, n, ld, Jb == NULL ? NULL : Jb + k);
   }
 }
 
@@ -279,6 +308,10 @@ PERP_INLINE void evaluate_all(int d, const perp_model *model, perp_eval *e)
     double *C = e->C + j->row;
     if (j->n_scalars == 0) {
       point_rows(d, j, A, B, d, Ja, Jb, C); /* the ball joint, leading dimension known */
+      continue;
+    }
+    if (j->curve != NULL) {
+      curve_rows(d, j, A, B, model->released != NULL && model->released[i], Ja, Jb, C);
       continue;
     }
     int ld = j->points + j->n_scalars;
@@ -361,6 +394,28 @@ static double scalar_bias(int d, const perp_joint *j, const perp_row *row, const
   return perp_dot(d, na, bias) + turning;
 }
 
+static void curve_bias(int d, const perp_joint *j, const perp_pose *A, const perp_pose *B,
+                       const double *va, const double *vb, double *gamma)
+{
+  double delta[3] = { 0 }, r[3] = { 0 }, rate[3] = { 0 }, local[3] = { 0 }, bias[3] = { 0 };
+  double C[2], g[2][3], curved[2], n[3], spin[3], turn[3];
+  displacement(d, j, A, B, delta);
+  displacement_rate(d, j, A, B, va, vb, rate);
+  displacement_bias(d, j, A, B, va, vb, bias);
+  perp_turn_back(d, A->R, delta, r);
+  perp_direction_rate(d, A->R, r, va + d, spin);
+  for (int i = 0; i < d; i++) spin[i] = rate[i] - spin[i]; /* as seen from a */
+  perp_turn_back(d, A->R, spin, local);
+  perp_curve_rows(j->curve, r, local, C, g, curved);
+  for (int k = 0; k < d - 1; k++) {
+    perp_turn(d, A->R, g[k], n);
+    perp_direction_rate(d, A->R, g[k], va + d, spin);
+    perp_direction_bias(d, A->R, g[k], va + d, turn);
+    gamma[k] = perp_dot(d, n, bias) + perp_dot(d, delta, turn) + 2 * perp_dot(d, spin, rate) +
+               curved[k];
+  }
+}
+
 PERP_INLINE void bias_all(int d, const perp_model *model, const perp_eval *e, const double *v,
                           double *gamma)
 {
@@ -369,6 +424,13 @@ PERP_INLINE void bias_all(int d, const perp_model *model, const perp_eval *e, co
     const perp_pose *A = &e->pose[j->a], *B = &e->pose[j->b];
     const double *va = j->a < 0 ? at_rest : v + j->a * model->nvb;
     const double *vb = j->b < 0 ? at_rest : v + j->b * model->nvb;
+    if (j->curve != NULL) {
+      if (model->released != NULL && model->released[i])
+        memset(gamma + j->row, 0, (size_t)(d - 1) * sizeof *gamma);
+      else
+        curve_bias(d, j, A, B, va, vb, gamma + j->row);
+      continue;
+    }
     if (j->points > 0) displacement_bias(d, j, A, B, va, vb, gamma + j->row);
     for (int k = 0; k < j->n_scalars; k++)
       gamma[j->row + j->points + k] = scalar_bias(d, j, &j->scalars[k], A, B, va, vb);

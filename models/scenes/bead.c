@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A bead, a mass point, slides on a wire without friction (van Overveld & Barenbrug 1995, section 2.6).
+ *
+ *   track=cycloid  x = r (s + sin s), z = r (1 - cos s).  With the arc length sigma = 4 r sin(s/2) from the
+ *                  bottom, sigma'' = -g / (4 r) sigma whatever the amplitude (tautochrone; Huygens 1673):
+ *                  sigma = sigma_0 cos(w t), w^2 = g / (4 r).  From the cusp it reaches the bottom after
+ *                  pi sqrt(r/g), the least time of all curves (brachistochrone; Joh. Bernoulli 1696).
+ *   track=ramp     the same, ending at the bottom: the bead leaves it at t = pi / (2 w) with the horizontal
+ *                  velocity sigma_0 w, and falls freely
+ *   track=helix    s'' = -g c / (r^2 + c^2), c = pitch / 2 pi
+ *   track=hoop     the wire is a circle in a vertical plane of a body that turns about the vertical diameter; at
+ *                  cos(theta) = g / (w^2 r) from the bottom the bead stays where it is on the hoop, whatever the
+ *                  moment of inertia of the hoop (nothing turns relative to anything)
+ *   track=coaster  a closed spline with hills: the energy is known */
+#include "models/scenes/yard.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CYCLOID, RAMP, HELIX, HOOP, COASTER };
+static const char *const tracks[] = { "cycloid", "ramp", "helix", "hoop", "coaster", NULL };
+
+struct bead_opts {
+  int track;
+  double radius, amplitude, pitch, spin, mass, hoop, gravity;
+};
+static const perp_opt options[] = {
+  PERP_ENUM(struct bead_opts, track, CYCLOID, tracks, "the wire"),
+  PERP_OPT_POSITIVE(struct bead_opts, radius, 0.5, "m",
+                    "of the wire, or of the circle that rolls it out"),
+  PERP_REAL(struct bead_opts, amplitude, 0.8, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+            "start on the cycloid: arc length from the bottom over that of the cusp"),
+  PERP_OPT_POSITIVE(struct bead_opts, pitch, 0.8, "m", "of the helix, per turn"),
+  PERP_OPT_POSITIVE(struct bead_opts, spin, 8, "rad/s",
+                    "of the hoop, above sqrt(gravity / radius)"),
+  PERP_OPT_POSITIVE(struct bead_opts, mass, 0.1, "kg", "of the bead"),
+  PERP_OPT_POSITIVE(struct bead_opts, hoop, 2, "kg", "of the hoop"),
+  PERP_OPT_G(struct bead_opts),
+  PERP_OPTIONS_END
+};
+
+static const double coaster[][3] = { { 2, 0, 1 },      { 1.4, 1.4, 0.3 }, { 0, 2, 0.7 },
+                                     { -1.4, 1.4, 0 }, { -2, 0, 0.6 },    { -1.4, -1.4, 0.1 },
+                                     { 0, -2, 0.5 },   { 1.4, -1.4, 0.2 } };
+
+/* ---- truths -------------------------------------------------------------------------------------------------- */
+
+static double cycloid_rate(const struct bead_opts *o)
+{
+  return sqrt(o->gravity / (4 * o->radius));
+}
+
+/* place and velocity of the bead; the hoop: also of body 0 */
+static void state(const struct bead_opts *o, double t, double *q, double *v)
+{
+  const double r = o->radius, w = cycloid_rate(o), g = o->gravity;
+  const int bead = o->track == HOOP ? 1 : 0;
+  double *x = q + 7 * bead, *u = v + 6 * bead;
+  memset(q, 0, 7 * (size_t)(bead + 1) * sizeof *q);
+  memset(v, 0, 6 * (size_t)(bead + 1) * sizeof *v);
+  for (int b = 0; b <= bead; b++) q[7 * b + 3] = 1;
+  if (o->track == HELIX) {
+    const double c = o->pitch / (2 * M_PI), a = -g * c / (r * r + c * c), s = a * t * t / 2;
+    x[0] = r * cos(s), x[1] = r * sin(s), x[2] = c * s;
+    u[0] = -r * sin(s) * a * t, u[1] = r * cos(s) * a * t, u[2] = c * a * t;
+  } else if (o->track == HOOP) {
+    const double theta = acos(g / (o->spin * o->spin * r)), a = o->spin * t, d = r * sin(theta);
+    q[3] = cos(a / 2), q[6] = sin(a / 2), v[5] = o->spin;
+    x[0] = d * cos(a), x[1] = d * sin(a), x[2] = -r * cos(theta);
+    u[0] = -d * o->spin * sin(a), u[1] = d * o->spin * cos(a);
+  } else {
+    const double start = -4 * r * o->amplitude, end = M_PI / (2 * w);
+    const double on = o->track == RAMP ? fmin(t, end) : t, fall = t - on;
+    const double sigma = start * cos(w * on), s = 2 * asin(sigma / (4 * r));
+    const double rate = -start * w * sin(w * on);
+    x[0] = r * (s + sin(s)) + rate * fall, x[2] = r * (1 - cos(s)) - g * fall * fall / 2;
+    u[0] = rate * cos(s / 2), u[2] = rate * sin(s / 2) - g * fall;
+  }
+}
+
+static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  (void)ctx;
+  state(user, t, q, v);
+  return PERP_OK;
+}
+
+struct departure {
+  void *frame;
+  double exact, t, end;
+};
+
+static void departure_sample(void *user, double t, const double *q, const double *v,
+                             const perp_step_info *info)
+{
+  struct departure *g = user;
+  (void)q, (void)v;
+  g->end = t;
+  if (info != NULL && info->n_releases > 0) g->t = info->release[0].t;
+}
+
+static double departure_value(const void *user)
+{
+  const struct departure *g = user;
+  if (isnan(g->t)) return g->end < g->exact ? nan("") : HUGE_VAL;
+  return fabs(g->t - g->exact);
+}
+
+/* ---- the scene ------------------------------------------------------------------------------------------------- */
+
+static perp_joint_def wire(const struct bead_opts *o)
+{
+  perp_joint_def j = { .name = "wire", .kind = PERP_JOINT_CURVE, .a = PERP_WORLD, .b = 0 };
+  j.axis_a[0] = j.axis_b[2] = 1;
+  switch (o->track) {
+  case CYCLOID:
+    j.curve = (perp_curve_def){ PERP_CURVE_CYCLOID, .radius = o->radius };
+    break;
+  case RAMP:
+    j.curve = (perp_curve_def){ PERP_CURVE_CYCLOID, .radius = o->radius, .lower = -0.999 * M_PI };
+    break;
+  case HELIX:
+    j.axis_b[2] = 0, j.axis_b[1] = 1;
+    j.curve = (perp_curve_def){ PERP_CURVE_HELIX, .radius = o->radius, .pitch = o->pitch };
+    break;
+  case HOOP:
+    j.axis_a[0] = j.axis_b[2] = 0;
+    j.axis_a[2] = -1, j.axis_b[0] = 1; /* s counts from the bottom */
+    j.a = 0, j.b = 1;
+    j.curve = (perp_curve_def){ PERP_CURVE_CIRCLE, .radius = o->radius };
+    break;
+  default:
+    j.axis_b[2] = 0, j.axis_b[1] = 1;
+    j.curve = (perp_curve_def){ PERP_CURVE_SPLINE, .n = sizeof coaster / sizeof *coaster,
+                                .data = coaster[0], .closed = true };
+    break;
+  }
+  return j;
+}
+
+static perp_status add_hoop(perp_ctx *ctx, perp_model *m, const struct bead_opts *o)
+{
+  const perp_body_def hoop = { .name = "hoop",
+                               .mass = perp_mass_sphere(o->hoop, o->radius),
+                               .w = { 0, 0, o->spin } };
+  perp_joint_def shaft = { .name = "shaft", .kind = PERP_JOINT_HINGE, .a = PERP_WORLD, .b = 0 };
+  shaft.axis_a[2] = shaft.axis_b[2] = 1;
+  PERP_TRY(perp_model_add_body(ctx, m, &hoop, NULL));
+  return perp_model_add_joint(ctx, m, &shaft, NULL);
+}
+
+static perp_status attach_truth(perp_ctx *ctx, perp_scene *scene, const struct bead_opts *o)
+{
+  struct bead_opts *copy = malloc(sizeof *copy);
+  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "bead: no memory");
+  *copy = *o;
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, exact, copy));
+  if (o->track != RAMP) return PERP_OK;
+  struct departure *g = malloc(sizeof *g);
+  if (g != NULL)
+    *g = (struct departure){ .exact = M_PI / (2 * cycloid_rate(o)), .t = nan(""), .end = 0 };
+  return perp_gauge_add(ctx, scene, "event.err", g, sizeof *g, departure_sample, departure_value);
+}
+
+static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct bead_opts *o = opts;
+  if (o->track == HOOP && !(o->spin * o->spin * o->radius > o->gravity))
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "bead: spin must exceed sqrt(gravity / radius) = %g rad/s: got %g",
+                     sqrt(o->gravity / o->radius), o->spin);
+  PERP_TRY(perp_model_create(ctx, 3, &scene->model));
+  perp_model_gravity(scene->model, o->gravity);
+  scene->gravity = o->gravity;
+  if (o->track == HOOP) PERP_TRY(add_hoop(ctx, scene->model, o));
+  double q[14], v[12];
+  const int n = o->track == HOOP ? 1 : 0;
+  state(o, 0, q, v);
+  if (o->track == COASTER) memcpy(q, coaster[0], sizeof coaster[0]), memset(v, 0, sizeof v);
+  perp_body_def bead = { .name = "bead", .particle = true, .mass = { .mass = o->mass } };
+  memcpy(bead.x, q + 7 * n, sizeof bead.x);
+  memcpy(bead.v, v + 6 * n, sizeof bead.v);
+  PERP_TRY(perp_model_add_body(ctx, scene->model, &bead, NULL));
+  const perp_joint_def track = wire(o);
+  PERP_TRY(perp_model_add_joint(ctx, scene->model, &track, NULL));
+  PERP_TRY(perp_model_finish(ctx, scene->model));
+  scene->t_end = o->track == HELIX ? 1 : o->track == RAMP ? 1.5 * M_PI_2 / cycloid_rate(o) : 3;
+  scene->h = 1e-3;
+  scene->tip_body = n;
+  return o->track == COASTER ? PERP_OK : attach_truth(ctx, scene, o);
+}
+
+const perp_scene_desc perp_scene_bead = {
+  .d = { .name = "bead",
+         .summary = "a bead on a wire: cycloid, ramp that ends, helix, turning hoop, spline",
+         .reference = "van Overveld and Barenbrug 1995, section 2.6; closed forms (tautochrone, "
+                      "brachistochrone)",
+         .equation = "sigma = sigma_0 cos(sqrt(g / 4 r) t);  cos(theta) = g / (w^2 r)",
+         .opts = options,
+         .opts_size = sizeof(struct bead_opts) },
+  .build = build,
+};
