@@ -57,6 +57,7 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   perp_text_add(&t, "status   %s (%s) at t = %.6g s%s%s\n",
                 perp_cell_status_names[perp_result_status(r)], perp_reason_name(r->reason), r->t,
                 r->message[0] ? ": " : "", r->message);
+  if (r->events[0]) perp_text_add(&t, "events   %s\n", r->events);
   perp_text_add(&t, "truth    %s\n\n", r->truth[0] ? r->truth : "none");
   fputs(t.s, stdout);
   perp_text_free(&t);

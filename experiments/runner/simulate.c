@@ -313,6 +313,20 @@ static double clock_cost(void)
   return least;
 }
 
+/* Joints released since the last call, appended to the events of the result. */
+static void note_releases(const run *r, const perp_step_info *info, int *seen, perp_result *result)
+{
+  for (; *seen < info->n_releases; (*seen)++) {
+    const perp_release *e = &info->release[*seen];
+    const char *name = perp_model_joint(r->scene.model, e->joint)->name;
+    const size_t used = strlen(result->events), room = sizeof result->events - used;
+    snprintf(result->events + used, room,
+             "%st = %.9g s: joint %d%s%.48s%s released, its point left the curve at s = %.6g",
+             used > 0 ? "\n         " : "", e->t, e->joint, name != NULL ? " '" : "",
+             name != NULL ? name : "", name != NULL ? "'" : "", e->s);
+  }
+}
+
 /* Pass 1: to t_end or to the end of the solver, with metrics.  clocked: also the time of each step. */
 static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *request, bool clocked,
                                perp_result *result)
@@ -321,6 +335,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
   const double *q, *v;
   perp_step_info info = { 0 };
   int64_t count = 0;
+  int releases = 0;
   const int64_t stride = (int64_t)fmax(1, ceil(r->every / r->h * (1 - 1e-9)));
   const bool grid = r->truth != NULL && !r->truth_any_time;
   result->reason = PERP_EXACT;
@@ -346,6 +361,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
     if (request->watch != NULL) request->watch->step(count + 1, request->watch->user);
     double t0 = clocked ? perp_clock_thread() : 0;
     PERP_TRY(step(ctx, r, t_max, &info));
+    note_releases(r, &info, &releases, result);
     if (clocked) PERP_TRY(add_batch(ctx, r, fmax(0, perp_clock_thread() - t0 - cost)));
     if (info.reason < 0) {
       result->reason = info.reason;

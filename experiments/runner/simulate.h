@@ -45,6 +45,7 @@ typedef struct perp_result {
   perp_status status; /* did the call work */
   perp_reason reason; /* why the run ended: PERP_EXACT = reached t_end; < 0 = diverged, ... */
   char message[512];  /* one line on failure */
+  char events[512];   /* what happened on the way, one line each: joints released; "" = nothing */
   char scene[PERP_SPEC_MAX], formulation[PERP_SPEC_MAX], ode[PERP_SPEC_MAX], kkt[PERP_SPEC_MAX],
       lcp[PERP_SPEC_MAX], stab[PERP_SPEC_MAX],
       contact[PERP_SPEC_MAX]; /* canonical; "" = not used */

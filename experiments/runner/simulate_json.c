@@ -167,6 +167,8 @@ void perp_result_json(const perp_result *r, FILE *out)
           perp_reason_name(r->reason));
   fputs("  \"message\": ", out);
   put_text(out, r->message);
+  fputs(",\n  \"events\": ", out);
+  put_text(out, r->events);
   fputs(",\n  \"scene\": ", out);
   put_text(out, r->scene);
   fputs(",\n", out);

@@ -127,6 +127,7 @@ static void test_simulate(void)
   ok(strcmp(json_string_value(json_object_get(j, "status")), "timeout") == 0,
      "a time limit: status 10");
   json_decref(j);
+  says("simulate bead:track=ramp", "joint 0 'wire' released, its point left the curve at s = ");
   says("simulate pendulum --t-end 0.1s", "drift.pos.max");
   size_t widest = 0;
   for (const char *s = out; *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n')
@@ -142,6 +143,11 @@ static void test_simulate(void)
     { "simulate chain:links=0", "chain.links must be an integer in [1, " },
     { "simulate chain:mass=-1", "chain.mass must be in [0, inf) kg: got -1" },
     { "simulate pendulum:mass=0", "pendulum.mass must be in (0, inf) kg" },
+    { "simulate rope:link=spring,stiffness=-1", "rope.stiffness must be in (0, inf) N/m: got -1" },
+    { "simulate rope:start=drop,particles=4", "an odd number of particles: got 4" },
+    { "simulate bead:track=hoop,spin=1", "spin must exceed sqrt(gravity / radius) = 4.42" },
+    { "simulate bead --formulation reduced",
+      "joint 0 'wire' (world - bead) is of a kind that has no" },
     { "simulate pendulum --h 0", "--h must be in (0, inf) s: got 0" },
     { "simulate pendulum --h -1ms", "--h must be in (0, inf) s: got -1ms" },
     { "simulate pendulum --h nan", "'nan' is not a number" },
