@@ -439,6 +439,10 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
                      model->n_bodies);
   if (!all_finite(3, def->x) || !all_finite(4, def->quat) || !isfinite(def->angle))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its pose is not finite", who);
+  if (is_particle(model, def->body))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: body %d is a particle, which has no extent: take a small body instead",
+                     who, def->body);
   PERP_TRY(check_extent(ctx, model, def, who));
   const perp_surface *s = &def->surface;
   double mu_dynamic = isnan(s->mu_dynamic) ? s->mu : s->mu_dynamic;

@@ -59,6 +59,10 @@ static void definitions(int dim)
   answers(perp_model_add_joint(&ctx, m, &off, NULL), PERP_ERR_ARG, "must be its centre",
           "off centre");
 
+  const perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .body = 0, .radius = 1 };
+  answers(perp_model_add_shape(&ctx, m, &ball, NULL), PERP_ERR_UNSUPPORTED, "has no extent",
+          "a shape");
+
   perp_force_def f = { .kind = PERP_FORCE_TORQUE, .a = 0, .value[2] = 1 };
   answers(perp_model_add_force(&ctx, m, &f), PERP_ERR_UNSUPPORTED, "nothing turns", "a torque");
   f = (perp_force_def){ .kind = PERP_FORCE_POINT, .a = 0, .anchor_a[0] = 1 };
