@@ -525,6 +525,23 @@ static double metric_islands_max(const perp_measure *m)
 {
   return of_contacts(m, m->contacts.islands);
 }
+/* a count of an event-driven formulation, NaN for others */
+static double of_events(const perp_measure *m, double count)
+{
+  return m->has_contacts && m->contacts.events ? count : nan("");
+}
+static double metric_impacts(const perp_measure *m)
+{
+  return of_events(m, (double)m->contacts.impacts);
+}
+static double metric_switches(const perp_measure *m)
+{
+  return of_events(m, (double)m->contacts.switches);
+}
+static double metric_bisections(const perp_measure *m)
+{
+  return of_events(m, (double)m->ode.bisections);
+}
 static double metric_h_least(const perp_measure *m)
 {
   return m->ode.h_least;

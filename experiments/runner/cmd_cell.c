@@ -62,6 +62,14 @@ static void explain_one(const perp_ctx *ctx, const perp_study *s, const perp_pla
   const char *what = decision(ctx, at >= 0 ? r : NULL, at, why, sizeof why);
   printf("perp run would %s it: %s\n", what, why);
   if (at < 0 || r->record[at].attempt == 0) return;
+  const char *separator = "events: ";
+  for (int m = 0; m < r->study->n_metrics; m++) {
+    const char *name = r->study->metric[m].name;
+    if (strncmp(name, "events.", 7) != 0 || isnan(r->record[at].value[m])) continue;
+    printf("%s%.0f %s", separator, r->record[at].value[m], name + 7);
+    separator = ", ";
+  }
+  if (strcmp(separator, ", ") == 0) printf("\n");
   perp_env_id(id);
   bool here = false;
   for (int e = 0; e < r->n_envs; e++) here = here || strcmp(r->envs[e].id, id) == 0;

@@ -366,8 +366,9 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
     if (info.reason < 0) {
       result->reason = info.reason;
       get_state(r, &t, &q, &v);
-      snprintf(result->message, sizeof result->message, "stopped at t = %.9g s: %s", t,
-               perp_reason_name(info.reason));
+      const bool more = info.cause != NULL && info.cause[0] != '\0';
+      snprintf(result->message, sizeof result->message, "stopped at t = %.9g s: %s%s%s", t,
+               perp_reason_name(info.reason), more ? ": " : "", more ? info.cause : "");
       break;
     }
     count++;

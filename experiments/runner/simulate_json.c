@@ -131,6 +131,7 @@ void perp_result_json(const perp_result *r, FILE *out)
     { "steps.rejected", NULL, (double)c->rejected },
     { "bisections", NULL, (double)c->bisections },
     { "restarts", NULL, (double)c->restarts },
+    { "changed", NULL, (double)c->changed },
     { "rhs.calls", NULL, (double)c->rhs },
     { "ode.iterations", NULL, (double)c->iterations },
     { "h.least", NULL, c->h_least },
@@ -159,6 +160,12 @@ void perp_result_json(const perp_result *r, FILE *out)
       lcp[n_lcp++] = (field){ reasons[i], NULL, (double)contacts->failed[i] };
     }
   }
+  const field events[] = {
+    { "impacts", NULL, (double)contacts->impacts },
+    { "impacts.plastic", NULL, (double)contacts->plastic },
+    { "switches", NULL, (double)contacts->switches },
+    { "bisections", NULL, (double)c->bisections },
+  };
   field metrics[PERP_METRICS_MAX];
   for (int i = 0; i < r->n_metrics; i++)
     metrics[i] = (field){ r->metrics[i].name, NULL, r->metrics[i].value };
@@ -193,6 +200,7 @@ void perp_result_json(const perp_result *r, FILE *out)
   put_object(out, "counters", counters, COUNT(counters));
   if (n_lcp > 0) put_object(out, "lcp", lcp, n_lcp);
   if (r->groups != NULL) put_groups(out, r);
+  if (contacts->events) put_object(out, "events", events, COUNT(events));
   fputs("  \"final\": {\"t\": ", out);
   put_number(out, r->t);
   fputs(", \"q\": ", out);

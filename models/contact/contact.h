@@ -40,6 +40,10 @@ typedef struct perp_contact_count {
   int rows;          /* of the largest problem */
   int contacts;      /* most contacts in one step */
   int islands;       /* most islands with contacts in one step */
+  bool events;       /* of an event-driven formulation, which counts: */
+  int64_t impacts;   /* states at which contacts met faster than they may and got an impulse */
+  int64_t plastic;   /* of these, such without restitution: too slow for it, or e = 0 */
+  int64_t switches;  /* contacts at rest that were made or left, sliding that began or ended */
 } perp_contact_count;
 /* into += one. */
 void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *one);
@@ -82,6 +86,9 @@ PERP_INLINE void perp_contact_row_bounds(const perp_contact_island *island, int 
   *hi = island->row_hi != NULL ? island->row_hi[i] : HUGE_VAL;
 }
 
+/* How the friction of sliding contacts, whose direction is known, comes into the problem: see sliding.c. */
+enum { PERP_SLIDING_AUTO, PERP_SLIDING_COLUMN, PERP_SLIDING_ITERATE, PERP_SLIDING_LAGGED };
+
 typedef struct perp_contact_desc {
   perp_desc d;
   /* Rows of one contact that the model wants assembled. */
@@ -99,5 +106,15 @@ typedef struct perp_contact_desc {
   void (*observe)(void *ws, perp_contact_observer *observer, void *user); /* NULL: stop */
   void (*destroy)(void *ws);                                              /* NULL is fine */
 } perp_contact_desc;
+
+/* desc->solve of an island in which contacts slide: their friction is -drag lambda_n, drag [2 nc] the
+ * coefficient of friction times the direction of sliding in the tangents of each contact, 0 where it does
+ * not slide; island->mu is 0 where it does, and there are r > 1 rows.  A [lda * (r nc + joints)], diag and b [r nc + joints]
+ * are those of the island, which must be dense; A and diag are changed.  scratch [(r + 1) nc + joints].
+ * rule: PERP_SLIDING_COLUMN, ITERATE or LAGGED.  The rest as for solve. */
+perp_status perp_contact_solve_sliding(perp_ctx *ctx, const perp_contact_desc *desc, void *ws,
+                                       const perp_contact_island *island, int rows, int rule,
+                                       const double *drag, double *A, double *diag, double *scratch,
+                                       double *impulse, double *slip, perp_contact_count *count);
 
 #endif

@@ -20,6 +20,10 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
   if (one->rows > into->rows) into->rows = one->rows;
   if (one->contacts > into->contacts) into->contacts = one->contacts;
   if (one->islands > into->islands) into->islands = one->islands;
+  into->events |= one->events;
+  into->impacts += one->impacts;
+  into->plastic += one->plastic;
+  into->switches += one->switches;
 }
 
 perp_status perp_judged_open(perp_ctx *ctx, const perp_contact_setup *setup, perp_judged *j)

@@ -18,7 +18,7 @@
  *
  * Cost per evaluation: assembly, one factorization, one solve.  No allocation in the steady state.
  * Fails: singular or infeasible constraints (as the KKT formulation says), non-finite states. */
-#include "models/formulations/constrained.h"
+#include "models/formulations/events.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,16 +27,18 @@ enum { STATE_VELOCITY, STATE_MOMENTUM };
 static const char *const state_names[] = { "velocity", "momentum", NULL };
 
 typedef struct options {
+  perp_event_opts event; /* first */
   int state;
 } options;
 static const perp_opt option_table[] = {
   PERP_ENUM(options, state, STATE_VELOCITY, state_names,
             "integrate velocities or momenta (free bodies keep L)"),
-  PERP_OPTIONS_END
+  PERP_EVENT_OPTIONS, PERP_OPTIONS_END
 };
 
 typedef struct workspace {
   perp_constrained k;
+  perp_events *events; /* NULL: no shapes */
   bool momentum;
   perp_ode_sys sys;
   perp_ode *ode;
@@ -106,6 +108,7 @@ static bool accelerations(workspace *w, double t, double h, const double *q, con
   }
   k->assembly_s += perp_constrained_clock(k) - start;
   if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, h, v)) return false;
+  if (w->events != NULL && !perp_events_forces(w->events, k, h, q, v, intermediate)) return false;
   if (!intermediate) {
     memcpy(w->lambda, k->lambda, (size_t)model->m * sizeof *w->lambda);
     w->lambda_regular = true;
@@ -141,16 +144,25 @@ static perp_ode_answer deriv_momentum(void *user, double t, double h, const doub
    * world */
   perp_eval_forces(k->e, model, t, w->v, false, w->torque);
   if (model->m > 0) perp_blocks_Jt(&k->e->blocks, 1, k->lambda, w->torque);
+  if (w->events != NULL) perp_events_apply(w->events, k, w->torque);
   memcpy(pdot, w->torque, (size_t)model->nv * sizeof *pdot);
   for (int b = 0; b < model->n_bodies && model->dim == 3; b++)
     perp_turn(3, k->e->pose[b].R, w->torque + 6 * b + 3, pdot + 6 * b + 3);
   return PERP_ODE_OK;
 }
 
+/* joints first: impacts start from velocities that obey them */
+static perp_ode_answer accept_state(workspace *w, double t, double *q, double *v)
+{
+  perp_ode_answer answer = perp_constrained_accept(&w->k, t, q, v);
+  if (w->events == NULL || (answer != PERP_ODE_OK && answer != PERP_ODE_CHANGED)) return answer;
+  perp_ode_answer events = perp_events_accept(w->events, &w->k, q, v);
+  return events == PERP_ODE_OK ? answer : events;
+}
+
 static perp_ode_answer accept_velocity(void *user, double t, double *q, double *v)
 {
-  workspace *w = user;
-  return perp_constrained_accept(&w->k, t, q, v);
+  return accept_state(user, t, q, v);
 }
 
 static perp_ode_answer accept_momentum(void *user, double t, double *y, double *none)
@@ -160,11 +172,28 @@ static perp_ode_answer accept_momentum(void *user, double t, double *y, double *
   (void)none;
   perp_constrained_at(k, y);
   velocity_of(k->model, k->e, y + k->model->nq, w->v);
-  perp_ode_answer answer = perp_constrained_accept(k, t, y, w->v);
+  perp_ode_answer answer = accept_state(w, t, y, w->v);
   if (answer != PERP_ODE_CHANGED) return answer;
   perp_constrained_at(k, y);
   momentum_of(k->model, k->e, w->v, y + k->model->nq);
   return answer;
+}
+
+static double event_velocity(void *user, double t, const double *q, const double *v)
+{
+  workspace *w = user;
+  (void)t;
+  return perp_events_value(w->events, &w->k, q, v);
+}
+
+static double event_momentum(void *user, double t, const double *y, const double *none)
+{
+  workspace *w = user;
+  const perp_model *model = w->k.model;
+  (void)t, (void)none;
+  perp_constrained_at(&w->k, y);
+  velocity_of(model, w->k.e, y + model->nq, w->v);
+  return perp_events_value(w->events, &w->k, y, w->v);
 }
 
 static void qdot_of(void *user, const double *q, const double *v, double *qdot)
@@ -201,6 +230,7 @@ static void destroy(void *ws)
   workspace *w = ws;
   if (w == NULL) return;
   if (w->ode != NULL) perp_ode_destroy(w->ode);
+  perp_events_destroy(w->events);
   perp_constrained_destroy(&w->k);
   perp_arena_free(&w->arena);
   free(w);
@@ -246,6 +276,14 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
   } else if (!model->velocity_forces && model->m == 0) {
     w->sys.caps |= PERP_ODE_SYS_POSITION_FORCES;
   }
+  if (status == PERP_OK && model->n_shapes > 0)
+    status = perp_events_create(ctx, model, parts, &o->event, h, &w->events);
+  if (w->events != NULL) {
+    w->sys.event = w->momentum ? event_momentum : event_velocity;
+    w->sys.caps &= ~(unsigned)PERP_ODE_SYS_POSITION_FORCES; /* friction */
+    w->sys.caps |= PERP_ODE_SYS_RENEWED_EVENT;
+    perp_events_locate(w->events, &w->sys);
+  }
   if (status == PERP_OK) status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
   if (status != PERP_OK) {
     destroy(w);
@@ -271,6 +309,7 @@ static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, c
   workspace *w = ws;
   const perp_model *model = w->k.model;
   perp_constrained_restart(&w->k);
+  if (w->events != NULL) perp_events_restart(w->events);
   w->k.ctx = ctx;
   w->lambda_regular = false;
   memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
@@ -286,15 +325,25 @@ static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, c
     status = perp_ode_restart(ctx, w->ode, t, w->q, v);
   }
   if (status == PERP_OK && w->momentum) read_state(w);
+  if (status == PERP_OK && w->events != NULL)
+    perp_events_adopt(w->events, &w->k, t, w->momentum ? w->q : perp_ode_q(w->ode));
   return status;
 }
 
 static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
   workspace *w = ws;
+  const double t = perp_ode_time(w->ode);
   PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
   info->lambda = w->lambda_regular ? w->lambda : w->k.lambda;
   if (w->momentum) read_state(w);
+  if (w->events == NULL) return PERP_OK;
+  const double t_new = perp_ode_time(w->ode);
+  perp_events_info(w->events, t_new - t, info);
+  if (info->reason >= 0 &&
+      !perp_events_adopt(w->events, &w->k, t_new, w->momentum ? w->q : perp_ode_q(w->ode)))
+    info->reason = w->k.reason;
+  if (info->reason < 0) info->cause = perp_events_cause(w->events);
   return PERP_OK;
 }
 
@@ -315,7 +364,23 @@ static void counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 
 static void timing(void *ws, bool on, perp_times *times)
 {
-  perp_constrained_timing(&((workspace *)ws)->k, on, times);
+  workspace *w = ws;
+  perp_constrained_timing(&w->k, on, times);
+  if (w->events == NULL || times == NULL) return;
+  perp_events_times(w->events, &times->collision, &times->lcp);
+  times->integrate -= times->collision + times->lcp;
+}
+
+static const perp_contact_count *contacts(const void *ws)
+{
+  const workspace *w = ws;
+  return w->events != NULL ? perp_events_counters(w->events) : NULL;
+}
+
+static void observe(void *ws, perp_contact_observer *observer, void *user)
+{
+  workspace *w = ws;
+  if (w->events != NULL) perp_events_observe(w->events, observer, user);
 }
 
 const perp_formulation_desc perp_formulation_acceleration = {
@@ -325,7 +390,8 @@ const perp_formulation_desc perp_formulation_acceleration = {
          .equation = "M a = f + J' lambda,  J a + S lambda = -Jdot v + feedback",
          .opts = option_table,
          .opts_size = sizeof(options),
-         .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB },
+         .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
+                 PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_EVENTS },
   .create = create,
   .restart = restart,
   .step = step,
@@ -333,4 +399,6 @@ const perp_formulation_desc perp_formulation_acceleration = {
   .counters = counters,
   .timing = timing,
   .destroy = destroy,
+  .contacts = contacts,
+  .observe = observe,
 };

@@ -35,6 +35,15 @@ static double reach_of(const perp_shape_def *s, int dim)
   return offset;
 }
 
+void perp_contacts_reach(const perp_model *model, double *reach)
+{
+  for (int b = 0; b < model->n_bodies; b++) reach[b] = 0;
+  for (int i = 0; i < model->n_shapes; i++) {
+    const perp_shape_def *s = &model->shape_def[i];
+    if (s->body >= 0) reach[s->body] = fmax(reach[s->body], reach_of(s, model->dim));
+  }
+}
+
 static void layout(perp_contacts *c, perp_arena *a)
 {
   c->reach = PERP_CARVE(a, double, c->model->n_bodies);
@@ -129,12 +138,29 @@ static bool springs(const perp_contact_opts *o)
   return o->stiffness > 0 || o->damping > 0;
 }
 
+perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
+                                  double tol, const char *fallback, bool rescue, int threads,
+                                  bool rows, perp_islands **out)
+{
+  const perp_contact_desc *kind = (const perp_contact_desc *)parts->contact.d;
+  perp_spec second = { 0 };
+  *out = NULL;
+  PERP_TRY(kind->fits(ctx, parts->contact.opts, model->dim, parts->lcp.d));
+  if (fallback[0] != '\0') PERP_TRY(perp_spec_parse(ctx, PERP_KIND_lcp, fallback, &second));
+  perp_status status = PERP_OK;
+  if (second.d != NULL) status = kind->fits(ctx, parts->contact.opts, model->dim, second.d);
+  const perp_contact_setup setup = {
+    .dim = model->dim, .lcp = &parts->lcp, .fallback = second.d != NULL ? &second : NULL, .tol = tol
+  };
+  if (status == PERP_OK)
+    status = perp_islands_create(ctx, model, kind, parts->contact.opts, &setup, threads, rows, out);
+  perp_spec_free(&second);
+  return status;
+}
+
 static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts *parts)
 {
   const perp_model *model = c->model;
-  const perp_contact_desc *kind = (const perp_contact_desc *)parts->contact.d;
-  perp_spec fallback = { 0 }, frictionless = { 0 };
-  PERP_TRY(kind->fits(ctx, parts->contact.opts, model->dim, parts->lcp.d));
   if (springs(&c->o) && c->o.softness > 0)
     return PERP_FAIL(
         ctx, PERP_ERR_OPTION,
@@ -149,31 +175,19 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
   c->stab = (const perp_stab_desc *)parts->stab.d;
   PERP_TRY(c->stab->create(ctx, &sys, parts->stab.opts, &c->stab_ws));
   PERP_TRY(perp_collision_create(ctx, model, 0, &c->collision));
-  if (c->o.fallback[0] != '\0')
-    PERP_TRY(perp_spec_parse(ctx, PERP_KIND_lcp, c->o.fallback, &fallback));
-  perp_contact_setup setup = { .dim = model->dim,
-                               .lcp = &parts->lcp,
-                               .fallback = fallback.d != NULL ? &fallback : NULL,
-                               .tol = c->o.tol,
-                               .rescue = c->o.rescue };
-  perp_status status = PERP_OK;
-  if (fallback.d != NULL) status = kind->fits(ctx, parts->contact.opts, model->dim, fallback.d);
   bool rows = c->o.joints == PERP_JOINTS_ROWS ||
               (c->o.joints == PERP_JOINTS_AUTO && parts->kkt.d != NULL &&
                (parts->kkt.d->caps & PERP_KKT_ITERATIVE));
-  if (status == PERP_OK)
-    status = perp_islands_create(ctx, model, kind, parts->contact.opts, &setup, c->o.threads, rows,
-                                 &c->velocity);
-  if (status == PERP_OK && c->stab->contacts != NULL) {
-    status = perp_collision_create(ctx, model, 0, &c->collision_post);
-    if (status == PERP_OK)
-      status = perp_spec_parse(ctx, PERP_KIND_contact, "frictionless", &frictionless);
-    if (status == PERP_OK)
-      status = perp_islands_create(ctx, model, (const perp_contact_desc *)frictionless.d, NULL,
-                                   &setup, c->o.threads, rows, &c->position);
-  }
-  perp_spec_free(&frictionless);
-  perp_spec_free(&fallback);
+  PERP_TRY(perp_contacts_islands(ctx, model, parts, c->o.tol, c->o.fallback, c->o.rescue,
+                                 c->o.threads, rows, &c->velocity));
+  if (c->stab->contacts == NULL) return PERP_OK;
+  PERP_TRY(perp_collision_create(ctx, model, 0, &c->collision_post));
+  perp_parts post = *parts;
+  post.contact = (perp_spec){ 0 };
+  PERP_TRY(perp_spec_parse(ctx, PERP_KIND_contact, "frictionless", &post.contact));
+  perp_status status = perp_contacts_islands(ctx, model, &post, c->o.tol, c->o.fallback,
+                                             c->o.rescue, c->o.threads, rows, &c->position);
+  perp_spec_free(&post.contact);
   return status;
 }
 
@@ -189,11 +203,7 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   perp_status status = perp_arena_reserve(ctx, &c->arena);
   if (status == PERP_OK) {
     layout(c, &c->arena);
-    for (int b = 0; b < model->n_bodies; b++) c->reach[b] = 0;
-    for (int i = 0; i < model->n_shapes; i++) {
-      const perp_shape_def *s = &model->shape_def[i];
-      if (s->body >= 0) c->reach[s->body] = fmax(c->reach[s->body], reach_of(s, model->dim));
-    }
+    perp_contacts_reach(model, c->reach);
     for (int b = 0; b < model->n_bodies; b++) c->slop = fmax(c->slop, opts->tol * c->reach[b]);
     status = open_parts(ctx, c, parts);
   }

@@ -79,6 +79,17 @@ extern const char *const perp_joints_names[];
                 "fall through each other"),                                                        \
       PERP_INT(perp_contact_opts, threads, 1, 1, 256, "islands solved at the same time")
 
+struct perp_islands;
+
+/* What formulations with contacts share.  The largest distance of a point of its shapes from the centre of mass of
+ * each body, reach [bodies]; planes count with their distance. */
+void perp_contacts_reach(const perp_model *model, double *reach);
+/* Islands with the contact model and lcp of parts, and a second lcp by its name ("": none).  Unsupported
+ * pairs are refused as desc->fits says. */
+perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
+                                  double tol, const char *fallback, bool rescue, int threads,
+                                  bool rows, struct perp_islands **out);
+
 typedef struct perp_contacts perp_contacts;
 
 /* parts: lcp, contact and stab must be set.  PERP_ERR_UNSUPPORTED: an lcp that does not serve the

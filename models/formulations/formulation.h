@@ -35,6 +35,7 @@ typedef struct perp_step_info {
   int n_releases;
   const struct perp_release *release;
   const bool *released;
+  const char *cause; /* reason < 0: more about it, in words; NULL or "": nothing.  Lives as long. */
 } perp_step_info;
 
 /* A point passed the end of its curve: the step was cut there, the joint has no rows (J = 0) from then on. */
@@ -102,7 +103,8 @@ enum {
   PERP_FORM_TREES_ONLY = 1 << 4,
   PERP_FORM_CONTACTS = 1 << 5, /* serves models with shapes; others refuse them */
   PERP_FORM_DRIVES = 1 << 6,   /* serves models with drives; others refuse them */
-  PERP_FORM_WRAPS = 1 << 7     /* runs another formulation, which decides what it serves and uses */
+  PERP_FORM_WRAPS = 1 << 7,    /* runs another formulation, which decides what it serves and uses */
+  PERP_FORM_EVENTS = 1 << 8 /* steps end at impacts: contact forces are on the acceleration level */
 };
 
 /* Fill the empty parts that the formulation uses for this model with the defaults of sim.c; the caller

@@ -59,7 +59,8 @@ static void layout_grown(perp_islands *s, perp_arena *a)
   s->slip = PERP_CARVE(a, double, n);
   s->e = PERP_CARVE(a, double, n);
   s->lo = PERP_CARVE(a, double, n);
-  s->b2 = PERP_CARVE(a, double, rows);
+  s->drag = PERP_CARVE(a, double, 2 * n);
+  s->b2 = PERP_CARVE(a, double, rows + n);
   s->x2 = PERP_CARVE(a, double, rows);
   s->row_lo = PERP_CARVE(a, double, further);
   s->row_hi = PERP_CARVE(a, double, further);
@@ -189,6 +190,11 @@ const perp_contact_count *perp_islands_count(const perp_islands *s)
   return &s->count;
 }
 
+void perp_islands_add(perp_islands *s, const perp_contact_count *count)
+{
+  perp_contact_count_add(&s->count, count);
+}
+
 void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void *user)
 {
   s->observed = observer != NULL;
@@ -226,7 +232,7 @@ static void partition(perp_islands *s, const perp_island_task *task)
     s->of[b] = at;
     if (at < 0) continue;
     s->local[b] = bodies[at]++;
-    if (s->jointed[b] && !s->rows) s->at[at].eliminate = true;
+    if ((s->jointed[b] && !s->rows) || task->offset != NULL) s->at[at].eliminate = true;
   }
   for (int i = 0; i < task->n; i++)
     if (takes_part(task, i)) contacts[s->of[body_of(&task->contact[i])]]++;
@@ -331,8 +337,14 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
   for (int place = p->contact; place < next->contact && task->fresh != NULL; place++)
     if (task->fresh[s->order[place]]) problem.reuse = 0.1 * task->reuse;
   const int64_t solved = own->count.problems;
-  PERP_TRY(s->kind->solve(&own->ctx, own->ws, &problem, s->x + first, s->slip + p->contact,
-                          &own->count));
+  if (task->sliding != NULL && s->r > 1)
+    PERP_TRY(perp_contact_solve_sliding(&own->ctx, s->kind, own->ws, &problem, s->r, task->rule,
+                                        s->drag + 2 * p->contact, s->A + p->dense, s->d + first,
+                                        s->b2 + first + p->contact, s->x + first,
+                                        s->slip + p->contact, &own->count));
+  else
+    PERP_TRY(s->kind->solve(&own->ctx, own->ws, &problem, s->x + first, s->slip + p->contact,
+                            &own->count));
   if (task->restitution != NULL) PERP_TRY(decompress(s, own, &problem, i));
   for (int c = 0; c < nc; c++) {
     int place = p->contact + c, at = s->order[place];

@@ -49,6 +49,11 @@ typedef struct perp_island_task {
   double (*restitution)(void *user, const perp_contact *contact, double h, const double *before,
                         const double *free);
   void *user;
+  /* Acceleration level, else NULL: what is added to the relative acceleration that `free` gives (Jdot v and
+   * feedback), world [3 n]; and the direction in which a contact slides, unit and tangential, or 0, world [3 n],
+   * with the rule for its friction (see contact.h, not PERP_SLIDING_AUTO).  All problems are then dense. */
+  const double *offset, *sliding;
+  int rule;
 } perp_island_task;
 
 /* rows: joints of an island become free rows of its problem, instead of being eliminated. */
@@ -71,6 +76,8 @@ void perp_islands_apply(const perp_islands *s, const perp_constrained *k,
 /* [bodies] one body of the island of each, of the last solve, or (single) by joints alone. */
 const int *perp_islands_roots(perp_islands *s, bool single);
 const perp_contact_count *perp_islands_count(const perp_islands *s);
+/* Counts that the caller keeps are added to those of the problems. */
+void perp_islands_add(perp_islands *s, const perp_contact_count *count);
 void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void *user);
 
 /* Velocity of the centre and angular velocity of each body in the world, twist [6 bodies], from v [nv]. */

@@ -56,13 +56,14 @@ struct perp_islands {
   int max_bounded; /* bounded rows at most */
   /* by the number of contacts */
   int cap;
-  double *scratch;         /* [4 n] */
-  int *order;              /* [n] contact at each place */
-  double *frame;           /* [6 n] t1, t2 */
-  double *b, *x, *s, *d;   /* [r n + m + bounded], d the diagonal of A */
-  double *mu, *slip;       /* [n] */
-  double *e, *lo;          /* [n] restitution and least impulse of decompression */
-  double *b2, *x2;         /* [r n + m + bounded] decompression */
+  double *scratch;       /* [4 n] */
+  int *order;            /* [n] contact at each place */
+  double *frame;         /* [6 n] t1, t2 */
+  double *b, *x, *s, *d; /* [r n + m + bounded], d the diagonal of A */
+  double *mu, *slip;     /* [n] */
+  double *e, *lo;        /* [n] restitution and least impulse of decompression */
+  double *drag;          /* [2 n] friction of sliding contacts, see contact.h */
+  double *b2, *x2;       /* [(r + 1) n + m + bounded], [r n + m + bounded] decompression, scratch */
   double *row_lo, *row_hi; /* [m + bounded] of the rows that are no contacts */
   double *lo2, *hi2;       /* [m + bounded] decompression */
   double *product;         /* [2 nv] by island */

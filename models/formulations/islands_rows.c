@@ -134,13 +134,16 @@ static void fill_contact(perp_islands *s, const perp_constrained *k, const perp_
   const perp_contact *contact = &task->contact[at];
   const perp_eval *e = k->e;
   const perp_blocks F = blocks_of(s, i, true);
+  const double *slides = task->sliding != NULL ? task->sliding + (size_t)3 * (size_t)at : NULL;
   double before[3] = { 0 }, free[3] = { 0 }, u[3], m[3];
   double *t = s->frame + (size_t)6 * (size_t)place, *b = s->b + row, *x = s->x + row;
   double *soft = s->s + row, *J = s->J + (F.J - s->J) + F.joff[F.jptr[c]];
   const double *const dir[3] = { contact->n, t, t + 3 };
   perp_contact_middle(contact, m);
   relative(dim, e, contact, m, task->free, u);
-  tangents(dim, contact->n, task->align ? u : NULL, t);
+  for (int q = 0; q < dim && task->offset != NULL; q++) u[q] += task->offset[3 * at + q];
+  const bool slide = slides != NULL && perp_dot(3, slides, slides) > 0;
+  tangents(dim, contact->n, slide ? slides : task->align ? u : NULL, t);
   for (int q = 0; q < dim; q++) free[q] = perp_dot(dim, dir[q], u);
   if (p[1].joint > p->joint) relative(dim, e, contact, m, s->twist_star, u);
   for (int q = 0; q < r; q++) b[q] = perp_dot(dim, dir[q], u);
@@ -148,6 +151,10 @@ static void fill_contact(perp_islands *s, const perp_constrained *k, const perp_
   for (int q = 0; q < dim; q++) before[q] = perp_dot(dim, dir[q], u);
   b[0] += task->bias(task->user, contact, task->h, before, free);
   s->mu[place] = task->friction != NULL ? task->friction(task->user, contact, before, dim) : 0;
+  s->drag[2 * place] = s->drag[2 * place + 1] = 0;
+  for (int q = 1; q < r && slide; q++)
+    s->drag[2 * place + q - 1] = s->mu[place] * perp_dot(dim, dir[q], slides);
+  if (slide) s->mu[place] = 0;
   s->slip[place] = task->slip[at];
   s->e[place] = task->restitution != NULL
                     ? task->restitution(task->user, contact, task->h, before, free)

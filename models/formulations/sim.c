@@ -10,6 +10,7 @@
  *                    polyhedral:directions=8 for a pure LCP solver that serves nonsymmetric
  *                    matrices, cone for block-gs, box for others that serve friction rows,
  *                    frictionless for the rest
+ *                    acceleration: lcp: lemke, dantzig for frictionless, auto for box and cone; contact: as above
  *      stab          velocity: baumgarte (full feedback); acceleration: post:velocity=true, or
  *                    baumgarte with a multistep method, whose history a changed state would
  *                    throw away in each step */
@@ -42,8 +43,13 @@ static perp_spec *part(perp_parts *p, int i, perp_kind *kind)
   return specs[i];
 }
 
-static const char *lcp_for(const perp_spec *contact)
+/* On the acceleration level the matrix of sliding contacts is not symmetric. */
+static const char *lcp_for(const perp_spec *contact, bool accelerations)
 {
+  if (accelerations) {
+    if (contact->d == NULL || contact->d->caps & PERP_CONTACT_DENSE) return "lemke";
+    return contact->d->caps & PERP_CONTACT_FRICTION ? "auto" : "dantzig";
+  }
   if (contact->d == NULL) return "dantzig";
   unsigned caps = contact->d->caps;
   return caps & PERP_CONTACT_DENSE ? "lemke" : caps & PERP_CONTACT_CONE ? "block-gs" : "dantzig";
@@ -63,7 +69,8 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
   unsigned uses = p->formulation.d->caps;
   if (kind == PERP_KIND_ode && (uses & PERP_FORM_USES_ODE)) return "symplectic-euler";
   if (kind == PERP_KIND_kkt && (uses & PERP_FORM_USES_KKT)) return "tree";
-  if (shapes && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP)) return lcp_for(&p->contact);
+  if (shapes && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP))
+    return lcp_for(&p->contact, uses & PERP_FORM_EVENTS);
   if (drives && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP)) return "dantzig";
   if (shapes && kind == PERP_KIND_contact && (uses & PERP_FORM_USES_LCP))
     return contact_for(p->lcp.d);
@@ -121,7 +128,7 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
       !(p.formulation.d->caps & PERP_FORM_CONTACTS))
     status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "formulation %s does not serve models with shapes: bodies would pass "
-                       "through each other; take --formulation velocity",
+                       "through each other; take --formulation velocity or acceleration",
                        p.formulation.d->name);
   if (status == PERP_OK && perp_model_drives(model) > 0 &&
       !(p.formulation.d->caps & PERP_FORM_DRIVES))

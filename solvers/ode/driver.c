@@ -333,6 +333,12 @@ static perp_ode_answer make_again(perp_ode *o, double h, perp_stats *stats)
   return o->history ? march(o, h, stats) : attempt(o, h, &ratio, stats);
 }
 
+/* Width at which a point within the step h counts as found. */
+static double closely(const perp_ode *o, double h, double least)
+{
+  return fmax(o->sys.locate > 0 ? o->sys.locate : narrow * h, least);
+}
+
 /* ---- events and invalid states -------------------------------------------------------------------------- */
 
 /* The latest state before the event function falls below zero in (t, t + *h], into y1; on entry it is `after` < 0 at
@@ -340,11 +346,12 @@ static perp_ode_answer make_again(perp_ode *o, double h, perp_stats *stats)
 static void locate(perp_ode *o, double *h, double after, perp_stats *stats)
 {
   const size_t bytes = (size_t)o->n * sizeof *o->y;
-  const double enough = fmax(narrow * *h, 2 * DBL_EPSILON * fabs(o->t));
+  const double enough = closely(o, *h, 2 * DBL_EPSILON * fabs(o->t));
+  const int most = o->sys.locations_most > 0 ? o->sys.locations_most : LOCATIONS_MOST;
   double lo = 0, hi = *h, f_lo = o->event, f_hi = after, width = hi;
   int side = 0;
   memcpy(o->y3, o->y, bytes);
-  for (int i = 0; i < LOCATIONS_MOST && hi - lo > enough; i++) {
+  for (int i = 0; i < most && hi - lo > enough; i++) {
     double mid = lo + 0.5 * (hi - lo);
     bool slow = i % 3 == 2 && hi - lo > 0.5 * width;
     if (i % 3 == 2) width = hi - lo;
@@ -396,9 +403,10 @@ static perp_ode_answer settle(perp_ode *o, double *h, double *t_new, perp_ode_st
 static perp_ode_answer bisect(perp_ctx *ctx, perp_ode *o, double *h, double *t_new,
                               perp_ode_stop *stop, double *event, perp_stats *stats)
 {
-  const double enough = fmax(narrow * *h, 4 * DBL_EPSILON * fabs(o->t));
+  const double enough = closely(o, *h, 4 * DBL_EPSILON * fabs(o->t));
+  const int most = o->sys.locations_most > 0 ? o->sys.locations_most : BISECTIONS_MOST;
   double lo = 0, hi = *h;
-  for (int i = 0; i < BISECTIONS_MOST && hi - lo > enough; i++) {
+  for (int i = 0; i < most && hi - lo > enough; i++) {
     double mid = lo + 0.5 * (hi - lo), ratio = 0;
     o->count.bisections++;
     perp_ode_answer answer = o->history ? march(o, mid, stats) : attempt(o, mid, &ratio, stats);
@@ -547,6 +555,7 @@ static perp_ode_stop make_step(perp_ctx *ctx, perp_ode *o, double t_max, perp_st
   perp_ode_stop stop = PERP_ODE_REACHED;
   double ratio = 0, event = 0;
   stats->reason = PERP_RUNNING;
+  if ((o->sys.caps & PERP_ODE_SYS_RENEWED_EVENT) != 0) watch(o);
 
   if (o->control.tol > 0) {
     if (adaptive_trial(ctx, o, t_max, &p, &answer, &ratio, stats) == PERP_ODE_STOPPED)

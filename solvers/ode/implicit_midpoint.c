@@ -40,6 +40,7 @@ struct ws {
   double *D, *G, *r, *Dj; /* [n] increment, its image, residual, trial for the Jacobian */
   double *jacobian;       /* [n * n] column-major, then its LU factors; NULL above NEWTON_MOST */
   lapack_int *pivots;
+  double unseen; /* of a velocity: what the step makes of it is lost in the positions */
 };
 _Static_assert(sizeof(lapack_int) == sizeof(int), "lapack_int is int");
 
@@ -150,10 +151,17 @@ static double size(const double *x, int n)
   return most;
 }
 
-/* A correction of size `now` after one of size `before` ends the iteration. */
-static bool at_round_off(double now, double before, double scale)
+/* Corrections below this are round-off: of the velocities, or too small to move a position by more than its rounding
+ * (bodies at rest, whose accelerations are the rounding of forces in balance). */
+static double round_off(const struct ws *w, double scale)
 {
-  return now == 0 || (now <= ROUND_OFF * scale && now >= 0.5 * before);
+  return fmax(ROUND_OFF * scale, w->unseen);
+}
+
+/* A correction of size `now` after one of size `before` ends the iteration. */
+static bool at_round_off(const struct ws *w, double now, double before, double scale)
+{
+  return now == 0 || (now <= round_off(w, scale) && now >= 0.5 * before);
 }
 
 static perp_ode_answer no_convergence(perp_stats *stats)
@@ -189,8 +197,8 @@ static perp_ode_answer newton(struct ws *w, const perp_ode_sys *sys, double t, d
     if (!(now < HUGE_VAL)) return no_convergence(stats);
     for (int j = 0; j < n; j++) w->D[j] += w->r[j];
     double scale = fmax(base, size(w->D, n));
-    if (at_round_off(now, before, scale)) return PERP_ODE_OK;
-    factored = now <= 0.3 * before || now <= ROUND_OFF * scale;
+    if (at_round_off(w, now, before, scale)) return PERP_ODE_OK;
+    factored = now <= 0.3 * before || now <= round_off(w, scale);
     before = now;
   }
   return no_convergence(stats);
@@ -211,10 +219,11 @@ static perp_ode_answer solve(struct ws *w, const perp_ode_sys *sys, double t, do
     double now = 0;
     for (int j = 0; j < n; j++) now = fmax(now, fabs(w->G[j] - w->D[j]));
     double scale = fmax(base, size(w->G, n));
-    bool slow = i > 0 && now > 0.5 * before && now > ROUND_OFF * scale;
-    if (!(now < HUGE_VAL) || now > 1e3 * before || (slow && w->jacobian != NULL)) break;
+    const bool above = now > round_off(w, scale);
+    const bool slow = i > 0 && now > 0.5 * before && above;
+    if (!(now < HUGE_VAL) || (now > 1e3 * before && above) || (slow && w->jacobian != NULL)) break;
     memcpy(w->D, w->G, (size_t)n * sizeof *w->D);
-    if (at_round_off(now, before, scale)) return PERP_ODE_OK;
+    if (at_round_off(w, now, before, scale)) return PERP_ODE_OK;
     before = now;
   }
   return w->jacobian != NULL ? newton(w, sys, t, h, q0, v0, stats) : no_convergence(stats);
@@ -232,6 +241,7 @@ static perp_ode_answer step(void *ws, const perp_ode_sys *sys, double t, double 
   if (answer != PERP_ODE_OK) return answer;
   const double *rate = nv > 0 ? w->a : w->qdot;
   for (int i = 0; i < n; i++) w->D[i] = h * rate[i];
+  w->unseen = nv > 0 ? DBL_EPSILON * size(q, nq) / fabs(h) : 0;
 
   answer = solve(w, sys, t, h, q, v, stats);
   if (answer != PERP_ODE_OK) return answer;

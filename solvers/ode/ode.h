@@ -26,7 +26,9 @@ typedef enum perp_ode_answer {
 
 enum {
   PERP_ODE_SYS_POSITION_FORCES = 1 << 0, /* a depends on (t, q) only */
-  PERP_ODE_SYS_OPTIONAL_QDOT = 1 << 1    /* deriv takes qdot == NULL when only a is wanted */
+  PERP_ODE_SYS_OPTIONAL_QDOT = 1 << 1,   /* deriv takes qdot == NULL when only a is wanted */
+  PERP_ODE_SYS_RENEWED_EVENT =
+      1 << 2 /* the event function is another one after each step, see event */
 };
 
 typedef struct perp_ode_sys {
@@ -57,12 +59,17 @@ typedef struct perp_ode_sys {
    * the bisection tries, of which the last one asked is the one kept.  NULL: accept all. */
   perp_ode_answer (*accept)(void *user, double t, double *q, double *v);
   /* Event function: the driver stops at the first sign change from >= 0 to < 0 that it sees between
-   * two regular states (before `accept` gets the later one).  NULL: no events. */
+   * two regular states (before `accept` gets the later one).  NULL: no events.  Where each step has a function of
+   * its own (PERP_ODE_SYS_RENEWED_EVENT), it is asked at the start of the step too. */
   double (*event)(void *user, double t, const double *q, const double *v);
   /* qdot = N(q) v alone, without the forces; q + h N(q) v followed by project must agree with retract to
    * second order (it does for unit quaternions).  NULL: not available.  implicit-midpoint then moves
    * rotations by retract and keeps the angular momentum in space to second order only. */
   void (*qdot)(void *user, const double *q, const double *v, double *qdot);
+  /* An event, or the last valid state, is located this closely [s] with at most so many trial steps; where they are
+   * used up the latest state before it is taken.  0: 1e-12 of the step; 60 for a state, 100 for an event. */
+  double locate;
+  int locations_most;
 } perp_ode_sys;
 
 enum {
