@@ -149,9 +149,11 @@ perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const 
   if (fallback[0] != '\0') PERP_TRY(perp_spec_parse(ctx, PERP_KIND_lcp, fallback, &second));
   perp_status status = PERP_OK;
   if (second.d != NULL) status = kind->fits(ctx, parts->contact.opts, model->dim, second.d);
-  const perp_contact_setup setup = {
-    .dim = model->dim, .lcp = &parts->lcp, .fallback = second.d != NULL ? &second : NULL, .tol = tol
-  };
+  const perp_contact_setup setup = { .dim = model->dim,
+                                     .lcp = &parts->lcp,
+                                     .fallback = second.d != NULL ? &second : NULL,
+                                     .tol = tol,
+                                     .rescue = rescue };
   if (status == PERP_OK)
     status = perp_islands_create(ctx, model, kind, parts->contact.opts, &setup, threads, rows, out);
   perp_spec_free(&second);
