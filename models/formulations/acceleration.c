@@ -16,6 +16,10 @@
  * The ODE solver sees a plain first-order system (nv = 0), hence methods that need the split
  * into positions and velocities refuse it.
  *
+ * Models with shapes: contacts at rest are complementarity rows at each evaluation, with the joints eliminated;
+ * impacts come between two steps, where the ODE driver locates them: see events.h.  Where friction leaves no
+ * solution (Painleve) the simulation ends and says so.
+ *
  * Cost per evaluation: assembly, one factorization, one solve.  No allocation in the steady state.
  * Fails: singular or infeasible constraints (as the KKT formulation says), non-finite states. */
 #include "models/formulations/events.h"
@@ -385,9 +389,12 @@ static void observe(void *ws, perp_contact_observer *observer, void *user)
 
 const perp_formulation_desc perp_formulation_acceleration = {
   .d = { .name = "acceleration",
-         .summary = "index-1 DAE: constraints on accelerations, under any ODE solver",
-         .reference = "Vondrak 2005, sections 5.2, 6.1.2 and 6.2.1; STAR 2012, section 3.2.1",
-         .equation = "M a = f + J' lambda,  J a + S lambda = -Jdot v + feedback",
+         .summary = "index-1 DAE: constraints on accelerations, contacts event by event, under "
+                    "any ODE solver",
+         .reference = "Vondrak 2005, sections 5.2, 6.1.2, 6.2.1 and 6.4.3 to 6.5.4; STAR 2012, "
+                      "section 3.2.1; Loetstedt 1981 (sliding)",
+         .equation = "M a = f + J' lambda,  J a + S lambda = -Jdot v + feedback;  "
+                     "0 <= lambda_n _|_ J_n a + Jdot_n v >= 0",
          .opts = option_table,
          .opts_size = sizeof(options),
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
