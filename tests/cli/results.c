@@ -24,6 +24,7 @@ struct change {
   const char *metric;
   double factor;
   const char *status; /* NULL: as it was */
+  bool busy;          /* the made-up machine has other work */
   uint64_t clock;     /* not 0: times are those of a made-up clock with this seed, 3 % of scatter */
 };
 
@@ -56,6 +57,10 @@ static void changed_copy(const char *from, const char *to, struct change c)
         json_object_set_new(values, "time.step_us",
                             json_real((double)(1 + id[0] % 16) * perp_rng_uniform(rng, 1, 1.03)));
       v = json_object_get(values, c.metric != NULL ? c.metric : "");
+      if (c.clock != 0 && json_object_get(line, "cpu_s") != NULL) /* quiet, or busy: wall / cpu */
+        json_object_set_new(
+            line, "wall_s",
+            json_real((c.busy ? 2 : 1) * json_number_value(json_object_get(line, "cpu_s"))));
       if (hit && json_is_number(v))
         json_object_set_new(values, c.metric, json_real(c.factor * json_number_value(v)));
       if (hit && c.status != NULL &&
@@ -152,7 +157,7 @@ static void test_merge(void)
   ok(same_file("whole/derived/cells.csv", "three/derived/cells.csv"),
      "duplicates that agree change nothing");
   changed_copy("part1", "liar",
-               (struct change){ "\"ode\": \"euler\"", "err.q.max", 1 + 1e-15, NULL, 0 });
+               (struct change){ "\"ode\": \"euler\"", "err.q.max", 1 + 1e-15, NULL, false, 0 });
   refuses(3, "merge part1 liar part2 -o no", "error: ");
   ok(strstr(err, "err.q.max is ") != NULL && !perp_exists("no/plan.jsonl"),
      "duplicates that differ by one unit are refused, with both figures");
@@ -197,7 +202,7 @@ static void test_explain(void)
   ok(json_is_true(json_object_get(j, "same")), "rerun --json --here");
   json_decref(j);
   free(words);
-  changed_copy("whole", "liar2", (struct change){ "", "drift.pos.max", 1.5, NULL, 0 });
+  changed_copy("whole", "liar2", (struct change){ "", "drift.pos.max", 1.5, NULL, false, 0 });
   words = perp_xprintf("rerun liar2 %s", id);
   status = run(words);
   ok(status == 6 && strstr(out, "DIFFERS") != NULL, "results that do not come again: status 6");
@@ -241,33 +246,42 @@ static void test_compare(void)
 {
   finds("compare whole whole --json", 0, "time", 0, "a run against itself");
   says("compare whole both --fail-on accuracy,status", "results: 0 of 24 cells differ");
-  changed_copy("whole", "timed", (struct change){ "", NULL, 1, NULL, 1 });
-  changed_copy("whole", "again", (struct change){ "", NULL, 1, NULL, 2 });
+  changed_copy("whole", "timed", (struct change){ "", NULL, 1, NULL, false, 1 });
+  changed_copy("whole", "again", (struct change){ "", NULL, 1, NULL, false, 2 });
   finds("compare timed again --json", 0, "time", 0, "a second run of the same build");
   changed_copy("whole", "slow",
-               (struct change){ "\"ode\": \"midpoint\"", "time.step_us", 1.2, NULL, 3 });
+               (struct change){ "\"ode\": \"midpoint\"", "time.step_us", 1.2, NULL, false, 3 });
   finds("compare timed slow --json", 6, "time", 1, "a solver 20 % slower");
   ok(strstr(out, "\"ode = midpoint\"") != NULL && strstr(out, "\"ode = rk4\"") == NULL &&
          strstr(out, "\"where\": \"h =") == NULL,
      "... and it is named, no other");
+  /* a machine that is half as slow again in the second run, and busy */
+  changed_copy("again", "busy", (struct change){ "", "time.step_us", 1.5, NULL, true, 5 });
+  finds("compare timed busy --json", 0, "time", 0, "one build on a busy machine");
+  changed_copy("busy", "busier",
+               (struct change){ "\"ode\": \"midpoint\"", "time.step_us", 1.25, NULL, true, 6 });
+  finds("compare busy busier --json", 6, "time", 1, "a solver 25 % slower there");
+  ok(strstr(out, "\"ode = midpoint\"") != NULL && strstr(out, "\"ode = rk4\"") == NULL,
+     "... is named, no other");
   finds("compare slow timed --json", 0, "time", 0, "20 % faster");
   ok(strstr(out, "\"worse\": false") != NULL, "... is an improvement");
   finds("compare timed slow --json --fail-on accuracy", 0, "accuracy", 0,
         "--fail-on leaves time out");
   finds("compare timed slow --json --time-tol 30%", 0, "time", 0, "a tolerance of 30 %");
   changed_copy("whole", "slow5",
-               (struct change){ "\"ode\": \"midpoint\"", "time.step_us", 1.05, NULL, 4 });
+               (struct change){ "\"ode\": \"midpoint\"", "time.step_us", 1.05, NULL, false, 4 });
   finds("compare timed slow5 --json", 0, "time", 0, "5 % slower");
   changed_copy("whole", "drifts",
-               (struct change){ "\"ode\": \"rk4\"", "drift.pos.max", 1.1, NULL, 0 });
+               (struct change){ "\"ode\": \"rk4\"", "drift.pos.max", 1.1, NULL, false, 0 });
   finds("compare whole drifts --json", 6, "accuracy", 3, "a drift worsened by 10 %");
   finds("compare drifts whole --json", 0, "accuracy", 0, "a drift improved");
   changed_copy("whole", "drifts2",
-               (struct change){ "\"ode\": \"rk4\"", "drift.pos.max", 1.02, NULL, 0 });
+               (struct change){ "\"ode\": \"rk4\"", "drift.pos.max", 1.02, NULL, false, 0 });
   finds("compare whole drifts2 --json", 0, "accuracy", 0, "a drift worsened by 2 %");
   finds("compare whole drifts2 --json --accuracy-tol 1%", 6, "accuracy", 3,
         "... with a tolerance of 1 %");
-  changed_copy("whole", "fails", (struct change){ "\"h\": \"0.004\"", NULL, 1, "diverged", 0 });
+  changed_copy("whole", "fails",
+               (struct change){ "\"h\": \"0.004\"", NULL, 1, "diverged", false, 0 });
   finds("compare whole fails --json", 6, "status", 8, "cells that diverge now");
   finds("compare fails whole --json", 0, "status", 0, "cells that end well now");
   refuses(2, "compare whole slow --fail-on tiem", "did you mean 'time'?");
