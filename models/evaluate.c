@@ -252,6 +252,11 @@ void perp_model_energy(const perp_model *model, double t, const double *q, const
     }
     V += in->mass * model->gravity * e.pose[b].x[d - 1];
   }
+  if (model->springs) {
+    e.J = NULL; /* C is scratch of the model, as the poses are */
+    perp_joints_evaluate(model, &e);
+    for (int i = 0; i < model->m; i++) V += 0.5 * model->stiffness[i] * e.C[i] * e.C[i];
+  }
   *kinetic = T;
   *potential = V + perp_forces_potential(model, &e);
 }
@@ -294,6 +299,13 @@ void perp_model_error(const perp_model *model, double t, const double *q, double
   e.J = NULL;
   e.C = C;
   perp_eval_at(&e, model, q);
+  perp_model_rigid_rows(model, C);
+}
+
+void perp_model_rigid_rows(const perp_model *model, double *x)
+{
+  for (int i = 0; i < model->m && model->springs; i++)
+    if (perp_row_springs(model, i)) x[i] = 0;
 }
 
 const perp_blocks *perp_model_assemble(perp_model *model, double t, const double *q)

@@ -287,6 +287,21 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
                      def->softness);
   if ((unsigned)def->start > PERP_START_VIOLATES)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such start: %d", who, (int)def->start);
+  if (!(def->stiffness >= 0) || !isfinite(def->stiffness) || !(def->damping >= 0) ||
+      !isfinite(def->damping))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: stiffness and damping must be in [0, inf): got %g and %g", who,
+                     def->stiffness, def->damping);
+  const int rows = perp_joint_kind_rows(def->kind, model->dim);
+  for (int k = 0; k < PERP_JOINT_ROWS; k++) {
+    const double x[] = { def->row[k].softness, def->row[k].stiffness, def->row[k].damping };
+    for (int i = 0; i < 3; i++)
+      if (!(x[i] >= 0) || !isfinite(x[i]) || (k >= rows && x[i] != 0))
+        return PERP_FAIL(ctx, PERP_ERR_ARG,
+                         "%s: softness, stiffness and damping of row %d must be in [0, inf), and 0 "
+                         "beyond its %d rows: got %g",
+                         who, k, rows, x[i]);
+  }
   PERP_TRY(grow(ctx, &model->joint_def, model->n_joints, &model->cap_joints, sizeof *def));
   PERP_TRY(grow(ctx, &model->curve, model->n_joints, &model->cap_curves, sizeof *model->curve));
   perp_joint_def copy = *def;
@@ -488,6 +503,8 @@ static void layout(perp_model *m, perp_arena *a)
   m->M = PERP_CARVE(a, double, nb * m->nvb * m->nvb);
   m->Minv = PERP_CARVE(a, double, nb * m->nvb * m->nvb);
   m->softness = PERP_CARVE(a, double, m->m);
+  m->stiffness = PERP_CARVE(a, double, m->m);
+  m->damping = PERP_CARVE(a, double, m->m);
   m->bptr = PERP_CARVE(a, int, nb + 1);
   m->mptr = PERP_CARVE(a, int, nb + 1);
   m->cptr = PERP_CARVE(a, int, nc + 1);
@@ -587,8 +604,13 @@ static void fill_joints(perp_model *m)
       m->joff[sub++] = off;
       off += rows * m->nvb;
     }
-    for (int k = 0; k < rows; k++) m->softness[row + k] = def->softness;
-    if (def->softness > 0) m->soft = true;
+    for (int k = 0; k < rows; k++) {
+      m->softness[row + k] = def->softness + def->row[k].softness;
+      m->stiffness[row + k] = def->stiffness + def->row[k].stiffness;
+      m->damping[row + k] = def->damping + def->row[k].damping;
+      if (m->softness[row + k] > 0) m->soft = true;
+      if (perp_row_springs(m, row + k)) m->springs = true;
+    }
     row += rows;
   }
   m->cptr[m->n_joints] = row;
@@ -627,6 +649,7 @@ static double joint_norm(const perp_model *m, int i, const double *x, double siz
   const perp_joint *j = &m->joint[i];
   double worst = 0;
   for (int k = 0; k < m->cptr[i + 1] - m->cptr[i]; k++) {
+    if (perp_row_springs(m, j->row + k)) continue;
     bool angle = k >= j->points && j->scalars[k - j->points].kind == PERP_ROW_DOT;
     double e = fabs(x[j->row + k]) / (angle ? 1 : size);
     if (!(e <= worst)) worst = e;
@@ -695,7 +718,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   PERP_TRY(perp_arena_reserve(ctx, &a));
   m->arena = a;
   layout(m, &a);
-  m->soft = false;
+  m->soft = m->springs = false;
   fill_bodies(m);
   perp_status status = PERP_OK;
   for (int i = 0; i < m->n_joints && status == PERP_OK; i++) status = define_zero(ctx, m, i);

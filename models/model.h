@@ -112,14 +112,32 @@ typedef enum perp_joint_start {
   PERP_START_VIOLATES /* it may violate the joint, and stabilization brings it back */
 } perp_joint_start;
 
+/* How a row gives way (Vondrak 2005, section 6.6; Servin 2011).  softness is the S of kkt.h, of either level.
+ * With stiffness or damping the row is a spring and damper, lambda = -stiffness C - damping Cdot with C and Cdot
+ * of the end of the step to first order, C + h Cdot+ and Cdot+: exactly a row with
+ *
+ *      S = 1 / (h (h stiffness + damping)),   alpha = stiffness / (h stiffness + damping),    J v+ + S p = -alpha C
+ *
+ * for the impulse p = h lambda on the velocity level, and the same S for the force lambda on the acceleration
+ * level, J a + S lambda = -Jdot v - S (stiffness C + (h stiffness + damping) Cdot).  The other way round,
+ * stiffness = alpha / (h S) and damping = (1 - h alpha) / (h S).  Stable for any h; no stabilization acts on
+ * such a row, C of it is no error, and it may be off in the initial state. */
+typedef struct perp_row_soft {
+  double softness, stiffness, damping;
+} perp_row_soft;
+enum { PERP_JOINT_ROWS = 6 }; /* of a joint at most */
+
 typedef struct perp_joint_def {
   const char *name;
   perp_joint_kind kind;
-  int a, b;                        /* bodies; one may be PERP_WORLD */
-  double anchor_a[3], anchor_b[3]; /* in the body frame (in the world frame for PERP_WORLD) */
-  double axis_a[3], axis_b[3];     /* likewise; any length but zero */
-  double length;                   /* distance joint */
-  double softness;                 /* S of its rows on either level, see kkt.h; 0 = rigid */
+  int a, b;                           /* bodies; one may be PERP_WORLD */
+  double anchor_a[3], anchor_b[3];    /* in the body frame (in the world frame for PERP_WORLD) */
+  double axis_a[3], axis_b[3];        /* likewise; any length but zero */
+  double length;                      /* distance joint */
+  double softness;                    /* S of its rows on either level, see kkt.h; 0 = rigid */
+  double stiffness, damping;          /* of all its rows; 0 and 0 = no spring */
+  perp_row_soft row[PERP_JOINT_ROWS]; /* of single rows, in addition */
+  bool collide;                       /* its bodies may touch each other */
   perp_curve_def curve;
   perp_joint_start start;
 } perp_joint_def;
@@ -244,8 +262,10 @@ void perp_model_momentum(const perp_model *model, const double *q, const double 
 
 /* ---- what formulations use ------------------------------------------------------------------- */
 
-/* C [m] at (t, q): metres for translation rows, radians (sines) for rotation rows. */
+/* C [m] at (t, q): metres for translation rows, radians (sines) for rotation rows; 0 for springs. */
 void perp_model_error(const perp_model *model, double t, const double *q, double *C);
+/* x [m], a figure of each row: 0 for those that are springs. */
+void perp_model_rigid_rows(const perp_model *model, double *x);
 /* Update J (and M, which is constant) at (t, q) in the blocks of the model and return them.  The
  * index arrays never change after finish. */
 const perp_blocks *perp_model_assemble(perp_model *model, double t, const double *q);

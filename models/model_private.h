@@ -84,8 +84,8 @@ struct perp_model {
   /* set by finish */
   int nq, nv, m, nnz_J;
   perp_arena arena;
-  double size; /* m, extent of the initial state */
-  bool velocity_forces, soft;
+  double size;                         /* m, extent of the initial state */
+  bool velocity_forces, soft, springs; /* springs: rows with stiffness or damping */
   /* [n_joints] joints that a simulation has released from their curves: rows J = 0, C = 0 and S = 1, so that
    * lambda = 0; NULL: none.  Simulations have a shallow copy of the model with flags of their own. */
   const bool *released;
@@ -95,7 +95,8 @@ struct perp_model {
   perp_drive *drive; /* [n_drives] */
   perp_shape *shape; /* [n_shapes] */
   double *q0, *v0;
-  double *M, *Minv, *softness;
+  double *M, *Minv;
+  double *softness, *stiffness, *damping; /* [m] of the rows */
   int *bptr, *mptr, *cptr, *jptr, *jblk, *joff, *jgrp, *tptr, *tsub;
   perp_eval eval; /* of the public functions */
 };
@@ -180,6 +181,12 @@ void perp_eval_forces(const perp_eval *e, const perp_model *model, double t, con
 /* rhs [nv] = M v + h f, in one pass. */
 void perp_eval_impulse(const perp_eval *e, const perp_model *model, double t, double h,
                        const double *v, double *rhs);
+
+/* Is the row a spring or damper? */
+PERP_INLINE bool perp_row_springs(const perp_model *model, int row)
+{
+  return model->stiffness[row] > 0 || model->damping[row] > 0;
+}
 
 /* y = A x, A 3 x 3 symmetric */
 PERP_INLINE void perp_sym_mul(const double A[9], const double x[3], double y[3])

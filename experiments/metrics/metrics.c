@@ -258,6 +258,7 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
     memset(m->rate, 0, (size_t)m->m * sizeof *m->rate);
     perp_blocks_J(B, 1, v, m->rate);
     forget_released(m, info, m->rate);
+    perp_model_rigid_rows(m->model, m->rate);
     m->drift_vel = norm(m->m, m->rate);
     if (info != NULL && !isnan(info->drift_pos_pre)) m->drift_pre = info->drift_pos_pre;
   }

@@ -105,10 +105,7 @@ static bool accelerations(workspace *w, double t, double h, const double *q, con
   if (model->m > 0) {
     perp_joints_bias(model, k->e, v, k->c);
     for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
-    if (k->stab->rhs != NULL) {
-      perp_constrained_rate(k, v, k->Cdot);
-      k->stab->rhs(k->stab_ws, PERP_LEVEL_ACCELERATION, h, k->e->C, k->Cdot, k->c);
-    }
+    perp_constrained_feedback(k, PERP_LEVEL_ACCELERATION, h, v);
   }
   k->assembly_s += perp_constrained_clock(k) - start;
   if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, h, v)) return false;
@@ -398,7 +395,7 @@ const perp_formulation_desc perp_formulation_acceleration = {
          .opts = option_table,
          .opts_size = sizeof(options),
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
-                 PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_EVENTS },
+                 PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_EVENTS | PERP_FORM_SPRINGS },
   .create = create,
   .restart = restart,
   .step = step,

@@ -28,7 +28,7 @@ static void stab_error(void *user, double t, const double *q, double *C)
   perp_constrained *k = user;
   (void)t;
   perp_constrained_at(k, q);
-  memcpy(C, k->e->C, (size_t)k->model->m * sizeof *C);
+  perp_constrained_error(k, C);
 }
 
 static void stab_rate(void *user, double t, const double *q, const double *v, double *Cdot)
@@ -37,6 +37,7 @@ static void stab_rate(void *user, double t, const double *q, const double *v, do
   (void)t;
   perp_constrained_at(k, q);
   perp_constrained_rate(k, v, Cdot);
+  perp_model_rigid_rows(k->model, Cdot);
 }
 
 static perp_status factor(perp_constrained *k, perp_stats *stats)
@@ -121,6 +122,45 @@ static void stab_retract(void *user, const double *q, const double *dq, double *
   perp_model_retract(k->model, q, dq, q_out);
 }
 
+/* ---- springs --------------------------------------------------------------------------------- */
+
+static void set_softness(perp_constrained *k, double h)
+{
+  const perp_model *m = k->model;
+  for (int i = 0; i < m->m; i++) {
+    k->S[i] = m->softness[i];
+    if (perp_row_springs(m, i)) k->S[i] += 1 / (h * (h * m->stiffness[i] + m->damping[i]));
+  }
+  k->S_h = h;
+  k->factored = NULL;
+}
+
+void perp_constrained_error(const perp_constrained *k, double *C)
+{
+  memcpy(C, k->e->C, (size_t)k->model->m * sizeof *C);
+  perp_model_rigid_rows(k->model, C);
+}
+
+void perp_constrained_feedback(perp_constrained *k, perp_level level, double h, const double *v)
+{
+  const perp_model *m = k->model;
+  const double *C = k->e->C;
+  if (m->m == 0 || (k->stab->rhs == NULL && !m->springs)) return;
+  /* on the velocity level the rate is not defined before v+ is known: zeros */
+  if (level == PERP_LEVEL_ACCELERATION) perp_constrained_rate(k, v, k->Cdot);
+  if (m->springs) memcpy(k->violation, k->c, (size_t)m->m * sizeof *k->c);
+  if (k->stab->rhs != NULL) k->stab->rhs(k->stab_ws, level, h, C, k->Cdot, k->c);
+  if (!m->springs) return;
+  if (k->S_h != h) set_softness(k, h);
+  for (int i = 0; i < m->m; i++) {
+    if (!perp_row_springs(m, i)) continue;
+    const double b = h * m->stiffness[i] + m->damping[i];
+    k->c[i] = k->violation[i] - (level == PERP_LEVEL_VELOCITY
+                                     ? m->stiffness[i] * C[i] / b
+                                     : (m->stiffness[i] * C[i] / b + k->Cdot[i]) / h);
+  }
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_arena *a)
@@ -138,6 +178,7 @@ void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_
   k->lambda = PERP_CARVE(a, double, model->m);
   k->Cdot = PERP_CARVE(a, double, model->m);
   k->violation = PERP_CARVE(a, double, model->m);
+  k->S = PERP_CARVE(a, double, model->springs ? model->m : 0);
 }
 
 perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const perp_model *model,
@@ -162,6 +203,10 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
     .solve_start = keeps_start ? stab_solve_start : NULL,
   };
   perp_constrained_restart(k);
+  if (model->springs) { /* with S of a step of 1 s until there is one */
+    set_softness(k, 1);
+    for (int i = 0; i < 2; i++) k->eval[i].blocks.s = k->S;
+  }
   if (model->m == 0) return PERP_OK;
   k->kkt = (const perp_kkt_desc *)parts->kkt.d;
   PERP_TRY(k->kkt->create(ctx, &k->e->blocks, parts->kkt.opts, &k->kkt_ws));
@@ -296,7 +341,8 @@ perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q
   }
   if (model->m == 0) return PERP_ODE_OK;
   perp_constrained_at(k, q);
-  k->drift = norm_inf(model->m, k->e->C);
+  perp_constrained_error(k, k->violation);
+  k->drift = norm_inf(model->m, k->violation);
   if (k->stab->post_step == NULL) return PERP_ODE_OK;
   perp_stats stats = { .reason = PERP_EXACT };
   size_t size_q = (size_t)model->nq * sizeof *q, size_v = (size_t)model->nv * sizeof *v;

@@ -26,6 +26,8 @@ typedef struct perp_constrained {
   double *f, *a;               /* [nv] */
   double *c, *lambda, *Cdot;   /* [m] */
   double *violation;           /* [m] */
+  double *S;                   /* [m] softness of the rows of a model with springs */
+  double S_h;                  /* step that S holds for, 0: none */
   double *zeros;               /* [nv] */
   double drift;                /* |C|_inf at the last regular state, before the post-step */
   perp_reason reason;          /* < 0: why the evaluation failed; else of the last KKT solve */
@@ -46,6 +48,12 @@ void perp_constrained_restart(perp_constrained *k);
 
 /* Model at q: poses, J and C in *k->e.  Nothing is done when q is where it was evaluated last. */
 void perp_constrained_at(perp_constrained *k, const double *q);
+/* The position error C [m] at k->e, 0 for springs. */
+void perp_constrained_error(const perp_constrained *k, double *C);
+/* Complete the right-hand side of the joints in a step h from v: to k->c, which holds 0 on the velocity level and
+ * -Jdot v on the acceleration level, the feedback of the stabilization is added on rigid rows and the pull of
+ * the springs on others (model.h), whose softness is set. */
+void perp_constrained_feedback(perp_constrained *k, perp_level level, double h, const double *v);
 /* k->a, k->lambda from k->f and k->c with the J of k->e, in a step h from velocity v.  False:
  * k->reason says why.  Redundant joints that disagree by no more than rounding and drift explain
  * get the least-squares answer of the KKT formulation (counted in fallbacks, reason

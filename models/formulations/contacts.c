@@ -496,7 +496,8 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
     if (deepest >= -tol) break;
 
     memset(k->f, 0, (size_t)model->nv * sizeof *k->f);
-    for (int i = 0; i < model->m; i++) k->c[i] = -k->e->C[i];
+    perp_constrained_error(k, k->c);
+    for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
     if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return PERP_ODE_FAILED;
     memset(c->before_step, 0, (size_t)6 * (size_t)model->n_bodies * sizeof *c->before_step);
     perp_twists(model, k->e, k->a, c->free);

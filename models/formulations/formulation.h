@@ -104,7 +104,9 @@ enum {
   PERP_FORM_CONTACTS = 1 << 5, /* serves models with shapes; others refuse them */
   PERP_FORM_DRIVES = 1 << 6,   /* serves models with drives; others refuse them */
   PERP_FORM_WRAPS = 1 << 7,    /* runs another formulation, which decides what it serves and uses */
-  PERP_FORM_EVENTS = 1 << 8 /* steps end at impacts: contact forces are on the acceleration level */
+  PERP_FORM_EVENTS =
+      1 << 8, /* steps end at impacts: contact forces are on the acceleration level */
+  PERP_FORM_SPRINGS = 1 << 9 /* serves joints with stiffness or damping; others refuse them */
 };
 
 /* Fill the empty parts that the formulation uses for this model with the defaults of sim.c; the caller

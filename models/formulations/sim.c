@@ -4,7 +4,7 @@
  *      formulation   velocity when the ode is empty or makes one evaluation a step, else
  *                    acceleration
  *      ode           symplectic-euler
- *      kkt           tree
+ *      kkt           tree; velocity-implicit, whose springs close loops: kkt-sparse
  *      lcp           (models with drives) dantzig
  *      lcp, contact  (models with shapes) lcp: dantzig, lemke for polyhedral, block-gs for cone; contact:
  *                    polyhedral:directions=8 for a pure LCP solver that serves nonsymmetric
@@ -16,8 +16,8 @@
  *                    throw away in each step */
 #include "models/formulations/formulation.h"
 #include "models/formulations/tracks.h"
+#include "models/model_private.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,7 +68,8 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
                                                                           : "acceleration";
   unsigned uses = p->formulation.d->caps;
   if (kind == PERP_KIND_ode && (uses & PERP_FORM_USES_ODE)) return "symplectic-euler";
-  if (kind == PERP_KIND_kkt && (uses & PERP_FORM_USES_KKT)) return "tree";
+  if (kind == PERP_KIND_kkt && (uses & PERP_FORM_USES_KKT))
+    return strcmp(p->formulation.d->name, "velocity-implicit") == 0 ? "kkt-sparse" : "tree";
   if (shapes && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP))
     return lcp_for(&p->contact, uses & PERP_FORM_EVENTS);
   if (drives && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP)) return "dantzig";
@@ -76,7 +77,7 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
     return contact_for(p->lcp.d);
   if (kind == PERP_KIND_stab && (uses & PERP_FORM_USES_STAB)) {
     const unsigned history = PERP_ODE_MULTISTEP | PERP_ODE_VARIABLE_ORDER;
-    bool feedback = strcmp(p->formulation.d->name, "velocity") == 0 ||
+    bool feedback = strncmp(p->formulation.d->name, "velocity", 8) == 0 ||
                     (p->ode.d != NULL && (p->ode.d->caps & history) == history);
     return feedback ? "baumgarte" : "post:velocity=true";
   }
@@ -135,6 +136,12 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
     status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "formulation %s does not serve limits and motors (velocity does)",
                        p.formulation.d->name);
+  if (status == PERP_OK && model->springs && !(p.formulation.d->caps & PERP_FORM_SPRINGS))
+    status = PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "formulation %s does not serve joints with stiffness or damping (velocity and "
+        "acceleration do)",
+        p.formulation.d->name);
   if (status == PERP_OK) {
     sim = calloc(1, sizeof *sim);
     if (sim == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a simulation");

@@ -18,6 +18,7 @@ static void join(perp_broad *b)
 {
   const perp_model *m = b->model;
   for (int i = 0; i < m->n_joints; i++) {
+    if (m->joint_def[i].collide) continue;
     b->first[m->joint_def[i].a + 1]++;
     b->first[m->joint_def[i].b + 1]++;
   }
@@ -29,6 +30,7 @@ static void join(perp_broad *b)
   b->first[m->n_bodies + 1] = sum;
   for (int i = 0; i < m->n_joints; i++) {
     int p = m->joint_def[i].a, q = m->joint_def[i].b;
+    if (m->joint_def[i].collide) continue;
     b->neighbour[--b->first[p + 1]] = q;
     b->neighbour[--b->first[q + 1]] = p;
   }

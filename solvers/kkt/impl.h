@@ -27,7 +27,7 @@
                 "dependent rows violated by more, relative to their terms: contradictory")
 #define KKT_DELTA_OPTION(S)                                                                        \
   PERP_REAL(S, delta, 1e-10, 0, 1e-2, PERP_OPEN_MIN, "",                                           \
-            "regularization in units of trace(A) / m, used when rows are dependent")
+            "regularization in units of trace(J M^-1 J') / m, used when rows are dependent")
 
 /* Is every number finite?  0 * x is NaN for the others. */
 static inline bool kkt_finite(int n, const double *x)
@@ -71,7 +71,7 @@ perp_reason kkt_why_no_factor(const perp_blocks *B);
 double kkt_violation(const perp_blocks *B, const double *c, const double *a, const double *lambda,
                      double *scratch);
 
-/* trace(A) / m without forming A.  scratch [m]. */
+/* trace(J M^-1 J') / m without forming it; S is left out.  scratch [m]. */
 double kkt_mean_diagonal(const perp_blocks *B, double *scratch);
 
 /* max over blocks and sub-matrices of the number of entries of a sub-matrix, r d, of a block, d d, and

@@ -21,7 +21,7 @@ struct opts {
 };
 static const perp_opt options[] = {
   PERP_REAL(struct opts, delta, 1e-10, 0, 1e-2, PERP_OPEN_MIN, "",
-            "regularization in units of trace(A) / m"),
+            "regularization in units of trace(J M^-1 J') / m"),
   PERP_REAL(struct opts, tol, 1e-8, 0, 1, PERP_OPEN_MIN, "",
             "residual (componentwise backward error) that counts as solved when refinement stalls"),
   PERP_REAL(struct opts, infeasible_tol, 1e-6, 0, 1, PERP_OPEN_MIN, "",

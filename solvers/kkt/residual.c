@@ -92,7 +92,9 @@ perp_reason kkt_why_no_factor(const perp_blocks *B)
 double kkt_mean_diagonal(const perp_blocks *B, double *scratch)
 {
   double sum = 0;
-  perp_blocks_diagonal(B, scratch);
+  perp_blocks rigid = *B;
+  rigid.s = NULL; /* a soft row does not blur the others */
+  perp_blocks_diagonal(&rigid, scratch);
   for (int i = 0; i < B->m; i++) sum += scratch[i];
   return B->m > 0 ? sum / B->m : 0;
 }

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/formulations/stepping.h"
+
+#include <string.h>
+
+static perp_ode_answer deriv(void *user, double t, double h, const double *q, const double *v,
+                             bool intermediate, double *qdot, double *a)
+{
+  perp_stepping *w = user;
+  perp_constrained *k = &w->k;
+  const perp_model *model = k->model;
+  (void)intermediate;
+  perp_constrained_at(k, q);
+  double start = perp_constrained_clock(k);
+  perp_eval_impulse(k->e, model, t, h, v, k->f);
+  if (w->prepare != NULL) w->prepare(w, h, v);
+  memset(k->c, 0, (size_t)model->m * sizeof *k->c);
+  perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, h, v);
+  k->assembly_s += perp_constrained_clock(k) - start;
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return PERP_ODE_FAILED;
+  if (w->contacts != NULL) {
+    if (!perp_contacts_step(w->contacts, k, w->drives, h, v)) return PERP_ODE_FAILED;
+  } else if (w->drives != NULL && !perp_drives_step(w->drives, k, h, v)) {
+    return PERP_ODE_FAILED;
+  }
+  k->start_h = h;
+  for (int i = 0; i < model->nv; i++) a[i] = (k->a[i] - v[i]) / h;
+  for (int i = 0; i < model->m; i++) w->lambda[i] = k->lambda[i] / h;
+  if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
+  return PERP_ODE_OK;
+}
+
+static perp_ode_answer accept(void *user, double t, double *q, double *v)
+{
+  perp_stepping *w = user;
+  perp_ode_answer answer = perp_constrained_accept(&w->k, t, q, v);
+  if (w->contacts == NULL || (answer != PERP_ODE_OK && answer != PERP_ODE_CHANGED)) return answer;
+  perp_ode_answer contacts = perp_contacts_project(w->contacts, &w->k, q);
+  return contacts == PERP_ODE_OK ? answer : contacts;
+}
+static void retract(void *user, const double *q, const double *dq, double *q_out)
+{
+  perp_model_retract(((perp_stepping *)user)->k.model, q, dq, q_out);
+}
+static void difference(void *user, const double *q0, const double *q1, double *dq)
+{
+  perp_model_difference(((perp_stepping *)user)->k.model, q0, q1, dq);
+}
+static void project(void *user, double *q)
+{
+  perp_model_project(((perp_stepping *)user)->k.model, q);
+}
+
+static void layout(perp_stepping *w, const perp_model *model, perp_arena *a)
+{
+  perp_constrained_layout(&w->k, model, a);
+  w->q = PERP_CARVE(a, double, model->nq);
+  w->lambda = PERP_CARVE(a, double, model->m);
+}
+
+void perp_stepping_close(perp_stepping *w)
+{
+  if (w->ode != NULL) perp_ode_destroy(w->ode);
+  perp_contacts_destroy(w->contacts);
+  perp_drives_destroy(w->drives);
+  perp_constrained_destroy(&w->k);
+  perp_arena_free(&w->arena);
+}
+
+perp_status perp_stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_model *model,
+                               const perp_parts *parts, const perp_contact_opts *contact, double h)
+{
+  if (!(parts->ode.d->caps & PERP_ODE_ONE_EVALUATION))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "formulation %s needs an ode with one evaluation a step (euler, "
+                     "symplectic-euler): '%s' takes more; use formulation acceleration with it",
+                     parts->formulation.d->name, parts->ode.d->name);
+  layout(w, model, &w->arena);
+  PERP_TRY(perp_arena_reserve(ctx, &w->arena));
+  layout(w, model, &w->arena);
+  PERP_TRY(perp_constrained_create(ctx, &w->k, model, parts, true));
+  w->sys = (perp_ode_sys){ .nq = model->nq,
+                           .nv = model->nv,
+                           .caps = PERP_ODE_SYS_OPTIONAL_QDOT,
+                           .user = w,
+                           .deriv = deriv,
+                           .retract = retract,
+                           .difference = difference,
+                           .project = project,
+                           .accept = accept };
+  if (model->n_shapes > 0) PERP_TRY(perp_contacts_create(ctx, model, parts, contact, &w->contacts));
+  if (model->n_drives > 0) PERP_TRY(perp_drives_create(ctx, model, parts, &w->drives));
+  return perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
+}
+
+perp_status perp_stepping_restart(perp_ctx *ctx, void *ws, double t, const double *q,
+                                  const double *v)
+{
+  perp_stepping *w = ws;
+  const perp_model *model = w->k.model;
+  perp_constrained_restart(&w->k);
+  if (w->contacts != NULL) perp_contacts_restart(w->contacts);
+  if (w->drives != NULL) perp_drives_restart(w->drives);
+  w->k.ctx = ctx;
+  memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
+  memcpy(w->q, q, (size_t)model->nq * sizeof *q);
+  PERP_TRY(perp_constrained_check_start(ctx, model, w->q, v));
+  return perp_ode_restart(ctx, w->ode, t, w->q, v);
+}
+
+perp_status perp_stepping_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
+{
+  perp_stepping *w = ws;
+  PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
+  info->lambda = w->lambda;
+  if (w->contacts != NULL) perp_contacts_info(w->contacts, info);
+  if (w->drives != NULL) info->drive = perp_drives_forces(w->drives);
+  return PERP_OK;
+}
+
+void perp_stepping_state(const void *ws, double *t, const double **q, const double **v)
+{
+  const perp_stepping *w = ws;
+  *t = perp_ode_time(w->ode);
+  *q = perp_ode_q(w->ode);
+  *v = perp_ode_v(w->ode);
+}
+
+void perp_stepping_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
+{
+  const perp_stepping *w = ws;
+  if (ode != NULL) *ode = *perp_ode_count(w->ode);
+  if (kkt != NULL) *kkt = w->k.count;
+}
+
+void perp_stepping_timing(void *ws, bool on, perp_times *times)
+{
+  perp_stepping *w = ws;
+  perp_constrained_timing(&w->k, on, times);
+  if (w->contacts == NULL || times == NULL) return;
+  perp_contacts_times(w->contacts, &times->collision, &times->lcp);
+  times->integrate -= times->collision + times->lcp;
+}
+
+const perp_contact_count *perp_stepping_contacts(const void *ws)
+{
+  const perp_stepping *w = ws;
+  return w->contacts != NULL ? perp_contacts_counters(w->contacts) : NULL;
+}
+
+void perp_stepping_observe(void *ws, perp_contact_observer *observer, void *user)
+{
+  perp_stepping *w = ws;
+  if (w->contacts != NULL) perp_contacts_observe(w->contacts, observer, user);
+}

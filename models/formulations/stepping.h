@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Time stepping with velocities and impulses: what the formulations of the velocity level share.  A formulation
+ * begins with a perp_stepping, so that the functions below can stand in its descriptor; what it does in
+ * another way is `prepare`. */
+#ifndef PERP_STEPPING_H
+#define PERP_STEPPING_H
+
+#include "models/formulations/contacts.h"
+
+typedef struct perp_stepping {
+  perp_constrained k;
+  perp_contacts *contacts; /* NULL: no shapes */
+  perp_drives *drives;     /* NULL: none */
+  perp_ode_sys sys;
+  perp_ode *ode;
+  double *q;      /* [nq] start of a restart */
+  double *lambda; /* [m] forces */
+  /* Before the joints are solved for in a step h from v: k is evaluated at its start, k.f = M v + h f.
+   * NULL: nothing to do. */
+  void (*prepare)(struct perp_stepping *w, double h, const double *v);
+  perp_arena arena;
+} perp_stepping;
+
+/* *w: zeros and `prepare`.  Allocates all but what grows with contacts.  PERP_ERR_UNSUPPORTED: an ode with more
+ * than one evaluation a step.  On failure perp_stepping_close is still due. */
+perp_status perp_stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_model *model,
+                               const perp_parts *parts, const perp_contact_opts *contact, double h);
+void perp_stepping_close(perp_stepping *w);
+
+/* of the descriptor, see formulation.h */
+perp_status perp_stepping_restart(perp_ctx *ctx, void *ws, double t, const double *q,
+                                  const double *v);
+perp_status perp_stepping_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info);
+void perp_stepping_state(const void *ws, double *t, const double **q, const double **v);
+void perp_stepping_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt);
+void perp_stepping_timing(void *ws, bool on, perp_times *times);
+const perp_contact_count *perp_stepping_contacts(const void *ws);
+void perp_stepping_observe(void *ws, perp_contact_observer *observer, void *user);
+
+#endif
