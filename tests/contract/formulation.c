@@ -144,7 +144,8 @@ static void all_parts(perp_model *model)
   for (int f = 0; (form = perp_plugin_at(&ctx, PERP_KIND_formulation, f)) != NULL; f++) {
     if (!under_test(form)) continue;
     run_parts p = { form->name, "", "", "" };
-    bool velocity = strcmp(form->name, "velocity") == 0 || strcmp(form->name, "regularized") == 0;
+    bool velocity = strncmp(form->name, "velocity", 8) == 0 ||
+                    strcmp(form->name, "regularized") == 0;
     if (only_outside &&
         form->caps & PERP_FORM_USES_ODE) { /* which of the two it is, it says itself */
       p.ode = "rk4";
