@@ -5,8 +5,8 @@
  *
  * Below the friction it sticks.  Above, it accelerates by (force - friction) / m until it has its velocity,
  * which the motor then holds with the force of friction only.  The closed form is met to rounding in the
- * velocity and to O(h) in the position. */
-#include "models/scenes/build.h"
+ * velocity (accel.rel.err, while it accelerates) and to O(h) in the position. */
+#include "models/scenes/yard.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -70,7 +70,10 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   struct motor_opts *copy = malloc(sizeof *copy);
   if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "motor: no memory");
   *copy = *o;
-  return perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, exact, copy);
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, exact, copy));
+  const double a[3] = { fmax(0, o->force - o->friction) / o->mass * copysign(1, o->velocity) };
+  return perp_gauge_accel(ctx, scene, 0, a, o->force / o->mass, 0,
+                          a[0] != 0 ? o->velocity / a[0] : HUGE_VAL);
 }
 
 const perp_scene_desc perp_scene_motor = {

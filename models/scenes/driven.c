@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Scenes of driven and limited joints, each with a closed form (Vondrak 2005, sections 6.6 and 7.4):
+ *
+ *   stop     a rod on a hinge falls from the horizontal onto a limit of the hinge, without rebound, and stays
+ *            there.  force.rel.err: the limit carries m g L / 2 cos(angle); event.err: the time of the fall,
+ *            T = sqrt(I / (m g L)) int_0^angle dtheta / sqrt(sin theta)
+ *   pusher   a cart on a rail, driven by a motor of limited force F, pushes a block over the ground:
+ *            it sticks where F <= mu m g, else a = (F - mu m g) / (m_cart + m_block) (accel.rel.err), and the
+ *            ground carries m g (force.rel.err)
+ *   soft     a body on a soft row, m x'' = -k x - d x': as a servo spring of a slider, whose row stands in the
+ *            LCP, or as a row of a joint.  path.err.max: against the discrete oscillator of the velocity level,
+ *            v+ = (m v - h k x) / (m + h d + h^2 k), x+ = x + h v+, which both are exactly; err.q.max against
+ *            the continuous one is of first order */
+#include "models/scenes/yard.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double FREE = HUGE_VAL; /* no limit */
+
+static perp_status add_drive(perp_ctx *ctx, perp_scene *scene, perp_drive_def def)
+{
+  return perp_model_add_drive(ctx, scene->model, &def, NULL);
+}
+
+/* ---- stop --------------------------------------------------------------------------------------- */
+
+struct stop_opts {
+  double mass, length, angle, gravity;
+};
+static const perp_opt stop_options[] = {
+  PERP_OPT_POSITIVE(struct stop_opts, mass, 2, "kg", "of the rod"),
+  PERP_OPT_POSITIVE(struct stop_opts, length, 1, "m", "of the rod"),
+  PERP_REAL(struct stop_opts, angle, 0.7, 0, 1.5, PERP_OPEN_MIN, "rad",
+            "of the limit, below the horizontal"),
+  PERP_OPT_G(struct stop_opts), PERP_OPTIONS_END
+};
+
+struct moment {
+  void *frame;
+  double exact, last;
+};
+
+static void moment_sample(void *user, double t, const double *q, const double *v,
+                          const perp_step_info *info)
+{
+  struct moment *g = user;
+  (void)t, (void)q, (void)v;
+  if (info != NULL && info->drive != NULL) g->last = info->drive[0];
+}
+
+static double moment_value(const void *user)
+{
+  const struct moment *g = user;
+  return fabs(g->last - g->exact) / fabs(g->exact);
+}
+
+/* the rod has come down to the limit: up to what a limit of the velocity level leaves open in its step */
+static bool reached(const void *user, int k, int nq, const double *q, const double *v,
+                    const double *q_before, const double *v_before)
+{
+  const double angle = *(const double *)user;
+  (void)k, (void)nq, (void)v, (void)q_before, (void)v_before;
+  return 2 * atan2(q[5], q[3]) > angle - 1e-6;
+}
+
+/* int_0^a dtheta / sqrt(sin theta), theta = u^2, by Simpson's rule: 1e-12 for a < 1.5 */
+static double fall(double a)
+{
+  enum { N = 400 };
+  const double end = sqrt(a), h = end / N;
+  double sum = 0;
+  for (int i = 0; i <= N; i++) {
+    const double u = h * i, f = u > 0 ? 2 * u / sqrt(sin(u * u)) : 2;
+    sum += f * (i == 0 || i == N ? 1 : i % 2 == 1 ? 4 : 2);
+  }
+  return sum * h / 3;
+}
+
+static perp_status build_stop(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct stop_opts *o = opts;
+  const double L = o->length, thick = 0.1 * L;
+  const perp_body_def rod = { .name = "rod",
+                              .mass = perp_mass_box(o->mass, L, thick, thick),
+                              .x = { L / 2 } };
+  const perp_joint_def hinge = { .name = "hinge",
+                                 .kind = PERP_JOINT_HINGE,
+                                 .a = PERP_WORLD,
+                                 .b = 0,
+                                 .anchor_b = { -L / 2 },
+                                 .axis_a = { 0, 1 },
+                                 .axis_b = { 0, 1 } };
+  const double inertia = rod.mass.inertia[4] + o->mass * L * L / 4;
+  const double time = sqrt(inertia / (o->mass * o->gravity * L)) * fall(o->angle);
+  PERP_TRY(perp_model_create(ctx, 3, &scene->model));
+  perp_model_gravity(scene->model, o->gravity);
+  PERP_TRY(perp_model_add_body(ctx, scene->model, &rod, NULL));
+  PERP_TRY(perp_model_add_joint(ctx, scene->model, &hinge, NULL));
+  PERP_TRY(
+      add_drive(ctx, scene, (perp_drive_def){ .name = "stop", .lower = -FREE, .upper = o->angle }));
+  PERP_TRY(perp_model_finish(ctx, scene->model));
+  scene->gravity = o->gravity;
+  scene->t_end = time + 1;
+  scene->h = 1e-3;
+  scene->tip_body = 0;
+  scene->tip[0] = L / 2;
+  scene->dissipative = true;
+  struct moment *g = malloc(sizeof *g);
+  if (g != NULL) *g = (struct moment){ .exact = -o->mass * o->gravity * L / 2 * cos(o->angle) };
+  PERP_TRY(perp_gauge_add(ctx, scene, "force.rel.err", g, sizeof *g, moment_sample, moment_value));
+  return perp_gauge_events(ctx, scene, 1, &time, 0.5, reached, &o->angle, sizeof o->angle);
+}
+
+const perp_scene_desc perp_scene_stop = {
+  .d = { .name = "stop",
+         .summary = "rod on a hinge falls onto a limit of the hinge and stays there",
+         .reference = "Vondrak 2005, section 7.4.2; closed form",
+         .equation = "tau = -m g L / 2 cos(angle)",
+         .opts = stop_options,
+         .opts_size = sizeof(struct stop_opts) },
+  .build = build_stop,
+};
+
+/* ---- pusher ------------------------------------------------------------------------------------- */
+
+struct pusher_opts {
+  double cart, block, force, mu, gravity;
+};
+static const perp_opt pusher_options[] = {
+  PERP_OPT_POSITIVE(struct pusher_opts, cart, 2, "kg", "of the cart"),
+  PERP_OPT_POSITIVE(struct pusher_opts, block, 3, "kg", "of the block"),
+  PERP_OPT_POSITIVE(struct pusher_opts, force, 20, "N", "of the motor"),
+  PERP_OPT_MU(struct pusher_opts, mu, 0.4),
+  PERP_OPT_G(struct pusher_opts),
+  PERP_OPTIONS_END
+};
+
+static perp_status build_pusher(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct pusher_opts *o = opts;
+  const double friction = o->mu * o->block * o->gravity, radius = 0.2;
+  const double a[3] = { fmax(0, o->force - friction) / (o->cart + o->block) };
+  perp_yard y = perp_yard_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_yard_floor(&y);
+  const double size[3] = { 1, 1, 1 }, at[3] = { 0, 0, 0.5 }, before[3] = { -1, 0, 0.6 };
+  y.name = "block";
+  const int block = perp_yard_box(&y, o->block, size, at, 0, 0);
+  y.name = "cart";
+  perp_body_def body = { .mass = perp_mass_box(o->cart, 1, 1, 1) };
+  const int cart = perp_yard_body(&y, &body, before, 0, 0);
+  /* two knobs at the height of the centre of the block, since a block that is pushed at one point turns away */
+  y.surface.mu = y.surface.mu_dynamic = 0;
+  for (int side = -1; side <= 1; side += 2) {
+    perp_shape_def knob = { .kind = PERP_SHAPE_SPHERE,
+                            .body = cart,
+                            .x = { 0.5 - radius, 0.3 * side, -0.1 },
+                            .radius = radius };
+    perp_yard_shape(&y, &knob);
+  }
+  const perp_joint_def rail = { .name = "rail",
+                                .kind = PERP_JOINT_SLIDER,
+                                .a = PERP_WORLD,
+                                .b = cart,
+                                .anchor_a = { -1, 0, 0.6 },
+                                .axis_a = { 1 } };
+  perp_yard_joint(&y, &rail);
+  if (y.status == PERP_OK)
+    y.status = add_drive(ctx, scene,
+                         (perp_drive_def){ .name = "motor",
+                                           .lower = -FREE,
+                                           .upper = FREE,
+                                           .velocity = 1 + 2 * a[0],
+                                           .max_force = o->force });
+  PERP_TRY(perp_yard_end(&y, 1, 0.5));
+  scene->driven = true;
+  scene->tip_body = block;
+  const double weight = o->block * o->gravity;
+  const perp_force_truth ground = { PERP_WORLD, block, weight };
+  PERP_TRY(perp_gauge_accel(ctx, scene, block, a, o->force / o->block, 0, HUGE_VAL));
+  return perp_gauge_force(ctx, scene, 1, &ground, weight, 0);
+}
+
+const perp_scene_desc perp_scene_pusher = {
+  .d = { .name = "pusher",
+         .summary = "a motor of limited force pushes a block against Coulomb friction",
+         .reference = "Vondrak 2005, section 7.4; closed form",
+         .equation = "a = (F - mu m g) / (m_cart + m)",
+         .opts = pusher_options,
+         .opts_size = sizeof(struct pusher_opts) },
+  .build = build_pusher,
+};
+
+/* ---- soft --------------------------------------------------------------------------------------- */
+
+enum { ROW_DRIVE, ROW_JOINT };
+static const char *const row_names[] = { "drive", "joint", NULL };
+
+struct soft_opts {
+  double mass, stiffness, damping, start;
+  int row;
+};
+static const perp_opt soft_options[] = {
+  PERP_OPT_POSITIVE(struct soft_opts, mass, 2, "kg", "of the body"),
+  PERP_OPT_POSITIVE(struct soft_opts, stiffness, 80, "N/m", "of the row"),
+  PERP_REAL(struct soft_opts, damping, 3, 0, HUGE_VAL, PERP_OPEN_MAX, "Ns/m",
+            "of the row, below the critical 2 sqrt(stiffness mass)"),
+  PERP_REAL(struct soft_opts, start, 0.1, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
+            "displacement at the start"),
+  PERP_ENUM(struct soft_opts, row, ROW_DRIVE, row_names,
+            "servo spring of a slider (a row of the LCP), or row of a joint"),
+  PERP_OPTIONS_END
+};
+
+struct oscillator {
+  void *frame;
+  struct soft_opts o;
+  double t, x, v, worst;
+};
+
+static void oscillator_sample(void *user, double t, const double *q, const double *v,
+                              const perp_step_info *info)
+{
+  struct oscillator *g = user;
+  const double h = t - g->t, m = g->o.mass, k = g->o.stiffness, d = g->o.damping;
+  (void)v;
+  if (info != NULL) {
+    g->v = (m * g->v - h * k * g->x) / (m + h * d + h * h * k);
+    g->x += h * g->v;
+  }
+  g->t = t;
+  g->worst = fmax(g->worst, fabs(q[0] - g->x));
+}
+
+static double oscillator_value(const void *user)
+{
+  return ((const struct oscillator *)user)->worst;
+}
+
+static perp_status continuous(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  const struct soft_opts *o = user;
+  const double d = o->damping / (2 * o->mass), w = sqrt(o->stiffness / o->mass - d * d);
+  const double c = cos(w * t), s = sin(w * t), e = exp(-d * t);
+  (void)ctx;
+  memset(q, 0, 7 * sizeof *q);
+  memset(v, 0, 6 * sizeof *v);
+  q[3] = 1;
+  q[0] = o->start * e * (c + d / w * s);
+  v[0] = -o->start * e * (w + d * d / w) * s;
+  return PERP_OK;
+}
+
+static perp_status build_soft(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct soft_opts *o = opts;
+  if (o->damping >= 2 * sqrt(o->stiffness * o->mass))
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "soft.damping must be below the critical %g Ns/m: got %g",
+                     2 * sqrt(o->stiffness * o->mass), o->damping);
+  const perp_body_def body = { .name = "body",
+                               .mass = perp_mass_sphere(o->mass, 0.1),
+                               .x = { o->start } };
+  perp_joint_def joint = { .name = "joint", .a = PERP_WORLD, .b = 0, .axis_a = { 1 } };
+  joint.kind = o->row == ROW_JOINT ? PERP_JOINT_FIXED : PERP_JOINT_SLIDER;
+  if (o->row == ROW_JOINT)
+    joint.row[0] = (perp_row_soft){ .stiffness = o->stiffness, .damping = o->damping };
+  PERP_TRY(perp_model_create(ctx, 3, &scene->model));
+  PERP_TRY(perp_model_add_body(ctx, scene->model, &body, NULL));
+  PERP_TRY(perp_model_add_joint(ctx, scene->model, &joint, NULL));
+  if (o->row == ROW_DRIVE)
+    PERP_TRY(add_drive(ctx, scene,
+                       (perp_drive_def){ .name = "servo",
+                                         .zero = o->start,
+                                         .lower = -FREE,
+                                         .upper = FREE,
+                                         .max_force = HUGE_VAL,
+                                         .stiffness = o->stiffness,
+                                         .damping = o->damping }));
+  PERP_TRY(perp_model_finish(ctx, scene->model));
+  scene->gravity = 9.81;
+  scene->t_end = 1;
+  scene->h = 1e-2;
+  scene->tip_body = 0;
+  scene->dissipative = true;
+  struct soft_opts *copy = malloc(sizeof *copy);
+  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "soft: no memory");
+  *copy = *o;
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, continuous, copy));
+  struct oscillator *g = malloc(sizeof *g);
+  if (g != NULL) *g = (struct oscillator){ .o = *o, .x = o->start };
+  return perp_gauge_add(ctx, scene, "path.err.max", g, sizeof *g, oscillator_sample,
+                        oscillator_value);
+}
+
+const perp_scene_desc perp_scene_soft = {
+  .d = { .name = "soft",
+         .summary = "a body on a soft row: the damped oscillator, discrete and continuous",
+         .reference = "Vondrak 2005, section 6.6; Servin 2011; closed form",
+         .equation = "S = 1 / (h (h k + d)), alpha = k / (h k + d)",
+         .opts = soft_options,
+         .opts_size = sizeof(struct soft_opts) },
+  .build = build_soft,
+};
