@@ -3,16 +3,19 @@
  * 6.3 to 6.5; STAR 2012, section 3.2.1).
  *
  * A contact rests while its gap and the speed of its gap are within tolerances.  The contacts that rest at
- * the start of a step are rows of it (resting.c); whether they press or part is decided by complementarity
+ * the start of a step are rows of it (events_rest.c); whether they press or part is decided by complementarity
  * at each evaluation.  Two things end a step (the ODE driver rolls back and locates them):
  *
  *   meeting    a contact that does not rest closes: gap < 0.  The bodies get an impulse, Newton's or
- *              Poisson's law (impact.c), and the step after it starts from the new velocities;
+ *              Poisson's law (events_impact.c), and the step after it starts from the new velocities;
  *   sticking   the sliding velocity of a contact that rests falls to zero.
  *
  * What is decided at the ends of steps only: that a contact left (within a step its force is zero
  * already), and that sticking ended (within a step its friction is at the limit already, against the
  * acceleration).  These cost a step its order, not its consistency.
+ *
+ * Overlap is seen at the ends of steps: a body that moves by more than the thickness of another one in a step may
+ * pass through it; take a shorter step.
  *
  * Impacts that pile up (Zeno) end where the approach falls below `threshold`: it is then plastic, and
  * the contact rests. */
