@@ -24,8 +24,8 @@ static void too_large(void)
   const perp_contact_count *c = &kept.contact_count;
   below(perp_result_metric(&kept, "pose.drift.max"), 2e-3,
         "lemke, a pyramid beyond its size: nothing falls");
-  ok(c->problems > 0 && c->failures == c->problems && c->rescued > 0.8 * (double)c->problems &&
-         c->failed[-PERP_UNSUITED] == c->problems,
+  ok(c->problems > 0 && c->failures == c->problems &&
+         (double)c->rescued > 0.8 * (double)c->problems && c->failed[-PERP_UNSUITED] == c->problems,
      "... and all %d problems count as failed, with their cause, %d as rescued", (int)c->problems,
      (int)c->rescued);
   perp_result_free(&kept);
