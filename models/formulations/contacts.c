@@ -405,7 +405,7 @@ static outcome solve_step(perp_contacts *c, perp_constrained *k, perp_drives *dr
   c->collision_s += perp_constrained_clock(k) - start;
   if (c->sleep != NULL && touched(c)) return WOKEN;
   if (kept == 0 && rows == 0) {
-    memset(c->impulse, 0, (size_t)3 * (size_t)c->n * sizeof *c->impulse);
+    if (c->n > 0) memset(c->impulse, 0, (size_t)3 * (size_t)c->n * sizeof *c->impulse);
     return FREE;
   }
   perp_island_task task = { .contact = c->contact,

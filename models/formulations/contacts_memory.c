@@ -54,7 +54,7 @@ static void take_nearest(perp_contacts *c, const perp_eval *e, int i, int first,
 void perp_contacts_recall(perp_contacts *c, const perp_eval *e, double h)
 {
   double scale = c->h > 0 ? h / c->h : 0;
-  memset(c->impulse, 0, (size_t)3 * (size_t)c->n * sizeof *c->impulse);
+  if (c->n > 0) memset(c->impulse, 0, (size_t)3 * (size_t)c->n * sizeof *c->impulse);
   for (int i = 0; i < c->n; i++) {
     c->slip[i] = 0;
     c->fresh[i] = c->kept[i] = 0;
