@@ -36,7 +36,8 @@ static const char *parts_of(perp_page *page, int cell, int scene)
 /* "0.785398" in place of "0.7853981633974483": options need not be read back here */
 static const char *brief_scene(perp_page *page, const char *text)
 {
-  char *out = perp_pool_strdup(&page->pool, text), *to = out;
+  char *out = perp_pool_alloc(&page->pool, 2 * strlen(text) + 1, 1),
+       *to = out; /* a space per comma */
   int digits = 0;
   for (const char *s = text; *s != '\0'; s++) {
     bool number = (*s >= '0' && *s <= '9') || *s == '.';
