@@ -75,7 +75,7 @@ static void winners(perp_page *page)
     if (winner < 0 || winner == best) continue;
     double theirs = perp_page_value(page, winner, primary),
            ours = perp_page_value(page, best, primary);
-    if (!(theirs > 2 * ours)) continue;
+    if (!(ours > 0 && theirs > 2 * ours)) continue; /* beside an exact zero a factor says nothing */
     perp_html(
         page->out,
         "<li>Judged by <code>%s</code> (%m) the winner would be %s, whose <code>%s</code> is %m: "
