@@ -201,18 +201,6 @@ static void qdot_of(void *user, const double *q, const double *v, double *qdot)
 {
   perp_model_qdot(((workspace *)user)->k.model, q, v, qdot);
 }
-static void retract(void *user, const double *q, const double *dq, double *q_out)
-{
-  perp_model_retract(((workspace *)user)->k.model, q, dq, q_out);
-}
-static void difference(void *user, const double *q0, const double *q1, double *dq)
-{
-  perp_model_difference(((workspace *)user)->k.model, q0, q1, dq);
-}
-static void project(void *user, double *q)
-{
-  perp_model_project(((workspace *)user)->k.model, q);
-}
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -255,16 +243,10 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
   layout(w, model, &a);
   w->momentum = o->state == STATE_MOMENTUM;
   status = perp_constrained_create(ctx, &w->k, model, parts, false);
-  w->sys = (perp_ode_sys){ .nq = model->nq,
-                           .nv = model->nv,
-                           .caps = PERP_ODE_SYS_OPTIONAL_QDOT,
-                           .user = w,
-                           .deriv = deriv_velocity,
-                           .retract = retract,
-                           .difference = difference,
-                           .project = project,
-                           .accept = accept_velocity,
-                           .qdot = qdot_of };
+  w->sys = perp_constrained_ode_sys(&w->k);
+  w->sys.deriv = deriv_velocity;
+  w->sys.accept = accept_velocity;
+  w->sys.qdot = qdot_of;
   if (w->momentum) {
     w->sys.nq = model->nq + model->nv;
     w->sys.nv = 0;

@@ -116,7 +116,7 @@ static perp_status stab_solve_start(void *user, const double *c, double *x, doub
   return solve_projection(k, c, x, lambda, stats);
 }
 
-static void stab_retract(void *user, const double *q, const double *dq, double *q_out)
+static void retract(void *user, const double *q, const double *dq, double *q_out)
 {
   perp_constrained *k = user;
   perp_model_retract(k->model, q, dq, q_out);
@@ -199,7 +199,7 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
     .rate = stab_rate,
     .linearize = stab_linearize,
     .solve = stab_solve,
-    .retract = stab_retract,
+    .retract = retract,
     .solve_start = keeps_start ? stab_solve_start : NULL,
   };
   perp_constrained_restart(k);
@@ -330,6 +330,26 @@ void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot)
 {
   memset(Cdot, 0, (size_t)k->model->m * sizeof *Cdot);
   perp_blocks_J(&k->e->blocks, 1, v, Cdot);
+}
+
+static void difference(void *user, const double *q0, const double *q1, double *dq)
+{
+  perp_model_difference(((perp_constrained *)user)->model, q0, q1, dq);
+}
+static void project(void *user, double *q)
+{
+  perp_model_project(((perp_constrained *)user)->model, q);
+}
+
+perp_ode_sys perp_constrained_ode_sys(perp_constrained *k)
+{
+  return (perp_ode_sys){ .nq = k->model->nq,
+                         .nv = k->model->nv,
+                         .caps = PERP_ODE_SYS_OPTIONAL_QDOT,
+                         .user = k,
+                         .retract = retract,
+                         .difference = difference,
+                         .project = project };
 }
 
 perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v)

@@ -65,6 +65,9 @@ bool perp_constrained_response(perp_constrained *k, const double *f, const doubl
                                double *lambda);
 /* Cdot = J v */
 void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot);
+/* The ODE of the model in q and v, but for its derivatives and what is done at accepted states; for a
+ * formulation whose workspace begins with k, which is the user of the callbacks.  k is created. */
+perp_ode_sys perp_constrained_ode_sys(perp_constrained *k);
 /* At a regular state: is it finite, how large is C; then the post-step. */
 perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v);
 /* A state a simulation can start from?  q is brought to unit quaternions. */

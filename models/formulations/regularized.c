@@ -74,18 +74,6 @@ static perp_ode_answer accept(void *user, double t, double *q, double *v)
 {
   return perp_constrained_accept(&((workspace *)user)->k, t, q, v);
 }
-static void retract(void *user, const double *q, const double *dq, double *q_out)
-{
-  perp_model_retract(((workspace *)user)->k.model, q, dq, q_out);
-}
-static void difference(void *user, const double *q0, const double *q1, double *dq)
-{
-  perp_model_difference(((workspace *)user)->k.model, q0, q1, dq);
-}
-static void project(void *user, double *q)
-{
-  perp_model_project(((workspace *)user)->k.model, q);
-}
 
 static void layout(workspace *w, const perp_model *model, perp_arena *a)
 {
@@ -130,15 +118,9 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
   with.stab = (perp_spec){ &perp_stab_none.d, NULL };
   status = perp_constrained_create(ctx, &w->k, model, &with, false);
   for (int i = 0; i < 2; i++) w->k.eval[i].blocks.s = w->S;
-  w->sys = (perp_ode_sys){ .nq = model->nq,
-                           .nv = model->nv,
-                           .caps = PERP_ODE_SYS_OPTIONAL_QDOT,
-                           .user = w,
-                           .deriv = deriv,
-                           .retract = retract,
-                           .difference = difference,
-                           .project = project,
-                           .accept = accept };
+  w->sys = perp_constrained_ode_sys(&w->k);
+  w->sys.deriv = deriv;
+  w->sys.accept = accept;
   if (status == PERP_OK) status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
   if (status != PERP_OK) {
     destroy(w);

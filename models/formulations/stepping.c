@@ -38,18 +38,6 @@ static perp_ode_answer accept(void *user, double t, double *q, double *v)
   perp_ode_answer contacts = perp_contacts_project(w->contacts, &w->k, q);
   return contacts == PERP_ODE_OK ? answer : contacts;
 }
-static void retract(void *user, const double *q, const double *dq, double *q_out)
-{
-  perp_model_retract(((perp_stepping *)user)->k.model, q, dq, q_out);
-}
-static void difference(void *user, const double *q0, const double *q1, double *dq)
-{
-  perp_model_difference(((perp_stepping *)user)->k.model, q0, q1, dq);
-}
-static void project(void *user, double *q)
-{
-  perp_model_project(((perp_stepping *)user)->k.model, q);
-}
 
 static void layout(perp_stepping *w, const perp_model *model, perp_arena *a)
 {
@@ -79,15 +67,9 @@ perp_status perp_stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_model
   PERP_TRY(perp_arena_reserve(ctx, &w->arena));
   layout(w, model, &w->arena);
   PERP_TRY(perp_constrained_create(ctx, &w->k, model, parts, true));
-  w->sys = (perp_ode_sys){ .nq = model->nq,
-                           .nv = model->nv,
-                           .caps = PERP_ODE_SYS_OPTIONAL_QDOT,
-                           .user = w,
-                           .deriv = deriv,
-                           .retract = retract,
-                           .difference = difference,
-                           .project = project,
-                           .accept = accept };
+  w->sys = perp_constrained_ode_sys(&w->k);
+  w->sys.deriv = deriv;
+  w->sys.accept = accept;
   if (model->n_shapes > 0) PERP_TRY(perp_contacts_create(ctx, model, parts, contact, &w->contacts));
   if (model->n_drives > 0) PERP_TRY(perp_drives_create(ctx, model, parts, &w->drives));
   return perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
