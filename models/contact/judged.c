@@ -219,6 +219,10 @@ static perp_status solve_once(perp_ctx *ctx, perp_judged *j, int k, const perp_l
   bool further = (d->caps & improves) == improves;
   PERP_TRY(
       perp_lcp_solve(ctx, j->solver[k], p, further ? 0.1 * tol : tol, lambda, NULL, NULL, stats));
+  if (j->settle != NULL) {
+    stats->residual = j->settle(j, p, lambda);
+    if (stats->reason > 0 && !(stats->residual <= tol)) stats->reason = PERP_INACCURATE;
+  }
   if (stats->residual <= tol) stats->reason = PERP_CONVERGED;
   return PERP_OK;
 }

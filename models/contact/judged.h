@@ -26,6 +26,10 @@ typedef struct perp_judged {
   perp_spec lcp, fallback;
   perp_lcp_solver *solver[2];
   int max_n[2], max_nv[2]; /* what each was created for */
+  /* Of models with unknowns that the impulses determine (NULL: none): bring lambda [n], an answer or guess, into the
+   * form that is used, and return its residual with the row scales of the judge.  A residual is measured
+   * against the largest unknown, which must not be one that means nothing. */
+  double (*settle)(struct perp_judged *j, const perp_lcp *p, double *lambda);
   perp_contact_observer *observer;
   void *user;
   perp_arena arena;

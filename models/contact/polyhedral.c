@@ -38,12 +38,14 @@ static const perp_opt options[] = {
 struct ws {
   perp_judged j; /* first */
   int dim, k;
-  double d[2][DIRECTIONS_MAX]; /* components of the directions along t1 and t2 */
-  int *row;                    /* [nc + 1] first row of each contact */
-  double *sigma;               /* [nc] */
-  double *A0, *product;        /* factored islands: (r nc)^2, and scratch for it */
-  double *A, *b;               /* the problem */
-  double *u, *diag, *scratch;  /* [r nc], [r nc], [2 nv] */
+  double d[2][DIRECTIONS_MAX];       /* components of the directions along t1 and t2 */
+  int *row;                          /* [nc + 1] first row of each contact */
+  double *sigma;                     /* [nc] */
+  double *A0, *product;              /* factored islands: (r nc)^2, and scratch for it */
+  double *A, *b;                     /* the problem */
+  double *u, *diag, *scratch;        /* [r nc], [r nc], [2 nv] */
+  const perp_contact_island *island; /* that is being solved, */
+  double *impulse, *slip;            /* and what is found for it */
   int cap_nc, cap_r, cap_nv;
   size_t cap_A0, cap_A;
   perp_arena arena;
@@ -70,6 +72,8 @@ static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_des
                      lcp->name);
   return PERP_OK;
 }
+
+static double settle(perp_judged *j, const perp_lcp *p, double *lambda);
 
 static void destroy(void *ws)
 {
@@ -104,6 +108,7 @@ static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const 
     destroy(w);
     return status;
   }
+  w->j.settle = settle;
   *ws = w;
   return PERP_OK;
 }
@@ -239,6 +244,13 @@ static void spread(const struct ws *w, const double *impulse, double *lambda)
   lambda[1 + b] = fmax(lb, 0);
 }
 
+static void speeds(const struct ws *w, const perp_contact_island *island, const double *lambda,
+                   double *slip)
+{
+  for (int c = 0; c < island->nc; c++)
+    slip[c] = rows_of(w, c) > 1 ? w->sigma[c] * lambda[w->row[c] + w->k + 1] : 0;
+}
+
 static void gather(const struct ws *w, const perp_contact_island *island, const double *lambda,
                    double *impulse, double *slip)
 {
@@ -248,18 +260,20 @@ static void gather(const struct ws *w, const perp_contact_island *island, const 
     double *y = impulse + (size_t)r * (size_t)c;
     y[0] = x[0];
     for (int q = 1; q < r; q++) y[q] = 0;
-    slip[c] = 0;
     if (rows_of(w, c) == 1) continue;
     for (int i = 0; i < w->k; i++)
       for (int q = 1; q < r; q++) y[q] += w->d[q - 1][i] * x[1 + i];
-    slip[c] = w->sigma[c] * x[w->k + 1];
   }
+  speeds(w, island, lambda, slip);
   for (int i = 0; i < island->joints; i++) impulse[r * nc + i] = lambda[w->row[nc] + i];
 }
 
-/* w and row scales of the problem at the impulses, without the matrix */
+/* w and row scales of the problem at the impulses, without the matrix.  lambda: those of the impulses, and out: the
+ * sliding speeds.  These are the least that w >= 0 allows, max_j -d_j . u+ or 0, whatever the solver has found: every
+ * solution has them, but where a contact has no force any larger one would do as well, and one of 1e9 m/s
+ * would make all impulses next to it look like rounding. */
 static void slack(struct ws *w, const perp_contact_island *island, const double *impulse,
-                  const double *lambda, double *y, double *a)
+                  double *lambda, double *y, double *a)
 {
   const int r = w->dim, nc = island->nc, m = r * nc + island->joints, k = w->k;
   perp_lcp base = { .n = m, .A = island->A, .lda = island->lda, .F = island->F, .b = island->b };
@@ -270,12 +284,15 @@ static void slack(struct ws *w, const perp_contact_island *island, const double 
     y[at] = u[0];
     a[at] = w->diag[r * c];
     if (rows_of(w, c) == 1) continue;
-    double sum = 0, s = w->sigma[c] * lambda[at + k + 1];
+    double sum = 0, s = 0;
     for (int i = 1; i <= k; i++) {
-      y[at + i] = w->d[0][i - 1] * u[1] + (r == 3 ? w->d[1][i - 1] * u[2] : 0) + s;
+      y[at + i] = w->d[0][i - 1] * u[1] + (r == 3 ? w->d[1][i - 1] * u[2] : 0);
       a[at + i] = w->sigma[c];
       sum += lambda[at + i];
+      s = fmax(s, -y[at + i]);
     }
+    for (int i = 1; i <= k; i++) y[at + i] += s;
+    lambda[at + k + 1] = s / w->sigma[c];
     y[at + k + 1] = w->sigma[c] * (island->mu[c] * lambda[at] - sum);
     a[at + k + 1] = w->sigma[c];
   }
@@ -283,6 +300,15 @@ static void slack(struct ws *w, const perp_contact_island *island, const double 
     y[w->row[nc] + i] = w->u[r * nc + i];
     a[w->row[nc] + i] = w->diag[r * nc + i];
   }
+}
+
+static double settle(perp_judged *j, const perp_lcp *p, double *lambda)
+{
+  struct ws *w = (struct ws *)j;
+  gather(w, w->island, lambda, w->impulse, w->slip);
+  slack(w, w->island, w->impulse, lambda, j->w, j->a);
+  perp_lcp_scales(p, j->a, NULL);
+  return perp_lcp_rel(p, j->a, lambda, j->w);
 }
 
 /* The island with circular cones, for sweeps of last resort: without the rows of s, and not formed.  Its arrays
@@ -315,33 +341,26 @@ static perp_lcp plain_problem(struct ws *w, const perp_contact_island *island, i
                      .cone = r == 3 ? cone : NULL };
 }
 
-/* Where nothing usable is left.  The sliding speeds are those that the velocities ask for. */
+/* Where nothing usable is left. */
 static perp_status rescue(perp_ctx *ctx, struct ws *w, const perp_contact_island *island,
                           const perp_lcp *p, double *impulse, double *slip, double *rel,
                           perp_contact_count *count)
 {
   perp_judged *j = &w->j;
-  const int r = w->dim, nc = island->nc, k = w->k;
+  const int r = w->dim, nc = island->nc;
   const int64_t before = count->rescued;
   perp_lcp plain = plain_problem(w, island, p->n);
   perp_lcp_product(&plain, impulse, w->u, w->scratch);
   double now = perp_lcp_rel(&plain, w->diag, impulse, w->u);
   PERP_TRY(perp_judged_rescue(ctx, j, &plain, w->diag, impulse, &now, count));
   if (count->rescued == before) return PERP_OK;
-  perp_lcp_product(&plain, impulse, w->u, w->scratch);
   for (int c = 0; c < nc; c++) {
-    double *lambda = j->lambda + w->row[c], most = 0;
-    const double *u = w->u + r * c;
-    lambda[0] = impulse[r * c];
-    if (rows_of(w, c) == 1) continue;
-    for (int i = 0; i < k; i++)
-      most = fmax(most, -w->d[0][i] * u[1] - (r == 3 ? w->d[1][i] * u[2] : 0));
-    spread(w, impulse + (size_t)r * (size_t)c, lambda);
-    slip[c] = most;
-    lambda[k + 1] = most / w->sigma[c];
+    j->lambda[w->row[c]] = impulse[r * c];
+    if (rows_of(w, c) > 1) spread(w, impulse + (size_t)r * (size_t)c, j->lambda + w->row[c]);
   }
   for (int i = 0; i < island->joints; i++) j->lambda[w->row[nc] + i] = impulse[r * nc + i];
   slack(w, island, impulse, j->lambda, j->w, j->a);
+  gather(w, island, j->lambda, impulse, slip);
   *rel = perp_lcp_rel(p, j->a, j->lambda, j->w);
   return PERP_OK;
 }
@@ -376,7 +395,6 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
     }
     if (rows_of(w, c) == 1) continue;
     spread(w, impulse + (size_t)r * (size_t)c, j->lambda + at);
-    j->lambda[at + k + 1] = slip[c] / w->sigma[c];
     for (int i = 1; i <= k + 1; i++) {
       j->lo[at + i] = 0, j->hi[at + i] = HUGE_VAL;
       w->b[at + i] = i > k ? 0
@@ -395,7 +413,10 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   perp_lcp p = { .n = n, .b = w->b };
   if (bounded) p.lo = j->lo, p.hi = j->hi;
   slack(w, island, impulse, j->lambda, j->w, j->a);
-  if (perp_judged_reuse(&p, island->reuse, j->a, j->lambda, j->w, &rel, count)) return PERP_OK;
+  if (perp_judged_reuse(&p, island->reuse, j->a, j->lambda, j->w, &rel, count)) {
+    speeds(w, island, j->lambda, slip);
+    return PERP_OK;
+  }
 
   perp_stats stats = { .reason = PERP_UNSUITED, .residual = rel };
   if (n > PERP_DENSE_ROWS) {
@@ -419,6 +440,9 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   fill(w, island, A0, ld0, n);
   p.A = w->A;
   p.lda = n;
+  w->island = island;
+  w->impulse = impulse;
+  w->slip = slip;
   PERP_TRY(perp_judged_attempt(ctx, j, &p, rel, j->lambda, &stats, count));
   gather(w, island, j->lambda, impulse, slip);
   if (perp_judged_unusable(j, &stats))

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What contact models accept from a solver.  The sliding speed s of a contact without force may be of any size: an
+ * answer must not be good because s is huge. */
+#include "tests/run_model.h"
+
+static perp_ctx ctx;
+
+static double answer[16]; /* of the solver below, whatever it is asked */
+
+static perp_status make(perp_ctx *c, int max_n, const void *opts, void **ws)
+{
+  (void)c, (void)max_n, (void)opts;
+  *ws = NULL;
+  return PERP_OK;
+}
+static perp_status say(perp_ctx *c, void *ws, const perp_lcp *p, double *lambda,
+                       double *certificate, perp_stats *stats)
+{
+  (void)c, (void)ws, (void)certificate;
+  for (int i = 0; i < p->n; i++) lambda[i] = answer[i];
+  stats->reason = PERP_EXACT;
+  return PERP_OK;
+}
+static void no_more(void *ws)
+{
+  (void)ws;
+}
+static const perp_lcp_desc oracle = {
+  .d = { .name = "oracle", .caps = PERP_LCP_NONSYMMETRIC | PERP_LCP_BOX | PERP_LCP_FREE },
+  .create = make,
+  .solve = say,
+  .destroy = no_more,
+};
+
+/* A body of 1 kg over the ground: normal impulse, friction along t1 and its sliding speed, as the model is told.
+ * It comes down with `down` and slides along t1 with `along`. */
+static perp_contact_count one_contact(double down, double along, const double lambda[6],
+                                      double impulse[3], double *slip)
+{
+  static const double A[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, diag[3] = { 1, 1, 1 }, mu[1] = { 0.5 };
+  const double b[3] = { -down, along, 0 };
+  const perp_contact_island island = {
+    .nc = 1, .mu = mu, .A = A, .lda = 3, .diag = diag, .b = b, .reuse = 1e-8
+  };
+  const perp_spec lcp = { .d = &oracle.d };
+  const perp_contact_setup setup = { .dim = 3, .lcp = &lcp, .tol = 1e-8 };
+  perp_spec model;
+  perp_contact_count count = { 0 };
+  void *ws;
+  if (perp_spec_parse(&ctx, PERP_KIND_contact, "polyhedral:directions=4", &model) != PERP_OK)
+    bail("%s", ctx.msg);
+  const perp_contact_desc *d = (const perp_contact_desc *)model.d;
+  memcpy(answer, lambda, 6 * sizeof *lambda);
+  if (d->create(&ctx, &setup, model.opts, &ws) != PERP_OK ||
+      d->solve(&ctx, ws, &island, impulse, slip, &count) != PERP_OK)
+    bail("%s", ctx.msg);
+  d->destroy(ws);
+  perp_spec_free(&model);
+  return count;
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  double impulse[3] = { 0 }, slip = 0;
+  /* rows n, four directions, s */
+  const double right[6] = { 0.05, 0, 0, 0.025, 0, 99.975 };
+  perp_contact_count count = one_contact(0.05, 100, right, impulse, &slip);
+  ok(count.problems == 1 && count.failures == 0, "the solution of a sliding contact is accepted");
+  near(impulse[1], -0.025, 1e-15, 0, "... friction mu lambda_n against the sliding");
+  near(slip, 99.975, 1e-12, 0, "... and its speed");
+
+  impulse[0] = impulse[1] = slip = 0;
+  const double nothing[6] = { 0, 0, 0, 0, 0, 1e12 };
+  count = one_contact(0.05, 100, nothing, impulse, &slip);
+  ok(count.failures == 1 && count.residual > 1e-4,
+     "no force at all with s = 1e12 m/s is no solution: residual %.2g", count.residual);
+  near(slip, 100, 1e-9, 0, "... and the speed that is handed on is that of the contact");
+
+  memset(impulse, 0, sizeof impulse);
+  slip = 1e12;
+  count = one_contact(0.05, 100, right, impulse, &slip);
+  ok(count.reused == 0 && count.problems == 1, "a guess with such a speed is none");
+
+  /* a contact that opens has a sliding speed of any size */
+  impulse[0] = impulse[1] = slip = 0;
+  const double open[6] = { 0, 0, 0, 0, 0, 1e6 };
+  count = one_contact(-0.05, 100, open, impulse, &slip);
+  ok(count.failures == 0 && count.residual < 1e-12, "a contact that opens may have any: solved");
+  near(slip, 100, 1e-9, 0, "... and its own is handed on");
+  return tap_done();
+}
