@@ -31,6 +31,18 @@ static void print_judgement(const perp_lcp_judgement *g)
 
 static const char *const proof_names[] = { "none", "ray", "infeasible" };
 
+static const char tol_help[] = "largest scaled residual of a solution; default 1e-10";
+
+/* -1 to go on, else the exit status */
+static int read_arguments(perp_ctx *ctx, const perp_cli *cli, int argc, char **argv,
+                          perp_args *args, double *tol)
+{
+  int status = perp_args_read(cli, argc, argv, args);
+  if (status >= 0) return status;
+  *tol = 1e-10;
+  return perp_lcp_positive(ctx, args, "tol", tol);
+}
+
 /* ---- solve ------------------------------------------------------------------------------------------------ */
 
 static void print_event(void *user, const perp_trace_event *e)
@@ -227,7 +239,7 @@ int perp_cmd_lcp_solve(perp_ctx *ctx, int argc, char **argv)
 {
   static const perp_flag flags[] = {
     { "lcp", 0, "NAME[:OPTIONS]", "the solver (perp list lcp); default lemke" },
-    { "tol", 0, "TOL", "largest scaled residual of a solution; default 1e-10" },
+    { "tol", 0, "TOL", tol_help },
     { "guess", 0, "FILE", "start from these multipliers" },
     { "friction", 0, "KIND",
       "solve cones as they are (cone), as the boxes around them (box) or as pyramids of N "
@@ -250,10 +262,9 @@ int perp_cmd_lcp_solve(perp_ctx *ctx, int argc, char **argv)
     1
   };
   perp_args args;
-  int status = perp_args_read(&cli, argc, argv, &args);
+  double tol;
+  int status = read_arguments(ctx, &cli, argc, argv, &args, &tol);
   if (status >= 0) return status;
-  double tol = 1e-10;
-  if ((status = perp_lcp_positive(ctx, &args, "tol", &tol)) >= 0) return status;
   int directions;
   if ((status = read_friction(ctx, &args, &directions)) != 0) return status;
   const char *name = perp_args_get(&args, "lcp");
@@ -322,7 +333,7 @@ static int verify_vector(const perp_lcp_problem *p, const double *z, bool json)
 int perp_cmd_lcp_check(perp_ctx *ctx, int argc, char **argv)
 {
   static const perp_flag flags[] = {
-    { "tol", 0, "TOL", "largest scaled residual of a solution; default 1e-10" },
+    { "tol", 0, "TOL", tol_help },
     { "certificate", 0, NULL, "the vector is said to prove that there is no solution: verify it" },
     { "json", 0, NULL, "one JSON object" },
     { 0 }
@@ -338,10 +349,9 @@ int perp_cmd_lcp_check(perp_ctx *ctx, int argc, char **argv)
     2
   };
   perp_args args;
-  int status = perp_args_read(&cli, argc, argv, &args);
+  double tol;
+  int status = read_arguments(ctx, &cli, argc, argv, &args, &tol);
   if (status >= 0) return status;
-  double tol = 1e-10;
-  if ((status = perp_lcp_positive(ctx, &args, "tol", &tol)) >= 0) return status;
   perp_lcp_problem p;
   if ((status = perp_lcp_open(ctx, args.arg[0], &p)) >= 0) return status;
   double *x = perp_xalloc((size_t)p.p.n + 1, sizeof *x);

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Measuring a run: its states one by one, and their differences from the truth. */
+#include "experiments/metrics/metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAMBDA_ROWS_MAX = 2000 }; /* beyond, reference multipliers cost more than the run */
+
+static void layout(perp_measure *m, perp_arena *a)
+{
+  m->q_err = PERP_CARVE(a, double, m->nq);
+  m->q_ref = PERP_CARVE(a, double, m->nq);
+  m->v_err = PERP_CARVE(a, double, m->nv);
+  m->v_ref = PERP_CARVE(a, double, m->nv);
+  m->lambda_err = PERP_CARVE(a, double, m->m);
+  m->lambda_ref = PERP_CARVE(a, double, m->m);
+  m->C = PERP_CARVE(a, double, m->m);
+  m->rate = PERP_CARVE(a, double, m->m);
+  m->c = PERP_CARVE(a, double, m->m);
+  m->lambda_exact = PERP_CARVE(a, double, m->m);
+  m->q_before = PERP_CARVE(a, double, m->nq);
+  m->v_before = PERP_CARVE(a, double, m->nv);
+  m->f = PERP_CARVE(a, double, m->nv);
+  m->a = PERP_CARVE(a, double, m->nv);
+  if (m->model != NULL && perp_model_shapes(m->model) > 0)
+    m->pose = 1 + PERP_CARVE(a, perp_pose, 1 + perp_model_bodies(m->model));
+}
+
+/* collision detection of its own, so that penetration is judged at accepted states and alike for all
+ * formulations, also for those that know no contact */
+static perp_status create_collision(perp_ctx *ctx, perp_measure *m)
+{
+  if (m->pose == NULL) return PERP_OK;
+  memset(&m->pose[-1], 0, sizeof *m->pose);
+  const int dim = perp_model_dim(m->model);
+  for (int i = 0; i < dim; i++) m->pose[-1].R[i * (dim + 1)] = 1;
+  return perp_collision_create(ctx, m->model, 0, &m->collision);
+}
+
+perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_measure **out)
+{
+  *out = NULL;
+  perp_measure *m = calloc(1, sizeof *m);
+  if (m == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory to measure a run");
+  m->scene = scene;
+  m->model = scene->model;
+  m->nq = m->model != NULL ? perp_model_nq(m->model) : scene->ode->nq;
+  m->nv = m->model != NULL ? perp_model_nv(m->model) : scene->ode->nv;
+  m->m = m->model != NULL ? perp_model_m(m->model) : 0;
+  perp_arena a = { 0 };
+  layout(m, &a);
+  perp_status status = perp_arena_reserve(ctx, &a);
+  if (status != PERP_OK) {
+    free(m);
+    return status;
+  }
+  m->arena = a;
+  layout(m, &a);
+  double *const columns[] = {
+    m->q_err, m->q_ref, m->v_err, m->v_ref, m->lambda_err, m->lambda_ref
+  };
+  const int lengths[] = { m->nq, m->nq, m->nv, m->nv, m->m, m->m };
+  for (int i = 0; i < 6; i++) memset(columns[i], 0, (size_t)lengths[i] * sizeof(double));
+  m->potential_lo = HUGE_VAL;
+  m->potential_hi = -HUGE_VAL;
+  m->cpu_s = m->step_us = nan("");
+  for (int b = 0; m->model != NULL && b < perp_model_bodies(m->model); b++)
+    m->weight += perp_model_body(m->model, b)->mass.mass * fabs(scene->gravity);
+  for (int i = 0; i < scene->n_gauges; i++)
+    if (scene->gauge[i].restart != NULL) scene->gauge[i].restart(scene->gauge[i].user);
+  status = create_collision(ctx, m);
+  if (status != PERP_OK) {
+    perp_measure_destroy(m);
+    return status;
+  }
+
+  /* multipliers of the exact state: a direct solver that reports dependent rows */
+  if (m->m > 0 && m->m <= LAMBDA_ROWS_MAX) {
+    const perp_kkt_desc *kkt = (const perp_kkt_desc *)perp_find(
+        ctx, PERP_KIND_kkt, m->m <= 60 ? "schur-dense" : "tree");
+    if (kkt != NULL) {
+      perp_spec spec;
+      status = perp_spec_parse(ctx, PERP_KIND_kkt, kkt->d.name, &spec);
+      if (status == PERP_OK)
+        status = kkt->create(ctx, perp_model_blocks(m->model), spec.opts, &m->kkt_ws);
+      perp_spec_free(&spec);
+      if (status != PERP_OK) {
+        perp_measure_destroy(m);
+        return status;
+      }
+      m->kkt_desc = kkt;
+    }
+  }
+  *out = m;
+  return PERP_OK;
+}
+
+void perp_measure_destroy(perp_measure *m)
+{
+  if (m == NULL) return;
+  if (m->kkt_desc != NULL) ((const perp_kkt_desc *)m->kkt_desc)->destroy(m->kkt_ws);
+  perp_collision_destroy(m->collision);
+  perp_arena_free(&m->arena);
+  free(m);
+}
+
+/* *most = max(*most, x); a NaN stays */
+static void raise_to(double *most, double x)
+{
+  if (!(x <= *most) && !isnan(*most)) *most = x;
+}
+
+/* largest |x_i|; NaN when there is one */
+static double norm(int n, const double *x)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) raise_to(&most, fabs(x[i]));
+  return most;
+}
+
+static double mean_error(const perp_measure *m)
+{
+  const int joints = perp_model_joints(m->model);
+  double sum = 0;
+  for (int j = 0; j < joints; j++) {
+    int rows, row = perp_model_joint_row(m->model, j, &rows);
+    double square = 0;
+    for (int i = row; i < row + rows; i++) square += m->C[i] * m->C[i];
+    sum += sqrt(square);
+  }
+  return joints > 0 ? sum / joints : 0;
+}
+
+/* rows of joints that hold no more are not violated */
+static void forget_released(const perp_measure *m, const perp_step_info *info, double *x)
+{
+  for (int j = 0; info != NULL && info->released != NULL && j < perp_model_joints(m->model); j++) {
+    int rows, row = perp_model_joint_row(m->model, j, &rows);
+    for (int i = row; i < row + rows && info->released[j]; i++) x[i] = 0;
+  }
+}
+
+/* |J a + Jdot v| with M a = f + J' lambda at the state before */
+static double acceleration_error(perp_measure *m, const perp_step_info *info)
+{
+  const double t = m->t_before;
+  const perp_blocks *B = perp_model_assemble(m->model, t, m->q_before);
+  perp_model_forces(m->model, t, m->q_before, m->v_before, m->f);
+  perp_blocks_Jt(B, 1, info->lambda, m->f);
+  perp_blocks_Minv(B, m->f, m->a);
+  perp_model_jdotv(m->model, t, m->q_before, m->v_before, m->c);
+  perp_blocks_J(B, 1, m->a, m->c);
+  forget_released(m, info, m->c);
+  return norm(m->m, m->c);
+}
+
+/* one comparison of n numbers, raising the columns; returns the largest difference */
+static double compare(int n, const double *x, const double *ref, double sign, double *err,
+                      double *size)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) {
+    double e = fabs(x[i] - sign * ref[i]);
+    raise_to(&err[i], e);
+    raise_to(&size[i], fabs(ref[i]));
+    raise_to(&most, e);
+  }
+  return most;
+}
+
+static void measure_momentum(perp_measure *m, double t, const double *q, const double *v,
+                             bool first)
+{
+  const int dim = perp_model_dim(m->model), nqb = dim == 3 ? 7 : 3;
+  double P[3], L[3], x[3] = { 0 }, mass = 0;
+  perp_model_momentum(m->model, q, v, P, L);
+  for (int b = 0; b < perp_model_bodies(m->model); b++) {
+    const double mb = perp_model_body(m->model, b)->mass.mass;
+    for (int i = 0; i < dim; i++) x[i] += mb * q[b * nqb + i];
+    mass += mb;
+  }
+  for (int i = 0; i < 3; i++) x[i] /= mass;
+  /* about the centre of mass */
+  L[0] -= x[1] * P[2] - x[2] * P[1];
+  L[1] -= x[2] * P[0] - x[0] * P[2];
+  L[2] -= x[0] * P[1] - x[1] * P[0];
+  raise_to(&m->P_size, sqrt(P[0] * P[0] + P[1] * P[1] + P[2] * P[2]));
+  P[dim - 1] += mass * m->scene->gravity * t;
+  if (first) {
+    memcpy(m->P0, P, sizeof P);
+    memcpy(m->L0, L, sizeof L);
+  }
+  double dP = 0, dL = 0;
+  for (int i = 0; i < 3; i++) {
+    dP += (P[i] - m->P0[i]) * (P[i] - m->P0[i]);
+    dL += (L[i] - m->L0[i]) * (L[i] - m->L0[i]);
+  }
+  raise_to(&m->P_err, sqrt(dP));
+  raise_to(&m->L_err, sqrt(dL));
+}
+
+static void measure_penetration(perp_measure *m, const double *q)
+{
+  if (m->collision == NULL) return;
+  const int dim = perp_model_dim(m->model), nqb = dim == 3 ? 7 : 3;
+  for (int b = 0; b < perp_model_bodies(m->model); b++) perp_pose_of(dim, q + b * nqb, &m->pose[b]);
+  raise_to(&m->pen_max, -perp_collision_deepest(NULL, m->collision, m->pose));
+}
+
+void perp_measure_state(perp_measure *m, double t, const double *q, const double *v,
+                        const perp_step_info *info)
+{
+  const bool first = m->states++ == 0;
+  m->t = t;
+  m->err_q = m->err_v = m->err_tip = nan("");
+  double kinetic = nan(""), potential = 0;
+  if (m->model != NULL) {
+    perp_model_energy(m->model, t, q, v, &kinetic, &potential);
+  } else if (m->scene->ode_energy != NULL) {
+    kinetic = m->scene->ode_energy(m->scene->ode->user, q, v);
+  }
+  m->energy = kinetic + potential;
+  if (first) m->energy_0 = m->energy_least = m->energy;
+  m->energy_least = fmin(m->energy_least, m->energy);
+  raise_to(&m->energy_gain, m->energy - m->energy_least);
+  raise_to(&m->energy_err, fabs(m->energy - m->energy_0));
+  raise_to(&m->kinetic_max, kinetic);
+  m->potential_lo = fmin(m->potential_lo, potential);
+  m->potential_hi = fmax(m->potential_hi, potential);
+  if (m->model != NULL && m->scene->isolated) measure_momentum(m, t, q, v, first);
+
+  measure_penetration(m, q);
+  for (int i = 0; i < m->scene->n_gauges; i++)
+    if (m->scene->gauge[i].sample != NULL)
+      m->scene->gauge[i].sample(m->scene->gauge[i].user, t, q, v, info);
+
+  if (info != NULL) m->h_stable = info->h_stable;
+  m->released = info != NULL && info->n_releases > 0;
+  m->drift_pos = m->drift_pos_mean = m->drift_pre = m->drift_vel = 0;
+  m->drift_acc = nan("");
+  if (m->m > 0) {
+    if (info != NULL && info->lambda != NULL) {
+      m->drift_acc = acceleration_error(m, info);
+      if (m->lambda_waits) {
+        compare(m->m, info->lambda, m->lambda_exact, 1, m->lambda_err, m->lambda_ref);
+        m->lambda_compared++;
+      }
+    }
+    if (!first) raise_to(&m->drift_acc_max, m->drift_acc);
+    perp_model_error(m->model, t, q, m->C);
+    forget_released(m, info, m->C);
+    m->drift_pos = m->drift_pre = norm(m->m, m->C);
+    m->drift_pos_mean = mean_error(m);
+    const perp_blocks *B = perp_model_assemble(m->model, t, q);
+    memset(m->rate, 0, (size_t)m->m * sizeof *m->rate);
+    perp_blocks_J(B, 1, v, m->rate);
+    forget_released(m, info, m->rate);
+    perp_model_rigid_rows(m->model, m->rate);
+    m->drift_vel = norm(m->m, m->rate);
+    if (info != NULL && !isnan(info->drift_pos_pre)) m->drift_pre = info->drift_pos_pre;
+  }
+  m->lambda_waits = false;
+  m->t_before = t;
+  memcpy(m->q_before, q, (size_t)m->nq * sizeof *q);
+  if (m->nv > 0) memcpy(m->v_before, v, (size_t)m->nv * sizeof *v);
+  raise_to(&m->drift_pos_max, m->drift_pos);
+  raise_to(&m->drift_pre_max, m->drift_pre);
+  raise_to(&m->drift_vel_max, m->drift_vel);
+  m->drift_mean_sum += m->drift_pos_mean;
+}
+
+/* multipliers of the exact state, for the step that starts there */
+static void exact_lambda(perp_ctx *ctx, perp_measure *m, const double *q_ref, const double *v_ref)
+{
+  const perp_kkt_desc *kkt = m->kkt_desc;
+  perp_stats stats = { 0 };
+  const perp_blocks *B = perp_model_assemble(m->model, m->t, q_ref);
+  perp_model_forces(m->model, m->t, q_ref, v_ref, m->f);
+  perp_model_jdotv(m->model, m->t, q_ref, v_ref, m->c);
+  for (int i = 0; i < m->m; i++) m->c[i] = -m->c[i];
+  /* dependent rows have no multiplier to compare with; a failure here is no failure of the run */
+  if (kkt->factor(ctx, m->kkt_ws, B, &stats) != PERP_OK || stats.reason != PERP_EXACT) return;
+  memset(m->lambda_exact, 0, (size_t)m->m * sizeof *m->lambda_exact);
+  if (kkt->solve(ctx, m->kkt_ws, B, m->f, m->c, m->a, m->lambda_exact, &stats) != PERP_OK) return;
+  m->lambda_waits = stats.reason == PERP_EXACT;
+}
+
+void perp_measure_compare(perp_ctx *ctx, perp_measure *m, const double *q, const double *v,
+                          const double *q_ref, const double *v_ref)
+{
+  m->compared++;
+  m->compared_until = m->t;
+  m->err_q = m->err_v = 0;
+  m->err_tip = nan("");
+  if (m->model != NULL && perp_model_dim(m->model) == 3) {
+    for (int b = 0; b < perp_model_bodies(m->model); b++) {
+      const double *x = q + 7 * b, *y = q_ref + 7 * b;
+      double sign = x[3] * y[3] + x[4] * y[4] + x[5] * y[5] + x[6] * y[6] < 0 ? -1 : 1;
+      raise_to(&m->err_q, compare(3, x, y, 1, m->q_err + 7 * b, m->q_ref + 7 * b));
+      raise_to(&m->err_q,
+               compare(4, x + 3, y + 3, sign, m->q_err + 7 * b + 3, m->q_ref + 7 * b + 3));
+    }
+  } else {
+    m->err_q = compare(m->nq, q, q_ref, 1, m->q_err, m->q_ref);
+  }
+  m->err_v = compare(m->nv, v, v_ref, 1, m->v_err, m->v_ref);
+  if (m->model != NULL && m->scene->tip_body != PERP_WORLD) {
+    double p[3], ref[3];
+    perp_model_point(m->model, q, m->scene->tip_body, m->scene->tip, p);
+    perp_model_point(m->model, q_ref, m->scene->tip_body, m->scene->tip, ref);
+    m->err_tip = sqrt((p[0] - ref[0]) * (p[0] - ref[0]) + (p[1] - ref[1]) * (p[1] - ref[1]) +
+                      (p[2] - ref[2]) * (p[2] - ref[2]));
+    raise_to(&m->tip_max, m->err_tip);
+    m->tip_end = m->err_tip;
+  }
+  if (m->kkt_desc != NULL && !m->released) exact_lambda(ctx, m, q_ref, v_ref);
+}
