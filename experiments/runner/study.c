@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading a study file: YAML -> tree -> profile and --set merged -> checked study. */
-#include "experiments/runner/study.h"
+#include "experiments/runner/study_fields.h"
 
 #include "experiments/runner/describe.h"
 
@@ -9,183 +9,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- small readers ------------------------------------------------------------------------------------ */
-
-struct reader {
-  perp_ctx *ctx;
-  perp_diag *diag;
-  perp_study *s;
-};
-
-void perp_study_check_keys(perp_diag *diag, const perp_node *map, const char *what,
-                           const char *const *keys)
-{
-  int n = 0;
-  while (keys[n] != NULL) n++;
-  for (int i = 0; i < map->n; i++) {
-    bool known = false;
-    for (int k = 0; k < n; k++) known = known || strcmp(keys[k], map->key[i]->text) == 0;
-    if (known) continue;
-    const char *close = perp_closest(map->key[i]->text, keys, n);
-    perp_text hint = { 0 };
-    if (close != NULL)
-      perp_text_add(&hint, "did you mean '%s'?", close);
-    else
-      for (int k = 0; k < n && hint.n < 100; k++)
-        perp_text_add(&hint, "%s%s", k == 0 ? "known: " : ", ", keys[k]);
-    perp_diag_error(diag, map->key[i], 0, hint.s, "unknown key '%s' in %s", map->key[i]->text,
-                    what);
-    perp_text_free(&hint);
-  }
-}
-
-static bool empty(const perp_node *node)
-{
-  return node == NULL || (node->type == PERP_NODE_SCALAR && node->text[0] == '\0');
-}
-
-/* A map, or NULL when it is absent, empty or no map (which is an error). */
-static const perp_node *section(struct reader *r, const perp_node *map, const char *key,
-                                const char *const *keys)
-{
-  const perp_node *node = perp_tree_get(map, key);
-  if (empty(node)) return NULL;
-  if (node->type != PERP_NODE_MAP) {
-    perp_diag_error(r->diag, node, 0, NULL, "%s must be a map of key: value", key);
-    return NULL;
-  }
-  if (keys != NULL) perp_study_check_keys(r->diag, node, key, keys);
-  return node;
-}
-
-static const char *text_of(struct reader *r, const perp_node *map, const char *key,
-                           const char *dflt)
-{
-  const perp_node *node = perp_tree_get(map, key);
-  if (empty(node)) return dflt;
-  if (node->type != PERP_NODE_SCALAR) {
-    perp_diag_error(r->diag, node, 0, NULL, "%s must be a single value", key);
-    return dflt;
-  }
-  return node->text;
-}
-
-/* One value as a list of one. */
-static const char **texts_of(struct reader *r, const perp_node *map, const char *key, int *n)
-{
-  const perp_node *node = perp_tree_get(map, key);
-  *n = 0;
-  if (empty(node)) return NULL;
-  const char **list = perp_pool_alloc(
-      &r->s->pool, node->type == PERP_NODE_LIST ? (size_t)node->n : 1, sizeof *list);
-  if (node->type == PERP_NODE_SCALAR)
-    list[(*n)++] = node->text;
-  else if (node->type == PERP_NODE_LIST) {
-    for (int i = 0; i < node->n; i++) {
-      if (node->item[i]->type != PERP_NODE_SCALAR)
-        perp_diag_error(r->diag, node->item[i], 0, NULL, "%s must be a list of single values", key);
-      else
-        list[(*n)++] = node->item[i]->text;
-    }
-  } else
-    perp_diag_error(r->diag, node, 0, NULL, "%s must be a list", key);
-  return list;
-}
-
-static const perp_node *place_of(const perp_node *map, const char *key, int i)
-{
-  const perp_node *node = perp_tree_get(map, key);
-  return node != NULL && node->type == PERP_NODE_LIST && i < node->n ? node->item[i] : node;
-}
-
-static double number_of(struct reader *r, const perp_node *map, const char *key, const char *unit,
-                        double lo, double hi, double dflt)
-{
-  const perp_node *node = perp_tree_get(map, key);
-  const char *text = text_of(r, map, key, NULL);
-  if (text == NULL) return dflt;
-  double v = dflt;
-  if (perp_parse_real(r->ctx, text, unit, &v) != PERP_OK)
-    perp_diag_error(r->diag, node, 0, NULL, "%s: %s", key, r->ctx->msg);
-  else if (!(v >= lo && v <= hi))
-    perp_diag_error(r->diag, node, 0, NULL, "%s must be in [%g, %g]%s%s: got %s", key, lo, hi,
-                    unit[0] ? " " : "", unit, text);
-  return v >= lo && v <= hi ? v : dflt;
-}
-
-/* Index of a text in a list; an unknown one is an error and counts as the first. */
-static int choice_of(struct reader *r, const perp_node *map, const char *key,
-                     const char *const *choices)
-{
-  const char *text = text_of(r, map, key, choices[0]);
-  int n = 0;
-  for (; choices[n] != NULL; n++)
-    if (strcmp(choices[n], text) == 0) return n;
-  const char *close = perp_closest(text, choices, n);
-  perp_text hint = { 0 };
-  if (close != NULL)
-    perp_text_add(&hint, "did you mean '%s'?", close);
-  else
-    for (int i = 0; i < n; i++) perp_text_add(&hint, "%s%s", i ? ", " : "one of: ", choices[i]);
-  perp_diag_error(r->diag, perp_tree_get(map, key), 0, hint.s, "unknown %s '%s'", key, text);
-  perp_text_free(&hint);
-  return 0;
-}
-
-static const perp_expr *expression(struct reader *r, const perp_node *map, const char *key,
-                                   int n_columns, bool aggregates, perp_expr **out)
-{
-  *out = NULL;
-  const perp_node *node = perp_tree_get(map, key);
-  const char *text = text_of(r, map, key, NULL);
-  if (text == NULL) {
-    if (node == NULL) perp_diag_error(r->diag, map, 0, NULL, "'%s' is missing here", key);
-    return NULL;
-  }
-  perp_scope scope = {
-    .ctx = r->ctx, .columns = r->s->columns, .n_columns = n_columns, .aggregates = aggregates
-  };
-  perp_expr_error error;
-  *out = perp_expr_parse(&r->s->pool, &scope, text, &error);
-  if (*out == NULL)
-    perp_diag_error(r->diag, node, error.offset, error.hint[0] ? error.hint : NULL, "%s",
-                    error.message);
-  return *out;
-}
-
 /* ---- sections ------------------------------------------------------------------------------------------- */
 
-static void read_head(struct reader *r, const perp_node *root)
+static void read_head(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "name", "title", "question", "seed", NULL };
   perp_study *s = r->s;
-  const char *schema = text_of(r, root, "schema", NULL);
+  const char *schema = perp_study_text(r, root, "schema", NULL);
   if (schema == NULL)
     perp_diag_error(r->diag, root, 0, NULL, "'schema: perp-study/1' is missing");
   else if (strcmp(schema, "perp-study/1") != 0)
     perp_diag_error(r->diag, perp_tree_get(root, "schema"), 0, "use perp-study/1",
                     "unknown schema '%s'", schema);
-  const perp_node *head = section(r, root, "study", keys);
+  const perp_node *head = perp_study_section(r, root, "study", keys);
   char *base = perp_base_name(s->file, ".yaml");
-  s->name = text_of(r, head, "name", perp_pool_strdup(&s->pool, base));
+  s->name = perp_study_text(r, head, "name", perp_pool_strdup(&s->pool, base));
   free(base);
   size_t n = strspn(s->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+");
   if (s->name[0] == '\0' || s->name[0] == '.' || s->name[n] != '\0' || n > 100)
     perp_diag_error(r->diag, head != NULL ? perp_tree_get(head, "name") : NULL, (int)n, NULL,
                     "the name of a study is a file name: letters, digits, '-', '_', '.', '+'");
-  s->title = text_of(r, head, "title", s->name);
-  s->question = text_of(r, head, "question", "");
-  const char *seed = text_of(r, head, "seed", "1");
+  s->title = perp_study_text(r, head, "title", s->name);
+  s->question = perp_study_text(r, head, "question", "");
+  const char *seed = perp_study_text(r, head, "seed", "1");
   int64_t v = 1;
   if (perp_parse_int(r->ctx, seed, 0, INT64_MAX, &v) != PERP_OK)
     perp_diag_error(r->diag, perp_tree_get(head, "seed"), 0, NULL, "seed: %s", r->ctx->msg);
   s->seed = (uint64_t)v;
 }
 
-static const perp_cell_kind *read_kind(struct reader *r, const perp_node *root,
+static const perp_cell_kind *read_kind(perp_study_reader *r, const perp_node *root,
                                        const perp_cell_kind *const *kinds)
 {
-  const char *name = text_of(r, root, "kind", NULL);
+  const char *name = perp_study_text(r, root, "kind", NULL);
   const char *names[16];
   int n = 0;
   for (; kinds[n] != NULL && n < 16; n++) {
@@ -205,7 +61,7 @@ static const perp_cell_kind *read_kind(struct reader *r, const perp_node *root,
   return NULL;
 }
 
-static void read_params(struct reader *r, const perp_node *root)
+static void read_params(perp_study_reader *r, const perp_node *root)
 {
   perp_study *s = r->s;
   const perp_param *params = s->kind->params;
@@ -213,7 +69,7 @@ static void read_params(struct reader *r, const perp_node *root)
   int n = 0;
   for (int i = 0; i < s->n_params; i++)
     if (!params[i].hidden) keys[n++] = params[i].key;
-  const perp_node *grid = section(r, root, "grid", keys);
+  const perp_node *grid = perp_study_section(r, root, "grid", keys);
   /* axes in the order of the file: the last one varies fastest */
   for (int g = 0; grid != NULL && g < grid->n; g++) {
     int p = perp_kind_param(s->kind, grid->key[g]->text);
@@ -237,7 +93,7 @@ static void read_params(struct reader *r, const perp_node *root)
   }
 }
 
-static void require_params(struct reader *r, const perp_node *root)
+static void require_params(perp_study_reader *r, const perp_node *root)
 {
   perp_study *s = r->s;
   const perp_node *grid = perp_tree_get(root, "grid");
@@ -276,10 +132,10 @@ static void make_columns(const perp_ctx *ctx, perp_study *s)
                                                 .unit = s->metric[m].unit };
 }
 
-static const perp_node *list_of(struct reader *r, const perp_node *root, const char *key)
+static const perp_node *list_of(perp_study_reader *r, const perp_node *root, const char *key)
 {
   const perp_node *list = perp_tree_get(root, key);
-  if (empty(list)) return NULL;
+  if (perp_study_empty(list)) return NULL;
   if (list->type != PERP_NODE_LIST) {
     perp_diag_error(r->diag, list, 0, NULL, "%s must be a list", key);
     return NULL;
@@ -293,7 +149,7 @@ static const perp_node *list_of(struct reader *r, const perp_node *root, const c
   return list;
 }
 
-static void check_metric(struct reader *r, const perp_node *at, const char *name)
+static void check_metric(perp_study_reader *r, const perp_node *at, const char *name)
 {
   perp_study *s = r->s;
   if (perp_study_metric(s, name) != NULL) return;
@@ -306,7 +162,7 @@ static void check_metric(struct reader *r, const perp_node *at, const char *name
   free(names);
 }
 
-static void read_exclude(struct reader *r, const perp_node *root)
+static void read_exclude(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "where", "reason", NULL };
   const perp_node *list = list_of(r, root, "exclude");
@@ -316,14 +172,14 @@ static void read_exclude(struct reader *r, const perp_node *root)
   for (int i = 0; i < list->n; i++) {
     perp_exclude *e = &s->exclude[s->n_exclude];
     perp_study_check_keys(r->diag, list->item[i], "exclude", keys);
-    e->where_text = text_of(r, list->item[i], "where", "");
-    e->reason = text_of(r, list->item[i], "reason", "");
-    if (expression(r, list->item[i], "where", s->n_params, false, &e->where) != NULL)
+    e->where_text = perp_study_text(r, list->item[i], "where", "");
+    e->reason = perp_study_text(r, list->item[i], "reason", "");
+    if (perp_study_expression(r, list->item[i], "where", s->n_params, false, &e->where) != NULL)
       s->n_exclude++;
   }
 }
 
-static void read_published(struct reader *r, const perp_node *root)
+static void read_published(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "where", "metric", "value", "source", NULL };
   const perp_node *list = list_of(r, root, "published");
@@ -334,9 +190,9 @@ static void read_published(struct reader *r, const perp_node *root)
     const perp_node *item = list->item[i];
     perp_published *p = &s->published[s->n_published];
     perp_study_check_keys(r->diag, item, "published", keys);
-    p->where_text = text_of(r, item, "where", "");
-    p->source = text_of(r, item, "source", "");
-    p->metric = text_of(r, item, "metric", "");
+    p->where_text = perp_study_text(r, item, "where", "");
+    p->source = perp_study_text(r, item, "source", "");
+    p->metric = perp_study_text(r, item, "metric", "");
     if (perp_tree_get(item, "metric") == NULL)
       perp_diag_error(r->diag, item, 0, NULL, "'metric' is missing here");
     else
@@ -348,12 +204,13 @@ static void read_published(struct reader *r, const perp_node *root)
     if (m != NULL) snprintf(unit, sizeof unit, "%s", m->unit);
     char * or = strstr(unit, " or ");
     if (or != NULL) * or = '\0';
-    p->value = number_of(r, item, "value", unit, -HUGE_VAL, HUGE_VAL, 0);
-    if (expression(r, item, "where", s->n_params + 1, false, &p->where) != NULL) s->n_published++;
+    p->value = perp_study_number(r, item, "value", unit, -HUGE_VAL, HUGE_VAL, 0);
+    if (perp_study_expression(r, item, "where", s->n_params + 1, false, &p->where) != NULL)
+      s->n_published++;
   }
 }
 
-static void read_claims(struct reader *r, const perp_node *root)
+static void read_claims(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "text", "expr", NULL };
   const perp_node *list = list_of(r, root, "claims");
@@ -363,82 +220,83 @@ static void read_claims(struct reader *r, const perp_node *root)
   for (int i = 0; i < list->n; i++) {
     perp_claim *c = &s->claims[s->n_claims];
     perp_study_check_keys(r->diag, list->item[i], "claims", keys);
-    c->expr_text = text_of(r, list->item[i], "expr", "");
-    c->text = text_of(r, list->item[i], "text", c->expr_text);
-    if (expression(r, list->item[i], "expr", s->n_columns, true, &c->expr) != NULL) s->n_claims++;
+    c->expr_text = perp_study_text(r, list->item[i], "expr", "");
+    c->text = perp_study_text(r, list->item[i], "text", c->expr_text);
+    if (perp_study_expression(r, list->item[i], "expr", s->n_columns, true, &c->expr) != NULL)
+      s->n_claims++;
   }
 }
 
-static void read_reference(struct reader *r, const perp_node *root)
+static void read_reference(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "method", "tol", "agree", "horizon", NULL };
   static const char *const agree_keys[] = { "with", "below", NULL };
   static const char *const methods[] = { "auto",    "closed-form",   "file",
                                          "reduced", "extrapolation", NULL };
   perp_study *s = r->s;
-  const perp_node *node = section(r, root, "reference", keys);
-  s->reference.method = methods[choice_of(r, node, "method", methods)];
-  s->reference.tol = number_of(r, node, "tol", "", 0, 1, 0);
-  const perp_node *agree = section(r, node, "agree", agree_keys);
+  const perp_node *node = perp_study_section(r, root, "reference", keys);
+  s->reference.method = methods[perp_study_choice(r, node, "method", methods)];
+  s->reference.tol = perp_study_number(r, node, "tol", "", 0, 1, 0);
+  const perp_node *agree = perp_study_section(r, node, "agree", agree_keys);
   s->reference.with = "";
   if (agree != NULL) {
-    s->reference.with = methods[choice_of(r, agree, "with", methods)];
-    s->reference.below = number_of(r, agree, "below", "", 0, 1, 1e-6);
+    s->reference.with = methods[perp_study_choice(r, agree, "with", methods)];
+    s->reference.below = perp_study_number(r, agree, "below", "", 0, 1, 1e-6);
   }
   /* the only horizon there is: the truth is valid, and two references are not yet apart (chaos) */
   static const char *const horizons[] = { "auto", NULL };
-  choice_of(r, node, "horizon", horizons);
+  perp_study_choice(r, node, "horizon", horizons);
 }
 
-static void read_measure(struct reader *r, const perp_node *root)
+static void read_measure(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "repeats", "order", "clock", NULL };
   static const char *const orders[] = { "interleaved", "sequential", NULL };
   static const char *const clocks[] = { "thread-cpu", "wall", NULL };
-  const perp_node *node = section(r, root, "measure", keys);
+  const perp_node *node = perp_study_section(r, root, "measure", keys);
   perp_study *s = r->s;
-  double repeats = number_of(r, node, "repeats", "", 0, 1000, 0);
+  double repeats = perp_study_number(r, node, "repeats", "", 0, 1000, 0);
   if (repeats != floor(repeats))
     perp_diag_error(r->diag, perp_tree_get(node, "repeats"), 0, NULL,
                     "repeats must be a whole number: got %g", repeats);
   s->measure.repeats = (int)repeats;
-  s->measure.interleaved = choice_of(r, node, "order", orders) == 0;
-  s->measure.thread_cpu = choice_of(r, node, "clock", clocks) == 0;
+  s->measure.interleaved = perp_study_choice(r, node, "order", orders) == 0;
+  s->measure.thread_cpu = perp_study_choice(r, node, "clock", clocks) == 0;
 }
 
-static void read_limits(struct reader *r, const perp_node *root)
+static void read_limits(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "timeout", "memory", NULL };
-  const perp_node *node = section(r, root, "limits", keys);
+  const perp_node *node = perp_study_section(r, root, "limits", keys);
   perp_study *s = r->s;
   s->limits.timeout = 120;
   s->limits.memory = 2147483648.;
-  const char *text = text_of(r, node, "timeout", NULL);
+  const char *text = perp_study_text(r, node, "timeout", NULL);
   if (text != NULL && perp_parse_duration(r->ctx, text, &s->limits.timeout) != PERP_OK)
     perp_diag_error(r->diag, perp_tree_get(node, "timeout"), 0, NULL, "timeout: %s", r->ctx->msg);
-  text = text_of(r, node, "memory", NULL);
+  text = perp_study_text(r, node, "memory", NULL);
   if (text != NULL && perp_parse_size(r->ctx, text, &s->limits.memory) != PERP_OK)
     perp_diag_error(r->diag, perp_tree_get(node, "memory"), 0, NULL, "memory: %s", r->ctx->msg);
 }
 
-static void read_metrics(struct reader *r, const perp_node *root)
+static void read_metrics(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "primary", "record", "series", NULL };
   static const char *const series_keys[] = { "every", "fields", NULL };
   perp_study *s = r->s;
-  const perp_node *node = section(r, root, "metrics", keys);
-  s->metrics.record = texts_of(r, node, "record", &s->metrics.n_record);
+  const perp_node *node = perp_study_section(r, root, "metrics", keys);
+  s->metrics.record = perp_study_texts(r, node, "record", &s->metrics.n_record);
   for (int i = 0; i < s->metrics.n_record; i++)
-    check_metric(r, place_of(node, "record", i), s->metrics.record[i]);
-  s->metrics.primary = text_of(r, node, "primary", NULL);
+    check_metric(r, perp_study_place(node, "record", i), s->metrics.record[i]);
+  s->metrics.primary = perp_study_text(r, node, "primary", NULL);
   if (s->metrics.primary != NULL)
     check_metric(r, perp_tree_get(node, "primary"), s->metrics.primary);
   else
     s->metrics.primary = s->metrics.n_record > 0 ? s->metrics.record[0] : s->metric[0].name;
-  const perp_node *series = section(r, node, "series", series_keys);
+  const perp_node *series = perp_study_section(r, node, "series", series_keys);
   s->metrics.series = series != NULL;
-  s->metrics.every = number_of(r, series, "every", "s", 0, HUGE_VAL, 0);
-  s->metrics.fields = texts_of(r, series, "fields", &s->metrics.n_fields);
+  s->metrics.every = perp_study_number(r, series, "every", "s", 0, HUGE_VAL, 0);
+  s->metrics.fields = perp_study_texts(r, series, "fields", &s->metrics.n_fields);
 }
 
 const perp_plot_name perp_plot_names[] = {
@@ -459,16 +317,16 @@ const perp_plot_name perp_plot_names[] = {
   { NULL, NULL }
 };
 
-static void read_report(struct reader *r, const perp_node *root)
+static void read_report(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "plots", "tables", "summary", NULL };
   perp_study *s = r->s;
-  const perp_node *node = section(r, root, "report", keys);
-  s->report.plots = texts_of(r, node, "plots", &s->report.n_plots);
-  s->report.summary_text = text_of(r, node, "summary", NULL);
+  const perp_node *node = perp_study_section(r, root, "report", keys);
+  s->report.plots = perp_study_texts(r, node, "plots", &s->report.n_plots);
+  s->report.summary_text = perp_study_text(r, node, "summary", NULL);
   if (s->report.summary_text != NULL)
-    expression(r, node, "summary", s->n_columns, false, &s->report.summary);
-  s->report.tables = texts_of(r, node, "tables", &s->report.n_tables);
+    perp_study_expression(r, node, "summary", s->n_columns, false, &s->report.summary);
+  s->report.tables = perp_study_texts(r, node, "tables", &s->report.n_tables);
   for (int i = 0; i < s->report.n_plots; i++) {
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(s->report.plots[i], "("), s->report.plots[i]);
@@ -483,72 +341,9 @@ static void read_report(struct reader *r, const perp_node *root)
     const char *close = perp_closest(name, plots, n);
     char hint[80] = "";
     if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?", close);
-    perp_diag_error(r->diag, place_of(node, "plots", i), 0, close != NULL ? hint : NULL,
+    perp_diag_error(r->diag, perp_study_place(node, "plots", i), 0, close != NULL ? hint : NULL,
                     "unknown plot '%s'", name);
   }
-}
-
-/* ---- overrides --------------------------------------------------------------------------------------------- */
-
-static const perp_node *apply_profile(struct reader *r, const perp_node *root, const char *wanted)
-{
-  const perp_node *profiles = perp_tree_get(root, "profiles");
-  const char *name = wanted != NULL ? wanted : "short";
-  if (!empty(profiles) && profiles->type != PERP_NODE_MAP) {
-    perp_diag_error(r->diag, profiles, 0, NULL, "profiles must be a map of name: overrides");
-    return root;
-  }
-  const perp_node *over = empty(profiles) ? NULL : perp_tree_get(profiles, name);
-  perp_study *s = r->s;
-  if (over == NULL && wanted != NULL && wanted[0] != '\0') {
-    const char *names[32];
-    int n = 0;
-    for (; !empty(profiles) && n < profiles->n && n < 32; n++) names[n] = profiles->key[n]->text;
-    const char *close = perp_closest(wanted, names, n);
-    if (n == 0)
-      PERP_FAIL(r->ctx, PERP_ERR_OPTION, "%s has no profiles", s->file);
-    else if (close != NULL)
-      PERP_FAIL(r->ctx, PERP_ERR_OPTION, "%s has no profile '%s'; did you mean '%s'?", s->file,
-                wanted, close);
-    else
-      PERP_FAIL(r->ctx, PERP_ERR_OPTION, "%s has no profile '%s'", s->file, wanted);
-    return NULL;
-  }
-  perp_node *merged = perp_tree_without(&s->pool, root, "profiles");
-  if (over == NULL) return merged;
-  s->profile = perp_pool_strdup(&s->pool, name);
-  if (empty(over)) return merged;
-  if (over->type != PERP_NODE_MAP) {
-    perp_diag_error(r->diag, over, 0, NULL, "the profile %s must be a map of overrides", name);
-    return merged;
-  }
-  return perp_tree_merge(&s->pool, merged, over);
-}
-
-static const perp_node *apply_set(struct reader *r, const perp_node *root, const char *set)
-{
-  const char *eq = strchr(set, '=');
-  perp_study *s = r->s;
-  if (eq == NULL || eq == set) {
-    PERP_FAIL(r->ctx, PERP_ERR_OPTION, "--set %s: expected key=value", set);
-    return NULL;
-  }
-  char *path = perp_pool_strndup(&s->pool, set, (size_t)(eq - set));
-  char *name = perp_pool_printf(&s->pool, "--set %s", path);
-  perp_node *value = perp_tree_read(&s->pool, r->diag, name, eq + 1, strlen(eq + 1));
-  if (value == NULL) {
-    PERP_FAIL(r->ctx, PERP_ERR_OPTION, "--set %s: the value cannot be read", set);
-    return NULL;
-  }
-  /* h=... means grid.h=... where h is varied */
-  const perp_node *grid = perp_tree_get(root, "grid");
-  if (perp_tree_get(grid, path) != NULL) path = perp_pool_printf(&s->pool, "grid.%s", path);
-  const perp_node *why = NULL;
-  const perp_node *merged = perp_tree_set(&s->pool, root, path, value, &why);
-  if (merged == NULL)
-    PERP_FAIL(r->ctx, PERP_ERR_OPTION, "--set %s: there is a single value in line %d on the way",
-              set, why->line + 1);
-  return merged;
 }
 
 /* ---- everything ---------------------------------------------------------------------------------------------- */
@@ -557,7 +352,7 @@ static const char *const top_keys[] = { "schema",    "kind",      "study",   "gr
                                         "profiles",  "reference", "measure", "limits", "metrics",
                                         "published", "claims",    "report",  NULL };
 
-static void check_top(struct reader *r, const perp_node *root)
+static void check_top(perp_study_reader *r, const perp_node *root)
 {
   const char *keys[128];
   int n = 0;
@@ -570,15 +365,17 @@ static void check_top(struct reader *r, const perp_node *root)
   perp_study_check_keys(r->diag, root, "the study", keys);
 }
 
-static perp_status read_all(struct reader *r, const perp_study_request *q, const perp_node *root)
+static perp_status read_all(perp_study_reader *r, const perp_study_request *q,
+                            const perp_node *root)
 {
   perp_study *s = r->s;
   if (root->type != PERP_NODE_MAP) {
     perp_diag_error(r->diag, root, 0, NULL, "a study is a map of key: value");
     return PERP_ERR_FORMAT;
   }
-  root = apply_profile(r, root, q->profile);
-  for (int i = 0; root != NULL && i < q->n_set; i++) root = apply_set(r, root, q->set[i]);
+  root = perp_study_apply_profile(r, root, q->profile);
+  for (int i = 0; root != NULL && i < q->n_set; i++)
+    root = perp_study_apply_set(r, root, q->set[i]);
   if (root == NULL) return PERP_ERR_OPTION;
   s->root = (perp_node *)root;
 
@@ -617,7 +414,7 @@ perp_status perp_study_read(perp_ctx *ctx, const perp_study_request *q, perp_dia
   }
   perp_study *s = perp_xalloc(1, sizeof *s);
   s->file = perp_pool_strdup(&s->pool, q->file);
-  struct reader r = { ctx, diag, s };
+  perp_study_reader r = { ctx, diag, s };
   const perp_node *root = perp_tree_read(&s->pool, diag, q->file, text, size);
   free(text);
   perp_status status = root == NULL ? PERP_ERR_FORMAT : read_all(&r, q, root);

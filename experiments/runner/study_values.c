@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Values of the parameters of a study: lists, ranges, bracketed lists inside of names, in canonical form. */
-#include "experiments/runner/study.h"
+#include "experiments/runner/study_fields.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -8,12 +8,6 @@
 #include <string.h>
 
 enum { MOST_VALUES = 100000 };
-
-struct reader {
-  perp_ctx *ctx;
-  perp_diag *diag;
-  perp_study *s;
-};
 
 /* Where in the scalar is the option that a plug-in refuses?  0 = the name. */
 static int culprit(perp_ctx *ctx, const perp_node *at, perp_kind kind, const char *text)
@@ -105,7 +99,7 @@ struct values {
   int n, size;
 };
 
-static void add_value(struct reader *r, struct values *v, const char *text)
+static void add_value(perp_study_reader *r, struct values *v, const char *text)
 {
   for (int i = 0; i < v->n; i++)
     if (strcmp(v->text[i], text) == 0) return; /* the same value twice is one value */
@@ -119,7 +113,7 @@ static void add_value(struct reader *r, struct values *v, const char *text)
 }
 
 /* "stab.alpha" for "...alpha=[50, 200]": worth a column of its own in the tables. */
-static void note_option(struct reader *r, const perp_param *param, const char *text,
+static void note_option(perp_study_reader *r, const perp_param *param, const char *text,
                         const char *bracket)
 {
   const char *end = bracket;
@@ -136,8 +130,8 @@ static void note_option(struct reader *r, const perp_param *param, const char *t
 }
 
 /* A text with bracketed lists stands for all combinations of their items. */
-static void expand(struct reader *r, struct values *v, const perp_param *param, const perp_node *at,
-                   const char *text)
+static void expand(perp_study_reader *r, struct values *v, const perp_param *param,
+                   const perp_node *at, const char *text)
 {
   const char *open = strchr(text, '[');
   if (r->diag->errors > 0 && v->n > MOST_VALUES) return;
@@ -183,7 +177,7 @@ static void expand(struct reader *r, struct values *v, const perp_param *param, 
 }
 
 /* { log2: [-7, -14] }, { log10: [-2, -6] }, { linear: [0, 1, 11] } */
-static void add_range(struct reader *r, struct values *v, const perp_param *param,
+static void add_range(perp_study_reader *r, struct values *v, const perp_param *param,
                       const perp_node *node)
 {
   static const char *const keys[] = { "log2", "log10", "linear", NULL };
@@ -229,7 +223,7 @@ static void add_range(struct reader *r, struct values *v, const perp_param *para
   }
 }
 
-static void read_values(struct reader *r, struct values *v, const perp_param *param,
+static void read_values(perp_study_reader *r, struct values *v, const perp_param *param,
                         const perp_node *node)
 {
   if (node->type == PERP_NODE_LIST) {
@@ -269,7 +263,7 @@ void perp_study_fix(perp_study *s, int param, const char *value)
 void perp_study_read_param(perp_ctx *ctx, perp_study *s, perp_diag *diag, int p,
                            const perp_node *node)
 {
-  struct reader r = { ctx, diag, s };
+  perp_study_reader r = { ctx, diag, s };
   struct values v = { 0 };
   read_values(&r, &v, &s->kind->params[p], node);
   if (v.n == 1)
