@@ -101,6 +101,16 @@ struct perp_model {
   perp_eval eval; /* of the public functions */
 };
 
+/* ---- building ---------------------------------------------------------------------------------- */
+
+enum { PERP_LABEL_MAX = 80 };
+/* "joint 3 'elbow'", "body 0", for messages; in buf, which is returned. */
+const char *perp_model_label(char buf[PERP_LABEL_MAX], const char *what, int index,
+                             const char *name);
+/* PERP_ERR_ARG: the model is finished. */
+perp_status perp_model_building(perp_ctx *ctx, const perp_model *model);
+bool perp_model_is_particle(const perp_model *model, int body); /* false for the world */
+
 /* ---- joints/ --------------------------------------------------------------------------------- */
 
 int perp_joint_kind_rows(perp_joint_kind kind, int dim); /* 0: not in this dimension */

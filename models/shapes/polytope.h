@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pairs of convex polytopes: what the files polytope*.c share. */
+#ifndef PERP_POLYTOPE_H
+#define PERP_POLYTOPE_H
+
+#include "models/shapes/shapes_private.h"
+
+/* Parts of the size of the smaller shape: vertices that near to a side plane count as inside, and lengths that
+ * near are equal up to rounding. */
+static const double PERP_HULL_SNAP = 1e-6, PERP_HULL_EXACT = 1e-12;
+
+/* One hull as seen from the frame of the other. */
+typedef struct perp_seen {
+  const perp_hull *h;
+  double R[9], v[3 * PERP_HULL_VERTICES_MAX];
+  double centre[3], half[3][3]; /* of a box: half axes */
+} perp_seen;
+
+/* Closest or deepest features of two hulls in the frame of a; n from a to b. */
+typedef struct perp_features {
+  enum { PERP_BY_FACE_A, PERP_BY_FACE_B, PERP_BY_EDGES, PERP_BY_CLOSEST } kind;
+  int face;                       /* of a or of b */
+  int ea, eb;                     /* edges */
+  uint32_t id;                    /* of BY_EDGES and BY_CLOSEST */
+  double sep, n[3], pa[3], pb[3]; /* witnesses of BY_EDGES and BY_CLOSEST */
+} perp_features;
+
+/* Two hulls at their poses. */
+typedef struct perp_hull_pair {
+  const perp_hull *a, *b;
+  perp_pose ab, ba; /* b seen from a, a seen from b */
+  perp_seen as, bs; /* a from b, b from a */
+  double size;
+} perp_hull_pair;
+
+/* ---- polytope_features.c --------------------------------------------------------------------- */
+
+void perp_hull_pair_set(perp_hull_pair *p, const perp_shape *a, const perp_pose *pa,
+                        const perp_shape *b, const perp_pose *pb);
+/* The supporting plane of largest separation: BY_FACE_A, BY_FACE_B or BY_EDGES, sep and n.  Ends early with some
+ * plane that separates by `enough`. */
+void perp_hull_separate(const perp_hull_pair *p, double enough, perp_features *f);
+/* BY_EDGES: pa, pb on the edges, clamped to them; returns their distance. */
+double perp_hull_edge_witness(const perp_hull_pair *p, perp_features *f);
+/* BY_FACE_A, BY_FACE_B: pa, pb from the support vertex over (or under) the face. */
+void perp_hull_face_witness(const perp_hull_pair *p, perp_features *f);
+/* BY_CLOSEST: pa, pb, n and sep of disjoint hulls, by all pairs of features; f->n on entry: normal of a plane
+ * between them. */
+void perp_hull_closest(const perp_hull_pair *p, perp_features *f);
+
+/* ---- polytope_clip.c ------------------------------------------------------------------------- */
+
+/* Points of inc over a face of ref with a gap below margin, in the frame of ref: p_a on ref, n its
+ * normal.  tol: beyond side planes.  Returns their number, at most PERP_MANIFOLD_MAX. */
+int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, double margin,
+                          double size, double tol, perp_touch *out);
+
+#endif
