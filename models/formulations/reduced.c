@@ -4,7 +4,7 @@
  * One coordinate for each degree of freedom (quaternions for ball joints and free bodies), accelerations
  * by the articulated-body algorithm in O(n), any ODE solver.  There is no constraint that could drift: the
  * state in the coordinates of the model satisfies C(q) = 0 and J v = 0 to rounding at all times, which
- * makes this the reference for open chains.  See reduced_tree.c for the mathematics; Vondrak 2005, introduction
+ * makes this the reference for open chains.  See reduced_dynamics.c for the mathematics; Vondrak 2005, introduction
  * of chapter 4, for reduced against maximal coordinates.
  *
  * Limits: loops and soft joints are refused.  Exact joints are not an accurate trajectory: that is up to

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joint coordinates of a kinematic tree, and its forward dynamics: see reduced_tree.c.
+/* Joint coordinates of a kinematic tree, and its forward dynamics: see reduced_dynamics.c.
  *
  * Private to models/formulations: the formulation `reduced` marches these coordinates in time. */
 #ifndef PERP_REDUCED_TREE_H

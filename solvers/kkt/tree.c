@@ -26,6 +26,7 @@
  * (columns, rows) and for any other. */
 #include "solvers/kkt/impl.h"
 #include "solvers/kkt/kernels.h"
+#include "solvers/kkt/tree_plan.h"
 
 #include <lapacke.h>
 
@@ -85,160 +86,9 @@ struct ws {
   double *scratch;  /* [5 large] of the generic kernels */
 };
 
-/* ---- symbolic: spanning tree, order, kinds ------------------------------------------------------- */
+/* ---- symbolic: kinds, links, memory --------------------------------------------------------------- */
 
-/* Scratch of create. */
-struct plan {
-  perp_arena arena;
-  int *set;          /* [nb+1] union-find; nb is the world */
-  char *in_tree;     /* [nc] */
-  char *excluded;    /* [nc] auxiliary although no loop needs it */
-  int *parent_sub;   /* [nc] sub-matrix that leads to the parent body, -1: none */
-  int *parent_group; /* [nb] group that eliminates the body, -1: root */
-  int *children;     /* [nb] number of child groups */
-  int *last_child;   /* [nb] last child group in the order of elimination */
-  char *seen;        /* [nb] */
-  int *stack;        /* [nc] groups to visit */
-  int *sequence;     /* [nc] groups in order of elimination */
-  int *position;     /* [nc] of a group in it */
-  int n;             /* groups in the sequence */
-};
-
-static void layout_plan(struct plan *p, perp_arena *a, const perp_blocks *B)
-{
-  p->set = PERP_CARVE(a, int, B->nb + 1);
-  p->in_tree = PERP_CARVE(a, char, B->nc);
-  p->excluded = PERP_CARVE(a, char, B->nc);
-  p->parent_sub = PERP_CARVE(a, int, B->nc);
-  p->parent_group = PERP_CARVE(a, int, B->nb);
-  p->children = PERP_CARVE(a, int, B->nb);
-  p->last_child = PERP_CARVE(a, int, B->nb);
-  p->seen = PERP_CARVE(a, char, B->nb);
-  p->stack = PERP_CARVE(a, int, B->nc);
-  p->sequence = PERP_CARVE(a, int, B->nc);
-  p->position = PERP_CARVE(a, int, B->nc);
-}
-
-static int find(int *set, int i)
-{
-  while (set[i] != i) {
-    set[i] = set[set[i]];
-    i = set[i];
-  }
-  return i;
-}
-
-/* Does group g connect parts that were not connected?  If so, connect them. */
-static bool join(struct plan *p, const perp_blocks *B, int g)
-{
-  int from = B->jptr[g], to = B->jptr[g + 1];
-  if (from == to) return false;
-  int first = find(p->set, to - from == 1 ? B->nb : B->jblk[from]);
-  for (int k = to - from == 1 ? from : from + 1; k < to; k++) {
-    int s = find(p->set, B->jblk[k]);
-    if (s == first) return false;
-    for (int l = from + 1; l < k; l++)
-      if (find(p->set, B->jblk[l]) == s) return false;
-  }
-  for (int k = from; k < to; k++) p->set[find(p->set, B->jblk[k])] = first;
-  return true;
-}
-
-/* Visit everything that hangs on the groups on the stack; the sequence gets them in preorder. */
-static void descend(struct plan *p, const perp_blocks *B, int depth)
-{
-  while (depth > 0) {
-    int g = p->stack[--depth];
-    p->sequence[p->n++] = g;
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) {
-      int b = B->jblk[k];
-      if (k == p->parent_sub[g]) continue;
-      p->parent_group[b] = g;
-      p->seen[b] = 1;
-      for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) {
-        int h = B->jgrp[B->tsub[t]];
-        if (h == g || !p->in_tree[h]) continue;
-        p->parent_sub[h] = B->tsub[t];
-        p->stack[depth++] = h;
-      }
-    }
-  }
-}
-
-/* Spanning forest and order of elimination with the groups that are not excluded. */
-static void plan_tree(struct plan *p, const perp_blocks *B)
-{
-  int nb = B->nb, nc = B->nc, most = 0;
-  p->n = 0;
-  for (int b = 0; b <= nb; b++) p->set[b] = b;
-  for (int b = 0; b < nb; b++) {
-    p->parent_group[b] = -1;
-    p->children[b] = p->last_child[b] = p->seen[b] = 0;
-  }
-  /* groups with many rows first, so that few rows are left for the auxiliary ones */
-  for (int g = 0; g < nc; g++) {
-    int r = B->cptr[g + 1] - B->cptr[g];
-    if (r > most) most = r;
-  }
-  for (int r = most; r > 0; r--)
-    for (int g = 0; g < nc; g++)
-      if (B->cptr[g + 1] - B->cptr[g] == r) p->in_tree[g] = !p->excluded[g] && join(p, B, g);
-
-  /* the root of a tree is its joint with the world, or else a body at an end */
-  for (int g = 0; g < nc; g++)
-    if (p->in_tree[g] && B->jptr[g + 1] - B->jptr[g] == 1) {
-      p->parent_sub[g] = -1;
-      p->stack[0] = g;
-      descend(p, B, 1);
-    }
-  for (int pass = 0; pass < 2; pass++)
-    for (int b = 0; b < nb; b++) {
-      int depth = 0;
-      if (p->seen[b]) continue;
-      for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) {
-        int g = B->jgrp[B->tsub[t]];
-        if (!p->in_tree[g]) continue;
-        p->parent_sub[g] = B->tsub[t];
-        p->stack[depth++] = g;
-      }
-      if (pass == 0 && depth != 1) continue;
-      p->seen[b] = 1;
-      descend(p, B, depth);
-    }
-
-  /* reversed preorder: everything comes after what hangs on it */
-  for (int i = 0, j = p->n - 1; i < j; i++, j--) {
-    int g = p->sequence[i];
-    p->sequence[i] = p->sequence[j];
-    p->sequence[j] = g;
-  }
-  for (int i = 0; i < p->n; i++) {
-    int g = p->sequence[i], sub = p->parent_sub[g];
-    p->position[g] = i;
-    if (sub < 0) continue;
-    p->children[B->jblk[sub]]++;
-    p->last_child[B->jblk[sub]] = g;
-  }
-}
-
-/* A joint below a HUB must find its pivot without it: at least as many columns beyond as rows.
- * Excludes the others; true when there were any. */
-static bool exclude_weak(struct plan *p, const perp_blocks *B)
-{
-  bool any = false;
-  for (int i = 0; i < p->n; i++) {
-    int g = p->sequence[i], sub = p->parent_sub[g], d = 0;
-    if (sub < 0 || p->children[B->jblk[sub]] < 2) continue;
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
-      if (k != sub) d += B->bptr[B->jblk[k] + 1] - B->bptr[B->jblk[k]];
-    if (d >= B->cptr[g + 1] - B->cptr[g]) continue;
-    p->excluded[g] = 1;
-    any = true;
-  }
-  return any;
-}
-
-static enum kind kind_of(const struct plan *p, int b)
+static enum kind kind_of(const struct kkt_tree_plan *p, int b)
 {
   return p->children[b] == 0 ? LEAF : p->children[b] == 1 ? PASS : HUB;
 }
@@ -276,7 +126,7 @@ static void destroy(void *ws)
 }
 
 /* Sizes, then (second pass) the links and children themselves. */
-static void build(struct ws *w, const struct plan *p, const perp_blocks *B, bool fill)
+static void build(struct ws *w, const struct kkt_tree_plan *p, const perp_blocks *B, bool fill)
 {
   int n_children = 0, L = 0, H = 0, n_roots = 0;
   if (fill)
@@ -353,13 +203,8 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
-  struct plan p = { 0 };
-  layout_plan(&p, &p.arena, B);
-  PERP_TRY(perp_arena_reserve(ctx, &p.arena));
-  layout_plan(&p, &p.arena, B);
-  for (int g = 0; g < B->nc; g++) p.excluded[g] = 0;
-  do plan_tree(&p, B);
-  while (exclude_weak(&p, B));
+  struct kkt_tree_plan p;
+  PERP_TRY(kkt_tree_plan(ctx, B, &p));
 
   struct ws *w = calloc(1, sizeof *w);
   perp_status status = PERP_OK;
