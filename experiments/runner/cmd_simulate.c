@@ -200,7 +200,9 @@ int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
     "SCENE [options]",
     "Runs one scene with one choice of parts and prints what it is judged by. Names take options: "
     "chain:links=12, baumgarte:alpha=50, gsl:rk8pd:tol=1e-12; times take units.",
-    "Exit status 10 when the simulation diverged or timed out; its result is printed all the same.",
+    "Exit status 10 when the simulation diverged, timed out, or had contact problems none of which "
+    "was solved; its "
+    "result is printed all the same.",
     "perp simulate chain:links=6 --formulation velocity --ode symplectic-euler --stab post "
     "--h 1ms --t-end 0.8s",
     flags,

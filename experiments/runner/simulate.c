@@ -545,6 +545,21 @@ static perp_status final_state(perp_ctx *ctx, const run *r, perp_result *result)
   return r->sim != NULL ? final_groups(ctx, r, result) : PERP_OK;
 }
 
+/* A run in which the solver left nothing of use for any contact problem is none of that solver, wherever the sweeps of
+ * last resort have brought it: it ends with the cause of most failures. */
+static void judge_solves(perp_result *result)
+{
+  const perp_contact_count *c = &result->contact_count;
+  int most = 0;
+  if (result->reason < 0 || c->problems == 0 || c->lost < c->problems || c->reused > 0) return;
+  for (int i = 1; i < PERP_REASONS; i++)
+    if (c->failed[i] > c->failed[most]) most = i;
+  if (c->failed[most] == 0) return;
+  result->reason = (perp_reason)-most;
+  snprintf(result->message, sizeof result->message, "none of %lld contact problems was solved: %s",
+           (long long)c->problems, perp_reason_name(result->reason));
+}
+
 static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request)
 {
   PERP_TRY(parse_request(ctx, request, r));
@@ -581,6 +596,7 @@ static perp_status simulate(perp_ctx *ctx, run *r, const perp_request *request, 
   result->cpu_s = perp_clock_thread() - cpu;
   PERP_TRY(final_state(ctx, r, result));
   PERP_TRY(clock_run(ctx, r, request, result));
+  judge_solves(result);
   if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
   r->measure->cpu_s = result->cpu_s;
   r->measure->step_us = result->step_us;

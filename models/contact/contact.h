@@ -33,7 +33,8 @@ typedef struct perp_contact_count {
   int64_t iterations; /* of the solvers */
   int64_t retries;    /* problems that a pivoting method solved again from zero */
   int64_t failures, failed[PERP_REASONS];
-  int64_t swept;     /* left above the tolerance by the number of sweeps that was asked for */
+  int64_t lost;  /* for which no solver left anything of use: refused, or a residual above 1e-3 */
+  int64_t swept; /* left above the tolerance by the number of sweeps that was asked for */
   int64_t fallbacks; /* problems handed to the second solver */
   int64_t rescued;   /* failures whose impulses come from the sweeps of last resort (rescue.c) */
   double residual;   /* largest of what was accepted or had to be used, perp_lcp_rel */

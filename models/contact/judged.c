@@ -13,6 +13,7 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
   into->retries += one->retries;
   into->failures += one->failures;
   for (int i = 0; i < PERP_REASONS; i++) into->failed[i] += one->failed[i];
+  into->lost += one->lost;
   into->swept += one->swept;
   into->fallbacks += one->fallbacks;
   into->rescued += one->rescued;
@@ -270,6 +271,7 @@ perp_status perp_judged_attempt(perp_ctx *ctx, perp_judged *j, const perp_lcp *p
     keep_best(j, p, stats->residual, &best_rel, lambda);
   }
   stats->residual = best_rel;
+  count->lost += stats->reason == PERP_UNSUITED || !(best_rel <= PERP_USABLE);
   return PERP_OK;
 }
 

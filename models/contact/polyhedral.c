@@ -422,6 +422,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   if (n > PERP_DENSE_ROWS) {
     count->problems++;
     count->failures++;
+    count->lost++;
     count->failed[-PERP_UNSUITED]++;
     if (perp_judged_unusable(j, &stats))
       PERP_TRY(rescue(ctx, w, island, &p, impulse, slip, &stats.residual, count));

@@ -138,6 +138,20 @@ static bool springs(const perp_contact_opts *o)
   return o->stiffness > 0 || o->damping > 0;
 }
 
+/* Can the solver serve what all islands have, whatever their contacts are? */
+static perp_status serves(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
+                          bool rows, const perp_desc *lcp)
+{
+  const perp_contact_desc *kind = (const perp_contact_desc *)parts->contact.d;
+  PERP_TRY(perp_lcp_unstructured(ctx, lcp, "contacts"));
+  if (rows && model->n_joints > 0 && !(lcp->caps & PERP_LCP_FREE))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "joints as rows need an lcp that serves free rows: '%s' does not; take "
+                     "joints=eliminate with it, or --lcp dantzig",
+                     lcp->name);
+  return kind->fits(ctx, parts->contact.opts, model->dim, lcp);
+}
+
 perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
                                   double tol, const char *fallback, bool rescue, int threads,
                                   bool rows, perp_islands **out)
@@ -145,10 +159,10 @@ perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const 
   const perp_contact_desc *kind = (const perp_contact_desc *)parts->contact.d;
   perp_spec second = { 0 };
   *out = NULL;
-  PERP_TRY(kind->fits(ctx, parts->contact.opts, model->dim, parts->lcp.d));
+  PERP_TRY(serves(ctx, model, parts, rows, parts->lcp.d));
   if (fallback[0] != '\0') PERP_TRY(perp_spec_parse(ctx, PERP_KIND_lcp, fallback, &second));
   perp_status status = PERP_OK;
-  if (second.d != NULL) status = kind->fits(ctx, parts->contact.opts, model->dim, second.d);
+  if (second.d != NULL) status = serves(ctx, model, parts, rows, second.d);
   const perp_contact_setup setup = { .dim = model->dim,
                                      .lcp = &parts->lcp,
                                      .fallback = second.d != NULL ? &second : NULL,

@@ -69,6 +69,7 @@ perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const per
                                perp_drives **out)
 {
   *out = NULL;
+  PERP_TRY(perp_lcp_unstructured(ctx, parts->lcp.d, "limits and motors"));
   PERP_TRY(check_bounds(ctx, model, parts->lcp.d));
   perp_drives *d = calloc(1, sizeof *d);
   if (d == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for drives");

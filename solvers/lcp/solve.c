@@ -131,6 +131,14 @@ static const char *unsuited(const perp_lcp_desc *d, const perp_lcp *p, double as
   return NULL;
 }
 
+perp_status perp_lcp_unstructured(perp_ctx *ctx, const perp_desc *method, const char *what)
+{
+  if (!(method->caps & PERP_LCP_STRUCTURED)) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                   "'%s' serves no problem of %s (%s); take --lcp dantzig or lemke", method->name,
+                   what, method->summary);
+}
+
 static void start_at_zero(const perp_lcp *p, double *lambda)
 {
   for (int i = 0; i < p->n; i++) {

@@ -4,6 +4,7 @@
 #include "experiments/runner/simulate.h"
 #include "tests/tap.h"
 
+#include <math.h>
 #include <string.h>
 
 static perp_ctx ctx;
@@ -12,8 +13,35 @@ static perp_result run(const perp_request *request)
 {
   perp_result result;
   if (perp_simulate(&ctx, request, &result) != PERP_OK) bail("%s: %s", request->scene, ctx.msg);
-  if (!(result.reason > 0)) bail("%s: %s", request->scene, perp_reason_name(result.reason));
+  if (!(fabs(result.t - result.t_end) < 1e-9))
+    bail("%s: %s", request->scene, perp_reason_name(result.reason));
   return result;
+}
+
+/* A solver that serves no contact problem at all is refused before the first step. */
+static void refused(void)
+{
+  static const struct {
+    const char *scene, *lcp, *formulation, *contact, *why;
+  } cases[] = {
+    { "incline", "lemke-howson", NULL, NULL, "bimatrix" },
+    { "stack", "lemke-howson", NULL, "frictionless", "bimatrix" },
+    { "incline", "lemke-howson", "acceleration", NULL, "bimatrix" },
+    { "motor", "lemke-howson", NULL, NULL, "bimatrix" },
+    { "incline", "dantzig", "velocity:fallback=(lemke-howson)", NULL, "bimatrix" },
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const perp_request r = { .scene = cases[i].scene,
+                             .lcp = cases[i].lcp,
+                             .formulation = cases[i].formulation,
+                             .contact = cases[i].contact };
+    perp_result result;
+    const perp_status status = perp_simulate(&ctx, &r, &result);
+    ok(status == PERP_ERR_UNSUPPORTED && strstr(ctx.msg, cases[i].why) != NULL,
+       "%s, %s is refused: %s", cases[i].scene, cases[i].lcp,
+       status == PERP_OK ? "not at all" : ctx.msg);
+    if (status == PERP_OK) perp_result_free(&result);
+  }
 }
 
 /* The matrix of 900 contacts with 10 rows each is refused. */
@@ -28,6 +56,8 @@ static void too_large(void)
          (double)c->rescued > 0.8 * (double)c->problems && c->failed[-PERP_UNSUITED] == c->problems,
      "... and all %d problems count as failed, with their cause, %d as rescued", (int)c->problems,
      (int)c->rescued);
+  ok(kept.reason == PERP_UNSUITED && strstr(kept.message, "unsuited") != NULL,
+     "... the run is none of the solver, and says so: %s", kept.message);
   perp_result_free(&kept);
   r.formulation = "velocity:rescue=false";
   perp_result lost = run(&r);
@@ -49,6 +79,8 @@ static void no_solution(void)
          "%s, contacts that contradict each other: the box meets them halfway", lcps[i]);
     ok(c->failures == c->problems && c->failed[0] == 0, "... %d failures, each with a cause",
        (int)c->failures);
+    ok(result.reason < 0 && result.reason != PERP_DIVERGED, "... and the run is not ok: %s",
+       result.message);
     perp_result_free(&result);
   }
 }
@@ -59,6 +91,7 @@ static void bad_guesses(void)
   static const char *const scenes[] = { "cradle", "billiard" };
   for (int i = 0; i < 2; i++) {
     perp_result result = run(&(perp_request){ .scene = scenes[i], .lcp = "interior-point" });
+    ok(result.reason > 0, "interior-point, %s: the run is ok", scenes[i]);
     near((double)result.contact_count.failures, 0, 0, 0, "interior-point, %s: every step is solved",
          scenes[i]);
     perp_result_free(&result);
@@ -85,6 +118,7 @@ static void as_asked(void)
   ok(c->failures == 0 && c->swept > 0 && c->swept <= c->problems && c->rescued == 0,
      "pgs:sweeps=10: %d of %d problems above the tolerance, none failed", (int)c->swept,
      (int)c->problems);
+  ok(result.reason > 0, "... and the run is ok");
   ok(c->residual > 1e-6, "... and the residual %.2g tells", c->residual);
   near((double)c->iterations, 10 * (double)c->problems, 0, 0, "... ten sweeps each");
   perp_result_free(&result);
@@ -94,6 +128,7 @@ int main(void)
 {
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  refused();
   too_large();
   no_solution();
   bad_guesses();
