@@ -15,6 +15,7 @@
 #include "experiments/lcp/kind_lcp.h"
 
 #include "experiments/runner/describe.h"
+#include "experiments/runner/pace.h"
 #include "experiments/runner/study.h"
 #include "experiments/runner/plan.h"
 #include "solvers/lcp/io.h"
@@ -282,14 +283,16 @@ static void remember(void *user, const perp_trace_event *e)
 }
 
 /* Thread-CPU seconds of a call, repeated for `least` seconds so that the clock can tell. */
-static double timed(void (*call)(void *), void *user, double least)
+static double timed(void (*call)(void *), void *user, double least, perp_pace *pace)
 {
-  double start = perp_clock_thread(), spent;
+  double start = perp_clock_thread() - pace->spent, spent;
   int n = 0;
   do {
     call(user);
     n++;
-    spent = perp_clock_thread() - start;
+    double now = perp_clock_thread();
+    spent = now - pace->spent - start;
+    perp_pace_tick(pace, now);
   } while (spent < least);
   return spent / n;
 }
@@ -398,7 +401,11 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
     snprintf(out->cause, sizeof out->cause, "%s", k->ctx->msg);
     return;
   }
-  double seconds = timed(solve, k, 20e-3), unit = timed(product, k, 5e-3);
+  perp_pace pace;
+  perp_pace_begin(&pace);
+  double seconds = timed(solve, k, 20e-3, &pace);
+  out->pace = perp_pace_end(&pace);
+  double unit = timed(product, k, 5e-3, &pace);
   perp_outcome_add(out, "time.cpu", seconds);
   perp_outcome_add(out, "work.products", seconds / unit);
 }

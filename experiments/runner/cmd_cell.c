@@ -209,6 +209,17 @@ static bool compare(const perp_results *r, int cell, const perp_outcome *o, bool
   return differs;
 }
 
+static void print_times(const perp_results *r, const perp_outcome *o)
+{
+  char a[32];
+  printf("%-20s %14s\n", "status", perp_cell_status_names[o->status]);
+  for (int i = 0; i < o->n; i++) {
+    const perp_metric *m = perp_study_metric(r->study, o->value[i].name);
+    if (m != NULL && m->timing && !isnan(o->value[i].value))
+      printf("%-20s %14s  %s\n", m->name, perp_brief(o->value[i].value, a), m->unit);
+  }
+}
+
 static int start_debugger(const perp_results *r, int cell)
 {
   char program[4096];
@@ -300,6 +311,7 @@ int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
     { "gdb", 0, NULL, "in the debugger, without limits" },
     { "here", 0, NULL, "in this process, without limits: a crash is a crash" },
     { "series", 0, "FILE", "write the time series as CSV" },
+    { "time", 0, NULL, "a timing round instead: times only, nothing is compared" },
     { "dump-lcp", 0, "PATH",
       "instead: its contact problem as a file, or those that its simulation meets in a folder" },
     { "dump-kkt", 0, "DIR",
@@ -344,6 +356,7 @@ int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
   static perp_outcome outcome;
   perp_job job = { .study = r.study,
                    .cell = &r.plan.cells[cell],
+                   .timing = perp_args_get(&args, "time") != NULL,
                    .series_path = perp_args_get(&args, "series") };
   perp_status done = PERP_OK;
   if (perp_args_get(&args, "here") != NULL)
@@ -356,8 +369,10 @@ int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
     return PERP_EXIT_INTERNAL;
   }
   bool json = perp_args_get(&args, "json") != NULL;
-  bool differs = compare(&r, cell, &outcome, !json);
-  if (r.record[cell].attempt == 0) {
+  bool differs = !job.timing && compare(&r, cell, &outcome, !json);
+  if (job.timing) {
+    if (!json) print_times(&r, &outcome);
+  } else if (r.record[cell].attempt == 0) {
     differs = false;
     if (!json) printf("nothing is recorded for this cell\n");
   } else if (!json)
@@ -369,7 +384,8 @@ int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
     perp_json_text(&j, "status", perp_cell_status_names[outcome.status]);
     perp_json_text(&j, "reason", outcome.reason);
     perp_json_text(&j, "cause", outcome.cause);
-    perp_json_bool(&j, "same", !differs);
+    if (!job.timing) perp_json_bool(&j, "same", !differs);
+    if (outcome.pace > 0) perp_json_real(&j, "pace_s", outcome.pace);
     perp_json_open(&j, "metrics", '{');
     for (int i = 0; i < outcome.n; i++)
       perp_json_real(&j, outcome.value[i].name, outcome.value[i].value);

@@ -102,6 +102,7 @@ static int read_options(perp_ctx *ctx, const perp_args *args, perp_run_options *
     return perp_usage_error(args, "--memory: %s", ctx->msg);
   o->only = perp_args_get(args, "only");
   o->skip = perp_args_get(args, "skip");
+  o->keep_program = perp_args_get(args, "keep-program") != NULL;
   o->fresh = perp_args_get(args, "fresh") != NULL;
   if ((text = perp_args_get(args, "progress")) != NULL) {
     int k = 0, n = 0;
@@ -144,6 +145,9 @@ int perp_cmd_run(perp_ctx *ctx, int argc, char **argv)
     { "timeout", 0, "TIME", "wall time of one cell, over the limit of the study" },
     { "memory", 0, "SIZE", "memory of one cell, over the limit of the study" },
     { "budget", 0, "TIME", "start no cell after this much time" },
+    { "keep-program", 0, NULL,
+      "keep a copy of the program and its plug-ins in the results folder, for perp compare after a "
+      "rebuild" },
     { "no-report", 0, NULL, "tables only, no report.html" },
     { "progress", 0, "STYLE",
       "auto (a bar on a terminal, else lines), plain, json (an object a line), none" },

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The journal of a results folder: what happened, in lines of JSON that are only ever appended.
  *
- *   {"event": "run", "env": id, "time": ..., "load": ..., ...}           a runner began
+ *   {"event": "run", "env": id, "load", "jobs", "cells", "command",
+ *    "program": {"path", "hash"}, "plugins": [{"path", "hash"}]}         a runner began: which files of code it is
  *   {"event": "start", "cell": id, "attempt": k}                         a cell was given to a process
  *   {"event": "cell", "cell": id, "attempt": k, "status": ..., "reason", "cause", "cpu_s", "wall_s",
  *    "values": {...}, "stderr": tail, "code": outside code it ran}       it ended
- *   {"event": "time", "cell": id, "status", "cpu_s", "wall_s", "values"} one timing round
+ *   {"event": "time", "cell": id, "attempt", "status", "cpu_s", "wall_s", "pace_s",
+ *    "values"}      one timing round; pace_s: CPU seconds of a fixed piece of work beside it (pace.h)
  *   {"event": "end", "why": "done" | "interrupted" | "budget"}           the runner ended in order
  *
  * Each runner writes a file of its own, each line with one write(): a kill at any moment can cost the last

@@ -60,6 +60,7 @@ typedef struct perp_outcome {
   char reason[32]; /* name of the perp_reason */
   char cause[512]; /* one line, empty when ok */
   double cpu_s, wall_s;
+  double pace; /* CPU seconds of the fixed work (pace.h) beside a timing round; 0: not known */
   int n;
   struct {
     char name[PERP_OUTCOME_NAME]; /* as in the table of metrics */

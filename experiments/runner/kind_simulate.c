@@ -221,6 +221,7 @@ static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
     snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);
   for (int i = 0; i < result.n_metrics; i++)
     perp_outcome_add(out, result.metrics[i].name, result.metrics[i].value);
+  out->pace = result.pace;
   if (status == PERP_OK) {
     const double us[N_PARTS] = { result.collision_us, result.assembly_us, result.kkt_us,
                                  result.lcp_us, result.integrate_us };

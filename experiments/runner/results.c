@@ -108,6 +108,7 @@ static void fold_round(perp_results *r, perp_record *rec, const json_t *line)
         rec->round[m] = perp_pool_alloc(&r->pool, (size_t)most, sizeof **rec->round);
     rec->round_cpu = perp_pool_alloc(&r->pool, (size_t)most, sizeof *rec->round_cpu);
     rec->round_wall = perp_pool_alloc(&r->pool, (size_t)most, sizeof *rec->round_wall);
+    rec->round_pace = perp_pool_alloc(&r->pool, (size_t)most, sizeof *rec->round_pace);
   }
   const json_t *values = json_object_get(line, "values");
   double cpu = perp_journal_number(json_object_get(line, "cpu_s"));
@@ -115,6 +116,8 @@ static void fold_round(perp_results *r, perp_record *rec, const json_t *line)
   int k = rec->rounds++;
   rec->round_cpu[k] = cpu;
   rec->round_wall[k] = wall;
+  double pace = perp_journal_number(json_object_get(line, "pace_s"));
+  rec->round_pace[k] = isfinite(pace) && pace > 0 ? pace : 0;
   if (wall > noisy_ratio * cpu) rec->noisy++;
   for (int m = 0; m < r->study->n_metrics; m++)
     if (rec->round[m] != NULL)
@@ -132,6 +135,30 @@ void perp_results_note_env(perp_results *r, const char *id, const char *dir)
   r->envs[r->n_envs++].dir = dir;
 }
 
+static perp_code code_of(perp_pool *pool, const json_t *file)
+{
+  return (perp_code){ text_member(pool, file, "path"), text_member(pool, file, "hash") };
+}
+
+/* The files of code that a runner was made of; the last runner counts, and whether there were others. */
+static void fold_program(perp_results *r, const json_t *line)
+{
+  const json_t *program = json_object_get(line, "program"),
+               *plugins = json_object_get(line, "plugins");
+  if (!json_is_object(program)) return;
+  const perp_code before = r->program, *had = r->plugin;
+  const int n_had = r->n_plugins;
+  r->program = code_of(&r->pool, program);
+  r->n_plugins = (int)json_array_size(plugins);
+  r->plugin = perp_pool_alloc(&r->pool, (size_t)r->n_plugins + 1, sizeof *r->plugin);
+  for (int i = 0; i < r->n_plugins; i++)
+    r->plugin[i] = code_of(&r->pool, json_array_get(plugins, (size_t)i));
+  bool same = r->n_programs > 0 && strcmp(before.hash, r->program.hash) == 0 &&
+              n_had == r->n_plugins;
+  for (int i = 0; same && i < n_had; i++) same = strcmp(had[i].hash, r->plugin[i].hash) == 0;
+  if (!same) r->n_programs++;
+}
+
 static void fold_line(void *user, const json_t *line)
 {
   struct fold *f = user;
@@ -143,6 +170,7 @@ static void fold_line(void *user, const json_t *line)
   if (!(r->ended >= t)) r->ended = isnan(t) ? r->ended : t;
   const char *env = json_string_value(json_object_get(line, "env"));
   if (strcmp(event, "run") == 0 && env != NULL) perp_results_note_env(r, env, r->dir);
+  if (strcmp(event, "run") == 0) fold_program(r, line);
   int i = cell_of(f, json_string_value(json_object_get(line, "cell")));
   if (i < 0) return;
   if (strcmp(event, "start") == 0) {

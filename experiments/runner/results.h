@@ -5,6 +5,7 @@
  *   study.yaml     the effective study (profile and --set merged): running it again plans the same cells
  *   plan.jsonl     head and cells                    env/<id>.json   machine and program
  *   journal/       what happened (journal.h)         series/<cell>.csv   time series, units in the head
+ *   program/               copies of program and plug-ins (program.h), with --keep-program
  *   replay/<cell>.json  poses, joint errors, impulses (replay.h)
  *   log/<cell>.err what a cell printed               derived/        tables, written from all this */
 #ifndef PERP_RESULTS_H
@@ -34,8 +35,13 @@ typedef struct perp_record {
   /* timing rounds */
   int rounds, noisy; /* noisy: wall / cpu > 1.05 */
   double **round;    /* [n_metrics] of [rounds] values of the timing metrics; NULL elsewhere */
-  double *round_cpu, *round_wall;
+  double *round_cpu, *round_wall, *round_pace; /* s; pace (pace.h): 0 in journals without */
 } perp_record;
+
+/* A file with code that a run was made with. */
+typedef struct perp_code {
+  const char *path, *hash; /* absolute; 16 hexadecimal digits over its bytes */
+} perp_code;
 
 typedef struct perp_results {
   perp_pool pool;
@@ -50,6 +56,10 @@ typedef struct perp_results {
   struct {
     const char *id, *dir; /* dir/env/<id>.json */
   } * envs;               /* the environments that made the results */
+  /* the program that the last runner was, and its outside plug-ins */
+  int n_programs; /* how many different ones worked in the folder; 0: an old journal does not say */
+  perp_code program, *plugin;
+  int n_plugins;
   double started,
       ended; /* seconds since 1970 of the first and last journal line; NaN without one */
 } perp_results;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Mann and Whitney, Annals of Mathematical Statistics 18 (1947); strata summed as van Elteren does (1960);
- * percentile bootstrap after Efron and Tibshirani, An Introduction to the Bootstrap (1993). */
+/* Mann and Whitney, Annals of Mathematical Statistics 18 (1947); Wilcoxon, Biometrics Bulletin 1 (1945); strata summed as
+ * van Elteren does (1960); percentile bootstrap after Efron and Tibshirani, An Introduction to the Bootstrap (1993). */
 #include "experiments/runner/robust.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAWS = 1000 };
+static const double significance = 0.001; /* of the rank tests */
 
 static int by_size(const void *a, const void *b)
 {
@@ -15,21 +15,77 @@ static int by_size(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static double median(double *v, int n)
+/* Sorts v; linear interpolation between order statistics. */
+static double quantile(double *v, int n, double level)
 {
   qsort(v, (size_t)n, sizeof *v, by_size);
-  return n % 2 == 1 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
+  double at = level * (n - 1);
+  int i = (int)at;
+  return i + 1 < n ? v[i] + (at - i) * (v[i + 1] - v[i]) : v[n - 1];
 }
 
-static double least(const double *v, int n)
+/* ---- the interval ------------------------------------------------------------------------------------------ */
+
+/* A cell as a number (log ratio) from its rounds as they are (rng NULL), or drawn again; scratch: room for them. */
+typedef double cell_fn(const void *cells, int k, double level, perp_rng *rng, double *scratch);
+
+static double of_rounds(const double *v, int n, double level, perp_rng *rng, double *scratch)
 {
-  double x = v[0];
-  for (int i = 1; i < n; i++) x = fmin(x, v[i]);
-  return x;
+  for (int i = 0; i < n; i++) scratch[i] = v[rng != NULL ? perp_rng_int(rng, n) : i];
+  return quantile(scratch, n, level);
+}
+
+static double of_pair(const void *cells, int k, double level, perp_rng *rng, double *scratch)
+{
+  const perp_pair *p = (const perp_pair *)cells + k;
+  double now = of_rounds(p->now, p->m, level, rng, scratch);
+  return log(now / of_rounds(p->base, p->n, level, rng, scratch));
+}
+
+static double of_blocks(const void *cells, int k, double level, perp_rng *rng, double *scratch)
+{
+  const perp_blocks_of_cell *c = (const perp_blocks_of_cell *)cells + k;
+  return of_rounds(c->log_ratio, c->n, level, rng, scratch);
+}
+
+static perp_status estimate(perp_ctx *ctx, cell_fn *cell, const void *cells, int n, int most_rounds,
+                            double level, int draws, perp_shift *s)
+{
+  double *value = calloc((size_t)(n + draws + most_rounds), sizeof *value);
+  perp_rng *rng = perp_rng_create(1);
+  if (value == NULL || rng == NULL) {
+    free(value);
+    perp_rng_destroy(rng);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory to compare timings");
+  }
+  double *draw = value + n, *scratch = draw + draws;
+  for (int k = 0; k < n; k++) value[k] = cell(cells, k, level, NULL, scratch);
+  s->ratio = exp(quantile(value, n, 0.5));
+  for (int d = 0; d < draws; d++) {
+    for (int k = 0; k < n; k++) value[k] = cell(cells, perp_rng_int(rng, n), level, rng, scratch);
+    draw[d] = quantile(value, n, 0.5);
+  }
+  if (draws > 0) {
+    qsort(draw, (size_t)draws, sizeof *draw, by_size);
+    s->lo = exp(draw[draws / 200]);
+    s->hi = exp(draw[draws - 1 - draws / 200]);
+  }
+  free(value);
+  perp_rng_destroy(rng);
+  return PERP_OK;
+}
+
+/* ---- the tests ---------------------------------------------------------------------------------------------- */
+
+static void set_p(perp_shift *s, double sum, double variance)
+{
+  double z = variance > 0 ? sum / sqrt(variance) : 0;
+  s->p_slower = 0.5 * erfc(z / sqrt(2));
+  s->p_faster = 0.5 * erfc(-z / sqrt(2));
 }
 
 /* Sum over the strata of (U - nm/2) and of its variance without an effect. */
-static double z_score(const perp_pair *pair, int pairs)
+static void mann_whitney(const perp_pair *pair, int pairs, perp_shift *s)
 {
   double sum = 0, variance = 0;
   for (int k = 0; k < pairs; k++) {
@@ -42,48 +98,71 @@ static double z_score(const perp_pair *pair, int pairs)
     sum += weight * (u - nm / 2);
     variance += weight * weight * nm * (p->n + p->m + 1) / 12;
   }
-  return variance > 0 ? sum / sqrt(variance) : 0;
+  set_p(s, sum, variance);
 }
 
-static double resampled(perp_rng *rng, const double *v, int n)
+/* Sum over the strata of (W - n(n+1)/4): ranks of the absolute values, summed where the value is positive. */
+static void signed_rank(const perp_blocks_of_cell *cell, int cells, perp_shift *s)
 {
-  double x = v[perp_rng_int(rng, n)];
-  for (int i = 1; i < n; i++) x = fmin(x, v[perp_rng_int(rng, n)]);
-  return x;
+  double sum = 0, variance = 0;
+  for (int k = 0; k < cells; k++) {
+    const double *d = cell[k].log_ratio;
+    int n = cell[k].n;
+    double w = 0, weight = 1.0 / (n + 1);
+    for (int i = 0; i < n; i++) {
+      double rank = 0.5;
+      for (int j = 0; j < n; j++)
+        rank += fabs(d[j]) < fabs(d[i]) ? 1 : fabs(d[j]) == fabs(d[i]) ? 0.5 : 0;
+      w += d[i] > 0 ? rank : d[i] == 0 ? rank / 2 : 0;
+    }
+    sum += weight * (w - n * (n + 1) / 4.0);
+    variance += weight * weight * n * (n + 1) * (2 * n + 1) / 24.0;
+  }
+  set_p(s, sum, variance);
 }
 
-perp_status perp_shift_of(perp_ctx *ctx, const perp_pair *pair, int pairs, uint64_t seed,
+/* ---- both ----------------------------------------------------------------------------------------------------- */
+
+static const perp_shift nothing = { .p_slower = 1, .p_faster = 1 };
+
+static bool begin(int cells, perp_shift *s)
+{
+  *s = nothing;
+  s->pairs = cells;
+  s->ratio = s->lo = s->hi = (double)NAN;
+  return cells > 0;
+}
+
+perp_status perp_shift_of(perp_ctx *ctx, const perp_pair *pair, int pairs, double level, int draws,
                           perp_shift *s)
 {
-  const double nan_ = (double)NAN;
-  *s = (perp_shift){ pairs, nan_, nan_, nan_, 1, 1 };
-  if (pairs == 0) return PERP_OK;
-  double *log_ratio = calloc((size_t)(pairs + DRAWS), sizeof *log_ratio);
-  perp_rng *rng = perp_rng_create(seed);
-  if (log_ratio == NULL || rng == NULL) {
-    free(log_ratio);
-    perp_rng_destroy(rng);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory to compare timings");
+  if (!begin(pairs, s)) return PERP_OK;
+  int most = 1;
+  for (int k = 0; k < pairs; k++) {
+    if (pair[k].n > most) most = pair[k].n;
+    if (pair[k].m > most) most = pair[k].m;
   }
-  double *draw = log_ratio + pairs;
-  for (int k = 0; k < pairs; k++)
-    log_ratio[k] = log(least(pair[k].now, pair[k].m) / least(pair[k].base, pair[k].n));
-  s->ratio = exp(median(log_ratio, pairs));
-  for (int d = 0; d < DRAWS; d++) {
-    for (int k = 0; k < pairs; k++) {
-      const perp_pair *p = &pair[perp_rng_int(rng, pairs)];
-      double now = resampled(rng, p->now, p->m);
-      log_ratio[k] = log(now / resampled(rng, p->base, p->n));
-    }
-    draw[d] = median(log_ratio, pairs);
-  }
-  qsort(draw, DRAWS, sizeof *draw, by_size);
-  s->lo = exp(draw[DRAWS / 200]);
-  s->hi = exp(draw[DRAWS - 1 - DRAWS / 200]);
-  double z = z_score(pair, pairs);
-  s->p_slower = 0.5 * erfc(z / sqrt(2));
-  s->p_faster = 0.5 * erfc(-z / sqrt(2));
-  free(log_ratio);
-  perp_rng_destroy(rng);
+  PERP_TRY(estimate(ctx, of_pair, pair, pairs, most, level, draws, s));
+  mann_whitney(pair, pairs, s);
   return PERP_OK;
+}
+
+perp_status perp_shift_of_blocks(perp_ctx *ctx, const perp_blocks_of_cell *cell, int cells,
+                                 int draws, perp_shift *s)
+{
+  if (!begin(cells, s)) return PERP_OK;
+  int most = 1;
+  for (int k = 0; k < cells; k++)
+    if (cell[k].n > most) most = cell[k].n;
+  PERP_TRY(estimate(ctx, of_blocks, cell, cells, most, 0.5, draws, s));
+  signed_rank(cell, cells, s);
+  return PERP_OK;
+}
+
+int perp_shift_verdict(const perp_shift *s, double tol)
+{
+  if (s->ratio > 1 + tol && s->lo > 1 + tol / 2 && s->p_slower < significance) return 1;
+  if (s->ratio < 1 / (1 + tol) && s->hi < 1 / (1 + tol / 2) && s->p_faster < significance)
+    return -1;
+  return 0;
 }

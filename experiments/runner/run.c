@@ -8,6 +8,7 @@
 #include "experiments/runner/crew.h"
 #include "experiments/runner/env.h"
 #include "experiments/runner/journal.h"
+#include "experiments/runner/program.h"
 #include "experiments/runner/progress.h"
 
 #include <errno.h>
@@ -75,7 +76,8 @@ static void forget(struct run *r)
   static const struct {
     const char *dir, *suffix;
   } parts[] = { { "journal", ".jsonl" }, { "series", ".csv" }, { "replay", ".json" },
-                { "log", ".err" },       { "env", ".json" },   { "derived", "" } };
+                { "log", ".err" },       { "env", ".json" },   { "derived", "" },
+                { "program", "" } };
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     char *path = path_in(r, parts[i].dir);
     perp_remove_files(path, parts[i].suffix);
@@ -157,6 +159,7 @@ static void journal_run(struct run *r)
   perp_json_int(&l.j, "cells", r->plan.n);
   perp_json_text(&l.j, "profile", r->study->profile);
   perp_json_text(&l.j, "command", r->o->again);
+  perp_program_write(&l.j);
   line_end(r, &l);
 }
 
@@ -199,6 +202,7 @@ static void journal_outcome(struct run *r, int cell, bool timing, const perp_out
   if (o->cause[0] != '\0') perp_json_text(&l.j, "cause", o->cause);
   perp_json_real(&l.j, "cpu_s", o->cpu_s);
   perp_json_real(&l.j, "wall_s", o->wall_s);
+  if (timing && o->pace > 0) perp_json_real(&l.j, "pace_s", o->pace);
   perp_json_open(&l.j, "values", '{');
   for (int i = 0; i < o->n; i++) {
     const perp_metric *m = perp_study_metric(r->study, o->value[i].name);
@@ -617,6 +621,7 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
   if (status == PERP_OK) status = make_folder(&r);
   if (status == PERP_OK) status = lock_folder(&r, &lock);
   if (status == PERP_OK && o.fresh) forget(&r);
+  if (status == PERP_OK && o.keep_program) status = perp_program_keep(ctx, o.dir);
   if (status == PERP_OK) status = prepare(&r, kinds, &selected, &todo);
   if (status == PERP_OK && selected > 0) {
     char *journal = path_in(&r, "journal");

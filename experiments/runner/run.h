@@ -15,6 +15,7 @@ typedef struct perp_run_options {
   bool retry[PERP_CELL_STATUSES]; /* run cells again that ended so */
   double timeout, memory;         /* over the limits of the study; NaN: as the study says */
   double budget;                  /* s after which no cell is started; 0: none */
+  bool keep_program;              /* copy program and plug-ins into the folder (program.h) */
   bool quiet;                     /* no messages but errors */
   perp_progress_style progress;
   const char *again; /* command line that resumes, for messages */

@@ -3,6 +3,7 @@
  * breakdown of a step (instrumented, so that its parts are used as shares only). */
 #include "experiments/runner/simulate.h"
 #include "experiments/metrics/metrics.h"
+#include "experiments/runner/pace.h"
 #include "experiments/runner/replay.h"
 
 #include <math.h>
@@ -379,7 +380,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
 
 /* Pass 2: nothing but steps, in batches that the clock can resolve, at least PASS seconds of them; *cpu
  * is the time of one run. */
-static perp_status time_run(perp_ctx *ctx, run *r, double *cpu)
+static perp_status time_run(perp_ctx *ctx, run *r, perp_pace *pace, double *cpu)
 {
   perp_step_info info;
   perp_ode_counters before, after;
@@ -397,12 +398,13 @@ static perp_status time_run(perp_ctx *ctx, run *r, double *cpu)
         PERP_TRY(step(ctx, r, r->t_end, &info));
         if (info.reason < 0) return PERP_OK; /* pass 1 has reported it */
       }
-      double seconds = perp_clock_thread() - t0;
+      double now = perp_clock_thread(), seconds = now - t0;
       total += seconds;
       get_counters(r, &after, &kkt);
       get_state(r, &t, &q, &v);
       if (after.steps - before.steps == size) PERP_TRY(add_batch(ctx, r, seconds / size));
       if (seconds < BATCH && size < 1 << 20) size *= 2;
+      perp_pace_tick(pace, now);
     }
     loops++;
   } while (total < PASS);
@@ -463,11 +465,14 @@ static perp_status clock_run(perp_ctx *ctx, run *r, const perp_request *request,
   if (request->timing_rounds > 0 && result->reason > 0) {
     r->n_batches = 0;
     result->cpu_s = HUGE_VAL;
+    perp_pace pace;
+    perp_pace_begin(&pace);
     for (int round = 0; round < request->timing_rounds; round++) {
       double cpu = HUGE_VAL;
-      PERP_TRY(time_run(ctx, r, &cpu));
+      PERP_TRY(time_run(ctx, r, &pace, &cpu));
       result->cpu_s = fmin(result->cpu_s, cpu);
     }
+    result->pace = perp_pace_end(&pace);
   }
   result->step_us = 1e6 * median(r->batch, r->n_batches);
   if (result->reason > 0) PERP_TRY(breakdown(ctx, r, result));

@@ -80,9 +80,12 @@ static bool all_survive(const char *what)
   static const struct {
     const char *words;
     bool page;
-  } commands[] = { { "report x --tex tex", true },     { "status x", false },
-                   { "status x --json", false },       { "export x --to csv", false },
-                   { "compare good x --json", false }, { "compare x good", false } };
+  } commands[] = { { "report x --tex tex", true },
+                   { "status x", false },
+                   { "status x --json", false },
+                   { "export x --to csv", false },
+                   { "compare --as-recorded good x --json", false },
+                   { "compare --as-recorded x good", false } };
   bool all = true;
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
     int codes = 0;

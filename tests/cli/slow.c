@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Twenty SIGKILLs at random moments.  `compare`: twenty comparisons of a build with itself by the clock of this machine, which is
- * a measurement and no test (meson test --benchmark compare). */
+ * a measurement and no test (meson test --benchmark self-compare). */
 #include "tests/cli/program.h"
 
 #include <signal.h>
