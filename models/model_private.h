@@ -192,6 +192,12 @@ void perp_eval_forces(const perp_eval *e, const perp_model *model, double t, con
 void perp_eval_impulse(const perp_eval *e, const perp_model *model, double t, double h,
                        const double *v, double *rhs);
 
+/* The turn of a free body of inertia I in a step h from w to x, both in its frame: energy and |L| are kept.  In parts,
+ * where it turns by more than a radian.  Where that finds nothing (from about 1e3 rad on), x = w. */
+void perp_gyro_turn(const double I[9], double h, const double w[3], double x[3]);
+/* rhs [nv] of perp_eval_impulse with this turn in the place of the explicit gyroscopic torque.  Nothing in the plane. */
+void perp_gyro_implicit(const perp_model *model, double h, const double *v, double *rhs);
+
 /* Is the row a spring or damper? */
 PERP_INLINE bool perp_row_springs(const perp_model *model, int row)
 {

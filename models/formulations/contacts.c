@@ -6,6 +6,7 @@
 
 const char *const perp_impact_names[] = { "newton", "poisson", NULL };
 const char *const perp_align_names[] = { "none", "slip", NULL };
+const char *const perp_gyro_names[] = { "implicit", "explicit", NULL };
 const char *const perp_joints_names[] = { "auto", "eliminate", "rows", NULL };
 
 /* a contact left out is taken in when it would be this deep at the end of the step, m */

@@ -18,17 +18,19 @@
 #include "models/contact/contact.h"
 #include "models/formulations/drives.h"
 
-/* Options of formulations that step contacts. */
+/* Options of formulations that step velocities, with contacts or without. */
 typedef struct perp_contact_opts {
   double margin, threshold, slip, tol, softness, stiffness, damping;
   double sleep_time, sleep_velocity;
-  int impact, align, joints, threads;
+  int impact, align, joints, threads, gyro;
   bool gap, reuse, warm, rescue, sleep;
   char fallback[PERP_TEXT_MAX];
 } perp_contact_opts;
 enum { PERP_ALIGN_NONE, PERP_ALIGN_SLIP };
 enum { PERP_JOINTS_AUTO, PERP_JOINTS_ELIMINATE, PERP_JOINTS_ROWS };
 enum { PERP_IMPACT_NEWTON, PERP_IMPACT_POISSON };
+enum { PERP_GYRO_IMPLICIT, PERP_GYRO_EXPLICIT };
+extern const char *const perp_gyro_names[];
 extern const char *const perp_impact_names[];
 extern const char *const perp_align_names[];
 extern const char *const perp_joints_names[];
@@ -77,6 +79,9 @@ extern const char *const perp_joints_names[];
       PERP_BOOL(perp_contact_opts, rescue, true,                                                   \
                 "Gauss-Seidel sweeps where the lcp leaves nothing usable, so that bodies do not "  \
                 "fall through each other"),                                                        \
+      PERP_ENUM(perp_contact_opts, gyro, PERP_GYRO_IMPLICIT, perp_gyro_names,                      \
+                "gyroscopic torque: by the implicit midpoint, which keeps the energy of a body "   \
+                "that turns, or explicit, which makes energy"),                                    \
       PERP_INT(perp_contact_opts, threads, 1, 1, 256, "islands solved at the same time")
 
 struct perp_islands;

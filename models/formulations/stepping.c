@@ -13,6 +13,7 @@ static perp_ode_answer deriv(void *user, double t, double h, const double *q, co
   perp_constrained_at(k, q);
   double start = perp_constrained_clock(k);
   perp_eval_impulse(k->e, model, t, h, v, k->f);
+  if (w->gyro_implicit) perp_gyro_implicit(model, h, v, k->f);
   if (w->prepare != NULL) w->prepare(w, h, v);
   memset(k->c, 0, (size_t)model->m * sizeof *k->c);
   perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, h, v);
@@ -63,6 +64,7 @@ perp_status perp_stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_model
                      "formulation %s needs an ode with one evaluation a step (euler, "
                      "symplectic-euler): '%s' takes more; use formulation acceleration with it",
                      parts->formulation.d->name, parts->ode.d->name);
+  w->gyro_implicit = contact->gyro == PERP_GYRO_IMPLICIT;
   layout(w, model, &w->arena);
   PERP_TRY(perp_arena_reserve(ctx, &w->arena));
   layout(w, model, &w->arena);

@@ -19,8 +19,8 @@
  * row a spring instead of four, explicit across it, for springs near their rest length.
  *
  * Taken explicitly, at the start of the step: how the turning of a damper turns its force, g below 0 (springs under pressure; K would not be definite), how
- * turning bodies move the lever of a given force, constant forces, angular drag, the gyroscopic torque, and
- * what is no spring.  Quadratic drag is linear drag with the coefficient at the start of the step, where the
+ * turning bodies move the lever of a given force, constant forces, angular drag, and
+ * what is no spring.  The gyroscopic torque is that of `velocity`.  Quadratic drag is linear drag with the coefficient at the start of the step, where the
  * body has linear drag too.
  *
  * Cost per step: as velocity on a model with that many more joints. */

@@ -103,9 +103,12 @@ static const run_parts mixed[] = {
     .formulation = "velocity:fallback=(pgs:max_iter=100)" },
 };
 
+/* m/s or rad/s; nothing begins with more than 100 */
+static const double THROWN = 1e4;
+
 /* what one combination went through */
 struct tally {
-  int failed_steps, bad, slowest_seed, fastest_seed;
+  int failed_steps, bad, slowest_seed, fastest_seed, thrown;
   int64_t problems, failures, failed[PERP_REASONS];
   double slowest, spent, fastest;
 };
@@ -142,7 +145,10 @@ static const char *survives(perp_model *model, const run_parts *parts, int steps
       break;
     }
   }
-  for (int i = 0; i < perp_model_nv(model); i++) tally->fastest = fmax(tally->fastest, fabs(v[i]));
+  double fastest = 0;
+  for (int i = 0; i < perp_model_nv(model); i++) fastest = fmax(fastest, fabs(v[i]));
+  tally->fastest = fmax(tally->fastest, fastest);
+  tally->thrown += fastest > THROWN;
   const perp_contact_count *count = perp_sim_contacts(sim);
   int64_t causes = 0;
   tally->problems += count->problems;
@@ -183,6 +189,7 @@ static void check(const run_parts *parts, int scenes, int first, int steps, doub
   for (int i = 1; i < PERP_REASONS; i++)
     if (tally.failed[i] > 0)
       printf(" %lld %s", (long long)tally.failed[i], perp_reason_name((perp_reason)-i));
+  printf("\n# %d of %d scenes end with more than %g m/s or rad/s", tally.thrown, scenes, THROWN);
   printf("\n# %.1f s, slowest %.2f s (seed %d); fastest body at the end %.3g m/s (seed %d)\n",
          tally.spent, tally.slowest, tally.slowest_seed, tally.fastest, tally.fastest_seed);
   ok(tally.bad == 0, "%s, %s: %d scenes survive", parts->lcp, contact, scenes);
