@@ -323,6 +323,7 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
   bool soft = task->softness > 0 || (k->e->blocks.s != NULL && next->joint > p->joint) ||
               next->bounded > p->bounded;
   perp_blocks F = blocks_of(s, i, soft);
+  F.threads = nc >= TEAM_CONTACTS ? own->ctx.threads : 1;
   perp_contact_island problem = { .nc = nc,
                                   .joints = further_rows(s, i),
                                   .row_lo = s->row_lo + first_further(s, i),

@@ -26,8 +26,8 @@ void perp_twists(const perp_model *model, const perp_eval *e, const double *v, d
 }
 
 /* velocity of the point p (world) of a body, added with a sign */
-static void add_velocity(int dim, const perp_eval *e, int body, const double p[3],
-                         const double *twist, double sign, double u[3])
+PERP_INLINE void add_velocity(int dim, const perp_eval *e, int body, const double p[3],
+                              const double *twist, double sign, double u[3])
 {
   if (body < 0) return;
   const double *x = e->pose[body].x, *t = twist + (size_t)6 * (size_t)body;
@@ -36,8 +36,8 @@ static void add_velocity(int dim, const perp_eval *e, int body, const double p[3
   for (int i = 0; i < 3; i++) u[i] += sign * (t[i] + c[i]);
 }
 
-static void relative(int dim, const perp_eval *e, const perp_contact *x, const double p[3],
-                     const double *twist, double u[3])
+PERP_INLINE void relative(int dim, const perp_eval *e, const perp_contact *x, const double p[3],
+                          const double *twist, double u[3])
 {
   u[0] = u[1] = u[2] = 0;
   add_velocity(dim, e, x->body_a, p, twist, -1, u);
@@ -54,7 +54,7 @@ double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, co
 
 /* Tangents: from the normal alone, t1 the x axis of the world (y where the normal is nearer to x) made
  * perpendicular to n; or along the sliding u where that is clear of rounding. */
-static void tangents(int dim, const double n[3], const double *u, double t[6])
+PERP_INLINE void tangents(int dim, const double n[3], const double *u, double t[6])
 {
   if (dim == 2) {
     t[0] = n[1], t[1] = -n[0];
@@ -80,15 +80,15 @@ static void tangents(int dim, const double n[3], const double *u, double t[6])
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* rows of J for one body: sign (d, R'(r x d)) for each direction d of the contact */
-static void body_rows(const perp_model *model, const perp_pose *pose, const double p[3],
-                      double sign, int rows, const double *const dir[3], double *J)
+PERP_INLINE void body_rows(int dim, const perp_pose *pose, const double p[3], double sign, int rows,
+                           const double *const dir[3], double *J)
 {
   double r[3] = { 0 }, c[3], w[3];
-  for (int i = 0; i < model->dim; i++) r[i] = p[i] - pose->x[i];
+  for (int i = 0; i < dim; i++) r[i] = p[i] - pose->x[i];
   for (int k = 0; k < rows; k++) {
     const double *d = dir[k];
-    for (int i = 0; i < model->dim; i++) J[k + i * rows] = sign * d[i];
-    if (model->dim == 3) {
+    for (int i = 0; i < dim; i++) J[k + i * rows] = sign * d[i];
+    if (dim == 3) {
       perp_cross(r, d, c);
       perp_turn_back(3, pose->R, c, w);
       for (int i = 0; i < 3; i++) J[k + (3 + i) * rows] = sign * w[i];
@@ -98,19 +98,17 @@ static void body_rows(const perp_model *model, const perp_pose *pose, const doub
   }
 }
 
-/* A_ii of the rows of one contact or joint of an island: M is diag(m, m, m, I).  d: S on entry. */
-static void add_diagonal(const perp_islands *s, const int *bodies, const perp_blocks *F, int c,
-                         double *d)
+/* A_ii of the r rows of one contact or joint of an island: M is diag(m, m, m, I).  d: S on entry. */
+PERP_INLINE void add_diagonal(const perp_model *model, int dim, int r, const int *bodies,
+                              const perp_blocks *F, int c, double *d)
 {
-  const perp_model *model = s->model;
-  const int dim = model->dim, r = F->cptr[c + 1] - F->cptr[c];
   for (int q = F->jptr[c]; q < F->jptr[c + 1]; q++) {
     const perp_inertia *in = &model->inertia[bodies[F->jblk[q]]];
     const double *J = F->J + F->joff[q];
     for (int k = 0; k < r; k++) {
       double line = 0, g[3], y[3];
       for (int l = 0; l < dim; l++) line += J[k + l * r] * J[k + l * r];
-      for (int l = 0; l < model->rates; l++) g[l] = J[k + (dim + l) * r];
+      for (int l = 0; l < (dim == 3 ? 3 : 1); l++) g[l] = J[k + (dim + l) * r];
       d[k] += line / in->mass;
       if (dim == 3) {
         perp_sym_mul(in->Iinv, g, y);
@@ -122,22 +120,22 @@ static void add_diagonal(const perp_islands *s, const int *bodies, const perp_bl
   }
 }
 
-/* One contact at its place, the c-th of island i: frame, coefficients, right-hand side, guess, rows of J
- * and diagonal of A. */
-static void fill_contact(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
-                         int place, int i)
+/* One contact at its place in island i of blocks F: frame, coefficients, right-hand side, guess, rows of J
+ * and diagonal of A.  dim and r: those of s. */
+PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
+                            const perp_island_task *task, int place, int i, const perp_blocks *F,
+                            int dim, int r)
 {
   const perp_model *model = s->model;
   const island *p = &s->at[i];
-  const int dim = model->dim, r = s->r, at = s->order[place], c = place - p->contact;
+  const int at = s->order[place], c = place - p->contact;
   const size_t row = first_row(s, i) + (size_t)(r * c);
   const perp_contact *contact = &task->contact[at];
   const perp_eval *e = k->e;
-  const perp_blocks F = blocks_of(s, i, true);
   const double *slides = task->sliding != NULL ? task->sliding + (size_t)3 * (size_t)at : NULL;
   double before[3] = { 0 }, free[3] = { 0 }, u[3], m[3];
   double *t = s->frame + (size_t)6 * (size_t)place, *b = s->b + row, *x = s->x + row;
-  double *soft = s->s + row, *J = s->J + (F.J - s->J) + F.joff[F.jptr[c]];
+  double *soft = s->s + row, *J = s->J + (F->J - s->J) + F->joff[F->jptr[c]];
   const double *const dir[3] = { contact->n, t, t + 3 };
   perp_contact_middle(contact, m);
   relative(dim, e, contact, m, task->free, u);
@@ -168,13 +166,13 @@ static void fill_contact(perp_islands *s, const perp_constrained *k, const perp_
   for (int side = 0; side < 2; side++) {
     int body = side == 0 ? contact->body_a : contact->body_b;
     if (body < 0) continue;
-    body_rows(model, &e->pose[body], m, side == 0 ? -1 : 1, r, dir,
-              J + (size_t)(subs++ * r * model->nvb));
+    body_rows(dim, &e->pose[body], m, side == 0 ? -1 : 1, r, dir,
+              J + (size_t)(subs++ * r * (dim == 3 ? 6 : 3)));
   }
   if (p->eliminate) return;
   double *d = s->d + row;
   for (int q = 0; q < r; q++) d[q] = soft[q];
-  add_diagonal(s, s->bodies + p->body, &F, c, d);
+  add_diagonal(model, dim, r, s->bodies + p->body, F, c, d);
 }
 
 /* The pattern of island i, and its joints and bounded rows. */
@@ -265,7 +263,7 @@ static void lay_out(perp_islands *s, const perp_constrained *k, const perp_islan
   double *d = s->d + first_row(s, i);
   for (g = nc; g < F.nc && !p->eliminate; g++) {
     for (int q = cptr[g]; q < cptr[g + 1]; q++) d[q] = soft[q];
-    add_diagonal(s, s->bodies + p->body, &F, g, d + cptr[g]);
+    add_diagonal(model, model->dim, cptr[g + 1] - cptr[g], s->bodies + p->body, &F, g, d + cptr[g]);
   }
   perp_blocks_transpose(nb, F.nc, jptr, jblk, s->jgrp + 2 * group, s->tptr + p->body + i,
                         s->tsub + 2 * group);
@@ -293,8 +291,16 @@ static void fill_share(void *user, int member, int members)
     memcpy(s->Minv + square * (size_t)l, model->Minv + model->mptr[body], square * sizeof(double));
   }
   end = perp_share(all->contact, member + 1, members);
-  for (int place = perp_share(all->contact, member, members); place < end; place++)
-    fill_contact(s, job->k, job->task, place, s->of[body_of(&job->task->contact[s->order[place]])]);
+  perp_blocks F = { 0 };
+  for (int place = perp_share(all->contact, member, members), last = -1; place < end; place++) {
+    const int i = s->of[body_of(&job->task->contact[s->order[place]])];
+    if (i != last) F = blocks_of(s, i, true);
+    last = i;
+    if (model->dim == 3 && s->r == 3)
+      fill_sized(s, job->k, job->task, place, i, &F, 3, 3);
+    else
+      fill_sized(s, job->k, job->task, place, i, &F, model->dim, s->r);
+  }
 }
 
 void perp_islands_fill(perp_islands *s, const perp_constrained *k, const perp_island_task *task,

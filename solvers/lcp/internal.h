@@ -14,6 +14,16 @@ void perp_lcp_survey(const perp_lcp *p, double *a, double *asymmetry, bool *fini
 void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, double *a, double *c,
                        double *acc, double *y);
 
+/* Row scales of a factored problem (scales.c), 0 for a zero row.
+ *
+ * For each row i of J M^-1 J' + S: a_i = max_j |A_ij| and, where lambda is given, c_i = sum_j
+ * |A_ij| |lambda_j|.  acc [m], y [nv].  Visits the groups that share a block with the row's group. */
+void perp_lcp_factored_rows(const perp_blocks *F, const double *lambda, double *a, double *c,
+                            double *acc, double *y);
+/* a alone, of contacts, by a team of F->threads.  scratch [m + nb].  False: the pattern is another one, and a
+ * is not there. */
+bool perp_lcp_contact_scales(const perp_blocks *F, double *a, double *scratch);
+
 /* D [n] out: the powers of two of a symmetric equilibration of dense A.  scratch [n]. */
 void perp_lcp_equilibration(const perp_lcp *p, double *D, double *scratch);
 /* *out = the problem in lambda' = lambda / D, with its data in A [n n], b, lo, hi, mu [n]; index arrays are

@@ -198,211 +198,12 @@ double perp_lcp_asymmetry(const perp_lcp *p)
 
 /* ---- row scales -------------------------------------------------------------------------------------- */
 
-/* For each row i of J M^-1 J' + S: a_i = max_j |A_ij| and, where lambda is given, c_i = sum_j
- * |A_ij| |lambda_j|.  acc [m], y [nv].  Visits the groups that share a block with the row's group. */
-static void factored_rows(const perp_blocks *F, const double *lambda, double *a, double *c,
-                          double *acc, double *y)
-{
-  for (int i = 0; i < F->m; i++) acc[i] = 0;
-  for (int g = 0; g < F->nc; g++) {
-    int row = F->cptr[g], r = F->cptr[g + 1] - row;
-    for (int l = 0; l < r; l++) {
-      int i = row + l;
-      acc[i] = F->s != NULL ? F->s[i] : 0;
-      for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
-        int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
-        const double *G = F->J + F->joff[k], *W = F->Minv + F->mptr[b];
-        for (int q = 0; q < d; q++) {
-          y[q] = 0;
-          for (int s = 0; s < d; s++) y[q] += W[q + s * d] * G[l + s * r];
-        }
-        for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
-          int u = F->tsub[t], col = F->cptr[F->jgrp[u]], ru = F->cptr[F->jgrp[u] + 1] - col;
-          const double *H = F->J + F->joff[u];
-          for (int q = 0; q < d; q++)
-            for (int j = 0; j < ru; j++) acc[col + j] += H[j + q * ru] * y[q];
-        }
-      }
-      double most = fabs(acc[i]), sum = 0;
-      if (lambda != NULL) sum = most * fabs(lambda[i]);
-      acc[i] = 0;
-      for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
-        int b = F->jblk[k];
-        for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
-          int u = F->tsub[t];
-          for (int j = F->cptr[F->jgrp[u]]; j < F->cptr[F->jgrp[u] + 1]; j++) {
-            double v = fabs(acc[j]);
-            if (v > most) most = v;
-            if (lambda != NULL) sum += v * fabs(lambda[j]);
-            acc[j] = 0;
-          }
-        }
-      }
-      a[i] = most;
-      if (lambda != NULL) c[i] = sum;
-    }
-  }
-}
-
-/* The quick way where each group touches one or two narrow blocks, and the groups on the same two blocks
- * follow each other (the points of a contact).  With d_ib = g_ib' M_b^-1 g_ib, A_ii = sum_b d_ib + s_i, and
- * |A_ij| <= sqrt(d_ib d_jb) for rows that share the block b alone: rows of such a run are multiplied out,
- * and a row meets those of other groups only where the bound with the largest d_jb of the block exceeds what
- * has been found. */
-enum { NARROW = 6, RUN_ROWS = 24 };
-
-typedef struct run_row {
-  double y[2][NARROW]; /* M_b^-1 g */
-} run_row;
-
-/* The end of the run of groups on the same blocks that starts with group g; at most RUN_ROWS rows. */
-static int run_end(const perp_blocks *F, int g)
-{
-  const int first = F->jptr[g], subs = F->jptr[g + 1] - first;
-  int h = g + 1;
-  for (; h < F->nc && F->jptr[h + 1] - F->jptr[h] == subs; h++)
-    for (int k = 0; k < subs; k++)
-      if (F->jblk[F->jptr[h] + k] != F->jblk[first + k]) return h;
-  return h;
-}
-
-/* Are the groups narrow, and all groups on two blocks in one run?  seen [nb] scratch. */
-static bool narrow(const perp_blocks *F, double *seen)
-{
-  for (int b = 0; b < F->nb; b++) {
-    if (F->bptr[b + 1] - F->bptr[b] > NARROW) return false;
-    seen[b] = -1;
-  }
-  for (int g = 0; g < F->nc; g++) {
-    const int subs = F->jptr[g + 1] - F->jptr[g];
-    if (subs < 1 || subs > 2) return false;
-  }
-  for (int b = 0; b < F->nb; b++) /* seen [c] = b: there has been a group on b and c */
-    for (int t = F->tptr[b], last = -1; t < F->tptr[b + 1]; t++) {
-      const int k = F->tsub[t], g = F->jgrp[k], start = F->jptr[g];
-      if (F->jptr[g + 1] - start < 2) continue;
-      const int c = F->jblk[k == start ? start + 1 : start];
-      const bool follows = last >= 0 && last == g - 1 && F->jblk[F->jptr[last]] == F->jblk[start] &&
-                           F->jblk[F->jptr[last] + 1] == F->jblk[start + 1];
-      if (seen[c] == b && !follows) return false;
-      seen[c] = b;
-      last = g;
-    }
-  return true;
-}
-
-/* y = M_b^-1 g for row l of sub-matrix k; returns g'y */
-static double row_times_inverse(const perp_blocks *F, int k, int l, int r, double y[NARROW])
-{
-  const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
-  const double *G = F->J + F->joff[k] + l, *W = F->Minv + F->mptr[b];
-  double sum = 0;
-  if (F->diag != NULL && F->diag[b])
-    for (int q = 0; q < d; q++) y[q] = W[q + q * d] * G[q * r];
-  else {
-    for (int q = 0; q < d; q++) y[q] = 0;
-    for (int s = 0; s < d; s++)
-      for (int q = 0; q < d; q++) y[q] += W[q + s * d] * G[s * r];
-  }
-  for (int q = 0; q < d; q++) sum += G[q * r] * y[q];
-  return sum;
-}
-
-/* Rows of the run of groups g ... end - 1 among themselves.  own [m]: d of the first block; most [nb]: the
- * largest d of each block so far.  False: too many rows. */
-static bool scales_of_run(const perp_blocks *F, int g, int end, double *a, double *own,
-                          double *most)
-{
-  run_row row[RUN_ROWS];
-  const int first = F->cptr[g], n = F->cptr[end] - first, subs = F->jptr[g + 1] - F->jptr[g];
-  if (n > RUN_ROWS) return false;
-  for (int h = g; h < end; h++) {
-    const int at = F->cptr[h], r = F->cptr[h + 1] - at;
-    for (int l = 0; l < r; l++) {
-      run_row *x = &row[at + l - first];
-      double diagonal = F->s != NULL ? F->s[at + l] : 0;
-      for (int k = 0; k < subs; k++) {
-        const int b = F->jblk[F->jptr[h] + k];
-        double d = row_times_inverse(F, F->jptr[h] + k, l, r, x->y[k]);
-        if (k == 0) own[at + l] = d;
-        if (d > most[b]) most[b] = d;
-        diagonal += d;
-      }
-      a[at + l] = diagonal;
-    }
-    /* against the rows of this group and of those before it in the run */
-    for (int l = 0; l < r; l++)
-      for (int j = 0; j < at + l - first; j++) {
-        const run_row *y = &row[j];
-        double sum = 0;
-        for (int k = 0; k < subs; k++) {
-          const int b = F->jblk[F->jptr[h] + k], d = F->bptr[b + 1] - F->bptr[b];
-          const double *G = F->J + F->joff[F->jptr[h] + k] + l;
-          for (int q = 0; q < d; q++) sum += G[q * r] * y->y[k][q];
-        }
-        sum = fabs(sum);
-        if (sum > a[at + l]) a[at + l] = sum;
-        if (sum > a[first + j]) a[first + j] = sum;
-      }
-  }
-  return true;
-}
-
-/* Row l of sub-matrix k, row i of A, against the rows of other groups on its block that share this block
- * alone: those of other runs. */
-static double scale_across(const perp_blocks *F, int g, int k, int l, double most)
-{
-  const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b], subs = F->jptr[g + 1] - F->jptr[g];
-  const int other = subs == 2 ? F->jblk[k == F->jptr[g] ? k + 1 : k - 1] : -1;
-  double y[NARROW];
-  row_times_inverse(F, k, l, F->cptr[g + 1] - F->cptr[g], y);
-  for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
-    const int u = F->tsub[t], h = F->jgrp[u], start = F->jptr[h];
-    const int rh = F->cptr[h + 1] - F->cptr[h];
-    if (h == g) continue;
-    if (other >= 0 && F->jptr[h + 1] - start == 2 &&
-        F->jblk[u == start ? start + 1 : start] == other)
-      continue;
-    const double *H = F->J + F->joff[u];
-    for (int j = 0; j < rh; j++) {
-      double sum = 0;
-      for (int q = 0; q < d; q++) sum += H[j + q * rh] * y[q];
-      if (fabs(sum) > most) most = fabs(sum);
-    }
-  }
-  return most;
-}
-
-/* max_j |A_ij| of contacts.  scratch [m + nb].  False: the pattern is another one, nothing was done. */
-static bool factored_scales(const perp_blocks *F, double *a, double *scratch)
-{
-  double *own = scratch, *most = scratch + F->m;
-  if (!narrow(F, most)) return false;
-  for (int b = 0; b < F->nb; b++) most[b] = 0;
-  for (int g = 0, end; g < F->nc; g = end) {
-    end = run_end(F, g);
-    if (!scales_of_run(F, g, end, a, own, most)) return false;
-  }
-  for (int g = 0; g < F->nc; g++) {
-    const int first = F->jptr[g], subs = F->jptr[g + 1] - first;
-    for (int i = F->cptr[g]; i < F->cptr[g + 1]; i++)
-      for (int k = 0; k < subs; k++) {
-        const int b = F->jblk[first + k];
-        /* a_i >= A_ii; room for rounding */
-        const double d = k == 0 ? own[i] : a[i] - own[i];
-        if (d * most[b] * (1 + 1e-9) >= a[i] * a[i])
-          a[i] = scale_across(F, g, first + k, i - F->cptr[g], a[i]);
-      }
-  }
-  return true;
-}
-
 void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch)
 {
   int n = p->n;
   if (p->F != NULL) {
-    if (!factored_scales(p->F, a, scratch))
-      factored_rows(p->F, NULL, a, NULL, scratch, scratch + n);
+    if (!perp_lcp_contact_scales(p->F, a, scratch))
+      perp_lcp_factored_rows(p->F, NULL, a, NULL, scratch, scratch + n);
     fill_zero_rows(n, a);
     return;
   }
@@ -423,7 +224,7 @@ void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, doub
 {
   int n = p->n;
   if (p->F != NULL) {
-    factored_rows(p->F, x, a, c, acc, y);
+    perp_lcp_factored_rows(p->F, x, a, c, acc, y);
     fill_zero_rows(n, a);
     return;
   }
@@ -469,35 +270,75 @@ static double disc_residual(const double *lambda, const double *w, double a, dou
   return hypot(lambda[0] - x, lambda[1] - y);
 }
 
-double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, const double *w)
+enum { RATERS = 16 }; /* of a team at most */
+
+/* largest residual of a row, |lambda|_inf, B and |clamp(0)|_inf of lcp.h */
+typedef struct extremes {
+  double worst, size, data, start;
+  bool bad; /* a maximum would lose a NaN */
+} extremes;
+
+typedef struct rating {
+  const perp_lcp *p;
+  const double *a, *lambda, *w;
+  extremes part[RATERS];
+} rating;
+
+static inline double larger(double x, double y)
 {
-  double worst = 0, size = 0, data = 0, start = 0;
-  bool bad = false; /* a maximum would lose a NaN */
-  for (int i = 0; i < p->n; i++) {
+  return x > y ? x : y;
+}
+
+static void rate_share(void *user, int member, int members)
+{
+  rating *job = user;
+  const perp_lcp *p = job->p;
+  const double *a = job->a, *lambda = job->lambda, *w = job->w;
+  extremes e = { .worst = 0 };
+  const int end = perp_share(p->n, member + 1, members);
+  int i = perp_share(p->n, member, members);
+  if (i > 0 && is_cone(p, i - 1)) i++; /* a pair belongs to whom its first row does */
+  for (; i < end; i++) {
     double lo, hi, r, x = fabs(lambda[i]), b = fabs(p->b[i]) / a[i];
     perp_lcp_bounds(p, lambda, i, &lo, &hi);
     if (is_cone(p, i)) {
       r = disc_residual(lambda + i, w + i, fmax(a[i], a[i + 1]), hi, NULL);
       x = fmax(x, fabs(lambda[i + 1]));
       b = fmax(b, fabs(p->b[i + 1]) / a[i + 1]);
-      bad |= !(fabs(lambda[i + 1]) <= DBL_MAX);
+      e.bad |= !(fabs(lambda[i + 1]) <= DBL_MAX);
       i++;
     } else {
       r = fabs(lambda[i] - clamp(lambda[i] - w[i] / a[i], lo, hi));
-      double zero = fabs(clamp(0, lo, hi));
-      if (zero > start) start = zero;
+      e.start = larger(fabs(clamp(0, lo, hi)), e.start);
     }
-    bad |= !(r <= DBL_MAX) | !(x <= DBL_MAX) | !(b <= DBL_MAX);
-    if (r > worst) worst = r;
-    if (x > size) size = x;
-    if (b > data) data = b;
+    e.bad |= !(r <= DBL_MAX) | !(x <= DBL_MAX) | !(b <= DBL_MAX);
+    e.worst = larger(r, e.worst);
+    e.size = larger(x, e.size);
+    e.data = larger(b, e.data);
   }
-  if (bad) return (double)NAN;
-  double rel = worst / fmax(fmax(size, data), DBL_MIN);
-  if (start > data) data = start;
-  if (data > 0) {
-    double drowned = DBL_EPSILON * size / data;
-    double s = fmax(worst / data, drowned >= 0.0625 ? 1 : 0);
+  job->part[member] = e;
+}
+
+double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, const double *w)
+{
+  rating job = { .p = p, .a = a, .lambda = lambda, .w = w };
+  const int threads = p->F != NULL ? p->F->threads : 1;
+  perp_team(threads < RATERS ? threads : RATERS, rate_share, &job);
+  extremes e = job.part[0];
+  for (int k = 1; k < RATERS; k++) {
+    const extremes *part = &job.part[k];
+    e.bad |= part->bad;
+    e.worst = larger(part->worst, e.worst);
+    e.size = larger(part->size, e.size);
+    e.data = larger(part->data, e.data);
+    e.start = larger(part->start, e.start);
+  }
+  if (e.bad) return (double)NAN;
+  double rel = e.worst / fmax(fmax(e.size, e.data), DBL_MIN);
+  if (e.start > e.data) e.data = e.start;
+  if (e.data > 0) {
+    double drowned = DBL_EPSILON * e.size / e.data;
+    double s = fmax(e.worst / e.data, drowned >= 0.0625 ? 1 : 0);
     if (s > 1e-4) rel = fmax(rel, s < 1 ? (s * s) * (s * s) : s);
   }
   return rel;

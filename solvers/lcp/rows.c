@@ -268,16 +268,16 @@ static void factor_block(perp_rows *R, int b)
     cholesky(d, W, L);
     return;
   }
-  for (int j = 0; j < d; j++) L[j + j * d] = W[j + j * d] > 0 ? sqrt(W[j + j * d]) : 0;
+  for (int j = 0; j < d; j++) L[j] = W[j + j * d] > 0 ? sqrt(W[j + j * d]) : 0;
 }
 
-/* g [d] = row of J_b L; returns |g|^2 */
-static inline double pack_row(int d, int r, bool diagonal, const double *J, const double *L,
-                              double *g)
+/* g [d] = row of J_b L, L [d] where it is diagonal; returns |g|^2 */
+static inline __attribute__((always_inline)) double
+pack_row(int d, int r, bool diagonal, const double *J, const double *L, double *g)
 {
   double sum = 0;
   for (int j = 0; j < d; j++) {
-    double x = J[j * r] * L[j + j * d];
+    double x = J[j * r] * L[diagonal ? j : j + j * d];
     if (!diagonal)
       for (int l = j + 1; l < d; l++) x += J[l * r] * L[l + j * d];
     g[j] = x;
@@ -286,9 +286,34 @@ static inline double pack_row(int d, int r, bool diagonal, const double *J, cons
   return sum;
 }
 
+/* A contact in space, alone in its unit t, on bodies with diagonal inertia: all sizes known. */
+enum { CONTACT_ROWS = 3, BODY_WIDTH = 6 };
+static bool pack_contact(perp_rows *R, const perp_unit *t)
+{
+  const perp_blocks *F = R->p->F;
+  const int c = t->group, first = F->jptr[c], subs = F->jptr[c + 1] - first;
+  if (t->kind < FAST || F->diag == NULL || F->cptr[c] != t->row || t->r != CONTACT_ROWS ||
+      F->cptr[c + 1] - t->row != CONTACT_ROWS)
+    return false;
+  for (int k = first; k < first + subs; k++)
+    if (F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]] != BODY_WIDTH || !F->diag[F->jblk[k]])
+      return false;
+  double sum[CONTACT_ROWS] = { 0 };
+  double *g = R->data + t->at + even(CONTACT_ROWS * (CONTACT_ROWS - 1) / 2);
+  for (int i = 0; i < CONTACT_ROWS && F->s != NULL; i++) sum[i] = F->s[t->row + i];
+  for (int k = 0; k < subs; k++) {
+    const double *J = F->J + F->joff[first + k], *L = R->chol + F->mptr[F->jblk[first + k]];
+    for (int i = 0; i < CONTACT_ROWS; i++)
+      sum[i] += pack_row(BODY_WIDTH, CONTACT_ROWS, true, J + i, L, g + BODY_WIDTH * (subs * i + k));
+  }
+  for (int i = 0; i < CONTACT_ROWS; i++) R->diag[t->row + i] = sum[i];
+  return true;
+}
+
 /* rows of unit t in the order they are stored: g [width] = the row of J L, padding zero */
 static void pack_unit(perp_rows *R, const perp_unit *t)
 {
+  if (pack_contact(R, t)) return;
   const perp_blocks *F = R->p->F;
   double *g = R->data + t->at + (t->kind >= FAST ? even(t->r * (t->r - 1) / 2) : 0);
   int c = t->group;
@@ -300,8 +325,8 @@ static void pack_unit(perp_rows *R, const perp_unit *t)
       const int blk = F->jblk[k], d = F->bptr[blk + 1] - F->bptr[blk];
       const bool diagonal = F->diag != NULL && F->diag[blk];
       const double *J = F->J + F->joff[k] + local, *L = R->chol + F->mptr[blk];
-      if (d == 6 && r == 3)
-        sum += diagonal ? pack_row(6, 3, true, J, L, g) : pack_row(6, 3, false, J, L, g);
+      if (d == BODY_WIDTH && r == CONTACT_ROWS && !diagonal)
+        sum += pack_row(BODY_WIDTH, CONTACT_ROWS, false, J, L, g);
       else
         sum += pack_row(d, r, diagonal, J, L, g);
       int width = R->uoff[blk + 1] - R->uoff[blk];
@@ -324,8 +349,16 @@ static void pack_share(void *user, int member, int members)
   for (int t = perp_share(R->n_units, member, members); t < end; t++) pack_unit(R, &R->unit[t]);
 }
 
-/* steps, Gram matrix and parameters of unit t, when all diagonals are there */
-static void finish_unit(perp_rows *R, int t, double omega)
+/* inv_i times the products of the rows of a unit with those before */
+static inline __attribute__((always_inline)) void gram_of(int width, int r, const double *g,
+                                                          const double *inv, double *gram)
+{
+  for (int i = 1; i < r; i++)
+    for (int j = 0; j < i; j++) *gram++ = inv[i] * dot(width, g + i * width, g + j * width);
+}
+
+/* steps, Gram matrix and parameters of unit t, when all diagonals are there; top: root of the largest */
+static void finish_unit(perp_rows *R, int t, double omega, double top)
 {
   const perp_lcp *p = R->p;
   const perp_unit *unit = &R->unit[t];
@@ -335,7 +368,7 @@ static void finish_unit(perp_rows *R, int t, double omega)
     double d = R->diag[i];
     R->unit_of[i] = t;
     /* |A_ij| <= sqrt(A_ii A_jj) */
-    R->big[i] = d > 0 ? sqrt(d) * sqrt(R->top) : 0;
+    R->big[i] = d > 0 ? sqrt(d) * top : 0;
     step_of(R, i, omega);
     if (R->type[i] == PERP_ROW_CONE_TAIL) {
       const double *x = g + (size_t)(i - unit->row) * (size_t)width;
@@ -344,9 +377,11 @@ static void finish_unit(perp_rows *R, int t, double omega)
   }
   if (unit->kind >= FAST) {
     double *gram = R->data + unit->at;
-    for (int i = 1; i < r; i++)
-      for (int j = 0; j < i; j++)
-        *gram++ = R->inv[unit->row + i] * dot(width, g + i * width, g + j * width);
+    const double *inv = R->inv + unit->row;
+    if (width == 2 * BODY_WIDTH && r == CONTACT_ROWS)
+      gram_of(2 * BODY_WIDTH, CONTACT_ROWS, g, inv, gram);
+    else
+      gram_of(width, r, g, inv, gram);
   }
   for (int i = unit->row; i < unit->row + r; i++, par += PARAMS) {
     par[0] = p->b[i];
@@ -359,9 +394,10 @@ static void finish_unit(perp_rows *R, int t, double omega)
 static void finish_share(void *user, int member, int members)
 {
   const packing *job = user;
+  const double top = sqrt(job->R->top);
   const int end = perp_share(job->R->n_units, member + 1, members);
   for (int t = perp_share(job->R->n_units, member, members); t < end; t++)
-    finish_unit(job->R, t, job->omega);
+    finish_unit(job->R, t, job->omega, top);
 }
 
 static perp_status prepare_factored(perp_ctx *ctx, perp_rows *R, double omega)

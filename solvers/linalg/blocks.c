@@ -21,46 +21,64 @@ static inline void gemvt(int r, int d, const double *G, double alpha, const doub
 /* the same for contacts in space, where sizes known at compile time make vectors of the loops */
 enum { CONTACT_ROWS = 3, BODY_WIDTH = 6 };
 
+static inline void sub_J(int r, int d, const double *G, double alpha, const double *x, double *y)
+{
+  if (r == CONTACT_ROWS && d == BODY_WIDTH)
+    gemv(CONTACT_ROWS, BODY_WIDTH, G, alpha, x, y);
+  else
+    gemv(r, d, G, alpha, x, y);
+}
+
+static inline void sub_Jt(int r, int d, const double *G, double alpha, const double *x, double *y)
+{
+  if (r == CONTACT_ROWS && d == BODY_WIDTH)
+    gemvt(CONTACT_ROWS, BODY_WIDTH, G, alpha, x, y);
+  else
+    gemvt(r, d, G, alpha, x, y);
+}
+
+/* rows of group c */
+static inline void group_J(const perp_blocks *B, int c, double alpha, const double *x, double *y)
+{
+  const int row = B->cptr[c], r = B->cptr[c + 1] - row;
+  for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
+    const int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
+    sub_J(r, d, B->J + B->joff[k], alpha, x + col, y + row);
+  }
+}
+
 void perp_blocks_J(const perp_blocks *B, double alpha, const double *x, double *y)
 {
-  for (int c = 0; c < B->nc; c++) {
-    int row = B->cptr[c], r = B->cptr[c + 1] - row;
-    for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
-      int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
-      if (r == CONTACT_ROWS && d == BODY_WIDTH)
-        gemv(CONTACT_ROWS, BODY_WIDTH, B->J + B->joff[k], alpha, x + col, y + row);
-      else
-        gemv(r, d, B->J + B->joff[k], alpha, x + col, y + row);
-    }
-  }
+  for (int c = 0; c < B->nc; c++) group_J(B, c, alpha, x, y);
 }
 
 void perp_blocks_Jt(const perp_blocks *B, double alpha, const double *x, double *y)
 {
   for (int c = 0; c < B->nc; c++) {
-    int row = B->cptr[c], r = B->cptr[c + 1] - row;
+    const int row = B->cptr[c], r = B->cptr[c + 1] - row;
     for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
-      int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
-      if (r == CONTACT_ROWS && d == BODY_WIDTH)
-        gemvt(CONTACT_ROWS, BODY_WIDTH, B->J + B->joff[k], alpha, x + row, y + col);
-      else
-        gemvt(r, d, B->J + B->joff[k], alpha, x + row, y + col);
+      const int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
+      sub_Jt(r, d, B->J + B->joff[k], alpha, x + row, y + col);
     }
+  }
+}
+
+/* y_b = D_b x_b */
+static inline void block_times(const perp_blocks *B, int b, const double *D, const double *x,
+                               double *y)
+{
+  const int d = B->bptr[b + 1] - B->bptr[b];
+  if (B->diag != NULL && B->diag[b]) {
+    for (int i = 0; i < d; i++) y[i] = D[i + i * d] * x[i];
+  } else {
+    for (int i = 0; i < d; i++) y[i] = 0;
+    gemv(d, d, D, 1, x, y);
   }
 }
 
 static void block_diagonal(const perp_blocks *B, const double *D, const double *x, double *y)
 {
-  for (int b = 0; b < B->nb; b++) {
-    int col = B->bptr[b], d = B->bptr[b + 1] - col;
-    const double *Db = D + B->mptr[b];
-    if (B->diag != NULL && B->diag[b]) {
-      for (int i = 0; i < d; i++) y[col + i] = Db[i + i * d] * x[col + i];
-    } else {
-      for (int i = 0; i < d; i++) y[col + i] = 0;
-      gemv(d, d, Db, 1, x + col, y + col);
-    }
-  }
+  for (int b = 0; b < B->nb; b++) block_times(B, b, D + B->mptr[b], x + B->bptr[b], y + B->bptr[b]);
 }
 
 void perp_blocks_M(const perp_blocks *B, const double *x, double *y)
@@ -72,14 +90,54 @@ void perp_blocks_Minv(const perp_blocks *B, const double *x, double *y)
   block_diagonal(B, B->Minv, x, y);
 }
 
+typedef struct product {
+  const perp_blocks *B;
+  const double *x;
+  double *y, *p, *v;
+} product;
+
+/* p = J' x and v = M^-1 p, block by block: each from the groups that touch it, by ascending number as in
+ * perp_blocks_Jt. */
+static void gather_share(const product *job, int member, int members)
+{
+  const perp_blocks *B = job->B;
+  const int end = perp_share(B->nb, member + 1, members);
+  for (int b = perp_share(B->nb, member, members); b < end; b++) {
+    const int col = B->bptr[b], d = B->bptr[b + 1] - col;
+    double *p = job->p + col;
+    for (int i = 0; i < d; i++) p[i] = 0;
+    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) {
+      const int k = B->tsub[t], row = B->cptr[B->jgrp[k]], r = B->cptr[B->jgrp[k] + 1] - row;
+      sub_Jt(r, d, B->J + B->joff[k], 1, job->x + row, p);
+    }
+    block_times(B, b, B->Minv + B->mptr[b], p, job->v + col);
+  }
+}
+
+static void product_share(void *user, int member, int members)
+{
+  const product *job = user;
+  const perp_blocks *B = job->B;
+  if (members > 1) {
+    gather_share(job, member, members);
+    perp_team_wait(members);
+  } else { /* J is read in order */
+    for (int i = 0; i < B->nv; i++) job->p[i] = 0;
+    perp_blocks_Jt(B, 1, job->x, job->p);
+    perp_blocks_Minv(B, job->p, job->v);
+  }
+  const int end = perp_share(B->nc, member + 1, members);
+  for (int c = perp_share(B->nc, member, members); c < end; c++) {
+    for (int i = B->cptr[c]; i < B->cptr[c + 1]; i++)
+      job->y[i] = B->s != NULL ? B->s[i] * job->x[i] : 0;
+    group_J(B, c, 1, job->v, job->y);
+  }
+}
+
 void perp_blocks_A(const perp_blocks *B, const double *x, double *y, double *scratch)
 {
-  double *p = scratch, *v = scratch + B->nv;
-  for (int i = 0; i < B->nv; i++) p[i] = 0;
-  perp_blocks_Jt(B, 1, x, p);
-  perp_blocks_Minv(B, p, v);
-  for (int i = 0; i < B->m; i++) y[i] = B->s != NULL ? B->s[i] * x[i] : 0;
-  perp_blocks_J(B, 1, v, y);
+  product job = { B, x, y, scratch, scratch + B->nv };
+  perp_team(B->threads, product_share, &job);
 }
 
 void perp_blocks_transpose(int nb, int nc, const int *jptr, const int *jblk, int *jgrp, int *tptr,

@@ -34,7 +34,8 @@ typedef struct perp_blocks {
   const double *J;    /* [joff[jptr[nc]]] */
   const double *s;    /* [m] softness >= 0 (compliance / h^2, CFM), NULL = 0 */
   const unsigned char
-      *diag; /* [nb] 1: M_b and its inverse are diagonal (a promise, faster); NULL: not known */
+      *diag;   /* [nb] 1: M_b and its inverse are diagonal (a promise, faster); NULL: not known */
+  int threads; /* of the team for products with A and what is made of its rows; 0: as 1 */
 } perp_blocks;
 
 /* Is the pattern (everything but the values) as described above?  Every block and group must have at
@@ -58,7 +59,7 @@ void perp_blocks_Minv(const perp_blocks *B, const double *x, double *y);
 /* A = J M^-1 J' + S, column-major m x m with leading dimension lda, both triangles.
  * scratch [max over sub-matrices of r d].  O(m^2 + sum over blocks of (rows touching the block)^2 d). */
 void perp_blocks_delassus(const perp_blocks *B, double *A, int lda, double *scratch);
-/* y = (J M^-1 J' + S) x without forming it; scratch [2 nv]. */
+/* y = (J M^-1 J' + S) x without forming it; scratch [2 nv].  By a team of B->threads, the same bit by bit. */
 void perp_blocks_A(const perp_blocks *B, const double *x, double *y, double *scratch);
 
 #endif

@@ -4,6 +4,7 @@
 #include "solvers/lcp/convert.h"
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
+#include "tests/lcp_random.h"
 #include "tests/tap.h"
 
 #include <float.h>
@@ -324,6 +325,62 @@ static void check_enumeration(void)
   }
 }
 
+/* Contacts, several in a row on the same bodies, with inertia diagonal or not: the scales are those of A, and a
+ * team finds the same bits as one alone. */
+static void check_team(void)
+{
+  enum { BODIES = 60, CONTACTS = 60, KINDS = 12 };
+  perp_rng *g = perp_rng_create(7);
+  for (int kind = 0; kind < KINDS; kind++) {
+    random_lcp r = random_factored(g, BODIES, CONTACTS, SHAPE_CONTACTS, kind % 3, kind / 3 % 2);
+    const perp_lcp *p = random_as_factored(&r);
+    perp_blocks *F = &r.F;
+    int *jblk = (int *)F->jblk; /* all of it belongs to r */
+    for (int c = 0; c + 1 < F->nc; c++)
+      if (c % 4 != 3 && F->jptr[c + 2] - F->jptr[c + 1] == F->jptr[c + 1] - F->jptr[c])
+        for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++)
+          jblk[k + F->jptr[c + 1] - F->jptr[c]] = jblk[k];
+    perp_blocks_transpose(F->nb, F->nc, F->jptr, F->jblk, (int *)F->jgrp, (int *)F->tptr,
+                          (int *)F->tsub);
+    unsigned char *diag = random_own(&r, BODIES, sizeof *diag);
+    for (int b = 0; b < BODIES && kind >= KINDS / 2; b++) {
+      diag[b] = (unsigned char)(b % 3 > 0);
+      for (int i = 0; i < 36 && diag[b]; i++)
+        if (i % 7 != 0) ((double *)F->Minv)[F->mptr[b] + i] = 0;
+    }
+    if (kind >= KINDS / 2) F->diag = diag;
+    const int n = p->n;
+    double inner[64], *x = random_own(&r, n, sizeof *x);
+    double *scratch = random_own(&r, PERP_LCP_SCRATCH(n, F->nv), sizeof *scratch);
+    double *a[4], *w[4], rel[4], worst = 0;
+    perp_blocks_delassus(F, r.A, n, inner);
+    for (int i = 0; i < n; i++) x[i] = perp_rng_uniform(g, -1, 1);
+    bool same = true;
+    for (int threads = 0; threads < 4; threads++) {
+      a[threads] = random_own(&r, n, sizeof *x);
+      w[threads] = random_own(&r, n, sizeof *x);
+      F->threads = threads;
+      perp_lcp_scales(p, a[threads], scratch);
+      perp_lcp_product(p, x, w[threads], scratch);
+      rel[threads] = perp_lcp_rel(p, a[threads], x, w[threads]);
+      same = same && memcmp(a[threads], a[0], (size_t)n * sizeof *x) == 0 &&
+             memcmp(w[threads], w[0], (size_t)n * sizeof *x) == 0 && rel[threads] == rel[0];
+    }
+    ok(same, "kind %d: a team of 1, 2, 3 finds the same bits", kind);
+    for (int i = 0; i < n; i++) {
+      double top = 0, sum = p->b[i];
+      for (int j = 0; j < n; j++) {
+        top = fmax(top, fabs(r.A[i + j * n]));
+        sum += r.A[i + j * n] * x[j];
+      }
+      worst = fmax(worst, fmax(fabs(a[0][i] - top), fabs(w[0][i] - sum)) / top);
+    }
+    near(worst, 0, 1e-12, 0, "kind %d: scales and products of contacts are those of A", kind);
+    random_free(&r);
+  }
+  perp_rng_destroy(g);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -336,5 +393,6 @@ int main(void)
   check_certificates();
   check_pyramid();
   check_enumeration();
+  check_team();
   return tap_done();
 }

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Row scales a_i = max_j |A_ij| of A = J M^-1 J' + S, which is never formed: by multiplying out what can be
+ * multiplied, or for contacts only what a bound does not rule out. */
+#include "solvers/lcp/internal.h"
+
+#include <math.h>
+
+void perp_lcp_factored_rows(const perp_blocks *F, const double *lambda, double *a, double *c,
+                            double *acc, double *y)
+{
+  for (int i = 0; i < F->m; i++) acc[i] = 0;
+  for (int g = 0; g < F->nc; g++) {
+    int row = F->cptr[g], r = F->cptr[g + 1] - row;
+    for (int l = 0; l < r; l++) {
+      int i = row + l;
+      acc[i] = F->s != NULL ? F->s[i] : 0;
+      for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
+        int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
+        const double *G = F->J + F->joff[k], *W = F->Minv + F->mptr[b];
+        for (int q = 0; q < d; q++) {
+          y[q] = 0;
+          for (int s = 0; s < d; s++) y[q] += W[q + s * d] * G[l + s * r];
+        }
+        for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
+          int u = F->tsub[t], col = F->cptr[F->jgrp[u]], ru = F->cptr[F->jgrp[u] + 1] - col;
+          const double *H = F->J + F->joff[u];
+          for (int q = 0; q < d; q++)
+            for (int j = 0; j < ru; j++) acc[col + j] += H[j + q * ru] * y[q];
+        }
+      }
+      double most = fabs(acc[i]), sum = 0;
+      if (lambda != NULL) sum = most * fabs(lambda[i]);
+      acc[i] = 0;
+      for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
+        int b = F->jblk[k];
+        for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
+          int u = F->tsub[t];
+          for (int j = F->cptr[F->jgrp[u]]; j < F->cptr[F->jgrp[u] + 1]; j++) {
+            double v = fabs(acc[j]);
+            if (v > most) most = v;
+            if (lambda != NULL) sum += v * fabs(lambda[j]);
+            acc[j] = 0;
+          }
+        }
+      }
+      a[i] = most;
+      if (lambda != NULL) c[i] = sum;
+    }
+  }
+}
+
+/* The quick way where each group touches one or two narrow blocks, and the groups on the same two blocks
+ * follow each other (the points of a contact).  With d_ib = g_ib' M_b^-1 g_ib, A_ii = sum_b d_ib + s_i, and
+ * |A_ij| <= sqrt(d_ib d_jb) for rows that share the block b alone: rows of such a run are multiplied out,
+ * and a row meets those of other groups only where the bound with the largest d_jb of the block exceeds what
+ * has been found. */
+enum { NARROW = 6, RUN_ROWS = 24 };
+
+/* The end of the run of groups on the same blocks that starts with group g; at most RUN_ROWS rows. */
+static int run_end(const perp_blocks *F, int g)
+{
+  const int first = F->jptr[g], subs = F->jptr[g + 1] - first;
+  int h = g + 1;
+  for (; h < F->nc && F->jptr[h + 1] - F->jptr[h] == subs; h++)
+    for (int k = 0; k < subs; k++)
+      if (F->jblk[F->jptr[h] + k] != F->jblk[first + k]) return h;
+  return h;
+}
+
+/* Are the groups narrow, and all groups on two blocks in one run?  seen [nb] scratch. */
+static bool narrow(const perp_blocks *F, double *seen)
+{
+  for (int b = 0; b < F->nb; b++) {
+    if (F->bptr[b + 1] - F->bptr[b] > NARROW) return false;
+    seen[b] = -1;
+  }
+  for (int g = 0; g < F->nc; g++) {
+    const int subs = F->jptr[g + 1] - F->jptr[g];
+    if (subs < 1 || subs > 2) return false;
+  }
+  for (int b = 0; b < F->nb; b++) /* seen [c] = b: there has been a group on b and c */
+    for (int t = F->tptr[b], last = -1; t < F->tptr[b + 1]; t++) {
+      const int k = F->tsub[t], g = F->jgrp[k], start = F->jptr[g];
+      if (F->jptr[g + 1] - start < 2) continue;
+      const int c = F->jblk[k == start ? start + 1 : start];
+      const bool follows = last >= 0 && last == g - 1 && F->jblk[F->jptr[last]] == F->jblk[start] &&
+                           F->jblk[F->jptr[last] + 1] == F->jblk[start + 1];
+      if (seen[c] == b && !follows) return false;
+      seen[c] = b;
+      last = g;
+    }
+  return true;
+}
+
+/* y = W g for a row g of a sub-matrix of r rows, d numbers long; returns g'y */
+static inline __attribute__((always_inline)) double
+row_times(const double *G, const double *W, int r, int d, bool diagonal, double y[NARROW])
+{
+  double sum = 0;
+  if (diagonal)
+    for (int q = 0; q < d; q++) y[q] = W[q + q * d] * G[q * r];
+  else {
+    for (int q = 0; q < d; q++) y[q] = 0;
+    for (int s = 0; s < d; s++)
+      for (int q = 0; q < d; q++) y[q] += W[q + s * d] * G[s * r];
+  }
+  for (int q = 0; q < d; q++) sum += G[q * r] * y[q];
+  return sum;
+}
+
+/* y = M_b^-1 g for row l of sub-matrix k; returns g'y.  Sizes of contacts in space are known at compile time. */
+static double row_times_inverse(const perp_blocks *F, int k, int l, int r, double y[NARROW])
+{
+  const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
+  const double *G = F->J + F->joff[k] + l, *W = F->Minv + F->mptr[b];
+  const bool diagonal = F->diag != NULL && F->diag[b];
+  if (r == 3 && d == 6 && diagonal) return row_times(G, W, 3, 6, true, y);
+  return row_times(G, W, r, d, diagonal, y);
+}
+
+/* x = max(x, d) of what other members raise as well */
+static inline void raise_to(double *x, double d)
+{
+  double now;
+  __atomic_load(x, &now, __ATOMIC_RELAXED);
+  while (d > now)
+    if (__atomic_compare_exchange(x, &now, &d, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
+}
+
+/* Rows first ... end - 1 of a run, those of one group: M_b^-1 g of each into y, their diagonal and what they are
+ * multiplied out with the rows of the run up to their own group. */
+static inline __attribute__((always_inline)) void
+scales_of_group(const perp_blocks *F, int h, int before, int subs, int r, int d, bool diagonal,
+                double y[2][NARROW][RUN_ROWS], double *a, double *own, double *most)
+{
+  const int at = F->cptr[h];
+  double x[NARROW];
+  for (int l = 0; l < r; l++) {
+    double sum = F->s != NULL ? F->s[at + l] : 0;
+    for (int k = 0; k < subs; k++) {
+      const int b = F->jblk[F->jptr[h] + k];
+      const double *G = F->J + F->joff[F->jptr[h] + k] + l;
+      const int db = d > 0 ? d : F->bptr[b + 1] - F->bptr[b];
+      const bool flat = diagonal || (F->diag != NULL && F->diag[b]);
+      double part = row_times(G, F->Minv + F->mptr[b], r, db, flat, x);
+      for (int q = 0; q < db; q++) y[k][q][before + l] = x[q];
+      if (k == 0) own[at + l] = part;
+      raise_to(&most[b], part);
+      sum += part;
+    }
+    a[at + l] = sum;
+  }
+  for (int l = 0; l < r; l++) {
+    double product[RUN_ROWS], top = a[at + l], *first = a + at - before;
+    const int n = before + l;
+    for (int j = 0; j < n; j++) product[j] = 0;
+    for (int k = 0; k < subs; k++) {
+      const int b = F->jblk[F->jptr[h] + k], db = d > 0 ? d : F->bptr[b + 1] - F->bptr[b];
+      const double *G = F->J + F->joff[F->jptr[h] + k] + l;
+      for (int q = 0; q < db; q++)
+        for (int j = 0; j < n; j++) product[j] += G[q * r] * y[k][q][j];
+    }
+    for (int j = 0; j < n; j++) {
+      const double size = fabs(product[j]);
+      top = size > top ? size : top;
+      first[j] = size > first[j] ? size : first[j];
+    }
+    a[at + l] = top;
+  }
+}
+
+/* Rows of the run of groups g ... end - 1 among themselves.  own [m]: d of the first block; most [nb]: the
+ * largest d of each block so far.  False: too many rows. */
+static bool scales_of_run(const perp_blocks *F, int g, int end, double *a, double *own,
+                          double *most)
+{
+  double y[2][NARROW][RUN_ROWS]; /* M_b^-1 g of each row */
+  const int first = F->cptr[g], n = F->cptr[end] - first, subs = F->jptr[g + 1] - F->jptr[g];
+  if (n > RUN_ROWS) return false;
+  bool contacts = F->diag != NULL; /* in space, on bodies with diagonal inertia */
+  for (int k = F->jptr[g]; k < F->jptr[g] + subs; k++)
+    contacts = contacts && F->diag[F->jblk[k]] &&
+               F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]] == 6;
+  for (int h = g; h < end; h++) {
+    const int r = F->cptr[h + 1] - F->cptr[h], before = F->cptr[h] - first;
+    if (contacts && r == 3 && before == 0 && subs == 2)
+      scales_of_group(F, h, 0, 2, 3, 6, true, y, a, own, most);
+    else if (contacts && r == 3)
+      scales_of_group(F, h, before, subs, 3, 6, true, y, a, own, most);
+    else
+      scales_of_group(F, h, before, subs, r, 0, false, y, a, own, most);
+  }
+  return true;
+}
+
+/* Row l of sub-matrix k, row i of A, against the rows of other groups on its block that share this block
+ * alone: those of other runs. */
+static double scale_across(const perp_blocks *F, int g, int k, int l, double most)
+{
+  const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b], subs = F->jptr[g + 1] - F->jptr[g];
+  const int other = subs == 2 ? F->jblk[k == F->jptr[g] ? k + 1 : k - 1] : -1;
+  double y[NARROW];
+  row_times_inverse(F, k, l, F->cptr[g + 1] - F->cptr[g], y);
+  for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
+    const int u = F->tsub[t], h = F->jgrp[u], start = F->jptr[h];
+    const int rh = F->cptr[h + 1] - F->cptr[h];
+    if (h == g) continue;
+    if (other >= 0 && F->jptr[h + 1] - start == 2 &&
+        F->jblk[u == start ? start + 1 : start] == other)
+      continue;
+    const double *H = F->J + F->joff[u];
+    for (int j = 0; j < rh; j++) {
+      double sum = 0;
+      for (int q = 0; q < d; q++) sum += H[j + q * rh] * y[q];
+      if (fabs(sum) > most) most = fabs(sum);
+    }
+  }
+  return most;
+}
+
+/* The rows of all runs, then each row against those of other runs. */
+typedef struct survey {
+  const perp_blocks *F;
+  double *a, *own, *most;
+  bool wide; /* some run has too many rows */
+} survey;
+
+static void scales_share(void *user, int member, int members)
+{
+  survey *job = user;
+  const perp_blocks *F = job->F;
+  const int from = perp_share(F->nc, member, members), to = perp_share(F->nc, member + 1, members);
+  /* the runs that begin here */
+  int g = from;
+  if (g > 0 && g < to && run_end(F, g - 1) > g) g = run_end(F, g);
+  while (g < to) {
+    const int end = run_end(F, g);
+    if (!scales_of_run(F, g, end, job->a, job->own, job->most))
+      __atomic_store_n(&job->wide, true, __ATOMIC_RELAXED);
+    g = end;
+  }
+  perp_team_wait(members);
+  if (__atomic_load_n(&job->wide, __ATOMIC_RELAXED)) return;
+  for (g = from; g < to; g++) {
+    const int first = F->jptr[g], subs = F->jptr[g + 1] - first;
+    for (int i = F->cptr[g]; i < F->cptr[g + 1]; i++)
+      for (int k = 0; k < subs; k++) {
+        const int b = F->jblk[first + k];
+        /* a_i >= A_ii; room for rounding */
+        const double d = k == 0 ? job->own[i] : job->a[i] - job->own[i];
+        if (d * job->most[b] * (1 + 1e-9) >= job->a[i] * job->a[i])
+          job->a[i] = scale_across(F, g, first + k, i - F->cptr[g], job->a[i]);
+      }
+  }
+}
+
+bool perp_lcp_contact_scales(const perp_blocks *F, double *a, double *scratch)
+{
+  survey job = { F, a, scratch, scratch + F->m, false };
+  if (!narrow(F, job.most)) return false;
+  for (int b = 0; b < F->nb; b++) job.most[b] = 0;
+  perp_team(F->threads, scales_share, &job);
+  return !job.wide;
+}
