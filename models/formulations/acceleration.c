@@ -197,11 +197,6 @@ static double event_momentum(void *user, double t, const double *y, const double
   return perp_events_value(w->events, &w->k, y, w->v);
 }
 
-static void qdot_of(void *user, const double *q, const double *v, double *qdot)
-{
-  perp_model_qdot(((workspace *)user)->k.model, q, v, qdot);
-}
-
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static void layout(workspace *w, const perp_model *model, perp_arena *a)
@@ -243,10 +238,9 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
   layout(w, model, &a);
   w->momentum = o->state == STATE_MOMENTUM;
   status = perp_constrained_create(ctx, &w->k, model, parts, false);
-  w->sys = perp_constrained_ode_sys(&w->k);
+  w->sys = perp_formulation_ode_sys(w);
   w->sys.deriv = deriv_velocity;
   w->sys.accept = accept_velocity;
-  w->sys.qdot = qdot_of;
   if (w->momentum) {
     w->sys.nq = model->nq + model->nv;
     w->sys.nv = 0;

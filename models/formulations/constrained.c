@@ -21,6 +21,41 @@ static double norm_inf(int n, const double *x)
   return worst;
 }
 
+/* ---- the model under an ODE solver ----------------------------------------------------------- */
+
+static const perp_model *model_of(const void *user)
+{
+  return *(const perp_model *const *)user;
+}
+static void retract(void *user, const double *q, const double *dq, double *q_out)
+{
+  perp_model_retract(model_of(user), q, dq, q_out);
+}
+static void difference(void *user, const double *q0, const double *q1, double *dq)
+{
+  perp_model_difference(model_of(user), q0, q1, dq);
+}
+static void project(void *user, double *q)
+{
+  perp_model_project(model_of(user), q);
+}
+static void qdot_of(void *user, const double *q, const double *v, double *qdot)
+{
+  perp_model_qdot(model_of(user), q, v, qdot);
+}
+
+perp_ode_sys perp_formulation_ode_sys(void *user)
+{
+  return (perp_ode_sys){ .nq = model_of(user)->nq,
+                         .nv = model_of(user)->nv,
+                         .caps = PERP_ODE_SYS_OPTIONAL_QDOT,
+                         .user = user,
+                         .retract = retract,
+                         .difference = difference,
+                         .project = project,
+                         .qdot = qdot_of };
+}
+
 /* ---- what the stabilization scheme may ask --------------------------------------------------- */
 
 static void stab_error(void *user, double t, const double *q, double *C)
@@ -114,12 +149,6 @@ static perp_status stab_solve_start(void *user, const double *c, double *x, doub
     if (stats->reason < 0) return PERP_OK;
   }
   return solve_projection(k, c, x, lambda, stats);
-}
-
-static void retract(void *user, const double *q, const double *dq, double *q_out)
-{
-  perp_constrained *k = user;
-  perp_model_retract(k->model, q, dq, q_out);
 }
 
 /* ---- springs --------------------------------------------------------------------------------- */
@@ -330,26 +359,6 @@ void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot)
 {
   memset(Cdot, 0, (size_t)k->model->m * sizeof *Cdot);
   perp_blocks_J(&k->e->blocks, 1, v, Cdot);
-}
-
-static void difference(void *user, const double *q0, const double *q1, double *dq)
-{
-  perp_model_difference(((perp_constrained *)user)->model, q0, q1, dq);
-}
-static void project(void *user, double *q)
-{
-  perp_model_project(((perp_constrained *)user)->model, q);
-}
-
-perp_ode_sys perp_constrained_ode_sys(perp_constrained *k)
-{
-  return (perp_ode_sys){ .nq = k->model->nq,
-                         .nv = k->model->nv,
-                         .caps = PERP_ODE_SYS_OPTIONAL_QDOT,
-                         .user = k,
-                         .retract = retract,
-                         .difference = difference,
-                         .project = project };
 }
 
 perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v)

@@ -8,8 +8,8 @@
 #include "models/model_private.h"
 
 typedef struct perp_constrained {
-  perp_ctx *ctx; /* of the call in progress: the callbacks of solvers bring none */
-  const perp_model *model;
+  const perp_model *model; /* first: see perp_formulation_ode_sys */
+  perp_ctx *ctx;           /* of the call in progress: the callbacks of solvers bring none */
   const perp_kkt_desc *kkt;
   const perp_stab_desc *stab;
   void *kkt_ws, *stab_ws; /* NULL when there are no constraints */
@@ -65,9 +65,9 @@ bool perp_constrained_response(perp_constrained *k, const double *f, const doubl
                                double *lambda);
 /* Cdot = J v */
 void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot);
-/* The ODE of the model in q and v, but for its derivatives and what is done at accepted states; for a
- * formulation whose workspace begins with k, which is the user of the callbacks.  k is created. */
-perp_ode_sys perp_constrained_ode_sys(perp_constrained *k);
+/* The ODE of a model in q and v, but for its derivatives and what is done at accepted states.  user: of the
+ * callbacks; it begins with a pointer to the (const) model. */
+perp_ode_sys perp_formulation_ode_sys(void *user);
 /* At a regular state: is it finite, how large is C; then the post-step. */
 perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v);
 /* A state a simulation can start from?  q is brought to unit quaternions. */

@@ -31,7 +31,7 @@ static const perp_opt options[] = { PERP_REAL(struct opts, stiffness, 1e5, 0, HU
 enum { POWER_ITERATIONS = 200 };
 
 typedef struct workspace {
-  const perp_model *model;
+  const perp_model *model; /* first */
   struct opts o;
   perp_eval e;
   perp_ode_sys sys;
@@ -87,23 +87,6 @@ static perp_ode_answer accept(void *user, double t, double *q, double *v)
   perp_eval_at(&w->e, w->model, q);
   w->drift = norm_inf(w->model->m, w->e.C);
   return PERP_ODE_OK;
-}
-
-static void qdot_of(void *user, const double *q, const double *v, double *qdot)
-{
-  perp_model_qdot(((workspace *)user)->model, q, v, qdot);
-}
-static void retract(void *user, const double *q, const double *dq, double *q_out)
-{
-  perp_model_retract(((workspace *)user)->model, q, dq, q_out);
-}
-static void difference(void *user, const double *q0, const double *q1, double *dq)
-{
-  perp_model_difference(((workspace *)user)->model, q0, q1, dq);
-}
-static void project(void *user, double *q)
-{
-  perp_model_project(((workspace *)user)->model, q);
 }
 
 /* the largest eigenvalue of A at the last evaluation */
@@ -165,16 +148,9 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
   w->e.blocks.s = NULL; /* the penalty is all the softness there is */
   w->model = model;
   w->o = *(const struct opts *)parts->formulation.opts;
-  w->sys = (perp_ode_sys){ .nq = model->nq,
-                           .nv = model->nv,
-                           .caps = PERP_ODE_SYS_OPTIONAL_QDOT,
-                           .user = w,
-                           .deriv = deriv,
-                           .retract = retract,
-                           .difference = difference,
-                           .project = project,
-                           .accept = accept,
-                           .qdot = qdot_of };
+  w->sys = perp_formulation_ode_sys(w);
+  w->sys.deriv = deriv;
+  w->sys.accept = accept;
   if (!model->velocity_forces && w->o.damping == 0) w->sys.caps |= PERP_ODE_SYS_POSITION_FORCES;
   status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
   if (status != PERP_OK) {

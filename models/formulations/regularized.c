@@ -17,10 +17,9 @@
  *
  * The softness of a joint of the model is added to S.  Cost per step: assembly, one factorization, one
  * solve.  Positions move by symplectic-euler. */
-#include "models/formulations/constrained.h"
+#include "models/formulations/stepping.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 extern const perp_stab_desc perp_stab_none;
 
@@ -36,138 +35,48 @@ static const perp_opt options[] = {
 };
 
 typedef struct workspace {
-  perp_constrained k;
+  perp_stepping s; /* first */
   struct opts o;
-  perp_ode_sys sys;
-  perp_ode *ode;
-  double *q;      /* [nq] start of a restart */
-  double *S;      /* [m] */
-  double *lambda; /* [m] forces */
-  perp_arena arena;
+  double *S; /* [m] */
 } workspace;
 
-static perp_ode_answer deriv(void *user, double t, double h, const double *q, const double *v,
-                             bool intermediate, double *qdot, double *a)
+static void prepare(perp_stepping *s, double h, const double *v)
 {
-  workspace *w = user;
-  perp_constrained *k = &w->k;
-  const perp_model *model = k->model;
-  (void)intermediate;
-  perp_constrained_at(k, q);
-  double start = perp_constrained_clock(k);
-  perp_eval_impulse(k->e, model, t, h, v, k->f);
+  workspace *w = (workspace *)s;
+  const perp_model *model = s->k.model;
   const double alpha = 1 / (h + w->o.relaxation), soft = w->o.compliance * alpha / h;
+  (void)v;
   for (int i = 0; i < model->m; i++) {
-    k->c[i] = -alpha * k->e->C[i];
+    s->k.c[i] = -alpha * s->k.e->C[i];
     w->S[i] = soft + model->softness[i];
   }
-  k->assembly_s += perp_constrained_clock(k) - start;
-  k->factored = NULL; /* S depends on h */
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return PERP_ODE_FAILED;
-  for (int i = 0; i < model->nv; i++) a[i] = (k->a[i] - v[i]) / h;
-  for (int i = 0; i < model->m; i++) w->lambda[i] = k->lambda[i] / h;
-  if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
-  return PERP_ODE_OK;
-}
-
-static perp_ode_answer accept(void *user, double t, double *q, double *v)
-{
-  return perp_constrained_accept(&((workspace *)user)->k, t, q, v);
-}
-
-static void layout(workspace *w, const perp_model *model, perp_arena *a)
-{
-  perp_constrained_layout(&w->k, model, a);
-  w->q = PERP_CARVE(a, double, model->nq);
-  w->S = PERP_CARVE(a, double, model->m);
-  w->lambda = PERP_CARVE(a, double, model->m);
+  s->k.factored = NULL; /* S depends on h */
 }
 
 static void destroy(void *ws)
 {
-  workspace *w = ws;
-  if (w == NULL) return;
-  if (w->ode != NULL) perp_ode_destroy(w->ode);
-  perp_constrained_destroy(&w->k);
-  perp_arena_free(&w->arena);
-  free(w);
+  if (ws == NULL) return;
+  free(((workspace *)ws)->S);
+  perp_stepping_destroy(ws);
 }
 
 static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                           void **ws)
 {
-  *ws = NULL;
-  if (!(parts->ode.d->caps & PERP_ODE_ONE_EVALUATION))
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "formulation regularized needs an ode with one evaluation a step (euler, "
-                     "symplectic-euler): '%s' takes more",
-                     parts->ode.d->name);
-  workspace *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "regularized: no memory");
-  perp_arena a = { 0 };
-  layout(w, model, &a);
-  perp_status status = perp_arena_reserve(ctx, &a);
-  if (status != PERP_OK) {
-    free(w);
-    return status;
-  }
-  w->arena = a;
-  layout(w, model, &a);
-  w->o = *(const struct opts *)parts->formulation.opts;
   perp_parts with = *parts;
   with.stab = (perp_spec){ &perp_stab_none.d, NULL };
-  status = perp_constrained_create(ctx, &w->k, model, &with, false);
-  for (int i = 0; i < 2; i++) w->k.eval[i].blocks.s = w->S;
-  w->sys = perp_constrained_ode_sys(&w->k);
-  w->sys.deriv = deriv;
-  w->sys.accept = accept;
-  if (status == PERP_OK) status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
-  if (status != PERP_OK) {
+  PERP_TRY(perp_stepping_create(ctx, model, &with, NULL, h, sizeof(workspace), ws));
+  workspace *w = *ws;
+  w->s.prepare = prepare;
+  w->o = *(const struct opts *)parts->formulation.opts;
+  w->S = calloc((size_t)model->m + 1, sizeof *w->S);
+  if (w->S == NULL) {
     destroy(w);
-    return status;
+    *ws = NULL;
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "regularized: no memory");
   }
-  *ws = w;
+  for (int i = 0; i < 2; i++) w->s.k.eval[i].blocks.s = w->S;
   return PERP_OK;
-}
-
-static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
-{
-  workspace *w = ws;
-  const perp_model *model = w->k.model;
-  perp_constrained_restart(&w->k);
-  w->k.ctx = ctx;
-  memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
-  memcpy(w->q, q, (size_t)model->nq * sizeof *q);
-  PERP_TRY(perp_constrained_check_start(ctx, model, w->q, v));
-  return perp_ode_restart(ctx, w->ode, t, w->q, v);
-}
-
-static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
-{
-  workspace *w = ws;
-  PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
-  info->lambda = w->lambda;
-  return PERP_OK;
-}
-
-static void state(const void *ws, double *t, const double **q, const double **v)
-{
-  const workspace *w = ws;
-  *t = perp_ode_time(w->ode);
-  *q = perp_ode_q(w->ode);
-  *v = perp_ode_v(w->ode);
-}
-
-static void counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
-{
-  const workspace *w = ws;
-  if (ode != NULL) *ode = *perp_ode_count(w->ode);
-  if (kkt != NULL) *kkt = w->k.count;
-}
-
-static void timing(void *ws, bool on, perp_times *times)
-{
-  perp_constrained_timing(&((workspace *)ws)->k, on, times);
 }
 
 const perp_formulation_desc perp_formulation_regularized = {
@@ -180,10 +89,10 @@ const perp_formulation_desc perp_formulation_regularized = {
          .opts_size = sizeof(struct opts),
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT },
   .create = create,
-  .restart = restart,
-  .step = step,
-  .state = state,
-  .counters = counters,
-  .timing = timing,
+  .restart = perp_stepping_restart,
+  .step = perp_stepping_step,
+  .state = perp_stepping_state,
+  .counters = perp_stepping_counters,
+  .timing = perp_stepping_timing,
   .destroy = destroy,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/formulations/stepping.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static perp_ode_answer deriv(void *user, double t, double h, const double *q, const double *v,
@@ -14,8 +15,8 @@ static perp_ode_answer deriv(void *user, double t, double h, const double *q, co
   double start = perp_constrained_clock(k);
   perp_eval_impulse(k->e, model, t, h, v, k->f);
   if (w->gyro_implicit) perp_gyro_implicit(model, h, v, k->f);
-  if (w->prepare != NULL) w->prepare(w, h, v);
   memset(k->c, 0, (size_t)model->m * sizeof *k->c);
+  if (w->prepare != NULL) w->prepare(w, h, v);
   perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, h, v);
   k->assembly_s += perp_constrained_clock(k) - start;
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return PERP_ODE_FAILED;
@@ -64,17 +65,39 @@ perp_status perp_stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_model
                      "formulation %s needs an ode with one evaluation a step (euler, "
                      "symplectic-euler): '%s' takes more; use formulation acceleration with it",
                      parts->formulation.d->name, parts->ode.d->name);
-  w->gyro_implicit = contact->gyro == PERP_GYRO_IMPLICIT;
+  w->gyro_implicit = contact != NULL && contact->gyro == PERP_GYRO_IMPLICIT;
   layout(w, model, &w->arena);
   PERP_TRY(perp_arena_reserve(ctx, &w->arena));
   layout(w, model, &w->arena);
   PERP_TRY(perp_constrained_create(ctx, &w->k, model, parts, true));
-  w->sys = perp_constrained_ode_sys(&w->k);
+  w->sys = perp_formulation_ode_sys(w);
   w->sys.deriv = deriv;
   w->sys.accept = accept;
   if (model->n_shapes > 0) PERP_TRY(perp_contacts_create(ctx, model, parts, contact, &w->contacts));
   if (model->n_drives > 0) PERP_TRY(perp_drives_create(ctx, model, parts, &w->drives));
   return perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
+}
+
+void perp_stepping_destroy(void *ws)
+{
+  if (ws == NULL) return;
+  perp_stepping_close(ws);
+  free(ws);
+}
+
+perp_status perp_stepping_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
+                                 const perp_contact_opts *contact, double h, size_t size, void **ws)
+{
+  *ws = NULL;
+  perp_stepping *w = calloc(1, size);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", parts->formulation.d->name);
+  perp_status status = perp_stepping_open(ctx, w, model, parts, contact, h);
+  if (status != PERP_OK) {
+    perp_stepping_destroy(w);
+    return status;
+  }
+  *ws = w;
+  return PERP_OK;
 }
 
 perp_status perp_stepping_restart(perp_ctx *ctx, void *ws, double t, const double *q,

@@ -41,34 +41,16 @@
  * serve: the new velocity is no derivative that could be mixed. */
 #include "models/formulations/stepping.h"
 
-#include <stdlib.h>
-
 typedef struct opts {
   perp_contact_opts contact;
 } opts;
 static const perp_opt options[] = { PERP_CONTACT_OPTIONS, PERP_OPTIONS_END };
 
-static void destroy(void *ws)
-{
-  if (ws == NULL) return;
-  perp_stepping_close(ws);
-  free(ws);
-}
-
 static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                           void **ws)
 {
-  *ws = NULL;
-  perp_stepping *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity: no memory");
   const opts *o = parts->formulation.opts;
-  perp_status status = perp_stepping_open(ctx, w, model, parts, &o->contact, h);
-  if (status != PERP_OK) {
-    destroy(w);
-    return status;
-  }
-  *ws = w;
-  return PERP_OK;
+  return perp_stepping_create(ctx, model, parts, &o->contact, h, sizeof(perp_stepping), ws);
 }
 
 const perp_formulation_desc perp_formulation_velocity = {
@@ -86,7 +68,7 @@ const perp_formulation_desc perp_formulation_velocity = {
   .state = perp_stepping_state,
   .counters = perp_stepping_counters,
   .timing = perp_stepping_timing,
-  .destroy = destroy,
+  .destroy = perp_stepping_destroy,
   .contacts = perp_stepping_contacts,
   .observe = perp_stepping_observe,
 };
