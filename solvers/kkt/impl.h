@@ -54,6 +54,16 @@ static inline perp_status kkt_give_up(const perp_blocks *B, double *a, double *l
   return PERP_OK;
 }
 
+/* Take the answer of a direct solve, if it is finite. */
+static inline perp_status kkt_take(const perp_blocks *B, double *a, double *lambda,
+                                   perp_stats *stats)
+{
+  if (!kkt_finite(B->nv, a) || !kkt_finite(B->m, lambda))
+    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  stats->reason = PERP_EXACT;
+  return PERP_OK;
+}
+
 /* Same sizes as the pattern of create? */
 static inline perp_status kkt_same_size(perp_ctx *ctx, const char *name, const perp_blocks *B,
                                         int nv, int m)
@@ -103,6 +113,18 @@ void kkt_schur_motion(const perp_blocks *B, const double *f, const double *lambd
 /* After a solve with dependent rows: PERP_REGULARIZED, or PERP_INFEASIBLE, or NOT_FINITE. */
 perp_status kkt_judge_dependent(const perp_blocks *B, const double *c, double *a, double *lambda,
                                 double infeasible_tol, perp_stats *stats, double *scratch);
+
+/* Factor with S + shift I; false when a pivot is not above tol times its diagonal entry. */
+typedef bool kkt_factor_shifted(void *ws, const perp_blocks *B, double tol, double shift);
+/* After factor() failed without a shift: with delta trace(A) / m, and larger ones where A is so badly scaled that
+ * round-off of large entries hides that.  True: *stats says PERP_REGULARIZED, and kkt_solve_dependent is to be
+ * used.  scratch [m]. */
+bool kkt_factor_dependent(void *ws, kkt_factor_shifted *factor, const perp_blocks *B, double delta,
+                          double *scratch, perp_stats *stats);
+/* The solve after that: kkt_refine, judged. */
+perp_status kkt_solve_dependent(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
+                                const double *c, double *a, double *lambda, double infeasible_tol,
+                                perp_stats *stats, double *scratch);
 
 /* B with B->diag known: B itself when it is, else *copy, with the flags [nb] found from Minv. */
 const perp_blocks *kkt_find_diagonal(const perp_blocks *B, perp_blocks *copy, unsigned char *flags);

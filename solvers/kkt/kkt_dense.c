@@ -132,8 +132,9 @@ static double pivots(const struct ws *w, int *positive)
   return least;
 }
 
-static bool factor_shifted(struct ws *w, const perp_blocks *B, double tol, double shift)
+static bool factor_shifted(void *ws, const perp_blocks *B, double tol, double shift)
 {
+  struct ws *w = ws;
   int positive;
   form(w, B, shift);
   if (!kkt_finite(w->nv, w->scale) || !kkt_finite(w->m, w->scale + w->nv)) return false;
@@ -154,12 +155,7 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
     stats->reason = PERP_EXACT;
     return PERP_OK;
   }
-  double mean = kkt_mean_diagonal(B, w->x), shift = w->opt.delta * (mean > 0 ? mean : 1);
-  for (int attempt = 0; attempt < 3 && !w->dependent; attempt++, shift *= 1e3) {
-    w->dependent = factor_shifted(w, B, 0, shift);
-    stats->factorizations++;
-  }
-  if (w->dependent) stats->reason = PERP_REGULARIZED;
+  w->dependent = kkt_factor_dependent(w, factor_shifted, B, w->opt.delta, w->x, stats);
   return PERP_OK;
 }
 
@@ -182,15 +178,11 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
   PERP_TRY(kkt_same_size(ctx, "kkt-dense", B, w->nv, w->m));
   if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, c))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  if (w->dependent) {
-    kkt_refine(w, apply, B, f, c, a, lambda, stats, w->refine);
-    return kkt_judge_dependent(B, c, a, lambda, w->opt.infeasible_tol, stats, w->refine);
-  }
+  if (w->dependent)
+    return kkt_solve_dependent(w, apply, B, f, c, a, lambda, w->opt.infeasible_tol, stats,
+                               w->refine);
   apply(w, B, f, c, a, lambda);
-  if (!kkt_finite(w->nv, a) || !kkt_finite(w->m, lambda))
-    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  stats->reason = PERP_EXACT;
-  return PERP_OK;
+  return kkt_take(B, a, lambda, stats);
 }
 
 const perp_kkt_desc perp_kkt_kkt_dense = {

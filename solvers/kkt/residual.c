@@ -214,3 +214,27 @@ perp_status kkt_judge_dependent(const perp_blocks *B, const double *c, double *a
   stats->reason = violation <= infeasible_tol ? PERP_REGULARIZED : PERP_INFEASIBLE;
   return PERP_OK;
 }
+
+bool kkt_factor_dependent(void *ws, kkt_factor_shifted *factor, const perp_blocks *B, double delta,
+                          double *scratch, perp_stats *stats)
+{
+  const double mean = kkt_mean_diagonal(B, scratch);
+  double shift = delta * (mean > 0 ? mean : 1);
+  for (int attempt = 0; attempt < 3; attempt++, shift *= 1e3) {
+    stats->factorizations++;
+    if (!factor(ws, B, 0, shift)) continue;
+    stats->reason = PERP_REGULARIZED;
+    return true;
+  }
+  return false;
+}
+
+perp_status kkt_solve_dependent(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
+                                const double *c, double *a, double *lambda, double infeasible_tol,
+                                perp_stats *stats, double *scratch)
+{
+  if (!kkt_finite(B->nv, f) || !kkt_finite(B->m, c))
+    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  kkt_refine(ws, apply, B, f, c, a, lambda, stats, scratch);
+  return kkt_judge_dependent(B, c, a, lambda, infeasible_tol, stats, scratch);
+}

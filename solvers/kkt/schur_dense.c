@@ -231,10 +231,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
   kkt_schur_motion(B, f, lambda, a, w->v);
   if (w->dependent)
     return kkt_judge_dependent(B, c, a, lambda, w->opt.infeasible_tol, stats, w->work);
-  if (!kkt_finite(w->nv, a) || !kkt_finite(m, lambda))
-    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  stats->reason = PERP_EXACT;
-  return PERP_OK;
+  return kkt_take(B, a, lambda, stats);
 }
 
 const perp_kkt_desc perp_kkt_schur_dense = {

@@ -115,8 +115,9 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
 }
 
 /* Factor A + shift I.  False when a pivot is not above tol A_ii. */
-static bool factor_shifted(struct ws *w, const perp_blocks *B, double tol, double shift)
+static bool factor_shifted(void *ws, const perp_blocks *B, double tol, double shift)
 {
+  struct ws *w = ws;
   kkt_sparse_clear(&w->A);
   kkt_assemble(&w->assembly, B, shift, w->A.A->x);
   for (int i = 0; i < w->m; i++) w->diag[w->at[i]] = ((double *)w->A.A->x)[w->assembly.diagonal[i]];
@@ -140,12 +141,7 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
 
   stats->reason = kkt_why_no_factor(B);
   if (stats->reason == PERP_NOT_FINITE) return PERP_OK;
-  double mean = kkt_mean_diagonal(B, w->x), shift = w->opt.delta * (mean > 0 ? mean : 1);
-  for (int attempt = 0; attempt < 3 && !w->dependent; attempt++, shift *= 1e3) {
-    w->dependent = factor_shifted(w, B, 0, shift);
-    stats->factorizations++;
-  }
-  if (w->dependent) stats->reason = PERP_REGULARIZED;
+  w->dependent = kkt_factor_dependent(w, factor_shifted, B, w->opt.delta, w->x, stats);
   return PERP_OK;
 }
 
@@ -167,17 +163,11 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
   PERP_TRY(kkt_same_size(ctx, "schur-sparse", B, w->nv, w->m));
   perp_blocks known;
   if (w->m > 0) B = kkt_use_diagonal(B, &known, w->assembly.diag);
-  if (w->dependent) {
-    if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, c))
-      return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-    kkt_refine(w, apply, B, f, c, a, lambda, stats, w->refine);
-    return kkt_judge_dependent(B, c, a, lambda, w->opt.infeasible_tol, stats, w->refine);
-  }
+  if (w->dependent)
+    return kkt_solve_dependent(w, apply, B, f, c, a, lambda, w->opt.infeasible_tol, stats,
+                               w->refine);
   apply(w, B, f, c, a, lambda);
-  if (!kkt_finite(w->nv, a) || !kkt_finite(w->m, lambda))
-    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  stats->reason = PERP_EXACT;
-  return PERP_OK;
+  return kkt_take(B, a, lambda, stats);
 }
 
 const perp_kkt_desc perp_kkt_schur_sparse = {

@@ -532,8 +532,9 @@ static bool factor_aux(const struct ws *w, const perp_blocks *B, double tol)
   return good;
 }
 
-static bool factor_all(struct ws *w, const perp_blocks *B, double tol, double shift)
+static bool factor_all(void *ws, const perp_blocks *B, double tol, double shift)
 {
+  struct ws *w = ws;
   w->shift = shift;
   return factor_tree(w, B, tol) && (w->k == 0 || factor_aux(w, B, tol));
 }
@@ -551,13 +552,7 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
 
   stats->reason = kkt_why_no_factor(B);
   if (stats->reason == PERP_NOT_FINITE) return PERP_OK;
-  /* a larger shift where A is so badly scaled that round-off of large entries hides the first */
-  double mean = kkt_mean_diagonal(B, w->diag), shift = w->opt.delta * (mean > 0 ? mean : 1);
-  for (int attempt = 0; attempt < 3 && !w->dependent; attempt++, shift *= 1e3) {
-    w->dependent = factor_all(w, B, 0, shift);
-    stats->factorizations++;
-  }
-  if (w->dependent) stats->reason = PERP_REGULARIZED;
+  w->dependent = kkt_factor_dependent(w, factor_all, B, w->opt.delta, w->diag, stats);
   return PERP_OK;
 }
 
@@ -587,17 +582,11 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
   PERP_TRY(kkt_same_size(ctx, "tree", B, w->nv, w->m));
   perp_blocks known;
   B = kkt_use_diagonal(B, &known, w->is_diag);
-  if (w->dependent) {
-    if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, c))
-      return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-    kkt_refine(w, apply, B, f, c, a, lambda, stats, w->refine);
-    return kkt_judge_dependent(B, c, a, lambda, w->opt.infeasible_tol, stats, w->refine);
-  }
+  if (w->dependent)
+    return kkt_solve_dependent(w, apply, B, f, c, a, lambda, w->opt.infeasible_tol, stats,
+                               w->refine);
   apply(w, B, f, c, a, lambda);
-  if (!kkt_finite(w->nv, a) || !kkt_finite(w->m, lambda))
-    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  stats->reason = PERP_EXACT;
-  return PERP_OK;
+  return kkt_take(B, a, lambda, stats);
 }
 
 const perp_kkt_desc perp_kkt_tree = {

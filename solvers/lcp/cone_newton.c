@@ -45,10 +45,9 @@ static const perp_opt options[] = {
 };
 
 struct ws {
+  perp_newton N; /* first; of the turned problem */
   struct opts o;
-  perp_newton N; /* of the turned problem */
-  perp_rows R;   /* of the problem itself */
-  perp_arena arena;
+  perp_rows R;                              /* of the problem itself */
   double *x, *w, *scale, *e, *b, *s, *best; /* [max_n]; e: the direction of a pair */
   perp_lcp turned;
   perp_blocks F;
@@ -58,8 +57,9 @@ struct ws {
   int matvecs;
 };
 
-static void layout(struct ws *w, perp_arena *a)
+static void layout(void *ws, perp_arena *a)
 {
+  struct ws *w = ws;
   double **const v[] = { &w->x, &w->w, &w->scale, &w->e, &w->b, &w->s, &w->best };
   for (size_t k = 0; k < sizeof v / sizeof *v; k++) *v[k] = PERP_CARVE(a, double, w->N.max_n);
 }
@@ -68,11 +68,9 @@ static void destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
-  perp_newton_close(&w->N);
   perp_rows_close(&w->R);
-  perp_arena_free(&w->arena);
   free(w->matrix);
-  free(w);
+  perp_newton_destroy(w);
 }
 
 static perp_status grow(perp_ctx *ctx, struct ws *w, size_t count)
@@ -89,26 +87,17 @@ static perp_status grow(perp_ctx *ctx, struct ws *w, size_t count)
 
 static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  *ws = NULL;
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "cone-newton: max_n = %d", max_n);
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
+  PERP_TRY(perp_newton_create(ctx, "cone-newton", max_n, sizeof(struct ws), layout, ws));
+  struct ws *w = *ws;
   w->o = *(const struct opts *)opts;
-  perp_status status = perp_newton_open(ctx, &w->N, max_n);
-  if (status == PERP_OK) status = perp_rows_open(ctx, &w->R, max_n);
+  perp_status status = perp_rows_open(ctx, &w->R, max_n);
   if (status == PERP_OK && max_n <= PERP_SYSTEM_EAGER)
     status = grow(ctx, w, (size_t)max_n * (size_t)max_n);
-  if (status == PERP_OK) {
-    layout(w, &w->arena);
-    status = perp_arena_reserve(ctx, &w->arena);
-  }
   if (status != PERP_OK) {
     destroy(w);
-    return status;
+    *ws = NULL;
   }
-  layout(w, &w->arena);
-  *ws = w;
-  return PERP_OK;
+  return status;
 }
 
 /* ---- the natural map ------------------------------------------------------------------------------------------- */

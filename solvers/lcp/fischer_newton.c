@@ -32,7 +32,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Newton steps between two attempts with sweeps, and their number */
@@ -65,16 +64,16 @@ static const perp_opt options[] = {
 };
 
 struct ws {
+  perp_newton N; /* first */
   struct opts o;
-  perp_newton N;
   double *psi, *a, *b, *c, *s; /* [max_n] */
-  perp_arena arena;
   uint64_t random;
   double small; /* size below which an argument counts as zero */
 };
 
-static void layout(struct ws *w, perp_arena *a)
+static void layout(void *ws, perp_arena *a)
 {
+  struct ws *w = ws;
   int n = w->N.max_n;
   w->psi = PERP_CARVE(a, double, n);
   w->a = PERP_CARVE(a, double, n);
@@ -83,33 +82,10 @@ static void layout(struct ws *w, perp_arena *a)
   w->s = PERP_CARVE(a, double, n);
 }
 
-static void destroy(void *ws)
-{
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_newton_close(&w->N);
-  perp_arena_free(&w->arena);
-  free(w);
-}
-
 static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  *ws = NULL;
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "fischer-newton: max_n = %d", max_n);
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
-  w->o = *(const struct opts *)opts;
-  perp_status status = perp_newton_open(ctx, &w->N, max_n);
-  if (status == PERP_OK) {
-    layout(w, &w->arena);
-    status = perp_arena_reserve(ctx, &w->arena);
-  }
-  if (status != PERP_OK) {
-    destroy(w);
-    return status;
-  }
-  layout(w, &w->arena);
-  *ws = w;
+  PERP_TRY(perp_newton_create(ctx, "fischer-newton", max_n, sizeof(struct ws), layout, ws));
+  ((struct ws *)*ws)->o = *(const struct opts *)opts;
   return PERP_OK;
 }
 
@@ -373,5 +349,5 @@ const perp_lcp_desc perp_lcp_fischer_newton = {
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = create,
   .solve = solve,
-  .destroy = destroy
+  .destroy = perp_newton_destroy
 };

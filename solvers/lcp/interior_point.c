@@ -22,7 +22,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct opts {
@@ -39,47 +38,24 @@ static const perp_opt options[] = {
 };
 
 struct ws {
+  perp_newton N; /* first */
   struct opts o;
-  perp_newton N;
-  perp_arena arena;
   double *sl, *su, *zl, *zu, *dsl, *dsu, *dzl, *dzu, *res, *cl, *cu; /* [max_n] */
   int products;
 };
 
-static void layout(struct ws *w, perp_arena *a)
+static void layout(void *ws, perp_arena *a)
 {
+  struct ws *w = ws;
   double **const v[] = { &w->sl,  &w->su,  &w->zl,  &w->zu, &w->dsl, &w->dsu,
                          &w->dzl, &w->dzu, &w->res, &w->cl, &w->cu };
   for (size_t k = 0; k < sizeof v / sizeof *v; k++) *v[k] = PERP_CARVE(a, double, w->N.max_n);
 }
 
-static void destroy(void *ws)
-{
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_newton_close(&w->N);
-  perp_arena_free(&w->arena);
-  free(w);
-}
-
 static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  *ws = NULL;
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "interior-point: max_n = %d", max_n);
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
-  w->o = *(const struct opts *)opts;
-  perp_status status = perp_newton_open(ctx, &w->N, max_n);
-  if (status == PERP_OK) {
-    layout(w, &w->arena);
-    status = perp_arena_reserve(ctx, &w->arena);
-  }
-  if (status != PERP_OK) {
-    destroy(w);
-    return status;
-  }
-  layout(w, &w->arena);
-  *ws = w;
+  PERP_TRY(perp_newton_create(ctx, "interior-point", max_n, sizeof(struct ws), layout, ws));
+  ((struct ws *)*ws)->o = *(const struct opts *)opts;
   return PERP_OK;
 }
 
@@ -330,5 +306,5 @@ const perp_lcp_desc perp_lcp_interior_point = {
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE },
   .create = create,
   .solve = solve,
-  .destroy = destroy
+  .destroy = perp_newton_destroy
 };

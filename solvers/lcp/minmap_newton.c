@@ -22,7 +22,6 @@
 #include "solvers/lcp/newton.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct opts {
@@ -44,31 +43,14 @@ static const perp_opt options[] = {
 };
 
 struct ws {
+  perp_newton N; /* first */
   struct opts o;
-  perp_newton N;
 };
-
-static void destroy(void *ws)
-{
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_newton_close(&w->N);
-  free(w);
-}
 
 static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  *ws = NULL;
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "minmap-newton: max_n = %d", max_n);
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
-  w->o = *(const struct opts *)opts;
-  perp_status status = perp_newton_open(ctx, &w->N, max_n);
-  if (status != PERP_OK) {
-    destroy(w);
-    return status;
-  }
-  *ws = w;
+  PERP_TRY(perp_newton_create(ctx, "minmap-newton", max_n, sizeof(struct ws), NULL, ws));
+  ((struct ws *)*ws)->o = *(const struct opts *)opts;
   return PERP_OK;
 }
 
@@ -201,5 +183,5 @@ const perp_lcp_desc perp_lcp_minmap_newton = {
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = create,
   .solve = solve,
-  .destroy = destroy
+  .destroy = perp_newton_destroy
 };

@@ -2,6 +2,7 @@
 #include "solvers/lcp/newton.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void layout(perp_newton *N, perp_arena *a)
@@ -15,21 +16,47 @@ static void layout(perp_newton *N, perp_arena *a)
   N->state2 = PERP_CARVE(a, signed char, n);
 }
 
-perp_status perp_newton_open(perp_ctx *ctx, perp_newton *N, int max_n)
+void perp_newton_destroy(void *ws)
 {
-  *N = (perp_newton){ .max_n = max_n };
+  perp_newton *N = ws;
+  if (N == NULL) return;
+  perp_rows_close(&N->R);
+  perp_system_close(&N->S);
+  perp_arena_free(&N->behind);
+  perp_arena_free(&N->arena);
+  free(N);
+}
+
+static perp_status open_newton(perp_ctx *ctx, perp_newton *N,
+                               void (*carve)(void *ws, perp_arena *a))
+{
   layout(N, &N->arena);
   PERP_TRY(perp_arena_reserve(ctx, &N->arena));
   layout(N, &N->arena);
-  PERP_TRY(perp_rows_open(ctx, &N->R, max_n));
-  return perp_system_open(ctx, &N->S, max_n);
+  PERP_TRY(perp_rows_open(ctx, &N->R, N->max_n));
+  PERP_TRY(perp_system_open(ctx, &N->S, N->max_n));
+  if (carve == NULL) return PERP_OK;
+  carve(N, &N->behind);
+  PERP_TRY(perp_arena_reserve(ctx, &N->behind));
+  carve(N, &N->behind);
+  return PERP_OK;
 }
 
-void perp_newton_close(perp_newton *N)
+perp_status perp_newton_create(perp_ctx *ctx, const char *name, int max_n, size_t size,
+                               void (*carve)(void *ws, perp_arena *a), void **ws)
 {
-  perp_rows_close(&N->R);
-  perp_system_close(&N->S);
-  perp_arena_free(&N->arena);
+  *ws = NULL;
+  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: max_n = %d", name, max_n);
+  perp_newton *N = calloc(1, size);
+  if (N == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
+  N->max_n = max_n;
+  const perp_status status = open_newton(ctx, N, carve);
+  if (status != PERP_OK) {
+    perp_newton_destroy(N);
+    return status;
+  }
+  *ws = N;
+  return PERP_OK;
 }
 
 perp_status perp_newton_prepare(perp_ctx *ctx, perp_newton *N, const perp_lcp *p, double tol)

@@ -8,7 +8,7 @@
 typedef struct perp_newton {
   perp_rows R;
   perp_system S;
-  perp_arena arena;
+  perp_arena arena, behind; /* behind: of what `carve` laid out */
   int n, max_n;
   double tol;   /* aim of the current solve */
   bool coupled; /* friction rows: the systems are unsymmetric */
@@ -21,8 +21,11 @@ typedef struct perp_newton {
   signed char *state, *state2;
 } perp_newton;
 
-perp_status perp_newton_open(perp_ctx *ctx, perp_newton *N, int max_n);
-void perp_newton_close(perp_newton *N);
+/* A workspace of `size` bytes that begins with a perp_newton, zeros behind it but what `carve` lays out there
+ * (NULL: nothing).  name: for messages.  *ws NULL on failure: PERP_ERR_DIM (max_n < 0), PERP_ERR_NOMEM. */
+perp_status perp_newton_create(perp_ctx *ctx, const char *name, int max_n, size_t size,
+                               void (*carve)(void *ws, perp_arena *a), void **ws);
+void perp_newton_destroy(void *ws); /* NULL is fine */
 /* Read the problem; tol: option of the method.  Allocation as in system.h and rows.h. */
 perp_status perp_newton_prepare(perp_ctx *ctx, perp_newton *N, const perp_lcp *p, double tol);
 
