@@ -367,10 +367,13 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: joint %d does not exist (there are %d)", who,
                      def->joint, model->n_joints);
   const perp_joint_kind kind = model->joint_def[def->joint].kind;
-  if (!perp_drive_serves(kind, model->dim))
+  if (!perp_drive_serves(kind, model->dim, def->axis))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: acts on a hinge or a slider, joint %d is a %s joint", who, def->joint,
-                     perp_joint_kind_name(kind));
+                     "%s: joint %d, a %s joint, does not leave a coordinate %s free", who,
+                     def->joint, perp_joint_kind_name(kind),
+                     def->axis == PERP_DRIVE_B       ? "about axis_b"
+                     : def->axis == PERP_DRIVE_ALONG ? "along axis_a"
+                                                     : "about or along axis_a");
   if (!(def->lower <= def->upper) || def->lower == HUGE_VAL || def->upper == -HUGE_VAL)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the limits contradict each other: [%g, %g]", who,
                      def->lower, def->upper);

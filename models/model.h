@@ -171,8 +171,15 @@ typedef struct perp_force_def {
   double strength, cutoff;
 } perp_force_def;
 
-/* A drive acts along the one coordinate x that a hinge (rad, of b relative to a about axis_a) or a slider (m,
- * along axis_a) leaves free; a joint may have several.  x is `zero` in the initial state, so that a joint can
+/* The coordinate of a drive: rad or m of b relative to a. */
+typedef enum perp_drive_axis {
+  PERP_DRIVE_A, /* turning about axis_a: hinge, universal, wheel (steering), ball in the plane; slider and line:
+                    * motion along it */
+  PERP_DRIVE_B,    /* turning about axis_b: universal, wheel (spin of the axle) */
+  PERP_DRIVE_ALONG /* motion along axis_a: slider, line, wheel (the strut) */
+} perp_drive_axis;
+
+/* A drive acts along one coordinate x that its joint leaves free; a joint may have several.  x is `zero` in the initial state, so that a joint can
  * start inside or beyond its limits, and angles in space and in the plane are told within half a turn of
  * zero.  All parts may be present:
  *
@@ -185,6 +192,7 @@ typedef struct perp_force_def {
 typedef struct perp_drive_def {
   const char *name; /* may be NULL */
   int joint;
+  perp_drive_axis axis;
   double zero;
   double lower, upper; /* -infinity and infinity: no limit */
   double restitution;
@@ -205,7 +213,7 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
                                  int *index);
 perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_force_def *def);
 /* The joint must exist already.  PERP_ERR_ARG: limits that contradict each other, numbers that are not finite
- * or negative; PERP_ERR_UNSUPPORTED: a joint without such a coordinate. */
+ * or negative; PERP_ERR_UNSUPPORTED: a joint that does not leave this coordinate free. */
 perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_drive_def *def,
                                  int *index);
 perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_shape_def *def,

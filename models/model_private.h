@@ -36,11 +36,12 @@ typedef struct perp_joint {
 /* A drive ready for evaluation. */
 typedef struct perp_drive {
   int a, b;
-  bool slides;
-  double sa[3], sb[3];       /* anchors of a slider */
-  double axis[3];            /* in a, unit */
-  double ref_a[3], ref_b[3]; /* hinge: directions across the axis that coincide at the start */
-  double offset;             /* x = raw coordinate + offset */
+  bool slides, in_b;
+  double sa[3], sb[3]; /* anchors, where it slides */
+  double axis[3];      /* in a or in b, unit */
+  double ref_a[3],
+      ref_b[3];  /* where it turns: directions across the axis that coincide at the start */
+  double offset; /* x = raw coordinate + offset */
 } perp_drive;
 
 /* Mass properties ready for use. */
@@ -146,13 +147,15 @@ perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const per
                                    int dim, const double *qa, const double *qb, bool keep_a,
                                    bool keep_b, const char *who);
 
-bool perp_drive_serves(perp_joint_kind kind, int dim);
+bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis);
 /* From the definition and the initial poses in e. */
 void perp_drive_compile(const perp_model *model, const perp_eval *e, int index, perp_drive *drive);
 /* x, and Ja, Jb [nvb] with xdot = Ja v_a + Jb v_b, at the poses of e; what is said of the world has no
  * meaning. */
 double perp_drive_row(const perp_model *model, const perp_eval *e, int index, double *Ja,
                       double *Jb);
+/* Jdot v of that row: xddot = Ja a_a + Jb a_b + this. */
+double perp_drive_bias(const perp_model *model, const perp_eval *e, int index, const double *v);
 
 /* ---- shapes/ --------------------------------------------------------------------------------- */
 

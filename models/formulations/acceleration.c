@@ -16,7 +16,7 @@
  * The ODE solver sees a plain first-order system (nv = 0), hence methods that need the split
  * into positions and velocities refuse it.
  *
- * Models with shapes: contacts at rest are complementarity rows at each evaluation, with the joints eliminated;
+ * Models with shapes or drives: contacts at rest are complementarity rows at each evaluation, with the joints eliminated;
  * impacts come between two steps, where the ODE driver locates them: see events.h.  Where friction leaves no
  * solution (Painleve) the simulation ends and says so.
  *
@@ -102,6 +102,7 @@ static bool accelerations(workspace *w, double t, double h, const double *q, con
   perp_constrained_at(k, q);
   double start = perp_constrained_clock(k);
   perp_eval_forces(k->e, model, t, v, true, k->f);
+  if (w->events != NULL) perp_events_push(w->events, k, v, k->f);
   if (model->m > 0) {
     perp_joints_bias(model, k->e, v, k->c);
     for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
@@ -253,11 +254,11 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
   } else if (!model->velocity_forces && model->m == 0) {
     w->sys.caps |= PERP_ODE_SYS_POSITION_FORCES;
   }
-  if (status == PERP_OK && model->n_shapes > 0)
+  if (status == PERP_OK && (model->n_shapes > 0 || model->n_drives > 0))
     status = perp_events_create(ctx, model, parts, &o->event, h, &w->events);
   if (w->events != NULL) {
     w->sys.event = w->momentum ? event_momentum : event_velocity;
-    w->sys.caps &= ~(unsigned)PERP_ODE_SYS_POSITION_FORCES; /* friction */
+    w->sys.caps &= ~(unsigned)PERP_ODE_SYS_POSITION_FORCES; /* friction, motors */
     w->sys.caps |= PERP_ODE_SYS_RENEWED_EVENT;
     perp_events_locate(w->events, &w->sys);
   }
@@ -362,8 +363,8 @@ static void observe(void *ws, perp_contact_observer *observer, void *user)
 
 const perp_formulation_desc perp_formulation_acceleration = {
   .d = { .name = "acceleration",
-         .summary = "index-1 DAE: constraints on accelerations, contacts event by event, under "
-                    "any ODE solver",
+         .summary = "index-1 DAE: constraints on accelerations, contacts, limits and motors event "
+                    "by event, under any ODE solver",
          .reference = "Vondrak 2005, sections 5.2, 6.1.2, 6.2.1 and 6.4.3 to 6.5.4; STAR 2012, "
                       "section 3.2.1; Loetstedt 1981 (sliding)",
          .equation = "M a = f + J' lambda,  J a + S lambda = -Jdot v + feedback;  "
@@ -371,7 +372,8 @@ const perp_formulation_desc perp_formulation_acceleration = {
          .opts = option_table,
          .opts_size = sizeof(options),
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
-                 PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_EVENTS | PERP_FORM_SPRINGS },
+                 PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_EVENTS |
+                 PERP_FORM_SPRINGS },
   .create = create,
   .restart = restart,
   .step = step,

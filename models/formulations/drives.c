@@ -6,7 +6,6 @@
 
 #define GIVE_BACK 0.2   /* of an overrun limit, in a step */
 #define PUSH      1.0   /* m/s or rad/s: no overrun is given back faster */
-#define REBOUND   1e-3  /* m/s or rad/s: slower impacts do not rebound */
 #define TOLERANCE 1e-10 /* of the LCP, relative */
 enum { MOTOR, LIMIT, ROWS_EACH };
 
@@ -49,13 +48,16 @@ static void layout(perp_drives *d, const perp_model *m, perp_arena *a)
   d->f = PERP_CARVE(a, double, m->nv);
 }
 
-/* what the rows ask of the solver */
-static perp_status check_bounds(perp_ctx *ctx, const perp_model *m, const perp_desc *lcp)
+perp_status perp_drives_check(perp_ctx *ctx, const perp_model *m, perp_level level,
+                              const perp_desc *lcp)
 {
   unsigned need = 0;
+  PERP_TRY(perp_lcp_unstructured(ctx, lcp, "limits and motors"));
   for (int i = 0; i < m->n_drives; i++) {
     const perp_drive_def *def = &m->drive_def[i];
-    if (def->max_force > 0) need |= isfinite(def->max_force) ? PERP_LCP_BOX : PERP_LCP_FREE;
+    const bool force = level == PERP_LEVEL_ACCELERATION && (def->stiffness > 0 || def->damping > 0);
+    if (def->max_force > 0 && !force)
+      need |= isfinite(def->max_force) ? PERP_LCP_BOX : PERP_LCP_FREE;
     if (def->lower == def->upper) need |= PERP_LCP_FREE;
   }
   if ((lcp->caps & need) == need) return PERP_OK;
@@ -69,8 +71,7 @@ perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const per
                                perp_drives **out)
 {
   *out = NULL;
-  PERP_TRY(perp_lcp_unstructured(ctx, parts->lcp.d, "limits and motors"));
-  PERP_TRY(check_bounds(ctx, model, parts->lcp.d));
+  PERP_TRY(perp_drives_check(ctx, model, PERP_LEVEL_VELOCITY, parts->lcp.d));
   perp_drives *d = calloc(1, sizeof *d);
   if (d == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for drives");
   d->model = model;
@@ -121,28 +122,6 @@ double perp_drives_speed(const perp_drives *d)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* J v */
-static double along(const perp_model *m, const perp_island_row *row, const double *v)
-{
-  double sum = 0;
-  for (int side = 0; side < 2; side++) {
-    if (row->body[side] < 0) continue;
-    const double *vb = v + m->nvb * row->body[side];
-    for (int i = 0; i < m->nvb; i++) sum += row->J[side][i] * vb[i];
-  }
-  return sum;
-}
-
-/* f += J' lambda */
-static void apply(const perp_model *m, const perp_island_row *row, double lambda, double *f)
-{
-  for (int side = 0; side < 2; side++) {
-    if (row->body[side] < 0) continue;
-    double *fb = f + m->nvb * row->body[side];
-    for (int i = 0; i < m->nvb; i++) fb[i] += row->J[side][i] * lambda;
-  }
-}
-
 /* the row at hand becomes the next one: what is not set by the caller */
 static void add(perp_drives *d, int slot, double sign, double h, perp_island_row row)
 {
@@ -189,7 +168,8 @@ static void add_limit(perp_drives *d, int i, double x, double xdot, double free_
   if (gap == HUGE_VAL) return;
   row.bias = gap > 0 ? gap / h : fmax(GIVE_BACK * gap / h, -PUSH);
   const bool reached = gap + h * sign * free_rate < 0;
-  if (reached && rate < -REBOUND && def->restitution > 0) row.bias = def->restitution * rate;
+  if (reached && rate < -PERP_DRIVE_REBOUND && def->restitution > 0)
+    row.bias = def->restitution * rate;
   add(d, ROWS_EACH * i + LIMIT, sign, h, row);
 }
 
@@ -202,7 +182,8 @@ int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const 
     perp_island_row row = { .body = { m->drive[i].a, m->drive[i].b } };
     const double x = perp_drive_row(m, k->e, i, row.J[0], row.J[1]);
     if (m->drive_def[i].max_force > 0) add_motor(d, i, x, h, row);
-    add_limit(d, i, x, along(m, &row, v), along(m, &row, k->a), h, row);
+    add_limit(d, i, x, perp_island_row_product(m, &row, v), perp_island_row_product(m, &row, k->a),
+              h, row);
   }
   *rows = d->row;
   return d->n;
@@ -228,15 +209,16 @@ static bool form(perp_drives *d, perp_constrained *k)
   for (int r = 0; r < n; r++) {
     const perp_island_row *row = &d->row[r];
     memset(d->f, 0, (size_t)nv * sizeof *d->f);
-    apply(m, row, 1, d->f);
+    perp_island_row_apply(m, row, 1, d->f);
     if (!perp_constrained_response(k, d->f, d->c, d->Y + r * nv, d->mult)) return false;
-    d->b[r] = row->bias + along(m, row, k->a);
+    d->b[r] = row->bias + perp_island_row_product(m, row, k->a);
     d->lo[r] = row->lo;
     d->hi[r] = row->hi;
   }
   for (int r = 0; r < n; r++)
     for (int s = 0; s < n; s++)
-      d->A[s + r * n] = along(m, &d->row[s], d->Y + r * nv) + (r == s ? d->row[r].soft : 0);
+      d->A[s + r * n] = perp_island_row_product(m, &d->row[s], d->Y + r * nv) +
+                        (r == s ? d->row[r].soft : 0);
   return true;
 }
 
@@ -258,7 +240,7 @@ bool perp_drives_step(perp_drives *d, perp_constrained *k, double h, const doubl
   if (k->status != PERP_OK || stats.reason < 0) return false;
   for (int r = 0; r < d->n; r++) {
     rows[r].lambda = d->lambda[r];
-    apply(d->model, &rows[r], d->lambda[r], k->f);
+    perp_island_row_apply(d->model, &rows[r], d->lambda[r], k->f);
   }
   perp_drives_accept(d, h);
   return perp_constrained_response(k, k->f, k->c, k->a, k->lambda);

@@ -22,6 +22,13 @@
 
 typedef struct perp_drives perp_drives;
 
+#define PERP_DRIVE_REBOUND 1e-3 /* m/s or rad/s: slower impacts on a limit do not rebound */
+
+/* Does the lcp serve the bounds of the rows that the drives of the model are on this level?  Else
+ * PERP_ERR_UNSUPPORTED. */
+perp_status perp_drives_check(perp_ctx *ctx, const perp_model *model, perp_level level,
+                              const perp_desc *lcp);
+
 /* parts->lcp must be set.  PERP_ERR_UNSUPPORTED: it does not serve the bounds of these drives.  Allocates
  * all. */
 perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,

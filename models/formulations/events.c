@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/formulations/events_private.h"
 
+#include "models/formulations/drives.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +77,8 @@ static perp_status touches_reserve(perp_ctx *ctx, perp_touches *t, int n)
 void perp_events_destroy(perp_events *s)
 {
   if (s == NULL) return;
-  perp_collision_destroy(s->collision);
+  if (s->collision != NULL) perp_collision_destroy(s->collision);
+  perp_event_drives_destroy(s->drives);
   perp_islands_destroy(s->islands);
   free(s->now.x);
   free(s->next.x);
@@ -96,6 +99,43 @@ static perp_status choose_rule(perp_ctx *ctx, perp_events *s, const perp_desc *l
                      "serve it; take sliding=iterate with it, or --lcp lemke",
                      lcp->name);
   return PERP_OK;
+}
+
+/* shapes of the model, or the rows of drives alone */
+static perp_status open_contacts(perp_ctx *ctx, perp_events *s, const perp_parts *parts)
+{
+  const perp_event_opts *o = &s->o;
+  perp_parts alone = *parts;
+  if (s->model->n_shapes > 0) {
+    PERP_TRY(choose_rule(ctx, s, parts->lcp.d));
+    PERP_TRY(perp_collision_create(ctx, s->model, s->margin, &s->collision));
+    return perp_contacts_islands(ctx, s->model, parts, o->tol, o->fallback, false, o->threads,
+                                 false, &s->islands);
+  }
+  alone.contact = (perp_spec){ 0 };
+  PERP_TRY(perp_spec_parse(ctx, PERP_KIND_contact, "frictionless", &alone.contact));
+  perp_status status = perp_contacts_islands(ctx, s->model, &alone, o->tol, o->fallback, false,
+                                             o->threads, false, &s->islands);
+  perp_spec_free(&alone.contact);
+  return status;
+}
+
+static perp_status open_drives(perp_ctx *ctx, perp_events *s, const perp_desc *lcp)
+{
+  if (s->model->n_drives == 0) return PERP_OK;
+  PERP_TRY(perp_drives_check(ctx, s->model, PERP_LEVEL_ACCELERATION, lcp));
+  if (s->o.order == PERP_ORDER_SEQUENTIAL)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "acceleration:order=sequential does not serve limits and motors: take "
+                     "order=together");
+  const perp_drive_tolerances tol = { .tol = { TOUCH, s->tol },
+                                      .hold = { HOLD, s->hold },
+                                      .rest = s->o.rest,
+                                      .keep = PERP_HOLD_SPEED,
+                                      .slip = s->o.slip,
+                                      .relax = s->relax,
+                                      .locate = s->locate };
+  return perp_event_drives_create(ctx, s->model, &tol, &s->drives);
 }
 
 perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
@@ -119,12 +159,10 @@ perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const per
     s->tol = opts->gap > 0 ? opts->gap : TOUCH * s->size;
     s->hold = fmax(HOLD * s->size, 2 * s->tol);
     s->margin = 4 * s->hold;
-    status = choose_rule(ctx, s, parts->lcp.d);
+    status = reserve(ctx, s, 1);
   }
-  if (status == PERP_OK) status = perp_collision_create(ctx, model, s->margin, &s->collision);
-  if (status == PERP_OK)
-    status = perp_contacts_islands(ctx, model, parts, opts->tol, opts->fallback, false,
-                                   opts->threads, false, &s->islands);
+  if (status == PERP_OK) status = open_contacts(ctx, s, parts);
+  if (status == PERP_OK) status = open_drives(ctx, s, parts->lcp.d);
   if (status != PERP_OK) {
     perp_events_destroy(s);
     return status;
@@ -141,6 +179,7 @@ void perp_events_restart(perp_events *s)
   s->idle = 0;
   s->collision_s = s->lcp_s = 0;
   s->cause[0] = '\0';
+  if (s->drives != NULL) perp_event_drives_restart(s->drives);
   perp_islands_restart(s->islands);
   const perp_contact_count count = { .events = true };
   perp_islands_add(s->islands, &count);
@@ -251,6 +290,7 @@ bool perp_events_find(perp_events *s, perp_constrained *k, const double *q)
 {
   const size_t size = (size_t)s->model->nq * sizeof *q;
   perp_constrained_at(k, q);
+  if (s->collision == NULL) return true;
   if (!s->found || memcmp(q, s->q_found, size) != 0) {
     const double start = perp_constrained_clock(k);
     s->found = false;
@@ -312,11 +352,12 @@ static void lows(const perp_events *s, const perp_constrained *k, const double *
 
 double perp_events_value(perp_events *s, perp_constrained *k, const double *q, const double *v)
 {
-  double gap, speed;
+  double gap, speed, load = HUGE_VAL;
   if (s->fresh) return s->margin;
   if (!perp_events_find(s, k, q)) return (double)NAN;
   lows(s, k, v, &gap, &speed);
-  return fmin(gap, speed);
+  if (s->drives != NULL) perp_event_drives_lows(s->drives, k, v, &gap, &speed, &load);
+  return fmin(fmin(gap, speed), load);
 }
 
 /* ---- a regular state ------------------------------------------------------------------------- */
@@ -355,11 +396,12 @@ perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, const do
   k->status = touches_reserve(k->ctx, &s->next, s->n);
   if (k->status != PERP_OK) return PERP_ODE_FAILED;
   if (!s->fresh) {
-    double gap, speed;
+    double gap, speed, load = HUGE_VAL;
     lows(s, k, v, &gap, &speed);
+    if (s->drives != NULL) perp_event_drives_lows(s->drives, k, v, &gap, &speed, &load);
     if (gap < 0 || speed < -s->o.slip) return PERP_ODE_INVALID;
   }
-  bool impact = false;
+  bool impact = s->drives != NULL && perp_event_drives_touch(s->drives, k, v);
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
     const double limit = rested(s, i) ? PERP_HOLD_SPEED : s->o.rest;
@@ -371,6 +413,7 @@ perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, const do
   }
   if (impact && !perp_events_impact(s, k, v)) return PERP_ODE_FAILED;
   take_stock(s, k, v, impact);
+  if (s->drives != NULL) perp_event_drives_stock(s->drives, k, v, impact);
   return impact ? PERP_ODE_CHANGED : PERP_ODE_OK;
 }
 
@@ -397,11 +440,13 @@ static int64_t changes(const perp_touches *a, const perp_touches *b)
 
 bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const double *q)
 {
+  perp_contact_count count = { 0 };
+  if (s->drives != NULL) count.switches = perp_event_drives_adopt(s->drives);
   if (s->fresh) {
     s->t_mark = t;
     s->idle = 0;
   } else {
-    const perp_contact_count count = { .switches = changes(&s->now, &s->next) };
+    count.switches += changes(&s->now, &s->next);
     perp_islands_add(s->islands, &count);
   }
   const perp_touches swap = s->now;
@@ -448,6 +493,7 @@ void perp_events_info(perp_events *s, double dt, perp_step_info *info)
   info->n_contacts = s->n_shown;
   info->contacts = s->n_shown > 0 ? s->shown : NULL;
   info->impulse = s->n_shown > 0 ? s->shown_impulse : NULL;
+  info->drive = s->drives != NULL ? perp_event_drives_forces(s->drives) : NULL;
 }
 
 const perp_contact_count *perp_events_counters(const perp_events *s)

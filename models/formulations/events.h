@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contacts under an ODE solver: forces while bodies touch, impulses where they meet (Vondrak 2005, sections
+/* Contacts and drives under an ODE solver: forces while bodies touch, impulses where they meet (Vondrak 2005, sections
  * 6.3 to 6.5; STAR 2012, section 3.2.1).
  *
  * A contact rests while its gap and the speed of its gap are within tolerances.  The contacts that rest at
@@ -16,6 +16,9 @@
  *
  * Overlap is seen at the ends of steps: a body that moves by more than the thickness of another one in a step may
  * pass through it; take a shorter step.
+ *
+ * Limits, motors and servos of joints (events_drives.h) are further rows of the same problems, with events and impacts of
+ * their own; a model without shapes may have them.
  *
  * Impacts that pile up (Zeno) end where the approach falls below `threshold`: it is then plastic, and
  * the contact rests. */
@@ -70,22 +73,25 @@ extern const char *const perp_sliding_names[];
 
 typedef struct perp_events perp_events;
 
-/* parts: lcp and contact must be set.  PERP_ERR_UNSUPPORTED: an lcp that does not serve the contact model
- * or the rule for sliding.  Allocates; later only when there are more contacts than ever. */
+/* parts: lcp and, for a model with shapes, contact must be set.  PERP_ERR_UNSUPPORTED: an lcp that does not serve the
+ * contact model, the rule for sliding or the drives; drives with order = sequential.  Allocates; later only when there are more contacts than ever. */
 perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
                                const perp_event_opts *opts, double h, perp_events **out);
 void perp_events_destroy(perp_events *s); /* NULL is fine */
 /* Before the restart of the ODE solver; perp_events_adopt after it. */
 void perp_events_restart(perp_events *s);
 
+/* f [nv] += the forces of drives that are known before the others, at (q, v) of k->e. */
+void perp_events_push(perp_events *s, const perp_constrained *k, const double *v, double *f);
 /* At (q, v) with k->f the forces, k->c the right-hand side of the joints and k->a their
  * accelerations: adds the contact forces to k->f, and k->a, k->lambda are those with contacts.  False:
  * k->reason or k->status says why, perp_events_cause in words. */
 bool perp_events_forces(perp_events *s, perp_constrained *k, double h, const double *q,
                         const double *v, bool intermediate);
-/* f [nv] += J_c' lambda of the last perp_events_forces. */
+/* f [nv] += J_c' lambda and the forces of all drives, of the last perp_events_forces. */
 void perp_events_apply(const perp_events *s, const perp_constrained *k, double *f);
-/* Event function: below zero when a contact that does not rest is closed, or one slides backwards. */
+/* Event function: below zero when a contact that does not rest is closed, or one slides backwards; for drives see
+ * events_drives.h. */
 double perp_events_value(perp_events *s, perp_constrained *k, const double *q, const double *v);
 /* At a regular state: PERP_ODE_INVALID when bodies overlap; else impacts (PERP_ODE_CHANGED: v is new). */
 perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, const double *q, double *v);

@@ -73,7 +73,15 @@ static bool strike(perp_events *s, perp_constrained *k, const unsigned char *par
   const perp_model *model = s->model;
   const size_t size = (size_t)model->nv * sizeof *v;
   double before, after;
+  perp_island_row *row = NULL;
+  bool bounced = false;
+  int rows = 0;
   const int worst = fastest(s, k, v, part, &before);
+  if (s->drives != NULL) {
+    before = fmax(before, perp_event_drives_approach(s->drives, k, v));
+    rows = perp_event_drives_impact(s->drives, k, v, &row, &bounced);
+    s->rebounded |= bounced;
+  }
   for (int i = 0; i < s->n; i++) {
     if (part[i] && bounces(s, &s->contact[i], -approach(s, k, i, v))) s->struck[i] = 1;
     s->slip[i] = 0;
@@ -94,6 +102,8 @@ static bool strike(perp_events *s, perp_constrained *k, const unsigned char *par
                             .before = s->before,
                             .free = s->free,
                             .align = true,
+                            .row = row,
+                            .n_rows = rows,
                             .bias = bias_of,
                             .friction = friction_of,
                             .restitution = s->o.impact == PERP_IMPACT_POISSON ? restitution_of
@@ -108,6 +118,7 @@ static bool strike(perp_events *s, perp_constrained *k, const unsigned char *par
   memcpy(v, k->a, size);
   const perp_reason reason = perp_events_failed(&count, perp_islands_count(s->islands));
   fastest(s, k, v, part, &after);
+  if (s->drives != NULL) after = fmax(after, perp_event_drives_approach(s->drives, k, v));
   if (reason >= 0 || after <= LEFT * before) return true;
   snprintf(s->cause, sizeof s->cause,
            "no impulses were found for an impact of %.4g m/s between %s and %s (lcp: %s)", before,
@@ -142,10 +153,10 @@ static bool one_by_one(perp_events *s, perp_constrained *k, double *v)
 bool perp_events_impact(perp_events *s, perp_constrained *k, double *v)
 {
   memset(s->struck, 0, (size_t)s->n);
-  s->plastic = false;
+  s->plastic = s->rebounded = false;
   const bool good = s->o.order == PERP_ORDER_SEQUENTIAL ? one_by_one(s, k, v)
                                                         : strike(s, k, s->kept, v);
-  bool bounced = false;
+  bool bounced = s->rebounded;
   for (int i = 0; i < s->n; i++) bounced |= s->struck[i] != 0;
   const perp_contact_count count = { .impacts = 1, .plastic = !bounced };
   perp_islands_add(s->islands, &count);

@@ -4,6 +4,7 @@
 #define PERP_EVENTS_PRIVATE_H
 
 #include "models/formulations/events.h"
+#include "models/formulations/events_drives.h"
 #include "models/formulations/islands.h"
 
 /* A contact that touches or rests at the start of a step. */
@@ -34,7 +35,8 @@ struct perp_events {
   double *q_found, *q_start; /* [nq] of `contact`; of the step */
   double *before, *free;     /* [6 bodies] twists */
   perp_arena arena;
-  perp_collision *collision;
+  perp_event_drives *drives; /* NULL: none */
+  perp_collision *collision; /* NULL: no shapes */
   perp_islands *islands;
   bool found, fresh; /* contact holds for q_found; no state has been accepted yet */
   const perp_contact *contact;
@@ -49,9 +51,10 @@ struct perp_events {
   double *shown_force, *shown_impulse;     /* [3 n_shown] */
   int n_shown;
   perp_arena grown;
-  bool loaded;  /* force holds for the last evaluation */
-  bool plastic; /* the impact at hand gives nothing back */
-  int idle;     /* steps without progress */
+  bool loaded;    /* force holds for the last evaluation */
+  bool plastic;   /* the impact at hand gives nothing back */
+  bool rebounded; /* a limit did, in the impact at hand */
+  int idle;       /* steps without progress */
   double t, t_mark;
   double collision_s, lcp_s;
   char cause[256];

@@ -183,10 +183,10 @@ static double friction_of(void *user, const perp_contact *x, const double *befor
 }
 
 /* largest violation of w_n >= 0, and of w_n = 0 where a contact presses, with the accelerations a */
-static double violation(const perp_events *s, const perp_constrained *k, const double *a)
+static double violation(const perp_events *s, const perp_constrained *k, int n, const double *a)
 {
-  double worst = 0;
-  for (int i = 0; i < s->n; i++) {
+  double worst = s->drives != NULL ? perp_event_drives_violation(s->drives, a) : 0;
+  for (int i = 0; i < n; i++) {
     if (!s->kept[i]) continue;
     const perp_contact *x = &s->contact[i];
     const double w = perp_events_speed(s, k, x, a) +
@@ -198,12 +198,13 @@ static double violation(const perp_events *s, const perp_constrained *k, const d
 }
 
 /* why there is no answer, in words */
-static void explain(perp_events *s, const perp_constrained *k, const double *v, perp_reason reason)
+static void explain(perp_events *s, const perp_constrained *k, int n, const double *v,
+                    perp_reason reason)
 {
   int slides = 0;
   const perp_contact *fastest = NULL;
   double most = 0;
-  for (int i = 0; i < s->n; i++) {
+  for (int i = 0; i < n; i++) {
     const perp_contact *x = &s->contact[i];
     if (!s->kept[i] || s->of[i] < 0 || !s->now.x[s->of[i]].slides) continue;
     double u[3], slide[3];
@@ -215,9 +216,13 @@ static void explain(perp_events *s, const perp_constrained *k, const double *v, 
     fastest = x;
   }
   const char *what = reason == PERP_INFEASIBLE || reason == PERP_RAY
-                         ? "no accelerations and contact forces satisfy the contacts"
-                         : "no accelerations were found that satisfy the contacts";
-  int at = snprintf(s->cause, sizeof s->cause, "%s (lcp: %s)", what, perp_reason_name(reason));
+                         ? "no accelerations and forces satisfy"
+                         : "no accelerations were found that satisfy";
+  const char *whom = s->drives == NULL ? "the contacts"
+                     : n > 0           ? "the contacts, limits and motors"
+                                       : "the limits and motors";
+  int at = snprintf(s->cause, sizeof s->cause, "%s %s (lcp: %s)", what, whom,
+                    perp_reason_name(reason));
   if (fastest == NULL) return;
   snprintf(s->cause + at, sizeof s->cause - (size_t)at,
            "; %d of them slide%s, %s on %s at %.4g m/s with mu = %g: friction may be too large for "
@@ -226,10 +231,10 @@ static void explain(perp_events *s, const perp_constrained *k, const double *v, 
            perp_events_body(s->model, fastest->body_a), sqrt(most), fastest->mu_dynamic);
 }
 
-static perp_island_task task_of(perp_events *s, double h)
+static perp_island_task task_of(perp_events *s, int n, double h)
 {
   return (perp_island_task){ .contact = s->contact,
-                             .n = s->n,
+                             .n = n,
                              .kept = s->kept,
                              .impulse = s->force,
                              .slip = s->slip,
@@ -246,20 +251,25 @@ static perp_island_task task_of(perp_events *s, double h)
 }
 
 /* forces for the next guess, and for reports */
-static void remember(perp_events *s, bool intermediate)
+static void remember(perp_events *s, int n, bool intermediate)
 {
-  for (int i = 0; i < s->n; i++) {
+  for (int i = 0; i < n; i++) {
     if (!s->kept[i]) continue;
     memcpy(s->now.x[s->of[i]].force, s->force + 3 * i, 3 * sizeof *s->force);
     s->now.x[s->of[i]].slip = s->slip[i];
   }
   if (intermediate) return;
   s->n_shown = 0;
-  for (int i = 0; i < s->n; i++) {
+  for (int i = 0; i < n; i++) {
     if (!s->kept[i]) continue;
     s->shown[s->n_shown] = s->contact[i];
     memcpy(s->shown_force + 3 * s->n_shown++, s->force + 3 * i, 3 * sizeof *s->force);
   }
+}
+
+void perp_events_push(perp_events *s, const perp_constrained *k, const double *v, double *f)
+{
+  if (s->drives != NULL) perp_event_drives_push(s->drives, k, v, f);
 }
 
 bool perp_events_forces(perp_events *s, perp_constrained *k, double h, const double *q,
@@ -268,33 +278,45 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double h, const dou
   if (!intermediate) s->n_shown = 0;
   s->cause[0] = '\0';
   s->loaded = false;
-  if (s->now.n == 0) return true;
-  if (!perp_events_find(s, k, q)) return false;
-  if (prepare(s, k->e, q, v) == 0) return true;
+  perp_island_row *row = NULL;
+  int rows = 0, n = 0;
+  if (s->drives != NULL) {
+    rows = perp_event_drives_rows(s->drives, k, v, &row);
+    perp_event_drives_remember(s->drives, intermediate);
+  }
+  if (s->now.n > 0) {
+    if (!perp_events_find(s, k, q)) return false;
+    n = prepare(s, k->e, q, v) > 0 ? s->n : 0;
+  }
+  if (n == 0 && rows == 0) return true;
   const double start = perp_constrained_clock(k), kkt = k->kkt_s;
   const perp_contact_count before = *perp_islands_count(s->islands);
-  const double free = violation(s, k, k->a);
+  const double free = violation(s, k, n, k->a);
   perp_twists(s->model, k->e, v, s->before);
   perp_twists(s->model, k->e, k->a, s->free);
-  perp_island_task task = task_of(s, h);
+  perp_island_task task = task_of(s, n, h);
+  task.row = row;
+  task.n_rows = rows;
   bool good = perp_islands_solve(s->islands, k, &task);
   s->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt);
   if (!good) return false;
   perp_islands_apply(s->islands, k, &task, k->f);
   if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, h, v)) return false;
   const perp_reason reason = perp_events_failed(&before, perp_islands_count(s->islands));
-  if (reason < 0 && !(violation(s, k, k->a) <= BAD * free)) {
-    explain(s, k, v, reason);
+  if (reason < 0 && !(violation(s, k, n, k->a) <= BAD * free)) {
+    explain(s, k, n, v, reason);
     k->reason = reason;
     return false;
   }
-  s->loaded = true;
-  remember(s, intermediate);
+  s->loaded = n > 0;
+  remember(s, n, intermediate);
+  if (s->drives != NULL) perp_event_drives_remember(s->drives, intermediate);
   return true;
 }
 
 void perp_events_apply(const perp_events *s, const perp_constrained *k, double *f)
 {
+  if (s->drives != NULL) perp_event_drives_apply(s->drives, f);
   if (!s->loaded) return;
   const perp_island_task task = { .contact = s->contact, .n = s->n, .impulse = s->force };
   perp_islands_apply(s->islands, k, &task, f);

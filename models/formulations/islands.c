@@ -447,12 +447,7 @@ void perp_islands_apply(const perp_islands *s, const perp_constrained *k,
   const perp_model *model = s->model;
   const int dim = model->dim;
   for (int i = 0; i < task->n_rows; i++)
-    for (int side = 0; side < 2; side++) {
-      const perp_island_row *row = &task->row[i];
-      if (row->body[side] < 0) continue;
-      double *fb = f + (size_t)model->nvb * (size_t)row->body[side];
-      for (int l = 0; l < model->nvb; l++) fb[l] += row->J[side][l] * row->lambda;
-    }
+    perp_island_row_apply(model, &task->row[i], task->row[i].lambda, f);
   for (int i = 0; i < task->n; i++) {
     const perp_contact *x = &task->contact[i];
     const double *P = task->impulse + (size_t)3 * (size_t)i;

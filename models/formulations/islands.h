@@ -80,6 +80,12 @@ const perp_contact_count *perp_islands_count(const perp_islands *s);
 void perp_islands_add(perp_islands *s, const perp_contact_count *count);
 void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void *user);
 
+/* J v, and f [nv] += J' lambda, of a bounded row. */
+double perp_island_row_product(const perp_model *model, const perp_island_row *row,
+                               const double *v);
+void perp_island_row_apply(const perp_model *model, const perp_island_row *row, double lambda,
+                           double *f);
+
 /* Velocity of the centre and angular velocity of each body in the world, twist [6 bodies], from v [nv]. */
 void perp_twists(const perp_model *model, const perp_eval *e, const double *v, double *twist);
 /* Velocity of b relative to a at a contact, along its normal. */

@@ -79,6 +79,27 @@ PERP_INLINE void tangents(int dim, const double n[3], const double *u, double t[
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+double perp_island_row_product(const perp_model *model, const perp_island_row *row, const double *v)
+{
+  double sum = 0;
+  for (int side = 0; side < 2; side++) {
+    if (row->body[side] < 0) continue;
+    const double *vb = v + (size_t)model->nvb * (size_t)row->body[side];
+    for (int i = 0; i < model->nvb; i++) sum += row->J[side][i] * vb[i];
+  }
+  return sum;
+}
+
+void perp_island_row_apply(const perp_model *model, const perp_island_row *row, double lambda,
+                           double *f)
+{
+  for (int side = 0; side < 2; side++) {
+    if (row->body[side] < 0) continue;
+    double *fb = f + (size_t)model->nvb * (size_t)row->body[side];
+    for (int i = 0; i < model->nvb; i++) fb[i] += row->J[side][i] * lambda;
+  }
+}
+
 /* rows of J for one body: sign (d, R'(r x d)) for each direction d of the contact */
 PERP_INLINE void body_rows(int dim, const perp_pose *pose, const double p[3], double sign, int rows,
                            const double *const dir[3], double *J)

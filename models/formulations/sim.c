@@ -134,7 +134,8 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   if (status == PERP_OK && perp_model_drives(model) > 0 &&
       !(p.formulation.d->caps & PERP_FORM_DRIVES))
     status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation %s does not serve limits and motors (velocity does)",
+                       "formulation %s does not serve limits and motors (velocity and "
+                       "acceleration do)",
                        p.formulation.d->name);
   if (status == PERP_OK && model->springs && !(p.formulation.d->caps & PERP_FORM_SPRINGS))
     status = PERP_FAIL(
