@@ -10,7 +10,8 @@
  *   soft     a body on a soft row, m x'' = -k x - d x': as a servo spring of a slider, whose row stands in the
  *            LCP, or as a row of a joint.  path.err.max: against the discrete oscillator of the velocity level,
  *            v+ = (m v - h k x) / (m + h d + h^2 k), x+ = x + h v+, which both are exactly; err.q.max against
- *            the continuous one is of first order */
+ *            the continuous one is of first order.  On the acceleration level the servo spring is a force, and
+ *            err.q.max has the order of the integrator */
 #include "models/scenes/yard.h"
 
 #include <math.h>
@@ -209,7 +210,7 @@ static const perp_opt soft_options[] = {
   PERP_REAL(struct soft_opts, start, 0.1, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
             "displacement at the start"),
   PERP_ENUM(struct soft_opts, row, ROW_DRIVE, row_names,
-            "servo spring of a slider (a row of the LCP), or row of a joint"),
+            "servo spring of a slider (on the velocity level a row of the LCP), or row of a joint"),
   PERP_OPTIONS_END
 };
 

@@ -215,7 +215,7 @@ static void refusals(void)
   run_finish(&ctx, model);
   perp_parts parts;
   perp_sim *sim = NULL;
-  const run_parts names = { "acceleration", "rk4" };
+  const run_parts names = { "ggl", "rk4" };
   if (run_parse(&ctx, &names, &parts) != PERP_OK) bail("%s", ctx.msg);
   ok(perp_sim_create(&ctx, model, &parts, 1e-3, &sim) == PERP_ERR_UNSUPPORTED, "refused: %s",
      ctx.msg);

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The coordinates of drives: x, J and Jdot v of every joint and axis along a motion that is put together from known
+ * x(t), on moving bodies and on the world. */
+#include "models/model_private.h"
+#include "tests/tap.h"
+
+#include <string.h>
+
+static perp_ctx ctx;
+
+/* The coordinates of a joint over time: turned about axis_a, about axis_b, moved along axis_a; and derivatives. */
+enum { TURN_A, TURN_B, MOVE, COORDINATES };
+static double coordinate(int which, double t, int derivative)
+{
+  static const double rate[] = { 1.3, -2.1, 0.9 }, size[] = { 0.8, 0.7, 0.4 };
+  const double w = rate[which], s = size[which];
+  return derivative == 0   ? s * sin(w * t)
+         : derivative == 1 ? s * w * cos(w * t)
+                           : -s * w * w * sin(w * t);
+}
+
+static void multiply(const double A[9], const double B[9], double AB[9])
+{
+  double out[9];
+  for (int j = 0; j < 3; j++) perp_turn(3, A, B + 3 * j, out + 3 * j);
+  memcpy(AB, out, sizeof out);
+}
+
+static void rotation(const double axis[3], double angle, double R[9])
+{
+  const double half = 0.5 * angle, length = sqrt(perp_dot(3, axis, axis));
+  const double q[4] = { cos(half), sin(half) * axis[0] / length, sin(half) * axis[1] / length,
+                        sin(half) * axis[2] / length };
+  perp_quat_matrix(q, R);
+}
+
+/* from a matrix of an angle below pi */
+static void quaternion(const double R[9], double q[4])
+{
+  q[0] = 0.5 * sqrt(1 + R[0] + R[4] + R[8]);
+  q[1] = (R[5] - R[7]) / (4 * q[0]);
+  q[2] = (R[6] - R[2]) / (4 * q[0]);
+  q[3] = (R[1] - R[3]) / (4 * q[0]);
+}
+
+typedef struct motion {
+  perp_joint_def def;
+  bool turns[2], moves;
+  bool on_world;
+  double rel[9]; /* axes of b in a at the start */
+} motion;
+
+/* q [14] of both bodies at t (of b alone where a is the world) */
+static void place(const motion *m, double t, double q[14])
+{
+  double Ra[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, xa[3] = { 0 }, A[9], B[9], R[9];
+  const double axis[3] = { 0.3, -0.5, 0.8 };
+  if (!m->on_world) {
+    rotation(axis, 0.4 + 0.9 * t + 0.3 * t * t, Ra);
+    xa[0] = 0.3 * t, xa[1] = 1 - t * t, xa[2] = sin(t);
+  }
+  rotation(m->def.axis_a, m->turns[0] ? coordinate(TURN_A, t, 0) : 0, A);
+  rotation(m->def.axis_b, m->turns[1] ? coordinate(TURN_B, t, 0) : 0, B);
+  multiply(Ra, A, R);
+  multiply(R, m->rel, R);
+  multiply(R, B, R);
+  double pa[3], pb[3], n[3], *qb = m->on_world ? q : q + 7;
+  const double length = sqrt(perp_dot(3, m->def.axis_a, m->def.axis_a));
+  perp_turn(3, Ra, m->def.anchor_a, pa);
+  perp_turn(3, R, m->def.anchor_b, pb);
+  perp_turn(3, Ra, m->def.axis_a, n);
+  const double s = m->moves ? coordinate(MOVE, t, 0) : 0;
+  for (int i = 0; i < 3; i++) qb[i] = xa[i] + pa[i] + s * n[i] / length - pb[i];
+  quaternion(R, qb + 3);
+  if (m->on_world) return;
+  memcpy(q, xa, sizeof xa);
+  quaternion(Ra, q + 3);
+}
+
+/* v or, of those, a: central differences of order 4 */
+static void velocity(const perp_model *model, const motion *m, double t, double v[12])
+{
+  const double d = 1e-3;
+  double q[4][14], near_[12], far_[12];
+  for (int i = 0; i < 4; i++) place(m, t + d * (double[]){ -2, -1, 1, 2 }[i], q[i]);
+  perp_model_difference(model, q[1], q[2], near_);
+  perp_model_difference(model, q[0], q[3], far_);
+  for (int i = 0; i < model->nv; i++) v[i] = (8 * near_[i] - far_[i]) / (12 * d);
+}
+
+static void acceleration(const perp_model *model, const motion *m, double t, double a[12])
+{
+  const double d = 1e-2;
+  double v[4][12];
+  for (int i = 0; i < 4; i++) velocity(model, m, t + d * (double[]){ -2, -1, 1, 2 }[i], v[i]);
+  for (int i = 0; i < model->nv; i++)
+    a[i] = (v[0][i] - 8 * v[1][i] + 8 * v[2][i] - v[3][i]) / (12 * d);
+}
+
+static double product(const perp_model *model, const perp_drive *k, const double Ja[6],
+                      const double Jb[6], const double *v)
+{
+  double sum = 0;
+  for (int i = 0; i < 6 && k->a >= 0; i++) sum += Ja[i] * v[6 * k->a + i];
+  for (int i = 0; i < 6 && k->b >= 0; i++) sum += Jb[i] * v[6 * k->b + i];
+  (void)model;
+  return sum;
+}
+
+static void check(motion *m, perp_drive_axis axis, int which, const char *name)
+{
+  perp_model *model;
+  const double t0 = 0.2;
+  double q[14], v[12], a[12];
+  if (perp_model_create(&ctx, 3, &model) != PERP_OK) bail("%s", ctx.msg);
+  m->def.a = m->on_world ? PERP_WORLD : 0;
+  m->def.b = m->on_world ? 0 : 1;
+  place(m, t0, q);
+  for (int b = 0; b <= m->def.b; b++) {
+    perp_body_def body = { .mass = perp_mass_box(1, 0.2, 0.3, 0.5) };
+    memcpy(body.x, q + 7 * b, sizeof body.x);
+    memcpy(body.quat, q + 7 * b + 3, sizeof body.quat);
+    if (perp_model_add_body(&ctx, model, &body, NULL) != PERP_OK) bail("%s", ctx.msg);
+  }
+  perp_drive_def drive = { .axis = axis, .lower = -HUGE_VAL, .upper = HUGE_VAL };
+  drive.zero = coordinate(which, t0, 0);
+  if (perp_model_add_joint(&ctx, model, &m->def, NULL) != PERP_OK ||
+      perp_model_add_drive(&ctx, model, &drive, NULL) != PERP_OK ||
+      perp_model_finish(&ctx, model) != PERP_OK)
+    bail("%s", ctx.msg);
+  double worst[3] = { 0 };
+  for (int i = 0; i < 8; i++) {
+    const double t = t0 + 0.3 * i;
+    double Ja[6], Jb[6];
+    perp_eval e = model->eval;
+    place(m, t, q);
+    velocity(model, m, t, v);
+    acceleration(model, m, t, a);
+    perp_eval_poses(&e, model, q);
+    const double x = perp_drive_row(model, &e, 0, Ja, Jb);
+    const perp_drive *k = &model->drive[0];
+    worst[0] = fmax(worst[0], fabs(x - coordinate(which, t, 0)));
+    worst[1] = fmax(worst[1], fabs(product(model, k, Ja, Jb, v) - coordinate(which, t, 1)));
+    worst[2] = fmax(worst[2], fabs(product(model, k, Ja, Jb, a) + perp_drive_bias(model, &e, 0, v) -
+                                   coordinate(which, t, 2)));
+  }
+  const char *where = m->on_world ? "on the world" : "between two bodies";
+  below(worst[0], 1e-12, "%s %s: x", name, where);
+  below(worst[1], 1e-9, "%s %s: J v = xdot", name, where);
+  below(worst[2], 1e-6, "%s %s: J a + Jdot v = xddot", name, where);
+  perp_model_destroy(model);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  const perp_joint_def base = { .anchor_a = { 0.2, -0.1, 0.4 },
+                                .anchor_b = { -0.3, 0.5, 0.1 },
+                                .axis_a = { 1, 2, -0.5 } };
+  static const struct {
+    perp_joint_kind kind;
+    perp_drive_axis axis;
+    int which;
+    bool turn_a, turn_b, moves;
+  } cases[] = {
+    { PERP_JOINT_HINGE, PERP_DRIVE_A, TURN_A, true, false, false },
+    { PERP_JOINT_SLIDER, PERP_DRIVE_A, MOVE, false, false, true },
+    { PERP_JOINT_SLIDER, PERP_DRIVE_ALONG, MOVE, false, false, true },
+    { PERP_JOINT_UNIVERSAL, PERP_DRIVE_A, TURN_A, true, true, false },
+    { PERP_JOINT_UNIVERSAL, PERP_DRIVE_B, TURN_B, true, true, false },
+    { PERP_JOINT_WHEEL, PERP_DRIVE_A, TURN_A, true, true, true },
+    { PERP_JOINT_WHEEL, PERP_DRIVE_B, TURN_B, true, true, true },
+    { PERP_JOINT_WHEEL, PERP_DRIVE_ALONG, MOVE, true, true, true },
+    { PERP_JOINT_LINE, PERP_DRIVE_ALONG, MOVE, true, true, true },
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (int on_world = 0; on_world < 2; on_world++) {
+      motion m = { .def = base, .on_world = on_world != 0 };
+      char name[64];
+      m.def.kind = cases[i].kind;
+      m.turns[0] = cases[i].turn_a, m.turns[1] = cases[i].turn_b, m.moves = cases[i].moves;
+      /* body b is turned about axis_a at the start; axis_b is axis_a, or across it, as seen from b */
+      const double start[3] = { 1, 2, -0.5 }, across[3] = { 2, -1, 0 };
+      rotation(start, 0.6, m.rel);
+      if (cases[i].kind == PERP_JOINT_HINGE || cases[i].kind == PERP_JOINT_SLIDER)
+        memcpy(m.def.axis_b, start, sizeof start);
+      else
+        memcpy(m.def.axis_b, across, sizeof across);
+      snprintf(name, sizeof name, "%s, axis %d", perp_joint_kind_name(m.def.kind), cases[i].axis);
+      check(&m, cases[i].axis, cases[i].which, name);
+    }
+  /* what a joint does not leave free */
+  static const struct {
+    perp_joint_kind kind;
+    perp_drive_axis axis;
+  } none[] = { { PERP_JOINT_BALL, PERP_DRIVE_A },     { PERP_JOINT_FIXED, PERP_DRIVE_A },
+               { PERP_JOINT_HINGE, PERP_DRIVE_B },    { PERP_JOINT_HINGE, PERP_DRIVE_ALONG },
+               { PERP_JOINT_SLIDER, PERP_DRIVE_B },   { PERP_JOINT_UNIVERSAL, PERP_DRIVE_ALONG },
+               { PERP_JOINT_DISTANCE, PERP_DRIVE_A }, { PERP_JOINT_CURVE, PERP_DRIVE_ALONG } };
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+    ok(!perp_drive_serves(none[i].kind, 3, none[i].axis), "%s: no axis %d",
+       perp_joint_kind_name(none[i].kind), none[i].axis);
+  return tap_done();
+}
