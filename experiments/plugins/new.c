@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const kinds[] = { "lcp", "ode", "kkt", "stab", "scene", "metric", NULL };
+static const char *const kinds[] = { "lcp",         "ode",   "kkt",    "stab", "contact",
+                                     "formulation", "scene", "metric", NULL };
 
 /* Template files are where the studies are: the source tree that the launcher names, the installed ones, the
  * tree the program was built in. */
@@ -83,7 +84,9 @@ static int ended(perp_status status, perp_ctx *ctx)
 static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
 {
   if (args->n < 2)
-    return perp_usage_error(args, "a plug-in of which kind? lcp, ode, kkt, stab, scene or metric");
+    return perp_usage_error(
+        args,
+        "a plug-in of which kind? lcp, ode, kkt, stab, contact, formulation, scene or metric");
   w->kind = args->arg[1];
   int known = 0, n = 0;
   for (; kinds[n] != NULL; n++) known = known || strcmp(kinds[n], w->kind) == 0;
@@ -154,9 +157,9 @@ int perp_cmd_new(perp_ctx *ctx, int argc, char **argv)
   static const perp_cli cli = {
     "new",
     "study | plugin KIND [options]",
-    "Writes a study to begin with, or the folder of a plug-in of kind lcp, ode, kkt, stab, scene "
-    "or metric that "
-    "builds, passes the contract tests and stands in a study as it is.",
+    "Writes a study to begin with, or the folder of a plug-in of kind lcp, ode, kkt, stab, "
+    "contact, formulation, scene or metric that builds, passes the contract tests and stands in a "
+    "study as it is.",
     "Nothing is overwritten. docs/plugins.md explains what the files of a plug-in say.",
     "perp new plugin lcp --name my-solver   # then: make -C my-solver check",
     flags,

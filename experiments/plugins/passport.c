@@ -178,10 +178,6 @@ static void print_passport(perp_kind kind, const perp_desc *d, const struct outc
   if (d->equation != NULL) printf("    equation %s\n", d->equation);
   printf("    declares %s\n", caps[0] != '\0' ? caps : "nothing beyond its kind");
   print_options(d);
-  if (o == NULL) {
-    printf("    checked  nothing: there are no contract tests of this kind\n");
-    return;
-  }
   printf("    checked  %d, held %d, failed %d, skipped %d\n", t->held + t->failed + t->skipped,
          t->held, t->failed, t->skipped);
   print_checks(o, name, verbose);
@@ -202,14 +198,14 @@ static void json_passport(perp_json *j, perp_kind kind, const perp_desc *d, cons
   char caps[512];
   perp_capabilities(kind, d->caps, caps, sizeof caps);
   perp_json_text(j, "declares", caps);
-  perp_json_bool(j, "tested", o != NULL);
+  perp_json_bool(j, "tested", true);
   perp_json_int(j, "held", t->held);
   perp_json_int(j, "failed", t->failed);
   perp_json_int(j, "skipped", t->skipped);
-  perp_json_bool(j, "complete", o != NULL && o->complete);
-  perp_json_text(j, "ended", o != NULL && !o->complete ? o->ended : "");
+  perp_json_bool(j, "complete", o->complete);
+  perp_json_text(j, "ended", !o->complete ? o->ended : "");
   perp_json_open(j, "failures", '[');
-  for (const char *s = o != NULL ? o->text.s : NULL; s != NULL && *s != '\0'; s = next_line(s)) {
+  for (const char *s = o->text.s; s != NULL && *s != '\0'; s = next_line(s)) {
     bool good;
     const char *what;
     size_t n;
@@ -238,9 +234,8 @@ int perp_passport(perp_ctx *ctx, double seconds, bool json, bool verbose)
       of_kind[p->kind]++;
     for (const perp_plugin *p = f->content->plugins; p->kind != PERP_KIND_NONE; p++) {
       const char *kind = perp_kind_name(p->kind);
-      bool testable = p->kind != PERP_KIND_contact;
-      char *program = testable && !ran[p->kind] ? contract_program(kind) : NULL;
-      if (testable && !ran[p->kind]) {
+      char *program = !ran[p->kind] ? contract_program(kind) : NULL;
+      if (!ran[p->kind]) {
         if (program == NULL) {
           perp_say("error: the contract tests are missing (test_%s); in the source tree: ./perp "
                    "test --plugin FILE.so",
@@ -252,11 +247,11 @@ int perp_passport(perp_ctx *ctx, double seconds, bool json, bool verbose)
         ran[p->kind] = true;
         free(program);
       }
-      struct outcome *o = ran[p->kind] ? &outcome[p->kind] : NULL;
+      const struct outcome *o = &outcome[p->kind];
       struct tally t = { 0 };
       const char *name = of_kind[p->kind] > 1 ? p->d->name : NULL;
-      if (o != NULL) count(o, name, &t);
-      all_held = all_held && (o == NULL || (t.failed == 0 && t.held > 0 && o->complete));
+      count(o, name, &t);
+      all_held = all_held && t.failed == 0 && t.held > 0 && o->complete;
       if (json)
         json_passport(&j, p->kind, p->d, o, name, &t);
       else

@@ -199,7 +199,7 @@ static void times_text(const perp_time_comparison *t)
         "and that ratio is taken for its pace\n",
         t->noisy, t->rounds);
   if (t->retimed > 0)
-    printf("%d cell(s) timed again by both programs in turn, %d blocks of four: that decides\n",
+    printf("%d cell(s) timed again by both programs in turn, %d block(s) of four: that decides\n",
            t->retimed, t->blocks);
   else if (t->why_not[0] != '\0')
     printf("as recorded, nothing timed again: %s\n", t->why_not);

@@ -180,6 +180,65 @@ static void test_program(void)
   }
 }
 
+/* ---- timed again: which program made a folder, and is it still there? ------------------------------------------------ */
+
+static const char few[] = "schema: perp-study/1\n"
+                          "study: { name: few }\n"
+                          "scene: pendulum\n"
+                          "t_end: 4 ms\n"
+                          "h: 1 ms\n"
+                          "grid: { formulation: [velocity, impulse] }\n"
+                          "measure: { repeats: 1 }\n"
+                          "metrics: { primary: drift.pos.max, record: [drift.pos.max, steps] }\n";
+
+static void not_again(const char *base, const char *why)
+{
+  char *words = perp_xprintf("compare %s now --again 1", base);
+  int status = run(words);
+  if (!ok(status == 3 && strstr(err, base) != NULL && strstr(err, why) != NULL, "--again: %s", why))
+    complain();
+  free(words);
+  words = perp_xprintf("compare %s now --fail-on time,status --time-tol 1000", base);
+  if (!ok(run(words) == 0 && strstr(out, "nothing timed again: ") != NULL &&
+              strstr(out, why) != NULL,
+          "... without it: as recorded, and why"))
+    complain();
+  free(words);
+}
+
+static void test_again(void)
+{
+  const char *whole = program;
+  write_file("few.yaml", few);
+  if (system("rm -rf now && cp \"$PERP_BIN\" ./mine") != 0) bail("cp");
+  ok(run("run few.yaml -o now -q --no-report -j 1") == 0, "two cells");
+  program = "./mine";
+  ok(run("run few.yaml -o old -q --no-report -j 1") == 0 &&
+         run("run few.yaml -o kept -q --no-report -j 1 --keep-program") == 0,
+     "by another copy of the program");
+  program = whole;
+  json_t *j = json_of("compare old now --again 2 --fail-on status --json", 0);
+  ok(json_integer_value(json_object_get(j, "timed_again")) == 2 &&
+         json_integer_value(json_object_get(j, "blocks")) == 2 &&
+         json_number_value(json_object_get(j, "time_ratio")) > 0,
+     "both cells are timed again, in 2 blocks");
+  json_decref(j);
+  ok(same_file("old/derived/cells.csv", "now/derived/cells.csv"), "cells.csv is the same");
+  if (system("printf x >> mine") != 0) bail("printf");
+  not_again("old", "has changed since (perp run --keep-program keeps a copy)");
+  if (unlink("mine") != 0) bail("unlink");
+  not_again("old", "is gone");
+  ok(run("compare kept now --again 1 --fail-on status") == 0 &&
+         strstr(out, "1 block(s) of four") != NULL,
+     "--keep-program: there is a copy");
+  if (system("cat old/journal/*.jsonl | sed 's/\"program\": {[^}]*}, //' > old/journal/x && rm "
+             "old/journal/*.jsonl && mv old/journal/x old/journal/x.jsonl") != 0)
+    bail("sed");
+  not_again("old", "does not say which program made it");
+  refuses(2, "compare old now --again 0", "--again: ");
+  refuses(2, "compare old now --again 1 --as-recorded", "contradict each other");
+}
+
 static void find_cells(void)
 {
   char *plan = perp_read_file("real/plan.jsonl", NULL);
@@ -231,6 +290,7 @@ int main(void)
   perp_results_free(&both.base);
   perp_results_free(&both.now);
   test_program();
+  test_again();
   program_close();
   return tap_done();
 }

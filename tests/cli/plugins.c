@@ -74,7 +74,8 @@ static void test_template(const char *kind)
 
 static void test_templates(void)
 {
-  static const char *const kinds[] = { "lcp", "ode", "kkt", "stab", "scene", "metric" };
+  static const char *const kinds[] = { "lcp",     "ode",         "kkt",   "stab",
+                                       "contact", "formulation", "scene", "metric" };
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) test_template(kinds[i]);
 
   refuses(2, "new plugin lcp --name mine-lcp", "mine-lcp/mine-lcp.c exists already");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Twenty SIGKILLs at random moments.  `compare`: twenty comparisons of a build with itself by the clock of this machine, which is
- * a measurement and no test (meson test --benchmark self-compare). */
+/* Twenty SIGKILLs at random moments. */
 #include "tests/cli/program.h"
 
 #include <signal.h>
@@ -57,35 +56,11 @@ static void test_kills(int kills)
      "cells.csv is the same, byte for byte");
 }
 
-static void test_compare(int trials)
-{
-  int regressed = 0;
-  ok(run("run slow.yaml -o run0 -q --no-report -j 1") == 0, "a first run");
-  for (int k = 1; k <= trials; k++) {
-    char *words = perp_xprintf("run slow.yaml -o run%d -q --no-report -j 1", k);
-    if (run(words) != 0) bail("perp %s", words);
-    free(words);
-    words = perp_xprintf("compare run%d run%d", k - 1, k);
-    int status = run(words);
-    if (status != 0) {
-      regressed++;
-      printf("# trial %d: status %d\n", k, status);
-      complain();
-    }
-    free(words);
-  }
-  ok(regressed == 0, "one build against itself: no regression in %d of %d trials",
-     trials - regressed, trials);
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
   program_open();
   write_file("slow.yaml", study);
-  if (argc > 1 && strcmp(argv[1], "compare") == 0)
-    test_compare(20);
-  else
-    test_kills(20);
+  test_kills(20);
   program_close();
   return tap_done();
 }

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Every contact model of the registry with solvers that it takes: what all must do.  Islands by hand (impulses finite and
+ * not pulling, friction within its bound and against sliding, the frictionless limit, dense and factored, refusals), and
+ * spheres and a box on the ground, where the velocity after a step is judged by what it does to the gap. */
+#include "models/kinematics.h"
+#include "tests/contract/under_test.h"
+#include "tests/run_model.h"
+
+#include "tests/count_malloc.h" /* last: looks for the C library */
+
+static perp_ctx ctx;
+static const double tol = 1e-10, near_zero = 1e-6; /* of impulses of the size 1 */
+
+/* ---- islands by hand -------------------------------------------------------------------------------------------- */
+
+enum { NC = 4, NV = 24, ROWS = 3 * NC };
+
+/* NC contacts of bodies of mass 1 .. 2: contact c touches the bodies c and c + 1 of six coordinates each. */
+typedef struct island {
+  int r, n;
+  double M[NV * 6], Minv[NV * 6], J[NC * 2 * 6 * 3], A[ROWS * ROWS], b[ROWS], diag[ROWS], mu[NC];
+  int bptr[NV / 6 + 1], mptr[NV / 6 + 1], cptr[NC + 1], jptr[NC + 1], jblk[2 * NC],
+      joff[2 * NC + 1], jgrp[2 * NC], tptr[NV / 6 + 1], tsub[2 * NC];
+  perp_blocks F;
+  perp_contact_island dense, factored;
+} island;
+
+static void make_island(island *s, int r, double mu, uint64_t seed)
+{
+  enum { NB = NV / 6 };
+  *s = (island){ .r = r, .n = r * NC };
+  perp_rng *rng = perp_rng_create(seed);
+  for (int b = 0; b <= NB; b++) {
+    s->bptr[b] = 6 * b;
+    s->mptr[b] = 36 * b;
+  }
+  for (int b = 0; b < NB; b++)
+    for (int i = 0; i < 6; i++) {
+      double m = perp_rng_uniform(rng, 1, 2);
+      s->M[36 * b + 7 * i] = m;
+      s->Minv[36 * b + 7 * i] = 1 / m;
+    }
+  int sub = 0, at = 0;
+  for (int c = 0; c < NC; c++) {
+    s->cptr[c] = r * c;
+    s->jptr[c] = sub;
+    for (int side = 0; side < 2 && c + side < NB; side++) {
+      s->jblk[sub] = c + side;
+      s->joff[sub++] = at;
+      for (int k = 0; k < 6 * r; k++) s->J[at++] = perp_rng_uniform(rng, -1, 1);
+    }
+    s->mu[c] = mu;
+  }
+  s->cptr[NC] = s->n;
+  s->jptr[NC] = sub;
+  s->joff[sub] = at;
+  perp_blocks_transpose(NB, NC, s->jptr, s->jblk, s->jgrp, s->tptr, s->tsub);
+  s->F = (perp_blocks){ .nv = NV,
+                        .m = s->n,
+                        .nb = NB,
+                        .nc = NC,
+                        .bptr = s->bptr,
+                        .mptr = s->mptr,
+                        .cptr = s->cptr,
+                        .jptr = s->jptr,
+                        .jblk = s->jblk,
+                        .joff = s->joff,
+                        .jgrp = s->jgrp,
+                        .tptr = s->tptr,
+                        .tsub = s->tsub,
+                        .M = s->M,
+                        .Minv = s->Minv,
+                        .J = s->J };
+  if (perp_blocks_check(&ctx, &s->F) != PERP_OK) bail("%s", ctx.msg);
+  double scratch[64];
+  perp_blocks_delassus(&s->F, s->A, s->n, scratch);
+  for (int i = 0; i < s->n; i++) {
+    s->diag[i] = s->A[i + s->n * i];
+    /* all approach, so that none is idle at the start; they slide in all directions */
+    s->b[i] = i % r == 0 ? -perp_rng_uniform(rng, 0.5, 2) : perp_rng_uniform(rng, -2, 2);
+  }
+  perp_rng_destroy(rng);
+  s->dense = (perp_contact_island){
+    .nc = NC, .mu = s->mu, .A = s->A, .lda = s->n, .diag = s->diag, .b = s->b
+  };
+  s->factored = s->dense;
+  s->factored.A = NULL;
+  s->factored.F = &s->F;
+}
+
+static void velocity(const island *s, const double *impulse, double *u)
+{
+  for (int i = 0; i < s->n; i++) {
+    u[i] = s->b[i];
+    for (int j = 0; j < s->n; j++) u[i] += s->A[i + s->n * j] * impulse[j];
+  }
+}
+
+typedef struct subject {
+  const perp_contact_desc *d;
+  perp_spec model, lcp;
+  perp_contact_setup setup;
+  char who[160];
+  bool may_allocate;
+} subject;
+
+static void *create(const subject *x)
+{
+  void *ws = NULL;
+  if (x->d->create(&ctx, &x->setup, x->model.opts, &ws) != PERP_OK) bail("%s", ctx.msg);
+  return ws;
+}
+
+static bool all_finite(int n, const double *x)
+{
+  for (int i = 0; i < n; i++)
+    if (!isfinite(x[i])) return false;
+  return true;
+}
+
+static double largest(int n, const double *x, const double *y)
+{
+  double d = 0;
+  for (int i = 0; i < n; i++) d = fmax(d, fabs(x[i] - y[i]));
+  return d;
+}
+
+typedef struct seen {
+  int times, n;
+  bool finite;
+} seen;
+
+static void look(void *user, const perp_lcp *p, const double *lambda, const perp_stats *stats)
+{
+  seen *s = user;
+  s->times++;
+  s->n = p->n;
+  s->finite = all_finite(p->n, lambda) && stats != NULL;
+}
+
+/* One random island: what its impulses must be. */
+static void check_island(const subject *x, void *ws, const island *s, double mu, uint64_t seed)
+{
+  double impulse[ROWS] = { 0 }, again[ROWS] = { 0 }, u[ROWS], slip[NC] = { 0 };
+  perp_contact_count count = { 0 };
+  perp_status status = x->d->solve(&ctx, ws, &s->dense, impulse, slip, &count);
+  const bool good = status == PERP_OK && all_finite(s->n, impulse) &&
+                    count.problems + count.reused == 1 && count.failures == 0;
+  ok(good, "%s: island %d, mu %g: solved, counted, finite", x->who, (int)seed, mu);
+  if (!good) {
+    printf("# status %d, %d problems, %d failures\n", (int)status, (int)count.problems,
+           (int)count.failures);
+    return;
+  }
+  velocity(s, impulse, u);
+  double pull = 0, sink = 0, both = 0, over = 0, feeds = 0;
+  for (int c = 0; c < NC; c++) {
+    const double *p = impulse + s->r * c, *v = u + s->r * c;
+    double tangent = 0, power = 0;
+    for (int k = 1; k < s->r; k++) tangent += p[k] * p[k], power += p[k] * v[k];
+    pull = fmax(pull, -p[0]);
+    sink = fmax(sink, -v[0]);
+    both = fmax(both, fabs(p[0] * v[0]));
+    over = fmax(over, sqrt(tangent) - sqrt(2) * mu * p[0]); /* the corner of a pyramid */
+    feeds = fmax(feeds, power);
+  }
+  below(pull, near_zero, "%s: ... normals do not pull", x->who);
+  below(sink, near_zero, "%s: ... no contact closes further", x->who);
+  below(both, 1e-5, "%s: ... a contact that opens has no force", x->who);
+  below(over, near_zero, "%s: ... friction within its bound", x->who);
+  below(feeds, near_zero, "%s: ... friction takes energy, it gives none", x->who);
+
+  void *other = create(x);
+  x->d->solve(&ctx, other, &s->dense, again, slip, &count);
+  ok(memcmp(impulse, again, sizeof impulse) == 0, "%s: ... another workspace, the same bits",
+     x->who);
+  memset(again, 0, sizeof again);
+  status = x->d->solve(&ctx, other, &s->factored, again, slip, &count);
+  ok(status == PERP_OK && all_finite(s->n, again), "%s: ... factored rows are served", x->who);
+  if (mu == 0)
+    below(largest(s->n, again, impulse), near_zero, "%s: ... with the same answer", x->who);
+  x->d->destroy(other);
+}
+
+/* Without friction there is one answer, and it is that of the frictionless model of perp. */
+static void check_limit(const subject *x, void *ws, const island *s)
+{
+  const perp_contact_desc *plain = (const void *)perp_find(&ctx, PERP_KIND_contact, "frictionless");
+  double impulse[ROWS] = { 0 }, normal[NC] = { 0 }, A[NC * NC], b[NC], diag[NC], slip[NC] = { 0 };
+  perp_contact_count count = { 0 };
+  for (int i = 0; i < NC; i++) {
+    for (int j = 0; j < NC; j++) A[i + NC * j] = s->A[s->r * i + s->n * s->r * j];
+    b[i] = s->b[s->r * i];
+    diag[i] = A[i + NC * i];
+  }
+  perp_contact_island rows = { .nc = NC, .mu = s->mu, .A = A, .lda = NC, .diag = diag, .b = b };
+  perp_spec dantzig;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, "dantzig", &dantzig) != PERP_OK) bail("%s", ctx.msg);
+  perp_contact_setup setup = { .dim = x->setup.dim, .lcp = &dantzig, .tol = tol };
+  void *other = NULL;
+  if (plain->create(&ctx, &setup, NULL, &other) != PERP_OK) bail("%s", ctx.msg);
+  plain->solve(&ctx, other, &rows, normal, slip, &count);
+  plain->destroy(other);
+  perp_spec_free(&dantzig);
+  x->d->solve(&ctx, ws, &s->dense, impulse, slip, &count);
+  double worst = 0;
+  for (int c = 0; c < NC; c++) worst = fmax(worst, fabs(impulse[s->r * c] - normal[c]));
+  below(worst, near_zero, "%s: with mu = 0 the normals are those without friction", x->who);
+}
+
+static void check_refusals(const subject *x, void *ws, island *s)
+{
+  double impulse[ROWS] = { 0 }, slip[NC] = { 0 };
+  perp_contact_count count = { 0 };
+  const double kept = s->b[0];
+  s->b[0] = (double)NAN;
+  perp_status status = x->d->solve(&ctx, ws, &s->dense, impulse, slip, &count);
+  s->b[0] = kept;
+  ok(status != PERP_OK || (count.failures == 1 && all_finite(s->n, impulse)),
+     "%s: NaN in the velocities: refused, or a failure with finite impulses", x->who);
+  memset(impulse, 0, sizeof impulse);
+  count = (perp_contact_count){ 0 };
+  ok(x->d->solve(&ctx, ws, &s->dense, impulse, slip, &count) == PERP_OK && count.failures == 0,
+     "%s: ... and the next problem is solved", x->who);
+}
+
+static void check_memory(const subject *x, void *ws, const island *s)
+{
+  double impulse[ROWS] = { 0 }, slip[NC] = { 0 };
+  perp_contact_count count = { 0 };
+  if (!COUNTS_MALLOC || x->may_allocate) {
+    skip(COUNTS_MALLOC ? "a part may allocate" : "sanitizer", "%s: no allocation", x->who);
+    return;
+  }
+  for (int k = 0; k < 2; k++) x->d->solve(&ctx, ws, &s->dense, impulse, slip, &count);
+  memset(impulse, 0, sizeof impulse);
+  long before = count_malloc;
+  x->d->solve(&ctx, ws, &s->dense, impulse, slip, &count);
+  ok(count_malloc == before, "%s: a problem no larger than before allocates nothing (%ld)", x->who,
+     count_malloc - before);
+}
+
+static void check_observer(const subject *x, void *ws, const island *s)
+{
+  double impulse[ROWS] = { 0 }, slip[NC] = { 0 };
+  perp_contact_count count = { 0 };
+  seen o = { 0 };
+  x->d->observe(ws, look, &o);
+  x->d->solve(&ctx, ws, &s->dense, impulse, slip, &count);
+  bool told = o.times >= 1 && o.n >= s->n && o.finite;
+  int times = o.times;
+  x->d->observe(ws, NULL, NULL);
+  x->d->solve(&ctx, ws, &s->dense, impulse, slip, &count);
+  ok(told && o.times == times, "%s: an observer sees the problem, until it is sent away", x->who);
+}
+
+/* ---- scenes: the gap is the judge -------------------------------------------------------------------------------- */
+
+enum { BALLS = 3 };
+static const double radius = 0.1, mu_ground = 0.4;
+
+static void add_shape(perp_model *model, int body, perp_shape_kind kind)
+{
+  perp_shape_def def = { .kind = kind,
+                         .body = body,
+                         .radius = radius,
+                         .surface = { .mu = mu_ground, .mu_dynamic = mu_ground } };
+  if (perp_model_add_shape(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+}
+
+/* Spheres above, at, and just above the ground: one falls, one slides, one does both. */
+static perp_model *ground(void)
+{
+  static const double gap[BALLS] = { 5e-4, 0, 1e-4 }, vx[BALLS] = { 0, 2, -1 },
+                      vz[BALLS] = { -1, 0, -0.5 };
+  perp_model *model = run_model(&ctx, 3);
+  add_shape(model, PERP_WORLD, PERP_SHAPE_PLANE);
+  for (int i = 0; i < BALLS; i++) {
+    perp_body_def ball = { .mass = perp_mass_sphere(1 + i, radius),
+                           .x = { i, 0, radius + gap[i] },
+                           .v = { vx[i], 0, vz[i] } };
+    add_shape(model, run_body(&ctx, model, ball), PERP_SHAPE_SPHERE);
+  }
+  return run_finish(&ctx, model);
+}
+
+static double height(const double *q, int ball)
+{
+  return q[7 * ball + 2] - radius;
+}
+
+static void check_scene(const subject *x)
+{
+  enum { STEPS = 40 };
+  const double h = 1e-3, weight = 9.81 * h;
+  char lcp[128];
+  perp_spec_format(&x->lcp, lcp, sizeof lcp);
+  perp_model *model = ground();
+  perp_sim *sim = run_start(
+      &ctx, model,
+      (run_parts){ .formulation = "velocity:tol=1e-10", .lcp = lcp, .contact = x->d->d.name }, h);
+  double t, before[BALLS], off = 0, through = 0, both = 0, pull = 0, over = 0, energy[2][2];
+  const double *q, *v;
+  perp_step_info info = { .reason = PERP_RUNNING };
+  bool good = true;
+  int contacts = 0;
+  perp_sim_state(sim, &t, &q, &v);
+  perp_model_energy(model, 0, q, v, &energy[0][0], &energy[0][1]);
+  for (int k = 0; k < STEPS; k++) {
+    for (int i = 0; i < BALLS; i++) before[i] = height(q, i);
+    good = good && perp_sim_step(&ctx, sim, HUGE_VAL, &info) == PERP_OK && info.reason > 0;
+    perp_sim_state(sim, &t, &q, &v);
+    for (int i = 0; i < BALLS; i++) {
+      off = fmax(off, fabs((height(q, i) - before[i]) / h - v[6 * i + 2]));
+      through = fmax(through, -height(q, i));
+    }
+    for (int c = 0; c < info.n_contacts; c++, contacts++) {
+      const perp_contact *at = &info.contacts[c];
+      const double *p = info.impulse + 3 * c;
+      double n = perp_dot(3, at->n, p), size = perp_dot(3, p, p);
+      double tangent = sqrt(fmax(0, size - n * n));
+      pull = fmax(pull, -n);
+      over = fmax(over, tangent - sqrt(2) * mu_ground * n);
+      both = fmax(both, fabs(n) * fabs(height(q, at->body_b)) / h);
+    }
+  }
+  perp_model_energy(model, 0, q, v, &energy[1][0], &energy[1][1]);
+  ok(good && contacts >= 2 * STEPS, "%s: spheres on the ground: %d steps, %d contacts", x->who,
+     STEPS, contacts);
+  below(off, 1e-9, "%s: ... J v is the rate of the gap", x->who);
+  below(through, 1e-6 * radius, "%s: ... nothing goes through the ground", x->who);
+  below(both, 1e-4 * weight, "%s: ... what is off the ground has no impulse", x->who);
+  below(pull, 1e-9, "%s: ... the ground does not pull", x->who);
+  below(over, 1e-6 * weight, "%s: ... friction within its bound", x->who);
+  ok(energy[1][0] + energy[1][1] <= energy[0][0] + energy[0][1] + 1e-9,
+     "%s: ... and the energy does not grow: %g, %g J", x->who, energy[0][0] + energy[0][1],
+     energy[1][0] + energy[1][1]);
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+}
+
+/* ---- all -------------------------------------------------------------------------------------------------------------- */
+
+static void contract(const perp_contact_desc *d, const char *lcp, int dim)
+{
+  static const double friction[] = { 0, 0.3, 1 };
+  subject x = { .d = d };
+  if (perp_spec_parse(&ctx, PERP_KIND_contact, d->d.name, &x.model) != PERP_OK ||
+      perp_spec_parse(&ctx, PERP_KIND_lcp, lcp, &x.lcp) != PERP_OK)
+    bail("%s", ctx.msg);
+  x.setup = (perp_contact_setup){ .dim = dim, .lcp = &x.lcp, .tol = tol };
+  x.may_allocate = (d->d.caps | x.lcp.d->caps) & PERP_CAP_ALLOCATES;
+  snprintf(x.who, sizeof x.who, "%s + %s, %d-dimensional", d->d.name, lcp, dim);
+  void *ws = create(&x);
+  static island s;
+  for (size_t i = 0; i < sizeof friction / sizeof *friction; i++) {
+    make_island(&s, d->rows(dim), friction[i], 10 + i);
+    check_island(&x, ws, &s, friction[i], 10 + i);
+    if (friction[i] == 0) check_limit(&x, ws, &s);
+  }
+  check_refusals(&x, ws, &s);
+  check_memory(&x, ws, &s);
+  check_observer(&x, ws, &s);
+  d->destroy(ws);
+  if (dim == 3) check_scene(&x);
+  perp_spec_free(&x.lcp);
+  perp_spec_free(&x.model);
+}
+
+static void all_of(const perp_contact_desc *d)
+{
+  static const char *const solvers[] = { "dantzig", "lemke", "block-gs" };
+  perp_spec model;
+  if (perp_spec_parse(&ctx, PERP_KIND_contact, d->d.name, &model) != PERP_OK) bail("%s", ctx.msg);
+  for (int dim = 2; dim <= 3; dim++) {
+    const int r = d->rows(dim);
+    ok(r >= 1 && r <= dim, "%s: %d row(s) a contact in %d dimensions", d->d.name, r, dim);
+    int fit = 0, answered = 0, known = 0, served = 0;
+    const perp_desc *lcp;
+    for (; (lcp = perp_plugin_at(&ctx, PERP_KIND_lcp, known)) != NULL; known++) {
+      ctx.msg[0] = '\0';
+      perp_status status = d->fits(&ctx, model.opts, dim, lcp);
+      fit += status == PERP_OK;
+      answered += status == PERP_OK || (status == PERP_ERR_UNSUPPORTED && ctx.msg[0] != '\0');
+    }
+    ok(fit > 0 && answered == known, "%s: takes %d of %d solvers, and says why not the others",
+       d->d.name, fit, known);
+    for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++) {
+      lcp = perp_find(&ctx, PERP_KIND_lcp, solvers[i]);
+      if (lcp == NULL || d->fits(&ctx, model.opts, dim, lcp) != PERP_OK) continue;
+      /* sweeps where nothing else serves */
+      if (strcmp(solvers[i], "block-gs") == 0 && served > 0) continue;
+      contract(d, solvers[i], dim);
+      served++;
+    }
+    ok(served > 0, "%s: one of dantzig, lemke, block-gs serves it", d->d.name);
+  }
+  d->destroy(NULL);
+  ok(true, "%s: NULL is destroyed", d->d.name);
+  perp_spec_free(&model);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  register_under_test(&ctx);
+  const perp_desc *d;
+  for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_contact, i)) != NULL; i++)
+    if (under_test(d)) all_of((const perp_contact_desc *)(const void *)d);
+  return tap_done();
+}
