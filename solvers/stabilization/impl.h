@@ -28,19 +28,36 @@ static inline void stab_layout(struct stab_projection *p, perp_arena *a)
   p->v = PERP_CARVE(a, double, p->sys.nv);
 }
 
-static inline perp_status stab_open(perp_ctx *ctx, const char *name, const perp_stab_sys *sys,
-                                    struct stab_projection *p)
+static inline void stab_destroy(void *ws)
 {
+  struct stab_projection *p = ws;
+  if (p == NULL) return;
+  perp_arena_free(&p->arena);
+  free(p);
+}
+
+/* A workspace of `size` bytes that begins with a stab_projection; *ws NULL on failure. */
+static inline perp_status stab_create(perp_ctx *ctx, const char *name, const perp_stab_sys *sys,
+                                      size_t size, void **ws)
+{
+  *ws = NULL;
   if (sys->nq < 0 || sys->nv < 0 || sys->m < 0)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: negative size (nq %d, nv %d, m %d)", name, sys->nq,
                      sys->nv, sys->m);
   if (sys->error == NULL || sys->rate == NULL || sys->linearize == NULL || sys->solve == NULL ||
       sys->retract == NULL)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the system lacks a function", name);
+  struct stab_projection *p = calloc(1, size);
+  if (p == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", name);
   p->sys = *sys;
   stab_layout(p, &p->arena);
-  PERP_TRY(perp_arena_reserve(ctx, &p->arena));
+  const perp_status status = perp_arena_reserve(ctx, &p->arena);
+  if (status != PERP_OK) {
+    stab_destroy(p);
+    return status;
+  }
   stab_layout(p, &p->arena);
+  *ws = p;
   return PERP_OK;
 }
 

@@ -17,30 +17,14 @@ static const perp_opt options[] = { PERP_REAL(struct opts, tol, 1e-13, 0, HUGE_V
                                     PERP_OPTIONS_END };
 
 struct ws {
-  struct stab_projection p;
+  struct stab_projection p; /* first */
   struct opts opt;
 };
 
-static void destroy(void *ws)
-{
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_arena_free(&w->p.arena);
-  free(w);
-}
-
 static perp_status create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
 {
-  *ws = NULL;
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity-projection: no memory");
-  w->opt = *(const struct opts *)opts;
-  perp_status status = stab_open(ctx, "velocity-projection", sys, &w->p);
-  if (status != PERP_OK) {
-    destroy(w);
-    return status;
-  }
-  *ws = w;
+  PERP_TRY(stab_create(ctx, "velocity-projection", sys, sizeof(struct ws), ws));
+  ((struct ws *)*ws)->opt = *(const struct opts *)opts;
   return PERP_OK;
 }
 
@@ -60,5 +44,5 @@ const perp_stab_desc perp_stab_velocity_projection = {
          .caps = PERP_STAB_PROJECTS },
   .create = create,
   .post_step = post_step,
-  .destroy = destroy,
+  .destroy = stab_destroy,
 };

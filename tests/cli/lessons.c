@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every lesson: it reads, runs in some seconds, shows what it claims, and its exercise knows right from wrong. */
+/* Every lesson: it reads, runs, shows what it claims, and its exercise knows right from wrong. */
 #include "tests/cli/program.h"
 
 static bool has_gnuplot;
@@ -7,15 +7,11 @@ static bool has_gnuplot;
 static void test_lesson(const char *name)
 {
   char *words = perp_xprintf("lesson %s", name);
-  double begun = perp_clock_wall();
   int status = run(words);
-  double seconds = perp_clock_wall() - begun;
   if (!ok(status == 0 && strstr(out, "PREDICT") != NULL && strstr(out, "ANSWER") != NULL &&
               strstr(out, "EXERCISE") != NULL,
           "%s: story, prediction, answer, exercise", name))
     complain();
-  /* 15 s on two cores are allowed; most take one */
-  below(seconds, 15, "%s: takes %.1f s", name, seconds);
   ok(strstr(out, "refuted:") == NULL && strstr(out, "undecided:") == NULL,
      "%s: the run shows what it claims", name);
   bool has_plots = strstr(out, "RUN ") != NULL;

@@ -73,8 +73,7 @@ static void description(const perp_desc *d)
 static void life_cycle(const perp_desc *d)
 {
   const perp_kkt_desc *kkt = (const perp_kkt_desc *)d;
-  kkt->destroy(NULL);
-  ok(true, "%s: destroy(NULL)", d->name);
+  kkt->destroy(NULL); /* is allowed */
 
   problem *p = problem_carousel("carousel", 3, 3), *other = problem_heap("heap", 7, 3);
   int nv = p->B.nv, m = p->B.m;

@@ -130,8 +130,7 @@ static void check_refusals(const perp_desc *d)
   perp_lcp_destroy(r.s);
   perp_lcp_destroy(NULL);
   const perp_lcp_desc *l = (const perp_lcp_desc *)(const void *)d;
-  l->destroy(NULL);
-  ok(true, "%s: destroy(NULL)", d->name);
+  l->destroy(NULL); /* is allowed */
 }
 
 /* ---- generated problems ---------------------------------------------------------------------------------------- */

@@ -148,8 +148,7 @@ static void validation(const perp_desc *d)
   if ((caps & PERP_ODE_SECOND_ORDER) != 0)
     refuses(d, "", &c.sys, 0.1, PERP_ERR_UNSUPPORTED, "a first-order system");
   perp_ode_destroy(NULL);
-  ((const perp_ode_desc *)d)->destroy(NULL);
-  ok(1, "%s: destroy(NULL)", d->name);
+  ((const perp_ode_desc *)d)->destroy(NULL); /* is allowed */
 }
 
 static void states(const perp_desc *d)

@@ -34,8 +34,7 @@ static void check(const perp_desc *d, const char *options)
   perp_spec wrong;
   ok(perp_spec_parse(&pendulum_ctx, PERP_KIND_stab, text, &wrong) == PERP_ERR_OPTION,
      "%s: an unknown option is refused", d->name);
-  stab->destroy(NULL);
-  ok(true, "%s: destroy(NULL)", d->name);
+  stab->destroy(NULL); /* is allowed */
 
   if (stab->rhs != NULL) { /* without error there is no feedback */
     double zero[8] = { 0 }, rhs[8] = { 1, 2, 3, 4 };

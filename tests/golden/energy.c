@@ -84,17 +84,15 @@ static void scenes(bool all)
         skip("the solver gives up", "%s, %s, %s: %g problems", scene, l, c, failed);
         continue;
       }
-      if (x <= tol) {
-        ok(true, "%s, %s, %s: energy does not grow, %.2g", scene, l, c, x);
-        continue;
-      }
-      double y = gain(scene, NULL, l, c, h / 8, t_end, &failed);
+      double y = x;
+      if (x > tol) y = gain(scene, NULL, l, c, h / 8, t_end, &failed);
       if (failed > 0) {
         skip("the solver gives up", "%s, %s, %s: %g problems in steps of an eighth", scene, l, c,
              failed);
         continue;
       }
-      ok(y < x / 3 && x < 0.02, "%s, %s, %s: energy grows by %.2g, by %.2g in steps of an eighth",
+      ok(x <= tol || (y < x / 3 && x < 0.02),
+         "%s, %s, %s: energy grows by %.2g, by %.2g in steps of an eighth where that is much",
          scene, l, c, x, y);
     }
   }
