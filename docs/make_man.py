@@ -49,7 +49,7 @@ page += ['.SH EXIT STATUS', '.nf',
          '.TP', '.B NO_COLOR', roff('no colours, whatever the terminal'),
          '.TP', '.B TMPDIR', roff('where lessons compute'),
          '.SH FILES',
-         '.TP', '.I results/STUDY/', roff('what a run leaves: study.yaml, plan.jsonl, journal/, series/, replay/, log/, env/, derived/*.csv with their schemas, '
+         '.TP', '.I results/STUDY/', roff('what a run leaves: study.yaml, plan.jsonl, journal/, series/, replay/, log/, env/, program/ (--keep-program), derived/*.csv with their schemas, '
                                           'figs/, report.html'),
          '.SH SEE ALSO', roff('The tutorial and the guide for plug-ins in the documentation folder.')]
 with open(output, 'w') as f:

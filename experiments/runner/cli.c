@@ -53,9 +53,57 @@ int perp_usage_error(const perp_args *args, const char *fmt, ...)
 
 /* ---- options of a command ----------------------------------------------------------------------------------- */
 
+/* Words up to the next option, or up to the comment: what stays together on a line. */
+static size_t unit_of(const char *text)
+{
+  size_t n = strcspn(text, " ");
+  for (bool quoted = false; text[n] != '\0'; n++) {
+    if (text[n] == '\'') quoted = !quoted;
+    if (text[n] == ' ' && !quoted && strchr("-#[", text[n + strspn(text + n, " ")]) != NULL) break;
+  }
+  return n;
+}
+
+/* A command of at most 80 columns a line; `broken` ends a line that goes on on the next one.  A comment that does not fit
+ * stands before it. */
+static void print_command(int indent, const char *text, const char *broken)
+{
+  const char *comment = strstr(text, " # ");
+  size_t end = comment != NULL ? (size_t)(comment - text) : strlen(text);
+  while (end > 0 && text[end - 1] == ' ') end--;
+  if (comment != NULL && (size_t)indent + strlen(text) <= PERP_TABLE_WIDTH)
+    end = strlen(text);
+  else if (comment != NULL)
+    printf("%*s%s\n", indent, "", comment + 1);
+  if ((size_t)indent + end <= PERP_TABLE_WIDTH) {
+    printf("%*s%.*s\n", indent, "", (int)end, text);
+    return;
+  }
+  size_t column = 0;
+  for (size_t at = 0; at < end;) {
+    size_t n = unit_of(text + at);
+    if (n > end - at) n = end - at;
+    if (column > 0 && column + 1 + n + strlen(broken) > PERP_TABLE_WIDTH) {
+      printf("%s\n", broken);
+      column = 0;
+    }
+    column += (size_t)printf("%*s%.*s",
+                             column > 0 ? 1
+                             : at > 0   ? indent + 4
+                                        : indent,
+                             "", (int)n, text + at);
+    at += n;
+    at += strspn(text + at, " ");
+  }
+  printf("\n");
+}
+
 static void print_help(const perp_cli *cli)
 {
-  printf("perp %s %s\n\n", cli->name, cli->usage);
+  char usage[512];
+  snprintf(usage, sizeof usage, "perp %s %s", cli->name, cli->usage);
+  print_command(0, usage, "");
+  printf("\n");
   perp_wrap(stdout, 0, cli->summary);
   if (cli->flags != NULL && cli->flags[0].name != NULL) printf("\nOptions\n");
   for (const perp_flag *f = cli->flags; f != NULL && f->name != NULL; f++) {
@@ -85,7 +133,8 @@ static void print_help(const perp_cli *cli)
     printf("\n");
     perp_wrap(stdout, 0, cli->more);
   }
-  printf("\nExample\n  %s\n", cli->example);
+  printf("\nExample\n");
+  print_command(2, cli->example, " \\");
 }
 
 static const perp_flag *find_flag(const perp_cli *cli, const char *name, size_t n)
@@ -184,8 +233,8 @@ static void print_commands(FILE *out)
         "(perp new plugin; folders of them in PERP_PLUGIN_PATH).\n"
         "\n"
         "Exit status: 0 done, 2 usage, 3 invalid file, 4 nothing selected, 5 some cells\n"
-        "crashed, 6 regression, 7 incomplete but resumable, 8 references disagree, 10 none\n"
-        "succeeded, 1 internal error.\n",
+        "crashed, 6 regression, 7 incomplete but resumable, 8 references disagree, 10\n"
+        "none succeeded, 1 internal error.\n",
         out);
 }
 
