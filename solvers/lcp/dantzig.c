@@ -31,7 +31,7 @@
  *
  * Friction rows (Vondrak 6.5.3): the others are solved first with lambda = 0 in the friction rows, then
  * all rows with the limits mu lambda_n fixed.  With friction = refreshed this is repeated with new limits,
- * from the last sets, until they agree with the normal multipliers: Newton steps on the limits, plain
+ * from the last sets, until they agree with the normal multipliers: Newton steps on the limits, shortened
  * fixed-point steps where those do not help, PERP_STALLED when neither does.
  *
  * Reuse (option): where the same A comes again with another b or other bounds, the factor of the last F is
@@ -98,6 +98,8 @@ enum {
   LIMIT_ROUNDS = 200,
   PLAIN_ROUNDS = 3
 };
+/* length of a plain step: around SHORT, after `SHORTER` rounds half of it, after twice as many a third ... */
+static const double SHORT = 0.5, SHORTER = 50;
 /* limits that agree with the normal multipliers, relative to the largest multiplier */
 static const double LIMIT_GAP = 1e-13;
 
@@ -681,19 +683,27 @@ static perp_reason solve_box(struct dantzig *D, int warm)
 
 /* ---- friction limits ------------------------------------------------------------------------------------------ */
 
-/* Limits of the friction rows a part `step` of the way to what the normal multipliers say; rows at a limit
- * move with it. */
+/* Limit of friction row i: a part `step` of the way to what the normal multipliers say. */
+static double limit_of(const struct dantzig *D, const perp_lcp *p, const double *lambda, int i,
+                       double step)
+{
+  double limit = p->mu[i] * perp_larger(lambda[p->fric_of[i]], 0);
+  return step == 1 ? limit : perp_larger(D->P.hi[i] + step * (limit - D->P.hi[i]), 0);
+}
+
+/* A new limit; a row at its limit moves with it. */
+static void set_limit(struct dantzig *D, int i, double limit)
+{
+  if (D->set[i] == AT_HI || D->lambda[i] > limit) D->lambda[i] = limit;
+  if (D->set[i] == AT_LO || D->lambda[i] < -limit) D->lambda[i] = -limit;
+  D->P.hi[i] = limit;
+  D->P.lo[i] = -limit;
+}
+
 static void refresh(struct dantzig *D, const perp_lcp *p, const double *lambda, double step)
 {
-  for (int i = 0; i < p->n; i++) {
-    if (p->fric_of[i] < 0) continue;
-    double limit = p->mu[i] * perp_larger(lambda[p->fric_of[i]], 0);
-    if (step != 1) limit = perp_larger(D->P.hi[i] + step * (limit - D->P.hi[i]), 0);
-    if (D->set[i] == AT_HI || D->lambda[i] > limit) D->lambda[i] = limit;
-    if (D->set[i] == AT_LO || D->lambda[i] < -limit) D->lambda[i] = -limit;
-    D->P.hi[i] = limit;
-    D->P.lo[i] = -limit;
-  }
+  for (int i = 0; i < p->n; i++)
+    if (p->fric_of[i] >= 0) set_limit(D, i, limit_of(D, p, lambda, i, step));
 }
 
 /* The fixed point of the limits as long as no row changes its set: w_F = 0 with lambda_i = +-mu lambda_n in
@@ -741,26 +751,32 @@ static perp_reason solve_friction(struct dantzig *D, const perp_lcp *p, int warm
   memset(D->set, CLAMPED, (size_t)p->n); /* no row is at a limit yet */
   refresh(D, p, D->lambda, 1);
   /* The plain fixed point contracts slowly, if at all; a Newton step on the limits ends it at once when the
-   * sets are right.  It is taken as long as it brings the limits closer, else some plain steps of
-   * varying length come first. */
+   * sets are right.  One that does not halve the gap is taken back, and some plain steps follow, from where
+   * it began: shortened, since an impulse that turns up at one contact often leaves another. */
   double last = HUGE_VAL, step = 1;
-  int plain = 1;
+  int plain = 1, joint = 0;
   for (int round = 0; round < LIMIT_ROUNDS; round++) {
     reason = solve_box(D, 1);
     if (reason != PERP_EXACT || D->o.friction == FRICTION_FIXED) return reason;
     double gap = 0, zs = scale_of(D);
     for (int i = 0; i < p->n; i++)
       if (p->fric_of[i] >= 0)
-        gap = perp_larger(gap,
-                          fabs(p->mu[i] * perp_larger(D->lambda[p->fric_of[i]], 0) - D->P.hi[i]));
+        gap = perp_larger(gap, fabs(limit_of(D, p, D->lambda, i, 1) - D->P.hi[i]));
     trace(D, "limits", -1, -1, gap);
     if (gap <= LIMIT_GAP * zs) return PERP_EXACT;
-    if (plain == 0 && gap > last / 2) {
+    if (joint && gap > last / 2) {
       plain = PLAIN_ROUNDS;
-      step = perp_pivot_generic(round) - 0.5; /* breaks cycles; better than damping */
+      joint = 0;
+      for (int i = 0; i < p->n; i++)
+        if (p->fric_of[i] >= 0) set_limit(D, i, D->guess[i]);
+      continue;
     }
     last = gap;
-    int joint = plain == 0 && joint_solution(D, p);
+    /* of varying length, which breaks cycles */
+    step = round == 0 ? 1 : SHORT * (perp_pivot_generic(round) - 0.5) / (1 + round / SHORTER);
+    joint = plain == 0 && joint_solution(D, p);
+    for (int i = 0; joint && i < p->n; i++)
+      if (p->fric_of[i] >= 0) D->guess[i] = limit_of(D, p, D->lambda, i, step);
     if (plain > 0) plain--;
     refresh(D, p, joint ? D->dw : D->lambda, joint ? 1 : step);
   }

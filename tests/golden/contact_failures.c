@@ -124,6 +124,20 @@ static void as_asked(void)
   perp_result_free(&result);
 }
 
+/* A heap of spheres that roll and slide over each other: the limits of friction and the normal impulses, found in
+ * turn, must come together, and soon. */
+static void heap(void)
+{
+  const perp_request r = { .scene = "falling:objects=20,side=3,shape=spheres",
+                           .lcp = "dantzig",
+                           .t_end = 1.95 };
+  perp_result result = run(&r);
+  const perp_contact_count *c = &result.contact_count;
+  below((double)c->failures / (double)c->problems, 0.01, "dantzig, heap of spheres: failures");
+  below((double)c->iterations / (double)c->problems, 100, "... and pivots a problem");
+  perp_result_free(&result);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -134,5 +148,6 @@ int main(void)
   bad_guesses();
   painleve();
   as_asked();
+  heap();
   return tap_done();
 }
