@@ -96,6 +96,7 @@ enum {
   UPDATE_SHARE = 8,
   ROUNDS = 6,
   LIMIT_ROUNDS = 200,
+  BOLD_ROUNDS = 60,
   PLAIN_ROUNDS = 3
 };
 /* length of a plain step: around SHORT, after `SHORTER` rounds half of it, after twice as many a third ... */
@@ -752,10 +753,13 @@ static perp_reason solve_friction(struct dantzig *D, const perp_lcp *p, int warm
   refresh(D, p, D->lambda, 1);
   /* The plain fixed point contracts slowly, if at all; a Newton step on the limits ends it at once when the
    * sets are right.  One that does not halve the gap is taken back, and some plain steps follow, from where
-   * it began: shortened, since an impulse that turns up at one contact often leaves another. */
+   * it began: shortened, since an impulse that turns up at one contact often leaves another.  Where that
+   * does not end, too, plain steps of full length: the solution may lie beyond a larger gap, and
+   * a Newton step, which goes back to where there is none, is worth it only near the end (Painleve's rod). */
   double last = HUGE_VAL, step = 1;
   int plain = 1, joint = 0;
-  for (int round = 0; round < LIMIT_ROUNDS; round++) {
+  for (int round = 0; round < LIMIT_ROUNDS + BOLD_ROUNDS; round++) {
+    const bool bold = round >= LIMIT_ROUNDS;
     reason = solve_box(D, 1);
     if (reason != PERP_EXACT || D->o.friction == FRICTION_FIXED) return reason;
     double gap = 0, zs = scale_of(D);
@@ -764,16 +768,18 @@ static perp_reason solve_friction(struct dantzig *D, const perp_lcp *p, int warm
         gap = perp_larger(gap, fabs(limit_of(D, p, D->lambda, i, 1) - D->P.hi[i]));
     trace(D, "limits", -1, -1, gap);
     if (gap <= LIMIT_GAP * zs) return PERP_EXACT;
-    if (joint && gap > last / 2) {
+    if ((joint || (bold && plain == 0)) && gap > last / 2) {
       plain = PLAIN_ROUNDS;
       joint = 0;
-      for (int i = 0; i < p->n; i++)
+      for (int i = 0; !bold && i < p->n; i++)
         if (p->fric_of[i] >= 0) set_limit(D, i, D->guess[i]);
-      continue;
+      if (!bold) continue;
     }
     last = gap;
     /* of varying length, which breaks cycles */
-    step = round == 0 ? 1 : SHORT * (perp_pivot_generic(round) - 0.5) / (1 + round / SHORTER);
+    step = round == 0
+               ? 1
+               : (perp_pivot_generic(round) - 0.5) * (bold ? 1 : SHORT / (1 + round / SHORTER));
     joint = plain == 0 && joint_solution(D, p);
     for (int i = 0; joint && i < p->n; i++)
       if (p->fric_of[i] >= 0) D->guess[i] = limit_of(D, p, D->lambda, i, step);
