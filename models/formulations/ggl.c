@@ -10,6 +10,8 @@
  *      C(q1) = 0,   J(q1) v1 = 0,
  *
  * symmetric, of order 2, with no drift on either level; energy does not drift for forces of position.
+ * A formulation and no scheme of stabilization: mu enters the motion of the positions and the step is solved as a whole,
+ * while a scheme gives feedback to, or corrects the end of, a step that another formulation has made.
  * Solved by fixed-point iteration in which the multipliers move with the factor of the start of the step;
  * each pass gains a factor of about |v| h / size, and h^2 |df/dq| where forces are stiff: not for those.
  *

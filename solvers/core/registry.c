@@ -61,6 +61,10 @@ static perp_status unknown(perp_ctx *ctx, perp_kind kind, const char *name)
   while (n < MOST && (d = perp_plugin_at(ctx, kind, n)) != NULL) names[n++] = d->name;
   const char *near = perp_closest(name, names, n), *k = perp_kind_name(kind);
   const char *s = kind == PERP_KIND_scene ? "s" : "";
+  for (int other = PERP_KIND_NONE + 1; other < PERP_KIND_COUNT; other++)
+    if (perp_find(ctx, (perp_kind)other, name) != NULL)
+      return PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown %s '%s': it is a %s (--%s %s)", k, name,
+                       perp_kind_name((perp_kind)other), perp_kind_name((perp_kind)other), name);
   if (near != NULL)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown %s '%s'; did you mean '%s'? (perp list %s%s)",
                      k, name, near, k, s);

@@ -294,6 +294,38 @@ static void test_bad(const char *folder)
   free(words);
 }
 
+/* models that contradict themselves: one line that names the culprit, and the status of wrong input */
+static void test_models(const char *folder)
+{
+  static const struct {
+    const char *what, *says;
+  } cases[] = {
+    { "limits", "drive 0 'stop': the limits contradict each other: [2, 1]" },
+    { "axis", "joint 0 'rail': axis_a is zero or not finite" },
+    { "self", "joint 0 'rail': connects a body with itself" },
+    { "stiffness", "joint 0 'rail': stiffness and damping must be in [0, inf): got -5 and 0" },
+    { "servo", "drive 0 'stop': stiffness and damping must be in [0, inf): got -5 and 0" },
+    { "curve", "joint 0 'rail': the ends of the line contradict each other: [3, 2]" },
+    { "domain", "joint 0 'rail': the point starts at s = 0, outside of the domain [1, 2]" },
+    { "anchor", "joint 0 'rail': the initial position contradicts it: |C| = 0.5" },
+    { "no-axis", "joint 0, a slider joint, does not leave a coordinate about axis_b free" },
+    { "slender", "body 0 'block': inertia is not positive definite" },
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *words = perp_xprintf("simulate bad-model:what=%s --plugin %s/models.so", cases[i].what,
+                               folder);
+    refuses(2, words, cases[i].says);
+    const char *end = strchr(err, '\n');
+    ok(end == NULL || end[1] == '\0', "%s: in one line", cases[i].what);
+    free(words);
+  }
+  refuses(2, "simulate spring:stiffness=-1", "spring.stiffness must be in (0, inf) N/m: got -1");
+  /* a curve that ends is no error: its bead leaves it */
+  says("simulate bead:track=ramp", "released, its point left the curve");
+  /* a part of another kind */
+  refuses(2, "simulate pendulum --stab ggl", "it is a formulation (--formulation ggl)");
+}
+
 int main(void)
 {
   /* a segmentation fault is to end the process as it does without a sanitizer */
@@ -303,6 +335,7 @@ int main(void)
   if (folder == NULL) bail("PERP_BAD_PLUGINS names no folder");
   test_formulation();
   test_unfit(folder);
+  test_models(folder);
   test_bad(folder);
   if (SANITIZED)
     skip("plug-ins of the template are built without the sanitizer", "templates");
