@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum { TEAM_FILL = 500 }; /* contacts that are worth a team */
+enum { AHEAD = 4 };       /* contacts */
 
 /* ---- relative velocities --------------------------------------------------------------------- */
 
@@ -296,6 +297,24 @@ typedef struct filling {
   const perp_island_task *task;
 } filling;
 
+/* Bodies come in no order: what a contact reads of them is asked for in good time. */
+static void fetch_bodies(const filling *job, const perp_contact *x)
+{
+  for (int side = 0; side < 2; side++) {
+    const int body = side == 0 ? x->body_a : x->body_b;
+    if (body < 0) continue;
+    const char *pose = (const char *)&job->k->e->pose[body];
+    const perp_inertia *in = &job->s->model->inertia[body];
+    __builtin_prefetch(pose);
+    __builtin_prefetch(pose + 64);
+    __builtin_prefetch(job->task->free + 6 * (size_t)body);
+    __builtin_prefetch(job->task->before + 6 * (size_t)body);
+    __builtin_prefetch(&in->mass);
+    __builtin_prefetch(&in->Iinv[2]);
+    __builtin_prefetch(&in->Iinv[8]);
+  }
+}
+
 static void fill_share(void *user, int member, int members)
 {
   const filling *job = user;
@@ -315,6 +334,7 @@ static void fill_share(void *user, int member, int members)
   perp_blocks F = { 0 };
   for (int place = perp_share(all->contact, member, members), last = -1; place < end; place++) {
     const int i = s->of[body_of(&job->task->contact[s->order[place]])];
+    if (place + AHEAD < end) fetch_bodies(job, &job->task->contact[s->order[place + AHEAD]]);
     if (i != last) F = blocks_of(s, i, true);
     last = i;
     if (model->dim == 3 && s->r == 3)

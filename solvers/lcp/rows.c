@@ -18,6 +18,7 @@ static void layout(perp_rows *R, perp_arena *a)
   R->unit = PERP_CARVE(a, perp_unit, R->max_n);
   R->unit2 = PERP_CARVE(a, perp_unit, R->max_n);
   R->level = PERP_CARVE(a, int, R->max_n);
+  R->place = PERP_CARVE(a, int, R->max_n);
   R->count = PERP_CARVE(a, int, (size_t)R->max_n + 1);
   R->unit_of = PERP_CARVE(a, int, R->max_n);
   R->type = PERP_CARVE(a, signed char, R->max_n);
@@ -185,11 +186,16 @@ static void schedule(perp_rows *R, int *block_level)
     for (int l = 0; l <= levels; l++) R->count[l] = 0;
     for (int t = 0; t < n; t++) R->count[R->level[t] + 1]++;
     for (int l = 0; l < levels; l++) R->count[l + 1] += R->count[l];
-    for (int t = 0; t < n; t++) R->unit2[R->count[R->level[t]]++] = R->unit[t];
+    for (int t = 0; t < n; t++) {
+      const int place = R->count[R->level[t]]++;
+      R->unit2[place] = R->unit[t];
+      R->place[t] = place;
+    }
     perp_unit *swap = R->unit;
     R->unit = R->unit2;
     R->unit2 = swap;
-  }
+  } else
+    for (int t = 0; t < n; t++) R->place[t] = t;
   size_t at = 0;
   for (int t = 0; t < n; t++) {
     R->unit[t].at = at;
@@ -337,18 +343,6 @@ static void pack_unit(perp_rows *R, const perp_unit *t)
   }
 }
 
-typedef struct packing {
-  perp_rows *R;
-  double omega;
-} packing;
-
-static void pack_share(void *user, int member, int members)
-{
-  perp_rows *R = ((packing *)user)->R;
-  const int end = perp_share(R->n_units, member + 1, members);
-  for (int t = perp_share(R->n_units, member, members); t < end; t++) pack_unit(R, &R->unit[t]);
-}
-
 /* inv_i times the products of the rows of a unit with those before */
 static inline __attribute__((always_inline)) void gram_of(int width, int r, const double *g,
                                                           const double *inv, double *gram)
@@ -357,19 +351,15 @@ static inline __attribute__((always_inline)) void gram_of(int width, int r, cons
     for (int j = 0; j < i; j++) *gram++ = inv[i] * dot(width, g + i * width, g + j * width);
 }
 
-/* steps, Gram matrix and parameters of unit t, when all diagonals are there; top: root of the largest */
-static void finish_unit(perp_rows *R, int t, double omega, double top)
+/* Gram matrix and parameters of unit t, when its steps are there but for those of cones */
+static void finish_unit(perp_rows *R, int t, double omega)
 {
   const perp_lcp *p = R->p;
   const perp_unit *unit = &R->unit[t];
   int width, r = unit->r;
   double *g = unit_rows(R, unit, &width), *par = g + (size_t)r * (size_t)width;
   for (int i = unit->row; i < unit->row + r; i++) {
-    double d = R->diag[i];
     R->unit_of[i] = t;
-    /* |A_ij| <= sqrt(A_ii A_jj) */
-    R->big[i] = d > 0 ? sqrt(d) * top : 0;
-    step_of(R, i, omega);
     if (R->type[i] == PERP_ROW_CONE_TAIL) {
       const double *x = g + (size_t)(i - unit->row) * (size_t)width;
       step_of_cone(R, i - 1, dot(width, x, x - width), omega);
@@ -391,13 +381,53 @@ static void finish_unit(perp_rows *R, int t, double omega, double top)
   }
 }
 
-static void finish_share(void *user, int member, int members)
+/* Are all diagonals of a unit clear of zero?  Its steps then need no other row. */
+static inline bool regular(const perp_rows *R, const perp_unit *unit)
 {
-  const packing *job = user;
-  const double top = sqrt(job->R->top);
-  const int end = perp_share(job->R->n_units, member + 1, members);
-  for (int t = perp_share(job->R->n_units, member, members); t < end; t++)
-    finish_unit(job->R, t, job->omega, top);
+  bool all = true;
+  for (int i = unit->row; i < unit->row + unit->r; i++) all = all && R->diag[i] > DBL_MIN;
+  return all;
+}
+
+/* All units in the order of rows, so that J is read as it lies; then what needs the largest diagonal. */
+typedef struct packing {
+  perp_rows *R;
+  double omega;
+  double top[PERP_TEAM_MAX], bnorm[PERP_TEAM_MAX]; /* of each member */
+} packing;
+
+static void pack_share(void *user, int member, int members)
+{
+  packing *job = user;
+  perp_rows *R = job->R;
+  const int from = perp_share(R->n_units, member, members);
+  const int end = perp_share(R->n_units, member + 1, members);
+  double top = 0, bnorm = 0;
+  for (int k = from; k < end; k++) {
+    const perp_unit *unit = &R->unit[R->place[k]];
+    pack_unit(R, unit);
+    for (int i = unit->row; i < unit->row + unit->r; i++) top = R->diag[i] > top ? R->diag[i] : top;
+    if (!regular(R, unit)) continue;
+    for (int i = unit->row; i < unit->row + unit->r; i++) R->inv[i] = job->omega / R->diag[i];
+    finish_unit(R, R->place[k], job->omega);
+  }
+  job->top[member] = top;
+  perp_team_wait(members);
+  for (int k = 0; k < members; k++) top = job->top[k] > top ? job->top[k] : top;
+  const double root = sqrt(top);
+  for (int k = from; k < end; k++) {
+    const perp_unit *unit = &R->unit[R->place[k]];
+    const bool done = regular(R, unit);
+    for (int i = unit->row; i < unit->row + unit->r; i++) {
+      /* |A_ij| <= sqrt(A_ii A_jj) */
+      R->big[i] = R->diag[i] > 0 ? sqrt(R->diag[i]) * root : 0;
+      if (!done) step_of(R, i, job->omega);
+      const double b = fabs(R->p->b[i]) / R->big[i];
+      bnorm = b > bnorm ? b : bnorm;
+    }
+    if (!done) finish_unit(R, R->place[k], job->omega);
+  }
+  job->bnorm[member] = bnorm;
 }
 
 static perp_status prepare_factored(perp_ctx *ctx, perp_rows *R, double omega)
@@ -433,12 +463,10 @@ static perp_status prepare_factored(perp_ctx *ctx, perp_rows *R, double omega)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "lcp: the two rows of a cone are in two groups");
   schedule(R, R->block_level);
 
-  packing job = { R, omega };
+  packing job = { .R = R, .omega = omega };
   for (int b = 0; b < F->nb; b++) factor_block(R, b);
   perp_team(R->threads, pack_share, &job);
-  R->top = 0;
-  for (int i = 0; i < p->n; i++) R->top = R->diag[i] > R->top ? R->diag[i] : R->top;
-  perp_team(R->threads, finish_share, &job);
+  for (int k = 0; k < PERP_TEAM_MAX; k++) R->bnorm = fmax(R->bnorm, job.bnorm[k]);
   return PERP_OK;
 }
 
@@ -450,18 +478,17 @@ perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *R, const perp_lcp *p, do
   R->n = p->n;
   R->zero_diagonal = R->scaled = false;
   R->n_levels = 0;
+  R->bnorm = 0;
   /* small problems are done before a second thread has begun */
-  R->threads = p->n >= PERP_TEAM_ROWS ? ctx->threads : 1;
+  const int threads = ctx->threads < PERP_TEAM_MAX ? ctx->threads : PERP_TEAM_MAX;
+  R->threads = p->n >= PERP_TEAM_ROWS ? threads : 1;
   read_types(R);
   if (p->F == NULL)
     prepare_dense(R, omega);
   else
     PERP_TRY(prepare_factored(ctx, R, omega));
-  R->bnorm = 0;
-  for (int i = 0; i < p->n; i++) {
-    double b = fabs(p->b[i]) / R->big[i];
-    R->bnorm = b > R->bnorm ? b : R->bnorm;
-  }
+  for (int i = 0; p->F == NULL && i < p->n; i++)
+    R->bnorm = fmax(R->bnorm, fabs(p->b[i]) / R->big[i]);
   return PERP_OK;
 }
 

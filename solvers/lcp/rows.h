@@ -55,6 +55,7 @@ typedef struct perp_rows {
   double *w;         /* dense: A lambda + b; factored: scratch */
   perp_unit *unit, *unit2; /* dense: a row or a cone pair each */
   int *level, *count;      /* [max_n], [max_n + 1] scratch of the schedule */
+  int *place;              /* [max_n] factored: where the units are, in the order of rows */
   int n_units;
   int n_levels; /* level l ends before unit count[l]; 0: units wait for each other one by one */
   int threads;
@@ -62,7 +63,6 @@ typedef struct perp_rows {
   bool scaled;        /* a is there */
   bool friction;
   double bnorm; /* max_i |b_i| / big_i */
-  double top;   /* factored: max_i A_ii */
   /* factored; grown when a problem needs more */
   perp_arena own, grown;
   size_t capacity;

@@ -8,7 +8,7 @@
 /* Kinds of units.  FAST + 8 (blocks - 1) + 4 (pairs - 2) + (r - 1): one or two blocks of 3-4 (2 pairs of
  * doubles) or 5-6 (3 pairs) numbers, at most PERP_UNIT_ROWS rows; anything else goes row by row. */
 enum { DENSE_ROW, GENERIC, FAST };
-enum { PERP_TEAM_ROWS = 3000, PERP_TEAM_MAX = 64 };
+enum { PERP_TEAM_ROWS = 3000, PERP_TEAM_MAX = 64, PERP_LEVEL_UNITS = 32 };
 enum { PARAMS = 4 }; /* b, step, then lo, hi or mu */
 
 /* What the rows of a unit are: anything; bounded rows; contacts [0, inf); a normal row [0, inf) followed
@@ -85,10 +85,10 @@ static inline double clamp(double x, double lo, double hi)
   return x > hi ? hi : x;
 }
 
-/* Threads for work over the units, level by level. */
+/* Threads for work over the units, level by level: one where waiting takes longer than a level does. */
 static inline int perp_rows_threads(const perp_rows *R)
 {
-  return R->n_levels > 0 ? R->threads : 1;
+  return R->n_levels > 0 && R->n_units >= PERP_LEVEL_UNITS * R->n_levels ? R->threads : 1;
 }
 
 /* One member's share [from, to) of the next level, which ends at `end`. */

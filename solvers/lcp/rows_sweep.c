@@ -220,15 +220,31 @@ typedef struct sweep {
   double worst[PERP_TEAM_MAX];
 } sweep;
 
+/* What unit t will read that does not follow what the unit before has read: its turn comes in a while. */
+static inline void fetch_unit(const perp_rows *R, const perp_unit *t, const double *lambda)
+{
+  if (t->kind < FAST) return;
+  __builtin_prefetch(R->u + t->a);
+  __builtin_prefetch(R->u + t->a + 5);
+  if (t->b >= 0) {
+    __builtin_prefetch(R->u + t->b);
+    __builtin_prefetch(R->u + t->b + 5);
+  }
+  __builtin_prefetch(lambda + t->row);
+}
+
 static void sweep_share(void *user, int member, int members)
 {
+  enum { AHEAD = 6 };
   sweep *s = user;
   perp_rows *R = s->R;
   double worst = 0;
   perp_share_of part = { .end = 0 };
   while (perp_rows_next(R, member, members, &part))
-    for (int t = part.from; t < part.to; t++)
+    for (int t = part.from; t < part.to; t++) {
+      if (t + AHEAD < part.to) fetch_unit(R, &R->unit[t + AHEAD], s->lambda);
       worst = swept(worst, any_unit(R, &R->unit[t], s->lambda));
+    }
   s->worst[member] = worst;
 }
 
@@ -236,9 +252,8 @@ double perp_rows_sweep(perp_rows *R, double *lambda, const int *order, bool back
 {
   double worst = 0;
   if (order == NULL && !back) {
-    const int threads = perp_rows_threads(R);
     sweep s = { .R = R, .lambda = lambda };
-    perp_team(threads < PERP_TEAM_MAX ? threads : PERP_TEAM_MAX, sweep_share, &s);
+    perp_team(perp_rows_threads(R), sweep_share, &s);
     for (int i = 0; i < PERP_TEAM_MAX; i++) worst = swept(worst, s.worst[i]);
     return worst;
   }

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+typedef double v2 __attribute__((vector_size(16)));
+
 void perp_lcp_factored_rows(const perp_blocks *F, const double *lambda, double *a, double *c,
                             double *acc, double *y)
 {
@@ -134,16 +136,19 @@ scales_of_group(const perp_blocks *F, int h, int before, int subs, int r, int d,
                 double y[2][NARROW][RUN_ROWS], double *a, double *own, double *most)
 {
   const int at = F->cptr[h];
-  double x[NARROW];
+  int width[2] = { d, d };
+  for (int k = 0; k < subs && d == 0; k++) {
+    const int b = F->jblk[F->jptr[h] + k];
+    width[k] = F->bptr[b + 1] - F->bptr[b];
+  }
   for (int l = 0; l < r; l++) {
     double sum = F->s != NULL ? F->s[at + l] : 0;
     for (int k = 0; k < subs; k++) {
       const int b = F->jblk[F->jptr[h] + k];
       const double *G = F->J + F->joff[F->jptr[h] + k] + l;
-      const int db = d > 0 ? d : F->bptr[b + 1] - F->bptr[b];
       const bool flat = diagonal || (F->diag != NULL && F->diag[b]);
-      double part = row_times(G, F->Minv + F->mptr[b], r, db, flat, x);
-      for (int q = 0; q < db; q++) y[k][q][before + l] = x[q];
+      double x[NARROW], part = row_times(G, F->Minv + F->mptr[b], r, width[k], flat, x);
+      for (int q = 0; q < width[k]; q++) y[k][q][before + l] = x[q];
       if (k == 0) own[at + l] = part;
       raise_to(&most[b], part);
       sum += part;
@@ -151,19 +156,20 @@ scales_of_group(const perp_blocks *F, int h, int before, int subs, int r, int d,
     a[at + l] = sum;
   }
   for (int l = 0; l < r; l++) {
-    double product[RUN_ROWS], top = a[at + l], *first = a + at - before;
-    const int n = before + l;
-    for (int j = 0; j < n; j++) product[j] = 0;
+    double c[2][NARROW], top = a[at + l], *first = a + at - before;
     for (int k = 0; k < subs; k++) {
-      const int b = F->jblk[F->jptr[h] + k], db = d > 0 ? d : F->bptr[b + 1] - F->bptr[b];
       const double *G = F->J + F->joff[F->jptr[h] + k] + l;
-      for (int q = 0; q < db; q++)
-        for (int j = 0; j < n; j++) product[j] += G[q * r] * y[k][q][j];
+      for (int q = 0; q < width[k]; q++) c[k][q] = G[q * r];
     }
-    for (int j = 0; j < n; j++) {
-      const double size = fabs(product[j]);
-      top = size > top ? size : top;
-      first[j] = size > first[j] ? size : first[j];
+    for (int j = 0; j < before + l; j += 2) { /* by twos: y has row l as well */
+      v2 product = { 0, 0 };
+      for (int k = 0; k < subs; k++)
+        for (int q = 0; q < width[k]; q++) product += c[k][q] * *(const v2 *)&y[k][q][j];
+      for (int i = j; i < j + 2 && i < before + l; i++) {
+        const double size = fabs(product[i - j]);
+        top = size > top ? size : top;
+        first[i] = size > first[i] ? size : first[i];
+      }
     }
     a[at + l] = top;
   }
@@ -174,7 +180,7 @@ scales_of_group(const perp_blocks *F, int h, int before, int subs, int r, int d,
 static bool scales_of_run(const perp_blocks *F, int g, int end, double *a, double *own,
                           double *most)
 {
-  double y[2][NARROW][RUN_ROWS]; /* M_b^-1 g of each row */
+  double y[2][NARROW][RUN_ROWS] __attribute__((aligned(16))); /* M_b^-1 g of each row */
   const int first = F->cptr[g], n = F->cptr[end] - first, subs = F->jptr[g + 1] - F->jptr[g];
   if (n > RUN_ROWS) return false;
   bool contacts = F->diag != NULL; /* in space, on bodies with diagonal inertia */
