@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/contact/judged.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,9 +131,9 @@ static perp_status solver_for(perp_ctx *ctx, perp_judged *j, int k, int n, int n
   return PERP_OK;
 }
 
-/* max_i a_i |natural map|_i, m/s, against the largest |b_i| */
-static bool slow(const perp_lcp *p, const double *a, const double *lambda, const double *w,
-                 double accept)
+/* max_i a_i |natural map|_i, m/s, over the largest |b_i| */
+static double in_velocities(const perp_lcp *p, const double *a, const double *lambda,
+                            const double *w)
 {
   double most = 0, largest = 0;
   for (int i = 0; i < p->n; i++) {
@@ -149,7 +150,12 @@ static bool slow(const perp_lcp *p, const double *a, const double *lambda, const
       most = fmax(most, a[i] * fabs(lambda[i] - fmin(fmax(x, lo), hi)));
     }
   }
-  return most <= 10 * accept * largest;
+  return most > 0 ? most / fmax(largest, DBL_MIN) : most;
+}
+
+double perp_judged_rating(const perp_lcp *p, const double *a, const double *lambda, const double *w)
+{
+  return fmax(perp_lcp_rel(p, a, lambda, w), PERP_USABLE * in_velocities(p, a, lambda, w));
 }
 
 bool perp_judged_reuse(const perp_lcp *p, double accept, const double *a, const double *lambda,
@@ -157,7 +163,8 @@ bool perp_judged_reuse(const perp_lcp *p, double accept, const double *a, const 
 {
   *rel = perp_lcp_rel(p, a, lambda, w);
   if (p->n > count->rows) count->rows = p->n;
-  if (!(accept > 0) || !(*rel <= accept) || !slow(p, a, lambda, w, accept)) return false;
+  if (!(accept > 0) || !(*rel <= accept) || !(in_velocities(p, a, lambda, w) <= 10 * accept))
+    return false;
   count->reused++;
   count->residual = fmax(count->residual, *rel);
   return true;
@@ -271,7 +278,9 @@ perp_status perp_judged_attempt(perp_ctx *ctx, perp_judged *j, const perp_lcp *p
     keep_best(j, p, stats->residual, &best_rel, lambda);
   }
   stats->residual = best_rel;
-  count->lost += stats->reason == PERP_UNSUITED || !(best_rel <= PERP_USABLE);
+  perp_lcp_product(p, lambda, j->w, j->scratch);
+  j->rating = perp_judged_rating(p, j->a, lambda, j->w);
+  count->lost += stats->reason == PERP_UNSUITED || !(j->rating <= PERP_USABLE);
   return PERP_OK;
 }
 
@@ -287,7 +296,7 @@ bool perp_judged_unusable(const perp_judged *j, const perp_stats *stats)
   /* a solver that refused the problem leaves the guess */
   double enough = stats->reason == PERP_UNSUITED ? j->setup.tol : PERP_USABLE;
   return j->setup.rescue && stats->reason < 0 && stats->reason != PERP_SWEEPS_DONE &&
-         !(stats->residual <= enough);
+         !(fmax(stats->residual, j->rating) <= enough);
 }
 
 perp_status perp_judged_solve(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, double rel,

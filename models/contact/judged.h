@@ -33,6 +33,7 @@ typedef struct perp_judged {
   perp_contact_observer *observer;
   void *user;
   perp_arena arena;
+  double rating; /* of the last problem that no solver solved */
   int cap_n, cap_nv;
   double *guess, *best;          /* [cap_n] */
   double *w, *a, *scratch;       /* [cap_n], [cap_n], [2 cap_nv] */
@@ -60,6 +61,10 @@ perp_status perp_judged_reserve(perp_ctx *ctx, perp_judged *j, int n, int nv);
  * ten times the tolerance, of the largest |b|. */
 bool perp_judged_reuse(const perp_lcp *p, double accept, const double *a, const double *lambda,
                        const double *w, double *rel, perp_contact_count *count);
+/* Of impulses that no solver found good: the residual, or, where that is more, PERP_USABLE times its largest row as a
+ * velocity over the largest |b|.  What is nothing beside the impulses of heavy bodies may throw a light one. */
+double perp_judged_rating(const perp_lcp *p, const double *a, const double *lambda,
+                          const double *w);
 /* The same for a problem whose rows are those of the island: scales are the diagonal of A. */
 bool perp_judged_good(perp_judged *j, const perp_lcp *p, const perp_contact_island *island,
                       const double *lambda, double *rel, perp_contact_count *count);
@@ -76,8 +81,8 @@ bool perp_judged_unusable(const perp_judged *j, const perp_stats *stats);
 /* ... count and show the answer that is used. */
 void perp_judged_used(perp_judged *j, const perp_lcp *p, const double *lambda,
                       const perp_stats *stats, perp_contact_count *count);
-/* Better impulses than lambda [n], whose residual with the row scales a [n] is *rel, where there are any, by sweeps.
- * lambda, *rel and *count in and out.  See rescue.c. */
+/* Better impulses than lambda [n], by their rating with the row scales a [n], where there are any, by sweeps.  lambda
+ * and *count in and out, *rel out: the residual.  See rescue.c. */
 perp_status perp_judged_rescue(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, const double *a,
                                double *lambda, double *rel, perp_contact_count *count);
 void perp_rescue_close(perp_rescue *r);

@@ -350,8 +350,7 @@ static perp_status rescue(perp_ctx *ctx, struct ws *w, const perp_contact_island
   const int r = w->dim, nc = island->nc;
   const int64_t before = count->rescued;
   perp_lcp plain = plain_problem(w, island, p->n);
-  perp_lcp_product(&plain, impulse, w->u, w->scratch);
-  double now = perp_lcp_rel(&plain, w->diag, impulse, w->u);
+  double now;
   PERP_TRY(perp_judged_rescue(ctx, j, &plain, w->diag, impulse, &now, count));
   if (count->rescued == before) return PERP_OK;
   for (int c = 0; c < nc; c++) {
@@ -423,6 +422,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
     count->problems++;
     count->failures++;
     count->lost++;
+    j->rating = rel;
     count->failed[-PERP_UNSUITED]++;
     if (perp_judged_unusable(j, &stats))
       PERP_TRY(rescue(ctx, w, island, &p, impulse, slip, &stats.residual, count));

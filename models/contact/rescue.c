@@ -108,16 +108,20 @@ perp_status perp_judged_rescue(perp_ctx *ctx, perp_judged *j, const perp_lcp *p,
   perp_rescue *r = &j->rescue;
   const size_t size = (size_t)p->n * sizeof *lambda;
   PERP_TRY(reserve(ctx, r, p));
-  for (int soft = 0; soft < 2 && !(soft && *rel <= PERP_USABLE); soft++) {
+  perp_lcp_product(p, lambda, r->w, j->scratch);
+  double best = perp_judged_rating(p, a, lambda, r->w);
+  *rel = perp_lcp_rel(p, a, lambda, r->w);
+  for (int soft = 0; soft < 2 && !(soft && best <= PERP_USABLE); soft++) {
     perp_blocks F;
     perp_lcp q = soft ? soften(r, p, a, &F) : *p;
     perp_stats stats;
     memcpy(r->x, lambda, size);
     PERP_TRY(perp_lcp_solve(ctx, r->sweeps, &q, j->setup.tol, r->x, NULL, NULL, &stats));
     perp_lcp_product(p, r->x, r->w, j->scratch);
-    double now = perp_lcp_rel(p, a, r->x, r->w);
-    if (!(now < (soft ? WORSE : 1) * *rel)) continue;
-    *rel = now;
+    double now = perp_judged_rating(p, a, r->x, r->w);
+    if (!(now < (soft ? WORSE : 1) * best)) continue;
+    best = now;
+    *rel = perp_lcp_rel(p, a, r->x, r->w);
     memcpy(lambda, r->x, size);
     better = true;
   }

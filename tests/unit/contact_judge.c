@@ -59,6 +59,37 @@ static perp_contact_count one_contact(double down, double along, const double la
   return count;
 }
 
+/* A heavy and a light body come down with 1 m/s; what is said is off by 1e-4 of the largest impulse, by 1e5 m/s
+ * for the light one. */
+static void test_light_body(void)
+{
+  static const double A[4] = { 1e-6, 0, 0, 1e3 }, diag[2] = { 1e-6, 1e3 }, mu[2] = { 0 };
+  static const double b[2] = { -1, -1 };
+  const perp_contact_island island = {
+    .nc = 2, .mu = mu, .A = A, .lda = 2, .diag = diag, .b = b, .reuse = 1e-8
+  };
+  const perp_spec lcp = { .d = &oracle.d };
+  const perp_contact_setup setup = { .dim = 3, .lcp = &lcp, .tol = 1e-8, .rescue = true };
+  perp_spec model;
+  perp_contact_count count = { 0 };
+  double impulse[2] = { 0 }, slip[2];
+  void *ws;
+  if (perp_spec_parse(&ctx, PERP_KIND_contact, "frictionless", &model) != PERP_OK)
+    bail("%s", ctx.msg);
+  const perp_contact_desc *d = (const perp_contact_desc *)model.d;
+  answer[0] = 1e6;
+  answer[1] = 100;
+  if (d->create(&ctx, &setup, model.opts, &ws) != PERP_OK ||
+      d->solve(&ctx, ws, &island, impulse, slip, &count) != PERP_OK)
+    bail("%s", ctx.msg);
+  ok(count.failures == 1 && count.lost == 1 && count.rescued == 1,
+     "an impulse that throws a light body is of no use, however small beside others");
+  near(impulse[1], 1e-3, 1e-6, 0, "... and sweeps mend it");
+  near(impulse[0], 1e6, 1, 0, "... and leave the heavy one");
+  d->destroy(ws);
+  perp_spec_free(&model);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -89,5 +120,6 @@ int main(void)
   count = one_contact(-0.05, 100, open, impulse, &slip);
   ok(count.failures == 0 && count.residual < 1e-12, "a contact that opens may have any: solved");
   near(slip, 100, 1e-9, 0, "... and its own is handed on");
+  test_light_body();
   return tap_done();
 }
