@@ -37,9 +37,11 @@ perp_mass perp_mass_box(double m, double a, double b, double c); /* full edge le
 perp_mass perp_mass_sphere(double m, double r);
 perp_mass perp_mass_cylinder(double m, double r, double length);
 perp_mass perp_mass_capsule(double m, double r, double length); /* length of the cylindrical part */
-/* Convex or star-shaped closed polyhedron: triangles (three vertex indices each,
- * counter-clockwise from outside), uniform density.  centroid [3] out: where the centre of mass
- * is in the vertices' frame. */
+/* Closed polyhedron of uniform density [kg/m^3]: vertices [3 n_vertices] m, triangles [3 n_triangles] (vertex indices,
+ * counter-clockwise from outside); integrals over tetrahedra, so that it need not be convex.  centroid [3] out: where
+ * the centre of mass is in the vertices' frame.  PERP_ERR_ARG: density, indices or numbers that make no sense, a
+ * surface that is not closed, no volume; *mass and centroid are then undefined.  Allocates; O(triangles log
+ * triangles). */
 perp_status perp_mass_polytope(perp_ctx *ctx, double density, const double *vertices,
                                int n_vertices, const int *triangles, int n_triangles,
                                perp_mass *mass, double centroid[3]);
@@ -200,13 +202,15 @@ typedef struct perp_drive_def {
   double target, stiffness, damping;
 } perp_drive_def;
 
+/* An empty model of dimension 2 or 3.  PERP_ERR_DIM, PERP_ERR_NOMEM: *out is NULL. */
 perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out);
-void perp_model_destroy(perp_model *model);
+void perp_model_destroy(perp_model *model);           /* NULL is fine */
 void perp_model_gravity(perp_model *model, double g); /* default 9.81, along -z (-y in the plane) */
 const char *perp_joint_kind_name(perp_joint_kind kind); /* NULL when there is no such kind */
 /* Each checks its definition (finite, positive mass, inertia symmetric, positive definite and
  * obeying the triangle inequality, bodies that exist, axes not zero) and names the culprit in
- * one line.  Definitions and names are copied; quaternions are normalized.  *index may be NULL. */
+ * one line: PERP_ERR_ARG, PERP_ERR_UNSUPPORTED (not in this dimension, not with a particle), PERP_ERR_NOMEM; the model
+ * is then as it was.  Definitions and names are copied; quaternions are normalized.  index may be NULL. */
 perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_body_def *def,
                                 int *index);
 perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_joint_def *def,
@@ -219,9 +223,10 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
 perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_shape_def *def,
                                  int *index);
 /* Ends building: numbers rows, builds the block pattern.  Refuses joints that the initial state
- * contradicts, unless they start otherwise (perp_joint_start): a position error above 1e-6 of the size of the model (1e-6 for angles), or a
- * velocity error |J v| above 1e-6 of the fastest initial motion (soft joints may move).  Allocates all that the model
- * will ever need. */
+ * contradicts, unless they start otherwise (perp_joint_start): a position error above 1e-6 of the size of the model
+ * (1e-6 for angles), or a velocity error |J v| above 1e-6 of the fastest initial motion (soft joints may move):
+ * PERP_ERR_ARG, as for a model without bodies or a shape that cannot be compiled.  Allocates all that the model will
+ * ever need. */
 perp_status perp_model_finish(perp_ctx *ctx, perp_model *model);
 
 /* ---- questions ------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* All interfaces of models/, and what comes with perp. */
 #ifndef PERP_MODELS_H
 #define PERP_MODELS_H
 
@@ -6,7 +7,8 @@
 #include "models/model.h"
 #include "models/scenes/scene.h"
 
-/* Make the built-in solvers, formulations and scenes known to ctx. */
+/* Make the built-in solvers, formulations and scenes known to ctx.  PERP_ERR_NOMEM: its registry is full.  No
+ * allocation. */
 perp_status perp_register_models(perp_ctx *ctx);
 
 #endif

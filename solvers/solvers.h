@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All solver interfaces, and the table of the solvers that come with perp. */
 #ifndef PERP_SOLVERS_H
 #define PERP_SOLVERS_H

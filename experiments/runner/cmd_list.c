@@ -112,8 +112,9 @@ int perp_cmd_list(perp_ctx *ctx, int argc, char **argv)
   };
   static const perp_cli cli = {
     "list",
-    "[scenes|ode|kkt|lcp|stab|formulation|contact|metrics|studies|plots] [--json]",
-    "What can be combined. Without a kind: how many there are of each.",
+    "[KIND] [--json]",
+    "What can be combined: KIND is one of scenes, ode, kkt, lcp, stab, formulation, contact, "
+    "metrics, studies, plots. Without it: how many there are of each.",
     NULL,
     "perp list ode        # the integrators; more about one: perp info rk4",
     flags,
@@ -173,7 +174,7 @@ static void info_text(perp_kind kind, const perp_desc *d)
     perp_wrap(stdout, 4, d->equation);
     printf("\n");
   }
-  printf("  reference     %s\n", d->reference);
+  perp_wrap_after(stdout, "  reference", 16, d->reference);
   if (kind == PERP_KIND_ode) {
     const perp_ode_desc *ode = (const perp_ode_desc *)(const void *)d;
     if (ode->order > 0)
@@ -182,7 +183,8 @@ static void info_text(perp_kind kind, const perp_desc *d)
       printf("  order         variable\n");
     if (ode->stages > 0) printf("  stages        %d\n", ode->stages);
   }
-  if (perp_capabilities(kind, d->caps, buf, sizeof buf) > 0) printf("  capabilities  %s\n", buf);
+  if (perp_capabilities(kind, d->caps, buf, sizeof buf) > 0)
+    perp_wrap_after(stdout, "  capabilities", 16, buf);
   if (d->opts_size == 0) {
     printf("  options       none\n");
     return;
@@ -194,7 +196,11 @@ static void info_text(perp_kind kind, const perp_desc *d)
     char value[160], range[512];
     perp_opt_format(o, opts, value, sizeof value);
     perp_opt_range(o, range, sizeof range);
-    printf("  %-14s %-8s default %-10s %s\n", o->key, o->unit[0] ? o->unit : "-", value, range);
+    const int n = printf("  %-14s %-8s default %-10s", o->key, o->unit[0] ? o->unit : "-", value);
+    if (n + 1 + (int)strlen(range) <= PERP_TABLE_WIDTH)
+      printf(" %s\n", range);
+    else
+      printf("\n%*s%s\n", 17, "", range);
     perp_wrap(stdout, 17, o->help);
   }
   free(opts);

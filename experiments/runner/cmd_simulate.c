@@ -203,8 +203,7 @@ int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
     "Exit status 10 when the simulation diverged, timed out, or had contact problems none of which "
     "was solved; its "
     "result is printed all the same.",
-    "perp simulate chain:links=6 --formulation velocity --ode symplectic-euler --stab post "
-    "--h 1ms --t-end 0.8s",
+    "perp simulate chain:links=6 --stab post --h 1ms --t-end 0.8s",
     flags,
     1,
     1

@@ -414,9 +414,9 @@ void perp_table_free(perp_table *t)
   *t = (perp_table){ 0 };
 }
 
-void perp_wrap(FILE *out, int indent, const char *text)
+/* column: where the line stands, 0: it is empty; up to the indent there is no word yet */
+static void wrap_from(FILE *out, int column, int indent, const char *text)
 {
-  int column = 0;
   while (*text != '\0') {
     while (*text == ' ') text++;
     size_t n = strcspn(text, " \n");
@@ -424,13 +424,13 @@ void perp_wrap(FILE *out, int indent, const char *text)
       char word[512];
       snprintf(word, sizeof word, "%.*s", (int)n, text);
       int w = width_of(word);
-      if (column > 0 && column + 1 + w > PERP_TABLE_WIDTH) {
+      if (column > indent && column + 1 + w > PERP_TABLE_WIDTH) {
         putc('\n', out);
         column = 0;
       }
       if (column == 0)
         column = fprintf(out, "%*s", indent, "");
-      else
+      else if (column > indent)
         column += fprintf(out, " ");
       fputs(word, out);
       column += w;
@@ -443,6 +443,16 @@ void perp_wrap(FILE *out, int indent, const char *text)
     }
   }
   if (column > 0) putc('\n', out);
+}
+
+void perp_wrap(FILE *out, int indent, const char *text)
+{
+  wrap_from(out, 0, indent, text);
+}
+
+void perp_wrap_after(FILE *out, const char *label, int indent, const char *text)
+{
+  wrap_from(out, fprintf(out, "%-*s", indent, label), indent, text);
 }
 
 const char *perp_brief(double v, char buf[32])

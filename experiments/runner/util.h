@@ -90,6 +90,8 @@ void perp_table_print(const perp_table *t, FILE *out);
 void perp_table_free(perp_table *t);
 /* Text wrapped at 80 columns, every line indented. */
 void perp_wrap(FILE *out, int indent, const char *text);
+/* The same behind a label that is shorter than the indent. */
+void perp_wrap_after(FILE *out, const char *label, int indent, const char *text);
 
 /* Number for people: 4 significant digits; "-" when NaN. */
 const char *perp_brief(double v, char buf[32]);

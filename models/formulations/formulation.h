@@ -110,8 +110,8 @@ enum {
 };
 
 /* Fill the empty parts that the formulation uses for this model with the defaults of sim.c; the caller
- * frees the specs.  lcp and contact stay empty for a model without shapes.  On failure those filled so
- * far stay. */
+ * frees the specs.  lcp and contact stay empty for a model without shapes.  On failure (PERP_ERR_OPTION: a default
+ * that is not registered; PERP_ERR_NOMEM) those filled so far stay. */
 perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_parts *parts);
 
 /* A running simulation: model + parts. */
@@ -129,7 +129,9 @@ void perp_sim_destroy(perp_sim *sim); /* NULL is fine */
  * allocation. */
 perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const double *q,
                              const double *v);
-/* One accepted step, not beyond t_max.  No allocation unless a part has PERP_CAP_ALLOCATES. */
+/* One accepted step, not beyond t_max; *info out.  PERP_OK also when the simulation failed: info->reason < 0, and the
+ * state is the last good one.  Other answers: a part could not work at all (PERP_ERR_NOMEM, say); the state is then
+ * undefined until the next restart.  No allocation unless a part has PERP_CAP_ALLOCATES. */
 perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info);
 void perp_sim_state(const perp_sim *sim, double *t, const double **q, const double **v);
 /* ode since creation; kkt since the last restart, its residual NaN (nobody judged).  Either may

@@ -206,12 +206,14 @@ typedef struct perp_desc {
 } perp_desc;
 #define PERP_CAP_ALLOCATES 0x40000000u /* the steady state may allocate (the file says why) */
 
-/* opts: a struct of d->opts_size bytes. */
+/* All options at their defaults; opts: a struct of d->opts_size bytes. */
 void perp_opts_default(const perp_desc *d, void *opts);
-/* Set one option.  On failure *opts is unchanged and ctx names key, value and range. */
+/* Set one option.  PERP_ERR_OPTION: unknown key, not a value of its type, out of range, another unit; then *opts is
+ * unchanged and ctx names key, value and range. */
 perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *d, void *opts, const char *key,
                           const char *value);
-/* "key=value,key=value"; values in parentheses may hold commas. */
+/* "key=value,key=value"; values in parentheses may hold commas.  On failure (as perp_opts_set) the options before the
+ * wrong one are set. */
 perp_status perp_opts_parse(perp_ctx *ctx, const perp_desc *d, void *opts, const char *list);
 /* All options as "key=value,..." in SI units; parses back to the identical struct.
  * only_changed leaves out the defaults.  Returns the length that was needed (as snprintf). */
@@ -223,7 +225,8 @@ int perp_opt_format(const perp_opt *o, const void *opts, char *buf, size_t size)
 int perp_opt_range(const perp_opt *o, char *buf, size_t size);
 
 /* Read a real number with an optional unit of the dimension of `unit` ("s", "m", "kg", "rad",
- * "1/s", "" ...): "0.8 s", "1ms", "30deg", "0.001", also "2^-8".  *value is in SI. */
+ * "1/s", "" ...): "0.8 s", "1ms", "30deg", "0.001", also "2^-8".  *value is in SI; "inf" is a number.
+ * PERP_ERR_OPTION: no number, NaN, too large for a double, no such unit; *value is then unchanged. */
 perp_status perp_parse_real(perp_ctx *ctx, const char *text, const char *unit, double *value);
 /* The shortest decimal text that reads back as exactly v.  Returns the length needed. */
 int perp_format_real(double v, char *buf, size_t size);
@@ -233,11 +236,11 @@ int perp_format_real(double v, char *buf, size_t size);
 const char *perp_kind_name(perp_kind kind);
 perp_kind perp_kind_of(const char *name); /* PERP_KIND_NONE when unknown */
 
-/* Add a table ended by { PERP_KIND_NONE, NULL }; it must outlive ctx. */
+/* Add a table ended by { PERP_KIND_NONE, NULL }; it must outlive ctx.  PERP_ERR_NOMEM: there are PERP_MAX_TABLES. */
 perp_status perp_register(perp_ctx *ctx, const perp_plugin *table);
 /* The i-th plug-in of a kind, in order of registration; NULL past the end. */
 const perp_desc *perp_plugin_at(const perp_ctx *ctx, perp_kind kind, int i);
-/* NULL when unknown (no error is recorded). */
+/* The first of that name; NULL when unknown (no error is recorded).  O(plug-ins^2): not for inner loops. */
 const perp_desc *perp_find(const perp_ctx *ctx, perp_kind kind, const char *name);
 
 /* A plug-in with its options: the result of reading "psor:omega=1.3,tol=1e-10". */
@@ -246,9 +249,10 @@ typedef struct perp_spec {
   void *opts; /* d->opts_size bytes, owned; NULL when the plug-in has no options */
 } perp_spec;
 /* Read a plug-in name with options.  An unknown name or key is answered with the closest one and the
- * command that lists the valid ones.  On failure *spec is empty. */
+ * command that lists the valid ones: PERP_ERR_OPTION.  Allocates the options (PERP_ERR_NOMEM).  On failure *spec is
+ * empty. */
 perp_status perp_spec_parse(perp_ctx *ctx, perp_kind kind, const char *text, perp_spec *spec);
-/* Canonical text: name, then the options that differ from their defaults. */
+/* Canonical text: name, then the options that differ from their defaults.  Returns the length needed. */
 int perp_spec_format(const perp_spec *spec, char *buf, size_t size);
 void perp_spec_free(perp_spec *spec);
 /* *to is the caller's own; an empty spec stays empty.  PERP_ERR_NOMEM leaves it empty. */
@@ -262,14 +266,16 @@ const char *perp_closest(const char *word, const char *const *candidates, int n)
 
 /* First pass with base NULL counts, second pass assigns:
  *   static void layout(struct ws *w, perp_arena *a) { w->x = PERP_CARVE(a, double, n); ... }
- * perp_arena_alloc runs both passes.  Blocks are 64-byte aligned and filled with NaN. */
+ *   layout(w, &a); PERP_TRY(perp_arena_reserve(ctx, &a)); w->arena = a; layout(w, &a);
+ * Blocks are 64-byte aligned and filled with NaN.  A count of 0 takes no room. */
 typedef struct perp_arena {
   char *base;
   size_t used;
 } perp_arena;
 void *perp_arena_carve(perp_arena *a, size_t count, size_t size);
 #define PERP_CARVE(a, T, count) ((T *)perp_arena_carve((a), (size_t)(count), sizeof(T)))
-/* After the counting pass: allocate and rewind for the assigning pass.  PERP_ERR_NOMEM on failure. */
+/* After the counting pass: allocate and rewind for the assigning pass.  PERP_ERR_NOMEM: *a holds no memory, and what
+ * the counting pass assigned is NULL. */
 perp_status perp_arena_reserve(perp_ctx *ctx, perp_arena *a);
 void perp_arena_free(perp_arena *a);
 
@@ -296,11 +302,12 @@ static inline int perp_share(int n, int member, int members)
 /* ---- random numbers: GSL's taus2 behind a small face, identical on every machine --------------------- */
 
 typedef struct perp_rng perp_rng;
-perp_rng *perp_rng_create(uint64_t seed); /* NULL when out of memory */
-void perp_rng_destroy(perp_rng *rng);
+/* seed: its halves are folded to 32 bits.  NULL when out of memory.  What follows allocates nothing. */
+perp_rng *perp_rng_create(uint64_t seed);
+void perp_rng_destroy(perp_rng *rng);                         /* NULL is fine */
 double perp_rng_uniform(perp_rng *rng, double lo, double hi); /* [lo, hi) */
 double perp_rng_normal(perp_rng *rng);                        /* mean 0, variance 1 */
-int perp_rng_int(perp_rng *rng, int n);                       /* 0 ... n-1 */
-void perp_rng_shuffle(perp_rng *rng, int *index, int n);
+int perp_rng_int(perp_rng *rng, int n);                       /* 0 ... n-1, n > 0 */
+void perp_rng_shuffle(perp_rng *rng, int *index, int n);      /* index [n], in place */
 
 #endif

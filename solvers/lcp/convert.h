@@ -18,22 +18,22 @@
  *
  * Exact: a solution is a solution of Coulomb friction with the polyhedral cone, which lies inside the
  * circular one and touches it in the n_d directions.  It is not the box |lambda_T,k| <= mu lambda_n.
- * n_d even, 4 ... 64 (2 for single rows whatever n_d says).  p must be dense.  A known solution is carried
- * over when it has no friction and no slip. */
+ * n_d even, 4 ... 64 (2 for single rows whatever n_d says).  A known solution is carried over when it has no friction
+ * and no slip.  PERP_ERR_ARG: n_d; PERP_ERR_UNSUPPORTED: p is not dense; PERP_ERR_NOMEM.  O(rows^2) of the result. */
 perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *p, int n_d,
                              perp_lcp_problem *out);
 /* lambda [p->n] of the friction problem from z of its pyramid. */
 void perp_lcp_pyramid_back(const perp_lcp *p, int n_d, const double *z, double *lambda);
 
 /* The same from contact data: F has one group of three rows (normal, two tangents) a contact, b = J v + ...
- * [3 nc], mu [nc]. */
+ * [3 nc], mu [nc].  PERP_ERR_DIM: a group of another size; else as perp_lcp_pyramid. */
 perp_status perp_lcp_stewart_trinkle(perp_ctx *ctx, const perp_blocks *F, const double *b,
                                      const double *mu, int n_d, perp_lcp_problem *out);
 
 /* Circular cones -> boxes |lambda_i| <= factor mu lambda_n on each friction row.  factor = 1: the box around
  * the disc, friction up to sqrt(2) too large on its diagonals; factor = 1 / sqrt(2): the box inside it.  A
  * single friction row a contact (the plane) is a box already and stays exact.  No known solution is
- * carried over. */
+ * carried over.  PERP_ERR_ARG: factor not in (0, 1]; PERP_ERR_NOMEM. */
 perp_status perp_lcp_boxes(perp_ctx *ctx, const perp_lcp_problem *p, double factor,
                            perp_lcp_problem *out);
 
@@ -49,8 +49,9 @@ perp_status perp_lcp_boxes(perp_ctx *ctx, const perp_lcp_problem *p, double fact
  *                             and -w, which is exact for every A_ff but doubles its rank deficiency
  *
  * Exact: solutions correspond one to one (up to p, q).  A PSD gives A' PSD, a P-matrix without two-sided
- * rows a P-matrix; two-sided rows bring zero diagonals and asymmetry.  Friction rows are refused: convert
- * them before.  p must be dense.  O(n^3) with free rows, else O(n^2). */
+ * rows a P-matrix; two-sided rows bring zero diagonals and asymmetry.  PERP_ERR_UNSUPPORTED: friction rows (convert
+ * them before), or p is not dense; PERP_ERR_NOMEM.  *map is owned by the caller, NULL on failure.  O(n^3) with free
+ * rows, else O(n^2). */
 typedef struct perp_lcp_map perp_lcp_map;
 perp_status perp_lcp_pure(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out,
                           perp_lcp_map **map);

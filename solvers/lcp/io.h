@@ -16,7 +16,7 @@
 
 #include "solvers/lcp/problem.h"
 
-/* path "-": standard input. */
+/* path "-": standard input.  *out is owned by the caller, empty on failure. */
 perp_status perp_lcp_read(perp_ctx *ctx, const char *path, perp_lcp_problem *out);
 /* The same from memory; name stands for the file in messages.  Not for HDF5 and not for a Matrix Market
  * file that leaves b to a second one. */
@@ -27,8 +27,9 @@ perp_status perp_lcp_read_vector(perp_ctx *ctx, const char *path, int n, double 
 perp_status perp_lcp_read_vector_memory(perp_ctx *ctx, const char *name, const char *data,
                                         size_t size, int n, double *x);
 
+/* The .lcp format; numbers read back as they are.  PERP_ERR_IO: f reports an error. */
 perp_status perp_lcp_write(perp_ctx *ctx, const perp_lcp_problem *p, FILE *f);
-/* PERP_ERR_UNSUPPORTED for friction rows, which Matrix Market cannot say. */
+/* Matrix Market, [A b] or [A b lo hi].  PERP_ERR_UNSUPPORTED for friction rows, which it cannot say; PERP_ERR_IO. */
 perp_status perp_lcp_write_mtx(perp_ctx *ctx, const perp_lcp_problem *p, FILE *f);
 /* A local fclib problem.  PERP_ERR_UNSUPPORTED unless every row belongs to a contact of the same size
  * (normal row and one or two friction rows); without the HDF5 library always. */

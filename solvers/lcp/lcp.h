@@ -182,20 +182,24 @@ perp_lcp_proof perp_lcp_prove(const perp_lcp *p, const double *z, double *radius
 
 typedef struct perp_lcp_solver perp_lcp_solver;
 /* A solver of kind lcp for up to max_n rows and, when factored problems will come, max_nv columns of J
- * (0: dense ones only); all memory.  A method that cannot work on factored rows is given the dense A. */
+ * (0: dense ones only); all memory.  A method that cannot work on factored rows is given the dense A.  The options of
+ * method are read here only.  PERP_ERR_DIM: negative sizes; PERP_ERR_NOMEM; else what the method says.  *out is NULL
+ * on failure. */
 perp_status perp_lcp_create(perp_ctx *ctx, const perp_spec *method, int max_n, int max_nv,
                             perp_lcp_solver **out);
-void perp_lcp_destroy(perp_lcp_solver *s);
+void perp_lcp_destroy(perp_lcp_solver *s); /* NULL is fine */
 /* Solve the symmetrically scaled problem (D A D, D b), D powers of two that bring the rows of A near 1
- * (Ruiz); undone before judging.  Allocates here, not in solve.  Factored problems are formed. */
+ * (Ruiz); undone before judging.  Allocates here, not in solve: PERP_ERR_NOMEM.  Factored problems are formed. */
 perp_status perp_lcp_equilibrate(perp_ctx *ctx, perp_lcp_solver *s, bool on);
 /* Check the problem, solve, judge.  tol > 0: what counts as solved.  On return stats->reason is
  * PERP_CONVERGED exactly when stats->residual = judgement->rel <= tol; a method that believed itself done
  * gets PERP_INACCURATE.  Non-finite data give PERP_NOT_FINITE, a problem outside the capabilities of the
  * method PERP_UNSUITED (status PERP_OK both times).  PERP_INFEASIBLE is only reported with a certificate
  * that perp_lcp_prove accepts (or by an exhaustive method), PERP_RAY becomes it where that is proved.
- * lambda [n] in: guess, out: iterate, always finite; w [n] out, may be NULL.  judgement may be NULL, which
- * saves the work on its other figures. */
+ * lambda [n] in: guess, out: iterate, always finite; w [n] = A lambda + b out, may be NULL.  judgement may be NULL,
+ * which saves the work on its other figures.  stats out.  PERP_ERR_ARG: tol, or as perp_lcp_check; PERP_ERR_DIM: more
+ * rows or columns than created for, or as perp_lcp_check; else what the method says; lambda, w and judgement are then
+ * undefined.  Beside the cost of the method O(n^2) dense, O(nnz) factored. */
 perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double tol,
                            double *lambda, double *w, perp_lcp_judgement *judgement,
                            perp_stats *stats);
@@ -211,7 +215,8 @@ typedef bool perp_lcp_solution_fn(void *user, const double *lambda, const double
                                   const signed char *state);
 /* All basic solutions of a problem with n <= 20 rows and at most 2^22 index sets (no cones).  accept: the
  * largest rel of a solution.  *count out: how many; *complete (may be NULL): every index set was
- * examined.  Allocates. */
+ * examined.  Allocates.  PERP_ERR_UNSUPPORTED: more rows or index sets, cones, no dense A; PERP_ERR_ARG: numbers that
+ * are not finite; else as perp_lcp_check.  O(index sets x n^3). */
 perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double accept,
                                    perp_lcp_solution_fn *found, void *user, int *count,
                                    bool *complete);

@@ -37,14 +37,16 @@ enum {
   PERP_PART_SOLUTION = 1 << 4
 };
 
-/* Empty problem of n rows, all numbers zero.  PERP_ERR_NOMEM when n does not fit memory.  The arrays of
- * p->p may be written through perp_lcp_edit. */
+/* Empty problem of n rows, all numbers zero.  PERP_ERR_DIM when n < 0, PERP_ERR_NOMEM when it does not fit memory;
+ * *out is then empty, as it is after a failure of the functions below.  The arrays of p->p may be written through
+ * perp_lcp_edit. */
 perp_status perp_lcp_problem_new(perp_ctx *ctx, int n, unsigned parts, perp_lcp_problem *out);
 void perp_lcp_problem_free(perp_lcp_problem *p); /* leaves an empty problem; NULL allowed */
-/* Deep copy of a view or of a whole problem; family, provenance and solution included for the latter. */
+/* Deep copy of a view or of a whole problem; family, provenance and solution included for the latter.
+ * PERP_ERR_NOMEM. */
 perp_status perp_lcp_copy(perp_ctx *ctx, const perp_lcp *p, perp_lcp_problem *out);
 perp_status perp_lcp_problem_copy(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out);
-/* provenance = printf(...), owned. */
+/* provenance = printf(...), owned.  PERP_ERR_NOMEM leaves it as it was. */
 perp_status perp_lcp_problem_note(perp_ctx *ctx, perp_lcp_problem *p, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -56,11 +58,14 @@ typedef struct perp_lcp_arrays {
 } perp_lcp_arrays;
 perp_lcp_arrays perp_lcp_edit(perp_lcp_problem *p);
 
-/* Give p the factored form of F (deep copy, m = n); p has no dense A.  */
+/* Give p the factored form of F (deep copy, m = n); p has no dense A.  PERP_ERR_DIM: another number of rows;
+ * PERP_ERR_NOMEM. */
 perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *p, const perp_blocks *F);
-/* *out = p with a dense A (deep copy; a dense p is just copied). */
+/* *out = p with a dense A (deep copy; a dense p is just copied).  PERP_ERR_NOMEM.  O(n^2), and the cost of
+ * perp_blocks_delassus. */
 perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out);
-/* Reorder rows and columns: new row k is old row perm[k].  Dense only; cone pairs must stay together. */
+/* Reorder rows and columns: new row k is old row perm[k].  PERP_ERR_UNSUPPORTED: factored; PERP_ERR_ARG: no
+ * permutation, or one that separates the two rows of a cone; PERP_ERR_NOMEM.  *p is then unchanged. */
 perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const int *perm);
 /* (A, b) -> s (A, b), s > 0: the solutions stay. */
 void perp_lcp_problem_scale(perp_lcp_problem *p, double s);
