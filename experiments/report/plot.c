@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -214,6 +215,16 @@ static void write_script(FILE *out, const perp_figure *f)
   }
 }
 
+/* What gnuplot says is of interest when it fails; it warns of long keys that it draws well.  The first line of it. */
+static void first_line(int said, char *text, size_t size)
+{
+  ssize_t n = said >= 0 ? pread(said, text, size - 1, 0) : 0;
+  text[n > 0 ? n : 0] = '\0';
+  char *from = text + strspn(text, " \n");
+  memmove(text, from, strlen(from) + 1);
+  text[strcspn(text, "\n")] = '\0';
+}
+
 static perp_status run_gnuplot(perp_ctx *ctx, const char *dir, const char *id, const char *format)
 {
   char set_format[64], script[PATH_LENGTH];
@@ -224,15 +235,21 @@ static perp_status run_gnuplot(perp_ctx *ctx, const char *dir, const char *id, c
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addchdir_np(&actions, dir);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", 0, 0);
+  int said = memfd_create("gnuplot", MFD_CLOEXEC);
+  if (said >= 0) posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
   pid_t pid;
   int failed = posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ);
   posix_spawn_file_actions_destroy(&actions);
+  int status = 0;
+  while (failed == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  char words[300];
+  first_line(said, words, sizeof words);
+  if (said >= 0) close(said);
   if (failed != 0)
     return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot: %s (package gnuplot-nox)", strerror(failed));
-  int status;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot failed on %s/%s", dir, script);
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot failed on %s/%s%s%s", dir, script,
+                     words[0] != '\0' ? ": " : "", words);
   return PERP_OK;
 }
 

@@ -73,8 +73,9 @@ static void status_text(const perp_results *r, bool running)
     if (r->count[s] > 0)
       printf("  %-13s %6d  %5.1f %%\n", perp_cell_status_names[s], r->count[s],
              100.0 * r->count[s] / r->plan.n);
-  if (rounds.wanted > 0)
-    printf("  timing rounds %6d  of %d, %d noisy\n", rounds.done, rounds.wanted, rounds.noisy);
+  if (rounds.wanted > 0) /* each cell that still ends well adds its own */
+    printf("  timing rounds %6d  of %d%s, %d noisy\n", rounds.done, rounds.wanted,
+           r->count[PERP_CELL_PLANNED] > 0 ? " so far" : "", rounds.noisy);
   int interrupted = 0;
   for (int i = 0; i < r->plan.n; i++) interrupted += r->record[i].interrupted;
   if (interrupted > 0)

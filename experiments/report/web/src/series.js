@@ -50,7 +50,10 @@ export function linePlot(place, list, { xTitle, yTitle, logX, logY, alt, cursor,
     const keep = [];
     for (let i = 0; i < c.x.length; i++)
       if (Number.isFinite(c.y[i]) && (!logY || c.y[i] > 0) && (!logX || c.x[i] > 0)) keep.push(i);
-    return [keep.map((i) => c.x[i]), keep.map((i) => c.y[i])];
+    const y = keep.map((i) => c.y[i]);
+    // the rounding of a start that is exact would take more of the height than all that follows
+    if (logY && y.length > 2 && y[0] < 1e-3 * y.slice(1).reduce((least, v) => Math.min(least, v), Infinity)) y[0] = null;
+    return [keep.map((i) => c.x[i]), y];
   });
   if (tables.length === 0 || tables.every((t) => t[0].length === 0)) {
     place.replaceChildren(h('p', { class: 'note' }, 'Nothing to draw.'));
