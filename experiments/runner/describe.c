@@ -45,6 +45,8 @@ static const struct capability {
   { PERP_KIND_formulation, PERP_FORM_USES_LCP, "uses-lcp" },
   { PERP_KIND_formulation, PERP_FORM_TREES_ONLY, "trees-only" },
   { PERP_KIND_formulation, PERP_FORM_CONTACTS, "contacts" },
+  { PERP_KIND_formulation, PERP_FORM_DRIVES, "drives" },
+  { PERP_KIND_formulation, PERP_FORM_SPRINGS, "soft-joints" },
   { PERP_KIND_contact, PERP_CONTACT_FRICTION, "friction" },
   { PERP_KIND_contact, PERP_CONTACT_BOX, "box" },
   { PERP_KIND_contact, PERP_CONTACT_CONE, "cone" },
