@@ -61,10 +61,10 @@ typedef struct perp_contact_setup {
   bool rescue;                     /* sweeps of last resort where all solvers fail badly */
 } perp_contact_setup;
 
-/* One island.  The relative velocities u = A lambda + b at its nc contacts have r rows each,
- * r = desc->rows(dim): (n) or (n, t1, t2), (n, t1) in the plane; b = J_c v^ with the bias added to
- * the normal rows.  `joints` further rows at the end are joints that are not eliminated (unbounded) and rows with bounds
- * of their own (limits, motors). */
+/* One island.  The relative velocities u = A lambda + b at its nc contacts have r rows each, r = desc->rows(dim):
+ * (n) or (n, t1, t2), (n, t1) in the plane; b = J_c v^ with the bias added to the normal rows.  `joints` further
+ * rows at the end are joints that are not eliminated (unbounded) and rows with bounds of their own (limits,
+ * motors). */
 typedef struct perp_contact_island {
   int nc, joints;
   const double *row_lo, *row_hi; /* [joints] bounds of the further rows, NULL: none has any */
@@ -108,11 +108,11 @@ typedef struct perp_contact_desc {
   void (*destroy)(void *ws);                                              /* NULL is fine */
 } perp_contact_desc;
 
-/* desc->solve of an island in which contacts slide: their friction is -drag lambda_n, drag [2 nc] the
- * coefficient of friction times the direction of sliding in the tangents of each contact, 0 where it does
- * not slide; island->mu is 0 where it does, and there are r > 1 rows.  A [lda * (r nc + joints)], diag and b [r nc + joints]
- * are those of the island, which must be dense; A and diag are changed.  scratch [(r + 1) nc + joints].
- * rule: PERP_SLIDING_COLUMN, ITERATE or LAGGED.  The rest as for solve. */
+/* desc->solve of an island in which contacts slide: their friction is -drag lambda_n, drag [2 nc] the coefficient
+ * of friction times the direction of sliding in the tangents of each contact, 0 where it does not slide;
+ * island->mu is 0 where it does, and there are r > 1 rows.  A [lda * (r nc + joints)], diag and b [r nc + joints]
+ * are those of the island, which must be dense; A and diag are changed.  scratch [(r + 1) nc + joints].  rule:
+ * PERP_SLIDING_COLUMN, ITERATE or LAGGED.  The rest as for solve. */
 perp_status perp_contact_solve_sliding(perp_ctx *ctx, const perp_contact_desc *desc, void *ws,
                                        const perp_contact_island *island, int rows, int rule,
                                        const double *drag, double *A, double *diag, double *scratch,

@@ -25,7 +25,8 @@ static inline void perp_unite(int *root, int a, int b)
 
 typedef struct perp_hulls perp_hulls;
 
-/* margin >= 0 m: hulls closer than that (and a millionth of the size of the bodies) meet.  For a finished model, which must outlive it. */
+/* margin >= 0 m: hulls closer than that (and a millionth of the size of the bodies) meet.  For a finished model,
+ * which must outlive it. */
 perp_status perp_hulls_create(perp_ctx *ctx, const perp_model *model, double margin,
                               perp_hulls **out);
 void perp_hulls_destroy(perp_hulls *s); /* NULL is fine */

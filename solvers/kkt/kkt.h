@@ -32,10 +32,10 @@ typedef struct perp_kkt_desc {
   /* Symbolic analysis of the pattern; allocates everything.  The pattern arrays must outlive *ws.  PERP_ERR_DIM: a
    * pattern that perp_blocks_check refuses; PERP_ERR_NOMEM; PERP_ERR_EXTERNAL: of a library.  *ws NULL then. */
   perp_status (*create)(perp_ctx *ctx, const perp_blocks *pattern, const void *opts, void **ws);
-  /* Numeric factorization of the values in B (same pattern).  stats->reason: PERP_EXACT,
-   * PERP_REGULARIZED (dependent rows met), or < 0 (no factor; solve must not be called): PERP_NOT_FINITE,
-   * PERP_SINGULAR (M or S is not what it must be), PERP_STALLED.  stats->factorizations is added to.  PERP_ERR_DIM: other sizes
-   * than the pattern.  No allocation unless PERP_CAP_ALLOCATES; the cost is in the head of each file. */
+  /* Numeric factorization of the values in B (same pattern).  stats->reason: PERP_EXACT, PERP_REGULARIZED
+   * (dependent rows met), or < 0 (no factor; solve must not be called): PERP_NOT_FINITE, PERP_SINGULAR (M or S is
+   * not what it must be), PERP_STALLED.  stats->factorizations is added to.  PERP_ERR_DIM: other sizes than the
+   * pattern.  No allocation unless PERP_CAP_ALLOCATES; the cost is in the head of each file. */
   perp_status (*factor)(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats);
   /* f [nv], c [m] in; a [nv], lambda [m] out (lambda in: first guess of iterative methods).  May be
    * called many times per factor.  stats->reason as above; f and c are not modified, a and lambda

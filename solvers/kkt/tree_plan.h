@@ -22,9 +22,9 @@ struct kkt_tree_plan {
   int n;             /* groups in the sequence */
 };
 
-/* The plan for the pattern of B, in a few passes over it.  Groups with many rows are preferred, so that few rows are left for
- * the auxiliary ones; a group below a body with several must find its pivot without that body, or is auxiliary too.
- * Allocates p->arena, which the caller frees; PERP_ERR_NOMEM leaves nothing to free. */
+/* The plan for the pattern of B, in a few passes over it.  Groups with many rows are preferred, so that few rows
+ * are left for the auxiliary ones; a group below a body with several must find its pivot without that body, or is
+ * auxiliary too.  Allocates p->arena, which the caller frees; PERP_ERR_NOMEM leaves nothing to free. */
 perp_status kkt_tree_plan(perp_ctx *ctx, const perp_blocks *B, struct kkt_tree_plan *p);
 
 #endif

@@ -45,8 +45,8 @@ perp_status perp_blocks_check(perp_ctx *ctx, const perp_blocks *B);
 /* y_i = (J M^-1 J' + S)_ii, y [m].   O(nnz(J) d), no allocation. */
 void perp_blocks_diagonal(const perp_blocks *B, double *y);
 
-/* Fill jgrp, tptr and tsub (arrays of the caller, sizes as above) from nb, nc, jptr and jblk.  O(nb + nc + sub-matrices),
- * no allocation. */
+/* Fill jgrp, tptr and tsub (arrays of the caller, sizes as above) from nb, nc, jptr and jblk.  O(nb + nc +
+ * sub-matrices), no allocation. */
 void perp_blocks_transpose(int nb, int nc, const int *jptr, const int *jblk, int *jgrp, int *tptr,
                            int *tsub);
 
