@@ -350,6 +350,20 @@ static void lows(const perp_events *s, const perp_constrained *k, const double *
   }
 }
 
+static bool touched(void *user, int shape_a, int shape_b)
+{
+  const perp_events *s = user;
+  const perp_contact pair = { .shape_a = shape_a, .shape_b = shape_b };
+  return allowance(s, &pair) > 0;
+}
+
+/* Has a body passed another one since the start of the step, so fast that neither end shows it? */
+static bool passed(perp_events *s, const double *q)
+{
+  return s->collision != NULL &&
+         perp_collision_crosses(s->collision, s->q_start, q, -0.5 * s->tol, touched, s);
+}
+
 double perp_events_value(perp_events *s, perp_constrained *k, const double *q, const double *v)
 {
   double gap, speed, load = HUGE_VAL;
@@ -357,7 +371,8 @@ double perp_events_value(perp_events *s, perp_constrained *k, const double *q, c
   if (!perp_events_find(s, k, q)) return (double)NAN;
   lows(s, k, v, &gap, &speed);
   if (s->drives != NULL) perp_event_drives_lows(s->drives, k, v, &gap, &speed, &load);
-  return fmin(fmin(gap, speed), load);
+  const double least = fmin(fmin(gap, speed), load);
+  return least >= 0 && passed(s, q) ? -s->margin : least;
 }
 
 /* ---- a regular state ------------------------------------------------------------------------- */
@@ -399,7 +414,7 @@ perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, const do
     double gap, speed, load = HUGE_VAL;
     lows(s, k, v, &gap, &speed);
     if (s->drives != NULL) perp_event_drives_lows(s->drives, k, v, &gap, &speed, &load);
-    if (gap < 0 || speed < -s->o.slip) return PERP_ODE_INVALID;
+    if (gap < 0 || speed < -s->o.slip || passed(s, q)) return PERP_ODE_INVALID;
   }
   bool impact = s->drives != NULL && perp_event_drives_touch(s->drives, k, v);
   for (int i = 0; i < s->n; i++) {

@@ -14,8 +14,9 @@
  * already), and that sticking ended (within a step its friction is at the limit already, against the
  * acceleration).  These cost a step its order, not its consistency.
  *
- * Overlap is seen at the ends of steps: a body that moves by more than the thickness of another one in a step may
- * pass through it; take a shorter step.
+ * Overlap is seen at the ends of steps; a body that moves by more than half of its least width in a step is
+ * followed on its way, taken as straight, so that it does not pass through another one unseen.  Pairs that touch at the
+ * start of the step are not.
  *
  * Limits, motors and servos of joints (events_drives.h) are further rows of the same problems, with events and impacts of
  * their own; a model without shapes may have them.

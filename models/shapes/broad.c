@@ -88,7 +88,7 @@ void perp_broad_free(perp_broad *b)
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-static bool may_touch(const perp_broad *b, int i, int j)
+bool perp_broad_may_touch(const perp_broad *b, int i, int j)
 {
   const perp_shape_def *d = &b->model->shape_def[i], *e = &b->model->shape_def[j];
   int p = d->body, q = e->body;
@@ -102,7 +102,7 @@ static bool may_touch(const perp_broad *b, int i, int j)
 
 static perp_status add_pair(perp_ctx *ctx, perp_broad *b, int i, int j)
 {
-  if (!may_touch(b, i, j)) return PERP_OK;
+  if (!perp_broad_may_touch(b, i, j)) return PERP_OK;
   if (b->n_pairs == b->cap_pairs) {
     size_t cap = 2 * (size_t)b->cap_pairs;
     perp_shape_pair *pair = cap > 1 << 29 ? NULL : realloc(b->pair, cap * sizeof *pair);

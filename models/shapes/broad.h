@@ -55,6 +55,11 @@ typedef struct perp_broad {
 /* Allocates; perp_broad_free also after failure. */
 perp_status perp_broad_init(perp_ctx *ctx, perp_broad *b, const perp_model *model, double margin);
 void perp_broad_free(perp_broad *b);
+/* Shapes of two bodies that no joint and no group keeps apart? */
+bool perp_broad_may_touch(const perp_broad *b, int i, int j);
+/* perp_collision_crosses, see collision.h. */
+bool perp_broad_crosses(const perp_broad *b, const double *q0, const double *q1, double target,
+                        perp_pair_filter *skip, void *user);
 /* Boxes at the poses, and a list that holds for them.  Allocates when there are more pairs than
  * ever. */
 perp_status perp_broad_update(perp_ctx *ctx, perp_broad *b, const perp_pose *pose);

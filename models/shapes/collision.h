@@ -70,6 +70,13 @@ perp_status perp_collision_find(perp_ctx *ctx, perp_collision *c, const perp_pos
  * then); above the margin, at worst infinity, when there are none; NaN (and ctx says why) when a
  * pose is not finite.  What bisection asks. */
 double perp_collision_deepest(perp_ctx *ctx, perp_collision *c, const perp_pose *pose);
+/* Does a pair that may touch come nearer than `target` (m) on the way from q0 to q1 [nq] (straight, see
+ * perp_time_of_impact), where it may go unseen at both ends: pairs of which one moves by more than half of its least
+ * width?  Not those of which skip says so (shape_a < shape_b), nor planes, which have no other side.  O(shapes) when
+ * nothing is fast, each fast shape against all others else. */
+typedef bool perp_pair_filter(void *user, int shape_a, int shape_b);
+bool perp_collision_crosses(const perp_collision *c, const double *q0, const double *q1,
+                            double target, perp_pair_filter *skip, void *user);
 /* Pairs the broad phase handed to the narrow phase in the last find, and contacts found. */
 void perp_collision_counters(const perp_collision *c, int64_t *pairs, int64_t *contacts);
 

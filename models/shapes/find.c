@@ -73,6 +73,12 @@ void perp_collision_rest(perp_collision *c, const unsigned char *rest)
   c->rest = rest;
 }
 
+bool perp_collision_crosses(const perp_collision *c, const double *q0, const double *q1,
+                            double target, perp_pair_filter *skip, void *user)
+{
+  return perp_broad_crosses(&c->broad, q0, q1, target, skip, user);
+}
+
 void perp_collision_counters(const perp_collision *c, int64_t *pairs, int64_t *contacts)
 {
   *pairs = c->pairs;

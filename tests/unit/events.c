@@ -80,6 +80,61 @@ static void curvature(void)
   perp_model_destroy(model);
 }
 
+/* A ball of 50 mm at 100 m/s, or a brick, against a plate of 1 mm: it moves 0.4 m in a step. */
+static void fast(const char *ode, int dim, perp_shape_kind kind, double at)
+{
+  const double v0 = 100, r = 0.05, h = 1. / 240;
+  perp_model *model = run_model(&ctx, dim);
+  perp_model_gravity(model, 0);
+  run_body(&ctx, model,
+           (perp_body_def){
+               .mass = perp_mass_sphere(1, r), .x = { -at }, .v = { v0 }, .w = { 0, 0, 0 } });
+  add_shape(model, (perp_shape_def){ .kind = kind, .body = 0, .radius = r, .half = { r, r, r } }, 0,
+            0.5);
+  perp_shape_def plate = { .kind = PERP_SHAPE_BOX, .body = PERP_WORLD, .half = { 5e-4, 1, 1 } };
+  add_shape(model, plate, 0, 0.5);
+  run_finish(&ctx, model);
+  perp_sim *sim = run_start(&ctx, model, (run_parts){ .formulation = "acceleration", .ode = ode },
+                            h);
+  const perp_reason reason = run_to(&ctx, sim, 0.05);
+  double t;
+  const double *q, *v;
+  perp_sim_state(sim, &t, &q, &v);
+  const double hit = (at - r - 5e-4) / v0;
+  near(v[0], -50, 1e-9, 0, "%s in %dD at %g m: a fast body rebounds from a thin plate (%s)", ode,
+       dim, at, perp_reason_name(reason));
+  near(q[0], -r - 5e-4 - 50 * (0.05 - hit), 1e-7, 0, "... when it meets it");
+  near((double)perp_sim_contacts(sim)->impacts, 1, 0, 0, "... once");
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+}
+
+static void tunnel(void)
+{
+  fast("rk4", 3, PERP_SHAPE_SPHERE, 1.03);
+  fast("rk4", 2, PERP_SHAPE_SPHERE, 1.03);
+  fast("rk4", 3, PERP_SHAPE_BOX, 0.95);
+  fast("symplectic-euler", 3, PERP_SHAPE_SPHERE, 1.2);
+  fast("dopri5:tol=1e-9", 3, PERP_SHAPE_SPHERE, 1.03);
+  /* two bodies that come towards each other */
+  perp_model *model = run_model(&ctx, 3);
+  perp_model_gravity(model, 0);
+  for (int i = 0; i < 2; i++) {
+    const double sign = i == 0 ? 1 : -1;
+    run_body(&ctx, model,
+             (perp_body_def){
+                 .mass = perp_mass_sphere(1, 0.02), .x = { -0.93 * sign }, .v = { 90 * sign } });
+    add_shape(model, (perp_shape_def){ .kind = PERP_SHAPE_SPHERE, .body = i, .radius = 0.02 }, 0,
+              1);
+  }
+  run_finish(&ctx, model);
+  double v[12];
+  run_fresh(&ctx, model, (run_parts){ .formulation = "acceleration", .ode = "rk4" }, 1. / 240, 0.05,
+            NULL, v);
+  near(v[0], -90, 1e-9, 0, "two fast balls meet");
+  perp_model_destroy(model);
+}
+
 /* the case with a solution of benchmark C-21 */
 static void painleve(void)
 {
@@ -169,6 +224,7 @@ int main(void)
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   curvature();
+  tunnel();
   painleve();
   location();
   refused("acceleration:sliding=column", "dantzig", "box", "sliding=iterate");
