@@ -96,7 +96,7 @@ static void prepare_dense(perp_rows *R, double omega)
   for (int j = 0; j < n; j++) {
     const double *a = p->A + (size_t)j * (size_t)p->lda;
     R->diag[j] = a[j];
-    for (int i = 0; i < n; i++) R->big[i] = fmax(R->big[i], fabs(a[i]));
+    for (int i = 0; i < n; i++) R->big[i] = larger(R->big[i], fabs(a[i]));
   }
   R->n_units = 0;
   for (int i = 0; i < n; i++) {
@@ -466,7 +466,7 @@ static perp_status prepare_factored(perp_ctx *ctx, perp_rows *R, double omega)
   packing job = { .R = R, .omega = omega };
   for (int b = 0; b < F->nb; b++) factor_block(R, b);
   perp_team(R->threads, pack_share, &job);
-  for (int k = 0; k < PERP_TEAM_MAX; k++) R->bnorm = fmax(R->bnorm, job.bnorm[k]);
+  for (int k = 0; k < PERP_TEAM_MAX; k++) R->bnorm = larger(R->bnorm, job.bnorm[k]);
   return PERP_OK;
 }
 
@@ -488,7 +488,7 @@ perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *R, const perp_lcp *p, do
   else
     PERP_TRY(prepare_factored(ctx, R, omega));
   for (int i = 0; p->F == NULL && i < p->n; i++)
-    R->bnorm = fmax(R->bnorm, fabs(p->b[i]) / R->big[i]);
+    R->bnorm = larger(R->bnorm, fabs(p->b[i]) / R->big[i]);
   return PERP_OK;
 }
 

@@ -79,6 +79,12 @@ static inline double limit(const perp_rows *R, const double *lambda, int i)
   return R->p->mu[i] * (normal > 0 ? normal : 0);
 }
 
+/* fmax without its call; x is no NaN, and a NaN for y is passed over likewise */
+static inline double larger(double x, double y)
+{
+  return y > x ? y : x;
+}
+
 static inline double clamp(double x, double lo, double hi)
 {
   x = x < lo ? lo : x;

@@ -70,7 +70,7 @@ static double generic_unit(perp_rows *R, const perp_unit *t, double *lambda, boo
       x = relax(R, i, R->inv[i], R->lo[i], R->hi[i], w, lambda);
     for (int q = 0; q < pair; q++, g += width) {
       double c = (q == 0 ? x : y) - lambda[i + q];
-      worst = fmax(worst, fabs(c));
+      worst = larger(worst, fabs(c));
       lambda[i + q] += c;
       row_axpy(R, t, g, width, c, R->u);
     }
@@ -175,7 +175,7 @@ fast_unit(const perp_rows *R, const perp_unit *t, double *restrict lambda, const
       }
     }
   }
-  for (int i = 0; i < r; i++) worst = fmax(worst, fabs(change[i]));
+  for (int i = 0; i < r; i++) worst = larger(worst, fabs(change[i]));
   for (int i = 0; i < r; i++) {
     v2 c = { change[i], change[i] };
     for (int k = 0; k < subs * pairs; k++) x[k] += c * g[i * subs * pairs + k];

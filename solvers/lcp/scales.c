@@ -156,10 +156,11 @@ scales_of_group(const perp_blocks *F, int h, int before, int subs, int r, int d,
     a[at + l] = sum;
   }
   for (int l = 0; l < r; l++) {
-    double c[2][NARROW], top = a[at + l], *first = a + at - before;
+    v2 c[2][NARROW];
+    double top = a[at + l], *first = a + at - before;
     for (int k = 0; k < subs; k++) {
       const double *G = F->J + F->joff[F->jptr[h] + k] + l;
-      for (int q = 0; q < width[k]; q++) c[k][q] = G[q * r];
+      for (int q = 0; q < width[k]; q++) c[k][q] = (v2){ G[q * r], G[q * r] };
     }
     for (int j = 0; j < before + l; j += 2) { /* by twos: y has row l as well */
       v2 product = { 0, 0 };
@@ -189,10 +190,10 @@ static bool scales_of_run(const perp_blocks *F, int g, int end, double *a, doubl
                F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]] == 6;
   for (int h = g; h < end; h++) {
     const int r = F->cptr[h + 1] - F->cptr[h], before = F->cptr[h] - first;
-    if (contacts && r == 3 && before == 0 && subs == 2)
-      scales_of_group(F, h, 0, 2, 3, 6, true, y, a, own, most);
+    if (contacts && r == 3 && subs == 2)
+      scales_of_group(F, h, before, 2, 3, 6, true, y, a, own, most);
     else if (contacts && r == 3)
-      scales_of_group(F, h, before, subs, 3, 6, true, y, a, own, most);
+      scales_of_group(F, h, before, 1, 3, 6, true, y, a, own, most);
     else
       scales_of_group(F, h, before, subs, r, 0, false, y, a, own, most);
   }
