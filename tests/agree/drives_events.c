@@ -247,6 +247,40 @@ static void bilateral(way w)
   }
 }
 
+/* A ball falls on a block that rests on the stop of its slider, and bounces: the stop takes the impulse, the block
+ * stays; in the end it carries both. */
+static void struck(const char *lcp, const char *impact)
+{
+  perp_model *model = block(true, 0);
+  perp_drive_def ground = unlimited(0);
+  char formulation[64];
+  ground.lower = 0;
+  add_drive(model, ground);
+  run_body(&ctx, model,
+           (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x = { 0, 0, 0.5 + 0.1 + 0.4 } });
+  for (int b = 0; b < 2; b++) {
+    const perp_shape_def shape = { .kind = b == 0 ? PERP_SHAPE_BOX : PERP_SHAPE_SPHERE,
+                                   .body = b,
+                                   .half = { 0.5, 0.5, 0.5 },
+                                   .radius = 0.1,
+                                   .surface = { .restitution = 0.5, .mu_dynamic = (double)NAN } };
+    if (perp_model_add_shape(&ctx, model, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+  }
+  run_finish(&ctx, model);
+  snprintf(formulation, sizeof formulation, "acceleration:impact=%s", impact);
+  const way w = { .lcp = lcp, .formulation = formulation, .h = 1e-2 };
+  double q[14], v[12];
+  const run_parts parts = { formulation, "rk4", .lcp = lcp };
+  const double fall = sqrt(2 * 0.4 / gravity), up = 0.5 * gravity * fall, t = 1.5 * fall;
+  if (run_fresh(&ctx, model, parts, w.h, t, q, v) < 0) bail("%s: a run failed", lcp);
+  near(q[7 + 2] - 0.6, up * 0.5 * fall - gravity * 0.25 * fall * fall / 2, 1e-7, 0,
+       "%s, %s: the ball bounces off the block as off the ground", lcp, impact);
+  near(q[2], 0, 1e-8, 0, "%s, %s: which stays on its stop", lcp, impact);
+  const outcome o = run(model, w, 2);
+  near(o.force[0], 3 * gravity, 0, 1e-6, "%s, %s: and carries both", lcp, impact);
+  perp_model_destroy(model);
+}
+
 /* A rod on a universal joint, or on a steered and sprung wheel, under dry friction, a servo and limits: both levels
  * converge to the same. */
 static perp_model *crossed(perp_joint_kind kind)
@@ -326,6 +360,8 @@ int main(void)
     servo(w);
     rebound(w);
     bilateral(w);
+    struck(solvers[i], "newton");
+    struck(solvers[i], "poisson");
   }
   static const way others[] = { { "dantzig", "acceleration:state=momentum", "rk4" },
                                 { "dantzig", "acceleration", "dopri5:tol=1e-9,atol=1e-9" },
@@ -344,7 +380,7 @@ int main(void)
   add_drive(model, m);
   run_finish(&ctx, model);
   refused(model, (run_parts){ "acceleration:order=sequential", "rk4" }, "order=together");
-  refused(model, (run_parts){ "acceleration", "rk4", .lcp = "lemke-howson" }, "free rows");
+  refused(model, (run_parts){ "acceleration", "rk4", .lcp = "lemke-howson" }, "'lemke-howson'");
   refused(model, (run_parts){ "ggl", "rk4" }, "limits and motors");
   refused(model, (run_parts){ "reduced", "rk4" }, "limits and motors");
   perp_model_destroy(model);
