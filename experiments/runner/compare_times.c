@@ -230,7 +230,8 @@ static perp_status time_again(struct times *t, const perp_program program[2])
   if (blocks == 0) blocks = (BLOCKS_ENOUGH + cells - 1) / cells;
   if (t->c->again == 0 && blocks < BLOCKS_LEAST) blocks = BLOCKS_LEAST;
   if (t->c->again == 0 && blocks > BLOCKS_MOST) blocks = BLOCKS_MOST;
-  perp_say("timing %d cell(s) again, both programs in turn, %d times each", cells, 2 * blocks);
+  perp_say("timing %d cell(s) again, both programs in turn, %d times each (--as-recorded: none)",
+           cells, 2 * blocks);
   /* the blocks of a cell are spread over the whole time */
   for (int i = 0; i < blocks; i++)
     for (int k = 0; k < t->n; k++)
