@@ -17,7 +17,7 @@
  *
  * No convergence theorem: Coulomb's law is not monotone, and a solution need not exist.  Quadratic near
  * regular solutions; several solutions, redundant contacts and sticking at the limit make it slow or stop it
- * (PERP_STALLED).  A step: an LU of the free rows (dense) or of the sparse matrix in the space of
+ * (PERP_STALLED: no half of the residual in PATIENCE steps).  A step: an LU of the free rows (dense) or of the sparse matrix in the space of
  * velocities.  Memory: n^2 for the turned A (dense).  Allocates when a problem is larger or has another
  * pattern than those before. */
 #include "solvers/lcp/newton.h"
@@ -28,6 +28,9 @@
 
 /* shorter steps are not worth their system; first proximal weight, relative to the diagonal */
 static const double SHORTEST = 0.01, PROXIMAL = 1e-3;
+
+/* steps without half of the residual */
+enum { PATIENCE = 60 };
 
 struct opts {
   int max_iter, warm, window;
@@ -317,7 +320,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
 {
   struct ws *w = ws;
   perp_newton *N = &w->N;
-  int n = p->n, more = 20;
+  int n = p->n, more = 20, since = 0; /* steps since the residual was halved */
   size_t bytes = (size_t)n * sizeof *lambda;
   double past[16], rho = 0, *own = N->known;
   if (n > N->max_n)
@@ -336,7 +339,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   }
   memcpy(w->x, lambda, bytes);
   memcpy(w->best, lambda, bytes);
-  double rel = residual(w, w->x, w->w), least = rel;
+  double rel = residual(w, w->x, w->w), least = rel, half = rel;
   if (rel > tol && w->o.warm > 0) {
     sweeps(w, w->o.warm);
     rel = residual(w, w->x, w->w);
@@ -348,9 +351,14 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       least = rel;
       memcpy(w->best, w->x, bytes);
     }
+    if (least <= 0.5 * half || !isfinite(half)) {
+      half = least;
+      since = 0;
+    }
     stats->reason = least <= tol                         ? PERP_CONVERGED
                     : stats->iterations == w->o.max_iter ? PERP_MAX_ITER
                     : !isfinite(rel)                     ? PERP_NOT_FINITE
+                    : since++ == PATIENCE                ? PERP_STALLED
                                                          : PERP_RUNNING;
     if (stats->reason != PERP_RUNNING) break;
     stats->iterations++;

@@ -138,6 +138,18 @@ static void heap(void)
   perp_result_free(&result);
 }
 
+/* A problem that Newton's steps bring near the tolerance only is given up, not tried to the limit of steps. */
+static void plateau(void)
+{
+  perp_result result = run(
+      &(perp_request){ .scene = "wall:rows=8,columns=4", .lcp = "cone-newton", .t_end = 0.5 });
+  const perp_contact_count *c = &result.contact_count;
+  below((double)c->iterations / (double)c->problems, 100, "cone-newton, wall: steps a problem");
+  below(c->residual, 1e-7, "... what is left");
+  near((double)c->rescued, 0, 0, 0, "... is of use");
+  perp_result_free(&result);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -149,5 +161,6 @@ int main(void)
   painleve();
   as_asked();
   heap();
+  plateau();
   return tap_done();
 }
