@@ -228,8 +228,9 @@ int main(int argc, char **argv)
   }
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_lcp, i)) != NULL; i++)
-    if (strcmp(which, "all") == 0 || strcmp(which, d->name) == 0 ||
-        (strcmp(which, "own") == 0 && !(d->caps & PERP_LCP_PEER)))
+    if (strcmp(which, d->name) == 0 ||
+        (!(d->caps & PERP_LCP_STRUCTURED) &&
+         (strcmp(which, "all") == 0 || (strcmp(which, "own") == 0 && !(d->caps & PERP_LCP_PEER)))))
       check_registered(d, scenes, first, steps, h);
   return tap_done();
 }
