@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *perp_page_row_label(perp_page *page, int row)
+/* What tells a cell from the others, without the parameter `left_out` (-1: with all). */
+static const char *label_without(perp_page *page, int row, int left_out)
 {
   const perp_view *v = &page->view;
   const char *label = "";
   for (int a = 0; a < v->n_axes; a++) {
+    if (v->axis[a] == left_out) continue;
     const char *text = perp_view_text(v, row, v->axis[a]);
     if (text[0] != '\0')
       label = label[0] == '\0' ? text : perp_pool_printf(&page->pool, "%s, %s", label, text);
@@ -21,13 +23,20 @@ const char *perp_page_row_label(perp_page *page, int row)
                           v->x_name, v->x[row]);
 }
 
-/* The ok row with the least value of a metric, among those with this abscissa unless it is NaN; -1 when there is
- * none. */
-static int best_row(const perp_page *page, const char *metric, double x)
+const char *perp_page_row_label(perp_page *page, int row)
+{
+  return label_without(page, row, -1);
+}
+
+/* The ok row with the least value of a metric, among those with this abscissa unless it is NaN, and with this text of
+ * a parameter unless it is NULL; -1 when there is none. */
+static int best_row(const perp_page *page, const char *metric, double x, int param,
+                    const char *text)
 {
   int best = -1;
   for (int r = 0; r < page->results->plan.n; r++) {
     if (!isnan(x) && page->view.x[r] != x) continue;
+    if (text != NULL && strcmp(perp_view_text(&page->view, r, param), text) != 0) continue;
     double value = perp_page_value(page, r, metric);
     if (perp_view_ok(&page->view, r) && !isnan(value) &&
         (best < 0 || value < perp_page_value(page, best, metric)))
@@ -57,21 +66,49 @@ static void counts(perp_page *page)
   perp_html(page->out, ".</p>\n");
 }
 
+/* The axis of scenes; NULL when there is one scene. */
+static const perp_axis *scenes_of(const perp_study *study)
+{
+  for (int a = 0; a < study->n_axes; a++)
+    if (strcmp(study->kind->params[study->axes[a].param].key, "scene") == 0 && study->axes[a].n > 1)
+      return &study->axes[a];
+  return NULL;
+}
+
+/* Errors in one scene say nothing about those in another: each has a winner of its own. */
+static void winners_by_scene(perp_page *page, const char *primary, const perp_axis *scenes)
+{
+  perp_html(page->out, "<li>Smallest <code>%s</code> in each scene:\n<ul>\n", primary);
+  for (int i = 0; i < scenes->n; i++) {
+    int best = best_row(page, primary, (double)NAN, scenes->param, scenes->value[i]);
+    if (best >= 0)
+      perp_html(page->out, "<li>%s: <strong>%m</strong> by <strong>%s</strong></li>\n",
+                scenes->value[i], perp_page_value(page, best, primary),
+                label_without(page, best, scenes->param));
+  }
+  perp_html(page->out, "</ul></li>\n");
+}
+
 /* Best by the primary metric, and who would win by another one: drift alone ranks methods wrongly. */
 static void winners(perp_page *page)
 {
   const char *primary = page->study->metrics.primary;
+  const perp_axis *scenes = scenes_of(page->study);
   int best = primary == NULL || !less_is_better(page, primary)
                  ? -1
-                 : best_row(page, primary, (double)NAN);
+                 : best_row(page, primary, (double)NAN, -1, NULL);
   if (best < 0) return;
+  if (scenes != NULL) {
+    winners_by_scene(page, primary, scenes);
+    return;
+  }
   perp_html(page->out,
             "<li>Smallest <code>%s</code>: <strong>%m</strong> by <strong>%s</strong>.</li>\n",
             primary, perp_page_value(page, best, primary), perp_page_row_label(page, best));
   for (int i = 0; i < page->study->metrics.n_record; i++) {
     const char *other = page->study->metrics.record[i];
     if (strncmp(other, "drift.", 6) != 0 && strncmp(other, "energy.", 7) != 0) continue;
-    int winner = best_row(page, other, page->view.x[best]);
+    int winner = best_row(page, other, page->view.x[best], -1, NULL);
     if (winner < 0 || winner == best) continue;
     double theirs = perp_page_value(page, winner, primary),
            ours = perp_page_value(page, best, primary);
