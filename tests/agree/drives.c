@@ -1,49 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Limits, motors, servo springs and dry friction of joints against closed forms, with pivoting and iterative
  * LCP solvers; and what is refused. */
-#include "tests/run_model.h"
-
-static perp_ctx ctx;
-static const char *const solvers[] = { "dantzig", "lemke", "pgs:max_iter=100000",
-                                       "fischer-newton" };
-enum { SOLVERS = 4 };
-static const double gravity = 9.81;
-
-static perp_drive_def unlimited(int joint)
-{
-  return (perp_drive_def){ .joint = joint, .lower = -HUGE_VAL, .upper = HUGE_VAL };
-}
-
-static void add_drive(perp_model *model, perp_drive_def def)
-{
-  if (perp_model_add_drive(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
-}
-
-/* rod of 1 m and 2 kg on a hinge about y at the origin, along +x; the hinge is joint 0 */
-static perp_model *rod(int dim)
-{
-  perp_model *model = run_model(&ctx, dim);
-  run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_box(2, 1, 0.1, 0.1), .x = { 0.5 } });
-  run_joint(&ctx, model,
-            (perp_joint_def){ .kind = PERP_JOINT_HINGE,
-                              .a = PERP_WORLD,
-                              .b = 0,
-                              .anchor_b = { -0.5 },
-                              .axis_a = { 0, 1 },
-                              .axis_b = { 0, 1 } });
-  return model;
-}
-
-/* a block of 2 kg on a slider along x, without gravity along it */
-static perp_model *block(void)
-{
-  perp_model *model = run_model(&ctx, 3);
-  run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_box(2, 1, 1, 1) });
-  run_joint(
-      &ctx, model,
-      (perp_joint_def){ .kind = PERP_JOINT_SLIDER, .a = PERP_WORLD, .b = 0, .axis_a = { 1 } });
-  return model;
-}
+#include "tests/drive_models.h"
 
 typedef struct outcome {
   double x, force[2], v[6];
@@ -103,7 +61,7 @@ static void motor(const char *lcp)
   static const double push[] = { 1.5, 3 };
   const double friction = 2, h = 1e-2;
   for (int i = 0; i < 2; i++) {
-    perp_model *model = block();
+    perp_model *model = block(false, 0);
     perp_drive_def m = unlimited(0), f = unlimited(0);
     m.velocity = 100;
     m.max_force = push[i];
@@ -121,7 +79,7 @@ static void motor(const char *lcp)
     perp_model_destroy(model);
   }
   /* a motor that can: reaches its velocity and then needs the friction only */
-  perp_model *model = block();
+  perp_model *model = block(false, 0);
   perp_drive_def m = unlimited(0), f = unlimited(0);
   m.velocity = 0.3;
   m.max_force = 50;
@@ -140,7 +98,7 @@ static void servo(const char *lcp)
 {
   const double k = 80, d = 3, h = 1e-2, mass = 2, bound = 5;
   for (int limited = 0; limited < 2; limited++) {
-    perp_model *model = block();
+    perp_model *model = block(false, 0);
     perp_drive_def s = unlimited(0);
     s.target = 1;
     s.stiffness = k;
@@ -166,7 +124,7 @@ static void servo(const char *lcp)
 /* between two stops with restitution 1 the speed is kept */
 static void rebound(const char *lcp)
 {
-  perp_model *model = block();
+  perp_model *model = block(false, 0);
   perp_drive_def stops = unlimited(0);
   stops.lower = -1;
   stops.upper = 1;
@@ -213,13 +171,7 @@ static void refusals(void)
   ok(perp_model_add_drive(&ctx, model, &d, NULL) == PERP_ERR_ARG, "refused: %s", ctx.msg);
   add_drive(model, unlimited(0));
   run_finish(&ctx, model);
-  perp_parts parts;
-  perp_sim *sim = NULL;
-  const run_parts names = { "ggl", "rk4" };
-  if (run_parse(&ctx, &names, &parts) != PERP_OK) bail("%s", ctx.msg);
-  ok(perp_sim_create(&ctx, model, &parts, 1e-3, &sim) == PERP_ERR_UNSUPPORTED, "refused: %s",
-     ctx.msg);
-  run_free(&parts);
+  refused(model, (run_parts){ "ggl", "rk4" }, "limits and motors");
   perp_model_destroy(model);
 }
 

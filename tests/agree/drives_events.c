@@ -1,52 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Drives on the acceleration level against closed forms, with pivoting and iterative LCP solvers and several
  * integrators; universal and wheel joints against the velocity level; and what is refused. */
-#include "tests/run_model.h"
-
-static perp_ctx ctx;
-static const char *const solvers[] = { "dantzig", "lemke", "pgs:max_iter=100000",
-                                       "fischer-newton" };
-enum { SOLVERS = 4 };
-static const double gravity = 9.81;
-
-static perp_drive_def unlimited(int joint)
-{
-  return (perp_drive_def){ .joint = joint, .lower = -HUGE_VAL, .upper = HUGE_VAL };
-}
-
-static void add_drive(perp_model *model, perp_drive_def def)
-{
-  if (perp_model_add_drive(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
-}
-
-/* rod of 1 m and 2 kg on a hinge about y at the origin, along +x */
-static perp_model *rod(int dim)
-{
-  perp_model *model = run_model(&ctx, dim);
-  run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_box(2, 1, 0.1, 0.1), .x = { 0.5 } });
-  run_joint(&ctx, model,
-            (perp_joint_def){ .kind = PERP_JOINT_HINGE,
-                              .a = PERP_WORLD,
-                              .b = 0,
-                              .anchor_b = { -0.5 },
-                              .axis_a = { 0, 1 },
-                              .axis_b = { 0, 1 } });
-  return model;
-}
-
-/* a block of 2 kg on a slider along x, or along z under gravity; moving at v */
-static perp_model *block(bool upright, double v)
-{
-  perp_model *model = run_model(&ctx, 3);
-  const int axis = upright ? 2 : 0;
-  perp_body_def body = { .mass = perp_mass_box(2, 1, 1, 1) };
-  perp_joint_def slider = { .kind = PERP_JOINT_SLIDER, .a = PERP_WORLD, .b = 0 };
-  body.v[axis] = v;
-  slider.axis_a[axis] = 1;
-  run_body(&ctx, model, body);
-  run_joint(&ctx, model, slider);
-  return model;
-}
+#include "tests/drive_models.h"
 
 typedef struct outcome {
   double x, rate, force[2];
@@ -335,18 +290,6 @@ static void levels(perp_joint_kind kind)
   below(error[1], 1e-3, "%s: the velocity level comes near", name);
   near(error[0] / error[1], 4, 1.5, 0, "%s: at first order", name);
   perp_model_destroy(model);
-}
-
-static void refused(perp_model *model, run_parts names, const char *word)
-{
-  perp_parts parts;
-  perp_sim *sim = NULL;
-  if (run_parse(&ctx, &names, &parts) != PERP_OK) bail("%s", ctx.msg);
-  ok(perp_sim_create(&ctx, model, &parts, 1e-3, &sim) == PERP_ERR_UNSUPPORTED &&
-         strstr(ctx.msg, word) != NULL,
-     "refused: %s", ctx.msg);
-  perp_sim_destroy(sim);
-  run_free(&parts);
 }
 
 int main(void)
