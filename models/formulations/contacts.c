@@ -51,6 +51,7 @@ static void layout(perp_contacts *c, perp_arena *a)
   c->f = PERP_CARVE(a, double, c->model->nv);
   c->before_step = PERP_CARVE(a, double, 6 * (size_t)c->model->n_bodies);
   c->free = PERP_CARVE(a, double, 6 * (size_t)c->model->n_bodies);
+  c->ball = PERP_CARVE(a, bool, c->model->n_shapes);
 }
 
 static void layout_grown(perp_contacts *c, perp_arena *a)
@@ -221,6 +222,8 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   if (status == PERP_OK) {
     layout(c, &c->arena);
     perp_contacts_reach(model, c->reach);
+    for (int i = 0; i < model->n_shapes; i++)
+      c->ball[i] = model->shape_def[i].kind == PERP_SHAPE_SPHERE;
     for (int b = 0; b < model->n_bodies; b++) c->slop = fmax(c->slop, opts->tol * c->reach[b]);
     status = open_parts(ctx, c, parts);
   }
@@ -274,38 +277,80 @@ static double fastest(const perp_contacts *c, const double *v)
 /* Keep what is closed, or comes near with v^ or with the velocities before the step, which at rest are nearer
  * to those after it: twice the base, as an open contact costs three rows, a late one another solve; Anitescu
  * and Potra: what is closed. */
-static int choose(perp_contacts *c, const perp_eval *e, double h, double base)
+typedef struct choice {
+  perp_contacts *c;
+  const perp_eval *e;
+  double h, base;
+  const double *v, *a; /* velocities before the step, and v^ (late: v+) */
+  int found;
+} choice;
+
+static void choose_share(void *user, int member, int members)
 {
-  const double *free = c->free, *before = c->before_step;
-  int kept = 0;
-  for (int i = 0; i < c->n; i++) {
+  choice *all = user;
+  perp_contacts *c = all->c;
+  const perp_eval *e = all->e;
+  const int dim = c->model->dim, bodies = c->model->n_bodies;
+  int end = perp_share(bodies, member + 1, members), kept = 0;
+  for (int b = perp_share(bodies, member, members); b < end; b++) {
+    perp_twist(c->model, e, b, all->v, c->before_step);
+    perp_twist(c->model, e, b, all->a, c->free);
+  }
+  perp_team_wait(members);
+  end = perp_share(c->n, member + 1, members);
+  for (int i = perp_share(c->n, member, members); i < end; i++) {
     const perp_contact *x = &c->contact[i];
-    bool keep = x->gap <= base;
+    bool keep = x->gap <= all->base;
     if (!keep && c->o.gap)
-      keep = x->gap + h * fmin(perp_contact_speed(c->model->dim, e, x, free),
-                               perp_contact_speed(c->model->dim, e, x, before)) <=
-             2 * base;
+      keep = x->gap + all->h * fmin(perp_contact_speed(dim, e, x, c->free),
+                                    perp_contact_speed(dim, e, x, c->before_step)) <=
+             2 * all->base;
     c->kept[i] = keep;
     kept += keep;
   }
-  return kept;
+  __atomic_fetch_add(&all->found, kept, __ATOMIC_RELAXED);
+}
+
+static int team_of(const perp_contacts *c)
+{
+  return c->n >= PERP_TEAM_CONTACTS ? c->o.threads : 1;
+}
+
+static int choose(perp_contacts *c, const perp_eval *e, double h, double base, const double *v,
+                  const double *a)
+{
+  choice all = { .c = c, .e = e, .h = h, .base = base, .v = v, .a = a };
+  perp_team(team_of(c), choose_share, &all);
+  return all.found;
+}
+
+static void late_share(void *user, int member, int members)
+{
+  choice *all = user;
+  perp_contacts *c = all->c;
+  const perp_eval *e = all->e;
+  double *after = c->free; /* no longer needed */
+  int end = perp_share(c->model->n_bodies, member + 1, members), found = 0;
+  for (int b = perp_share(c->model->n_bodies, member, members); b < end; b++)
+    perp_twist(c->model, e, b, all->a, after);
+  perp_team_wait(members);
+  end = perp_share(c->n, member + 1, members);
+  for (int i = perp_share(c->n, member, members); i < end; i++) {
+    const perp_contact *x = &c->contact[i];
+    if (c->kept[i] || x->gap + all->h * perp_contact_speed(c->model->dim, e, x, after) >= -LATE)
+      continue;
+    c->kept[i] = 1;
+    found++;
+  }
+  __atomic_fetch_add(&all->found, found, __ATOMIC_RELAXED);
 }
 
 /* contacts left out that v+ closes; how many */
 static int late(perp_contacts *c, const perp_eval *e, double h, const double *v)
 {
-  double *after = c->free; /* no longer needed */
-  int found = 0;
-  if (!c->o.gap) return 0;
-  perp_twists(c->model, e, v, after);
-  for (int i = 0; i < c->n; i++) {
-    const perp_contact *x = &c->contact[i];
-    if (c->kept[i] || x->gap + h * perp_contact_speed(c->model->dim, e, x, after) >= -LATE)
-      continue;
-    c->kept[i] = 1;
-    found++;
-  }
-  return found;
+  choice all = { .c = c, .e = e, .h = h, .a = v };
+  if (c->o.gap) perp_team(team_of(c), late_share, &all);
+  return all.found;
 }
 
 /* ---- a step ---------------------------------------------------------------------------------- */
@@ -415,9 +460,7 @@ static outcome solve_step(perp_contacts *c, perp_constrained *k, perp_drives *dr
     k->status = reserve(k->ctx, c, c->n + (c->sleep != NULL ? c->n_before : 0));
   if (k->status != PERP_OK) return FAILED;
   perp_contacts_recall(c, e, h);
-  perp_twists(model, e, v, c->before_step);
-  perp_twists(model, e, k->a, c->free);
-  int kept = choose(c, e, h, base);
+  const int kept = choose(c, e, h, base, v, k->a);
   c->collision_s += perp_constrained_clock(k) - start;
   if (c->sleep != NULL && touched(c)) return WOKEN;
   if (kept == 0 && rows == 0) {

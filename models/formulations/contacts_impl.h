@@ -9,7 +9,6 @@
 
 /* what identifies a contact from step to step, with its impulse */
 typedef struct perp_contact_memory {
-  int shape_a, shape_b;
   uint64_t id;
   double impulse[3], slip;
   double at[3]; /* in the frame of a moving body of the contact */
@@ -26,8 +25,9 @@ struct perp_contacts {
   perp_sleep *sleep;                 /* NULL: nobody sleeps */
   double slop;                       /* m, see bias_of */
   double *reach;                     /* [bodies] from the centre of mass to the end of its shapes */
-  double *f;                         /* [nv] right-hand side without contacts */
-  double *before_step, *free;        /* [6 bodies] twists, see islands.h */
+  bool *ball;                 /* [shapes] a sphere: one contact at most, always of one name */
+  double *f;                  /* [nv] right-hand side without contacts */
+  double *before_step, *free; /* [6 bodies] twists, see islands.h */
   perp_arena arena;
   /* contacts of the step */
   const perp_contact *contact;
@@ -44,6 +44,8 @@ struct perp_contacts {
   perp_arena grown;
   double collision_s, lcp_s;
 };
+
+enum { PERP_TEAM_CONTACTS = 500 }; /* contacts that are worth a team */
 
 /* Guesses of the contacts at hand from the impulses of the step before, scaled to the step h. */
 void perp_contacts_recall(perp_contacts *c, const perp_eval *e, double h);

@@ -4,13 +4,6 @@
 
 #include <string.h>
 
-static int compare(const perp_contact_memory *a, const perp_contact *b)
-{
-  if (a->shape_a != b->shape_a) return a->shape_a < b->shape_a ? -1 : 1;
-  if (a->shape_b != b->shape_b) return a->shape_b < b->shape_b ? -1 : 1;
-  return a->id < b->id ? -1 : a->id > b->id;
-}
-
 /* where a contact is, in the frame of a moving body */
 static void place_of(const perp_contacts *c, const perp_eval *e, const perp_contact *x,
                      double at[3])
@@ -31,7 +24,7 @@ static void take(perp_contacts *c, int i, perp_contact_memory *m, double scale)
   m->used = 1;
 }
 
-/* The contacts of one pair of shapes that have no namesake: the nearest one within a tenth of the body. */
+/* For a contact of a pair of shapes without a namesake: the nearest one within a tenth of the body. */
 static void take_nearest(perp_contacts *c, const perp_eval *e, int i, int first, int end,
                          double scale)
 {
@@ -49,74 +42,136 @@ static void take_nearest(perp_contacts *c, const perp_eval *e, int i, int first,
   if (found >= 0) take(c, i, &c->before[found], scale);
 }
 
+/* Contacts i ... stop - 1 and memories first ... end - 1, all those of one pair of shapes: by name, then by place. */
+static void recall_pair(perp_contacts *c, const perp_eval *e, int i, int stop, int first, int end,
+                        double scale)
+{
+  unsigned nameless = 0; /* a bit for each contact, at most PERP_MANIFOLD_MAX */
+  for (int k = first; k < end; k++) c->before[k].used = 0;
+  for (int l = i, at = first; l < stop; l++) {
+    while (at < end && c->before[at].id < c->contact[l].id) at++;
+    if (at < end && c->before[at].id == c->contact[l].id)
+      take(c, l, &c->before[at++], scale);
+    else
+      nameless |= 1u << (l - i);
+  }
+  for (int l = i; nameless != 0 && l < stop; l++)
+    if (nameless >> (l - i) & 1) take_nearest(c, e, l, first, end, scale);
+}
+
+/* what the members of a team do for a share of the contacts each */
+typedef struct job {
+  perp_contacts *c;
+  const perp_eval *e;
+  double scale;
+} job;
+
+/* the first contact at or after `at` that is not of the same pair as the one before it */
+static int pair_start(const perp_contacts *c, int at)
+{
+  while (at > 0 && at < c->n &&
+         perp_contact_pair(c->contact[at].id) == perp_contact_pair(c->contact[at - 1].id))
+    at++;
+  return at;
+}
+
+/* the first memory of this pair of shapes or a later one */
+static int memory_of(const perp_contacts *c, uint64_t pair)
+{
+  int low = 0, high = c->n_before;
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (perp_contact_pair(c->before[middle].id) < pair)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static void recall_share(void *user, int member, int members)
+{
+  const job *all = user;
+  perp_contacts *c = all->c;
+  int i = pair_start(c, perp_share(c->n, member, members));
+  const int end = pair_start(c, perp_share(c->n, member + 1, members));
+  if (i >= end) return;
+  memset(c->impulse + (size_t)3 * (size_t)i, 0, (size_t)3 * (size_t)(end - i) * sizeof(double));
+  memset(c->slip + i, 0, (size_t)(end - i) * sizeof *c->slip);
+  memset(c->fresh + i, 0, (size_t)(end - i) * sizeof *c->fresh);
+  if (!c->o.warm || all->scale == 0) return;
+  for (int stop, at = memory_of(c, perp_contact_pair(c->contact[i].id)); i < end; i = stop) {
+    const uint64_t pair = perp_contact_pair(c->contact[i].id);
+    for (stop = i + 1; stop < end && perp_contact_pair(c->contact[stop].id) == pair;) stop++;
+    while (at < c->n_before && perp_contact_pair(c->before[at].id) < pair) at++;
+    const int first = at;
+    while (at < c->n_before && perp_contact_pair(c->before[at].id) == pair) at++;
+    if (at > first) recall_pair(c, all->e, i, stop, first, at, all->scale);
+  }
+}
+
 /* Guesses: both lists are sorted alike.  Where two faces meet, the features that name a contact may
  * change although nothing moves; such contacts are found by their place. */
 void perp_contacts_recall(perp_contacts *c, const perp_eval *e, double h)
 {
-  double scale = c->h > 0 ? h / c->h : 0;
-  if (c->n > 0) memset(c->impulse, 0, (size_t)3 * (size_t)c->n * sizeof *c->impulse);
-  for (int i = 0; i < c->n; i++) {
-    c->slip[i] = 0;
-    c->fresh[i] = c->kept[i] = 0;
-  }
-  for (int k = 0; k < c->n_before; k++) c->before[k].used = 0;
-  if (!c->o.warm || scale == 0) return;
-  for (int i = 0, at = 0; i < c->n; i++) {
-    while (at < c->n_before && compare(&c->before[at], &c->contact[i]) < 0) at++;
-    if (at == c->n_before) break;
-    if (compare(&c->before[at], &c->contact[i]) != 0) continue;
-    take(c, i, &c->before[at++], scale);
-    c->kept[i] = 1; /* found */
-  }
-  for (int i = 0, first = 0, end; i < c->n; i++) {
-    const perp_contact *x = &c->contact[i];
-    if (c->kept[i]) continue;
-    while (first < c->n_before &&
-           (c->before[first].shape_a < x->shape_a ||
-            (c->before[first].shape_a == x->shape_a && c->before[first].shape_b < x->shape_b)))
-      first++;
-    for (end = first; end < c->n_before && c->before[end].shape_a == x->shape_a &&
-                      c->before[end].shape_b == x->shape_b;)
-      end++;
-    if (end > first) take_nearest(c, e, i, first, end, scale);
-  }
+  job all = { c, e, c->h > 0 ? h / c->h : 0 };
+  perp_team(c->n >= PERP_TEAM_CONTACTS ? c->o.threads : 1, recall_share, &all);
 }
 
 /* of two bodies at rest: not looked for, but of use when they wake */
 static bool dormant(const perp_contacts *c, const perp_contact_memory *m)
 {
   const unsigned char *asleep = perp_sleep_asleep(c->sleep);
-  const int a = c->model->shape_def[m->shape_a].body, b = c->model->shape_def[m->shape_b].body;
+  const int a = c->model->shape_def[perp_contact_shape_a(m->id)].body,
+            b = c->model->shape_def[perp_contact_shape_b(m->id)].body;
   return (a < 0 || asleep[a]) && (b < 0 || asleep[b]);
 }
 
-/* Merge of both lists, which are sorted alike. */
-void perp_contacts_remember(perp_contacts *c, const perp_eval *e, double h)
+static void keep(const perp_contacts *c, const perp_eval *e, int i, perp_contact_memory *m)
 {
-  const double scale = c->h > 0 ? h / c->h : 0;
-  int n = 0, k = c->sleep != NULL ? 0 : c->n_before;
+  const perp_contact *x = &c->contact[i];
+  m->id = x->id;
+  memcpy(m->impulse, c->impulse + (size_t)3 * (size_t)i, sizeof m->impulse);
+  m->slip = c->slip[i];
+  m->fresh = c->fresh[i];
+  if (!c->ball[x->shape_a] && !c->ball[x->shape_b]) place_of(c, e, x, m->at);
+}
+
+static void remember_share(void *user, int member, int members)
+{
+  const job *all = user;
+  const int end = perp_share(all->c->n, member + 1, members);
+  for (int i = perp_share(all->c->n, member, members); i < end; i++)
+    keep(all->c, all->e, i, &all->c->after[i]);
+}
+
+/* With those of bodies at rest: merge of both lists, which are sorted alike. */
+static int remember_dormant(perp_contacts *c, const perp_eval *e, double scale)
+{
+  int n = 0, k = 0;
   for (int i = 0; i <= c->n; i++) {
-    for (; k < c->n_before && (i == c->n || compare(&c->before[k], &c->contact[i]) <= 0); k++) {
+    for (; k < c->n_before && (i == c->n || c->before[k].id <= c->contact[i].id); k++) {
       if (!dormant(c, &c->before[k])) continue;
       c->after[n] = c->before[k];
-      c->after[n].used = 0;
       for (int q = 0; q < 3; q++) c->after[n].impulse[q] *= scale;
       n++;
     }
-    if (i == c->n) break;
-    perp_contact_memory *m = &c->after[n++];
-    m->shape_a = c->contact[i].shape_a;
-    m->shape_b = c->contact[i].shape_b;
-    m->id = c->contact[i].id;
-    memcpy(m->impulse, c->impulse + (size_t)3 * (size_t)i, sizeof m->impulse);
-    m->slip = c->slip[i];
-    m->fresh = c->fresh[i];
-    m->used = 0;
-    place_of(c, e, &c->contact[i], m->at);
+    if (i < c->n) keep(c, e, i, &c->after[n++]);
+  }
+  return n;
+}
+
+void perp_contacts_remember(perp_contacts *c, const perp_eval *e, double h)
+{
+  job all = { c, e, c->h > 0 ? h / c->h : 0 };
+  if (c->sleep != NULL) {
+    c->n_before = remember_dormant(c, e, all.scale);
+  } else {
+    perp_team(c->n >= PERP_TEAM_CONTACTS ? c->o.threads : 1, remember_share, &all);
+    c->n_before = c->n;
   }
   perp_contact_memory *swap = c->before;
   c->before = c->after;
   c->after = swap;
-  c->n_before = n;
   c->h = h;
 }

@@ -8,6 +8,7 @@
 #endif
 
 enum { TEAM_CONTACTS = 1000 }; /* an island this large is a team's work */
+enum { TEAM_HAND = 500 };      /* contacts whose impulses are handed over by one */
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -21,6 +22,7 @@ static void layout(perp_islands *s, perp_arena *a)
   s->diag = PERP_CARVE(a, unsigned char, nb);
   s->parent = PERP_CARVE(a, int, nb);
   s->of = PERP_CARVE(a, int, nb);
+  s->touched = PERP_CARVE(a, signed char, nb);
   s->local = PERP_CARVE(a, int, nb);
   s->bodies = PERP_CARVE(a, int, nb);
   s->joints = PERP_CARVE(a, int, model->n_joints);
@@ -49,6 +51,8 @@ static void layout_grown(perp_islands *s, perp_arena *a)
   size_t r = (size_t)s->r, nv = (size_t)model->nvb, islands = (size_t)model->n_bodies + 1;
   size_t rows = r * n + further;
   s->scratch = PERP_CARVE(a, double, 4 * n);
+  s->part = PERP_CARVE(a, int, n);
+  s->owner = PERP_CARVE(a, int, n);
   s->order = PERP_CARVE(a, int, n);
   s->frame = PERP_CARVE(a, double, 6 * n);
   s->b = PERP_CARVE(a, double, rows);
@@ -210,16 +214,23 @@ static void partition(perp_islands *s, const perp_island_task *task)
   const int nb = model->n_bodies;
   int *const contacts = s->cursor, *const bodies = contacts + nb + 1,
              *const joints = bodies + nb + 1, *const bounded = joints + nb + 1;
+  int parts = 0;
   memcpy(s->parent, s->tied, (size_t)nb * sizeof *s->parent);
+  for (int b = 0; b < nb; b++) s->of[b] = s->touched[b] = -1;
   for (int i = 0; i < task->n; i++) {
+    if (!takes_part(task, i)) continue;
     const perp_contact *x = &task->contact[i];
-    if (takes_part(task, i) && x->body_a >= 0 && x->body_b >= 0)
-      unite(s->parent, x->body_a, x->body_b);
+    s->part[parts] = i;
+    s->owner[parts++] = body_of(x);
+    s->touched[body_of(x)] = 0;
+    if (x->body_a >= 0 && x->body_b >= 0) unite(s->parent, x->body_a, x->body_b);
   }
-  for (int b = 0; b < nb; b++) s->of[b] = -1;
-  for (int i = 0; i < task->n; i++)
-    if (takes_part(task, i)) s->of[root(s->parent, body_of(&task->contact[i]))] = 0;
-  for (int i = 0; i < task->n_rows; i++) s->of[root(s->parent, body_of_row(&task->row[i]))] = 0;
+  for (int i = 0; i < task->n_rows; i++) s->touched[body_of_row(&task->row[i])] = 0;
+  /* no body comes before its parent: one step leads to the root */
+  for (int b = 0; b < nb; b++) {
+    s->parent[b] = s->parent[s->parent[b]];
+    if (s->touched[b] == 0) s->of[s->parent[b]] = 0;
+  }
   s->n_islands = 0;
   for (int b = 0; b < nb; b++) { /* a root comes before the rest of its island */
     if (s->parent[b] == b && s->of[b] == 0) {
@@ -228,14 +239,13 @@ static void partition(perp_islands *s, const perp_island_task *task)
       s->at[s->n_islands].eliminate = false;
       s->of[b] = s->n_islands++;
     }
-    int at = s->of[root(s->parent, b)];
+    int at = s->of[s->parent[b]];
     s->of[b] = at;
     if (at < 0) continue;
     s->local[b] = bodies[at]++;
     if ((s->jointed[b] && !s->rows) || task->offset != NULL) s->at[at].eliminate = true;
   }
-  for (int i = 0; i < task->n; i++)
-    if (takes_part(task, i)) contacts[s->of[body_of(&task->contact[i])]]++;
+  for (int i = 0; i < parts; i++) contacts[s->of[s->owner[i]]]++;
   for (int i = 0; i < task->n_rows; i++) bounded[s->of[body_of_row(&task->row[i])]]++;
   for (int j = 0; j < model->n_joints && s->rows; j++) {
     int b = model->joint[j].a >= 0 ? model->joint[j].a : model->joint[j].b;
@@ -259,8 +269,7 @@ static void partition(perp_islands *s, const perp_island_task *task)
   s->at[s->n_islands] = sum;
   for (int b = 0; b < nb; b++)
     if (s->of[b] >= 0) s->bodies[s->at[s->of[b]].body + s->local[b]] = b;
-  for (int i = 0; i < task->n; i++)
-    if (takes_part(task, i)) s->order[contacts[s->of[body_of(&task->contact[i])]]++] = i;
+  for (int i = 0; i < parts; i++) s->order[contacts[s->of[s->owner[i]]]++] = s->part[i];
   for (int i = 0; i < task->n_rows; i++)
     s->bounded[bounded[s->of[body_of_row(&task->row[i])]]++] = i;
   if (!s->rows) return;
@@ -318,7 +327,7 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
                              const perp_island_task *task, int i)
 {
   const island *p = &s->at[i], *next = p + 1;
-  const int dim = s->model->dim, nc = next->contact - p->contact;
+  const int nc = next->contact - p->contact;
   const size_t first = first_row(s, i);
   bool soft = task->softness > 0 || (k->e->blocks.s != NULL && next->joint > p->joint) ||
               next->bounded > p->bounded;
@@ -347,20 +356,7 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
     PERP_TRY(s->kind->solve(&own->ctx, own->ws, &problem, s->x + first, s->slip + p->contact,
                             &own->count));
   if (task->restitution != NULL) PERP_TRY(decompress(s, own, &problem, i));
-  for (int c = 0; c < nc; c++) {
-    int place = p->contact + c, at = s->order[place];
-    const double *t = s->frame + (size_t)6 * (size_t)place, *x = s->x + first + (size_t)(s->r * c);
-    const double *n = task->contact[at].n;
-    double *P = task->impulse + (size_t)3 * (size_t)at;
-    task->slip[at] = s->slip[place];
-    if (task->fresh != NULL) task->fresh[at] = own->count.problems > solved;
-    P[0] = P[1] = P[2] = 0;
-    for (int q = 0; q < dim; q++) {
-      P[q] = x[0] * n[q];
-      if (s->r > 1) P[q] += x[1] * t[q];
-      if (s->r > 2) P[q] += x[2] * t[3 + q];
-    }
-  }
+  s->at[i].solved = own->count.problems > solved;
   const double *last = s->x + first_row(s, i + 1) - (next->bounded - p->bounded);
   for (int j = p->bounded; j < next->bounded; j++) task->row[s->bounded[j]].lambda = *last++;
   return PERP_OK;
@@ -393,11 +389,43 @@ static void solve_all(perp_islands *s, const perp_constrained *k, const perp_isl
 #endif
 }
 
-const int *perp_islands_roots(perp_islands *s, bool single)
+typedef struct handing {
+  perp_islands *s;
+  const perp_island_task *task;
+} handing;
+
+/* The answers of a share of the contacts. */
+static void hand_back_share(void *user, int member, int members)
 {
-  if (single) memcpy(s->parent, s->tied, (size_t)s->model->n_bodies * sizeof *s->parent);
-  for (int b = 0; b < s->model->n_bodies; b++) s->parent[b] = root(s->parent, b);
-  return s->parent;
+  const handing *job = user;
+  const perp_islands *s = job->s;
+  const perp_island_task *task = job->task;
+  const int dim = s->model->dim;
+  int end = perp_share(task->n, member + 1, members);
+  for (int at = perp_share(task->n, member, members); at < end; at++)
+    if (!takes_part(task, at))
+      memset(task->impulse + (size_t)3 * (size_t)at, 0, 3 * sizeof *task->impulse);
+  const int all = s->at[s->n_islands].contact;
+  end = perp_share(all, member + 1, members);
+  for (int place = perp_share(all, member, members); place < end; place++) {
+    const int at = s->order[place], i = s->of[body_of(&task->contact[at])];
+    const double *t = s->frame + (size_t)6 * (size_t)place, *n = task->contact[at].n;
+    const double *x = s->x + first_row(s, i) + (size_t)(s->r * (place - s->at[i].contact));
+    double *P = task->impulse + (size_t)3 * (size_t)at;
+    task->slip[at] = s->slip[place];
+    if (task->fresh != NULL) task->fresh[at] = s->at[i].solved;
+    P[0] = P[1] = P[2] = 0;
+    for (int q = 0; q < dim; q++) {
+      P[q] = x[0] * n[q];
+      if (s->r > 1) P[q] += x[1] * t[q];
+      if (s->r > 2) P[q] += x[2] * t[3 + q];
+    }
+  }
+}
+
+const int *perp_islands_roots(const perp_islands *s, bool single)
+{
+  return single ? s->tied : s->parent;
 }
 
 bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *task)
@@ -405,9 +433,6 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
   k->status = perp_islands_room(k->ctx, s, task->n);
   if (k->status != PERP_OK) return false;
   partition(s, task);
-  for (int i = 0; i < task->n; i++)
-    if (!takes_part(task, i))
-      memset(task->impulse + (size_t)3 * (size_t)i, 0, 3 * sizeof *task->impulse);
   const size_t dense = s->at[s->n_islands].dense;
   if (dense > s->cap_A) {
     free(s->A);
@@ -429,6 +454,8 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
   for (int i = 0; i < s->n_islands; i++)
     if (s->at[i].eliminate && !perp_islands_columns(s, k, i)) return false;
   solve_all(s, k, task, threads);
+  handing back = { s, task };
+  perp_team(task->n >= TEAM_HAND ? threads : 1, hand_back_share, &back);
   for (int i = 0; i < threads; i++) {
     perp_contact_count_add(&s->count, &s->lanes[i].count);
     if (s->lanes[i].ctx.status == PERP_OK || k->status != PERP_OK) continue;
@@ -441,24 +468,33 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
   return k->status == PERP_OK;
 }
 
-void perp_islands_apply(const perp_islands *s, const perp_constrained *k,
-                        const perp_island_task *task, double *f)
+typedef struct applying {
+  const perp_islands *s;
+  const perp_constrained *k;
+  const perp_island_task *task;
+  double *f;
+} applying;
+
+/* All contacts, but a share of the bodies: each body adds in the order of contacts, whoever does it. */
+static void apply_share(void *user, int member, int members)
 {
-  const perp_model *model = s->model;
-  const int dim = model->dim;
-  for (int i = 0; i < task->n_rows; i++)
-    perp_island_row_apply(model, &task->row[i], task->row[i].lambda, f);
-  for (int i = 0; i < task->n; i++) {
-    const perp_contact *x = &task->contact[i];
-    const double *P = task->impulse + (size_t)3 * (size_t)i;
-    if (P[0] == 0 && P[1] == 0 && P[2] == 0) continue;
+  const applying *job = user;
+  const perp_model *model = job->s->model;
+  const int dim = model->dim, first = perp_share(model->n_bodies, member, members),
+            end = perp_share(model->n_bodies, member + 1, members);
+  for (int i = 0; i < job->task->n; i++) {
+    const perp_contact *x = &job->task->contact[i];
+    const double *P = job->task->impulse + (size_t)3 * (size_t)i;
+    const bool mine[2] = { x->body_a >= first && x->body_a < end,
+                           x->body_b >= first && x->body_b < end };
+    if (!(mine[0] || mine[1]) || (P[0] == 0 && P[1] == 0 && P[2] == 0)) continue;
     double p[3];
     perp_contact_middle(x, p);
     for (int side = 0; side < 2; side++) {
       int body = side == 0 ? x->body_a : x->body_b;
-      if (body < 0) continue;
-      const perp_pose *pose = &k->e->pose[body];
-      double sign = side == 0 ? -1 : 1, *fb = f + (size_t)model->nvb * (size_t)body;
+      if (!mine[side]) continue;
+      const perp_pose *pose = &job->k->e->pose[body];
+      double sign = side == 0 ? -1 : 1, *fb = job->f + (size_t)model->nvb * (size_t)body;
       for (int q = 0; q < dim; q++) fb[q] += sign * P[q];
       if (dim == 3) {
         double r[3] = { p[0] - pose->x[0], p[1] - pose->x[1], p[2] - pose->x[2] }, c[3], w[3];
@@ -470,4 +506,13 @@ void perp_islands_apply(const perp_islands *s, const perp_constrained *k,
       }
     }
   }
+}
+
+void perp_islands_apply(const perp_islands *s, const perp_constrained *k,
+                        const perp_island_task *task, double *f)
+{
+  applying job = { s, k, task, f };
+  for (int i = 0; i < task->n_rows; i++)
+    perp_island_row_apply(s->model, &task->row[i], task->row[i].lambda, f);
+  perp_team(task->n >= TEAM_HAND ? s->threads : 1, apply_share, &job);
 }

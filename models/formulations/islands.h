@@ -74,7 +74,7 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
 void perp_islands_apply(const perp_islands *s, const perp_constrained *k,
                         const perp_island_task *task, double *f);
 /* [bodies] one body of the island of each, of the last solve, or (single) by joints alone. */
-const int *perp_islands_roots(perp_islands *s, bool single);
+const int *perp_islands_roots(const perp_islands *s, bool single);
 const perp_contact_count *perp_islands_count(const perp_islands *s);
 /* Counts that the caller keeps are added to those of the problems. */
 void perp_islands_add(perp_islands *s, const perp_contact_count *count);
@@ -88,6 +88,9 @@ void perp_island_row_apply(const perp_model *model, const perp_island_row *row, 
 
 /* Velocity of the centre and angular velocity of each body in the world, twist [6 bodies], from v [nv]. */
 void perp_twists(const perp_model *model, const perp_eval *e, const double *v, double *twist);
+/* The same of one body. */
+void perp_twist(const perp_model *model, const perp_eval *e, int body, const double *v,
+                double *twist);
 /* Velocity of b relative to a at a contact, along its normal. */
 double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, const double *twist);
 

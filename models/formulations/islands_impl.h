@@ -21,6 +21,7 @@ typedef struct island {
   int joint_rows;           /* free rows of all islands before */
   size_t dense;             /* in A */
   bool eliminate;
+  bool solved; /* its guess was not the answer */
 } island;
 
 struct perp_islands {
@@ -39,6 +40,7 @@ struct perp_islands {
   unsigned char *diag;     /* [bodies] the same by island */
   int *parent;             /* [bodies] */
   int *of;                 /* [bodies] island of a root, -1: no contacts */
+  signed char *touched;    /* [bodies] 0: has a contact or a bounded row, else -1 */
   int *local;              /* [bodies] place in its island */
   int *bodies;             /* [bodies] by island */
   int *joints;             /* [joints] by island */
@@ -56,9 +58,10 @@ struct perp_islands {
   int max_bounded; /* bounded rows at most */
   /* by the number of contacts */
   int cap;
-  double *scratch;       /* [4 n] */
-  int *order;            /* [n] contact at each place */
-  double *frame;         /* [6 n] t1, t2 */
+  double *scratch;   /* [4 n] */
+  int *part, *owner; /* [n] contacts that take part, in their order, and a moving body of each */
+  int *order;        /* [n] contact at each place */
+  double *frame;     /* [6 n] t1, t2 */
   double *b, *x, *s, *d; /* [r n + m + bounded], d the diagonal of A */
   double *mu, *slip;     /* [n] */
   double *e, *lo;        /* [n] restitution and least impulse of decompression */

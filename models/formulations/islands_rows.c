@@ -9,21 +9,24 @@ enum { AHEAD = 4 };       /* contacts */
 
 /* ---- relative velocities --------------------------------------------------------------------- */
 
+void perp_twist(const perp_model *model, const perp_eval *e, int body, const double *v,
+                double *twist)
+{
+  const double *vb = v + (size_t)model->nvb * (size_t)body;
+  double *t = twist + (size_t)6 * (size_t)body;
+  t[0] = vb[0], t[1] = vb[1];
+  if (model->dim == 3) {
+    t[2] = vb[2];
+    perp_turn(3, e->pose[body].R, vb + 3, t + 3);
+  } else {
+    t[2] = t[3] = t[4] = 0;
+    t[5] = vb[2];
+  }
+}
+
 void perp_twists(const perp_model *model, const perp_eval *e, const double *v, double *twist)
 {
-  const int dim = model->dim;
-  for (int b = 0; b < model->n_bodies; b++) {
-    const double *vb = v + (size_t)model->nvb * (size_t)b;
-    double *t = twist + (size_t)6 * (size_t)b;
-    t[0] = vb[0], t[1] = vb[1];
-    if (dim == 3) {
-      t[2] = vb[2];
-      perp_turn(3, e->pose[b].R, vb + 3, t + 3);
-    } else {
-      t[2] = t[3] = t[4] = 0;
-      t[5] = vb[2];
-    }
-  }
+  for (int b = 0; b < model->n_bodies; b++) perp_twist(model, e, b, v, twist);
 }
 
 /* velocity of the point p (world) of a body, added with a sign */

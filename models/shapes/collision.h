@@ -19,12 +19,26 @@ enum { PERP_MANIFOLD_MAX = 4 }; /* 2 in the plane */
 typedef struct perp_contact {
   int shape_a, shape_b; /* shape_a < shape_b */
   int body_a, body_b;   /* either (not both) may be PERP_WORLD */
-  uint64_t id; /* of the pair and the features: equal in two steps when it is the same contact */
+  uint64_t id; /* of the pair and the features: equal in two steps when it is the same contact.  20
+                * bits shape_a, 20 shape_b, 24 features: the order of ids is that of (a, b, features) */
   double p_a[3], p_b[3]; /* world, on the surfaces; gap = n . (p_b - p_a) */
   double n[3];           /* world, unit */
   double gap;            /* m; < 0: penetration depth */
   double mu, mu_dynamic, e;
 } perp_contact;
+
+static inline uint64_t perp_contact_pair(uint64_t id)
+{
+  return id >> 24;
+}
+static inline int perp_contact_shape_a(uint64_t id)
+{
+  return (int)(id >> 44);
+}
+static inline int perp_contact_shape_b(uint64_t id)
+{
+  return (int)(id >> 24 & 0xfffff);
+}
 
 /* ---- two shapes ------------------------------------------------------------------------------ */
 
