@@ -10,6 +10,9 @@ static const double TINY = 1e-12;
 static const double REFINE = 1e-13, REBUILD = 1e-9;
 /* a row depends on the others when its pivot is below DEPEND times the terms that cancel in it */
 static const double DEPEND = 1e-10;
+/* below WANDER of b, t is at the level of the errors of the vertices: a path that no longer falls there
+ * follows rounding, not the problem */
+static const double WANDER = 1e-7;
 
 void perp_path_layout(perp_path *L, perp_arena *a, int max_n)
 {
@@ -468,8 +471,17 @@ static void drop_t(perp_path *L, int r)
 
 perp_reason perp_path_follow(perp_path *L, int e, int is_lambda)
 {
+  double least = L->t;
+  int patience = 100 + L->P.n / 4, fallen = L->stats->iterations;
   for (;;) {
     if (L->stats->iterations >= L->limit) return PERP_MAX_ITER;
+    if (L->t <= 0.5 * least) {
+      least = L->t;
+      fallen = L->stats->iterations;
+    }
+    if (L->target < 0 && L->t * L->ct <= WANDER * L->P.bscale &&
+        L->stats->iterations - fallen > patience)
+      return PERP_INACCURATE;
     double sign = L->st[e] == PERP_ROW_LO ? 1 : -1;
     direction(L, e, is_lambda, sign);
     if (L->broken) return PERP_SINGULAR;

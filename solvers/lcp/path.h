@@ -83,7 +83,8 @@ void perp_path_row(const perp_path *L, int i, double *out);
 
 /* Follow the path from the vertex whose pair is row e; lambda_e enters first, or w_e.  PERP_RUNNING when t
  * reached 0 (or the target its bound) and left the basis; PERP_RAY with the components of lambda of the
- * ray in L->dp; PERP_MAX_ITER, PERP_SINGULAR, PERP_NOT_FINITE. */
+ * ray in L->dp; PERP_MAX_ITER, PERP_SINGULAR, PERP_NOT_FINITE; PERP_INACCURATE when a t that is zero but for
+ * rounding does not fall for 100 + n/4 pivots: start again from the basis that was reached. */
 perp_reason perp_path_follow(perp_path *L, int e, int is_lambda);
 
 #endif
