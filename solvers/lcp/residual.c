@@ -4,6 +4,7 @@
  * Everything here is recomputed from the problem and the multipliers; nothing a method says is used.
  * The definition of rel, and the safeguard that keeps a huge lambda from certifying itself, stand in
  * lcp.h.  Cost: one pass over A for the row scales and one product. */
+#include "solvers/core/clones.h"
 #include "solvers/lcp/internal.h"
 
 #include <float.h>
@@ -289,32 +290,91 @@ static inline double larger(double x, double y)
   return x > y ? x : y;
 }
 
-static void rate_share(void *user, int member, int members)
+static void rate_row(extremes *e, double lambda, double w, double a, double data, double lo,
+                     double hi)
 {
+  const double r = fabs(lambda - clamp(lambda - w / a, lo, hi)), x = fabs(lambda),
+               b = fabs(data) / a;
+  e->bad |= !(r <= DBL_MAX) | !(x <= DBL_MAX) | !(b <= DBL_MAX);
+  e->worst = larger(r, e->worst);
+  e->size = larger(x, e->size);
+  e->data = larger(b, e->data);
+  e->start = larger(fabs(clamp(0, lo, hi)), e->start);
+}
+
+static void rate_cone(const rating *job, int i, extremes *e)
+{
+  const double *a = job->a + i, *lambda = job->lambda + i, *b = job->p->b + i;
+  double lo, hi;
+  perp_lcp_bounds(job->p, job->lambda, i, &lo, &hi);
+  const double r = disc_residual(lambda, job->w + i, fmax(a[0], a[1]), hi, NULL);
+  e->worst = larger(r, e->worst);
+  e->bad |= !(r <= DBL_MAX);
+  for (int k = 0; k < 2; k++) {
+    const double x = fabs(lambda[k]), data = fabs(b[k]) / a[k];
+    e->bad |= !(x <= DBL_MAX) | !(data <= DBL_MAX);
+    e->size = larger(x, e->size);
+    e->data = larger(data, e->data);
+  }
+}
+
+/* rows i ... i + n - 1 with bounds lo, hi [n], by fours */
+static inline __attribute__((always_inline)) void
+rate_bounded(const rating *job, int i, int n, const double *lo, const double *hi, extremes *e)
+{
+  const perp_v4 most = { DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX };
+  perp_v4 worst = { 0 }, size = { 0 }, data = { 0 }, start = { 0 };
+  perp_i4 good = { -1, -1, -1, -1 };
+  int k = 0;
+  for (; k + 4 <= n; k += 4) {
+    const perp_v4 a = *(const perp_v4_any *)(job->a + i + k);
+    const perp_v4 lambda = *(const perp_v4_any *)(job->lambda + i + k);
+    const perp_v4 low = *(const perp_v4 *)(lo + k), high = *(const perp_v4 *)(hi + k);
+    perp_v4 at = lambda - *(const perp_v4_any *)(job->w + i + k) / a, zero = { 0 };
+    at = PERP_CHOOSE4(at < low, low, at);
+    at = PERP_CHOOSE4(at > high, high, at);
+    zero = PERP_CHOOSE4(zero < low, low, zero);
+    zero = PERP_CHOOSE4(zero > high, high, zero);
+    const perp_v4 r = PERP_SIZE4(lambda - at), x = PERP_SIZE4(lambda), z = PERP_SIZE4(zero);
+    const perp_v4 b = PERP_SIZE4(*(const perp_v4_any *)(job->p->b + i + k)) / a;
+    good &= (r <= most) & (x <= most) & (b <= most);
+    worst = PERP_LARGER4(r, worst);
+    size = PERP_LARGER4(x, size);
+    data = PERP_LARGER4(b, data);
+    start = PERP_LARGER4(z, start);
+  }
+  for (int q = 0; q < 4; q++) {
+    e->bad |= good[q] == 0;
+    e->worst = larger(worst[q], e->worst);
+    e->size = larger(size[q], e->size);
+    e->data = larger(data[q], e->data);
+    e->start = larger(start[q], e->start);
+  }
+  for (; k < n; k++)
+    rate_row(e, job->lambda[i + k], job->w[i + k], job->a[i + k], job->p->b[i + k], lo[k], hi[k]);
+}
+
+PERP_CLONES_OF_FOUR static void rate_share(void *user, int member, int members)
+{
+  enum { BATCH = 64 };
   rating *job = user;
   const perp_lcp *p = job->p;
-  const double *a = job->a, *lambda = job->lambda, *w = job->w;
+  const bool cones = p->cone != NULL && !p->frozen;
+  double lo[BATCH] __attribute__((aligned(32))), hi[BATCH] __attribute__((aligned(32)));
   extremes e = { .worst = 0 };
   const int end = perp_share(p->n, member + 1, members);
   int i = perp_share(p->n, member, members);
   if (i > 0 && is_cone(p, i - 1)) i++; /* a pair belongs to whom its first row does */
-  for (; i < end; i++) {
-    double lo, hi, r, x = fabs(lambda[i]), b = fabs(p->b[i]) / a[i];
-    perp_lcp_bounds(p, lambda, i, &lo, &hi);
-    if (is_cone(p, i)) {
-      r = disc_residual(lambda + i, w + i, fmax(a[i], a[i + 1]), hi, NULL);
-      x = fmax(x, fabs(lambda[i + 1]));
-      b = fmax(b, fabs(p->b[i + 1]) / a[i + 1]);
-      e.bad |= !(fabs(lambda[i + 1]) <= DBL_MAX);
-      i++;
-    } else {
-      r = fabs(lambda[i] - clamp(lambda[i] - w[i] / a[i], lo, hi));
-      e.start = larger(fabs(clamp(0, lo, hi)), e.start);
+  while (i < end) {
+    int n = 0;
+    for (; n < BATCH && i + n < end && !(cones && p->cone[i + n]); n++)
+      perp_lcp_bounds(p, job->lambda, i + n, &lo[n], &hi[n]);
+    rate_bounded(job, i, n, lo, hi, &e);
+    i += n;
+    if (i < end && is_cone(p, i)) {
+      rate_cone(job, i, &e);
+      i += 2;
     }
-    e.bad |= !(r <= DBL_MAX) | !(x <= DBL_MAX) | !(b <= DBL_MAX);
-    e.worst = larger(r, e.worst);
-    e.size = larger(x, e.size);
-    e.data = larger(b, e.data);
   }
   job->part[member] = e;
 }

@@ -3,12 +3,19 @@
 #ifndef PERP_LCP_ROWS_IMPL_H
 #define PERP_LCP_ROWS_IMPL_H
 
+#include "solvers/core/clones.h"
 #include "solvers/lcp/rows.h"
 
 /* Kinds of units.  FAST + 8 (blocks - 1) + 4 (pairs - 2) + (r - 1): one or two blocks of 3-4 (2 pairs of
  * doubles) or 5-6 (3 pairs) numbers, at most PERP_UNIT_ROWS rows; anything else goes row by row. */
 enum { DENSE_ROW, GENERIC, FAST };
 enum { PERP_TEAM_ROWS = 3000, PERP_TEAM_MAX = 64, PERP_LEVEL_UNITS = 32 };
+/* one(subs, pairs, r) for each of them */
+#define PERP_FAST_KIND(subs, pairs, r) FAST + 8 * ((subs)-1) + 4 * ((pairs)-2) + (r)-1
+#define PERP_FAST_KINDS(one)                                                                       \
+  one(1, 2, 1) one(1, 2, 2) one(1, 2, 3) one(1, 2, 4) one(1, 3, 1) one(1, 3, 2) one(1, 3, 3)       \
+      one(1, 3, 4) one(2, 2, 1) one(2, 2, 2) one(2, 2, 3) one(2, 2, 4) one(2, 3, 1) one(2, 3, 2)   \
+          one(2, 3, 3) one(2, 3, 4)
 enum { PARAMS = 4 }; /* b, step, then lo, hi or mu */
 
 /* What the rows of a unit are: anything; bounded rows; contacts [0, inf); a normal row [0, inf) followed
@@ -71,6 +78,74 @@ static inline void row_axpy(const perp_rows *R, const perp_unit *t, const double
 {
   for (int k = 0, at = 0, d; (d = row_block(R, t, width, k, &at)) > 0; k++, g += d)
     for (int j = 0; j < d; j++) u[at + j] += c * g[j];
+}
+
+/* The accumulators of a unit on `subs` blocks of `pairs` pairs of numbers: by fours, a pair may be left over. */
+typedef struct held {
+  perp_v4 x[3];
+  perp_v2 rest;
+} held;
+
+static inline __attribute__((always_inline)) void hold(held *h, const double *a, const double *b,
+                                                       const int subs, const int pairs)
+{
+  h->x[0] = *(const perp_v4 *)a;
+  if (pairs == 2 && subs == 2) h->x[1] = *(const perp_v4 *)b;
+  if (pairs == 3 && subs == 1) h->rest = *(const perp_v2 *)(a + 4);
+  if (pairs == 3 && subs == 2) {
+    h->x[1] = __builtin_shufflevector(*(const perp_v4 *)(a + 2), *(const perp_v4 *)b, 2, 3, 4, 5);
+    h->x[2] = *(const perp_v4 *)(b + 2);
+  }
+}
+
+static inline __attribute__((always_inline)) void release(const held *h, double *a, double *b,
+                                                          const int subs, const int pairs)
+{
+  *(perp_v4 *)a = h->x[0];
+  if (pairs == 2 && subs == 2) *(perp_v4 *)b = h->x[1];
+  if (pairs == 3 && subs == 1) *(perp_v2 *)(a + 4) = h->rest;
+  if (pairs == 3 && subs == 2) {
+    *(perp_v2 *)(a + 4) = (perp_v2){ h->x[1][0], h->x[1][1] };
+    *(perp_v2 *)b = (perp_v2){ h->x[1][2], h->x[1][3] };
+    *(perp_v4 *)(b + 2) = h->x[2];
+  }
+}
+
+/* product with the row g */
+static inline __attribute__((always_inline)) double held_dot(const held *h, const double *g,
+                                                             const int subs, const int pairs)
+{
+  const int fours = subs * pairs / 2;
+  const perp_v4 *row = (const perp_v4 *)g;
+  perp_v4 sum = row[0] * h->x[0];
+  for (int k = 1; k < fours; k++) sum += row[k] * h->x[k];
+  perp_v2 half = { sum[0], sum[1] };
+  if (subs * pairs % 2) half += *(const perp_v2 *)(g + 4 * fours) * h->rest;
+  half += (perp_v2){ sum[2], sum[3] };
+  return half[0] + half[1];
+}
+
+/* += c times the row g */
+static inline __attribute__((always_inline)) void held_add(held *h, double c, const double *g,
+                                                           const int subs, const int pairs)
+{
+  const int fours = subs * pairs / 2;
+  for (int k = 0; k < fours; k++) h->x[k] += c * ((const perp_v4 *)g)[k];
+  if (subs * pairs % 2) h->rest += c * *(const perp_v2 *)(g + 4 * fours);
+}
+
+enum { AHEAD = 6 }; /* units */
+/* What unit t will read that does not follow what the unit before has read: its turn comes in a while. */
+static inline void fetch_unit(const perp_unit *t, const double *u, const double *lambda)
+{
+  if (t->kind < FAST) return;
+  __builtin_prefetch(u + t->a);
+  __builtin_prefetch(u + t->a + 5);
+  if (t->b >= 0) {
+    __builtin_prefetch(u + t->b);
+    __builtin_prefetch(u + t->b + 5);
+  }
+  __builtin_prefetch(lambda + t->row);
 }
 
 static inline double limit(const perp_rows *R, const double *lambda, int i)

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-typedef double v2 __attribute__((vector_size(16)));
-
 /* ---- sweeps --------------------------------------------------------------------------------------------- */
 
 /* the new value of row i with slack w */
@@ -85,27 +83,16 @@ static inline __attribute__((always_inline)) double
 fast_unit(const perp_rows *R, const perp_unit *t, double *restrict lambda, const int subs,
           const int pairs, const int r)
 {
-  const double *gram = R->data + t->at;
-  const v2 *g = (const v2 *)(gram + (r * (r - 1) / 2 + 1) / 2 * 2);
-  const double *par = (const double *)(g + r * subs * pairs);
+  const int width = 2 * subs * pairs;
+  const double *gram = R->data + t->at, *g = gram + (r * (r - 1) / 2 + 1) / 2 * 2;
+  const double *par = g + r * width;
   const double *s = R->p->F->s;
-  v2 *ua = (v2 *)(R->u + t->a), *ub = (v2 *)(R->u + t->b);
-  v2 x[6];
   double y[PERP_UNIT_ROWS], change[PERP_UNIT_ROWS] = { 0 }, worst = 0;
   double *l = lambda + t->row;
-  for (int k = 0; k < pairs; k++) {
-    x[k] = ua[k];
-    if (subs == 2) x[pairs + k] = ub[k];
-  }
+  held h;
+  hold(&h, R->u + t->a, R->u + t->b, subs, pairs);
   for (int i = 0; i < r; i++) {
-    v2 even_sum = g[i * subs * pairs] * x[0], odd_sum = g[i * subs * pairs + 1] * x[1];
-    for (int k = 2; k < subs * pairs; k++)
-      if (k & 1)
-        odd_sum += g[i * subs * pairs + k] * x[k];
-      else
-        even_sum += g[i * subs * pairs + k] * x[k];
-    even_sum += odd_sum;
-    y[i] = even_sum[0] + even_sum[1] + par[PARAMS * i];
+    y[i] = held_dot(&h, g + i * width, subs, pairs) + par[PARAMS * i];
     if (s != NULL) y[i] += s[t->row + i] * l[i];
     y[i] *= -par[PARAMS * i + 1];
   }
@@ -176,34 +163,21 @@ fast_unit(const perp_rows *R, const perp_unit *t, double *restrict lambda, const
     }
   }
   for (int i = 0; i < r; i++) worst = larger(worst, fabs(change[i]));
-  for (int i = 0; i < r; i++) {
-    v2 c = { change[i], change[i] };
-    for (int k = 0; k < subs * pairs; k++) x[k] += c * g[i * subs * pairs + k];
-  }
-  for (int k = 0; k < pairs; k++) {
-    ua[k] = x[k];
-    if (subs == 2) ub[k] = x[pairs + k];
-  }
+  for (int i = 0; i < r; i++) held_add(&h, change[i], g + i * width, subs, pairs);
+  release(&h, R->u + t->a, R->u + t->b, subs, pairs);
   return worst;
 }
 
-static double any_unit(perp_rows *R, const perp_unit *t, double *lambda)
+PERP_CLONES_OF_FOUR static double any_unit(perp_rows *R, const perp_unit *t, double *lambda)
 {
   switch (t->kind) {
   case DENSE_ROW:
     return dense_row(R, t, lambda);
-#define FAST_CASE(subs, pairs, r)                                                                  \
-  case FAST + 8 * ((subs)-1) + 4 * ((pairs)-2) + (r)-1:                                            \
+#define SWEEP(subs, pairs, r)                                                                      \
+  case PERP_FAST_KIND(subs, pairs, r):                                                             \
     return fast_unit(R, t, lambda, subs, pairs, r);
-#define FAST_CASES(subs, pairs)                                                                    \
-  FAST_CASE(subs, pairs, 1)                                                                        \
-  FAST_CASE(subs, pairs, 2) FAST_CASE(subs, pairs, 3) FAST_CASE(subs, pairs, 4)
-    FAST_CASES(1, 2)
-    FAST_CASES(1, 3)
-    FAST_CASES(2, 2)
-    FAST_CASES(2, 3)
-#undef FAST_CASES
-#undef FAST_CASE
+    PERP_FAST_KINDS(SWEEP)
+#undef SWEEP
   default:
     return generic_unit(R, t, lambda, false);
   }
@@ -220,29 +194,15 @@ typedef struct sweep {
   double worst[PERP_TEAM_MAX];
 } sweep;
 
-/* What unit t will read that does not follow what the unit before has read: its turn comes in a while. */
-static inline void fetch_unit(const perp_rows *R, const perp_unit *t, const double *lambda)
+PERP_CLONES_OF_FOUR static void sweep_share(void *user, int member, int members)
 {
-  if (t->kind < FAST) return;
-  __builtin_prefetch(R->u + t->a);
-  __builtin_prefetch(R->u + t->a + 5);
-  if (t->b >= 0) {
-    __builtin_prefetch(R->u + t->b);
-    __builtin_prefetch(R->u + t->b + 5);
-  }
-  __builtin_prefetch(lambda + t->row);
-}
-
-static void sweep_share(void *user, int member, int members)
-{
-  enum { AHEAD = 6 };
   sweep *s = user;
   perp_rows *R = s->R;
   double worst = 0;
   perp_share_of part = { .end = 0 };
   while (perp_rows_next(R, member, members, &part))
     for (int t = part.from; t < part.to; t++) {
-      if (t + AHEAD < part.to) fetch_unit(R, &R->unit[t + AHEAD], s->lambda);
+      if (t + AHEAD < part.to) fetch_unit(&R->unit[t + AHEAD], R->u, s->lambda);
       worst = swept(worst, any_unit(R, &R->unit[t], s->lambda));
     }
   s->worst[member] = worst;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Row scales a_i = max_j |A_ij| of A = J M^-1 J' + S, which is never formed: by multiplying out what can be
  * multiplied, or for contacts only what a bound does not rule out. */
+#include "solvers/core/clones.h"
 #include "solvers/lcp/internal.h"
 
 #include <math.h>
-
-typedef double v2 __attribute__((vector_size(16)));
 
 void perp_lcp_factored_rows(const perp_blocks *F, const double *lambda, double *a, double *c,
                             double *acc, double *y)
@@ -129,74 +128,99 @@ static inline void raise_to(double *x, double d)
     if (__atomic_compare_exchange(x, &now, &d, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
 }
 
-/* Rows first ... end - 1 of a run, those of one group: M_b^-1 g of each into y, their diagonal and what they are
- * multiplied out with the rows of the run up to their own group. */
+/* M_b^-1 g of the rows of a run, number by number; four rows at a time are multiplied out. */
+typedef struct run_rows {
+  double y[2][NARROW][RUN_ROWS] __attribute__((aligned(32)));
+} run_rows;
+
+/* M_b^-1 g of each row of group h, the first of them at place `before` of the run, and their diagonal.  d: length of
+ * the rows on each block, 0: not the same for all. */
 static inline __attribute__((always_inline)) void
-scales_of_group(const perp_blocks *F, int h, int before, int subs, int r, int d, bool diagonal,
-                double y[2][NARROW][RUN_ROWS], double *a, double *own, double *most)
+rows_of_group(const perp_blocks *F, int h, int before, int subs, int r, int d, bool diagonal,
+              run_rows *run, double *a, double *own, double *most)
 {
   const int at = F->cptr[h];
-  int width[2] = { d, d };
-  for (int k = 0; k < subs && d == 0; k++) {
-    const int b = F->jblk[F->jptr[h] + k];
-    width[k] = F->bptr[b + 1] - F->bptr[b];
-  }
-  for (int l = 0; l < r; l++) {
-    double sum = F->s != NULL ? F->s[at + l] : 0;
-    for (int k = 0; k < subs; k++) {
-      const int b = F->jblk[F->jptr[h] + k];
-      const double *G = F->J + F->joff[F->jptr[h] + k] + l;
-      const bool flat = diagonal || (F->diag != NULL && F->diag[b]);
-      double x[NARROW], part = row_times(G, F->Minv + F->mptr[b], r, width[k], flat, x);
-      for (int q = 0; q < width[k]; q++) y[k][q][before + l] = x[q];
+  for (int l = 0; l < r; l++) a[at + l] = F->s != NULL ? F->s[at + l] : 0;
+  for (int k = 0; k < subs; k++) {
+    const int b = F->jblk[F->jptr[h] + k], width = d > 0 ? d : F->bptr[b + 1] - F->bptr[b];
+    const double *G = F->J + F->joff[F->jptr[h] + k];
+    const bool flat = diagonal || (F->diag != NULL && F->diag[b]);
+    double top = 0;
+    for (int l = 0; l < r; l++) {
+      double x[NARROW], part = row_times(G + l, F->Minv + F->mptr[b], r, width, flat, x);
+      for (int q = 0; q < width; q++) run->y[k][q][before + l] = x[q];
       if (k == 0) own[at + l] = part;
-      raise_to(&most[b], part);
-      sum += part;
+      top = part > top ? part : top;
+      a[at + l] += part;
     }
-    a[at + l] = sum;
+    raise_to(&most[b], top);
   }
-  for (int l = 0; l < r; l++) {
-    v2 c[2][NARROW];
-    double top = a[at + l], *first = a + at - before;
+}
+
+/* Row l of group h, at place i of the run, is multiplied out with the rows up to its own.  Some behind it come
+ * along, and are met again. */
+static inline __attribute__((always_inline)) void row_of_run(const perp_blocks *F, int h, int l,
+                                                             int i, int subs, int r, int d,
+                                                             const run_rows *run, double *top)
+{
+  perp_v4 most = { 0, 0, 0, 0 };
+  for (int j = 0; j <= i; j += 4) {
+    perp_v4 sum = { 0, 0, 0, 0 };
     for (int k = 0; k < subs; k++) {
+      const int b = F->jblk[F->jptr[h] + k], width = d > 0 ? d : F->bptr[b + 1] - F->bptr[b];
       const double *G = F->J + F->joff[F->jptr[h] + k] + l;
-      for (int q = 0; q < width[k]; q++) c[k][q] = (v2){ G[q * r], G[q * r] };
+      for (int q = 0; q < width; q++) sum += G[q * r] * *(const perp_v4 *)&run->y[k][q][j];
     }
-    for (int j = 0; j < before + l; j += 2) { /* by twos: y has row l as well */
-      v2 product = { 0, 0 };
-      for (int k = 0; k < subs; k++)
-        for (int q = 0; q < width[k]; q++) product += c[k][q] * *(const v2 *)&y[k][q][j];
-      for (int i = j; i < j + 2 && i < before + l; i++) {
-        const double size = fabs(product[i - j]);
-        top = size > top ? size : top;
-        first[i] = size > first[i] ? size : first[i];
-      }
-    }
-    a[at + l] = top;
+    sum = PERP_SIZE4(sum);
+    perp_v4 *of = (perp_v4 *)(top + j);
+    *of = PERP_LARGER4(sum, *of);
+    most = PERP_LARGER4(sum, most);
   }
+  for (int q = 0; q < 4; q++) top[i] = most[q] > top[i] ? most[q] : top[i];
+}
+
+/* All rows of groups g ... end - 1, each with r rows of length d on each block. */
+static inline __attribute__((always_inline)) void
+run_of_groups(const perp_blocks *F, int g, int end, int subs, int r, int d, bool diagonal,
+              run_rows *run, double *top, double *a, double *own, double *most)
+{
+  const int first = F->cptr[g], n = F->cptr[end] - first;
+  for (int h = g; h < end; h++) {
+    const int rows = r > 0 ? r : F->cptr[h + 1] - F->cptr[h];
+    rows_of_group(F, h, F->cptr[h] - first, subs, rows, d, diagonal, run, a, own, most);
+  }
+  for (int i = n; i % 4 != 0; i++)
+    for (int k = 0; k < subs; k++)
+      for (int q = 0; q < NARROW; q++) run->y[k][q][i] = 0;
+  for (int i = 0; i < RUN_ROWS; i++) top[i] = i < n ? a[first + i] : 0;
+  for (int h = g; h < end; h++) {
+    const int rows = r > 0 ? r : F->cptr[h + 1] - F->cptr[h];
+    for (int l = 0; l < rows; l++)
+      row_of_run(F, h, l, F->cptr[h] - first + l, subs, rows, d, run, top);
+  }
+  for (int i = 0; i < n; i++) a[first + i] = top[i];
 }
 
 /* Rows of the run of groups g ... end - 1 among themselves.  own [m]: d of the first block; most [nb]: the
  * largest d of each block so far.  False: too many rows. */
-static bool scales_of_run(const perp_blocks *F, int g, int end, double *a, double *own,
-                          double *most)
+PERP_CLONES_OF_FOUR static bool scales_of_run(const perp_blocks *F, int g, int end, double *a,
+                                              double *own, double *most)
 {
-  double y[2][NARROW][RUN_ROWS] __attribute__((aligned(16))); /* M_b^-1 g of each row */
-  const int first = F->cptr[g], n = F->cptr[end] - first, subs = F->jptr[g + 1] - F->jptr[g];
+  run_rows run;
+  double top[RUN_ROWS] __attribute__((aligned(32)));
+  const int n = F->cptr[end] - F->cptr[g], subs = F->jptr[g + 1] - F->jptr[g];
   if (n > RUN_ROWS) return false;
   bool contacts = F->diag != NULL; /* in space, on bodies with diagonal inertia */
   for (int k = F->jptr[g]; k < F->jptr[g] + subs; k++)
     contacts = contacts && F->diag[F->jblk[k]] &&
                F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]] == 6;
-  for (int h = g; h < end; h++) {
-    const int r = F->cptr[h + 1] - F->cptr[h], before = F->cptr[h] - first;
-    if (contacts && r == 3 && subs == 2)
-      scales_of_group(F, h, before, 2, 3, 6, true, y, a, own, most);
-    else if (contacts && r == 3)
-      scales_of_group(F, h, before, 1, 3, 6, true, y, a, own, most);
-    else
-      scales_of_group(F, h, before, subs, r, 0, false, y, a, own, most);
-  }
+  for (int h = g; h < end; h++) contacts = contacts && F->cptr[h + 1] - F->cptr[h] == 3;
+  if (contacts && subs == 2)
+    run_of_groups(F, g, end, 2, 3, 6, true, &run, top, a, own, most);
+  else if (contacts)
+    run_of_groups(F, g, end, 1, 3, 6, true, &run, top, a, own, most);
+  else
+    run_of_groups(F, g, end, subs, 0, 0, false, &run, top, a, own, most);
   return true;
 }
 

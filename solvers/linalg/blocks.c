@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solvers/linalg/blocks.h"
 
+#include "solvers/core/clones.h"
+
 /* y += alpha G x, G r x d column-major */
 static inline void gemv(int r, int d, const double *G, double alpha, const double *x, double *y)
 {
@@ -18,27 +20,52 @@ static inline void gemvt(int r, int d, const double *G, double alpha, const doub
   }
 }
 
-/* the same for contacts in space, where sizes known at compile time make vectors of the loops */
+/* The same for contacts in space: G is 3 x 6.  Operations on each number are those of above. */
 enum { CONTACT_ROWS = 3, BODY_WIDTH = 6 };
 
-static inline void sub_J(int r, int d, const double *G, double alpha, const double *x, double *y)
+static inline __attribute__((always_inline)) void contact_gemv(const double *G, double alpha,
+                                                               const double *x, double *y)
+{
+  perp_v4 sum = { y[0], y[1], y[2], 0 };
+  for (int j = 0; j < BODY_WIDTH - 1; j++) /* a number of the next column comes along */
+    sum += alpha * *(const perp_v4_any *)(G + 3 * j) * x[j];
+  const double *last = G + 3 * (BODY_WIDTH - 1);
+  sum += alpha * (perp_v4){ last[0], last[1], last[2], 0 } * x[BODY_WIDTH - 1];
+  for (int i = 0; i < CONTACT_ROWS; i++) y[i] = sum[i];
+}
+
+static inline __attribute__((always_inline)) void contact_gemvt(const double *G, double alpha,
+                                                                const double *x, double *y)
+{
+  for (int j = 0; j < BODY_WIDTH; j += 2) {
+    const double *g = G + 3 * j, *h = g + 3;
+    perp_v2 sum = (perp_v2){ g[0], h[0] } * x[0] + (perp_v2){ g[1], h[1] } * x[1];
+    sum += (perp_v2){ g[2], h[2] } * x[2];
+    *(perp_v2_any *)(y + j) += alpha * sum;
+  }
+}
+
+static inline __attribute__((always_inline)) void sub_J(int r, int d, const double *G, double alpha,
+                                                        const double *x, double *y)
 {
   if (r == CONTACT_ROWS && d == BODY_WIDTH)
-    gemv(CONTACT_ROWS, BODY_WIDTH, G, alpha, x, y);
+    contact_gemv(G, alpha, x, y);
   else
     gemv(r, d, G, alpha, x, y);
 }
 
-static inline void sub_Jt(int r, int d, const double *G, double alpha, const double *x, double *y)
+static inline __attribute__((always_inline)) void sub_Jt(int r, int d, const double *G,
+                                                         double alpha, const double *x, double *y)
 {
   if (r == CONTACT_ROWS && d == BODY_WIDTH)
-    gemvt(CONTACT_ROWS, BODY_WIDTH, G, alpha, x, y);
+    contact_gemvt(G, alpha, x, y);
   else
     gemvt(r, d, G, alpha, x, y);
 }
 
 /* rows of group c */
-static inline void group_J(const perp_blocks *B, int c, double alpha, const double *x, double *y)
+static inline __attribute__((always_inline)) void group_J(const perp_blocks *B, int c, double alpha,
+                                                          const double *x, double *y)
 {
   const int row = B->cptr[c], r = B->cptr[c + 1] - row;
   for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
@@ -47,12 +74,14 @@ static inline void group_J(const perp_blocks *B, int c, double alpha, const doub
   }
 }
 
-void perp_blocks_J(const perp_blocks *B, double alpha, const double *x, double *y)
+PERP_CLONES_OF_FOUR void perp_blocks_J(const perp_blocks *B, double alpha, const double *x,
+                                       double *y)
 {
   for (int c = 0; c < B->nc; c++) group_J(B, c, alpha, x, y);
 }
 
-void perp_blocks_Jt(const perp_blocks *B, double alpha, const double *x, double *y)
+PERP_CLONES_OF_FOUR void perp_blocks_Jt(const perp_blocks *B, double alpha, const double *x,
+                                        double *y)
 {
   for (int c = 0; c < B->nc; c++) {
     const int row = B->cptr[c], r = B->cptr[c + 1] - row;
@@ -69,7 +98,10 @@ static inline void block_times(const perp_blocks *B, int b, const double *D, con
 {
   const int d = B->bptr[b + 1] - B->bptr[b];
   if (B->diag != NULL && B->diag[b]) {
-    for (int i = 0; i < d; i++) y[i] = D[i + i * d] * x[i];
+    if (d == BODY_WIDTH)
+      for (int i = 0; i < BODY_WIDTH; i++) y[i] = D[(BODY_WIDTH + 1) * i] * x[i];
+    else
+      for (int i = 0; i < d; i++) y[i] = D[(d + 1) * i] * x[i];
   } else {
     for (int i = 0; i < d; i++) y[i] = 0;
     gemv(d, d, D, 1, x, y);
@@ -98,7 +130,7 @@ typedef struct product {
 
 /* p = J' x and v = M^-1 p, block by block: each from the groups that touch it, by ascending number as in
  * perp_blocks_Jt. */
-static void gather_share(const product *job, int member, int members)
+PERP_CLONES_OF_FOUR static void gather_share(const product *job, int member, int members)
 {
   const perp_blocks *B = job->B;
   const int end = perp_share(B->nb, member + 1, members);
@@ -114,7 +146,7 @@ static void gather_share(const product *job, int member, int members)
   }
 }
 
-static void product_share(void *user, int member, int members)
+PERP_CLONES_OF_FOUR static void product_share(void *user, int member, int members)
 {
   const product *job = user;
   const perp_blocks *B = job->B;

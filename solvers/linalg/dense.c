@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solvers/linalg/dense.h"
 
-/* one body compiled for several instruction sets, chosen when the program starts; element-wise
- * operations and fixed lanes make the results identical */
-#if defined(__x86_64__) && defined(__linux__)
-#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define CLONES
-#endif
+#include "solvers/core/clones.h"
 
 enum { ROWS = 1024, LANES = 8 }; /* rows of y that stay in the first-level cache */
 
-CLONES static void axpy1(int m, double x0, const double *restrict a0, double *restrict y)
+PERP_CLONES static void axpy1(int m, double x0, const double *restrict a0, double *restrict y)
 {
   for (int i = 0; i < m; i++) y[i] += x0 * a0[i];
 }
 
-CLONES static void axpy4(int m, const double x[4], const double *restrict a0,
-                         const double *restrict a1, const double *restrict a2,
-                         const double *restrict a3, double *restrict y)
+PERP_CLONES static void axpy4(int m, const double x[4], const double *restrict a0,
+                              const double *restrict a1, const double *restrict a2,
+                              const double *restrict a3, double *restrict y)
 {
   double x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
   for (int i = 0; i < m; i++) y[i] += (x0 * a0[i] + x1 * a1[i]) + (x2 * a2[i] + x3 * a3[i]);
@@ -41,7 +35,7 @@ void perp_gaxpy(int m, int k, const double *A, size_t lda, const int *idx, const
   }
 }
 
-CLONES static double dot1(int m, const double *restrict a, const double *restrict x)
+PERP_CLONES static double dot1(int m, const double *restrict a, const double *restrict x)
 {
   double s[LANES] = { 0 };
   int i = 0;
