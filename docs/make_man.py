@@ -37,7 +37,7 @@ page += ['.SH EXIT STATUS', '.nf',
               '2   usage, a bad name on the command line included\n'
               '3   invalid input file: study, scene, problem, plug-in\n'
               '4   nothing selected\n'
-              '5   finished, some cells failed for infrastructure reasons (crash, out of memory, set-up)\n'
+              '5   finished, some cells failed for infrastructure reasons (crash, out of memory, set-up); report: some figures\n'
               '6   regression (compare), results that do not come again (rerun)\n'
               '7   incomplete, run it again to go on\n'
               '8   references disagree\n'

@@ -52,7 +52,9 @@ int perp_cmd_report(perp_ctx *ctx, int argc, char **argv)
     "Write the report of a results folder: one HTML page without a network.",
     "DIR is a folder that `perp run` made, or the name of a study with a folder in "
     "results/. Figures stay in DIR/figs with their data and gnuplot script. Several folders with "
-    "parts of one run (--shard) make one page, which needs -o; its figures go beside it.",
+    "parts of one run (--shard) make one page, which needs -o; its figures go beside it. Exit "
+    "status "
+    "5: the report is there, but without figures that gnuplot could not draw (it says which, why).",
     "perp report results/chain6-stab --figs svg,pdf",
     flags,
     1,
@@ -78,10 +80,12 @@ int perp_cmd_report(perp_ctx *ctx, int argc, char **argv)
   if (args.n > 1 && request.out == NULL)
     return perp_usage_error(&args, "where to? several folders need -o FILE.html");
   perp_join g;
+  int undrawn = 0;
   exit_status = perp_join_load(ctx, &args, perp_args_get(&args, "keep-first") != NULL, &g);
   if (exit_status < 0) {
     perp_join_records(&g);
-    perp_status status = perp_report_results(ctx, &g.part[0], &request, page, sizeof page);
+    perp_status status = perp_report_results(ctx, &g.part[0], &request, page, sizeof page,
+                                             &undrawn);
     if (status != PERP_OK) {
       perp_print_error(ctx);
       exit_status = status == PERP_ERR_IO ? PERP_EXIT_INPUT : PERP_EXIT_INTERNAL;
@@ -99,5 +103,5 @@ int perp_cmd_report(perp_ctx *ctx, int argc, char **argv)
     if (posix_spawnp(&pid, "xdg-open", NULL, NULL, show, environ) != 0)
       perp_say("xdg-open is not installed (package xdg-utils): open the page by hand");
   }
-  return PERP_EXIT_OK;
+  return undrawn > 0 ? PERP_EXIT_INFRA : PERP_EXIT_OK;
 }

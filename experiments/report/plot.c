@@ -3,6 +3,7 @@
 
 #include "experiments/report/tex.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <spawn.h>
@@ -215,21 +216,26 @@ static void write_script(FILE *out, const perp_figure *f)
   }
 }
 
-/* What gnuplot says is of interest when it fails; it warns of long keys that it draws well.  The first line of it. */
-static void first_line(int said, char *text, size_t size)
+/* What gnuplot says is of interest when it fails; it warns of long keys that it draws well.  The line it ends with: an
+ * error comes last, after the command and a mark below it. */
+static void last_line(int said, char *text, size_t size)
 {
-  ssize_t n = said >= 0 ? pread(said, text, size - 1, 0) : 0;
+  off_t end = said >= 0 ? lseek(said, 0, SEEK_END) : 0, from = end - (off_t)(size - 1);
+  ssize_t n = end > 0 ? pread(said, text, size - 1, from > 0 ? from : 0) : 0;
+  while (n > 0 && isspace((unsigned char)text[n - 1])) n--;
   text[n > 0 ? n : 0] = '\0';
-  char *from = text + strspn(text, " \n");
-  memmove(text, from, strlen(from) + 1);
-  text[strcspn(text, "\n")] = '\0';
+  char *line = strrchr(text, '\n');
+  if (line != NULL) memmove(text, line + 1, strlen(line));
 }
 
 static perp_status run_gnuplot(perp_ctx *ctx, const char *dir, const char *id, const char *format)
 {
-  char set_format[64], script[PATH_LENGTH];
+  char set_format[64], script[PATH_LENGTH], picture[PATH_LENGTH];
   snprintf(set_format, sizeof set_format, "format='%s'", format);
   snprintf(script, sizeof script, "%s.gp", id);
+  snprintf(picture, sizeof picture, "%s/%s.%s", dir, id,
+           strcmp(format, "tikz") == 0 ? "tex" : format);
+  unlink(picture); /* the one of an earlier report would be taken for this one's */
   char *argv[] = { (char *)"gnuplot", (char *)"-e", set_format, script, NULL };
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -243,13 +249,18 @@ static perp_status run_gnuplot(perp_ctx *ctx, const char *dir, const char *id, c
   int status = 0;
   while (failed == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
   char words[300];
-  first_line(said, words, sizeof words);
+  last_line(said, words, sizeof words);
   if (said >= 0) close(said);
   if (failed != 0)
     return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot: %s (package gnuplot-nox)", strerror(failed));
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot failed on %s/%s%s%s", dir, script,
-                     words[0] != '\0' ? ": " : "", words);
+  if (WIFSIGNALED(status))
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot: ended by signal %d", WTERMSIG(status));
+  if (WEXITSTATUS(status) != 0 && words[0] != '\0')
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot: %s", words);
+  if (WEXITSTATUS(status) != 0)
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot: status %d", WEXITSTATUS(status));
+  if (access(picture, R_OK) != 0)
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot: wrote no picture as %s", format);
   return PERP_OK;
 }
 

@@ -37,8 +37,8 @@ typedef struct perp_figure {
 extern const char *const perp_figure_formats[];
 
 /* Write DIR/<id>.gp and DIR/<id>.csv and run gnuplot once for each format of a comma list out of svg, pdf,
- * png, tikz.  PERP_ERR_EXTERNAL when gnuplot is missing or refuses, PERP_ERR_ARG when there is no
- * point to draw. */
+ * png, tikz.  PERP_ERR_EXTERNAL with the reason when gnuplot is missing, refuses or leaves no picture,
+ * PERP_ERR_ARG when there is no point to draw. */
 perp_status perp_figure_draw(perp_ctx *ctx, const perp_figure *figure, const char *dir,
                              const char *formats);
 

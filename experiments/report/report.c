@@ -5,6 +5,7 @@
 #include "experiments/report/page.h"
 #include "experiments/report/tex.h"
 #include "experiments/report/web.h"
+#include "experiments/runner/cli.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -53,12 +54,29 @@ static void tex_caption(perp_text *to, const char *caption)
   free(text);
 }
 
+static void say_failed(perp_page *page)
+{
+  if (page->failed.n > 0) perp_say("error: not drawn: %s: %s", page->failed.s, page->reason);
+  perp_text_free(&page->failed);
+}
+
+/* Figures that fail one after the other for one reason are named in one message. */
+static void figure_failed(perp_page *page, const char *id)
+{
+  page->undrawn++;
+  if (page->failed.n > 0 && strcmp(page->reason, page->ctx->msg) != 0) say_failed(page);
+  if (page->failed.n == 0) page->reason = perp_pool_strdup(&page->pool, page->ctx->msg);
+  perp_text_add(&page->failed, "%s%s", page->failed.n > 0 ? ", " : "", id);
+}
+
 void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption)
 {
   char svg[1400];
   snprintf(svg, sizeof svg, "%s/%s.svg", page->figs, f->id);
-  if (perp_figure_draw(page->ctx, f, page->figs, page->formats) != PERP_OK) {
+  perp_status status = perp_figure_draw(page->ctx, f, page->figs, page->formats);
+  if (status != PERP_OK) {
     perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
+    if (status != PERP_ERR_ARG) figure_failed(page, f->id);
     return;
   }
   page->figures++;
@@ -73,8 +91,10 @@ void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption
   perp_text_add(&page->drawn, "}\\label{fig:%s}}\n", f->id);
   if (page->interactive && page->folded) return;
   perp_html(page->out, "<figure id=\"fig-%s\">\n", f->id);
-  if (perp_html_svg(page->ctx, page->out, svg, f->alt) != PERP_OK)
+  if (perp_html_svg(page->ctx, page->out, svg, f->alt) != PERP_OK) {
     perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
+    figure_failed(page, f->id);
+  }
   perp_html(page->out,
             "<figcaption>%s <span class=\"note\">Files: <a href=\"%s/%s.svg\">svg</a>, "
             "<a href=\"%s/%s.gp\">gp</a>, <a "
@@ -243,7 +263,8 @@ static char *folder_of(const char *path)
 }
 
 perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
-                                const perp_report_request *request, char *page_path, size_t size)
+                                const perp_report_request *request, char *page_path, size_t size,
+                                int *undrawn)
 {
   perp_page page = { .ctx = ctx, .dir = results->dir, .study = results->study, .results = results };
   /* the page itself needs svg, a document pdf */
@@ -271,6 +292,8 @@ perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
       status = PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", page_path, strerror(errno));
   }
   if (status == PERP_OK && request->tex != NULL) status = perp_page_tex(&page, request->tex);
+  say_failed(&page);
+  if (undrawn != NULL) *undrawn = page.undrawn;
   free(script);
   free(folder);
   free(link);
@@ -286,7 +309,7 @@ perp_status perp_report(perp_ctx *ctx, const char *dir, const perp_report_reques
 {
   perp_results results;
   PERP_TRY(perp_results_load(ctx, dir, NULL, &results));
-  perp_status status = perp_report_results(ctx, &results, request, page_path, size);
+  perp_status status = perp_report_results(ctx, &results, request, page_path, size, NULL);
   perp_results_free(&results);
   return status;
 }

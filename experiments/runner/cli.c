@@ -232,9 +232,9 @@ static void print_commands(FILE *out)
         "Every command takes --plugin FILE.so: solvers, scenes and metrics of your own\n"
         "(perp new plugin; folders of them in PERP_PLUGIN_PATH).\n"
         "\n"
-        "Exit status: 0 done, 2 usage, 3 invalid file, 4 nothing selected, 5 some cells\n"
-        "crashed, 6 regression, 7 incomplete but resumable, 8 references disagree, 10\n"
-        "none succeeded, 1 internal error.\n",
+        "Exit status: 0 done, 2 usage, 3 invalid file, 4 nothing selected, 5 cells\n"
+        "crashed or figures failed, 6 regression, 7 incomplete but resumable,\n"
+        "8 references disagree, 10 none succeeded, 1 internal error.\n",
         out);
 }
 

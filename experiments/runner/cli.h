@@ -9,10 +9,10 @@
 enum {
   PERP_EXIT_OK = 0,
   PERP_EXIT_INTERNAL = 1,
-  PERP_EXIT_USAGE = 2,   /* a bad name on the command line included */
-  PERP_EXIT_INPUT = 3,   /* invalid study, scene or problem file */
-  PERP_EXIT_NOTHING = 4, /* nothing selected */
-  PERP_EXIT_INFRA = 5,   /* finished, some cells crashed, ran out of memory, could not be set up */
+  PERP_EXIT_USAGE = 2,     /* a bad name on the command line included */
+  PERP_EXIT_INPUT = 3,     /* invalid study, scene or problem file */
+  PERP_EXIT_NOTHING = 4,   /* nothing selected */
+  PERP_EXIT_INFRA = 5,     /* finished, but cells crashed, ran out of memory, or figures failed */
   PERP_EXIT_REGRESSED = 6, /* compare */
   PERP_EXIT_RESUMABLE = 7,
   PERP_EXIT_REFERENCE = 8, /* references disagree */

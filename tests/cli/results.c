@@ -2,6 +2,8 @@
 /* What is done with results: shards and merge, explain, rerun, compare, export, ref. */
 #include "tests/cli/program.h"
 
+#include <sys/stat.h>
+
 static const char study[] =
     "schema: perp-study/1\n"
     "study: { name: small, title: A small study }\n"
@@ -171,6 +173,56 @@ static void test_merge(void)
   ok(run("run small.yaml -o other -q --no-report --set t_end=0.2s --set measure.repeats=0") == 0,
      "another study");
   refuses(3, "merge part1 other -o no", "are not parts of one run");
+}
+
+/* ---- figures that gnuplot does not draw ---------------------------------------------------------------------- */
+
+/* `run` with a gnuplot of our own before the real one on PATH. */
+static int run_with_gnuplot(const char *script, const char *words)
+{
+  char *path = perp_xstrdup(getenv("PATH")),
+       *before = perp_xprintf("%s/fake:%s", program_dir, path);
+  char *text = perp_xprintf("#!/bin/sh\nPATH='%s'\n%s\n", path, script);
+  write_file("fake/gnuplot", text);
+  if (chmod("fake/gnuplot", 0755) != 0) bail("no gnuplot of our own");
+  setenv("PATH", before, 1);
+  int status = run(words);
+  setenv("PATH", path, 1);
+  free(path);
+  free(before);
+  free(text);
+  return status;
+}
+
+static void test_gnuplot(void)
+{
+  static const char fails[] =
+      "case \"$*\" in *work-precision*) echo 'x.gp line 1: warning: odd' >&2\n"
+      "  printf '\\nset bad\\n    ^\\n\"x.gp\" line 7: no such option\\n\\n' >&2; exit 1 ;; esac\n"
+      "exec gnuplot \"$@\"";
+  if (mkdir("fake", 0777) != 0) bail("no folder");
+  int status = run_with_gnuplot(fails, "report whole -o page/fails.html --no-js");
+  ok(status == 5 && strcmp(out, "page/fails.html\n") == 0 &&
+         strstr(err, "work-precision") != NULL &&
+         strstr(err, "\"x.gp\" line 7: no such option") != NULL && strstr(err, "odd") == NULL &&
+         strstr(err, "convergence-1") == NULL,
+     "a figure that gnuplot refuses is named with the reason: %s", err);
+  ok(file_has("page/fails.html", "24 cells: 24 ok.") &&
+         file_has("page/fails.html", "fig-convergence-1") &&
+         !file_has("page/fails.html", "fig-work-precision") &&
+         file_has("page/fails.html", "</html>"),
+     "the rest of the report is there");
+  status = run_with_gnuplot("exit 0", "report whole -o page/none.html --no-js");
+  ok(status == 5 && strstr(err, "convergence-1") != NULL && strstr(err, "work-precision") != NULL,
+     "a gnuplot that writes nothing: %s", err);
+  status = run_with_gnuplot("kill -SEGV $$", "report whole -o page/none.html --no-js");
+  ok(status == 5 && strstr(err, "signal 11") != NULL, "a gnuplot that crashes: %s", err);
+  status = run_with_gnuplot(fails, "merge part1 part2 -o drawn");
+  ok(status == 0 && strstr(err, "work-precision") != NULL &&
+         strstr(out, "drawn/report.html") != NULL,
+     "perp merge says so, too; its results are complete");
+  ok(run("report whole -o page/whole.html --no-js") == 0 && err[0] == '\0',
+     "with gnuplot itself all is drawn");
 }
 
 /* ---- explain, rerun ------------------------------------------------------------------------------------------------ */
@@ -419,6 +471,7 @@ int main(void)
 {
   program_open();
   test_merge();
+  test_gnuplot();
   test_explain();
   test_compare();
   test_dump_kkt();
