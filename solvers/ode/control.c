@@ -2,6 +2,8 @@
 /* Error control: Vondrak 2005, 2.2.3, equation 2.3. */
 #include "solvers/ode/control.h"
 
+#include <float.h>
+
 static const double safety = 0.9, least_factor = 0.2, most_factor = 5;
 /* Multistep methods: VODE's rule (Brown, Byrne and Hindmarsh 1989) with a bias of 20 in place of its 6.  The errors of
  * neighbouring steps share their history and their sign and add up; with 20 the error in the end is of the size of
@@ -16,15 +18,32 @@ void perp_ode_scale_grow(struct perp_ode_scale *scale, int nq, int nv, const dou
   for (int i = nq; i < nq + nv; i++) scale->v = fmax(scale->v, fabs(y[i]));
 }
 
-double perp_ode_error_ratio(const perp_ode_control *control, struct perp_ode_scale scale, int nq,
-                            int nv, const double *y0, const double *y1, const double *err)
+static double least_motion(struct perp_ode_scale scale, double h)
+{
+  return DBL_EPSILON * scale.q / h;
+}
+
+bool perp_ode_at_rest(struct perp_ode_scale scale, double h)
+{
+  return scale.v < least_motion(scale, h);
+}
+
+struct perp_ode_scale perp_ode_absolute(double tol, double atol, struct perp_ode_scale scale,
+                                        double h)
+{
+  if (atol > 0) return (struct perp_ode_scale){ atol, atol };
+  return (struct perp_ode_scale){ tol * scale.q, perp_ode_at_rest(scale, h) ? least_motion(scale, h)
+                                                                            : tol * scale.v };
+}
+
+double perp_ode_error_ratio(const perp_ode_control *control, struct perp_ode_scale scale, double h,
+                            int nq, int nv, const double *y0, const double *y1, const double *err)
 {
   perp_ode_scale_grow(&scale, nq, nv, y1);
+  const struct perp_ode_scale absolute = perp_ode_absolute(control->tol, control->atol, scale, h);
   double ratio = 0;
   for (int i = 0; i < nq + nv; i++) {
-    double absolute = control->atol > 0 ? control->atol
-                                        : control->tol * (i < nq ? scale.q : scale.v);
-    double E = control->tol * fmax(fabs(y0[i]), fabs(y1[i])) + absolute;
+    double E = control->tol * fmax(fabs(y0[i]), fabs(y1[i])) + (i < nq ? absolute.q : absolute.v);
     double e = fabs(err[i]);
     if (e == 0) continue;
     double r = e / E; /* E = 0: infinite */

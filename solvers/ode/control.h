@@ -13,10 +13,19 @@ struct perp_ode_scale {
 /* Let the scale know of the state y = (q, v). */
 void perp_ode_scale_grow(struct perp_ode_scale *scale, int nq, int nv, const double *y);
 
-/* max_i |err_i| / E_i with E_i = tol max(|y0_i|, |y1_i|) + (atol, or tol times the scale).  y0, y1, err
+/* No velocity was ever so large as to change the last digit of the largest position within h: |v| < eps q / h.  Forces
+ * in balance leave nothing but rounding in them, of which no step however short could get a part right. */
+bool perp_ode_at_rest(struct perp_ode_scale scale, double h);
+
+/* The absolute part of the tolerance of positions and velocities in a step h: atol, or tol times the scale; for
+ * velocities at rest all of eps q / h. */
+struct perp_ode_scale perp_ode_absolute(double tol, double atol, struct perp_ode_scale scale,
+                                        double h);
+
+/* max_i |err_i| / E_i with E_i = tol max(|y0_i|, |y1_i|) + the absolute part, of a step h.  y0, y1, err
  * [nq + nv]; y1 grows a copy of the scale.  0 / 0 counts as 0; NaN when an err_i is NaN. */
-double perp_ode_error_ratio(const perp_ode_control *control, struct perp_ode_scale scale, int nq,
-                            int nv, const double *y0, const double *y1, const double *err);
+double perp_ode_error_ratio(const perp_ode_control *control, struct perp_ode_scale scale, double h,
+                            int nq, int nv, const double *y0, const double *y1, const double *err);
 
 /* h' / h after a step with ratio = e / E whose estimate is O(h^(n + 1)):
  *   0.9 (E / e)^(1 / (n + 1))       (Vondrak 2.3, with a safety factor)

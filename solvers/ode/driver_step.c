@@ -58,7 +58,7 @@ static perp_ode_answer attempt(perp_ode *o, double h, double *ratio, perp_stats 
   if (answer != PERP_ODE_OK) return answer;
   if (!perp_ode_finite(o->y1, o->n)) return not_finite(stats);
   if (o->control.tol > 0) {
-    *ratio = perp_ode_error_ratio(&o->control, o->scale, o->nq, o->nv, o->y, o->y1, o->err);
+    *ratio = perp_ode_error_ratio(&o->control, o->scale, h, o->nq, o->nv, o->y, o->y1, o->err);
     if (isnan(*ratio)) return not_finite(stats);
   }
   return PERP_ODE_OK;
@@ -86,7 +86,7 @@ static perp_ode_answer march(perp_ode *o, double h, perp_stats *stats)
     perp_ode_answer answer = method_step(o, &o->trial, t, step, o->y2, o->err, stats);
     double ratio = (double)NAN;
     if (answer == PERP_ODE_OK && perp_ode_finite(o->y2, o->n))
-      ratio = perp_ode_error_ratio(&o->control, o->scale, o->nq, o->nv, o->y1, o->y2, o->err);
+      ratio = perp_ode_error_ratio(&o->control, o->scale, step, o->nq, o->nv, o->y1, o->y2, o->err);
     g = step * perp_ode_step_factor(ratio, order_of_error(o), refused, true);
     refused = !(ratio <= 1);
     if (refused) {

@@ -79,9 +79,12 @@ static int jacobian(double t, const double y[], double *dfdy, double dfdt[], voi
   struct ws *w = user;
   const int n = w->n, nq = w->sys->nq;
   int status = function(t, y, w->f0, w);
+  const double v_scale = perp_ode_at_rest(w->scale, w->h) ? 0 : w->scale.v;
   memcpy(w->yj, y, (size_t)n * sizeof *y);
   for (int j = 0; j < n && status == GSL_SUCCESS; j++) {
-    double size = fmax(fabs(y[j]), j < nq ? w->scale.q : w->scale.v);
+    double size = j < nq        ? fmax(fabs(y[j]), w->scale.q)
+                  : v_scale > 0 ? fmax(fabs(y[j]), v_scale)
+                                : 0;
     double step = sqrt(DBL_EPSILON) * (size > 0 ? size : 1);
     w->yj[j] = y[j] + step;
     step = w->yj[j] - y[j]; /* as it was rounded */
@@ -158,7 +161,7 @@ static perp_status create(perp_ctx *ctx, const perp_ode_sys *sys, const void *op
   return PERP_OK;
 }
 
-/* level_i = tol |y_i| + (atol, or tol times the scale); a group at rest has the scale of its first motion */
+/* level_i = tol |y_i| + the absolute part; a group at rest has the scale of its first motion */
 static void set_levels(struct ws *w, double tol, double atol)
 {
   const perp_ode_sys *sys = w->sys;
@@ -167,8 +170,9 @@ static void set_levels(struct ws *w, double tol, double atol)
   perp_ode_scale_grow(&rate, sys->nq, sys->nv, w->f);
   if (scale.q == 0) scale.q = rate.q > 0 ? w->h * rate.q : 1;
   if (scale.v == 0) scale.v = rate.v > 0 ? w->h * rate.v : 1;
+  const struct perp_ode_scale absolute = perp_ode_absolute(tol, atol, scale, w->h);
   for (int i = 0; i < w->n; i++)
-    w->level[i] = tol * fabs(w->y[i]) + (atol > 0 ? atol : tol * (i < sys->nq ? scale.q : scale.v));
+    w->level[i] = tol * fabs(w->y[i]) + (i < sys->nq ? absolute.q : absolute.v);
 }
 
 /* A step of bsimp that found its increments too large: see above. */

@@ -90,7 +90,8 @@ enum {
  * tol = 0 makes fixed steps of size h.  Otherwise a step is accepted when for each component i of
  * (q, v)   |e_i| <= E_i = tol |y_i| + atol,   |y_i| the larger of its values at both ends of the step.
  * atol = 0 stands for tol times the largest component so far (since the restart), taken among
- * the positions for a position and among the velocities for a velocity.  e is the estimate of the embedded pair, or
+ * the positions for a position and among the velocities for a velocity; velocities that change no position in its last
+ * digit within the step count as rest and are not held to tol.  e is the estimate of the embedded pair, or
  * the difference between one step and two half steps, of which the latter are kept (Vondrak 2.2.3).
  * Methods of variable order (PERP_ODE_VARIABLE_ORDER) choose it by the tolerance and have no fixed step:
  * tol = 0 means tol = 1e-8 and steps no longer than h. */

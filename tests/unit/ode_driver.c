@@ -315,13 +315,15 @@ static void control(void)
   const struct perp_ode_scale scale = { 10, 1 };
   const double y0[] = { 1, 0, -2 }, y1[] = { 2, 0, 1 }, err[] = { 0.003, 0, 0.002 };
   /* E = 1e-3 * 2 + 1e-3 * 10, and for the velocity 1e-3 * 2 + 1e-3 * 2 (y0 is in the scale already) */
-  near(perp_ode_error_ratio(&relative, scale, 2, 1, y0, y1, err), 0.002 / 0.003, 0, 1e-15,
+  near(perp_ode_error_ratio(&relative, scale, 1e-3, 2, 1, y0, y1, err), 0.002 / 0.003, 0, 1e-15,
        "error relative to the scales of q and v");
-  near(perp_ode_error_ratio(&absolute, scale, 2, 1, y0, y1, err), 0.003 / 0.012, 0, 1e-15,
+  near(perp_ode_error_ratio(&absolute, scale, 1e-3, 2, 1, y0, y1, err), 0.003 / 0.012, 0, 1e-15,
        "with an absolute tolerance");
   const double bad[] = { 0, (double)NAN, 1 }, inf[] = { 0, HUGE_VAL, 1 };
-  ok(isnan(perp_ode_error_ratio(&relative, scale, 2, 1, y0, y1, bad)), "NaN is no small error");
-  ok(perp_ode_error_ratio(&relative, scale, 2, 1, y0, y1, inf) == HUGE_VAL, "nor is infinity");
+  ok(isnan(perp_ode_error_ratio(&relative, scale, 1e-3, 2, 1, y0, y1, bad)),
+     "NaN is no small error");
+  ok(perp_ode_error_ratio(&relative, scale, 1e-3, 2, 1, y0, y1, inf) == HUGE_VAL,
+     "nor is infinity");
   for (int n = 1; n < 10; n++) {
     double x[10] = { 0 };
     ok(perp_ode_finite(x, n), "%d zeros are finite", n);
@@ -331,6 +333,61 @@ static void control(void)
       x[i] = -DBL_MAX;
     }
     ok(perp_ode_finite(x, n), "%d large numbers are finite", n);
+  }
+}
+
+/* What contacts at rest give: accelerations that are the rounding of forces in balance, another one wherever t or q
+ * differ in a digit. */
+static perp_ode_answer rest_deriv(void *user, double t, double h, const double *q, const double *v,
+                                  bool intermediate, double *qdot, double *a)
+{
+  (void)user, (void)h, (void)intermediate;
+  uint64_t bits[2];
+  memcpy(bits, &t, sizeof t);
+  memcpy(bits + 1, q, sizeof *q);
+  uint64_t digits = (bits[0] ^ (bits[1] << 7)) * 6364136223846793005u;
+  for (int i = 0; i < 2; i++) qdot[i] = v[i];
+  a[0] = 1e-14 * (ldexp((double)(digits >> 11), -53) - 0.5);
+  a[1] = 0;
+  return PERP_ODE_OK;
+}
+
+/* A small swing far from the origin: q = 1 + 1e-9 cos t. */
+static perp_ode_answer swing_deriv(void *user, double t, double h, const double *q, const double *v,
+                                   bool intermediate, double *qdot, double *a)
+{
+  (void)user, (void)t, (void)h, (void)intermediate;
+  qdot[0] = v[0];
+  a[0] = 1 - q[0];
+  return PERP_ODE_OK;
+}
+
+static void rest(void)
+{
+  static const char *const methods[] = { "dopri5:tol=1e-6",     "rk4:tol=1e-6",
+                                         "verlet:tol=1e-6",     "gsl:msadams:tol=1e-6",
+                                         "gsl:rk2imp:tol=1e-6", "gsl:msbdf:tol=1e-6",
+                                         "gsl:rk8pd:tol=1e-12", "dopri5:tol=1e-13" };
+  for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+    const double q0[2] = { 1, 0.5 }, v0[2] = { 0 };
+    perp_ode_sys sys = { .nq = 2, .nv = 2, .deriv = rest_deriv };
+    perp_ode *ode = start(methods[i], &sys, 1e-3, q0, v0);
+    perp_stats stats;
+    perp_ode_stop stop = perp_ode_advance(&ctx, ode, 1, &stats);
+    ok(stop == PERP_ODE_REACHED && fabs(perp_ode_q(ode)[0] - 1) < 1e-13 &&
+           perp_ode_q(ode)[1] == 0.5 && perp_ode_count(ode)->steps < 1000,
+       "%s: what is at rest stays there: %s at t = %g s, %ld steps", methods[i],
+       perp_reason_name(stats.reason), perp_ode_time(ode), (long)perp_ode_count(ode)->steps);
+    perp_ode_destroy(ode);
+
+    if (strstr(methods[i], "1e-6") == NULL) continue; /* below the rounding of q beside its swing */
+    const double q1 = 1 + 1e-9, v1 = 0;
+    perp_ode_sys swing = { .nq = 1, .nv = 1, .deriv = swing_deriv };
+    ode = start(methods[i], &swing, 1e-3, &q1, &v1);
+    stop = perp_ode_advance(&ctx, ode, 1, &stats);
+    ok(stop == PERP_ODE_REACHED, "%s: a small motion: to the end", methods[i]);
+    near(perp_ode_v(ode)[0], -(q1 - 1) * sin(1), 1e-13, 0, "a small velocity is not rest");
+    perp_ode_destroy(ode);
   }
 }
 
@@ -426,6 +483,7 @@ int main(void)
   invalid();
   changed();
   control();
+  rest();
   honest_failures();
   adapts();
   return tap_done();
