@@ -3,6 +3,7 @@
 #include "experiments/runner/cli.h"
 #include "experiments/runner/describe.h"
 #include "experiments/runner/study.h"
+#include "experiments/runner/tree.h"
 #include "models/models.h"
 
 #include <stdlib.h>
@@ -43,6 +44,32 @@ static int unknown_kind(const perp_args *args, const char *name)
   return perp_usage_error(args, "unknown kind '%s'", name);
 }
 
+/* A name and what it stands for; lines that follow the first are indented. */
+static void list_line(const char *name, int width, const char *what)
+{
+  char label[128];
+  snprintf(label, sizeof label, "%-*s ", width, name);
+  perp_wrap_after(stdout, label, width + 2, what);
+}
+
+/* "" when the file says none, or cannot be read: perp check tells why. */
+static const char *title_of(perp_pool *pool, const char *path)
+{
+  size_t size = 0;
+  char *text = perp_read_file(path, &size);
+  if (text == NULL) return "";
+  perp_diag diag = { 0 };
+  const char *kept = perp_pool_strndup(pool, text, size), *title = "";
+  const perp_node *node = perp_tree_read(pool, &diag, path, kept, size);
+  static const char *const keys[] = { "study", "title" };
+  for (int i = 0; i < 2 && node != NULL; i++)
+    node = node->type == PERP_NODE_MAP ? perp_tree_get(node, keys[i]) : NULL;
+  if (node != NULL && node->type == PERP_NODE_SCALAR) title = node->text;
+  perp_diag_free(&diag);
+  free(text);
+  return title;
+}
+
 static void list_studies(bool json)
 {
   perp_pool pool = { 0 };
@@ -54,12 +81,13 @@ static void list_studies(bool json)
     for (int i = 0; i < n; i++) {
       perp_json_open(&j, NULL, '{');
       perp_json_text(&j, "name", files[i].name);
+      perp_json_text(&j, "title", title_of(&pool, files[i].path));
       perp_json_text(&j, "path", files[i].path);
       perp_json_close(&j, '}');
     }
     perp_json_close(&j, ']');
   } else
-    for (int i = 0; i < n; i++) printf("%-24s %s\n", files[i].name, files[i].path);
+    for (int i = 0; i < n; i++) list_line(files[i].name, 22, title_of(&pool, files[i].path));
   perp_pool_free(&pool);
 }
 
@@ -76,7 +104,7 @@ static void list_plots(bool json)
   if (json) perp_json_open(&j, NULL, '[');
   for (const perp_plot_name *p = perp_plot_names; p->name != NULL; p++) {
     if (!json) {
-      printf("%-20s %s\n", p->name, p->what);
+      list_line(p->name, 19, p->what);
       continue;
     }
     perp_json_open(&j, NULL, '{');
@@ -102,7 +130,7 @@ static void list_plugins(const perp_ctx *ctx, perp_kind kind, bool json)
   for (int i = 0; (d = perp_plugin_at(ctx, kind, i)) != NULL; i++)
     if ((int)strlen(d->name) > width) width = (int)strlen(d->name);
   for (int i = 0; (d = perp_plugin_at(ctx, kind, i)) != NULL; i++)
-    printf("%-*s  %s\n", width, d->name, d->summary);
+    list_line(d->name, width, d->summary);
 }
 
 int perp_cmd_list(perp_ctx *ctx, int argc, char **argv)
@@ -115,7 +143,7 @@ int perp_cmd_list(perp_ctx *ctx, int argc, char **argv)
     "[KIND] [--json]",
     "What can be combined: KIND is one of scenes, ode, kkt, lcp, stab, formulation, contact, "
     "metrics, studies, plots. Without it: how many there are of each.",
-    NULL,
+    "Where the file of a study is, perp check NAME says.",
     "perp list ode        # the integrators; more about one: perp info rk4",
     flags,
     0,

@@ -187,7 +187,7 @@ int perp_cmd_completion(perp_ctx *ctx, int argc, char **argv)
            "    lesson) COMPREPLY=($(compgen -W \"$(perp lesson list 2>/dev/null |"
            " cut -d' ' -f1)\" -- \"$word\")) ;;\n"
            "    list) COMPREPLY=($(compgen -W 'scenes formulation ode kkt lcp stab contact metrics"
-           " studies' -- \"$word\")) ;;\n"
+           " studies plots' -- \"$word\")) ;;\n"
            "    *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n"
            "  esac\n"
            "}\n"
@@ -196,9 +196,9 @@ int perp_cmd_completion(perp_ctx *ctx, int argc, char **argv)
   } else {
     printf("complete -c perp -f -n __fish_use_subcommand -a '%s'\n", words.s);
     printf("complete -c perp -n '__fish_seen_subcommand_from run check plan' -a "
-           "'(perp list studies | cut -d\" \" -f1)'\n"
+           "'(perp list studies | grep -o \"^[^ ]*\")'\n"
            "complete -c perp -f -n '__fish_seen_subcommand_from simulate' -a "
-           "'(perp list scenes | cut -d\" \" -f1)'\n");
+           "'(perp list scenes | grep -o \"^[^ ]*\")'\n");
   }
   perp_text_free(&words);
   return PERP_EXIT_OK;

@@ -5,12 +5,14 @@
 
 /* ---- help, names, lists --------------------------------------------------------------------------------------- */
 
-/* 80 columns, every line of what the last command printed */
+/* 80 columns, every line of what the last command printed; columns are the first bytes of UTF-8 */
 static void fits_the_screen(const char *words)
 {
-  int longest = 0;
-  for (const char *s = out; *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n')
-    if ((int)strcspn(s, "\n") > longest) longest = (int)strcspn(s, "\n");
+  int longest = 0, columns = 0;
+  for (const char *s = out; *s != '\0'; s++) {
+    columns = *s == '\n' ? 0 : columns + ((*s & 0xc0) != 0x80);
+    if (columns > longest) longest = columns;
+  }
   ok(longest <= 80, "%s: fits the screen (%d columns)", words, longest);
 }
 
@@ -85,7 +87,15 @@ static void test_lists(void)
     json_decref(j);
     free(words);
   }
-  says("list studies", "chain6-stab");
+  static const char *const lists[] = { "scenes", "formulation", "ode",     "kkt",     "lcp",
+                                       "stab",   "contact",     "metrics", "studies", "plots" };
+  for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+    char *words = perp_xprintf("list %s", lists[k]);
+    says(words, "");
+    fits_the_screen(words);
+    free(words);
+  }
+  says("list studies", "chain6-stab             Constraint stabilization on the 6-link chain");
   says("list plots", "work-precision");
   json_decref(json_of("list plots --json", 0));
   says("list scene", "pendulum");
