@@ -397,7 +397,7 @@ static double restitution_of(void *user, const perp_contact *x, double h, const 
 static double friction_of(void *user, const perp_contact *x, const double *before, int dim)
 {
   const perp_contacts *c = user;
-  double t = dim == 3 ? hypot(before[1], before[2]) : fabs(before[1]);
+  double t = dim == 3 ? sqrt(before[1] * before[1] + before[2] * before[2]) : fabs(before[1]);
   return t > c->o.slip ? x->mu_dynamic : x->mu;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The problems of all islands: frames, right-hand sides, rows of J. */
 #include "models/formulations/islands_impl.h"
+#include "solvers/core/clones.h"
 
 #include <string.h>
 
@@ -29,30 +30,41 @@ void perp_twists(const perp_model *model, const perp_eval *e, const double *v, d
   for (int b = 0; b < model->n_bodies; b++) perp_twist(model, e, b, v, twist);
 }
 
-/* velocity of the point p (world) of a body, added with a sign */
-PERP_INLINE void add_velocity(int dim, const perp_eval *e, int body, const double p[3],
-                              const double *twist, double sign, double u[3])
+/* Where a contact is: halfway between the surfaces, and from the centres of its bodies. */
+typedef struct arms {
+  double m[3], r[2][3];
+} arms;
+
+PERP_INLINE void arms_of(int dim, const perp_eval *e, const perp_contact *x, arms *at)
 {
-  if (body < 0) return;
-  const double *x = e->pose[body].x, *t = twist + (size_t)6 * (size_t)body;
-  double r[3] = { p[0] - x[0], p[1] - x[1], dim == 3 ? p[2] - x[2] : 0 }, c[3];
-  perp_cross(t + 3, r, c);
-  for (int i = 0; i < 3; i++) u[i] += sign * (t[i] + c[i]);
+  perp_contact_middle(x, at->m);
+  for (int side = 0; side < 2; side++) {
+    const int body = side == 0 ? x->body_a : x->body_b;
+    for (int i = 0; i < 3; i++)
+      at->r[side][i] = body >= 0 && i < dim ? at->m[i] - e->pose[body].x[i] : 0;
+  }
 }
 
-PERP_INLINE void relative(int dim, const perp_eval *e, const perp_contact *x, const double p[3],
-                          const double *twist, double u[3])
+/* velocity of b relative to a */
+PERP_INLINE void relative(const perp_contact *x, const arms *at, const double *twist, double u[3])
 {
   u[0] = u[1] = u[2] = 0;
-  add_velocity(dim, e, x->body_a, p, twist, -1, u);
-  add_velocity(dim, e, x->body_b, p, twist, 1, u);
+  for (int side = 0; side < 2; side++) {
+    const int body = side == 0 ? x->body_a : x->body_b;
+    if (body < 0) continue;
+    const double *t = twist + (size_t)6 * (size_t)body;
+    double c[3], sign = side == 0 ? -1 : 1;
+    perp_cross(t + 3, at->r[side], c);
+    for (int i = 0; i < 3; i++) u[i] += sign * (t[i] + c[i]);
+  }
 }
 
 double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, const double *twist)
 {
-  double p[3], u[3];
-  perp_contact_middle(x, p);
-  relative(dim, e, x, p, twist, u);
+  double u[3];
+  arms at;
+  arms_of(dim, e, x, &at);
+  relative(x, &at, twist, u);
   return perp_dot(3, x->n, u);
 }
 
@@ -104,26 +116,63 @@ void perp_island_row_apply(const perp_model *model, const perp_island_row *row, 
   }
 }
 
-/* rows of J for one body: sign (d, R'(r x d)) for each direction d of the contact */
-PERP_INLINE void body_rows(int dim, const perp_pose *pose, const double p[3], double sign, int rows,
-                           const double *const dir[3], double *J)
+/* The directions of a contact, n, t1, t2, by component: x of all, y of all, z of all.  What is made of them comes for
+ * all of them at once. */
+typedef struct directions {
+  perp_v4 d[3];
+} directions;
+
+/* components of u [dim] */
+PERP_INLINE void along(int dim, const directions *D, const double *u, double out[4])
 {
-  double r[3] = { 0 }, c[3], w[3];
-  for (int i = 0; i < dim; i++) r[i] = p[i] - pose->x[i];
-  for (int k = 0; k < rows; k++) {
-    const double *d = dir[k];
-    for (int i = 0; i < dim; i++) J[k + i * rows] = sign * d[i];
-    if (dim == 3) {
-      perp_cross(r, d, c);
-      perp_turn_back(3, pose->R, c, w);
-      for (int i = 0; i < 3; i++) J[k + (3 + i) * rows] = sign * w[i];
-    } else {
-      J[k + 2 * rows] = sign * (r[0] * d[1] - r[1] * d[0]);
+  perp_v4 sum = D->d[0] * u[0] + D->d[1] * u[1];
+  if (dim == 3) sum += D->d[2] * u[2];
+  *(perp_v4_any *)out = sum;
+}
+
+/* a column of J; the place of the next one may be written to before it comes */
+PERP_INLINE void put_column(int rows, const perp_v4 *x, bool last, double *J)
+{
+  if (rows == 3 && !last)
+    *(perp_v4_any *)J = *x;
+  else
+    for (int k = 0; k < rows; k++) J[k] = (*x)[k];
+}
+
+/* Rows of J for one body: sign (d, R'(r x d)) for each direction d, and their part of A_ii.  M is diag(m, m, m, I). */
+PERP_INLINE void body_rows(int dim, int rows, const perp_pose *pose, const perp_inertia *in,
+                           const double r[3], double sign, const directions *D, double *J,
+                           perp_v4 *diagonal)
+{
+  const perp_v4 *d = D->d;
+  perp_v4 line = d[0] * d[0] + d[1] * d[1], column;
+  for (int i = 0; i < dim; i++) {
+    column = sign * d[i];
+    put_column(rows, &column, false, J + i * rows);
+  }
+  if (dim == 3) {
+    const double *R = pose->R, *W = in->Iinv;
+    const perp_v4 c[3] = { r[1] * d[2] - r[2] * d[1], r[2] * d[0] - r[0] * d[2],
+                           r[0] * d[1] - r[1] * d[0] };
+    perp_v4 g[3];
+    for (int i = 0; i < 3; i++) {
+      g[i] = sign * (R[3 * i] * c[0] + R[3 * i + 1] * c[1] + R[3 * i + 2] * c[2]);
+      put_column(rows, &g[i], i == 2, J + (3 + i) * rows);
     }
+    line += d[2] * d[2];
+    *diagonal += line / in->mass;
+    *diagonal += g[0] * (W[0] * g[0] + W[1] * g[1] + W[2] * g[2]) +
+                 g[1] * (W[1] * g[0] + W[4] * g[1] + W[5] * g[2]) +
+                 g[2] * (W[2] * g[0] + W[5] * g[1] + W[8] * g[2]);
+  } else {
+    column = sign * (r[0] * d[1] - r[1] * d[0]);
+    put_column(rows, &column, true, J + 2 * rows);
+    *diagonal += line / in->mass;
+    *diagonal += column * column * in->Iinv[8];
   }
 }
 
-/* A_ii of the r rows of one contact or joint of an island: M is diag(m, m, m, I).  d: S on entry. */
+/* A_ii of the r rows of a joint or a bounded row of an island.  d: S on entry. */
 PERP_INLINE void add_diagonal(const perp_model *model, int dim, int r, const int *bodies,
                               const perp_blocks *F, int c, double *d)
 {
@@ -158,46 +207,51 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   const perp_contact *contact = &task->contact[at];
   const perp_eval *e = k->e;
   const double *slides = task->sliding != NULL ? task->sliding + (size_t)3 * (size_t)at : NULL;
-  double before[3] = { 0 }, free[3] = { 0 }, u[3], m[3];
+  double before[4], free[4], target[4], guess[4], u[3];
   double *t = s->frame + (size_t)6 * (size_t)place, *b = s->b + row, *x = s->x + row;
   double *soft = s->s + row, *J = s->J + (F->J - s->J) + F->joff[F->jptr[c]];
-  const double *const dir[3] = { contact->n, t, t + 3 };
-  perp_contact_middle(contact, m);
-  relative(dim, e, contact, m, task->free, u);
+  const double *n = contact->n;
+  arms arm;
+  arms_of(dim, e, contact, &arm);
+  relative(contact, &arm, task->free, u);
   for (int q = 0; q < dim && task->offset != NULL; q++) u[q] += task->offset[3 * at + q];
   const bool slide = slides != NULL && perp_dot(3, slides, slides) > 0;
-  tangents(dim, contact->n, slide ? slides : task->align ? u : NULL, t);
-  for (int q = 0; q < dim; q++) free[q] = perp_dot(dim, dir[q], u);
-  if (p[1].joint > p->joint) relative(dim, e, contact, m, s->twist_star, u);
-  for (int q = 0; q < r; q++) b[q] = perp_dot(dim, dir[q], u);
-  relative(dim, e, contact, m, task->before, u);
-  for (int q = 0; q < dim; q++) before[q] = perp_dot(dim, dir[q], u);
+  tangents(dim, n, slide ? slides : task->align ? u : NULL, t);
+  directions D = { .d = { { n[0], t[0], t[3], 0 }, { n[1], t[1], t[4], 0 } } };
+  if (dim == 3) D.d[2] = (perp_v4){ n[2], t[2], t[5], 0 };
+  along(dim, &D, u, free);
+  if (p[1].joint > p->joint) relative(contact, &arm, s->twist_star, u);
+  along(dim, &D, u, target);
+  relative(contact, &arm, task->before, u);
+  along(dim, &D, u, before);
+  along(dim, &D, task->impulse + (size_t)3 * (size_t)at, guess);
+  for (int q = 0; q < r; q++) {
+    b[q] = target[q];
+    x[q] = guess[q];
+    soft[q] = q == 0 ? task->softness : 0;
+  }
+  if (x[0] < 0) x[0] = 0;
   b[0] += task->bias(task->user, contact, task->h, before, free);
   s->mu[place] = task->friction != NULL ? task->friction(task->user, contact, before, dim) : 0;
-  s->drag[2 * place] = s->drag[2 * place + 1] = 0;
-  for (int q = 1; q < r && slide; q++)
-    s->drag[2 * place + q - 1] = s->mu[place] * perp_dot(dim, dir[q], slides);
-  if (slide) s->mu[place] = 0;
+  if (slide) {
+    along(dim, &D, slides, target);
+    for (int q = 1; q < r; q++) s->drag[2 * place + q - 1] = s->mu[place] * target[q];
+    s->mu[place] = 0;
+  } else
+    s->drag[2 * place] = s->drag[2 * place + 1] = 0;
   s->slip[place] = task->slip[at];
   s->e[place] = task->restitution != NULL
                     ? task->restitution(task->user, contact, task->h, before, free)
                     : 0;
-  for (int q = 0; q < r; q++) {
-    x[q] = perp_dot(dim, dir[q], task->impulse + (size_t)3 * (size_t)at);
-    soft[q] = q == 0 ? task->softness : 0;
-  }
-  if (x[0] < 0) x[0] = 0;
-  int subs = 0;
+  perp_v4 diagonal = soft[0] * (perp_v4){ 1, 0, 0, 0 };
   for (int side = 0; side < 2; side++) {
     int body = side == 0 ? contact->body_a : contact->body_b;
     if (body < 0) continue;
-    body_rows(dim, &e->pose[body], m, side == 0 ? -1 : 1, r, dir,
-              J + (size_t)(subs++ * r * (dim == 3 ? 6 : 3)));
+    body_rows(dim, r, &e->pose[body], &model->inertia[body], arm.r[side], side == 0 ? -1 : 1, &D, J,
+              &diagonal);
+    J += r * (dim == 3 ? 6 : 3);
   }
-  if (p->eliminate) return;
-  double *d = s->d + row;
-  for (int q = 0; q < r; q++) d[q] = soft[q];
-  add_diagonal(model, dim, r, s->bodies + p->body, F, c, d);
+  for (int q = 0; q < r && !p->eliminate; q++) s->d[row + (size_t)q] = diagonal[q];
 }
 
 /* The pattern of island i, and its joints and bounded rows. */
@@ -318,7 +372,7 @@ static void fetch_bodies(const filling *job, const perp_contact *x)
   }
 }
 
-static void fill_share(void *user, int member, int members)
+PERP_CLONES_OF_FOUR static void fill_share(void *user, int member, int members)
 {
   const filling *job = user;
   perp_islands *s = job->s;

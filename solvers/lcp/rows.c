@@ -290,34 +290,11 @@ pack_row(int d, int r, bool diagonal, const double *J, const double *L, double *
   return sum;
 }
 
-/* A contact in space, alone in its unit t, on bodies with diagonal inertia: all sizes known. */
 enum { CONTACT_ROWS = 3, BODY_WIDTH = 6 };
-static bool pack_contact(perp_rows *R, const perp_unit *t)
-{
-  const perp_blocks *F = R->p->F;
-  const int c = t->group, first = F->jptr[c], subs = F->jptr[c + 1] - first;
-  if (t->kind < FAST || F->diag == NULL || F->cptr[c] != t->row || t->r != CONTACT_ROWS ||
-      F->cptr[c + 1] - t->row != CONTACT_ROWS)
-    return false;
-  for (int k = first; k < first + subs; k++)
-    if (F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]] != BODY_WIDTH || !F->diag[F->jblk[k]])
-      return false;
-  double sum[CONTACT_ROWS] = { 0 };
-  double *g = R->data + t->at + even(CONTACT_ROWS * (CONTACT_ROWS - 1) / 2);
-  for (int i = 0; i < CONTACT_ROWS && F->s != NULL; i++) sum[i] = F->s[t->row + i];
-  for (int k = 0; k < subs; k++) {
-    const double *J = F->J + F->joff[first + k], *L = R->chol + F->mptr[F->jblk[first + k]];
-    for (int i = 0; i < CONTACT_ROWS; i++)
-      sum[i] += pack_row(BODY_WIDTH, CONTACT_ROWS, true, J + i, L, g + BODY_WIDTH * (subs * i + k));
-  }
-  for (int i = 0; i < CONTACT_ROWS; i++) R->diag[t->row + i] = sum[i];
-  return true;
-}
 
 /* rows of unit t in the order they are stored: g [width] = the row of J L, padding zero */
-static void pack_unit(perp_rows *R, const perp_unit *t)
+static void pack_rows(perp_rows *R, const perp_unit *t)
 {
-  if (pack_contact(R, t)) return;
   const perp_blocks *F = R->p->F;
   double *g = R->data + t->at + (t->kind >= FAST ? even(t->r * (t->r - 1) / 2) : 0);
   int c = t->group;
@@ -341,18 +318,19 @@ static void pack_unit(perp_rows *R, const perp_unit *t)
   }
 }
 
-/* inv_i times the products of the rows of a unit with those before */
-static inline __attribute__((always_inline)) void gram_of(int width, int r, const double *g,
-                                                          const double *inv, double *gram)
+static inline void put_parameters(const perp_rows *R, const perp_unit *unit, double *par)
 {
-  for (int i = 1; i < r; i++)
-    for (int j = 0; j < i; j++) *gram++ = inv[i] * dot(width, g + i * width, g + j * width);
+  for (int i = unit->row; i < unit->row + unit->r; i++, par += PARAMS) {
+    par[0] = R->p->b[i];
+    par[1] = R->inv[i];
+    par[2] = R->type[i] == PERP_ROW_BOUNDED ? R->lo[i] : R->p->mu[i];
+    par[3] = R->hi[i];
+  }
 }
 
 /* Gram matrix and parameters of unit t, when its steps are there but for those of cones */
 static void finish_unit(perp_rows *R, int t, double omega)
 {
-  const perp_lcp *p = R->p;
   const perp_unit *unit = &R->unit[t];
   int width, r = unit->r;
   double *g = unit_rows(R, unit, &width), *par = g + (size_t)r * (size_t)width;
@@ -366,17 +344,10 @@ static void finish_unit(perp_rows *R, int t, double omega)
   if (unit->kind >= FAST) {
     double *gram = R->data + unit->at;
     const double *inv = R->inv + unit->row;
-    if (width == 2 * BODY_WIDTH && r == CONTACT_ROWS)
-      gram_of(2 * BODY_WIDTH, CONTACT_ROWS, g, inv, gram);
-    else
-      gram_of(width, r, g, inv, gram);
+    for (int k = 1; k < r; k++)
+      for (int j = 0; j < k; j++) *gram++ = inv[k] * dot(width, g + k * width, g + j * width);
   }
-  for (int i = unit->row; i < unit->row + r; i++, par += PARAMS) {
-    par[0] = p->b[i];
-    par[1] = R->inv[i];
-    par[2] = R->type[i] == PERP_ROW_BOUNDED ? R->lo[i] : p->mu[i];
-    par[3] = R->hi[i];
-  }
+  put_parameters(R, unit, par);
 }
 
 /* Are all diagonals of a unit clear of zero?  Its steps then need no other row. */
@@ -387,6 +358,87 @@ static inline bool regular(const perp_rows *R, const perp_unit *unit)
   return all;
 }
 
+/* Any unit: packed and, where it is regular, finished. */
+static void pack_unit(perp_rows *R, int t, double omega)
+{
+  const perp_unit *unit = &R->unit[t];
+  pack_rows(R, unit);
+  if (!regular(R, unit)) return;
+  for (int i = unit->row; i < unit->row + unit->r; i++) R->inv[i] = omega / R->diag[i];
+  finish_unit(R, t, omega);
+}
+
+/* Is unit t a contact in space, alone in its unit, on bodies with diagonal inertia?  All sizes are known then. */
+static inline bool is_contact(const perp_rows *R, const perp_unit *t)
+{
+  const perp_blocks *F = R->p->F;
+  const int c = t->group;
+  if (t->kind < FAST || F->diag == NULL || F->cptr[c] != t->row || t->r != CONTACT_ROWS ||
+      F->cptr[c + 1] - t->row != CONTACT_ROWS)
+    return false;
+  for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++)
+    if (F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]] != BODY_WIDTH || !F->diag[F->jblk[k]])
+      return false;
+  return true;
+}
+
+/* Such a unit on `subs` blocks, packed and, where it is regular, finished.  J comes column by column, with the three
+ * rows side by side; sums are those of the rows one by one. */
+static inline __attribute__((always_inline)) void pack_contact(perp_rows *R, int t, double omega,
+                                                               const int subs)
+{
+  enum { WIDTH = 2 * BODY_WIDTH };
+  const perp_lcp *p = R->p;
+  const perp_blocks *F = p->F;
+  const perp_unit *unit = &R->unit[t];
+  const int row = unit->row, first = F->jptr[unit->group], width = subs * BODY_WIDTH;
+  double *gram = R->data + unit->at, *g = gram + 4, *par = g + CONTACT_ROWS * width;
+  perp_v4 column[WIDTH], sum = { 0, 0, 0, 0 }, product = { 0, 0, 0, 0 };
+  if (F->s != NULL) sum = (perp_v4){ F->s[row], F->s[row + 1], F->s[row + 2], 0 };
+  for (int k = 0; k < subs; k++) {
+    const double *J = F->J + F->joff[first + k], *L = R->chol + F->mptr[F->jblk[first + k]];
+    perp_v4 part = { 0, 0, 0, 0 };
+    for (int j = 0; j < BODY_WIDTH; j++) {
+      perp_v4 x = { J[3 * j], J[3 * j + 1], J[3 * j + 2], 0 };
+      if (j + 1 < BODY_WIDTH)
+        x = *(const perp_v4_any *)(J + 3 * j); /* one of the next comes along */
+      x *= L[j];
+      part += x * x;
+      product += x * __builtin_shufflevector(x, x, 1, 2, 0, 3);
+      column[BODY_WIDTH * k + j] = x;
+    }
+    sum += part;
+  }
+  for (int j = 0; j < width; j += 4) {
+    const perp_v4 *c = column + j;
+    const perp_v4 x = __builtin_shufflevector(c[0], c[1], 0, 4, 2, 6);
+    const perp_v4 y = __builtin_shufflevector(c[0], c[1], 1, 5, 3, 7);
+    if (j + 4 > width) { /* a pair is left */
+      for (int i = 0; i < 2; i++)
+        g[j + i] = x[i], g[width + j + i] = y[i], g[2 * width + j + i] = x[2 + i];
+      break;
+    }
+    const perp_v4 x2 = __builtin_shufflevector(c[2], c[3], 0, 4, 2, 6);
+    const perp_v4 y2 = __builtin_shufflevector(c[2], c[3], 1, 5, 3, 7);
+    *(perp_v4 *)(g + j) = __builtin_shufflevector(x, x2, 0, 1, 4, 5);
+    *(perp_v4 *)(g + width + j) = __builtin_shufflevector(y, y2, 0, 1, 4, 5);
+    *(perp_v4 *)(g + 2 * width + j) = __builtin_shufflevector(x, x2, 2, 3, 6, 7);
+  }
+  for (int i = 0; i < CONTACT_ROWS; i++) R->diag[row + i] = sum[i];
+  if (!regular(R, unit)) return;
+  for (int i = 0; i < CONTACT_ROWS; i++) {
+    R->inv[row + i] = omega / R->diag[row + i];
+    R->unit_of[row + i] = t;
+  }
+  for (int i = 1; i < CONTACT_ROWS; i++)
+    if (R->type[row + i] == PERP_ROW_CONE_TAIL)
+      step_of_cone(R, row + i - 1, i == 1 ? product[0] : product[1], omega);
+  gram[0] = R->inv[row + 1] * product[0];
+  gram[1] = R->inv[row + 2] * product[2];
+  gram[2] = R->inv[row + 2] * product[1];
+  put_parameters(R, unit, par);
+}
+
 /* All units in the order of rows, so that J is read as it lies; then what needs the largest diagonal. */
 typedef struct packing {
   perp_rows *R;
@@ -394,7 +446,7 @@ typedef struct packing {
   double top[PERP_TEAM_MAX], bnorm[PERP_TEAM_MAX]; /* of each member */
 } packing;
 
-static void pack_share(void *user, int member, int members)
+PERP_CLONES_OF_FOUR static void pack_share(void *user, int member, int members)
 {
   packing *job = user;
   perp_rows *R = job->R;
@@ -402,12 +454,15 @@ static void pack_share(void *user, int member, int members)
   const int end = perp_share(R->n_units, member + 1, members);
   double top = 0, bnorm = 0;
   for (int k = from; k < end; k++) {
-    const perp_unit *unit = &R->unit[R->place[k]];
-    pack_unit(R, unit);
+    const int t = R->place[k];
+    const perp_unit *unit = &R->unit[t];
+    if (!is_contact(R, unit))
+      pack_unit(R, t, job->omega);
+    else if (unit->b >= 0)
+      pack_contact(R, t, job->omega, 2);
+    else
+      pack_contact(R, t, job->omega, 1);
     for (int i = unit->row; i < unit->row + unit->r; i++) top = R->diag[i] > top ? R->diag[i] : top;
-    if (!regular(R, unit)) continue;
-    for (int i = unit->row; i < unit->row + unit->r; i++) R->inv[i] = job->omega / R->diag[i];
-    finish_unit(R, R->place[k], job->omega);
   }
   job->top[member] = top;
   perp_team_wait(members);

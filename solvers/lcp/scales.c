@@ -130,8 +130,24 @@ static inline void raise_to(double *x, double d)
 
 /* M_b^-1 g of the rows of a run, number by number; four rows at a time are multiplied out. */
 typedef struct run_rows {
-  double y[2][NARROW][RUN_ROWS] __attribute__((aligned(32)));
+  double y[2][NARROW][RUN_ROWS + 4] __attribute__((aligned(32)));
 } run_rows;
+
+/* Contacts in space on bodies with diagonal inertia: y = W g of the three rows of a sub-matrix, number by number, and
+ * their products g'y in part.  What comes behind the three in y is overwritten. */
+static inline __attribute__((always_inline)) void
+contact_times(const double *G, const double *W, double (*y)[RUN_ROWS + 4], double part[4])
+{
+  perp_v4 sum = { 0, 0, 0, 0 };
+  for (int q = 0; q < NARROW; q++) {
+    perp_v4 g = { G[3 * q], G[3 * q + 1], G[3 * q + 2], 0 };
+    if (q + 1 < NARROW) g = *(const perp_v4_any *)(G + 3 * q);
+    const perp_v4 x = W[(NARROW + 1) * q] * g;
+    *(perp_v4_any *)y[q] = x;
+    sum += g * x;
+  }
+  *(perp_v4 *)part = sum;
+}
 
 /* M_b^-1 g of each row of group h, the first of them at place `before` of the run, and their diagonal.  d: length of
  * the rows on each block, 0: not the same for all. */
@@ -143,15 +159,21 @@ rows_of_group(const perp_blocks *F, int h, int before, int subs, int r, int d, b
   for (int l = 0; l < r; l++) a[at + l] = F->s != NULL ? F->s[at + l] : 0;
   for (int k = 0; k < subs; k++) {
     const int b = F->jblk[F->jptr[h] + k], width = d > 0 ? d : F->bptr[b + 1] - F->bptr[b];
-    const double *G = F->J + F->joff[F->jptr[h] + k];
+    const double *G = F->J + F->joff[F->jptr[h] + k], *W = F->Minv + F->mptr[b];
     const bool flat = diagonal || (F->diag != NULL && F->diag[b]);
-    double top = 0;
+    double part[RUN_ROWS] __attribute__((aligned(32))), top = 0;
+    if (r == 3 && d == NARROW && diagonal)
+      contact_times(G, W, (double(*)[RUN_ROWS + 4]) & run->y[k][0][before], part);
+    else
+      for (int l = 0; l < r; l++) {
+        double x[NARROW];
+        part[l] = row_times(G + l, W, r, width, flat, x);
+        for (int q = 0; q < width; q++) run->y[k][q][before + l] = x[q];
+      }
     for (int l = 0; l < r; l++) {
-      double x[NARROW], part = row_times(G + l, F->Minv + F->mptr[b], r, width, flat, x);
-      for (int q = 0; q < width; q++) run->y[k][q][before + l] = x[q];
-      if (k == 0) own[at + l] = part;
-      top = part > top ? part : top;
-      a[at + l] += part;
+      if (k == 0) own[at + l] = part[l];
+      top = part[l] > top ? part[l] : top;
+      a[at + l] += part[l];
     }
     raise_to(&most[b], top);
   }
@@ -224,6 +246,13 @@ PERP_CLONES_OF_FOUR static bool scales_of_run(const perp_blocks *F, int g, int e
   return true;
 }
 
+static inline double row_dot(const double *G, const double *y, int r, int d)
+{
+  double sum = 0;
+  for (int q = 0; q < d; q++) sum += G[q * r] * y[q];
+  return sum;
+}
+
 /* Row l of sub-matrix k, row i of A, against the rows of other groups on its block that share this block
  * alone: those of other runs. */
 static double scale_across(const perp_blocks *F, int g, int k, int l, double most)
@@ -241,9 +270,9 @@ static double scale_across(const perp_blocks *F, int g, int k, int l, double mos
       continue;
     const double *H = F->J + F->joff[u];
     for (int j = 0; j < rh; j++) {
-      double sum = 0;
-      for (int q = 0; q < d; q++) sum += H[j + q * rh] * y[q];
-      if (fabs(sum) > most) most = fabs(sum);
+      const double sum = fabs(rh == 3 && d == NARROW ? row_dot(H + j, y, 3, NARROW)
+                                                     : row_dot(H + j, y, rh, d));
+      if (sum > most) most = sum;
     }
   }
   return most;
