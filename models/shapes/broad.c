@@ -45,6 +45,7 @@ perp_status perp_broad_init(perp_ctx *ctx, perp_broad *b, const perp_model *mode
   size_t size = (size_t)n + 2;
   b->box = calloc(size, sizeof *b->box);
   b->fat = calloc(size, sizeof *b->fat);
+  b->ball = aligned_alloc(sizeof *b->ball, size * sizeof *b->ball);
   b->moved = calloc(size, sizeof *b->moved);
   b->planes = calloc(size, sizeof *b->planes);
   b->count = calloc(size, sizeof *b->count);
@@ -55,10 +56,17 @@ perp_status perp_broad_init(perp_ctx *ctx, perp_broad *b, const perp_model *mode
   b->first = calloc((size_t)model->n_bodies + 3, sizeof *b->first);
   b->pair = calloc((size_t)b->cap_pairs, sizeof *b->pair);
   b->raw = calloc((size_t)b->cap_pairs, sizeof *b->raw);
-  if (b->box == NULL || b->fat == NULL || b->moved == NULL || b->planes == NULL ||
-      b->count == NULL || b->entry == NULL || b->sorted == NULL || b->bucket == NULL ||
-      b->neighbour == NULL || b->first == NULL || b->pair == NULL || b->raw == NULL)
+  if (b->box == NULL || b->fat == NULL || b->ball == NULL || b->moved == NULL ||
+      b->planes == NULL || b->count == NULL || b->entry == NULL || b->sorted == NULL ||
+      b->bucket == NULL || b->neighbour == NULL || b->first == NULL || b->pair == NULL ||
+      b->raw == NULL)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for collision detection of %d shapes", n);
+  for (int i = 0; i < n; i++)
+    b->ball[i] = (perp_ball){
+      .radius = model->shape[i].kind == PERP_SHAPE_SPHERE ? model->shape[i].radius : -1,
+      .surface = model->shape_def[i].surface,
+      .body = model->shape[i].body,
+    };
   for (int i = 0; i < n; i++)
     if (model->shape[i].kind == PERP_SHAPE_PLANE) b->planes[b->n_planes++] = i;
   b->plane_pose = calloc((size_t)b->n_planes + 1, sizeof *b->plane_pose);
@@ -73,6 +81,7 @@ void perp_broad_free(perp_broad *b)
 {
   free(b->box);
   free(b->fat);
+  free(b->ball);
   free(b->moved);
   free(b->planes);
   free(b->plane_pose);
@@ -318,7 +327,9 @@ static void look_at(perp_broad *b, const perp_pose *pose, int i, look *found)
   const perp_bounds *fat = &b->fat[i];
   perp_pose at;
   if (b->model->dim == 2) perp_lift(2, &pose[s->body], &at);
-  perp_shape_bounds(s, b->model->dim == 2 ? &at : &pose[s->body], now.lo, now.hi);
+  const perp_pose *lifted = b->model->dim == 2 ? &at : &pose[s->body];
+  perp_shape_bounds(s, lifted, now.lo, now.hi);
+  if (s->kind == PERP_SHAPE_SPHERE) perp_place(lifted, s->c, b->ball[i].x);
   if (s->kind == PERP_SHAPE_PLANE) {
     *box = now;
     return;

@@ -17,6 +17,13 @@ typedef struct perp_bounds {
   double lo[3], hi[3];
 } perp_bounds;
 
+/* What a sphere needs to meet others, on one line of the cache. */
+typedef struct perp_ball {
+  double x[3], radius; /* centre at the last poses; radius < 0: no sphere */
+  perp_surface surface;
+  int body;
+} perp_ball;
+
 typedef struct perp_shape_pair {
   int a, b; /* a < b */
 } perp_shape_pair;
@@ -33,6 +40,7 @@ typedef struct perp_broad {
   double margin;
   perp_bounds *box; /* [n] at the last poses, grown by half of the margin; of planes everything */
   perp_bounds *fat; /* [n] when the list was built */
+  perp_ball *ball;  /* [n] */
   double *moved;    /* [n] of a side of the box since the update before */
   perp_pose *plane_pose; /* [n_planes] then */
   int *planes, n_planes;

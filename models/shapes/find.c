@@ -14,6 +14,7 @@ typedef struct lane {
 } lane;
 
 enum { LANES = 16, TEAM_PAIRS = 2000 };
+enum { AHEAD = 8 }; /* pairs */
 
 struct perp_collision {
   perp_broad broad;
@@ -21,6 +22,8 @@ struct perp_collision {
   const perp_pose *pose;
   const unsigned char *rest;
   int64_t pairs;
+  int total; /* contacts of all lanes */
+  bool full;
 };
 
 /* for n contacts at least */
@@ -85,44 +88,42 @@ void perp_collision_counters(const perp_collision *c, int64_t *pairs, int64_t *c
   *contacts = c->lane[0].n;
 }
 
-/* centres of two spheres farther apart than the margin by more than rounding; else nothing is
- * said */
-static bool spheres_apart(const perp_broad *b, int i, int j)
-{
-  const perp_shape *s = &b->model->shape[i], *t = &b->model->shape[j];
-  if (s->kind != PERP_SHAPE_SPHERE || t->kind != PERP_SHAPE_SPHERE) return false;
-  const perp_bounds *p = &b->box[i], *q = &b->box[j];
-  double d2 = 0, scale = 0, reach = s->radius + t->radius + b->margin;
-  for (int k = 0; k < 3; k++) {
-    double x = 0.5 * (p->lo[k] + p->hi[k]), y = 0.5 * (q->lo[k] + q->hi[k]);
-    d2 += (x - y) * (x - y);
-    scale += fabs(x);
-  }
-  reach += 1e-12 * (reach + scale);
-  return d2 > reach * reach;
-}
-
+/* Not for pairs that are farther apart than the margin by more than rounding. */
 static bool worth_asking(const perp_broad *b, int i, int j)
 {
-  return perp_bounds_overlap(&b->box[i], &b->box[j]) && !spheres_apart(b, i, j);
+  const perp_ball *p = &b->ball[i], *q = &b->ball[j];
+  if (p->radius < 0 || q->radius < 0) return perp_bounds_overlap(&b->box[i], &b->box[j]);
+  const double x = q->x[0] - p->x[0], y = q->x[1] - p->x[1], z = q->x[2] - p->x[2];
+  const double reach = (p->radius + q->radius + b->margin) * (1 + 1e-12);
+  return !(x * x + y * y + z * z > reach * reach);
+}
+
+/* contacts of a pair, written behind those of the lane */
+static int ask(const perp_collision *c, int i, int j, perp_contact *out)
+{
+  const perp_broad *b = &c->broad;
+  const perp_ball *p = &b->ball[i], *q = &b->ball[j];
+  if (p->radius < 0 || q->radius < 0)
+    return perp_collide(b->model, i, &c->pose[p->body], j, &c->pose[q->body], b->margin, out);
+  perp_touch t;
+  if (!perp_ball_ball(p->x, p->radius, q->x, q->radius, b->margin, &t)) return 0;
+  const perp_surface surface = perp_surface_pair(&p->surface, &q->surface);
+  perp_contact_write(i, p->body, j, q->body, &surface, &t, out);
+  return 1;
 }
 
 static bool rests(const perp_collision *c, int shape)
 {
-  const int body = c->broad.model->shape[shape].body;
+  const int body = c->broad.ball[shape].body;
   return body == PERP_WORLD || c->rest[body];
 }
 
-/* a contiguous share of the pairs, in order */
-static void find_share(void *user, int member, int members)
+static void ask_share(perp_collision *c, lane *l, int first, int end)
 {
-  perp_collision *c = user;
   const perp_broad *b = &c->broad;
-  const perp_model *m = b->model;
-  lane *l = &c->lane[member];
-  const int end = perp_share(b->n_pairs, member + 1, members);
-  for (int k = perp_share(b->n_pairs, member, members); k < end; k++) {
+  for (int k = first; k < end; k++) {
     int i = b->pair[k].a, j = b->pair[k].b;
+    if (k + AHEAD < end) __builtin_prefetch(&b->ball[b->pair[k + AHEAD].b]);
     if (c->rest != NULL && rests(c, i) && rests(c, j)) continue;
     if (!worth_asking(b, i, j)) continue;
     if (!room(l, l->n + PERP_MANIFOLD_MAX)) {
@@ -130,9 +131,45 @@ static void find_share(void *user, int member, int members)
       return;
     }
     l->pairs++;
-    l->n += perp_collide(m, i, &c->pose[m->shape[i].body], j, &c->pose[m->shape[j].body], b->margin,
-                         l->contact + l->n);
+    l->n += ask(c, i, j, l->contact + l->n);
   }
+}
+
+/* what the lanes but the first have, all in a row from `first` to `end`, behind the contacts of the first lane */
+static void join_share(perp_collision *c, int first, int end)
+{
+  const int own = c->lane[0].n;
+  for (int i = 1, start = 0; i < LANES && start < end; start += c->lane[i++].n) {
+    const lane *l = &c->lane[i];
+    const int from = first > start ? first - start : 0,
+              to = end - start < l->n ? end - start : l->n;
+    if (from < to)
+      memcpy(c->lane[0].contact + own + start + from, l->contact + from,
+             (size_t)(to - from) * sizeof *l->contact);
+  }
+}
+
+/* A contiguous share of the pairs, in order; then all contacts in one list. */
+static void find_share(void *user, int member, int members)
+{
+  perp_collision *c = user;
+  const int pairs = c->broad.n_pairs;
+  ask_share(c, &c->lane[member], perp_share(pairs, member, members),
+            perp_share(pairs, member + 1, members));
+  perp_team_wait(members);
+  if (member == 0) {
+    c->total = 0;
+    c->full = false;
+    for (int i = 0; i < LANES; i++) {
+      c->total += c->lane[i].n;
+      c->full = c->full || c->lane[i].full;
+    }
+    c->full = c->full || !room(&c->lane[0], c->total);
+  }
+  perp_team_wait(members);
+  const int others = c->total - c->lane[0].n;
+  if (!c->full)
+    join_share(c, perp_share(others, member, members), perp_share(others, member + 1, members));
 }
 
 perp_status perp_collision_find(perp_ctx *ctx, perp_collision *c, const perp_pose *pose,
@@ -147,17 +184,10 @@ perp_status perp_collision_find(perp_ctx *ctx, perp_collision *c, const perp_pos
   c->pose = pose;
   const int threads = ctx->threads < LANES ? ctx->threads : LANES;
   perp_team(c->broad.n_pairs >= TEAM_PAIRS ? threads : 1, find_share, c);
-  bool full = all->full;
-  for (int i = 1; i < LANES; i++) {
-    const lane *l = &c->lane[i];
-    full = full || l->full || !room(all, all->n + l->n);
-    if (full) break;
-    if (l->n > 0) memcpy(all->contact + all->n, l->contact, (size_t)l->n * sizeof *l->contact);
-    all->n += l->n;
-    all->pairs += l->pairs;
-  }
-  if (full) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts and more", all->n);
-  c->pairs = all->pairs;
+  if (c->full)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts and more", c->total);
+  for (int i = 0; i < LANES; i++) c->pairs += c->lane[i].pairs;
+  all->n = c->total;
   *contacts = all->contact;
   *n = all->n;
   return PERP_OK;

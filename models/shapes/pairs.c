@@ -132,22 +132,9 @@ int perp_collide(const perp_model *model, int shape_a, const perp_pose *pose_a, 
   int n = flip ? fn(b, pose_b, a, pose_a, margin, t) : fn(a, pose_a, b, pose_b, margin, t);
   if (n == 0) return 0;
   if (flip) perp_touch_flip(n, t);
-  double mu = sqrt(fa->mu * fb->mu), mu_dynamic = sqrt(fa->mu_dynamic * fb->mu_dynamic);
-  for (int i = 0; i < n; i++) {
-    perp_contact *c = &contacts[i];
-    c->shape_a = shape_a;
-    c->shape_b = shape_b;
-    c->body_a = a->body;
-    c->body_b = b->body;
-    c->id = (uint64_t)shape_a << 44 | (uint64_t)shape_b << 24 | t[i].feature;
-    memcpy(c->p_a, t[i].p_a, sizeof c->p_a);
-    memcpy(c->p_b, t[i].p_b, sizeof c->p_b);
-    memcpy(c->n, t[i].n, sizeof c->n);
-    c->gap = t[i].gap;
-    c->mu = mu;
-    c->mu_dynamic = mu_dynamic;
-    c->e = fmax(fa->restitution, fb->restitution);
-  }
+  const perp_surface surface = perp_surface_pair(fa, fb);
+  for (int i = 0; i < n; i++)
+    perp_contact_write(shape_a, a->body, shape_b, b->body, &surface, &t[i], &contacts[i]);
   return n;
 }
 

@@ -21,14 +21,20 @@ void perp_balls(const double x[3], double ra, const double y[3], double rb, cons
 /* coincident centres part along y, which exists in the plane as well */
 static const double UP[3] = { 0, 1, 0 };
 
+bool perp_ball_ball(const double x[3], double ra, const double y[3], double rb, double margin,
+                    perp_touch *t)
+{
+  perp_balls(x, ra, y, rb, UP, 0, t);
+  return t->gap < margin;
+}
+
 int perp_sphere_sphere(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
                        const perp_pose *pb, double margin, perp_touch *out)
 {
   double x[3], y[3];
   perp_place(pa, a->c, x);
   perp_place(pb, b->c, y);
-  perp_balls(x, a->radius, y, b->radius, UP, 0, out);
-  return out->gap < margin;
+  return perp_ball_ball(x, a->radius, y, b->radius, margin, out);
 }
 
 /* ---- planes ---------------------------------------------------------------------------------- */

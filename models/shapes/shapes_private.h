@@ -144,6 +144,43 @@ perp_pair_fn perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sph
  * exchanged. */
 perp_pair_fn *perp_pair(perp_shape_kind a, perp_shape_kind b, bool *flip);
 void perp_touch_flip(int n, perp_touch *t);
+/* The pair of balls itself: perp_sphere_sphere without poses. */
+bool perp_ball_ball(const double x[3], double ra, const double y[3], double rb, double margin,
+                    perp_touch *t);
+
+/* A pair of surfaces, see shape.h. */
+PERP_INLINE double perp_mean_friction(double a, double b)
+{
+  return a == b ? a : sqrt(a * b);
+}
+PERP_INLINE perp_surface perp_surface_pair(const perp_surface *a, const perp_surface *b)
+{
+  return (perp_surface){
+    .mu = perp_mean_friction(a->mu, b->mu),
+    .mu_dynamic = perp_mean_friction(a->mu_dynamic, b->mu_dynamic),
+    .restitution = a->restitution > b->restitution ? a->restitution : b->restitution,
+  };
+}
+
+PERP_INLINE void perp_contact_write(int shape_a, int body_a, int shape_b, int body_b,
+                                    const perp_surface *surface, const perp_touch *t,
+                                    perp_contact *c)
+{
+  c->shape_a = shape_a;
+  c->shape_b = shape_b;
+  c->body_a = body_a;
+  c->body_b = body_b;
+  c->id = (uint64_t)shape_a << 44 | (uint64_t)shape_b << 24 | t->feature;
+  for (int i = 0; i < 3; i++) {
+    c->p_a[i] = t->p_a[i];
+    c->p_b[i] = t->p_b[i];
+    c->n[i] = t->n[i];
+  }
+  c->gap = t->gap;
+  c->mu = surface->mu;
+  c->mu_dynamic = surface->mu_dynamic;
+  c->e = surface->restitution;
+}
 
 /* Keep at most PERP_MANIFOLD_MAX of n points, in the order of their features: a deepest one, the
  * one farthest from it, then those that add most area.  size: length that rounding is measured
