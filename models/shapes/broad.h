@@ -24,15 +24,29 @@ typedef struct perp_ball {
   int body;
 } perp_ball;
 
+/* What decides whether a pair may touch at all. */
+typedef struct perp_tag {
+  int body, group;
+  bool joined, collide_joined; /* the body has neighbours */
+} perp_tag;
+
 typedef struct perp_shape_pair {
   int a, b; /* a < b */
 } perp_shape_pair;
 
-enum { PERP_GRID_LEVELS = 64 };
+enum { PERP_GRID_LEVELS = 64, PERP_BROAD_LANES = 16 };
 
 typedef struct perp_grid_entry {
   int shape, level, cell[3];
+  perp_bounds fat;
 } perp_grid_entry;
+
+/* pairs found by one member of the team, in no order */
+typedef struct perp_pair_lane {
+  perp_shape_pair *pair;
+  int n, cap;
+  bool full; /* there was no memory for more */
+} perp_pair_lane;
 
 typedef struct perp_broad {
   const perp_model *model;
@@ -41,6 +55,7 @@ typedef struct perp_broad {
   perp_bounds *box; /* [n] at the last poses, grown by half of the margin; of planes everything */
   perp_bounds *fat; /* [n] when the list was built */
   perp_ball *ball;  /* [n] */
+  perp_tag *tag;    /* [n] */
   double *moved;    /* [n] of a side of the box since the update before */
   perp_pose *plane_pose; /* [n_planes] then */
   int *planes, n_planes;
@@ -50,12 +65,14 @@ typedef struct perp_broad {
   bool listed;  /* there is a list ... */
   double reach; /* ... for margins up to this */
   /* of the construction */
-  perp_shape_pair *raw;
+  perp_pair_lane lane[PERP_BROAD_LANES];
   int cap_pairs;
   int *count;             /* [n + 2] counting sort of pairs */
+  double *size;           /* [n] logarithm of the extent of fat */
   int *neighbour, *first; /* bodies joined to body i: neighbour[first[i+1] ... first[i+2]-1] */
   perp_grid_entry *entry, *sorted; /* [n] */
-  int *bucket, mask;               /* [mask + 2] */
+  int n_entries;                   /* shapes that are no planes */
+  int *at, *bucket, mask;          /* [n] bucket of an entry; [mask + 2] first of a bucket */
   double cell[PERP_GRID_LEVELS];
   int members[PERP_GRID_LEVELS];
 } perp_broad;

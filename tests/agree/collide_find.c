@@ -2,7 +2,7 @@
 /* Collision detection of a crowd of random shapes on the move: after every step the contacts are,
  * bit for bit, those of asking all pairs one by one with the rules of shape.h, and those of a
  * detection made anew; nothing is allocated; hostile poses are refused or answered with finite
- * numbers.
+ * numbers.  A cloud of so many that a team looks at it: the same bits for any number of threads.
  *
  * Arguments: number of crowds (default 12), steps each (default 40). */
 #include "models/shapes/shapes_private.h"
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { SHAPES = 90, CONTACTS = 4 * SHAPES * SHAPES / 2 };
+enum { SHAPES = 90, CONTACTS = 1 << 16 };
 
 static perp_ctx ctx;
 static perp_rng *rng;
@@ -183,6 +183,75 @@ static void run_crowd(int dim, int steps, tally *t)
   perp_model_destroy(m);
 }
 
+/* so many that a team shares the work: spheres, some boxes, and a plane in their midst */
+static perp_model *cloud(int shapes)
+{
+  perp_model *m = NULL;
+  perp_shape_def def = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = { .mu = 0.4 } };
+  if (perp_model_create(&ctx, 3, &m) != PERP_OK) bail("%s", ctx.msg);
+  for (int i = 0; i < shapes; i++) {
+    if (i != shapes / 2) {
+      perp_body_def body = { .mass = perp_mass_sphere(1, 1) };
+      for (int k = 0; k < 3; k++) body.x[k] = uniform(-6, 6);
+      if (perp_model_add_body(&ctx, m, &body, &def.body) != PERP_OK) bail("%s", ctx.msg);
+      def.kind = perp_rng_int(rng, 6) == 0 ? PERP_SHAPE_BOX : PERP_SHAPE_SPHERE;
+      def.radius = i % 50 == 0 ? 1.5 : uniform(0.2, 0.4);
+      for (int k = 0; k < 3; k++) def.half[k] = uniform(0.1, 0.4);
+      def.surface.mu = i % 2 == 0 ? 0.5 : uniform(0, 1);
+      def.surface.mu_dynamic = NAN;
+    } else {
+      def.kind = PERP_SHAPE_PLANE;
+      def.body = PERP_WORLD;
+    }
+    if (perp_model_add_shape(&ctx, m, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+  }
+  if (perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+  return m;
+}
+
+static void run_cloud(void)
+{
+  enum { CLOUD = 2100, TEAMS = 3, STEPS = 6 };
+  perp_model *m = cloud(CLOUD);
+  perp_collision *c[TEAMS];
+  const perp_contact *list[TEAMS];
+  const double margin = 0.02;
+  int n[TEAMS], differ = 0, n_want = 0;
+  double *q = malloc((size_t)m->nq * sizeof *q), low = HUGE_VAL;
+  if (q == NULL) bail("no memory");
+  memcpy(q, m->q0, (size_t)m->nq * sizeof *q);
+  for (int k = 0; k < TEAMS; k++)
+    if (perp_collision_create(&ctx, m, margin, &c[k]) != PERP_OK) bail("%s", ctx.msg);
+  for (int s = 0; s < STEPS; s++) {
+    if (s > 0) move(m, q);
+    perp_eval_poses(&m->eval, m, q);
+    for (int k = 0; k < TEAMS; k++) {
+      ctx.threads = k + 1;
+      if (perp_collision_find(&ctx, c[k], m->eval.pose, &list[k], &n[k]) != PERP_OK)
+        bail("%s", ctx.msg);
+      differ += !same(list[k], n[k], list[0], n[0]);
+    }
+  }
+  ctx.threads = 1;
+  for (int i = 0; i < CLOUD; i++)
+    for (int j = i + 1; j < CLOUD && n_want < CONTACTS - PERP_MANIFOLD_MAX; j++) {
+      const perp_pose *pi = &m->eval.pose[m->shape[i].body], *pj = &m->eval.pose[m->shape[j].body];
+      const int count = perp_collide(m, i, pi, j, pj, margin, want + n_want);
+      for (int k = 0; k < count; k++) low = fmin(low, want[n_want + k].gap);
+      n_want += count;
+    }
+  ok(n_want > CLOUD && same(list[0], n[0], want, n_want),
+     "a cloud of %d shapes: find is the same as asking all pairs, %d contacts", CLOUD, n_want);
+  ok(differ == 0, "for any number of threads (%d differences)", differ);
+  /* a manifold over a face tells its distance that well */
+  const double deepest = perp_collision_deepest(NULL, c[0], m->eval.pose);
+  ok(fabs(deepest - low) <= 0.05 * fabs(low), "the deepest, asked without a context: %g of %g m",
+     deepest, low);
+  for (int k = 0; k < TEAMS; k++) perp_collision_destroy(c[k]);
+  free(q);
+  perp_model_destroy(m);
+}
+
 /* all shapes in one place, at the limits of numbers, and not numbers at all */
 static void hostile(int dim)
 {
@@ -230,6 +299,7 @@ int main(int argc, char **argv)
     ok(t.allocated == 0, "a find allocates nothing (%ld)", t.allocated);
   else
     skip("this build has an allocator of its own", "a find allocates nothing");
+  run_cloud();
   hostile(2);
   hostile(3);
   perp_rng_destroy(rng);
