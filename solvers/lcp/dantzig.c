@@ -42,24 +42,14 @@
  * Cost O(n k) per step and O(k^3 / 3) per factorization for k = |F|; memory 2 n^2 numbers.  Factored
  * input: perp_lcp_solve forms A once per solve.  Nonsymmetric A: PERP_UNSUITED (noise of
  * 1e-3 is refined away as far as that converges). */
-#include "solvers/lcp/pivot.h"
-#include "solvers/linalg/ldl_update.h"
+#include "solvers/lcp/dantzig_impl.h"
 
-#include <float.h>
-#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRICTION_REFRESHED, FRICTION_FIXED };
 static const char *const friction_names[] = { "refreshed", "fixed", NULL };
-enum { ORDER_WORST, ORDER_INDEX };
 static const char *const order_names[] = { "worst", "index", NULL };
-
-struct dantzig_opts {
-  int max_iter, friction, order;
-  bool crash, reuse;
-};
 static const perp_opt dantzig_options[] = {
   PERP_INT(struct dantzig_opts, max_iter, 0, 0, 1e9, "steps before giving up; 0: 50 n + 1000"),
   PERP_BOOL(struct dantzig_opts, crash, true,
@@ -76,52 +66,13 @@ static const perp_opt dantzig_options[] = {
   PERP_OPTIONS_END
 };
 
-/* a row depends on F when s is below DEPEND times its diagonal entry, or below what ROUNDING of A makes of
- * it (some 16 eps); above SURE the second question is not asked */
-static const double DEPEND = 1e-12, ROUNDING = 4e-15, SURE = 1e-6;
 /* an entry of a direction below TINY times the largest is zero */
 static const double TINY = 1e-11;
 static const double REFINE = 1e-13;
 /* shift of a singular A_FF in the crash, relative to its diagonal; 1e-8 ... 1e-4 serve equally well */
 static const double SHIFT = 1e-6;
-/* w_F of a basic solution, relative to the multipliers: above NOISE A is not exactly symmetric (files with six
- * digits), and the solution is refined with A itself; what stays above FOREIGN is no rounding at all */
-static const double NOISE = 1e-10, FOREIGN = 1e-4;
 
-enum { AT_LO = PERP_ROW_LO, CLAMPED = PERP_ROW_FREE, AT_HI = PERP_ROW_HI, PARKED = 2 };
-/* updates replace a factorization when the changes are fewer than 1/UPDATE_SHARE of F */
-enum {
-  CRASH_ROUNDS = 50,
-  CRASH_PATIENCE = 6,
-  UPDATE_SHARE = 8,
-  ROUNDS = 6,
-  LIMIT_ROUNDS = 200,
-  BOLD_ROUNDS = 60,
-  PLAIN_ROUNDS = 3
-};
-/* length of a plain step: around SHORT, after `SHORTER` rounds half of it, after twice as many a third ... */
-static const double SHORT = 0.5, SHORTER = 50;
-/* limits that agree with the normal multipliers, relative to the largest multiplier */
-static const double LIMIT_GAP = 1e-13;
-
-struct dantzig {
-  struct dantzig_opts o;
-  perp_arena arena;
-  perp_pivot P;
-  perp_ldl K;
-  int *rows, *pos;                   /* [n] F in the order of the factor; slot or -1 */
-  double *ell, *dir, *res;           /* [n] L^-1 A_Fi, direction of lambda_F, right-hand sides */
-  double *w, *dw, *lp, *wp, *lambda; /* [n] */
-  signed char *set, *saved, *state;  /* [n] AT_LO ... PARKED; of the best crash; as traced */
-  unsigned char *ignore; /* [n] rows that a drive may not block on (numerically dependent) */
-  perp_ctx *ctx;
-  perp_stats *stats;
-  double *proof;
-  int limit;
-  int dependent; /* rows that the last factorization found dependent */
-  double *guess; /* [n] with reuse: lambda as it came */
-  bool kept;     /* K, rows, pos are those of the last solution */
-};
+enum { CRASH_ROUNDS = 50, CRASH_PATIENCE = 6, ROUNDS = 6 };
 
 static void layout(struct dantzig *D, int max_n)
 {
@@ -176,7 +127,7 @@ static void destroy(void *ws)
   free(D);
 }
 
-static void trace(struct dantzig *D, const char *what, int entering, int leaving, double step)
+void perp_dantzig_trace(struct dantzig *D, const char *what, int entering, int leaving, double step)
 {
   if (D->ctx == NULL || D->ctx->trace == NULL) return;
   for (int i = 0; i < D->P.n; i++)
@@ -186,178 +137,14 @@ static void trace(struct dantzig *D, const char *what, int entering, int leaving
              .n = D->P.n, .x = D->lambda, .w = D->w, .state = D->state);
 }
 
-/* ---- the clamped set -------------------------------------------------------------------------------- */
-
-static double scale_of(const struct dantzig *D)
-{
-  double zs = D->P.bscale;
-  for (int i = 0; i < D->P.n; i++) zs = perp_larger(zs, fabs(D->lambda[i]));
-  return zs;
-}
-
-/* rows that have to join the factor or leave it */
-static int differences(const struct dantzig *D)
-{
-  int count = 0;
-  for (int i = 0; i < D->P.n; i++) count += (D->set[i] == CLAMPED) != (D->pos[i] >= 0);
-  return count;
-}
-
-/* row i of F goes to one of the other sets */
-static void leave(struct dantzig *D, int i, int to)
-{
-  int u = D->pos[i], k = D->K.k;
-  perp_ldl_remove(&D->K, u);
-  for (int q = u + 1; q < k; q++) {
-    D->rows[q - 1] = D->rows[q];
-    D->pos[D->rows[q - 1]] = q - 1;
-  }
-  D->pos[i] = -1;
-  D->set[i] = (signed char)to;
-  D->lambda[i] = to == AT_LO ? D->P.lo[i] : D->P.hi[i];
-}
-
-/* ell = L^-1 A_Fi; returns s, 0 when row i depends on F, negative when A is indefinite.
- *
- * s = v'Av for v = (-A_FF^-1 A_Fi, 1), so rounding of A alone moves it by eps sum v_j^2 A_jj: when A_FF is
- * nearly singular itself a row can depend on F although s is far above eps A_ii. */
-static double schur(struct dantzig *D, int i)
-{
-  const double *col = D->P.A + (size_t)i * D->P.lda;
-  int k = D->K.k;
-  for (int u = 0; u < k; u++) D->ell[u] = col[D->rows[u]];
-  perp_ldl_forward(&D->K, D->ell);
-  double sum = 0;
-  for (int u = 0; u < k; u++) sum += D->ell[u] * D->ell[u] / D->K.d[u];
-  double s = col[i] - sum, mag = fabs(col[i]) + sum;
-  if (s > SURE * mag) return s;
-  if (fabs(s) <= DEPEND * mag) return 0;
-  for (int u = 0; u < k; u++) D->res[u] = D->ell[u] / D->K.d[u];
-  perp_ldl_backward(&D->K, D->res);
-  for (int u = 0; u < k; u++)
-    mag += D->res[u] * D->res[u] * D->P.A[(size_t)D->rows[u] * (D->P.lda + 1)];
-  return fabs(s) <= ROUNDING * mag ? 0 : s;
-}
-
-/* join F with the ell and s of schur(i) */
-static void join(struct dantzig *D, int i, double s)
-{
-  perp_ldl_append(&D->K, D->ell, s);
-  D->rows[D->K.k - 1] = i;
-  D->pos[i] = D->K.k - 1;
-  D->set[i] = CLAMPED;
-}
-
-/* a row that depends on F keeps its bound, or its place between them */
-static void park(struct dantzig *D, int i)
-{
-  double x = D->lambda[i], lo = D->P.lo[i], hi = D->P.hi[i];
-  D->ignore[i] = 1;
-  D->dependent++;
-  D->set[i] = x > lo && x < hi ? PARKED : x <= lo ? AT_LO : AT_HI;
-  if (D->set[i] != PARKED) D->lambda[i] = x <= lo ? lo : hi;
-}
-
-/* Factor A_FF (+ shift diag) for the rows with set = CLAMPED and park the dependent ones: few changes by
- * updates, many at once.  0 when a pivot is negative. */
-static int factor(struct dantzig *D, int changes, double shift)
-{
-  int n = D->P.n;
-  D->dependent = 0;
-  memset(D->ignore, 0, (size_t)n);
-  if (changes * UPDATE_SHARE < D->K.k) {
-    for (int i = 0; i < n; i++)
-      if (D->pos[i] >= 0 && D->set[i] != CLAMPED) leave(D, i, D->set[i]);
-    for (int i = 0; i < n; i++)
-      if (D->pos[i] < 0 && D->set[i] == CLAMPED) {
-        double s = schur(D, i) + shift * D->P.A[(size_t)i * (D->P.lda + 1)];
-        if (s < 0) return 0;
-        if (s > 0)
-          join(D, i, s);
-        else
-          park(D, i);
-      }
-    return 1;
-  }
-  int k = 0;
-  for (int i = 0; i < n; i++) {
-    D->pos[i] = -1;
-    if (D->set[i] == CLAMPED) D->rows[k++] = i;
-  }
-  D->stats->factorizations += k > 0;
-  int rank = perp_ldl_factor(&D->K, D->P.A, D->P.lda, D->rows, k, DEPEND, shift);
-  if (rank < 0) return 0;
-  for (int u = 0; u < rank; u++) D->pos[D->rows[u]] = u;
-  for (int u = rank; u < k; u++) park(D, D->rows[u]);
-  return 1;
-}
-
-/* one step of iterative refinement of lambda_F; w afresh */
-static void refine(struct dantzig *D)
-{
-  int k = D->K.k;
-  perp_pivot_slack(&D->P, D->lambda, D->w);
-  for (int u = 0; u < k; u++) D->res[u] = -D->w[D->rows[u]];
-  perp_ldl_solve(&D->K, D->res);
-  for (int u = 0; u < k; u++) D->lambda[D->rows[u]] += D->res[u];
-  perp_pivot_slack(&D->P, D->lambda, D->w);
-  D->stats->matvecs += 2;
-}
-
-/* max |w_F| / a over max |lambda| */
-static double core_residual(const struct dantzig *D)
-{
-  double worst = 0;
-  for (int u = 0; u < D->K.k; u++) {
-    int i = D->rows[u];
-    worst = perp_larger(worst, fabs(D->w[i]) / D->P.a[i]);
-  }
-  return worst / perp_larger(scale_of(D), DBL_MIN);
-}
-
-/* lambda_F such that w_F = 0 with the other rows as they are, w of all rows.  With a shift w_F = -shift diag
- * lambda_F remains.  0 when A is far from symmetric. */
-static int basic_solution(struct dantzig *D, double shift)
-{
-  int k = D->K.k;
-  for (int u = 0; u < k; u++) D->lambda[D->rows[u]] = 0;
-  perp_pivot_slack(&D->P, D->lambda, D->w);
-  for (int u = 0; u < k; u++) D->res[u] = -D->w[D->rows[u]];
-  perp_ldl_solve(&D->K, D->res);
-  for (int u = 0; u < k; u++) D->lambda[D->rows[u]] = D->res[u];
-  perp_pivot_columns(&D->P, k, D->rows, D->res, D->w);
-  D->stats->matvecs++;
-  if (shift > 0) return 1;
-  double left = core_residual(D);
-  for (int pass = 0; pass < 3 && left > NOISE; pass++) {
-    refine(D);
-    left = core_residual(D);
-  }
-  return left <= FOREIGN;
-}
-
-/* The direction in which row i, not in F, must be driven: its conditions are broken by more than zero. */
-static int breaks(const struct dantzig *D, int i, double zero)
-{
-  double w = D->w[i] / D->P.a[i];
-  if (D->P.lo[i] == D->P.hi[i]) return 0;
-  return w < -zero && D->set[i] != AT_HI ? 1 : w > zero && D->set[i] != AT_LO ? -1 : 0;
-}
-
-/* Where row i of F belongs when lambda_i is outside of its bounds, else CLAMPED. */
-static int outside(const struct dantzig *D, int i, double zero)
-{
-  double x = D->lambda[i];
-  return x < D->P.lo[i] - zero ? AT_LO : x > D->P.hi[i] + zero ? AT_HI : CLAMPED;
-}
-
 /* ---- crash: block principal pivots ------------------------------------------------------------------- */
 
 static int count_broken(const struct dantzig *D, double zero)
 {
   int count = 0;
   for (int i = 0; i < D->P.n; i++)
-    count += D->pos[i] >= 0 ? outside(D, i, zero) != CLAMPED : breaks(D, i, zero) != 0;
+    count += D->pos[i] >= 0 ? perp_dantzig_outside(D, i, zero) != CLAMPED
+                            : perp_dantzig_breaks(D, i, zero) != 0;
   return count;
 }
 
@@ -369,13 +156,13 @@ static int count_broken(const struct dantzig *D, double zero)
 static int crash(struct dantzig *D)
 {
   int n = D->P.n, best = n + 1, patience = CRASH_PATIENCE;
-  int changes = D->kept ? differences(D) : n;
+  int changes = D->kept ? perp_dantzig_differences(D) : n;
   double shift = 0;
   for (int round = 0; round < CRASH_ROUNDS; round++) {
-    if (!factor(D, changes, shift) || !basic_solution(D, shift)) return 0;
-    double zero = PERP_PIVOT_ZERO * scale_of(D);
+    if (!perp_dantzig_factor(D, changes, shift) || !perp_dantzig_basic_solution(D, shift)) return 0;
+    double zero = PERP_PIVOT_ZERO * perp_dantzig_scale_of(D);
     changes = count_broken(D, zero);
-    trace(D, "block", -1, -1, changes);
+    perp_dantzig_trace(D, "block", -1, -1, changes);
     if (changes == 0 && shift == 0) return 1;
     if (changes < best) {
       best = changes;
@@ -394,19 +181,19 @@ static int crash(struct dantzig *D)
     }
     for (int i = 0; i < n; i++)
       if (D->pos[i] < 0) {
-        if (breaks(D, i, zero)) D->set[i] = CLAMPED;
-      } else if (outside(D, i, zero) != CLAMPED) {
-        D->set[i] = (signed char)outside(D, i, zero);
+        if (perp_dantzig_breaks(D, i, zero)) D->set[i] = CLAMPED;
+      } else if (perp_dantzig_outside(D, i, zero) != CLAMPED) {
+        D->set[i] = (signed char)perp_dantzig_outside(D, i, zero);
         D->lambda[i] = D->set[i] == AT_LO ? D->P.lo[i] : D->P.hi[i];
       }
   }
   memcpy(D->set, D->saved, (size_t)n);
   for (int i = 0; i < n; i++)
     if (D->set[i] == PARKED)
-      park(D, i);
+      perp_dantzig_park(D, i);
     else if (D->set[i] != CLAMPED)
       D->lambda[i] = D->set[i] == AT_LO ? D->P.lo[i] : D->P.hi[i];
-  return factor(D, n, 0) && basic_solution(D, 0);
+  return perp_dantzig_factor(D, n, 0) && perp_dantzig_basic_solution(D, 0);
 }
 
 /* Rows of F outside of their bounds leave it, until lambda is feasible and w_F = 0: what a drive needs.  0 when
@@ -414,10 +201,10 @@ static int crash(struct dantzig *D)
 static int make_feasible(struct dantzig *D)
 {
   for (int changes = 1; changes > 0;) {
-    double zero = PERP_PIVOT_ZERO * scale_of(D);
+    double zero = PERP_PIVOT_ZERO * perp_dantzig_scale_of(D);
     changes = 0;
     for (int u = 0; u < D->K.k; u++) {
-      int i = D->rows[u], to = outside(D, i, zero);
+      int i = D->rows[u], to = perp_dantzig_outside(D, i, zero);
       if (to == CLAMPED) {
         D->lambda[i] = perp_smaller(perp_larger(D->lambda[i], D->P.lo[i]), D->P.hi[i]);
         continue;
@@ -427,7 +214,7 @@ static int make_feasible(struct dantzig *D)
       changes++;
     }
     if (changes > 0) {
-      if (!factor(D, changes, 0) || !basic_solution(D, 0)) return 0;
+      if (!perp_dantzig_factor(D, changes, 0) || !perp_dantzig_basic_solution(D, 0)) return 0;
     }
   }
   return 1;
@@ -455,7 +242,7 @@ static void consider(struct stop *best, double limit, int what, int row, int to,
 static double direction(struct dantzig *D, int i, double sign)
 {
   int n = D->P.n, k = D->K.k;
-  double s = schur(D, i), size = 1;
+  double s = perp_dantzig_schur(D, i), size = 1;
   if (s < 0) return -1;
   for (int u = 0; u < k; u++) D->dir[u] = -sign * D->ell[u] / D->K.d[u];
   perp_ldl_backward(&D->K, D->dir);
@@ -483,7 +270,7 @@ static struct stop ratio_test(const struct dantzig *D, int i, double sign, doubl
 {
   int n = D->P.n, k = D->K.k;
   const double *lo = D->P.lo, *hi = D->P.hi, *lambda = D->lambda, *w = D->w, *dw = D->dw;
-  double size = 1, zero = PERP_PIVOT_ZERO * scale_of(D);
+  double size = 1, zero = PERP_PIVOT_ZERO * perp_dantzig_scale_of(D);
   for (int u = 0; u < k; u++) size = perp_larger(size, fabs(D->dir[u]));
   double tiny = TINY * size, own = sign > 0 ? hi[i] - lambda[i] : lambda[i] - lo[i];
   /* first pass: the longest step that violates nothing by more than zero */
@@ -530,10 +317,11 @@ static struct stop ratio_test(const struct dantzig *D, int i, double sign, doubl
 static perp_reason drive(struct dantzig *D, int i)
 {
   int n = D->P.n;
-  double zero = PERP_PIVOT_ZERO * scale_of(D), sign = breaks(D, i, zero);
+  double zero = PERP_PIVOT_ZERO * perp_dantzig_scale_of(D), sign = perp_dantzig_breaks(D, i, zero);
   for (int j = 0; j < n; j++) {
     double p = perp_pivot_generic(j);
-    D->ignore[j] = j == i || D->P.lo[j] == D->P.hi[j] || (D->pos[j] < 0 && breaks(D, j, zero) != 0);
+    D->ignore[j] = j == i || D->P.lo[j] == D->P.hi[j] ||
+                   (D->pos[j] < 0 && perp_dantzig_breaks(D, j, zero) != 0);
     D->wp[j] = D->set[j] == AT_LO ? p * D->P.a[j] : D->set[j] == AT_HI ? -p * D->P.a[j] : 0;
     D->lp[j] = D->set[j] != CLAMPED                                     ? 0
                : D->lambda[j] - D->P.lo[j] <= D->P.hi[j] - D->lambda[j] ? p
@@ -564,24 +352,25 @@ static perp_reason drive(struct dantzig *D, int i)
       D->wp[j] += r.theta_p * D->dw[j];
     }
     D->stats->iterations++;
-    trace(D, "pivot", i, r.what == STOP_CLOSED || r.what == STOP_OTHER_BOUND ? -1 : r.row, r.theta);
+    perp_dantzig_trace(D, "pivot", i,
+                       r.what == STOP_CLOSED || r.what == STOP_OTHER_BOUND ? -1 : r.row, r.theta);
     switch (r.what) {
     case STOP_CLOSED:
       D->w[i] = 0;
-      join(D, i, s);
+      perp_dantzig_join(D, i, s);
       return PERP_RUNNING;
     case STOP_OTHER_BOUND:
       D->set[i] = (signed char)r.to;
       D->lambda[i] = r.to == AT_LO ? D->P.lo[i] : D->P.hi[i];
       return PERP_RUNNING;
     case STOP_LEAVES:
-      leave(D, r.row, r.to);
+      perp_dantzig_leave(D, r.row, r.to);
       D->lp[r.row] = D->wp[r.row] = 0;
       break;
     default: {
-      double sj = schur(D, r.row);
+      double sj = perp_dantzig_schur(D, r.row);
       if (sj > 0) {
-        join(D, r.row, sj);
+        perp_dantzig_join(D, r.row, sj);
         D->w[r.row] = D->wp[r.row] = D->lp[r.row] = 0;
       } else /* its motion was rounding: the last check will tell */
         D->ignore[r.row] = 1;
@@ -601,9 +390,9 @@ static perp_reason drive(struct dantzig *D, int i)
 static int next_open(const struct dantzig *D)
 {
   int next = -1;
-  double zero = PERP_PIVOT_ZERO * scale_of(D), most = 0;
+  double zero = PERP_PIVOT_ZERO * perp_dantzig_scale_of(D), most = 0;
   for (int i = 0; i < D->P.n; i++) {
-    if (D->pos[i] >= 0 || !breaks(D, i, zero)) continue;
+    if (D->pos[i] >= 0 || !perp_dantzig_breaks(D, i, zero)) continue;
     if (D->o.order == ORDER_INDEX) return i;
     double size = fabs(D->w[i]) / D->P.a[i];
     if (size > most) {
@@ -630,7 +419,7 @@ static void first_sets(struct dantzig *D, int warm)
   if (!D->kept) D->K.k = 0;
   if (!D->o.crash || warm) return;
   perp_pivot_slack(&D->P, D->lambda, D->w);
-  double zero = PERP_PIVOT_ZERO * scale_of(D);
+  double zero = PERP_PIVOT_ZERO * perp_dantzig_scale_of(D);
   for (int i = 0; i < n; i++) {
     double w = D->w[i] / D->P.a[i];
     if (D->P.lo[i] < D->P.hi[i] &&
@@ -651,16 +440,17 @@ static double clamp(struct dantzig *D)
   return change;
 }
 
-static perp_reason solve_box(struct dantzig *D, int warm)
+perp_reason perp_dantzig_solve_box(struct dantzig *D, int warm)
 {
   first_sets(D, warm);
   if (D->o.crash) {
     if (!crash(D)) return PERP_UNSUITED;
   } else {
-    if (!factor(D, D->kept ? differences(D) : D->P.n, 0) || !basic_solution(D, 0))
+    if (!perp_dantzig_factor(D, D->kept ? perp_dantzig_differences(D) : D->P.n, 0) ||
+        !perp_dantzig_basic_solution(D, 0))
       return PERP_UNSUITED;
   }
-  trace(D, "start", -1, -1, 0);
+  perp_dantzig_trace(D, "start", -1, -1, 0);
   perp_reason reason = PERP_RUNNING;
   for (int round = 0; round < ROUNDS; round++) {
     int i, fresh = 1;
@@ -674,119 +464,13 @@ static perp_reason solve_box(struct dantzig *D, int warm)
     }
     if (reason == PERP_MAX_ITER || reason == PERP_NOT_FINITE) return reason;
     /* other failures may come from rounding in an ill-conditioned F: once more with a fresh one */
-    if (!fresh || perp_pivot_residual(&D->P, D->lambda, D->w) > REFINE) refine(D);
+    if (!fresh || perp_pivot_residual(&D->P, D->lambda, D->w) > REFINE) perp_dantzig_refine(D);
     if (clamp(D) > 0) perp_pivot_slack(&D->P, D->lambda, D->w);
     if (perp_pivot_residual(&D->P, D->lambda, D->w) <= PERP_PIVOT_DONE) return PERP_EXACT;
-    if (!factor(D, D->P.n, 0) || !basic_solution(D, 0)) return PERP_UNSUITED;
+    if (!perp_dantzig_factor(D, D->P.n, 0) || !perp_dantzig_basic_solution(D, 0))
+      return PERP_UNSUITED;
   }
   return reason == PERP_RUNNING ? PERP_INACCURATE : reason;
-}
-
-/* ---- friction limits ------------------------------------------------------------------------------------------ */
-
-/* Limit of friction row i: a part `step` of the way to what the normal multipliers say. */
-static double limit_of(const struct dantzig *D, const perp_lcp *p, const double *lambda, int i,
-                       double step)
-{
-  double limit = p->mu[i] * perp_larger(lambda[p->fric_of[i]], 0);
-  return step == 1 ? limit : perp_larger(D->P.hi[i] + step * (limit - D->P.hi[i]), 0);
-}
-
-/* A new limit; a row at its limit moves with it. */
-static void set_limit(struct dantzig *D, int i, double limit)
-{
-  if (D->set[i] == AT_HI || D->lambda[i] > limit) D->lambda[i] = limit;
-  if (D->set[i] == AT_LO || D->lambda[i] < -limit) D->lambda[i] = -limit;
-  D->P.hi[i] = limit;
-  D->P.lo[i] = -limit;
-}
-
-static void refresh(struct dantzig *D, const perp_lcp *p, const double *lambda, double step)
-{
-  for (int i = 0; i < p->n; i++)
-    if (p->fric_of[i] >= 0) set_limit(D, i, limit_of(D, p, lambda, i, step));
-}
-
-/* The fixed point of the limits as long as no row changes its set: w_F = 0 with lambda_i = +-mu lambda_n in
- * the friction rows at a limit, a nonsymmetric system in lambda_F (it overwrites L D L').  The multipliers
- * go to dw; 0 when it is singular.  O(k^3 2/3). */
-static int joint_solution(struct dantzig *D, const perp_lcp *p)
-{
-  int n = p->n, k = D->K.k, ld = (int)D->K.ld;
-  double *B = D->K.L, *x = D->res;
-  memcpy(D->dw, D->lambda, (size_t)n * sizeof *D->dw);
-  if (k == 0) return 1;
-  for (int u = 0; u < k; u++) {
-    const double *col = D->P.A + (size_t)D->rows[u] * D->P.lda;
-    for (int r = 0; r < k; r++) B[r + (size_t)u * D->K.ld] = col[D->rows[r]];
-    D->dw[D->rows[u]] = 0;
-  }
-  for (int i = 0; i < n; i++) {
-    int j = p->fric_of[i];
-    if (j < 0 || D->pos[i] >= 0 || D->pos[j] < 0 || D->set[i] == PARKED || D->P.hi[i] == 0)
-      continue;
-    const double *col = D->P.A + (size_t)i * D->P.lda;
-    double slope = D->set[i] == AT_HI ? p->mu[i] : -p->mu[i];
-    for (int r = 0; r < k; r++) B[r + (size_t)D->pos[j] * D->K.ld] += slope * col[D->rows[r]];
-    D->dw[i] = 0;
-  }
-  perp_pivot_slack(&D->P, D->dw, D->wp);
-  for (int r = 0; r < k; r++) x[r] = -D->wp[D->rows[r]];
-  if (LAPACKE_dgesv_work(LAPACK_COL_MAJOR, k, 1, B, ld, D->K.order, x, k) != 0) return 0;
-  for (int u = 0; u < k; u++) {
-    if (!isfinite(x[u])) return 0;
-    D->dw[D->rows[u]] = x[u];
-  }
-  return 1;
-}
-
-static perp_reason solve_friction(struct dantzig *D, const perp_lcp *p, int warm)
-{
-  perp_reason reason;
-  if (!warm) {
-    for (int i = 0; i < p->n; i++)
-      if (p->fric_of[i] >= 0) D->P.lo[i] = D->P.hi[i] = 0;
-    reason = solve_box(D, 0);
-    if (reason != PERP_EXACT) return reason;
-  }
-  memset(D->set, CLAMPED, (size_t)p->n); /* no row is at a limit yet */
-  refresh(D, p, D->lambda, 1);
-  /* The plain fixed point contracts slowly, if at all; a Newton step on the limits ends it at once when the
-   * sets are right.  One that does not halve the gap is taken back, and some plain steps follow, from where
-   * it began: shortened, since an impulse that turns up at one contact often leaves another.  Where that
-   * does not end, too, plain steps of full length: the solution may lie beyond a larger gap, and
-   * a Newton step, which goes back to where there is none, is worth it only near the end (Painleve's rod). */
-  double last = HUGE_VAL, step = 1;
-  int plain = 1, joint = 0;
-  for (int round = 0; round < LIMIT_ROUNDS + BOLD_ROUNDS; round++) {
-    const bool bold = round >= LIMIT_ROUNDS;
-    reason = solve_box(D, 1);
-    if (reason != PERP_EXACT || D->o.friction == FRICTION_FIXED) return reason;
-    double gap = 0, zs = scale_of(D);
-    for (int i = 0; i < p->n; i++)
-      if (p->fric_of[i] >= 0)
-        gap = perp_larger(gap, fabs(limit_of(D, p, D->lambda, i, 1) - D->P.hi[i]));
-    trace(D, "limits", -1, -1, gap);
-    if (gap <= LIMIT_GAP * zs) return PERP_EXACT;
-    if ((joint || (bold && plain == 0)) && gap > last / 2) {
-      plain = PLAIN_ROUNDS;
-      joint = 0;
-      for (int i = 0; !bold && i < p->n; i++)
-        if (p->fric_of[i] >= 0) set_limit(D, i, D->guess[i]);
-      if (!bold) continue;
-    }
-    last = gap;
-    /* of varying length, which breaks cycles */
-    step = round == 0
-               ? 1
-               : (perp_pivot_generic(round) - 0.5) * (bold ? 1 : SHORT / (1 + round / SHORTER));
-    joint = plain == 0 && joint_solution(D, p);
-    for (int i = 0; joint && i < p->n; i++)
-      if (p->fric_of[i] >= 0) D->guess[i] = limit_of(D, p, D->lambda, i, step);
-    if (plain > 0) plain--;
-    refresh(D, p, joint ? D->dw : D->lambda, joint ? 1 : step);
-  }
-  return PERP_STALLED;
 }
 
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
@@ -808,7 +492,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   if (D->kept) {
     memcpy(D->guess, lambda, (size_t)n * sizeof *lambda);
     perp_pivot_retake(&D->P, p);
-    reason = solve_box(D, warm);
+    reason = perp_dantzig_solve_box(D, warm);
     /* the numbers of A have changed after all, or the updates wore out */
     if (reason != PERP_EXACT) {
       memcpy(lambda, D->guess, (size_t)n * sizeof *lambda);
@@ -817,7 +501,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   }
   if (!D->kept) {
     PERP_TRY(perp_pivot_take(ctx, &D->P, p));
-    reason = friction ? solve_friction(D, p, warm) : solve_box(D, warm);
+    reason = friction ? perp_dantzig_solve_friction(D, p, warm) : perp_dantzig_solve_box(D, warm);
   }
   D->kept = D->o.reuse && reason == PERP_EXACT && !friction;
   if ((reason == PERP_RAY || reason == PERP_INFEASIBLE) && certificate != NULL)
