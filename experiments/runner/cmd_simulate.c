@@ -72,6 +72,9 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
     printf("; the best impulses found were used");
     if (c->rescued > 0)
       printf(", those of %lld from Gauss-Seidel sweeps of last resort", (long long)c->rescued);
+    if (c->thrown > 0)
+      printf("; %lld had impulses nearer to a solution that would have thrown bodies",
+             (long long)c->thrown);
     printf("\n\n");
   }
   if (c->swept > 0)

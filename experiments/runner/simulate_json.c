@@ -142,7 +142,7 @@ void perp_result_json(const perp_result *r, FILE *out)
   };
   /* contact problems: failures by the reason of the solver */
   const perp_contact_count *contacts = &r->contact_count;
-  field lcp[8 + PERP_REASONS];
+  field lcp[9 + PERP_REASONS];
   char reasons[PERP_REASONS][40];
   size_t n_lcp = 0;
   if (r->lcp[0] != '\0') {
@@ -153,6 +153,7 @@ void perp_result_json(const perp_result *r, FILE *out)
     lcp[n_lcp++] = (field){ "failures", NULL, (double)contacts->failures };
     lcp[n_lcp++] = (field){ "fallbacks", NULL, (double)contacts->fallbacks };
     lcp[n_lcp++] = (field){ "rescued", NULL, (double)contacts->rescued };
+    lcp[n_lcp++] = (field){ "thrown", NULL, (double)contacts->thrown };
     lcp[n_lcp++] = (field){ "swept", NULL, (double)contacts->swept };
     for (int i = 0; i < PERP_REASONS; i++) {
       if (contacts->failed[i] == 0) continue;

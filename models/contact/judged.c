@@ -18,6 +18,7 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
   into->swept += one->swept;
   into->fallbacks += one->fallbacks;
   into->rescued += one->rescued;
+  into->thrown += one->thrown;
   into->residual = fmax(into->residual, one->residual);
   if (one->rows > into->rows) into->rows = one->rows;
   if (one->contacts > into->contacts) into->contacts = one->contacts;
@@ -84,6 +85,8 @@ static void layout(perp_judged *j, perp_arena *a)
   j->guess = PERP_CARVE(a, double, n);
   j->best = PERP_CARVE(a, double, n);
   j->w = PERP_CARVE(a, double, n);
+  j->w0 = PERP_CARVE(a, double, n);
+  j->none = PERP_CARVE(a, double, n);
   j->a = PERP_CARVE(a, double, n);
   j->lo = PERP_CARVE(a, double, n);
   j->hi = PERP_CARVE(a, double, n);
@@ -131,31 +134,77 @@ static perp_status solver_for(perp_ctx *ctx, perp_judged *j, int k, int n, int n
   return PERP_OK;
 }
 
-/* max_i a_i |natural map|_i, m/s, over the largest |b_i| */
+/* max_i a_i |natural map|_i, m/s; *energy: sum_i a_i |natural map|_i^2 / 2, J, what it would take to mend each row
+ * if there were no others */
 static double in_velocities(const perp_lcp *p, const double *a, const double *lambda,
-                            const double *w)
+                            const double *w, double *energy)
 {
-  double most = 0, largest = 0;
+  double most = 0, sum = 0;
   for (int i = 0; i < p->n; i++) {
-    double lo, hi;
-    largest = fmax(largest, fabs(p->b[i]));
+    double lo, hi, s = a[i], r;
     perp_lcp_bounds(p, lambda, i, &lo, &hi);
     if (p->cone != NULL && p->cone[i]) {
-      double s = fmax(a[i], a[i + 1]), x = lambda[i] - w[i] / s, y = lambda[i + 1] - w[i + 1] / s;
-      double r = hypot(x, y), scale = r > hi ? hi / r : 1;
-      most = fmax(most, s * hypot(lambda[i] - scale * x, lambda[i + 1] - scale * y));
+      s = fmax(s, a[i + 1]);
+      double x = lambda[i] - w[i] / s, y = lambda[i + 1] - w[i + 1] / s;
+      double length = hypot(x, y), scale = length > hi ? hi / length : 1;
+      r = hypot(lambda[i] - scale * x, lambda[i + 1] - scale * y);
       i++;
     } else {
-      double x = lambda[i] - w[i] / a[i];
-      most = fmax(most, a[i] * fabs(lambda[i] - fmin(fmax(x, lo), hi)));
+      double x = lambda[i] - w[i] / s;
+      r = fabs(lambda[i] - fmin(fmax(x, lo), hi));
     }
+    most = fmax(most, s * r);
+    sum += 0.5 * s * r * r;
   }
-  return most > 0 ? most / fmax(largest, DBL_MIN) : most;
+  *energy = sum;
+  return most;
+}
+
+static double largest_of(int n, const double *x)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+  return most;
+}
+
+/* max_i a_i |natural map|_i over the largest |b_i| */
+static double relative_velocity(const perp_lcp *p, const double *a, const double *lambda,
+                                const double *w)
+{
+  double energy, most = in_velocities(p, a, lambda, w, &energy);
+  return most > 0 ? most / fmax(largest_of(p->n, p->b), DBL_MIN) : most;
 }
 
 double perp_judged_rating(const perp_lcp *p, const double *a, const double *lambda, const double *w)
 {
-  return fmax(perp_lcp_rel(p, a, lambda, w), PERP_USABLE * in_velocities(p, a, lambda, w));
+  return fmax(perp_lcp_rel(p, a, lambda, w), PERP_USABLE * relative_velocity(p, a, lambda, w));
+}
+
+double perp_judged_gain(const perp_lcp *p, const double *a, const double *lambda, const double *w,
+                        double *none, double *w0, double *scratch)
+{
+  bool any = false;
+  double alone, change = 0, work = 0, excess = 0;
+  for (int i = 0; i < p->n; i++) {
+    bool friction = p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen;
+    double lo = p->lo != NULL ? p->lo[i] : 0, hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
+    none[i] = friction ? 0 : fmin(fmax(0, lo), hi);
+    any |= none[i] != 0;
+  }
+  if (any)
+    perp_lcp_product(p, none, w0, scratch);
+  else
+    memcpy(w0, p->b, (size_t)p->n * sizeof *w0);
+  in_velocities(p, a, none, w0, &alone);
+  for (int i = 0; i < p->n; i++) {
+    change = fmax(change, fabs(w[i] - w0[i]));
+    work += 0.5 * (lambda[i] - none[i]) * (w[i] - w0[i]);
+    excess += fmax((lambda[i] - none[i]) * w[i], 0);
+  }
+  if (change == 0) return 0;
+  if (!isfinite(work)) return HUGE_VAL;
+  return fmax(change / fmax(largest_of(p->n, w0), DBL_MIN),
+              sqrt(fmax(fabs(work), excess) / fmax(alone, DBL_MIN)));
 }
 
 bool perp_judged_reuse(const perp_lcp *p, double accept, const double *a, const double *lambda,
@@ -163,7 +212,7 @@ bool perp_judged_reuse(const perp_lcp *p, double accept, const double *a, const 
 {
   *rel = perp_lcp_rel(p, a, lambda, w);
   if (p->n > count->rows) count->rows = p->n;
-  if (!(accept > 0) || !(*rel <= accept) || !(in_velocities(p, a, lambda, w) <= 10 * accept))
+  if (!(accept > 0) || !(*rel <= accept) || !(relative_velocity(p, a, lambda, w) <= 10 * accept))
     return false;
   count->reused++;
   count->residual = fmax(count->residual, *rel);
@@ -181,17 +230,40 @@ bool perp_judged_good(perp_judged *j, const perp_lcp *p, const perp_contact_isla
   return perp_judged_reuse(p, island->reuse, j->a, lambda, j->w, rel, count);
 }
 
-/* lambda becomes the better one of lambda and what was best before */
-static void keep_best(perp_judged *j, const perp_lcp *p, double rel, double *best_rel,
+static double gain_of(perp_judged *j, const perp_lcp *p, const double *lambda)
+{
+  if (j->gain != NULL) return j->gain(j, p, lambda);
+  perp_lcp_product(p, lambda, j->w, j->scratch);
+  return perp_judged_gain(p, j->a, lambda, j->w, j->none, j->w0, j->scratch);
+}
+
+bool perp_judged_better(perp_candidate now, perp_candidate best)
+{
+  const double a = now.gain > PERP_THROWN ? now.gain : PERP_THROWN;
+  const double b = best.gain > PERP_THROWN ? best.gain : PERP_THROWN;
+  return a != b ? a < b : now.rating < best.rating;
+}
+
+/* lambda becomes the better one of lambda and what was best before; does the gain decide? */
+static bool keep_best(perp_judged *j, const perp_lcp *p, double rel, perp_candidate *best,
                       double *lambda)
 {
-  size_t size = (size_t)p->n * sizeof *lambda;
-  if (rel < *best_rel) { /* false for NaN */
-    *best_rel = rel;
+  const size_t size = (size_t)p->n * sizeof *lambda;
+  const perp_candidate now = { rel, gain_of(j, p, lambda) };
+  if (best->gain < 0) best->gain = gain_of(j, p, j->best);
+  const bool closer = now.rating < best->rating, better = perp_judged_better(now, *best);
+  if (better) {
+    *best = now;
     memcpy(j->best, lambda, size);
   } else {
     memcpy(lambda, j->best, size);
   }
+  return better != closer;
+}
+
+bool perp_judged_useful(perp_candidate x, double enough)
+{
+  return x.rating <= enough && x.gain <= PERP_THROWN;
 }
 
 static bool all_zero(int n, const double *x)
@@ -217,7 +289,11 @@ static double drop_bad_guess(perp_judged *j, const perp_lcp *p, double rel, doub
 
 /* Iterative methods are asked for a tenth of the tolerance.  What leaves exactly the tolerance behind is no guess to be
  * used again (islands.h), and the next step solves the same problem once more, from one side always: a stack of 20
- * boxes creeps ten times as far and takes more sweeps.  What ends between the two is a solution nevertheless. */
+ * boxes creeps ten times as far and takes more sweeps.  What ends between the two is a solution nevertheless.
+ *
+ * The residual is measured against the largest impulse.  Where contacts that almost contradict each other make that
+ * one huge, velocities are its rounding: what leaves a row further from its condition than the largest |b|, with
+ * which the problem began, is no solution for the bodies. */
 static perp_status solve_once(perp_ctx *ctx, perp_judged *j, int k, const perp_lcp *p,
                               double *lambda, perp_stats *stats)
 {
@@ -226,12 +302,14 @@ static perp_status solve_once(perp_ctx *ctx, perp_judged *j, int k, const perp_l
   const double tol = j->setup.tol;
   bool further = (d->caps & improves) == improves;
   PERP_TRY(
-      perp_lcp_solve(ctx, j->solver[k], p, further ? 0.1 * tol : tol, lambda, NULL, NULL, stats));
+      perp_lcp_solve(ctx, j->solver[k], p, further ? 0.1 * tol : tol, lambda, j->w, NULL, stats));
   if (j->settle != NULL) {
     stats->residual = j->settle(j, p, lambda);
     if (stats->reason > 0 && !(stats->residual <= tol)) stats->reason = PERP_INACCURATE;
   }
   if (stats->residual <= tol) stats->reason = PERP_CONVERGED;
+  if (stats->reason > 0 && !(relative_velocity(p, j->a, lambda, j->w) <= 1))
+    stats->reason = PERP_INACCURATE;
   return PERP_OK;
 }
 
@@ -241,7 +319,8 @@ perp_status perp_judged_attempt(perp_ctx *ctx, perp_judged *j, const perp_lcp *p
   const int n = p->n, nv = p->F != NULL ? p->F->nv : 0;
   size_t size = (size_t)n * sizeof *lambda;
   rel = drop_bad_guess(j, p, rel, lambda);
-  double best_rel = isfinite(rel) ? rel : HUGE_VAL;
+  perp_candidate best = { isfinite(rel) ? rel : HUGE_VAL, -1 };
+  bool thrown = false;
   *stats = (perp_stats){ .reason = PERP_UNSUITED, .residual = rel };
   memcpy(j->guess, lambda, size);
   memcpy(j->best, lambda, size);
@@ -262,7 +341,7 @@ perp_status perp_judged_attempt(perp_ctx *ctx, perp_judged *j, const perp_lcp *p
     /* a basis taken from the guess may lead a pivoting method astray */
     if (stats->reason < 0 && stats->reason != PERP_UNSUITED && (d->caps & PERP_LCP_PIVOTING) &&
         !all_zero(n, j->guess)) {
-      keep_best(j, p, stats->residual, &best_rel, lambda);
+      thrown |= keep_best(j, p, stats->residual, &best, lambda);
       memset(lambda, 0, size);
       count->retries++;
       PERP_TRY(solve_once(ctx, j, k, p, lambda, stats));
@@ -275,12 +354,14 @@ perp_status perp_judged_attempt(perp_ctx *ctx, perp_judged *j, const perp_lcp *p
       int reason = -(int)stats->reason;
       count->failed[reason >= 0 && reason < PERP_REASONS ? reason : 0]++;
     }
-    keep_best(j, p, stats->residual, &best_rel, lambda);
+    thrown |= keep_best(j, p, stats->residual, &best, lambda);
   }
-  stats->residual = best_rel;
+  stats->residual = best.rating;
   perp_lcp_product(p, lambda, j->w, j->scratch);
-  j->rating = perp_judged_rating(p, j->a, lambda, j->w);
-  count->lost += stats->reason == PERP_UNSUITED || !(j->rating <= PERP_USABLE);
+  best.rating = perp_judged_rating(p, j->a, lambda, j->w);
+  j->left = best;
+  count->thrown += thrown || best.gain > PERP_THROWN;
+  count->lost += stats->reason == PERP_UNSUITED || !perp_judged_useful(best, PERP_USABLE);
   return PERP_OK;
 }
 
@@ -296,7 +377,7 @@ bool perp_judged_unusable(const perp_judged *j, const perp_stats *stats)
   /* a solver that refused the problem leaves the guess */
   double enough = stats->reason == PERP_UNSUITED ? j->setup.tol : PERP_USABLE;
   return j->setup.rescue && stats->reason < 0 && stats->reason != PERP_SWEEPS_DONE &&
-         !(fmax(stats->residual, j->rating) <= enough);
+         (!perp_judged_useful(j->left, enough) || !(stats->residual <= enough));
 }
 
 perp_status perp_judged_solve(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, double rel,

@@ -11,12 +11,20 @@ enum { PERP_DENSE_ROWS = 8000 };
 /* Up to this residual the impulses of a failed solve are used as they are, beyond it they are worth sweeps. */
 #define PERP_USABLE 1e-3
 
+/* Impulses of a failed solve with a larger gain, see below, throw bodies: they lose to any that do not. */
+#define PERP_THROWN 10
+
+/* Impulses that did not solve their problem: perp_judged_rating (or the residual) and perp_judged_gain. */
+typedef struct perp_candidate {
+  double rating, gain;
+} perp_candidate;
+
 /* rescue.c; grown when needed */
 typedef struct perp_rescue {
   perp_lcp_solver *sweeps;
   int max_n, max_nv, cap_n;
-  double *x, *w, *s; /* [cap_n] */
-  double *A;         /* [cap_A] */
+  double *x, *w, *s, *w0, *none; /* [cap_n] */
+  double *A;                     /* [cap_A] */
   size_t cap_A;
   perp_arena arena;
 } perp_rescue;
@@ -30,13 +38,16 @@ typedef struct perp_judged {
    * form that is used, and return its residual with the row scales of the judge.  A residual is measured
    * against the largest unknown, which must not be one that means nothing. */
   double (*settle)(struct perp_judged *j, const perp_lcp *p, double *lambda);
+  /* ... and perp_judged_gain of the impulses that lambda stands for. */
+  double (*gain)(struct perp_judged *j, const perp_lcp *p, const double *lambda);
   perp_contact_observer *observer;
   void *user;
   perp_arena arena;
-  double rating; /* of the last problem that no solver solved */
+  perp_candidate left; /* of the last problem that no solver solved */
   int cap_n, cap_nv;
   double *guess, *best;          /* [cap_n] */
-  double *w, *a, *scratch;       /* [cap_n], [cap_n], [2 cap_nv] */
+  double *w, *w0, *none, *a;     /* [cap_n] */
+  double *scratch;               /* [2 cap_nv] */
   double *lo, *hi, *mu, *lambda; /* [cap_n], of the models */
   int *fric_of;
   signed char *cone;
@@ -65,6 +76,26 @@ bool perp_judged_reuse(const perp_lcp *p, double accept, const double *a, const 
  * velocity over the largest |b|.  What is nothing beside the impulses of heavy bodies may throw a light one. */
 double perp_judged_rating(const perp_lcp *p, const double *a, const double *lambda,
                           const double *w);
+/* How far beyond what the contacts ask for impulses go.  With the least impulses lambda_0 = clamp(0, lo, hi) and
+ * w_0 = A lambda_0 + b, the larger one of
+ *
+ *      max_i |w - w_0|_i / max_i |w_0|_i,     sqrt(max(K, W) / sum_i a_i r_i^2 / 2),     r the natural map at lambda_0,
+ *      K = |(lambda - lambda_0)' (w - w_0)| / 2,     W = sum_i max((lambda - lambda_0)_i w_i, 0):
+ *
+ * changes of velocity at the contacts; and, as a ratio of velocities, the kinetic energy of the change or what the rows
+ * feed in, over what each contact alone would need.  A solution has W = 0, as each row is complementary, hence
+ * K + b' lambda <= -K (lambda_0 = 0): the bodies gain at most the work -bias' lambda that gaps and stabilization ask
+ * for.  Of contacts that contradict each other that bound says nothing: impulses along z >= 0, A z = 0, b' z < 0 may be
+ * of any size, and bodies are thrown by their rounding.  So it is K itself that is measured.  0 where lambda changes
+ * nothing; infinite where w is not finite.  none, w0 [n] and scratch [2 nv] are written.  O(n) where zero is
+ * within the bounds, else a product. */
+double perp_judged_gain(const perp_lcp *p, const double *a, const double *lambda, const double *w,
+                        double *none, double *w0, double *scratch);
+/* Is `now` better than `best`?  Of two that throw bodies the one that throws less, of two that do not the one
+ * with the smaller rating. */
+bool perp_judged_better(perp_candidate now, perp_candidate best);
+/* Can x be used as it is, with a rating of at most `enough`? */
+bool perp_judged_useful(perp_candidate x, double enough);
 /* The same for a problem whose rows are those of the island: scales are the diagonal of A. */
 bool perp_judged_good(perp_judged *j, const perp_lcp *p, const perp_contact_island *island,
                       const double *lambda, double *rel, perp_contact_count *count);

@@ -74,6 +74,7 @@ static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_des
 }
 
 static double settle(perp_judged *j, const perp_lcp *p, double *lambda);
+static double gain(perp_judged *j, const perp_lcp *p, const double *lambda);
 
 static void destroy(void *ws)
 {
@@ -109,6 +110,7 @@ static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const 
     return status;
   }
   w->j.settle = settle;
+  w->j.gain = gain;
   *ws = w;
   return PERP_OK;
 }
@@ -341,6 +343,15 @@ static perp_lcp plain_problem(struct ws *w, const perp_contact_island *island, i
                      .cone = r == 3 ? cone : NULL };
 }
 
+static double gain(perp_judged *j, const perp_lcp *p, const double *lambda)
+{
+  struct ws *w = (struct ws *)j;
+  perp_lcp plain = plain_problem(w, w->island, p->n);
+  gather(w, w->island, lambda, w->impulse, w->slip);
+  perp_lcp_product(&plain, w->impulse, j->w, j->scratch);
+  return perp_judged_gain(&plain, w->diag, w->impulse, j->w, j->none, j->w0, j->scratch);
+}
+
 /* Where nothing usable is left. */
 static perp_status rescue(perp_ctx *ctx, struct ws *w, const perp_contact_island *island,
                           const perp_lcp *p, double *impulse, double *slip, double *rel,
@@ -422,7 +433,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
     count->problems++;
     count->failures++;
     count->lost++;
-    j->rating = rel;
+    j->left = (perp_candidate){ rel, 0 };
     count->failed[-PERP_UNSUITED]++;
     if (perp_judged_unusable(j, &stats))
       PERP_TRY(rescue(ctx, w, island, &p, impulse, slip, &stats.residual, count));

@@ -11,6 +11,9 @@
  *      Contradictory contacts then meet halfway, with impulses of at most about 1 / eps times the largest that one
  *      contact alone would ask for: a box in too narrow a gap stays where it is, held by friction.
  *
+ * Both start from no impulses where the best that is known throws bodies (perp_judged_gain): from impulses of 1e20
+ * sweeps do not come back.  What throws loses to what does not, whatever the residuals are.
+ *
  * The second is taken although its residual is a little larger than that of no impulses: where no impulses satisfy
  * all rows the largest residual is that of the contradiction, and says nothing about the other contacts. */
 #include "models/contact/judged.h"
@@ -35,6 +38,8 @@ static void layout(perp_rescue *r, perp_arena *a)
   r->x = PERP_CARVE(a, double, r->cap_n);
   r->w = PERP_CARVE(a, double, r->cap_n);
   r->s = PERP_CARVE(a, double, r->cap_n);
+  r->w0 = PERP_CARVE(a, double, r->cap_n);
+  r->none = PERP_CARVE(a, double, r->cap_n);
 }
 
 /* room for p; allocates when it is larger than any before */
@@ -101,6 +106,17 @@ static perp_lcp soften(perp_rescue *r, const perp_lcp *p, const double *a, perp_
   return q;
 }
 
+/* of x [n]; *rel out: its residual */
+static perp_candidate judge(perp_judged *j, const perp_lcp *p, const double *a, const double *x,
+                            double *rel)
+{
+  perp_rescue *r = &j->rescue;
+  perp_lcp_product(p, x, r->w, j->scratch);
+  *rel = perp_lcp_rel(p, a, x, r->w);
+  return (perp_candidate){ perp_judged_rating(p, a, x, r->w),
+                           perp_judged_gain(p, a, x, r->w, r->none, r->w0, j->scratch) };
+}
+
 perp_status perp_judged_rescue(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, const double *a,
                                double *lambda, double *rel, perp_contact_count *count)
 {
@@ -108,20 +124,19 @@ perp_status perp_judged_rescue(perp_ctx *ctx, perp_judged *j, const perp_lcp *p,
   perp_rescue *r = &j->rescue;
   const size_t size = (size_t)p->n * sizeof *lambda;
   PERP_TRY(reserve(ctx, r, p));
-  perp_lcp_product(p, lambda, r->w, j->scratch);
-  double best = perp_judged_rating(p, a, lambda, r->w);
-  *rel = perp_lcp_rel(p, a, lambda, r->w);
-  for (int soft = 0; soft < 2 && !(soft && best <= PERP_USABLE); soft++) {
+  perp_candidate best = judge(j, p, a, lambda, rel);
+  for (int soft = 0; soft < 2 && !(soft && perp_judged_useful(best, PERP_USABLE)); soft++) {
     perp_blocks F;
     perp_lcp q = soft ? soften(r, p, a, &F) : *p;
     perp_stats stats;
-    memcpy(r->x, lambda, size);
+    memcpy(r->x, best.gain <= PERP_THROWN ? lambda : r->none, size);
     PERP_TRY(perp_lcp_solve(ctx, r->sweeps, &q, j->setup.tol, r->x, NULL, NULL, &stats));
-    perp_lcp_product(p, r->x, r->w, j->scratch);
-    double now = perp_judged_rating(p, a, r->x, r->w);
-    if (!(now < (soft ? WORSE : 1) * best)) continue;
+    double rel_now;
+    perp_candidate now = judge(j, p, a, r->x, &rel_now), worst = best;
+    if (soft) worst.rating *= WORSE;
+    if (!perp_judged_better(now, worst)) continue;
     best = now;
-    *rel = perp_lcp_rel(p, a, r->x, r->w);
+    *rel = rel_now;
     memcpy(lambda, r->x, size);
     better = true;
   }

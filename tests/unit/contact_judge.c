@@ -59,35 +59,75 @@ static perp_contact_count one_contact(double down, double along, const double la
   return count;
 }
 
-/* A heavy and a light body come down with 1 m/s; what is said is off by 1e-4 of the largest impulse, by 1e5 m/s
- * for the light one. */
-static void test_light_body(void)
+/* What is made of the answer `said`, without friction, at n contacts; impulse [n] out. */
+static perp_contact_count contacts(int n, const double *A, const double *said, double *impulse)
 {
-  static const double A[4] = { 1e-6, 0, 0, 1e3 }, diag[2] = { 1e-6, 1e3 }, mu[2] = { 0 };
-  static const double b[2] = { -1, -1 };
+  static const double b[3] = { -1, -1, -1 }, mu[3] = { 0 };
+  double diag[3], slip[3];
+  for (int i = 0; i < n; i++) {
+    diag[i] = A[i * (n + 1)];
+    impulse[i] = 0;
+  }
   const perp_contact_island island = {
-    .nc = 2, .mu = mu, .A = A, .lda = 2, .diag = diag, .b = b, .reuse = 1e-8
+    .nc = n, .mu = mu, .A = A, .lda = n, .diag = diag, .b = b, .reuse = 1e-8
   };
   const perp_spec lcp = { .d = &oracle.d };
   const perp_contact_setup setup = { .dim = 3, .lcp = &lcp, .tol = 1e-8, .rescue = true };
   perp_spec model;
   perp_contact_count count = { 0 };
-  double impulse[2] = { 0 }, slip[2];
   void *ws;
   if (perp_spec_parse(&ctx, PERP_KIND_contact, "frictionless", &model) != PERP_OK)
     bail("%s", ctx.msg);
   const perp_contact_desc *d = (const perp_contact_desc *)model.d;
-  answer[0] = 1e6;
-  answer[1] = 100;
+  memcpy(answer, said, (size_t)n * sizeof *said);
   if (d->create(&ctx, &setup, model.opts, &ws) != PERP_OK ||
       d->solve(&ctx, ws, &island, impulse, slip, &count) != PERP_OK)
     bail("%s", ctx.msg);
+  d->destroy(ws);
+  perp_spec_free(&model);
+  return count;
+}
+
+/* A heavy and a light body come down with 1 m/s, each on a contact of its own. */
+static void test_light_body(void)
+{
+  static const double A[4] = { 1e-6, 0, 0, 1e3 };
+  double impulse[2];
+  /* off by 1e-4 of the largest impulse, by 1e5 m/s for the light one */
+  perp_contact_count count = contacts(2, A, (const double[2]){ 1e6, 100 }, impulse);
   ok(count.failures == 1 && count.lost == 1 && count.rescued == 1,
      "an impulse that throws a light body is of no use, however small beside others");
   near(impulse[1], 1e-3, 1e-6, 0, "... and sweeps mend it");
   near(impulse[0], 1e6, 1, 0, "... and leave the heavy one");
-  d->destroy(ws);
-  perp_spec_free(&model);
+  /* off by 5e-9 of the largest impulse, by 5000 m/s for the light one */
+  static const double heavier[4] = { 1e-9, 0, 0, 1e3 };
+  count = contacts(2, heavier, (const double[2]){ 1e9, 5 }, impulse);
+  ok(count.failures == 1 && count.failed[-PERP_INACCURATE] == 1,
+     "a residual below the tolerance is no solution for a body that it throws");
+  near(impulse[1], 1e-3, 1e-6, 0, "... and sweeps mend it, too");
+  near(impulse[0], 1e9, 1e3, 0, "... and leave the heavier one");
+}
+
+/* A body of 1 kg between two plates that come together with 1 m/s each, and a heavy one on its own contact.  No
+ * impulses separate the first from both plates, and equal ones may be of any size: those that differ throw it, and
+ * their residual is small beside the impulse of the heavy one. */
+static void test_contradiction(void)
+{
+  static const double A[9] = { 1, -1, 0, -1, 1, 0, 0, 0, 1e-9 };
+  static const double said[][3] = { { 1e16, 1e16 + 1e8, 1e9 },
+                                    { 1e9, 1e9 + 1e3, 1e9 },
+                                    { 0, 1e4, 1e9 } };
+  for (int i = 0; i < 3; i++) {
+    double impulse[3];
+    const perp_contact_count count = contacts(3, A, said[i], impulse);
+    ok(count.failures == 1 && count.thrown == 1 && count.rescued == 1,
+       "contacts that contradict each other, %g and %g N s: refused, and counted", said[i][0],
+       said[i][1]);
+    below(fabs(impulse[0] - impulse[1]), 1 + 1e-9, "... the body moves with no more than a plate");
+    ok(impulse[0] >= 1 && impulse[0] < 1e3 && impulse[1] >= 1 && impulse[1] < 1e3,
+       "... it is held from both sides: %g and %g N s", impulse[0], impulse[1]);
+    near(impulse[2], 1e9, 0.1e9, 0, "... and the heavy one stops");
+  }
 }
 
 int main(void)
@@ -121,5 +161,6 @@ int main(void)
   ok(count.failures == 0 && count.residual < 1e-12, "a contact that opens may have any: solved");
   near(slip, 100, 1e-9, 0, "... and its own is handed on");
   test_light_body();
+  test_contradiction();
   return tap_done();
 }
