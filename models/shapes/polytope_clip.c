@@ -14,36 +14,40 @@ typedef struct corner {
 
 enum { CORNERS_MAX = 2 * PERP_FACE_MAX + 2 };
 
-/* cut off what lies outside the side plane through o with normal m; edge: of the reference face */
-static int cut(int n, const corner *in, const double m[3], const double o[3], int edge, double tol,
-               corner *out)
+/* s [n]: distances of the corners from the side plane through o with normal m; is one of them beyond tol? */
+static bool sticks_out(int n, const corner *in, const double m[3], const double o[3], double tol,
+                       double *s)
+{
+  bool out = false;
+  for (int k = 0; k < n; k++) {
+    double r[3];
+    perp_sub(in[k].p, o, r);
+    s[k] = perp_dot(3, m, r);
+    out |= !(s[k] <= tol);
+  }
+  return out;
+}
+
+/* cut off what lies outside a side plane, at distances s from it; edge: of the reference face */
+static int cut(int n, const corner *in, const double *s, int edge, double tol, corner *out)
 {
   int count = 0;
-  double r[3];
-  if (n == 0) return 0;
-  perp_sub(in[0].p, o, r);
-  double s0 = perp_dot(3, m, r), s = s0;
   for (int k = 0; k < n; k++) {
-    double next = s0;
-    const corner *c = &in[k], *d = &in[k + 1 < n ? k + 1 : 0];
-    if (k + 1 < n) {
-      perp_sub(d->p, o, r);
-      next = perp_dot(3, m, r);
-    }
-    bool inside = s <= tol, stays = next <= tol;
+    const int l = k + 1 < n ? k + 1 : 0;
+    const corner *c = &in[k], *d = &in[l];
+    bool inside = s[k] <= tol, stays = s[l] <= tol;
     if (inside) {
       out[count] = *c;
-      if (!stays && s > -tol) out[count].out = -1 - edge;
+      if (!stays && s[k] > -tol) out[count].out = -1 - edge;
       count++;
     }
     /* crossing, unless the corner on the inside is the crossing itself */
-    if (inside != stays && (inside ? s : next) <= -tol) {
-      double t = s / (s - next);
+    if (inside != stays && (inside ? s[k] : s[l]) <= -tol) {
+      double t = s[k] / (s[k] - s[l]);
       for (int i = 0; i < 3; i++) out[count].p[i] = c->p[i] + t * (d->p[i] - c->p[i]);
       out[count].vertex = -1;
       out[count++].out = inside ? -1 - edge : c->out;
     }
-    s = next;
   }
   return count;
 }
@@ -132,9 +136,10 @@ int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, 
       now[k].out = h->rim[first + k];
     }
     for (int k = ref->start[face]; k < ref->start[face + 1] && corners > 0; k++) {
+      double s[CORNERS_MAX];
+      if (!sticks_out(corners, now, ref->side + 3 * k, ref->v + 3 * ref->loop[k], tol, s)) continue;
       corner *next = now == ring[0] ? ring[1] : ring[0];
-      corners = cut(corners, now, ref->side + 3 * k, ref->v + 3 * ref->loop[k], ref->rim[k], tol,
-                    next);
+      corners = cut(corners, now, s, ref->rim[k], tol, next);
       now = next;
     }
     for (int k = 0; k < corners; k++) {
