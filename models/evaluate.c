@@ -39,6 +39,8 @@ void perp_eval_init(perp_eval *e, const perp_model *m)
     .Minv = m->Minv,
     .J = e->J,
     .s = m->soft ? m->softness : NULL,
+    .diag = m->diagonal,
+    .flat = m->flat,
   };
 }
 

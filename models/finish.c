@@ -16,6 +16,8 @@ static void layout(perp_model *m, perp_arena *a)
   m->v0 = PERP_CARVE(a, double, m->nv);
   m->M = PERP_CARVE(a, double, nb * m->nvb * m->nvb);
   m->Minv = PERP_CARVE(a, double, nb * m->nvb * m->nvb);
+  m->diagonal = PERP_CARVE(a, unsigned char, nb);
+  m->flat = PERP_CARVE(a, double, m->nv);
   m->softness = PERP_CARVE(a, double, m->m);
   m->stiffness = PERP_CARVE(a, double, m->m);
   m->damping = PERP_CARVE(a, double, m->m);
@@ -39,6 +41,13 @@ static void sym_inverse(const double A[9], double B[9])
   B[0] = c00 / det, B[3] = B[1] = c01 / det, B[6] = B[2] = c02 / det;
   B[4] = (a * f - c * c) / det, B[7] = B[5] = (b * c - a * e) / det;
   B[8] = (a * d - b * b) / det;
+}
+
+static bool is_diagonal(int d, const double *W)
+{
+  for (int i = 0; i < d * d; i++)
+    if (i % (d + 1) != 0 && W[i] != 0) return false;
+  return true;
 }
 
 static void fill_bodies(perp_model *m)
@@ -77,6 +86,8 @@ static void fill_bodies(perp_model *m)
         M[(d + i) + (d + j) * n] = in->I[at];
         Minv[(d + i) + (d + j) * n] = in->Iinv[at];
       }
+    m->diagonal[b] = is_diagonal(n, M) && is_diagonal(n, Minv);
+    for (int i = 0; i < n; i++) m->flat[b * n + i] = Minv[i + i * n];
     for (int i = 0; i < m->rates; i++) v[d + i] = def->w[d == 3 ? i : 2];
     if (d == 3)
       memcpy(q + 3, def->quat, sizeof def->quat);

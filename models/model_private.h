@@ -97,6 +97,8 @@ struct perp_model {
   perp_shape *shape; /* [n_shapes] */
   double *q0, *v0;
   double *M, *Minv;
+  unsigned char *diagonal;                /* [bodies] are M_b and its inverse? */
+  double *flat;                           /* [nv] the diagonals of Minv */
   double *softness, *stiffness, *damping; /* [m] of the rows */
   int *bptr, *mptr, *cptr, *jptr, *jblk, *joff, *jgrp, *tptr, *tsub;
   perp_eval eval; /* of the public functions */

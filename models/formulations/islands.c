@@ -18,7 +18,7 @@ static void layout(perp_islands *s, perp_arena *a)
   size_t nb = (size_t)model->n_bodies, square = (size_t)model->nvb * (size_t)model->nvb;
   s->tied = PERP_CARVE(a, int, nb);
   s->jointed = PERP_CARVE(a, bool, nb);
-  s->diagonal = PERP_CARVE(a, unsigned char, nb);
+  s->held = PERP_CARVE(a, int, nb);
   s->diag = PERP_CARVE(a, unsigned char, nb);
   s->parent = PERP_CARVE(a, int, nb);
   s->of = PERP_CARVE(a, int, nb);
@@ -34,6 +34,7 @@ static void layout(perp_islands *s, perp_arena *a)
   s->tptr = PERP_CARVE(a, int, 2 * nb + 1);
   s->M = PERP_CARVE(a, double, nb *square);
   s->Minv = PERP_CARVE(a, double, nb *square);
+  s->flat = PERP_CARVE(a, double, model->nv);
   s->v_star = PERP_CARVE(a, double, model->nv);
   s->twist_star = PERP_CARVE(a, double, 6 * nb);
   s->product = PERP_CARVE(a, double, 2 * (size_t)model->nv);
@@ -128,13 +129,6 @@ static void unite(int *parent, int i, int j)
     parent[i] = j;
 }
 
-static bool is_diagonal(int d, const double *W)
-{
-  for (int i = 0; i < d * d; i++)
-    if (i % (d + 1) != 0 && W[i] != 0) return false;
-  return true;
-}
-
 perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
                                 const perp_contact_desc *kind, const void *opts,
                                 const perp_contact_setup *setup, int threads, bool rows,
@@ -170,7 +164,7 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
   for (int i = 0; i < model->n_bodies; i++) {
     s->tied[i] = i;
     s->jointed[i] = false;
-    s->diagonal[i] = is_diagonal(model->nvb, model->Minv + model->mptr[i]);
+    s->held[i] = -1;
   }
   for (int i = 0; i < model->n_joints; i++) {
     const perp_joint *j = &model->joint[i];

@@ -36,8 +36,8 @@ struct perp_islands {
   /* fixed size */
   int *tied;               /* [bodies] representative by joints alone */
   bool *jointed;           /* [bodies] has a joint */
-  unsigned char *diagonal; /* [bodies] M_b^-1 is */
-  unsigned char *diag;     /* [bodies] the same by island */
+  unsigned char *diag;     /* [bodies] by island: is M_b^-1 diagonal? */
+  int *held;               /* [bodies] whose M_b stands there, by island; -1: none */
   int *parent;             /* [bodies] */
   int *of;                 /* [bodies] island of a root, -1: no contacts */
   signed char *touched;    /* [bodies] 0: has a contact or a bounded row, else -1 */
@@ -48,11 +48,11 @@ struct perp_islands {
   island *at;              /* [bodies + 1] */
   int *cursor;             /* [4 (bodies + 1)] */
   int *bptr, *mptr, *tptr; /* [2 bodies + 1] */
-  double *M, *Minv;
-  double *v_star;        /* [nv] M^-1 f, for joints as rows */
-  double *twist_star;    /* [6 bodies] of it */
-  double *f, *a;         /* [nv] response */
-  double *zero, *lambda; /* [m] */
+  double *M, *Minv, *flat; /* by island, see blocks.h */
+  double *v_star;          /* [nv] M^-1 f, for joints as rows */
+  double *twist_star;      /* [6 bodies] of it */
+  double *f, *a;           /* [nv] response */
+  double *zero, *lambda;   /* [m] */
   perp_arena arena;
   int n_islands;
   int max_bounded; /* bounded rows at most */
@@ -142,6 +142,7 @@ static inline perp_blocks blocks_of(const perp_islands *s, int i, bool soft)
     .J = s->J + (size_t)(2 * model->nvb) * ((size_t)s->r * (size_t)p->contact +
                                             JOINT_ROWS * (size_t)p->joint + (size_t)p->bounded),
     .diag = s->diag + p->body,
+    .flat = s->flat + (size_t)model->nvb * (size_t)p->body,
     .s = soft ? s->s + first_row(s, i) : NULL,
   };
 }

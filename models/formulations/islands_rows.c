@@ -381,11 +381,13 @@ PERP_CLONES_OF_FOUR static void fill_share(void *user, int member, int members)
   const size_t square = (size_t)model->nvb * (size_t)model->nvb;
   int end = perp_share(all->body, member + 1, members);
   for (int l = perp_share(all->body, member, members); l < end; l++) {
-    const int body = s->bodies[l];
-    s->diag[l] = s->diagonal[body];
-    if (s->at[s->of[body]].eliminate) continue;
+    const int body = s->bodies[l], nvb = model->nvb;
+    if (s->held[l] == body) continue; /* they are constant */
+    s->held[l] = body;
+    s->diag[l] = model->diagonal[body];
     memcpy(s->M + square * (size_t)l, model->M + model->mptr[body], square * sizeof(double));
     memcpy(s->Minv + square * (size_t)l, model->Minv + model->mptr[body], square * sizeof(double));
+    memcpy(s->flat + nvb * l, model->flat + nvb * body, (size_t)nvb * sizeof(double));
   }
   end = perp_share(all->contact, member + 1, members);
   perp_blocks F = { 0 };

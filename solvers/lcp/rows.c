@@ -142,6 +142,11 @@ static size_t unit_size(const perp_rows *R, const perp_unit *t)
 
 static int mix_of(const perp_rows *R, int row, int r)
 {
+  const signed char *type = R->type + row;
+  if (r == 3 && type[0] == PERP_ROW_BOUNDED && type[1] == PERP_ROW_FRICTION &&
+      type[2] == PERP_ROW_FRICTION && R->lo[row] == 0 && R->hi[row] == HUGE_VAL &&
+      R->p->fric_of[row + 1] == row && R->p->fric_of[row + 2] == row)
+    return CONTACT_BOX; /* what comes most */
   bool boxes = true, normals = true;
   for (int i = row; i < row + r; i++) {
     boxes = boxes && R->type[i] == PERP_ROW_BOUNDED;
@@ -174,7 +179,7 @@ static void schedule(perp_rows *R, int *block_level)
     R->level[t] = level++;
     if (level > levels) levels = level;
     for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) block_level[F->jblk[k]] = level;
-    for (int i = unit->row; R->friction && i < unit->row + unit->r; i++) {
+    for (int i = unit->row; unit->mix == MIXED && i < unit->row + unit->r; i++) {
       int j = R->type[i] == PERP_ROW_BOUNDED ? i : R->p->fric_of[i];
       if (j < unit->row || j >= unit->row + unit->r) levels = n + 1;
     }
@@ -241,6 +246,7 @@ static void layout_factored(perp_rows *R, perp_arena *a, int nb, int m_size, siz
   R->block_level = PERP_CARVE(a, int, nb);
   R->scratch = PERP_CARVE(a, double, R->p->n + R->p->F->nv);
   R->chol = PERP_CARVE(a, double, m_size);
+  R->root = PERP_CARVE(a, double, R->p->F->nv);
   R->u = PERP_CARVE(a, double, R->nu);
   R->uu = PERP_CARVE(a, double, R->nu);
   R->data = PERP_CARVE(a, double, data);
@@ -272,7 +278,10 @@ static void factor_block(perp_rows *R, int b)
     cholesky(d, W, L);
     return;
   }
-  for (int j = 0; j < d; j++) L[j] = W[j + j * d] > 0 ? sqrt(W[j + j * d]) : 0;
+  int step;
+  double *root = R->root + F->bptr[b];
+  W = perp_blocks_flat(F, b, &step);
+  for (int j = 0; j < d; j++) root[j] = W[step * j] > 0 ? sqrt(W[step * j]) : 0;
 }
 
 /* g [d] = row of J_b L, L [d] where it is diagonal; returns |g|^2 */
@@ -305,7 +314,8 @@ static void pack_rows(perp_rows *R, const perp_unit *t)
     for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
       const int blk = F->jblk[k], d = F->bptr[blk + 1] - F->bptr[blk];
       const bool diagonal = F->diag != NULL && F->diag[blk];
-      const double *J = F->J + F->joff[k] + local, *L = R->chol + F->mptr[blk];
+      const double *J = F->J + F->joff[k] + local;
+      const double *L = diagonal ? R->root + F->bptr[blk] : R->chol + F->mptr[blk];
       if (d == BODY_WIDTH && r == CONTACT_ROWS && !diagonal)
         sum += pack_row(BODY_WIDTH, CONTACT_ROWS, false, J, L, g);
       else
@@ -396,7 +406,7 @@ static inline __attribute__((always_inline)) void pack_contact(perp_rows *R, int
   perp_v4 column[WIDTH], sum = { 0, 0, 0, 0 }, product = { 0, 0, 0, 0 };
   if (F->s != NULL) sum = (perp_v4){ F->s[row], F->s[row + 1], F->s[row + 2], 0 };
   for (int k = 0; k < subs; k++) {
-    const double *J = F->J + F->joff[first + k], *L = R->chol + F->mptr[F->jblk[first + k]];
+    const double *J = F->J + F->joff[first + k], *L = R->root + F->bptr[F->jblk[first + k]];
     perp_v4 part = { 0, 0, 0, 0 };
     for (int j = 0; j < BODY_WIDTH; j++) {
       perp_v4 x = { J[3 * j], J[3 * j + 1], J[3 * j + 2], 0 };
@@ -488,15 +498,15 @@ static perp_status prepare_factored(perp_ctx *ctx, perp_rows *R, double omega)
   const perp_lcp *p = R->p;
   const perp_blocks *F = p->F;
   /* uoff is needed to cut the units, the units to know the size: the first pass uses a bound */
-  size_t bound = 0;
+  bool odd = false; /* such blocks are padded */
   R->nu = 0;
-  for (int b = 0; b < F->nb; b++) R->nu += even(F->bptr[b + 1] - F->bptr[b]);
-  for (int c = 0; c < F->nc; c++) {
-    int r = F->cptr[c + 1] - F->cptr[c], width = 0;
-    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++)
-      width += even(F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]]);
-    bound += (size_t)r * (size_t)(width + PARAMS + 2);
+  for (int b = 0; b < F->nb; b++) {
+    const int d = F->bptr[b + 1] - F->bptr[b];
+    R->nu += even(d);
+    odd = odd || (d & 1);
   }
+  const size_t numbers = (size_t)F->joff[F->jptr[F->nc]];
+  const size_t bound = (odd ? 2 : 1) * numbers + (size_t)p->n * (PARAMS + 2);
   perp_arena need = { 0 };
   layout_factored(R, &need, F->nb, F->mptr[F->nb], bound);
   if (need.used > R->capacity) {

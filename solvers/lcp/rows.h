@@ -73,6 +73,7 @@ typedef struct perp_rows {
   int *block_level;
   double *scratch; /* [n + nv] */
   double *chol;    /* L_b, at mptr */
+  double *root;    /* [nv] L_b of diagonal blocks, at bptr */
   int nu;
 } perp_rows;
 

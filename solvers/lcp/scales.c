@@ -93,13 +93,13 @@ static bool narrow(const perp_blocks *F, double *seen)
   return true;
 }
 
-/* y = W g for a row g of a sub-matrix of r rows, d numbers long; returns g'y */
+/* y = W g (diagonal: every step-th number of W) for a row g of a sub-matrix of r rows, d numbers long; returns g'y */
 static inline __attribute__((always_inline)) double
-row_times(const double *G, const double *W, int r, int d, bool diagonal, double y[NARROW])
+row_times(const double *G, const double *W, int step, int r, int d, bool diagonal, double y[NARROW])
 {
   double sum = 0;
   if (diagonal)
-    for (int q = 0; q < d; q++) y[q] = W[q + q * d] * G[q * r];
+    for (int q = 0; q < d; q++) y[q] = W[step * q] * G[q * r];
   else {
     for (int q = 0; q < d; q++) y[q] = 0;
     for (int s = 0; s < d; s++)
@@ -115,8 +115,10 @@ static double row_times_inverse(const perp_blocks *F, int k, int l, int r, doubl
   const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
   const double *G = F->J + F->joff[k] + l, *W = F->Minv + F->mptr[b];
   const bool diagonal = F->diag != NULL && F->diag[b];
-  if (r == 3 && d == 6 && diagonal) return row_times(G, W, 3, 6, true, y);
-  return row_times(G, W, r, d, diagonal, y);
+  int step = 0;
+  if (diagonal) W = perp_blocks_flat(F, b, &step);
+  if (r == 3 && d == 6 && diagonal) return row_times(G, W, step, 3, 6, true, y);
+  return row_times(G, W, step, r, d, diagonal, y);
 }
 
 /* x = max(x, d) of what other members raise as well */
@@ -136,13 +138,13 @@ typedef struct run_rows {
 /* Contacts in space on bodies with diagonal inertia: y = W g of the three rows of a sub-matrix, number by number, and
  * their products g'y in part.  What comes behind the three in y is overwritten. */
 static inline __attribute__((always_inline)) void
-contact_times(const double *G, const double *W, double (*y)[RUN_ROWS + 4], double part[4])
+contact_times(const double *G, const double *W, int step, double (*y)[RUN_ROWS + 4], double part[4])
 {
   perp_v4 sum = { 0, 0, 0, 0 };
   for (int q = 0; q < NARROW; q++) {
     perp_v4 g = { G[3 * q], G[3 * q + 1], G[3 * q + 2], 0 };
     if (q + 1 < NARROW) g = *(const perp_v4_any *)(G + 3 * q);
-    const perp_v4 x = W[(NARROW + 1) * q] * g;
+    const perp_v4 x = W[step * q] * g;
     *(perp_v4_any *)y[q] = x;
     sum += g * x;
   }
@@ -161,13 +163,15 @@ rows_of_group(const perp_blocks *F, int h, int before, int subs, int r, int d, b
     const int b = F->jblk[F->jptr[h] + k], width = d > 0 ? d : F->bptr[b + 1] - F->bptr[b];
     const double *G = F->J + F->joff[F->jptr[h] + k], *W = F->Minv + F->mptr[b];
     const bool flat = diagonal || (F->diag != NULL && F->diag[b]);
+    int step = 0;
+    if (flat) W = perp_blocks_flat(F, b, &step);
     double part[RUN_ROWS] __attribute__((aligned(32))), top = 0;
     if (r == 3 && d == NARROW && diagonal)
-      contact_times(G, W, (double(*)[RUN_ROWS + 4]) & run->y[k][0][before], part);
+      contact_times(G, W, step, (double(*)[RUN_ROWS + 4]) & run->y[k][0][before], part);
     else
       for (int l = 0; l < r; l++) {
         double x[NARROW];
-        part[l] = row_times(G + l, W, r, width, flat, x);
+        part[l] = row_times(G + l, W, step, r, width, flat, x);
         for (int q = 0; q < width; q++) run->y[k][q][before + l] = x[q];
       }
     for (int l = 0; l < r; l++) {

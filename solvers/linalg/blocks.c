@@ -98,10 +98,12 @@ static inline void block_times(const perp_blocks *B, int b, const double *D, con
 {
   const int d = B->bptr[b + 1] - B->bptr[b];
   if (B->diag != NULL && B->diag[b]) {
+    int step = d + 1;
+    if (D == B->Minv + B->mptr[b]) D = perp_blocks_flat(B, b, &step);
     if (d == BODY_WIDTH)
-      for (int i = 0; i < BODY_WIDTH; i++) y[i] = D[(BODY_WIDTH + 1) * i] * x[i];
+      for (int i = 0; i < BODY_WIDTH; i++) y[i] = D[step * i] * x[i];
     else
-      for (int i = 0; i < d; i++) y[i] = D[(d + 1) * i] * x[i];
+      for (int i = 0; i < d; i++) y[i] = D[step * i] * x[i];
   } else {
     for (int i = 0; i < d; i++) y[i] = 0;
     gemv(d, d, D, 1, x, y);

@@ -34,9 +34,18 @@ typedef struct perp_blocks {
   const double *J;    /* [joff[jptr[nc]]] */
   const double *s;    /* [m] softness >= 0 (compliance / h^2, CFM), NULL = 0 */
   const unsigned char
-      *diag;   /* [nb] 1: M_b and its inverse are diagonal (a promise, faster); NULL: not known */
+      *diag; /* [nb] 1: M_b and its inverse are diagonal (a promise, faster); NULL: not known */
+  const double
+      *flat;   /* [nv] the diagonals of Minv, side by side, where diag is set; NULL: not there */
   int threads; /* of the team for products with A and what is made of its rows; 0: as 1 */
 } perp_blocks;
+
+/* The diagonal of M_b^-1 of a block that is diagonal, every *step-th number. */
+static inline const double *perp_blocks_flat(const perp_blocks *B, int b, int *step)
+{
+  *step = B->flat != NULL ? 1 : B->bptr[b + 1] - B->bptr[b] + 1;
+  return B->flat != NULL ? B->flat + B->bptr[b] : B->Minv + B->mptr[b];
+}
 
 /* Is the pattern (everything but the values) as described above?  Every block and group must have at
  * least one column / row; a group may touch no block at all.  PERP_ERR_DIM with the place otherwise.
