@@ -82,6 +82,28 @@ static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const 
   return PERP_OK;
 }
 
+/* The rows of the contacts. */
+typedef struct rows_job {
+  perp_judged *j;
+  const perp_contact_island *island;
+} rows_job;
+
+static void rows_share(void *user, int member, int members)
+{
+  const rows_job *job = user;
+  const perp_judged *j = job->j;
+  const perp_contact_island *island = job->island;
+  const int r = j->setup.dim, end = perp_share(island->nc, member + 1, members);
+  for (int c = perp_share(island->nc, member, members); c < end; c++)
+    for (int k = 0; k < r; k++) {
+      int i = r * c + k;
+      j->lo[i] = k == 0 && island->lo != NULL ? island->lo[c] : 0;
+      j->hi[i] = k == 0 ? HUGE_VAL : 0;
+      j->fric_of[i] = k == 0 ? -1 : r * c;
+      j->mu[i] = k == 0 ? 0 : island->mu[c];
+    }
+}
+
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
                          double *impulse, double *slip, perp_contact_count *count)
 {
@@ -91,14 +113,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   double rel;
   (void)slip;
   PERP_TRY(perp_judged_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
-  for (int c = 0; c < nc; c++)
-    for (int k = 0; k < r; k++) {
-      int i = r * c + k;
-      j->lo[i] = k == 0 && island->lo != NULL ? island->lo[c] : 0;
-      j->hi[i] = k == 0 ? HUGE_VAL : 0;
-      j->fric_of[i] = k == 0 ? -1 : r * c;
-      j->mu[i] = k == 0 ? 0 : island->mu[c];
-    }
+  rows_job job = { j, island };
+  perp_team(island->F != NULL ? island->F->threads : 1, rows_share, &job);
   for (int i = r * nc; i < n; i++) {
     perp_contact_row_bounds(island, i - r * nc, &j->lo[i], &j->hi[i]);
     j->fric_of[i] = -1;

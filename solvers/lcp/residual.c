@@ -23,19 +23,55 @@ static double finite_probe(const double *x, size_t n)
   return s[0] + s[1] + s[2] + s[3];
 }
 
-static bool all_finite(const perp_lcp *p)
+/* What one member of a team reads of a problem. */
+enum { RATERS = 16 }; /* of a team at most */
+typedef struct reading {
+  const perp_lcp *p;
+  double probe[RATERS];
+  bool strange[RATERS];
+} reading;
+
+static double probe_blocks(const perp_blocks *F, int member, int members)
 {
-  size_t n = (size_t)p->n;
-  double probe = finite_probe(p->b, n);
-  if (p->A != NULL) {
-    for (size_t j = 0; j < n; j++) probe += finite_probe(p->A + j * (size_t)p->lda, n);
-  } else if (p->F != NULL) {
-    const perp_blocks *F = p->F;
-    probe += finite_probe(F->Minv, (size_t)F->mptr[F->nb]);
-    probe += finite_probe(F->J, (size_t)F->joff[F->jptr[F->nc]]);
-    if (F->s != NULL) probe += finite_probe(F->s, n);
+  const int from = perp_share(F->nc, member, members), to = perp_share(F->nc, member + 1, members);
+  const int start = F->joff[F->jptr[from]], end = F->joff[F->jptr[to]];
+  double probe = finite_probe(F->J + start, (size_t)(end - start));
+  const int last = perp_share(F->nb, member + 1, members);
+  for (int b = perp_share(F->nb, member, members); b < last; b++) {
+    const int d = F->bptr[b + 1] - F->bptr[b];
+    if (F->flat != NULL && F->diag[b])
+      probe += finite_probe(F->flat + F->bptr[b], (size_t)d);
+    else
+      probe += finite_probe(F->Minv + F->mptr[b], (size_t)(d * d));
   }
-  return probe == 0;
+  return probe;
+}
+
+/* Are all numbers finite, bounds and friction rows in order?  No tells less than the checks below, yes all of it. */
+static void read_share(void *user, int member, int members)
+{
+  reading *job = user;
+  const perp_lcp *p = job->p;
+  const int from = perp_share(p->n, member, members), end = perp_share(p->n, member + 1, members);
+  bool strange = false;
+  for (int i = from; i < end && (p->lo != NULL || p->hi != NULL); i++) {
+    double lo = p->lo != NULL ? p->lo[i] : 0, hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
+    strange |= !(lo <= hi) | (lo == HUGE_VAL) | (hi == -HUGE_VAL);
+  }
+  for (int i = from; i < end && p->fric_of != NULL && p->mu != NULL; i++) {
+    const int j = p->fric_of[i];
+    if (j < 0)
+      strange |= j < -1;
+    else
+      strange |= j >= p->n || p->fric_of[j] >= 0 || !(p->mu[i] >= 0 && p->mu[i] <= DBL_MAX);
+  }
+  double probe = finite_probe(p->b + from, (size_t)(end - from));
+  if (p->F != NULL) {
+    probe += probe_blocks(p->F, member, members);
+    if (p->F->s != NULL) probe += finite_probe(p->F->s + from, (size_t)(end - from));
+  }
+  job->probe[member] = probe;
+  job->strange[member] = strange;
 }
 
 static perp_status check_friction(perp_ctx *ctx, const perp_lcp *p)
@@ -66,6 +102,16 @@ static perp_status check_cones(perp_ctx *ctx, const perp_lcp *p)
   return PERP_OK;
 }
 
+static perp_status check_rows(perp_ctx *ctx, const perp_lcp *p)
+{
+  for (int i = 0; i < p->n && (p->lo != NULL || p->hi != NULL); i++) {
+    double lo = p->lo != NULL ? p->lo[i] : 0, hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
+    if (!(lo <= hi) || lo == HUGE_VAL || hi == -HUGE_VAL)
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: bounds [%g, %g]", i, lo, hi);
+  }
+  return p->fric_of != NULL ? check_friction(ctx, p) : PERP_OK;
+}
+
 perp_status perp_lcp_check(perp_ctx *ctx, const perp_lcp *p, bool *finite)
 {
   if (p->n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d", p->n);
@@ -76,15 +122,20 @@ perp_status perp_lcp_check(perp_ctx *ctx, const perp_lcp *p, bool *finite)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "lda = %d but n = %d", p->lda, p->n);
   if (p->F != NULL && p->F->m != p->n)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "J has %d rows but n = %d", p->F->m, p->n);
-  if (p->lo != NULL || p->hi != NULL)
-    for (int i = 0; i < p->n; i++) {
-      double lo = p->lo != NULL ? p->lo[i] : 0, hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
-      if (!(lo <= hi) || lo == HUGE_VAL || hi == -HUGE_VAL)
-        return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: bounds [%g, %g]", i, lo, hi);
-    }
-  if (p->fric_of != NULL) PERP_TRY(check_friction(ctx, p));
+  reading job = { .p = p };
+  const int threads = p->F != NULL ? p->F->threads : 1;
+  perp_team(threads < RATERS ? threads : RATERS, read_share, &job);
+  double probe = 0;
+  bool strange = p->fric_of != NULL && p->mu == NULL;
+  for (int k = 0; k < RATERS; k++) {
+    probe += job.probe[k];
+    strange |= job.strange[k];
+  }
+  if (strange) PERP_TRY(check_rows(ctx, p));
   if (p->cone != NULL) PERP_TRY(check_cones(ctx, p));
-  if (finite != NULL) *finite = all_finite(p);
+  for (int j = 0; p->A != NULL && finite != NULL && j < p->n; j++)
+    probe += finite_probe(p->A + (size_t)j * (size_t)p->lda, (size_t)p->n);
+  if (finite != NULL) *finite = probe == 0;
   return PERP_OK;
 }
 
@@ -270,8 +321,6 @@ static double disc_residual(const double *lambda, const double *w, double a, dou
   }
   return hypot(lambda[0] - x, lambda[1] - y);
 }
-
-enum { RATERS = 16 }; /* of a team at most */
 
 /* largest residual of a row, |lambda|_inf, B and |clamp(0)|_inf of lcp.h */
 typedef struct extremes {

@@ -39,23 +39,29 @@ void perp_rows_close(perp_rows *R)
 
 /* ---- reading the problem --------------------------------------------------------------------------- */
 
-static void read_types(perp_rows *R)
+/* the first of the two rows of a cone? */
+static inline bool begins_cone(const perp_lcp *p, int i)
 {
+  return p->cone != NULL && p->cone[i] && p->fric_of[i] >= 0 && i + 1 < p->n;
+}
+
+static void types_share(void *user, int member, int members)
+{
+  perp_rows *R = user;
   const perp_lcp *p = R->p;
-  R->friction = false;
-  for (int i = 0; i < p->n; i++) {
+  const int end = perp_share(p->n, member + 1, members);
+  bool friction = false;
+  for (int i = perp_share(p->n, member, members); i < end; i++) {
     R->lo[i] = p->lo != NULL ? p->lo[i] : 0;
     R->hi[i] = p->hi != NULL ? p->hi[i] : HUGE_VAL;
     R->type[i] = PERP_ROW_BOUNDED;
     if (p->fric_of == NULL || p->fric_of[i] < 0) continue;
-    R->friction = true;
-    R->type[i] = PERP_ROW_FRICTION;
-    if (p->cone == NULL) continue;
-    if (p->cone[i] && i + 1 < p->n)
-      R->type[i] = PERP_ROW_CONE;
-    else if (i > 0 && R->type[i - 1] == PERP_ROW_CONE)
-      R->type[i] = PERP_ROW_CONE_TAIL;
+    friction = true;
+    R->type[i] = begins_cone(p, i)                ? PERP_ROW_CONE
+                 : i > 0 && begins_cone(p, i - 1) ? PERP_ROW_CONE_TAIL
+                                                  : PERP_ROW_FRICTION;
   }
+  if (friction) __atomic_store_n(&R->friction, true, __ATOMIC_RELAXED);
 }
 
 /* Step length of row i from diag and big (0 on entry: a zero row).  A zero row has w = b: it is fixed at
@@ -462,7 +468,10 @@ PERP_CLONES_OF_FOUR static void pack_share(void *user, int member, int members)
   perp_rows *R = job->R;
   const int from = perp_share(R->n_units, member, members);
   const int end = perp_share(R->n_units, member + 1, members);
+  const int blocks = R->p->F->nb, last = perp_share(blocks, member + 1, members);
   double top = 0, bnorm = 0;
+  for (int b = perp_share(blocks, member, members); b < last; b++) factor_block(R, b);
+  perp_team_wait(members);
   for (int k = from; k < end; k++) {
     const int t = R->place[k];
     const perp_unit *unit = &R->unit[t];
@@ -527,7 +536,6 @@ static perp_status prepare_factored(perp_ctx *ctx, perp_rows *R, double omega)
   schedule(R, R->block_level);
 
   packing job = { .R = R, .omega = omega };
-  for (int b = 0; b < F->nb; b++) factor_block(R, b);
   perp_team(R->threads, pack_share, &job);
   for (int k = 0; k < PERP_TEAM_MAX; k++) R->bnorm = larger(R->bnorm, job.bnorm[k]);
   return PERP_OK;
@@ -545,7 +553,8 @@ perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *R, const perp_lcp *p, do
   /* small problems are done before a second thread has begun */
   const int threads = ctx->threads < PERP_TEAM_MAX ? ctx->threads : PERP_TEAM_MAX;
   R->threads = p->n >= PERP_TEAM_ROWS ? threads : 1;
-  read_types(R);
+  R->friction = false;
+  perp_team(R->threads, types_share, R);
   if (p->F == NULL)
     prepare_dense(R, omega);
   else

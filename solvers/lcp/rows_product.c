@@ -168,12 +168,24 @@ void perp_rows_bounds(const perp_rows *R, const double *lambda, int i, double *l
   }
 }
 
-void perp_rows_project(const perp_rows *R, const double *x, double *y)
+typedef struct projection {
+  const perp_rows *R;
+  const double *x;
+  double *y;
+} projection;
+
+static void project_share(void *user, int member, int members)
 {
-  for (int i = 0; i < R->n; i++)
+  const projection *job = user;
+  const perp_rows *R = job->R;
+  const double *x = job->x;
+  double *y = job->y;
+  const int from = perp_share(R->n, member, members), end = perp_share(R->n, member + 1, members);
+  for (int i = from; i < end; i++)
     y[i] = R->type[i] == PERP_ROW_BOUNDED ? clamp(x[i], R->lo[i], R->hi[i]) : x[i];
   if (!R->friction) return;
-  for (int i = 0; i < R->n; i++) {
+  perp_team_wait(members);
+  for (int i = from; i < end; i++) {
     if (R->type[i] == PERP_ROW_BOUNDED) continue;
     double r = limit(R, y, i);
     if (R->type[i] == PERP_ROW_FRICTION)
@@ -181,6 +193,12 @@ void perp_rows_project(const perp_rows *R, const double *x, double *y)
     else if (R->type[i] == PERP_ROW_CONE)
       perp_disc(r, &y[i], &y[i + 1]);
   }
+}
+
+void perp_rows_project(const perp_rows *R, const double *x, double *y)
+{
+  projection job = { R, x, y };
+  perp_team(R->threads, project_share, &job);
 }
 
 double perp_rows_residual(perp_rows *R, const double *lambda, const double *w)
