@@ -16,11 +16,6 @@ static perp_drive_def unlimited(int joint)
   return (perp_drive_def){ .joint = joint, .lower = -HUGE_VAL, .upper = HUGE_VAL };
 }
 
-static void add_drive(perp_model *model, perp_drive_def def)
-{
-  if (perp_model_add_drive(&ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
-}
-
 /* rod of 1 m and 2 kg on a hinge about y at the origin, along +x; the hinge is joint 0 */
 static perp_model *rod(int dim)
 {
@@ -48,19 +43,6 @@ static perp_model *block(bool upright, double v)
   run_body(&ctx, model, body);
   run_joint(&ctx, model, slider);
   return model;
-}
-
-/* A simulation of these parts is refused as unsupported, and the message has the word. */
-static void refused(perp_model *model, run_parts names, const char *word)
-{
-  perp_parts parts;
-  perp_sim *sim = NULL;
-  if (run_parse(&ctx, &names, &parts) != PERP_OK) bail("%s", ctx.msg);
-  ok(perp_sim_create(&ctx, model, &parts, 1e-3, &sim) == PERP_ERR_UNSUPPORTED &&
-         strstr(ctx.msg, word) != NULL,
-     "refused: %s", ctx.msg);
-  perp_sim_destroy(sim);
-  run_free(&parts);
 }
 
 #endif

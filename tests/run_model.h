@@ -55,6 +55,20 @@ __attribute__((unused)) static perp_sim *run_start(perp_ctx *ctx, perp_model *mo
   return sim;
 }
 
+/* A simulation of these parts is refused as unsupported, and the message has the word. */
+__attribute__((unused)) static void run_refused(perp_ctx *ctx, perp_model *model, run_parts names,
+                                                const char *word)
+{
+  perp_parts parts;
+  perp_sim *sim = NULL;
+  if (run_parse(ctx, &names, &parts) != PERP_OK) bail("%s", ctx->msg);
+  ok(perp_sim_create(ctx, model, &parts, 1e-3, &sim) == PERP_ERR_UNSUPPORTED &&
+         strstr(ctx->msg, word) != NULL,
+     "refused: %s", ctx->msg);
+  perp_sim_destroy(sim);
+  run_free(&parts);
+}
+
 /* Steps to t_end; the reason of the last one. */
 __attribute__((unused)) static perp_reason run_to(perp_ctx *ctx, perp_sim *sim, double t_end)
 {
@@ -102,6 +116,11 @@ __attribute__((unused)) static int run_body(perp_ctx *ctx, perp_model *model, pe
 __attribute__((unused)) static void run_joint(perp_ctx *ctx, perp_model *model, perp_joint_def def)
 {
   if (perp_model_add_joint(ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx->msg);
+}
+
+__attribute__((unused)) static void run_drive(perp_ctx *ctx, perp_model *model, perp_drive_def def)
+{
+  if (perp_model_add_drive(ctx, model, &def, NULL) != PERP_OK) bail("%s", ctx->msg);
 }
 
 __attribute__((unused)) static perp_model *run_finish(perp_ctx *ctx, perp_model *model)

@@ -260,6 +260,16 @@ static void check_text(const perp_study *s, const perp_plan *plan)
   printf("\n");
 }
 
+/* The study that the arguments name and its cells; -1, or an exit status after a message. */
+static int planned_study(perp_ctx *ctx, const perp_args *args, perp_study **study, perp_plan *plan)
+{
+  int status = perp_command_study(ctx, args, study);
+  if (status >= 0 || perp_plan_make(ctx, *study, plan) == PERP_OK) return status;
+  perp_print_error(ctx);
+  perp_study_free(*study);
+  return PERP_EXIT_INPUT;
+}
+
 int perp_cmd_check(perp_ctx *ctx, int argc, char **argv)
 {
   static const perp_cli cli = {
@@ -274,15 +284,10 @@ int perp_cmd_check(perp_ctx *ctx, int argc, char **argv)
   };
   perp_args args;
   perp_study *study;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status < 0) status = perp_command_study(ctx, &args, &study);
-  if (status >= 0) return status;
   perp_plan plan;
-  if (perp_plan_make(ctx, study, &plan) != PERP_OK) {
-    perp_print_error(ctx);
-    perp_study_free(study);
-    return PERP_EXIT_INPUT;
-  }
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status < 0) status = planned_study(ctx, &args, &study, &plan);
+  if (status >= 0) return status;
   if (perp_args_get(&args, "json") != NULL)
     check_json(study, &plan);
   else
@@ -365,15 +370,10 @@ int perp_cmd_plan(perp_ctx *ctx, int argc, char **argv)
   };
   perp_args args;
   perp_study *study;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status < 0) status = perp_command_study(ctx, &args, &study);
-  if (status >= 0) return status;
   perp_plan plan;
-  if (perp_plan_make(ctx, study, &plan) != PERP_OK) {
-    perp_print_error(ctx);
-    perp_study_free(study);
-    return PERP_EXIT_INPUT;
-  }
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status < 0) status = planned_study(ctx, &args, &study, &plan);
+  if (status >= 0) return status;
   bool json = perp_args_get(&args, "json") != NULL;
   const char *shards = perp_args_get(&args, "shards");
   if (shards != NULL) {

@@ -43,7 +43,7 @@ static void limit(const char *lcp)
         stop.lower = -at;
       /* `zero` tells the rod to be beyond the stop at the start: it is pushed back */
       stop.zero = beyond ? sign * (at + 0.1) : 0;
-      add_drive(model, stop);
+      run_drive(&ctx, model, stop);
       run_finish(&ctx, model);
       outcome o = run(model, lcp, 1e-3, beyond ? 6000 : 3000);
       const double angle = beyond ? -0.1 : at; /* of the rod below the horizontal */
@@ -66,8 +66,8 @@ static void motor(const char *lcp)
     m.velocity = 100;
     m.max_force = push[i];
     f.max_force = friction;
-    add_drive(model, m);
-    add_drive(model, f);
+    run_drive(&ctx, model, m);
+    run_drive(&ctx, model, f);
     run_finish(&ctx, model);
     outcome o = run(model, lcp, h, 100);
     const double a = fmax(0, push[i] - friction) / 2;
@@ -84,8 +84,8 @@ static void motor(const char *lcp)
   m.velocity = 0.3;
   m.max_force = 50;
   f.max_force = friction;
-  add_drive(model, m);
-  add_drive(model, f);
+  run_drive(&ctx, model, m);
+  run_drive(&ctx, model, f);
   run_finish(&ctx, model);
   outcome o = run(model, lcp, h, 100);
   near(o.v[0], 0.3, 1e-9, 0, "%s: a strong motor holds its velocity", lcp);
@@ -104,7 +104,7 @@ static void servo(const char *lcp)
     s.stiffness = k;
     s.damping = d;
     s.max_force = limited ? bound : 1e6;
-    add_drive(model, s);
+    run_drive(&ctx, model, s);
     run_finish(&ctx, model);
     double x = 0, v = 0;
     for (int i = 0; i < 200; i++) {
@@ -129,7 +129,7 @@ static void rebound(const char *lcp)
   stops.lower = -1;
   stops.upper = 1;
   stops.restitution = 1;
-  add_drive(model, stops);
+  run_drive(&ctx, model, stops);
   run_finish(&ctx, model);
   perp_sim *sim = run_start(&ctx, model, (run_parts){ "velocity", .lcp = lcp }, 1e-2);
   const double q[7] = { 0, 0, 0, 1 }, v[6] = { 3 };
@@ -169,9 +169,9 @@ static void refusals(void)
   ok(perp_model_add_drive(&ctx, model, &d, NULL) == PERP_ERR_ARG, "refused: %s", ctx.msg);
   d = unlimited(0), d.restitution = 2;
   ok(perp_model_add_drive(&ctx, model, &d, NULL) == PERP_ERR_ARG, "refused: %s", ctx.msg);
-  add_drive(model, unlimited(0));
+  run_drive(&ctx, model, unlimited(0));
   run_finish(&ctx, model);
-  refused(model, (run_parts){ "ggl", "rk4" }, "limits and motors");
+  run_refused(&ctx, model, (run_parts){ "ggl", "rk4" }, "limits and motors");
   perp_model_destroy(model);
 }
 

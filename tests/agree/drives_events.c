@@ -58,7 +58,7 @@ static void limit(way w)
       const double at = 0.7, sign = dim == 3 ? 1 : -1;
       *(dim == 3 ? &stop.upper : &stop.lower) = sign * at;
       stop.zero = beyond ? sign * (at + 0.1) : 0;
-      add_drive(model, stop);
+      run_drive(&ctx, model, stop);
       run_finish(&ctx, model);
       outcome o = run(model, w, 3);
       const double angle = beyond ? -0.1 : at;
@@ -82,8 +82,8 @@ static void motor(way w)
     m.velocity = velocity;
     m.max_force = push[i];
     f.max_force = friction;
-    add_drive(model, m);
-    add_drive(model, f);
+    run_drive(&ctx, model, m);
+    run_drive(&ctx, model, f);
     run_finish(&ctx, model);
     outcome o = run(model, w, 1);
     const double a = fmax(0, push[i] - friction) / mass, until = a > 0 ? velocity / a : 1;
@@ -98,7 +98,7 @@ static void motor(way w)
   perp_model *model = block(false, 1);
   perp_drive_def f = unlimited(0);
   f.max_force = friction;
-  add_drive(model, f);
+  run_drive(&ctx, model, f);
   run_finish(&ctx, model);
   outcome o = run(model, w, 1.5);
   near(o.x, mass / (2 * friction), 1e-7, 0, "%s: friction stops the block after v^2 m / 2 F",
@@ -132,7 +132,7 @@ static void servo(way w)
     s.stiffness = 80;
     s.damping = 3;
     s.max_force = limited ? 5 : HUGE_VAL;
-    add_drive(model, s);
+    run_drive(&ctx, model, s);
     run_finish(&ctx, model);
     double x, v;
     spring_by_hand(80, 3, s.max_force, 2, &x, &v);
@@ -152,7 +152,7 @@ static void rebound(way w)
   stops.lower = -1;
   stops.upper = 1;
   stops.restitution = 1;
-  add_drive(model, stops);
+  run_drive(&ctx, model, stops);
   run_finish(&ctx, model);
   outcome o = run(model, w, 4.9);
   near(o.x, -0.7, 1e-7, 0, "%s: to and fro between elastic stops", w.lcp);
@@ -164,7 +164,7 @@ static void rebound(way w)
   ground.lower = 0;
   ground.zero = 1;
   ground.restitution = 0.5;
-  add_drive(model, ground);
+  run_drive(&ctx, model, ground);
   run_finish(&ctx, model);
   const double fall = sqrt(2 / gravity), up = 0.5 * gravity * fall, t = 0.8 - fall;
   o = run(model, w, 0.8);
@@ -183,7 +183,7 @@ static void bilateral(way w)
   perp_drive_def m = unlimited(0);
   m.velocity = 0.4;
   m.max_force = HUGE_VAL;
-  add_drive(model, m);
+  run_drive(&ctx, model, m);
   run_finish(&ctx, model);
   outcome o = run(model, w, 1);
   near(o.x, 0.4, 1e-8, 0, "%s: a kinematic motor lifts the block at its velocity", w.lcp);
@@ -193,7 +193,7 @@ static void bilateral(way w)
     model = block(true, 1);
     perp_drive_def lock = unlimited(0);
     lock.lower = lock.upper = off ? 0.01 : 0;
-    add_drive(model, lock);
+    run_drive(&ctx, model, lock);
     run_finish(&ctx, model);
     o = run(model, w, 1);
     near(o.x, lock.lower, 1e-8, 0, "%s: a locked drive holds%s", w.lcp, off ? ", from beside" : "");
@@ -210,7 +210,7 @@ static void struck(const char *lcp, const char *impact)
   perp_drive_def ground = unlimited(0);
   char formulation[64];
   ground.lower = 0;
-  add_drive(model, ground);
+  run_drive(&ctx, model, ground);
   run_body(&ctx, model,
            (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x = { 0, 0, 0.5 + 0.1 + 0.4 } });
   for (int b = 0; b < 2; b++) {
@@ -254,19 +254,19 @@ static perp_model *crossed(perp_joint_kind kind)
   first.velocity = 2; /* steers: a motor of limited force */
   first.max_force = 0.8;
   first.upper = 0.9;
-  add_drive(model, first);
+  run_drive(&ctx, model, first);
   second.axis = PERP_DRIVE_B; /* falls against a soft spring, onto a stop */
   second.stiffness = 4;
   second.damping = 0.5;
   second.max_force = 3;
   second.upper = 0.6;
-  add_drive(model, second);
+  run_drive(&ctx, model, second);
   if (kind == PERP_JOINT_WHEEL) {
     strut.axis = PERP_DRIVE_ALONG;
     strut.stiffness = 400;
     strut.damping = 20;
     strut.max_force = HUGE_VAL;
-    add_drive(model, strut);
+    run_drive(&ctx, model, strut);
   }
   return run_finish(&ctx, model);
 }
@@ -320,12 +320,13 @@ int main(void)
   perp_model *model = block(false, 0);
   perp_drive_def m = unlimited(0);
   m.max_force = HUGE_VAL;
-  add_drive(model, m);
+  run_drive(&ctx, model, m);
   run_finish(&ctx, model);
-  refused(model, (run_parts){ "acceleration:order=sequential", "rk4" }, "order=together");
-  refused(model, (run_parts){ "acceleration", "rk4", .lcp = "lemke-howson" }, "'lemke-howson'");
-  refused(model, (run_parts){ "ggl", "rk4" }, "limits and motors");
-  refused(model, (run_parts){ "reduced", "rk4" }, "limits and motors");
+  run_refused(&ctx, model, (run_parts){ "acceleration:order=sequential", "rk4" }, "order=together");
+  run_refused(&ctx, model, (run_parts){ "acceleration", "rk4", .lcp = "lemke-howson" },
+              "'lemke-howson'");
+  run_refused(&ctx, model, (run_parts){ "ggl", "rk4" }, "limits and motors");
+  run_refused(&ctx, model, (run_parts){ "reduced", "rk4" }, "limits and motors");
   perp_model_destroy(model);
   return tap_done();
 }

@@ -377,15 +377,8 @@ static void refusals(void)
   run_finish(&ctx, model);
   static const char *const others[] = { "reduced", "penalty", "regularized",
                                         "impulse", "ggl",     "point-mass" };
-  for (int i = 0; i < 6; i++) {
-    perp_parts parts;
-    perp_sim *sim = NULL;
-    const run_parts names = { others[i] };
-    if (run_parse(&ctx, &names, &parts) != PERP_OK) bail("%s", ctx.msg);
-    ok(perp_sim_create(&ctx, model, &parts, 1e-3, &sim) == PERP_ERR_UNSUPPORTED, "refused: %s",
-       ctx.msg);
-    run_free(&parts);
-  }
+  for (int i = 0; i < 6; i++)
+    run_refused(&ctx, model, (run_parts){ others[i] }, "stiffness or damping");
   perp_model_destroy(model);
 }
 

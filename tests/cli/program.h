@@ -12,6 +12,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* A study of 24 cells that takes about a second; the rest of its metrics ends it. */
+#define LINKS_STUDY(name, metrics)                                                                 \
+  "schema: perp-study/1\n"                                                                         \
+  "study: { name: " name " }\n"                                                                    \
+  "t_end: 0.2 s\n"                                                                                 \
+  "formulation: velocity\n"                                                                        \
+  "ode: symplectic-euler\n"                                                                        \
+  "grid:\n"                                                                                        \
+  "  scene: [\"chain:links=3\", \"chain:links=6\"]\n"                                              \
+  "  h: [4 ms, 2 ms]\n"                                                                            \
+  "  kkt: [tree, schur-dense, kkt-dense]\n"                                                        \
+  "  stab: [none, post]\n"                                                                         \
+  "measure: { repeats: 5 }\n"                                                                      \
+  "metrics: { primary: drift.pos.max, record: [drift.pos.max, " metrics " }\n"
+
 static const char *program;
 static char program_dir[] = "/tmp/perp-cli-XXXXXX";
 static char *out, *err; /* of the last command */

@@ -5,18 +5,7 @@
  * suspicions timed again. */
 #include "tests/cli/program.h"
 
-static const char same[] = "schema: perp-study/1\n"
-                           "study: { name: same }\n"
-                           "t_end: 0.2 s\n"
-                           "formulation: velocity\n"
-                           "ode: symplectic-euler\n"
-                           "grid:\n"
-                           "  scene: [\"chain:links=3\", \"chain:links=6\"]\n"
-                           "  h: [4 ms, 2 ms]\n"
-                           "  kkt: [tree, schur-dense, kkt-dense]\n"
-                           "  stab: [none, post]\n"
-                           "measure: { repeats: 5 }\n"
-                           "metrics: { primary: drift.pos.max, record: [drift.pos.max, steps] }\n";
+static const char same[] = LINKS_STUDY("same", "steps]");
 /* large enough that a solve is most of what is timed */
 static const char slower[] =
     "schema: perp-study/1\n"

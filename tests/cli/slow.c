@@ -4,19 +4,7 @@
 
 #include <signal.h>
 
-static const char study[] = "schema: perp-study/1\n"
-                            "study: { name: slow }\n"
-                            "t_end: 0.2 s\n"
-                            "formulation: velocity\n"
-                            "ode: symplectic-euler\n"
-                            "grid:\n"
-                            "  scene: [\"chain:links=3\", \"chain:links=6\"]\n"
-                            "  h: [4 ms, 2 ms]\n"
-                            "  kkt: [tree, schur-dense, kkt-dense]\n"
-                            "  stab: [none, post]\n"
-                            "measure: { repeats: 5 }\n"
-                            "metrics: { primary: drift.pos.max, record: [drift.pos.max, err.q.max, "
-                            "steps], series: { every: 10 ms } }\n";
+static const char study[] = LINKS_STUDY("slow", "err.q.max, steps], series: { every: 10 ms }");
 
 /* Finished cells in the journals of a folder; torn lines do not count. */
 static int finished(const char *dir)
