@@ -117,7 +117,7 @@ extern const char *const perp_ode_control_names[];
     NULL },                                                                                        \
       { "atol",                                                                                    \
         "",                                                                                        \
-        "absolute part of the tolerance; 0 = tol x scale",                                         \
+        "absolute part of the tolerance; 0 = tol x the largest value so far",                      \
         PERP_OPT_REAL,                                                                             \
         offsetof(S, control.atol),                                                                 \
         0,                                                                                         \
