@@ -108,6 +108,46 @@ static void check_sweeps(perp_rng *g)
   ok(major > 0, "the majorant minus A is positive on random vectors");
 }
 
+/* Contacts on blocks some of which are diagonal, as kernels of their own serve them. */
+static void check_diagonal(perp_rng *g)
+{
+  enum { BLOCKS = 6, GROUPS = 25, ROWS = 3 * GROUPS, TRIALS = 24 };
+  perp_ctx ctx;
+  perp_ctx_init(&ctx);
+  double worst = 0;
+  for (int trial = 0; trial < TRIALS; trial++) {
+    random_lcp r = random_factored(g, BLOCKS, GROUPS, SHAPE_CONTACTS, trial % 3,
+                                   trial % 2 ? 0.3 : 0);
+    const perp_lcp p = *random_as_factored(&r);
+    perp_blocks *F = &r.F;
+    unsigned char diag[BLOCKS];
+    double flat[6 * BLOCKS], inner[64], x[2][ROWS];
+    for (int b = 0; b < BLOCKS; b++) {
+      diag[b] = (unsigned char)(b % 4 > 0);
+      double *W = (double *)F->Minv + F->mptr[b]; /* belongs to r */
+      for (int i = 0; i < 36 && diag[b]; i++)
+        if (i % 7 != 0) W[i] = 0;
+      for (int i = 0; i < 6; i++) flat[6 * b + i] = W[7 * i];
+    }
+    F->diag = diag;
+    if (trial % 4 > 1) F->flat = flat;
+    perp_blocks_delassus(F, r.A, p.n, inner);
+    perp_rows R;
+    perp_rows_open(&ctx, &R, p.n);
+    if (perp_rows_prepare(&ctx, &R, &p, 1.2) != PERP_OK) bail("prepare: %s", ctx.msg);
+    for (int i = 0; i < p.n; i++) x[0][i] = x[1][i] = perp_rng_uniform(g, 0, 1);
+    perp_rows_reset(&R, x[0]);
+    for (int sweep = 0; sweep < 4; sweep++) {
+      perp_rows_sweep(&R, x[0], NULL, false);
+      textbook_sweep(&p, r.A, 1.2, false, x[1]);
+      worst = fmax(worst, differ(p.n, x[0], x[1]));
+    }
+    perp_rows_close(&R);
+    random_free(&r);
+  }
+  below(worst, 1e-12, "sweeps over diagonal blocks are the textbook's");
+}
+
 static perp_reason run(perp_ctx *ctx, const char *spec, const perp_lcp *p, double *x,
                        perp_stats *stats)
 {
@@ -267,6 +307,7 @@ int main(void)
   perp_register_solvers(&ctx);
   perp_rng *g = perp_rng_create(20);
   check_sweeps(g);
+  check_diagonal(g);
   check_solutions(&ctx, g);
   check_small(&ctx);
   check_trace(&ctx, g);
