@@ -189,6 +189,7 @@ void perp_events_locate(const perp_events *s, perp_ode_sys *sys)
 {
   sys->locate = s->o.locate;
   sys->locations_most = s->o.bisections;
+  sys->rough = s->o.tol * fabs(s->model->gravity);
 }
 
 /* ---- contacts at a state --------------------------------------------------------------------- */

@@ -100,7 +100,7 @@ perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, const do
  * progress: k->reason says so. */
 bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const double *q);
 
-/* What the options ask of the driver. */
+/* What the options ask of the driver and of implicit methods: contact forces carry the weight, to `tol`. */
 void perp_events_locate(const perp_events *s, perp_ode_sys *sys);
 const char *perp_events_cause(const perp_events *s); /* of the last failure, or "" */
 /* Contacts at rest in the step that ended last, of length dt: their forces at its start times dt. */

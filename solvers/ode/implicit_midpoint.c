@@ -40,7 +40,8 @@ struct ws {
   double *D, *G, *r, *Dj; /* [n] increment, its image, residual, trial for the Jacobian */
   double *jacobian;       /* [n * n] column-major, then its LU factors; NULL above NEWTON_MOST */
   lapack_int *pivots;
-  double unseen; /* of a velocity: what the step makes of it is lost in the positions */
+  double
+      unseen; /* of a velocity: what the step makes of it is lost in the positions, or in what a is known to */
 };
 _Static_assert(sizeof(lapack_int) == sizeof(int), "lapack_int is int");
 
@@ -152,7 +153,8 @@ static double size(const double *x, int n)
 }
 
 /* Corrections below this are round-off: of the velocities, or too small to move a position by more than its rounding
- * (bodies at rest, whose accelerations are the rounding of forces in balance). */
+ * (bodies at rest, whose accelerations are the rounding of forces in balance), or no more than the accelerations are
+ * known to (bodies at rest on each other, whose forces are found to a tolerance). */
 static double round_off(const struct ws *w, double scale)
 {
   return fmax(ROUND_OFF * scale, w->unseen);
@@ -241,7 +243,7 @@ static perp_ode_answer step(void *ws, const perp_ode_sys *sys, double t, double 
   if (answer != PERP_ODE_OK) return answer;
   const double *rate = nv > 0 ? w->a : w->qdot;
   for (int i = 0; i < n; i++) w->D[i] = h * rate[i];
-  w->unseen = nv > 0 ? DBL_EPSILON * size(q, nq) / fabs(h) : 0;
+  w->unseen = nv > 0 ? fmax(DBL_EPSILON * size(q, nq) / fabs(h), fabs(h) * sys->rough) : 0;
 
   answer = solve(w, sys, t, h, q, v, stats);
   if (answer != PERP_ODE_OK) return answer;

@@ -70,6 +70,9 @@ typedef struct perp_ode_sys {
    * used up the latest state before it is taken.  0: 1e-12 of the step; 60 for a state, 100 for an event. */
   double locate;
   int locations_most;
+  /* a is known this closely only [m/s^2], as where a complementarity solver with a tolerance finds forces: an implicit
+   * method does not ask for more.  0: to rounding. */
+  double rough;
 } perp_ode_sys;
 
 enum {

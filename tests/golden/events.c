@@ -126,6 +126,12 @@ static void statics(void)
     below(RUN("force.rel.err", .scene = scenes[i], .t_end = 0.2), 1e-9, "%s: forces", scenes[i]);
     below(RUN("pose.drift.max", .scene = scenes[i], .t_end = 0.2), 1e-10, "%s: rests", scenes[i]);
   }
+  /* implicit methods ask at rest for no more than the forces are known to */
+  static const char *const lcps[] = { "lemke", "dantzig", "pgs" };
+  for (size_t i = 0; i < sizeof lcps / sizeof *lcps; i++)
+    below(RUN("pose.drift.max", .scene = "stack:boxes=3", .ode = "implicit-midpoint",
+              .lcp = lcps[i], .t_end = 3),
+          1e-9, "implicit-midpoint, %s: a stack rests to the end", lcps[i]);
   below(RUN("event.err", .scene = "dominoes:dominoes=5"), 1e-7, "times of a row of dominoes");
   below(RUN("path.err.max", .scene = "turntable", .t_end = 1), 1e-8, "a ball on a turning table");
 }
