@@ -156,8 +156,8 @@ static inline void perp_contact_middle(const perp_contact *x, double p[3])
 /* islands_rows.c: everything of all islands but dense matrices, on up to `threads` threads. */
 void perp_islands_fill(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
                        int threads);
-/* A_c = J_c H J_c' + S of island i, whose joints are eliminated: one response of the whole system to each
- * row, by the KKT factor.  False: k says why. */
+/* A_c = J_c H J_c' + S of island i, whose joints are eliminated: without any by its blocks, else one response to each
+ * row of the whole system, by the KKT factor.  False: k says why. */
 bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i);
 
 #endif

@@ -415,13 +415,27 @@ void perp_islands_fill(perp_islands *s, const perp_constrained *k, const perp_is
   perp_team(task->n >= TEAM_FILL ? threads : 1, fill_share, &job);
 }
 
+/* Has a body of island i a joint? */
+static bool has_joints(const perp_islands *s, int i)
+{
+  for (int l = s->at[i].body; l < s->at[i + 1].body; l++)
+    if (s->jointed[s->bodies[l]]) return true;
+  return false;
+}
+
 bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i)
 {
   const perp_model *model = s->model;
   const island *p = &s->at[i];
   perp_blocks F = blocks_of(s, i, true);
   const int n = F.m, nvb = model->nvb;
-  double *A = s->A + p->dense;
+  double *A = s->A + p->dense, *diag = s->d + first_row(s, i);
+  if (!has_joints(s, i)) { /* H = M^-1: bodies respond one by one */
+    double scratch[JOINT_ROWS * 6];
+    perp_blocks_delassus(&F, A, n, scratch);
+    for (int y = 0; y < n; y++) diag[y] = A[(size_t)y * ((size_t)n + 1)];
+    return true;
+  }
   for (int c = 0, col = 0; c < F.nc; c++)
     for (int row = F.cptr[c]; row < F.cptr[c + 1]; row++, col++) {
       int r = F.cptr[c + 1] - F.cptr[c];
@@ -443,7 +457,6 @@ bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i)
       }
       out[col] += F.s[col];
     }
-  double *diag = s->d + first_row(s, i);
   for (int y = 0; y < n; y++) diag[y] = A[(size_t)y * ((size_t)n + 1)];
   for (int y = 0; y < n; y++) /* symmetric up to rounding: make it exact */
     for (int z = 0; z < y; z++) {
