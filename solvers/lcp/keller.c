@@ -9,9 +9,10 @@
  * changes over by a principal pivot, and where its diagonal pivot is zero (a semidefinite A) by a 2 x 2
  * pivot with r, after which w_r instead of lambda_r is driven.  That is the almost complementary path of
  * path.h with t = |w_r|, covering vector -+ e_r and the rows not yet in order left out; each major cycle
- * settles one row, so there are at most n of them; a cycle that ends on a ray is taken back, and the next
- * worst row driven first.  STAR prints (64c) with the sign of the Schur
- * complement reversed: the driven w_r grows with A_rr - A_rA A_AA^-1 A_Ar > 0.
+ * settles one row, so there are at most n of them: more mean that settled rows come back, by rounding or an A
+ * outside the domain, PERP_CYCLED.  A cycle that ends on a ray is taken back, and the next worst row driven
+ * first.  STAR prints (64c) with the sign of the Schur complement reversed: the driven w_r grows with
+ * A_rr - A_rA A_AA^-1 A_Ar > 0.
  *
  * Against dantzig: no crash, any symmetry, an explicit inverse instead of L D L'.  Against lemke: one row at a
  * time instead of all rows along a covering vector.
@@ -32,7 +33,7 @@ struct keller_opts {
   int max_iter;
 };
 static const perp_opt keller_options[] = { PERP_INT(struct keller_opts, max_iter, 0, 0, 1e9,
-                                                    "pivots before giving up; 0: 50 n + 1000"),
+                                                    "pivots before giving up; 0: 25 n + 1000"),
                                            PERP_OPTIONS_END };
 
 struct keller {
@@ -145,7 +146,7 @@ static perp_reason run(struct keller *k, int guess)
     perp_path_core(L);
   }
   for (int round = 0; round < 5; round++) {
-    int r;
+    int r, settled = 0;
     perp_path_recompute(L, 3);
     memset(k->avoid, 0, (size_t)L->P.n);
     while ((r = worst_row(L, k->avoid)) >= 0) {
@@ -153,6 +154,7 @@ static perp_reason run(struct keller *k, int guess)
       begin(L, r);
       perp_reason reason = perp_path_follow(L, r, 1);
       if (reason == PERP_RUNNING) {
+        if (++settled > L->P.n) return PERP_CYCLED;
         memset(k->avoid, 0, (size_t)L->P.n);
         continue;
       }
@@ -211,7 +213,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   L->lambda = lambda;
   L->name = "keller";
   L->sharp = 1;
-  L->limit = k->o.max_iter > 0 ? k->o.max_iter : 50 * n + 1000;
+  L->limit = k->o.max_iter > 0 ? k->o.max_iter : 25 * n + 1000;
   stats->reason = run(k, warm);
   if (stats->reason == PERP_RAY && outside(L)) stats->reason = PERP_UNSUITED;
   if ((stats->reason == PERP_RAY || stats->reason == PERP_INFEASIBLE) && certificate != NULL)

@@ -13,6 +13,8 @@ static const double DEPEND = 1e-10;
 /* below WANDER of b, t is at the level of the errors of the vertices: a path that no longer falls there
  * follows rounding, not the problem */
 static const double WANDER = 1e-7;
+/* pivots before a path is watched for cycles: a power of two */
+enum { FIRST_MARK = 16 };
 
 void perp_path_layout(perp_path *L, perp_arena *a, int max_n)
 {
@@ -38,6 +40,7 @@ void perp_path_layout(perp_path *L, perp_arena *a, int max_n)
   L->dp = PERP_CARVE(a, double, n);
   L->st = PERP_CARVE(a, signed char, n);
   L->kind = PERP_CARVE(a, unsigned char, n);
+  L->mark = PERP_CARVE(a, signed char, n);
   L->lwork = cap * 32;
   L->work = PERP_CARVE(a, double, L->lwork);
 }
@@ -469,12 +472,30 @@ static void drop_t(perp_path *L, int r)
   L->with_t = 0;
 }
 
+/* Is this vertex, from which lambda_e or w_e is to enter, the marked one for the second time? */
+static int cycles(perp_path *L, int step, int e, int is_lambda)
+{
+  size_t n = (size_t)L->P.n;
+  if (step >= FIRST_MARK && (step & (step - 1)) == 0) {
+    memcpy(L->mark, L->st, n);
+    L->mark_e = e;
+    L->mark_is_lambda = is_lambda;
+    L->returns = 0;
+    return 0;
+  }
+  if (step < FIRST_MARK || e != L->mark_e || is_lambda != L->mark_is_lambda ||
+      memcmp(L->st, L->mark, n) != 0)
+    return 0;
+  return ++L->returns == 2;
+}
+
 perp_reason perp_path_follow(perp_path *L, int e, int is_lambda)
 {
   double least = L->t;
   int patience = 100 + L->P.n / 4, fallen = L->stats->iterations;
-  for (;;) {
+  for (int step = 0;; step++) {
     if (L->stats->iterations >= L->limit) return PERP_MAX_ITER;
+    if (cycles(L, step, e, is_lambda)) return PERP_CYCLED;
     if (L->t <= 0.5 * least) {
       least = L->t;
       fallen = L->stats->iterations;

@@ -14,7 +14,8 @@
  * afresh, when their residual says so.  Every basic variable carries a second number, its derivative
  * under a generic perturbation that relaxes every one-sided row (Charnes; relaxing keeps a feasible
  * problem feasible); it decides ratios that are equal to within rounding: the lexico-minimum rule with two
- * levels. */
+ * levels.  In exact arithmetic no vertex comes back; with rounding one may, and where it comes back twice the path
+ * ends as PERP_CYCLED (Brent: the vertex is compared with one before, taken at steps 16, 32, 64 ...). */
 #ifndef PERP_LCP_PATH_H
 #define PERP_LCP_PATH_H
 
@@ -48,6 +49,9 @@ typedef struct perp_path {
   int target_bound;
   int with_t; /* t is basic, in slot 0 */
   int broken; /* K could not be inverted afresh */
+  /* a vertex met before, for the test of cycling: its index sets and what entered */
+  signed char *mark; /* [n] */
+  int mark_e, mark_is_lambda, returns;
   /* what counts as zero in the ratio test, times this: 1, or less where components of very different
    * size belong together (a multiplier of 1e13 beside one of 1) and the data are exact enough */
   double sharp;
@@ -83,8 +87,8 @@ void perp_path_row(const perp_path *L, int i, double *out);
 
 /* Follow the path from the vertex whose pair is row e; lambda_e enters first, or w_e.  PERP_RUNNING when t
  * reached 0 (or the target its bound) and left the basis; PERP_RAY with the components of lambda of the
- * ray in L->dp; PERP_MAX_ITER, PERP_SINGULAR, PERP_NOT_FINITE; PERP_INACCURATE when a t that is zero but for
- * rounding does not fall for 100 + n/4 pivots: start again from the basis that was reached. */
+ * ray in L->dp; PERP_CYCLED, PERP_MAX_ITER, PERP_SINGULAR, PERP_NOT_FINITE; PERP_INACCURATE when a t that is
+ * zero but for rounding does not fall for 100 + n/4 pivots: start again from the basis that was reached. */
 perp_reason perp_path_follow(perp_path *L, int e, int is_lambda);
 
 #endif
