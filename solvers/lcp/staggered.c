@@ -248,7 +248,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     PERP_TRY(one_round(ctx, w, p, 0.1 * tol, w->g, stats, &good));
     perp_rows_w(R, w->g, w->w);
     double rel = perp_rows_residual(R, w->g, w->w);
-    if (rel < best) {
+    bool better = rel < best;
+    if (better) {
       best = rel;
       memcpy(w->keep, w->g, bytes);
     }
@@ -259,8 +260,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       stats->reason = PERP_CONVERGED;
       break;
     }
-    /* parts that fail again and again will not carry the whole */
-    failures = good || rel <= best ? 0 : failures + 1;
+    /* parts that fail again and again, now and then one good round between, will not carry the whole */
+    failures = better ? 0 : failures + !good;
     if (failures == 20) {
       stats->reason = PERP_INACCURATE;
       break;
