@@ -10,7 +10,7 @@
  *   no friction, otherwise                  small, or zeros on the diagonal (Stewart-Trinkle): lemke;
  *                                           else Newton methods and interior-point; then all pivoting
  *                                           methods, last those that run through many bases
- *   friction boxes                          small: dantzig; Newton methods, interior-point, staggered, sweeps
+ *   friction boxes                          small: dantzig; Newton methods, interior-point, sweeps, staggered
  *   cones                                   cone-newton, staggered, sweeps
  * and after the chain every registered solver that serves the problem and was not asked yet, the chain again
  * from zero where a guess was given, and again on the equilibrated problem.  A verified proof that there is
@@ -31,7 +31,7 @@ enum { MOST = 64, SMALL = 48, MEDIUM = 1000, DENSE_LIMIT = 4000 };
 
 struct opts {
   double tol;
-  int attempts;
+  int attempts, budget;
   bool peers;
   char chain[PERP_TEXT_MAX];
 };
@@ -40,6 +40,10 @@ static const perp_opt options[] = {
   PERP_TEXT(struct opts, chain, "",
             "solvers to try, separated by ';' (in parentheses); empty: chosen by structure"),
   PERP_INT(struct opts, attempts, 0, 0, 1000, "most attempts; 0: everything that applies"),
+  PERP_INT(struct opts, budget, 0, 0, 1e9,
+           "products with A and factorizations of all attempts together, after which no further "
+           "solver is asked; 0: no "
+           "limit"),
   PERP_BOOL(struct opts, peers, 1, "ask solvers of other libraries too, last"),
   PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
             "scaled residual of a solution; 0: what the caller accepts"),
@@ -195,7 +199,8 @@ static bool semidefinite(perp_ctx *ctx, struct ws *w, const perp_lcp *p)
   return top > 0 && LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, w->K, n) == 0;
 }
 
-/* names in the order of trying; every registered solver follows anyway */
+/* names in the order of trying; every registered solver follows anyway.  Where the Newton methods fail, staggered
+ * with one of them in it fails as a rule, too, after more work than all the others */
 static const char *const small_symmetric[] = { "dantzig",        "minmap-newton", "fischer-newton",
                                                "interior-point", "lemke",         NULL };
 /* interior-point second: it also proves where there is nothing to find */
@@ -206,14 +211,14 @@ static const char *const small_general[] = { "lemke", "minmap-newton", "fischer-
 static const char *const general[] = { "minmap-newton", "lemke", "interior-point", "fischer-newton",
                                        NULL };
 static const char *const games[] = { "lemke-howson", "lemke", "interior-point", NULL };
-static const char *const small_boxes[] = {
-  "dantzig", "minmap-newton", "interior-point", "fischer-newton", "staggered", "block-gs", "pgs",
-  NULL
+static const char *const small_boxes[] = { "dantzig",        "minmap-newton",
+                                           "interior-point", "fischer-newton",
+                                           "block-gs",       "pgs",
+                                           "staggered",      NULL };
+static const char *const boxes[] = {
+  "minmap-newton", "interior-point", "fischer-newton", "block-gs",
+  "pgs",           "staggered",      "dantzig",        NULL
 };
-static const char *const boxes[] = { "minmap-newton",  "interior-point",
-                                     "fischer-newton", "staggered",
-                                     "block-gs",       "pgs",
-                                     "dantzig",        NULL };
 static const char *const cones[] = { "cone-newton", "staggered", "block-gs", "pgs", NULL };
 
 static const char *const *choose(const perp_lcp *p, const struct structure *s)
@@ -243,6 +248,9 @@ struct search {
   double *lambda, *certificate, tol, rel;
   perp_stats *stats;
   int attempts;
+  int64_t
+      work; /* products and factorizations: a count, so that the same problem always ends the same */
+  bool spent;
   perp_reason ray;
 };
 
@@ -269,6 +277,10 @@ static perp_status attempt(struct search *f, int k, bool *over)
     *over = true;
     return PERP_OK;
   }
+  if (w->o.budget > 0 && f->work >= w->o.budget) {
+    *over = f->spent = true;
+    return PERP_OK;
+  }
   w->asked[k] = true;
   if (s->s == NULL || s->max_n < n || s->max_nv < nv) {
     perp_lcp_destroy(s->s);
@@ -290,6 +302,7 @@ static perp_status attempt(struct search *f, int k, bool *over)
   if (status != PERP_OK)
     return PERP_OK; /* a solver that refuses the problem is no failure of ours */
   f->attempts++;
+  f->work += inner.matvecs + inner.factorizations;
   f->stats->matvecs += inner.matvecs;
   f->stats->factorizations += inner.factorizations;
   bool solved = inner.reason == PERP_CONVERGED;
@@ -384,6 +397,12 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   if (status == PERP_OK && !over && !s.factored) status = pass(&f, names, MOST, &over);
   memcpy(lambda, w->best, bytes);
   if (status != PERP_OK) return status;
+  if (f.spent) {
+    stats->reason = PERP_MAX_ITER;
+    PERP_FAIL(ctx, PERP_OK,
+              "auto: %lld products and factorizations in %d attempts, of a budget of %d",
+              (long long)f.work, f.attempts, w->o.budget);
+  }
   if (stats->reason != PERP_CONVERGED && f.ray != PERP_RUNNING) stats->reason = f.ray;
   return PERP_OK;
 }

@@ -83,6 +83,10 @@ int main(void)
   ok(stats.reason == PERP_CONVERGED && stats.fallbacks == 1,
      "a refused answer is a counted fallback");
   ok(seen.tries == 2 && seen.refused == 1 && seen.accepted == 1, "... and the trace tells");
+  stats = run("auto:chain=(pgs:max_iter=50;lemke),budget=40", &q.p, 1e-8);
+  ok(stats.reason == PERP_MAX_ITER && stats.residual > 1e-8 && stats.matvecs >= 40,
+     "auto: a budget of 40 products is spent by 50 sweeps, and lemke not asked (%s)",
+     perp_reason_name(stats.reason));
   stats = run("auto:chain=(pgs:max_iter=50)", &q.p, 1e-8);
   ok(stats.reason < 0 && stats.fallbacks >= 1, "a chain without an answer fails honestly");
   perp_lcp_problem_free(&q);
