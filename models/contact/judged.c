@@ -339,7 +339,8 @@ perp_status perp_judged_attempt(perp_ctx *ctx, perp_judged *j, const perp_lcp *p
     }
     count->iterations += stats->iterations;
     /* a basis taken from the guess may lead a pivoting method astray */
-    if (stats->reason < 0 && stats->reason != PERP_UNSUITED && (d->caps & PERP_LCP_PIVOTING) &&
+    const unsigned guided = PERP_LCP_PIVOTING | PERP_LCP_WARM;
+    if (stats->reason < 0 && stats->reason != PERP_UNSUITED && (d->caps & guided) == guided &&
         !all_zero(n, j->guess)) {
       thrown |= keep_best(j, p, stats->residual, &best, lambda);
       memset(lambda, 0, size);

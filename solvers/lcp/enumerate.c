@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 20, MOST_SETS = 1 << 22, MOST_COMBINATIONS = 20000000 };
+enum { N = 20, MOST_SETS = 1 << 22, COMBINATIONS = 5 };
 
 /* Pivots of the equilibrated system below this count as zero. */
 static const double singular = 1e-11;
@@ -30,7 +30,8 @@ struct options {
 
 static const perp_opt option_table[] = {
   PERP_REAL(struct options, tol, 0, 0, 1, 0, "", "largest rel of a solution, 0 = that of the call"),
-  PERP_INT(struct options, max_iter, MOST_SETS, 1, MOST_SETS, "index sets to examine"),
+  PERP_INT(struct options, max_iter, MOST_SETS, 1, MOST_SETS,
+           "index sets to examine, and a fifth of the further systems that singular ones leave"),
   PERP_OPTIONS_END
 };
 
@@ -190,7 +191,7 @@ static void vertices(struct search *s, int rank)
   if (missing > extras) return;
   for (int k = 0; k < missing; k++) pick[k] = k;
   for (;;) {
-    if (++s->combinations > MOST_COMBINATIONS) {
+    if (++s->combinations > COMBINATIONS * s->opt.max_iter) {
       s->complete = false;
       s->stop = true;
       return;
@@ -267,23 +268,24 @@ static void descend(struct search *s, int depth)
 
 /* ---- the whole search ------------------------------------------------------------------------------------------ */
 
-static bool fits(const perp_lcp *p)
+/* Index sets of a problem that can be enumerated: known before the search starts; HUGE_VAL when it cannot be. */
+static double index_sets(const perp_lcp *p)
 {
   double sets = 1;
-  if (p->n > N) return false;
+  if (p->n > N) return HUGE_VAL;
   for (int i = 0; i < p->n; i++) {
     double lo, hi, zero[N] = { 0 };
-    if (p->cone != NULL && p->cone[i]) return false;
+    if (p->cone != NULL && p->cone[i]) return HUGE_VAL;
     if (is_friction(p, i)) {
       sets *= 3;
       double floor = p->lo != NULL ? p->lo[p->fric_of[i]] : 0;
-      if (floor < 0) return false;
+      if (floor < 0) return HUGE_VAL;
       continue;
     }
     perp_lcp_bounds(p, zero, i, &lo, &hi);
     sets *= (lo > -HUGE_VAL) + (lo < hi) + (hi < HUGE_VAL && lo < hi);
   }
-  return sets <= MOST_SETS;
+  return sets;
 }
 
 /* Both passes; the second only when the first found nothing or `all` is asked. */
@@ -367,7 +369,7 @@ perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double acce
   if (!finite) return PERP_FAIL(ctx, PERP_ERR_ARG, "NaN or infinity in the problem");
   if (p->n > 0 && p->A == NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "enumeration needs a dense A");
-  if (!fits(&plain))
+  if (!(index_sets(&plain) <= MOST_SETS))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "enumeration serves n <= %d, at most %d index sets and no cones", N,
                      MOST_SETS);
@@ -413,11 +415,18 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
                          double *certificate, perp_stats *stats)
 {
   struct search *s = ws;
-  (void)ctx;
+  double sets = index_sets(p);
   if (certificate != NULL)
     for (int i = 0; i < p->n; i++) certificate[i] = 0;
-  if (!fits(p)) {
+  if (!(sets <= MOST_SETS)) {
     stats->reason = PERP_UNSUITED;
+    if (sets < HUGE_VAL)
+      PERP_FAIL(ctx, PERP_OK, "enumerate: %d rows have %.3g index sets, more than %d", p->n, sets,
+                MOST_SETS);
+    else
+      PERP_FAIL(ctx, PERP_OK,
+                "enumerate: serves n <= %d (this is %d), no cones, and normal rows with lo >= 0", N,
+                p->n);
     return PERP_OK;
   }
   s->accept = s->opt.tol > 0 ? s->opt.tol : p->tol > 0 ? p->tol : 1e-10;
