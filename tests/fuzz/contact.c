@@ -3,13 +3,31 @@
  * no and huge friction, thin plates, impacts at 100 m/s, joints.  Whatever the solver: no crash, no hang,
  * no NaN; a step or a problem that fails says why.
  *
- *      test_fuzz_contact [SCENES [STEPS [FIRST_SEED [LCP [H]]]]]
+ *      test_fuzz_contact [SCENES [STEPS [FIRST_SEED [LCP [H [SHOWN]]]]]]
  *
  * LCP: `mixed` = the combinations below; `own` = every registered solver but those of other libraries, with the
- * contact model that goes with it; `all` = those, too (slow: each has a second a problem); or the name of one. */
+ * contact model that goes with it; `peers` = those (slow: each has 0.2 s a problem); `all` = both; or the name of
+ * one, bounded as for those, or with its options, `name:option=value`, as it is.
+ * SHOWN: scenes that take more seconds of CPU time get a line of their own, as they go; 0: each. */
 #include "tests/run_model.h"
 
+#include <sys/resource.h>
+
 static perp_ctx ctx;
+static double shown = HUGE_VAL; /* s */
+
+/* CPU time, that of child processes included (peers) */
+static double clock_cpu(void)
+{
+  double t = 0;
+  for (int k = 0; k < 2; k++) {
+    struct rusage r;
+    getrusage(k == 0 ? RUSAGE_SELF : RUSAGE_CHILDREN, &r);
+    t += (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec);
+    t += 1e-6 * (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
+  }
+  return t;
+}
 
 static double pick(perp_rng *r, const double *x, int n)
 {
@@ -169,10 +187,17 @@ static void check(const run_parts *parts, int scenes, int first, int steps, doub
   const char *contact = parts->contact != NULL ? parts->contact : "default contact";
   for (int seed = first; seed < first + scenes; seed++) {
     perp_model *model = scene((uint64_t)seed);
-    double start = perp_clock_thread(), fastest = tally.fastest;
+    double start = clock_cpu(), fastest = tally.fastest;
+    int64_t problems = tally.problems, failures = tally.failures;
     int thrown = tally.thrown;
     const char *wrong = survives(model, parts, steps, h, &tally);
-    double spent = perp_clock_thread() - start;
+    double spent = clock_cpu() - start;
+    if (spent >= shown) {
+      printf("# seed %d: %.2f s, %lld of %lld problems not solved, %s\n", seed, spent,
+             (long long)(tally.failures - failures), (long long)(tally.problems - problems),
+             parts->lcp);
+      fflush(stdout);
+    }
     if (tally.fastest > fastest) tally.fastest_seed = seed;
     if (tally.thrown > thrown)
       printf("# seed %d ends with more than %g m/s or rad/s\n", seed, THROWN);
@@ -226,16 +251,18 @@ static void check_thrown(void)
  * for those that try everything. */
 static void check_registered(const perp_desc *d, int scenes, int first, int steps, double h)
 {
-  static const char *const bounds[] = { "max_iter=300", "attempts=6,peers=false", "timeout=1", "" };
-  char text[PERP_TEXT_MAX] = "staggered:max_iter=20"; /* its iterations are solves */
-  perp_spec spec;
-  bool found = strcmp(d->name, "staggered") == 0;
-  for (int i = 0; !found; i++) {
-    snprintf(text, sizeof text, "%s%s%s", d->name, bounds[i][0] ? ":" : "", bounds[i]);
-    bool limits_pivots = (d->caps & PERP_LCP_PIVOTING) && bounds[i][0] == 'm';
-    found = !limits_pivots && perp_spec_parse(&ctx, PERP_KIND_lcp, text, &spec) == PERP_OK;
-    if (found) perp_spec_free(&spec);
-  }
+  static const struct {
+    const char *name, *bound;
+  } bounds[] = { { "staggered", "max_iter=20" }, /* its iterations are solves */
+                 { "auto", "budget=20000,peers=false" },
+                 { "enumerate", "max_iter=20000" } };
+  const char *bound = d->caps & PERP_LCP_PEER        ? "timeout=0.2"
+                      : d->caps & PERP_LCP_ITERATIVE ? "max_iter=300"
+                                                     : "";
+  for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+    if (strcmp(d->name, bounds[i].name) == 0) bound = bounds[i].bound;
+  char text[PERP_TEXT_MAX];
+  snprintf(text, sizeof text, "%s%s%s", d->name, bound[0] ? ":" : "", bound);
   check(&(run_parts){ .lcp = text }, scenes, first, steps, h);
 }
 
@@ -245,6 +272,7 @@ int main(int argc, char **argv)
   int first = argc > 3 ? atoi(argv[3]) : 1;
   const char *which = argc > 4 ? argv[4] : "mixed";
   double h = argc > 5 ? atof(argv[5]) : 1.0 / 240;
+  if (argc > 6) shown = atof(argv[6]);
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   if (strcmp(which, "mixed") == 0) {
@@ -253,11 +281,16 @@ int main(int argc, char **argv)
     check_thrown();
     return tap_done();
   }
+  if (strchr(which, ':') != NULL) {
+    check(&(run_parts){ .lcp = which }, scenes, first, steps, h);
+    return tap_done();
+  }
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_lcp, i)) != NULL; i++)
     if (strcmp(which, d->name) == 0 ||
         (!(d->caps & PERP_LCP_STRUCTURED) &&
-         (strcmp(which, "all") == 0 || (strcmp(which, "own") == 0 && !(d->caps & PERP_LCP_PEER)))))
+         (strcmp(which, "all") == 0 ||
+          strcmp(which, d->caps & PERP_LCP_PEER ? "peers" : "own") == 0)))
       check_registered(d, scenes, first, steps, h);
   return tap_done();
 }
