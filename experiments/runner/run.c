@@ -7,17 +7,15 @@
 #include "experiments/runner/cli.h"
 #include "experiments/runner/crew.h"
 #include "experiments/runner/env.h"
+#include "experiments/runner/folder.h"
 #include "experiments/runner/journal.h"
 #include "experiments/runner/program.h"
 #include "experiments/runner/progress.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,79 +38,9 @@ struct run {
   bool out_of_budget, failed; /* failed: the journal or a fork, message printed */
 };
 
-/* ---- the folder ------------------------------------------------------------------------------------------------ */
-
 static char *path_in(const struct run *r, const char *name)
 {
   return perp_xprintf("%s/%s", r->o->dir, name);
-}
-
-static perp_status make_folder(struct run *r)
-{
-  static const char *const parts[] = { "", "journal", "series", "replay", "log", "env", "derived" };
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    char *path = i == 0 ? perp_xstrdup(r->o->dir) : path_in(r, parts[i]);
-    perp_status status = perp_make_dirs(r->ctx, path);
-    free(path);
-    PERP_TRY(status);
-  }
-  return PERP_OK;
-}
-
-/* One plain run a folder; shards of one run share it.  The lock goes with the process. */
-static perp_status lock_folder(struct run *r, int *fd)
-{
-  char *path = path_in(r, ".lock");
-  *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  free(path);
-  if (*fd < 0)
-    return PERP_FAIL(r->ctx, PERP_ERR_IO, "cannot write into %s: %s", r->o->dir, strerror(errno));
-  if (flock(*fd, (r->o->shard != NULL ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0) return PERP_OK;
-  return PERP_FAIL(r->ctx, PERP_ERR_IO, "another perp run is working in %s", r->o->dir);
-}
-
-static void forget(struct run *r)
-{
-  static const struct {
-    const char *dir, *suffix;
-  } parts[] = { { "journal", ".jsonl" }, { "series", ".csv" }, { "replay", ".json" },
-                { "log", ".err" },       { "env", ".json" },   { "derived", "" },
-                { "program", "" } };
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    char *path = path_in(r, parts[i].dir);
-    perp_remove_files(path, parts[i].suffix);
-    free(path);
-  }
-}
-
-static perp_status write_study(struct run *r)
-{
-  char *text = NULL, *path = path_in(r, "study.yaml");
-  size_t size = 0;
-  FILE *f = open_memstream(&text, &size);
-  if (f == NULL) return PERP_FAIL(r->ctx, PERP_ERR_NOMEM, "no memory for study.yaml");
-  fprintf(f, "# %s%s%s, as it was run: profile and --set merged\n", r->study->name,
-          r->study->profile != NULL ? ", profile " : "",
-          r->study->profile != NULL ? r->study->profile : "");
-  perp_tree_write(r->study->root, f);
-  fclose(f);
-  perp_status status = perp_write_file(r->ctx, path, text, size);
-  free(text);
-  free(path);
-  return status;
-}
-
-static perp_status write_env(struct run *r)
-{
-  char id[17], *text = perp_env_json(true);
-  perp_env_id(id);
-  char *name = perp_xprintf("env/%s.json", id), *path = path_in(r, name);
-  perp_status status = perp_exists(path) ? PERP_OK
-                                         : perp_write_file(r->ctx, path, text, strlen(text));
-  free(path);
-  free(name);
-  free(text);
-  return status;
 }
 
 /* ---- journal lines ----------------------------------------------------------------------------------------------- */
@@ -532,8 +460,8 @@ static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, in
                            struct todo *todo)
 {
   int n = r->plan.n, retried = 0, rebuilt = 0;
-  PERP_TRY(write_study(r));
-  PERP_TRY(write_env(r));
+  PERP_TRY(perp_folder_study(r->ctx, r->o->dir, r->study));
+  PERP_TRY(perp_folder_env(r->ctx, r->o->dir));
   char *plan_path = path_in(r, "plan.jsonl");
   perp_text plugins = { 0 };
   perp_outside_arguments(&plugins);
@@ -618,9 +546,9 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
     return PERP_EXIT_NOTHING;
   }
   if (status == PERP_OK) status = read_selection(&r);
-  if (status == PERP_OK) status = make_folder(&r);
-  if (status == PERP_OK) status = lock_folder(&r, &lock);
-  if (status == PERP_OK && o.fresh) forget(&r);
+  if (status == PERP_OK) status = perp_folder_make(ctx, o.dir);
+  if (status == PERP_OK) status = perp_folder_lock(ctx, o.dir, o.shard != NULL, &lock);
+  if (status == PERP_OK && o.fresh) perp_folder_forget(o.dir);
   if (status == PERP_OK && o.keep_program) status = perp_program_keep(ctx, o.dir);
   if (status == PERP_OK) status = prepare(&r, kinds, &selected, &todo);
   if (status == PERP_OK && selected > 0) {
