@@ -77,6 +77,7 @@ typedef struct perp_contact_island {
   int lda;
   const double *diag; /* [r nc + joints] A_ii */
   const double *b;    /* [r nc + joints] */
+  double mass;        /* of its bodies, kg; 0: not known */
   /* The guess is taken as the answer when its residual is at most this (<= the tolerance; 0: never). */
   double reuse;
 } perp_contact_island;

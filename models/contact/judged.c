@@ -180,11 +180,11 @@ double perp_judged_rating(const perp_lcp *p, const double *a, const double *lamb
   return fmax(perp_lcp_rel(p, a, lambda, w), PERP_USABLE * relative_velocity(p, a, lambda, w));
 }
 
-double perp_judged_gain(const perp_lcp *p, const double *a, const double *lambda, const double *w,
-                        double *none, double *w0, double *scratch)
+double perp_judged_gain(const perp_lcp *p, const double *a, double mass, const double *lambda,
+                        const double *w, double *none, double *w0, double *scratch)
 {
   bool any = false;
-  double alone, change = 0, work = 0, excess = 0;
+  double alone, together, change = 0, work = 0, excess = 0;
   for (int i = 0; i < p->n; i++) {
     bool friction = p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen;
     double lo = p->lo != NULL ? p->lo[i] : 0, hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
@@ -203,8 +203,10 @@ double perp_judged_gain(const perp_lcp *p, const double *a, const double *lambda
   }
   if (change == 0) return 0;
   if (!isfinite(work)) return HUGE_VAL;
-  return fmax(change / fmax(largest_of(p->n, w0), DBL_MIN),
-              sqrt(fmax(fabs(work), excess) / fmax(alone, DBL_MIN)));
+  const double speed = fmax(largest_of(p->n, w0), DBL_MIN);
+  together = 0.5 * mass * speed * speed;
+  return fmax(change / speed,
+              sqrt(fmax(fabs(work), excess) / fmax(fmax(alone, together), DBL_MIN)));
 }
 
 bool perp_judged_reuse(const perp_lcp *p, double accept, const double *a, const double *lambda,
@@ -224,6 +226,7 @@ bool perp_judged_good(perp_judged *j, const perp_lcp *p, const perp_contact_isla
 {
   double largest = 0;
   perp_lcp_product(p, lambda, j->w, j->scratch);
+  j->mass = island->mass;
   for (int i = 0; i < p->n; i++) largest = fmax(largest, island->diag[i]);
   for (int i = 0; i < p->n; i++)
     j->a[i] = island->diag[i] > 0 ? island->diag[i] : largest > 0 ? largest : 1;
@@ -234,7 +237,7 @@ static double gain_of(perp_judged *j, const perp_lcp *p, const double *lambda)
 {
   if (j->gain != NULL) return j->gain(j, p, lambda);
   perp_lcp_product(p, lambda, j->w, j->scratch);
-  return perp_judged_gain(p, j->a, lambda, j->w, j->none, j->w0, j->scratch);
+  return perp_judged_gain(p, j->a, j->mass, lambda, j->w, j->none, j->w0, j->scratch);
 }
 
 bool perp_judged_better(perp_candidate now, perp_candidate best)

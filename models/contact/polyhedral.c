@@ -349,7 +349,7 @@ static double gain(perp_judged *j, const perp_lcp *p, const double *lambda)
   perp_lcp plain = plain_problem(w, w->island, p->n);
   gather(w, w->island, lambda, w->impulse, w->slip);
   perp_lcp_product(&plain, w->impulse, j->w, j->scratch);
-  return perp_judged_gain(&plain, w->diag, w->impulse, j->w, j->none, j->w0, j->scratch);
+  return perp_judged_gain(&plain, w->diag, j->mass, w->impulse, j->w, j->none, j->w0, j->scratch);
 }
 
 /* Where nothing usable is left. */
@@ -388,6 +388,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   PERP_TRY(perp_judged_reserve(ctx, j, n + m, island->F != NULL ? island->F->nv : 0));
 
   double largest = 0;
+  j->mass = island->mass;
   for (int i = 0; i < m; i++) largest = fmax(largest, island->diag[i]);
   for (int i = 0; i < m; i++)
     w->diag[i] = island->diag[i] > 0 ? island->diag[i] : largest > 0 ? largest : 1;

@@ -114,7 +114,7 @@ static perp_candidate judge(perp_judged *j, const perp_lcp *p, const double *a, 
   perp_lcp_product(p, x, r->w, j->scratch);
   *rel = perp_lcp_rel(p, a, x, r->w);
   return (perp_candidate){ perp_judged_rating(p, a, x, r->w),
-                           perp_judged_gain(p, a, x, r->w, r->none, r->w0, j->scratch) };
+                           perp_judged_gain(p, a, j->mass, x, r->w, r->none, r->w0, j->scratch) };
 }
 
 perp_status perp_judged_rescue(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, const double *a,

@@ -18,6 +18,7 @@ static void layout(perp_islands *s, perp_arena *a)
   size_t nb = (size_t)model->n_bodies, square = (size_t)model->nvb * (size_t)model->nvb;
   s->tied = PERP_CARVE(a, int, nb);
   s->jointed = PERP_CARVE(a, bool, nb);
+  s->mass = PERP_CARVE(a, double, nb);
   s->held = PERP_CARVE(a, int, nb);
   s->diag = PERP_CARVE(a, unsigned char, nb);
   s->parent = PERP_CARVE(a, int, nb);
@@ -165,6 +166,7 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
     s->tied[i] = i;
     s->jointed[i] = false;
     s->held[i] = -1;
+    s->mass[i] = model->inertia[i].mass;
   }
   for (int i = 0; i < model->n_joints; i++) {
     const perp_joint *j = &model->joint[i];
@@ -338,6 +340,7 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
                                   .diag = s->d + first,
                                   .b = s->b + first,
                                   .reuse = task->reuse };
+  for (int l = p->body; l < next->body; l++) problem.mass += s->mass[s->bodies[l]];
   for (int place = p->contact; place < next->contact && task->fresh != NULL; place++)
     if (task->fresh[s->order[place]]) problem.reuse = 0.1 * task->reuse;
   const int64_t solved = own->count.problems;

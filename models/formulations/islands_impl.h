@@ -37,6 +37,7 @@ struct perp_islands {
   int *tied;               /* [bodies] representative by joints alone */
   bool *jointed;           /* [bodies] has a joint */
   unsigned char *diag;     /* [bodies] by island: is M_b^-1 diagonal? */
+  double *mass;            /* [bodies] kg */
   int *held;               /* [bodies] whose M_b stands there, by island; -1: none */
   int *parent;             /* [bodies] */
   int *of;                 /* [bodies] island of a root, -1: no contacts */
