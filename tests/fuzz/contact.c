@@ -281,16 +281,16 @@ int main(int argc, char **argv)
     check_thrown();
     return tap_done();
   }
-  if (strchr(which, ':') != NULL) {
-    check(&(run_parts){ .lcp = which }, scenes, first, steps, h);
-    return tap_done();
-  }
   const perp_desc *d;
+  bool registered = false;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_lcp, i)) != NULL; i++)
     if (strcmp(which, d->name) == 0 ||
         (!(d->caps & PERP_LCP_STRUCTURED) &&
          (strcmp(which, "all") == 0 ||
-          strcmp(which, d->caps & PERP_LCP_PEER ? "peers" : "own") == 0)))
+          strcmp(which, d->caps & PERP_LCP_PEER ? "peers" : "own") == 0))) {
       check_registered(d, scenes, first, steps, h);
+      registered = true;
+    }
+  if (!registered) check(&(run_parts){ .lcp = which }, scenes, first, steps, h);
   return tap_done();
 }
