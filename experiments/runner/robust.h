@@ -19,10 +19,9 @@ typedef struct perp_blocks_of_cell {
 
 typedef struct perp_shift {
   int pairs;
-  double ratio;  /* > 1 is slower: the median over the cells */
-  double lo, hi; /* 99 % bootstrap interval of the same, rounds (blocks) and cells drawn again */
-  double
-      p_slower; /* one-sided rank test, the cells as strata (normal approximation, ties halved) */
+  double ratio;    /* > 1 is slower: the median over the cells */
+  double lo, hi;   /* 99 % bootstrap interval of the same, rounds (blocks) and cells drawn again */
+  double p_slower; /* one-sided rank test, cells as strata (normal approximation, ties halved) */
   double p_faster;
 } perp_shift;
 

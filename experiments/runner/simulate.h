@@ -17,9 +17,8 @@ typedef struct perp_watch {
 typedef struct perp_request {
   /* plug-in names with options; NULL or "" = the default of the command line */
   const char *scene, *formulation, *ode, *kkt, *lcp, *stab, *contact;
-  double h, t_end; /* s; 0 = the default of the scene */
-  double
-      sample_every; /* s between rows of the series and between comparisons with the truth; 0 = auto */
+  double h, t_end;     /* s; 0 = the default of the scene */
+  double sample_every; /* s between rows of the series and comparisons with the truth; 0 = auto */
   uint64_t seed;
   bool want_series;
   const char *replay_path; /* where to write a replay of the run (replay.h); NULL: nowhere */

@@ -37,16 +37,15 @@ typedef struct perp_contact_count {
   int64_t swept; /* left above the tolerance by the number of sweeps that was asked for */
   int64_t fallbacks; /* problems handed to the second solver */
   int64_t rescued;   /* failures whose impulses come from the sweeps of last resort (rescue.c) */
-  int64_t
-      thrown; /* failures with impulses that were refused: they would have thrown bodies (judged.h) */
-  double residual;  /* largest of what was accepted or had to be used, perp_lcp_rel */
-  int rows;         /* of the largest problem */
-  int contacts;     /* most contacts in one step */
-  int islands;      /* most islands with contacts in one step */
-  bool events;      /* of an event-driven formulation, which counts: */
-  int64_t impacts;  /* states at which contacts met faster than they may and got an impulse */
-  int64_t plastic;  /* of these, such without restitution: too slow for it, or e = 0 */
-  int64_t switches; /* contacts at rest that were made or left, sliding that began or ended */
+  int64_t thrown;    /* failures with impulses refused because they throw bodies (judged.h) */
+  double residual;   /* largest of what was accepted or had to be used, perp_lcp_rel */
+  int rows;          /* of the largest problem */
+  int contacts;      /* most contacts in one step */
+  int islands;       /* most islands with contacts in one step */
+  bool events;       /* of an event-driven formulation, which counts: */
+  int64_t impacts;   /* states at which contacts met faster than they may and got an impulse */
+  int64_t plastic;   /* of these, such without restitution: too slow for it, or e = 0 */
+  int64_t switches;  /* contacts at rest that were made or left, sliding that began or ended */
 } perp_contact_count;
 /* into += one. */
 void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *one);

@@ -21,8 +21,7 @@ typedef struct perp_step_info {
    * impulse of the step / h.  Acceleration level: at the start of the step, or at the last
    * derivative of it for methods that evaluate none at a regular state. */
   const double *lambda;
-  double
-      h_stable; /* s, longest stable step of symplectic-euler, at the initial state; 0: not known */
+  double h_stable;     /* s, longest stable step of symplectic-euler, at the start; 0: not known */
   const double *drive; /* [drives] force of each drive along its x, limits included; NULL: none */
   /* Contacts of the step, found at its start, and the impulse of each on its body b, world frame,
    * N s: impulse [3 n_contacts].  NULL when there are none.  They live until the next call. */

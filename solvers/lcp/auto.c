@@ -248,8 +248,7 @@ struct search {
   double *lambda, *certificate, tol, rel;
   perp_stats *stats;
   int attempts;
-  int64_t
-      work; /* products and factorizations: a count, so that the same problem always ends the same */
+  int64_t work; /* products and factorizations: no clock, so that the same problem ends the same */
   bool spent;
   perp_reason ray;
 };

@@ -122,8 +122,7 @@ typedef struct perp_lcp_judgement {
   double siconos;       /* |natural map|_2 / max(|b|_2, |A lambda|_2, |lambda|_2) */
   double fclib;         /* |natural map|_2 / (1 + |b|_2) */
   double abh;           /* |natural map|_2 / |b|_2 (Acary, Bremond and Huber 2018) */
-  double
-      coupling; /* frozen limits: max |hi - mu max(lambda_n, 0)| / max(hi, mu lambda_n); else 0 */
+  double coupling;      /* frozen limits: max |hi - mu lambda_n+| / max(hi, mu lambda_n); else 0 */
 } perp_lcp_judgement;
 
 /* The figure that decides.  With a_i = max_j |A_ij| (for a zero row the largest of all rows, so that the

@@ -40,8 +40,7 @@ struct ws {
   double *D, *G, *r, *Dj; /* [n] increment, its image, residual, trial for the Jacobian */
   double *jacobian;       /* [n * n] column-major, then its LU factors; NULL above NEWTON_MOST */
   lapack_int *pivots;
-  double
-      unseen; /* of a velocity: what the step makes of it is lost in the positions, or in what a is known to */
+  double unseen; /* of a velocity: lost in the positions, or less than what a is known to */
 };
 _Static_assert(sizeof(lapack_int) == sizeof(int), "lapack_int is int");
 

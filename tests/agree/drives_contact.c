@@ -8,8 +8,7 @@ static const double gravity = 9.81;
 
 typedef struct way {
   const char *lcp, *contact, *formulation, *kkt;
-  double
-      tol; /* relative, of forces: ten times the tolerance of the solver, or what iterations leave */
+  double tol; /* relative, of forces: ten times that of the solver, or what iterations leave */
 } way;
 static const way ways[] = {
   { "dantzig", "box", "velocity", "tree", 1e-7 },
