@@ -4,7 +4,8 @@
 #ifndef PERP_CLONES_H
 #define PERP_CLONES_H
 
-/* of loops of any length, and of what comes in fours */
+/* Of loops of any length, and of what comes in fours; for static functions with a name of
+ * their own in the library: clang 14 makes their choosers global, and external ones cannot be found. */
 #if defined(__x86_64__) && defined(__linux__)
 #define PERP_CLONES         __attribute__((target_clones("avx512f", "avx2", "default")))
 #define PERP_CLONES_OF_FOUR __attribute__((target_clones("avx2", "default")))

@@ -50,7 +50,7 @@ typedef struct product {
 
 /* u = G' x, level by level: every accumulator in the order of its units; then, where y is asked for,
  * y = G u + S x (+ b) */
-PERP_CLONES_OF_FOUR static void product_share(void *user, int member, int members)
+PERP_CLONES_OF_FOUR static void rows_product_share(void *user, int member, int members)
 {
   const product *job = user;
   const perp_rows *R = job->R;
@@ -92,7 +92,7 @@ static void apply(perp_rows *R, const double *x, double *u, const double *b, dou
   }
   for (int k = 0; k < R->nu; k++) u[k] = 0;
   product job = { R, x, b, u, y };
-  perp_team(perp_rows_threads(R), product_share, &job);
+  perp_team(perp_rows_threads(R), rows_product_share, &job);
 }
 
 void perp_rows_reset(perp_rows *R, const double *lambda)

@@ -74,14 +74,14 @@ static inline __attribute__((always_inline)) void group_J(const perp_blocks *B, 
   }
 }
 
-PERP_CLONES_OF_FOUR void perp_blocks_J(const perp_blocks *B, double alpha, const double *x,
-                                       double *y)
+PERP_CLONES_OF_FOUR static void product_J(const perp_blocks *B, double alpha, const double *x,
+                                          double *y)
 {
   for (int c = 0; c < B->nc; c++) group_J(B, c, alpha, x, y);
 }
 
-PERP_CLONES_OF_FOUR void perp_blocks_Jt(const perp_blocks *B, double alpha, const double *x,
-                                        double *y)
+PERP_CLONES_OF_FOUR static void product_Jt(const perp_blocks *B, double alpha, const double *x,
+                                           double *y)
 {
   for (int c = 0; c < B->nc; c++) {
     const int row = B->cptr[c], r = B->cptr[c + 1] - row;
@@ -90,6 +90,16 @@ PERP_CLONES_OF_FOUR void perp_blocks_Jt(const perp_blocks *B, double alpha, cons
       sub_Jt(r, d, B->J + B->joff[k], alpha, x + row, y + col);
     }
   }
+}
+
+void perp_blocks_J(const perp_blocks *B, double alpha, const double *x, double *y)
+{
+  product_J(B, alpha, x, y);
+}
+
+void perp_blocks_Jt(const perp_blocks *B, double alpha, const double *x, double *y)
+{
+  product_Jt(B, alpha, x, y);
 }
 
 /* y_b = D_b x_b */
