@@ -52,7 +52,6 @@ static const char *brief_scene(perp_page *page, const char *text)
 
 static void field(perp_page *page, int cell, const char *metric)
 {
-  char number[32];
   if (cell < 0) {
     perp_html(page->out, "<td></td>");
     return;
@@ -66,14 +65,9 @@ static void field(perp_page *page, int cell, const char *metric)
   }
   double value = perp_page_value(page, cell, metric);
   double failures = perp_page_value(page, cell, "lcp.failures");
-  if (isnan(value))
-    perp_html(page->out, "<td class=\"n\">-");
-  else {
-    snprintf(number, sizeof number, "%.2g", value);
-    perp_html(page->out, "<td class=\"n\">%s", number);
-  }
+  perp_html(page->out, "<td class=\"n\">%m", value);
   if (failures > 0)
-    perp_html(page->out, "<br><small class=\"bad\">%.0f unsolved</small>", failures);
+    perp_html(page->out, "<br><small class=\"bad\">%d unsolved</small>", (int)failures);
   perp_html(page->out, "</td>");
 }
 
