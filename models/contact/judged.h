@@ -84,14 +84,14 @@ double perp_judged_rating(const perp_lcp *p, const double *a, const double *lamb
  *      K = |(lambda - lambda_0)' (w - w_0)| / 2,     W = sum_i max((lambda - lambda_0)_i w_i, 0),
  *      E = sum_i a_i r_i^2 / 2,     r the natural map at lambda_0:
  *
- * changes of velocity at the contacts; and, as a ratio of velocities, the kinetic energy of the change or what the rows
- * feed in, over what each contact alone would need, or all bodies of the island at the speed s (a light body that
- * carries a heavy one: the contact of the light one knows nothing of it).  A solution has W = 0, as each row is complementary, hence
- * K + b' lambda <= -K (lambda_0 = 0): the bodies gain at most the work -bias' lambda that gaps and stabilization ask
- * for.  Of contacts that contradict each other that bound says nothing: impulses along z >= 0, A z = 0, b' z < 0 may be
- * of any size, and bodies are thrown by their rounding.  So it is K itself that is measured.  0 where lambda changes
- * nothing; infinite where w is not finite.  none, w0 [n] and scratch [2 nv] are written.  O(n) where zero is
- * within the bounds, else a product. */
+ * changes of velocity at the contacts; and, as a ratio of velocities, the kinetic energy of the change or what the
+ * rows feed in, over what each contact alone would need, or all bodies of the island at the speed s (a light body
+ * that carries a heavy one: the contact of the light one knows nothing of it).  A solution has W = 0, as each row is
+ * complementary, hence K + b' lambda <= -K (lambda_0 = 0): the bodies gain at most the work -bias' lambda that gaps
+ * and stabilization ask for.  Of contacts that contradict each other that bound says nothing: impulses along z >= 0,
+ * A z = 0, b' z < 0 may be of any size, and bodies are thrown by their rounding.  So it is K itself that is
+ * measured.  0 where lambda changes nothing; infinite where w is not finite.  none, w0 [n] and scratch [2 nv] are
+ * written.  O(n) where zero is within the bounds, else a product. */
 double perp_judged_gain(const perp_lcp *p, const double *a, double mass, const double *lambda,
                         const double *w, double *none, double *w0, double *scratch);
 /* Is `now` better than `best`?  Of two that throw bodies the one that throws less, of two that do not the one
