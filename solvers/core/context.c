@@ -88,6 +88,10 @@ const char *perp_reason_name(perp_reason reason)
     return "diverged";
   case PERP_SWEEPS_DONE:
     return "sweeps-done";
+  case PERP_UNDECIDED:
+    return "undecided";
+  case PERP_NONE_WITHIN:
+    return "none-within";
   }
   return "?";
 }

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 /* Interface version of the descriptors; outside plug-ins are checked against it. */
-#define PERP_ABI 1
+#define PERP_ABI 2
 
 /* ---- three separate answers ----------------------------------------------------------------- */
 
@@ -49,7 +49,9 @@ typedef enum perp_reason {
   PERP_UNSUITED = -11, /* the problem is outside the documented domain of the method */
   PERP_DIVERGED = -12, /* the state grew beyond all bounds of its problem */
   PERP_SWEEPS_DONE =
-      -13 /* the number of sweeps that was asked for, and no test: see the residual */
+      -13,              /* the number of sweeps that was asked for, and no test: see the residual */
+  PERP_UNDECIDED = -14, /* rounding of the residual reaches across the tolerance: nobody can tell */
+  PERP_NONE_WITHIN = -15 /* shown: no solution within a radius; one beyond it is not excluded */
 } perp_reason;
 
 const char *perp_status_name(perp_status status); /* "ok", "option", ... */
@@ -63,6 +65,10 @@ typedef struct perp_stats {
   int64_t matvecs;    /* products with A, or their equivalent in rows / n */
   int fallbacks;      /* how often another method had to step in */
   double residual;    /* set by the one judge of the kind, never by the method */
+  double data;        /* lcp: what is left in units of the data (lcp.h), set by the judge */
+  const char
+      *by; /* composite methods: the part whose answer this is, static or owned by the method's
+                       * workspace; NULL: the method itself */
 } perp_stats;
 
 /* ---- context --------------------------------------------------------------------------------- */

@@ -36,6 +36,11 @@ typedef struct perp_lcp {
   /* What the caller will accept (set by perp_lcp_solve, 0 when unknown).  An iterative method whose own
    * option tol is 0 (the default) stops when perp_lcp_rel() <= tol. */
   double tol;
+  /* Asked for beside tol where > 0: the figure `data` below must be at most this, too. */
+  double tol_data;
+  /* [n] > 0, factors that bring w of each row to one unit, that of `data` (a slack of Stewart and Trinkle is
+   * an impulse: A_nn of its contact); NULL: all 1. */
+  const double *unit;
 } perp_lcp;
 
 /* Index set of a row, for traces, warm starts and certificates. */
@@ -116,8 +121,9 @@ double perp_lcp_asymmetry(const perp_lcp *p);
 /* ---- judging: residual.c, the one judge --------------------------------------------------------------- */
 
 typedef struct perp_lcp_judgement {
-  double rel;           /* scaled natural map, see below: the only figure that decides */
-  double abs;           /* max |lambda - clamp(lambda - w, lo, hi)| */
+  double rel;  /* scaled natural map, see below: decides */
+  double data; /* what is left in units of the data, see below: decides where tol_data > 0 */
+  double abs;  /* max |lambda - clamp(lambda - w, lo, hi)| */
   double componentwise; /* max over rows of |natural map| over (|A||lambda| + |b|)_i */
   double siconos;       /* |natural map|_2 / max(|b|_2, |A lambda|_2, |lambda|_2) */
   double fclib;         /* |natural map|_2 / (1 + |b|_2) */
