@@ -136,7 +136,7 @@ static void claims(perp_page *page)
               "<tr><td style=\"white-space:normal\">%s</td><td class=\"%s\">%s</td><td "
               "class=\"n\">%m</td>"
               "<td class=\"wrap\"><code>%s</code></td></tr>\n",
-              result[i].claim->text, result[i].verdict == PERP_PROVED ? "good" : "bad",
+              result[i].claim->text, result[i].verdict == PERP_CLAIM_PROVED ? "good" : "bad",
               perp_verdict_name(result[i].verdict), result[i].left, result[i].claim->expr_text);
   perp_html(page->out, "</table></div>\n");
 }

@@ -368,16 +368,18 @@ void perp_results_claims(const perp_ctx *ctx, perp_results *r, perp_claim_result
   for (int i = 0; i < r->study->n_claims; i++) {
     const perp_expr *e = r->study->claims[i].expr;
     results[i].claim = &r->study->claims[i];
-    results[i].verdict = perp_expr_undecided(e, &scope)  ? PERP_UNDECIDED
-                         : perp_expr_true(e, &scope, -1) ? PERP_PROVED
-                                                         : PERP_REFUTED;
+    results[i].verdict = perp_expr_undecided(e, &scope)  ? PERP_CLAIM_UNDECIDED
+                         : perp_expr_true(e, &scope, -1) ? PERP_CLAIM_PROVED
+                                                         : PERP_CLAIM_REFUTED;
     perp_expr_sides(e, &scope, &results[i].left, &results[i].right);
   }
 }
 
 const char *perp_verdict_name(perp_verdict verdict)
 {
-  return verdict == PERP_PROVED ? "proved" : verdict == PERP_REFUTED ? "refuted" : "undecided";
+  return verdict == PERP_CLAIM_PROVED    ? "proved"
+         : verdict == PERP_CLAIM_REFUTED ? "refuted"
+                                         : "undecided";
 }
 
 /* ---- published figures -------------------------------------------------------------------------------------------- */

@@ -82,7 +82,11 @@ perp_quartiles perp_results_timing(const perp_results *r, int cell, int m);
 /* All columns of the study over the cells, for expressions.  r must outlive the scope. */
 void perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates, perp_scope *scope);
 
-typedef enum perp_verdict { PERP_REFUTED, PERP_PROVED, PERP_UNDECIDED } perp_verdict;
+typedef enum perp_verdict {
+  PERP_CLAIM_REFUTED,
+  PERP_CLAIM_PROVED,
+  PERP_CLAIM_UNDECIDED
+} perp_verdict;
 typedef struct perp_claim_result {
   const perp_claim *claim;
   perp_verdict verdict;
