@@ -232,7 +232,7 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
     stats->reason = PERP_NOT_FINITE;
     if (judgement != NULL)
       *judgement = (perp_lcp_judgement){ (double)NAN, (double)NAN, (double)NAN, (double)NAN,
-                                         (double)NAN, (double)NAN, (double)NAN };
+                                         (double)NAN, (double)NAN, (double)NAN, (double)NAN };
     return PERP_OK;
   }
   if (!finite_vector(lambda, n)) start_at_zero(p, lambda);
