@@ -132,23 +132,46 @@ static int read_plugin(perp_ctx *ctx, const perp_args *args, const char *flag, p
   return -1;
 }
 
-/* --tol is the option tol of the integrator. */
+/* --tol is the option tol of the integrator, --seed the option seed of the scene. */
+static int add_option(perp_ctx *ctx, const perp_args *args, const char *key, perp_kind kind,
+                      const char **name, char *buf, size_t size)
+{
+  const char *value = perp_args_get(args, key);
+  if (value == NULL) return -1;
+  perp_spec spec;
+  perp_status status = perp_spec_parse(ctx, kind, *name, &spec);
+  if (status == PERP_OK) status = perp_opts_set(ctx, spec.d, spec.opts, key, value);
+  if (status == PERP_OK && perp_spec_format(&spec, buf, size) >= (int)size)
+    status = PERP_FAIL(ctx, PERP_ERR_OPTION, "the options of %s are too long", *name);
+  perp_spec_free(&spec);
+  if (status != PERP_OK) return perp_usage_error(args, "--%s: %s", key, ctx->msg);
+  *name = buf;
+  return -1;
+}
+
 static int add_tolerance(perp_ctx *ctx, const perp_args *args, const char **ode, char *buf,
                          size_t size)
 {
-  const char *tol = perp_args_get(args, "tol");
-  if (tol == NULL) return -1;
-  if (*ode == NULL)
+  if (*ode == NULL && perp_args_get(args, "tol") != NULL)
     return perp_usage_error(args, "--tol needs --ode: it is an option of the integrator");
+  return add_option(ctx, args, "tol", PERP_KIND_ode, ode, buf, size);
+}
+
+/* Only the scene draws random numbers, and few do. */
+static int add_seed(perp_ctx *ctx, const perp_args *args, const char **scene, char *buf, size_t size)
+{
   perp_spec spec;
-  perp_status status = perp_spec_parse(ctx, PERP_KIND_ode, *ode, &spec);
-  if (status == PERP_OK) status = perp_opts_set(ctx, spec.d, spec.opts, "tol", tol);
-  if (status == PERP_OK && perp_spec_format(&spec, buf, size) >= (int)size)
-    status = PERP_FAIL(ctx, PERP_ERR_OPTION, "the options of %s are too long", *ode);
-  perp_spec_free(&spec);
-  if (status != PERP_OK) return perp_usage_error(args, "--tol: %s", ctx->msg);
-  *ode = buf;
-  return -1;
+  bool random = perp_args_get(args, "seed") == NULL;
+  if (!random && perp_spec_parse(ctx, PERP_KIND_scene, *scene, &spec) == PERP_OK) {
+    for (const perp_opt *o = spec.d->opts; o != NULL && o->key != NULL; o++)
+      random = random || strcmp(o->key, "seed") == 0;
+    perp_spec_free(&spec);
+  }
+  if (!random)
+    return perp_usage_error(args, "--seed has no effect in scene %s, which draws no random numbers: "
+                                  "leave it out",
+                            *scene);
+  return add_option(ctx, args, "seed", PERP_KIND_scene, scene, buf, size);
 }
 
 static int exit_of(perp_status status)
@@ -191,7 +214,7 @@ int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
     { "t-end", 0, "TIME", "end of the simulation, e.g. 0.8s" },
     { "tol", 0, "X", "error per step: short for the option tol of --ode" },
     { "sample", 0, "TIME", "time between comparisons with the truth and rows of the series" },
-    { "seed", 0, "N", "of random numbers (default 1)" },
+    { "seed", 0, "N", "of random numbers: short for the option seed of the scene" },
     { "rounds", 0, "N", "runs for the clock alone, without metrics (default 1)" },
     { "series", 0, "FILE", "write the time series as CSV; - is standard output" },
     { "timeout", 0, "TIME", "stop after this much wall time, e.g. 30s" },
@@ -202,7 +225,8 @@ int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
     "simulate",
     "SCENE [options]",
     "Runs one scene with one choice of parts and prints what it is judged by. Names take options: "
-    "chain:links=12, baumgarte:alpha=50, gsl:rk8pd:tol=1e-12; times take units.",
+    "chain:links=12, baumgarte:alpha=50, gsl:rk8pd:tol=1e-12; times take units. A part that is named "
+    "and has no effect, as --stab with --formulation reduced, is an error.",
     "Exit status 10 when the simulation diverged, timed out, or had contact problems none of which "
     "was solved; its "
     "result is printed all the same.",
@@ -214,7 +238,7 @@ int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
   perp_args args;
   int status = perp_args_read(&cli, argc, argv, &args);
   if (status >= 0) return status;
-  perp_request q = { .scene = args.arg[0], .seed = 1, .timing_rounds = 1 };
+  perp_request q = { .scene = args.arg[0], .timing_rounds = 1 };
   const struct {
     const char *flag;
     perp_kind kind;
@@ -231,24 +255,21 @@ int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
   perp_spec_free(&scene);
   for (size_t i = 0; i < sizeof plugins / sizeof *plugins && status < 0; i++)
     status = read_plugin(ctx, &args, plugins[i].flag, plugins[i].kind, plugins[i].value);
-  char ode[PERP_SPEC_MAX];
+  char ode[PERP_SPEC_MAX], seeded[PERP_SPEC_MAX];
   double timeout = 0;
   if (status < 0) status = add_tolerance(ctx, &args, &q.ode, ode, sizeof ode);
+  if (status < 0) status = add_seed(ctx, &args, &q.scene, seeded, sizeof seeded);
   if (status < 0) status = read_real(ctx, &args, "h", false, &q.h);
   if (status < 0) status = read_real(ctx, &args, "t-end", false, &q.t_end);
   if (status < 0) status = read_real(ctx, &args, "sample", true, &q.sample_every);
   if (status >= 0) return status;
+  q.sample_named = q.sample_every > 0;
   const char *text;
   int64_t n = 0;
   if ((text = perp_args_get(&args, "timeout")) != NULL) {
     if (perp_parse_duration(ctx, text, &timeout) != PERP_OK)
       return perp_usage_error(&args, "--timeout: %s", ctx->msg);
     if (timeout <= 0) return perp_usage_error(&args, "--timeout must be positive: got %s", text);
-  }
-  if ((text = perp_args_get(&args, "seed")) != NULL) {
-    if (perp_parse_int(ctx, text, 0, INT64_MAX, &n) != PERP_OK)
-      return perp_usage_error(&args, "--seed: %s", ctx->msg);
-    q.seed = (uint64_t)n;
   }
   if ((text = perp_args_get(&args, "rounds")) != NULL) {
     if (perp_parse_int(ctx, text, 0, 1000, &n) != PERP_OK)

@@ -201,8 +201,7 @@ perp_request perp_kind_simulate_request(const perp_cell *cell)
                          .contact = cell->value[P_CONTACT],
                          .h = real_of(cell, P_H),
                          .t_end = real_of(cell, P_T_END),
-                         .sample_every = real_of(cell, P_SAMPLE),
-                         .seed = strtoull(cell->value[P_SEED], NULL, 10) };
+                         .sample_every = real_of(cell, P_SAMPLE) };
 }
 
 static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
@@ -279,7 +278,6 @@ static void command(const perp_study *study, const perp_cell *cell, perp_text *o
                 { P_CONTACT, "contact" },
                 { P_H, "h" },
                 { P_T_END, "t-end" },
-                { P_SEED, "seed" },
                 { P_SAMPLE, "sample" } };
   (void)study;
   perp_text_add(out, "perp simulate '%s'", cell->value[P_SCENE]);

@@ -4,6 +4,7 @@
 #include "experiments/runner/simulate.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/runner/pace.h"
+#include "experiments/runner/parts.h"
 #include "experiments/runner/replay.h"
 
 #include <math.h>
@@ -39,45 +40,7 @@ typedef struct run {
   int cap_rows;
 } run;
 
-/* ---- the parts ----------------------------------------------------------------------------------------- */
-
-static perp_status parse_part(perp_ctx *ctx, perp_kind kind, const char *text, perp_spec *spec)
-{
-  if (text == NULL || text[0] == '\0') return PERP_OK;
-  return perp_spec_parse(ctx, kind, text, spec);
-}
-
-static perp_ode_control *control_of(const perp_spec *ode)
-{
-  return ode->opts; /* the first member of every ODE method's options */
-}
-
-/* What is not given: the defaults of a run, so that the result can name them. */
-static perp_status default_parts(perp_ctx *ctx, run *r, bool h_given)
-{
-  perp_parts *p = &r->parts;
-  if (r->scene.model == NULL) {
-    if (p->ode.d == NULL) PERP_TRY(perp_spec_parse(ctx, PERP_KIND_ode, "rk4", &p->ode));
-  } else {
-    PERP_TRY(perp_parts_complete(ctx, r->scene.model, p));
-    const unsigned uses = p->formulation.d->caps;
-    /* parts that the formulation does not use have no say and no name in the result */
-    if (!(uses & PERP_FORM_USES_ODE)) perp_spec_free(&p->ode);
-    if (!(uses & PERP_FORM_USES_KKT)) perp_spec_free(&p->kkt);
-    if (!(uses & PERP_FORM_USES_STAB)) perp_spec_free(&p->stab);
-    const bool shapes = perp_model_shapes(r->scene.model) > 0;
-    const bool bounds = shapes || perp_model_drives(r->scene.model) > 0;
-    if (!(uses & PERP_FORM_USES_LCP) || !bounds) perp_spec_free(&p->lcp);
-    if (!(uses & PERP_FORM_USES_LCP) || !shapes) perp_spec_free(&p->contact);
-  }
-  if (p->ode.d == NULL) return PERP_OK;
-  /* a method that can choose its steps does so when nobody has */
-  if (!h_given && (p->ode.d->caps & (PERP_ODE_EMBEDDED | PERP_ODE_VARIABLE_ORDER)) &&
-      control_of(&p->ode)->tol == 0)
-    control_of(&p->ode)->tol = 1e-9;
-  r->adaptive = control_of(&p->ode)->tol > 0;
-  return PERP_OK;
-}
+/* ---- the request --------------------------------------------------------------------------------------- */
 
 static perp_status parse_request(perp_ctx *ctx, const perp_request *request, run *r)
 {
@@ -91,24 +54,13 @@ static perp_status parse_request(perp_ctx *ctx, const perp_request *request, run
   if (!(request->sample_every >= 0))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "samples must be a positive time apart: got %g s",
                      request->sample_every);
-  perp_parts *p = &r->parts;
-  PERP_TRY(parse_part(ctx, PERP_KIND_formulation, request->formulation, &p->formulation));
-  PERP_TRY(parse_part(ctx, PERP_KIND_ode, request->ode, &p->ode));
-  PERP_TRY(parse_part(ctx, PERP_KIND_kkt, request->kkt, &p->kkt));
-  PERP_TRY(parse_part(ctx, PERP_KIND_lcp, request->lcp, &p->lcp));
-  PERP_TRY(parse_part(ctx, PERP_KIND_stab, request->stab, &p->stab));
-  PERP_TRY(parse_part(ctx, PERP_KIND_contact, request->contact, &p->contact));
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_scene, request->scene, &scene));
+  const char *name = scene.d->name;
   perp_status status = perp_scene_create(ctx, &scene, &r->scene);
-  if (status == PERP_OK && r->scene.model == NULL &&
-      (p->formulation.d != NULL || p->kkt.d != NULL || p->stab.d != NULL || p->lcp.d != NULL ||
-       p->contact.d != NULL))
-    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "scene %s is a plain ODE problem without bodies: it takes an ode only",
-                       scene.d->name);
+  if (status == PERP_OK)
+    status = perp_parts_read(ctx, request, &r->scene, name, &r->parts, &r->adaptive);
   perp_spec_free(&scene);
   PERP_TRY(status);
-  PERP_TRY(default_parts(ctx, r, request->h > 0));
   r->h = request->h > 0 ? request->h : r->scene.h > 0 ? r->scene.h : 1.0 / 240;
   r->t_end = request->t_end > 0 ? request->t_end : r->scene.t_end;
   r->every = request->sample_every;
@@ -483,19 +435,7 @@ static perp_status clock_run(perp_ctx *ctx, run *r, const perp_request *request,
 
 static void name_parts(const run *r, const perp_request *request, perp_result *result)
 {
-  const struct {
-    const perp_spec *spec;
-    char *text;
-  } parts[] = {
-    { &r->parts.formulation, result->formulation },
-    { &r->parts.ode, result->ode },
-    { &r->parts.kkt, result->kkt },
-    { &r->parts.lcp, result->lcp },
-    { &r->parts.stab, result->stab },
-    { &r->parts.contact, result->contact },
-  };
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-    if (parts[i].spec->d != NULL) perp_spec_format(parts[i].spec, parts[i].text, PERP_SPEC_MAX);
+  perp_parts_write(&r->parts, result);
   snprintf(result->scene, sizeof result->scene, "%s", request->scene);
   if (r->truth != NULL) snprintf(result->truth, sizeof result->truth, "%s", r->truth->what);
   result->published = r->scene.published;
@@ -576,6 +516,10 @@ static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request)
   PERP_TRY(perp_measure_create(ctx, &r->scene, &r->measure));
   if (r->every == 0) r->every = r->t_end / (r->adaptive ? SAMPLES_ADAPTIVE : SAMPLES_FIXED);
   choose_truth(r);
+  if (request->sample_named && r->truth == NULL && !r->adaptive && !request->want_series)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "the time between samples has no effect: the scene has no truth to compare "
+                     "with, and no series is written; leave it out or ask for --series");
   r->q_ref = malloc((size_t)(2 * r->measure->nq + 2 * r->measure->nv + 1) * sizeof *r->q_ref);
   if (r->q_ref == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the reference state");
   r->v_ref = r->q_ref + r->measure->nq;
@@ -592,6 +536,7 @@ static perp_status simulate(perp_ctx *ctx, run *r, const perp_request *request, 
 {
   PERP_TRY(prepare(ctx, r, request));
   name_parts(r, request, result);
+  if (request->setup_only) return PERP_OK;
   if (request->want_series) PERP_TRY(series_create(ctx, r, &result->series));
   if (request->replay_path != NULL && r->scene.model != NULL)
     PERP_TRY(perp_replay_create(ctx, r->scene.model, &r->replay));
@@ -622,9 +567,7 @@ perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_resul
   perp_measure_destroy(r.measure);
   perp_replay_destroy(r.replay);
   perp_scene_destroy(&r.scene);
-  perp_spec *const specs[] = { &r.parts.formulation, &r.parts.ode,  &r.parts.kkt,
-                               &r.parts.lcp,         &r.parts.stab, &r.parts.contact };
-  for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) perp_spec_free(specs[i]);
+  perp_parts_free(&r.parts);
   free(r.q_ref);
   free(r.batch);
   if (result->status != PERP_OK) {

@@ -15,11 +15,13 @@ typedef struct perp_watch {
 } perp_watch;
 
 typedef struct perp_request {
-  /* plug-in names with options; NULL or "" = the default of the command line */
+  /* plug-in names with options; NULL or "" = the default of the command line.  A part that has no say with this
+   * formulation and scene must not be named (parts.h). */
   const char *scene, *formulation, *ode, *kkt, *lcp, *stab, *contact;
   double h, t_end;     /* s; 0 = the default of the scene */
   double sample_every; /* s between rows of the series and comparisons with the truth; 0 = auto */
-  uint64_t seed;
+  bool sample_named; /* by a person: an error where it has no effect */
+  bool setup_only;   /* create everything, run nothing: would the request be served? */
   bool want_series;
   const char *replay_path; /* where to write a replay of the run (replay.h); NULL: nowhere */
   const perp_watch *watch; /* NULL: nobody */
@@ -68,7 +70,8 @@ typedef struct perp_result {
 } perp_result;
 
 /* Run one cell.  PERP_OK also when the simulation diverged (result->reason < 0); another status means
- * that the request is not valid (ctx says why). */
+ * that the request is not valid (ctx says why): PERP_ERR_UNSUPPORTED for parts that do not fit together, or that are
+ * named and have no effect. */
 perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_result *result);
 double perp_result_metric(const perp_result *result, const char *name); /* NaN when absent */
 void perp_result_free(perp_result *result);
