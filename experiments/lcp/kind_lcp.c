@@ -196,6 +196,10 @@ static void add_peers(perp_ctx *ctx, perp_study *study, perp_diag *diag, const p
     const perp_desc *d;
     for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++)
       if (d->caps & PERP_LCP_PEER) add(&study->pool, &solvers, d->name);
+    const perp_node **at = perp_pool_alloc(&study->pool, (size_t)solvers.n, sizeof *at);
+    for (int i = 0; i < study->axes[a].n && study->axes[a].at != NULL; i++)
+      at[i] = study->axes[a].at[i];
+    study->axes[a].at = at;
     study->axes[a].value = solvers.text;
     study->axes[a].n = solvers.n;
   }
@@ -410,6 +414,16 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
   perp_outcome_add(out, "work.products", seconds / unit);
 }
 
+/* PERP_JOB_SETUP: a solver that says beforehand that the problem is none of its own. */
+static void tried(const perp_desc *method, const perp_lcp *p, perp_outcome *out)
+{
+  const char *what = perp_lcp_unsuited(method, p);
+  out->status = what == NULL ? PERP_CELL_OK : PERP_CELL_SETUP_FAILED;
+  if (what == NULL) return;
+  snprintf(out->reason, sizeof out->reason, "unsuited");
+  snprintf(out->cause, sizeof out->cause, "%s does not serve %s", method->name, what);
+}
+
 static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 {
   perp_lcp_problem problem = { 0 };
@@ -423,7 +437,9 @@ static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
     status = perp_spec_parse(ctx, PERP_KIND_lcp, job->cell->value[P_LCP], &spec);
   int n = problem.p.n, nv = problem.p.F != NULL ? problem.p.F->nv : 0;
   if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, n, nv, &k.solver);
-  if (status == PERP_OK) {
+  if (status == PERP_OK && job->what == PERP_JOB_SETUP)
+    tried(spec.d, k.p, out);
+  else if (status == PERP_OK) {
     k.lambda = perp_xalloc((size_t)n, sizeof *k.lambda);
     k.w = perp_xalloc((size_t)n, sizeof *k.w);
     k.scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv), sizeof *k.scratch);
@@ -470,5 +486,6 @@ const perp_cell_kind perp_kind_lcp = { .name = "lcp",
                                        .metrics = metrics,
                                        .read = read_study,
                                        .run = run,
+                                       .tries = true,
                                        .work = work,
                                        .command = command };

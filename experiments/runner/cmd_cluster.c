@@ -264,6 +264,8 @@ int perp_cmd_cluster(perp_ctx *ctx, int argc, char **argv)
   if (perp_plan_make(ctx, study, &c.plan) != PERP_OK) {
     perp_print_error(ctx);
     status = PERP_EXIT_INPUT;
+  } else if ((status = perp_plan_refuse(study, &c.plan)) >= 0) {
+    /* it has said why */
   } else if (c.plan.n == 0) {
     perp_say("nothing to run: every combination is excluded");
     status = PERP_EXIT_NOTHING;

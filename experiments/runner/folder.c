@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 static char *path_in(const char *dir, const char *name)
 {
@@ -79,4 +80,23 @@ perp_status perp_folder_env(perp_ctx *ctx, const char *dir)
   free(path);
   free(text);
   return status;
+}
+
+char *perp_folder_log_tail(const char *path)
+{
+  enum { TAIL = 2000 };
+  size_t n = 0;
+  char *text = perp_read_file(path, &n);
+  if (text == NULL) return NULL;
+  if (n == 0) unlink(path);
+  char *from = text + (n > TAIL ? n - TAIL : 0);
+  while (((unsigned char)*from & 0xc0) == 0x80) from++; /* not in the middle of a letter */
+  memmove(text, from, strlen(from) + 1);
+  /* the journal must stay readable whatever a child printed */
+  for (char *s = text; *s != '\0'; s++)
+    if (((unsigned char)*s < 0x20 && *s != '\n' && *s != '\t') || (unsigned char)*s >= 0x80)
+      *s = '?';
+  if (text[0] != '\0') return text;
+  free(text);
+  return NULL;
 }

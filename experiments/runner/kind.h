@@ -71,7 +71,15 @@ typedef struct perp_outcome {
 } perp_outcome;
 void perp_outcome_add(perp_outcome *o, const char *name, double value);
 
+typedef enum perp_job_what {
+  PERP_JOB_RUN,
+  PERP_JOB_SETUP, /* create what the cell needs, run nothing: ok, or setup-failed with the reason "refused" (a part
+                   * refuses) or "unsuited" (its solver will) and the cause */
+  PERP_JOB_LOOK /* the kind's own: what canonical asks about a cell */
+} perp_job_what;
+
 typedef struct perp_job {
+  perp_job_what what;
   const struct perp_study *study;
   const struct perp_cell *cell;
   bool timing;             /* a timing round: no series, only timing metrics are kept */
@@ -79,6 +87,7 @@ typedef struct perp_job {
   const char *replay_path; /* where to write what a replay needs (replay.h), NULL: nowhere */
 } perp_job;
 
+enum { PERP_WHY_MAX = 160 };
 typedef struct perp_cell_kind {
   const char *name;
   const perp_param *params;    /* ended by PERP_PARAM_END */
@@ -87,12 +96,16 @@ typedef struct perp_cell_kind {
   const perp_metric *(*metrics)(const perp_ctx *ctx, perp_pool *pool);
   /* Read those sections; may set hidden parameters and add axes.  NULL: nothing to read. */
   void (*read)(perp_ctx *ctx, struct perp_study *study, perp_diag *diag);
-  /* Bring the values [params] of one combination to the form that identifies the cell: parts that it does
-   * not use become "".  Texts come from pool.  NULL: they are already. */
-  void (*canonical)(perp_ctx *ctx, const struct perp_study *study, perp_pool *pool,
-                    const char **value);
+  /* Bring the values [params] of one combination to the form that identifies the cell: what has no effect in it
+   * becomes "", and why [params], all "" before, says why ("with formulation reduced").  Texts come from pool; *memory,
+   * NULL at first and in pool too, is the kind's own from combination to combination.  NULL: they are already. */
+  void (*canonical)(perp_ctx *ctx, const struct perp_study *study, perp_pool *pool, void **memory,
+                    const char **value, char (*why)[PERP_WHY_MAX]);
   /* Run one cell, in a process of its own.  Fills *out (zeroed before). */
   void (*run)(perp_ctx *ctx, const perp_job *job, perp_outcome *out);
+  bool
+      tries; /* run knows PERP_JOB_SETUP; its answer is that of all cells with the same plug-ins and texts */
+  bool refuses; /* and that may be "refused": worth to know before a run */
   /* Rough amount of work, for the estimate of the time left; any unit. */
   double (*work)(const struct perp_study *study, const struct perp_cell *cell);
   /* Before anything is run: do the references of the cells agree as the study demands?  PERP_OK with

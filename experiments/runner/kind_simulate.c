@@ -3,12 +3,15 @@
 #include "experiments/runner/kind_simulate.h"
 
 #include "experiments/metrics/metrics.h"
+#include "experiments/runner/crew.h"
+#include "experiments/runner/parts.h"
 #include "experiments/runner/plan.h"
 #include "experiments/runner/reference.h"
 #include "experiments/runner/simulate.h"
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -94,21 +97,123 @@ static void read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
   perp_study_fix(study, P_SAMPLE, text);
 }
 
-static void canonical(perp_ctx *ctx, const perp_study *study, perp_pool *pool, const char **value)
+/* ---- parts that have no say -------------------------------------------------------------------------------- */
+
+_Static_assert((int)P_CONTACT - P_FORMULATION == PERP_PARTS - 1, "a parameter for each part");
+
+/* A scene of the study; built once, in a process of its own: it may come from anywhere. */
+struct look {
+  struct look *next;
+  const char *text;
+  char name[PERP_TEXT_MAX];
+  perp_scene_facts facts;
+};
+
+static const char *const fact_names[] = { "bodies", "rows", "shapes", "drives" };
+
+/* The answer to PERP_JOB_LOOK. */
+static void look(perp_ctx *ctx, const char *text, perp_outcome *out)
 {
-  (void)study;
-  (void)pool;
   perp_spec spec;
-  if (value[P_FORMULATION][0] == '\0' ||
-      perp_spec_parse(ctx, PERP_KIND_formulation, value[P_FORMULATION], &spec) != PERP_OK)
-    return;
-  /* parts that the formulation does not use have no say */
-  const unsigned uses = spec.d->caps;
-  if (!(uses & PERP_FORM_USES_ODE)) value[P_ODE] = "";
-  if (!(uses & PERP_FORM_USES_KKT)) value[P_KKT] = "";
-  if (!(uses & PERP_FORM_USES_STAB)) value[P_STAB] = "";
-  if (!(uses & PERP_FORM_USES_LCP)) value[P_LCP] = value[P_CONTACT] = "";
+  perp_scene scene;
+  perp_scene_facts facts;
+  perp_status status = perp_spec_parse(ctx, PERP_KIND_scene, text, &spec);
+  if (status == PERP_OK) {
+    status = perp_scene_create(ctx, &spec, &scene);
+    perp_spec_free(&spec);
+  }
+  out->status = status == PERP_OK ? PERP_CELL_OK : PERP_CELL_SETUP_FAILED;
+  if (status != PERP_OK) return;
+  perp_scene_look(&scene, &facts);
+  const int values[] = { facts.bodies, facts.rows, facts.shapes, facts.drives };
+  for (int i = 0; i < 4; i++) perp_outcome_add(out, fact_names[i], values[i]);
+  perp_scene_destroy(&scene);
+}
+
+static double fact(const perp_outcome *o, int which)
+{
+  for (int i = 0; i < o->n; i++)
+    if (strcmp(o->value[i].name, fact_names[which]) == 0) return o->value[i].value;
+  return 1;
+}
+
+/* One child, and nothing of what it prints. */
+static bool look_apart(perp_ctx *ctx, const perp_job *job, perp_outcome *outcome)
+{
+  perp_crew *crew;
+  const double limit = job->study->limits.timeout;
+  const perp_order order = { .job = *job, .timeout = limit, .memory = job->study->limits.memory };
+  perp_order done;
+  int number = 0;
+  if (perp_crew_create(ctx, 1, &crew) != PERP_OK) return false;
+  perp_crew_event event = PERP_CREW_NOTHING;
+  if (perp_crew_start(ctx, crew, &order) == PERP_OK)
+    while (event == PERP_CREW_NOTHING) event = perp_crew_wait(crew, 1, &done, outcome, &number);
+  perp_crew_destroy(crew);
+  if (event == PERP_CREW_SIGNAL) raise(number); /* the crew has taken it */
+  return event == PERP_CREW_DONE && outcome->status == PERP_CELL_OK;
+}
+
+/* The scene of a combination.  One that cannot be built has all there is: its cells fail, and say why. */
+static const struct look *look_at(perp_ctx *ctx, const perp_study *study, perp_pool *pool,
+                                  void **memory, const char **value)
+{
+  static perp_outcome outcome;
+  perp_spec spec;
+  for (struct look *l = *memory; l != NULL; l = l->next)
+    if (strcmp(l->text, value[P_SCENE]) == 0) return l;
+  struct look *l = perp_pool_alloc(pool, 1, sizeof *l);
+  *l = (struct look){ .next = *memory,
+                      .text = value[P_SCENE],
+                      .facts = { .bodies = true, .rows = 1, .shapes = 1, .drives = 1 } };
+  *memory = l;
+  if (perp_spec_parse(ctx, PERP_KIND_scene, l->text, &spec) != PERP_OK) return l;
+  snprintf(l->name, sizeof l->name, "%s", spec.d->name);
   perp_spec_free(&spec);
+  const perp_cell cell = { .value = value };
+  const perp_job job = { .what = PERP_JOB_LOOK, .study = study, .cell = &cell };
+  if (look_apart(ctx, &job, &outcome))
+    l->facts = (perp_scene_facts){ .bodies = fact(&outcome, 0) > 0,
+                                   .rows = (int)fact(&outcome, 1),
+                                   .shapes = (int)fact(&outcome, 2),
+                                   .drives = (int)fact(&outcome, 3) };
+  return l;
+}
+
+/* Only a scene draws random numbers, by an option of its own. */
+static void drop_seed(const perp_study *study, perp_pool *pool, const char **value,
+                      char (*why)[PERP_WHY_MAX])
+{
+  if (study->fixed[P_SEED] != NULL && study->fixed_at[P_SEED] == NULL) return; /* not named */
+  value[P_SEED] = perp_pool_printf(pool, "%llu", (unsigned long long)study->seed);
+  snprintf(why[P_SEED], sizeof why[P_SEED],
+           "in a simulation: what is random in a scene has an option seed of its own");
+}
+
+static void canonical(perp_ctx *ctx, const perp_study *study, perp_pool *pool, void **memory,
+                      const char **value, char (*why)[PERP_WHY_MAX])
+{
+  drop_seed(study, pool, value, why);
+  const struct look *scene = look_at(ctx, study, pool, memory, value);
+  perp_parts parts = { 0 };
+  perp_spec decides = { 0 };
+  perp_status status = PERP_OK;
+  const int read[] = { PERP_PART_FORMULATION, PERP_PART_ODE }; /* they decide about the others */
+  for (size_t i = 0; i < sizeof read / sizeof *read && status == PERP_OK; i++) {
+    const char *text = value[P_FORMULATION + read[i]];
+    if (text[0] != '\0')
+      status = perp_spec_parse(ctx, perp_part_kind(read[i]), text, perp_part(&parts, read[i]));
+  }
+  if (status == PERP_OK && scene->facts.bodies)
+    status = perp_parts_formulation(ctx, &parts, &decides);
+  for (int i = 0; i < PERP_PARTS && status == PERP_OK; i++) {
+    const int p = P_FORMULATION + i;
+    if (value[p][0] != '\0' &&
+        perp_part_unused(&scene->facts, scene->name, decides.d, i, why[p]) != NULL)
+      value[p] = "";
+  }
+  perp_spec_free(&decides);
+  perp_parts_free(&parts);
 }
 
 static double real_of(const perp_cell *cell, int p)
@@ -206,7 +311,12 @@ perp_request perp_kind_simulate_request(const perp_cell *cell)
 
 static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 {
+  if (job->what == PERP_JOB_LOOK) {
+    look(ctx, job->cell->value[P_SCENE], out);
+    return;
+  }
   perp_request request = perp_kind_simulate_request(job->cell);
+  request.setup_only = job->what == PERP_JOB_SETUP;
   request.want_series = job->series_path != NULL;
   request.replay_path = job->replay_path;
   request.timing_rounds = job->timing ? 1 : 0;
@@ -216,8 +326,12 @@ static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
   if (status == PERP_OK) {
     snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(result.reason));
     if (result.reason < 0) snprintf(out->cause, sizeof out->cause, "%s", result.message);
-  } else
+  } else {
+    const bool refused = status == PERP_ERR_ARG || status == PERP_ERR_DIM ||
+                         status == PERP_ERR_OPTION || status == PERP_ERR_UNSUPPORTED;
+    if (refused) snprintf(out->reason, sizeof out->reason, "refused");
     snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);
+  }
   for (int i = 0; i < result.n_metrics; i++)
     perp_outcome_add(out, result.metrics[i].name, result.metrics[i].value);
   out->pace = result.pace;
@@ -295,6 +409,8 @@ const perp_cell_kind perp_kind_simulate = { .name = "simulate",
                                             .read = read_study,
                                             .canonical = canonical,
                                             .run = run,
+                                            .tries = true,
+                                            .refuses = true,
                                             .work = work,
                                             .references = references,
                                             .command = command };

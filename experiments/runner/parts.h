@@ -4,6 +4,7 @@
 #ifndef PERP_PARTS_H
 #define PERP_PARTS_H
 
+#include "experiments/runner/kind.h"
 #include "experiments/runner/simulate.h"
 
 enum {
@@ -29,7 +30,6 @@ typedef struct perp_scene_facts {
 } perp_scene_facts;
 void perp_scene_look(const perp_scene *scene, perp_scene_facts *facts);
 
-enum { PERP_WHY_MAX = 160 };
 /* NULL: the part has a say.  Else the reason, written to why: "with formulation reduced", "in scene free-body, which
  * has no joints".  scene: its name.  formulation: what perp_parts_formulation says, NULL for a scene without bodies. */
 const char *perp_part_unused(const perp_scene_facts *facts, const char *scene,

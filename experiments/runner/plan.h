@@ -13,6 +13,21 @@ typedef struct perp_cell {
 } perp_cell;
 
 enum { PERP_CELLS_MAX = 1000000 };
+
+/* A parameter that has no effect in some combinations. */
+typedef struct perp_drop {
+  int param;
+  const char *why;  /* "with formulation reduced" */
+  int combinations; /* in so many */
+} perp_drop;
+
+/* One value of an axis, or the one of a parameter that does not vary. */
+typedef struct perp_value_use {
+  bool used;        /* by a cell */
+  int combinations; /* that no rule excludes */
+  int drop;         /* index of the last reason why it has no effect; -1: none */
+} perp_value_use;
+
 typedef struct perp_plan {
   perp_pool pool;
   int n;
@@ -20,9 +35,20 @@ typedef struct perp_plan {
   int64_t combinations; /* of the grid */
   int *excluded;        /* [n_exclude] by each rule, the first that fits counts */
   int duplicates;       /* combinations that are the same cell as one before */
+  int n_drops;
+  perp_drop *drops;
+  perp_value_use *
+      *use; /* [n_params] of each value of its axis, or of the fixed one; NULL in a loaded plan */
 } perp_plan;
 
 perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *plan);
+/* Is every value that the study names used by a cell?  Errors with their places go to diag.  A study that the command
+ * line has narrowed may have unused values of its file. */
+void perp_plan_check(const perp_study *study, const perp_plan *plan, perp_diag *diag);
+/* The same, printed: -1 or an exit status. */
+int perp_plan_refuse(const perp_study *study, const perp_plan *plan);
+/* "36 combinations are 20 cells: stab has no effect with formulation reduced"; nothing where no two are equal. */
+void perp_plan_say(const perp_study *study, const perp_plan *plan, perp_text *out);
 void perp_plan_free(perp_plan *plan);
 /* Index of the cell with this id or the only one that begins so; -1 none, -2 several. */
 int perp_plan_find(const perp_plan *plan, const char *id);

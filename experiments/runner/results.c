@@ -73,7 +73,7 @@ static void fold_cell(perp_results *r, perp_record *rec, const json_t *line)
   const char *name = json_string_value(json_object_get(line, "status"));
   perp_cell_status status = name != NULL ? perp_cell_status_of(name) : PERP_CELL_STATUSES;
   /* the latest attempt counts; of two runners that did the same cell, the first */
-  if (attempt <= rec->attempt || status <= PERP_CELL_PLANNED || status >= PERP_CELL_SKIPPED) return;
+  if (attempt <= rec->attempt || status <= PERP_CELL_PLANNED || status > PERP_CELL_SKIPPED) return;
   rec->attempt = attempt;
   rec->status = status;
   rec->reason = text_member(&r->pool, line, "reason");

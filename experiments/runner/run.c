@@ -10,7 +10,7 @@
 #include "experiments/runner/folder.h"
 #include "experiments/runner/journal.h"
 #include "experiments/runner/program.h"
-#include "experiments/runner/progress.h"
+#include "experiments/runner/trial.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -100,25 +100,6 @@ static void journal_start(struct run *r, int cell)
   line_end(r, &l);
 }
 
-static char *log_tail(const char *path)
-{
-  enum { TAIL = 2000 };
-  size_t n = 0;
-  char *text = perp_read_file(path, &n);
-  if (text == NULL) return NULL;
-  if (n == 0) unlink(path);
-  char *from = text + (n > TAIL ? n - TAIL : 0);
-  while (((unsigned char)*from & 0xc0) == 0x80) from++; /* not in the middle of a letter */
-  memmove(text, from, strlen(from) + 1);
-  /* the journal must stay readable whatever a child printed */
-  for (char *s = text; *s != '\0'; s++)
-    if (((unsigned char)*s < 0x20 && *s != '\n' && *s != '\t') || (unsigned char)*s >= 0x80)
-      *s = '?';
-  if (text[0] != '\0') return text;
-  free(text);
-  return NULL;
-}
-
 static void journal_outcome(struct run *r, int cell, bool timing, const perp_outcome *o)
 {
   struct line l;
@@ -138,7 +119,7 @@ static void journal_outcome(struct run *r, int cell, bool timing, const perp_out
       perp_json_real(&l.j, o->value[i].name, o->value[i].value);
   }
   perp_json_close(&l.j, '}');
-  char *tail = log_tail(r->log[cell]);
+  char *tail = perp_folder_log_tail(r->log[cell]);
   if (tail != NULL && !timing) perp_json_text(&l.j, "stderr", tail);
   char code[17];
   perp_outside_code(r->ctx, r->study, &r->plan.cells[cell], code);
@@ -328,6 +309,34 @@ static void add_rounds(struct run *r, struct todo *t)
   free(order);
 }
 
+/* What cannot be set up is known before the run: such cells become rows that say why, and are not started. */
+static perp_status skip_refused(struct run *r, struct todo *todo)
+{
+  perp_trial trial;
+  static perp_outcome outcome;
+  bool *wanted = perp_xalloc((size_t)r->plan.n + 1, sizeof *wanted);
+  for (int i = 0; i < todo->n; i++) wanted[todo->cell[i]] = true;
+  perp_status status = perp_trial_make(r->ctx, r->study, &r->plan, wanted, r->o->jobs,
+                                       r->o->progress, &trial);
+  free(wanted);
+  PERP_TRY(status);
+  if (!r->o->quiet) perp_trial_warn(&trial, r->study, &r->plan);
+  int n = 0;
+  for (int i = 0; i < todo->n; i++) {
+    const int cell = todo->cell[i];
+    todo->cell[n] = cell; /* there are no timing rounds among them yet */
+    n += trial.verdict[cell] != PERP_TRIAL_REFUSED;
+    if (trial.verdict[cell] != PERP_TRIAL_REFUSED) continue;
+    outcome = (perp_outcome){ .status = PERP_CELL_SKIPPED, .reason = "refused" };
+    snprintf(outcome.cause, sizeof outcome.cause, "%s", trial.why[cell]);
+    r->status[cell] = outcome.status;
+    journal_outcome(r, cell, false, &outcome);
+  }
+  todo->n = n;
+  perp_trial_free(&trial);
+  return PERP_OK;
+}
+
 static void say_plan(const struct run *r, const perp_results *before, int selected, int to_run,
                      int retried, int rebuilt)
 {
@@ -350,6 +359,9 @@ static void say_plan(const struct run *r, const perp_results *before, int select
   if (r->study->measure.repeats > 0)
     perp_text_add(&t, ", then %d timing round(s)", r->study->measure.repeats);
   perp_say("%s", t.s);
+  perp_text_free(&t);
+  perp_plan_say(r->study, &r->plan, &t);
+  if (t.n > 0) perp_say("%s", t.s);
   perp_text_free(&t);
 }
 
@@ -545,6 +557,11 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
     perp_plan_free(&r.plan);
     return PERP_EXIT_NOTHING;
   }
+  int code = status == PERP_OK ? perp_plan_refuse(study, &r.plan) : -1;
+  if (code >= 0) {
+    perp_plan_free(&r.plan);
+    return code;
+  }
   if (status == PERP_OK) status = read_selection(&r);
   if (status == PERP_OK) status = perp_folder_make(ctx, o.dir);
   if (status == PERP_OK) status = perp_folder_lock(ctx, o.dir, o.shard != NULL, &lock);
@@ -557,7 +574,6 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
     free(journal);
   }
   if (status == PERP_OK && selected > 0) status = perp_crew_create(ctx, o.jobs, &r.crew);
-  int code;
   if (status != PERP_OK)
     code = refuse(&r, status);
   else if (selected == 0) {
@@ -565,6 +581,10 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
     code = PERP_EXIT_NOTHING;
   } else if ((code = todo.n > 0 ? check_references(&r) : PERP_EXIT_OK) == PERP_EXIT_OK) {
     journal_run(&r);
+    if (study->kind->refuses && skip_refused(&r, &todo) != PERP_OK) {
+      perp_print_error(ctx);
+      r.interrupts = 2;
+    }
     do_phase(&r, &todo, NULL);
     add_rounds(&r, &todo);
     if (may_start(&r)) do_phase(&r, &todo, "timing rounds");

@@ -291,7 +291,6 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
   int releases = 0;
   const int64_t stride = (int64_t)fmax(1, ceil(r->every / r->h * (1 - 1e-9)));
   const bool grid = r->truth != NULL && !r->truth_any_time;
-  result->reason = PERP_EXACT;
   PERP_TRY(start(ctx, r));
   for (const perp_step_info *last = NULL;; last = &info) {
     get_state(r, &t, &q, &v);
@@ -536,6 +535,7 @@ static perp_status simulate(perp_ctx *ctx, run *r, const perp_request *request, 
 {
   PERP_TRY(prepare(ctx, r, request));
   name_parts(r, request, result);
+  result->reason = PERP_EXACT;
   if (request->setup_only) return PERP_OK;
   if (request->want_series) PERP_TRY(series_create(ctx, r, &result->series));
   if (request->replay_path != NULL && r->scene.model != NULL)

@@ -55,7 +55,7 @@ static void print_failures(const perp_results *r, bool counted, FILE *out)
   for (int i = 0; i < n; i++) {
     const perp_record *a = &r->record[i];
     if (a->status == PERP_CELL_OK || a->status == PERP_CELL_PLANNED ||
-        a->status == PERP_CELL_SKIPPED ||
+        (a->status == PERP_CELL_SKIPPED && a->attempt == 0) || /* not selected; else refused */
         (counted && !perp_cell_infrastructure(a->status) && a->status != PERP_CELL_TIMEOUT &&
          strcmp(a->reason, "invalid-state") != 0))
       continue;

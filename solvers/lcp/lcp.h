@@ -90,6 +90,10 @@ perp_status perp_lcp_check(perp_ctx *ctx, const perp_lcp *p, bool *finite);
 /* Capability bits that a method needs for this problem: any of PERP_LCP_BOX, FREE, FRICTION, CONE.  O(n). */
 unsigned perp_lcp_needs(const perp_lcp *p);
 
+/* What of p a method cannot serve, known before it is tried: "friction rows", "a nonsymmetric A"; NULL: nothing.
+ * perp_lcp_solve answers such a problem with PERP_UNSUITED.  O(n^2). */
+const char *perp_lcp_unsuited(const perp_desc *method, const perp_lcp *p);
+
 /* PERP_ERR_UNSUPPORTED, with the reason, for a method that serves one structure of A (PERP_LCP_STRUCTURED) which the
  * matrices J M^-1 J' of `what`, with a positive diagonal, never have. */
 perp_status perp_lcp_unstructured(perp_ctx *ctx, const perp_desc *method, const char *what);

@@ -131,6 +131,12 @@ static const char *unsuited(const perp_lcp_desc *d, const perp_lcp *p, double as
   return NULL;
 }
 
+const char *perp_lcp_unsuited(const perp_desc *method, const perp_lcp *p)
+{
+  const perp_lcp_desc *d = (const perp_lcp_desc *)(const void *)method;
+  return unsuited(d, p, d->d.caps & PERP_LCP_NONSYMMETRIC ? 0 : perp_lcp_asymmetry(p));
+}
+
 perp_status perp_lcp_unstructured(perp_ctx *ctx, const perp_desc *method, const char *what)
 {
   if (!(method->caps & PERP_LCP_STRUCTURED)) return PERP_OK;
