@@ -274,13 +274,13 @@ static void check_json(const perp_study *s, const perp_plan *plan, const perp_tr
 /* What is not as it looks in the study: equal combinations, cells that cannot be set up. */
 static void print_findings(const perp_study *s, const perp_plan *plan, const perp_trial *trial)
 {
-  enum { MOST = 30 };
+  enum { MOST = 20 };
   perp_text t = { 0 };
   perp_plan_say(s, plan, &t);
   if (t.n > 0) perp_wrap(stdout, 0, t.s);
   perp_text_free(&t);
   perp_trial_say(trial, s, plan, PERP_TRIAL_REFUSED, MOST, &t);
-  perp_trial_say(trial, s, plan, PERP_TRIAL_UNSUITED, MOST, &t);
+  perp_trial_say(trial, s, plan, PERP_TRIAL_UNSUITED, MOST / 2, &t);
   perp_trial_say(trial, s, plan, PERP_TRIAL_FAILED, MOST, &t);
   if (t.n > 0) fputs(t.s, stdout);
   if (t.n == 0 && trial->tried > 0)

@@ -401,6 +401,8 @@ static void command(const perp_study *study, const perp_cell *cell, perp_text *o
     if (v[0] != '\0')
       perp_text_add(out, " --%s %s%s%s", flags[i].flag, quote ? "'" : "", v, quote ? "'" : "");
   }
+  /* samples without a truth are for the series, which is part of the cell */
+  if (cell->value[P_SAMPLE][0] != '\0') perp_text_add(out, " --series %.8s.csv", cell->id);
 }
 
 const perp_cell_kind perp_kind_simulate = { .name = "simulate",
