@@ -158,6 +158,9 @@ int perp_cmd_lcp_generate(perp_ctx *ctx, int argc, char **argv)
   r.seed = (uint64_t)seed;
   r.permute = perp_args_get(&args, "permute") != NULL;
   r.factored = perp_args_get(&args, "factored") != NULL;
+  if (f != NULL && !f->seeded && !r.permute && perp_args_get(&args, "seed") != NULL)
+    return perp_usage_error(&args, "--seed has no effect: nothing in %s is random; leave it out",
+                            f->name);
   if (r.factored && (r.permute || json))
     return perp_usage_error(&args, "--factored goes with neither --permute nor --json");
   perp_lcp_problem p;
@@ -211,6 +214,16 @@ int perp_cmd_lcp_convert(perp_ctx *ctx, int argc, char **argv)
   if (box && directions > 0) return perp_usage_error(&args, "either --box or --pyramid");
   perp_lcp_problem p, q;
   if ((status = perp_lcp_open(ctx, args.arg[0], &p)) >= 0) return status;
+  const char *unused = perp_lcp_needs(&p.p) & (PERP_LCP_FRICTION | PERP_LCP_CONE) ? NULL
+                       : directions > 0                                           ? "--pyramid"
+                       : box                                                      ? "--box"
+                                                                                  : NULL;
+  if (unused != NULL) {
+    status = perp_usage_error(&args, "%s has no effect: %s has no friction rows; leave it out",
+                              unused, args.arg[0]);
+    perp_lcp_problem_free(&p);
+    return status;
+  }
   perp_status made = PERP_OK;
   if (box) {
     made = perp_lcp_boxes(ctx, &p, 1, &q);

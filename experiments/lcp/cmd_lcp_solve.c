@@ -273,6 +273,12 @@ int perp_cmd_lcp_solve(perp_ctx *ctx, int argc, char **argv)
     return perp_lcp_refuse(ctx, PERP_ERR_OPTION);
   perp_lcp_problem p;
   status = perp_lcp_open(ctx, args.arg[0], &p);
+  if (status < 0 && perp_args_get(&args, "friction") != NULL &&
+      !(perp_lcp_needs(&p.p) & (PERP_LCP_FRICTION | PERP_LCP_CONE))) {
+    status = perp_usage_error(
+        &args, "--friction has no effect: %s has no friction rows; leave it out", args.arg[0]);
+    perp_lcp_problem_free(&p);
+  }
   if (status < 0) {
     status = solve_as(ctx, &args, &spec, tol, &p, directions);
     perp_lcp_problem_free(&p);

@@ -469,10 +469,13 @@ static void command(const perp_study *study, const perp_cell *cell, perp_text *o
   char family[64];
   int n, seed;
   const char *problem = cell->value[P_PROBLEM];
-  if (sscanf(problem, "%63[^:]:n=%d,seed=%d", family, &n, &seed) == 3)
-    perp_text_add(out, "perp lcp generate %s --n %d --seed %d%s | perp lcp solve -", family, n,
-                  seed, strstr(problem, ",factored") != NULL ? " --factored" : "");
-  else {
+  if (sscanf(problem, "%63[^:]:n=%d,seed=%d", family, &n, &seed) == 3) {
+    const perp_lcp_family *f = perp_lcp_family_find(family);
+    perp_text_add(out, "perp lcp generate %s --n %d", family, n);
+    if (f == NULL || f->seeded) perp_text_add(out, " --seed %d", seed);
+    perp_text_add(out, "%s | perp lcp solve -",
+                  strstr(problem, ",factored") != NULL ? " --factored" : "");
+  } else {
     perp_pool pool = { 0 };
     perp_text_add(out, "perp lcp solve '%s'", file_of(&pool, problem));
     perp_pool_free(&pool);

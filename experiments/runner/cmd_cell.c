@@ -269,8 +269,11 @@ static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *
     argv[argc++] = family;
     argv[argc++] = "--n";
     argv[argc++] = times[0] = perp_xprintf("%d", rows);
-    argv[argc++] = "--seed";
-    argv[argc++] = times[1] = perp_xprintf("%d", seed);
+    const perp_lcp_family *known = perp_lcp_family_find(family);
+    if (known == NULL || known->seeded) {
+      argv[argc++] = "--seed";
+      argv[argc++] = times[1] = perp_xprintf("%d", seed);
+    }
     if (strstr(c->value[problem], ",factored") != NULL) argv[argc++] = "--factored";
   } else {
     perp_say("error: the problem of this cell is a file already: %s",

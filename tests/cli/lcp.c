@@ -313,6 +313,16 @@ static void test_harvest(void)
   says("lcp solve kept/stack-n24-1.lcp --lcp dantzig", "converged");
   refuses(2, "lcp harvest pendulum", "nothing to harvest");
   refuses(2, "lcp harvest stack --size 4,x", "--size");
+  /* what is named and has no effect */
+  refuses(2, "lcp generate murty1 --n 8 --seed 3",
+          "--seed has no effect: nothing in murty1 is random");
+  ok(run("lcp generate murty1 --n 8 --seed 3 --permute -o murty.lcp") == 0,
+     "--seed of --permute has one");
+  refuses(2, "lcp solve murty.lcp --friction box",
+          "--friction has no effect: murty.lcp has no friction");
+  refuses(2, "lcp convert murty.lcp --pyramid 8",
+          "--pyramid has no effect: murty.lcp has no friction");
+  refuses(2, "lcp convert murty.lcp --box", "--box has no effect: murty.lcp has no friction");
 }
 
 int main(void)
