@@ -459,10 +459,7 @@ int perp_cmd_plan(perp_ctx *ctx, int argc, char **argv)
     perp_study_free(study);
     return status;
   }
-  perp_text equal = { 0 };
-  perp_plan_say(study, &plan, &equal);
-  if (equal.n > 0) perp_say("%s", equal.s);
-  perp_text_free(&equal);
+  perp_plan_warn(study, &plan);
   perp_json j = { .out = stdout, .indent = true };
   if (json) perp_json_open(&j, NULL, '[');
   for (int i = 0; i < plan.n; i++) {

@@ -232,7 +232,7 @@ static void drain(struct child *k)
 /* The child may have written over its own memory: believe nothing. */
 static bool plausible(perp_outcome *o)
 {
-  if (o->magic != magic || o->status <= PERP_CELL_PLANNED || o->status >= PERP_CELL_SKIPPED ||
+  if (o->magic != magic || o->status <= PERP_CELL_PLANNED || o->status > PERP_CELL_SKIPPED ||
       o->n < 0 || o->n > PERP_OUTCOME_VALUES)
     return false;
   o->reason[sizeof o->reason - 1] = o->cause[sizeof o->cause - 1] = '\0';

@@ -73,8 +73,8 @@ void perp_outcome_add(perp_outcome *o, const char *name, double value);
 
 typedef enum perp_job_what {
   PERP_JOB_RUN,
-  PERP_JOB_SETUP, /* create what the cell needs, run nothing: ok, or setup-failed with the reason "refused" (a part
-                   * refuses) or "unsuited" (its solver will) and the cause */
+  PERP_JOB_SETUP, /* create what the cell needs, run nothing: ok; skipped when a part refuses; setup-failed with the
+                   * reason "unsuited" when the solver will; or what went wrong */
   PERP_JOB_LOOK /* the kind's own: what canonical asks about a cell */
 } perp_job_what;
 
@@ -105,7 +105,7 @@ typedef struct perp_cell_kind {
   void (*run)(perp_ctx *ctx, const perp_job *job, perp_outcome *out);
   bool
       tries; /* run knows PERP_JOB_SETUP; its answer is that of all cells with the same plug-ins and texts */
-  bool refuses; /* and that may be "refused": worth to know before a run */
+  bool refuses; /* and that may be skipped: worth to know before a run */
   /* Rough amount of work, for the estimate of the time left; any unit. */
   double (*work)(const struct perp_study *study, const struct perp_cell *cell);
   /* Before anything is run: do the references of the cells agree as the study demands?  PERP_OK with

@@ -329,7 +329,10 @@ static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
   } else {
     const bool refused = status == PERP_ERR_ARG || status == PERP_ERR_DIM ||
                          status == PERP_ERR_OPTION || status == PERP_ERR_UNSUPPORTED;
-    if (refused) snprintf(out->reason, sizeof out->reason, "refused");
+    if (refused) {
+      out->status = PERP_CELL_SKIPPED;
+      snprintf(out->reason, sizeof out->reason, "refused");
+    }
     snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);
   }
   for (int i = 0; i < result.n_metrics; i++)

@@ -151,8 +151,7 @@ perp_status perp_parts_read(perp_ctx *ctx, const perp_request *request, const pe
   perp_spec_free(&formulation);
   if (status != PERP_OK || parts->ode.d == NULL) return status;
   /* a method that can choose its steps does so when nobody has */
-  if (!(request->h > 0) &&
-      (parts->ode.d->caps & (PERP_ODE_EMBEDDED | PERP_ODE_VARIABLE_ORDER)) &&
+  if (!(request->h > 0) && (parts->ode.d->caps & (PERP_ODE_EMBEDDED | PERP_ODE_VARIABLE_ORDER)) &&
       control_of(&parts->ode)->tol == 0)
     control_of(&parts->ode)->tol = 1e-9;
   *adaptive = control_of(&parts->ode)->tol > 0;

@@ -49,6 +49,7 @@ void perp_plan_check(const perp_study *study, const perp_plan *plan, perp_diag *
 int perp_plan_refuse(const perp_study *study, const perp_plan *plan);
 /* "36 combinations are 20 cells: stab has no effect with formulation reduced"; nothing where no two are equal. */
 void perp_plan_say(const perp_study *study, const perp_plan *plan, perp_text *out);
+void perp_plan_warn(const perp_study *study, const perp_plan *plan); /* the same on stderr */
 void perp_plan_free(perp_plan *plan);
 /* Index of the cell with this id or the only one that begins so; -1 none, -2 several. */
 int perp_plan_find(const perp_plan *plan, const char *id);

@@ -59,3 +59,11 @@ void perp_plan_say(const perp_study *s, const perp_plan *plan, perp_text *out)
   }
   if (more > 0) perp_text_add(out, "; and %d more reasons", more);
 }
+
+void perp_plan_warn(const perp_study *study, const perp_plan *plan)
+{
+  perp_text t = { 0 };
+  perp_plan_say(study, plan, &t);
+  if (t.n > 0) perp_say("%s", t.s);
+  perp_text_free(&t);
+}

@@ -324,9 +324,9 @@ static perp_status skip_refused(struct run *r, struct todo *todo)
   int n = 0;
   for (int i = 0; i < todo->n; i++) {
     const int cell = todo->cell[i];
-    todo->cell[n] = cell; /* there are no timing rounds among them yet */
-    n += trial.verdict[cell] != PERP_TRIAL_REFUSED;
-    if (trial.verdict[cell] != PERP_TRIAL_REFUSED) continue;
+    const bool refused = trial.verdict[cell] == PERP_TRIAL_REFUSED;
+    if (!refused) todo->cell[n++] = cell; /* there are no timing rounds among them yet */
+    if (!refused) continue;
     outcome = (perp_outcome){ .status = PERP_CELL_SKIPPED, .reason = "refused" };
     snprintf(outcome.cause, sizeof outcome.cause, "%s", trial.why[cell]);
     r->status[cell] = outcome.status;
@@ -360,9 +360,7 @@ static void say_plan(const struct run *r, const perp_results *before, int select
     perp_text_add(&t, ", then %d timing round(s)", r->study->measure.repeats);
   perp_say("%s", t.s);
   perp_text_free(&t);
-  perp_plan_say(r->study, &r->plan, &t);
-  if (t.n > 0) perp_say("%s", t.s);
-  perp_text_free(&t);
+  perp_plan_warn(r->study, &r->plan);
 }
 
 static void do_phase(struct run *r, struct todo *todo, const char *name)

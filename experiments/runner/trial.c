@@ -65,7 +65,7 @@ static void judge(perp_trial *t, int cell, const perp_outcome *o)
   perp_trial_verdict v = PERP_TRIAL_FAILED;
   if (o->status == PERP_CELL_OK)
     v = PERP_TRIAL_FITS;
-  else if (o->status == PERP_CELL_SETUP_FAILED && strcmp(o->reason, "refused") == 0)
+  else if (o->status == PERP_CELL_SKIPPED)
     v = PERP_TRIAL_REFUSED;
   else if (o->status == PERP_CELL_SETUP_FAILED && strcmp(o->reason, "unsuited") == 0)
     v = PERP_TRIAL_UNSUITED;

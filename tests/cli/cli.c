@@ -444,7 +444,12 @@ static void test_combinations(void)
   for (const char *s = csv; s != NULL && (s = strstr(s, ",skipped,")) != NULL; s++) rows++;
   ok(rows == 4 && strstr(csv, "serves friction rows: 'lemke' does not") != NULL,
      "a skipped cell is a row with its reason");
+  char id[17] = "", words[64];
+  const char *row = csv != NULL ? strstr(csv, ",skipped,") : NULL;
+  if (row != NULL && row - csv > 16) snprintf(id, sizeof id, "%.16s", row - 16);
   free(csv);
+  snprintf(words, sizeof words, "rerun refused %s", id);
+  says(words, "skipped");
   got = run("run refused.yaml -o refused --no-report");
   ok(got == 0 && strstr(err, "9 finished before, 0 to run") != NULL, "... and is finished");
   got = run("run refused.yaml -o refused --no-report --retry skipped");
