@@ -158,7 +158,8 @@ static int add_tolerance(perp_ctx *ctx, const perp_args *args, const char **ode,
 }
 
 /* Only the scene draws random numbers, and few do. */
-static int add_seed(perp_ctx *ctx, const perp_args *args, const char **scene, char *buf, size_t size)
+static int add_seed(perp_ctx *ctx, const perp_args *args, const char **scene, char *buf,
+                    size_t size)
 {
   perp_spec spec;
   bool random = perp_args_get(args, "seed") == NULL;
@@ -168,8 +169,9 @@ static int add_seed(perp_ctx *ctx, const perp_args *args, const char **scene, ch
     perp_spec_free(&spec);
   }
   if (!random)
-    return perp_usage_error(args, "--seed has no effect in scene %s, which draws no random numbers: "
-                                  "leave it out",
+    return perp_usage_error(args,
+                            "--seed has no effect in scene %s, which draws no random numbers: "
+                            "leave it out",
                             *scene);
   return add_option(ctx, args, "seed", PERP_KIND_scene, scene, buf, size);
 }
@@ -225,7 +227,8 @@ int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
     "simulate",
     "SCENE [options]",
     "Runs one scene with one choice of parts and prints what it is judged by. Names take options: "
-    "chain:links=12, baumgarte:alpha=50, gsl:rk8pd:tol=1e-12; times take units. A part that is named "
+    "chain:links=12, baumgarte:alpha=50, gsl:rk8pd:tol=1e-12; times take units. A part that is "
+    "named "
     "and has no effect, as --stab with --formulation reduced, is an error.",
     "Exit status 10 when the simulation diverged, timed out, or had contact problems none of which "
     "was solved; its "

@@ -20,8 +20,8 @@ typedef struct perp_request {
   const char *scene, *formulation, *ode, *kkt, *lcp, *stab, *contact;
   double h, t_end;     /* s; 0 = the default of the scene */
   double sample_every; /* s between rows of the series and comparisons with the truth; 0 = auto */
-  bool sample_named; /* by a person: an error where it has no effect */
-  bool setup_only;   /* create everything, run nothing: would the request be served? */
+  bool sample_named;   /* by a person: an error where it has no effect */
+  bool setup_only;     /* create everything, run nothing: would the request be served? */
   bool want_series;
   const char *replay_path; /* where to write a replay of the run (replay.h); NULL: nowhere */
   const perp_watch *watch; /* NULL: nobody */
