@@ -18,7 +18,10 @@ static perp_status copy_file(perp_ctx *ctx, const char *from, const char *to)
 {
   size_t n = 0;
   char *text = perp_read_plain(from, &n); /* what a link leads to is no part of the folder */
-  if (text == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", from, strerror(errno));
+  if (text == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", from,
+                     errno == ELOOP ? "it is a link, and what it leads to is not part of the folder"
+                                    : strerror(errno));
   perp_status status = perp_write_file(ctx, to, text, n);
   free(text);
   return status;

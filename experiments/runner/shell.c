@@ -13,10 +13,29 @@
 
 extern char **environ;
 
+static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                            "_-./:,=+%@";
+
+bool perp_shell_only_words(const char *text)
+{
+  if (!perp_shell_showable(text)) return false;
+  while (*text != '\0') {
+    text += strspn(text, plain);
+    text += strspn(text, " ");
+    if (text[0] == '\\' && text[1] == '\'')
+      text += 2;
+    else if (*text == '\'') {
+      text = strchr(text + 1, '\'');
+      if (text == NULL) return false;
+      text++;
+    } else if (*text != '\0' && strchr(plain, *text) == NULL)
+      return false;
+  }
+  return true;
+}
+
 void perp_shell_word(perp_text *out, const char *text)
 {
-  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                              "_-./:,=+%@";
   /* '=' first would be an assignment or, in zsh, a command's path */
   if (text[0] != '\0' && text[0] != '=' && text[strspn(text, plain)] == '\0') {
     perp_text_put(out, text, strlen(text));

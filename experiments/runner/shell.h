@@ -11,6 +11,9 @@
 void perp_shell_word(perp_text *out, const char *text);
 /* The same of a path: one that begins with '-' becomes "./-..." so that no program takes it for an option. */
 void perp_shell_path(perp_text *out, const char *path);
+/* Is the text of a command only words, quoted as by perp_shell_word?  Then it starts nothing when somebody pastes it behind
+ * a command: no ; & | < > $ ` or line break outside of '...'. */
+bool perp_shell_only_words(const char *text);
 /* May it be shown on a terminal as a part of a command?  (no control character) */
 bool perp_shell_showable(const char *text);
 
