@@ -140,8 +140,8 @@ int perp_cmd_run(perp_ctx *ctx, int argc, char **argv)
     { "memory", 0, "SIZE", "memory of one cell, over the limit of the study" },
     { "budget", 0, "TIME", "start no cell after this much time" },
     { "keep-program", 0, NULL,
-      "keep a copy of the program and its plug-ins in the results folder, for perp compare after a "
-      "rebuild" },
+      "keep a copy of the program and its plug-ins in the results folder, for perp compare "
+      "--again-with after a rebuild" },
     { "no-report", 0, NULL, "tables only, no report.html" },
     { "progress", 0, "STYLE",
       "auto (a bar on a terminal, else lines), plain, json (an object a line), none" },
