@@ -66,18 +66,21 @@ static int write_problem(perp_ctx *ctx, const perp_lcp_problem *p, const char *p
 {
   perp_status status;
   if (path != NULL && (ends_with(path, ".hdf5") || ends_with(path, ".h5"))) {
-    status = perp_lcp_write_fclib(ctx, p, path);
+    perp_out o;
+    status = perp_out_open(ctx, path, &o);
+    if (status == PERP_OK) status = perp_lcp_write_fclib(ctx, p, o.part != NULL ? o.part : path);
+    perp_status closed = perp_out_close(ctx, &o, status == PERP_OK);
+    if (status == PERP_OK) status = closed;
     return status == PERP_OK ? PERP_EXIT_OK : perp_lcp_refuse(ctx, status);
   }
-  FILE *f = path == NULL || strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-  if (f == NULL) {
-    PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
+  perp_out o = { .f = stdout };
+  bool to_stdout = path == NULL || strcmp(path, "-") == 0;
+  if (!to_stdout && perp_out_open(ctx, path, &o) != PERP_OK)
     return perp_lcp_refuse(ctx, PERP_ERR_IO);
-  }
-  status = path != NULL && ends_with(path, ".mtx") ? perp_lcp_write_mtx(ctx, p, f)
-                                                   : perp_lcp_write(ctx, p, f);
-  if (f != stdout && fclose(f) != 0 && status == PERP_OK)
-    status = PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
+  status = path != NULL && ends_with(path, ".mtx") ? perp_lcp_write_mtx(ctx, p, o.f)
+                                                   : perp_lcp_write(ctx, p, o.f);
+  perp_status closed = to_stdout ? PERP_OK : perp_out_close(ctx, &o, status == PERP_OK);
+  if (status == PERP_OK) status = closed;
   return status == PERP_OK ? PERP_EXIT_OK : perp_lcp_refuse(ctx, status);
 }
 

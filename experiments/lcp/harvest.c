@@ -157,10 +157,11 @@ static perp_status store(perp_ctx *ctx, const char *dir, const char *scene, cons
                                  "a bound%s",
                                  command, (long long)k->step, k->t, k->bound, p->p.n, about));
   char *path = perp_xprintf("%s/%s-n%d-%d.lcp", dir, scene, p->p.n, number);
-  FILE *f = fopen(path, "w");
-  perp_status status = f == NULL ? PERP_ERR_IO : perp_lcp_write(ctx, p, f);
-  if (f != NULL && fclose(f) != 0) status = PERP_ERR_IO;
-  if (status == PERP_ERR_IO) PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
+  perp_out o;
+  perp_status status = perp_out_open(ctx, path, &o);
+  if (status == PERP_OK) status = perp_lcp_write(ctx, p, o.f);
+  perp_status closed = perp_out_close(ctx, &o, status == PERP_OK);
+  if (status == PERP_OK) status = closed;
   char n[16], t[24], bound[16], of_rank[16] = "", cond[24] = "";
   snprintf(n, sizeof n, "%d", p->p.n);
   snprintf(t, sizeof t, "%.4g", k->t);

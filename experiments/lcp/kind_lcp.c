@@ -18,6 +18,7 @@
 #include "experiments/runner/pace.h"
 #include "experiments/runner/study.h"
 #include "experiments/runner/plan.h"
+#include "experiments/runner/shell.h"
 #include "solvers/lcp/io.h"
 
 #include <glob.h>
@@ -356,7 +357,10 @@ static bool call_in_place(struct work *k)
 
 static void measure(const perp_job *job, struct work *k, perp_outcome *out)
 {
-  FILE *series = job->series_path != NULL && !job->timing ? fopen(job->series_path, "w") : NULL;
+  perp_ctx quiet = { 0 };
+  perp_out file = { 0 };
+  if (job->series_path != NULL && !job->timing) perp_out_open(&quiet, job->series_path, &file);
+  FILE *series = file.f;
   struct history history = { series, -1 };
   if (series != NULL) {
     fprintf(series, "iteration,rel\n");
@@ -367,7 +371,7 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
   k->ctx->msg[0] = '\0';
   solve(k);
   k->ctx->trace = NULL;
-  if (series != NULL) fclose(series);
+  perp_out_close(&quiet, &file, true);
 
   snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(k->stats.reason));
   if (k->status != PERP_OK) {
@@ -471,16 +475,22 @@ static void command(const perp_study *study, const perp_cell *cell, perp_text *o
   const char *problem = cell->value[P_PROBLEM];
   if (sscanf(problem, "%63[^:]:n=%d,seed=%d", family, &n, &seed) == 3) {
     const perp_lcp_family *f = perp_lcp_family_find(family);
-    perp_text_add(out, "perp lcp generate %s --n %d", family, n);
+    perp_text_add(out, "perp lcp generate ");
+    perp_shell_path(out, family);
+    perp_text_add(out, " --n %d", n);
     if (f == NULL || f->seeded) perp_text_add(out, " --seed %d", seed);
     perp_text_add(out, "%s | perp lcp solve -",
                   strstr(problem, ",factored") != NULL ? " --factored" : "");
   } else {
     perp_pool pool = { 0 };
-    perp_text_add(out, "perp lcp solve '%s'", file_of(&pool, problem));
+    perp_text_add(out, "perp lcp solve ");
+    perp_shell_path(out, file_of(&pool, problem));
     perp_pool_free(&pool);
   }
-  perp_text_add(out, " --lcp '%s' --tol %s", cell->value[P_LCP], cell->value[P_TOL]);
+  perp_text_add(out, " --lcp ");
+  perp_shell_word(out, cell->value[P_LCP]);
+  perp_text_add(out, " --tol ");
+  perp_shell_word(out, cell->value[P_TOL]);
 }
 
 const perp_cell_kind perp_kind_lcp = { .name = "lcp",

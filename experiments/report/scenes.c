@@ -93,8 +93,7 @@ void perp_page_scenes(perp_page *page)
       "tolerance, whose best impulses were used.</p>\n<div class=\"scroll\"><table><tr><th></th>",
       metric);
   for (int s = 0; s < n_scenes; s++)
-    perp_html(page->out, "<th style=\"white-space:normal;min-width:5rem\">%s</th>",
-              brief_scene(page, scene[s]));
+    perp_html(page->out, "<th class=\"head\">%s</th>", brief_scene(page, scene[s]));
   perp_html(page->out, "</tr>\n");
   for (int r = 0; r < n_rows; r++) {
     perp_html(page->out, "<tr><td><code>%s</code></td>", row[r]);

@@ -133,7 +133,7 @@ static void claims(perp_page *page)
             "<th class=\"n\">measured</th><th>test</th></tr>\n");
   for (int i = 0; i < n; i++)
     perp_html(page->out,
-              "<tr><td style=\"white-space:normal\">%s</td><td class=\"%s\">%s</td><td "
+              "<tr><td class=\"text\">%s</td><td class=\"%s\">%s</td><td "
               "class=\"n\">%m</td>"
               "<td class=\"wrap\"><code>%s</code></td></tr>\n",
               result[i].claim->text, result[i].verdict == PERP_CLAIM_PROVED ? "good" : "bad",

@@ -6,6 +6,7 @@
 #include "experiments/runner/command.h"
 #include "experiments/runner/env.h"
 #include "experiments/runner/run.h"
+#include "experiments/runner/shell.h"
 #include "experiments/runner/trial.h"
 
 #include <math.h>
@@ -33,15 +34,8 @@ static char *command_line(int argc, char **argv)
   perp_text_add(&t, "perp");
   for (int i = 0; i < argc; i++) {
     if (strcmp(argv[i], "--fresh") == 0) continue;
-    bool quote = argv[i][0] == '\0' || strpbrk(argv[i], " \t\n()[]{}*?'\"$;&|<>#~`\\!") != NULL;
-    perp_text_add(&t, quote ? " '" : " ");
-    for (const char *s = argv[i]; *s != '\0'; s++) {
-      if (*s == '\'')
-        perp_text_put(&t, "'\\''", 4);
-      else
-        perp_text_put(&t, s, 1);
-    }
-    if (quote) perp_text_add(&t, "'");
+    perp_text_add(&t, " ");
+    perp_shell_word(&t, argv[i]);
   }
   perp_outside_arguments(&t);
   return t.s;
@@ -147,8 +141,8 @@ int perp_cmd_run(perp_ctx *ctx, int argc, char **argv)
     { "memory", 0, "SIZE", "memory of one cell, over the limit of the study" },
     { "budget", 0, "TIME", "start no cell after this much time" },
     { "keep-program", 0, NULL,
-      "keep a copy of the program and its plug-ins in the results folder, for perp compare after a "
-      "rebuild" },
+      "keep a copy of the program and its plug-ins in the results folder, for perp compare "
+      "--again-with after a rebuild" },
     { "no-report", 0, NULL, "tables only, no report.html" },
     { "progress", 0, "STYLE",
       "auto (a bar on a terminal, else lines), plain, json (an object a line), none" },
@@ -397,11 +391,17 @@ static void print_shards(const perp_args *args, const perp_study *s, const perp_
     for (int i = k - 1; i < plan->n; i += n, cells++)
       work += s->kind->work != NULL ? s->kind->work(s, &plan->cells[i]) : 1;
     perp_text command = { 0 };
-    perp_text_add(&command, "perp run '%s'", args->arg[0]);
+    perp_text_add(&command, "perp run ");
+    perp_shell_path(&command, args->arg[0]);
     for (int f = 0; f < args->n_flags; f++)
-      if (strcmp(args->flag[f].flag->name, "set") == 0)
-        perp_text_add(&command, " --set '%s'", args->flag[f].value);
-    perp_text_add(&command, " --shard %d/%d -o '%s-%d'", k, n, s->name, k);
+      if (strcmp(args->flag[f].flag->name, "set") == 0) {
+        perp_text_add(&command, " --set ");
+        perp_shell_word(&command, args->flag[f].value);
+      }
+    char *part = perp_xprintf("%s-%d", s->name, k);
+    perp_text_add(&command, " --shard %d/%d -o ", k, n);
+    perp_shell_path(&command, part);
+    free(part);
     perp_outside_arguments(&command);
     if (json) {
       perp_json_open(&j, NULL, '{');
@@ -420,8 +420,8 @@ static void print_shards(const perp_args *args, const perp_study *s, const perp_
     return;
   }
   printf("then: perp merge");
-  for (int k = 1; k <= n; k++) printf(" '%s-%d'", s->name, k);
-  printf(" -o results/%s\n", s->name);
+  for (int k = 1; k <= n; k++) printf(" %s%s-%d", s->name[0] == '-' ? "./" : "", s->name, k);
+  printf(" -o results/%s\n", s->name); /* the name of a study needs no quotes */
 }
 
 int perp_cmd_plan(perp_ctx *ctx, int argc, char **argv)

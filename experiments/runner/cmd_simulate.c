@@ -192,14 +192,15 @@ static int exit_of(perp_status status)
   }
 }
 
-static int write_series_file(const perp_result *result, const char *path)
+static int write_series_file(perp_ctx *ctx, const perp_result *result, const char *path)
 {
-  FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-  if (f != NULL) perp_series_write(&result->series, NULL, 0, f);
-  bool good = f != NULL && fflush(f) == 0 && !ferror(f);
-  if (f != NULL && f != stdout) good = fclose(f) == 0 && good;
-  if (good) return PERP_EXIT_OK;
-  perp_say("error: cannot write %s: %s", path, strerror(errno));
+  perp_out o = { .f = stdout };
+  bool to_stdout = strcmp(path, "-") == 0;
+  perp_status status = to_stdout ? PERP_OK : perp_out_open(ctx, path, &o);
+  if (status == PERP_OK) perp_series_write(&result->series, NULL, 0, o.f);
+  if (status == PERP_OK && !to_stdout) status = perp_out_close(ctx, &o, true);
+  if (status == PERP_OK) return PERP_EXIT_OK;
+  perp_print_error(ctx);
   return PERP_EXIT_INTERNAL;
 }
 
@@ -294,7 +295,7 @@ int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
   }
   int code = result.reason > 0 ? PERP_EXIT_OK : PERP_EXIT_FAILED;
   if (series != NULL) {
-    int written = write_series_file(&result, series);
+    int written = write_series_file(ctx, &result, series);
     if (written != PERP_EXIT_OK) code = written;
   }
   if (json)

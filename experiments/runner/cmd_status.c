@@ -15,7 +15,7 @@
 static bool is_running(const char *dir)
 {
   char *path = perp_xprintf("%s/.lock", dir);
-  int fd = open(path, O_RDWR | O_CLOEXEC);
+  int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   free(path);
   if (fd < 0) return false;
   bool locked = flock(fd, LOCK_EX | LOCK_NB) != 0;

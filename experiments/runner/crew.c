@@ -155,8 +155,10 @@ _Noreturn static void child(const perp_ctx *parent_ctx, const perp_crew *crew,
   sigprocmask(SIG_SETMASK, &crew->before, NULL);
   signal(SIGPIPE, SIG_DFL);
   int null = open("/dev/null", O_RDWR), log = -1;
-  if (order->log_path != NULL)
-    log = open(order->log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0666);
+  if (order->log_path != NULL) { /* a new file: what a link of that name leads to stays as it is */
+    unlink(order->log_path);
+    log = open(order->log_path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, 0666);
+  }
   dup2(null, 0);
   dup2(log >= 0 ? log : null, 1);
   dup2(log >= 0 ? log : null, 2);

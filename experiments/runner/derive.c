@@ -226,7 +226,7 @@ perp_status perp_results_derive(perp_ctx *ctx, perp_results *r)
                 { "timing.csv", write_timing },
                 { "timing.schema.json", write_timing_schema } };
   char *dir = perp_xprintf("%s/derived", r->dir);
-  perp_status status = perp_make_dirs(ctx, dir);
+  perp_status status = perp_make_part(ctx, r->dir, "derived");
   int *order = sorted_cells(r);
   struct tables t = { .r = r, .order = order };
   t.metric = chosen_metrics(r, &t.n_metrics);

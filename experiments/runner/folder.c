@@ -19,19 +19,15 @@ perp_status perp_folder_make(perp_ctx *ctx, const char *dir)
 {
   static const char *const parts[] = { "journal", "series", "replay", "log", "env", "derived" };
   PERP_TRY(perp_make_dirs(ctx, dir));
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    char *path = path_in(dir, parts[i]);
-    perp_status status = perp_make_dirs(ctx, path);
-    free(path);
-    PERP_TRY(status);
-  }
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    PERP_TRY(perp_make_part(ctx, dir, parts[i]));
   return PERP_OK;
 }
 
 perp_status perp_folder_lock(perp_ctx *ctx, const char *dir, bool shared, int *fd)
 {
   char *path = path_in(dir, ".lock");
-  *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  *fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   free(path);
   if (*fd < 0) return PERP_FAIL(ctx, PERP_ERR_IO, "cannot write into %s: %s", dir, strerror(errno));
   if (flock(*fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0) return PERP_OK;

@@ -8,6 +8,7 @@
 #include "experiments/runner/plan.h"
 #include "experiments/runner/reference.h"
 #include "experiments/runner/simulate.h"
+#include "experiments/runner/shell.h"
 
 #include <errno.h>
 #include <math.h>
@@ -270,21 +271,17 @@ void perp_series_write(const perp_series *s, const char *const *fields, int n_fi
 
 static void write_series(const perp_job *job, const perp_result *result, perp_outcome *out)
 {
-  char *part = perp_xprintf("%s.tmp", job->series_path);
-  FILE *f = fopen(part, "w");
-  bool written = f != NULL;
-  if (f != NULL) {
-    perp_series_write(&result->series, job->study->metrics.fields, job->study->metrics.n_fields, f);
-    written = fflush(f) == 0 && !ferror(f);
-    written = fclose(f) == 0 && written;
+  perp_ctx ctx = { 0 };
+  perp_out o;
+  perp_status status = perp_out_open(&ctx, job->series_path, &o);
+  if (status == PERP_OK) {
+    perp_series_write(&result->series, job->study->metrics.fields, job->study->metrics.n_fields,
+                      o.f);
+    status = perp_out_close(&ctx, &o, true);
   }
-  if (!written || rename(part, job->series_path) != 0) {
-    out->status = PERP_CELL_SETUP_FAILED;
-    snprintf(out->cause, sizeof out->cause, "cannot write %s: %s", job->series_path,
-             strerror(errno));
-    unlink(part);
-  }
-  free(part);
+  if (status == PERP_OK) return;
+  out->status = PERP_CELL_SETUP_FAILED;
+  snprintf(out->cause, sizeof out->cause, "%s", ctx.msg);
 }
 
 perp_cell_status perp_result_status(const perp_result *result)
@@ -397,12 +394,13 @@ static void command(const perp_study *study, const perp_cell *cell, perp_text *o
                 { P_T_END, "t-end" },
                 { P_SAMPLE, "sample" } };
   (void)study;
-  perp_text_add(out, "perp simulate '%s'", cell->value[P_SCENE]);
+  perp_text_add(out, "perp simulate ");
+  perp_shell_path(out, cell->value[P_SCENE]);
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
     const char *v = cell->value[flags[i].param];
-    bool quote = strpbrk(v, " ()[]*?'\"$;&|<>") != NULL;
-    if (v[0] != '\0')
-      perp_text_add(out, " --%s %s%s%s", flags[i].flag, quote ? "'" : "", v, quote ? "'" : "");
+    if (v[0] == '\0') continue;
+    perp_text_add(out, " --%s%c", flags[i].flag, v[0] == '-' ? '=' : ' ');
+    perp_shell_word(out, v);
   }
   /* samples without a truth are for the series, which is part of the cell */
   if (cell->value[P_SAMPLE][0] != '\0') perp_text_add(out, " --series %.8s.csv", cell->id);

@@ -2,6 +2,7 @@
 #include "experiments/runner/results.h"
 
 #include "experiments/runner/journal.h"
+#include "experiments/runner/shell.h"
 
 #include <errno.h>
 #include <math.h>
@@ -250,8 +251,10 @@ static void add_plugin_hint(perp_ctx *ctx, const char *plan)
   json_t *head = text != NULL ? json_loadb(text, strcspn(text, "\n"), 0, NULL) : NULL;
   const char *plugins = json_string_value(json_object_get(head, "plugins"));
   size_t n = strlen(ctx->msg);
-  if (plugins != NULL)
-    snprintf(ctx->msg + n, sizeof ctx->msg - n, "; this run was made with%s", plugins);
+  if (plugins !=
+      NULL) /* words for a command line of the reader, or else nothing that looks like them */
+    snprintf(ctx->msg + n, sizeof ctx->msg - n, "; this run was made with%s",
+             perp_shell_only_words(plugins) ? plugins : " plug-ins that plan.jsonl names");
   json_decref(head);
   free(text);
 }

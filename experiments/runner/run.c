@@ -10,6 +10,7 @@
 #include "experiments/runner/folder.h"
 #include "experiments/runner/journal.h"
 #include "experiments/runner/program.h"
+#include "experiments/runner/shell.h"
 #include "experiments/runner/trial.h"
 
 #include <math.h>
@@ -176,8 +177,11 @@ static void finish_one(struct run *r, const perp_order *order, perp_outcome *out
   perp_progress_step(&r->progress, work_of(r, cell), outcome->wall_s, bad && !timing, what.s);
   if (bad && !timing && perp_cell_infrastructure(outcome->status) && !r->o->quiet) {
     perp_progress_clear(&r->progress);
+    perp_text dir = { 0 };
+    perp_shell_path(&dir, r->o->dir);
     perp_say("%s: %s (%s; perp show %s %s)", perp_cell_status_names[outcome->status],
-             outcome->cause, what.s, r->o->dir, r->plan.cells[cell].id);
+             outcome->cause, what.s, dir.s, r->plan.cells[cell].id);
+    perp_text_free(&dir);
   }
   perp_text_free(&what);
 }

@@ -197,7 +197,7 @@ static void test_misbehaviour(void)
   for (size_t k = 0; k < sizeof want / sizeof *want; k++)
     for (int i = 0; i < r.plan.n; i++) {
       if (strcmp(r.plan.cells[i].value[act], want[k].act) != 0) continue;
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef TAP_SANITIZED
       if (want[k].status == PERP_CELL_OOM || strcmp(want[k].act, "segv") == 0 ||
           strcmp(want[k].act, "eat") == 0) {
         skip("a sanitizer has its own way with memory", "%s", want[k].act);
