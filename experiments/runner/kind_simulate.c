@@ -126,68 +126,65 @@ static double work(const perp_study *study, const perp_cell *cell)
 
 /* ---- one cell ----------------------------------------------------------------------------------------------- */
 
-void perp_series_write(const perp_series *s, const char *const *fields, int n_fields, FILE *out)
+static bool *wanted_columns(const perp_series_file *f, const perp_series *s)
 {
   bool *wanted = perp_xalloc((size_t)s->columns + 1, sizeof *wanted);
   for (int c = 0; c < s->columns; c++) {
     size_t n = strcspn(s->header[c], "[");
     size_t letters = strspn(s->header[c], "abcdefghijklmnopqrstuvwxyz");
-    wanted[c] = n_fields == 0 || c == 0; /* the time always */
-    for (int f = 0; f < n_fields; f++) {
-      bool whole = strlen(fields[f]) == n && strncmp(fields[f], s->header[c], n) == 0;
+    wanted[c] = f->n_fields == 0 || c == 0; /* the time always */
+    for (int i = 0; i < f->n_fields; i++) {
+      const char *field = f->fields[i];
+      bool whole = strlen(field) == n && strncmp(field, s->header[c], n) == 0;
       /* "q" stands for q0, q1, ... */
-      bool group = strlen(fields[f]) == letters && letters < n &&
+      bool group = strlen(field) == letters && letters < n &&
                    strspn(s->header[c] + letters, "0123456789") == n - letters &&
-                   strncmp(fields[f], s->header[c], letters) == 0;
+                   strncmp(field, s->header[c], letters) == 0;
       wanted[c] = wanted[c] || whole || group;
     }
   }
-  for (int r = -1; r < s->rows; r++) {
-    const char *comma = "";
-    for (int c = 0; c < s->columns; c++) {
-      if (!wanted[c]) continue;
-      fputs(comma, out);
-      comma = ",";
-      double v = r >= 0 ? s->values[(size_t)r * (size_t)s->columns + (size_t)c] : 0;
-      char text[40] = "";
-      if (r < 0)
-        fputs(s->header[c], out);
-      else if (isfinite(v)) {
-        perp_format_real(v, text, sizeof text);
-        fputs(text, out);
-      } else if (!isnan(v))
-        fputs(v > 0 ? "inf" : "-inf", out);
-    }
-    putc('\n', out);
+  return wanted;
+}
+
+static void write_row(FILE *out, const perp_series *s, const bool *wanted, int r)
+{
+  const char *comma = "";
+  for (int c = 0; c < s->columns; c++) {
+    if (!wanted[c]) continue;
+    fputs(comma, out);
+    comma = ",";
+    double v = r >= 0 ? s->values[(size_t)r * (size_t)s->columns + (size_t)c] : 0;
+    char text[40] = "";
+    if (r < 0)
+      fputs(s->header[c], out);
+    else if (isfinite(v)) {
+      perp_format_real(v, text, sizeof text);
+      fputs(text, out);
+    } else if (!isnan(v))
+      fputs(v > 0 ? "inf" : "-inf", out);
   }
+  putc('\n', out);
+}
+
+void perp_series_add(perp_series_file *f, const perp_series *s)
+{
+  if (f->failed || s->columns == 0 || (f->out != NULL && f->rows == s->rows)) return;
+  bool *wanted = wanted_columns(f, s);
+  if (f->out == NULL) {
+    f->out = strcmp(f->path, "-") == 0 ? stdout : fopen(f->path, "w");
+    if (f->out != NULL) write_row(f->out, s, wanted, -1);
+  }
+  for (; f->out != NULL && f->rows < s->rows; f->rows++) write_row(f->out, s, wanted, f->rows);
+  f->failed = f->out == NULL || fflush(f->out) != 0 || ferror(f->out);
   free(wanted);
 }
 
-static void write_series(const perp_job *job, const perp_result *result, perp_outcome *out)
+bool perp_series_close(perp_series_file *f)
 {
-  char *part = perp_xprintf("%s.tmp", job->series_path);
-  FILE *f = fopen(part, "w");
-  bool written = f != NULL;
-  if (f != NULL) {
-    perp_series_write(&result->series, job->study->metrics.fields, job->study->metrics.n_fields, f);
-    written = fflush(f) == 0 && !ferror(f);
-    written = fclose(f) == 0 && written;
-  }
-  if (!written || rename(part, job->series_path) != 0) {
-    out->status = PERP_CELL_SETUP_FAILED;
-    snprintf(out->cause, sizeof out->cause, "cannot write %s: %s", job->series_path,
-             strerror(errno));
-    unlink(part);
-  }
-  free(part);
-}
-
-perp_cell_status perp_result_status(const perp_result *result)
-{
-  if (result->status == PERP_ERR_NOMEM) return PERP_CELL_OOM;
-  if (result->status != PERP_OK) return PERP_CELL_SETUP_FAILED;
-  if (result->reason > 0) return PERP_CELL_OK;
-  return result->reason == PERP_MAX_ITER ? PERP_CELL_MAXITER : PERP_CELL_DIVERGED;
+  bool good = !f->failed;
+  if (f->out != NULL && f->out != stdout) good = fclose(f->out) == 0 && good;
+  f->out = NULL;
+  return good;
 }
 
 perp_request perp_kind_simulate_request(const perp_cell *cell)
@@ -205,30 +202,83 @@ perp_request perp_kind_simulate_request(const perp_cell *cell)
                          .seed = strtoull(cell->value[P_SEED], NULL, 10) };
 }
 
+static void fill_outcome(const perp_result *result, perp_outcome *out)
+{
+  out->status = perp_result_status(result);
+  snprintf(out->reason, sizeof out->reason, "%s", perp_result_reason(result));
+  perp_result_cause(result, out->cause, sizeof out->cause);
+  out->problems = (double)perp_result_problems(result);
+  out->unsolved = (double)result->contact_count.failures;
+  out->swept = (double)result->contact_count.swept;
+  out->partial = perp_result_partial(result);
+  out->reached = result->t;
+  for (int i = 0; i < result->n_metrics; i++)
+    perp_outcome_add(out, result->metrics[i].name, result->metrics[i].value);
+}
+
+struct mind {
+  const perp_job *job;
+  perp_series_file series;
+  perp_outcome so_far;
+};
+
+static perp_cut job_cut(void *user)
+{
+  const struct mind *m = user;
+  return m->job->cut != NULL ? (perp_cut)*m->job->cut : PERP_CUT_NONE;
+}
+
+static void job_keep(const perp_result *so_far, void *user)
+{
+  struct mind *m = user;
+  m->so_far.n = 0;
+  fill_outcome(so_far, &m->so_far);
+  if (m->job->keep != NULL) m->job->keep(&m->so_far, m->job->keep_user);
+  if (m->series.path != NULL) perp_series_add(&m->series, &so_far->series);
+}
+
+/* The file has its name when it is whole. */
+static void end_series(struct mind *m, char *part, const perp_result *result, perp_outcome *out)
+{
+  const char *path = m->job->series_path;
+  if (result->status == PERP_OK) perp_series_add(&m->series, &result->series);
+  const bool begun = m->series.rows > 0, good = perp_series_close(&m->series);
+  if (good && (!begun || rename(part, path) == 0)) return;
+  out->status = PERP_CELL_SETUP_FAILED;
+  snprintf(out->cause, sizeof out->cause, "cannot write %s: %s", path, strerror(errno));
+  unlink(part);
+}
+
 static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 {
   perp_request request = perp_kind_simulate_request(job->cell);
+  char *part = job->series_path != NULL ? perp_xprintf("%s.tmp", job->series_path) : NULL;
+  struct mind *m = perp_xalloc(1, sizeof *m);
+  m->job = job;
+  m->series = (perp_series_file){ .path = part,
+                                  .fields = job->study->metrics.fields,
+                                  .n_fields = job->study->metrics.n_fields };
+  const perp_minder minder = { job_cut, job_keep, m };
+  request.minder = &minder;
   request.want_series = job->series_path != NULL;
   request.replay_path = job->replay_path;
   request.timing_rounds = job->timing ? 1 : 0;
   perp_result result;
   perp_status status = perp_simulate(ctx, &request, &result);
-  out->status = perp_result_status(&result);
-  if (status == PERP_OK) {
-    snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(result.reason));
-    if (result.reason < 0) snprintf(out->cause, sizeof out->cause, "%s", result.message);
-  } else
-    snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);
-  for (int i = 0; i < result.n_metrics; i++)
-    perp_outcome_add(out, result.metrics[i].name, result.metrics[i].value);
   out->pace = result.pace;
   if (status == PERP_OK) {
+    fill_outcome(&result, out);
     const double us[N_PARTS] = { result.collision_us, result.assembly_us, result.kkt_us,
                                  result.lcp_us, result.integrate_us };
     for (int i = 0; i < N_PARTS; i++) perp_outcome_add(out, parts_of_a_step[i].name, us[i]);
-    if (job->series_path != NULL) write_series(job, &result, out);
+  } else {
+    out->status = perp_result_status(&result);
+    snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);
   }
+  if (part != NULL) end_series(m, part, &result, out);
   perp_result_free(&result);
+  free(part);
+  free(m);
 }
 
 /* ---- references ----------------------------------------------------------------------------------------------- */
@@ -297,6 +347,7 @@ const perp_cell_kind perp_kind_simulate = { .name = "simulate",
                                             .read = read_study,
                                             .canonical = canonical,
                                             .run = run,
+                                            .runs = true,
                                             .work = work,
                                             .references = references,
                                             .command = command };

@@ -18,6 +18,8 @@
 /* A timing pass is repeated until it has run this long, in batches of at least BATCH. */
 #define PASS  20e-3
 #define BATCH 100e-6
+/* seconds of wall time between what is kept of a run, should its process not live to tell */
+static const double keep_every = 0.05;
 enum { SAMPLES_FIXED = 200, SAMPLES_ADAPTIVE = 100, BREAKDOWN_STEPS = 1000 };
 
 typedef struct run {
@@ -37,7 +39,11 @@ typedef struct run {
   int n_batches, cap_batches;
   /* series */
   int cap_rows;
+  double cpu0, wall0; /* when pass 1 began */
+  double kept;        /* when, wall clock */
 } run;
+
+static void read_metrics(const perp_ctx *ctx, const perp_measure *measure, perp_result *result);
 
 /* ---- the parts ----------------------------------------------------------------------------------------- */
 
@@ -314,6 +320,48 @@ static double clock_cost(void)
   return least;
 }
 
+/* The counts of the run so far, for the result and the metrics. */
+static void read_counts(const run *r, perp_result *result)
+{
+  get_counters(r, &result->ode_count, &result->kkt_count);
+  r->measure->ode = result->ode_count;
+  r->measure->kkt = result->kkt_count;
+  const perp_contact_count *contacts = r->sim != NULL ? perp_sim_contacts(r->sim) : NULL;
+  if (contacts == NULL) return;
+  r->measure->contacts = result->contact_count = *contacts;
+  r->measure->has_contacts = true;
+}
+
+/* Must the run end here?  Nothing is asked in a pass that nobody minds. */
+static perp_cut must_end(const perp_request *request)
+{
+  return request->minder != NULL ? request->minder->cut(request->minder->user) : PERP_CUT_NONE;
+}
+
+/* Hand over what there is so far, now and then. */
+static void keep(const perp_ctx *ctx, run *r, const perp_request *request,
+                 const perp_result *result)
+{
+  if (request->minder == NULL) return;
+  const double now = perp_clock_wall();
+  if (r->kept > 0 && now < r->kept + keep_every) return;
+  r->kept = now;
+  perp_result so_far = *result;
+  const double *q, *v;
+  get_state(r, &so_far.t, &q, &v);
+  so_far.nq = r->measure->nq;
+  so_far.nv = r->measure->nv;
+  so_far.q = (double *)q; /* read only, as it says */
+  so_far.v = (double *)v;
+  so_far.energy = r->measure->energy;
+  so_far.step_us = (double)NAN;
+  so_far.cpu_s = r->measure->cpu_s = perp_clock_thread() - r->cpu0;
+  so_far.wall_s = now - r->wall0;
+  read_counts(r, &so_far);
+  if (so_far.t > 0) read_metrics(ctx, r->measure, &so_far); /* the start itself has no error */
+  request->minder->keep(&so_far, request->minder->user);
+}
+
 /* Joints released since the last call, appended to the events of the result. */
 static void note_releases(const run *r, const perp_step_info *info, int *seen, perp_result *result)
 {
@@ -357,11 +405,19 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
     if (request->want_series && sample) PERP_TRY(series_row(ctx, r, &result->series, q, v));
     if (sample) PERP_TRY(perp_replay_frame(ctx, r->replay, t, q, last));
     if (end) break;
+    keep(ctx, r, request, result);
+    if ((result->cut = must_end(request)) != PERP_CUT_NONE) break;
 
     const double t_max = r->adaptive ? next_target(r, t) : r->t_end;
     if (request->watch != NULL) request->watch->step(count + 1, request->watch->user);
     double t0 = clocked ? perp_clock_thread() : 0;
-    PERP_TRY(step(ctx, r, t_max, &info));
+    const perp_status status = step(ctx, r, t_max, &info);
+    if (status == PERP_ERR_NOMEM && r->kept > 0) {
+      result->cut = PERP_CUT_MEMORY;
+      snprintf(result->message, sizeof result->message, "%s", ctx->msg);
+      break;
+    }
+    PERP_TRY(status);
     note_releases(r, &info, &releases, result);
     if (clocked) PERP_TRY(add_batch(ctx, r, fmax(0, perp_clock_thread() - t0 - cost)));
     if (info.reason < 0) {
@@ -380,7 +436,8 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
 
 /* Pass 2: nothing but steps, in batches that the clock can resolve, at least PASS seconds of them; *cpu
  * is the time of one run. */
-static perp_status time_run(perp_ctx *ctx, run *r, perp_pace *pace, double *cpu)
+static perp_status time_run(perp_ctx *ctx, run *r, const perp_request *request, perp_pace *pace,
+                            double *cpu)
 {
   perp_step_info info;
   perp_ode_counters before, after;
@@ -405,6 +462,7 @@ static perp_status time_run(perp_ctx *ctx, run *r, perp_pace *pace, double *cpu)
       if (after.steps - before.steps == size) PERP_TRY(add_batch(ctx, r, seconds / size));
       if (seconds < BATCH && size < 1 << 20) size *= 2;
       perp_pace_tick(pace, now);
+      if (must_end(request) != PERP_CUT_NONE) return PERP_OK; /* the run itself is whole */
     }
     loops++;
   } while (total < PASS);
@@ -414,7 +472,8 @@ static perp_status time_run(perp_ctx *ctx, run *r, perp_pace *pace, double *cpu)
 
 /* Pass 3: shares of assembly, KKT and the rest in a step.  The clock inside a step costs more than some of
  * its parts, so that the shares are applied to the step of pass 2. */
-static perp_status breakdown(perp_ctx *ctx, run *r, perp_result *result)
+static perp_status breakdown(perp_ctx *ctx, run *r, const perp_request *request,
+                             perp_result *result)
 {
   perp_times times = { 0 };
   perp_step_info info;
@@ -426,7 +485,7 @@ static perp_status breakdown(perp_ctx *ctx, run *r, perp_result *result)
   perp_status status = start(ctx, r);
   for (int i = 0; i < BREAKDOWN_STEPS && status == PERP_OK; i++) {
     status = step(ctx, r, r->t_end, &info);
-    if (info.reason < 0) break;
+    if (info.reason < 0 || must_end(request) != PERP_CUT_NONE) break;
   }
   perp_sim_timing(r->sim, false, &times);
   const perp_group_count *groups = perp_sim_groups(r->sim);
@@ -462,20 +521,24 @@ static double median(double *x, int n)
 static perp_status clock_run(perp_ctx *ctx, run *r, const perp_request *request,
                              perp_result *result)
 {
-  if (request->timing_rounds > 0 && result->reason > 0) {
+  const bool whole = result->reason > 0 && result->cut == PERP_CUT_NONE;
+  if (request->timing_rounds > 0 && whole) {
+    const double cpu_s = result->cpu_s; /* of pass 1, in case that none is finished */
     r->n_batches = 0;
     result->cpu_s = HUGE_VAL;
     perp_pace pace;
     perp_pace_begin(&pace);
     for (int round = 0; round < request->timing_rounds; round++) {
       double cpu = HUGE_VAL;
-      PERP_TRY(time_run(ctx, r, &pace, &cpu));
+      PERP_TRY(time_run(ctx, r, request, &pace, &cpu));
       result->cpu_s = fmin(result->cpu_s, cpu);
+      if (must_end(request) != PERP_CUT_NONE) break;
     }
+    if (isinf(result->cpu_s)) result->cpu_s = cpu_s;
     result->pace = perp_pace_end(&pace);
   }
   result->step_us = 1e6 * median(r->batch, r->n_batches);
-  if (result->reason > 0) PERP_TRY(breakdown(ctx, r, result));
+  if (whole) PERP_TRY(breakdown(ctx, r, request, result));
   return PERP_OK;
 }
 
@@ -539,35 +602,15 @@ static perp_status final_state(perp_ctx *ctx, const run *r, perp_result *result)
   memcpy(result->q, q, (size_t)result->nq * sizeof *q);
   if (result->nv > 0) memcpy(result->v, v, (size_t)result->nv * sizeof *v);
   result->energy = r->measure->energy;
-  get_counters(r, &result->ode_count, &result->kkt_count);
-  r->measure->ode = result->ode_count;
-  r->measure->kkt = result->kkt_count;
-  const perp_contact_count *contacts = r->sim != NULL ? perp_sim_contacts(r->sim) : NULL;
-  if (contacts != NULL) {
-    r->measure->contacts = result->contact_count = *contacts;
-    r->measure->has_contacts = true;
-  }
+  read_counts(r, result);
   return r->sim != NULL ? final_groups(ctx, r, result) : PERP_OK;
 }
 
-/* A run in which the solver left nothing of use for any contact problem is none of that solver, wherever the sweeps of
- * last resort have brought it: it ends with the cause of most failures. */
-static void judge_solves(perp_result *result)
-{
-  const perp_contact_count *c = &result->contact_count;
-  int most = 0;
-  if (result->reason < 0 || c->problems == 0 || c->lost < c->problems || c->reused > 0) return;
-  for (int i = 1; i < PERP_REASONS; i++)
-    if (c->failed[i] > c->failed[most]) most = i;
-  if (c->failed[most] == 0) return;
-  result->reason = (perp_reason)-most;
-  snprintf(result->message, sizeof result->message, "none of %lld contact problems was solved: %s",
-           (long long)c->problems, perp_reason_name(result->reason));
-}
-
-static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request)
+static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request, perp_result *result)
 {
   PERP_TRY(parse_request(ctx, request, r));
+  name_parts(r, request, result);
+  if (request->minder != NULL) request->minder->keep(result, request->minder->user);
   if (request->watch != NULL) PERP_TRY(request->watch->parts(ctx, &r->parts, request->watch->user));
   if (r->scene.model != NULL)
     PERP_TRY(perp_sim_create(ctx, r->scene.model, &r->parts, r->h, &r->sim));
@@ -590,24 +633,24 @@ static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request)
 
 static perp_status simulate(perp_ctx *ctx, run *r, const perp_request *request, perp_result *result)
 {
-  PERP_TRY(prepare(ctx, r, request));
+  PERP_TRY(prepare(ctx, r, request, result));
   name_parts(r, request, result);
   if (request->want_series) PERP_TRY(series_create(ctx, r, &result->series));
   if (request->replay_path != NULL && r->scene.model != NULL)
     PERP_TRY(perp_replay_create(ctx, r->scene.model, &r->replay));
-  double wall = perp_clock_wall(), cpu = perp_clock_thread();
+  r->wall0 = perp_clock_wall();
+  r->cpu0 = perp_clock_thread();
   PERP_TRY(measure_run(ctx, r, request, request->timing_rounds <= 0, result));
-  result->wall_s = perp_clock_wall() - wall;
-  result->cpu_s = perp_clock_thread() - cpu;
+  result->wall_s = perp_clock_wall() - r->wall0;
+  result->cpu_s = perp_clock_thread() - r->cpu0;
   PERP_TRY(final_state(ctx, r, result));
   PERP_TRY(clock_run(ctx, r, request, result));
-  judge_solves(result);
   if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
   r->measure->cpu_s = result->cpu_s;
   r->measure->step_us = result->step_us;
   r->measure->collision_us = result->collision_us;
   r->measure->solve_us = result->assembly_us + result->kkt_us + result->lcp_us;
-  read_metrics(ctx, r->measure, result);
+  if (result->cut == PERP_CUT_NONE || result->t > 0) read_metrics(ctx, r->measure, result);
   return PERP_OK;
 }
 
