@@ -84,11 +84,44 @@ static const perp_metric *metrics(const perp_ctx *ctx, perp_pool *pool)
 
 /* ---- the study -------------------------------------------------------------------------------------------- */
 
+static const char *const sections[] = { "accept", NULL };
+
+/* "5%" or 0.05 */
+static bool parse_share(const char *text, double *share)
+{
+  char *end;
+  *share = strtod(text, &end);
+  if (end == text) return false;
+  while (*end == ' ') end++;
+  if (*end == '%') {
+    *share /= 100;
+    end++;
+  }
+  return *end == '\0' && *share >= 0 && *share <= 1;
+}
+
+static void read_accept(perp_study *study, perp_diag *diag)
+{
+  static const char *const keys[] = { "unsolved", NULL };
+  const perp_node *accept = perp_tree_get(study->root, "accept");
+  if (accept == NULL) return;
+  if (accept->type != PERP_NODE_MAP) {
+    perp_diag_error(diag, accept, 0, NULL, "accept is a map with unsolved");
+    return;
+  }
+  perp_study_check_keys(diag, accept, "accept", keys);
+  const perp_node *share = perp_tree_get(accept, "unsolved");
+  if (share != NULL &&
+      (share->type != PERP_NODE_SCALAR || !parse_share(share->text, &study->accept.unsolved)))
+    perp_diag_error(diag, share, 0, NULL,
+                    "unsolved is a share of the problems of a run, 0 to 1 or 0%% to 100%%");
+}
+
 static void read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
 {
   (void)ctx;
-  (void)diag;
   char text[40];
+  read_accept(study, diag);
   if (study->metrics.every <= 0) return;
   perp_format_real(study->metrics.every, text, sizeof text);
   perp_study_fix(study, P_SAMPLE, text);
@@ -343,6 +376,7 @@ static void command(const perp_study *study, const perp_cell *cell, perp_text *o
 
 const perp_cell_kind perp_kind_simulate = { .name = "simulate",
                                             .params = params,
+                                            .sections = sections,
                                             .metrics = metrics,
                                             .read = read_study,
                                             .canonical = canonical,
