@@ -179,7 +179,10 @@ static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
 
   int primary = perp_results_metric(r, s->metrics.primary), metric[MOST_METRICS], n_metrics = 0;
   metric[n_metrics++] = primary;
-  for (int k = 0; k < s->metrics.n_record && n_metrics < MOST_METRICS - 1; k++) {
+  bool marked = false; /* some row is not ok: its status takes the place of a figure */
+  for (int i = 0; i < n && i < MOST_ROWS; i++)
+    marked = marked || r->record[rank[i].cell].status != PERP_CELL_OK;
+  for (int k = 0; k < s->metrics.n_record && n_metrics < MOST_METRICS - 1 - marked; k++) {
     int m = perp_results_metric(r, s->metrics.record[k]);
     if (m != primary && s->metric[m].better != 0 && !s->metric[m].timing) metric[n_metrics++] = m;
   }
@@ -204,7 +207,6 @@ static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
   char heads[MOST_METRICS][48], buf[MOST_METRICS][32];
   const char *text[MOST_METRICS + 3];
   int c = 0;
-  bool marked = false; /* some row is not ok */
   for (int row = 0; row < rows; row++)
     marked = marked || r->record[rank[row].cell].status != PERP_CELL_OK;
   perp_table t;
