@@ -317,6 +317,23 @@ void perp_results_free(perp_results *r)
   *r = (perp_results){ 0 };
 }
 
+perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
+                                      const perp_cell_kind *const *kinds)
+{
+  perp_results r;
+  perp_ctx quiet = *ctx;
+  bool older = false;
+  if (perp_results_load(&quiet, dir, kinds, &r) != PERP_OK) return PERP_OK; /* nothing there yet */
+  for (int i = 0; i < r.plan.n; i++)
+    older = older || (r.record[i].attempt > 0 && r.record[i].schema < PERP_RESULTS_SCHEMA);
+  perp_results_free(&r);
+  if (!older) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                   "%s has results of schema 1, whose ok did not ask whether every problem was "
+                   "solved; compute them anew with --fresh, or take another folder (-o)",
+                   dir);
+}
+
 /* ---- questions -------------------------------------------------------------------------------------------------- */
 
 int perp_results_metric(const perp_results *r, const char *name)

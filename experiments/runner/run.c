@@ -470,28 +470,11 @@ static int finish(struct run *r, const perp_cell_kind *const *kinds)
   return code;
 }
 
-/* Are there results here whose words mean something else? */
-static perp_status refuse_older(perp_ctx *ctx, const char *dir, const perp_cell_kind *const *kinds)
-{
-  perp_results r;
-  perp_ctx quiet = *ctx;
-  bool older = false;
-  if (perp_results_load(&quiet, dir, kinds, &r) != PERP_OK) return PERP_OK; /* nothing there yet */
-  for (int i = 0; i < r.plan.n; i++)
-    older = older || (r.record[i].attempt > 0 && r.record[i].schema < PERP_RESULTS_SCHEMA);
-  perp_results_free(&r);
-  if (!older) return PERP_OK;
-  return PERP_FAIL(ctx, PERP_ERR_FORMAT,
-                   "%s has results of schema 1, whose ok did not ask whether every problem was "
-                   "solved; compute them anew with --fresh, or take another folder (-o)",
-                   dir);
-}
-
 static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, int *selected,
                            struct todo *todo)
 {
   int n = r->plan.n, retried = 0, rebuilt = 0;
-  PERP_TRY(refuse_older(r->ctx, r->o->dir, kinds));
+  PERP_TRY(perp_results_refuse_older(r->ctx, r->o->dir, kinds));
   PERP_TRY(perp_folder_study(r->ctx, r->o->dir, r->study));
   PERP_TRY(perp_folder_env(r->ctx, r->o->dir));
   char *plan_path = path_in(r, "plan.jsonl");

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One cell, in three passes: the numbers (with metrics and truth), the clock (nothing but steps), and the
  * breakdown of a step (instrumented, so that its parts are used as shares only). */
-#include "experiments/runner/simulate.h"
-#include "experiments/metrics/metrics.h"
-#include "experiments/runner/pace.h"
-#include "experiments/runner/replay.h"
+#include "experiments/runner/simulate_run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,33 +12,11 @@
 /* Two references further apart than this, relative to the largest coordinate so far, no longer know the trajectory
  * (chaos): what is left to compare are invariants. */
 #define CHAOS 1e-4
-/* A timing pass is repeated until it has run this long, in batches of at least BATCH. */
-#define PASS  20e-3
-#define BATCH 100e-6
 /* seconds of wall time between what is kept of a run, should its process not live to tell */
 static const double keep_every = 0.05;
-enum { SAMPLES_FIXED = 200, SAMPLES_ADAPTIVE = 100, BREAKDOWN_STEPS = 1000 };
+enum { SAMPLES_FIXED = 200, SAMPLES_ADAPTIVE = 100 };
 
-typedef struct run {
-  perp_scene scene;
-  perp_parts parts;
-  double h, t_end, every, bound;
-  bool adaptive;
-  perp_sim *sim; /* scenes with bodies */
-  perp_ode *ode; /* plain ODE problems */
-  perp_measure *measure;
-  perp_replay *replay;
-  const perp_truth *truth, *second; /* second: another one, to see how far both are to be trusted */
-  bool truth_any_time, parted;      /* parted: they no longer know the trajectory */
-  double *q_ref, *v_ref, *q_second, *v_second, largest_q;
-  /* clock: seconds per step of each batch */
-  double *batch;
-  int n_batches, cap_batches;
-  /* series */
-  int cap_rows;
-  double cpu0, wall0; /* when pass 1 began */
-  double kept;        /* when, wall clock */
-} run;
+typedef perp_cell_run run;
 
 static void read_metrics(const perp_ctx *ctx, const perp_measure *measure, perp_result *result);
 
@@ -132,13 +107,13 @@ static const double *initial_v(const run *r)
   return r->sim != NULL ? perp_model_v0(r->scene.model) : r->scene.ode_v0;
 }
 
-static perp_status start(perp_ctx *ctx, run *r)
+perp_status perp_cell_start(perp_ctx *ctx, run *r)
 {
   if (r->sim != NULL) return perp_sim_restart(ctx, r->sim, 0, initial_q(r), initial_v(r));
   return perp_ode_restart(ctx, r->ode, 0, initial_q(r), initial_v(r));
 }
 
-static perp_status step(perp_ctx *ctx, run *r, double t_max, perp_step_info *info)
+perp_status perp_cell_step(perp_ctx *ctx, run *r, double t_max, perp_step_info *info)
 {
   if (r->sim != NULL) return perp_sim_step(ctx, r->sim, t_max, info);
   perp_stats stats = { 0 };
@@ -148,7 +123,7 @@ static perp_status step(perp_ctx *ctx, run *r, double t_max, perp_step_info *inf
   return PERP_OK;
 }
 
-static void get_state(const run *r, double *t, const double **q, const double **v)
+void perp_cell_state(const run *r, double *t, const double **q, const double **v)
 {
   if (r->sim != NULL) {
     perp_sim_state(r->sim, t, q, v);
@@ -159,7 +134,7 @@ static void get_state(const run *r, double *t, const double **q, const double **
   }
 }
 
-static void get_counters(const run *r, perp_ode_counters *ode, perp_stats *kkt)
+void perp_cell_counters(const run *r, perp_ode_counters *ode, perp_stats *kkt)
 {
   *kkt = (perp_stats){ 0 };
   if (r->sim != NULL)
@@ -195,7 +170,7 @@ static void choose_truth(run *r)
     if (&r->scene.truth[i] != r->truth) r->second = &r->scene.truth[i];
 }
 
-static bool same_time(double a, double b)
+bool perp_cell_same_time(double a, double b)
 {
   return fabs(a - b) <= 1e-10 * fmax(1, fabs(b));
 }
@@ -203,7 +178,7 @@ static bool same_time(double a, double b)
 static bool truth_answers(const perp_truth *truth, double t)
 {
   if (truth == NULL || t > truth->t_end * (1 + 1e-12)) return false;
-  return same_time(truth->next_time(truth->user, t), t);
+  return perp_cell_same_time(truth->next_time(truth->user, t), t);
 }
 
 /* The largest difference of two states relative to the largest coordinate so far; q and -q are one orientation. */
@@ -228,7 +203,7 @@ static double apart(run *r, const double *a, const double *b)
 /* is t a multiple of the sampling time? */
 static bool on_sample(const run *r, double t)
 {
-  return same_time(t, nearbyint(t / r->every) * r->every);
+  return perp_cell_same_time(t, nearbyint(t / r->every) * r->every);
 }
 
 /* the next time after t that an adaptive run must hit: a sample or a row of the reference file */
@@ -282,19 +257,6 @@ static perp_status series_row(perp_ctx *ctx, run *r, perp_series *s, const doubl
 
 /* ---- the three passes ------------------------------------------------------------------------------------------- */
 
-static perp_status add_batch(perp_ctx *ctx, run *r, double seconds)
-{
-  if (r->n_batches == r->cap_batches) {
-    int cap = 2 * r->cap_batches + 1024;
-    double *batch = realloc(r->batch, (size_t)cap * sizeof *batch);
-    if (batch == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for timings");
-    r->batch = batch;
-    r->cap_batches = cap;
-  }
-  r->batch[r->n_batches++] = seconds;
-  return PERP_OK;
-}
-
 static perp_status compare(perp_ctx *ctx, run *r, const double *q, const double *v)
 {
   PERP_TRY(r->truth->state(r->truth->user, ctx, r->measure->t, r->q_ref, r->v_ref));
@@ -309,21 +271,10 @@ static perp_status compare(perp_ctx *ctx, run *r, const double *q, const double 
   return PERP_OK;
 }
 
-/* CPU time that two readings of the clock take */
-static double clock_cost(void)
-{
-  double least = HUGE_VAL;
-  for (int i = 0; i < 20; i++) {
-    double t0 = perp_clock_thread();
-    least = fmin(least, perp_clock_thread() - t0);
-  }
-  return least;
-}
-
 /* The counts of the run so far, for the result and the metrics. */
 static void read_counts(const run *r, perp_result *result)
 {
-  get_counters(r, &result->ode_count, &result->kkt_count);
+  perp_cell_counters(r, &result->ode_count, &result->kkt_count);
   r->measure->ode = result->ode_count;
   r->measure->kkt = result->kkt_count;
   const perp_contact_count *contacts = r->sim != NULL ? perp_sim_contacts(r->sim) : NULL;
@@ -333,7 +284,7 @@ static void read_counts(const run *r, perp_result *result)
 }
 
 /* Must the run end here?  Nothing is asked in a pass that nobody minds. */
-static perp_cut must_end(const perp_request *request)
+perp_cut perp_cell_cut(const perp_request *request)
 {
   return request->minder != NULL ? request->minder->cut(request->minder->user) : PERP_CUT_NONE;
 }
@@ -348,7 +299,7 @@ static void keep(const perp_ctx *ctx, run *r, const perp_request *request,
   r->kept = now;
   perp_result so_far = *result;
   const double *q, *v;
-  get_state(r, &so_far.t, &q, &v);
+  perp_cell_state(r, &so_far.t, &q, &v);
   so_far.nq = r->measure->nq;
   so_far.nv = r->measure->nv;
   so_far.q = (double *)q; /* read only, as it says */
@@ -380,7 +331,7 @@ static void note_releases(const run *r, const perp_step_info *info, int *seen, p
 static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *request, bool clocked,
                                perp_result *result)
 {
-  double t, cost = clocked ? clock_cost() : 0;
+  double t, cost = clocked ? perp_cell_clock_cost() : 0;
   const double *q, *v;
   perp_step_info info = { 0 };
   int64_t count = 0;
@@ -388,9 +339,9 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
   const int64_t stride = (int64_t)fmax(1, ceil(r->every / r->h * (1 - 1e-9)));
   const bool grid = r->truth != NULL && !r->truth_any_time;
   result->reason = PERP_EXACT;
-  PERP_TRY(start(ctx, r));
+  PERP_TRY(perp_cell_start(ctx, r));
   for (const perp_step_info *last = NULL;; last = &info) {
-    get_state(r, &t, &q, &v);
+    perp_cell_state(r, &t, &q, &v);
     if (!in_bounds(r, q, v)) {
       result->reason = PERP_DIVERGED;
       snprintf(result->message, sizeof result->message, "diverged at t = %.9g s: |state| > %g", t,
@@ -398,7 +349,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
       break;
     }
     perp_measure_state(r->measure, t, q, v, last);
-    const bool end = t >= r->t_end || same_time(t, r->t_end);
+    const bool end = t >= r->t_end || perp_cell_same_time(t, r->t_end);
     const bool sample = end || (r->adaptive ? on_sample(r, t) : count % stride == 0);
     if ((grid || sample) && !r->parted && truth_answers(r->truth, t))
       PERP_TRY(compare(ctx, r, q, v));
@@ -406,12 +357,12 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
     if (sample) PERP_TRY(perp_replay_frame(ctx, r->replay, t, q, last));
     if (end) break;
     keep(ctx, r, request, result);
-    if ((result->cut = must_end(request)) != PERP_CUT_NONE) break;
+    if ((result->cut = perp_cell_cut(request)) != PERP_CUT_NONE) break;
 
     const double t_max = r->adaptive ? next_target(r, t) : r->t_end;
     if (request->watch != NULL) request->watch->step(count + 1, request->watch->user);
     double t0 = clocked ? perp_clock_thread() : 0;
-    const perp_status status = step(ctx, r, t_max, &info);
+    const perp_status status = perp_cell_step(ctx, r, t_max, &info);
     if (status == PERP_ERR_NOMEM && r->kept > 0) {
       result->cut = PERP_CUT_MEMORY;
       snprintf(result->message, sizeof result->message, "%s", ctx->msg);
@@ -419,10 +370,10 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
     }
     PERP_TRY(status);
     note_releases(r, &info, &releases, result);
-    if (clocked) PERP_TRY(add_batch(ctx, r, fmax(0, perp_clock_thread() - t0 - cost)));
+    if (clocked) PERP_TRY(perp_cell_add_batch(ctx, r, fmax(0, perp_clock_thread() - t0 - cost)));
     if (info.reason < 0) {
       result->reason = info.reason;
-      get_state(r, &t, &q, &v);
+      perp_cell_state(r, &t, &q, &v);
       const bool more = info.cause != NULL && info.cause[0] != '\0';
       snprintf(result->message, sizeof result->message, "stopped at t = %.9g s: %s%s%s", t,
                perp_reason_name(info.reason), more ? ": " : "", more ? info.cause : "");
@@ -431,114 +382,6 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
     count++;
   }
   if (request->watch != NULL) request->watch->step(-1, request->watch->user);
-  return PERP_OK;
-}
-
-/* Pass 2: nothing but steps, in batches that the clock can resolve, at least PASS seconds of them; *cpu
- * is the time of one run. */
-static perp_status time_run(perp_ctx *ctx, run *r, const perp_request *request, perp_pace *pace,
-                            double *cpu)
-{
-  perp_step_info info;
-  perp_ode_counters before, after;
-  perp_stats kkt;
-  double t, total = 0;
-  const double *q, *v;
-  int size = 1, loops = 0;
-  do {
-    PERP_TRY(start(ctx, r));
-    get_state(r, &t, &q, &v);
-    while (t < r->t_end && !same_time(t, r->t_end)) {
-      get_counters(r, &before, &kkt);
-      double t0 = perp_clock_thread();
-      for (int i = 0; i < size; i++) { /* a step at the end of the run does nothing */
-        PERP_TRY(step(ctx, r, r->t_end, &info));
-        if (info.reason < 0) return PERP_OK; /* pass 1 has reported it */
-      }
-      double now = perp_clock_thread(), seconds = now - t0;
-      total += seconds;
-      get_counters(r, &after, &kkt);
-      get_state(r, &t, &q, &v);
-      if (after.steps - before.steps == size) PERP_TRY(add_batch(ctx, r, seconds / size));
-      if (seconds < BATCH && size < 1 << 20) size *= 2;
-      perp_pace_tick(pace, now);
-      if (must_end(request) != PERP_CUT_NONE) return PERP_OK; /* the run itself is whole */
-    }
-    loops++;
-  } while (total < PASS);
-  *cpu = total / loops;
-  return PERP_OK;
-}
-
-/* Pass 3: shares of assembly, KKT and the rest in a step.  The clock inside a step costs more than some of
- * its parts, so that the shares are applied to the step of pass 2. */
-static perp_status breakdown(perp_ctx *ctx, run *r, const perp_request *request,
-                             perp_result *result)
-{
-  perp_times times = { 0 };
-  perp_step_info info;
-  if (r->sim == NULL) {
-    result->integrate_us = result->step_us;
-    return PERP_OK;
-  }
-  perp_sim_timing(r->sim, true, NULL);
-  perp_status status = start(ctx, r);
-  for (int i = 0; i < BREAKDOWN_STEPS && status == PERP_OK; i++) {
-    status = step(ctx, r, r->t_end, &info);
-    if (info.reason < 0 || must_end(request) != PERP_CUT_NONE) break;
-  }
-  perp_sim_timing(r->sim, false, &times);
-  const perp_group_count *groups = perp_sim_groups(r->sim);
-  if (groups != NULL) {
-    r->measure->groups.advance_s = result->group_count.advance_s = groups->advance_s;
-    r->measure->groups.restart_s = result->group_count.restart_s = groups->restart_s;
-  }
-  const double sum = times.collision + times.assembly + times.kkt + times.lcp +
-                     fmax(0, times.integrate);
-  if (!(sum > 0)) return status;
-  const double scale = result->step_us / sum;
-  result->collision_us = scale * times.collision;
-  result->assembly_us = scale * times.assembly;
-  result->kkt_us = scale * times.kkt;
-  result->lcp_us = scale * times.lcp;
-  result->integrate_us = scale * fmax(0, times.integrate);
-  return status;
-}
-
-static int by_value(const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *x, int n)
-{
-  if (n == 0) return nan("");
-  qsort(x, (size_t)n, sizeof *x, by_value);
-  return n % 2 == 1 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
-}
-
-static perp_status clock_run(perp_ctx *ctx, run *r, const perp_request *request,
-                             perp_result *result)
-{
-  const bool whole = result->reason > 0 && result->cut == PERP_CUT_NONE;
-  if (request->timing_rounds > 0 && whole) {
-    const double cpu_s = result->cpu_s; /* of pass 1, in case that none is finished */
-    r->n_batches = 0;
-    result->cpu_s = HUGE_VAL;
-    perp_pace pace;
-    perp_pace_begin(&pace);
-    for (int round = 0; round < request->timing_rounds; round++) {
-      double cpu = HUGE_VAL;
-      PERP_TRY(time_run(ctx, r, request, &pace, &cpu));
-      result->cpu_s = fmin(result->cpu_s, cpu);
-      if (must_end(request) != PERP_CUT_NONE) break;
-    }
-    if (isinf(result->cpu_s)) result->cpu_s = cpu_s;
-    result->pace = perp_pace_end(&pace);
-  }
-  result->step_us = 1e6 * median(r->batch, r->n_batches);
-  if (whole) PERP_TRY(breakdown(ctx, r, request, result));
   return PERP_OK;
 }
 
@@ -592,7 +435,7 @@ static perp_status final_groups(perp_ctx *ctx, const run *r, perp_result *result
 static perp_status final_state(perp_ctx *ctx, const run *r, perp_result *result)
 {
   const double *q, *v;
-  get_state(r, &result->t, &q, &v);
+  perp_cell_state(r, &result->t, &q, &v);
   result->nq = r->measure->nq;
   result->nv = r->measure->nv;
   result->q = malloc((size_t)(result->nq + 1) * sizeof *q);
@@ -644,7 +487,7 @@ static perp_status simulate(perp_ctx *ctx, run *r, const perp_request *request, 
   result->wall_s = perp_clock_wall() - r->wall0;
   result->cpu_s = perp_clock_thread() - r->cpu0;
   PERP_TRY(final_state(ctx, r, result));
-  PERP_TRY(clock_run(ctx, r, request, result));
+  PERP_TRY(perp_cell_clock(ctx, r, request, result));
   if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
   r->measure->cpu_s = result->cpu_s;
   r->measure->step_us = result->step_us;
@@ -677,21 +520,4 @@ perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_resul
     snprintf(result->message, sizeof result->message, "%s", ctx->msg);
   }
   return result->status;
-}
-
-void perp_result_free(perp_result *result)
-{
-  free(result->q);
-  free(result->v);
-  free(result->groups);
-  free(result->series.header);
-  free(result->series.values);
-  *result = (perp_result){ 0 };
-}
-
-double perp_result_metric(const perp_result *result, const char *name)
-{
-  for (int i = 0; i < result->n_metrics; i++)
-    if (strcmp(result->metrics[i].name, name) == 0) return result->metrics[i].value;
-  return nan("");
 }

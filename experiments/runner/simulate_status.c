@@ -2,6 +2,8 @@
 /* How a run ended: the one place that says it. */
 #include "experiments/runner/simulate.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 int64_t perp_result_problems(const perp_result *r)
@@ -74,4 +76,21 @@ const char *perp_result_cause(const perp_result *r, char *buf, size_t size)
     comma = ", ";
   }
   return buf;
+}
+
+void perp_result_free(perp_result *result)
+{
+  free(result->q);
+  free(result->v);
+  free(result->groups);
+  free(result->series.header);
+  free(result->series.values);
+  *result = (perp_result){ 0 };
+}
+
+double perp_result_metric(const perp_result *result, const char *name)
+{
+  for (int i = 0; i < result->n_metrics; i++)
+    if (strcmp(result->metrics[i].name, name) == 0) return result->metrics[i].value;
+  return nan("");
 }
