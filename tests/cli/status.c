@@ -208,7 +208,8 @@ static void test_study(void)
 
   /* accepted: it may win */
   code = run("run honest.yaml -o generous -q --no-report --set accept.unsolved=100%");
-  ok(code == 0 && strstr(out, "best cell for each lcp") != NULL, "with accept: { unsolved: 100%% }");
+  ok(code == 0 && strstr(out, "best cell for each lcp") != NULL,
+     "with accept: { unsolved: 100%% }");
   fixed = strstr(out, "\npgs:sweeps=3 ");
   unsolved = strstr(out, "\npgs:max_iter=3 ");
   ok(fixed != NULL && unsolved != NULL && unsolved < fixed,
