@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp lcp solve, perp lcp check */
 #include "experiments/lcp/lcp_cmd.h"
+
+#include "experiments/runner/guard.h"
 #include "solvers/lcp/convert.h"
 #include "solvers/lcp/io.h"
 
@@ -73,17 +75,23 @@ struct solution {
   perp_lcp_judgement cone; /* of the answer on the cones, where friction is set */
 };
 
+/* "fixed-work": so many sweeps were asked for, no tolerance; the residual is the result. */
+static const char *status_of(perp_reason reason)
+{
+  return reason == PERP_CONVERGED ? "solved" : reason == PERP_SWEEPS_DONE ? "fixed-work" : "failed";
+}
+
 static void print_solution(const perp_spec *spec, const perp_lcp_problem *p,
                            const struct solution *s, bool json)
 {
   int n = p->p.n;
   char name[512];
   perp_spec_format(spec, name, sizeof name);
-  bool solved = s->stats.reason == PERP_CONVERGED;
+  const char *status = status_of(s->stats.reason);
   if (json) {
     perp_json j = { .out = stdout };
     perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "status", solved ? "solved" : "failed");
+    perp_json_text(&j, "status", status);
     perp_json_text(&j, "reason", perp_reason_name(s->stats.reason));
     perp_json_real(&j, "residual", s->stats.residual);
     perp_json_int(&j, "iterations", s->stats.iterations);
@@ -113,8 +121,9 @@ static void print_solution(const perp_spec *spec, const perp_lcp_problem *p,
     return;
   }
   printf("# %s by %s: %s, residual %.3g (tol %.3g), %d iterations, %.3g s\n",
-         solved ? "solved" : "not solved", name, perp_reason_name(s->stats.reason),
-         s->stats.residual, s->tol, s->stats.iterations, s->seconds);
+         strcmp(status, "failed") == 0 ? "not solved" : status, name,
+         perp_reason_name(s->stats.reason), s->stats.residual, s->tol, s->stats.iterations,
+         s->seconds);
   print_judgement(&s->judgement);
   if (s->friction != NULL) {
     printf("# solved as %s; lambda is that of the contacts; on the circular cones:\n", s->friction);
@@ -190,7 +199,8 @@ static int solve_problem(perp_ctx *ctx, const perp_args *args, const perp_spec *
     }
     print_solution(spec, contacts != NULL ? contacts : p, &s, perp_args_get(args, "json") != NULL);
     if (s.stats.reason == PERP_UNSUITED && ctx->msg[0] != '\0') perp_say("%s", ctx->msg);
-    exit_status = s.stats.reason == PERP_CONVERGED ? PERP_EXIT_OK : PERP_EXIT_FAILED;
+    exit_status = strcmp(status_of(s.stats.reason), "failed") == 0 ? PERP_EXIT_FAILED
+                                                                   : PERP_EXIT_OK;
   } else
     exit_status = perp_lcp_refuse(ctx, status);
   perp_lcp_destroy(solver);
@@ -235,6 +245,35 @@ static int solve_as(perp_ctx *ctx, const perp_args *args, const perp_spec *spec,
   return status;
 }
 
+/* What is said of a solver that ended its process. */
+static int tell_end(const perp_guard *g, bool json)
+{
+  const char *reason = g->cut == PERP_CUT_CRASH ? "crash" : "interrupted";
+  if (json) {
+    perp_json j = { .out = stdout };
+    perp_json_open(&j, NULL, '{');
+    perp_json_text(&j, "status", "failed");
+    perp_json_text(&j, "reason", reason);
+    perp_json_text(&j, "message", g->cause);
+    perp_json_close(&j, '}');
+    printf("\n");
+  } else
+    printf("# not solved: %s: %s\n", reason, g->cause);
+  return g->cut == PERP_CUT_CRASH ? PERP_EXIT_INFRA : PERP_EXIT_FAILED;
+}
+
+/* Solve in a process of its own: outside code may do anything to it. */
+static int solve_apart(perp_ctx *ctx, const perp_args *args, const perp_spec *spec, double tol,
+                       const perp_lcp_problem *p, int directions)
+{
+  perp_guard g;
+  if (perp_guard_begin(ctx, 0, 0, &g) != PERP_OK) return perp_lcp_refuse(ctx, PERP_ERR_INTERNAL);
+  if (g.child) return perp_guard_leave(&g, solve_as(ctx, args, spec, tol, p, directions));
+  int status = g.cut == PERP_CUT_NONE ? g.code : tell_end(&g, perp_args_get(args, "json") != NULL);
+  perp_guard_free(&g);
+  return status;
+}
+
 int perp_cmd_lcp_solve(perp_ctx *ctx, int argc, char **argv)
 {
   static const perp_flag flags[] = {
@@ -254,7 +293,9 @@ int perp_cmd_lcp_solve(perp_ctx *ctx, int argc, char **argv)
     "FILE|- --lcp NAME",
     "Solves one complementarity problem and judges the answer. Reads .lcp, JSON, Matrix Market, "
     "Siconos .dat and fclib HDF5 files.",
-    "Exit status: 0 solved, 10 not solved (the best iterate and the reason are printed), 2 usage, "
+    "Exit status: 0 solved, or the sweeps made that were asked for (fixed-work); 10 not solved "
+    "(the "
+    "best iterate and the reason are printed); 5 the solver crashed or ended the process; 2 usage; "
     "3 invalid file.",
     "perp lcp generate stack --n 64 | perp lcp solve - --lcp lemke",
     flags,
@@ -280,7 +321,7 @@ int perp_cmd_lcp_solve(perp_ctx *ctx, int argc, char **argv)
     perp_lcp_problem_free(&p);
   }
   if (status < 0) {
-    status = solve_as(ctx, &args, &spec, tol, &p, directions);
+    status = solve_apart(ctx, &args, &spec, tol, &p, directions);
     perp_lcp_problem_free(&p);
   }
   perp_spec_free(&spec);

@@ -11,7 +11,9 @@
  *   peers: true                                # add the solvers of other libraries that are installed
  *   accept: { targets: [1e-6, 1e-10] }           # one cell for each: solved means rel <= target
  *
- * Every answer is judged by perp_lcp_judge; a cell is ok exactly when the judge accepts it. */
+ * Every answer is judged by perp_lcp_judge; a cell is ok when the judge accepts it, or when the solver has a proof that
+ * there is no solution (reason infeasible; such a cell has no residual).  A number of sweeps without a test is fixed-work;
+ * all else that ends by itself is unsolved, or maxiter. */
 #include "experiments/lcp/kind_lcp.h"
 
 #include "experiments/runner/describe.h"
@@ -363,6 +365,7 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
   FILE *series = file.f;
   struct history history = { series, -1 };
   if (series != NULL) {
+    setvbuf(series, NULL, _IOLBF, 1 << 12); /* a kill leaves what was told so far */
     fprintf(series, "iteration,rel\n");
     k->ctx->trace = remember;
     k->ctx->trace_user = &history;
@@ -375,13 +378,19 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
 
   snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(k->stats.reason));
   if (k->status != PERP_OK) {
-    out->status = PERP_CELL_SETUP_FAILED;
+    out->status = k->status == PERP_ERR_NOMEM ? PERP_CELL_OOM : PERP_CELL_SETUP_FAILED;
     snprintf(out->cause, sizeof out->cause, "%s", k->ctx->msg);
     return;
   }
-  bool solved = k->stats.reason == PERP_CONVERGED, told = k->ctx->msg[0] != '\0';
-  bool limit = k->stats.reason == PERP_MAX_ITER || k->stats.reason == PERP_SWEEPS_DONE;
-  out->status = solved ? PERP_CELL_OK : limit ? PERP_CELL_MAXITER : PERP_CELL_DIVERGED;
+  const bool told = k->ctx->msg[0] != '\0', proved = k->stats.reason == PERP_INFEASIBLE;
+  const bool solved = k->stats.reason == PERP_CONVERGED || proved;
+  out->status = solved                                ? PERP_CELL_OK
+                : k->stats.reason == PERP_SWEEPS_DONE ? PERP_CELL_FIXED_WORK
+                : k->stats.reason == PERP_MAX_ITER    ? PERP_CELL_MAXITER
+                                                      : PERP_CELL_UNSOLVED;
+  out->problems = 1;
+  out->unsolved = out->status == PERP_CELL_UNSOLVED || out->status == PERP_CELL_MAXITER;
+  out->swept = out->status == PERP_CELL_FIXED_WORK;
   if (!solved && told &&
       (k->stats.reason == PERP_INVALID_STATE || k->stats.reason == PERP_UNSUITED))
     snprintf(out->cause, sizeof out->cause, "%s", k->ctx->msg);
@@ -399,7 +408,8 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
                            k->stats.factorizations,
                            (double)k->stats.matvecs,
                            k->stats.fallbacks };
-  for (size_t i = 0; i < sizeof value / sizeof *value; i++)
+  const size_t first = proved ? 6 : 0; /* a proof leaves nothing to judge: from `rows` on */
+  for (size_t i = first; i < sizeof value / sizeof *value; i++)
     perp_outcome_add(out, table[i].name, value[i]);
   if (!solved) return; /* how long a failure took is no time to solution */
   if (!job->timing && job->study->measure.repeats > 0) return; /* timing rounds follow */

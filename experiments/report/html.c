@@ -9,9 +9,10 @@
 
 static const char style[] =
     ":root{color-scheme:light dark;--page:#fff;--ink:#1b1f24;--soft:#59636e;--line:#d8dee4;"
-    "--panel:#f6f8fa;--accent:#0072b2;--bad:#b3261e;--good:#1a7f37}\n"
+    "--panel:#f6f8fa;--accent:#0072b2;--bad:#b3261e;--mark:#8a5300;--good:#1a7f37}\n"
     "@media(prefers-color-scheme:dark){:root{--page:#14171b;--ink:#e6e8eb;--soft:#a0a8b2;"
-    "--line:#343a42;--panel:#1e2329;--accent:#6cb8ea;--bad:#ff8a80;--good:#6fcf86}}\n"
+    "--line:#343a42;--panel:#1e2329;--accent:#6cb8ea;--bad:#ff8a80;--mark:#e3a951;--good:#6fcf86}}"
+    "\n"
     "*{box-sizing:border-box}html{scroll-behavior:smooth}\n"
     "body{margin:0 auto;max-width:66rem;padding:1.5rem 1.2rem "
     "4rem;color:var(--ink);background:var(--page);"
@@ -44,6 +45,7 @@ static const char style[] =
     "code{font-size:.8em}\n"
     "td.text{white-space:normal}td.best{font-weight:700;color:var(--good)}.bad{color:var(--bad);"
     "font-weight:600}\n"
+    ".mark{color:var(--mark)}td.mark,small.mark{font-weight:600}\n"
     ".good{color:var(--good);font-weight:600}\n"
     "figure{margin:1rem 0}figure img{width:100%;max-width:56rem;height:auto;background:#fff;"
     "border:1px solid var(--line);"

@@ -189,6 +189,9 @@ static void write_script(FILE *out, const perp_figure *f)
     case PERP_PLOT_PUBLISHED:
       fprintf(out, "with points lc '#444444' lw 1.5 pt %d ps 1.1 ", 1 + published++ % 3);
       break;
+    case PERP_PLOT_MARK:
+      fprintf(out, "with points lc '#000000' lw 1.2 pt %d ps 1.7 ", c->colour == 0 ? 6 : 4);
+      break;
     case PERP_PLOT_GUIDE:
       fprintf(out, "with lines lc '#aaaaaa' lw 1 dt 3 ");
       break;

@@ -22,7 +22,7 @@ double perp_page_value(const perp_page *page, int cell, const char *metric)
 bool perp_page_has(const perp_page *page, const char *metric)
 {
   for (int r = 0; r < page->results->plan.n; r++)
-    if (perp_view_ok(&page->view, r) && !isnan(perp_page_value(page, r, metric))) return true;
+    if (perp_view_stands(&page->view, r) && !isnan(perp_page_value(page, r, metric))) return true;
   return false;
 }
 

@@ -26,7 +26,9 @@ static const char *decision(const perp_ctx *ctx, const perp_results *r, int i, c
   }
   const perp_record *rec = &r->record[i];
   perp_outside_code(ctx, r->study, &r->plan.cells[i], code);
-  int missing = rec->status == PERP_CELL_OK ? r->study->measure.repeats - rec->rounds : 0;
+  const bool timed = rec->status == PERP_CELL_OK ||
+                     (perp_cell_whole(rec->status) && r->study->kind->runs);
+  int missing = timed ? r->study->measure.repeats - rec->rounds : 0;
   if (rec->attempt == 0 && rec->interrupted)
     snprintf(why, size, "it was started, but never ended: the run was stopped or killed");
   else if (rec->attempt == 0)

@@ -75,11 +75,17 @@ static void compare_status(perp_compare *c)
 {
   for (int k = 0; k < c->n; k++) {
     perp_cell_status before = c->base.record[c->a[k]].status, after = c->now.record[c->b[k]].status;
-    if (before == after || (before != PERP_CELL_OK && after != PERP_CELL_OK)) continue;
+    const bool good = before == PERP_CELL_OK || before == PERP_CELL_FIXED_WORK;
+    const bool still = after == PERP_CELL_OK || after == PERP_CELL_FIXED_WORK;
+    if (before == after || (!good && !still)) continue;
+    /* what schema 1 calls ok may have been any of these */
+    const int old = c->base.record[c->a[k]].schema, new = c->now.record[c->b[k]].schema;
+    if (old != new &&perp_cell_whole(before) && perp_cell_whole(after)) continue;
     char what[128], *name = perp_compare_name(c, k);
     snprintf(what, sizeof what, "%s, was %s", perp_cell_status_names[after],
              perp_cell_status_names[before]);
-    perp_compare_finding(c, PERP_FINDING_STATUS, before == PERP_CELL_OK, name, what, before, after);
+    perp_compare_finding(c, PERP_FINDING_STATUS, good && (!still || before == PERP_CELL_OK), name,
+                         what, before, after);
     free(name);
   }
 }
@@ -97,7 +103,7 @@ static int compare_results(perp_compare *c)
   for (int k = 0; k < c->n; k++) {
     const perp_record *x = &c->base.record[c->a[k]], *y = &c->now.record[c->b[k]];
     bool differs = false;
-    if (x->status != PERP_CELL_OK || y->status != PERP_CELL_OK) continue;
+    if (x->status != y->status || !perp_cell_whole(x->status)) continue;
     for (int m = 0; m < s->n_metrics; m++) {
       const perp_metric *metric = &s->metric[m];
       int other = perp_results_metric(&c->now, metric->name);
@@ -258,6 +264,8 @@ static int run_compare(perp_compare *c)
   if (c->json) {
     perp_json_open(&c->j, NULL, '{');
     perp_json_int(&c->j, "cells", c->n);
+    perp_json_int(&c->j, "schema_base", c->base.selection.schema);
+    perp_json_int(&c->j, "schema_new", c->now.selection.schema);
     perp_json_int(&c->j, "only_base", only_base);
     perp_json_int(&c->j, "only_new", only_now);
     perp_json_bool(&c->j, "same_processor", same_cpu);
@@ -267,6 +275,11 @@ static int run_compare(perp_compare *c)
     if (only_base > 0) printf(", %d in %s alone", only_base, c->base.dir);
     if (only_now > 0) printf(", %d in %s alone", only_now, c->now.dir);
     printf("\n");
+    if (c->base.as_recorded + c->now.as_recorded > 0)
+      printf("ok in %s as recorded (schema 1): it did not mean that every problem was solved\n",
+             c->base.as_recorded == 0  ? c->now.dir
+             : c->now.as_recorded == 0 ? c->base.dir
+                                       : "both");
   }
   compare_status(c);
   int changed = compare_results(c);

@@ -61,6 +61,7 @@ static perp_selection joined(const perp_join *g)
     if (s.plugins == NULL) s.plugins = o->plugins;
   }
   s.shard = NULL;
+  s.schema = g->part[0].selection.schema;
   return s;
 }
 

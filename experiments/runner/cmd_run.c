@@ -50,8 +50,8 @@ static int read_retry(const perp_args *args, perp_run_options *o)
     snprintf(word, sizeof word, "%.*s", (int)n, list);
     perp_cell_status status = perp_cell_status_of(word);
     if (status <= PERP_CELL_OK || status > PERP_CELL_SKIPPED) {
-      const char *const *names = perp_cell_status_names + PERP_CELL_DIVERGED;
-      int count = PERP_CELL_SKIPPED + 1 - PERP_CELL_DIVERGED;
+      const char *const *names = perp_cell_status_names + PERP_CELL_FIXED_WORK;
+      int count = PERP_CELL_SKIPPED + 1 - PERP_CELL_FIXED_WORK;
       const char *close = perp_closest(word, names, count);
       return perp_usage_error(args, "--retry: unknown cause '%s'%s%s%s", word,
                               close != NULL ? "; did you mean '" : "", close != NULL ? close : "",
@@ -158,9 +158,14 @@ int perp_cmd_run(perp_ctx *ctx, int argc, char **argv)
     "profile=NAME the profile `short` is taken where the study has one. Running it again does what "
     "is "
     "missing.",
-    "Exit status 0: done (divergence and time-outs of some cells are results); 5: some cells "
-    "crashed; 7: "
-    "incomplete, run it again to go on; 10: no cell succeeded.",
+    "A cell is ok when the run reached its end and the solver that was named solved every problem "
+    "of it; unsolved when it went on with problems that it did not solve (its figures stand, "
+    "marked, "
+    "and win nothing unless the study accepts a share); fixed-work when it made the sweeps it was "
+    "asked for.\n\n"
+    "Exit status 0: done (unsolved, diverged and timed-out cells are results); 5: some cells "
+    "crashed or ran out of memory; 7: incomplete, run it again to go on; 10: no cell succeeded "
+    "(ok, fixed-work, or unsolved within the accepted share).",
     "perp run chain6-stab --only 'stab == post' -j 2",
     flags,
     1,

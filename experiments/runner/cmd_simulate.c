@@ -2,41 +2,69 @@
 /* perp simulate: one cell, no study */
 #include "experiments/metrics/metrics.h"
 #include "experiments/runner/cli.h"
+#include "experiments/runner/guard.h"
 #include "experiments/runner/kind_simulate.h"
 #include "experiments/runner/util.h"
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
-#include <unistd.h>
 
-/* ---- the time limit ---------------------------------------------------------------------------------------- */
+/* ---- in a process of its own --------------------------------------------------------------------------------- */
 
-static char timeout_text[256]; /* what is said when the limit strikes, prepared before */
+enum { KEPT_STATE = 1 << 16 }; /* numbers of q and v that are kept of a run that is killed */
 
-static void on_alarm(int number)
+/* What the parent prints of a child that was killed. */
+struct kept_run {
+  perp_result result; /* its pointers lead nowhere */
+  double state[KEPT_STATE];
+};
+
+struct run_mind {
+  perp_kept *kept;
+  perp_series_file series;
+};
+
+static perp_cut run_cut(void *user)
 {
-  (void)number;
-  if (write(1, timeout_text, strlen(timeout_text)) < 0) _exit(PERP_EXIT_INTERNAL);
-  _exit(PERP_EXIT_FAILED);
+  const struct run_mind *m = user;
+  return (perp_cut)*perp_kept_cut(m->kept);
 }
 
-static void set_limit(double seconds, bool json)
+static void run_keep(const perp_result *so_far, void *user)
 {
-  snprintf(
-      timeout_text, sizeof timeout_text,
-      json ? "{\"status\": \"timeout\", \"reason\": \"time limit\", \"message\": \"stopped at the "
-             "time limit of %g s\"}\n"
-           : "status   timeout: stopped at the time limit of %g s\n",
-      seconds);
-  struct sigaction action = { .sa_handler = on_alarm };
-  sigaction(SIGALRM, &action, NULL);
-  struct itimerval timer = { .it_value = { .tv_sec = (time_t)seconds,
-                                           .tv_usec = (suseconds_t)(1e6 * fmod(seconds, 1)) + 1 } };
-  setitimer(ITIMER_REAL, &timer, NULL);
+  struct run_mind *m = user;
+  struct kept_run *k = perp_kept_place(m->kept);
+  k->result = *so_far;
+  if (so_far->q == NULL || so_far->nq + so_far->nv > KEPT_STATE)
+    k->result.nq = k->result.nv = 0;
+  else {
+    memcpy(k->state, so_far->q, (size_t)so_far->nq * sizeof *k->state);
+    if (so_far->nv > 0)
+      memcpy(k->state + so_far->nq, so_far->v, (size_t)so_far->nv * sizeof *k->state);
+  }
+  perp_kept_commit(m->kept);
+  if (m->series.path != NULL) perp_series_add(&m->series, &so_far->series);
+}
+
+/* The result that a child without one has left: as far as it came. */
+static perp_result result_of(const perp_guard *g, const perp_request *q, double *state)
+{
+  perp_result r = { .h = q->h, .t_end = q->t_end };
+  const struct kept_run *k = perp_kept_last(g->kept);
+  snprintf(r.scene, sizeof r.scene, "%s", q->scene);
+  if (k != NULL) {
+    r = k->result;
+    memcpy(state, k->state, (size_t)(r.nq + r.nv) * sizeof *state);
+  }
+  r.q = state;
+  r.v = state + r.nq;
+  r.groups = NULL;
+  r.series = (perp_series){ 0 };
+  r.cut = g->cut;
+  snprintf(r.message, sizeof r.message, "%s", g->cause);
+  return r;
 }
 
 /* ---- for people ------------------------------------------------------------------------------------------------ */
@@ -54,9 +82,16 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
     if (parts[i][0] != '\0')
       perp_text_add(&t, "%s%s %s", t.n ? ", " : "parts    ", names[i], parts[i]);
   perp_text_add(&t, "\nstep     h = %s s to t = %s s\n", h, t_end);
-  perp_text_add(&t, "status   %s (%s) at t = %.6g s%s%s\n",
-                perp_cell_status_names[perp_result_status(r)], perp_reason_name(r->reason), r->t,
-                r->message[0] ? ": " : "", r->message);
+  char cause[512];
+  fputs(t.s, stdout);
+  t.n = 0;
+  perp_text_add(&t, "%s (%s) at t = %.6g s", perp_result_status_name(r), perp_result_reason(r),
+                r->t);
+  if (perp_result_partial(r)) perp_text_add(&t, ": the figures are of this part of the run");
+  perp_wrap_after(stdout, "status   ", 9, t.s);
+  perp_result_cause(r, cause, sizeof cause);
+  if (cause[0] != '\0') perp_wrap_after(stdout, "         ", 9, cause);
+  t.n = 0;
   if (r->events[0]) perp_text_add(&t, "events   %s\n", r->events);
   perp_text_add(&t, "truth    %s\n\n", r->truth[0] ? r->truth : "none");
   fputs(t.s, stdout);
@@ -95,6 +130,7 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   }
   perp_table_print(&table, stdout);
   perp_table_free(&table);
+  if (isnan(r->step_us)) return; /* cut short before the clock had its say */
   printf("\nstep     %.4g us CPU", r->step_us);
   const double us[] = { r->collision_us, r->assembly_us, r->kkt_us, r->lcp_us, r->integrate_us };
   static const char *const what[] = { "collision", "assembly", "kkt", "lcp", "rest" };
@@ -192,16 +228,83 @@ static int exit_of(perp_status status)
   }
 }
 
-static int write_series_file(perp_ctx *ctx, const perp_result *result, const char *path)
+static int exit_of_run(const perp_result *r)
 {
-  perp_out o = { .f = stdout };
-  bool to_stdout = strcmp(path, "-") == 0;
-  perp_status status = to_stdout ? PERP_OK : perp_out_open(ctx, path, &o);
-  if (status == PERP_OK) perp_series_write(&result->series, NULL, 0, o.f);
-  if (status == PERP_OK && !to_stdout) status = perp_out_close(ctx, &o, true);
-  if (status == PERP_OK) return PERP_EXIT_OK;
-  perp_print_error(ctx);
-  return PERP_EXIT_INTERNAL;
+  switch (perp_result_status(r)) {
+  case PERP_CELL_OK:
+  case PERP_CELL_FIXED_WORK:
+    return PERP_EXIT_OK;
+  case PERP_CELL_UNSOLVED:
+    return PERP_EXIT_UNSOLVED;
+  case PERP_CELL_OOM:
+    return PERP_EXIT_INFRA;
+  case PERP_CELL_CRASH:
+    return r->cut == PERP_CUT_CRASH ? PERP_EXIT_INFRA : PERP_EXIT_FAILED;
+  default:
+    return PERP_EXIT_FAILED;
+  }
+}
+
+static int tell(const perp_ctx *ctx, const perp_result *r, bool json, bool text)
+{
+  if (json)
+    perp_result_json(r, stdout);
+  else if (text)
+    print_result(ctx, r);
+  return exit_of_run(r);
+}
+
+/* In the child: run, print. */
+static int run_here(perp_ctx *ctx, perp_request *q, const perp_guard *g, double timeout,
+                    const char *series, bool json, bool text)
+{
+  struct run_mind m = { g->kept, { .path = series } };
+  const perp_minder minder = { run_cut, run_keep, &m };
+  perp_result result;
+  q->minder = &minder;
+  perp_status done = perp_simulate(ctx, q, &result);
+  if (done != PERP_OK) {
+    perp_print_error(ctx);
+    return exit_of(done);
+  }
+  if (result.cut == PERP_CUT_TIME)
+    snprintf(result.message, sizeof result.message, "stopped at the time limit of %g s", timeout);
+  if (series != NULL) perp_series_add(&m.series, &result.series);
+  int code = tell(ctx, &result, json, text);
+  if (series != NULL && !perp_series_close(&m.series)) {
+    perp_say("error: cannot write %s: %s", series, strerror(errno));
+    code = PERP_EXIT_INTERNAL;
+  }
+  perp_result_free(&result);
+  return code;
+}
+
+/* Outside code may do anything to the process that runs it: the parent stays to tell. */
+static int run_apart(perp_ctx *ctx, perp_request *q, double timeout, const char *series, bool json)
+{
+  const bool text = series == NULL || strcmp(series, "-") != 0;
+  perp_guard g;
+  if (perp_guard_begin(ctx, timeout, sizeof(struct kept_run), &g) != PERP_OK) {
+    perp_print_error(ctx);
+    return PERP_EXIT_INTERNAL;
+  }
+  char *part = series == NULL || !text ? NULL : perp_growing_path(series);
+  const char *to = part != NULL ? part : series;
+  if (g.child) return perp_guard_leave(&g, run_here(ctx, q, &g, timeout, to, json, text));
+  int code = g.code;
+  if (g.cut != PERP_CUT_NONE) {
+    double *state = perp_xalloc(KEPT_STATE, sizeof *state);
+    const perp_result left = result_of(&g, q, state);
+    code = tell(ctx, &left, json, text);
+    free(state);
+  }
+  if (part != NULL && !perp_growing_name(part, series)) {
+    perp_say("error: cannot write %s: %s", series, strerror(errno));
+    code = PERP_EXIT_INTERNAL;
+  }
+  free(part);
+  perp_guard_free(&g);
+  return code;
 }
 
 int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
@@ -229,11 +332,12 @@ int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
     "SCENE [options]",
     "Runs one scene with one choice of parts and prints what it is judged by. Names take options: "
     "chain:links=12, baumgarte:alpha=50, gsl:rk8pd:tol=1e-12; times take units. A part that is "
-    "named "
-    "and has no effect, as --stab with --formulation reduced, is an error.",
-    "Exit status 10 when the simulation diverged, timed out, or had contact problems none of which "
-    "was solved; its "
-    "result is printed all the same.",
+    "named and has no effect, as --stab with --formulation reduced, is an error.",
+    "Exit status 0: the end was reached and the solver that was named solved every contact problem "
+    "(ok), or made the sweeps that it was asked for (fixed-work). 9: the end was reached with "
+    "problems that were not solved (unsolved). 10: diverged, stopped at --timeout, interrupted. "
+    "5: out of memory, or outside code crashed or ended the process. The result is printed all the "
+    "same, with the time that was reached; the figures and the series go as far.",
     "perp simulate chain:links=6 --stab post --h 1ms --t-end 0.8s",
     flags,
     1,
@@ -285,23 +389,5 @@ int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
   if (series != NULL && strcmp(series, "-") == 0 && json)
     return perp_usage_error(&args, "--json and --series - cannot both go to standard output");
   q.want_series = series != NULL;
-  if (timeout > 0) set_limit(timeout, json);
-
-  perp_result result;
-  perp_status done = perp_simulate(ctx, &q, &result);
-  if (done != PERP_OK) {
-    perp_print_error(ctx);
-    return exit_of(done);
-  }
-  int code = result.reason > 0 ? PERP_EXIT_OK : PERP_EXIT_FAILED;
-  if (series != NULL) {
-    int written = write_series_file(ctx, &result, series);
-    if (written != PERP_EXIT_OK) code = written;
-  }
-  if (json)
-    perp_result_json(&result, stdout);
-  else if (series == NULL || strcmp(series, "-") != 0)
-    print_result(ctx, &result);
-  perp_result_free(&result);
-  return code;
+  return run_apart(ctx, &q, timeout, series, json);
 }

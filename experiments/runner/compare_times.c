@@ -123,7 +123,7 @@ static void gather(struct times *t)
   t->of = perp_xalloc((size_t)c->n + 1, sizeof *t->of);
   for (int k = 0; k < c->n; k++) {
     const perp_record *x = &c->base.record[c->a[k]], *y = &c->now.record[c->b[k]];
-    if (x->status != PERP_CELL_OK || y->status != PERP_CELL_OK) continue;
+    if (x->status != y->status || !perp_cell_whole(x->status)) continue;
     if (c->again == 0 && (x->rounds == 0 || y->rounds == 0)) continue;
     room += (size_t)(x->rounds + y->rounds);
     t->said->rounds += x->rounds + y->rounds;

@@ -60,6 +60,14 @@ static bool write_cells(const perp_results *r, hid_t group)
   good = good && texts(group, "status", text, n);
   for (int i = 0; i < n; i++) text[i] = r->record[i].cause;
   good = good && texts(group, "cause", text, n);
+  for (int i = 0; i < n; i++) value[i] = r->record[i].problems;
+  good = good && numbers(group, "problems", "", value, n, 0);
+  for (int i = 0; i < n; i++) value[i] = r->record[i].unsolved;
+  good = good && numbers(group, "unsolved", "", value, n, 0);
+  for (int i = 0; i < n; i++) value[i] = r->record[i].partial ? 1 : 0;
+  good = good && numbers(group, "partial", "", value, n, 0);
+  for (int i = 0; i < n; i++) value[i] = r->record[i].reached;
+  good = good && numbers(group, "reached", "s", value, n, 0);
   for (int p = 0; p < s->n_params && good; p++) {
     const perp_param *q = &s->kind->params[p];
     for (int i = 0; i < n; i++) {

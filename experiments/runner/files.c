@@ -130,6 +130,27 @@ perp_status perp_out_close(perp_ctx *ctx, perp_out *o, bool keep)
   return status;
 }
 
+char *perp_growing_path(const char *path)
+{
+  return files_is_stream(path) ? perp_xstrdup(path) : perp_xprintf("%s.tmp", path);
+}
+
+FILE *perp_growing_open(const char *part)
+{
+  const bool stream = files_is_stream(part);
+  if (!stream) unlink(part);
+  const int flags = stream ? 0 : O_CREAT | O_EXCL | O_NOFOLLOW;
+  const int fd = open(part, O_WRONLY | O_CLOEXEC | flags, 0666);
+  return fd >= 0 ? fdopen(fd, "w") : NULL;
+}
+
+bool perp_growing_name(const char *part, const char *path)
+{
+  struct stat st;
+  if (strcmp(part, path) == 0 || lstat(part, &st) != 0) return true;
+  return rename(part, path) == 0;
+}
+
 perp_status perp_write_file(perp_ctx *ctx, const char *path, const char *text, size_t size)
 {
   perp_out o;

@@ -22,6 +22,12 @@ typedef struct perp_out {
 perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *o);
 /* keep false: as if it had not been written.  PERP_ERR_IO with a message when something could not be written. */
 perp_status perp_out_close(perp_ctx *ctx, perp_out *o, bool keep);
+/* A file that others may have to name, when its writer is killed: written under perp_growing_path(path), which is path with
+ * ".tmp", or path itself for pipes and devices (the caller frees it).  Opening replaces what stands there and follows
+ * no link: NULL with errno set.  perp_growing_name gives it its name, where there is one to name: false with errno set. */
+char *perp_growing_path(const char *path);
+FILE *perp_growing_open(const char *part);
+bool perp_growing_name(const char *part, const char *path);
 /* All of it at once. */
 perp_status perp_write_file(perp_ctx *ctx, const char *path, const char *text, size_t size);
 

@@ -88,11 +88,44 @@ static const perp_metric *metrics(const perp_ctx *ctx, perp_pool *pool)
 
 /* ---- the study -------------------------------------------------------------------------------------------- */
 
+static const char *const sections[] = { "accept", NULL };
+
+/* "5%" or 0.05 */
+static bool parse_share(const char *text, double *share)
+{
+  char *end;
+  *share = strtod(text, &end);
+  if (end == text) return false;
+  while (*end == ' ') end++;
+  if (*end == '%') {
+    *share /= 100;
+    end++;
+  }
+  return *end == '\0' && *share >= 0 && *share <= 1;
+}
+
+static void read_accept(perp_study *study, perp_diag *diag)
+{
+  static const char *const keys[] = { "unsolved", NULL };
+  const perp_node *accept = perp_tree_get(study->root, "accept");
+  if (accept == NULL) return;
+  if (accept->type != PERP_NODE_MAP) {
+    perp_diag_error(diag, accept, 0, NULL, "accept is a map with unsolved");
+    return;
+  }
+  perp_study_check_keys(diag, accept, "accept", keys);
+  const perp_node *share = perp_tree_get(accept, "unsolved");
+  if (share != NULL &&
+      (share->type != PERP_NODE_SCALAR || !parse_share(share->text, &study->accept.unsolved)))
+    perp_diag_error(diag, share, 0, NULL,
+                    "unsolved is a share of the problems of a run, 0 to 1 or 0%% to 100%%");
+}
+
 static void read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
 {
   (void)ctx;
-  (void)diag;
   char text[40];
+  read_accept(study, diag);
   if (study->metrics.every <= 0) return;
   perp_format_real(study->metrics.every, text, sizeof text);
   perp_study_fix(study, P_SAMPLE, text);
@@ -232,64 +265,65 @@ static double work(const perp_study *study, const perp_cell *cell)
 
 /* ---- one cell ----------------------------------------------------------------------------------------------- */
 
-void perp_series_write(const perp_series *s, const char *const *fields, int n_fields, FILE *out)
+static bool *wanted_columns(const perp_series_file *f, const perp_series *s)
 {
   bool *wanted = perp_xalloc((size_t)s->columns + 1, sizeof *wanted);
   for (int c = 0; c < s->columns; c++) {
     size_t n = strcspn(s->header[c], "[");
     size_t letters = strspn(s->header[c], "abcdefghijklmnopqrstuvwxyz");
-    wanted[c] = n_fields == 0 || c == 0; /* the time always */
-    for (int f = 0; f < n_fields; f++) {
-      bool whole = strlen(fields[f]) == n && strncmp(fields[f], s->header[c], n) == 0;
+    wanted[c] = f->n_fields == 0 || c == 0; /* the time always */
+    for (int i = 0; i < f->n_fields; i++) {
+      const char *field = f->fields[i];
+      bool whole = strlen(field) == n && strncmp(field, s->header[c], n) == 0;
       /* "q" stands for q0, q1, ... */
-      bool group = strlen(fields[f]) == letters && letters < n &&
+      bool group = strlen(field) == letters && letters < n &&
                    strspn(s->header[c] + letters, "0123456789") == n - letters &&
-                   strncmp(fields[f], s->header[c], letters) == 0;
+                   strncmp(field, s->header[c], letters) == 0;
       wanted[c] = wanted[c] || whole || group;
     }
   }
-  for (int r = -1; r < s->rows; r++) {
-    const char *comma = "";
-    for (int c = 0; c < s->columns; c++) {
-      if (!wanted[c]) continue;
-      fputs(comma, out);
-      comma = ",";
-      double v = r >= 0 ? s->values[(size_t)r * (size_t)s->columns + (size_t)c] : 0;
-      char text[40] = "";
-      if (r < 0)
-        fputs(s->header[c], out);
-      else if (isfinite(v)) {
-        perp_format_real(v, text, sizeof text);
-        fputs(text, out);
-      } else if (!isnan(v))
-        fputs(v > 0 ? "inf" : "-inf", out);
-    }
-    putc('\n', out);
+  return wanted;
+}
+
+static void write_row(FILE *out, const perp_series *s, const bool *wanted, int r)
+{
+  const char *comma = "";
+  for (int c = 0; c < s->columns; c++) {
+    if (!wanted[c]) continue;
+    fputs(comma, out);
+    comma = ",";
+    double v = r >= 0 ? s->values[(size_t)r * (size_t)s->columns + (size_t)c] : 0;
+    char text[40] = "";
+    if (r < 0)
+      fputs(s->header[c], out);
+    else if (isfinite(v)) {
+      perp_format_real(v, text, sizeof text);
+      fputs(text, out);
+    } else if (!isnan(v))
+      fputs(v > 0 ? "inf" : "-inf", out);
   }
+  putc('\n', out);
+}
+
+void perp_series_add(perp_series_file *f, const perp_series *s)
+{
+  if (f->failed || s->columns == 0 || (f->out != NULL && f->rows == s->rows)) return;
+  bool *wanted = wanted_columns(f, s);
+  if (f->out == NULL) {
+    f->out = strcmp(f->path, "-") == 0 ? stdout : perp_growing_open(f->path);
+    if (f->out != NULL) write_row(f->out, s, wanted, -1);
+  }
+  for (; f->out != NULL && f->rows < s->rows; f->rows++) write_row(f->out, s, wanted, f->rows);
+  f->failed = f->out == NULL || fflush(f->out) != 0 || ferror(f->out);
   free(wanted);
 }
 
-static void write_series(const perp_job *job, const perp_result *result, perp_outcome *out)
+bool perp_series_close(perp_series_file *f)
 {
-  perp_ctx ctx = { 0 };
-  perp_out o;
-  perp_status status = perp_out_open(&ctx, job->series_path, &o);
-  if (status == PERP_OK) {
-    perp_series_write(&result->series, job->study->metrics.fields, job->study->metrics.n_fields,
-                      o.f);
-    status = perp_out_close(&ctx, &o, true);
-  }
-  if (status == PERP_OK) return;
-  out->status = PERP_CELL_SETUP_FAILED;
-  snprintf(out->cause, sizeof out->cause, "%s", ctx.msg);
-}
-
-perp_cell_status perp_result_status(const perp_result *result)
-{
-  if (result->status == PERP_ERR_NOMEM) return PERP_CELL_OOM;
-  if (result->status != PERP_OK) return PERP_CELL_SETUP_FAILED;
-  if (result->reason > 0) return PERP_CELL_OK;
-  return result->reason == PERP_MAX_ITER ? PERP_CELL_MAXITER : PERP_CELL_DIVERGED;
+  bool good = !f->failed;
+  if (f->out != NULL && f->out != stdout) good = fclose(f->out) == 0 && good;
+  f->out = NULL;
+  return good;
 }
 
 perp_request perp_kind_simulate_request(const perp_cell *cell)
@@ -306,6 +340,52 @@ perp_request perp_kind_simulate_request(const perp_cell *cell)
                          .sample_every = real_of(cell, P_SAMPLE) };
 }
 
+static void fill_outcome(const perp_result *result, perp_outcome *out)
+{
+  out->status = perp_result_status(result);
+  snprintf(out->reason, sizeof out->reason, "%s", perp_result_reason(result));
+  perp_result_cause(result, out->cause, sizeof out->cause);
+  out->problems = (double)perp_result_problems(result);
+  out->unsolved = (double)result->contact_count.failures;
+  out->swept = (double)result->contact_count.swept;
+  out->partial = perp_result_partial(result);
+  out->reached = result->t;
+  for (int i = 0; i < result->n_metrics; i++)
+    perp_outcome_add(out, result->metrics[i].name, result->metrics[i].value);
+}
+
+struct mind {
+  const perp_job *job;
+  perp_series_file series;
+  perp_outcome so_far;
+};
+
+static perp_cut job_cut(void *user)
+{
+  const struct mind *m = user;
+  return m->job->cut != NULL ? (perp_cut)*m->job->cut : PERP_CUT_NONE;
+}
+
+static void job_keep(const perp_result *so_far, void *user)
+{
+  struct mind *m = user;
+  m->so_far.n = 0;
+  fill_outcome(so_far, &m->so_far);
+  if (m->job->keep != NULL) m->job->keep(&m->so_far, m->job->keep_user);
+  if (m->series.path != NULL) perp_series_add(&m->series, &so_far->series);
+}
+
+/* The file has its name when it is whole. */
+static void end_series(struct mind *m, char *part, const perp_result *result, perp_outcome *out)
+{
+  const char *path = m->job->series_path;
+  if (result->status == PERP_OK) perp_series_add(&m->series, &result->series);
+  if (perp_series_close(&m->series) && perp_growing_name(part, path)) return;
+  out->status = PERP_CELL_SETUP_FAILED;
+  snprintf(out->cause, sizeof out->cause, "cannot write %s: %s", path, strerror(errno));
+  unlink(part);
+}
+
 static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 {
   if (job->what == PERP_JOB_LOOK) {
@@ -314,34 +394,36 @@ static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
   }
   perp_request request = perp_kind_simulate_request(job->cell);
   request.setup_only = job->what == PERP_JOB_SETUP;
+  char *part = job->series_path != NULL ? perp_growing_path(job->series_path) : NULL;
+  struct mind *m = perp_xalloc(1, sizeof *m);
+  m->job = job;
+  m->series = (perp_series_file){ .path = part,
+                                  .fields = job->study->metrics.fields,
+                                  .n_fields = job->study->metrics.n_fields };
+  const perp_minder minder = { job_cut, job_keep, m };
+  request.minder = &minder;
   request.want_series = job->series_path != NULL;
   request.replay_path = job->replay_path;
   request.timing_rounds = job->timing ? 1 : 0;
   perp_result result;
   perp_status status = perp_simulate(ctx, &request, &result);
-  out->status = perp_result_status(&result);
-  if (status == PERP_OK) {
-    snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(result.reason));
-    if (result.reason < 0) snprintf(out->cause, sizeof out->cause, "%s", result.message);
-  } else {
-    const bool refused = status == PERP_ERR_ARG || status == PERP_ERR_DIM ||
-                         status == PERP_ERR_OPTION || status == PERP_ERR_UNSUPPORTED;
-    if (refused) {
-      out->status = PERP_CELL_SKIPPED;
-      snprintf(out->reason, sizeof out->reason, "refused");
-    }
-    snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);
-  }
-  for (int i = 0; i < result.n_metrics; i++)
-    perp_outcome_add(out, result.metrics[i].name, result.metrics[i].value);
   out->pace = result.pace;
   if (status == PERP_OK) {
+    fill_outcome(&result, out);
     const double us[N_PARTS] = { result.collision_us, result.assembly_us, result.kkt_us,
                                  result.lcp_us, result.integrate_us };
     for (int i = 0; i < N_PARTS; i++) perp_outcome_add(out, parts_of_a_step[i].name, us[i]);
-    if (job->series_path != NULL) write_series(job, &result, out);
+  } else {
+    const bool refused = status == PERP_ERR_ARG || status == PERP_ERR_DIM ||
+                         status == PERP_ERR_OPTION || status == PERP_ERR_UNSUPPORTED;
+    out->status = refused ? PERP_CELL_SKIPPED : perp_result_status(&result);
+    if (refused) snprintf(out->reason, sizeof out->reason, "refused");
+    snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);
   }
+  if (part != NULL) end_series(m, part, &result, out);
   perp_result_free(&result);
+  free(part);
+  free(m);
 }
 
 /* ---- references ----------------------------------------------------------------------------------------------- */
@@ -408,12 +490,14 @@ static void command(const perp_study *study, const perp_cell *cell, perp_text *o
 
 const perp_cell_kind perp_kind_simulate = { .name = "simulate",
                                             .params = params,
+                                            .sections = sections,
                                             .metrics = metrics,
                                             .read = read_study,
                                             .canonical = canonical,
                                             .run = run,
                                             .tries = true,
                                             .refuses = true,
+                                            .runs = true,
                                             .work = work,
                                             .references = references,
                                             .command = command };

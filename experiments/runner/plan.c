@@ -221,6 +221,7 @@ perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *s
   perp_json j = { .out = m };
   perp_json_open(&j, NULL, '{');
   perp_json_text(&j, "plan", "perp-plan/1");
+  perp_json_int(&j, "schema", selection->schema > 0 ? selection->schema : PERP_RESULTS_SCHEMA);
   perp_json_text(&j, "study", study->name);
   perp_json_text(&j, "kind", study->kind->name);
   perp_json_text(&j, "profile", study->profile);
@@ -244,6 +245,14 @@ perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *s
   return status;
 }
 
+perp_status perp_schema_unknown(perp_ctx *ctx, const char *path, int schema)
+{
+  return PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                   "%s: results of schema %d; this perp reads up to %d: read them with the perp "
+                   "that wrote them",
+                   path, schema, PERP_RESULTS_SCHEMA);
+}
+
 static const char *member(perp_pool *pool, const json_t *object, const char *key)
 {
   const char *text = json_string_value(json_object_get(object, key));
@@ -260,6 +269,10 @@ static perp_status load_line(perp_ctx *ctx, const char *path, int line, const ch
     const char *mark = json_string_value(json_object_get(object, "plan"));
     if (mark == NULL || strcmp(mark, "perp-plan/1") != 0)
       status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: not a plan (line 1)", path);
+    const json_t *schema = json_object_get(object, "schema");
+    selection->schema = json_is_integer(schema) ? (int)json_integer_value(schema) : 1;
+    if (status == PERP_OK && selection->schema > PERP_RESULTS_SCHEMA)
+      status = perp_schema_unknown(ctx, path, selection->schema);
     selection->only = member(&plan->pool, object, "only");
     selection->skip = member(&plan->pool, object, "skip");
     selection->shard = member(&plan->pool, object, "shard");

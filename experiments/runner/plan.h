@@ -67,9 +67,16 @@ void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *s, const perp_st
                           const perp_plan *plan, const perp_cell_status *status);
 
 /* plan.jsonl: a head line, then one line a cell. */
+/* What the words of a results folder mean; 2: ok says that every problem of the run was solved by the solver that was
+ * named.  1 (folders that do not say it): ok says that the run reached its end. */
+enum { PERP_RESULTS_SCHEMA = 2 };
+/* PERP_ERR_FORMAT with a message: the folder was written by a newer perp. */
+perp_status perp_schema_unknown(perp_ctx *ctx, const char *path, int schema);
+
 typedef struct perp_selection {
   const char *only, *skip, *shard; /* as given, NULL: none */
   const char *plugins;             /* "--plugin FILE ..." of outside plug-ins, NULL: none */
+  int schema;                      /* 0 when writing: PERP_RESULTS_SCHEMA */
 } perp_selection;
 perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *study,
                             const perp_plan *plan, const perp_selection *selection);

@@ -82,6 +82,7 @@ static void journal_run(struct run *r)
   char id[17];
   perp_env_id(id);
   if (!line_begin(&l, "run")) return;
+  perp_json_int(&l.j, "schema", PERP_RESULTS_SCHEMA);
   perp_json_text(&l.j, "env", id);
   perp_json_real(&l.j, "load", perp_load());
   perp_json_int(&l.j, "jobs", r->o->jobs);
@@ -110,6 +111,13 @@ static void journal_outcome(struct run *r, int cell, bool timing, const perp_out
   perp_json_text(&l.j, "status", perp_cell_status_names[o->status]);
   if (o->reason[0] != '\0') perp_json_text(&l.j, "reason", o->reason);
   if (o->cause[0] != '\0') perp_json_text(&l.j, "cause", o->cause);
+  if (!timing && o->problems > 0) {
+    perp_json_int(&l.j, "problems", (int64_t)o->problems);
+    perp_json_int(&l.j, "unsolved", (int64_t)o->unsolved);
+    perp_json_int(&l.j, "swept", (int64_t)o->swept);
+  }
+  if (!timing && o->partial) perp_json_bool(&l.j, "partial", true);
+  if (!timing && o->reached > 0) perp_json_real(&l.j, "reached", o->reached);
   perp_json_real(&l.j, "cpu_s", o->cpu_s);
   perp_json_real(&l.j, "wall_s", o->wall_s);
   if (timing && o->pace > 0) perp_json_real(&l.j, "pace_s", o->pace);
@@ -166,7 +174,7 @@ static void finish_one(struct run *r, const perp_order *order, perp_outcome *out
 {
   int cell = (int)(order->token / 2);
   bool timing = order->token % 2 != 0;
-  bool bad = outcome->status != PERP_CELL_OK;
+  bool bad = !perp_cell_whole(outcome->status);
   journal_outcome(r, cell, timing, outcome);
   if (timing)
     r->rounds[cell]++;
@@ -289,7 +297,13 @@ static void add_todo(struct todo *t, int cell, bool timing)
   t->timing[t->n++] = timing;
 }
 
-/* Timing rounds of all cells that ended ok, each round in an order of its own. */
+/* Is a cell that ended so timed? */
+static bool has_rounds(const perp_study *study, perp_cell_status status)
+{
+  return status == PERP_CELL_OK || (perp_cell_whole(status) && study->kind->runs);
+}
+
+/* Timing rounds of all cells that have a time, each round in an order of its own. */
 static void add_rounds(struct run *r, struct todo *t)
 {
   int n = r->plan.n, repeats = r->study->measure.repeats;
@@ -301,14 +315,14 @@ static void add_rounds(struct run *r, struct todo *t)
       perp_rng_shuffle(rng, order, n);
       for (int i = 0; i < n; i++) {
         int cell = order[i];
-        if (r->selected[cell] && r->status[cell] == PERP_CELL_OK && r->rounds[cell] <= k)
+        if (r->selected[cell] && has_rounds(r->study, r->status[cell]) && r->rounds[cell] <= k)
           add_todo(t, cell, true);
       }
     }
   else
     for (int i = 0; i < n; i++)
       for (int k = r->rounds[i]; k < repeats; k++)
-        if (r->selected[i] && r->status[i] == PERP_CELL_OK) add_todo(t, i, true);
+        if (r->selected[i] && has_rounds(r->study, r->status[i])) add_todo(t, i, true);
   perp_rng_destroy(rng);
   free(order);
 }
@@ -425,10 +439,10 @@ static int exit_status(const struct run *r, const perp_results *after)
     if (!r->selected[i]) continue;
     perp_cell_status s = after->record[i].status;
     missing += s == PERP_CELL_PLANNED;
-    ok += s == PERP_CELL_OK;
+    ok += perp_results_counts(after, i);
     infra += perp_cell_infrastructure(s);
     ran++;
-    if (s == PERP_CELL_OK && after->record[i].rounds < r->study->measure.repeats) missing++;
+    if (has_rounds(r->study, s) && after->record[i].rounds < r->study->measure.repeats) missing++;
   }
   if (missing > 0) return PERP_EXIT_RESUMABLE;
   if (ok == 0 && ran > 0) return PERP_EXIT_FAILED;
@@ -474,12 +488,15 @@ static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, in
                            struct todo *todo)
 {
   int n = r->plan.n, retried = 0, rebuilt = 0;
+  PERP_TRY(perp_results_refuse_older(r->ctx, r->o->dir, kinds));
   PERP_TRY(perp_folder_study(r->ctx, r->o->dir, r->study));
   PERP_TRY(perp_folder_env(r->ctx, r->o->dir));
   char *plan_path = path_in(r, "plan.jsonl");
   perp_text plugins = { 0 };
   perp_outside_arguments(&plugins);
-  perp_selection selection = { r->o->only, r->o->skip, r->o->shard, plugins.s };
+  perp_selection selection = {
+    .only = r->o->only, .skip = r->o->skip, .shard = r->o->shard, .plugins = plugins.s
+  };
   perp_status status = perp_plan_write(r->ctx, plan_path, r->study, &r->plan, &selection);
   free(plan_path);
   perp_text_free(&plugins);

@@ -96,13 +96,6 @@ static void put_groups(FILE *out, const perp_result *r)
   fputs("],\n", out);
 }
 
-static const char *outcome(const perp_result *r)
-{
-  if (r->status != PERP_OK) return "failed";
-  if (r->reason > 0) return "ok";
-  return r->reason == PERP_MAX_ITER ? "maxiter" : "diverged";
-}
-
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 void perp_result_json(const perp_result *r, FILE *out)
@@ -171,10 +164,12 @@ void perp_result_json(const perp_result *r, FILE *out)
   for (int i = 0; i < r->n_metrics; i++)
     metrics[i] = (field){ r->metrics[i].name, NULL, r->metrics[i].value };
 
-  fprintf(out, "{\n  \"status\": \"%s\",\n  \"reason\": \"%s\",\n", outcome(r),
-          perp_reason_name(r->reason));
+  char cause[512];
+  fprintf(out, "{\n  \"status\": \"%s\",\n  \"reason\": \"%s\",\n  \"partial\": %s,\n",
+          perp_result_status_name(r), perp_result_reason(r),
+          perp_result_partial(r) ? "true" : "false");
   fputs("  \"message\": ", out);
-  put_text(out, r->message);
+  put_text(out, perp_result_cause(r, cause, sizeof cause));
   fputs(",\n  \"events\": ", out);
   put_text(out, r->events);
   fputs(",\n  \"scene\": ", out);

@@ -73,6 +73,10 @@ typedef struct perp_study {
     double timeout, memory; /* s, bytes; 0: no limit */
   } limits;
   struct {
+    double
+        unsolved; /* share of the problems of a run that may be left unsolved in a cell that wins; 0: none */
+  } accept;
+  struct {
     const char *primary;
     int n_record;
     const char **record; /* names of metrics */

@@ -320,9 +320,10 @@ static void test_study(void)
   char *csv = perp_read_file("res/derived/cells.csv", NULL);
   ok(csv != NULL &&
          strncmp(csv,
-                 "cell,status,cause,reason,scene,formulation,ode,kkt,lcp,stab,contact,h,t_end,"
-                 "seed,sample,stab.alpha,err.q.max,steps\n",
-                 60) == 0,
+                 "cell,status,cause,reason,problems,unsolved,share,swept,partial,reached,scene,"
+                 "formulation,ode,kkt,lcp,stab,contact,h,t_end,seed,sample,stab.alpha,err.q.max,"
+                 "steps\n",
+                 150) == 0,
      "cells.csv has a head");
   char number[40];
   snprintf(number, sizeof number, ",40,%.17g,50", metric(one, "err.q.max"));

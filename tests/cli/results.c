@@ -420,7 +420,7 @@ static int lines(const char *s)
 
 static void test_export(void)
 {
-  says("export whole --to csv", "cell,status,cause,scene,");
+  says("export whole --to csv", "cell,status,cause,problems,unsolved,share,partial,reached,scene,");
   ok(lines(out) == 25 && strstr(out, "time.step_us.median") != NULL,
      "csv: a head and 24 cells, with times");
   says("export whole --to jsonl", "\"metrics\": {");

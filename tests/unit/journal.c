@@ -218,11 +218,12 @@ static void test_misbehaviour(void)
   int rows = 0;
   for (const char *s = csv; *s != '\0'; s++) rows += *s == '\n';
   ok(rows == r.plan.n + 1, "one row a planned cell");
-  ok(strstr(csv, "diverged,\"not finite at t = 1, \"\"quoted\"\"\",not-finite,diverge,") != NULL &&
+  ok(strstr(csv, "diverged,\"not finite at t = 1, \"\"quoted\"\"\",not-finite,,,,,0,,diverge,") !=
+             NULL &&
          strstr(csv, ",inf,\n") != NULL,
      "texts are quoted, infinite numbers are inf, missing ones empty");
   json_t *parsed = json_loads(schema, 0, NULL);
-  ok(json_is_array(parsed) && json_array_size(parsed) == 4 + 5 + 2,
+  ok(json_is_array(parsed) && json_array_size(parsed) == 10 + 5 + 2,
      "the schema names every column");
   json_decref(parsed);
   free(csv);
@@ -269,8 +270,8 @@ static void test_selection(void)
   ok(run(text, &o) == PERP_EXIT_OK && journal_of(dir).cells == 2 && journal_of(dir).times == 4,
      "--only and --skip: two of four cells, two rounds each");
   char *csv = content(dir, "derived/cells.csv");
-  ok(strstr(csv, ",skipped,--only 'h > 1 s',,compute,,1,") != NULL &&
-         strstr(csv, ",skipped,--skip 'h == 8 s',,compute,,8,") != NULL,
+  ok(strstr(csv, ",skipped,--only 'h > 1 s',,,,,,0,,compute,,1,") != NULL &&
+         strstr(csv, ",skipped,--skip 'h == 8 s',,,,,,0,,compute,,8,") != NULL,
      "the others are rows with the reason");
   free(csv);
   o.only = "h > 9 s";

@@ -198,7 +198,8 @@ static void output(void)
   json_t *j;
   json(&r, &j);
   ok(strcmp(json_string_value(json_object_get(j, "status")), "ok") == 0, "json: status ok");
-  ok(strcmp(json_string_value(json_object_get(j, "reason")), "exact") == 0, "json: reason exact");
+  ok(strcmp(json_string_value(json_object_get(j, "reason")), "reached-end") == 0,
+     "json: reason reached-end");
   json_t *parts = json_object_get(j, "parts");
   ok(strcmp(json_string_value(json_object_get(parts, "kkt")), "tree") == 0,
      "json: parts are named");
