@@ -153,6 +153,14 @@ typedef struct perp_lcp_judgement {
 void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch);
 /* rel from its parts, with w = A lambda + b: what iterative methods stop on.  O(n), no allocation. */
 double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, const double *w);
+/* The same, and the figure `data`, in one pass.  *data is an upper bound of that figure: rows within the rounding
+ * of |A||lambda| count, too, and where b = 0 it is relative to max unit_i |w_i|.  *rel and *data are NaN where a
+ * number is not finite.  O(n), no allocation. */
+void perp_lcp_rate(const perp_lcp *p, const double *a, const double *lambda, const double *w,
+                   double *rel, double *data);
+/* What iterative methods stop on, at most p->tol when both rules hold: rel where p->tol_data is 0, else
+ * max(rel, data p->tol / p->tol_data) with the figures of perp_lcp_rate.  O(n), no allocation. */
+double perp_lcp_merit(const perp_lcp *p, const double *a, const double *lambda, const double *w);
 /* Everything.  w [n] out: A lambda + b, may be NULL.  scratch [PERP_LCP_SCRATCH].  No allocation. */
 void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *scratch,
                     perp_lcp_judgement *j);

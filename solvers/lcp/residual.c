@@ -300,26 +300,33 @@ static double clamp(double x, double lo, double hi)
   return x < lo ? lo : x > hi ? hi : x; /* NaN passes through */
 }
 
+/* lambda - clamp(lambda - y, lo, hi) = the median of (lambda - lo, y, lambda - hi): no y is too small for it. */
+static inline double map_row(double lambda, double y, double lo, double hi)
+{
+  const double above = lambda - lo, below = lambda - hi;
+  y = y > above ? above : y;
+  return y < below ? below : y; /* NaN passes through */
+}
+
 static bool is_cone(const perp_lcp *p, int i)
 {
   return p->cone != NULL && p->cone[i] && !p->frozen;
 }
 
-/* |lambda_T - disc(lambda_T - w_T / a, radius)|_2 and, where d is given, the two components. */
-static double disc_residual(const double *lambda, const double *w, double a, double radius,
-                            double *d)
+/* |lambda_T - disc(lambda_T - y, radius)|_2, y = w_T / a.  Where z = lambda_T - y is inside, that is |y|; else, with
+ * the angle between lambda_T and z, the third side of a triangle: l - radius in the radial direction and what the
+ * angle makes of both.  No y is too small for it. */
+static double disc_residual(const double *lambda, const double *w, double a, double radius)
 {
-  double x = lambda[0] - w[0] / a, y = lambda[1] - w[1] / a, length = hypot(x, y);
-  if (length > radius) {
-    x *= radius / length;
-    y *= radius / length;
-  }
-  if (isnan(length)) x = length;
-  if (d != NULL) {
-    d[0] = lambda[0] - x;
-    d[1] = lambda[1] - y;
-  }
-  return hypot(lambda[0] - x, lambda[1] - y);
+  const double y[2] = { w[0] / a, w[1] / a }, l = hypot(lambda[0], lambda[1]);
+  const double size = hypot(y[0], y[1]);
+  if (!(l > 0)) return size > radius ? radius : size;
+  const double c = lambda[0] / l, s = lambda[1] / l;
+  const double along = c * y[0] + s * y[1], across = c * y[1] - s * y[0];
+  /* (|z|^2 - radius^2) / l */
+  const double beyond = (l - radius) * ((l + radius) / l) - 2 * along + size * (size / l);
+  if (!(beyond > 0)) return isnan(beyond) ? beyond : size;
+  return hypot(l - radius, 2 * sqrt(l) * sqrt(radius) * sin(0.5 * atan2(across, l - along)));
 }
 
 /* largest residual of a row, |lambda|_inf, B and |clamp(0)|_inf of lcp.h */
@@ -342,8 +349,7 @@ static inline double larger(double x, double y)
 static void rate_row(extremes *e, double lambda, double w, double a, double data, double lo,
                      double hi)
 {
-  const double r = fabs(lambda - clamp(lambda - w / a, lo, hi)), x = fabs(lambda),
-               b = fabs(data) / a;
+  const double r = fabs(map_row(lambda, w / a, lo, hi)), x = fabs(lambda), b = fabs(data) / a;
   e->bad |= !(r <= DBL_MAX) | !(x <= DBL_MAX) | !(b <= DBL_MAX);
   e->worst = larger(r, e->worst);
   e->size = larger(x, e->size);
@@ -356,7 +362,7 @@ static void rate_cone(const rating *job, int i, extremes *e)
   const double *a = job->a + i, *lambda = job->lambda + i, *b = job->p->b + i;
   double lo, hi;
   perp_lcp_bounds(job->p, job->lambda, i, &lo, &hi);
-  const double r = disc_residual(lambda, job->w + i, fmax(a[0], a[1]), hi, NULL);
+  const double r = disc_residual(lambda, job->w + i, fmax(a[0], a[1]), hi);
   e->worst = larger(r, e->worst);
   e->bad |= !(r <= DBL_MAX);
   for (int k = 0; k < 2; k++) {
@@ -379,12 +385,13 @@ rate_bounded(const rating *job, int i, int n, const double *lo, const double *hi
     const perp_v4 a = *(const perp_v4_any *)(job->a + i + k);
     const perp_v4 lambda = *(const perp_v4_any *)(job->lambda + i + k);
     const perp_v4 low = *(const perp_v4 *)(lo + k), high = *(const perp_v4 *)(hi + k);
-    perp_v4 at = lambda - *(const perp_v4_any *)(job->w + i + k) / a, zero = { 0 };
-    at = PERP_CHOOSE4(at < low, low, at);
-    at = PERP_CHOOSE4(at > high, high, at);
+    const perp_v4 above = lambda - low, below = lambda - high;
+    perp_v4 at = *(const perp_v4_any *)(job->w + i + k) / a, zero = { 0 };
+    at = PERP_CHOOSE4(at > above, above, at);
+    at = PERP_CHOOSE4(at < below, below, at);
     zero = PERP_CHOOSE4(zero < low, low, zero);
     zero = PERP_CHOOSE4(zero > high, high, zero);
-    const perp_v4 r = PERP_SIZE4(lambda - at), x = PERP_SIZE4(lambda), z = PERP_SIZE4(zero);
+    const perp_v4 r = PERP_SIZE4(at), x = PERP_SIZE4(lambda), z = PERP_SIZE4(zero);
     const perp_v4 b = PERP_SIZE4(*(const perp_v4_any *)(job->p->b + i + k)) / a;
     good &= (r <= most) & (x <= most) & (b <= most);
     worst = PERP_LARGER4(r, worst);
@@ -453,6 +460,39 @@ double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, co
   return rel;
 }
 
+void perp_lcp_rate(const perp_lcp *p, const double *a, const double *lambda, const double *w,
+                   double *rel, double *data)
+{
+  double most = 0, b = 0, moved = 0;
+  *rel = perp_lcp_rel(p, a, lambda, w);
+  *data = (double)NAN;
+  if (isnan(*rel)) return;
+  for (int i = 0; i < p->n; i++) {
+    double lo, hi, r, unit = p->unit != NULL ? p->unit[i] : 1;
+    perp_lcp_bounds(p, lambda, i, &lo, &hi);
+    b = fmax(b, unit * fabs(p->b[i]));
+    moved = fmax(moved, unit * fabs(w[i]));
+    if (is_cone(p, i)) {
+      const double s = fmax(a[i], a[i + 1]);
+      r = s * disc_residual(lambda + i, w + i, s, hi);
+    } else if (i > 0 && is_cone(p, i - 1))
+      continue;
+    else
+      r = a[i] * map_row(lambda[i], w[i] / a[i], lo, hi);
+    most = fmax(most, unit * fabs(r));
+  }
+  if (!(b > 0)) b = moved;
+  *data = most > 0 ? most / b : 0;
+}
+
+double perp_lcp_merit(const perp_lcp *p, const double *a, const double *lambda, const double *w)
+{
+  double rel, data;
+  if (!(p->tol_data > 0)) return perp_lcp_rel(p, a, lambda, w);
+  perp_lcp_rate(p, a, lambda, w, &rel, &data);
+  return isnan(rel) ? rel : fmax(rel, data * (p->tol / p->tol_data));
+}
+
 /* lambda - P_K(lambda - (u + mu |u_T| e_N)) of one contact, K the Coulomb cone: De Saxce's form. */
 static void cone_map(double mu, const double *r, const double *u, double *F)
 {
@@ -486,7 +526,7 @@ static void natural_map(const perp_lcp *p, const double *lambda, const double *w
   for (int i = 0; i < p->n; i++) {
     double lo, hi;
     perp_lcp_bounds(p, lambda, i, &lo, &hi);
-    F[i] = lambda[i] - clamp(lambda[i] - w[i], lo, hi);
+    F[i] = map_row(lambda[i], w[i], lo, hi);
   }
   for (int i = 0; p->cone != NULL && !p->frozen && i < p->n; i++) {
     if (!p->cone[i]) continue;
