@@ -364,12 +364,12 @@ void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *
   }
   f = sqrtl(f);
   q = sqrtl(q);
-  const real most = fmaxl(fmaxl(q, sqrtl(l)), fmaxl(sqrtl(job.product), DBL_MIN));
+  const real most = fmaxl(fmaxl(q, sqrtl(l)), sqrtl(job.product));
   j->abs = (double)abs;
   j->componentwise = (double)componentwise;
-  j->siconos = (double)(f / most);
+  j->siconos = f > 0 ? (double)(f / (most > 0 ? most : DBL_MIN)) : 0;
   j->fclib = (double)(f / (1 + q));
-  j->abh = (double)(f / fmaxl(q, DBL_MIN));
+  j->abh = f > 0 ? (double)(f / (q > 0 ? q : DBL_MIN)) : 0;
 }
 
 /* ---- the verdict ------------------------------------------------------------------------------------------- */
@@ -419,7 +419,11 @@ static perp_reason judge_plain(const perp_lcp *p, double tol, const perp_lcp_ext
   *missed = false;
   const double most = fmax(x->size, x->data);
   if (x->bad || !(e.r <= DBL_MAX)) return PERP_UNDECIDED;
-  if (most > 0 && most < JUDGE_SMALL) return PERP_UNDECIDED;
+  if (most < JUDGE_SMALL) {
+    bool zero = most == 0;
+    for (int i = 0; zero && i < p->n; i++) zero = p->b[i] == 0;
+    if (!zero) return PERP_UNDECIDED;
+  }
   if (judge_rel(fmax(x->worst * down - e.r, 0), x->size, x->data, x->start) * down > tol)
     return PERP_INACCURATE;
   if (!(judge_rel(x->worst * up + e.r, x->size, x->data, x->start) * up <= tol))
