@@ -46,6 +46,7 @@ static void write_json(const perp_lcp_problem *q)
     for (int i = 0; i < n; i++) perp_json_int(&j, NULL, p->cone[i]);
     perp_json_close(&j, ']');
   }
+  if (p->unit != NULL) perp_lcp_json_vector(&j, "unit", p->unit, n);
   if (p->frozen) perp_json_bool(&j, "frozen", true);
   if (q->solution != NULL)
     perp_lcp_json_vector(&j, "solution", q->solution, n);

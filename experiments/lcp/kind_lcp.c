@@ -40,7 +40,10 @@ static const perp_param params[] = {
 };
 
 static const perp_metric table[] = {
-  { "rel", "", "the judge: scaled natural map, the only figure that decides", -1, false },
+  { "rel", "", "the judge: scaled natural map relative to lambda, the figure that decides", -1,
+    false },
+  { "data", "", "what is left of w in units of the data b, beyond the rounding of |A||lambda|", -1,
+    false },
   { "abs", "", "natural map, largest entry", -1, false },
   { "componentwise", "", "natural map over (|A||lambda| + |b|) row by row, largest", -1, false },
   { "merit.siconos", "", "merit of Siconos", -1, false },
@@ -359,10 +362,9 @@ static bool call_in_place(struct work *k)
 
 static void measure(const perp_job *job, struct work *k, perp_outcome *out)
 {
-  perp_ctx quiet = { 0 };
-  perp_out file = { 0 };
-  if (job->series_path != NULL && !job->timing) perp_out_open(&quiet, job->series_path, &file);
-  FILE *series = file.f;
+  char *part = job->series_path != NULL && !job->timing ? perp_growing_path(job->series_path)
+                                                        : NULL;
+  FILE *series = part != NULL ? perp_growing_open(part) : NULL;
   struct history history = { series, -1 };
   if (series != NULL) {
     setvbuf(series, NULL, _IOLBF, 1 << 12); /* a kill leaves what was told so far */
@@ -374,7 +376,9 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
   k->ctx->msg[0] = '\0';
   solve(k);
   k->ctx->trace = NULL;
-  perp_out_close(&quiet, &file, true);
+  if (series != NULL) fclose(series);
+  if (part != NULL) perp_growing_name(part, job->series_path);
+  free(part);
 
   snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(k->stats.reason));
   if (k->status != PERP_OK) {
@@ -397,18 +401,13 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
   else if (!solved)
     snprintf(out->cause, sizeof out->cause, "%s after %d iterations, rel %.3g", out->reason,
              k->stats.iterations, k->stats.residual);
-  const double value[] = { k->judgement.rel,
-                           k->judgement.abs,
-                           k->judgement.componentwise,
-                           k->judgement.siconos,
-                           k->judgement.fclib,
-                           k->judgement.abh,
-                           k->p->n,
-                           k->stats.iterations,
-                           k->stats.factorizations,
-                           (double)k->stats.matvecs,
-                           k->stats.fallbacks };
-  const size_t first = proved ? 6 : 0; /* a proof leaves nothing to judge: from `rows` on */
+  const double value[] = { k->judgement.rel,         k->judgement.data,
+                           k->judgement.abs,         k->judgement.componentwise,
+                           k->judgement.siconos,     k->judgement.fclib,
+                           k->judgement.abh,         k->p->n,
+                           k->stats.iterations,      k->stats.factorizations,
+                           (double)k->stats.matvecs, k->stats.fallbacks };
+  const size_t first = proved ? 7 : 0; /* a proof leaves nothing to judge: from `rows` on */
   for (size_t i = first; i < sizeof value / sizeof *value; i++)
     perp_outcome_add(out, table[i].name, value[i]);
   if (!solved) return; /* how long a failure took is no time to solution */

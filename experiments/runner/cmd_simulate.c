@@ -254,11 +254,11 @@ static int tell(const perp_ctx *ctx, const perp_result *r, bool json, bool text)
   return exit_of_run(r);
 }
 
-/* In the child: run, print. */
+/* In the child: run, print; the series goes to part, which the parent names. */
 static int run_here(perp_ctx *ctx, perp_request *q, const perp_guard *g, double timeout,
-                    const char *series, bool json, bool text)
+                    const char *series, const char *part, bool json, bool text)
 {
-  struct run_mind m = { g->kept, { .path = series } };
+  struct run_mind m = { g->kept, { .path = part } };
   const perp_minder minder = { run_cut, run_keep, &m };
   perp_result result;
   q->minder = &minder;
@@ -290,7 +290,7 @@ static int run_apart(perp_ctx *ctx, perp_request *q, double timeout, const char 
   }
   char *part = series == NULL || !text ? NULL : perp_growing_path(series);
   const char *to = part != NULL ? part : series;
-  if (g.child) return perp_guard_leave(&g, run_here(ctx, q, &g, timeout, to, json, text));
+  if (g.child) return perp_guard_leave(&g, run_here(ctx, q, &g, timeout, series, to, json, text));
   int code = g.code;
   if (g.cut != PERP_CUT_NONE) {
     double *state = perp_xalloc(KEPT_STATE, sizeof *state);

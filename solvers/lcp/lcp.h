@@ -34,7 +34,7 @@ typedef struct perp_lcp {
    * the plain box problem. */
   bool frozen;
   /* What the caller will accept (set by perp_lcp_solve, 0 when unknown).  An iterative method whose own
-   * option tol is 0 (the default) stops when perp_lcp_rel() <= tol. */
+   * option tol is 0 (the default) stops when perp_lcp_merit() <= tol. */
   double tol;
   /* Asked for beside tol where > 0: the figure `data` below must be at most this, too. */
   double tol_data;
@@ -114,7 +114,7 @@ static inline void perp_lcp_bounds(const perp_lcp *p, const double *lambda, int 
 
 /* Size of the scratch of the functions below that ask for PERP_LCP_SCRATCH; nv = columns of J, 0 when
  * dense. */
-#define PERP_LCP_SCRATCH(n, nv) (5 * (size_t)(n) + 2 * (size_t)(nv))
+#define PERP_LCP_SCRATCH(n, nv) (8 * (size_t)(n) + 2 * (size_t)(nv) + 2)
 
 /* w = A lambda + b.  scratch [2 nv], not read when dense. */
 void perp_lcp_product(const perp_lcp *p, const double *lambda, double *w, double *scratch);
@@ -122,7 +122,7 @@ void perp_lcp_product(const perp_lcp *p, const double *lambda, double *w, double
 /* max_ij |A_ij - A_ji| / max_ij |A_ij| of a dense problem; 0 when factored.  O(n^2). */
 double perp_lcp_asymmetry(const perp_lcp *p);
 
-/* ---- judging: residual.c, the one judge --------------------------------------------------------------- */
+/* ---- judging: judge.c and residual.c, the one judge ------------------------------------------------------ */
 
 typedef struct perp_lcp_judgement {
   double rel;  /* scaled natural map, see below: decides */
@@ -135,29 +135,60 @@ typedef struct perp_lcp_judgement {
   double coupling;      /* frozen limits: max |hi - mu lambda_n+| / max(hi, mu lambda_n); else 0 */
 } perp_lcp_judgement;
 
-/* The figure that decides.  With a_i = max_j |A_ij| (for a zero row the largest of all rows, so that the
- * figure is invariant; 1 when A = 0),
- *      r_i = |lambda_i - clamp(lambda_i - w_i / a_i, lo_i, hi_i)|,      B = max_i |b_i| / a_i,
- *      rel = max_i r_i / max(|lambda|_inf, B, smallest normal).
- * Invariant under (A, b) -> s (A, b), exactly for powers of two, and under units.  A cone is one row of
- * two components: the disc projection of lambda_T - w_T / max(a_i, a_{i+1}), Euclidean norm.
+/* The two figures.  With a_i = max_j |A_ij| (for a zero row the largest of all rows, so that the figure is
+ * invariant; 1 when A = 0), bounds of friction rows from the double nearest to mu_i max(lambda_j, 0), and
+ *      r_i = |lambda_i - clamp(lambda_i - w_i / a_i, lo_i, hi_i)|
+ *          = |the median of lambda_i - lo_i, w_i / a_i, lambda_i - hi_i|:
  *
- * Safeguard: dividing by |lambda| lets a huge lambda certify itself (A = v v' with v of both signs has no
- * solution for b = -1, yet lambda = t e, v'e = 0, has r = 1 for every t and rel = 1 / t), and from about
- * |lambda| = B / (16 eps) on the data b drown in the rounding of w.  With lambda_0 = clamp(0, lo, hi) and
- * D = max(B, |lambda_0|_inf), where D > 0, let s = max_i r_i / D, or 1 if that is more and the data drown:
- * the residual in units of the data.  Where s > 1e-4, rel is at least s^4 (s from s = 1 on).  At tolerance tol this
- * refuses what leaves more than tol^(1/4) of the data unsolved (tol = 1e-10: 0.3 %, reached by an exact
- * method from |lambda| / D of about 1e12 on), and changes nothing otherwise.
+ *      rel = max_i r_i / max(|lambda|_inf, D_b, smallest normal),              D_b = max_i |b_i| / a_i,
+ *      data = max_i unit_i a_i r_i / B,                                        B = max_i unit_i |b_i|,
+ * data over the rows with a_i r_i > 8 eps (|A||lambda| + |b|)_i, which the nearest doubles to a solution leave as well;
+ * 0 when there is no such row.  Where b = 0, B = max_i unit_i (|A||lambda|)_i; where that is 0, too, data is 0 or inf.
+ * A cone is one row of two components: the disc projection of lambda_T - w_T / a with a = max(a_i, a_{i+1}), Euclidean
+ * norms, the larger unit.
  *
- * NaN anywhere gives rel = NaN, which is never accepted. */
+ * The rule: solved means rel <= tol, and where p->tol_data > 0 is asked also data <= tol_data.
+ *
+ * rel is the backward error against the size of lambda: what any solver in double numbers can reach, whatever the
+ * condition of A.  It promises nothing about w in units of b: where |lambda| exceeds D_b, w may be wrong by
+ * tol |lambda| a_i, which can be more than all of b (mass ratios, nearly dependent contacts).  data promises just that:
+ * no row misses its condition by more than tol_data of the largest b, but for the rounding that exact lambda would
+ * have, too.  From |lambda| of about 1e9 D_b on (tol_data = 1e-6), that rounding is what is left, and data is 0 for want of
+ * anything to tell.  Neither says how far lambda is from a solution: that takes the condition of A.
+ *
+ * Safeguard in rel: dividing by |lambda| lets a huge lambda certify itself (A = v v' with v of both signs has no
+ * solution for b = -1, yet lambda = t e, v'e = 0, has r = 1 for every t and rel = 1 / t).  With
+ * lambda_0 = clamp(0, lo, hi) and D = max(D_b, |lambda_0|_inf), where D > 0, let s = max_i r_i / D.  Where s > 1e-4, rel is
+ * at least s^4 (s from s = 1 on).  At tolerance tol this refuses what leaves more than tol^(1/4) of the data unsolved
+ * (tol = 1e-10: 0.3 %, reached by an exact method from |lambda| / D of about 1e12 on), and changes nothing otherwise.
+ *
+ * Invariant: rel under (A, b) -> s (A, b), exactly for powers of two, under units of lambda and w and of single rows;
+ * data under the first, and under row units when unit_i goes with them; both under permutations.  The judge works with
+ * w summed exactly; perp_lcp_rel and perp_lcp_rate with the rounded w they are given, and where that hides the data
+ * (16 eps |lambda| >= D) s is at least 1.
+ *
+ * NaN anywhere gives NaN, which is never accepted. */
 
 /* a [n] out: the row scales.  scratch [n + nv], not read when dense.  O(n^2) dense; factored
  * O(sum over blocks of (rows touching the block)^2 d). */
 void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch);
-/* rel from its parts, with w = A lambda + b: what iterative methods stop on.  O(n), no allocation. */
+/* rel from its parts, with w = A lambda + b as rounded.  O(n), no allocation. */
 double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, const double *w);
-/* Everything.  w [n] out: A lambda + b, may be NULL.  scratch [PERP_LCP_SCRATCH].  No allocation. */
+/* The same, and the figure `data`, in one pass.  *data is an upper bound of that figure: rows within the rounding
+ * of |A||lambda| count, too, and where b = 0 it is relative to max unit_i |w_i|.  *rel and *data are NaN where a
+ * number is not finite.  O(n), no allocation. */
+void perp_lcp_rate(const perp_lcp *p, const double *a, const double *lambda, const double *w,
+                   double *rel, double *data);
+/* What iterative methods stop on, at most p->tol when both rules hold: rel where p->tol_data is 0, else
+ * max(rel, data p->tol / p->tol_data) with the figures of perp_lcp_rate.  O(n), no allocation. */
+double perp_lcp_merit(const perp_lcp *p, const double *a, const double *lambda, const double *w);
+/* What the figures of j, of the judge, say at tol and p->tol_data: PERP_CONVERGED (solved), PERP_INACCURATE (not), or
+ * PERP_UNDECIDED, where the rounding of a figure itself reaches across its tolerance. */
+perp_reason perp_lcp_verdict(const perp_lcp *p, double tol, const perp_lcp_judgement *j);
+/* Everything, from exact sums: right to rounding of the figures themselves, for numbers of any size, denormal ones
+ * too (factored: as far as the rounding of A_ij in long double allows, 1e-12 for cond(M_b) up to 1e6).  w [n] out:
+ * A lambda + b to the nearest double, may be NULL.  scratch [PERP_LCP_SCRATCH].  No allocation.  About 10 ns for each
+ * entry of A, factored for each J'lambda of each row. */
 void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *scratch,
                     perp_lcp_judgement *j);
 
@@ -200,9 +231,12 @@ void perp_lcp_destroy(perp_lcp_solver *s); /* NULL is fine */
 /* Solve the symmetrically scaled problem (D A D, D b), D powers of two that bring the rows of A near 1
  * (Ruiz); undone before judging.  Allocates here, not in solve: PERP_ERR_NOMEM.  Factored problems are formed. */
 perp_status perp_lcp_equilibrate(perp_ctx *ctx, perp_lcp_solver *s, bool on);
-/* Check the problem, solve, judge.  tol > 0: what counts as solved.  On return stats->reason is
- * PERP_CONVERGED exactly when stats->residual = judgement->rel <= tol; a method that believed itself done
- * gets PERP_INACCURATE.  Non-finite data give PERP_NOT_FINITE, a problem outside the capabilities of the
+/* Check the problem, solve, judge.  tol > 0 and p->tol_data: what counts as solved.  On return stats->reason is
+ * PERP_CONVERGED exactly when the rule above holds, PERP_UNDECIDED where rounding of the figures leaves that open;
+ * a method that believed itself done gets PERP_INACCURATE.  stats->residual is rel and stats->data data, both exact
+ * where judgement is given; otherwise from a w with rounding wherever a bound of that shows that the verdict is the
+ * same, and data is then the upper bound of perp_lcp_rate.  A method that does not come with perp works on copies of
+ * all data of the problem, so that it cannot change what is judged (memory grows with the largest problem).  Non-finite data give PERP_NOT_FINITE, a problem outside the capabilities of the
  * method PERP_UNSUITED (status PERP_OK both times).  PERP_INFEASIBLE is only reported with a certificate
  * that perp_lcp_prove accepts (or by an exhaustive method), PERP_RAY becomes it where that is proved.
  * lambda [n] in: guess, out: iterate, always finite; w [n] = A lambda + b out, may be NULL.  judgement may be NULL,

@@ -137,6 +137,51 @@ static void test_formats(void)
   }
 }
 
+/* ---- the verdict as a user meets it -------------------------------------------------------------------------- */
+
+static void put(const char *name, const char *text)
+{
+  FILE *f = fopen(name, "w");
+  if (f == NULL || fputs(text, f) < 0 || fclose(f) != 0) bail("%s", name);
+}
+
+static void answers(int status, const char *words, const char *part)
+{
+  int got = run(words);
+  if (!ok(got == status && strstr(out, part) != NULL, "perp %s: exit %d and \"%s\"", words, status,
+          part))
+    complain();
+}
+
+static void test_verdict(void)
+{
+  put("fs.json", "{\"n\":2,\"A\":[[0,1],[1,0]],\"b\":[-0.4,41]}");
+  put("l.txt", "5e15 0");
+  answers(10, "lcp check fs.json l.txt",
+          "# not solved: residual 9.06e-09 (tol 1e-10), data 0.00976");
+  answers(10, "lcp check fs.json l.txt --json", "\"data\"");
+  answers(0, "lcp check fs.json l.txt --tol 1e-8", "# solved: residual");
+  answers(10, "lcp check fs.json l.txt --tol 1e-8 --tol-data 1e-6",
+          "# not solved: residual 9.06e-09 (tol 1e-08), data 0.00976 (tol 1e-06)");
+  put("half.json", "{\"n\":1,\"A\":[[2]],\"b\":[-2]}");
+  put("half.txt", "0.5");
+  answers(10, "lcp check half.json half.txt --tol 0.5", "# undecided: residual 0.5 (tol 0.5)");
+  answers(10, "lcp check half.json half.txt --tol 0.5 --json", "\"undecided\"");
+  put("denormal.json", "{\"n\":2,\"A\":[[1e-318,0],[0,1e-318]],\"b\":[-1e-318,-3e-318]}");
+  put("ones.txt", "1 1");
+  answers(10, "lcp check denormal.json ones.txt", "# not solved: residual 0.667");
+  put("beyond.txt", "1e310");
+  refuses(3, "lcp check half.json beyond.txt",
+          "beyond.txt:1: lambda must be finite, got 1e310, beyond the range of a double");
+  put("unit.json", "{\"n\":2,\"A\":[[4,1],[1,2]],\"b\":[-4,-1],\"unit\":[1,3]}");
+  put("x.txt", "1 0.5");
+  answers(10, "lcp check unit.json x.txt", "data 0.75");
+  if (run("lcp convert unit.json unit.lcp") != 0) complain();
+  answers(10, "lcp check unit.lcp x.txt", "data 0.75");
+  put("unit.json", "{\"n\":1,\"A\":[[4]],\"b\":[-4],\"unit\":[0]}");
+  refuses(3, "lcp check unit.json half.txt", "unit = 0, must be finite and > 0");
+}
+
 /* ---- malformed files ------------------------------------------------------------------------------------------ */
 
 static void test_malformed(void)
@@ -334,6 +379,7 @@ int main(void)
   program_open();
   test_families();
   test_formats();
+  test_verdict();
   test_malformed();
   test_study();
   test_harvest();
