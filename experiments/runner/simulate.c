@@ -550,13 +550,13 @@ static perp_status final_state(perp_ctx *ctx, const run *r, perp_result *result)
   return r->sim != NULL ? final_groups(ctx, r, result) : PERP_OK;
 }
 
-/* A run in which the solver left nothing of use for any contact problem is none of that solver, wherever the sweeps of
- * last resort have brought it: it ends with the cause of most failures. */
+/* A run in which the solver solved no contact problem at all is none of that solver: it ends with the cause of most
+ * failures. */
 static void judge_solves(perp_result *result)
 {
   const perp_contact_count *c = &result->contact_count;
   int most = 0;
-  if (result->reason < 0 || c->problems == 0 || c->lost < c->problems || c->reused > 0) return;
+  if (result->reason < 0 || c->problems == 0 || c->failures < c->problems || c->reused > 0) return;
   for (int i = 1; i < PERP_REASONS; i++)
     if (c->failed[i] > c->failed[most]) most = i;
   if (c->failed[most] == 0) return;
