@@ -249,11 +249,17 @@ static perp_status solve_once(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, 
   perp_lcp q = *p;
   q.tol_data = part * tol_data;
   PERP_TRY(perp_lcp_solve(ctx, j->solver, &q, part * tol, lambda, j->w, NULL, stats));
-  if (j->settle != NULL) j->settle(j, p, lambda, stats);
-  if (stats->residual <= tol && (!(tol_data > 0) || stats->data <= tol_data))
-    stats->reason = PERP_CONVERGED;
-  else if (stats->reason > 0)
-    stats->reason = PERP_INACCURATE;
+  if (j->settle != NULL)
+    j->settle(j, p, lambda);
+  else if (stats->reason > 0 || part == 1 ||
+           !(stats->residual <= tol && (!(tol_data > 0) || stats->data <= tol_data)))
+    return PERP_OK;
+  perp_lcp_judgement judgement;
+  perp_lcp_judge(p, lambda, j->w, j->scratch, &judgement);
+  stats->residual = judgement.rel;
+  stats->data = judgement.data;
+  const perp_reason verdict = perp_lcp_verdict(p, tol, &judgement);
+  if (stats->reason > 0 || verdict == PERP_CONVERGED) stats->reason = verdict;
   return PERP_OK;
 }
 

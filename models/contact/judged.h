@@ -15,9 +15,9 @@ typedef struct perp_judged {
   perp_lcp_solver *solver;
   int max_n, max_nv; /* what it was created for */
   /* Of models with unknowns that the impulses determine (NULL: none): bring lambda [n], an answer or guess, into the
-   * form that is used, and judge it: both figures, stats->residual and stats->data.  A residual is measured
-   * against the largest unknown, which must not be one that means nothing. */
-  void (*settle)(struct perp_judged *j, const perp_lcp *p, double *lambda, perp_stats *stats);
+   * form that is used, with a [n] the row scales of the judge.  A residual is measured against the largest unknown,
+   * which must not be one that means nothing. */
+  void (*settle)(struct perp_judged *j, const perp_lcp *p, double *lambda);
   /* ... and perp_lcp_gain of the impulses that lambda stands for. */
   double (*gain)(struct perp_judged *j, const perp_lcp *p, const double *lambda);
   perp_contact_observer *observer;

@@ -73,7 +73,7 @@ static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_des
   return PERP_OK;
 }
 
-static void settle(perp_judged *j, const perp_lcp *p, double *lambda, perp_stats *stats);
+static void settle(perp_judged *j, const perp_lcp *p, double *lambda);
 static double gain(perp_judged *j, const perp_lcp *p, const double *lambda);
 
 static void destroy(void *ws)
@@ -304,17 +304,12 @@ static void slack(struct ws *w, const perp_contact_island *island, const double 
   }
 }
 
-static void settle(perp_judged *j, const perp_lcp *p, double *lambda, perp_stats *stats)
+static void settle(perp_judged *j, const perp_lcp *p, double *lambda)
 {
   struct ws *w = (struct ws *)j;
   gather(w, w->island, lambda, w->impulse, w->slip);
   slack(w, w->island, w->impulse, lambda, j->w, j->a);
   perp_lcp_scales(p, j->a, NULL);
-  perp_lcp_rate(p, j->a, lambda, j->w, &stats->residual, &stats->data);
-  if (stats->data <= j->setup.tol_data || !(stats->residual <= j->setup.tol)) return;
-  perp_lcp_judgement judgement; /* what is rounding does not count */
-  perp_lcp_judge(p, lambda, NULL, j->scratch, &judgement);
-  stats->data = judgement.data;
 }
 
 /* The island with circular cones: without the rows of s, and not formed.  Its arrays follow those of the n rows of

@@ -111,7 +111,7 @@ static inline void perp_lcp_bounds(const perp_lcp *p, const double *lambda, int 
 
 /* Size of the scratch of the functions below that ask for PERP_LCP_SCRATCH; nv = columns of J, 0 when
  * dense. */
-#define PERP_LCP_SCRATCH(n, nv) (5 * (size_t)(n) + 2 * (size_t)(nv))
+#define PERP_LCP_SCRATCH(n, nv) (8 * (size_t)(n) + 2 * (size_t)(nv) + 2)
 
 /* w = A lambda + b.  scratch [2 nv], not read when dense. */
 void perp_lcp_product(const perp_lcp *p, const double *lambda, double *w, double *scratch);
@@ -162,6 +162,9 @@ void perp_lcp_rate(const perp_lcp *p, const double *a, const double *lambda, con
 /* What iterative methods stop on, at most p->tol when both rules hold: rel where p->tol_data is 0, else
  * max(rel, data p->tol / p->tol_data) with the figures of perp_lcp_rate.  O(n), no allocation. */
 double perp_lcp_merit(const perp_lcp *p, const double *a, const double *lambda, const double *w);
+/* What the figures of j, of the judge, say at tol and p->tol_data: PERP_CONVERGED (solved), PERP_INACCURATE (not), or
+ * PERP_UNDECIDED, where the rounding of a figure itself reaches across its tolerance. */
+perp_reason perp_lcp_verdict(const perp_lcp *p, double tol, const perp_lcp_judgement *j);
 /* Everything.  w [n] out: A lambda + b, may be NULL.  scratch [PERP_LCP_SCRATCH].  No allocation. */
 void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *scratch,
                     perp_lcp_judgement *j);

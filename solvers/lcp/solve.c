@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One solve: check, refuse what the method does not serve, solve, judge, verify the certificate.
- * Whatever a method claims, PERP_CONVERGED is given here and by perp_lcp_rel alone. */
+ * Whatever a method claims, PERP_CONVERGED is given here and by the judge alone. */
 #include "solvers/lcp/internal.h"
 
 #include <float.h>
@@ -206,6 +206,27 @@ static perp_reason weigh(perp_lcp_solver *s, const perp_lcp *p, perp_reason reas
   return reason == PERP_RAY ? PERP_RAY : PERP_INACCURATE;
 }
 
+/* Rate lambda; w [n] out. */
+static perp_reason judge(perp_lcp_solver *s, const perp_lcp *p, double tol, const double *lambda,
+                         double *w, perp_lcp_judgement *judgement, perp_stats *stats)
+{
+  if (judgement != NULL) {
+    perp_lcp_judge(p, lambda, w, s->scratch, judgement);
+    stats->residual = judgement->rel;
+    stats->data = judgement->data;
+    return perp_lcp_verdict(p, tol, judgement);
+  }
+  double *a = p->A != NULL ? s->a : s->scratch, *rest = s->scratch + p->n;
+  if (p->A == NULL) perp_lcp_scales(p, a, rest);
+  perp_lcp_product(p, lambda, w, rest);
+  if (stats->reason ==
+      PERP_SWEEPS_DONE) { /* so much work and no test: nothing to decide, but for luck */
+    perp_lcp_rate(p, a, lambda, w, &stats->residual, &stats->data);
+    if (!(stats->residual <= tol)) return PERP_INACCURATE;
+  }
+  return perp_lcp_decide(p, tol, a, lambda, w, s->scratch, &stats->residual, &stats->data);
+}
+
 perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double tol,
                            double *lambda, double *w, perp_lcp_judgement *judgement,
                            perp_stats *stats)
@@ -247,22 +268,15 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
     stats->reason = PERP_NOT_FINITE;
   }
 
-  if (judgement != NULL) {
-    perp_lcp_judge(p, lambda, x, s->scratch, judgement);
-    stats->residual = judgement->rel;
-  } else {
-    double *a = p->A != NULL ? s->a : s->scratch, *rest = s->scratch + n;
-    if (p->A == NULL) perp_lcp_scales(p, a, rest);
-    perp_lcp_product(p, lambda, x, rest);
-    stats->residual = perp_lcp_rel(p, a, lambda, x);
-  }
-  if (stats->residual <= tol) {
+  perp_reason verdict = judge(s, &q, tol, lambda, x, judgement, stats);
+  if (verdict == PERP_CONVERGED)
     stats->reason = PERP_CONVERGED;
-  } else if (stats->reason > 0) {
+  else if (verdict == PERP_UNDECIDED)
+    stats->reason = PERP_UNDECIDED;
+  else if (stats->reason >= 0)
     stats->reason = PERP_INACCURATE;
-  } else {
-    stats->reason = stats->reason == PERP_RUNNING ? PERP_INACCURATE : weigh(s, p, stats->reason);
-  }
+  else
+    stats->reason = weigh(s, p, stats->reason);
   return PERP_OK;
 }
 
