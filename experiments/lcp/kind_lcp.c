@@ -37,7 +37,10 @@ static const perp_param params[] = {
 };
 
 static const perp_metric table[] = {
-  { "rel", "", "the judge: scaled natural map, the only figure that decides", -1, false },
+  { "rel", "", "the judge: scaled natural map relative to lambda, the figure that decides", -1,
+    false },
+  { "data", "", "what is left of w in units of the data b, beyond the rounding of |A||lambda|", -1,
+    false },
   { "abs", "", "natural map, largest entry", -1, false },
   { "componentwise", "", "natural map over (|A||lambda| + |b|) row by row, largest", -1, false },
   { "merit.siconos", "", "merit of Siconos", -1, false },
@@ -380,17 +383,12 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
   else if (!solved)
     snprintf(out->cause, sizeof out->cause, "%s after %d iterations, rel %.3g", out->reason,
              k->stats.iterations, k->stats.residual);
-  const double value[] = { k->judgement.rel,
-                           k->judgement.abs,
-                           k->judgement.componentwise,
-                           k->judgement.siconos,
-                           k->judgement.fclib,
-                           k->judgement.abh,
-                           k->p->n,
-                           k->stats.iterations,
-                           k->stats.factorizations,
-                           (double)k->stats.matvecs,
-                           k->stats.fallbacks };
+  const double value[] = { k->judgement.rel,         k->judgement.data,
+                           k->judgement.abs,         k->judgement.componentwise,
+                           k->judgement.siconos,     k->judgement.fclib,
+                           k->judgement.abh,         k->p->n,
+                           k->stats.iterations,      k->stats.factorizations,
+                           (double)k->stats.matvecs, k->stats.fallbacks };
   for (size_t i = 0; i < sizeof value / sizeof *value; i++)
     perp_outcome_add(out, table[i].name, value[i]);
   if (!solved) return; /* how long a failure took is no time to solution */

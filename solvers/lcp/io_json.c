@@ -150,7 +150,8 @@ static perp_status read_number(perp_scan *t, const char *what, double *value, bo
   word[n] = '\0';
   *value = strtod_l(word, NULL, t->c);
   if (!isfinite(*value))
-    return perp_scan_fail(t, t->line, "%s must be finite, got %.40s", what, word);
+    return perp_scan_fail(t, t->line, "%s must be finite, got %.40s, beyond the range of a double",
+                          what, word);
   t->at = s;
   return PERP_OK;
 }

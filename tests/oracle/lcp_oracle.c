@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { PROBLEMS = 120000, ROWS = 6, COLUMNS = 12 };
+enum { PROBLEMS = 100000, ROWS = 6, COLUMNS = 12 };
 
 static perp_ctx ctx;
 
