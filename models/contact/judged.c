@@ -2,7 +2,6 @@
 #include "models/contact/judged.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +12,11 @@ static void solved_by(perp_contact_count *count, const char *name, int64_t n)
          strncmp(count->by[i].name, name, PERP_SOLVED_BY_NAME - 1) != 0)
     i++;
   if (i == PERP_SOLVED_BY - 1) name = "others";
-  if (count->by[i].name[0] == '\0')
-    snprintf(count->by[i].name, PERP_SOLVED_BY_NAME, "%.*s", PERP_SOLVED_BY_NAME - 1, name);
+  if (count->by[i].name[0] == '\0') { /* in every step anew: no snprintf here */
+    const size_t length = strnlen(name, PERP_SOLVED_BY_NAME - 1);
+    memcpy(count->by[i].name, name, length);
+    count->by[i].name[length] = '\0';
+  }
   count->by[i].n += n;
 }
 
