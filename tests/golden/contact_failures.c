@@ -86,21 +86,21 @@ static void stopped(void)
   perp_result_free(&result);
 }
 
-/* What was `ok` once: boxes that gain two thirds of their energy, a cube that falls through another. */
+/* What was `ok` once: boxes that gain two thirds of their energy; a cube that fell through another is solved by now. */
 static void counted(void)
 {
-  static const perp_request cases[] = {
-    { .scene = "jam:side=3,e=1", .contact = "frictionless", .lcp = "dantzig" },
-    { .scene = "mass-ratio:ratio=1e-12", .lcp = "apgd" },
-  };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    perp_result result = run(&cases[i]);
-    const perp_contact_count *c = &result.contact_count;
-    ok(c->failures > 0 && c->problems == c->solved + c->swept + c->failures,
-       "%s, %s: %d of %d problems were not solved, and count", cases[i].scene, cases[i].lcp,
-       (int)c->failures, (int)c->problems);
-    perp_result_free(&result);
-  }
+  perp_result result = run(
+      &(perp_request){ .scene = "jam:side=3,e=1", .contact = "frictionless", .lcp = "dantzig" });
+  const perp_contact_count *c = &result.contact_count;
+  ok(c->failures > 0 && c->problems == c->solved + c->swept + c->failures,
+     "jam, dantzig: %d of %d problems were not solved, and count", (int)c->failures,
+     (int)c->problems);
+  perp_result_free(&result);
+  result = run(&(perp_request){ .scene = "mass-ratio:ratio=1e-12", .lcp = "apgd", .t_end = 0.5 });
+  ok(c->failures == 0 && c->data <= 1e-6,
+     "mass-ratio 1e-12, apgd: both rules hold, %.2g in units of the data", c->data);
+  below(perp_result_metric(&result, "pose.drift.max"), 1e-5, "... and no cube falls");
+  perp_result_free(&result);
 }
 
 /* A box between two plates that are too near: half of the overlap, 10 mm, at either side, with a solver that goes on
