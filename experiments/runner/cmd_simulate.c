@@ -4,6 +4,7 @@
 #include "experiments/runner/cli.h"
 #include "experiments/runner/guard.h"
 #include "experiments/runner/kind_simulate.h"
+#include "experiments/runner/simulate_contacts.h"
 #include "experiments/runner/util.h"
 
 #include <errno.h>
@@ -97,26 +98,7 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   fputs(t.s, stdout);
   perp_text_free(&t);
 
-  const perp_contact_count *c = &r->contact_count;
-  if (c->failures > 0) {
-    printf("lcp      %lld of %lld problems not solved to the tolerance:", (long long)c->failures,
-           (long long)(c->problems + c->reused));
-    for (int i = 0; i < PERP_REASONS; i++)
-      if (c->failed[i] > 0)
-        printf(" %lld %s", (long long)c->failed[i], perp_reason_name((perp_reason)-i));
-    printf("; the best impulses found were used");
-    if (c->rescued > 0)
-      printf(", those of %lld from Gauss-Seidel sweeps of last resort", (long long)c->rescued);
-    if (c->thrown > 0)
-      printf("; %lld had impulses nearer to a solution that would have thrown bodies",
-             (long long)c->thrown);
-    printf("\n\n");
-  }
-  if (c->swept > 0)
-    printf(
-        "lcp      %lld of %lld problems stopped after the sweeps asked for, above the tolerance; "
-        "largest residual %.2g\n\n",
-        (long long)c->swept, (long long)(c->problems + c->reused), c->residual);
+  perp_contacts_text(&r->contact_count, stdout);
 
   perp_table table;
   perp_table_init(&table, "lrl");

@@ -119,7 +119,10 @@ static perp_status open_slots(perp_ctx *ctx, struct ws *w)
   }
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++) {
-    if (strcmp(d->name, "auto") == 0 || ((d->caps & PERP_LCP_PEER) && !w->o.peers)) continue;
+    /* what goes on where nothing solves the problem is no further solver */
+    if (strcmp(d->name, "auto") == 0 || (d->caps & PERP_LCP_CHOOSES) ||
+        ((d->caps & PERP_LCP_PEER) && !w->o.peers))
+      continue;
     PERP_TRY(add(ctx, w, d->name));
   }
   return PERP_OK;
@@ -312,6 +315,7 @@ static perp_status attempt(struct search *f, int k, bool *over)
   if (inner.residual < f->rel || solved) {
     f->rel = inner.residual;
     f->stats->iterations = inner.iterations;
+    f->stats->by = inner.by != NULL ? inner.by : name;
     memcpy(w->best, w->x, (size_t)n * sizeof *w->x);
     if (!solved && inner.reason < 0) f->stats->reason = inner.reason;
   }

@@ -60,7 +60,8 @@ enum {
   PERP_LCP_WARM = 1 << 9,        /* profits from the guess in lambda */
   PERP_LCP_PEER = 1 << 10,       /* somebody else's solver behind an adapter */
   PERP_LCP_EXHAUSTIVE = 1 << 11, /* PERP_INFEASIBLE may mean that every basis was tried */
-  PERP_LCP_STRUCTURED = 1 << 12  /* serves one structure of A only; PERP_UNSUITED for the others */
+  PERP_LCP_STRUCTURED = 1 << 12, /* serves one structure of A only; PERP_UNSUITED for the others */
+  PERP_LCP_CHOOSES = 1 << 13 /* what it leaves unsolved is its own choice of what to go on with */
 };
 
 typedef struct perp_lcp_desc {

@@ -240,6 +240,41 @@ static void output(void)
   perp_result_free(&again);
 }
 
+/* How many contact problems were solved, by whom, and how well in both figures. */
+static void contact_counts(void)
+{
+  static const struct {
+    const char *lcp;
+    bool solves;
+  } cases[] = { { "dantzig", true }, { "auto:chain=(murty)", true }, { "psor:max_iter=3", false } };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *lcp = cases[i].lcp;
+    perp_result r = run((perp_request){ .scene = "stack:boxes=3",
+                                        .lcp = lcp,
+                                        .contact = i == 1 ? "frictionless" : NULL,
+                                        .t_end = 0.1 });
+    json_t *j;
+    json(&r, &j);
+    const json_t *by = json_object_get(json_object_get(j, "lcp"), "by");
+    const double solved = number(j, "lcp", "solved"), failures = number(j, "lcp", "failures");
+    near(number(j, "lcp", "problems"),
+         solved + number(j, "lcp", "reused") + number(j, "lcp", "swept") + failures, 0, 0,
+         "json, %s: every problem is solved, reused, swept or failed", lcp);
+    ok(cases[i].solves ? failures == 0 && solved > 0 : failures > 0 && solved == 0,
+       "json, %s: %g solved, %g failures", lcp, solved, failures);
+    ok(number(j, "lcp", "data.max") >= 0 &&
+           (number(j, "lcp", "residual.max") <= 1e-8 && number(j, "lcp", "data.max") <= 1e-6) ==
+               cases[i].solves,
+       "json, %s: both figures tell", lcp);
+    const char *who = i == 1 ? "murty" : lcp;
+    ok(cases[i].solves ? json_number_value(json_object_get(by, who)) == solved
+                       : json_object_size(by) == 0,
+       "json, %s: by whom", lcp);
+    json_decref(j);
+    perp_result_free(&r);
+  }
+}
+
 static void divergence(void)
 {
   /* explicit feedback that overshoots twice a step: h alpha = 20 */
@@ -331,6 +366,7 @@ int main(void)
   refusals();
   truth_times();
   output();
+  contact_counts();
   divergence();
   plain_problem();
   chaos();
