@@ -5,7 +5,7 @@
  * Nothing a method says is used.  Exact: fixed point for the sums (exact.h), then long double numbers, whose range no
  * quotient or square of doubles leaves, and no difference of nearly equal numbers except of those that are given.  The
  * row scales of a factored A are sums of products in long double, as good as M_b is conditioned. */
-#include "solvers/lcp/exact.h"
+#include "solvers/lcp/exact_sum.h"
 #include "solvers/lcp/internal.h"
 
 #include <float.h>
@@ -104,19 +104,19 @@ static void judge_factored_sizes(const perp_blocks *F, const double *lambda, rea
 /* ---- w --------------------------------------------------------------------------------------------------- */
 
 /* sum = (A lambda)_i; g: the group of row i where A is factored */
-static void judge_row(const perp_lcp *p, const double *lambda, int g, int i, perp_exact *sum)
+static void judge_row(const perp_lcp *p, const double *lambda, int g, int i, perp_exact_sum *sum)
 {
   const perp_blocks *F = p->F;
-  perp_exact u, t;
-  perp_exact_clear(sum);
+  perp_exact_sum u, t;
+  perp_exact_sum_clear(sum);
   if (F == NULL) {
     const double *row = p->A + i;
     for (size_t j = 0; j < (size_t)p->n; j++)
-      perp_exact_add_product(sum, row[j * (size_t)p->lda], lambda[j]);
+      perp_exact_sum_add_product(sum, row[j * (size_t)p->lda], lambda[j]);
     return;
   }
   const int r = F->cptr[g + 1] - F->cptr[g], l = i - F->cptr[g];
-  if (F->s != NULL) perp_exact_add_product(sum, F->s[i], lambda[i]);
+  if (F->s != NULL) perp_exact_sum_add_product(sum, F->s[i], lambda[i]);
   for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
     const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
     const double *G = F->J + F->joff[k] + l;
@@ -128,17 +128,17 @@ static void judge_row(const perp_lcp *p, const double *lambda, int g, int i, per
         const double inverse = step > 0 ? W[step * s] : W[q + s * d];
         if (inverse == 0 || G[q * r] == 0) continue;
         if (!have) {
-          perp_exact_clear(&u);
+          perp_exact_sum_clear(&u);
           for (int e = F->tptr[b]; e < F->tptr[b + 1]; e++) {
             const int v = F->tsub[e], row = F->cptr[F->jgrp[v]], rv = F->cptr[F->jgrp[v] + 1] - row;
             const double *H = F->J + F->joff[v] + s * rv;
-            for (int j = 0; j < rv; j++) perp_exact_add_product(&u, H[j], lambda[row + j]);
+            for (int j = 0; j < rv; j++) perp_exact_sum_add_product(&u, H[j], lambda[row + j]);
           }
           have = true;
         }
-        perp_exact_clear(&t);
-        perp_exact_add_times(&t, &u, inverse);
-        perp_exact_add_times(sum, &t, G[q * r]);
+        perp_exact_sum_clear(&t);
+        perp_exact_sum_add_times(&t, &u, inverse);
+        perp_exact_sum_add_times(sum, &t, G[q * r]);
       }
     }
   }
@@ -146,24 +146,24 @@ static void judge_row(const perp_lcp *p, const double *lambda, int g, int i, per
 
 /* residual.c's disc_residual, where the sides that may cancel are exact: |lambda|^2 - radius^2, lambda'w and
  * lambda x w.  size: |w| */
-static real judge_disc(const double *lambda, perp_exact *w0, perp_exact *w1, real size, real a,
-                       double radius)
+static real judge_disc(const double *lambda, perp_exact_sum *w0, perp_exact_sum *w1, real size,
+                       real a, double radius)
 {
-  perp_exact x;
+  perp_exact_sum x;
   const real l = hypotl(lambda[0], lambda[1]), y = size / a;
   if (!(l > 0)) return y > radius ? radius : y;
-  perp_exact_clear(&x);
-  for (int k = 0; k < 2; k++) perp_exact_add_product(&x, lambda[k], lambda[k]);
-  perp_exact_add_product(&x, -radius, radius);
-  const real over = perp_exact_value(&x);
-  perp_exact_clear(&x);
-  perp_exact_add_times(&x, w0, lambda[0]);
-  perp_exact_add_times(&x, w1, lambda[1]);
-  const real dot = perp_exact_value(&x) / a;
-  perp_exact_clear(&x);
-  perp_exact_add_times(&x, w1, lambda[0]);
-  perp_exact_add_times(&x, w0, -lambda[1]);
-  const real cross = perp_exact_value(&x) / a;
+  perp_exact_sum_clear(&x);
+  for (int k = 0; k < 2; k++) perp_exact_sum_add_product(&x, lambda[k], lambda[k]);
+  perp_exact_sum_add_product(&x, -radius, radius);
+  const real over = perp_exact_sum_value(&x);
+  perp_exact_sum_clear(&x);
+  perp_exact_sum_add_times(&x, w0, lambda[0]);
+  perp_exact_sum_add_times(&x, w1, lambda[1]);
+  const real dot = perp_exact_sum_value(&x) / a;
+  perp_exact_sum_clear(&x);
+  perp_exact_sum_add_times(&x, w1, lambda[0]);
+  perp_exact_sum_add_times(&x, w0, -lambda[1]);
+  const real cross = perp_exact_sum_value(&x) / a;
   if (!(over - 2 * dot + y * y > 0)) return y; /* |z|^2 - radius^2 */
   const real angle = atan2l(fabsl(cross) / l, l - dot / l);
   return hypotl(over / (l + radius), 2 * sqrtl(l) * sqrtl(radius) * sinl(angle / 2));
@@ -196,16 +196,16 @@ static void judge_add(judge_job *job, int i, int rows, real r, real a)
 static void judge_rows(judge_job *job, int g, int from, int end, double *w)
 {
   const perp_lcp *p = job->p;
-  perp_exact sum, before; /* before: of the first row of a cone */
+  perp_exact_sum sum, before; /* before: of the first row of a cone */
   for (int i = from; i < end; i++) {
     const real unit = p->unit != NULL ? p->unit[i] : 1, b = fabs(p->b[i]);
     double lo, hi;
     perp_lcp_bounds(p, job->lambda, i, &lo, &hi);
     judge_row(p, job->lambda, g, i, &sum);
-    const real moved = perp_exact_value(&sum);
+    const real moved = perp_exact_sum_value(&sum);
     job->product += moved * moved;
-    perp_exact_add(&sum, p->b[i]);
-    job->w[i] = perp_exact_value(&sum);
+    perp_exact_sum_add(&sum, p->b[i]);
+    job->w[i] = perp_exact_sum_value(&sum);
     if (w != NULL) w[i] = (double)job->w[i];
     job->size = fmaxl(job->size, fabs(job->lambda[i]));
     job->data = fmaxl(job->data, b / job->a[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solvers/lcp/exact.h"
+#include "solvers/lcp/exact_sum.h"
 
 #include <float.h>
 #include <math.h>
@@ -22,7 +22,7 @@ static uint64_t mantissa(double s, int *exponent)
 }
 
 /* words from ... to - 1 are there */
-static inline void extend(perp_exact *x, int from, int to)
+static inline void extend(perp_exact_sum *x, int from, int to)
 {
   if (x->from == x->to) x->from = x->to = from;
   while (x->from > from) {
@@ -35,7 +35,7 @@ static inline void extend(perp_exact *x, int from, int to)
   }
 }
 
-static inline void carry_on(perp_exact *x, uint64_t *word, int k)
+static inline void carry_on(perp_exact_sum *x, uint64_t *word, int k)
 {
   for (;; k++) {
     if (k == x->to) extend(x, x->from, k + 1);
@@ -44,9 +44,9 @@ static inline void carry_on(perp_exact *x, uint64_t *word, int k)
 }
 
 /* x += or -= m 2^e, m < 2^107 */
-static void add_at(perp_exact *x, bool negative, wide m, int e)
+static void add_at(perp_exact_sum *x, bool negative, wide m, int e)
 {
-  const int at = e + PERP_EXACT_BELOW, k = at >> 6, shift = at & 63;
+  const int at = e + PERP_EXACT_SUM_BELOW, k = at >> 6, shift = at & 63;
   const wide rest = m >> (64 - shift);
   const uint64_t part[3] = { (uint64_t)(m << shift), (uint64_t)rest, (uint64_t)(rest >> 64) };
   uint64_t *word = negative ? x->minus : x->plus, carry = 0;
@@ -59,7 +59,7 @@ static void add_at(perp_exact *x, bool negative, wide m, int e)
   if (carry != 0) carry_on(x, word, k + 3);
 }
 
-void perp_exact_add_product(perp_exact *x, double s, double t)
+void perp_exact_sum_add_product(perp_exact_sum *x, double s, double t)
 {
   if (s == 0 || t == 0) return;
   int e, f;
@@ -67,7 +67,7 @@ void perp_exact_add_product(perp_exact *x, double s, double t)
   add_at(x, (s < 0) != (t < 0), (wide)m * n, e + f);
 }
 
-void perp_exact_add(perp_exact *x, double s)
+void perp_exact_sum_add(perp_exact_sum *x, double s)
 {
   if (s == 0) return;
   int e;
@@ -76,12 +76,12 @@ void perp_exact_add(perp_exact *x, double s)
 }
 
 /* One of plus and minus becomes zero, and no word at either end is; is x < 0? */
-static bool reduce(perp_exact *x)
+static bool reduce(perp_exact_sum *x)
 {
   int k = x->to - 1;
   while (k >= x->from && x->plus[k] == x->minus[k]) k--;
   if (k < x->from) {
-    perp_exact_clear(x);
+    perp_exact_sum_clear(x);
     return false;
   }
   const bool negative = x->plus[k] < x->minus[k];
@@ -99,7 +99,7 @@ static bool reduce(perp_exact *x)
   return negative;
 }
 
-void perp_exact_add_times(perp_exact *x, perp_exact *y, double s)
+void perp_exact_sum_add_times(perp_exact_sum *x, perp_exact_sum *y, double s)
 {
   const bool below = reduce(y), negative = below != (s < 0);
   if (y->from == y->to || s == 0) return;
@@ -127,13 +127,13 @@ void perp_exact_add_times(perp_exact *x, perp_exact *y, double s)
   }
 }
 
-long double perp_exact_value(perp_exact *x)
+long double perp_exact_sum_value(perp_exact_sum *x)
 {
   const bool negative = reduce(x);
   if (x->from == x->to) return 0;
   const uint64_t *word = negative ? x->minus : x->plus;
   long double value = 0;
   for (int k = x->to - 1, used = 0; k >= x->from && used < 3; k--, used++)
-    value += ldexpl((long double)word[k], 64 * k - PERP_EXACT_BELOW);
+    value += ldexpl((long double)word[k], 64 * k - PERP_EXACT_SUM_BELOW);
   return negative ? -value : value;
 }
