@@ -29,7 +29,7 @@ static void print_judgement(const perp_lcp_judgement *g)
   printf("\n");
 }
 
-static const char *const proof_names[] = { "none", "ray", "infeasible" };
+static const char *const proof_names[] = { "none", "ray", "none-within", "infeasible", "excluded" };
 
 static const char tol_help[] = "largest scaled residual of a solution; default 1e-10";
 

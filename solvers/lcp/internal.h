@@ -14,6 +14,13 @@ void perp_lcp_survey(const perp_lcp *p, double *a, double *asymmetry, bool *fini
 void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, double *a, double *c,
                        double *acc, double *y);
 
+/* perp_lcp_prove with a budget (units: below 1 ns), and the vector [n] that proves: in doubles without rounding
+ * where there is one, else z.  exact is written for PERP_PROOF_INFEASIBLE only. */
+perp_lcp_proof perp_lcp_sharpen(const perp_lcp *p, const double *z, int64_t budget, double *exact,
+                                double *radius, double *scratch);
+#define PERP_PROOF_WORK 150000000    /* of a proof: 0.1 s */
+#define PERP_EXCLUDE_WORK 500000000  /* of an exclusion: 0.4 s */
+
 /* Row scales of a factored problem (scales.c), 0 for a zero row.
  *
  * For each row i of J M^-1 J' + S: a_i = max_j |A_ij| and, where lambda is given, c_i = sum_j
