@@ -292,12 +292,11 @@ static void approach(perp_exact_lcp *X, const double *z)
   free(col);
 }
 
-/* z of the basic row r that shows that it is impossible; false when doubles cannot hold it. */
-static bool extract(const perp_exact_lcp *X, int r, double *z)
+/* z of the basic row r that shows that it is impossible, rounded where doubles cannot hold it. */
+static void extract(const perp_exact_lcp *X, int r, double *z)
 {
   const perp_exact *E = &X->E;
   const mpz_t *D = (const mpz_t *)E->D + (size_t)r * (size_t)(E->k + 1);
-  bool exact = true;
   mpz_t g, y;
   mpz_inits(g, y, NULL);
   mpz_set(g, E->d);
@@ -318,19 +317,15 @@ static bool extract(const perp_exact_lcp *X, int r, double *z)
       perp_lcp_bounds(X->p, NULL, i, &lo, &hi);
       if (lo == -HUGE_VAL && hi < HUGE_VAL) mpz_neg(y, y);
       mpz_divexact(y, y, g);
-      exact = exact && mpz_sizeinbase(y, 2) - mpz_scan1(y, 0) <= 53;
       long e;
       double f = mpz_get_d_2exp(&e, y);
       e += E->row[v - E->k];
       if (pass == 0) {
         if (e > base) base = e;
-      } else {
+      } else
         z[i] = e - base < -2000 ? 0 : ldexp(f, (int)(e - base));
-        exact = exact && fabs(z[i]) >= DBL_MIN;
-      }
     }
   mpz_clears(g, y, NULL);
-  return exact;
 }
 
 static bool search(const perp_lcp *p, const double *z, const bool *keep, const double *u,
@@ -346,22 +341,50 @@ static bool search(const perp_lcp *p, const double *z, const bool *keep, const d
   else if (hopeful && X.E.work < X.E.budget) {
     approach(&X, z);
     proved = perp_exact_decide(&X.E, &row) == PERP_EXACT_IMPOSSIBLE;
-    if (proved && !extract(&X, row, exact)) memcpy(exact, z, (size_t)p->n * sizeof *z);
+    if (proved) extract(&X, row, exact);
   }
   *budget -= X.E.work;
   perp_exact_lcp_free(&X);
   return proved;
 }
 
-perp_lcp_proof perp_lcp_sharpen(const perp_lcp *p, const double *z, int64_t budget, double *exact,
-                                double *radius, double *scratch)
+/* Is the gap of a proof z more than what rounding of b (and bounds) may have made?  Data that agree up to rounding,
+ * as redundant contacts do, seldom agree exactly. */
+static bool stands_out(const perp_lcp *p, const double *z, double *u, double *c, double *a,
+                       double *rest)
+{
+  double gap = 0, size = 0;
+  transposed_product(p, z, u, rest + p->n);
+  perp_lcp_absolute(p, z, true, a, c, rest, rest + p->n);
+  for (int i = 0; i < p->n; i++)
+    if (perp_exact_is_friction(p, i)) {
+      u[p->fric_of[i]] += p->mu[i] * fabs(u[i]);
+      c[p->fric_of[i]] += p->mu[i] * c[i];
+    }
+  for (int i = 0; i < p->n; i++) {
+    gap -= p->b[i] * z[i];
+    size += fabs(p->b[i] * z[i]);
+    if (perp_exact_is_friction(p, i)) continue;
+    double lo, hi, top = -HUGE_VAL;
+    perp_lcp_bounds(p, NULL, i, &lo, &hi);
+    if (lo > -HUGE_VAL) top = fmax(top, u[i] * lo);
+    if (hi < HUGE_VAL) top = fmax(top, u[i] * hi);
+    if (!(top > -HUGE_VAL)) continue;
+    gap -= top;
+    size += c[i] * fmax(lo > -HUGE_VAL ? fabs(lo) : 0, hi < HUGE_VAL ? fabs(hi) : 0);
+  }
+  return gap > 64 * p->n * DBL_EPSILON * size;
+}
+
+/* all: every row of a small problem, whatever z is */
+static perp_lcp_proof weigh(const perp_lcp *p, const double *z, int64_t budget, bool all,
+                            double *exact, double *radius, double *scratch)
 {
   int n = p->n;
   double *x = scratch, *u = x + n, *c = u + n, *a = c + n, *rest = a + n, data = DBL_MIN, gap = 0;
   double r = 0, noise = 0;
   bool any = admissible(p, z, x), *keep = perp_exact_alloc(n, sizeof *keep);
   double *push = perp_exact_alloc(n, sizeof *push);
-  if (radius != NULL) *radius = 0;
   transposed_product(p, x, u, rest + n);
   perp_lcp_absolute(p, x, true, a, c, rest, rest + n);
   int rows = 0, limits = 0, askable = 0;
@@ -386,36 +409,43 @@ perp_lcp_proof perp_lcp_sharpen(const perp_lcp *p, const double *z, int64_t budg
     double most = fmax(lo > -HUGE_VAL ? u[i] * lo : -HUGE_VAL, hi < HUGE_VAL ? up * hi : -HUGE_VAL);
     if (most > -HUGE_VAL) gap -= most;
   }
-  bool proved = false, small = n <= ALL_ROWS;
+  bool proved = false;
+  all = all && n <= ALL_ROWS;
   if (any && (int64_t)(rows + limits) * (n + 1) <= MOST_NUMBERS) {
-    /* far from a proof: worth a search in small problems only */
-    bool hopeful = small || (gap > 0 && noise <= 1e-3 * gap / data);
-    proved = search(p, x, keep, u, &budget, hopeful, &r, exact);
-    if (!proved && small && rows < askable && budget > 0) {
-      double other;
-      for (int i = 0; i < n; i++) {
-        double lo, hi;
-        keep[i] = false;
-        if (perp_exact_is_friction(p, i)) continue;
-        perp_lcp_bounds(p, NULL, i, &lo, &hi);
-        keep[i] = lo == -HUGE_VAL || hi == HUGE_VAL;
-      }
-      proved = search(p, x, keep, u, &budget, true, &other, exact);
+    bool near = gap > 0 && noise <= 1e-3 * gap / data; /* else a search is hardly worth it */
+    proved = search(p, x, keep, u, &budget, near || all, &r, exact);
+  }
+  if (!proved && all && rows < askable && budget > 0) {
+    double ignored;
+    for (int i = 0; i < n; i++) {
+      double lo, hi;
+      perp_lcp_bounds(p, NULL, i, &lo, &hi);
+      keep[i] = !perp_exact_is_friction(p, i) && (lo == -HUGE_VAL || hi == HUGE_VAL);
     }
+    proved = search(p, x, keep, u, &budget, true, &ignored, exact);
   }
   free(keep);
   free(push);
   if (radius != NULL) *radius = proved ? HUGE_VAL : r;
-  if (proved) return PERP_PROOF_INFEASIBLE;
-  if (r > 1e8 * data) return PERP_PROOF_WITHIN;
+  if (proved && stands_out(p, exact, u, c, a, rest)) return PERP_PROOF_INFEASIBLE;
+  if (!proved && r > 1e8 * data) return PERP_PROOF_WITHIN;
   if (radius != NULL) *radius = 0;
   return is_ray(p, x, u, c, a, rest) ? PERP_PROOF_RAY : PERP_PROOF_NONE;
 }
 
+perp_lcp_proof perp_lcp_sharpen(const perp_lcp *p, const double *z, double *exact, double *scratch)
+{
+  double *found = perp_exact_alloc(p->n, sizeof *found);
+  perp_lcp_proof proof = weigh(p, z, PERP_PROOF_WORK, true, found, NULL, scratch);
+  if (proof == PERP_PROOF_INFEASIBLE) memcpy(exact, found, (size_t)p->n * sizeof *found);
+  free(found);
+  return proof;
+}
+
 perp_lcp_proof perp_lcp_prove(const perp_lcp *p, const double *z, double *radius, double *scratch)
 {
-  double *exact = perp_exact_alloc(p->n, sizeof *exact);
-  perp_lcp_proof proof = perp_lcp_sharpen(p, z, PERP_PROOF_WORK, exact, radius, scratch);
-  free(exact);
+  double *found = perp_exact_alloc(p->n, sizeof *found);
+  perp_lcp_proof proof = weigh(p, z, PERP_PROOF_WORK, false, found, radius, scratch);
+  free(found);
   return proof;
 }

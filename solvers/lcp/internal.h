@@ -14,12 +14,12 @@ void perp_lcp_survey(const perp_lcp *p, double *a, double *asymmetry, bool *fini
 void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, double *a, double *c,
                        double *acc, double *y);
 
-/* perp_lcp_prove with a budget (units: below 1 ns), and the vector [n] that proves: in doubles without rounding
- * where there is one, else z.  exact is written for PERP_PROOF_INFEASIBLE only. */
-perp_lcp_proof perp_lcp_sharpen(const perp_lcp *p, const double *z, int64_t budget, double *exact,
-                                double *radius, double *scratch);
-#define PERP_PROOF_WORK 150000000    /* of a proof: 0.1 s */
-#define PERP_EXCLUDE_WORK 500000000  /* of an exclusion: 0.4 s */
+/* perp_lcp_prove that, for PERP_PROOF_INFEASIBLE, writes the vector that proves to exact [n] (may be z): without
+ * rounding where doubles can hold it.  In problems of up to 24 rows it looks beyond the rows of z, which may be 0. */
+perp_lcp_proof perp_lcp_sharpen(const perp_lcp *p, const double *z, double *exact, double *scratch);
+/* Budgets, in units below 1 ns. */
+#define PERP_PROOF_WORK   150000000 /* of a proof: 0.1 s */
+#define PERP_EXCLUDE_WORK 500000000 /* of an exclusion: 0.4 s */
 
 /* Row scales of a factored problem (scales.c), 0 for a zero row.
  *

@@ -195,19 +195,21 @@ static perp_status run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, dou
   return status;
 }
 
-/* Only what can be verified is passed on. */
+/* Only what can be verified is passed on.  An exhaustive method need not have a vector, nor claim anything. */
 static perp_reason weigh(perp_lcp_solver *s, const perp_lcp *p, perp_reason reason)
 {
-  if (reason != PERP_RAY && reason != PERP_INFEASIBLE && reason != PERP_NONE_WITHIN) return reason;
+  bool claims = reason == PERP_RAY || reason == PERP_INFEASIBLE || reason == PERP_NONE_WITHIN;
+  bool exhaustive = (s->d->d.caps & PERP_LCP_EXHAUSTIVE) != 0;
+  if (!claims && !(exhaustive && reason == PERP_STALLED)) return reason;
   if (finite_vector(s->certificate, p->n))
-    s->proof = perp_lcp_sharpen(p, s->certificate, PERP_PROOF_WORK, s->certificate, NULL,
-                                s->scratch);
+    s->proof = perp_lcp_sharpen(p, s->certificate, s->certificate, s->scratch);
   if (s->proof == PERP_PROOF_INFEASIBLE) return PERP_INFEASIBLE;
-  if (reason == PERP_INFEASIBLE && (s->d->d.caps & PERP_LCP_EXHAUSTIVE) &&
+  if (reason == PERP_INFEASIBLE && exhaustive &&
       perp_exact_exclude(p, PERP_EXCLUDE_WORK, s->scratch) == PERP_EXACT_IMPOSSIBLE) {
     s->proof = PERP_PROOF_EXCLUDED;
     return PERP_INFEASIBLE;
   }
+  if (!claims) return reason;
   if (s->proof == PERP_PROOF_WITHIN) return PERP_NONE_WITHIN;
   return s->proof == PERP_PROOF_RAY || reason == PERP_RAY ? PERP_RAY : PERP_INACCURATE;
 }
