@@ -32,7 +32,7 @@ static void print_judgement(const perp_lcp_judgement *g)
   printf("\n");
 }
 
-static const char *const proof_names[] = { "none", "ray", "infeasible" };
+static const char *const proof_names[] = { "none", "ray", "none-within", "infeasible", "excluded" };
 
 static const char tol_help[] =
     "largest rel of a solution, the residual relative to lambda; default 1e-10";
@@ -101,6 +101,21 @@ struct solution {
   perp_lcp_judgement cone; /* of the answer on the cones, where friction is set */
 };
 
+static void print_proof(const struct solution *s)
+{
+  if (s->proof == PERP_PROOF_EXCLUDED)
+    printf("# proof: no solution; every choice of free rows excluded in exact arithmetic\n");
+  else if (s->certificate == NULL)
+    return;
+  else if (s->proof == PERP_PROOF_INFEASIBLE)
+    printf("# certificate: no solution, verified in exact arithmetic (--json prints the vector)\n");
+  else if (s->proof == PERP_PROOF_WITHIN)
+    printf("# certificate: no solution with |lambda|_1 < %.3g (shown); beyond: unknown\n",
+           s->radius);
+  else
+    printf("# certificate: a ray of Lemke's path, which proves nothing for this class of A\n");
+}
+
 static void print_solution(const perp_spec *spec, const perp_lcp_problem *p,
                            const struct solution *s, bool json)
 {
@@ -131,11 +146,11 @@ static void print_solution(const perp_spec *spec, const perp_lcp_problem *p,
       perp_json_real(&j, "cone_residual", s->cone.rel);
       json_judgement(&j, "cone_judgement", &s->cone);
     }
-    if (s->certificate != NULL) {
+    if (s->proof != PERP_PROOF_NONE) {
       perp_json_open(&j, "certificate", '{');
       perp_json_text(&j, "proves", proof_names[s->proof]);
-      perp_json_real(&j, "radius", s->radius);
-      perp_lcp_json_vector(&j, "z", s->certificate, s->rows);
+      if (s->proof == PERP_PROOF_WITHIN) perp_json_real(&j, "radius", s->radius);
+      if (s->certificate != NULL) perp_lcp_json_vector(&j, "z", s->certificate, s->rows);
       perp_json_close(&j, '}');
     }
     perp_json_close(&j, '}');
@@ -152,11 +167,7 @@ static void print_solution(const perp_spec *spec, const perp_lcp_problem *p,
     printf("# solved as %s; lambda is that of the contacts; on the circular cones:\n", s->friction);
     print_judgement(&s->cone);
   }
-  if (s->certificate != NULL && s->proof == PERP_PROOF_INFEASIBLE)
-    printf("# certificate: no solution with |lambda|_1 < %.3g (--json prints the vector)\n",
-           s->radius);
-  else if (s->certificate != NULL)
-    printf("# certificate: a ray of Lemke's path, which proves nothing for this class of A\n");
+  print_proof(s);
   for (int i = 0; i < n; i++) {
     perp_format_real(s->lambda[i], text, sizeof text);
     printf("%s\n", text);
@@ -398,11 +409,13 @@ static int verify_vector(const perp_lcp_problem *p, const double *z, bool json)
     perp_json j = { .out = stdout };
     perp_json_open(&j, NULL, '{');
     perp_json_text(&j, "proves", proof_names[proof]);
-    perp_json_real(&j, "radius", radius);
+    if (proof == PERP_PROOF_WITHIN) perp_json_real(&j, "radius", radius);
     perp_json_close(&j, '}');
     printf("\n");
   } else if (proof == PERP_PROOF_INFEASIBLE)
-    printf("# proved: no solution with |lambda|_1 < %.3g\n", radius);
+    printf("# proved: no solution (verified in exact arithmetic)\n");
+  else if (proof == PERP_PROOF_WITHIN)
+    printf("# no solution with |lambda|_1 < %.3g (shown); beyond: unknown\n", radius);
   else
     printf("# proves nothing%s\n", proof == PERP_PROOF_RAY ? ": a ray of Lemke's path" : "");
   return proof == PERP_PROOF_INFEASIBLE ? PERP_EXIT_OK : PERP_EXIT_FAILED;

@@ -321,9 +321,11 @@ static perp_status attempt(struct search *f, int k, bool *over)
   }
   const double *proof = perp_lcp_certificate(s->s);
   bool infeasible = inner.reason == PERP_INFEASIBLE;
-  if (f->certificate != NULL && proof != NULL && (infeasible || f->ray == PERP_RUNNING))
-    memcpy(f->certificate, proof, (size_t)n * sizeof *proof);
-  if (inner.reason == PERP_RAY && proof != NULL) f->ray = PERP_RAY;
+  bool ray = inner.reason == PERP_RAY, within = inner.reason == PERP_NONE_WITHIN;
+  if (proof != NULL && (infeasible || f->ray == PERP_RUNNING || (within && f->ray == PERP_RAY))) {
+    if (f->certificate != NULL) memcpy(f->certificate, proof, (size_t)n * sizeof *proof);
+    if (ray || within) f->ray = inner.reason;
+  }
   if (infeasible) f->ray = PERP_INFEASIBLE;
   if (solved) f->stats->reason = PERP_CONVERGED;
   *over = solved || infeasible;

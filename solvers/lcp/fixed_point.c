@@ -146,7 +146,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       /* what frozen limits make impossible, others may allow */
       if (!coupled)
         keep_certificate(w, n, certificate);
-      else if (stats->reason == PERP_INFEASIBLE || stats->reason == PERP_RAY)
+      else if (stats->reason == PERP_INFEASIBLE || stats->reason == PERP_NONE_WITHIN ||
+               stats->reason == PERP_RAY)
         stats->reason = PERP_STALLED;
       break;
     }

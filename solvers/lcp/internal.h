@@ -17,6 +17,13 @@ bool perp_lcp_finite(const perp_lcp *p);
 void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, double *a, double *c,
                        double *acc, double *y);
 
+/* perp_lcp_prove that, for PERP_PROOF_INFEASIBLE, writes the vector that proves to exact [n] (may be z): without
+ * rounding where doubles can hold it.  In problems of up to 24 rows it looks beyond the rows of z, which may be 0. */
+perp_lcp_proof perp_lcp_sharpen(const perp_lcp *p, const double *z, double *exact, double *scratch);
+/* Budgets, in units below 1 ns. */
+#define PERP_PROOF_WORK   150000000 /* of a proof: 0.1 s */
+#define PERP_EXCLUDE_WORK 500000000 /* of an exclusion: 0.4 s */
+
 /* Row scales of a factored problem (scales.c), 0 for a zero row.
  *
  * For each row i of J M^-1 J' + S: a_i = max_j |A_ij| and, where lambda is given, c_i = sum_j

@@ -57,9 +57,10 @@ enum {
   PERP_LCP_FACTORED = 1 << 6,     /* never forms A; serves dense A as well */
   PERP_LCP_PIVOTING = 1 << 7,     /* ends after finitely many pivots with an exact basis */
   PERP_LCP_ITERATIVE = 1 << 8,
-  PERP_LCP_WARM = 1 << 9,        /* profits from the guess in lambda */
-  PERP_LCP_PEER = 1 << 10,       /* somebody else's solver behind an adapter */
-  PERP_LCP_EXHAUSTIVE = 1 << 11, /* PERP_INFEASIBLE may mean that every basis was tried */
+  PERP_LCP_WARM = 1 << 9,  /* profits from the guess in lambda */
+  PERP_LCP_PEER = 1 << 10, /* somebody else's solver behind an adapter */
+  /* PERP_INFEASIBLE may come without a vector: perp_lcp_solve then excludes every basis itself, exactly */
+  PERP_LCP_EXHAUSTIVE = 1 << 11,
   PERP_LCP_STRUCTURED = 1 << 12, /* serves one structure of A only; PERP_UNSUITED for the others */
   PERP_LCP_CHOOSES = 1 << 13 /* what it leaves unsolved is its own choice of what to go on with */
 };
@@ -197,26 +198,35 @@ void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *
 
 typedef enum perp_lcp_proof {
   PERP_PROOF_NONE = 0,
-  PERP_PROOF_RAY,       /* z is the direction of a ray of Lemke's path; proves nothing by itself */
-  PERP_PROOF_INFEASIBLE /* no lambda within a huge radius satisfies the linear conditions: no solution */
+  PERP_PROOF_RAY,        /* z is the direction of a ray of Lemke's path; proves nothing by itself */
+  PERP_PROOF_WITHIN,     /* no solution with |lambda|_1 < radius; one beyond it is not excluded */
+  PERP_PROOF_INFEASIBLE, /* a Farkas vector, verified without rounding: no solution at all */
+  PERP_PROOF_EXCLUDED /* all complementary bases excluded without rounding: no solution at all; no vector */
 } perp_lcp_proof;
 
-/* What does the vector z [n] prove, recomputed from the input alone?  Entries of z of the wrong sign are
- * taken as zero first.
+/* What does the vector z [n] prove, recomputed from the input alone, taken as the numbers it is?  Entries of z of
+ * the wrong sign are taken as zero first.
  *
- * PERP_PROOF_INFEASIBLE (Farkas; any A, symmetric or not): z_i >= 0 where only the lower bound is finite
- * (there w_i >= 0 is asked), <= 0 where only the upper one is, of any sign on free rows, 0 elsewhere; then
- * every solution has z'w >= 0.  With u = A'z,  z'w = u'lambda + b'z, and where the supremum of u'lambda
- * over the bounds is below -b'z by a gap there is no solution.  On unbounded sides u must vanish or have
- * the right sign; the amount e by which it does not, rounding included, leaves a proof for
- * |lambda|_1 < radius = gap / e only.  Accepted when radius exceeds 1e8 max(|b_i| / a_i, |clamp(0)|).
- * Friction rows have z = 0 and add mu |u_t| to u_n.
+ * Farkas (any A, symmetric or not): z_i >= 0 where only the lower bound is finite (there w_i >= 0 is asked), <= 0
+ * where only the upper one is, of any sign on free rows, 0 elsewhere; then every solution has z'w >= 0.  With
+ * u = A'z,  z'w = u'lambda + b'z, and where the supremum of u'lambda over the bounds is below -b'z by a gap there is
+ * no solution.  Friction rows have z = 0 and add mu |u_t| to u_n.
+ *
+ * PERP_PROOF_INFEASIBLE: z, or an exact vector that z points to, is one with u exactly 0, or of the right sign, on
+ * unbounded sides.  Such a vector is looked for among the rows of z, in integer arithmetic, as far as the budget
+ * reaches (0.1 s).  The gap must exceed 64 n eps times the sum of the terms it is made of: numbers that agree up to
+ * rounding, such as b of redundant contacts, are not called contradictory although, as they are, they may be.  Circles are replaced by a square around them, one side
+ * across u_t, which is more than they allow.
+ *
+ * PERP_PROOF_WITHIN: the amount e > 0 by which u of z itself is not, leaves a proof for |lambda|_1 < radius = gap / e
+ * only.  Shown where radius exceeds 1e8 max(|b_i| / a_i, |clamp(0)|).
  *
  * PERP_PROOF_RAY (pure LCP): z >= 0, z != 0, y = A z + theta e >= 0 for one theta >= 0, z_i y_i = 0, up to
  * 1e-9 of |A||z|: the homogeneous part of an unbounded edge of Lemke's path with covering vector e.  For
  * copositive-plus A it comes with b'z < 0 and A'z <= 0, and is then reported as PERP_PROOF_INFEASIBLE.
  *
- * radius (may be NULL) out: the radius of the proof.  scratch [PERP_LCP_SCRATCH].  No allocation. */
+ * radius (may be NULL) out: the radius of the proof, infinite for PERP_PROOF_INFEASIBLE.  scratch
+ * [PERP_LCP_SCRATCH].  Allocates.  Rows and columns beyond 400000 numbers are not looked at: no proof. */
 perp_lcp_proof perp_lcp_prove(const perp_lcp *p, const double *z, double *radius, double *scratch);
 
 /* ---- one solve, judged: solve.c ------------------------------------------------------------------------- */
@@ -239,15 +249,19 @@ perp_status perp_lcp_equilibrate(perp_ctx *ctx, perp_lcp_solver *s, bool on);
  * same, and data is then the upper bound of perp_lcp_rate.  A method that does not come with perp works on copies of
  * all data of the problem, so that it cannot change what is judged (memory grows with the largest problem).  Non-finite data give PERP_NOT_FINITE, a problem outside the capabilities of the
  * method PERP_UNSUITED (status PERP_OK both times).  PERP_INFEASIBLE is only reported with a certificate
- * that perp_lcp_prove accepts (or by an exhaustive method), PERP_RAY becomes it where that is proved.
+ * that perp_lcp_prove accepts without a radius, or where an exhaustive method says it and all bases are excluded in
+ * exact arithmetic; PERP_RAY becomes it where that is proved.  What is shown within a radius only is
+ * PERP_NONE_WITHIN: not solved, and not answered.
  * lambda [n] in: guess, out: iterate, always finite; w [n] = A lambda + b out, may be NULL.  judgement may be NULL,
  * which saves the work on its other figures.  stats out.  PERP_ERR_ARG: tol, or as perp_lcp_check; PERP_ERR_DIM: more
  * rows or columns than created for, or as perp_lcp_check; else what the method says; lambda, w and judgement are then
- * undefined.  Beside the cost of the method O(n^2) dense, O(nnz) factored. */
+ * undefined.  Beside the cost of the method O(n^2) dense, O(nnz) factored; after a claim that
+ * there is no solution up to 0.1 s of integer arithmetic, which allocates, 0.5 s for an exhaustive method. */
 perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double tol,
                            double *lambda, double *w, perp_lcp_judgement *judgement,
                            perp_stats *stats);
-/* What the last solve proved, and the vector [n] that does (NULL when there is none). */
+/* What the last solve proved, and the vector [n] that does (NULL when there is none; perp_lcp_prove tells its
+ * radius).  Where the exact vector fits doubles it is this one. */
 perp_lcp_proof perp_lcp_proved(const perp_lcp_solver *s);
 const double *perp_lcp_certificate(const perp_lcp_solver *s);
 
@@ -259,7 +273,8 @@ typedef bool perp_lcp_solution_fn(void *user, const double *lambda, const double
                                   const signed char *state);
 /* All basic solutions of a problem with n <= 20 rows and at most 2^22 index sets (no cones).  accept: the
  * largest rel of a solution.  *count out: how many; *complete (may be NULL): every index set was
- * examined.  Allocates.  PERP_ERR_UNSUPPORTED: more rows or index sets, cones, no dense A; PERP_ERR_ARG: numbers that
+ * examined (in doubles: pivots below 1e-11 of what they come from count as zero) and, where *count = 0, excluded in
+ * exact arithmetic.  Allocates.  PERP_ERR_UNSUPPORTED: more rows or index sets, cones, no dense A; PERP_ERR_ARG: numbers that
  * are not finite; else as perp_lcp_check.  O(index sets x n^3). */
 perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double accept,
                                    perp_lcp_solution_fn *found, void *user, int *count,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One solve: check, refuse what the method does not serve, solve, judge, verify the certificate.
  * Whatever a method claims, PERP_CONVERGED is given here and by the judge alone. */
+#include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/internal.h"
 #include "solvers/solvers.h"
 
@@ -256,16 +257,23 @@ static perp_status run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, dou
   return status;
 }
 
-/* Only what can be verified is passed on. */
+/* Only what can be verified is passed on.  An exhaustive method need not have a vector, nor claim anything. */
 static perp_reason weigh(perp_lcp_solver *s, const perp_lcp *p, perp_reason reason)
 {
-  if (reason != PERP_RAY && reason != PERP_INFEASIBLE) return reason;
+  bool claims = reason == PERP_RAY || reason == PERP_INFEASIBLE || reason == PERP_NONE_WITHIN;
+  bool exhaustive = (s->d->d.caps & PERP_LCP_EXHAUSTIVE) != 0;
+  if (!claims && !(exhaustive && reason == PERP_STALLED)) return reason;
   if (finite_vector(s->certificate, p->n))
-    s->proof = perp_lcp_prove(p, s->certificate, NULL, s->scratch);
+    s->proof = perp_lcp_sharpen(p, s->certificate, s->certificate, s->scratch);
   if (s->proof == PERP_PROOF_INFEASIBLE) return PERP_INFEASIBLE;
-  if (s->proof == PERP_PROOF_RAY) return PERP_RAY;
-  if (reason == PERP_INFEASIBLE && (s->d->d.caps & PERP_LCP_EXHAUSTIVE)) return PERP_INFEASIBLE;
-  return reason == PERP_RAY ? PERP_RAY : PERP_INACCURATE;
+  if (reason == PERP_INFEASIBLE && exhaustive &&
+      perp_exact_exclude(p, PERP_EXCLUDE_WORK, s->scratch) == PERP_EXACT_IMPOSSIBLE) {
+    s->proof = PERP_PROOF_EXCLUDED;
+    return PERP_INFEASIBLE;
+  }
+  if (!claims) return reason;
+  if (s->proof == PERP_PROOF_WITHIN) return PERP_NONE_WITHIN;
+  return s->proof == PERP_PROOF_RAY || reason == PERP_RAY ? PERP_RAY : PERP_INACCURATE;
 }
 
 /* Rate lambda; w [n] out. */
@@ -349,5 +357,5 @@ perp_lcp_proof perp_lcp_proved(const perp_lcp_solver *s)
 
 const double *perp_lcp_certificate(const perp_lcp_solver *s)
 {
-  return s->proof != PERP_PROOF_NONE ? s->certificate : NULL;
+  return s->proof != PERP_PROOF_NONE && s->proof != PERP_PROOF_EXCLUDED ? s->certificate : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The judge of LCPs: known figures, invariance, the safeguard, cones, coupling, certificates; and the
+/* The judge of LCPs: known figures, invariance, the safeguard, cones, coupling; and the
  * generated problems against their planted solutions. */
 #include "solvers/lcp/convert.h"
 #include "solvers/lcp/problem.h"
@@ -20,15 +20,6 @@ static perp_lcp_judgement judge(const perp_lcp *p, const double *x)
   perp_lcp_judge(p, x, NULL, scratch, &j);
   free(scratch);
   return j;
-}
-
-static perp_lcp_proof prove(const perp_lcp *p, const double *z, double *radius)
-{
-  int nv = p->F != NULL ? p->F->nv : 0;
-  double *scratch = calloc(PERP_LCP_SCRATCH(p->n, nv) + 1, sizeof *scratch);
-  perp_lcp_proof proof = perp_lcp_prove(p, z, radius, scratch);
-  free(scratch);
-  return proof;
 }
 
 static perp_lcp_problem make(perp_lcp_recipe recipe)
@@ -419,56 +410,6 @@ static void check_rows(void)
   }
 }
 
-static void check_certificates(void)
-{
-  double radius;
-  perp_lcp_problem q = make((perp_lcp_recipe){ .family = "nosol", .n = 4 });
-  double z[4] = { 1, 1, 0, 0 }, wrong[4] = { 1, 0, 0, 0 };
-  ok(prove(&q.p, z, &radius) == PERP_PROOF_INFEASIBLE && radius > 1e10,
-     "a Farkas vector of v v' is accepted (radius %.1e)", radius);
-  ok(prove(&q.p, wrong, NULL) == PERP_PROOF_NONE, "a vector that is none is refused");
-  perp_lcp_problem_free(&q);
-
-  /* a ray that proves nothing: every direction of the zero matrix, solvable for b >= 0 */
-  double A[4] = { 0, 0, 0, 0 }, b[2] = { 1, 1 };
-  perp_lcp p = { .n = 2, .A = A, .lda = 2, .b = b };
-  ok(prove(&p, wrong, NULL) == PERP_PROOF_RAY, "a ray of a solvable problem is only a ray");
-  double z0[2] = { 0, 0 }, zn[2] = { (double)NAN, 1 };
-  ok(prove(&p, z0, NULL) == PERP_PROOF_NONE, "the zero vector proves nothing");
-  ok(prove(&p, zn, NULL) != PERP_PROOF_INFEASIBLE, "NaN proves nothing");
-
-  q = make((perp_lcp_recipe){ .family = "free-infeasible" });
-  double f[2] = { 1, -1 }, g[2] = { -1, 1 };
-  ok(prove(&q.p, f, NULL) == PERP_PROOF_INFEASIBLE && prove(&q.p, g, NULL) == PERP_PROOF_NONE,
-     "free rows: multipliers of either sign, the right one proves");
-  perp_lcp_problem_free(&q);
-
-  /* bounded box: w_1 >= 0 is asked of row 1, row 2 is in [0, 1]: -1 + lambda_2 < 0 always, but not for
-   * hi = 3 */
-  double B[4] = { 0, 0, 1, 1 }, c[2] = { -2, 0 }, lo[2] = { 0, 0 }, hi[2] = { HUGE_VAL, 1 };
-  p = (perp_lcp){ .n = 2, .A = B, .lda = 2, .b = c, .lo = lo, .hi = hi };
-  double e[2] = { 1, 0 };
-  ok(prove(&p, e, NULL) == PERP_PROOF_INFEASIBLE, "a finite bound makes it impossible");
-  hi[1] = 3;
-  ok(prove(&p, e, NULL) == PERP_PROOF_NONE, "a wider one does not");
-
-  /* no false proof: random nonnegative vectors on solvable problems */
-  int lies = 0;
-  perp_rng *rng = perp_rng_create(11);
-  for (int seed = 0; seed < 300; seed++) {
-    static const char *const names[] = { "spd", "psd", "boxed", "boxed-psd", "copositive" };
-    q = make((perp_lcp_recipe){ .family = names[seed % 5], .n = 4, .seed = (uint64_t)seed });
-    for (int k = 0; k < 20; k++) {
-      double v[4];
-      for (int i = 0; i < 4; i++) v[i] = perp_rng_int(rng, 2) ? perp_rng_uniform(rng, -1, 1) : 0;
-      lies += prove(&q.p, v, NULL) == PERP_PROOF_INFEASIBLE;
-    }
-    perp_lcp_problem_free(&q);
-  }
-  perp_rng_destroy(rng);
-  ok(lies == 0, "no vector proves a solvable problem infeasible");
-}
-
 /* lambda of a pyramid goes back to its friction problem */
 static void check_pyramid(void)
 {
@@ -586,7 +527,6 @@ int main(void)
   check_friction();
   check_families();
   check_rows();
-  check_certificates();
   check_pyramid();
   check_enumeration();
   check_team();
