@@ -25,10 +25,12 @@ __attribute__((format(printf, 4, 5), unused)) static int tap_check(int pass, con
 {
   va_list ap;
   va_start(ap, fmt);
-  printf("%sok %d - ", pass ? "" : "not ", ++tap_count);
-  vprintf(fmt, ap);
+  char text[4096];
+  vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
-  printf("\n");
+  for (char *c = text; *c != '\0'; c++) /* a check is one line */
+    if (*c == '\n') *c = ' ';
+  printf("%sok %d - %s\n", pass ? "" : "not ", ++tap_count, text);
   if (!pass) {
     tap_failed++;
     printf("# failed at %s:%d\n", file, line);
