@@ -280,8 +280,9 @@ static perp_reason bpp_box(perp_clamped *D, int warm)
   if (over == OVER_FOREIGN && !D->general) { /* not symmetric, or not semidefinite */
     D->general = true;
     D->kept = false;
+    D->stats->iterations++;
     perp_clamped_first_sets(D, 0);
-    over = bpp_rounds(D, 0, D->P.n, "start");
+    over = bpp_rounds(D, 0, D->P.n, "general");
   }
   if (over == OVER_SINGULAR) {
     if (D->stats->iterations >= D->limit) return PERP_MAX_ITER;
