@@ -49,8 +49,9 @@ static const perp_opt bpp_options[] = {
   PERP_OPTIONS_END
 };
 
-/* shift of a singular A_FF, relative to its diagonal; 1e-8 ... 1e-4 serve equally well */
-static const double SHIFT = 1e-6;
+/* shift of a singular A_FF, relative to its diagonal; 1e-8 ... 1e-4 serve equally well.  Where its blocks stall it is
+ * raised RAISE-fold, at most to LARGE; every proximal step lowers it again. */
+static const double SHIFT = 1e-6, RAISE = 100, LARGE = 1;
 /* a start gives up after START_ROUNDS, or START_PATIENCE without progress */
 enum { START_ROUNDS = 50, START_PATIENCE = 6, PROXIMAL = 50 };
 /* a proximal step that is short, relative to lambda: the sets are those of a solution or of none */
@@ -130,7 +131,15 @@ int perp_bpp_start(perp_clamped *D, int warm)
 
 /* ---- the method -------------------------------------------------------------------------------------------------- */
 
-enum { OVER_DONE, OVER_LIMIT, OVER_SINGULAR, OVER_FOREIGN, OVER_INFEASIBLE, OVER_NOT_FINITE };
+enum {
+  OVER_DONE,
+  OVER_STALLED,
+  OVER_LIMIT,
+  OVER_SINGULAR,
+  OVER_FOREIGN,
+  OVER_INFEASIBLE,
+  OVER_NOT_FINITE
+};
 
 /* Row i, whose diagonal entry is 0, is out of order.  In a semidefinite A all of it is 0 and w_i = b_i whatever lambda
  * is: off to the bound that b_i asks for.  OVER_INFEASIBLE where there is none, OVER_FOREIGN for other A. */
@@ -161,7 +170,8 @@ static bool bpp_symmetric(const perp_clamped *D)
   return true;
 }
 
-/* Rounds until no row is out of order; `changes` rows differ from the factor, `what` names the first round. */
+/* Rounds until no row is out of order; `changes` rows differ from the factor, `what` names the first round.  Single
+ * exchanges without a shift and with the largest; OVER_STALLED in their place with the others. */
 static int bpp_rounds(perp_clamped *D, double shift, int changes, const char *what)
 {
   int n = D->P.n, best = n + 1, patience = D->patience, in = -1, out = -1;
@@ -179,15 +189,14 @@ static int bpp_rounds(perp_clamped *D, double shift, int changes, const char *wh
       return bpp_symmetric(D) ? OVER_SINGULAR : OVER_FOREIGN;
     }
     if (D->stats->iterations >= D->limit) return OVER_LIMIT;
+    bool single = changes >= best && patience == 0;
+    if (single && shift > 0 && shift < LARGE) return OVER_STALLED;
     D->stats->iterations++;
-    bool single = false;
     if (changes < best) {
       best = changes;
       patience = D->patience;
-    } else if (patience > 0) {
+    } else if (!single) {
       patience--;
-    } else {
-      single = true;
     }
     what = single ? "pivot" : "block";
     in = out = -1;
@@ -244,11 +253,40 @@ static int bpp_solved(perp_clamped *D)
   return perp_pivot_residual(&D->P, D->lambda, D->w) <= PERP_PIVOT_DONE;
 }
 
-/* From the solution of the shifted problem to one of A itself. */
+/* One proximal step with a lower shift, or the least that does not stall. */
+static int bpp_step(perp_clamped *D, double *shift, int changes)
+{
+  size_t n = (size_t)D->P.n;
+  double least = perp_larger(*shift / RAISE, SHIFT);
+  memcpy(D->center, D->lambda, n * sizeof *D->center);
+  memcpy(D->saved, D->set, n);
+  if (least < *shift) changes = D->P.n + 1;
+  for (*shift = least;; *shift = perp_smaller(*shift * RAISE, LARGE)) {
+    D->stats->iterations++;
+    int over = bpp_rounds(D, *shift, changes, "proximal");
+    if (over != OVER_STALLED) return over;
+    memcpy(D->lambda, D->center, n * sizeof *D->lambda);
+    memcpy(D->set, D->saved, n);
+    changes = D->P.n + 1;
+  }
+}
+
+/* A solution of A, by those of the shifted problem. */
 static perp_reason bpp_proximal(perp_clamped *D)
 {
   int n = D->P.n;
+  double shift = SHIFT;
   bool near = false, late = false; /* the steps are short; a basis was tried since then */
+  if (D->stats->iterations >= D->limit) return PERP_MAX_ITER;
+  D->stats->iterations++;
+  int over = bpp_rounds(D, shift, n + 1, "shift");
+  while (over == OVER_STALLED) {
+    shift = perp_smaller(shift * RAISE, LARGE);
+    if (D->stats->iterations >= D->limit) return PERP_MAX_ITER;
+    D->stats->iterations++;
+    over = bpp_rounds(D, shift, n + 1, "shift");
+  }
+  if (over != OVER_DONE) return bpp_failure(over);
   for (int step = 0;; step++) {
     bool tried = step == 0 || (near && !late);
     late |= near;
@@ -256,9 +294,7 @@ static perp_reason bpp_proximal(perp_clamped *D)
     if (near && bpp_solved(D)) return PERP_EXACT;
     if (D->stats->iterations >= D->limit) return PERP_MAX_ITER;
     if (step == PROXIMAL) return PERP_STALLED;
-    D->stats->iterations++;
-    memcpy(D->center, D->lambda, (size_t)n * sizeof *D->center);
-    int over = bpp_rounds(D, SHIFT, tried ? n + 1 : 0, "proximal");
+    over = bpp_step(D, &shift, tried ? n + 1 : 0);
     if (over != OVER_DONE) return bpp_failure(over);
     double size = 0, change = 0;
     for (int i = 0; i < n; i++) {
@@ -284,12 +320,7 @@ static perp_reason bpp_box(perp_clamped *D, int warm)
     perp_clamped_first_sets(D, 0);
     over = bpp_rounds(D, 0, D->P.n, "general");
   }
-  if (over == OVER_SINGULAR) {
-    if (D->stats->iterations >= D->limit) return PERP_MAX_ITER;
-    D->stats->iterations++;
-    over = bpp_rounds(D, SHIFT, D->P.n + 1, "shift");
-    if (over == OVER_DONE) return bpp_proximal(D);
-  }
+  if (over == OVER_SINGULAR) return bpp_proximal(D);
   if (over != OVER_DONE) return bpp_failure(over);
   if (perp_clamped_done(D, 0)) return PERP_EXACT;
   /* updates may have worn out: once more with a fresh factor */
