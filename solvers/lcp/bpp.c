@@ -53,7 +53,9 @@ static const perp_opt bpp_options[] = {
  * raised RAISE-fold, at most to LARGE; every proximal step lowers it again. */
 static const double SHIFT = 1e-6, RAISE = 100, LARGE = 1;
 /* a start gives up after START_ROUNDS, or START_PATIENCE without progress */
-enum { START_ROUNDS = 50, START_PATIENCE = 6, PROXIMAL = 50 };
+enum { START_ROUNDS = 50, START_PATIENCE = 6 };
+/* proximal steps; BETWEEN two bases tried where they are short */
+enum { PROXIMAL = 50, BETWEEN = 8 };
 /* a proximal step that is short, relative to lambda: the sets are those of a solution or of none */
 static const double NEAR = 1e-9;
 
@@ -276,7 +278,7 @@ static perp_reason bpp_proximal(perp_clamped *D)
 {
   int n = D->P.n;
   double shift = SHIFT;
-  bool near = false, late = false; /* the steps are short; a basis was tried since then */
+  int near = PROXIMAL; /* the step from which on they are short */
   if (D->stats->iterations >= D->limit) return PERP_MAX_ITER;
   D->stats->iterations++;
   int over = bpp_rounds(D, shift, n + 1, "shift");
@@ -288,10 +290,9 @@ static perp_reason bpp_proximal(perp_clamped *D)
   }
   if (over != OVER_DONE) return bpp_failure(over);
   for (int step = 0;; step++) {
-    bool tried = step == 0 || (near && !late);
-    late |= near;
+    bool tried = step == 0 || (step >= near && (step - near) % BETWEEN == 0);
     if (tried && bpp_unshifted(D)) return PERP_EXACT;
-    if (near && bpp_solved(D)) return PERP_EXACT;
+    if (step >= near && bpp_solved(D)) return PERP_EXACT;
     if (D->stats->iterations >= D->limit) return PERP_MAX_ITER;
     if (step == PROXIMAL) return PERP_STALLED;
     over = bpp_step(D, &shift, tried ? n + 1 : 0);
@@ -304,7 +305,7 @@ static perp_reason bpp_proximal(perp_clamped *D)
     }
     if (change > size / (2 * PROXIMAL) && perp_pivot_proves_infeasible(&D->P, D->proof))
       return PERP_INFEASIBLE;
-    near |= change <= NEAR * size;
+    if (change <= NEAR * size && step < near) near = step + 1;
   }
 }
 

@@ -42,6 +42,7 @@ typedef struct perp_clamped {
   int dependent; /* rows that the last factorization found dependent */
   double *guess; /* [n] with reuse: lambda as it came */
   bool kept;     /* K, rows, pos are those of the last solution */
+  bool shifted;  /* K has a shift in it */
   bool general;  /* K holds the LU factors of A_FF, A being far from symmetric; no updates then */
 } perp_clamped;
 

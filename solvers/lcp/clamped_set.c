@@ -117,6 +117,7 @@ int perp_clamped_factor(perp_clamped *D, int changes, double shift)
 {
   int n = D->P.n;
   D->dependent = 0;
+  D->shifted = shift > 0;
   memset(D->ignore, 0, (size_t)n);
   if (D->general) return factor_general(D, shift);
   if (changes * UPDATE_SHARE < D->K.k) {

@@ -94,7 +94,7 @@ perp_status perp_clamped_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doubl
     PERP_TRY(perp_pivot_take(ctx, &D->P, p));
     reason = friction ? perp_clamped_friction(D, p, warm) : D->box(D, warm);
   }
-  D->kept = D->reuse && reason == PERP_EXACT && !friction && !D->general;
+  D->kept = D->reuse && reason == PERP_EXACT && !friction && !D->general && !D->shifted;
   if ((reason == PERP_RAY || reason == PERP_INFEASIBLE) && certificate != NULL)
     memcpy(certificate, D->proof, (size_t)n * sizeof *certificate);
   for (int i = 0; i < n; i++)

@@ -514,7 +514,7 @@ static void stateless(const char *method)
 
 /* reuse=true on sequences with the same A: right each time, and fewer factorizations; with an A that
  * was changed behind its back (the array is the same one all the time), right as well */
-static void reuse(const char *method)
+static void reuse(const char *method, double most)
 {
   perp_rng *rng = perp_rng_create(23);
   perp_spec spec;
@@ -550,8 +550,8 @@ static void reuse(const char *method)
     }
   }
   ok(wrong == 0 && worst <= 1e-11, "%s: sequences of 5, %.1e", method, worst);
-  ok(factored < solves / 2, "%s: %d factorizations in %d solves after the first", method, factored,
-     solves);
+  ok(factored < most * solves, "%s: %d factorizations in %d solves after the first", method,
+     factored, solves);
   d->destroy(ws);
   perp_spec_free(&spec);
   perp_rng_destroy(rng);
@@ -680,8 +680,8 @@ int main(void)
     warm(all[k]);
     if (k != 2) traced(all[k]); /* the start of dantzig is seen beyond what it counts */
   }
-  reuse("dantzig:start=bpp,reuse=true");
-  reuse("bpp:reuse=true");
+  reuse("dantzig:start=bpp,reuse=true", 0.5);
+  reuse("bpp:reuse=true", 0.75); /* half of the matrices are singular: a shift is a new factor */
   files();
   static const char *const contact[] = { "stack", "incline-edge", "incline-slide", "incline-stick",
                                          "stack-friction" };
