@@ -426,5 +426,6 @@ const perp_lcp_desc perp_lcp_auto = {
                  PERP_LCP_EXHAUSTIVE },
   .create = create,
   .solve = solve,
-  .destroy = destroy
+  .destroy = destroy,
+  .same = "*", /* whatever it chooses */
 };

@@ -81,7 +81,8 @@ typedef struct perp_lcp_desc {
   /* For `perp info`, one sentence each, NULL where nothing is said: the class of problems and what is promised there,
    * how ties are broken, what a solve costs, what stats->iterations counts. */
   const char *serves, *ties, *cost, *counts;
-  /* Names of registered methods, separated by commas, that take the same pivots or iterates by nature. */
+  /* Names of registered methods, separated by commas, that take the same pivots or iterates by nature;
+   * "*": any of them. */
   const char *same;
 } perp_lcp_desc;
 
