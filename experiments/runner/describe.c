@@ -139,6 +139,7 @@ void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
     if (lcp->ties != NULL) perp_json_text(j, "ties", lcp->ties);
     if (lcp->cost != NULL) perp_json_text(j, "cost", lcp->cost);
     if (lcp->counts != NULL) perp_json_text(j, "counts", lcp->counts);
+    if (lcp->same != NULL) perp_json_text(j, "same", lcp->same);
   }
   perp_json_open(j, "capabilities", '[');
   for (int b = 0; b < 32; b++)

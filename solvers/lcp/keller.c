@@ -14,8 +14,9 @@
  * first.  STAR prints (64c) with the sign of the Schur complement reversed: the driven w_r grows with
  * A_rr - A_rA A_AA^-1 A_Ar > 0.
  *
- * Against dantzig: any symmetry, an explicit inverse instead of L D L'.  Against lemke: one row at a
- * time instead of all rows along a covering vector.
+ * Against dantzig: the same pivots where A is symmetric and positive definite, a drive being a major cycle; here A may
+ * have any symmetry, and there is an explicit inverse instead of L D L'.  Against lemke: one row at a time instead of
+ * all rows along a covering vector.
  *
  * Cost O(|S|^2 + n |S|) per pivot, memory 1.2 n^2 numbers.  A ray along which lambda_r grows without end
  * has a direction z with z_i (A z)_i = 0 in the basic rows and z_r (A z)_r <= 0: no P-matrix has one, and
@@ -240,4 +241,5 @@ const perp_lcp_desc perp_lcp_keller = {
           "the vertex",
   .cost = "O(|S|^2 + n |S|) a pivot with |S| basic lambda; 1.2 n^2 numbers",
   .counts = "pivots, and cycles taken back",
+  .same = "dantzig", /* where A is symmetric and positive definite */
 };

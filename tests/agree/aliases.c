@@ -75,7 +75,7 @@ static void watch(void *user, const perp_trace_event *e)
     feed(&r->pivots, e->leaving);
     r->pivots.length++;
   }
-  if (e->x == NULL && e->state == NULL) return;
+  if ((e->x == NULL && e->state == NULL) || strcmp(e->what, "start") == 0) return;
   double top = 0;
   for (int i = 0; e->x != NULL && i < e->n; i++) top = fmax(top, fabs(e->x[i]));
   for (int i = 0; i < e->n; i++) /* to six digits: rounding is no method */
