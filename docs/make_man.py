@@ -47,7 +47,7 @@ page += ['.SH EXIT STATUS', '.nf',
          '.TP', '.B PERP_HOME', roff('source tree or folder where studies, lessons and templates are looked for first'),
          '.TP', '.B PERP_REPORT_JS', roff('script of the interactive figures, in place of the one that was bundled; empty: pictures only'),
          '.TP', '.B NO_COLOR', roff('no colours, whatever the terminal'),
-         '.TP', '.B TMPDIR', roff('where lessons compute'),
+         '.TP', '.B TMPDIR', roff('folder of temporary files, /tmp without it'),
          '.SH FILES',
          '.TP', '.I results/STUDY/', roff('what a run leaves: study.yaml, plan.jsonl, journal/, series/, replay/, log/, env/, program/ (--keep-program), derived/*.csv with their schemas, '
                                           'figs/, report.html'),

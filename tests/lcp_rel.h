@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The judge's rel written out once more from its definition, in long double and without the safeguard:
- * what the library's judge is judged by. */
+ * what the library's judge is judged by, where the numbers are tame; tests/oracle has the rest. */
 #ifndef TESTS_LCP_REL_H
 #define TESTS_LCP_REL_H
 
@@ -33,11 +33,19 @@ __attribute__((unused)) static double independent_rel(const perp_lcp *p, const d
     if (cone) {
       long double most = fmaxl(a[0], a[1]), normal = x[p->fric_of[i]];
       long double radius = normal > 0 ? p->mu[i] * normal : 0;
-      y[0] = x[i] - w[0] / most;
-      y[1] = x[i + 1] - w[1] / most;
-      long double length = hypotl(y[0], y[1]);
-      for (int k = 0; k < 2 && length > radius; k++) y[k] *= radius / length;
-      r = hypotl(x[i] - y[0], x[i + 1] - y[1]);
+      /* lambda - P(lambda - y) without the difference where lambda - y is inside, and else with the part of it that
+       * the projection takes away: no y is lost beside lambda */
+      long double z[2];
+      for (int k = 0; k < 2; k++) {
+        y[k] = w[k] / most;
+        z[k] = x[i + k] - y[k];
+      }
+      long double length = hypotl(z[0], z[1]), l = hypotl(x[i], x[i + 1]);
+      long double over = (l - radius) * (l + radius) - 2 * (x[i] * y[0] + x[i + 1] * y[1]) +
+                         y[0] * y[0] + y[1] * y[1];
+      long double cut = over > 0 ? over / (length * (length + radius))
+                                 : 0; /* (|z| - radius) / |z| */
+      r = hypotl(y[0] + cut * z[0], y[1] + cut * z[1]);
       i++;
     } else {
       double lo = p->lo != NULL ? p->lo[i] : 0, hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
@@ -45,10 +53,10 @@ __attribute__((unused)) static double independent_rel(const perp_lcp *p, const d
         hi = p->mu[i] * fmax(x[p->fric_of[i]], 0);
         lo = -hi;
       }
-      y[0] = x[i] - w[0] / a[0];
-      if (y[0] < (long double)lo) y[0] = lo;
-      if (y[0] > (long double)hi) y[0] = hi;
-      r = fabsl(x[i] - y[0]);
+      y[0] = w[0] / a[0];
+      if (y[0] > (long double)x[i] - lo) y[0] = (long double)x[i] - lo;
+      if (y[0] < (long double)x[i] - hi) y[0] = (long double)x[i] - hi;
+      r = fabsl(y[0]);
     }
     bad |= !(r < HUGE_VALL);
     worst = fmaxl(worst, r);

@@ -9,6 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* a sanitizer has its own way with memory */
+#if defined(__SANITIZE_ADDRESS__)
+#define TAP_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TAP_SANITIZED
+#endif
+#endif
+
 static int tap_count, tap_failed;
 
 __attribute__((format(printf, 4, 5), unused)) static int tap_check(int pass, const char *file,

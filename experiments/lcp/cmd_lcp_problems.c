@@ -46,6 +46,7 @@ static void write_json(const perp_lcp_problem *q)
     for (int i = 0; i < n; i++) perp_json_int(&j, NULL, p->cone[i]);
     perp_json_close(&j, ']');
   }
+  if (p->unit != NULL) perp_lcp_json_vector(&j, "unit", p->unit, n);
   if (p->frozen) perp_json_bool(&j, "frozen", true);
   if (q->solution != NULL)
     perp_lcp_json_vector(&j, "solution", q->solution, n);
@@ -66,18 +67,21 @@ static int write_problem(perp_ctx *ctx, const perp_lcp_problem *p, const char *p
 {
   perp_status status;
   if (path != NULL && (ends_with(path, ".hdf5") || ends_with(path, ".h5"))) {
-    status = perp_lcp_write_fclib(ctx, p, path);
+    perp_out o;
+    status = perp_out_open(ctx, path, &o);
+    if (status == PERP_OK) status = perp_lcp_write_fclib(ctx, p, o.part != NULL ? o.part : path);
+    perp_status closed = perp_out_close(ctx, &o, status == PERP_OK);
+    if (status == PERP_OK) status = closed;
     return status == PERP_OK ? PERP_EXIT_OK : perp_lcp_refuse(ctx, status);
   }
-  FILE *f = path == NULL || strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-  if (f == NULL) {
-    PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
+  perp_out o = { .f = stdout };
+  bool to_stdout = path == NULL || strcmp(path, "-") == 0;
+  if (!to_stdout && perp_out_open(ctx, path, &o) != PERP_OK)
     return perp_lcp_refuse(ctx, PERP_ERR_IO);
-  }
-  status = path != NULL && ends_with(path, ".mtx") ? perp_lcp_write_mtx(ctx, p, f)
-                                                   : perp_lcp_write(ctx, p, f);
-  if (f != stdout && fclose(f) != 0 && status == PERP_OK)
-    status = PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
+  status = path != NULL && ends_with(path, ".mtx") ? perp_lcp_write_mtx(ctx, p, o.f)
+                                                   : perp_lcp_write(ctx, p, o.f);
+  perp_status closed = to_stdout ? PERP_OK : perp_out_close(ctx, &o, status == PERP_OK);
+  if (status == PERP_OK) status = closed;
   return status == PERP_OK ? PERP_EXIT_OK : perp_lcp_refuse(ctx, status);
 }
 
@@ -158,6 +162,9 @@ int perp_cmd_lcp_generate(perp_ctx *ctx, int argc, char **argv)
   r.seed = (uint64_t)seed;
   r.permute = perp_args_get(&args, "permute") != NULL;
   r.factored = perp_args_get(&args, "factored") != NULL;
+  if (f != NULL && !f->seeded && !r.permute && perp_args_get(&args, "seed") != NULL)
+    return perp_usage_error(&args, "--seed has no effect: nothing in %s is random; leave it out",
+                            f->name);
   if (r.factored && (r.permute || json))
     return perp_usage_error(&args, "--factored goes with neither --permute nor --json");
   perp_lcp_problem p;
@@ -211,6 +218,16 @@ int perp_cmd_lcp_convert(perp_ctx *ctx, int argc, char **argv)
   if (box && directions > 0) return perp_usage_error(&args, "either --box or --pyramid");
   perp_lcp_problem p, q;
   if ((status = perp_lcp_open(ctx, args.arg[0], &p)) >= 0) return status;
+  const char *unused = perp_lcp_needs(&p.p) & (PERP_LCP_FRICTION | PERP_LCP_CONE) ? NULL
+                       : directions > 0                                           ? "--pyramid"
+                       : box                                                      ? "--box"
+                                                                                  : NULL;
+  if (unused != NULL) {
+    status = perp_usage_error(&args, "%s has no effect: %s has no friction rows; leave it out",
+                              unused, args.arg[0]);
+    perp_lcp_problem_free(&p);
+    return status;
+  }
   perp_status made = PERP_OK;
   if (box) {
     made = perp_lcp_boxes(ctx, &p, 1, &q);

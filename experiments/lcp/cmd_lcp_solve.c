@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp lcp solve, perp lcp check */
 #include "experiments/lcp/lcp_cmd.h"
+
+#include "experiments/runner/guard.h"
 #include "solvers/lcp/convert.h"
 #include "solvers/lcp/io.h"
 
@@ -12,6 +14,7 @@ static void json_judgement(perp_json *j, const char *key, const perp_lcp_judgeme
 {
   perp_json_open(j, key, '{');
   perp_json_real(j, "rel", g->rel);
+  perp_json_real(j, "data", g->data);
   perp_json_real(j, "abs", g->abs);
   perp_json_real(j, "componentwise", g->componentwise);
   perp_json_real(j, "siconos", g->siconos);
@@ -23,24 +26,49 @@ static void json_judgement(perp_json *j, const char *key, const perp_lcp_judgeme
 
 static void print_judgement(const perp_lcp_judgement *g)
 {
-  printf("# rel %.3g  abs %.3g  componentwise %.3g  siconos %.3g  fclib %.3g  abh %.3g", g->rel,
-         g->abs, g->componentwise, g->siconos, g->fclib, g->abh);
+  printf("# rel %.3g  data %.3g  abs %.3g  componentwise %.3g  siconos %.3g  fclib %.3g  abh %.3g",
+         g->rel, g->data, g->abs, g->componentwise, g->siconos, g->fclib, g->abh);
   if (g->coupling > 0) printf("  coupling %.3g", g->coupling);
   printf("\n");
 }
 
-static const char *const proof_names[] = { "none", "ray", "infeasible" };
+static const char *const proof_names[] = { "none", "ray", "none-within", "infeasible", "excluded" };
 
-static const char tol_help[] = "largest scaled residual of a solution; default 1e-10";
+static const char tol_help[] =
+    "largest rel of a solution, the residual relative to lambda; default 1e-10";
+static const char data_help[] =
+    "largest data of a solution, what is left of w relative to b; not asked by default: "
+    "then rel alone decides";
+
+/* figures and tolerances in one text: "residual 1e-12 (tol 1e-10), data 1e-9 (tol 1e-6)" */
+static const char *figures(double rel, double tol, double data, double tol_data, char text[128])
+{
+  int at = snprintf(text, 128, "residual %.3g (tol %.3g), data %.3g", rel, tol, data);
+  if (tol_data > 0) snprintf(text + at, 128 - (size_t)at, " (tol %.3g)", tol_data);
+  return text;
+}
+
+enum { NOT_SOLVED, UNDECIDED, SOLVED, FIXED_WORK }; /* FIXED_WORK: so many sweeps, no tolerance */
+static const char *const verdicts[] = { "not solved", "undecided", "solved", "fixed-work" };
+static const char *const json_verdicts[] = { "failed", "undecided", "solved", "fixed-work" };
+static int verdict_of(perp_reason reason)
+{
+  return reason == PERP_CONVERGED     ? SOLVED
+         : reason == PERP_UNDECIDED   ? UNDECIDED
+         : reason == PERP_SWEEPS_DONE ? FIXED_WORK
+                                      : NOT_SOLVED;
+}
 
 /* -1 to go on, else the exit status */
 static int read_arguments(perp_ctx *ctx, const perp_cli *cli, int argc, char **argv,
-                          perp_args *args, double *tol)
+                          perp_args *args, double *tol, double *tol_data)
 {
   int status = perp_args_read(cli, argc, argv, args);
   if (status >= 0) return status;
   *tol = 1e-10;
-  return perp_lcp_positive(ctx, args, "tol", tol);
+  *tol_data = 0;
+  status = perp_lcp_positive(ctx, args, "tol", tol);
+  return status >= 0 ? status : perp_lcp_positive(ctx, args, "tol-data", tol_data);
 }
 
 /* ---- solve ------------------------------------------------------------------------------------------------ */
@@ -67,11 +95,26 @@ struct solution {
   perp_lcp_proof proof;
   const double *certificate; /* [rows] */
   int rows;                  /* of the problem that was solved */
-  double radius, seconds, tol;
+  double radius, seconds, tol, tol_data;
   double *lambda, *w;
   const char *friction;    /* how the cones were solved; NULL: as they are */
   perp_lcp_judgement cone; /* of the answer on the cones, where friction is set */
 };
+
+static void print_proof(const struct solution *s)
+{
+  if (s->proof == PERP_PROOF_EXCLUDED)
+    printf("# proof: no solution; every choice of free rows excluded in exact arithmetic\n");
+  else if (s->certificate == NULL)
+    return;
+  else if (s->proof == PERP_PROOF_INFEASIBLE)
+    printf("# certificate: no solution, verified in exact arithmetic (--json prints the vector)\n");
+  else if (s->proof == PERP_PROOF_WITHIN)
+    printf("# certificate: no solution with |lambda|_1 < %.3g (shown); beyond: unknown\n",
+           s->radius);
+  else
+    printf("# certificate: a ray of Lemke's path, which proves nothing for this class of A\n");
+}
 
 static void print_solution(const perp_spec *spec, const perp_lcp_problem *p,
                            const struct solution *s, bool json)
@@ -79,18 +122,20 @@ static void print_solution(const perp_spec *spec, const perp_lcp_problem *p,
   int n = p->p.n;
   char name[512];
   perp_spec_format(spec, name, sizeof name);
-  bool solved = s->stats.reason == PERP_CONVERGED;
+  const int verdict = verdict_of(s->stats.reason);
   if (json) {
     perp_json j = { .out = stdout };
     perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "status", solved ? "solved" : "failed");
+    perp_json_text(&j, "status", json_verdicts[verdict]);
     perp_json_text(&j, "reason", perp_reason_name(s->stats.reason));
     perp_json_real(&j, "residual", s->stats.residual);
+    perp_json_real(&j, "data", s->stats.data);
     perp_json_int(&j, "iterations", s->stats.iterations);
     perp_lcp_json_vector(&j, "lambda", s->lambda, n);
     perp_lcp_json_vector(&j, "w", s->w, n);
     perp_json_text(&j, "lcp", name);
     perp_json_real(&j, "tol", s->tol);
+    if (s->tol_data > 0) perp_json_real(&j, "tol_data", s->tol_data);
     perp_json_real(&j, "seconds", s->seconds);
     perp_json_int(&j, "factorizations", s->stats.factorizations);
     perp_json_int(&j, "matvecs", s->stats.matvecs);
@@ -101,31 +146,28 @@ static void print_solution(const perp_spec *spec, const perp_lcp_problem *p,
       perp_json_real(&j, "cone_residual", s->cone.rel);
       json_judgement(&j, "cone_judgement", &s->cone);
     }
-    if (s->certificate != NULL) {
+    if (s->proof != PERP_PROOF_NONE) {
       perp_json_open(&j, "certificate", '{');
       perp_json_text(&j, "proves", proof_names[s->proof]);
-      perp_json_real(&j, "radius", s->radius);
-      perp_lcp_json_vector(&j, "z", s->certificate, s->rows);
+      if (s->proof == PERP_PROOF_WITHIN) perp_json_real(&j, "radius", s->radius);
+      if (s->certificate != NULL) perp_lcp_json_vector(&j, "z", s->certificate, s->rows);
       perp_json_close(&j, '}');
     }
     perp_json_close(&j, '}');
     printf("\n");
     return;
   }
-  printf("# %s by %s: %s, residual %.3g (tol %.3g), %d iterations, %.3g s\n",
-         solved ? "solved" : "not solved", name, perp_reason_name(s->stats.reason),
-         s->stats.residual, s->tol, s->stats.iterations, s->seconds);
+  char text[128];
+  printf("# %s by %s: %s, %s, %d iterations, %.3g s\n", verdicts[verdict], name,
+         perp_reason_name(s->stats.reason),
+         figures(s->stats.residual, s->tol, s->stats.data, s->tol_data, text), s->stats.iterations,
+         s->seconds);
   print_judgement(&s->judgement);
   if (s->friction != NULL) {
     printf("# solved as %s; lambda is that of the contacts; on the circular cones:\n", s->friction);
     print_judgement(&s->cone);
   }
-  if (s->certificate != NULL && s->proof == PERP_PROOF_INFEASIBLE)
-    printf("# certificate: no solution with |lambda|_1 < %.3g (--json prints the vector)\n",
-           s->radius);
-  else if (s->certificate != NULL)
-    printf("# certificate: a ray of Lemke's path, which proves nothing for this class of A\n");
-  char text[40];
+  print_proof(s);
   for (int i = 0; i < n; i++) {
     perp_format_real(s->lambda[i], text, sizeof text);
     printf("%s\n", text);
@@ -153,11 +195,13 @@ static void judge_on_cones(const perp_lcp_problem *p, int directions, struct sol
 
 /* p: what is solved; contacts: where it comes from, NULL when it is the problem itself. */
 static int solve_problem(perp_ctx *ctx, const perp_args *args, const perp_spec *spec, double tol,
-                         const perp_lcp_problem *p, const perp_lcp_problem *contacts,
-                         int directions)
+                         double tol_data, const perp_lcp_problem *p,
+                         const perp_lcp_problem *contacts, int directions)
 {
   int n = p->p.n, nv = p->p.F != NULL ? p->p.F->nv : 0;
-  struct solution s = { .tol = tol, .rows = n };
+  struct solution s = { .tol = tol, .tol_data = tol_data, .rows = n };
+  perp_lcp problem = p->p;
+  problem.tol_data = tol_data;
   perp_lcp_solver *solver = NULL;
   s.lambda = perp_xalloc((size_t)n + 1, sizeof *s.lambda);
   s.w = perp_xalloc((size_t)n + 1, sizeof *s.w);
@@ -175,7 +219,7 @@ static int solve_problem(perp_ctx *ctx, const perp_args *args, const perp_spec *
   if (status == PERP_OK) {
     ctx->msg[0] = '\0';
     double start = perp_clock_thread();
-    status = perp_lcp_solve(ctx, solver, &p->p, tol, s.lambda, s.w, &s.judgement, &s.stats);
+    status = perp_lcp_solve(ctx, solver, &problem, tol, s.lambda, s.w, &s.judgement, &s.stats);
     s.seconds = perp_clock_thread() - start;
   }
   ctx->trace = NULL;
@@ -190,7 +234,7 @@ static int solve_problem(perp_ctx *ctx, const perp_args *args, const perp_spec *
     }
     print_solution(spec, contacts != NULL ? contacts : p, &s, perp_args_get(args, "json") != NULL);
     if (s.stats.reason == PERP_UNSUITED && ctx->msg[0] != '\0') perp_say("%s", ctx->msg);
-    exit_status = s.stats.reason == PERP_CONVERGED ? PERP_EXIT_OK : PERP_EXIT_FAILED;
+    exit_status = verdict_of(s.stats.reason) >= SOLVED ? PERP_EXIT_OK : PERP_EXIT_FAILED;
   } else
     exit_status = perp_lcp_refuse(ctx, status);
   perp_lcp_destroy(solver);
@@ -220,18 +264,48 @@ static int read_friction(perp_ctx *ctx, const perp_args *args, int *directions)
 }
 
 static int solve_as(perp_ctx *ctx, const perp_args *args, const perp_spec *spec, double tol,
-                    const perp_lcp_problem *p, int directions)
+                    double tol_data, const perp_lcp_problem *p, int directions)
 {
-  if (directions < 0) return solve_problem(ctx, args, spec, tol, p, NULL, 0);
+  if (directions < 0) return solve_problem(ctx, args, spec, tol, tol_data, p, NULL, 0);
   perp_lcp_problem dense, q = { 0 };
   perp_status made = perp_lcp_problem_form(ctx, p, &dense);
   if (made != PERP_OK) return perp_lcp_refuse(ctx, made);
   made = directions > 0 ? perp_lcp_pyramid(ctx, &dense, directions, &q)
                         : perp_lcp_boxes(ctx, &dense, 1, &q);
-  int status = made == PERP_OK ? solve_problem(ctx, args, spec, tol, &q, &dense, directions)
-                               : perp_lcp_refuse(ctx, made);
+  int status = made == PERP_OK
+                   ? solve_problem(ctx, args, spec, tol, tol_data, &q, &dense, directions)
+                   : perp_lcp_refuse(ctx, made);
   perp_lcp_problem_free(&q);
   perp_lcp_problem_free(&dense);
+  return status;
+}
+
+/* What is said of a solver that ended its process. */
+static int tell_end(const perp_guard *g, bool json)
+{
+  const char *reason = g->cut == PERP_CUT_CRASH ? "crash" : "interrupted";
+  if (json) {
+    perp_json j = { .out = stdout };
+    perp_json_open(&j, NULL, '{');
+    perp_json_text(&j, "status", "failed");
+    perp_json_text(&j, "reason", reason);
+    perp_json_text(&j, "message", g->cause);
+    perp_json_close(&j, '}');
+    printf("\n");
+  } else
+    printf("# not solved: %s: %s\n", reason, g->cause);
+  return g->cut == PERP_CUT_CRASH ? PERP_EXIT_INFRA : PERP_EXIT_FAILED;
+}
+
+/* Solve in a process of its own: outside code may do anything to it. */
+static int solve_apart(perp_ctx *ctx, const perp_args *args, const perp_spec *spec, double tol,
+                       double tol_data, const perp_lcp_problem *p, int directions)
+{
+  perp_guard g;
+  if (perp_guard_begin(ctx, 0, 0, &g) != PERP_OK) return perp_lcp_refuse(ctx, PERP_ERR_INTERNAL);
+  if (g.child) return perp_guard_leave(&g, solve_as(ctx, args, spec, tol, tol_data, p, directions));
+  int status = g.cut == PERP_CUT_NONE ? g.code : tell_end(&g, perp_args_get(args, "json") != NULL);
+  perp_guard_free(&g);
   return status;
 }
 
@@ -240,6 +314,7 @@ int perp_cmd_lcp_solve(perp_ctx *ctx, int argc, char **argv)
   static const perp_flag flags[] = {
     { "lcp", 0, "NAME[:OPTIONS]", "the solver (perp list lcp); default lemke" },
     { "tol", 0, "TOL", tol_help },
+    { "tol-data", 0, "TOL", data_help },
     { "guess", 0, "FILE", "start from these multipliers" },
     { "friction", 0, "KIND",
       "solve cones as they are (cone), as the boxes around them (box) or as pyramids of N "
@@ -254,7 +329,9 @@ int perp_cmd_lcp_solve(perp_ctx *ctx, int argc, char **argv)
     "FILE|- --lcp NAME",
     "Solves one complementarity problem and judges the answer. Reads .lcp, JSON, Matrix Market, "
     "Siconos .dat and fclib HDF5 files.",
-    "Exit status: 0 solved, 10 not solved (the best iterate and the reason are printed), 2 usage, "
+    "Exit status: 0 solved, or the sweeps made that were asked for (fixed-work); 10 not solved or "
+    "undecided (the best iterate and the reason are printed); 5 the solver crashed or ended the "
+    "process; 2 usage; "
     "3 invalid file.",
     "perp lcp generate stack --n 64 | perp lcp solve - --lcp lemke",
     flags,
@@ -262,8 +339,8 @@ int perp_cmd_lcp_solve(perp_ctx *ctx, int argc, char **argv)
     1
   };
   perp_args args;
-  double tol;
-  int status = read_arguments(ctx, &cli, argc, argv, &args, &tol);
+  double tol, tol_data;
+  int status = read_arguments(ctx, &cli, argc, argv, &args, &tol, &tol_data);
   if (status >= 0) return status;
   int directions;
   if ((status = read_friction(ctx, &args, &directions)) != 0) return status;
@@ -273,8 +350,14 @@ int perp_cmd_lcp_solve(perp_ctx *ctx, int argc, char **argv)
     return perp_lcp_refuse(ctx, PERP_ERR_OPTION);
   perp_lcp_problem p;
   status = perp_lcp_open(ctx, args.arg[0], &p);
+  if (status < 0 && perp_args_get(&args, "friction") != NULL &&
+      !(perp_lcp_needs(&p.p) & (PERP_LCP_FRICTION | PERP_LCP_CONE))) {
+    status = perp_usage_error(
+        &args, "--friction has no effect: %s has no friction rows; leave it out", args.arg[0]);
+    perp_lcp_problem_free(&p);
+  }
   if (status < 0) {
-    status = solve_as(ctx, &args, &spec, tol, &p, directions);
+    status = solve_apart(ctx, &args, &spec, tol, tol_data, &p, directions);
     perp_lcp_problem_free(&p);
   }
   perp_spec_free(&spec);
@@ -283,31 +366,37 @@ int perp_cmd_lcp_solve(perp_ctx *ctx, int argc, char **argv)
 
 /* ---- check -------------------------------------------------------------------------------------------------- */
 
-static int judge_vector(const perp_lcp_problem *p, const double *x, double tol, bool json)
+static int judge_vector(const perp_lcp_problem *p, const double *x, double tol, double tol_data,
+                        bool json)
 {
   int n = p->p.n, nv = p->p.F != NULL ? p->p.F->nv : 0;
   double *w = perp_xalloc((size_t)n + 1, sizeof *w);
   double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv) + 1, sizeof *scratch);
   perp_lcp_judgement g;
-  perp_lcp_judge(&p->p, x, w, scratch, &g);
-  bool solved = g.rel <= tol;
+  perp_lcp problem = p->p;
+  problem.tol_data = tol_data;
+  perp_lcp_judge(&problem, x, w, scratch, &g);
+  const int verdict = verdict_of(perp_lcp_verdict(&problem, tol, &g));
   if (json) {
     perp_json j = { .out = stdout };
     perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "status", solved ? "solved" : "failed");
+    perp_json_text(&j, "status", json_verdicts[verdict]);
     perp_json_real(&j, "residual", g.rel);
+    perp_json_real(&j, "data", g.data);
     perp_json_real(&j, "tol", tol);
+    if (tol_data > 0) perp_json_real(&j, "tol_data", tol_data);
     json_judgement(&j, "judgement", &g);
     perp_lcp_json_vector(&j, "w", w, n);
     perp_json_close(&j, '}');
     printf("\n");
   } else {
-    printf("# %s: residual %.3g (tol %.3g)\n", solved ? "solved" : "not solved", g.rel, tol);
+    char text[128];
+    printf("# %s: %s\n", verdicts[verdict], figures(g.rel, tol, g.data, tol_data, text));
     print_judgement(&g);
   }
   free(w);
   free(scratch);
-  return solved ? PERP_EXIT_OK : PERP_EXIT_FAILED;
+  return verdict == SOLVED ? PERP_EXIT_OK : PERP_EXIT_FAILED;
 }
 
 static int verify_vector(const perp_lcp_problem *p, const double *z, bool json)
@@ -320,11 +409,13 @@ static int verify_vector(const perp_lcp_problem *p, const double *z, bool json)
     perp_json j = { .out = stdout };
     perp_json_open(&j, NULL, '{');
     perp_json_text(&j, "proves", proof_names[proof]);
-    perp_json_real(&j, "radius", radius);
+    if (proof == PERP_PROOF_WITHIN) perp_json_real(&j, "radius", radius);
     perp_json_close(&j, '}');
     printf("\n");
   } else if (proof == PERP_PROOF_INFEASIBLE)
-    printf("# proved: no solution with |lambda|_1 < %.3g\n", radius);
+    printf("# proved: no solution (verified in exact arithmetic)\n");
+  else if (proof == PERP_PROOF_WITHIN)
+    printf("# no solution with |lambda|_1 < %.3g (shown); beyond: unknown\n", radius);
   else
     printf("# proves nothing%s\n", proof == PERP_PROOF_RAY ? ": a ray of Lemke's path" : "");
   return proof == PERP_PROOF_INFEASIBLE ? PERP_EXIT_OK : PERP_EXIT_FAILED;
@@ -334,23 +425,25 @@ int perp_cmd_lcp_check(perp_ctx *ctx, int argc, char **argv)
 {
   static const perp_flag flags[] = {
     { "tol", 0, "TOL", tol_help },
+    { "tol-data", 0, "TOL", data_help },
     { "certificate", 0, NULL, "the vector is said to prove that there is no solution: verify it" },
     { "json", 0, NULL, "one JSON object" },
     { 0 }
   };
-  static const perp_cli cli = {
-    "lcp check",
-    "FILE SOLUTION",
-    "Judges multipliers from anywhere: n numbers, or the JSON of lcp solve.",
-    "Exit status: 0 a solution (or a valid certificate), 10 not, 2 usage, 3 invalid file.",
-    "perp lcp check wall.lcp lambda.txt",
-    flags,
-    2,
-    2
-  };
+  static const perp_cli cli = { "lcp check",
+                                "FILE SOLUTION",
+                                "Judges multipliers from anywhere: n numbers, or the JSON of lcp "
+                                "solve. Says solved, not solved, or undecided where "
+                                "rounding of a figure reaches across its tolerance.",
+                                "Exit status: 0 a solution (or a valid certificate), 10 not or "
+                                "undecided, 2 usage, 3 invalid file.",
+                                "perp lcp check wall.lcp lambda.txt",
+                                flags,
+                                2,
+                                2 };
   perp_args args;
-  double tol;
-  int status = read_arguments(ctx, &cli, argc, argv, &args, &tol);
+  double tol, tol_data;
+  int status = read_arguments(ctx, &cli, argc, argv, &args, &tol, &tol_data);
   if (status >= 0) return status;
   perp_lcp_problem p;
   if ((status = perp_lcp_open(ctx, args.arg[0], &p)) >= 0) return status;
@@ -362,7 +455,7 @@ int perp_cmd_lcp_check(perp_ctx *ctx, int argc, char **argv)
   else if (perp_args_get(&args, "certificate") != NULL)
     status = verify_vector(&p, x, json);
   else
-    status = judge_vector(&p, x, tol, json);
+    status = judge_vector(&p, x, tol, tol_data, json);
   free(x);
   perp_lcp_problem_free(&p);
   return status;

@@ -5,6 +5,7 @@
  * when there are more of them than room, every one has the same chance to stay (reservoir sampling, seeded).
  * A file says where it comes from: scene and parts, step, active rows, rank and condition number of A. */
 #include "experiments/lcp/lcp_cmd.h"
+#include "experiments/runner/parts.h"
 
 #include "experiments/runner/cli.h"
 #include "experiments/runner/util.h"
@@ -156,10 +157,11 @@ static perp_status store(perp_ctx *ctx, const char *dir, const char *scene, cons
                                  "a bound%s",
                                  command, (long long)k->step, k->t, k->bound, p->p.n, about));
   char *path = perp_xprintf("%s/%s-n%d-%d.lcp", dir, scene, p->p.n, number);
-  FILE *f = fopen(path, "w");
-  perp_status status = f == NULL ? PERP_ERR_IO : perp_lcp_write(ctx, p, f);
-  if (f != NULL && fclose(f) != 0) status = PERP_ERR_IO;
-  if (status == PERP_ERR_IO) PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
+  perp_out o;
+  perp_status status = perp_out_open(ctx, path, &o);
+  if (status == PERP_OK) status = perp_lcp_write(ctx, p, o.f);
+  perp_status closed = perp_out_close(ctx, &o, status == PERP_OK);
+  if (status == PERP_OK) status = closed;
   char n[16], t[24], bound[16], of_rank[16] = "", cond[24] = "";
   snprintf(n, sizeof n, "%d", p->p.n);
   snprintf(t, sizeof t, "%.4g", k->t);
@@ -211,18 +213,23 @@ static bool read_sizes(const char *text, harvest *h)
 }
 
 static perp_status run(perp_ctx *ctx, const perp_args *args, const perp_spec *scene_spec,
-                       perp_parts *parts, double h_step, double t_end, harvest *h)
+                       const perp_request *request, harvest *h)
 {
   perp_scene scene;
   perp_sim *sim = NULL;
+  perp_parts parts = { 0 };
+  bool adaptive;
   PERP_TRY(perp_scene_create(ctx, scene_spec, &scene));
   perp_status status = PERP_OK;
   if (scene.model == NULL)
     status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "scene %s has no bodies: nothing to harvest",
                        scene_spec->d->name);
-  if (h_step == 0) h_step = scene.h > 0 ? scene.h : 1.0 / 240;
-  if (t_end == 0) t_end = scene.t_end;
-  if (status == PERP_OK) status = perp_sim_create(ctx, scene.model, parts, h_step, &sim);
+  const double step = request->h > 0 ? request->h : scene.h > 0 ? scene.h : 1.0 / 240;
+  const double t_end = request->t_end > 0 ? request->t_end : scene.t_end;
+  if (status == PERP_OK)
+    status = perp_parts_read(ctx, request, &scene, scene_spec->d->name, &parts, &adaptive);
+  if (status == PERP_OK) status = perp_sim_create(ctx, scene.model, &parts, step, &sim);
+  perp_parts_free(&parts);
   h->sim = sim;
   if (status == PERP_OK) status = march(ctx, sim, h, t_end);
   perp_sim_destroy(sim);
@@ -286,20 +293,14 @@ int perp_cmd_lcp_harvest(perp_ctx *ctx, int argc, char **argv)
   perp_args args;
   int status = perp_args_read(&cli, argc, argv, &args);
   if (status >= 0) return status;
-  static const struct {
-    const char *flag;
-    perp_kind kind;
-  } names[] = { { "lcp", PERP_KIND_lcp },
-                { "contact", PERP_KIND_contact },
-                { "stab", PERP_KIND_stab },
-                { "formulation", PERP_KIND_formulation } };
-  enum { NAMES = sizeof names / sizeof *names };
-  perp_parts parts = { 0 };
-  perp_spec *const specs[NAMES] = { &parts.lcp, &parts.contact, &parts.stab, &parts.formulation };
   perp_spec scene = { 0 };
   int64_t per_size = 3, seed = 1;
   double step = 0, t_end = 0;
   harvest h = { .ctx = ctx, .tol = 1e-8 };
+  perp_request request = { .formulation = perp_args_get(&args, "formulation"),
+                           .lcp = perp_args_get(&args, "lcp"),
+                           .stab = perp_args_get(&args, "stab"),
+                           .contact = perp_args_get(&args, "contact") };
   const char *text;
 
   if ((text = perp_args_get(&args, "per-size")) != NULL &&
@@ -319,15 +320,14 @@ int perp_cmd_lcp_harvest(perp_ctx *ctx, int argc, char **argv)
     return perp_usage_error(&args, "--size: numbers of rows, separated by commas: got %s", text);
 
   perp_status done = perp_spec_parse(ctx, PERP_KIND_scene, args.arg[0], &scene);
-  for (int i = 0; i < NAMES && done == PERP_OK; i++)
-    if ((text = perp_args_get(&args, names[i].flag)) != NULL)
-      done = perp_spec_parse(ctx, names[i].kind, text, specs[i]);
   if (done == PERP_OK) {
+    request.h = step;
+    request.t_end = t_end;
     h.per_size = (int)per_size;
     h.rng = perp_rng_create((uint64_t)seed);
     for (int i = 0; i < h.n_bins; i++) h.bins[i].keep = perp_xalloc((size_t)per_size, sizeof(kept));
     done = h.rng == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory")
-                         : run(ctx, &args, &scene, &parts, step, t_end, &h);
+                         : run(ctx, &args, &scene, &request, &h);
     for (int i = 0; i < h.n_bins; i++) {
       for (int k = 0; k < h.bins[i].n; k++) perp_lcp_problem_free(&h.bins[i].keep[k].problem);
       free(h.bins[i].keep);
@@ -335,7 +335,6 @@ int perp_cmd_lcp_harvest(perp_ctx *ctx, int argc, char **argv)
     perp_rng_destroy(h.rng);
   }
   perp_spec_free(&scene);
-  for (int i = 0; i < NAMES; i++) perp_spec_free(specs[i]);
   if (done == PERP_OK) return PERP_EXIT_OK;
   perp_print_error(ctx);
   switch (done) {

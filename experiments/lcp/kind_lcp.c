@@ -11,13 +11,16 @@
  *   peers: true                                # add the solvers of other libraries that are installed
  *   accept: { targets: [1e-6, 1e-10] }           # one cell for each: solved means rel <= target
  *
- * Every answer is judged by perp_lcp_judge; a cell is ok exactly when the judge accepts it. */
+ * Every answer is judged by perp_lcp_judge; a cell is ok when the judge accepts it, or when the solver has a proof that
+ * there is no solution (reason infeasible; such a cell has no residual).  A number of sweeps without a test is fixed-work;
+ * all else that ends by itself is unsolved, or maxiter. */
 #include "experiments/lcp/kind_lcp.h"
 
 #include "experiments/runner/describe.h"
 #include "experiments/runner/pace.h"
 #include "experiments/runner/study.h"
 #include "experiments/runner/plan.h"
+#include "experiments/runner/shell.h"
 #include "solvers/lcp/io.h"
 
 #include <glob.h>
@@ -37,7 +40,10 @@ static const perp_param params[] = {
 };
 
 static const perp_metric table[] = {
-  { "rel", "", "the judge: scaled natural map, the only figure that decides", -1, false },
+  { "rel", "", "the judge: scaled natural map relative to lambda, the figure that decides", -1,
+    false },
+  { "data", "", "what is left of w in units of the data b, beyond the rounding of |A||lambda|", -1,
+    false },
   { "abs", "", "natural map, largest entry", -1, false },
   { "componentwise", "", "natural map over (|A||lambda| + |b|) row by row, largest", -1, false },
   { "merit.siconos", "", "merit of Siconos", -1, false },
@@ -196,6 +202,10 @@ static void add_peers(perp_ctx *ctx, perp_study *study, perp_diag *diag, const p
     const perp_desc *d;
     for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++)
       if (d->caps & PERP_LCP_PEER) add(&study->pool, &solvers, d->name);
+    const perp_node **at = perp_pool_alloc(&study->pool, (size_t)solvers.n, sizeof *at);
+    for (int i = 0; i < study->axes[a].n && study->axes[a].at != NULL; i++)
+      at[i] = study->axes[a].at[i];
+    study->axes[a].at = at;
     study->axes[a].value = solvers.text;
     study->axes[a].n = solvers.n;
   }
@@ -352,9 +362,12 @@ static bool call_in_place(struct work *k)
 
 static void measure(const perp_job *job, struct work *k, perp_outcome *out)
 {
-  FILE *series = job->series_path != NULL && !job->timing ? fopen(job->series_path, "w") : NULL;
+  char *part = job->series_path != NULL && !job->timing ? perp_growing_path(job->series_path)
+                                                        : NULL;
+  FILE *series = part != NULL ? perp_growing_open(part) : NULL;
   struct history history = { series, -1 };
   if (series != NULL) {
+    setvbuf(series, NULL, _IOLBF, 1 << 12); /* a kill leaves what was told so far */
     fprintf(series, "iteration,rel\n");
     k->ctx->trace = remember;
     k->ctx->trace_user = &history;
@@ -364,34 +377,38 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
   solve(k);
   k->ctx->trace = NULL;
   if (series != NULL) fclose(series);
+  if (part != NULL) perp_growing_name(part, job->series_path);
+  free(part);
 
   snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(k->stats.reason));
   if (k->status != PERP_OK) {
-    out->status = PERP_CELL_SETUP_FAILED;
+    out->status = k->status == PERP_ERR_NOMEM ? PERP_CELL_OOM : PERP_CELL_SETUP_FAILED;
     snprintf(out->cause, sizeof out->cause, "%s", k->ctx->msg);
     return;
   }
-  bool solved = k->stats.reason == PERP_CONVERGED, told = k->ctx->msg[0] != '\0';
-  bool limit = k->stats.reason == PERP_MAX_ITER || k->stats.reason == PERP_SWEEPS_DONE;
-  out->status = solved ? PERP_CELL_OK : limit ? PERP_CELL_MAXITER : PERP_CELL_DIVERGED;
+  const bool told = k->ctx->msg[0] != '\0', proved = k->stats.reason == PERP_INFEASIBLE;
+  const bool solved = k->stats.reason == PERP_CONVERGED || proved;
+  out->status = solved                                ? PERP_CELL_OK
+                : k->stats.reason == PERP_SWEEPS_DONE ? PERP_CELL_FIXED_WORK
+                : k->stats.reason == PERP_MAX_ITER    ? PERP_CELL_MAXITER
+                                                      : PERP_CELL_UNSOLVED;
+  out->problems = 1;
+  out->unsolved = out->status == PERP_CELL_UNSOLVED || out->status == PERP_CELL_MAXITER;
+  out->swept = out->status == PERP_CELL_FIXED_WORK;
   if (!solved && told &&
       (k->stats.reason == PERP_INVALID_STATE || k->stats.reason == PERP_UNSUITED))
     snprintf(out->cause, sizeof out->cause, "%s", k->ctx->msg);
   else if (!solved)
     snprintf(out->cause, sizeof out->cause, "%s after %d iterations, rel %.3g", out->reason,
              k->stats.iterations, k->stats.residual);
-  const double value[] = { k->judgement.rel,
-                           k->judgement.abs,
-                           k->judgement.componentwise,
-                           k->judgement.siconos,
-                           k->judgement.fclib,
-                           k->judgement.abh,
-                           k->p->n,
-                           k->stats.iterations,
-                           k->stats.factorizations,
-                           (double)k->stats.matvecs,
-                           k->stats.fallbacks };
-  for (size_t i = 0; i < sizeof value / sizeof *value; i++)
+  const double value[] = { k->judgement.rel,         k->judgement.data,
+                           k->judgement.abs,         k->judgement.componentwise,
+                           k->judgement.siconos,     k->judgement.fclib,
+                           k->judgement.abh,         k->p->n,
+                           k->stats.iterations,      k->stats.factorizations,
+                           (double)k->stats.matvecs, k->stats.fallbacks };
+  const size_t first = proved ? 7 : 0; /* a proof leaves nothing to judge: from `rows` on */
+  for (size_t i = first; i < sizeof value / sizeof *value; i++)
     perp_outcome_add(out, table[i].name, value[i]);
   if (!solved) return; /* how long a failure took is no time to solution */
   if (!job->timing && job->study->measure.repeats > 0) return; /* timing rounds follow */
@@ -410,6 +427,16 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
   perp_outcome_add(out, "work.products", seconds / unit);
 }
 
+/* PERP_JOB_SETUP: a solver that says beforehand that the problem is none of its own. */
+static void tried(const perp_desc *method, const perp_lcp *p, perp_outcome *out)
+{
+  const char *what = perp_lcp_unsuited(method, p);
+  out->status = what == NULL ? PERP_CELL_OK : PERP_CELL_SETUP_FAILED;
+  if (what == NULL) return;
+  snprintf(out->reason, sizeof out->reason, "unsuited");
+  snprintf(out->cause, sizeof out->cause, "%s does not serve %s", method->name, what);
+}
+
 static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 {
   perp_lcp_problem problem = { 0 };
@@ -423,7 +450,9 @@ static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
     status = perp_spec_parse(ctx, PERP_KIND_lcp, job->cell->value[P_LCP], &spec);
   int n = problem.p.n, nv = problem.p.F != NULL ? problem.p.F->nv : 0;
   if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, n, nv, &k.solver);
-  if (status == PERP_OK) {
+  if (status == PERP_OK && job->what == PERP_JOB_SETUP)
+    tried(spec.d, k.p, out);
+  else if (status == PERP_OK) {
     k.lambda = perp_xalloc((size_t)n, sizeof *k.lambda);
     k.w = perp_xalloc((size_t)n, sizeof *k.w);
     k.scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv), sizeof *k.scratch);
@@ -453,15 +482,24 @@ static void command(const perp_study *study, const perp_cell *cell, perp_text *o
   char family[64];
   int n, seed;
   const char *problem = cell->value[P_PROBLEM];
-  if (sscanf(problem, "%63[^:]:n=%d,seed=%d", family, &n, &seed) == 3)
-    perp_text_add(out, "perp lcp generate %s --n %d --seed %d%s | perp lcp solve -", family, n,
-                  seed, strstr(problem, ",factored") != NULL ? " --factored" : "");
-  else {
+  if (sscanf(problem, "%63[^:]:n=%d,seed=%d", family, &n, &seed) == 3) {
+    const perp_lcp_family *f = perp_lcp_family_find(family);
+    perp_text_add(out, "perp lcp generate ");
+    perp_shell_path(out, family);
+    perp_text_add(out, " --n %d", n);
+    if (f == NULL || f->seeded) perp_text_add(out, " --seed %d", seed);
+    perp_text_add(out, "%s | perp lcp solve -",
+                  strstr(problem, ",factored") != NULL ? " --factored" : "");
+  } else {
     perp_pool pool = { 0 };
-    perp_text_add(out, "perp lcp solve '%s'", file_of(&pool, problem));
+    perp_text_add(out, "perp lcp solve ");
+    perp_shell_path(out, file_of(&pool, problem));
     perp_pool_free(&pool);
   }
-  perp_text_add(out, " --lcp '%s' --tol %s", cell->value[P_LCP], cell->value[P_TOL]);
+  perp_text_add(out, " --lcp ");
+  perp_shell_word(out, cell->value[P_LCP]);
+  perp_text_add(out, " --tol ");
+  perp_shell_word(out, cell->value[P_TOL]);
 }
 
 const perp_cell_kind perp_kind_lcp = { .name = "lcp",
@@ -470,5 +508,6 @@ const perp_cell_kind perp_kind_lcp = { .name = "lcp",
                                        .metrics = metrics,
                                        .read = read_study,
                                        .run = run,
+                                       .tries = true,
                                        .work = work,
                                        .command = command };

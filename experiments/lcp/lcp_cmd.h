@@ -7,8 +7,8 @@
 #include "experiments/runner/util.h"
 #include "solvers/lcp/problem.h"
 
-/* argv[0] is "lcp"; returns the exit status of RUNNER conventions: 0 solved, 10 honestly not solved,
- * 2 usage, 3 invalid file. */
+/* argv[0] is "lcp"; returns the exit status of cli.h: 0 solved, 10 honestly not solved, 5 the solver
+ * crashed, 2 usage, 3 invalid file. */
 int perp_cmd_lcp(perp_ctx *ctx, int argc, char **argv);
 
 /* Its commands; argv[0] is the name of the command. */

@@ -2,8 +2,8 @@
 /* perp lesson */
 #include "experiments/lessons/lesson.h"
 #include "experiments/runner/cli.h"
+#include "experiments/runner/shell.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static void show_results(struct session *s, perp_results *r)
   for (int i = 0; i < s->l->n_plots; i++) {
     perp_lesson_figure figure;
     perp_lesson_pick(s->ctx, &s->pool, r, &s->l->plots[i], NULL, &figure);
-    const char *picture = perp_lesson_draw(&s->pool, &figure, &s->l->plots[i], s->dir, NULL);
+    const char *picture = perp_lesson_draw(&s->pool, &figure, &s->l->plots[i], false);
     if (picture != NULL)
       printf("%s\n", picture);
     else
@@ -112,15 +112,6 @@ static void ask_exercise(const struct session *s)
   perp_wrap(stdout, 2, l->exercise.ask);
   printf("  check yours with: perp lesson %s --check '%s'\n", l->name,
          l->exercise.try != NULL ? "..." : "NUMBER");
-}
-
-/* ---- the page ----------------------------------------------------------------------------------------------------------- */
-
-static void open_page(const char *path)
-{
-  char *command = perp_xprintf("xdg-open '%s' >/dev/null 2>&1 &", path);
-  if (system(command) != 0) perp_say("cannot open a browser; the page is %s", path);
-  free(command);
 }
 
 /* ---- the command ---------------------------------------------------------------------------------------------------------- */
@@ -221,7 +212,7 @@ static int tell(struct session *s)
     if (html == NULL && open) html = usual;
     if (html != NULL) done = perp_lesson_page(s->ctx, l, ran ? &results : NULL, s->dir, html);
     if (html != NULL && done == PERP_OK) printf("page    %s\n", html);
-    if (html != NULL && open && done == PERP_OK) open_page(html);
+    if (html != NULL && open && done == PERP_OK) perp_show_page(html);
     free(usual);
   }
   if (ran) perp_results_free(&results);
@@ -240,26 +231,22 @@ static int run_lesson(struct session *s, const perp_lesson_file *file)
     return PERP_EXIT_INPUT;
   }
   perp_diag_free(&diag);
-  const char *keep = perp_args_get(s->args, "output"), *tmp = getenv("TMPDIR");
-  s->dir = keep != NULL ? perp_xstrdup(keep)
-                        : perp_xprintf("%s/perp-lesson-XXXXXX",
-                                       tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
+  const char *keep = perp_args_get(s->args, "output");
+  s->dir = keep != NULL ? perp_xstrdup(keep) : perp_temp_folder(s->ctx);
   int status;
-  if (keep == NULL && mkdtemp(s->dir) == NULL) {
-    perp_say("error: cannot make a folder %s: %s", s->dir, strerror(errno));
+  if (s->dir == NULL) {
+    perp_print_error(s->ctx);
     status = PERP_EXIT_INTERNAL;
   } else {
     const char *answer = perp_args_get(s->args, "check");
     status = answer != NULL                           ? check_answer(s, answer)
              : perp_args_get(s->args, "step") != NULL ? show_step(s)
                                                       : tell(s);
-    if (keep == NULL) {
-      char *command = perp_xprintf("rm -rf '%s'", s->dir);
-      if (system(command) != 0) perp_say("could not remove %s", s->dir);
-      free(command);
-    }
   }
-  free(s->dir);
+  if (keep == NULL)
+    perp_temp_remove(s->dir);
+  else
+    free(s->dir);
   perp_lesson_free(s->l);
   perp_pool_free(&s->pool);
   return status;

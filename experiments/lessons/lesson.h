@@ -108,9 +108,9 @@ typedef struct perp_lesson_figure {
 void perp_lesson_pick(perp_ctx *ctx, perp_pool *pool, perp_results *results,
                       const perp_lesson_plot *plot, const bool *only, perp_lesson_figure *out);
 
-/* Drawn by gnuplot: as text for the terminal (pool), or as the file svg.  NULL without gnuplot or without a point. */
+/* Drawn by gnuplot: as text for the terminal, or as SVG (pool).  NULL without gnuplot or without a point. */
 const char *perp_lesson_draw(perp_pool *pool, const perp_lesson_figure *figure,
-                             const perp_lesson_plot *plot, const char *dir, const char *svg);
+                             const perp_lesson_plot *plot, bool svg);
 
 /* The problem of a lesson, and how one solver solves it, told pivot by pivot: index sets, lambda and w, where each row
  * is on its (lambda, w) diagram, the tableau.  pause (may be NULL) is called after each pivot.  Solver "all": every

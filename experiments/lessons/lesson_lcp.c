@@ -129,7 +129,9 @@ static void put_result(const perp_pivots *p, FILE *out)
   if (!p->certified) return;
   put_vector("    proof: z =", p->certificate, n, out);
   fprintf(out, p->proof == PERP_PROOF_INFEASIBLE ? "  (no lambda satisfies the linear conditions)\n"
-                                                 : "  (a ray of the path: no proof by itself)\n");
+               : p->proof == PERP_PROOF_WITHIN
+                   ? "  (nearly: a lambda beyond a large radius is not excluded)\n"
+                   : "  (a ray of the path: no proof by itself)\n");
 }
 
 void perp_lesson_problem(const perp_lesson *l, FILE *out)

@@ -115,10 +115,8 @@ static perp_status put_plots(struct page *p)
     put_curves(p->data, &f);
     perp_json_close(p->data, '}');
     perp_html(p->out, "<figure class=\"live\" data-plot=\"%d\"><noscript>", i);
-    char *svg = perp_xprintf("%s/plot-%d.svg", p->dir, i);
-    if (perp_lesson_draw(&p->pool, &f, plot, p->dir, svg) != NULL)
-      status = perp_html_svg(p->ctx, p->out, svg, plot->title);
-    free(svg);
+    const char *svg = perp_lesson_draw(&p->pool, &f, plot, true);
+    if (svg != NULL) perp_html_svg(p->out, svg, strlen(svg), plot->title);
     perp_html(p->out, "</noscript></figure>\n");
   }
   perp_json_close(p->data, ']');
@@ -408,12 +406,14 @@ static perp_status put_pivots(struct page *p)
 
 /* ---- the page --------------------------------------------------------------------------------------------------------------- */
 
-static void put_lines(FILE *out, const char *const *line)
+/* before, the lines, after; free it */
+static char *lesson_lines(const char *before, const char *const *line, const char *after)
 {
-  for (; *line != NULL; line++) {
-    fputs(*line, out);
-    fputc('\n', out);
-  }
+  perp_text t = { 0 };
+  perp_text_add(&t, "%s", before);
+  for (; *line != NULL; line++) perp_text_add(&t, "%s\n", *line);
+  perp_text_add(&t, "%s", after);
+  return t.s;
 }
 
 static void put_predict(struct page *p)
@@ -478,23 +478,21 @@ perp_status perp_lesson_page(perp_ctx *ctx, const perp_lesson *l, perp_results *
   p.out = open_memstream(&text, &size);
   if (p.out == NULL || j.out == NULL)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the page");
-  perp_html_begin(p.out, l->title);
-  fputs("<style>\n", p.out);
-  put_lines(p.out, page_style);
-  fputs("</style>\n", p.out);
+  char *style = lesson_lines("", page_style, ""), *script = lesson_lines("{\n", page_script, "}\n");
+  perp_html_begin(p.out, l->title, style, script);
   perp_json_open(&j, NULL, '{');
   perp_status status = put_body(&p);
   perp_json_close(&j, '}');
   fclose(j.out);
   perp_html_data(p.out, "lesson-data", data, n);
-  fputs("<script>\n{\n", p.out);
-  put_lines(p.out, page_script);
-  fputs("}\n</script>\n", p.out);
+  perp_html_script(p.out, script);
   perp_html_end(p.out);
   fclose(p.out);
   if (status == PERP_OK) status = perp_write_file(ctx, path, text, size);
   free(text);
   free(data);
+  free(style);
+  free(script);
   perp_pool_free(&p.pool);
   return status;
 }

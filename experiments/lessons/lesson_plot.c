@@ -2,11 +2,11 @@
 /* Figures of a lesson: curves picked from the results, and gnuplot's drawing of them. */
 #include "experiments/lessons/lesson.h"
 #include "experiments/report/csv.h"
+#include "experiments/report/gnuplot.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST_CURVES = 64 };
 static const double DEGREE = 0.017453292519943295;
@@ -326,40 +326,29 @@ void perp_lesson_pick(perp_ctx *ctx, perp_pool *pool, perp_results *r, const per
 
 /* ---- gnuplot --------------------------------------------------------------------------------------------------------- */
 
-static void gnuplot_text(FILE *f, const char *s)
-{
-  fputc('\'', f);
-  for (; *s != '\0'; s++) {
-    if (*s == '\'') fputc('\'', f);
-    fputc(*s, f);
-  }
-  fputc('\'', f);
-}
-
 static void put_data(const perp_lesson_figure *figure, FILE *f)
 {
   for (int k = 0; k < figure->n; k++) {
     const perp_lesson_curve *c = &figure->curve[k];
     if (k > 0) fputs("\n\n", f);
-    fputc('"', f);
-    for (const char *s = c->label; *s != '\0'; s++) fputc(*s == '"' ? '\'' : *s, f);
-    fputs("\"\n", f);
+    perp_gnuplot_field(f, c->label);
+    fputc('\n', f);
     for (int i = 0; i < c->n; i++) fprintf(f, "%.17g %.17g\n", c->x[i], c->y[i]);
   }
 }
 
 static void put_script(const perp_lesson_figure *figure, const perp_lesson_plot *plot, FILE *f,
-                       const char *data, const char *output, bool svg)
+                       bool svg)
 {
-  fprintf(f, "set terminal %s\nset output '%s'\n",
-          svg ? "svg size 720,440 dynamic enhanced" : "dumb 78 22", output);
+  fprintf(f, "set terminal %s\nset output 'plot.out'\n",
+          svg ? "svg size 720,440 dynamic enhanced" : "dumb 78 22");
   fprintf(f, "set termoption noenhanced\nset format '%%g'\nset title ");
-  gnuplot_text(f, plot->title);
+  perp_gnuplot_text(f, plot->title);
   fprintf(f, "\nset xlabel ");
-  gnuplot_text(f, figure->x);
+  perp_gnuplot_text(f, figure->x);
   if (svg) {
     fprintf(f, "\nset ylabel ");
-    gnuplot_text(f, figure->y);
+    perp_gnuplot_text(f, figure->y);
   }
   fprintf(f, "\nset key outside bottom center horizontal spacing 1\n");
   for (const char *c = plot->log; *c != '\0'; c++)
@@ -367,50 +356,48 @@ static void put_script(const perp_lesson_figure *figure, const perp_lesson_plot 
   /* one curve leaves gnuplot no range when all its values are equal */
   fprintf(f, "set offsets graph 0, graph 0, graph 0.02, graph 0.02\nplot ");
   for (int k = 0; k < figure->n; k++)
-    fprintf(f, "%s'%s' index %d using 1:2 with %s title columnheader(1)", k > 0 ? ", " : "", data,
+    fprintf(f, "%s'plot.dat' index %d using 1:2 with %s title columnheader(1)", k > 0 ? ", " : "",
             k, plot->series ? "lines" : "linespoints");
   fputc('\n', f);
 }
 
 /* gnuplot begins a dumb picture with a form feed and blank lines. */
-static const char *terminal_text(perp_pool *pool, const char *path)
+static const char *terminal_text(perp_pool *pool, const char *text)
 {
-  char *text = perp_read_file(path, NULL);
-  if (text == NULL) return NULL;
   perp_text out = { 0 };
-  for (char *s = text; *s != '\0';) {
+  for (const char *s = text; *s != '\0';) {
     size_t n = strcspn(s, "\n"), used = n;
     while (used > 0 && strchr(" \f\r", s[used - 1]) != NULL) used--;
     if (used > 0) perp_text_add(&out, "%.*s\n", (int)used, s);
     s += n + (s[n] == '\n');
   }
-  free(text);
   const char *kept = out.n > 0 ? perp_pool_strdup(pool, out.s) : NULL;
   perp_text_free(&out);
   return kept;
 }
 
 const char *perp_lesson_draw(perp_pool *pool, const perp_lesson_figure *figure,
-                             const perp_lesson_plot *plot, const char *dir, const char *svg)
+                             const perp_lesson_plot *plot, bool svg)
 {
-  char *data = perp_xprintf("%s/plot.dat", dir), *script = perp_xprintf("%s/plot.gp", dir),
-       *output = perp_xprintf("%s/plot.txt", dir);
+  char *data = NULL, *script = NULL, *picture = NULL;
   const char *result = NULL;
-  FILE *f = figure->n > 0 ? fopen(data, "w") : NULL, *g = f != NULL ? fopen(script, "w") : NULL;
+  size_t n = 0;
+  perp_ctx ctx = { 0 }; /* a lesson goes on without its figure */
+  FILE *f = figure->n > 0 ? open_memstream(&data, &n) : NULL,
+       *g = f != NULL ? open_memstream(&script, &n) : NULL;
   if (f != NULL) {
     put_data(figure, f);
     fclose(f);
   }
   if (g != NULL) {
-    put_script(figure, plot, g, data, svg != NULL ? svg : output, svg != NULL);
+    put_script(figure, plot, g, svg);
     fclose(g);
-    unlink(output);
-    char *command = perp_xprintf("gnuplot '%s' >/dev/null 2>&1", script);
-    if (system(command) == 0) result = svg != NULL ? svg : terminal_text(pool, output);
-    free(command);
+    perp_gnuplot job = { NULL, "plot.gp", script, "plot.dat", data, "plot.out" };
+    if (perp_gnuplot_draw(&ctx, &job, &picture, &n) == PERP_OK)
+      result = svg ? perp_pool_strndup(pool, picture, n) : terminal_text(pool, picture);
   }
   free(data);
   free(script);
-  free(output);
+  free(picture);
   return result;
 }

@@ -126,8 +126,11 @@ static perp_status check_try(perp_ctx *ctx, const perp_lesson *l, perp_results *
   perp_expr_sides(e, &scope, &left, &wanted);
   if (perp_expr_undecided(e, &scope))
     perp_text_add(why,
-                  r->count[PERP_CELL_OK] > 0 ? "%s: the run does not have that figure"
-                                             : "%s: no run came to its end",
+                  r->count[PERP_CELL_OK] + r->count[PERP_CELL_FIXED_WORK] > 0
+                      ? "%s: the run does not have that figure"
+                  : r->count[PERP_CELL_UNSOLVED] > 0
+                      ? "%s: every run had problems that it did not solve"
+                      : "%s: no run came to its end",
                   l->exercise.check);
   else
     perp_text_add(why, isfinite(left) ? "%s [%.3g against %.3g]" : "%s", l->exercise.check, left,

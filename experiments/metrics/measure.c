@@ -24,8 +24,10 @@ static void layout(perp_measure *m, perp_arena *a)
   m->v_before = PERP_CARVE(a, double, m->nv);
   m->f = PERP_CARVE(a, double, m->nv);
   m->a = PERP_CARVE(a, double, m->nv);
-  if (m->model != NULL && perp_model_shapes(m->model) > 0)
-    m->pose = 1 + PERP_CARVE(a, perp_pose, 1 + perp_model_bodies(m->model));
+  if (m->model != NULL && perp_model_shapes(m->model) > 0) {
+    perp_pose *pose = PERP_CARVE(a, perp_pose, 1 + perp_model_bodies(m->model));
+    m->pose = pose != NULL ? pose + 1 : NULL; /* the counting pass has no memory yet */
+  }
 }
 
 /* collision detection of its own, so that penetration is judged at accepted states and alike for all

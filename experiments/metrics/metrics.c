@@ -89,6 +89,12 @@ static double groups_skipped(const perp_measure *m)
   return all > 0 ? (double)m->groups.skipped / all : 0;
 }
 
+static double lcp_solved(const perp_measure *m)
+{
+  const double all = (double)(m->contacts.problems + m->contacts.reused);
+  return all > 0 ? (double)(m->contacts.solved + m->contacts.reused) / all : 1;
+}
+
 static double a_step(const perp_measure *m, int64_t count)
 {
   return m->ode.steps > 0 ? (double)count / (double)m->ode.steps : 0;

@@ -2,7 +2,7 @@
 /* perp new: a study or a plug-in to begin with, from the files of experiments/templates. */
 #include "experiments/runner/build.h"
 #include "experiments/runner/cli.h"
-#include "experiments/runner/util.h"
+#include "experiments/runner/shell.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -34,8 +34,22 @@ static char *template_text(perp_ctx *ctx, const char *name)
 
 struct words {
   const char *name, *kind;
-  char ident[64], program[4096];
+  char ident[64], program[4096], make[4 * 4096];
 };
+
+/* A path as a word of a shell in the value of a variable of make. */
+static char *make_word(const char *path)
+{
+  perp_text word = { 0 }, out = { 0 };
+  perp_shell_path(&word, path);
+  for (const char *s = word.s; *s != '\0'; s++) {
+    if (*s == '$') perp_text_put(&out, "$", 1);
+    if (*s == '#') perp_text_put(&out, "\\", 1);
+    perp_text_put(&out, s, 1);
+  }
+  perp_text_free(&word);
+  return out.s;
+}
 
 /* Replace @NAME@, @IDENT@, @KIND@ and @PERP@. */
 static void fill(const char *text, const struct words *w, perp_text *out)
@@ -43,7 +57,7 @@ static void fill(const char *text, const struct words *w, perp_text *out)
   const struct {
     const char *mark, *value;
   } marks[] = {
-    { "@NAME@", w->name }, { "@IDENT@", w->ident }, { "@KIND@", w->kind }, { "@PERP@", w->program }
+    { "@NAME@", w->name }, { "@IDENT@", w->ident }, { "@KIND@", w->kind }, { "@PERP@", w->make }
   };
   while (*text != '\0') {
     size_t n = 0;
@@ -127,7 +141,10 @@ static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
     free(path);
   }
   free(target);
-  if (status == PERP_OK) perp_say("next: make -C %s check", dir);
+  perp_text folder = { 0 };
+  perp_shell_path(&folder, dir);
+  if (status == PERP_OK) perp_say("next: make -C %s check", folder.s);
+  perp_text_free(&folder);
   return ended(status, ctx);
 }
 
@@ -141,7 +158,10 @@ static int new_study(perp_ctx *ctx, const perp_args *args, struct words *w)
   w->name = given != NULL ? given : name;
   w->kind = "simulate";
   int code = ended(write_one(ctx, w, "study.yaml", file), ctx);
-  if (code == PERP_EXIT_OK) perp_say("next: perp check %s, perp run %s", file, file);
+  perp_text path = { 0 };
+  perp_shell_path(&path, file);
+  if (code == PERP_EXIT_OK) perp_say("next: perp check %s, perp run %s", path.s, path.s);
+  perp_text_free(&path);
   free(name);
   return code;
 }
@@ -172,6 +192,9 @@ int perp_cmd_new(perp_ctx *ctx, int argc, char **argv)
   struct words w = { .kind = "" };
   ssize_t n = readlink("/proc/self/exe", w.program, sizeof w.program - 1);
   if (n <= 0) snprintf(w.program, sizeof w.program, "perp");
+  char *program = make_word(w.program);
+  snprintf(w.make, sizeof w.make, "%s", program);
+  free(program);
   if (strcmp(args.arg[0], "plugin") == 0) return new_plugin(ctx, &args, &w);
   if (strcmp(args.arg[0], "study") == 0) return new_study(ctx, &args, &w);
   static const char *const what[] = { "study", "plugin" };

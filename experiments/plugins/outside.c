@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/plugins/outside.h"
 
+#include "experiments/runner/shell.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>
@@ -301,9 +303,9 @@ perp_status perp_outside_load_path(perp_ctx *ctx, const char *list)
 void perp_outside_arguments(perp_text *out)
 {
   for (int i = 0; i < n_files; i++) {
-    bool quote = strpbrk(files[i].path, " ()[]*?'\"$;&|<>\\") != NULL;
-    if (files[i].named)
-      perp_text_add(out, " --plugin %s%s%s", quote ? "'" : "", files[i].path, quote ? "'" : "");
+    if (!files[i].named) continue;
+    perp_text_add(out, " --plugin ");
+    perp_shell_path(out, files[i].path);
   }
 }
 

@@ -5,12 +5,10 @@
 #include "experiments/report/plot.h"
 #include "experiments/report/web.h"
 #include "experiments/runner/join.h"
+#include "experiments/runner/shell.h"
 
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-
-extern char **environ;
 
 /* -1, or the exit status after a message. */
 static int check_formats(const perp_args *args, const char *list)
@@ -97,11 +95,6 @@ int perp_cmd_report(perp_ctx *ctx, int argc, char **argv)
   if (duplicates > 0)
     perp_say("%d cell(s) are in more than one of the %d folders", duplicates, folders);
   printf("%s\n", page);
-  if (perp_args_get(&args, "open") != NULL) {
-    char *show[] = { (char *)"xdg-open", page, NULL };
-    pid_t pid;
-    if (posix_spawnp(&pid, "xdg-open", NULL, NULL, show, environ) != 0)
-      perp_say("xdg-open is not installed (package xdg-utils): open the page by hand");
-  }
+  if (perp_args_get(&args, "open") != NULL) perp_show_page(page);
   return undrawn > 0 ? PERP_EXIT_INFRA : PERP_EXIT_OK;
 }

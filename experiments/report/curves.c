@@ -18,22 +18,68 @@ static double abscissa(const perp_page *page, const chart *c, int row)
   return c->x_metric == NULL ? page->view.x[row] : perp_page_value(page, row, c->x_metric);
 }
 
-/* The curve of a group; a cell without a result is left out (the failures have a section of their own). */
+/* Can this cell be drawn?  A cell without whole figures is left out (the failures have a section of their own). */
+static bool has_point(const perp_page *page, const chart *c, int cell)
+{
+  if (!perp_view_stands(&page->view, cell)) return false;
+  if (c->x_metric == NULL && perp_view_adaptive(&page->view, cell)) return false;
+  const double x = abscissa(page, c, cell), y = perp_page_value(page, cell, c->y_metric);
+  return x > 0 && y > 0 && isfinite(x) && isfinite(y);
+}
+
+/* Rings around the points of one status: figures that stand, but are not ok. */
+static int add_marks(perp_page *page, const chart *c, int facet, perp_curve *curves, int n)
+{
+  static const perp_cell_status marked[] = { PERP_CELL_UNSOLVED, PERP_CELL_FIXED_WORK };
+  const perp_view *v = &page->view;
+  for (int k = 0; k < 2 && n < MOST_CURVES; k++) {
+    double *x = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n + 1, sizeof *x);
+    double *y = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n + 1, sizeof *y);
+    int points = 0;
+    for (int g = 0; g < v->n_groups; g++)
+      for (int i = 0; i < v->group[g].n; i++) {
+        const int cell = v->group[g].cell[i];
+        if ((facet >= 0 && v->group[g].facet != facet) || !has_point(page, c, cell)) continue;
+        if (page->results->record[cell].status != marked[k]) continue;
+        x[points] = abscissa(page, c, cell);
+        y[points++] = perp_page_value(page, cell, c->y_metric);
+      }
+    if (points == 0) continue;
+    curves[n++] = (perp_curve){ .label = perp_cell_status_names[marked[k]],
+                                .style = PERP_PLOT_MARK,
+                                .colour = k,
+                                .n = points,
+                                .x = x,
+                                .y = y };
+  }
+  return n;
+}
+
+/* The curve of a group. */
 static perp_curve curve_of(perp_page *page, const chart *c, const perp_group *g)
 {
   double *x = perp_pool_alloc(&page->pool, (size_t)g->n, sizeof *x);
   double *y = perp_pool_alloc(&page->pool, (size_t)g->n, sizeof *y);
   int n = 0;
+  double rank = HUGE_VAL;
+  bool unsound = false;
   for (int i = 0; i < g->n; i++) {
-    if (!perp_view_ok(&page->view, g->cell[i])) continue;
-    if (c->x_metric == NULL && perp_view_adaptive(&page->view, g->cell[i])) continue;
+    if (!has_point(page, c, g->cell[i])) continue;
     x[n] = abscissa(page, c, g->cell[i]);
-    y[n] = perp_page_value(page, g->cell[i], c->y_metric);
-    if (x[n] > 0 && y[n] > 0 && isfinite(x[n]) && isfinite(y[n])) n++;
+    y[n++] = perp_page_value(page, g->cell[i], c->y_metric);
+    if (perp_view_ok(&page->view, g->cell[i]))
+      rank = fmin(rank, y[n - 1]);
+    else
+      unsound = unsound || page->results->record[g->cell[i]].status == PERP_CELL_UNSOLVED;
   }
-  return (perp_curve){
-    .label = g->label, .colour = g->colour, .n = n, .x = x, .y = y, .style = PERP_PLOT_POINTS_LINES
-  };
+  return (perp_curve){ .label = g->label,
+                       .colour = g->colour,
+                       .n = n,
+                       .x = x,
+                       .y = y,
+                       .rank = rank,
+                       .unsound = unsound,
+                       .style = PERP_PLOT_POINTS_LINES };
 }
 
 /* "facet, subject" as far as they say something */
@@ -46,7 +92,7 @@ static const char *full_label(perp_page *page, const perp_group *g)
 
 static const char *with_slope(perp_page *page, const chart *c, const perp_curve *curve)
 {
-  if (c->x_metric != NULL) return curve->label;
+  if (c->x_metric != NULL || curve->unsound) return curve->label;
   bool over_h = page->view.x_name != NULL && strcmp(page->view.x_name, "h [s]") == 0;
   double p = over_h ? perp_observed_order(curve->x, curve->y, curve->n).slope
                     : perp_log_slope(curve->x, curve->y, curve->n);
@@ -55,18 +101,12 @@ static const char *with_slope(perp_page *page, const chart *c, const perp_curve 
                           curve->label, p);
 }
 
-static double least(const perp_curve *c)
-{
-  double y = HUGE_VAL;
-  for (int i = 0; i < c->n; i++) y = fmin(y, c->y[i]);
-  return y;
-}
-
 static void draw(perp_page *page, const chart *c, const char *suffix, const char *title,
                  perp_curve *curves, int n)
 {
   for (int k = 0; k < n; k++)
-    if (curves[k].style != PERP_PLOT_PUBLISHED) curves[k].label = with_slope(page, c, &curves[k]);
+    if (curves[k].style == PERP_PLOT_POINTS_LINES)
+      curves[k].label = with_slope(page, c, &curves[k]);
   const char *x = c->x_metric == NULL ? page->view.x_name : perp_page_axis(page, c->x_metric);
   const char *y = perp_page_axis(page, c->y_metric);
   perp_figure f = {
@@ -99,14 +139,14 @@ static int overview(perp_page *page, const chart *c, perp_curve *shown, int *tot
       curve.label = full_label(page, &v->group[g]);
       if (*total < OVERVIEW) shown[*total] = curve;
       (*total)++;
-      if (of_facet.n == 0 || least(&curve) < least(&of_facet)) of_facet = curve;
+      if (of_facet.n == 0 || curve.rank < of_facet.rank) of_facet = curve;
     }
     if (of_facet.n == 0) continue;
     /* best first; the worst falls out when there are too many facets */
     bool full = n_best == OVERVIEW;
-    if (full && least(&best[OVERVIEW - 1]) <= least(&of_facet)) continue;
+    if (full && best[OVERVIEW - 1].rank <= of_facet.rank) continue;
     int at = full ? OVERVIEW - 1 : n_best++;
-    for (; at > 0 && least(&best[at - 1]) > least(&of_facet); at--) best[at] = best[at - 1];
+    for (; at > 0 && best[at - 1].rank > of_facet.rank; at--) best[at] = best[at - 1];
     best[at] = of_facet;
   }
   int n = *total;
@@ -161,10 +201,11 @@ static void chart_section(perp_page *page, const chart *c)
   int total, n = overview(page, c, shown, &total);
   if (n == 0) return;
   perp_html(page->out, "<h3 id=\"%s\">%s</h3>\n", c->id, c->title);
+  const int with_published = add_published(page, c, -1, shown, n);
   draw(page, c, "",
        n == total ? c->title
                   : perp_pool_printf(&page->pool, "%s: the best curve of each kind", c->title),
-       shown, add_published(page, c, -1, shown, n));
+       shown, n == total ? add_marks(page, c, -1, shown, with_published) : with_published);
   if (n == total) return;
 
   perp_page_fold(page, "All %d curves, one figure for each choice of the other parts", total);
@@ -179,6 +220,7 @@ static void chart_section(perp_page *page, const chart *c)
     char suffix[16];
     snprintf(suffix, sizeof suffix, "-%d", facet + 1);
     k = add_published(page, c, facet, shown, k);
+    k = add_marks(page, c, facet, shown, k);
     draw(page, c, suffix, perp_pool_printf(&page->pool, "%s: %s", c->title, v->facet[facet]), shown,
          k);
   }

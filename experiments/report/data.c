@@ -207,6 +207,20 @@ static void cells(perp_page *page, perp_json *j)
   for (int r = 0; r < n; r++)
     perp_json_text(j, NULL, perp_cell_status_names[results->record[r].status]);
   perp_json_close(j, ']');
+  perp_json_open(j, "wins", '['); /* 1: may be best; 2: its figures stand, but it wins nothing */
+  for (int r = 0; r < n; r++)
+    perp_json_int(j, NULL,
+                  perp_view_ok(&page->view, r)       ? 1
+                  : perp_view_stands(&page->view, r) ? 2
+                                                     : 0);
+  perp_json_close(j, ']');
+  perp_json_open(j, "mark", '[');
+  for (int r = 0; r < n; r++) perp_json_text(j, NULL, perp_view_mark(&page->pool, &page->view, r));
+  perp_json_close(j, ']');
+  perp_json_open(j, "partial", '['); /* the time that was reached, null: a whole run */
+  for (int r = 0; r < n; r++)
+    number(j, NULL, results->record[r].partial ? results->record[r].reached : (double)NAN);
+  perp_json_close(j, ']');
   perp_json_open(j, "dir", '['); /* of the folders that are shown together */
   for (int r = 0; r < n; r++) perp_json_text(j, NULL, results->record[r].dir);
   perp_json_close(j, ']');

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/html.h"
 
-#include <errno.h>
+#include "experiments/report/sha256.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
 static const char style[] =
     ":root{color-scheme:light dark;--page:#fff;--ink:#1b1f24;--soft:#59636e;--line:#d8dee4;"
-    "--panel:#f6f8fa;--accent:#0072b2;--bad:#b3261e;--good:#1a7f37}\n"
+    "--panel:#f6f8fa;--accent:#0072b2;--bad:#b3261e;--mark:#8a5300;--good:#1a7f37}\n"
     "@media(prefers-color-scheme:dark){:root{--page:#14171b;--ink:#e6e8eb;--soft:#a0a8b2;"
-    "--line:#343a42;--panel:#1e2329;--accent:#6cb8ea;--bad:#ff8a80;--good:#6fcf86}}\n"
+    "--line:#343a42;--panel:#1e2329;--accent:#6cb8ea;--bad:#ff8a80;--mark:#e3a951;--good:#6fcf86}}"
+    "\n"
     "*{box-sizing:border-box}html{scroll-behavior:smooth}\n"
     "body{margin:0 auto;max-width:66rem;padding:1.5rem 1.2rem "
     "4rem;color:var(--ink);background:var(--page);"
@@ -38,9 +40,12 @@ static const char style[] =
     "var(--line);text-align:left;white-space:nowrap}\n"
     "th{font-weight:600;border-bottom:2px solid var(--line);vertical-align:bottom}\n"
     "td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\n"
+    "th.head{white-space:normal;min-width:5rem}"
     "td.wrap,th.wrap{white-space:normal;min-width:16rem}th.wrap{min-width:9rem}td.wrap "
     "code{font-size:.8em}\n"
-    "td.best{font-weight:700;color:var(--good)}.bad{color:var(--bad);font-weight:600}\n"
+    "td.text{white-space:normal}td.best{font-weight:700;color:var(--good)}.bad{color:var(--bad);"
+    "font-weight:600}\n"
+    ".mark{color:var(--mark)}td.mark,small.mark{font-weight:600}\n"
     ".good{color:var(--good);font-weight:600}\n"
     "figure{margin:1rem 0}figure img{width:100%;max-width:56rem;height:auto;background:#fff;"
     "border:1px solid var(--line);"
@@ -119,15 +124,43 @@ void perp_html(FILE *out, const char *format, ...)
   va_end(ap);
 }
 
-void perp_html_begin(FILE *out, const char *title)
+static void html_style(FILE *out, const char *text)
 {
+  fprintf(out, "<style>%s</style>\n", text);
+}
+
+static void html_hash(FILE *out, const char *text)
+{
+  char hash[45];
+  perp_sha256_base64(text, strlen(text), hash);
+  fprintf(out, " 'sha256-%s'", hash);
+}
+
+void perp_html_begin(FILE *out, const char *title, const char *more, const char *script)
+{
+  fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src",
+        out);
+  if (script != NULL)
+    html_hash(out, script);
+  else
+    fputs(" 'none'", out);
+  fputs("; style-src", out);
+  html_hash(out, style);
+  if (more != NULL) html_hash(out, more);
+  fputs("; img-src data:; connect-src 'none'; form-action 'none'; base-uri 'none'\">\n", out);
   perp_html(out,
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-            "<title>%s</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n",
+            "<title>%s</title>\n<link rel=\"icon\" href=\"data:,\">\n",
             title);
-  fputs(style, out);
-  fputs("</style>\n</head>\n<body>\n", out);
+  html_style(out, style);
+  if (more != NULL) html_style(out, more);
+  fputs("</head>\n<body>\n", out);
+}
+
+void perp_html_script(FILE *out, const char *script)
+{
+  fprintf(out, "<script>%s</script>\n", script);
 }
 
 void perp_html_end(FILE *out)
@@ -147,27 +180,21 @@ void perp_html_data(FILE *out, const char *id, const char *json, size_t n)
   fputs("</script>\n", out);
 }
 
-static void base64(FILE *out, FILE *in)
+static void base64(FILE *out, const unsigned char *b, size_t n)
 {
   static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  unsigned char b[3];
-  size_t n;
-  while ((n = fread(b, 1, 3, in)) > 0) {
-    if (n < 3) memset(b + n, 0, 3 - n);
-    fputc(digits[b[0] >> 2], out);
-    fputc(digits[(b[0] & 3) << 4 | b[1] >> 4], out);
-    fputc(n > 1 ? digits[(b[1] & 15) << 2 | b[2] >> 6] : '=', out);
-    fputc(n > 2 ? digits[b[2] & 63] : '=', out);
+  for (size_t i = 0; i < n; i += 3) {
+    unsigned b1 = i + 1 < n ? b[i + 1] : 0, b2 = i + 2 < n ? b[i + 2] : 0;
+    fputc(digits[b[i] >> 2], out);
+    fputc(digits[(b[i] & 3u) << 4 | b1 >> 4], out);
+    fputc(i + 1 < n ? digits[(b1 & 15) << 2 | b2 >> 6] : '=', out);
+    fputc(i + 2 < n ? digits[b2 & 63] : '=', out);
   }
 }
 
-perp_status perp_html_svg(perp_ctx *ctx, FILE *out, const char *path, const char *alt)
+void perp_html_svg(FILE *out, const char *svg, size_t n, const char *alt)
 {
-  FILE *in = fopen(path, "rb");
-  if (in == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
   perp_html(out, "<img alt=\"%s\" src=\"data:image/svg+xml;base64,", alt);
-  base64(out, in);
+  base64(out, (const unsigned char *)svg, n);
   fputs("\">\n", out);
-  fclose(in);
-  return PERP_OK;
 }

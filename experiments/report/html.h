@@ -5,7 +5,12 @@
 
 #include "solvers/core/core.h"
 
-void perp_html_begin(FILE *out, const char *title);
+/* Up to <body>, with a content security policy: of scripts and styles only those inline ones that are given here run (by
+ * their SHA-256), nothing is loaded from anywhere, no form is sent.  script: what perp_html_script will write, NULL: the
+ * page has none.  style: rules beside those of every page, NULL: none. */
+void perp_html_begin(FILE *out, const char *title, const char *style, const char *script);
+/* The script that the policy was made for. */
+void perp_html_script(FILE *out, const char *script);
 void perp_html_end(FILE *out);
 /* text with & < > " escaped */
 void perp_html_text(FILE *out, const char *text);
@@ -14,7 +19,7 @@ void perp_html_text(FILE *out, const char *text);
 void perp_html(FILE *out, const char *format, ...);
 /* JSON [n] for a script of the page: an element that it finds by its id. */
 void perp_html_data(FILE *out, const char *id, const char *json, size_t n);
-/* An SVG file as an <img> data URI: ids inside different pictures cannot collide. */
-perp_status perp_html_svg(perp_ctx *ctx, FILE *out, const char *path, const char *alt);
+/* An SVG picture [n] as an <img> data URI: ids inside different pictures cannot collide. */
+void perp_html_svg(FILE *out, const char *svg, size_t n, const char *alt);
 
 #endif

@@ -32,7 +32,8 @@ typedef struct perp_page {
 double perp_page_value(const perp_page *page, int cell, const char *metric);
 /* "err.tip.max [m]": name and unit of a metric. */
 const char *perp_page_axis(perp_page *page, const char *metric);
-bool perp_page_has(const perp_page *page, const char *metric); /* of some cell that ended ok */
+bool perp_page_has(const perp_page *page,
+                   const char *metric); /* of some cell whose figures stand */
 
 /* Draw a figure and place it with its caption; what goes wrong becomes a warning of the page. */
 void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption);

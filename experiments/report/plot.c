@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/plot.h"
 
+#include "experiments/report/gnuplot.h"
 #include "experiments/report/tex.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 /* Okabe & Ito 2008: distinguishable with all common forms of colour blindness */
 static const char *const palette[] = { "#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                        "#E69F00", "#56B4E9", "#000000", "#8C6D1F" };
-enum { N_PALETTE = sizeof palette / sizeof *palette, PATH_LENGTH = 1024 };
+enum { N_PALETTE = sizeof palette / sizeof *palette };
 
 const char *perp_palette(int i)
 {
@@ -43,17 +37,6 @@ static int drawable_points(const perp_figure *f, const perp_curve *c)
   return count;
 }
 
-/* gnuplot single-quoted strings double the quote; enhanced text would read _ ^ @ as markup */
-static void quote_one(FILE *out, const char *text)
-{
-  fputc('\'', out);
-  for (; *text != '\0'; text++) {
-    if (*text == '\'') fputc('\'', out);
-    fputc(*text == '\n' ? ' ' : *text, out);
-  }
-  fputc('\'', out);
-}
-
 /* As it is, and as LaTeX wants it. */
 static void quote(FILE *out, const char *text)
 {
@@ -61,18 +44,18 @@ static void quote(FILE *out, const char *text)
   size_t size = 0;
   FILE *to = open_memstream(&tex, &size);
   if (to == NULL) {
-    quote_one(out, text);
+    perp_gnuplot_text(out, text);
     return;
   }
   perp_tex_text(to, text);
   fclose(to);
   if (strcmp(tex, text) == 0) {
-    quote_one(out, text);
+    perp_gnuplot_text(out, text);
   } else {
     fputs("(tex ? ", out);
-    quote_one(out, tex);
+    perp_gnuplot_text(out, tex);
     fputs(" : ", out);
-    quote_one(out, text);
+    perp_gnuplot_text(out, text);
     fputc(')', out);
   }
   free(tex);
@@ -206,6 +189,9 @@ static void write_script(FILE *out, const perp_figure *f)
     case PERP_PLOT_PUBLISHED:
       fprintf(out, "with points lc '#444444' lw 1.5 pt %d ps 1.1 ", 1 + published++ % 3);
       break;
+    case PERP_PLOT_MARK:
+      fprintf(out, "with points lc '#000000' lw 1.2 pt %d ps 1.7 ", c->colour == 0 ? 6 : 4);
+      break;
     case PERP_PLOT_GUIDE:
       fprintf(out, "with lines lc '#aaaaaa' lw 1 dt 3 ");
       break;
@@ -216,75 +202,56 @@ static void write_script(FILE *out, const perp_figure *f)
   }
 }
 
-/* What gnuplot says is of interest when it fails; it warns of long keys that it draws well.  The line it ends with: an
- * error comes last, after the command and a mark below it. */
-static void last_line(int said, char *text, size_t size)
+static bool plot_good_id(const char *id)
 {
-  off_t end = said >= 0 ? lseek(said, 0, SEEK_END) : 0, from = end - (off_t)(size - 1);
-  ssize_t n = end > 0 ? pread(said, text, size - 1, from > 0 ? from : 0) : 0;
-  while (n > 0 && isspace((unsigned char)text[n - 1])) n--;
-  text[n > 0 ? n : 0] = '\0';
-  char *line = strrchr(text, '\n');
-  if (line != NULL) memmove(text, line + 1, strlen(line));
+  return id[0] != '\0' && id[0] != '.' && id[0] != '-' &&
+         id[strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+")] ==
+             '\0';
 }
 
-static perp_status run_gnuplot(perp_ctx *ctx, const char *dir, const char *id, const char *format)
+/* The file DIR/ID.SUFFIX and its text, to free; NULL after a message. */
+static char *plot_write(perp_ctx *ctx, const perp_figure *f, const char *dir, const char *suffix,
+                        void (*put)(FILE *, const perp_figure *))
 {
-  char set_format[64], script[PATH_LENGTH], picture[PATH_LENGTH];
+  char *text = NULL, *path = perp_xprintf("%s/%s.%s", dir, f->id, suffix);
+  size_t n = 0;
+  FILE *out = open_memstream(&text, &n);
+  perp_status status = out != NULL ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory");
+  if (out != NULL) {
+    put(out, f);
+    fclose(out);
+    status = perp_write_file(ctx, path, text, n);
+  }
+  free(path);
+  if (status == PERP_OK) return text;
+  free(text);
+  return NULL;
+}
+
+static perp_status plot_draw(perp_ctx *ctx, const perp_figure *f, const char *dir,
+                             const char *format, const char *script, const char *data)
+{
+  char set_format[64];
   snprintf(set_format, sizeof set_format, "format='%s'", format);
-  snprintf(script, sizeof script, "%s.gp", id);
-  snprintf(picture, sizeof picture, "%s/%s.%s", dir, id,
-           strcmp(format, "tikz") == 0 ? "tex" : format);
-  unlink(picture); /* the one of an earlier report would be taken for this one's */
-  char *argv[] = { (char *)"gnuplot", (char *)"-e", set_format, script, NULL };
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addchdir_np(&actions, dir);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", 0, 0);
-  int said = memfd_create("gnuplot", MFD_CLOEXEC);
-  if (said >= 0) posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
-  pid_t pid;
-  int failed = posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  int status = 0;
-  while (failed == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-  char words[300];
-  last_line(said, words, sizeof words);
-  if (said >= 0) close(said);
-  if (failed != 0)
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot: %s (package gnuplot-nox)", strerror(failed));
-  if (WIFSIGNALED(status))
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot: ended by signal %d", WTERMSIG(status));
-  if (WEXITSTATUS(status) != 0 && words[0] != '\0')
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot: %s", words);
-  if (WEXITSTATUS(status) != 0)
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot: status %d", WEXITSTATUS(status));
-  if (access(picture, R_OK) != 0)
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot: wrote no picture as %s", format);
-  return PERP_OK;
+  char *gp = perp_xprintf("%s.gp", f->id), *csv = perp_xprintf("%s.csv", f->id),
+       *name = perp_xprintf("%s.%s", f->id, strcmp(format, "tikz") == 0 ? "tex" : format),
+       *path = perp_xprintf("%s/%s", dir, name), *picture;
+  size_t n = 0;
+  unlink(path); /* the one of an earlier report would be taken for this one's */
+  perp_gnuplot g = { set_format, gp, script, csv, data, name };
+  perp_status status = perp_gnuplot_draw(ctx, &g, &picture, &n);
+  if (status == PERP_OK) status = perp_write_file(ctx, path, picture, n);
+  free(picture);
+  free(gp);
+  free(csv);
+  free(name);
+  free(path);
+  return status;
 }
 
-static perp_status write_file(perp_ctx *ctx, const perp_figure *f, const char *dir,
-                              const char *suffix, void (*write)(FILE *, const perp_figure *))
+static perp_status plot_draw_all(perp_ctx *ctx, const perp_figure *f, const char *dir,
+                                 const char *formats, const char *script, const char *data)
 {
-  char path[PATH_LENGTH];
-  snprintf(path, sizeof path, "%s/%s.%s", dir, f->id, suffix);
-  FILE *out = fopen(path, "w");
-  if (out == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
-  write(out, f);
-  bool failed = ferror(out) != 0;
-  if (fclose(out) != 0 || failed) return PERP_FAIL(ctx, PERP_ERR_IO, "%s: write error", path);
-  return PERP_OK;
-}
-
-perp_status perp_figure_draw(perp_ctx *ctx, const perp_figure *f, const char *dir,
-                             const char *formats)
-{
-  int points = 0;
-  for (int k = 0; k < f->n; k++) points += drawable_points(f, &f->curves[k]);
-  if (points == 0) return PERP_FAIL(ctx, PERP_ERR_ARG, "figure %s has no point to draw", f->id);
-  PERP_TRY(write_file(ctx, f, dir, "csv", write_data));
-  PERP_TRY(write_file(ctx, f, dir, "gp", write_script));
   while (*formats != '\0') {
     char format[16];
     size_t n = strcspn(formats, ",");
@@ -298,8 +265,25 @@ perp_status perp_figure_draw(perp_ctx *ctx, const perp_figure *f, const char *di
     if (!valid)
       return PERP_FAIL(ctx, PERP_ERR_ARG, "unknown figure format '%s' (svg, pdf, png, tikz)",
                        format);
-    PERP_TRY(run_gnuplot(ctx, dir, f->id, format));
+    PERP_TRY(plot_draw(ctx, f, dir, format, script, data));
     formats += n + (formats[n] == ',');
   }
   return PERP_OK;
+}
+
+perp_status perp_figure_draw(perp_ctx *ctx, const perp_figure *f, const char *dir,
+                             const char *formats)
+{
+  int points = 0;
+  for (int k = 0; k < f->n; k++) points += drawable_points(f, &f->curves[k]);
+  if (points == 0) return PERP_FAIL(ctx, PERP_ERR_ARG, "figure %s has no point to draw", f->id);
+  if (!plot_good_id(f->id))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "'%s' is no name for the files of a figure", f->id);
+  char *data = plot_write(ctx, f, dir, "csv", write_data);
+  char *script = data != NULL ? plot_write(ctx, f, dir, "gp", write_script) : NULL;
+  perp_status status = script != NULL ? plot_draw_all(ctx, f, dir, formats, script, data)
+                                      : PERP_ERR_IO;
+  free(data);
+  free(script);
+  return status;
 }

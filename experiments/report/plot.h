@@ -12,7 +12,8 @@ typedef enum perp_plot_style {
   PERP_PLOT_POINTS,
   PERP_PLOT_STEPS,     /* right-continuous steps: profiles */
   PERP_PLOT_PUBLISHED, /* a published figure: a grey cross or star, named in the legend */
-  PERP_PLOT_GUIDE      /* a reference slope: thin, no marker */
+  PERP_PLOT_GUIDE,     /* a reference slope: thin, no marker */
+  PERP_PLOT_MARK       /* a ring around points of another curve that are not ok */
 } perp_plot_style;
 
 typedef struct perp_curve {
@@ -21,7 +22,9 @@ typedef struct perp_curve {
   int colour; /* index into the palette; curves of one family share it */
   int n;
   const double *x,
-      *y; /* borrowed; points that are not finite, or <= 0 on a log axis, are left out */
+      *y;       /* borrowed; points that are not finite, or <= 0 on a log axis, are left out */
+  double rank;  /* of curves: the least y that may win, infinite when none may */
+  bool unsound; /* of curves: some point is of an unsolved cell, so that no slope is said */
 } perp_curve;
 
 typedef struct perp_figure {

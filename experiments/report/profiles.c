@@ -3,6 +3,7 @@
 #include "experiments/report/csv.h"
 #include "experiments/report/page.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,6 +221,15 @@ static void failure_matrix(perp_page *page, const box *b)
 
 /* ---- time against size, by family --------------------------------------------------------------------------------- */
 
+/* Family names are those of files: in a name of a file only letters, digits and a few marks. */
+static char *profiles_id(perp_page *page, const char *family)
+{
+  char *id = perp_pool_printf(&page->pool, "time-%s", family);
+  for (char *s = id; *s != '\0'; s++)
+    if (!isalnum((unsigned char)*s) && strchr("-_.+", *s) == NULL) *s = '_';
+  return id;
+}
+
 static void time_against_size(perp_page *page, const box *b)
 {
   const char **family = perp_pool_alloc(&page->pool, (size_t)b->n_problems + 1, sizeof *family);
@@ -256,7 +266,7 @@ static void time_against_size(perp_page *page, const box *b)
     }
     if (n_curves == 0) continue;
     perp_figure figure = {
-      .id = perp_pool_printf(&page->pool, "time-%s", family[f]),
+      .id = profiles_id(page, family[f]),
       .title = perp_pool_printf(&page->pool, "%s: time at rel <= %s", family[f], b->target[t]),
       .xlabel = "rows n",
       .ylabel = "thread-CPU time [s]",

@@ -40,7 +40,7 @@ void perp_page_published(perp_page *page)
       "<p class=\"note\">One line for each choice of the parts that the source leaves open, the "
       "best match "
       "first. Mismatch: the geometric mean over the figures of the line of ours / published, "
-      "whichever is larger; a cell that failed counts as 100.</p>\n<div "
+      "whichever is larger; a cell that failed or is unsolved counts as 100.</p>\n<div "
       "class=\"scroll\"><table><tr><th>variant</th>"
       "<th class=\"n\">mismatch</th>");
   for (int i = 0; i < study->n_published; i++)

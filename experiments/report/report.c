@@ -22,7 +22,7 @@ double perp_page_value(const perp_page *page, int cell, const char *metric)
 bool perp_page_has(const perp_page *page, const char *metric)
 {
   for (int r = 0; r < page->results->plan.n; r++)
-    if (perp_view_ok(&page->view, r) && !isnan(perp_page_value(page, r, metric))) return true;
+    if (perp_view_stands(&page->view, r) && !isnan(perp_page_value(page, r, metric))) return true;
   return false;
 }
 
@@ -91,10 +91,16 @@ void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption
   perp_text_add(&page->drawn, "}\\label{fig:%s}}\n", f->id);
   if (page->interactive && page->folded) return;
   perp_html(page->out, "<figure id=\"fig-%s\">\n", f->id);
-  if (perp_html_svg(page->ctx, page->out, svg, f->alt) != PERP_OK) {
+  size_t n = 0;
+  char *picture = perp_read_plain(svg, &n);
+  if (picture != NULL) {
+    perp_html_svg(page->out, picture, n, f->alt);
+  } else {
+    PERP_FAIL(page->ctx, PERP_ERR_IO, "%s: %s", svg, strerror(errno));
     perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
     figure_failed(page, f->id);
   }
+  free(picture);
   perp_html(page->out,
             "<figcaption>%s <span class=\"note\">Files: <a href=\"%s/%s.svg\">svg</a>, "
             "<a href=\"%s/%s.gp\">gp</a>, <a "
@@ -217,7 +223,7 @@ static void body(perp_page *page, const char *script)
     { "warnings", warnings },
     { "upgrade", upgrade },
   };
-  perp_html_begin(page->out, page->study->title);
+  perp_html_begin(page->out, page->study->title, NULL, script);
   for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
     perp_html(page->out, "<section id=\"s-%s\">\n", sections[i].name);
     sections[i].write(page);
@@ -225,7 +231,7 @@ static void body(perp_page *page, const char *script)
   }
   if (script != NULL) {
     perp_page_data(page);
-    fprintf(page->out, "<script>%s</script>\n", script);
+    perp_html_script(page->out, script);
   }
   perp_html_end(page->out);
 }
@@ -277,19 +283,19 @@ perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
 
   snprintf(page_path, size, "%s", request->out != NULL ? request->out : "");
   if (request->out == NULL) snprintf(page_path, size, "%s/report.html", results->dir);
-  char *folder = folder_of(page_path), *draft = perp_xprintf("%s.part", page_path);
+  char *folder = folder_of(page_path);
   page.figs = perp_pool_printf(&page.pool, "%s/figs", request->together ? folder : results->dir);
   perp_status status = perp_make_dirs(ctx, folder);
-  if (status == PERP_OK) status = perp_make_dirs(ctx, page.figs);
+  if (status == PERP_OK)
+    status = perp_make_part(ctx, request->together ? folder : results->dir, "figs");
   char *link = relative(folder, page.figs);
   page.link = link;
-  if (status == PERP_OK && (page.out = fopen(draft, "w")) == NULL)
-    status = PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", draft, strerror(errno));
+  perp_out file = { 0 };
+  if (status == PERP_OK) status = perp_out_open(ctx, page_path, &file);
+  page.out = file.f;
   if (page.out != NULL) {
     body(&page, script);
-    bool failed = ferror(page.out) != 0;
-    if (fclose(page.out) != 0 || failed || rename(draft, page_path) != 0)
-      status = PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", page_path, strerror(errno));
+    status = perp_out_close(ctx, &file, true);
   }
   if (status == PERP_OK && request->tex != NULL) status = perp_page_tex(&page, request->tex);
   say_failed(&page);
@@ -297,7 +303,6 @@ perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
   free(script);
   free(folder);
   free(link);
-  free(draft);
   perp_text_free(&page.warnings);
   perp_text_free(&page.drawn);
   perp_pool_free(&page.pool);

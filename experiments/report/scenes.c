@@ -57,17 +57,16 @@ static void field(perp_page *page, int cell, const char *metric)
     return;
   }
   const perp_record *record = &page->results->record[cell];
-  if (!perp_view_ok(&page->view, cell)) {
+  if (!perp_view_stands(&page->view, cell)) {
     const char *why = record->reason[0] != '\0' ? record->reason
                                                 : perp_cell_status_names[record->status];
     perp_html(page->out, "<td class=\"bad\">%s</td>", why);
     return;
   }
   double value = perp_page_value(page, cell, metric);
-  double failures = perp_page_value(page, cell, "lcp.failures");
+  const char *mark = perp_view_mark(&page->pool, &page->view, cell);
   perp_html(page->out, "<td class=\"n\">%m", value);
-  if (failures > 0)
-    perp_html(page->out, "<br><small class=\"bad\">%d unsolved</small>", (int)failures);
+  if (mark[0] != '\0') perp_html(page->out, "<br><small class=\"mark\">%s</small>", mark);
   perp_html(page->out, "</td>");
 }
 
@@ -89,12 +88,12 @@ void perp_page_scenes(perp_page *page)
   perp_html(
       page->out,
       "<h2 id=\"scenes\">On which scene</h2>\n<p class=\"note\"><code>%s</code> of each run, or "
-      "why there is none; <em>unsolved</em> counts contact problems that did not reach the "
-      "tolerance, whose best impulses were used.</p>\n<div class=\"scroll\"><table><tr><th></th>",
+      "why there is none; <em>unsolved</em>: this share of the problems was not solved; "
+      "<em>fixed-work</em>: so many sweeps were asked for.</p>\n<div "
+      "class=\"scroll\"><table><tr><th></th>",
       metric);
   for (int s = 0; s < n_scenes; s++)
-    perp_html(page->out, "<th style=\"white-space:normal;min-width:5rem\">%s</th>",
-              brief_scene(page, scene[s]));
+    perp_html(page->out, "<th class=\"head\">%s</th>", brief_scene(page, scene[s]));
   perp_html(page->out, "</tr>\n");
   for (int r = 0; r < n_rows; r++) {
     perp_html(page->out, "<tr><td><code>%s</code></td>", row[r]);

@@ -63,7 +63,17 @@ static void counts(perp_page *page)
               perp_cell_status_names[s]);
     first = false;
   }
-  perp_html(page->out, ".</p>\n");
+  perp_html(page->out, ".");
+  if (page->study->accept.unsolved > 0)
+    perp_html(page->out, " The study accepts up to %m %% of unsolved problems in a cell that wins.",
+              100 * page->study->accept.unsolved);
+  perp_html(page->out, "</p>\n");
+  if (page->results->as_recorded > 0)
+    perp_html(
+        page->out,
+        "<p class=\"note mark\">%d cells are ok as recorded: in results of schema 1, ok meant "
+        "that the run reached its end, not that every problem of it was solved.</p>\n",
+        page->results->as_recorded);
 }
 
 /* The axis of scenes; NULL when there is one scene. */
@@ -97,6 +107,8 @@ static void winners(perp_page *page)
   int best = primary == NULL || !less_is_better(page, primary)
                  ? -1
                  : best_row(page, primary, (double)NAN, -1, NULL);
+  if (best < 0 && primary != NULL && less_is_better(page, primary) && perp_page_has(page, primary))
+    perp_html(page->out, "<li>No cell is ok, so that none is the best.</li>\n");
   if (best < 0) return;
   if (scenes != NULL) {
     winners_by_scene(page, primary, scenes);
@@ -133,7 +145,7 @@ static void claims(perp_page *page)
             "<th class=\"n\">measured</th><th>test</th></tr>\n");
   for (int i = 0; i < n; i++)
     perp_html(page->out,
-              "<tr><td style=\"white-space:normal\">%s</td><td class=\"%s\">%s</td><td "
+              "<tr><td class=\"text\">%s</td><td class=\"%s\">%s</td><td "
               "class=\"n\">%m</td>"
               "<td class=\"wrap\"><code>%s</code></td></tr>\n",
               result[i].claim->text, result[i].verdict == PERP_CLAIM_PROVED ? "good" : "bad",
@@ -159,12 +171,14 @@ void perp_page_answers(perp_page *page)
 
 typedef struct ranked {
   int row;
+  int group; /* 0: may win; 1, 2: fixed work and unsolved, behind these */
   double value;
 } ranked;
 
 static int by_value(const void *a, const void *b)
 {
   const ranked *x = a, *y = b;
+  if (x->group != y->group) return x->group - y->group;
   return (x->value > y->value) - (x->value < y->value);
 }
 
@@ -176,11 +190,14 @@ int perp_page_ranked(perp_page *page, int *cell, int most)
   ranked *list = perp_pool_alloc(&page->pool, (size_t)v->n_groups + 1, sizeof *list);
   int n = 0;
   for (int g = 0; g < v->n_groups; g++) {
-    ranked best = { -1, HUGE_VAL };
+    ranked best = { -1, 3, HUGE_VAL };
     for (int i = 0; i < v->group[g].n; i++) {
       int row = v->group[g].cell[i];
       double value = perp_page_value(page, row, primary);
-      if (perp_view_ok(v, row) && value < best.value) best = (ranked){ row, value };
+      const int group = perp_view_ok(v, row) ? 0 : perp_results_counts(page->results, row) ? 1 : 2;
+      if (perp_view_stands(v, row) && !isnan(value) &&
+          (group < best.group || (group == best.group && value < best.value)))
+        best = (ranked){ row, group, value };
     }
     if (best.row >= 0) list[n++] = best;
   }
@@ -217,13 +234,15 @@ void perp_page_summary(perp_page *page)
   perp_html(page->out,
             "<h2 id=\"summary\">Summary</h2>\n<p class=\"note\">For each combination its best cell "
             "by <code>%s</code>%s. "
-            "Green: the smallest of the column.</p>\n<div class=\"scroll\"><table><tr>",
+            "Green: the smallest of the column. A cell with a status stands behind those that are "
+            "ok and wins nothing.</p>\n<div class=\"scroll\"><table><tr>",
             primary, page->view.n_groups > MOST ? ", the first 20" : "");
   perp_html(page->out, "<th>combination</th>");
   int winner[COLUMNS];
   for (int k = 0; k < n_shown; k++) {
     winner[k] = -1;
     for (int i = 0; i < n && less_is_better(page, shown[k]); i++) {
+      if (!perp_view_ok(&page->view, row[i])) continue;
       double value = perp_page_value(page, row[i], shown[k]);
       if (!isnan(value) &&
           (winner[k] < 0 || value < perp_page_value(page, row[winner[k]], shown[k])))
@@ -233,7 +252,10 @@ void perp_page_summary(perp_page *page)
   }
   perp_html(page->out, "</tr>\n");
   for (int i = 0; i < n; i++) {
-    perp_html(page->out, "<tr><td>%s</td>", perp_page_row_label(page, row[i]));
+    perp_html(page->out, "<tr><td>%s", perp_page_row_label(page, row[i]));
+    const char *mark = perp_view_mark(&page->pool, &page->view, row[i]);
+    if (mark[0] != '\0') perp_html(page->out, " <small class=\"mark\">%s</small>", mark);
+    perp_html(page->out, "</td>");
     for (int k = 0; k < n_shown; k++)
       perp_html(page->out, "<td class=\"n%s\">%m</td>", winner[k] == i ? " best" : "",
                 perp_page_value(page, row[i], shown[k]));
@@ -252,6 +274,12 @@ static const char *subject_of(const perp_page *page, int row)
   return lcp >= 0          ? perp_view_text(v, row, lcp)
          : v->subject >= 0 ? perp_view_text(v, row, v->axis[v->subject])
                            : "";
+}
+
+/* The colour of a status: what went wrong, or what only has to be known. */
+static const char *status_class(perp_cell_status status)
+{
+  return status == PERP_CELL_OK ? "" : perp_cell_whole(status) ? "mark" : "bad";
 }
 
 static bool failed_alike(const perp_page *page, int a, int b)
@@ -280,10 +308,11 @@ static void failures_by_reason(perp_page *page, const int *row, int n)
       if (count[k] > count[g]) g = k;
     const perp_record *rec = &page->results->record[first[g]];
     perp_html(page->out,
-              "<tr><td class=\"n\">%d</td><td><code>%s</code></td><td class=\"bad\">%s</td>"
+              "<tr><td class=\"n\">%d</td><td><code>%s</code></td><td class=\"%s\">%s</td>"
               "<td>%s</td><td class=\"wrap\">%s (<code>%s</code>)</td></tr>\n",
-              count[g], subject_of(page, first[g]), perp_cell_status_names[rec->status],
-              rec->reason, rec->cause, page->results->plan.cells[first[g]].id);
+              count[g], subject_of(page, first[g]), status_class(rec->status),
+              perp_cell_status_names[rec->status], rec->reason, rec->cause,
+              page->results->plan.cells[first[g]].id);
     count[g] = 0;
   }
   perp_html(page->out, "</table></div>\n");
@@ -292,21 +321,37 @@ static void failures_by_reason(perp_page *page, const int *row, int n)
 void perp_page_failures(perp_page *page)
 {
   enum { FEW = 12 };
-  const perp_view *v = &page->view;
-  int failed = 0,
+  int failed = 0, fixed = page->results->count[PERP_CELL_FIXED_WORK],
       *row = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n + 1, sizeof *row);
   for (int r = 0; r < page->results->plan.n; r++)
-    if (!perp_view_ok(v, r)) row[failed++] = r;
+    if (page->results->record[r].status != PERP_CELL_OK &&
+        page->results->record[r].status != PERP_CELL_FIXED_WORK)
+      row[failed++] = r;
   perp_html(page->out, "<h2 id=\"failures\">Failures</h2>\n");
+  if (fixed > 0)
+    perp_html(page->out,
+              "<p class=\"note\">%d cells made the number of sweeps that they were asked for "
+              "(<span class=\"mark\">fixed-work</span>): what is left of a problem is their "
+              "result, and nothing of it is called solved.</p>\n",
+              fixed);
   if (failed == 0) {
-    perp_html(page->out, "<p>None: every cell reached its end.</p>\n");
+    perp_html(page->out,
+              page->results->as_recorded > 0
+                  ? "<p>None is recorded: every cell reached its end. Whether its problems were "
+                    "solved was not asked (schema 1).</p>\n"
+              : fixed > 0
+                  ? "<p>None: every other cell reached its end and solved every problem.</p>\n"
+                  : "<p>None: every cell reached its end and solved every problem.</p>\n");
     return;
   }
-  perp_html(page->out, "<p class=\"note\">A failed cell is a result: it stays in the table with "
-                       "its cause.</p>\n");
+  perp_html(page->out,
+            "<p class=\"note\">A failed cell is a result: it stays in the table with its cause. "
+            "An <span class=\"mark\">unsolved</span> one reached its end with problems that were "
+            "not solved: its figures stand, marked, and win nothing. Figures of a cell that was "
+            "cut short are those up to the time it reached.</p>\n");
   if (failed > FEW) {
     failures_by_reason(page, row, failed);
-    perp_html(page->out, "<details><summary>all %d cells that failed</summary>\n", failed);
+    perp_html(page->out, "<details><summary>all %d of these cells</summary>\n", failed);
   }
   perp_html(page->out, "<div class=\"scroll\"><table><tr><th>cell</th><th>combination</th>"
                        "<th>status</th><th>reason</th><th>cause</th></tr>\n");
@@ -316,9 +361,10 @@ void perp_page_failures(perp_page *page)
     perp_cell_label(page->study, &page->results->plan.cells[row[i]], &label);
     perp_html(page->out,
               "<tr><td><code>%s</code></td><td>%s</td><td "
-              "class=\"bad\">%s</td><td>%s</td><td class=\"wrap\">%s</td></tr>\n",
+              "class=\"%s\">%s</td><td>%s</td><td class=\"wrap\">%s</td></tr>\n",
               page->results->plan.cells[row[i]].id, label.s != NULL ? label.s : "",
-              perp_cell_status_names[rec->status], rec->reason, rec->cause);
+              status_class(rec->status), perp_cell_status_names[rec->status], rec->reason,
+              rec->cause);
     perp_text_free(&label);
   }
   perp_html(page->out, "</table></div>\n");
@@ -340,10 +386,15 @@ void perp_page_cells(perp_page *page)
     perp_html(page->out, "<th class=\"n\">%s</th>", perp_page_axis(page, primary));
   perp_html(page->out, "<th>rerun</th></tr>\n");
   for (int r = 0; r < page->results->plan.n; r++) {
-    perp_html(page->out, "<tr><td><code>%s</code></td><td>%s</td><td>%s</td>",
+    const perp_record *rec = &page->results->record[r];
+    char buf[32];
+    perp_html(page->out, "<tr><td><code>%s</code></td><td>%s</td><td class=\"%s\">%s</td>",
               page->results->plan.cells[r].id, perp_page_row_label(page, r),
-              perp_cell_status_names[page->results->record[r].status]);
-    if (primary != NULL)
+              status_class(rec->status), perp_record_mark(rec, buf));
+    if (primary != NULL && rec->partial)
+      perp_html(page->out, "<td class=\"n\">%m<br><small class=\"mark\">to t = %m s</small></td>",
+                perp_page_value(page, r, primary), rec->reached);
+    else if (primary != NULL)
       perp_html(page->out, "<td class=\"n\">%m</td>", perp_page_value(page, r, primary));
     perp_html(page->out, "<td><code>%s</code></td></tr>\n", perp_page_command(page, r));
   }

@@ -100,7 +100,7 @@ void perp_page_series(perp_page *page)
         perp_html(page->out,
                   "<h2 id=\"series\">Drift and energy over time</h2>\n<p class=\"note\">At h = %g "
                   "s. A method that "
-                  "diverged ends where it was stopped.</p>\n",
+                  "diverged, or was cut short, ends where it was stopped.</p>\n",
                   h);
       page->folded = headed; /* one picture is enough where a script draws them all */
       headed = true;

@@ -80,20 +80,29 @@ static void summary(perp_page *page, FILE *out)
   int n = perp_page_ranked(page, row, ROWS), m = perp_page_shown_metrics(page, metric, COLUMNS);
   if (n == 0) return;
   if (m > SHOWN) m = SHOWN; /* what fits on a page */
-  char columns[COLUMNS + 2] = "l";
+  char columns[COLUMNS + 3] = "l";
   memset(columns + 1, 'r', (size_t)m);
+  bool marked = false;
+  for (int i = 0; i < n; i++) marked = marked || !perp_view_ok(&page->view, row[i]);
+  if (marked) columns[m + 1] = 'l';
   begin(out, "Summary", columns);
   fputs("combination", out);
   for (int k = 0; k < m; k++) {
     fputs(" & ", out);
     perp_tex_text(out, perp_page_axis(page, metric[k]));
   }
+  if (marked) fputs(" & status", out);
   fputs(" \\\\\n\\midrule\n", out);
   for (int i = 0; i < n; i++) {
     perp_tex_text(out, perp_page_row_label(page, row[i]));
     for (int k = 0; k < m; k++) {
       fputs(" & ", out);
       perp_tex_number(out, perp_page_value(page, row[i], metric[k]));
+    }
+    if (marked) {
+      char buf[32];
+      fputs(" & ", out);
+      perp_tex_text(out, perp_record_mark(&page->results->record[row[i]], buf));
     }
     fputs(" \\\\\n", out);
   }

@@ -7,7 +7,20 @@
 
 bool perp_view_ok(const perp_view *view, int cell)
 {
-  return view->results->record[cell].status == PERP_CELL_OK;
+  return perp_results_wins(view->results, cell);
+}
+
+bool perp_view_stands(const perp_view *view, int cell)
+{
+  return perp_cell_whole(view->results->record[cell].status);
+}
+
+const char *perp_view_mark(perp_pool *pool, const perp_view *view, int cell)
+{
+  const perp_record *rec = &view->results->record[cell];
+  char buf[32];
+  if (rec->status == PERP_CELL_OK) return "";
+  return perp_pool_strdup(pool, perp_record_mark(rec, buf));
 }
 
 const char *perp_view_text(const perp_view *view, int cell, int param)

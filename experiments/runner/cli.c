@@ -234,7 +234,8 @@ static void print_commands(FILE *out)
         "\n"
         "Exit status: 0 done, 2 usage, 3 invalid file, 4 nothing selected, 5 cells\n"
         "crashed or figures failed, 6 regression, 7 incomplete but resumable,\n"
-        "8 references disagree, 10 none succeeded, 1 internal error.\n",
+        "8 references disagree, 9 simulated with problems that were not solved, 10 none\n"
+        "succeeded, 1 internal error.\n",
         out);
 }
 

@@ -16,6 +16,7 @@ enum {
   PERP_EXIT_REGRESSED = 6, /* compare */
   PERP_EXIT_RESUMABLE = 7,
   PERP_EXIT_REFERENCE = 8, /* references disagree */
+  PERP_EXIT_UNSOLVED = 9,  /* simulate: the end was reached with problems that were not solved */
   PERP_EXIT_FAILED = 10    /* nothing succeeded */
 };
 

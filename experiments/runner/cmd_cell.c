@@ -26,7 +26,9 @@ static const char *decision(const perp_ctx *ctx, const perp_results *r, int i, c
   }
   const perp_record *rec = &r->record[i];
   perp_outside_code(ctx, r->study, &r->plan.cells[i], code);
-  int missing = rec->status == PERP_CELL_OK ? r->study->measure.repeats - rec->rounds : 0;
+  const bool timed = rec->status == PERP_CELL_OK ||
+                     (perp_cell_whole(rec->status) && r->study->kind->runs);
+  int missing = timed ? r->study->measure.repeats - rec->rounds : 0;
   if (rec->attempt == 0 && rec->interrupted)
     snprintf(why, size, "it was started, but never ended: the run was stopped or killed");
   else if (rec->attempt == 0)
@@ -269,8 +271,11 @@ static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *
     argv[argc++] = family;
     argv[argc++] = "--n";
     argv[argc++] = times[0] = perp_xprintf("%d", rows);
-    argv[argc++] = "--seed";
-    argv[argc++] = times[1] = perp_xprintf("%d", seed);
+    const perp_lcp_family *known = perp_lcp_family_find(family);
+    if (known == NULL || known->seeded) {
+      argv[argc++] = "--seed";
+      argv[argc++] = times[1] = perp_xprintf("%d", seed);
+    }
     if (strstr(c->value[problem], ",factored") != NULL) argv[argc++] = "--factored";
   } else {
     perp_say("error: the problem of this cell is a file already: %s",

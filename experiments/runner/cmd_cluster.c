@@ -6,12 +6,14 @@
  * cells take to run, so cells are packed into tasks of a wanted length. */
 #include "experiments/plugins/outside.h"
 #include "experiments/runner/command.h"
+#include "experiments/runner/shell.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct cluster {
@@ -24,17 +26,13 @@ struct cluster {
   double seconds; /* of a task, estimated; NaN: unknown */
 };
 
-/* 'text' for a shell */
-static void quote(FILE *f, const char *text)
+/* A path as a word of a script. */
+static void cluster_path(FILE *f, const char *path)
 {
-  fputc('\'', f);
-  for (; *text != '\0'; text++) {
-    if (*text == '\'')
-      fputs("'\\''", f);
-    else
-      fputc(*text, f);
-  }
-  fputc('\'', f);
+  perp_text t = { 0 };
+  perp_shell_path(&t, path);
+  fputs(t.s, f);
+  perp_text_free(&t);
 }
 
 static void put_task(const struct cluster *c, FILE *f)
@@ -45,16 +43,16 @@ static void put_task(const struct cluster *c, FILE *f)
           "#!/bin/sh\n# one part of %s: task.sh K, K = 1 ... %d; run again it does what is "
           "missing\ncd ",
           c->study->name, c->tasks);
-  quote(f, c->here);
+  cluster_path(f, c->here);
   fputs(" || exit 1\nexec ", f);
-  quote(f, c->program);
+  cluster_path(f, c->program);
   fputs(" run ", f);
   char *study = perp_xprintf("%s/cluster/study.yaml", c->dir);
-  quote(f, study);
+  cluster_path(f, study);
   free(study);
   fprintf(f, " --shard \"$1/%d\" --jobs %d --quiet --no-report%s -o ", c->tasks, c->jobs,
           plugins.s != NULL ? plugins.s : "");
-  quote(f, c->dir);
+  cluster_path(f, c->dir);
   fputc('\n', f);
   perp_text_free(&plugins);
 }
@@ -65,15 +63,15 @@ static void put_finish(const struct cluster *c, FILE *f)
   perp_outside_arguments(&plugins);
   fputs("#!/bin/sh\n# after the tasks: does what they left, writes the tables and the report\ncd ",
         f);
-  quote(f, c->here);
+  cluster_path(f, c->here);
   fputs(" || exit 1\nexec ", f);
-  quote(f, c->program);
+  cluster_path(f, c->program);
   fputs(" run ", f);
   char *study = perp_xprintf("%s/cluster/study.yaml", c->dir);
-  quote(f, study);
+  cluster_path(f, study);
   free(study);
   fprintf(f, "%s -o ", plugins.s != NULL ? plugins.s : "");
-  quote(f, c->dir);
+  cluster_path(f, c->dir);
   fputc('\n', f);
   perp_text_free(&plugins);
 }
@@ -85,7 +83,7 @@ static void put_slurm(const struct cluster *c, FILE *f)
   fprintf(f, "#!/bin/sh\n# submits the tasks as one job array, and the end after it: run with "
              "sh\nset -eu\ncd ");
   char *folder = perp_xprintf("%s/cluster", c->dir);
-  quote(f, folder);
+  cluster_path(f, folder);
   free(folder);
   fprintf(f,
           "\nmkdir -p log\n"
@@ -103,7 +101,7 @@ static void put_parallel(const struct cluster *c, FILE *f)
   fprintf(f, "#!/bin/sh\n# runs the tasks on this machine, or on those of PERP_HOSTS "
              "(host,host,...: they see this folder too)\ncd ");
   char *folder = perp_xprintf("%s/cluster", c->dir);
-  quote(f, folder);
+  cluster_path(f, folder);
   free(folder);
   fprintf(f,
           " || exit 1\nmkdir -p log\n"
@@ -142,9 +140,7 @@ static void put_study(const struct cluster *c, FILE *f)
 
 static perp_status write_all(struct cluster *c)
 {
-  char *folder = perp_xprintf("%s/cluster", c->dir);
-  perp_status status = perp_make_dirs(c->ctx, folder);
-  free(folder);
+  perp_status status = perp_make_part(c->ctx, c->dir, "cluster");
   if (status == PERP_OK) status = write_script(c, "study.yaml", put_study);
   if (status == PERP_OK) status = write_script(c, "task.sh", put_task);
   if (status == PERP_OK) status = write_script(c, "finish.sh", put_finish);
@@ -197,20 +193,28 @@ static int run(struct cluster *c, const perp_args *args, double target)
   printf("%d cells in %d task(s)%s%s of %d job(s) each: %s/cluster\n", c->plan.n, c->tasks,
          isfinite(c->seconds) ? " of about " : "",
          isfinite(c->seconds) ? perp_brief_time(c->seconds, brief) : "", c->jobs, c->dir);
-  char *start = perp_xprintf("sh '%s/cluster/start.sh'", c->dir);
+  char *script = perp_xprintf("%s/cluster/start.sh", c->dir);
+  perp_text start = { 0 }, dir = { 0 };
+  perp_shell_path(&start, script);
+  perp_shell_path(&dir, c->dir);
   int code = PERP_EXIT_OK;
   if (perp_args_get(args, "submit") != NULL) {
-    fflush(stdout);
-    int status = system(start);
-    if (status != 0) {
-      perp_say("error: %s ended with status %d", start,
+    const char *const argv[] = { "sh", script, NULL };
+    int status = 0;
+    if (perp_process_run(c->ctx, &(perp_process){ .argv = argv }, &status) != PERP_OK) {
+      perp_print_error(c->ctx);
+      code = PERP_EXIT_INTERNAL;
+    } else if (status != 0) {
+      perp_say("error: sh %s ended with status %d", start.s,
                WIFEXITED(status) ? WEXITSTATUS(status) : -1);
       code = PERP_EXIT_INTERNAL;
     }
   } else
-    printf("start    %s\n", start);
-  printf("follow   perp status '%s' --watch\n", c->dir);
-  free(start);
+    printf("start    sh %s\n", start.s);
+  printf("follow   perp status %s --watch\n", dir.s);
+  perp_text_free(&start);
+  perp_text_free(&dir);
+  free(script);
   return code;
 }
 
@@ -264,6 +268,8 @@ int perp_cmd_cluster(perp_ctx *ctx, int argc, char **argv)
   if (perp_plan_make(ctx, study, &c.plan) != PERP_OK) {
     perp_print_error(ctx);
     status = PERP_EXIT_INPUT;
+  } else if ((status = perp_plan_refuse(study, &c.plan)) >= 0) {
+    /* it has said why */
   } else if (c.plan.n == 0) {
     perp_say("nothing to run: every combination is excluded");
     status = PERP_EXIT_NOTHING;

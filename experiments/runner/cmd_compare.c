@@ -75,11 +75,17 @@ static void compare_status(perp_compare *c)
 {
   for (int k = 0; k < c->n; k++) {
     perp_cell_status before = c->base.record[c->a[k]].status, after = c->now.record[c->b[k]].status;
-    if (before == after || (before != PERP_CELL_OK && after != PERP_CELL_OK)) continue;
+    const bool good = before == PERP_CELL_OK || before == PERP_CELL_FIXED_WORK;
+    const bool still = after == PERP_CELL_OK || after == PERP_CELL_FIXED_WORK;
+    if (before == after || (!good && !still)) continue;
+    /* what schema 1 calls ok may have been any of these */
+    const int old = c->base.record[c->a[k]].schema, new = c->now.record[c->b[k]].schema;
+    if (old != new &&perp_cell_whole(before) && perp_cell_whole(after)) continue;
     char what[128], *name = perp_compare_name(c, k);
     snprintf(what, sizeof what, "%s, was %s", perp_cell_status_names[after],
              perp_cell_status_names[before]);
-    perp_compare_finding(c, PERP_FINDING_STATUS, before == PERP_CELL_OK, name, what, before, after);
+    perp_compare_finding(c, PERP_FINDING_STATUS, good && (!still || before == PERP_CELL_OK), name,
+                         what, before, after);
     free(name);
   }
 }
@@ -97,7 +103,7 @@ static int compare_results(perp_compare *c)
   for (int k = 0; k < c->n; k++) {
     const perp_record *x = &c->base.record[c->a[k]], *y = &c->now.record[c->b[k]];
     bool differs = false;
-    if (x->status != PERP_CELL_OK || y->status != PERP_CELL_OK) continue;
+    if (x->status != y->status || !perp_cell_whole(x->status)) continue;
     for (int m = 0; m < s->n_metrics; m++) {
       const perp_metric *metric = &s->metric[m];
       int other = perp_results_metric(&c->now, metric->name);
@@ -175,6 +181,42 @@ static int read_tolerance(const perp_args *args, const char *flag, double *tol)
   return -1;
 }
 
+/* The programs and plug-ins that may be run. */
+static int read_programs(const perp_args *args, perp_compare *c, const char **plugins)
+{
+  int n = 0;
+  for (int i = 0; i < args->n_flags; i++) {
+    const char *name = args->flag[i].flag->name;
+    if (strcmp(name, "again-plugin") == 0) plugins[c->n_again_plugins++] = args->flag[i].value;
+    if (strcmp(name, "again-with") != 0) continue;
+    if (n == 2)
+      return perp_usage_error(args, "--again-with is given twice at most: for BASE and for NEW");
+    c->with[n++] = args->flag[i].value;
+  }
+  if (n == 1) c->with[1] = c->with[0];
+  c->again_plugin = plugins;
+  if (c->as_recorded && n > 0)
+    return perp_usage_error(args, "--again-with and --as-recorded contradict each other");
+  return -1;
+}
+
+/* --again without a program: nothing that a folder names is run, but it may be shown. */
+static int ask_for_programs(const perp_args *args, perp_compare *c)
+{
+  perp_text command = { 0 };
+  int status;
+  if (perp_compare_command(c, &command) != PERP_OK) {
+    perp_print_error(c->ctx);
+    status = PERP_EXIT_INPUT;
+  } else
+    status = perp_usage_error(args,
+                              "--again: by which programs? What a folder names is not run unless "
+                              "you say so; if you trust these files: %s",
+                              command.s);
+  perp_text_free(&command);
+  return status;
+}
+
 static void times_json(perp_json *j, const perp_time_comparison *t)
 {
   perp_json_real(j, "time_ratio", t->ratio);
@@ -183,6 +225,7 @@ static void times_json(perp_json *j, const perp_time_comparison *t)
   perp_json_int(j, "timed_again", t->retimed);
   perp_json_int(j, "blocks", t->blocks);
   perp_json_text(j, "not_timed_again", t->why_not[0] != '\0' ? t->why_not : NULL);
+  perp_json_text(j, "time_again", t->how.s);
 }
 
 static void times_text(const perp_time_comparison *t)
@@ -203,6 +246,9 @@ static void times_text(const perp_time_comparison *t)
            t->retimed, t->blocks);
   else if (t->why_not[0] != '\0')
     printf("as recorded, nothing timed again: %s\n", t->why_not);
+  if (t->how.n > 0)
+    printf("to time again by the programs that the folders name, if you trust these files:\n  %s\n",
+           t->how.s);
 }
 
 static int run_compare(perp_compare *c)
@@ -218,6 +264,8 @@ static int run_compare(perp_compare *c)
   if (c->json) {
     perp_json_open(&c->j, NULL, '{');
     perp_json_int(&c->j, "cells", c->n);
+    perp_json_int(&c->j, "schema_base", c->base.selection.schema);
+    perp_json_int(&c->j, "schema_new", c->now.selection.schema);
     perp_json_int(&c->j, "only_base", only_base);
     perp_json_int(&c->j, "only_new", only_now);
     perp_json_bool(&c->j, "same_processor", same_cpu);
@@ -227,12 +275,18 @@ static int run_compare(perp_compare *c)
     if (only_base > 0) printf(", %d in %s alone", only_base, c->base.dir);
     if (only_now > 0) printf(", %d in %s alone", only_now, c->now.dir);
     printf("\n");
+    if (c->base.as_recorded + c->now.as_recorded > 0)
+      printf("ok in %s as recorded (schema 1): it did not mean that every problem was solved\n",
+             c->base.as_recorded == 0  ? c->now.dir
+             : c->now.as_recorded == 0 ? c->base.dir
+                                       : "both");
   }
   compare_status(c);
   int changed = compare_results(c);
   perp_time_comparison times = { .ratio = (double)NAN };
   if (same_cpu && perp_compare_times(c, &times) != PERP_OK) {
     perp_print_error(c->ctx);
+    perp_text_free(&times.how);
     free(cpu[0]);
     free(cpu[1]);
     return PERP_EXIT_INPUT;
@@ -258,6 +312,7 @@ static int run_compare(perp_compare *c)
            c->regressions[PERP_FINDING_TIME], c->regressions[PERP_FINDING_ACCURACY],
            c->regressions[PERP_FINDING_STATUS], c->improvements);
   }
+  perp_text_free(&times.how);
   free(cpu[0]);
   free(cpu[1]);
   return failed ? PERP_EXIT_REGRESSED : PERP_EXIT_OK;
@@ -270,9 +325,14 @@ int perp_cmd_compare(perp_ctx *ctx, int argc, char **argv)
       "what makes the exit status 6: time, accuracy, status (default: all)" },
     { "time-tol", 0, "X", "slower by more than this is a finding (default 10%)" },
     { "accuracy-tol", 0, "X", "a result worse by more than this is a finding (default 5%)" },
+    { "again-with", 0, "PROGRAM",
+      "run this program to time cells again: given twice, that of BASE and that of NEW; once, when "
+      "one made both" },
+    { "again-plugin", 0, "FILE.so",
+      "a plug-in for these programs, where a folder was made with one (--plugin counts too)" },
     { "again", 0, "N",
-      "time all cells again, by both programs in turn, N blocks of four (new and old alternate), "
-      "and compare these times" },
+      "with --again-with: time all cells, N blocks of four (new and old alternate), and compare "
+      "these times" },
     { "as-recorded", 0, NULL, "start no program: the times of the journals only" },
     { "json", 0, NULL, "as JSON" },
     { 0 }
@@ -285,9 +345,12 @@ int perp_cmd_compare(perp_ctx *ctx, int argc, char **argv)
     "each axis and for single cells, with a rank test and a bootstrap interval; 3 timing rounds or "
     "more are needed. They are taken in units of the pace of the machine, a fixed piece of work "
     "timed beside each round, as a neighbour on the same core costs up to half as much again.\n\n"
-    "Where the programs of both runs are still there (the journals have their paths and hashes; "
-    "perp run --keep-program keeps copies) a difference in time is a suspicion at first: the cells "
-    "of it are timed again, by both programs in turn, and that decides.",
+    "A folder is data: what it holds or names is never run. Where you name the programs of both "
+    "runs (--again-with; the journals have paths and hashes, perp run --keep-program keeps copies) "
+    "a difference in time is a suspicion at first: the cells of it are timed again, by both "
+    "programs in turn, and that decides. The hashes are a check: a program that did not make the "
+    "folder is refused. Without --again-with times are compared as recorded, and the command that "
+    "would time again is printed.",
     "Exit status 6: a regression.",
     "perp compare results/before results/after --fail-on time",
     flags,
@@ -297,6 +360,7 @@ int perp_cmd_compare(perp_ctx *ctx, int argc, char **argv)
   perp_args args;
   int status = perp_args_read(&cli, argc, argv, &args);
   if (status >= 0) return status;
+  const char *plugins[PERP_ARGS_MAX];
   perp_compare c = { .ctx = ctx,
                      .time_tol = 0.10,
                      .accuracy_tol = 0.05,
@@ -310,7 +374,8 @@ int perp_cmd_compare(perp_ctx *ctx, int argc, char **argv)
   if (again != NULL && c.as_recorded)
     return perp_usage_error(&args, "--again and --as-recorded contradict each other");
   c.again = (int)blocks;
-  status = read_classes(&args, &c);
+  status = read_programs(&args, &c, plugins);
+  if (status < 0) status = read_classes(&args, &c);
   if (status < 0) status = read_tolerance(&args, "time-tol", &c.time_tol);
   if (status < 0) status = read_tolerance(&args, "accuracy-tol", &c.accuracy_tol);
   if (status < 0) status = perp_command_results(ctx, args.arg[0], &c.base);
@@ -322,7 +387,7 @@ int perp_cmd_compare(perp_ctx *ctx, int argc, char **argv)
                c.base.study->kind->name, c.now.dir, c.now.study->kind->name);
       status = PERP_EXIT_INPUT;
     } else
-      status = run_compare(&c);
+      status = c.again > 0 && c.with[0] == NULL ? ask_for_programs(&args, &c) : run_compare(&c);
     perp_results_free(&c.now);
   }
   perp_results_free(&c.base);

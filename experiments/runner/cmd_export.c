@@ -66,6 +66,8 @@ static void write_table(const perp_results *r, FILE *f, bool gnuplot)
   put_text(&o, "cell");
   put_text(&o, "status");
   put_text(&o, "cause");
+  static const char *const counts[] = { "problems", "unsolved", "share", "partial", "reached" };
+  for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) put_text(&o, counts[k]);
   for (int p = 0; p < s->n_params; p++) put_text(&o, s->kind->params[p].key);
   for (int m = 0; m < s->n_metrics; m++)
     if (!s->metric[m].timing) put_text(&o, s->metric[m].name);
@@ -80,6 +82,10 @@ static void write_table(const perp_results *r, FILE *f, bool gnuplot)
     put_text(&o, r->plan.cells[i].id);
     put_text(&o, perp_cell_status_names[r->record[i].status]);
     put_text(&o, r->record[i].cause);
+    const perp_record *rec = &r->record[i];
+    const double count[] = { rec->problems, rec->unsolved, perp_record_share(rec),
+                             rec->partial ? 1 : 0, rec->reached };
+    for (size_t k = 0; k < sizeof count / sizeof *count; k++) put_real(&o, count[k]);
     for (int p = 0; p < s->n_params; p++) {
       const char *text = r->plan.cells[i].value[p];
       if (s->columns[p].type == PERP_COLUMN_NUMBER && gnuplot)
@@ -113,6 +119,14 @@ static void write_jsonl(const perp_results *r, FILE *f)
     perp_json_text(&j, "status", perp_cell_status_names[rec->status]);
     perp_json_text(&j, "cause", rec->cause);
     perp_json_text(&j, "reason", rec->reason);
+    if (!isnan(rec->problems)) {
+      perp_json_int(&j, "problems", (int64_t)rec->problems);
+      perp_json_int(&j, "unsolved", (int64_t)rec->unsolved);
+      perp_json_int(&j, "swept", (int64_t)rec->swept);
+    }
+    perp_json_bool(&j, "partial", rec->partial);
+    if (!isnan(rec->reached)) perp_json_real(&j, "reached", rec->reached);
+    perp_json_int(&j, "schema", rec->schema);
     perp_json_open(&j, "parameters", '{');
     for (int p = 0; p < s->n_params; p++) {
       const char *text = r->plan.cells[i].value[p];

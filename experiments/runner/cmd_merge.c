@@ -6,6 +6,7 @@
  * once must have come out the same. */
 #include "experiments/report/report.h"
 #include "experiments/runner/join.h"
+#include "experiments/runner/shell.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,8 +17,11 @@
 static perp_status copy_file(perp_ctx *ctx, const char *from, const char *to)
 {
   size_t n = 0;
-  char *text = perp_read_file(from, &n);
-  if (text == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", from, strerror(errno));
+  char *text = perp_read_plain(from, &n); /* what a link leads to is no part of the folder */
+  if (text == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", from,
+                     errno == ELOOP ? "it is a link, and what it leads to is not part of the folder"
+                                    : strerror(errno));
   perp_status status = perp_write_file(ctx, to, text, n);
   free(text);
   return status;
@@ -29,7 +33,7 @@ static perp_status copy_folder(perp_ctx *ctx, const char *from, const char *to, 
 {
   char *source = perp_xprintf("%s/%s", from, name), *target = perp_xprintf("%s/%s", to, name);
   DIR *d = opendir(source);
-  perp_status status = d != NULL ? perp_make_dirs(ctx, target) : PERP_OK;
+  perp_status status = d != NULL ? perp_make_part(ctx, to, name) : PERP_OK;
   for (struct dirent *e; d != NULL && status == PERP_OK && (e = readdir(d)) != NULL;) {
     if (e->d_name[0] == '.') continue;
     bool journal = strcmp(name, "journal") == 0;
@@ -57,6 +61,7 @@ static perp_selection joined(const perp_join *g)
     if (s.plugins == NULL) s.plugins = o->plugins;
   }
   s.shard = NULL;
+  s.schema = g->part[0].selection.schema;
   return s;
 }
 
@@ -112,7 +117,15 @@ static int finish(perp_ctx *ctx, const perp_join *g, const char *dir, bool repor
     }
   }
   if (code == PERP_EXIT_OK && missing > 0) {
-    perp_say("not complete; go on with: perp run %s/study.yaml -o %s", dir, dir);
+    perp_text again = { 0 };
+    char *study = perp_xprintf("%s/study.yaml", dir);
+    perp_text_add(&again, "perp run ");
+    perp_shell_path(&again, study);
+    perp_text_add(&again, " -o ");
+    perp_shell_path(&again, dir);
+    perp_say("not complete; go on with: %s", again.s);
+    free(study);
+    perp_text_free(&again);
     code = PERP_EXIT_RESUMABLE;
   }
   perp_results_free(&r);

@@ -6,6 +6,8 @@
 #include "experiments/runner/command.h"
 #include "experiments/runner/env.h"
 #include "experiments/runner/run.h"
+#include "experiments/runner/shell.h"
+#include "experiments/runner/trial.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,15 +34,8 @@ static char *command_line(int argc, char **argv)
   perp_text_add(&t, "perp");
   for (int i = 0; i < argc; i++) {
     if (strcmp(argv[i], "--fresh") == 0) continue;
-    bool quote = argv[i][0] == '\0' || strpbrk(argv[i], " \t\n()[]{}*?'\"$;&|<>#~`\\!") != NULL;
-    perp_text_add(&t, quote ? " '" : " ");
-    for (const char *s = argv[i]; *s != '\0'; s++) {
-      if (*s == '\'')
-        perp_text_put(&t, "'\\''", 4);
-      else
-        perp_text_put(&t, s, 1);
-    }
-    if (quote) perp_text_add(&t, "'");
+    perp_text_add(&t, " ");
+    perp_shell_word(&t, argv[i]);
   }
   perp_outside_arguments(&t);
   return t.s;
@@ -54,9 +49,9 @@ static int read_retry(const perp_args *args, perp_run_options *o)
     char word[32];
     snprintf(word, sizeof word, "%.*s", (int)n, list);
     perp_cell_status status = perp_cell_status_of(word);
-    if (status <= PERP_CELL_OK || status >= PERP_CELL_SKIPPED) {
-      const char *const *names = perp_cell_status_names + PERP_CELL_DIVERGED;
-      int count = PERP_CELL_SKIPPED - PERP_CELL_DIVERGED;
+    if (status <= PERP_CELL_OK || status > PERP_CELL_SKIPPED) {
+      const char *const *names = perp_cell_status_names + PERP_CELL_FIXED_WORK;
+      int count = PERP_CELL_SKIPPED + 1 - PERP_CELL_FIXED_WORK;
       const char *close = perp_closest(word, names, count);
       return perp_usage_error(args, "--retry: unknown cause '%s'%s%s%s", word,
                               close != NULL ? "; did you mean '" : "", close != NULL ? close : "",
@@ -146,8 +141,8 @@ int perp_cmd_run(perp_ctx *ctx, int argc, char **argv)
     { "memory", 0, "SIZE", "memory of one cell, over the limit of the study" },
     { "budget", 0, "TIME", "start no cell after this much time" },
     { "keep-program", 0, NULL,
-      "keep a copy of the program and its plug-ins in the results folder, for perp compare after a "
-      "rebuild" },
+      "keep a copy of the program and its plug-ins in the results folder, for perp compare "
+      "--again-with after a rebuild" },
     { "no-report", 0, NULL, "tables only, no report.html" },
     { "progress", 0, "STYLE",
       "auto (a bar on a terminal, else lines), plain, json (an object a line), none" },
@@ -163,9 +158,14 @@ int perp_cmd_run(perp_ctx *ctx, int argc, char **argv)
     "profile=NAME the profile `short` is taken where the study has one. Running it again does what "
     "is "
     "missing.",
-    "Exit status 0: done (divergence and time-outs of some cells are results); 5: some cells "
-    "crashed; 7: "
-    "incomplete, run it again to go on; 10: no cell succeeded.",
+    "A cell is ok when the run reached its end and the solver that was named solved every problem "
+    "of it; unsolved when it went on with problems that it did not solve (its figures stand, "
+    "marked, "
+    "and win nothing unless the study accepts a share); fixed-work when it made the sweeps it was "
+    "asked for.\n\n"
+    "Exit status 0: done (unsolved, diverged and timed-out cells are results); 5: some cells "
+    "crashed or ran out of memory; 7: incomplete, run it again to go on; 10: no cell succeeded "
+    "(ok, fixed-work, or unsolved within the accepted share).",
     "perp run chain6-stab --only 'stab == post' -j 2",
     flags,
     1,
@@ -201,12 +201,30 @@ int perp_cmd_run(perp_ctx *ctx, int argc, char **argv)
 
 static const perp_flag study_flags[] = {
   { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
+  { "quick", 0, NULL, "read only: do not try whether the parts of each cell fit together" },
   { "pilot", 0, NULL, "run up to five cells and say how long all will take" },
   { "json", 0, NULL, "as JSON" },
   { 0 }
 };
 
-static void check_json(const perp_study *s, const perp_plan *plan)
+static void trial_json(perp_json *j, const char *name, const perp_trial *t, const perp_plan *plan,
+                       perp_trial_verdict verdict)
+{
+  perp_trial_reason *r;
+  int n = perp_trial_reasons(t, verdict, &r);
+  perp_json_open(j, name, '[');
+  for (int i = 0; i < n; i++) {
+    perp_json_open(j, NULL, '{');
+    perp_json_text(j, "why", r[i].why);
+    perp_json_int(j, "cells", r[i].cells);
+    perp_json_text(j, "first", plan->cells[r[i].first].id);
+    perp_json_close(j, '}');
+  }
+  perp_json_close(j, ']');
+  free(r);
+}
+
+static void check_json(const perp_study *s, const perp_plan *plan, const perp_trial *trial)
 {
   perp_json j = { .out = stdout, .indent = true };
   perp_json_open(&j, NULL, '{');
@@ -236,7 +254,37 @@ static void check_json(const perp_study *s, const perp_plan *plan)
     perp_json_close(&j, '}');
   }
   perp_json_close(&j, ']');
+  perp_json_open(&j, "unused", '[');
+  for (int i = 0; i < plan->n_drops; i++) {
+    perp_json_open(&j, NULL, '{');
+    perp_json_text(&j, "parameter", s->kind->params[plan->drops[i].param].key);
+    perp_json_text(&j, "why", plan->drops[i].why);
+    perp_json_int(&j, "combinations", plan->drops[i].combinations);
+    perp_json_close(&j, '}');
+  }
+  perp_json_close(&j, ']');
+  perp_json_int(&j, "tried", trial->n - trial->count[PERP_TRIAL_NOT]);
+  trial_json(&j, "refused", trial, plan, PERP_TRIAL_REFUSED);
+  trial_json(&j, "unsuited", trial, plan, PERP_TRIAL_UNSUITED);
+  trial_json(&j, "failed", trial, plan, PERP_TRIAL_FAILED);
   perp_json_close(&j, '}');
+}
+
+/* What is not as it looks in the study: equal combinations, cells that cannot be set up. */
+static void print_findings(const perp_study *s, const perp_plan *plan, const perp_trial *trial)
+{
+  enum { MOST = 20 };
+  perp_text t = { 0 };
+  perp_plan_say(s, plan, &t);
+  if (t.n > 0) perp_wrap(stdout, 0, t.s);
+  perp_text_free(&t);
+  perp_trial_say(trial, s, plan, PERP_TRIAL_REFUSED, MOST, &t);
+  perp_trial_say(trial, s, plan, PERP_TRIAL_UNSUITED, MOST / 2, &t);
+  perp_trial_say(trial, s, plan, PERP_TRIAL_FAILED, MOST, &t);
+  if (t.n > 0) fputs(t.s, stdout);
+  if (t.n == 0 && trial->tried > 0)
+    printf("every cell can be set up (%d different combinations of parts tried)\n", trial->tried);
+  perp_text_free(&t);
 }
 
 static void check_text(const perp_study *s, const perp_plan *plan)
@@ -254,7 +302,7 @@ static void check_text(const perp_study *s, const perp_plan *plan)
   for (int e = 0; e < s->n_exclude; e++)
     printf(", %d excluded (%s)", plan->excluded[e],
            s->exclude[e].reason[0] ? s->exclude[e].reason : s->exclude[e].where_text);
-  if (plan->duplicates > 0) printf(", %d that are another one again", plan->duplicates);
+  if (plan->duplicates > 0) printf(", %d equal to another one", plan->duplicates);
   printf(": %d cells", plan->n);
   if (s->measure.repeats > 0) printf(", %d timing rounds each", s->measure.repeats);
   printf("\n");
@@ -264,10 +312,17 @@ static void check_text(const perp_study *s, const perp_plan *plan)
 static int planned_study(perp_ctx *ctx, const perp_args *args, perp_study **study, perp_plan *plan)
 {
   int status = perp_command_study(ctx, args, study);
-  if (status >= 0 || perp_plan_make(ctx, *study, plan) == PERP_OK) return status;
-  perp_print_error(ctx);
-  perp_study_free(*study);
-  return PERP_EXIT_INPUT;
+  if (status >= 0) return status;
+  if (perp_plan_make(ctx, *study, plan) != PERP_OK) {
+    perp_print_error(ctx);
+    status = PERP_EXIT_INPUT;
+  } else
+    status = perp_plan_refuse(*study, plan);
+  if (status >= 0) {
+    perp_plan_free(plan);
+    perp_study_free(*study);
+  }
+  return status;
 }
 
 int perp_cmd_check(perp_ctx *ctx, int argc, char **argv)
@@ -275,8 +330,13 @@ int perp_cmd_check(perp_ctx *ctx, int argc, char **argv)
   static const perp_cli cli = {
     "check",
     "STUDY [options]",
-    "Reads a study and says what is wrong with it, or how many cells it has.",
-    NULL,
+    "Reads a study and says what is wrong with it, or how many cells it has: which combinations "
+    "are "
+    "equal because a part has no effect in them, and which cannot be set up because their parts "
+    "refuse each other. For that every combination of parts is created once, and not run.",
+    "Exit status 0: valid; 3: not, or a value is used by no cell; 4: there is no cell that could "
+    "be "
+    "run.",
     "perp check my-study.yaml --set profile=full --pilot",
     study_flags,
     1,
@@ -288,11 +348,23 @@ int perp_cmd_check(perp_ctx *ctx, int argc, char **argv)
   int status = perp_args_read(&cli, argc, argv, &args);
   if (status < 0) status = planned_study(ctx, &args, &study, &plan);
   if (status >= 0) return status;
-  if (perp_args_get(&args, "json") != NULL)
-    check_json(study, &plan);
+  const bool json = perp_args_get(&args, "json") != NULL;
+  perp_trial trial = { 0 };
+  if (!json) check_text(study, &plan);
+  fflush(stdout);
+  if (perp_args_get(&args, "quick") == NULL &&
+      perp_trial_make(ctx, study, &plan, NULL, perp_cores(), PERP_PROGRESS_AUTO, &trial) !=
+          PERP_OK) {
+    perp_print_error(ctx);
+    perp_plan_free(&plan);
+    perp_study_free(study);
+    return PERP_EXIT_INTERNAL;
+  }
+  if (json)
+    check_json(study, &plan, &trial);
   else
-    check_text(study, &plan);
-  if (perp_args_get(&args, "pilot") != NULL && plan.n > 0 && perp_args_get(&args, "json") == NULL) {
+    print_findings(study, &plan, &trial);
+  if (perp_args_get(&args, "pilot") != NULL && plan.n > 0 && !json) {
     char one[32], all[32];
     double seconds = perp_command_pilot(ctx, study, &plan);
     int cores = perp_cores();
@@ -302,7 +374,8 @@ int perp_cmd_check(perp_ctx *ctx, int argc, char **argv)
     else
       perp_print_error(ctx);
   }
-  status = plan.n > 0 ? PERP_EXIT_OK : PERP_EXIT_NOTHING;
+  status = plan.n > trial.count[PERP_TRIAL_REFUSED] ? PERP_EXIT_OK : PERP_EXIT_NOTHING;
+  perp_trial_free(&trial);
   perp_plan_free(&plan);
   perp_study_free(study);
   return status;
@@ -323,11 +396,17 @@ static void print_shards(const perp_args *args, const perp_study *s, const perp_
     for (int i = k - 1; i < plan->n; i += n, cells++)
       work += s->kind->work != NULL ? s->kind->work(s, &plan->cells[i]) : 1;
     perp_text command = { 0 };
-    perp_text_add(&command, "perp run '%s'", args->arg[0]);
+    perp_text_add(&command, "perp run ");
+    perp_shell_path(&command, args->arg[0]);
     for (int f = 0; f < args->n_flags; f++)
-      if (strcmp(args->flag[f].flag->name, "set") == 0)
-        perp_text_add(&command, " --set '%s'", args->flag[f].value);
-    perp_text_add(&command, " --shard %d/%d -o '%s-%d'", k, n, s->name, k);
+      if (strcmp(args->flag[f].flag->name, "set") == 0) {
+        perp_text_add(&command, " --set ");
+        perp_shell_word(&command, args->flag[f].value);
+      }
+    char *part = perp_xprintf("%s-%d", s->name, k);
+    perp_text_add(&command, " --shard %d/%d -o ", k, n);
+    perp_shell_path(&command, part);
+    free(part);
     perp_outside_arguments(&command);
     if (json) {
       perp_json_open(&j, NULL, '{');
@@ -346,8 +425,8 @@ static void print_shards(const perp_args *args, const perp_study *s, const perp_
     return;
   }
   printf("then: perp merge");
-  for (int k = 1; k <= n; k++) printf(" '%s-%d'", s->name, k);
-  printf(" -o results/%s\n", s->name);
+  for (int k = 1; k <= n; k++) printf(" %s%s-%d", s->name[0] == '-' ? "./" : "", s->name, k);
+  printf(" -o results/%s\n", s->name); /* the name of a study needs no quotes */
 }
 
 int perp_cmd_plan(perp_ctx *ctx, int argc, char **argv)
@@ -385,6 +464,7 @@ int perp_cmd_plan(perp_ctx *ctx, int argc, char **argv)
     perp_study_free(study);
     return status;
   }
+  perp_plan_warn(study, &plan);
   perp_json j = { .out = stdout, .indent = true };
   if (json) perp_json_open(&j, NULL, '[');
   for (int i = 0; i < plan.n; i++) {

@@ -2,41 +2,70 @@
 /* perp simulate: one cell, no study */
 #include "experiments/metrics/metrics.h"
 #include "experiments/runner/cli.h"
+#include "experiments/runner/guard.h"
 #include "experiments/runner/kind_simulate.h"
+#include "experiments/runner/simulate_contacts.h"
 #include "experiments/runner/util.h"
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
-#include <unistd.h>
 
-/* ---- the time limit ---------------------------------------------------------------------------------------- */
+/* ---- in a process of its own --------------------------------------------------------------------------------- */
 
-static char timeout_text[256]; /* what is said when the limit strikes, prepared before */
+enum { KEPT_STATE = 1 << 16 }; /* numbers of q and v that are kept of a run that is killed */
 
-static void on_alarm(int number)
+/* What the parent prints of a child that was killed. */
+struct kept_run {
+  perp_result result; /* its pointers lead nowhere */
+  double state[KEPT_STATE];
+};
+
+struct run_mind {
+  perp_kept *kept;
+  perp_series_file series;
+};
+
+static perp_cut run_cut(void *user)
 {
-  (void)number;
-  if (write(1, timeout_text, strlen(timeout_text)) < 0) _exit(PERP_EXIT_INTERNAL);
-  _exit(PERP_EXIT_FAILED);
+  const struct run_mind *m = user;
+  return (perp_cut)*perp_kept_cut(m->kept);
 }
 
-static void set_limit(double seconds, bool json)
+static void run_keep(const perp_result *so_far, void *user)
 {
-  snprintf(
-      timeout_text, sizeof timeout_text,
-      json ? "{\"status\": \"timeout\", \"reason\": \"time limit\", \"message\": \"stopped at the "
-             "time limit of %g s\"}\n"
-           : "status   timeout: stopped at the time limit of %g s\n",
-      seconds);
-  struct sigaction action = { .sa_handler = on_alarm };
-  sigaction(SIGALRM, &action, NULL);
-  struct itimerval timer = { .it_value = { .tv_sec = (time_t)seconds,
-                                           .tv_usec = (suseconds_t)(1e6 * fmod(seconds, 1)) + 1 } };
-  setitimer(ITIMER_REAL, &timer, NULL);
+  struct run_mind *m = user;
+  struct kept_run *k = perp_kept_place(m->kept);
+  k->result = *so_far;
+  if (so_far->q == NULL || so_far->nq + so_far->nv > KEPT_STATE)
+    k->result.nq = k->result.nv = 0;
+  else {
+    memcpy(k->state, so_far->q, (size_t)so_far->nq * sizeof *k->state);
+    if (so_far->nv > 0)
+      memcpy(k->state + so_far->nq, so_far->v, (size_t)so_far->nv * sizeof *k->state);
+  }
+  perp_kept_commit(m->kept);
+  if (m->series.path != NULL) perp_series_add(&m->series, &so_far->series);
+}
+
+/* The result that a child without one has left: as far as it came. */
+static perp_result result_of(const perp_guard *g, const perp_request *q, double *state)
+{
+  perp_result r = { .h = q->h, .t_end = q->t_end };
+  const struct kept_run *k = perp_kept_last(g->kept);
+  snprintf(r.scene, sizeof r.scene, "%s", q->scene);
+  if (k != NULL) {
+    r = k->result;
+    memcpy(state, k->state, (size_t)(r.nq + r.nv) * sizeof *state);
+  }
+  r.q = state;
+  r.v = state + r.nq;
+  r.groups = NULL;
+  r.series = (perp_series){ 0 };
+  r.cut = g->cut;
+  snprintf(r.message, sizeof r.message, "%s", g->cause);
+  return r;
 }
 
 /* ---- for people ------------------------------------------------------------------------------------------------ */
@@ -54,34 +83,22 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
     if (parts[i][0] != '\0')
       perp_text_add(&t, "%s%s %s", t.n ? ", " : "parts    ", names[i], parts[i]);
   perp_text_add(&t, "\nstep     h = %s s to t = %s s\n", h, t_end);
-  perp_text_add(&t, "status   %s (%s) at t = %.6g s%s%s\n",
-                perp_cell_status_names[perp_result_status(r)], perp_reason_name(r->reason), r->t,
-                r->message[0] ? ": " : "", r->message);
+  char cause[512];
+  fputs(t.s, stdout);
+  t.n = 0;
+  perp_text_add(&t, "%s (%s) at t = %.6g s", perp_result_status_name(r), perp_result_reason(r),
+                r->t);
+  if (perp_result_partial(r)) perp_text_add(&t, ": the figures are of this part of the run");
+  perp_wrap_after(stdout, "status   ", 9, t.s);
+  perp_result_cause(r, cause, sizeof cause);
+  if (cause[0] != '\0') perp_wrap_after(stdout, "         ", 9, cause);
+  t.n = 0;
   if (r->events[0]) perp_text_add(&t, "events   %s\n", r->events);
   perp_text_add(&t, "truth    %s\n\n", r->truth[0] ? r->truth : "none");
   fputs(t.s, stdout);
   perp_text_free(&t);
 
-  const perp_contact_count *c = &r->contact_count;
-  if (c->failures > 0) {
-    printf("lcp      %lld of %lld problems not solved to the tolerance:", (long long)c->failures,
-           (long long)(c->problems + c->reused));
-    for (int i = 0; i < PERP_REASONS; i++)
-      if (c->failed[i] > 0)
-        printf(" %lld %s", (long long)c->failed[i], perp_reason_name((perp_reason)-i));
-    printf("; the best impulses found were used");
-    if (c->rescued > 0)
-      printf(", those of %lld from Gauss-Seidel sweeps of last resort", (long long)c->rescued);
-    if (c->thrown > 0)
-      printf("; %lld had impulses nearer to a solution that would have thrown bodies",
-             (long long)c->thrown);
-    printf("\n\n");
-  }
-  if (c->swept > 0)
-    printf(
-        "lcp      %lld of %lld problems stopped after the sweeps asked for, above the tolerance; "
-        "largest residual %.2g\n\n",
-        (long long)c->swept, (long long)(c->problems + c->reused), c->residual);
+  perp_contacts_text(&r->contact_count, stdout);
 
   perp_table table;
   perp_table_init(&table, "lrl");
@@ -95,6 +112,7 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   }
   perp_table_print(&table, stdout);
   perp_table_free(&table);
+  if (isnan(r->step_us)) return; /* cut short before the clock had its say */
   printf("\nstep     %.4g us CPU", r->step_us);
   const double us[] = { r->collision_us, r->assembly_us, r->kkt_us, r->lcp_us, r->integrate_us };
   static const char *const what[] = { "collision", "assembly", "kkt", "lcp", "rest" };
@@ -132,23 +150,48 @@ static int read_plugin(perp_ctx *ctx, const perp_args *args, const char *flag, p
   return -1;
 }
 
-/* --tol is the option tol of the integrator. */
+/* --tol is the option tol of the integrator, --seed the option seed of the scene. */
+static int add_option(perp_ctx *ctx, const perp_args *args, const char *key, perp_kind kind,
+                      const char **name, char *buf, size_t size)
+{
+  const char *value = perp_args_get(args, key);
+  if (value == NULL) return -1;
+  perp_spec spec;
+  perp_status status = perp_spec_parse(ctx, kind, *name, &spec);
+  if (status == PERP_OK) status = perp_opts_set(ctx, spec.d, spec.opts, key, value);
+  if (status == PERP_OK && perp_spec_format(&spec, buf, size) >= (int)size)
+    status = PERP_FAIL(ctx, PERP_ERR_OPTION, "the options of %s are too long", *name);
+  perp_spec_free(&spec);
+  if (status != PERP_OK) return perp_usage_error(args, "--%s: %s", key, ctx->msg);
+  *name = buf;
+  return -1;
+}
+
 static int add_tolerance(perp_ctx *ctx, const perp_args *args, const char **ode, char *buf,
                          size_t size)
 {
-  const char *tol = perp_args_get(args, "tol");
-  if (tol == NULL) return -1;
-  if (*ode == NULL)
+  if (*ode == NULL && perp_args_get(args, "tol") != NULL)
     return perp_usage_error(args, "--tol needs --ode: it is an option of the integrator");
+  return add_option(ctx, args, "tol", PERP_KIND_ode, ode, buf, size);
+}
+
+/* Only the scene draws random numbers, and few do. */
+static int add_seed(perp_ctx *ctx, const perp_args *args, const char **scene, char *buf,
+                    size_t size)
+{
   perp_spec spec;
-  perp_status status = perp_spec_parse(ctx, PERP_KIND_ode, *ode, &spec);
-  if (status == PERP_OK) status = perp_opts_set(ctx, spec.d, spec.opts, "tol", tol);
-  if (status == PERP_OK && perp_spec_format(&spec, buf, size) >= (int)size)
-    status = PERP_FAIL(ctx, PERP_ERR_OPTION, "the options of %s are too long", *ode);
-  perp_spec_free(&spec);
-  if (status != PERP_OK) return perp_usage_error(args, "--tol: %s", ctx->msg);
-  *ode = buf;
-  return -1;
+  bool random = perp_args_get(args, "seed") == NULL;
+  if (!random && perp_spec_parse(ctx, PERP_KIND_scene, *scene, &spec) == PERP_OK) {
+    for (const perp_opt *o = spec.d->opts; o != NULL && o->key != NULL; o++)
+      random = random || strcmp(o->key, "seed") == 0;
+    perp_spec_free(&spec);
+  }
+  if (!random)
+    return perp_usage_error(args,
+                            "--seed has no effect in scene %s, which draws no random numbers: "
+                            "leave it out",
+                            *scene);
+  return add_option(ctx, args, "seed", PERP_KIND_scene, scene, buf, size);
 }
 
 static int exit_of(perp_status status)
@@ -167,15 +210,83 @@ static int exit_of(perp_status status)
   }
 }
 
-static int write_series_file(const perp_result *result, const char *path)
+static int exit_of_run(const perp_result *r)
 {
-  FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-  if (f != NULL) perp_series_write(&result->series, NULL, 0, f);
-  bool good = f != NULL && fflush(f) == 0 && !ferror(f);
-  if (f != NULL && f != stdout) good = fclose(f) == 0 && good;
-  if (good) return PERP_EXIT_OK;
-  perp_say("error: cannot write %s: %s", path, strerror(errno));
-  return PERP_EXIT_INTERNAL;
+  switch (perp_result_status(r)) {
+  case PERP_CELL_OK:
+  case PERP_CELL_FIXED_WORK:
+    return PERP_EXIT_OK;
+  case PERP_CELL_UNSOLVED:
+    return PERP_EXIT_UNSOLVED;
+  case PERP_CELL_OOM:
+    return PERP_EXIT_INFRA;
+  case PERP_CELL_CRASH:
+    return r->cut == PERP_CUT_CRASH ? PERP_EXIT_INFRA : PERP_EXIT_FAILED;
+  default:
+    return PERP_EXIT_FAILED;
+  }
+}
+
+static int tell(const perp_ctx *ctx, const perp_result *r, bool json, bool text)
+{
+  if (json)
+    perp_result_json(r, stdout);
+  else if (text)
+    print_result(ctx, r);
+  return exit_of_run(r);
+}
+
+/* In the child: run, print; the series goes to part, which the parent names. */
+static int run_here(perp_ctx *ctx, perp_request *q, const perp_guard *g, double timeout,
+                    const char *series, const char *part, bool json, bool text)
+{
+  struct run_mind m = { g->kept, { .path = part } };
+  const perp_minder minder = { run_cut, run_keep, &m };
+  perp_result result;
+  q->minder = &minder;
+  perp_status done = perp_simulate(ctx, q, &result);
+  if (done != PERP_OK) {
+    perp_print_error(ctx);
+    return exit_of(done);
+  }
+  if (result.cut == PERP_CUT_TIME)
+    snprintf(result.message, sizeof result.message, "stopped at the time limit of %g s", timeout);
+  if (series != NULL) perp_series_add(&m.series, &result.series);
+  int code = tell(ctx, &result, json, text);
+  if (series != NULL && !perp_series_close(&m.series)) {
+    perp_say("error: cannot write %s: %s", series, strerror(errno));
+    code = PERP_EXIT_INTERNAL;
+  }
+  perp_result_free(&result);
+  return code;
+}
+
+/* Outside code may do anything to the process that runs it: the parent stays to tell. */
+static int run_apart(perp_ctx *ctx, perp_request *q, double timeout, const char *series, bool json)
+{
+  const bool text = series == NULL || strcmp(series, "-") != 0;
+  perp_guard g;
+  if (perp_guard_begin(ctx, timeout, sizeof(struct kept_run), &g) != PERP_OK) {
+    perp_print_error(ctx);
+    return PERP_EXIT_INTERNAL;
+  }
+  char *part = series == NULL || !text ? NULL : perp_growing_path(series);
+  const char *to = part != NULL ? part : series;
+  if (g.child) return perp_guard_leave(&g, run_here(ctx, q, &g, timeout, series, to, json, text));
+  int code = g.code;
+  if (g.cut != PERP_CUT_NONE) {
+    double *state = perp_xalloc(KEPT_STATE, sizeof *state);
+    const perp_result left = result_of(&g, q, state);
+    code = tell(ctx, &left, json, text);
+    free(state);
+  }
+  if (part != NULL && !perp_growing_name(part, series)) {
+    perp_say("error: cannot write %s: %s", series, strerror(errno));
+    code = PERP_EXIT_INTERNAL;
+  }
+  free(part);
+  perp_guard_free(&g);
+  return code;
 }
 
 int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
@@ -191,7 +302,7 @@ int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
     { "t-end", 0, "TIME", "end of the simulation, e.g. 0.8s" },
     { "tol", 0, "X", "error per step: short for the option tol of --ode" },
     { "sample", 0, "TIME", "time between comparisons with the truth and rows of the series" },
-    { "seed", 0, "N", "of random numbers (default 1)" },
+    { "seed", 0, "N", "of random numbers: short for the option seed of the scene" },
     { "rounds", 0, "N", "runs for the clock alone, without metrics (default 1)" },
     { "series", 0, "FILE", "write the time series as CSV; - is standard output" },
     { "timeout", 0, "TIME", "stop after this much wall time, e.g. 30s" },
@@ -202,10 +313,13 @@ int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
     "simulate",
     "SCENE [options]",
     "Runs one scene with one choice of parts and prints what it is judged by. Names take options: "
-    "chain:links=12, baumgarte:alpha=50, gsl:rk8pd:tol=1e-12; times take units.",
-    "Exit status 10 when the simulation diverged, timed out, or had contact problems none of which "
-    "was solved; its "
-    "result is printed all the same.",
+    "chain:links=12, baumgarte:alpha=50, gsl:rk8pd:tol=1e-12; times take units. A part that is "
+    "named and has no effect, as --stab with --formulation reduced, is an error.",
+    "Exit status 0: the end was reached and the solver that was named solved every contact problem "
+    "(ok), or made the sweeps that it was asked for (fixed-work). 9: the end was reached with "
+    "problems that were not solved (unsolved). 10: diverged, stopped at --timeout, interrupted. "
+    "5: out of memory, or outside code crashed or ended the process. The result is printed all the "
+    "same, with the time that was reached; the figures and the series go as far.",
     "perp simulate chain:links=6 --stab post --h 1ms --t-end 0.8s",
     flags,
     1,
@@ -214,7 +328,7 @@ int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
   perp_args args;
   int status = perp_args_read(&cli, argc, argv, &args);
   if (status >= 0) return status;
-  perp_request q = { .scene = args.arg[0], .seed = 1, .timing_rounds = 1 };
+  perp_request q = { .scene = args.arg[0], .timing_rounds = 1 };
   const struct {
     const char *flag;
     perp_kind kind;
@@ -231,24 +345,21 @@ int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
   perp_spec_free(&scene);
   for (size_t i = 0; i < sizeof plugins / sizeof *plugins && status < 0; i++)
     status = read_plugin(ctx, &args, plugins[i].flag, plugins[i].kind, plugins[i].value);
-  char ode[PERP_SPEC_MAX];
+  char ode[PERP_SPEC_MAX], seeded[PERP_SPEC_MAX];
   double timeout = 0;
   if (status < 0) status = add_tolerance(ctx, &args, &q.ode, ode, sizeof ode);
+  if (status < 0) status = add_seed(ctx, &args, &q.scene, seeded, sizeof seeded);
   if (status < 0) status = read_real(ctx, &args, "h", false, &q.h);
   if (status < 0) status = read_real(ctx, &args, "t-end", false, &q.t_end);
   if (status < 0) status = read_real(ctx, &args, "sample", true, &q.sample_every);
   if (status >= 0) return status;
+  q.sample_named = q.sample_every > 0;
   const char *text;
   int64_t n = 0;
   if ((text = perp_args_get(&args, "timeout")) != NULL) {
     if (perp_parse_duration(ctx, text, &timeout) != PERP_OK)
       return perp_usage_error(&args, "--timeout: %s", ctx->msg);
     if (timeout <= 0) return perp_usage_error(&args, "--timeout must be positive: got %s", text);
-  }
-  if ((text = perp_args_get(&args, "seed")) != NULL) {
-    if (perp_parse_int(ctx, text, 0, INT64_MAX, &n) != PERP_OK)
-      return perp_usage_error(&args, "--seed: %s", ctx->msg);
-    q.seed = (uint64_t)n;
   }
   if ((text = perp_args_get(&args, "rounds")) != NULL) {
     if (perp_parse_int(ctx, text, 0, 1000, &n) != PERP_OK)
@@ -260,23 +371,5 @@ int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
   if (series != NULL && strcmp(series, "-") == 0 && json)
     return perp_usage_error(&args, "--json and --series - cannot both go to standard output");
   q.want_series = series != NULL;
-  if (timeout > 0) set_limit(timeout, json);
-
-  perp_result result;
-  perp_status done = perp_simulate(ctx, &q, &result);
-  if (done != PERP_OK) {
-    perp_print_error(ctx);
-    return exit_of(done);
-  }
-  int code = result.reason > 0 ? PERP_EXIT_OK : PERP_EXIT_FAILED;
-  if (series != NULL) {
-    int written = write_series_file(&result, series);
-    if (written != PERP_EXIT_OK) code = written;
-  }
-  if (json)
-    perp_result_json(&result, stdout);
-  else if (series == NULL || strcmp(series, "-") != 0)
-    print_result(ctx, &result);
-  perp_result_free(&result);
-  return code;
+  return run_apart(ctx, &q, timeout, series, json);
 }

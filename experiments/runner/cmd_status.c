@@ -15,7 +15,7 @@
 static bool is_running(const char *dir)
 {
   char *path = perp_xprintf("%s/.lock", dir);
-  int fd = open(path, O_RDWR | O_CLOEXEC);
+  int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   free(path);
   if (fd < 0) return false;
   bool locked = flock(fd, LOCK_EX | LOCK_NB) != 0;
@@ -32,7 +32,9 @@ static struct rounds count_rounds(const perp_results *r)
   for (int i = 0; i < r->plan.n; i++) {
     n.done += r->record[i].rounds;
     n.noisy += r->record[i].noisy;
-    if (r->record[i].status == PERP_CELL_OK) n.wanted += r->study->measure.repeats;
+    const perp_cell_status s = r->record[i].status;
+    if (s == PERP_CELL_OK || (perp_cell_whole(s) && r->study->kind->runs))
+      n.wanted += r->study->measure.repeats;
   }
   return n;
 }
@@ -55,6 +57,8 @@ static void status_json(const perp_results *r, bool running)
   perp_json_int(&j, "wanted", rounds.wanted);
   perp_json_int(&j, "noisy", rounds.noisy);
   perp_json_close(&j, '}');
+  perp_json_int(&j, "schema", r->selection.schema);
+  perp_json_int(&j, "ok_as_recorded", r->as_recorded);
   perp_json_int(&j, "torn_lines", r->torn);
   perp_json_open(&j, "environments", '[');
   for (int i = 0; i < r->n_envs; i++) perp_json_text(&j, NULL, r->envs[i].id);
@@ -80,6 +84,8 @@ static void status_text(const perp_results *r, bool running)
   for (int i = 0; i < r->plan.n; i++) interrupted += r->record[i].interrupted;
   if (interrupted > 0)
     printf("  %d cell(s) %s\n", interrupted, running ? "are being computed" : "were interrupted");
+  if (r->as_recorded > 0)
+    printf("  ok as recorded (schema 1: it did not mean that every problem was solved)\n");
   if (r->n_envs > 1) printf("  made in %d environments (see env/)\n", r->n_envs);
   if (r->torn > 0) printf("  %d torn journal line(s), left out\n", r->torn);
 }
@@ -140,6 +146,14 @@ static void show_json(const perp_results *r, int i)
   perp_json_text(&j, "reason", rec->reason);
   perp_json_text(&j, "cause", rec->cause);
   perp_json_int(&j, "attempt", rec->attempt);
+  perp_json_int(&j, "schema", rec->schema);
+  if (!isnan(rec->problems)) {
+    perp_json_int(&j, "problems", (int64_t)rec->problems);
+    perp_json_int(&j, "unsolved", (int64_t)rec->unsolved);
+    perp_json_int(&j, "swept", (int64_t)rec->swept);
+  }
+  if (!isnan(rec->reached)) perp_json_real(&j, "reached", rec->reached);
+  perp_json_bool(&j, "partial", rec->partial);
   perp_json_open(&j, "metrics", '{');
   for (int m = 0; m < s->n_metrics; m++)
     if (!s->metric[m].timing && !isnan(rec->value[m]))
@@ -184,6 +198,10 @@ static void show_text(const perp_results *r, int i)
   printf("status %s%s%s%s%s\n", perp_cell_status_names[rec->status], rec->reason[0] ? " (" : "",
          rec->reason, rec->reason[0] ? ")" : "", rec->interrupted ? ", interrupted" : "");
   if (rec->cause[0] != '\0') perp_wrap(stdout, 2, rec->cause);
+  if (rec->schema < 2 && rec->status == PERP_CELL_OK)
+    printf("  as recorded, schema 1: ok did not mean that every problem was solved\n");
+  if (rec->partial)
+    printf("  partial: the figures are those up to t = %s s\n", perp_brief(rec->reached, a));
   for (int m = 0; m < s->n_metrics; m++)
     if (!s->metric[m].timing && !isnan(rec->value[m]))
       printf("  %-20s %12s  %s\n", s->metric[m].name, perp_brief(rec->value[m], a),

@@ -71,13 +71,10 @@ perp_status perp_command_run_cell(perp_ctx *ctx, const perp_job *job, perp_outco
                        .timeout = job->study->limits.timeout,
                        .memory = job->study->limits.memory },
              done;
-  char log[] = "/tmp/perp-cell-XXXXXX";
-  int fd = mkstemp(log), number = 0;
-  if (fd >= 0) {
-    close(fd);
-    order.log_path = log;
-  }
+  int number = 0;
   PERP_TRY(perp_crew_create(ctx, 1, &crew));
+  char *folder = perp_temp_folder(ctx), *log = NULL;
+  if (folder != NULL) order.log_path = log = perp_xprintf("%s/log", folder);
   perp_status status = perp_crew_start(ctx, crew, &order);
   while (status == PERP_OK) {
     perp_crew_event event = perp_crew_wait(crew, 1, &done, outcome, &number);
@@ -85,10 +82,11 @@ perp_status perp_command_run_cell(perp_ctx *ctx, const perp_job *job, perp_outco
     if (event == PERP_CREW_SIGNAL) status = PERP_FAIL(ctx, PERP_ERR_IO, "interrupted");
   }
   perp_crew_destroy(crew);
-  char *said = fd >= 0 ? perp_read_file(log, NULL) : NULL;
+  char *said = log != NULL ? perp_read_file(log, NULL) : NULL;
   if (said != NULL && said[0] != '\0') fprintf(stderr, "it printed\n%s\n", said);
   free(said);
-  if (fd >= 0) unlink(log);
+  free(log);
+  perp_temp_remove(folder);
   return status;
 }
 

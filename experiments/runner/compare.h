@@ -21,7 +21,11 @@ typedef struct perp_compare {
   bool fails[PERP_FINDINGS];
   int regressions[PERP_FINDINGS], improvements;
   bool as_recorded; /* no program is started */
-  int again;        /* blocks that all cells are timed again for; 0: those with a suspicion */
+  const char *
+      with[2]; /* programs that the person named, of base and now; NULL: none, nothing is started */
+  const char *const *again_plugin; /* [n_again_plugins] */
+  int n_again_plugins;
+  int again; /* blocks that all cells are timed again for; 0: those with a suspicion */
   bool json;
   perp_json j;
 } perp_compare;
@@ -34,12 +38,15 @@ typedef struct perp_time_comparison {
   int rounds, noisy;   /* of both runs */
   int retimed, blocks; /* cells timed again alternately, blocks of each */
   char why_not[512];   /* why none could be: "" = they could */
+  perp_text how;       /* the command that would; free it */
 } perp_time_comparison;
 
 void perp_compare_finding(perp_compare *c, perp_finding_class class, bool worse, const char *where,
                           const char *what, double before, double after);
 /* "6b1e... ode=rk4" of the k-th common cell; free it. */
 char *perp_compare_name(const perp_compare *c, int k);
+/* The command that times both again by the programs that the folders name, for a person to judge. */
+perp_status perp_compare_command(perp_compare *c, perp_text *out);
 /* Findings in time.  PERP_ERR_IO with a message when cells must be timed again and cannot. */
 perp_status perp_compare_times(perp_compare *c, perp_time_comparison *t);
 

@@ -3,12 +3,14 @@
  *
  * Times in the journals were measured at different moments, perhaps with a neighbour on the same core in one run and without
  * in the other.  They are compared in units of the pace (pace.h), with an interval that is wider the more the paces
- * differ.  When the programs of both runs are still there, that is only a suspicion: the cells in question are timed
- * again, by both programs in turn, and these times decide. */
+ * differ.  When a person names the programs of both runs, that is only a suspicion: the cells in question are timed again,
+ * by both programs in turn, and these times decide. */
 #include "experiments/runner/compare.h"
+#include "experiments/plugins/outside.h"
 #include "experiments/runner/cli.h"
 #include "experiments/runner/program.h"
 #include "experiments/runner/robust.h"
+#include "experiments/runner/shell.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -121,7 +123,7 @@ static void gather(struct times *t)
   t->of = perp_xalloc((size_t)c->n + 1, sizeof *t->of);
   for (int k = 0; k < c->n; k++) {
     const perp_record *x = &c->base.record[c->a[k]], *y = &c->now.record[c->b[k]];
-    if (x->status != PERP_CELL_OK || y->status != PERP_CELL_OK) continue;
+    if (x->status != y->status || !perp_cell_whole(x->status)) continue;
     if (c->again == 0 && (x->rounds == 0 || y->rounds == 0)) continue;
     room += (size_t)(x->rounds + y->rounds);
     t->said->rounds += x->rounds + y->rounds;
@@ -325,10 +327,29 @@ static perp_status judge_blocks(struct times *t, const char *where, const int *m
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
-static perp_status find_programs(perp_compare *c, perp_program program[2])
+perp_status perp_compare_command(perp_compare *c, perp_text *out)
 {
-  PERP_TRY(perp_program_find(c->ctx, &c->base, &program[0]));
-  perp_status status = perp_program_find(c->ctx, &c->now, &program[1]);
+  perp_text programs = { 0 };
+  perp_status status = perp_program_suggest(c->ctx, &c->base, &c->now, &programs);
+  if (status == PERP_OK) {
+    perp_text_add(out, "perp compare ");
+    perp_shell_path(out, c->base.dir);
+    perp_text_add(out, " ");
+    perp_shell_path(out, c->now.dir);
+    if (c->again > 0) perp_text_add(out, " --again %d", c->again);
+    perp_outside_arguments(out);
+    perp_text_add(out, "%s", programs.s);
+  }
+  perp_text_free(&programs);
+  return status;
+}
+
+static perp_status times_programs(perp_compare *c, perp_program program[2])
+{
+  perp_named named = { c->with[0], c->again_plugin, c->n_again_plugins };
+  PERP_TRY(perp_program_take(c->ctx, &c->base, &named, &program[0]));
+  named.program = c->with[1];
+  perp_status status = perp_program_take(c->ctx, &c->now, &named, &program[1]);
   if (status != PERP_OK) perp_program_free(&program[0]);
   return status;
 }
@@ -342,12 +363,14 @@ static perp_status judge(struct times *t)
              c->as_recorded ? "--as-recorded" : "time is not in --fail-on");
     return each_group(t, judge_rounds);
   }
-  perp_status status = find_programs(c, program);
-  if (status != PERP_OK && c->again > 0) return status;
-  if (status != PERP_OK) {
-    snprintf(t->said->why_not, sizeof t->said->why_not, "%s", c->ctx->msg);
+  if (c->with[0] == NULL) {
+    perp_status known = perp_compare_command(c, &t->said->how);
+    snprintf(t->said->why_not, sizeof t->said->why_not, "%s",
+             known == PERP_OK ? "no program was named (--again-with)" : c->ctx->msg);
     return each_group(t, judge_rounds);
   }
+  perp_status status = times_programs(c, program);
+  if (status != PERP_OK) return status;
   status = each_group(t, suspect);
   if (status == PERP_OK) status = time_again(t, program);
   if (status == PERP_OK) status = each_group(t, judge_blocks);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/runner/crew.h"
 
+#include "experiments/runner/kept.h"
 #include "experiments/runner/study.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <lapacke.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,8 +25,9 @@ static const rlim_t most_output = 1u << 30;       /* bytes a child may write to 
 struct child {
   pid_t pid; /* 0: free place */
   int pipe;  /* read end, -1 once it is drained */
-  double deadline;
-  bool killed; /* by the time limit */
+  double began, deadline, kill_at;
+  bool asked, killed; /* by the time limit: to end, then by force */
+  perp_kept *kept;    /* its outcome so far; stays with the place */
   size_t got;
   perp_outcome outcome;
   perp_order order;
@@ -50,8 +53,11 @@ perp_status perp_crew_create(perp_ctx *ctx, int size, perp_crew **out)
   sigprocmask(SIG_BLOCK, &set, &c->before);
   c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   *out = c;
-  if (c->signals >= 0) return PERP_OK;
-  perp_status status = PERP_FAIL(ctx, PERP_ERR_IO, "signalfd: %s", strerror(errno));
+  perp_status status = PERP_OK;
+  if (c->signals < 0) status = PERP_FAIL(ctx, PERP_ERR_IO, "signalfd: %s", strerror(errno));
+  for (int i = 0; i < size && status == PERP_OK; i++)
+    status = perp_kept_create(ctx, sizeof(perp_outcome), &c->child[i].kept);
+  if (status == PERP_OK) return PERP_OK;
   perp_crew_destroy(c);
   *out = NULL;
   return status;
@@ -62,6 +68,7 @@ void perp_crew_destroy(perp_crew *c)
   if (c == NULL) return;
   for (int i = 0; i < c->size; i++) {
     struct child *k = &c->child[i];
+    perp_kept_free(k->kept);
     if (k->pid <= 0) continue;
     kill(-k->pid, SIGKILL);
     kill(k->pid, SIGKILL);
@@ -127,6 +134,13 @@ static void on_crash(int number)
   raise(number);
 }
 
+/* BLAS maps a buffer when it is first called, and tries without end when it cannot: it gets it before the limit. */
+static void warm_blas(void)
+{
+  double one = 1;
+  LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', 1, &one, 1);
+}
+
 static void limit_child(const perp_order *order)
 {
   struct rlimit none = { 0, 0 };
@@ -134,6 +148,7 @@ static void limit_child(const perp_order *order)
   struct rlimit output = { most_output, most_output };
   setrlimit(RLIMIT_FSIZE, &output);
   if (SANITIZED || order->memory <= 0) return;
+  warm_blas();
   rlim_t bytes = (rlim_t)(mapped_bytes("VmSize:") + order->memory);
   struct rlimit space = { bytes, bytes };
   setrlimit(RLIMIT_AS, &space);
@@ -146,8 +161,16 @@ static void limit_child(const perp_order *order)
     sigaction(crashes[i], &action, NULL);
 }
 
+static void keep_outcome(const perp_outcome *so_far, void *user)
+{
+  perp_outcome *place = perp_kept_place(user);
+  *place = *so_far;
+  place->magic = magic;
+  perp_kept_commit(user);
+}
+
 _Noreturn static void child(const perp_ctx *parent_ctx, const perp_crew *crew,
-                            const perp_order *order, int out, pid_t parent)
+                            const perp_order *order, perp_kept *kept, int out, pid_t parent)
 {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -155,8 +178,10 @@ _Noreturn static void child(const perp_ctx *parent_ctx, const perp_crew *crew,
   sigprocmask(SIG_SETMASK, &crew->before, NULL);
   signal(SIGPIPE, SIG_DFL);
   int null = open("/dev/null", O_RDWR), log = -1;
-  if (order->log_path != NULL)
-    log = open(order->log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0666);
+  if (order->log_path != NULL) { /* a new file: what a link of that name leads to stays as it is */
+    unlink(order->log_path);
+    log = open(order->log_path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, 0666);
+  }
   dup2(null, 0);
   dup2(log >= 0 ? log : null, 1);
   dup2(log >= 0 ? log : null, 2);
@@ -169,7 +194,11 @@ _Noreturn static void child(const perp_ctx *parent_ctx, const perp_crew *crew,
   static perp_outcome outcome;
   outcome.magic = magic;
   double cpu = perp_clock_thread(), wall = perp_clock_wall();
-  order->job.study->kind->run(&ctx, &order->job, &outcome);
+  perp_job job = order->job;
+  job.cut = perp_kept_cut(kept);
+  job.keep = keep_outcome;
+  job.keep_user = kept;
+  job.study->kind->run(&ctx, &job, &outcome);
   if (outcome.cpu_s == 0) outcome.cpu_s = perp_clock_thread() - cpu;
   if (outcome.wall_s == 0) outcome.wall_s = perp_clock_wall() - wall;
   fflush(NULL);
@@ -192,6 +221,7 @@ perp_status perp_crew_start(perp_ctx *ctx, perp_crew *c, const perp_order *order
   if (i == c->size) return PERP_FAIL(ctx, PERP_ERR_INTERNAL, "no free place in the crew");
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return PERP_FAIL(ctx, PERP_ERR_IO, "pipe: %s", strerror(errno));
+  perp_kept_reset(c->child[i].kept);
   fflush(NULL); /* buffered output must not be written twice */
   pid_t parent = getpid(), pid = fork();
   if (pid < 0) {
@@ -200,13 +230,15 @@ perp_status perp_crew_start(perp_ctx *ctx, perp_crew *c, const perp_order *order
     close(ends[1]);
     return PERP_FAIL(ctx, PERP_ERR_IO, "fork: %s", strerror(why));
   }
-  if (pid == 0) child(ctx, c, order, ends[1], parent);
+  if (pid == 0) child(ctx, c, order, c->child[i].kept, ends[1], parent);
   setpgid(pid, pid); /* the child does it too: whoever comes first */
   close(ends[1]);
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
   struct child *k = &c->child[i];
-  *k = (struct child){ .pid = pid, .pipe = ends[0], .order = *order };
-  k->deadline = order->timeout > 0 ? perp_clock_wall() + order->timeout : HUGE_VAL;
+  *k = (struct child){ .pid = pid, .pipe = ends[0], .order = *order, .kept = k->kept };
+  k->began = perp_clock_wall();
+  k->deadline = order->timeout > 0 ? k->began + order->timeout : HUGE_VAL;
+  k->kill_at = k->deadline + perp_kept_grace(order->timeout);
   c->running++;
   return PERP_OK;
 }
@@ -232,7 +264,7 @@ static void drain(struct child *k)
 /* The child may have written over its own memory: believe nothing. */
 static bool plausible(perp_outcome *o)
 {
-  if (o->magic != magic || o->status <= PERP_CELL_PLANNED || o->status >= PERP_CELL_SKIPPED ||
+  if (o->magic != magic || o->status <= PERP_CELL_PLANNED || o->status > PERP_CELL_SKIPPED ||
       o->n < 0 || o->n > PERP_OUTCOME_VALUES)
     return false;
   o->reason[sizeof o->reason - 1] = o->cause[sizeof o->cause - 1] = '\0';
@@ -240,27 +272,74 @@ static bool plausible(perp_outcome *o)
   return true;
 }
 
+/* What a child without a result has left: figures up to some time, and rows of the series. */
+static void take_kept(const struct child *k, perp_outcome *o)
+{
+  perp_outcome so_far;
+  const void *last = perp_kept_last(k->kept);
+  if (last == NULL) return;
+  so_far = *(const perp_outcome *)last;
+  if (!plausible(&so_far)) return;
+  so_far.status = o->status;
+  snprintf(so_far.cause, sizeof so_far.cause, "%s", o->cause);
+  so_far.partial = true;
+  *o = so_far;
+}
+
+static void rescue_series(const struct child *k)
+{
+  const char *path = k->order.job.series_path;
+  if (path == NULL) return;
+  char *part = perp_growing_path(path);
+  perp_growing_name(part, path);
+  free(part);
+}
+
+/* "stopped at the time limit of 1 s, at t = 0.31 s of the run" */
+static void say_limit(const struct child *k, const char *what, perp_outcome *o)
+{
+  char at[64] = "";
+  if (o->partial && o->reached > 0)
+    snprintf(at, sizeof at, ", at t = %.6g s of the run", o->reached);
+  snprintf(o->cause, sizeof o->cause, "%s at the time limit of %g s%s", what, k->order.timeout, at);
+}
+
 static void judge(const struct child *k, int wait_status, perp_outcome *o)
 {
   *o = k->outcome;
+  const char *reason = NULL;
+  char limit[64] = "";
+  if (k->order.memory > 0)
+    snprintf(limit, sizeof limit, "memory limit of %.0f MiB reached", k->order.memory / 1048576);
   bool complete = k->got == sizeof *o && plausible(o);
-  if (complete && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) return;
+  if (complete && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) {
+    if (o->status == PERP_CELL_OOM) {
+      char said[304];
+      snprintf(said, sizeof said, "%.300s", o->cause);
+      if (o->n == 0) take_kept(k, o);
+      snprintf(o->cause, sizeof o->cause, "%s%s%s", limit, limit[0] && said[0] ? ": " : "", said);
+      snprintf(o->reason, sizeof o->reason, "memory-limit");
+    } else if (o->status == PERP_CELL_TIMEOUT)
+      say_limit(k, "stopped", o);
+    return;
+  }
   *o = (perp_outcome){ .magic = magic, .status = PERP_CELL_CRASH };
-  char limit[32];
   if (k->killed) {
     o->status = PERP_CELL_TIMEOUT;
-    snprintf(o->cause, sizeof o->cause, "killed at the time limit of %g s", k->order.timeout);
+    reason = "time-limit";
   } else if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == EXIT_NO_MEMORY) {
     o->status = PERP_CELL_OOM;
-    snprintf(limit, sizeof limit, "%.0f MiB", k->order.memory / 1048576);
-    snprintf(o->cause, sizeof o->cause, "memory limit of %s reached", limit);
-  } else if (WIFSIGNALED(wait_status)) {
-    int number = WTERMSIG(wait_status);
-    snprintf(o->cause, sizeof o->cause, "signal %d (%s)%s", number, strsignal(number),
-             number == SIGKILL ? ", by hand or for want of memory" : "");
-  } else
-    snprintf(o->cause, sizeof o->cause, "ended with status %d and without a result",
-             WEXITSTATUS(wait_status));
+    reason = "memory-limit";
+    snprintf(o->cause, sizeof o->cause, "%s", limit);
+  } else {
+    reason = "crash";
+    perp_kept_cause(wait_status, o->cause, sizeof o->cause);
+  }
+  take_kept(k, o);
+  o->wall_s = perp_clock_wall() - k->began;
+  rescue_series(k);
+  if (k->killed) say_limit(k, "killed", o);
+  snprintf(o->reason, sizeof o->reason, "%s", reason);
 }
 
 static bool reap(perp_crew *c, perp_order *order, perp_outcome *outcome)
@@ -270,7 +349,11 @@ static bool reap(perp_crew *c, perp_order *order, perp_outcome *outcome)
     struct child *k = &c->child[i];
     if (k->pid <= 0) continue;
     drain(k);
-    if (now > k->deadline && !k->killed) {
+    if (now > k->deadline && !k->asked) {
+      k->asked = true;
+      *perp_kept_cut(k->kept) = PERP_CUT_TIME;
+    }
+    if (now > k->kill_at && !k->killed) {
       k->killed = true;
       kill(-k->pid, SIGKILL);
       kill(k->pid, SIGKILL);
@@ -313,7 +396,8 @@ perp_crew_event perp_crew_wait(perp_crew *c, double seconds, perp_order *order,
       const struct child *k = &c->child[i];
       if (k->pid <= 0) continue;
       if (k->pipe >= 0) fds[n++] = (struct pollfd){ .fd = k->pipe, .events = POLLIN };
-      if (!k->killed && k->deadline < wake) wake = k->deadline;
+      const double next = k->asked ? k->kill_at : k->deadline;
+      if (!k->killed && next < wake) wake = next;
     }
     double left = wake > now ? wake - now : 0;
     poll(fds, (nfds_t)n, left > 60 ? 60000 : (int)ceil(1000 * left));

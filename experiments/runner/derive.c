@@ -105,7 +105,7 @@ static void write_cells(const perp_ctx *ctx, const struct tables *t, FILE *f)
 {
   const perp_results *r = t->r;
   const perp_study *s = r->study;
-  fputs("cell,status,cause,reason", f);
+  fputs("cell,status,cause,reason,problems,unsolved,share,swept,partial,reached", f);
   for (int p = 0; p < s->n_params; p++) fprintf(f, ",%s", s->kind->params[p].key);
   for (int o = 0; o < s->n_option_columns; o++) fprintf(f, ",%s", s->option_columns[o]);
   for (int k = 0; k < t->n_metrics; k++) fprintf(f, ",%s", s->metric[t->metric[k]].name);
@@ -117,6 +117,13 @@ static void write_cells(const perp_ctx *ctx, const struct tables *t, FILE *f)
     csv_text(f, rec->cause);
     putc(',', f);
     csv_text(f, rec->reason);
+    const double counts[] = { rec->problems, rec->unsolved, perp_record_share(rec), rec->swept };
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+      putc(',', f);
+      csv_real(f, counts[k]);
+    }
+    fprintf(f, ",%d,", rec->partial);
+    csv_real(f, rec->reached);
     for (int p = 0; p < s->n_params; p++) {
       putc(',', f);
       csv_text(f, r->plan.cells[i].value[p]);
@@ -142,11 +149,27 @@ static void write_cells_schema(const perp_ctx *ctx, const struct tables *t, FILE
   perp_json j = { .out = f, .indent = true };
   perp_json_open(&j, NULL, '[');
   schema(&j, "cell", "text", "", "id of the cell: hash of its parameters; key of every table", 0);
-  schema(&j, "status", "text", "",
-         "ok, diverged, maxiter, timeout, oom, crash, setup-failed, skipped; planned = not run yet",
-         0);
+  schema(
+      &j, "status", "text", "",
+      s->kind->runs
+          ? "ok: the end was reached and every problem solved by the solver that was named; "
+            "unsolved: the end was reached without that; fixed-work: with the sweeps asked for; "
+            "diverged, maxiter, timeout, oom, crash, setup-failed, skipped; planned = not run yet"
+          : "ok: solved, or proved to have no solution (reason infeasible); fixed-work: the "
+            "sweeps asked for; unsolved, maxiter, timeout, oom, crash, setup-failed, skipped; "
+            "planned = not run yet",
+      0);
   schema(&j, "cause", "text", "", "why it failed or was skipped", 0);
-  schema(&j, "reason", "text", "", "why the simulation stopped", 0);
+  schema(&j, "reason", "text", "", "why the cell ended", 0);
+  schema(&j, "problems", "number", "", "problems that the run met; empty: none, or not recorded",
+         0);
+  schema(&j, "unsolved", "number", "", "of these, left unsolved", -1);
+  schema(&j, "share", "number", "", "unsolved / problems", -1);
+  schema(&j, "swept", "number", "",
+         "of these, left above the tolerance by the number of sweeps that was asked for", 0);
+  schema(&j, "partial", "number", "",
+         "1: the run was cut short, the figures are those up to `reached`", 0);
+  schema(&j, "reached", "number", "s", "simulated time that the run reached", 0);
   for (int p = 0; p < s->n_params; p++) {
     const perp_param *q = &s->kind->params[p];
     bool number = q->type == PERP_PARAM_REAL || q->type == PERP_PARAM_INT;
@@ -226,7 +249,7 @@ perp_status perp_results_derive(perp_ctx *ctx, perp_results *r)
                 { "timing.csv", write_timing },
                 { "timing.schema.json", write_timing_schema } };
   char *dir = perp_xprintf("%s/derived", r->dir);
-  perp_status status = perp_make_dirs(ctx, dir);
+  perp_status status = perp_make_part(ctx, r->dir, "derived");
   int *order = sorted_cells(r);
   struct tables t = { .r = r, .order = order };
   t.metric = chosen_metrics(r, &t.n_metrics);

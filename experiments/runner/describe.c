@@ -37,6 +37,7 @@ static const struct capability {
   { PERP_KIND_lcp, PERP_LCP_ITERATIVE, "iterative" },
   { PERP_KIND_lcp, PERP_LCP_WARM, "warm-start" },
   { PERP_KIND_lcp, PERP_LCP_PEER, "peer" },
+  { PERP_KIND_lcp, PERP_LCP_CHOOSES, "chooses" },
   { PERP_KIND_stab, PERP_STAB_FEEDBACK, "feedback" },
   { PERP_KIND_stab, PERP_STAB_PROJECTS, "projects" },
   { PERP_KIND_formulation, PERP_FORM_USES_ODE, "uses-ode" },

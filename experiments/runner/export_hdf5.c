@@ -60,6 +60,14 @@ static bool write_cells(const perp_results *r, hid_t group)
   good = good && texts(group, "status", text, n);
   for (int i = 0; i < n; i++) text[i] = r->record[i].cause;
   good = good && texts(group, "cause", text, n);
+  for (int i = 0; i < n; i++) value[i] = r->record[i].problems;
+  good = good && numbers(group, "problems", "", value, n, 0);
+  for (int i = 0; i < n; i++) value[i] = r->record[i].unsolved;
+  good = good && numbers(group, "unsolved", "", value, n, 0);
+  for (int i = 0; i < n; i++) value[i] = r->record[i].partial ? 1 : 0;
+  good = good && numbers(group, "partial", "", value, n, 0);
+  for (int i = 0; i < n; i++) value[i] = r->record[i].reached;
+  good = good && numbers(group, "reached", "s", value, n, 0);
   for (int p = 0; p < s->n_params && good; p++) {
     const perp_param *q = &s->kind->params[p];
     for (int i = 0; i < n; i++) {
@@ -101,8 +109,9 @@ static bool write_times(const perp_results *r, hid_t group)
 perp_status perp_export_hdf5(perp_ctx *ctx, const perp_results *r, const char *path)
 {
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* it would print */
-  char *part = perp_xprintf("%s.tmp", path);
-  hid_t file = H5Fcreate(part, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  perp_out o;
+  PERP_TRY(perp_out_open(ctx, path, &o));
+  hid_t file = H5Fcreate(o.part != NULL ? o.part : path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   bool good = file >= 0;
   if (good) {
     hid_t cells = H5Gcreate2(file, "cells", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -113,8 +122,6 @@ perp_status perp_export_hdf5(perp_ctx *ctx, const perp_results *r, const char *p
     if (time >= 0) H5Gclose(time);
     good = H5Fclose(file) >= 0 && good;
   }
-  good = good && rename(part, path) == 0;
-  if (!good) unlink(part);
-  free(part);
+  PERP_TRY(perp_out_close(ctx, &o, good));
   return good ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s", path);
 }

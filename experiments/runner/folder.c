@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 static char *path_in(const char *dir, const char *name)
 {
@@ -18,19 +19,15 @@ perp_status perp_folder_make(perp_ctx *ctx, const char *dir)
 {
   static const char *const parts[] = { "journal", "series", "replay", "log", "env", "derived" };
   PERP_TRY(perp_make_dirs(ctx, dir));
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    char *path = path_in(dir, parts[i]);
-    perp_status status = perp_make_dirs(ctx, path);
-    free(path);
-    PERP_TRY(status);
-  }
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    PERP_TRY(perp_make_part(ctx, dir, parts[i]));
   return PERP_OK;
 }
 
 perp_status perp_folder_lock(perp_ctx *ctx, const char *dir, bool shared, int *fd)
 {
   char *path = path_in(dir, ".lock");
-  *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  *fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   free(path);
   if (*fd < 0) return PERP_FAIL(ctx, PERP_ERR_IO, "cannot write into %s: %s", dir, strerror(errno));
   if (flock(*fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0) return PERP_OK;
@@ -79,4 +76,23 @@ perp_status perp_folder_env(perp_ctx *ctx, const char *dir)
   free(path);
   free(text);
   return status;
+}
+
+char *perp_folder_log_tail(const char *path)
+{
+  enum { TAIL = 2000 };
+  size_t n = 0;
+  char *text = perp_read_file(path, &n);
+  if (text == NULL) return NULL;
+  if (n == 0) unlink(path);
+  char *from = text + (n > TAIL ? n - TAIL : 0);
+  while (((unsigned char)*from & 0xc0) == 0x80) from++; /* not in the middle of a letter */
+  memmove(text, from, strlen(from) + 1);
+  /* the journal must stay readable whatever a child printed */
+  for (char *s = text; *s != '\0'; s++)
+    if (((unsigned char)*s < 0x20 && *s != '\n' && *s != '\t') || (unsigned char)*s >= 0x80)
+      *s = '?';
+  if (text[0] != '\0') return text;
+  free(text);
+  return NULL;
 }

@@ -17,5 +17,7 @@ void perp_folder_forget(const char *dir);
 perp_status perp_folder_study(perp_ctx *ctx, const char *dir, const perp_study *study);
 /* env/ID.json: machine, compiler and libraries, once for each environment that worked in the folder. */
 perp_status perp_folder_env(perp_ctx *ctx, const char *dir);
+/* The end of what a child printed, in plain ASCII; NULL: nothing, and the file is removed.  The caller frees it. */
+char *perp_folder_log_tail(const char *path);
 
 #endif

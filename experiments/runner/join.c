@@ -90,6 +90,13 @@ int perp_join_load(perp_ctx *ctx, const perp_args *args, bool keep_first, perp_j
       perp_print_error(ctx);
       return PERP_EXIT_INPUT;
     }
+    if (k > 0 && g->part[k].selection.schema != g->part[0].selection.schema) {
+      perp_say("error: %s has results of schema %d, %s of schema %d: their statuses mean different "
+               "things; run the older cells again",
+               g->part[0].dir, g->part[0].selection.schema, g->part[k].dir,
+               g->part[k].selection.schema);
+      return PERP_EXIT_INPUT;
+    }
   }
   find_duplicates(g);
   if (g->conflicts == 0 || keep_first) return -1;
@@ -124,9 +131,13 @@ void perp_join_records(perp_join *g)
       if (knows_more(&o->record[i], &r->record[i])) r->record[i] = o->record[i];
     for (int e = 0; e < o->n_envs; e++) perp_results_note_env(r, o->envs[e].id, o->dir);
     r->torn += o->torn;
+    r->as_recorded = 0;
     r->started = fmin(r->started, o->started);
     r->ended = fmax(r->ended, o->ended);
   }
   memset(r->count, 0, sizeof r->count);
-  for (int i = 0; i < r->plan.n; i++) r->count[r->record[i].status]++;
+  for (int i = 0; i < r->plan.n; i++) {
+    r->count[r->record[i].status]++;
+    r->as_recorded += r->record[i].schema < 2 && r->record[i].status == PERP_CELL_OK;
+  }
 }

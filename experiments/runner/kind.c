@@ -19,6 +19,11 @@ bool perp_cell_infrastructure(perp_cell_status status)
   return status == PERP_CELL_OOM || status == PERP_CELL_CRASH || status == PERP_CELL_SETUP_FAILED;
 }
 
+bool perp_cell_whole(perp_cell_status status)
+{
+  return status == PERP_CELL_OK || status == PERP_CELL_FIXED_WORK || status == PERP_CELL_UNSOLVED;
+}
+
 void perp_outcome_add(perp_outcome *o, const char *name, double value)
 {
   for (int i = 0; i < o->n; i++)

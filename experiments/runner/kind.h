@@ -29,6 +29,17 @@ extern const char *const perp_cell_status_names[]; /* NULL-terminated, in the or
 perp_cell_status perp_cell_status_of(const char *name); /* PERP_CELL_STATUSES when unknown */
 /* Failed for a reason that says nothing about the method: crash, out of memory, set-up. */
 bool perp_cell_infrastructure(perp_cell_status status);
+/* Reached the end of its work: its figures are whole (ok, fixed-work, unsolved). */
+bool perp_cell_whole(perp_cell_status status);
+
+/* What cut a run short before it ended by itself. */
+typedef enum perp_cut {
+  PERP_CUT_NONE,
+  PERP_CUT_TIME,   /* the time limit */
+  PERP_CUT_SIGNAL, /* SIGINT, SIGTERM or SIGHUP */
+  PERP_CUT_MEMORY, /* no memory */
+  PERP_CUT_CRASH   /* the process ended without a result */
+} perp_cut;
 
 typedef enum perp_param_type {
   PERP_PARAM_END = 0,
@@ -61,6 +72,11 @@ typedef struct perp_outcome {
   perp_cell_status status;
   char reason[32]; /* name of the perp_reason */
   char cause[512]; /* one line, empty when ok */
+  /* of the problems that a run meets, how many there were and how many of them were left unsolved, or above the
+   * tolerance by the number of sweeps that was asked for; 0 where a cell is no run */
+  double problems, unsolved, swept;
+  bool partial;   /* the figures are those of a run that did not reach its end, up to: */
+  double reached; /* s of simulated time; NaN or 0: not known */
   double cpu_s, wall_s;
   double pace; /* CPU seconds of the fixed work (pace.h) beside a timing round; 0: not known */
   int n;
@@ -71,14 +87,28 @@ typedef struct perp_outcome {
 } perp_outcome;
 void perp_outcome_add(perp_outcome *o, const char *name, double value);
 
+typedef enum perp_job_what {
+  PERP_JOB_RUN,
+  PERP_JOB_SETUP, /* create what the cell needs, run nothing: ok; skipped when a part refuses; setup-failed with the
+                   * reason "unsuited" when the solver will; or what went wrong */
+  PERP_JOB_LOOK /* the kind's own: what canonical asks about a cell */
+} perp_job_what;
+
 typedef struct perp_job {
+  perp_job_what what;
   const struct perp_study *study;
   const struct perp_cell *cell;
   bool timing;             /* a timing round: no series, only timing metrics are kept */
   const char *series_path; /* where to write the series, NULL: nowhere */
   const char *replay_path; /* where to write what a replay needs (replay.h), NULL: nowhere */
+  /* In the child of a crew: what must end the run soon (a perp_cut, set by the parent), and a place for the
+   * outcome so far, which the parent takes when the child is killed.  NULL: nobody minds. */
+  const volatile int *cut;
+  void (*keep)(const perp_outcome *so_far, void *user);
+  void *keep_user;
 } perp_job;
 
+enum { PERP_WHY_MAX = 160 };
 typedef struct perp_cell_kind {
   const char *name;
   const perp_param *params;    /* ended by PERP_PARAM_END */
@@ -87,12 +117,18 @@ typedef struct perp_cell_kind {
   const perp_metric *(*metrics)(const perp_ctx *ctx, perp_pool *pool);
   /* Read those sections; may set hidden parameters and add axes.  NULL: nothing to read. */
   void (*read)(perp_ctx *ctx, struct perp_study *study, perp_diag *diag);
-  /* Bring the values [params] of one combination to the form that identifies the cell: parts that it does
-   * not use become "".  Texts come from pool.  NULL: they are already. */
-  void (*canonical)(perp_ctx *ctx, const struct perp_study *study, perp_pool *pool,
-                    const char **value);
+  /* Bring the values [params] of one combination to the form that identifies the cell: what has no effect in it
+   * becomes "", and why [params], all "" before, says why ("with formulation reduced").  Texts come from pool; *memory,
+   * NULL at first and in pool too, is the kind's own from combination to combination.  NULL: they are already. */
+  void (*canonical)(perp_ctx *ctx, const struct perp_study *study, perp_pool *pool, void **memory,
+                    const char **value, char (*why)[PERP_WHY_MAX]);
   /* Run one cell, in a process of its own.  Fills *out (zeroed before). */
   void (*run)(perp_ctx *ctx, const perp_job *job, perp_outcome *out);
+  bool
+      tries; /* run knows PERP_JOB_SETUP; its answer is that of all cells with the same plug-ins and texts */
+  bool refuses; /* and that may be skipped: worth to know before a run */
+  bool
+      runs; /* an unsolved cell is a run that reached its end: its steps have a time like any other */
   /* Rough amount of work, for the estimate of the time left; any unit. */
   double (*work)(const struct perp_study *study, const struct perp_cell *cell);
   /* Before anything is run: do the references of the cells agree as the study demands?  PERP_OK with

@@ -52,21 +52,20 @@ static int values_of_J(const perp_blocks *B)
   return B->joff[B->jptr[B->nc]];
 }
 
-static FILE *open_part(struct dump *d, const char *suffix, char **path)
+static bool open_part(struct dump *d, const char *suffix, perp_out *o)
 {
-  *path = perp_xprintf("%s/step%06lld-%d%s.mtx", d->dir, (long long)d->made_in, d->number, suffix);
-  FILE *f = fopen(*path, "w");
-  if (f == NULL && d->status == PERP_OK)
-    d->status = PERP_FAIL(d->ctx, PERP_ERR_IO, "%s: %s", *path, strerror(errno));
-  return f;
+  char *path = perp_xprintf("%s/step%06lld-%d%s.mtx", d->dir, (long long)d->made_in, d->number,
+                            suffix);
+  perp_status status = perp_out_open(d->ctx, path, o);
+  if (status != PERP_OK && d->status == PERP_OK) d->status = status;
+  free(path);
+  return status == PERP_OK;
 }
 
-static void close_part(struct dump *d, FILE *f, char *path)
+static void close_part(struct dump *d, perp_out *o)
 {
-  bool bad = ferror(f) != 0;
-  if ((fclose(f) != 0 || bad) && d->status == PERP_OK)
-    d->status = PERP_FAIL(d->ctx, PERP_ERR_IO, "%s: write error", path);
-  free(path);
+  perp_status status = perp_out_close(d->ctx, o, true);
+  if (status != PERP_OK && d->status == PERP_OK) d->status = status;
 }
 
 /* The lower triangle, column by column within a block.  Entries that are zero stay: the pattern is the one of the
@@ -99,17 +98,14 @@ static int64_t put_matrix(const perp_blocks *B, FILE *out)
 
 static void put_columns(struct dump *d, const char *suffix, const char *what, const double *v)
 {
-  char *path;
-  FILE *f = open_part(d, suffix, &path);
-  if (f == NULL) {
-    free(path);
-    return;
-  }
+  perp_out o;
+  if (!open_part(d, suffix, &o)) return;
+  FILE *f = o.f;
   const int n = d->B.nv + d->B.m;
   fprintf(f, "%%%%MatrixMarket matrix array real general\n%% %s, one column a solve\n%d %d\n", what,
           n, d->solves);
   for (int64_t i = 0; i < (int64_t)n * d->solves; i++) fprintf(f, "%.17g\n", v[i]);
-  close_part(d, f, path);
+  close_part(d, &o);
 }
 
 static double worst_residual(const struct dump *d)
@@ -130,9 +126,9 @@ static double worst_residual(const struct dump *d)
 static void flush(struct dump *d)
 {
   if (!d->pending || !d->chosen || d->status != PERP_OK) return;
-  char *path;
-  FILE *f = open_part(d, "", &path);
-  if (f != NULL) {
+  perp_out o;
+  if (open_part(d, "", &o)) {
+    FILE *f = o.f;
     const int n = d->B.nv + d->B.m;
     int64_t entries = put_matrix(&d->B, NULL);
     fprintf(f,
@@ -146,15 +142,15 @@ static void flush(struct dump *d)
     snprintf(nonzeros, sizeof nonzeros, "%lld", (long long)entries);
     snprintf(solves, sizeof solves, "%d", d->solves);
     snprintf(residual, sizeof residual, d->solves > 0 ? "%.2g" : "-", worst_residual(d));
-    perp_table_row(&d->table, (const char *const[]){ strrchr(path, '/') + 1, size, nonzeros, solves,
-                                                     residual, perp_reason_name(d->reason) });
-    close_part(d, f, path);
+    perp_table_row(&d->table,
+                   (const char *const[]){ strrchr(o.path, '/') + 1, size, nonzeros, solves,
+                                          residual, perp_reason_name(d->reason) });
+    close_part(d, &o);
     if (d->solves > 0) {
       put_columns(d, "-b", "right-hand sides [ f ; -c ]", d->b);
       put_columns(d, "-x", "answers [ a ; lambda ]", d->x);
     }
-  } else
-    free(path);
+  }
   d->pending = false;
 }
 

@@ -39,7 +39,8 @@ static bool answered(const perp_record *a)
 /* In one word why there is no answer. */
 static const char *failure(const perp_record *a)
 {
-  bool ran = a->status == PERP_CELL_DIVERGED || a->status == PERP_CELL_MAXITER;
+  bool ran = a->status == PERP_CELL_DIVERGED || a->status == PERP_CELL_MAXITER ||
+             a->status == PERP_CELL_UNSOLVED;
   return ran && a->reason[0] != '\0' ? a->reason : perp_cell_status_names[a->status];
 }
 

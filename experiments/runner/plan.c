@@ -67,6 +67,53 @@ static size_t slot_of(const perp_plan *plan, const int *table, size_t mask, cons
   return i;
 }
 
+static int drop_of(perp_plan *plan, int param, const char *why)
+{
+  int i = 0;
+  while (i < plan->n_drops &&
+         (plan->drops[i].param != param || strcmp(plan->drops[i].why, why) != 0))
+    i++;
+  if (i == plan->n_drops) {
+    if ((i & (i - 1)) == 0) { /* full: 0, 1, 2, 4, ... */
+      perp_drop *more = perp_pool_alloc(&plan->pool, i == 0 ? 1 : 2 * (size_t)i, sizeof *more);
+      if (i > 0) memcpy(more, plan->drops, (size_t)i * sizeof *more);
+      plan->drops = more;
+    }
+    plan->drops[plan->n_drops++] = (perp_drop){ param, perp_pool_strdup(&plan->pool, why), 0 };
+  }
+  plan->drops[i].combinations++;
+  return i;
+}
+
+static void make_uses(const perp_study *study, perp_plan *plan)
+{
+  plan->use = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *plan->use);
+  for (int p = 0; p < study->n_params; p++) {
+    int n = 1;
+    for (int a = 0; a < study->n_axes; a++)
+      if (study->axes[a].param == p) n = study->axes[a].n;
+    plan->use[p] = perp_pool_alloc(&plan->pool, (size_t)n, sizeof **plan->use);
+    for (int i = 0; i < n; i++) plan->use[p][i].drop = -1;
+  }
+}
+
+/* What the kind says has no effect is counted, what has one is used.  index [n_params]: which value each has. */
+static void canonical(perp_ctx *ctx, const perp_study *study, perp_plan *plan, const int *index,
+                      void **memory, char (*why)[PERP_WHY_MAX], perp_cell *cell)
+{
+  for (int p = 0; p < study->n_params; p++) why[p][0] = '\0';
+  if (study->kind->canonical != NULL)
+    study->kind->canonical(ctx, study, &plan->pool, memory, cell->value, why);
+  for (int p = 0; p < study->n_params; p++) {
+    perp_value_use *use = &plan->use[p][index[p]];
+    use->combinations++;
+    if (why[p][0] == '\0')
+      use->used = true;
+    else
+      use->drop = drop_of(plan, p, why[p]);
+  }
+}
+
 perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *plan)
 {
   *plan = (perp_plan){ .combinations = 1 };
@@ -89,6 +136,10 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
   perp_plan_scope_init(ctx, &scope, study, plan, NULL);
   perp_ctx quiet = *ctx;
   perp_status status = PERP_OK;
+  void *memory = NULL;
+  int *index = perp_xalloc((size_t)study->n_params + 1, sizeof *index);
+  char(*why)[PERP_WHY_MAX] = perp_xalloc((size_t)study->n_params + 1, sizeof *why);
+  make_uses(study, plan);
   for (int k = 0; k < total && status == PERP_OK; k++) {
     perp_cell *cell = &plan->cells[plan->n];
     cell->value = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *cell->value);
@@ -97,6 +148,7 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
     int rest = k;
     for (int a = study->n_axes - 1; a >= 0; a--) {
       const perp_axis *axis = &study->axes[a];
+      index[axis->param] = rest % axis->n;
       cell->value[axis->param] = axis->value[rest % axis->n];
       rest /= axis->n;
     }
@@ -109,8 +161,7 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
       plan->excluded[rule]++;
       continue;
     }
-    if (study->kind->canonical != NULL)
-      study->kind->canonical(&quiet, study, &plan->pool, cell->value);
+    canonical(&quiet, study, plan, index, &memory, why, cell);
     cell_id(study, cell);
     size_t slot = slot_of(plan, table, mask, cell);
     if (table[slot] >= 0) {
@@ -123,6 +174,8 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
     table[slot] = plan->n++;
   }
   free(table);
+  free(index);
+  free(why);
   if (status != PERP_OK) perp_plan_free(plan);
   return status;
 }
@@ -168,6 +221,7 @@ perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *s
   perp_json j = { .out = m };
   perp_json_open(&j, NULL, '{');
   perp_json_text(&j, "plan", "perp-plan/1");
+  perp_json_int(&j, "schema", selection->schema > 0 ? selection->schema : PERP_RESULTS_SCHEMA);
   perp_json_text(&j, "study", study->name);
   perp_json_text(&j, "kind", study->kind->name);
   perp_json_text(&j, "profile", study->profile);
@@ -191,6 +245,14 @@ perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *s
   return status;
 }
 
+perp_status perp_schema_unknown(perp_ctx *ctx, const char *path, int schema)
+{
+  return PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                   "%s: results of schema %d; this perp reads up to %d: read them with the perp "
+                   "that wrote them",
+                   path, schema, PERP_RESULTS_SCHEMA);
+}
+
 static const char *member(perp_pool *pool, const json_t *object, const char *key)
 {
   const char *text = json_string_value(json_object_get(object, key));
@@ -207,6 +269,10 @@ static perp_status load_line(perp_ctx *ctx, const char *path, int line, const ch
     const char *mark = json_string_value(json_object_get(object, "plan"));
     if (mark == NULL || strcmp(mark, "perp-plan/1") != 0)
       status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: not a plan (line 1)", path);
+    const json_t *schema = json_object_get(object, "schema");
+    selection->schema = json_is_integer(schema) ? (int)json_integer_value(schema) : 1;
+    if (status == PERP_OK && selection->schema > PERP_RESULTS_SCHEMA)
+      status = perp_schema_unknown(ctx, path, selection->schema);
     selection->only = member(&plan->pool, object, "only");
     selection->skip = member(&plan->pool, object, "skip");
     selection->shard = member(&plan->pool, object, "shard");

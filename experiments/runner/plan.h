@@ -13,6 +13,21 @@ typedef struct perp_cell {
 } perp_cell;
 
 enum { PERP_CELLS_MAX = 1000000 };
+
+/* A parameter that has no effect in some combinations. */
+typedef struct perp_drop {
+  int param;
+  const char *why;  /* "with formulation reduced" */
+  int combinations; /* in so many */
+} perp_drop;
+
+/* One value of an axis, or the one of a parameter that does not vary. */
+typedef struct perp_value_use {
+  bool used;        /* by a cell */
+  int combinations; /* that no rule excludes */
+  int drop;         /* index of the last reason why it has no effect; -1: none */
+} perp_value_use;
+
 typedef struct perp_plan {
   perp_pool pool;
   int n;
@@ -20,9 +35,21 @@ typedef struct perp_plan {
   int64_t combinations; /* of the grid */
   int *excluded;        /* [n_exclude] by each rule, the first that fits counts */
   int duplicates;       /* combinations that are the same cell as one before */
+  int n_drops;
+  perp_drop *drops;
+  perp_value_use *
+      *use; /* [n_params] of each value of its axis, or of the fixed one; NULL in a loaded plan */
 } perp_plan;
 
 perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *plan);
+/* Is every value that the study names used by a cell?  Errors with their places go to diag.  A study that the command
+ * line has narrowed may have unused values of its file. */
+void perp_plan_check(const perp_study *study, const perp_plan *plan, perp_diag *diag);
+/* The same, printed: -1 or an exit status. */
+int perp_plan_refuse(const perp_study *study, const perp_plan *plan);
+/* "36 combinations are 20 cells: stab has no effect with formulation reduced"; nothing where no two are equal. */
+void perp_plan_say(const perp_study *study, const perp_plan *plan, perp_text *out);
+void perp_plan_warn(const perp_study *study, const perp_plan *plan); /* the same on stderr */
 void perp_plan_free(perp_plan *plan);
 /* Index of the cell with this id or the only one that begins so; -1 none, -2 several. */
 int perp_plan_find(const perp_plan *plan, const char *id);
@@ -40,9 +67,16 @@ void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *s, const perp_st
                           const perp_plan *plan, const perp_cell_status *status);
 
 /* plan.jsonl: a head line, then one line a cell. */
+/* What the words of a results folder mean; 2: ok says that every problem of the run was solved by the solver that was
+ * named.  1 (folders that do not say it): ok says that the run reached its end. */
+enum { PERP_RESULTS_SCHEMA = 2 };
+/* PERP_ERR_FORMAT with a message: the folder was written by a newer perp. */
+perp_status perp_schema_unknown(perp_ctx *ctx, const char *path, int schema);
+
 typedef struct perp_selection {
   const char *only, *skip, *shard; /* as given, NULL: none */
   const char *plugins;             /* "--plugin FILE ..." of outside plug-ins, NULL: none */
+  int schema;                      /* 0 when writing: PERP_RESULTS_SCHEMA */
 } perp_selection;
 perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *study,
                             const perp_plan *plan, const perp_selection *selection);

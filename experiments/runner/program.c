@@ -3,6 +3,7 @@
 
 #include "experiments/plugins/outside.h"
 #include "experiments/runner/journal.h"
+#include "experiments/runner/shell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,9 +81,7 @@ static perp_status keep(perp_ctx *ctx, const char *dir, const char *from, uint64
 
 perp_status perp_program_keep(perp_ctx *ctx, const char *dir)
 {
-  char *folder = perp_xprintf("%s/program", dir);
-  perp_status status = perp_make_dirs(ctx, folder);
-  free(folder);
+  perp_status status = perp_make_part(ctx, dir, "program");
   if (status == PERP_OK) status = keep(ctx, dir, self, perp_program_hash(), "");
   const perp_outside_file *f;
   for (int i = 0; status == PERP_OK && (f = perp_outside_at(i)) != NULL; i++)
@@ -92,40 +91,113 @@ perp_status perp_program_keep(perp_ctx *ctx, const char *dir)
 
 /* ---- the program of a folder ----------------------------------------------------------------------------------- */
 
-/* Where a file of code is now; NULL after a message. */
-static char *locate(perp_ctx *ctx, const char *dir, const perp_code *code, const char *suffix)
+static void program_hex(uint64_t hash, char text[17])
 {
-  char *kept = perp_xprintf("%s/program/%s%s", dir, code->hash, suffix), *found = NULL;
-  const char *const places[] = { code->path, kept };
-  for (int k = 0; k < 2 && found == NULL; k++) {
-    char text[17];
-    snprintf(text, sizeof text, "%016llx", (unsigned long long)file_hash(places[k]));
-    if (strcmp(text, code->hash) == 0) found = realpath(places[k], NULL);
-  }
-  if (found == NULL)
-    PERP_FAIL(ctx, PERP_ERR_IO, "%s, which made %s, %s (perp run --keep-program keeps a copy)",
-              code->path, dir, perp_exists(code->path) ? "has changed since" : "is gone");
-  free(kept);
-  return found;
+  snprintf(text, 17, "%016llx", (unsigned long long)hash);
 }
 
-perp_status perp_program_find(perp_ctx *ctx, const perp_results *r, perp_program *p)
+static perp_status program_known(perp_ctx *ctx, const perp_results *r)
 {
-  *p = (perp_program){ .dir = r->dir };
   if (r->n_programs == 0)
     return PERP_FAIL(ctx, PERP_ERR_IO, "%s does not say which program made it", r->dir);
   if (r->n_programs > 1)
     return PERP_FAIL(ctx, PERP_ERR_IO, "%s was made by more than one program", r->dir);
-  p->path = locate(ctx, r->dir, &r->program, "");
+  return PERP_OK;
+}
+
+/* The plug-in with a recorded hash among the files that the person named; NULL: none. */
+static char *program_plugin(const char *hash, const perp_named *named)
+{
+  char text[17];
+  const perp_outside_file *f;
+  for (int i = 0; i < named->n_plugins; i++) {
+    program_hex(file_hash(named->plugin[i]), text);
+    if (strcmp(text, hash) == 0) return realpath(named->plugin[i], NULL);
+  }
+  for (int i = 0; (f = perp_outside_at(i)) != NULL; i++) {
+    program_hex(file_hash(f->path), text);
+    if (strcmp(text, hash) == 0) return perp_xstrdup(f->path);
+  }
+  return NULL;
+}
+
+perp_status perp_program_take(perp_ctx *ctx, const perp_results *r, const perp_named *named,
+                              perp_program *p)
+{
+  char text[17];
+  *p = (perp_program){ .dir = r->dir };
+  PERP_TRY(program_known(ctx, r));
+  p->path = realpath(named->program, NULL);
+  if (p->path == NULL || access(p->path, X_OK) != 0) {
+    perp_status status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot run %s: %s", named->program,
+                                   strerror(errno));
+    perp_program_free(p);
+    return status;
+  }
+  program_hex(file_hash(p->path), text);
+  if (strcmp(text, r->program.hash) != 0) {
+    perp_program_free(p);
+    return PERP_FAIL(ctx, PERP_ERR_IO,
+                     "%s is not the program that made %s: its hash is %s, recorded is %.16s (perp "
+                     "run --keep-program keeps a copy)",
+                     named->program, r->dir, text, r->program.hash);
+  }
   p->plugin = perp_xalloc((size_t)r->n_plugins + 1, sizeof *p->plugin);
-  for (int i = 0; p->path != NULL && i < r->n_plugins; i++) {
-    p->plugin[i] = locate(ctx, r->dir, &r->plugin[i], ".so");
-    if (p->plugin[i] == NULL) break;
+  for (int i = 0; i < r->n_plugins; i++) {
+    p->plugin[i] = program_plugin(r->plugin[i].hash, named);
+    if (p->plugin[i] == NULL) {
+      perp_program_free(p);
+      return PERP_FAIL(ctx, PERP_ERR_IO,
+                       "%s was made with a plug-in of hash %.16s, and no --again-plugin FILE names "
+                       "it",
+                       r->dir, r->plugin[i].hash);
+    }
     p->n_plugins++;
   }
-  if (p->path != NULL && p->n_plugins == r->n_plugins) return PERP_OK;
-  perp_program_free(p);
-  return PERP_ERR_IO;
+  return PERP_OK;
+}
+
+/* One file of code as it is recorded, or its copy in the folder when only that is still what it was. */
+static void program_suggest(const perp_results *r, const perp_code *code, const char *flag,
+                            const char *suffix, perp_text *out)
+{
+  char text[17];
+  const char *path = code->path;
+  char *kept = NULL;
+  program_hex(file_hash(path), text);
+  if (strcmp(text, code->hash) != 0 && strlen(code->hash) == 16 &&
+      strspn(code->hash, "0123456789abcdef") == 16) {
+    kept = perp_xprintf("%s/program/%s%s", r->dir, code->hash, suffix);
+    if (perp_exists(kept)) path = kept;
+  }
+  perp_text_add(out, " %s ", flag);
+  if (perp_shell_showable(path))
+    perp_shell_path(out, path);
+  else
+    perp_text_add(out, "FILE");
+  free(kept);
+}
+
+perp_status perp_program_suggest(perp_ctx *ctx, const perp_results *base, const perp_results *now,
+                                 perp_text *out)
+{
+  const perp_results *const of[] = { base, now };
+  PERP_TRY(program_known(ctx, base));
+  PERP_TRY(program_known(ctx, now));
+  bool one = strcmp(base->program.hash, now->program.hash) == 0;
+  for (int k = 0; k < (one ? 1 : 2); k++)
+    program_suggest(of[k], &of[k]->program, "--again-with", "", out);
+  for (int k = 0; k < 2; k++)
+    for (int i = 0; i < of[k]->n_plugins; i++) {
+      bool said = false; /* one that is named already, or is the same in both */
+      char *loaded = program_plugin(of[k]->plugin[i].hash, &(perp_named){ 0 });
+      for (int j = 0; k == 1 && j < base->n_plugins; j++)
+        said = said || strcmp(base->plugin[j].hash, now->plugin[i].hash) == 0;
+      if (loaded == NULL && !said)
+        program_suggest(of[k], &of[k]->plugin[i], "--again-plugin", ".so", out);
+      free(loaded);
+    }
+  return PERP_OK;
 }
 
 void perp_program_free(perp_program *p)
@@ -148,7 +220,7 @@ static char *output_of(perp_ctx *ctx, char *const *argv)
   pid_t pid = fork();
   if (pid == 0) {
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    unsetenv("PERP_PLUGIN_PATH"); /* the plug-ins are those that the journal names */
+    unsetenv("PERP_PLUGIN_PATH"); /* the plug-ins are those that made the folder */
     dup2(ends[1], 1);
     dup2(nowhere, 2);
     execv(argv[0], argv);

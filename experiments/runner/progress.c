@@ -56,8 +56,8 @@ static void show(perp_progress *p, const char *what)
     return;
   }
   if (!p->terminal) {
-    fprintf(p->out, "%d/%d cells, %d failed, %s, about %s left\n", p->done, p->total, p->failed,
-            spent, left);
+    fprintf(p->out, "%d/%d %s, %d failed, %s, about %s left\n", p->done, p->total, p->phase,
+            p->failed, spent, left);
     fflush(p->out);
     return;
   }

@@ -2,6 +2,7 @@
 #include "experiments/runner/results.h"
 
 #include "experiments/runner/journal.h"
+#include "experiments/runner/shell.h"
 
 #include <errno.h>
 #include <math.h>
@@ -46,8 +47,9 @@ perp_quartiles perp_quartiles_of(double *v, int n)
 struct fold {
   perp_results *r;
   size_t mask;
-  int *table;   /* id -> cell */
-  int *started; /* [n] highest attempt that was started */
+  int *table;         /* id -> cell */
+  int *started;       /* [n] highest attempt that was started */
+  int schema, newest; /* of the journal that is being read; of all */
   json_t *
       early; /* rounds of attempts that have not been read yet: files are read in the order of their names */
 };
@@ -67,19 +69,25 @@ static const char *text_member(perp_pool *pool, const json_t *line, const char *
   return s != NULL ? perp_pool_strdup(pool, s) : "";
 }
 
-static void fold_cell(perp_results *r, perp_record *rec, const json_t *line)
+static void fold_cell(perp_results *r, perp_record *rec, const json_t *line, int schema)
 {
   int attempt = (int)json_integer_value(json_object_get(line, "attempt"));
   const char *name = json_string_value(json_object_get(line, "status"));
   perp_cell_status status = name != NULL ? perp_cell_status_of(name) : PERP_CELL_STATUSES;
   /* the latest attempt counts; of two runners that did the same cell, the first */
-  if (attempt <= rec->attempt || status <= PERP_CELL_PLANNED || status >= PERP_CELL_SKIPPED) return;
+  if (attempt <= rec->attempt || status <= PERP_CELL_PLANNED || status > PERP_CELL_SKIPPED) return;
   rec->attempt = attempt;
   rec->status = status;
   rec->reason = text_member(&r->pool, line, "reason");
   rec->cause = text_member(&r->pool, line, "cause");
   rec->stderr_tail = text_member(&r->pool, line, "stderr");
   rec->code = text_member(&r->pool, line, "code");
+  rec->schema = schema;
+  rec->problems = perp_journal_number(json_object_get(line, "problems"));
+  rec->unsolved = perp_journal_number(json_object_get(line, "unsolved"));
+  rec->swept = perp_journal_number(json_object_get(line, "swept"));
+  rec->partial = json_is_true(json_object_get(line, "partial"));
+  rec->reached = perp_journal_number(json_object_get(line, "reached"));
   rec->cpu_s = perp_journal_number(json_object_get(line, "cpu_s"));
   rec->wall_s = perp_journal_number(json_object_get(line, "wall_s"));
   const json_t *values = json_object_get(line, "values");
@@ -169,6 +177,11 @@ static void fold_line(void *user, const json_t *line)
   if (!(r->started <= t)) r->started = isnan(t) ? r->started : t;
   if (!(r->ended >= t)) r->ended = isnan(t) ? r->ended : t;
   const char *env = json_string_value(json_object_get(line, "env"));
+  if (strcmp(event, "run") == 0) { /* the first line of each journal */
+    const json_t *schema = json_object_get(line, "schema");
+    f->schema = json_is_integer(schema) ? (int)json_integer_value(schema) : 1;
+    if (f->schema > f->newest) f->newest = f->schema;
+  }
   if (strcmp(event, "run") == 0 && env != NULL) perp_results_note_env(r, env, r->dir);
   if (strcmp(event, "run") == 0) fold_program(r, line);
   int i = cell_of(f, json_string_value(json_object_get(line, "cell")));
@@ -177,7 +190,7 @@ static void fold_line(void *user, const json_t *line)
     int attempt = (int)json_integer_value(json_object_get(line, "attempt"));
     if (attempt > f->started[i]) f->started[i] = attempt;
   } else if (strcmp(event, "cell") == 0)
-    fold_cell(r, &r->record[i], line);
+    fold_cell(r, &r->record[i], line, f->schema);
   else if (strcmp(event, "time") == 0 && attempt_of(&r->record[i], line) > r->record[i].attempt)
     json_array_append(f->early, (json_t *)line);
   else if (strcmp(event, "time") == 0)
@@ -218,8 +231,11 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
     r->record[i].value = perp_pool_alloc(&r->pool, (size_t)r->study->n_metrics,
                                          sizeof *r->record[i].value);
     for (int m = 0; m < r->study->n_metrics; m++) r->record[i].value[m] = (double)NAN;
+    r->record[i].schema = PERP_RESULTS_SCHEMA;
+    r->record[i].problems = r->record[i].unsolved = r->record[i].swept = (double)NAN;
+    r->record[i].reached = (double)NAN;
   }
-  struct fold f = { .r = r, .mask = 15, .early = json_array() };
+  struct fold f = { .r = r, .mask = 15, .early = json_array(), .schema = r->selection.schema };
   while (f.mask < 2 * (size_t)n) f.mask = 2 * f.mask + 1;
   f.table = perp_xalloc(f.mask + 1, sizeof *f.table);
   f.started = perp_xalloc((size_t)n, sizeof *f.started);
@@ -240,6 +256,8 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
   for (int i = 0; i < n; i++) r->record[i].interrupted = f.started[i] > r->record[i].attempt;
   free(f.table);
   free(f.started);
+  if (status == PERP_OK && f.newest > PERP_RESULTS_SCHEMA)
+    status = perp_schema_unknown(ctx, r->dir, f.newest);
   return status;
 }
 
@@ -250,8 +268,10 @@ static void add_plugin_hint(perp_ctx *ctx, const char *plan)
   json_t *head = text != NULL ? json_loadb(text, strcspn(text, "\n"), 0, NULL) : NULL;
   const char *plugins = json_string_value(json_object_get(head, "plugins"));
   size_t n = strlen(ctx->msg);
-  if (plugins != NULL)
-    snprintf(ctx->msg + n, sizeof ctx->msg - n, "; this run was made with%s", plugins);
+  if (plugins !=
+      NULL) /* words for a command line of the reader, or else nothing that looks like them */
+    snprintf(ctx->msg + n, sizeof ctx->msg - n, "; this run was made with%s",
+             perp_shell_only_words(plugins) ? plugins : " plug-ins that plan.jsonl names");
   json_decref(head);
   free(text);
 }
@@ -280,7 +300,10 @@ perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_ki
   if (status == PERP_OK) status = perp_plan_load(ctx, plan, r->study, &r->plan, &r->selection);
   if (status == PERP_OK) status = load_records(ctx, r);
   if (status == PERP_OK) status = apply_selection(ctx, r);
-  for (int i = 0; status == PERP_OK && i < r->plan.n; i++) r->count[r->record[i].status]++;
+  for (int i = 0; status == PERP_OK && i < r->plan.n; i++) {
+    r->count[r->record[i].status]++;
+    r->as_recorded += r->record[i].schema < 2 && r->record[i].status == PERP_CELL_OK;
+  }
   perp_diag_free(&diag);
   free(study);
   free(plan);
@@ -295,6 +318,23 @@ void perp_results_free(perp_results *r)
   perp_pool_free(&r->pool);
   free(r->dir);
   *r = (perp_results){ 0 };
+}
+
+perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
+                                      const perp_cell_kind *const *kinds)
+{
+  perp_results r;
+  perp_ctx quiet = *ctx;
+  bool older = false;
+  if (perp_results_load(&quiet, dir, kinds, &r) != PERP_OK) return PERP_OK; /* nothing there yet */
+  for (int i = 0; i < r.plan.n; i++)
+    older = older || (r.record[i].attempt > 0 && r.record[i].schema < PERP_RESULTS_SCHEMA);
+  perp_results_free(&r);
+  if (!older) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                   "%s has results of schema 1, whose ok did not ask whether every problem was "
+                   "solved; compute them anew with --fresh, or take another folder (-o)",
+                   dir);
 }
 
 /* ---- questions -------------------------------------------------------------------------------------------------- */
@@ -343,10 +383,36 @@ static void column_value(void *user, int row, int column, perp_value *v)
                        NULL };
 }
 
-static bool ended_ok(void *user, int row)
+double perp_record_share(const perp_record *rec)
 {
-  const perp_results *r = user;
-  return r->record[row].status == PERP_CELL_OK;
+  return rec->problems > 0 ? rec->unsolved / rec->problems : (double)NAN;
+}
+
+const char *perp_record_mark(const perp_record *rec, char buf[32])
+{
+  const double share = perp_record_share(rec);
+  const char *name = perp_cell_status_names[rec->status];
+  if (rec->status != PERP_CELL_UNSOLVED || isnan(share)) return name;
+  snprintf(buf, 32, "%s %.3g %%", name, 100 * share);
+  return buf;
+}
+
+bool perp_results_wins(const perp_results *r, int cell)
+{
+  const perp_record *rec = &r->record[cell];
+  return rec->status == PERP_CELL_OK ||
+         (rec->status == PERP_CELL_UNSOLVED && r->study->kind->runs &&
+          perp_record_share(rec) <= r->study->accept.unsolved);
+}
+
+bool perp_results_counts(const perp_results *r, int cell)
+{
+  return perp_results_wins(r, cell) || r->record[cell].status == PERP_CELL_FIXED_WORK;
+}
+
+static bool row_counts(void *user, int row)
+{
+  return perp_results_counts(user, row);
 }
 
 void perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates, perp_scope *scope)
@@ -357,7 +423,7 @@ void perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates, p
                          .aggregates = aggregates,
                          .rows = r->plan.n,
                          .value = column_value,
-                         .counts = ended_ok,
+                         .counts = row_counts,
                          .user = r };
 }
 
@@ -435,14 +501,14 @@ int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **o
       if (!perp_expr_true(s->published[k].where, &scope, i)) continue;
       int m = perp_results_metric(r, s->published[k].metric), *cell = &list[v].cell[k];
       double value = perp_results_value(r, i, m);
-      bool usable = r->record[i].status == PERP_CELL_OK && isfinite(value);
+      bool usable = perp_results_wins(r, i) && isfinite(value);
       if (*cell < 0) {
         *cell = i;
         continue;
       }
       /* several cells match: the worst one stands for the variant */
       double before = perp_results_value(r, *cell, m);
-      if (r->record[*cell].status == PERP_CELL_OK && isfinite(before) &&
+      if (perp_results_wins(r, *cell) && isfinite(before) &&
           (!usable ||
            log_ratio(value, s->published[k].value) > log_ratio(before, s->published[k].value)))
         *cell = i;
@@ -454,7 +520,7 @@ int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **o
     for (int k = 0; k < s->n_published; k++) {
       int i = list[v].cell[k];
       if (i < 0) continue;
-      double ours = r->record[i].status == PERP_CELL_OK
+      double ours = perp_results_wins(r, i)
                         ? perp_results_value(r, i, perp_results_metric(r, s->published[k].metric))
                         : (double)NAN;
       double miss = log_ratio(ours, s->published[k].value);

@@ -29,9 +29,14 @@ typedef struct perp_record {
   int attempt;             /* of this result, from 1; 0: none */
   bool interrupted;        /* was started at least once more than it ended */
   double *value;           /* [n_metrics] in the order of the kind's table; NaN = not measured */
-  double cpu_s, wall_s;    /* of the run that made the numbers */
-  const char *dir;         /* results folder that has its series, replay and log */
-  const char *code;        /* outside code that it ran (perp_outside_code), "" when none */
+  double problems, unsolved,
+      swept;    /* of the run: met, left unsolved, left by a number of sweeps; NaN: not recorded */
+  bool partial; /* the figures are those of a run that was cut short at: */
+  double reached;       /* s of simulated time; NaN: not recorded */
+  int schema;           /* of the journal that has it; 1: ok did not mean solved */
+  double cpu_s, wall_s; /* of the run that made the numbers */
+  const char *dir;      /* results folder that has its series, replay and log */
+  const char *code;     /* outside code that it ran (perp_outside_code), "" when none */
   /* timing rounds */
   int rounds, noisy; /* noisy: wall / cpu > 1.05 */
   double **round;    /* [n_metrics] of [rounds] values of the timing metrics; NULL elsewhere */
@@ -51,7 +56,8 @@ typedef struct perp_results {
   perp_selection selection;
   perp_record *record; /* [plan.n] */
   int count[PERP_CELL_STATUSES];
-  int torn; /* journal lines that could not be read */
+  int torn;        /* journal lines that could not be read */
+  int as_recorded; /* cells that are ok by schema 1, which did not ask whether every problem was solved */
   int n_envs;
   struct {
     const char *id, *dir; /* dir/env/<id>.json */
@@ -69,8 +75,20 @@ typedef struct perp_results {
 perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_kind *const *kinds,
                               perp_results *r);
 void perp_results_free(perp_results *r);
+/* PERP_ERR_FORMAT with a message when results in dir are of an older schema: nothing may be added to them. */
+perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
+                                      const perp_cell_kind *const *kinds);
 /* Add an environment that is not known yet; dir must outlive r. */
 void perp_results_note_env(perp_results *r, const char *id, const char *dir);
+
+/* May this cell win: be best, an answer, a part of a claim?  ok, or unsolved within the share that the study accepts. */
+bool perp_results_wins(const perp_results *r, int cell);
+/* Does it at least count for claims and figures: may it win, or was a fixed amount of work its task? */
+bool perp_results_counts(const perp_results *r, int cell);
+/* Unsolved problems over problems; NaN when not known. */
+double perp_record_share(const perp_record *rec);
+/* "unsolved 12.5 %", "fixed-work", "ok"; buf holds the first. */
+const char *perp_record_mark(const perp_record *rec, char buf[32]);
 
 /* Value of a metric of a cell (timing metrics: the median of the rounds, or of the first run when there
  * are none); NaN when not measured.  m: index in the kind's table. */

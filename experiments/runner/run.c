@@ -10,7 +10,8 @@
 #include "experiments/runner/folder.h"
 #include "experiments/runner/journal.h"
 #include "experiments/runner/program.h"
-#include "experiments/runner/progress.h"
+#include "experiments/runner/shell.h"
+#include "experiments/runner/trial.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -81,6 +82,7 @@ static void journal_run(struct run *r)
   char id[17];
   perp_env_id(id);
   if (!line_begin(&l, "run")) return;
+  perp_json_int(&l.j, "schema", PERP_RESULTS_SCHEMA);
   perp_json_text(&l.j, "env", id);
   perp_json_real(&l.j, "load", perp_load());
   perp_json_int(&l.j, "jobs", r->o->jobs);
@@ -100,25 +102,6 @@ static void journal_start(struct run *r, int cell)
   line_end(r, &l);
 }
 
-static char *log_tail(const char *path)
-{
-  enum { TAIL = 2000 };
-  size_t n = 0;
-  char *text = perp_read_file(path, &n);
-  if (text == NULL) return NULL;
-  if (n == 0) unlink(path);
-  char *from = text + (n > TAIL ? n - TAIL : 0);
-  while (((unsigned char)*from & 0xc0) == 0x80) from++; /* not in the middle of a letter */
-  memmove(text, from, strlen(from) + 1);
-  /* the journal must stay readable whatever a child printed */
-  for (char *s = text; *s != '\0'; s++)
-    if (((unsigned char)*s < 0x20 && *s != '\n' && *s != '\t') || (unsigned char)*s >= 0x80)
-      *s = '?';
-  if (text[0] != '\0') return text;
-  free(text);
-  return NULL;
-}
-
 static void journal_outcome(struct run *r, int cell, bool timing, const perp_outcome *o)
 {
   struct line l;
@@ -128,6 +111,13 @@ static void journal_outcome(struct run *r, int cell, bool timing, const perp_out
   perp_json_text(&l.j, "status", perp_cell_status_names[o->status]);
   if (o->reason[0] != '\0') perp_json_text(&l.j, "reason", o->reason);
   if (o->cause[0] != '\0') perp_json_text(&l.j, "cause", o->cause);
+  if (!timing && o->problems > 0) {
+    perp_json_int(&l.j, "problems", (int64_t)o->problems);
+    perp_json_int(&l.j, "unsolved", (int64_t)o->unsolved);
+    perp_json_int(&l.j, "swept", (int64_t)o->swept);
+  }
+  if (!timing && o->partial) perp_json_bool(&l.j, "partial", true);
+  if (!timing && o->reached > 0) perp_json_real(&l.j, "reached", o->reached);
   perp_json_real(&l.j, "cpu_s", o->cpu_s);
   perp_json_real(&l.j, "wall_s", o->wall_s);
   if (timing && o->pace > 0) perp_json_real(&l.j, "pace_s", o->pace);
@@ -138,7 +128,7 @@ static void journal_outcome(struct run *r, int cell, bool timing, const perp_out
       perp_json_real(&l.j, o->value[i].name, o->value[i].value);
   }
   perp_json_close(&l.j, '}');
-  char *tail = log_tail(r->log[cell]);
+  char *tail = perp_folder_log_tail(r->log[cell]);
   if (tail != NULL && !timing) perp_json_text(&l.j, "stderr", tail);
   char code[17];
   perp_outside_code(r->ctx, r->study, &r->plan.cells[cell], code);
@@ -184,7 +174,7 @@ static void finish_one(struct run *r, const perp_order *order, perp_outcome *out
 {
   int cell = (int)(order->token / 2);
   bool timing = order->token % 2 != 0;
-  bool bad = outcome->status != PERP_CELL_OK;
+  bool bad = !perp_cell_whole(outcome->status);
   journal_outcome(r, cell, timing, outcome);
   if (timing)
     r->rounds[cell]++;
@@ -195,8 +185,11 @@ static void finish_one(struct run *r, const perp_order *order, perp_outcome *out
   perp_progress_step(&r->progress, work_of(r, cell), outcome->wall_s, bad && !timing, what.s);
   if (bad && !timing && perp_cell_infrastructure(outcome->status) && !r->o->quiet) {
     perp_progress_clear(&r->progress);
+    perp_text dir = { 0 };
+    perp_shell_path(&dir, r->o->dir);
     perp_say("%s: %s (%s; perp show %s %s)", perp_cell_status_names[outcome->status],
-             outcome->cause, what.s, r->o->dir, r->plan.cells[cell].id);
+             outcome->cause, what.s, dir.s, r->plan.cells[cell].id);
+    perp_text_free(&dir);
   }
   perp_text_free(&what);
 }
@@ -304,7 +297,13 @@ static void add_todo(struct todo *t, int cell, bool timing)
   t->timing[t->n++] = timing;
 }
 
-/* Timing rounds of all cells that ended ok, each round in an order of its own. */
+/* Is a cell that ended so timed? */
+static bool has_rounds(const perp_study *study, perp_cell_status status)
+{
+  return status == PERP_CELL_OK || (perp_cell_whole(status) && study->kind->runs);
+}
+
+/* Timing rounds of all cells that have a time, each round in an order of its own. */
 static void add_rounds(struct run *r, struct todo *t)
 {
   int n = r->plan.n, repeats = r->study->measure.repeats;
@@ -316,16 +315,44 @@ static void add_rounds(struct run *r, struct todo *t)
       perp_rng_shuffle(rng, order, n);
       for (int i = 0; i < n; i++) {
         int cell = order[i];
-        if (r->selected[cell] && r->status[cell] == PERP_CELL_OK && r->rounds[cell] <= k)
+        if (r->selected[cell] && has_rounds(r->study, r->status[cell]) && r->rounds[cell] <= k)
           add_todo(t, cell, true);
       }
     }
   else
     for (int i = 0; i < n; i++)
       for (int k = r->rounds[i]; k < repeats; k++)
-        if (r->selected[i] && r->status[i] == PERP_CELL_OK) add_todo(t, i, true);
+        if (r->selected[i] && has_rounds(r->study, r->status[i])) add_todo(t, i, true);
   perp_rng_destroy(rng);
   free(order);
+}
+
+/* What cannot be set up is known before the run: such cells become rows that say why, and are not started. */
+static perp_status skip_refused(struct run *r, struct todo *todo)
+{
+  perp_trial trial;
+  static perp_outcome outcome;
+  bool *wanted = perp_xalloc((size_t)r->plan.n + 1, sizeof *wanted);
+  for (int i = 0; i < todo->n; i++) wanted[todo->cell[i]] = true;
+  perp_status status = perp_trial_make(r->ctx, r->study, &r->plan, wanted, r->o->jobs,
+                                       r->o->progress, &trial);
+  free(wanted);
+  PERP_TRY(status);
+  if (!r->o->quiet) perp_trial_warn(&trial, r->study, &r->plan);
+  int n = 0;
+  for (int i = 0; i < todo->n; i++) {
+    const int cell = todo->cell[i];
+    const bool refused = trial.verdict[cell] == PERP_TRIAL_REFUSED;
+    if (!refused) todo->cell[n++] = cell; /* there are no timing rounds among them yet */
+    if (!refused) continue;
+    outcome = (perp_outcome){ .status = PERP_CELL_SKIPPED, .reason = "refused" };
+    snprintf(outcome.cause, sizeof outcome.cause, "%s", trial.why[cell]);
+    r->status[cell] = outcome.status;
+    journal_outcome(r, cell, false, &outcome);
+  }
+  todo->n = n;
+  perp_trial_free(&trial);
+  return PERP_OK;
 }
 
 static void say_plan(const struct run *r, const perp_results *before, int selected, int to_run,
@@ -351,6 +378,7 @@ static void say_plan(const struct run *r, const perp_results *before, int select
     perp_text_add(&t, ", then %d timing round(s)", r->study->measure.repeats);
   perp_say("%s", t.s);
   perp_text_free(&t);
+  perp_plan_warn(r->study, &r->plan);
 }
 
 static void do_phase(struct run *r, struct todo *todo, const char *name)
@@ -411,10 +439,10 @@ static int exit_status(const struct run *r, const perp_results *after)
     if (!r->selected[i]) continue;
     perp_cell_status s = after->record[i].status;
     missing += s == PERP_CELL_PLANNED;
-    ok += s == PERP_CELL_OK;
+    ok += perp_results_counts(after, i);
     infra += perp_cell_infrastructure(s);
     ran++;
-    if (s == PERP_CELL_OK && after->record[i].rounds < r->study->measure.repeats) missing++;
+    if (has_rounds(r->study, s) && after->record[i].rounds < r->study->measure.repeats) missing++;
   }
   if (missing > 0) return PERP_EXIT_RESUMABLE;
   if (ok == 0 && ran > 0) return PERP_EXIT_FAILED;
@@ -460,12 +488,15 @@ static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, in
                            struct todo *todo)
 {
   int n = r->plan.n, retried = 0, rebuilt = 0;
+  PERP_TRY(perp_results_refuse_older(r->ctx, r->o->dir, kinds));
   PERP_TRY(perp_folder_study(r->ctx, r->o->dir, r->study));
   PERP_TRY(perp_folder_env(r->ctx, r->o->dir));
   char *plan_path = path_in(r, "plan.jsonl");
   perp_text plugins = { 0 };
   perp_outside_arguments(&plugins);
-  perp_selection selection = { r->o->only, r->o->skip, r->o->shard, plugins.s };
+  perp_selection selection = {
+    .only = r->o->only, .skip = r->o->skip, .shard = r->o->shard, .plugins = plugins.s
+  };
   perp_status status = perp_plan_write(r->ctx, plan_path, r->study, &r->plan, &selection);
   free(plan_path);
   perp_text_free(&plugins);
@@ -545,6 +576,11 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
     perp_plan_free(&r.plan);
     return PERP_EXIT_NOTHING;
   }
+  int code = status == PERP_OK ? perp_plan_refuse(study, &r.plan) : -1;
+  if (code >= 0) {
+    perp_plan_free(&r.plan);
+    return code;
+  }
   if (status == PERP_OK) status = read_selection(&r);
   if (status == PERP_OK) status = perp_folder_make(ctx, o.dir);
   if (status == PERP_OK) status = perp_folder_lock(ctx, o.dir, o.shard != NULL, &lock);
@@ -557,7 +593,6 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
     free(journal);
   }
   if (status == PERP_OK && selected > 0) status = perp_crew_create(ctx, o.jobs, &r.crew);
-  int code;
   if (status != PERP_OK)
     code = refuse(&r, status);
   else if (selected == 0) {
@@ -565,6 +600,10 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
     code = PERP_EXIT_NOTHING;
   } else if ((code = todo.n > 0 ? check_references(&r) : PERP_EXIT_OK) == PERP_EXIT_OK) {
     journal_run(&r);
+    if (study->kind->refuses && skip_refused(&r, &todo) != PERP_OK) {
+      perp_print_error(ctx);
+      r.interrupts = 2;
+    }
     do_phase(&r, &todo, NULL);
     add_rounds(&r, &todo);
     if (may_start(&r)) do_phase(&r, &todo, "timing rounds");

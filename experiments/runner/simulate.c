@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One cell, in three passes: the numbers (with metrics and truth), the clock (nothing but steps), and the
  * breakdown of a step (instrumented, so that its parts are used as shares only). */
-#include "experiments/runner/simulate.h"
-#include "experiments/metrics/metrics.h"
-#include "experiments/runner/pace.h"
-#include "experiments/runner/replay.h"
+#include "experiments/runner/simulate_run.h"
+
+#include "experiments/runner/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,69 +14,15 @@
 /* Two references further apart than this, relative to the largest coordinate so far, no longer know the trajectory
  * (chaos): what is left to compare are invariants. */
 #define CHAOS 1e-4
-/* A timing pass is repeated until it has run this long, in batches of at least BATCH. */
-#define PASS  20e-3
-#define BATCH 100e-6
-enum { SAMPLES_FIXED = 200, SAMPLES_ADAPTIVE = 100, BREAKDOWN_STEPS = 1000 };
+/* seconds of wall time between what is kept of a run, should its process not live to tell */
+static const double keep_every = 0.05;
+enum { SAMPLES_FIXED = 200, SAMPLES_ADAPTIVE = 100 };
 
-typedef struct run {
-  perp_scene scene;
-  perp_parts parts;
-  double h, t_end, every, bound;
-  bool adaptive;
-  perp_sim *sim; /* scenes with bodies */
-  perp_ode *ode; /* plain ODE problems */
-  perp_measure *measure;
-  perp_replay *replay;
-  const perp_truth *truth, *second; /* second: another one, to see how far both are to be trusted */
-  bool truth_any_time, parted;      /* parted: they no longer know the trajectory */
-  double *q_ref, *v_ref, *q_second, *v_second, largest_q;
-  /* clock: seconds per step of each batch */
-  double *batch;
-  int n_batches, cap_batches;
-  /* series */
-  int cap_rows;
-} run;
+typedef perp_cell_run run;
 
-/* ---- the parts ----------------------------------------------------------------------------------------- */
+static void read_metrics(const perp_ctx *ctx, const perp_measure *measure, perp_result *result);
 
-static perp_status parse_part(perp_ctx *ctx, perp_kind kind, const char *text, perp_spec *spec)
-{
-  if (text == NULL || text[0] == '\0') return PERP_OK;
-  return perp_spec_parse(ctx, kind, text, spec);
-}
-
-static perp_ode_control *control_of(const perp_spec *ode)
-{
-  return ode->opts; /* the first member of every ODE method's options */
-}
-
-/* What is not given: the defaults of a run, so that the result can name them. */
-static perp_status default_parts(perp_ctx *ctx, run *r, bool h_given)
-{
-  perp_parts *p = &r->parts;
-  if (r->scene.model == NULL) {
-    if (p->ode.d == NULL) PERP_TRY(perp_spec_parse(ctx, PERP_KIND_ode, "rk4", &p->ode));
-  } else {
-    PERP_TRY(perp_parts_complete(ctx, r->scene.model, p));
-    const unsigned uses = p->formulation.d->caps;
-    /* parts that the formulation does not use have no say and no name in the result */
-    if (!(uses & PERP_FORM_USES_ODE)) perp_spec_free(&p->ode);
-    if (!(uses & PERP_FORM_USES_KKT)) perp_spec_free(&p->kkt);
-    if (!(uses & PERP_FORM_USES_STAB)) perp_spec_free(&p->stab);
-    const bool shapes = perp_model_shapes(r->scene.model) > 0;
-    const bool bounds = shapes || perp_model_drives(r->scene.model) > 0;
-    if (!(uses & PERP_FORM_USES_LCP) || !bounds) perp_spec_free(&p->lcp);
-    if (!(uses & PERP_FORM_USES_LCP) || !shapes) perp_spec_free(&p->contact);
-  }
-  if (p->ode.d == NULL) return PERP_OK;
-  /* a method that can choose its steps does so when nobody has */
-  if (!h_given && (p->ode.d->caps & (PERP_ODE_EMBEDDED | PERP_ODE_VARIABLE_ORDER)) &&
-      control_of(&p->ode)->tol == 0)
-    control_of(&p->ode)->tol = 1e-9;
-  r->adaptive = control_of(&p->ode)->tol > 0;
-  return PERP_OK;
-}
+/* ---- the request --------------------------------------------------------------------------------------- */
 
 static perp_status parse_request(perp_ctx *ctx, const perp_request *request, run *r)
 {
@@ -91,24 +36,13 @@ static perp_status parse_request(perp_ctx *ctx, const perp_request *request, run
   if (!(request->sample_every >= 0))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "samples must be a positive time apart: got %g s",
                      request->sample_every);
-  perp_parts *p = &r->parts;
-  PERP_TRY(parse_part(ctx, PERP_KIND_formulation, request->formulation, &p->formulation));
-  PERP_TRY(parse_part(ctx, PERP_KIND_ode, request->ode, &p->ode));
-  PERP_TRY(parse_part(ctx, PERP_KIND_kkt, request->kkt, &p->kkt));
-  PERP_TRY(parse_part(ctx, PERP_KIND_lcp, request->lcp, &p->lcp));
-  PERP_TRY(parse_part(ctx, PERP_KIND_stab, request->stab, &p->stab));
-  PERP_TRY(parse_part(ctx, PERP_KIND_contact, request->contact, &p->contact));
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_scene, request->scene, &scene));
+  const char *name = scene.d->name;
   perp_status status = perp_scene_create(ctx, &scene, &r->scene);
-  if (status == PERP_OK && r->scene.model == NULL &&
-      (p->formulation.d != NULL || p->kkt.d != NULL || p->stab.d != NULL || p->lcp.d != NULL ||
-       p->contact.d != NULL))
-    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "scene %s is a plain ODE problem without bodies: it takes an ode only",
-                       scene.d->name);
+  if (status == PERP_OK)
+    status = perp_parts_read(ctx, request, &r->scene, name, &r->parts, &r->adaptive);
   perp_spec_free(&scene);
   PERP_TRY(status);
-  PERP_TRY(default_parts(ctx, r, request->h > 0));
   r->h = request->h > 0 ? request->h : r->scene.h > 0 ? r->scene.h : 1.0 / 240;
   r->t_end = request->t_end > 0 ? request->t_end : r->scene.t_end;
   r->every = request->sample_every;
@@ -126,13 +60,13 @@ static const double *initial_v(const run *r)
   return r->sim != NULL ? perp_model_v0(r->scene.model) : r->scene.ode_v0;
 }
 
-static perp_status start(perp_ctx *ctx, run *r)
+perp_status perp_cell_start(perp_ctx *ctx, run *r)
 {
   if (r->sim != NULL) return perp_sim_restart(ctx, r->sim, 0, initial_q(r), initial_v(r));
   return perp_ode_restart(ctx, r->ode, 0, initial_q(r), initial_v(r));
 }
 
-static perp_status step(perp_ctx *ctx, run *r, double t_max, perp_step_info *info)
+perp_status perp_cell_step(perp_ctx *ctx, run *r, double t_max, perp_step_info *info)
 {
   if (r->sim != NULL) return perp_sim_step(ctx, r->sim, t_max, info);
   perp_stats stats = { 0 };
@@ -142,7 +76,7 @@ static perp_status step(perp_ctx *ctx, run *r, double t_max, perp_step_info *inf
   return PERP_OK;
 }
 
-static void get_state(const run *r, double *t, const double **q, const double **v)
+void perp_cell_state(const run *r, double *t, const double **q, const double **v)
 {
   if (r->sim != NULL) {
     perp_sim_state(r->sim, t, q, v);
@@ -153,7 +87,7 @@ static void get_state(const run *r, double *t, const double **q, const double **
   }
 }
 
-static void get_counters(const run *r, perp_ode_counters *ode, perp_stats *kkt)
+void perp_cell_counters(const run *r, perp_ode_counters *ode, perp_stats *kkt)
 {
   *kkt = (perp_stats){ 0 };
   if (r->sim != NULL)
@@ -189,7 +123,7 @@ static void choose_truth(run *r)
     if (&r->scene.truth[i] != r->truth) r->second = &r->scene.truth[i];
 }
 
-static bool same_time(double a, double b)
+bool perp_cell_same_time(double a, double b)
 {
   return fabs(a - b) <= 1e-10 * fmax(1, fabs(b));
 }
@@ -197,7 +131,7 @@ static bool same_time(double a, double b)
 static bool truth_answers(const perp_truth *truth, double t)
 {
   if (truth == NULL || t > truth->t_end * (1 + 1e-12)) return false;
-  return same_time(truth->next_time(truth->user, t), t);
+  return perp_cell_same_time(truth->next_time(truth->user, t), t);
 }
 
 /* The largest difference of two states relative to the largest coordinate so far; q and -q are one orientation. */
@@ -222,7 +156,7 @@ static double apart(run *r, const double *a, const double *b)
 /* is t a multiple of the sampling time? */
 static bool on_sample(const run *r, double t)
 {
-  return same_time(t, nearbyint(t / r->every) * r->every);
+  return perp_cell_same_time(t, nearbyint(t / r->every) * r->every);
 }
 
 /* the next time after t that an adaptive run must hit: a sample or a row of the reference file */
@@ -276,19 +210,6 @@ static perp_status series_row(perp_ctx *ctx, run *r, perp_series *s, const doubl
 
 /* ---- the three passes ------------------------------------------------------------------------------------------- */
 
-static perp_status add_batch(perp_ctx *ctx, run *r, double seconds)
-{
-  if (r->n_batches == r->cap_batches) {
-    int cap = 2 * r->cap_batches + 1024;
-    double *batch = realloc(r->batch, (size_t)cap * sizeof *batch);
-    if (batch == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for timings");
-    r->batch = batch;
-    r->cap_batches = cap;
-  }
-  r->batch[r->n_batches++] = seconds;
-  return PERP_OK;
-}
-
 static perp_status compare(perp_ctx *ctx, run *r, const double *q, const double *v)
 {
   PERP_TRY(r->truth->state(r->truth->user, ctx, r->measure->t, r->q_ref, r->v_ref));
@@ -303,15 +224,46 @@ static perp_status compare(perp_ctx *ctx, run *r, const double *q, const double 
   return PERP_OK;
 }
 
-/* CPU time that two readings of the clock take */
-static double clock_cost(void)
+/* The counts of the run so far, for the result and the metrics. */
+static void read_counts(const run *r, perp_result *result)
 {
-  double least = HUGE_VAL;
-  for (int i = 0; i < 20; i++) {
-    double t0 = perp_clock_thread();
-    least = fmin(least, perp_clock_thread() - t0);
-  }
-  return least;
+  perp_cell_counters(r, &result->ode_count, &result->kkt_count);
+  r->measure->ode = result->ode_count;
+  r->measure->kkt = result->kkt_count;
+  const perp_contact_count *contacts = r->sim != NULL ? perp_sim_contacts(r->sim) : NULL;
+  if (contacts == NULL) return;
+  r->measure->contacts = result->contact_count = *contacts;
+  r->measure->has_contacts = true;
+}
+
+/* Must the run end here?  Nothing is asked in a pass that nobody minds. */
+perp_cut perp_cell_cut(const perp_request *request)
+{
+  return request->minder != NULL ? request->minder->cut(request->minder->user) : PERP_CUT_NONE;
+}
+
+/* Hand over what there is so far, now and then. */
+static void keep(const perp_ctx *ctx, run *r, const perp_request *request,
+                 const perp_result *result)
+{
+  if (request->minder == NULL) return;
+  const double now = perp_clock_wall();
+  if (r->kept > 0 && now < r->kept + keep_every) return;
+  r->kept = now;
+  perp_result so_far = *result;
+  const double *q, *v;
+  perp_cell_state(r, &so_far.t, &q, &v);
+  so_far.nq = r->measure->nq;
+  so_far.nv = r->measure->nv;
+  so_far.q = (double *)q; /* read only, as it says */
+  so_far.v = (double *)v;
+  so_far.energy = r->measure->energy;
+  so_far.step_us = (double)NAN;
+  so_far.cpu_s = r->measure->cpu_s = perp_clock_thread() - r->cpu0;
+  so_far.wall_s = now - r->wall0;
+  read_counts(r, &so_far);
+  if (so_far.t > 0) read_metrics(ctx, r->measure, &so_far); /* the start itself has no error */
+  request->minder->keep(&so_far, request->minder->user);
 }
 
 /* Joints released since the last call, appended to the events of the result. */
@@ -332,17 +284,16 @@ static void note_releases(const run *r, const perp_step_info *info, int *seen, p
 static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *request, bool clocked,
                                perp_result *result)
 {
-  double t, cost = clocked ? clock_cost() : 0;
+  double t, cost = clocked ? perp_cell_clock_cost() : 0;
   const double *q, *v;
   perp_step_info info = { 0 };
   int64_t count = 0;
   int releases = 0;
   const int64_t stride = (int64_t)fmax(1, ceil(r->every / r->h * (1 - 1e-9)));
   const bool grid = r->truth != NULL && !r->truth_any_time;
-  result->reason = PERP_EXACT;
-  PERP_TRY(start(ctx, r));
+  PERP_TRY(perp_cell_start(ctx, r));
   for (const perp_step_info *last = NULL;; last = &info) {
-    get_state(r, &t, &q, &v);
+    perp_cell_state(r, &t, &q, &v);
     if (!in_bounds(r, q, v)) {
       result->reason = PERP_DIVERGED;
       snprintf(result->message, sizeof result->message, "diverged at t = %.9g s: |state| > %g", t,
@@ -350,23 +301,31 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
       break;
     }
     perp_measure_state(r->measure, t, q, v, last);
-    const bool end = t >= r->t_end || same_time(t, r->t_end);
+    const bool end = t >= r->t_end || perp_cell_same_time(t, r->t_end);
     const bool sample = end || (r->adaptive ? on_sample(r, t) : count % stride == 0);
     if ((grid || sample) && !r->parted && truth_answers(r->truth, t))
       PERP_TRY(compare(ctx, r, q, v));
     if (request->want_series && sample) PERP_TRY(series_row(ctx, r, &result->series, q, v));
     if (sample) PERP_TRY(perp_replay_frame(ctx, r->replay, t, q, last));
     if (end) break;
+    keep(ctx, r, request, result);
+    if ((result->cut = perp_cell_cut(request)) != PERP_CUT_NONE) break;
 
     const double t_max = r->adaptive ? next_target(r, t) : r->t_end;
     if (request->watch != NULL) request->watch->step(count + 1, request->watch->user);
     double t0 = clocked ? perp_clock_thread() : 0;
-    PERP_TRY(step(ctx, r, t_max, &info));
+    const perp_status status = perp_cell_step(ctx, r, t_max, &info);
+    if (status == PERP_ERR_NOMEM && r->kept > 0) {
+      result->cut = PERP_CUT_MEMORY;
+      snprintf(result->message, sizeof result->message, "%s", ctx->msg);
+      break;
+    }
+    PERP_TRY(status);
     note_releases(r, &info, &releases, result);
-    if (clocked) PERP_TRY(add_batch(ctx, r, fmax(0, perp_clock_thread() - t0 - cost)));
+    if (clocked) PERP_TRY(perp_cell_add_batch(ctx, r, fmax(0, perp_clock_thread() - t0 - cost)));
     if (info.reason < 0) {
       result->reason = info.reason;
-      get_state(r, &t, &q, &v);
+      perp_cell_state(r, &t, &q, &v);
       const bool more = info.cause != NULL && info.cause[0] != '\0';
       snprintf(result->message, sizeof result->message, "stopped at t = %.9g s: %s%s%s", t,
                perp_reason_name(info.reason), more ? ": " : "", more ? info.cause : "");
@@ -378,124 +337,11 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
   return PERP_OK;
 }
 
-/* Pass 2: nothing but steps, in batches that the clock can resolve, at least PASS seconds of them; *cpu
- * is the time of one run. */
-static perp_status time_run(perp_ctx *ctx, run *r, perp_pace *pace, double *cpu)
-{
-  perp_step_info info;
-  perp_ode_counters before, after;
-  perp_stats kkt;
-  double t, total = 0;
-  const double *q, *v;
-  int size = 1, loops = 0;
-  do {
-    PERP_TRY(start(ctx, r));
-    get_state(r, &t, &q, &v);
-    while (t < r->t_end && !same_time(t, r->t_end)) {
-      get_counters(r, &before, &kkt);
-      double t0 = perp_clock_thread();
-      for (int i = 0; i < size; i++) { /* a step at the end of the run does nothing */
-        PERP_TRY(step(ctx, r, r->t_end, &info));
-        if (info.reason < 0) return PERP_OK; /* pass 1 has reported it */
-      }
-      double now = perp_clock_thread(), seconds = now - t0;
-      total += seconds;
-      get_counters(r, &after, &kkt);
-      get_state(r, &t, &q, &v);
-      if (after.steps - before.steps == size) PERP_TRY(add_batch(ctx, r, seconds / size));
-      if (seconds < BATCH && size < 1 << 20) size *= 2;
-      perp_pace_tick(pace, now);
-    }
-    loops++;
-  } while (total < PASS);
-  *cpu = total / loops;
-  return PERP_OK;
-}
-
-/* Pass 3: shares of assembly, KKT and the rest in a step.  The clock inside a step costs more than some of
- * its parts, so that the shares are applied to the step of pass 2. */
-static perp_status breakdown(perp_ctx *ctx, run *r, perp_result *result)
-{
-  perp_times times = { 0 };
-  perp_step_info info;
-  if (r->sim == NULL) {
-    result->integrate_us = result->step_us;
-    return PERP_OK;
-  }
-  perp_sim_timing(r->sim, true, NULL);
-  perp_status status = start(ctx, r);
-  for (int i = 0; i < BREAKDOWN_STEPS && status == PERP_OK; i++) {
-    status = step(ctx, r, r->t_end, &info);
-    if (info.reason < 0) break;
-  }
-  perp_sim_timing(r->sim, false, &times);
-  const perp_group_count *groups = perp_sim_groups(r->sim);
-  if (groups != NULL) {
-    r->measure->groups.advance_s = result->group_count.advance_s = groups->advance_s;
-    r->measure->groups.restart_s = result->group_count.restart_s = groups->restart_s;
-  }
-  const double sum = times.collision + times.assembly + times.kkt + times.lcp +
-                     fmax(0, times.integrate);
-  if (!(sum > 0)) return status;
-  const double scale = result->step_us / sum;
-  result->collision_us = scale * times.collision;
-  result->assembly_us = scale * times.assembly;
-  result->kkt_us = scale * times.kkt;
-  result->lcp_us = scale * times.lcp;
-  result->integrate_us = scale * fmax(0, times.integrate);
-  return status;
-}
-
-static int by_value(const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *x, int n)
-{
-  if (n == 0) return nan("");
-  qsort(x, (size_t)n, sizeof *x, by_value);
-  return n % 2 == 1 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
-}
-
-static perp_status clock_run(perp_ctx *ctx, run *r, const perp_request *request,
-                             perp_result *result)
-{
-  if (request->timing_rounds > 0 && result->reason > 0) {
-    r->n_batches = 0;
-    result->cpu_s = HUGE_VAL;
-    perp_pace pace;
-    perp_pace_begin(&pace);
-    for (int round = 0; round < request->timing_rounds; round++) {
-      double cpu = HUGE_VAL;
-      PERP_TRY(time_run(ctx, r, &pace, &cpu));
-      result->cpu_s = fmin(result->cpu_s, cpu);
-    }
-    result->pace = perp_pace_end(&pace);
-  }
-  result->step_us = 1e6 * median(r->batch, r->n_batches);
-  if (result->reason > 0) PERP_TRY(breakdown(ctx, r, result));
-  return PERP_OK;
-}
-
 /* ---- the result ---------------------------------------------------------------------------------------------------- */
 
 static void name_parts(const run *r, const perp_request *request, perp_result *result)
 {
-  const struct {
-    const perp_spec *spec;
-    char *text;
-  } parts[] = {
-    { &r->parts.formulation, result->formulation },
-    { &r->parts.ode, result->ode },
-    { &r->parts.kkt, result->kkt },
-    { &r->parts.lcp, result->lcp },
-    { &r->parts.stab, result->stab },
-    { &r->parts.contact, result->contact },
-  };
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-    if (parts[i].spec->d != NULL) perp_spec_format(parts[i].spec, parts[i].text, PERP_SPEC_MAX);
+  perp_parts_write(&r->parts, result);
   snprintf(result->scene, sizeof result->scene, "%s", request->scene);
   if (r->truth != NULL) snprintf(result->truth, sizeof result->truth, "%s", r->truth->what);
   result->published = r->scene.published;
@@ -529,7 +375,7 @@ static perp_status final_groups(perp_ctx *ctx, const run *r, perp_result *result
 static perp_status final_state(perp_ctx *ctx, const run *r, perp_result *result)
 {
   const double *q, *v;
-  get_state(r, &result->t, &q, &v);
+  perp_cell_state(r, &result->t, &q, &v);
   result->nq = r->measure->nq;
   result->nv = r->measure->nv;
   result->q = malloc((size_t)(result->nq + 1) * sizeof *q);
@@ -539,35 +385,15 @@ static perp_status final_state(perp_ctx *ctx, const run *r, perp_result *result)
   memcpy(result->q, q, (size_t)result->nq * sizeof *q);
   if (result->nv > 0) memcpy(result->v, v, (size_t)result->nv * sizeof *v);
   result->energy = r->measure->energy;
-  get_counters(r, &result->ode_count, &result->kkt_count);
-  r->measure->ode = result->ode_count;
-  r->measure->kkt = result->kkt_count;
-  const perp_contact_count *contacts = r->sim != NULL ? perp_sim_contacts(r->sim) : NULL;
-  if (contacts != NULL) {
-    r->measure->contacts = result->contact_count = *contacts;
-    r->measure->has_contacts = true;
-  }
+  read_counts(r, result);
   return r->sim != NULL ? final_groups(ctx, r, result) : PERP_OK;
 }
 
-/* A run in which the solver left nothing of use for any contact problem is none of that solver, wherever the sweeps of
- * last resort have brought it: it ends with the cause of most failures. */
-static void judge_solves(perp_result *result)
-{
-  const perp_contact_count *c = &result->contact_count;
-  int most = 0;
-  if (result->reason < 0 || c->problems == 0 || c->lost < c->problems || c->reused > 0) return;
-  for (int i = 1; i < PERP_REASONS; i++)
-    if (c->failed[i] > c->failed[most]) most = i;
-  if (c->failed[most] == 0) return;
-  result->reason = (perp_reason)-most;
-  snprintf(result->message, sizeof result->message, "none of %lld contact problems was solved: %s",
-           (long long)c->problems, perp_reason_name(result->reason));
-}
-
-static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request)
+static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request, perp_result *result)
 {
   PERP_TRY(parse_request(ctx, request, r));
+  name_parts(r, request, result);
+  if (request->minder != NULL) request->minder->keep(result, request->minder->user);
   if (request->watch != NULL) PERP_TRY(request->watch->parts(ctx, &r->parts, request->watch->user));
   if (r->scene.model != NULL)
     PERP_TRY(perp_sim_create(ctx, r->scene.model, &r->parts, r->h, &r->sim));
@@ -576,6 +402,10 @@ static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request)
   PERP_TRY(perp_measure_create(ctx, &r->scene, &r->measure));
   if (r->every == 0) r->every = r->t_end / (r->adaptive ? SAMPLES_ADAPTIVE : SAMPLES_FIXED);
   choose_truth(r);
+  if (request->sample_named && r->truth == NULL && !r->adaptive && !request->want_series)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "the time between samples has no effect: the scene has no truth to compare "
+                     "with, and no series is written; leave it out or ask for --series");
   r->q_ref = malloc((size_t)(2 * r->measure->nq + 2 * r->measure->nv + 1) * sizeof *r->q_ref);
   if (r->q_ref == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the reference state");
   r->v_ref = r->q_ref + r->measure->nq;
@@ -590,24 +420,26 @@ static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request)
 
 static perp_status simulate(perp_ctx *ctx, run *r, const perp_request *request, perp_result *result)
 {
-  PERP_TRY(prepare(ctx, r, request));
+  PERP_TRY(prepare(ctx, r, request, result));
   name_parts(r, request, result);
+  result->reason = PERP_EXACT;
+  if (request->setup_only) return PERP_OK;
   if (request->want_series) PERP_TRY(series_create(ctx, r, &result->series));
   if (request->replay_path != NULL && r->scene.model != NULL)
     PERP_TRY(perp_replay_create(ctx, r->scene.model, &r->replay));
-  double wall = perp_clock_wall(), cpu = perp_clock_thread();
+  r->wall0 = perp_clock_wall();
+  r->cpu0 = perp_clock_thread();
   PERP_TRY(measure_run(ctx, r, request, request->timing_rounds <= 0, result));
-  result->wall_s = perp_clock_wall() - wall;
-  result->cpu_s = perp_clock_thread() - cpu;
+  result->wall_s = perp_clock_wall() - r->wall0;
+  result->cpu_s = perp_clock_thread() - r->cpu0;
   PERP_TRY(final_state(ctx, r, result));
-  PERP_TRY(clock_run(ctx, r, request, result));
-  judge_solves(result);
+  PERP_TRY(perp_cell_clock(ctx, r, request, result));
   if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
   r->measure->cpu_s = result->cpu_s;
   r->measure->step_us = result->step_us;
   r->measure->collision_us = result->collision_us;
   r->measure->solve_us = result->assembly_us + result->kkt_us + result->lcp_us;
-  read_metrics(ctx, r->measure, result);
+  if (result->cut == PERP_CUT_NONE || result->t > 0) read_metrics(ctx, r->measure, result);
   return PERP_OK;
 }
 
@@ -622,9 +454,7 @@ perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_resul
   perp_measure_destroy(r.measure);
   perp_replay_destroy(r.replay);
   perp_scene_destroy(&r.scene);
-  perp_spec *const specs[] = { &r.parts.formulation, &r.parts.ode,  &r.parts.kkt,
-                               &r.parts.lcp,         &r.parts.stab, &r.parts.contact };
-  for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) perp_spec_free(specs[i]);
+  perp_parts_free(&r.parts);
   free(r.q_ref);
   free(r.batch);
   if (result->status != PERP_OK) {
@@ -634,21 +464,4 @@ perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_resul
     snprintf(result->message, sizeof result->message, "%s", ctx->msg);
   }
   return result->status;
-}
-
-void perp_result_free(perp_result *result)
-{
-  free(result->q);
-  free(result->v);
-  free(result->groups);
-  free(result->series.header);
-  free(result->series.values);
-  *result = (perp_result){ 0 };
-}
-
-double perp_result_metric(const perp_result *result, const char *name)
-{
-  for (int i = 0; i < result->n_metrics; i++)
-    if (strcmp(result->metrics[i].name, name) == 0) return result->metrics[i].value;
-  return nan("");
 }

@@ -4,6 +4,7 @@
 #ifndef PERP_SIMULATE_H
 #define PERP_SIMULATE_H
 
+#include "experiments/runner/kind.h"
 #include "models/models.h"
 
 /* Looks over the shoulder of a run. */
@@ -14,15 +15,27 @@ typedef struct perp_watch {
   void *user;
 } perp_watch;
 
+struct perp_result;
+/* Minds a run that may be cut short. */
+typedef struct perp_minder {
+  perp_cut (*cut)(void *user); /* asked between steps: what must end the run now? */
+  /* Several times a second: what there is so far, should the process not live to tell.  Borrowed: q, v, series. */
+  void (*keep)(const struct perp_result *so_far, void *user);
+  void *user;
+} perp_minder;
+
 typedef struct perp_request {
-  /* plug-in names with options; NULL or "" = the default of the command line */
+  /* plug-in names with options; NULL or "" = the default of the command line.  A part that has no say with this
+   * formulation and scene must not be named (parts.h). */
   const char *scene, *formulation, *ode, *kkt, *lcp, *stab, *contact;
   double h, t_end;     /* s; 0 = the default of the scene */
   double sample_every; /* s between rows of the series and comparisons with the truth; 0 = auto */
-  uint64_t seed;
+  bool sample_named;   /* by a person: an error where it has no effect */
+  bool setup_only;     /* create everything, run nothing: would the request be served? */
   bool want_series;
-  const char *replay_path; /* where to write a replay of the run (replay.h); NULL: nowhere */
-  const perp_watch *watch; /* NULL: nobody */
+  const char *replay_path;   /* where to write a replay of the run (replay.h); NULL: nowhere */
+  const perp_watch *watch;   /* NULL: nobody */
+  const perp_minder *minder; /* NULL: nobody */
   int timing_rounds; /* further runs without metrics, for time.step_us; 0 = time only the first */
 } perp_request;
 
@@ -43,6 +56,7 @@ typedef struct perp_series {
 typedef struct perp_result {
   perp_status status; /* did the call work */
   perp_reason reason; /* why the run ended: PERP_EXACT = reached t_end; < 0 = diverged, ... */
+  perp_cut cut;       /* what ended it before that */
   char message[512];  /* one line on failure */
   char events[512];   /* what happened on the way, one line each: joints released; "" = nothing */
   char scene[PERP_SPEC_MAX], formulation[PERP_SPEC_MAX], ode[PERP_SPEC_MAX], kkt[PERP_SPEC_MAX],
@@ -68,8 +82,21 @@ typedef struct perp_result {
 } perp_result;
 
 /* Run one cell.  PERP_OK also when the simulation diverged (result->reason < 0); another status means
- * that the request is not valid (ctx says why). */
+ * that the request is not valid (ctx says why): PERP_ERR_UNSUPPORTED for parts that do not fit together, or that are
+ * named and have no effect. */
 perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_result *result);
+/* How the run ended, for text, JSON, cells and exit statuses alike.  OK: it reached its end, and the solver that was
+ * named solved every contact problem of it. */
+perp_cell_status perp_result_status(const perp_result *result);
+const char *perp_result_status_name(const perp_result *result); /* the same; "interrupted" too */
+/* Why: "reached-end", "time-limit", "interrupted", "memory-limit", "crash", or the name of the perp_reason. */
+const char *perp_result_reason(const perp_result *result);
+/* One line more, "" where there is nothing to add: "31 of 48 problems not solved (64.6 %): max-iter 31". */
+const char *perp_result_cause(const perp_result *result, char *buf, size_t size);
+/* It did not reach t_end: its figures are those of [0, t]. */
+bool perp_result_partial(const perp_result *result);
+/* Contact problems that the run met. */
+int64_t perp_result_problems(const perp_result *result);
 double perp_result_metric(const perp_result *result, const char *name); /* NaN when absent */
 void perp_result_free(perp_result *result);
 /* The JSON of `perp simulate --json` (RUNNER.md); non-finite numbers as strings. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The JSON of one run: stable keys, %.17g, non-finite numbers as strings. */
 #include "experiments/runner/simulate.h"
+#include "experiments/runner/simulate_contacts.h"
 
 #include <math.h>
 #include <string.h>
@@ -96,13 +97,6 @@ static void put_groups(FILE *out, const perp_result *r)
   fputs("],\n", out);
 }
 
-static const char *outcome(const perp_result *r)
-{
-  if (r->status != PERP_OK) return "failed";
-  if (r->reason > 0) return "ok";
-  return r->reason == PERP_MAX_ITER ? "maxiter" : "diverged";
-}
-
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 void perp_result_json(const perp_result *r, FILE *out)
@@ -140,27 +134,7 @@ void perp_result_json(const perp_result *r, FILE *out)
     { "kkt.iterations", NULL, r->kkt_count.iterations },
     { "kkt.fallbacks", NULL, r->kkt_count.fallbacks },
   };
-  /* contact problems: failures by the reason of the solver */
   const perp_contact_count *contacts = &r->contact_count;
-  field lcp[9 + PERP_REASONS];
-  char reasons[PERP_REASONS][40];
-  size_t n_lcp = 0;
-  if (r->lcp[0] != '\0') {
-    lcp[n_lcp++] = (field){ "solved", NULL, (double)contacts->problems };
-    lcp[n_lcp++] = (field){ "reused", NULL, (double)contacts->reused };
-    lcp[n_lcp++] = (field){ "iterations", NULL, (double)contacts->iterations };
-    lcp[n_lcp++] = (field){ "retries", NULL, (double)contacts->retries };
-    lcp[n_lcp++] = (field){ "failures", NULL, (double)contacts->failures };
-    lcp[n_lcp++] = (field){ "fallbacks", NULL, (double)contacts->fallbacks };
-    lcp[n_lcp++] = (field){ "rescued", NULL, (double)contacts->rescued };
-    lcp[n_lcp++] = (field){ "thrown", NULL, (double)contacts->thrown };
-    lcp[n_lcp++] = (field){ "swept", NULL, (double)contacts->swept };
-    for (int i = 0; i < PERP_REASONS; i++) {
-      if (contacts->failed[i] == 0) continue;
-      snprintf(reasons[i], sizeof reasons[i], "failures.%s", perp_reason_name((perp_reason)-i));
-      lcp[n_lcp++] = (field){ reasons[i], NULL, (double)contacts->failed[i] };
-    }
-  }
   const field events[] = {
     { "impacts", NULL, (double)contacts->impacts },
     { "impacts.plastic", NULL, (double)contacts->plastic },
@@ -171,10 +145,12 @@ void perp_result_json(const perp_result *r, FILE *out)
   for (int i = 0; i < r->n_metrics; i++)
     metrics[i] = (field){ r->metrics[i].name, NULL, r->metrics[i].value };
 
-  fprintf(out, "{\n  \"status\": \"%s\",\n  \"reason\": \"%s\",\n", outcome(r),
-          perp_reason_name(r->reason));
+  char cause[512];
+  fprintf(out, "{\n  \"status\": \"%s\",\n  \"reason\": \"%s\",\n  \"partial\": %s,\n",
+          perp_result_status_name(r), perp_result_reason(r),
+          perp_result_partial(r) ? "true" : "false");
   fputs("  \"message\": ", out);
-  put_text(out, r->message);
+  put_text(out, perp_result_cause(r, cause, sizeof cause));
   fputs(",\n  \"events\": ", out);
   put_text(out, r->events);
   fputs(",\n  \"scene\": ", out);
@@ -199,7 +175,7 @@ void perp_result_json(const perp_result *r, FILE *out)
   put_object(out, "metrics", metrics, (size_t)r->n_metrics);
   put_object(out, "time", time, COUNT(time));
   put_object(out, "counters", counters, COUNT(counters));
-  if (n_lcp > 0) put_object(out, "lcp", lcp, n_lcp);
+  if (r->lcp[0] != '\0') perp_contacts_json(contacts, out);
   if (r->groups != NULL) put_groups(out, r);
   if (contacts->events) put_object(out, "events", events, COUNT(events));
   fputs("  \"final\": {\"t\": ", out);

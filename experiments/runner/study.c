@@ -384,6 +384,8 @@ static perp_status read_all(perp_study_reader *r, const perp_study_request *q,
   if (s->kind == NULL) return PERP_ERR_FORMAT;
   s->n_params = perp_kind_params(s->kind);
   s->fixed = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->fixed);
+  s->fixed_at = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->fixed_at);
+  s->narrowed = q->n_set > 0;
   check_top(r, root);
   read_head(r, root);
   make_columns(r->ctx, s);

@@ -10,6 +10,8 @@ typedef struct perp_axis {
   int param;
   int n;
   const char **value; /* [n] canonical texts */
+  const perp_node *const
+      *at; /* [n] where the file names them; NULL, or NULL of one: a kind has made it */
 } perp_axis;
 
 typedef struct perp_published {
@@ -40,6 +42,8 @@ typedef struct perp_study {
   int n_params;
   const char *
       *fixed; /* [n_params] canonical text of what does not vary; NULL where there is an axis */
+  const perp_node **fixed_at; /* [n_params] where the file names it; NULL: a default, or an axis */
+  bool narrowed;              /* --set has changed it */
   int n_axes;
   perp_axis *axes;
 
@@ -68,6 +72,10 @@ typedef struct perp_study {
   struct {
     double timeout, memory; /* s, bytes; 0: no limit */
   } limits;
+  struct {
+    double
+        unsolved; /* share of the problems of a run that may be left unsolved in a cell that wins; 0: none */
+  } accept;
   struct {
     const char *primary;
     int n_record;

@@ -96,19 +96,24 @@ const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag
 
 struct values {
   const char **text;
+  const perp_node **at; /* where each stands */
   int n, size;
 };
 
-static void add_value(perp_study_reader *r, struct values *v, const char *text)
+static void add_value(perp_study_reader *r, struct values *v, const char *text, const perp_node *at)
 {
   for (int i = 0; i < v->n; i++)
     if (strcmp(v->text[i], text) == 0) return; /* the same value twice is one value */
   if (v->n == v->size) {
     v->size = 2 * v->size + 8;
     const char **more = perp_pool_alloc(&r->s->pool, (size_t)v->size, sizeof *more);
+    const perp_node **places = perp_pool_alloc(&r->s->pool, (size_t)v->size, sizeof *places);
     if (v->n > 0) memcpy(more, v->text, (size_t)v->n * sizeof *more);
+    if (v->n > 0) memcpy(places, v->at, (size_t)v->n * sizeof *places);
     v->text = more;
+    v->at = places;
   }
+  v->at[v->n] = at;
   v->text[v->n++] = text;
 }
 
@@ -140,7 +145,7 @@ static void expand(perp_study_reader *r, struct values *v, const perp_param *par
     if (value != NULL && v->n == MOST_VALUES)
       perp_diag_error(r->diag, at, 0, NULL, "more than %d values", MOST_VALUES);
     else if (value != NULL)
-      add_value(r, v, value);
+      add_value(r, v, value, at);
     return;
   }
   int depth = 0;
@@ -219,7 +224,7 @@ static void add_range(perp_study_reader *r, struct values *v, const perp_param *
     perp_format_real(y, text, sizeof text);
     const char *value = perp_param_canonical(r->ctx, &r->s->pool, r->diag, param, node, text);
     if (value == NULL) return;
-    add_value(r, v, value);
+    add_value(r, v, value, node);
   }
 }
 
@@ -266,8 +271,11 @@ void perp_study_read_param(perp_ctx *ctx, perp_study *s, perp_diag *diag, int p,
   perp_study_reader r = { ctx, diag, s };
   struct values v = { 0 };
   read_values(&r, &v, &s->kind->params[p], node);
-  if (v.n == 1)
+  if (v.n == 1) {
     perp_study_fix(s, p, v.text[0]);
-  else if (v.n > 1)
+    s->fixed_at[p] = v.at[0];
+  } else if (v.n > 1) {
     perp_study_add_axis(s, p, v.text, v.n);
+    s->axes[s->n_axes - 1].at = v.at;
+  }
 }

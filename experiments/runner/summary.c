@@ -20,6 +20,10 @@ static void print_counts(const perp_results *r, FILE *out)
   if (r->count[PERP_CELL_PLANNED] > 0)
     fprintf(out, "%s %d not run yet", comma, r->count[PERP_CELL_PLANNED]);
   putc('\n', out);
+  if (r->as_recorded > 0)
+    perp_wrap(out, 2,
+              "ok as recorded (schema 1): it meant that the run reached its end, not that every "
+              "problem of it was solved");
 }
 
 /* Causes that differ in their numbers only are one cause. */
@@ -54,11 +58,12 @@ static void print_failures(const perp_results *r, bool counted, FILE *out)
   int groups = 0;
   for (int i = 0; i < n; i++) {
     const perp_record *a = &r->record[i];
-    if (a->status == PERP_CELL_OK || a->status == PERP_CELL_PLANNED ||
-        a->status == PERP_CELL_SKIPPED ||
+    if (a->status == PERP_CELL_OK || a->status == PERP_CELL_FIXED_WORK ||
+        a->status == PERP_CELL_PLANNED ||
+        (a->status == PERP_CELL_SKIPPED && a->attempt == 0) || /* not selected; else refused */
         (counted && !perp_cell_infrastructure(a->status) && a->status != PERP_CELL_TIMEOUT &&
          strcmp(a->reason, "invalid-state") != 0))
-      continue;
+      continue; /* fixed work is no failure */
     int g = 0;
     while (g < groups && !same_failure(&r->record[first[g]], a)) g++;
     if (g == groups) first[groups++] = i;
@@ -69,7 +74,7 @@ static void print_failures(const perp_results *r, bool counted, FILE *out)
     for (int g = 0; g < groups; g++)
       if (count[g] > 0 && (best < 0 || count[g] > count[best])) best = g;
     const perp_record *a = &r->record[first[best]];
-    if (shown++ == 0) fprintf(out, "\nfailures\n");
+    if (shown++ == 0) fprintf(out, "\nnot solved, or failed\n");
     perp_text line = { 0 };
     perp_text_add(&line, "%d %s: %s%s (cell %.6s)", count[best], perp_cell_status_names[a->status],
                   count[best] > 1 ? "e.g. " : "", a->cause[0] ? a->cause : a->reason,
@@ -85,13 +90,14 @@ static void print_failures(const perp_results *r, bool counted, FILE *out)
 }
 
 struct ranked {
-  int cell;
+  int cell, group; /* 0: may win; 1, 2: fixed work and unsolved, among themselves behind these */
   double key;
 };
 
 static int by_key(const void *a, const void *b)
 {
   const struct ranked *x = a, *y = b;
+  if (x->group != y->group) return x->group - y->group;
   return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : x->cell - y->cell;
 }
 
@@ -104,7 +110,8 @@ static int chosen_axis(const perp_study *s)
   return -1;
 }
 
-/* Cells that ended ok with a primary metric, the best first; `where` NULL: all. */
+/* Cells whose figures are whole, with a primary metric: those that may win, the best first, then fixed work, then
+ * unsolved; `where` NULL: all. */
 static int rank_cells(const perp_ctx *ctx, perp_results *r, const perp_expr *where,
                       struct ranked *rank)
 {
@@ -114,9 +121,10 @@ static int rank_cells(const perp_ctx *ctx, perp_results *r, const perp_expr *whe
   perp_results_scope(ctx, r, false, &scope);
   for (int i = 0; i < r->plan.n; i++) {
     double v = perp_results_value(r, i, primary);
-    if (r->record[i].status == PERP_CELL_OK && !isnan(v) &&
+    const int group = perp_results_wins(r, i) ? 0 : perp_results_counts(r, i) ? 1 : 2;
+    if (perp_cell_whole(r->record[i].status) && !isnan(v) &&
         (where == NULL || perp_expr_true(where, &scope, i)))
-      rank[n++] = (struct ranked){ i, sign * v };
+      rank[n++] = (struct ranked){ i, group, sign * v };
   }
   if (n > 0) qsort(rank, (size_t)n, sizeof *rank, by_key);
   return n;
@@ -158,9 +166,13 @@ static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
     free(rank);
     return;
   }
-  if (best)
+  int winners = 0; /* rows that may win come first */
+  for (int i = 0; i < n; i++) winners += rank[i].group == 0;
+  if (best && winners > 0)
     fprintf(out, "\nbest cell for each %s by %s (of %d)\n", s->kind->params[first].key,
             s->metrics.primary, total);
+  else if (s->report.summary == NULL && winners == 0)
+    fprintf(out, "\nno cell is ok; by %s\n", s->metrics.primary);
   else if (s->report.summary != NULL)
     fprintf(out, "\nby %s, where %s\n", s->metrics.primary, s->report.summary_text);
   else
@@ -168,7 +180,10 @@ static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
 
   int primary = perp_results_metric(r, s->metrics.primary), metric[MOST_METRICS], n_metrics = 0;
   metric[n_metrics++] = primary;
-  for (int k = 0; k < s->metrics.n_record && n_metrics < MOST_METRICS - 1; k++) {
+  bool marked = false; /* some row is not ok: its status takes the place of a figure */
+  for (int i = 0; i < n && i < MOST_ROWS; i++)
+    marked = marked || r->record[rank[i].cell].status != PERP_CELL_OK;
+  for (int k = 0; k < s->metrics.n_record && n_metrics < MOST_METRICS - 1 - marked; k++) {
     int m = perp_results_metric(r, s->metrics.record[k]);
     if (m != primary && s->metric[m].better != 0 && !s->metric[m].timing) metric[n_metrics++] = m;
   }
@@ -191,16 +206,20 @@ static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
     }
   }
   char heads[MOST_METRICS][48], buf[MOST_METRICS][32];
-  const char *text[MOST_METRICS + 2];
+  const char *text[MOST_METRICS + 3];
   int c = 0;
+  for (int row = 0; row < rows; row++)
+    marked = marked || r->record[rank[row].cell].status != PERP_CELL_OK;
   perp_table t;
-  perp_table_init(&t, first >= 0 ? "llrrrr" : "lrrrr");
+  perp_table_init(&t, first >= 0 ? "llrrrrl" : "lrrrrl");
   if (first >= 0) text[c++] = s->kind->params[first].key;
   text[c++] = with;
   for (int k = 0; k < n_metrics; k++) {
     short_name(s->metric[metric[k]].name, heads[k], sizeof heads[k]);
     text[c++] = heads[k];
   }
+  if (marked) text[c++] = "status";
+  if (marked) t.right[c - 1] = false;
   t.columns = c;
   perp_table_row(&t, text);
   for (int row = 0; row < rows; row++) {
@@ -220,6 +239,8 @@ static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
       snprintf(buf[k], sizeof buf[k], isnan(v) ? "-" : "%.3g", v);
       text[c++] = buf[k];
     }
+    char mark[32];
+    if (marked) text[c++] = perp_record_mark(&r->record[i], mark);
     perp_table_row(&t, text);
     perp_text_free(&label);
   }
@@ -280,7 +301,7 @@ static void print_published(const perp_ctx *ctx, perp_results *r, FILE *out)
     for (int k = 0; k < figures; k++) {
       int cell = v[i].cell[k], m = perp_results_metric(r, s->published[k].metric);
       snprintf(value[k], sizeof value[k], "-");
-      if (cell >= 0 && r->record[cell].status == PERP_CELL_OK)
+      if (cell >= 0 && perp_results_wins(r, cell))
         snprintf(value[k], sizeof value[k], "%.3g", perp_results_value(r, cell, m));
       else if (cell >= 0)
         snprintf(value[k], sizeof value[k], "%s", perp_cell_status_names[r->record[cell].status]);

@@ -2,13 +2,10 @@
 #include "experiments/runner/util.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- memory ------------------------------------------------------------------------------------------- */
@@ -135,102 +132,6 @@ void perp_text_free(perp_text *t)
 {
   free(t->s);
   *t = (perp_text){ 0 };
-}
-
-/* ---- files ---------------------------------------------------------------------------------------------- */
-
-char *perp_read_file(const char *path, size_t *size)
-{
-  FILE *f = fopen(path, "re");
-  if (f == NULL) return NULL;
-  struct stat st;
-  if (fstat(fileno(f), &st) == 0 && S_ISDIR(st.st_mode)) {
-    fclose(f);
-    errno = EISDIR;
-    return NULL;
-  }
-  perp_text t = { 0 };
-  char chunk[65536];
-  size_t n;
-  while ((n = fread(chunk, 1, sizeof chunk, f)) > 0 && t.n < (size_t)1 << 30)
-    perp_text_put(&t, chunk, n);
-  int failed = ferror(f) ? EIO : n > 0 ? EFBIG : 0;
-  fclose(f);
-  if (failed) {
-    perp_text_free(&t);
-    errno = failed;
-    return NULL;
-  }
-  if (t.s == NULL) perp_text_put(&t, "", 0);
-  if (size != NULL) *size = t.n;
-  return t.s;
-}
-
-perp_status perp_write_file(perp_ctx *ctx, const char *path, const char *text, size_t size)
-{
-  char *beside = perp_xprintf("%s.%ld.tmp", path, (long)getpid());
-  perp_status status = PERP_OK;
-  FILE *f = fopen(beside, "we");
-  if (f == NULL || fwrite(text, 1, size, f) != size || fflush(f) != 0)
-    status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", path, strerror(errno));
-  if (f != NULL && fclose(f) != 0 && status == PERP_OK)
-    status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", path, strerror(errno));
-  if (status == PERP_OK && rename(beside, path) != 0)
-    status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", path, strerror(errno));
-  if (status != PERP_OK) unlink(beside);
-  free(beside);
-  return status;
-}
-
-perp_status perp_make_dirs(perp_ctx *ctx, const char *path)
-{
-  char *p = perp_xstrdup(path);
-  perp_status status = PERP_OK;
-  for (char *s = p + 1;; s++) {
-    if (*s != '/' && *s != '\0') continue;
-    char keep = *s;
-    *s = '\0';
-    struct stat st;
-    if (mkdir(p, 0777) != 0 && !(errno == EEXIST && stat(p, &st) == 0 && S_ISDIR(st.st_mode))) {
-      status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot make the folder %s: %s", p, strerror(errno));
-      break;
-    }
-    *s = keep;
-    if (keep == '\0') break;
-  }
-  free(p);
-  return status;
-}
-
-void perp_remove_files(const char *dir, const char *suffix)
-{
-  DIR *d = opendir(dir);
-  if (d == NULL) return;
-  for (struct dirent *e; (e = readdir(d)) != NULL;) {
-    size_t n = strlen(e->d_name), k = strlen(suffix);
-    struct stat st;
-    if (n < k || strcmp(e->d_name + n - k, suffix) != 0) continue;
-    if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
-      unlinkat(dirfd(d), e->d_name, 0);
-  }
-  closedir(d);
-}
-
-bool perp_exists(const char *path)
-{
-  return access(path, F_OK) == 0;
-}
-
-char *perp_base_name(const char *path, const char *suffix)
-{
-  size_t end = strlen(path);
-  while (end > 1 && path[end - 1] == '/') end--;
-  size_t begin = end;
-  while (begin > 0 && path[begin - 1] != '/') begin--;
-  char *name = perp_xprintf("%.*s", (int)(end - begin), path + begin);
-  size_t n = strlen(name), k = strlen(suffix);
-  if (n > k && strcmp(name + n - k, suffix) == 0) name[n - k] = '\0';
-  return name;
 }
 
 /* ---- JSON out ------------------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #ifndef PERP_UTIL_H
 #define PERP_UTIL_H
 
-#include "solvers/core/core.h"
+#include "experiments/runner/files.h"
 
 #include <stdarg.h>
 
@@ -37,20 +37,6 @@ void perp_text_vadd(perp_text *t, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
 void perp_text_put(perp_text *t, const char *bytes, size_t n);
 void perp_text_free(perp_text *t);
-
-/* ---- files ---------------------------------------------------------------------------------------------- */
-
-/* Whole file as text with a terminating zero; NULL with errno set.  Refuses more than 1 GiB. */
-char *perp_read_file(const char *path, size_t *size);
-/* Write beside the file and rename over it: readers see the old or the new content, never a part. */
-perp_status perp_write_file(perp_ctx *ctx, const char *path, const char *text, size_t size);
-/* mkdir -p */
-perp_status perp_make_dirs(perp_ctx *ctx, const char *path);
-/* Remove the regular files of one folder whose name ends in suffix ("" = all); a missing folder is fine. */
-void perp_remove_files(const char *dir, const char *suffix);
-bool perp_exists(const char *path);
-/* Last path component, without the given suffix when it has it. */
-char *perp_base_name(const char *path, const char *suffix);
 
 /* ---- JSON out ------------------------------------------------------------------------------------------- */
 

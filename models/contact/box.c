@@ -129,6 +129,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
                  .hi = j->hi,
                  .fric_of = j->fric_of,
                  .mu = j->mu,
+                 .tol_data = j->setup.tol_data,
                  .frozen = w->o.limits == FIXED };
   if (p.frozen) {
     /* the guess has friction, the first pass has none */

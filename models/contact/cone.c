@@ -60,6 +60,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
                  .hi = j->hi,
                  .fric_of = j->fric_of,
                  .mu = j->mu,
+                 .tol_data = j->setup.tol_data,
                  .cone = r == 3 ? j->cone : NULL };
   if (perp_judged_good(j, &p, island, impulse, &rel, count)) return PERP_OK;
   return perp_judged_solve(ctx, j, &p, rel, impulse, count);

@@ -23,30 +23,42 @@ enum {
   PERP_CONTACT_DENSE = 1 << 3 /* extra rows beyond J M^-1 J' + S (polyhedral cone): dense only */
 };
 
-/* Counts since a restart.  failed[-reason] counts the problems that were not solved to the tolerance by
- * the reason of the solver; the impulses used are then the best that were found.  A solver that was asked for a
- * number of sweeps does not fail by making them: such problems count in `swept`, and show in the residual. */
-enum { PERP_REASONS = 16 };
+/* Counts since a restart.  Every problem is one of reused, solved, swept and failures.  failed[-reason] counts the
+ * failures by the reason of the solver: answers that left more than one of the two tolerances; the impulses used are
+ * then the best that were found.  A solver that was asked for a number of sweeps does not fail by making them: such
+ * problems count in `swept`, and show in the residuals. */
+enum { PERP_REASONS = 16, PERP_SOLVED_BY = 8, PERP_SOLVED_BY_NAME = 24 };
 typedef struct perp_contact_count {
-  int64_t problems;   /* that had to be solved */
-  int64_t reused;     /* whose guess, the impulses of the step before, was a solution already */
+  int64_t problems; /* that had to be solved: solved + swept + failures */
+  int64_t
+      reused; /* more of them: the guess, the answer of an earlier step, passed both tests again */
+  int64_t
+      solved; /* by the solver that was named, to both tolerances; by whom, where that is a composite one: */
+  struct {
+    char name
+        [PERP_SOLVED_BY_NAME]; /* "": no further one; the last place is for all that find none */
+    int64_t n;
+  } by[PERP_SOLVED_BY];
   int64_t iterations; /* of the solvers */
   int64_t retries;    /* problems that a pivoting method solved again from zero */
   int64_t failures, failed[PERP_REASONS];
-  int64_t lost;  /* for which no solver left anything of use: refused, or a residual above 1e-3 */
-  int64_t swept; /* left above the tolerance by the number of sweeps that was asked for */
-  int64_t fallbacks; /* problems handed to the second solver */
-  int64_t rescued;   /* failures whose impulses come from the sweeps of last resort (rescue.c) */
-  int64_t thrown;    /* failures with impulses refused because they throw bodies (judged.h) */
-  double residual;   /* largest of what was accepted or had to be used, perp_lcp_rel */
-  int rows;          /* of the largest problem */
-  int contacts;      /* most contacts in one step */
-  int islands;       /* most islands with contacts in one step */
-  bool events;       /* of an event-driven formulation, which counts: */
-  int64_t impacts;   /* states at which contacts met faster than they may and got an impulse */
-  int64_t plastic;   /* of these, such without restitution: too slow for it, or e = 0 */
-  int64_t switches;  /* contacts at rest that were made or left, sliding that began or ended */
+  int64_t swept; /* left above a tolerance by the number of sweeps that was asked for */
+  int64_t
+      thrown; /* failures with impulses refused because they throw bodies (solvers/lcp/gain.h) */
+  double residual;  /* perp_lcp_rel, the largest of all answers that were used, accepted or not, */
+  double data;      /* and likewise what is left in units of the data (lcp.h) */
+  int rows;         /* of the largest problem */
+  int contacts;     /* most contacts in one step */
+  int islands;      /* most islands with contacts in one step */
+  bool events;      /* of an event-driven formulation, which counts: */
+  int64_t impacts;  /* states at which contacts met faster than they may and got an impulse */
+  int64_t plastic;  /* of these, such without restitution: too slow for it, or e = 0 */
+  int64_t switches; /* contacts at rest that were made or left, sliding that began or ended */
 } perp_contact_count;
+/* One problem that was solved, or not, as perp_lcp_solve says in stats; named: the solver that was asked.  What a
+ * model counts itself: reused, retries, thrown, rows. */
+void perp_contact_count_solve(perp_contact_count *count, const char *named,
+                              const perp_stats *stats);
 /* into += one. */
 void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *one);
 
@@ -57,9 +69,10 @@ typedef void perp_contact_observer(void *user, const perp_lcp *p, const double *
 /* How problems are solved; copied by create. */
 typedef struct perp_contact_setup {
   int dim;
-  const perp_spec *lcp, *fallback; /* fallback may be NULL: none */
-  double tol;                      /* perp_lcp_rel of a solution */
-  bool rescue;                     /* sweeps of last resort where all solvers fail badly */
+  const perp_spec *lcp;
+  double tol; /* perp_lcp_rel of a solution, */
+  double
+      tol_data; /* > 0: and what it may leave in units of the data (lcp.h), as velocities over the largest |b| */
 } perp_contact_setup;
 
 /* One island.  The relative velocities u = A lambda + b at its nc contacts have r rows each, r = desc->rows(dim):
@@ -77,7 +90,8 @@ typedef struct perp_contact_island {
   const double *diag; /* [r nc + joints] A_ii */
   const double *b;    /* [r nc + joints] */
   double mass;        /* of its bodies, kg; 0: not known */
-  /* The guess is taken as the answer when its residual is at most this (<= the tolerance; 0: never). */
+  /* The guess is taken as the answer when its residual is at most this (<= the tolerance; 0: never), and what it
+   * leaves in units of the data within its tolerance, too, and at most ten times this. */
   double reuse;
 } perp_contact_island;
 

@@ -39,7 +39,12 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   double rel;
   (void)slip;
   PERP_TRY(perp_judged_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
-  perp_lcp p = { .n = n, .A = island->A, .lda = island->lda, .F = island->F, .b = island->b };
+  perp_lcp p = { .n = n,
+                 .A = island->A,
+                 .lda = island->lda,
+                 .F = island->F,
+                 .b = island->b,
+                 .tol_data = j->setup.tol_data };
   if (island->joints > 0 || island->lo != NULL) {
     for (int i = 0; i < island->nc; i++) {
       j->lo[i] = island->lo != NULL ? island->lo[i] : 0;

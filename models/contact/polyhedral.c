@@ -15,7 +15,7 @@
  *
  * s is counted in units of the velocity that the tangential impulse 1 makes, so that all rows have one
  * scale: the rows of s and their columns are multiplied by sigma, the mean of the tangential
- * diagonal of A.  Contacts with mu = 0 have the row n only.
+ * diagonal of A.  What a row of s leaves is an impulse: as a velocity, A_nn times that of its contact.  Contacts with mu = 0 have the row n only.
  *
  * The matrix is formed, dense: (k + 2)^2 numbers for each pair of contacts. */
 #include "models/contact/judged.h"
@@ -73,7 +73,7 @@ static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_des
   return PERP_OK;
 }
 
-static double settle(perp_judged *j, const perp_lcp *p, double *lambda);
+static void settle(perp_judged *j, const perp_lcp *p, double *lambda);
 static double gain(perp_judged *j, const perp_lcp *p, const double *lambda);
 
 static void destroy(void *ws)
@@ -304,17 +304,16 @@ static void slack(struct ws *w, const perp_contact_island *island, const double 
   }
 }
 
-static double settle(perp_judged *j, const perp_lcp *p, double *lambda)
+static void settle(perp_judged *j, const perp_lcp *p, double *lambda)
 {
   struct ws *w = (struct ws *)j;
   gather(w, w->island, lambda, w->impulse, w->slip);
   slack(w, w->island, w->impulse, lambda, j->w, j->a);
   perp_lcp_scales(p, j->a, NULL);
-  return perp_lcp_rel(p, j->a, lambda, j->w);
 }
 
-/* The island with circular cones, for sweeps of last resort: without the rows of s, and not formed.  Its arrays
- * follow those of the n rows of the model. */
+/* The island with circular cones: without the rows of s, and not formed.  Its arrays follow those of the n rows of
+ * the model. */
 static perp_lcp plain_problem(struct ws *w, const perp_contact_island *island, int n)
 {
   perp_judged *j = &w->j;
@@ -349,30 +348,7 @@ static double gain(perp_judged *j, const perp_lcp *p, const double *lambda)
   perp_lcp plain = plain_problem(w, w->island, p->n);
   gather(w, w->island, lambda, w->impulse, w->slip);
   perp_lcp_product(&plain, w->impulse, j->w, j->scratch);
-  return perp_judged_gain(&plain, w->diag, j->mass, w->impulse, j->w, j->none, j->w0, j->scratch);
-}
-
-/* Where nothing usable is left. */
-static perp_status rescue(perp_ctx *ctx, struct ws *w, const perp_contact_island *island,
-                          const perp_lcp *p, double *impulse, double *slip, double *rel,
-                          perp_contact_count *count)
-{
-  perp_judged *j = &w->j;
-  const int r = w->dim, nc = island->nc;
-  const int64_t before = count->rescued;
-  perp_lcp plain = plain_problem(w, island, p->n);
-  double now;
-  PERP_TRY(perp_judged_rescue(ctx, j, &plain, w->diag, impulse, &now, count));
-  if (count->rescued == before) return PERP_OK;
-  for (int c = 0; c < nc; c++) {
-    j->lambda[w->row[c]] = impulse[r * c];
-    if (rows_of(w, c) > 1) spread(w, impulse + (size_t)r * (size_t)c, j->lambda + w->row[c]);
-  }
-  for (int i = 0; i < island->joints; i++) j->lambda[w->row[nc] + i] = impulse[r * nc + i];
-  slack(w, island, impulse, j->lambda, j->w, j->a);
-  gather(w, island, j->lambda, impulse, slip);
-  *rel = perp_lcp_rel(p, j->a, j->lambda, j->w);
-  return PERP_OK;
+  return perp_lcp_gain(&plain, w->diag, j->mass, w->impulse, j->w, j->none, j->w0, j->scratch);
 }
 
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
@@ -400,6 +376,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
     j->lo[at] = 0, j->hi[at] = HUGE_VAL;
     w->b[at] = island->b[r * c];
     j->lambda[at] = impulse[r * c];
+    j->unit[at] = 1;
     if (island->lo != NULL) {
       j->lo[at] = island->lo[c];
       bounded |= island->lo[c] > 0;
@@ -408,6 +385,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
     spread(w, impulse + (size_t)r * (size_t)c, j->lambda + at);
     for (int i = 1; i <= k + 1; i++) {
       j->lo[at + i] = 0, j->hi[at + i] = HUGE_VAL;
+      j->unit[at + i] = i > k ? w->diag[r * c] / w->sigma[c]
+                              : 1; /* mu lambda_n - ..., an impulse */
       w->b[at + i] = i > k ? 0
                            : w->d[0][i - 1] * island->b[r * c + 1] +
                                  (r == 3 ? w->d[1][i - 1] * island->b[r * c + 2] : 0);
@@ -417,28 +396,23 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
     int at = w->row[nc] + i;
     perp_contact_row_bounds(island, i, &j->lo[at], &j->hi[at]);
     w->b[at] = island->b[r * nc + i];
+    j->unit[at] = 1;
     j->lambda[at] = impulse[r * nc + i];
   }
 
   double rel;
-  perp_lcp p = { .n = n, .b = w->b };
+  perp_lcp p = { .n = n, .b = w->b, .unit = j->unit, .tol_data = j->setup.tol_data };
   if (bounded) p.lo = j->lo, p.hi = j->hi;
   slack(w, island, impulse, j->lambda, j->w, j->a);
-  if (perp_judged_reuse(&p, island->reuse, j->a, j->lambda, j->w, &rel, count)) {
+  if (perp_judged_reuse(j, &p, island->reuse, j->a, j->lambda, j->w, &rel, count)) {
     speeds(w, island, j->lambda, slip);
     return PERP_OK;
   }
 
-  perp_stats stats = { .reason = PERP_UNSUITED, .residual = rel };
   if (n > PERP_DENSE_ROWS) {
-    count->problems++;
-    count->failures++;
-    count->lost++;
-    j->left = (perp_candidate){ rel, 0 };
-    count->failed[-PERP_UNSUITED]++;
-    if (perp_judged_unusable(j, &stats))
-      PERP_TRY(rescue(ctx, w, island, &p, impulse, slip, &stats.residual, count));
-    count->residual = fmax(count->residual, stats.residual);
+    perp_stats stats;
+    perp_lcp_rate(&p, j->a, j->lambda, j->w, &stats.residual, &stats.data);
+    perp_judged_refused(&stats, count);
     return PERP_OK;
   }
   const double *A0 = island->A;
@@ -456,11 +430,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   w->island = island;
   w->impulse = impulse;
   w->slip = slip;
-  PERP_TRY(perp_judged_attempt(ctx, j, &p, rel, j->lambda, &stats, count));
+  PERP_TRY(perp_judged_solve(ctx, j, &p, rel, j->lambda, count));
   gather(w, island, j->lambda, impulse, slip);
-  if (perp_judged_unusable(j, &stats))
-    PERP_TRY(rescue(ctx, w, island, &p, impulse, slip, &stats.residual, count));
-  perp_judged_used(j, &p, j->lambda, &stats, count);
   return PERP_OK;
 }
 

@@ -83,6 +83,7 @@ perp_status perp_contact_solve_sliding(perp_ctx *ctx, const perp_contact_desc *d
     }
     if (change <= SAME * largest) break;
     if (pass + 1 < passes && isfinite(change)) continue;
+    count->problems++; /* the one with friction, whose parts may all be solved */
     count->failures++;
     count->failed[-PERP_MAX_ITER]++;
     break;

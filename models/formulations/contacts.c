@@ -142,8 +142,9 @@ static bool springs(const perp_contact_opts *o)
 
 /* Can the solver serve what all islands have, whatever their contacts are? */
 static perp_status serves(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                          bool rows, const perp_desc *lcp)
+                          bool rows)
 {
+  const perp_desc *lcp = parts->lcp.d;
   const perp_contact_desc *kind = (const perp_contact_desc *)parts->contact.d;
   PERP_TRY(perp_lcp_unstructured(ctx, lcp, "contacts"));
   if (rows && model->n_joints > 0 && !(lcp->caps & PERP_LCP_FREE))
@@ -155,25 +156,16 @@ static perp_status serves(perp_ctx *ctx, const perp_model *model, const perp_par
 }
 
 perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                                  double tol, const char *fallback, bool rescue, int threads,
-                                  bool rows, perp_islands **out)
+                                  double tol, double tol_data, int threads, bool rows,
+                                  perp_islands **out)
 {
   const perp_contact_desc *kind = (const perp_contact_desc *)parts->contact.d;
-  perp_spec second = { 0 };
+  const perp_contact_setup setup = {
+    .dim = model->dim, .lcp = &parts->lcp, .tol = tol, .tol_data = tol_data
+  };
   *out = NULL;
-  PERP_TRY(serves(ctx, model, parts, rows, parts->lcp.d));
-  if (fallback[0] != '\0') PERP_TRY(perp_spec_parse(ctx, PERP_KIND_lcp, fallback, &second));
-  perp_status status = PERP_OK;
-  if (second.d != NULL) status = serves(ctx, model, parts, rows, second.d);
-  const perp_contact_setup setup = { .dim = model->dim,
-                                     .lcp = &parts->lcp,
-                                     .fallback = second.d != NULL ? &second : NULL,
-                                     .tol = tol,
-                                     .rescue = rescue };
-  if (status == PERP_OK)
-    status = perp_islands_create(ctx, model, kind, parts->contact.opts, &setup, threads, rows, out);
-  perp_spec_free(&second);
-  return status;
+  PERP_TRY(serves(ctx, model, parts, rows));
+  return perp_islands_create(ctx, model, kind, parts->contact.opts, &setup, threads, rows, out);
 }
 
 static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts *parts)
@@ -196,15 +188,15 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
   bool rows = c->o.joints == PERP_JOINTS_ROWS ||
               (c->o.joints == PERP_JOINTS_AUTO && parts->kkt.d != NULL &&
                (parts->kkt.d->caps & PERP_KKT_ITERATIVE));
-  PERP_TRY(perp_contacts_islands(ctx, model, parts, c->o.tol, c->o.fallback, c->o.rescue,
-                                 c->o.threads, rows, &c->velocity));
+  PERP_TRY(perp_contacts_islands(ctx, model, parts, c->o.tol, c->o.tol_data, c->o.threads, rows,
+                                 &c->velocity));
   if (c->stab->contacts == NULL) return PERP_OK;
   PERP_TRY(perp_collision_create(ctx, model, 0, &c->collision_post));
   perp_parts post = *parts;
   post.contact = (perp_spec){ 0 };
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_contact, "frictionless", &post.contact));
-  perp_status status = perp_contacts_islands(ctx, model, &post, c->o.tol, c->o.fallback,
-                                             c->o.rescue, c->o.threads, rows, &c->position);
+  perp_status status = perp_contacts_islands(ctx, model, &post, c->o.tol, c->o.tol_data,
+                                             c->o.threads, rows, &c->position);
   perp_spec_free(&post.contact);
   return status;
 }
@@ -574,6 +566,11 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
                               .user = c };
     start = perp_constrained_clock(k);
     bool good = perp_islands_solve(c->position, k, &task);
+    /* problems of the solver like all others; contacts and islands are counted where they press */
+    perp_contact_count count = *perp_islands_count(c->position);
+    count.contacts = count.islands = 0;
+    perp_islands_add(c->velocity, &count);
+    perp_islands_restart(c->position);
     if (good) perp_islands_apply(c->position, k, &task, k->f);
     c->lcp_s += perp_constrained_clock(k) - start;
     if (!good || !perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros))

@@ -20,11 +20,10 @@
 
 /* Options of formulations that step velocities, with contacts or without. */
 typedef struct perp_contact_opts {
-  double margin, threshold, slip, tol, softness, stiffness, damping;
+  double margin, threshold, slip, tol, tol_data, softness, stiffness, damping;
   double sleep_time, sleep_velocity;
   int impact, align, joints, threads, gyro;
-  bool gap, reuse, warm, rescue, sleep;
-  char fallback[PERP_TEXT_MAX];
+  bool gap, reuse, warm, sleep;
 } perp_contact_opts;
 enum { PERP_ALIGN_NONE, PERP_ALIGN_SLIP };
 enum { PERP_JOINTS_AUTO, PERP_JOINTS_ELIMINATE, PERP_JOINTS_ROWS };
@@ -57,6 +56,9 @@ extern const char *const perp_joints_names[];
                 "contacts are looked for up to this gap; 0 = from speeds and step"),               \
       PERP_REAL(perp_contact_opts, tol, 1e-8, 0, 1, PERP_OPEN_MIN, "",                             \
                 "scaled residual of a solution"),                                                  \
+      PERP_REAL(perp_contact_opts, tol_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",                        \
+                "largest residual of a row of a solution as a velocity, over the largest |b| of "  \
+                "its island"),                                                                     \
       PERP_REAL(perp_contact_opts, softness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/kg",                \
                 "S of the normal rows: closing at the speed S lambda is allowed (Vondrak 6.48)"),  \
       PERP_REAL(                                                                                   \
@@ -74,11 +76,6 @@ extern const char *const perp_joints_names[];
       PERP_BOOL(perp_contact_opts, warm, true, "guess: the impulses of the step before"),          \
       PERP_BOOL(perp_contact_opts, reuse, true,                                                    \
                 "a guess within the tolerance is the answer, without a solve"),                    \
-      PERP_TEXT(perp_contact_opts, fallback, "",                                                   \
-                "lcp for problems the first one fails on (in parentheses); empty: none"),          \
-      PERP_BOOL(perp_contact_opts, rescue, true,                                                   \
-                "Gauss-Seidel sweeps where the lcp leaves nothing usable, so that bodies do not "  \
-                "fall through each other"),                                                        \
       PERP_ENUM(perp_contact_opts, gyro, PERP_GYRO_IMPLICIT, perp_gyro_names,                      \
                 "gyroscopic torque: by the implicit midpoint, which keeps the energy of a body "   \
                 "that turns, or explicit, which makes energy"),                                    \
@@ -89,11 +86,10 @@ struct perp_islands;
 /* What formulations with contacts share.  The largest distance of a point of its shapes from the centre of mass of
  * each body, reach [bodies]; planes count with their distance. */
 void perp_contacts_reach(const perp_model *model, double *reach);
-/* Islands with the contact model and lcp of parts, and a second lcp by its name ("": none).  Unsupported
- * pairs are refused as desc->fits says. */
+/* Islands with the contact model and lcp of parts.  Unsupported pairs are refused as desc->fits says. */
 perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                                  double tol, const char *fallback, bool rescue, int threads,
-                                  bool rows, struct perp_islands **out);
+                                  double tol, double tol_data, int threads, bool rows,
+                                  struct perp_islands **out);
 
 typedef struct perp_contacts perp_contacts;
 

@@ -109,13 +109,13 @@ static perp_status open_contacts(perp_ctx *ctx, perp_events *s, const perp_parts
   if (s->model->n_shapes > 0) {
     PERP_TRY(choose_rule(ctx, s, parts->lcp.d));
     PERP_TRY(perp_collision_create(ctx, s->model, s->margin, &s->collision));
-    return perp_contacts_islands(ctx, s->model, parts, o->tol, o->fallback, false, o->threads,
-                                 false, &s->islands);
+    return perp_contacts_islands(ctx, s->model, parts, o->tol, o->tol_data, o->threads, false,
+                                 &s->islands);
   }
   alone.contact = (perp_spec){ 0 };
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_contact, "frictionless", &alone.contact));
-  perp_status status = perp_contacts_islands(ctx, s->model, &alone, o->tol, o->fallback, false,
-                                             o->threads, false, &s->islands);
+  perp_status status = perp_contacts_islands(ctx, s->model, &alone, o->tol, o->tol_data, o->threads,
+                                             false, &s->islands);
   perp_spec_free(&alone.contact);
   return status;
 }

@@ -31,10 +31,9 @@
 #include "models/formulations/contacts.h"
 
 typedef struct perp_event_opts {
-  double threshold, slip, gap, rest, relax, locate, tol;
+  double threshold, slip, gap, rest, relax, locate, tol, tol_data;
   int impact, order, sliding, bisections, threads;
   bool warm;
-  char fallback[PERP_TEXT_MAX];
 } perp_event_opts;
 enum { PERP_ORDER_TOGETHER, PERP_ORDER_SEQUENTIAL };
 extern const char *const perp_order_names[];
@@ -67,9 +66,10 @@ extern const char *const perp_sliding_names[];
                "trial steps in search of an event; after that the last valid state is kept"),      \
       PERP_REAL(perp_event_opts, tol, 1e-8, 0, 1, PERP_OPEN_MIN, "",                               \
                 "scaled residual of a solution"),                                                  \
+      PERP_REAL(perp_event_opts, tol_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",                          \
+                "largest residual of a row of a solution as a velocity (acceleration), over the "  \
+                "largest |b| of its island"),                                                      \
       PERP_BOOL(perp_event_opts, warm, true, "guess: the forces of the evaluation before"),        \
-      PERP_TEXT(perp_event_opts, fallback, "",                                                     \
-                "lcp for problems the first one fails on (in parentheses); empty: none"),          \
       PERP_INT(perp_event_opts, threads, 1, 1, 256, "islands solved at the same time")
 
 typedef struct perp_events perp_events;

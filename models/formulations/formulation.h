@@ -113,6 +113,11 @@ enum {
  * that is not registered; PERP_ERR_NOMEM) those filled so far stay. */
 perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_parts *parts);
 
+/* The formulation that decides which parts are used: that of parts, where it is empty the default, and where it runs
+ * another one (PERP_FORM_WRAPS) that one.  *formulation out, the caller frees it; empty on failure.  Errors as of
+ * perp_spec_parse.  Allocates the options. */
+perp_status perp_parts_formulation(perp_ctx *ctx, const perp_parts *parts, perp_spec *formulation);
+
 /* A running simulation: model + parts. */
 typedef struct perp_sim perp_sim;
 /* Borrows the model; options are read here only.  Starts at t = 0 in the initial state of the

@@ -88,6 +88,24 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
   return NULL;
 }
 
+perp_status perp_parts_formulation(perp_ctx *ctx, const perp_parts *parts, perp_spec *formulation)
+{
+  const perp_parts outer = { .ode = parts->ode };
+  PERP_TRY(perp_spec_copy(ctx, &parts->formulation, formulation));
+  for (;;) {
+    perp_spec inner = { 0 };
+    if (formulation->d == NULL)
+      return perp_spec_parse(ctx, PERP_KIND_formulation,
+                             default_of(&outer, PERP_KIND_formulation, false, false), formulation);
+    if (!(formulation->d->caps & PERP_FORM_WRAPS)) return PERP_OK;
+    const perp_formulation_desc *d = (const perp_formulation_desc *)formulation->d;
+    perp_status status = d->inner(ctx, formulation->opts, &inner);
+    perp_spec_free(formulation);
+    PERP_TRY(status);
+    *formulation = inner;
+  }
+}
+
 /* a formulation that runs another one has the parts of that one */
 static perp_status complete_inner(perp_ctx *ctx, const perp_model *model, perp_parts *parts)
 {

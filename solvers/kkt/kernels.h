@@ -11,12 +11,19 @@
 #include <float.h>
 
 /* a sanitizer instruments every unrolled access: minutes of compilation for the same checks */
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) /* gcc */
+#define KERNELS_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) /* clang */
+#define KERNELS_SANITIZED
+#endif
+#endif
+#ifdef KERNELS_SANITIZED
 #define INLINE static inline
 #else
 #define INLINE static inline __attribute__((always_inline))
 #endif
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__GNUC__) && !defined(__clang__) && !defined(KERNELS_SANITIZED)
 #define UNROLL _Pragma("GCC unroll 8")
 #else
 #define UNROLL

@@ -119,7 +119,10 @@ static perp_status open_slots(perp_ctx *ctx, struct ws *w)
   }
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++) {
-    if (strcmp(d->name, "auto") == 0 || ((d->caps & PERP_LCP_PEER) && !w->o.peers)) continue;
+    /* what goes on where nothing solves the problem is no further solver */
+    if (strcmp(d->name, "auto") == 0 || (d->caps & PERP_LCP_CHOOSES) ||
+        ((d->caps & PERP_LCP_PEER) && !w->o.peers))
+      continue;
     PERP_TRY(add(ctx, w, d->name));
   }
   return PERP_OK;
@@ -319,14 +322,17 @@ static perp_status attempt(struct search *f, int k, bool *over)
   if (inner.residual < f->rel || solved) {
     f->rel = inner.residual;
     f->stats->iterations = inner.iterations;
+    f->stats->by = inner.by != NULL ? inner.by : name;
     memcpy(w->best, w->x, (size_t)n * sizeof *w->x);
     if (!solved && inner.reason < 0) f->stats->reason = inner.reason;
   }
   const double *proof = perp_lcp_certificate(s->s);
   bool infeasible = inner.reason == PERP_INFEASIBLE;
-  if (f->certificate != NULL && proof != NULL && (infeasible || f->ray == PERP_RUNNING))
-    memcpy(f->certificate, proof, (size_t)n * sizeof *proof);
-  if (inner.reason == PERP_RAY && proof != NULL) f->ray = PERP_RAY;
+  bool ray = inner.reason == PERP_RAY, within = inner.reason == PERP_NONE_WITHIN;
+  if (proof != NULL && (infeasible || f->ray == PERP_RUNNING || (within && f->ray == PERP_RAY))) {
+    if (f->certificate != NULL) memcpy(f->certificate, proof, (size_t)n * sizeof *proof);
+    if (ray || within) f->ray = inner.reason;
+  }
   if (infeasible) f->ray = PERP_INFEASIBLE;
   if (solved) f->stats->reason = PERP_CONVERGED;
   *over = solved || infeasible;

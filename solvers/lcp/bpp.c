@@ -227,15 +227,22 @@ static perp_reason bpp_failure(int over)
                                    : PERP_SINGULAR;
 }
 
+/* One more round; false when there may be none. */
+static bool bpp_counts(perp_clamped *D)
+{
+  if (D->stats->iterations >= D->limit) return false;
+  D->stats->iterations++;
+  return true;
+}
+
 /* The sets of the shifted problem with the rows that depend on others where they are and no shift.  lambda and the sets
  * come back where that is no solution. */
 static int bpp_unshifted(perp_clamped *D)
 {
   int n = D->P.n;
-  if (D->general) return 0;
+  if (D->general || !bpp_counts(D)) return 0;
   memcpy(D->saved, D->set, (size_t)n);
   memcpy(D->lp, D->lambda, (size_t)n * sizeof *D->lp);
-  D->stats->iterations++;
   if (perp_clamped_factor(D, n, 0) && perp_clamped_basic_solution(D, 0)) {
     double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D);
     int changes = bpp_count_broken(D, zero);
@@ -264,7 +271,7 @@ static int bpp_step(perp_clamped *D, double *shift, int changes)
   memcpy(D->saved, D->set, n);
   if (least < *shift) changes = D->P.n + 1;
   for (*shift = least;; *shift = perp_smaller(*shift * RAISE, LARGE)) {
-    D->stats->iterations++;
+    if (!bpp_counts(D)) return OVER_LIMIT;
     int over = bpp_rounds(D, *shift, changes, "proximal");
     if (over != OVER_STALLED) return over;
     memcpy(D->lambda, D->center, n * sizeof *D->lambda);
@@ -279,13 +286,11 @@ static perp_reason bpp_proximal(perp_clamped *D)
   int n = D->P.n;
   double shift = SHIFT;
   int near = PROXIMAL; /* the step from which on they are short */
-  if (D->stats->iterations >= D->limit) return PERP_MAX_ITER;
-  D->stats->iterations++;
+  if (!bpp_counts(D)) return PERP_MAX_ITER;
   int over = bpp_rounds(D, shift, n + 1, "shift");
   while (over == OVER_STALLED) {
     shift = perp_smaller(shift * RAISE, LARGE);
-    if (D->stats->iterations >= D->limit) return PERP_MAX_ITER;
-    D->stats->iterations++;
+    if (!bpp_counts(D)) return PERP_MAX_ITER;
     over = bpp_rounds(D, shift, n + 1, "shift");
   }
   if (over != OVER_DONE) return bpp_failure(over);
@@ -293,7 +298,6 @@ static perp_reason bpp_proximal(perp_clamped *D)
     bool tried = step == 0 || (step >= near && (step - near) % BETWEEN == 0);
     if (tried && bpp_unshifted(D)) return PERP_EXACT;
     if (step >= near && bpp_solved(D)) return PERP_EXACT;
-    if (D->stats->iterations >= D->limit) return PERP_MAX_ITER;
     if (step == PROXIMAL) return PERP_STALLED;
     over = bpp_step(D, &shift, tried ? n + 1 : 0);
     if (over != OVER_DONE) return bpp_failure(over);
@@ -317,7 +321,7 @@ static perp_reason bpp_box(perp_clamped *D, int warm)
   if (over == OVER_FOREIGN && !D->general) { /* not symmetric, or not semidefinite */
     D->general = true;
     D->kept = false;
-    D->stats->iterations++;
+    if (!bpp_counts(D)) return PERP_MAX_ITER;
     perp_clamped_first_sets(D, 0);
     over = bpp_rounds(D, 0, D->P.n, "general");
   }

@@ -3,17 +3,20 @@
  *
  * Farkas, for any A: let z'w >= 0 hold for every solution because of the signs of z.  With u = A'z,
  *      0 <= z'w = u'lambda + b'z  for every lambda within its bounds,
- * so sup u'lambda + b'z < 0 leaves no solution.  All quantities are computed with a bound on their
- * rounding, n eps |A'||z|, which is added to the unfavourable side.  O(n^2) dense. */
+ * so sup u'lambda + b'z < 0 leaves no solution.  The vectors that methods hand over are rounded: u has small parts
+ * on sides without a bound, and the supremum is infinite.  So, in turn (exact.h):
+ *   1. z as it is, without rounding: a proof, or the radius within which it is one;
+ *   2. its rows alone: the vertex of the exact conditions that z points to, and from there to the end;
+ *   3. for small problems all rows. */
+#include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/internal.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-static bool is_friction(const perp_lcp *p, int i)
-{
-  return p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen;
-}
+enum { MOST_NUMBERS = 400000, ALL_ROWS = 24 };
 
 /* u = A'z */
 static void transposed_product(const perp_lcp *p, const double *z, double *u, double *scratch)
@@ -30,54 +33,21 @@ static void transposed_product(const perp_lcp *p, const double *z, double *u, do
   }
 }
 
-/* Entries whose sign says nothing about w are dropped. */
-static void admissible(const perp_lcp *p, const double *z, double *out)
+/* Entries whose sign says nothing about w are dropped; false when nothing is left. */
+static bool admissible(const perp_lcp *p, const double *z, double *out)
 {
+  bool any = false;
   for (int i = 0; i < p->n; i++) {
     out[i] = 0;
-    if (is_friction(p, i) || !isfinite(z[i])) continue;
+    if (perp_exact_is_friction(p, i) || !isfinite(z[i])) continue;
     double lo, hi;
-    perp_lcp_bounds(p, z, i, &lo, &hi);
+    perp_lcp_bounds(p, NULL, i, &lo, &hi);
     bool down = lo == -HUGE_VAL, up = hi == HUGE_VAL;
     if (up && (down || z[i] > 0)) out[i] = z[i];
     if (down && !up && z[i] < 0) out[i] = z[i];
+    any = any || out[i] != 0;
   }
-}
-
-/* gap / e of the Farkas argument; 0 when z proves nothing.  u is overwritten. */
-static double farkas_radius(const perp_lcp *p, const double *z, double *u, const double *c)
-{
-  int n = p->n;
-  double eps = n * DBL_EPSILON, sup = 0, e = DBL_MIN;
-  /* a friction row contributes at most mu |u_t| lambda_n */
-  for (int i = 0; i < n; i++) {
-    if (!is_friction(p, i)) continue;
-    double t = fabs(u[i]) + eps * c[i];
-    if (p->cone != NULL && p->cone[i]) {
-      t = hypot(t, fabs(u[i + 1]) + eps * c[i + 1]);
-      u[p->fric_of[i]] += p->mu[i] * t;
-      i++;
-    } else
-      u[p->fric_of[i]] += p->mu[i] * t;
-  }
-  for (int i = 0; i < n; i++) {
-    double b = p->b[i] * z[i];
-    sup += b + eps * fabs(b);
-    if (is_friction(p, i)) continue;
-    double lo, hi, d = eps * c[i];
-    perp_lcp_bounds(p, z, i, &lo, &hi);
-    bool down = lo == -HUGE_VAL, up = hi == HUGE_VAL;
-    double plus = fmax(u[i] + d, 0), minus = fmax(d - u[i], 0);
-    if (up) e = fmax(e, plus);
-    if (down) e = fmax(e, minus);
-    if (up && !down)
-      sup += u[i] * lo + (d + plus) * fabs(lo);
-    else if (down && !up)
-      sup += u[i] * hi + (d + minus) * fabs(hi);
-    else if (!up && !down)
-      sup += fmax(u[i] * lo + d * fabs(lo), u[i] * hi + d * fabs(hi));
-  }
-  return sup < 0 ? -sup / e : 0;
+  return any;
 }
 
 /* z >= 0, A z + theta e >= 0, z_i (A z + theta e)_i = 0 */
@@ -104,25 +74,378 @@ static bool is_ray(const perp_lcp *p, const double *z, double *y, double *c, dou
   return largest > 0;
 }
 
-perp_lcp_proof perp_lcp_prove(const perp_lcp *p, const double *z, double *radius, double *scratch)
+/* ---- z as it is ------------------------------------------------------------------------------------------- */
+
+/* Weights of the basic rows, integers times a common power of two: z in the units of the dictionary, and what the
+ * limits of friction rows need to make their columns <= 0.  y [m] */
+static void weights(perp_exact_lcp *X, const double *z, mpz_t *y)
+{
+  perp_exact *E = &X->E;
+  int n = X->p->n, width = E->k + 1;
+  mpq_t q;
+  mpz_t s;
+  mpq_init(q);
+  mpz_init(s);
+  long low = LONG_MAX, room = 0;
+  for (int t = 0; t < n; t++)
+    if (X->limit[t] >= 0) {
+      int r = X->limit[t] - E->k;
+      long e = (long)mpz_scan1(E->D[(size_t)r * width + 1 + t], 0);
+      if (e > room) room = e;
+    }
+  for (int pass = 0; pass < 2; pass++) {
+    if (pass == 1) low -= room; /* so that the limits can be met without rounding */
+    for (int i = 0; i < n; i++) {
+      if (X->w[i] < 0 || z[i] == 0) continue;
+      int r = X->w[i] - E->k;
+      mpq_set_d(q, fabs(z[i]));
+      long bit = (long)mpz_scan1(mpq_numref(q), 0) - (long)mpz_scan1(mpq_denref(q), 0);
+      if (pass == 0) {
+        if (bit - E->row[r] < low) low = bit - E->row[r];
+        continue;
+      }
+      /* |z| 2^(-row - low): the odd part times a power of two that is not negative */
+      mpz_tdiv_q_2exp(y[r], mpq_numref(q), mpz_scan1(mpq_numref(q), 0));
+      mpz_mul_2exp(y[r], y[r], (mp_bitcnt_t)(bit - E->row[r] - low));
+      /* -w where only the upper bound is finite: its weight is -z > 0 */
+      if (z[i] < 0 && E->v[X->w[i]].kind == PERP_EXACT_FIXED) mpz_neg(y[r], y[r]);
+    }
+  }
+  for (int t = 0; t < n; t++) {
+    if (X->limit[t] < 0) continue;
+    mpz_set_ui(s, 0);
+    for (int i = 0; i < n; i++)
+      if (X->w[i] >= 0) {
+        int r = X->w[i] - E->k;
+        mpz_addmul(s, y[r], E->D[(size_t)r * width + 1 + t]);
+      }
+    /* row of the limit: -2^e in the column of t; y 2^e >= s */
+    if (mpz_sgn(s) > 0) {
+      int r = X->limit[t] - E->k;
+      mpz_neg(E->t, E->D[(size_t)r * width + 1 + t]);
+      mpz_divexact(y[r], s, E->t);
+    }
+  }
+  mpq_clear(q);
+  mpz_clear(s);
+}
+
+/* The radius within which z excludes solutions: HUGE_VAL everywhere, 0 nowhere. */
+static double exact_radius(perp_exact_lcp *X, const double *z)
+{
+  perp_exact *E = &X->E;
+  const perp_lcp *p = X->p;
+  int width = E->k + 1;
+  mpz_t *y = perp_exact_alloc(E->m, sizeof *y), u, sup;
+  for (int i = 0; i < E->m; i++) mpz_init(y[i]);
+  mpz_inits(u, sup, NULL);
+  weights(X, z, y);
+  mpq_t most, q;
+  mpq_inits(most, q, NULL);
+  double shift = 0;
+  for (int j = 0; j <= E->k; j++) {
+    mpz_set_ui(u, 0);
+    for (int i = 0; i < E->m; i++)
+      if (mpz_sgn(y[i]) != 0) mpz_addmul(u, y[i], E->D[(size_t)i * width + j]);
+    if (j == 0) {
+      mpz_set(sup, u);
+      continue;
+    }
+    const perp_exact_var *v = &E->v[j - 1];
+    int sign = mpz_sgn(u);
+    if (sign == 0 || v->kind == PERP_EXACT_FIXED) continue;
+    if (v->kind == PERP_EXACT_BOX) {
+      if (sign > 0) mpz_addmul(sup, u, v->U);
+    } else if (sign > 0 || v->kind == PERP_EXACT_FREE) {
+      /* u y <= |u| 2^(column_0 - column_j) |x| */
+      mpq_set_z(q, u);
+      mpq_abs(q, q);
+      long by = E->column[0] - E->column[j];
+      if (by >= 0)
+        mpq_mul_2exp(q, q, (mp_bitcnt_t)by);
+      else
+        mpq_div_2exp(q, q, (mp_bitcnt_t)-by);
+      bool friction = perp_exact_is_friction(p, j - 1);
+      if (friction) mpq_mul_2exp(q, q, 1); /* turned axes of a cone */
+      if (mpq_cmp(q, most) > 0) mpq_set(most, q);
+      double lo, hi;
+      if (friction) continue;
+      perp_lcp_bounds(p, NULL, j - 1, &lo, &hi);
+      if (lo > -HUGE_VAL || hi < HUGE_VAL) shift += fabs(lo > -HUGE_VAL ? lo : hi);
+    }
+  }
+  E->work += (int64_t)E->m * width * 4;
+  double radius = 0;
+  if (mpz_sgn(sup) < 0) {
+    radius = HUGE_VAL;
+    if (mpq_sgn(most) > 0) {
+      mpq_set_z(q, sup);
+      mpq_neg(q, q);
+      mpq_div(q, q, most);
+      /* truncated; |x|_1 < radius follows from |lambda|_1 < radius - shift */
+      radius = fmax(mpq_get_d(q) - shift * (1 + E->k * DBL_EPSILON), 0) * (1 - 2 * DBL_EPSILON);
+      if (!(radius <= DBL_MAX)) radius = DBL_MAX;
+    }
+  }
+  for (int i = 0; i < E->m; i++) mpz_clear(y[i]);
+  mpz_clears(u, sup, NULL);
+  mpq_clears(most, q, NULL);
+  free(y);
+  return radius;
+}
+
+/* ---- the vertex that z points to ---------------------------------------------------------------------------- */
+
+/* The dictionary in doubles, rows and columns brought near 1; false when it does not fit. */
+static bool in_doubles(const perp_exact *E, double *G)
+{
+  int width = E->k + 1;
+  for (int i = 0; i < E->m; i++) {
+    double top = 0;
+    for (int j = 0; j < E->k; j++) {
+      double *g = &G[(size_t)i * E->k + j];
+      *g = mpz_get_d(E->D[(size_t)i * width + 1 + j]);
+      if (!isfinite(*g)) return false;
+      top = fmax(top, fabs(*g));
+    }
+    for (int j = 0; j < E->k && top > 0; j++) G[(size_t)i * E->k + j] /= top;
+  }
+  return true;
+}
+
+/* Bring to the dictionary where the rows of z, but one, are nonbasic, and columns with u = 0 basic. */
+static void approach(perp_exact_lcp *X, const double *z)
+{
+  perp_exact *E = &X->E;
+  int m = E->m, k = E->k, n = X->p->n, rows = 0, cols = 0;
+  double *G = perp_exact_alloc(m * k, sizeof *G), *u = perp_exact_alloc(k, sizeof *u);
+  int *row = perp_exact_alloc(m, sizeof *row), *col = perp_exact_alloc(k, sizeof *col);
+  if (in_doubles(E, G)) {
+    double top = 0, *y = perp_exact_alloc(m, sizeof *y), *c = perp_exact_alloc(k, sizeof *c);
+    for (int i = 0; i < n; i++) {
+      if (X->w[i] < 0 || z[i] == 0) continue;
+      int r = X->w[i] - k;
+      double size = 0;
+      for (int j = 0; j < k; j++)
+        size = fmax(size, fabs(mpz_get_d(E->D[(size_t)r * (k + 1) + 1 + j])));
+      bool turned = z[i] < 0 && E->v[X->w[i]].kind == PERP_EXACT_UP;
+      y[r] = ldexp(turned ? -z[i] : z[i], (int)-E->row[r]) * (size > 0 ? size : 1);
+      if (isfinite(y[r])) top = fmax(top, fabs(y[r]));
+    }
+    for (int t = 0; t < n; t++) { /* limits of friction rows, as in weights() */
+      if (X->limit[t] < 0) continue;
+      int r = X->limit[t] - k;
+      double s = 0;
+      for (int i = 0; i < m; i++) s += y[i] * G[(size_t)i * k + t];
+      if (s > 0) y[r] = s / -G[(size_t)r * k + t];
+    }
+    for (int i = 0; i < m; i++)
+      if (fabs(y[i]) > 1e-9 * top) row[rows++] = i;
+    for (int i = 0; i < rows; i++)
+      for (int j = 0; j < k; j++) {
+        u[j] += y[row[i]] * G[(size_t)row[i] * k + j];
+        c[j] += fabs(y[row[i]] * G[(size_t)row[i] * k + j]);
+      }
+    for (int j = 0; j < k; j++) {
+      unsigned char kind = E->v[j].kind;
+      bool zero = fabs(u[j]) <= 1e-7 * c[j];
+      if (kind == PERP_EXACT_BOX && u[j] > 0 && !zero) perp_exact_reflect(E, j);
+      if (kind != PERP_EXACT_FIXED && c[j] > 0 && (zero || kind == PERP_EXACT_FREE))
+        col[cols++] = j;
+    }
+    free(y);
+    free(c);
+  }
+  /* elimination with complete pivoting, free columns first */
+  for (int step = 0; step < rows - 1 && step < cols && E->work <= E->budget; step++) {
+    double most = 0;
+    int r = -1, c = -1;
+    bool free_one = false;
+    for (int i = step; i < rows; i++)
+      for (int j = step; j < cols; j++) {
+        double g = fabs(G[(size_t)row[i] * k + col[j]]);
+        bool f = E->v[col[j]].kind == PERP_EXACT_FREE && g > 1e-9;
+        if (f < free_one || (f == free_one && g <= most)) continue;
+        most = g;
+        free_one = f;
+        r = i;
+        c = j;
+      }
+    if (!(most > 1e-9)) break;
+    int t = row[r];
+    row[r] = row[step];
+    row[step] = t;
+    t = col[c];
+    col[c] = col[step];
+    col[step] = t;
+    const double *P = G + (size_t)row[step] * k;
+    for (int i = step + 1; i < rows; i++) {
+      double *Q = G + (size_t)row[i] * k, f = Q[col[step]] / P[col[step]];
+      for (int j = step; j < cols && f != 0; j++) Q[col[j]] -= f * P[col[j]];
+    }
+    if (mpz_sgn(E->D[(size_t)row[step] * (k + 1) + 1 + col[step]]) != 0)
+      perp_exact_pivot(E, row[step], 1 + col[step]);
+  }
+  free(G);
+  free(u);
+  free(row);
+  free(col);
+}
+
+/* z of the basic row r that shows that it is impossible, rounded where doubles cannot hold it. */
+static void extract(const perp_exact_lcp *X, int r, double *z)
+{
+  const perp_exact *E = &X->E;
+  const mpz_t *D = (const mpz_t *)E->D + (size_t)r * (size_t)(E->k + 1);
+  mpz_t g, y;
+  mpz_inits(g, y, NULL);
+  mpz_set(g, E->d);
+  for (int c = 1; c <= E->k; c++) mpz_gcd(g, g, D[c]);
+  long base = LONG_MIN;
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i < X->p->n; i++) {
+      int v = X->w[i];
+      if (pass == 0) z[i] = 0;
+      if (v < 0) continue;
+      mpz_set_ui(y, 0);
+      if (E->basic[r] == v) mpz_set(y, E->d);
+      for (int c = 1; c <= E->k; c++)
+        if (E->non[c - 1] == v) mpz_neg(y, D[c]);
+      if (mpz_sgn(y) == 0) continue;
+      if (E->v[v].sign < 0) mpz_neg(y, y);
+      double lo, hi;
+      perp_lcp_bounds(X->p, NULL, i, &lo, &hi);
+      if (lo == -HUGE_VAL && hi < HUGE_VAL) mpz_neg(y, y);
+      mpz_divexact(y, y, g);
+      long e;
+      double f = mpz_get_d_2exp(&e, y);
+      e += E->row[v - E->k];
+      if (pass == 0) {
+        if (e > base) base = e;
+      } else
+        z[i] = e - base < -2000 ? 0 : ldexp(f, (int)(e - base));
+    }
+  mpz_clears(g, y, NULL);
+}
+
+static bool search(const perp_lcp *p, const double *z, const bool *keep, const double *u,
+                   int64_t *budget, bool hopeful, double *radius, double *exact)
+{
+  perp_exact_lcp X;
+  int row;
+  perp_exact_lcp_new(&X, p, keep, u, *budget);
+  *radius = exact_radius(&X, z);
+  bool proved = *radius == HUGE_VAL;
+  if (proved)
+    memcpy(exact, z, (size_t)p->n * sizeof *z);
+  else if (hopeful && X.E.work < X.E.budget) {
+    approach(&X, z);
+    proved = perp_exact_decide(&X.E, &row) == PERP_EXACT_IMPOSSIBLE;
+    if (proved) extract(&X, row, exact);
+  }
+  *budget -= X.E.work;
+  perp_exact_lcp_free(&X);
+  return proved;
+}
+
+/* Is the gap of a proof z more than what rounding of b (and bounds) may have made?  Data that agree up to rounding,
+ * as redundant contacts do, seldom agree exactly. */
+static bool stands_out(const perp_lcp *p, const double *z, double *u, double *c, double *a,
+                       double *rest)
+{
+  double gap = 0, size = 0;
+  transposed_product(p, z, u, rest + p->n);
+  perp_lcp_absolute(p, z, true, a, c, rest, rest + p->n);
+  for (int i = 0; i < p->n; i++)
+    if (perp_exact_is_friction(p, i)) {
+      u[p->fric_of[i]] += p->mu[i] * fabs(u[i]);
+      c[p->fric_of[i]] += p->mu[i] * c[i];
+    }
+  for (int i = 0; i < p->n; i++) {
+    gap -= p->b[i] * z[i];
+    size += fabs(p->b[i] * z[i]);
+    if (perp_exact_is_friction(p, i)) continue;
+    double lo, hi, top = -HUGE_VAL;
+    perp_lcp_bounds(p, NULL, i, &lo, &hi);
+    if (lo > -HUGE_VAL) top = fmax(top, u[i] * lo);
+    if (hi < HUGE_VAL) top = fmax(top, u[i] * hi);
+    if (!(top > -HUGE_VAL)) continue;
+    gap -= top;
+    size += c[i] * fmax(lo > -HUGE_VAL ? fabs(lo) : 0, hi < HUGE_VAL ? fabs(hi) : 0);
+  }
+  return gap > 64 * p->n * DBL_EPSILON * size;
+}
+
+/* all: every row of a small problem, whatever z is */
+static perp_lcp_proof weigh(const perp_lcp *p, const double *z, int64_t budget, bool all,
+                            double *exact, double *radius, double *scratch)
 {
   int n = p->n;
-  double *x = scratch, *u = x + n, *c = u + n, *a = c + n, *rest = a + n, data = DBL_MIN;
-  if (radius != NULL) *radius = 0;
-  admissible(p, z, x);
+  double *x = scratch, *u = x + n, *c = u + n, *a = c + n, *rest = a + n, data = DBL_MIN, gap = 0;
+  double r = 0, noise = 0;
+  bool any = admissible(p, z, x), *keep = perp_exact_alloc(n, sizeof *keep);
+  double *push = perp_exact_alloc(n, sizeof *push);
   transposed_product(p, x, u, rest + n);
   perp_lcp_absolute(p, x, true, a, c, rest, rest + n);
+  int rows = 0, limits = 0, askable = 0;
   for (int i = 0; i < n; i++) {
     data = fmax(data, fabs(p->b[i]) / a[i]);
-    if (is_friction(p, i)) continue;
-    double lo, hi;
-    perp_lcp_bounds(p, x, i, &lo, &hi);
-    data = fmax(data, fmax(lo, -hi));
+    gap -= p->b[i] * x[i];
+    rows += keep[i] = x[i] != 0;
+    if (perp_exact_is_friction(p, i)) {
+      limits++;
+      push[p->fric_of[i]] += p->mu[i] * fabs(u[i]);
+    }
   }
-  double r = farkas_radius(p, x, u, c);
-  if (r > 1e8 * data) {
-    if (radius != NULL) *radius = r;
-    return PERP_PROOF_INFEASIBLE;
+  for (int i = 0; i < n; i++) {
+    if (perp_exact_is_friction(p, i)) continue;
+    double lo, hi, up = u[i] + push[i];
+    perp_lcp_bounds(p, NULL, i, &lo, &hi);
+    if (lo > -HUGE_VAL) data = fmax(data, lo);
+    if (hi < HUGE_VAL) data = fmax(data, -hi);
+    askable += lo == -HUGE_VAL || hi == HUGE_VAL;
+    if (hi == HUGE_VAL) noise = fmax(noise, up);
+    if (lo == -HUGE_VAL) noise = fmax(noise, -u[i]);
+    double most = fmax(lo > -HUGE_VAL ? u[i] * lo : -HUGE_VAL, hi < HUGE_VAL ? up * hi : -HUGE_VAL);
+    if (most > -HUGE_VAL) gap -= most;
   }
+  bool proved = false;
+  all = all && n <= ALL_ROWS;
+  if (any && (int64_t)(rows + limits) * (n + 1) <= MOST_NUMBERS) {
+    bool near = gap > 0 && noise <= 1e-3 * gap / data; /* else a search is hardly worth it */
+    proved = search(p, x, keep, u, &budget, near || all, &r, exact);
+  }
+  if (!proved && all && rows < askable && budget > 0) {
+    double ignored;
+    for (int i = 0; i < n; i++) {
+      double lo, hi;
+      perp_lcp_bounds(p, NULL, i, &lo, &hi);
+      keep[i] = !perp_exact_is_friction(p, i) && (lo == -HUGE_VAL || hi == HUGE_VAL);
+    }
+    proved = search(p, x, keep, u, &budget, true, &ignored, exact);
+  }
+  free(keep);
+  free(push);
+  if (radius != NULL) *radius = proved ? HUGE_VAL : r;
+  if (proved && stands_out(p, exact, u, c, a, rest)) return PERP_PROOF_INFEASIBLE;
+  if (!proved && r > 1e8 * data) return PERP_PROOF_WITHIN;
+  if (radius != NULL) *radius = 0;
   return is_ray(p, x, u, c, a, rest) ? PERP_PROOF_RAY : PERP_PROOF_NONE;
+}
+
+perp_lcp_proof perp_lcp_sharpen(const perp_lcp *p, const double *z, double *exact, double *scratch)
+{
+  double *found = perp_exact_alloc(p->n, sizeof *found);
+  perp_lcp_proof proof = weigh(p, z, PERP_PROOF_WORK, true, found, NULL, scratch);
+  if (proof == PERP_PROOF_INFEASIBLE) memcpy(exact, found, (size_t)p->n * sizeof *found);
+  free(found);
+  return proof;
+}
+
+perp_lcp_proof perp_lcp_prove(const perp_lcp *p, const double *z, double *radius, double *scratch)
+{
+  double *found = perp_exact_alloc(p->n, sizeof *found);
+  perp_lcp_proof proof = weigh(p, z, PERP_PROOF_WORK, false, found, radius, scratch);
+  free(found);
+  return proof;
 }

@@ -7,10 +7,12 @@
  *
  * A solution set is a union of polyhedra; what is found are their vertices.  Where A_FF is singular the
  * vertices have further rows with w_i = 0 (or free variables at 0), as many as the rank falls short; a
- * second pass tries all of them.  With both passes done and nothing accepted there is no solution.
+ * second pass tries all of them.  All this is rounded: with both passes done and nothing accepted, the problem is
+ * searched once more in exact arithmetic (exact_lcp.h), which finds a solution or shows that there is none.
  *
  * Works on the equilibrated problem, judges on the given one.  O(2^n n^3), memory O(n^2); n <= 20 and at
  * most 2^22 index sets; no circular cones; normal rows need lo >= 0. */
+#include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/internal.h"
 
 #include <float.h>
@@ -20,7 +22,7 @@
 
 enum { N = 20, MOST_SETS = 1 << 22, COMBINATIONS = 5 };
 
-/* Pivots of the equilibrated system below this count as zero. */
+/* Pivots below this part of the terms that they are a sum of count as zero. */
 static const double singular = 1e-11;
 
 struct options {
@@ -52,7 +54,7 @@ struct search {
   perp_ctx *ctx; /* NULL: not traced */
   double accept;
   int pass, sets, combinations;
-  bool complete, stop;
+  bool complete, stop, excluded;
   perp_lcp_solution_fn *found;
   void *user;
 };
@@ -65,32 +67,46 @@ static bool is_friction(const perp_lcp *p, int i)
 /* ---- linear systems ------------------------------------------------------------------------------------- */
 
 /* Solve the m x k system E (row-major, k unknowns and the right-hand side, ld = N + 1) by elimination with
- * complete pivoting; m >= k.  Returns the rank; x is filled when it is k. */
+ * complete pivoting, rows brought to one size first; m >= k.  Returns the rank; x is filled when it is k. */
 static int eliminate(double E[][N + 1], int m, int k, double *x)
 {
   int colperm[N], rank = 0;
+  double T[2 * N][N]; /* sums of the absolute values of the terms of E */
   for (int j = 0; j < k; j++) colperm[j] = j;
+  for (int i = 0; i < m; i++) {
+    double top = 0;
+    for (int j = 0; j < k; j++) top = fmax(top, fabs(E[i][j]));
+    for (int j = 0; j <= k && top > 0; j++) E[i][j] /= top;
+    for (int j = 0; j < k; j++) T[i][j] = fabs(E[i][j]);
+  }
   for (; rank < k; rank++) {
-    int r = rank, c = rank;
+    int r = -1, c = rank;
     double most = 0;
     for (int i = rank; i < m; i++)
       for (int j = rank; j < k; j++)
-        if (fabs(E[i][j]) > most) {
+        if (fabs(E[i][j]) > most && fabs(E[i][j]) > singular * T[i][j]) {
           most = fabs(E[i][j]);
           r = i;
           c = j;
         }
-    if (!(most > singular)) return rank;
+    if (r < 0) return rank;
     for (int j = 0; r != rank && j <= k; j++) {
       double t = E[rank][j];
       E[rank][j] = E[r][j];
       E[r][j] = t;
+      if (j == k) break;
+      t = T[rank][j];
+      T[rank][j] = T[r][j];
+      T[r][j] = t;
     }
     if (c != rank) {
       for (int i = 0; i < m; i++) {
         double t = E[i][rank];
         E[i][rank] = E[i][c];
         E[i][c] = t;
+        t = T[i][rank];
+        T[i][rank] = T[i][c];
+        T[i][c] = t;
       }
       int t = colperm[rank];
       colperm[rank] = colperm[c];
@@ -100,6 +116,7 @@ static int eliminate(double E[][N + 1], int m, int k, double *x)
       double f = E[i][rank] / E[rank][rank];
       if (f == 0) continue;
       for (int j = rank + 1; j <= k; j++) E[i][j] -= f * E[rank][j];
+      for (int j = rank + 1; j < k; j++) T[i][j] += fabs(f) * T[rank][j];
     }
   }
   for (int i = k - 1; i >= 0; i--) {
@@ -147,6 +164,19 @@ static void assemble(struct search *s)
 
 /* ---- one candidate ------------------------------------------------------------------------------------------ */
 
+/* s->lambda, judged */
+static void judge(struct search *s)
+{
+  int n = s->p->n;
+  perp_lcp_product(s->p, s->lambda, s->w, NULL);
+  double rel = perp_lcp_rel(s->p, s->a, s->lambda, s->w);
+  if (rel < s->best_rel) {
+    s->best_rel = rel;
+    memcpy(s->best, s->lambda, (size_t)n * sizeof *s->best);
+  }
+  if (rel <= s->accept && !s->found(s->user, s->lambda, s->w, s->state)) s->stop = true;
+}
+
 /* x_F -> lambda in original units, judged. */
 static void weigh(struct search *s, const double *x)
 {
@@ -170,13 +200,7 @@ static void weigh(struct search *s, const double *x)
     if (s->state[i] != PERP_ROW_FREE && is_friction(q, i))
       y[i] = s->state[i] * q->mu[i] * fmax(y[q->fric_of[i]], 0);
   for (int i = 0; i < n; i++) s->lambda[i] = y[i] * s->D[i];
-  perp_lcp_product(s->p, s->lambda, s->w, NULL);
-  double rel = perp_lcp_rel(s->p, s->a, s->lambda, s->w);
-  if (rel < s->best_rel) {
-    s->best_rel = rel;
-    memcpy(s->best, s->lambda, (size_t)n * sizeof *s->best);
-  }
-  if (rel <= s->accept && !s->found(s->user, s->lambda, s->w, s->state)) s->stop = true;
+  judge(s);
 }
 
 /* Singular system: add further rows (w_i = 0 of rows at a bound, x_i = 0 of free variables). */
@@ -291,7 +315,18 @@ static double index_sets(const perp_lcp *p)
   return sets;
 }
 
-/* Both passes; the second only when the first found nothing or `all` is asked. */
+/* Index set of s->lambda: for those who are told of the solution. */
+static void state_of(struct search *s)
+{
+  for (int i = 0; i < s->p->n; i++) {
+    double lo, hi, x = s->lambda[i];
+    perp_lcp_bounds(s->p, s->lambda, i, &lo, &hi);
+    s->state[i] = (signed char)(x <= lo ? PERP_ROW_LO : x >= hi ? PERP_ROW_HI : PERP_ROW_FREE);
+  }
+}
+
+/* Both passes, the second only when the first found nothing or `all` is asked; the exact search where both find
+ * nothing. */
 static void run(struct search *s, const perp_lcp *p, bool all)
 {
   int n = p->n, k = 0;
@@ -316,6 +351,13 @@ static void run(struct search *s, const perp_lcp *p, bool all)
     descend(s, 0);
   }
   if (limit < s->sets) s->sets = limit;
+  s->excluded = false;
+  if (s->best_rel <= s->accept || !s->complete) return;
+  enum perp_exact_answer exact = perp_exact_exclude(p, PERP_EXCLUDE_WORK, s->lambda);
+  s->excluded = exact == PERP_EXACT_IMPOSSIBLE;
+  if (exact != PERP_EXACT_POSSIBLE) return;
+  state_of(s);
+  judge(s);
 }
 
 /* ---- all solutions ------------------------------------------------------------------------------------------------ */
@@ -385,7 +427,7 @@ perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double acce
   s->user = &c;
   run(s, &plain, true);
   *count = c.count;
-  if (complete != NULL) *complete = s->complete && !s->stop;
+  if (complete != NULL) *complete = s->complete && !s->stop && (c.count > 0 || s->excluded);
   free(c.seen);
   free(s);
   if (c.failed) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d solutions", c.count);
@@ -444,8 +486,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     stats->reason = PERP_EXACT;
   else if (!s->complete)
     stats->reason = PERP_MAX_ITER;
-  else /* between the tolerance and 1e-6 rounding may have hidden a solution */
-    stats->reason = s->best_rel > 1e-6 ? PERP_INFEASIBLE : PERP_STALLED;
+  else
+    stats->reason = s->excluded ? PERP_INFEASIBLE : PERP_STALLED;
   PERP_TRACE(ctx, .method = "enumerate", .what = "done", .iteration = s->sets, .entering = -1,
              .leaving = -1, .residual = s->best_rel, .n = p->n, .x = lambda);
   return PERP_OK;

@@ -74,4 +74,5 @@ void perp_lcp_rescale(const perp_lcp *p, const double *D, double *A, double *b, 
     out->hi = hi;
   }
   if (p->fric_of != NULL) out->mu = mu;
+  out->unit = NULL; /* rows are in other units now: for the caller */
 }

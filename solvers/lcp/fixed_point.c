@@ -108,6 +108,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   box.cone = NULL;
   box.lo = w->lo;
   box.hi = w->hi;
+  box.tol_data = 0.1 * p->tol_data;
   for (int i = 0; i < n; i++) {
     perp_lcp_bounds(p, lambda, i, &w->lo[i], &w->hi[i]);
     coupled |= is_friction(p, i);
@@ -123,7 +124,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     stats->factorizations += inner.factorizations;
     stats->matvecs += inner.matvecs;
     stats->fallbacks += inner.fallbacks;
-    double rel = perp_lcp_rel(p, w->a, lambda, w->w);
+    double rel = perp_lcp_merit(p, w->a, lambda, w->w);
     PERP_TRACE(ctx, .method = "fixed-point", .what = "limits", .iteration = stats->iterations,
                .entering = -1, .leaving = -1, .step = omega, .residual = rel, .n = n, .x = lambda,
                .w = w->w);
@@ -145,7 +146,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       /* what frozen limits make impossible, others may allow */
       if (!coupled)
         keep_certificate(w, n, certificate);
-      else if (stats->reason == PERP_INFEASIBLE || stats->reason == PERP_RAY)
+      else if (stats->reason == PERP_INFEASIBLE || stats->reason == PERP_NONE_WITHIN ||
+               stats->reason == PERP_RAY)
         stats->reason = PERP_STALLED;
       break;
     }

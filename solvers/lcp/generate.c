@@ -102,7 +102,7 @@ static const perp_lcp_family families[] = {
     PERP_GEN_TABLE },
   { "pang", "isolated degenerate solution, not copositive", 3, 3, 1, 0, 0, 0, OK | DEG,
     PERP_GEN_TABLE },
-  { "pang-perturbed", "feasible but without solution", 3, 3, 1, 0, 0, 0, NO, PERP_GEN_TABLE },
+  { "pang-perturbed", "infeasible by a hair, b_1 = -1e-4", 3, 3, 1, 0, 0, 0, NO, PERP_GEN_TABLE },
   { "skew-perturbed", "skew-symmetric, many solutions", 3, 3, 1, 0, 0, 0, PSD | OK | DEG,
     PERP_GEN_TABLE },
   { "chen-ye", "P0 with an unbounded solution set", 3, 3, 1, 0, 0, 0, OK | DEG, PERP_GEN_TABLE },

@@ -181,7 +181,7 @@ static const struct small {
     { 0, -1, 1 },
     { 1, 0, 0 } },
   { "pang-perturbed",
-    "as pang with b_1 = -1e-4: feasible, no solution",
+    "as pang with b_1 = -1e-4: w_1 < 0 for every lambda >= 0",
     3,
     false,
     false,

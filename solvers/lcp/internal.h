@@ -9,10 +9,20 @@
  * whether A and b are finite.  O(n^2), no allocation. */
 void perp_lcp_survey(const perp_lcp *p, double *a, double *asymmetry, bool *finite);
 
+/* Are all numbers of A (or J, M^-1, S) and b finite?  O(n^2) dense, O(nnz) factored. */
+bool perp_lcp_finite(const perp_lcp *p);
+
 /* a as perp_lcp_scales, and c = |A||x|, or |A'||x| where transposed (dense only differs).
  * acc [n], y [nv]: scratch, not read when dense. */
 void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, double *a, double *c,
                        double *acc, double *y);
+
+/* perp_lcp_prove that, for PERP_PROOF_INFEASIBLE, writes the vector that proves to exact [n] (may be z): without
+ * rounding where doubles can hold it.  In problems of up to 24 rows it looks beyond the rows of z, which may be 0. */
+perp_lcp_proof perp_lcp_sharpen(const perp_lcp *p, const double *z, double *exact, double *scratch);
+/* Budgets, in units below 1 ns. */
+#define PERP_PROOF_WORK   150000000 /* of a proof: 0.1 s */
+#define PERP_EXCLUDE_WORK 500000000 /* of an exclusion: 0.4 s */
 
 /* Row scales of a factored problem (scales.c), 0 for a zero row.
  *
@@ -24,9 +34,32 @@ void perp_lcp_factored_rows(const perp_blocks *F, const double *lambda, double *
  * is not there. */
 bool perp_lcp_contact_scales(const perp_blocks *F, double *a, double *scratch);
 
+/* Largest numbers over all rows, in the terms of lcp.h: r_i, |lambda_i|, |b_i| / a_i, |clamp(0)|; where units are
+ * asked for unit_i times a_i r_i, a_i, |b_i|, |w_i|. */
+typedef struct perp_lcp_extremes {
+  double worst, size, data, start;
+  double left, stiff, force, moved;
+  bool bad; /* something is not finite: a maximum would lose a NaN */
+} perp_lcp_extremes;
+/* Of plain numbers, by a team of F->threads.  O(n), no allocation. */
+void perp_lcp_survey_residual(const perp_lcp *p, const double *a, const double *lambda,
+                              const double *w, bool units, perp_lcp_extremes *out);
+/* rel and data of a w with rounding: where the data drown in that, rel is at least 1. */
+double perp_lcp_plain_rel(const perp_lcp_extremes *e);
+double perp_lcp_plain_data(const perp_lcp_extremes *e);
+
+/* judge.c: is lambda, finite, solved at tol and p->tol_data?  a as perp_lcp_scales; w [n]: as perp_lcp_product gives it.
+ * *rel, *data out: of this w where it tells enough, otherwise exact (then a may be what scratch begins with, and is
+ * overwritten).  scratch [PERP_LCP_SCRATCH].  PERP_CONVERGED, PERP_INACCURATE or PERP_UNDECIDED. */
+perp_reason perp_lcp_decide(const perp_lcp *p, double tol, const double *a, const double *lambda,
+                            const double *w, double *scratch, double *rel, double *data);
+
+/* A deep copy of F in what the arena holds; a counting pass where that is nothing yet. */
+perp_blocks *perp_lcp_copy_blocks(const perp_blocks *F, perp_arena *a);
+
 /* D [n] out: the powers of two of a symmetric equilibration of dense A.  scratch [n]. */
 void perp_lcp_equilibration(const perp_lcp *p, double *D, double *scratch);
-/* *out = the problem in lambda' = lambda / D, with its data in A [n n], b, lo, hi, mu [n]; index arrays are
+/* *out = the problem in lambda' = lambda / D, with its data in A [n n], b, lo, hi, mu [n] and without units; index arrays are
  * shared with p. */
 void perp_lcp_rescale(const perp_lcp *p, const double *D, double *A, double *b, double *lo,
                       double *hi, double *mu, perp_lcp *out);

@@ -139,7 +139,8 @@ static perp_status number(perp_scan *t, const char *what, bool infinite, double 
   if (isnan(v)) return perp_scan_fail(t, t->word_line, "%s is NaN", what);
   bool spelled = strpbrk(word, "nN") != NULL; /* "inf", not an overflow */
   if (isinf(v) && !(infinite && spelled))
-    return perp_scan_fail(t, t->word_line, "%s must be finite, got %.40s", what, word);
+    return perp_scan_fail(t, t->word_line, "%s must be finite, got %.40s%s", what, word,
+                          spelled ? "" : ", beyond the range of a double");
   *value = v;
   return PERP_OK;
 }

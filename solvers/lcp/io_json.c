@@ -25,13 +25,15 @@ enum member {
   J_FRICTION_OF,
   J_MU,
   J_CONE,
+  J_UNIT,
   J_FROZEN,
   J_SOLUTION,
   MEMBERS
 };
-static const char *const member_names[MEMBERS] = { "family", "provenance", "n",      "A",
-                                                   "b",      "lo",         "hi",     "friction_of",
-                                                   "mu",     "cone",       "frozen", "solution" };
+static const char *const member_names[MEMBERS] = { "family",  "provenance", "n",    "A",
+                                                   "b",       "lo",         "hi",   "friction_of",
+                                                   "mu",      "cone",       "unit", "frozen",
+                                                   "solution" };
 
 /* ---- syntax ------------------------------------------------------------------------------------------- */
 
@@ -150,7 +152,8 @@ static perp_status read_number(perp_scan *t, const char *what, double *value, bo
   word[n] = '\0';
   *value = strtod_l(word, NULL, t->c);
   if (!isfinite(*value))
-    return perp_scan_fail(t, t->line, "%s must be finite, got %.40s", what, word);
+    return perp_scan_fail(t, t->line, "%s must be finite, got %.40s, beyond the range of a double",
+                          what, word);
   t->at = s;
   return PERP_OK;
 }
@@ -463,6 +466,9 @@ static void simplify(perp_lcp_problem *out)
     cones = cones || (p->cone != NULL && p->cone[i] != 0);
   }
   if (!bounds) p->lo = p->hi = NULL;
+  bool units = false;
+  for (int i = 0; p->unit != NULL && i < p->n; i++) units = units || p->unit[i] != 1;
+  if (!units) p->unit = NULL;
   if (!cones) p->cone = NULL;
   if (!friction && !cones) {
     p->fric_of = NULL;
@@ -480,6 +486,7 @@ perp_status perp_lcp_read_json(perp_scan *t, perp_lcp_problem *out)
   bool solution = place[J_SOLUTION].at != NULL && !word_at(t, &place[J_SOLUTION], "null");
   unsigned parts = PERP_PART_A | PERP_PART_BOUNDS | PERP_PART_FRICTION;
   if (place[J_CONE].at != NULL) parts |= PERP_PART_CONE;
+  if (place[J_UNIT].at != NULL) parts |= PERP_PART_UNIT;
   if (solution) parts |= PERP_PART_SOLUTION;
   PERP_TRY(perp_lcp_problem_new(t->ctx, n, parts, out));
   perp_lcp_arrays x = perp_lcp_edit(out);
@@ -490,6 +497,10 @@ perp_status perp_lcp_read_json(perp_scan *t, perp_lcp_problem *out)
                        (struct items){ .kind = REAL, .name = "b", .n = n, .x = x.b, .stride = 1 }));
   PERP_TRY(read_bounds(t, place, n, x.lo, x.hi));
   PERP_TRY(read_friction(t, place, n, x));
+  if (x.unit != NULL)
+    PERP_TRY(read_member(
+        t, &place[J_UNIT],
+        (struct items){ .kind = REAL, .name = "unit", .n = n, .x = x.unit, .stride = 1 }));
   if (solution)
     PERP_TRY(read_member(
         t, &place[J_SOLUTION],

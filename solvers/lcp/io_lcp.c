@@ -23,6 +23,7 @@ enum section {
   S_HI,
   S_FRICTION,
   S_CONE,
+  S_UNIT,
   S_FROZEN,
   S_SOLUTION,
   S_END,
@@ -31,7 +32,7 @@ enum section {
 static const char *const section_names[SECTIONS] = { "family", "provenance", "classes",  "n",
                                                      "A",      "factored",   "softness", "b",
                                                      "lo",     "hi",         "friction", "cone",
-                                                     "frozen", "solution",   "end" };
+                                                     "unit",   "frozen",     "solution", "end" };
 static const struct {
   const char *name;
   unsigned bit;
@@ -419,6 +420,8 @@ static perp_status read_section(perp_scan *t, int k, unsigned present, unsigned 
     return read_friction(t, x, n);
   case S_CONE:
     return read_cones(t, x.cone, n);
+  case S_UNIT:
+    return perp_scan_reals(t, "unit", (size_t)n, x.unit);
   case S_FROZEN:
     out->p.frozen = true;
     return PERP_OK;
@@ -439,6 +442,7 @@ static perp_status read_n(perp_scan *t, unsigned present, perp_lcp_problem *out)
   if (present & (1u << S_LO | 1u << S_HI)) parts |= PERP_PART_BOUNDS;
   if (present & 1u << S_FRICTION) parts |= PERP_PART_FRICTION;
   if (present & 1u << S_CONE) parts |= PERP_PART_CONE;
+  if (present & 1u << S_UNIT) parts |= PERP_PART_UNIT;
   if (present & 1u << S_SOLUTION) parts |= PERP_PART_SOLUTION;
   return perp_lcp_problem_new(t->ctx, n, parts, out);
 }
@@ -613,6 +617,7 @@ perp_status perp_lcp_write(perp_ctx *ctx, const perp_lcp_problem *q, FILE *f)
     for (int i = 0; i < n; i++)
       if (p->cone[i]) fprintf(f, "%d\n", i);
   }
+  if (p->unit != NULL) put_vector(f, "unit", p->unit, n);
   if (p->frozen) fprintf(f, "frozen\n");
   if (q->solution != NULL) put_vector(f, "solution", q->solution, n);
   fprintf(f, "end\n");

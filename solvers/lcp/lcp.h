@@ -34,7 +34,7 @@ typedef struct perp_lcp {
    * the plain box problem. */
   bool frozen;
   /* What the caller will accept (set by perp_lcp_solve, 0 when unknown).  An iterative method whose own
-   * option tol is 0 (the default) stops when perp_lcp_rel() <= tol. */
+   * option tol is 0 (the default) stops when perp_lcp_merit() <= tol. */
   double tol;
   /* Asked for beside tol where > 0: the figure `data` below must be at most this, too. */
   double tol_data;
@@ -57,10 +57,12 @@ enum {
   PERP_LCP_FACTORED = 1 << 6,     /* never forms A; serves dense A as well */
   PERP_LCP_PIVOTING = 1 << 7,     /* ends after finitely many pivots with an exact basis */
   PERP_LCP_ITERATIVE = 1 << 8,
-  PERP_LCP_WARM = 1 << 9,        /* profits from the guess in lambda */
-  PERP_LCP_PEER = 1 << 10,       /* somebody else's solver behind an adapter */
-  PERP_LCP_EXHAUSTIVE = 1 << 11, /* PERP_INFEASIBLE may mean that every basis was tried */
-  PERP_LCP_STRUCTURED = 1 << 12  /* serves one structure of A only; PERP_UNSUITED for the others */
+  PERP_LCP_WARM = 1 << 9,  /* profits from the guess in lambda */
+  PERP_LCP_PEER = 1 << 10, /* somebody else's solver behind an adapter */
+  /* PERP_INFEASIBLE may come without a vector: perp_lcp_solve then excludes every basis itself, exactly */
+  PERP_LCP_EXHAUSTIVE = 1 << 11,
+  PERP_LCP_STRUCTURED = 1 << 12, /* serves one structure of A only; PERP_UNSUITED for the others */
+  PERP_LCP_CHOOSES = 1 << 13 /* what it leaves unsolved is its own choice of what to go on with */
 };
 
 typedef struct perp_lcp_desc {
@@ -96,6 +98,10 @@ perp_status perp_lcp_check(perp_ctx *ctx, const perp_lcp *p, bool *finite);
 /* Capability bits that a method needs for this problem: any of PERP_LCP_BOX, FREE, FRICTION, CONE.  O(n). */
 unsigned perp_lcp_needs(const perp_lcp *p);
 
+/* What of p a method cannot serve, known before it is tried: "friction rows", "a nonsymmetric A"; NULL: nothing.
+ * perp_lcp_solve answers such a problem with PERP_UNSUITED.  O(n^2). */
+const char *perp_lcp_unsuited(const perp_desc *method, const perp_lcp *p);
+
 /* PERP_ERR_UNSUPPORTED, with the reason, for a method that serves one structure of A (PERP_LCP_STRUCTURED) which the
  * matrices J M^-1 J' of `what`, with a positive diagonal, never have. */
 perp_status perp_lcp_unstructured(perp_ctx *ctx, const perp_desc *method, const char *what);
@@ -116,7 +122,7 @@ static inline void perp_lcp_bounds(const perp_lcp *p, const double *lambda, int 
 
 /* Size of the scratch of the functions below that ask for PERP_LCP_SCRATCH; nv = columns of J, 0 when
  * dense. */
-#define PERP_LCP_SCRATCH(n, nv) (5 * (size_t)(n) + 2 * (size_t)(nv))
+#define PERP_LCP_SCRATCH(n, nv) (8 * (size_t)(n) + 2 * (size_t)(nv) + 2)
 
 /* w = A lambda + b.  scratch [2 nv], not read when dense. */
 void perp_lcp_product(const perp_lcp *p, const double *lambda, double *w, double *scratch);
@@ -124,7 +130,7 @@ void perp_lcp_product(const perp_lcp *p, const double *lambda, double *w, double
 /* max_ij |A_ij - A_ji| / max_ij |A_ij| of a dense problem; 0 when factored.  O(n^2). */
 double perp_lcp_asymmetry(const perp_lcp *p);
 
-/* ---- judging: residual.c, the one judge --------------------------------------------------------------- */
+/* ---- judging: judge.c and residual.c, the one judge ------------------------------------------------------ */
 
 typedef struct perp_lcp_judgement {
   double rel;  /* scaled natural map, see below: decides */
@@ -137,29 +143,60 @@ typedef struct perp_lcp_judgement {
   double coupling;      /* frozen limits: max |hi - mu lambda_n+| / max(hi, mu lambda_n); else 0 */
 } perp_lcp_judgement;
 
-/* The figure that decides.  With a_i = max_j |A_ij| (for a zero row the largest of all rows, so that the
- * figure is invariant; 1 when A = 0),
- *      r_i = |lambda_i - clamp(lambda_i - w_i / a_i, lo_i, hi_i)|,      B = max_i |b_i| / a_i,
- *      rel = max_i r_i / max(|lambda|_inf, B, smallest normal).
- * Invariant under (A, b) -> s (A, b), exactly for powers of two, and under units.  A cone is one row of
- * two components: the disc projection of lambda_T - w_T / max(a_i, a_{i+1}), Euclidean norm.
+/* The two figures.  With a_i = max_j |A_ij| (for a zero row the largest of all rows, so that the figure is
+ * invariant; 1 when A = 0), bounds of friction rows from the double nearest to mu_i max(lambda_j, 0), and
+ *      r_i = |lambda_i - clamp(lambda_i - w_i / a_i, lo_i, hi_i)|
+ *          = |the median of lambda_i - lo_i, w_i / a_i, lambda_i - hi_i|:
  *
- * Safeguard: dividing by |lambda| lets a huge lambda certify itself (A = v v' with v of both signs has no
- * solution for b = -1, yet lambda = t e, v'e = 0, has r = 1 for every t and rel = 1 / t), and from about
- * |lambda| = B / (16 eps) on the data b drown in the rounding of w.  With lambda_0 = clamp(0, lo, hi) and
- * D = max(B, |lambda_0|_inf), where D > 0, let s = max_i r_i / D, or 1 if that is more and the data drown:
- * the residual in units of the data.  Where s > 1e-4, rel is at least s^4 (s from s = 1 on).  At tolerance tol this
- * refuses what leaves more than tol^(1/4) of the data unsolved (tol = 1e-10: 0.3 %, reached by an exact
- * method from |lambda| / D of about 1e12 on), and changes nothing otherwise.
+ *      rel = max_i r_i / max(|lambda|_inf, D_b, smallest normal),              D_b = max_i |b_i| / a_i,
+ *      data = max_i unit_i a_i r_i / B,                                        B = max_i unit_i |b_i|,
+ * data over the rows with a_i r_i > 8 eps (|A||lambda| + |b|)_i, which the nearest doubles to a solution leave as well;
+ * 0 when there is no such row.  Where b = 0, B = max_i unit_i (|A||lambda|)_i; where that is 0, too, data is 0 or inf.
+ * A cone is one row of two components: the disc projection of lambda_T - w_T / a with a = max(a_i, a_{i+1}), Euclidean
+ * norms, the larger unit.
  *
- * NaN anywhere gives rel = NaN, which is never accepted. */
+ * The rule: solved means rel <= tol, and where p->tol_data > 0 is asked also data <= tol_data.
+ *
+ * rel is the backward error against the size of lambda: what any solver in double numbers can reach, whatever the
+ * condition of A.  It promises nothing about w in units of b: where |lambda| exceeds D_b, w may be wrong by
+ * tol |lambda| a_i, which can be more than all of b (mass ratios, nearly dependent contacts).  data promises just that:
+ * no row misses its condition by more than tol_data of the largest b, but for the rounding that exact lambda would
+ * have, too.  From |lambda| of about 1e9 D_b on (tol_data = 1e-6), that rounding is what is left, and data is 0 for want of
+ * anything to tell.  Neither says how far lambda is from a solution: that takes the condition of A.
+ *
+ * Safeguard in rel: dividing by |lambda| lets a huge lambda certify itself (A = v v' with v of both signs has no
+ * solution for b = -1, yet lambda = t e, v'e = 0, has r = 1 for every t and rel = 1 / t).  With
+ * lambda_0 = clamp(0, lo, hi) and D = max(D_b, |lambda_0|_inf), where D > 0, let s = max_i r_i / D.  Where s > 1e-4, rel is
+ * at least s^4 (s from s = 1 on).  At tolerance tol this refuses what leaves more than tol^(1/4) of the data unsolved
+ * (tol = 1e-10: 0.3 %, reached by an exact method from |lambda| / D of about 1e12 on), and changes nothing otherwise.
+ *
+ * Invariant: rel under (A, b) -> s (A, b), exactly for powers of two, under units of lambda and w and of single rows;
+ * data under the first, and under row units when unit_i goes with them; both under permutations.  The judge works with
+ * w summed exactly; perp_lcp_rel and perp_lcp_rate with the rounded w they are given, and where that hides the data
+ * (16 eps |lambda| >= D) s is at least 1.
+ *
+ * NaN anywhere gives NaN, which is never accepted. */
 
 /* a [n] out: the row scales.  scratch [n + nv], not read when dense.  O(n^2) dense; factored
  * O(sum over blocks of (rows touching the block)^2 d). */
 void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch);
-/* rel from its parts, with w = A lambda + b: what iterative methods stop on.  O(n), no allocation. */
+/* rel from its parts, with w = A lambda + b as rounded.  O(n), no allocation. */
 double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, const double *w);
-/* Everything.  w [n] out: A lambda + b, may be NULL.  scratch [PERP_LCP_SCRATCH].  No allocation. */
+/* The same, and the figure `data`, in one pass.  *data is an upper bound of that figure: rows within the rounding
+ * of |A||lambda| count, too, and where b = 0 it is relative to max unit_i |w_i|.  *rel and *data are NaN where a
+ * number is not finite.  O(n), no allocation. */
+void perp_lcp_rate(const perp_lcp *p, const double *a, const double *lambda, const double *w,
+                   double *rel, double *data);
+/* What iterative methods stop on, at most p->tol when both rules hold: rel where p->tol_data is 0, else
+ * max(rel, data p->tol / p->tol_data) with the figures of perp_lcp_rate.  O(n), no allocation. */
+double perp_lcp_merit(const perp_lcp *p, const double *a, const double *lambda, const double *w);
+/* What the figures of j, of the judge, say at tol and p->tol_data: PERP_CONVERGED (solved), PERP_INACCURATE (not), or
+ * PERP_UNDECIDED, where the rounding of a figure itself reaches across its tolerance. */
+perp_reason perp_lcp_verdict(const perp_lcp *p, double tol, const perp_lcp_judgement *j);
+/* Everything, from exact sums: right to rounding of the figures themselves, for numbers of any size, denormal ones
+ * too (factored: as far as the rounding of A_ij in long double allows, 1e-12 for cond(M_b) up to 1e6).  w [n] out:
+ * A lambda + b to the nearest double, may be NULL.  scratch [PERP_LCP_SCRATCH].  No allocation.  About 10 ns for each
+ * entry of A, factored for each J'lambda of each row. */
 void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *scratch,
                     perp_lcp_judgement *j);
 
@@ -167,26 +204,35 @@ void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *
 
 typedef enum perp_lcp_proof {
   PERP_PROOF_NONE = 0,
-  PERP_PROOF_RAY,       /* z is the direction of a ray of Lemke's path; proves nothing by itself */
-  PERP_PROOF_INFEASIBLE /* no lambda within a huge radius satisfies the linear conditions: no solution */
+  PERP_PROOF_RAY,        /* z is the direction of a ray of Lemke's path; proves nothing by itself */
+  PERP_PROOF_WITHIN,     /* no solution with |lambda|_1 < radius; one beyond it is not excluded */
+  PERP_PROOF_INFEASIBLE, /* a Farkas vector, verified without rounding: no solution at all */
+  PERP_PROOF_EXCLUDED /* all complementary bases excluded without rounding: no solution at all; no vector */
 } perp_lcp_proof;
 
-/* What does the vector z [n] prove, recomputed from the input alone?  Entries of z of the wrong sign are
- * taken as zero first.
+/* What does the vector z [n] prove, recomputed from the input alone, taken as the numbers it is?  Entries of z of
+ * the wrong sign are taken as zero first.
  *
- * PERP_PROOF_INFEASIBLE (Farkas; any A, symmetric or not): z_i >= 0 where only the lower bound is finite
- * (there w_i >= 0 is asked), <= 0 where only the upper one is, of any sign on free rows, 0 elsewhere; then
- * every solution has z'w >= 0.  With u = A'z,  z'w = u'lambda + b'z, and where the supremum of u'lambda
- * over the bounds is below -b'z by a gap there is no solution.  On unbounded sides u must vanish or have
- * the right sign; the amount e by which it does not, rounding included, leaves a proof for
- * |lambda|_1 < radius = gap / e only.  Accepted when radius exceeds 1e8 max(|b_i| / a_i, |clamp(0)|).
- * Friction rows have z = 0 and add mu |u_t| to u_n.
+ * Farkas (any A, symmetric or not): z_i >= 0 where only the lower bound is finite (there w_i >= 0 is asked), <= 0
+ * where only the upper one is, of any sign on free rows, 0 elsewhere; then every solution has z'w >= 0.  With
+ * u = A'z,  z'w = u'lambda + b'z, and where the supremum of u'lambda over the bounds is below -b'z by a gap there is
+ * no solution.  Friction rows have z = 0 and add mu |u_t| to u_n.
+ *
+ * PERP_PROOF_INFEASIBLE: z, or an exact vector that z points to, is one with u exactly 0, or of the right sign, on
+ * unbounded sides.  Such a vector is looked for among the rows of z, in integer arithmetic, as far as the budget
+ * reaches (0.1 s).  The gap must exceed 64 n eps times the sum of the terms it is made of: numbers that agree up to
+ * rounding, such as b of redundant contacts, are not called contradictory although, as they are, they may be.  Circles are replaced by a square around them, one side
+ * across u_t, which is more than they allow.
+ *
+ * PERP_PROOF_WITHIN: the amount e > 0 by which u of z itself is not, leaves a proof for |lambda|_1 < radius = gap / e
+ * only.  Shown where radius exceeds 1e8 max(|b_i| / a_i, |clamp(0)|).
  *
  * PERP_PROOF_RAY (pure LCP): z >= 0, z != 0, y = A z + theta e >= 0 for one theta >= 0, z_i y_i = 0, up to
  * 1e-9 of |A||z|: the homogeneous part of an unbounded edge of Lemke's path with covering vector e.  For
  * copositive-plus A it comes with b'z < 0 and A'z <= 0, and is then reported as PERP_PROOF_INFEASIBLE.
  *
- * radius (may be NULL) out: the radius of the proof.  scratch [PERP_LCP_SCRATCH].  No allocation. */
+ * radius (may be NULL) out: the radius of the proof, infinite for PERP_PROOF_INFEASIBLE.  scratch
+ * [PERP_LCP_SCRATCH].  Allocates.  Rows and columns beyond 400000 numbers are not looked at: no proof. */
 perp_lcp_proof perp_lcp_prove(const perp_lcp *p, const double *z, double *radius, double *scratch);
 
 /* ---- one solve, judged: solve.c ------------------------------------------------------------------------- */
@@ -202,19 +248,26 @@ void perp_lcp_destroy(perp_lcp_solver *s); /* NULL is fine */
 /* Solve the symmetrically scaled problem (D A D, D b), D powers of two that bring the rows of A near 1
  * (Ruiz); undone before judging.  Allocates here, not in solve: PERP_ERR_NOMEM.  Factored problems are formed. */
 perp_status perp_lcp_equilibrate(perp_ctx *ctx, perp_lcp_solver *s, bool on);
-/* Check the problem, solve, judge.  tol > 0: what counts as solved.  On return stats->reason is
- * PERP_CONVERGED exactly when stats->residual = judgement->rel <= tol; a method that believed itself done
- * gets PERP_INACCURATE.  Non-finite data give PERP_NOT_FINITE, a problem outside the capabilities of the
+/* Check the problem, solve, judge.  tol > 0 and p->tol_data: what counts as solved.  On return stats->reason is
+ * PERP_CONVERGED exactly when the rule above holds, PERP_UNDECIDED where rounding of the figures leaves that open;
+ * a method that believed itself done gets PERP_INACCURATE.  stats->residual is rel and stats->data data, both exact
+ * where judgement is given; otherwise from a w with rounding wherever a bound of that shows that the verdict is the
+ * same, and data is then the upper bound of perp_lcp_rate.  A method that does not come with perp works on copies of
+ * all data of the problem, so that it cannot change what is judged (memory grows with the largest problem).  Non-finite data give PERP_NOT_FINITE, a problem outside the capabilities of the
  * method PERP_UNSUITED (status PERP_OK both times).  PERP_INFEASIBLE is only reported with a certificate
- * that perp_lcp_prove accepts (or by an exhaustive method), PERP_RAY becomes it where that is proved.
+ * that perp_lcp_prove accepts without a radius, or where an exhaustive method says it and all bases are excluded in
+ * exact arithmetic; PERP_RAY becomes it where that is proved.  What is shown within a radius only is
+ * PERP_NONE_WITHIN: not solved, and not answered.
  * lambda [n] in: guess, out: iterate, always finite; w [n] = A lambda + b out, may be NULL.  judgement may be NULL,
  * which saves the work on its other figures.  stats out.  PERP_ERR_ARG: tol, or as perp_lcp_check; PERP_ERR_DIM: more
  * rows or columns than created for, or as perp_lcp_check; else what the method says; lambda, w and judgement are then
- * undefined.  Beside the cost of the method O(n^2) dense, O(nnz) factored. */
+ * undefined.  Beside the cost of the method O(n^2) dense, O(nnz) factored; after a claim that
+ * there is no solution up to 0.1 s of integer arithmetic, which allocates, 0.5 s for an exhaustive method. */
 perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double tol,
                            double *lambda, double *w, perp_lcp_judgement *judgement,
                            perp_stats *stats);
-/* What the last solve proved, and the vector [n] that does (NULL when there is none). */
+/* What the last solve proved, and the vector [n] that does (NULL when there is none; perp_lcp_prove tells its
+ * radius).  Where the exact vector fits doubles it is this one. */
 perp_lcp_proof perp_lcp_proved(const perp_lcp_solver *s);
 const double *perp_lcp_certificate(const perp_lcp_solver *s);
 
@@ -226,7 +279,8 @@ typedef bool perp_lcp_solution_fn(void *user, const double *lambda, const double
                                   const signed char *state);
 /* All basic solutions of a problem with n <= 20 rows and at most 2^22 index sets (no cones).  accept: the
  * largest rel of a solution.  *count out: how many; *complete (may be NULL): every index set was
- * examined.  Allocates.  PERP_ERR_UNSUPPORTED: more rows or index sets, cones, no dense A; PERP_ERR_ARG: numbers that
+ * examined (in doubles: pivots below 1e-11 of what they come from count as zero) and, where *count = 0, excluded in
+ * exact arithmetic.  Allocates.  PERP_ERR_UNSUPPORTED: more rows or index sets, cones, no dense A; PERP_ERR_ARG: numbers that
  * are not finite; else as perp_lcp_check.  O(index sets x n^3). */
 perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double accept,
                                    perp_lcp_solution_fn *found, void *user, int *count,

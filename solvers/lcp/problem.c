@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Complementarity problems that own their data: one zeroed block for the arrays of a dense problem, one
  * for the arrays of a factored one. */
+#include "solvers/lcp/internal.h"
 #include "solvers/lcp/io_scan.h"
 
 #include <math.h>
@@ -38,6 +39,7 @@ static void layout(perp_lcp_problem *q, perp_arena *a, unsigned parts)
     q->p.fric_of = PERP_CARVE(a, int, n);
   }
   if (parts & PERP_PART_CONE) q->p.cone = PERP_CARVE(a, signed char, n);
+  if (parts & PERP_PART_UNIT) q->p.unit = PERP_CARVE(a, double, n);
   if (parts & PERP_PART_SOLUTION) q->solution = PERP_CARVE(a, double, n);
 }
 
@@ -60,6 +62,7 @@ perp_status perp_lcp_problem_new(perp_ctx *ctx, int n, unsigned parts, perp_lcp_
   perp_lcp_arrays x = perp_lcp_edit(out);
   for (int i = 0; x.hi != NULL && i < n; i++) x.hi[i] = HUGE_VAL;
   for (int i = 0; x.fric_of != NULL && i < n; i++) x.fric_of[i] = -1;
+  for (int i = 0; x.unit != NULL && i < n; i++) x.unit[i] = 1;
   return PERP_OK;
 }
 
@@ -80,6 +83,7 @@ perp_lcp_arrays perp_lcp_edit(perp_lcp_problem *p)
                             .lo = (double *)(uintptr_t)p->p.lo,
                             .hi = (double *)(uintptr_t)p->p.hi,
                             .mu = (double *)(uintptr_t)p->p.mu,
+                            .unit = (double *)(uintptr_t)p->p.unit,
                             .solution = p->solution,
                             .fric_of = (int *)(uintptr_t)p->p.fric_of,
                             .cone = (signed char *)(uintptr_t)p->p.cone };
@@ -108,7 +112,7 @@ static void *copy_part(perp_arena *a, const void *from, size_t count, size_t siz
 }
 #define COPY(field, T, count) B.field = copy_part(a, F->field, (size_t)(count), sizeof(T))
 
-static perp_blocks *copy_blocks(const perp_blocks *F, perp_arena *a)
+perp_blocks *perp_lcp_copy_blocks(const perp_blocks *F, perp_arena *a)
 {
   perp_blocks B = *F, *out = PERP_CARVE(a, perp_blocks, 1);
   int nb = F->nb, nc = F->nc, sub = F->jptr[nc];
@@ -125,6 +129,8 @@ static perp_blocks *copy_blocks(const perp_blocks *F, perp_arena *a)
   COPY(Minv, double, F->mptr[nb]);
   COPY(J, double, F->joff[sub]);
   COPY(s, double, F->m);
+  COPY(diag, unsigned char, nb);
+  COPY(flat, double, F->nv);
   if (out != NULL) *out = B;
   return out;
 }
@@ -133,11 +139,11 @@ perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *p, cons
 {
   if (F->m != p->p.n) return PERP_FAIL(ctx, PERP_ERR_DIM, "J has %d rows but n = %d", F->m, p->p.n);
   perp_arena a = { 0 };
-  copy_blocks(F, &a);
+  perp_lcp_copy_blocks(F, &a);
   void *block = zeroed(ctx, a.used);
   if (block == NULL) return PERP_ERR_NOMEM;
   a = (perp_arena){ .base = block };
-  const perp_blocks *copy = copy_blocks(F, &a);
+  const perp_blocks *copy = perp_lcp_copy_blocks(F, &a);
   free(p->block_storage);
   p->block_storage = block;
   p->p.A = NULL;
@@ -155,6 +161,7 @@ static unsigned parts_of(const perp_lcp *p)
   if (p->lo != NULL || p->hi != NULL) parts |= PERP_PART_BOUNDS;
   if (p->fric_of != NULL) parts |= PERP_PART_FRICTION;
   if (p->cone != NULL) parts |= PERP_PART_CONE;
+  if (p->unit != NULL) parts |= PERP_PART_UNIT;
   return parts;
 }
 
@@ -172,9 +179,11 @@ static void copy_vectors(const perp_lcp *p, const double *solution, perp_lcp_pro
     memcpy(x.mu, p->mu, n * sizeof *x.mu);
   }
   if (p->cone != NULL) memcpy(x.cone, p->cone, n);
+  if (p->unit != NULL) memcpy(x.unit, p->unit, n * sizeof *x.unit);
   if (solution != NULL) memcpy(x.solution, solution, n * sizeof *x.solution);
   out->p.frozen = p->frozen;
   out->p.tol = p->tol;
+  out->p.tol_data = p->tol_data;
 }
 
 static perp_status copy_all(perp_ctx *ctx, const perp_lcp *p, const double *solution,
@@ -282,6 +291,7 @@ perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const i
       x.mu[k] = y.mu[i];
     }
     if (x.cone != NULL) x.cone[k] = y.cone[i];
+    if (x.unit != NULL) x.unit[k] = y.unit[i];
     if (x.solution != NULL) x.solution[k] = y.solution[i];
   }
   perp_lcp_problem_free(&old);
@@ -299,10 +309,11 @@ void perp_lcp_problem_scale(perp_lcp_problem *p, double s)
   /* s A = J (s M^-1) J' + s S */
   const perp_blocks *F = p->p.F;
   double *M = (double *)(uintptr_t)F->M, *W = (double *)(uintptr_t)F->Minv;
-  double *soft = (double *)(uintptr_t)F->s;
+  double *soft = (double *)(uintptr_t)F->s, *flat = (double *)(uintptr_t)F->flat;
   for (int i = 0; i < F->mptr[F->nb]; i++) {
     M[i] /= s;
     W[i] *= s;
   }
   for (size_t i = 0; soft != NULL && i < n; i++) soft[i] *= s;
+  for (int i = 0; flat != NULL && i < F->nv; i++) flat[i] *= s;
 }

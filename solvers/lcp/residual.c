@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The one judge of linear complementarity problems.
  *
- * Everything here is recomputed from the problem and the multipliers; nothing a method says is used.
- * The definition of rel, and the safeguard that keeps a huge lambda from certifying itself, stand in
- * lcp.h.  Cost: one pass over A for the row scales and one product. */
+ * Here is what it reads of the problem, and its figures from a w with rounding, which methods stop on; judge.c has the
+ * last word.  The definitions stand in lcp.h.  Cost: one pass over A for the row scales and one product. */
 #include "solvers/core/clones.h"
 #include "solvers/lcp/internal.h"
 
@@ -74,6 +73,16 @@ static void read_share(void *user, int member, int members)
   job->strange[member] = strange;
 }
 
+bool perp_lcp_finite(const perp_lcp *p)
+{
+  double probe = finite_probe(p->b, (size_t)p->n);
+  for (int j = 0; p->A != NULL && j < p->n; j++)
+    probe += finite_probe(p->A + (size_t)j * (size_t)p->lda, (size_t)p->n);
+  if (p->F != NULL) probe += probe_blocks(p->F, 0, 1);
+  if (p->F != NULL && p->F->s != NULL) probe += finite_probe(p->F->s, (size_t)p->n);
+  return probe == 0;
+}
+
 static perp_status check_friction(perp_ctx *ctx, const perp_lcp *p)
 {
   if (p->mu == NULL) return PERP_FAIL(ctx, PERP_ERR_ARG, "friction rows without mu");
@@ -132,6 +141,10 @@ perp_status perp_lcp_check(perp_ctx *ctx, const perp_lcp *p, bool *finite)
     strange |= job.strange[k];
   }
   if (strange) PERP_TRY(check_rows(ctx, p));
+  for (int i = 0; p->unit != NULL && i < p->n; i++)
+    if (!(p->unit[i] > 0 && p->unit[i] <= DBL_MAX))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: unit = %g, must be finite and > 0", i,
+                       p->unit[i]);
   if (p->cone != NULL) PERP_TRY(check_cones(ctx, p));
   for (int j = 0; p->A != NULL && finite != NULL && j < p->n; j++)
     probe += finite_probe(p->A + (size_t)j * (size_t)p->lda, (size_t)p->n);
@@ -300,38 +313,40 @@ static double clamp(double x, double lo, double hi)
   return x < lo ? lo : x > hi ? hi : x; /* NaN passes through */
 }
 
+/* lambda - clamp(lambda - y, lo, hi) = the median of (lambda - lo, y, lambda - hi): no y is too small for it. */
+static inline double map_row(double lambda, double y, double lo, double hi)
+{
+  const double above = lambda - lo, below = lambda - hi;
+  y = y > above ? above : y;
+  return y < below ? below : y; /* NaN passes through */
+}
+
 static bool is_cone(const perp_lcp *p, int i)
 {
   return p->cone != NULL && p->cone[i] && !p->frozen;
 }
 
-/* |lambda_T - disc(lambda_T - w_T / a, radius)|_2 and, where d is given, the two components. */
-static double disc_residual(const double *lambda, const double *w, double a, double radius,
-                            double *d)
+/* |lambda_T - disc(lambda_T - y, radius)|_2, y = w_T / a.  Where z = lambda_T - y is inside, that is |y|; else, with
+ * the angle between lambda_T and z, the third side of a triangle: l - radius in the radial direction and what the
+ * angle makes of both.  No y is too small for it. */
+static double disc_residual(const double *lambda, const double *w, double a, double radius)
 {
-  double x = lambda[0] - w[0] / a, y = lambda[1] - w[1] / a, length = hypot(x, y);
-  if (length > radius) {
-    x *= radius / length;
-    y *= radius / length;
-  }
-  if (isnan(length)) x = length;
-  if (d != NULL) {
-    d[0] = lambda[0] - x;
-    d[1] = lambda[1] - y;
-  }
-  return hypot(lambda[0] - x, lambda[1] - y);
+  const double y[2] = { w[0] / a, w[1] / a }, l = hypot(lambda[0], lambda[1]);
+  const double size = hypot(y[0], y[1]);
+  if (!(l > 0)) return size > radius ? radius : size;
+  const double c = lambda[0] / l, s = lambda[1] / l;
+  const double along = c * y[0] + s * y[1], across = c * y[1] - s * y[0];
+  /* (|z|^2 - radius^2) / l */
+  const double beyond = (l - radius) * ((l + radius) / l) - 2 * along + size * (size / l);
+  if (!(beyond > 0)) return isnan(beyond) ? beyond : size;
+  return hypot(l - radius, 2 * sqrt(l) * sqrt(radius) * sin(0.5 * atan2(across, l - along)));
 }
-
-/* largest residual of a row, |lambda|_inf, B and |clamp(0)|_inf of lcp.h */
-typedef struct extremes {
-  double worst, size, data, start;
-  bool bad; /* a maximum would lose a NaN */
-} extremes;
 
 typedef struct rating {
   const perp_lcp *p;
   const double *a, *lambda, *w;
-  extremes part[RATERS];
+  bool units; /* the figures in units of the data are wanted, too */
+  perp_lcp_extremes part[RATERS];
 } rating;
 
 static inline double larger(double x, double y)
@@ -339,24 +354,34 @@ static inline double larger(double x, double y)
   return x > y ? x : y;
 }
 
-static void rate_row(extremes *e, double lambda, double w, double a, double data, double lo,
-                     double hi)
+static void rate_units(perp_lcp_extremes *e, const rating *job, int i, double a, double r)
 {
-  const double r = fabs(lambda - clamp(lambda - w / a, lo, hi)), x = fabs(lambda),
-               b = fabs(data) / a;
+  const double unit = job->p->unit != NULL ? job->p->unit[i] : 1;
+  e->left = larger(unit * (a * r), e->left);
+  e->stiff = larger(unit * a, e->stiff);
+  e->force = larger(unit * fabs(job->p->b[i]), e->force);
+  e->moved = larger(unit * fabs(job->w[i]), e->moved);
+}
+
+static void rate_row(perp_lcp_extremes *e, const rating *job, int i, double lo, double hi)
+{
+  const double a = job->a[i], r = fabs(map_row(job->lambda[i], job->w[i] / a, lo, hi)),
+               x = fabs(job->lambda[i]), b = fabs(job->p->b[i]) / a;
   e->bad |= !(r <= DBL_MAX) | !(x <= DBL_MAX) | !(b <= DBL_MAX);
   e->worst = larger(r, e->worst);
   e->size = larger(x, e->size);
   e->data = larger(b, e->data);
   e->start = larger(fabs(clamp(0, lo, hi)), e->start);
+  if (job->units) rate_units(e, job, i, a, r);
 }
 
-static void rate_cone(const rating *job, int i, extremes *e)
+static void rate_cone(const rating *job, int i, perp_lcp_extremes *e)
 {
   const double *a = job->a + i, *lambda = job->lambda + i, *b = job->p->b + i;
+  const double most = fmax(a[0], a[1]);
   double lo, hi;
   perp_lcp_bounds(job->p, job->lambda, i, &lo, &hi);
-  const double r = disc_residual(lambda, job->w + i, fmax(a[0], a[1]), hi, NULL);
+  const double r = disc_residual(lambda, job->w + i, most, hi);
   e->worst = larger(r, e->worst);
   e->bad |= !(r <= DBL_MAX);
   for (int k = 0; k < 2; k++) {
@@ -364,33 +389,48 @@ static void rate_cone(const rating *job, int i, extremes *e)
     e->bad |= !(x <= DBL_MAX) | !(data <= DBL_MAX);
     e->size = larger(x, e->size);
     e->data = larger(data, e->data);
+    if (job->units) rate_units(e, job, i + k, most, r);
   }
 }
 
 /* rows i ... i + n - 1 with bounds lo, hi [n], by fours */
-static inline __attribute__((always_inline)) void
-rate_bounded(const rating *job, int i, int n, const double *lo, const double *hi, extremes *e)
+static inline __attribute__((always_inline)) void rate_bounded(const rating *job, int i, int n,
+                                                               const double *lo, const double *hi,
+                                                               bool units, perp_lcp_extremes *e)
 {
   const perp_v4 most = { DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX };
   perp_v4 worst = { 0 }, size = { 0 }, data = { 0 }, start = { 0 };
+  perp_v4 left = { 0 }, stiff = { 0 }, force = { 0 }, moved = { 0 };
   perp_i4 good = { -1, -1, -1, -1 };
   int k = 0;
   for (; k + 4 <= n; k += 4) {
     const perp_v4 a = *(const perp_v4_any *)(job->a + i + k);
     const perp_v4 lambda = *(const perp_v4_any *)(job->lambda + i + k);
+    const perp_v4 w = *(const perp_v4_any *)(job->w + i + k);
+    const perp_v4 data_of = PERP_SIZE4(*(const perp_v4_any *)(job->p->b + i + k));
     const perp_v4 low = *(const perp_v4 *)(lo + k), high = *(const perp_v4 *)(hi + k);
-    perp_v4 at = lambda - *(const perp_v4_any *)(job->w + i + k) / a, zero = { 0 };
-    at = PERP_CHOOSE4(at < low, low, at);
-    at = PERP_CHOOSE4(at > high, high, at);
+    const perp_v4 above = lambda - low, below = lambda - high;
+    perp_v4 at = w / a, zero = { 0 };
+    at = PERP_CHOOSE4(at > above, above, at);
+    at = PERP_CHOOSE4(at < below, below, at);
     zero = PERP_CHOOSE4(zero < low, low, zero);
     zero = PERP_CHOOSE4(zero > high, high, zero);
-    const perp_v4 r = PERP_SIZE4(lambda - at), x = PERP_SIZE4(lambda), z = PERP_SIZE4(zero);
-    const perp_v4 b = PERP_SIZE4(*(const perp_v4_any *)(job->p->b + i + k)) / a;
+    const perp_v4 r = PERP_SIZE4(at), x = PERP_SIZE4(lambda), z = PERP_SIZE4(zero);
+    const perp_v4 b = data_of / a;
     good &= (r <= most) & (x <= most) & (b <= most);
     worst = PERP_LARGER4(r, worst);
     size = PERP_LARGER4(x, size);
     data = PERP_LARGER4(b, data);
     start = PERP_LARGER4(z, start);
+    if (units) {
+      perp_v4 unit = { 1, 1, 1, 1 };
+      if (job->p->unit != NULL) unit = *(const perp_v4_any *)(job->p->unit + i + k);
+      const perp_v4 d = unit * (a * r), s = unit * a, f = unit * data_of, m = unit * PERP_SIZE4(w);
+      left = PERP_LARGER4(d, left);
+      stiff = PERP_LARGER4(s, stiff);
+      force = PERP_LARGER4(f, force);
+      moved = PERP_LARGER4(m, moved);
+    }
   }
   for (int q = 0; q < 4; q++) {
     e->bad |= good[q] == 0;
@@ -398,9 +438,12 @@ rate_bounded(const rating *job, int i, int n, const double *lo, const double *hi
     e->size = larger(size[q], e->size);
     e->data = larger(data[q], e->data);
     e->start = larger(start[q], e->start);
+    e->left = larger(left[q], e->left);
+    e->stiff = larger(stiff[q], e->stiff);
+    e->force = larger(force[q], e->force);
+    e->moved = larger(moved[q], e->moved);
   }
-  for (; k < n; k++)
-    rate_row(e, job->lambda[i + k], job->w[i + k], job->a[i + k], job->p->b[i + k], lo[k], hi[k]);
+  for (; k < n; k++) rate_row(e, job, i + k, lo[k], hi[k]);
 }
 
 PERP_CLONES_OF_FOUR static void rate_share(void *user, int member, int members)
@@ -410,7 +453,7 @@ PERP_CLONES_OF_FOUR static void rate_share(void *user, int member, int members)
   const perp_lcp *p = job->p;
   const bool cones = p->cone != NULL && !p->frozen;
   double lo[BATCH] __attribute__((aligned(32))), hi[BATCH] __attribute__((aligned(32)));
-  extremes e = { .worst = 0 };
+  perp_lcp_extremes e = { .worst = 0 };
   const int end = perp_share(p->n, member + 1, members);
   int i = perp_share(p->n, member, members);
   if (i > 0 && is_cone(p, i - 1)) i++; /* a pair belongs to whom its first row does */
@@ -418,7 +461,10 @@ PERP_CLONES_OF_FOUR static void rate_share(void *user, int member, int members)
     int n = 0;
     for (; n < BATCH && i + n < end && !(cones && p->cone[i + n]); n++)
       perp_lcp_bounds(p, job->lambda, i + n, &lo[n], &hi[n]);
-    rate_bounded(job, i, n, lo, hi, &e);
+    if (job->units)
+      rate_bounded(job, i, n, lo, hi, true, &e);
+    else
+      rate_bounded(job, i, n, lo, hi, false, &e);
     i += n;
     if (i < end && is_cone(p, i)) {
       rate_cone(job, i, &e);
@@ -428,111 +474,69 @@ PERP_CLONES_OF_FOUR static void rate_share(void *user, int member, int members)
   job->part[member] = e;
 }
 
-double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, const double *w)
+void perp_lcp_survey_residual(const perp_lcp *p, const double *a, const double *lambda,
+                              const double *w, bool units, perp_lcp_extremes *out)
 {
-  rating job = { .p = p, .a = a, .lambda = lambda, .w = w };
+  rating job = { .p = p, .a = a, .lambda = lambda, .w = w, .units = units };
   const int threads = p->F != NULL ? p->F->threads : 1;
   perp_team(threads < RATERS ? threads : RATERS, rate_share, &job);
-  extremes e = job.part[0];
-  for (int k = 1; k < RATERS; k++) {
-    const extremes *part = &job.part[k];
+  perp_lcp_extremes e = job.part[0];
+  for (int k = 1; k < RATERS && k < threads; k++) {
+    const perp_lcp_extremes *part = &job.part[k];
     e.bad |= part->bad;
     e.worst = larger(part->worst, e.worst);
     e.size = larger(part->size, e.size);
     e.data = larger(part->data, e.data);
     e.start = larger(part->start, e.start);
+    e.left = larger(part->left, e.left);
+    e.stiff = larger(part->stiff, e.stiff);
+    e.force = larger(part->force, e.force);
+    e.moved = larger(part->moved, e.moved);
   }
-  if (e.bad) return (double)NAN;
-  double rel = e.worst / fmax(fmax(e.size, e.data), DBL_MIN);
-  if (e.start > e.data) e.data = e.start;
-  if (e.data > 0) {
-    double drowned = DBL_EPSILON * e.size / e.data;
-    double s = fmax(e.worst / e.data, drowned >= 0.0625 ? 1 : 0);
+  *out = e;
+}
+
+double perp_lcp_plain_rel(const perp_lcp_extremes *e)
+{
+  if (e->bad) return (double)NAN;
+  double rel = e->worst / fmax(fmax(e->size, e->data), DBL_MIN);
+  const double D = e->start > e->data ? e->start : e->data;
+  if (D > 0) {
+    /* w is rounded: what is lost in that is not known to be solved */
+    double drowned = DBL_EPSILON * e->size / D;
+    double s = fmax(e->worst / D, drowned >= 0.0625 ? 1 : 0);
     if (s > 1e-4) rel = fmax(rel, s < 1 ? (s * s) * (s * s) : s);
   }
   return rel;
 }
 
-/* lambda - P_K(lambda - (u + mu |u_T| e_N)) of one contact, K the Coulomb cone: De Saxce's form. */
-static void cone_map(double mu, const double *r, const double *u, double *F)
+double perp_lcp_plain_data(const perp_lcp_extremes *e)
 {
-  double xn = r[0] - u[0] - mu * hypot(u[1], u[2]), xt[2] = { r[1] - u[1], r[2] - u[2] };
-  double t = hypot(xt[0], xt[1]);
-  double pn = xn, scale = 1;
-  if (mu * t <= -xn) { /* in the polar cone */
-    pn = 0;
-    scale = 0;
-  } else if (t > mu * xn) { /* onto the surface */
-    pn = (xn + mu * t) / (1 + mu * mu);
-    scale = mu * pn / t;
-  }
-  F[0] = r[0] - pn;
-  F[1] = r[1] - scale * xt[0];
-  F[2] = r[2] - scale * xt[1];
+  const double B = e->force > 0 ? e->force : e->moved;
+  if (e->bad) return (double)NAN;
+  return e->left > 0 ? e->left / B : 0;
 }
 
-static double norm2(const double *x, int n)
+double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, const double *w)
 {
-  double largest = 0, sum = 0;
-  for (int i = 0; i < n; i++) largest = fmax(largest, fabs(x[i]));
-  if (!(largest > 0)) return 0;
-  for (int i = 0; i < n; i++) sum += (x[i] / largest) * (x[i] / largest);
-  return largest * sqrt(sum);
+  perp_lcp_extremes e;
+  perp_lcp_survey_residual(p, a, lambda, w, false, &e);
+  return perp_lcp_plain_rel(&e);
 }
 
-/* The unscaled natural map F [n]; contacts with a circular cone in De Saxce's form. */
-static void natural_map(const perp_lcp *p, const double *lambda, const double *w, double *F)
+void perp_lcp_rate(const perp_lcp *p, const double *a, const double *lambda, const double *w,
+                   double *rel, double *data)
 {
-  for (int i = 0; i < p->n; i++) {
-    double lo, hi;
-    perp_lcp_bounds(p, lambda, i, &lo, &hi);
-    F[i] = lambda[i] - clamp(lambda[i] - w[i], lo, hi);
-  }
-  for (int i = 0; p->cone != NULL && !p->frozen && i < p->n; i++) {
-    if (!p->cone[i]) continue;
-    int j = p->fric_of[i];
-    double r[3] = { lambda[j], lambda[i], lambda[i + 1] }, u[3] = { w[j], w[i], w[i + 1] }, G[3];
-    cone_map(p->mu[i], r, u, G);
-    F[j] = G[0];
-    F[i] = G[1];
-    F[i + 1] = G[2];
-  }
+  perp_lcp_extremes e;
+  perp_lcp_survey_residual(p, a, lambda, w, true, &e);
+  *rel = perp_lcp_plain_rel(&e);
+  *data = perp_lcp_plain_data(&e);
 }
 
-static double coupling(const perp_lcp *p, const double *lambda)
+double perp_lcp_merit(const perp_lcp *p, const double *a, const double *lambda, const double *w)
 {
-  double worst = 0, size = DBL_MIN;
-  if (!p->frozen || p->fric_of == NULL) return 0;
-  for (int i = 0; i < p->n; i++) {
-    if (p->fric_of[i] < 0) continue;
-    double limit = p->mu[i] * fmax(lambda[p->fric_of[i]], 0), hi = p->hi != NULL ? p->hi[i] : 0;
-    worst = fmax(worst, fabs(hi - limit));
-    size = fmax(size, fmax(fabs(hi), limit));
-  }
-  return worst / size;
-}
-
-void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *scratch,
-                    perp_lcp_judgement *j)
-{
-  int n = p->n;
-  double *a = scratch, *c = a + n, *F = c + n, *own = F + n, *v = own + n;
-  double *x = w != NULL ? w : own;
-  perp_lcp_absolute(p, lambda, false, a, c, F, v);
-  perp_lcp_product(p, lambda, x, v);
-  *j = (perp_lcp_judgement){ .rel = perp_lcp_rel(p, a, lambda, x),
-                             .coupling = coupling(p, lambda) };
-  natural_map(p, lambda, x, F);
-  for (int i = 0; i < n; i++) {
-    double size = c[i] + fabs(p->b[i]);
-    j->abs = fmax(j->abs, fabs(F[i]));
-    if (size > 0) j->componentwise = fmax(j->componentwise, fabs(F[i]) / size);
-  }
-  double f = norm2(F, n), q = norm2(p->b, n), l = norm2(lambda, n);
-  for (int i = 0; i < n; i++) c[i] = x[i] - p->b[i];
-  double al = norm2(c, n), most = fmax(q, fmax(al, l));
-  j->siconos = f > 0 ? f / fmax(most, DBL_MIN) : 0;
-  j->fclib = f / (1 + q);
-  j->abh = f > 0 ? f / fmax(q, DBL_MIN) : 0;
-  if (isnan(j->rel)) j->abs = j->componentwise = j->siconos = j->fclib = j->abh = (double)NAN;
+  double rel, data;
+  if (!(p->tol_data > 0)) return perp_lcp_rel(p, a, lambda, w);
+  perp_lcp_rate(p, a, lambda, w, &rel, &data);
+  return isnan(rel) ? rel : fmax(rel, data * (p->tol / p->tol_data));
 }

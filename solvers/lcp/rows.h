@@ -113,7 +113,7 @@ void perp_rows_bounds(const perp_rows *R, const double *lambda, int i, double *l
 /* y = projection of x [n] on the set of friction limits given by the normal multipliers in y; rows
  * without friction first.  y may be x. */
 void perp_rows_project(const perp_rows *R, const double *x, double *y);
-/* perp_lcp_rel of lambda with slack w.  The first call after prepare computes the row scales when
+/* perp_lcp_merit of lambda with slack w.  The first call after prepare computes the row scales when
  * factored (as the judge does); the others are O(n). */
 double perp_rows_residual(perp_rows *R, const double *lambda, const double *w);
 /* What an iterative method aims at: its own tolerance, or what the caller accepts where that is 0, with a

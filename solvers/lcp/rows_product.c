@@ -203,10 +203,10 @@ void perp_rows_project(const perp_rows *R, const double *x, double *y)
 
 double perp_rows_residual(perp_rows *R, const double *lambda, const double *w)
 {
-  if (R->p->F == NULL) return perp_lcp_rel(R->p, R->big, lambda, w);
+  if (R->p->F == NULL) return perp_lcp_merit(R->p, R->big, lambda, w);
   if (!R->scaled) {
     perp_lcp_scales(R->p, R->a, R->scratch);
     R->scaled = true;
   }
-  return perp_lcp_rel(R->p, R->a, lambda, w);
+  return perp_lcp_merit(R->p, R->a, lambda, w);
 }

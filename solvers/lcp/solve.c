@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One solve: check, refuse what the method does not serve, solve, judge, verify the certificate.
- * Whatever a method claims, PERP_CONVERGED is given here and by perp_lcp_rel alone. */
+ * Whatever a method claims, PERP_CONVERGED is given here and by the judge alone. */
+#include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/internal.h"
+#include "solvers/solvers.h"
 
 #include <float.h>
 #include <math.h>
@@ -21,7 +23,11 @@ struct perp_lcp_solver {
   double *A;           /* [max_n max_n] of factored problems, for methods that need it */
   double *product;     /* sub-matrix product while forming A */
   size_t product_size;
-  double *D, *SA, *Sb, *Slo, *Shi, *Smu, *formed; /* equilibrated problem; D is NULL when off */
+  double *D, *SA, *Sb, *Slo, *Shi, *Smu, *Sunit,
+      *formed;       /* equilibrated problem; D is NULL when off */
+  bool outside;      /* the method does not come with perp: it gets copies of all data */
+  perp_arena copies; /* of them */
+  size_t copies_size;
   perp_lcp_proof proof;
 };
 
@@ -44,6 +50,7 @@ static void layout_scaled(struct perp_lcp_solver *s, perp_arena *a)
   s->Slo = PERP_CARVE(a, double, n);
   s->Shi = PERP_CARVE(a, double, n);
   s->Smu = PERP_CARVE(a, double, n);
+  s->Sunit = PERP_CARVE(a, double, n);
   s->formed = s->max_nv > 0 && s->A == NULL ? PERP_CARVE(a, double, n *n) : NULL;
 }
 
@@ -59,6 +66,7 @@ perp_status perp_lcp_create(perp_ctx *ctx, const perp_spec *method, int max_n, i
   s->d = d;
   s->max_n = max_n;
   s->max_nv = max_nv;
+  s->outside = !perp_solver_comes_with_perp(&d->d);
   bool form = max_nv > 0 && !(d->d.caps & PERP_LCP_FACTORED);
   layout(s, &s->arena, form);
   perp_status status = perp_arena_reserve(ctx, &s->arena);
@@ -80,6 +88,7 @@ void perp_lcp_destroy(perp_lcp_solver *s)
   if (s->ws != NULL) s->d->destroy(s->ws);
   perp_arena_free(&s->arena);
   perp_arena_free(&s->scaled);
+  perp_arena_free(&s->copies);
   free(s->product);
   free(s);
 }
@@ -131,6 +140,12 @@ static const char *unsuited(const perp_lcp_desc *d, const perp_lcp *p, double as
   return NULL;
 }
 
+const char *perp_lcp_unsuited(const perp_desc *method, const perp_lcp *p)
+{
+  const perp_lcp_desc *d = (const perp_lcp_desc *)(const void *)method;
+  return unsuited(d, p, d->d.caps & PERP_LCP_NONSYMMETRIC ? 0 : perp_lcp_asymmetry(p));
+}
+
 perp_status perp_lcp_unstructured(perp_ctx *ctx, const perp_desc *method, const char *what)
 {
   if (!(method->caps & PERP_LCP_STRUCTURED)) return PERP_OK;
@@ -157,6 +172,52 @@ static bool finite_vector(const double *x, int n)
   return true;
 }
 
+static void *copied(perp_arena *a, const void *from, size_t count, size_t size)
+{
+  void *to = from != NULL ? perp_arena_carve(a, count, size) : NULL;
+  if (to != NULL && count > 0) memcpy(to, from, count * size);
+  return to;
+}
+
+/* p with copies of all its data in a, which has room for them or none at all and then counts. */
+static perp_lcp copy_problem(const perp_lcp *p, perp_arena *a)
+{
+  perp_lcp q = *p;
+  const size_t n = (size_t)p->n;
+  if (p->A != NULL && n > 0) {
+    const size_t ld = (size_t)p->lda;
+    q.A = copied(a, p->A, ld * (n - 1) + n, sizeof *p->A);
+  }
+  if (p->F != NULL) q.F = perp_lcp_copy_blocks(p->F, a);
+  q.b = copied(a, p->b, n, sizeof *p->b);
+  q.lo = copied(a, p->lo, n, sizeof *p->lo);
+  q.hi = copied(a, p->hi, n, sizeof *p->hi);
+  q.fric_of = copied(a, p->fric_of, n, sizeof *p->fric_of);
+  q.mu = copied(a, p->mu, n, sizeof *p->mu);
+  q.cone = copied(a, p->cone, n, sizeof *p->cone);
+  q.unit = copied(a, p->unit, n, sizeof *p->unit);
+  return q;
+}
+
+/* The method on p.  One from outside cannot change what is judged afterwards, whatever it casts away. */
+static perp_status call(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double *lambda,
+                        perp_stats *stats)
+{
+  if (!s->outside) return s->d->solve(ctx, s->ws, p, lambda, s->certificate, stats);
+  perp_arena count = { 0 };
+  copy_problem(p, &count);
+  if (count.used > s->copies_size) { /* only where a problem is larger than all before */
+    perp_arena_free(&s->copies);
+    s->copies_size = 0;
+    s->copies.used = count.used;
+    PERP_TRY(perp_arena_reserve(ctx, &s->copies));
+    s->copies_size = count.used;
+  }
+  s->copies.used = 0;
+  const perp_lcp q = copy_problem(p, &s->copies);
+  return s->d->solve(ctx, s->ws, &q, lambda, s->certificate, stats);
+}
+
 /* Run the method on what it understands of p: plain boxes for frozen friction, dense A, equilibrated. */
 static perp_status run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double *lambda,
                        perp_stats *stats)
@@ -181,12 +242,14 @@ static perp_status run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, dou
     PERP_FAIL(ctx, PERP_OK, "%s does not serve %s", s->d->d.name, what);
     return PERP_OK;
   }
-  if (s->D == NULL) return s->d->solve(ctx, s->ws, &q, lambda, s->certificate, stats);
+  if (s->D == NULL) return call(ctx, s, &q, lambda, stats);
 
   perp_lcp_equilibration(&q, s->D, s->scratch);
   perp_lcp_rescale(&q, s->D, s->SA, s->Sb, s->Slo, s->Shi, s->Smu, &scaled);
+  for (int i = 0; i < q.n; i++) s->Sunit[i] = (q.unit != NULL ? q.unit[i] : 1) / s->D[i];
+  scaled.unit = s->Sunit;
   for (int i = 0; i < q.n; i++) lambda[i] /= s->D[i];
-  perp_status status = s->d->solve(ctx, s->ws, &scaled, lambda, s->certificate, stats);
+  perp_status status = call(ctx, s, &scaled, lambda, stats);
   for (int i = 0; i < q.n; i++) {
     lambda[i] *= s->D[i];
     s->certificate[i] *= s->D[i];
@@ -194,16 +257,44 @@ static perp_status run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, dou
   return status;
 }
 
-/* Only what can be verified is passed on. */
+/* Only what can be verified is passed on.  An exhaustive method need not have a vector, nor claim anything. */
 static perp_reason weigh(perp_lcp_solver *s, const perp_lcp *p, perp_reason reason)
 {
-  if (reason != PERP_RAY && reason != PERP_INFEASIBLE) return reason;
+  bool claims = reason == PERP_RAY || reason == PERP_INFEASIBLE || reason == PERP_NONE_WITHIN;
+  bool exhaustive = (s->d->d.caps & PERP_LCP_EXHAUSTIVE) != 0;
+  if (!claims && !(exhaustive && reason == PERP_STALLED)) return reason;
   if (finite_vector(s->certificate, p->n))
-    s->proof = perp_lcp_prove(p, s->certificate, NULL, s->scratch);
+    s->proof = perp_lcp_sharpen(p, s->certificate, s->certificate, s->scratch);
   if (s->proof == PERP_PROOF_INFEASIBLE) return PERP_INFEASIBLE;
-  if (s->proof == PERP_PROOF_RAY) return PERP_RAY;
-  if (reason == PERP_INFEASIBLE && (s->d->d.caps & PERP_LCP_EXHAUSTIVE)) return PERP_INFEASIBLE;
-  return reason == PERP_RAY ? PERP_RAY : PERP_INACCURATE;
+  if (reason == PERP_INFEASIBLE && exhaustive &&
+      perp_exact_exclude(p, PERP_EXCLUDE_WORK, s->scratch) == PERP_EXACT_IMPOSSIBLE) {
+    s->proof = PERP_PROOF_EXCLUDED;
+    return PERP_INFEASIBLE;
+  }
+  if (!claims) return reason;
+  if (s->proof == PERP_PROOF_WITHIN) return PERP_NONE_WITHIN;
+  return s->proof == PERP_PROOF_RAY || reason == PERP_RAY ? PERP_RAY : PERP_INACCURATE;
+}
+
+/* Rate lambda; w [n] out. */
+static perp_reason judge(perp_lcp_solver *s, const perp_lcp *p, double tol, const double *lambda,
+                         double *w, perp_lcp_judgement *judgement, perp_stats *stats)
+{
+  if (judgement != NULL) {
+    perp_lcp_judge(p, lambda, w, s->scratch, judgement);
+    stats->residual = judgement->rel;
+    stats->data = judgement->data;
+    return perp_lcp_verdict(p, tol, judgement);
+  }
+  double *a = p->A != NULL ? s->a : s->scratch, *rest = s->scratch + p->n;
+  if (p->A == NULL) perp_lcp_scales(p, a, rest);
+  perp_lcp_product(p, lambda, w, rest);
+  if (stats->reason ==
+      PERP_SWEEPS_DONE) { /* so much work and no test: nothing to decide, but for luck */
+    perp_lcp_rate(p, a, lambda, w, &stats->residual, &stats->data);
+    if (!(stats->residual <= tol)) return PERP_INACCURATE;
+  }
+  return perp_lcp_decide(p, tol, a, lambda, w, s->scratch, &stats->residual, &stats->data);
 }
 
 perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double tol,
@@ -247,22 +338,15 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
     stats->reason = PERP_NOT_FINITE;
   }
 
-  if (judgement != NULL) {
-    perp_lcp_judge(p, lambda, x, s->scratch, judgement);
-    stats->residual = judgement->rel;
-  } else {
-    double *a = p->A != NULL ? s->a : s->scratch, *rest = s->scratch + n;
-    if (p->A == NULL) perp_lcp_scales(p, a, rest);
-    perp_lcp_product(p, lambda, x, rest);
-    stats->residual = perp_lcp_rel(p, a, lambda, x);
-  }
-  if (stats->residual <= tol) {
+  perp_reason verdict = judge(s, &q, tol, lambda, x, judgement, stats);
+  if (verdict == PERP_CONVERGED)
     stats->reason = PERP_CONVERGED;
-  } else if (stats->reason > 0) {
+  else if (verdict == PERP_UNDECIDED)
+    stats->reason = PERP_UNDECIDED;
+  else if (stats->reason >= 0)
     stats->reason = PERP_INACCURATE;
-  } else {
-    stats->reason = stats->reason == PERP_RUNNING ? PERP_INACCURATE : weigh(s, p, stats->reason);
-  }
+  else
+    stats->reason = weigh(s, p, stats->reason);
   return PERP_OK;
 }
 
@@ -273,5 +357,5 @@ perp_lcp_proof perp_lcp_proved(const perp_lcp_solver *s)
 
 const double *perp_lcp_certificate(const perp_lcp_solver *s)
 {
-  return s->proof != PERP_PROOF_NONE ? s->certificate : NULL;
+  return s->proof != PERP_PROOF_NONE && s->proof != PERP_PROOF_EXCLUDED ? s->certificate : NULL;
 }

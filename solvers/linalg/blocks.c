@@ -184,6 +184,98 @@ void perp_blocks_A(const perp_blocks *B, const double *x, double *y, double *scr
   perp_team(B->threads, product_share, &job);
 }
 
+/* ---- bounds ------------------------------------------------------------------------------------------ */
+
+static inline double size_of(double x)
+{
+  return x < 0 ? -x : x;
+}
+
+/* y += |G| x, x >= 0 */
+static inline __attribute__((always_inline)) void bound_J(int r, int d, const double *G,
+                                                          const double *x, double *y)
+{
+  if (r == CONTACT_ROWS && d == BODY_WIDTH) {
+    perp_v4 sum = { y[0], y[1], y[2], 0 };
+    for (int j = 0; j < BODY_WIDTH - 1; j++) /* a number of the next column comes along */
+      sum += PERP_SIZE4(*(const perp_v4_any *)(G + 3 * j)) * x[j];
+    for (int i = 0; i < CONTACT_ROWS; i++)
+      y[i] = sum[i] + size_of(G[3 * (BODY_WIDTH - 1) + i]) * x[BODY_WIDTH - 1];
+    return;
+  }
+  for (int j = 0; j < d; j++)
+    for (int i = 0; i < r; i++) y[i] += size_of(G[i + j * r]) * x[j];
+}
+
+/* y += |G'| |x| */
+static inline __attribute__((always_inline)) void bound_Jt(int r, int d, const double *G,
+                                                           const double *x, double *y)
+{
+  if (r == CONTACT_ROWS && d == BODY_WIDTH) {
+    const double a = size_of(x[0]), b = size_of(x[1]), c = size_of(x[2]);
+    for (int j = 0; j < BODY_WIDTH; j++)
+      y[j] += size_of(G[3 * j]) * a + size_of(G[3 * j + 1]) * b + size_of(G[3 * j + 2]) * c;
+    return;
+  }
+  for (int j = 0; j < d; j++)
+    for (int i = 0; i < r; i++) y[j] += size_of(G[i + j * r]) * size_of(x[i]);
+}
+
+PERP_CLONES_OF_FOUR static void bound_of_product(const perp_blocks *B, const double *x, double tiny,
+                                                 double *y, double *p, double *v)
+{
+  for (int i = 0; i < B->nv; i++) p[i] = tiny;
+  for (int c = 0; c < B->nc; c++) {
+    const int row = B->cptr[c], r = B->cptr[c + 1] - row;
+    for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
+      const int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
+      bound_Jt(r, d, B->J + B->joff[k], x + row, p + col);
+    }
+  }
+  for (int b = 0; b < B->nb; b++) {
+    const int col = B->bptr[b], d = B->bptr[b + 1] - col;
+    int step = 1;
+    if (B->diag != NULL && B->diag[b]) {
+      const double *D = perp_blocks_flat(B, b, &step);
+      for (int i = 0; i < d; i++) v[col + i] = tiny + size_of(D[step * i]) * p[col + i];
+    } else {
+      for (int i = 0; i < d; i++) v[col + i] = tiny;
+      bound_J(d, d, B->Minv + B->mptr[b], p + col, v + col);
+    }
+  }
+  for (int c = 0; c < B->nc; c++) {
+    const int row = B->cptr[c], r = B->cptr[c + 1] - row;
+    for (int i = row; i < row + r; i++) y[i] = tiny + (B->s != NULL ? size_of(B->s[i] * x[i]) : 0);
+    for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
+      const int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
+      bound_J(r, d, B->J + B->joff[k], v + col, y + row);
+    }
+  }
+}
+
+void perp_blocks_bound(const perp_blocks *B, const double *x, double tiny, double *y,
+                       double *scratch)
+{
+  bound_of_product(B, x, tiny, y, scratch, scratch + B->nv);
+}
+
+double perp_blocks_roundings(const perp_blocks *B)
+{
+  int rows = 0, touching = 0, wide = 0, blocks = 0;
+  for (int c = 0; c < B->nc; c++) {
+    const int r = B->cptr[c + 1] - B->cptr[c], k = B->jptr[c + 1] - B->jptr[c];
+    rows = r > rows ? r : rows;
+    blocks = k > blocks ? k : blocks;
+  }
+  for (int b = 0; b < B->nb; b++) {
+    const int d = B->bptr[b + 1] - B->bptr[b], t = B->tptr[b + 1] - B->tptr[b];
+    wide = d > wide ? d : wide;
+    touching = t > touching ? t : touching;
+  }
+  /* a product and a sum for each number, in the bound as well */
+  return 2 * (2.0 + (double)rows * touching + wide + (double)wide * blocks + 6);
+}
+
 void perp_blocks_transpose(int nb, int nc, const int *jptr, const int *jblk, int *jgrp, int *tptr,
                            int *tsub)
 {

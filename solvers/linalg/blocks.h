@@ -71,5 +71,12 @@ void perp_blocks_Minv(const perp_blocks *B, const double *x, double *y);
 void perp_blocks_delassus(const perp_blocks *B, double *A, int lda, double *scratch);
 /* y = (J M^-1 J' + S) x without forming it; scratch [2 nv].  By a team of B->threads, the same bit by bit. */
 void perp_blocks_A(const perp_blocks *B, const double *x, double *y, double *scratch);
+/* y = |J| |M^-1| |J'| |x| + S |x|, and a little more: `tiny` is added to every sum on the way.  With the smallest
+ * normal number as tiny, perp_blocks_roundings() y / 2^53 bounds the error of every row of perp_blocks_A, underflow
+ * included.  scratch [2 nv].  O(nnz), no allocation. */
+void perp_blocks_bound(const perp_blocks *B, const double *x, double tiny, double *y,
+                       double *scratch);
+/* How many roundings a number meets at most on its way through perp_blocks_A, those of the bound included. */
+double perp_blocks_roundings(const perp_blocks *B);
 
 #endif

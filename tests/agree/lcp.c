@@ -197,7 +197,8 @@ int main(int argc, char **argv)
     bail("%s", ctx.msg);
   perp_spec_free(&spec);
 
-  static const double scales[] = { 1, 1e-8, 1e8, 1e-3, 1e5, 1, 1 };
+  /* powers of two: a contradiction, once rounded, is none but has solutions far away */
+  static const double scales[] = { 1, 0x1p-27, 0x1p27, 0x1p-10, 0x1p17, 1, 1 };
   int solvable = 0, unsolvable = 0, unknown = 0, planted_lost = 0;
   for (int k = 0; k < problems; k++) {
     enum class class = (enum class)(k % CLASSES);

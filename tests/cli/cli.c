@@ -192,7 +192,26 @@ static void test_simulate(void)
     { "simulate pendulum --kkt tre", "did you mean 'tree'?" },
     { "simulate pendulum --stab baumgarte:alpha=-1", "baumgarte.alpha must be in [0, inf)" },
     { "simulate pendulum --formulation velocity --ode rk4", "velocity" },
-    { "simulate pendulum --seed x", "--seed: 'x' is not a whole number" },
+    { "simulate jam --seed x", "jam.seed: 'x' is not a number" },
+    { "simulate pendulum --seed 3", "--seed has no effect in scene pendulum" },
+    { "simulate chain --formulation reduced --stab post",
+      "stab post has no effect with formulation reduced: leave it out, or take a formulation that "
+      "uses one: acceleration, velocity" },
+    { "simulate chain --formulation impulse --ode rk4",
+      "ode rk4 has no effect with formulation impulse" },
+    { "simulate chain --formulation reduced --kkt tree",
+      "kkt tree has no effect with formulation reduced" },
+    { "simulate chain --formulation groups:of=reduced --kkt tree",
+      "kkt tree has no effect with formulation reduced" },
+    { "simulate chain --lcp dantzig",
+      "lcp dantzig has no effect in scene chain, which has no contacts, limits or motors" },
+    { "simulate chain --contact cone", "contact cone has no effect in scene chain" },
+    { "simulate free-body --stab none", "stab none has no effect in scene free-body" },
+    { "simulate stack --kkt tree", "kkt tree has no effect in scene stack, which has no joints" },
+    { "simulate circle --stab post", "a plain ODE problem without bodies" },
+    { "simulate chain:truth=none --sample 1ms", "the time between samples has no effect" },
+    { "lcp harvest stack --formulation reduced --lcp pgs", "lcp pgs has no effect" },
+    { "lcp harvest motor --contact box", "contact box has no effect in scene motor" },
     { "simulate pendulum --timeout 3", "needs a unit" },
     { "simulate pendulum more", "one argument too many: 'more'" },
     { "simulate pendulum --json=yes", "--json takes no value" },
@@ -301,9 +320,10 @@ static void test_study(void)
   char *csv = perp_read_file("res/derived/cells.csv", NULL);
   ok(csv != NULL &&
          strncmp(csv,
-                 "cell,status,cause,reason,scene,formulation,ode,kkt,lcp,stab,contact,h,t_end,"
-                 "seed,sample,stab.alpha,err.q.max,steps\n",
-                 60) == 0,
+                 "cell,status,cause,reason,problems,unsolved,share,swept,partial,reached,scene,"
+                 "formulation,ode,kkt,lcp,stab,contact,h,t_end,seed,sample,stab.alpha,err.q.max,"
+                 "steps\n",
+                 150) == 0,
      "cells.csv has a head");
   char number[40];
   snprintf(number, sizeof number, ",40,%.17g,50", metric(one, "err.q.max"));
@@ -352,7 +372,9 @@ static void test_study(void)
   ok(got == 10, "no cell ok: status 10");
   if (got != 10) complain();
   got = run("run mini.yaml -o res4 --no-report -q --set formulation=velocity");
-  ok(got == 10 && strstr(out, "setup-failed") != NULL, "parts that do not fit are failed cells");
+  ok(got == 10 && strstr(out, "15 cells: 15 skipped") != NULL &&
+         strstr(out, "formulation velocity needs an ode with one evaluation") != NULL,
+     "parts that do not fit are cells that are skipped, with the reason");
   got = run("run mini.yaml -o res5 --no-report -q --set scene=circle --set 'reference={agree: "
             "{with: file, below: 1e-9}}'");
   ok(got == 3 && strstr(err, "no reference of the kind 'file'") != NULL,
@@ -362,12 +384,87 @@ static void test_study(void)
   ok(got == 8 && strstr(err, "DISAGREE") != NULL, "references that disagree: status 8");
 }
 
+/* ---- combinations that are not as they look --------------------------------------------------------------------- */
+
+static void test_combinations(void)
+{
+  write_file("equal.yaml", "schema: perp-study/1\n"
+                           "scene: pendulum\n"
+                           "t_end: 10 ms\n"
+                           "grid:\n"
+                           "  formulation: [velocity, reduced]\n"
+                           "  stab: [none, post, baumgarte]\n"
+                           "  h: [2 ms, 1 ms]\n");
+  const char *equal = "12 combinations are 8 cells: stab has no effect with formulation reduced";
+  says("check equal.yaml", equal);
+  says("check equal.yaml", "every cell can be set up (4 different combinations of parts tried)");
+  int got = run("plan equal.yaml");
+  ok(got == 0 && strstr(err, equal) != NULL, "plan says which combinations are equal");
+  got = run("run equal.yaml -o equal --no-report");
+  ok(got == 0 && strstr(err, equal) != NULL && strstr(out, "8 cells: 8 ok") != NULL,
+     "... and run does, before it runs them once");
+
+  write_file("bad.yaml", "schema: perp-study/1\n"
+                         "scene: pendulum\n"
+                         "formulation: [reduced, penalty]\n"
+                         "grid: { h: [2 ms, 1 ms], stab: [none, post] }\n");
+  const char *caret = "bad.yaml:4:39: error: stab post is used by no cell: it has no effect with "
+                      "formulation penalty\n"
+                      "    4 | grid: { h: [2 ms, 1 ms], stab: [none, post] }\n"
+                      "      |                                       ^ leave it out";
+  refuses(3, "check bad.yaml", caret);
+  refuses(3, "plan bad.yaml", caret);
+  refuses(3, "run bad.yaml -o bad", caret);
+  ok(!perp_exists("bad"), "and nothing is written");
+  says("check bad.yaml --set formulation=reduced", "4 combinations are 2 cells");
+  refuses(2, "check bad.yaml --set kkt=tree", "--set kkt:1:1: error: kkt tree is used by no cell");
+
+  /* 3 x 3 parts, 4 of which refuse each other; a scene that does not serve a formulation */
+  write_file("refused.yaml", "schema: perp-study/1\n"
+                             "scene: stack:boxes=2\n"
+                             "t_end: 10 ms\n"
+                             "grid:\n"
+                             "  lcp: [dantzig, lemke, block-gs]\n"
+                             "  contact: [box, \"polyhedral:directions=4\", cone]\n");
+  const char *refused = "4 of 9 cells cannot be set up, and will be skipped:";
+  says("check refused.yaml", refused);
+  says("check refused.yaml",
+       "  1: contact box needs an lcp that serves friction rows: 'lemke' does not");
+  ok(run("check refused.yaml --quick") == 0 && strstr(out, "skipped") == NULL,
+     "check --quick does not try");
+  json_t *j = json_of("check refused.yaml --json", 0);
+  ok(json_array_size(json_object_get(j, "refused")) == 4 &&
+         json_integer_value(json_object_get(j, "tried")) == 9,
+     "check --json has the reasons");
+  json_decref(j);
+  got = run("run refused.yaml -o refused --no-report");
+  ok(got == 0 && strstr(err, refused) != NULL && strstr(out, "9 cells: 5 ok, 4 skipped") != NULL,
+     "run says it first, and skips them");
+  char *csv = perp_read_file("refused/derived/cells.csv", NULL);
+  int rows = 0;
+  for (const char *s = csv; s != NULL && (s = strstr(s, ",skipped,")) != NULL; s++) rows++;
+  ok(rows == 4 && strstr(csv, "serves friction rows: 'lemke' does not") != NULL,
+     "a skipped cell is a row with its reason");
+  char id[17] = "", words[64];
+  const char *row = csv != NULL ? strstr(csv, ",skipped,") : NULL;
+  if (row != NULL && row - csv > 16) snprintf(id, sizeof id, "%.16s", row - 16);
+  free(csv);
+  snprintf(words, sizeof words, "rerun refused %s", id);
+  says(words, "skipped");
+  got = run("run refused.yaml -o refused --no-report");
+  ok(got == 0 && strstr(err, "9 finished before, 0 to run") != NULL, "... and is finished");
+  got = run("run refused.yaml -o refused --no-report --retry skipped");
+  ok(got == 0 && strstr(err, "4 run again (--retry)") != NULL && strstr(err, refused) != NULL,
+     "--retry skipped tries these again");
+}
+
 int main(void)
 {
   program_open();
   test_help();
   test_lists();
   test_simulate();
+  test_combinations();
   test_bad_studies();
   test_study();
   program_close();

@@ -191,17 +191,13 @@ static const char few[] = "schema: perp-study/1\n"
                           "measure: { repeats: 1 }\n"
                           "metrics: { primary: drift.pos.max, record: [drift.pos.max, steps] }\n";
 
-static void not_again(const char *base, const char *why)
+static void not_again(const char *base, const char *with, const char *why)
 {
-  char *words = perp_xprintf("compare %s now --again 1", base);
+  char *words = perp_xprintf("compare %s now --again 1 --again-with %s --again-with %s", base, with,
+                             program);
   int status = run(words);
-  if (!ok(status == 3 && strstr(err, base) != NULL && strstr(err, why) != NULL, "--again: %s", why))
-    complain();
-  free(words);
-  words = perp_xprintf("compare %s now --fail-on time,status --time-tol 1000", base);
-  if (!ok(run(words) == 0 && strstr(out, "nothing timed again: ") != NULL &&
-              strstr(out, why) != NULL,
-          "... without it: as recorded, and why"))
+  if (!ok(status == 3 && strstr(err, why) != NULL && out[0] != '{', "--again-with %s: %s", with,
+          why))
     complain();
   free(words);
 }
@@ -217,26 +213,54 @@ static void test_again(void)
          run("run few.yaml -o kept -q --no-report -j 1 --keep-program") == 0,
      "by another copy of the program");
   program = whole;
-  json_t *j = json_of("compare old now --again 2 --fail-on status --json", 0);
+  char *both_with = perp_xprintf("compare old now --again 2 --fail-on status --json --again-with "
+                                 "./mine --again-with %s",
+                                 program);
+  json_t *j = json_of(both_with, 0);
+  free(both_with);
   ok(json_integer_value(json_object_get(j, "timed_again")) == 2 &&
          json_integer_value(json_object_get(j, "blocks")) == 2 &&
          json_number_value(json_object_get(j, "time_ratio")) > 0,
      "both cells are timed again, in 2 blocks");
   json_decref(j);
   ok(same_file("old/derived/cells.csv", "now/derived/cells.csv"), "cells.csv is the same");
-  if (system("printf x >> mine") != 0) bail("printf");
-  not_again("old", "has changed since (perp run --keep-program keeps a copy)");
-  if (unlink("mine") != 0) bail("unlink");
-  not_again("old", "is gone");
-  ok(run("compare kept now --again 1 --fail-on status") == 0 &&
+  /* nothing is run that the person did not name; what to name is said */
+  char *mine = perp_xprintf("%s/mine", program_dir);
+  ok(run("compare old now --again 1") == 2 && strstr(err, "by which programs?") != NULL &&
+         strstr(err, "--again-with") != NULL && strstr(err, mine) != NULL,
+     "--again alone: by which programs?");
+  ok(run("compare old now --fail-on time,status --time-tol 1000") == 0 &&
+         strstr(out, "nothing timed again: no program was named") != NULL &&
+         strstr(out, "--again-with") != NULL && strstr(out, mine) != NULL,
+     "without it: as recorded, and the command that would time again");
+  j = json_of("compare old now --fail-on time,status --time-tol 1000 --json", 0);
+  const char *command = json_string_value(json_object_get(j, "time_again"));
+  ok(command != NULL && strncmp(command, "perp compare old now --again-with /", 35) == 0 &&
+         run(command + 5) == 0,
+     "that command runs: %s", command != NULL ? command : "");
+  json_decref(j);
+  free(mine);
+  ok(run("compare now now --again 1 --fail-on status --again-with ./mine") == 0 &&
          strstr(out, "1 block(s) of four") != NULL,
-     "--keep-program: there is a copy");
+     "one program made both: it is named once");
+  if (system("printf x >> mine") != 0) bail("printf");
+  not_again("old", "./mine", "./mine is not the program that made old: its hash is ");
+  if (unlink("mine") != 0) bail("unlink");
+  not_again("old", "./mine", "cannot run ./mine");
+  char *kept = perp_xprintf("compare kept now --again 1 --fail-on status --again-with %s", program);
+  ok(run(kept) == 0 && strstr(out, "1 block(s) of four") != NULL, "the same program, elsewhere");
+  free(kept);
   if (system("cat old/journal/*.jsonl | sed 's/\"program\": {[^}]*}, //' > old/journal/x && rm "
              "old/journal/*.jsonl && mv old/journal/x old/journal/x.jsonl") != 0)
     bail("sed");
-  not_again("old", "does not say which program made it");
+  not_again("old", program, "old does not say which program made it");
+  ok(run("compare old now --fail-on time,status --time-tol 1000") == 0 &&
+         strstr(out, "nothing timed again: old does not say which program made it") != NULL,
+     "... nor can one be proposed");
   refuses(2, "compare old now --again 0", "--again: ");
   refuses(2, "compare old now --again 1 --as-recorded", "contradict each other");
+  refuses(2, "compare old now --as-recorded --again-with x", "contradict each other");
+  refuses(2, "compare old now --again-with x --again-with y --again-with z", "twice at most");
 }
 
 static void find_cells(void)

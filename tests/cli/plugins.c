@@ -188,7 +188,7 @@ static void test_unfit(const char *folder)
 {
   static const char *const why[] = {
     "it does not end in PERP_OUTSIDE",
-    "was built for interface version 2, this perp has version 1; build it again",
+    "was built for interface version 3, this perp has version 2; build it again",
     "perp_ctx has",
     "there is another metric 'steps' already",
     "undefined symbol: perp_no_such_function",
@@ -255,7 +255,7 @@ static void test_bad(const char *folder)
   else
     ok(row(csv, "bad-memory", ",oom,", "memory limit of 256 MiB reached"),
        "endless allocation: one row, the memory limit");
-  ok(row(csv, "bad-nan", ",diverged,", "") && !row(csv, "bad-nan", ",ok,", "") &&
+  ok(row(csv, "bad-nan", ",unsolved,", "") && !row(csv, "bad-nan", ",ok,", "") &&
          row(csv, "bad-nan", "not-finite", ""),
      "an answer of NaN: one row, not finite");
   ok(rows(csv, ",ok,") == 3 && row(csv, ",ok,", "dantzig", "") && row(csv, ",ok,", "pgs", "") &&
@@ -319,6 +319,22 @@ static void test_models(const char *folder)
     ok(end == NULL || end[1] == '\0', "%s: in one line", cases[i].what);
     free(words);
   }
+  /* a scene that crashes, or never comes to an end, is a message of `check`, and one cell */
+  write_file("scenes.yaml", "schema: perp-study/1\n"
+                            "t_end: 10 ms\n"
+                            "limits: { timeout: 1 s }\n"
+                            "grid: { scene: \"bad-model:what=[crash, loop, limits, good]\" }\n");
+  char *words = perp_xprintf("check scenes.yaml --plugin %s/models.so", folder);
+  says(words,
+       "1 of 4 cells cannot be set up, and will be skipped:\n  1: drive 0 'stop': the limits "
+       "contradict each other");
+  says(words, "2 of 4 cells fail in their set-up:\n  1: crash: signal 6");
+  says(words, "  1: timeout: killed at the time limit of 1 s (cell");
+  free(words);
+  words = perp_xprintf("run scenes.yaml -o scenes --no-report --plugin %s/models.so", folder);
+  ok(run(words) == 5 && strstr(out, "4 cells: 1 ok, 1 timeout, 1 crash, 1 skipped") != NULL,
+     "... and run has a row for each");
+  free(words);
   refuses(2, "simulate spring:stiffness=-1", "spring.stiffness must be in (0, inf) N/m: got -1");
   /* a curve that ends is no error: its bead leaves it */
   says("simulate bead:track=ramp", "released, its point left the curve");

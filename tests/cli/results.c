@@ -93,7 +93,7 @@ static void test_merge(void)
   write_file("small.yaml", study);
   int status = run("run small.yaml -o whole -q --no-report -j 2");
   ok(status == 0, "the whole study runs");
-  says("plan small.yaml --shards 2", "perp run 'small.yaml' --shard 2/2 -o 'small-2'");
+  says("plan small.yaml --shards 2", "perp run small.yaml --shard 2/2 -o small-2");
   json_t *j = json_of("plan small.yaml --shards 3 --json", 0);
   int cells = 0;
   double work = 0;
@@ -420,7 +420,7 @@ static int lines(const char *s)
 
 static void test_export(void)
 {
-  says("export whole --to csv", "cell,status,cause,scene,");
+  says("export whole --to csv", "cell,status,cause,problems,unsolved,share,partial,reached,scene,");
   ok(lines(out) == 25 && strstr(out, "time.step_us.median") != NULL,
      "csv: a head and 24 cells, with times");
   says("export whole --to jsonl", "\"metrics\": {");

@@ -160,7 +160,12 @@ static void check_problem(const perp_desc *d, const perp_lcp_recipe *recipe, int
     memcpy(again.x, guess[g], sizeof again.x);
     long before = count_malloc;
     if (solve(&again, &q.p, 1e-8) != PERP_OK) bail("%s: %s", d->name, ctx.msg);
-    if (count_malloc != before && !(d->caps & PERP_CAP_ALLOCATES)) {
+    /* a claim that there is no solution is weighed in integers of any size */
+    bool weighed = again.stats.reason == PERP_INFEASIBLE || again.stats.reason == PERP_RAY ||
+                   again.stats.reason == PERP_NONE_WITHIN ||
+                   (again.stats.reason == PERP_INACCURATE && q.classes & PERP_CLASS_UNSOLVABLE) ||
+                   d->caps & PERP_LCP_EXHAUSTIVE;
+    if (count_malloc != before && !weighed && !(d->caps & PERP_CAP_ALLOCATES)) {
       printf("# %s on %s: %ld allocations\n", d->name, recipe->family, count_malloc - before);
       ++*allocations;
     }

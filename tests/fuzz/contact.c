@@ -116,9 +116,9 @@ static const run_parts mixed[] = {
   { .lcp = "interior-point", .contact = "frictionless" },
   { .lcp = "apgd:max_iter=200", .contact = "box", .formulation = "velocity:joints=rows" },
   { .lcp = "staggered:max_iter=50", .contact = "cone" },
-  { .lcp = "keller",
-    .contact = "polyhedral:directions=4",
-    .formulation = "velocity:fallback=(pgs:max_iter=100)" },
+  { .lcp = "auto:chain=(keller;pgs:max_iter=100),attempts=2",
+    .contact = "polyhedral:directions=4" },
+  { .lcp = "rescue:of=(murty:max_iter=100)", .contact = "frictionless" },
 };
 
 /* m/s or rad/s; nothing begins with more than 100 */

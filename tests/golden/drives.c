@@ -68,7 +68,6 @@ int main(void)
     { "pusher:force=8", "accel.rel.err" },  /* sticks */
     { "soft", "path.err.max" },
     { "soft:stiffness=1e5,damping=20", "path.err.max" },
-    { "soft:row=joint", "path.err.max" },
   };
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
@@ -76,6 +75,8 @@ int main(void)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
       below(metric(cases[k].scene, solvers[i], 0, cases[k].metric), 1e-6, "%s, %s: %s",
             cases[k].scene, solvers[i], cases[k].metric);
+  /* a soft row of a joint is solved with the others: no complementarity problem */
+  below(metric("soft:row=joint", NULL, 0, "path.err.max"), 1e-6, "soft:row=joint: path.err.max");
   /* the contacts of the block that carry nothing have a sliding speed of any size */
   static const char *const polyhedral[] = { "lemke", "keller", "minmap-newton" };
   for (int i = 0; i < 3; i++) {

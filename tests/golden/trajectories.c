@@ -47,10 +47,11 @@ static const struct {
 static void trajectories(void)
 {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const bool joints = strncmp(cases[i].scene, "free-body", 9) != 0;
     perp_result r = run((perp_request){ .scene = cases[i].scene,
                                         .formulation = "acceleration",
                                         .ode = "gsl:rk8pd:tol=1e-12",
-                                        .stab = "post:velocity=true",
+                                        .stab = joints ? "post:velocity=true" : NULL,
                                         .t_end = cases[i].t_end });
     ok(strncmp(r.truth, cases[i].truth, strlen(cases[i].truth)) == 0, "%s: judged by the %s",
        cases[i].scene, r.truth);

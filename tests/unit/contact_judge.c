@@ -31,6 +31,7 @@ static const perp_lcp_desc oracle = {
   .solve = say,
   .destroy = no_more,
 };
+static const perp_plugin with_oracle[] = { { PERP_KIND_lcp, &oracle.d }, { PERP_KIND_NONE, NULL } };
 
 /* A body of 1 kg over the ground: normal impulse, friction along t1 and its sliding speed, as the model is told.
  * It comes down with `down` and slides along t1 with `along`. */
@@ -59,9 +60,10 @@ static perp_contact_count one_contact(double down, double along, const double la
   return count;
 }
 
-/* What is made of the answer `said`, without friction, at n contacts of bodies of `mass` kg in all; impulse [n] out. */
-static perp_contact_count contacts_of(int n, const double *A, const double *b, double mass,
-                                      const double *said, double *impulse)
+/* What is made of the answer `said` of the oracle, asked by the solver `by`, without friction, at n contacts of bodies
+ * of `mass` kg in all; impulse [n] out. */
+static perp_contact_count contacts_of(const char *by, int n, const double *A, const double *b,
+                                      double mass, const double *said, double *impulse)
 {
   static const double mu[3] = { 0 };
   double diag[3], slip[3];
@@ -72,9 +74,9 @@ static perp_contact_count contacts_of(int n, const double *A, const double *b, d
   const perp_contact_island island = {
     .nc = n, .mu = mu, .A = A, .lda = n, .diag = diag, .b = b, .reuse = 1e-8, .mass = mass
   };
-  const perp_spec lcp = { .d = &oracle.d };
-  const perp_contact_setup setup = { .dim = 3, .lcp = &lcp, .tol = 1e-8, .rescue = true };
-  perp_spec model;
+  perp_spec model, lcp;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, by, &lcp) != PERP_OK) bail("%s", ctx.msg);
+  const perp_contact_setup setup = { .dim = 3, .lcp = &lcp, .tol = 1e-8, .tol_data = 1e-6 };
   perp_contact_count count = { 0 };
   void *ws;
   if (perp_spec_parse(&ctx, PERP_KIND_contact, "frictionless", &model) != PERP_OK)
@@ -85,16 +87,13 @@ static perp_contact_count contacts_of(int n, const double *A, const double *b, d
       d->solve(&ctx, ws, &island, impulse, slip, &count) != PERP_OK)
     bail("%s", ctx.msg);
   d->destroy(ws);
+  perp_spec_free(&lcp);
   perp_spec_free(&model);
   return count;
 }
 
-/* Everything closes with 1 m/s. */
-static perp_contact_count contacts(int n, const double *A, const double *said, double *impulse)
-{
-  static const double b[3] = { -1, -1, -1 };
-  return contacts_of(n, A, b, 0, said, impulse);
-}
+static const double closing[3] = { -1, -1, -1 };
+static const char *const alone = "oracle", *const rescued = "rescue:of=oracle";
 
 /* A body of 1 kg comes down with 1 m/s and carries one of 1000 kg: impulses that are not quite right are large beside
  * what the light one asks for, and must not be taken for such that throw. */
@@ -103,8 +102,8 @@ static void test_heavy_on_light(void)
   static const double A[4] = { 1, -1, -1, 1 + 1e-3 }, b[2] = { -1, 0 };
   const double almost = 1 - 1e-3, said[2] = { almost * 1001, almost * 1000 };
   double impulse[2];
-  const perp_contact_count count = contacts_of(2, A, b, 1001, said, impulse);
-  ok(count.failures == 1 && count.thrown == 0 && count.lost == 0,
+  const perp_contact_count count = contacts_of(alone, 2, A, b, 1001, said, impulse);
+  ok(count.failures == 1 && count.thrown == 0,
      "impulses that carry a heavy body on a light one throw nothing");
   ok(impulse[0] == said[0] && impulse[1] == said[1], "... and are kept: %g and %g N s", impulse[0],
      impulse[1]);
@@ -116,18 +115,33 @@ static void test_light_body(void)
   static const double A[4] = { 1e-6, 0, 0, 1e3 };
   double impulse[2];
   /* off by 1e-4 of the largest impulse, by 1e5 m/s for the light one */
-  perp_contact_count count = contacts(2, A, (const double[2]){ 1e6, 100 }, impulse);
-  ok(count.failures == 1 && count.lost == 1 && count.rescued == 1,
+  static const double said[2] = { 1e6, 100 };
+  perp_contact_count count = contacts_of(alone, 2, A, closing, 0, said, impulse);
+  ok(count.failures == 1 && count.solved == 0 && count.thrown == 1,
      "an impulse that throws a light body is of no use, however small beside others");
-  near(impulse[1], 1e-3, 1e-6, 0, "... and sweeps mend it");
+  ok(impulse[0] == 0 && impulse[1] == 0, "... and nothing stands in for it: %g and %g N s",
+     impulse[0], impulse[1]);
+  count = contacts_of(rescued, 2, A, closing, 0, said, impulse);
+  ok(count.failures == 0 && count.solved == 1 && count.by[0].n == 1 &&
+         strcmp(count.by[0].name, "sweeps") == 0,
+     "... sweeps that are asked for solve it: %s", count.by[0].name);
+  near(impulse[1], 1e-3, 1e-6, 0, "... and mend it");
   near(impulse[0], 1e6, 1, 0, "... and leave the heavy one");
   /* off by 5e-9 of the largest impulse, by 5000 m/s for the light one */
-  static const double heavier[4] = { 1e-9, 0, 0, 1e3 };
-  count = contacts(2, heavier, (const double[2]){ 1e9, 5 }, impulse);
+  static const double heavier[4] = { 1e-9, 0, 0, 1e3 }, fast[2] = { 1e9, 5 };
+  count = contacts_of(alone, 2, heavier, closing, 0, fast, impulse);
   ok(count.failures == 1 && count.failed[-PERP_INACCURATE] == 1,
      "a residual below the tolerance is no solution for a body that it throws");
-  near(impulse[1], 1e-3, 1e-6, 0, "... and sweeps mend it, too");
-  near(impulse[0], 1e9, 1e3, 0, "... and leave the heavier one");
+  /* off by 1e-14 of the largest impulse, by 1e-2 m/s for the light one */
+  static const double slow[2] = { 1e9, 1e-3 + 1e-5 };
+  count = contacts_of(alone, 2, heavier, closing, 0, slow, impulse);
+  ok(count.failures == 1 && count.residual <= 1e-8 && count.data > 1e-6,
+     "nor for one that it moves by a hundredth: residual %.2g, in units of the data %.2g",
+     count.residual, count.data);
+  static const double still[2] = { 1e9, 1e-3 + 1e-10 };
+  count = contacts_of(alone, 2, heavier, closing, 0, still, impulse);
+  ok(count.failures == 0 && count.solved == 1 && strcmp(count.by[0].name, "oracle") == 0,
+     "but for one that it moves by 1e-7 it is: %.2g", count.data);
 }
 
 /* A body of 1 kg between two plates that come together with 1 m/s each, and a heavy one on its own contact.  No
@@ -141,21 +155,54 @@ static void test_contradiction(void)
                                     { 0, 1e4, 1e9 } };
   for (int i = 0; i < 3; i++) {
     double impulse[3];
-    const perp_contact_count count = contacts(3, A, said[i], impulse);
-    ok(count.failures == 1 && count.thrown == 1 && count.rescued == 1,
+    perp_contact_count count = contacts_of(alone, 3, A, closing, 0, said[i], impulse);
+    ok(count.failures == 1 && count.thrown == 1,
        "contacts that contradict each other, %g and %g N s: refused, and counted", said[i][0],
        said[i][1]);
+    below(fabs(impulse[0] - impulse[1]), 1 + 1e-9, "... the body is not thrown");
+    count = contacts_of(rescued, 3, A, closing, 0, said[i], impulse);
+    ok(count.failures == 1 && count.solved == 0, "... softened impulses are no solution either");
     below(fabs(impulse[0] - impulse[1]), 1 + 1e-9, "... the body moves with no more than a plate");
     ok(impulse[0] >= 1 && impulse[0] < 1e3 && impulse[1] >= 1 && impulse[1] < 1e3,
-       "... it is held from both sides: %g and %g N s", impulse[0], impulse[1]);
+       "... but are used: it is held from both sides: %g and %g N s", impulse[0], impulse[1]);
     near(impulse[2], 1e9, 0.1e9, 0, "... and the heavy one stops");
   }
+}
+
+/* One island after the other into the counts; more names than there are places. */
+static void test_counts(void)
+{
+  perp_contact_count one = { 0 }, sum = { 0 };
+  perp_stats stats = { .reason = PERP_CONVERGED, .residual = 1e-9, .data = 1e-7, .iterations = 2 };
+  static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j" };
+  for (int i = 0; i < 10; i++) {
+    stats.by = names[i];
+    perp_contact_count_solve(&one, "named", &stats);
+  }
+  stats.by = NULL;
+  stats.reason = PERP_SWEEPS_DONE;
+  stats.data = 0.5;
+  perp_contact_count_solve(&one, "named", &stats);
+  stats.reason = PERP_MAX_ITER;
+  perp_contact_count_solve(&one, "named", &stats);
+  for (int i = 0; i < 2; i++) perp_contact_count_add(&sum, &one);
+  ok(sum.problems == 24 && sum.solved == 20 && sum.swept == 2 && sum.failures == 2 &&
+         sum.failed[-PERP_MAX_ITER] == 2 && sum.iterations == 48,
+     "every problem is solved, swept or failed");
+  near(sum.data, 0.5, 0, 0, "the largest figure of all that was used");
+  int64_t all = 0;
+  for (int i = 0; i < PERP_SOLVED_BY; i++) all += sum.by[i].n;
+  ok(all == sum.solved && sum.by[0].n == 2 && strcmp(sum.by[6].name, "g") == 0 &&
+         strcmp(sum.by[PERP_SOLVED_BY - 1].name, "others") == 0 &&
+         sum.by[PERP_SOLVED_BY - 1].n == 6,
+     "... and by whom, those without a place together");
 }
 
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_register(&ctx, with_oracle) != PERP_OK)
+    bail("%s", ctx.msg);
   double impulse[3] = { 0 }, slip = 0;
   /* rows n, four directions, s */
   const double right[6] = { 0.05, 0, 0, 0.025, 0, 99.975 };
@@ -185,5 +232,6 @@ int main(void)
   test_heavy_on_light();
   test_light_body();
   test_contradiction();
+  test_counts();
   return tap_done();
 }

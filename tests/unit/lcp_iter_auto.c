@@ -82,6 +82,7 @@ int main(void)
   ctx.trace = NULL;
   ok(stats.reason == PERP_CONVERGED && stats.fallbacks == 1,
      "a refused answer is a counted fallback");
+  ok(stats.by != NULL && strcmp(stats.by, "lemke") == 0, "... and says whose answer it is");
   ok(seen.tries == 2 && seen.refused == 1 && seen.accepted == 1, "... and the trace tells");
   stats = run("auto:chain=(pgs:max_iter=50;lemke),budget=40", &q.p, 1e-8);
   ok(stats.reason == PERP_MAX_ITER && stats.residual > 1e-8 && stats.matvecs >= 40,

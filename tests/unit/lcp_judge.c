@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The judge of LCPs: known figures, invariance, the safeguard, cones, coupling, certificates; and the
+/* The judge of LCPs: known figures, invariance, the safeguard, cones, coupling; and the
  * generated problems against their planted solutions. */
 #include "solvers/lcp/convert.h"
 #include "solvers/lcp/problem.h"
@@ -20,15 +20,6 @@ static perp_lcp_judgement judge(const perp_lcp *p, const double *x)
   perp_lcp_judge(p, x, NULL, scratch, &j);
   free(scratch);
   return j;
-}
-
-static perp_lcp_proof prove(const perp_lcp *p, const double *z, double *radius)
-{
-  int nv = p->F != NULL ? p->F->nv : 0;
-  double *scratch = calloc(PERP_LCP_SCRATCH(p->n, nv) + 1, sizeof *scratch);
-  perp_lcp_proof proof = perp_lcp_prove(p, z, radius, scratch);
-  free(scratch);
-  return proof;
 }
 
 static perp_lcp_problem make(perp_lcp_recipe recipe)
@@ -115,15 +106,207 @@ static void check_safeguard(void)
   double A = 0, b = -1, x = 1e12;
   perp_lcp p = { .n = 1, .A = &A, .lda = 1, .b = &b };
   ok(judge(&p, &x).rel >= 0.9, "0 x - 1 with x = 1e12 is not accepted");
-  /* feasible rows of large data hide an impossible one of small data, but not behind rounding */
+  /* feasible rows of large data and a huge lambda hide an impossible row of small data from rel, not from data */
   double B[4] = { 1, 0, 0, 0 }, c[2] = { -1e6, -1 }, y[2] = { 1e6, 1e30 };
   p = (perp_lcp){ .n = 2, .A = B, .lda = 2, .b = c };
-  ok(judge(&p, y).rel > 1e-3, "data lost in the rounding of w are not accepted");
+  near(judge(&p, y).data, 1e-6, 0, 1e-15, "a row of 1e-6 of the data is seen beside lambda = 1e30");
+  near(judge(&p, y).rel, 1e-30, 0, 1e-15, "which rel, relative to lambda, does not see");
   /* large multipliers of an honest solution: mass ratio 1e8, direct solution */
   double C[4] = { 1 + 1e-8, -1e-8, -1e-8, 1e-8 }, d[2] = { 0, -0.1 };
   double z[2] = { 0.1, 0.1 * (1 + 1e8) };
   p = (perp_lcp){ .n = 2, .A = C, .lda = 2, .b = d };
   below(judge(&p, z).rel, 1e-14, "an honest answer with multipliers of 1e7 passes");
+}
+
+/* w far below the last digit of lambda is seen, in rows and in discs */
+static void check_absorption(void)
+{
+  double A[4] = { 0, 1, 1, 0 }, b[2] = { -0.4, 41 }, x[2] = { 5e15, 0 };
+  perp_lcp p = { .n = 2, .A = A, .lda = 2, .b = b };
+  perp_lcp_judgement j = judge(&p, x);
+  near(j.rel, pow(0.4 / 41, 4), 0, 1e-14, "w_1 = -0.4 beside lambda = 5e15: the safeguard");
+  near(j.data, 0.4 / 41, 0, 1e-15, "... and data");
+  near(j.abs, 0.4, 0, 1e-15, "... and abs");
+  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "... is not solved");
+  /* a cone on which a contact sticks with lambda_T = 1e17 (0.5, 0) of a radius of 1e17, and w_T = (0.3, 0) is left */
+  double C[9] = { 1, 3e-18, 0, 0, 1, 0, 0, 0, 1 }, q[3] = { -1e17, -5e16, 0 };
+  double mu[3] = { 0, 1, 1 }, y[3] = { 1e17, 5e16, 0 };
+  int of[3] = { -1, 0, 0 };
+  signed char cone[3] = { 0, 1, 0 };
+  p = (perp_lcp){ .n = 3, .A = C, .lda = 3, .b = q, .fric_of = of, .mu = mu, .cone = cone };
+  j = judge(&p, y);
+  near(j.abs, 0.3, 0, 1e-12, "a disc: w_T = 0.3 beside lambda_T = 5e16");
+  near(j.rel, 3e-18, 0, 1e-12, "... relative to lambda");
+  near(j.data, 0, 0, 0, "... is below the rounding of |A||lambda|");
+  /* matrices of denormal numbers */
+  double D[4] = { 1e-318, 0, 0, 1e-318 }, d[2] = { -1e-318, -3e-318 }, one[2] = { 1, 1 };
+  p = (perp_lcp){ .n = 2, .A = D, .lda = 2, .b = d };
+  j = judge(&p, one);
+  near(j.rel, 2.0 / 3, 0, 1e-5, "a denormal matrix: 2 of 3 are missing");
+  near(j.data, 2.0 / 3, 0, 1e-5, "... in units of the data, too");
+  double far[2] = { 1, 1e300 };
+  ok(judge(&p, far).rel >= 1, "lambda of 1e300 times the data is not accepted");
+}
+
+static void check_data(void)
+{
+  /* by hand: w = (0.5, 1); d = (0.5, min(1, 2 * 0.5)) / 4 */
+  double A[4] = { 4, 1, 1, 2 }, b[2] = { -4, -1 }, x[2] = { 1, 0.5 }, none[2] = { 0, 0 };
+  double unit[2] = { 1, 3 };
+  perp_lcp p = { .n = 2, .A = A, .lda = 2, .b = b };
+  near(judge(&p, x).data, 0.25, 0, 1e-15, "data of a 2x2 example");
+  p.unit = unit;
+  near(judge(&p, x).data, 0.75, 0, 1e-15, "data with units: 3 * 1 over max(4, 3 * 1)");
+  p.b = none;
+  /* w = (4.5, 2); d = (min(4.5, 4), 3 * min(2, 1)), B = max(4.5, 3 * 2) */
+  near(judge(&p, x).data, 4.0 / 6, 0, 1e-15, "b = 0: relative to |A||lambda|");
+  near(judge(&p, none).data, 0, 0, 0, "b = 0 and lambda = 0: 0");
+  double lo[2] = { 1, 1 };
+  p.lo = lo;
+  ok(judge(&p, none).data == HUGE_VAL, "b = 0 and lambda = 0 outside its bounds: inf");
+  /* the verdict asks for both where tol_data > 0 */
+  perp_lcp_judgement j = { .rel = 1e-12, .data = 1e-3 };
+  p = (perp_lcp){ .n = 2, .A = A, .lda = 2, .b = b };
+  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_CONVERGED, "data is not asked for: rel decides");
+  p.tol_data = 1e-6;
+  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "data is asked for: it decides, too");
+  j.data = 1e-6;
+  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_UNDECIDED,
+     "a figure on its tolerance decides nothing");
+  j.rel = 1e-9;
+  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "rel refuses before data is looked at");
+  j.rel = (double)NAN;
+  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "NaN is never accepted");
+}
+
+/* data does not change when rows are reordered, or change their units and take `unit` with them, or (A, b) is scaled */
+static void check_data_invariance(void)
+{
+  static const char *const names[] = { "spd", "boxed", "stack-box", "stack-cone", "copositive" };
+  int turned = 0, scaled = 0, powers = 0;
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    perp_lcp_problem q = make((perp_lcp_recipe){ .family = names[k], .n = 12, .seed = 5 }), c;
+    double x[12], y[12], unit[12], A[144], b[12];
+    int perm[12];
+    perp_rng *rng = perp_rng_create(4);
+    for (int i = 0; i < 12; i++) {
+      perm[i] = i;
+      x[i] = perp_rng_uniform(rng, -0.2, 1);
+    }
+    const perp_lcp_judgement before = judge(&q.p, x);
+    if (perp_lcp_problem_copy(&ctx, &q, &c) != PERP_OK) bail("%s", ctx.msg);
+    if (q.p.cone == NULL) perp_rng_shuffle(rng, perm, 12);
+    if (perp_lcp_problem_permute(&ctx, &c, perm) != PERP_OK) bail("%s", ctx.msg);
+    for (int i = 0; i < 12; i++) y[i] = x[perm[i]];
+    const perp_lcp_judgement after = judge(&c.p, y);
+    turned += !(fabs(after.data - before.data) <= 1e-14 * before.data) ||
+              !(fabs(after.rel - before.rel) <= 1e-14 * before.rel);
+    perp_lcp_problem_free(&c);
+    /* rows in other units; both rows of a cone in the same */
+    for (int e = -12; e <= 12; e += 3) {
+      perp_lcp p = q.p;
+      for (int i = 0; i < 12; i++) {
+        const bool pair = p.cone != NULL && i > 0 && p.cone[i - 1];
+        const double D = pair ? 1 / unit[i - 1] : pow(10, e * perp_rng_uniform(rng, 0.5, 1));
+        unit[i] = 1 / D;
+        b[i] = D * q.p.b[i];
+        for (int j = 0; j < 12; j++) A[i + 12 * j] = D * q.p.A[i + 12 * j];
+      }
+      p.A = A;
+      p.b = b;
+      p.unit = unit;
+      const perp_lcp_judgement j = judge(&p, x);
+      scaled += !(fabs(j.data - before.data) <= 1e-13 * before.data) ||
+                !(fabs(j.rel - before.rel) <= 1e-13 * before.rel);
+      double s = pow(10, e);
+      for (int i = 0; i < 144; i++) A[i] = s * q.p.A[i];
+      for (int i = 0; i < 12; i++) b[i] = s * q.p.b[i];
+      p.unit = q.p.unit;
+      scaled += !(fabs(judge(&p, x).data - before.data) <= 1e-13 * before.data);
+      for (int i = 0; i < 144; i++) A[i] = ldexp(q.p.A[i], 3 * e);
+      for (int i = 0; i < 12; i++) b[i] = ldexp(q.p.b[i], 3 * e);
+      powers += judge(&p, x).data != before.data;
+    }
+    perp_rng_destroy(rng);
+    perp_lcp_problem_free(&q);
+  }
+  ok(turned == 0, "rel and data are the same when rows are reordered");
+  ok(scaled == 0, "rel and data are the same in other units of rows and of all");
+  ok(powers == 0, "data is bit for bit the same under scaling by powers of two");
+}
+
+/* A method from outside that makes the problem easy: what is judged is out of its reach. */
+static perp_status liar_create(perp_ctx *c, int max_n, const void *opts, void **ws)
+{
+  (void)c;
+  (void)max_n;
+  (void)opts;
+  *ws = NULL;
+  return PERP_OK;
+}
+static perp_status liar_solve(perp_ctx *c, void *ws, const perp_lcp *p, double *lambda, double *z,
+                              perp_stats *stats)
+{
+  (void)c;
+  (void)ws;
+  const size_t n = (size_t)p->n;
+  memset((void *)(uintptr_t)p->b, 0, n * sizeof *p->b);
+  if (p->A != NULL) memset((void *)(uintptr_t)p->A, 0, n * n * sizeof *p->A);
+  if (p->F != NULL) memset((void *)(uintptr_t)p->F->J, 0, sizeof *p->F->J);
+  if (p->lo != NULL) memset((void *)(uintptr_t)p->lo, 0, n * sizeof *p->lo);
+  if (p->mu != NULL) memset((void *)(uintptr_t)p->mu, 0, n * sizeof *p->mu);
+  if (p->fric_of != NULL) memset((void *)(uintptr_t)p->fric_of, 0xff, n * sizeof *p->fric_of);
+  if (p->cone != NULL) memset((void *)(uintptr_t)p->cone, 0, n);
+  for (size_t i = 0; i < n; i++) lambda[i] = z[i] = 0;
+  stats->reason = PERP_EXACT;
+  return PERP_OK;
+}
+static void liar_destroy(void *ws)
+{
+  (void)ws;
+}
+static void check_liar(void)
+{
+  static const perp_lcp_desc liar = {
+    .d = { .name = "liar",
+           .summary = "makes every problem easy",
+           .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
+                   PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED },
+    .create = liar_create,
+    .solve = liar_solve,
+    .destroy = liar_destroy
+  };
+  perp_spec spec = { &liar.d, NULL };
+  static const char *const names[] = { "spd", "stack-box", "stack-cone", "stack-cone" };
+  for (int k = 0; k < 4; k++)
+    for (int scaled = 0; scaled < 2; scaled++) {
+      perp_lcp_problem q = make(
+                           (perp_lcp_recipe){ .family = names[k], .n = 12, .factored = k == 3 }),
+                       kept;
+      const int n = q.p.n, nv = q.p.F != NULL ? q.p.F->nv : 0;
+      double x[24] = { 0 };
+      perp_stats stats;
+      perp_lcp_judgement j;
+      perp_lcp_solver *s;
+      if (perp_lcp_problem_copy(&ctx, &q, &kept) != PERP_OK ||
+          perp_lcp_create(&ctx, &spec, n, nv, &s) != PERP_OK ||
+          perp_lcp_equilibrate(&ctx, s, scaled) != PERP_OK ||
+          perp_lcp_solve(&ctx, s, &q.p, 1e-8, x, NULL, scaled ? &j : NULL, &stats) != PERP_OK)
+        bail("%s", ctx.msg);
+      bool same = memcmp(q.p.b, kept.p.b, sizeof(double) * (size_t)n) == 0;
+      if (q.p.A != NULL)
+        same = same && memcmp(q.p.A, kept.p.A, sizeof(double) * (size_t)(n * n)) == 0;
+      if (q.p.F != NULL) same = same && q.p.F->J[0] == kept.p.F->J[0];
+      if (q.p.cone != NULL) same = same && memcmp(q.p.cone, kept.p.cone, (size_t)n) == 0;
+      if (q.p.fric_of != NULL)
+        same = same && memcmp(q.p.fric_of, kept.p.fric_of, sizeof(int) * (size_t)n) == 0;
+      ok(same && stats.reason == PERP_INACCURATE && stats.residual > 1e-3,
+         "%s%s%s: a method that changes its problem is judged on the problem as it was", names[k],
+         k == 3 ? ", factored" : "", scaled ? ", equilibrated" : "");
+      perp_lcp_destroy(s);
+      perp_lcp_problem_free(&q);
+      perp_lcp_problem_free(&kept);
+    }
 }
 
 static void check_friction(void)
@@ -225,56 +408,6 @@ static void check_rows(void)
             known[k].n))
       printf("# got %d\n", n);
   }
-}
-
-static void check_certificates(void)
-{
-  double radius;
-  perp_lcp_problem q = make((perp_lcp_recipe){ .family = "nosol", .n = 4 });
-  double z[4] = { 1, 1, 0, 0 }, wrong[4] = { 1, 0, 0, 0 };
-  ok(prove(&q.p, z, &radius) == PERP_PROOF_INFEASIBLE && radius > 1e10,
-     "a Farkas vector of v v' is accepted (radius %.1e)", radius);
-  ok(prove(&q.p, wrong, NULL) == PERP_PROOF_NONE, "a vector that is none is refused");
-  perp_lcp_problem_free(&q);
-
-  /* a ray that proves nothing: every direction of the zero matrix, solvable for b >= 0 */
-  double A[4] = { 0, 0, 0, 0 }, b[2] = { 1, 1 };
-  perp_lcp p = { .n = 2, .A = A, .lda = 2, .b = b };
-  ok(prove(&p, wrong, NULL) == PERP_PROOF_RAY, "a ray of a solvable problem is only a ray");
-  double z0[2] = { 0, 0 }, zn[2] = { (double)NAN, 1 };
-  ok(prove(&p, z0, NULL) == PERP_PROOF_NONE, "the zero vector proves nothing");
-  ok(prove(&p, zn, NULL) != PERP_PROOF_INFEASIBLE, "NaN proves nothing");
-
-  q = make((perp_lcp_recipe){ .family = "free-infeasible" });
-  double f[2] = { 1, -1 }, g[2] = { -1, 1 };
-  ok(prove(&q.p, f, NULL) == PERP_PROOF_INFEASIBLE && prove(&q.p, g, NULL) == PERP_PROOF_NONE,
-     "free rows: multipliers of either sign, the right one proves");
-  perp_lcp_problem_free(&q);
-
-  /* bounded box: w_1 >= 0 is asked of row 1, row 2 is in [0, 1]: -1 + lambda_2 < 0 always, but not for
-   * hi = 3 */
-  double B[4] = { 0, 0, 1, 1 }, c[2] = { -2, 0 }, lo[2] = { 0, 0 }, hi[2] = { HUGE_VAL, 1 };
-  p = (perp_lcp){ .n = 2, .A = B, .lda = 2, .b = c, .lo = lo, .hi = hi };
-  double e[2] = { 1, 0 };
-  ok(prove(&p, e, NULL) == PERP_PROOF_INFEASIBLE, "a finite bound makes it impossible");
-  hi[1] = 3;
-  ok(prove(&p, e, NULL) == PERP_PROOF_NONE, "a wider one does not");
-
-  /* no false proof: random nonnegative vectors on solvable problems */
-  int lies = 0;
-  perp_rng *rng = perp_rng_create(11);
-  for (int seed = 0; seed < 300; seed++) {
-    static const char *const names[] = { "spd", "psd", "boxed", "boxed-psd", "copositive" };
-    q = make((perp_lcp_recipe){ .family = names[seed % 5], .n = 4, .seed = (uint64_t)seed });
-    for (int k = 0; k < 20; k++) {
-      double v[4];
-      for (int i = 0; i < 4; i++) v[i] = perp_rng_int(rng, 2) ? perp_rng_uniform(rng, -1, 1) : 0;
-      lies += prove(&q.p, v, NULL) == PERP_PROOF_INFEASIBLE;
-    }
-    perp_lcp_problem_free(&q);
-  }
-  perp_rng_destroy(rng);
-  ok(lies == 0, "no vector proves a solvable problem infeasible");
 }
 
 /* lambda of a pyramid goes back to its friction problem */
@@ -387,10 +520,13 @@ int main(void)
   check_figures();
   check_invariance();
   check_safeguard();
+  check_absorption();
+  check_data();
+  check_data_invariance();
+  check_liar();
   check_friction();
   check_families();
   check_rows();
-  check_certificates();
   check_pyramid();
   check_enumeration();
   check_team();

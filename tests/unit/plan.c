@@ -16,10 +16,54 @@ static perp_study *study_of(const char *text)
 
 #define HEAD "schema: perp-study/1\n"
 
+/* Values that no cell uses are errors with their place, unless the command line has narrowed the study. */
+static void unused_values(void)
+{
+  static const struct {
+    const char *text, *set;
+    int errors, command_line;
+    const char *says;
+  } cases[] = {
+    { "h: 1 s\nstab: none\ngrid: { n: [1, 2] }\n", NULL, 2, 0,
+      "toy.yaml:4:16: error: n 2 is used by no cell: it has no effect with stab none\n"
+      "    4 | grid: { n: [1, 2] }\n"
+      "      |                ^ leave it out" },
+    { "h: 1 s\nstab: none\nn: 3\n", NULL, 1, 0, "toy.yaml:4:4: error: n 3 is used by no cell" },
+    { "h: 1 s\nstab: [none, post]\nn: 3\n", NULL, 0, 0, NULL },
+    { "h: [1 s, 2 s]\nstab: [none, post]\nexclude: [{ where: h > 1 s }]\n", NULL, 1, 0,
+      "toy.yaml:2:10: error: h 2 is in no cell: all its combinations are excluded" },
+    { "h: 1 s\nstab: [none, post]\nn: 3\n", "stab=none", 0, 0, NULL },
+    { "h: 1 s\nstab: none\n", "n=3", 1, 1, "--set n:1:1: error: n 3 is used by no cell" },
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[512];
+    perp_study *study = NULL;
+    perp_diag diag = { 0 };
+    perp_plan plan;
+    snprintf(text, sizeof text, HEAD "%s", cases[i].text);
+    perp_study_request q = { .file = "toy.yaml",
+                             .text = text,
+                             .kinds = toy_kinds,
+                             .set = &cases[i].set,
+                             .n_set = cases[i].set != NULL };
+    if (perp_study_read(&ctx, &q, &diag, &study) != PERP_OK) bail("%s", diag.text.s);
+    if (perp_plan_make(&ctx, study, &plan) != PERP_OK) bail("%s", ctx.msg);
+    perp_plan_check(study, &plan, &diag);
+    if (!ok(diag.errors == cases[i].errors && diag.command_line == cases[i].command_line &&
+                (cases[i].says == NULL || strstr(diag.text.s, cases[i].says) != NULL),
+            "case %zu: %d values are used by no cell", i, diag.errors))
+      printf("# %s\n", diag.text.s != NULL ? diag.text.s : "nothing");
+    perp_plan_free(&plan);
+    perp_diag_free(&diag);
+    perp_study_free(study);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
   perp_register(&ctx, toy_plugins);
+  unused_values();
   perp_study *s = study_of(
       HEAD "grid: { h: [1 s, 2 s, 4 s], stab: [none, 'post:alpha=[1, 2]'], n: [1, 2] }\n"
            "exclude:\n"
@@ -37,6 +81,20 @@ int main(void)
   ok(strcmp(label.s, "h=1 stab=post:alpha=1 n=1") == 0, "the last axis is the fastest: %s",
      label.s);
   perp_text_free(&label);
+
+  /* why three are another one again is said, and with what */
+  ok(plan.n_drops == 1 && plan.drops[0].combinations == 6 &&
+         strcmp(plan.drops[0].why, "with stab none") == 0,
+     "what has no effect is counted with its reason");
+  perp_text equal = { 0 };
+  perp_plan_say(s, &plan, &equal);
+  ok(strcmp(equal.s, "12 combinations are 9 cells: n has no effect with stab none") == 0,
+     "... and said: %s", equal.s);
+  perp_text_free(&equal);
+  perp_diag fine = { 0 };
+  perp_plan_check(s, &plan, &fine);
+  ok(fine.errors == 0, "every value is used by a cell");
+  perp_diag_free(&fine);
 
   /* a changed id would orphan all results: these were written down once */
   ok(strcmp(plan.cells[0].id, "f593d769a73ea02a") == 0 &&

@@ -117,8 +117,8 @@ static void figures(perp_ctx *ctx)
 {
   const double x[4] = { 1e-3, 2e-3, 4e-3, 8e-3 }, y[4] = { 1e-6, 0, (double)NAN, 6.4e-5 },
                none[4] = { 0, -1, (double)NAN, HUGE_VAL };
-  perp_curve curves[] = { { "it's a_label, 100%", PERP_PLOT_POINTS_LINES, 0, 4, x, y },
-                          { "empty", PERP_PLOT_LINES, 1, 4, x, none } };
+  perp_curve curves[] = { { "it's a_label, 100%", PERP_PLOT_POINTS_LINES, 0, 4, x, y, 0, false },
+                          { "empty", PERP_PLOT_LINES, 1, 4, x, none, 0, false } };
   perp_figure f = { "fig", "A 'title'", "h [s]", "error", "alt", true, true, 2, curves };
   ok(perp_figure_draw(ctx, &f, dir, "svg") == PERP_OK, "a figure is drawn");
   char *svg = perp_read_file(in_dir("fig.svg"), &(size_t){ 0 });

@@ -63,7 +63,19 @@ static void refusals(void)
     { { .scene = "chain", .stab = "post:pases=2" }, PERP_ERR_OPTION, "did you mean 'passes'" },
     { { .scene = "chain", .h = -1e-3 }, PERP_ERR_ARG, "the step h must be positive: got -0.001 s" },
     { { .scene = "chain", .t_end = -1 }, PERP_ERR_ARG, "t_end must be positive: got -1 s" },
-    { { .scene = "circle", .formulation = "velocity" }, PERP_ERR_UNSUPPORTED, "takes an ode only" },
+    { { .scene = "circle", .formulation = "velocity" },
+      PERP_ERR_UNSUPPORTED,
+      "formulation velocity has no effect in scene circle, a plain ODE problem" },
+    { { .scene = "chain", .formulation = "reduced", .stab = "post" },
+      PERP_ERR_UNSUPPORTED,
+      "stab post has no effect with formulation reduced: leave it out, or take a formulation that "
+      "uses one: acceleration, velocity" },
+    { { .scene = "chain", .formulation = "impulse", .ode = "rk4" },
+      PERP_ERR_UNSUPPORTED,
+      "ode rk4 has no effect with formulation impulse" },
+    { { .scene = "chain:truth=none", .h = 1e-3, .sample_every = 0.1, .sample_named = true },
+      PERP_ERR_UNSUPPORTED,
+      "the time between samples has no effect" },
     { { .scene = "chain", .formulation = "velocity", .ode = "rk4" }, PERP_ERR_UNSUPPORTED, "rk4" },
     { { .scene = "circle", .ode = "verlet" }, PERP_ERR_UNSUPPORTED, "verlet" },
   };
@@ -186,7 +198,8 @@ static void output(void)
   json_t *j;
   json(&r, &j);
   ok(strcmp(json_string_value(json_object_get(j, "status")), "ok") == 0, "json: status ok");
-  ok(strcmp(json_string_value(json_object_get(j, "reason")), "exact") == 0, "json: reason exact");
+  ok(strcmp(json_string_value(json_object_get(j, "reason")), "reached-end") == 0,
+     "json: reason reached-end");
   json_t *parts = json_object_get(j, "parts");
   ok(strcmp(json_string_value(json_object_get(parts, "kkt")), "tree") == 0,
      "json: parts are named");
@@ -225,6 +238,41 @@ static void output(void)
      "a second run gives the same numbers");
   perp_result_free(&r);
   perp_result_free(&again);
+}
+
+/* How many contact problems were solved, by whom, and how well in both figures. */
+static void contact_counts(void)
+{
+  static const struct {
+    const char *lcp;
+    bool solves;
+  } cases[] = { { "dantzig", true }, { "auto:chain=(murty)", true }, { "psor:max_iter=3", false } };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *lcp = cases[i].lcp;
+    perp_result r = run((perp_request){ .scene = "stack:boxes=3",
+                                        .lcp = lcp,
+                                        .contact = i == 1 ? "frictionless" : NULL,
+                                        .t_end = 0.1 });
+    json_t *j;
+    json(&r, &j);
+    const json_t *by = json_object_get(json_object_get(j, "lcp"), "by");
+    const double solved = number(j, "lcp", "solved"), failures = number(j, "lcp", "failures");
+    near(number(j, "lcp", "problems"),
+         solved + number(j, "lcp", "reused") + number(j, "lcp", "swept") + failures, 0, 0,
+         "json, %s: every problem is solved, reused, swept or failed", lcp);
+    ok(cases[i].solves ? failures == 0 && solved > 0 : failures > 0 && solved == 0,
+       "json, %s: %g solved, %g failures", lcp, solved, failures);
+    ok(number(j, "lcp", "data.max") >= 0 &&
+           (number(j, "lcp", "residual.max") <= 1e-8 && number(j, "lcp", "data.max") <= 1e-6) ==
+               cases[i].solves,
+       "json, %s: both figures tell", lcp);
+    const char *who = i == 1 ? "murty" : lcp;
+    ok(cases[i].solves ? json_number_value(json_object_get(by, who)) == solved
+                       : json_object_size(by) == 0,
+       "json, %s: by whom", lcp);
+    json_decref(j);
+    perp_result_free(&r);
+  }
 }
 
 static void divergence(void)
@@ -318,6 +366,7 @@ int main(void)
   refusals();
   truth_times();
   output();
+  contact_counts();
   divergence();
   plain_problem();
   chaos();

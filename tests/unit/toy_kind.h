@@ -105,14 +105,17 @@ static void toy_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
   perp_outcome_add(out, "unknown.metric", 1);
 }
 
-static void toy_canonical(perp_ctx *ctx, const perp_study *study, perp_pool *pool,
-                          const char **value)
+static void toy_canonical(perp_ctx *ctx, const perp_study *study, perp_pool *pool, void **memory,
+                          const char **value, char (*why)[PERP_WHY_MAX])
 {
   (void)ctx;
   (void)pool;
+  (void)memory;
   /* n has no meaning for `none` */
-  if (strcmp(value[perp_kind_param(study->kind, "stab")], "none") == 0)
-    value[perp_kind_param(study->kind, "n")] = "1";
+  const int n = perp_kind_param(study->kind, "n");
+  if (strcmp(value[perp_kind_param(study->kind, "stab")], "none") != 0) return;
+  value[n] = "1";
+  snprintf(why[n], PERP_WHY_MAX, "with stab none");
 }
 
 static const perp_cell_kind toy_kind = { .name = "toy",

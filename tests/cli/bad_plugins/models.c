@@ -2,9 +2,27 @@
 /* A scene whose model contradicts itself in one way or another. */
 #include "perp.h"
 
-enum what { LIMITS, AXIS, SELF, STIFFNESS, SERVO, CURVE, DOMAIN, ANCHOR, NO_AXIS, SLENDER };
-static const char *const whats[] = { "limits", "axis",   "self",    "stiffness", "servo", "curve",
-                                     "domain", "anchor", "no-axis", "slender",   NULL };
+#include <stdlib.h>
+#include <unistd.h>
+
+enum what {
+  LIMITS,
+  AXIS,
+  SELF,
+  STIFFNESS,
+  SERVO,
+  CURVE,
+  DOMAIN,
+  ANCHOR,
+  NO_AXIS,
+  SLENDER,
+  CRASH,
+  LOOP,
+  GOOD
+};
+static const char *const whats[] = { "limits", "axis",   "self",   "stiffness", "servo",
+                                     "curve",  "domain", "anchor", "no-axis",   "slender",
+                                     "crash",  "loop",   "good",   NULL };
 struct opts {
   int what;
 };
@@ -34,6 +52,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
     joint.curve = (perp_curve_def){ .kind = PERP_CURVE_LINE, .lower = 3, .upper = 2 };
     if (o->what == DOMAIN) joint.curve.lower = 1; /* the block is at s = 0 */
   }
+  if (o->what == CRASH) abort();
+  while (o->what == LOOP) sleep(1);
   PERP_TRY(perp_model_create(ctx, 3, &scene->model));
   PERP_TRY(perp_model_add_body(ctx, scene->model, &body, NULL));
   PERP_TRY(perp_model_add_joint(ctx, scene->model, &joint, NULL));

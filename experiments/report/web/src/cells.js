@@ -87,7 +87,7 @@ export function cellBrowser(data) {
     const values = data.metrics.filter((m) => !Number.isNaN(data.value(c, m.name)))
       .map((m) => `${m.name} = ${brief(data.value(c, m.name))}${m.unit ? ` ${m.unit}` : ''}`);
     return h('td', { class: 'detail', colspan: columns.length },
-      h('div', {}, h('strong', {}, 'cell '), h('code', {}, data.cells.id[c]), data.ok(c) ? '' : ` – ${data.cells.status[c]}: ${data.why(c)}`),
+      h('div', {}, h('strong', {}, 'cell '), h('code', {}, data.cells.id[c]), data.mark(c) ? ` – ${data.cells.status[c]}: ${data.why(c)}` : '', data.cells.partial[c] === null ? '' : ` (figures up to t = ${brief(data.cells.partial[c])} s)`),
       h('div', {}, h('strong', {}, 'rerun '), code, copy),
       h('div', {}, h('strong', {}, 'all about it '), h('code', {}, `perp show ${data.cells.dir[c]} ${data.cells.id[c].slice(0, 8)}`)),
       h('div', { class: 'note' }, values.join(' · ')));
@@ -105,7 +105,7 @@ export function cellBrowser(data) {
       const row = h('tr', { class: 'row', tabindex: 0, onclick: toggle, onkeydown: (e) => e.key === 'Enter' && toggle() },
         columns.map((k) => k.number
           ? h('td', { class: 'n' }, brief(k.number(c)))
-          : h('td', { class: k.key === 'status' && !data.ok(c) ? 'bad' : '' }, k.text(c))));
+          : h('td', { class: k.key !== 'status' || !data.mark(c) ? '' : data.stands(c) ? 'mark' : 'bad' }, k.text(c))));
       return opened.has(c) ? [row, h('tr', {}, detail(c))] : [row];
     }));
     count.textContent = rows.length === data.n ? `${data.n} cells` : `${rows.length} of ${data.n} cells`;

@@ -2,6 +2,7 @@
 // A Vega-Lite specification drawn into an element, in the colours of the page.
 import { compile } from 'vega-lite';
 import { parse, View, Error as ERROR } from 'vega';
+import { expressionInterpreter } from 'vega-interpreter';
 import { h } from './dom.js';
 import { ink } from './theme.js';
 
@@ -46,7 +47,8 @@ export function chart(element) {
     const width = Math.max(280, Math.min(element.clientWidth || 700, 1000));
     const full = { $schema: 'https://vega.github.io/schema/vega-lite/v6.json', width, autosize: { type: 'fit', contains: 'padding' }, ...spec };
     const { spec: vega } = compile(full, { config: config(), logger: quiet });
-    const next = new View(parse(vega), { renderer: 'svg', logLevel: ERROR }).tooltip(tooltip);
+    // expressions are walked, not compiled: the policy of the page knows no eval
+    const next = new View(parse(vega, null, { ast: true }), { expr: expressionInterpreter, renderer: 'svg', logLevel: ERROR }).tooltip(tooltip);
     const holder = h('div', { role: 'img', 'aria-label': alt });
     await next.initialize(holder).runAsync();
     if (mine !== turn) {

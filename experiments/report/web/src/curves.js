@@ -46,6 +46,13 @@ export function curveSpec(points, groups, { x, y, height = 340, floor = 0, publi
       encoding: { x: xEncoding, y: yEncoding, color, shape: shapes, tooltip: { field: 'tip' } },
     },
   ];
+  const marked = drawn.filter((p) => p.mark);
+  if (marked.length)
+    layer.push({
+      data: { values: marked },
+      mark: { type: 'point', filled: false, size: 170, strokeWidth: 1.4, opacity: 1, color: ink('ink') },
+      encoding: { x: xEncoding, y: yEncoding, tooltip: { field: 'tip' } },
+    });
   if (failed.length)
     layer.push({
       data: { values: failed },
@@ -80,12 +87,12 @@ function publishedPoints(data, groups, y) {
 // y in [0, 1]; x positive
 function tipOf(data, c, x, y) {
   const lines = [data.label(c), `${x} = ${brief(data.value(c, x))}`, `${y} = ${brief(data.value(c, y))}`];
-  if (!data.ok(c)) lines.push(`${data.cells.status[c]}: ${data.why(c)}`);
+  if (data.mark(c)) lines.push(`${data.cells.status[c]}: ${data.why(c)}`);
   return lines.filter((l) => !l.startsWith('null')).join('\n');
 }
 
 function metricsThat(data, test) {
-  return data.metrics.filter((m) => test(m) && m.values.some((v, c) => positive(v) && data.ok(c))).map((m) => m.name);
+  return data.metrics.filter((m) => test(m) && m.values.some((v, c) => positive(v) && data.stands(c))).map((m) => m.name);
 }
 
 // Errors first by the primary metric, then as the study records them.
@@ -124,16 +131,18 @@ function figure(data, { id, title, caption, xs, ys, after }) {
       for (const c of g.cells) {
         if (!xs && data.adaptive(c)) continue; // its step is not what is varied
         const px = xs ? data.value(c, x) : data.x(c), py = data.value(c, y);
-        const bad = !data.ok(c);
+        const bad = !data.stands(c);
         if (bad) failed++;
         if (!positive(px)) { if (bad) unplaced++; continue; }
         if (!bad && !positive(py)) { if (py === 0) zeros++; continue; }
-        points.push({ x: px, y: bad ? null : py, name: g.name, group: `${g.name} ${g.combo}`, order: data.order(c), failed: bad, tip: tipOf(data, c, x, y) });
+        points.push({ x: px, y: bad ? null : py, name: g.name, group: `${g.name} ${g.combo}`, order: data.order(c), failed: bad, mark: !bad && data.mark(c) ? data.cells.status[c] : '', tip: tipOf(data, c, x, y) });
       }
     const notes = [];
     // errors are compared with a reference that is uncertain itself (relative, of the coordinates)
     const floor = /^err\.q/.test(y) ? 10 * Math.max(0, ...data.references.map((r) => r.worst).filter((v) => v > 0)) : 0;
     if (floor > 0) notes.push(`Grey: under ten times the uncertainty of the reference (${brief(floor / 10)}).`);
+    const marks = [...new Set(points.map((p) => p.mark).filter((m) => m))];
+    if (marks.length) notes.push(`Ringed: ${marks.join(', ')}; such a point wins nothing.`);
     if (failed) notes.push(`× on the rail at the top: ${failed} failed ${failed === 1 ? 'cell' : 'cells'}, the cause when you point at it${unplaced ? `; ${unplaced} of them have no ${x} and are not drawn` : ''}.`);
     if (zeros) notes.push(`${zeros} exact zeros cannot be drawn on a logarithmic axis.`);
     const published = xs ? [] : publishedPoints(data, groups, y);

@@ -20,7 +20,9 @@ export function readData(document) {
   d.n = d.cells.id.length;
   d.axis = Object.fromEntries(d.axes.map((a) => [a.key, a]));
   d.metric = Object.fromEntries(d.metrics.map((m) => [m.name, m]));
-  d.ok = (cell) => d.cells.status[cell] === 'ok';
+  d.ok = (cell) => d.cells.wins[cell] === 1; // may be the best
+  d.stands = (cell) => d.cells.wins[cell] > 0; // has the figures of a whole run
+  d.mark = (cell) => d.cells.mark[cell]; // what is to be known of a cell that is not ok
   d.text = (cell, key) => {
     const a = d.axis[key];
     return a && a.of[cell] >= 0 ? a.values[a.of[cell]] : '';

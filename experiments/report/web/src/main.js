@@ -5,7 +5,6 @@ import uplotStyle from 'uplot/dist/uPlot.min.css';
 import { cellBrowser } from './cells.js';
 import { curves } from './curves.js';
 import { readData } from './data.js';
-import { h } from './dom.js';
 import { failureMatrix, stabilityMap, stepMap } from './matrix.js';
 import { profiles } from './profiles.js';
 import { replay } from './replay.js';
@@ -27,7 +26,10 @@ async function replace(name, figures, { keep = '' } = {}) {
 async function start() {
   const data = readData(document);
   if (!data || data.n === 0) return;
-  document.head.append(h('style', {}, uplotStyle, style));
+  // a <style> that is added is against the policy of the page, a sheet is not
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`${uplotStyle}\n${style}`);
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   document.documentElement.classList.add('live');
   const browser = cellBrowser(data);
   await replace('cells', [browser]);

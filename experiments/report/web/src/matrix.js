@@ -74,9 +74,9 @@ export function stepMap(data, browser) {
     const field = (c, g) => {
       if (c === undefined) return h('td', {});
       const open = () => browser.find(data.cells.id[c]);
-      if (!data.ok(c)) return h('td', { class: 'bad', title: `${data.label(c)}\n${data.why(c)}`, onclick: open }, '× ', h('small', {}, data.cells.reason[c] || data.cells.status[c]));
+      if (!data.stands(c)) return h('td', { class: 'bad', title: `${data.label(c)}\n${data.why(c)}`, onclick: open }, '× ', h('small', {}, data.cells.reason[c] || data.cells.status[c]));
       const v = data.value(c, metric);
-      return h('td', { style: v > 0 && hi > lo ? `background:${shade((Math.log(v) - lo) / (hi - lo))}` : '', title: data.label(c), onclick: open }, brief(v));
+      return h('td', { style: v > 0 && hi > lo ? `background:${shade((Math.log(v) - lo) / (hi - lo))}` : '', title: data.label(c), onclick: open }, brief(v), data.mark(c) ? h('small', { class: 'mark' }, data.mark(c)) : '');
     };
     const several = selection.at.startsWith('*');
     f.plot.replaceChildren(h('div', { class: 'scroll' }, h('table', { class: 'matrix' },
@@ -120,7 +120,7 @@ export function stabilityMap(data) {
   f.controls.append(select('with', combos, at, (v) => { at = v; redraw(); }), select('value', metrics, metric, (v) => { metric = v; redraw(); }));
   async function redraw() {
     const cells = usable.filter((c) => combo(c) === at);
-    const points = cells.map((c) => ({ x: fx(c), y: fy(c), v: data.ok(c) && data.value(c, metric) > 0 ? data.value(c, metric) : null, ok: data.ok(c), tip: `${data.label(c)}\n${data.ok(c) ? `${metric} = ${brief(data.value(c, metric))}` : `${data.cells.status[c]}: ${data.why(c)}`}` }));
+    const points = cells.map((c) => ({ x: fx(c), y: fy(c), v: data.stands(c) && data.value(c, metric) > 0 ? data.value(c, metric) : null, ok: data.stands(c), mark: data.stands(c) && !!data.mark(c), tip: `${data.label(c)}${data.stands(c) ? `\n${metric} = ${brief(data.value(c, metric))}` : ''}${data.mark(c) ? `\n${data.cells.status[c]}: ${data.why(c)}` : ''}` }));
     const xs = points.map((p) => p.x), ys = points.map((p) => p.y);
     const x = { field: 'x', type: 'quantitative', scale: { type: 'log', domain: logDomain(xs, 1.6, 1.6), nice: false }, axis: logAxis(xs, wanted[1]) };
     const y = { field: 'y', type: 'quantitative', scale: { type: 'log', domain: logDomain(ys, 1.5, 1.5), nice: false }, axis: logAxis(ys, wanted[2]) };
@@ -129,10 +129,12 @@ export function stabilityMap(data) {
       height: 300,
       layer: [
         { data: { values: good }, mark: { type: 'square', size: 420, opacity: 1 }, encoding: { x, y, tooltip: { field: 'tip' }, color: { field: 'v', type: 'quantitative', scale: { type: 'log', scheme: 'viridis' }, legend: { title: data.title(metric), labelExpr: "format(datum.value, '~e')", tickCount: 4 } } } },
+        { data: { values: good.filter((p) => p.mark) }, mark: { type: 'point', filled: false, size: 200, strokeWidth: 2, opacity: 1 }, encoding: { x, y, tooltip: { field: 'tip' }, color: { value: isDark() ? '#ffffff' : '#000000' } } },
         { data: { values: bad }, mark: { type: 'point', shape: 'M-.5,-.5L.5,.5M-.5,.5L.5,-.5', size: 260, strokeWidth: 2.5, opacity: 1 }, encoding: { x, y, tooltip: { field: 'tip' }, color: { value: isDark() ? '#ff8a80' : '#b3261e' } } },
       ],
     }, `stability map: ${good.length} runs that ended and ${bad.length} that failed over ${wanted[1]} and ${wanted[2]}`);
-    f.note.textContent = bad.length ? `${bad.length} of ${points.length} runs failed.` : 'No run failed.';
+    const rings = good.filter((p) => p.mark).length;
+    f.note.textContent = (rings ? `${rings} with a ring: not all problems were solved, or fixed work. ` : '') + (bad.length ? `${bad.length} of ${points.length} runs failed.` : 'No run failed.');
     f.state('drawn');
   }
   onTheme(redraw);

@@ -379,7 +379,7 @@ export function replay(data) {
       f.state('drawn');
       return;
     }
-    const { centre, size } = surroundings(list.map((e) => e.d), list.filter((e) => data.ok(e.c)).map((e) => e.d));
+    const { centre, size } = surroundings(list.map((e) => e.d), list.filter((e) => data.stands(e.c)).map((e) => e.d));
     const d0 = list[0].d, gray = new MeshLambertMaterial({ color: new Color(ink('soft')), side: DoubleSide, transparent: true, opacity: 0.35 });
     for (const s of d0.shapes.filter((k) => k.body < 0)) {
       const m = shapeMesh(s, d0.dim, size, gray);
@@ -417,7 +417,7 @@ export function replay(data) {
       camera.updateProjectionMatrix();
       controls.update();
       // the worst that is shown takes a twentieth of the picture
-      const errors = list.filter((e) => data.ok(e.c)).map((e) => Math.max(...e.d.worst)).filter((v) => v > 1e-13 * size && v < size);
+      const errors = list.filter((e) => data.stands(e.c)).map((e) => Math.max(...e.d.worst)).filter((v) => v > 1e-13 * size && v < size);
       enlargeRange.value = String(errors.length === 0 ? 0 : Math.max(0, Math.min(12, Math.floor(2 * Math.log10((0.1 * size) / Math.max(...errors))) / 2)));
       enlarge = 10 ** enlargeRange.value;
       t = 0;

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/report/sha256.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* the first 32 bits of the fractions of the cube roots of the first 64 primes (FIPS 180-4, 4.2.2) */
+static const uint32_t sha256_k[64] = {
+  0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+  0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+  0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+  0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+  0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+  0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+  0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+  0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2
+};
+
+static uint32_t sha256_turn(uint32_t x, int n)
+{
+  return x >> n | x << (32 - n);
+}
+
+static void sha256_block(uint32_t h[8], const unsigned char *p)
+{
+  uint32_t w[64], v[8];
+  for (int i = 0; i < 16; i++)
+    w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 | (uint32_t)p[4 * i + 2] << 8 |
+           p[4 * i + 3];
+  for (int i = 16; i < 64; i++) {
+    uint32_t a = w[i - 15], b = w[i - 2];
+    w[i] = w[i - 16] + (sha256_turn(a, 7) ^ sha256_turn(a, 18) ^ a >> 3) + w[i - 7] +
+           (sha256_turn(b, 17) ^ sha256_turn(b, 19) ^ b >> 10);
+  }
+  memcpy(v, h, sizeof v);
+  for (int i = 0; i < 64; i++) {
+    uint32_t a = v[0], e = v[4];
+    uint32_t t1 = v[7] + (sha256_turn(e, 6) ^ sha256_turn(e, 11) ^ sha256_turn(e, 25)) +
+                  ((e & v[5]) ^ (~e & v[6])) + sha256_k[i] + w[i];
+    uint32_t t2 = (sha256_turn(a, 2) ^ sha256_turn(a, 13) ^ sha256_turn(a, 22)) +
+                  ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
+    memmove(v + 1, v, 7 * sizeof *v);
+    v[0] = t1 + t2;
+    v[4] += t1;
+  }
+  for (int i = 0; i < 8; i++) h[i] += v[i];
+}
+
+void perp_sha256_base64(const void *bytes, size_t n, char text[45])
+{
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                    0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
+  const unsigned char *p = bytes;
+  size_t left = n;
+  for (; left >= 64; left -= 64, p += 64) sha256_block(h, p);
+  unsigned char end[128] = { 0 };
+  if (left > 0) memcpy(end, p, left);
+  end[left] = 0x80;
+  size_t size = left < 56 ? 64 : 128;
+  for (int i = 0; i < 8; i++) end[size - 1 - (size_t)i] = (unsigned char)((uint64_t)n * 8 >> 8 * i);
+  for (size_t i = 0; i < size; i += 64) sha256_block(h, end + i);
+  unsigned char d[33] = { 0 };
+  for (int i = 0; i < 32; i++) d[i] = (unsigned char)(h[i / 4] >> (24 - 8 * (i % 4)));
+  for (int i = 0; i < 33; i += 3) {
+    *text++ = digits[d[i] >> 2];
+    *text++ = digits[(d[i] & 3) << 4 | d[i + 1] >> 4];
+    *text++ = digits[(d[i + 1] & 15) << 2 | (i + 2 < 33 ? d[i + 2] >> 6 : 0)];
+    *text++ = i + 3 < 33 ? digits[d[i + 2] & 63] : '=';
+  }
+  *text = '\0';
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solvers/lcp/exact.h"
+
+#include <stdlib.h>
+
+void *perp_exact_alloc(int count, size_t size)
+{
+  void *p = calloc((size_t)count + 1, size);
+  if (p == NULL) abort();
+  return p;
+}
+
+static mpz_t *exact_numbers(int count)
+{
+  mpz_t *z = perp_exact_alloc(count, sizeof *z);
+  for (int i = 0; i < count; i++) mpz_init(z[i]);
+  return z;
+}
+
+static void exact_arrays(perp_exact *E, int m, int k)
+{
+  E->m = m;
+  E->k = k;
+  E->D = exact_numbers(m * (k + 1));
+  E->basic = perp_exact_alloc(m, sizeof *E->basic);
+  E->non = perp_exact_alloc(k, sizeof *E->non);
+  E->v = perp_exact_alloc(m + k, sizeof *E->v);
+  E->row = perp_exact_alloc(m, sizeof *E->row);
+  E->column = perp_exact_alloc(k + 1, sizeof *E->column);
+  for (int i = 0; i < m + k; i++) mpz_inits(E->v[i].U, E->v[i].origin, NULL);
+  mpz_inits(E->d, E->s, E->t, NULL);
+}
+
+/* exponent of the lowest bit of a dyadic rational that is not 0 */
+static long exact_low(mpq_srcptr q)
+{
+  return (long)mpz_scan1(mpq_numref(q), 0) - (long)mpz_scan1(mpq_denref(q), 0);
+}
+
+static void exact_shift(mpz_t z, long by)
+{
+  if (by >= 0)
+    mpz_mul_2exp(z, z, (mp_bitcnt_t)by);
+  else
+    mpz_tdiv_q_2exp(z, z, (mp_bitcnt_t)-by); /* exact where it is called */
+}
+
+/* z = q 2^by, an integer */
+static void exact_integer(mpz_t z, mpq_srcptr q, long by)
+{
+  mpz_set(z, mpq_numref(q));
+  exact_shift(z, by - (long)mpz_scan1(mpq_denref(q), 0));
+}
+
+void perp_exact_new(perp_exact *E, int m, int k, mpq_t *R, mpq_t *upper, int64_t budget)
+{
+  exact_arrays(E, m, k);
+  int width = k + 1;
+  for (int i = 0; i < m; i++) {
+    bool any = false;
+    for (int j = 0; j < width; j++) {
+      mpq_ptr q = R[i * width + j];
+      if (mpq_sgn(q) == 0) continue;
+      long low = exact_low(q);
+      if (!any || -low > E->row[i]) E->row[i] = -low;
+      any = true;
+    }
+  }
+  for (int j = 0; j < width; j++) {
+    bool any = false;
+    for (int i = 0; i < m; i++) {
+      mpq_ptr q = R[i * width + j];
+      if (mpq_sgn(q) == 0) continue;
+      long need = -(exact_low(q) + E->row[i]);
+      if (!any || need > E->column[j]) E->column[j] = need;
+      any = true;
+    }
+  }
+  /* x = y 2^(column_j - column_0): U must become an integer */
+  for (int j = 1; j < width; j++)
+    if (mpq_sgn(upper[j - 1]) > 0) {
+      long need = E->column[j] - exact_low(upper[j - 1]);
+      if (need > E->column[0]) E->column[0] = need;
+    }
+  for (int i = 0; i < m; i++) {
+    for (int j = 0; j < width; j++) {
+      mpq_ptr q = R[i * width + j];
+      if (mpq_sgn(q) != 0) exact_integer(E->D[i * width + j], q, E->row[i] + E->column[j]);
+    }
+    E->basic[i] = k + i;
+  }
+  for (int j = 0; j < k; j++) {
+    E->non[j] = j;
+    if (mpq_sgn(upper[j]) > 0) exact_integer(E->v[j].U, upper[j], E->column[0] - E->column[j + 1]);
+  }
+  for (int i = 0; i < m + k; i++) E->v[i].sign = 1;
+  mpz_set_ui(E->d, 1);
+  E->work = 0;
+  E->budget = budget;
+}
+
+void perp_exact_copy(const perp_exact *from, perp_exact *to)
+{
+  int m = from->m, k = from->k;
+  exact_arrays(to, m, k);
+  for (int i = 0; i < m * (k + 1); i++) mpz_set(to->D[i], from->D[i]);
+  for (int i = 0; i < m; i++) to->basic[i] = from->basic[i], to->row[i] = from->row[i];
+  for (int j = 0; j < k; j++) to->non[j] = from->non[j];
+  for (int j = 0; j <= k; j++) to->column[j] = from->column[j];
+  for (int i = 0; i < m + k; i++) {
+    to->v[i].kind = from->v[i].kind;
+    to->v[i].sign = from->v[i].sign;
+    mpz_set(to->v[i].U, from->v[i].U);
+    mpz_set(to->v[i].origin, from->v[i].origin);
+  }
+  mpz_set(to->d, from->d);
+  to->work = from->work;
+  to->budget = from->budget;
+}
+
+void perp_exact_free(perp_exact *E)
+{
+  for (int i = 0; i < E->m * (E->k + 1); i++) mpz_clear(E->D[i]);
+  for (int i = 0; i < E->m + E->k; i++) mpz_clears(E->v[i].U, E->v[i].origin, NULL);
+  mpz_clears(E->d, E->s, E->t, NULL);
+  free(E->D);
+  free(E->basic);
+  free(E->non);
+  free(E->v);
+  free(E->row);
+  free(E->column);
+}
+
+int perp_exact_row(const perp_exact *E, int v)
+{
+  for (int i = 0; i < E->m; i++)
+    if (E->basic[i] == v) return i;
+  return -1;
+}
+
+void perp_exact_restrict(perp_exact *E, int v, enum perp_exact_kind kind)
+{
+  E->v[v].kind = (unsigned char)kind;
+}
+
+void perp_exact_reflect(perp_exact *E, int v)
+{
+  perp_exact_var *x = &E->v[v];
+  bool box = x->kind == PERP_EXACT_BOX;
+  int r = perp_exact_row(E, v), width = E->k + 1;
+  if (r >= 0) {
+    mpz_t *D = E->D + (size_t)r * width;
+    for (int j = 0; j < width; j++) mpz_neg(D[j], D[j]);
+    if (box) mpz_addmul(D[0], E->d, x->U);
+  } else {
+    int c = 1;
+    while (E->non[c - 1] != v) c++;
+    for (int i = 0; i < E->m; i++) {
+      mpz_t *D = E->D + (size_t)i * width;
+      if (box) mpz_addmul(D[0], D[c], x->U);
+      mpz_neg(D[c], D[c]);
+    }
+  }
+  if (box && x->sign > 0)
+    mpz_add(x->origin, x->origin, x->U);
+  else if (box)
+    mpz_sub(x->origin, x->origin, x->U);
+  x->sign = (signed char)-x->sign;
+}
+
+void perp_exact_value(const perp_exact *E, int v, mpq_t out)
+{
+  int r = perp_exact_row(E, v);
+  mpq_set_ui(out, 0, 1);
+  if (r >= 0) {
+    mpq_set_num(out, E->D[(size_t)r * (size_t)(E->k + 1)]);
+    mpq_set_den(out, E->d);
+    mpq_canonicalize(out);
+  }
+  if (E->v[v].sign < 0) mpq_neg(out, out);
+  mpq_t o;
+  mpq_init(o);
+  mpq_set_z(o, E->v[v].origin);
+  mpq_add(out, out, o);
+  mpq_clear(o);
+}
+
+void perp_exact_pivot(perp_exact *E, int r, int c)
+{
+  int width = E->k + 1;
+  mpz_t *P = E->D + (size_t)r * width;
+  bool down = mpz_sgn(P[c]) < 0;
+  size_t limbs = mpz_size(E->d) + mpz_size(P[c]) + 1;
+  int64_t updates = 0;
+  for (int i = 0; i < E->m; i++) {
+    if (i == r) continue;
+    mpz_t *D = E->D + (size_t)i * width;
+    bool plain = mpz_sgn(D[c]) == 0;
+    for (int j = 0; j < width; j++) {
+      if (j == c || (mpz_sgn(D[j]) == 0 && (plain || mpz_sgn(P[j]) == 0))) continue;
+      updates++;
+      mpz_mul(E->s, P[c], D[j]);
+      if (!plain) mpz_submul(E->s, D[c], P[j]);
+      mpz_divexact(D[j], E->s, E->d);
+      if (down) mpz_neg(D[j], D[j]);
+    }
+    if (down) mpz_neg(D[c], D[c]);
+  }
+  /* row r: the entering variable; D[c] of the other rows times d / d is as it was */
+  mpz_set(E->s, P[c]);
+  for (int j = 0; j < width; j++)
+    if (j != c && !down) mpz_neg(P[j], P[j]);
+  mpz_set(P[c], E->d);
+  if (down) mpz_neg(P[c], P[c]);
+  mpz_abs(E->d, E->s);
+  int leaving = E->basic[r];
+  E->basic[r] = E->non[c - 1];
+  E->non[c - 1] = leaving;
+  E->work += 20 * (int64_t)width + updates * (20 + (int64_t)(limbs * limbs));
+}
+
+/* Does basic row i break its condition?  Reflected where that makes its constant negative. */
+static bool exact_broken(perp_exact *E, int i)
+{
+  const perp_exact_var *x = &E->v[E->basic[i]];
+  mpz_t *D = E->D + (size_t)i * (size_t)(E->k + 1);
+  int sign = mpz_sgn(D[0]);
+  if (x->kind == PERP_EXACT_FREE || sign == 0) return false;
+  if (sign < 0) return true;
+  if (x->kind == PERP_EXACT_BOX) {
+    mpz_mul(E->t, E->d, x->U);
+    if (mpz_cmp(D[0], E->t) <= 0) return false;
+  } else if (x->kind == PERP_EXACT_UP)
+    return false;
+  perp_exact_reflect(E, E->basic[i]);
+  return true;
+}
+
+/* Column that raises row i from its negative constant, 0 when none can raise it to 0. */
+static int exact_entering(perp_exact *E, int i)
+{
+  mpz_t *D = E->D + (size_t)i * (size_t)(E->k + 1);
+  int least = 0;
+  bool bounded = true;
+  mpz_set(E->t, D[0]);
+  for (int c = 1; c <= E->k; c++) {
+    const perp_exact_var *x = &E->v[E->non[c - 1]];
+    int sign = mpz_sgn(D[c]);
+    if (x->kind == PERP_EXACT_FREE && sign != 0) return c;
+    if (x->kind == PERP_EXACT_FIXED || sign <= 0) continue;
+    if (least == 0 || E->non[c - 1] < E->non[least - 1]) least = c;
+    if (x->kind == PERP_EXACT_BOX)
+      mpz_addmul(E->t, D[c], x->U);
+    else
+      bounded = false;
+  }
+  return bounded && mpz_sgn(E->t) < 0 ? 0 : least;
+}
+
+enum perp_exact_answer perp_exact_decide(perp_exact *E, int *row)
+{
+  for (;;) {
+    int r = -1, c = 0;
+    for (int i = 0; i < E->m; i++) {
+      if (!exact_broken(E, i)) continue;
+      int entering = exact_entering(E, i);
+      if (entering == 0) {
+        if (row != NULL) *row = i;
+        return PERP_EXACT_IMPOSSIBLE;
+      }
+      if (r >= 0 && E->basic[i] > E->basic[r]) continue;
+      r = i;
+      c = entering;
+    }
+    if (r < 0) return PERP_EXACT_POSSIBLE;
+    if (E->work > E->budget) return PERP_EXACT_SPENT;
+    perp_exact_pivot(E, r, c);
+  }
+}

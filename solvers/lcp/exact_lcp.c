@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solvers/lcp/exact_lcp.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* out += x y */
+static void lcp_add(mpq_t out, mpq_srcptr x, double y, mpq_t scratch)
+{
+  if (y == 0 || mpq_sgn(x) == 0) return;
+  mpq_set_d(scratch, y);
+  mpq_mul(scratch, scratch, x);
+  mpq_add(out, out, scratch);
+}
+
+/* out [n] = row i of J M^-1 J' + S */
+static void lcp_factored_row(const perp_blocks *F, int i, mpq_t *out)
+{
+  mpq_t v, s;
+  mpq_inits(v, s, NULL);
+  int g = 0;
+  while (F->cptr[g + 1] <= i) g++;
+  int rows = F->cptr[g + 1] - F->cptr[g];
+  for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
+    int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b], step = 0;
+    const double *J = F->J + F->joff[k] + (i - F->cptr[g]), *inverse = F->Minv + F->mptr[b];
+    bool diagonal = F->diag != NULL && F->diag[b];
+    if (diagonal) inverse = perp_blocks_flat(F, b, &step);
+    for (int c = 0; c < d; c++) {
+      mpq_set_ui(v, 0, 1);
+      mpq_t x;
+      mpq_init(x);
+      for (int a = 0; a < d; a++) {
+        double m = !diagonal ? inverse[a + c * d] : a == c ? inverse[step * c] : 0;
+        if (m == 0 || J[a * rows] == 0) continue;
+        mpq_set_d(x, J[a * rows]);
+        lcp_add(v, x, m, s);
+      }
+      mpq_clear(x);
+      if (mpq_sgn(v) == 0) continue;
+      for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
+        int other = F->tsub[t], h = F->jgrp[other], first = F->cptr[h];
+        int many = F->cptr[h + 1] - first;
+        for (int r = 0; r < many; r++)
+          lcp_add(out[first + r], v, F->J[F->joff[other] + r + c * many], s);
+      }
+    }
+  }
+  if (F->s != NULL) {
+    mpq_set_d(s, F->s[i]);
+    mpq_add(out[i], out[i], s);
+  }
+  mpq_clears(v, s, NULL);
+}
+
+/* Least m, nearly, with  m |(x, y)| >= mu. */
+static double lcp_outer(double mu, double x, double y)
+{
+  double m = mu / hypot(x, y);
+  mpq_t a, b, c;
+  mpq_inits(a, b, c, NULL);
+  for (;; m = nextafter(m, HUGE_VAL)) {
+    mpq_set_d(a, x);
+    mpq_mul(a, a, a);
+    mpq_set_d(b, y);
+    mpq_mul(b, b, b);
+    mpq_add(a, a, b);
+    mpq_set_d(b, m);
+    mpq_mul(b, b, b);
+    mpq_mul(a, a, b);
+    mpq_set_d(c, mu);
+    mpq_mul(c, c, c);
+    if (mpq_cmp(a, c) >= 0) break;
+  }
+  mpq_clears(a, b, c, NULL);
+  return m;
+}
+
+/* One row of coefficients of (1, lambda) -> (1, x): R [n + 1], a [n + 1] with the constant first. */
+static void lcp_substitute(const perp_exact_lcp *X, mpq_t *a, mpq_t *R, mpq_t *upper)
+{
+  const perp_lcp *p = X->p;
+  mpq_t s, x, y;
+  mpq_inits(s, x, y, NULL);
+  mpq_set(R[0], a[0]);
+  for (int j = 0; j < p->n; j++) mpq_set_ui(R[1 + j], 0, 1);
+  for (int j = 0; j < p->n; j++) {
+    double lo, hi;
+    if (!perp_exact_is_friction(p, j)) {
+      perp_lcp_bounds(p, NULL, j, &lo, &hi);
+      bool down = lo == -HUGE_VAL && hi < HUGE_VAL;
+      if (down)
+        mpq_sub(R[1 + j], R[1 + j], a[1 + j]);
+      else
+        mpq_add(R[1 + j], R[1 + j], a[1 + j]);
+      lcp_add(R[0], a[1 + j], down ? hi : lo > -HUGE_VAL ? lo : 0, s);
+      continue;
+    }
+    int normal = p->fric_of[j], rows = p->cone != NULL && p->cone[j] ? 2 : 1;
+    perp_lcp_bounds(p, NULL, normal, &lo, &hi);
+    mpq_t *t[2] = { &a[1 + j], &a[1 + j] };
+    if (rows == 2) {
+      /* lambda_T = alpha (p0, p1) + beta (-p1, p0) */
+      lcp_add(x, a[1 + j], X->p0[j], s);
+      lcp_add(x, a[2 + j], X->p1[j], s);
+      lcp_add(y, a[1 + j], -X->p1[j], s);
+      lcp_add(y, a[2 + j], X->p0[j], s);
+      t[0] = &x;
+      t[1] = &y;
+    }
+    for (int k = 0; k < rows; k++) {
+      mpq_set(R[1 + j + k], *t[k]);
+      if (X->limit[j + k] >= 0) {
+        lcp_add(R[1 + normal], *t[k], -X->mu[j], s);
+        mpq_set_d(s, X->mu[j]);
+        mpq_mul(s, s, *t[k]);
+        mpq_neg(s, s);
+        lcp_add(R[0], s, lo, a[0]); /* a[0] has been read */
+      } else if (mpq_sgn(upper[j + k]) > 0) {
+        mpq_mul(s, *t[k], upper[j + k]);
+        mpq_div_2exp(s, s, 1);
+        mpq_sub(R[0], R[0], s);
+      }
+    }
+    mpq_set_ui(x, 0, 1);
+    mpq_set_ui(y, 0, 1);
+    j += rows - 1;
+  }
+  mpq_clears(s, x, y, NULL);
+}
+
+/* What kind of variable lambda_j is, and its upper end. */
+static void lcp_columns(perp_exact_lcp *X, const double *u, unsigned char *kind, mpq_t *upper)
+{
+  const perp_lcp *p = X->p;
+  mpq_t s;
+  mpq_init(s);
+  for (int j = 0; j < p->n; j++) {
+    double lo, hi;
+    kind[j] = PERP_EXACT_UP;
+    if (!perp_exact_is_friction(p, j)) {
+      perp_lcp_bounds(p, NULL, j, &lo, &hi);
+      if (lo == -HUGE_VAL && hi == HUGE_VAL) kind[j] = PERP_EXACT_FREE;
+      if (lo == hi) kind[j] = PERP_EXACT_FIXED;
+      if (lo > -HUGE_VAL && hi < HUGE_VAL && lo < hi) {
+        kind[j] = PERP_EXACT_BOX;
+        mpq_set_d(upper[j], hi);
+        mpq_set_d(s, lo);
+        mpq_sub(upper[j], upper[j], s);
+      }
+      continue;
+    }
+    bool cone = p->cone != NULL && p->cone[j];
+    X->mu[j] = p->mu[j];
+    X->p0[j] = 1;
+    if (cone && u != NULL && isfinite(u[j]) && isfinite(u[j + 1]) && (u[j] != 0 || u[j + 1] != 0)) {
+      double size = fmax(fabs(u[j]), fabs(u[j + 1]));
+      X->p0[j] = u[j] / size;
+      X->p1[j] = u[j + 1] / size;
+      X->mu[j] = lcp_outer(p->mu[j], X->p0[j], X->p1[j]);
+    }
+    perp_lcp_bounds(p, NULL, p->fric_of[j], &lo, &hi);
+    for (int k = 0; k <= cone; k++) {
+      kind[j + k] = PERP_EXACT_UP;
+      X->mu[j + k] = X->mu[j];
+      if (X->mu[j] == 0)
+        kind[j + k] = PERP_EXACT_FIXED;
+      else if (lo >= 0)
+        X->limit[j + k] = 0;
+      else if (hi < HUGE_VAL) {
+        kind[j + k] = hi > 0 ? PERP_EXACT_BOX : PERP_EXACT_FIXED;
+        mpq_set_d(upper[j + k], X->mu[j]);
+        mpq_set_d(s, 2 * fmax(hi, 0));
+        mpq_mul(upper[j + k], upper[j + k], s);
+      } else
+        kind[j + k] = PERP_EXACT_FREE;
+    }
+    j += cone;
+  }
+  mpq_clear(s);
+}
+
+void perp_exact_lcp_new(perp_exact_lcp *X, const perp_lcp *p, const bool *keep, const double *u,
+                        int64_t budget)
+{
+  int n = p->n, m = 0, width = n + 1;
+  *X = (perp_exact_lcp){ .p = p,
+                         .w = perp_exact_alloc(n, sizeof(int)),
+                         .limit = perp_exact_alloc(n, sizeof(int)),
+                         .mu = perp_exact_alloc(n, sizeof(double)),
+                         .p0 = perp_exact_alloc(n, sizeof(double)),
+                         .p1 = perp_exact_alloc(n, sizeof(double)) };
+  unsigned char *kind = perp_exact_alloc(n, 1);
+  mpq_t *upper = perp_exact_alloc(n, sizeof *upper);
+  for (int i = 0; i < n; i++) mpq_init(upper[i]);
+  for (int i = 0; i < n; i++) X->w[i] = X->limit[i] = -1;
+  lcp_columns(X, u, kind, upper);
+  for (int i = 0; i < n; i++)
+    if (keep[i]) X->w[i] = n + m++;
+  for (int i = 0; i < n; i++)
+    if (X->limit[i] >= 0) X->limit[i] = n + m++;
+  mpq_t *R = perp_exact_alloc(m * width, sizeof *R), *a = perp_exact_alloc(width, sizeof *a);
+  for (int i = 0; i < m * width; i++) mpq_init(R[i]);
+  for (int i = 0; i < width; i++) mpq_init(a[i]);
+  for (int i = 0; i < n; i++) {
+    if (X->w[i] < 0) continue;
+    for (int j = 0; j < n; j++)
+      if (p->F != NULL)
+        mpq_set_ui(a[1 + j], 0, 1);
+      else
+        mpq_set_d(a[1 + j], p->A[(size_t)i + (size_t)j * (size_t)p->lda]);
+    if (p->F != NULL) lcp_factored_row(p->F, i, a + 1);
+    mpq_set_d(a[0], p->b[i]);
+    mpq_t *row = R + (size_t)(X->w[i] - n) * width;
+    lcp_substitute(X, a, row, upper);
+    double lo, hi;
+    if (perp_exact_is_friction(p, i)) continue;
+    perp_lcp_bounds(p, NULL, i, &lo, &hi);
+    if (lo == -HUGE_VAL && hi < HUGE_VAL)
+      for (int j = 0; j < width; j++) mpq_neg(row[j], row[j]);
+  }
+  for (int t = 0; t < n; t++) {
+    if (X->limit[t] < 0) continue;
+    double lo, hi;
+    int normal = p->fric_of[p->cone != NULL && t > 0 && p->cone[t - 1] ? t - 1 : t];
+    perp_lcp_bounds(p, NULL, normal, &lo, &hi);
+    mpq_t *row = R + (size_t)(X->limit[t] - n) * width;
+    mpq_set_d(row[1 + normal], 2 * X->mu[t]);
+    lcp_add(row[0], row[1 + normal], lo, a[0]);
+    mpq_set_si(row[1 + t], -1, 1);
+  }
+  perp_exact_new(&X->E, m, n, R, upper, budget);
+  X->E.work += 20 * (int64_t)m * width;
+  for (int j = 0; j < n; j++) perp_exact_restrict(&X->E, j, kind[j]);
+  for (int i = 0; i < n; i++) {
+    double lo, hi;
+    if (X->limit[i] >= 0) perp_exact_restrict(&X->E, X->limit[i], PERP_EXACT_UP);
+    if (X->w[i] < 0 || perp_exact_is_friction(p, i)) continue;
+    perp_lcp_bounds(p, NULL, i, &lo, &hi);
+    bool down = lo == -HUGE_VAL, up = hi == HUGE_VAL;
+    if (down != up) perp_exact_restrict(&X->E, X->w[i], PERP_EXACT_UP);
+    if (down && up) perp_exact_restrict(&X->E, X->w[i], PERP_EXACT_FIXED);
+  }
+  for (int i = 0; i < m * width; i++) mpq_clear(R[i]);
+  for (int i = 0; i < width; i++) mpq_clear(a[i]);
+  for (int i = 0; i < n; i++) mpq_clear(upper[i]);
+  free(R);
+  free(a);
+  free(kind);
+  free(upper);
+}
+
+void perp_exact_lcp_free(perp_exact_lcp *X)
+{
+  perp_exact_free(&X->E);
+  free(X->w);
+  free(X->limit);
+  free(X->mu);
+  free(X->p0);
+  free(X->p1);
+}
+
+/* ---- no solution at all --------------------------------------------------------------------------------- */
+
+static void lcp_number(const perp_exact *E, int v, mpq_t out)
+{
+  perp_exact_value(E, v, out);
+  if (v >= E->k) return;
+  long by = E->column[1 + v] - E->column[0];
+  if (by >= 0)
+    mpq_mul_2exp(out, out, (mp_bitcnt_t)by);
+  else
+    mpq_div_2exp(out, out, (mp_bitcnt_t)-by);
+}
+
+void perp_exact_lcp_lambda(const perp_exact_lcp *X, const perp_exact *E, double *lambda)
+{
+  const perp_lcp *p = X->p;
+  mpq_t x, s;
+  mpq_inits(x, s, NULL);
+  for (int friction = 0; friction < 2; friction++)
+    for (int i = 0; i < p->n; i++) {
+      double lo, hi;
+      if (perp_exact_is_friction(p, i) != (friction == 1)) continue;
+      lcp_number(E, i, x);
+      if (friction) { /* exactly between its limits, and at them where it is */
+        double limit = p->mu[i] * fmax(lambda[p->fric_of[i]], 0);
+        mpq_set_d(s, limit);
+        mpq_sub(x, x, s);
+        lambda[i] = fmin(fmax(mpq_get_d(x), -limit), limit);
+        continue;
+      }
+      perp_lcp_bounds(p, NULL, i, &lo, &hi);
+      bool down = lo == -HUGE_VAL && hi < HUGE_VAL;
+      mpq_set_d(s, down ? hi : lo > -HUGE_VAL ? lo : 0);
+      if (down) mpq_neg(x, x);
+      mpq_add(x, x, s);
+      lambda[i] = fmin(fmax(mpq_get_d(x), lo), hi);
+    }
+  mpq_clears(x, s, NULL);
+}
+
+enum lcp_end { LCP_LOWER, LCP_INSIDE, LCP_UPPER };
+
+/* Row i in its parts: at the lower end with w >= 0, between with w = 0, at the upper end with w <= 0. */
+static void lcp_take(const perp_exact_lcp *X, perp_exact *E, int i, enum lcp_end end)
+{
+  int x = i, w = X->w[i];
+  if (end == LCP_INSIDE) {
+    perp_exact_restrict(E, w, PERP_EXACT_FIXED);
+    return;
+  }
+  if (X->limit[i] >= 0 && end == LCP_UPPER)
+    perp_exact_restrict(E, X->limit[i], PERP_EXACT_FIXED);
+  else {
+    if ((E->v[x].sign < 0) != (end == LCP_UPPER)) perp_exact_reflect(E, x);
+    perp_exact_restrict(E, x, PERP_EXACT_FIXED);
+  }
+  if (E->v[w].kind != PERP_EXACT_FREE) return; /* its sign is asked for already */
+  if (end == LCP_UPPER) perp_exact_reflect(E, w);
+  perp_exact_restrict(E, w, PERP_EXACT_UP);
+}
+
+/* Is row i complementary at this vertex?  Else its ends. */
+static bool lcp_complementary(const perp_exact_lcp *X, const perp_exact *E, int i, int *ends)
+{
+  mpq_t x, w, top;
+  mpq_inits(x, w, top, NULL);
+  perp_exact_value(E, i, x);
+  perp_exact_value(E, X->w[i], w);
+  int sign = mpq_sgn(w);
+  bool lower = mpq_sgn(x) == 0, upper = false;
+  bool two = X->limit[i] >= 0 || mpz_sgn(E->v[i].U) > 0;
+  if (X->limit[i] >= 0) {
+    perp_exact_value(E, X->limit[i], top);
+    upper = mpq_sgn(top) == 0;
+  } else if (two) {
+    mpq_set_z(top, E->v[i].U);
+    upper = mpq_equal(x, top);
+  }
+  mpq_clears(x, w, top, NULL);
+  *ends = two ? 3 : 2;
+  return sign == 0 || (lower && sign > 0) || (upper && sign < 0);
+}
+
+static enum perp_exact_answer lcp_branch(const perp_exact_lcp *X, perp_exact *E, double *lambda)
+{
+  enum perp_exact_answer answer = perp_exact_decide(E, NULL);
+  if (answer != PERP_EXACT_POSSIBLE) return answer;
+  int row = -1, ends = 0;
+  for (int i = 0; i < X->p->n && row < 0; i++)
+    if (X->w[i] >= 0 && !lcp_complementary(X, E, i, &ends)) row = i;
+  if (row < 0) {
+    perp_exact_lcp_lambda(X, E, lambda);
+    return PERP_EXACT_POSSIBLE;
+  }
+  for (int end = 0; end < ends; end++) {
+    perp_exact part;
+    perp_exact_copy(E, &part);
+    part.work += (int64_t)E->m * (E->k + 1);
+    lcp_take(X, &part, row, (enum lcp_end)end);
+    answer = lcp_branch(X, &part, lambda);
+    E->work = part.work;
+    perp_exact_free(&part);
+    if (answer != PERP_EXACT_IMPOSSIBLE) return answer;
+  }
+  return PERP_EXACT_IMPOSSIBLE;
+}
+
+enum perp_exact_answer perp_exact_exclude(const perp_lcp *p, int64_t budget, double *lambda)
+{
+  enum { MOST = 20 };
+  bool keep[MOST];
+  if (p->n > MOST) return PERP_EXACT_SPENT;
+  for (int i = 0; i < p->n; i++) {
+    double lo, hi;
+    bool friction = perp_exact_is_friction(p, i);
+    if (friction && p->cone != NULL && p->cone[i]) return PERP_EXACT_SPENT;
+    perp_lcp_bounds(p, NULL, friction ? p->fric_of[i] : i, &lo, &hi);
+    if (friction && lo < 0) return PERP_EXACT_SPENT;
+    keep[i] = friction ? p->mu[i] > 0 : lo < hi;
+  }
+  perp_exact_lcp X;
+  perp_exact_lcp_new(&X, p, keep, NULL, budget);
+  enum perp_exact_answer answer = lcp_branch(&X, &X.E, lambda);
+  perp_exact_lcp_free(&X);
+  return answer;
+}

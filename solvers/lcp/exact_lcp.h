@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The conditions of an LCP as an exact dictionary (exact.h).  Private header. */
+#ifndef PERP_LCP_EXACT_LCP_H
+#define PERP_LCP_EXACT_LCP_H
+
+#include "solvers/lcp/exact.h"
+
+/* Variables: j < n is lambda_j from its finite bound on (lo + x, or hi - x where only hi is finite, lo where both
+ * are), or x itself where there is none; a friction row t counts from its lower limit, s = lambda_t + mu lambda_n.
+ * w[i] >= n is the variable of w_i (of -w_i where only hi is finite), limit[t] that of 2 mu lambda_n - s. */
+typedef struct perp_exact_lcp {
+  perp_exact E;
+  const perp_lcp *p;
+  int *w, *limit; /* [n]; -1: not there */
+  double *mu, *p0,
+      *p1; /* [n] of friction rows; cones: (p0, p1) is the direction of the first axis */
+} perp_exact_lcp;
+
+/* keep [n]: the rows of w that are wanted.  u [n]: where the tangential parts of cones point to, for their outer
+ * square; NULL: along the axes.  Friction of a normal row with lo < 0 is relaxed to constant limits. */
+void perp_exact_lcp_new(perp_exact_lcp *X, const perp_lcp *p, const bool *keep, const double *u,
+                        int64_t budget);
+void perp_exact_lcp_free(perp_exact_lcp *X);
+
+/* lambda [n], rounded, from values of the dictionary E of X. */
+void perp_exact_lcp_lambda(const perp_exact_lcp *X, const perp_exact *E, double *lambda);
+
+/* Is there no solution at all?  Branches on complementarity, each part in exact arithmetic: IMPOSSIBLE when all are
+ * excluded; POSSIBLE with a solution in lambda [n] (rounded); SPENT when the budget does not suffice, or n > 20, a
+ * cone, or a normal row with lo < 0 is there. */
+enum perp_exact_answer perp_exact_exclude(const perp_lcp *p, int64_t budget, double *lambda);
+
+static inline bool perp_exact_is_friction(const perp_lcp *p, int i)
+{
+  return p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen;
+}
+
+#endif

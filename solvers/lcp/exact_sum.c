@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solvers/lcp/exact_sum.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+_Static_assert(LDBL_MAX_EXP >= 16384 && LDBL_MANT_DIG >= 64,
+               "the judge counts on long double numbers of the range of a product of doubles");
+
+__extension__ typedef unsigned __int128 wide;
+
+/* |s| = mantissa 2^exponent */
+static uint64_t mantissa(double s, int *exponent)
+{
+  uint64_t bits;
+  memcpy(&bits, &s, sizeof bits);
+  const int biased = (int)(bits >> 52 & 0x7ff);
+  bits &= 0xfffffffffffffu;
+  *exponent = biased > 0 ? biased - 1075 : -1074;
+  return biased > 0 ? bits | (uint64_t)1 << 52 : bits;
+}
+
+/* words from ... to - 1 are there */
+static inline void extend(perp_exact_sum *x, int from, int to)
+{
+  if (x->from == x->to) x->from = x->to = from;
+  while (x->from > from) {
+    x->from--;
+    x->plus[x->from] = x->minus[x->from] = 0;
+  }
+  while (x->to < to) {
+    x->plus[x->to] = x->minus[x->to] = 0;
+    x->to++;
+  }
+}
+
+static inline void carry_on(perp_exact_sum *x, uint64_t *word, int k)
+{
+  for (;; k++) {
+    if (k == x->to) extend(x, x->from, k + 1);
+    if (++word[k] != 0) return;
+  }
+}
+
+/* x += or -= m 2^e, m < 2^107 */
+static void add_at(perp_exact_sum *x, bool negative, wide m, int e)
+{
+  const int at = e + PERP_EXACT_SUM_BELOW, k = at >> 6, shift = at & 63;
+  const wide rest = m >> (64 - shift);
+  const uint64_t part[3] = { (uint64_t)(m << shift), (uint64_t)rest, (uint64_t)(rest >> 64) };
+  uint64_t *word = negative ? x->minus : x->plus, carry = 0;
+  extend(x, k, k + 3);
+  for (int i = 0; i < 3; i++) {
+    const wide sum = (wide)word[k + i] + part[i] + carry;
+    word[k + i] = (uint64_t)sum;
+    carry = (uint64_t)(sum >> 64);
+  }
+  if (carry != 0) carry_on(x, word, k + 3);
+}
+
+void perp_exact_sum_add_product(perp_exact_sum *x, double s, double t)
+{
+  if (s == 0 || t == 0) return;
+  int e, f;
+  const uint64_t m = mantissa(s, &e), n = mantissa(t, &f);
+  add_at(x, (s < 0) != (t < 0), (wide)m * n, e + f);
+}
+
+void perp_exact_sum_add(perp_exact_sum *x, double s)
+{
+  if (s == 0) return;
+  int e;
+  const uint64_t m = mantissa(s, &e);
+  add_at(x, s < 0, m, e);
+}
+
+/* One of plus and minus becomes zero, and no word at either end is; is x < 0? */
+static bool reduce(perp_exact_sum *x)
+{
+  int k = x->to - 1;
+  while (k >= x->from && x->plus[k] == x->minus[k]) k--;
+  if (k < x->from) {
+    perp_exact_sum_clear(x);
+    return false;
+  }
+  const bool negative = x->plus[k] < x->minus[k];
+  uint64_t *large = negative ? x->minus : x->plus, *small = negative ? x->plus : x->minus;
+  uint64_t borrow = 0;
+  x->to = k + 1;
+  for (int i = x->from; i < x->to; i++) {
+    const wide less = (wide)small[i] + borrow;
+    borrow = large[i] < less;
+    large[i] = (uint64_t)(large[i] - less);
+    small[i] = 0;
+  }
+  while (large[x->to - 1] == 0) x->to--;
+  while (large[x->from] == 0) x->from++;
+  return negative;
+}
+
+void perp_exact_sum_add_times(perp_exact_sum *x, perp_exact_sum *y, double s)
+{
+  const bool below = reduce(y), negative = below != (s < 0);
+  if (y->from == y->to || s == 0) return;
+  int e;
+  uint64_t m = mantissa(s, &e);
+  /* words of y have the weight 2^(64 k - BELOW): s is moved by its bits, y by words */
+  const int whole = e >= 0 ? e / 64 : -((63 - e) / 64), shift = e - 64 * whole;
+  const uint64_t factor[2] = { m << shift, shift > 0 ? m >> (64 - shift) : 0 };
+  const uint64_t *of = below ? y->minus : y->plus;
+  uint64_t *word = negative ? x->minus : x->plus;
+  const int from = y->from + whole;
+  extend(x, from, y->to + whole + 2);
+  for (int h = 0; h < 2; h++) {
+    uint64_t carry = 0;
+    if (factor[h] == 0) continue;
+    for (int k = y->from; k < y->to; k++) {
+      const wide sum = (wide)of[k] * factor[h] + word[k + whole + h] + carry;
+      word[k + whole + h] = (uint64_t)sum;
+      carry = (uint64_t)(sum >> 64);
+    }
+    const int end = y->to + whole + h;
+    const wide sum = (wide)word[end] + carry;
+    word[end] = (uint64_t)sum;
+    if (sum >> 64 != 0) carry_on(x, word, end + 1);
+  }
+}
+
+long double perp_exact_sum_value(perp_exact_sum *x)
+{
+  const bool negative = reduce(x);
+  if (x->from == x->to) return 0;
+  const uint64_t *word = negative ? x->minus : x->plus;
+  long double value = 0;
+  for (int k = x->to - 1, used = 0; k >= x->from && used < 3; k--, used++)
+    value += ldexpl((long double)word[k], 64 * k - PERP_EXACT_SUM_BELOW);
+  return negative ? -value : value;
+}

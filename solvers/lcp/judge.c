@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The last word on an answer: the figures of lcp.h with w = A lambda + b summed exactly, and the verdict, from a w with
+ * rounding where a bound of that shows that it cannot matter.
+ *
+ * Nothing a method says is used.  Exact: fixed point for the sums (exact.h), then long double numbers, whose range no
+ * quotient or square of doubles leaves, and no difference of nearly equal numbers except of those that are given.  The
+ * row scales of a factored A are sums of products in long double, as good as M_b is conditioned. */
+#include "solvers/lcp/exact_sum.h"
+#include "solvers/lcp/internal.h"
+
+#include <float.h>
+#include <math.h>
+
+typedef long double real;
+
+/* Relative distance from a tolerance below which a figure decides nothing: rounding of the figure itself, and where
+ * A is factored that of its scales. */
+#define JUDGE_MARGIN          (4 * DBL_EPSILON)
+#define JUDGE_MARGIN_FACTORED 1e-12
+#define JUDGE_FLOOR           (8 * DBL_EPSILON)
+
+/* Below that, bounds of rounding may themselves underflow: for the exact figures only. */
+#define JUDGE_SMALL 1e-290
+
+static bool judge_cone(const perp_lcp *p, int i)
+{
+  return i >= 0 && p->cone != NULL && p->cone[i] && !p->frozen;
+}
+
+static real judge_median(real above, real y, real below)
+{
+  y = y > above ? above : y;
+  return y < below ? below : y;
+}
+
+/* ---- sizes of rows ------------------------------------------------------------------------------------- */
+
+/* a = max_j |A_ij|, 0 for a zero row; c = |A||lambda| */
+static void judge_dense_sizes(const perp_lcp *p, const double *lambda, real *a, real *c)
+{
+  for (int i = 0; i < p->n; i++) a[i] = c[i] = 0;
+  for (int j = 0; j < p->n; j++) {
+    const double *col = p->A + (size_t)j * (size_t)p->lda;
+    const real x = fabs(lambda[j]);
+    for (int i = 0; i < p->n; i++) {
+      const real v = fabs(col[i]);
+      if (v > a[i]) a[i] = v;
+      c[i] += v * x;
+    }
+  }
+}
+
+static const double *judge_inverse(const perp_blocks *F, int b, int *step)
+{
+  if (F->diag != NULL && F->diag[b]) return perp_blocks_flat(F, b, step);
+  *step = 0;
+  return F->Minv + F->mptr[b];
+}
+
+/* The same of J M^-1 J' + S, row by row.  acc [m] */
+static void judge_factored_sizes(const perp_blocks *F, const double *lambda, real *a, real *c,
+                                 real *acc)
+{
+  for (int i = 0; i < F->m; i++) acc[i] = 0;
+  for (int g = 0; g < F->nc; g++)
+    for (int i = F->cptr[g]; i < F->cptr[g + 1]; i++) {
+      const int r = F->cptr[g + 1] - F->cptr[g], l = i - F->cptr[g];
+      acc[i] = F->s != NULL ? F->s[i] : 0;
+      for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
+        const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
+        const double *G = F->J + F->joff[k];
+        int step;
+        const double *W = judge_inverse(F, b, &step);
+        for (int q = 0; q < d; q++) {
+          real y = 0;
+          if (step > 0)
+            y = (real)W[step * q] * G[l + q * r];
+          else
+            for (int s = 0; s < d; s++) y += (real)W[q + s * d] * G[l + s * r];
+          for (int t = F->tptr[b]; y != 0 && t < F->tptr[b + 1]; t++) {
+            const int u = F->tsub[t], col = F->cptr[F->jgrp[u]], ru = F->cptr[F->jgrp[u] + 1] - col;
+            const double *H = F->J + F->joff[u];
+            for (int j = 0; j < ru; j++) acc[col + j] += H[j + q * ru] * y;
+          }
+        }
+      }
+      a[i] = fabsl(acc[i]);
+      c[i] = a[i] * fabs(lambda[i]);
+      acc[i] = 0;
+      for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++)
+        for (int t = F->tptr[F->jblk[k]]; t < F->tptr[F->jblk[k] + 1]; t++) {
+          const int h = F->jgrp[F->tsub[t]];
+          for (int j = F->cptr[h]; j < F->cptr[h + 1]; j++) {
+            if (acc[j] == 0) continue;
+            const real v = fabsl(acc[j]);
+            if (v > a[i]) a[i] = v;
+            c[i] += v * fabs(lambda[j]);
+            acc[j] = 0;
+          }
+        }
+    }
+}
+
+/* ---- w --------------------------------------------------------------------------------------------------- */
+
+/* sum = (A lambda)_i; g: the group of row i where A is factored */
+static void judge_row(const perp_lcp *p, const double *lambda, int g, int i, perp_exact_sum *sum)
+{
+  const perp_blocks *F = p->F;
+  perp_exact_sum u, t;
+  perp_exact_sum_clear(sum);
+  if (F == NULL) {
+    const double *row = p->A + i;
+    for (size_t j = 0; j < (size_t)p->n; j++)
+      perp_exact_sum_add_product(sum, row[j * (size_t)p->lda], lambda[j]);
+    return;
+  }
+  const int r = F->cptr[g + 1] - F->cptr[g], l = i - F->cptr[g];
+  if (F->s != NULL) perp_exact_sum_add_product(sum, F->s[i], lambda[i]);
+  for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
+    const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
+    const double *G = F->J + F->joff[k] + l;
+    int step;
+    const double *W = judge_inverse(F, b, &step);
+    for (int s = 0; s < d; s++) {
+      bool have = false; /* u = (J' lambda)_s of this block */
+      for (int q = step > 0 ? s : 0; q < (step > 0 ? s + 1 : d); q++) {
+        const double inverse = step > 0 ? W[step * s] : W[q + s * d];
+        if (inverse == 0 || G[q * r] == 0) continue;
+        if (!have) {
+          perp_exact_sum_clear(&u);
+          for (int e = F->tptr[b]; e < F->tptr[b + 1]; e++) {
+            const int v = F->tsub[e], row = F->cptr[F->jgrp[v]], rv = F->cptr[F->jgrp[v] + 1] - row;
+            const double *H = F->J + F->joff[v] + s * rv;
+            for (int j = 0; j < rv; j++) perp_exact_sum_add_product(&u, H[j], lambda[row + j]);
+          }
+          have = true;
+        }
+        perp_exact_sum_clear(&t);
+        perp_exact_sum_add_times(&t, &u, inverse);
+        perp_exact_sum_add_times(sum, &t, G[q * r]);
+      }
+    }
+  }
+}
+
+/* residual.c's disc_residual, where the sides that may cancel are exact: |lambda|^2 - radius^2, lambda'w and
+ * lambda x w.  size: |w| */
+static real judge_disc(const double *lambda, perp_exact_sum *w0, perp_exact_sum *w1, real size,
+                       real a, double radius)
+{
+  perp_exact_sum x;
+  const real l = hypotl(lambda[0], lambda[1]), y = size / a;
+  if (!(l > 0)) return y > radius ? radius : y;
+  perp_exact_sum_clear(&x);
+  for (int k = 0; k < 2; k++) perp_exact_sum_add_product(&x, lambda[k], lambda[k]);
+  perp_exact_sum_add_product(&x, -radius, radius);
+  const real over = perp_exact_sum_value(&x);
+  perp_exact_sum_clear(&x);
+  perp_exact_sum_add_times(&x, w0, lambda[0]);
+  perp_exact_sum_add_times(&x, w1, lambda[1]);
+  const real dot = perp_exact_sum_value(&x) / a;
+  perp_exact_sum_clear(&x);
+  perp_exact_sum_add_times(&x, w1, lambda[0]);
+  perp_exact_sum_add_times(&x, w0, -lambda[1]);
+  const real cross = perp_exact_sum_value(&x) / a;
+  if (!(over - 2 * dot + y * y > 0)) return y; /* |z|^2 - radius^2 */
+  const real angle = atan2l(fabsl(cross) / l, l - dot / l);
+  return hypotl(over / (l + radius), 2 * sqrtl(l) * sqrtl(radius) * sinl(angle / 2));
+}
+
+/* ---- all figures ------------------------------------------------------------------------------------------ */
+
+typedef struct judge_job {
+  const perp_lcp *p;
+  const double *lambda;
+  real *a, *c, *w, *F;           /* [n] scales, |A||lambda|, w, natural map */
+  real worst, size, data, start; /* as perp_lcp_extremes */
+  real left, force, moved;       /* left: of the rows above the rounding of |A||lambda| */
+  real product;                  /* |A lambda|_2^2 */
+} judge_job;
+
+static void judge_add(judge_job *job, int i, int rows, real r, real a)
+{
+  const perp_lcp *p = job->p;
+  real size = 0, unit = 0;
+  for (int k = i; k < i + rows; k++) {
+    size = hypotl(size, job->c[k] + fabs(p->b[k]));
+    unit = fmaxl(unit, p->unit != NULL ? p->unit[k] : 1);
+  }
+  job->worst = fmaxl(job->worst, r);
+  if (a * r > JUDGE_FLOOR * size) job->left = fmaxl(job->left, unit * a * r);
+}
+
+/* rows of group g, or all of them */
+static void judge_rows(judge_job *job, int g, int from, int end, double *w)
+{
+  const perp_lcp *p = job->p;
+  perp_exact_sum sum, before; /* before: of the first row of a cone */
+  for (int i = from; i < end; i++) {
+    const real unit = p->unit != NULL ? p->unit[i] : 1, b = fabs(p->b[i]);
+    double lo, hi;
+    perp_lcp_bounds(p, job->lambda, i, &lo, &hi);
+    judge_row(p, job->lambda, g, i, &sum);
+    const real moved = perp_exact_sum_value(&sum);
+    job->product += moved * moved;
+    perp_exact_sum_add(&sum, p->b[i]);
+    job->w[i] = perp_exact_sum_value(&sum);
+    if (w != NULL) w[i] = (double)job->w[i];
+    job->size = fmaxl(job->size, fabs(job->lambda[i]));
+    job->data = fmaxl(job->data, b / job->a[i]);
+    job->force = fmaxl(job->force, unit * b);
+    job->moved = fmaxl(job->moved, unit * job->c[i]);
+    if (judge_cone(p, i)) {
+      before = sum;
+    } else if (judge_cone(p, i - 1)) {
+      const real a = fmaxl(job->a[i - 1], job->a[i]);
+      const real size = hypotl(job->w[i - 1], job->w[i]);
+      judge_add(job, i - 1, 2, judge_disc(job->lambda + i - 1, &before, &sum, size, a, hi), a);
+    } else {
+      const real x = job->lambda[i];
+      job->start = fmaxl(job->start, fabsl(judge_median(-(real)lo, 0, -(real)hi)));
+      judge_add(job, i, 1, fabsl(judge_median(x - lo, job->w[i] / job->a[i], x - hi)), job->a[i]);
+    }
+  }
+}
+
+static real judge_rel(real worst, real size, real data, real start)
+{
+  real rel = worst / fmaxl(fmaxl(size, data), DBL_MIN);
+  const real D = fmaxl(data, start), s = D > 0 ? worst / D : 0;
+  if (s > 1e-4L) rel = fmaxl(rel, s < 1 ? (s * s) * (s * s) : s);
+  return rel;
+}
+
+/* r - P_K(r - (u + mu |u_T| e_N)) of one contact, K the Coulomb cone: De Saxce's form.  The part x - P_K(x) in the
+ * polar cone is worked out without x where u is less than r, so that no u is too small for it. */
+static void judge_cone_map(real mu, const real *r, const real *u, real *F)
+{
+  const real s = hypotl(u[1], u[2]), un = u[0] + mu * s, l = hypotl(r[1], r[2]);
+  const real x[3] = { r[0] - un, r[1] - u[1], r[2] - u[2] }, t = hypotl(x[1], x[2]);
+  /* t - l without the difference */
+  const real longer = t + l > 0 ? (s * s - 2 * (r[1] * u[1] + r[2] * u[2])) / (t + l) : 0;
+  const real beyond = (l - mu * r[0]) + longer + mu * un; /* |x_T| - mu x_N */
+  if (mu * t <= -x[0]) {
+    for (int k = 0; k < 3; k++) F[k] = r[k];
+  } else if (!(beyond > 0)) {
+    F[0] = un;
+    F[1] = u[1];
+    F[2] = u[2];
+  } else if (hypotl(un, s) < hypotl(r[0], l)) {
+    const real g = beyond / (1 + mu * mu);
+    F[0] = un - mu * g;
+    F[1] = u[1] + g * (x[1] / t);
+    F[2] = u[2] + g * (x[2] / t);
+  } else {
+    const real pn = (x[0] + mu * t) / (1 + mu * mu), scale = mu * pn / t;
+    F[0] = r[0] - pn;
+    F[1] = r[1] - scale * x[1];
+    F[2] = r[2] - scale * x[2];
+  }
+}
+
+/* The unscaled natural map; contacts with a circular cone in De Saxce's form. */
+static void judge_map(judge_job *job)
+{
+  const perp_lcp *p = job->p;
+  for (int i = 0; i < p->n; i++) {
+    const real x = job->lambda[i];
+    double lo, hi;
+    perp_lcp_bounds(p, job->lambda, i, &lo, &hi);
+    job->F[i] = judge_median(x - lo, job->w[i], x - hi);
+  }
+  for (int i = 0; i < p->n; i++) {
+    if (!judge_cone(p, i)) continue;
+    const int j = p->fric_of[i];
+    const real r[3] = { job->lambda[j], job->lambda[i], job->lambda[i + 1] };
+    const real u[3] = { job->w[j], job->w[i], job->w[i + 1] };
+    real G[3];
+    judge_cone_map(p->mu[i], r, u, G);
+    job->F[j] = G[0];
+    job->F[i] = G[1];
+    job->F[i + 1] = G[2];
+  }
+}
+
+static double judge_coupling(const perp_lcp *p, const double *lambda)
+{
+  double worst = 0, size = DBL_MIN;
+  if (!p->frozen || p->fric_of == NULL) return 0;
+  for (int i = 0; i < p->n; i++) {
+    if (p->fric_of[i] < 0) continue;
+    double limit = p->mu[i] * fmax(lambda[p->fric_of[i]], 0), hi = p->hi != NULL ? p->hi[i] : 0;
+    worst = fmax(worst, fabs(hi - limit));
+    size = fmax(size, fmax(fabs(hi), limit));
+  }
+  return worst / size;
+}
+
+static bool judge_readable(const perp_lcp *p, const double *lambda)
+{
+  double probe = 0;
+  for (int i = 0; i < p->n; i++) {
+    double lo, hi;
+    probe += 0 * lambda[i];
+    perp_lcp_bounds(p, lambda, i, &lo, &hi);
+    if (!(lo <= hi)) return false;
+  }
+  return probe == 0 && perp_lcp_finite(p);
+}
+
+/* everything that scratch [PERP_LCP_SCRATCH] and a pass over all rows give */
+static void judge_all(judge_job *job, double *w, double *scratch)
+{
+  const perp_lcp *p = job->p;
+  const size_t n = (size_t)p->n;
+  real largest = 0;
+  job->a = (real *)(((uintptr_t)scratch + _Alignof(real) - 1) & ~(uintptr_t)(_Alignof(real) - 1));
+  job->c = job->a + n;
+  job->w = job->c + n;
+  job->F = job->w + n;
+  if (p->F != NULL)
+    judge_factored_sizes(p->F, job->lambda, job->a, job->c, job->F);
+  else
+    judge_dense_sizes(p, job->lambda, job->a, job->c);
+  for (size_t i = 0; i < n; i++) largest = fmaxl(largest, job->a[i]);
+  for (size_t i = 0; i < n; i++)
+    if (job->a[i] == 0) job->a[i] = largest > 0 ? largest : 1;
+  if (p->F == NULL) judge_rows(job, 0, 0, p->n, w);
+  for (int g = 0; p->F != NULL && g < p->F->nc; g++)
+    judge_rows(job, g, p->F->cptr[g], p->F->cptr[g + 1], w);
+}
+
+static double judge_data(const judge_job *job)
+{
+  const real B = job->force > 0 ? job->force : job->moved;
+  if (!(job->left > 0)) return 0;
+  return B > 0 ? (double)(job->left / B) : HUGE_VAL;
+}
+
+void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *scratch,
+                    perp_lcp_judgement *j)
+{
+  judge_job job = { .p = p, .lambda = lambda };
+  const double lost = (double)NAN;
+  if (!judge_readable(p, lambda)) {
+    *j = (perp_lcp_judgement){ lost, lost, lost, lost, lost, lost, lost, lost };
+    if (w != NULL) perp_lcp_product(p, lambda, w, scratch);
+    return;
+  }
+  judge_all(&job, w, scratch);
+  *j = (perp_lcp_judgement){ .rel = (double)judge_rel(job.worst, job.size, job.data, job.start),
+                             .data = judge_data(&job),
+                             .coupling = judge_coupling(p, lambda) };
+  judge_map(&job);
+  real abs = 0, componentwise = 0, f = 0, q = 0, l = 0;
+  for (int i = 0; i < p->n; i++) {
+    const real F = fabsl(job.F[i]), b = p->b[i], x = lambda[i], size = job.c[i] + fabsl(b);
+    abs = fmaxl(abs, F);
+    if (size > 0) componentwise = fmaxl(componentwise, F / size);
+    f += F * F;
+    q += b * b;
+    l += x * x;
+  }
+  f = sqrtl(f);
+  q = sqrtl(q);
+  const real most = fmaxl(fmaxl(q, sqrtl(l)), sqrtl(job.product));
+  j->abs = (double)abs;
+  j->componentwise = (double)componentwise;
+  j->siconos = f > 0 ? (double)(f / (most > 0 ? most : DBL_MIN)) : 0;
+  j->fclib = (double)(f / (1 + q));
+  j->abh = f > 0 ? (double)(f / (q > 0 ? q : DBL_MIN)) : 0;
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------------------- */
+
+/* of one figure */
+static perp_reason judge_side(double figure, double tol, double margin)
+{
+  if (fabs(figure - tol) <= margin * tol) return PERP_UNDECIDED;
+  return figure <= tol ? PERP_CONVERGED : PERP_INACCURATE;
+}
+
+perp_reason perp_lcp_verdict(const perp_lcp *p, double tol, const perp_lcp_judgement *j)
+{
+  const double margin = p->F != NULL ? JUDGE_MARGIN_FACTORED : JUDGE_MARGIN;
+  const perp_reason rel = judge_side(j->rel, tol, margin);
+  if (!(p->tol_data > 0) || rel == PERP_INACCURATE) return rel;
+  const perp_reason data = judge_side(j->data, p->tol_data, margin);
+  return data == PERP_CONVERGED ? rel : data;
+}
+
+/* How far r_i and unit_i a_i r_i of the plain w may be off. */
+typedef struct judge_error {
+  double r, left;
+} judge_error;
+
+/* From bounds e [n] of the errors of w.  A cone takes both of its rows, and the rounding of its figure. */
+static judge_error judge_errors(const perp_lcp *p, const perp_lcp_extremes *x, const double *a,
+                                const double *e)
+{
+  judge_error out = { 0, 0 };
+  for (int i = 0; i < p->n; i++) {
+    out.r = fmax(out.r, e[i] / a[i]);
+    out.left = fmax(out.left, (p->unit != NULL ? p->unit[i] : 1) * e[i]);
+  }
+  if (p->cone != NULL && !p->frozen) {
+    out.r = 1.5 * out.r + 64 * DBL_EPSILON * x->size;
+    out.left = 1.5 * out.left + 64 * DBL_EPSILON * x->size * x->stiff;
+  }
+  return out;
+}
+
+/* What plain figures with that error say; PERP_UNDECIDED: nothing.  *missed: rel holds, data may not. */
+static perp_reason judge_plain(const perp_lcp *p, double tol, const perp_lcp_extremes *x,
+                               judge_error e, bool *missed)
+{
+  const double up = 1 + 64 * DBL_EPSILON, down = 1 - 64 * DBL_EPSILON;
+  *missed = false;
+  const double most = fmax(x->size, x->data);
+  if (x->bad || !(e.r <= DBL_MAX)) return PERP_UNDECIDED;
+  if (most < JUDGE_SMALL) {
+    bool zero = most == 0;
+    for (int i = 0; zero && i < p->n; i++) zero = p->b[i] == 0;
+    if (!zero) return PERP_UNDECIDED;
+  }
+  if (judge_rel(fmax(x->worst * down - e.r, 0), x->size, x->data, x->start) * down > tol)
+    return PERP_INACCURATE;
+  if (!(judge_rel(x->worst * up + e.r, x->size, x->data, x->start) * up <= tol))
+    return PERP_UNDECIDED;
+  if (!(p->tol_data > 0)) return PERP_CONVERGED;
+  const double allowed = p->tol_data * x->force;
+  if (allowed >= JUDGE_SMALL && (x->left * up + e.left) * up <= allowed) return PERP_CONVERGED;
+  *missed = true;
+  return PERP_UNDECIDED;
+}
+
+/* Does a row, no cone, certainly leave more than tol_data allows?  e [n] as above; size [n]: |A||lambda| or more */
+static bool judge_refused(const perp_lcp *p, const perp_lcp_extremes *x, const double *a,
+                          const double *lambda, const double *w, const double *e,
+                          const double *size)
+{
+  if (!(x->force > 0)) return false;
+  for (int i = 0; i < p->n; i++) {
+    if (judge_cone(p, i) || judge_cone(p, i - 1)) continue;
+    const double unit = p->unit != NULL ? p->unit[i] : 1, up = 1 + 64 * DBL_EPSILON;
+    double lo, hi;
+    perp_lcp_bounds(p, lambda, i, &lo, &hi);
+    const real x_i = lambda[i],
+               left = fabsl(judge_median(a[i] * (x_i - lo), w[i], a[i] * (x_i - hi))) - e[i];
+    if (left > up * JUDGE_FLOOR * (size[i] + fabs(p->b[i])) &&
+        unit * left > up * p->tol_data * x->force)
+      return true;
+  }
+  return false;
+}
+
+perp_reason perp_lcp_decide(const perp_lcp *p, double tol, const double *a, const double *lambda,
+                            const double *w, double *scratch, double *rel, double *data)
+{
+  const int n = p->n;
+  perp_lcp_extremes x;
+  double total = 0, least = HUGE_VAL;
+  bool missed;
+  perp_lcp_survey_residual(p, a, lambda, w, true, &x);
+  *rel = (double)judge_rel(x.worst, x.size, x.data, x.start);
+  *data = perp_lcp_plain_data(&x);
+  for (int i = 0; i < n; i++) {
+    total += fabs(lambda[i]);
+    least = a[i] < least ? a[i] : least;
+  }
+  judge_error e = { 0, 0 };
+  if (total == 0) { /* w is b */
+    const perp_reason reason = judge_plain(p, tol, &x, e, &missed);
+    if (reason != PERP_UNDECIDED) return reason;
+  }
+  /* roundings of size eps / 2, and a little more for those of the bound itself */
+  const double each = 0.51 * DBL_EPSILON;
+  if (p->F == NULL) {
+    const double gamma = each * (n + 4.0);
+    e.r = gamma * (total + x.data + DBL_MIN / least);
+    e.left = gamma * (x.stiff * total + x.force + (x.stiff > 0 ? DBL_MIN * x.stiff / least : 0));
+    if (p->cone != NULL && !p->frozen) {
+      e.r = 1.5 * e.r + 64 * DBL_EPSILON * x.size;
+      e.left = 1.5 * e.left + 64 * DBL_EPSILON * x.size * x.stiff;
+    }
+    const perp_reason reason = judge_plain(p, tol, &x, e, &missed);
+    if (reason != PERP_UNDECIDED) return reason;
+  }
+  /* bounds row by row */
+  double *size = scratch + n, *off = size + n, gamma = each * (2 * n + 6.0);
+  if (p->F != NULL) {
+    perp_blocks_bound(p->F, lambda, DBL_MIN, size, off);
+    gamma = each * (perp_blocks_roundings(p->F) + 4);
+  } else {
+    for (int i = 0; i < n; i++) size[i] = DBL_MIN;
+    for (int j = 0; j < n; j++) {
+      const double *col = p->A + (size_t)j * (size_t)p->lda, s = fabs(lambda[j]);
+      for (int i = 0; i < n; i++) size[i] += fabs(col[i]) * s;
+    }
+  }
+  for (int i = 0; i < n; i++) off[i] = gamma * (size[i] + fabs(p->b[i]));
+  const perp_reason reason = judge_plain(p, tol, &x, judge_errors(p, &x, a, off), &missed);
+  if (reason != PERP_UNDECIDED) return reason;
+  if (missed && judge_refused(p, &x, a, lambda, w, off, size)) return PERP_INACCURATE;
+
+  judge_job job = { .p = p, .lambda = lambda };
+  judge_all(&job, NULL, scratch);
+  *rel = (double)judge_rel(job.worst, job.size, job.data, job.start);
+  *data = judge_data(&job);
+  return perp_lcp_verdict(p, tol, &(perp_lcp_judgement){ .rel = *rel, .data = *data });
+}

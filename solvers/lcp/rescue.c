@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A solver, and impulses of last resort where it fails.  A solver that gives up may leave nothing (a problem too large
+ * for its matrix), or anything (a problem without a solution); with no impulses bodies fall through each other, with
+ * wrong ones they are thrown.  After `of`, whose answer is judged, two attempts, each from the best that is known:
+ *
+ *   1. projected Gauss-Seidel sweeps on the problem itself;
+ *   2. where that leaves a large residual, too: sweeps on  A + eps diag(A),  which, for positive semidefinite A, always
+ *      has one solution, that of
+ *
+ *         min  1/2 |v+ - v^|_M^2 + sum_i eps A_ii lambda_i^2 / 2 + bias' lambda     (without friction)
+ *
+ *      Contradictory contacts then meet halfway, with impulses of at most about 1 / eps times the largest that one
+ *      contact alone would ask for: a box in too narrow a gap stays where it is, held by friction.
+ *
+ * Both start from no impulses where the best that is known throws bodies (gain.h, without the mass of the bodies, which
+ * no linear complementarity problem tells): from impulses of 1e20 sweeps do not come back.  What throws loses to
+ * what does not, whatever the residuals are.
+ *
+ * The second is taken although its rating is up to twice that of the best before: where no impulses satisfy all
+ * rows the largest residual is that of the contradiction, and says nothing about the other contacts.  It is no
+ * solution of the problem, and perp_lcp_solve says so; it is the answer to use where one must go on.
+ *
+ * stats.by: the name of `of` (or of its own part), "sweeps", "softened", or "guess" where nothing was better.
+ * stats.reason of a failure is that of `of`.
+ *
+ * Cost: that of `of`; where it fails, up to 2 `sweeps` sweeps more.  Memory: that of `of`, and for dense problems a
+ * second A, when the softened problem is first needed.
+ * Source: regularized (soft) constraints of ODE (Smith, Open Dynamics Engine v0.5 User Guide, 3.8.2, CFM) as a last
+ * resort; sweeps: pgs.c. */
+#include "solvers/lcp/gain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double WORSE = 2; /* rating that softened impulses may have beside others */
+
+struct opts {
+  char of[PERP_TEXT_MAX];
+  int sweeps;
+  double softness, thrown;
+};
+
+static const perp_opt options[] = {
+  PERP_TEXT(struct opts, of, "dantzig", "the solver that is asked first (in parentheses)"),
+  PERP_INT(struct opts, sweeps, 200, 1, 1000000, "most Gauss-Seidel sweeps of each attempt"),
+  PERP_REAL(struct opts, softness, 0.05, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+            "eps of the softened problem"),
+  PERP_REAL(struct opts, thrown, PERP_THROWN, 0, HUGE_VAL, PERP_OPEN_MIN, "",
+            "answers that change velocities by more than this times what the rows ask for throw "
+            "bodies: they lose to all others"),
+  PERP_OPTIONS_END
+};
+
+/* a solver, made when needed, for problems of its size */
+struct part {
+  perp_spec spec;
+  perp_lcp_solver *s;
+  int max_n, max_nv;
+};
+
+struct ws {
+  struct opts o;
+  int max_n, cap_nv;
+  struct part of, sweeps;
+  perp_arena arena;
+  double *x, *best, *w, *w0, *none, *s, *a, *scratch; /* [max_n], scratch [max_n + 2 cap_nv] */
+  double *A;                                          /* [cap_A] softened */
+  size_t cap_A;
+};
+
+static void layout(struct ws *w, perp_arena *a)
+{
+  w->x = PERP_CARVE(a, double, w->max_n);
+  w->best = PERP_CARVE(a, double, w->max_n);
+  w->w = PERP_CARVE(a, double, w->max_n);
+  w->w0 = PERP_CARVE(a, double, w->max_n);
+  w->none = PERP_CARVE(a, double, w->max_n);
+  w->s = PERP_CARVE(a, double, w->max_n);
+  w->a = PERP_CARVE(a, double, w->max_n);
+  w->scratch = PERP_CARVE(a, double, (size_t)w->max_n + 2 * (size_t)w->cap_nv);
+}
+
+static void destroy(void *ws)
+{
+  struct ws *w = ws;
+  if (w == NULL) return;
+  perp_lcp_destroy(w->of.s);
+  perp_lcp_destroy(w->sweeps.s);
+  perp_spec_free(&w->of.spec);
+  perp_spec_free(&w->sweeps.spec);
+  perp_arena_free(&w->arena);
+  free(w->A);
+  free(w);
+}
+
+static perp_status rescue_arrays(perp_ctx *ctx, struct ws *w, int nv)
+{
+  if (nv <= w->cap_nv && w->x != NULL) return PERP_OK;
+  perp_arena_free(&w->arena);
+  w->arena = (perp_arena){ 0 };
+  w->x = NULL;
+  w->cap_nv = nv + nv / 4;
+  layout(w, &w->arena);
+  perp_status status = perp_arena_reserve(ctx, &w->arena);
+  if (status != PERP_OK) {
+    w->x = NULL;
+    w->cap_nv = 0;
+    return status;
+  }
+  layout(w, &w->arena);
+  return PERP_OK;
+}
+
+static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  char text[40];
+  *ws = NULL;
+  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "rescue: max_n = %d", max_n);
+  struct ws *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
+  w->o = *(const struct opts *)opts;
+  w->max_n = max_n;
+  snprintf(text, sizeof text, "pgs:max_iter=%d", w->o.sweeps);
+  perp_status status = perp_spec_parse(ctx, PERP_KIND_lcp, w->o.of, &w->of.spec);
+  if (status == PERP_OK) status = perp_spec_parse(ctx, PERP_KIND_lcp, text, &w->sweeps.spec);
+  if (status == PERP_OK) status = rescue_arrays(ctx, w, 0);
+  if (status != PERP_OK) {
+    destroy(w);
+    return status;
+  }
+  *ws = w;
+  return PERP_OK;
+}
+
+static perp_status rescue_open(perp_ctx *ctx, const struct ws *w, struct part *part, int n, int nv)
+{
+  if (part->s != NULL && n <= part->max_n && nv <= part->max_nv) return PERP_OK;
+  perp_lcp_destroy(part->s);
+  part->s = NULL;
+  part->max_n = n + n / 4 < w->max_n ? n + n / 4 : w->max_n;
+  part->max_nv = nv > part->max_nv ? nv + nv / 4 : part->max_nv;
+  return perp_lcp_create(ctx, &part->spec, part->max_n, part->max_nv, &part->s);
+}
+
+/* p with eps times its diagonal added, in arrays of w */
+static perp_status rescue_soften(perp_ctx *ctx, struct ws *w, const perp_lcp *p, perp_blocks *F,
+                                 perp_lcp *q)
+{
+  const size_t n = (size_t)p->n;
+  *q = *p;
+  if (p->F != NULL) {
+    for (size_t i = 0; i < n; i++)
+      w->s[i] = w->o.softness * w->a[i] + (p->F->s != NULL ? p->F->s[i] : 0);
+    *F = *p->F;
+    F->s = w->s;
+    q->F = F;
+    return PERP_OK;
+  }
+  if (n * n > w->cap_A) {
+    free(w->A);
+    w->cap_A = 0;
+    w->A = malloc((n * n + n * n / 4) * sizeof *w->A);
+    if (w->A == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rescue: no memory for %d rows", p->n);
+    w->cap_A = n * n + n * n / 4;
+  }
+  for (size_t i = 0; i < n; i++) {
+    memcpy(w->A + i * n, p->A + i * (size_t)p->lda, n * sizeof *w->A);
+    w->A[i + i * n] += w->o.softness * w->a[i];
+  }
+  q->A = w->A;
+  q->lda = p->n;
+  return PERP_OK;
+}
+
+/* of w->x */
+static perp_lcp_candidate rescue_judge(struct ws *w, const perp_lcp *p)
+{
+  perp_lcp_product(p, w->x, w->w, w->scratch);
+  const double rating = perp_lcp_rating(p, w->a, w->x, w->w);
+  return (perp_lcp_candidate){ isnan(rating) ? HUGE_VAL : rating,
+                               perp_lcp_gain(p, w->a, 0, w->x, w->w, w->none, w->w0, w->scratch) };
+}
+
+static perp_status rescue_attempt(perp_ctx *ctx, struct ws *w, struct part *part, const perp_lcp *p,
+                                  double tol, const char *what, perp_stats *stats,
+                                  perp_stats *inner)
+{
+  PERP_TRY(rescue_open(ctx, w, part, p->n, p->F != NULL ? p->F->nv : 0));
+  PERP_TRY(perp_lcp_solve(ctx, part->s, p, tol, w->x, NULL, NULL, inner));
+  stats->iterations += inner->iterations;
+  stats->factorizations += inner->factorizations;
+  stats->matvecs += inner->matvecs;
+  stats->fallbacks += inner->fallbacks;
+  PERP_TRACE(ctx, .method = "rescue", .what = what, .iteration = stats->iterations, .entering = -1,
+             .leaving = -1, .residual = inner->residual, .n = p->n, .x = w->x);
+  return PERP_OK;
+}
+
+/* A part that did what it was asked for. */
+static bool rescue_done(const struct ws *w, int n, const perp_stats *inner, const char *by,
+                        double *lambda, perp_stats *stats)
+{
+  if (inner->reason != PERP_CONVERGED && inner->reason != PERP_SWEEPS_DONE) {
+    stats->fallbacks++;
+    return false;
+  }
+  memcpy(lambda, w->x, (size_t)n * sizeof *lambda);
+  stats->reason = inner->reason;
+  stats->by = by;
+  return true;
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                         double *certificate, perp_stats *stats)
+{
+  struct ws *w = ws;
+  const int n = p->n;
+  const size_t size = (size_t)n * sizeof *lambda;
+  const double tol = p->tol > 0 ? p->tol : 1e-8;
+  perp_stats inner;
+  if (n > w->max_n)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "rescue: n = %d but the workspace holds %d", n, w->max_n);
+  if (certificate != NULL) memset(certificate, 0, size);
+  PERP_TRY(rescue_arrays(ctx, w, p->F != NULL ? p->F->nv : 0));
+  memcpy(w->x, lambda, size);
+  PERP_TRY(rescue_attempt(ctx, w, &w->of, p, tol, w->of.spec.d->name, stats, &inner));
+  const char *by = inner.by != NULL ? inner.by : w->of.spec.d->name;
+  if (rescue_done(w, n, &inner, by, lambda, stats)) return PERP_OK;
+  stats->reason = inner.reason;
+  const double *proof = perp_lcp_certificate(w->of.s);
+  if (certificate != NULL && proof != NULL) memcpy(certificate, proof, size);
+  if (inner.reason == PERP_INFEASIBLE && proof == NULL) stats->reason = PERP_STALLED;
+
+  perp_lcp_scales(p, w->a, w->scratch);
+  perp_lcp_candidate now = rescue_judge(w, p);
+  memcpy(w->best, w->x, size);
+  stats->by = by;
+  memcpy(w->x, lambda, size);
+  perp_lcp_candidate best = rescue_judge(w, p);
+  if (perp_lcp_better(now, best, w->o.thrown)) {
+    best = now;
+  } else {
+    memcpy(w->best, lambda, size);
+    stats->by = "guess";
+  }
+  for (int soft = 0; soft < 2; soft++) {
+    perp_blocks F;
+    perp_lcp q = *p;
+    if (soft && best.rating <= PERP_USABLE && best.gain <= w->o.thrown) break;
+    if (soft) PERP_TRY(rescue_soften(ctx, w, p, &F, &q));
+    memcpy(w->x, best.gain <= w->o.thrown ? w->best : w->none, size);
+    const char *what = soft ? "softened" : "sweeps";
+    PERP_TRY(rescue_attempt(ctx, w, &w->sweeps, &q, tol, what, stats, &inner));
+    if (!soft && rescue_done(w, n, &inner, what, lambda, stats)) return PERP_OK;
+    perp_lcp_candidate limit = best;
+    if (soft) limit.rating *= WORSE;
+    now = rescue_judge(w, p);
+    if (!perp_lcp_better(now, limit, w->o.thrown)) continue;
+    best = now;
+    memcpy(w->best, w->x, size);
+    stats->by = what;
+  }
+  memcpy(lambda, w->best, size);
+  return PERP_OK;
+}
+
+const perp_lcp_desc perp_lcp_rescue = {
+  .d = { .name = "rescue",
+         .summary = "another solver, and where it fails sweeps, at last on a softened problem: no "
+                    "solution then, but impulses to go on with",
+         .reference = "Smith, Open Dynamics Engine v0.5 User Guide, 3.8.2 (softened constraints)",
+         .equation = "A + eps diag(A) in place of A, where nothing solves the problem itself",
+         .opts = options,
+         .opts_size = sizeof(struct opts),
+         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
+                 PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_WARM |
+                 PERP_LCP_CHOOSES },
+  .create = create,
+  .solve = solve,
+  .destroy = destroy
+};
