@@ -18,7 +18,8 @@
  * this ends, and all rows that share a load stay in F.  Then, in symmetric problems, the rows that depend on others
  * keep what the shift gave them and the others are computed without it.  Where that breaks a bound, proximal steps
  * and further such bases follow: A + eps W, b - eps W lambda_k, which converge to a solution where there is one (no finite number of steps is
- * promised, PERP_STALLED after 50), and whose differences prove that there is none where they do not shrink.
+ * promised, PERP_STALLED after 50), and whose differences prove that there is none where they do not shrink (often within a radius only:
+ * they have entries in all rows).
  * Others (copositive, indefinite, zero diagonals outside of these classes): PERP_SINGULAR, PERP_MAX_ITER.
  *
  * F: by the L D L' of dantzig, with updates for few changes; where a basic point does not solve A itself, or A_FF
