@@ -17,9 +17,10 @@
  * the sets are sought for A + eps W with W = diag(A), or the row maxima where A is not symmetric: a P-matrix, so that
  * this ends, and all rows that share a load stay in F.  Then, in symmetric problems, the rows that depend on others
  * keep what the shift gave them and the others are computed without it.  Where that breaks a bound, proximal steps
- * and further such bases follow: A + eps W, b - eps W lambda_k, which converge to a solution where there is one (no finite number of steps is
- * promised, PERP_STALLED after 50), and whose differences prove that there is none where they do not shrink (often within a radius only:
- * they have entries in all rows).
+ * and further such bases follow: A + eps W, b - eps W lambda_k, which converge to a solution where there is one (no
+ * finite number of steps is promised, PERP_STALLED after 50), and whose differences prove that there is none where
+ * they do not shrink (often within a radius only: they have entries in all rows).  Without symmetry nothing bounds the
+ * rounds of a semidefinite problem that no shift is needed for: 3 of 400 random ones (rank one + skew) run out.
  * Others (copositive, indefinite, zero diagonals outside of these classes): PERP_SINGULAR, PERP_MAX_ITER.
  *
  * F: by the L D L' of dantzig, with updates for few changes; where a basic point does not solve A itself, or A_FF
