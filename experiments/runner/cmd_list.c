@@ -211,6 +211,15 @@ static void info_text(perp_kind kind, const perp_desc *d)
       printf("  order         variable\n");
     if (ode->stages > 0) printf("  stages        %d\n", ode->stages);
   }
+  if (kind == PERP_KIND_lcp) {
+    const perp_lcp_desc *lcp = (const perp_lcp_desc *)(const void *)d;
+    if (lcp->serves != NULL) perp_wrap_after(stdout, "  serves", 16, lcp->serves);
+    if (lcp->ties != NULL) perp_wrap_after(stdout, "  ties", 16, lcp->ties);
+    if (lcp->cost != NULL) perp_wrap_after(stdout, "  cost", 16, lcp->cost);
+    if (lcp->counts != NULL) perp_wrap_after(stdout, "  iterations", 16, lcp->counts);
+    if (lcp->same != NULL)
+      printf("  at times as   %s\n", strcmp(lcp->same, "*") == 0 ? "whatever it chooses" : lcp->same);
+  }
   if (perp_capabilities(kind, d->caps, buf, sizeof buf) > 0)
     perp_wrap_after(stdout, "  capabilities", 16, buf);
   if (d->opts_size == 0) {

@@ -134,6 +134,14 @@ void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
     perp_json_int(j, "order", ode->order);
     perp_json_int(j, "stages", ode->stages);
   }
+  if (kind == PERP_KIND_lcp) {
+    const perp_lcp_desc *lcp = (const perp_lcp_desc *)(const void *)d;
+    if (lcp->serves != NULL) perp_json_text(j, "serves", lcp->serves);
+    if (lcp->ties != NULL) perp_json_text(j, "ties", lcp->ties);
+    if (lcp->cost != NULL) perp_json_text(j, "cost", lcp->cost);
+    if (lcp->counts != NULL) perp_json_text(j, "counts", lcp->counts);
+    if (lcp->same != NULL) perp_json_text(j, "same", lcp->same);
+  }
   perp_json_open(j, "capabilities", '[');
   for (int b = 0; b < 32; b++)
     if (d->caps & 1u << b) {

@@ -5,12 +5,13 @@
  *                    acceleration
  *      ode           symplectic-euler
  *      kkt           tree; velocity-implicit, whose springs close loops: kkt-sparse
- *      lcp           (models with drives) dantzig
- *      lcp, contact  (models with shapes) lcp: dantzig, lemke for polyhedral, block-gs for cone; contact:
+ *      lcp           (models with drives) dantzig:start=bpp
+ *      lcp, contact  (models with shapes) lcp: dantzig:start=bpp, lemke for polyhedral, block-gs for cone; contact:
  *                    polyhedral:directions=8 for a pure LCP solver that serves nonsymmetric
  *                    matrices, cone for block-gs, box for others that serve friction rows,
  *                    frictionless for the rest
- *                    acceleration: lcp: lemke, dantzig for frictionless, auto for box and cone; contact: as above
+ *                    acceleration: lcp: lemke, dantzig:start=bpp for frictionless, auto for box and cone; contact: as
+ *                    above
  *      stab          velocity: baumgarte (full feedback); acceleration: post:velocity=true, or
  *                    baumgarte with a multistep method, whose history a changed state would
  *                    throw away in each step */
@@ -43,16 +44,19 @@ static perp_spec *part(perp_parts *p, int i, perp_kind *kind)
   return specs[i];
 }
 
+/* The fastest exact solver of symmetric boxes: Dantzig's method after block rounds, which leave it little to do. */
+static const char SYMMETRIC[] = "dantzig:start=bpp";
+
 /* On the acceleration level the matrix of sliding contacts is not symmetric. */
 static const char *lcp_for(const perp_spec *contact, bool accelerations)
 {
   if (accelerations) {
     if (contact->d == NULL || contact->d->caps & PERP_CONTACT_DENSE) return "lemke";
-    return contact->d->caps & PERP_CONTACT_FRICTION ? "auto" : "dantzig";
+    return contact->d->caps & PERP_CONTACT_FRICTION ? "auto" : SYMMETRIC;
   }
-  if (contact->d == NULL) return "dantzig";
+  if (contact->d == NULL) return SYMMETRIC;
   unsigned caps = contact->d->caps;
-  return caps & PERP_CONTACT_DENSE ? "lemke" : caps & PERP_CONTACT_CONE ? "block-gs" : "dantzig";
+  return caps & PERP_CONTACT_DENSE ? "lemke" : caps & PERP_CONTACT_CONE ? "block-gs" : SYMMETRIC;
 }
 
 static const char *contact_for(const perp_desc *lcp)
@@ -72,7 +76,7 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
     return strcmp(p->formulation.d->name, "velocity-implicit") == 0 ? "kkt-sparse" : "tree";
   if (shapes && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP))
     return lcp_for(&p->contact, uses & PERP_FORM_EVENTS);
-  if (drives && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP)) return "dantzig";
+  if (drives && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP)) return SYMMETRIC;
   if (shapes && kind == PERP_KIND_contact && (uses & PERP_FORM_USES_LCP))
     return contact_for(p->lcp.d);
   if (kind == PERP_KIND_stab && (uses & PERP_FORM_USES_STAB)) {

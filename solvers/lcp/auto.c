@@ -5,12 +5,12 @@
  * Looked at: size, dense or factored, friction, cones, symmetry, signs of the diagonal, and, when the first
  * solver has failed, whether the symmetric part is positive semidefinite (Cholesky).  The chain, in words:
  *   bimatrix shape (zero diagonal blocks)   lemke-howson first
- *   no friction, symmetric, diagonal >= 0   small, or dense up to 1000 rows: dantzig; else minmap-newton,
+ *   no friction, symmetric, diagonal >= 0   small, or dense up to 1000 rows: bpp; else minmap-newton,
  *                                           interior-point, fischer-newton, then the pivoting methods
  *   no friction, otherwise                  small, or zeros on the diagonal (Stewart-Trinkle): lemke;
  *                                           else Newton methods and interior-point; then all pivoting
  *                                           methods, last those that run through many bases
- *   friction boxes                          small: dantzig; Newton methods, interior-point, sweeps, staggered
+ *   friction boxes                          small: bpp, dantzig; Newton methods, interior-point, sweeps, staggered
  *   cones                                   cone-newton, staggered, sweeps
  * and after the chain every registered solver that serves the problem and was not asked yet, the chain again
  * from zero where a guess was given, and again on the equilibrated problem.  A verified proof that there is
@@ -204,24 +204,31 @@ static bool semidefinite(perp_ctx *ctx, struct ws *w, const perp_lcp *p)
 
 /* names in the order of trying; every registered solver follows anyway.  Where the Newton methods fail, staggered
  * with one of them in it fails as a rule, too, after more work than all the others */
-static const char *const small_symmetric[] = { "dantzig",        "minmap-newton", "fischer-newton",
-                                               "interior-point", "lemke",         NULL };
+static const char *const small_symmetric[] = {
+  "bpp", "dantzig", "minmap-newton", "fischer-newton", "interior-point", "lemke", NULL
+};
 /* interior-point second: it also proves where there is nothing to find */
-static const char *const symmetric[] = { "minmap-newton", "interior-point", "fischer-newton",
-                                         "dantzig",       "lemke",          NULL };
+static const char *const symmetric[] = {
+  "minmap-newton", "interior-point", "fischer-newton", "bpp", "dantzig", "lemke", NULL
+};
 static const char *const small_general[] = { "lemke", "minmap-newton", "fischer-newton",
                                              "interior-point", NULL };
 static const char *const general[] = { "minmap-newton", "lemke", "interior-point", "fischer-newton",
                                        NULL };
 static const char *const games[] = { "lemke-howson", "lemke", "interior-point", NULL };
-static const char *const small_boxes[] = { "dantzig",        "minmap-newton",
-                                           "interior-point", "fischer-newton",
-                                           "block-gs",       "pgs",
-                                           "staggered",      NULL };
-static const char *const boxes[] = {
-  "minmap-newton", "interior-point", "fischer-newton", "block-gs",
-  "pgs",           "staggered",      "dantzig",        NULL
+static const char *const small_boxes[] = {
+  "bpp",       "dantzig", "minmap-newton", "interior-point", "fischer-newton", "block-gs", "pgs",
+  "staggered", NULL
 };
+static const char *const boxes[] = { "minmap-newton",
+                                     "interior-point",
+                                     "fischer-newton",
+                                     "block-gs",
+                                     "pgs",
+                                     "staggered",
+                                     "bpp",
+                                     "dantzig",
+                                     NULL };
 static const char *const cones[] = { "cone-newton", "staggered", "block-gs", "pgs", NULL };
 
 static const char *const *choose(const perp_lcp *p, const struct structure *s)
@@ -425,5 +432,6 @@ const perp_lcp_desc perp_lcp_auto = {
                  PERP_LCP_EXHAUSTIVE },
   .create = create,
   .solve = solve,
-  .destroy = destroy
+  .destroy = destroy,
+  .same = "*", /* whatever it chooses */
 };

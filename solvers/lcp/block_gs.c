@@ -446,5 +446,6 @@ const perp_lcp_desc perp_lcp_block_gs = {
                  PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = create,
   .solve = solve,
-  .destroy = destroy
+  .destroy = destroy,
+  .same = "pgs", /* where every block is one row: no friction */
 };

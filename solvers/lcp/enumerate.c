@@ -51,6 +51,7 @@ struct search {
   double lambda[N], w[N];  /* candidate, original units */
   double best[N], best_rel;
   /* progress */
+  perp_ctx *ctx; /* NULL: not traced */
   double accept;
   int pass, sets, combinations;
   bool complete, stop, excluded;
@@ -247,6 +248,8 @@ static void leaf(struct search *s)
     return;
   }
   assemble(s);
+  PERP_TRACE(s->ctx, .method = "enumerate", .what = "set", .iteration = s->sets, .entering = -1,
+             .leaving = -1, .residual = s->best_rel, .n = n, .state = s->state);
   for (int k = 0; k < s->nf; k++) {
     for (int j = 0; j < s->nf; j++) E[k][j] = s->col[s->F[k] + j * n];
     E[k][s->nf] = -s->c[s->F[k]];
@@ -474,6 +477,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   s->accept = s->opt.tol > 0 ? s->opt.tol : p->tol > 0 ? p->tol : 1e-10;
   s->found = good_enough;
   s->user = s;
+  s->ctx = ctx;
   run(s, p, false);
   stats->iterations = s->sets;
   stats->factorizations = s->sets;

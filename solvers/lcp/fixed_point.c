@@ -177,5 +177,10 @@ const perp_lcp_desc perp_lcp_fixed_point = {
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = create,
   .solve = solve,
-  .destroy = destroy
+  .destroy = destroy,
+  .serves = "boxed friction rows over what its inner solver serves, where the limits contract under some omega",
+  .ties = "those of the inner solver (lemke: see there)",
+  .cost = "one solve of the inner solver a step, warm-started; 4 n numbers more",
+  .counts = "steps: solves of the inner solver",
+  .same = "lemke", /* the inner solver alone where there is no friction row */
 };

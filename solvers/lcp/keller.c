@@ -14,8 +14,9 @@
  * first.  STAR prints (64c) with the sign of the Schur complement reversed: the driven w_r grows with
  * A_rr - A_rA A_AA^-1 A_Ar > 0.
  *
- * Against dantzig: no crash, any symmetry, an explicit inverse instead of L D L'.  Against lemke: one row at a
- * time instead of all rows along a covering vector.
+ * Against dantzig: the same pivots where A is symmetric and positive definite, a drive being a major cycle; here A may
+ * have any symmetry, and there is an explicit inverse instead of L D L'.  Against lemke: one row at a time instead of
+ * all rows along a covering vector.
  *
  * Cost O(|S|^2 + n |S|) per pivot, memory 1.2 n^2 numbers.  A ray along which lambda_r grows without end
  * has a direction z with z_i (A z)_i = 0 in the basic rows and z_r (A z)_r <= 0: no P-matrix has one, and
@@ -213,6 +214,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   L->lambda = lambda;
   L->name = "keller";
   L->sharp = 1;
+  L->lexico = 0;
   L->limit = k->o.max_iter > 0 ? k->o.max_iter : 25 * n + 1000;
   stats->reason = run(k, warm);
   if (stats->reason == PERP_RAY && outside(L)) stats->reason = PERP_UNSUITED;
@@ -232,4 +234,12 @@ const perp_lcp_desc perp_lcp_keller = {
   .create = create,
   .solve = solve,
   .destroy = destroy,
+  .serves = "positive semidefinite and P-matrices of any symmetry, bounds of any kind: at most n "
+            "major cycles, or a ray, "
+            "which proves infeasibility or that A is outside of these classes",
+  .ties = "the end of the cycle first, else the least ratio of one generic inward perturbation of "
+          "the vertex",
+  .cost = "O(|S|^2 + n |S|) a pivot with |S| basic lambda; 1.2 n^2 numbers",
+  .counts = "pivots, and cycles taken back",
+  .same = "dantzig", /* where A is symmetric and positive definite */
 };

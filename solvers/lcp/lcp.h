@@ -80,6 +80,12 @@ typedef struct perp_lcp_desc {
   perp_status (*solve)(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
                        double *certificate, perp_stats *stats);
   void (*destroy)(void *ws); /* NULL allowed as ws */
+  /* For `perp info`, one sentence each, NULL where nothing is said: the class of problems and what is promised there,
+   * how ties are broken, what a solve costs, what stats->iterations counts. */
+  const char *serves, *ties, *cost, *counts;
+  /* Names of registered methods, separated by commas, that take the same pivots or iterates by nature;
+   * "*": any of them. */
+  const char *same;
 } perp_lcp_desc;
 
 /* ---- the problem: residual.c ------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
  * variable that meets a bound leaves, and its complement enters next.  A row at its upper bound has
  * w <= 0, and a variable that enters may also run straight to its other bound.
  *
- * Basis and ties: path.h.  Not a tableau and not an n x n inverse is updated, but the inverse of the block
+ * Basis: path.h; ties there as well (perturbed, default) or in path_lexico.c (lexicographic, the rule of Cline 2.7.1).  Not a tableau and not an n x n inverse is updated, but the inverse of the block
  * of the |S| basic lambda; a pivot costs O(|S|^2 + n |S|).  Memory 1.2 n^2 numbers.
  *
  * Mixed problems (Cline 2.7.2): free variables are basic from the beginning, may have any sign and never
@@ -36,8 +36,11 @@ static const double SHARP = 1e-5;
 enum { START_AUTO, START_COLD, START_GUESS };
 static const char *const start_names[] = { "auto", "cold", "guess", NULL };
 
+enum { TIES_PERTURBED, TIES_LEXICOGRAPHIC };
+static const char *const ties_names[] = { "perturbed", "lexicographic", NULL };
+
 struct lemke_opts {
-  int max_iter, cover, start;
+  int max_iter, cover, start, ties;
 };
 static const perp_opt lemke_options[] = {
   PERP_INT(struct lemke_opts, max_iter, 0, 0, 1e9, "pivots before giving up; 0: 50 n + 1000"),
@@ -45,6 +48,10 @@ static const perp_opt lemke_options[] = {
             "covering vector: ones, scaled by the rows of A, or auto: ones, on failure others"),
   PERP_ENUM(struct lemke_opts, start, START_AUTO, start_names,
             "first basis: cold, from the guess, or auto: the guess unless it is zero"),
+  PERP_ENUM(
+      struct lemke_opts, ties, TIES_PERTURBED, ties_names,
+      "equal ratios: the least ratio of one generic perturbation, or the lexico-minimum row of "
+      "the inverse of the basis"),
   PERP_OPTIONS_END
 };
 
@@ -86,6 +93,32 @@ static double cover_of(const perp_path *L, int cover, int i)
   return L->P.a[i] * (8 * perp_pivot_generic(i + 7919 * cover) - 7); /* a random one in [1, 9) */
 }
 
+/* The distance of row i from the bound that its cover dw moves it away from, and the unit of its zero. */
+static double first_distance(const perp_path *L, int i, double *unit)
+{
+  *unit = L->st[i] == PERP_ROW_FREE ? 1 : L->P.a[i];
+  if (L->st[i] == PERP_ROW_FREE)
+    return L->dw[i] > 0 ? L->lambda[i] - L->P.lo[i] : L->P.hi[i] - L->lambda[i];
+  return L->dw[i] > 0 ? L->w[i] : -L->w[i];
+}
+
+/* Of the rows that ask for this t the lexico-minimum one. */
+static int lexico_first(perp_path *L, double t, double zs)
+{
+  int count = 0;
+  for (int i = 0; i < L->P.n; i++) {
+    double unit, d = fabs(L->dw[i]), x = first_distance(L, i, &unit);
+    if (d == 0 || !(x < -PERP_PIVOT_ZERO * zs * unit) || -x / d < t - PERP_PIVOT_ZERO * t) continue;
+    L->cand[count++] = (perp_path_ratio){ .what = L->st[i] == PERP_ROW_FREE ? PERP_PATH_IS_LAMBDA
+                                                                            : PERP_PATH_IS_W,
+                                          .row = i,
+                                          .rate = d,
+                                          .up = L->dw[i] < 0 };
+  }
+  perp_path_lexico(L, L->cand, count);
+  return L->cand[0].row;
+}
+
 /* Choose c and the first t; *leaving gets the row whose basic variable t replaces, -1 when the vertex is
  * already a solution; then its complement, lambda or w, enters. */
 static void first_t(perp_path *L, int cover, int *leaving, int *enters_lambda)
@@ -98,6 +131,7 @@ static void first_t(perp_path *L, int cover, int *leaving, int *enters_lambda)
     int one_sided = (L->P.lo[i] > -HUGE_VAL) != (L->P.hi[i] < HUGE_VAL);
     double d = cover_of(L, cover, i), p = perp_pivot_generic(i);
     L->wp[i] = L->lp[i] = L->dw[i] = 0;
+    L->tilt[i] = L->st[i] == PERP_ROW_HI ? -1 : 1;
     if (L->kind[i] == PERP_PATH_PARKED || L->kind[i] == PERP_PATH_FIXED ||
         L->kind[i] == PERP_PATH_FREE)
       continue;
@@ -117,16 +151,9 @@ static void first_t(perp_path *L, int cover, int *leaving, int *enters_lambda)
   *leaving = -1;
   *enters_lambda = 1;
   for (int i = 0; i < n; i++) {
-    double d = fabs(L->dw[i]), x, xp, unit = 1;
+    double d = fabs(L->dw[i]), unit, x = first_distance(L, i, &unit);
+    double xp = fabs(L->st[i] == PERP_ROW_FREE ? L->lp[i] : L->wp[i]);
     if (d == 0) continue;
-    if (L->st[i] == PERP_ROW_FREE) {
-      x = L->dw[i] > 0 ? L->lambda[i] - L->P.lo[i] : L->P.hi[i] - L->lambda[i];
-      xp = fabs(L->lp[i]);
-    } else {
-      x = L->dw[i] > 0 ? L->w[i] : -L->w[i];
-      xp = fabs(L->wp[i]);
-      unit = L->P.a[i];
-    }
     if (!(x < -PERP_PIVOT_ZERO * zs * unit)) continue;
     double ratio = -x / d, ratio_p = -xp / d, tie = PERP_PIVOT_ZERO * ratio;
     if (*leaving < 0 || ratio > t + tie || (ratio >= t - tie && ratio_p > tp)) {
@@ -136,6 +163,7 @@ static void first_t(perp_path *L, int cover, int *leaving, int *enters_lambda)
     }
   }
   if (*leaving < 0) return;
+  if (L->lexico) *leaving = lexico_first(L, t, zs);
   /* c such that the basic variables move by dw when t does */
   for (int i = 0; i < n; i++) L->c[i] = L->st[i] == PERP_ROW_FREE ? 0 : L->dw[i];
   for (int u = 0; u < L->K.m; u++) L->f[u] = -L->f[u];
@@ -227,6 +255,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   L->name = "lemke";
   L->target = -1;
   L->sharp = 1;
+  L->lexico = l->o.ties == TIES_LEXICOGRAPHIC;
   warm = l->o.start == START_GUESS || (l->o.start == START_AUTO && warm);
   /* attempts share the limit; each keeps its part, so that a bad covering vector cannot use up all */
   int covers = l->o.cover == COVER_AUTO ? COVERS : 1, cover = l->o.cover;
@@ -267,7 +296,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
 }
 
 const perp_lcp_desc perp_lcp_lemke = {
-  .d = { "lemke", "complementary pivoting along a covering vector, mixed and boxed, lexicographic",
+  .d = { "lemke", "complementary pivoting along a covering vector, mixed and boxed",
          "Cline 2002, 2.7.1-2.7.2, 4.8; Cottle, Pang & Stone, The Linear Complementarity Problem",
          "w = A lambda + b + c t, lo <= lambda <= hi complementary, t -> 0", lemke_options,
          sizeof(struct lemke_opts),
@@ -276,4 +305,14 @@ const perp_lcp_desc perp_lcp_lemke = {
   .create = create,
   .solve = solve,
   .destroy = destroy,
+  .serves = "semidefinite, strictly copositive, copositive-plus and P-matrices of any symmetry, "
+            "bounds of any kind: "
+            "finite, or a ray that proves infeasibility; elsewhere a ray proves nothing",
+  .ties = "t first; ties=perturbed: the least ratio of one generic perturbation that relaxes every "
+          "row; "
+          "ties=lexicographic: the lexico-minimum row of the inverse of the basis",
+  .cost = "O(|S|^2 + n |S|) a pivot with |S| basic lambda; lexicographic O(|S|) more for each "
+          "coefficient and tied "
+          "row; 1.2 n^2 numbers",
+  .counts = "pivots, of all attempts",
 };

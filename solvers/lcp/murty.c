@@ -211,4 +211,11 @@ const perp_lcp_desc perp_lcp_murty = {
   .create = create,
   .solve = solve,
   .destroy = destroy,
+  .serves = "P-matrices of any symmetry, bounds of any kind: finite with the least index, up to "
+            "2^n pivots; rule=worst "
+            "can cycle, which is noticed",
+  .ties = "none to break with the least index: there is no ratio test; rule=worst: the least index "
+          "of equal rows",
+  .cost = "O(|S|^2 + n |S|) a pivot with |S| rows in the set; 1.2 n^2 numbers",
+  .counts = "pivots: exchanges of one row",
 };

@@ -41,6 +41,8 @@ void perp_path_layout(perp_path *L, perp_arena *a, int max_n)
   L->st = PERP_CARVE(a, signed char, n);
   L->kind = PERP_CARVE(a, unsigned char, n);
   L->mark = PERP_CARVE(a, signed char, n);
+  L->tilt = PERP_CARVE(a, double, n);
+  L->cand = PERP_CARVE(a, perp_path_ratio, 2 * n + 3);
   L->lwork = cap * 32;
   L->work = PERP_CARVE(a, double, L->lwork);
 }
@@ -332,14 +334,6 @@ int perp_path_parked_proof(perp_path *L)
 
 /* ---- the path ------------------------------------------------------------------------------------ */
 
-enum { IS_NONE, IS_T, IS_LAMBDA, IS_W, IS_FLIP };
-
-struct ratio {
-  int what, row;
-  double theta, theta_p, rate;
-  int up; /* the variable reaches its upper bound */
-};
-
 /* dir, dw for lambda_e (or w_e) moving by sign */
 static void direction(perp_path *L, int e, int is_lambda, double sign)
 {
@@ -383,18 +377,22 @@ static void direction(perp_path *L, int e, int is_lambda, double sign)
   if (!is_lambda) L->dw[e] = sign;
 }
 
-static void consider(struct ratio *best, double limit, int what, int row, double dist,
-                     double dist_p, double rate, int up)
+static void consider(perp_path *L, perp_path_ratio *best, double limit, int what, int row,
+                     double dist, double dist_p, double rate, int up)
 {
   double theta = dist / rate, theta_p = dist_p / rate;
   if (theta > limit) return;
-  int take = best->what == IS_NONE;
-  if (!take && best->what != IS_T) take = what == IS_T || theta_p < best->theta_p;
-  if (take) *best = (struct ratio){ what, row, theta, theta_p, rate, up };
+  const perp_path_ratio r = { what, row, theta, theta_p, rate, up, 0 };
+  int take = best->what == PERP_PATH_IS_NONE;
+  if (L->lexico && what != PERP_PATH_IS_T)
+    L->cand[L->n_cand++] = r;
+  else if (!take && best->what != PERP_PATH_IS_T)
+    take = what == PERP_PATH_IS_T || theta_p < best->theta_p;
+  if (take) *best = r;
 }
 
 /* the basic variable that stops the move */
-static struct ratio ratio_test(const perp_path *L, int e, int is_lambda)
+static perp_path_ratio ratio_test(perp_path *L, int e, int is_lambda)
 {
   int n = L->P.n, m = L->K.m;
   const double *lo = L->P.lo, *hi = L->P.hi, *lambda = L->lambda;
@@ -423,31 +421,40 @@ static struct ratio ratio_test(const perp_path *L, int e, int is_lambda)
   }
   if (is_lambda) limit = perp_smaller(limit, hi[e] - lo[e]);
   /* second pass: among those, t first, else the least ratio of the perturbed problem */
-  struct ratio best = { .what = IS_NONE, .theta = HUGE_VAL };
+  perp_path_ratio best = { .what = PERP_PATH_IS_NONE, .theta = HUGE_VAL };
+  L->n_cand = 0;
   if (limit == HUGE_VAL) return best;
-  if (L->dir[0] * L->ct < -tiny) consider(&best, limit, IS_T, -1, L->t, L->tp, -L->dir[0], 0);
+  if (L->dir[0] * L->ct < -tiny)
+    consider(L, &best, limit, PERP_PATH_IS_T, -1, L->t, L->tp, -L->dir[0], 0);
   for (int u = 1; u < m; u++) {
     int i = L->uvar[u];
     double r = L->dir[u];
     if (L->kind[i] == PERP_PATH_FREE) continue;
-    if (r < -tiny) consider(&best, limit, IS_LAMBDA, i, lambda[i] - lo[i], L->lp[i], -r, 0);
-    if (r > tiny) consider(&best, limit, IS_LAMBDA, i, hi[i] - lambda[i], -L->lp[i], r, 1);
+    if (r < -tiny)
+      consider(L, &best, limit, PERP_PATH_IS_LAMBDA, i, lambda[i] - lo[i], L->lp[i], -r, 0);
+    if (r > tiny)
+      consider(L, &best, limit, PERP_PATH_IS_LAMBDA, i, hi[i] - lambda[i], -L->lp[i], r, 1);
   }
   for (int i = 0; i < n; i++) {
     int low = L->st[i] == PERP_ROW_LO;
     double r = low ? -L->dw[i] : L->dw[i];
     if (r > tiny * L->P.a[i] && L->st[i] != PERP_ROW_FREE && L->kind[i] == PERP_PATH_NORMAL)
-      consider(&best, limit, IS_W, i, low ? L->w[i] : -L->w[i], low ? L->wp[i] : -L->wp[i], r,
-               !low);
+      consider(L, &best, limit, PERP_PATH_IS_W, i, low ? L->w[i] : -L->w[i],
+               low ? L->wp[i] : -L->wp[i], r, !low);
   }
   if (is_lambda && hi[e] - lo[e] <= limit)
-    consider(&best, limit, IS_FLIP, e, hi[e] - lo[e], 0, 1, 0);
+    consider(L, &best, limit, PERP_PATH_IS_FLIP, e, hi[e] - lo[e], 0, 1, 0);
+  if (L->n_cand > 1 && best.what != PERP_PATH_IS_T) {
+    perp_path_lexico(L, L->cand, L->n_cand);
+    best = L->cand[0];
+    best.theta_p = 0;
+  }
   if (best.theta < 0) best.theta = 0;
   return best;
 }
 
 /* all basic variables move along the direction */
-static void move(perp_path *L, const struct ratio *r)
+static void move(perp_path *L, const perp_path_ratio *r)
 {
   int n = L->P.n, m = L->K.m;
   L->t += r->theta * L->dir[0];
@@ -506,8 +513,8 @@ perp_reason perp_path_follow(perp_path *L, int e, int is_lambda)
     double sign = L->st[e] == PERP_ROW_LO ? 1 : -1;
     direction(L, e, is_lambda, sign);
     if (L->broken) return PERP_SINGULAR;
-    struct ratio r = ratio_test(L, e, is_lambda);
-    if (r.what == IS_NONE) {
+    perp_path_ratio r = ratio_test(L, e, is_lambda);
+    if (r.what == PERP_PATH_IS_NONE) {
       /* the ray, for the certificate: components of lambda */
       for (int i = 0; i < L->P.n; i++) L->dp[i] = 0;
       for (int u = 1; u < L->K.m; u++) L->dp[L->uvar[u]] = L->dir[u];
@@ -526,7 +533,7 @@ perp_reason perp_path_follow(perp_path *L, int e, int is_lambda)
                .entering = e, .leaving = r.row, .step = r.theta, .residual = L->t, .n = L->P.n,
                .x = L->lambda, .w = L->w, .state = L->st);
     switch (r.what) {
-    case IS_T:
+    case PERP_PATH_IS_T:
       L->t = 0;
       if (is_lambda) {
         perp_path_replace_column(L, 0, e);
@@ -536,7 +543,7 @@ perp_reason perp_path_follow(perp_path *L, int e, int is_lambda)
       }
       L->with_t = 0;
       return PERP_RUNNING;
-    case IS_FLIP: /* from one bound to the other: now w_e leaves 0 to the other side */
+    case PERP_PATH_IS_FLIP: /* from one bound to the other: now w_e leaves 0 to the other side */
       L->st[e] = (signed char)-L->st[e];
       L->lambda[e] = L->st[e] == PERP_ROW_LO ? L->P.lo[e] : L->P.hi[e];
       L->lp[e] = 0;
@@ -546,7 +553,7 @@ perp_reason perp_path_follow(perp_path *L, int e, int is_lambda)
       }
       is_lambda = 0;
       continue;
-    case IS_LAMBDA: {
+    case PERP_PATH_IS_LAMBDA: {
       int l = r.row, u = L->upos[l];
       L->lambda[l] = r.up ? L->P.hi[l] : L->P.lo[l];
       L->lp[l] = 0;

@@ -11,10 +11,10 @@
  * when A is sparse.
  *
  * The rows of the core check every direction (w does not move there): it is refined, and K inverted
- * afresh, when their residual says so.  Every basic variable carries a second number, its derivative
- * under a generic perturbation that relaxes every one-sided row (Charnes; relaxing keeps a feasible
- * problem feasible); it decides ratios that are equal to within rounding: the lexico-minimum rule with two
- * levels.  In exact arithmetic no vertex comes back; with rounding one may, and where it comes back twice the path
+ * afresh, when their residual says so.  Ratios that are equal to within rounding are decided in one of two ways.
+ * Perturbed: every basic variable carries a second number, its derivative under one generic perturbation that relaxes
+ * every one-sided row (Charnes; relaxing keeps a feasible problem feasible); the least of these ratios leaves.
+ * Lexicographic: path_lexico.c.  In exact arithmetic no vertex comes back; with rounding one may, and where it comes back twice the path
  * ends as PERP_CYCLED (Brent: the vertex is compared with one before, taken at steps 16, 32, 64 ...). */
 #ifndef PERP_LCP_PATH_H
 #define PERP_LCP_PATH_H
@@ -25,6 +25,16 @@
 /* What a row is: with bounds; lo = hi; free (basic from the beginning, never leaves); a free row that
  * depends on the others, left out; not yet a part of the problem (keller). */
 enum { PERP_PATH_NORMAL, PERP_PATH_FIXED, PERP_PATH_FREE, PERP_PATH_PARKED, PERP_PATH_OPEN };
+
+/* A basic variable that stops a move: t, lambda or w of a row, or the other bound of the one that enters. */
+enum { PERP_PATH_IS_NONE, PERP_PATH_IS_T, PERP_PATH_IS_LAMBDA, PERP_PATH_IS_W, PERP_PATH_IS_FLIP };
+
+typedef struct perp_path_ratio {
+  int what, row;
+  double theta, theta_p, rate; /* step, its perturbation, speed towards the bound */
+  int up;                      /* the variable reaches its upper bound */
+  double noise;                /* of theta_p, lexicographic only */
+} perp_path_ratio;
 
 typedef struct perp_path {
   perp_pivot P;
@@ -49,6 +59,11 @@ typedef struct perp_path {
   int target_bound;
   int with_t; /* t is basic, in slot 0 */
   int broken; /* K could not be inverted afresh */
+  /* ties by the lexico-minimum rule instead of the generic perturbation, set by the method with the signs of
+   * the perturbation of b, +-1 [n] */
+  int lexico, n_cand;
+  double *tilt;
+  perp_path_ratio *cand; /* [2 n + 3] what stops a move within rounding */
   /* a vertex met before, for the test of cycling: its index sets and what entered */
   signed char *mark; /* [n] */
   int mark_e, mark_is_lambda, returns;
@@ -84,6 +99,10 @@ void perp_path_remove(perp_path *L, int u, int c);
 void perp_path_t_first(perp_path *L, int u);
 /* Row i of [c A] at the unknowns. */
 void perp_path_row(const perp_path *L, int i, double *out);
+
+/* Which of `count` tied candidates leaves by the lexico-minimum rule: its place in cand, which is reordered; -1 for none.
+ * O(|S|) for each coefficient and candidate still tied. */
+int perp_path_lexico(const perp_path *L, perp_path_ratio *cand, int count);
 
 /* Follow the path from the vertex whose pair is row e; lambda_e enters first, or w_e.  PERP_RUNNING when t
  * reached 0 (or the target its bound) and left the basis; PERP_RAY with the components of lambda of the

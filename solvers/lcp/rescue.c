@@ -43,7 +43,8 @@ struct opts {
 };
 
 static const perp_opt options[] = {
-  PERP_TEXT(struct opts, of, "dantzig", "the solver that is asked first (in parentheses)"),
+  PERP_TEXT(struct opts, of, "dantzig:start=bpp",
+            "the solver that is asked first (in parentheses)"),
   PERP_INT(struct opts, sweeps, 200, 1, 1000000, "most Gauss-Seidel sweeps of each attempt"),
   PERP_REAL(struct opts, softness, 0.05, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
             "eps of the softened problem"),
@@ -279,5 +280,6 @@ const perp_lcp_desc perp_lcp_rescue = {
                  PERP_LCP_CHOOSES },
   .create = create,
   .solve = solve,
-  .destroy = destroy
+  .destroy = destroy,
+  .same = "*", /* the solver asked first, where it answers */
 };

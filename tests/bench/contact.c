@@ -183,9 +183,10 @@ int main(int argc, char **argv)
         argc > 7 ? atof(argv[7]) : 0.01, argc > 8 ? atoi(argv[8]) : 0, argc > 9 ? argv[9] : NULL);
     return 0;
   }
-  run("stack", 50, (run_parts){ .lcp = "dantzig", .contact = "box" }, 250, 0.01, 0, NULL);
+  run("stack", 50, (run_parts){ .lcp = "dantzig:start=bpp", .contact = "box" }, 250, 0.01, 0, NULL);
   run("stack", 20, (run_parts){ .lcp = "block-gs", .contact = "cone" }, 250, 0.01, 0, NULL);
-  run("ratio", 10000, (run_parts){ .lcp = "dantzig", .contact = "box" }, 250, 0.01, 0, NULL);
+  run("ratio", 10000, (run_parts){ .lcp = "dantzig:start=bpp", .contact = "box" }, 250, 0.01, 0,
+      NULL);
   run("pyramid", 20, (run_parts){ .lcp = "pgs", .contact = "box" }, 250, 0.01, 0, NULL);
   run("pyramid", 20, (run_parts){ .lcp = "pgs:sweeps=10", .contact = "box" }, 250, 0.01, 50, NULL);
   for (int threads = 1; threads <= 2; threads++)

@@ -168,6 +168,9 @@ int main(int argc, char **argv)
     const char *solver, *families[24];
   } table[] = {
     { "dantzig",
+      { "spd:64,96,256", "psd:64,256", "boxed:64,256", "stack:64,256,512,1024", "wall:88,424",
+        "stack-box:48,192" } },
+    { "dantzig:start=bpp",
       { "spd:8,16,32,64,128,256,512,1024", "psd:64,256", "boxed:64,256", "boxed-psd:64,256",
         "poisson:64,256,1024", "tridiag:64,1024", "stack:4,8,16,32,64,128,256,512,1024",
         "stack-cfm:32,128", "wall:88,424,832", "stack-box:12,24,48,96,192,384", "wall-box:132,444",
@@ -178,6 +181,13 @@ int main(int argc, char **argv)
         "wall:88,424,832", "stack-friction:24,48,96,192,384,768", "wall-friction:264",
         "incline-edge:24,192", "incline-slide:24,192", "incline-stick:24,192", "murty1:8,16",
         "fathi:8,16,64", "csizmadia:8,16,32", "harker-pang:64,256" } },
+    { "bpp",
+      { "spd:64,96,256,1024", "psd:64,256", "boxed:64,256", "boxed-psd:64,256",
+        "pd-nonsymmetric:64,256", "stack:64,256,512,1024", "wall:88,424,832", "stack-box:48,192",
+        "wall-box:132,444", "murty1:8,16", "fathi:16,64", "csizmadia:32", "harker-pang:64",
+        "infeasible:64" } },
+    { "lemke:ties=lexicographic",
+      { "stack:64,256", "wall:88,424", "incline-edge:192", "fathi:16,64" } },
     { "lemke-howson", { "bimatrix:8,16,32,64,128,256" } },
     { "keller", { "spd:64,256", "stack:64,256", "stack-friction:96,192", "harker-pang:64" } },
     { "murty", { "spd:64,256", "murty1:12", "harker-pang:64" } },

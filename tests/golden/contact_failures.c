@@ -112,7 +112,8 @@ static void counted(void)
 static void no_solution(void)
 {
   static const char *const lcps[] = {
-    "dantzig", "keller", "murty", "pgs", "fischer-newton", "minmap-newton", "nncg", "interior-point"
+    "dantzig:start=bpp", "bpp",           "keller", "murty",         "pgs",
+    "fischer-newton",    "minmap-newton", "nncg",   "interior-point"
   };
   for (size_t i = 0; i < sizeof lcps / sizeof *lcps; i++) {
     char rescue[80];

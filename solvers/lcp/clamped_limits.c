@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dantzig: the limits of friction rows (Vondrak 6.5.3), around the boxed problem. */
-#include "solvers/lcp/dantzig_impl.h"
+/* The limits of friction rows (Vondrak 6.5.3), around the boxed problem of dantzig or bpp.
+ *
+ * The others are solved first with lambda = 0 in the friction rows, then all rows with the limits mu lambda_n fixed.
+ * With friction = refreshed this is repeated with new limits, from the last sets, until they agree with the normal
+ * multipliers: Newton steps on the limits, shortened fixed-point steps where those do not help, PERP_STALLED when
+ * neither does. */
+#include "solvers/lcp/clamped.h"
 
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
+
+const char *const perp_clamped_limits[] = { "refreshed", "fixed", NULL };
 
 enum { LIMIT_ROUNDS = 200, BOLD_ROUNDS = 60, PLAIN_ROUNDS = 3 };
 /* length of a plain step: around SHORT, after `SHORTER` rounds half of it, after twice as many a third ... */
@@ -13,7 +20,7 @@ static const double SHORT = 0.5, SHORTER = 50;
 static const double LIMIT_GAP = 1e-13;
 
 /* Limit of friction row i: a part `step` of the way to what the normal multipliers say. */
-static double limit_of(const struct dantzig *D, const perp_lcp *p, const double *lambda, int i,
+static double limit_of(const perp_clamped *D, const perp_lcp *p, const double *lambda, int i,
                        double step)
 {
   double limit = p->mu[i] * perp_larger(lambda[p->fric_of[i]], 0);
@@ -21,7 +28,7 @@ static double limit_of(const struct dantzig *D, const perp_lcp *p, const double 
 }
 
 /* A new limit; a row at its limit moves with it. */
-static void set_limit(struct dantzig *D, int i, double limit)
+static void set_limit(perp_clamped *D, int i, double limit)
 {
   if (D->set[i] == AT_HI || D->lambda[i] > limit) D->lambda[i] = limit;
   if (D->set[i] == AT_LO || D->lambda[i] < -limit) D->lambda[i] = -limit;
@@ -29,7 +36,7 @@ static void set_limit(struct dantzig *D, int i, double limit)
   D->P.lo[i] = -limit;
 }
 
-static void refresh(struct dantzig *D, const perp_lcp *p, const double *lambda, double step)
+static void refresh(perp_clamped *D, const perp_lcp *p, const double *lambda, double step)
 {
   for (int i = 0; i < p->n; i++)
     if (p->fric_of[i] >= 0) set_limit(D, i, limit_of(D, p, lambda, i, step));
@@ -38,7 +45,7 @@ static void refresh(struct dantzig *D, const perp_lcp *p, const double *lambda, 
 /* The fixed point of the limits as long as no row changes its set: w_F = 0 with lambda_i = +-mu lambda_n in
  * the friction rows at a limit, a nonsymmetric system in lambda_F (it overwrites L D L').  The multipliers
  * go to dw; 0 when it is singular.  O(k^3 2/3). */
-static int joint_solution(struct dantzig *D, const perp_lcp *p)
+static int joint_solution(perp_clamped *D, const perp_lcp *p)
 {
   int n = p->n, k = D->K.k, ld = (int)D->K.ld;
   double *B = D->K.L, *x = D->res;
@@ -68,13 +75,13 @@ static int joint_solution(struct dantzig *D, const perp_lcp *p)
   return 1;
 }
 
-perp_reason perp_dantzig_solve_friction(struct dantzig *D, const perp_lcp *p, int warm)
+perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
 {
   perp_reason reason;
   if (!warm) {
     for (int i = 0; i < p->n; i++)
       if (p->fric_of[i] >= 0) D->P.lo[i] = D->P.hi[i] = 0;
-    reason = perp_dantzig_solve_box(D, 0);
+    reason = D->box(D, 0);
     if (reason != PERP_EXACT) return reason;
   }
   memset(D->set, CLAMPED, (size_t)p->n); /* no row is at a limit yet */
@@ -88,13 +95,13 @@ perp_reason perp_dantzig_solve_friction(struct dantzig *D, const perp_lcp *p, in
   int plain = 1, joint = 0;
   for (int round = 0; round < LIMIT_ROUNDS + BOLD_ROUNDS; round++) {
     const bool bold = round >= LIMIT_ROUNDS;
-    reason = perp_dantzig_solve_box(D, 1);
-    if (reason != PERP_EXACT || D->o.friction == FRICTION_FIXED) return reason;
-    double gap = 0, zs = perp_dantzig_scale_of(D);
+    reason = D->box(D, 1);
+    if (reason != PERP_EXACT || D->limits == PERP_LIMITS_FIXED) return reason;
+    double gap = 0, zs = perp_clamped_scale_of(D);
     for (int i = 0; i < p->n; i++)
       if (p->fric_of[i] >= 0)
         gap = perp_larger(gap, fabs(limit_of(D, p, D->lambda, i, 1) - D->P.hi[i]));
-    perp_dantzig_trace(D, "limits", -1, -1, gap);
+    perp_clamped_trace(D, "limits", -1, -1, gap);
     if (gap <= LIMIT_GAP * zs) return PERP_EXACT;
     if ((joint || (bold && plain == 0)) && gap > last / 2) {
       plain = PLAIN_ROUNDS;
