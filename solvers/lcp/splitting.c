@@ -82,7 +82,7 @@ double perp_splitting_gauss_seidel(perp_splitting *w, double *lambda, int iterat
 static double norm(int n, const double *x)
 {
   double top = 0;
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < n && !isnan(top); i++) /* nothing is larger than NaN */
     if (!(fabs(x[i]) <= top)) top = fabs(x[i]);
   return top;
 }
