@@ -233,7 +233,8 @@ static void check_alone(const perp_desc *d)
   static known_factors factors;
   static walled lambda, certificate;
   const perp_lcp_desc *l = (const perp_lcp_desc *)(const void *)d;
-  int count = known_all(list), wall = 0, changed = 0, names = 0, counts = 0, unfilled = 0, judged = 0;
+  int count = known_all(list), wall = 0, changed = 0, names = 0, counts = 0, unfilled = 0,
+      judged = 0;
   int other = 0;
   perp_spec spec;
   if (perp_spec_parse(&ctx, PERP_KIND_lcp, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);
@@ -273,7 +274,8 @@ static void check_alone(const perp_desc *d)
       changed += hash_problem(&p) != before;
       names += !watch_status(status) || (status == PERP_OK && !watch_reason(stats.reason));
       counts += !watch_counts(&stats);
-      unfilled += !watch_finite(k->n, x) || (pass == 0 && status == PERP_OK && !watch_finite(k->n, z));
+      unfilled += !watch_finite(k->n, x) ||
+                  (pass == 0 && status == PERP_OK && !watch_finite(k->n, z));
       judged += stats.residual != 0 || stats.data != 0;
       if (k->asks & PERP_LCP_FACTORED && status == PERP_OK && far(k->n, x, k->x) > 1e-6) {
         other++;

@@ -18,9 +18,9 @@ typedef struct known {
   double x[KNOWN_ROWS], w[KNOWN_ROWS];
   int fric_of[KNOWN_ROWS];
   signed char cone[KNOWN_ROWS];
-  unsigned asks;  /* capabilities that promise this answer, all of them */
-  bool only_w;    /* lambda is one of many, w is not */
-  bool pivots;    /* promised by methods that pivot only: others may need a matrix of dominant rows */
+  unsigned asks; /* capabilities that promise this answer, all of them */
+  bool only_w;   /* lambda is one of many, w is not */
+  bool pivots; /* promised by methods that pivot only: others may need a matrix of dominant rows */
   double pivoted; /* size of the rounding that elimination may leave in lambda, in units of 1e-15 */
 } known;
 
