@@ -149,6 +149,64 @@ def bounded():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+class Coverage:
+    """Which lines each test reaches, from a second build: the others need not run."""
+
+    def __init__(self, tree, tests, log):
+        self.build, self.data, self.lines = os.path.join(tree, 'build-lines'), os.path.join(tree, 'lines'), {}
+        if not os.path.exists(os.path.join(self.build, 'build.ninja')):
+            subprocess.run(['meson', 'setup', self.build, tree, '-Ddefault_library=shared', '-Doptimization=1',
+                            '-Db_coverage=true'], stdout=log, stderr=subprocess.STDOUT, check=True)
+        if subprocess.run(['ninja', '-C', self.build], stdout=log, stderr=subprocess.STDOUT).returncode != 0:
+            sys.exit('the tree does not build with coverage: see %s' % log.name)
+        shutil.rmtree(self.data, ignore_errors=True)
+        for t in tests:
+            cmd = [x.replace(os.path.join(tree, 'build') + os.sep, self.build + os.sep) for x in t.cmd]
+            env = dict(t.env, GCOV_PREFIX=os.path.join(self.data, t.name.replace('/', '.')))
+            again = Test.__new__(Test)
+            again.cmd, again.env, again.cwd = cmd, env, t.cwd
+            again.run(1200, tree)
+        self.gcda = {}  # stem of an object -> [(test, path)]
+        for base, _, files in os.walk(self.data):
+            for f in files:
+                if f.endswith('.gcda'):
+                    test = os.path.relpath(base, self.data).split(os.sep)[0]
+                    self.gcda.setdefault(f[:-5], []).append((test, os.path.join(base, f)))
+
+    def reach(self, path, line):
+        """Names of the tests (with . for /) that come to this line; None: not known."""
+        stem = path.replace('/', '_')
+        folder = 'experiments/' if path.startswith('experiments/') else ''
+        if path not in self.lines:
+            found = {}
+            stems = [k for k in self.gcda if k in (stem + '', path[len(folder):].replace('/', '_'))]
+            for k in stems:
+                for test, data in self.gcda[k]:
+                    # the notes of the compiler lie in the build, beside where the data would have been
+                    note = '/' + os.path.relpath(data, os.path.join(self.data, test))[:-5] + '.gcno'
+                    link = data[:-5] + '.gcno'
+                    if not os.path.exists(link):
+                        os.symlink(note, link)
+                    out = subprocess.run(['gcov', '--json-format', '--stdout', data], stdout=subprocess.PIPE,
+                                         stderr=subprocess.DEVNULL, cwd=self.build).stdout
+                    for doc in out.split(b'\n'):
+                        if not doc.startswith(b'{'):
+                            continue
+                        for f in json.loads(doc)['files']:
+                            if os.path.normpath(os.path.join(self.build, f['file'])).endswith('/' + path):
+                                for x in f['lines']:
+                                    if x['count'] > 0:
+                                        found.setdefault(x['line_number'], set()).add(test)
+                                    else:
+                                        found.setdefault(x['line_number'], set())
+            self.lines[path] = found
+        found = self.lines[path]
+        for at in range(line, max(line - 8, 0), -1):  # a statement of several lines counts at one of them
+            if at in found:
+                return found[at]
+        return None
+
+
 def words(text):
     return set(w for w in re.split(r'[^a-z0-9]+', text.lower()) if len(w) > 2)
 
@@ -170,6 +228,7 @@ def main():
     a.add_argument('--dir', default=os.path.join(ROOT, 'build-mutate'), help='the copy, its build and the log')
     a.add_argument('--only', default='', help='files whose path begins so')
     a.add_argument('--again', metavar='FILE', help='the mutants of this list: lines of "path | before | after"')
+    a.add_argument('--all', action='store_true', help='run tests that do not reach the mutant, too')
     a.add_argument('--minutes', type=float, default=0, help='stop after; 0: never')
     o = a.parse_args()
     tree = os.path.abspath(o.dir)
@@ -200,6 +259,12 @@ def main():
         else:
             print('# fails without any mutant, left out: %s (%s)' % (t.name, why), flush=True)
     print('# %d tests, %.0f s all together' % (len(good), sum(t.seconds for t in good)), flush=True)
+
+    lines = None
+    if not o.all and shutil.which('gcov'):
+        with open(os.path.join(tree, 'lines.log'), 'w') as log:
+            lines = Coverage(tree, good, log)
+        print('# lines reached: %.0f s' % (time.time() - started), flush=True)
 
     names = sorted(n for f in FOLDERS for base, _, files in os.walk(os.path.join(tree, f))
                    for n in (os.path.relpath(os.path.join(base, x), tree) for x in files)
@@ -238,8 +303,10 @@ def main():
                 f.write(m.text)
             killed = None
             begun = time.time()
+            reached = lines.reach(m.path, m.line) if lines is not None else None
+            those = [t for t in good if reached is None or t.name.replace('/', '.') in reached]
             if build(tree, devnull):
-                for t in order(good, m, killers):
+                for t in order(those, m, killers):
                     why = t.run(10 + 8 * t.seconds, tree)
                     if why is not None:
                         killed = (t.name, why)
@@ -253,8 +320,8 @@ def main():
                 else:
                     count['survived'] += 1
                     survivors.append(m)
-                    print('SURVIVED (%.0f s)  %s:%d  %s  ->  %s' % (
-                        time.time() - begun, m.path, m.line, m.before, m.after), flush=True)
+                    print('SURVIVED (%d tests, %.0f s)  %s:%d  %s  ->  %s' % (
+                        len(those), time.time() - begun, m.path, m.line, m.before, m.after), flush=True)
             with open(os.path.join(tree, m.path), 'w', encoding='utf-8') as f:
                 f.write(texts[m.path])
             current = None
