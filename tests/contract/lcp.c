@@ -132,7 +132,7 @@ static void check_known(const perp_desc *d)
 {
   static known list[KNOWN_MOST];
   const int count = known_all(list);
-  int wrong = 0, loose = 0, slow = 0, lies = 0, made = 0;
+  int wrong = 0, loose = 0, slow = 0, lies = 0, made = 0, beyond = 0;
   for (int i = 0; i < count; i++) {
     const known *k = &list[i];
     perp_lcp p = known_problem(k);
@@ -145,6 +145,7 @@ static void check_known(const perp_desc *d)
     if (!promised(d, k)) {
       /* what is not promised may fail, but not be called solved when it is not */
       lies += r.stats.reason == PERP_CONVERGED && !right && !k->only_w;
+      beyond += k->pivots && !right;
       perp_lcp_destroy(r.s);
       continue;
     }
@@ -181,6 +182,22 @@ static void check_known(const perp_desc *d)
     ok(!(d->caps & PERP_LCP_ITERATIVE) || made > 0, "%s: counts its iterations", d->name);
   }
   ok(lies == 0, "%s: calls nothing else solved", d->name);
+  /* "nonsymmetric" is no class of problems: who needs more than positive minors says so */
+  if (d->caps & PERP_LCP_NONSYMMETRIC && !(d->caps & (PERP_LCP_STRUCTURED | PERP_LCP_PEER)))
+    ok(beyond == 0 || strstr(d->summary, "dominant") != NULL ||
+           (d->equation != NULL && strstr(d->equation, "dominant") != NULL),
+       "%s: solves nonsymmetric problems of all kinds, or says that it needs dominant rows",
+       d->name);
+  if (d->caps & PERP_LCP_EXHAUSTIVE) {
+    known_start(&list[0], "none", 2, 0, known_table);
+    list[0].A[1] = list[0].A[2] = -3;
+    list[0].b[0] = list[0].b[1] = -1;
+    perp_lcp p = known_problem(&list[0]);
+    struct run r = { .s = open_solver(d, "", 2, 0) };
+    ok(solve(&r, &p, 1e-10) == PERP_OK && r.stats.reason == PERP_INFEASIBLE,
+       "%s: having tried everything it says that there is no solution", d->name);
+    perp_lcp_destroy(r.s);
+  }
   if (d->caps & PERP_LCP_WARM) ok(slow == 0, "%s: profits from a good guess", d->name);
   if (d->caps & PERP_LCP_PIVOTING)
     ok(loose == 0, "%s: ends with an exact basis, whatever the tolerance", d->name);
