@@ -8,54 +8,32 @@
 #include "experiments/runner/util.h"
 #include "models/models.h"
 #include "solvers/lcp/problem.h"
+#include "tests/guard/golden.h"
 #include "tests/tap.h"
 
 #include <string.h>
 
 static perp_ctx ctx;
 
-/* ---- what was counted: lines of "name: count number, ..." ------------------------------------------------------ */
+/* ---- what was counted ------------------------------------------------------------------------------------------------ */
 
-enum { COUNTS = 6, LINES = 512 };
-typedef struct line {
-  char name[120];
-  const char *what[COUNTS];
-  double count[COUNTS];
-} line;
-static line lines[LINES];
-static int n_lines;
-
-static line *add(const char *kind, const char *method, const char *problem)
+static golden_line *add(const char *kind, const char *method, const char *problem)
 {
-  if (n_lines == LINES) bail("more than %d lines", LINES);
-  line *l = &lines[n_lines++];
-  *l = (line){ 0 };
-  snprintf(l->name, sizeof l->name, "%s %s on %s", kind, method, problem);
-  return l;
+  return golden_add("%s %s on %s", kind, method, problem);
 }
 
-static void count(line *l, const char *what, double number)
+static void count(golden_line *l, const char *what, double number)
 {
-  for (int i = 0; i < COUNTS; i++) {
-    if (l->what[i] != NULL && strcmp(l->what[i], what) != 0) continue;
-    l->what[i] = what;
-    l->count[i] += number;
-    return;
-  }
-  bail("more than %d counts", COUNTS);
-}
-
-static void line_text(const line *l, perp_text *t)
-{
-  perp_text_add(t, "%s:", l->name);
-  for (int i = 0; i < COUNTS && l->what[i] != NULL; i++)
-    perp_text_add(t, "%s %s %.0f", i > 0 ? "," : "", l->what[i], l->count[i]);
-  perp_text_add(t, "\n");
+  int i = 0;
+  while (i < l->n && strcmp(l->what[i], what) != 0) i++;
+  if (i == l->n) golden_put(l, what, 0, 0);
+  l->number[i] += number;
+  l->room[i] = fmax(1, 0.05 * l->number[i]);
 }
 
 /* ---- LCP ------------------------------------------------------------------------------------------------------------- */
 
-static void lcp_problem(line *l, const perp_spec *spec, const perp_lcp_recipe *recipe)
+static void lcp_problem(golden_line *l, const perp_spec *spec, const perp_lcp_recipe *recipe)
 {
   enum { ROWS = 128 };
   static double x[ROWS];
@@ -99,14 +77,14 @@ static void lcp_work(void)
       char problem[64];
       snprintf(problem, sizeof problem, "%s:n=%d%s", sets[k].family, sets[k].n,
                sets[k].factored ? ",factored" : "");
-      line *l = add("lcp", d->name, problem);
+      golden_line *l = add("lcp", d->name, problem);
       for (int j = 0; j < sets[k].instances; j++)
         lcp_problem(l, &spec,
                     &(perp_lcp_recipe){ .family = sets[k].family,
                                         .n = sets[k].n,
                                         .seed = (uint64_t)j + 1,
                                         .factored = sets[k].factored });
-      if (l->count[0] == 0) n_lines--; /* not for this method */
+      if (l->number[0] == 0) golden_lines--; /* not for this method */
     }
     perp_spec_free(&spec);
   }
@@ -125,7 +103,7 @@ static void scene_work(const char *scene_text, const char *formulation, const ch
 {
   char method[80];
   snprintf(method, sizeof method, "%s+%s+%s+%s+%s+%s", formulation, ode, kkt, stab, lcp, contact);
-  line *l = add("scene", method, scene_text);
+  golden_line *l = add("scene", method, scene_text);
   perp_spec spec;
   perp_scene scene;
   perp_parts parts = { 0 };
@@ -206,95 +184,12 @@ static void scenes_work(void)
                models[i], 30);
 }
 
-/* ---- against the file ---------------------------------------------------------------------------------------------------- */
-
-/* The counts of a line of the file; false where it is not the line of that name. */
-static bool counts_of(const char *text, const line *l, double *was)
-{
-  size_t n = strlen(l->name);
-  if (strncmp(text, l->name, n) != 0 || text[n] != ':') return false;
-  char *copy = perp_xprintf("%.*s", (int)strcspn(text, "\n"), text);
-  for (int i = 0; i < COUNTS; i++) {
-    was[i] = (double)NAN;
-    if (l->what[i] == NULL) continue;
-    char *word = perp_xprintf(" %s ", l->what[i]);
-    const char *at = strstr(copy + n, word);
-    /* "iterations" also ends "contact iterations" */
-    while (at != NULL && at[-1] != ':' && at[-1] != ',') at = strstr(at + 1, word);
-    if (at != NULL) was[i] = strtod(at + strlen(word), NULL);
-    free(word);
-  }
-  free(copy);
-  return true;
-}
-
-static const char *next_line(const char *s)
-{
-  s += strcspn(s, "\n");
-  return *s == '\n' ? s + 1 : s;
-}
-
-static void compare(const char *path)
-{
-  char *file = perp_read_file(path, NULL);
-  if (file == NULL) bail("cannot read %s", path);
-  static bool found[LINES];
-  int unknown = 0;
-  for (const char *s = file; *s != '\0'; s = next_line(s)) {
-    if (*s == '#' || *s == '\n') continue;
-    bool known = false;
-    for (int i = 0; i < n_lines; i++) {
-      const line *l = &lines[i];
-      double was[COUNTS];
-      if (!counts_of(s, l, was)) continue;
-      known = found[i] = true;
-      bool same = true;
-      for (int k = 0; k < COUNTS && l->what[k] != NULL; k++)
-        same = same && fabs(l->count[k] - was[k]) <= fmax(1, 0.05 * was[k]);
-      if (!ok(same, "%s", l->name))
-        for (int k = 0; k < COUNTS && l->what[k] != NULL; k++)
-          printf("# %s: %.0f, was %.0f\n", l->what[k], l->count[k], was[k]);
-    }
-    if (!known) {
-      printf("# gone: %.*s\n", (int)strcspn(s, "\n"), s);
-      unknown++;
-    }
-  }
-  int added = 0;
-  for (int i = 0; i < n_lines; i++)
-    if (!found[i]) {
-      printf("# not in the file: %s\n", lines[i].name);
-      added++;
-    }
-  if (!ok(unknown == 0 && added == 0, "the same %d lines as in the file", n_lines) ||
-      tap_failed > 0)
-    printf("# if that is as it should be: ninja -C build accept-work\n");
-  free(file);
-}
-
-static void accept_counts(const char *path)
-{
-  perp_text t = { 0 };
-  perp_text_add(&t, "# Counts of work, written by `ninja -C build accept-work`; see work.c.\n");
-  for (int i = 0; i < n_lines; i++) line_text(&lines[i], &t);
-  if (perp_write_file(&ctx, path, t.s, strlen(t.s)) != PERP_OK) bail("%s", ctx.msg);
-  printf("# %d lines written to %s\n", n_lines, path);
-  perp_text_free(&t);
-}
-
 int main(int argc, char **argv)
 {
-  const char *root = getenv("PERP_SOURCE");
-  if (root == NULL) bail("PERP_SOURCE names no folder");
-  char *path = perp_xprintf("%s/tests/guard/work.txt", root);
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   lcp_work();
   scenes_work();
-  if (argc > 1 && strcmp(argv[1], "--accept") == 0)
-    accept_counts(path);
-  else
-    compare(path);
-  free(path);
+  golden_end("work.txt", argc > 1 && strcmp(argv[1], "--accept") == 0);
   return tap_done();
 }
