@@ -160,12 +160,22 @@ class Coverage:
         if subprocess.run(['ninja', '-C', self.build], stdout=log, stderr=subprocess.STDOUT).returncode != 0:
             sys.exit('the tree does not build with coverage: see %s' % log.name)
         shutil.rmtree(self.data, ignore_errors=True)
+        inside = os.path.join(tree, 'build')
+        self.good = []
         for t in tests:
-            cmd = [x.replace(os.path.join(tree, 'build') + os.sep, self.build + os.sep) for x in t.cmd]
-            env = dict(t.env, GCOV_PREFIX=os.path.join(self.data, t.name.replace('/', '.')))
-            again = Test.__new__(Test)
-            again.cmd, again.env, again.cwd = cmd, env, t.cwd
-            again.run(1200, tree)
+            other = Test.__new__(Test)
+            other.cmd, other.cwd = [re.sub('^' + re.escape(inside) + '(?=/|$)', self.build, x) for x in t.cmd], t.cwd
+            # libraries are found by a path in the environment
+            other.env = {k: v.replace(inside + ':', self.build + ':').replace(inside + '/', self.build + '/')
+                         for k, v in t.env.items()}
+            other.env = {k: self.build if v == inside else v for k, v in other.env.items()}
+            other.env['GCOV_PREFIX'] = os.path.join(self.data, t.name.replace('/', '.'))
+            why = other.run(1200, tree)
+            if why is None:
+                t.seconds = other.last
+                self.good.append(t)
+            else:
+                print('# fails without any mutant, left out: %s (%s)' % (t.name, why), flush=True)
         self.gcda = {}  # stem of an object -> [(test, path)]
         for base, _, files in os.walk(self.data):
             for f in files:
@@ -250,21 +260,22 @@ def main():
     tests = [Test(t) for t in json.loads(subprocess.run(
         ['meson', 'introspect', '--tests', os.path.join(tree, 'build')], stdout=subprocess.PIPE, check=True).stdout)]
     tests = [t for t in tests if t.suite is not None and not t.slow]
-    good = []
-    for t in tests:
-        why = t.run(600, tree)
-        if why is None:
-            t.seconds = t.last
-            good.append(t)
-        else:
-            print('# fails without any mutant, left out: %s (%s)' % (t.name, why), flush=True)
-    print('# %d tests, %.0f s all together' % (len(good), sum(t.seconds for t in good)), flush=True)
-
     lines = None
     if not o.all and shutil.which('gcov'):
         with open(os.path.join(tree, 'lines.log'), 'w') as log:
-            lines = Coverage(tree, good, log)
-        print('# lines reached: %.0f s' % (time.time() - started), flush=True)
+            lines = Coverage(tree, tests, log)
+        good = lines.good
+    else:
+        good = []
+        for t in tests:
+            why = t.run(1200, tree)
+            if why is None:
+                t.seconds = t.last
+                good.append(t)
+            else:
+                print('# fails without any mutant, left out: %s (%s)' % (t.name, why), flush=True)
+    print('# %d tests, %.0f s all together; ready after %.0f s' % (
+        len(good), sum(t.seconds for t in good), time.time() - started), flush=True)
 
     names = sorted(n for f in FOLDERS for base, _, files in os.walk(os.path.join(tree, f))
                    for n in (os.path.relpath(os.path.join(base, x), tree) for x in files)
