@@ -59,7 +59,7 @@ def sites(path, text):
             yield path, m.start(), m.end(), name, new
     for m in NUMBER.finditer(code):
         old = m.group()
-        if re.search(r'(enum|static const char|\.caps|reference|\[)\s*[^;\n]*$', code[code.rfind('\n', 0, m.start()) + 1:m.start()]):
+        if re.search(r'\b(enum|static const char|\.caps|\.reference)\b[^;\n]*$', code[code.rfind('\n', 0, m.start()) + 1:m.start()]):
             continue
         if '.' in old or 'e' in old:
             yield path, m.start(), m.end(), 'constant', repr(float(old) / 2)
