@@ -9,10 +9,10 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { GOLDEN_LINES = 512, GOLDEN_NUMBERS = 72 };
+enum { GOLDEN_LINES = 1024, GOLDEN_NUMBERS = 72 };
 
 typedef struct golden_line {
-  char name[120];
+  char name[160];
   int n;
   const char *what[GOLDEN_NUMBERS];
   double number[GOLDEN_NUMBERS], room[GOLDEN_NUMBERS]; /* by which it may change */

@@ -177,6 +177,75 @@ static void scene(const char *text, int steps, bool metrics)
   perp_spec_free(&spec);
 }
 
+/* The same bodies with parts of their own. */
+static void parts(const char *scene_text, const char *formulation, const char *ode, const char *kkt,
+                  const char *stab, const char *lcp, const char *contact)
+{
+  const char *text[] = { formulation, ode, kkt, stab, lcp, contact };
+  perp_parts p = { 0 };
+  perp_spec *specs[] = { &p.formulation, &p.ode, &p.kkt, &p.stab, &p.lcp, &p.contact };
+  static const perp_kind kinds[] = { PERP_KIND_formulation, PERP_KIND_ode, PERP_KIND_kkt,
+                                     PERP_KIND_stab,        PERP_KIND_lcp, PERP_KIND_contact };
+  perp_spec spec;
+  perp_scene s;
+  perp_sim *sim;
+  if (perp_spec_parse(&ctx, PERP_KIND_scene, scene_text, &spec) != PERP_OK ||
+      perp_scene_create(&ctx, &spec, &s) != PERP_OK)
+    bail("%s", ctx.msg);
+  for (int i = 0; i < 6; i++)
+    if (text[i][0] != '\0' && perp_spec_parse(&ctx, kinds[i], text[i], specs[i]) != PERP_OK)
+      bail("%s", ctx.msg);
+  if (s.model == NULL) bail("%s is no model", scene_text);
+  if (perp_sim_create(&ctx, s.model, &p, s.h, &sim) == PERP_OK) {
+    golden_line *l = golden_add("%s with %s+%s+%s+%s+%s+%s", scene_text, formulation, ode, kkt,
+                                stab, lcp, contact);
+    perp_step_info info = { 0 };
+    double t, pre = 0;
+    const double *q, *v;
+    int made = 0;
+    while (made < 2 * STEPS && perp_sim_step(&ctx, sim, HUGE_VAL, &info) == PERP_OK &&
+           info.reason >= 0) {
+      made++;
+      if (isfinite(info.drift_pos_pre)) pre = fmax(pre, info.drift_pos_pre);
+    }
+    perp_sim_state(sim, &t, &q, &v);
+    put_one(l, "steps", made);
+    put_one(l, "t", t);
+    put(l, "q", perp_model_nq(s.model), q);
+    put(l, "v", perp_model_nv(s.model), v);
+    l->room[l->n - 1] += 1e-6;
+    golden_put(l, "drift", pre, 1e-10 + 1e-4 * pre);
+    perp_sim_destroy(sim);
+  }
+  for (int i = 0; i < 6; i++) perp_spec_free(specs[i]);
+  perp_scene_destroy(&s);
+  perp_spec_free(&spec);
+}
+
+static void all_parts(void)
+{
+  static const char *const jointed[] = { "chain:links=3", "motor", "stop", "universal",
+                                         "car-axis" };
+  static const char *const touching[] = { "stack:boxes=2", "incline:theta=30deg,mu=0.3",
+                                          "bouncing-ball", "oblique-impact", "desk" };
+  const perp_desc *d;
+  for (size_t k = 0; k < 5; k++) {
+    for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_formulation, i)) != NULL; i++) {
+      parts(jointed[k], d->name, "", "", "", "", "");
+      parts(touching[k], d->name, "", "", "", "", "");
+    }
+    for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_stab, i)) != NULL; i++) {
+      parts(jointed[k], "velocity", "", "", d->name, "", "");
+      parts(touching[k], "velocity", "", "", d->name, "", "");
+    }
+    for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_contact, i)) != NULL; i++)
+      parts(touching[k], "velocity", "", "", "", "auto", d->name);
+  }
+  for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_ode, i)) != NULL; i++)
+    if (strchr(d->name, ':') == NULL)
+      parts("chain:links=3", "acceleration", d->name, "", "", "", "");
+}
+
 static bool has_option(const perp_desc *d, const char *key)
 {
   for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++)
@@ -203,6 +272,7 @@ int main(int argc, char **argv)
                                           "four-bar", "rolling-sphere",  "desk",
                                           "motor",    "pushed-rectangle" };
   for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) scene(measured[i], 60, true);
+  all_parts();
   golden_end("state.txt", argc > 1 && strcmp(argv[1], "--accept") == 0);
   return tap_done();
 }

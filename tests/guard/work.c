@@ -33,6 +33,7 @@ static void count(golden_line *l, const char *what, double number)
 
 /* ---- LCP ------------------------------------------------------------------------------------------------------------- */
 
+/* from zero, and from a guess that is nearly right */
 static void lcp_problem(golden_line *l, const perp_spec *spec, const perp_lcp_recipe *recipe)
 {
   enum { ROWS = 128 };
@@ -52,6 +53,10 @@ static void lcp_problem(golden_line *l, const perp_spec *spec, const perp_lcp_re
     count(l, "iterations", stats.iterations);
     count(l, "factorizations", stats.factorizations);
     count(l, "products", (double)stats.matvecs);
+    for (int i = 0; i < q.p.n; i++) x[i] *= 1 + 1e-3 * (i % 3 - 1);
+    if (perp_lcp_solve(&ctx, s, &q.p, 1e-8, x, NULL, NULL, &stats) != PERP_OK) bail("%s", ctx.msg);
+    count(l, "warm", stats.iterations);
+    count(l, "warm products", (double)stats.matvecs);
   }
   perp_lcp_destroy(s);
   perp_lcp_problem_free(&q);
@@ -68,16 +73,26 @@ static void lcp_work(void)
                { "stack-box", 36, 1, true },    { "stack-cone", 36, 1, true },
                { "incline-box", 24, 1, false }, { "incline-slide", 24, 1, false },
                { "tridiag", 40, 1, false },     { "bimatrix", 16, 4, false } };
-  const perp_desc *d;
-  for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_lcp, i)) != NULL; i++) {
-    if (d->caps & PERP_LCP_PEER) continue;
+  static const char *const ways[] = {
+    "pgs:order=symmetric",  "pgs:order=random",           "psor:omega=1.6",
+    "jacobi:plain=true",    "murty:rule=worst",           "block-gs:block=projection",
+    "block-gs:by=group",    "block-gs:accelerate=0",      "block-gs:block=enumeration",
+    "staggered:depth=0",    "fischer-newton:window=1",    "fischer-newton:kink=bound",
+    "minmap-newton:warm=5", "interior-point:crossover=0", "lemke:cover=scaled"
+  };
+  const int n_ways = sizeof ways / sizeof *ways;
+  const perp_desc *d = NULL;
+  for (int i = 0; i < n_ways || (d = perp_plugin_at(&ctx, PERP_KIND_lcp, i - n_ways)) != NULL;
+       i++) {
+    const char *name = i < n_ways ? ways[i] : d->name;
+    if (i >= n_ways && d->caps & PERP_LCP_PEER) continue;
     perp_spec spec;
-    if (perp_spec_parse(&ctx, PERP_KIND_lcp, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);
+    if (perp_spec_parse(&ctx, PERP_KIND_lcp, name, &spec) != PERP_OK) bail("%s", ctx.msg);
     for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
       char problem[64];
       snprintf(problem, sizeof problem, "%s:n=%d%s", sets[k].family, sets[k].n,
                sets[k].factored ? ",factored" : "");
-      golden_line *l = add("lcp", d->name, problem);
+      golden_line *l = add("lcp", name, problem);
       for (int j = 0; j < sets[k].instances; j++)
         lcp_problem(l, &spec,
                     &(perp_lcp_recipe){ .family = sets[k].family,
