@@ -225,7 +225,7 @@ static void parts(const char *scene_text, const char *formulation, const char *o
 static void all_parts(void)
 {
   static const char *const jointed[] = { "chain:links=3", "motor", "stop", "universal",
-                                         "car-axis" };
+                                         "heavy-top" };
   static const char *const touching[] = { "stack:boxes=2", "incline:theta=30deg,mu=0.3",
                                           "bouncing-ball", "oblique-impact", "desk" };
   const perp_desc *d;
