@@ -290,11 +290,11 @@ def main():
         by_key = {}
         for s in every:
             m = Mutant(s[0], texts[s[0]], *s[1:])
-            by_key.setdefault(m.key(), s)
+            by_key.setdefault(m.key(), []).append(s)
         for x in wanted:
             if x not in by_key:
                 print('# not found: %s' % x)
-        chosen = [by_key[x] for x in wanted if x in by_key]
+        chosen = [s for x in wanted for s in by_key.get(x, [])]
     else:
         chosen = random.Random(o.seed).sample(every, len(every))
     print('# %d places, seed %d' % (len(every), o.seed), flush=True)
