@@ -164,8 +164,8 @@ static void motion(perp_model *model, const char *formulation)
     for (int k = 0; k < perp_model_bodies(model); k++)
       for (int c = 0; c < 3; c++) off[i] = fmax(off[i], fabs(q[7 * k + c] - want[7 * k + c]));
   }
-  ok(off[1] <= 1e-3,
-     "%s: falls as bodies fall: off by %.2g m, %.2g m", formulation, off[0], off[1]);
+  ok(off[1] <= 1e-3, "%s: falls as bodies fall: off by %.2g m, %.2g m", formulation, off[0],
+     off[1]);
 }
 
 /* Does an outside formulation take this method?  Those of perp are known. */
