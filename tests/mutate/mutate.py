@@ -154,8 +154,28 @@ def bounded():
 class Coverage:
     """Which lines each test reaches, from a second build: the others need not run."""
 
-    def __init__(self, tree, tests, log, limit):
+    def __init__(self, tree, tests, log, limit, again):
         self.build, self.data, self.lines = os.path.join(tree, 'build-lines'), os.path.join(tree, 'lines'), {}
+        self.good, index = [], os.path.join(tree, 'lines.json')
+        if again and os.path.exists(index):
+            seconds = json.loads(read(index))
+            for t in tests:  # new ones are run always
+                t.seconds = seconds.get(t.name, 1.0)
+            self.good = [t for t in tests if t.seconds is not None]
+            self.new = set(t.name for t in tests if t.name not in seconds)
+        else:
+            self.new = set()
+            self.collect(tree, tests, log, limit)
+            with open(index, 'w') as f:
+                json.dump(dict([(t.name, None) for t in tests] + [(t.name, t.seconds) for t in self.good]), f)
+        self.gcda = {}  # stem of an object -> [(test, path)]
+        for base, _, files in os.walk(self.data):
+            for f in files:
+                if f.endswith('.gcda'):
+                    test = os.path.relpath(base, self.data).split(os.sep)[0]
+                    self.gcda.setdefault(f[:-5], []).append((test, os.path.join(base, f)))
+
+    def collect(self, tree, tests, log, limit):
         if not os.path.exists(os.path.join(self.build, 'build.ninja')):
             subprocess.run(['meson', 'setup', self.build, tree, '-Ddefault_library=shared', '-Doptimization=1',
                             '-Db_coverage=true'], stdout=log, stderr=subprocess.STDOUT, check=True)
@@ -163,7 +183,6 @@ class Coverage:
             sys.exit('the tree does not build with coverage: see %s' % log.name)
         shutil.rmtree(self.data, ignore_errors=True)
         inside = os.path.join(tree, 'build')
-        self.good = []
         for t in tests:
             other = Test.__new__(Test)
             other.cmd, other.cwd = [re.sub('^' + re.escape(inside) + '(?=/|$)', self.build, x) for x in t.cmd], t.cwd
@@ -178,14 +197,8 @@ class Coverage:
                 self.good.append(t)
             else:
                 print('# fails without any mutant, left out: %s (%s)' % (t.name, why), flush=True)
-        self.gcda = {}  # stem of an object -> [(test, path)]
-        for base, _, files in os.walk(self.data):
-            for f in files:
-                if f.endswith('.gcda'):
-                    test = os.path.relpath(base, self.data).split(os.sep)[0]
-                    self.gcda.setdefault(f[:-5], []).append((test, os.path.join(base, f)))
 
-    def reach(self, path, line):
+    def reach(self, path, line, text):
         """Names of the tests (with . for /) that come to this line; None: not known."""
         stem = path.replace('/', '_')
         folder = 'experiments/' if path.startswith('experiments/') else ''
@@ -213,10 +226,13 @@ class Coverage:
                                         found.setdefault(x['line_number'], set())
             self.lines[path] = found
         found = self.lines[path]
+        rows = text.split('\n')
         for at in range(line, max(line - 8, 0), -1):  # a statement of several lines counts at one of them
             if at in found:
                 return found[at]
-        return None
+            if rows[at - 1].strip() in ('', '}', '};') or not rows[at - 1].startswith(' '):
+                break
+        return None  # a table, a constant
 
 
 def words(text):
@@ -241,6 +257,7 @@ def main():
     a.add_argument('--only', default='', help='files whose path begins so')
     a.add_argument('--again', metavar='FILE', help='the mutants of this list: lines of "path | before | after"')
     a.add_argument('--all', action='store_true', help='run tests that do not reach the mutant, too')
+    a.add_argument('--same-lines', action='store_true', help='tests reach the lines that they did the last time')
     a.add_argument('--limit', type=float, default=300, help='seconds; tests that take longer are left out')
     a.add_argument('--minutes', type=float, default=0, help='stop after; 0: never')
     o = a.parse_args()
@@ -266,7 +283,7 @@ def main():
     lines = None
     if not o.all and shutil.which('gcov'):
         with open(os.path.join(tree, 'lines.log'), 'w') as log:
-            lines = Coverage(tree, tests, log, o.limit)
+            lines = Coverage(tree, tests, log, o.limit, o.same_lines)
         good = lines.good
     else:
         good = []
@@ -317,8 +334,8 @@ def main():
                 f.write(m.text)
             killed = None
             begun = time.time()
-            reached = lines.reach(m.path, m.line) if lines is not None else None
-            those = [t for t in good if reached is None or t.name.replace('/', '.') in reached]
+            reached = lines.reach(m.path, m.line, texts[m.path]) if lines is not None else None
+            those = [t for t in good if reached is None or t.name in lines.new or t.name.replace('/', '.') in reached]
             if build(tree, devnull):
                 for t in order(those, m, killers):
                     why = t.run(10 + 8 * t.seconds, tree)
