@@ -104,6 +104,14 @@ static void check_proofs(void)
         (const double[]){ 0, -1 }, (const double[]){ inf, 0 }, (const double[]){ 1, 0 }, true);
   proof("... far enough", 2, (const double[]){ 0, 0, -1, 1 }, (const double[]){ -2, 5 },
         (const double[]){ 0, -3 }, (const double[]){ inf, 0 }, (const double[]){ 1, 0 }, false);
+  proof("a free row that makes up for it", 2, (const double[]){ 0, 0, -1, 1 },
+        (const double[]){ -2, 5 }, (const double[]){ 0, -inf }, up, half, false);
+  /* rounding neither makes a proof nor spoils one */
+  proof("a gap of rounding", 2, pull, (const double[]){ -1 - 1e-11, 1 }, zero, up, one, false);
+  proof("a gap of rounding beside a box", 2, reach, (const double[]){ 2, 5 },
+        (const double[]){ 0, -10 }, (const double[]){ inf, -2 - 1e-10 }, half, false);
+  proof("an entry of rounding", 2, (const double[]){ 1, -1 + 1e-12, -1, 1 }, neg, zero, up, one,
+        true);
 }
 
 int main(void)
