@@ -10,6 +10,7 @@
 #include "experiments/metrics/metrics.h"
 #include "experiments/runner/util.h"
 #include "models/models.h"
+#include "solvers/lcp/problem.h"
 #include "tests/guard/golden.h"
 #include "tests/tap.h"
 
@@ -33,7 +34,7 @@ static void put(golden_line *l, const char *what, int n, const double *x)
 
 static void put_one(golden_line *l, const char *what, double x)
 {
-  put(l, what, 1, &x);
+  golden_put(l, what, x, 1e-9 + 1e-6 * fabs(x));
 }
 
 /* Anything but a special state. */
@@ -136,10 +137,12 @@ static void truth_numbers(golden_line *l, const perp_scene *s, int nq, int nv)
   if (s->n_truths == 0) return;
   const perp_truth *truth = &s->truth[0];
   double *x = calloc((size_t)(nq + nv) + 1, sizeof *x);
-  double end = fmin(truth->t_end, s->t_end), t = truth->next_time(truth->user, 0.3 * fmin(end, 1));
-  if (t <= truth->t_end && truth->state(truth->user, &ctx, t, x, x + nq) == PERP_OK) {
-    put_one(l, "truth at", t);
-    put(l, "truth", nq + nv, x);
+  const double end = fmin(truth->t_end, s->t_end), part[] = { 0.02, 0.3, 0.9 };
+  static const char *const names[] = { "truth early", "truth", "truth late" };
+  for (int k = 0; k < 3; k++) {
+    double t = truth->next_time(truth->user, part[k] * fmin(end, 2));
+    if (t <= truth->t_end && truth->state(truth->user, &ctx, t, x, x + nq) == PERP_OK)
+      put(l, names[k], nq + nv, x);
   }
   free(x);
 }
@@ -246,11 +249,34 @@ static void all_parts(void)
       parts("chain:links=3", "acceleration", d->name, "", "", "", "");
 }
 
-static bool has_option(const perp_desc *d, const char *key)
+/* The generated problems: entries of A, b, bounds, friction. */
+static void families(void)
 {
-  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++)
-    if (strcmp(o->key, key) == 0) return true;
-  return false;
+  const perp_lcp_family *f;
+  for (int i = 0; (f = perp_lcp_family_at(i)) != NULL; i++)
+    for (int size = 6; size <= 24; size += 18) {
+      const int n = perp_lcp_family_rows(f, size);
+      perp_lcp_problem q, dense;
+      perp_lcp_recipe recipe = { .family = f->name, .n = n, .seed = 3 };
+      if (n > 64 || (size > 6 && n == perp_lcp_family_rows(f, 6))) continue;
+      if (perp_lcp_generate(&ctx, &recipe, &q) != PERP_OK ||
+          perp_lcp_problem_form(&ctx, &q, &dense) != PERP_OK)
+        bail("%s: %s", f->name, ctx.msg);
+      golden_line *l = golden_add("family %s of %d rows", f->name, n);
+      const perp_lcp *p = &dense.p;
+      double column = 0;
+      for (int j = 0; j < p->n; j++)
+        for (int k = 0; k < p->n; k++)
+          column += (1 + fmod(0.7548776662466927 * (j + 2 * k), 1)) * p->A[k + (size_t)j * p->lda];
+      golden_put(l, "A", column, 1e-9 * (1 + fabs(column)));
+      put(l, "b", p->n, p->b);
+      if (p->lo != NULL) put(l, "lo", p->n, p->lo);
+      if (p->hi != NULL) put(l, "hi", p->n, p->hi);
+      if (p->mu != NULL) put(l, "mu", p->n, p->mu);
+      put_one(l, "classes", (double)q.classes);
+      perp_lcp_problem_free(&dense);
+      perp_lcp_problem_free(&q);
+    }
 }
 
 int main(int argc, char **argv)
@@ -261,11 +287,20 @@ int main(int argc, char **argv)
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_scene, i)) != NULL; i++) {
     scene(d->name, STEPS, false);
-    for (int dim = 2; dim <= 3 && has_option(d, "dim"); dim++) {
-      char text[80];
-      snprintf(text, sizeof text, "%s:dim=%d", d->name, dim);
-      scene(text, STEPS, false);
-    }
+    /* each choice that it offers, one at a time */
+    for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++)
+      for (int k = 0; k < 8; k++) {
+        char text[100];
+        if (o->type == PERP_OPT_ENUM && o->choices[k] != NULL)
+          snprintf(text, sizeof text, "%s:%s=%s", d->name, o->key, o->choices[k]);
+        else if (o->type == PERP_OPT_BOOL && k < 2)
+          snprintf(text, sizeof text, "%s:%s=%s", d->name, o->key, k ? "true" : "false");
+        else if (strcmp(o->key, "dim") == 0 && k < 2)
+          snprintf(text, sizeof text, "%s:%s=%d", d->name, o->key, 2 + k);
+        else
+          break;
+        scene(text, STEPS, false);
+      }
   }
   static const char *const measured[] = { "pendulum", "chain:links=3",   "free-body",
                                           "incline",  "stack:boxes=3",   "bouncing-ball",
@@ -273,6 +308,7 @@ int main(int argc, char **argv)
                                           "motor",    "pushed-rectangle" };
   for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) scene(measured[i], 60, true);
   all_parts();
+  families();
   golden_end("state.txt", argc > 1 && strcmp(argv[1], "--accept") == 0);
   return tap_done();
 }
