@@ -435,7 +435,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
 const perp_lcp_desc perp_lcp_block_gs = {
   .d = { .name = "block-gs",
          .summary = "blocked Gauss-Seidel: contacts solved by enumeration or as exact cones, "
-                    "matrix-free too",
+                    "matrix-free too; dominant blocks unless symmetric",
          .reference = "STAR 2012, section 4.3.3, eq. 82",
          .equation =
              "w_c = A_cc lambda_c + (b_c + sum over d != c of A_cd lambda_d), block after block",

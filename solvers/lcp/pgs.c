@@ -34,7 +34,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
 
 const perp_lcp_desc perp_lcp_pgs = {
   .d = { .name = "pgs",
-         .summary = "projected Gauss-Seidel, dense or matrix-free on J, M^-1",
+         .summary = "projected Gauss-Seidel, dense or matrix-free on J, M^-1; dominant rows unless "
+                    "symmetric",
          .reference = "STAR 2012, eq. 78 and section 4.3.1",
          .equation = "lambda_i <- clamp(lambda_i - w_i / A_ii, lo_i, hi_i)",
          .opts = options,

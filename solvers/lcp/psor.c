@@ -21,7 +21,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
 
 const perp_lcp_desc perp_lcp_psor = {
   .d = { .name = "psor",
-         .summary = "projected successive over-relaxation, dense or matrix-free on J, M^-1",
+         .summary = "projected successive over-relaxation, dense or matrix-free; dominant rows "
+                    "unless symmetric",
          .reference = "STAR 2012, eq. 79-81 and section 4.3.2",
          .equation = "lambda_i <- clamp(lambda_i - omega w_i / A_ii, lo_i, hi_i)",
          .opts = options,

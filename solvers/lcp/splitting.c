@@ -82,7 +82,7 @@ double perp_splitting_gauss_seidel(perp_splitting *w, double *lambda, int iterat
 static double norm(int n, const double *x)
 {
   double top = 0;
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < n && !isnan(top); i++) /* nothing is larger than NaN */
     if (!(fabs(x[i]) <= top)) top = fabs(x[i]);
   return top;
 }
@@ -133,7 +133,10 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
                  .x = lambda, .w = w->slack);
       if (look && rel <= tol)
         stats->reason = PERP_CONVERGED;
-      else if (look) {
+      else if (look && isnan(rel)) { /* diverged; the changes need not show it */
+        memcpy(lambda, w->keep, (size_t)n * sizeof *lambda);
+        stats->reason = PERP_NOT_FINITE;
+      } else if (look) {
         size = fmax(fmax(R->bnorm, norm(n, lambda)), DBL_MIN);
         sign *= 0.5;
         due = true;

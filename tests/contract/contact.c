@@ -7,6 +7,7 @@
 #include "tests/run_model.h"
 
 #include "tests/count_malloc.h" /* last: looks for the C library */
+#include "tests/contract/watch.h"
 
 static perp_ctx ctx;
 static const double tol = 1e-10, near_zero = 1e-6; /* of impulses of the size 1 */
@@ -143,7 +144,9 @@ static void check_island(const subject *x, void *ws, const island *s, double mu,
 {
   double impulse[ROWS] = { 0 }, again[ROWS] = { 0 }, u[ROWS], slip[NC] = { 0 };
   perp_contact_count count = { 0 };
+  watch_begin();
   perp_status status = x->d->solve(&ctx, ws, &s->dense, impulse, slip, &count);
+  watch_end();
   const bool good = status == PERP_OK && all_finite(s->n, impulse) &&
                     count.problems + count.reused == 1 && count.failures == 0;
   ok(good, "%s: island %d, mu %g: solved, counted, finite", x->who, (int)seed, mu);
@@ -180,6 +183,110 @@ static void check_island(const subject *x, void *ws, const island *s, double mu,
   if (mu == 0)
     below(largest(s->n, again, impulse), near_zero, "%s: ... with the same answer", x->who);
   x->d->destroy(other);
+}
+
+/* ---- known answers: contacts whose rows do not meet, each with A = 2 --------------------------------------- */
+
+typedef struct by_hand {
+  const char *what;
+  double mu, b[3], impulse[3]; /* n, t1, t2 */
+} by_hand;
+
+/* One to three contacts at once; friction along one tangent is the same for boxes, cones and pyramids. */
+static void check_known(const subject *x, void *ws)
+{
+  static const by_hand list[] = {
+    { "slides", 0.4, { -2, 5, 0 }, { 1, -0.4, 0 } },
+    { "slides the other way", 0.1, { -20, -9, 0 }, { 10, 1, 0 } },
+    { "sticks", 0.4, { -2, 0.5, 0 }, { 1, -0.25, 0 } },
+    { "barely slides", 1.5, { -2, 3.1, 0 }, { 1, -1.5, 0 } },
+    { "has no friction", 0, { -2, 5, 0 }, { 1, 0, 0 } },
+    { "is open", 0.7, { 1, 5, 0 }, { 0, 0, 0 } },
+    { "slides along the other tangent", 0.25, { -8, 0, -12 }, { 4, 0, 1 } },
+    { "sticks in both", 0.8, { -4, 1, -1.5 }, { 2, -0.5, 0.75 } },
+  };
+  enum { KNOWN = sizeof list / sizeof *list };
+  const int r = x->d->rows(x->setup.dim), most = r < 3 ? 6 : KNOWN;
+  static walled impulse, slip;
+  double A[9 * KNOWN * KNOWN] = { 0 }, b[3 * KNOWN], diag[3 * KNOWN], mu[KNOWN], off = 0;
+  const int n = r * most;
+  for (int c = 0; c < most; c++) {
+    mu[c] = list[c].mu;
+    for (int k = 0; k < r; k++) {
+      A[(r * c + k) * (n + 1)] = diag[r * c + k] = 2;
+      b[r * c + k] = list[c].b[k];
+    }
+  }
+  perp_contact_island rows = { .nc = most, .mu = mu, .A = A, .lda = n, .diag = diag, .b = b };
+  perp_contact_count count = { 0 };
+  wall_set(&impulse, n, 0);
+  wall_set(&slip, most, 0);
+  uint64_t before = watch_hash(watch_hash(watch_hash(1, A, sizeof A), b, sizeof *b * (size_t)n), mu,
+                               sizeof *mu * (size_t)most);
+  watch_begin();
+  perp_status status = x->d->solve(&ctx, ws, &rows, impulse.x, slip.x, &count);
+  watch_end();
+  ok(status == PERP_OK && count.failures == 0, "%s: %d contacts by hand are solved", x->who, most);
+  for (int c = 0; c < most; c++)
+    for (int k = 0; k < r; k++) {
+      double error = fabs(impulse.x[r * c + k] - list[c].impulse[k]);
+      off = fmax(off, error);
+      if (!(error < 2e-3))
+        printf("# one that %s: row %d: %g, known %g\n", list[c].what, k, impulse.x[r * c + k],
+               list[c].impulse[k]);
+    }
+  below(off, 2e-3, "%s: ... with their known impulses", x->who);
+  uint64_t after = watch_hash(watch_hash(watch_hash(1, A, sizeof A), b, sizeof *b * (size_t)n), mu,
+                              sizeof *mu * (size_t)most);
+  ok(wall_stands(&impulse) && wall_stands(&slip), "%s: ... and nothing is written beside them",
+     x->who);
+  ok(before == after, "%s: ... the island is only read", x->who);
+  bool counts = watch_status(status) && count.problems >= 0 && count.reused >= 0 &&
+                count.iterations >= 0 && count.retries >= 0 && count.failures >= 0 &&
+                count.solved >= 0 && count.swept >= 0 && count.data >= 0 &&
+                count.problems == count.solved + count.swept + count.failures &&
+                count.thrown >= 0 && count.rows >= n && count.rows < 100 * n && count.residual >= 0;
+  int64_t failed = 0;
+  for (int k = 0; k < PERP_REASONS; k++) {
+    counts = counts && count.failed[k] >= 0;
+    failed += count.failed[k];
+  }
+  ok(counts && failed == count.failures, "%s: ... its counts are counts", x->who);
+  if (r < 3) return;
+
+  /* a direction between the tangents */
+  rows.nc = 1;
+  b[0] = -20, b[1] = 60, b[2] = 80, mu[0] = 0.5;
+  count = (perp_contact_count){ 0 };
+  wall_set(&impulse, 3, 0);
+  x->d->solve(&ctx, ws, &rows, impulse.x, slip.x, &count);
+  double size = hypot(impulse.x[1], impulse.x[2]), along = -0.6 * impulse.x[1] - 0.8 * impulse.x[2];
+  if (x->d->d.caps & PERP_CONTACT_CONE)
+    ok(fabs(impulse.x[1] + 3) < 1e-6 && fabs(impulse.x[2] + 4) < 1e-6,
+       "%s: a cone slides against the motion: %.9g, %.9g", x->who, impulse.x[1], impulse.x[2]);
+  else if (x->d->d.caps & PERP_CONTACT_BOX)
+    ok(fabs(impulse.x[1] + 5) < 1e-6 && fabs(impulse.x[2] + 5) < 1e-6,
+       "%s: a box is full in both tangents: %.9g, %.9g", x->who, impulse.x[1], impulse.x[2]);
+  else
+    ok(size <= 5 * sqrt(2) + 1e-6 && size >= 3.5 && along >= 0.9 * size,
+       "%s: sliding friction is against the motion: %.9g, %.9g", x->who, impulse.x[1],
+       impulse.x[2]);
+}
+
+typedef struct lived {
+  const subject *x;
+  const island *s;
+} lived;
+
+static void life(void *user)
+{
+  const lived *l = user;
+  void *ws = NULL;
+  double impulse[ROWS] = { 0 }, slip[NC] = { 0 };
+  perp_contact_count count = { 0 };
+  if (l->x->d->create(&ctx, &l->x->setup, l->x->model.opts, &ws) != PERP_OK) return;
+  l->x->d->solve(&ctx, ws, &l->s->dense, impulse, slip, &count);
+  l->x->d->destroy(ws);
 }
 
 /* Without friction there is one answer, and it is that of the frictionless model of perp. */
@@ -332,6 +439,13 @@ static void check_scene(const subject *x)
   below(both, 1e-4 * weight, "%s: ... what is off the ground has no impulse", x->who);
   below(pull, 1e-9, "%s: ... the ground does not pull", x->who);
   below(over, 1e-6 * weight, "%s: ... friction within its bound", x->who);
+  if (x->d->d.caps & PERP_CONTACT_FRICTION) {
+    /* the second one slides from 2 m/s: v' = -mu g, and turns: w' = 5/2 mu g / radius */
+    const double slowed = mu_ground * 9.81 * h * STEPS;
+    near(v[6], 2 - slowed, 1e-3, 0, "%s: ... a sliding sphere is slowed by mu g", x->who);
+    near(fabs(v[6 + 4]), 2.5 * slowed / radius, 1e-2, 0, "%s: ... and turned", x->who);
+  } else
+    near(v[6], 2, 1e-9, 0, "%s: ... a sphere without friction keeps its speed", x->who);
   ok(energy[1][0] + energy[1][1] <= energy[0][0] + energy[0][1] + 1e-9,
      "%s: ... and the energy does not grow: %g, %g J", x->who, energy[0][0] + energy[0][1],
      energy[1][0] + energy[1][1]);
@@ -358,11 +472,18 @@ static void contract(const perp_contact_desc *d, const char *lcp, int dim)
     check_island(&x, ws, &s, friction[i], 10 + i);
     if (friction[i] == 0) check_limit(&x, ws, &s);
   }
+  check_known(&x, ws);
   check_refusals(&x, ws, &s);
   check_memory(&x, ws, &s);
   check_observer(&x, ws, &s);
   d->destroy(ws);
   if (dim == 3) check_scene(&x);
+  lived l = { &x, &s };
+  watch_begin();
+  life(&l);
+  watch_end();
+  watch_memory(x.who, life, &l);
+  watch_silent(x.who);
   perp_spec_free(&x.lcp);
   perp_spec_free(&x.model);
 }
@@ -374,7 +495,8 @@ static void all_of(const perp_contact_desc *d)
   if (perp_spec_parse(&ctx, PERP_KIND_contact, d->d.name, &model) != PERP_OK) bail("%s", ctx.msg);
   for (int dim = 2; dim <= 3; dim++) {
     const int r = d->rows(dim);
-    ok(r >= 1 && r <= dim, "%s: %d row(s) a contact in %d dimensions", d->d.name, r, dim);
+    ok(r >= 1 && r <= dim && (r > 1) == !!(d->d.caps & PERP_CONTACT_FRICTION),
+       "%s: %d row(s) a contact in %d dimensions", d->d.name, r, dim);
     int fit = 0, answered = 0, known = 0, served = 0;
     const perp_desc *lcp;
     for (; (lcp = perp_plugin_at(&ctx, PERP_KIND_lcp, known)) != NULL; known++) {

@@ -6,6 +6,7 @@
 #include "tests/run_model.h"
 
 #include "tests/count_malloc.h" /* last: looks for the C library */
+#include "tests/contract/watch.h"
 
 static perp_ctx ctx;
 
@@ -122,6 +123,51 @@ static void contract(perp_model *model, run_parts p)
   perp_sim_destroy(sim);
 }
 
+struct lived {
+  perp_model *model;
+  perp_parts parts;
+};
+
+static void life(void *user)
+{
+  struct lived *x = user;
+  perp_sim *sim = NULL;
+  perp_step_info info;
+  if (perp_sim_create(&ctx, x->model, &x->parts, 1e-3, &sim) != PERP_OK) return;
+  for (int k = 0; k < 5; k++) perp_sim_step(&ctx, sim, HUGE_VAL, &info);
+  perp_sim_destroy(sim);
+}
+
+/* What a run prints, and what it leaves behind. */
+static void traces(perp_model *model, const char *formulation)
+{
+  struct lived x = { .model = model };
+  run_parts p = { .formulation = formulation };
+  if (run_parse(&ctx, &p, &x.parts) != PERP_OK) bail("%s", ctx.msg);
+  watch_begin();
+  life(&x);
+  watch_end();
+  watch_memory(formulation, life, &x);
+  watch_silent(formulation);
+  run_free(&x.parts);
+}
+
+/* The motion is that of the same bodies under another formulation (penalty: to the give of its springs). */
+static void motion(perp_model *model, const char *formulation)
+{
+  const double end = 0.1;
+  double want[64], rate[64], q[64], v[64], off[2];
+  run_fresh(&ctx, model, (run_parts){ "acceleration", "rk4", "", "" }, 1e-3, end, want, rate);
+  for (int i = 0; i < 2; i++) {
+    run_fresh(&ctx, model, (run_parts){ formulation, "", "", "" }, i == 0 ? 1e-3 : 1e-4, end, q, v);
+    off[i] = 0;
+    for (int k = 0; k < perp_model_bodies(model); k++)
+      for (int c = 0; c < 3; c++) off[i] = fmax(off[i], fabs(q[7 * k + c] - want[7 * k + c]));
+  }
+  ok(off[1] <= 1e-3, "%s: falls as bodies fall: off by %.2g m, %.2g m", formulation, off[0],
+     off[1]);
+}
+
 /* Does an outside formulation take this method?  Those of perp are known. */
 static bool serves(perp_model *model, run_parts p)
 {
@@ -170,6 +216,8 @@ static void all_parts(perp_model *model)
         p.stab = stabs[i];
         contract(model, p);
       }
+    motion(model, form->name);
+    traces(model, form->name);
     if (strcmp(form->name, "acceleration") == 0)
       contract(model, (run_parts){ "acceleration:state=momentum", "rk4", "tree", "post" });
   }

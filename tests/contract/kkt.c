@@ -4,6 +4,7 @@
 #include "tests/contract/under_test.h"
 #include "tests/count_malloc.h"
 #include "tests/kkt_problems.h"
+#include "tests/contract/watch.h"
 #include "tests/tap.h"
 
 static perp_ctx ctx;
@@ -27,16 +28,25 @@ static void close_solver(struct solver *s)
   perp_spec_free(&s->spec);
 }
 
+static int misnamed; /* reasons without a name, counts below zero */
+
 /* factor and solve from lambda = 0 */
 static perp_reason answer(struct solver *s, const problem *p, double *a, double *lambda)
 {
   perp_stats stats = { 0 };
   for (int i = 0; i < p->B.m; i++) lambda[i] = 0;
   for (int i = 0; i < p->B.nv; i++) a[i] = 0;
-  if (s->kkt->factor(&ctx, s->ws, &p->B, &stats) != PERP_OK) bail("%s", ctx.msg);
+  watch_begin();
+  perp_status status = s->kkt->factor(&ctx, s->ws, &p->B, &stats);
+  watch_end();
+  if (status != PERP_OK) bail("%s", ctx.msg);
+  misnamed += !watch_reason(stats.reason) || !watch_counts(&stats);
   if (stats.reason < 0) return stats.reason;
-  if (s->kkt->solve(&ctx, s->ws, &p->B, p->f, p->c, a, lambda, &stats) != PERP_OK)
-    bail("%s", ctx.msg);
+  watch_begin();
+  status = s->kkt->solve(&ctx, s->ws, &p->B, p->f, p->c, a, lambda, &stats);
+  watch_end();
+  if (status != PERP_OK) bail("%s", ctx.msg);
+  misnamed += !watch_reason(stats.reason) || !watch_counts(&stats);
   return stats.reason;
 }
 
@@ -273,6 +283,83 @@ static void badly_scaled(const perp_desc *d)
   problem_free(p);
 }
 
+/* Systems of all shapes that the method takes, against elimination of the whole matrix in long double. */
+static void known(const perp_desc *d)
+{
+  problem *list[] = { problem_chain("chain", 5, 6, 3, true, true), problem_heap("heap", 3, 3),
+                      problem_masses("masses", 5, 2), problem_carousel("carousel", 3, 2) };
+  const char *names[] = { "a chain", "a heap", "unequal masses", "a carousel" };
+  for (int k = 0; k < 4; k++) {
+    problem *p = list[k];
+    int nv = p->B.nv, m = p->B.m;
+    double *a0 = numbers(nv), *l0 = numbers(m);
+    static walled a, l;
+    struct solver s;
+    problem_solve(p, a0, l0);
+    perp_spec spec;
+    perp_spec_parse(&ctx, PERP_KIND_kkt, d->name, &spec);
+    void *ws = NULL;
+    bool takes = ((const perp_kkt_desc *)d)->create(&ctx, &p->B, spec.opts, &ws) == PERP_OK;
+    ((const perp_kkt_desc *)d)->destroy(ws);
+    perp_spec_free(&spec);
+    if (takes) {
+      open_solver(&s, d, p);
+      size_t subs = (size_t)p->joff[p->jptr[p->B.nc]], inertia = (size_t)p->mptr[p->B.nb];
+      uint64_t before = watch_hash(1, p->J, subs * sizeof(double));
+      before = watch_hash(before, p->M, inertia * sizeof(double));
+      before = watch_hash(before, p->f, (size_t)nv * sizeof(double));
+      before = watch_hash(before, p->c, (size_t)m * sizeof(double));
+      perp_reason reason = answer(&s, p, wall_set(&a, nv, 0), wall_set(&l, m, 0));
+      uint64_t after = watch_hash(1, p->J, subs * sizeof(double));
+      after = watch_hash(after, p->M, inertia * sizeof(double));
+      after = watch_hash(after, p->f, (size_t)nv * sizeof(double));
+      after = watch_hash(after, p->c, (size_t)m * sizeof(double));
+      ok(reason > 0 && problem_difference(nv, a.x, a0) <= 1e-7 &&
+             problem_difference(m, l.x, l0) <= 1e-7,
+         "%s: %s: the known motion and forces (%s, off by %.2g, %.2g)", d->name, names[k],
+         perp_reason_name(reason), problem_difference(nv, a.x, a0), problem_difference(m, l.x, l0));
+      ok(wall_stands(&a) && wall_stands(&l), "%s: %s: nothing is written beside a and lambda",
+         d->name, names[k]);
+      ok(before == after, "%s: %s: the system is only read", d->name, names[k]);
+      close_solver(&s);
+    }
+    free(a0), free(l0);
+    problem_free(p);
+  }
+}
+
+struct lived {
+  const perp_desc *d;
+  const problem *p;
+  double *a, *l;
+};
+
+static void life(void *user)
+{
+  struct lived *x = user;
+  struct solver s;
+  open_solver(&s, x->d, x->p);
+  perp_stats stats = { 0 };
+  s.kkt->factor(&ctx, s.ws, &x->p->B, &stats);
+  s.kkt->solve(&ctx, s.ws, &x->p->B, x->p->f, x->p->c, x->a, x->l, &stats);
+  close_solver(&s);
+}
+
+static void memory(const perp_desc *d)
+{
+  problem *p = problem_carousel("carousel", 3, 3);
+  struct lived x = { d, p, numbers(p->B.nv), numbers(p->B.m) };
+  watch_begin();
+  life(&x);
+  watch_end();
+  watch_memory(d->name, life, &x);
+  free(x.a), free(x.l);
+  problem_free(p);
+  watch_silent(d->name);
+  ok(misnamed == 0, "%s: reasons that perp knows, and counts", d->name);
+  misnamed = 0;
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -292,6 +379,8 @@ int main(void)
     not_finite(d);
     bad_mass(d);
     badly_scaled(d);
+    known(d);
+    memory(d);
   }
   return tap_done();
 }

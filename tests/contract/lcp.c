@@ -2,8 +2,10 @@
 /* What every registered LCP solver owes its users: a new solver needs no new test code. */
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
+#include "tests/contract/lcp_known.h"
 #include "tests/contract/under_test.h"
 #include "tests/count_malloc.h"
+#include "tests/contract/watch.h"
 #include "tests/lcp_rel.h"
 #include "tests/tap.h"
 
@@ -25,14 +27,20 @@ static perp_lcp_solver *open_solver(const perp_desc *d, const char *options, int
   perp_lcp_solver *s;
   snprintf(text, sizeof text, "%s%s%s", d->name, options[0] ? ":" : "", options);
   if (perp_spec_parse(&ctx, PERP_KIND_lcp, text, &spec) != PERP_OK) bail("%s", ctx.msg);
-  if (perp_lcp_create(&ctx, &spec, n, nv, &s) != PERP_OK) bail("%s: %s", d->name, ctx.msg);
+  watch_begin();
+  perp_status status = perp_lcp_create(&ctx, &spec, n, nv, &s);
+  watch_end();
+  if (status != PERP_OK) bail("%s: %s", d->name, ctx.msg);
   perp_spec_free(&spec);
   return s;
 }
 
 static perp_status solve(struct run *r, const perp_lcp *p, double tol)
 {
-  return perp_lcp_solve(&ctx, r->s, p, tol, r->x, r->w, &r->j, &r->stats);
+  watch_begin();
+  perp_status status = perp_lcp_solve(&ctx, r->s, p, tol, r->x, r->w, &r->j, &r->stats);
+  watch_end();
+  return status;
 }
 
 /* ---- one row ------------------------------------------------------------------------------------------- */
@@ -90,6 +98,233 @@ static void check_scalar(const perp_desc *d)
   ok(wrong == 0, "%s: 1x1 problems of its domain have their known answers", d->name);
   ok(lies == 0, "%s: unsolvable 1x1 problems are not reported solved", d->name);
   perp_lcp_destroy(r.s);
+}
+
+/* ---- known answers ------------------------------------------------------------------------------------------ */
+
+/* Is the answer promised by what the method declares? */
+static bool promised(const perp_desc *d, const known *k)
+{
+  return (k->asks & ~d->caps) == 0 && !(d->caps & (PERP_LCP_STRUCTURED | PERP_LCP_PEER)) &&
+         (!k->pivots || d->caps & PERP_LCP_PIVOTING);
+}
+
+static double far(int n, const double *x, const double *y)
+{
+  double worst = 0;
+  for (int i = 0; i < n; i++) worst = fmax(worst, fabs(x[i] - y[i]));
+  return worst;
+}
+
+/* Rows at a bound are there exactly, and the others are solved as elimination solves them, however little is asked:
+ * an iteration stops earlier. */
+static bool exact_basis(const known *k, const struct run *r)
+{
+  for (int i = 0; i < k->n; i++)
+    if (k->w[i] != 0 && k->fric_of[i] < 0 && r->x[i] != k->x[i]) return false;
+  double size = 1;
+  for (int i = 0; i < k->n; i++) size = fmax(size, fabs(k->x[i]));
+  return far(k->n, r->w, k->w) <= 1e-12 * size * 16 &&
+         (k->only_w || far(k->n, r->x, k->x) <= 1e-15 * k->pivoted * size);
+}
+
+static void check_known(const perp_desc *d)
+{
+  static known list[KNOWN_MOST];
+  const int count = known_all(list);
+  int wrong = 0, loose = 0, slow = 0, lies = 0, made = 0, beyond = 0;
+  for (int i = 0; i < count; i++) {
+    const known *k = &list[i];
+    perp_lcp p = known_problem(k);
+    struct run r = { .s = open_solver(d, "", k->n, 0) };
+    if (solve(&r, &p, 1e-10) != PERP_OK) bail("%s: %s", d->name, ctx.msg);
+    bool right = r.stats.reason == PERP_CONVERGED && far(k->n, r.w, k->w) <= 1e-6 &&
+                 (k->only_w || far(k->n, r.x, k->x) <= 1e-6);
+    int cold = r.stats.iterations;
+    made = cold > made ? cold : made;
+    if (!promised(d, k)) {
+      /* what is not promised may fail, but not be called solved when it is not */
+      lies += r.stats.reason == PERP_CONVERGED && !right && !k->only_w;
+      beyond += k->pivots && !right;
+      perp_lcp_destroy(r.s);
+      continue;
+    }
+    if (!right) {
+      wrong++;
+      printf("# %s: %s: %s, rel %g\n", d->name, k->what, perp_reason_name(r.stats.reason),
+             r.stats.residual);
+      for (int j = 0; j < k->n; j++)
+        printf("#   lambda %.9g, known %g; w %.9g, known %g\n", r.x[j], k->x[j], r.w[j], k->w[j]);
+    }
+    if (d->caps & PERP_LCP_WARM && right) { /* from the answer there is nothing left to do */
+      memcpy(r.x, k->x, sizeof k->x);
+      solve(&r, &p, 1e-10);
+      if (r.stats.iterations > cold ||
+          (d->caps & PERP_LCP_ITERATIVE && cold > 3 && r.stats.iterations >= cold)) {
+        slow++;
+        printf("# %s: %s: %d iterations from zero, %d from the answer\n", d->name, k->what, cold,
+               r.stats.iterations);
+      }
+    }
+    if (d->caps & PERP_LCP_PIVOTING) {
+      memset(r.x, 0, sizeof r.x);
+      solve(&r, &p, 0.05);
+      if (!(r.stats.reason == PERP_CONVERGED && exact_basis(k, &r))) {
+        loose++;
+        printf("# %s: %s: lambda off by %g, w by %g\n", d->name, k->what, far(k->n, r.x, k->x),
+               far(k->n, r.w, k->w));
+      }
+    }
+    perp_lcp_destroy(r.s);
+  }
+  if (!(d->caps & (PERP_LCP_STRUCTURED | PERP_LCP_PEER))) {
+    ok(wrong == 0, "%s: %d problems of 2 to 12 rows have their known answers", d->name, count);
+    ok(!(d->caps & PERP_LCP_ITERATIVE) || made > 0, "%s: counts its iterations", d->name);
+  }
+  ok(lies == 0, "%s: calls nothing else solved", d->name);
+  /* "nonsymmetric" is no class of problems: who needs more than positive minors says so */
+  if (d->caps & PERP_LCP_NONSYMMETRIC && !(d->caps & (PERP_LCP_STRUCTURED | PERP_LCP_PEER)))
+    ok(beyond == 0 || strstr(d->summary, "dominant") != NULL ||
+           (d->equation != NULL && strstr(d->equation, "dominant") != NULL),
+       "%s: solves nonsymmetric problems of all kinds, or says that it needs dominant rows",
+       d->name);
+  if (d->caps & PERP_LCP_EXHAUSTIVE) {
+    known_start(&list[0], "none", 2, 0, known_table);
+    list[0].A[1] = list[0].A[2] = -3;
+    list[0].b[0] = list[0].b[1] = -1;
+    perp_lcp p = known_problem(&list[0]);
+    struct run r = { .s = open_solver(d, "", 2, 0) };
+    ok(solve(&r, &p, 1e-10) == PERP_OK && r.stats.reason == PERP_INFEASIBLE,
+       "%s: having tried everything it says that there is no solution", d->name);
+    perp_lcp_destroy(r.s);
+  }
+  if (d->caps & PERP_LCP_WARM) ok(slow == 0, "%s: profits from a good guess", d->name);
+  if (d->caps & PERP_LCP_PIVOTING)
+    ok(loose == 0, "%s: ends with an exact basis, whatever the tolerance", d->name);
+}
+
+/* ---- the method alone: what it is given, what it fills ---------------------------------------------------- */
+
+struct alone {
+  const perp_lcp_desc *l;
+  const void *opts;
+  const perp_lcp *p;
+  perp_status status;
+};
+
+static uint64_t hash_problem(const perp_lcp *p)
+{
+  size_t n = (size_t)p->n;
+  uint64_t h = watch_hash(1, p, sizeof *p);
+  if (p->A != NULL) h = watch_hash(h, p->A, (size_t)p->lda * n * sizeof *p->A);
+  if (p->F != NULL) {
+    const perp_blocks *F = p->F;
+    h = watch_hash(h, F, sizeof *F);
+    h = watch_hash(h, F->J, (size_t)F->joff[F->jptr[F->nc]] * sizeof *F->J);
+    h = watch_hash(h, F->Minv, (size_t)F->mptr[F->nb] * sizeof *F->Minv);
+    h = watch_hash(h, F->s, n * sizeof *F->s);
+  }
+  h = watch_hash(h, p->b, n * sizeof *p->b);
+  h = watch_hash(h, p->lo, n * sizeof *p->lo);
+  h = watch_hash(h, p->hi, n * sizeof *p->hi);
+  h = watch_hash(h, p->mu, n * sizeof *p->mu);
+  h = watch_hash(h, p->fric_of, n * sizeof *p->fric_of);
+  return watch_hash(h, p->cone, n);
+}
+
+static void life(void *user)
+{
+  struct alone *a = user;
+  void *ws = NULL;
+  static double x[64], certificate[64];
+  perp_stats stats = { 0 };
+  memset(x, 0, sizeof x);
+  a->status = a->l->create(&ctx, a->p->n, a->opts, &ws);
+  if (a->status == PERP_OK) a->status = a->l->solve(&ctx, ws, a->p, x, certificate, &stats);
+  a->l->destroy(ws);
+}
+
+static void check_alone(const perp_desc *d)
+{
+  static known list[KNOWN_MOST + 3];
+  static known_factors factors;
+  static walled lambda, certificate;
+  const perp_lcp_desc *l = (const perp_lcp_desc *)(const void *)d;
+  int count = known_all(list), wall = 0, changed = 0, names = 0, counts = 0, unfilled = 0,
+      judged = 0;
+  int other = 0;
+  perp_spec spec;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);
+  /* how it fails, too: no solution (Farkas), no solution (a ray), and the factored one */
+  known_start(&list[count], "none", 2, 0, known_table);
+  list[count].A[1] = list[count].A[2] = -3;
+  list[count].b[0] = list[count].b[1] = -1;
+  count++;
+  known_start(&list[count], "none either", 3, PERP_LCP_NONSYMMETRIC, known_minors);
+  for (int i = 0; i < 9; i++) list[count].A[i] *= -1;
+  for (int i = 0; i < 3; i++) list[count].b[i] = -1;
+  count++;
+  known_factored(&factors, &list[count++]);
+  struct alone a = { .l = l, .opts = spec.opts };
+  perp_lcp shown = { 0 };
+  for (int i = 0; i < count; i++) {
+    known *k = &list[i];
+    perp_lcp p = known_problem(k);
+    if (k->asks & ~d->caps || (d->caps & PERP_LCP_STRUCTURED)) continue;
+    if (k->asks & PERP_LCP_FACTORED) {
+      p.A = NULL;
+      p.F = &factors.F;
+    }
+    void *ws = NULL;
+    watch_begin();
+    perp_status status = l->create(&ctx, k->n, spec.opts, &ws);
+    watch_end();
+    if (status != PERP_OK) bail("%s: %s", d->name, ctx.msg);
+    for (int pass = 0; pass < 2; pass++) { /* with a certificate and without */
+      double *x = wall_set(&lambda, k->n, 0), *z = wall_set(&certificate, k->n, 0);
+      perp_stats stats = { 0 };
+      uint64_t before = hash_problem(&p);
+      watch_begin();
+      status = l->solve(&ctx, ws, &p, x, pass == 0 ? z : NULL, &stats);
+      watch_end();
+      wall += !wall_stands(&lambda) || !wall_stands(&certificate);
+      changed += hash_problem(&p) != before;
+      names += !watch_status(status) || (status == PERP_OK && !watch_reason(stats.reason));
+      counts += !watch_counts(&stats);
+      unfilled += !watch_finite(k->n, x) ||
+                  (pass == 0 && status == PERP_OK && !watch_finite(k->n, z));
+      judged += stats.residual != 0 || stats.data != 0;
+      if (k->asks & PERP_LCP_FACTORED && status == PERP_OK && far(k->n, x, k->x) > 1e-6) {
+        other++;
+        printf("# %s: factored: lambda off by %g\n", d->name, far(k->n, x, k->x));
+      }
+      if (names + counts + unfilled > 0 && shown.n == 0) {
+        shown = p;
+        printf("# %s: %s: status %d, reason %d, iterations %d, factorizations %d, products %lld, "
+               "fallbacks %d\n",
+               d->name, k->what, (int)status, (int)stats.reason, stats.iterations,
+               stats.factorizations, (long long)stats.matvecs, stats.fallbacks);
+      }
+    }
+    l->destroy(ws);
+  }
+  ok(wall == 0, "%s: writes nothing beside lambda and its certificate", d->name);
+  ok(changed == 0, "%s: only reads its problem", d->name);
+  ok(names == 0, "%s: ends with a status and a reason that perp knows", d->name);
+  ok(counts == 0, "%s: its counts are counts", d->name);
+  ok(unfilled == 0, "%s: lambda is finite and the certificate filled", d->name);
+  ok(judged == 0, "%s: leaves the residual to the judge", d->name);
+  if (d->caps & PERP_LCP_FACTORED) ok(other == 0, "%s: factored rows, a known answer", d->name);
+
+  if (!(d->caps & PERP_LCP_PEER)) {
+    perp_lcp p = known_problem(&list[3]);
+    a.p = &p;
+    watch_begin();
+    for (int k = 0; k < 2; k++) life(&a);
+    watch_end();
+    watch_memory(d->name, life, &a);
+  }
+  perp_spec_free(&spec);
 }
 
 /* ---- bad input --------------------------------------------------------------------------------------------- */
@@ -271,8 +506,11 @@ int main(int argc, char **argv)
     if (!under_test(d) || (argc > 1 && strcmp(argv[1], d->name) != 0)) continue;
     check_descriptor(d);
     check_scalar(d);
+    check_known(d);
+    check_alone(d);
     check_refusals(d);
     check_generated(d);
+    if (!(d->caps & PERP_LCP_PEER)) watch_silent(d->name);
   }
   return tap_done();
 }

@@ -2,6 +2,8 @@
 /* What every metric of the registry owes: a number or NaN at any point of any run, twice the same, and no change of
  * what it reads. */
 #include "tests/contract/under_test.h"
+#include "tests/count_malloc.h"
+#include "tests/contract/watch.h"
 #include "tests/tap.h"
 
 #include <string.h>
@@ -39,7 +41,12 @@ static void after(const perp_desc *d, const char *scene_name, int steps)
   }
   perp_sim_counters(sim, &measure->ode, &measure->kkt);
   perp_measure before = *measure;
+  long alive = count_alive;
+  watch_begin();
   double one = metric->value(measure), two = metric->value(measure);
+  watch_end();
+  if (COUNTS_MALLOC)
+    ok(count_alive == alive, "%s: %s, %d steps: keeps no memory", d->name, scene_name, steps);
   ok(same(one, two), "%s: %s, %d steps: twice the same (%g)", d->name, scene_name, steps, one);
   ok(memcmp(&before, measure, sizeof before) == 0, "%s: %s, %d steps: only reads", d->name,
      scene_name, steps);
@@ -63,6 +70,7 @@ static void check(const perp_desc *d)
   after(d, "pendulum", 20);
   after(d, "free-body", 5);
   after(d, "chain:links=3", 5);
+  watch_silent(d->name);
 }
 
 int main(void)

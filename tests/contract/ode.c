@@ -1,53 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What every ODE solver in the registry must do, without a line of its own here. */
 #include "tests/contract/under_test.h"
-#include "tests/ode_problems.h"
-#include "tests/tap.h"
+#include "tests/ode_order.h"
+#include "tests/count_malloc.h"
+#include "tests/contract/watch.h"
 
 #include <stdint.h>
-
-/* ---- counting allocations: glibc only, not under a sanitizer, which has its own -------------------------- */
-
-#if defined(__SANITIZE_ADDRESS__)
-#define COUNTS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define COUNTS 0
-#endif
-#endif
-#if !defined(COUNTS) && defined(__GLIBC__)
-#define COUNTS 1
-#elif !defined(COUNTS)
-#define COUNTS 0
-#endif
-
-static long allocations;
-#if COUNTS
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t n, size_t size);
-extern void *__libc_realloc(void *p, size_t size);
-extern void *__libc_memalign(size_t alignment, size_t size);
-void *malloc(size_t size)
-{
-  allocations++;
-  return __libc_malloc(size);
-}
-void *calloc(size_t n, size_t size)
-{
-  allocations++;
-  return __libc_calloc(n, size);
-}
-void *realloc(void *p, size_t size)
-{
-  allocations++;
-  return __libc_realloc(p, size);
-}
-void *aligned_alloc(size_t alignment, size_t size)
-{
-  allocations++;
-  return __libc_memalign(alignment, size);
-}
-#endif
 
 /* ---- a pendulum that watches its caller and fails on demand --------------------------------------------- */
 
@@ -265,14 +223,14 @@ static void repetition(const perp_desc *d, const char *options, ode_problem p)
   open_with(d, options, &p.sys, 0.01, &ode);
   open_with(d, options, &p.sys, 0.01, &twin);
   run(ode, &p, first);
-  long before = allocations;
+  long before = count_malloc;
   run(ode, &p, second);
-  long made = allocations - before;
+  long made = count_malloc - before;
   run(twin, &p, other);
   size_t bytes = (size_t)(p.sys.nq + p.sys.nv) * sizeof *first;
   ok(memcmp(first, second, bytes) == 0 && memcmp(first, other, bytes) == 0,
      "%s:%s: %s: the same again to the last bit", d->name, options, p.name);
-  if (!COUNTS) {
+  if (!COUNTS_MALLOC) {
     skip("allocations are not counted under a sanitizer", "%s: no allocation", d->name);
   } else if ((d->caps & PERP_CAP_ALLOCATES) != 0) {
     if (!ok(made > 0, "%s:%s: says that it allocates, and does", d->name, options))
@@ -338,6 +296,152 @@ static void traced(const perp_desc *d)
   perp_ode_destroy(ode);
 }
 
+/* ---- what the descriptor claims ---------------------------------------------------------------------------- */
+
+/* The order, measured.  A problem may be kinder than others to a method, none may be less kind. */
+static void order(const perp_desc *d)
+{
+  const perp_ode_desc *desc = (const perp_ode_desc *)d;
+  const ode_problem problems[] = { pendulum(), rigid(), circle() };
+  static const double pace[] = { 2, 1, 1 }; /* how fast they change */
+  const bool variable = (d->caps & PERP_ODE_VARIABLE_ORDER) != 0;
+  ok(desc->order >= 0 && (desc->order == 0) == (desc->current_order != NULL) && desc->stages >= 0 &&
+         desc->error_order >= 0 && (!variable || desc->order == 0),
+     "%s: order %d, or one that it can tell", d->name, desc->order);
+  if (desc->order == 0) return;
+  const double room = desc->order >= 7 ? 0.3 : 0.15;
+  double least = HUGE_VAL;
+  perp_spec spec;
+  if (perp_spec_parse(&ctx, PERP_KIND_ode, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);
+  for (int k = 0; k < 3; k++) {
+    ode_problem p = problems[k];
+    if (p.sys.nv == 0 && (d->caps & PERP_ODE_SECOND_ORDER) != 0) continue;
+    double x[POINTS], y[POINTS];
+    int points, first = (int)(p.t_end * pace[k] * coarsest(desc->order));
+    double slope = observed(&ctx, &spec, &p, first, x, y, &points);
+    least = fmin(least, slope);
+    if (!ok(slope >= desc->order - room, "%s: order %d on the %s: %.3f (%d points)", d->name,
+            desc->order, p.name, slope, points))
+      for (int j = 0; j < points; j++) printf("# %4.0f steps: error %.3e\n", exp(-x[j]), exp(y[j]));
+  }
+  ok(least <= desc->order + 0.5, "%s: order %d is not less than it has: %.3f", d->name, desc->order,
+     least);
+  perp_spec_free(&spec);
+}
+
+/* The error estimate is filled, and falls with h as declared. */
+static void estimate(const perp_desc *d)
+{
+  const perp_ode_desc *desc = (const perp_ode_desc *)d;
+  if (!(d->caps & PERP_ODE_EMBEDDED) || desc->error_order == 0) return;
+  ode_problem p = pendulum();
+  p.q0[0] = 1;
+  const double v0 = 1.5;
+  perp_spec spec;
+  void *ws;
+  if (perp_spec_parse(&ctx, PERP_KIND_ode, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);
+  if (desc->create(&ctx, &p.sys, spec.opts, &ws) != PERP_OK) bail("%s", ctx.msg);
+  double x[POINTS], y[POINTS], slope = (double)NAN;
+  int n = 0;
+  bool filled = true;
+  for (int i = 0; i < POINTS; i++) {
+    double h = 0.2 * pow(0.5, 0.5 * i), q = p.q0[0], v = v0, err[2] = { (double)NAN, (double)NAN };
+    perp_stats stats = { 0 };
+    if (desc->reset != NULL) desc->reset(ws);
+    filled = desc->step(ws, &p.sys, 0, h, &q, &v, err, &stats) == PERP_ODE_OK && filled &&
+             watch_finite(2, err);
+    double size = hypot(err[0], err[1]);
+    if (!(size > 1e-14)) break;
+    x[n] = log(h);
+    y[n++] = log(size);
+  }
+  if (n >= 4) slope = theil_sen(n, x, y);
+  desc->destroy(ws);
+  perp_spec_free(&spec);
+  ok(filled, "%s: fills its error estimate", d->name);
+  ok(fabs(slope - desc->error_order - 1) <= 0.5,
+     "%s: the estimate is of order h^%d: %.2f (%d points)", d->name, desc->error_order + 1, slope,
+     n);
+}
+
+/* A symplectic method keeps the energy of a pendulum near its value for all times; others lose it or gain. */
+static void symplectic(const perp_desc *d)
+{
+  if (!(d->caps & PERP_ODE_SYMPLECTIC)) return;
+  ode_problem p = pendulum();
+  perp_ode *ode;
+  if (open_with(d, "", &p.sys, 0.04, &ode) != PERP_OK) bail("%s", ctx.msg);
+  perp_ode_restart(&ctx, ode, 0, p.q0, p.v0);
+  const double start = pendulum_energy(p.q0, p.v0);
+  double early = 0, late = 0;
+  for (int k = 0; k < 20000; k++) {
+    perp_ode_step(&ctx, ode, HUGE_VAL, NULL);
+    double off = fabs(pendulum_energy(perp_ode_q(ode), perp_ode_v(ode)) - start);
+    if (k < 1000) early = fmax(early, off);
+    if (k >= 19000) late = fmax(late, off);
+  }
+  ok(late <= 1.5 * early + 1e-9,
+     "%s: symplectic: the energy is off by %.2g, and by %.2g much later", d->name, early, late);
+  perp_ode_destroy(ode);
+}
+
+/* ---- the method alone --------------------------------------------------------------------------------------- */
+
+static uint64_t hash_system(const perp_ode_sys *sys)
+{
+  return watch_hash(watch_hash(1, sys, sizeof *sys), sys->user, sizeof(rigid_body));
+}
+
+static void alone(const perp_desc *d)
+{
+  const perp_ode_desc *desc = (const perp_ode_desc *)d;
+  static walled q, v, err;
+  ode_problem p = rigid();
+  perp_spec spec;
+  void *ws;
+  if (perp_spec_parse(&ctx, PERP_KIND_ode, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);
+  const uint64_t before = hash_system(&p.sys);
+  watch_begin();
+  perp_status status = desc->create(&ctx, &p.sys, spec.opts, &ws);
+  watch_end();
+  if (status != PERP_OK) bail("%s", ctx.msg);
+  memcpy(wall_set(&q, p.sys.nq, 0), p.q0, sizeof p.q0);
+  memcpy(wall_set(&v, p.sys.nv, 0), p.v0, sizeof p.v0);
+  wall_set(&err, p.sys.nq + p.sys.nv, 0);
+  const bool embedded = (d->caps & PERP_ODE_EMBEDDED) != 0;
+  bool walls = true, counts = true, answers = true, moves = true;
+  for (int k = 0; k < 20; k++) {
+    perp_stats stats = { 0 };
+    double kept = q.x[0];
+    watch_begin();
+    perp_ode_answer answer = desc->step(ws, &p.sys, 0.01 * k, 0.01, q.x, v.x,
+                                        embedded && k % 2 == 0 ? err.x : NULL, &stats);
+    watch_end();
+    walls = walls && wall_stands(&q) && wall_stands(&v) && wall_stands(&err);
+    counts = counts && watch_counts(&stats) && stats.matvecs > 0;
+    answers = answers && answer == PERP_ODE_OK &&
+              (stats.reason == PERP_RUNNING || watch_reason(stats.reason));
+    moves = moves && q.x[0] != kept && watch_finite(4, q.x) && watch_finite(3, v.x);
+  }
+  desc->destroy(ws);
+  perp_spec_free(&spec);
+  ok(walls, "%s: writes nothing beside q, v and its estimate", d->name);
+  ok(hash_system(&p.sys) == before, "%s: only reads its system", d->name);
+  ok(counts, "%s: its counts are counts", d->name);
+  ok(answers && moves, "%s: makes each step", d->name);
+}
+
+static void life(void *user)
+{
+  const perp_desc *d = user;
+  ode_problem p = pendulum();
+  perp_ode *ode;
+  if (open_with(d, "tol=1e-5", &p.sys, 1e-3, &ode) != PERP_OK) return;
+  perp_ode_restart(&ctx, ode, 0, p.q0, p.v0);
+  perp_ode_advance(&ctx, ode, 1, NULL);
+  perp_ode_destroy(ode);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -367,6 +471,15 @@ int main(void)
     if (!second) controlled(d, "", circle());
     if (!variable) controlled(d, ",control=doubling", rigid());
     traced(d);
+    order(d);
+    estimate(d);
+    symplectic(d);
+    alone(d);
+    watch_begin();
+    life((void *)d);
+    watch_end();
+    watch_memory(d->name, life, (void *)d);
+    watch_silent(d->name);
   }
   ok(n >= 20, "%d methods in the registry", n);
   return tap_done();

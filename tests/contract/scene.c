@@ -2,6 +2,8 @@
 /* What every scene of the registry owes: it builds, twice the same, says where it comes from, and its truth
  * begins where it begins. */
 #include "tests/contract/under_test.h"
+#include "tests/count_malloc.h"
+#include "tests/contract/watch.h"
 #include "tests/tap.h"
 
 #include <string.h>
@@ -112,10 +114,21 @@ static void ten_steps(const char *name, perp_scene *s)
   perp_sim_destroy(sim);
 }
 
+static void life(void *user)
+{
+  perp_scene s;
+  if (open_scene(user, &s)) perp_scene_destroy(&s);
+}
+
 static void check(const perp_desc *d)
 {
   perp_scene s, again;
   description(d);
+  watch_begin();
+  life((void *)d->name);
+  watch_end();
+  watch_memory(d->name, life, (void *)d->name);
+  watch_silent(d->name);
   if (!ok(open_scene(d->name, &s), "%s: builds with its defaults", d->name)) {
     printf("# %s\n", ctx.msg);
     return;

@@ -2,6 +2,7 @@
 /* What every stabilization scheme of the registry must do. */
 #include "tests/contract/under_test.h"
 #include "tests/count_malloc.h"
+#include "tests/contract/watch.h"
 #include "tests/stab_pendulum.h"
 #include "tests/tap.h"
 
@@ -13,6 +14,28 @@ static void create(const perp_desc *d, const char *options, pendulum *s, perp_sp
     bail("%s", pendulum_ctx.msg);
   const perp_stab_desc *stab = (const perp_stab_desc *)d;
   if (stab->create(&pendulum_ctx, &s->sys, spec->opts, ws) != PERP_OK) bail("%s", pendulum_ctx.msg);
+}
+
+struct lived {
+  const perp_stab_desc *stab;
+  pendulum *s;
+  const void *opts;
+};
+
+static void life(void *user)
+{
+  struct lived *x = user;
+  void *ws = NULL;
+  double q[16], v[16], rhs[8] = { 0 }, zero[8] = { 0 };
+  perp_stats stats = { 0 };
+  for (int i = 0; i < 8; i++) {
+    q[i] = (i % 2 == 0 ? i / 2 + 1 : 0) + 1e-3 * sin(i);
+    v[i] = cos(3 * i);
+  }
+  if (x->stab->create(&pendulum_ctx, &x->s->sys, x->opts, &ws) != PERP_OK) return;
+  if (x->stab->rhs != NULL) x->stab->rhs(ws, PERP_LEVEL_VELOCITY, 0.01, zero, zero, rhs);
+  if (x->stab->post_step != NULL) x->stab->post_step(ws, 0, q, v, &stats);
+  x->stab->destroy(ws);
 }
 
 static void check(const perp_desc *d, const char *options)
@@ -41,6 +64,10 @@ static void check(const perp_desc *d, const char *options)
     stab->rhs(ws, PERP_LEVEL_VELOCITY, 0.01, zero, zero, rhs);
     stab->rhs(ws, PERP_LEVEL_ACCELERATION, 0.01, zero, zero, rhs);
     ok(rhs[0] == 1 && rhs[3] == 4, "%s: no error, no feedback", d->name);
+    double error[8] = { 1e-3, -2e-3, 0, 0 }, back[8] = { 0 };
+    stab->rhs(ws, PERP_LEVEL_VELOCITY, 0.01, error, zero, back);
+    ok(back[0] <= 0 && back[1] >= 0 && back[2] == 0 && (back[0] < 0) == (back[1] > 0),
+       "%s: feedback is against the error: %g, %g", d->name, back[0], back[1]);
   }
   if (stab->post_step == NULL) goto done;
 
@@ -81,6 +108,28 @@ static void check(const perp_desc *d, const char *options)
           before, after);
   if (moves_v) below(rate, 1e-12, "%s %s: velocity error %g vanishes", d->name, options, rate0);
 
+  /* within its arrays, with counts, and reading its errors only */
+  static walled wq, wv, wc;
+  memcpy(wall_set(&wq, 8, 0), q0, 8 * sizeof *q);
+  memcpy(wall_set(&wv, 8, 0), v0, 8 * sizeof *v);
+  stats = (perp_stats){ 0 };
+  watch_begin();
+  stab->post_step(ws, 0, wq.x, wv.x, &stats);
+  watch_end();
+  ok(wall_stands(&wq) && wall_stands(&wv), "%s %s: writes nothing beside q and v", d->name,
+     options);
+  ok(watch_reason(stats.reason) && watch_counts(&stats) && stats.factorizations > 0,
+     "%s %s: counts its factorizations", d->name, options);
+  if (stab->rhs != NULL) {
+    wall_set(&wc, 4, 0);
+    pendulum_error(&s, 0, q0, C);
+    double kept[8], Cdot[8] = { 0 };
+    memcpy(kept, C, sizeof C);
+    stab->rhs(ws, PERP_LEVEL_VELOCITY, 0.01, C, Cdot, wc.x);
+    ok(wall_stands(&wc) && memcmp(kept, C, sizeof C) == 0,
+       "%s %s: feedback is written to its rows only", d->name, options);
+  }
+
   /* the same again is identical */
   double q1[16], v1[16];
   memcpy(q1, q0, sizeof q), memcpy(v1, v0, sizeof v);
@@ -111,6 +160,13 @@ static void check(const perp_desc *d, const char *options)
   }
 done:
   stab->destroy(ws);
+  struct lived x = { stab, &s, spec.opts };
+  s.broken = false;
+  watch_begin();
+  life(&x);
+  watch_end();
+  watch_memory(d->name, life, &x);
+  watch_silent(d->name);
   perp_spec_free(&spec);
   pendulum_close(&s);
 }

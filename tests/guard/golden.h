@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A file of numbers, a line each of "name: what number, what number, ...", and what has become of them. */
+#ifndef TESTS_GUARD_GOLDEN_H
+#define TESTS_GUARD_GOLDEN_H
+
+#include "experiments/runner/util.h"
+#include "tests/tap.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum { GOLDEN_LINES = 1024, GOLDEN_NUMBERS = 72 };
+
+typedef struct golden_line {
+  char name[160];
+  int n;
+  const char *what[GOLDEN_NUMBERS];
+  double number[GOLDEN_NUMBERS], room[GOLDEN_NUMBERS]; /* by which it may change */
+} golden_line;
+static golden_line golden[GOLDEN_LINES];
+static int golden_lines;
+
+__attribute__((format(printf, 1, 2))) static golden_line *golden_add(const char *fmt, ...)
+{
+  if (golden_lines == GOLDEN_LINES) bail("more than %d lines", GOLDEN_LINES);
+  golden_line *l = &golden[golden_lines++];
+  *l = (golden_line){ 0 };
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(l->name, sizeof l->name, fmt, ap);
+  va_end(ap);
+  return l;
+}
+
+/* what: a string that lives on */
+static void golden_put(golden_line *l, const char *what, double number, double room)
+{
+  if (l->n == GOLDEN_NUMBERS) bail("%s: more than %d numbers", l->name, GOLDEN_NUMBERS);
+  l->what[l->n] = what;
+  l->number[l->n] = number;
+  l->room[l->n++] = room;
+}
+
+/* A line of the file against one that was made: -1 another line, 0 differs, 1 the same. */
+static int golden_compare(const char *text, const golden_line *l)
+{
+  size_t n = strlen(l->name);
+  if (strncmp(text, l->name, n) != 0 || text[n] != ':' || text[n + 1] != ' ') return -1;
+  const char *end = text + strcspn(text, "\n");
+  int i = 0, same = 1;
+  for (const char *s = text + n + 2; s < end; i++) {
+    size_t word = i < l->n ? strlen(l->what[i]) : 0;
+    if (word == 0 || strncmp(s, l->what[i], word) != 0 || s[word] != ' ') {
+      printf("# %s: the file has %.*s\n", l->name, (int)strcspn(s, ",\n"), s);
+      return 0;
+    }
+    double was = strtod(s + word, NULL);
+    if (!(fabs(was - l->number[i]) <= l->room[i])) {
+      printf("# %s: %s: %.9g, was %.9g\n", l->name, l->what[i], l->number[i], was);
+      same = 0;
+    }
+    s += strcspn(s, ",\n");
+    while (s < end && (*s == ',' || *s == ' ')) s++;
+  }
+  if (i != l->n) printf("# %s: %d numbers, the file has %d\n", l->name, l->n, i);
+  return same && i == l->n;
+}
+
+static void golden_check(const char *path)
+{
+  char *file = perp_read_file(path, NULL);
+  if (file == NULL) bail("cannot read %s", path);
+  static bool found[GOLDEN_LINES];
+  int other = 0;
+  for (const char *s = file; *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n') {
+    if (*s == '#' || *s == '\n') continue;
+    int same = -1;
+    for (int i = 0; i < golden_lines && same < 0; i++) {
+      if (found[i] || (same = golden_compare(s, &golden[i])) < 0) continue;
+      found[i] = true;
+      ok(same, "%s", golden[i].name);
+    }
+    if (same >= 0) continue;
+    printf("# gone: %.*s\n", (int)strcspn(s, "\n"), s);
+    other++;
+  }
+  for (int i = 0; i < golden_lines; i++)
+    if (!found[i]) {
+      printf("# not in the file: %s\n", golden[i].name);
+      other++;
+    }
+  ok(other == 0, "the same %d lines as in the file", golden_lines);
+  if (tap_failed > 0) printf("# if that is as it should be: ninja -C build accept-work\n");
+  free(file);
+}
+
+static void golden_write(const char *path)
+{
+  FILE *f = fopen(path, "w");
+  if (f == NULL) bail("cannot write %s", path);
+  fprintf(f, "# Written by `ninja -C build accept-work`, read by the test of the same name.\n");
+  for (int i = 0; i < golden_lines; i++) {
+    const golden_line *l = &golden[i];
+    fprintf(f, "%s:", l->name);
+    for (int k = 0; k < l->n; k++)
+      fprintf(f, "%s %s %.10g", k > 0 ? "," : "", l->what[k], l->number[k]);
+    fputc('\n', f);
+  }
+  if (fclose(f) != 0) bail("cannot write %s", path);
+  printf("# %d lines written to %s\n", golden_lines, path);
+}
+
+/* Check against tests/guard/NAME, or write it. */
+static void golden_end(const char *name, bool accept)
+{
+  const char *root = getenv("PERP_SOURCE");
+  if (root == NULL) bail("PERP_SOURCE names no folder");
+  char *path = perp_xprintf("%s/tests/guard/%s", root, name);
+  (accept ? golden_write : golden_check)(path);
+  free(path);
+}
+
+#endif
