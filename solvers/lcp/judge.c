@@ -176,8 +176,9 @@ typedef struct judge_job {
   const double *lambda;
   real *a, *c, *w, *F;           /* [n] scales, |A||lambda|, w, natural map */
   real worst, size, data, start; /* as perp_lcp_extremes */
-  real left, force, moved;       /* left: of the rows above the rounding of |A||lambda| */
-  real product;                  /* |A lambda|_2^2 */
+  real left, beyond;             /* data and worst of the rows above the rounding of |A||lambda| */
+  real force, moved;
+  real product; /* |A lambda|_2^2 */
 } judge_job;
 
 static void judge_add(judge_job *job, int i, int rows, real r, real a)
@@ -189,7 +190,9 @@ static void judge_add(judge_job *job, int i, int rows, real r, real a)
     unit = fmaxl(unit, p->unit != NULL ? p->unit[k] : 1);
   }
   job->worst = fmaxl(job->worst, r);
-  if (a * r > JUDGE_FLOOR * size) job->left = fmaxl(job->left, unit * a * r);
+  if (!(a * r > JUDGE_FLOOR * size)) return;
+  job->left = fmaxl(job->left, unit * a * r);
+  job->beyond = fmaxl(job->beyond, r);
 }
 
 /* rows of group g, or all of them */
@@ -225,12 +228,12 @@ static void judge_rows(judge_job *job, int g, int from, int end, double *w)
   }
 }
 
-static real judge_rel(real worst, real size, real data, real start)
+static real judge_rel(real worst, real size, real data, real start, real beyond)
 {
+  const real D = fmaxl(data, start), s = D > 0 ? worst / D : 0, t = D > 0 ? beyond / D : 0;
   real rel = worst / fmaxl(fmaxl(size, data), DBL_MIN);
-  const real D = fmaxl(data, start), s = D > 0 ? worst / D : 0;
   if (s > 1e-4L) rel = fmaxl(rel, s < 1 ? (s * s) * (s * s) : s);
-  return rel;
+  return fmaxl(rel, t < 1 ? t * t : t);
 }
 
 /* r - P_K(r - (u + mu |u_T| e_N)) of one contact, K the Coulomb cone: De Saxce's form.  The part x - P_K(x) in the
@@ -349,7 +352,8 @@ void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *
     return;
   }
   judge_all(&job, w, scratch);
-  *j = (perp_lcp_judgement){ .rel = (double)judge_rel(job.worst, job.size, job.data, job.start),
+  *j = (perp_lcp_judgement){ .rel = (double)judge_rel(job.worst, job.size, job.data, job.start,
+                                                      job.beyond),
                              .data = judge_data(&job),
                              .coupling = judge_coupling(p, lambda) };
   judge_map(&job);
@@ -424,9 +428,11 @@ static perp_reason judge_plain(const perp_lcp *p, double tol, const perp_lcp_ext
     for (int i = 0; zero && i < p->n; i++) zero = p->b[i] == 0;
     if (!zero) return PERP_UNDECIDED;
   }
-  if (judge_rel(fmax(x->worst * down - e.r, 0), x->size, x->data, x->start) * down > tol)
+  /* whether a row is beyond the rounding of |A||lambda| is not known here */
+  const double most_left = x->worst * up + e.r;
+  if (judge_rel(fmax(x->worst * down - e.r, 0), x->size, x->data, x->start, 0) * down > tol)
     return PERP_INACCURATE;
-  if (!(judge_rel(x->worst * up + e.r, x->size, x->data, x->start) * up <= tol))
+  if (!(judge_rel(most_left, x->size, x->data, x->start, most_left) * up <= tol))
     return PERP_UNDECIDED;
   if (!(p->tol_data > 0)) return PERP_CONVERGED;
   const double allowed = p->tol_data * x->force;
@@ -463,7 +469,7 @@ perp_reason perp_lcp_decide(const perp_lcp *p, double tol, const double *a, cons
   double total = 0, least = HUGE_VAL;
   bool missed;
   perp_lcp_survey_residual(p, a, lambda, w, true, &x);
-  *rel = (double)judge_rel(x.worst, x.size, x.data, x.start);
+  *rel = (double)judge_rel(x.worst, x.size, x.data, x.start, x.worst);
   *data = perp_lcp_plain_data(&x);
   for (int i = 0; i < n; i++) {
     total += fabs(lambda[i]);
@@ -506,7 +512,7 @@ perp_reason perp_lcp_decide(const perp_lcp *p, double tol, const double *a, cons
 
   judge_job job = { .p = p, .lambda = lambda };
   judge_all(&job, NULL, scratch);
-  *rel = (double)judge_rel(job.worst, job.size, job.data, job.start);
+  *rel = (double)judge_rel(job.worst, job.size, job.data, job.start, job.beyond);
   *data = judge_data(&job);
   return perp_lcp_verdict(p, tol, &(perp_lcp_judgement){ .rel = *rel, .data = *data });
 }

@@ -166,9 +166,10 @@ typedef struct perp_lcp_judgement {
  *
  * Safeguard in rel: dividing by |lambda| lets a huge lambda certify itself (A = v v' with v of both signs has no
  * solution for b = -1, yet lambda = t e, v'e = 0, has r = 1 for every t and rel = 1 / t).  With
- * lambda_0 = clamp(0, lo, hi) and D = max(D_b, |lambda_0|_inf), where D > 0, let s = max_i r_i / D.  Where s > 1e-4, rel is
- * at least s^4 (s from s = 1 on).  At tolerance tol this refuses what leaves more than tol^(1/4) of the data unsolved
- * (tol = 1e-10: 0.3 %, reached by an exact method from |lambda| / D of about 1e12 on), and changes nothing otherwise.
+ * lambda_0 = clamp(0, lo, hi) and D = max(D_b, |lambda_0|_inf), where D > 0, let s = max_i r_i / D, and t the same over
+ * the rows that count in data.  rel is at least t^2 (t from t = 1 on): at tolerance tol this refuses what leaves more
+ * than sqrt(tol) of the data unsolved (tol = 1e-8: 1e-4), but for rounding; and where s > 1e-4 at least s^4 (s from s = 1
+ * on), rounding or not: an exact method gets there from |lambda| / D of about 1e12 on.
  *
  * Invariant: rel under (A, b) -> s (A, b), exactly for powers of two, under units of lambda and w and of single rows;
  * data under the first, and under row units when unit_i goes with them; both under permutations.  The judge works with

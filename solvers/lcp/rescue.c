@@ -281,5 +281,6 @@ const perp_lcp_desc perp_lcp_rescue = {
   .create = create,
   .solve = solve,
   .destroy = destroy,
+  .serves = "what its part serves; the sweeps need dominant rows, or a symmetric A",
   .same = "*", /* the solver asked first, where it answers */
 };

@@ -505,7 +505,7 @@ double perp_lcp_plain_rel(const perp_lcp_extremes *e)
     /* w is rounded: what is lost in that is not known to be solved */
     double drowned = DBL_EPSILON * e->size / D;
     double s = fmax(e->worst / D, drowned >= 0.0625 ? 1 : 0);
-    if (s > 1e-4) rel = fmax(rel, s < 1 ? (s * s) * (s * s) : s);
+    rel = fmax(rel, s < 1 ? s * s : s);
   }
   return rel;
 }

@@ -149,11 +149,12 @@ static void test_verdict(void)
   put("fs.json", "{\"n\":2,\"A\":[[0,1],[1,0]],\"b\":[-0.4,41]}");
   put("l.txt", "5e15 0");
   answers(10, "lcp check fs.json l.txt",
-          "# not solved: residual 9.06e-09 (tol 1e-10), data 0.00976");
+          "# not solved: residual 9.52e-05 (tol 1e-10), data 0.00976");
   answers(10, "lcp check fs.json l.txt --json", "\"data\"");
-  answers(0, "lcp check fs.json l.txt --tol 1e-8", "# solved: residual");
-  answers(10, "lcp check fs.json l.txt --tol 1e-8 --tol-data 1e-6",
-          "# not solved: residual 9.06e-09 (tol 1e-08), data 0.00976 (tol 1e-06)");
+  answers(10, "lcp check fs.json l.txt --tol 1e-8", "# not solved: residual");
+  answers(0, "lcp check fs.json l.txt --tol 1e-3", "# solved: residual");
+  answers(10, "lcp check fs.json l.txt --tol 1e-3 --tol-data 1e-6",
+          "# not solved: residual 9.52e-05 (tol 0.001), data 0.00976 (tol 1e-06)");
   put("half.json", "{\"n\":1,\"A\":[[2]],\"b\":[-2]}");
   put("half.txt", "0.5");
   answers(10, "lcp check half.json half.txt --tol 0.5", "# undecided: residual 0.5 (tol 0.5)");

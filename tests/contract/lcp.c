@@ -130,6 +130,7 @@ static bool exact_basis(const known *k, const struct run *r)
 
 static void check_known(const perp_desc *d)
 {
+  const perp_lcp_desc *l = (const perp_lcp_desc *)(const void *)d;
   static known list[KNOWN_MOST];
   const int count = known_all(list);
   int wrong = 0, loose = 0, slow = 0, lies = 0, made = 0, beyond = 0;
@@ -185,7 +186,8 @@ static void check_known(const perp_desc *d)
   /* "nonsymmetric" is no class of problems: who needs more than positive minors says so */
   if (d->caps & PERP_LCP_NONSYMMETRIC && !(d->caps & (PERP_LCP_STRUCTURED | PERP_LCP_PEER)))
     ok(beyond == 0 || strstr(d->summary, "dominant") != NULL ||
-           (d->equation != NULL && strstr(d->equation, "dominant") != NULL),
+           (d->equation != NULL && strstr(d->equation, "dominant") != NULL) ||
+           (l->serves != NULL && strstr(l->serves, "dominant") != NULL),
        "%s: solves nonsymmetric problems of all kinds, or says that it needs dominant rows",
        d->name);
   if (d->caps & PERP_LCP_EXHAUSTIVE) {

@@ -136,7 +136,7 @@ static void rational_judge(const perp_lcp *p, const double *lambda, rational_fig
 {
   static mpq_t A[RATIONAL_ROWS][RATIONAL_ROWS], x[RATIONAL_ROWS], w[RATIONAL_ROWS],
       a[RATIONAL_ROWS], c[RATIONAL_ROWS], b[RATIONAL_ROWS], y[RATIONAL_ROWS];
-  static mpq_t largest, worst, size, data, start, left, force, moved, r, t, u, one;
+  static mpq_t largest, worst, size, data, start, left, beyond, force, moved, r, t, u, one;
   static bool ready;
   const int n = p->n;
   if (!ready) {
@@ -144,10 +144,10 @@ static void rational_judge(const perp_lcp *p, const double *lambda, rational_fig
       mpq_inits(x[i], w[i], a[i], c[i], b[i], y[i], NULL);
       for (int j = 0; j < RATIONAL_ROWS; j++) mpq_init(A[i][j]);
     }
-    mpq_inits(largest, worst, size, data, start, left, force, moved, r, t, u, one, NULL);
+    mpq_inits(largest, worst, size, data, start, left, beyond, force, moved, r, t, u, one, NULL);
     ready = true;
   }
-  mpq_t *const all[] = { &largest, &worst, &size, &data, &start, &left, &force, &moved };
+  mpq_t *const all[] = { &largest, &worst, &size, &data, &start, &left, &beyond, &force, &moved };
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) mpq_set_ui(*all[k], 0, 1);
   mpq_set_ui(one, 1, 1);
   rational_matrix(p, A);
@@ -226,6 +226,7 @@ static void rational_judge(const perp_lcp *p, const double *lambda, rational_fig
       rational_of(u, unit);
       mpq_mul(t, t, u);
       rational_max(left, t);
+      rational_max(beyond, r);
     }
     mpq_clears(s, rounding, NULL);
   }
@@ -244,6 +245,9 @@ static void rational_judge(const perp_lcp *p, const double *lambda, rational_fig
       }
       rational_max(out->rel, t);
     }
+    mpq_div(t, beyond, start);
+    if (mpq_cmp(t, one) < 0) mpq_mul(t, t, t);
+    rational_max(out->rel, t);
   }
   if (mpq_sgn(force) == 0) mpq_set(force, moved);
   out->endless = mpq_sgn(left) > 0 && mpq_sgn(force) == 0;
