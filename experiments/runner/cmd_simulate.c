@@ -80,11 +80,10 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   static const char *const names[] = { "formulation", "ode", "kkt", "lcp", "stab", "contact" };
   perp_text t = { 0 };
   for (int i = 0; i < 6; i++)
-    if (parts[i][0] != '\0')
-      perp_text_add(&t, "%s%s %s", t.n ? ", " : "parts    ", names[i], parts[i]);
-  perp_text_add(&t, "\nstep     h = %s s to t = %s s\n", h, t_end);
+    if (parts[i][0] != '\0') perp_text_add(&t, "%s%s %s", t.n ? ", " : "", names[i], parts[i]);
+  if (t.n > 0) perp_wrap_after(stdout, "parts    ", 9, t.s);
+  printf("step     h = %s s to t = %s s\n", h, t_end);
   char cause[512];
-  fputs(t.s, stdout);
   t.n = 0;
   perp_text_add(&t, "%s (%s) at t = %.6g s", perp_result_status_name(r), perp_result_reason(r),
                 r->t);
