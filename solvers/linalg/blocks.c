@@ -3,6 +3,8 @@
 
 #include "solvers/core/clones.h"
 
+#include <string.h>
+
 /* y += alpha G x, G r x d column-major */
 static inline void gemv(int r, int d, const double *G, double alpha, const double *x, double *y)
 {
@@ -382,3 +384,37 @@ perp_status perp_blocks_check(perp_ctx *ctx, const perp_blocks *B)
         return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: tsub[%d] is not by ascending group", t);
   return PERP_OK;
 }
+
+/* ---- copies ------------------------------------------------------------------------------------------------ */
+
+static void *blocks_copy_part(perp_arena *a, const void *from, size_t count, size_t size)
+{
+  void *to = from != NULL ? perp_arena_carve(a, count, size) : NULL;
+  if (to != NULL && a->base != NULL && count > 0) memcpy(to, from, count * size);
+  return to;
+}
+#define COPY(field, T, count) B.field = blocks_copy_part(a, F->field, (size_t)(count), sizeof(T))
+
+perp_blocks *perp_blocks_copy(const perp_blocks *F, perp_arena *a)
+{
+  perp_blocks B = *F, *out = PERP_CARVE(a, perp_blocks, 1);
+  int nb = F->nb, nc = F->nc, sub = F->jptr[nc];
+  COPY(bptr, int, nb + 1);
+  COPY(mptr, int, nb + 1);
+  COPY(cptr, int, nc + 1);
+  COPY(jptr, int, nc + 1);
+  COPY(jblk, int, sub);
+  COPY(joff, int, sub + 1);
+  COPY(jgrp, int, sub);
+  COPY(tptr, int, nb + 1);
+  COPY(tsub, int, sub);
+  COPY(M, double, F->mptr[nb]);
+  COPY(Minv, double, F->mptr[nb]);
+  COPY(J, double, F->joff[sub]);
+  COPY(s, double, F->m);
+  COPY(diag, unsigned char, nb);
+  COPY(flat, double, F->nv);
+  if (out != NULL) *out = B;
+  return out;
+}
+#undef COPY
