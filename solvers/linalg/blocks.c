@@ -205,6 +205,10 @@ static inline __attribute__((always_inline)) void bound_J(int r, int d, const do
       y[i] = sum[i] + size_of(G[3 * (BODY_WIDTH - 1) + i]) * x[BODY_WIDTH - 1];
     return;
   }
+  if (r == 1 && d == BODY_WIDTH) { /* a contact without friction */
+    for (int j = 0; j < BODY_WIDTH; j++) y[0] += size_of(G[j]) * x[j];
+    return;
+  }
   for (int j = 0; j < d; j++)
     for (int i = 0; i < r; i++) y[i] += size_of(G[i + j * r]) * x[j];
 }
@@ -217,6 +221,11 @@ static inline __attribute__((always_inline)) void bound_Jt(int r, int d, const d
     const double a = size_of(x[0]), b = size_of(x[1]), c = size_of(x[2]);
     for (int j = 0; j < BODY_WIDTH; j++)
       y[j] += size_of(G[3 * j]) * a + size_of(G[3 * j + 1]) * b + size_of(G[3 * j + 2]) * c;
+    return;
+  }
+  if (r == 1 && d == BODY_WIDTH) {
+    const double a = size_of(x[0]);
+    for (int j = 0; j < BODY_WIDTH; j++) y[j] += size_of(G[j]) * a;
     return;
   }
   for (int j = 0; j < d; j++)
