@@ -190,7 +190,7 @@ void perp_blocks_A(const perp_blocks *B, const double *x, double *y, double *scr
 
 static inline double size_of(double x)
 {
-  return x < 0 ? -x : x;
+  return __builtin_fabs(x);
 }
 
 /* y += |G| x, x >= 0 */
@@ -206,7 +206,9 @@ static inline __attribute__((always_inline)) void bound_J(int r, int d, const do
     return;
   }
   if (r == 1 && d == BODY_WIDTH) { /* a contact without friction */
-    for (int j = 0; j < BODY_WIDTH; j++) y[0] += size_of(G[j]) * x[j];
+    double sum = y[0];
+    for (int j = 0; j < BODY_WIDTH; j++) sum += size_of(G[j]) * x[j];
+    y[0] = sum;
     return;
   }
   for (int j = 0; j < d; j++)
