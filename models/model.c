@@ -169,19 +169,19 @@ perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out)
 void perp_model_destroy(perp_model *model)
 {
   if (model == NULL) return;
-  for (int i = 0; i < model->n_bodies; i++) free((char *)model->body_def[i].name);
+  for (int i = 0; i < model->n_bodies; i++) free((char *)(uintptr_t)model->body_def[i].name);
   for (int i = 0; i < model->n_joints; i++) {
-    free((char *)model->joint_def[i].name);
-    free((double *)model->joint_def[i].curve.data);
+    free((char *)(uintptr_t)model->joint_def[i].name);
+    free((double *)(uintptr_t)model->joint_def[i].curve.data);
     perp_curve_destroy(model->curve[i]);
   }
   free(model->curve);
   perp_shapes_free(model);
   for (int i = 0; i < model->n_shapes; i++) {
-    free((char *)model->shape_def[i].name);
-    free((double *)model->shape_def[i].vertices);
+    free((char *)(uintptr_t)model->shape_def[i].name);
+    free((double *)(uintptr_t)model->shape_def[i].vertices);
   }
-  for (int i = 0; i < model->n_drives; i++) free((char *)model->drive_def[i].name);
+  for (int i = 0; i < model->n_drives; i++) free((char *)(uintptr_t)model->drive_def[i].name);
   free(model->drive_def);
   free(model->shape_def);
   free(model->body_def);
@@ -308,7 +308,7 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
   perp_status status = copy_name(ctx, &copy.name);
   if (status != PERP_OK) {
     perp_curve_destroy(curve);
-    free((double *)copy.curve.data);
+    free((double *)(uintptr_t)copy.curve.data);
     return status;
   }
   model->curve[model->n_joints] = curve;
@@ -479,7 +479,7 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
     size_t size = (size_t)(model->dim * def->n_vertices) * sizeof *def->vertices;
     double *vertices = malloc(size);
     if (vertices == NULL) {
-      free((char *)copy.name);
+      free((char *)(uintptr_t)copy.name);
       return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its vertices", who);
     }
     copy.vertices = memcpy(vertices, def->vertices, size);

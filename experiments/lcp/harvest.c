@@ -105,7 +105,7 @@ static void see(void *user, const perp_lcp *p, const double *lambda, const perp_
   perp_sim_state(h->sim, &k->t, &q, &v);
   /* a view whose solution is the answer, where the judge accepted it */
   bool solved = stats->residual <= h->tol;
-  perp_lcp_problem view = { .p = *p, .solution = solved ? (double *)lambda : NULL };
+  perp_lcp_problem view = { .p = *p, .solution = solved ? (double *)(uintptr_t)lambda : NULL };
   view.classes = solved ? PERP_CLASS_SOLVABLE : 0;
   h->status = perp_lcp_problem_copy(h->ctx, &view, &k->problem);
 }

@@ -256,14 +256,15 @@ static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *
   int rows, seed, argc = 1;
   if (scene >= 0) {
     argv[argc++] = "harvest";
-    argv[argc++] = (char *)c->value[scene];
+    argv[argc++] = (char *)(uintptr_t)c->value[scene];
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
       int p = perp_kind_param(s->kind, parts[i].param);
       if (p < 0 || c->value[p][0] == '\0') continue;
-      argv[argc++] = (char *)parts[i].flag;
+      argv[argc++] = (char *)(uintptr_t)parts[i].flag;
       /* times are kept as numbers of seconds, and asked for with a unit */
       bool time = s->kind->params[p].type == PERP_PARAM_REAL;
-      argv[argc++] = time ? (times[n++] = perp_xprintf("%s s", c->value[p])) : (char *)c->value[p];
+      argv[argc++] = time ? (times[n++] = perp_xprintf("%s s", c->value[p]))
+                          : (char *)(uintptr_t)c->value[p];
     }
   } else if (problem >= 0 &&
              sscanf(c->value[problem], "%63[^:]:n=%d,seed=%d", family, &rows, &seed) == 3) {
@@ -283,7 +284,7 @@ static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *
     return PERP_EXIT_USAGE;
   }
   argv[argc++] = "-o";
-  argv[argc++] = (char *)path;
+  argv[argc++] = (char *)(uintptr_t)path;
   code = perp_cmd_lcp(ctx, argc, argv);
   free(times[0]);
   free(times[1]);

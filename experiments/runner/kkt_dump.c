@@ -42,7 +42,7 @@ struct wrapper_opts {
 
 struct wrapper {
   struct dump *dump;
-  void *ws; /* of the formulation */
+  perp_kkt_solver *inner;
 };
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
@@ -163,8 +163,7 @@ static perp_status wrapper_create(perp_ctx *ctx, const perp_blocks *pattern, con
   struct dump *d = o->dump;
   struct wrapper *w = perp_xalloc(1, sizeof *w);
   w->dump = d;
-  const perp_kkt_desc *inner = (const perp_kkt_desc *)(const void *)d->inner.d;
-  perp_status status = inner->create(ctx, pattern, d->inner.opts, &w->ws);
+  perp_status status = perp_kkt_create(ctx, &d->inner, pattern, &w->inner);
   if (status != PERP_OK) {
     free(w);
     return status;
@@ -193,19 +192,18 @@ static perp_status wrapper_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,
 {
   struct wrapper *w = ws;
   struct dump *d = w->dump;
-  const perp_kkt_desc *inner = (const perp_kkt_desc *)(const void *)d->inner.d;
   if (d->step >= 0) {
     flush(d);
-    memcpy((double *)d->B.M, B->M, (size_t)B->mptr[B->nb] * sizeof *B->M);
-    memcpy((double *)d->B.J, B->J, (size_t)values_of_J(B) * sizeof *B->J);
-    if (d->B.s != NULL) memcpy((double *)d->B.s, B->s, (size_t)B->m * sizeof *B->s);
+    memcpy((double *)(uintptr_t)d->B.M, B->M, (size_t)B->mptr[B->nb] * sizeof *B->M);
+    memcpy((double *)(uintptr_t)d->B.J, B->J, (size_t)values_of_J(B) * sizeof *B->J);
+    if (d->B.s != NULL) memcpy((double *)(uintptr_t)d->B.s, B->s, (size_t)B->m * sizeof *B->s);
     d->made_in = d->step;
     d->number = ++d->in_step;
     d->solves = 0;
     d->pending = true;
     d->chosen = wanted(d, d->step);
   }
-  perp_status status = inner->factor(ctx, w->ws, B, stats);
+  perp_status status = perp_kkt_factor(ctx, w->inner, B, stats);
   d->reason = status == PERP_OK ? stats->reason : PERP_RUNNING;
   return status;
 }
@@ -215,8 +213,7 @@ static perp_status wrapper_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, 
 {
   struct wrapper *w = ws;
   struct dump *d = w->dump;
-  const perp_kkt_desc *inner = (const perp_kkt_desc *)(const void *)d->inner.d;
-  perp_status status = inner->solve(ctx, w->ws, B, f, c, a, lambda, stats);
+  perp_status status = perp_kkt_solve(ctx, w->inner, B, f, c, a, lambda, stats);
   if (d->step >= 0 && d->pending && d->solves < SOLVES && status == PERP_OK) {
     const size_t n = (size_t)(B->nv + B->m), nv = (size_t)B->nv, m = (size_t)B->m;
     double *b = d->b + n * (size_t)d->solves, *x = d->x + n * (size_t)d->solves;
@@ -234,8 +231,7 @@ static void wrapper_destroy(void *ws)
 {
   struct wrapper *w = ws;
   if (w == NULL) return;
-  const perp_kkt_desc *inner = (const perp_kkt_desc *)(const void *)w->dump->inner.d;
-  inner->destroy(w->ws);
+  perp_kkt_destroy(w->inner);
   free(w);
 }
 
@@ -309,9 +305,9 @@ perp_status perp_kkt_dump(perp_ctx *ctx, const perp_request *request, const char
   perp_result_free(&result);
   perp_table_free(&d.table);
   perp_spec_free(&d.inner);
-  free((double *)d.B.M);
-  free((double *)d.B.J);
-  free((double *)d.B.s);
+  free((double *)(uintptr_t)d.B.M);
+  free((double *)(uintptr_t)d.B.J);
+  free((double *)(uintptr_t)d.B.s);
   free(d.b);
   free(d.x);
   return status;

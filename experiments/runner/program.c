@@ -247,7 +247,7 @@ perp_status perp_program_time(perp_ctx *ctx, const perp_program *p, const char *
   char **argv = perp_xalloc((size_t)(2 * p->n_plugins + 8), sizeof *argv);
   const char *const words[] = { p->path, "rerun", p->dir, cell, "--time", "--json" };
   int n = 0;
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++) argv[n++] = (char *)words[i];
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) argv[n++] = (char *)(uintptr_t)words[i];
   for (int i = 0; i < p->n_plugins; i++) {
     argv[n++] = "--plugin";
     argv[n++] = p->plugin[i];

@@ -192,7 +192,7 @@ static void fold_line(void *user, const json_t *line)
   } else if (strcmp(event, "cell") == 0)
     fold_cell(r, &r->record[i], line, f->schema);
   else if (strcmp(event, "time") == 0 && attempt_of(&r->record[i], line) > r->record[i].attempt)
-    json_array_append(f->early, (json_t *)line);
+    json_array_append(f->early, (json_t *)(uintptr_t)line);
   else if (strcmp(event, "time") == 0)
     fold_round(r, &r->record[i], line);
 }

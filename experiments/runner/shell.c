@@ -79,7 +79,8 @@ static int shell_spawn(const perp_process *p, pid_t *pid)
       posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   }
   fflush(NULL);
-  int failed = posix_spawnp(pid, p->argv[0], &actions, NULL, (char *const *)p->argv, environ);
+  int failed = posix_spawnp(pid, p->argv[0], &actions, NULL, (char *const *)(uintptr_t)p->argv,
+                            environ);
   posix_spawn_file_actions_destroy(&actions);
   return failed;
 }

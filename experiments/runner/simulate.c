@@ -255,8 +255,8 @@ static void keep(const perp_ctx *ctx, run *r, const perp_request *request,
   perp_cell_state(r, &so_far.t, &q, &v);
   so_far.nq = r->measure->nq;
   so_far.nv = r->measure->nv;
-  so_far.q = (double *)q; /* read only, as it says */
-  so_far.v = (double *)v;
+  so_far.q = (double *)(uintptr_t)q; /* read only, as it says */
+  so_far.v = (double *)(uintptr_t)v;
   so_far.energy = r->measure->energy;
   so_far.step_us = (double)NAN;
   so_far.cpu_s = r->measure->cpu_s = perp_clock_thread() - r->cpu0;

@@ -377,7 +377,7 @@ static perp_status read_all(perp_study_reader *r, const perp_study_request *q,
   for (int i = 0; root != NULL && i < q->n_set; i++)
     root = perp_study_apply_set(r, root, q->set[i]);
   if (root == NULL) return PERP_ERR_OPTION;
-  s->root = (perp_node *)root;
+  s->root = (perp_node *)(uintptr_t)root;
 
   const perp_cell_kind *const *kinds = q->kinds != NULL ? q->kinds : perp_cell_kinds;
   s->kind = read_kind(r, root, kinds);

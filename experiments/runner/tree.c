@@ -360,7 +360,7 @@ static void put(perp_node *map, perp_pool *pool, perp_node *key, perp_node *valu
 perp_node *perp_tree_merge(perp_pool *pool, const perp_node *base, const perp_node *over)
 {
   if (base == NULL || base->type != PERP_NODE_MAP || over->type != PERP_NODE_MAP)
-    return (perp_node *)over;
+    return (perp_node *)(uintptr_t)over;
   perp_node *node = copy_map(pool, base);
   for (int i = 0; i < over->n; i++)
     put(node, pool, over->key[i],
@@ -387,7 +387,7 @@ perp_node *perp_tree_set(perp_pool *pool, const perp_node *base, const char *pat
     return NULL;
   } else
     node = copy_map(pool, base);
-  perp_node *child = (perp_node *)value;
+  perp_node *child = (perp_node *)(uintptr_t)value;
   if (path[n] == '.')
     child = perp_tree_set(pool, perp_tree_get(node, key->text), path + n + 1, value, why);
   if (child == NULL) return NULL;

@@ -83,7 +83,7 @@ static perp_status factor(perp_constrained *k, perp_stats *stats)
     stats->reason = k->factor_reason;
     return PERP_OK;
   }
-  perp_status status = k->kkt->factor(k->ctx, k->kkt_ws, &k->e->blocks, stats);
+  perp_status status = perp_kkt_factor(k->ctx, k->kkt, &k->e->blocks, stats);
   k->count.factorizations += stats->factorizations;
   k->count.fallbacks += stats->fallbacks;
   k->count.iterations += stats->iterations;
@@ -100,8 +100,7 @@ static perp_status solve(perp_constrained *k, const double *f, const double *c, 
 {
   double start = perp_constrained_clock(k);
   *stats = (perp_stats){ 0 };
-  perp_status status = k->kkt->solve(k->ctx, k->kkt_ws, &k->factored->blocks, f, c, a, lambda,
-                                     stats);
+  perp_status status = perp_kkt_solve(k->ctx, k->kkt, &k->factored->blocks, f, c, a, lambda, stats);
   k->count.factorizations += stats->factorizations;
   k->count.fallbacks += stats->fallbacks;
   k->count.iterations += stats->iterations;
@@ -237,15 +236,14 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
     for (int i = 0; i < 2; i++) k->eval[i].blocks.s = k->S;
   }
   if (model->m == 0) return PERP_OK;
-  k->kkt = (const perp_kkt_desc *)parts->kkt.d;
-  PERP_TRY(k->kkt->create(ctx, &k->e->blocks, parts->kkt.opts, &k->kkt_ws));
+  PERP_TRY(perp_kkt_create(ctx, &parts->kkt, &k->e->blocks, &k->kkt));
   k->stab = (const perp_stab_desc *)parts->stab.d;
   return k->stab->create(ctx, &k->stab_sys, parts->stab.opts, &k->stab_ws);
 }
 
 void perp_constrained_destroy(perp_constrained *k)
 {
-  if (k->kkt != NULL) k->kkt->destroy(k->kkt_ws);
+  perp_kkt_destroy(k->kkt);
   if (k->stab != NULL) k->stab->destroy(k->stab_ws);
 }
 

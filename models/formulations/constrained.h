@@ -10,9 +10,9 @@
 typedef struct perp_constrained {
   const perp_model *model; /* first: see perp_formulation_ode_sys */
   perp_ctx *ctx;           /* of the call in progress: the callbacks of solvers bring none */
-  const perp_kkt_desc *kkt;
+  perp_kkt_solver *kkt;    /* NULL when there are no constraints, and so are the next two */
   const perp_stab_desc *stab;
-  void *kkt_ws, *stab_ws; /* NULL when there are no constraints */
+  void *stab_ws;
   perp_stab_sys stab_sys;
   /* two evaluations, so that the one of the KKT factor (the start of the step) outlives those at
    * the end of the step */

@@ -12,7 +12,12 @@ enum { MOTOR, LIMIT, ROWS_EACH };
 struct perp_drives {
   const perp_model *model;
   perp_lcp_solver *lcp; /* NULL: the problems are solved elsewhere */
-  int n;                /* rows of the step */
+  const char *named;    /* it */
+  double tol_data;
+  perp_contact_count count;
+  perp_contact_observer *observer;
+  void *user;
+  int n; /* rows of the step */
   perp_island_row *row;
   int *slot;         /* of a row: ROWS_EACH drive + MOTOR or LIMIT */
   double *sign;      /* of a row: -1 for an upper limit */
@@ -21,6 +26,7 @@ struct perp_drives {
   double *Y;         /* [nv x rows] K J' */
   double *A, *b;     /* the LCP */
   double *lo, *hi;   /* [rows] */
+  double *unit;      /* [rows] that make velocities of all */
   double *lambda;    /* [rows] */
   double *w, *force; /* [rows], [drives] */
   double *c, *mult;  /* [m] */
@@ -41,6 +47,7 @@ static void layout(perp_drives *d, const perp_model *m, perp_arena *a)
   d->b = PERP_CARVE(a, double, alone);
   d->lo = PERP_CARVE(a, double, alone);
   d->hi = PERP_CARVE(a, double, alone);
+  d->unit = PERP_CARVE(a, double, alone);
   d->lambda = PERP_CARVE(a, double, alone);
   d->w = PERP_CARVE(a, double, alone);
   d->c = PERP_CARVE(a, double, m->m);
@@ -68,13 +75,15 @@ perp_status perp_drives_check(perp_ctx *ctx, const perp_model *m, perp_level lev
 }
 
 perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                               perp_drives **out)
+                               double tol_data, perp_drives **out)
 {
   *out = NULL;
   PERP_TRY(perp_drives_check(ctx, model, PERP_LEVEL_VELOCITY, parts->lcp.d));
   perp_drives *d = calloc(1, sizeof *d);
   if (d == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for drives");
   d->model = model;
+  d->named = parts->lcp.d->name;
+  d->tol_data = tol_data;
   layout(d, model, &d->arena);
   perp_status status = perp_arena_reserve(ctx, &d->arena);
   if (status == PERP_OK && model->n_shapes == 0)
@@ -102,7 +111,19 @@ void perp_drives_restart(perp_drives *d)
 {
   d->n = 0;
   d->h_before = 0;
+  d->count = (perp_contact_count){ 0 };
   memset(d->force, 0, (size_t)d->model->n_drives * sizeof *d->force);
+}
+
+const perp_contact_count *perp_drives_count(const perp_drives *d)
+{
+  return &d->count;
+}
+
+void perp_drives_observe(perp_drives *d, perp_contact_observer *observer, void *user)
+{
+  d->observer = observer;
+  d->user = user;
 }
 
 const double *perp_drives_forces(const perp_drives *d)
@@ -214,6 +235,7 @@ static bool form(perp_drives *d, perp_constrained *k)
     d->b[r] = row->bias + perp_island_row_product(m, row, k->a);
     d->lo[r] = row->lo;
     d->hi[r] = row->hi;
+    d->unit[r] = m->drive[d->slot[r] / ROWS_EACH].slides || !(m->size > 0) ? 1 : m->size;
   }
   for (int r = 0; r < n; r++)
     for (int s = 0; s < n; s++)
@@ -230,14 +252,23 @@ bool perp_drives_step(perp_drives *d, perp_constrained *k, double h, const doubl
     return true;
   }
   if (!form(d, k)) return false;
-  const perp_lcp problem = {
-    .n = d->n, .A = d->A, .lda = d->n, .b = d->b, .lo = d->lo, .hi = d->hi
-  };
+  const perp_lcp problem = { .n = d->n,
+                             .A = d->A,
+                             .lda = d->n,
+                             .b = d->b,
+                             .lo = d->lo,
+                             .hi = d->hi,
+                             .unit = d->unit,
+                             .tol_data = d->tol_data };
   perp_stats stats = { 0 };
   memset(d->lambda, 0, (size_t)d->n * sizeof *d->lambda);
   k->status = perp_lcp_solve(k->ctx, d->lcp, &problem, TOLERANCE, d->lambda, d->w, NULL, &stats);
-  k->reason = stats.reason;
-  if (k->status != PERP_OK || stats.reason < 0) return false;
+  if (k->status != PERP_OK) return false;
+  if (d->n > d->count.rows) d->count.rows = d->n;
+  perp_contact_count_solve(&d->count, d->named, &stats);
+  if (d->observer != NULL) d->observer(d->user, &problem, d->lambda, &stats);
+  if (stats.reason != PERP_SWEEPS_DONE) k->reason = stats.reason;
+  if (stats.reason < 0 && stats.reason != PERP_SWEEPS_DONE) return false;
   for (int r = 0; r < d->n; r++) {
     rows[r].lambda = d->lambda[r];
     perp_island_row_apply(d->model, &rows[r], d->lambda[r], k->f);

@@ -29,16 +29,21 @@ typedef struct perp_drives perp_drives;
 perp_status perp_drives_check(perp_ctx *ctx, const perp_model *model, perp_level level,
                               const perp_desc *lcp);
 
-/* parts->lcp must be set.  PERP_ERR_UNSUPPORTED: it does not serve the bounds of these drives.  Allocates
- * all. */
+/* parts->lcp must be set.  tol_data: what rows may leave in units of the data (lcp.h), as velocities, those of angles
+ * times the size of the model; 0: not looked at.  PERP_ERR_UNSUPPORTED: the lcp does not serve the bounds of these
+ * drives.  Allocates all. */
 perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                               perp_drives **out);
+                               double tol_data, perp_drives **out);
 void perp_drives_destroy(perp_drives *d); /* NULL is fine */
 void perp_drives_restart(perp_drives *d);
 /* Impulses of the step h from velocity v.  k: evaluated and factored at the start, k->f = M v + h f, k->a =
- * v^.  On return k->a and k->lambda are those with drives.  False: k->reason or k->status says why. */
+ * v^.  On return k->a and k->lambda are those with drives.  False: k->reason or k->status says why; a problem that is
+ * not solved is such a reason, unless the lcp made the number of sweeps that it was asked for. */
 bool perp_drives_step(perp_drives *d, perp_constrained *k, double h, const double *v);
 const double *perp_drives_forces(const perp_drives *d); /* [drives] of the last step */
+/* Of the problems of perp_drives_step since the restart. */
+const perp_contact_count *perp_drives_count(const perp_drives *d);
+void perp_drives_observe(perp_drives *d, perp_contact_observer *observer, void *user);
 
 /* For problems that others solve: the rows of a step (as above), with the impulses of the step before as
  * guess; and what is made of their impulses.  *rows live until the next call. */

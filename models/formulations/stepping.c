@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double TOL_DATA = 1e-6; /* where no options say it */
+
 static perp_ode_answer deriv(void *user, double t, double h, const double *q, const double *v,
                              bool intermediate, double *qdot, double *a)
 {
@@ -74,7 +76,9 @@ perp_status perp_stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_model
   w->sys.deriv = deriv;
   w->sys.accept = accept;
   if (model->n_shapes > 0) PERP_TRY(perp_contacts_create(ctx, model, parts, contact, &w->contacts));
-  if (model->n_drives > 0) PERP_TRY(perp_drives_create(ctx, model, parts, &w->drives));
+  if (model->n_drives > 0)
+    PERP_TRY(perp_drives_create(ctx, model, parts, contact != NULL ? contact->tol_data : TOL_DATA,
+                                &w->drives));
   return perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
 }
 
@@ -152,11 +156,15 @@ void perp_stepping_timing(void *ws, bool on, perp_times *times)
 const perp_contact_count *perp_stepping_contacts(const void *ws)
 {
   const perp_stepping *w = ws;
-  return w->contacts != NULL ? perp_contacts_counters(w->contacts) : NULL;
+  if (w->contacts != NULL) return perp_contacts_counters(w->contacts);
+  return w->drives != NULL ? perp_drives_count(w->drives) : NULL;
 }
 
 void perp_stepping_observe(void *ws, perp_contact_observer *observer, void *user)
 {
   perp_stepping *w = ws;
-  if (w->contacts != NULL) perp_contacts_observe(w->contacts, observer, user);
+  if (w->contacts != NULL)
+    perp_contacts_observe(w->contacts, observer, user);
+  else if (w->drives != NULL)
+    perp_drives_observe(w->drives, observer, user);
 }

@@ -71,7 +71,7 @@ static perp_status final_gauge(perp_ctx *ctx, perp_scene *scene, const struct ro
 {
   double q[7], v[6], weight[6] = { 1, 1, 1, r->R, r->R, r->R };
   if (r->dim == 2) weight[2] = r->R;
-  PERP_TRY(exact((void *)r, ctx, t, q, v));
+  PERP_TRY(exact((void *)(uintptr_t)r, ctx, t, q, v));
   double x, speed, turn, w;
   motion(r, t, &x, &speed, &turn, &w);
   return perp_gauge_velocity(ctx, scene, "speed.rel.err", t, weight, v,

@@ -45,6 +45,22 @@ typedef struct perp_kkt_desc {
   void (*destroy)(void *ws); /* NULL is fine */
 } perp_kkt_desc;
 
+/* ---- calls: call.c -------------------------------------------------------------------------------------- */
+
+/* A workspace of a formulation.  One that does not come with perp works on copies of pattern, B, f and c, so that
+ * whatever it casts away it cannot change what is judged and used afterwards; the others pay nothing. */
+typedef struct perp_kkt_solver perp_kkt_solver;
+/* As create of the descriptor of the spec, whose options are read here only; and PERP_ERR_NOMEM.  *out NULL on
+ * failure. */
+perp_status perp_kkt_create(perp_ctx *ctx, const perp_spec *method, const perp_blocks *pattern,
+                            perp_kkt_solver **out);
+/* As the functions of the descriptor.  No allocation beside theirs; formulations from outside: O(nnz) more. */
+perp_status perp_kkt_factor(perp_ctx *ctx, perp_kkt_solver *s, const perp_blocks *B,
+                            perp_stats *stats);
+perp_status perp_kkt_solve(perp_ctx *ctx, perp_kkt_solver *s, const perp_blocks *B, const double *f,
+                           const double *c, double *a, double *lambda, perp_stats *stats);
+void perp_kkt_destroy(perp_kkt_solver *s); /* NULL is fine */
+
 /* The one judge: max of  |M a - f - J' lambda|_i / (|M||a| + |f| + |J'||lambda|)_i  and
  * |J a + S lambda - c|_i / (|J||a| + S|lambda| + |c|)_i  over all rows: the componentwise backward error,
  * invariant under scaling of rows and units.  0/0 counts as 0, NaN stays NaN.

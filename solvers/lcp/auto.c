@@ -14,7 +14,8 @@
  *   cones                                   cone-newton, staggered, sweeps
  * and after the chain every registered solver that serves the problem and was not asked yet, the chain again
  * from zero where a guess was given, and again on the equilibrated problem.  A verified proof that there is
- * no solution ends the search; otherwise the best iterate and the last certificate are returned.
+ * no solution ends the search; otherwise the best iterate, by the worse one of both rules where both are asked, and
+ * the last certificate are returned.
  *
  * Nothing is claimed here: each attempt goes through perp_lcp_solve, with the tolerance of the caller.
  * stats.fallbacks counts the attempts that were refused; the trace names each attempt (what = "try"), with
@@ -255,7 +256,8 @@ struct search {
   perp_ctx *ctx;
   struct ws *w;
   const perp_lcp *p;
-  double *lambda, *certificate, tol, rel;
+  double *lambda, *certificate, tol;
+  double rel, least; /* of the best attempt: rel, and what it is the best by */
   perp_stats *stats;
   int attempts;
   int64_t work; /* products and factorizations: no clock, so that the same problem ends the same */
@@ -271,6 +273,13 @@ static bool applies(const struct search *f, int k)
   bool forms = s->scaled || !(caps & PERP_LCP_FACTORED);
   if (perp_lcp_needs(f->p) & ~caps) return false;
   return !(forms && f->p->n > DENSE_LIMIT);
+}
+
+/* Of a judged answer, as perp_lcp_merit: at most the tolerance when both rules hold. */
+static double auto_merit(const struct search *f, const perp_stats *inner)
+{
+  const double tol_data = f->p->tol_data, data = inner->data * (f->tol / tol_data);
+  return tol_data > 0 && !(data <= inner->residual) ? data : inner->residual;
 }
 
 /* One attempt; true when the search is over. */
@@ -319,7 +328,9 @@ static perp_status attempt(struct search *f, int k, bool *over)
              .iteration = f->attempts, .entering = -1, .leaving = -1, .residual = inner.residual,
              .n = n, .x = w->x);
   if (!solved && inner.reason != PERP_UNSUITED) f->stats->fallbacks++;
-  if (inner.residual < f->rel || solved) {
+  const double merit = auto_merit(f, &inner);
+  if (merit < f->least || solved) {
+    f->least = merit;
     f->rel = inner.residual;
     f->stats->iterations = inner.iterations;
     f->stats->by = inner.by != NULL ? inner.by : name;
@@ -385,7 +396,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
                       .lambda = lambda,
                       .certificate = certificate,
                       .stats = stats,
-                      .rel = HUGE_VAL };
+                      .rel = HUGE_VAL,
+                      .least = HUGE_VAL };
   f.tol = w->o.tol > 0 ? w->o.tol : p->tol > 0 ? p->tol : 1e-8;
   perp_no_certificate(p, certificate);
   memcpy(w->guess, lambda, bytes);
@@ -424,7 +436,7 @@ const perp_lcp_desc perp_lcp_auto = {
          .summary =
              "chooses by structure, certifies, falls back until something solves the problem",
          .reference = "none; every part has its own",
-         .equation = "solver after solver until rel <= tol",
+         .equation = "solver after solver until both rules hold",
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |

@@ -54,9 +54,6 @@ double perp_lcp_plain_data(const perp_lcp_extremes *e);
 perp_reason perp_lcp_decide(const perp_lcp *p, double tol, const double *a, const double *lambda,
                             const double *w, double *scratch, double *rel, double *data);
 
-/* A deep copy of F in what the arena holds; a counting pass where that is nothing yet. */
-perp_blocks *perp_lcp_copy_blocks(const perp_blocks *F, perp_arena *a);
-
 /* D [n] out: the powers of two of a symmetric equilibration of dense A.  scratch [n]. */
 void perp_lcp_equilibration(const perp_lcp *p, double *D, double *scratch);
 /* *out = the problem in lambda' = lambda / D, with its data in A [n n], b, lo, hi, mu [n] and without units; index arrays are

@@ -104,46 +104,15 @@ perp_status perp_lcp_problem_note(perp_ctx *ctx, perp_lcp_problem *p, const char
 
 /* ---- factored form -------------------------------------------------------------------------------------- */
 
-static void *copy_part(perp_arena *a, const void *from, size_t count, size_t size)
-{
-  void *to = from != NULL ? perp_arena_carve(a, count, size) : NULL;
-  if (to != NULL && a->base != NULL && count > 0) memcpy(to, from, count * size);
-  return to;
-}
-#define COPY(field, T, count) B.field = copy_part(a, F->field, (size_t)(count), sizeof(T))
-
-perp_blocks *perp_lcp_copy_blocks(const perp_blocks *F, perp_arena *a)
-{
-  perp_blocks B = *F, *out = PERP_CARVE(a, perp_blocks, 1);
-  int nb = F->nb, nc = F->nc, sub = F->jptr[nc];
-  COPY(bptr, int, nb + 1);
-  COPY(mptr, int, nb + 1);
-  COPY(cptr, int, nc + 1);
-  COPY(jptr, int, nc + 1);
-  COPY(jblk, int, sub);
-  COPY(joff, int, sub + 1);
-  COPY(jgrp, int, sub);
-  COPY(tptr, int, nb + 1);
-  COPY(tsub, int, sub);
-  COPY(M, double, F->mptr[nb]);
-  COPY(Minv, double, F->mptr[nb]);
-  COPY(J, double, F->joff[sub]);
-  COPY(s, double, F->m);
-  COPY(diag, unsigned char, nb);
-  COPY(flat, double, F->nv);
-  if (out != NULL) *out = B;
-  return out;
-}
-
 perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *p, const perp_blocks *F)
 {
   if (F->m != p->p.n) return PERP_FAIL(ctx, PERP_ERR_DIM, "J has %d rows but n = %d", F->m, p->p.n);
   perp_arena a = { 0 };
-  perp_lcp_copy_blocks(F, &a);
+  perp_blocks_copy(F, &a);
   void *block = zeroed(ctx, a.used);
   if (block == NULL) return PERP_ERR_NOMEM;
   a = (perp_arena){ .base = block };
-  const perp_blocks *copy = perp_lcp_copy_blocks(F, &a);
+  const perp_blocks *copy = perp_blocks_copy(F, &a);
   free(p->block_storage);
   p->block_storage = block;
   p->p.A = NULL;

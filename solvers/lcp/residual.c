@@ -363,7 +363,8 @@ static void rate_units(perp_lcp_extremes *e, const rating *job, int i, double a,
   e->moved = larger(unit * fabs(job->w[i]), e->moved);
 }
 
-static void rate_row(perp_lcp_extremes *e, const rating *job, int i, double lo, double hi)
+static inline __attribute__((always_inline)) void rate_row(perp_lcp_extremes *e, const rating *job,
+                                                           int i, double lo, double hi, bool units)
 {
   const double a = job->a[i], r = fabs(map_row(job->lambda[i], job->w[i] / a, lo, hi)),
                x = fabs(job->lambda[i]), b = fabs(job->p->b[i]) / a;
@@ -372,7 +373,7 @@ static void rate_row(perp_lcp_extremes *e, const rating *job, int i, double lo, 
   e->size = larger(x, e->size);
   e->data = larger(b, e->data);
   e->start = larger(fabs(clamp(0, lo, hi)), e->start);
-  if (job->units) rate_units(e, job, i, a, r);
+  if (units) rate_units(e, job, i, a, r);
 }
 
 static void rate_cone(const rating *job, int i, perp_lcp_extremes *e)
@@ -432,7 +433,7 @@ static inline __attribute__((always_inline)) void rate_bounded(const rating *job
       moved = PERP_LARGER4(m, moved);
     }
   }
-  for (int q = 0; q < 4; q++) {
+  for (int q = 0; q < 4 && k > 0; q++) { /* not for the few rows of a small problem */
     e->bad |= good[q] == 0;
     e->worst = larger(worst[q], e->worst);
     e->size = larger(size[q], e->size);
@@ -443,7 +444,7 @@ static inline __attribute__((always_inline)) void rate_bounded(const rating *job
     e->force = larger(force[q], e->force);
     e->moved = larger(moved[q], e->moved);
   }
-  for (; k < n; k++) rate_row(e, job, i + k, lo[k], hi[k]);
+  for (; k < n; k++) rate_row(e, job, i + k, lo[k], hi[k], units);
 }
 
 PERP_CLONES_OF_FOUR static void rate_share(void *user, int member, int members)

@@ -188,7 +188,7 @@ static perp_lcp copy_problem(const perp_lcp *p, perp_arena *a)
     const size_t ld = (size_t)p->lda;
     q.A = copied(a, p->A, ld * (n - 1) + n, sizeof *p->A);
   }
-  if (p->F != NULL) q.F = perp_lcp_copy_blocks(p->F, a);
+  if (p->F != NULL) q.F = perp_blocks_copy(p->F, a);
   q.b = copied(a, p->b, n, sizeof *p->b);
   q.lo = copied(a, p->lo, n, sizeof *p->lo);
   q.hi = copied(a, p->hi, n, sizeof *p->hi);

@@ -152,6 +152,7 @@ static perp_status one_round(perp_ctx *ctx, struct ws *w, const perp_lcp *p, dou
   q.fric_of = NULL;
   q.mu = NULL;
   q.cone = NULL;
+  q.tol_data = 0.1 * p->tol_data; /* b, and so the unit of the data, is that of the whole */
   for (int i = 0; i < p->n; i++) {
     bool normal = R->type[i] == PERP_ROW_BOUNDED;
     w->lo[i] = normal ? R->lo[i] : lambda[i];
@@ -244,7 +245,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     int k = stats->iterations++;
     bool good, accelerated = false;
     memcpy(w->g, w->x, bytes);
-    /* the parts are solved somewhat better than the whole */
+    /* the parts are solved somewhat better than the whole, by both rules */
     PERP_TRY(one_round(ctx, w, p, 0.1 * tol, w->g, stats, &good));
     perp_rows_w(R, w->g, w->w);
     double rel = perp_rows_residual(R, w->g, w->w);

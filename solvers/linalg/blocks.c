@@ -3,6 +3,8 @@
 
 #include "solvers/core/clones.h"
 
+#include <string.h>
+
 /* y += alpha G x, G r x d column-major */
 static inline void gemv(int r, int d, const double *G, double alpha, const double *x, double *y)
 {
@@ -188,7 +190,7 @@ void perp_blocks_A(const perp_blocks *B, const double *x, double *y, double *scr
 
 static inline double size_of(double x)
 {
-  return x < 0 ? -x : x;
+  return __builtin_fabs(x);
 }
 
 /* y += |G| x, x >= 0 */
@@ -203,6 +205,12 @@ static inline __attribute__((always_inline)) void bound_J(int r, int d, const do
       y[i] = sum[i] + size_of(G[3 * (BODY_WIDTH - 1) + i]) * x[BODY_WIDTH - 1];
     return;
   }
+  if (r == 1 && d == BODY_WIDTH) { /* a contact without friction */
+    double sum = y[0];
+    for (int j = 0; j < BODY_WIDTH; j++) sum += size_of(G[j]) * x[j];
+    y[0] = sum;
+    return;
+  }
   for (int j = 0; j < d; j++)
     for (int i = 0; i < r; i++) y[i] += size_of(G[i + j * r]) * x[j];
 }
@@ -215,6 +223,11 @@ static inline __attribute__((always_inline)) void bound_Jt(int r, int d, const d
     const double a = size_of(x[0]), b = size_of(x[1]), c = size_of(x[2]);
     for (int j = 0; j < BODY_WIDTH; j++)
       y[j] += size_of(G[3 * j]) * a + size_of(G[3 * j + 1]) * b + size_of(G[3 * j + 2]) * c;
+    return;
+  }
+  if (r == 1 && d == BODY_WIDTH) {
+    const double a = size_of(x[0]);
+    for (int j = 0; j < BODY_WIDTH; j++) y[j] += size_of(G[j]) * a;
     return;
   }
   for (int j = 0; j < d; j++)
@@ -382,3 +395,37 @@ perp_status perp_blocks_check(perp_ctx *ctx, const perp_blocks *B)
         return PERP_FAIL(ctx, PERP_ERR_DIM, "blocks: tsub[%d] is not by ascending group", t);
   return PERP_OK;
 }
+
+/* ---- copies ------------------------------------------------------------------------------------------------ */
+
+static void *blocks_copy_part(perp_arena *a, const void *from, size_t count, size_t size)
+{
+  void *to = from != NULL ? perp_arena_carve(a, count, size) : NULL;
+  if (to != NULL && a->base != NULL && count > 0) memcpy(to, from, count * size);
+  return to;
+}
+#define COPY(field, T, count) B.field = blocks_copy_part(a, F->field, (size_t)(count), sizeof(T))
+
+perp_blocks *perp_blocks_copy(const perp_blocks *F, perp_arena *a)
+{
+  perp_blocks B = *F, *out = PERP_CARVE(a, perp_blocks, 1);
+  int nb = F->nb, nc = F->nc, sub = F->jptr[nc];
+  COPY(bptr, int, nb + 1);
+  COPY(mptr, int, nb + 1);
+  COPY(cptr, int, nc + 1);
+  COPY(jptr, int, nc + 1);
+  COPY(jblk, int, sub);
+  COPY(joff, int, sub + 1);
+  COPY(jgrp, int, sub);
+  COPY(tptr, int, nb + 1);
+  COPY(tsub, int, sub);
+  COPY(M, double, F->mptr[nb]);
+  COPY(Minv, double, F->mptr[nb]);
+  COPY(J, double, F->joff[sub]);
+  COPY(s, double, F->m);
+  COPY(diag, unsigned char, nb);
+  COPY(flat, double, F->nv);
+  if (out != NULL) *out = B;
+  return out;
+}
+#undef COPY

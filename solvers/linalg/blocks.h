@@ -51,6 +51,8 @@ static inline const double *perp_blocks_flat(const perp_blocks *B, int b, int *s
  * least one column / row; a group may touch no block at all.  PERP_ERR_DIM with the place otherwise.
  * O(nb + nc + sub-matrices), no allocation. */
 perp_status perp_blocks_check(perp_ctx *ctx, const perp_blocks *B);
+/* A deep copy of F in what the arena holds, the pattern first; a counting pass, and NULL, where that is nothing yet. */
+perp_blocks *perp_blocks_copy(const perp_blocks *F, perp_arena *a);
 /* y_i = (J M^-1 J' + S)_ii, y [m].   O(nnz(J) d), no allocation. */
 void perp_blocks_diagonal(const perp_blocks *B, double *y);
 

@@ -175,6 +175,59 @@ static void refusals(void)
   perp_model_destroy(model);
 }
 
+/* Every problem is counted, and a run goes on only where each was solved, or has had the sweeps it was to have.  Two
+ * rods, a weak motor at each hinge: rows that sweeps do not solve at once. */
+static void counted(void)
+{
+  static const struct {
+    const char *lcp;
+    bool goes_on, solves;
+  } cases[] = { { "dantzig", true, true },
+                { "pgs:max_iter=100000", true, true },
+                { "pgs:max_iter=2", false, false },
+                { "pgs:sweeps=2", true, false } };
+  enum { STEPS = 10 };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    perp_model *model = rod(3);
+    run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_box(2, 1, 0.1, 0.1), .x = { 1.5 } });
+    run_joint(&ctx, model,
+              (perp_joint_def){ .kind = PERP_JOINT_HINGE,
+                                .a = 0,
+                                .b = 1,
+                                .anchor_a = { 0.5 },
+                                .anchor_b = { -0.5 },
+                                .axis_a = { 0, 1 },
+                                .axis_b = { 0, 1 } });
+    for (int k = 0; k < 2; k++) {
+      perp_drive_def d = unlimited(k);
+      d.max_force = 1e3;
+      run_drive(&ctx, model, d);
+    }
+    run_finish(&ctx, model);
+    perp_sim *sim = run_start(
+        &ctx, model,
+        (run_parts){ "velocity", "symplectic-euler", "tree", "baumgarte", cases[i].lcp }, 1e-3);
+    perp_reason reason = run_to(&ctx, sim, STEPS * 1e-3);
+    const perp_contact_count *c = perp_sim_contacts(sim);
+    if (c == NULL) bail("problems are not counted");
+    if (cases[i].goes_on)
+      ok(reason >= 0 && c->problems == STEPS && c->failures == 0 &&
+             c->solved == (cases[i].solves ? STEPS : 0) &&
+             c->swept == (cases[i].solves ? 0 : STEPS) && c->rows == 2,
+         "%s: %d problems, %d solved, %d swept", cases[i].lcp, (int)c->problems, (int)c->solved,
+         (int)c->swept);
+    else
+      ok(reason == PERP_MAX_ITER && c->problems == 1 && c->failures == 1,
+         "%s: the run ends where a problem is not solved (%s)", cases[i].lcp,
+         perp_reason_name(reason));
+    if (cases[i].solves)
+      ok(c->data <= 1e-6 && c->residual <= 1e-10, "%s: by both rules, %.2g and %.2g", cases[i].lcp,
+         c->residual, c->data);
+    perp_sim_destroy(sim);
+    perp_model_destroy(model);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -185,6 +238,7 @@ int main(void)
     servo(solvers[i]);
     rebound(solvers[i]);
   }
+  counted();
   refusals();
   return tap_done();
 }

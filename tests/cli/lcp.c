@@ -165,6 +165,9 @@ static void test_verdict(void)
   put("beyond.txt", "1e310");
   refuses(3, "lcp check half.json beyond.txt",
           "beyond.txt:1: lambda must be finite, got 1e310, beyond the range of a double");
+  /* the solution, 1e310, is no double */
+  put("far.json", "{\"n\":1,\"A\":[[1e-310]],\"b\":[-1]}");
+  answers(10, "lcp solve far.json --lcp lemke", "# not solved by lemke: inaccurate");
   put("unit.json", "{\"n\":2,\"A\":[[4,1],[1,2]],\"b\":[-4,-1],\"unit\":[1,3]}");
   put("x.txt", "1 0.5");
   answers(10, "lcp check unit.json x.txt", "data 0.75");

@@ -294,6 +294,31 @@ static void test_bad(const char *folder)
   free(words);
 }
 
+/* a solver that changes its problem is judged on the problem as it was */
+static void test_liar(const char *folder)
+{
+  write_file("one.json", "{\"n\":1,\"A\":[[2]],\"b\":[-2]}");
+  char *words = perp_xprintf("lcp solve one.json --lcp liar --json --plugin %s/liar.so", folder);
+  json_t *j = json_of(words, 10);
+  const json_t *status = json_object_get(j, "reason"), *rel = json_object_get(j, "residual");
+  ok(j != NULL && json_is_string(status) && strcmp(json_string_value(status), "inaccurate") == 0 &&
+         json_number_value(rel) == 1,
+     "lcp solve: a solver that makes b = 0 has not solved b = -2");
+  json_decref(j);
+  free(words);
+  words = perp_xprintf("simulate stack:boxes=2 --lcp liar --t-end 50ms --json --plugin %s/liar.so",
+                       folder);
+  j = json_of(words, 9);
+  const json_t *lcp = json_object_get(j, "lcp");
+  const long long problems = json_integer_value(json_object_get(lcp, "problems"));
+  ok(problems > 0 && json_integer_value(json_object_get(lcp, "solved")) == 0 &&
+         json_integer_value(json_object_get(lcp, "failures")) == problems &&
+         strcmp(json_string_value(json_object_get(j, "status")), "unsolved") == 0,
+     "simulate: %lld problems, none of them solved", problems);
+  json_decref(j);
+  free(words);
+}
+
 /* models that contradict themselves: one line that names the culprit, and the status of wrong input */
 static void test_models(const char *folder)
 {
@@ -352,6 +377,7 @@ int main(void)
   test_formulation();
   test_unfit(folder);
   test_models(folder);
+  test_liar(folder);
   test_bad(folder);
   if (SANITIZED)
     skip("plug-ins of the template are built without the sanitizer", "templates");

@@ -34,7 +34,7 @@ static char *out, *err; /* of the last command */
 /* Words are split at blanks, except inside of '...'. */
 __attribute__((unused)) static pid_t start(const char *words)
 {
-  char *copy = perp_xstrdup(words), *argv[64] = { (char *)program };
+  char *copy = perp_xstrdup(words), *argv[64] = { (char *)(uintptr_t)program };
   int argc = 1;
   for (char *s = copy; *s != '\0' && argc < 63;) {
     while (*s == ' ') *s++ = '\0';

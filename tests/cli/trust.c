@@ -48,7 +48,7 @@ static int run_words(const char *first, ...)
     dup2(null, 0);
     dup2(a, 1);
     dup2(b, 2);
-    execv(program, (char *const *)argv);
+    execv(program, (char *const *)(uintptr_t)argv);
     _exit(127);
   }
   return finish(pid);

@@ -107,9 +107,9 @@ static int error_of(const twin *t, const pose *A, const pose *B, cplx *C)
     cplx At[3][3], Q[3][3], Bt0[3][3];
     for (int i = 0; i < d; i++)
       for (int k = 0; k < d; k++) At[i][k] = A->R[k][i], Bt0[i][k] = t->B0.R[k][i];
-    multiply(d, At, (cplx(*)[3])B->R, Q);
+    multiply(d, At, (cplx(*)[3])(uintptr_t)B->R, Q);
     multiply(d, Q, Bt0, Q);
-    multiply(d, Q, (cplx(*)[3])t->A0.R, Q);
+    multiply(d, Q, (cplx(*)[3])(uintptr_t)t->A0.R, Q);
     for (int i = 0; i < (d == 3 ? 3 : 1); i++) C[row++] = Q[i][(i + 1) % d];
   }
   cplx na[3], nb[3];

@@ -36,10 +36,101 @@ static perp_stats run(const char *spec, const perp_lcp *p, double tol)
   return stats;
 }
 
+/* Two solvers that are wrong in one row each, the second by more of |lambda| and by less of b. */
+static perp_status wrong_create(perp_ctx *c, int max_n, const void *opts, void **ws)
+{
+  (void)c, (void)max_n, (void)opts;
+  *ws = NULL;
+  return PERP_OK;
+}
+static perp_status first_solve(perp_ctx *c, void *ws, const perp_lcp *p, double *lambda, double *z,
+                               perp_stats *stats)
+{
+  (void)c, (void)ws, (void)p;
+  lambda[0] = 0.5, lambda[1] = 1000;
+  z[0] = z[1] = 0;
+  stats->reason = PERP_STALLED;
+  return PERP_OK;
+}
+static perp_status second_solve(perp_ctx *c, void *ws, const perp_lcp *p, double *lambda, double *z,
+                                perp_stats *stats)
+{
+  (void)c, (void)ws, (void)p;
+  lambda[0] = 1, lambda[1] = 1001;
+  z[0] = z[1] = 0;
+  stats->reason = PERP_STALLED;
+  return PERP_OK;
+}
+static void wrong_destroy(void *ws)
+{
+  (void)ws;
+}
+static const perp_lcp_desc first = {
+  .d = { .name = "first", .summary = "wrong in b", .caps = PERP_LCP_NONSYMMETRIC },
+  .create = wrong_create,
+  .solve = first_solve,
+  .destroy = wrong_destroy
+};
+static const perp_lcp_desc second = {
+  .d = { .name = "second", .summary = "wrong in lambda", .caps = PERP_LCP_NONSYMMETRIC },
+  .create = wrong_create,
+  .solve = second_solve,
+  .destroy = wrong_destroy
+};
+static const perp_plugin wrong[] = { { PERP_KIND_lcp, &first.d },
+                                     { PERP_KIND_lcp, &second.d },
+                                     { PERP_KIND_NONE, NULL } };
+
+/* Of attempts that failed the best by what was asked for: rel, or the worse one of both rules. */
+static void check_best(void)
+{
+  double A[4] = { 1, 0, 0, 1e-6 }, b[2] = { -1, -1e-3 };
+  perp_lcp p = { .n = 2, .A = A, .lda = 2, .b = b };
+  perp_stats stats = run("auto:attempts=2,chain=(first;second)", &p, 1e-8);
+  ok(stats.reason < 0 && strcmp(stats.by, "first") == 0, "rel 5e-4 before 1e-3 where rel is asked");
+  p.tol_data = 1e-6;
+  stats = run("auto:attempts=2,chain=(first;second)", &p, 1e-8);
+  ok(stats.reason < 0 && strcmp(stats.by, "second") == 0,
+     "data 1e-6 before 0.5 where both rules are asked, also where it comes later");
+  stats = run("auto:attempts=2,chain=(second;first)", &p, 1e-8);
+  ok(stats.reason < 0 && strcmp(stats.by, "second") == 0, "... and earlier");
+}
+
+/* What solvers made of others accept is accepted by both rules, and reached where the second is the tighter one. */
+static void check_both(void)
+{
+  static const char *const specs[] = {
+    "auto",
+    "rescue:of=(pgs:max_iter=100000)",
+    "rescue:of=(pgs:max_iter=1),sweeps=100000",
+    "fixed-point",
+    "fixed-point:inner=(psor:max_iter=100000)",
+    "staggered",
+    "staggered:normal=(pgs:max_iter=9999),friction=(pgs:max_iter=9999)"
+  };
+  static const char *const families[] = { "stack-box", "wall-box" };
+  for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
+    for (int i = 0; i < 2; i++) {
+      perp_lcp_problem q;
+      perp_lcp_recipe recipe = { .family = families[i], .boxes = 3 };
+      if (perp_lcp_generate(&ctx, &recipe, &q) != PERP_OK) bail("%s", ctx.msg);
+      q.p.tol_data = 1e-9;
+      perp_stats stats = run(specs[k], &q.p, 1e-3);
+      ok(stats.reason == PERP_CONVERGED && stats.data <= 1e-9, "%s, %s: %s, %.1e in units of b",
+         specs[k], families[i], perp_reason_name(stats.reason), stats.data);
+      perp_lcp_problem_free(&q);
+    }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  check_both();
+  perp_ctx known = ctx;
+  if (perp_register(&ctx, wrong) != PERP_OK) bail("%s", ctx.msg);
+  check_best();
+  ctx = known; /* they are not to be among what auto tries below */
   const perp_lcp_family *f;
   int solvable = 0, solved = 0, lies = 0;
   /* every family, small and larger, as generated and with the rows in random order and other units */

@@ -130,7 +130,7 @@ static void check_diagonal(perp_rng *g)
     double flat[6 * BLOCKS], inner[64], x[2][ROWS];
     for (int b = 0; b < BLOCKS; b++) {
       diag[b] = (unsigned char)(b % 4 > 0);
-      double *W = (double *)F->Minv + F->mptr[b]; /* belongs to r */
+      double *W = (double *)(uintptr_t)F->Minv + F->mptr[b]; /* belongs to r */
       for (int i = 0; i < 36 && diag[b]; i++)
         if (i % 7 != 0) W[i] = 0;
       for (int i = 0; i < 6; i++) flat[6 * b + i] = W[7 * i];

@@ -468,18 +468,18 @@ static void check_team(void)
     random_lcp r = random_factored(g, BODIES, CONTACTS, SHAPE_CONTACTS, kind % 3, kind / 3 % 2);
     const perp_lcp *p = random_as_factored(&r);
     perp_blocks *F = &r.F;
-    int *jblk = (int *)F->jblk; /* all of it belongs to r */
+    int *jblk = (int *)(uintptr_t)F->jblk; /* all of it belongs to r */
     for (int c = 0; c + 1 < F->nc; c++)
       if (c % 4 != 3 && F->jptr[c + 2] - F->jptr[c + 1] == F->jptr[c + 1] - F->jptr[c])
         for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++)
           jblk[k + F->jptr[c + 1] - F->jptr[c]] = jblk[k];
-    perp_blocks_transpose(F->nb, F->nc, F->jptr, F->jblk, (int *)F->jgrp, (int *)F->tptr,
-                          (int *)F->tsub);
+    perp_blocks_transpose(F->nb, F->nc, F->jptr, F->jblk, (int *)(uintptr_t)F->jgrp,
+                          (int *)(uintptr_t)F->tptr, (int *)(uintptr_t)F->tsub);
     unsigned char *diag = random_own(&r, BODIES, sizeof *diag);
     for (int b = 0; b < BODIES && kind >= KINDS / 2; b++) {
       diag[b] = (unsigned char)(b % 3 > 0);
       for (int i = 0; i < 36 && diag[b]; i++)
-        if (i % 7 != 0) ((double *)F->Minv)[F->mptr[b] + i] = 0;
+        if (i % 7 != 0) ((double *)(uintptr_t)F->Minv)[F->mptr[b] + i] = 0;
     }
     if (kind >= KINDS / 2) F->diag = diag;
     const int n = p->n;
