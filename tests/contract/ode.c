@@ -476,9 +476,9 @@ int main(void)
     symplectic(d);
     alone(d);
     watch_begin();
-    life((void *)d);
+    life((void *)(uintptr_t)d);
     watch_end();
-    watch_memory(d->name, life, (void *)d);
+    watch_memory(d->name, life, (void *)(uintptr_t)d);
     watch_silent(d->name);
   }
   ok(n >= 20, "%d methods in the registry", n);

@@ -125,9 +125,9 @@ static void check(const perp_desc *d)
   perp_scene s, again;
   description(d);
   watch_begin();
-  life((void *)d->name);
+  life((void *)(uintptr_t)d->name);
   watch_end();
-  watch_memory(d->name, life, (void *)d->name);
+  watch_memory(d->name, life, (void *)(uintptr_t)d->name);
   watch_silent(d->name);
   if (!ok(open_scene(d->name, &s), "%s: builds with its defaults", d->name)) {
     printf("# %s\n", ctx.msg);
