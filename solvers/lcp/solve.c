@@ -263,8 +263,7 @@ static perp_reason weigh(perp_lcp_solver *s, const perp_lcp *p, perp_reason reas
 {
   bool claims = reason == PERP_RAY || reason == PERP_INFEASIBLE || reason == PERP_NONE_WITHIN;
   bool exhaustive = (s->d->d.caps & PERP_LCP_EXHAUSTIVE) != 0;
-  bool tried = reason != PERP_UNSUITED && reason != PERP_NOT_FINITE;
-  if (!claims && !(exhaustive && tried)) return reason;
+  if (!claims && (!exhaustive || reason == PERP_UNSUITED)) return reason;
   if (finite_vector(s->certificate, p->n))
     s->proof = perp_lcp_sharpen(p, s->certificate, s->certificate, s->scratch);
   if (s->proof == PERP_PROOF_INFEASIBLE) return PERP_INFEASIBLE;

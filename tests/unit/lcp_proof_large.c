@@ -140,7 +140,7 @@ int main(void)
     for (size_t k = 0; kind != CONES && k < sizeof set / sizeof *set; k++)
       check(set[k].name, kind, set[k].n, set[k].problems);
   check("auto", CONES, 60, 5);
-  check("auto", CONES, 150, 2);
+  check("auto", CONES, 150, 4);
   perp_rng_destroy(rng);
   return tap_done();
 }
