@@ -401,6 +401,15 @@ static bool strictly(const perp_lcp *p, const double *z, int64_t *budget, double
   return proved;
 }
 
+/* GMP ends the process where there is no memory: better no proof.  What the numbers of rows and limits take, nearly. */
+static bool affordable(const perp_lcp *p, int rows)
+{
+  enum { BYTES = 160 };
+  void *probe = malloc((size_t)rows * (size_t)(p->n + 1) * BYTES + 1);
+  free(probe);
+  return probe != NULL;
+}
+
 /* all: every row of a small problem, whatever z is */
 static perp_lcp_proof weigh(const perp_lcp *p, const double *z, int64_t budget, bool all,
                             double *exact, double *radius, double *scratch)
@@ -437,12 +446,12 @@ static perp_lcp_proof weigh(const perp_lcp *p, const double *z, int64_t budget, 
   bool proved = false;
   bool anywhere = all && n <= SEARCH_ROWS;
   all = all && n <= ALL_ROWS;
-  if (any && (int64_t)(rows + limits) * (n + 1) <= MOST_NUMBERS) {
+  if (any && (int64_t)(rows + limits) * (n + 1) <= MOST_NUMBERS && affordable(p, rows + limits)) {
     bool near = gap > 0 && noise <= 1e-3 * gap / data; /* else a search is hardly worth it */
     proved = near && strictly(p, x, &budget, exact, rest);
     if (!proved) proved = search(p, x, keep, u, &budget, near || all, &r, exact);
   }
-  if (!proved && anywhere && perp_lcp_search(p, exact))
+  if (!proved && anywhere && affordable(p, n) && perp_lcp_search(p, exact))
     proved = strictly(p, exact, &budget, exact, rest);
   if (!proved && all && rows < askable && budget > 0) {
     double ignored;

@@ -132,7 +132,7 @@ int main(void)
   static const struct {
     const char *name;
     int n, problems;
-  } set[] = { { "lemke", 100, 10 }, { "lemke", 200, 5 }, { "lemke", 400, 2 }, { "auto", 200, 2 } };
+  } set[] = { { "lemke", 100, 10 }, { "lemke", 200, 5 }, { "lemke", 500, 2 }, { "auto", 200, 2 } };
   perp_ctx_init(&ctx);
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
   rng = perp_rng_create(22);
