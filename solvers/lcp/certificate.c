@@ -457,8 +457,10 @@ static perp_lcp_proof weigh(const perp_lcp *p, const double *z, int64_t budget, 
     double ignored;
     for (int i = 0; i < n; i++) {
       double lo, hi;
+      keep[i] = false;
+      if (perp_exact_is_friction(p, i)) continue;
       perp_lcp_bounds(p, NULL, i, &lo, &hi);
-      keep[i] = !perp_exact_is_friction(p, i) && (lo == -HUGE_VAL || hi == HUGE_VAL);
+      keep[i] = lo == -HUGE_VAL || hi == HUGE_VAL;
     }
     proved = search(p, x, keep, u, &budget, true, &ignored, exact);
   }
