@@ -5,7 +5,8 @@
  *      0 <= z'w = u'lambda + b'z  for every lambda within its bounds,
  * so sup u'lambda + b'z < 0 leaves no solution.  The vectors that methods hand over are rounded: u has small parts
  * on sides without a bound, and the supremum is infinite.  So, in turn (exact.h):
- *   1. z as it is, without rounding: a proof, or the radius within which it is one;
+ *   1. a vector near z that does not mind rounding, where there is one (certificate_strict.c); z as it is, without
+ *      rounding: a proof, or the radius within which it is one;
  *   2. its rows alone: the vertex of the exact conditions that z points to, and from there to the end;
  *   3. for small problems all rows. */
 #include "solvers/lcp/exact_lcp.h"
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NUMBERS = 400000, ALL_ROWS = 24 };
+enum { MOST_NUMBERS = 400000, ALL_ROWS = 24, SEARCH_ROWS = 600 };
 
 /* u = A'z */
 static void transposed_product(const perp_lcp *p, const double *z, double *u, double *scratch)
@@ -348,6 +349,13 @@ static bool search(const perp_lcp *p, const double *z, const bool *keep, const d
   return proved;
 }
 
+/* |u_t| of friction row i, of a cone all of it at its first row */
+static double tangential(const perp_lcp *p, const double *u, int i)
+{
+  if (p->cone != NULL && p->cone[i]) return hypot(u[i], u[i + 1]);
+  return p->cone != NULL && i > 0 && p->cone[i - 1] ? 0 : fabs(u[i]);
+}
+
 /* Is the gap of a proof z more than what rounding of b (and bounds) may have made?  Data that agree up to rounding,
  * as redundant contacts do, seldom agree exactly. */
 static bool stands_out(const perp_lcp *p, const double *z, double *u, double *c, double *a,
@@ -358,7 +366,7 @@ static bool stands_out(const perp_lcp *p, const double *z, double *u, double *c,
   perp_lcp_absolute(p, z, true, a, c, rest, rest + p->n);
   for (int i = 0; i < p->n; i++)
     if (perp_exact_is_friction(p, i)) {
-      u[p->fric_of[i]] += p->mu[i] * fabs(u[i]);
+      u[p->fric_of[i]] += p->mu[i] * tangential(p, u, i);
       c[p->fric_of[i]] += p->mu[i] * c[i];
     }
   for (int i = 0; i < p->n; i++) {
@@ -374,6 +382,32 @@ static bool stands_out(const perp_lcp *p, const double *z, double *u, double *c,
     size += c[i] * fmax(lo > -HUGE_VAL ? fabs(lo) : 0, hi < HUGE_VAL ? fabs(hi) : 0);
   }
   return gap > 64 * p->n * DBL_EPSILON * size;
+}
+
+/* A vector near z with room to spare, verified. */
+static bool strictly(const perp_lcp *p, const double *z, int64_t *budget, double *exact,
+                     double *scratch)
+{
+  int n = p->n;
+  double *near = perp_exact_alloc(2 * n, sizeof *near), *u = near + n, radius;
+  bool *keep = perp_exact_alloc(n, sizeof *keep), proved = false;
+  if (perp_lcp_strict(p, z, near)) {
+    for (int i = 0; i < n; i++) keep[i] = near[i] != 0;
+    transposed_product(p, near, u, scratch + n);
+    proved = search(p, near, keep, u, budget, false, &radius, exact);
+  }
+  free(near);
+  free(keep);
+  return proved;
+}
+
+/* GMP ends the process where there is no memory: better no proof.  What the numbers of rows and limits take, nearly. */
+static bool affordable(const perp_lcp *p, int rows)
+{
+  enum { BYTES = 160 };
+  void *probe = malloc((size_t)rows * (size_t)(p->n + 1) * BYTES + 1);
+  free(probe);
+  return probe != NULL;
 }
 
 /* all: every row of a small problem, whatever z is */
@@ -394,7 +428,7 @@ static perp_lcp_proof weigh(const perp_lcp *p, const double *z, int64_t budget, 
     rows += keep[i] = x[i] != 0;
     if (perp_exact_is_friction(p, i)) {
       limits++;
-      push[p->fric_of[i]] += p->mu[i] * fabs(u[i]);
+      push[p->fric_of[i]] += p->mu[i] * tangential(p, u, i);
     }
   }
   for (int i = 0; i < n; i++) {
@@ -410,17 +444,23 @@ static perp_lcp_proof weigh(const perp_lcp *p, const double *z, int64_t budget, 
     if (most > -HUGE_VAL) gap -= most;
   }
   bool proved = false;
+  bool anywhere = all && n <= SEARCH_ROWS;
   all = all && n <= ALL_ROWS;
-  if (any && (int64_t)(rows + limits) * (n + 1) <= MOST_NUMBERS) {
+  if (any && (int64_t)(rows + limits) * (n + 1) <= MOST_NUMBERS && affordable(p, rows + limits)) {
     bool near = gap > 0 && noise <= 1e-3 * gap / data; /* else a search is hardly worth it */
-    proved = search(p, x, keep, u, &budget, near || all, &r, exact);
+    proved = near && strictly(p, x, &budget, exact, rest);
+    if (!proved) proved = search(p, x, keep, u, &budget, near || all, &r, exact);
   }
+  if (!proved && anywhere && affordable(p, n) && perp_lcp_search(p, exact))
+    proved = strictly(p, exact, &budget, exact, rest);
   if (!proved && all && rows < askable && budget > 0) {
     double ignored;
     for (int i = 0; i < n; i++) {
       double lo, hi;
+      keep[i] = false;
+      if (perp_exact_is_friction(p, i)) continue;
       perp_lcp_bounds(p, NULL, i, &lo, &hi);
-      keep[i] = !perp_exact_is_friction(p, i) && (lo == -HUGE_VAL || hi == HUGE_VAL);
+      keep[i] = lo == -HUGE_VAL || hi == HUGE_VAL;
     }
     proved = search(p, x, keep, u, &budget, true, &ignored, exact);
   }

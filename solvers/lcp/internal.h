@@ -20,6 +20,14 @@ void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, doub
 /* perp_lcp_prove that, for PERP_PROOF_INFEASIBLE, writes the vector that proves to exact [n] (may be z): without
  * rounding where doubles can hold it.  In problems of up to 24 rows it looks beyond the rows of z, which may be 0. */
 perp_lcp_proof perp_lcp_sharpen(const perp_lcp *p, const double *z, double *exact, double *scratch);
+/* certificate_strict.c: z [n], nearly a Farkas vector -> out [n], one whose u = A'z has the right sign on every side
+ * without a bound by more than rounding, as far as doubles tell; of the rows of z.  False: none, as where a free
+ * column or dependent conditions ask for exact zeros.  O(n^2 + rows of z^3).  Allocates. */
+bool perp_lcp_strict(const perp_lcp *p, const double *z, double *out);
+/* certificate_search.c: a vector z [n] that, as far as doubles tell, is a Farkas vector with room to spare.  False:
+ * none found; there is none, or its conditions ask for exact zeros (free columns, singular A), or a row has two finite bounds.
+ * At most 80 Newton steps of rows^3 operations, fewer from 370 rows on (4e9).  Allocates. */
+bool perp_lcp_search(const perp_lcp *p, double *z);
 /* Budgets, in units below 1 ns. */
 #define PERP_PROOF_WORK   150000000 /* of a proof: 0.1 s */
 #define PERP_EXCLUDE_WORK 500000000 /* of an exclusion: 0.4 s */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perp's own text format of complementarity problems; described in docs/lcp-format.md. */
+/* perp's own text format of complementarity problems, read; described in docs/lcp-format.md. */
 #include "solvers/lcp/io.h"
 #include "solvers/lcp/io_scan.h"
 
@@ -33,20 +33,6 @@ static const char *const section_names[SECTIONS] = { "family", "provenance", "cl
                                                      "A",      "factored",   "softness", "b",
                                                      "lo",     "hi",         "friction", "cone",
                                                      "unit",   "frozen",     "solution", "end" };
-static const struct {
-  const char *name;
-  unsigned bit;
-} class_names[] = { { "symmetric", PERP_CLASS_SYMMETRIC },
-                    { "psd", PERP_CLASS_PSD },
-                    { "pd", PERP_CLASS_PD },
-                    { "p", PERP_CLASS_P },
-                    { "copositive", PERP_CLASS_COPOSITIVE },
-                    { "z", PERP_CLASS_Z },
-                    { "bimatrix", PERP_CLASS_BIMATRIX },
-                    { "solvable", PERP_CLASS_SOLVABLE },
-                    { "unsolvable", PERP_CLASS_UNSOLVABLE },
-                    { "degenerate", PERP_CLASS_DEGENERATE } };
-enum { CLASSES = sizeof class_names / sizeof class_names[0] };
 
 static int section_of(const char *word)
 {
@@ -359,9 +345,11 @@ static perp_status read_classes(perp_scan *t, unsigned *classes)
   char word[32];
   while (!perp_scan_at_line_end(t) && perp_scan_word(t, word, sizeof word)) {
     int k = 0;
-    while (k < CLASSES && strcmp(class_names[k].name, word) != 0) k++;
-    if (k == CLASSES) return perp_scan_fail(t, t->word_line, "unknown class '%s'", word);
-    *classes |= class_names[k].bit;
+    while (perp_lcp_class_names[k].name != NULL && strcmp(perp_lcp_class_names[k].name, word) != 0)
+      k++;
+    if (perp_lcp_class_names[k].name == NULL)
+      return perp_scan_fail(t, t->word_line, "unknown class '%s'", word);
+    *classes |= perp_lcp_class_names[k].bit;
   }
   return PERP_OK;
 }
@@ -498,129 +486,5 @@ perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out)
     return perp_scan_fail(t, t->line, "the file ends without 'end': it is truncated");
   if (done & 1u << S_CONE && !(done & 1u << S_FRICTION))
     return perp_scan_fail(t, t->line, "cones without friction rows");
-  return PERP_OK;
-}
-
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
-
-static void put(FILE *f, double v)
-{
-  char text[40];
-  perp_format_real(v, text, sizeof text);
-  fputs(text, f);
-}
-
-static void put_vector(FILE *f, const char *name, const double *x, int n)
-{
-  fprintf(f, "%s\n", name);
-  for (int i = 0; i < n; i++) {
-    put(f, x[i]);
-    fputc('\n', f);
-  }
-}
-
-/* Dense when more than a third of the entries are not zero. */
-static void put_A(FILE *f, const perp_lcp *p)
-{
-  int n = p->n;
-  size_t ld = (size_t)p->lda;
-  long long entries = 0, lower = 0;
-  bool symmetric = perp_lcp_asymmetry(p) == 0;
-  for (int j = 0; j < n; j++)
-    for (int i = 0; i < n; i++) {
-      bool some = p->A[(size_t)i + (size_t)j * ld] != 0;
-      entries += some;
-      lower += some && i >= j;
-    }
-  if (symmetric) entries = lower;
-  if (3 * entries > (long long)n * n || entries > INT_MAX) {
-    fprintf(f, "A dense\n");
-    for (int i = 0; i < n; i++)
-      for (int j = 0; j < n; j++) {
-        put(f, p->A[(size_t)i + (size_t)j * ld]);
-        fputc(j + 1 < n ? ' ' : '\n', f);
-      }
-    return;
-  }
-  fprintf(f, "A %s %lld\n", symmetric ? "symmetric" : "coordinate", entries);
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < (symmetric ? i + 1 : n); j++) {
-      double v = p->A[(size_t)i + (size_t)j * ld];
-      if (v == 0) continue;
-      fprintf(f, "%d %d ", i, j);
-      put(f, v);
-      fputc('\n', f);
-    }
-}
-
-static void put_factored(FILE *f, const perp_blocks *F)
-{
-  if (F->s != NULL) put_vector(f, "softness", F->s, F->m);
-  fprintf(f, "factored %d %d\n", F->nb, F->nc);
-  for (int b = 0; b < F->nb; b++) {
-    int d = F->bptr[b + 1] - F->bptr[b];
-    fprintf(f, "%d\n", d);
-    for (int i = 0; i < d; i++)
-      for (int j = 0; j < d; j++) {
-        put(f, F->Minv[F->mptr[b] + i + j * d]);
-        fputc(j + 1 < d ? ' ' : '\n', f);
-      }
-  }
-  for (int c = 0; c < F->nc; c++) {
-    int r = F->cptr[c + 1] - F->cptr[c];
-    fprintf(f, "%d %d\n", r, F->jptr[c + 1] - F->jptr[c]);
-    for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
-      int d = F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]];
-      fprintf(f, "%d\n", F->jblk[k]);
-      for (int i = 0; i < r; i++)
-        for (int j = 0; j < d; j++) {
-          put(f, F->J[F->joff[k] + i + j * r]);
-          fputc(j + 1 < d ? ' ' : '\n', f);
-        }
-    }
-  }
-}
-
-perp_status perp_lcp_write(perp_ctx *ctx, const perp_lcp_problem *q, FILE *f)
-{
-  const perp_lcp *p = &q->p;
-  int n = p->n, count = 0;
-  fprintf(f, "perp-lcp 1\n");
-  if (q->family[0]) fprintf(f, "family %s\n", q->family);
-  if (q->provenance != NULL) fprintf(f, "provenance %s\n", q->provenance);
-  if (q->classes != 0) {
-    fprintf(f, "classes");
-    for (int k = 0; k < CLASSES; k++)
-      if (q->classes & class_names[k].bit) fprintf(f, " %s", class_names[k].name);
-    fputc('\n', f);
-  }
-  fprintf(f, "n %d\n", n);
-  if (p->A != NULL) put_A(f, p);
-  if (p->F != NULL) put_factored(f, p->F);
-  put_vector(f, "b", p->b, n);
-  if (p->lo != NULL) put_vector(f, "lo", p->lo, n);
-  if (p->hi != NULL) put_vector(f, "hi", p->hi, n);
-  if (p->fric_of != NULL) {
-    for (int i = 0; i < n; i++) count += p->fric_of[i] >= 0;
-    fprintf(f, "friction %d\n", count);
-    for (int i = 0; i < n; i++)
-      if (p->fric_of[i] >= 0) {
-        fprintf(f, "%d %d ", i, p->fric_of[i]);
-        put(f, p->mu[i]);
-        fputc('\n', f);
-      }
-  }
-  if (p->cone != NULL) {
-    count = 0;
-    for (int i = 0; i < n; i++) count += p->cone[i] != 0;
-    fprintf(f, "cone %d\n", count);
-    for (int i = 0; i < n; i++)
-      if (p->cone[i]) fprintf(f, "%d\n", i);
-  }
-  if (p->unit != NULL) put_vector(f, "unit", p->unit, n);
-  if (p->frozen) fprintf(f, "frozen\n");
-  if (q->solution != NULL) put_vector(f, "solution", q->solution, n);
-  fprintf(f, "end\n");
-  if (ferror(f)) return PERP_FAIL(ctx, PERP_ERR_IO, "writing failed");
   return PERP_OK;
 }

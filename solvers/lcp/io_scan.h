@@ -45,6 +45,13 @@ perp_status perp_scan_afford(perp_scan *t, const char *what, double count);
  * grant it and kill the process later. */
 void *perp_lcp_zeroed(double count, size_t size);
 
+/* Bits of perp_lcp_problem.classes as the text format calls them; a NULL ends it. */
+typedef struct perp_lcp_class_name {
+  const char *name;
+  unsigned bit;
+} perp_lcp_class_name;
+extern const perp_lcp_class_name perp_lcp_class_names[];
+
 perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out);
 perp_status perp_lcp_read_mtx(perp_scan *t, const char *companion, size_t companion_size,
                               const char *companion_name, perp_lcp_problem *out);

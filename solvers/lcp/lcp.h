@@ -219,11 +219,13 @@ typedef enum perp_lcp_proof {
  * u = A'z,  z'w = u'lambda + b'z, and where the supremum of u'lambda over the bounds is below -b'z by a gap there is
  * no solution.  Friction rows have z = 0 and add mu |u_t| to u_n.
  *
- * PERP_PROOF_INFEASIBLE: z, or an exact vector that z points to, is one with u exactly 0, or of the right sign, on
- * unbounded sides.  Such a vector is looked for among the rows of z, in integer arithmetic, as far as the budget
- * reaches (0.1 s).  The gap must exceed 64 n eps times the sum of the terms it is made of: numbers that agree up to
- * rounding, such as b of redundant contacts, are not called contradictory although, as they are, they may be.  Circles are replaced by a square around them, one side
- * across u_t, which is more than they allow.
+ * PERP_PROOF_INFEASIBLE: z, or a vector near it, or an exact one that z points to, is one with u exactly 0, or of the
+ * right sign, on unbounded sides.  Near z the rows of z are moved until u has the right sign by more than rounding
+ * (O(rows^3) in doubles); where that is impossible, as with free rows and singular A, an exact vector is looked for
+ * among the rows of z, in integer arithmetic, as far as the budget reaches (0.1 s).  All of them are verified without
+ * rounding.  The gap must exceed 64 n eps times the sum of the terms it is made of: numbers that agree up to rounding,
+ * such as b of redundant contacts, are not called contradictory although, as they are, they may be.  Circles are
+ * replaced by a square around them, one side across u_t, larger than the circle by a rounding of mu.
  *
  * PERP_PROOF_WITHIN: the amount e > 0 by which u of z itself is not, leaves a proof for |lambda|_1 < radius = gap / e
  * only.  Shown where radius exceeds 1e8 max(|b_i| / a_i, |clamp(0)|).
@@ -259,11 +261,15 @@ perp_status perp_lcp_equilibrate(perp_ctx *ctx, perp_lcp_solver *s, bool on);
  * that perp_lcp_prove accepts without a radius, or where an exhaustive method says it and all bases are excluded in
  * exact arithmetic; PERP_RAY becomes it where that is proved.  What is shown within a radius only is
  * PERP_NONE_WITHIN: not solved, and not answered.
+ * After such a claim, and after any failure of an exhaustive method, a vector is also looked for without regard to
+ * what the method hands over: in doubles up to 600 rows (what has room to spare: strict ones; neither free rows nor
+ * rows with two finite bounds), exactly up to 24.
  * lambda [n] in: guess, out: iterate, always finite; w [n] = A lambda + b out, may be NULL.  judgement may be NULL,
  * which saves the work on its other figures.  stats out.  PERP_ERR_ARG: tol, or as perp_lcp_check; PERP_ERR_DIM: more
  * rows or columns than created for, or as perp_lcp_check; else what the method says; lambda, w and judgement are then
  * undefined.  Beside the cost of the method O(n^2) dense, O(nnz) factored; after a claim that
- * there is no solution up to 0.1 s of integer arithmetic, which allocates, 0.5 s for an exhaustive method. */
+ * there is no solution up to 0.1 s of integer arithmetic, which allocates, 0.5 s for an exhaustive method, and at most
+ * 80 factorizations of n rows (4e9 / n^3 where that is less) where a vector is looked for. */
 perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double tol,
                            double *lambda, double *w, perp_lcp_judgement *judgement,
                            perp_stats *stats);

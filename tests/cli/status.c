@@ -249,7 +249,7 @@ static void test_cells_cut_short(const char *folder)
 }
 
 /* BLAS asks the system for a buffer again and again: a limit of memory looked like a limit of time. */
-static void test_memory(void)
+static void test_memory(const char *folder)
 {
   if (SANITIZED) {
     skip("no memory limit under a sanitizer", "a limit of memory");
@@ -263,6 +263,16 @@ static void test_memory(void)
   if (!ok(code == 5 && strstr(out, "1 ok, 1 oom") != NULL &&
               strstr(out, "memory limit of 64 MiB reached") != NULL,
           "a memory limit of 64 MiB ends what needs more, as oom"))
+    complain();
+  write_file("abort.yaml", "schema: perp-study/1\nstudy: { name: abort }\nscene: stack:boxes=1\n"
+                           "grid: { lcp: [bad-abort] }\nh: 1 ms\nt_end: 10 ms\n");
+  char *words = perp_xprintf(
+      "run abort.yaml -o abort -q --no-report --memory 64MiB --plugin %s/ends.so", folder);
+  code = run(words);
+  free(words);
+  if (!ok(code == 10 && strstr(out, "1 oom") != NULL &&
+              strstr(out, "memory limit of 64 MiB reached") != NULL,
+          "what aborts for want of memory, as exact arithmetic does, is oom, not a crash"))
     complain();
 }
 
@@ -315,7 +325,7 @@ int main(void)
   test_ends(folder);
   test_study();
   test_cells_cut_short(folder);
-  test_memory();
+  test_memory(folder);
   test_schema();
   program_close();
   return tap_done();

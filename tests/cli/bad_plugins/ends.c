@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* LCP solvers that end the process which calls them, or never return: at once, or after ten honest problems (impulse 0,
- * which solves nothing of a body at rest). */
+ * which solves nothing of a body at rest), or where there is no memory. */
 #include "perp.h"
 
 #include <stdlib.h>
@@ -60,6 +60,21 @@ static perp_status solve_hang(perp_ctx *ctx, void *ws, const perp_lcp *p, double
   return PERP_OK;
 }
 
+/* What GMP does where there is no memory. */
+static perp_status solve_abort(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                               double *certificate, perp_stats *stats)
+{
+  enum { LIMB = 8192, MANY = 1 << 20 }; /* 8 GiB: far beyond what the test allows */
+  (void)ctx, (void)ws, (void)p, (void)lambda, (void)certificate, (void)stats;
+  for (int k = 0; k < MANY; k++) {
+    char *number = malloc(LIMB);
+    if (number == NULL) abort();
+    number[0] = (char)k;
+    if (k == MANY - 1) free(number);
+  }
+  return PERP_OK;
+}
+
 static void destroy(void *ws)
 {
   free(ws);
@@ -80,7 +95,8 @@ SOLVER(bad_end, "bad-end", create, solve_end);
 SOLVER(bad_create, "bad-create", create_and_exit, solve_exit);
 SOLVER(bad_later, "bad-later", create, solve_later);
 SOLVER(bad_hang, "bad-hang", create, solve_hang);
+SOLVER(bad_abort, "bad-abort", create, solve_abort);
 
 PERP_OUTSIDE({ PERP_KIND_lcp, &bad_exit.d }, { PERP_KIND_lcp, &bad_end.d },
              { PERP_KIND_lcp, &bad_create.d }, { PERP_KIND_lcp, &bad_later.d },
-             { PERP_KIND_lcp, &bad_hang.d });
+             { PERP_KIND_lcp, &bad_hang.d }, { PERP_KIND_lcp, &bad_abort.d });

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A Farkas vector from nothing, in doubles: what it finds is a proof only once verified without rounding.
+ *
+ * Wanted: z >= 0 with v_j(z) = u_j + mu |u_t| <= 0, u = A'z, and b'z < 0 (lcp.h).  With rows and columns scaled near 1,
+ *      min t   subject to  0 < z < 1,  v_j(z) < t,  b'z < t
+ * by Newton's method on  tau t + barrier,  tau growing (Boyd and Vandenberghe 2004, 11.3; the cone's barrier is
+ * -log(s_0^2 - s_1^2 - s_2^2)).  It ends when t < 0: z has room to spare; or when t - K / tau > 0: there is none. */
+#include "solvers/lcp/exact_lcp.h"
+#include "solvers/lcp/internal.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEARCH_STEPS = 80, SEARCH_TANGENTS = 3 };
+#define SEARCH_WORK   4e9   /* Newton steps times rows^3 */
+#define SEARCH_MARGIN 1e-5  /* room that is enough */
+#define SEARCH_LEAST  1e-10 /* and what is still room */
+
+typedef struct search {
+  const perp_lcp *p;
+  int rows, vars, K, blocks; /* x = (z, t) */
+  int *row;                  /* [rows] of z in the problem */
+  int *size;                 /* [blocks] 1, or 3: a cone */
+  double *G, *H, *W; /* [vars K] conditions s = G'x; Hessian [vars vars]; G times its root */
+  double *s, *ds, *x, *dx, *g, *scale;
+} search;
+
+/* Is every column one that the search understands?  Conditions out. */
+static bool search_counts(search *f, int *friction)
+{
+  const perp_lcp *p = f->p;
+  memset(friction, 0, (size_t)p->n * sizeof *friction);
+  for (int t = 0; t < p->n; t++) {
+    if (!perp_exact_is_friction(p, t)) continue;
+    bool cone = p->cone != NULL && p->cone[t];
+    int normal = p->fric_of[t];
+    double lo, hi;
+    perp_lcp_bounds(p, NULL, normal, &lo, &hi);
+    if (lo < 0 || hi < HUGE_VAL) return false;
+    if (p->mu[t] > 0) friction[normal] += cone ? 100 : 1;
+    t += cone;
+  }
+  for (int j = 0; j < p->n; j++) {
+    double lo, hi;
+    if (perp_exact_is_friction(p, j)) continue;
+    perp_lcp_bounds(p, NULL, j, &lo, &hi);
+    bool down = lo == -HUGE_VAL, up = hi == HUGE_VAL;
+    if (lo == hi) continue;
+    if (down == up || (friction[j] > SEARCH_TANGENTS && friction[j] != 100)) return false;
+    f->rows++;
+    f->K += friction[j] == 100 ? 3 : 1 << friction[j];
+  }
+  f->K++;
+  f->vars = f->rows + 1;
+  return f->rows > 0;
+}
+
+/* conditions of column j: s = t - (u_j + friction), into G from column k on */
+static int search_column(search *f, const double *A, int j, bool up, int friction, int k)
+{
+  const perp_lcp *p = f->p;
+  size_t ld = (size_t)f->vars;
+  int tangent[SEARCH_TANGENTS] = { 0 }, many = 0;
+  double most = 0;
+  for (int t = 0; t < p->n && friction > 0 && many < SEARCH_TANGENTS; t++)
+    if (perp_exact_is_friction(p, t) && p->fric_of[t] == j && p->mu[t] > 0) {
+      tangent[many++] = t;
+      if (friction == 100) tangent[many++] = t + 1, t = p->n;
+    }
+  for (int c = -1; c < many; c++) {
+    const double *col = A + (size_t)(c < 0 ? j : tangent[c]) * (size_t)f->rows;
+    double mu = c < 0 ? 1 : p->mu[tangent[c]];
+    for (int i = 0; i < f->rows; i++) most = fmax(most, mu * fabs(col[i]));
+  }
+  double by = most > 0 ? 1 / most : 0;
+  int facets = friction == 100 ? 3 : 1 << many;
+  for (int q = 0; q < facets; q++) {
+    double *g = f->G + (size_t)(k + q) * ld;
+    if (friction == 100) {
+      double mu = q == 0 ? -1 : p->mu[tangent[0]];
+      const double *col = A + (size_t)(q == 0 ? j : tangent[q - 1]) * (size_t)f->rows;
+      for (int i = 0; i < f->rows; i++) g[i] = mu * by * col[i];
+      g[f->rows] = q == 0;
+      continue;
+    }
+    for (int i = 0; i < f->rows; i++) {
+      double sum = (up ? 1 : -1) * A[(size_t)i + (size_t)j * (size_t)f->rows];
+      for (int c = 0; c < many; c++) {
+        double mu = p->mu[tangent[c]];
+        sum += (q >> c & 1 ? -mu : mu) * A[(size_t)i + (size_t)tangent[c] * (size_t)f->rows];
+      }
+      g[i] = -by * sum;
+    }
+    g[f->rows] = 1;
+  }
+  f->size[f->blocks] = friction == 100 ? 3 : 1;
+  if (friction == 100)
+    f->blocks++;
+  else
+    for (int q = 0; q < facets; q++) f->size[f->blocks++] = 1;
+  return k + facets;
+}
+
+/* G, with rows of z in units where they are near 1 */
+static void search_conditions(search *f, const int *friction)
+{
+  const perp_lcp *p = f->p;
+  int n = p->n, m = f->rows, k = 0;
+  size_t nv = p->F != NULL ? (size_t)p->F->nv : 0;
+  double *A = perp_exact_alloc(m * n, sizeof *A), *e = perp_exact_alloc(2 * n, sizeof *e);
+  double *inner = perp_exact_alloc((int)(2 * nv) + n, sizeof *inner);
+  double *data = f->G + (size_t)(f->K - 1) * (size_t)f->vars, most = 0;
+  for (int j = 0, i = 0; j < n; j++) {
+    double lo, hi, top = 0, *r = e + n;
+    if (perp_exact_is_friction(p, j)) continue;
+    perp_lcp_bounds(p, NULL, j, &lo, &hi);
+    if (lo == hi) continue;
+    if (p->F != NULL) {
+      for (int c = 0; c < n; c++) e[c] = c == j;
+      perp_blocks_A(p->F, e, r, inner);
+    } else
+      for (int c = 0; c < n; c++) r[c] = p->A[(size_t)j + (size_t)c * (size_t)p->lda];
+    for (int c = 0; c < n; c++) top = fmax(top, fabs(r[c]));
+    f->row[i] = j;
+    f->scale[i] = (hi < HUGE_VAL ? -1 : 1) / (top > 0 ? top : 1);
+    data[i] = -f->scale[i] * p->b[j];
+    for (int c = 0; c < n; c++) {
+      A[(size_t)i + (size_t)c * (size_t)m] = f->scale[i] * r[c];
+      double l, h; /* finite bounds other than 0 */
+      if (perp_exact_is_friction(p, c)) continue;
+      perp_lcp_bounds(p, NULL, c, &l, &h);
+      data[i] -= f->scale[i] * r[c] * (l > -HUGE_VAL ? l : h < HUGE_VAL ? h : 0);
+    }
+    most = fmax(most, fabs(data[i]));
+    i++;
+  }
+  for (int i = 0; i < m; i++) data[i] /= most > 0 ? most : 1;
+  data[m] = 1;
+  for (int j = 0; j < n; j++) {
+    double lo, hi;
+    if (perp_exact_is_friction(p, j)) continue;
+    perp_lcp_bounds(p, NULL, j, &lo, &hi);
+    if (lo < hi) k = search_column(f, A, j, hi == HUGE_VAL, friction[j], k);
+  }
+  f->size[f->blocks++] = 1;
+  free(A);
+  free(e);
+  free(inner);
+}
+
+static double search_cone(const double *s)
+{
+  return s[0] > 0 ? (s[0] - hypot(s[1], s[2])) * (s[0] + hypot(s[1], s[2])) : -1;
+}
+
+/* tau t + barrier at x + a dx, s + a ds; infinite outside */
+static double search_value(const search *f, double tau, double a)
+{
+  double sum = tau * (f->x[f->rows] + a * f->dx[f->rows]), product = 1;
+  for (int i = 0; i < f->rows; i++) {
+    double z = f->x[i] + a * f->dx[i];
+    if (!(z > 0) || !(z < 1)) return HUGE_VAL;
+    product *= z * (1 - z);
+    if (product < 1e-200 || i % 8 == 7) sum -= log(product), product = 1;
+  }
+  sum -= log(product);
+  for (int b = 0, k = 0; b < f->blocks; k += f->size[b++]) {
+    double s[3], q;
+    for (int c = 0; c < f->size[b]; c++) s[c] = f->s[k + c] + a * f->ds[k + c];
+    q = f->size[b] == 3 ? search_cone(s) : s[0];
+    if (!(q > 0)) return HUGE_VAL;
+    sum -= log(q);
+  }
+  return sum;
+}
+
+/* dx of Newton's method; its squared decrement, or a negative number */
+static double search_step(search *f, double tau)
+{
+  int n = f->vars, m = f->rows;
+  memset(f->H, 0, (size_t)n * (size_t)n * sizeof *f->H);
+  for (int i = 0; i < m; i++) {
+    double l = 1 / f->x[i], h = 1 / (1 - f->x[i]);
+    f->g[i] = h - l;
+    f->H[(size_t)i * (size_t)(n + 1)] = l * l + h * h;
+  }
+  f->g[m] = tau;
+  for (int b = 0, k = 0; b < f->blocks; k += f->size[b++]) {
+    const double *G = f->G + (size_t)k * (size_t)n, *s = f->s + k;
+    double *W = f->W + (size_t)k * (size_t)n;
+    if (f->size[b] == 1) {
+      double r = 1 / s[0];
+      for (int i = 0; i < n; i++) {
+        W[i] = r * G[i];
+        f->g[i] -= W[i];
+      }
+      continue;
+    }
+    /* -2/q J + 4/q^2 (J s)(J s)', J = diag(1, -1, -1), by Cholesky */
+    double q = search_cone(s), y[3] = { s[0], -s[1], -s[2] }, L[3][3] = { { 0 } };
+    for (int c = 0; c < 3; c++)
+      for (int r = c; r < 3; r++) {
+        double h = 4 / q * (y[r] / q) * y[c] + (r == c ? (r == 0 ? -2 : 2) / q : 0);
+        for (int l = 0; l < c; l++) h -= L[r][l] * L[c][l];
+        if (r == c && !(h > 0)) return -1;
+        L[r][c] = r == c ? sqrt(h) : h / L[c][c];
+      }
+    for (int c = 0; c < 3; c++)
+      for (int i = 0; i < n; i++) {
+        double w = 0;
+        for (int r = c; r < 3; r++) w += G[(size_t)r * (size_t)n + (size_t)i] * L[r][c];
+        W[(size_t)c * (size_t)n + (size_t)i] = w;
+        f->g[i] -= 2 / q * y[c] * G[(size_t)c * (size_t)n + (size_t)i];
+      }
+  }
+  cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, n, f->K, 1, f->W, n, 1, f->H, n);
+  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, f->H, n) != 0) return -1;
+  for (int i = 0; i < n; i++) f->dx[i] = -f->g[i];
+  LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', n, 1, f->H, n, f->dx, n);
+  cblas_dgemv(CblasColMajor, CblasTrans, n, f->K, 1, f->G, n, f->dx, 1, 0, f->ds, 1);
+  return -cblas_ddot(n, f->g, 1, f->dx, 1);
+}
+
+/* x with t < 0, or false */
+static bool search_run(search *f)
+{
+  int n = f->vars, m = f->rows;
+  double parts = 2 * m + f->K, tau = 1, most = 0;
+  int steps = (int)fmin(SEARCH_STEPS, SEARCH_WORK / ((double)n * n * n));
+  for (int i = 0; i < m; i++) f->x[i] = 0.5;
+  cblas_dgemv(CblasColMajor, CblasTrans, n, f->K, 1, f->G, n, f->x, 1, 0, f->s, 1);
+  for (int b = 0, k = 0; b < f->blocks; k += f->size[b++])
+    most = fmax(most, f->size[b] == 3 ? hypot(f->s[k + 1], f->s[k + 2]) - f->s[k] : -f->s[k]);
+  f->x[m] = 1.5 * most + 1;
+  for (int step = 0; step < steps; step++) {
+    cblas_dgemv(CblasColMajor, CblasTrans, n, f->K, 1, f->G, n, f->x, 1, 0, f->s, 1);
+    double decrement = search_step(f, tau), a = 1;
+    if (!(decrement >= 0)) break;
+    double here = search_value(f, tau, 0), least = here - 0.1 * a * decrement;
+    while (a > 1e-10 && !(search_value(f, tau, a) <= least)) {
+      a *= 0.6;
+      least = here - 0.1 * a * decrement;
+    }
+    if (!(a > 1e-10)) break;
+    for (int i = 0; i < n; i++) f->x[i] += a * f->dx[i];
+    double t = f->x[m];
+    if (t < -SEARCH_MARGIN) return true;
+    if (decrement > 0.5) continue;
+    if (t - 2 * parts / tau > 0 || parts / tau < 1e-2 * SEARCH_LEAST) break;
+    tau *= 12;
+  }
+  return f->x[m] < -SEARCH_LEAST;
+}
+
+bool perp_lcp_search(const perp_lcp *p, double *z)
+{
+  enum { MOST_CONDITIONS = 2000000 };
+  search f = { .p = p };
+  int *friction = perp_exact_alloc(p->n, sizeof *friction);
+  bool found = false;
+  if (search_counts(&f, friction) && (double)f.vars * f.K <= MOST_CONDITIONS) {
+    int most = f.vars > f.K ? f.vars : f.K;
+    double *block = perp_exact_alloc(6 * most, sizeof *block);
+    double **part[] = { &f.s, &f.ds, &f.x, &f.dx, &f.g, &f.scale };
+    for (size_t k = 0; k < sizeof part / sizeof *part; k++) *part[k] = block + k * (size_t)most;
+    f.row = perp_exact_alloc(f.rows, sizeof *f.row);
+    f.size = perp_exact_alloc(f.K, sizeof *f.size);
+    f.G = perp_exact_alloc(f.vars * f.K, sizeof *f.G);
+    f.W = perp_exact_alloc(f.vars * f.K, sizeof *f.W);
+    f.H = perp_exact_alloc(f.vars * f.vars, sizeof *f.H);
+    search_conditions(&f, friction);
+    found = search_run(&f);
+    for (int i = 0; i < p->n; i++) z[i] = 0;
+    for (int i = 0; i < f.rows; i++) z[f.row[i]] = f.scale[i] * f.x[i];
+    free(block);
+    free(f.row);
+    free(f.size);
+    free(f.G);
+    free(f.W);
+    free(f.H);
+  }
+  free(friction);
+  return found;
+}

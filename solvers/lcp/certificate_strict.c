@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Farkas vectors with room to spare: what rounding cannot spoil needs no elimination in integers.
+ *
+ * A vector z that a method hands over is a vertex: u = A'z (definitions in lcp.h) is 0, up to rounding, in as many
+ * columns as z has rows, less one.  Let v_j be u_j, with mu |u_t| of friction added; then dz with  dv_j = -c_j  in
+ * those columns, c = |A'||z|, the least that does, makes z + e dz a vector with v < 0 everywhere for small e > 0. */
+#include "solvers/lcp/exact_lcp.h"
+#include "solvers/lcp/internal.h"
+
+#include <float.h>
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STRICT_ZERO  1e-6  /* of c: what counts as zero */
+#define STRICT_SMALL 1e-10 /* of the largest: rows of z that are left out */
+#define STRICT_EXACT 1e-4  /* of the right side */
+
+typedef struct strict {
+  const perp_lcp *p;
+  double *u, *c; /* [n] A'z, |A'||z| */
+  double *v,
+      *size; /* [n] of columns without a bound on one side: what must be negative, and its terms */
+  double *weight;        /* [n] of friction rows: dv_n = du_n + sum weight du_t */
+  int *equation, *still; /* [n] of v_j, and of u_t = 0; -1: none */
+  double *a, *rest;
+  int rows, equations;
+} strict;
+
+/* Sides of column j without a bound; friction rows have none. */
+static void strict_open(const perp_lcp *p, int j, bool *down, bool *up)
+{
+  double lo, hi;
+  *down = *up = false;
+  if (perp_exact_is_friction(p, j)) return;
+  perp_lcp_bounds(p, NULL, j, &lo, &hi);
+  *down = lo == -HUGE_VAL;
+  *up = hi == HUGE_VAL;
+}
+
+/* u, c, v and size of z; false where a column must be 0 exactly and is not made of zeros. */
+static bool strict_measure(strict *s, const double *z)
+{
+  const perp_lcp *p = s->p;
+  int n = p->n;
+  if (p->F != NULL)
+    perp_blocks_A(p->F, z, s->u, s->rest);
+  else
+    for (int j = 0; j < n; j++) {
+      const double *col = p->A + (size_t)j * (size_t)p->lda;
+      s->u[j] = 0;
+      for (int i = 0; i < n; i++) s->u[j] += col[i] * z[i];
+    }
+  perp_lcp_absolute(p, z, true, s->a, s->c, s->rest, s->rest + n);
+  for (int j = 0; j < n; j++) {
+    bool down, up;
+    strict_open(p, j, &down, &up);
+    if (down && up && s->c[j] > 0) return false;
+    s->v[j] = up ? s->u[j] : down ? -s->u[j] : -1;
+    s->size[j] = s->c[j];
+  }
+  for (int t = 0; t < n; t++) {
+    if (!perp_exact_is_friction(p, t)) continue;
+    int normal = p->fric_of[t], cone = p->cone != NULL && p->cone[t];
+    double lo, hi, u = cone ? hypot(s->u[t], s->u[t + 1]) : fabs(s->u[t]);
+    double c = cone ? s->c[t] + s->c[t + 1] : s->c[t];
+    perp_lcp_bounds(p, NULL, normal, &lo, &hi);
+    if (hi == HUGE_VAL && p->mu[t] > 0) {
+      if (lo < 0 && c > 0) return false; /* its limits are left out of the proofs */
+      s->v[normal] += p->mu[t] * u;
+      s->size[normal] += p->mu[t] * c;
+    }
+    bool zero = u <= STRICT_ZERO * c;
+    for (int k = t; k <= t + cone; k++) s->weight[k] = zero ? 0 : p->mu[t] * s->u[k] / u;
+    t += cone;
+  }
+  return true;
+}
+
+/* Number the conditions that are met as equations; false where one is broken. */
+static bool strict_number(strict *s)
+{
+  const perp_lcp *p = s->p;
+  s->equations = 0;
+  for (int j = 0; j < p->n; j++) {
+    bool down, up;
+    strict_open(p, j, &down, &up);
+    s->equation[j] = s->still[j] = -1;
+    if (down == up || !(s->size[j] > 0)) continue;
+    if (!(s->v[j] <= STRICT_ZERO * s->size[j])) return false;
+    if (s->v[j] >= -STRICT_ZERO * s->size[j]) s->equation[j] = s->equations++;
+  }
+  for (int t = 0; t < p->n; t++)
+    if (perp_exact_is_friction(p, t) && s->equation[p->fric_of[t]] >= 0 && s->weight[t] == 0 &&
+        s->c[t] > 0)
+      s->still[t] = s->equations++;
+  return true;
+}
+
+/* E y = e with dz_i = |z_i| y_i, the least y; false: no such y.  row [n] scratch */
+static bool strict_direction(const strict *s, const double *z, double *dz, double *row)
+{
+  const perp_lcp *p = s->p;
+  int n = p->n, m = s->equations, k = 0;
+  size_t ld = (size_t)m;
+  double *E = perp_exact_alloc(m * s->rows, sizeof *E), *copy, *y, *work;
+  copy = perp_exact_alloc(m * s->rows, sizeof *copy);
+  y = perp_exact_alloc(s->rows, sizeof *y);
+  for (int i = 0; i < n; i++) {
+    if (z[i] == 0) continue;
+    double *e = E + (size_t)k++ * ld;
+    if (p->F != NULL) {
+      for (int j = 0; j < n; j++) dz[j] = j == i;
+      perp_blocks_A(p->F, dz, row, s->rest);
+    } else
+      for (int j = 0; j < n; j++) row[j] = p->A[(size_t)i + (size_t)j * (size_t)p->lda];
+    for (int j = 0; j < n; j++) {
+      double x = row[j] * fabs(z[i]);
+      if (perp_exact_is_friction(p, j)) {
+        int normal = p->fric_of[j], q = s->equation[normal];
+        if (q >= 0) e[q] += s->weight[j] * x / s->size[normal];
+        if (s->still[j] >= 0) e[s->still[j]] += x / s->c[j];
+      } else if (s->equation[j] >= 0) {
+        bool down, up;
+        strict_open(p, j, &down, &up);
+        e[s->equation[j]] += (up ? x : -x) / s->size[j];
+      }
+    }
+  }
+  memcpy(copy, E, ld * (size_t)s->rows * sizeof *E);
+  for (int j = 0; j < n; j++)
+    if (s->equation[j] >= 0) y[s->equation[j]] = -1;
+  int lwork = 64 * (m + s->rows);
+  work = perp_exact_alloc(lwork, sizeof *work);
+  bool good = LAPACKE_dgels_work(LAPACK_COL_MAJOR, 'N', m, s->rows, 1, copy, m, y, s->rows, work,
+                                 lwork) == 0;
+  /* dependent conditions: does y do what it should? */
+  for (int j = 0; j < m; j++) work[j] = 0;
+  for (int i = 0; i < s->rows; i++)
+    for (int j = 0; j < m; j++) work[j] += E[(size_t)i * ld + (size_t)j] * y[i];
+  for (int j = 0; j < n; j++) {
+    if (s->equation[j] >= 0) good = good && fabs(work[s->equation[j]] + 1) <= STRICT_EXACT;
+    if (s->still[j] >= 0) good = good && fabs(work[s->still[j]]) <= STRICT_EXACT;
+  }
+  k = 0;
+  for (int i = 0; i < n; i++) dz[i] = z[i] == 0 ? 0 : fabs(z[i]) * y[k++];
+  free(E);
+  free(copy);
+  free(y);
+  free(work);
+  return good;
+}
+
+/* What z proves beyond nothing, in doubles: -b'z - sup u'lambda over finite bounds. */
+static double strict_gap(const strict *s, const double *z)
+{
+  const perp_lcp *p = s->p;
+  double gap = 0;
+  for (int i = 0; i < p->n; i++) {
+    gap -= p->b[i] * z[i];
+    if (perp_exact_is_friction(p, i)) continue;
+    double lo, hi;
+    perp_lcp_bounds(p, NULL, i, &lo, &hi);
+    double low = lo > -HUGE_VAL ? s->u[i] * lo : -HUGE_VAL;
+    double high = hi < HUGE_VAL ? s->u[i] * hi : -HUGE_VAL;
+    if (fmax(low, high) > -HUGE_VAL) gap -= fmax(low, high);
+  }
+  for (int t = 0; t < p->n; t++) { /* friction of a normal with an upper bound: at most there */
+    double lo, hi;
+    if (!perp_exact_is_friction(p, t)) continue;
+    perp_lcp_bounds(p, NULL, p->fric_of[t], &lo, &hi);
+    if (hi < HUGE_VAL) gap -= p->mu[t] * fabs(s->u[t]) * fmax(hi, 0);
+  }
+  return gap;
+}
+
+static bool strict_is(const strict *s)
+{
+  for (int j = 0; j < s->p->n; j++) {
+    bool down, up;
+    strict_open(s->p, j, &down, &up);
+    if (down != up && s->size[j] > 0 && !(s->v[j] <= -4 * (s->p->n + 4) * DBL_EPSILON * s->size[j]))
+      return false;
+  }
+  return true;
+}
+
+bool perp_lcp_strict(const perp_lcp *p, const double *z, double *out)
+{
+  int n = p->n, nv = p->F != NULL ? p->F->nv : 0;
+  strict s = { .p = p };
+  double *block = perp_exact_alloc(10 * n + 2 * n + 4 * nv, sizeof *block);
+  int *index = perp_exact_alloc(2 * n, sizeof *index);
+  double **part[] = { &s.u, &s.c, &s.v, &s.size, &s.weight, &s.a };
+  double *take = block, top = 0;
+  for (size_t k = 0; k < sizeof part / sizeof *part; k++, take += n) *part[k] = take;
+  double *kept = take, *dz = kept + n, *row = dz + n;
+  s.rest = row + n;
+  s.equation = index;
+  s.still = index + n;
+  perp_lcp_absolute(p, z, true, s.a, s.c, s.rest, s.rest + n);
+  for (int i = 0; i < n; i++) top = fmax(top, fabs(z[i]) * s.a[i]);
+  for (int i = 0; i < n; i++) {
+    kept[i] = fabs(z[i]) * s.a[i] > STRICT_SMALL * top ? z[i] : 0;
+    s.rows += kept[i] != 0;
+  }
+  bool found = false;
+  if (strict_measure(&s, kept) && strict_number(&s) && s.equations <= s.rows) {
+    double gap = strict_gap(&s, kept), most = 0;
+    memcpy(out, kept, (size_t)n * sizeof *out);
+    found = gap > 0 && strict_is(&s);
+    if (!found && gap > 0 && s.equations > 0 && strict_direction(&s, kept, dz, row)) {
+      for (int i = 0; i < n; i++)
+        if (kept[i] != 0) most = fmax(most, fabs(dz[i] / kept[i]));
+      double e = 0.5 / fmax(most, 0.5);
+      for (int step = 0; step < 24 && !found; step++, e /= 4) {
+        for (int i = 0; i < n; i++) out[i] = kept[i] + e * dz[i];
+        found = strict_measure(&s, out) && strict_is(&s) && strict_gap(&s, out) > gap / 2;
+      }
+    }
+  }
+  free(block);
+  free(index);
+  return found;
+}
