@@ -218,7 +218,8 @@ static void info_text(perp_kind kind, const perp_desc *d)
     if (lcp->cost != NULL) perp_wrap_after(stdout, "  cost", 16, lcp->cost);
     if (lcp->counts != NULL) perp_wrap_after(stdout, "  iterations", 16, lcp->counts);
     if (lcp->same != NULL)
-      printf("  at times as   %s\n", strcmp(lcp->same, "*") == 0 ? "whatever it chooses" : lcp->same);
+      printf("  at times as   %s\n",
+             strcmp(lcp->same, "*") == 0 ? "whatever it chooses" : lcp->same);
   }
   if (perp_capabilities(kind, d->caps, buf, sizeof buf) > 0)
     perp_wrap_after(stdout, "  capabilities", 16, buf);

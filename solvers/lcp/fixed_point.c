@@ -178,7 +178,8 @@ const perp_lcp_desc perp_lcp_fixed_point = {
   .create = create,
   .solve = solve,
   .destroy = destroy,
-  .serves = "boxed friction rows over what its inner solver serves, where the limits contract under some omega",
+  .serves = "boxed friction rows over what its inner solver serves, where the limits contract "
+            "under some omega",
   .ties = "those of the inner solver (lemke: see there)",
   .cost = "one solve of the inner solver a step, warm-started; 4 n numbers more",
   .counts = "steps: solves of the inner solver",

@@ -21,10 +21,10 @@ typedef struct lie {
   const char *says; /* part of a check that has to fail; NULL: the tests do not come to their end */
 } lie;
 
-#define LCP_LOOP   "for (stats->iterations = 0; stats->iterations < s->opt.max_iter;) {"
+#define LCP_LOOP     "for (stats->iterations = 0; stats->iterations < s->opt.max_iter;) {"
 #define CONTACT_DONE "  perp_contact_count_solve(count, s->lcp.d->name, &stats);"
-#define LCP_DONE   "      stats->reason = PERP_CONVERGED;\n"
-#define CONTACT_MU "s->mu[i] = k == 0 ? 0 : island->mu[c];"
+#define LCP_DONE     "      stats->reason = PERP_CONVERGED;\n"
+#define CONTACT_MU   "s->mu[i] = k == 0 ? 0 : island->mu[c];"
 
 static const lie lies[] = {
   /* LCP solvers */
@@ -241,8 +241,7 @@ static const lie lies[] = {
     "prints nothing" },
   { "contact",
     "changes the velocities",
-    { { CONTACT_DONE,
-        CONTACT_DONE "\n  ((double *)island->b)[0] *= 1 + 1e-15;" } },
+    { { CONTACT_DONE, CONTACT_DONE "\n  ((double *)island->b)[0] *= 1 + 1e-15;" } },
     "the island is only read" },
   { "contact",
     "writes behind the impulses",
