@@ -257,13 +257,13 @@ static perp_status run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, dou
   return status;
 }
 
-/* Only what can be verified is passed on.  An exhaustive method need not have a vector, nor claim anything: what it
- * leaves unsolved may have no solution. */
+/* Only what can be verified is passed on.  An exhaustive method need not have a vector; of those of perp the exact
+ * search is a part: what they leave unsolved may have no solution, whether they say so or not. */
 static perp_reason weigh(perp_lcp_solver *s, const perp_lcp *p, perp_reason reason)
 {
   bool claims = reason == PERP_RAY || reason == PERP_INFEASIBLE || reason == PERP_NONE_WITHIN;
   bool exhaustive = (s->d->d.caps & PERP_LCP_EXHAUSTIVE) != 0;
-  if (!claims && (!exhaustive || reason == PERP_UNSUITED)) return reason;
+  if (!claims && (!exhaustive || s->outside || reason == PERP_UNSUITED)) return reason;
   if (finite_vector(s->certificate, p->n))
     s->proof = perp_lcp_sharpen(p, s->certificate, s->certificate, s->scratch);
   if (s->proof == PERP_PROOF_INFEASIBLE) return PERP_INFEASIBLE;
