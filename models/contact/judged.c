@@ -250,6 +250,7 @@ static perp_status solve_once(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, 
   const double part = (j->lcp.d->caps & improves) == improves ? 0.1 : 1;
   perp_lcp q = *p;
   q.tol_data = part * tol_data;
+  q.brief = true;
   PERP_TRY(perp_lcp_solve(ctx, j->solver, &q, part * tol, lambda, j->w, NULL, stats));
   if (j->settle != NULL)
     j->settle(j, p, lambda);

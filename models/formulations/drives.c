@@ -259,7 +259,8 @@ bool perp_drives_step(perp_drives *d, perp_constrained *k, double h, const doubl
                              .lo = d->lo,
                              .hi = d->hi,
                              .unit = d->unit,
-                             .tol_data = d->tol_data };
+                             .tol_data = d->tol_data,
+                             .brief = true };
   perp_stats stats = { 0 };
   memset(d->lambda, 0, (size_t)d->n * sizeof *d->lambda);
   k->status = perp_lcp_solve(k->ctx, d->lcp, &problem, TOLERANCE, d->lambda, d->w, NULL, &stats);

@@ -473,6 +473,43 @@ static perp_lcp_proof weigh(const perp_lcp *p, const double *z, int64_t budget, 
   return is_ray(p, x, u, c, a, rest) ? PERP_PROOF_RAY : PERP_PROOF_NONE;
 }
 
+perp_lcp_proof perp_lcp_glance(const perp_lcp *p, const double *z, double *scratch)
+{
+  const int n = p->n;
+  const double eps = (n + 4) * DBL_EPSILON;
+  double *x = scratch, *u = x + n, *c = u + n, *a = c + n, *rest = a + n;
+  double gap = 0, noise = DBL_MIN, data = DBL_MIN;
+  if (!admissible(p, z, x)) return PERP_PROOF_NONE;
+  transposed_product(p, x, u, rest + n);
+  perp_lcp_absolute(p, x, true, a, c, rest, rest + n);
+  for (int i = 0; i < n; i++) {
+    data = fmax(data, fabs(p->b[i]) / a[i]);
+    gap -= p->b[i] * x[i] + eps * fabs(p->b[i] * x[i]);
+    if (!perp_exact_is_friction(p, i)) continue;
+    u[p->fric_of[i]] += p->mu[i] * tangential(p, u, i);
+    c[p->fric_of[i]] += p->mu[i] * (2 * c[i]);
+  }
+  for (int i = 0; i < n; i++) {
+    if (perp_exact_is_friction(p, i)) continue;
+    double lo, hi, off = eps * c[i], top = -HUGE_VAL;
+    perp_lcp_bounds(p, NULL, i, &lo, &hi);
+    if (lo > -HUGE_VAL) {
+      data = fmax(data, lo);
+      top = u[i] * lo + off * fabs(lo);
+    } else
+      noise = fmax(noise, off - u[i]);
+    if (hi < HUGE_VAL) {
+      data = fmax(data, -hi);
+      top = fmax(top, u[i] * hi + off * fabs(hi));
+    } else
+      noise = fmax(noise, off + u[i]);
+    if (top > -HUGE_VAL) gap -= top;
+  }
+  /* |lambda|_1 >= gap / noise for every solution */
+  if (gap > 1e8 * data * noise) return PERP_PROOF_WITHIN;
+  return is_ray(p, x, u, c, a, rest) ? PERP_PROOF_RAY : PERP_PROOF_NONE;
+}
+
 perp_lcp_proof perp_lcp_sharpen(const perp_lcp *p, const double *z, double *exact, double *scratch)
 {
   double *found = perp_exact_alloc(p->n, sizeof *found);

@@ -19,6 +19,9 @@ void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, doub
 
 /* perp_lcp_prove that, for PERP_PROOF_INFEASIBLE, writes the vector that proves to exact [n] (may be z): without
  * rounding where doubles can hold it.  In problems of up to 24 rows it looks beyond the rows of z, which may be 0. */
+/* What z shows as it stands, with a bound of the rounding: PERP_PROOF_WITHIN, RAY or NONE.  scratch
+ * [PERP_LCP_SCRATCH].  As a product with |A'|, no allocation. */
+perp_lcp_proof perp_lcp_glance(const perp_lcp *p, const double *z, double *scratch);
 perp_lcp_proof perp_lcp_sharpen(const perp_lcp *p, const double *z, double *exact, double *scratch);
 /* certificate_strict.c: z [n], nearly a Farkas vector -> out [n], one whose u = A'z has the right sign on every side
  * without a bound by more than rounding, as far as doubles tell; of the rows of z.  False: none, as where a free

@@ -41,7 +41,11 @@ typedef struct perp_lcp {
   /* [n] > 0, factors that bring w of each row to one unit, that of `data` (a slack of Stewart and Trinkle is
    * an impulse: A_nn of its contact); NULL: all 1. */
   const double *unit;
+  /* What a time step can afford: where there are more than PERP_LCP_BRIEF rows no proof is looked for, a claim that there
+   * is no solution is read as it stands, in O(n^2), and is PERP_NONE_WITHIN at most. */
+  bool brief;
 } perp_lcp;
+enum { PERP_LCP_BRIEF = 8 };
 
 /* Index set of a row, for traces, warm starts and certificates. */
 enum { PERP_ROW_LO = -1, PERP_ROW_FREE = 0, PERP_ROW_HI = 1 };

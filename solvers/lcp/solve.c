@@ -263,11 +263,13 @@ static perp_reason weigh(perp_lcp_solver *s, const perp_lcp *p, perp_reason reas
 {
   bool claims = reason == PERP_RAY || reason == PERP_INFEASIBLE || reason == PERP_NONE_WITHIN;
   bool exhaustive = (s->d->d.caps & PERP_LCP_EXHAUSTIVE) != 0;
-  if (!claims && (!exhaustive || s->outside || reason == PERP_UNSUITED)) return reason;
+  const bool brief = p->brief && p->n > PERP_LCP_BRIEF;
+  if (!claims && (!exhaustive || s->outside || brief || reason == PERP_UNSUITED)) return reason;
   if (finite_vector(s->certificate, p->n))
-    s->proof = perp_lcp_sharpen(p, s->certificate, s->certificate, s->scratch);
+    s->proof = brief ? perp_lcp_glance(p, s->certificate, s->scratch)
+                     : perp_lcp_sharpen(p, s->certificate, s->certificate, s->scratch);
   if (s->proof == PERP_PROOF_INFEASIBLE) return PERP_INFEASIBLE;
-  if (reason == PERP_INFEASIBLE && exhaustive &&
+  if (reason == PERP_INFEASIBLE && exhaustive && !brief &&
       perp_exact_exclude(p, PERP_EXCLUDE_WORK, s->scratch) == PERP_EXACT_IMPOSSIBLE) {
     s->proof = PERP_PROOF_EXCLUDED;
     return PERP_INFEASIBLE;
