@@ -67,9 +67,9 @@ static perp_status solve_abort(perp_ctx *ctx, void *ws, const perp_lcp *p, doubl
   enum { LIMB = 8192, MANY = 1 << 20 }; /* 8 GiB: far beyond what the test allows */
   (void)ctx, (void)ws, (void)p, (void)lambda, (void)certificate, (void)stats;
   for (int k = 0; k < MANY; k++) {
-    char *number = malloc(LIMB);
+    char *volatile number = malloc(LIMB); /* volatile: else a compiler may leave it out */
     if (number == NULL) abort();
-    number[0] = (char)k;
+    memset(number, k, LIMB);
     if (k == MANY - 1) free(number);
   }
   return PERP_OK;
