@@ -19,8 +19,7 @@
 
 enum { MOST_NUMBERS = 400000, ALL_ROWS = 24, SEARCH_ROWS = 600 };
 
-/* u = A'z */
-static void transposed_product(const perp_lcp *p, const double *z, double *u, double *scratch)
+void perp_lcp_transposed(const perp_lcp *p, const double *z, double *u, double *scratch)
 {
   if (p->F != NULL) {
     perp_blocks_A(p->F, z, u, scratch);
@@ -362,7 +361,7 @@ static bool stands_out(const perp_lcp *p, const double *z, double *u, double *c,
                        double *rest)
 {
   double gap = 0, size = 0;
-  transposed_product(p, z, u, rest + p->n);
+  perp_lcp_transposed(p, z, u, rest + p->n);
   perp_lcp_absolute(p, z, true, a, c, rest, rest + p->n);
   for (int i = 0; i < p->n; i++)
     if (perp_exact_is_friction(p, i)) {
@@ -393,7 +392,7 @@ static bool strictly(const perp_lcp *p, const double *z, int64_t *budget, double
   bool *keep = perp_exact_alloc(n, sizeof *keep), proved = false;
   if (perp_lcp_strict(p, z, near)) {
     for (int i = 0; i < n; i++) keep[i] = near[i] != 0;
-    transposed_product(p, near, u, scratch + n);
+    perp_lcp_transposed(p, near, u, scratch + n);
     proved = search(p, near, keep, u, budget, false, &radius, exact);
   }
   free(near);
@@ -419,7 +418,7 @@ static perp_lcp_proof weigh(const perp_lcp *p, const double *z, int64_t budget, 
   double r = 0, noise = 0;
   bool any = admissible(p, z, x), *keep = perp_exact_alloc(n, sizeof *keep);
   double *push = perp_exact_alloc(n, sizeof *push);
-  transposed_product(p, x, u, rest + n);
+  perp_lcp_transposed(p, x, u, rest + n);
   perp_lcp_absolute(p, x, true, a, c, rest, rest + n);
   int rows = 0, limits = 0, askable = 0;
   for (int i = 0; i < n; i++) {
@@ -480,7 +479,7 @@ perp_lcp_proof perp_lcp_glance(const perp_lcp *p, const double *z, double *scrat
   double *x = scratch, *u = x + n, *c = u + n, *a = c + n, *rest = a + n;
   double gap = 0, noise = DBL_MIN, data = DBL_MIN;
   if (!admissible(p, z, x)) return PERP_PROOF_NONE;
-  transposed_product(p, x, u, rest + n);
+  perp_lcp_transposed(p, x, u, rest + n);
   perp_lcp_absolute(p, x, true, a, c, rest, rest + n);
   for (int i = 0; i < n; i++) {
     data = fmax(data, fabs(p->b[i]) / a[i]);

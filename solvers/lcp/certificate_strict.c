@@ -44,14 +44,7 @@ static bool strict_measure(strict *s, const double *z)
 {
   const perp_lcp *p = s->p;
   int n = p->n;
-  if (p->F != NULL)
-    perp_blocks_A(p->F, z, s->u, s->rest);
-  else
-    for (int j = 0; j < n; j++) {
-      const double *col = p->A + (size_t)j * (size_t)p->lda;
-      s->u[j] = 0;
-      for (int i = 0; i < n; i++) s->u[j] += col[i] * z[i];
-    }
+  perp_lcp_transposed(p, z, s->u, s->rest);
   perp_lcp_absolute(p, z, true, s->a, s->c, s->rest, s->rest + n);
   for (int j = 0; j < n; j++) {
     bool down, up;

@@ -19,6 +19,8 @@ void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, doub
 
 /* perp_lcp_prove that, for PERP_PROOF_INFEASIBLE, writes the vector that proves to exact [n] (may be z): without
  * rounding where doubles can hold it.  In problems of up to 24 rows it looks beyond the rows of z, which may be 0. */
+/* u = A'z [n].  scratch [2 nv], not read when dense.  O(n^2) dense, O(nnz) factored; no allocation. */
+void perp_lcp_transposed(const perp_lcp *p, const double *z, double *u, double *scratch);
 /* What z shows as it stands, with a bound of the rounding: PERP_PROOF_WITHIN, RAY or NONE.  scratch
  * [PERP_LCP_SCRATCH].  As a product with |A'|, no allocation. */
 perp_lcp_proof perp_lcp_glance(const perp_lcp *p, const double *z, double *scratch);

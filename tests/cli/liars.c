@@ -3,17 +3,6 @@
  * which nobody checks. */
 #include "tests/cli/program.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
 enum { EDITS = 3 };
 typedef struct lie {
   const char *kind, *what;

@@ -4,18 +4,6 @@
 #include "experiments/runner/build.h"
 #include "tests/cli/program.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED                                                                                  \
-  1 /* plug-ins are built without: they cannot be loaded by the compiler's rules for them */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
 static bool shell(const char *fmt, ...)
 {
   va_list ap;

@@ -5,12 +5,6 @@
 
 #include <signal.h>
 
-#ifdef TAP_SANITIZED
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-
 static const char *text_of(const json_t *j, const char *key)
 {
   const char *s = json_string_value(json_object_get(j, key));
