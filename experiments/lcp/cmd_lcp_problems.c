@@ -47,6 +47,11 @@ static void write_json(const perp_lcp_problem *q)
     perp_json_close(&j, ']');
   }
   if (p->unit != NULL) perp_lcp_json_vector(&j, "unit", p->unit, n);
+  if (p->contact_of != NULL) {
+    perp_json_open(&j, "contact_of", '[');
+    for (int i = 0; i < n; i++) perp_json_int(&j, NULL, p->contact_of[i]);
+    perp_json_close(&j, ']');
+  }
   if (p->frozen) perp_json_bool(&j, "frozen", true);
   if (q->solution != NULL)
     perp_lcp_json_vector(&j, "solution", q->solution, n);

@@ -121,6 +121,7 @@ static void layout(perp_judged *j, perp_arena *a)
   j->mu = PERP_CARVE(a, double, n);
   j->lambda = PERP_CARVE(a, double, n);
   j->fric_of = PERP_CARVE(a, int, n);
+  j->contact_of = PERP_CARVE(a, int, n);
   j->cone = PERP_CARVE(a, signed char, n);
   j->scratch = PERP_CARVE(a, double, PERP_LCP_SCRATCH(n, j->cap_nv));
 }

@@ -30,7 +30,7 @@ typedef struct perp_judged {
   double *unit;                  /* [cap_n], of the models */
   double *scratch;               /* [PERP_LCP_SCRATCH] */
   double *lo, *hi, *mu, *lambda; /* [cap_n], of the models */
-  int *fric_of;
+  int *fric_of, *contact_of;     /* [cap_n], of the models */
   signed char *cone;
 } perp_judged;
 

@@ -381,10 +381,12 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
       j->lo[at] = island->lo[c];
       bounded |= island->lo[c] > 0;
     }
+    j->contact_of[at] = rows_of(w, c) == 1 ? -1 : c;
     if (rows_of(w, c) == 1) continue;
     spread(w, impulse + (size_t)r * (size_t)c, j->lambda + at);
     for (int i = 1; i <= k + 1; i++) {
       j->lo[at + i] = 0, j->hi[at + i] = HUGE_VAL;
+      j->contact_of[at + i] = c;
       j->unit[at + i] = i > k ? w->diag[r * c] / w->sigma[c]
                               : 1; /* mu lambda_n - ..., an impulse */
       w->b[at + i] = i > k ? 0
@@ -397,11 +399,14 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
     perp_contact_row_bounds(island, i, &j->lo[at], &j->hi[at]);
     w->b[at] = island->b[r * nc + i];
     j->unit[at] = 1;
+    j->contact_of[at] = -1;
     j->lambda[at] = impulse[r * nc + i];
   }
 
   double rel;
-  perp_lcp p = { .n = n, .b = w->b, .unit = j->unit, .tol_data = j->setup.tol_data };
+  perp_lcp p = {
+    .n = n, .b = w->b, .unit = j->unit, .contact_of = j->contact_of, .tol_data = j->setup.tol_data
+  };
   if (bounded) p.lo = j->lo, p.hi = j->hi;
   slack(w, island, impulse, j->lambda, j->w, j->a);
   if (perp_judged_reuse(j, &p, island->reuse, j->a, j->lambda, j->w, &rel, count)) {

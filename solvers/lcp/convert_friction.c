@@ -140,7 +140,7 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *q, int n_d,
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the pyramid needs a dense A");
   PERP_TRY(make_map(ctx, p, n_d, &m));
   int n = m.kept + m.beta + m.contacts;
-  unsigned parts = PERP_PART_A | PERP_PART_UNIT;
+  unsigned parts = PERP_PART_A | PERP_PART_UNIT | PERP_PART_CONTACTS;
   bool still = q->solution != NULL;
   for (int i = 0; still && i < p->n; i++)
     if (is_friction(p, i) && q->solution[i] != 0) still = false;
@@ -152,6 +152,8 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *q, int n_d,
   if (status == PERP_OK) {
     perp_lcp_arrays x = perp_lcp_edit(out);
     size_t ld = (size_t)n;
+    bool shared =
+        false; /* a normal with friction of two kinds: no contact of Stewart and Trinkle */
     project(p, &m, ag, x.A, ld);
     for (int c = 0; c < m.contacts; c++) {
       size_t gamma = (size_t)(m.kept + m.beta + c);
@@ -160,11 +162,15 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *q, int n_d,
       const double A_nn = fabs(p->A[(size_t)normal * ((size_t)p->lda + 1)]);
       x.unit[gamma] = (p->unit != NULL ? p->unit[normal] : 1) * (A_nn > 0 ? A_nn : 1);
       x.A[gamma + (size_t)m.normal[c] * ld] = m.mu[c];
+      if (x.contact_of[m.normal[c]] >= 0) shared = true;
+      x.contact_of[gamma] = x.contact_of[m.normal[c]] = c;
       for (int k = m.first[c]; k < m.first[c + 1]; k++) {
         x.A[gamma + (size_t)(m.kept + k) * ld] = -1;
         x.A[(size_t)(m.kept + k) + gamma * ld] = 1;
+        x.contact_of[m.kept + k] = c;
       }
     }
+    if (shared || m.contacts == 0) out->p.contact_of = NULL;
     for (int i = 0; i < m.kept + m.beta; i++) {
       x.b[i] = combine(&m.col[i], p->b);
       if (p->unit != NULL) x.unit[i] = p->unit[m.col[i].row];

@@ -26,14 +26,15 @@ enum member {
   J_MU,
   J_CONE,
   J_UNIT,
+  J_CONTACT_OF,
   J_FROZEN,
   J_SOLUTION,
   MEMBERS
 };
-static const char *const member_names[MEMBERS] = { "family",  "provenance", "n",    "A",
-                                                   "b",       "lo",         "hi",   "friction_of",
-                                                   "mu",      "cone",       "unit", "frozen",
-                                                   "solution" };
+static const char *const member_names[MEMBERS] = { "family", "provenance", "n",    "A",
+                                                   "b",      "lo",         "hi",   "friction_of",
+                                                   "mu",     "cone",       "unit", "contact_of",
+                                                   "frozen", "solution" };
 
 /* ---- syntax ------------------------------------------------------------------------------------------- */
 
@@ -469,6 +470,10 @@ static void simplify(perp_lcp_problem *out)
   bool units = false;
   for (int i = 0; p->unit != NULL && i < p->n; i++) units = units || p->unit[i] != 1;
   if (!units) p->unit = NULL;
+  bool contacts = false;
+  for (int i = 0; p->contact_of != NULL && i < p->n; i++)
+    contacts = contacts || p->contact_of[i] >= 0;
+  if (!contacts) p->contact_of = NULL;
   if (!cones) p->cone = NULL;
   if (!friction && !cones) {
     p->fric_of = NULL;
@@ -487,6 +492,7 @@ perp_status perp_lcp_read_json(perp_scan *t, perp_lcp_problem *out)
   unsigned parts = PERP_PART_A | PERP_PART_BOUNDS | PERP_PART_FRICTION;
   if (place[J_CONE].at != NULL) parts |= PERP_PART_CONE;
   if (place[J_UNIT].at != NULL) parts |= PERP_PART_UNIT;
+  if (place[J_CONTACT_OF].at != NULL) parts |= PERP_PART_CONTACTS;
   if (solution) parts |= PERP_PART_SOLUTION;
   PERP_TRY(perp_lcp_problem_new(t->ctx, n, parts, out));
   perp_lcp_arrays x = perp_lcp_edit(out);
@@ -501,6 +507,10 @@ perp_status perp_lcp_read_json(perp_scan *t, perp_lcp_problem *out)
     PERP_TRY(read_member(
         t, &place[J_UNIT],
         (struct items){ .kind = REAL, .name = "unit", .n = n, .x = x.unit, .stride = 1 }));
+  if (x.contact_of != NULL)
+    PERP_TRY(read_member(
+        t, &place[J_CONTACT_OF],
+        (struct items){ .kind = INDEX, .name = "contact_of", .n = n, .index = x.contact_of }));
   if (solution)
     PERP_TRY(read_member(
         t, &place[J_SOLUTION],

@@ -24,15 +24,16 @@ enum section {
   S_FRICTION,
   S_CONE,
   S_UNIT,
+  S_CONTACT,
   S_FROZEN,
   S_SOLUTION,
   S_END,
   SECTIONS
 };
-static const char *const section_names[SECTIONS] = { "family", "provenance", "classes",  "n",
-                                                     "A",      "factored",   "softness", "b",
-                                                     "lo",     "hi",         "friction", "cone",
-                                                     "unit",   "frozen",     "solution", "end" };
+static const char *const section_names[SECTIONS] = {
+  "family", "provenance", "classes", "n",    "A",       "factored", "softness", "b",  "lo",
+  "hi",     "friction",   "cone",    "unit", "contact", "frozen",   "solution", "end"
+};
 
 static int section_of(const char *word)
 {
@@ -340,6 +341,19 @@ static perp_status read_cones(perp_scan *t, signed char *cone, int n)
   return PERP_OK;
 }
 
+static perp_status read_contacts(perp_scan *t, int *contact_of, int n)
+{
+  int count, i;
+  PERP_TRY(perp_scan_int(t, "the number of rows of contacts", 0, n, &count));
+  for (int k = 0; k < count; k++) {
+    PERP_TRY(perp_scan_int(t, "a row of a contact", 0, n - 1, &i));
+    if (contact_of[i] >= 0)
+      return perp_scan_fail(t, t->word_line, "the contact of row %d is given twice", i);
+    PERP_TRY(perp_scan_int(t, "a contact", 0, n - 1, &contact_of[i]));
+  }
+  return PERP_OK;
+}
+
 static perp_status read_classes(perp_scan *t, unsigned *classes)
 {
   char word[32];
@@ -410,6 +424,8 @@ static perp_status read_section(perp_scan *t, int k, unsigned present, unsigned 
     return read_cones(t, x.cone, n);
   case S_UNIT:
     return perp_scan_reals(t, "unit", (size_t)n, x.unit);
+  case S_CONTACT:
+    return read_contacts(t, x.contact_of, n);
   case S_FROZEN:
     out->p.frozen = true;
     return PERP_OK;
@@ -431,6 +447,7 @@ static perp_status read_n(perp_scan *t, unsigned present, perp_lcp_problem *out)
   if (present & 1u << S_FRICTION) parts |= PERP_PART_FRICTION;
   if (present & 1u << S_CONE) parts |= PERP_PART_CONE;
   if (present & 1u << S_UNIT) parts |= PERP_PART_UNIT;
+  if (present & 1u << S_CONTACT) parts |= PERP_PART_CONTACTS;
   if (present & 1u << S_SOLUTION) parts |= PERP_PART_SOLUTION;
   return perp_lcp_problem_new(t->ctx, n, parts, out);
 }

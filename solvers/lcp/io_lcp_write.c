@@ -134,6 +134,13 @@ perp_status perp_lcp_write(perp_ctx *ctx, const perp_lcp_problem *q, FILE *f)
       if (p->cone[i]) fprintf(f, "%d\n", i);
   }
   if (p->unit != NULL) write_vector(f, "unit", p->unit, n);
+  if (p->contact_of != NULL) {
+    count = 0;
+    for (int i = 0; i < n; i++) count += p->contact_of[i] >= 0;
+    fprintf(f, "contact %d\n", count);
+    for (int i = 0; i < n; i++)
+      if (p->contact_of[i] >= 0) fprintf(f, "%d %d\n", i, p->contact_of[i]);
+  }
   if (p->frozen) fprintf(f, "frozen\n");
   if (q->solution != NULL) write_vector(f, "solution", q->solution, n);
   fprintf(f, "end\n");

@@ -11,6 +11,10 @@
  * (circular Coulomb cone).  Row j is not itself a friction row; lo and hi of friction rows are not read
  * unless the problem is `frozen`.
  *
+ * Friction of Stewart and Trinkle is a pure LCP: the rows of a contact are one normal x_n, directions x_t and one slack
+ * beta, the sliding speed, whose row is mu x_n - sum x_t >= 0.  contact_of says which rows make one contact, for the
+ * methods that take a contact as one block or treat normals and friction in turn; see stewart.h.
+ *
  * A is dense (column-major, any symmetry) or kept factored as J M^-1 J' + S (solvers/linalg/blocks.h),
  * so that iterative solvers never form it. */
 #ifndef PERP_LCP_H
@@ -29,6 +33,8 @@ typedef struct perp_lcp {
   const int *fric_of;      /* [n], -1 = no friction row; NULL: none at all */
   const double *mu;        /* [n], read where fric_of >= 0 */
   const signed char *cone; /* [n] 1 on the first of the two rows of a circular cone; NULL: boxes */
+  const int
+      *contact_of; /* [n] contact of a Stewart-Trinkle row, 0 ... n - 1; -1: none; NULL: not said */
   /* Fixed-limit friction: the friction rows are plain box rows with the bounds lo, hi given here;
    * fric_of and mu serve only to report the coupling.  Methods never see it: perp_lcp_solve hands them
    * the plain box problem. */

@@ -40,6 +40,7 @@ static void layout(perp_lcp_problem *q, perp_arena *a, unsigned parts)
   }
   if (parts & PERP_PART_CONE) q->p.cone = PERP_CARVE(a, signed char, n);
   if (parts & PERP_PART_UNIT) q->p.unit = PERP_CARVE(a, double, n);
+  if (parts & PERP_PART_CONTACTS) q->p.contact_of = PERP_CARVE(a, int, n);
   if (parts & PERP_PART_SOLUTION) q->solution = PERP_CARVE(a, double, n);
 }
 
@@ -63,6 +64,7 @@ perp_status perp_lcp_problem_new(perp_ctx *ctx, int n, unsigned parts, perp_lcp_
   for (int i = 0; x.hi != NULL && i < n; i++) x.hi[i] = HUGE_VAL;
   for (int i = 0; x.fric_of != NULL && i < n; i++) x.fric_of[i] = -1;
   for (int i = 0; x.unit != NULL && i < n; i++) x.unit[i] = 1;
+  for (int i = 0; x.contact_of != NULL && i < n; i++) x.contact_of[i] = -1;
   return PERP_OK;
 }
 
@@ -86,6 +88,7 @@ perp_lcp_arrays perp_lcp_edit(perp_lcp_problem *p)
                             .unit = (double *)(uintptr_t)p->p.unit,
                             .solution = p->solution,
                             .fric_of = (int *)(uintptr_t)p->p.fric_of,
+                            .contact_of = (int *)(uintptr_t)p->p.contact_of,
                             .cone = (signed char *)(uintptr_t)p->p.cone };
 }
 
@@ -131,6 +134,7 @@ static unsigned parts_of(const perp_lcp *p)
   if (p->fric_of != NULL) parts |= PERP_PART_FRICTION;
   if (p->cone != NULL) parts |= PERP_PART_CONE;
   if (p->unit != NULL) parts |= PERP_PART_UNIT;
+  if (p->contact_of != NULL) parts |= PERP_PART_CONTACTS;
   return parts;
 }
 
@@ -149,6 +153,7 @@ static void copy_vectors(const perp_lcp *p, const double *solution, perp_lcp_pro
   }
   if (p->cone != NULL) memcpy(x.cone, p->cone, n);
   if (p->unit != NULL) memcpy(x.unit, p->unit, n * sizeof *x.unit);
+  if (p->contact_of != NULL) memcpy(x.contact_of, p->contact_of, n * sizeof *x.contact_of);
   if (solution != NULL) memcpy(x.solution, solution, n * sizeof *x.solution);
   out->p.frozen = p->frozen;
   out->p.tol = p->tol;
@@ -261,6 +266,7 @@ perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const i
     }
     if (x.cone != NULL) x.cone[k] = y.cone[i];
     if (x.unit != NULL) x.unit[k] = y.unit[i];
+    if (x.contact_of != NULL) x.contact_of[k] = y.contact_of[i];
     if (x.solution != NULL) x.solution[k] = y.solution[i];
   }
   perp_lcp_problem_free(&old);

@@ -28,14 +28,15 @@ typedef struct perp_lcp_problem {
   void *storage, *block_storage; /* owned */
 } perp_lcp_problem;
 
-/* Parts to allocate in perp_lcp_problem_new; lo = 0, hi = inf, fric_of = -1, mu = cone = 0, unit = 1 to begin with. */
+/* Parts to allocate in perp_lcp_problem_new; lo = 0, hi = inf, fric_of = contact_of = -1, mu = cone = 0, unit = 1 to begin with. */
 enum {
   PERP_PART_A = 1 << 0,
   PERP_PART_BOUNDS = 1 << 1,
   PERP_PART_FRICTION = 1 << 2,
   PERP_PART_CONE = 1 << 3,
   PERP_PART_SOLUTION = 1 << 4,
-  PERP_PART_UNIT = 1 << 5
+  PERP_PART_UNIT = 1 << 5,
+  PERP_PART_CONTACTS = 1 << 6
 };
 
 /* Empty problem of n rows, all numbers zero.  PERP_ERR_DIM when n < 0, PERP_ERR_NOMEM when it does not fit memory;
@@ -54,7 +55,7 @@ perp_status perp_lcp_problem_note(perp_ctx *ctx, perp_lcp_problem *p, const char
 /* Writable pointers to the arrays of an owned problem (NULL where the part is absent). */
 typedef struct perp_lcp_arrays {
   double *A, *b, *lo, *hi, *mu, *unit, *solution;
-  int *fric_of;
+  int *fric_of, *contact_of;
   signed char *cone;
 } perp_lcp_arrays;
 perp_lcp_arrays perp_lcp_edit(perp_lcp_problem *p);

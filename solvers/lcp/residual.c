@@ -145,6 +145,10 @@ perp_status perp_lcp_check(perp_ctx *ctx, const perp_lcp *p, bool *finite)
     if (!(p->unit[i] > 0 && p->unit[i] <= DBL_MAX))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: unit = %g, must be finite and > 0", i,
                        p->unit[i]);
+  for (int i = 0; p->contact_of != NULL && i < p->n; i++)
+    if (p->contact_of[i] < -1 || p->contact_of[i] >= p->n)
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: contact %d, must be -1 ... n - 1 = %d", i,
+                       p->contact_of[i], p->n - 1);
   if (p->cone != NULL) PERP_TRY(check_cones(ctx, p));
   for (int j = 0; p->A != NULL && finite != NULL && j < p->n; j++)
     probe += finite_probe(p->A + (size_t)j * (size_t)p->lda, (size_t)p->n);

@@ -196,6 +196,7 @@ static perp_lcp copy_problem(const perp_lcp *p, perp_arena *a)
   q.mu = copied(a, p->mu, n, sizeof *p->mu);
   q.cone = copied(a, p->cone, n, sizeof *p->cone);
   q.unit = copied(a, p->unit, n, sizeof *p->unit);
+  q.contact_of = copied(a, p->contact_of, n, sizeof *p->contact_of);
   return q;
 }
 
