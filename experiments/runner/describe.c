@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/runner/describe.h"
 
+#include "experiments/metrics/metrics.h"
 #include "experiments/runner/build.h"
 #include "models/models.h"
 
@@ -37,7 +38,10 @@ static const struct capability {
   { PERP_KIND_lcp, PERP_LCP_ITERATIVE, "iterative" },
   { PERP_KIND_lcp, PERP_LCP_WARM, "warm-start" },
   { PERP_KIND_lcp, PERP_LCP_PEER, "peer" },
+  { PERP_KIND_lcp, PERP_LCP_EXHAUSTIVE, "exhaustive" },
+  { PERP_KIND_lcp, PERP_LCP_STRUCTURED, "one-structure" },
   { PERP_KIND_lcp, PERP_LCP_CHOOSES, "chooses" },
+  { PERP_KIND_lcp, PERP_LCP_CONE_BLOCKS, "cone-blocks" },
   { PERP_KIND_stab, PERP_STAB_FEEDBACK, "feedback" },
   { PERP_KIND_stab, PERP_STAB_PROJECTS, "projects" },
   { PERP_KIND_formulation, PERP_FORM_USES_ODE, "uses-ode" },
@@ -48,10 +52,15 @@ static const struct capability {
   { PERP_KIND_formulation, PERP_FORM_CONTACTS, "contacts" },
   { PERP_KIND_formulation, PERP_FORM_DRIVES, "drives" },
   { PERP_KIND_formulation, PERP_FORM_SPRINGS, "soft-joints" },
+  { PERP_KIND_formulation, PERP_FORM_WRAPS, "wraps" },
+  { PERP_KIND_formulation, PERP_FORM_EVENTS, "events" },
+  { PERP_KIND_formulation, PERP_FORM_FEEDBACK, "feedback" },
+  { PERP_KIND_formulation, PERP_FORM_LOOPS, "loops" },
   { PERP_KIND_contact, PERP_CONTACT_FRICTION, "friction" },
   { PERP_KIND_contact, PERP_CONTACT_BOX, "box" },
   { PERP_KIND_contact, PERP_CONTACT_CONE, "cone" },
   { PERP_KIND_contact, PERP_CONTACT_DENSE, "dense" },
+  { PERP_KIND_metric, PERP_METRIC_TIMING, "timing" },
   { PERP_KIND_NONE, PERP_CAP_ALLOCATES, "allocates" }, /* every kind */
 };
 

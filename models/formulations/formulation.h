@@ -105,7 +105,10 @@ enum {
   PERP_FORM_WRAPS = 1 << 7,    /* runs another formulation, which decides what it serves and uses */
   PERP_FORM_EVENTS =
       1 << 8, /* steps end at impacts: contact forces are on the acceleration level */
-  PERP_FORM_SPRINGS = 1 << 9 /* serves joints with stiffness or damping; others refuse them */
+  PERP_FORM_SPRINGS = 1 << 9, /* serves joints with stiffness or damping; others refuse them */
+  /* What parts are by default: */
+  PERP_FORM_FEEDBACK = 1 << 10, /* the velocity of a step takes up a feedback of drift: baumgarte */
+  PERP_FORM_LOOPS = 1 << 11 /* its KKT systems have loops where the model has none: kkt-sparse */
 };
 
 /* Fill the empty parts that the formulation uses for this model with the defaults of sim.c; the caller

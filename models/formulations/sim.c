@@ -4,23 +4,24 @@
  *      formulation   velocity when the ode is empty or makes one evaluation a step, else
  *                    acceleration
  *      ode           symplectic-euler
- *      kkt           tree; velocity-implicit, whose springs close loops: kkt-sparse
+ *      kkt           tree; kkt-sparse where springs close loops (velocity-implicit)
  *      lcp           (models with drives) dantzig:start=bpp
  *      lcp, contact  (models with shapes) lcp: dantzig:start=bpp, lemke for polyhedral, block-gs for cone; contact:
  *                    polyhedral:directions=8 for a pure LCP solver that serves nonsymmetric
- *                    matrices, cone for block-gs, box for others that serve friction rows,
+ *                    matrices, cone for those with blocks of cones, box for others that serve friction rows,
  *                    frictionless for the rest
  *                    acceleration: lcp: lemke, dantzig:start=bpp for frictionless, auto for box and cone; contact: as
  *                    above
  *      stab          velocity: baumgarte (full feedback); acceleration: post:velocity=true, or
  *                    baumgarte with a multistep method, whose history a changed state would
- *                    throw away in each step */
+ *                    throw away in each step
+ *
+ * All of it follows from capabilities, none from the name of a plug-in: one from outside gets the same. */
 #include "models/formulations/formulation.h"
 #include "models/formulations/tracks.h"
 #include "models/model_private.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct perp_sim {
   const perp_formulation_desc *form;
@@ -61,7 +62,7 @@ static const char *lcp_for(const perp_spec *contact, bool accelerations)
 
 static const char *contact_for(const perp_desc *lcp)
 {
-  if (lcp->caps & PERP_LCP_FRICTION) return strcmp(lcp->name, "block-gs") == 0 ? "cone" : "box";
+  if (lcp->caps & PERP_LCP_FRICTION) return lcp->caps & PERP_LCP_CONE_BLOCKS ? "cone" : "box";
   return lcp->caps & PERP_LCP_NONSYMMETRIC ? "polyhedral:directions=8" : "frictionless";
 }
 
@@ -73,7 +74,7 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
   unsigned uses = p->formulation.d->caps;
   if (kind == PERP_KIND_ode && (uses & PERP_FORM_USES_ODE)) return "symplectic-euler";
   if (kind == PERP_KIND_kkt && (uses & PERP_FORM_USES_KKT))
-    return strcmp(p->formulation.d->name, "velocity-implicit") == 0 ? "kkt-sparse" : "tree";
+    return uses & PERP_FORM_LOOPS ? "kkt-sparse" : "tree";
   if (shapes && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP))
     return lcp_for(&p->contact, uses & PERP_FORM_EVENTS);
   if (drives && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP)) return SYMMETRIC;
@@ -81,7 +82,7 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
     return contact_for(p->lcp.d);
   if (kind == PERP_KIND_stab && (uses & PERP_FORM_USES_STAB)) {
     const unsigned history = PERP_ODE_MULTISTEP | PERP_ODE_VARIABLE_ORDER;
-    bool feedback = strncmp(p->formulation.d->name, "velocity", 8) == 0 ||
+    bool feedback = uses & PERP_FORM_FEEDBACK ||
                     (p->ode.d != NULL && (p->ode.d->caps & history) == history);
     return feedback ? "baumgarte" : "post:velocity=true";
   }

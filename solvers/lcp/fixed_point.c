@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const perp_lcp_desc perp_lcp_fixed_point;
+
 struct options {
   char inner[PERP_TEXT_MAX];
   double tol, omega;
@@ -69,7 +71,7 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
     layout(w, &w->arena, max_n);
     status = perp_spec_parse(ctx, PERP_KIND_lcp, w->opt.inner, &spec);
   }
-  if (status == PERP_OK && strcmp(spec.d->name, "fixed-point") == 0)
+  if (status == PERP_OK && spec.d == &perp_lcp_fixed_point.d)
     status = PERP_FAIL(ctx, PERP_ERR_OPTION, "fixed-point.inner must be another solver");
   if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, max_n, 0, &w->inner);
   perp_spec_free(&spec);

@@ -72,7 +72,9 @@ enum {
   /* PERP_INFEASIBLE may come without a vector: perp_lcp_solve then excludes every basis itself, exactly */
   PERP_LCP_EXHAUSTIVE = 1 << 11,
   PERP_LCP_STRUCTURED = 1 << 12, /* serves one structure of A only; PERP_UNSUITED for the others */
-  PERP_LCP_CHOOSES = 1 << 13 /* what it leaves unsolved is its own choice of what to go on with */
+  PERP_LCP_CHOOSES = 1 << 13, /* what it leaves unsolved is its own choice of what to go on with */
+  PERP_LCP_CONE_BLOCKS =
+      1 << 14 /* solves the circular cone of a contact as one block: cones are its default */
 };
 
 typedef struct perp_lcp_desc {
