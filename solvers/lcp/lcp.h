@@ -124,6 +124,12 @@ static inline void perp_lcp_bounds(const perp_lcp *p, const double *lambda, int 
   }
 }
 
+/* Do rows i and i + 1 make one circular cone?  Not where the limits are frozen: those are box rows. */
+static inline bool perp_lcp_is_cone(const perp_lcp *p, int i)
+{
+  return p->cone != NULL && p->cone[i] && !p->frozen;
+}
+
 /* The certificate of a method that proves nothing, and of one that has not yet.  NULL is fine. */
 static inline void perp_no_certificate(const perp_lcp *p, double *certificate)
 {
