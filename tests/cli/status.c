@@ -147,6 +147,30 @@ static void test_interrupts(void)
      "the cell that was finished is not run again");
 }
 
+/* References that take their time, before any cell: one Ctrl-C ends it. */
+static void test_interrupted_reference(void)
+{
+  write_file("ref.yaml", "schema: perp-study/1\n"
+                         "study: { name: ref }\n"
+                         "scene: chain:links=60\n"
+                         "t_end: 3000 s\n"
+                         "reference: { method: reduced, tol: 1e-14,\n"
+                         "             agree: { with: extrapolation, below: 1e-3 } }\n"
+                         "formulation: velocity\n"
+                         "ode: symplectic-euler\n"
+                         "grid: { h: [2 ms, 1 ms] }\n"
+                         "metrics: { primary: err.q.max }\n");
+  signal(SIGINT, SIG_DFL); /* a shell that starts this in the background has it ignored */
+  pid_t pid = start("run ref.yaml -o ref --no-report");
+  bool begun = wait_for("grep -q '2 to run' stderr.txt");
+  usleep(100000); /* among the references by now; earlier serves as well */
+  kill(pid, SIGINT);
+  int code = finish(pid);
+  if (!ok(begun && code == 256 + SIGINT, "Ctrl-C among the references ends the run (%d)", code))
+    complain();
+  says("status ref", "incomplete");
+}
+
 static void test_ends(const char *folder)
 {
   static const struct {
@@ -368,6 +392,7 @@ int main(void)
   test_simulate();
   test_limits(folder);
   test_interrupts();
+  test_interrupted_reference();
   test_ends(folder);
   test_study();
   test_cells_cut_short(folder);
