@@ -271,12 +271,18 @@ static perp_status plot_draw_all(perp_ctx *ctx, const perp_figure *f, const char
   return PERP_OK;
 }
 
-perp_status perp_figure_draw(perp_ctx *ctx, const perp_figure *f, const char *dir,
-                             const char *formats)
+int perp_figure_points(const perp_figure *f)
 {
   int points = 0;
   for (int k = 0; k < f->n; k++) points += drawable_points(f, &f->curves[k]);
-  if (points == 0) return PERP_FAIL(ctx, PERP_ERR_ARG, "figure %s has no point to draw", f->id);
+  return points;
+}
+
+perp_status perp_figure_draw(perp_ctx *ctx, const perp_figure *f, const char *dir,
+                             const char *formats)
+{
+  if (perp_figure_points(f) == 0)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "figure %s has no point to draw", f->id);
   if (!plot_good_id(f->id))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "'%s' is no name for the files of a figure", f->id);
   char *data = plot_write(ctx, f, dir, "csv", write_data);

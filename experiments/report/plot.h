@@ -39,6 +39,9 @@ typedef struct perp_figure {
 /* "svg", "pdf", "png", "tikz", NULL */
 extern const char *const perp_figure_formats[];
 
+/* How many of its points can be drawn: finite ones, above 0 on logarithmic axes. */
+int perp_figure_points(const perp_figure *figure);
+
 /* Write DIR/<id>.gp and DIR/<id>.csv and run gnuplot once for each format of a comma list out of svg, pdf,
  * png, tikz.  PERP_ERR_EXTERNAL with the reason when gnuplot is missing, refuses or leaves no picture,
  * PERP_ERR_ARG when there is no point to draw. */

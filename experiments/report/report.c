@@ -69,9 +69,32 @@ static void figure_failed(perp_page *page, const char *id)
   perp_text_add(&page->failed, "%s%s", page->failed.n > 0 ? ", " : "", id);
 }
 
+/* A figure without a point is no fault of the report: the page says why there is none. */
+static void figure_empty(perp_page *page, const perp_figure *f)
+{
+  int zeros = 0, others = 0;
+  if (page->interactive && page->folded) return;
+  for (int k = 0; k < f->n; k++)
+    for (int i = 0; i < f->curves[k].n; i++) {
+      zeros += f->curves[k].y[i] == 0;
+      others += isfinite(f->curves[k].y[i]) && f->curves[k].y[i] != 0;
+    }
+  perp_html(page->out, "<p class=\"note\" id=\"fig-%s\">%s: not drawn, ", f->id, f->title);
+  perp_html(page->out, "%s</p>\n",
+            zeros > 0 && others == 0 && f->logy
+                ? "as all its values are exactly 0, which has no place on a logarithmic axis (a "
+                  "scene without joints has no constraint error)."
+            : others > 0 || zeros > 0 ? "as none of its values has a place on its logarithmic axes."
+                                      : "as no run has a value for it.");
+}
+
 void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption)
 {
   char svg[1400];
+  if (perp_figure_points(f) == 0) {
+    figure_empty(page, f);
+    return;
+  }
   snprintf(svg, sizeof svg, "%s/%s.svg", page->figs, f->id);
   perp_status status = perp_figure_draw(page->ctx, f, page->figs, page->formats);
   if (status != PERP_OK) {

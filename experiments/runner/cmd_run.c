@@ -429,18 +429,50 @@ static void print_shards(const perp_args *args, const perp_study *s, const perp_
   printf(" -o results/%s\n", s->name); /* the name of a study needs no quotes */
 }
 
+static void print_cells(const perp_study *study, const perp_plan *plan, const perp_trial *trial,
+                        bool json)
+{
+  perp_json j = { .out = stdout, .indent = true };
+  if (json) perp_json_open(&j, NULL, '[');
+  for (int i = 0; i < plan->n; i++) {
+    perp_text t = { 0 };
+    if (!json) {
+      perp_cell_label(study, &plan->cells[i], &t);
+      printf("%s  %s\n", plan->cells[i].id, t.s);
+    } else {
+      perp_json_open(&j, NULL, '{');
+      perp_json_text(&j, "cell", plan->cells[i].id);
+      for (int p = 0; p < study->n_params; p++)
+        if (plan->cells[i].value[p][0] != '\0')
+          perp_json_text(&j, study->kind->params[p].key, plan->cells[i].value[p]);
+      if (trial->n > 0 && trial->verdict[i] == PERP_TRIAL_REFUSED)
+        perp_json_text(&j, "refused", trial->why[i]);
+      if (study->kind->command != NULL) {
+        study->kind->command(study, &plan->cells[i], &t);
+        perp_outside_arguments(&t);
+        perp_json_text(&j, "command", t.s);
+      }
+      perp_json_close(&j, '}');
+    }
+    perp_text_free(&t);
+  }
+  if (json) perp_json_close(&j, ']');
+}
+
 int perp_cmd_plan(perp_ctx *ctx, int argc, char **argv)
 {
   static const perp_flag flags[] = { { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
                                      { "shards", 0, "N",
                                        "how N parts divide the cells, and their commands" },
+                                     { "quick", 0, NULL, "do not try to set the cells up" },
                                      { "json", 0, NULL, "as JSON" },
                                      { 0 } };
   static const perp_cli cli = {
     "plan",
     "STUDY [options]",
     "Lists the cells of a study: id, what varies; with --json all parameters "
-    "and the command that runs the cell alone. With --shards the commands that run it in parts.",
+    "and the command that runs the cell alone. With --shards the commands that run it in parts. "
+    "What cannot be set up is told as perp check does.",
     NULL,
     "perp plan chain6-stab --shards 4",
     flags,
@@ -455,40 +487,31 @@ int perp_cmd_plan(perp_ctx *ctx, int argc, char **argv)
   if (status >= 0) return status;
   bool json = perp_args_get(&args, "json") != NULL;
   const char *shards = perp_args_get(&args, "shards");
-  if (shards != NULL) {
-    int64_t n = 0;
-    status = perp_parse_int(ctx, shards, 1, 100000, &n) == PERP_OK
-                 ? (print_shards(&args, study, &plan, (int)n, json), PERP_EXIT_OK)
-                 : perp_usage_error(&args, "--shards: %s", ctx->msg);
+  int64_t n = 0;
+  if (shards != NULL && perp_parse_int(ctx, shards, 1, 100000, &n) != PERP_OK) {
+    status = perp_usage_error(&args, "--shards: %s", ctx->msg);
     perp_plan_free(&plan);
     perp_study_free(study);
     return status;
   }
   perp_plan_warn(study, &plan);
-  perp_json j = { .out = stdout, .indent = true };
-  if (json) perp_json_open(&j, NULL, '[');
-  for (int i = 0; i < plan.n; i++) {
-    perp_text t = { 0 };
-    if (!json) {
-      perp_cell_label(study, &plan.cells[i], &t);
-      printf("%s  %s\n", plan.cells[i].id, t.s);
-    } else {
-      perp_json_open(&j, NULL, '{');
-      perp_json_text(&j, "cell", plan.cells[i].id);
-      for (int p = 0; p < study->n_params; p++)
-        if (plan.cells[i].value[p][0] != '\0')
-          perp_json_text(&j, study->kind->params[p].key, plan.cells[i].value[p]);
-      if (study->kind->command != NULL) {
-        study->kind->command(study, &plan.cells[i], &t);
-        perp_outside_arguments(&t);
-        perp_json_text(&j, "command", t.s);
-      }
-      perp_json_close(&j, '}');
+  perp_trial trial = { 0 };
+  if (perp_args_get(&args, "quick") == NULL) {
+    if (perp_trial_make(ctx, study, &plan, NULL, perp_cores(), PERP_PROGRESS_AUTO, &trial) !=
+        PERP_OK) {
+      perp_print_error(ctx);
+      perp_plan_free(&plan);
+      perp_study_free(study);
+      return PERP_EXIT_INTERNAL;
     }
-    perp_text_free(&t);
+    perp_trial_warn(&trial, study, &plan);
   }
-  if (json) perp_json_close(&j, ']');
+  if (shards != NULL)
+    print_shards(&args, study, &plan, (int)n, json);
+  else
+    print_cells(study, &plan, &trial, json);
   status = plan.n > 0 ? PERP_EXIT_OK : PERP_EXIT_NOTHING;
+  perp_trial_free(&trial);
   perp_plan_free(&plan);
   perp_study_free(study);
   return status;

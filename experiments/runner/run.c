@@ -10,6 +10,7 @@
 #include "experiments/runner/folder.h"
 #include "experiments/runner/journal.h"
 #include "experiments/runner/program.h"
+#include "experiments/runner/run_events.h"
 #include "experiments/runner/shell.h"
 #include "experiments/runner/trial.h"
 
@@ -17,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 struct run {
@@ -44,97 +44,18 @@ static char *path_in(const struct run *r, const char *name)
   return perp_xprintf("%s/%s", r->o->dir, name);
 }
 
-/* ---- journal lines ----------------------------------------------------------------------------------------------- */
-
-struct line {
-  char *text;
-  size_t size;
-  perp_json j;
-};
-
-static bool line_begin(struct line *l, const char *event)
+/* A line of the journal that could not be written ends the run. */
+static void written(struct run *r, perp_status status)
 {
-  *l = (struct line){ 0 };
-  l->j.out = open_memstream(&l->text, &l->size);
-  if (l->j.out == NULL) return false;
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  perp_json_open(&l->j, NULL, '{');
-  perp_json_text(&l->j, "event", event);
-  perp_json_real(&l->j, "t", (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
-  return true;
-}
-
-static void line_end(struct run *r, struct line *l)
-{
-  perp_json_close(&l->j, '}');
-  fclose(l->j.out);
-  perp_status status = perp_journal_write(r->ctx, &r->journal, l->text, l->size - 1);
-  free(l->text);
   if (status == PERP_OK || r->failed) return;
   perp_print_error(r->ctx);
   r->failed = true;
 }
 
-static void journal_run(struct run *r)
+static void write_outcome(struct run *r, int cell, bool timing, const perp_outcome *o)
 {
-  struct line l;
-  char id[17];
-  perp_env_id(id);
-  if (!line_begin(&l, "run")) return;
-  perp_json_int(&l.j, "schema", PERP_RESULTS_SCHEMA);
-  perp_json_text(&l.j, "env", id);
-  perp_json_real(&l.j, "load", perp_load());
-  perp_json_int(&l.j, "jobs", r->o->jobs);
-  perp_json_int(&l.j, "cells", r->plan.n);
-  perp_json_text(&l.j, "profile", r->study->profile);
-  perp_json_text(&l.j, "command", r->o->again);
-  perp_program_write(&l.j);
-  line_end(r, &l);
-}
-
-static void journal_start(struct run *r, int cell)
-{
-  struct line l;
-  if (!line_begin(&l, "start")) return;
-  perp_json_text(&l.j, "cell", r->plan.cells[cell].id);
-  perp_json_int(&l.j, "attempt", r->attempt[cell]);
-  line_end(r, &l);
-}
-
-static void journal_outcome(struct run *r, int cell, bool timing, const perp_outcome *o)
-{
-  struct line l;
-  if (!line_begin(&l, timing ? "time" : "cell")) return;
-  perp_json_text(&l.j, "cell", r->plan.cells[cell].id);
-  perp_json_int(&l.j, "attempt", r->attempt[cell]);
-  perp_json_text(&l.j, "status", perp_cell_status_names[o->status]);
-  if (o->reason[0] != '\0') perp_json_text(&l.j, "reason", o->reason);
-  if (o->cause[0] != '\0') perp_json_text(&l.j, "cause", o->cause);
-  if (!timing && o->problems > 0) {
-    perp_json_int(&l.j, "problems", (int64_t)o->problems);
-    perp_json_int(&l.j, "unsolved", (int64_t)o->unsolved);
-    perp_json_int(&l.j, "swept", (int64_t)o->swept);
-  }
-  if (!timing && o->partial) perp_json_bool(&l.j, "partial", true);
-  if (!timing && o->reached > 0) perp_json_real(&l.j, "reached", o->reached);
-  perp_json_real(&l.j, "cpu_s", o->cpu_s);
-  perp_json_real(&l.j, "wall_s", o->wall_s);
-  if (timing && o->pace > 0) perp_json_real(&l.j, "pace_s", o->pace);
-  perp_json_open(&l.j, "values", '{');
-  for (int i = 0; i < o->n; i++) {
-    const perp_metric *m = perp_study_metric(r->study, o->value[i].name);
-    if (m != NULL && (m->timing || !timing))
-      perp_json_real(&l.j, o->value[i].name, o->value[i].value);
-  }
-  perp_json_close(&l.j, '}');
-  char *tail = perp_folder_log_tail(r->log[cell]);
-  if (tail != NULL && !timing) perp_json_text(&l.j, "stderr", tail);
-  char code[17];
-  perp_outside_code(r->ctx, r->study, &r->plan.cells[cell], code);
-  if (code[0] != '\0' && !timing) perp_json_text(&l.j, "code", code);
-  free(tail);
-  line_end(r, &l);
+  written(r, perp_run_event_outcome(r->ctx, &r->journal, r->study, &r->plan.cells[cell],
+                                    r->attempt[cell], timing, o, r->log[cell]));
 }
 
 /* ---- doing ------------------------------------------------------------------------------------------------------- */
@@ -158,7 +79,8 @@ static void start_one(struct run *r, int cell, bool timing)
     .log_path = r->log[cell],
     .token = 2 * (int64_t)cell + timing
   };
-  if (!timing) journal_start(r, cell);
+  if (!timing)
+    written(r, perp_run_event_start(r->ctx, &r->journal, r->plan.cells[cell].id, r->attempt[cell]));
   if (!r->failed && perp_crew_start(r->ctx, r->crew, &order) != PERP_OK) {
     perp_print_error(r->ctx);
     r->failed = true;
@@ -175,7 +97,7 @@ static void finish_one(struct run *r, const perp_order *order, perp_outcome *out
   int cell = (int)(order->token / 2);
   bool timing = order->token % 2 != 0;
   bool bad = !perp_cell_whole(outcome->status);
-  journal_outcome(r, cell, timing, outcome);
+  write_outcome(r, cell, timing, outcome);
   if (timing)
     r->rounds[cell]++;
   else
@@ -348,7 +270,7 @@ static perp_status skip_refused(struct run *r, struct todo *todo)
     outcome = (perp_outcome){ .status = PERP_CELL_SKIPPED, .reason = "refused" };
     snprintf(outcome.cause, sizeof outcome.cause, "%s", trial.why[cell]);
     r->status[cell] = outcome.status;
-    journal_outcome(r, cell, false, &outcome);
+    write_outcome(r, cell, false, &outcome);
   }
   todo->n = n;
   perp_trial_free(&trial);
@@ -451,14 +373,11 @@ static int exit_status(const struct run *r, const perp_results *after)
 
 static int finish(struct run *r, const perp_cell_kind *const *kinds)
 {
-  struct line l;
-  if (!r->failed && line_begin(&l, "end")) {
-    perp_json_text(&l.j, "why",
-                   r->interrupts > 0  ? "interrupted"
-                   : r->out_of_budget ? "budget"
-                                      : "done");
-    line_end(r, &l);
-  }
+  if (!r->failed)
+    written(r, perp_run_event_end(r->ctx, &r->journal,
+                                  r->interrupts > 0  ? "interrupted"
+                                  : r->out_of_budget ? "budget"
+                                                     : "done"));
   perp_journal_close(&r->journal);
   perp_results after;
   if (perp_results_load(r->ctx, r->o->dir, kinds, &after) != PERP_OK ||
@@ -559,6 +478,26 @@ static void release(struct run *r)
   perp_plan_free(&r->plan);
 }
 
+/* Until the crew takes the signals Ctrl-C ends the process, whatever is computed for the references. */
+static int carry_out(struct run *r, struct todo *todo, const perp_cell_kind *const *kinds)
+{
+  const int code = todo->n > 0 ? check_references(r) : PERP_EXIT_OK;
+  if (code != PERP_EXIT_OK) return code;
+  const perp_status status = perp_crew_create(r->ctx, r->o->jobs, &r->crew);
+  if (status != PERP_OK) return refuse(r, status);
+  written(r, perp_run_event_begin(r->ctx, &r->journal, r->study, r->plan.n, r->o));
+  if (r->study->kind->refuses && skip_refused(r, todo) != PERP_OK) {
+    perp_print_error(r->ctx);
+    r->interrupts = 2;
+  }
+  do_phase(r, todo, NULL);
+  add_rounds(r, todo);
+  if (may_start(r)) do_phase(r, todo, "timing rounds");
+  perp_crew_destroy(r->crew);
+  r->crew = NULL;
+  return finish(r, kinds);
+}
+
 int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *options,
              const perp_cell_kind *const *kinds)
 {
@@ -592,25 +531,13 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
     status = perp_journal_open(ctx, journal, &r.journal);
     free(journal);
   }
-  if (status == PERP_OK && selected > 0) status = perp_crew_create(ctx, o.jobs, &r.crew);
   if (status != PERP_OK)
     code = refuse(&r, status);
   else if (selected == 0) {
     perp_say("nothing selected");
     code = PERP_EXIT_NOTHING;
-  } else if ((code = todo.n > 0 ? check_references(&r) : PERP_EXIT_OK) == PERP_EXIT_OK) {
-    journal_run(&r);
-    if (study->kind->refuses && skip_refused(&r, &todo) != PERP_OK) {
-      perp_print_error(ctx);
-      r.interrupts = 2;
-    }
-    do_phase(&r, &todo, NULL);
-    add_rounds(&r, &todo);
-    if (may_start(&r)) do_phase(&r, &todo, "timing rounds");
-    perp_crew_destroy(r.crew);
-    r.crew = NULL;
-    code = finish(&r, kinds);
-  }
+  } else
+    code = carry_out(&r, &todo, kinds);
   free(todo.cell);
   free(todo.timing);
   release(&r);

@@ -26,221 +26,31 @@
  * (columns, rows) and for any other. */
 #include "solvers/kkt/impl.h"
 #include "solvers/kkt/kernels.h"
-#include "solvers/kkt/tree_plan.h"
+#include "solvers/kkt/tree_links.h"
 
 #include <lapacke.h>
 
-struct opts {
-  double rank_tol, infeasible_tol, delta;
-};
-static const perp_opt options[] = { KKT_RANK_OPTIONS(struct opts), KKT_DELTA_OPTION(struct opts),
-                                    PERP_OPTIONS_END };
+static const perp_opt options[] = { KKT_RANK_OPTIONS(struct kkt_tree_opts),
+                                    KKT_DELTA_OPTION(struct kkt_tree_opts), PERP_OPTIONS_END };
 
-/* How a body is eliminated. */
-enum kind {
-  LEAF, /* no child joint: Minv as given */
-  PASS, /* one child joint: Woodbury */
-  HUB /* several child joints, or one that cannot be eliminated without the body: Mt is factored */
-};
-
-/* A child body of a joint; all offsets are into the arrays of blocks or of the workspace. */
-struct child {
-  int kind, body, d, col, M, J;
-  int rh, J_h, L_h, Y; /* PASS: the child joint h: rows, J_hb, its pivot, the block of the factor */
-  int row_h;           /* first row of h in lambda */
-  int H;               /* HUB: its pivot */
-};
-
-/* A joint with its child bodies and its parent body, in the order of elimination. */
-struct link {
-  int kernel, r, row, L;   /* L: its pivot, r x r: unit lower triangle, 1/Delta on the diagonal */
-  int first, last;         /* children */
-  int parent;              /* enum kind of the parent body, -1: none */
-  int body, d, col, M, J;  /* the parent body */
-  int H;                   /* HUB parent: its pivot */
-  int up, J_up, row_up, Y; /* PASS parent: rows of its own parent joint (0: none), ... */
-};
-
-struct ws {
-  perp_arena arena;
-  struct opts opt;
-  int nb, nv, m, n_links, n_children, n_roots, k, large, size_L, size_H;
-  bool dependent;
-  double shift; /* regularization of the last factor */
-  struct link *link;
-  struct child *child;
-  int *root;              /* [n_roots] HUB bodies that are roots */
-  int *hub;               /* [nb] offset of the pivot of a HUB in H, -1: not a HUB */
-  unsigned char *is_diag; /* [nb] */
-  int *aux;               /* [groups] the auxiliary ones, n_aux of them */
-  int n_aux;
-  double *L, *H;    /* pivots and blocks of joints; pivots of HUB bodies */
-  double *z;        /* [m] forward-substituted right-hand side */
-  double *C;        /* [k k] Schur complement of the auxiliary rows */
-  double *mu, *ref; /* [k] */
-  double *f;        /* [nv] */
-  double *x, *l;    /* [nv], [m] */
-  double *diag;     /* [m] A_ii */
-  double *zero;     /* [m] */
-  double *refine;   /* [KKT_REFINE_SCRATCH] */
-  double *scratch;  /* [5 large] of the generic kernels */
-};
-
-/* ---- symbolic: kinds, links, memory --------------------------------------------------------------- */
-
-static enum kind kind_of(const struct kkt_tree_plan *p, int b)
+static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
 {
-  return p->children[b] == 0 ? LEAF : p->children[b] == 1 ? PASS : HUB;
-}
-
-static void layout(struct ws *w, perp_arena *a, int nc)
-{
-  size_t k = (size_t)w->k;
-  w->link = PERP_CARVE(a, struct link, w->n_links);
-  w->child = PERP_CARVE(a, struct child, w->n_children);
-  w->root = PERP_CARVE(a, int, w->n_roots);
-  w->hub = PERP_CARVE(a, int, w->nb);
-  w->is_diag = PERP_CARVE(a, unsigned char, w->nb);
-  w->aux = PERP_CARVE(a, int, nc);
-  w->L = PERP_CARVE(a, double, w->size_L);
-  w->H = PERP_CARVE(a, double, w->size_H);
-  w->z = PERP_CARVE(a, double, w->m);
-  w->C = PERP_CARVE(a, double, k *k);
-  w->mu = PERP_CARVE(a, double, k);
-  w->ref = PERP_CARVE(a, double, k);
-  w->zero = PERP_CARVE(a, double, w->m);
-  w->f = PERP_CARVE(a, double, w->nv);
-  w->x = PERP_CARVE(a, double, w->nv);
-  w->l = PERP_CARVE(a, double, w->m);
-  w->diag = PERP_CARVE(a, double, w->m);
-  w->refine = PERP_CARVE(a, double, KKT_REFINE_SCRATCH(w->nv, w->m));
-  w->scratch = PERP_CARVE(a, double, 5 * (size_t)w->large);
+  struct kkt_tree *w;
+  const perp_status status = kkt_tree_create(ctx, B, opts, &w);
+  *ws = w;
+  return status;
 }
 
 static void destroy(void *ws)
 {
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_arena_free(&w->arena);
-  free(w);
-}
-
-/* Sizes, then (second pass) the links and children themselves. */
-static void build(struct ws *w, const struct kkt_tree_plan *p, const perp_blocks *B, bool fill)
-{
-  int n_children = 0, L = 0, H = 0, n_roots = 0;
-  if (fill)
-    for (int b = 0; b < B->nb; b++) w->hub[b] = -1;
-  for (int b = 0; b < B->nb; b++) {
-    if (kind_of(p, b) != HUB) continue;
-    if (fill) {
-      w->hub[b] = H;
-      if (p->parent_group[b] < 0) w->root[n_roots] = b;
-    }
-    n_roots += p->parent_group[b] < 0;
-    H += B->mptr[b + 1] - B->mptr[b];
-  }
-  for (int i = 0; i < p->n; i++) {
-    int g = p->sequence[i], r = B->cptr[g + 1] - B->cptr[g], sub = p->parent_sub[g], D = 0;
-    struct link link = { .r = r, .row = B->cptr[g], .L = L, .first = n_children, .parent = -1 };
-    bool uniform = true;
-    L += r * r;
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) {
-      int b = B->jblk[k], d = B->bptr[b + 1] - B->bptr[b];
-      if (D == 0) D = d;
-      uniform = uniform && d == D;
-      if (k == sub) continue;
-      struct child child = { .kind = kind_of(p, b),
-                             .d = d,
-                             .col = B->bptr[b],
-                             .M = B->mptr[b],
-                             .J = B->joff[k],
-                             .body = b };
-      if (child.kind == PASS) {
-        int h = p->last_child[b];
-        child.rh = B->cptr[h + 1] - B->cptr[h];
-        child.row_h = B->cptr[h];
-        child.J_h = B->joff[p->parent_sub[h]];
-        child.L_h = fill ? w->link[p->position[h]].L : 0;
-        child.Y = L;
-        L += r * child.rh;
-        uniform = uniform && child.rh == r;
-        if (fill) { /* h needs to know its grandparent for the way back */
-          struct link *below = &w->link[p->position[h]];
-          below->up = r;
-          below->J_up = child.J;
-          below->row_up = link.row;
-          below->Y = child.Y;
-          if (below->r != r) below->kernel = 0;
-        }
-      }
-      if (child.kind == HUB && fill) child.H = w->hub[b];
-      if (fill) w->child[n_children] = child;
-      n_children++;
-    }
-    link.last = n_children;
-    if (sub >= 0) {
-      int b = B->jblk[sub];
-      link.parent = kind_of(p, b);
-      link.d = B->bptr[b + 1] - B->bptr[b];
-      link.col = B->bptr[b];
-      link.M = B->mptr[b];
-      link.J = B->joff[sub];
-      link.body = b;
-      if (fill) link.H = w->hub[b];
-    }
-    link.kernel = uniform ? kernel_of(D, r) : 0;
-    if (fill) w->link[i] = link;
-  }
-  w->n_links = p->n;
-  w->n_children = n_children;
-  w->n_roots = n_roots;
-  w->size_L = L;
-  w->size_H = H;
-}
-
-static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
-{
-  *ws = NULL;
-  PERP_TRY(perp_blocks_check(ctx, B));
-  struct kkt_tree_plan p;
-  PERP_TRY(kkt_tree_plan(ctx, B, &p));
-
-  struct ws *w = calloc(1, sizeof *w);
-  perp_status status = PERP_OK;
-  if (w == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "tree: no memory");
-  if (status == PERP_OK) {
-    w->opt = *(const struct opts *)opts;
-    w->nb = B->nb;
-    w->nv = B->nv;
-    w->m = B->m;
-    w->large = kkt_largest(B);
-    for (int g = 0; g < B->nc; g++)
-      if (!p.in_tree[g]) w->k += B->cptr[g + 1] - B->cptr[g];
-    build(w, &p, B, false);
-    layout(w, &w->arena, B->nc);
-    status = perp_arena_reserve(ctx, &w->arena);
-  }
-  if (status == PERP_OK) {
-    layout(w, &w->arena, B->nc);
-    build(w, &p, B, true);
-    for (int g = 0; g < B->nc; g++)
-      if (!p.in_tree[g]) w->aux[w->n_aux++] = g;
-  }
-  perp_arena_free(&p.arena);
-  if (status != PERP_OK) {
-    destroy(w);
-    return status;
-  }
-  *ws = w;
-  return PERP_OK;
+  kkt_tree_destroy(ws);
 }
 
 /* ---- numeric ------------------------------------------------------------------------------------- */
 
 /* Eliminate joint g and its child bodies. */
-INLINE bool factor_link(const struct ws *w, const perp_blocks *B, const struct link *g, double tol,
-                        int D, int R)
+INLINE bool factor_link(const struct kkt_tree *w, const perp_blocks *B,
+                        const struct kkt_tree_link *g, double tol, int D, int R)
 {
   const int r = R != 0 ? R : g->r;
   double W_[MOST * MOST], X_[MOST * MOST], V_[MOST * MOST], ref_[MOST];
@@ -255,14 +65,14 @@ INLINE bool factor_link(const struct ws *w, const perp_blocks *B, const struct l
     ref[j] = 0; /* what is subtracted from A_jj */
   }
   for (int n = g->first; n < g->last; n++) {
-    const struct child *b = &w->child[n];
+    const struct kkt_tree_child *b = &w->child[n];
     const int d = D != 0 ? D : b->d;
     const double *J = B->J + b->J;
-    if (b->kind != HUB) {
+    if (b->kind != KKT_HUB) {
       times_minv(r, d, is_diagonal(B, b->body), J, B->Minv + b->M, W);
       add_symmetric(r, d, W, J, A);
     }
-    if (b->kind == PASS) { /* Y = E L_h'^-1 Delta_h^-1, E = J M^-1 J_h'; X keeps Y Delta_h */
+    if (b->kind == KKT_PASS) { /* Y = E L_h'^-1 Delta_h^-1, E = J M^-1 J_h'; X keeps Y Delta_h */
       const int rh = R != 0 ? R : b->rh;
       const double *J_h = B->J + b->J_h, *L = w->L + b->L_h;
       double *Y = w->L + b->Y;
@@ -282,7 +92,7 @@ INLINE bool factor_link(const struct ws *w, const perp_blocks *B, const struct l
           ref[j] += X[j + l * r] * Y[j + l * r];
         }
     }
-    if (b->kind == HUB) { /* Mt = L Delta L', V = L^-1 J' : A += V' Delta^-1 V */
+    if (b->kind == KKT_HUB) { /* Mt = L Delta L', V = L^-1 J' : A += V' Delta^-1 V */
       double *H = w->H + b->H;
       good &= ldl(d, H, B->M + b->M, d + 1, DBL_EPSILON);
       EACH (j, 0, r) {
@@ -295,7 +105,7 @@ INLINE bool factor_link(const struct ws *w, const perp_blocks *B, const struct l
     }
   }
   const int d = D != 0 ? D : g->d;
-  if (g->parent == PASS) {
+  if (g->parent == KKT_PASS) {
     times_minv(r, d, is_diagonal(B, g->body), B->J + g->J, B->Minv + g->M, W);
     add_symmetric(r, d, W, B->J + g->J, A);
   }
@@ -305,7 +115,7 @@ INLINE bool factor_link(const struct ws *w, const perp_blocks *B, const struct l
     EACH (j, 0, r)
       EACH (i, j, r) w->L[g->L + i + j * r] = A[i + j * r];
 
-  if (g->parent == HUB) { /* V = L^-1 J : Mt += V' Delta^-1 V */
+  if (g->parent == KKT_HUB) { /* V = L^-1 J : Mt += V' Delta^-1 V */
     const double *J = B->J + g->J;
     double *H = w->H + g->H;
     EACH (j, 0, d) {
@@ -322,7 +132,7 @@ INLINE bool factor_link(const struct ws *w, const perp_blocks *B, const struct l
   return good;
 }
 
-static bool factor_tree(const struct ws *w, const perp_blocks *B, double tol)
+static bool factor_tree(const struct kkt_tree *w, const perp_blocks *B, double tol)
 {
   bool good = true;
   for (int b = 0; b < w->nb; b++)
@@ -330,7 +140,7 @@ static bool factor_tree(const struct ws *w, const perp_blocks *B, double tol)
       memcpy(w->H + w->hub[b], B->M + B->mptr[b],
              sizeof(double) * (size_t)(B->mptr[b + 1] - B->mptr[b]));
   for (int i = 0; i < w->n_links; i++) {
-    const struct link *g = &w->link[i];
+    const struct kkt_tree_link *g = &w->link[i];
     switch (g->kernel) {
 #define CASE(id, D, R)                                                                             \
   case id:                                                                                         \
@@ -349,32 +159,32 @@ static bool factor_tree(const struct ws *w, const perp_blocks *B, double tol)
   return good;
 }
 
-/* Leaves to root: z_g = L^-1 of the right-hand side, a_b = Mt^-1 f~ of HUB bodies. */
-INLINE void forward_link(const struct ws *w, const perp_blocks *B, const struct link *g,
-                         const double *c, double *a, int D, int R)
+/* Leaves to root: z_g = L^-1 of the right-hand side, a_b = Mt^-1 f~ of KKT_HUB bodies. */
+INLINE void forward_link(const struct kkt_tree *w, const perp_blocks *B,
+                         const struct kkt_tree_link *g, const double *c, double *a, int D, int R)
 {
   const int r = R != 0 ? R : g->r;
   double *z = w->z + g->row, z_[MOST];
   double *b = R != 0 ? z_ : z;
   EACH (i, 0, r) b[i] = c[g->row + i];
   for (int n = g->first; n < g->last; n++) {
-    const struct child *k = &w->child[n];
+    const struct kkt_tree_child *k = &w->child[n];
     const int d = D != 0 ? D : k->d;
     double *x = a + k->col;
-    if (k->kind == HUB) {
+    if (k->kind == KKT_HUB) {
       forward(d, w->H + k->H, x);
       middle(d, w->H + k->H, x);
       backward(d, w->H + k->H, x);
     }
     gemv(r, d, -1, B->J + k->J, x, b);
-    if (k->kind == PASS) gemv(r, R != 0 ? R : k->rh, -1, w->L + k->Y, w->z + k->row_h, b);
+    if (k->kind == KKT_PASS) gemv(r, R != 0 ? R : k->rh, -1, w->L + k->Y, w->z + k->row_h, b);
   }
   const int d = D != 0 ? D : g->d;
-  if (g->parent == PASS) gemv(r, d, -1, B->J + g->J, a + g->col, b);
+  if (g->parent == KKT_PASS) gemv(r, d, -1, B->J + g->J, a + g->col, b);
   forward(r, w->L + g->L, b);
   if (R != 0)
     EACH (i, 0, r) z[i] = b[i];
-  if (g->parent == HUB) { /* f~ += J' D^-1 b */
+  if (g->parent == KKT_HUB) { /* f~ += J' D^-1 b */
     double t_[MOST], *t = R != 0 ? t_ : w->scratch;
     EACH (i, 0, r) t[i] = z[i];
     middle(r, w->L + g->L, t);
@@ -384,8 +194,8 @@ INLINE void forward_link(const struct ws *w, const perp_blocks *B, const struct 
 }
 
 /* Root to leaves: lambda_g, then the bodies around it whose multipliers are then all known. */
-INLINE void backward_link(const struct ws *w, const perp_blocks *B, const struct link *g, double *a,
-                          double *lambda, int D, int R)
+INLINE void backward_link(const struct kkt_tree *w, const perp_blocks *B,
+                          const struct kkt_tree_link *g, double *a, double *lambda, int D, int R)
 {
   const int r = R != 0 ? R : g->r;
   const double *L = w->L + g->L;
@@ -394,7 +204,7 @@ INLINE void backward_link(const struct ws *w, const perp_blocks *B, const struct
   double *p = R != 0 ? p_ : w->scratch, *y = R != 0 ? y_ : w->scratch + w->large;
   EACH (i, 0, r) l[i] = w->z[g->row + i];
   const int d = D != 0 ? D : g->d, up = R != 0 && g->up != 0 ? R : g->up;
-  if (g->parent == HUB) {
+  if (g->parent == KKT_HUB) {
     EACH (i, 0, r) p[i] = 0;
     gemv(r, d, 1, B->J + g->J, a + g->col, p);
     forward(r, L, p);
@@ -408,7 +218,7 @@ INLINE void backward_link(const struct ws *w, const perp_blocks *B, const struct
   if (R != 0)
     EACH (i, 0, r) lambda[g->row + i] = l[i];
 
-  if (g->parent == PASS) { /* a = y + M^-1 (J' lambda + J_up' lambda_up) */
+  if (g->parent == KKT_PASS) { /* a = y + M^-1 (J' lambda + J_up' lambda_up) */
     EACH (i, 0, d) p[i] = 0;
     if (up != 0) gemvt(up, d, B->J + g->J_up, lambda + g->row_up, p);
     gemvt(r, d, B->J + g->J, l, p);
@@ -416,12 +226,12 @@ INLINE void backward_link(const struct ws *w, const perp_blocks *B, const struct
     EACH (i, 0, d) a[g->col + i] += y[i];
   }
   for (int n = g->first; n < g->last; n++) {
-    const struct child *k = &w->child[n];
+    const struct kkt_tree_child *k = &w->child[n];
     const int dk = D != 0 ? D : k->d;
-    if (k->kind == PASS) continue;
+    if (k->kind == KKT_PASS) continue;
     EACH (i, 0, dk) p[i] = 0;
     gemvt(r, dk, B->J + k->J, l, p);
-    if (k->kind == LEAF) {
+    if (k->kind == KKT_LEAF) {
       minv_times(dk, is_diagonal(B, k->body), B->Minv + k->M, p, y);
       EACH (i, 0, dk) a[k->col + i] += y[i];
     } else {
@@ -434,8 +244,8 @@ INLINE void backward_link(const struct ws *w, const perp_blocks *B, const struct
 }
 
 /* The tree alone: rows of auxiliary joints are neither read nor written. */
-static void solve_tree(const struct ws *w, const perp_blocks *B, const double *f, const double *c,
-                       double *a, double *lambda)
+static void solve_tree(const struct kkt_tree *w, const perp_blocks *B, const double *f,
+                       const double *c, double *a, double *lambda)
 {
   for (int b = 0; b < w->nb; b++) {
     int col = B->bptr[b], d = B->bptr[b + 1] - col;
@@ -447,7 +257,7 @@ static void solve_tree(const struct ws *w, const perp_blocks *B, const double *f
       minv_times(d, is_diagonal(B, b), B->Minv + B->mptr[b], f + col, a + col);
   }
   for (int i = 0; i < w->n_links; i++) {
-    const struct link *g = &w->link[i];
+    const struct kkt_tree_link *g = &w->link[i];
     switch (g->kernel) {
 #define CASE(id, D, R)                                                                             \
   case id:                                                                                         \
@@ -466,7 +276,7 @@ static void solve_tree(const struct ws *w, const perp_blocks *B, const double *f
     backward(d, w->H + w->hub[b], a + B->bptr[b]);
   }
   for (int i = w->n_links - 1; i >= 0; i--) {
-    const struct link *g = &w->link[i];
+    const struct kkt_tree_link *g = &w->link[i];
     switch (g->kernel) {
 #define CASE(id, D, R)                                                                             \
   case id:                                                                                         \
@@ -481,7 +291,7 @@ static void solve_tree(const struct ws *w, const perp_blocks *B, const double *f
 }
 
 /* y = J_x x for the auxiliary rows, y [k] */
-static void aux_times(const struct ws *w, const perp_blocks *B, const double *x, double *y)
+static void aux_times(const struct kkt_tree *w, const perp_blocks *B, const double *x, double *y)
 {
   for (int n = 0; n < w->n_aux; n++) {
     int g = w->aux[n], r = B->cptr[g + 1] - B->cptr[g];
@@ -494,7 +304,8 @@ static void aux_times(const struct ws *w, const perp_blocks *B, const double *x,
 }
 
 /* y += J_x' mu */
-static void aux_transposed(const struct ws *w, const perp_blocks *B, const double *mu, double *y)
+static void aux_transposed(const struct kkt_tree *w, const perp_blocks *B, const double *mu,
+                           double *y)
 {
   for (int n = 0; n < w->n_aux; n++) {
     int g = w->aux[n], r = B->cptr[g + 1] - B->cptr[g];
@@ -506,7 +317,7 @@ static void aux_transposed(const struct ws *w, const perp_blocks *B, const doubl
 }
 
 /* C = J_x M^^-1 J_x' + S_x, one column a tree solve, and its Cholesky factor. */
-static bool factor_aux(const struct ws *w, const perp_blocks *B, double tol)
+static bool factor_aux(const struct kkt_tree *w, const perp_blocks *B, double tol)
 {
   int k = w->k;
   perp_blocks_diagonal(B, w->diag);
@@ -534,14 +345,14 @@ static bool factor_aux(const struct ws *w, const perp_blocks *B, double tol)
 
 static bool factor_all(void *ws, const perp_blocks *B, double tol, double shift)
 {
-  struct ws *w = ws;
+  struct kkt_tree *w = ws;
   w->shift = shift;
   return factor_tree(w, B, tol) && (w->k == 0 || factor_aux(w, B, tol));
 }
 
 static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
 {
-  struct ws *w = ws;
+  struct kkt_tree *w = ws;
   PERP_TRY(kkt_same_size(ctx, "tree", B, w->nv, w->m));
   stats->factorizations++;
   stats->reason = PERP_EXACT;
@@ -559,7 +370,7 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
 static void apply(void *ws, const perp_blocks *B, const double *f, const double *c, double *a,
                   double *lambda)
 {
-  struct ws *w = ws;
+  struct kkt_tree *w = ws;
   solve_tree(w, B, f, c, a, lambda);
   if (w->k == 0) return;
   aux_times(w, B, a, w->mu);
@@ -578,7 +389,7 @@ static void apply(void *ws, const perp_blocks *B, const double *f, const double 
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
                          const double *c, double *a, double *lambda, perp_stats *stats)
 {
-  struct ws *w = ws;
+  struct kkt_tree *w = ws;
   PERP_TRY(kkt_same_size(ctx, "tree", B, w->nv, w->m));
   perp_blocks known;
   B = kkt_use_diagonal(B, &known, w->is_diag);
@@ -595,7 +406,7 @@ const perp_kkt_desc perp_kkt_tree = {
          .reference = "Vondrak 2005, section 7.3.5, eq. 7.1, 7.2 (Baraff's method)",
          .equation = "P [M -J'; -J -S] P' = L D L' without fill; loops by a dense Schur complement",
          .opts = options,
-         .opts_size = sizeof(struct opts),
+         .opts_size = sizeof(struct kkt_tree_opts),
          .caps = PERP_KKT_SPARSE | PERP_KKT_REDUNDANT | PERP_KKT_MIN_NORM | PERP_KKT_LOOPS },
   .create = create,
   .factor = factor,

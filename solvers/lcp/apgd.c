@@ -153,5 +153,12 @@ const perp_lcp_desc perp_lcp_apgd = {
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = create,
   .solve = solve,
-  .destroy = destroy
+  .destroy = destroy,
+  .serves = "symmetric semidefinite A with a solution: a convex quadratic programme; Nesterov's "
+            "rate 1/k^2 is a theorem without restarts and with steps that never grow, here it is "
+            "what is seen; friction and cones: no theorem",
+  .ties = "none to break: all rows move at once, no pivots",
+  .cost = "a product with A for each step tried, mostly one an iteration: n^2, or 2 nnz(J) "
+          "matrix-free; O(n) numbers beside A",
+  .counts = "iterations; steps that backtracking refuses count as products only",
 };

@@ -445,5 +445,11 @@ const perp_lcp_desc perp_lcp_auto = {
   .create = create,
   .solve = solve,
   .destroy = destroy,
+  .serves =
+      "whatever one of the registered solvers solves; every answer is judged before it is taken",
+  .ties = "those of the solver that answers (stats name it)",
+  .cost =
+      "that of every solver it asks, together; n^2 numbers and the workspaces of the solvers asked",
+  .counts = "what the solver that answers counts",
   .same = "*", /* whatever it chooses */
 };

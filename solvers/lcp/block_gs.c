@@ -447,5 +447,12 @@ const perp_lcp_desc perp_lcp_block_gs = {
   .create = create,
   .solve = solve,
   .destroy = destroy,
+  .serves = "symmetric positive definite A without friction; nonsymmetric A with dominant blocks; "
+            "friction and cones in practice: no theorem",
+  .ties = "none to break between blocks: sweeps, no pivots; in a block the index set of the last "
+          "sweep first",
+  .cost = "a sweep of pgs and the blocks: an elimination of up to 4 rows or an exact cone each; "
+          "O(n) numbers beside A",
+  .counts = "sweeps",
   .same = "pgs", /* where every block is one row: no friction */
 };

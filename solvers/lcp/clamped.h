@@ -94,8 +94,7 @@ void perp_clamped_refine(perp_clamped *D);
 /* lambda_F such that w_F = 0 with the other rows as they are, w of all rows.  With a shift that of the problem with
  * A + shift W and b - shift W center, W the weights.  0 when w_F stays above `foreign`: the factor is not that of A. */
 int perp_clamped_basic_solution(perp_clamped *D, double shift);
-/* First sets of a method that exchanges blocks: from lambda (warm), or lambda = 0 where the bounds allow it, and F
- * the rows that are not content with that, or only just. */
+/* First sets: lambda (warm), or 0, as the bounds allow it, F the rows between their bounds. */
 void perp_clamped_first_sets(perp_clamped *D, int warm);
 /* Put lambda into its bounds; returns the largest change. */
 double perp_clamped_clamp(perp_clamped *D);

@@ -194,8 +194,7 @@ int perp_clamped_basic_solution(perp_clamped *D, double shift)
 
 void perp_clamped_first_sets(perp_clamped *D, int warm)
 {
-  int n = D->P.n;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < D->P.n; i++) {
     double lo = D->P.lo[i], hi = D->P.hi[i], x = warm ? D->lambda[i] : 0;
     if (!D->kept) D->pos[i] = -1;
     D->lambda[i] = x <= lo ? lo : x >= hi ? hi : x;
@@ -203,15 +202,6 @@ void perp_clamped_first_sets(perp_clamped *D, int warm)
     D->center[i] = 0;
   }
   if (!D->kept) D->K.k = 0;
-  if (warm) return;
-  perp_pivot_slack(&D->P, D->lambda, D->w);
-  double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D);
-  for (int i = 0; i < n; i++) {
-    double w = D->w[i] / D->P.a[i];
-    if (D->P.lo[i] < D->P.hi[i] &&
-        ((D->set[i] == AT_LO && w <= zero) || (D->set[i] == AT_HI && w >= -zero)))
-      D->set[i] = CLAMPED;
-  }
 }
 
 double perp_clamped_clamp(perp_clamped *D)

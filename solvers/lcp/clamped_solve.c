@@ -68,6 +68,7 @@ perp_status perp_clamped_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doubl
   perp_clamped *D = ws;
   perp_reason reason = PERP_RUNNING;
   int n = p->n, warm = 0, friction = 0;
+  perp_no_certificate(p, certificate);
   for (int i = 0; i < n; i++) {
     warm |= lambda[i] != 0;
     friction |= p->fric_of != NULL && p->fric_of[i] >= 0;

@@ -288,15 +288,10 @@ static int next_open(const perp_clamped *D)
 /* The rows that the guess has between its bounds are clamped, without a guess those without bounds. */
 static void dantzig_first_sets(perp_clamped *D, int warm)
 {
-  int n = D->P.n;
-  for (int i = 0; i < n; i++) {
-    double lo = D->P.lo[i], hi = D->P.hi[i], x = warm ? D->lambda[i] : 0;
-    if (!D->kept) D->pos[i] = -1;
-    D->lambda[i] = x <= lo ? lo : x >= hi ? hi : x;
-    D->set[i] = x <= lo ? AT_LO : x >= hi ? AT_HI : CLAMPED;
-    if (!warm && x > lo && x < hi && (lo > -HUGE_VAL || hi < HUGE_VAL)) D->set[i] = PARKED;
-  }
-  if (!D->kept) D->K.k = 0;
+  perp_clamped_first_sets(D, warm);
+  for (int i = 0; i < D->P.n && !warm; i++)
+    if (D->set[i] == CLAMPED && (D->P.lo[i] > -HUGE_VAL || D->P.hi[i] < HUGE_VAL))
+      D->set[i] = PARKED;
 }
 
 static perp_reason dantzig_box(perp_clamped *D, int warm)

@@ -10,11 +10,6 @@
 
 enum { PASSES = 6, MOST = 400 }; /* MOST: exponents stay far from over- and underflow */
 
-static bool is_cone(const perp_lcp *p, int i)
-{
-  return p->cone != NULL && p->cone[i] && p->fric_of != NULL;
-}
-
 void perp_lcp_equilibration(const perp_lcp *p, double *D, double *scratch)
 {
   int n = p->n;
@@ -31,7 +26,7 @@ void perp_lcp_equilibration(const perp_lcp *p, double *D, double *scratch)
         largest[j] = fmax(largest[j], v);
       }
     for (int i = 0; i < n; i++) {
-      bool pair = is_cone(p, i);
+      bool pair = perp_lcp_is_cone(p, i);
       double v = pair ? fmax(largest[i], largest[i + 1]) : largest[i];
       if (v > 0 && isfinite(v)) {
         int e = (int)lrint(-0.5 * log2(v));

@@ -349,5 +349,12 @@ const perp_lcp_desc perp_lcp_fischer_newton = {
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = create,
   .solve = solve,
-  .destroy = perp_newton_destroy
+  .destroy = perp_newton_destroy,
+  .serves = "P0-matrices of any symmetry, semidefinite ones among them, bounds of any kind: every "
+            "stationary point of its merit function is a solution, and convergence to regular ones "
+            "is superlinear; elsewhere it may end in a minimum that is none; friction: no theorem",
+  .ties = "none to break: no pivots; at the kink (0, 0) option kink chooses the derivative",
+  .cost = "a factorization or more a step: n^3 / 3 symmetric, 2 n^3 / 3 with friction or "
+          "nonsymmetric, or sparse in the velocities; n^2 numbers beside A",
+  .counts = "Newton steps",
 };

@@ -103,7 +103,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   double tol = w->opt.tol > 0 ? w->opt.tol : p->tol > 0 ? p->tol : 1e-10;
   double omega = w->opt.omega, least = HUGE_VAL;
   bool coupled = false;
-  if (certificate != NULL) memset(certificate, 0, bytes);
+  perp_no_certificate(p, certificate);
   perp_lcp box = *p;
   box.fric_of = NULL;
   box.mu = NULL;

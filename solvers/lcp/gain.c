@@ -19,7 +19,7 @@ static double gain_alone(const perp_lcp *p, const double *a, const double *lambd
   for (int i = 0; i < p->n; i++) {
     double lo, hi, s = a[i], r;
     perp_lcp_bounds(p, lambda, i, &lo, &hi);
-    if (p->cone != NULL && p->cone[i] && !p->frozen) {
+    if (perp_lcp_is_cone(p, i)) {
       s = fmax(s, a[i + 1]);
       const double x = lambda[i] - w[i] / s, y = lambda[i + 1] - w[i + 1] / s;
       const double length = hypot(x, y), scale = length > hi ? hi / length : 1;

@@ -306,5 +306,12 @@ const perp_lcp_desc perp_lcp_interior_point = {
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE },
   .create = create,
   .solve = solve,
-  .destroy = perp_newton_destroy
+  .destroy = perp_newton_destroy,
+  .serves = "semidefinite A of any symmetry, bounds of any kind, with a solution: 8 to 40 steps in "
+            "practice whatever n, though no bound is proved for these steps; without one lambda "
+            "grows along a direction that may be the proof of it; friction: no theorem",
+  .ties = "none to break: no pivots, all rows stay inside of their bounds",
+  .cost = "one factorization a step, of all n rows: n^3 / 3 symmetric, 2 n^3 / 3 with friction or "
+          "nonsymmetric, or sparse in the velocities; no use of a guess; n^2 numbers beside A",
+  .counts = "predictor-corrector steps",
 };

@@ -60,5 +60,12 @@ const perp_lcp_desc perp_lcp_jacobi = {
                  PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = perp_splitting_create,
   .solve = solve,
-  .destroy = perp_splitting_destroy
+  .destroy = perp_splitting_destroy,
+  .serves = "symmetric semidefinite A with a solution: the objective falls for every omega, as D - "
+            "A is semidefinite (not with plain); nonsymmetric A with dominant rows, up to scaling, "
+            "for omega up to 1; friction and cones: no theorem",
+  .ties = "none to break: all rows move at once, no pivots",
+  .cost = "a product with A a sweep: n^2, or 2 nnz(J) matrix-free; the slowest of the sweeps, as D "
+          "counts all couplings; O(n) numbers beside A",
+  .counts = "sweeps",
 };

@@ -22,11 +22,6 @@ typedef long double real;
 /* Below that, bounds of rounding may themselves underflow: for the exact figures only. */
 #define JUDGE_SMALL 1e-290
 
-static bool judge_cone(const perp_lcp *p, int i)
-{
-  return i >= 0 && p->cone != NULL && p->cone[i] && !p->frozen;
-}
-
 static real judge_median(real above, real y, real below)
 {
   y = y > above ? above : y;
@@ -214,9 +209,9 @@ static void judge_rows(judge_job *job, int g, int from, int end, double *w)
     job->data = fmaxl(job->data, b / job->a[i]);
     job->force = fmaxl(job->force, unit * b);
     job->moved = fmaxl(job->moved, unit * job->c[i]);
-    if (judge_cone(p, i)) {
+    if (perp_lcp_is_cone(p, i)) {
       before = sum;
-    } else if (judge_cone(p, i - 1)) {
+    } else if ((i > 0 && perp_lcp_is_cone(p, i - 1))) {
       const real a = fmaxl(job->a[i - 1], job->a[i]);
       const real size = hypotl(job->w[i - 1], job->w[i]);
       judge_add(job, i - 1, 2, judge_disc(job->lambda + i - 1, &before, &sum, size, a, hi), a);
@@ -275,7 +270,7 @@ static void judge_map(judge_job *job)
     job->F[i] = judge_median(x - lo, job->w[i], x - hi);
   }
   for (int i = 0; i < p->n; i++) {
-    if (!judge_cone(p, i)) continue;
+    if (!perp_lcp_is_cone(p, i)) continue;
     const int j = p->fric_of[i];
     const real r[3] = { job->lambda[j], job->lambda[i], job->lambda[i + 1] };
     const real u[3] = { job->w[j], job->w[i], job->w[i + 1] };
@@ -448,7 +443,7 @@ static bool judge_refused(const perp_lcp *p, const perp_lcp_extremes *x, const d
 {
   if (!(x->force > 0)) return false;
   for (int i = 0; i < p->n; i++) {
-    if (judge_cone(p, i) || judge_cone(p, i - 1)) continue;
+    if (perp_lcp_is_cone(p, i) || (i > 0 && perp_lcp_is_cone(p, i - 1))) continue;
     const double unit = p->unit != NULL ? p->unit[i] : 1, up = 1 + 64 * DBL_EPSILON;
     double lo, hi;
     perp_lcp_bounds(p, lambda, i, &lo, &hi);

@@ -207,6 +207,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   struct keller *k = ws;
   perp_path *L = &k->path;
   int n = p->n, warm = 0;
+  perp_no_certificate(p, certificate);
   PERP_TRY(perp_pivot_take(ctx, &L->P, p));
   for (int i = 0; i < n; i++) warm |= lambda[i] != 0;
   L->ctx = ctx;

@@ -92,7 +92,7 @@ typedef struct perp_lcp_desc {
   perp_status (*solve)(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
                        double *certificate, perp_stats *stats);
   void (*destroy)(void *ws); /* NULL allowed as ws */
-  /* For `perp info`, one sentence each, NULL where nothing is said: the class of problems and what is promised there,
+  /* For `perp info`, one sentence each, which the contract asks for: the class of problems and what is promised there,
    * how ties are broken, what a solve costs, what stats->iterations counts. */
   const char *serves, *ties, *cost, *counts;
   /* Names of registered methods, separated by commas, that take the same pivots or iterates by nature;
@@ -130,6 +130,18 @@ static inline void perp_lcp_bounds(const perp_lcp *p, const double *lambda, int 
     *lo = p->lo != NULL ? p->lo[i] : 0;
     *hi = p->hi != NULL ? p->hi[i] : __builtin_inf();
   }
+}
+
+/* Do rows i and i + 1 make one circular cone?  Not where the limits are frozen: those are box rows. */
+static inline bool perp_lcp_is_cone(const perp_lcp *p, int i)
+{
+  return p->cone != NULL && p->cone[i] && !p->frozen;
+}
+
+/* The certificate of a method that proves nothing, and of one that has not yet.  NULL is fine. */
+static inline void perp_no_certificate(const perp_lcp *p, double *certificate)
+{
+  for (int i = 0; certificate != NULL && i < p->n; i++) certificate[i] = 0;
 }
 
 /* Size of the scratch of the functions below that ask for PERP_LCP_SCRATCH; nv = columns of J, 0 when

@@ -246,6 +246,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   struct lemke *l = ws;
   perp_path *L = &l->path;
   perp_reason reason = PERP_RUNNING;
+  perp_no_certificate(p, certificate);
   PERP_TRY(perp_pivot_take(ctx, &L->P, p));
   int n = p->n, warm = 0;
   for (int i = 0; i < n; i++) warm |= lambda[i] != 0;

@@ -402,7 +402,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
 {
   struct howson *H = ws;
   int n = p->n;
-  (void)certificate; /* a game always has an equilibrium */
+  perp_no_certificate(p, certificate); /* a game always has an equilibrium */
   PERP_TRY(perp_pivot_take(ctx, &H->P, p));
   for (int i = 0; i < n; i++) lambda[i] = perp_smaller(perp_larger(0, H->P.lo[i]), H->P.hi[i]);
   int m = split(H);
@@ -439,4 +439,11 @@ const perp_lcp_desc perp_lcp_lemke_howson = {
   .create = create,
   .solve = solve,
   .destroy = destroy,
+  .serves =
+      "bimatrix games only, A = [0 C; D' 0] up to the order of the rows, b < 0: with positive "
+      "costs every path ends in a solution, after exponentially many pivots at worst",
+  .ties = "the lexico-minimum row of the inverse of the basis, to 1e-12",
+  .cost = "O(m l) a pivot for C of m x l, memory 0.75 n^2 numbers; a path that exceeds its part of "
+          "max_iter is left for that of the next label",
+  .counts = "pivots, of all paths",
 };

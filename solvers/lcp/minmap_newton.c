@@ -183,5 +183,12 @@ const perp_lcp_desc perp_lcp_minmap_newton = {
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = create,
   .solve = solve,
-  .destroy = perp_newton_destroy
+  .destroy = perp_newton_destroy,
+  .serves = "P-matrices of any symmetry and, by proximal steps, semidefinite ones, bounds of any "
+            "kind: exact in one step once the active sets are right, but no theorem says that it "
+            "gets there; friction: no theorem",
+  .ties = "none to break: no pivots; lambda - w / a at a bound counts as free",
+  .cost = "a factorization of the k free rows or more a step: k^3 / 3 symmetric, 2 k^3 / 3 with "
+          "friction or nonsymmetric, or sparse in the velocities; n^2 numbers beside A",
+  .counts = "Newton steps, and rounds of sweeps where no step helped",
 };

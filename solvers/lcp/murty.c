@@ -190,7 +190,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   struct murty *k = ws;
   perp_path *L = &k->path;
   int warm = 0;
-  (void)certificate; /* never claims infeasibility */
+  perp_no_certificate(p, certificate); /* never claims infeasibility */
   PERP_TRY(perp_pivot_take(ctx, &L->P, p));
   for (int i = 0; i < p->n; i++) warm |= lambda[i] != 0;
   L->ctx = ctx;

@@ -70,5 +70,12 @@ const perp_lcp_desc perp_lcp_nncg = {
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = create,
   .solve = solve,
-  .destroy = perp_splitting_destroy
+  .destroy = perp_splitting_destroy,
+  .serves =
+      "symmetric semidefinite A with positive diagonal: no theorem, not even where pgs has one; in "
+      "practice far fewer sweeps than pgs on stacks and mass ratios, friction and cones too",
+  .ties = "none to break: sweeps in the order of the rows, no pivots",
+  .cost = "a sweep of pgs and a product with A each: 2 n^2, or 4 nnz(J) matrix-free; O(n) numbers "
+          "beside A",
+  .counts = "sweeps, each with its conjugate step",
 };

@@ -32,5 +32,12 @@ const perp_lcp_desc perp_lcp_psor = {
                  PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = perp_splitting_create,
   .solve = solve,
-  .destroy = perp_splitting_destroy
+  .destroy = perp_splitting_destroy,
+  .serves = "as pgs: symmetric semidefinite A with positive diagonal and a solution, for every "
+            "omega in (0, 2); nonsymmetric A with dominant rows, up to scaling (H-matrices), for "
+            "omega up to 1; friction and cones: no theorem",
+  .ties = "none to break: rows in the order of the option, no pivots",
+  .cost = "n for each row that changes, at most n^2 a sweep, or 2 nnz(J) matrix-free; O(n) numbers "
+          "beside A",
+  .counts = "sweeps",
 };

@@ -223,7 +223,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   perp_stats inner;
   if (n > w->max_n)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "rescue: n = %d but the workspace holds %d", n, w->max_n);
-  if (certificate != NULL) memset(certificate, 0, size);
+  perp_no_certificate(p, certificate);
   PERP_TRY(rescue_arrays(ctx, w, p->F != NULL ? p->F->nv : 0));
   memcpy(w->x, lambda, size);
   PERP_TRY(rescue_attempt(ctx, w, &w->of, p, tol, w->of.spec.d->name, stats, &inner));
@@ -281,6 +281,13 @@ const perp_lcp_desc perp_lcp_rescue = {
   .create = create,
   .solve = solve,
   .destroy = destroy,
-  .serves = "what its part serves; the sweeps need dominant rows, or a symmetric A",
+  .serves =
+      "what its part serves; the sweeps need dominant rows, or a symmetric A; what it goes on "
+      "with where both fail is no solution, and not called one",
+  .ties = "those of its part; sweeps have none to break",
+  .cost =
+      "that of its part; where it fails 200 sweeps of pgs, and 200 more on the softened problem, "
+      "which takes a second A where it is dense",
+  .counts = "what its part counts, and sweeps",
   .same = "*", /* the solver asked first, where it answers */
 };

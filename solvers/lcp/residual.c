@@ -325,11 +325,6 @@ static inline double map_row(double lambda, double y, double lo, double hi)
   return y < below ? below : y; /* NaN passes through */
 }
 
-static bool is_cone(const perp_lcp *p, int i)
-{
-  return p->cone != NULL && p->cone[i] && !p->frozen;
-}
-
 /* |lambda_T - disc(lambda_T - y, radius)|_2, y = w_T / a.  Where z = lambda_T - y is inside, that is |y|; else, with
  * the angle between lambda_T and z, the third side of a triangle: l - radius in the radial direction and what the
  * angle makes of both.  No y is too small for it. */
@@ -461,7 +456,7 @@ PERP_CLONES_OF_FOUR static void rate_share(void *user, int member, int members)
   perp_lcp_extremes e = { .worst = 0 };
   const int end = perp_share(p->n, member + 1, members);
   int i = perp_share(p->n, member, members);
-  if (i > 0 && is_cone(p, i - 1)) i++; /* a pair belongs to whom its first row does */
+  if (i > 0 && perp_lcp_is_cone(p, i - 1)) i++; /* a pair belongs to whom its first row does */
   while (i < end) {
     int n = 0;
     for (; n < BATCH && i + n < end && !(cones && p->cone[i + n]); n++)
@@ -471,7 +466,7 @@ PERP_CLONES_OF_FOUR static void rate_share(void *user, int member, int members)
     else
       rate_bounded(job, i, n, lo, hi, false, &e);
     i += n;
-    if (i < end && is_cone(p, i)) {
+    if (i < end && perp_lcp_is_cone(p, i)) {
       rate_cone(job, i, &e);
       i += 2;
     }

@@ -39,12 +39,6 @@ void perp_rows_close(perp_rows *R)
 
 /* ---- reading the problem --------------------------------------------------------------------------- */
 
-/* the first of the two rows of a cone? */
-static inline bool begins_cone(const perp_lcp *p, int i)
-{
-  return p->cone != NULL && p->cone[i] && p->fric_of[i] >= 0 && i + 1 < p->n;
-}
-
 static void types_share(void *user, int member, int members)
 {
   perp_rows *R = user;
@@ -57,9 +51,9 @@ static void types_share(void *user, int member, int members)
     R->type[i] = PERP_ROW_BOUNDED;
     if (p->fric_of == NULL || p->fric_of[i] < 0) continue;
     friction = true;
-    R->type[i] = begins_cone(p, i)                ? PERP_ROW_CONE
-                 : i > 0 && begins_cone(p, i - 1) ? PERP_ROW_CONE_TAIL
-                                                  : PERP_ROW_FRICTION;
+    R->type[i] = perp_lcp_is_cone(p, i)                ? PERP_ROW_CONE
+                 : i > 0 && perp_lcp_is_cone(p, i - 1) ? PERP_ROW_CONE_TAIL
+                                                       : PERP_ROW_FRICTION;
   }
   if (friction) __atomic_store_n(&R->friction, true, __ATOMIC_RELAXED);
 }

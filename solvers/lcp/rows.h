@@ -123,12 +123,6 @@ static inline double perp_rows_target(double tol, const perp_lcp *p)
   return 0.9 * (tol > 0 ? tol : p->tol > 0 ? p->tol : 1e-8);
 }
 
-/* For methods that prove nothing. */
-static inline void perp_no_certificate(const perp_lcp *p, double *certificate)
-{
-  for (int i = 0; certificate != NULL && i < p->n; i++) certificate[i] = 0;
-}
-
 /* The nearest point of the disc of radius r. */
 static inline void perp_disc(double r, double *x, double *y)
 {

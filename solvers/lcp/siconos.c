@@ -199,7 +199,7 @@ static perp_status solve(perp_ctx *ctx, int id, void *ws, const perp_lcp *p, dou
   struct workspace *w = ws;
   size_t bytes = (size_t)p->n * sizeof *lambda;
   double tol = w->opt.tol > 0 ? w->opt.tol : p->tol > 0 ? w->opt.tighten * p->tol : 1e-10;
-  if (certificate != NULL) memset(certificate, 0, bytes);
+  perp_no_certificate(p, certificate);
   stats->reason = PERP_EXACT;
   if (p->n == 0) return PERP_OK;
   if (id == SICONOS_LCP_ENUM && p->n > ENUMERABLE) {
@@ -226,7 +226,17 @@ static perp_status solve(perp_ctx *ctx, int id, void *ws, const perp_lcp *p, dou
   return PERP_OK;
 }
 
-#define PEER(identifier, text, id)                                                                 \
+/* What Siconos 4 says of its methods, in lcp_pivot.c, lcp_lexicolemke.c and LCP_Solvers.h.  How many steps a method
+ * took is what it reports; some report nothing (0). */
+#define SWEEP_TIES    "none to break: sweeps in the order of the rows, no pivots"
+#define NEWTON_TIES   "none to break: no pivots"
+#define LEXICOGRAPHIC "the lexico-minimum row of the tableau, to rounding of the largest entry of A"
+#define SWEEP_COST    "2 n^2 a sweep; a copy of A; a fork"
+#define NEWTON_COST   "an LU of n rows a step, 2 n^3 / 3; several n^2 numbers; a fork"
+#define TABLEAU_COST  "O(n^2) a pivot on a tableau of n x 2 (n + 1); a fork"
+#define REPORTED      " as Siconos reports them"
+
+#define PEER(identifier, text, id, class, rule, work, steps)                                       \
   static perp_status solve_##identifier(perp_ctx *ctx, void *ws, const perp_lcp *p,                \
                                         double *lambda, double *certificate, perp_stats *stats)    \
   {                                                                                                \
@@ -243,23 +253,66 @@ static perp_status solve(perp_ctx *ctx, int id, void *ws, const perp_lcp *p, dou
            .caps = PERP_LCP_NONSYMMETRIC | PERP_LCP_PEER | PERP_CAP_ALLOCATES },                   \
     .create = create,                                                                              \
     .solve = solve_##identifier,                                                                   \
-    .destroy = destroy                                                                             \
+    .destroy = destroy,                                                                            \
+    .serves = class,                                                                               \
+    .ties = rule,                                                                                  \
+    .cost = work,                                                                                  \
+    .counts = steps REPORTED,                                                                      \
   };
 
-PEER(lemke, "lemke", SICONOS_LCP_LEMKE)
-PEER(pgs, "pgs", SICONOS_LCP_PGS)
-PEER(psor, "psor", SICONOS_LCP_PSOR)
-PEER(rpgs, "rpgs", SICONOS_LCP_RPGS)
-PEER(cpg, "cpg", SICONOS_LCP_CPG)
-PEER(latin, "latin", SICONOS_LCP_LATIN)
-PEER(newton_min, "newton-min", SICONOS_LCP_NEWTONMIN)
-PEER(newton_fb, "newton-fb", SICONOS_LCP_NEWTON_FB_FBLSA)
-PEER(newton_minfb, "newton-minfb", SICONOS_LCP_NEWTON_MIN_FBLSA)
-PEER(avi, "avi", SICONOS_LCP_AVI_CAOFERRIS)
-PEER(pivot, "pivot", SICONOS_LCP_PIVOT)
-PEER(pivot_lumod, "pivot-lumod", SICONOS_LCP_PIVOT_LUMOD)
-PEER(bard, "bard", SICONOS_LCP_BARD)
-PEER(murty, "murty", SICONOS_LCP_MURTY)
-PEER(pathsearch, "pathsearch", SICONOS_LCP_PATHSEARCH)
-PEER(enum, "enum", SICONOS_LCP_ENUM)
-PEER(nsgs_sbm, "nsgs-sbm", SICONOS_LCP_NSGS_SBM)
+PEER(lemke, "lemke", SICONOS_LCP_LEMKE,
+     "pure LCPs, what Lemke's method ends on: semidefinite, strictly copositive and P-matrices",
+     LEXICOGRAPHIC, TABLEAU_COST, "pivots,")
+PEER(pgs, "pgs", SICONOS_LCP_PGS,
+     "pure LCPs with positive diagonal: symmetric positive definite A, or dominant rows",
+     SWEEP_TIES, SWEEP_COST, "sweeps,")
+PEER(psor, "psor", SICONOS_LCP_PSOR,
+     "pure LCPs with positive diagonal: symmetric positive definite A, or dominant rows",
+     SWEEP_TIES, SWEEP_COST, "sweeps,")
+PEER(rpgs, "rpgs", SICONOS_LCP_RPGS,
+     "as siconos:pgs, with a regularization that lets zeros on the diagonal pass", SWEEP_TIES,
+     SWEEP_COST, "sweeps,")
+PEER(cpg, "cpg", SICONOS_LCP_CPG,
+     "pure LCPs that minimize a quadratic function: symmetric positive definite A",
+     "none to break: projected gradients, no pivots",
+     "a product with A or two an iteration; a copy of A; a fork", "iterations,")
+PEER(latin, "latin", SICONOS_LCP_LATIN,
+     "pure LCPs with a matrix that Cholesky factors: symmetric positive definite A",
+     "none to break: no pivots",
+     "one Cholesky factorization and O(n^2) an iteration; several n^2 numbers; a fork",
+     "iterations,")
+PEER(newton_min, "newton-min", SICONOS_LCP_NEWTONMIN,
+     "pure LCPs: Newton on min(z, w) without a line search, P-matrices in practice, no theorem",
+     NEWTON_TIES, NEWTON_COST, "steps,")
+PEER(newton_fb, "newton-fb", SICONOS_LCP_NEWTON_FB_FBLSA,
+     "pure LCPs with P0-matrices: Newton on the Fischer-Burmeister function with line search",
+     NEWTON_TIES, NEWTON_COST, "steps,")
+PEER(newton_minfb, "newton-minfb", SICONOS_LCP_NEWTON_MIN_FBLSA,
+     "pure LCPs with P0-matrices: Newton on min(z, w), its line search on Fischer-Burmeister's "
+     "function",
+     NEWTON_TIES, NEWTON_COST, "steps,")
+PEER(avi, "avi", SICONOS_LCP_AVI_CAOFERRIS,
+     "pure LCPs as affine variational inequalities, by the pivots of Cao and Ferris 1996",
+     "Siconos' manual names no rule", TABLEAU_COST, "pivots,")
+PEER(pivot, "pivot", SICONOS_LCP_PIVOT, "pure LCPs, by Lemke's pivots: see siconos:lemke",
+     LEXICOGRAPHIC, TABLEAU_COST, "pivots,")
+PEER(pivot_lumod, "pivot-lumod", SICONOS_LCP_PIVOT_LUMOD,
+     "pure LCPs, by Lemke's pivots: see siconos:lemke", LEXICOGRAPHIC,
+     "updates of a dense LU a pivot, O(n^2); several n^2 numbers; a fork", "pivots,")
+PEER(bard, "bard", SICONOS_LCP_BARD,
+     "pure LCPs with P-matrices, by Bard's principal pivots, which can cycle",
+     "Siconos' manual names no rule; the rows are looked at in their order", TABLEAU_COST,
+     "pivots,")
+PEER(murty, "murty", SICONOS_LCP_MURTY,
+     "pure LCPs with P-matrices, by least-index principal pivots: finite, up to 2^n of them",
+     "none to break: there is no ratio test, the least index is exchanged", TABLEAU_COST, "pivots,")
+PEER(pathsearch, "pathsearch", SICONOS_LCP_PATHSEARCH,
+     "pure LCPs, by path searches; for tests only, says Siconos' manual",
+     "Siconos' manual names no rule", "a path of pivots a step, O(n^2) each; a fork", "steps,")
+PEER(enum, "enum", SICONOS_LCP_ENUM, "pure LCPs of any class with up to 20 rows, all index sets",
+     "none to break: the first solution found", "O(n^3) for each of up to 2^n index sets; a fork",
+     "index sets,")
+PEER(nsgs_sbm, "nsgs-sbm", SICONOS_LCP_NSGS_SBM,
+     "pure LCPs with dominant blocks of four rows: block Gauss-Seidel",
+     "none to break between blocks: sweeps, no pivots",
+     "2 n^2 a sweep and a small problem for each block; A again in blocks; a fork", "sweeps,")

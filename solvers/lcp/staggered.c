@@ -333,5 +333,12 @@ const perp_lcp_desc perp_lcp_staggered = {
                  PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = create,
   .solve = solve,
-  .destroy = destroy
+  .destroy = destroy,
+  .serves =
+      "friction over what its two parts serve, where the limits come to rest: no theorem, a fixed "
+      "point need not exist or be found; without friction the part of the normals alone",
+  .ties = "those of its parts; the normal problem goes first",
+  .cost = "a solve of the normal and one of the friction problem a round, warm-started; O(n depth) "
+          "numbers beside its parts",
+  .counts = "rounds: solves of the normal problem",
 };

@@ -56,6 +56,7 @@ typedef struct perp_ode_tableau {
 
 perp_status perp_ode_rk_create(perp_ctx *ctx, const perp_ode_sys *sys,
                                const perp_ode_tableau *tableau, void **ws);
+/* One step.  err where e is NULL: PERP_ODE_FAILED with the reason PERP_UNSUITED, nothing else is touched. */
 perp_ode_answer perp_ode_rk_step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
                                  double *v, double *err, perp_stats *stats);
 void perp_ode_rk_destroy(void *ws);

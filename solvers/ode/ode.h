@@ -156,7 +156,8 @@ typedef struct perp_ode_desc {
   perp_status (*create)(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts, void **ws);
   /* One step from (t, q, v) to t + h, in place; on any answer but PERP_ODE_OK q and v are untouched.
    * err [nq + nv]: estimated local error, only written by PERP_ODE_EMBEDDED methods; NULL when not
-   * wanted.  stats (not NULL): iterations += those of implicit methods, matvecs += derivatives;
+   * wanted.  The driver asks no other method for it; one that is asked all the same leaves err alone, and either makes
+   * the step or refuses: PERP_ODE_FAILED with the reason PERP_UNSUITED.  stats (not NULL): iterations += those of implicit methods, matvecs += derivatives;
    * reason: set (< 0) with PERP_ODE_FAILED when the method itself failed rather than deriv.
    * A second call from the same t makes the step again: it was refused. */
   perp_ode_answer (*step)(void *ws, const perp_ode_sys *sys, double t, double h, double *q,

@@ -73,6 +73,10 @@ perp_ode_answer perp_ode_rk_step(void *ws, const perp_ode_sys *sys, double t, do
   const perp_ode_tableau *tab = w->tableau;
   const int nq = sys->nq, nv = sys->nv, n = nq + nv;
   const int stages = err != NULL ? tab->all : tab->stages;
+  if (err != NULL && tab->e == NULL) { /* no embedded formula */
+    stats->reason = PERP_UNSUITED;
+    return PERP_ODE_FAILED;
+  }
 
   const double *a = tab->a;
   for (int s = 0; s < stages; s++) {

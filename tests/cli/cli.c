@@ -104,6 +104,26 @@ static void test_lists(void)
   says("info rk4", "order         4");
   says("info gsl:rk8pd", "order         8");
   says("info stab none", "none (stab)");
+  json_t *lcp = json_of("list lcp --json", 0), *d;
+  size_t i;
+  int full = 0, wide = 0;
+  json_array_foreach(lcp, i, d)
+  {
+    char *words = perp_xprintf("info lcp %s", json_string_value(json_object_get(d, "name")));
+    full += run(words) == 0 && strstr(out, "\n  serves        ") != NULL &&
+            strstr(out, "\n  ties          ") != NULL &&
+            strstr(out, "\n  cost          ") != NULL && strstr(out, "\n  iterations    ") != NULL;
+    for (const char *line = out; *line != '\0';) {
+      const size_t length = strcspn(line, "\n");
+      wide += length > 80;
+      line += length + (line[length] != '\0');
+    }
+    free(words);
+  }
+  ok(full > 15 && full == (int)json_array_size(lcp),
+     "info of each of %d lcp solvers: what it serves, ties, cost, iterations", full);
+  ok(wide == 0, "... on lines of at most 80 columns");
+  json_decref(lcp);
   says("info baumgarte", "1/s");
   refuses(2, "info baumgart", "did you mean 'baumgarte'?");
   json_t *j = json_of("info dopri5 --json", 0);
@@ -436,6 +456,19 @@ static void test_combinations(void)
   ok(json_array_size(json_object_get(j, "refused")) == 4 &&
          json_integer_value(json_object_get(j, "tried")) == 9,
      "check --json has the reasons");
+  json_decref(j);
+  const int plain = run("plan refused.yaml");
+  ok(plain == 0 && strstr(err, refused) != NULL &&
+         strstr(err, "  1: contact box needs an lcp that serves friction rows: 'lemke' does not") !=
+             NULL,
+     "plan says it in the same words");
+  ok(run("plan refused.yaml --quick") == 0 && strstr(err, "skipped") == NULL,
+     "plan --quick does not try");
+  j = json_of("plan refused.yaml --json", 0);
+  int with = 0;
+  for (size_t i = 0; i < json_array_size(j); i++)
+    with += json_object_get(json_array_get(j, i), "refused") != NULL;
+  ok(json_array_size(j) == 9 && with == 4, "plan --json has the reason of each cell");
   json_decref(j);
   got = run("run refused.yaml -o refused --no-report");
   ok(got == 0 && strstr(err, refused) != NULL && strstr(out, "9 cells: 5 ok, 4 skipped") != NULL,

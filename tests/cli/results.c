@@ -376,6 +376,24 @@ static int read_matrix(const char *path, double A[KKT][KKT])
   return good ? columns : 0;
 }
 
+/* A scene without joints has no constraint error: its figure is none, and the page says why in a sentence. */
+static void test_empty_figure(void)
+{
+  write_file("loose.yaml", "schema: perp-study/1\nstudy: { name: loose }\nscene: 'stack:boxes=2'\n"
+                           "t_end: 0.02 s\nformulation: velocity\node: symplectic-euler\n"
+                           "grid: { h: [2 ms, 1 ms] }\n"
+                           "metrics: { primary: energy.rel.max,\n"
+                           "           series: { every: 4 ms, fields: [drift.pos, energy] } }\n");
+  ok(run("run loose.yaml -o loose -q") == 0 && file_has("loose/report.html", "fig-drift-1") &&
+         file_has("loose/report.html",
+                  "not drawn, as all its values are exactly 0, which has no place on a") &&
+         file_has("loose/report.html", "id=\"fig-energy-1\""),
+     "a figure without a point says why");
+  ok(!file_has("loose/report.html", "<h2>Warnings</h2>") &&
+         !file_has("loose/report.html", "no point to draw"),
+     "... and is no warning");
+}
+
 static void test_dump_kkt(void)
 {
   write_file("rod.yaml",
@@ -474,6 +492,7 @@ int main(void)
   test_gnuplot();
   test_explain();
   test_compare();
+  test_empty_figure();
   test_dump_kkt();
   test_export();
   program_close();

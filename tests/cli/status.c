@@ -98,6 +98,79 @@ static void test_limits(const char *folder)
   }
 }
 
+static bool wait_for(const char *command)
+{
+  for (int i = 0; i < 3000; i++) {
+    if (system(command) == 0) return true;
+    usleep(20000);
+  }
+  return false;
+}
+
+/* Two Ctrl-C: a run ends at once, although a cell of it would go on for days, and what is written stays. */
+static void test_interrupts(void)
+{
+  write_file("two.yaml", "schema: perp-study/1\n"
+                         "study: { name: two }\n"
+                         "scene: chain:links=3\n"
+                         "formulation: velocity\n"
+                         "ode: symplectic-euler\n"
+                         "h: 1 ms\n"
+                         "grid: { t_end: [10 ms, 1000000 s] }\n"
+                         "metrics: { primary: drift.pos.max, record: [drift.pos.max] }\n");
+  pid_t pid = start("run two.yaml -o two -j 2 --no-report");
+  bool begun = wait_for("grep -rqs '\"event\": \"cell\"' two/journal") &&
+               wait_for("test $(grep -rs '\"event\": \"start\"' two/journal | wc -l) = 2");
+  kill(pid, SIGINT);
+  bool asked = wait_for("grep -q 'Ctrl-C again stops at once' stderr.txt");
+  kill(pid, SIGINT);
+  int code = finish(pid);
+  if (!ok(begun && asked && code == 7 && strstr(err, "go on with: perp run two.yaml") != NULL,
+          "a second Ctrl-C ends the run: status 7"))
+    complain();
+  char *journal = system("cat two/journal/* > two.jsonl") == 0 ? perp_read_file("two.jsonl", NULL)
+                                                               : NULL;
+  int lines = 0, broken = 0;
+  for (char *line = journal; line != NULL && *line != '\0'; lines++) {
+    const size_t length = strcspn(line, "\n");
+    json_t *j = json_loadb(line, length, 0, NULL);
+    broken += j == NULL || line[length] != '\n';
+    json_decref(j);
+    line += length + (line[length] == '\n');
+  }
+  free(journal);
+  ok(lines == 5 && broken == 0, "its journal has %d whole lines: run, start, start, cell, end",
+     lines);
+  says("status two", "interrupted");
+  code = run("run two.yaml -o two --no-report --only 't_end < 1'");
+  ok(code == 0 && strstr(err, "1 finished before, 0 to run") != NULL,
+     "the cell that was finished is not run again");
+}
+
+/* References that take their time, before any cell: one Ctrl-C ends it. */
+static void test_interrupted_reference(void)
+{
+  write_file("ref.yaml", "schema: perp-study/1\n"
+                         "study: { name: ref }\n"
+                         "scene: chain:links=60\n"
+                         "t_end: 3000 s\n"
+                         "reference: { method: reduced, tol: 1e-14,\n"
+                         "             agree: { with: extrapolation, below: 1e-3 } }\n"
+                         "formulation: velocity\n"
+                         "ode: symplectic-euler\n"
+                         "grid: { h: [2 ms, 1 ms] }\n"
+                         "metrics: { primary: err.q.max }\n");
+  signal(SIGINT, SIG_DFL); /* a shell that starts this in the background has it ignored */
+  pid_t pid = start("run ref.yaml -o ref --no-report");
+  bool begun = wait_for("grep -q '2 to run' stderr.txt");
+  usleep(100000); /* among the references by now; earlier serves as well */
+  kill(pid, SIGINT);
+  int code = finish(pid);
+  if (!ok(begun && code == 256 + SIGINT, "Ctrl-C among the references ends the run (%d)", code))
+    complain();
+  says("status ref", "incomplete");
+}
+
 static void test_ends(const char *folder)
 {
   static const struct {
@@ -318,6 +391,8 @@ int main(void)
   if (folder == NULL) bail("PERP_BAD_PLUGINS names no folder");
   test_simulate();
   test_limits(folder);
+  test_interrupts();
+  test_interrupted_reference();
   test_ends(folder);
   test_study();
   test_cells_cut_short(folder);

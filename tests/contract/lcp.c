@@ -43,6 +43,13 @@ static perp_status solve(struct run *r, const perp_lcp *p, double tol)
   return status;
 }
 
+static bool has_option(const perp_desc *d, const char *key)
+{
+  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++)
+    if (strcmp(o->key, key) == 0 && o->type == PERP_OPT_INT) return true;
+  return false;
+}
+
 /* ---- one row ------------------------------------------------------------------------------------------- */
 
 static void check_scalar(const perp_desc *d)
@@ -248,15 +255,20 @@ static void life(void *user)
 
 static void check_alone(const perp_desc *d)
 {
-  static known list[KNOWN_MOST + 3];
+  static known list[KNOWN_MOST + 4];
   static known_factors factors;
   static walled lambda, certificate;
   const perp_lcp_desc *l = (const perp_lcp_desc *)(const void *)d;
   int count = known_all(list), wall = 0, changed = 0, names = 0, counts = 0, unfilled = 0,
       judged = 0;
-  int other = 0;
-  perp_spec spec;
+  int other = 0, empty = 0;
+  perp_spec spec, shortest = { 0 };
   if (perp_spec_parse(&ctx, PERP_KIND_lcp, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);
+  if (has_option(d, "max_iter")) {
+    char text[PERP_TEXT_MAX];
+    snprintf(text, sizeof text, "%s:max_iter=1", d->name);
+    if (perp_spec_parse(&ctx, PERP_KIND_lcp, text, &shortest) != PERP_OK) bail("%s", ctx.msg);
+  }
   /* how it fails, too: no solution (Farkas), no solution (a ray), and the factored one */
   known_start(&list[count], "none", 2, 0, known_table);
   list[count].A[1] = list[count].A[2] = -3;
@@ -266,24 +278,31 @@ static void check_alone(const perp_desc *d)
   for (int i = 0; i < 9; i++) list[count].A[i] *= -1;
   for (int i = 0; i < 3; i++) list[count].b[i] = -1;
   count++;
+  /* a game, for what serves nothing else */
+  known_start(&list[count], "a game", 2, PERP_LCP_NONSYMMETRIC, known_table);
+  for (int i = 0; i < 4; i++) list[count].A[i] = i == 1 || i == 2;
+  list[count].b[0] = list[count].b[1] = -1;
+  count++;
   known_factored(&factors, &list[count++]);
   struct alone a = { .l = l, .opts = spec.opts };
   perp_lcp shown = { 0 };
-  for (int i = 0; i < count; i++) {
-    known *k = &list[i];
+  const int limits = has_option(d, "max_iter") ? 2 : 1; /* the default, and one iteration */
+  for (int i = 0; i < limits * count; i++) {
+    known *k = &list[i / limits];
     perp_lcp p = known_problem(k);
-    if (k->asks & ~d->caps || (d->caps & PERP_LCP_STRUCTURED)) continue;
+    if (k->asks & ~d->caps) continue;
     if (k->asks & PERP_LCP_FACTORED) {
       p.A = NULL;
       p.F = &factors.F;
     }
     void *ws = NULL;
     watch_begin();
-    perp_status status = l->create(&ctx, k->n, spec.opts, &ws);
+    perp_status status = l->create(&ctx, k->n, i % limits == 0 ? spec.opts : shortest.opts, &ws);
     watch_end();
     if (status != PERP_OK) bail("%s: %s", d->name, ctx.msg);
-    for (int pass = 0; pass < 2; pass++) { /* with a certificate and without */
-      double *x = wall_set(&lambda, k->n, 0), *z = wall_set(&certificate, k->n, 0);
+    for (int pass = 0; pass < 2;
+         pass++) { /* with a certificate, which holds nothing yet, and without */
+      double *x = wall_set(&lambda, k->n, 0), *z = wall_set(&certificate, k->n, (double)NAN);
       perp_stats stats = { 0 };
       uint64_t before = hash_problem(&p);
       watch_begin();
@@ -293,10 +312,16 @@ static void check_alone(const perp_desc *d)
       changed += hash_problem(&p) != before;
       names += !watch_status(status) || (status == PERP_OK && !watch_reason(stats.reason));
       counts += !watch_counts(&stats);
-      unfilled += !watch_finite(k->n, x) ||
-                  (pass == 0 && status == PERP_OK && !watch_finite(k->n, z));
+      unfilled += !watch_finite(k->n, x);
+      if (pass == 0 && status == PERP_OK && !watch_finite(k->n, z)) {
+        empty++;
+        if (empty == 1)
+          printf("# %s: %s: ends with %s and an empty certificate\n", d->name, k->what,
+                 perp_reason_name(stats.reason));
+      }
       judged += stats.residual != 0 || stats.data != 0;
-      if (k->asks & PERP_LCP_FACTORED && status == PERP_OK && far(k->n, x, k->x) > 1e-6) {
+      if (k->asks & PERP_LCP_FACTORED && i % limits == 0 && status == PERP_OK &&
+          far(k->n, x, k->x) > 1e-6) {
         other++;
         printf("# %s: factored: lambda off by %g\n", d->name, far(k->n, x, k->x));
       }
@@ -314,7 +339,8 @@ static void check_alone(const perp_desc *d)
   ok(changed == 0, "%s: only reads its problem", d->name);
   ok(names == 0, "%s: ends with a status and a reason that perp knows", d->name);
   ok(counts == 0, "%s: its counts are counts", d->name);
-  ok(unfilled == 0, "%s: lambda is finite and the certificate filled", d->name);
+  ok(unfilled == 0, "%s: lambda is finite", d->name);
+  ok(empty == 0, "%s: leaves the certificate filled, however it ends", d->name);
   ok(judged == 0, "%s: leaves the residual to the judge", d->name);
   if (d->caps & PERP_LCP_FACTORED) ok(other == 0, "%s: factored rows, a known answer", d->name);
 
@@ -326,6 +352,7 @@ static void check_alone(const perp_desc *d)
     watch_end();
     watch_memory(d->name, life, &a);
   }
+  perp_spec_free(&shortest);
   perp_spec_free(&spec);
 }
 
@@ -373,13 +400,6 @@ static void check_refusals(const perp_desc *d)
 /* ---- generated problems ---------------------------------------------------------------------------------------- */
 
 /* Has the solver an integer option of that name? */
-static bool has_option(const perp_desc *d, const char *key)
-{
-  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++)
-    if (strcmp(o->key, key) == 0 && o->type == PERP_OPT_INT) return true;
-  return false;
-}
-
 static void check_problem(const perp_desc *d, const perp_lcp_recipe *recipe, int *allocations,
                           int *differ, int *lies, int *limit, int *nonfinite)
 {
@@ -480,6 +500,15 @@ static void check_descriptor(const perp_desc *d)
 {
   ok(d->summary != NULL && d->summary[0] && d->reference != NULL && d->reference[0],
      "%s: says what it is and where it comes from", d->name);
+  const perp_lcp_desc *l = (const perp_lcp_desc *)(const void *)d;
+  const struct {
+    const char *what, *text;
+  } said[] = { { "which problems it serves", l->serves },
+               { "how it breaks ties", l->ties },
+               { "what it costs", l->cost },
+               { "what it counts", l->counts } };
+  for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+    ok(said[i].text != NULL && strlen(said[i].text) >= 5, "%s: says %s", d->name, said[i].what);
   char text[1024];
   perp_spec spec, back;
   if (perp_spec_parse(&ctx, PERP_KIND_lcp, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);

@@ -431,6 +431,33 @@ static void alone(const perp_desc *d)
   ok(answers && moves, "%s: makes each step", d->name);
 }
 
+/* A method without an estimate that is asked for one: the step as ever, or a refusal with its reason and the state as it
+ * was; err is left alone either way. */
+static void no_estimate(const perp_desc *d)
+{
+  const perp_ode_desc *desc = (const perp_ode_desc *)d;
+  if (d->caps & PERP_ODE_EMBEDDED) return;
+  static walled q, v, err;
+  ode_problem p = rigid();
+  perp_spec spec;
+  void *ws;
+  perp_stats stats = { 0 };
+  if (perp_spec_parse(&ctx, PERP_KIND_ode, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);
+  if (desc->create(&ctx, &p.sys, spec.opts, &ws) != PERP_OK) bail("%s", ctx.msg);
+  memcpy(wall_set(&q, p.sys.nq, 0), p.q0, sizeof p.q0);
+  memcpy(wall_set(&v, p.sys.nv, 0), p.v0, sizeof p.v0);
+  wall_set(&err, p.sys.nq + p.sys.nv, 7);
+  perp_ode_answer answer = desc->step(ws, &p.sys, 0, 0.01, q.x, v.x, err.x, &stats);
+  bool left = wall_stands(&err);
+  for (int i = 0; i < p.sys.nq + p.sys.nv; i++) left = left && err.x[i] == 7;
+  const bool refused = answer == PERP_ODE_FAILED && stats.reason == PERP_UNSUITED &&
+                       memcmp(q.x, p.q0, sizeof p.q0) == 0 && memcmp(v.x, p.v0, sizeof p.v0) == 0;
+  ok(left && (refused || answer == PERP_ODE_OK), "%s: asked for an estimate that it does not have",
+     d->name);
+  desc->destroy(ws);
+  perp_spec_free(&spec);
+}
+
 static void life(void *user)
 {
   const perp_desc *d = user;
@@ -475,6 +502,7 @@ int main(void)
     estimate(d);
     symplectic(d);
     alone(d);
+    no_estimate(d);
     watch_begin();
     life((void *)(uintptr_t)d);
     watch_end();

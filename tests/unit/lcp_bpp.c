@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { N = 16 };
+enum { N = 48 };
 static perp_ctx ctx;
 static double A[N * N], b[N], lambda[N];
 static int n;
@@ -198,6 +198,42 @@ static void stacks(void)
      "dantzig drives %d times, after bpp's start %d, bpp takes %d rounds", none, start, rounds);
 }
 
+/* v v' + a skew matrix + e I, with a solution: semidefinite, with e > 0 positive definite.  Where the skew part is the
+ * larger one blocks come to nothing, and Murty's exchanges, which follow, can be 2^n: few rows are solved, many run out
+ * of rounds, P-matrices too, and say so.  They are never called unsolvable.  keller solves every one. */
+static void skew(int rows, double e, int problems, bool all)
+{
+  perp_rng *rng = perp_rng_create(13);
+  int wrong = 0, lost = 0, unsolved = 0, beyond = 0;
+  n = rows;
+  for (int k = 0; k < problems; k++) {
+    double v[N], x[N];
+    for (int i = 0; i < n; i++) v[i] = perp_rng_uniform(rng, -1, 1);
+    for (int j = 0; j < n; j++)
+      for (int i = 0; i <= j; i++) {
+        const double s = i < j ? perp_rng_uniform(rng, -1, 1) : 0;
+        A[i + j * n] = v[i] * v[j] + s;
+        A[j + i * n] = v[i] * v[j] - s + (i == j ? e : 0);
+      }
+    for (int i = 0; i < n; i++) x[i] = fmax(perp_rng_uniform(rng, -1, 1), 0);
+    for (int i = 0; i < n; i++) {
+      b[i] = x[i] > 0 ? 0 : perp_rng_uniform(rng, 0, 1);
+      for (int j = 0; j < n; j++) b[i] -= A[i + j * n] * x[j];
+    }
+    perp_lcp p = { .n = n, .A = A, .lda = n, .b = b };
+    const perp_stats stats = solved("bpp", &p, lambda);
+    lost += stats.reason == PERP_MAX_ITER;
+    wrong += stats.reason != PERP_MAX_ITER && stats.reason != PERP_CONVERGED;
+    beyond += stats.iterations > 50 * n + 1000;
+    unsolved += solved("keller", &p, lambda).reason != PERP_CONVERGED;
+  }
+  perp_rng_destroy(rng);
+  ok(wrong == 0 && beyond == 0, "bpp: %d mostly skew problems of %d rows, e = %g: %d out of rounds",
+     problems, rows, e, lost);
+  if (all) ok(lost == 0, "bpp: solves all of them");
+  ok(unsolved == 0, "keller solves all of them");
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -207,5 +243,11 @@ int main(void)
   circulant();
   cycle();
   stacks();
+  skew(6, 0, 200, true);
+  skew(24, 0, 200, true);
+  skew(24, 0.01, 100, true);
+  skew(48, 0, 20, false);
+  skew(48, 0.01, 20, false);
+  skew(48, 1, 20, true);
   return tap_done();
 }
