@@ -34,6 +34,7 @@ typedef struct perp_step_info {
   int n_releases;
   const struct perp_release *release;
   const bool *released;
+  int n_critical;    /* contacts without accelerations and forces in the step, see critical.c */
   const char *cause; /* reason < 0: more about it, in words; NULL or "": nothing.  Lives as long. */
 } perp_step_info;
 
