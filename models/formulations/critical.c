@@ -30,12 +30,8 @@ static const double SMALL = 1e-14; /* of the velocities, that counts as zero */
 void perp_events_refuted(perp_events *s, const perp_contact_count *before)
 {
   s->critical = true;
-  s->n_critical = 0;
-  for (int i = 0; i < s->n; i++) {
-    if (s->of[i] < 0) continue;
-    s->now.x[s->of[i]].critical = s->kept[i] && s->none[i];
-    s->n_critical += s->kept[i] && s->none[i];
-  }
+  for (int i = 0; i < s->n; i++)
+    if (s->of[i] >= 0) s->now.x[s->of[i]].critical = s->kept[i] && s->none[i];
   if (s->o.critical == PERP_CRITICAL_STOP) perp_islands_refute(s->islands, before);
 }
 
@@ -134,6 +130,8 @@ bool perp_events_stop(perp_events *s, perp_constrained *k, const double *q, doub
   perp_contact_count count = { .critical = 1 };
   const bool stops = perp_events_stops(s);
   s->critical = false;
+  s->n_critical = 0;
+  for (int i = 0; i < s->now.n; i++) s->n_critical += s->now.x[i].critical;
   if (!stops || !perp_events_find(s, k, q)) {
     perp_islands_add(s->islands, &count);
     return false;
@@ -167,7 +165,6 @@ bool perp_events_stop(perp_events *s, perp_constrained *k, const double *q, doub
     t->held = s->contact[i].gap < -s->tol;
     t->critical = false;
   }
-  s->n_critical = chosen;
   count.stopped = 1;
   perp_islands_add(s->islands, &count);
   return true;

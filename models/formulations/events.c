@@ -520,6 +520,7 @@ void perp_events_info(perp_events *s, double dt, perp_step_info *info)
   info->contacts = s->n_shown > 0 ? s->shown : NULL;
   info->impulse = s->n_shown > 0 ? s->shown_impulse : NULL;
   info->n_critical = s->n_critical;
+  s->n_critical = 0;
   info->drive = s->drives != NULL ? perp_event_drives_forces(s->drives) : NULL;
 }
 

@@ -61,7 +61,7 @@ struct perp_events {
   bool plastic;   /* the impact at hand gives nothing back */
   bool rebounded; /* a limit did, in the impact at hand */
   bool critical;  /* the last evaluation found a problem without a solution */
-  int n_critical; /* contacts in it, or that were stopped in this step */
+  int n_critical; /* contacts in it, of the step that ended in it or in a stop */
   int idle;       /* steps without progress */
   double t, t_mark;
   double collision_s, lcp_s;
