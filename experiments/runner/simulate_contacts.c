@@ -41,6 +41,7 @@ void perp_contacts_json(const perp_contact_count *c, FILE *out)
   contacts_member(out, "solved", c->solved);
   contacts_member(out, "reused", c->reused);
   contacts_member(out, "swept", c->swept);
+  contacts_member(out, "refuted", c->refuted);
   contacts_member(out, "failures", c->failures);
   for (int i = 0; i < PERP_REASONS; i++) {
     char key[48];
@@ -83,6 +84,10 @@ void perp_contacts_text(const perp_contact_count *c, FILE *out)
     perp_text_add(&t, "%s%lld left by the sweeps asked for", comma, (long long)c->swept);
     comma = ", ";
   }
+  if (c->refuted > 0) {
+    perp_text_add(&t, "%s%lld given up, shown to have no solution", comma, (long long)c->refuted);
+    comma = ", ";
+  }
   if (c->failures > 0) {
     perp_text_add(&t, "%s%lld not solved (", comma, (long long)c->failures);
     comma = "";
@@ -99,6 +104,12 @@ void perp_contacts_text(const perp_contact_count *c, FILE *out)
   if (c->thrown > 0)
     perp_text_add(&t, "; %lld had impulses nearer to a solution that would have thrown bodies",
                   (long long)c->thrown);
+  if (c->critical > 0)
+    perp_text_add(&t, "; critical contacts, which no forces satisfy, at %lld state%s: %s",
+                  (long long)c->critical, c->critical == 1 ? "" : "s",
+                  c->stopped == c->critical ? "their bodies were stopped"
+                  : c->stopped > 0          ? "not all of their bodies were stopped"
+                                            : "the run ends there");
   perp_wrap_after(out, "lcp      ", 9, t.s);
   fputc('\n', out);
   perp_text_free(&t);

@@ -140,6 +140,8 @@ void perp_result_json(const perp_result *r, FILE *out)
     { "impacts.plastic", NULL, (double)contacts->plastic },
     { "switches", NULL, (double)contacts->switches },
     { "bisections", NULL, (double)c->bisections },
+    { "critical", NULL, (double)contacts->critical },
+    { "critical.stopped", NULL, (double)contacts->stopped },
   };
   field metrics[PERP_METRICS_MAX];
   for (int i = 0; i < r->n_metrics; i++)

@@ -23,13 +23,13 @@ enum {
   PERP_CONTACT_DENSE = 1 << 3 /* extra rows beyond J M^-1 J' + S (polyhedral cone): dense only */
 };
 
-/* Counts since a restart.  Every problem is one of reused, solved, swept and failures.  failed[-reason] counts the
+/* Counts since a restart.  Every problem is one of reused, solved, swept, refuted and failures.  failed[-reason] counts the
  * failures by the reason of the solver: answers that left more than one of the two tolerances; the impulses used are
  * then the best that were found.  A solver that was asked for a number of sweeps does not fail by making them: such
  * problems count in `swept`, and show in the residuals. */
 enum { PERP_REASONS = 16, PERP_SOLVED_BY = 8, PERP_SOLVED_BY_NAME = 24 };
 typedef struct perp_contact_count {
-  int64_t problems; /* that had to be solved: solved + swept + failures */
+  int64_t problems; /* that had to be solved: solved + swept + refuted + failures */
   int64_t
       reused; /* more of them: the guess, the answer of an earlier step, passed both tests again */
   int64_t
@@ -54,6 +54,11 @@ typedef struct perp_contact_count {
   int64_t impacts;  /* states at which contacts met faster than they may and got an impulse */
   int64_t plastic;  /* of these, such without restitution: too slow for it, or e = 0 */
   int64_t switches; /* contacts at rest that were made or left, sliding that began or ended */
+  /* of an event-driven formulation (models/formulations/critical.c): */
+  int64_t
+      critical; /* states in which contacts at rest were shown to have no accelerations and forces */
+  int64_t stopped; /* of these, such in which their bodies were stopped, and the motion went on */
+  int64_t refuted; /* problems of evaluations given up for that: their answers were not used */
 } perp_contact_count;
 /* One problem that was solved, or not, as perp_lcp_solve says in stats; named: the solver that was asked.  What a
  * model counts itself: reused, retries, thrown, rows. */

@@ -60,6 +60,9 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
   into->impacts += one->impacts;
   into->plastic += one->plastic;
   into->switches += one->switches;
+  into->critical += one->critical;
+  into->stopped += one->stopped;
+  into->refuted += one->refuted;
 }
 
 perp_status perp_judged_open(perp_ctx *ctx, const perp_contact_setup *setup, perp_judged *j)

@@ -17,8 +17,9 @@
  * into positions and velocities refuse it.
  *
  * Models with shapes or drives: contacts at rest are complementarity rows at each evaluation, with the joints eliminated;
- * impacts come between two steps, where the ODE driver locates them: see events.h.  Where friction leaves no
- * solution (Painleve) the simulation ends and says so.
+ * impacts come between two steps, where the ODE driver locates them: see events.h.  Where they have no solution (critical
+ * contacts: Painleve, or bodies that are squeezed) the simulation ends and says so, or stops the bodies: see
+ * critical.c.
  *
  * Cost per evaluation: assembly, one factorization, one solve.  No allocation in the steady state.
  * Fails: singular or infeasible constraints (as the KKT formulation says), non-finite states. */
@@ -47,6 +48,7 @@ typedef struct workspace {
   perp_ode_sys sys;
   perp_ode *ode;
   double *q, *v;  /* [nq], [nv] state for others */
+  double *start;  /* [nv] velocities after a stop */
   double *y;      /* [nq + nv] momentum form: (q, p) */
   double *torque; /* [nv] f without the gyroscopic term */
   double *lambda; /* [m] at the last regular state */
@@ -93,6 +95,14 @@ static void momentum_of(const perp_model *m, const perp_eval *e, const double *v
 
 /* ---- derivative ------------------------------------------------------------------------------ */
 
+/* there are none; a trial state without forces may be beyond one at which bodies are to be stopped */
+static perp_ode_answer without(workspace *w, bool intermediate)
+{
+  if (!intermediate || w->events == NULL || !perp_events_stops(w->events)) return PERP_ODE_FAILED;
+  w->k.reason = PERP_EXACT;
+  return PERP_ODE_INVALID;
+}
+
 /* a and lambda at (t, q, v) */
 static bool accelerations(workspace *w, double t, double h, const double *q, const double *v,
                           bool intermediate)
@@ -123,7 +133,7 @@ static perp_ode_answer deriv_velocity(void *user, double t, double h, const doub
 {
   workspace *w = user;
   const perp_model *model = w->k.model;
-  if (!accelerations(w, t, h, q, v, intermediate)) return PERP_ODE_FAILED;
+  if (!accelerations(w, t, h, q, v, intermediate)) return without(w, intermediate);
   memcpy(a, w->k.a, (size_t)model->nv * sizeof *a);
   if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
   return PERP_ODE_OK;
@@ -140,7 +150,7 @@ static perp_ode_answer deriv_momentum(void *user, double t, double h, const doub
   (void)none, (void)nothing;
   perp_constrained_at(k, y);
   velocity_of(model, k->e, y + model->nq, w->v);
-  if (!accelerations(w, t, h, y, w->v, intermediate)) return PERP_ODE_FAILED;
+  if (!accelerations(w, t, h, y, w->v, intermediate)) return without(w, intermediate);
   perp_model_qdot(model, y, w->v, ydot);
   /* pdot: all forces but the gyroscopic term, which belongs to the rotating frame, turned to the
    * world */
@@ -205,6 +215,7 @@ static void layout(workspace *w, const perp_model *model, perp_arena *a)
   perp_constrained_layout(&w->k, model, a);
   w->q = PERP_CARVE(a, double, model->nq);
   w->v = PERP_CARVE(a, double, model->nv);
+  w->start = PERP_CARVE(a, double, model->nv);
   w->y = PERP_CARVE(a, double, model->nq + model->nv);
   w->torque = PERP_CARVE(a, double, model->nv);
   w->lambda = PERP_CARVE(a, double, model->m);
@@ -282,20 +293,13 @@ static void read_state(workspace *w)
   }
 }
 
-static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
+/* The ODE solver starts at (t, w->q, v); w->q may be changed. */
+static perp_status begin(perp_ctx *ctx, workspace *w, double t, const double *v)
 {
-  workspace *w = ws;
   const perp_model *model = w->k.model;
-  perp_constrained_restart(&w->k);
-  if (w->events != NULL) perp_events_restart(w->events);
-  w->k.ctx = ctx;
-  w->lambda_regular = false;
-  memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
-  memcpy(w->q, q, (size_t)model->nq * sizeof *q);
-  PERP_TRY(perp_constrained_check_start(ctx, model, w->q, v));
   perp_status status;
   if (w->momentum) {
-    memcpy(w->y, w->q, (size_t)model->nq * sizeof *q);
+    memcpy(w->y, w->q, (size_t)model->nq * sizeof *w->q);
     perp_constrained_at(&w->k, w->q);
     momentum_of(model, w->k.e, v, w->y + model->nq);
     status = perp_ode_restart(ctx, w->ode, t, w->y, NULL);
@@ -308,11 +312,49 @@ static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, c
   return status;
 }
 
+static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
+{
+  workspace *w = ws;
+  const perp_model *model = w->k.model;
+  perp_constrained_restart(&w->k);
+  if (w->events != NULL) perp_events_restart(w->events);
+  w->k.ctx = ctx;
+  w->lambda_regular = false;
+  memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
+  memcpy(w->q, q, (size_t)model->nq * sizeof *q);
+  PERP_TRY(perp_constrained_check_start(ctx, model, w->q, v));
+  return begin(ctx, w, t, v);
+}
+
+/* A step that cannot begin, for critical contacts: stop their bodies and try again. */
+static perp_status stop_critical(perp_ctx *ctx, workspace *w, double t_max, perp_step_info *info)
+{
+  const size_t size = (size_t)w->k.model->nv * sizeof *w->v;
+  while (info->reason < 0 && perp_events_critical(w->events)) {
+    const double t = perp_ode_time(w->ode);
+    read_state(w);
+    if (!w->momentum) memcpy(w->v, perp_ode_v(w->ode), size);
+    if (!perp_events_stop(w->events, &w->k, w->q, w->v)) {
+      if (w->k.reason < 0) info->reason = w->k.reason;
+      return w->k.status;
+    }
+    memcpy(w->start, w->v, size);
+    w->k.reason = PERP_EXACT;
+    const perp_status status = begin(ctx, w, t, w->start);
+    if (status != PERP_OK && status != PERP_ERR_ARG) return status;
+    info->reason = status == PERP_OK ? w->k.reason : PERP_INVALID_STATE;
+    if (info->reason < 0) return PERP_OK;
+    PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
+  }
+  return PERP_OK;
+}
+
 static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
   workspace *w = ws;
   const double t = perp_ode_time(w->ode);
   PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
+  if (w->events != NULL) PERP_TRY(stop_critical(ctx, w, t_max, info));
   info->lambda = w->lambda_regular ? w->lambda : w->k.lambda;
   if (w->momentum) read_state(w);
   if (w->events == NULL) return PERP_OK;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 const char *const perp_order_names[] = { "together", "sequential", NULL };
+const char *const perp_critical_names[] = { "fail", "stop", NULL };
 const char *const perp_sliding_names[] = { "auto", "column", "iterate", "lagged", NULL };
 
 enum { IDLE_MOST = 1000 };           /* steps */
@@ -24,6 +25,10 @@ static void layout(perp_events *s, perp_arena *a)
   s->q_start = PERP_CARVE(a, double, s->model->nq);
   s->before = PERP_CARVE(a, double, 6 * (size_t)s->model->n_bodies);
   s->free = PERP_CARVE(a, double, 6 * (size_t)s->model->n_bodies);
+  s->rhs = PERP_CARVE(a, double, s->model->nv);
+  s->response = PERP_CARVE(a, double, s->model->nv);
+  s->zero = PERP_CARVE(a, double, s->model->m);
+  s->lambda = PERP_CARVE(a, double, s->model->m);
 }
 
 static void layout_grown(perp_events *s, perp_arena *a)
@@ -40,6 +45,8 @@ static void layout_grown(perp_events *s, perp_arena *a)
   s->kept = PERP_CARVE(a, unsigned char, n);
   s->struck = PERP_CARVE(a, unsigned char, n);
   s->part = PERP_CARVE(a, unsigned char, n);
+  s->none = PERP_CARVE(a, unsigned char, n);
+  s->stop = PERP_CARVE(a, double, 9 * n);
 }
 
 /* room for n contacts; the arrays lose their contents */
@@ -178,6 +185,8 @@ void perp_events_restart(perp_events *s)
   s->now.n = s->next.n = s->n_shown = s->n = 0;
   s->idle = 0;
   s->collision_s = s->lcp_s = 0;
+  s->critical = false;
+  s->n_critical = 0;
   s->cause[0] = '\0';
   if (s->drives != NULL) perp_event_drives_restart(s->drives);
   perp_islands_restart(s->islands);
@@ -399,6 +408,7 @@ static void take_stock(perp_events *s, const perp_constrained *k, const double *
     perp_events_tangential(model->dim, x->n, u, slide);
     const double speed = sqrt(perp_dot(3, slide, slide));
     t->slides = rests && speed > s->o.slip;
+    t->held = rests && s->of[i] >= 0 && s->now.x[s->of[i]].held && x->gap < -s->tol;
     for (int j = 0; j < 3 && t->slides; j++) t->dir[j] = slide[j] / speed;
     if (s->of[i] < 0 || !s->o.warm) continue;
     memcpy(t->force, s->now.x[s->of[i]].force, sizeof t->force);
@@ -509,6 +519,8 @@ void perp_events_info(perp_events *s, double dt, perp_step_info *info)
   info->n_contacts = s->n_shown;
   info->contacts = s->n_shown > 0 ? s->shown : NULL;
   info->impulse = s->n_shown > 0 ? s->shown_impulse : NULL;
+  info->n_critical = s->n_critical;
+  s->n_critical = 0;
   info->drive = s->drives != NULL ? perp_event_drives_forces(s->drives) : NULL;
 }
 

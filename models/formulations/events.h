@@ -21,6 +21,9 @@
  * Limits, motors and servos of joints (events_drives.h) are further rows of the same problems, with events and impacts of
  * their own; a model without shapes may have them.
  *
+ * Where the contacts at rest are shown to have no forces (Vondrak's critical contacts, critical.c), the run ends, or
+ * their bodies are stopped.
+ *
  * Impacts that pile up (Zeno) end where the approach falls below `threshold`: it is then plastic, and
  * the contact rests. */
 #ifndef PERP_EVENTS_H
@@ -32,12 +35,14 @@
 
 typedef struct perp_event_opts {
   double threshold, slip, gap, rest, relax, locate, tol, tol_data;
-  int impact, order, sliding, bisections, threads;
+  int impact, order, sliding, bisections, threads, critical;
   bool warm;
 } perp_event_opts;
 enum { PERP_ORDER_TOGETHER, PERP_ORDER_SEQUENTIAL };
 extern const char *const perp_order_names[];
+enum { PERP_CRITICAL_FAIL, PERP_CRITICAL_STOP };
 extern const char *const perp_sliding_names[];
+extern const char *const perp_critical_names[];
 
 /* the rows of an options table whose struct begins with this one */
 #define PERP_EVENT_OPTIONS                                                                         \
@@ -52,6 +57,9 @@ extern const char *const perp_sliding_names[];
           perp_event_opts, sliding, PERP_SLIDING_AUTO, perp_sliding_names,                         \
           "dynamic friction: in the column of the normal force (nonsymmetric), by symmetric "      \
           "problems, iterated, or by the last normal force; auto: column if the lcp can"),         \
+      PERP_ENUM(perp_event_opts, critical, PERP_CRITICAL_FAIL, perp_critical_names,                \
+                "contacts at rest shown to have no accelerations and forces: end the run, or "     \
+                "stop their bodies"),                                                              \
       PERP_REAL(perp_event_opts, slip, 1e-6, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",                    \
                 "a contact that slides faster has mu_dynamic"),                                    \
       PERP_REAL(perp_event_opts, gap, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",                          \
@@ -100,6 +108,14 @@ perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, const do
  * progress: k->reason says so. */
 bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const double *q);
 
+/* Did the last perp_events_forces fail because contacts at rest have no accelerations and forces, shown by the
+ * solver, and `stop` is asked for?  At a trial state the step is then too long (PERP_ODE_INVALID). */
+bool perp_events_stops(const perp_events *s);
+/* The same, whatever is asked for. */
+bool perp_events_critical(const perp_events *s);
+/* Count it, and with critical=stop stop the bodies at the state (q, v) of the last step: v [nv] becomes the velocity
+ * after it.  False: there is nothing (more) to stop, or k->reason or k->status and perp_events_cause say why not. */
+bool perp_events_stop(perp_events *s, perp_constrained *k, const double *q, double *v);
 /* What the options ask of the driver and of implicit methods: contact forces carry the weight, to `tol`. */
 void perp_events_locate(const perp_events *s, perp_ode_sys *sys);
 const char *perp_events_cause(const perp_events *s); /* of the last failure, or "" */

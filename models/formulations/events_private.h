@@ -12,6 +12,8 @@ typedef struct perp_touch {
   int shape_a, shape_b;
   uint64_t id;
   bool rests, slides, taken;
+  bool critical; /* in a problem without a solution */
+  bool held;     /* lies too deep, and was stopped: it is not pushed out */
   double dir[3]; /* of sliding, b relative to a: unit, world */
   double at[3];  /* world */
   double gap, force[3], slip;
@@ -34,6 +36,8 @@ struct perp_events {
   double *reach;             /* [bodies] from the centre of mass to the end of its shapes */
   double *q_found, *q_start; /* [nq] of `contact`; of the step */
   double *before, *free;     /* [6 bodies] twists */
+  double *rhs, *response;    /* [nv], [nv] critical.c */
+  double *zero, *lambda;     /* [m], [m] */
   perp_arena arena;
   perp_event_drives *drives; /* NULL: none */
   perp_collision *collision; /* NULL: no shapes */
@@ -47,6 +51,8 @@ struct perp_events {
   double *force, *slip, *offset, *sliding; /* [3 n], [n], [3 n], [3 n] */
   int *of;                                 /* [n] place in `now`, -1: none */
   unsigned char *kept, *struck, *part;     /* [n] */
+  unsigned char *none;                     /* [n] in a problem without a solution */
+  double *stop;                            /* [9 n] critical.c */
   perp_contact *shown;                     /* [n_shown] at the start of the step, with forces */
   double *shown_force, *shown_impulse;     /* [3 n_shown] */
   int n_shown;
@@ -54,10 +60,12 @@ struct perp_events {
   bool loaded;    /* force holds for the last evaluation */
   bool plastic;   /* the impact at hand gives nothing back */
   bool rebounded; /* a limit did, in the impact at hand */
+  bool critical;  /* the last evaluation found a problem without a solution */
+  int n_critical; /* contacts in it, of the step that ended in it or in a stop */
   int idle;       /* steps without progress */
   double t, t_mark;
   double collision_s, lcp_s;
-  char cause[256];
+  char cause[384];
 };
 
 /* Where contacts that rest stay at rest although a method of low order moved them: m as a part of the largest body
@@ -78,6 +86,8 @@ double perp_events_speed(const perp_events *s, const perp_constrained *k, const 
                          const double *v);
 /* Tangential part of u. */
 void perp_events_tangential(int dim, const double n[3], const double u[3], double t[3]);
+/* critical.c: the forces of an evaluation do not exist; before: what was counted before it. */
+void perp_events_refuted(perp_events *s, const perp_contact_count *before);
 /* For messages. */
 const char *perp_events_body(const perp_model *model, int body);
 /* By how the counts of failures grew: the reason, PERP_EXACT when none did. */

@@ -154,7 +154,7 @@ static int prepare(perp_events *s, const perp_eval *e, const double *q, const do
     perp_events_velocity(model, &e->pose[x->body_a], &e->pose[x->body_b], x, v, u);
     const double rate = perp_dot(dim, x->n, u), gap = fmax(x->gap, -2 * PART * s->relax);
     /* gaps within the tolerance are as good as none */
-    const double error = gap > s->tol ? gap - s->tol : fmin(gap + s->tol, 0);
+    const double error = gap > s->tol ? gap - s->tol : t->held ? 0 : fmin(gap + s->tol, 0);
     const double normal = (2 * rate + error / s->relax) / s->relax;
     for (int j = 0; j < dim; j++) offset[j] += normal * x->n[j];
     if (t->slides) {
@@ -215,20 +215,24 @@ static void explain(perp_events *s, const perp_constrained *k, int n, const doub
     most = perp_dot(3, slide, slide);
     fastest = x;
   }
-  const char *what = reason == PERP_INFEASIBLE || reason == PERP_RAY
-                         ? "no accelerations and forces satisfy"
-                         : "no accelerations were found that satisfy";
+  const bool shown = reason == PERP_INFEASIBLE || reason == PERP_NONE_WITHIN;
+  const char *what = reason == PERP_INFEASIBLE    ? "no accelerations and forces satisfy"
+                     : reason == PERP_NONE_WITHIN ? "no accelerations and forces within reach "
+                                                    "satisfy"
+                                                  : "no accelerations were found that satisfy";
   const char *whom = s->drives == NULL ? "the contacts"
                      : n > 0           ? "the contacts, limits and motors"
                                        : "the limits and motors";
   int at = snprintf(s->cause, sizeof s->cause, "%s %s (lcp: %s)", what, whom,
                     perp_reason_name(reason));
-  if (fastest == NULL) return;
-  snprintf(s->cause + at, sizeof s->cause - (size_t)at,
-           "; %d of them slide%s, %s on %s at %.4g m/s with mu = %g: friction may be too large for "
-           "the acceleration level (Painleve); formulation velocity has impulses",
-           slides, slides == 1 ? "s" : "", perp_events_body(s->model, fastest->body_b),
-           perp_events_body(s->model, fastest->body_a), sqrt(most), fastest->mu_dynamic);
+  if (fastest != NULL && (size_t)at < sizeof s->cause)
+    at += snprintf(s->cause + at, sizeof s->cause - (size_t)at,
+                   "; %d of them slide%s, %s on %s at %.4g m/s with mu = %g: friction may be too "
+                   "large for the acceleration level (Painleve); formulation velocity has impulses",
+                   slides, slides == 1 ? "s" : "", perp_events_body(s->model, fastest->body_b),
+                   perp_events_body(s->model, fastest->body_a), sqrt(most), fastest->mu_dynamic);
+  if (shown && n > 0 && s->o.critical == PERP_CRITICAL_FAIL && (size_t)at < sizeof s->cause)
+    snprintf(s->cause + at, sizeof s->cause - (size_t)at, "; critical=stop stops the bodies");
 }
 
 static perp_island_task task_of(perp_events *s, int n, double h)
@@ -247,6 +251,7 @@ static perp_island_task task_of(perp_events *s, int n, double h)
                              .user = s,
                              .offset = s->offset,
                              .sliding = s->sliding,
+                             .none = s->none,
                              .rule = s->rule };
 }
 
@@ -277,7 +282,7 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double h, const dou
 {
   if (!intermediate) s->n_shown = 0;
   s->cause[0] = '\0';
-  s->loaded = false;
+  s->loaded = s->critical = false;
   perp_island_row *row = NULL;
   int rows = 0, n = 0;
   if (s->drives != NULL) {
@@ -306,6 +311,8 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double h, const dou
   if (reason < 0 && !(violation(s, k, n, k->a) <= BAD * free)) {
     explain(s, k, n, v, reason);
     k->reason = reason;
+    if (n > 0 && perp_islands_none(perp_islands_count(s->islands)) > perp_islands_none(&before))
+      perp_events_refuted(s, &before);
     return false;
   }
   s->loaded = n > 0;

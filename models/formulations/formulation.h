@@ -35,6 +35,7 @@ typedef struct perp_step_info {
   const struct perp_release *release;
   const bool *released;
   const char *cause; /* reason < 0: more about it, in words; NULL or "": nothing.  Lives as long. */
+  int n_critical;    /* contacts at rest that no accelerations and forces satisfy, see critical.c */
 } perp_step_info;
 
 /* A point passed the end of its curve: the step was cut there, the joint has no rows (J = 0) from then on. */

@@ -248,7 +248,10 @@ static int outside(int body, const int *number)
 static perp_status gather_contacts(perp_ctx *ctx, workspace *w, perp_step_info *info)
 {
   int n = 0;
-  for (int i = 0; i < w->n; i++) n += w->g[i]->info.n_contacts;
+  for (int i = 0; i < w->n; i++) {
+    n += w->g[i]->info.n_contacts;
+    info->n_critical += w->g[i]->info.n_critical;
+  }
   PERP_TRY(reserve(ctx, w, n));
   for (int i = 0; i < w->n; i++) {
     const perp_subset *p = &w->g[i]->part;

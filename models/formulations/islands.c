@@ -195,6 +195,23 @@ void perp_islands_add(perp_islands *s, const perp_contact_count *count)
   perp_contact_count_add(&s->count, count);
 }
 
+int64_t perp_islands_none(const perp_contact_count *count)
+{
+  return count->failed[-PERP_INFEASIBLE] + count->failed[-PERP_NONE_WITHIN];
+}
+
+void perp_islands_refute(perp_islands *s, const perp_contact_count *before)
+{
+  const perp_contact_count after = s->count;
+  s->count = *before;
+  s->count.problems = after.problems;
+  s->count.refuted += after.problems - before->problems;
+  s->count.iterations = after.iterations;
+  s->count.rows = after.rows;
+  s->count.contacts = after.contacts;
+  s->count.islands = after.islands;
+}
+
 void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void *user)
 {
   s->observed = observer != NULL;
@@ -343,7 +360,7 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
   for (int l = p->body; l < next->body; l++) problem.mass += s->mass[s->bodies[l]];
   for (int place = p->contact; place < next->contact && task->fresh != NULL; place++)
     if (task->fresh[s->order[place]]) problem.reuse = 0.1 * task->reuse;
-  const int64_t solved = own->count.problems;
+  const int64_t solved = own->count.problems, none = perp_islands_none(&own->count);
   if (task->sliding != NULL && s->r > 1)
     PERP_TRY(perp_contact_solve_sliding(&own->ctx, s->kind, own->ws, &problem, s->r, task->rule,
                                         s->drag + 2 * p->contact, s->A + p->dense, s->d + first,
@@ -354,6 +371,7 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
                             &own->count));
   if (task->restitution != NULL) PERP_TRY(decompress(s, own, &problem, i));
   s->at[i].solved = own->count.problems > solved;
+  s->at[i].none = perp_islands_none(&own->count) > none;
   const double *last = s->x + first_row(s, i + 1) - (next->bounded - p->bounded);
   for (int j = p->bounded; j < next->bounded; j++) task->row[s->bounded[j]].lambda = *last++;
   return PERP_OK;
@@ -411,6 +429,7 @@ static void hand_back_share(void *user, int member, int members)
     double *P = task->impulse + (size_t)3 * (size_t)at;
     task->slip[at] = s->slip[place];
     if (task->fresh != NULL) task->fresh[at] = s->at[i].solved;
+    if (task->none != NULL) task->none[at] = s->at[i].none;
     P[0] = P[1] = P[2] = 0;
     for (int q = 0; q < dim; q++) {
       P[q] = x[0] * n[q];

@@ -33,6 +33,7 @@ typedef struct perp_island_task {
    * opposite one when it is used again.  fresh [n] in and out: comes from a solve; NULL: none does. */
   double reuse;
   unsigned char *fresh;
+  unsigned char *none; /* [n] out: shown to be in a problem without a solution; NULL: not asked */
   double h;
   /* twists [6 bodies] at the start of the step, and without contact impulses (of k->a) */
   const double *before, *free;
@@ -78,6 +79,10 @@ const int *perp_islands_roots(const perp_islands *s, bool single);
 const perp_contact_count *perp_islands_count(const perp_islands *s);
 /* Counts that the caller keeps are added to those of the problems. */
 void perp_islands_add(perp_islands *s, const perp_contact_count *count);
+/* What was counted since `before` (a copy of the count) was for nothing: its problems become `refuted`. */
+void perp_islands_refute(perp_islands *s, const perp_contact_count *before);
+/* Problems that were shown to have no solution. */
+int64_t perp_islands_none(const perp_contact_count *count);
 void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void *user);
 
 /* J v, and f [nv] += J' lambda, of a bounded row. */

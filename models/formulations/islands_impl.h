@@ -22,6 +22,7 @@ typedef struct island {
   size_t dense;             /* in A */
   bool eliminate;
   bool solved; /* its guess was not the answer */
+  bool none;   /* it was shown to have no solution */
 } island;
 
 struct perp_islands {

@@ -5,7 +5,9 @@
  *   u_n' = p lambda_n + b,  p = (1/m)(1 + 3 cos th (cos th - mu sin th)),  b = l theta'^2 sin th - g
  *
  * For mu > 4/3 there are angles with p < 0. With b < 0 no force then gives an acceleration that does not
- * penetrate: the acceleration level is infeasible and a solver of it must say so.  The impulse form has
+ * penetrate: the acceleration level is infeasible and a solver of it must say so; with acceleration:critical=stop the
+ * bodies are stopped.  This is so at the start: from sliding with p > 0 a rod comes to p = 0 only where b = 0 as well
+ * (Genot & Brogliato 1999).  The impulse form has
  * exactly one solution, an impact without approach that stops the slip.  In the limit h -> 0,
  *
  *   (lambda_n, lambda_t) from  [A_nn A_nt; A_nt A_tt] lambda = (0, -u_0),

@@ -6,10 +6,12 @@
  *            g (m_1 l_1 - m_2 l_2) / I, all turning as one body
  *   wedge    a ball or a wedge in a groove between two walls of half angle a, frictionless:
  *            N = m g / (2 sin a) at each wall
- *   crush    a box between the floor and a plate on a vertical slider, pressed by F: the box carries
- *            F + m_p g, the floor m g more.  With plate=fixed the plate does not give way and is `squeeze`
- *            too low: Vondrak's critical contacts (2005, section 9.1), which cannot be satisfied; nothing may
- *            explode */
+ *   press    a box between the floor and a plate on a vertical slider, pressed by F: the box carries
+ *            F + m_p g, the floor m g more
+ *   crush    Vondrak's test of critical contacts (2005, sections 6.5.2 and 9.1): a box between two fixed
+ *            plates that are `squeeze` too near.  Where overlap asks bodies to part, both ask for accelerations
+ *            that exclude each other: w_1 = a + x >= 0, w_2 = -a - y >= 0, y > x.  The box is to be stopped, and
+ *            then nothing moves */
 #include "models/scenes/yard.h"
 
 #include <math.h>
@@ -137,47 +139,34 @@ const perp_scene_desc perp_scene_wedge = {
   .build = build_wedge,
 };
 
-/* ---- crush --------------------------------------------------------------------------------------------------- */
+/* ---- press --------------------------------------------------------------------------------------------------- */
 
-enum { LOADED, FIXED };
-static const char *const plates[] = { "loaded", "fixed", NULL };
-
-struct crush_opts {
-  double load, squeeze, edge, mass, plate_mass, mu, gravity;
-  int plate, dim;
+struct press_opts {
+  double load, edge, mass, plate_mass, mu, gravity;
+  int dim;
 };
-static const perp_opt crush_options[] = {
-  PERP_REAL(struct crush_opts, load, 1e5, 0, HUGE_VAL, PERP_OPEN_MAX, "N",
+static const perp_opt press_options[] = {
+  PERP_REAL(struct press_opts, load, 1e5, 0, HUGE_VAL, PERP_OPEN_MAX, "N",
             "on the plate, downwards"),
-  PERP_REAL(struct crush_opts, squeeze, 0.01, 0, 0.5, 0, "",
-            "fixed plate: how much it is too low, in edges"),
-  PERP_OPT_POSITIVE(struct crush_opts, edge, 1, "m", "of the box"),
-  PERP_OPT_POSITIVE(struct crush_opts, mass, 1, "kg", "of the box"),
-  PERP_OPT_POSITIVE(struct crush_opts, plate_mass, 10, "kg", "of the plate"),
-  PERP_OPT_MU(struct crush_opts, mu, 0.5),
-  PERP_OPT_G(struct crush_opts),
-  PERP_ENUM(struct crush_opts, plate, LOADED, plates, "what presses"),
-  PERP_OPT_DIM(struct crush_opts, 3),
+  PERP_OPT_POSITIVE(struct press_opts, edge, 1, "m", "of the box"),
+  PERP_OPT_POSITIVE(struct press_opts, mass, 1, "kg", "of the box"),
+  PERP_OPT_POSITIVE(struct press_opts, plate_mass, 10, "kg", "of the plate"),
+  PERP_OPT_MU(struct press_opts, mu, 0.5),
+  PERP_OPT_G(struct press_opts),
+  PERP_OPT_DIM(struct press_opts, 3),
   PERP_OPTIONS_END
 };
 
-static perp_status build_crush(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status build_press(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct crush_opts *o = opts;
+  const struct press_opts *o = opts;
   const double a = o->edge, cube[3] = { a, a, a }, slab[3] = { 2 * a, 2 * a, a / 5 };
-  const double middle[3] = { 0, 0, a / 2 };
-  const double low = o->plate == FIXED ? o->squeeze * a : 0;
-  const double above[3] = { 0, 0, a + a / 10 - low };
+  const double middle[3] = { 0, 0, a / 2 }, above[3] = { 0, 0, a + a / 10 };
   perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   perp_yard_floor(&y);
   y.name = "box";
   const int box = perp_yard_box(&y, o->mass, cube, middle, 0, 0);
   y.name = "plate";
-  if (o->plate == FIXED) {
-    perp_yard_box(&y, 0, slab, above, 0, 0);
-    PERP_TRY(perp_yard_end(&y, a, 1));
-    return perp_gauge_rest(ctx, scene, box, 1, a / 2, 0);
-  }
   const int plate = perp_yard_box(&y, o->plate_mass, slab, above, 0, 0);
   perp_joint_def slider = {
     .name = "slider", .kind = PERP_JOINT_SLIDER, .a = PERP_WORLD, .b = plate
@@ -196,12 +185,53 @@ static perp_status build_crush(perp_ctx *ctx, const void *opts, perp_scene *scen
   return perp_gauge_force(ctx, scene, 2, forces, floor, 0);
 }
 
+const perp_scene_desc perp_scene_press = {
+  .d = { .name = "press",
+         .summary = "a box under a loaded plate: large forces",
+         .reference = "statics",
+         .equation = "N = F + m g",
+         .opts = press_options,
+         .opts_size = sizeof(struct press_opts) },
+  .build = build_press,
+};
+
+/* ---- crush --------------------------------------------------------------------------------------------------- */
+
+struct crush_opts {
+  double squeeze, edge, mass, mu, gravity;
+  int dim;
+};
+static const perp_opt crush_options[] = {
+  PERP_REAL(struct crush_opts, squeeze, 0.01, 0, 0.5, 0, "",
+            "how much the upper plate is too low, in edges"),
+  PERP_OPT_POSITIVE(struct crush_opts, edge, 1, "m", "of the box"),
+  PERP_OPT_POSITIVE(struct crush_opts, mass, 1, "kg", "of the box"),
+  PERP_OPT_MU(struct crush_opts, mu, 0.5),
+  PERP_OPT_G(struct crush_opts),
+  PERP_OPT_DIM(struct crush_opts, 3),
+  PERP_OPTIONS_END
+};
+
+static perp_status build_crush(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct crush_opts *o = opts;
+  const double a = o->edge, cube[3] = { a, a, a }, slab[3] = { 2 * a, 2 * a, a / 5 };
+  const double middle[3] = { 0, 0, a / 2 }, above[3] = { 0, 0, a + a / 10 - o->squeeze * a };
+  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_yard_floor(&y);
+  y.name = "box";
+  const int box = perp_yard_box(&y, o->mass, cube, middle, 0, 0);
+  y.name = "plate";
+  perp_yard_box(&y, 0, slab, above, 0, 0);
+  PERP_TRY(perp_yard_end(&y, a, 1));
+  return perp_gauge_rest(ctx, scene, box, 1, a / 2, 0);
+}
+
 const perp_scene_desc perp_scene_crush = {
   .d = { .name = "crush",
-         .summary =
-             "a box crushed between two plates: large forces, or contacts that cannot be satisfied",
-         .reference = "statics; Vondrak 2005, section 9.1 (critical contacts)",
-         .equation = "N = F + m g",
+         .summary = "a box crushed by two fixed plates: contacts that cannot be satisfied",
+         .reference = "statics; Vondrak 2005, sections 6.5.2 and 9.1 (critical contacts)",
+         .equation = "w_1 = a + x >= 0, w_2 = -a - y >= 0, y > x: no a",
          .opts = crush_options,
          .opts_size = sizeof(struct crush_opts) },
   .build = build_crush,

@@ -2,6 +2,7 @@
 /* What becomes of the bodies when a solver fails: nothing stands in for it, nothing is thrown, and the failure is
  * counted.  Problems without a solution, too large ones, bad guesses, and sweeps that end where they were asked to. */
 #include "experiments/runner/simulate.h"
+#include "experiments/runner/simulate_contacts.h"
 #include "tests/tap.h"
 
 #include <math.h>
@@ -118,7 +119,7 @@ static void no_solution(void)
   for (size_t i = 0; i < sizeof lcps / sizeof *lcps; i++) {
     char rescue[80];
     snprintf(rescue, sizeof rescue, "rescue:of=%s", lcps[i]);
-    perp_request r = { .scene = "crush:plate=fixed", .lcp = rescue, .t_end = 0.25 };
+    perp_request r = { .scene = "crush", .lcp = rescue, .t_end = 0.25 };
     perp_result result = run(&r);
     const perp_contact_count *c = &result.contact_count;
     near(perp_result_metric(&result, "pose.drift.max"), 5e-3, 1e-3, 0,
@@ -133,6 +134,44 @@ static void no_solution(void)
            c->problems == c->solved + c->failures,
        "%s alone: %d of %d failed, each with a cause", lcps[i], (int)c->failures, (int)c->problems);
     perp_result_free(&result);
+  }
+}
+
+/* How critical contacts show: status, metrics, text and JSON, with the remedy and without. */
+static void critical(void)
+{
+  for (int stop = 0; stop < 2; stop++) {
+    perp_result r;
+    const perp_request request = { .scene = "crush",
+                                   .formulation = stop ? "acceleration:critical=stop"
+                                                       : "acceleration",
+                                   .ode = "rk4",
+                                   .t_end = 0.1 };
+    if (perp_simulate(&ctx, &request, &r) != PERP_OK) bail("%s", ctx.msg);
+    char text[4096] = "", json[4096] = "";
+    for (int i = 0; i < 2; i++) {
+      FILE *f = fmemopen(i == 0 ? text : json, sizeof text, "w");
+      if (f == NULL) bail("no memory");
+      if (i == 0)
+        perp_contacts_text(&r.contact_count, f);
+      else
+        perp_contacts_json(&r.contact_count, f);
+      fclose(f);
+    }
+    for (char *c = text; *c != '\0'; c++) /* one line, one blank a gap */
+      if (*c == '\n' || (*c == ' ' && c[1] == ' ')) memmove(c, c + 1, strlen(c)), c--;
+    const perp_cell_status status = perp_result_status(&r);
+    near(perp_result_metric(&r, "events.critical"), 1, 0, 0, "crush, critical=%s: counted",
+         stop ? "stop" : "fail");
+    near(perp_result_metric(&r, "events.stopped"), stop, 0, 0, "... as stopped");
+    ok(stop ? status == PERP_CELL_OK : status == PERP_CELL_DIVERGED, "... status %s",
+       perp_result_status_name(&r));
+    ok(strstr(text, stop ? "bodies were stopped" : "the run ends there") != NULL, "... %s", text);
+    ok(strstr(json, stop ? "\"refuted\": 1" : "\"refuted\": 0") != NULL &&
+           strstr(json, stop ? "\"failures\": 0" : "\"failures\": 1") != NULL,
+       "... %s", json);
+    ok(stop || strstr(r.message, "critical=stop") != NULL, "... %s", r.message);
+    perp_result_free(&r);
   }
 }
 
@@ -209,6 +248,7 @@ int main(void)
   stopped();
   counted();
   no_solution();
+  critical();
   bad_guesses();
   painleve();
   as_asked();

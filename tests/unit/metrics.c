@@ -213,7 +213,7 @@ static void contacts(void)
   near(value(m, "pose.drift.max"), 0.03, 1e-14, 0, "gauges of the scene are sampled");
   ok(isnan(value(m, "accel.rel.err")), "a figure that the scene does not have is not defined");
   close_scene(&s, m);
-  open_scene("crush:dim=2", &s, &m);
+  open_scene("press:dim=2", &s, &m);
   ok(isnan(value(m, "energy.gain.rel")), "driven scenes may gain energy");
   close_scene(&s, m);
   open_scene("pendulum", &s, &m);
