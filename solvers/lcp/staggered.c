@@ -11,9 +11,10 @@
  *
  * A round is a map of lambda_T, of which the next one sees u = A_NT lambda_T only (velocities, unique where multipliers
  * are not).  It need not contract (large mu, strong coupling), nor have a fixed point.  Anderson acceleration over the
- * last `depth` rounds extrapolates lambda_T by the least change of u, in units of sqrt(A_ii).  Safeguard: when the round
- * from an extrapolated point changes u by more than the one before, the method goes back and makes plain rounds, twice as
- * many each time that happens.  An iterate that comes back after 2 to 6 rounds is a cycle, answered by halving the
+ * last `depth` rounds extrapolates lambda_T by the least change of u, in units of sqrt(A_ii) (Walker and Ni 2011).
+ * Safeguard: where the round from an extrapolated point changes u by more than ASTRAY times the least change since the
+ * last plain round, the method goes back and makes 1, 2, 4, 8, 8, ... plain rounds first: never many more than without
+ * acceleration.  An iterate that comes back after 2 to 6 rounds is a cycle, answered by halving the
  * relaxation, and reported as PERP_CYCLED when that does not help either.  Cost: two solves a round. */
 #include "solvers/lcp/staggered_parts.h"
 
@@ -23,6 +24,7 @@
 #include <string.h>
 
 enum { MOST_DEPTH = 8, MEMORY = 6 };
+enum { ASTRAY = 4, MOST_WAIT = 8 }; /* of the acceleration, by figures */
 
 struct opts {
   int max_iter, depth;
@@ -40,7 +42,7 @@ static const perp_opt options[] = {
             "stop when the scaled residual is at or below this; 0: what the caller accepts"),
   PERP_REAL(struct opts, relax, 1, 0, 1, PERP_OPEN_MIN, "",
             "relaxation of the friction multipliers"),
-  PERP_INT(struct opts, depth, 5, 0, MOST_DEPTH, "rounds of the Anderson acceleration; 0: none"),
+  PERP_INT(struct opts, depth, 8, 0, MOST_DEPTH, "rounds of the Anderson acceleration; 0: none"),
   PERP_OPTIONS_END
 };
 
@@ -52,10 +54,10 @@ struct ws {
   double *w, *x, *g, *f, *last_g, *last_f, *keep, *masked;
   double *dg, *df, *Q; /* [MOST_DEPTH max_n] differences of the last rounds; for least squares */
   double *past;        /* [MEMORY max_n] */
-  /* the acceleration: rounds in dg, df; rounds to wait, now and after the next failure; the change it must beat */
+  /* the acceleration: rounds in dg, df; rounds to wait, now and after the next failure; the least change since a plain round */
   int columns, slot, wait, penalty;
   bool last, extrapolated;
-  double before;
+  double least;
 };
 
 static void layout(struct ws *w, perp_arena *a)
@@ -142,18 +144,18 @@ static void least_squares(struct ws *w, int n, double *theta)
   }
 }
 
-/* The point of the next round, from x, its image g, and f, the change of u = A_NT lambda_T.  False where the
- * extrapolation led astray: x is then where it started. */
+/* The point x of the next round, from x, its image g, and f, the change of u = A_NT lambda_T; the image of the round
+ * before where extrapolation led astray. */
 static void next_point(struct ws *w, int n, double relax)
 {
   const signed char *second = w->parts.second;
   const size_t bytes = (size_t)n * sizeof *w->x;
   const int depth = w->o.depth;
   const double size = sqrt(dot(w->f, w->f, n));
-  if (w->extrapolated && !(size <= w->before)) { /* back, and slowly from there */
+  if (w->extrapolated && !(size <= ASTRAY * w->least)) { /* back, and slowly from there */
     memcpy(w->x, w->last_g, bytes);
     w->wait = w->penalty;
-    w->penalty *= 2;
+    if (w->penalty < MOST_WAIT) w->penalty *= 2;
     w->columns = 0;
     w->last = w->extrapolated = false;
     return;
@@ -170,8 +172,9 @@ static void next_point(struct ws *w, int n, double relax)
   memcpy(w->last_g, w->g, bytes);
   memcpy(w->last_f, w->f, bytes);
   w->last = true;
-  w->before = size;
-  w->extrapolated = w->columns > 0 && w->wait-- <= 0;
+  w->least = w->extrapolated ? fmin(w->least, size) : size;
+  w->extrapolated = w->columns > 0 && w->wait == 0;
+  if (w->wait > 0) w->wait--;
   double theta[MOST_DEPTH];
   if (w->extrapolated) least_squares(w, n, theta);
   for (int i = 0; i < n; i++) {

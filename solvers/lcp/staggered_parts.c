@@ -57,7 +57,7 @@ perp_status perp_stagger_open(perp_ctx *ctx, perp_stagger *S, int max_n, const c
   S->max_n = max_n;
   PERP_TRY(stagger_part(ctx, &S->normal, normal));
   PERP_TRY(stagger_part(ctx, &S->boxes, friction[0] ? friction : "minmap-newton"));
-  PERP_TRY(stagger_part(ctx, &S->cones, friction[0] ? friction : "pgs"));
+  PERP_TRY(stagger_part(ctx, &S->cones, friction[0] ? friction : "cone-newton"));
   PERP_TRY(stagger_part(ctx, &S->pyramids, friction[0] ? friction : "lemke"));
   PERP_TRY(stagger_solvers(ctx, S, 0));
   stagger_layout(S, &S->arena);
@@ -139,15 +139,20 @@ perp_status perp_stagger_prepare(perp_ctx *ctx, perp_stagger *S, const perp_lcp 
 
 /* ---- one round ------------------------------------------------------------------------------------------- */
 
-static perp_status stagger_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *q, double tol,
+static perp_status stagger_solve(perp_ctx *ctx, const perp_stagger *S,
+                                 const perp_stagger_part *part, const perp_lcp *q, double tol,
                                  double *lambda, perp_stats *stats, bool *good)
 {
   perp_stats inner;
-  PERP_TRY(perp_lcp_solve(ctx, s, q, tol, lambda, NULL, NULL, &inner));
+  PERP_TRY(perp_lcp_solve(ctx, part->s, q, tol, lambda, NULL, NULL, &inner));
   stats->matvecs += inner.matvecs;
   stats->factorizations += inner.factorizations;
   *good = *good && inner.reason == PERP_CONVERGED;
-  if (inner.reason == PERP_UNSUITED) stats->reason = PERP_UNSUITED;
+  if (inner.reason == PERP_UNSUITED) {
+    stats->reason = PERP_UNSUITED;
+    PERP_FAIL(ctx, PERP_OK, "staggered: %s, its solver of the %s problem, does not serve it",
+              part->spec.d->name, part == &S->normal ? "normal" : "friction");
+  }
   return PERP_OK;
 }
 
@@ -189,7 +194,7 @@ static perp_status stagger_stewart(perp_ctx *ctx, perp_stagger *S, const perp_lc
                  .brief = p->brief };
   if (part > size) tol = fmax(1e-15, tol * size / part);
   if (part_data > data && data > 0) q.tol_data *= data / part_data;
-  PERP_TRY(stagger_solve(ctx, k ? S->pyramids.s : S->normal.s, &q, tol, S->lambda, stats, good));
+  PERP_TRY(stagger_solve(ctx, S, k ? &S->pyramids : &S->normal, &q, tol, S->lambda, stats, good));
   for (int i = 0; i < m; i++) lambda[row[i]] = S->lambda[i];
   return PERP_OK;
 }
@@ -211,7 +216,7 @@ static perp_status stagger_rows(perp_ctx *ctx, perp_stagger *S, const perp_lcp *
     S->lo[i] = S->second[i] ? lambda[i] : R->lo[i];
     S->hi[i] = S->second[i] ? lambda[i] : R->hi[i];
   }
-  PERP_TRY(stagger_solve(ctx, S->normal.s, &q, tol, lambda, stats, good));
+  PERP_TRY(stagger_solve(ctx, S, &S->normal, &q, tol, lambda, stats, good));
   if (!R->friction || stats->reason == PERP_UNSUITED) return PERP_OK;
   for (int i = 0; i < p->n; i++) {
     cones = cones || R->type[i] == PERP_ROW_CONE;
@@ -225,7 +230,7 @@ static perp_status stagger_rows(perp_ctx *ctx, perp_stagger *S, const perp_lcp *
     q.mu = p->mu;
     q.cone = p->cone;
   }
-  return stagger_solve(ctx, cones ? S->cones.s : S->boxes.s, &q, tol, lambda, stats, good);
+  return stagger_solve(ctx, S, cones ? &S->cones : &S->boxes, &q, tol, lambda, stats, good);
 }
 
 perp_status perp_stagger_round(perp_ctx *ctx, perp_stagger *S, const perp_lcp *p, double tol,
