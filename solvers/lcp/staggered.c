@@ -12,9 +12,10 @@
  * A round is a map of lambda_T, of which the next one sees u = A_NT lambda_T only (velocities, unique where multipliers
  * are not).  It need not contract (large mu, strong coupling), nor have a fixed point.  Anderson acceleration over the
  * last `depth` rounds extrapolates lambda_T by the least change of u, in units of sqrt(A_ii) (Walker and Ni 2011).
- * Safeguard: where the round from an extrapolated point changes u by more than ASTRAY times the least change since the
- * last plain round, the method goes back and makes 1, 2, 4, 8, 8, ... plain rounds first: never many more than without
- * acceleration.  An iterate that comes back after 2 to 6 rounds is a cycle, answered by halving the
+ * Safeguards: where the round from an extrapolated point changes u by more than ASTRAY times the least change since the
+ * last plain round, the method goes back, makes 1, 2, 4, 8, 16, 16, ... plain rounds first, and extrapolates by a tenth of
+ * the length at most, doubled with every success.  An iterate that comes back after 2 to 6 plain rounds is a cycle,
+ * answered by halving the
  * relaxation, and reported as PERP_CYCLED when that does not help either.  Cost: two solves a round. */
 #include "solvers/lcp/staggered_parts.h"
 
@@ -24,7 +25,7 @@
 #include <string.h>
 
 enum { MOST_DEPTH = 8, MEMORY = 6 };
-enum { ASTRAY = 4, MOST_WAIT = 8 }; /* of the acceleration, by figures */
+enum { ASTRAY = 4, MOST_WAIT = 16 }; /* of the acceleration, by figures */
 
 struct opts {
   int max_iter, depth;
@@ -51,19 +52,21 @@ struct ws {
   int max_n;
   perp_stagger parts;
   perp_arena arena;
-  double *w, *x, *g, *f, *last_g, *last_f, *keep, *masked;
+  double *w, *x, *g, *f, *last_g, *last_f, *keep, *masked, *plain_x;
   double *dg, *df, *Q; /* [MOST_DEPTH max_n] differences of the last rounds; for least squares */
   double *past;        /* [MEMORY max_n] */
-  /* the acceleration: rounds in dg, df; rounds to wait, now and after the next failure; the least change since a plain round */
-  int columns, slot, wait, penalty;
+  /* the acceleration: rounds in dg, df; rounds to wait, now and after the next failure; the least change since a plain
+   * round; the length of the last extrapolation and the longest allowed */
+  int columns, slot, wait, penalty, plain;
   bool last, extrapolated;
-  double least;
+  double least, length, radius;
 };
 
 static void layout(struct ws *w, perp_arena *a)
 {
   size_t n = (size_t)w->max_n;
-  double **const v[] = { &w->w, &w->x, &w->g, &w->f, &w->keep, &w->last_g, &w->last_f, &w->masked };
+  double **const v[] = { &w->w,      &w->x,      &w->g,      &w->f,      &w->keep,
+                         &w->last_g, &w->last_f, &w->masked, &w->plain_x };
   for (size_t k = 0; k < sizeof v / sizeof *v; k++) *v[k] = PERP_CARVE(a, double, n);
   w->dg = PERP_CARVE(a, double, MOST_DEPTH *n);
   w->df = PERP_CARVE(a, double, MOST_DEPTH *n);
@@ -153,7 +156,8 @@ static void next_point(struct ws *w, int n, double relax)
   const int depth = w->o.depth;
   const double size = sqrt(dot(w->f, w->f, n));
   if (w->extrapolated && !(size <= ASTRAY * w->least)) { /* back, and slowly from there */
-    memcpy(w->x, w->last_g, bytes);
+    memcpy(w->x, w->plain_x, bytes);
+    w->radius = 0.1 * w->length;
     w->wait = w->penalty;
     if (w->penalty < MOST_WAIT) w->penalty *= 2;
     w->columns = 0;
@@ -177,21 +181,28 @@ static void next_point(struct ws *w, int n, double relax)
   if (w->wait > 0) w->wait--;
   double theta[MOST_DEPTH];
   if (w->extrapolated) least_squares(w, n, theta);
+  for (int i = 0; i < n; i++) /* rows of N: where the normal problem starts */
+    w->x[i] = second[i] ? w->x[i] + relax * (w->g[i] - w->x[i]) : w->g[i];
+  if (!w->extrapolated) return;
+  memcpy(w->plain_x, w->x, bytes);
+  double length = 0;
   for (int i = 0; i < n; i++) {
-    if (!second[i]) {
-      w->x[i] = w->g[i]; /* where the normal problem starts */
-    } else if (w->extrapolated) {
-      w->x[i] = w->g[i];
-      for (int k = 0; k < depth; k++)
-        if (theta[k] != 0) w->x[i] -= theta[k] * w->dg[(size_t)k * (size_t)n + (size_t)i];
-    } else
-      w->x[i] += relax * (w->g[i] - w->x[i]);
+    w->masked[i] = 0;
+    for (int k = 0; second[i] && k < depth; k++)
+      if (theta[k] != 0) w->masked[i] -= theta[k] * w->dg[(size_t)k * (size_t)n + (size_t)i];
+    length += w->masked[i] * w->masked[i];
   }
+  length = sqrt(length);
+  const double part = length > w->radius ? w->radius / length : 1;
+  w->length = part * length;
+  w->radius *= 2; /* should this one be no failure */
+  for (int i = 0; i < n; i++)
+    if (second[i]) w->x[i] = w->g[i] + part * w->masked[i];
 }
 
 static void forget(struct ws *w)
 {
-  w->columns = w->slot = w->wait = 0;
+  w->columns = w->slot = w->wait = w->plain = 0;
   w->last = w->extrapolated = false;
 }
 
@@ -221,10 +232,11 @@ static double distance(const struct ws *w, int n, const double *x, const double 
   return d / size;
 }
 
-/* Back at the answer of 2 to MEMORY rounds ago while the last step was not small?  k: rounds before this one. */
-static bool comes_back(struct ws *w, int n, int k)
+/* Back at the answer of 2 to MEMORY plain rounds ago while the last step was not small? */
+static bool comes_back(struct ws *w, int n)
 {
   const size_t size = (size_t)n;
+  const int k = w->plain++; /* plain rounds without a break, before this one */
   bool back = false;
   if (k > 0) {
     const double step = distance(w, n, w->g, w->past + (size_t)((k + MEMORY - 1) % MEMORY) * size);
@@ -253,6 +265,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   memcpy(w->x, lambda, bytes);
   forget(w);
   w->penalty = 1;
+  w->radius = HUGE_VAL;
   if (best <= tol) stats->reason = PERP_CONVERGED;
 
   while (stats->reason == PERP_RUNNING) {
@@ -260,7 +273,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       stats->reason = PERP_MAX_ITER;
       break;
     }
-    int k = stats->iterations++;
+    stats->iterations++;
     bool good;
     memcpy(w->g, w->x, bytes);
     /* the parts are solved somewhat better than the whole, by both rules */
@@ -290,7 +303,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       stats->reason = PERP_STALLED;
       break;
     }
-    if (comes_back(w, n, k)) {
+    if (w->extrapolated) w->plain = 0;
+    if (comes_back(w, n)) {
       relax *= 0.5;
       forget(w);
       if (++cycles > 10) {
