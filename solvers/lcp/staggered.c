@@ -154,7 +154,7 @@ static void next_point(struct ws *w, int n, double relax)
   const signed char *second = w->parts.second;
   const size_t bytes = (size_t)n * sizeof *w->x;
   const int depth = w->o.depth;
-  const double size = sqrt(dot(w->f, w->f, n));
+  const double size = depth > 0 ? sqrt(dot(w->f, w->f, n)) : 0;
   if (w->extrapolated && !(size <= ASTRAY * w->least)) { /* back, and slowly from there */
     memcpy(w->x, w->plain_x, bytes);
     w->radius = 0.1 * w->length;
@@ -312,8 +312,10 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
         break;
       }
     }
-    change(w, n);
-    stats->matvecs++;
+    if (w->o.depth > 0) {
+      change(w, n);
+      stats->matvecs++;
+    }
     next_point(w, n, relax);
   }
   memcpy(lambda, w->keep, bytes);
