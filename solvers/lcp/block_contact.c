@@ -95,9 +95,8 @@ static bool block_basis(perp_block_contact *b, double noise)
   for (int i = 0; i < r; i++) {
     double w = b->q[i], scale = fabs(b->q[i]);
     for (int j = 0; j < r; j++) {
-      const double term = block_entry(b, i, j) * x[j];
-      w += term;
-      scale = fmax(scale, fabs(term));
+      w += block_entry(b, i, j) * x[j];
+      scale = fmax(scale, fabs(block_entry(b, i, j)) * (j < s ? force : x[s]));
     }
     if (i > 0 && i < s) speed = fmax(speed, scale / block_entry(b, i, s));
     if (b->state[i] == PERP_ROW_LO ? !(w >= -noise * scale)
@@ -123,26 +122,26 @@ static bool block_basis(perp_block_contact *b, double noise)
 static int block_dictionary(perp_block_contact *b, int attempt)
 {
   const int r = b->r, s = r - 1, R = r + (b->hi < HUGE_VAL), width = R + 2;
-  double D[PERP_BLOCK_ROWS + 1], largest = 0, e = 0, f = 0, q = 0;
-  for (int i = 0; i < s; i++) largest = fmax(largest, block_entry(b, i, i));
-  if (!(largest > 0)) return 0;
-  for (int i = 0; i < s; i++) {
-    const double diag = block_entry(b, i, i);
-    D[i] = 1 / sqrt(diag > 1e-12 * largest ? diag : largest);
+  double D[PERP_BLOCK_ROWS], across[PERP_BLOCK_ROWS], along = 0, f = 0, q = 0;
+  for (int t = 1; t < s; t++) { /* e tells the units of the directions: it becomes 1 */
+    const double e = block_entry(b, t, s);
+    if (!(e > 0 && block_entry(b, s, t) < 0)) return 0;
+    along = fmax(along, block_entry(b, t, t) / (e * e));
+    f = fmax(f, -block_entry(b, s, t) / e);
   }
-  for (int t = 1; t < s; t++) {
-    if (!(block_entry(b, t, s) > 0 && block_entry(b, s, t) < 0)) return 0;
-    e = fmax(e, D[t] * block_entry(b, t, s));
-    f = fmax(f, -D[t] * block_entry(b, s, t));
-  }
-  D[s] = 1 / e;
+  const double normal = block_entry(b, 0, 0);
+  if (!(normal >= 0) || !(along >= 0) || normal + along == 0) return 0;
+  D[s] = sqrt(along > 0 ? along : normal);
+  D[0] = 1 / sqrt(normal > 0 ? normal : along);
+  for (int t = 1; t < s; t++) D[t] = 1 / (D[s] * block_entry(b, t, s));
+  for (int i = 0; i < s; i++) across[i] = D[i];
+  across[s] = D[s] / f;
   memset(b->T, 0, (size_t)(R * width) * sizeof *b->T);
   for (int i = 0; i < r; i++) {
-    const double across = i == s ? 1 / f : D[i];
-    double constant = b->q[i] + block_entry(b, i, 0) * b->lo;
-    for (int j = 0; j < r; j++) b->T[i * width + j] = across * block_entry(b, i, j) * D[j];
-    b->T[i * width + R + 1] = constant * across;
-    q = fmax(q, fabs(constant * across));
+    const double constant = across[i] * (b->q[i] + block_entry(b, i, 0) * b->lo);
+    for (int j = 0; j < r; j++) b->T[i * width + j] = across[i] * block_entry(b, i, j) * D[j];
+    b->T[i * width + R + 1] = constant;
+    q = fmax(q, fabs(constant));
   }
   if (R > r) {
     b->T[r] = 1;
