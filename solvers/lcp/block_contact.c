@@ -256,3 +256,52 @@ bool perp_block_contact_solve(perp_block_contact *b)
     if (block_path(b, k) && block_basis(b, 1e-9)) return true;
   return false;
 }
+
+/* ---- in a sweep ------------------------------------------------------------------------------------------------ */
+
+void perp_block_contact_limit(const perp_rows *R, const int *row, int r, double *lambda)
+{
+  const int s = row[r - 1];
+  const double radius = R->p->b[s] + perp_rows_entry(R, s, row[0]) * lambda[row[0]];
+  double sum = 0;
+  for (int k = 1; k < r - 1; k++) sum -= perp_rows_entry(R, s, row[k]) * lambda[row[k]];
+  if (!(sum > radius)) return;
+  const double factor = radius > 0 ? radius / sum : 0;
+  for (int k = 1; k < r - 1; k++) lambda[row[k]] *= factor;
+}
+
+double perp_block_contact_step(perp_block_contact *b, perp_rows *R, const int *row, int r,
+                               double omega, signed char *state, double *lambda)
+{
+  double old[PERP_BLOCK_ROWS], worst = 0;
+  b->r = r;
+  perp_lcp_bounds(R->p, lambda, row[0], &b->lo, &b->hi);
+  for (int j = 0; j < r; j++) {
+    const double *column = R->p->A + (size_t)row[j] * (size_t)R->p->lda;
+    for (int i = 0; i < r; i++) b->K[i + j * r] = column[row[i]];
+    old[j] = lambda[row[j]];
+    b->state[j] = state[row[j]];
+  }
+  for (int i = 0; i < r; i++) { /* b' = b + sum of A_ij lambda_j over all others */
+    b->q[i] = i == r - 1 ? R->p->b[row[i]] : R->w[row[i]];
+    for (int j = 0; j < r && i < r - 1; j++) b->q[i] -= b->K[i + j * r] * old[j];
+  }
+  if (!perp_block_contact_solve(b)) return -1;
+  for (int k = 0; k < r; k++) {
+    state[row[k]] = b->state[k];
+    const double to = old[k] + omega * (b->x[k] - old[k]);
+    lambda[row[k]] = omega == 1 || k == r - 1 ? b->x[k]
+                     : k > 0                  ? fmax(to, 0)
+                                              : fmin(fmax(to, b->lo), b->hi);
+  }
+  if (omega != 1) perp_block_contact_limit(R, row, r, lambda);
+  for (int k = 0; k < r; k++) {
+    const double change = lambda[row[k]] - old[k];
+    if (!(fabs(change) <= worst)) worst = fabs(change);
+    if (k < r - 1)
+      perp_rows_change(R, row[k], change);
+    else /* it acts in its contact alone */
+      for (int t = 1; t < r - 1; t++) R->w[row[t]] += b->K[t + k * r] * change;
+  }
+  return worst;
+}

@@ -3,7 +3,7 @@
 #ifndef PERP_LCP_BLOCK_CONTACT_H
 #define PERP_LCP_BLOCK_CONTACT_H
 
-#include "solvers/lcp/lcp.h"
+#include "solvers/lcp/rows.h"
 
 enum { PERP_BLOCK_DIRECTIONS = 64, PERP_BLOCK_ROWS = PERP_BLOCK_DIRECTIONS + 2 };
 
@@ -38,5 +38,14 @@ typedef struct perp_block_contact {
  * False: no solution found, b->x and b->state are then undefined; or K has a row that cannot be read as above.
  * The basis of the last time costs O(m^3 + m r), m its number of free rows; a pivot O(r^2); no allocation. */
 bool perp_block_contact_solve(perp_block_contact *b);
+
+/* The contact `row` [r] (as in stewart.h) of a dense problem in lambda, with  b' = b + sum of A_ij lambda_j  over all other
+ * rows j, and the prepared rows R kept up to date.  omega: relaxation of normal and directions, which stay within
+ * their bounds and  sum f x_t <= mu x_n + b_s;  the slack is not relaxed.  state: index sets by rows of the problem, in and
+ * out; b: room.  Returns the largest change; -1: no solution found, nothing is changed.  O(r n) beside the block. */
+double perp_block_contact_step(perp_block_contact *b, perp_rows *R, const int *row, int r,
+                               double omega, signed char *state, double *lambda);
+/* Bring the directions of that contact within  sum f x_t <= mu x_n + b_s  by one factor, in lambda alone. */
+void perp_block_contact_limit(const perp_rows *R, const int *row, int r, double *lambda);
 
 #endif

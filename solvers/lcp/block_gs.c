@@ -389,57 +389,13 @@ static bool enumerate(const struct ws *w, struct block *c, const double *K, cons
 
 /* ---- the sweep ------------------------------------------------------------------------------------------------- */
 
-/* The directions of contact `row` [r] of lambda within  sum f x_t <= mu x_n + b_s,  by one factor. */
-static void limit_directions(const perp_rows *R, const int *row, int r, double *lambda)
-{
-  const int s = row[r - 1];
-  const double radius = R->p->b[s] + perp_rows_entry(R, s, row[0]) * lambda[row[0]];
-  double sum = 0;
-  for (int k = 1; k < r - 1; k++) sum -= perp_rows_entry(R, s, row[k]) * lambda[row[k]];
-  if (!(sum > radius)) return;
-  const double factor = radius > 0 ? radius / sum : 0;
-  for (int k = 1; k < r - 1; k++) lambda[row[k]] *= factor;
-}
-
-/* The block of a contact of Stewart and Trinkle: exactly; its slack is not relaxed. */
 static double contact_step(struct ws *w, const struct block *c, double *lambda)
 {
-  perp_rows *R = &w->s.rows;
-  perp_block_contact *b = w->contact;
-  const int *row = w->index + c->start, r = c->r;
-  double old[PERP_BLOCK_ROWS], worst = 0;
-  b->r = r;
-  perp_lcp_bounds(R->p, lambda, row[0], &b->lo, &b->hi);
-  for (int j = 0; j < r; j++) {
-    const double *column = R->p->A + (size_t)row[j] * (size_t)R->p->lda;
-    for (int i = 0; i < r; i++) b->K[i + j * r] = column[row[i]];
-    old[j] = lambda[row[j]];
-    b->state[j] = w->state[row[j]];
-  }
-  for (int i = 0; i < r; i++) { /* b' = b + sum of A_ij lambda_j over all others */
-    b->q[i] = i == r - 1 ? R->p->b[row[i]] : R->w[row[i]];
-    for (int j = 0; j < r && i < r - 1; j++) b->q[i] -= b->K[i + j * r] * old[j];
-  }
-  if (!perp_block_contact_solve(b)) {
-    w->unsolved = row[0];
-    return 0;
-  }
-  const double omega = w->s.o.omega;
-  for (int k = 0; k < r; k++) {
-    w->state[row[k]] = b->state[k];
-    const double to = old[k] + omega * (b->x[k] - old[k]);
-    lambda[row[k]] = omega == 1 || k == r - 1 ? b->x[k] : fmin(fmax(to, k == 0 ? b->lo : 0), b->hi);
-  }
-  if (omega != 1) limit_directions(R, row, r, lambda);
-  for (int k = 0; k < r; k++) {
-    const double change = lambda[row[k]] - old[k];
-    if (!(fabs(change) <= worst)) worst = fabs(change);
-    if (k < r - 1)
-      perp_rows_change(R, row[k], change);
-    else /* it acts in its contact alone */
-      for (int t = 1; t < r - 1; t++) R->w[row[t]] += b->K[t + k * r] * change;
-  }
-  return worst;
+  const int *row = w->index + c->start;
+  const double change = perp_block_contact_step(w->contact, &w->s.rows, row, c->r, w->s.o.omega,
+                                                w->state, lambda);
+  if (change < 0) w->unsolved = row[0];
+  return change < 0 ? 0 : change;
 }
 
 static double block_step(struct ws *w, struct block *c, double *lambda)
@@ -494,7 +450,7 @@ static void extrapolate(struct ws *w, double *lambda, bool first)
     const int *row = w->index + c->start;
     if (!c->stewart) continue;
     w->y[row[c->r - 1]] = lambda[row[c->r - 1]];
-    limit_directions(R, row, c->r, w->y);
+    perp_block_contact_limit(R, row, c->r, w->y);
   }
   memcpy(w->before, lambda, (size_t)n * sizeof *lambda);
   if (beta == 0) return;
