@@ -444,14 +444,15 @@ static void extrapolate(struct ws *w, double *lambda, bool first)
   const double beta = (w->theta - 1) / next;
   w->theta = next;
   for (int i = 0; i < n; i++) w->y[i] = lambda[i] + beta * (lambda[i] - w->before[i]);
-  perp_rows_project(R, w->y, w->y);
   for (int k = 0; k < w->n_blocks && w->contacts.contacts > 0; k++) {
     const struct block *c = &w->blocks[k];
     const int *row = w->index + c->start;
     if (!c->stewart) continue;
     w->y[row[c->r - 1]] = lambda[row[c->r - 1]];
+    perp_block_contact_turn(R, row, c->r, w->y);
     perp_block_contact_limit(R, row, c->r, w->y);
   }
+  perp_rows_project(R, w->y, w->y);
   memcpy(w->before, lambda, (size_t)n * sizeof *lambda);
   if (beta == 0) return;
   memcpy(lambda, w->y, (size_t)n * sizeof *lambda);
