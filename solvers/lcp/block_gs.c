@@ -431,6 +431,15 @@ static double block_step(struct ws *w, struct block *c, double *lambda)
   return worst;
 }
 
+/* Do the forces of a contact in x and y go by the same directions?  With more than two pairs of opposite ones
+ * coordinates of others tell nothing about the change of the force. */
+static bool same_directions(const int *row, int r, const double *x, const double *y)
+{
+  bool same = true;
+  for (int k = 1; k < r - 1 && r > 6; k++) same = same && (x[row[k]] > 0) == (y[row[k]] > 0);
+  return same;
+}
+
 /* the point from which a pair of sweeps starts */
 static void extrapolate(struct ws *w, double *lambda, bool first)
 {
@@ -449,6 +458,8 @@ static void extrapolate(struct ws *w, double *lambda, bool first)
     const int *row = w->index + c->start;
     if (!c->stewart) continue;
     w->y[row[c->r - 1]] = lambda[row[c->r - 1]];
+    if (!same_directions(row, c->r, lambda, w->before))
+      for (int i = 1; i < c->r; i++) w->y[row[i]] = lambda[row[i]];
     perp_block_contact_turn(R, row, c->r, w->y);
     perp_block_contact_limit(R, row, c->r, w->y);
   }
