@@ -270,25 +270,6 @@ void perp_block_contact_limit(const perp_rows *R, const int *row, int r, double 
   for (int k = 1; k < r - 1; k++) lambda[row[k]] *= factor;
 }
 
-void perp_block_contact_turn(const perp_rows *R, const int *row, int r, double *lambda)
-{
-  for (int k = 1; k < r - 1; k++) {
-    const double diag = perp_rows_entry(R, row[k], row[k]);
-    for (int l = k + 1; l < r - 1; l++) {
-      double *x = &lambda[row[k]], *y = &lambda[row[l]];
-      const double across = perp_rows_entry(R, row[k], row[l]);
-      if (!(fabs(across + diag) <= 1e-12 * diag &&
-            fabs(perp_rows_entry(R, row[l], row[l]) - diag) <= 1e-12 * diag))
-        continue;
-      const double both = fmin(*x, *y);
-      *x -= both;
-      *y -= both;
-      break;
-    }
-    lambda[row[k]] = fmax(lambda[row[k]], 0);
-  }
-}
-
 double perp_block_contact_step(perp_block_contact *b, perp_rows *R, const int *row, int r,
                                double omega, signed char *state, double *lambda)
 {

@@ -45,8 +45,6 @@ bool perp_block_contact_solve(perp_block_contact *b);
  * out; b: room.  Returns the largest change; -1: no solution found, nothing is changed.  O(r n) beside the block. */
 double perp_block_contact_step(perp_block_contact *b, perp_rows *R, const int *row, int r,
                                double omega, signed char *state, double *lambda);
-/* The same forces in lambda by directions >= 0: what a direction lacks goes to its opposite, if it has one. */
-void perp_block_contact_turn(const perp_rows *R, const int *row, int r, double *lambda);
 /* Bring the directions of that contact within  sum f x_t <= mu x_n + b_s  by one factor, in lambda alone. */
 void perp_block_contact_limit(const perp_rows *R, const int *row, int r, double *lambda);
 

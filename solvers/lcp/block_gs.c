@@ -25,7 +25,8 @@
  * Candes 2015): a symmetric sweep is a proximal step of the quadratic objective (Li, Sun and Toh 2016), and
  * Nesterov's rate holds for it without friction; with friction the limits move and no theorem does.  Long
  * stacks need it: plain sweeps take 10^5 and more where rocking modes are slow.  P also brings directions of Stewart
- * and Trinkle back to sum x_t <= mu x_n; their slack is not extrapolated, the blocks find it.
+ * and Trinkle back to sum x_t <= mu x_n; they are extrapolated only where the force went by the same ones before, and
+ * their slack never, the blocks find it.
  *
  * Converges for symmetric positive definite A without friction; with friction in practice, at the linear
  * rate of Gauss-Seidel (known as NSGS in contact dynamics).  Serves cones exactly, which pgs does only in
@@ -431,12 +432,12 @@ static double block_step(struct ws *w, struct block *c, double *lambda)
   return worst;
 }
 
-/* Do the forces of a contact in x and y go by the same directions?  With more than two pairs of opposite ones
- * coordinates of others tell nothing about the change of the force. */
+/* Do the forces of a contact in x and y go by the same directions?  Otherwise the difference of x
+ * and y is one of coordinates, which are not unique, and no direction in which the force moves. */
 static bool same_directions(const int *row, int r, const double *x, const double *y)
 {
   bool same = true;
-  for (int k = 1; k < r - 1 && r > 6; k++) same = same && (x[row[k]] > 0) == (y[row[k]] > 0);
+  for (int k = 1; k < r - 1; k++) same = same && (x[row[k]] > 0) == (y[row[k]] > 0);
   return same;
 }
 
@@ -453,17 +454,16 @@ static void extrapolate(struct ws *w, double *lambda, bool first)
   const double beta = (w->theta - 1) / next;
   w->theta = next;
   for (int i = 0; i < n; i++) w->y[i] = lambda[i] + beta * (lambda[i] - w->before[i]);
+  perp_rows_project(R, w->y, w->y);
   for (int k = 0; k < w->n_blocks && w->contacts.contacts > 0; k++) {
     const struct block *c = &w->blocks[k];
     const int *row = w->index + c->start;
     if (!c->stewart) continue;
     w->y[row[c->r - 1]] = lambda[row[c->r - 1]];
     if (!same_directions(row, c->r, lambda, w->before))
-      for (int i = 1; i < c->r; i++) w->y[row[i]] = lambda[row[i]];
-    perp_block_contact_turn(R, row, c->r, w->y);
+      for (int i = 1; i < c->r - 1; i++) w->y[row[i]] = lambda[row[i]];
     perp_block_contact_limit(R, row, c->r, w->y);
   }
-  perp_rows_project(R, w->y, w->y);
   memcpy(w->before, lambda, (size_t)n * sizeof *lambda);
   if (beta == 0) return;
   memcpy(lambda, w->y, (size_t)n * sizeof *lambda);
