@@ -42,6 +42,7 @@ static const struct capability {
   { PERP_KIND_lcp, PERP_LCP_STRUCTURED, "one-structure" },
   { PERP_KIND_lcp, PERP_LCP_CHOOSES, "chooses" },
   { PERP_KIND_lcp, PERP_LCP_CONE_BLOCKS, "cone-blocks" },
+  { PERP_KIND_lcp, PERP_LCP_BY_ROWS, "by-rows" },
   { PERP_KIND_stab, PERP_STAB_FEEDBACK, "feedback" },
   { PERP_KIND_stab, PERP_STAB_PROJECTS, "projects" },
   { PERP_KIND_formulation, PERP_FORM_USES_ODE, "uses-ode" },

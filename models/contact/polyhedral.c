@@ -70,6 +70,12 @@ static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_des
                      "contact polyhedral has a nonsymmetric matrix: '%s' does not serve it; take "
                      "--contact box with it, or --lcp lemke",
                      lcp->name);
+  if (lcp->caps & PERP_LCP_BY_ROWS)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "contact polyhedral has rows of sliding speeds with A_ii = 0, which '%s' "
+                     "would take one by one; take --contact box with it, or --lcp block-gs, which "
+                     "takes whole contacts, or lemke",
+                     lcp->name);
   return PERP_OK;
 }
 

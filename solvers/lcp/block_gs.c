@@ -3,14 +3,18 @@
  *
  *      solve the LCP of block c:   w_c = A_cc lambda_c + (b_c + sum over d != c of A_cd lambda_d),
  *
- * STAR 2012, section 4.3.3, eq. (82).  A block is a contact (a normal row and the friction rows that follow
- * it; other rows are blocks of one) or a group of the factored form.  Block solvers:
+ * STAR 2012, section 4.3.3, eq. (82); the sum is added, as in (82a), where the box of the algorithm has a minus.
+ * A block is a contact, that is a normal row and the friction rows that follow it, or the normal, directions and slack
+ * of Stewart and Trinkle (stewart.h); a group of the factored form; or a row that is none of these.  Block solvers:
  *   projection   rows one after the other, 1-D projections repeated until they rest
  *   enumeration  all index sets of at most 4 boxed rows, friction bounds following the normal row; the
  *                set of the last sweep first, so that a settled contact costs one small elimination
  *   cone         a normal row and one circular cone: exactly, see cone.c
  *   auto         cone where there is one, else enumeration up to 4 rows, else projection
- * Where a block solver does not apply or finds nothing, projections step in.
+ * Where a block solver does not apply or finds nothing, projections step in.  Contacts of Stewart and Trinkle, whose
+ * slack has A_ss = 0 and cannot be projected, always have their own solver, block_contact.c; one without a solution
+ * while the others rest is left as it is.  Where it is not known which rows make such a contact, or one has more than
+ * 64 directions, the problem is not served.
  *
  * Acceleration: after the first `accelerate` sweeps, they come in pairs, forward and back, and every pair
  * starts from the extrapolated point
@@ -20,13 +24,17 @@
  * with theta = 1 again where (y - lambda_k+1)' D (lambda_k+1 - lambda_k) > 0, D = diag(A_ii) (O'Donoghue and
  * Candes 2015): a symmetric sweep is a proximal step of the quadratic objective (Li, Sun and Toh 2016), and
  * Nesterov's rate holds for it without friction; with friction the limits move and no theorem does.  Long
- * stacks need it: plain sweeps take 10^5 and more where rocking modes are slow.
+ * stacks need it: plain sweeps take 10^5 and more where rocking modes are slow.  P also brings directions of Stewart
+ * and Trinkle back to sum x_t <= mu x_n; they are extrapolated only where the force went by the same ones before, and
+ * their slack never, the blocks find it.
  *
  * Converges for symmetric positive definite A without friction; with friction in practice, at the linear
  * rate of Gauss-Seidel (known as NSGS in contact dynamics).  Serves cones exactly, which pgs does only in
  * the limit.  A sweep costs as pgs does plus the block solves.  No allocation beyond pgs. */
+#include "solvers/lcp/block_contact.h"
 #include "solvers/lcp/cone.h"
 #include "solvers/lcp/splitting.h"
+#include "solvers/lcp/stewart.h"
 
 #include <float.h>
 #include <math.h>
@@ -61,9 +69,11 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-/* a block: rows index[start] ... index[start + r - 1]; its matrix at K + at, r x r */
+/* a block: rows index[start] ... index[start + r - 1]; its matrix at K + at, r x r, but for those of Stewart and Trinkle,
+ * whose numbers are read from A */
 struct block {
   int start, r, cone; /* cone: rows are (normal, t1, t2) of a cone */
+  bool stewart;       /* rows are (normal, directions, slack) */
   size_t at;
   int code; /* index sets of the last sweep, base 3; -1 unknown */
 };
@@ -76,6 +86,10 @@ struct ws {
   struct block *blocks; /* [max_n] */
   int *index, *home;    /* [max_n] rows by block; block of a row */
   double *K;            /* [MOST max_n] */
+  perp_stewart contacts;
+  perp_block_contact *contact; /* the one being solved */
+  signed char *state;          /* [max_n] index sets of their rows in the last sweep */
+  int unsolved; /* one of the blocks that had no solution in the last sweep: its first row; -1: none */
   perp_arena arena;
 };
 
@@ -88,6 +102,11 @@ static void layout(struct ws *w, perp_arena *a)
   w->K = PERP_CARVE(a, double, MOST *n);
   w->before = PERP_CARVE(a, double, n);
   w->y = PERP_CARVE(a, double, n);
+  w->contacts.ptr = PERP_CARVE(a, int, n + 1);
+  w->contacts.rows = PERP_CARVE(a, int, n);
+  w->contacts.home = PERP_CARVE(a, int, n);
+  w->contact = PERP_CARVE(a, perp_block_contact, 1);
+  w->state = PERP_CARVE(a, signed char, n);
 }
 
 static void destroy(void *ws)
@@ -124,13 +143,39 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 
 /* ---- blocks ------------------------------------------------------------------------------------------------ */
 
+static size_t block_numbers(const struct block *c)
+{
+  return c->stewart ? 0 : (size_t)(c->r * c->r);
+}
+
+/* Contact c of Stewart and Trinkle as a block from place `start` on; its index sets as lambda shows them.  Returns the number
+ * of its rows. */
+static int add_contact(struct ws *w, int c, int start, const double *lambda)
+{
+  const int *row = w->contacts.rows + w->contacts.ptr[c];
+  const int r = w->contacts.ptr[c + 1] - w->contacts.ptr[c];
+  struct block *block = &w->blocks[w->n_blocks];
+  *block = (struct block){ .start = start, .r = r, .stewart = true, .code = -1 };
+  block->at = w->n_blocks > 0 ? block[-1].at + block_numbers(&block[-1]) : 0;
+  for (int k = 0; k < r; k++) {
+    double lo, hi;
+    const int i = row[k];
+    perp_lcp_bounds(w->s.rows.p, lambda, i, &lo, &hi);
+    w->index[start + k] = i;
+    w->state[i] = lambda[i] <= lo ? PERP_ROW_LO : lambda[i] >= hi ? PERP_ROW_HI : PERP_ROW_FREE;
+    w->home[i] = w->n_blocks;
+  }
+  w->n_blocks++;
+  return r;
+}
+
 static void add_block(struct ws *w, int start, int r)
 {
   struct block *c = &w->blocks[w->n_blocks];
   const perp_rows *R = &w->s.rows;
   const int *row = w->index + start;
   *c = (struct block){ .start = start, .r = r, .code = -1 };
-  c->at = w->n_blocks > 0 ? c[-1].at + (size_t)(c[-1].r * c[-1].r) : 0;
+  c->at = w->n_blocks > 0 ? c[-1].at + block_numbers(&c[-1]) : 0;
   for (int j = 0; j < r; j++)
     for (int i = 0; i < r; i++)
       w->K[c->at + (size_t)(i + j * r)] = perp_rows_entry(R, row[i], row[j]);
@@ -140,9 +185,9 @@ static void add_block(struct ws *w, int start, int r)
   w->n_blocks++;
 }
 
-static void build(struct ws *w)
+static void build(struct ws *w, const double *lambda)
 {
-  const perp_rows *R = &w->s.rows;
+  perp_rows *R = &w->s.rows;
   const perp_lcp *p = R->p;
   int n = p->n, at = 0;
   w->n_blocks = 0;
@@ -165,10 +210,19 @@ static void build(struct ws *w)
       next[i] = head[p->fric_of[i]];
       head[p->fric_of[i]] = i;
     }
+  const int *contact_of = w->contacts.home;
+  if (w->contacts.contacts > 0) R->zero_diagonal = false; /* where it is in other rows only */
+  for (int i = 0; i < n && w->contacts.contacts > 0; i++) {
+    if (contact_of[i] >= 0)
+      w->home[i] = -1;
+    else
+      R->zero_diagonal = R->zero_diagonal || (R->diag[i] <= DBL_MIN && R->inv[i] != 0);
+  }
   for (int i = 0; i < n; i++) {
     if (R->type[i] != PERP_ROW_BOUNDED) continue;
+    if (contact_of[i] >= 0 && w->home[i] < 0) at += add_contact(w, contact_of[i], at, lambda);
     int start = at;
-    w->index[at++] = i;
+    if (contact_of[i] < 0) w->index[at++] = i;
     for (int j = head[i], after; j >= 0; j = after) {
       bool full = at - start >= MOST - (R->type[j] == PERP_ROW_CONE);
       after = next[j];
@@ -178,7 +232,7 @@ static void build(struct ws *w)
       }
       w->index[at++] = j;
     }
-    add_block(w, start, at - start);
+    if (at > start) add_block(w, start, at - start);
   }
 }
 
@@ -336,8 +390,18 @@ static bool enumerate(const struct ws *w, struct block *c, const double *K, cons
 
 /* ---- the sweep ------------------------------------------------------------------------------------------------- */
 
+static double contact_step(struct ws *w, const struct block *c, double *lambda)
+{
+  const int *row = w->index + c->start;
+  const double change = perp_block_contact_step(w->contact, &w->s.rows, row, c->r, w->s.o.omega,
+                                                w->state, lambda);
+  if (change < 0) w->unsolved = row[0];
+  return change < 0 ? 0 : change;
+}
+
 static double block_step(struct ws *w, struct block *c, double *lambda)
 {
+  if (c->stewart) return contact_step(w, c, lambda);
   perp_rows *R = &w->s.rows;
   const int *row = w->index + c->start;
   const double *K = w->K + c->at;
@@ -368,6 +432,15 @@ static double block_step(struct ws *w, struct block *c, double *lambda)
   return worst;
 }
 
+/* Do the forces of a contact in x and y go by the same directions?  Otherwise the difference of x
+ * and y is one of coordinates, which are not unique, and no direction in which the force moves. */
+static bool same_directions(const int *row, int r, const double *x, const double *y)
+{
+  bool same = true;
+  for (int k = 1; k < r - 1; k++) same = same && (x[row[k]] > 0) == (y[row[k]] > 0);
+  return same;
+}
+
 /* the point from which a pair of sweeps starts */
 static void extrapolate(struct ws *w, double *lambda, bool first)
 {
@@ -382,6 +455,15 @@ static void extrapolate(struct ws *w, double *lambda, bool first)
   w->theta = next;
   for (int i = 0; i < n; i++) w->y[i] = lambda[i] + beta * (lambda[i] - w->before[i]);
   perp_rows_project(R, w->y, w->y);
+  for (int k = 0; k < w->n_blocks && w->contacts.contacts > 0; k++) {
+    const struct block *c = &w->blocks[k];
+    const int *row = w->index + c->start;
+    if (!c->stewart) continue;
+    w->y[row[c->r - 1]] = lambda[row[c->r - 1]];
+    if (!same_directions(row, c->r, lambda, w->before))
+      for (int i = 1; i < c->r - 1; i++) w->y[row[i]] = lambda[row[i]];
+    perp_block_contact_limit(R, row, c->r, w->y);
+  }
   memcpy(w->before, lambda, (size_t)n * sizeof *lambda);
   if (beta == 0) return;
   memcpy(lambda, w->y, (size_t)n * sizeof *lambda);
@@ -405,7 +487,7 @@ static double step(perp_splitting *s, double *lambda, int iteration)
   double worst = 0;
   const int fast = w->accelerate > 0 ? iteration - w->accelerate : 0;
   if (iteration == 1) {
-    build(w);
+    build(w, lambda);
     n = w->n_blocks;
     s->random = (uint64_t)s->o.seed;
     for (int k = 0; k < n; k++) s->order[k] = k;
@@ -415,6 +497,7 @@ static double step(perp_splitting *s, double *lambda, int iteration)
     back = fast % 2 == 0;
     if (!back) extrapolate(w, lambda, fast == 1);
   }
+  w->unsolved = -1;
   if (s->o.order == PERP_ORDER_RANDOM && !back) perp_shuffle(&s->random, s->order, n);
   for (int k = 0; k < n; k++) {
     double change = block_step(w, &w->blocks[s->order[back ? n - 1 - k : k]], lambda);
@@ -424,12 +507,40 @@ static double step(perp_splitting *s, double *lambda, int iteration)
   return worst / s->o.omega;
 }
 
+/* What of the contacts cannot be a block; NULL: nothing. */
+static const char *unserved(const struct ws *w, const perp_lcp *p)
+{
+  const perp_stewart *s = &w->contacts;
+  if (s->unclear)
+    return "rows with A_ii = 0 that belong to no contact of Stewart and Trinkle that could be told";
+  for (int c = 0; c < s->contacts; c++) {
+    if (s->ptr[c + 1] - s->ptr[c] > PERP_BLOCK_ROWS) return "contacts of more than 64 directions";
+    if (p->lo != NULL && p->lo[s->rows[s->ptr[c]]] == -HUGE_VAL)
+      return "contacts whose normal has no lower bound";
+  }
+  return NULL;
+}
+
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
                          double *certificate, perp_stats *stats)
 {
   struct ws *w = ws;
   perp_no_certificate(p, certificate);
-  return perp_splitting_solve(ctx, &w->s, p, lambda, "block-gs", step, stats);
+  if (p->n > w->s.max_n)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "lcp: n = %d but the workspace holds %d", p->n, w->s.max_n);
+  PERP_TRY(perp_stewart_find(ctx, p, &w->contacts));
+  const char *what = unserved(w, p);
+  if (what != NULL) {
+    stats->reason = PERP_UNSUITED;
+    PERP_FAIL(ctx, PERP_OK, "block-gs does not serve %s", what);
+    return PERP_OK;
+  }
+  w->unsolved = -1;
+  PERP_TRY(perp_splitting_solve(ctx, &w->s, p, lambda, "block-gs", step, stats));
+  if (stats->reason < 0 && w->unsolved >= 0)
+    PERP_FAIL(ctx, PERP_OK, "block-gs: the contact of row %d has no solution while the others rest",
+              w->unsolved);
+  return PERP_OK;
 }
 
 const perp_lcp_desc perp_lcp_block_gs = {

@@ -74,7 +74,9 @@ enum {
   PERP_LCP_STRUCTURED = 1 << 12, /* serves one structure of A only; PERP_UNSUITED for the others */
   PERP_LCP_CHOOSES = 1 << 13, /* what it leaves unsolved is its own choice of what to go on with */
   PERP_LCP_CONE_BLOCKS =
-      1 << 14 /* solves the circular cone of a contact as one block: cones are its default */
+      1 << 14, /* solves the circular cone of a contact as one block: cones are its default */
+  PERP_LCP_BY_ROWS =
+      1 << 15 /* moves one row after the other by its A_ii: no slacks of Stewart and Trinkle */
 };
 
 typedef struct perp_lcp_desc {
@@ -110,7 +112,8 @@ perp_status perp_lcp_check(perp_ctx *ctx, const perp_lcp *p, bool *finite);
 /* Capability bits that a method needs for this problem: any of PERP_LCP_BOX, FREE, FRICTION, CONE.  O(n). */
 unsigned perp_lcp_needs(const perp_lcp *p);
 
-/* What of p a method cannot serve, known before it is tried: "friction rows", "a nonsymmetric A"; NULL: nothing.
+/* What of p a method cannot serve, known before it is tried: "friction rows", "a nonsymmetric A", for methods by rows
+ * contacts of Stewart and Trinkle, whose slacks have A_ii = 0; NULL: nothing.
  * perp_lcp_solve answers such a problem with PERP_UNSUITED.  O(n^2). */
 const char *perp_lcp_unsuited(const perp_desc *method, const perp_lcp *p);
 

@@ -42,7 +42,7 @@ const perp_lcp_desc perp_lcp_pgs = {
          .opts_size = sizeof(struct perp_splitting_opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
-                 PERP_LCP_ITERATIVE | PERP_LCP_WARM },
+                 PERP_LCP_ITERATIVE | PERP_LCP_WARM | PERP_LCP_BY_ROWS },
   .create = create,
   .solve = solve,
   .destroy = perp_splitting_destroy,

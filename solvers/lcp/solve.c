@@ -3,6 +3,7 @@
  * Whatever a method claims, PERP_CONVERGED is given here and by the judge alone. */
 #include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/internal.h"
+#include "solvers/lcp/stewart.h"
 #include "solvers/solvers.h"
 
 #include <float.h>
@@ -137,6 +138,8 @@ static const char *unsuited(const perp_lcp_desc *d, const perp_lcp *p, double as
   if (lacks & PERP_LCP_BOX) return "finite bounds";
   /* files with six digits are symmetric to that accuracy only */
   if (!(d->d.caps & PERP_LCP_NONSYMMETRIC) && asymmetry > 1e-3) return "a nonsymmetric A";
+  if ((d->d.caps & PERP_LCP_BY_ROWS) && perp_stewart_slack(p))
+    return "Stewart-Trinkle rows (slacks have A_ii = 0) one by one; block-gs takes contacts";
   return NULL;
 }
 

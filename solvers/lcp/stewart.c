@@ -31,6 +31,25 @@ static bool stewart_take(perp_stewart *s, int i, int c)
   return true;
 }
 
+bool perp_stewart_slack(const perp_lcp *p)
+{
+  for (int i = 0; p->A != NULL && i < p->n; i++) {
+    int normals = p->contact_of != NULL && p->contact_of[i] >= 0, directions = 0;
+    bool slack = stewart_entry(p, i, i) == 0 && stewart_plain(p, i);
+    for (int j = 0; j < p->n && slack; j++) {
+      const double down = stewart_entry(p, j, i), across = stewart_entry(p, i, j);
+      if (down > 0 && across < 0)
+        directions++;
+      else if (down == 0 && across > 0)
+        normals++;
+      else
+        slack = down == 0 && across == 0;
+    }
+    if (slack && normals > 0 && directions > 0) return true;
+  }
+  return false;
+}
+
 /* The contact of slack `row` by the structure of A; false when it has none. */
 static bool stewart_by_structure(const perp_lcp *p, int row, int c, perp_stewart *s)
 {

@@ -33,4 +33,8 @@ typedef struct perp_stewart {
  * PERP_ERR_ARG: contact_of names rows that do not make a contact.  O(n^2), no allocation. */
 perp_status perp_stewart_find(perp_ctx *ctx, const perp_lcp *p, perp_stewart *s);
 
+/* Does p have a row that is a slack as above: in a contact of contact_of, or with a normal by the structure of A?
+ * O(n), and O(n) for each row with A_ii = 0. */
+bool perp_stewart_slack(const perp_lcp *p);
+
 #endif

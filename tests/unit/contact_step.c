@@ -84,6 +84,8 @@ static void test_incline(void)
     { .lcp = "fischer-newton", .contact = "polyhedral" },
     { .lcp = "pgs", .contact = "box" },
     { .lcp = "block-gs", .contact = "cone" },
+    { .lcp = "block-gs", .contact = "polyhedral" },
+    { .lcp = "block-gs", .contact = "polyhedral:directions=4" },
     { .lcp = "keller", .contact = "polyhedral" },
     { .lcp = "lemke" },
     { .lcp = "dantzig" },
@@ -301,9 +303,11 @@ static void test_refusals(void)
 {
   static const run_parts wrong[] = { { .lcp = "lemke", .contact = "cone" },
                                      { .lcp = "lemke", .contact = "box" },
-                                     { .lcp = "dantzig", .contact = "polyhedral" } };
+                                     { .lcp = "dantzig", .contact = "polyhedral" },
+                                     { .lcp = "pgs", .contact = "polyhedral" },
+                                     { .lcp = "jacobi", .contact = "polyhedral" } };
   perp_model *model = ball(0.1, 0, 0);
-  for (size_t i = 0; i < 3; i++) {
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     perp_parts parts;
     perp_sim *sim = NULL;
     if (run_parse(&ctx, &wrong[i], &parts) != PERP_OK) bail("%s", ctx.msg);
