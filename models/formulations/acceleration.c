@@ -158,7 +158,7 @@ static perp_ode_answer accept_state(workspace *w, double t, double *q, double *v
 {
   perp_ode_answer answer = perp_constrained_accept(&w->k, t, q, v);
   if (w->events == NULL || (answer != PERP_ODE_OK && answer != PERP_ODE_CHANGED)) return answer;
-  perp_ode_answer events = perp_events_accept(w->events, &w->k, q, v);
+  perp_ode_answer events = perp_events_accept(w->events, &w->k, t, q, v);
   return events == PERP_ODE_OK ? answer : events;
 }
 

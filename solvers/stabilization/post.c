@@ -22,8 +22,14 @@
  * is not known, and on the acceleration level, where v carries its own derivative, the passes are those of
  * velocity = false and only the projection is added.
  *
- * Contacts: penetration is taken out by passes of the same kind, in which the contacts are complementarity
- * rows (Cline 2002, section 3.4); only q changes.
+ * Contacts, on both levels, are complementarity rows (Cline 2002, section 3.4, eq. 3.7): with the gaps g,
+ *
+ *      M dq = J' mu + J_c' lambda,  J dq = -C,    0 <= lambda  perp  g + J_c dq >= 0,    q <- q [+] dq
+ *      M dv = J' mu + J_c' lambda,  J dv = 0,     0 <= lambda  perp  J_c (v + dv) >= 0   with velocity = true
+ *
+ * in up to `contact_passes` passes while there is penetration; the second at closed contacts that approach (faster ones
+ * that bounce are left to the law of impact).  The first moves bodies apart without a velocity, the second takes
+ * energy only: nothing is thrown, whatever the depth.
  *
  * Cost: passes (+ 1 with velocity) factorizations a step; none when the error is below tol.
  * On a failed linear solve the state is left as it was. */
@@ -43,7 +49,8 @@ static const perp_opt options[] = {
             "no further pass when max |C| is below"),
   PERP_REAL(struct opts, tol_v, 1e-13, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",
             "no projection when max |J v| is below"),
-  PERP_INT(struct opts, contact_passes, 3, 0, 100, "passes on penetration at most"),
+  PERP_INT(struct opts, contact_passes, 3, 0, 100,
+           "passes on penetration at most; 0: contacts are left alone"),
   PERP_REAL(struct opts, tol_contact, 1e-9, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
             "penetration that is left alone"),
   PERP_OPTIONS_END
@@ -115,11 +122,13 @@ static perp_status post_step(void *ws, double t, double *q, double *v, perp_stat
   return PERP_OK;
 }
 
-static int contacts(const void *ws, double *tol)
+static void contacts(const void *ws, perp_stab_contacts *how)
 {
   const struct ws *w = ws;
-  *tol = w->opt.tol_contact;
-  return w->opt.contact_passes;
+  *how = (perp_stab_contacts){ .passes = w->opt.contact_passes,
+                               .tol = w->opt.tol_contact,
+                               .velocity = w->opt.velocity && w->opt.contact_passes > 0,
+                               .tol_v = w->opt.tol_v };
 }
 
 const perp_stab_desc perp_stab_post = {
