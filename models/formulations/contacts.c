@@ -537,8 +537,10 @@ static perp_ode_answer project(perp_contacts *c, perp_constrained *k, double t, 
       c->ahead_holds = c->sleep == NULL; /* else bodies wake up in between */
       break;
     }
-    if (!perp_contact_post_position(c->post, k, c->contact_ahead, c->n_ahead, q, count))
+    bool moved;
+    if (!perp_contact_post_position(c->post, k, c->contact_ahead, c->n_ahead, q, &moved, count))
       return PERP_ODE_FAILED;
+    if (!moved) break;
     changed = true;
   }
   if (!stops) return changed ? PERP_ODE_CHANGED : PERP_ODE_OK;

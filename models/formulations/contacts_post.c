@@ -4,11 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* of the mean of 1/m: contacts that contradict each other share what they cannot have */
+static const double SOFT = 1e-7;
+
 struct perp_contact_post {
   const perp_model *model;
   perp_contact_post_setup o;
   perp_stab_contacts how;
   perp_islands *islands;
+  double softness;       /* 1/kg, of positions */
   double *before, *free; /* [6 bodies] twists, see islands.h */
   perp_arena arena;
   unsigned char *kept; /* [cap] */
@@ -86,6 +90,9 @@ perp_status perp_contact_post_create(perp_ctx *ctx, const perp_model *model,
   p->model = model;
   p->o = *setup;
   p->how = how;
+  double mass = 0;
+  for (int b = 0; b < model->n_bodies; b++) mass += model->inertia[b].mass;
+  p->softness = mass > 0 ? SOFT * model->n_bodies / mass : 0;
   layout(p, &p->arena);
   perp_status status = perp_arena_reserve(ctx, &p->arena);
   if (status == PERP_OK) {
@@ -160,12 +167,13 @@ static double nothing(void *user, const perp_contact *x, double h, const double 
   return 0;
 }
 
-/* From k->f and k->c to k->a with the impulses of the contacts; bias: what their rows have beside J_c k->a. */
+/* From k->f and k->c to k->a with the impulses of the contacts; bias: what their rows have beside J_c k->a.  What a
+ * solver that failed has found may throw bodies anywhere: no correction is better (solved is false). */
 static bool correct(perp_contact_post *p, perp_constrained *k, const perp_contact *contact, int n,
                     const unsigned char *kept,
                     double (*bias)(void *, const perp_contact *, double, const double *,
                                    const double *),
-                    perp_contact_count *count)
+                    double softness, bool *solved, perp_contact_count *count)
 {
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return false;
   memset(p->before, 0, (size_t)6 * (size_t)p->model->n_bodies * sizeof *p->before);
@@ -182,13 +190,16 @@ static bool correct(perp_contact_post *p, perp_constrained *k, const perp_contac
                             .before = p->before,
                             .free = p->free,
                             .bias = bias,
+                            .softness = softness,
                             .user = p };
   const bool good = perp_islands_solve(p->islands, k, &task);
   /* problems of the solver like all others; contacts and islands are counted where they press */
   perp_contact_count one = *perp_islands_count(p->islands);
   one.contacts = one.islands = 0;
   perp_contact_count_add(count, &one);
+  *solved = one.failures == 0;
   perp_islands_restart(p->islands);
+  if (good && !*solved) return true;
   if (good) perp_islands_apply(p->islands, k, &task, k->f);
   if (!good || !perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return false;
   if (p->o.sleep != NULL) perp_sleep_still(p->o.sleep, k->a);
@@ -196,17 +207,18 @@ static bool correct(perp_contact_post *p, perp_constrained *k, const perp_contac
 }
 
 bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
-                                const perp_contact *contact, int n, double *q,
+                                const perp_contact *contact, int n, double *q, bool *moved,
                                 perp_contact_count *count)
 {
   const perp_model *model = p->model;
+  *moved = false;
   k->status = room(k->ctx, p, n);
   if (k->status != PERP_OK) return false;
   memset(k->f, 0, (size_t)model->nv * sizeof *k->f);
   perp_constrained_error(k, k->c);
   for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
-  if (!correct(p, k, contact, n, NULL, gap_of, count)) return false;
-  perp_model_retract(model, q, k->a, q);
+  if (!correct(p, k, contact, n, NULL, gap_of, p->softness, moved, count)) return false;
+  if (*moved) perp_model_retract(model, q, k->a, q);
   return true;
 }
 
@@ -229,7 +241,9 @@ perp_ode_answer perp_contact_post_velocity(perp_contact_post *p, perp_constraine
   if (!approach) return PERP_ODE_OK;
   perp_eval_impulse(k->e, model, t, 0, v, k->f);
   if (model->m > 0) perp_constrained_rate(k, v, k->c);
-  if (!correct(p, k, contact, n, p->kept, nothing, count)) return PERP_ODE_FAILED;
+  bool solved;
+  if (!correct(p, k, contact, n, p->kept, nothing, 0, &solved, count)) return PERP_ODE_FAILED;
+  if (!solved) return PERP_ODE_OK;
   memcpy(v, k->a, (size_t)model->nv * sizeof *v);
   return PERP_ODE_CHANGED;
 }

@@ -4,7 +4,8 @@
  *      M dq = J' mu + J_c' lambda,   J dq = -C,   0 <= lambda  perp  gap + J_c dq >= 0,    q <- q [+] dq
  *      M dv = J' mu + J_c' lambda,   J dv = 0,    0 <= lambda  perp  J_c (v + dv) >= 0
  *
- * The first moves bodies that penetrate apart without a velocity; contacts that are open may close.  The second stops
+ * (the first with a softness of 1e-7 of the mean 1/m: contacts that contradict each other meet halfway; what it leaves
+ * of an overlap, as small a part, the next pass or step takes out).  The first moves bodies that penetrate apart without a velocity; contacts that are open may close.  The second stops
  * closed contacts that approach, and takes energy only.  Both are frictionless, by islands, with the lcp of the
  * simulation.  Which of them is made, and when: by what the stabilization says (perp_stab_contacts). */
 #ifndef PERP_CONTACTS_POST_H
@@ -45,9 +46,9 @@ bool perp_contact_post_stops(const perp_contact_post *p); /* are velocities corr
 /* Is a contact deeper than is left alone?  swept: the problems of the step were left by a number of sweeps. */
 bool perp_contact_post_deep(const perp_contact_post *p, const perp_contact *contact, int n,
                             bool swept);
-/* One pass with the contacts [n] at q, where k is; q is new.  count is added to.  False: k says why. */
+/* One pass with the contacts [n] at q, where k is; moved: q is new (not where the lcp failed).  count is added to.  False: k says why. */
 bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
-                                const perp_contact *contact, int n, double *q,
+                                const perp_contact *contact, int n, double *q, bool *moved,
                                 perp_contact_count *count);
 /* The velocities at the end of a step, at time t in the state where k is: of the contacts [n] those with a gap up to
  * `closed`.  CHANGED: v is new. */

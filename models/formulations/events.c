@@ -426,17 +426,19 @@ static perp_ode_answer part_bodies(perp_events *s, perp_constrained *k, double *
 {
   const int passes = s->post != NULL ? perp_contact_post_passes(s->post) : 0;
   perp_contact_count count = { 0 };
-  bool good = true;
+  bool good = true, moved = true, changed = false;
   int pass = 0;
-  while (good && pass < passes && perp_contact_post_deep(s->post, s->contact, s->n, false)) {
+  while (good && moved && pass < passes &&
+         perp_contact_post_deep(s->post, s->contact, s->n, false)) {
     pass++;
     const double start = perp_constrained_clock(k), kkt = k->kkt_s;
-    good = perp_contact_post_position(s->post, k, s->contact, s->n, q, &count);
+    good = perp_contact_post_position(s->post, k, s->contact, s->n, q, &moved, &count);
     s->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt);
+    changed |= moved;
     good = good && perp_events_find(s, k, q);
   }
   if (pass > 0) perp_islands_add(s->islands, &count);
-  return !good ? PERP_ODE_FAILED : pass > 0 ? PERP_ODE_CHANGED : PERP_ODE_OK;
+  return !good ? PERP_ODE_FAILED : changed ? PERP_ODE_CHANGED : PERP_ODE_OK;
 }
 
 /* Velocities at the end of a step without an impact. */

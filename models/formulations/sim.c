@@ -13,7 +13,7 @@
  *                    acceleration: lcp: lemke, dantzig:start=bpp for frictionless, auto for box and cone; contact: as
  *                    above
  *      stab          velocity: baumgarte (full feedback), split in models with shapes, whose contacts feedback would
- *                    throw apart; acceleration: post:velocity=true, or baumgarte with a multistep method, whose
+ *                    throw apart; acceleration: post:velocity=true (with shapes: hold=true), or baumgarte with a multistep method, whose
  *                    history a changed state would throw away in each step */
 #include "models/formulations/formulation.h"
 #include "models/formulations/tracks.h"
@@ -82,8 +82,8 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
   if (kind == PERP_KIND_stab && (uses & PERP_FORM_USES_STAB)) {
     const unsigned history = PERP_ODE_MULTISTEP | PERP_ODE_VARIABLE_ORDER;
     if (strncmp(p->formulation.d->name, "velocity", 8) == 0) return shapes ? "split" : "baumgarte";
-    return p->ode.d != NULL && (p->ode.d->caps & history) == history ? "baumgarte"
-                                                                     : "post:velocity=true";
+    if (p->ode.d != NULL && (p->ode.d->caps & history) == history) return "baumgarte";
+    return shapes ? "post:velocity=true,hold=true" : "post:velocity=true";
   }
   return NULL;
 }

@@ -73,8 +73,7 @@ static double contact(const void *ws, perp_level level, double h, double gap, do
   const struct ws *w = ws;
   const double alpha = w->opt.alpha > 0 ? w->opt.alpha : 1 / (5 * h), push = w->opt.push;
   if (level == PERP_LEVEL_VELOCITY) return gap < 0 ? fmin(-alpha * gap, push) : 0;
-  const double beta = w->opt.beta > 0 ? w->opt.beta : alpha, square = beta * beta;
-  return -2 * alpha * rate - fmax(square * gap, -2 * alpha * push);
+  return stab_contact(alpha, w->opt.beta > 0 ? w->opt.beta : alpha, push, gap, rate);
 }
 
 static void destroy(void *ws)

@@ -93,6 +93,12 @@ static inline void stab_feedback(perp_level level, double h, double alpha, doubl
   }
 }
 
+/* Of a contact on the acceleration level, which no overlap makes part faster than push. */
+static inline double stab_contact(double alpha, double beta, double push, double gap, double rate)
+{
+  return -2 * alpha * rate - fmax(beta * beta * gap, -2 * alpha * push);
+}
+
 /* v += dv with M dv = J' lambda, J dv = -Cdot at q, unless |Cdot| <= tol.  stats->reason < 0: v is as
  * it was. */
 static inline perp_status stab_project_velocity(struct stab_projection *p, double t,

@@ -31,13 +31,19 @@
  * that bounce are left to the law of impact).  The first moves bodies apart without a velocity, the second takes
  * energy only: nothing is thrown, whatever the depth.
  *
+ * hold = true: on the acceleration level contacts at rest, those that stick too, have Baumgarte's feedback of
+ * 1/(5 h) (baumgarte.c) in place of the second.  A contact that rests for long then does not gather what solutions
+ * leave, on either side; overlaps are still taken out by the first.
+ *
  * Cost: passes (+ 1 with velocity) factorizations a step; none when the error is below tol.
  * On a failed linear solve the state is left as it was. */
 #include "solvers/stabilization/impl.h"
 
+static const double PUSH = 0.1; /* m/s, as in baumgarte.c */
+
 struct opts {
   int passes, sweeps, contact_passes;
-  bool velocity;
+  bool velocity, hold;
   double tol, tol_v, tol_contact;
 };
 static const perp_opt options[] = {
@@ -51,6 +57,9 @@ static const perp_opt options[] = {
             "no projection when max |J v| is below"),
   PERP_INT(struct opts, contact_passes, 3, 0, 100,
            "passes on penetration at most; 0: contacts are left alone"),
+  PERP_BOOL(
+      struct opts, hold, false,
+      "acceleration level: velocities of contacts at rest are held by feedback, not projected"),
   PERP_REAL(struct opts, tol_contact, 1e-9, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
             "penetration that is left alone"),
   PERP_OPTIONS_END
@@ -127,8 +136,16 @@ static void contacts(const void *ws, perp_stab_contacts *how)
   const struct ws *w = ws;
   *how = (perp_stab_contacts){ .passes = w->opt.contact_passes,
                                .tol = w->opt.tol_contact,
-                               .velocity = w->opt.velocity && w->opt.contact_passes > 0,
+                               .velocity = w->opt.velocity && w->opt.contact_passes > 0 &&
+                                           !w->opt.hold,
                                .tol_v = w->opt.tol_v };
+}
+
+static double contact(const void *ws, perp_level level, double h, double gap, double rate)
+{
+  const struct ws *w = ws;
+  if (!w->opt.hold || level == PERP_LEVEL_VELOCITY) return 0;
+  return stab_contact(1 / (5 * h), 1 / (5 * h), PUSH, gap, rate);
 }
 
 const perp_stab_desc perp_stab_post = {
@@ -142,6 +159,7 @@ const perp_stab_desc perp_stab_post = {
          .caps = PERP_STAB_PROJECTS },
   .create = create,
   .post_step = post_step,
+  .contact = contact,
   .contacts = contacts,
   .destroy = stab_destroy,
 };

@@ -51,7 +51,7 @@ static void check_contacts(const perp_stab_desc *stab, const void *ws)
        "%s: the feedback of a contact on the velocity level is one-sided: %g m/s", name, deep);
     const double out = stab->contact(ws, PERP_LEVEL_ACCELERATION, h, -1e-3, 0);
     const double slow = stab->contact(ws, PERP_LEVEL_ACCELERATION, h, 0, 1e-3);
-    ok(stab->contact(ws, PERP_LEVEL_ACCELERATION, h, 0, 0) == 0 && out > 0 && slow < 0 &&
+    ok(stab->contact(ws, PERP_LEVEL_ACCELERATION, h, 0, 0) == 0 && out >= 0 && slow <= 0 &&
            isfinite(stab->contact(ws, PERP_LEVEL_ACCELERATION, h, -1, 0)),
        "%s: and against depth and rate on the acceleration level: %g, %g m/s^2", name, out, slow);
   }
