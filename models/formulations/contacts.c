@@ -212,6 +212,7 @@ void perp_contacts_restart(perp_contacts *c)
   c->n = c->n_before = 0;
   c->h = 0;
   c->swept = false;
+  c->margin = 0;
   c->collision_s = c->lcp_s = 0;
   if (c->sleep != NULL) perp_sleep_restart(c->sleep);
   perp_islands_restart(c->velocity);
@@ -268,7 +269,7 @@ static void choose_share(void *user, int member, int members)
   for (int i = perp_share(c->n, member, members); i < end; i++) {
     const perp_contact *x = &c->contact[i];
     bool keep = x->gap <= all->base;
-    if (!keep && c->o.gap)
+    if (!keep && c->o.gap && x->gap <= c->margin)
       keep = x->gap + all->h * fmin(perp_contact_speed(dim, e, x, c->free),
                                     perp_contact_speed(dim, e, x, c->before_step)) <=
              2 * all->base;
@@ -304,7 +305,8 @@ static void late_share(void *user, int member, int members)
   end = perp_share(c->n, member + 1, members);
   for (int i = perp_share(c->n, member, members); i < end; i++) {
     const perp_contact *x = &c->contact[i];
-    if (c->kept[i] || x->gap + all->h * perp_contact_speed(c->model->dim, e, x, after) >= -LATE)
+    if (c->kept[i] || x->gap > c->margin ||
+        x->gap + all->h * perp_contact_speed(c->model->dim, e, x, after) >= -LATE)
       continue;
     c->kept[i] = 1;
     found++;
@@ -383,7 +385,8 @@ static perp_status find(perp_constrained *k, perp_collision *collision, int thre
 static perp_status find_start(perp_contacts *c, perp_constrained *k, double margin)
 {
   const size_t size = (size_t)c->model->nq * sizeof *c->q_ahead;
-  if (c->ahead_holds && margin <= c->margin &&
+  c->margin = margin;
+  if (c->ahead_holds && margin <= c->margin_ahead &&
       memcmp(c->q_ahead, k->q_at[k->e - k->eval], size) == 0) {
     perp_collision *other = c->collision;
     c->collision = c->ahead;
@@ -394,7 +397,6 @@ static perp_status find_start(perp_contacts *c, perp_constrained *k, double marg
     return PERP_OK;
   }
   c->ahead_holds = false;
-  c->margin = margin;
   perp_collision_margin(c->collision, margin);
   return find(k, c->collision, c->o.threads, &c->contact, &c->n);
 }
@@ -526,8 +528,10 @@ static perp_ode_answer project(perp_contacts *c, perp_constrained *k, double t, 
   for (int pass = 0; pass < passes || stops; pass++) {
     const double start = perp_constrained_clock(k);
     perp_constrained_at(k, q);
-    c->margin = fmax(c->margin, 1e-3 * c->model->size);
-    perp_collision_margin(c->ahead, c->margin);
+    /* enough for the next step of bodies that fall */
+    c->margin_ahead = c->margin > 0 ? 1.25 * c->margin + 2 * c->h * c->h * fabs(c->model->gravity)
+                                    : 1e-3 * c->model->size;
+    perp_collision_margin(c->ahead, c->margin_ahead);
     k->status = find(k, c->ahead, c->o.threads, &c->contact_ahead, &c->n_ahead);
     c->collision_s += perp_constrained_clock(k) - start;
     if (k->status != PERP_OK) return PERP_ODE_FAILED;

@@ -29,14 +29,14 @@ struct perp_contacts {
   double *q_ahead;
   int n_ahead;
   bool ahead_holds;
-  bool swept;                 /* problems of the step were left by a number of sweeps */
-  double margin;              /* m, of the contacts found last */
-  perp_sleep *sleep;          /* NULL: nobody sleeps */
-  double slop;                /* m, see bias_of */
-  double *reach;              /* [bodies] from the centre of mass to the end of its shapes */
-  bool *ball;                 /* [shapes] a sphere: one contact at most, always of one name */
-  double *f;                  /* [nv] right-hand side without contacts */
-  double *before_step, *free; /* [6 bodies] twists, see islands.h */
+  bool swept;                  /* problems of the step were left by a number of sweeps */
+  double margin, margin_ahead; /* m: of the contacts of the step, and of those ahead */
+  perp_sleep *sleep;           /* NULL: nobody sleeps */
+  double slop;                 /* m, see bias_of */
+  double *reach;               /* [bodies] from the centre of mass to the end of its shapes */
+  bool *ball;                  /* [shapes] a sphere: one contact at most, always of one name */
+  double *f;                   /* [nv] right-hand side without contacts */
+  double *before_step, *free;  /* [6 bodies] twists, see islands.h */
   perp_arena arena;
   /* contacts of the step */
   const perp_contact *contact;

@@ -6,6 +6,8 @@
 
 /* of the mean of 1/m: contacts that contradict each other share what they cannot have */
 static const double SOFT = 1e-7;
+/* a solver that failed and left more than this of the deepest overlap has no answer */
+static const double BAD = 0.01;
 
 struct perp_contact_post {
   const perp_model *model;
@@ -197,7 +199,7 @@ static bool correct(perp_contact_post *p, perp_constrained *k, const perp_contac
   perp_contact_count one = *perp_islands_count(p->islands);
   one.contacts = one.islands = 0;
   perp_contact_count_add(count, &one);
-  *solved = one.failures == 0;
+  *solved = one.failures == 0 || one.data <= BAD;
   perp_islands_restart(p->islands);
   if (good && !*solved) return true;
   if (good) perp_islands_apply(p->islands, k, &task, k->f);
