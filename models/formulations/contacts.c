@@ -529,8 +529,9 @@ static perp_ode_answer project(perp_contacts *c, perp_constrained *k, double t, 
     const double start = perp_constrained_clock(k);
     perp_constrained_at(k, q);
     /* enough for the next step of bodies that fall */
-    c->margin_ahead = c->margin > 0 ? 1.25 * c->margin + 2 * c->h * c->h * fabs(c->model->gravity)
-                                    : 1e-3 * c->model->size;
+    c->margin_ahead = c->o.gap && c->margin > 0
+                          ? 1.25 * c->margin + 2 * c->h * c->h * fabs(c->model->gravity)
+                          : 1e-3 * c->model->size;
     perp_collision_margin(c->ahead, c->margin_ahead);
     k->status = find(k, c->ahead, c->o.threads, &c->contact_ahead, &c->n_ahead);
     c->collision_s += perp_constrained_clock(k) - start;

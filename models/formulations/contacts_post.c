@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* of the mean of 1/m: contacts that contradict each other share what they cannot have */
+/* of the mean of 1/m, where there is no answer without: contacts that contradict each other share what they cannot
+ * have */
 static const double SOFT = 1e-7;
 /* a solver that failed and left more than this of the deepest overlap has no answer */
 static const double BAD = 0.01;
@@ -216,10 +217,15 @@ bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
   *moved = false;
   k->status = room(k->ctx, p, n);
   if (k->status != PERP_OK) return false;
-  memset(k->f, 0, (size_t)model->nv * sizeof *k->f);
-  perp_constrained_error(k, k->c);
-  for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
-  if (!correct(p, k, contact, n, NULL, gap_of, p->softness, moved, count)) return false;
+  perp_contact_count one = { 0 };
+  for (int soft = 0; soft < 2 && !*moved; soft++) {
+    one = (perp_contact_count){ 0 };
+    memset(k->f, 0, (size_t)model->nv * sizeof *k->f);
+    perp_constrained_error(k, k->c);
+    for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
+    if (!correct(p, k, contact, n, NULL, gap_of, soft * p->softness, moved, &one)) return false;
+  }
+  perp_contact_count_add(count, &one);
   if (*moved) perp_model_retract(model, q, k->a, q);
   return true;
 }

@@ -46,7 +46,7 @@ static void check_contacts(const perp_stab_desc *stab, const void *ws)
   if (stab->contact != NULL) {
     const double deep = stab->contact(ws, PERP_LEVEL_VELOCITY, h, -1e-3, 0);
     ok(stab->contact(ws, PERP_LEVEL_VELOCITY, h, 0, 0) == 0 &&
-           stab->contact(ws, PERP_LEVEL_VELOCITY, h, 1e-3, 0) == 0 && deep > 0 &&
+           stab->contact(ws, PERP_LEVEL_VELOCITY, h, 1e-3, 0) == 0 && deep >= 0 &&
            deep <= 1e-3 / h && stab->contact(ws, PERP_LEVEL_VELOCITY, h, -1e-2, 0) >= deep,
        "%s: the feedback of a contact on the velocity level is one-sided: %g m/s", name, deep);
     const double out = stab->contact(ws, PERP_LEVEL_ACCELERATION, h, -1e-3, 0);
