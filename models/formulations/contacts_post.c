@@ -218,7 +218,7 @@ bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
   k->status = room(k->ctx, p, n);
   if (k->status != PERP_OK) return false;
   perp_contact_count one = { 0 };
-  for (int soft = 0; soft < 2 && !*moved; soft++) {
+  for (int soft = p->how.soft; soft < 2 && !*moved; soft++) {
     one = (perp_contact_count){ 0 };
     memset(k->f, 0, (size_t)model->nv * sizeof *k->f);
     perp_constrained_error(k, k->c);

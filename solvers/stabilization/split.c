@@ -15,6 +15,9 @@
  *
  * The speed of separation is 0 and the energy that of the projected pose, whatever the depth.
  *
+ * The rows have a softness of 1e-7 of the mean 1/m (contacts_post.h): redundant contacts then have one answer, and the
+ * second pass takes out what it leaves.
+ *
  * An lcp that makes a number of sweeps a step leaves errors of its own in positions, which further sweeps on them would
  * turn into drift; they are left alone up to the part `swept` of the largest body.
  *
@@ -32,7 +35,7 @@ static const perp_opt options[] = {
       "feedback of joints; 0 = 1/h on the velocity level, 1/(20 h) on the acceleration level"),
   PERP_REAL(struct opts, beta, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
             "feedback of C of joints on the acceleration level; 0 = alpha"),
-  PERP_INT(struct opts, passes, 1, 1, 100, "passes on penetration at most"),
+  PERP_INT(struct opts, passes, 2, 1, 100, "passes on penetration at most"),
   PERP_REAL(struct opts, tol, 1e-9, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
             "penetration that is left alone"),
   PERP_REAL(
@@ -69,7 +72,9 @@ static void rhs(void *ws, perp_level level, double h, const double *C, const dou
 static void contacts(const void *ws, perp_stab_contacts *how)
 {
   const struct ws *w = ws;
-  *how = (perp_stab_contacts){ .passes = w->opt.passes, .tol = w->opt.tol, .swept = w->opt.swept };
+  *how = (perp_stab_contacts){
+    .passes = w->opt.passes, .tol = w->opt.tol, .swept = w->opt.swept, .soft = true
+  };
 }
 
 static void destroy(void *ws)

@@ -44,6 +44,7 @@ typedef struct perp_stab_contacts {
   double tol; /* m: penetration that is left alone */
   double
       swept; /* and after steps whose problems were left by a number of sweeps: of the largest body */
+  bool soft;     /* positions always with a softness, not only where there is no answer without */
   bool velocity; /* closed contacts that approach are stopped, */
   double tol_v;  /* m/s: unless they are slower */
 } perp_stab_contacts;
