@@ -50,17 +50,15 @@ void perp_scene_look(const perp_scene *scene, perp_scene_facts *facts)
   facts->drives = perp_model_drives(model);
 }
 
-/* What the scene lacks for the part to have a say; NULL: nothing.  Events meet contacts exactly, so that there the
- * stabilization has joints only. */
-static const char *lacks(const perp_scene_facts *facts, unsigned caps, int part)
+/* What the scene lacks for the part to have a say; NULL: nothing. */
+static const char *lacks(const perp_scene_facts *facts, int part)
 {
   const bool shapes = facts->shapes > 0, joints = facts->rows > 0;
   switch (part) {
   case PERP_PART_KKT:
     return joints ? NULL : "joints";
   case PERP_PART_STAB:
-    if (joints || (shapes && !(caps & PERP_FORM_EVENTS))) return NULL;
-    return shapes ? "joints, and whose contacts are met event by event" : "joints and no contacts";
+    return joints || shapes ? NULL : "joints and no contacts";
   case PERP_PART_LCP:
     return shapes || facts->drives > 0 ? NULL : "contacts, limits or motors";
   case PERP_PART_CONTACT:
@@ -82,7 +80,7 @@ const char *perp_part_unused(const perp_scene_facts *facts, const char *scene,
     snprintf(why, PERP_WHY_MAX, "with formulation %.48s", formulation->name);
     return why;
   }
-  const char *missing = lacks(facts, formulation->caps, part);
+  const char *missing = lacks(facts, part);
   if (missing == NULL) return NULL;
   snprintf(why, PERP_WHY_MAX, "in scene %.48s, which has no %s", scene, missing);
   return why;

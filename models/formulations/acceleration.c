@@ -7,8 +7,8 @@
  * is solved at each evaluation of the derivative (Vondrak 2005, eqs. 6.3, 6.5 and 6.8; STAR
  * 2012, section 3.2.1), and any ODE solver integrates q' = N(q) v, v' = a.  Exact arithmetic
  * would keep C = 0 and J v = 0; rounding and truncation do not, which is what stabilization is
- * for: Baumgarte feedback enters c, and the schemes that correct the state do so at the end of
- * each step (multistep methods then lose their history).
+ * for: Baumgarte feedback enters c and the rows of contacts (events_rest.c), and the schemes that correct the state do
+ * so at the end of each step, joints and contacts (multistep methods then lose their history).
  *
  * state=velocity: the unknowns are (q, v), Vondrak's velocity form (5.22). state=momentum: the
  * unknowns are (q, p) with p = (m xdot, R I w), Vondrak's momentum form (5.18): L is in the
@@ -168,7 +168,7 @@ static perp_ode_answer accept_state(workspace *w, double t, double *q, double *v
 {
   perp_ode_answer answer = perp_constrained_accept(&w->k, t, q, v);
   if (w->events == NULL || (answer != PERP_ODE_OK && answer != PERP_ODE_CHANGED)) return answer;
-  perp_ode_answer events = perp_events_accept(w->events, &w->k, q, v);
+  perp_ode_answer events = perp_events_accept(w->events, &w->k, t, q, v);
   return events == PERP_ODE_OK ? answer : events;
 }
 

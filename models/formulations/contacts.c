@@ -51,6 +51,7 @@ static void layout(perp_contacts *c, perp_arena *a)
   c->f = PERP_CARVE(a, double, c->model->nv);
   c->before_step = PERP_CARVE(a, double, 6 * (size_t)c->model->n_bodies);
   c->free = PERP_CARVE(a, double, 6 * (size_t)c->model->n_bodies);
+  c->q_ahead = PERP_CARVE(a, double, c->model->nq);
   c->ball = PERP_CARVE(a, bool, c->model->n_shapes);
 }
 
@@ -91,40 +92,14 @@ void perp_contacts_destroy(perp_contacts *c)
 {
   if (c == NULL) return;
   perp_collision_destroy(c->collision);
-  perp_collision_destroy(c->collision_post);
+  perp_collision_destroy(c->ahead);
   perp_islands_destroy(c->velocity);
-  perp_islands_destroy(c->position);
+  perp_contact_post_destroy(c->post);
   perp_sleep_destroy(c->sleep);
   if (c->stab != NULL) c->stab->destroy(c->stab_ws);
   perp_arena_free(&c->arena);
   perp_arena_free(&c->grown);
   free(c);
-}
-
-static void no_error(void *user, double t, const double *q, double *C)
-{
-  (void)user, (void)t, (void)q, (void)C;
-}
-static void no_rate(void *user, double t, const double *q, const double *v, double *Cdot)
-{
-  (void)user, (void)t, (void)q, (void)v, (void)Cdot;
-}
-static perp_status no_factor(void *user, double t, const double *q, perp_stats *stats)
-{
-  (void)user, (void)t, (void)q;
-  stats->reason = PERP_EXACT;
-  return PERP_OK;
-}
-static perp_status no_solve(void *user, const double *c, double *x, double *lambda,
-                            perp_stats *stats)
-{
-  (void)user, (void)c, (void)x, (void)lambda;
-  stats->reason = PERP_EXACT;
-  return PERP_OK;
-}
-static void no_retract(void *user, const double *q, const double *dq, double *q_out)
-{
-  (void)user, (void)q, (void)dq, (void)q_out;
 }
 
 /* Springs and dampers at the contact points, implicit in the step: with the depth -gap and the impulse
@@ -176,29 +151,34 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
         ctx, PERP_ERR_OPTION,
         "softness = %g 1/kg and stiffness = %g N/m, damping = %g N s/m: one or the other",
         c->o.softness, c->o.stiffness, c->o.damping);
-  /* an instance without rows: contacts come and go, and are asked about one by one */
-  perp_stab_sys sys = { .error = no_error,
-                        .rate = no_rate,
-                        .linearize = no_factor,
-                        .solve = no_solve,
-                        .retract = no_retract };
-  c->stab = (const perp_stab_desc *)parts->stab.d;
-  PERP_TRY(c->stab->create(ctx, &sys, parts->stab.opts, &c->stab_ws));
+  PERP_TRY(perp_contact_stab(ctx, parts, &c->stab, &c->stab_ws));
   PERP_TRY(perp_collision_create(ctx, model, 0, &c->collision));
   bool rows = c->o.joints == PERP_JOINTS_ROWS ||
               (c->o.joints == PERP_JOINTS_AUTO && parts->kkt.d != NULL &&
                (parts->kkt.d->caps & PERP_KKT_ITERATIVE));
   PERP_TRY(perp_contacts_islands(ctx, model, parts, c->o.tol, c->o.tol_data, c->o.threads, rows,
                                  &c->velocity));
-  if (c->stab->contacts == NULL) return PERP_OK;
-  PERP_TRY(perp_collision_create(ctx, model, 0, &c->collision_post));
-  perp_parts post = *parts;
-  post.contact = (perp_spec){ 0 };
-  PERP_TRY(perp_spec_parse(ctx, PERP_KIND_contact, "frictionless", &post.contact));
-  perp_status status = perp_contacts_islands(ctx, model, &post, c->o.tol, c->o.tol_data,
-                                             c->o.threads, rows, &c->position);
-  perp_spec_free(&post.contact);
-  return status;
+  if (c->o.sleep) {
+    PERP_TRY(
+        perp_sleep_create(ctx, model, c->o.sleep_time, c->o.sleep_velocity, c->reach, &c->sleep));
+    perp_collision_rest(c->collision, perp_sleep_asleep(c->sleep));
+  }
+  if (springs(&c->o)) return PERP_OK; /* what is deep is under load */
+  double size = 0;
+  for (int b = 0; b < model->n_bodies; b++) size = fmax(size, c->reach[b]);
+  const perp_contact_post_setup setup = { .tol = c->o.tol,
+                                          .tol_data = c->o.tol_data,
+                                          .slop = c->slop,
+                                          .size = size,
+                                          .threshold = c->o.threshold,
+                                          .threads = c->o.threads,
+                                          .rows = rows,
+                                          .sleep = c->sleep };
+  PERP_TRY(perp_contact_post_create(ctx, model, parts, c->stab, c->stab_ws, &setup, &c->post));
+  if (c->post == NULL) return PERP_OK;
+  PERP_TRY(perp_collision_create(ctx, model, 0, &c->ahead));
+  if (c->sleep != NULL) perp_collision_rest(c->ahead, perp_sleep_asleep(c->sleep));
+  return PERP_OK;
 }
 
 perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
@@ -219,13 +199,6 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
     for (int b = 0; b < model->n_bodies; b++) c->slop = fmax(c->slop, opts->tol * c->reach[b]);
     status = open_parts(ctx, c, parts);
   }
-  if (status == PERP_OK && opts->sleep) {
-    status = perp_sleep_create(ctx, model, opts->sleep_time, opts->sleep_velocity, c->reach,
-                               &c->sleep);
-    if (status == PERP_OK) perp_collision_rest(c->collision, perp_sleep_asleep(c->sleep));
-    if (status == PERP_OK && c->collision_post != NULL)
-      perp_collision_rest(c->collision_post, perp_sleep_asleep(c->sleep));
-  }
   if (status != PERP_OK) {
     perp_contacts_destroy(c);
     return status;
@@ -238,10 +211,13 @@ void perp_contacts_restart(perp_contacts *c)
 {
   c->n = c->n_before = 0;
   c->h = 0;
+  c->swept = false;
+  c->margin = 0;
   c->collision_s = c->lcp_s = 0;
   if (c->sleep != NULL) perp_sleep_restart(c->sleep);
   perp_islands_restart(c->velocity);
-  if (c->position != NULL) perp_islands_restart(c->position);
+  if (c->post != NULL) perp_contact_post_restart(c->post);
+  c->ahead_holds = false;
 }
 
 /* ---- which contacts -------------------------------------------------------------------------- */
@@ -293,7 +269,7 @@ static void choose_share(void *user, int member, int members)
   for (int i = perp_share(c->n, member, members); i < end; i++) {
     const perp_contact *x = &c->contact[i];
     bool keep = x->gap <= all->base;
-    if (!keep && c->o.gap)
+    if (!keep && c->o.gap && x->gap <= c->margin)
       keep = x->gap + all->h * fmin(perp_contact_speed(dim, e, x, c->free),
                                     perp_contact_speed(dim, e, x, c->before_step)) <=
              2 * all->base;
@@ -329,7 +305,8 @@ static void late_share(void *user, int member, int members)
   end = perp_share(c->n, member + 1, members);
   for (int i = perp_share(c->n, member, members); i < end; i++) {
     const perp_contact *x = &c->contact[i];
-    if (c->kept[i] || x->gap + all->h * perp_contact_speed(c->model->dim, e, x, after) >= -LATE)
+    if (c->kept[i] || x->gap > c->margin ||
+        x->gap + all->h * perp_contact_speed(c->model->dim, e, x, after) >= -LATE)
       continue;
     c->kept[i] = 1;
     found++;
@@ -371,8 +348,8 @@ static double bias_of(void *user, const perp_contact *x, double h, const double 
     bias = c->o.gap ? gap / h : 0;
   else if (springs(&c->o))
     return c->o.stiffness / (h * c->o.stiffness + c->o.damping) * x->gap;
-  else if (gap < 0 && c->stab->push != NULL)
-    bias = -c->stab->push(c->stab_ws, h, gap);
+  else if (gap < 0 && c->stab->contact != NULL)
+    bias = -c->stab->contact(c->stab_ws, PERP_LEVEL_VELOCITY, h, gap, 0);
   if (impact(c, x, h, before, free)) {
     if (gap > 0) bias = 0;
     if (c->o.impact == PERP_IMPACT_NEWTON) bias = fmin(bias, x->e * before[0]);
@@ -401,6 +378,27 @@ static perp_status find(perp_constrained *k, perp_collision *collision, int thre
   perp_status status = perp_collision_find(k->ctx, collision, k->e->pose, contact, n);
   k->ctx->threads = before;
   return status;
+}
+
+/* The contacts at the start of the step: where nothing was corrected they are those that the end of the step before
+ * was looked at with, when that was as far. */
+static perp_status find_start(perp_contacts *c, perp_constrained *k, double margin)
+{
+  const size_t size = (size_t)c->model->nq * sizeof *c->q_ahead;
+  c->margin = margin;
+  if (c->ahead_holds && margin <= c->margin_ahead &&
+      memcmp(c->q_ahead, k->q_at[k->e - k->eval], size) == 0) {
+    perp_collision *other = c->collision;
+    c->collision = c->ahead;
+    c->ahead = other;
+    c->ahead_holds = false;
+    c->contact = c->contact_ahead;
+    c->n = c->n_ahead;
+    return PERP_OK;
+  }
+  c->ahead_holds = false;
+  perp_collision_margin(c->collision, margin);
+  return find(k, c->collision, c->o.threads, &c->contact, &c->n);
 }
 
 /* v+ from k->f, those asleep stay where they are */
@@ -446,8 +444,7 @@ static outcome solve_step(perp_contacts *c, perp_constrained *k, perp_drives *dr
     k->reason = PERP_NOT_FINITE;
     return FAILED;
   }
-  perp_collision_margin(c->collision, margin);
-  k->status = find(k, c->collision, c->o.threads, &c->contact, &c->n);
+  k->status = find_start(c, k, margin);
   if (k->status == PERP_OK)
     k->status = reserve(k->ctx, c, c->n + (c->sleep != NULL ? c->n_before : 0));
   if (k->status != PERP_OK) return FAILED;
@@ -502,6 +499,7 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
                         const double *v)
 {
   outcome end;
+  const int64_t swept = perp_islands_count(c->velocity)->swept;
   memcpy(c->f, k->f, (size_t)c->model->nv * sizeof *c->f);
   if (c->sleep != NULL) {
     perp_sleep_forces(c->sleep, k->f, h);
@@ -512,6 +510,7 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
     if (!solve_all(c, k, h, v)) return false;
   }
   if (end == FAILED) return false;
+  c->swept = perp_islands_count(c->velocity)->swept > swept;
   perp_contacts_remember(c, k->e, h);
   if (c->sleep != NULL)
     perp_sleep_update(c->sleep, h, perp_islands_roots(c->velocity, end == FREE), k->a);
@@ -520,66 +519,52 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
 
 /* ---- post-stabilization ---------------------------------------------------------------------- */
 
-static double gap_of(void *user, const perp_contact *x, double h, const double *before,
-                     const double *free)
+static perp_ode_answer project(perp_contacts *c, perp_constrained *k, double t, double *q,
+                               double *v, perp_contact_count *count)
 {
-  (void)user, (void)h, (void)before, (void)free;
-  return x->gap;
-}
-
-perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, double *q)
-{
-  const perp_model *model = c->model;
-  double tol = 0;
-  int passes = c->position == NULL || springs(&c->o) ? 0 : c->stab->contacts(c->stab_ws, &tol);
+  const int passes = perp_contact_post_passes(c->post);
+  const bool stops = perp_contact_post_stops(c->post);
   bool changed = false;
-  for (int pass = 0; pass < passes; pass++) {
-    const perp_contact *contact;
-    int n;
-    double start = perp_constrained_clock(k), deepest = 0;
+  for (int pass = 0; pass < passes || stops; pass++) {
+    const double start = perp_constrained_clock(k);
     perp_constrained_at(k, q);
-    perp_collision_margin(c->collision_post, 1e-3 * model->size);
-    k->status = find(k, c->collision_post, c->o.threads, &contact, &n);
-    if (k->status == PERP_OK) k->status = perp_islands_room(k->ctx, c->position, n);
+    /* enough for the next step of bodies that fall */
+    c->margin_ahead = c->o.gap && c->margin > 0
+                          ? 1.25 * c->margin + 2 * c->h * c->h * fabs(c->model->gravity)
+                          : 1e-3 * c->model->size;
+    perp_collision_margin(c->ahead, c->margin_ahead);
+    k->status = find(k, c->ahead, c->o.threads, &c->contact_ahead, &c->n_ahead);
     c->collision_s += perp_constrained_clock(k) - start;
     if (k->status != PERP_OK) return PERP_ODE_FAILED;
-    for (int i = 0; i < n; i++) deepest = fmin(deepest, contact[i].gap);
-    if (deepest >= -tol) break;
-
-    memset(k->f, 0, (size_t)model->nv * sizeof *k->f);
-    perp_constrained_error(k, k->c);
-    for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
-    if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return PERP_ODE_FAILED;
-    memset(c->before_step, 0, (size_t)6 * (size_t)model->n_bodies * sizeof *c->before_step);
-    perp_twists(model, k->e, k->a, c->free);
-    double *impulse = perp_islands_scratch(c->position);
-    memset(impulse, 0, (size_t)4 * (size_t)n * sizeof *impulse);
-    perp_island_task task = { .contact = contact,
-                              .n = n,
-                              .impulse = impulse,
-                              .slip = impulse + (size_t)3 * (size_t)n,
-                              .reuse = c->o.tol,
-                              .h = 1,
-                              .before = c->before_step,
-                              .free = c->free,
-                              .bias = gap_of,
-                              .user = c };
-    start = perp_constrained_clock(k);
-    bool good = perp_islands_solve(c->position, k, &task);
-    /* problems of the solver like all others; contacts and islands are counted where they press */
-    perp_contact_count count = *perp_islands_count(c->position);
-    count.contacts = count.islands = 0;
-    perp_islands_add(c->velocity, &count);
-    perp_islands_restart(c->position);
-    if (good) perp_islands_apply(c->position, k, &task, k->f);
-    c->lcp_s += perp_constrained_clock(k) - start;
-    if (!good || !perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros))
+    if (pass == passes ||
+        !perp_contact_post_deep(c->post, c->contact_ahead, c->n_ahead, c->swept)) {
+      memcpy(c->q_ahead, q, (size_t)c->model->nq * sizeof *q);
+      c->ahead_holds = c->sleep == NULL; /* else bodies wake up in between */
+      break;
+    }
+    bool moved;
+    if (!perp_contact_post_position(c->post, k, c->contact_ahead, c->n_ahead, q, &moved, count))
       return PERP_ODE_FAILED;
-    if (c->sleep != NULL) perp_sleep_still(c->sleep, k->a);
-    perp_model_retract(model, q, k->a, q);
+    if (!moved) break;
     changed = true;
   }
-  return changed ? PERP_ODE_CHANGED : PERP_ODE_OK;
+  if (!stops) return changed ? PERP_ODE_CHANGED : PERP_ODE_OK;
+  const perp_ode_answer answer = perp_contact_post_velocity(
+      c->post, k, t, c->contact_ahead, c->n_ahead, fmax(c->slop, 1e-9), v, count);
+  return answer == PERP_ODE_OK && changed ? PERP_ODE_CHANGED : answer;
+}
+
+perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, double t, double *q,
+                                      double *v)
+{
+  c->ahead_holds = false;
+  if (c->post == NULL) return PERP_ODE_OK;
+  const double start = perp_constrained_clock(k), kkt = k->kkt_s, found = c->collision_s;
+  perp_contact_count count = { 0 };
+  const perp_ode_answer answer = project(c, k, t, q, v, &count);
+  perp_islands_add(c->velocity, &count);
+  c->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt) - (c->collision_s - found);
+  return answer;
 }
 
 /* ---- reports --------------------------------------------------------------------------------- */

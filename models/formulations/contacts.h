@@ -105,13 +105,10 @@ void perp_contacts_restart(perp_contacts *c);
  * why. */
 bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *drives, double h,
                         const double *v);
-/* Post-stabilization of penetration at the end of a step (Cline 2002, section 3.4): passes of
- *
- *      M dq = J' mu + J_c' lambda,   J dq = -C,   0 <= lambda  perp  gap + J_c dq >= 0,   q <- q [+] dq
- *
- * until no contact is deeper than the tolerance of the scheme.  Does nothing where the scheme does not
- * project contacts. */
-perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, double *q);
+/* What the stabilization corrects at the end of a step, at time t: see contacts_post.h.  Passes on the positions until no
+ * contact is deeper than its tolerance, then the velocities.  Does nothing where the scheme corrects no contacts. */
+perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, double t, double *q,
+                                      double *v);
 
 /* Fill the contact part of info. */
 void perp_contacts_info(const perp_contacts *c, perp_step_info *info);

@@ -5,6 +5,7 @@
 
 #include "models/formulations/contacts.h"
 #include "models/formulations/islands.h"
+#include "models/formulations/contacts_post.h"
 #include "models/formulations/sleep.h"
 
 /* what identifies a contact from step to step, with its impulse */
@@ -20,14 +21,22 @@ struct perp_contacts {
   perp_contact_opts o;
   const perp_stab_desc *stab;
   void *stab_ws;
-  perp_collision *collision, *collision_post;
-  perp_islands *velocity, *position; /* position: made when the stabilization projects contacts */
-  perp_sleep *sleep;                 /* NULL: nobody sleeps */
-  double slop;                       /* m, see bias_of */
-  double *reach;                     /* [bodies] from the centre of mass to the end of its shapes */
-  bool *ball;                 /* [shapes] a sphere: one contact at most, always of one name */
-  double *f;                  /* [nv] right-hand side without contacts */
-  double *before_step, *free; /* [6 bodies] twists, see islands.h */
+  perp_collision *collision;
+  perp_islands *velocity;
+  perp_contact_post *post; /* NULL: contacts are not corrected after the step */
+  perp_collision *ahead;   /* with post: at the end of the step, q_ahead [nq] */
+  const perp_contact *contact_ahead;
+  double *q_ahead;
+  int n_ahead;
+  bool ahead_holds;
+  bool swept;                  /* problems of the step were left by a number of sweeps */
+  double margin, margin_ahead; /* m: of the contacts of the step, and of those ahead */
+  perp_sleep *sleep;           /* NULL: nobody sleeps */
+  double slop;                 /* m, see bias_of */
+  double *reach;               /* [bodies] from the centre of mass to the end of its shapes */
+  bool *ball;                  /* [shapes] a sphere: one contact at most, always of one name */
+  double *f;                   /* [nv] right-hand side without contacts */
+  double *before_step, *free;  /* [6 bodies] twists, see islands.h */
   perp_arena arena;
   /* contacts of the step */
   const perp_contact *contact;

@@ -11,8 +11,11 @@ const char *const perp_order_names[] = { "together", "sequential", NULL };
 const char *const perp_critical_names[] = { "fail", "stop", NULL };
 const char *const perp_sliding_names[] = { "auto", "column", "iterate", "lagged", NULL };
 
-enum { IDLE_MOST = 1000 };           /* steps */
-static const double TOUCH = 1e-9;    /* of the largest body */
+enum { IDLE_MOST = 1000, RELAX = 5 }; /* steps; steps that the feedback of drives takes */
+static const double SLOW = 1e-3;      /* of what counts as rest: such approaches are not stopped */
+static const double TOUCH = 1e-9;     /* of the largest body */
+static const double PARTED =
+    1e-6; /* of the largest body: gaps that solutions leave between bodies moved apart */
 static const double HOLD = 1e-3;     /* of the largest body */
 static const double PROGRESS = 1e-6; /* of the step, that IDLE_MOST steps have to make */
 
@@ -86,6 +89,8 @@ void perp_events_destroy(perp_events *s)
   if (s == NULL) return;
   if (s->collision != NULL) perp_collision_destroy(s->collision);
   perp_event_drives_destroy(s->drives);
+  perp_contact_post_destroy(s->post);
+  if (s->stab != NULL) s->stab->destroy(s->stab_ws);
   perp_islands_destroy(s->islands);
   free(s->now.x);
   free(s->next.x);
@@ -116,8 +121,17 @@ static perp_status open_contacts(perp_ctx *ctx, perp_events *s, const perp_parts
   if (s->model->n_shapes > 0) {
     PERP_TRY(choose_rule(ctx, s, parts->lcp.d));
     PERP_TRY(perp_collision_create(ctx, s->model, s->margin, &s->collision));
-    return perp_contacts_islands(ctx, s->model, parts, o->tol, o->tol_data, o->threads, false,
-                                 &s->islands);
+    PERP_TRY(perp_contacts_islands(ctx, s->model, parts, o->tol, o->tol_data, o->threads, false,
+                                   &s->islands));
+    PERP_TRY(perp_contact_stab(ctx, parts, &s->stab, &s->stab_ws));
+    const perp_contact_post_setup setup = { .tol = o->tol,
+                                            .tol_data = o->tol_data,
+                                            .slop = s->tol,
+                                            .size = s->size,
+                                            .slow = SLOW * o->rest,
+                                            .threshold = o->threshold,
+                                            .threads = o->threads };
+    return perp_contact_post_create(ctx, s->model, parts, s->stab, s->stab_ws, &setup, &s->post);
   }
   alone.contact = (perp_spec){ 0 };
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_contact, "frictionless", &alone.contact));
@@ -140,7 +154,7 @@ static perp_status open_drives(perp_ctx *ctx, perp_events *s, const perp_desc *l
                                       .rest = s->o.rest,
                                       .keep = PERP_HOLD_SPEED,
                                       .slip = s->o.slip,
-                                      .relax = s->relax,
+                                      .relax = RELAX * s->h,
                                       .locate = s->locate };
   return perp_event_drives_create(ctx, s->model, &tol, &s->drives);
 }
@@ -154,7 +168,6 @@ perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const per
   s->model = model;
   s->o = *opts;
   s->h = h;
-  s->relax = opts->relax > 0 ? opts->relax : 5 * h;
   s->locate = fmax(opts->locate, h * exp2(-0.5 * opts->bisections));
   layout(s, &s->arena);
   perp_status status = perp_arena_reserve(ctx, &s->arena);
@@ -190,6 +203,7 @@ void perp_events_restart(perp_events *s)
   s->cause[0] = '\0';
   if (s->drives != NULL) perp_event_drives_restart(s->drives);
   perp_islands_restart(s->islands);
+  if (s->post != NULL) perp_contact_post_restart(s->post);
   const perp_contact_count count = { .events = true };
   perp_islands_add(s->islands, &count);
 }
@@ -397,8 +411,9 @@ static void take_stock(perp_events *s, const perp_constrained *k, const double *
     perp_events_velocity(model, &k->e->pose[x->body_a], &k->e->pose[x->body_b], x, v, u);
     const double normal = perp_dot(model->dim, x->n, u);
     bool rests = s->kept[i] && x->gap <= s->hold && normal <= s->o.rest;
+    /* what feedback takes out of the other body goes on resting */
     if (rested(s, i) && !(impact && s->struck[i]))
-      rests |= x->gap <= s->hold && normal <= PERP_HOLD_SPEED;
+      rests |= x->gap <= s->hold && (normal <= PERP_HOLD_SPEED || x->gap < -s->tol);
     if (!rests && !(x->gap <= 2 * s->tol)) continue;
     perp_touch *t = &s->next.x[s->next.n++];
     *t = (perp_touch){
@@ -416,31 +431,70 @@ static void take_stock(perp_events *s, const perp_constrained *k, const double *
   }
 }
 
-perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, const double *q, double *v)
+/* Positions at the end of a step: contacts that are deep in each other. */
+static perp_ode_answer part_bodies(perp_events *s, perp_constrained *k, double *q)
+{
+  const int passes = s->post != NULL ? perp_contact_post_passes(s->post) : 0;
+  perp_contact_count count = { 0 };
+  bool good = true, moved = true, changed = false;
+  int pass = 0;
+  while (good && moved && pass < passes &&
+         perp_contact_post_deep(s->post, s->contact, s->n, false)) {
+    pass++;
+    const double start = perp_constrained_clock(k), kkt = k->kkt_s;
+    good = perp_contact_post_position(s->post, k, s->contact, s->n, q, &moved, &count);
+    s->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt);
+    changed |= moved;
+    good = good && perp_events_find(s, k, q);
+  }
+  if (pass > 0) perp_islands_add(s->islands, &count);
+  return !good ? PERP_ODE_FAILED : changed ? PERP_ODE_CHANGED : PERP_ODE_OK;
+}
+
+/* Velocities at the end of a step without an impact. */
+static perp_ode_answer stop_bodies(perp_events *s, perp_constrained *k, double t, double *v)
+{
+  if (s->post == NULL || !perp_contact_post_stops(s->post)) return PERP_ODE_OK;
+  perp_contact_count count = { 0 };
+  const double start = perp_constrained_clock(k), kkt = k->kkt_s;
+  const perp_ode_answer answer = perp_contact_post_velocity(s->post, k, t, s->contact, s->n, s->tol,
+                                                            v, &count);
+  s->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt);
+  perp_islands_add(s->islands, &count);
+  return answer;
+}
+
+perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t, double *q,
+                                   double *v)
 {
   if (!perp_events_find(s, k, q)) return PERP_ODE_FAILED;
-  k->status = touches_reserve(k->ctx, &s->next, s->n);
-  if (k->status != PERP_OK) return PERP_ODE_FAILED;
   if (!s->fresh) {
     double gap, speed, load = HUGE_VAL;
     lows(s, k, v, &gap, &speed);
     if (s->drives != NULL) perp_event_drives_lows(s->drives, k, v, &gap, &speed, &load);
     if (gap < 0 || speed < -s->o.slip || passed(s, q)) return PERP_ODE_INVALID;
   }
+  const perp_ode_answer parted = part_bodies(s, k, q);
+  if (parted == PERP_ODE_FAILED) return parted;
+  k->status = touches_reserve(k->ctx, &s->next, s->n);
+  if (k->status != PERP_OK) return PERP_ODE_FAILED;
   bool impact = s->drives != NULL && perp_event_drives_touch(s->drives, k, v);
+  const double closed = parted == PERP_ODE_CHANGED ? PARTED * s->size : s->tol;
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
     const double limit = rested(s, i) ? PERP_HOLD_SPEED : s->o.rest;
     const double speed = perp_events_speed(s, k, x, v);
     /* what closes before it could be located touches */
-    s->kept[i] = x->gap <= s->tol - s->locate * fmin(speed, 0) ||
+    s->kept[i] = x->gap <= fmax(closed, s->tol) - s->locate * fmin(speed, 0) ||
                  (rested(s, i) && x->gap <= s->hold);
     impact |= s->kept[i] && speed < -limit;
   }
   if (impact && !perp_events_impact(s, k, v)) return PERP_ODE_FAILED;
+  const perp_ode_answer stopped = impact ? PERP_ODE_CHANGED : stop_bodies(s, k, t, v);
+  if (stopped == PERP_ODE_FAILED) return stopped;
   take_stock(s, k, v, impact);
   if (s->drives != NULL) perp_event_drives_stock(s->drives, k, v, impact);
-  return impact ? PERP_ODE_CHANGED : PERP_ODE_OK;
+  return stopped == PERP_ODE_OK ? parted : stopped;
 }
 
 /* contacts that began or ceased to rest or to slide */

@@ -34,7 +34,7 @@
 #include "models/formulations/contacts.h"
 
 typedef struct perp_event_opts {
-  double threshold, slip, gap, rest, relax, locate, tol, tol_data;
+  double threshold, slip, gap, rest, locate, tol, tol_data;
   int impact, order, sliding, bisections, threads, critical;
   bool warm;
 } perp_event_opts;
@@ -66,8 +66,6 @@ extern const char *const perp_critical_names[];
                 "gap and penetration that count as touching; 0 = 1e-9 of the largest body"),       \
       PERP_REAL(perp_event_opts, rest, 1e-6, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",                    \
                 "contacts that touch and part or close more slowly rest"),                         \
-      PERP_REAL(perp_event_opts, relax, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",                        \
-                "time constant of the feedback that holds contacts at rest; 0 = 5 steps"),         \
       PERP_REAL(perp_event_opts, locate, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",                       \
                 "an event is located this closely; 0 = 1e-12 of the step"),                        \
       PERP_INT(perp_event_opts, bisections, 60, 1, 1000,                                           \
@@ -102,8 +100,10 @@ void perp_events_apply(const perp_events *s, const perp_constrained *k, double *
 /* Event function: below zero when a contact that does not rest is closed, or one slides backwards; for drives see
  * events_drives.h. */
 double perp_events_value(perp_events *s, perp_constrained *k, const double *q, const double *v);
-/* At a regular state: PERP_ODE_INVALID when bodies overlap; else impacts (PERP_ODE_CHANGED: v is new). */
-perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, const double *q, double *v);
+/* At a regular state, time t: PERP_ODE_INVALID when bodies overlap that did not; else what the stabilization corrects
+ * (contacts_post.h), and impacts (PERP_ODE_CHANGED: q or v is new). */
+perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t, double *q,
+                                   double *v);
 /* The state that was accepted last is where the next step begins, at time t.  False when steps no longer make
  * progress: k->reason says so. */
 bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const double *q);

@@ -13,6 +13,8 @@
  * (its force is zero before).  A limit that is reached faster than PERP_DRIVE_REBOUND, a locked drive and a kinematic
  * motor off their velocity get an impulse; motors of limited force have none.
  *
+ * tau is five steps, whatever the stabilization.
+ *
  * Tolerances: of a slider, those of contacts; of an angle, the same numbers with rad for the largest body. */
 #ifndef PERP_EVENTS_DRIVES_H
 #define PERP_EVENTS_DRIVES_H

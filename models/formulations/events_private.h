@@ -3,6 +3,7 @@
 #ifndef PERP_EVENTS_PRIVATE_H
 #define PERP_EVENTS_PRIVATE_H
 
+#include "models/formulations/contacts_post.h"
 #include "models/formulations/events.h"
 #include "models/formulations/events_drives.h"
 #include "models/formulations/islands.h"
@@ -28,7 +29,7 @@ struct perp_events {
   const perp_model *model;
   perp_event_opts o;
   int rule;                  /* for sliding, not PERP_SLIDING_AUTO */
-  double h, relax;           /* s: step of create, feedback */
+  double h;                  /* s: step of create */
   double locate;             /* s: how closely events are located, at worst */
   double tol, hold;          /* m: that touches; that goes on resting */
   double size;               /* m, of the largest body */
@@ -42,7 +43,10 @@ struct perp_events {
   perp_event_drives *drives; /* NULL: none */
   perp_collision *collision; /* NULL: no shapes */
   perp_islands *islands;
-  bool found, fresh; /* contact holds for q_found; no state has been accepted yet */
+  const perp_stab_desc *stab; /* NULL: no shapes */
+  void *stab_ws;
+  perp_contact_post *post; /* NULL: contacts are not corrected after a step */
+  bool found, fresh;       /* contact holds for q_found; no state has been accepted yet */
   const perp_contact *contact;
   int n;
   perp_touches now, next; /* of the step; of the state accepted last */

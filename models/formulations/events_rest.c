@@ -2,11 +2,12 @@
 /* Resting contacts on the acceleration level (Vondrak 2005, sections 6.5.2 and 6.5.3; STAR 2012, section
  * 3.2.1).  For the contacts that rest in a step, at each evaluation,
  *
- *      0 <= lambda_n  perp  J_n a + Jdot_n v + 2 udot_n / tau + gap / tau^2 >= 0
+ *      0 <= lambda_n  perp  J_n a + Jdot_n v - feedback(gap, J_n v) >= 0
  *
- * with the joints eliminated; friction as the contact model has it on J_t a + Jdot_t v + u_t / tau where the
- * contact sticks, and -mu lambda_n along the sliding where it slides (sliding.c).  The feedback with the time
- * constant tau is critically damped; where a body lies deep inside another it lets them part at 1 m/s.
+ * with the joints eliminated; friction as the contact model has it on J_t a + Jdot_t v - feedback(0, u_t) where the
+ * contact sticks, and -mu lambda_n along the sliding where it slides (sliding.c).  The feedback is that of the
+ * stabilization (Vondrak 2005, eq. 6.34, for Baumgarte's; no other has any): without it the gap and the speed that a
+ * contact has when it comes to rest stay with it, and what the integration adds.
  *
  * J_n v is the rate of the gap and J v the velocity of the material points that touch, both as functions of
  * q: Jdot v is their derivative along the motion.  It is taken numerically, by central differences of the contact that
@@ -18,7 +19,6 @@
 #include <string.h>
 
 static const double STRIDE = 1e-4; /* of the smaller body, of the displacement in a difference */
-static const double PART = 1.0;    /* m/s: no overlap is left faster */
 static const double BAD = 0.01;    /* of the accelerations: more is no answer */
 
 /* ---- Jdot v ---------------------------------------------------------------------------------- */
@@ -130,6 +130,12 @@ static void direction(const perp_events *s, const perp_contact *x, const perp_to
   for (int i = 0; i < 3; i++) dir[i] = slide[i] / speed;
 }
 
+static double feedback(const perp_events *s, double gap, double rate)
+{
+  if (s->stab->contact == NULL) return 0;
+  return s->stab->contact(s->stab_ws, PERP_LEVEL_ACCELERATION, s->h, gap, rate);
+}
+
 /* Everything of the problem but the solution; how many contacts rest. */
 static int prepare(perp_events *s, const perp_eval *e, const double *q, const double *v)
 {
@@ -152,15 +158,15 @@ static int prepare(perp_events *s, const perp_eval *e, const double *q, const do
     }
     bias(s, e, x, q, v, offset);
     perp_events_velocity(model, &e->pose[x->body_a], &e->pose[x->body_b], x, v, u);
-    const double rate = perp_dot(dim, x->n, u), gap = fmax(x->gap, -2 * PART * s->relax);
+    const double rate = perp_dot(dim, x->n, u);
     /* gaps within the tolerance are as good as none */
-    const double error = gap > s->tol ? gap - s->tol : t->held ? 0 : fmin(gap + s->tol, 0);
-    const double normal = (2 * rate + error / s->relax) / s->relax;
-    for (int j = 0; j < dim; j++) offset[j] += normal * x->n[j];
+    const double error = x->gap > s->tol ? x->gap - s->tol : t->held ? 0 : fmin(x->gap + s->tol, 0);
+    const double normal = feedback(s, error, rate);
+    for (int j = 0; j < dim; j++) offset[j] -= normal * x->n[j];
     if (t->slides) {
       direction(s, x, t, u, dir);
     } else {
-      for (int j = 0; j < dim; j++) offset[j] += (u[j] - rate * x->n[j]) / s->relax;
+      for (int j = 0; j < dim; j++) offset[j] -= feedback(s, 0, u[j] - rate * x->n[j]);
     }
   }
   return kept;

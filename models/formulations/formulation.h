@@ -127,8 +127,8 @@ typedef struct perp_sim perp_sim;
 /* Borrows the model; options are read here only.  Starts at t = 0 in the initial state of the
  * model.  Empty parts that the formulation uses get defaults: formulation `velocity` when the
  * ode is empty or makes one evaluation a step, else `acceleration`; ode `symplectic-euler`; kkt
- * `tree`; stab `baumgarte` (velocity level, multistep methods) or `post:velocity=true`.  h > 0
- * [s]. PERP_ERR_ARG: h, a model that is not finished or whose state `ode` refuses;
+ * `tree`; stab `baumgarte` (velocity level, multistep methods), `split` (velocity level, models with
+ * shapes) or `post:velocity=true`.  h > 0 [s]. PERP_ERR_ARG: h, a model that is not finished or whose state `ode` refuses;
  * PERP_ERR_UNSUPPORTED: parts that do not fit together; else what the parts answer. */
 perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                             perp_sim **out);

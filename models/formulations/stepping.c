@@ -39,7 +39,7 @@ static perp_ode_answer accept(void *user, double t, double *q, double *v)
   perp_stepping *w = user;
   perp_ode_answer answer = perp_constrained_accept(&w->k, t, q, v);
   if (w->contacts == NULL || (answer != PERP_ODE_OK && answer != PERP_ODE_CHANGED)) return answer;
-  perp_ode_answer contacts = perp_contacts_project(w->contacts, &w->k, q);
+  perp_ode_answer contacts = perp_contacts_project(w->contacts, &w->k, t, q, v);
   return contacts == PERP_ODE_OK ? answer : contacts;
 }
 

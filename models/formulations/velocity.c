@@ -19,7 +19,8 @@
  *      M v+ = M v + h f + J' lambda + J_c' lambda_c,   0 <= lambda_n  perp  n . J_c v+ + bias >= 0
  *
  * bias is  gap / h  for an open contact (gap = false: 0, and only closed contacts are seen), what the
- * stabilization asks of a penetrating one, and  e n . J_c v  for an impact: Newton's law, in the step in
+ * stabilization asks of a penetrating one (Baumgarte: min(-alpha gap, push), others 0; those that correct positions do
+ * so at the end of the step, contacts_post.h), and  e n . J_c v  for an impact: Newton's law, in the step in
  * which the gap closes; or Poisson's, a second problem in which each impact gives back e times its impulse of
  * compression.  Friction by the contact model, with mu, or mu_dynamic where the contact slides at
  * the start of the step.  See contacts.h for the procedure.  The fall of a body onto a surface ends in

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 /* Interface version of the descriptors; outside plug-ins are checked against it. */
-#define PERP_ABI 2
+#define PERP_ABI 3
 
 /* ---- three separate answers ----------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the projecting schemes share; private to this folder. */
+/* What the schemes share; private to this folder. */
 #ifndef PERP_STAB_IMPL_H
 #define PERP_STAB_IMPL_H
 
@@ -77,6 +77,26 @@ static inline bool stab_solved(int n, const double *x, perp_stats *stats)
 {
   if (stats->reason >= 0 && isnan(stab_norm(n, x))) stats->reason = PERP_NOT_FINITE;
   return stats->reason >= 0;
+}
+
+/* The feedback of joints, alpha and beta 0: chosen (baumgarte.c). */
+static inline void stab_feedback(perp_level level, double h, double alpha, double beta, int m,
+                                 const double *C, const double *Cdot, double *rhs)
+{
+  if (level == PERP_LEVEL_VELOCITY) {
+    if (alpha == 0) alpha = 1 / h;
+    for (int i = 0; i < m; i++) rhs[i] -= alpha * C[i];
+  } else {
+    if (alpha == 0) alpha = 1 / (20 * h);
+    if (beta == 0) beta = alpha;
+    for (int i = 0; i < m; i++) rhs[i] -= 2 * alpha * Cdot[i] + beta * beta * C[i];
+  }
+}
+
+/* Of a contact on the acceleration level, which no overlap makes part faster than push. */
+static inline double stab_contact(double alpha, double beta, double push, double gap, double rate)
+{
+  return -2 * alpha * rate - fmax(beta * beta * gap, -2 * alpha * push);
 }
 
 /* v += dv with M dv = J' lambda, J dv = -Cdot at q, unless |Cdot| <= tol.  stats->reason < 0: v is as

@@ -22,16 +22,28 @@
  * is not known, and on the acceleration level, where v carries its own derivative, the passes are those of
  * velocity = false and only the projection is added.
  *
- * Contacts: penetration is taken out by passes of the same kind, in which the contacts are complementarity
- * rows (Cline 2002, section 3.4); only q changes.
+ * Contacts, on both levels, are complementarity rows (Cline 2002, section 3.4, eq. 3.7): with the gaps g,
+ *
+ *      M dq = J' mu + J_c' lambda,  J dq = -C,    0 <= lambda  perp  g + J_c dq >= 0,    q <- q [+] dq
+ *      M dv = J' mu + J_c' lambda,  J dv = 0,     0 <= lambda  perp  J_c (v + dv) >= 0   with velocity = true
+ *
+ * in up to `contact_passes` passes while there is penetration; the second at closed contacts that approach (faster ones
+ * that bounce are left to the law of impact).  The first moves bodies apart without a velocity, the second takes
+ * energy only: nothing is thrown, whatever the depth.
+ *
+ * hold = true: on the acceleration level contacts at rest, those that stick too, have Baumgarte's feedback of
+ * 1/(5 h) (baumgarte.c) in place of the second.  A contact that rests for long then does not gather what solutions
+ * leave, on either side; overlaps are still taken out by the first.
  *
  * Cost: passes (+ 1 with velocity) factorizations a step; none when the error is below tol.
  * On a failed linear solve the state is left as it was. */
 #include "solvers/stabilization/impl.h"
 
+static const double PUSH = 0.1; /* m/s, as in baumgarte.c */
+
 struct opts {
   int passes, sweeps, contact_passes;
-  bool velocity;
+  bool velocity, hold;
   double tol, tol_v, tol_contact;
 };
 static const perp_opt options[] = {
@@ -43,7 +55,11 @@ static const perp_opt options[] = {
             "no further pass when max |C| is below"),
   PERP_REAL(struct opts, tol_v, 1e-13, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",
             "no projection when max |J v| is below"),
-  PERP_INT(struct opts, contact_passes, 3, 0, 100, "passes on penetration at most"),
+  PERP_INT(struct opts, contact_passes, 3, 0, 100,
+           "passes on penetration at most; 0: contacts are left alone"),
+  PERP_BOOL(
+      struct opts, hold, false,
+      "acceleration level: velocities of contacts at rest are held by feedback, not projected"),
   PERP_REAL(struct opts, tol_contact, 1e-9, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
             "penetration that is left alone"),
   PERP_OPTIONS_END
@@ -115,11 +131,21 @@ static perp_status post_step(void *ws, double t, double *q, double *v, perp_stat
   return PERP_OK;
 }
 
-static int contacts(const void *ws, double *tol)
+static void contacts(const void *ws, perp_stab_contacts *how)
 {
   const struct ws *w = ws;
-  *tol = w->opt.tol_contact;
-  return w->opt.contact_passes;
+  *how = (perp_stab_contacts){ .passes = w->opt.contact_passes,
+                               .tol = w->opt.tol_contact,
+                               .velocity = w->opt.velocity && w->opt.contact_passes > 0 &&
+                                           !w->opt.hold,
+                               .tol_v = w->opt.tol_v };
+}
+
+static double contact(const void *ws, perp_level level, double h, double gap, double rate)
+{
+  const struct ws *w = ws;
+  if (!w->opt.hold || level == PERP_LEVEL_VELOCITY) return 0;
+  return stab_contact(1 / (5 * h), 1 / (5 * h), PUSH, gap, rate);
 }
 
 const perp_stab_desc perp_stab_post = {
@@ -133,6 +159,7 @@ const perp_stab_desc perp_stab_post = {
          .caps = PERP_STAB_PROJECTS },
   .create = create,
   .post_step = post_step,
+  .contact = contact,
   .contacts = contacts,
   .destroy = stab_destroy,
 };

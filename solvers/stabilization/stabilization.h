@@ -38,6 +38,17 @@ enum {
 
 typedef enum perp_level { PERP_LEVEL_VELOCITY, PERP_LEVEL_ACCELERATION } perp_level;
 
+/* Corrections of contacts at the end of a step (Cline 2002, section 3.4). */
+typedef struct perp_stab_contacts {
+  int passes; /* on the positions at most; 0: they are left alone */
+  double tol; /* m: penetration that is left alone */
+  double
+      swept; /* and after steps whose problems were left by a number of sweeps: of the largest body */
+  bool soft;     /* positions always with a softness, not only where there is no answer without */
+  bool velocity; /* closed contacts that approach are stopped, */
+  double tol_v;  /* m/s: unless they are slower */
+} perp_stab_contacts;
+
 typedef struct perp_stab_desc {
   perp_desc d;
   /* *sys is copied. */
@@ -52,12 +63,16 @@ typedef struct perp_stab_desc {
   void (*destroy)(void *ws);
   /* Contacts, which come and go and are no rows of the system.
    *
-   * push: the least speed, m/s, at which two bodies that penetrate (gap < 0, m) are to separate at the end
-   * of a velocity-level step h.  NULL: 0. */
-  double (*push)(const void *ws, double h, double gap);
-  /* contacts: penetration is corrected after the step, in the returned number of passes at most, until
-   * no gap is below -*tol m.  NULL: it is not. */
-  int (*contacts)(const void *ws, double *tol);
+   * contact: the feedback of one contact, one-sided, with the gap, m (< 0: penetration, 0: of a row that is no
+   * position, as that of sticking), and its rate, m/s.  The row is then
+   *
+   *      PERP_LEVEL_VELOCITY       J v+ >= contact            m/s, of a step h that begins with the gap (rate: unused)
+   *      PERP_LEVEL_ACCELERATION   J a + Jdot v >= contact    m/s^2
+   *
+   * NULL: 0, nothing is fed back. */
+  double (*contact)(const void *ws, perp_level level, double h, double gap, double rate);
+  /* contacts: what is corrected after a step.  NULL: nothing. */
+  void (*contacts)(const void *ws, perp_stab_contacts *how);
 } perp_stab_desc;
 
 #endif

@@ -6,7 +6,7 @@
  *
  * Nearest means that kinetic energy is never gained.  The position error is left as it is: it grows with
  * the integration error only, one order slower than without.  (The velocity half of post-stabilization,
- * Cline 2002, section 3.3.)  Cost: one factorization and solve a step, none when the error is below tol. */
+ * Cline 2002, section 3.3.)  Closed contacts that approach are stopped likewise, one-sided (post.c).  Cost: one factorization and solve a step, none when the error is below tol. */
 #include "solvers/stabilization/impl.h"
 
 struct opts {
@@ -34,6 +34,12 @@ static perp_status post_step(void *ws, double t, double *q, double *v, perp_stat
   return stab_project_velocity(&w->p, t, q, v, w->opt.tol, stats);
 }
 
+static void contacts(const void *ws, perp_stab_contacts *how)
+{
+  const struct ws *w = ws;
+  *how = (perp_stab_contacts){ .velocity = true, .tol_v = w->opt.tol };
+}
+
 const perp_stab_desc perp_stab_velocity_projection = {
   .d = { .name = "velocity-projection",
          .summary = "velocity projected on J v = 0 after each step; position left alone",
@@ -44,5 +50,6 @@ const perp_stab_desc perp_stab_velocity_projection = {
          .caps = PERP_STAB_PROJECTS },
   .create = create,
   .post_step = post_step,
+  .contacts = contacts,
   .destroy = stab_destroy,
 };

@@ -38,6 +38,32 @@ static void life(void *user)
   x->stab->destroy(ws);
 }
 
+/* contacts: one-sided, against the error, nothing without one; corrections that do something */
+static void check_contacts(const perp_stab_desc *stab, const void *ws)
+{
+  const char *name = stab->d.name;
+  const double h = 0.01;
+  if (stab->contact != NULL) {
+    const double deep = stab->contact(ws, PERP_LEVEL_VELOCITY, h, -1e-3, 0);
+    ok(stab->contact(ws, PERP_LEVEL_VELOCITY, h, 0, 0) == 0 &&
+           stab->contact(ws, PERP_LEVEL_VELOCITY, h, 1e-3, 0) == 0 && deep >= 0 &&
+           deep <= 1e-3 / h && stab->contact(ws, PERP_LEVEL_VELOCITY, h, -1e-2, 0) >= deep,
+       "%s: the feedback of a contact on the velocity level is one-sided: %g m/s", name, deep);
+    const double out = stab->contact(ws, PERP_LEVEL_ACCELERATION, h, -1e-3, 0);
+    const double slow = stab->contact(ws, PERP_LEVEL_ACCELERATION, h, 0, 1e-3);
+    ok(stab->contact(ws, PERP_LEVEL_ACCELERATION, h, 0, 0) == 0 && out >= 0 && slow <= 0 &&
+           isfinite(stab->contact(ws, PERP_LEVEL_ACCELERATION, h, -1, 0)),
+       "%s: and against depth and rate on the acceleration level: %g, %g m/s^2", name, out, slow);
+  }
+  if (stab->contacts != NULL) {
+    perp_stab_contacts how = { 0 };
+    stab->contacts(ws, &how);
+    ok((how.passes > 0 || how.velocity) && how.passes >= 0 && how.tol >= 0 && how.swept >= 0 &&
+           how.tol_v >= 0,
+       "%s: corrects contacts after a step, in positions %d times", name, how.passes);
+  }
+}
+
 static void check(const perp_desc *d, const char *options)
 {
   const perp_stab_desc *stab = (const perp_stab_desc *)d;
@@ -58,6 +84,7 @@ static void check(const perp_desc *d, const char *options)
   ok(perp_spec_parse(&pendulum_ctx, PERP_KIND_stab, text, &wrong) == PERP_ERR_OPTION,
      "%s: an unknown option is refused", d->name);
   stab->destroy(NULL); /* is allowed */
+  check_contacts(stab, ws);
 
   if (stab->rhs != NULL) { /* without error there is no feedback */
     double zero[8] = { 0 }, rhs[8] = { 1, 2, 3, 4 };

@@ -137,14 +137,14 @@ static void test_bounce(void)
   perp_model_destroy(model);
 }
 
-/* S and alpha of the same spring and damper, by the options softness and baumgarte:contact. */
+/* S and alpha of the same spring and damper, by the options softness and baumgarte:alpha. */
 static void test_equivalence(void)
 {
   const double k = 3000, c = 60, S = 1 / (h * (h * k + c)), alpha = k / (h * k + c);
   char formulation[2][80], stab[80];
   snprintf(formulation[0], sizeof formulation[0], "velocity:stiffness=%.17g,damping=%.17g", k, c);
   snprintf(formulation[1], sizeof formulation[1], "velocity:softness=%.17g", S);
-  snprintf(stab, sizeof stab, "baumgarte:contact=%.17g,push=1e9", alpha);
+  snprintf(stab, sizeof stab, "baumgarte:alpha=%.17g,push=1e9", alpha);
   perp_model *model = on_ground(3, PERP_SHAPE_SPHERE, -0.01, 0);
   double q[2][7], v[2][6];
   for (int i = 0; i < 2; i++)
@@ -166,7 +166,7 @@ static void test_feedback(void)
   static const struct {
     const char *stab;
     double part;
-  } cases[] = { { "baumgarte", 0.2 }, { "baumgarte:contact=50", 0.5 }, { "none", 0 } };
+  } cases[] = { { "baumgarte", 0.2 }, { "baumgarte:alpha=50", 0.5 }, { "none", 0 } };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     perp_model *model = on_ground(3, PERP_SHAPE_BOX, -0.001, 0);
     perp_sim *sim = run_start(

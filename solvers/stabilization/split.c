@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Split stabilization: feedback for joints, projection for contacts.
+ *
+ * Joints have Baumgarte's feedback (baumgarte.c, with its choice for alpha = 0),
+ *
+ *      velocity level      J v = k - alpha C
+ *      acceleration level  J a = c - 2 alpha Cdot - beta^2 C
+ *
+ * which on the velocity level is nearly SHAKE and keeps the energy, where projected positions (post.c) would damp it.
+ * Two-sided rows take back in the next step the velocity that the feedback gave; one-sided ones cannot, and feedback
+ * throws bodies that penetrate.  So contacts are corrected in their positions, without a velocity, as post.c does
+ * (Cline 2002, section 3.4): after a step, where bodies are deeper than `tol` in each other,
+ *
+ *      M dq = J' mu + J_c' lambda,   J dq = -C,   0 <= lambda  perp  gap + J_c dq >= 0,   q <- q [+] dq
+ *
+ * The speed of separation is 0 and the energy that of the projected pose, whatever the depth.
+ *
+ * The rows have a softness of 1e-7 of the mean 1/m (contacts_post.h): redundant contacts then have one answer, and the
+ * second pass takes out what it leaves.
+ *
+ * An lcp that makes a number of sweeps a step leaves errors of its own in positions, which further sweeps on them would
+ * turn into drift; they are left alone up to the part `swept` of the largest body.
+ *
+ * Cost: one complementarity problem of the normals, one collision detection and one KKT solve for a step that ends in
+ * penetration; the detection alone, which the next step uses again, for others.  No memory. */
+#include "solvers/stabilization/impl.h"
+
+struct opts {
+  double alpha, beta, tol, swept;
+  int passes;
+};
+static const perp_opt options[] = {
+  PERP_REAL(
+      struct opts, alpha, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
+      "feedback of joints; 0 = 1/h on the velocity level, 1/(20 h) on the acceleration level"),
+  PERP_REAL(struct opts, beta, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
+            "feedback of C of joints on the acceleration level; 0 = alpha"),
+  PERP_INT(struct opts, passes, 2, 1, 100, "passes on penetration at most"),
+  PERP_REAL(struct opts, tol, 1e-9, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
+            "penetration that is left alone"),
+  PERP_REAL(
+      struct opts, swept, 1e-3, 0, 1, 0, "",
+      "of the largest body: penetration that is left alone after steps whose problems the lcp "
+      "left by a number of sweeps"),
+  PERP_OPTIONS_END
+};
+
+struct ws {
+  struct opts opt;
+  int m;
+};
+
+static perp_status create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
+{
+  *ws = NULL;
+  if (sys->m < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "split: m = %d rows", sys->m);
+  struct ws *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "split: no memory");
+  w->opt = *(const struct opts *)opts;
+  w->m = sys->m;
+  *ws = w;
+  return PERP_OK;
+}
+
+static void rhs(void *ws, perp_level level, double h, const double *C, const double *Cdot,
+                double *rhs)
+{
+  const struct ws *w = ws;
+  stab_feedback(level, h, w->opt.alpha, w->opt.beta, w->m, C, Cdot, rhs);
+}
+
+static void contacts(const void *ws, perp_stab_contacts *how)
+{
+  const struct ws *w = ws;
+  *how = (perp_stab_contacts){
+    .passes = w->opt.passes, .tol = w->opt.tol, .swept = w->opt.swept, .soft = true
+  };
+}
+
+static void destroy(void *ws)
+{
+  free(ws);
+}
+
+const perp_stab_desc perp_stab_split = {
+  .d = { .name = "split",
+         .summary = "feedback for joints, contacts moved apart after a step without a velocity",
+         .reference = "Vondrak 2005, eq. 4.8; Cline 2002, sections 3.2 and 3.4, eq. 3.7",
+         .equation = "J v = k - alpha C;  M dq = J_c' lambda,  0 <= lambda _|_ gap + J_c dq >= 0",
+         .opts = options,
+         .opts_size = sizeof(struct opts),
+         .caps = PERP_STAB_FEEDBACK },
+  .create = create,
+  .rhs = rhs,
+  .contacts = contacts,
+  .destroy = destroy,
+};
