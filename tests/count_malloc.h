@@ -10,10 +10,10 @@
 static long count_malloc;
 __attribute__((unused)) static long count_alive;
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define COUNTS_MALLOC 0
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define COUNTS_MALLOC 0
 #endif
 #endif
