@@ -189,6 +189,48 @@ static void redundant(const perp_desc *d, problem *p)
   problem_free(p);
 }
 
+/* Every joint holds one of its rows twice: the motion is that of the joints with each row once. */
+static void row_twice(const perp_desc *d)
+{
+  enum { BODIES = 5, ROWS = 3 };
+  problem *p = problem_chain("a row twice in each joint", BODIES, 6, ROWS + 1, true, false),
+          *q = problem_chain("once", BODIES, 6, ROWS, true, false);
+  const int nv = p->B.nv, m = p->B.m;
+  double *a = numbers(nv), *l = numbers(m), *a0 = numbers(nv), *l0 = numbers(m),
+         *scratch = numbers(2 * (nv + m));
+  for (int k = 0; k < p->B.jptr[p->B.nc]; k++)
+    for (int j = 0; j < 6; j++) {
+      double *from = p->J + p->joff[k] + (ROWS + 1) * j, *to = q->J + q->joff[k] + ROWS * j;
+      from[ROWS] = from[0];
+      for (int i = 0; i < ROWS; i++) to[i] = from[i];
+    }
+  for (int c = 0; c < p->B.nc; c++) {
+    p->c[(ROWS + 1) * c + ROWS] = p->c[(ROWS + 1) * c];
+    for (int i = 0; i < ROWS; i++) q->c[ROWS * c + i] = p->c[(ROWS + 1) * c + i];
+  }
+  memcpy(q->M, p->M, (size_t)p->mptr[p->B.nb] * sizeof *p->M);
+  memcpy(q->Minv, p->Minv, (size_t)p->mptr[p->B.nb] * sizeof *p->M);
+  memcpy(q->f, p->f, (size_t)nv * sizeof *p->f);
+  struct solver s;
+  open_solver(&s, d, p);
+  const perp_reason reason = answer(&s, p, a, l);
+  if (!(d->caps & PERP_KKT_REDUNDANT)) {
+    ok(reason < 0, "%s: %s: refused (%s)", d->name, p->name, perp_reason_name(reason));
+  } else {
+    ok(reason == PERP_REGULARIZED || reason == PERP_CONVERGED, "%s: %s: %s", d->name, p->name,
+       perp_reason_name(reason));
+    below(perp_kkt_residual(&p->B, p->f, p->c, a, l, scratch), 1e-8,
+          "%s: %s: the constraints and the dynamics hold", d->name, p->name);
+    problem_solve(q, a0, l0);
+    below(problem_difference(nv, a, a0), 1e-7, "%s: %s: the motion is that of the rows once",
+          d->name, p->name);
+  }
+  close_solver(&s);
+  free(a), free(l), free(a0), free(l0), free(scratch);
+  problem_free(p);
+  problem_free(q);
+}
+
 /* Two copies of a joint that ask for different things: refused, and the output is the least-squares
  * compromise, the mean of the two. */
 static void contradictory(const perp_desc *d, int N, int which)
@@ -374,6 +416,7 @@ int main(void)
     unconstrained(d);
     redundant(d, problem_twice("pendulum held twice", 1, 0, false));
     redundant(d, problem_twice("chain with a joint twice", 5, 1, false));
+    row_twice(d);
     contradictory(d, 1, 0);
     contradictory(d, 6, 3);
     not_finite(d);
