@@ -365,6 +365,15 @@ static void check_refusals(const perp_desc *d)
   ok(solve(&r, &p, 1e-8) == PERP_OK && r.stats.reason == PERP_CONVERGED, "%s: n = 0 is solved",
      d->name);
   perp_lcp_destroy(r.s);
+  perp_spec spec;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);
+  ok(perp_lcp_create(&ctx, &spec, 0, 0, &r.s) == PERP_OK && solve(&r, &p, 1e-8) == PERP_OK &&
+         r.stats.reason == PERP_CONVERGED,
+     "%s: made for no rows, it solves none", d->name);
+  perp_lcp_destroy(r.s);
+  ok(perp_lcp_create(&ctx, &spec, -1, 0, &r.s) == PERP_ERR_DIM && r.s == NULL,
+     "%s: less than no rows are refused", d->name);
+  perp_spec_free(&spec);
   perp_lcp_destroy(NULL);
   const perp_lcp_desc *l = (const perp_lcp_desc *)(const void *)d;
   l->destroy(NULL); /* is allowed */
