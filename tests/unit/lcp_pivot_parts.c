@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the pivoting solvers share: scales, slack, the last check against the judge, proofs. */
 #include "solvers/lcp/pivot.h"
+#include "solvers/linalg/inverse_update.h"
 #include "solvers/solvers.h"
 #include "tests/lcp_rel.h"
 #include "tests/tap.h"
@@ -114,6 +115,20 @@ static void check_proofs(void)
         true);
 }
 
+/* |R|_1 |R^-1|_1 does not depend on the size of R. */
+static void check_condition(void)
+{
+  for (int k = -3; k <= 3; k++) {
+    const double s = pow(10, k);
+    double R[4] = { 2 * s, 0, s, s }, work[128];
+    int ipiv[2];
+    perp_inverse K = { .R = R, .ld = 2, .m = 2 };
+    const double rcond = perp_inverse_factor(&K, ipiv, work, 128);
+    near(rcond, 1. / 3, 0, 1e-14, "condition of a matrix of size %g: 2 s times 3/2 / s", s);
+    near(R[0] * s, 0.5, 0, 1e-14, "and its inverse");
+  }
+}
+
 /* Bard's rule goes round in circles on Kostreva's P-matrix, from many sets of rows that are on no circle themselves: it
  * is noticed after a few rounds (Brent), not at the limit of pivots. */
 static void check_circles(void)
@@ -158,5 +173,6 @@ int main(void)
   check_residual();
   check_proofs();
   check_circles();
+  check_condition();
   return tap_done();
 }
