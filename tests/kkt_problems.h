@@ -224,6 +224,20 @@ static inline problem *problem_carousel(const char *name, int arms, int length)
   return problem_close(p);
 }
 
+/* A free body with `arms` bodies hinged to it, and nothing on the world. */
+static inline problem *problem_drifting(const char *name, int arms)
+{
+  perp_rng *rng = perp_rng_create(10);
+  problem *p = problem_open(name, 1 + arms, arms);
+  problem_body(p, rng, 6, 10, false);
+  for (int b = 1; b <= arms; b++) {
+    problem_body(p, rng, 6, 1, false);
+    problem_joint(p, rng, 5, 2, (int[]){ b, 0 });
+  }
+  perp_rng_destroy(rng);
+  return problem_close(p);
+}
+
 /* A closed ring of N bodies held at one of them, and a bar across. */
 static inline problem *problem_ring(const char *name, int N)
 {

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 
 /* a sanitizer has its own way with memory */
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TAP_SANITIZED
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define TAP_SANITIZED
 #endif
 #endif

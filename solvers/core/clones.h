@@ -4,9 +4,18 @@
 #ifndef PERP_CLONES_H
 #define PERP_CLONES_H
 
+/* choosers run before the thread sanitizer is ready for them */
+#if defined(__SANITIZE_THREAD__)
+#define PERP_NO_CLONES
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define PERP_NO_CLONES
+#endif
+#endif
+
 /* Of loops of any length, and of what comes in fours; for static functions with a name of
  * their own in the library: clang 14 makes their choosers global, and external ones cannot be found. */
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__) && defined(__linux__) && !defined(PERP_NO_CLONES)
 #define PERP_CLONES         __attribute__((target_clones("avx512f", "avx2", "default")))
 #define PERP_CLONES_OF_FOUR __attribute__((target_clones("avx2", "default")))
 #else

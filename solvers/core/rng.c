@@ -2,6 +2,7 @@
 #include "solvers/core/core.h"
 
 #include <gsl/gsl_randist.h>
+#include <gsl/gsl_errno.h>
 #include <gsl/gsl_rng.h>
 
 struct perp_rng; /* is a gsl_rng */
@@ -13,7 +14,10 @@ static gsl_rng *gsl(perp_rng *rng)
 
 perp_rng *perp_rng_create(uint64_t seed)
 {
+  gsl_error_handler_t *handler =
+      gsl_set_error_handler_off(); /* it ends the program where memory does */
   gsl_rng *r = gsl_rng_alloc(gsl_rng_taus2);
+  gsl_set_error_handler(handler);
   if (r != NULL) gsl_rng_set(r, (unsigned long)(seed ^ (seed >> 32)) & 0xffffffffUL);
   return (perp_rng *)(void *)r;
 }

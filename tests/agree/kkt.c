@@ -67,6 +67,7 @@ int main(void)
   agree(problem_heap("heap 15 of hinges", 15, 5), 1e-9);
   agree(problem_carousel("carousel", 4, 5), 1e-9);
   agree(problem_carousel("star", 9, 1), 1e-9);
+  agree(problem_drifting("drifting star", 6), 1e-9);
   agree(problem_ring("ring", 7), 1e-9);
   agree(problem_bridge("bridge", 6), 1e-9);
   for (uint64_t seed = 1; seed <= 12; seed++)

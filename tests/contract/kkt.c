@@ -189,6 +189,65 @@ static void redundant(const perp_desc *d, problem *p)
   problem_free(p);
 }
 
+/* A light body on the world, rows of it, and a heavy body welded to it. */
+static problem *light(const char *name, int rows)
+{
+  perp_rng *rng = perp_rng_create(3);
+  problem *p = problem_open(name, 2, 2);
+  problem_body(p, rng, 6, 0.01, false);
+  problem_body(p, rng, 6, 100, false);
+  problem_joint(p, rng, rows, 1, (int[]){ 0 });
+  problem_joint(p, rng, 6, 2, (int[]){ 1, 0 });
+  perp_rng_destroy(rng);
+  return problem_close(p);
+}
+
+/* Joints hold one of their rows twice: the motion is that of the joints with each row once. */
+static void row_twice(const perp_desc *d, bool is_light)
+{
+  enum { BODIES = 5, ROWS = 3 };
+  problem *p = is_light
+                   ? light("a row twice, a light body", ROWS + 1)
+                   : problem_chain("a row twice in each joint", BODIES, 6, ROWS + 1, true, false),
+          *q = is_light ? light("once", ROWS) : problem_chain("once", BODIES, 6, ROWS, true, false);
+  const int nv = p->B.nv, m = p->B.m;
+  double *a = numbers(nv), *l = numbers(m), *a0 = numbers(nv), *l0 = numbers(m),
+         *scratch = numbers(2 * (nv + m));
+  for (int c = 0; c < p->B.nc; c++) {
+    const int rp = p->cptr[c + 1] - p->cptr[c], rq = q->cptr[c + 1] - q->cptr[c];
+    double *cp = p->c + p->cptr[c], *cq = q->c + q->cptr[c];
+    for (int i = rq; i < rp; i++) cp[i] = cp[0];
+    for (int i = 0; i < rq; i++) cq[i] = cp[i];
+    for (int k = p->B.jptr[c]; k < p->B.jptr[c + 1]; k++)
+      for (int j = 0; j < 6; j++) {
+        double *from = p->J + p->joff[k] + rp * j, *to = q->J + q->joff[k] + rq * j;
+        for (int i = rq; i < rp; i++) from[i] = from[0];
+        for (int i = 0; i < rq; i++) to[i] = from[i];
+      }
+  }
+  memcpy(q->M, p->M, (size_t)p->mptr[p->B.nb] * sizeof *p->M);
+  memcpy(q->Minv, p->Minv, (size_t)p->mptr[p->B.nb] * sizeof *p->M);
+  memcpy(q->f, p->f, (size_t)nv * sizeof *p->f);
+  struct solver s;
+  open_solver(&s, d, p);
+  const perp_reason reason = answer(&s, p, a, l);
+  if (!(d->caps & PERP_KKT_REDUNDANT)) {
+    ok(reason < 0, "%s: %s: refused (%s)", d->name, p->name, perp_reason_name(reason));
+  } else {
+    ok(reason == PERP_REGULARIZED || reason == PERP_CONVERGED, "%s: %s: %s", d->name, p->name,
+       perp_reason_name(reason));
+    below(perp_kkt_residual(&p->B, p->f, p->c, a, l, scratch), 1e-8,
+          "%s: %s: the constraints and the dynamics hold", d->name, p->name);
+    problem_solve(q, a0, l0);
+    below(problem_difference(nv, a, a0), 1e-7, "%s: %s: the motion is that of the rows once",
+          d->name, p->name);
+  }
+  close_solver(&s);
+  free(a), free(l), free(a0), free(l0), free(scratch);
+  problem_free(p);
+  problem_free(q);
+}
+
 /* Two copies of a joint that ask for different things: refused, and the output is the least-squares
  * compromise, the mean of the two. */
 static void contradictory(const perp_desc *d, int N, int which)
@@ -374,6 +433,8 @@ int main(void)
     unconstrained(d);
     redundant(d, problem_twice("pendulum held twice", 1, 0, false));
     redundant(d, problem_twice("chain with a joint twice", 5, 1, false));
+    row_twice(d, false);
+    row_twice(d, true);
     contradictory(d, 1, 0);
     contradictory(d, 6, 3);
     not_finite(d);

@@ -356,6 +356,34 @@ static void check_alone(const perp_desc *d)
   perp_spec_free(&spec);
 }
 
+/* ---- guesses ----------------------------------------------------------------------------------------------- */
+
+/* Rows that repel each other, of which only row k carries: the solution as a guess is seen, whichever row it is. */
+static void check_guess(const perp_desc *d)
+{
+  enum { ROWS = 4 };
+  double A[ROWS * ROWS], b[ROWS];
+  int most = 0, unsolved = 0;
+  struct run r = { .s = open_solver(d, "", ROWS, 0) };
+  if (!(d->caps & PERP_LCP_WARM)) {
+    perp_lcp_destroy(r.s);
+    return;
+  }
+  for (int k = 0; k < ROWS; k++) {
+    for (int i = 0; i < ROWS; i++) {
+      for (int j = 0; j < ROWS; j++) A[i + j * ROWS] = i == j ? 2 : 0.25;
+      b[i] = i == k ? -2 : 1;
+      r.x[i] = i == k;
+    }
+    const perp_lcp p = { .n = ROWS, .A = A, .lda = ROWS, .b = b };
+    unsolved += solve(&r, &p, 1e-8) != PERP_OK || r.stats.reason != PERP_CONVERGED;
+    if (r.stats.iterations > most) most = r.stats.iterations;
+  }
+  ok(unsolved == 0 && most <= (d->caps & PERP_LCP_PIVOTING ? 0 : 1),
+     "%s: the solution as a guess takes %d iterations", d->name, most);
+  perp_lcp_destroy(r.s);
+}
+
 /* ---- bad input --------------------------------------------------------------------------------------------- */
 
 static void check_refusals(const perp_desc *d)
@@ -392,6 +420,15 @@ static void check_refusals(const perp_desc *d)
   ok(solve(&r, &p, 1e-8) == PERP_OK && r.stats.reason == PERP_CONVERGED, "%s: n = 0 is solved",
      d->name);
   perp_lcp_destroy(r.s);
+  perp_spec spec;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);
+  ok(perp_lcp_create(&ctx, &spec, 0, 0, &r.s) == PERP_OK && solve(&r, &p, 1e-8) == PERP_OK &&
+         r.stats.reason == PERP_CONVERGED,
+     "%s: made for no rows, it solves none", d->name);
+  perp_lcp_destroy(r.s);
+  ok(perp_lcp_create(&ctx, &spec, -1, 0, &r.s) == PERP_ERR_DIM && r.s == NULL,
+     "%s: less than no rows are refused", d->name);
+  perp_spec_free(&spec);
   perp_lcp_destroy(NULL);
   const perp_lcp_desc *l = (const perp_lcp_desc *)(const void *)d;
   l->destroy(NULL); /* is allowed */
@@ -540,6 +577,7 @@ int main(int argc, char **argv)
     check_known(d);
     check_alone(d);
     check_refusals(d);
+    check_guess(d);
     check_generated(d);
     if (!(d->caps & PERP_LCP_PEER)) watch_silent(d->name);
   }

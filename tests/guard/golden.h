@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { GOLDEN_LINES = 1024, GOLDEN_NUMBERS = 72 };
+enum { GOLDEN_LINES = 2048, GOLDEN_NUMBERS = 72 };
 
 typedef struct golden_line {
   char name[160];

@@ -74,7 +74,9 @@ static void metric_numbers(golden_line *l, const perp_measure *measure)
     if (!isfinite(x)) continue;
     /* errors that are rounding differ; so does what counts the work, which has a guard of its own */
     if (fabs(x) < 1e-9 || d->caps != 0 || fabs(x) > 1e15) continue;
-    golden_put(l, d->name, x, 1e-8 + 1e-4 * fabs(x));
+    /* the work of contacts moves with the kernels that a processor gets from BLAS */
+    const bool work = strncmp(d->name, "lcp.", 4) == 0;
+    golden_put(l, d->name, x, 1e-8 + (work ? 0.1 : 1e-4) * fabs(x));
   }
 }
 
@@ -147,6 +149,31 @@ static void truth_numbers(golden_line *l, const perp_scene *s, int nq, int nv)
   free(x);
 }
 
+/* What the gauges of a scene compare with: their figures of a motion that is not its own. */
+static void gauge_numbers(golden_line *l, const perp_scene *s)
+{
+  perp_model *model = s->model;
+  const int nq = perp_model_nq(model), nv = perp_model_nv(model), samples = 60;
+  double *q = calloc((size_t)(nq + 2 * nv) + 1, sizeof *q), *v = q + nq, *dq = v + nv;
+  const perp_step_info info = { 0 };
+  for (int i = 0; i < s->n_gauges; i++)
+    if (s->gauge[i].restart != NULL) s->gauge[i].restart(s->gauge[i].user);
+  for (int k = 0; k <= samples; k++) {
+    const double t = 1.05 * s->t_end * k / samples;
+    beside(nv, v, 1 + sin(k));
+    beside(nv, dq, 0.05 * sin(0.7 * k));
+    perp_model_retract(model, perp_model_q0(model), dq, q);
+    for (int i = 0; i < s->n_gauges; i++)
+      if (s->gauge[i].sample != NULL)
+        s->gauge[i].sample(s->gauge[i].user, t, q, v, k > 0 ? &info : NULL);
+  }
+  for (int i = 0; i < s->n_gauges; i++) {
+    const double x = s->gauge[i].value(s->gauge[i].user);
+    if (isfinite(x) && fabs(x) < 1e15) put_one(l, s->gauge[i].metric, x);
+  }
+  free(q);
+}
+
 static void scene(const char *text, int steps, bool metrics)
 {
   perp_spec spec;
@@ -174,6 +201,7 @@ static void scene(const char *text, int steps, bool metrics)
     put_one(l, "size", s.size);
     if (s.model != NULL) model_numbers(l, &s);
     truth_numbers(l, &s, nq, nv);
+    if (s.model != NULL) gauge_numbers(l, &s);
     if (s.model != NULL) run_numbers(l, &s, steps, false);
   }
   perp_scene_destroy(&s);

@@ -8,6 +8,8 @@ The checkout is never touched: its files, committed or not, are copied to --dir 
 Mutants that survive are listed at the end; those that change nothing stand in equivalent.txt with a reason.
 Needs Python 3.8 and nothing beyond what perp itself needs."""
 import argparse
+import fcntl
+import hashlib
 import json
 import os
 import random
@@ -17,6 +19,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -92,6 +95,11 @@ def read(path):
         return f.read()
 
 
+def write(tree, path, text):
+    with open(os.path.join(tree, path), 'w', encoding='utf-8') as f:
+        f.write(text)
+
+
 def copy_tree(to):
     """Tracked and new files of the checkout; times are kept where nothing changed, so that builds are short."""
     names = subprocess.run(['git', '-C', ROOT, 'ls-files', '-z', '--cached', '--others', '--exclude-standard'],
@@ -112,9 +120,28 @@ def copy_tree(to):
                     os.remove(os.path.join(base, f))
 
 
-def build(tree, log):
-    return subprocess.run(['ninja', '-C', os.path.join(tree, 'build'), '-k', '1'], stdout=log, stderr=subprocess.STDOUT,
-                          env=dict(os.environ, NINJA_STATUS='')).returncode == 0
+def build(tree, log, *targets):
+    return subprocess.run(['ninja', '-C', os.path.join(tree, 'build'), '-k', '1', '-j', '2'] + list(targets), stdout=log,
+                          stderr=subprocess.STDOUT, env=dict(os.environ, NINJA_STATUS='')).returncode == 0
+
+
+def objects(tree):
+    """Source file -> its objects, as the build names them."""
+    inside, out = os.path.join(tree, 'build'), {}
+    for c in json.loads(subprocess.run(['ninja', '-C', inside, '-t', 'compdb'], stdout=subprocess.PIPE,
+                                       check=True).stdout):
+        if c['output'].endswith('.o'):
+            out.setdefault(os.path.relpath(os.path.join(inside, c['file']), tree), []).append(c['output'])
+    return out
+
+
+def digest(tree, names):
+    """What the compiler made of a file: a mutant with the same code is no mutant."""
+    h = hashlib.sha256()
+    for name in names:
+        with open(os.path.join(tree, 'build', name), 'rb') as f:
+            h.update(f.read())
+    return h.digest()
 
 
 class Test:
@@ -125,36 +152,91 @@ class Test:
         self.name, self.cmd, self.env = '%s/%s' % (self.suite, t['name']), t['cmd'], t['env']
         self.cwd, self.seconds = t.get('workdir') or None, 0.0
 
-    def run(self, limit, cwd):
-        """None when it passed, else how it failed."""
+    def start(self, cpu, cwd):
+        """cpu: seconds of a processor that each of its processes may take; they do not depend on who else works."""
         env = dict(os.environ, **self.env)
         env.pop('PERP_TAP', None)  # exit status 1 on failure
-        start = time.time()
-        p = subprocess.Popen(self.cmd, cwd=self.cwd or cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                             start_new_session=True, preexec_fn=bounded)
+
+        def bounded():  # a mutant may ask for memory without end, or leave a large core
+            resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
+        self.out, self.until = tempfile.TemporaryFile(), time.time() + 10 * cpu
+        self.process = subprocess.Popen(self.cmd, cwd=self.cwd or cwd, env=env, stdout=self.out,
+                                        stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=bounded)
+
+    def ended(self, wait=os.WNOHANG):
+        pid, status, used = os.wait4(self.process.pid, wait)
+        if pid == 0:
+            if time.time() > self.until:
+                self.stop()
+                return True
+            return False
+        self.process.returncode = self.code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        self.last = used.ru_utime + used.ru_stime
+        self.stop_group()  # what it left behind
+        return True
+
+    def stop_group(self):
         try:
-            out, _ = p.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            os.killpg(p.pid, signal.SIGKILL)
-            p.communicate()
-            return 'no end'
-        self.last = time.time() - start
-        if p.returncode == 0:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def stop(self):
+        self.stop_group()
+        self.ended(0)
+
+    def verdict(self):
+        """Of one that ended: None when it passed, else how it failed."""
+        self.out.seek(0)
+        m = re.search(rb'^not ok \d+ - (.*)$', self.out.read(), re.M)
+        self.out.close()
+        if self.code == 0:
             return None
-        m = re.search(rb'^not ok \d+ - (.*)$', out, re.M)
-        return m.group(1).decode('utf-8', 'replace')[:90] if m else 'status %d' % p.returncode
+        if m:
+            return m.group(1).decode('utf-8', 'replace')[:90]
+        return 'no end' if self.code in (-signal.SIGKILL, -signal.SIGXCPU) else 'status %d' % self.code
 
 
-def bounded():
-    """A mutant may ask for memory without end, or leave a large core."""
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def run_all(tests, jobs, cpu, cwd, told):
+    """Some at a time; told(test, None or how it failed) after each: true when the rest need not run."""
+    waiting, running, enough = list(tests), [], False
+    while not enough and (waiting or running):
+        while waiting and len(running) < jobs:
+            running.append(waiting.pop(0))
+            running[-1].start(int(cpu(running[-1])), cwd)
+        time.sleep(0.01)
+        for t in [x for x in running if x.ended()]:
+            running.remove(t)
+            enough = told(t, t.verdict()) or enough
+    for t in running:
+        t.stop()
+        t.out.close()
+
+
+def first_to_fail(tests, jobs, budget, cwd):
+    """(the test, how) or None, and how many were to be run; what the budget of seconds leaves out is not run."""
+    those, spent, found = [], 0.0, []
+    for t in tests:
+        if not budget or spent + t.seconds <= budget:
+            those.append(t)
+            spent += t.seconds
+
+    def told(t, why):
+        if why is not None:
+            found.append((t.name, why))
+        else:
+            t.seconds = t.last
+        return why is not None
+    run_all(those, jobs, lambda t: 10 + 5 * t.seconds, cwd, told)
+    return found[0] if found else None, len(those)
 
 
 class Coverage:
     """Which lines each test reaches, from a second build: the others need not run."""
 
-    def __init__(self, tree, tests, log, limit, again):
+    def __init__(self, tree, tests, log, limit, jobs, again):
         self.build, self.data, self.lines = os.path.join(tree, 'build-lines'), os.path.join(tree, 'lines'), {}
         self.good, index = [], os.path.join(tree, 'lines.json')
         if again and os.path.exists(index):
@@ -165,7 +247,7 @@ class Coverage:
             self.new = set(t.name for t in tests if t.name not in seconds)
         else:
             self.new = set()
-            self.collect(tree, tests, log, limit)
+            self.collect(tree, tests, log, limit, jobs)
             with open(index, 'w') as f:
                 json.dump(dict([(t.name, None) for t in tests] + [(t.name, t.seconds) for t in self.good]), f)
         self.gcda = {}  # stem of an object -> [(test, path)]
@@ -175,28 +257,32 @@ class Coverage:
                     test = os.path.relpath(base, self.data).split(os.sep)[0]
                     self.gcda.setdefault(f[:-5], []).append((test, os.path.join(base, f)))
 
-    def collect(self, tree, tests, log, limit):
+    def collect(self, tree, tests, log, limit, jobs):
         if not os.path.exists(os.path.join(self.build, 'build.ninja')):
             subprocess.run(['meson', 'setup', self.build, tree, '-Ddefault_library=shared', '-Doptimization=1',
                             '-Db_coverage=true'], stdout=log, stderr=subprocess.STDOUT, check=True)
         if subprocess.run(['ninja', '-C', self.build], stdout=log, stderr=subprocess.STDOUT).returncode != 0:
             sys.exit('the tree does not build with coverage: see %s' % log.name)
         shutil.rmtree(self.data, ignore_errors=True)
-        inside = os.path.join(tree, 'build')
+        inside, others = os.path.join(tree, 'build'), []
         for t in tests:
             other = Test.__new__(Test)
+            other.of = t
             other.cmd, other.cwd = [re.sub('^' + re.escape(inside) + '(?=/|$)', self.build, x) for x in t.cmd], t.cwd
             # libraries are found by a path in the environment
             other.env = {k: v.replace(inside + ':', self.build + ':').replace(inside + '/', self.build + '/')
                          for k, v in t.env.items()}
             other.env = {k: self.build if v == inside else v for k, v in other.env.items()}
             other.env['GCOV_PREFIX'] = os.path.join(self.data, t.name.replace('/', '.'))
-            why = other.run(limit, tree)
+            others.append(other)
+
+        def told(other, why):
             if why is None:
-                t.seconds = other.last
-                self.good.append(t)
+                other.of.seconds = other.last / 6  # what counting lines costs; the first run says it better
+                self.good.append(other.of)
             else:
-                print('# fails without any mutant, left out: %s (%s)' % (t.name, why), flush=True)
+                print('# fails without any mutant, left out: %s (%s)' % (other.of.name, why), flush=True)
+        run_all(others, jobs, lambda t: limit, tree, told)
 
     def reach(self, path, line, text):
         """Names of the tests (with . for /) that come to this line; None: not known."""
@@ -260,11 +346,19 @@ def main():
     a.add_argument('--all', action='store_true', help='run tests that do not reach the mutant, too')
     a.add_argument('--same-lines', action='store_true', help='tests reach the lines that they did the last time')
     a.add_argument('--limit', type=float, default=300, help='seconds; tests that take longer are left out')
+    a.add_argument('--jobs', type=int, default=1, help='tests at a time')
+    a.add_argument('--budget', type=float, default=0,
+                   help='seconds of tests a mutant, likely ones first; one that lives through them counts as survived')
     a.add_argument('--minutes', type=float, default=0, help='stop after; 0: never')
     o = a.parse_args()
     tree = os.path.abspath(o.dir)
     started = time.time()
     os.makedirs(tree, exist_ok=True)
+    alone = open(os.path.join(tree, 'lock'), 'w')
+    try:
+        fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit('another run is at work in %s' % tree)
     copy_tree(tree)
     with open(os.path.join(tree, 'build.log'), 'w') as log:
         if not os.path.exists(os.path.join(tree, 'build', 'build.ninja')):
@@ -284,17 +378,18 @@ def main():
     lines = None
     if not o.all and shutil.which('gcov'):
         with open(os.path.join(tree, 'lines.log'), 'w') as log:
-            lines = Coverage(tree, tests, log, o.limit, o.same_lines)
+            lines = Coverage(tree, tests, log, o.limit, o.jobs, o.same_lines)
         good = lines.good
     else:
         good = []
-        for t in tests:
-            why = t.run(o.limit, tree)
+
+        def told(t, why):
             if why is None:
                 t.seconds = t.last
                 good.append(t)
             else:
                 print('# fails without any mutant, left out: %s (%s)' % (t.name, why), flush=True)
+        run_all(tests, o.jobs, lambda t: o.limit, tree, told)
     print('# %d tests, %.0f s all together; ready after %.0f s' % (
         len(good), sum(t.seconds for t in good), time.time() - started), flush=True)
 
@@ -317,8 +412,9 @@ def main():
         chosen = random.Random(o.seed).sample(every, len(every))
     print('# %d places, seed %d' % (len(every), o.seed), flush=True)
 
-    count = {'killed': 0, 'survived': 0, 'equivalent': 0}
-    by_test, killers, survivors = {}, {}, []
+    count = {'killed': 0, 'survived': 0, 'equivalent': 0, 'same': 0}
+    made = objects(tree)
+    by_test, killers, survivors, original = {}, {}, [], {}
     devnull = open(os.devnull, 'w')
     current = None
     try:
@@ -331,18 +427,19 @@ def main():
                 print('equivalent  %s:%d  %s' % (m.path, m.line, m.after), flush=True)
                 continue
             current = m.path
-            with open(os.path.join(tree, m.path), 'w', encoding='utf-8') as f:
-                f.write(m.text)
-            killed = None
             begun = time.time()
-            reached = lines.reach(m.path, m.line, texts[m.path]) if lines is not None else None
-            those = [t for t in good if reached is None or t.name in lines.new or t.name.replace('/', '.') in reached]
-            if build(tree, devnull):
-                for t in order(those, m, killers):
-                    why = t.run(10 + 8 * t.seconds, tree)
-                    if why is not None:
-                        killed = (t.name, why)
-                        break
+            if m.path not in original:
+                original[m.path] = digest(tree, made[m.path])
+            write(tree, m.path, m.text)
+            if not build(tree, devnull, *made[m.path]):
+                pass  # does not compile: no mutant
+            elif digest(tree, made[m.path]) == original[m.path]:
+                count['same'] += 1
+                print('same code   %s:%d  %s  ->  %s' % (m.path, m.line, m.before, m.after), flush=True)
+            elif build(tree, devnull):
+                reached = lines.reach(m.path, m.line, texts[m.path]) if lines is not None else None
+                those = [t for t in good if reached is None or t.name in lines.new or t.name.replace('/', '.') in reached]
+                killed, n = first_to_fail(order(those, m, killers), o.jobs, o.budget, tree)
                 if killed is not None:
                     count['killed'] += 1
                     by_test[killed[0]] = by_test.get(killed[0], 0) + 1
@@ -352,15 +449,13 @@ def main():
                 else:
                     count['survived'] += 1
                     survivors.append(m)
-                    print('SURVIVED (%d tests, %.0f s)  %s:%d  %s  ->  %s' % (
-                        len(those), time.time() - begun, m.path, m.line, m.before, m.after), flush=True)
-            with open(os.path.join(tree, m.path), 'w', encoding='utf-8') as f:
-                f.write(texts[m.path])
+                    print('SURVIVED (%d of %d tests, %.0f s)  %s:%d  %s  ->  %s' % (
+                        n, len(those), time.time() - begun, m.path, m.line, m.before, m.after), flush=True)
+            write(tree, m.path, texts[m.path])
             current = None
     finally:
         if current is not None:
-            with open(os.path.join(tree, current), 'w', encoding='utf-8') as f:
-                f.write(texts[current])
+            write(tree, current, texts[current])
         with open(os.path.join(tree, 'survivors.txt'), 'w', encoding='utf-8') as f:
             f.writelines(m.key() + '\n' for m in survivors)
     print('\nkilled by')
@@ -370,8 +465,8 @@ def main():
     for m in survivors:
         print('  ' + m.key())
     n = count['killed'] + count['survived']
-    print('%d killed, %d survived, %d equivalent: %.0f %% of those that change anything are killed' % (
-        count['killed'], count['survived'], count['equivalent'], 100.0 * count['killed'] / max(n, 1)))
+    print('%d killed, %d survived, %d equivalent, %d of the same code: %.1f %% of those that change anything are killed' % (
+        count['killed'], count['survived'], count['equivalent'], count['same'], 100.0 * count['killed'] / max(n, 1)))
 
 
 if __name__ == '__main__':

@@ -37,6 +37,35 @@ static void times(int rows, int columns, bool transposed, const double *G, const
     }
 }
 
+/* |J| |M^-1| |J'| |x| + S |x|, from dense matrices of absolute values, which are changed */
+static void check_bound(const problem *p, double *J, double *Minv, const double *x)
+{
+  const perp_blocks *B = &p->B;
+  const int nv = B->nv, m = B->m;
+  const size_t n = (size_t)(nv > m ? nv : m);
+  double *y = problem_memory(n, 8), *z = problem_memory(n, 8), *u = problem_memory(n, 8),
+         *v = problem_memory(n, 8), *scratch = problem_memory(2 * n, 8);
+  for (int i = 0; i < m; i++) z[i] = fabs(x[i]);
+  for (int i = 0; i < m * nv; i++) J[i] = fabs(J[i]);
+  for (int i = 0; i < nv * nv; i++) Minv[i] = fabs(Minv[i]);
+  times(m, nv, true, J, z, u);
+  times(nv, nv, false, Minv, u, v);
+  times(m, nv, false, J, v, z);
+  for (int i = 0; i < m; i++) {
+    z[i] += B->s != NULL ? fabs(B->s[i] * x[i]) : 0;
+    y[i] = -1;
+  }
+  perp_blocks_bound(B, x, 0, y, scratch);
+  below(problem_difference(m, y, z), 1e-14, "%s: the sum of the sizes in J M^-1 J' x + S x",
+        p->name);
+  /* the smallest number that is added comes out of every sum */
+  perp_blocks_bound(B, x, 1e-3, z, scratch);
+  double least = HUGE_VAL;
+  for (int i = 0; i < m; i++) least = fmin(least, z[i] - y[i]);
+  ok(m == 0 || least >= 1e-3 * (1 - 1e-12), "%s: and a little more", p->name);
+  free(y), free(z), free(u), free(v), free(scratch);
+}
+
 static void check(problem *p)
 {
   const perp_blocks *B = &p->B;
@@ -91,6 +120,7 @@ static void check(problem *p)
     for (int j = 0; j < m; j++) z[i] += A[i + j * (m + 1)] * x[j];
   }
   below(problem_difference(m, y, z), 1e-12, "%s: y = A x without forming A", p->name);
+  check_bound(p, J, Minv, x);
 
   free(J), free(M), free(Minv), free(A), free(x), free(y), free(z), free(t), free(scratch), free(a);
 }

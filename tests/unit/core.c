@@ -92,6 +92,44 @@ int main(void)
   ok(perp_parse_real(&ctx, "2^-8", "s", &v) == PERP_OK && v == 1.0 / 256, "2^-8");
   ok(perp_parse_real(&ctx, "30deg", "rad", &v) == PERP_OK, "30deg");
   near(v, 0.52359877559829887307710723054658, 0, 1e-15, "30deg in rad");
+  static const struct {
+    const char *text, *si;
+    double value;
+  } known[] = { { "2s", "s", 2 },
+                { "2ms", "s", 2e-3 },
+                { "2us", "s", 2e-6 },
+                { "2ns", "s", 2e-9 },
+                { "2min", "s", 120 },
+                { "2h", "s", 7200 },
+                { "2m", "m", 2 },
+                { "2mm", "m", 2e-3 },
+                { "2cm", "m", 0.02 },
+                { "2km", "m", 2000 },
+                { "2kg", "kg", 2 },
+                { "2g", "kg", 2e-3 },
+                { "2t", "kg", 2000 },
+                { "2rad", "rad", 2 },
+                { "180deg", "rad", M_PI },
+                { "2rad/s", "rad/s", 2 },
+                { "360deg/s", "rad/s", 2 * M_PI },
+                { "60rpm", "rad/s", 2 * M_PI },
+                { "2m/s", "m/s", 2 },
+                { "36km/h", "m/s", 10 },
+                { "2m/s^2", "m/s^2", 2 },
+                { "2Hz", "1/s", 2 },
+                { "2N", "N", 2 },
+                { "2kN", "N", 2000 },
+                { "2Nm", "Nm", 2 },
+                { "2N/m", "N/m", 2 },
+                { "2Ns/m", "Ns/m", 2 },
+                { "2kg/m^3", "kg/m^3", 2 },
+                { "2kg m^2", "kg m^2", 2 },
+                { "2J", "J", 2 } };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    const perp_status status = perp_parse_real(&ctx, known[i].text, known[i].si, &v);
+    ok(status == PERP_OK && fabs(v - known[i].value) <= 1e-15 * known[i].value, "%s = %.9g %s",
+       known[i].text, v, known[i].si);
+  }
   ok(perp_parse_real(&ctx, "0.8 s", "s", &v) == PERP_OK && v == 0.8, "a blank before the unit");
 
   ok(perp_parse_real(&ctx, "9 ms", "s", &v) == PERP_OK && v == 0.009, "9 ms is 0.009 s exactly");

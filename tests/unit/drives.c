@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The coordinates of drives: x, J and Jdot v of every joint and axis along a motion that is put together from known
  * x(t), on moving bodies and on the world. */
+#include "models/formulations/drives.h"
 #include "models/model_private.h"
 #include "tests/tap.h"
 
@@ -151,9 +152,43 @@ static void check(motion *m, perp_drive_axis axis, int which, const char *name)
   perp_model_destroy(model);
 }
 
+/* What a motor asks of the solver: bounds, free rows, or nothing where it is a force. */
+static void needs(void)
+{
+  static const struct {
+    double stiffness, damping, max_force;
+    unsigned velocity, acceleration;
+    const char *what;
+  } known[] = { { 0, 0, 5, PERP_LCP_BOX, PERP_LCP_BOX, "a motor of finite strength" },
+                { 0, 0, HUGE_VAL, PERP_LCP_FREE, PERP_LCP_FREE, "a motor of any strength" },
+                { 3, 0, 5, PERP_LCP_BOX, 0, "a spring" },
+                { 0, 3, 5, PERP_LCP_BOX, 0, "a damper" },
+                { 3, 3, HUGE_VAL, PERP_LCP_FREE, 0, "both" },
+                { 0, 0, 0, 0, 0, "limits only" } };
+  static const unsigned caps[] = { 0, PERP_LCP_BOX, PERP_LCP_FREE, PERP_LCP_BOX | PERP_LCP_FREE };
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    perp_drive_def def = { .stiffness = known[k].stiffness,
+                           .damping = known[k].damping,
+                           .max_force = known[k].max_force,
+                           .lower = -1,
+                           .upper = 1 };
+    const perp_model model = { .n_drives = 1, .drive_def = &def };
+    int wrong = 0;
+    for (size_t c = 0; c < sizeof caps / sizeof *caps; c++) {
+      const perp_desc lcp = { .name = "some", .caps = caps[c] };
+      wrong += (perp_drives_check(&ctx, &model, PERP_LEVEL_VELOCITY, &lcp) == PERP_OK) !=
+               ((known[k].velocity & ~caps[c]) == 0);
+      wrong += (perp_drives_check(&ctx, &model, PERP_LEVEL_ACCELERATION, &lcp) == PERP_OK) !=
+               ((known[k].acceleration & ~caps[c]) == 0);
+    }
+    ok(wrong == 0, "%s: what the solver must serve", known[k].what);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
+  needs();
   const perp_joint_def base = { .anchor_a = { 0.2, -0.1, 0.4 },
                                 .anchor_b = { -0.3, 0.5, 0.1 },
                                 .axis_a = { 1, 2, -0.5 } };

@@ -349,12 +349,32 @@ static void refusals(void)
   perp_model_destroy(model);
 }
 
+/* the first body stays out of the merger of others, and is not counted */
+static void bystander(void)
+{
+  perp_model *model = run_model(&ctx, 3);
+  perp_model_gravity(model, 0);
+  ball(model, 0, 5, 0.1, 0);
+  ball(model, -0.5, 0, 1, 0);
+  ball(model, 0.5, 0, -1, 0);
+  run_finish(&ctx, model);
+  perp_sim *sim = run_start(&ctx, model, (run_parts){ "groups", "", "", "" }, H);
+  run_to(&ctx, sim, 0.41);
+  const perp_group_count *count = perp_sim_groups(sim);
+  ok(count->groups == 2 && count->merges == 1 && count->aborted == 1 && count->undone == 2,
+     "two of three merge: %d groups, %ld merger, %ld advances undone", count->groups,
+     (long)count->merges, (long)count->undone);
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   subsets();
   merging();
+  bystander();
   hidden();
   parting();
   rollback();

@@ -193,6 +193,23 @@ static void check_equilibration(void)
   below(apart, 1e-9, "and find its solution, over twelve decades of row scales");
 }
 
+/* A known solution stays one without cones, and is none of the boxes that take their place. */
+static void check_boxes_solution(void)
+{
+  static const char *const families[] = { "spd", "stack-cone" };
+  for (int k = 0; k < 2; k++) {
+    perp_lcp_problem p, boxes;
+    const perp_lcp_recipe recipe = { .family = families[k], .n = 12, .seed = 1 };
+    if (perp_lcp_generate(&ctx, &recipe, &p) != PERP_OK ||
+        perp_lcp_boxes(&ctx, &p, 0.5, &boxes) != PERP_OK)
+      bail("%s", ctx.msg);
+    ok(p.solution != NULL && (boxes.solution != NULL) == (k == 0),
+       "%s: a solution is known before, %s after", families[k], k == 0 ? "and" : "but not");
+    perp_lcp_problem_free(&p);
+    perp_lcp_problem_free(&boxes);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -202,5 +219,6 @@ int main(void)
   check_slope();
   check_builder();
   check_equilibration();
+  check_boxes_solution();
   return tap_done();
 }

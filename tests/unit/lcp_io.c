@@ -3,6 +3,7 @@
  * with its line and nothing else. */
 #include "solvers/lcp/io.h"
 #include "solvers/solvers.h"
+#include "tests/lcp_random.h"
 #include "tests/tap.h"
 
 #include <string.h>
@@ -397,10 +398,46 @@ static void check_vectors(void)
      "too many numbers");
 }
 
+/* Factored problems of blocks that are no diagonals: the file has M^-1, the reader finds M. */
+static void check_masses(void)
+{
+  perp_rng *g = perp_rng_create(8);
+  int read = 0, same = 0;
+  double worst = 0;
+  for (int trial = 0; trial < 20; trial++) {
+    random_lcp r = random_factored(g, 1 + trial % 4, 2 + trial % 5, trial % 3, 0, 0.3);
+    const perp_lcp *from = random_as_factored(&r);
+    perp_lcp_problem p, q;
+    if (perp_lcp_copy(&ctx, from, &p) != PERP_OK) bail("%s", ctx.msg);
+    char *text;
+    size_t size;
+    FILE *m = open_memstream(&text, &size);
+    if (perp_lcp_write(&ctx, &p, m) != PERP_OK) bail("%s", ctx.msg);
+    fclose(m);
+    if (perp_lcp_read_memory(&ctx, "f", text, size, &q) == PERP_OK && q.p.F != NULL) {
+      const perp_blocks *F = from->F, *G = q.p.F;
+      const int numbers = F->mptr[F->nb];
+      read++;
+      same += G->mptr[G->nb] == numbers &&
+              memcmp(F->Minv, G->Minv, (size_t)numbers * sizeof(double)) == 0;
+      for (int i = 0; i < numbers; i++) worst = fmax(worst, fabs(F->M[i] - G->M[i]));
+      perp_lcp_problem_free(&q);
+    }
+    free(text);
+    perp_lcp_problem_free(&p);
+    random_free(&r);
+  }
+  perp_rng_destroy(g);
+  ok(read == 20 && same == 20, "M^-1 of 20 random problems comes back to the bit (%d, %d)", read,
+     same);
+  below(worst, 1e-12, "and M is its inverse");
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
   check_round_trips();
+  check_masses();
   check_refusals();
   check_truncation();
   check_siconos();

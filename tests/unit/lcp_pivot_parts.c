@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the pivoting solvers share: scales, slack, the last check against the judge, proofs. */
 #include "solvers/lcp/pivot.h"
+#include "solvers/linalg/inverse_update.h"
 #include "solvers/solvers.h"
 #include "tests/lcp_rel.h"
 #include "tests/tap.h"
@@ -114,10 +115,64 @@ static void check_proofs(void)
         true);
 }
 
+/* |R|_1 |R^-1|_1 does not depend on the size of R. */
+static void check_condition(void)
+{
+  for (int k = -3; k <= 3; k++) {
+    const double s = pow(10, k);
+    double R[4] = { 2 * s, 0, s, s }, work[128];
+    int ipiv[2];
+    perp_inverse K = { .R = R, .ld = 2, .m = 2 };
+    const double rcond = perp_inverse_factor(&K, ipiv, work, 128);
+    near(rcond, 1. / 3, 0, 1e-14, "condition of a matrix of size %g: 2 s times 3/2 / s", s);
+    near(R[0] * s, 0.5, 0, 1e-14, "and its inverse");
+  }
+}
+
+/* Bard's rule goes round in circles on Kostreva's P-matrix, from many sets of rows that are on no circle themselves: it
+ * is noticed after a few rounds (Brent), not at the limit of pivots. */
+static void check_circles(void)
+{
+  perp_spec spec;
+  perp_lcp_solver *s;
+  perp_rng *rng = perp_rng_create(4);
+  int count[3] = { 0 }, most = 0;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, "murty:rule=worst,max_iter=500", &spec) != PERP_OK ||
+      perp_lcp_create(&ctx, &spec, N, 0, &s) != PERP_OK)
+    bail("%s", ctx.msg);
+  for (int trial = 0; trial < 4000; trial++) {
+    /* a cyclic P-matrix with some noise beside it */
+    double A[N * N] = { 0 }, b[N], x[N];
+    for (int i = 0; i < N; i++) {
+      for (int j = 0; j < N; j++) A[i + j * N] = 0.3 * perp_rng_uniform(rng, -1, 1);
+      A[i + i * N] = 1;
+      A[i + (i + 1) % N * N] += perp_rng_uniform(rng, 1, 3);
+      b[i] = perp_rng_uniform(rng, -2, 0.5);
+      x[i] = trial % 2 ? perp_rng_int(rng, 2) : 0;
+    }
+    const perp_lcp p = { .n = N, .A = A, .lda = N, .b = b };
+    perp_stats stats;
+    if (perp_lcp_solve(&ctx, s, &p, 1e-8, x, NULL, NULL, &stats) != PERP_OK) bail("%s", ctx.msg);
+    const int how = stats.reason == PERP_CYCLED ? 1 : stats.reason == PERP_MAX_ITER ? 2 : 0;
+    count[how]++;
+    if (how == 1 && stats.iterations > most) most = stats.iterations;
+  }
+  /* 2^5 sets: a circle and the way to it have no more, Brent's windows at most thrice as many together */
+  ok(count[1] > 50 && count[2] == 0 && most <= 3 * 32,
+     "circles are noticed: %d of 4000, after at most %d pivots (%d at the limit)", count[1], most,
+     count[2]);
+  perp_lcp_destroy(s);
+  perp_spec_free(&spec);
+  perp_rng_destroy(rng);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
+  if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
   check_residual();
   check_proofs();
+  check_circles();
+  check_condition();
   return tap_done();
 }

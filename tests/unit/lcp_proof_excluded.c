@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Problems without a solution that no Farkas vector shows: their index sets, one by one, in rational arithmetic. */
+#include "solvers/lcp/internal.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"
 
@@ -103,6 +104,25 @@ static void check_excluded(int problems)
        proved[k], none);
 }
 
+/* A vector of Farkas needs both: u = A'z of the right sign, and something that b lacks. */
+static void check_strict(void)
+{
+  static const struct {
+    double A[4], b[2], z[2];
+    bool strict;
+    const char *what;
+  } known[] = { { { -1, 0, 0, -1 }, { -1, -2 }, { 1, 1 }, true, "u < 0, b'z < 0" },
+                { { -1, 0, 0, -1 }, { 1, 2 }, { 1, 1 }, false, "u < 0, b'z > 0" },
+                { { -1, 0, 0, -1 }, { 1, -1 }, { 1, 1 }, false, "u < 0, b'z = 0" },
+                { { 1, 0, 0, 1 }, { -1, -2 }, { 1, 1 }, false, "u > 0, b'z < 0" } };
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    const perp_lcp q = { .n = 2, .A = known[k].A, .lda = 2, .b = known[k].b };
+    double out[2];
+    ok(perp_lcp_strict(&q, known[k].z, out) == known[k].strict, "%s: %s", known[k].what,
+       known[k].strict ? "shows that there is no solution" : "shows nothing");
+  }
+}
+
 int main(int argc, char **argv)
 {
   int times = argc > 1 ? atoi(argv[1]) : 1;
@@ -116,6 +136,7 @@ int main(int argc, char **argv)
       bail("%s", ctx.msg);
     perp_spec_free(&spec);
   }
+  check_strict();
   check_excluded(1000 * times);
   for (int k = 0; k < METHODS; k++) perp_lcp_destroy(method[k].s);
   perp_rng_destroy(rng);

@@ -222,6 +222,30 @@ static void contacts(void)
   close_scene(&s, m);
 }
 
+/* Two bodies in the plane: x, y, angle of each.  Where the second one is still, its errors are measured by what the
+ * first one does of that kind. */
+static void two_bodies(void)
+{
+  perp_scene s;
+  perp_measure *m;
+  const double still[6] = { 0 }, ref[6] = { 2, 1, 0.5, 0, 0, 0.1 };
+  static const struct {
+    int i;
+    double err;
+  } known[] = { { 0, 0.01 / 2 }, { 1, 0.01 },     { 2, 0.01 / 0.5 },
+                { 3, 0.01 / 2 }, { 4, 0.01 / 2 }, { 5, 0.01 / 0.1 } };
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    double q[6];
+    memcpy(q, ref, sizeof q);
+    q[known[k].i] += 0.01;
+    open_scene("double-pendulum:dim=2", &s, &m);
+    perp_measure_compare(&ctx, m, q, still, ref, still);
+    near(value(m, "err.q.max"), known[k].err, 1e-15, 0, "two bodies: coordinate %d is off by 0.01",
+         known[k].i);
+    close_scene(&s, m);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -231,6 +255,7 @@ int main(void)
   pendulum();
   multipliers();
   quaternions();
+  two_bodies();
   plain_problems();
   contacts();
   return tap_done();

@@ -256,6 +256,26 @@ static void damaged_files(void)
   rmdir(home);
 }
 
+/* The reduced truth of a scene that is not asked for it is told up to so many bodies. */
+static void truths(void)
+{
+  static const struct {
+    const char *text;
+    bool told;
+  } known[] = { { "carousel:chains=2,links=127", true },
+                { "carousel:chains=1,links=255", false },
+                { "chain:links=64", true },
+                { "chain:links=65", false },
+                { "tree:bodies=255", true },
+                { "tree:bodies=256", false } };
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    perp_scene s;
+    must_open(known[k].text, &s);
+    ok((s.n_truths > 0) == known[k].told, "%s: %d truths", known[k].text, s.n_truths);
+    perp_scene_destroy(&s);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -263,6 +283,7 @@ int main(void)
   unsetenv("PERP_HOME");
   every_scene();
   numbers();
+  truths();
   bad_values();
   damaged_files();
   return tap_done();

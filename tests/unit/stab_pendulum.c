@@ -54,11 +54,42 @@ static void feedback(const char *text, double alpha_v, double two_alpha, double 
   pendulum_close(&s);
 }
 
+/* The push of a contact: rate |gap|, up to a speed. */
+static void pushes(void)
+{
+  static const struct {
+    const char *text;
+    double rate, most;
+  } known[] = { { "baumgarte", 20, 1 }, /* 0.2 / h */
+                { "baumgarte:contact=0.5", 0.5, 1 },
+                { "baumgarte:contact=4,push=3", 4, 3 },
+                { "baumgarte:push=0.1", 20, 0.1 } };
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    perp_spec spec;
+    void *ws;
+    if (perp_spec_parse(&pendulum_ctx, PERP_KIND_stab, known[k].text, &spec) != PERP_OK)
+      bail("%s", pendulum_ctx.msg);
+    const perp_stab_desc *stab = (const perp_stab_desc *)spec.d;
+    if (stab->create(&pendulum_ctx, &(perp_stab_sys){ .m = 0 }, spec.opts, &ws) != PERP_OK)
+      bail("%s", pendulum_ctx.msg);
+    double off = 0;
+    for (int i = -1; i < 5; i++) {
+      const double gap = -0.02 * i * i * i;
+      const double push = gap < 0 ? fmin(-known[k].rate * gap, known[k].most) : 0;
+      off = fmax(off, fabs(stab->push(ws, 0.01, gap) - push));
+    }
+    below(off, 1e-14, "%s: the push of a contact", known[k].text);
+    stab->destroy(ws);
+    perp_spec_free(&spec);
+  }
+}
+
 int main(void)
 {
   feedback("baumgarte:alpha=50", 50, 100, 2500);
   feedback("baumgarte:alpha=5,beta=3", 5, 10, 9);
   feedback("baumgarte", 100, 2 * 5.0, 25); /* h = 0.01: 1/h, and 1/(20 h) */
+  pushes();
 
   /* two seconds, which the chaos of this motion does not blur; the reference starts with half a kick, so
    * that its velocities are those between the positions: second order */
