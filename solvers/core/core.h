@@ -69,6 +69,7 @@ typedef struct perp_stats {
   const char
       *by; /* composite methods: the part whose answer this is, static or owned by the method's
                        * workspace; NULL: the method itself */
+  double work; /* lcp: multiplications with additions, the unit of all methods (lcp.h) */
 } perp_stats;
 
 /* ---- context --------------------------------------------------------------------------------- */

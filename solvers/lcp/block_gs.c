@@ -343,6 +343,7 @@ static double block_step(struct ws *w, struct block *c, double *lambda)
   const double *K = w->K + c->at;
   int r = c->r;
   double x[MOST], q[MOST], worst = 0;
+  R->work += r * r * r;
   for (int i = 0; i < r; i++) x[i] = lambda[row[i]];
   for (int i = 0; i < r; i++) {
     q[i] = perp_rows_slack(R, lambda, row[i]);

@@ -340,6 +340,11 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
     start_at_zero(p, lambda);
     stats->reason = PERP_NOT_FINITE;
   }
+  /* methods that do not count: a step is worth a product, or the factorization that it says */
+  if (!(stats->work > 0) && stats->reason != PERP_UNSUITED)
+    stats->work = (double)n * n *
+                  (fmax((double)stats->matvecs, stats->iterations) + 1 +
+                   stats->factorizations * (n / 3.0));
 
   perp_reason verdict = judge(s, &q, tol, lambda, x, judgement, stats);
   if (verdict == PERP_CONVERGED)

@@ -152,6 +152,7 @@ static perp_status one_round(perp_ctx *ctx, struct ws *w, const perp_lcp *p, dou
   q.fric_of = NULL;
   q.mu = NULL;
   q.cone = NULL;
+  if (p->work > 0) q.work = fmax(p->work - stats->work - w->rows.work, 1);
   q.tol_data = 0.1 * p->tol_data; /* b, and so the unit of the data, is that of the whole */
   for (int i = 0; i < p->n; i++) {
     bool normal = R->type[i] == PERP_ROW_BOUNDED;
@@ -160,6 +161,7 @@ static perp_status one_round(perp_ctx *ctx, struct ws *w, const perp_lcp *p, dou
   }
   PERP_TRY(perp_lcp_solve(ctx, w->normal.s, &q, tol, lambda, NULL, NULL, &inner));
   stats->matvecs += inner.matvecs;
+  stats->work += inner.work;
   stats->factorizations += inner.factorizations;
   *good = inner.reason == PERP_CONVERGED;
   for (int i = 0; i < p->n; i++) {
@@ -177,6 +179,7 @@ static perp_status one_round(perp_ctx *ctx, struct ws *w, const perp_lcp *p, dou
   PERP_TRY(
       perp_lcp_solve(ctx, cones ? w->cones.s : w->boxes.s, &q, tol, lambda, NULL, NULL, &inner));
   stats->matvecs += inner.matvecs;
+  stats->work += inner.work;
   stats->factorizations += inner.factorizations;
   *good = *good && inner.reason == PERP_CONVERGED;
   return PERP_OK;
@@ -238,7 +241,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   if (best <= tol) stats->reason = PERP_CONVERGED;
 
   while (stats->reason == PERP_RUNNING) {
-    if (stats->iterations == w->o.max_iter) {
+    if (stats->iterations == w->o.max_iter || perp_lcp_spent(p, stats->work + R->work)) {
       stats->reason = PERP_MAX_ITER;
       break;
     }
@@ -317,6 +320,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     memcpy(w->last_f, w->f, bytes);
   }
   memcpy(lambda, w->keep, bytes);
+  stats->work += R->work;
   return PERP_OK;
 }
 
