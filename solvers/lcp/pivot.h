@@ -31,8 +31,8 @@ typedef struct perp_pivot {
   double *a;       /* [n] max_j |A_ij|, for a zero row that of the largest */
   double bscale;   /* max_i |b_i| / a_i */
   double *r;       /* [n] scratch */
-  double afford; /* work of the caller, 0: no limit */
-  double product; /* work of a product with A */
+  double afford;   /* work of the caller, 0: no limit */
+  double product;  /* work of a product with A */
   /* compressed columns, when few entries are not zero */
   int sparse, *ptr, *idx; /* [n+1], [nnz] */
   double *val;

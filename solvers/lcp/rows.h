@@ -62,7 +62,7 @@ typedef struct perp_rows {
   bool zero_diagonal; /* some row has A_ii <= 0 and is not zero: outside the theory of the sweeps */
   bool scaled;        /* a is there */
   bool friction;
-  double bnorm; /* max_i |b_i| / big_i */
+  double bnorm;   /* max_i |b_i| / big_i */
   double product; /* work of a product with A */
   double work;    /* since prepare, also that of the systems of system.h; the caller's to pass on */
   /* factored; grown when a problem needs more */

@@ -218,8 +218,8 @@ bool perp_system_factor(perp_system *S, const double *d, const double *gamma)
       double g = d[i] < HUGE_VAL ? S->gamma[i] * S->Ax[i] * S->omega[i] : S->gamma[i];
       S->sigma[i] = g * S->omega[R->p->fric_of[i]];
     }
-  bool good_pivots =
-      perp_bodylu_factor(S->L, F, S->omega, S->coupled ? S->sigma : NULL, R->p->fric_of);
+  bool good_pivots = perp_bodylu_factor(S->L, F, S->omega, S->coupled ? S->sigma : NULL,
+                                        R->p->fric_of);
   S->R->work += perp_bodylu_work(S->L);
   return good_pivots;
 }
