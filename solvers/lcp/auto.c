@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64, DENSE_LIMIT = 4000, CLAIMS = 3, ROUNDS = 40 };
+enum { MOST = 64, DENSE_LIMIT = 4000, CLAIMS = 3, ROUNDS = 40, FEW = 24 };
 
 /* What the budget is for: up to so many dense rows, or numbers of J; more in proportion to n^3, or to J. */
 static const double BUDGET_ROWS = 800, BUDGET_NUMBERS = 1e6;
@@ -160,6 +160,7 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 /* ---- structure ----------------------------------------------------------------------------------------------- */
 
 struct structure {
+  int n;
   unsigned needs;
   bool factored, symmetric, bimatrix;
   bool nonnegative, zero; /* the diagonal: no entry < 0, some = 0 */
@@ -167,7 +168,7 @@ struct structure {
 
 static struct structure look(const perp_lcp *p)
 {
-  struct structure s = { .needs = perp_lcp_needs(p), .factored = p->F != NULL };
+  struct structure s = { .n = p->n, .needs = perp_lcp_needs(p), .factored = p->F != NULL };
   s.symmetric = s.nonnegative = true;
   if (s.factored) return s;
   s.symmetric = perp_lcp_asymmetry(p) <= 1e-12;
@@ -238,21 +239,24 @@ static const struct stage sparse[STAGES] = { { "apgd", 3, 0, 0 },
                                              { "bpp", 600, 0, 0 },
                                              { "staggered", 600, 0, 0 },
                                              { NULL, 0, 0, 0 } };
-static const struct stage cones[STAGES] = { { "apgd", 12, 0, 5 },
-                                            { "staggered", 60, 0, 0 },
-                                            { "apgd", 400, 0, 0 },
-                                            { "apgd", 1500, 0, 0 },
-                                            { "cone-newton", 2700, 0, 0 },
-                                            { "apgd", 6000, 0, 0 },
-                                            { "block-gs", 1000, 0, 0 },
-                                            { "cone-newton:warm=0", 600, 3, 0 },
-                                            { "staggered", 800, 0, 0 },
-                                            { "nncg", 1000, 0, 0 },
-                                            { NULL, 0, 0, 0 } };
+/* few: a sweep over exact blocks costs next to nothing, a round of staggered as much as a solution */
+static const struct stage few_cones[STAGES] = {
+  { "apgd", 4, 0, 0 },        { "block-gs", 50, 0, 0 },
+  { "apgd", 100, 0, 0 },      { "cone-newton", 200, 0, 0 },
+  { "block-gs", 700, 0, 0 },  { "apgd", 2000, 0, 0 },
+  { "staggered", 800, 0, 0 }, { "cone-newton:warm=0", 600, 0, 0 },
+  { NULL, 0, 0, 0 }
+};
+static const struct stage cones[STAGES] = {
+  { "apgd", 15, 0, 5 },          { "staggered", 60, 0, 0 }, { "block-gs", 60, 0, 0 },
+  { "apgd", 400, 0, 0 },         { "block-gs", 700, 0, 0 }, { "apgd", 1500, 0, 0 },
+  { "cone-newton", 2700, 0, 0 }, { "apgd", 6000, 0, 0 },    { "cone-newton:warm=0", 600, 3, 0 },
+  { "staggered", 800, 0, 0 },    { "nncg", 1000, 0, 0 },    { NULL, 0, 0, 0 }
+};
 
 static const struct stage *choose(const struct structure *s)
 {
-  if (s->needs & PERP_LCP_CONE) return cones;
+  if (s->needs & PERP_LCP_CONE) return s->n <= FEW ? few_cones : cones;
   if (s->factored) return sparse;
   if (s->needs & PERP_LCP_FRICTION) return boxes;
   if (s->bimatrix) return games;

@@ -57,8 +57,9 @@ static const perp_lcp_family families[] = {
     SYM | PSD | OK | DEG, PERP_GEN_WALL_CONE },
   { "wall-friction", "wall, Stewart-Trinkle with 4 directions, 6 rows a contact", 24, MOST, 24, 1,
     0, 0, COP | OK | DEG, PERP_GEN_WALL_FRICTION },
+  /* has a solution, but that is not labelled: no solver is sure to reach it in doubles */
   { "heavy-cone", "stack-cone, each cube 100 times its lower one, velocities 5 % off", 12, 60, 12,
-    1, 1, 1, SYM | PSD | OK | DEG, PERP_GEN_HEAVY_CONE },
+    1, 1, 1, SYM | PSD | DEG, PERP_GEN_HEAVY_CONE },
   { "pushed-cone", "stack-cone, mu 0.3, its top pushed aside with 1 m/s, velocities 2 % off", 12,
     HUGE_N, 12, 1, 1, 1, SYM | PSD | OK | DEG, PERP_GEN_PUSHED_CONE },
   { "wall-rough-cone", "wall-cone, velocities 5 % off", 12, HUGE_N, 12, 1, 1, 1,

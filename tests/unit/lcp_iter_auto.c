@@ -217,7 +217,6 @@ int main(void)
                                  .scale = k % 2 == 1 ? 1e-9 : 1 };
       /* scaled and permuted, its multipliers of 2^47 leave 2 % of the data in rounding: no solver at all */
       if (strcmp(f->name, "csizmadia") == 0 && k >= 2 && k % 2 == 1) continue;
-      if (strcmp(f->name, "heavy-cone") == 0 && k >= 2) continue; /* nor this one, see check_ends */
       if (perp_lcp_generate(&ctx, &recipe, &q) != PERP_OK) bail("%s: %s", f->name, ctx.msg);
       perp_stats stats = run("auto", &q.p, 1e-10);
       bool done = stats.reason == PERP_CONVERGED;
