@@ -355,7 +355,7 @@ static perp_status attempt(struct search *f, int k, double limit, perp_stats *in
   memcpy(w->x, goes_on ? s->x : w->guess, bytes);
   q.work = fmin(limit, f->budget - f->stats->work);
   if (q.work == HUGE_VAL) q.work = 0;
-  q.brief = q.brief || f->claims >= CLAIMS;
+  q.brief = q.brief || (f->claims >= CLAIMS && limit < HUGE_VAL);
   PERP_TRACE(f->ctx, .method = name, .what = s->scaled ? "try equilibrated" : "try",
              .iteration = f->attempts, .entering = -1, .leaving = -1, .residual = f->rel, .n = q.n);
   perp_status status = perp_lcp_solve(f->ctx, s->s, &q, f->tol, w->x, NULL, NULL, inner);
@@ -428,7 +428,7 @@ static perp_status list_round(struct search *f, const struct stage *list, int of
 }
 
 /* Every registered solver once, those that run through all bases and those of others last. */
-static perp_status all_round(struct search *f, double limit, bool *left)
+static perp_status all_round(struct search *f, double limit, bool late, bool *left)
 {
   struct ws *w = f->w;
   *left = false;
@@ -437,7 +437,8 @@ static perp_status all_round(struct search *f, double limit, bool *left)
       const perp_desc *d = w->slots[k].spec.d;
       bool exhaustive = strcmp(d->name, "enumerate") == 0, peer = d->caps & PERP_LCP_PEER;
       if ((peer ? 2 : exhaustive ? 1 : 0) != group) continue;
-      PERP_TRY(ask(f, k, limit, 0));
+      /* all bases are run through once and to the end, which shows where there is no solution */
+      PERP_TRY(ask(f, k, exhaustive && late ? HUGE_VAL : limit, 0));
       *left = *left || (applies(f, k) && !w->slots[k].done);
     }
   return PERP_OK;
@@ -468,7 +469,7 @@ static perp_status search_all(struct search *f, const struct structure *s)
   /* the others get what those of the list have had: something of a kind that the list does not know may be easy */
   for (int round = 0; round < ROUNDS && left && !f->over; round++, times *= GROWTH) {
     bool others;
-    PERP_TRY(all_round(f, times * limit, &others));
+    PERP_TRY(all_round(f, times * limit, round >= 2, &others));
     PERP_TRY(list_round(f, list, 0, GROWTH * times, &left));
     if (round == 0) PERP_TRY(list_round(f, list, MOST, 1, &guess));
     left = left || others;
