@@ -67,8 +67,9 @@ typedef struct perp_stats {
   double residual;    /* set by the one judge of the kind, never by the method */
   double data;        /* lcp: what is left in units of the data (lcp.h), set by the judge */
   const char
-      *by; /* composite methods: the part whose answer this is, static or owned by the method's
+      *by;     /* composite methods: the part whose answer this is, static or owned by the method's
                        * workspace; NULL: the method itself */
+  double work; /* lcp: multiplications with additions, the unit of all methods (lcp.h) */
 } perp_stats;
 
 /* ---- context --------------------------------------------------------------------------------- */

@@ -96,7 +96,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   if (perp_rows_residual(R, lambda, w->w) <= tol) stats->reason = PERP_CONVERGED;
 
   while (stats->reason == PERP_RUNNING) {
-    if (stats->iterations == w->o.max_iter) {
+    if (stats->iterations == w->o.max_iter || perp_rows_spent(R)) {
       stats->reason = PERP_MAX_ITER;
       break;
     }
@@ -138,6 +138,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     if (rel <= tol) stats->reason = PERP_CONVERGED;
     L = fmax(0.9 * L, 1e-3);
   }
+  stats->work = R->work;
   return PERP_OK;
 }
 

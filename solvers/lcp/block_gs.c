@@ -395,6 +395,8 @@ static double contact_step(struct ws *w, const struct block *c, double *lambda)
   const int *row = w->index + c->start;
   const double change = perp_block_contact_step(w->contact, &w->s.rows, row, c->r, w->s.o.omega,
                                                 w->state, lambda);
+  /* a basis, and as many pivots as rows where that of the last sweep is none */
+  w->s.rows.work += (double)c->r * c->r * c->r * (w->contact->pivoted ? 2 : 1);
   if (change < 0) w->unsolved = row[0];
   return change < 0 ? 0 : change;
 }
@@ -407,6 +409,7 @@ static double block_step(struct ws *w, struct block *c, double *lambda)
   const double *K = w->K + c->at;
   int r = c->r;
   double x[MOST], q[MOST], worst = 0;
+  R->work += r * r * r;
   for (int i = 0; i < r; i++) x[i] = lambda[row[i]];
   for (int i = 0; i < r; i++) {
     q[i] = perp_rows_slack(R, lambda, row[i]);

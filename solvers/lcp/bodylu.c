@@ -49,6 +49,7 @@ static void assemble(perp_bodylu *L, const perp_blocks *F, const double *omega, 
       for (int l = L->jptr[c]; l < L->jptr[c + 1]; l++, p++) {
         if (L->off[p] == SIZE_MAX) continue;
         int wk = L->width[L->jblk[k]], wl = L->width[L->jblk[l]], ld = L->ld[L->jblk[l]];
+        L->work += (L->lu ? 2 : 1) * r * wk * wl;
         bool diagonal = k == l;
         for (int i = 0; i < r; i++) {
           double o = omega[row + i], s = sigma != NULL ? sigma[row + i] : 0;
@@ -181,6 +182,7 @@ bool perp_bodylu_factor(perp_bodylu *L, const perp_blocks *F, const double *omeg
                         const double *sigma, const int *of)
 {
   L->lu = sigma != NULL;
+  L->work = 0;
   assemble(L, F, omega, sigma, of);
   int n_sn = L->N > 0 ? L->owner[L->N - 1] + 1 : 0;
   for (int t = 0; t < n_sn; t++) L->head[t] = -1;
@@ -198,6 +200,7 @@ bool perp_bodylu_factor(perp_bodylu *L, const perp_blocks *F, const double *omeg
       while (m < p && row[m] < end) m++;
       const double *Ld = L->val + d->panel + d->w + L->pos[k];
       const double *Ud = L->lu ? L->uval + d->panel + d->w + L->pos[k] : Ld;
+      L->work += (double)(L->lu ? 2 * p - m : p) * m * d->w;
       multiply(p, m, d->w, Ld, Ud, ldd, L->update);
       for (int j = 0; j < m; j++) {
         double *out = a + (size_t)(row[j] - n->first) * (size_t)ld;
@@ -216,6 +219,7 @@ bool perp_bodylu_factor(perp_bodylu *L, const perp_blocks *F, const double *omeg
       enlist(L, k);
     }
     bool good;
+    L->work += (L->lu ? 2.0 : 1.0) * n->w * n->w * (n->w / 6.0 + n->r / 2.0);
     if (L->lu) {
       /* inside the diagonal panel the upper triangle was gathered in u, transposed */
       for (int j = 0; j < n->w; j++)
@@ -229,6 +233,11 @@ bool perp_bodylu_factor(perp_bodylu *L, const perp_blocks *F, const double *omeg
     enlist(L, t);
   }
   return true;
+}
+
+double perp_bodylu_work(const perp_bodylu *L)
+{
+  return L->work;
 }
 
 int perp_bodylu_N(const perp_bodylu *L)

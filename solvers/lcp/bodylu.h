@@ -39,6 +39,8 @@ void perp_bodylu_Jt(const perp_bodylu *L, const double *x, double *f);
 void perp_bodylu_J(const perp_bodylu *L, const double *f, double *y);
 /* H x = f, in place. */
 void perp_bodylu_solve(const perp_bodylu *L, double *f);
+/* Multiplications with additions of the last factorization. */
+double perp_bodylu_work(const perp_bodylu *L);
 /* Entries of the factor, for reports. */
 size_t perp_bodylu_nnz(const perp_bodylu *L);
 

@@ -31,6 +31,7 @@ struct perp_bodylu {
   int *jptr2;  /* [nc + 1] first pair of each group */
   int N;
   size_t size, n_rows;
+  double work; /* of the last factorization */
   /* numbers */
   double *val, *uval; /* panels of L, and of U transposed */
   double *Jr;         /* reduced sub-matrices, r x width */

@@ -133,7 +133,7 @@ int perp_bpp_start(perp_clamped *D, int warm)
       memcpy(D->saved, D->set, (size_t)n);
     } else if (--patience == 0)
       break;
-    if (changes == 0 || D->stats->iterations >= D->limit) break;
+    if (changes == 0 || perp_clamped_over(D)) break;
     D->stats->iterations++;
     if (shift == 0 && D->dependent > 0) { /* the same set again, now with a shift */
       for (int i = 0; i < n; i++)
@@ -212,7 +212,7 @@ static int bpp_rounds(perp_clamped *D, double shift, int changes, const char *wh
         if (D->ignore[i]) D->set[i] = CLAMPED;
       return bpp_symmetric(D) ? OVER_SINGULAR : OVER_FOREIGN;
     }
-    if (D->stats->iterations >= D->limit) return OVER_LIMIT;
+    if (perp_clamped_over(D)) return OVER_LIMIT;
     bool single = changes >= best && patience == 0;
     if (single && shift > 0 && shift < LARGE) return OVER_STALLED;
     D->stats->iterations++;
@@ -252,7 +252,7 @@ static perp_reason bpp_failure(int over)
 /* One more round; false when there may be none. */
 static bool bpp_counts(perp_clamped *D)
 {
-  if (D->stats->iterations >= D->limit) return false;
+  if (perp_clamped_over(D)) return false;
   D->stats->iterations++;
   return true;
 }
@@ -281,6 +281,7 @@ static int bpp_solved(perp_clamped *D)
   perp_clamped_clamp(D);
   perp_pivot_slack(&D->P, D->lambda, D->w);
   D->stats->matvecs++;
+  D->stats->work += D->P.product;
   return perp_pivot_residual(&D->P, D->lambda, D->w) <= PERP_PIVOT_DONE;
 }
 

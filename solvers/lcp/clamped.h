@@ -46,6 +46,18 @@ typedef struct perp_clamped {
   bool general;  /* K holds the LU factors of A_FF, A being far from symmetric; no updates then */
 } perp_clamped;
 
+/* Work of `times` triangular solves with the factor, or updates of it. */
+static inline void perp_clamped_count(const perp_clamped *D, double times)
+{
+  D->stats->work += 0.5 * times * D->K.k * D->K.k;
+}
+
+/* No further step: the limit of iterations, or what the caller affords. */
+static inline bool perp_clamped_over(const perp_clamped *D)
+{
+  return D->stats->iterations >= D->limit || perp_pivot_spent(&D->P, D->stats);
+}
+
 static inline double perp_clamped_scale_of(const perp_clamped *D)
 {
   double zs = D->P.bscale;

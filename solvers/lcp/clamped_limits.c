@@ -48,6 +48,7 @@ static void refresh(perp_clamped *D, const perp_lcp *p, const double *lambda, do
 static int joint_solution(perp_clamped *D, const perp_lcp *p)
 {
   int n = p->n, k = D->K.k, ld = (int)D->K.ld;
+  D->stats->work += perp_pivot_cost(&D->P, n) + (double)k * k * (1 + k / 3.0);
   double *B = D->K.L, *x = D->res;
   memcpy(D->dw, D->lambda, (size_t)n * sizeof *D->dw);
   if (k == 0) return 1;
@@ -103,6 +104,7 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
         gap = perp_larger(gap, fabs(limit_of(D, p, D->lambda, i, 1) - D->P.hi[i]));
     perp_clamped_trace(D, "limits", -1, -1, gap);
     if (gap <= LIMIT_GAP * zs) return PERP_EXACT;
+    if (perp_pivot_spent(&D->P, D->stats)) return PERP_MAX_ITER;
     if ((joint || (bold && plain == 0)) && gap > last / 2) {
       plain = PLAIN_ROUNDS;
       joint = 0;

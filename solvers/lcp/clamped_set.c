@@ -31,6 +31,7 @@ int perp_clamped_differences(const perp_clamped *D)
 void perp_clamped_leave(perp_clamped *D, int i, int to)
 {
   int u = D->pos[i], k = D->K.k;
+  D->stats->work += (double)(k - u) * (k - u);
   perp_ldl_remove(&D->K, u);
   for (int q = u + 1; q < k; q++) {
     D->rows[q - 1] = D->rows[q];
@@ -47,6 +48,7 @@ double perp_clamped_schur(perp_clamped *D, int i)
 {
   const double *col = D->P.A + (size_t)i * D->P.lda;
   int k = D->K.k;
+  perp_clamped_count(D, 1);
   for (int u = 0; u < k; u++) D->ell[u] = col[D->rows[u]];
   perp_ldl_forward(&D->K, D->ell);
   double sum = 0;
@@ -54,6 +56,7 @@ double perp_clamped_schur(perp_clamped *D, int i)
   double s = col[i] - sum, mag = fabs(col[i]) + sum;
   if (s > SURE * mag) return s;
   if (fabs(s) <= DEPEND * mag) return 0;
+  perp_clamped_count(D, 1);
   for (int u = 0; u < k; u++) D->res[u] = D->ell[u] / D->K.d[u];
   perp_ldl_backward(&D->K, D->res);
   for (int u = 0; u < k; u++)
@@ -91,6 +94,7 @@ static int factor_general(perp_clamped *D, double shift)
   D->K.k = k;
   if (k == 0) return 1;
   D->stats->factorizations++;
+  perp_clamped_count(D, 2 + 2 * k / 3.0);
   for (int u = 0; u < k; u++) {
     const double *col = D->P.A + (size_t)D->rows[u] * D->P.lda;
     double *out = D->K.L + (size_t)u * D->K.ld;
@@ -106,6 +110,7 @@ static int factor_general(perp_clamped *D, double shift)
 /* x <- A_FF^-1 x */
 static void core_solve(perp_clamped *D, double *x)
 {
+  perp_clamped_count(D, 2);
   if (!D->general)
     perp_ldl_solve(&D->K, x);
   else if (D->K.k > 0)
@@ -140,6 +145,7 @@ int perp_clamped_factor(perp_clamped *D, int changes, double shift)
     if (D->set[i] == CLAMPED) D->rows[k++] = i;
   }
   D->stats->factorizations += k > 0;
+  D->stats->work += (double)k * k * (1 + k / 6.0);
   int rank = perp_ldl_factor(&D->K, D->P.A, D->P.lda, D->rows, k, DEPEND, shift);
   if (rank < 0) return 0;
   for (int u = 0; u < rank; u++) D->pos[D->rows[u]] = u;
@@ -156,6 +162,7 @@ void perp_clamped_refine(perp_clamped *D)
   for (int u = 0; u < k; u++) D->lambda[D->rows[u]] += D->res[u];
   perp_pivot_slack(&D->P, D->lambda, D->w);
   D->stats->matvecs += 2;
+  D->stats->work += perp_pivot_cost(&D->P, 2 * k);
 }
 
 /* max |w_F| / a over max |lambda| */
@@ -181,6 +188,7 @@ int perp_clamped_basic_solution(perp_clamped *D, double shift)
   for (int u = 0; u < k; u++) D->lambda[D->rows[u]] = D->res[u];
   perp_pivot_columns(&D->P, k, D->rows, D->res, D->w);
   D->stats->matvecs++;
+  D->stats->work += perp_pivot_cost(&D->P, k);
   for (int i = 0; shift > 0 && i < D->P.n; i++)
     D->w[i] += shift * perp_clamped_weight(D, i) * (D->lambda[i] - D->center[i]);
   if (shift > 0) return 1; /* A itself will be asked at the end */

@@ -93,6 +93,7 @@ perp_status perp_clamped_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doubl
   }
   if (!D->kept) {
     PERP_TRY(perp_pivot_take(ctx, &D->P, p));
+    stats->work += D->P.product;
     reason = friction ? perp_clamped_friction(D, p, warm) : D->box(D, warm);
   }
   D->kept = D->reuse && reason == PERP_EXACT && !friction && !D->general && !D->shifted;

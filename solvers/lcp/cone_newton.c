@@ -311,7 +311,8 @@ static void sweeps(struct ws *w, int count)
 {
   perp_rows_project(&w->R, w->x, w->x);
   perp_rows_reset(&w->R, w->x);
-  for (int k = 0; k < count; k++) perp_rows_sweep(&w->R, w->x, NULL, false);
+  for (int k = 0; k < count && !perp_rows_spent(&w->R); k++)
+    perp_rows_sweep(&w->R, w->x, NULL, false);
   w->matvecs += count;
 }
 
@@ -357,6 +358,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     }
     stats->reason = least <= tol                         ? PERP_CONVERGED
                     : stats->iterations == w->o.max_iter ? PERP_MAX_ITER
+                    : perp_rows_spent(&w->R)             ? PERP_MAX_ITER
                     : !isfinite(rel)                     ? PERP_NOT_FINITE
                     : since++ == PATIENCE                ? PERP_STALLED
                                                          : PERP_RUNNING;
@@ -371,6 +373,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       if (direction(w, own, rho)) t = search(w, reference, theta);
       stats->factorizations++;
     }
+    w->R.work += N->R.work; /* that of the turned problem of this step */
     if (t > 0) {
       memcpy(w->x, N->trial, bytes);
       if (t < 1)
@@ -393,6 +396,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   }
   memcpy(lambda, w->best, bytes);
   stats->matvecs = w->matvecs;
+  stats->work = w->R.work;
   return PERP_OK;
 }
 

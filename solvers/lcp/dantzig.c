@@ -134,6 +134,8 @@ static double direction(perp_clamped *D, int i, double sign)
     for (int j = 0; j < n; j++) D->dw[j] = sign * col[j];
     perp_pivot_columns(&D->P, k, D->rows, D->dir, D->dw);
     D->stats->matvecs++;
+    D->stats->work += perp_pivot_cost(&D->P, k);
+    perp_clamped_count(D, 1);
     for (int u = 0; u < k; u++) {
       size = perp_larger(size, fabs(D->dir[u]));
       D->res[u] = -D->dw[D->rows[u]];
@@ -210,7 +212,7 @@ static perp_reason drive(perp_clamped *D, int i)
                                                                         : -p;
   }
   for (;;) {
-    if (D->stats->iterations >= D->limit) return PERP_MAX_ITER;
+    if (perp_clamped_over(D)) return PERP_MAX_ITER;
     double s = direction(D, i, sign);
     if (s < 0) return PERP_UNSUITED;
     struct stop r = ratio_test(D, i, sign, s);

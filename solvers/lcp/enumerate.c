@@ -54,6 +54,7 @@ struct search {
   perp_ctx *ctx; /* NULL: not traced */
   double accept;
   int pass, sets, combinations;
+  double work;
   bool complete, stop, excluded;
   perp_lcp_solution_fn *found;
   void *user;
@@ -168,6 +169,7 @@ static void assemble(struct search *s)
 static void judge(struct search *s)
 {
   int n = s->p->n;
+  s->work += n * n;
   perp_lcp_product(s->p, s->lambda, s->w, NULL);
   double rel = perp_lcp_rel(s->p, s->a, s->lambda, s->w);
   if (rel < s->best_rel) {
@@ -223,6 +225,7 @@ static void vertices(struct search *s, int rank)
     }
     double E[2 * N][N + 1], x[N];
     int m = 0;
+    s->work += (s->nf + missing) * s->nf * (double)s->nf;
     for (int k = 0; k < s->nf + missing; k++, m++) {
       int row = k < s->nf ? s->F[k] : extra[pick[k - s->nf]];
       for (int j = 0; j < s->nf; j++)
@@ -242,12 +245,13 @@ static void leaf(struct search *s)
 {
   double E[N][N + 1], x[N];
   int n = s->q.n;
-  if (++s->sets > s->opt.max_iter) {
+  if (++s->sets > s->opt.max_iter || perp_lcp_spent(s->p, s->work)) {
     s->complete = false;
     s->stop = true;
     return;
   }
   assemble(s);
+  s->work += n * s->nf + s->nf * s->nf * (2 * s->nf / 3.0);
   PERP_TRACE(s->ctx, .method = "enumerate", .what = "set", .iteration = s->sets, .entering = -1,
              .leaving = -1, .residual = s->best_rel, .n = n, .state = s->state);
   for (int k = 0; k < s->nf; k++) {
@@ -336,6 +340,7 @@ static void run(struct search *s, const perp_lcp *p, bool all)
   s->complete = true;
   s->stop = false;
   s->sets = s->combinations = 0;
+  s->work = (double)n * n;
   perp_lcp_equilibration(p, s->D, scratch);
   perp_lcp_rescale(p, s->D, s->A, s->b, s->lo, s->hi, s->mu, &s->q);
   s->q.lo = s->lo;
@@ -480,6 +485,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   run(s, p, false);
   stats->iterations = s->sets;
   stats->factorizations = s->sets;
+  stats->work = s->work;
   if (s->best_rel < HUGE_VAL) memcpy(lambda, s->best, (size_t)p->n * sizeof *lambda);
   if (s->best_rel <= s->accept)
     stats->reason = PERP_EXACT;

@@ -276,7 +276,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       stats->reason = PERP_CONVERGED;
       break;
     }
-    if (stats->iterations == w->o.max_iter) {
+    if (stats->iterations == w->o.max_iter || perp_rows_spent(&N->R)) {
       stats->reason = PERP_MAX_ITER;
       break;
     }
@@ -334,6 +334,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   }
   stats->factorizations = N->S.factorizations;
   stats->matvecs = N->matvecs;
+  stats->work = N->R.work;
   return PERP_OK;
 }
 

@@ -118,13 +118,15 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   perp_lcp_scales(p, w->a, NULL);
   memcpy(w->best, lambda, bytes);
   stats->reason = PERP_MAX_ITER;
-  while (stats->iterations < w->opt.max_iter) {
+  while (stats->iterations < w->opt.max_iter && !perp_lcp_spent(p, stats->work)) {
     perp_stats inner;
+    if (p->work > 0) box.work = p->work - stats->work;
     stats->iterations++;
     /* the inner problem must be better solved than the coupled one */
     PERP_TRY(perp_lcp_solve(ctx, w->inner, &box, 0.1 * tol, lambda, w->w, NULL, &inner));
     stats->factorizations += inner.factorizations;
     stats->matvecs += inner.matvecs;
+    stats->work += inner.work;
     stats->fallbacks += inner.fallbacks;
     double rel = perp_lcp_merit(p, w->a, lambda, w->w);
     PERP_TRACE(ctx, .method = "fixed-point", .what = "limits", .iteration = stats->iterations,

@@ -57,6 +57,13 @@ static const perp_lcp_family families[] = {
     SYM | PSD | OK | DEG, PERP_GEN_WALL_CONE },
   { "wall-friction", "wall, Stewart-Trinkle with 4 directions, 6 rows a contact", 24, MOST, 24, 1,
     0, 0, COP | OK | DEG, PERP_GEN_WALL_FRICTION },
+  /* has a solution, but that is not labelled: no solver is sure to reach it in doubles */
+  { "heavy-cone", "stack-cone, each cube 100 times its lower one, velocities 5 % off", 12, 60, 12,
+    1, 1, 1, SYM | PSD | DEG, PERP_GEN_HEAVY_CONE },
+  { "pushed-cone", "stack-cone, mu 0.3, its top pushed aside with 1 m/s, velocities 2 % off", 12,
+    HUGE_N, 12, 1, 1, 1, SYM | PSD | OK | DEG, PERP_GEN_PUSHED_CONE },
+  { "wall-rough-cone", "wall-cone, velocities 5 % off", 12, HUGE_N, 12, 1, 1, 1,
+    SYM | PSD | OK | DEG, PERP_GEN_WALL_ROUGH },
   { "incline-edge", "cubes on a slope of 20 degrees, mu = tan 20, Stewart-Trinkle", 24, MOST, 24, 1,
     0, 0, COP | OK | DEG, PERP_GEN_INCLINE_EDGE },
   { "incline-slide", "as incline-edge with mu = 0.2", 24, MOST, 24, 1, 0, 0, COP | OK | DEG,
@@ -128,7 +135,7 @@ const perp_lcp_family *perp_lcp_family_find(const char *name)
 
 static bool is_wall(const perp_lcp_family *f)
 {
-  return f->kind >= PERP_GEN_WALL && f->kind <= PERP_GEN_WALL_FRICTION;
+  return f->kind >= PERP_GEN_WALL && f->kind <= PERP_GEN_WALL_ROUGH;
 }
 
 int perp_lcp_family_rows(const perp_lcp_family *f, int n)
@@ -218,7 +225,7 @@ perp_status perp_lcp_generate(perp_ctx *ctx, const perp_lcp_recipe *r, perp_lcp_
   else if (f->kind < PERP_GEN_RANDOM_END)
     status = perp_lcp_generate_random(ctx, f, n, rng, out);
   else
-    status = perp_lcp_generate_contact(ctx, f, n, r->factored, out);
+    status = perp_lcp_generate_contact(ctx, f, n, r->factored, rng, out);
   if (status == PERP_OK && r->permute) status = permute(ctx, out, rng);
   perp_rng_destroy(rng);
   if (status == PERP_OK && r->scale > 0 && r->scale != 1) perp_lcp_problem_scale(out, r->scale);

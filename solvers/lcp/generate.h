@@ -40,10 +40,13 @@ enum {
   PERP_GEN_STACK_BOX,
   PERP_GEN_STACK_CONE,
   PERP_GEN_STACK_FRICTION,
+  PERP_GEN_HEAVY_CONE,
+  PERP_GEN_PUSHED_CONE,
   PERP_GEN_WALL,
   PERP_GEN_WALL_BOX,
   PERP_GEN_WALL_CONE,
   PERP_GEN_WALL_FRICTION,
+  PERP_GEN_WALL_ROUGH,
   PERP_GEN_INCLINE_EDGE,
   PERP_GEN_INCLINE_SLIDE,
   PERP_GEN_INCLINE_STICK,
@@ -56,7 +59,7 @@ perp_status perp_lcp_generate_classic(perp_ctx *ctx, const perp_lcp_family *f, i
 perp_status perp_lcp_generate_random(perp_ctx *ctx, const perp_lcp_family *f, int n, perp_rng *rng,
                                      perp_lcp_problem *out);
 perp_status perp_lcp_generate_contact(perp_ctx *ctx, const perp_lcp_family *f, int n, bool factored,
-                                      perp_lcp_problem *out);
+                                      perp_rng *rng, perp_lcp_problem *out);
 
 /* Walls: contacts of W x H, and the W x H nearest to a number of contacts or of boxes. */
 int perp_lcp_wall_contacts(int W, int H);

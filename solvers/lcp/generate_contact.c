@@ -31,6 +31,7 @@ struct point {
 
 struct scene {
   int boxes, contacts;
+  double ratio; /* mass of a cube over that of the one before */
   struct point *points;
 };
 
@@ -38,7 +39,7 @@ struct scene {
 
 static perp_status open_scene(perp_ctx *ctx, int boxes, int contacts, struct scene *s)
 {
-  *s = (struct scene){ .boxes = boxes };
+  *s = (struct scene){ .boxes = boxes, .ratio = 1 };
   s->points = calloc((size_t)contacts, sizeof *s->points);
   if (s->points == NULL)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", contacts);
@@ -225,11 +226,12 @@ static perp_status assemble(perp_ctx *ctx, const struct scene *s, int rows, bool
   layout(f, &f->arena, s, rows, sub, soft);
   PERP_TRY(perp_arena_reserve(ctx, &f->arena));
   layout(f, &f->arena, s, rows, sub, soft);
-  for (int b = 0; b <= s->boxes; b++) {
+  double times = 1;
+  for (int b = 0; b <= s->boxes; b++, times *= s->ratio) {
     f->bptr[b] = 6 * b;
     f->mptr[b] = 36 * b;
     for (int k = 0; k < 36 && b < s->boxes; k++) {
-      double m = k % 7 == 0 ? (k / 7 < 3 ? mass : inertia) : 0;
+      double m = k % 7 == 0 ? times * (k / 7 < 3 ? mass : inertia) : 0;
       f->M[36 * b + k] = m;
       f->Minv[36 * b + k] = m > 0 ? 1 / m : 0;
     }
@@ -285,6 +287,24 @@ static void free_motion(const struct scene *s, int rows, double gx, double gz, d
   }
 }
 
+/* b += J v for velocities v of all cubes: uniform, of mean square rough^2 (m/s, 1/s), and `push` along y for the top. */
+static perp_status disturb(perp_ctx *ctx, const perp_blocks *B, double rough, double push,
+                           perp_rng *rng, double *b)
+{
+  double *v = calloc((size_t)B->nv + 1, sizeof *v);
+  if (v == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d velocities", B->nv);
+  const double most = 1.7320508075688772 * rough;
+  for (int i = 0; i < B->nv; i++) v[i] = perp_rng_uniform(rng, -most, most);
+  v[B->nv - 5] += push;
+  for (int c = 0; c < B->nc; c++)
+    for (int k = B->jptr[c], r = B->cptr[c + 1] - B->cptr[c]; k < B->jptr[c + 1]; k++)
+      for (int i = 0; i < r; i++)
+        for (int j = 0; j < 6; j++)
+          b[B->cptr[c] + i] += B->J[B->joff[k] + i + j * r] * v[B->bptr[B->jblk[k]] + j];
+  free(v);
+  return PERP_OK;
+}
+
 /* rows = 1: normals only; 3: normal, x, y with box or cone friction.  at_rest: the planted loads solve it. */
 static perp_status contact_problem(perp_ctx *ctx, const struct scene *s, int rows, bool cone,
                                    bool soft, double mu, double gx, double gz, bool at_rest,
@@ -314,13 +334,15 @@ static perp_status contact_problem(perp_ctx *ctx, const struct scene *s, int row
 }
 
 perp_status perp_lcp_generate_contact(perp_ctx *ctx, const perp_lcp_family *f, int n, bool factored,
-                                      perp_lcp_problem *out)
+                                      perp_rng *rng, perp_lcp_problem *out)
 {
   struct scene s;
   int kind = f->kind, contacts, W, H;
   bool incline = kind >= PERP_GEN_INCLINE_EDGE, walls = kind >= PERP_GEN_WALL && !incline;
+  bool heavy = kind == PERP_GEN_HEAVY_CONE, pushed = kind == PERP_GEN_PUSHED_CONE;
+  bool disturbed = heavy || pushed || kind == PERP_GEN_WALL_ROUGH;
   bool cone = kind == PERP_GEN_STACK_CONE || kind == PERP_GEN_WALL_CONE ||
-              kind == PERP_GEN_INCLINE_CONE;
+              kind == PERP_GEN_INCLINE_CONE || disturbed;
   bool box = kind == PERP_GEN_STACK_BOX || kind == PERP_GEN_WALL_BOX ||
              kind == PERP_GEN_INCLINE_BOX;
   bool frictional = kind == PERP_GEN_STACK_FRICTION || kind == PERP_GEN_WALL_FRICTION ||
@@ -332,19 +354,25 @@ perp_status perp_lcp_generate_contact(perp_ctx *ctx, const perp_lcp_family *f, i
   } else
     PERP_TRY(stack(ctx, contacts / 4, &s));
 
-  double mu = friction, gx = 0, gz = -gravity;
+  if (heavy) s.ratio = 100;
+  double mu = pushed ? 0.3 : friction, gx = 0, gz = -gravity;
   if (incline) {
     mu = kind == PERP_GEN_INCLINE_EDGE ? tangent : kind == PERP_GEN_INCLINE_STICK ? 0.5 : 0.2;
     gx = gravity * sine;
     gz = -gravity * cosine;
   }
   int rows = frictional || box || cone ? 3 : 1;
-  bool at_rest = !incline && kind != PERP_GEN_STACK_CFM;
+  bool at_rest = !incline && !disturbed && kind != PERP_GEN_STACK_CFM;
   perp_lcp_problem p = { 0 }, dense = { 0 };
   perp_status status = contact_problem(ctx, &s, rows, cone, kind == PERP_GEN_STACK_CFM, mu, gx, gz,
                                        at_rest, &p);
   free(s.points);
-  if (status != PERP_OK) return status;
+  if (status == PERP_OK && disturbed)
+    status = disturb(ctx, p.p.F, pushed ? 0.02 : 0.05, pushed ? 1 : 0, rng, perp_lcp_edit(&p).b);
+  if (status != PERP_OK) {
+    perp_lcp_problem_free(&p);
+    return status;
+  }
   if (factored) {
     *out = p;
     return PERP_OK;

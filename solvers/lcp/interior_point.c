@@ -199,7 +199,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   double *x = lambda, sigma_least = 0, first = 0;
   if (stats->reason == PERP_RUNNING) start(w, x);
   while (stats->reason == PERP_RUNNING) {
-    if (stats->iterations == w->o.max_iter) {
+    if (stats->iterations == w->o.max_iter || perp_rows_spent(&N->R)) {
       stats->reason = PERP_MAX_ITER;
       break;
     }
@@ -291,6 +291,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   memcpy(lambda, N->keep, bytes);
   stats->factorizations = N->S.factorizations;
   stats->matvecs = N->matvecs;
+  stats->work = N->R.work;
   return PERP_OK;
 }
 

@@ -160,7 +160,9 @@ static perp_reason run(struct keller *k, int guess)
         continue;
       }
       if (reason != PERP_RAY) return reason;
+      L->stats->work += (double)L->P.n * L->P.n;
       if (perp_pivot_proves_infeasible(&L->P, L->dp)) return PERP_INFEASIBLE;
+      if (perp_pivot_spent(&L->P, L->stats)) return PERP_MAX_ITER;
       /* open rows may have grown worse along the ray: one of them may bring it to an end */
       memcpy(L->wp, L->dp, (size_t)L->P.n * sizeof *L->wp);
       k->avoid[r] = 1;
@@ -209,6 +211,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   int n = p->n, warm = 0;
   perp_no_certificate(p, certificate);
   PERP_TRY(perp_pivot_take(ctx, &L->P, p));
+  stats->work = L->P.product;
   for (int i = 0; i < n; i++) warm |= lambda[i] != 0;
   L->ctx = ctx;
   L->stats = stats;

@@ -50,6 +50,9 @@ typedef struct perp_lcp {
   /* What a time step can afford: where there are more than PERP_LCP_BRIEF rows no proof is looked for, a claim that there
    * is no solution is read as it stands, in O(n^2), and is PERP_NONE_WITHIN at most. */
   bool brief;
+  /* What the caller affords, in the unit of stats->work; 0: no limit.  Where it is spent a method ends with the iterate
+   * that it has and PERP_MAX_ITER, after at most one more of its steps.  Methods from outside need not know it. */
+  double work;
 } perp_lcp;
 enum { PERP_LCP_BRIEF = 8 };
 
@@ -145,6 +148,17 @@ static inline bool perp_lcp_is_cone(const perp_lcp *p, int i)
 static inline void perp_no_certificate(const perp_lcp *p, double *certificate)
 {
   for (int i = 0; certificate != NULL && i < p->n; i++) certificate[i] = 0;
+}
+
+/* Has a method done the work that its caller affords?
+ *
+ * Work is counted by the methods themselves, in multiplications with additions: n^2 for a product with dense A or for
+ * reading it, twice the numbers of J in the factored form, n for a row that a sweep changes, k^3 / 6 for a Cholesky
+ * factorization, k^3 / 3 for LU, k^3 for an inverse, k^2 for a solve or for an update by one row.  What is O(n) in a step,
+ * analysing patterns, and what the judge and the proofs of perp_lcp_solve do are left out. */
+static inline bool perp_lcp_spent(const perp_lcp *p, double work)
+{
+  return p->work > 0 && work >= p->work;
 }
 
 /* Size of the scratch of the functions below that ask for PERP_LCP_SCRATCH; nv = columns of J, 0 when

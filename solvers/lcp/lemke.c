@@ -209,6 +209,7 @@ static double finish(perp_path *L)
     L->lambda[i] = perp_smaller(perp_larger(L->lambda[i], L->P.lo[i]), L->P.hi[i]);
   perp_pivot_slack(&L->P, L->lambda, L->w);
   L->stats->matvecs++;
+  L->stats->work += perp_pivot_cost(&L->P, L->K.m);
   return perp_pivot_residual(&L->P, L->lambda, L->w);
 }
 
@@ -248,6 +249,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   perp_reason reason = PERP_RUNNING;
   perp_no_certificate(p, certificate);
   PERP_TRY(perp_pivot_take(ctx, &L->P, p));
+  stats->work = L->P.product;
   int n = p->n, warm = 0;
   for (int i = 0; i < n; i++) warm |= lambda[i] != 0;
   L->ctx = ctx;
@@ -284,6 +286,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     if (reason == PERP_RAY && certificate != NULL && first != PERP_RAY)
       memcpy(certificate, L->dp, (size_t)n * sizeof *certificate);
     if (first != PERP_RAY) first = reason;
+    if (perp_pivot_spent(&L->P, stats)) break;
     stats->fallbacks++;
   }
   if (reason == PERP_INFEASIBLE && certificate != NULL)

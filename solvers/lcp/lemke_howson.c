@@ -310,10 +310,11 @@ static perp_reason follow(struct howson *H, perp_ctx *ctx, int m, int k, int lim
     int e = 0;
     while (e < t->cols && t->nonbasic[e] != variable) e++;
     if (e == t->cols) return PERP_STALLED;
-    if (stats->iterations >= limit) return PERP_MAX_ITER;
+    if (stats->iterations >= limit || perp_pivot_spent(&H->P, stats)) return PERP_MAX_ITER;
     int p = leaving_row(t, e, H->ipiv, H->tied);
     if (p < 0) return PERP_RAY;
     int left = pivot(t, p, e, H->col, H->row);
+    stats->work += (double)t->rows * t->cols;
     if (!isfinite(t->q[p])) return PERP_NOT_FINITE;
     int pair = row_of(second, m, l, left);
     stats->iterations++;
@@ -404,6 +405,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   int n = p->n;
   perp_no_certificate(p, certificate); /* a game always has an equilibrium */
   PERP_TRY(perp_pivot_take(ctx, &H->P, p));
+  stats->work = H->P.product;
   for (int i = 0; i < n; i++) lambda[i] = perp_smaller(perp_larger(0, H->P.lo[i]), H->P.hi[i]);
   int m = split(H);
   if (m == 0) {
@@ -416,9 +418,12 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     /* most paths are short: many labels with a small part of the limit, then larger ones */
     if (attempt > 0 && attempt % 8 == 0 && part < total) part *= 2;
     int limit = total - stats->iterations > part ? stats->iterations + part : total;
+    if (perp_pivot_spent(&H->P, stats)) break;
     fill(H, m);
+    stats->work += (double)m * (n - m);
     stats->reason = follow(H, ctx, m, (int)(((long)H->o.label + attempt) % n), limit, stats);
     if (stats->reason == PERP_RUNNING) {
+      stats->work += (double)n * n; /* and the inverse of the supports, k^3 */
       stats->reason = extract(H, m, lambda, H->P.r) <= PERP_PIVOT_DONE ? PERP_EXACT
                                                                        : PERP_INACCURATE;
       if (stats->reason == PERP_EXACT) break;

@@ -108,7 +108,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       stats->reason = PERP_CONVERGED;
       break;
     }
-    if (stats->iterations == w->o.max_iter) {
+    if (stats->iterations == w->o.max_iter || perp_rows_spent(&N->R)) {
       stats->reason = PERP_MAX_ITER;
       break;
     }
@@ -168,6 +168,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   if (stats->reason != PERP_CONVERGED) memcpy(lambda, N->keep, bytes);
   stats->factorizations = N->S.factorizations;
   stats->matvecs = N->matvecs;
+  stats->work = N->R.work;
   return PERP_OK;
 }
 

@@ -105,6 +105,8 @@ static int join(perp_path *L, int i)
   const double *col = L->P.A + (size_t)i * L->P.lda;
   int m = L->K.m;
   for (int c = 0; c < m; c++) L->g[c] = col[L->crow[c]];
+  perp_path_count(L, 1);
+  L->stats->work += perp_pivot_cost(&L->P, m + 1);
   perp_inverse_apply(&L->K, L->g, L->f);
   perp_path_row(L, i, L->g);
   double s = col[i], mag = fabs(col[i]);
@@ -133,6 +135,7 @@ static int leave(perp_path *L, int i)
   for (int v = 0; v < m; v++) most = perp_larger(most, fabs(col[v]));
   if (!(fabs(col[u]) > DEPEND * most)) return 0;
   double step = (bound - L->lambda[i]) / col[u];
+  L->stats->work += perp_pivot_cost(&L->P, m);
   for (int v = 0; v < m; v++) L->dir[v] = step * col[v];
   perp_pivot_columns(&L->P, m, L->uvar, L->dir, L->w);
   for (int v = 0; v < m; v++) L->lambda[L->uvar[v]] += L->dir[v];
@@ -159,7 +162,7 @@ static perp_reason run(struct murty *k, int guess)
       continue;
     }
     checked = 0;
-    if (L->stats->iterations >= L->limit) return PERP_MAX_ITER;
+    if (L->stats->iterations >= L->limit || perp_pivot_spent(&L->P, L->stats)) return PERP_MAX_ITER;
     int was = L->st[i] == PERP_ROW_FREE;
     double before = L->lambda[i];
     if (!(was ? leave(L, i) : join(L, i))) return PERP_SINGULAR;
@@ -192,6 +195,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   int warm = 0;
   perp_no_certificate(p, certificate); /* never claims infeasibility */
   PERP_TRY(perp_pivot_take(ctx, &L->P, p));
+  stats->work = L->P.product;
   for (int i = 0; i < p->n; i++) warm |= lambda[i] != 0;
   L->ctx = ctx;
   L->stats = stats;

@@ -85,7 +85,8 @@ double perp_newton_sweeps(perp_newton *N, double *lambda, int sweeps, double rel
   double *x = N->trial;
   perp_rows_project(&N->R, lambda, x);
   perp_rows_reset(&N->R, x);
-  for (int k = 0; k < sweeps; k++) perp_rows_sweep(&N->R, x, NULL, k % 2 == 1);
+  for (int k = 0; k < sweeps && !perp_rows_spent(&N->R); k++)
+    perp_rows_sweep(&N->R, x, NULL, k % 2 == 1);
   N->matvecs += sweeps;
   double now = perp_newton_rel(N, x, N->tw);
   if (!(now < rel)) return rel;
@@ -100,7 +101,8 @@ double perp_newton_restart(perp_newton *N, double *lambda)
   memset(lambda, 0, (size_t)N->n * sizeof *lambda);
   perp_rows_project(&N->R, lambda, lambda);
   perp_rows_reset(&N->R, lambda);
-  for (int k = 0; k < SWEEPS; k++) perp_rows_sweep(&N->R, lambda, NULL, k % 2 == 1);
+  for (int k = 0; k < SWEEPS && !perp_rows_spent(&N->R); k++)
+    perp_rows_sweep(&N->R, lambda, NULL, k % 2 == 1);
   N->matvecs += SWEEPS;
   return perp_newton_rel(N, lambda, N->w);
 }

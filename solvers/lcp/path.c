@@ -82,6 +82,7 @@ static void columns(const perp_path *L, const double *x, double *y)
 void perp_path_append(perp_path *L, int row, int col, double s)
 {
   int m = L->K.m;
+  perp_path_count(L, 2);
   perp_path_row(L, row, L->dp);
   perp_inverse_apply_t(&L->K, L->dp, L->g);
   perp_inverse_append(&L->K, L->f, L->g, s);
@@ -93,6 +94,7 @@ void perp_path_append(perp_path *L, int row, int col, double s)
 
 void perp_path_replace_column(perp_path *L, int u, int col)
 {
+  perp_path_count(L, 1);
   perp_inverse_replace_column(&L->K, u, L->f);
   if (L->uvar[u] >= 0) L->upos[L->uvar[u]] = -1;
   L->uvar[u] = col;
@@ -101,6 +103,7 @@ void perp_path_replace_column(perp_path *L, int u, int col)
 
 static void replace_row(perp_path *L, int c, int row)
 {
+  perp_path_count(L, 2);
   perp_path_row(L, row, L->dp);
   perp_inverse_apply_t(&L->K, L->dp, L->g);
   perp_inverse_replace_row(&L->K, c, L->g);
@@ -112,6 +115,7 @@ static void replace_row(perp_path *L, int c, int row)
 void perp_path_remove(perp_path *L, int u, int c)
 {
   int last = L->K.m - 1;
+  perp_path_count(L, 1);
   perp_inverse_remove(&L->K, u, c);
   if (L->uvar[u] >= 0) L->upos[L->uvar[u]] = -1;
   L->cpos[L->crow[c]] = -1;
@@ -147,6 +151,7 @@ static int rebuild(perp_path *L)
   int m = L->K.m;
   for (int u = 0; u < m; u++) gather_column(L, L->uvar[u], L->K.R + (size_t)u * L->K.ld);
   L->stats->factorizations++;
+  perp_path_count(L, L->K.m);
   if (perp_inverse_factor(&L->K, L->ipiv, L->work, L->lwork) <= 1e-16) return 0;
   return 1;
 }
@@ -164,7 +169,9 @@ void perp_path_recompute(perp_path *L, int passes)
     if (first)
       for (int i = 0; i < n; i++) L->w[i] += L->t * L->c[i];
     L->stats->matvecs++;
+    L->stats->work += perp_pivot_cost(&L->P, L->K.m);
     if (pass == passes - 1) break;
+    perp_path_count(L, 1);
     for (int c = 0; c < L->K.m; c++) L->g[c] = L->w[L->crow[c]];
     perp_inverse_apply(&L->K, L->g, L->f);
     if (first) L->t -= L->f[0];
@@ -178,6 +185,7 @@ void perp_path_recompute(perp_path *L, int passes)
 static int try_append(perp_path *L, int i)
 {
   gather_column(L, i, L->g);
+  perp_path_count(L, 1);
   perp_inverse_apply(&L->K, L->g, L->f);
   perp_path_row(L, i, L->dp);
   double s = entry(L, i, i), mag = fabs(s);
@@ -195,6 +203,7 @@ static int try_append_pair(perp_path *L, int i)
 {
   int n = L->P.n, j = -1;
   double most = 0;
+  L->stats->work += 2.0 * n * L->K.m;
   /* column i and row i of the pivotal transform */
   gather_column(L, i, L->g);
   perp_inverse_apply(&L->K, L->g, L->f);
@@ -248,6 +257,7 @@ void perp_path_core(perp_path *L)
   if (k == 0) return;
   L->K.m = k;
   L->stats->factorizations++;
+  perp_path_count(L, L->K.m);
   for (int u = 0; u < k; u++) gather_column(L, L->uvar[u], L->K.R + (size_t)u * L->K.ld);
   if (perp_inverse_factor(&L->K, L->ipiv, L->work, L->lwork) > 1e-13) return;
   /* one by one: first free rows, then bounded ones, then pairs for the free rows that remain */
@@ -322,6 +332,7 @@ int perp_path_parked_proof(perp_path *L)
     if (L->kind[i] != PERP_PATH_PARKED || fabs(L->w[i]) <= 1e-10 * L->P.a[i] * L->P.bscale)
       continue;
     perp_path_row(L, i, L->f);
+    L->stats->work += (double)L->P.n * L->P.n;
     perp_inverse_apply_t(&L->K, L->f, L->g);
     for (int q = 0; q < L->P.n; q++) L->dp[q] = 0;
     double sign = L->w[i] > 0 ? -1 : 1;
@@ -339,6 +350,7 @@ static void direction(perp_path *L, int e, int is_lambda, double sign)
 {
   int m = L->K.m, n = L->P.n;
   if (is_lambda) {
+    perp_path_count(L, 1);
     gather_column(L, e, L->g);
     perp_inverse_apply(&L->K, L->g, L->dir);
     for (int u = 0; u < m; u++) L->dir[u] *= -sign;
@@ -355,6 +367,7 @@ static void direction(perp_path *L, int e, int is_lambda, double sign)
     }
     columns(L, L->dir, L->dw);
     L->stats->matvecs++;
+    L->stats->work += perp_pivot_cost(&L->P, m);
     double size = is_lambda ? 1 : 1 / L->P.a[e], worst = 0;
     for (int u = 1; u < m; u++) size = perp_larger(size, fabs(L->dir[u]));
     size = perp_larger(size, fabs(L->dir[0]) * L->ct);
@@ -370,6 +383,7 @@ static void direction(perp_path *L, int e, int is_lambda, double sign)
       perp_path_recompute(L, 3);
       for (int c = 0; c < L->K.m; c++) L->w[L->crow[c]] = 0;
     }
+    perp_path_count(L, 1);
     perp_inverse_apply(&L->K, L->g, L->f);
     for (int u = 0; u < m; u++) L->dir[u] -= L->f[u];
   }
@@ -501,7 +515,7 @@ perp_reason perp_path_follow(perp_path *L, int e, int is_lambda)
   double least = L->t;
   int patience = 100 + L->P.n / 4, fallen = L->stats->iterations;
   for (int step = 0;; step++) {
-    if (L->stats->iterations >= L->limit) return PERP_MAX_ITER;
+    if (L->stats->iterations >= L->limit || perp_pivot_spent(&L->P, L->stats)) return PERP_MAX_ITER;
     if (cycles(L, step, e, is_lambda)) return PERP_CYCLED;
     if (L->t <= 0.5 * least) {
       least = L->t;

@@ -72,6 +72,12 @@ typedef struct perp_path {
   double sharp;
 } perp_path;
 
+/* Work of applying K^-1, or of an update of it, `times` times. */
+static inline void perp_path_count(const perp_path *L, int times)
+{
+  L->stats->work += (double)times * L->K.m * L->K.m;
+}
+
 void perp_path_layout(perp_path *L, perp_arena *a, int max_n);
 
 /* Index sets and lambda: free rows basic; the others at a bound (cold: the lower one if there is one) or,

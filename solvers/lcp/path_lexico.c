@@ -32,6 +32,7 @@ static double lexico_coefficient(const perp_path *L, const perp_path_ratio *r, i
   } else if (r->what == PERP_PATH_IS_W) {
     if (i == j) x = *size = 1;
     if (inv != NULL) {
+      L->stats->work += L->K.m;
       for (int u = 0; u < L->K.m; u++) {
         double a = L->uvar[u] < 0 ? L->c[i] : L->P.A[(size_t)i + (size_t)L->uvar[u] * L->P.lda];
         x -= a * inv[u];

@@ -70,6 +70,7 @@ void perp_pivot_retake(perp_pivot *P, const perp_lcp *p)
 {
   P->b = p->b;
   P->bscale = 0;
+  P->afford = p->work;
   for (int i = 0; i < p->n; i++) {
     P->lo[i] = p->lo != NULL ? p->lo[i] : 0;
     P->hi[i] = p->hi != NULL ? p->hi[i] : HUGE_VAL;
@@ -89,6 +90,7 @@ perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p)
   perp_pivot_retake(P, p);
   P->sparse = n >= SPARSE_MIN && nnz <= (int64_t)n * n / SPARSE_SHARE && nnz <= P->max_nnz;
   if (P->sparse) compress(P);
+  P->product = P->sparse ? (double)nnz : (double)n * n;
   return PERP_OK;
 }
 

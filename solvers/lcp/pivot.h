@@ -31,6 +31,8 @@ typedef struct perp_pivot {
   double *a;       /* [n] max_j |A_ij|, for a zero row that of the largest */
   double bscale;   /* max_i |b_i| / a_i */
   double *r;       /* [n] scratch */
+  double afford;   /* work of the caller, 0: no limit */
+  double product;  /* work of a product with A */
   /* compressed columns, when few entries are not zero */
   int sparse, *ptr, *idx; /* [n+1], [nnz] */
   double *val;
@@ -45,6 +47,15 @@ perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p);
 /* The same for a problem whose A (and n) is that of the call before, as the caller asserts: b and bounds
  * only.   O(n). */
 void perp_pivot_retake(perp_pivot *P, const perp_lcp *p);
+static inline bool perp_pivot_spent(const perp_pivot *P, const perp_stats *stats)
+{
+  return P->afford > 0 && stats->work >= P->afford;
+}
+/* Work of perp_pivot_columns, or of perp_pivot_slack with k entries that are not zero. */
+static inline double perp_pivot_cost(const perp_pivot *P, int k)
+{
+  return k * (P->product / (P->n > 0 ? P->n : 1));
+}
 /* y += sum_j x[j] A[:, idx[j]], j = 0 ... k-1.   O(n k), or the entries that are not zero. */
 void perp_pivot_columns(const perp_pivot *P, int k, const int *idx, const double *x, double *y);
 /* w = A lambda + b, skipping zeros of lambda. */

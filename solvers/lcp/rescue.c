@@ -193,6 +193,7 @@ static perp_status rescue_attempt(perp_ctx *ctx, struct ws *w, struct part *part
   stats->iterations += inner->iterations;
   stats->factorizations += inner->factorizations;
   stats->matvecs += inner->matvecs;
+  stats->work += inner->work;
   stats->fallbacks += inner->fallbacks;
   PERP_TRACE(ctx, .method = "rescue", .what = what, .iteration = stats->iterations, .entering = -1,
              .leaving = -1, .residual = inner->residual, .n = p->n, .x = w->x);
@@ -251,6 +252,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     perp_lcp q = *p;
     if (soft && best.rating <= PERP_USABLE && best.gain <= w->o.thrown) break;
     if (soft) PERP_TRY(rescue_soften(ctx, w, p, &F, &q));
+    if (p->work > 0) q.work = fmax(p->work - stats->work, 1);
     memcpy(w->x, best.gain <= w->o.thrown ? w->best : w->none, size);
     const char *what = soft ? "softened" : "sweeps";
     PERP_TRY(rescue_attempt(ctx, w, &w->sweeps, &q, tol, what, stats, &inner));

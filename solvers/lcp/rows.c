@@ -555,5 +555,7 @@ perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *R, const perp_lcp *p, do
     PERP_TRY(prepare_factored(ctx, R, omega));
   for (int i = 0; p->F == NULL && i < p->n; i++)
     R->bnorm = larger(R->bnorm, fabs(p->b[i]) / R->big[i]);
+  R->product = p->F == NULL ? (double)p->n * p->n : 2.0 * p->F->joff[p->F->jptr[p->F->nc]];
+  R->work = R->product;
   return PERP_OK;
 }

@@ -62,7 +62,9 @@ typedef struct perp_rows {
   bool zero_diagonal; /* some row has A_ii <= 0 and is not zero: outside the theory of the sweeps */
   bool scaled;        /* a is there */
   bool friction;
-  double bnorm; /* max_i |b_i| / big_i */
+  double bnorm;   /* max_i |b_i| / big_i */
+  double product; /* work of a product with A */
+  double work;    /* since prepare, also that of the systems of system.h; the caller's to pass on */
   /* factored; grown when a problem needs more */
   perp_arena own, grown;
   size_t capacity;
@@ -96,7 +98,7 @@ double perp_rows_sweep(perp_rows *R, double *lambda, const int *order, bool back
 
 /* Single rows, for methods with their own blocks: w_i as the sweeps have it, the effect of
  * lambda_i += change on it (lambda itself is the caller's), and the entry A_ij of two rows. */
-double perp_rows_slack(const perp_rows *R, const double *lambda, int i);
+double perp_rows_slack(perp_rows *R, const double *lambda, int i);
 void perp_rows_change(perp_rows *R, int i, double change);
 double perp_rows_entry(const perp_rows *R, int i, int j);
 
@@ -107,7 +109,7 @@ void perp_rows_A(perp_rows *R, const double *x, double *y);
 /* d [n] with diag(d) - A positive semidefinite when A is symmetric: row sums of |A| when dense; when
  * factored s_i + sum over blocks of (rows touching the block) |G_ib|^2, as (sum of k terms)^2 <= k
  * (sum of squares).  The two rows of a cone get the same value.  Zero rows get 1. */
-void perp_rows_majorant(const perp_rows *R, double *d);
+void perp_rows_majorant(perp_rows *R, double *d);
 /* Bounds of row i given lambda (friction rows: of their normal multiplier). */
 void perp_rows_bounds(const perp_rows *R, const double *lambda, int i, double *lo, double *hi);
 /* y = projection of x [n] on the set of friction limits given by the normal multipliers in y; rows
@@ -121,6 +123,11 @@ double perp_rows_residual(perp_rows *R, const double *lambda, const double *w);
 static inline double perp_rows_target(double tol, const perp_lcp *p)
 {
   return 0.9 * (tol > 0 ? tol : p->tol > 0 ? p->tol : 1e-8);
+}
+
+static inline bool perp_rows_spent(const perp_rows *R)
+{
+  return perp_lcp_spent(R->p, R->work);
 }
 
 /* The nearest point of the disc of radius r. */

@@ -79,6 +79,7 @@ PERP_CLONES_OF_FOUR static void rows_product_share(void *user, int member, int m
 static void apply(perp_rows *R, const double *x, double *u, const double *b, double *y)
 {
   const perp_lcp *p = R->p;
+  R->work += y != NULL ? R->product : 0.5 * R->product;
   if (p->F == NULL) {
     for (int i = 0; i < p->n; i++) y[i] = b != NULL ? b[i] : 0;
     if (p->n < 48) { /* below that the call costs more than the work */
@@ -113,10 +114,11 @@ void perp_rows_A(perp_rows *R, const double *x, double *y)
   apply(R, x, R->uu, NULL, y);
 }
 
-void perp_rows_majorant(const perp_rows *R, double *d)
+void perp_rows_majorant(perp_rows *R, double *d)
 {
   const perp_lcp *p = R->p;
   const perp_blocks *F = p->F;
+  R->work += R->product;
   for (int i = 0; i < p->n; i++) d[i] = 0;
   if (F == NULL)
     for (int j = 0; j < p->n; j++) {

@@ -33,6 +33,7 @@ static double dense_row(perp_rows *R, const perp_unit *t, double *lambda)
     double c = change[k];
     if (c == 0) continue;
     lambda[i + k] += c;
+    R->work += n;
     const double *a = p->A + (size_t)(i + k) * (size_t)p->lda;
     double *w = R->w;
     for (int j = 0; j < n; j++) w[j] += c * a[j];
@@ -211,6 +212,7 @@ PERP_CLONES_OF_FOUR static void sweep_share(void *user, int member, int members)
 double perp_rows_sweep(perp_rows *R, double *lambda, const int *order, bool back)
 {
   double worst = 0;
+  if (R->p->F != NULL) R->work += R->product;
   if (order == NULL && !back) {
     sweep s = { .R = R, .lambda = lambda };
     perp_team(perp_rows_threads(R), sweep_share, &s);
@@ -236,12 +238,13 @@ static const double *row_numbers(const perp_rows *R, int i, int *width)
   return g + (size_t)(i - t->row) * (size_t)*width;
 }
 
-double perp_rows_slack(const perp_rows *R, const double *lambda, int i)
+double perp_rows_slack(perp_rows *R, const double *lambda, int i)
 {
   const perp_lcp *p = R->p;
   if (p->F == NULL) return R->w[i];
   int width;
   const double *g = row_numbers(R, i, &width);
+  R->work += width;
   double w = row_dot(R, &R->unit[R->unit_of[i]], g, width, R->u) + p->b[i];
   return p->F->s != NULL ? w + p->F->s[i] * lambda[i] : w;
 }
@@ -253,10 +256,12 @@ void perp_rows_change(perp_rows *R, int i, double change)
   if (p->F == NULL) {
     const double *a = p->A + (size_t)i * (size_t)p->lda;
     for (int j = 0; j < R->n; j++) R->w[j] += change * a[j];
+    R->work += R->n;
     return;
   }
   int width;
   const double *g = row_numbers(R, i, &width);
+  R->work += width;
   row_axpy(R, &R->unit[R->unit_of[i]], g, width, change, R->u);
 }
 

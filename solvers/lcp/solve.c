@@ -227,6 +227,7 @@ static perp_status run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, dou
                        perp_stats *stats)
 {
   perp_lcp q = *p, scaled;
+  double formed = 0; /* the work of that */
   if (q.frozen) {
     q.fric_of = NULL;
     q.cone = NULL;
@@ -236,6 +237,7 @@ static perp_status run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, dou
   if (q.F != NULL && (s->D != NULL || !(s->d->d.caps & PERP_LCP_FACTORED))) {
     double *A = s->A != NULL ? s->A : s->formed;
     PERP_TRY(form(ctx, s, q.F, A));
+    formed = (double)q.n * q.n;
     q.A = A;
     q.lda = q.n;
     q.F = NULL;
@@ -246,7 +248,11 @@ static perp_status run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, dou
     PERP_FAIL(ctx, PERP_OK, "%s does not serve %s", s->d->d.name, what);
     return PERP_OK;
   }
-  if (s->D == NULL) return call(ctx, s, &q, lambda, stats);
+  if (s->D == NULL) {
+    perp_status done = call(ctx, s, &q, lambda, stats);
+    stats->work += formed;
+    return done;
+  }
 
   perp_lcp_equilibration(&q, s->D, s->scratch);
   perp_lcp_rescale(&q, s->D, s->SA, s->Sb, s->Slo, s->Shi, s->Smu, &scaled);
@@ -254,6 +260,7 @@ static perp_status run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, dou
   scaled.unit = s->Sunit;
   for (int i = 0; i < q.n; i++) lambda[i] /= s->D[i];
   perp_status status = call(ctx, s, &scaled, lambda, stats);
+  stats->work += formed;
   for (int i = 0; i < q.n; i++) {
     lambda[i] *= s->D[i];
     s->certificate[i] *= s->D[i];
@@ -344,6 +351,11 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
     start_at_zero(p, lambda);
     stats->reason = PERP_NOT_FINITE;
   }
+  /* methods that do not count: a step is worth a product, or the factorization that it says */
+  if (!(stats->work > 0) && stats->reason != PERP_UNSUITED)
+    stats->work = (double)n * n *
+                  (fmax((double)stats->matvecs, stats->iterations) + 1 +
+                   stats->factorizations * (n / 3.0));
 
   perp_reason verdict = judge(s, &q, tol, lambda, x, judgement, stats);
   if (verdict == PERP_CONVERGED)

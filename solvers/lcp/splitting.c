@@ -146,8 +146,10 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
     }
     if (stats->reason == PERP_RUNNING && last)
       stats->reason = w->o.sweeps > 0 ? PERP_SWEEPS_DONE : PERP_MAX_ITER;
+    if (stats->reason == PERP_RUNNING && perp_rows_spent(R)) stats->reason = PERP_MAX_ITER;
     if (due && stats->reason == PERP_RUNNING) perp_rows_reset(R, lambda);
   }
+  stats->work = R->work;
   /* what cannot move by these rules is outside the domain of the method */
   if (stats->reason == PERP_STALLED && R->zero_diagonal) stats->reason = PERP_UNSUITED;
   return PERP_OK;

@@ -269,7 +269,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   if (best <= tol) stats->reason = PERP_CONVERGED;
 
   while (stats->reason == PERP_RUNNING) {
-    if (stats->iterations == w->o.max_iter) {
+    if (stats->iterations == w->o.max_iter || perp_lcp_spent(p, stats->work + R->work)) {
       stats->reason = PERP_MAX_ITER;
       break;
     }
@@ -319,6 +319,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     next_point(w, n, relax);
   }
   memcpy(lambda, w->keep, bytes);
+  stats->work += R->work;
   return PERP_OK;
 }
 

@@ -143,9 +143,13 @@ static perp_status stagger_solve(perp_ctx *ctx, const perp_stagger *S,
                                  const perp_stagger_part *part, const perp_lcp *q, double tol,
                                  double *lambda, perp_stats *stats, bool *good)
 {
+  const double whole = S->rows.p->work;
+  perp_lcp limited = *q;
   perp_stats inner;
-  PERP_TRY(perp_lcp_solve(ctx, part->s, q, tol, lambda, NULL, NULL, &inner));
+  limited.work = whole > 0 ? fmax(whole - stats->work - S->rows.work, 1) : 0;
+  PERP_TRY(perp_lcp_solve(ctx, part->s, &limited, tol, lambda, NULL, NULL, &inner));
   stats->matvecs += inner.matvecs;
+  stats->work += inner.work;
   stats->factorizations += inner.factorizations;
   *good = *good && inner.reason == PERP_CONVERGED;
   if (inner.reason == PERP_UNSUITED) {

@@ -142,6 +142,7 @@ static bool dense_factor(perp_system *S)
       }
     }
     if (f == 0) return true;
+    S->R->work += (double)f * f * (1 + f / (S->lu ? 3.0 : 6.0));
     if (S->lu) return LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, f, f, S->K, f, S->pivot) == 0;
     if (cholesky(f, S->K)) return true;
     S->lu = true; /* indefinite */
@@ -152,6 +153,7 @@ static bool dense_factor(perp_system *S)
 static void dense_solve(perp_system *S, const double *r, double *x)
 {
   int f = S->f;
+  S->R->work += (double)f * f;
   for (int k = 0; k < f; k++) S->rhs[k] = r[S->index[k]];
   if (f == 0)
     ;
@@ -168,6 +170,7 @@ static void dense_solve(perp_system *S, const double *r, double *x)
 static void factored_solve(perp_system *S, const double *r, double *x)
 {
   const perp_lcp *p = S->R->p;
+  S->R->work += S->R->product + 2 * (double)perp_bodylu_nnz(S->L);
   for (int i = 0; i < S->n; i++) {
     x[i] = S->omega[i] * r[i];
     if (S->coupled && S->sigma[i] != 0) x[i] += S->sigma[i] * r[p->fric_of[i]];
@@ -215,7 +218,10 @@ bool perp_system_factor(perp_system *S, const double *d, const double *gamma)
       double g = d[i] < HUGE_VAL ? S->gamma[i] * S->Ax[i] * S->omega[i] : S->gamma[i];
       S->sigma[i] = g * S->omega[R->p->fric_of[i]];
     }
-  return perp_bodylu_factor(S->L, F, S->omega, S->coupled ? S->sigma : NULL, R->p->fric_of);
+  bool good_pivots = perp_bodylu_factor(S->L, F, S->omega, S->coupled ? S->sigma : NULL,
+                                        R->p->fric_of);
+  S->R->work += perp_bodylu_work(S->L);
+  return good_pivots;
 }
 
 static double norm(int n, const double *x)

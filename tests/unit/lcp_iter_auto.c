@@ -122,11 +122,83 @@ static void check_both(void)
     }
 }
 
+/* What no solver solves: the end is that of the budget, the same every time, with the best iterate and its reason. */
+static void check_ends(void)
+{
+  enum { ROWS = 20 };
+  static double A[ROWS * ROWS], b[ROWS];
+  perp_rng *rng = perp_rng_create(5);
+  perp_lcp_problem hard[2];
+  perp_lcp random = { .n = ROWS, .A = A, .lda = ROWS, .b = b, .brief = true };
+  for (int i = 0; i < ROWS * ROWS; i++) A[i] = perp_rng_normal(rng);
+  for (int i = 0; i < ROWS; i++) b[i] = -1 - perp_rng_uniform(rng, 0, 1);
+  perp_rng_destroy(rng);
+  perp_lcp_recipe recipe[] = { { .family = "heavy-cone", .n = 60, .seed = 1 },
+                               { .family = "wall-rough-cone", .n = 540, .seed = 1 } };
+  recipe[1].n = perp_lcp_family_rows(perp_lcp_family_find("wall-rough-cone"), 540);
+  for (int k = 0; k < 2; k++)
+    if (perp_lcp_generate(&ctx, &recipe[k], &hard[k]) != PERP_OK) bail("%s", ctx.msg);
+  const perp_lcp *problems[] = { &random, &hard[0].p, &hard[1].p };
+  for (int k = 0; k < 3; k++) {
+    const double budget = k == 2 ? 1e8 : 3e8;
+    const char *spec = k == 2 ? "auto:budget=0.1" : "auto:budget=0.3";
+    perp_stats one = run(spec, problems[k], 1e-12), two = run(spec, problems[k], 1e-12);
+    ok(one.reason < 0 && isfinite(one.residual) && one.work < 1.2 * budget,
+       "%d rows that nobody solves to 1e-12 with that: %s after %.3g of %.3g, rel %.1e",
+       problems[k]->n, perp_reason_name(one.reason), one.work, budget, one.residual);
+    ok(one.work == two.work && one.residual == two.residual && one.fallbacks == two.fallbacks,
+       "... and the same again");
+  }
+  for (int k = 0; k < 2; k++) perp_lcp_problem_free(&hard[k]);
+}
+
+/* Every method that comes with perp counts its work, and stops near what its caller affords. */
+static void check_limits(void)
+{
+  static const char *const families[] = { "spd", "stack-friction", "stack-box", "pushed-cone",
+                                          "bimatrix" };
+  static const double limits[] = { 5e4, 2e5, 1e6 };
+  const perp_desc *d;
+  for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_lcp, i)) != NULL; i++) {
+    int counted = 0, over = 0, same = 0, tried = 0;
+    if (d->caps & PERP_LCP_PEER) continue;
+    for (size_t k = 0; k < sizeof families / sizeof *families; k++) {
+      perp_lcp_problem q;
+      perp_lcp_recipe recipe = { .family = families[k] };
+      recipe.n = perp_lcp_family_rows(perp_lcp_family_find(families[k]), 72);
+      if (perp_lcp_generate(&ctx, &recipe, &q) != PERP_OK) bail("%s", ctx.msg);
+      if (perp_lcp_unsuited(d, &q.p) == NULL) {
+        perp_lcp p = q.p;
+        p.brief = true;
+        p.work = 2e7;
+        perp_stats all = run(d->name, &p, 1e-8);
+        counted += all.reason == PERP_UNSUITED || all.work >= p.n;
+        tried++;
+        for (int l = 0; l < 3; l++) {
+          p.work = limits[l];
+          perp_stats some = run(d->name, &p, 1e-8);
+          /* a step: a factorization or some, or a sweep of inner ones */
+          over += some.work > limits[l] + 12.0 * p.n * p.n * p.n;
+          same += some.reason == PERP_CONVERGED && all.reason != PERP_CONVERGED;
+          if (some.work > limits[l] + 12.0 * p.n * p.n * p.n)
+            printf("# %s %s %g of %g\n", d->name, families[k], some.work, limits[l]);
+        }
+      }
+      perp_lcp_problem_free(&q);
+    }
+    ok(counted == tried && over == 0 && same == 0,
+       "%s: counts its work on %d of %d problems and stops near the limit of the caller", d->name,
+       counted, tried);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
   check_both();
+  check_limits();
+  check_ends();
   perp_ctx known = ctx;
   if (perp_register(&ctx, wrong) != PERP_OK) bail("%s", ctx.msg);
   check_best();
@@ -175,10 +247,17 @@ int main(void)
      "a refused answer is a counted fallback");
   ok(stats.by != NULL && strcmp(stats.by, "lemke") == 0, "... and says whose answer it is");
   ok(seen.tries == 2 && seen.refused == 1 && seen.accepted == 1, "... and the trace tells");
-  stats = run("auto:chain=(pgs:max_iter=50;lemke),budget=40", &q.p, 1e-8);
-  ok(stats.reason == PERP_MAX_ITER && stats.residual > 1e-8 && stats.matvecs >= 40,
-     "auto: a budget of 40 products is spent by 50 sweeps, and lemke not asked (%s)",
-     perp_reason_name(stats.reason));
+  /* 9 multiplications a product of 3 rows */
+  stats = run("auto:chain=(pgs;lemke),budget=3.6e-7", &q.p, 1e-8);
+  ok(stats.reason == PERP_MAX_ITER && stats.residual > 1e-8 && stats.matvecs >= 30 &&
+         stats.work >= 360 && stats.work < 400,
+     "auto: a budget of 360 is spent by sweeps, and lemke not asked (%s, %g)",
+     perp_reason_name(stats.reason), stats.work);
+  perp_lcp afford = q.p;
+  afford.work = 360;
+  stats = run("auto:chain=(pgs;lemke)", &afford, 1e-8);
+  ok(stats.reason == PERP_MAX_ITER && stats.work >= 360 && stats.work < 400,
+     "... as is what the caller affords (%g)", stats.work);
   stats = run("auto:chain=(pgs:max_iter=50)", &q.p, 1e-8);
   ok(stats.reason < 0 && stats.fallbacks >= 1, "a chain without an answer fails honestly");
   perp_lcp_problem_free(&q);

@@ -54,31 +54,38 @@ static void feedback(const char *text, double alpha_v, double two_alpha, double 
   pendulum_close(&s);
 }
 
-/* The push of a contact: rate |gap|, up to a speed. */
-static void pushes(void)
+/* The feedback of a contact with a gap of -0.16 ... 0.02 m and rates of both signs (Vondrak 6.34, one-sided): its speed is
+ * bounded on the velocity level, and on the other one that to which it leads. */
+static void contacts(void)
 {
   static const struct {
     const char *text;
-    double rate, most;
-  } known[] = { { "baumgarte", 20, 1 }, /* 0.2 / h */
-                { "baumgarte:contact=0.5", 0.5, 1 },
-                { "baumgarte:contact=4,push=3", 4, 3 },
-                { "baumgarte:push=0.1", 20, 0.1 } };
+    double alpha, beta, push;
+  } known[] = { { "baumgarte", 20, 20, 0.1 }, /* 1 / 5 h */
+                { "baumgarte:alpha=0.5", 0.5, 0.5, 0.1 },
+                { "baumgarte:alpha=4,beta=3,push=3", 4, 3, 3 },
+                { "baumgarte:push=1", 20, 20, 1 } };
   for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    const double a = known[k].alpha, b = known[k].beta, push = known[k].push;
     perp_spec spec;
     void *ws;
     if (perp_spec_parse(&pendulum_ctx, PERP_KIND_stab, known[k].text, &spec) != PERP_OK)
       bail("%s", pendulum_ctx.msg);
     const perp_stab_desc *stab = (const perp_stab_desc *)spec.d;
-    if (stab->create(&pendulum_ctx, &(perp_stab_sys){ .m = 0 }, spec.opts, &ws) != PERP_OK)
-      bail("%s", pendulum_ctx.msg);
-    double off = 0;
-    for (int i = -1; i < 5; i++) {
-      const double gap = -0.02 * i * i * i;
-      const double push = gap < 0 ? fmin(-known[k].rate * gap, known[k].most) : 0;
-      off = fmax(off, fabs(stab->push(ws, 0.01, gap) - push));
+    const perp_stab_sys none = { .m = 0 };
+    if (stab->create(&pendulum_ctx, &none, spec.opts, &ws) != PERP_OK) bail("%s", pendulum_ctx.msg);
+    double off = 0, off_acceleration = 0;
+    for (int i = 0; i < 6; i++) {
+      const double gap = i > 0 ? -0.01 * (1 << i) / 2 : 0.02, rate = 0.3 * (i % 3 - 1);
+      const double speed = gap < 0 ? fmin(-a * gap, push) : 0;
+      const double wanted = -2 * a * rate - b * b * fmax(gap, -2 * a * push / (b * b));
+      off = fmax(off, fabs(stab->contact(ws, PERP_LEVEL_VELOCITY, 0.01, gap, rate) - speed));
+      off_acceleration = fmax(
+          off_acceleration,
+          fabs(stab->contact(ws, PERP_LEVEL_ACCELERATION, 0.01, gap, rate) - wanted));
     }
-    below(off, 1e-14, "%s: the push of a contact", known[k].text);
+    below(off, 1e-14, "%s: the speed at which a contact parts", known[k].text);
+    below(off_acceleration, 1e-12, "%s: its acceleration", known[k].text);
     stab->destroy(ws);
     perp_spec_free(&spec);
   }
@@ -89,7 +96,7 @@ int main(void)
   feedback("baumgarte:alpha=50", 50, 100, 2500);
   feedback("baumgarte:alpha=5,beta=3", 5, 10, 9);
   feedback("baumgarte", 100, 2 * 5.0, 25); /* h = 0.01: 1/h, and 1/(20 h) */
-  pushes();
+  contacts();
 
   /* two seconds, which the chaos of this motion does not blur; the reference starts with half a kick, so
    * that its velocities are those between the positions: second order */
