@@ -537,13 +537,14 @@ static perp_ode_answer project(perp_contacts *c, perp_constrained *k, double t, 
     c->collision_s += perp_constrained_clock(k) - start;
     if (k->status != PERP_OK) return PERP_ODE_FAILED;
     if (pass == passes ||
-        !perp_contact_post_deep(c->post, c->contact_ahead, c->n_ahead, c->swept)) {
+        !perp_contact_post_deep(c->post, c->contact_ahead, NULL, c->n_ahead, c->swept)) {
       memcpy(c->q_ahead, q, (size_t)c->model->nq * sizeof *q);
       c->ahead_holds = c->sleep == NULL; /* else bodies wake up in between */
       break;
     }
     bool moved;
-    if (!perp_contact_post_position(c->post, k, c->contact_ahead, c->n_ahead, q, &moved, count))
+    if (!perp_contact_post_position(c->post, k, c->contact_ahead, NULL, c->n_ahead, q, &moved,
+                                    count))
       return PERP_ODE_FAILED;
     if (!moved) break;
     changed = true;

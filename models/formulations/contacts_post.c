@@ -18,7 +18,9 @@ struct perp_contact_post {
   double softness;       /* 1/kg, of positions */
   double *before, *free; /* [6 bodies] twists, see islands.h */
   perp_arena arena;
-  unsigned char *kept; /* [cap] */
+  unsigned char *kept;         /* [cap] */
+  const perp_contact *contact; /* of the positions that are corrected, */
+  const unsigned char *left;   /* and which are left as deep as they are */
   int cap;
 };
 
@@ -134,12 +136,12 @@ bool perp_contact_post_stops(const perp_contact_post *p)
   return p->how.velocity;
 }
 
-bool perp_contact_post_deep(const perp_contact_post *p, const perp_contact *contact, int n,
-                            bool swept)
+bool perp_contact_post_deep(const perp_contact_post *p, const perp_contact *contact,
+                            const unsigned char *left, int n, bool swept)
 {
   const double tol = fmax(fmax(p->how.tol, p->o.slop), swept ? p->how.swept * p->o.size : 0);
   for (int i = 0; i < n; i++)
-    if (contact[i].gap < -tol) return true;
+    if (contact[i].gap < -tol && (left == NULL || !left[i])) return true;
   return false;
 }
 
@@ -159,8 +161,9 @@ static perp_status room(perp_ctx *ctx, perp_contact_post *p, int n)
 static double gap_of(void *user, const perp_contact *x, double h, const double *before,
                      const double *free)
 {
-  (void)user, (void)h, (void)before, (void)free;
-  return x->gap;
+  const perp_contact_post *p = user;
+  (void)h, (void)before, (void)free;
+  return p->left != NULL && p->left[x - p->contact] ? fmax(x->gap, 0) : x->gap;
 }
 
 static double nothing(void *user, const perp_contact *x, double h, const double *before,
@@ -210,11 +213,13 @@ static bool correct(perp_contact_post *p, perp_constrained *k, const perp_contac
 }
 
 bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
-                                const perp_contact *contact, int n, double *q, bool *moved,
-                                perp_contact_count *count)
+                                const perp_contact *contact, const unsigned char *left, int n,
+                                double *q, bool *moved, perp_contact_count *count)
 {
   const perp_model *model = p->model;
   *moved = false;
+  p->contact = contact;
+  p->left = left;
   k->status = room(k->ctx, p, n);
   if (k->status != PERP_OK) return false;
   perp_contact_count one = { 0 };

@@ -44,13 +44,15 @@ void perp_contact_post_restart(perp_contact_post *p);
 
 int perp_contact_post_passes(const perp_contact_post *p);
 bool perp_contact_post_stops(const perp_contact_post *p); /* are velocities corrected? */
-/* Is a contact deeper than is left alone?  swept: the problems of the step were left by a number of sweeps. */
-bool perp_contact_post_deep(const perp_contact_post *p, const perp_contact *contact, int n,
-                            bool swept);
-/* One pass with the contacts [n] at q, where k is; moved: q is new (not where the lcp failed).  count is added to.  False: k says why. */
+/* Is a contact deeper than is left alone?  left [n]: those that are, however deep; NULL: none.  swept: the problems of the
+ * step were left by a number of sweeps. */
+bool perp_contact_post_deep(const perp_contact_post *p, const perp_contact *contact,
+                            const unsigned char *left, int n, bool swept);
+/* One pass with the contacts [n] at q, where k is; those in left [n] (NULL: none) stay as deep as they are.  moved: q is
+ * new (not where the lcp failed).  count is added to.  False: k says why. */
 bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
-                                const perp_contact *contact, int n, double *q, bool *moved,
-                                perp_contact_count *count);
+                                const perp_contact *contact, const unsigned char *left, int n,
+                                double *q, bool *moved, perp_contact_count *count);
 /* The velocities at the end of a step, at time t in the state where k is: of the contacts [n] those with a gap up to
  * `closed`.  CHANGED: v is new. */
 perp_ode_answer perp_contact_post_velocity(perp_contact_post *p, perp_constrained *k, double t,

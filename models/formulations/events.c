@@ -438,11 +438,12 @@ static perp_ode_answer part_bodies(perp_events *s, perp_constrained *k, double *
   perp_contact_count count = { 0 };
   bool good = true, moved = true, changed = false;
   int pass = 0;
-  while (good && moved && pass < passes &&
-         perp_contact_post_deep(s->post, s->contact, s->n, false)) {
+  while (good && moved && pass < passes) {
+    for (int i = 0; i < s->n; i++) s->part[i] = s->of[i] >= 0 && s->now.x[s->of[i]].held;
+    if (!perp_contact_post_deep(s->post, s->contact, s->part, s->n, false)) break;
     pass++;
     const double start = perp_constrained_clock(k), kkt = k->kkt_s;
-    good = perp_contact_post_position(s->post, k, s->contact, s->n, q, &moved, &count);
+    good = perp_contact_post_position(s->post, k, s->contact, s->part, s->n, q, &moved, &count);
     s->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt);
     changed |= moved;
     good = good && perp_events_find(s, k, q);
