@@ -138,6 +138,7 @@ static void print_solution(const perp_spec *spec, const perp_lcp_problem *p,
     if (s->tol_data > 0) perp_json_real(&j, "tol_data", s->tol_data);
     perp_json_real(&j, "seconds", s->seconds);
     perp_json_int(&j, "factorizations", s->stats.factorizations);
+    perp_json_real(&j, "work", s->stats.work);
     perp_json_int(&j, "matvecs", s->stats.matvecs);
     perp_json_int(&j, "fallbacks", s->stats.fallbacks);
     json_judgement(&j, "judgement", &s->judgement);

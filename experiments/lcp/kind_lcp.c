@@ -54,6 +54,8 @@ static const perp_metric table[] = {
   { "factorizations", "", "numeric factorizations", -1, false },
   { "matvecs", "", "products with A or their equivalent", -1, false },
   { "fallbacks", "", "how often another method had to step in", -1, false },
+  { "work.counted", "", "multiplications with additions, as the method counts them (lcp.h)", -1,
+    false },
   { "time.cpu", "s", "thread-CPU time of one solve", -1, true },
   { "work.products", "",
     "thread-CPU time of the solve over that of one product A lambda, the cost of a sweep", -1,
@@ -401,12 +403,19 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
   else if (!solved)
     snprintf(out->cause, sizeof out->cause, "%s after %d iterations, rel %.3g", out->reason,
              k->stats.iterations, k->stats.residual);
-  const double value[] = { k->judgement.rel,         k->judgement.data,
-                           k->judgement.abs,         k->judgement.componentwise,
-                           k->judgement.siconos,     k->judgement.fclib,
-                           k->judgement.abh,         k->p->n,
-                           k->stats.iterations,      k->stats.factorizations,
-                           (double)k->stats.matvecs, k->stats.fallbacks };
+  const double value[] = { k->judgement.rel,
+                           k->judgement.data,
+                           k->judgement.abs,
+                           k->judgement.componentwise,
+                           k->judgement.siconos,
+                           k->judgement.fclib,
+                           k->judgement.abh,
+                           k->p->n,
+                           k->stats.iterations,
+                           k->stats.factorizations,
+                           (double)k->stats.matvecs,
+                           k->stats.fallbacks,
+                           k->stats.work };
   const size_t first = proved ? 7 : 0; /* a proof leaves nothing to judge: from `rows` on */
   for (size_t i = first; i < sizeof value / sizeof *value; i++)
     perp_outcome_add(out, table[i].name, value[i]);

@@ -60,6 +60,8 @@ static void compare(const char *name, const perp_lcp *p, const perp_spec *automa
     double cap = fmin(enough(p), (table ? 20 : 1) * best);
     perp_stats stats = run(&member[i], p, cap);
     if (stats.reason != PERP_CONVERGED) continue;
+    /* lambda = 0 may be the answer of a method that refused the structure of A, at which it has looked */
+    stats.work = fmax(stats.work, (double)p->n * p->n);
     if (table) printf(" %s %.3g", member[i].d->name, stats.work);
     if (stats.work < best) {
       best = stats.work;
