@@ -84,7 +84,7 @@ void perp_page_series(perp_page *page)
   };
   const perp_view *v = &page->view;
   double h = perp_page_shown_x(page);
-  bool headed = false;
+  bool headed = false, drawn = false;
   for (size_t c = 0; c < sizeof charts / sizeof *charts; c++)
     for (int facet = 0; facet < v->n_facets; facet++) {
       int row[MOST_CURVES], n = 0;
@@ -102,7 +102,7 @@ void perp_page_series(perp_page *page)
                   "s. A method that "
                   "diverged, or was cut short, ends where it was stopped.</p>\n",
                   h);
-      page->folded = headed; /* one picture is enough where a script draws them all */
+      page->folded = drawn; /* one picture is enough where a script draws them all */
       headed = true;
       const char *title = v->facet[facet][0] == '\0'
                               ? charts[c].title
@@ -124,6 +124,7 @@ void perp_page_series(perp_page *page)
                            "stabilization; exact zeros are not drawn."
                          : "Total mechanical energy, zero at the start for a scene that starts at "
                            "rest at height 0.");
+      drawn = drawn || perp_figure_points(&f) > 0;
     }
   page->folded = false;
 }
