@@ -548,8 +548,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
 
 const perp_lcp_desc perp_lcp_block_gs = {
   .d = { .name = "block-gs",
-         .summary = "blocked Gauss-Seidel: contacts solved by enumeration or as exact cones, "
-                    "matrix-free too; dominant blocks unless symmetric",
+         .summary = "blocked Gauss-Seidel: contacts solved by enumeration, as exact cones or as "
+                    "Stewart-Trinkle blocks, matrix-free too; dominant blocks unless symmetric",
          .reference = "STAR 2012, section 4.3.3, eq. 82",
          .equation =
              "w_c = A_cc lambda_c + (b_c + sum over d != c of A_cd lambda_d), block after block",
@@ -562,11 +562,12 @@ const perp_lcp_desc perp_lcp_block_gs = {
   .solve = solve,
   .destroy = destroy,
   .serves = "symmetric positive definite A without friction; nonsymmetric A with dominant blocks; "
-            "friction and cones in practice: no theorem",
+            "friction as boxes, cones or Stewart-Trinkle rows in practice: no theorem",
   .ties = "none to break between blocks: sweeps, no pivots; in a block the index set of the last "
-          "sweep first",
-  .cost = "a sweep of pgs and the blocks: an elimination of up to 4 rows or an exact cone each; "
-          "O(n) numbers beside A",
+          "sweep first, in one of Stewart and Trinkle the lexico-minimum ratio",
+  .cost =
+      "a sweep of pgs and the blocks: an elimination of up to 4 rows, an exact cone, or a small "
+      "Lemke each; O(n) numbers beside A",
   .counts = "sweeps",
   .same = "pgs", /* where every block is one row: no friction */
 };

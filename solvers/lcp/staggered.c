@@ -36,8 +36,9 @@ struct opts {
 static const perp_opt options[] = {
   PERP_TEXT(struct opts, normal, "minmap-newton", "solver of the normal problem, with options"),
   PERP_TEXT(struct opts, friction, "",
-            "solver of the friction problem, with options; empty: minmap-newton for boxes, pgs for "
-            "cones, lemke for Stewart-Trinkle rows (not symmetric, zeros on the diagonal)"),
+            "solver of the friction problem, with options; empty: minmap-newton for boxes, "
+            "cone-newton for cones, lemke for Stewart-Trinkle rows (not symmetric, zeros on the "
+            "diagonal)"),
   PERP_INT(struct opts, max_iter, 500, 1, 1e9, "rounds before giving up"),
   PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
             "stop when the scaled residual is at or below this; 0: what the caller accepts"),
@@ -337,9 +338,11 @@ const perp_lcp_desc perp_lcp_staggered = {
   .create = create,
   .solve = solve,
   .destroy = destroy,
-  .serves =
-      "friction over what its two parts serve, where the limits come to rest: no theorem, a fixed "
-      "point need not exist or be found; without friction the part of the normals alone",
+  .serves = "friction over what its two parts serve, boxes, cones or Stewart-Trinkle rows, where "
+            "the limits "
+            "come to rest: no theorem, a fixed point need not exist or be found; without friction "
+            "the part "
+            "of the normals alone",
   .ties = "those of its parts; the normal problem goes first",
   .cost = "a solve of the normal and one of the friction problem a round, warm-started; O(n depth) "
           "numbers beside its parts",
