@@ -3,6 +3,7 @@
 #include "experiments/lcp/lcp_cmd.h"
 #include "solvers/lcp/convert.h"
 #include "solvers/lcp/io.h"
+#include "solvers/lcp/stewart.h"
 
 #include <errno.h>
 #include <math.h>
@@ -315,6 +316,14 @@ int perp_cmd_lcp_info(perp_ctx *ctx, int argc, char **argv)
     free(scratch);
   }
   double asymmetry = perp_lcp_asymmetry(p);
+  int *room = perp_xalloc(3 * (size_t)n + 1, sizeof *room);
+  perp_stewart pyramids = { .ptr = room, .rows = room + n + 1, .home = room + 2 * n + 1 };
+  perp_status known = perp_stewart_find(ctx, p, &pyramids);
+  free(room);
+  if (known != PERP_OK) {
+    perp_lcp_problem_free(&q);
+    return perp_lcp_refuse(ctx, known);
+  }
   if (perp_args_get(&args, "json") != NULL) {
     perp_json j = { .out = stdout, .indent = true };
     perp_json_open(&j, NULL, '{');
@@ -330,6 +339,7 @@ int perp_cmd_lcp_info(perp_ctx *ctx, int argc, char **argv)
     perp_json_int(&j, "friction", friction);
     perp_json_int(&j, "cones", cones);
     perp_json_int(&j, "zero_diagonal", zero_diagonal);
+    perp_json_int(&j, "stewart_trinkle", pyramids.contacts);
     perp_json_real(&j, "asymmetry", asymmetry);
     perp_json_bool(&j, "has_solution", q.solution != NULL);
     if (q.solution != NULL) perp_json_real(&j, "solution_residual", g.rel);
@@ -346,6 +356,9 @@ int perp_cmd_lcp_info(perp_ctx *ctx, int argc, char **argv)
     else
       printf("A           %lld of %lld not zero, asymmetry %.3g, %d zeros on the diagonal\n",
              entries, (long long)n * n, asymmetry, zero_diagonal);
+    if (pyramids.contacts > 0)
+      printf("contacts    %d of Stewart and Trinkle, as %s\n", pyramids.contacts,
+             p->contact_of != NULL ? "the file says" : "the zeros of A show");
     if (q.solution != NULL) printf("solution    known, residual %.3g\n", g.rel);
   }
   perp_lcp_problem_free(&q);

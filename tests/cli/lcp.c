@@ -366,6 +366,34 @@ static void test_harvest(void)
   refuses(2, "lcp convert murty.lcp --box", "--box has no effect: murty.lcp has no friction");
 }
 
+/* A contact of Stewart and Trinkle stays one: harvested, read back, solved by blocks and in turn. */
+static void test_contacts(void)
+{
+  const char *words = "lcp harvest incline --contact polyhedral --lcp lemke --size 40 --t-end 0.1s "
+                      "-o pyramids";
+  ok(run(words) == 0 && strstr(out, "incline-n40-1.lcp") != NULL, "perp %s", words);
+  int status = run("lcp info pyramids/incline-n40-1.lcp");
+  ok(status == 0 && strstr(out, "4 of Stewart and Trinkle, as the file says") != NULL,
+     "perp lcp info tells of its 4 contacts");
+  static const struct {
+    const char *method;
+    int least;
+  } cases[] = { { "block-gs", 2 }, { "staggered", 2 }, { "staggered:friction=keller", 2 } };
+  run("lcp generate incline-slide --boxes 4 -o slide.lcp");
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    char text[120];
+    snprintf(text, sizeof text, "lcp solve slide.lcp --lcp %s --json", cases[k].method);
+    status = run(text);
+    json_t *j = json_loads(out, 0, NULL);
+    ok(status == 0 && json_integer_value(json_object_get(j, "iterations")) >= cases[k].least &&
+           json_number_value(json_object_get(j, "work")) > 96 * 96,
+       "perp %s", text);
+    json_decref(j);
+  }
+  ok(run("lcp solve slide.lcp --lcp pgs") == 10 && strstr(err, "block-gs takes contacts") != NULL,
+     "pgs does not take such rows one by one, and says who does");
+}
+
 int main(void)
 {
   const char *problems = getenv("PERP_PROBLEMS");
@@ -379,6 +407,7 @@ int main(void)
   test_malformed();
   test_study();
   test_harvest();
+  test_contacts();
   test_files();
   program_close();
   return tap_done();
