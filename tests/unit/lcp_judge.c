@@ -514,6 +514,30 @@ static void check_team(void)
   perp_rng_destroy(g);
 }
 
+/* Problems that make no sense, one fault each: bounds given on one side only, and cones of other than two like rows. */
+static void no_sense(void)
+{
+  const double A[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, b[3] = { 0, 0, 0 },
+               low[3] = { 0, HUGE_VAL, 0 }, high[3] = { 1, -HUGE_VAL, 1 }, mu[3] = { 0, 0.5, 0.5 },
+               other[3] = { 0, 0.5, 0.4 };
+  const int fric_of[3] = { -1, 0, 0 };
+  const signed char cone[3] = { 0, 1, 0 }, two[3] = { 0, 1, 1 }, last[3] = { 0, 0, 1 };
+  const perp_lcp plain = { .n = 3, .A = A, .lda = 3, .b = b };
+  perp_lcp below = plain, above = plain, good = plain;
+  below.lo = low;
+  above.hi = high;
+  good.fric_of = fric_of, good.mu = mu, good.cone = cone;
+  perp_lcp unlike = good, twice = good, half = good;
+  unlike.mu = other, twice.cone = two, half.cone = last;
+  ok(perp_lcp_check(&ctx, &plain, NULL) == PERP_OK && perp_lcp_check(&ctx, &good, NULL) == PERP_OK,
+     "a problem of three rows, and with a cone");
+  ok(perp_lcp_check(&ctx, &below, NULL) == PERP_ERR_ARG, "lo = inf, without hi");
+  ok(perp_lcp_check(&ctx, &above, NULL) == PERP_ERR_ARG, "hi = -inf, without lo");
+  ok(perp_lcp_check(&ctx, &unlike, NULL) == PERP_ERR_ARG, "a cone of two mu");
+  ok(perp_lcp_check(&ctx, &twice, NULL) == PERP_ERR_ARG, "a cone that begins in one");
+  ok(perp_lcp_check(&ctx, &half, NULL) == PERP_ERR_ARG, "half a cone");
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -530,5 +554,6 @@ int main(void)
   check_pyramid();
   check_enumeration();
   check_team();
+  no_sense();
   return tap_done();
 }

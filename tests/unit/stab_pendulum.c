@@ -91,12 +91,41 @@ static void contacts(void)
   }
 }
 
+/* post-stabilization feeds nothing back, but for contacts at rest on the acceleration level where they are held:
+ * g'' = -2 g' / tau - g / tau^2, tau = 5 h. */
+static void held(void)
+{
+  static const char *const known[] = { "post", "post:velocity=true", "post:hold=true" };
+  for (int k = 0; k < 3; k++) {
+    perp_spec spec;
+    void *ws;
+    pendulum s;
+    double q[16], v[16];
+    pendulum_open(&s, 3, q, v);
+    if (perp_spec_parse(&pendulum_ctx, PERP_KIND_stab, known[k], &spec) != PERP_OK)
+      bail("%s", pendulum_ctx.msg);
+    const perp_stab_desc *stab = (const perp_stab_desc *)spec.d;
+    if (stab->create(&pendulum_ctx, &s.sys, spec.opts, &ws) != PERP_OK)
+      bail("%s", pendulum_ctx.msg);
+    const double gap = -1e-3, rate = 0.2, tau = 0.05;
+    const double wanted = k == 2 ? -2 * rate / tau - gap / (tau * tau) : 0;
+    near(stab->contact(ws, PERP_LEVEL_VELOCITY, 0.01, gap, rate), 0, 0, 0,
+         "%s: nothing on the velocity level", known[k]);
+    near(stab->contact(ws, PERP_LEVEL_ACCELERATION, 0.01, gap, rate), wanted, 1e-12, 1e-12,
+         "%s: what it feeds back", known[k]);
+    stab->destroy(ws);
+    perp_spec_free(&spec);
+    pendulum_close(&s);
+  }
+}
+
 int main(void)
 {
   feedback("baumgarte:alpha=50", 50, 100, 2500);
   feedback("baumgarte:alpha=5,beta=3", 5, 10, 9);
   feedback("baumgarte", 100, 2 * 5.0, 25); /* h = 0.01: 1/h, and 1/(20 h) */
   contacts();
+  held();
 
   /* two seconds, which the chaos of this motion does not blur; the reference starts with half a kick, so
    * that its velocities are those between the positions: second order */
