@@ -4,10 +4,10 @@
  *      M dq = J' mu + J_c' lambda,   J dq = -C,   0 <= lambda  perp  gap + J_c dq >= 0,    q <- q [+] dq
  *      M dv = J' mu + J_c' lambda,   J dv = 0,    0 <= lambda  perp  J_c (v + dv) >= 0
  *
- * The first moves bodies that penetrate apart without a velocity; contacts that are open may close; where the lcp finds
- * no answer it is asked again (or, as the scheme says, at once) with a softness of 1e-7 of the mean 1/m, so that contacts that contradict each other meet
- * halfway, and what a solver that failed has found is never used.  The second stops closed contacts that approach, and
- * takes energy only.  Both are frictionless, by islands, with the lcp of the
+ * The first moves bodies that penetrate apart without a velocity; contacts that are open may close.  Where the lcp
+ * finds no answer it is asked again (or, as the scheme says, at once) with a softness of 1e-7 of the mean 1/m, so that
+ * contacts that contradict each other meet halfway; what a solver that failed has found is never used.  The second
+ * stops closed contacts that approach, and takes energy only.  Both are frictionless, by islands, with the lcp of the
  * simulation.  Which of them is made, and when: by what the stabilization says (perp_stab_contacts). */
 #ifndef PERP_CONTACTS_POST_H
 #define PERP_CONTACTS_POST_H

@@ -31,21 +31,29 @@ static bool stewart_take(perp_stewart *s, int i, int c)
   return true;
 }
 
+/* Has row i the couplings of a slack, and to how many normals and directions? */
+static bool stewart_couples(const perp_lcp *p, int row, int *normals, int *directions)
+{
+  *normals = *directions = 0;
+  if (stewart_entry(p, row, row) != 0 || !stewart_plain(p, row)) return false;
+  for (int i = 0; i < p->n; i++) {
+    const double down = stewart_entry(p, i, row), across = stewart_entry(p, row, i);
+    if (down > 0 && across < 0)
+      ++*directions;
+    else if (down == 0 && across > 0)
+      ++*normals;
+    else if (down != 0 || across != 0)
+      return false;
+  }
+  return *directions > 0;
+}
+
 bool perp_stewart_slack(const perp_lcp *p)
 {
+  int normals, directions;
   for (int i = 0; p->A != NULL && i < p->n; i++) {
-    int normals = p->contact_of != NULL && p->contact_of[i] >= 0, directions = 0;
-    bool slack = stewart_entry(p, i, i) == 0 && stewart_plain(p, i);
-    for (int j = 0; j < p->n && slack; j++) {
-      const double down = stewart_entry(p, j, i), across = stewart_entry(p, i, j);
-      if (down > 0 && across < 0)
-        directions++;
-      else if (down == 0 && across > 0)
-        normals++;
-      else
-        slack = down == 0 && across == 0;
-    }
-    if (slack && normals > 0 && directions > 0) return true;
+    if (!stewart_couples(p, i, &normals, &directions)) continue;
+    if (normals > 0 || (p->contact_of != NULL && p->contact_of[i] >= 0)) return true;
   }
   return false;
 }
@@ -53,21 +61,16 @@ bool perp_stewart_slack(const perp_lcp *p)
 /* The contact of slack `row` by the structure of A; false when it has none. */
 static bool stewart_by_structure(const perp_lcp *p, int row, int c, perp_stewart *s)
 {
-  int normal = -1, directions = 0;
-  if (!stewart_plain(p, row) || !stewart_take(s, row, c)) return false;
+  int normals, directions;
+  if (!stewart_couples(p, row, &normals, &directions) || normals != 1) return false;
+  if (!stewart_take(s, row, c)) return false;
   for (int i = 0; i < p->n; i++) {
-    if (i == row) continue;
-    const double down = stewart_entry(p, i, row), across = stewart_entry(p, row, i);
-    if (down == 0 && across == 0) continue;
-    if (down == 0 && across > 0 && normal < 0)
-      normal = i;
-    else if (down > 0 && across < 0 && stewart_plain(p, i))
-      directions++;
-    else
-      return false;
+    const double across = stewart_entry(p, row, i);
+    if (across == 0) continue;
+    if (across < 0 && !stewart_plain(p, i)) return false;
     if (!stewart_take(s, i, c)) return false;
   }
-  return normal >= 0 && directions > 0;
+  return true;
 }
 
 static void stewart_find_structure(const perp_lcp *p, perp_stewart *s)

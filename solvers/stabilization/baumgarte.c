@@ -45,27 +45,16 @@ static const perp_opt options[] = {
 };
 
 struct ws {
+  struct stab_joints joints; /* first */
   struct opts opt;
-  int m;
 };
 
 static perp_status create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
 {
-  *ws = NULL;
-  if (sys->m < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "baumgarte: m = %d rows", sys->m);
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "baumgarte: no memory");
-  w->opt = *(const struct opts *)opts;
-  w->m = sys->m;
-  *ws = w;
+  const struct opts *o = opts;
+  PERP_TRY(stab_joints_create(ctx, "baumgarte", sys, o->alpha, o->beta, sizeof(struct ws), ws));
+  ((struct ws *)*ws)->opt = *o;
   return PERP_OK;
-}
-
-static void rhs(void *ws, perp_level level, double h, const double *C, const double *Cdot,
-                double *rhs)
-{
-  const struct ws *w = ws;
-  stab_feedback(level, h, w->opt.alpha, w->opt.beta, w->m, C, Cdot, rhs);
 }
 
 static double contact(const void *ws, perp_level level, double h, double gap, double rate)
@@ -74,11 +63,6 @@ static double contact(const void *ws, perp_level level, double h, double gap, do
   const double alpha = w->opt.alpha > 0 ? w->opt.alpha : 1 / (5 * h), push = w->opt.push;
   if (level == PERP_LEVEL_VELOCITY) return gap < 0 ? fmin(-alpha * gap, push) : 0;
   return stab_contact(alpha, w->opt.beta > 0 ? w->opt.beta : alpha, push, gap, rate);
-}
-
-static void destroy(void *ws)
-{
-  free(ws);
 }
 
 const perp_stab_desc perp_stab_baumgarte = {
@@ -90,7 +74,7 @@ const perp_stab_desc perp_stab_baumgarte = {
          .opts_size = sizeof(struct opts),
          .caps = PERP_STAB_FEEDBACK },
   .create = create,
-  .rhs = rhs,
-  .destroy = destroy,
+  .rhs = stab_joints_rhs,
+  .destroy = free,
   .contact = contact,
 };

@@ -79,10 +79,32 @@ static inline bool stab_solved(int n, const double *x, perp_stats *stats)
   return stats->reason >= 0;
 }
 
-/* The feedback of joints, alpha and beta 0: chosen (baumgarte.c). */
-static inline void stab_feedback(perp_level level, double h, double alpha, double beta, int m,
-                                 const double *C, const double *Cdot, double *rhs)
+/* A workspace that begins with what the feedback of joints needs; alpha and beta 0: chosen (baumgarte.c). */
+struct stab_joints {
+  double alpha, beta;
+  int m;
+};
+
+/* `size` bytes, zero but for the joints; *ws NULL on failure.  free() destroys it. */
+static inline perp_status stab_joints_create(perp_ctx *ctx, const char *name,
+                                             const perp_stab_sys *sys, double alpha, double beta,
+                                             size_t size, void **ws)
 {
+  *ws = NULL;
+  if (sys->m < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: m = %d rows", name, sys->m);
+  struct stab_joints *w = calloc(1, size);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", name);
+  *w = (struct stab_joints){ .alpha = alpha, .beta = beta, .m = sys->m };
+  *ws = w;
+  return PERP_OK;
+}
+
+static inline void stab_joints_rhs(void *ws, perp_level level, double h, const double *C,
+                                   const double *Cdot, double *rhs)
+{
+  const struct stab_joints *w = ws;
+  const int m = w->m;
+  double alpha = w->alpha, beta = w->beta;
   if (level == PERP_LEVEL_VELOCITY) {
     if (alpha == 0) alpha = 1 / h;
     for (int i = 0; i < m; i++) rhs[i] -= alpha * C[i];

@@ -46,27 +46,16 @@ static const perp_opt options[] = {
 };
 
 struct ws {
+  struct stab_joints joints; /* first */
   struct opts opt;
-  int m;
 };
 
 static perp_status create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
 {
-  *ws = NULL;
-  if (sys->m < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "split: m = %d rows", sys->m);
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "split: no memory");
-  w->opt = *(const struct opts *)opts;
-  w->m = sys->m;
-  *ws = w;
+  const struct opts *o = opts;
+  PERP_TRY(stab_joints_create(ctx, "split", sys, o->alpha, o->beta, sizeof(struct ws), ws));
+  ((struct ws *)*ws)->opt = *o;
   return PERP_OK;
-}
-
-static void rhs(void *ws, perp_level level, double h, const double *C, const double *Cdot,
-                double *rhs)
-{
-  const struct ws *w = ws;
-  stab_feedback(level, h, w->opt.alpha, w->opt.beta, w->m, C, Cdot, rhs);
 }
 
 static void contacts(const void *ws, perp_stab_contacts *how)
@@ -75,11 +64,6 @@ static void contacts(const void *ws, perp_stab_contacts *how)
   *how = (perp_stab_contacts){
     .passes = w->opt.passes, .tol = w->opt.tol, .swept = w->opt.swept, .soft = true
   };
-}
-
-static void destroy(void *ws)
-{
-  free(ws);
 }
 
 const perp_stab_desc perp_stab_split = {
@@ -91,7 +75,7 @@ const perp_stab_desc perp_stab_split = {
          .opts_size = sizeof(struct opts),
          .caps = PERP_STAB_FEEDBACK },
   .create = create,
-  .rhs = rhs,
+  .rhs = stab_joints_rhs,
   .contacts = contacts,
-  .destroy = destroy,
+  .destroy = free,
 };

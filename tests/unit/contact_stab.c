@@ -9,8 +9,7 @@
 static perp_ctx ctx;
 static const double h = 1.0 / 240, g = 9.81;
 
-/* n cubes of 1 m and 1 kg on each other and on the ground, each `overlap` deep in what is below */
-static perp_model *stack(int n, double overlap)
+static perp_model *on_ground(void)
 {
   perp_model *model = run_model(&ctx, 3);
   perp_model_gravity(model, g);
@@ -18,16 +17,25 @@ static perp_model *stack(int n, double overlap)
                             .kind = PERP_SHAPE_PLANE,
                             .surface = { .mu = 0.5, .mu_dynamic = 0.5 } };
   if (perp_model_add_shape(&ctx, model, &ground, NULL) != PERP_OK) bail("%s", ctx.msg);
-  for (int i = 0; i < n; i++) {
-    perp_body_def body = { .mass = perp_mass_box(1, 1, 1, 1),
-                           .x = { 0, 0, i + 0.5 - (i + 1) * overlap } };
-    perp_shape_def box = { .body = i,
-                           .kind = PERP_SHAPE_BOX,
-                           .half = { 0.5, 0.5, 0.5 },
-                           .surface = { .mu = 0.5, .mu_dynamic = 0.5 } };
-    run_body(&ctx, model, body);
-    if (perp_model_add_shape(&ctx, model, &box, NULL) != PERP_OK) bail("%s", ctx.msg);
-  }
+  return model;
+}
+
+static void unit_box(perp_model *model, int i, double x, double z)
+{
+  perp_body_def body = { .mass = perp_mass_box(1, 1, 1, 1), .x = { x, 0, z } };
+  perp_shape_def box = { .body = i,
+                         .kind = PERP_SHAPE_BOX,
+                         .half = { 0.5, 0.5, 0.5 },
+                         .surface = { .mu = 0.5, .mu_dynamic = 0.5 } };
+  run_body(&ctx, model, body);
+  if (perp_model_add_shape(&ctx, model, &box, NULL) != PERP_OK) bail("%s", ctx.msg);
+}
+
+/* n cubes of 1 m and 1 kg on each other and on the ground, each `overlap` deep in what is below */
+static perp_model *stack(int n, double overlap)
+{
+  perp_model *model = on_ground();
+  for (int i = 0; i < n; i++) unit_box(model, i, 0, i + 0.5 - (i + 1) * overlap);
   run_finish(&ctx, model);
   return model;
 }
@@ -334,23 +342,11 @@ static void test_bound(void)
 static double drift(const char *stab)
 {
   enum { ROWS = 10 };
-  perp_model *model = run_model(&ctx, 3);
-  perp_model_gravity(model, g);
-  perp_shape_def ground = { .body = PERP_WORLD,
-                            .kind = PERP_SHAPE_PLANE,
-                            .surface = { .mu = 0.5, .mu_dynamic = 0.5 } };
-  if (perp_model_add_shape(&ctx, model, &ground, NULL) != PERP_OK) bail("%s", ctx.msg);
+  perp_model *model = on_ground();
   int n = 0;
   for (int row = 0; row < ROWS; row++)
     for (int i = 0; i < ROWS - row; i++, n++) {
-      perp_body_def body = { .mass = perp_mass_box(1, 1, 1, 1),
-                             .x = { 1.1 * (i + 0.5 * row), 0, row + 0.5 } };
-      perp_shape_def box = { .body = n,
-                             .kind = PERP_SHAPE_BOX,
-                             .half = { 0.5, 0.5, 0.5 },
-                             .surface = { .mu = 0.5, .mu_dynamic = 0.5 } };
-      run_body(&ctx, model, body);
-      if (perp_model_add_shape(&ctx, model, &box, NULL) != PERP_OK) bail("%s", ctx.msg);
+      unit_box(model, n, 1.1 * (i + 0.5 * row), row + 0.5);
     }
   run_finish(&ctx, model);
   const double *q0 = perp_model_q0(model), *q, *v;
