@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { GOLDEN_LINES = 2048, GOLDEN_NUMBERS = 72 };
+enum { GOLDEN_LINES = 4096, GOLDEN_NUMBERS = 72 };
 
 typedef struct golden_line {
   char name[160];
@@ -39,6 +39,26 @@ static void golden_put(golden_line *l, const char *what, double number, double r
   l->what[l->n] = what;
   l->number[l->n] = number;
   l->room[l->n++] = room;
+}
+
+/* Value k = 0, 1, ... of an option that the golden lines vary: each choice; numbers beside the default, within their
+ * bounds.  False after the last. */
+static bool golden_option(const perp_opt *o, int k, char *value, size_t size)
+{
+  const bool whole = o->type == PERP_OPT_INT;
+  if (o->type == PERP_OPT_ENUM && k < 16 && o->choices[k] != NULL)
+    return snprintf(value, size, "%s", o->choices[k]) > 0;
+  if (o->type == PERP_OPT_BOOL && k < 2)
+    return snprintf(value, size, "%s", k == 1 ? "true" : "false") > 0;
+  if ((!whole && o->type != PERP_OPT_REAL) || k > 1) return false;
+  const double factor = k == 0 ? 0.7 : 1.4;
+  double x = isfinite(o->dflt) && o->dflt != 0 ? factor * o->dflt : factor * 0.3;
+  if (whole) x = o->dflt + (k == 0 ? -1 : 1);
+  if (x > o->max) x = isfinite(o->min) ? 0.5 * (o->min + o->max) : o->max - 0.1 * (1 + k);
+  if (x < o->min) x = isfinite(o->max) ? 0.5 * (o->min + o->max) : o->min + 0.1 * (1 + k);
+  if (whole) x = floor(x);
+  snprintf(value, size, "%.12g", x);
+  return x >= o->min && x <= o->max;
 }
 
 /* A line of the file against one that was made: -1 another line, 0 differs, 1 the same. */

@@ -74,6 +74,7 @@ static void lcp(const char *method, const char *family, int n, bool factored, bo
   /* contacts with some give, unequal ones */
   for (int i = 0; definite && i < q.p.n; i++)
     perp_lcp_edit(&q).A[i + (size_t)i * (size_t)q.p.lda] *= 1.1 + 0.1 * (i % 3);
+  q.p.work = 2e6; /* some of them never end where nothing is definite */
   if (perp_spec_parse(&ctx, PERP_KIND_lcp, method, &spec) != PERP_OK) bail("%s", ctx.msg);
   if ((perp_lcp_needs(&q.p) & ~spec.d->caps) == 0) {
     golden_line *l = golden_add("lcp %s on %s:n=%d%s%s", method, family, q.p.n,
@@ -94,6 +95,7 @@ static void lcp(const char *method, const char *family, int n, bool factored, bo
     put_count(l, "iterations", stats.iterations);
     put_count(l, "factorizations", (double)stats.factorizations);
     put_count(l, "products", (double)stats.matvecs);
+    put_count(l, "work", stats.work);
     if (stats.reason > 0) put(l, "x", q.p.n, x, 1e-6);
     if (stats.reason == PERP_UNSUITED) golden_lines--;
     free(x);
@@ -101,6 +103,16 @@ static void lcp(const char *method, const char *family, int n, bool factored, bo
   }
   perp_spec_free(&spec);
   perp_lcp_problem_free(&q);
+}
+
+/* Where nothing is definite, these are led by rounding. */
+static bool lcp_led(const char *name)
+{
+  static const char *const led[] = { "staggered", "fischer-newton", "minmap-newton",
+                                     "interior-point", "cone-newton" };
+  for (size_t k = 0; k < sizeof led / sizeof *led; k++)
+    if (strncmp(name, led[k], strlen(led[k])) == 0) return true;
+  return false;
 }
 
 static void lcps(void)
@@ -123,9 +135,6 @@ static void lcps(void)
                { "stack-cone", 12, true },
                { "incline-slide", 24, false },
                { "bimatrix", 8, false } };
-  /* where nothing is definite, these are led by rounding */
-  static const char *const led[] = { "staggered", "fischer-newton", "minmap-newton",
-                                     "interior-point", "cone-newton" };
   enum { DEFINITE = 8 };
   static const char *const ways[] = {
     "pgs:order=symmetric",
@@ -163,13 +172,75 @@ static void lcps(void)
        i++) {
     if (i >= n_ways && (d->caps & PERP_LCP_PEER || strcmp(d->name, "auto") == 0)) continue;
     const char *name = i < n_ways ? ways[i] : d->name;
-    size_t n = sizeof sets / sizeof *sets;
-    for (size_t k = 0; k < sizeof led / sizeof *led; k++)
-      if (strncmp(name, led[k], strlen(led[k])) == 0) n = DEFINITE;
+    const size_t n = lcp_led(name) ? (size_t)DEFINITE : sizeof sets / sizeof *sets;
     for (size_t k = 0; k < n; k++)
       for (int warm = 0; warm < (k % 2 == 0 ? 2 : 1); warm++)
         lcp(name, sets[k].family, sets[k].n, sets[k].factored, k < DEFINITE, warm);
   }
+}
+
+/* Each option of each method, one at a time. */
+static void lcp_options(void)
+{
+  static const struct {
+    const char *family;
+    int n;
+    bool factored, definite;
+  } sets[] = { { "wall-box", 24, false, true },
+               { "pd-nonsymmetric", 10, false, true },
+               { "stack-cone", 12, true, false },
+               { "incline-slide", 24, false, false },
+               { "bimatrix", 8, false, false } };
+  const perp_desc *d;
+  for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_lcp, i)) != NULL; i++) {
+    if (d->caps & PERP_LCP_PEER) continue;
+    for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
+      char value[32], text[100];
+      for (int k = 0; golden_option(o, k, value, sizeof value); k++) {
+        snprintf(text, sizeof text, "%s:%s=%s", d->name, o->key, value);
+        for (size_t j = 0; j < sizeof sets / sizeof *sets; j++)
+          if (sets[j].definite || !lcp_led(d->name))
+            lcp(text, sets[j].family, sets[j].n, sets[j].factored, sets[j].definite, false);
+      }
+    }
+  }
+}
+
+/* What the judge says of answers that are wrong, each in a way of its own. */
+static void judgements(void)
+{
+  const perp_lcp_family *f;
+  for (int i = 0; (f = perp_lcp_family_at(i)) != NULL; i++)
+    for (int factored = 0; factored < 2; factored++) {
+      const int n = perp_lcp_family_rows(f, 12);
+      perp_lcp_recipe recipe = { .family = f->name, .n = n, .seed = 7, .factored = factored };
+      perp_lcp_problem q;
+      if (n > 64 || perp_lcp_generate(&ctx, &recipe, &q) != PERP_OK) continue;
+      double *x = problem_memory((size_t)(2 * n), sizeof *x), *w = x + n,
+             *scratch = problem_memory(PERP_LCP_SCRATCH(n, q.p.F != NULL ? q.p.F->nv : 0),
+                                       sizeof *x);
+      golden_line *l = golden_add("judge %s:n=%d%s", f->name, n, factored ? ",factored" : "");
+      for (int k = 0; k < 3; k++) {
+        static const char *const names[3][8] = {
+          { "rel", "data", "abs", "componentwise", "siconos", "fclib", "abh", "coupling" },
+          { "rel1", "data1", "abs1", "componentwise1", "siconos1", "fclib1", "abh1", "coupling1" },
+          { "rel2", "data2", "abs2", "componentwise2", "siconos2", "fclib2", "abh2", "coupling2" }
+        };
+        for (int r = 0; r < n; r++) x[r] = k * (fmod(0.7548776662466927 * (r + k), 1) - 0.3);
+        perp_lcp_judgement j;
+        perp_lcp_judge(&q.p, x, w, scratch, &j);
+        const double figure[8] = { j.rel,     j.data,  j.abs, j.componentwise,
+                                   j.siconos, j.fclib, j.abh, j.coupling };
+        for (int r = 0; r < 8; r++)
+          if (isfinite(figure[r]))
+            golden_put(l, names[k][r], figure[r], 1e-12 + 1e-6 * fabs(figure[r]));
+        static const char *const sum[3] = { "w", "w1", "w2" };
+        put(l, sum[k], n, w, 1e-6);
+      }
+      free(x);
+      free(scratch);
+      perp_lcp_problem_free(&q);
+    }
 }
 
 /* ---- KKT ----------------------------------------------------------------------------------------------------------- */
@@ -301,6 +372,8 @@ int main(int argc, char **argv)
   perp_ctx_init(&ctx);
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
   lcps();
+  lcp_options();
+  judgements();
   kkts();
   odes();
   golden_end("methods.txt", argc > 1 && strcmp(argv[1], "--accept") == 0);

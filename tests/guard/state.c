@@ -277,6 +277,31 @@ static void all_parts(void)
       parts("chain:links=3", "acceleration", d->name, "", "", "", "");
 }
 
+/* Each option of the parts, one at a time. */
+static void options_of_parts(perp_kind kind)
+{
+  const perp_desc *d;
+  for (int i = 0; (d = perp_plugin_at(&ctx, kind, i)) != NULL; i++)
+    for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
+      char value[32], text[100];
+      for (int k = 0; golden_option(o, k, value, sizeof value); k++) {
+        snprintf(text, sizeof text, "%s:%s=%s", d->name, o->key, value);
+        const char *formulation = kind == PERP_KIND_formulation ? text : "velocity";
+        const char *stab = kind == PERP_KIND_stab ? text : "";
+        if (kind == PERP_KIND_contact)
+          parts("incline:theta=30deg,mu=0.3", "velocity", "", "", "", "auto", text);
+        else {
+          parts("stop", formulation, "", "", stab, "", "");
+          parts("stack:boxes=2,overlap=1e-3", formulation, "", "", stab, "", "");
+        }
+        if (kind == PERP_KIND_stab) {
+          parts("universal", "acceleration", "", "", text, "", "");
+          parts("stack:boxes=2,overlap=1e-3", "acceleration", "", "", text, "", "");
+        }
+      }
+    }
+}
+
 /* The generated problems: entries of A, b, bounds, friction. */
 static void families(void)
 {
@@ -307,6 +332,28 @@ static void families(void)
     }
 }
 
+/* Where the other options of a scene are tried: scenes that are large by default, smaller, and what options need. */
+static const char *const tried_at[][2] = { { "free-body", "preset=custom" },
+                                           { "tree", "bodies=15" },
+                                           { "wall", "rows=3,columns=2" },
+                                           { "pyramid", "rows=4" },
+                                           { "cubes", "count=30" } };
+
+static void options_of(const perp_desc *d)
+{
+  const char *base = "";
+  for (size_t i = 0; i < sizeof tried_at / sizeof *tried_at; i++)
+    if (strcmp(d->name, tried_at[i][0]) == 0) base = tried_at[i][1];
+  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
+    char value[32], text[160];
+    for (int k = 0; strstr(base, o->key) == NULL && golden_option(o, k, value, sizeof value); k++) {
+      snprintf(text, sizeof text, "%s:%s%s%s=%s", d->name, base, base[0] == '\0' ? "" : ",", o->key,
+               value);
+      scene(text, STEPS, false);
+    }
+  }
+}
+
 int main(int argc, char **argv)
 {
   perp_ctx_init(&ctx);
@@ -315,20 +362,7 @@ int main(int argc, char **argv)
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_scene, i)) != NULL; i++) {
     scene(d->name, STEPS, false);
-    /* each choice that it offers, one at a time */
-    for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++)
-      for (int k = 0; k < 8; k++) {
-        char text[100];
-        if (o->type == PERP_OPT_ENUM && o->choices[k] != NULL)
-          snprintf(text, sizeof text, "%s:%s=%s", d->name, o->key, o->choices[k]);
-        else if (o->type == PERP_OPT_BOOL && k < 2)
-          snprintf(text, sizeof text, "%s:%s=%s", d->name, o->key, k ? "true" : "false");
-        else if (strcmp(o->key, "dim") == 0 && k < 2)
-          snprintf(text, sizeof text, "%s:%s=%d", d->name, o->key, 2 + k);
-        else
-          break;
-        scene(text, STEPS, false);
-      }
+    options_of(d);
   }
   static const char *const measured[] = { "pendulum", "chain:links=3",   "free-body",
                                           "incline",  "stack:boxes=3",   "bouncing-ball",
@@ -336,6 +370,9 @@ int main(int argc, char **argv)
                                           "motor",    "pushed-rectangle" };
   for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) scene(measured[i], 60, true);
   all_parts();
+  options_of_parts(PERP_KIND_formulation);
+  options_of_parts(PERP_KIND_stab);
+  options_of_parts(PERP_KIND_contact);
   families();
   golden_end("state.txt", argc > 1 && strcmp(argv[1], "--accept") == 0);
   return tap_done();

@@ -8,6 +8,7 @@ The checkout is never touched: its files, committed or not, are copied to --dir 
 Mutants that survive are listed at the end; those that change nothing stand in equivalent.txt with a reason.
 Needs Python 3.8 and nothing beyond what perp itself needs."""
 import argparse
+import copy
 import fcntl
 import hashlib
 import json
@@ -152,13 +153,23 @@ class Test:
         self.name, self.cmd, self.env = '%s/%s' % (self.suite, t['name']), t['cmd'], t['env']
         self.cwd, self.seconds = t.get('workdir') or None, 0.0
 
+    def moved(self, inside, to, **env):
+        """The same test in another build of the tree."""
+        other = copy.copy(self)
+        other.cmd = [re.sub('^' + re.escape(inside) + '(?=/|$)', to, x) for x in self.cmd]
+        # libraries are found by a path in the environment
+        other.env = {k: v.replace(inside + ':', to + ':').replace(inside + '/', to + '/') for k, v in self.env.items()}
+        other.env = dict({k: to if v == inside else v for k, v in other.env.items()}, **env)
+        return other
+
     def start(self, cpu, cwd):
         """cpu: seconds of a processor that each of its processes may take; they do not depend on who else works."""
         env = dict(os.environ, **self.env)
         env.pop('PERP_TAP', None)  # exit status 1 on failure
+        space = 4 << 30 if 'ASAN_OPTIONS' not in env else resource.RLIM_INFINITY  # it reserves most of what there is
 
         def bounded():  # a mutant may ask for memory without end, or leave a large core
-            resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+            resource.setrlimit(resource.RLIMIT_AS, (space, space))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
         self.out, self.until = tempfile.TemporaryFile(), time.time() + 10 * cpu
@@ -233,6 +244,41 @@ def first_to_fail(tests, jobs, budget, cwd):
     return found[0] if found else None, len(those)
 
 
+class Sanitized:
+    """A third build, under the sanitizers, for what survives: writing past an end may change no figure.
+
+    The suite as it is passes there; .ci/run says so."""
+    STATUS = 86
+
+    def __init__(self, tree, log):
+        self.tree, self.build = tree, os.path.join(tree, 'build-sanitized')
+        if not os.path.exists(os.path.join(self.build, 'build.ninja')):
+            subprocess.run(['meson', 'setup', self.build, tree, '-Ddefault_library=shared', '-Doptimization=1',
+                            '-Db_sanitize=address,undefined', '-Db_lundef=false'], stdout=log, stderr=subprocess.STDOUT, check=True)
+        if subprocess.run(['ninja', '-C', self.build], stdout=log, stderr=subprocess.STDOUT).returncode != 0:
+            sys.exit('the tree does not build with sanitizers: see %s' % log.name)
+
+    def first_to_fail(self, tests, jobs, budget):
+        said = 'exitcode=%d:halt_on_error=1:allocator_may_return_null=1:detect_leaks=0' % self.STATUS
+        if subprocess.run(['ninja', '-C', self.build], stdout=subprocess.DEVNULL).returncode != 0:
+            return None
+        there = [t.moved(os.path.join(self.tree, 'build'), self.build, ASAN_OPTIONS=said, UBSAN_OPTIONS=said)
+                 for t in tests]
+        found, spent = [], 0.0
+
+        def told(t, _):
+            if t.code == self.STATUS:
+                found.append((t.name, 'sanitizer'))
+            return t.code == self.STATUS
+        for i, t in enumerate(there):
+            spent += t.seconds
+            if budget and spent > budget:
+                there = there[:i]
+                break
+        run_all(there, jobs, lambda t: 20 + 20 * t.seconds, self.tree, told)
+        return found[0] if found else None
+
+
 class Coverage:
     """Which lines each test reaches, from a second build: the others need not run."""
 
@@ -259,22 +305,15 @@ class Coverage:
 
     def collect(self, tree, tests, log, limit, jobs):
         if not os.path.exists(os.path.join(self.build, 'build.ninja')):
-            subprocess.run(['meson', 'setup', self.build, tree, '-Ddefault_library=shared', '-Doptimization=1',
+            subprocess.run(['meson', 'setup', self.build, tree, '-Ddefault_library=shared', '-Doptimization=2',
                             '-Db_coverage=true'], stdout=log, stderr=subprocess.STDOUT, check=True)
         if subprocess.run(['ninja', '-C', self.build], stdout=log, stderr=subprocess.STDOUT).returncode != 0:
             sys.exit('the tree does not build with coverage: see %s' % log.name)
         shutil.rmtree(self.data, ignore_errors=True)
         inside, others = os.path.join(tree, 'build'), []
         for t in tests:
-            other = Test.__new__(Test)
-            other.of = t
-            other.cmd, other.cwd = [re.sub('^' + re.escape(inside) + '(?=/|$)', self.build, x) for x in t.cmd], t.cwd
-            # libraries are found by a path in the environment
-            other.env = {k: v.replace(inside + ':', self.build + ':').replace(inside + '/', self.build + '/')
-                         for k, v in t.env.items()}
-            other.env = {k: self.build if v == inside else v for k, v in other.env.items()}
-            other.env['GCOV_PREFIX'] = os.path.join(self.data, t.name.replace('/', '.'))
-            others.append(other)
+            others.append(t.moved(inside, self.build, GCOV_PREFIX=os.path.join(self.data, t.name.replace('/', '.'))))
+            others[-1].of = t
 
         def told(other, why):
             if why is None:
@@ -345,10 +384,12 @@ def main():
     a.add_argument('--again', metavar='FILE', help='the mutants of this list: lines of "path | before | after"')
     a.add_argument('--all', action='store_true', help='run tests that do not reach the mutant, too')
     a.add_argument('--same-lines', action='store_true', help='tests reach the lines that they did the last time')
+    a.add_argument('--tests', default='', help='only these, as suite/name,suite/name: how good are they on --only?')
     a.add_argument('--limit', type=float, default=300, help='seconds; tests that take longer are left out')
     a.add_argument('--jobs', type=int, default=1, help='tests at a time')
     a.add_argument('--budget', type=float, default=0,
                    help='seconds of tests a mutant, likely ones first; one that lives through them counts as survived')
+    a.add_argument('--sanitize', action='store_true', help='survivors run again under the sanitizers')
     a.add_argument('--minutes', type=float, default=0, help='stop after; 0: never')
     o = a.parse_args()
     tree = os.path.abspath(o.dir)
@@ -375,8 +416,10 @@ def main():
     tests = [Test(t) for t in json.loads(subprocess.run(
         ['meson', 'introspect', '--tests', os.path.join(tree, 'build')], stdout=subprocess.PIPE, check=True).stdout)]
     tests = [t for t in tests if t.suite is not None and not t.slow and t.name.split('/')[1] not in ELSEWHERE]
+    if o.tests:
+        tests = [t for t in tests if t.name in o.tests.split(',')]
     lines = None
-    if not o.all and shutil.which('gcov'):
+    if not o.all and not o.tests and shutil.which('gcov'):
         with open(os.path.join(tree, 'lines.log'), 'w') as log:
             lines = Coverage(tree, tests, log, o.limit, o.jobs, o.same_lines)
         good = lines.good
@@ -392,6 +435,9 @@ def main():
         run_all(tests, o.jobs, lambda t: o.limit, tree, told)
     print('# %d tests, %.0f s all together; ready after %.0f s' % (
         len(good), sum(t.seconds for t in good), time.time() - started), flush=True)
+
+    with open(os.path.join(tree, 'sanitized.log'), 'w') as log:
+        sanitized = Sanitized(tree, log) if o.sanitize else None
 
     names = sorted(n for f in FOLDERS for base, _, files in os.walk(os.path.join(tree, f))
                    for n in (os.path.relpath(os.path.join(base, x), tree) for x in files)
@@ -439,7 +485,10 @@ def main():
             elif build(tree, devnull):
                 reached = lines.reach(m.path, m.line, texts[m.path]) if lines is not None else None
                 those = [t for t in good if reached is None or t.name in lines.new or t.name.replace('/', '.') in reached]
-                killed, n = first_to_fail(order(those, m, killers), o.jobs, o.budget, tree)
+                those = order(those, m, killers)
+                killed, n = first_to_fail(those, o.jobs, o.budget, tree)
+                if killed is None and sanitized is not None:
+                    killed = sanitized.first_to_fail(those, o.jobs, o.budget)
                 if killed is not None:
                     count['killed'] += 1
                     by_test[killed[0]] = by_test.get(killed[0], 0) + 1
