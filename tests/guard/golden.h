@@ -41,9 +41,21 @@ static void golden_put(golden_line *l, const char *what, double number, double r
   l->room[l->n++] = room;
 }
 
+/* LCP methods that are led by rounding, and so by the kernels that a processor gets, where A is not definite. */
+static inline bool golden_led(const char *name)
+{
+  static const char *const led[] = { "staggered",     "fischer-newton",
+                                     "minmap-newton", "interior-point",
+                                     "cone-newton",   "fixed-point",
+                                     "auto" };
+  for (size_t k = 0; k < sizeof led / sizeof *led; k++)
+    if (strncmp(name, led[k], strlen(led[k])) == 0) return true;
+  return false;
+}
+
 /* Value k = 0, 1, ... of an option that the golden lines vary: each choice; numbers beside the default, within their
  * bounds.  False after the last. */
-static bool golden_option(const perp_opt *o, int k, char *value, size_t size)
+static inline bool golden_option(const perp_opt *o, int k, char *value, size_t size)
 {
   const bool whole = o->type == PERP_OPT_INT;
   if (o->type == PERP_OPT_ENUM && k < 16 && o->choices[k] != NULL)

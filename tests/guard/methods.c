@@ -95,7 +95,7 @@ static void lcp(const char *method, const char *family, int n, bool factored, bo
     put_count(l, "iterations", stats.iterations);
     put_count(l, "factorizations", (double)stats.factorizations);
     put_count(l, "products", (double)stats.matvecs);
-    put_count(l, "work", stats.work);
+    if (!golden_led(method)) put_count(l, "work", stats.work);
     if (stats.reason > 0) put(l, "x", q.p.n, x, 1e-6);
     if (stats.reason == PERP_UNSUITED) golden_lines--;
     free(x);
@@ -103,16 +103,6 @@ static void lcp(const char *method, const char *family, int n, bool factored, bo
   }
   perp_spec_free(&spec);
   perp_lcp_problem_free(&q);
-}
-
-/* Where nothing is definite, these are led by rounding. */
-static bool lcp_led(const char *name)
-{
-  static const char *const led[] = { "staggered", "fischer-newton", "minmap-newton",
-                                     "interior-point", "cone-newton" };
-  for (size_t k = 0; k < sizeof led / sizeof *led; k++)
-    if (strncmp(name, led[k], strlen(led[k])) == 0) return true;
-  return false;
 }
 
 static void lcps(void)
@@ -172,7 +162,7 @@ static void lcps(void)
        i++) {
     if (i >= n_ways && (d->caps & PERP_LCP_PEER || strcmp(d->name, "auto") == 0)) continue;
     const char *name = i < n_ways ? ways[i] : d->name;
-    const size_t n = lcp_led(name) ? (size_t)DEFINITE : sizeof sets / sizeof *sets;
+    const size_t n = golden_led(name) ? (size_t)DEFINITE : sizeof sets / sizeof *sets;
     for (size_t k = 0; k < n; k++)
       for (int warm = 0; warm < (k % 2 == 0 ? 2 : 1); warm++)
         lcp(name, sets[k].family, sets[k].n, sets[k].factored, k < DEFINITE, warm);
@@ -199,7 +189,7 @@ static void lcp_options(void)
       for (int k = 0; golden_option(o, k, value, sizeof value); k++) {
         snprintf(text, sizeof text, "%s:%s=%s", d->name, o->key, value);
         for (size_t j = 0; j < sizeof sets / sizeof *sets; j++)
-          if (sets[j].definite || !lcp_led(d->name))
+          if (sets[j].definite || !golden_led(d->name))
             lcp(text, sets[j].family, sets[j].n, sets[j].factored, sets[j].definite, false);
       }
     }
