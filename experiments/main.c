@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/runner/cli.h"
+#include "experiments/cli/cli.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -3,8 +3,8 @@
 #ifndef PERP_MODELS_H
 #define PERP_MODELS_H
 
-#include "models/formulations/formulation.h"
-#include "models/model.h"
+#include "models/stepping/formulation.h"
+#include "models/multibody/model.h"
 #include "models/scenes/scene.h"
 
 /* Make the built-in solvers, formulations and scenes known to ctx.  PERP_ERR_NOMEM: its registry is full.  No

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp lcp generate, perp lcp convert, perp lcp info */
 #include "experiments/lcp/lcp_cmd.h"
-#include "solvers/lcp/convert.h"
-#include "solvers/lcp/io.h"
+#include "solvers/lcp/io/convert.h"
+#include "solvers/lcp/io/io.h"
 #include "solvers/lcp/stewart.h"
 
 #include <errno.h>

@@ -2,9 +2,9 @@
 /* perp lcp solve, perp lcp check */
 #include "experiments/lcp/lcp_cmd.h"
 
-#include "experiments/runner/guard.h"
-#include "solvers/lcp/convert.h"
-#include "solvers/lcp/io.h"
+#include "experiments/base/guard.h"
+#include "solvers/lcp/io/convert.h"
+#include "solvers/lcp/io/io.h"
 
 #include <math.h>
 #include <stdlib.h>

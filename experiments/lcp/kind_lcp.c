@@ -16,12 +16,12 @@
  * all else that ends by itself is unsolved, or maxiter. */
 #include "experiments/lcp/kind_lcp.h"
 
-#include "experiments/runner/describe.h"
-#include "experiments/runner/pace.h"
-#include "experiments/runner/study.h"
-#include "experiments/runner/plan.h"
-#include "experiments/runner/shell.h"
-#include "solvers/lcp/io.h"
+#include "experiments/study/describe.h"
+#include "experiments/simulate/pace.h"
+#include "experiments/study/study.h"
+#include "experiments/study/plan.h"
+#include "experiments/base/shell.h"
+#include "solvers/lcp/io/io.h"
 
 #include <glob.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef PERP_KIND_LCP_H
 #define PERP_KIND_LCP_H
 
-#include "experiments/runner/kind.h"
+#include "experiments/study/kind.h"
 
 /* Complementarity problems, each with every solver at every target: `kind: lcp`. */
 extern const perp_cell_kind perp_kind_lcp;

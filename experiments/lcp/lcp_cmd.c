@@ -2,7 +2,7 @@
 /* perp lcp: its commands, and what they share. */
 #include "experiments/lcp/lcp_cmd.h"
 
-#include "solvers/lcp/io.h"
+#include "solvers/lcp/io/io.h"
 
 #include <math.h>
 #include <string.h>

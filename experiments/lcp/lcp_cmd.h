@@ -3,8 +3,8 @@
 #ifndef PERP_LCP_CMD_H
 #define PERP_LCP_CMD_H
 
-#include "experiments/runner/cli.h"
-#include "experiments/runner/util.h"
+#include "experiments/cli/cli.h"
+#include "experiments/base/util.h"
 #include "solvers/lcp/problem.h"
 
 /* argv[0] is "lcp"; returns the exit status of cli.h: 0 solved, 10 honestly not solved, 5 the solver

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp lesson */
 #include "experiments/lessons/lesson.h"
-#include "experiments/runner/cli.h"
-#include "experiments/runner/shell.h"
+#include "experiments/cli/cli.h"
+#include "experiments/base/shell.h"
 
 #include <math.h>
 #include <stdlib.h>

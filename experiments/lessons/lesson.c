@@ -2,7 +2,7 @@
 /* Lesson files: finding and reading them. */
 #include "experiments/lessons/lesson.h"
 
-#include "experiments/runner/build.h"
+#include "experiments/base/build.h"
 
 #include <errno.h>
 #include <math.h>

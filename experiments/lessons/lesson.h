@@ -25,7 +25,7 @@
 #ifndef PERP_LESSON_H
 #define PERP_LESSON_H
 
-#include "experiments/runner/results.h"
+#include "experiments/results/results.h"
 
 typedef struct perp_lesson_plot {
   const char *title, *x, *y, *by, *where, *log;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a lesson computes: its study, the exercise. */
 #include "experiments/lessons/lesson.h"
-#include "experiments/runner/cli.h"
-#include "experiments/runner/run.h"
+#include "experiments/cli/cli.h"
+#include "experiments/run/run.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp new: a study or a plug-in to begin with, from the files of experiments/templates. */
-#include "experiments/runner/build.h"
-#include "experiments/runner/cli.h"
-#include "experiments/runner/shell.h"
+#include "experiments/base/build.h"
+#include "experiments/cli/cli.h"
+#include "experiments/base/shell.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
 #define PERP_OUTSIDE_H
 
 #include "experiments/plugins/perp.h"
-#include "experiments/runner/plan.h"
+#include "experiments/study/plan.h"
 
 typedef struct perp_outside_file {
   char *path;    /* absolute */

@@ -4,9 +4,9 @@
 #include "experiments/plugins/passport.h"
 
 #include "experiments/plugins/outside.h"
-#include "experiments/runner/build.h"
-#include "experiments/runner/cli.h"
-#include "experiments/runner/describe.h"
+#include "experiments/base/build.h"
+#include "experiments/cli/cli.h"
+#include "experiments/study/describe.h"
 
 #include <errno.h>
 #include <fcntl.h>

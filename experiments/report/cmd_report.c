@@ -4,8 +4,8 @@
 
 #include "experiments/report/plot.h"
 #include "experiments/report/web.h"
-#include "experiments/runner/join.h"
-#include "experiments/runner/shell.h"
+#include "experiments/results/join.h"
+#include "experiments/base/shell.h"
 
 #include <stdlib.h>
 #include <string.h>

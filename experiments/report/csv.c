@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/csv.h"
 
-#include "experiments/runner/util.h"
+#include "experiments/base/util.h"
 
 #include <errno.h>
 #include <math.h>

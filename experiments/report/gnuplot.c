@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/gnuplot.h"
 
-#include "experiments/runner/shell.h"
+#include "experiments/base/shell.h"
 
 #include <ctype.h>
 #include <stdlib.h>

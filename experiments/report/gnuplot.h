@@ -4,7 +4,7 @@
 #ifndef PERP_GNUPLOT_H
 #define PERP_GNUPLOT_H
 
-#include "experiments/runner/util.h"
+#include "experiments/base/util.h"
 
 /* A text as a single-quoted string of a script: nothing in it is read as a command, line breaks become blanks. */
 void perp_gnuplot_text(FILE *out, const char *text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/order.h"
 
-#include "experiments/runner/expr.h"
+#include "experiments/base/expr.h"
 
 #include <math.h>
 

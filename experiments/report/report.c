@@ -5,7 +5,7 @@
 #include "experiments/report/page.h"
 #include "experiments/report/tex.h"
 #include "experiments/report/web.h"
-#include "experiments/runner/cli.h"
+#include "experiments/cli/cli.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -3,7 +3,7 @@
 #ifndef PERP_REPORT_H
 #define PERP_REPORT_H
 
-#include "experiments/runner/results.h"
+#include "experiments/results/results.h"
 
 typedef struct perp_report_request {
   const char *out;  /* path of the page; NULL: DIR/report.html */

@@ -4,7 +4,7 @@
 #ifndef PERP_REPORT_VIEW_H
 #define PERP_REPORT_VIEW_H
 
-#include "experiments/runner/results.h"
+#include "experiments/results/results.h"
 
 enum { PERP_VIEW_AXES = 8 };
 

@@ -2,7 +2,7 @@
 #include "experiments/report/web.h"
 
 #include "experiments/report/web_paths.h"
-#include "experiments/runner/util.h"
+#include "experiments/base/util.h"
 
 #include <errno.h>
 #include <spawn.h>

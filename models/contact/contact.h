@@ -13,7 +13,7 @@
 #ifndef PERP_CONTACT_H
 #define PERP_CONTACT_H
 
-#include "models/shapes/collision.h"
+#include "models/collision/collision.h"
 #include "solvers/lcp/lcp.h"
 
 enum {
@@ -54,7 +54,7 @@ typedef struct perp_contact_count {
   int64_t impacts;  /* states at which contacts met faster than they may and got an impulse */
   int64_t plastic;  /* of these, such without restitution: too slow for it, or e = 0 */
   int64_t switches; /* contacts at rest that were made or left, sliding that began or ended */
-  /* of an event-driven formulation (models/formulations/critical.c): */
+  /* of an event-driven formulation (models/events/critical.c): */
   int64_t
       critical; /* states in which contacts at rest were shown to have no accelerations and forces */
   int64_t stopped; /* of these, such in which their bodies were stopped, and the motion went on */

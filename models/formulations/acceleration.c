@@ -23,7 +23,7 @@
  *
  * Cost per evaluation: assembly, one factorization, one solve.  No allocation in the steady state.
  * Fails: singular or infeasible constraints (as the KKT formulation says), non-finite states. */
-#include "models/formulations/events.h"
+#include "models/events/events.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@
  * which is reported (h.stable); a by power iteration.
  *
  * Cost per evaluation: assembly.  No allocation in the steady state.  Fails: states that are not finite. */
-#include "models/formulations/constrained.h"
+#include "models/stepping/constrained.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,9 +9,9 @@
  *
  * Limits: loops and soft joints are refused.  Exact joints are not an accurate trajectory: that is up to
  * the ODE solver alone.  Multipliers are not computed.  Memory about 2 kB a body. */
-#include "models/formulations/formulation.h"
-#include "models/formulations/reduced_tree.h"
-#include "models/model_private.h"
+#include "models/stepping/formulation.h"
+#include "models/reduced/reduced_tree.h"
+#include "models/multibody/model_private.h"
 
 #include <math.h>
 #include <stdlib.h>

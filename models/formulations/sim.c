@@ -18,9 +18,9 @@
  *                    each step
  *
  * All of it follows from capabilities, none from the name of a plug-in: one from outside gets the same. */
-#include "models/formulations/formulation.h"
-#include "models/formulations/tracks.h"
-#include "models/model_private.h"
+#include "models/stepping/formulation.h"
+#include "models/contact_step/tracks.h"
+#include "models/multibody/model_private.h"
 
 #include <stdlib.h>
 

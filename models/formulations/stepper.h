@@ -4,8 +4,8 @@
 #ifndef PERP_STEPPER_H
 #define PERP_STEPPER_H
 
-#include "models/formulations/constrained.h"
-#include "models/formulations/march.h"
+#include "models/stepping/constrained.h"
+#include "models/stepping/march.h"
 
 /* At the head of the workspace of the formulation. */
 typedef struct perp_stepper {

@@ -5,7 +5,7 @@
 #ifndef PERP_STEPPING_H
 #define PERP_STEPPING_H
 
-#include "models/formulations/contacts.h"
+#include "models/contact_step/contacts.h"
 
 typedef struct perp_stepping {
   perp_constrained k;

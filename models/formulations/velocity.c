@@ -35,7 +35,7 @@
  * or damping: soft rows, see model.h.
  *
  * The turn of a body from its gyroscopic torque is found first, by the implicit midpoint without forces, and keeps
- * its energy and |L| at any speed (models/gyro.c); gyro = explicit takes the torque at the start of the step.
+ * its energy and |L| at any speed (models/multibody/gyro.c); gyro = explicit takes the torque at the start of the step.
  *
  * Cost per step: assembly, one factorization, one solve.  No allocation in the steady state.
  * Order 1. Fails as the KKT formulation does.  Only methods with one evaluation a step can

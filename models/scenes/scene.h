@@ -3,8 +3,8 @@
 #ifndef PERP_SCENE_H
 #define PERP_SCENE_H
 
-#include "models/formulations/formulation.h"
-#include "models/model.h"
+#include "models/stepping/formulation.h"
+#include "models/multibody/model.h"
 
 /* Ground truth: the exact state as a function of time. */
 typedef struct perp_truth {

@@ -4,7 +4,7 @@
  * Nothing is computed before the first question.  Rising times continue the run, an earlier time starts
  * it again, so that the answer at a time does not depend on the tolerance only but also, within it, on the
  * times asked before. */
-#include "models/formulations/formulation.h"
+#include "models/stepping/formulation.h"
 #include "models/scenes/build.h"
 
 #include <math.h>

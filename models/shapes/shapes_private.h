@@ -7,8 +7,8 @@
 #ifndef PERP_SHAPES_PRIVATE_H
 #define PERP_SHAPES_PRIVATE_H
 
-#include "models/model_private.h"
-#include "models/shapes/collision.h"
+#include "models/multibody/model_private.h"
+#include "models/collision/collision.h"
 
 enum {
   PERP_HULL_EDGES_MAX = 2047,    /* 11 bits in a contact id */

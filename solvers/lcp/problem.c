@@ -2,7 +2,7 @@
 /* Complementarity problems that own their data: one zeroed block for the arrays of a dense problem, one
  * for the arrays of a factored one. */
 #include "solvers/lcp/internal.h"
-#include "solvers/lcp/io_scan.h"
+#include "solvers/lcp/io/io_scan.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -10,7 +10,7 @@
  *
  * Argument: number of poses of each class of pairs (default 400). */
 #include "models/shapes/shapes_private.h"
-#include "models/shapes/collision.h"
+#include "models/collision/collision.h"
 #include "tests/tap.h"
 
 #include <string.h>

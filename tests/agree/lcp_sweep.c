@@ -5,8 +5,8 @@
  *
  * Arguments: rows (default 12), instances of the random families (default 1), the only solver.  With the
  * environment variable PERP_PROBLEMS set to a folder, all problem files under it are swept as well. */
-#include "solvers/lcp/convert.h"
-#include "solvers/lcp/io.h"
+#include "solvers/lcp/io/convert.h"
+#include "solvers/lcp/io/io.h"
 #include "solvers/solvers.h"
 #include "tests/lcp_rel.h"
 #include "tests/tap.h"

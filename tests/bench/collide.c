@@ -2,8 +2,8 @@
 /* Time of collision detection: per pair of kinds, and per find for many bodies.
  *
  * bench_collide [repeats]: thread CPU time, minimum over the repeats. */
-#include "models/model_private.h"
-#include "models/shapes/collision.h"
+#include "models/multibody/model_private.h"
+#include "models/collision/collision.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The command line from outside: exit status, what goes to stdout, what goes to stderr. */
-#include "experiments/runner/cli.h"
+#include "experiments/cli/cli.h"
 #include "tests/cli/program.h"
 
 /* ---- help, names, lists --------------------------------------------------------------------------------------- */

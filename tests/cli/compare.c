@@ -2,7 +2,7 @@
 /* perp compare on made-up journals: 24 cells of a real run with times of machines that are quiet, drift, switch between two
  * speeds, or have noisy neighbours.  No clock is read here: the same seeds give the same journals everywhere. */
 #include "experiments/metrics/metrics.h"
-#include "experiments/runner/compare.h"
+#include "experiments/results/compare.h"
 #include "models/models.h"
 #include "tests/cli/program.h"
 

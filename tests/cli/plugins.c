@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Outside plug-ins: from the template to the table of a study; files that must not be loaded; code that crashes,
  * hangs, eats memory or answers NaN costs one row and nothing else. */
-#include "experiments/runner/build.h"
+#include "experiments/base/build.h"
 #include "tests/cli/program.h"
 
 static bool shell(const char *fmt, ...)

@@ -3,7 +3,7 @@
 #ifndef PERP_TEST_PROGRAM_H
 #define PERP_TEST_PROGRAM_H
 
-#include "experiments/runner/util.h"
+#include "experiments/base/util.h"
 #include "tests/tap.h"
 
 #ifdef TAP_SANITIZED

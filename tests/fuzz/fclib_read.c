@@ -4,7 +4,7 @@
  * reader meets: which objects there are, their sizes, types and numbers.
  *
  * Whatever is accepted passes perp_lcp_check and is finite; whatever is refused says so in one line. */
-#include "solvers/lcp/io.h"
+#include "solvers/lcp/io/io.h"
 #include "tests/fuzz/replay.h"
 
 #include <hdf5.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The reader of study files on arbitrary bytes: whatever is accepted writes itself as YAML that is accepted
  * again, whatever is refused has a message. */
-#include "experiments/runner/study.h"
+#include "experiments/study/study.h"
 #include "tests/fuzz/replay.h"
 
 #include <stdlib.h>

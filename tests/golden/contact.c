@@ -2,7 +2,7 @@
 /* Short simulations of the contact scenes against their truths, at the default step of 1/240 s unless the
  * order of convergence is the question.  Bounds are the goals of the project, or what first order in h gives;
  * rounding and the tolerance of the solvers (1e-8) stay below by a decade or more. */
-#include "experiments/runner/simulate.h"
+#include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
 
 #include <string.h>

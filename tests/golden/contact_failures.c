@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What becomes of the bodies when a solver fails: nothing stands in for it, nothing is thrown, and the failure is
  * counted.  Problems without a solution, too large ones, bad guesses, and sweeps that end where they were asked to. */
-#include "experiments/runner/simulate.h"
-#include "experiments/runner/simulate_contacts.h"
+#include "experiments/simulate/simulate.h"
+#include "experiments/simulate/simulate_contacts.h"
 #include "tests/tap.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A limit, motors at the bound of their force, and soft rows agree with their closed forms to 1e-6 with direct,
  * pivoting, iterative and Newton solvers, as `perp simulate SCENE --lcp NAME` runs them. */
-#include "experiments/runner/simulate.h"
+#include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
 
 static perp_ctx ctx;

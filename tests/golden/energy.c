@@ -5,7 +5,7 @@
  * sliding round, scene rod-impact.
  *
  * Argument `all`: more solvers, longer, larger. */
-#include "experiments/runner/simulate.h"
+#include "experiments/simulate/simulate.h"
 #include "models/scenes/scene.h"
 #include "tests/tap.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Contacts on the acceleration level, event-driven, against closed forms.  rk4 is exact for parabolas, so that bounds of
  * impact scenes are rounding and the location of events (1e-12 of a step, 1e-9 of a body); ten times the worst seen. */
-#include "experiments/runner/simulate.h"
+#include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
 
 #include <string.h>

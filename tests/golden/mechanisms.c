@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Mechanisms against their references: closed loops, redundant and singular constraints, stiffness. */
-#include "experiments/runner/simulate.h"
+#include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
 
 static perp_ctx ctx;

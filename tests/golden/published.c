@@ -2,7 +2,7 @@
 /* Published figures on constraint drift: Cline 2002, figures 5.6-5.10 (six links of 100 mm, h = 1 ms), and
  * Vondrak 2005, figure 9.1 (carousel).  The texts leave open which velocity moves the positions and on which
  * level the feedback acts, so that all variants are pinned here. */
-#include "experiments/runner/simulate.h"
+#include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
 
 #include <string.h>

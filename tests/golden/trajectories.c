@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Trajectories against references: acceleration level, gsl:rk8pd with tolerance 1e-12, post-stabilization of
  * positions and velocities, on every scene with a file or a closed form. */
-#include "experiments/runner/simulate.h"
+#include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
 
 #include <string.h>

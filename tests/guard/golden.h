@@ -3,7 +3,7 @@
 #ifndef TESTS_GUARD_GOLDEN_H
 #define TESTS_GUARD_GOLDEN_H
 
-#include "experiments/runner/util.h"
+#include "experiments/base/util.h"
 #include "tests/tap.h"
 
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  *      ninja -C build accept-work        writes work.txt anew; its difference goes into the commit and its message
  *
  * Times depend on the machine, counts do not: sums over some problems, chosen so that rounding does not decide. */
-#include "experiments/runner/util.h"
+#include "experiments/base/util.h"
 #include "models/models.h"
 #include "solvers/lcp/problem.h"
 #include "tests/guard/golden.h"

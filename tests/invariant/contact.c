@@ -2,7 +2,7 @@
 /* What holds in every step with contacts, whatever the parts: joints and contacts are satisfied together,
  * impulses push and stay in their cone, momentum is exchanged and not made, energy does not grow.
  * Islands on two threads give the numbers of one; steps allocate nothing. */
-#include "models/formulations/constrained.h"
+#include "models/stepping/constrained.h"
 #include "tests/run_model.h"
 
 #include "tests/count_malloc.h" /* last: looks for the C library */

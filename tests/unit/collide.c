@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Contacts of two shapes where the answer is known by hand. */
-#include "models/model_private.h"
-#include "models/shapes/collision.h"
+#include "models/multibody/model_private.h"
+#include "models/collision/collision.h"
 #include "tests/tap.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 /* Default parts follow from what the given ones can do, not from their names: every plug-in under another name, and
  * under one that begins like another's, gets the parts that it gets under its own. */
 #include "experiments/metrics/metrics.h"
-#include "experiments/runner/describe.h"
-#include "experiments/runner/parts.h"
+#include "experiments/study/describe.h"
+#include "experiments/study/parts.h"
 #include "tests/tap.h"
 
 #include <string.h>

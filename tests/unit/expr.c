@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The expression language against conditions worked out by hand, and its messages. */
-#include "experiments/runner/expr.h"
+#include "experiments/base/expr.h"
 #include "tests/tap.h"
 
 #include <string.h>

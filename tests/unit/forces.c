@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Forces: power and work, Newton's third law, the gyroscopic term against the rate of L, and the
  * impulse form M v + h f. */
-#include "models/model_private.h"
+#include "models/multibody/model_private.h"
 #include "tests/tap.h"
 
 #include <string.h>

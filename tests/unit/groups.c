@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Simulation groups: who is with whom, merging in a transaction, rollback, parting, idleness, steps of their
  * own (Vondrak 2005, sections 7.1-7.3). */
-#include "models/model_private.h"
-#include "models/subset.h"
+#include "models/multibody/model_private.h"
+#include "models/multibody/subset.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;

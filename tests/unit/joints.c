@@ -2,7 +2,7 @@
 /* Joints: C, J and Jdot v of every kind, in space and in the plane, with the world on either
  * side, against this file's own complex-valued C(q [+] eps): J by the complex step, Jdot v by
  * differences of it; and against real finite differences of the library's own C and J. */
-#include "models/model.h"
+#include "models/multibody/model.h"
 #include "tests/tap.h"
 
 #include <complex.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Journals, cells that misbehave, resuming, and the promise that a kill at any moment loses no finished cell,
  * computes none twice and changes no byte of cells.csv. */
-#include "experiments/runner/cli.h"
-#include "experiments/runner/crew.h"
-#include "experiments/runner/journal.h"
-#include "experiments/runner/run.h"
+#include "experiments/cli/cli.h"
+#include "experiments/base/crew.h"
+#include "experiments/results/journal.h"
+#include "experiments/run/run.h"
 #include "tests/unit/toy_kind.h"
 
 #include "tests/tap.h"

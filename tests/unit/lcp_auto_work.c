@@ -3,7 +3,7 @@
  * at most 2 times in the geometric mean and 5 times anywhere, and it solves what any member solves.
  *
  *      test_lcp_auto_work FILE ...      the same figures of these problems, and those of all members */
-#include "solvers/lcp/io.h"
+#include "solvers/lcp/io/io.h"
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"

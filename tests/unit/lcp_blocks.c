@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Blocks of block-gs that are contacts of Stewart and Trinkle: one alone against enumeration of all bases, many against
  * Lemke's method, one sweep against the textbook; and what is answered where there are no such blocks. */
-#include "solvers/lcp/block_contact.h"
+#include "solvers/lcp/splitting/block_contact.h"
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Conversions between kinds of LCPs: solutions correspond, in both directions, on random problems. */
-#include "solvers/lcp/convert.h"
+#include "solvers/lcp/io/convert.h"
 #include "solvers/solvers.h"
 #include "tests/lcp_rel.h"
 #include "tests/tap.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files of complementarity problems: what is written reads back identically; malformed input is refused
  * with its line and nothing else. */
-#include "solvers/lcp/io.h"
+#include "solvers/lcp/io/io.h"
 #include "solvers/solvers.h"
 #include "tests/lcp_random.h"
 #include "tests/tap.h"

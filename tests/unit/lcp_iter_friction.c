@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Friction: the exact cone of one contact, blocks, staggering; boxes and cones on random contact systems
  * that slide, stick and open. */
-#include "solvers/lcp/cone.h"
-#include "solvers/lcp/io.h"
+#include "solvers/lcp/splitting/cone.h"
+#include "solvers/lcp/io/io.h"
 #include "tests/lcp_random.h"
 #include "tests/tap.h"
 

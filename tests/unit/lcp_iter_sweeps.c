@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* jacobi, pgs, psor and the prepared rows that they stand on. */
-#include "solvers/lcp/rows.h"
+#include "solvers/lcp/splitting/rows.h"
 #include "tests/lcp_random.h"
 #include "tests/tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The linear systems of the Newton methods, dense and in the space of velocities, against their definition. */
-#include "solvers/lcp/system.h"
+#include "solvers/lcp/newton/system.h"
 #include "tests/lcp_random.h"
 #include "tests/tap.h"
 

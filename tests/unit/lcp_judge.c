@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The judge of LCPs: known figures, invariance, the safeguard, cones, coupling; and the
  * generated problems against their planted solutions. */
-#include "solvers/lcp/convert.h"
+#include "solvers/lcp/io/convert.h"
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/lcp_random.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pivoting solvers on problems with known answers and on random ones, judged here in long double. */
-#include "solvers/lcp/io.h"
+#include "solvers/lcp/io/io.h"
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the pivoting solvers share: scales, slack, the last check against the judge, proofs. */
-#include "solvers/lcp/pivot.h"
+#include "solvers/lcp/pivoting/pivot.h"
 #include "solvers/linalg/inverse_update.h"
 #include "solvers/solvers.h"
 #include "tests/lcp_rel.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The staggered method: two problems in turn on Stewart-Trinkle rows, with the velocities of Lemke's method; both parts
  * are used; what has no fixed point in reach is not solved; the acceleration pays, and costs little where it does not. */
-#include "solvers/lcp/convert.h"
-#include "solvers/lcp/io.h"
+#include "solvers/lcp/io/convert.h"
+#include "solvers/lcp/io/io.h"
 #include "solvers/lcp/stewart.h"
 #include "tests/lcp_random.h"
 #include "tests/tap.h"

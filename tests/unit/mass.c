@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Mass properties against numerical integration over slices, and polytopes against affine
  * images. */
-#include "models/model.h"
+#include "models/multibody/model.h"
 #include "tests/tap.h"
 
 #include <string.h>

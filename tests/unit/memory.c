@@ -2,7 +2,7 @@
 /* Memory ends at every allocation in turn: what was asked for is refused with a reason, and everything that was had
  * until then is given back.  Problems, files, conversions, scenes, solvers and simulations. */
 #include "models/models.h"
-#include "solvers/lcp/convert.h"
+#include "solvers/lcp/io/convert.h"
 #include "tests/count_malloc.h"
 #include "tests/tap.h"
 

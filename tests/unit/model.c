@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Building (every refusal names its culprit), the manifold, energy and momentum. */
-#include "models/model_private.h"
+#include "models/multibody/model_private.h"
 #include "tests/tap.h"
 
 #include <string.h>

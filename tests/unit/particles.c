@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Particles: mass points among bodies, what they refuse, spatial interaction against its definition, and the
  * statics of the scenes against closed forms. */
-#include "models/model_private.h"
+#include "models/multibody/model_private.h"
 #include "models/scenes/scene.h"
 #include "tests/run_model.h"
 

@@ -2,8 +2,8 @@
 /* Parts that have no say.  That they have none is judged by the simulation itself: with another part in their place it
  * makes the same states, bit for bit.  The command line, the result and the cells of a study agree on which they are. */
 #include "experiments/metrics/metrics.h"
-#include "experiments/runner/kind_simulate.h"
-#include "experiments/runner/parts.h"
+#include "experiments/simulate/kind_simulate.h"
+#include "experiments/study/parts.h"
 #include "tests/tap.h"
 
 #include <stdlib.h>

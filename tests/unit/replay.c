@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Replays: frames are thinned evenly, poses and joint errors are those of the states, the file is JSON. */
-#include "experiments/runner/replay.h"
-#include "experiments/runner/util.h"
+#include "experiments/simulate/replay.h"
+#include "experiments/base/util.h"
 #include "tests/tap.h"
 
 #include <jansson.h>

@@ -5,7 +5,7 @@
 #include "experiments/report/order.h"
 #include "experiments/report/plot.h"
 #include "experiments/report/tex.h"
-#include "experiments/runner/util.h"
+#include "experiments/base/util.h"
 #include "tests/tap.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One cell: defaults of its parts, when it is compared with the truth, how it ends, and its JSON. */
 #include "experiments/metrics/metrics.h"
-#include "experiments/runner/simulate.h"
+#include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
 
 #include <jansson.h>

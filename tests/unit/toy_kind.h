@@ -3,7 +3,7 @@
 #ifndef PERP_TOY_KIND_H
 #define PERP_TOY_KIND_H
 
-#include "experiments/runner/plan.h"
+#include "experiments/study/plan.h"
 
 #include <math.h>
 #include <signal.h>

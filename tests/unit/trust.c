@@ -4,7 +4,7 @@
 #include "experiments/report/gnuplot.h"
 #include "experiments/report/plot.h"
 #include "experiments/report/sha256.h"
-#include "experiments/runner/shell.h"
+#include "experiments/base/shell.h"
 #include "tests/tap.h"
 
 #include <stdlib.h>

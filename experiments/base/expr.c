@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Expressions over the cells of a study, evaluated. */
+#include "experiments/base/expr_tree.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const perp_value missing = { PERP_VALUE_MISSING, 0, NULL };
+
+static perp_value number(double v)
+{
+  return (perp_value){ isnan(v) ? PERP_VALUE_MISSING : PERP_VALUE_NUMBER, v, NULL };
+}
+
+static perp_value truth(bool v)
+{
+  return (perp_value){ PERP_VALUE_BOOL, v, NULL };
+}
+
+static perp_value option_value(const perp_expr *e, const perp_scope *s, const char *text)
+{
+  perp_ctx ctx = *s->ctx;
+  perp_spec spec;
+  if (text[0] == '\0' || perp_spec_parse(&ctx, s->columns[e->column].kind, text, &spec) != PERP_OK)
+    return missing;
+  perp_value v = missing;
+  for (const perp_opt *o = spec.d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
+    if (strcmp(o->key, e->key) != 0) continue;
+    char buf[PERP_TEXT_MAX + 2];
+    perp_opt_format(o, spec.opts, buf, sizeof buf);
+    if (e->type == T_NUMBER)
+      v = number(strtod(buf, NULL));
+    else if (o->type == PERP_OPT_BOOL)
+      v = (perp_value){ PERP_VALUE_TEXT, 0, strcmp(buf, "true") == 0 ? "true" : "false" };
+    else if (o->type == PERP_OPT_ENUM) {
+      for (int i = 0; o->choices[i] != NULL; i++)
+        if (strcmp(o->choices[i], buf) == 0) v = (perp_value){ PERP_VALUE_TEXT, 0, o->choices[i] };
+    }
+  }
+  perp_spec_free(&spec);
+  return v;
+}
+
+/* Same name, and every option written in the pattern has the same value. */
+static bool plugin_matches(const perp_scope *s, perp_kind kind, const char *text,
+                           const char *pattern)
+{
+  perp_ctx ctx = *s->ctx;
+  perp_spec have, want;
+  if (text[0] == '\0' || perp_spec_parse(&ctx, kind, text, &have) != PERP_OK) return false;
+  bool same = false;
+  if (perp_spec_parse(&ctx, kind, pattern, &want) == PERP_OK) {
+    const char *written = pattern + strlen(want.d->name); /* ":key=value,..." */
+    same = have.d == want.d;
+    for (const perp_opt *o = have.d->opts; same && o != NULL && o->type != PERP_OPT_END; o++) {
+      char key[80], a[PERP_TEXT_MAX + 2], b[PERP_TEXT_MAX + 2];
+      snprintf(key, sizeof key, ":%s=", o->key);
+      bool named = strncmp(written, key, strlen(key)) == 0;
+      key[0] = ',';
+      named = named || strstr(written, key) != NULL;
+      if (!named) continue;
+      perp_opt_format(o, have.opts, a, sizeof a);
+      perp_opt_format(o, want.opts, b, sizeof b);
+      same = strcmp(a, b) == 0;
+    }
+    perp_spec_free(&want);
+  }
+  perp_spec_free(&have);
+  return same;
+}
+
+static bool equal(const perp_expr *a, const perp_expr *b, const perp_scope *s, int row)
+{
+  perp_value x = perp_expr_eval(a, s, row), y = perp_expr_eval(b, s, row);
+  if (x.type == PERP_VALUE_MISSING || y.type == PERP_VALUE_MISSING) return false;
+  if (a->type == T_NUMBER)
+    return x.number == y.number ||
+           fabs(x.number - y.number) <= 1e-12 * fmax(fabs(x.number), fabs(y.number));
+  if (a->type == T_PLUGIN && b->op == OP_TEXT)
+    return plugin_matches(s, s->columns[a->column].kind, x.text, y.text);
+  return strcmp(x.text, y.text) == 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double *v, int n)
+{
+  qsort(v, (size_t)n, sizeof *v, by_size);
+  return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
+}
+
+double perp_log_slope(const double *x, const double *y, int n)
+{
+  double *slope = perp_xalloc((size_t)n * (size_t)n / 2 + 1, sizeof *slope);
+  int k = 0;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < i; j++)
+      if (x[i] > 0 && x[j] > 0 && y[i] > 0 && y[j] > 0 && isfinite(y[i]) && isfinite(y[j]) &&
+          x[i] != x[j])
+        slope[k++] = log(y[i] / y[j]) / log(x[i] / x[j]);
+  double s = k > 0 ? median(slope, k) : (double)NAN;
+  free(slope);
+  return s;
+}
+
+static perp_value aggregate(const perp_expr *e, const perp_scope *s)
+{
+  double *y = perp_xalloc((size_t)s->rows, sizeof *y), *x = perp_xalloc((size_t)s->rows, sizeof *x);
+  int n = 0;
+  for (int r = 0; r < s->rows; r++) {
+    if (s->counts != NULL && !s->counts(s->user, r) && e->op != OP_COUNT) continue;
+    if (e->arg[2] != NULL && !perp_expr_true(e->arg[2], s, r)) continue;
+    if (e->op == OP_COUNT) {
+      n++;
+      continue;
+    }
+    perp_value v = perp_expr_eval(e->arg[0], s, r);
+    if (v.type != PERP_VALUE_NUMBER) continue;
+    if (e->op == OP_SLOPE) {
+      perp_value u = perp_expr_eval(e->arg[1], s, r);
+      if (u.type != PERP_VALUE_NUMBER) continue;
+      x[n] = u.number;
+    }
+    y[n++] = v.number;
+  }
+  perp_value result = missing;
+  double sum = 0;
+  for (int i = 0; i < n; i++) sum += y[i];
+  if (e->op == OP_COUNT)
+    result = number(n);
+  else if (e->op == OP_SLOPE)
+    result = number(perp_log_slope(x, y, n));
+  else if (n > 0 && e->op == OP_SUM)
+    result = number(sum);
+  else if (n > 0 && e->op == OP_MEAN)
+    result = number(sum / n);
+  else if (n > 0) {
+    double m = median(y, n); /* sorts */
+    result = number(e->op == OP_MAX ? y[n - 1] : e->op == OP_MIN ? y[0] : m);
+  }
+  free(x);
+  free(y);
+  return result;
+}
+
+static perp_value arithmetic(enum op op, perp_value a, perp_value b)
+{
+  if (a.type != PERP_VALUE_NUMBER || b.type != PERP_VALUE_NUMBER) return missing;
+  switch (op) {
+  case OP_ADD:
+    return number(a.number + b.number);
+  case OP_SUB:
+    return number(a.number - b.number);
+  case OP_MUL:
+    return number(a.number * b.number);
+  case OP_DIV:
+    return number(a.number / b.number);
+  default:
+    return number(pow(a.number, b.number));
+  }
+}
+
+perp_value perp_expr_eval(const perp_expr *e, const perp_scope *s, int row)
+{
+  switch (e->op) {
+  case OP_NUMBER:
+    return number(e->number);
+  case OP_TEXT:
+    return (perp_value){ PERP_VALUE_TEXT, 0, e->text };
+  case OP_COLUMN: {
+    perp_value v = missing;
+    if (row >= 0) s->value(s->user, row, e->column, &v);
+    if (v.type == PERP_VALUE_NUMBER) return number(v.number);
+    return e->key != NULL && v.type == PERP_VALUE_TEXT ? option_value(e, s, v.text) : v;
+  }
+  case OP_NEGATE: {
+    perp_value v = perp_expr_eval(e->arg[0], s, row);
+    return v.type == PERP_VALUE_NUMBER ? number(-v.number) : v;
+  }
+  case OP_ADD:
+  case OP_SUB:
+  case OP_MUL:
+  case OP_DIV:
+  case OP_POW:
+    return arithmetic(e->op, perp_expr_eval(e->arg[0], s, row), perp_expr_eval(e->arg[1], s, row));
+  case OP_EQ:
+    return truth(equal(e->arg[0], e->arg[1], s, row));
+  case OP_NE:
+    return truth(!equal(e->arg[0], e->arg[1], s, row));
+  case OP_LT:
+  case OP_LE:
+  case OP_GT:
+  case OP_GE: {
+    perp_value a = perp_expr_eval(e->arg[0], s, row), b = perp_expr_eval(e->arg[1], s, row);
+    if (a.type != PERP_VALUE_NUMBER || b.type != PERP_VALUE_NUMBER) return truth(false);
+    return truth(e->op == OP_LT   ? a.number < b.number
+                 : e->op == OP_LE ? a.number <= b.number
+                 : e->op == OP_GT ? a.number > b.number
+                                  : a.number >= b.number);
+  }
+  case OP_IN:
+    for (int i = 0; i < e->n_items; i++)
+      if (equal(e->arg[0], e->item[i], s, row)) return truth(true);
+    return truth(false);
+  case OP_AND:
+    return truth(perp_expr_true(e->arg[0], s, row) && perp_expr_true(e->arg[1], s, row));
+  case OP_OR:
+    return truth(perp_expr_true(e->arg[0], s, row) || perp_expr_true(e->arg[1], s, row));
+  case OP_NOT:
+    return truth(!perp_expr_true(e->arg[0], s, row));
+  case OP_MAX:
+  case OP_MIN:
+  case OP_MEDIAN:
+  case OP_MEAN:
+  case OP_SUM:
+  case OP_COUNT:
+  case OP_SLOPE:
+    return aggregate(e, s);
+  }
+  return missing;
+}
+
+bool perp_expr_true(const perp_expr *e, const perp_scope *scope, int row)
+{
+  perp_value v = perp_expr_eval(e, scope, row);
+  return v.type == PERP_VALUE_BOOL && v.number != 0;
+}
+
+void perp_expr_sides(const perp_expr *e, const perp_scope *scope, double *left, double *right)
+{
+  *left = *right = (double)NAN;
+  if (e->op < OP_EQ || e->op > OP_GE) return;
+  perp_value a = perp_expr_eval(e->arg[0], scope, -1), b = perp_expr_eval(e->arg[1], scope, -1);
+  if (a.type == PERP_VALUE_NUMBER) *left = a.number;
+  if (b.type == PERP_VALUE_NUMBER) *right = b.number;
+}
+
+bool perp_expr_undecided(const perp_expr *e, const perp_scope *scope)
+{
+  if (e == NULL) return false;
+  if (e->op >= OP_MAX) return perp_expr_eval(e, scope, -1).type == PERP_VALUE_MISSING;
+  for (int i = 0; i < 3; i++)
+    if (perp_expr_undecided(e->arg[i], scope)) return true;
+  return false;
+}
+
+bool perp_expr_mentions(const perp_expr *e, int column)
+{
+  if (e == NULL) return false;
+  if (e->op == OP_COLUMN) return e->column == column;
+  for (int i = 0; i < 3; i++)
+    if (perp_expr_mentions(e->arg[i], column)) return true;
+  for (int i = 0; i < e->n_items; i++)
+    if (perp_expr_mentions(e->item[i], column)) return true;
+  return false;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/base/files.h"
+
+#include "experiments/base/util.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- reading ------------------------------------------------------------------------------------------------ */
+
+/* plain: a regular file, not through a link; opening a pipe must not wait for its other end. */
+static char *files_read(const char *path, bool plain, size_t *size)
+{
+  int fd = open(path, O_RDONLY | O_CLOEXEC | (plain ? O_NOFOLLOW | O_NONBLOCK : 0));
+  if (fd < 0) return NULL;
+  struct stat st;
+  int failed = fstat(fd, &st) != 0             ? errno
+               : S_ISDIR(st.st_mode)           ? EISDIR
+               : plain && !S_ISREG(st.st_mode) ? EINVAL
+                                               : 0;
+  perp_text t = { 0 };
+  char chunk[65536];
+  ssize_t n = 1;
+  while (failed == 0 && n != 0 && t.n < (size_t)1 << 30) {
+    n = read(fd, chunk, sizeof chunk);
+    if (n > 0)
+      perp_text_put(&t, chunk, (size_t)n);
+    else if (n < 0 && errno != EINTR)
+      failed = errno;
+  }
+  if (failed == 0 && n != 0) failed = EFBIG;
+  close(fd);
+  if (failed != 0) {
+    perp_text_free(&t);
+    errno = failed;
+    return NULL;
+  }
+  if (t.s == NULL) perp_text_put(&t, "", 0);
+  if (size != NULL) *size = t.n;
+  return t.s;
+}
+
+char *perp_read_file(const char *path, size_t *size)
+{
+  return files_read(path, false, size);
+}
+
+char *perp_read_plain(const char *path, size_t *size)
+{
+  return files_read(path, true, size);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------ */
+
+static uint64_t files_random(void)
+{
+  uint64_t v = 0;
+  if (getrandom(&v, sizeof v, 0) != (ssize_t)sizeof v) {
+    /* no entropy yet: O_EXCL still refuses what stands there */
+    double t = perp_clock_wall();
+    v = perp_hash64(&t, sizeof t, (uint64_t)getpid());
+  }
+  return v;
+}
+
+/* What has no content that a rename could replace: it is written to where it is. */
+static bool files_is_stream(const char *path)
+{
+  struct stat st;
+  if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0) return true;
+  return lstat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
+}
+
+static perp_status files_refuse(perp_ctx *ctx, const char *path)
+{
+  return PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+}
+
+perp_status perp_out_open(perp_ctx *ctx, const char *path, perp_out *o)
+{
+  *o = (perp_out){ 0 };
+  const char *slash = strrchr(path, '/');
+  bool stream = files_is_stream(path);
+  struct stat st;
+  int fd = -1;
+  if (!stream && (path[0] == '\0' || slash == path + strlen(path) - 1 ||
+                  (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))))
+    errno = EISDIR;
+  else if (stream)
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+  else
+    for (int k = 0; k < 100 && fd < 0; k++) {
+      free(o->part);
+      o->part = perp_xprintf("%.*s.perp-%016llx.tmp", slash != NULL ? (int)(slash - path) + 1 : 0,
+                             path, (unsigned long long)files_random());
+      fd = open(o->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+      if (fd < 0 && errno != EEXIST) break;
+    }
+  o->f = fd >= 0 ? fdopen(fd, "w") : NULL;
+  if (o->f != NULL) {
+    o->path = perp_xstrdup(path);
+    return PERP_OK;
+  }
+  files_refuse(ctx, path);
+  free(o->part);
+  *o = (perp_out){ 0 };
+  return PERP_ERR_IO;
+}
+
+perp_status perp_out_close(perp_ctx *ctx, perp_out *o, bool keep)
+{
+  if (o->f == NULL) return PERP_OK;
+  perp_status status = PERP_OK;
+  bool bad = ferror(o->f) != 0 || fflush(o->f) != 0;
+  bad = fclose(o->f) != 0 || bad;
+  if (bad && keep) status = files_refuse(ctx, o->path);
+  if (status == PERP_OK && keep && o->part != NULL && rename(o->part, o->path) != 0)
+    status = files_refuse(ctx, o->path);
+  if (o->part != NULL && (!keep || status != PERP_OK)) unlink(o->part);
+  free(o->path);
+  free(o->part);
+  *o = (perp_out){ 0 };
+  return status;
+}
+
+char *perp_growing_path(const char *path)
+{
+  return files_is_stream(path) ? perp_xstrdup(path) : perp_xprintf("%s.tmp", path);
+}
+
+FILE *perp_growing_open(const char *part)
+{
+  const bool stream = files_is_stream(part);
+  if (!stream) unlink(part);
+  const int flags = stream ? 0 : O_CREAT | O_EXCL | O_NOFOLLOW;
+  const int fd = open(part, O_WRONLY | O_CLOEXEC | flags, 0666);
+  return fd >= 0 ? fdopen(fd, "w") : NULL;
+}
+
+bool perp_growing_name(const char *part, const char *path)
+{
+  struct stat st;
+  if (strcmp(part, path) == 0 || lstat(part, &st) != 0) return true;
+  return rename(part, path) == 0;
+}
+
+perp_status perp_write_file(perp_ctx *ctx, const char *path, const char *text, size_t size)
+{
+  perp_out o;
+  PERP_TRY(perp_out_open(ctx, path, &o));
+  fwrite(text, 1, size, o.f); /* closing tells when it failed */
+  return perp_out_close(ctx, &o, true);
+}
+
+/* ---- folders ------------------------------------------------------------------------------------------------ */
+
+perp_status perp_make_dirs(perp_ctx *ctx, const char *path)
+{
+  char *p = perp_xstrdup(path);
+  perp_status status = PERP_OK;
+  for (char *s = p + 1;; s++) {
+    if (*s != '/' && *s != '\0') continue;
+    char keep = *s;
+    *s = '\0';
+    struct stat st;
+    if (mkdir(p, 0777) != 0 && !(errno == EEXIST && stat(p, &st) == 0 && S_ISDIR(st.st_mode))) {
+      status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot make the folder %s: %s", p, strerror(errno));
+      break;
+    }
+    *s = keep;
+    if (keep == '\0') break;
+  }
+  free(p);
+  return status;
+}
+
+perp_status perp_make_part(perp_ctx *ctx, const char *dir, const char *name)
+{
+  char *path = perp_xprintf("%s/%s", dir, name);
+  struct stat st;
+  perp_status status = perp_make_dirs(ctx, dir);
+  if (status == PERP_OK && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+    status = PERP_FAIL(ctx, PERP_ERR_IO,
+                       "%s is a link: a results folder is written to only where it is itself; "
+                       "remove the link, or use another folder",
+                       path);
+  if (status == PERP_OK) status = perp_make_dirs(ctx, path);
+  free(path);
+  return status;
+}
+
+void perp_remove_files(const char *dir, const char *suffix)
+{
+  int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+  if (d == NULL) {
+    if (fd >= 0) close(fd);
+    return;
+  }
+  for (struct dirent *e; (e = readdir(d)) != NULL;) {
+    size_t n = strlen(e->d_name), k = strlen(suffix);
+    struct stat st;
+    if (n < k || strcmp(e->d_name + n - k, suffix) != 0) continue;
+    if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+      unlinkat(dirfd(d), e->d_name, 0);
+  }
+  closedir(d);
+}
+
+char *perp_temp_folder(perp_ctx *ctx)
+{
+  const char *tmp = getenv("TMPDIR");
+  char *path = perp_xprintf("%s/perp-XXXXXX", tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
+  if (mkdtemp(path) != NULL) return path;
+  PERP_FAIL(ctx, PERP_ERR_IO, "cannot make a temporary folder %s: %s", path, strerror(errno));
+  free(path);
+  return NULL;
+}
+
+static int files_remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+  (void)st;
+  (void)type;
+  (void)ftw;
+  remove(path);
+  return 0;
+}
+
+void perp_temp_remove(char *folder)
+{
+  if (folder != NULL) nftw(folder, files_remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+  free(folder);
+}
+
+bool perp_exists(const char *path)
+{
+  return access(path, F_OK) == 0;
+}
+
+char *perp_base_name(const char *path, const char *suffix)
+{
+  size_t end = strlen(path);
+  while (end > 1 && path[end - 1] == '/') end--;
+  size_t begin = end;
+  while (begin > 0 && path[begin - 1] != '/') begin--;
+  char *name = perp_xprintf("%.*s", (int)(end - begin), path + begin);
+  size_t n = strlen(name), k = strlen(suffix);
+  if (n > k && strcmp(name + n - k, suffix) == 0) name[n - k] = '\0';
+  return name;
+}

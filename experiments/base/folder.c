@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/base/folder.h"
+
+#include "experiments/base/env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static char *path_in(const char *dir, const char *name)
+{
+  return perp_xprintf("%s/%s", dir, name);
+}
+
+perp_status perp_folder_make(perp_ctx *ctx, const char *dir)
+{
+  static const char *const parts[] = { "journal", "series", "replay", "log", "env", "derived" };
+  PERP_TRY(perp_make_dirs(ctx, dir));
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    PERP_TRY(perp_make_part(ctx, dir, parts[i]));
+  return PERP_OK;
+}
+
+perp_status perp_folder_lock(perp_ctx *ctx, const char *dir, bool shared, int *fd)
+{
+  char *path = path_in(dir, ".lock");
+  *fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+  free(path);
+  if (*fd < 0) return PERP_FAIL(ctx, PERP_ERR_IO, "cannot write into %s: %s", dir, strerror(errno));
+  if (flock(*fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_IO, "another perp run is working in %s", dir);
+}
+
+void perp_folder_forget(const char *dir)
+{
+  static const struct {
+    const char *dir, *suffix;
+  } parts[] = { { "journal", ".jsonl" }, { "series", ".csv" }, { "replay", ".json" },
+                { "log", ".err" },       { "env", ".json" },   { "derived", "" },
+                { "program", "" } };
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    char *path = path_in(dir, parts[i].dir);
+    perp_remove_files(path, parts[i].suffix);
+    free(path);
+  }
+}
+
+perp_status perp_folder_study(perp_ctx *ctx, const char *dir, const perp_study *study)
+{
+  char *text = NULL, *path = path_in(dir, "study.yaml");
+  size_t size = 0;
+  FILE *f = open_memstream(&text, &size);
+  if (f == NULL) {
+    free(path);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for study.yaml");
+  }
+  fprintf(f, "# %s%s%s, as it was run: profile and --set merged\n", study->name,
+          study->profile != NULL ? ", profile " : "", study->profile != NULL ? study->profile : "");
+  perp_tree_write(study->root, f);
+  fclose(f);
+  perp_status status = perp_write_file(ctx, path, text, size);
+  free(text);
+  free(path);
+  return status;
+}
+
+perp_status perp_folder_env(perp_ctx *ctx, const char *dir)
+{
+  char id[17], *text = perp_env_json(true);
+  perp_env_id(id);
+  char *path = perp_xprintf("%s/env/%s.json", dir, id);
+  perp_status status = perp_exists(path) ? PERP_OK : perp_write_file(ctx, path, text, strlen(text));
+  free(path);
+  free(text);
+  return status;
+}
+
+char *perp_folder_log_tail(const char *path)
+{
+  enum { TAIL = 2000 };
+  size_t n = 0;
+  char *text = perp_read_file(path, &n);
+  if (text == NULL) return NULL;
+  if (n == 0) unlink(path);
+  char *from = text + (n > TAIL ? n - TAIL : 0);
+  while (((unsigned char)*from & 0xc0) == 0x80) from++; /* not in the middle of a letter */
+  memmove(text, from, strlen(from) + 1);
+  /* the journal must stay readable whatever a child printed */
+  for (char *s = text; *s != '\0'; s++)
+    if (((unsigned char)*s < 0x20 && *s != '\n' && *s != '\t') || (unsigned char)*s >= 0x80)
+      *s = '?';
+  if (text[0] != '\0') return text;
+  free(text);
+  return NULL;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/base/guard.h"
+
+#include "experiments/cli/cli.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct perp_guard_shared {
+  volatile int done, code;
+};
+
+/* What the terminal or `timeout` sends to all processes of a group is for the parent, which tells the child. */
+static void guard_pass_over(int number)
+{
+  (void)number;
+}
+
+static void guard_child(const sigset_t *before, pid_t parent)
+{
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(PERP_EXIT_INTERNAL); /* it died before we asked */
+  struct sigaction action = { .sa_handler = guard_pass_over, .sa_flags = SA_RESTART };
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGHUP, &action, NULL);
+  sigprocmask(SIG_SETMASK, before, NULL);
+}
+
+/* Waits for the end of the child; the signals of `set` are blocked. */
+static int guard_wait(perp_guard *g, pid_t pid, const sigset_t *set, double timeout)
+{
+  double kill_at = HUGE_VAL, cut_at = timeout > 0 ? perp_clock_wall() + timeout : HUGE_VAL;
+  int wait_status = 0;
+  bool killed = false;
+  while (waitpid(pid, &wait_status, WNOHANG) == 0) {
+    const double now = perp_clock_wall(), next = fmin(cut_at, kill_at);
+    if (now >= kill_at && !killed) {
+      killed = true;
+      kill(pid, SIGKILL);
+    }
+    if (now >= cut_at) {
+      g->cut = PERP_CUT_TIME;
+      cut_at = HUGE_VAL;
+      kill_at = now + perp_kept_grace(timeout);
+    }
+    if (g->cut != PERP_CUT_NONE && g->kept != NULL) *perp_kept_cut(g->kept) = g->cut;
+    const double left = fmin(fmax(next - now, 0), 60);
+    struct timespec wait = { (time_t)left, (long)(1e9 * (left - floor(left))) };
+    const int number = sigtimedwait(set, NULL, &wait);
+    if (number <= 0 || number == SIGCHLD || g->cut != PERP_CUT_NONE) continue;
+    g->cut = PERP_CUT_SIGNAL;
+    cut_at = HUGE_VAL;
+    kill_at = perp_clock_wall() + perp_kept_grace(0);
+  }
+  return wait_status;
+}
+
+perp_status perp_guard_begin(perp_ctx *ctx, double timeout, size_t room, perp_guard *g)
+{
+  *g = (perp_guard){ .shared = mmap(NULL, sizeof *g->shared, PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0) };
+  if (g->shared == MAP_FAILED) {
+    g->shared = NULL;
+    return PERP_FAIL(ctx, PERP_ERR_IO, "no shared memory: %s", strerror(errno));
+  }
+  if (room > 0) PERP_TRY(perp_kept_create(ctx, room, &g->kept));
+  fflush(NULL); /* buffered output must not be written twice */
+  sigset_t set, before;
+  sigemptyset(&set);
+  const int numbers[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP };
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaddset(&set, numbers[i]);
+  sigprocmask(SIG_BLOCK, &set, &before);
+  const pid_t parent = getpid(), pid = fork();
+  if (pid == 0) {
+    guard_child(&before, parent);
+    g->child = true;
+    return PERP_OK;
+  }
+  perp_status status = PERP_OK;
+  if (pid < 0)
+    status = PERP_FAIL(ctx, PERP_ERR_IO, "fork: %s", strerror(errno));
+  else {
+    const int wait_status = guard_wait(g, pid, &set, timeout);
+    const bool done = g->shared->done != 0;
+    g->code = g->shared->code;
+    if (done) /* it has told the cut itself */
+      g->cut = PERP_CUT_NONE;
+    else if (g->cut == PERP_CUT_TIME)
+      snprintf(g->cause, sizeof g->cause, "killed at the time limit of %g s", timeout);
+    else if (g->cut == PERP_CUT_SIGNAL)
+      snprintf(g->cause, sizeof g->cause, "interrupted");
+    else {
+      g->cut = PERP_CUT_CRASH;
+      perp_kept_cause(wait_status, g->cause, sizeof g->cause);
+    }
+  }
+  struct timespec now = { 0 };
+  while (sigtimedwait(&set, NULL, &now) > 0) {} /* must not strike once they are let through */
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  return status;
+}
+
+int perp_guard_leave(perp_guard *g, int code)
+{
+  if ((fflush(stdout) != 0 || ferror(stdout)) && code != PERP_EXIT_INTERNAL) {
+    perp_say("error: cannot write the output");
+    code = PERP_EXIT_INTERNAL;
+  }
+  g->shared->code = code;
+  g->shared->done = 1;
+  perp_guard_free(g);
+  return code;
+}
+
+void perp_guard_free(perp_guard *g)
+{
+  perp_kept_free(g->kept);
+  if (g->shared != NULL) munmap(g->shared, sizeof *g->shared);
+  g->kept = NULL;
+  g->shared = NULL;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/base/kept.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+struct perp_kept {
+  size_t room, size;
+  volatile int cut;
+  atomic_int last; /* -1: nothing yet */
+  _Alignas(max_align_t) char place[];
+};
+
+perp_status perp_kept_create(perp_ctx *ctx, size_t room, perp_kept **out)
+{
+  room = (room + 63) / 64 * 64;
+  const size_t size = sizeof(perp_kept) + 2 * room;
+  perp_kept *k = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  *out = NULL;
+  if (k == MAP_FAILED) return PERP_FAIL(ctx, PERP_ERR_IO, "no shared memory: %s", strerror(errno));
+  k->room = room;
+  k->size = size;
+  perp_kept_reset(k);
+  *out = k;
+  return PERP_OK;
+}
+
+void perp_kept_free(perp_kept *k)
+{
+  if (k != NULL) munmap(k, k->size);
+}
+
+void perp_kept_reset(perp_kept *k)
+{
+  k->cut = PERP_CUT_NONE;
+  atomic_store(&k->last, -1);
+}
+
+void *perp_kept_place(perp_kept *k)
+{
+  return k->place + (atomic_load(&k->last) == 0 ? k->room : 0);
+}
+
+void perp_kept_commit(perp_kept *k)
+{
+  atomic_store(&k->last, atomic_load(&k->last) == 0 ? 1 : 0);
+}
+
+const void *perp_kept_last(const perp_kept *k)
+{
+  const int last = atomic_load(&k->last);
+  return last < 0 ? NULL : k->place + (last == 1 ? k->room : 0);
+}
+
+volatile int *perp_kept_cut(perp_kept *k)
+{
+  return &k->cut;
+}
+
+void perp_kept_cause(int wait_status, char *buf, size_t size)
+{
+  if (WIFSIGNALED(wait_status)) {
+    const int number = WTERMSIG(wait_status);
+    snprintf(buf, size, "signal %d (%s)%s", number, strsignal(number),
+             number == SIGKILL ? ", by hand or for want of memory" : "");
+  } else
+    snprintf(buf, size, "ended with status %d and without a result", WEXITSTATUS(wait_status));
+}
+
+double perp_kept_grace(double limit)
+{
+  return fmin(fmax(0.1 * limit, 0.25), 2);
+}

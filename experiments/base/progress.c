@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/base/progress.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const perp_progress_styles[] = { "auto", "plain", "json", "none", NULL };
+
+void perp_progress_begin(perp_progress *p, perp_progress_style style, const char *phase, int total,
+                         double work, int jobs)
+{
+  *p = (perp_progress){ .out = style == PERP_PROGRESS_NONE ? NULL : stderr,
+                        .phase = phase,
+                        .terminal = style == PERP_PROGRESS_AUTO && isatty(STDERR_FILENO) != 0,
+                        .json = style == PERP_PROGRESS_JSON,
+                        .begun = perp_clock_wall(),
+                        .shown = perp_clock_wall(),
+                        .total = total,
+                        .work = work,
+                        .jobs = jobs > 0 ? jobs : 1 };
+}
+
+double perp_progress_left(const perp_progress *p)
+{
+  if (p->work_done <= 0 || p->busy <= 0) return (double)NAN;
+  return (p->work - p->work_done) * p->busy / p->work_done / p->jobs;
+}
+
+void perp_progress_clear(perp_progress *p)
+{
+  if (p->out == NULL || p->line == 0) return;
+  fprintf(p->out, "\r%*s\r", p->line, "");
+  fflush(p->out);
+  p->line = 0;
+}
+
+static void show(perp_progress *p, const char *what)
+{
+  char left[32], spent[32];
+  double now = perp_clock_wall();
+  perp_brief_time(perp_progress_left(p), left);
+  perp_brief_time(now - p->begun, spent);
+  p->shown = now;
+  if (p->json) {
+    perp_json j = { .out = p->out };
+    perp_json_open(&j, NULL, '{');
+    perp_json_text(&j, "phase", p->phase);
+    perp_json_int(&j, "done", p->done);
+    perp_json_int(&j, "total", p->total);
+    perp_json_int(&j, "failed", p->failed);
+    perp_json_real(&j, "elapsed_s", now - p->begun);
+    perp_json_real(&j, "left_s", perp_progress_left(p));
+    perp_json_close(&j, '}');
+    fflush(p->out);
+    return;
+  }
+  if (!p->terminal) {
+    fprintf(p->out, "%d/%d %s, %d failed, %s, about %s left\n", p->done, p->total, p->phase,
+            p->failed, spent, left);
+    fflush(p->out);
+    return;
+  }
+  enum { WIDTH = 20 };
+  char bar[WIDTH + 1], line[PERP_TABLE_WIDTH];
+  double share = p->work > 0 ? p->work_done / p->work : 1;
+  for (int i = 0; i < WIDTH; i++) bar[i] = i < (int)(share * WIDTH + 0.5) ? '#' : '.';
+  bar[WIDTH] = '\0';
+  int n = snprintf(line, sizeof line, "[%s] %d/%d  %s left  %s", bar, p->done, p->total, left,
+                   what != NULL ? what : "");
+  if (n >= (int)sizeof line) n = (int)sizeof line - 1;
+  fprintf(p->out, "\r%s%*s", line, p->line > n ? p->line - n : 0, "");
+  fflush(p->out);
+  p->line = n;
+}
+
+void perp_progress_step(perp_progress *p, double work, double seconds, bool failed,
+                        const char *what)
+{
+  p->done++;
+  p->failed += failed;
+  p->work_done += work;
+  p->busy += seconds;
+  if (p->out == NULL) return;
+  double now = perp_clock_wall();
+  if (now - p->shown > (p->terminal ? 0.1 : p->json ? 1 : 10) || (p->json && p->done == p->total))
+    show(p, what);
+}
+
+void perp_progress_tick(perp_progress *p)
+{
+  if (p->out != NULL && perp_clock_wall() - p->shown > (p->terminal ? 0.5 : p->json ? 1 : 10))
+    show(p, NULL);
+}

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Read with libfyaml's event parser: its tokens carry the places that the messages need. */
+#include "experiments/base/tree.h"
+
+#include <ctype.h>
+#include <libfyaml.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ERRORS = 20, DEEPEST = 64, MOST_NODES = 200000 };
+
+/* ---- messages --------------------------------------------------------------------------------------- */
+
+static void show_place(perp_text *t, const perp_source *src, int line, int column, const char *hint)
+{
+  const char *s = src->text;
+  for (int i = 0; i < line && *s != '\0'; i++) {
+    s += strcspn(s, "\n");
+    s += *s == '\n';
+  }
+  int n = (int)strcspn(s, "\r\n");
+  perp_text_add(t, "%5d | %.*s\n      | ", line + 1, n, s);
+  /* keep tabs, so that the caret stands under its place */
+  for (int i = 0, at = 0; i < n && at < column; i++) {
+    if (((unsigned char)s[i] & 0xc0) == 0x80) continue;
+    perp_text_add(t, "%c", s[i] == '\t' ? '\t' : ' ');
+    at++;
+  }
+  perp_text_add(t, "^%s%s\n", hint != NULL ? " " : "", hint != NULL ? hint : "");
+}
+
+static void add_error(perp_diag *diag, const perp_source *src, int line, int column,
+                      const char *hint, const char *message)
+{
+  if (src != NULL && strncmp(src->name, "--", 2) == 0) diag->command_line++;
+  if (++diag->errors > MOST_ERRORS) {
+    if (diag->errors == MOST_ERRORS + 1) perp_text_add(&diag->text, "... and more errors\n");
+    return;
+  }
+  if (src == NULL) {
+    perp_text_add(&diag->text, "error: %s%s%s%s\n", message, hint ? " (" : "", hint ? hint : "",
+                  hint ? ")" : "");
+    return;
+  }
+  perp_text_add(&diag->text, "%s:%d:%d: error: %s\n", src->name, line + 1, column + 1, message);
+  show_place(&diag->text, src, line, column, hint);
+}
+
+void perp_diag_error(perp_diag *diag, const perp_node *at, int offset, const char *hint,
+                     const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  perp_text t = { 0 };
+  perp_text_vadd(&t, fmt, ap);
+  va_end(ap);
+  if (at != NULL)
+    add_error(diag, at->src, at->line, at->column + offset, hint, t.s);
+  else
+    add_error(diag, NULL, 0, 0, hint, t.s);
+  perp_text_free(&t);
+}
+
+void perp_diag_ctx(perp_diag *diag, const perp_node *at, int offset, const perp_ctx *ctx)
+{
+  char message[sizeof ctx->msg];
+  snprintf(message, sizeof message, "%s", ctx->msg);
+  char *hint = strstr(message, "; did you mean");
+  if (hint != NULL) {
+    *hint = '\0';
+    hint += 2;
+  } else if ((hint = strstr(message, " (perp list")) != NULL ||
+             (hint = strstr(message, " (valid:")) != NULL) {
+    *hint++ = '\0';
+  }
+  perp_diag_error(diag, at, offset, hint, "%s", message);
+}
+
+void perp_diag_free(perp_diag *diag)
+{
+  perp_text_free(&diag->text);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------ */
+
+struct reader {
+  perp_pool *pool;
+  perp_diag *diag;
+  const perp_source *src;
+  struct fy_parser *fyp;
+  struct fy_event *event; /* current */
+  int n_nodes, n_anchors;
+  struct {
+    const char *name;
+    perp_node *node;
+  } anchor[64];
+};
+
+static bool next(struct reader *r)
+{
+  if (r->event != NULL) fy_parser_event_free(r->fyp, r->event);
+  r->event = fy_parser_parse(r->fyp);
+  return r->event != NULL;
+}
+
+static perp_node *new_node(struct reader *r, perp_node_type type, struct fy_token *token)
+{
+  perp_node *node = perp_pool_alloc(r->pool, 1, sizeof *node);
+  node->type = type;
+  node->src = r->src;
+  const struct fy_mark *mark = token != NULL ? fy_token_start_mark(token) : NULL;
+  if (mark != NULL) {
+    node->line = mark->line;
+    node->column = mark->column;
+    char first = r->src->text[mark->input_pos];
+    if (type == PERP_NODE_SCALAR && (first == '"' || first == '\'')) node->column++;
+  }
+  return node;
+}
+
+static perp_node *fail(struct reader *r, const perp_node *at, const char *message)
+{
+  perp_diag_error(r->diag, at, 0, NULL, "%s", message);
+  return NULL;
+}
+
+static void grow(perp_node *node, perp_pool *pool, perp_node *key, perp_node *value)
+{
+  if ((node->n & (node->n - 1)) == 0) { /* full at each power of two */
+    size_t room = node->n == 0 ? 1 : 2 * (size_t)node->n;
+    perp_node **item = perp_pool_alloc(pool, room, sizeof *item);
+    if (node->n > 0) memcpy(item, node->item, (size_t)node->n * sizeof *item);
+    node->item = item;
+    if (node->type == PERP_NODE_MAP) {
+      perp_node **keys = perp_pool_alloc(pool, room, sizeof *keys);
+      if (node->n > 0) memcpy(keys, node->key, (size_t)node->n * sizeof *keys);
+      node->key = keys;
+    }
+  }
+  if (node->type == PERP_NODE_MAP) node->key[node->n] = key;
+  node->item[node->n++] = value;
+}
+
+/* The name before "&" of the current event; NULL when it has none. */
+static const char *anchor_name(struct reader *r)
+{
+  struct fy_token *token = fy_event_get_anchor_token(r->event);
+  size_t n = 0;
+  const char *name = token != NULL ? fy_token_get_text(token, &n) : NULL;
+  return name != NULL ? perp_pool_strndup(r->pool, name, n) : NULL;
+}
+
+static perp_node *remember(struct reader *r, const char *name, perp_node *node)
+{
+  enum { MOST = sizeof r->anchor / sizeof *r->anchor };
+  if (name == NULL) return node;
+  if (r->n_anchors == MOST) return fail(r, node, "too many anchors");
+  r->anchor[r->n_anchors].name = name;
+  r->anchor[r->n_anchors++].node = node;
+  return node;
+}
+
+/* The node at the current event; leaves the event at its end. */
+static perp_node *read_node(struct reader *r, int depth)
+{
+  struct fy_token *token = fy_event_get_token(r->event);
+  const char *anchor = r->event->type != FYET_ALIAS ? anchor_name(r) : NULL;
+  if (++r->n_nodes > MOST_NODES)
+    return fail(r, new_node(r, PERP_NODE_SCALAR, token), "the document is too large");
+  switch (r->event->type) {
+  case FYET_SCALAR: {
+    perp_node *node = new_node(r, PERP_NODE_SCALAR, token);
+    size_t n = 0;
+    const char *text = token != NULL ? fy_token_get_text(token, &n) : NULL;
+    node->text = text != NULL ? perp_pool_strndup(r->pool, text, n) : "";
+    if (strlen(node->text) != n) return fail(r, node, "a text holds a zero byte");
+    enum fy_scalar_style style = token != NULL ? fy_token_scalar_style(token) : FYSS_PLAIN;
+    node->plain = style == FYSS_PLAIN;
+    return remember(r, anchor, node);
+  }
+  case FYET_ALIAS: {
+    size_t n = 0;
+    const char *name = fy_token_get_text(token, &n);
+    for (int i = r->n_anchors - 1; i >= 0; i--)
+      if (name != NULL && strlen(r->anchor[i].name) == n &&
+          strncmp(r->anchor[i].name, name, n) == 0)
+        return r->anchor[i].node;
+    return fail(r, new_node(r, PERP_NODE_SCALAR, token), "this alias has no anchor before it");
+  }
+  case FYET_SEQUENCE_START: {
+    perp_node *node = new_node(r, PERP_NODE_LIST, token);
+    if (depth > DEEPEST) return fail(r, node, "nested too deeply");
+    while (next(r) && r->event->type != FYET_SEQUENCE_END) {
+      perp_node *item = read_node(r, depth + 1);
+      if (item == NULL) return NULL;
+      grow(node, r->pool, NULL, item);
+    }
+    return r->event != NULL ? remember(r, anchor, node) : NULL;
+  }
+  case FYET_MAPPING_START: {
+    perp_node *node = new_node(r, PERP_NODE_MAP, token);
+    if (depth > DEEPEST) return fail(r, node, "nested too deeply");
+    while (next(r) && r->event->type != FYET_MAPPING_END) {
+      perp_node *key = read_node(r, depth + 1);
+      if (key == NULL) return NULL;
+      if (key->type != PERP_NODE_SCALAR) return fail(r, key, "a key must be a plain word");
+      if (!next(r)) return NULL;
+      for (int i = 0; i < node->n; i++)
+        if (strcmp(node->key[i]->text, key->text) == 0) {
+          perp_diag_error(r->diag, key, 0, NULL,
+                          "the key '%s' stands here for the second time (first in line %d)",
+                          key->text, node->key[i]->line + 1);
+          return NULL;
+        }
+      perp_node *value = read_node(r, depth + 1);
+      if (value == NULL) return NULL;
+      if (node->n == 0 && token == NULL) {
+        node->line = key->line;
+        node->column = key->column;
+      }
+      grow(node, r->pool, key, value);
+    }
+    return r->event != NULL ? remember(r, anchor, node) : NULL;
+  }
+  default:
+    return fail(r, new_node(r, PERP_NODE_SCALAR, token), "unexpected content");
+  }
+}
+
+static perp_node *read_document(struct reader *r)
+{
+  perp_node *root = NULL;
+  while (next(r) && r->event->type != FYET_STREAM_END) {
+    switch (r->event->type) {
+    case FYET_STREAM_START:
+    case FYET_DOCUMENT_START:
+    case FYET_DOCUMENT_END:
+      break;
+    default: {
+      perp_node *node = read_node(r, 0);
+      if (node == NULL) return NULL;
+      if (root != NULL) return fail(r, node, "a second document begins here");
+      root = node;
+    }
+    }
+  }
+  return r->event != NULL ? root : NULL;
+}
+
+/* Bytes of the UTF-8 character at s, 0 when there is none or YAML does not allow it.  libfyaml is not given
+ * anything else: it loops for ever on some malformed bytes. */
+static int character(const unsigned char *s)
+{
+  if (s[0] < 0x80)
+    return s[0] == '\t' || s[0] == '\n' || s[0] == '\r' || (s[0] >= 0x20 && s[0] != 0x7f);
+  int n = s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+  if (s[0] < 0xc2) return 0;
+  unsigned code = s[0] & (0xffu >> (n + 1));
+  for (int i = 1; i < n; i++) {
+    if ((s[i] & 0xc0) != 0x80) return 0;
+    code = code << 6 | (s[i] & 0x3fu);
+  }
+  if ((n == 2 && code < 0xa0 && code != 0x85) || (n == 3 && code < 0x800) ||
+      (n == 4 && (code < 0x10000 || code > 0x10ffff)) || (code >= 0xd800 && code < 0xe000) ||
+      (code & 0xfffe) == 0xfffe)
+    return 0;
+  return n;
+}
+
+/* Is everything text?  Otherwise an error at the first byte that is not. */
+static bool all_text(perp_diag *diag, const perp_source *src)
+{
+  int line = 0, column = 0, n;
+  for (const char *s = src->text; *s != '\0'; s += n) {
+    n = character((const unsigned char *)s);
+    if (n == 0) {
+      char message[60];
+      snprintf(message, sizeof message, "byte 0x%02x is no UTF-8 text here", (unsigned char)*s);
+      add_error(diag, src, line, column, NULL, message);
+      return false;
+    }
+    column = *s == '\n' ? 0 : column + 1;
+    line += *s == '\n';
+  }
+  return true;
+}
+
+perp_node *perp_tree_read(perp_pool *pool, perp_diag *diag, const char *name, const char *text,
+                          size_t size)
+{
+  perp_source *src = perp_pool_alloc(pool, 1, sizeof *src);
+  src->name = perp_pool_strdup(pool, name);
+  src->text = perp_pool_strndup(pool, text, size);
+  struct fy_diag_cfg diag_cfg;
+  fy_diag_cfg_default(&diag_cfg);
+  diag_cfg.fp = NULL;
+  diag_cfg.level = FYET_ERROR;
+  struct fy_diag *fyd = fy_diag_create(&diag_cfg);
+  if (fyd == NULL) {
+    perp_diag_error(diag, NULL, 0, NULL, "%s: the YAML reader could not be started", name);
+    return NULL;
+  }
+  fy_diag_set_collect_errors(fyd, true);
+  struct fy_parse_cfg cfg = { .flags = FYPCF_DEFAULT_VERSION_1_2 | FYPCF_QUIET | FYPCF_COLLECT_DIAG,
+                              .diag = fyd };
+  struct reader r = { .pool = pool, .diag = diag, .src = src, .fyp = fy_parser_create(&cfg) };
+  perp_node *root = NULL;
+  int before = diag->errors;
+  if (strlen(src->text) != size)
+    perp_diag_error(diag, NULL, 0, NULL, "%s: not a text file (it holds a zero byte)", name);
+  else if (all_text(diag, src) && r.fyp != NULL &&
+           fy_parser_set_string(r.fyp, src->text, size) == 0)
+    root = read_document(&r);
+  if (r.event != NULL) fy_parser_event_free(r.fyp, r.event);
+  if (root == NULL && diag->errors == before) {
+    void *iterator = NULL;
+    struct fy_diag_error *e;
+    while ((e = fy_diag_errors_iterate(fyd, &iterator)) != NULL)
+      if (e->type == FYET_ERROR)
+        add_error(diag, src, e->line > 0 ? e->line - 1 : 0, e->column > 0 ? e->column - 1 : 0, NULL,
+                  e->msg);
+  }
+  if (root == NULL && diag->errors == before)
+    perp_diag_error(diag, NULL, 0, NULL, "%s: the file is empty", name);
+  if (r.fyp != NULL) fy_parser_destroy(r.fyp);
+  fy_diag_destroy(fyd);
+  return diag->errors == before ? root : NULL;
+}
+
+/* ---- using -------------------------------------------------------------------------------------------- */
+
+perp_node *perp_tree_get(const perp_node *map, const char *key)
+{
+  if (map == NULL || map->type != PERP_NODE_MAP) return NULL;
+  for (int i = 0; i < map->n; i++)
+    if (strcmp(map->key[i]->text, key) == 0) return map->item[i];
+  return NULL;
+}
+
+static perp_node *copy_map(perp_pool *pool, const perp_node *from)
+{
+  perp_node *node = perp_pool_alloc(pool, 1, sizeof *node);
+  *node = *from;
+  node->n = 0;
+  node->item = node->key = NULL;
+  for (int i = 0; i < from->n; i++) grow(node, pool, from->key[i], from->item[i]);
+  return node;
+}
+
+static void put(perp_node *map, perp_pool *pool, perp_node *key, perp_node *value)
+{
+  for (int i = 0; i < map->n; i++)
+    if (strcmp(map->key[i]->text, key->text) == 0) {
+      map->item[i] = value;
+      return;
+    }
+  grow(map, pool, key, value);
+}
+
+perp_node *perp_tree_merge(perp_pool *pool, const perp_node *base, const perp_node *over)
+{
+  if (base == NULL || base->type != PERP_NODE_MAP || over->type != PERP_NODE_MAP)
+    return (perp_node *)(uintptr_t)over;
+  perp_node *node = copy_map(pool, base);
+  for (int i = 0; i < over->n; i++)
+    put(node, pool, over->key[i],
+        perp_tree_merge(pool, perp_tree_get(base, over->key[i]->text), over->item[i]));
+  return node;
+}
+
+perp_node *perp_tree_set(perp_pool *pool, const perp_node *base, const char *path,
+                         const perp_node *value, const perp_node **why)
+{
+  size_t n = strcspn(path, ".");
+  perp_node *node, *key = perp_pool_alloc(pool, 1, sizeof *key);
+  *key = *value;
+  key->type = PERP_NODE_SCALAR;
+  key->text = perp_pool_strndup(pool, path, n);
+  key->plain = true;
+  if (base == NULL) {
+    node = perp_pool_alloc(pool, 1, sizeof *node);
+    *node = (perp_node){
+      .type = PERP_NODE_MAP, .src = value->src, .line = value->line, .column = value->column
+    };
+  } else if (base->type != PERP_NODE_MAP) {
+    *why = base;
+    return NULL;
+  } else
+    node = copy_map(pool, base);
+  perp_node *child = (perp_node *)(uintptr_t)value;
+  if (path[n] == '.')
+    child = perp_tree_set(pool, perp_tree_get(node, key->text), path + n + 1, value, why);
+  if (child == NULL) return NULL;
+  put(node, pool, key, child);
+  return node;
+}
+
+perp_node *perp_tree_without(perp_pool *pool, const perp_node *base, const char *key)
+{
+  perp_node *node = perp_pool_alloc(pool, 1, sizeof *node);
+  *node = *base;
+  node->n = 0;
+  node->item = node->key = NULL;
+  for (int i = 0; i < base->n; i++)
+    if (strcmp(base->key[i]->text, key) != 0) grow(node, pool, base->key[i], base->item[i]);
+  return node;
+}
+
+/* A text that needs no quotes in any place, whatever follows it. */
+static bool bare(const char *s)
+{
+  static const char *const words[] = { "true", "false", "null", "yes", "no", "on", "off", NULL };
+  for (int i = 0; words[i] != NULL; i++)
+    if (strcasecmp(s, words[i]) == 0) return false;
+  size_t n = strlen(s);
+  return n > 0 && strchr(". ", s[0]) == NULL && s[n - 1] != ' ' &&
+         (s[0] != '-' || isdigit((unsigned char)s[1])) &&
+         strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./^ ") == n;
+}
+
+static void write_scalar(const perp_node *node, FILE *out)
+{
+  if (bare(node->text)) {
+    fputs(node->text, out);
+    return;
+  }
+  if (strpbrk(node->text, "\n\r") == NULL && strchr(node->text, '"') != NULL) {
+    putc('\'', out);
+    for (const char *s = node->text; *s != '\0'; s++) {
+      if (*s == '\'') putc('\'', out);
+      putc(*s, out);
+    }
+    putc('\'', out);
+    return;
+  }
+  putc('"', out);
+  for (const char *s = node->text; *s != '\0'; s++) {
+    unsigned char c = (unsigned char)*s;
+    if (c == '"' || c == '\\')
+      fprintf(out, "\\%c", c);
+    else if (c == '\n')
+      fputs("\\n", out);
+    else if (c == '\t')
+      fputs("\\t", out);
+    else if (c < 0x20)
+      fprintf(out, "\\x%02x", c);
+    else
+      putc(c, out);
+  }
+  putc('"', out);
+}
+
+static void write_flow(const perp_node *node, FILE *out)
+{
+  if (node->type == PERP_NODE_SCALAR) {
+    write_scalar(node, out);
+    return;
+  }
+  bool map = node->type == PERP_NODE_MAP;
+  fputs(map ? "{" : "[", out);
+  for (int i = 0; i < node->n; i++) {
+    fputs(i > 0 ? ", " : map ? " " : "", out);
+    if (map) {
+      write_scalar(node->key[i], out);
+      fputs(": ", out);
+    }
+    write_flow(node->item[i], out);
+  }
+  fputs(map ? " }" : "]", out);
+}
+
+static void write_block(const perp_node *node, int indent, FILE *out)
+{
+  for (int i = 0; i < node->n; i++) {
+    const perp_node *v = node->item[i];
+    fprintf(out, "%*s", indent, "");
+    write_scalar(node->key[i], out);
+    putc(':', out);
+    if (v->type == PERP_NODE_MAP && v->n > 0) {
+      putc('\n', out);
+      write_block(v, indent + 2, out);
+    } else if (v->type == PERP_NODE_LIST && v->n > 0) {
+      putc('\n', out);
+      for (int k = 0; k < v->n; k++) {
+        fprintf(out, "%*s- ", indent + 2, "");
+        write_flow(v->item[k], out);
+        putc('\n', out);
+      }
+    } else {
+      putc(' ', out);
+      write_flow(v, out);
+      putc('\n', out);
+    }
+  }
+}
+
+void perp_tree_write(const perp_node *node, FILE *out)
+{
+  if (node->type == PERP_NODE_MAP)
+    write_block(node, 0, out);
+  else {
+    write_flow(node, out);
+    putc('\n', out);
+  }
+}

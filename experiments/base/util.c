@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/base/util.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- memory ------------------------------------------------------------------------------------------- */
+
+static void *or_die(void *p)
+{
+  if (p == NULL) {
+    fputs("perp: out of memory\n", stderr);
+    _exit(1);
+  }
+  return p;
+}
+
+void *perp_xalloc(size_t count, size_t size)
+{
+  return or_die(calloc(count > 0 ? count : 1, size > 0 ? size : 1));
+}
+
+void *perp_xrealloc(void *p, size_t count, size_t size)
+{
+  return or_die(reallocarray(p, count > 0 ? count : 1, size));
+}
+
+char *perp_xstrdup(const char *s)
+{
+  return or_die(strdup(s));
+}
+
+char *perp_xprintf(const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  char *s = NULL;
+  if (vasprintf(&s, fmt, ap) < 0) s = NULL;
+  va_end(ap);
+  return or_die(s);
+}
+
+struct perp_pool_block {
+  struct perp_pool_block *next;
+  _Alignas(16) char bytes[];
+};
+
+void *perp_pool_alloc(perp_pool *pool, size_t count, size_t size)
+{
+  size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) or_die(NULL);
+  struct perp_pool_block *b = or_die(calloc(1, sizeof *b + bytes));
+  b->next = pool->blocks;
+  pool->blocks = b;
+  return b->bytes;
+}
+
+char *perp_pool_strndup(perp_pool *pool, const char *s, size_t n)
+{
+  char *copy = perp_pool_alloc(pool, n + 1, 1);
+  memcpy(copy, s, n);
+  return copy;
+}
+
+char *perp_pool_strdup(perp_pool *pool, const char *s)
+{
+  return perp_pool_strndup(pool, s, strlen(s));
+}
+
+char *perp_pool_printf(perp_pool *pool, const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  perp_text t = { 0 };
+  perp_text_vadd(&t, fmt, ap);
+  va_end(ap);
+  char *copy = perp_pool_strndup(pool, t.s != NULL ? t.s : "", t.n);
+  perp_text_free(&t);
+  return copy;
+}
+
+void perp_pool_free(perp_pool *pool)
+{
+  while (pool->blocks != NULL) {
+    struct perp_pool_block *next = pool->blocks->next;
+    free(pool->blocks);
+    pool->blocks = next;
+  }
+}
+
+static void text_room(perp_text *t, size_t more)
+{
+  if (t->n + more + 1 <= t->size) return;
+  t->size = 2 * (t->n + more + 1) + 64;
+  t->s = perp_xrealloc(t->s, t->size, 1);
+}
+
+void perp_text_put(perp_text *t, const char *bytes, size_t n)
+{
+  text_room(t, n);
+  memcpy(t->s + t->n, bytes, n);
+  t->n += n;
+  t->s[t->n] = '\0';
+}
+
+void perp_text_vadd(perp_text *t, const char *fmt, va_list ap)
+{
+  va_list again;
+  va_copy(again, ap);
+  int n = vsnprintf(NULL, 0, fmt, ap);
+  if (n >= 0) {
+    text_room(t, (size_t)n);
+    vsnprintf(t->s + t->n, (size_t)n + 1, fmt, again);
+    t->n += (size_t)n;
+  }
+  va_end(again);
+}
+
+void perp_text_add(perp_text *t, const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  perp_text_vadd(t, fmt, ap);
+  va_end(ap);
+}
+
+void perp_text_free(perp_text *t)
+{
+  free(t->s);
+  *t = (perp_text){ 0 };
+}
+
+/* ---- JSON out ------------------------------------------------------------------------------------------- */
+
+static void json_string(FILE *out, const char *s)
+{
+  putc('"', out);
+  for (; *s != '\0'; s++) {
+    unsigned char c = (unsigned char)*s;
+    if (c == '"' || c == '\\')
+      fprintf(out, "\\%c", c);
+    else if (c == '\n')
+      fputs("\\n", out);
+    else if (c == '\t')
+      fputs("\\t", out);
+    else if (c < 0x20 || c == 0x7f)
+      fprintf(out, "\\u%04x", c);
+    else
+      putc(c, out);
+  }
+  putc('"', out);
+}
+
+static void json_lead(perp_json *j, const char *key)
+{
+  if (j->depth > 0) {
+    if (j->filled[j->depth]) fputs(j->indent ? "," : ", ", j->out);
+    j->filled[j->depth] = true;
+    if (j->indent) fprintf(j->out, "\n%*s", 2 * j->depth, "");
+  }
+  if (key != NULL) {
+    json_string(j->out, key);
+    fputs(": ", j->out);
+  }
+}
+
+void perp_json_open(perp_json *j, const char *key, char bracket)
+{
+  json_lead(j, key);
+  putc(bracket, j->out);
+  j->filled[++j->depth] = false;
+}
+
+void perp_json_close(perp_json *j, char bracket)
+{
+  bool filled = j->filled[j->depth--];
+  if (filled && j->indent) fprintf(j->out, "\n%*s", 2 * j->depth, "");
+  putc(bracket, j->out);
+  if (j->depth == 0) putc('\n', j->out);
+}
+
+void perp_json_text(perp_json *j, const char *key, const char *value)
+{
+  json_lead(j, key);
+  if (value == NULL)
+    fputs("null", j->out);
+  else
+    json_string(j->out, value);
+}
+
+void perp_json_real(perp_json *j, const char *key, double value)
+{
+  json_lead(j, key);
+  if (isfinite(value))
+    fprintf(j->out, "%.17g", value);
+  else
+    fputs(isnan(value) ? "\"nan\"" : value > 0 ? "\"inf\"" : "\"-inf\"", j->out);
+}
+
+void perp_json_int(perp_json *j, const char *key, int64_t value)
+{
+  json_lead(j, key);
+  fprintf(j->out, "%lld", (long long)value);
+}
+
+void perp_json_bool(perp_json *j, const char *key, bool value)
+{
+  json_lead(j, key);
+  fputs(value ? "true" : "false", j->out);
+}
+
+void perp_json_floats(perp_json *j, const char *key, const float *v, size_t n)
+{
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const unsigned char *b = (const unsigned char *)
+      v; /* both supported processors are little endian */
+  size_t size = n * sizeof *v, at = 0;
+  char *text = perp_xalloc(size / 3 * 4 + 8, 1);
+  text[at++] = '"';
+  for (size_t i = 0; i < size; i += 3) {
+    unsigned left = (unsigned)(size - i), word = (unsigned)b[i] << 16;
+    if (left > 1) word |= (unsigned)b[i + 1] << 8;
+    if (left > 2) word |= (unsigned)b[i + 2];
+    text[at++] = digits[word >> 18];
+    text[at++] = digits[word >> 12 & 63];
+    text[at++] = left > 1 ? digits[word >> 6 & 63] : '=';
+    text[at++] = left > 2 ? digits[word & 63] : '=';
+  }
+  text[at] = '"';
+  perp_json_raw(j, key, text);
+  free(text);
+}
+
+void perp_json_raw(perp_json *j, const char *key, const char *json)
+{
+  json_lead(j, key);
+  fputs(json, j->out);
+}
+
+/* ---- tables ----------------------------------------------------------------------------------------------- */
+
+void perp_table_init(perp_table *t, const char *align)
+{
+  *t = (perp_table){ .columns = (int)strlen(align) };
+  if (t->columns > PERP_TABLE_COLUMNS) t->columns = PERP_TABLE_COLUMNS;
+  for (int c = 0; c < t->columns; c++) t->right[c] = align[c] == 'r';
+}
+
+void perp_table_row(perp_table *t, const char *const *text)
+{
+  size_t at = (size_t)t->rows * (size_t)t->columns;
+  t->cell = perp_xrealloc(t->cell, at + (size_t)t->columns, sizeof *t->cell);
+  for (int c = 0; c < t->columns; c++)
+    t->cell[at + (size_t)c] = perp_xstrdup(text[c] != NULL ? text[c] : "");
+  t->rows++;
+}
+
+/* Columns of a terminal that a UTF-8 text takes (one each; no combining marks in our texts). */
+static int width_of(const char *s)
+{
+  int n = 0;
+  for (; *s != '\0'; s++) n += ((unsigned char)*s & 0xc0) != 0x80;
+  return n;
+}
+
+void perp_table_print(const perp_table *t, FILE *out)
+{
+  int width[PERP_TABLE_COLUMNS] = { 0 }, total = 0;
+  for (int r = 0; r < t->rows; r++)
+    for (int c = 0; c < t->columns; c++) {
+      int w = width_of(t->cell[r * t->columns + c]);
+      if (w > width[c]) width[c] = w;
+    }
+  for (int c = 0; c < t->columns; c++) total += width[c] + (c > 0 ? 2 : 0);
+  while (total > PERP_TABLE_WIDTH) {
+    int widest = 0;
+    for (int c = 1; c < t->columns; c++)
+      if (width[c] > width[widest]) widest = c;
+    if (width[widest] <= 6) break;
+    width[widest]--;
+    total--;
+  }
+  for (int r = 0; r < t->rows; r++) {
+    for (int c = 0; c < t->columns; c++) {
+      const char *s = t->cell[r * t->columns + c];
+      int w = width_of(s), pad = width[c] > w ? width[c] - w : 0;
+      bool last = c == t->columns - 1;
+      if (c > 0) fputs("  ", out);
+      if (w > width[c])
+        fprintf(out, "%.*s..", width[c] - 2, s);
+      else if (t->right[c])
+        fprintf(out, "%*s%s", pad, "", s);
+      else
+        fprintf(out, "%s%*s", s, last ? 0 : pad, "");
+    }
+    putc('\n', out);
+    if (r == 0) {
+      for (int c = 0; c < t->columns; c++) {
+        if (c > 0) fputs("  ", out);
+        for (int k = 0; k < width[c]; k++) putc('-', out);
+      }
+      putc('\n', out);
+    }
+  }
+}
+
+void perp_table_free(perp_table *t)
+{
+  for (int i = 0; i < t->rows * t->columns; i++) free(t->cell[i]);
+  free(t->cell);
+  *t = (perp_table){ 0 };
+}
+
+/* column: where the line stands, 0: it is empty; up to the indent there is no word yet */
+static void wrap_from(FILE *out, int column, int indent, const char *text)
+{
+  while (*text != '\0') {
+    while (*text == ' ') text++;
+    size_t n = strcspn(text, " \n");
+    if (n > 0) {
+      char word[512];
+      snprintf(word, sizeof word, "%.*s", (int)n, text);
+      int w = width_of(word);
+      if (column > indent && column + 1 + w > PERP_TABLE_WIDTH) {
+        putc('\n', out);
+        column = 0;
+      }
+      if (column == 0)
+        column = fprintf(out, "%*s", indent, "");
+      else if (column > indent)
+        column += fprintf(out, " ");
+      fputs(word, out);
+      column += w;
+      text += n;
+    }
+    if (*text == '\n') {
+      putc('\n', out);
+      column = 0;
+      text++;
+    }
+  }
+  if (column > 0) putc('\n', out);
+}
+
+void perp_wrap(FILE *out, int indent, const char *text)
+{
+  wrap_from(out, 0, indent, text);
+}
+
+void perp_wrap_after(FILE *out, const char *label, int indent, const char *text)
+{
+  wrap_from(out, fprintf(out, "%-*s", indent, label), indent, text);
+}
+
+const char *perp_brief(double v, char buf[32])
+{
+  if (isnan(v))
+    snprintf(buf, 32, "-");
+  else
+    snprintf(buf, 32, "%.4g", v);
+  return buf;
+}
+
+const char *perp_brief_time(double s, char buf[32])
+{
+  if (!(s >= 0) || s > 1e9)
+    snprintf(buf, 32, "?");
+  else if (s < 10)
+    snprintf(buf, 32, "%.1f s", s);
+  else if (s < 100)
+    snprintf(buf, 32, "%.0f s", s);
+  else if (s < 3600)
+    snprintf(buf, 32, "%d min %02d s", (int)s / 60, (int)s % 60);
+  else
+    snprintf(buf, 32, "%d h %02d min", (int)s / 3600, (int)s / 60 % 60);
+  return buf;
+}
+
+/* ---- small languages ---------------------------------------------------------------------------------------- */
+
+/* Number followed by one of the units, in any case of letters when `fold`. */
+static perp_status scaled(perp_ctx *ctx, const char *what, const char *text,
+                          const char *const *units, const double *factors, bool bare, double *value)
+{
+  char *end;
+  double v = strtod(text, &end);
+  if (end == text || !isfinite(v))
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' is not a %s", text, what);
+  if (v < 0) return PERP_FAIL(ctx, PERP_ERR_OPTION, "a %s cannot be negative: got %s", what, text);
+  while (isspace((unsigned char)*end)) end++;
+  char list[128] = "";
+  for (int i = 0; units[i] != NULL; i++) {
+    if (strcmp(end, units[i]) == 0) {
+      *value = v * factors[i];
+      return PERP_OK;
+    }
+    size_t n = strlen(list);
+    snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", units[i]);
+  }
+  if (*end == '\0' && (bare || v == 0)) {
+    *value = v;
+    return PERP_OK;
+  }
+  return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                   *end == '\0' ? "'%s': a %s needs a unit%.0s; one of: %s"
+                                : "'%s' is not a %s: unknown unit '%s'; use one of: %s",
+                   text, what, end, list);
+}
+
+perp_status perp_parse_duration(perp_ctx *ctx, const char *text, double *seconds)
+{
+  static const char *const units[] = { "s", "ms", "us", "m", "min", "h", "d", NULL };
+  static const double factors[] = { 1, 1e-3, 1e-6, 60, 60, 3600, 86400 };
+  return scaled(ctx, "duration", text, units, factors, false, seconds);
+}
+
+perp_status perp_parse_size(perp_ctx *ctx, const char *text, double *bytes)
+{
+  static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", NULL };
+  static const double factors[] = {
+    1, 1024., 1048576., 1073741824., 1099511627776., 1e3, 1e6, 1e9
+  };
+  return scaled(ctx, "size", text, units, factors, true, bytes);
+}
+
+perp_status perp_parse_int(perp_ctx *ctx, const char *text, int64_t lo, int64_t hi, int64_t *value)
+{
+  char *end;
+  errno = 0;
+  long long v = strtoll(text, &end, 10);
+  if (end == text || *end != '\0' || errno != 0 || v < lo || v > hi)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' is not a whole number in [%lld, %lld]", text,
+                     (long long)lo, (long long)hi);
+  *value = v;
+  return PERP_OK;
+}
+
+bool perp_unit_is(const char *alternatives, const char *unit)
+{
+  for (const char *s = alternatives;; s += 4) {
+    const char *end = strstr(s, " or ");
+    size_t n = end != NULL ? (size_t)(end - s) : strlen(s);
+    if (strlen(unit) == n && strncmp(s, unit, n) == 0) return true;
+    if (end == NULL) return false;
+    s = end;
+  }
+}
+
+uint64_t perp_hash64(const void *bytes, size_t n, uint64_t seed)
+{
+  const unsigned char *p = bytes;
+  uint64_t h = 0xcbf29ce484222325u ^ seed;
+  for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 0x100000001b3u;
+  h ^= h >> 33;
+  h *= 0xff51afd7ed558ccdu;
+  h ^= h >> 33;
+  h *= 0xc4ceb9fe1a85ec53u;
+  return h ^ h >> 33;
+}
+
+bool perp_colour(FILE *stream)
+{
+  const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+  return isatty(fileno(stream)) && (none == NULL || none[0] == '\0') && term != NULL &&
+         strcmp(term, "dumb") != 0;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Small tools of the runner: memory, growing text, files, JSON out, tables, durations.
+ *
+ * The runner is a program, not a library: when its own book-keeping runs out of memory it says so on
+ * stderr and ends with status 1.  Solvers and cells never pass through these functions. */
+#ifndef PERP_UTIL_H
+#define PERP_UTIL_H
+
+#include "experiments/base/files.h"
+
+#include <stdarg.h>
+
+/* ---- memory ------------------------------------------------------------------------------------------- */
+
+void *perp_xalloc(size_t count, size_t size); /* zeroed; never NULL */
+void *perp_xrealloc(void *p, size_t count, size_t size);
+char *perp_xstrdup(const char *s);
+char *perp_xprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Everything that lives as long as a study or a plan, freed at once. */
+typedef struct perp_pool {
+  struct perp_pool_block *blocks;
+} perp_pool;
+void *perp_pool_alloc(perp_pool *pool, size_t count, size_t size); /* zeroed; never NULL */
+char *perp_pool_strdup(perp_pool *pool, const char *s);
+char *perp_pool_strndup(perp_pool *pool, const char *s, size_t n);
+char *perp_pool_printf(perp_pool *pool, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void perp_pool_free(perp_pool *pool);
+
+/* Growing text; s is NULL while empty, always terminated afterwards. */
+typedef struct perp_text {
+  char *s;
+  size_t n, size;
+} perp_text;
+void perp_text_add(perp_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void perp_text_vadd(perp_text *t, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
+void perp_text_put(perp_text *t, const char *bytes, size_t n);
+void perp_text_free(perp_text *t);
+
+/* ---- JSON out ------------------------------------------------------------------------------------------- */
+
+/* Numbers as %.17g, not finite ones as the strings "nan", "inf", "-inf".  key NULL: inside a list.
+ * `indent` true puts each member on a line of its own. */
+typedef struct perp_json {
+  FILE *out;
+  bool indent;
+  int depth;
+  bool filled[32];
+} perp_json;
+void perp_json_open(perp_json *j, const char *key, char bracket);      /* '{' or '[' */
+void perp_json_close(perp_json *j, char bracket);                      /* '}' or ']' */
+void perp_json_text(perp_json *j, const char *key, const char *value); /* NULL gives null */
+void perp_json_real(perp_json *j, const char *key, double value);
+void perp_json_int(perp_json *j, const char *key, int64_t value);
+void perp_json_bool(perp_json *j, const char *key, bool value);
+/* float32, little endian, as one base64 text: 5.4 bytes a number. */
+void perp_json_floats(perp_json *j, const char *key, const float *v, size_t n);
+/* Text that is JSON already. */
+void perp_json_raw(perp_json *j, const char *key, const char *json);
+
+/* ---- tables for people, 80 columns ------------------------------------------------------------------------- */
+
+enum { PERP_TABLE_COLUMNS = 16, PERP_TABLE_WIDTH = 80 };
+typedef struct perp_table {
+  int columns, rows;
+  bool right[PERP_TABLE_COLUMNS]; /* numbers */
+  char **cell;                    /* [rows * columns], owned */
+} perp_table;
+/* The first row is the head; columns whose letter in align is 'r' are flush right. */
+void perp_table_init(perp_table *t, const char *align);
+/* One row: `columns` strings, copied. */
+void perp_table_row(perp_table *t, const char *const *text);
+/* Columns that do not fit in 80 are shortened with "..", the widest first. */
+void perp_table_print(const perp_table *t, FILE *out);
+void perp_table_free(perp_table *t);
+/* Text wrapped at 80 columns, every line indented. */
+void perp_wrap(FILE *out, int indent, const char *text);
+/* The same behind a label that is shorter than the indent. */
+void perp_wrap_after(FILE *out, const char *label, int indent, const char *text);
+
+/* Number for people: 4 significant digits; "-" when NaN. */
+const char *perp_brief(double v, char buf[32]);
+/* "0.4 s", "12 s", "3 min 20 s", "2 h 05 min" */
+const char *perp_brief_time(double seconds, char buf[32]);
+
+/* ---- small languages ---------------------------------------------------------------------------------------- */
+
+/* "90s", "10m", "2h", "1.5 min", "500ms": seconds.  A bare number is refused except 0. */
+perp_status perp_parse_duration(perp_ctx *ctx, const char *text, double *seconds);
+/* "512MiB", "1 GiB", "2GB", "4096": bytes. */
+perp_status perp_parse_size(perp_ctx *ctx, const char *text, double *bytes);
+/* A whole number in [lo, hi], nothing behind it. */
+perp_status perp_parse_int(perp_ctx *ctx, const char *text, int64_t lo, int64_t hi, int64_t *value);
+
+/* "m or rad": is `unit` one of the alternatives? */
+bool perp_unit_is(const char *alternatives, const char *unit);
+
+/* FNV-1a over the bytes, then a finalizer that spreads every bit: 64 bits, the same on every machine.
+ * Collisions are not excluded; whoever builds a set of keys checks for them. */
+uint64_t perp_hash64(const void *bytes, size_t n, uint64_t seed);
+
+/* May colours be used on this stream?  (a terminal, NO_COLOR unset, TERM not "dumb") */
+bool perp_colour(FILE *stream);
+
+#endif

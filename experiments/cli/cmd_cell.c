@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp explain, rerun: why a cell is what it is */
+#include "experiments/lcp/lcp_cmd.h"
+#include "experiments/plugins/outside.h"
+#include "experiments/cli/command.h"
+#include "experiments/base/env.h"
+#include "experiments/simulate/kind_simulate.h"
+#include "experiments/simulate/kkt_dump.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- explain ---------------------------------------------------------------------------------------------- */
+
+/* What perp run would do with a cell, and why. */
+static const char *decision(const perp_ctx *ctx, const perp_results *r, int i, char *why,
+                            size_t size)
+{
+  char code[17];
+  if (r == NULL) {
+    snprintf(why, size, "there are no results yet");
+    return "run";
+  }
+  const perp_record *rec = &r->record[i];
+  perp_outside_code(ctx, r->study, &r->plan.cells[i], code);
+  const bool timed = rec->status == PERP_CELL_OK ||
+                     (perp_cell_whole(rec->status) && r->study->kind->runs);
+  int missing = timed ? r->study->measure.repeats - rec->rounds : 0;
+  if (rec->attempt == 0 && rec->interrupted)
+    snprintf(why, size, "it was started, but never ended: the run was stopped or killed");
+  else if (rec->attempt == 0)
+    snprintf(why, size, "it has not been run");
+  else if (strcmp(code, rec->code) != 0)
+    snprintf(why, size, "its outside plug-in has changed since");
+  else if (missing > 0) {
+    snprintf(why, size, "its results are kept (attempt %d); %d of %d timing rounds are missing",
+             rec->attempt, missing, r->study->measure.repeats);
+    return "time";
+  } else {
+    snprintf(why, size, "it ended as %s in attempt %d, with the same parameters%s%s%s",
+             perp_cell_status_names[rec->status], rec->attempt,
+             rec->status != PERP_CELL_OK ? "; --retry " : "",
+             rec->status != PERP_CELL_OK ? perp_cell_status_names[rec->status] : "",
+             rec->status != PERP_CELL_OK ? " runs it again" : "");
+    return "keep";
+  }
+  return "run";
+}
+
+static void explain_one(const perp_ctx *ctx, const perp_study *s, const perp_plan *plan,
+                        const perp_results *r, int i)
+{
+  char why[256], id[17];
+  const perp_cell *cell = &plan->cells[i];
+  int at = r != NULL ? perp_plan_find(&r->plan, cell->id) : -1;
+  printf("cell %s of %s\n", cell->id, s->name);
+  printf("the id is a hash of the kind and of these parameters, nothing else:\n");
+  printf("  %-14s %s\n", "kind", s->kind->name);
+  for (int p = 0; p < s->n_params; p++)
+    if (cell->value[p][0] != '\0') printf("  %-14s %s\n", s->kind->params[p].key, cell->value[p]);
+  const char *what = decision(ctx, at >= 0 ? r : NULL, at, why, sizeof why);
+  printf("perp run would %s it: %s\n", what, why);
+  if (at < 0 || r->record[at].attempt == 0) return;
+  const char *separator = "events: ";
+  for (int m = 0; m < r->study->n_metrics; m++) {
+    const char *name = r->study->metric[m].name;
+    if (strncmp(name, "events.", 7) != 0 || isnan(r->record[at].value[m])) continue;
+    printf("%s%.0f %s", separator, r->record[at].value[m], name + 7);
+    separator = ", ";
+  }
+  if (strcmp(separator, ", ") == 0) printf("\n");
+  perp_env_id(id);
+  bool here = false;
+  for (int e = 0; e < r->n_envs; e++) here = here || strcmp(r->envs[e].id, id) == 0;
+  if (!here)
+    printf("it was made by another build or machine (env/%s.json); results are kept all the same, "
+           "--fresh makes "
+           "them anew\n",
+           r->n_envs > 0 ? r->envs[0].id : "?");
+}
+
+static int explain(perp_ctx *ctx, const perp_args *args, const perp_study *s, const perp_plan *plan,
+                   const perp_results *r)
+{
+  const char *which = args->arg[1];
+  size_t n = strlen(which);
+  if (strspn(which, "0123456789abcdef") == n && n <= 16) {
+    int i = perp_command_cell(args, plan, which);
+    if (i < 0) return PERP_EXIT_USAGE;
+    explain_one(ctx, s, plan, r, i);
+    return PERP_EXIT_OK;
+  }
+  /* an expression over the parameters: one line a cell */
+  perp_pool pool = { 0 };
+  perp_plan_scope scope;
+  perp_plan_scope_init(ctx, &scope, s, plan, NULL);
+  perp_expr_error error;
+  perp_expr *e = perp_expr_parse(&pool, &scope.scope, which, &error);
+  int matched = 0, status = PERP_EXIT_OK;
+  if (e == NULL)
+    status = perp_usage_error(args, "'%s' is neither the beginning of an id nor an expression: %s",
+                              which, error.message);
+  for (int i = 0; e != NULL && i < plan->n; i++) {
+    if (!perp_expr_true(e, &scope.scope, i)) continue;
+    char why[256];
+    perp_text label = { 0 };
+    perp_cell_label(s, &plan->cells[i], &label);
+    int at = r != NULL ? perp_plan_find(&r->plan, plan->cells[i].id) : -1;
+    const char *what = decision(ctx, at >= 0 ? r : NULL, at, why, sizeof why);
+    printf("%s  %-4s  %s: %s\n", plan->cells[i].id, what, label.s, why);
+    perp_text_free(&label);
+    matched++;
+  }
+  if (e != NULL && matched == 0) {
+    printf("no cell of %s is like that\n", s->name);
+    for (int x = 0; x < s->n_exclude; x++)
+      printf("excluded: %s (%d combinations)%s%s\n", s->exclude[x].where_text, plan->excluded[x],
+             s->exclude[x].reason[0] ? ": " : "", s->exclude[x].reason);
+    if (plan->duplicates > 0)
+      printf("%d combinations are another cell again: they differ only in parts that the "
+             "formulation does not "
+             "use\n",
+             plan->duplicates);
+    status = PERP_EXIT_NOTHING;
+  }
+  perp_pool_free(&pool);
+  return status;
+}
+
+int perp_cmd_explain(perp_ctx *ctx, int argc, char **argv)
+{
+  static const perp_flag flags[] = { { "output", 'o', "DIR",
+                                       "the results to look at (default results/NAME)" },
+                                     { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
+                                     { 0 } };
+  static const perp_cli cli = { "explain",
+                                "STUDY CELL [options]",
+                                "Says what perp run would do with a cell and why: keep it, run it "
+                                "(again), or only time it. CELL is an id or "
+                                "its beginning, or an expression over the parameters.",
+                                NULL,
+                                "perp explain chain6-stab 'stab == post and h == 1 ms'",
+                                flags,
+                                2,
+                                2 };
+  perp_args args;
+  perp_study *study;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status < 0) status = perp_command_study(ctx, &args, &study);
+  if (status >= 0) return status;
+  const char *given = perp_args_get(&args, "output");
+  char *dir = given != NULL ? perp_xstrdup(given) : perp_xprintf("results/%s", study->name);
+  perp_plan plan = { 0 };
+  perp_results results;
+  bool loaded = false;
+  if (perp_plan_make(ctx, study, &plan) != PERP_OK) {
+    perp_print_error(ctx);
+    status = PERP_EXIT_INPUT;
+  } else if (given != NULL || perp_exists(dir)) {
+    status = perp_command_results(ctx, dir, &results);
+    loaded = status < 0;
+  }
+  if (status < 0) status = explain(ctx, &args, study, &plan, loaded ? &results : NULL);
+  if (loaded) perp_results_free(&results);
+  perp_plan_free(&plan);
+  perp_study_free(study);
+  free(dir);
+  return status;
+}
+
+/* ---- rerun ----------------------------------------------------------------------------------------------------- */
+
+static bool same_value(double a, double b)
+{
+  return a == b || (isnan(a) && isnan(b));
+}
+
+static double outcome_value(const perp_outcome *o, const char *name)
+{
+  for (int i = 0; i < o->n; i++)
+    if (strcmp(o->value[i].name, name) == 0) return o->value[i].value;
+  return (double)NAN;
+}
+
+/* Does what came out now differ from what is recorded? */
+static bool compare(const perp_results *r, int cell, const perp_outcome *o, bool print)
+{
+  const perp_study *s = r->study;
+  const perp_record *rec = &r->record[cell];
+  char a[32], b[32];
+  bool differs = o->status != rec->status;
+  if (print)
+    printf("%-20s %14s %14s\n%-20s %14s %14s\n", "", "recorded", "now", "status",
+           perp_cell_status_names[rec->status], perp_cell_status_names[o->status]);
+  for (int m = 0; m < s->n_metrics; m++) {
+    double now = outcome_value(o, s->metric[m].name), then = rec->value[m];
+    if (isnan(now) && isnan(then)) continue;
+    bool other = !s->metric[m].timing && !same_value(now, then);
+    differs = differs || other;
+    if (print)
+      printf("%-20s %14s %14s  %s%s\n", s->metric[m].name, perp_brief(then, a), perp_brief(now, b),
+             s->metric[m].unit,
+             s->metric[m].timing ? " (a time)"
+             : other             ? "  DIFFERS"
+                                 : "");
+  }
+  if (print && o->cause[0] != '\0') perp_wrap(stdout, 2, o->cause);
+  return differs;
+}
+
+static void print_times(const perp_results *r, const perp_outcome *o)
+{
+  char a[32];
+  printf("%-20s %14s\n", "status", perp_cell_status_names[o->status]);
+  for (int i = 0; i < o->n; i++) {
+    const perp_metric *m = perp_study_metric(r->study, o->value[i].name);
+    if (m != NULL && m->timing && !isnan(o->value[i].value))
+      printf("%-20s %14s  %s\n", m->name, perp_brief(o->value[i].value, a), m->unit);
+  }
+}
+
+static int start_debugger(const perp_results *r, int cell)
+{
+  char program[4096];
+  ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+  program[n > 0 ? n : 0] = '\0';
+  char *argv[16] = { "gdb", "--args", program, "rerun", r->dir, r->plan.cells[cell].id, "--here" };
+  int k = 7;
+  const perp_outside_file *f;
+  for (int i = 0; (f = perp_outside_at(i)) != NULL && k < 14; i++)
+    if (f->named) {
+      argv[k++] = "--plugin";
+      argv[k++] = f->path;
+    }
+  execvp("gdb", argv);
+  perp_say("error: cannot start gdb: %s", strerror(errno));
+  return PERP_EXIT_INTERNAL;
+}
+
+/* The contact problems of a cell as files: those that its simulation meets (perp lcp harvest), or the one that it
+ * solves (perp lcp generate). */
+static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *path)
+{
+  static const struct {
+    const char *param, *flag;
+  } parts[] = { { "formulation", "--formulation" }, { "lcp", "--lcp" }, { "stab", "--stab" },
+                { "contact", "--contact" },         { "h", "--h" },     { "t_end", "--t-end" } };
+  const perp_study *s = r->study;
+  const perp_cell *c = &r->plan.cells[cell];
+  int scene = perp_kind_param(s->kind, "scene"), problem = perp_kind_param(s->kind, "problem"),
+      n = 0, code;
+  char *argv[24] = { "lcp" }, *times[2] = { NULL }, family[64];
+  int rows, seed, argc = 1;
+  if (scene >= 0) {
+    argv[argc++] = "harvest";
+    argv[argc++] = (char *)(uintptr_t)c->value[scene];
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+      int p = perp_kind_param(s->kind, parts[i].param);
+      if (p < 0 || c->value[p][0] == '\0') continue;
+      argv[argc++] = (char *)(uintptr_t)parts[i].flag;
+      /* times are kept as numbers of seconds, and asked for with a unit */
+      bool time = s->kind->params[p].type == PERP_PARAM_REAL;
+      argv[argc++] = time ? (times[n++] = perp_xprintf("%s s", c->value[p]))
+                          : (char *)(uintptr_t)c->value[p];
+    }
+  } else if (problem >= 0 &&
+             sscanf(c->value[problem], "%63[^:]:n=%d,seed=%d", family, &rows, &seed) == 3) {
+    argv[argc++] = "generate";
+    argv[argc++] = family;
+    argv[argc++] = "--n";
+    argv[argc++] = times[0] = perp_xprintf("%d", rows);
+    const perp_lcp_family *known = perp_lcp_family_find(family);
+    if (known == NULL || known->seeded) {
+      argv[argc++] = "--seed";
+      argv[argc++] = times[1] = perp_xprintf("%d", seed);
+    }
+    if (strstr(c->value[problem], ",factored") != NULL) argv[argc++] = "--factored";
+  } else {
+    perp_say("error: the problem of this cell is a file already: %s",
+             problem >= 0 ? c->value[problem] : "?");
+    return PERP_EXIT_USAGE;
+  }
+  argv[argc++] = "-o";
+  argv[argc++] = (char *)(uintptr_t)path;
+  code = perp_cmd_lcp(ctx, argc, argv);
+  free(times[0]);
+  free(times[1]);
+  return code;
+}
+
+static int dump_kkt(perp_ctx *ctx, const perp_results *r, int cell, const char *path,
+                    const char *steps)
+{
+  const perp_study *s = r->study;
+  if (s->kind != &perp_kind_simulate) {
+    perp_say("error: cells of kind %s solve no KKT systems", s->kind->name);
+    return PERP_EXIT_USAGE;
+  }
+  perp_request request = perp_kind_simulate_request(&r->plan.cells[cell]);
+  perp_text command = { 0 };
+  s->kind->command(s, &r->plan.cells[cell], &command);
+  perp_status status = perp_kkt_dump(ctx, &request, path, steps, command.s, stdout);
+  perp_text_free(&command);
+  if (status == PERP_OK) return PERP_EXIT_OK;
+  perp_print_error(ctx);
+  return status == PERP_ERR_OPTION || status == PERP_ERR_UNSUPPORTED ? PERP_EXIT_USAGE
+         : status == PERP_ERR_IO                                     ? PERP_EXIT_INPUT
+                                                                     : PERP_EXIT_INTERNAL;
+}
+
+int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
+{
+  static const perp_flag flags[] = {
+    { "gdb", 0, NULL, "in the debugger, without limits" },
+    { "here", 0, NULL, "in this process, without limits: a crash is a crash" },
+    { "series", 0, "FILE", "write the time series as CSV" },
+    { "time", 0, NULL, "a timing round instead: times only, nothing is compared" },
+    { "dump-lcp", 0, "PATH",
+      "instead: its contact problem as a file, or those that its simulation meets in a folder" },
+    { "dump-kkt", 0, "DIR",
+      "instead: the KKT systems that its simulation meets, as Matrix Market files in a folder" },
+    { "steps", 0, "N,N,..",
+      "with --dump-kkt: of these steps, or all (default 1, 2, 4, 8, ... and the last system)" },
+    { "json", 0, NULL, "as JSON" },
+    { 0 }
+  };
+  static const perp_cli cli = { "rerun",
+                                "DIR CELL [options]",
+                                "Runs one cell of a results folder again, alone and with its "
+                                "limits, and compares with what is recorded. The "
+                                "folder is not changed. CELL is an id or its beginning.",
+                                "Exit status 0: the same results to the last bit; 6: they differ.",
+                                "perp rerun results/chain6-stab 6b1e --gdb",
+                                flags,
+                                2,
+                                2 };
+  perp_args args;
+  perp_results r;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status < 0) status = perp_command_results(ctx, args.arg[0], &r);
+  if (status >= 0) return status;
+  int cell = perp_command_cell(&args, &r.plan, args.arg[1]);
+  if (cell < 0) {
+    perp_results_free(&r);
+    return PERP_EXIT_USAGE;
+  }
+  if (perp_args_get(&args, "gdb") != NULL) {
+    status = start_debugger(&r, cell);
+    perp_results_free(&r);
+    return status;
+  }
+  const char *lcp = perp_args_get(&args, "dump-lcp"), *kkt = perp_args_get(&args, "dump-kkt");
+  if (lcp != NULL || kkt != NULL) {
+    status = lcp != NULL ? dump_lcp(ctx, &r, cell, lcp)
+                         : dump_kkt(ctx, &r, cell, kkt, perp_args_get(&args, "steps"));
+    perp_results_free(&r);
+    return status;
+  }
+  static perp_outcome outcome;
+  perp_job job = { .study = r.study,
+                   .cell = &r.plan.cells[cell],
+                   .timing = perp_args_get(&args, "time") != NULL,
+                   .series_path = perp_args_get(&args, "series") };
+  perp_status done = PERP_OK;
+  if (perp_args_get(&args, "here") != NULL)
+    r.study->kind->run(ctx, &job, &outcome);
+  else
+    done = perp_command_run_cell(ctx, &job, &outcome);
+  if (done != PERP_OK) {
+    perp_print_error(ctx);
+    perp_results_free(&r);
+    return PERP_EXIT_INTERNAL;
+  }
+  bool json = perp_args_get(&args, "json") != NULL;
+  bool differs = !job.timing && compare(&r, cell, &outcome, !json);
+  if (job.timing) {
+    if (!json) print_times(&r, &outcome);
+  } else if (r.record[cell].attempt == 0) {
+    differs = false;
+    if (!json) printf("nothing is recorded for this cell\n");
+  } else if (!json)
+    printf(differs ? "the results differ\n" : "the same results to the last bit\n");
+  if (json) {
+    perp_json j = { .out = stdout, .indent = true };
+    perp_json_open(&j, NULL, '{');
+    perp_json_text(&j, "cell", r.plan.cells[cell].id);
+    perp_json_text(&j, "status", perp_cell_status_names[outcome.status]);
+    perp_json_text(&j, "reason", outcome.reason);
+    perp_json_text(&j, "cause", outcome.cause);
+    if (!job.timing) perp_json_bool(&j, "same", !differs);
+    if (outcome.pace > 0) perp_json_real(&j, "pace_s", outcome.pace);
+    perp_json_open(&j, "metrics", '{');
+    for (int i = 0; i < outcome.n; i++)
+      perp_json_real(&j, outcome.value[i].name, outcome.value[i].value);
+    perp_json_close(&j, '}');
+    perp_json_close(&j, '}');
+  }
+  perp_results_free(&r);
+  return differs ? PERP_EXIT_REGRESSED : PERP_EXIT_OK;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp export: results in the form another program likes.  Everything in one table: parameters, results and times. */
+#include "experiments/cli/command.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const statistics[] = { "min", "median", "max" };
+
+static void statistics_of(const perp_results *r, int cell, int m, double v[3])
+{
+  perp_quartiles q = perp_results_timing(r, cell, m);
+  v[0] = q.min;
+  v[1] = q.median;
+  v[2] = q.max;
+}
+
+/* ---- csv, gnuplot ----------------------------------------------------------------------------------------- */
+
+struct form {
+  bool gnuplot;
+  FILE *f;
+  int column;
+};
+
+static void put_text(struct form *o, const char *s)
+{
+  if (o->column++ > 0) putc(o->gnuplot ? ' ' : ',', o->f);
+  bool quote = o->gnuplot || strpbrk(s, ",\"\r\n") != NULL;
+  if (quote) putc('"', o->f);
+  for (; *s != '\0'; s++) {
+    if (*s == '"' && !o->gnuplot) putc('"', o->f);
+    putc(o->gnuplot && (*s == '"' || *s == '\n' || *s == '\r') ? '\'' : *s, o->f);
+  }
+  if (quote) putc('"', o->f);
+}
+
+static void put_real(struct form *o, double v)
+{
+  if (o->column++ > 0) putc(o->gnuplot ? ' ' : ',', o->f);
+  if (isfinite(v))
+    fprintf(o->f, "%.17g", v);
+  else if (isinf(v))
+    fputs(v > 0 ? "inf" : "-inf", o->f);
+  else if (o->gnuplot)
+    fputs("NaN", o->f);
+}
+
+static void end_row(struct form *o)
+{
+  putc('\n', o->f);
+  o->column = 0;
+}
+
+static void write_table(const perp_results *r, FILE *f, bool gnuplot)
+{
+  const perp_study *s = r->study;
+  struct form o = { gnuplot, f, 0 };
+  if (gnuplot)
+    fprintf(f,
+            "# %s: one row a cell, missing numbers are NaN.  Columns by name:\n"
+            "#   set key autotitle columnhead; plot 'FILE' using "
+            "(column(\"h\")):(column(\"err.q.max\"))\n",
+            s->name);
+  put_text(&o, "cell");
+  put_text(&o, "status");
+  put_text(&o, "cause");
+  static const char *const counts[] = { "problems", "unsolved", "share", "partial", "reached" };
+  for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) put_text(&o, counts[k]);
+  for (int p = 0; p < s->n_params; p++) put_text(&o, s->kind->params[p].key);
+  for (int m = 0; m < s->n_metrics; m++)
+    if (!s->metric[m].timing) put_text(&o, s->metric[m].name);
+  for (int m = 0; m < s->n_metrics; m++)
+    for (int k = 0; s->metric[m].timing && k < 3; k++) {
+      char name[80];
+      snprintf(name, sizeof name, "%s.%s", s->metric[m].name, statistics[k]);
+      put_text(&o, name);
+    }
+  end_row(&o);
+  for (int i = 0; i < r->plan.n; i++) {
+    put_text(&o, r->plan.cells[i].id);
+    put_text(&o, perp_cell_status_names[r->record[i].status]);
+    put_text(&o, r->record[i].cause);
+    const perp_record *rec = &r->record[i];
+    const double count[] = { rec->problems, rec->unsolved, perp_record_share(rec),
+                             rec->partial ? 1 : 0, rec->reached };
+    for (size_t k = 0; k < sizeof count / sizeof *count; k++) put_real(&o, count[k]);
+    for (int p = 0; p < s->n_params; p++) {
+      const char *text = r->plan.cells[i].value[p];
+      if (s->columns[p].type == PERP_COLUMN_NUMBER && gnuplot)
+        put_real(&o, text[0] != '\0' ? strtod(text, NULL) : (double)NAN);
+      else
+        put_text(&o, text);
+    }
+    for (int m = 0; m < s->n_metrics; m++)
+      if (!s->metric[m].timing) put_real(&o, r->record[i].value[m]);
+    for (int m = 0; m < s->n_metrics; m++) {
+      double v[3];
+      if (!s->metric[m].timing) continue;
+      statistics_of(r, i, m, v);
+      for (int k = 0; k < 3; k++) put_real(&o, v[k]);
+    }
+    end_row(&o);
+  }
+}
+
+/* ---- jsonl ---------------------------------------------------------------------------------------------------- */
+
+static void write_jsonl(const perp_results *r, FILE *f)
+{
+  const perp_study *s = r->study;
+  for (int i = 0; i < r->plan.n; i++) {
+    const perp_record *rec = &r->record[i];
+    perp_json j = { .out = f };
+    perp_json_open(&j, NULL, '{');
+    perp_json_text(&j, "study", s->name);
+    perp_json_text(&j, "cell", r->plan.cells[i].id);
+    perp_json_text(&j, "status", perp_cell_status_names[rec->status]);
+    perp_json_text(&j, "cause", rec->cause);
+    perp_json_text(&j, "reason", rec->reason);
+    if (!isnan(rec->problems)) {
+      perp_json_int(&j, "problems", (int64_t)rec->problems);
+      perp_json_int(&j, "unsolved", (int64_t)rec->unsolved);
+      perp_json_int(&j, "swept", (int64_t)rec->swept);
+    }
+    perp_json_bool(&j, "partial", rec->partial);
+    if (!isnan(rec->reached)) perp_json_real(&j, "reached", rec->reached);
+    perp_json_int(&j, "schema", rec->schema);
+    perp_json_open(&j, "parameters", '{');
+    for (int p = 0; p < s->n_params; p++) {
+      const char *text = r->plan.cells[i].value[p];
+      if (text[0] == '\0') continue;
+      if (s->columns[p].type == PERP_COLUMN_NUMBER)
+        perp_json_real(&j, s->kind->params[p].key, strtod(text, NULL));
+      else
+        perp_json_text(&j, s->kind->params[p].key, text);
+    }
+    perp_json_close(&j, '}');
+    perp_json_open(&j, "metrics", '{');
+    for (int m = 0; m < s->n_metrics; m++)
+      if (!s->metric[m].timing && !isnan(rec->value[m]))
+        perp_json_real(&j, s->metric[m].name, rec->value[m]);
+    perp_json_close(&j, '}');
+    perp_json_open(&j, "time", '{');
+    for (int m = 0; m < s->n_metrics; m++) {
+      if (!s->metric[m].timing) continue;
+      perp_json_open(&j, s->metric[m].name, '[');
+      for (int k = 0; k < rec->rounds; k++)
+        if (rec->round[m] != NULL) perp_json_real(&j, NULL, rec->round[m][k]);
+      perp_json_close(&j, ']');
+    }
+    perp_json_close(&j, '}');
+    perp_json_close(&j, '}');
+  }
+}
+
+int perp_cmd_export(perp_ctx *ctx, int argc, char **argv)
+{
+  static const perp_flag flags[] = { { "to", 0, "FORM", "csv, jsonl, gnuplot or hdf5" },
+                                     { "output", 'o', "FILE",
+                                       "where to (default: standard output; hdf5 needs a file)" },
+                                     { 0 } };
+  static const perp_cli cli = {
+    "export",
+    "DIR --to csv|jsonl|gnuplot|hdf5 [-o FILE]",
+    "Writes all cells of a results folder as one table: parameters, every metric, times (min, "
+    "median, max over the "
+    "rounds; jsonl: all rounds). derived/cells.csv of the folder has the recorded metrics alone.",
+    NULL,
+    "perp export results/chain6-stab --to gnuplot -o chain6.dat",
+    flags,
+    1,
+    1
+  };
+  static const char *const forms[] = { "csv", "jsonl", "gnuplot", "hdf5" };
+  perp_args args;
+  perp_results r;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status >= 0) return status;
+  const char *to = perp_args_get(&args, "to"), *path = perp_args_get(&args, "output");
+  if (to == NULL) return perp_usage_error(&args, "--to is missing: csv, jsonl, gnuplot or hdf5");
+  int form = 0;
+  while (form < 4 && strcmp(forms[form], to) != 0) form++;
+  if (form == 4) {
+    const char *close = perp_closest(to, forms, 4);
+    return perp_usage_error(&args, "--to: unknown form '%s'%s%s%s", to,
+                            close != NULL ? "; did you mean '" : "", close != NULL ? close : "",
+                            close != NULL ? "'?" : "");
+  }
+  if (form == 3 && path == NULL) return perp_usage_error(&args, "--to hdf5 needs -o FILE");
+  status = perp_command_results(ctx, args.arg[0], &r);
+  if (status >= 0) return status;
+  if (form == 3) {
+    status = PERP_EXIT_OK;
+    if (perp_export_hdf5(ctx, &r, path) != PERP_OK) {
+      perp_print_error(ctx);
+      status = PERP_EXIT_INTERNAL;
+    }
+  } else {
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    if (f != NULL) {
+      if (form == 1)
+        write_jsonl(&r, f);
+      else
+        write_table(&r, f, form == 2);
+      fclose(f);
+    }
+    status = perp_command_write(ctx, path, text != NULL ? text : "", n);
+    free(text);
+  }
+  perp_results_free(&r);
+  return status;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp merge: several results folders of one study become one.
+ *
+ * The journals are the results: they are copied beside each other, together with what cells left in series,
+ * log, env and problems; study and plan must be the same everywhere.  Cells that were computed more than
+ * once must have come out the same. */
+#include "experiments/report/report.h"
+#include "experiments/results/join.h"
+#include "experiments/base/shell.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static perp_status copy_file(perp_ctx *ctx, const char *from, const char *to)
+{
+  size_t n = 0;
+  char *text = perp_read_plain(from, &n); /* what a link leads to is no part of the folder */
+  if (text == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", from,
+                     errno == ELOOP ? "it is a link, and what it leads to is not part of the folder"
+                                    : strerror(errno));
+  perp_status status = perp_write_file(ctx, to, text, n);
+  free(text);
+  return status;
+}
+
+/* Journals of part k get its number in front: where two have the same cell, the first folder wins. */
+static perp_status copy_folder(perp_ctx *ctx, const char *from, const char *to, const char *name,
+                               int k)
+{
+  char *source = perp_xprintf("%s/%s", from, name), *target = perp_xprintf("%s/%s", to, name);
+  DIR *d = opendir(source);
+  perp_status status = d != NULL ? perp_make_part(ctx, to, name) : PERP_OK;
+  for (struct dirent *e; d != NULL && status == PERP_OK && (e = readdir(d)) != NULL;) {
+    if (e->d_name[0] == '.') continue;
+    bool journal = strcmp(name, "journal") == 0;
+    char *a = perp_xprintf("%s/%s", source, e->d_name);
+    char *b = journal ? perp_xprintf("%s/part%03d-%s", target, k + 1, e->d_name)
+                      : perp_xprintf("%s/%s", target, e->d_name);
+    if (journal || !perp_exists(b)) status = copy_file(ctx, a, b);
+    free(a);
+    free(b);
+  }
+  if (d != NULL) closedir(d);
+  free(source);
+  free(target);
+  return status;
+}
+
+/* The selection of the whole: what all parts agree on. */
+static perp_selection joined(const perp_join *g)
+{
+  perp_selection s = g->part[0].selection;
+  for (int k = 1; k < g->n; k++) {
+    const perp_selection *o = &g->part[k].selection;
+    if (s.only != NULL && (o->only == NULL || strcmp(s.only, o->only) != 0)) s.only = NULL;
+    if (s.skip != NULL && (o->skip == NULL || strcmp(s.skip, o->skip) != 0)) s.skip = NULL;
+    if (s.plugins == NULL) s.plugins = o->plugins;
+  }
+  s.shard = NULL;
+  s.schema = g->part[0].selection.schema;
+  return s;
+}
+
+static perp_status write_folder(perp_ctx *ctx, const perp_join *g, const char *dir)
+{
+  static const char *const folders[] = { "journal", "series",   "replay",   "log",
+                                         "env",     "problems", "reference" };
+  PERP_TRY(perp_make_dirs(ctx, dir));
+  perp_status status = PERP_OK;
+  for (int k = 0; k < g->n; k++)
+    for (size_t f = 0; f < sizeof folders / sizeof *folders && status == PERP_OK; f++)
+      status = copy_folder(ctx, g->part[k].dir, dir, folders[f], k);
+  static const char *const single[] = { "study.yaml", "reference.json" };
+  for (size_t f = 0; f < 2 && status == PERP_OK; f++) {
+    char *a = perp_xprintf("%s/%s", g->part[0].dir, single[f]),
+         *b = perp_xprintf("%s/%s", dir, single[f]);
+    if (perp_exists(a)) status = copy_file(ctx, a, b);
+    free(a);
+    free(b);
+  }
+  char *plan = perp_xprintf("%s/plan.jsonl", dir);
+  perp_selection selection = joined(g);
+  if (status == PERP_OK)
+    status = perp_plan_write(ctx, plan, g->part[0].study, &g->part[0].plan, &selection);
+  free(plan);
+  return status;
+}
+
+static int finish(perp_ctx *ctx, const perp_join *g, const char *dir, bool report)
+{
+  perp_results r;
+  if (perp_results_load(ctx, dir, NULL, &r) != PERP_OK) {
+    perp_print_error(ctx);
+    return PERP_EXIT_INTERNAL;
+  }
+  int code = PERP_EXIT_OK, missing = r.count[PERP_CELL_PLANNED];
+  if (perp_results_derive(ctx, &r) != PERP_OK) {
+    perp_print_error(ctx);
+    code = PERP_EXIT_INTERNAL;
+  }
+  printf("%s: %d cells from %d folders in %s", r.study->name, r.plan.n - missing, g->n, dir);
+  if (g->duplicates > 0) printf(", %d of them computed more than once", g->duplicates);
+  if (missing > 0) printf(", %d missing", missing);
+  printf("\ntables  %s/derived/cells.csv, timing.csv\n", dir);
+  char page[4096];
+  perp_report_request request = { 0 };
+  if (code == PERP_EXIT_OK && report) {
+    if (perp_report(ctx, dir, &request, page, sizeof page) == PERP_OK)
+      printf("report  %s\n", page);
+    else {
+      perp_print_error(ctx);
+      code = PERP_EXIT_INTERNAL;
+    }
+  }
+  if (code == PERP_EXIT_OK && missing > 0) {
+    perp_text again = { 0 };
+    char *study = perp_xprintf("%s/study.yaml", dir);
+    perp_text_add(&again, "perp run ");
+    perp_shell_path(&again, study);
+    perp_text_add(&again, " -o ");
+    perp_shell_path(&again, dir);
+    perp_say("not complete; go on with: %s", again.s);
+    free(study);
+    perp_text_free(&again);
+    code = PERP_EXIT_RESUMABLE;
+  }
+  perp_results_free(&r);
+  return code;
+}
+
+int perp_cmd_merge(perp_ctx *ctx, int argc, char **argv)
+{
+  static const perp_flag flags[] = {
+    { "output", 'o', "DIR", "the folder to write; must not hold results yet" },
+    { "keep-first", 0, NULL, "where folders disagree about a cell, take the first that has it" },
+    { "no-report", 0, NULL, "tables only, no report.html" },
+    { 0 }
+  };
+  static const perp_cli cli = {
+    "merge",
+    "DIR... -o DIR",
+    "Puts the results of one study that were computed in parts (perp run --shard) into one folder. "
+    "Cells computed "
+    "more than once must agree in all results; times may differ.",
+    "Exit status 0: complete; 3: not parts of one run, or they disagree; 7: cells are missing.",
+    "perp merge part-1 part-2 -o results/chain6-stab",
+    flags,
+    1,
+    PERP_ARGS_MAX
+  };
+  perp_args args;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status >= 0) return status;
+  const char *dir = perp_args_get(&args, "output");
+  if (dir == NULL) return perp_usage_error(&args, "where to? -o DIR is missing");
+  char *plan = perp_xprintf("%s/plan.jsonl", dir);
+  bool taken = perp_exists(plan);
+  free(plan);
+  if (taken) return perp_usage_error(&args, "%s holds results already", dir);
+  perp_join g;
+  status = perp_join_load(ctx, &args, perp_args_get(&args, "keep-first") != NULL, &g);
+  if (status < 0 && write_folder(ctx, &g, dir) != PERP_OK) {
+    perp_print_error(ctx);
+    status = PERP_EXIT_INTERNAL;
+  }
+  if (status < 0) status = finish(ctx, &g, dir, perp_args_get(&args, "no-report") == NULL);
+  perp_join_free(&g);
+  return status;
+}

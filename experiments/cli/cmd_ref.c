@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp ref: the references of a study and their mutual agreement */
+#include "experiments/cli/command.h"
+#include "experiments/simulate/kind_simulate.h"
+#include "experiments/simulate/reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int perp_cmd_ref(perp_ctx *ctx, int argc, char **argv)
+{
+  static const perp_flag flags[] = {
+    { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
+    { "below", 0, "X",
+      "relative difference that is allowed (default: what the study says, or 1e-9)" },
+    { "recompute", 0, NULL,
+      "compute them although a run of this program has kept them in results/NAME" },
+    { "json", 0, NULL, "as JSON" },
+    { 0 }
+  };
+  static const perp_cli cli = {
+    "ref",
+    "STUDY [options]",
+    "Computes the references that errors are measured against, one line a scene: what they are and "
+    "how far two "
+    "independent ones differ. That difference is the uncertainty of every error in the report. A "
+    "scene with one "
+    "reference is compared with an extrapolation (gsl:rk8pd in 3200 and 6400 steps).",
+    "Exit status 8 when they disagree.",
+    "perp ref chain6-stab",
+    flags,
+    1,
+    1
+  };
+  perp_args args;
+  perp_study *s;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status < 0) status = perp_command_study(ctx, &args, &s);
+  if (status >= 0) return status;
+  const char *text = perp_args_get(&args, "below");
+  double below = s->reference.with[0] != '\0' ? s->reference.below : 1e-9;
+  perp_plan plan = { 0 };
+  if (text != NULL && (perp_parse_real(ctx, text, "", &below) != PERP_OK || !(below > 0)))
+    status = perp_usage_error(&args, "--below must be a number above 0: got '%s'", text);
+  else if (strcmp(s->kind->name, perp_kind_simulate.name) != 0) {
+    printf("studies of kind %s have no references: the judge tells from the problem alone whether "
+           "an answer solves it\n",
+           s->kind->name);
+    status = PERP_EXIT_OK;
+  } else if (perp_plan_make(ctx, s, &plan) != PERP_OK) {
+    perp_print_error(ctx);
+    status = PERP_EXIT_INPUT;
+  }
+  bool json = perp_args_get(&args, "json") != NULL, agree = true;
+  if (status >= 0) {
+    perp_plan_free(&plan);
+    perp_study_free(s);
+    return status;
+  }
+  perp_json j = { .out = stdout, .indent = true };
+  if (json) perp_json_open(&j, NULL, '[');
+  int p_scene = perp_kind_param(s->kind, "scene"), p_end = perp_kind_param(s->kind, "t_end");
+  const char *method = s->reference.method[0] != '\0' ? s->reference.method : "auto";
+  const char *with = s->reference.with[0] != '\0' ? s->reference.with : "auto";
+  bool recompute = perp_args_get(&args, "recompute") != NULL;
+  char *dir = perp_xprintf("results/%s", s->name);
+  status = PERP_EXIT_OK;
+  for (int i = 0; i < plan.n && status == PERP_EXIT_OK; i++) {
+    const char *scene = plan.cells[i].value[p_scene], *end = plan.cells[i].value[p_end];
+    bool before = false;
+    for (int k = 0; k < i && !before; k++)
+      before = strcmp(plan.cells[k].value[p_scene], scene) == 0 &&
+               strcmp(plan.cells[k].value[p_end], end) == 0;
+    if (before) continue;
+    perp_agreement a;
+    const perp_reference_request request = { scene, method, with,
+                                             end[0] != '\0' ? strtod(end, NULL) : 0 };
+    bool kept = !recompute && perp_reference_kept(dir, &request, &a);
+    if (!kept && perp_reference_compare(ctx, &request, &a) != PERP_OK) {
+      perp_print_error(ctx);
+      status = PERP_EXIT_INPUT;
+      break;
+    }
+    bool good = !(a.worst > below), both = a.method[0] != '\0' && a.with[0] != '\0';
+    agree = agree && good;
+    if (json)
+      perp_reference_write(&j, &request, &a, below);
+    else if (both)
+      printf("%s: %s: %s against %s differ by %.3g at %d times to %g s%s\n", scene,
+             good ? "agree" : "DISAGREE", a.method, a.with, a.worst, a.times, a.t_end,
+             kept ? " (kept by a run; --recompute)" : "");
+    else
+      printf("%s: %s%s\n", scene,
+             a.method[0] != '\0' ? "only one reference: " : "no reference: invariants only",
+             a.method);
+  }
+  if (json) perp_json_close(&j, ']');
+  free(dir);
+  perp_plan_free(&plan);
+  perp_study_free(s);
+  return status == PERP_EXIT_OK && !agree ? PERP_EXIT_REFERENCE : status;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp simulate: one cell, no study */
+#include "experiments/metrics/metrics.h"
+#include "experiments/cli/cli.h"
+#include "experiments/base/guard.h"
+#include "experiments/simulate/kind_simulate.h"
+#include "experiments/simulate/simulate_contacts.h"
+#include "experiments/base/util.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- in a process of its own --------------------------------------------------------------------------------- */
+
+enum { KEPT_STATE = 1 << 16 }; /* numbers of q and v that are kept of a run that is killed */
+
+/* What the parent prints of a child that was killed. */
+struct kept_run {
+  perp_result result; /* its pointers lead nowhere */
+  double state[KEPT_STATE];
+};
+
+struct run_mind {
+  perp_kept *kept;
+  perp_series_file series;
+};
+
+static perp_cut run_cut(void *user)
+{
+  const struct run_mind *m = user;
+  return (perp_cut)*perp_kept_cut(m->kept);
+}
+
+static void run_keep(const perp_result *so_far, void *user)
+{
+  struct run_mind *m = user;
+  struct kept_run *k = perp_kept_place(m->kept);
+  k->result = *so_far;
+  if (so_far->q == NULL || so_far->nq + so_far->nv > KEPT_STATE)
+    k->result.nq = k->result.nv = 0;
+  else {
+    memcpy(k->state, so_far->q, (size_t)so_far->nq * sizeof *k->state);
+    if (so_far->nv > 0)
+      memcpy(k->state + so_far->nq, so_far->v, (size_t)so_far->nv * sizeof *k->state);
+  }
+  perp_kept_commit(m->kept);
+  if (m->series.path != NULL) perp_series_add(&m->series, &so_far->series);
+}
+
+/* The result that a child without one has left: as far as it came. */
+static perp_result result_of(const perp_guard *g, const perp_request *q, double *state)
+{
+  perp_result r = { .h = q->h, .t_end = q->t_end };
+  const struct kept_run *k = perp_kept_last(g->kept);
+  snprintf(r.scene, sizeof r.scene, "%s", q->scene);
+  if (k != NULL) {
+    r = k->result;
+    memcpy(state, k->state, (size_t)(r.nq + r.nv) * sizeof *state);
+  }
+  r.q = state;
+  r.v = state + r.nq;
+  r.groups = NULL;
+  r.series = (perp_series){ 0 };
+  r.cut = g->cut;
+  snprintf(r.message, sizeof r.message, "%s", g->cause);
+  return r;
+}
+
+/* ---- for people ------------------------------------------------------------------------------------------------ */
+
+static void print_result(const perp_ctx *ctx, const perp_result *r)
+{
+  char h[40], t_end[40], buf[32];
+  perp_format_real(r->h, h, sizeof h);
+  perp_format_real(r->t_end, t_end, sizeof t_end);
+  printf("scene    %s\n", r->scene);
+  const char *const parts[] = { r->formulation, r->ode, r->kkt, r->lcp, r->stab, r->contact };
+  static const char *const names[] = { "formulation", "ode", "kkt", "lcp", "stab", "contact" };
+  perp_text t = { 0 };
+  for (int i = 0; i < 6; i++)
+    if (parts[i][0] != '\0') perp_text_add(&t, "%s%s %s", t.n ? ", " : "", names[i], parts[i]);
+  if (t.n > 0) perp_wrap_after(stdout, "parts    ", 9, t.s);
+  printf("step     h = %s s to t = %s s\n", h, t_end);
+  char cause[512];
+  t.n = 0;
+  perp_text_add(&t, "%s (%s) at t = %.6g s", perp_result_status_name(r), perp_result_reason(r),
+                r->t);
+  if (perp_result_partial(r)) perp_text_add(&t, ": the figures are of this part of the run");
+  perp_wrap_after(stdout, "status   ", 9, t.s);
+  perp_result_cause(r, cause, sizeof cause);
+  if (cause[0] != '\0') perp_wrap_after(stdout, "         ", 9, cause);
+  t.n = 0;
+  if (r->events[0]) perp_text_add(&t, "events   %s\n", r->events);
+  perp_text_add(&t, "truth    %s\n\n", r->truth[0] ? r->truth : "none");
+  fputs(t.s, stdout);
+  perp_text_free(&t);
+
+  perp_contacts_text(&r->contact_count, stdout);
+
+  perp_table table;
+  perp_table_init(&table, "lrl");
+  perp_table_row(&table, (const char *const[]){ "metric", "value", "unit" });
+  for (int i = 0; i < r->n_metrics; i++) {
+    const perp_desc *d = perp_find(ctx, PERP_KIND_metric, r->metrics[i].name);
+    if (isnan(r->metrics[i].value) || d == NULL || (d->caps & PERP_METRIC_TIMING)) continue;
+    const perp_metric_desc *m = (const perp_metric_desc *)(const void *)d;
+    perp_table_row(&table,
+                   (const char *const[]){ d->name, perp_brief(r->metrics[i].value, buf), m->unit });
+  }
+  perp_table_print(&table, stdout);
+  perp_table_free(&table);
+  if (isnan(r->step_us)) return; /* cut short before the clock had its say */
+  printf("\nstep     %.4g us CPU", r->step_us);
+  const double us[] = { r->collision_us, r->assembly_us, r->kkt_us, r->lcp_us, r->integrate_us };
+  static const char *const what[] = { "collision", "assembly", "kkt", "lcp", "rest" };
+  for (int i = 0; i < 5; i++)
+    if (us[i] > 0) printf(", %s %.3g", what[i], us[i]);
+  printf("\n");
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+/* A real option of the command line in (0, inf) or [0, inf). */
+static int read_real(perp_ctx *ctx, const perp_args *args, const char *flag, bool zero,
+                     double *value)
+{
+  const char *text = perp_args_get(args, flag);
+  if (text == NULL) return -1;
+  if (perp_parse_real(ctx, text, "s", value) != PERP_OK)
+    return perp_usage_error(args, "--%s: %s", flag, ctx->msg);
+  if (!(*value > 0 || (zero && *value == 0)) || isinf(*value))
+    return perp_usage_error(args, "--%s must be in %s0, inf) s: got %s", flag, zero ? "[" : "(",
+                            text);
+  return -1;
+}
+
+/* The value of a flag that names a plug-in: checked here, so that an error names the flag. */
+static int read_plugin(perp_ctx *ctx, const perp_args *args, const char *flag, perp_kind kind,
+                       const char **value)
+{
+  *value = perp_args_get(args, flag);
+  perp_spec spec;
+  if (*value == NULL) return -1;
+  if (perp_spec_parse(ctx, kind, *value, &spec) != PERP_OK)
+    return perp_usage_error(args, "--%s: %s", flag, ctx->msg);
+  perp_spec_free(&spec);
+  return -1;
+}
+
+/* --tol is the option tol of the integrator, --seed the option seed of the scene. */
+static int add_option(perp_ctx *ctx, const perp_args *args, const char *key, perp_kind kind,
+                      const char **name, char *buf, size_t size)
+{
+  const char *value = perp_args_get(args, key);
+  if (value == NULL) return -1;
+  perp_spec spec;
+  perp_status status = perp_spec_parse(ctx, kind, *name, &spec);
+  if (status == PERP_OK) status = perp_opts_set(ctx, spec.d, spec.opts, key, value);
+  if (status == PERP_OK && perp_spec_format(&spec, buf, size) >= (int)size)
+    status = PERP_FAIL(ctx, PERP_ERR_OPTION, "the options of %s are too long", *name);
+  perp_spec_free(&spec);
+  if (status != PERP_OK) return perp_usage_error(args, "--%s: %s", key, ctx->msg);
+  *name = buf;
+  return -1;
+}
+
+static int add_tolerance(perp_ctx *ctx, const perp_args *args, const char **ode, char *buf,
+                         size_t size)
+{
+  if (*ode == NULL && perp_args_get(args, "tol") != NULL)
+    return perp_usage_error(args, "--tol needs --ode: it is an option of the integrator");
+  return add_option(ctx, args, "tol", PERP_KIND_ode, ode, buf, size);
+}
+
+/* Only the scene draws random numbers, and few do. */
+static int add_seed(perp_ctx *ctx, const perp_args *args, const char **scene, char *buf,
+                    size_t size)
+{
+  perp_spec spec;
+  bool random = perp_args_get(args, "seed") == NULL;
+  if (!random && perp_spec_parse(ctx, PERP_KIND_scene, *scene, &spec) == PERP_OK) {
+    for (const perp_opt *o = spec.d->opts; o != NULL && o->key != NULL; o++)
+      random = random || strcmp(o->key, "seed") == 0;
+    perp_spec_free(&spec);
+  }
+  if (!random)
+    return perp_usage_error(args,
+                            "--seed has no effect in scene %s, which draws no random numbers: "
+                            "leave it out",
+                            *scene);
+  return add_option(ctx, args, "seed", PERP_KIND_scene, scene, buf, size);
+}
+
+static int exit_of(perp_status status)
+{
+  switch (status) {
+  case PERP_ERR_ARG:
+  case PERP_ERR_DIM:
+  case PERP_ERR_OPTION:
+  case PERP_ERR_UNSUPPORTED:
+    return PERP_EXIT_USAGE;
+  case PERP_ERR_IO:
+  case PERP_ERR_FORMAT:
+    return PERP_EXIT_INPUT;
+  default:
+    return PERP_EXIT_INTERNAL;
+  }
+}
+
+static int exit_of_run(const perp_result *r)
+{
+  switch (perp_result_status(r)) {
+  case PERP_CELL_OK:
+  case PERP_CELL_FIXED_WORK:
+    return PERP_EXIT_OK;
+  case PERP_CELL_UNSOLVED:
+    return PERP_EXIT_UNSOLVED;
+  case PERP_CELL_OOM:
+    return PERP_EXIT_INFRA;
+  case PERP_CELL_CRASH:
+    return r->cut == PERP_CUT_CRASH ? PERP_EXIT_INFRA : PERP_EXIT_FAILED;
+  default:
+    return PERP_EXIT_FAILED;
+  }
+}
+
+static int tell(const perp_ctx *ctx, const perp_result *r, bool json, bool text)
+{
+  if (json)
+    perp_result_json(r, stdout);
+  else if (text)
+    print_result(ctx, r);
+  return exit_of_run(r);
+}
+
+/* In the child: run, print; the series goes to part, which the parent names. */
+static int run_here(perp_ctx *ctx, perp_request *q, const perp_guard *g, double timeout,
+                    const char *series, const char *part, bool json, bool text)
+{
+  struct run_mind m = { g->kept, { .path = part } };
+  const perp_minder minder = { run_cut, run_keep, &m };
+  perp_result result;
+  q->minder = &minder;
+  perp_status done = perp_simulate(ctx, q, &result);
+  if (done != PERP_OK) {
+    perp_print_error(ctx);
+    return exit_of(done);
+  }
+  if (result.cut == PERP_CUT_TIME)
+    snprintf(result.message, sizeof result.message, "stopped at the time limit of %g s", timeout);
+  if (series != NULL) perp_series_add(&m.series, &result.series);
+  int code = tell(ctx, &result, json, text);
+  if (series != NULL && !perp_series_close(&m.series)) {
+    perp_say("error: cannot write %s: %s", series, strerror(errno));
+    code = PERP_EXIT_INTERNAL;
+  }
+  perp_result_free(&result);
+  return code;
+}
+
+/* Outside code may do anything to the process that runs it: the parent stays to tell. */
+static int run_apart(perp_ctx *ctx, perp_request *q, double timeout, const char *series, bool json)
+{
+  const bool text = series == NULL || strcmp(series, "-") != 0;
+  perp_guard g;
+  if (perp_guard_begin(ctx, timeout, sizeof(struct kept_run), &g) != PERP_OK) {
+    perp_print_error(ctx);
+    return PERP_EXIT_INTERNAL;
+  }
+  char *part = series == NULL || !text ? NULL : perp_growing_path(series);
+  const char *to = part != NULL ? part : series;
+  if (g.child) return perp_guard_leave(&g, run_here(ctx, q, &g, timeout, series, to, json, text));
+  int code = g.code;
+  if (g.cut != PERP_CUT_NONE) {
+    double *state = perp_xalloc(KEPT_STATE, sizeof *state);
+    const perp_result left = result_of(&g, q, state);
+    code = tell(ctx, &left, json, text);
+    free(state);
+  }
+  if (part != NULL && !perp_growing_name(part, series)) {
+    perp_say("error: cannot write %s: %s", series, strerror(errno));
+    code = PERP_EXIT_INTERNAL;
+  }
+  free(part);
+  perp_guard_free(&g);
+  return code;
+}
+
+int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
+{
+  static const perp_flag flags[] = {
+    { "formulation", 0, "NAME", "how the scene becomes numbers: velocity, acceleration, ..." },
+    { "ode", 0, "NAME", "integrator" },
+    { "kkt", 0, "NAME", "solver of the constrained dynamics" },
+    { "lcp", 0, "NAME", "solver of the contact problem" },
+    { "stab", 0, "NAME", "constraint stabilization" },
+    { "contact", 0, "NAME", "contact and friction model" },
+    { "h", 0, "TIME", "step, e.g. 1ms; the first one of adaptive methods" },
+    { "t-end", 0, "TIME", "end of the simulation, e.g. 0.8s" },
+    { "tol", 0, "X", "error per step: short for the option tol of --ode" },
+    { "sample", 0, "TIME", "time between comparisons with the truth and rows of the series" },
+    { "seed", 0, "N", "of random numbers: short for the option seed of the scene" },
+    { "rounds", 0, "N", "runs for the clock alone, without metrics (default 1)" },
+    { "series", 0, "FILE", "write the time series as CSV; - is standard output" },
+    { "timeout", 0, "TIME", "stop after this much wall time, e.g. 30s" },
+    { "json", 0, NULL, "the result as JSON" },
+    { 0 }
+  };
+  static const perp_cli cli = {
+    "simulate",
+    "SCENE [options]",
+    "Runs one scene with one choice of parts and prints what it is judged by. Names take options: "
+    "chain:links=12, baumgarte:alpha=50, gsl:rk8pd:tol=1e-12; times take units. A part that is "
+    "named and has no effect, as --stab with --formulation reduced, is an error.",
+    "Exit status 0: the end was reached and the solver that was named solved every contact problem "
+    "(ok), or made the sweeps that it was asked for (fixed-work). 9: the end was reached with "
+    "problems that were not solved (unsolved). 10: diverged, stopped at --timeout, interrupted. "
+    "5: out of memory, or outside code crashed or ended the process. The result is printed all the "
+    "same, with the time that was reached; the figures and the series go as far.",
+    "perp simulate chain:links=6 --stab post --h 1ms --t-end 0.8s",
+    flags,
+    1,
+    1
+  };
+  perp_args args;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status >= 0) return status;
+  perp_request q = { .scene = args.arg[0], .timing_rounds = 1 };
+  const struct {
+    const char *flag;
+    perp_kind kind;
+    const char **value;
+  } plugins[] = { { "formulation", PERP_KIND_formulation, &q.formulation },
+                  { "ode", PERP_KIND_ode, &q.ode },
+                  { "kkt", PERP_KIND_kkt, &q.kkt },
+                  { "lcp", PERP_KIND_lcp, &q.lcp },
+                  { "stab", PERP_KIND_stab, &q.stab },
+                  { "contact", PERP_KIND_contact, &q.contact } };
+  perp_spec scene;
+  if (perp_spec_parse(ctx, PERP_KIND_scene, q.scene, &scene) != PERP_OK)
+    return perp_usage_error(&args, "%s", ctx->msg);
+  perp_spec_free(&scene);
+  for (size_t i = 0; i < sizeof plugins / sizeof *plugins && status < 0; i++)
+    status = read_plugin(ctx, &args, plugins[i].flag, plugins[i].kind, plugins[i].value);
+  char ode[PERP_SPEC_MAX], seeded[PERP_SPEC_MAX];
+  double timeout = 0;
+  if (status < 0) status = add_tolerance(ctx, &args, &q.ode, ode, sizeof ode);
+  if (status < 0) status = add_seed(ctx, &args, &q.scene, seeded, sizeof seeded);
+  if (status < 0) status = read_real(ctx, &args, "h", false, &q.h);
+  if (status < 0) status = read_real(ctx, &args, "t-end", false, &q.t_end);
+  if (status < 0) status = read_real(ctx, &args, "sample", true, &q.sample_every);
+  if (status >= 0) return status;
+  q.sample_named = q.sample_every > 0;
+  const char *text;
+  int64_t n = 0;
+  if ((text = perp_args_get(&args, "timeout")) != NULL) {
+    if (perp_parse_duration(ctx, text, &timeout) != PERP_OK)
+      return perp_usage_error(&args, "--timeout: %s", ctx->msg);
+    if (timeout <= 0) return perp_usage_error(&args, "--timeout must be positive: got %s", text);
+  }
+  if ((text = perp_args_get(&args, "rounds")) != NULL) {
+    if (perp_parse_int(ctx, text, 0, 1000, &n) != PERP_OK)
+      return perp_usage_error(&args, "--rounds: %s", ctx->msg);
+    q.timing_rounds = (int)n;
+  }
+  const char *series = perp_args_get(&args, "series");
+  bool json = perp_args_get(&args, "json") != NULL;
+  if (series != NULL && strcmp(series, "-") == 0 && json)
+    return perp_usage_error(&args, "--json and --series - cannot both go to standard output");
+  q.want_series = series != NULL;
+  return run_apart(ctx, &q, timeout, series, json);
+}

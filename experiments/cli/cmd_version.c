@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp version, doctor, completion, test */
+#include "experiments/plugins/outside.h"
+#include "experiments/plugins/passport.h"
+#include "experiments/report/web.h"
+#include "experiments/base/build.h"
+#include "experiments/cli/cli.h"
+#include "experiments/base/commit.h"
+#include "experiments/study/describe.h"
+#include "experiments/base/env.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The headers of this very program: the source tree when it runs from its build folder, else where meson
+ * install put them, beside the program or at its prefix. */
+static void print_cflags(void)
+{
+  char exe[4096];
+  ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+  exe[n > 0 ? n : 0] = '\0';
+  char *slash = strrchr(exe, '/');
+  if (slash != NULL) *slash = '\0';
+  char *beside = perp_xprintf("%s/../include/perp", exe);
+  char *whole = realpath(beside, NULL);
+  if (whole != NULL)
+    printf("-I%s\n", whole);
+  else if (perp_exists(PERP_HEADERS_SOURCE "/experiments/plugins/perp.h"))
+    printf("-I%s -I%s/experiments/plugins\n", PERP_HEADERS_SOURCE, PERP_HEADERS_SOURCE);
+  else
+    printf("-I%s\n", PERP_HEADERS_INSTALLED);
+  free(whole);
+  free(beside);
+}
+
+int perp_cmd_version(perp_ctx *ctx, int argc, char **argv)
+{
+  (void)ctx;
+  static const perp_flag flags[] = {
+    { "json", 0, NULL, "with compiler, flags, libraries and machine, as JSON" },
+    { "cflags", 0, NULL, "compiler options that find the headers for outside plug-ins" },
+    { 0 }
+  };
+  static const perp_cli cli = { "version",
+                                "[--json | --cflags]",
+                                "Version, commit and build of this program.",
+                                NULL,
+                                "perp version --json  # what a study keeps as env/<id>.json",
+                                flags,
+                                0,
+                                0 };
+  perp_args args;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status >= 0) return status;
+  if (perp_args_get(&args, "cflags") != NULL)
+    print_cflags();
+  else if (perp_args_get(&args, "json") != NULL) {
+    char *text = perp_env_json(true);
+    fputs(text, stdout);
+    free(text);
+  } else
+    printf("perp %s (%s), %s, %s %s\n", PERP_VERSION, PERP_COMMIT, PERP_COMPILER, PERP_BUILDTYPE,
+           PERP_FLAGS);
+  return PERP_EXIT_OK;
+}
+
+/* ---- doctor ------------------------------------------------------------------------------------------------------ */
+
+static bool on_path(const char *program)
+{
+  const char *path = getenv("PATH");
+  while (path != NULL && *path != '\0') {
+    size_t n = strcspn(path, ":");
+    char file[4096];
+    snprintf(file, sizeof file, "%.*s/%s", (int)n, path, program);
+    if (access(file, X_OK) == 0) return true;
+    path += n + (path[n] == ':');
+  }
+  return false;
+}
+
+int perp_cmd_doctor(perp_ctx *ctx, int argc, char **argv)
+{
+  static const perp_flag flags[] = { { 0 } };
+  static const perp_cli cli = {
+    "doctor",
+    "",
+    "Looks for what would spoil results or reports on this machine and says what to do.",
+    NULL,
+    "perp doctor          # exit status 1 when something must be repaired",
+    flags,
+    0,
+    0
+  };
+  perp_args args;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status >= 0) return status;
+  int bad = 0;
+  char buf[64];
+#define REPORT(good, must, ...)                                                                    \
+  do {                                                                                             \
+    bool good_ = (good);                                                                           \
+    printf("%-5s ", good_ ? "ok" : (must) ? "WRONG" : "note");                                     \
+    printf(__VA_ARGS__);                                                                           \
+    printf("\n");                                                                                  \
+    if (!good_ && (must)) bad++;                                                                   \
+  } while (0)
+  int plugins = 0;
+  for (int k = PERP_KIND_NONE + 1; k < PERP_KIND_COUNT; k++)
+    for (int i = 0; perp_plugin_at(ctx, (perp_kind)k, i) != NULL; i++) plugins++;
+  REPORT(plugins > 0, true, "%d plug-ins", plugins);
+  perp_pool pool = { 0 };
+  perp_study_file *files;
+  int studies = perp_study_files(&pool, &files);
+  REPORT(studies > 0, true, "%d studies%s", studies,
+         studies > 0 ? "" : " - none found in " PERP_STUDIES_INSTALLED);
+  perp_pool_free(&pool);
+  REPORT(strcmp(PERP_BUILDTYPE, "release") == 0, false, "build type %s%s", PERP_BUILDTYPE,
+         strcmp(PERP_BUILDTYPE, "release") == 0 ? "" : ": timings of it mean little");
+  REPORT(openblas_get_num_threads() == 1, false, "OpenBLAS uses %d thread(s)",
+         openblas_get_num_threads());
+  double t0 = perp_clock_thread(), t1;
+  do t1 = perp_clock_thread();
+  while (t1 == t0);
+  REPORT(t1 - t0 < 1e-5, false, "thread-CPU clock advances in steps of %.2g us", 1e6 * (t1 - t0));
+  double load = perp_load();
+  int cores = perp_cores();
+  REPORT(!(load > 0.5 * cores), false, "load %s on %d cores%s", perp_brief(load, buf), cores,
+         load > 0.5 * cores ? ": wall times will be noisy, thread-CPU times less so" : "");
+  REPORT(on_path("gnuplot"), false, "gnuplot%s",
+         on_path("gnuplot") ? ""
+                            : " is missing: reports have no figures (apt install gnuplot-nox)");
+  REPORT(perp_web_built(), false, "interactive figures of the reports%s",
+         perp_web_built() ? ""
+         : on_path("npm")
+             ? " are not built: perp report DIR --interactive builds them"
+             : " are not built, and npm is missing (apt install npm): reports have pictures");
+  REPORT(access(".", W_OK) == 0, false, "results are written to %s",
+         access(".", W_OK) == 0 ? "./results" : "... this folder is read-only: use -o DIR");
+#undef REPORT
+  return bad > 0 ? PERP_EXIT_INTERNAL : PERP_EXIT_OK;
+}
+
+/* ---- completion --------------------------------------------------------------------------------------------------- */
+
+int perp_cmd_completion(perp_ctx *ctx, int argc, char **argv)
+{
+  (void)ctx;
+  static const perp_flag flags[] = { { 0 } };
+  static const perp_cli cli = {
+    "completion",
+    "bash|zsh|fish",
+    "Prints a completion script for a shell: commands, studies, scenes.",
+    NULL,
+    "source <(perp completion bash)",
+    flags,
+    1,
+    1
+  };
+  perp_args args;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status >= 0) return status;
+  const char *shell = args.arg[0];
+  bool bash = strcmp(shell, "bash") == 0, zsh = strcmp(shell, "zsh") == 0;
+  if (!bash && !zsh && strcmp(shell, "fish") != 0)
+    return perp_usage_error(&args, "no completion for '%s'", shell);
+  perp_text words = { 0 };
+  for (const perp_command *c = perp_commands; c->name != NULL; c++)
+    perp_text_add(&words, "%s%s", words.n ? " " : "", c->name);
+  if (bash || zsh) {
+    if (zsh) printf("autoload -U +X bashcompinit && bashcompinit\n");
+    printf("_perp() {\n"
+           "  local word=${COMP_WORDS[COMP_CWORD]}\n"
+           "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+           "    COMPREPLY=($(compgen -W \"%s\" -- \"$word\"))\n"
+           "    return\n"
+           "  fi\n"
+           "  case ${COMP_WORDS[1]} in\n"
+           "    run | check | plan | explain | ref) COMPREPLY=($(compgen -f -W \"$(perp list "
+           "studies 2>/dev/null |"
+           " cut -d' ' -f1)\" -- \"$word\")) ;;\n"
+           "    simulate) COMPREPLY=($(compgen -W \"$(perp list scenes 2>/dev/null |"
+           " cut -d' ' -f1)\" -- \"$word\")) ;;\n"
+           "    lesson) COMPREPLY=($(compgen -W \"$(perp lesson list 2>/dev/null |"
+           " cut -d' ' -f1)\" -- \"$word\")) ;;\n"
+           "    list) COMPREPLY=($(compgen -W 'scenes formulation ode kkt lcp stab contact metrics"
+           " studies plots' -- \"$word\")) ;;\n"
+           "    *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n"
+           "  esac\n"
+           "}\n"
+           "complete -F _perp perp\n",
+           words.s);
+  } else {
+    printf("complete -c perp -f -n __fish_use_subcommand -a '%s'\n", words.s);
+    printf("complete -c perp -n '__fish_seen_subcommand_from run check plan' -a "
+           "'(perp list studies | grep -o \"^[^ ]*\")'\n"
+           "complete -c perp -f -n '__fish_seen_subcommand_from simulate' -a "
+           "'(perp list scenes | grep -o \"^[^ ]*\")'\n");
+  }
+  perp_text_free(&words);
+  return PERP_EXIT_OK;
+}
+
+/* ---- test ------------------------------------------------------------------------------------------------------------ */
+
+int perp_cmd_test(perp_ctx *ctx, int argc, char **argv)
+{
+  static const perp_flag flags[] = {
+    { "suite", 0, "NAME", "one of unit, contract, agree, invariant, golden, cli, fuzz" },
+    { "plugin", 0, "FILE.so", "the contract tests on an outside plug-in, and its passport" },
+    { "timeout", 0, "TIME", "with --plugin: limit of the tests of one kind (default 60s)" },
+    { "verbose", 'v', NULL, "with --plugin: every check, not only those that failed" },
+    { "json", 0, NULL, "with --plugin: the passport as JSON" },
+    { 0 }
+  };
+  static const perp_cli cli = {
+    "test",
+    "[TEST...] [--suite NAME] | --plugin FILE.so",
+    "Builds and runs the test suite. The launcher `perp` in the source tree does it with meson; "
+    "all "
+    "other options of `meson test` work too.",
+    "With --plugin the contract tests of its kind run on a plug-in that is not part of perp: what "
+    "it declares, what "
+    "was checked, what held. Exit status 0 when all held, 10 when not.",
+    "./perp test --suite contract   # every plug-in against the contract of its kind",
+    flags,
+    0,
+    PERP_ARGS_MAX
+  };
+  perp_args args;
+  int status = perp_args_read(&cli, argc, argv, &args);
+  if (status >= 0) return status;
+  if (perp_outside_at(0) != NULL) {
+    double seconds = 60;
+    const char *text = perp_args_get(&args, "timeout");
+    if (text != NULL && perp_parse_duration(ctx, text, &seconds) != PERP_OK)
+      return perp_usage_error(&args, "--timeout: %s", ctx->msg);
+    return perp_passport(ctx, seconds, perp_args_get(&args, "json") != NULL,
+                         perp_args_get(&args, "verbose") != NULL);
+  }
+  perp_say("error: the tests are in the source tree: run ./perp test there");
+  return PERP_EXIT_USAGE;
+}

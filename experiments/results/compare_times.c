@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which solvers became slower?
+ *
+ * Times in the journals were measured at different moments, perhaps with a neighbour on the same core in one run and without
+ * in the other.  They are compared in units of the pace (pace.h), with an interval that is wider the more the paces
+ * differ.  When a person names the programs of both runs, that is only a suspicion: the cells in question are timed again,
+ * by both programs in turn, and these times decide. */
+#include "experiments/results/compare.h"
+#include "experiments/plugins/outside.h"
+#include "experiments/cli/cli.h"
+#include "experiments/run/program.h"
+#include "experiments/simulate/robust.h"
+#include "experiments/base/shell.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double quiet_pace = 1.1; /* a round is quiet up to this many times the best pace */
+static const double distrust = 0.5;   /* share of the correction by the pace that may be wrong */
+enum { GROUP_SAMPLE = 24, BLOCKS_LEAST = 6, BLOCKS_MOST = 12, BLOCKS_ENOUGH = 48, DRAWS = 1000 };
+
+struct cell_times {
+  int cell; /* index among the common cells */
+  perp_pair pair;
+  double log_pace; /* log of (pace now / pace of the base) */
+  bool again;      /* to be timed again */
+  int n_blocks;
+  double block[PERP_COMPARE_BLOCKS];
+};
+
+struct times {
+  perp_compare *c;
+  perp_time_comparison *said;
+  const char *metric;
+  int m[2]; /* index of the metric in base, now */
+  int n;
+  struct cell_times *of;
+  double *numbers; /* all rounds */
+  int *member;     /* [n] scratch: members of a group */
+};
+
+/* ---- the rounds of the journals --------------------------------------------------------------------------------- */
+
+/* The time that cells are compared by: that of a step, else that of the whole. */
+static int time_metric(const perp_results *r, bool recorded)
+{
+  static const char *const names[] = { "time.step_us", "time.cpu" };
+  for (int k = 0; k < 2; k++) {
+    int m = perp_results_metric(r, names[k]);
+    if (m >= 0 && !recorded) return m;
+    for (int i = 0; m >= 0 && i < r->plan.n; i++)
+      if (r->record[i].rounds > 0 && r->record[i].round[m] != NULL &&
+          isfinite(r->record[i].round[m][0]))
+        return m;
+  }
+  return -1;
+}
+
+static bool usable(const perp_record *rec, int m, int k)
+{
+  return rec->round[m] != NULL && isfinite(rec->round[m][k]) && rec->round[m][k] > 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The pace that one round in twenty exceeds; 0 when a round has none. */
+static double best_pace(const struct times *t)
+{
+  const perp_compare *c = t->c;
+  double *pace = perp_xalloc((size_t)t->said->rounds + 1, sizeof *pace), best = 0;
+  int n = 0;
+  bool all = true;
+  for (int k = 0; k < t->n; k++)
+    for (int side = 0; side < 2; side++) {
+      const perp_record *rec = side == 0 ? &c->base.record[c->a[t->of[k].cell]]
+                                         : &c->now.record[c->b[t->of[k].cell]];
+      for (int i = 0; i < rec->rounds; i++) {
+        if (!usable(rec, t->m[side], i)) continue;
+        all = all && rec->round_pace[i] > 0;
+        pace[n++] = rec->round_pace[i];
+      }
+    }
+  if (all && n > 0) {
+    qsort(pace, (size_t)n, sizeof *pace, by_size);
+    best = pace[n / 20];
+  }
+  free(pace);
+  return best;
+}
+
+/* The rounds of a cell; with a pace: in units of it, and only the quiet ones where there are two.  *log_pace: the median
+ * of log(pace) over the rounds that are used. */
+static int rounds_of(const perp_record *rec, int m, double pace, double *out, double *log_pace)
+{
+  int n = 0, quiet = 0;
+  for (int k = 0; k < rec->rounds; k++)
+    quiet += usable(rec, m, k) && rec->round_pace[k] <= quiet_pace * pace;
+  double *paces = perp_xalloc((size_t)rec->rounds + 1, sizeof *paces);
+  for (int k = 0; k < rec->rounds; k++) {
+    if (!usable(rec, m, k) || (pace > 0 && quiet >= 2 && rec->round_pace[k] > quiet_pace * pace))
+      continue;
+    paces[n] = pace > 0 ? rec->round_pace[k] : 1;
+    out[n] = rec->round[m][k] / paces[n];
+    n++;
+  }
+  if (n > 0) {
+    qsort(paces, (size_t)n, sizeof *paces, by_size);
+    *log_pace = log(0.5 * (paces[(n - 1) / 2] + paces[n / 2]));
+  }
+  free(paces);
+  return n;
+}
+
+static void gather(struct times *t)
+{
+  const perp_compare *c = t->c;
+  size_t room = 1;
+  t->of = perp_xalloc((size_t)c->n + 1, sizeof *t->of);
+  for (int k = 0; k < c->n; k++) {
+    const perp_record *x = &c->base.record[c->a[k]], *y = &c->now.record[c->b[k]];
+    if (x->status != y->status || !perp_cell_whole(x->status)) continue;
+    if (c->again == 0 && (x->rounds == 0 || y->rounds == 0)) continue;
+    room += (size_t)(x->rounds + y->rounds);
+    t->said->rounds += x->rounds + y->rounds;
+    t->said->noisy += x->noisy + y->noisy;
+    t->of[t->n++].cell = k;
+  }
+  t->member = perp_xalloc((size_t)t->n + 1, sizeof *t->member);
+  double *next = t->numbers = perp_xalloc(room, sizeof *next), pace = best_pace(t);
+  t->said->paced = pace > 0;
+  int kept = 0;
+  for (int k = 0; k < t->n; k++) {
+    struct cell_times of = { .cell = t->of[k].cell };
+    double before = 0, after = 0;
+    of.pair.base = next;
+    next += of.pair.n = rounds_of(&c->base.record[c->a[of.cell]], t->m[0], pace, next, &before);
+    of.pair.now = next;
+    next += of.pair.m = rounds_of(&c->now.record[c->b[of.cell]], t->m[1], pace, next, &after);
+    of.log_pace = after - before;
+    if ((of.pair.n > 0 && of.pair.m > 0) || c->again > 0) t->of[kept++] = of;
+  }
+  t->n = kept;
+}
+
+/* Most rounds of one of the two runs are noisy. */
+static bool busy(const struct times *t)
+{
+  const perp_compare *c = t->c;
+  int rounds[2] = { 0 }, noisy[2] = { 0 };
+  for (int k = 0; k < t->n; k++) {
+    const perp_record *x = &c->base.record[c->a[t->of[k].cell]],
+                      *y = &c->now.record[c->b[t->of[k].cell]];
+    rounds[0] += x->rounds, noisy[0] += x->noisy;
+    rounds[1] += y->rounds, noisy[1] += y->noisy;
+  }
+  return 2 * noisy[0] > rounds[0] || 2 * noisy[1] > rounds[1];
+}
+
+/* Only what may be a finding needs an interval. */
+static int draws_for(const struct times *t, const perp_shift *s)
+{
+  const double far = 1 + t->c->time_tol;
+  return s->ratio > far || s->ratio < 1 / far ? DRAWS : 0;
+}
+
+static perp_status shift_of_rounds(const struct times *t, const int *member, int n, perp_shift *s)
+{
+  const double level = t->said->paced ? 0.25 : 0;
+  perp_pair *pair = perp_xalloc((size_t)n + 1, sizeof *pair);
+  double *pace = perp_xalloc((size_t)n + 1, sizeof *pace);
+  int timed = 0;
+  for (int k = 0; k < n; k++) {
+    const struct cell_times *of = &t->of[member[k]];
+    if (of->pair.n == 0 || of->pair.m == 0) continue;
+    pair[timed] = of->pair;
+    pace[timed++] = of->log_pace;
+  }
+  perp_status status = perp_shift_of(t->c->ctx, pair, timed, level, 0, s);
+  if (status == PERP_OK && draws_for(t, s) > 0)
+    status = perp_shift_of(t->c->ctx, pair, timed, level, DRAWS, s);
+  qsort(pace, (size_t)timed, sizeof *pace, by_size);
+  double unsure = exp(distrust * fabs(timed > 0 ? pace[timed / 2] : 0));
+  s->lo /= unsure;
+  s->hi *= unsure;
+  free(pair);
+  free(pace);
+  return status;
+}
+
+/* ---- blocks: both programs in turn ---------------------------------------------------------------------------- */
+
+static perp_status shift_of_blocks(const struct times *t, const int *member, int n, perp_shift *s)
+{
+  perp_blocks_of_cell *cell = perp_xalloc((size_t)n + 1, sizeof *cell);
+  int timed = 0;
+  for (int k = 0; k < n; k++) {
+    const struct cell_times *of = &t->of[member[k]];
+    if (of->n_blocks > 0) cell[timed++] = (perp_blocks_of_cell){ of->n_blocks, of->block };
+  }
+  perp_status status = perp_shift_of_blocks(t->c->ctx, cell, timed, DRAWS, s);
+  free(cell);
+  return status;
+}
+
+/* base, now, now, base: a machine that becomes slower steadily is not in the ratio. */
+static perp_status time_block(struct times *t, const perp_program program[2], struct cell_times *of)
+{
+  static const int turn[4] = { 0, 1, 1, 0 };
+  const char *id = t->c->base.plan.cells[t->c->a[of->cell]].id;
+  double time[4], pace[4], sum = 0;
+  bool paced = true;
+  for (int k = 0; k < 4; k++) {
+    PERP_TRY(perp_program_time(t->c->ctx, &program[turn[k]], id, t->metric, &time[k], &pace[k]));
+    paced = paced && pace[k] > 0;
+  }
+  for (int k = 0; k < 4; k++)
+    sum += (turn[k] == 1 ? 0.5 : -0.5) * log(paced ? time[k] / pace[k] : time[k]);
+  of->block[of->n_blocks++] = sum;
+  return PERP_OK;
+}
+
+static perp_status time_again(struct times *t, const perp_program program[2])
+{
+  int cells = 0, blocks = t->c->again;
+  for (int k = 0; k < t->n; k++) cells += t->of[k].again;
+  if (cells == 0) return PERP_OK;
+  if (blocks == 0) blocks = (BLOCKS_ENOUGH + cells - 1) / cells;
+  if (t->c->again == 0 && blocks < BLOCKS_LEAST) blocks = BLOCKS_LEAST;
+  if (t->c->again == 0 && blocks > BLOCKS_MOST) blocks = BLOCKS_MOST;
+  perp_say("timing %d cell(s) again, both programs in turn, %d times each (--as-recorded: none)",
+           cells, 2 * blocks);
+  /* the blocks of a cell are spread over the whole time */
+  for (int i = 0; i < blocks; i++)
+    for (int k = 0; k < t->n; k++)
+      if (t->of[k].again) PERP_TRY(time_block(t, program, &t->of[k]));
+  t->said->retimed = cells;
+  t->said->blocks = blocks;
+  return PERP_OK;
+}
+
+/* ---- groups ----------------------------------------------------------------------------------------------------- */
+
+/* Look at all cells, at those of each value of each axis, and at each cell alone. */
+typedef perp_status group_fn(struct times *t, const char *where, const int *member, int n);
+
+static perp_status each_group(struct times *t, group_fn *look)
+{
+  const perp_compare *c = t->c;
+  const perp_study *s = c->base.study;
+  for (int k = 0; k < t->n; k++) t->member[k] = k;
+  if (t->n > 0 && (!t->said->busy || c->again > 0)) PERP_TRY(look(t, "all cells", t->member, t->n));
+  for (int a = 0; a < s->n_axes; a++)
+    for (int v = 0; v < s->axes[a].n; v++) {
+      int p = s->axes[a].param, members = 0;
+      for (int k = 0; k < t->n; k++)
+        if (strcmp(c->base.plan.cells[c->a[t->of[k].cell]].value[p], s->axes[a].value[v]) == 0)
+          t->member[members++] = k;
+      char where[256];
+      snprintf(where, sizeof where, "%s = %s", s->kind->params[p].key, s->axes[a].value[v]);
+      if (members > 1 && members < t->n) PERP_TRY(look(t, where, t->member, members));
+    }
+  for (int k = 0; k < t->n; k++) { /* one cell alone: the rank tests ask for many rounds */
+    char *where = perp_compare_name(c, t->of[k].cell);
+    perp_status status = look(t, where, &k, 1);
+    free(where);
+    PERP_TRY(status);
+  }
+  return PERP_OK;
+}
+
+static void report(struct times *t, const char *where, const perp_shift *s, int verdict)
+{
+  if (verdict == 0) return;
+  bool slower = verdict > 0;
+  char what[160];
+  snprintf(what, sizeof what, "%s %.2f times %s (99 %% interval %.2f ... %.2f, %d cell%s)",
+           t->metric, slower ? s->ratio : 1 / s->ratio, slower ? "slower" : "faster",
+           slower ? s->lo : 1 / s->hi, slower ? s->hi : 1 / s->lo, s->pairs,
+           s->pairs == 1 ? "" : "s");
+  perp_compare_finding(t->c, PERP_FINDING_TIME, slower, where, what, 1, s->ratio);
+}
+
+static perp_status judge_rounds(struct times *t, const char *where, const int *member, int n)
+{
+  perp_shift s;
+  PERP_TRY(shift_of_rounds(t, member, n, &s));
+  report(t, where, &s, perp_shift_verdict(&s, t->c->time_tol));
+  return PERP_OK;
+}
+
+/* A finding, or a group that comes near one. */
+static perp_status suspicious(struct times *t, const int *member, int n, bool *is)
+{
+  const double near = 1 + t->c->time_tol / 2;
+  perp_shift s;
+  PERP_TRY(shift_of_rounds(t, member, n, &s));
+  *is = perp_shift_verdict(&s, t->c->time_tol) != 0 ||
+        (n > 1 && (s.ratio > near || s.ratio < 1 / near));
+  return PERP_OK;
+}
+
+static perp_status suspect(struct times *t, const char *where, const int *member, int n)
+{
+  (void)where;
+  bool is = t->c->again > 0;
+  if (!is) PERP_TRY(suspicious(t, member, n, &is));
+  int sample = n > GROUP_SAMPLE && t->c->again == 0 ? GROUP_SAMPLE : n;
+  for (int k = 0; is && k < sample; k++) t->of[member[(int64_t)k * n / sample]].again = true;
+  return PERP_OK;
+}
+
+static perp_status judge_blocks(struct times *t, const char *where, const int *member, int n)
+{
+  perp_shift s;
+  bool is = t->c->again > 0;
+  if (!is) PERP_TRY(suspicious(t, member, n, &is));
+  if (!is && n > 1) return PERP_OK;
+  PERP_TRY(shift_of_blocks(t, member, n, &s));
+  report(t, where, &s, perp_shift_verdict(&s, t->c->time_tol));
+  return PERP_OK;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
+
+perp_status perp_compare_command(perp_compare *c, perp_text *out)
+{
+  perp_text programs = { 0 };
+  perp_status status = perp_program_suggest(c->ctx, &c->base, &c->now, &programs);
+  if (status == PERP_OK) {
+    perp_text_add(out, "perp compare ");
+    perp_shell_path(out, c->base.dir);
+    perp_text_add(out, " ");
+    perp_shell_path(out, c->now.dir);
+    if (c->again > 0) perp_text_add(out, " --again %d", c->again);
+    perp_outside_arguments(out);
+    perp_text_add(out, "%s", programs.s);
+  }
+  perp_text_free(&programs);
+  return status;
+}
+
+static perp_status times_programs(perp_compare *c, perp_program program[2])
+{
+  perp_named named = { c->with[0], c->again_plugin, c->n_again_plugins };
+  PERP_TRY(perp_program_take(c->ctx, &c->base, &named, &program[0]));
+  named.program = c->with[1];
+  perp_status status = perp_program_take(c->ctx, &c->now, &named, &program[1]);
+  if (status != PERP_OK) perp_program_free(&program[0]);
+  return status;
+}
+
+static perp_status judge(struct times *t)
+{
+  perp_compare *c = t->c;
+  perp_program program[2];
+  if (c->as_recorded || (c->again == 0 && !c->fails[PERP_FINDING_TIME])) {
+    snprintf(t->said->why_not, sizeof t->said->why_not, "%s",
+             c->as_recorded ? "--as-recorded" : "time is not in --fail-on");
+    return each_group(t, judge_rounds);
+  }
+  if (c->with[0] == NULL) {
+    perp_status known = perp_compare_command(c, &t->said->how);
+    snprintf(t->said->why_not, sizeof t->said->why_not, "%s",
+             known == PERP_OK ? "no program was named (--again-with)" : c->ctx->msg);
+    return each_group(t, judge_rounds);
+  }
+  perp_status status = times_programs(c, program);
+  if (status != PERP_OK) return status;
+  status = each_group(t, suspect);
+  if (status == PERP_OK) status = time_again(t, program);
+  if (status == PERP_OK) status = each_group(t, judge_blocks);
+  perp_shift all;
+  for (int k = 0; k < t->n; k++) t->member[k] = k;
+  if (status == PERP_OK && c->again > 0) status = shift_of_blocks(t, t->member, t->n, &all);
+  if (status == PERP_OK && c->again > 0) t->said->ratio = all.ratio;
+  perp_program_free(&program[0]);
+  perp_program_free(&program[1]);
+  return status;
+}
+
+perp_status perp_compare_times(perp_compare *c, perp_time_comparison *said)
+{
+  *said = (perp_time_comparison){ .ratio = (double)NAN };
+  struct times t = { .c = c, .said = said };
+  t.m[0] = time_metric(&c->base, c->again == 0);
+  if (t.m[0] < 0) return PERP_OK;
+  t.metric = c->base.study->metric[t.m[0]].name;
+  t.m[1] = perp_results_metric(&c->now, t.metric);
+  if (t.m[1] < 0) return PERP_OK;
+  gather(&t);
+  for (int k = 0; k < t.n; k++) t.member[k] = k;
+  perp_shift all;
+  perp_status status = shift_of_rounds(&t, t.member, t.n, &all);
+  said->ratio = all.ratio;
+  /* without a pace the clock runs as fast as a machine that has other work: that is common to all cells, and only what
+   * changed against it says something about a solver */
+  said->busy = !said->paced && busy(&t);
+  for (int k = 0; said->busy && isfinite(all.ratio) && k < t.n; k++)
+    for (int i = 0; i < t.of[k].pair.m; i++)
+      t.numbers[t.of[k].pair.now - t.numbers + i] /= all.ratio;
+  if (status == PERP_OK) status = judge(&t);
+  free(t.of);
+  free(t.member);
+  free(t.numbers);
+  return status;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One group `cells` with a data set a column (texts: variable length, numbers: doubles), units as attributes, and a
+ * group `time` with [cells][rounds] data sets.  Written in one go: a half-written file does not open. */
+#include "experiments/results/results.h"
+
+#include <hdf5.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool attribute(hid_t object, const char *name, const char *value)
+{
+  hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+  H5Tset_size(type, strlen(value) + 1);
+  hid_t a = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+  bool good = a >= 0 && H5Awrite(a, type, value) >= 0;
+  if (a >= 0) H5Aclose(a);
+  H5Sclose(space);
+  H5Tclose(type);
+  return good;
+}
+
+static bool texts(hid_t group, const char *name, const char **value, int n)
+{
+  hsize_t size = (hsize_t)n;
+  hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &size, NULL);
+  H5Tset_size(type, H5T_VARIABLE);
+  hid_t d = H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  bool good = d >= 0 && H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) >= 0;
+  if (d >= 0) H5Dclose(d);
+  H5Sclose(space);
+  H5Tclose(type);
+  return good;
+}
+
+static bool numbers(hid_t group, const char *name, const char *unit, const double *value, int n,
+                    int columns)
+{
+  hsize_t size[2] = { (hsize_t)n, (hsize_t)columns };
+  hid_t space = H5Screate_simple(columns > 0 ? 2 : 1, size, NULL);
+  hid_t d = H5Dcreate2(group, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT,
+                       H5P_DEFAULT);
+  bool good = d >= 0 && H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) >= 0 &&
+              attribute(d, "unit", unit);
+  if (d >= 0) H5Dclose(d);
+  H5Sclose(space);
+  return good;
+}
+
+static bool write_cells(const perp_results *r, hid_t group)
+{
+  const perp_study *s = r->study;
+  int n = r->plan.n;
+  const char **text = perp_xalloc((size_t)n + 1, sizeof *text);
+  double *value = perp_xalloc((size_t)n + 1, sizeof *value);
+  for (int i = 0; i < n; i++) text[i] = r->plan.cells[i].id;
+  bool good = texts(group, "cell", text, n);
+  for (int i = 0; i < n; i++) text[i] = perp_cell_status_names[r->record[i].status];
+  good = good && texts(group, "status", text, n);
+  for (int i = 0; i < n; i++) text[i] = r->record[i].cause;
+  good = good && texts(group, "cause", text, n);
+  for (int i = 0; i < n; i++) value[i] = r->record[i].problems;
+  good = good && numbers(group, "problems", "", value, n, 0);
+  for (int i = 0; i < n; i++) value[i] = r->record[i].unsolved;
+  good = good && numbers(group, "unsolved", "", value, n, 0);
+  for (int i = 0; i < n; i++) value[i] = r->record[i].partial ? 1 : 0;
+  good = good && numbers(group, "partial", "", value, n, 0);
+  for (int i = 0; i < n; i++) value[i] = r->record[i].reached;
+  good = good && numbers(group, "reached", "s", value, n, 0);
+  for (int p = 0; p < s->n_params && good; p++) {
+    const perp_param *q = &s->kind->params[p];
+    for (int i = 0; i < n; i++) {
+      text[i] = r->plan.cells[i].value[p];
+      value[i] = text[i][0] != '\0' ? strtod(text[i], NULL) : (double)NAN;
+    }
+    good = s->columns[p].type == PERP_COLUMN_NUMBER
+               ? numbers(group, q->key, q->unit != NULL ? q->unit : "", value, n, 0)
+               : texts(group, q->key, text, n);
+  }
+  for (int m = 0; m < s->n_metrics && good; m++) {
+    if (s->metric[m].timing) continue;
+    for (int i = 0; i < n; i++) value[i] = r->record[i].value[m];
+    good = numbers(group, s->metric[m].name, s->metric[m].unit, value, n, 0);
+  }
+  free(text);
+  free(value);
+  return good;
+}
+
+static bool write_times(const perp_results *r, hid_t group)
+{
+  const perp_study *s = r->study;
+  int n = r->plan.n, rounds = s->measure.repeats;
+  if (rounds == 0) return true;
+  double *value = perp_xalloc((size_t)(n * rounds), sizeof *value);
+  bool good = true;
+  for (int m = 0; m < s->n_metrics && good; m++) {
+    if (!s->metric[m].timing) continue;
+    for (int i = 0; i < n; i++)
+      for (int k = 0; k < rounds; k++)
+        value[i * rounds + k] = k < r->record[i].rounds ? r->record[i].round[m][k] : (double)NAN;
+    good = numbers(group, s->metric[m].name, s->metric[m].unit, value, n, rounds);
+  }
+  free(value);
+  return good;
+}
+
+perp_status perp_export_hdf5(perp_ctx *ctx, const perp_results *r, const char *path)
+{
+  H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* it would print */
+  perp_out o;
+  PERP_TRY(perp_out_open(ctx, path, &o));
+  hid_t file = H5Fcreate(o.part != NULL ? o.part : path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  bool good = file >= 0;
+  if (good) {
+    hid_t cells = H5Gcreate2(file, "cells", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t time = H5Gcreate2(file, "time", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    good = cells >= 0 && time >= 0 && attribute(file, "study", r->study->name) &&
+           write_cells(r, cells) && write_times(r, time);
+    if (cells >= 0) H5Gclose(cells);
+    if (time >= 0) H5Gclose(time);
+    good = H5Fclose(file) >= 0 && good;
+  }
+  PERP_TRY(perp_out_close(ctx, &o, good));
+  return good ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s", path);
+}

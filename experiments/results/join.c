@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/results/join.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* study.yaml without its first line, which says how it was run. */
+static char *study_text(const char *dir)
+{
+  char *path = perp_xprintf("%s/study.yaml", dir), *text = perp_read_file(path, NULL);
+  free(path);
+  if (text != NULL && text[0] == '#') {
+    char *rest = text + strcspn(text, "\n");
+    memmove(text, rest, strlen(rest) + 1);
+  }
+  return text;
+}
+
+static perp_status same_study(perp_ctx *ctx, const perp_results *a, const perp_results *b)
+{
+  char *x = study_text(a->dir), *y = study_text(b->dir);
+  bool same = x != NULL && y != NULL && strcmp(x, y) == 0 && a->plan.n == b->plan.n;
+  free(x);
+  free(y);
+  for (int i = 0; same && i < a->plan.n; i++)
+    same = strcmp(a->plan.cells[i].id, b->plan.cells[i].id) == 0;
+  if (same) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                   "%s and %s are not parts of one run: their study.yaml differ (study %s with %d "
+                   "cells, %s with %d)",
+                   a->dir, b->dir, a->study->name, a->plan.n, b->study->name, b->plan.n);
+}
+
+static bool same_value(double a, double b)
+{
+  return a == b || (isnan(a) && isnan(b));
+}
+
+/* The first result metric that differs between two records of one cell, -1 none, -2 the status. */
+static int difference(const perp_study *s, const perp_record *a, const perp_record *b)
+{
+  if (a->status != b->status) return -2;
+  for (int m = 0; m < s->n_metrics; m++)
+    if (!s->metric[m].timing && !same_value(a->value[m], b->value[m])) return m;
+  return -1;
+}
+
+static void find_duplicates(perp_join *g)
+{
+  const perp_study *s = g->part[0].study;
+  for (int i = 0; i < g->part[0].plan.n; i++) {
+    int first = -1;
+    for (int k = 0; k < g->n; k++) {
+      const perp_record *rec = &g->part[k].record[i];
+      if (rec->attempt == 0) continue;
+      if (first < 0) {
+        first = k;
+        continue;
+      }
+      g->duplicates++;
+      const perp_record *old = &g->part[first].record[i];
+      int m = difference(s, old, rec);
+      if (m == -1) continue;
+      g->conflicts++;
+      if (g->conflicts > 10) continue;
+      if (m == -2)
+        perp_say("%s: %s in %s, %s in %s", g->part[0].plan.cells[i].id,
+                 perp_cell_status_names[old->status], g->part[first].dir,
+                 perp_cell_status_names[rec->status], g->part[k].dir);
+      else
+        perp_say("%s: %s is %.17g in %s, %.17g in %s", g->part[0].plan.cells[i].id,
+                 s->metric[m].name, old->value[m], g->part[first].dir, rec->value[m],
+                 g->part[k].dir);
+    }
+  }
+}
+
+int perp_join_load(perp_ctx *ctx, const perp_args *args, bool keep_first, perp_join *g)
+{
+  *g = (perp_join){ .part = perp_xalloc((size_t)args->n, sizeof *g->part) };
+  for (int k = 0; k < args->n; k++) {
+    for (int i = 0; i < k; i++)
+      if (strcmp(args->arg[i], args->arg[k]) == 0)
+        return perp_usage_error(args, "%s is named twice", args->arg[k]);
+    int status = perp_command_results(ctx, args->arg[k], &g->part[k]);
+    if (status >= 0) return status;
+    g->n++;
+    if (k > 0 && same_study(ctx, &g->part[0], &g->part[k]) != PERP_OK) {
+      perp_print_error(ctx);
+      return PERP_EXIT_INPUT;
+    }
+    if (k > 0 && g->part[k].selection.schema != g->part[0].selection.schema) {
+      perp_say("error: %s has results of schema %d, %s of schema %d: their statuses mean different "
+               "things; run the older cells again",
+               g->part[0].dir, g->part[0].selection.schema, g->part[k].dir,
+               g->part[k].selection.schema);
+      return PERP_EXIT_INPUT;
+    }
+  }
+  find_duplicates(g);
+  if (g->conflicts == 0 || keep_first) return -1;
+  perp_say("error: %d cell(s) differ between folders; --keep-first takes the first one",
+           g->conflicts);
+  return PERP_EXIT_INPUT;
+}
+
+void perp_join_free(perp_join *g)
+{
+  for (int k = 0; k < g->n; k++) perp_results_free(&g->part[k]);
+  free(g->part);
+  *g = (perp_join){ 0 };
+}
+
+/* Has it more to say: a result, else a reason why there is none, else at least a start? */
+static bool knows_more(const perp_record *a, const perp_record *b)
+{
+  if ((a->attempt > 0) != (b->attempt > 0)) return a->attempt > 0;
+  if (a->attempt > 0) return false; /* both have a result: the first folder wins */
+  if ((a->status == PERP_CELL_PLANNED) != (b->status == PERP_CELL_PLANNED))
+    return a->status == PERP_CELL_PLANNED; /* what one part skipped another one was to run */
+  return a->interrupted && !b->interrupted;
+}
+
+void perp_join_records(perp_join *g)
+{
+  perp_results *r = &g->part[0];
+  for (int k = 1; k < g->n; k++) {
+    const perp_results *o = &g->part[k];
+    for (int i = 0; i < r->plan.n; i++)
+      if (knows_more(&o->record[i], &r->record[i])) r->record[i] = o->record[i];
+    for (int e = 0; e < o->n_envs; e++) perp_results_note_env(r, o->envs[e].id, o->dir);
+    r->torn += o->torn;
+    r->as_recorded = 0;
+    r->started = fmin(r->started, o->started);
+    r->ended = fmax(r->ended, o->ended);
+  }
+  memset(r->count, 0, sizeof r->count);
+  for (int i = 0; i < r->plan.n; i++) {
+    r->count[r->record[i].status]++;
+    r->as_recorded += r->record[i].schema < 2 && r->record[i].status == PERP_CELL_OK;
+  }
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Several results folders of one study, computed in parts. */
+#ifndef PERP_JOIN_H
+#define PERP_JOIN_H
+
+#include "experiments/cli/command.h"
+
+typedef struct perp_join {
+  int n;
+  perp_results *part;        /* [n] in the order of the command line */
+  int duplicates, conflicts; /* cells that several have; those that came out differently */
+} perp_join;
+
+/* Load the folders that the arguments of a command name and look for cells that several have.  -1, or an exit status
+ * after a message: a folder does not read, is named twice or belongs to another run; cells that came out differently,
+ * unless keep_first.  Free in any case. */
+int perp_join_load(perp_ctx *ctx, const perp_args *args, bool keep_first, perp_join *g);
+void perp_join_free(perp_join *g);
+
+/* Make part[0] the whole: each cell has the record of the first folder that knows it, environments and times are those
+ * of all.  The other parts must stay alive while it is used. */
+void perp_join_records(perp_join *g);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/results/journal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static const double sync_interval = 2; /* s */
+
+perp_status perp_journal_open(perp_ctx *ctx, const char *dir, perp_journal *j)
+{
+  *j = (perp_journal){ .fd = -1 };
+  struct utsname u = { 0 };
+  uname(&u);
+  u.nodename[strcspn(u.nodename, "./")] = '\0';
+  for (int n = 0; n < 10000 && j->fd < 0; n++) {
+    free(j->path);
+    j->path = perp_xprintf("%s/%s-%ld-%d.jsonl", dir, u.nodename, (long)getpid(), n);
+    j->fd = open(j->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    if (j->fd < 0 && errno != EEXIST) break;
+  }
+  if (j->fd >= 0) {
+    j->synced = perp_clock_wall();
+    return PERP_OK;
+  }
+  PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", j->path, strerror(errno));
+  free(j->path);
+  j->path = NULL;
+  return PERP_ERR_IO;
+}
+
+perp_status perp_journal_write(perp_ctx *ctx, perp_journal *j, const char *line, size_t n)
+{
+  char *whole = perp_xalloc(n + 1, 1);
+  memcpy(whole, line, n);
+  whole[n] = '\n';
+  ssize_t written;
+  do written = write(j->fd, whole, n + 1);
+  while (written < 0 && errno == EINTR);
+  int why = errno;
+  free(whole);
+  if (written != (ssize_t)(n + 1))
+    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", j->path,
+                     written < 0 ? strerror(why) : "disk full");
+  double now = perp_clock_wall();
+  if (now - j->synced > sync_interval) {
+    fdatasync(j->fd);
+    j->synced = now;
+  }
+  return PERP_OK;
+}
+
+void perp_journal_close(perp_journal *j)
+{
+  if (j->path == NULL) return;
+  fdatasync(j->fd);
+  close(j->fd);
+  free(j->path);
+  *j = (perp_journal){ .fd = -1 };
+}
+
+static int is_journal(const struct dirent *e)
+{
+  size_t n = strlen(e->d_name);
+  return n > 6 && strcmp(e->d_name + n - 6, ".jsonl") == 0;
+}
+
+perp_status perp_journal_read(perp_ctx *ctx, const char *dir, perp_journal_fn *each, void *user,
+                              int *torn)
+{
+  *torn = 0;
+  struct dirent **entry = NULL;
+  int n = scandir(dir, &entry, is_journal, alphasort);
+  perp_status status = PERP_OK;
+  if (n < 0)
+    return errno == ENOENT
+               ? PERP_OK
+               : PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", dir, strerror(errno));
+  for (int i = 0; i < n; i++) {
+    char *path = perp_xprintf("%s/%s", dir, entry[i]->d_name);
+    char *text = status == PERP_OK ? perp_read_file(path, NULL) : NULL;
+    if (status == PERP_OK && text == NULL)
+      status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, strerror(errno));
+    for (char *s = text; s != NULL && *s != '\0';) {
+      size_t length = strcspn(s, "\n");
+      json_t *line = json_loadb(s, length, 0, NULL);
+      if (json_is_object(line))
+        each(user, line);
+      else if (length > 0)
+        ++*torn;
+      json_decref(line);
+      s += length + (s[length] == '\n');
+    }
+    free(text);
+    free(path);
+    free(entry[i]);
+  }
+  free(entry);
+  return status;
+}
+
+double perp_journal_number(const json_t *value)
+{
+  if (json_is_number(value)) return json_number_value(value);
+  const char *text = json_string_value(value);
+  if (text != NULL && strcmp(text, "inf") == 0) return HUGE_VAL;
+  if (text != NULL && strcmp(text, "-inf") == 0) return -HUGE_VAL;
+  return (double)NAN;
+}

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/results/results.h"
+
+#include "experiments/results/journal.h"
+#include "experiments/base/shell.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double noisy_ratio = 1.05; /* wall / cpu */
+
+static int by_size(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double quantile(const double *sorted, int n, double p)
+{
+  double at = p * (n - 1);
+  int i = (int)at;
+  return i + 1 < n ? sorted[i] + (at - i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
+}
+
+perp_quartiles perp_quartiles_of(double *v, int n)
+{
+  const double nan_ = (double)NAN;
+  perp_quartiles s = { n, nan_, nan_, nan_, nan_, nan_, nan_ };
+  if (n == 0) return s;
+  qsort(v, (size_t)n, sizeof *v, by_size);
+  double mean = 0, square = 0;
+  for (int i = 0; i < n; i++) mean += v[i] / n;
+  for (int i = 0; i < n; i++) square += (v[i] - mean) * (v[i] - mean);
+  s.min = v[0];
+  s.q1 = quantile(v, n, 0.25);
+  s.median = quantile(v, n, 0.5);
+  s.q3 = quantile(v, n, 0.75);
+  s.max = v[n - 1];
+  s.sd = n > 1 ? sqrt(square / (n - 1)) : 0;
+  return s;
+}
+
+/* ---- folding the journal ------------------------------------------------------------------------------------ */
+
+struct fold {
+  perp_results *r;
+  size_t mask;
+  int *table;         /* id -> cell */
+  int *started;       /* [n] highest attempt that was started */
+  int schema, newest; /* of the journal that is being read; of all */
+  json_t *
+      early; /* rounds of attempts that have not been read yet: files are read in the order of their names */
+};
+
+static int cell_of(const struct fold *f, const char *id)
+{
+  if (id == NULL) return -1;
+  size_t i = (size_t)strtoull(id, NULL, 16) & f->mask;
+  while (f->table[i] >= 0 && strcmp(f->r->plan.cells[f->table[i]].id, id) != 0)
+    i = (i + 1) & f->mask;
+  return f->table[i];
+}
+
+static const char *text_member(perp_pool *pool, const json_t *line, const char *key)
+{
+  const char *s = json_string_value(json_object_get(line, key));
+  return s != NULL ? perp_pool_strdup(pool, s) : "";
+}
+
+static void fold_cell(perp_results *r, perp_record *rec, const json_t *line, int schema)
+{
+  int attempt = (int)json_integer_value(json_object_get(line, "attempt"));
+  const char *name = json_string_value(json_object_get(line, "status"));
+  perp_cell_status status = name != NULL ? perp_cell_status_of(name) : PERP_CELL_STATUSES;
+  /* the latest attempt counts; of two runners that did the same cell, the first */
+  if (attempt <= rec->attempt || status <= PERP_CELL_PLANNED || status > PERP_CELL_SKIPPED) return;
+  rec->attempt = attempt;
+  rec->status = status;
+  rec->reason = text_member(&r->pool, line, "reason");
+  rec->cause = text_member(&r->pool, line, "cause");
+  rec->stderr_tail = text_member(&r->pool, line, "stderr");
+  rec->code = text_member(&r->pool, line, "code");
+  rec->schema = schema;
+  rec->problems = perp_journal_number(json_object_get(line, "problems"));
+  rec->unsolved = perp_journal_number(json_object_get(line, "unsolved"));
+  rec->swept = perp_journal_number(json_object_get(line, "swept"));
+  rec->partial = json_is_true(json_object_get(line, "partial"));
+  rec->reached = perp_journal_number(json_object_get(line, "reached"));
+  rec->cpu_s = perp_journal_number(json_object_get(line, "cpu_s"));
+  rec->wall_s = perp_journal_number(json_object_get(line, "wall_s"));
+  const json_t *values = json_object_get(line, "values");
+  for (int m = 0; m < r->study->n_metrics; m++)
+    rec->value[m] = perp_journal_number(json_object_get(values, r->study->metric[m].name));
+  rec->rounds = rec->noisy = 0; /* rounds timed what the attempt before computed */
+}
+
+/* Which result a round has timed; journals of other programs may not say it. */
+static int attempt_of(const perp_record *rec, const json_t *line)
+{
+  const json_t *attempt = json_object_get(line, "attempt");
+  return attempt != NULL ? (int)json_integer_value(attempt) : rec->attempt;
+}
+
+static void fold_round(perp_results *r, perp_record *rec, const json_t *line)
+{
+  if (attempt_of(rec, line) != rec->attempt) return; /* what it timed is no longer the result */
+  int most = r->study->measure.repeats; /* rounds of an earlier run beyond that are left out */
+  if (rec->rounds >= most) return;
+  const perp_metric *metrics = r->study->metric;
+  if (rec->round == NULL) {
+    rec->round = perp_pool_alloc(&r->pool, (size_t)r->study->n_metrics, sizeof *rec->round);
+    for (int m = 0; m < r->study->n_metrics; m++)
+      if (metrics[m].timing)
+        rec->round[m] = perp_pool_alloc(&r->pool, (size_t)most, sizeof **rec->round);
+    rec->round_cpu = perp_pool_alloc(&r->pool, (size_t)most, sizeof *rec->round_cpu);
+    rec->round_wall = perp_pool_alloc(&r->pool, (size_t)most, sizeof *rec->round_wall);
+    rec->round_pace = perp_pool_alloc(&r->pool, (size_t)most, sizeof *rec->round_pace);
+  }
+  const json_t *values = json_object_get(line, "values");
+  double cpu = perp_journal_number(json_object_get(line, "cpu_s"));
+  double wall = perp_journal_number(json_object_get(line, "wall_s"));
+  int k = rec->rounds++;
+  rec->round_cpu[k] = cpu;
+  rec->round_wall[k] = wall;
+  double pace = perp_journal_number(json_object_get(line, "pace_s"));
+  rec->round_pace[k] = isfinite(pace) && pace > 0 ? pace : 0;
+  if (wall > noisy_ratio * cpu) rec->noisy++;
+  for (int m = 0; m < r->study->n_metrics; m++)
+    if (rec->round[m] != NULL)
+      rec->round[m][k] = perp_journal_number(json_object_get(values, metrics[m].name));
+}
+
+void perp_results_note_env(perp_results *r, const char *id, const char *dir)
+{
+  enum { MOST = 64 };
+  for (int i = 0; i < r->n_envs; i++)
+    if (strcmp(r->envs[i].id, id) == 0) return;
+  if (r->envs == NULL) r->envs = perp_pool_alloc(&r->pool, MOST, sizeof *r->envs);
+  if (r->n_envs == MOST) return;
+  r->envs[r->n_envs].id = perp_pool_strdup(&r->pool, id);
+  r->envs[r->n_envs++].dir = dir;
+}
+
+static perp_code code_of(perp_pool *pool, const json_t *file)
+{
+  return (perp_code){ text_member(pool, file, "path"), text_member(pool, file, "hash") };
+}
+
+/* The files of code that a runner was made of; the last runner counts, and whether there were others. */
+static void fold_program(perp_results *r, const json_t *line)
+{
+  const json_t *program = json_object_get(line, "program"),
+               *plugins = json_object_get(line, "plugins");
+  if (!json_is_object(program)) return;
+  const perp_code before = r->program, *had = r->plugin;
+  const int n_had = r->n_plugins;
+  r->program = code_of(&r->pool, program);
+  r->n_plugins = (int)json_array_size(plugins);
+  r->plugin = perp_pool_alloc(&r->pool, (size_t)r->n_plugins + 1, sizeof *r->plugin);
+  for (int i = 0; i < r->n_plugins; i++)
+    r->plugin[i] = code_of(&r->pool, json_array_get(plugins, (size_t)i));
+  bool same = r->n_programs > 0 && strcmp(before.hash, r->program.hash) == 0 &&
+              n_had == r->n_plugins;
+  for (int i = 0; same && i < n_had; i++) same = strcmp(had[i].hash, r->plugin[i].hash) == 0;
+  if (!same) r->n_programs++;
+}
+
+static void fold_line(void *user, const json_t *line)
+{
+  struct fold *f = user;
+  perp_results *r = f->r;
+  const char *event = json_string_value(json_object_get(line, "event"));
+  if (event == NULL) return;
+  double t = perp_journal_number(json_object_get(line, "t"));
+  if (!(r->started <= t)) r->started = isnan(t) ? r->started : t;
+  if (!(r->ended >= t)) r->ended = isnan(t) ? r->ended : t;
+  const char *env = json_string_value(json_object_get(line, "env"));
+  if (strcmp(event, "run") == 0) { /* the first line of each journal */
+    const json_t *schema = json_object_get(line, "schema");
+    f->schema = json_is_integer(schema) ? (int)json_integer_value(schema) : 1;
+    if (f->schema > f->newest) f->newest = f->schema;
+  }
+  if (strcmp(event, "run") == 0 && env != NULL) perp_results_note_env(r, env, r->dir);
+  if (strcmp(event, "run") == 0) fold_program(r, line);
+  int i = cell_of(f, json_string_value(json_object_get(line, "cell")));
+  if (i < 0) return;
+  if (strcmp(event, "start") == 0) {
+    int attempt = (int)json_integer_value(json_object_get(line, "attempt"));
+    if (attempt > f->started[i]) f->started[i] = attempt;
+  } else if (strcmp(event, "cell") == 0)
+    fold_cell(r, &r->record[i], line, f->schema);
+  else if (strcmp(event, "time") == 0 && attempt_of(&r->record[i], line) > r->record[i].attempt)
+    json_array_append(f->early, (json_t *)(uintptr_t)line);
+  else if (strcmp(event, "time") == 0)
+    fold_round(r, &r->record[i], line);
+}
+
+/* Cells that --only, --skip left out are skipped, not planned. */
+static perp_status apply_selection(perp_ctx *ctx, perp_results *r)
+{
+  const char *texts[2] = { r->selection.only, r->selection.skip };
+  perp_plan_scope scope;
+  /* the selection looked at the status before the run; what ran since then is not skipped anyway */
+  perp_plan_scope_init(ctx, &scope, r->study, &r->plan, NULL);
+  for (int k = 0; k < 2; k++) {
+    if (texts[k] == NULL) continue;
+    perp_expr_error error;
+    perp_expr *e = perp_expr_parse(&r->pool, &scope.scope, texts[k], &error);
+    if (e == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s/plan.jsonl: %s", r->dir, error.message);
+    for (int i = 0; i < r->plan.n; i++)
+      if (r->record[i].status == PERP_CELL_PLANNED &&
+          perp_expr_true(e, &scope.scope, i) == (k == 1)) {
+        r->record[i].status = PERP_CELL_SKIPPED;
+        r->record[i].cause = perp_pool_printf(&r->pool, "--%s '%s'", k == 0 ? "only" : "skip",
+                                              texts[k]);
+      }
+  }
+  return PERP_OK;
+}
+
+static perp_status load_records(perp_ctx *ctx, perp_results *r)
+{
+  int n = r->plan.n;
+  r->record = perp_pool_alloc(&r->pool, (size_t)n, sizeof *r->record);
+  for (int i = 0; i < n; i++) {
+    r->record[i].dir = r->dir;
+    r->record[i].reason = r->record[i].cause = r->record[i].stderr_tail = r->record[i].code = "";
+    r->record[i].value = perp_pool_alloc(&r->pool, (size_t)r->study->n_metrics,
+                                         sizeof *r->record[i].value);
+    for (int m = 0; m < r->study->n_metrics; m++) r->record[i].value[m] = (double)NAN;
+    r->record[i].schema = PERP_RESULTS_SCHEMA;
+    r->record[i].problems = r->record[i].unsolved = r->record[i].swept = (double)NAN;
+    r->record[i].reached = (double)NAN;
+  }
+  struct fold f = { .r = r, .mask = 15, .early = json_array(), .schema = r->selection.schema };
+  while (f.mask < 2 * (size_t)n) f.mask = 2 * f.mask + 1;
+  f.table = perp_xalloc(f.mask + 1, sizeof *f.table);
+  f.started = perp_xalloc((size_t)n, sizeof *f.started);
+  for (size_t i = 0; i <= f.mask; i++) f.table[i] = -1;
+  for (int i = 0; i < n; i++) {
+    size_t k = (size_t)strtoull(r->plan.cells[i].id, NULL, 16) & f.mask;
+    while (f.table[k] >= 0) k = (k + 1) & f.mask;
+    f.table[k] = i;
+  }
+  char *journal = perp_xprintf("%s/journal", r->dir);
+  perp_status status = perp_journal_read(ctx, journal, fold_line, &f, &r->torn);
+  free(journal);
+  for (size_t k = 0; k < json_array_size(f.early); k++) {
+    const json_t *line = json_array_get(f.early, k);
+    fold_round(r, &r->record[cell_of(&f, json_string_value(json_object_get(line, "cell")))], line);
+  }
+  json_decref(f.early);
+  for (int i = 0; i < n; i++) r->record[i].interrupted = f.started[i] > r->record[i].attempt;
+  free(f.table);
+  free(f.started);
+  if (status == PERP_OK && f.newest > PERP_RESULTS_SCHEMA)
+    status = perp_schema_unknown(ctx, r->dir, f.newest);
+  return status;
+}
+
+/* A study that does not read may lack the outside plug-ins it was run with: the head of the plan has them. */
+static void add_plugin_hint(perp_ctx *ctx, const char *plan)
+{
+  char *text = perp_read_file(plan, NULL);
+  json_t *head = text != NULL ? json_loadb(text, strcspn(text, "\n"), 0, NULL) : NULL;
+  const char *plugins = json_string_value(json_object_get(head, "plugins"));
+  size_t n = strlen(ctx->msg);
+  if (plugins !=
+      NULL) /* words for a command line of the reader, or else nothing that looks like them */
+    snprintf(ctx->msg + n, sizeof ctx->msg - n, "; this run was made with%s",
+             perp_shell_only_words(plugins) ? plugins : " plug-ins that plan.jsonl names");
+  json_decref(head);
+  free(text);
+}
+
+perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_kind *const *kinds,
+                              perp_results *r)
+{
+  *r = (perp_results){ .started = (double)NAN, .ended = (double)NAN };
+  r->dir = perp_xstrdup(dir);
+  char *study = perp_xprintf("%s/study.yaml", dir), *plan = perp_xprintf("%s/plan.jsonl", dir);
+  perp_status status = PERP_OK;
+  if (!perp_exists(study) || !perp_exists(plan))
+    status = PERP_FAIL(ctx, PERP_ERR_IO, "%s is not a results folder (no %s in it)", dir,
+                       perp_exists(study) ? "plan.jsonl" : "study.yaml");
+  perp_diag diag = { 0 };
+  if (status == PERP_OK) {
+    perp_study_request q = { .file = study, .profile = "", .kinds = kinds };
+    status = perp_study_read(ctx, &q, &diag, &r->study);
+    if (status != PERP_OK) {
+      char first[300];
+      snprintf(first, sizeof first, "%.*s", (int)strcspn(diag.text.s, "\n"), diag.text.s);
+      status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s", first);
+      add_plugin_hint(ctx, plan);
+    }
+  }
+  if (status == PERP_OK) status = perp_plan_load(ctx, plan, r->study, &r->plan, &r->selection);
+  if (status == PERP_OK) status = load_records(ctx, r);
+  if (status == PERP_OK) status = apply_selection(ctx, r);
+  for (int i = 0; status == PERP_OK && i < r->plan.n; i++) {
+    r->count[r->record[i].status]++;
+    r->as_recorded += r->record[i].schema < 2 && r->record[i].status == PERP_CELL_OK;
+  }
+  perp_diag_free(&diag);
+  free(study);
+  free(plan);
+  if (status != PERP_OK) perp_results_free(r);
+  return status;
+}
+
+void perp_results_free(perp_results *r)
+{
+  perp_plan_free(&r->plan);
+  perp_study_free(r->study);
+  perp_pool_free(&r->pool);
+  free(r->dir);
+  *r = (perp_results){ 0 };
+}
+
+perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
+                                      const perp_cell_kind *const *kinds)
+{
+  perp_results r;
+  perp_ctx quiet = *ctx;
+  bool older = false;
+  if (perp_results_load(&quiet, dir, kinds, &r) != PERP_OK) return PERP_OK; /* nothing there yet */
+  for (int i = 0; i < r.plan.n; i++)
+    older = older || (r.record[i].attempt > 0 && r.record[i].schema < PERP_RESULTS_SCHEMA);
+  perp_results_free(&r);
+  if (!older) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                   "%s has results of schema 1, whose ok did not ask whether every problem was "
+                   "solved; compute them anew with --fresh, or take another folder (-o)",
+                   dir);
+}
+
+/* ---- questions -------------------------------------------------------------------------------------------------- */
+
+int perp_results_metric(const perp_results *r, const char *name)
+{
+  for (int m = 0; m < r->study->n_metrics; m++)
+    if (strcmp(r->study->metric[m].name, name) == 0) return m;
+  return -1;
+}
+
+perp_quartiles perp_results_timing(const perp_results *r, int cell, int m)
+{
+  const perp_record *rec = &r->record[cell];
+  double *v = perp_xalloc((size_t)rec->rounds + 1, sizeof *v);
+  int n = 0;
+  for (int k = 0; k < rec->rounds; k++)
+    if (rec->round[m] != NULL && isfinite(rec->round[m][k])) v[n++] = rec->round[m][k];
+  if (n == 0 && isfinite(rec->value[m])) v[n++] = rec->value[m];
+  perp_quartiles s = perp_quartiles_of(v, n);
+  free(v);
+  return s;
+}
+
+double perp_results_value(const perp_results *r, int cell, int m)
+{
+  if (r->study->metric[m].timing) return perp_results_timing(r, cell, m).median;
+  return r->record[cell].value[m];
+}
+
+static void column_value(void *user, int row, int column, perp_value *v)
+{
+  perp_results *r = user;
+  const perp_study *s = r->study;
+  *v = (perp_value){ PERP_VALUE_MISSING, 0, NULL };
+  if (column < s->n_params) {
+    const char *text = r->plan.cells[row].value[column];
+    if (text[0] == '\0') return;
+    *v = s->columns[column].type == PERP_COLUMN_NUMBER
+             ? (perp_value){ PERP_VALUE_NUMBER, strtod(text, NULL), NULL }
+             : (perp_value){ PERP_VALUE_TEXT, 0, text };
+  } else if (column == s->n_params)
+    *v = (perp_value){ PERP_VALUE_TEXT, 0, perp_cell_status_names[r->record[row].status] };
+  else
+    *v = (perp_value){ PERP_VALUE_NUMBER, perp_results_value(r, row, column - s->n_params - 1),
+                       NULL };
+}
+
+double perp_record_share(const perp_record *rec)
+{
+  return rec->problems > 0 ? rec->unsolved / rec->problems : (double)NAN;
+}
+
+const char *perp_record_mark(const perp_record *rec, char buf[32])
+{
+  const double share = perp_record_share(rec);
+  const char *name = perp_cell_status_names[rec->status];
+  if (rec->status != PERP_CELL_UNSOLVED || isnan(share)) return name;
+  snprintf(buf, 32, "%s %.3g %%", name, 100 * share);
+  return buf;
+}
+
+bool perp_results_wins(const perp_results *r, int cell)
+{
+  const perp_record *rec = &r->record[cell];
+  return rec->status == PERP_CELL_OK ||
+         (rec->status == PERP_CELL_UNSOLVED && r->study->kind->runs &&
+          perp_record_share(rec) <= r->study->accept.unsolved);
+}
+
+bool perp_results_counts(const perp_results *r, int cell)
+{
+  return perp_results_wins(r, cell) || r->record[cell].status == PERP_CELL_FIXED_WORK;
+}
+
+static bool row_counts(void *user, int row)
+{
+  return perp_results_counts(user, row);
+}
+
+void perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates, perp_scope *scope)
+{
+  *scope = (perp_scope){ .ctx = ctx,
+                         .columns = r->study->columns,
+                         .n_columns = r->study->n_columns,
+                         .aggregates = aggregates,
+                         .rows = r->plan.n,
+                         .value = column_value,
+                         .counts = row_counts,
+                         .user = r };
+}
+
+void perp_results_claims(const perp_ctx *ctx, perp_results *r, perp_claim_result *results)
+{
+  perp_scope scope;
+  perp_results_scope(ctx, r, true, &scope);
+  for (int i = 0; i < r->study->n_claims; i++) {
+    const perp_expr *e = r->study->claims[i].expr;
+    results[i].claim = &r->study->claims[i];
+    results[i].verdict = perp_expr_undecided(e, &scope)  ? PERP_CLAIM_UNDECIDED
+                         : perp_expr_true(e, &scope, -1) ? PERP_CLAIM_PROVED
+                                                         : PERP_CLAIM_REFUTED;
+    perp_expr_sides(e, &scope, &results[i].left, &results[i].right);
+  }
+}
+
+const char *perp_verdict_name(perp_verdict verdict)
+{
+  return verdict == PERP_CLAIM_PROVED    ? "proved"
+         : verdict == PERP_CLAIM_REFUTED ? "refuted"
+                                         : "undecided";
+}
+
+/* ---- published figures -------------------------------------------------------------------------------------------- */
+
+static int by_mismatch(const void *a, const void *b)
+{
+  const perp_variant *x = a, *y = b;
+  if (x->mismatch != y->mismatch) return (x->mismatch > y->mismatch) - (x->mismatch < y->mismatch);
+  return strcmp(x->label, y->label);
+}
+
+static const double failed_counts = 2; /* decades that a cell without a figure is off */
+
+static double log_ratio(double ours, double published)
+{
+  return fabs(log10(ours / published));
+}
+
+int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **out)
+{
+  const perp_study *s = r->study;
+  *out = NULL;
+  if (s->n_published == 0) return 0;
+  bool *free_param = perp_xalloc((size_t)s->n_params, sizeof *free_param);
+  for (int a = 0; a < s->n_axes; a++) {
+    int p = s->axes[a].param;
+    free_param[p] = true;
+    for (int k = 0; k < s->n_published; k++)
+      if (perp_expr_mentions(s->published[k].where, p)) free_param[p] = false;
+  }
+  perp_scope scope;
+  perp_results_scope(ctx, r, false, &scope);
+  perp_variant *list = NULL;
+  int n = 0;
+  for (int i = 0; i < r->plan.n; i++) {
+    perp_text label = { 0 };
+    for (int p = 0; p < s->n_params; p++)
+      if (free_param[p])
+        perp_text_add(&label, "%s%s", label.n ? " " : "",
+                      r->plan.cells[i].value[p][0] ? r->plan.cells[i].value[p] : "-");
+    int v = 0;
+    while (v < n && strcmp(list[v].label, label.s != NULL ? label.s : "") != 0) v++;
+    if (v == n) {
+      list = perp_xrealloc(list, (size_t)n + 1, sizeof *list);
+      list[n].label = perp_xstrdup(label.s != NULL ? label.s : "");
+      list[n].mismatch = list[n].failed = 0;
+      list[n].cell = perp_xalloc((size_t)s->n_published, sizeof(int));
+      for (int k = 0; k < s->n_published; k++) list[n].cell[k] = -1;
+      n++;
+    }
+    perp_text_free(&label);
+    for (int k = 0; k < s->n_published; k++) {
+      if (!perp_expr_true(s->published[k].where, &scope, i)) continue;
+      int m = perp_results_metric(r, s->published[k].metric), *cell = &list[v].cell[k];
+      double value = perp_results_value(r, i, m);
+      bool usable = perp_results_wins(r, i) && isfinite(value);
+      if (*cell < 0) {
+        *cell = i;
+        continue;
+      }
+      /* several cells match: the worst one stands for the variant */
+      double before = perp_results_value(r, *cell, m);
+      if (perp_results_wins(r, *cell) && isfinite(before) &&
+          (!usable ||
+           log_ratio(value, s->published[k].value) > log_ratio(before, s->published[k].value)))
+        *cell = i;
+    }
+  }
+  int kept = 0; /* variants that no figure is about say nothing */
+  for (int v = 0; v < n; v++) {
+    int covered = 0;
+    for (int k = 0; k < s->n_published; k++) {
+      int i = list[v].cell[k];
+      if (i < 0) continue;
+      double ours = perp_results_wins(r, i)
+                        ? perp_results_value(r, i, perp_results_metric(r, s->published[k].metric))
+                        : (double)NAN;
+      double miss = log_ratio(ours, s->published[k].value);
+      if (!(miss < failed_counts)) miss = failed_counts;
+      list[v].failed += isnan(ours);
+      list[v].mismatch += miss;
+      covered++;
+    }
+    if (covered > 0) {
+      list[v].mismatch /= covered;
+      list[kept++] = list[v];
+    } else {
+      free(list[v].label);
+      free(list[v].cell);
+    }
+  }
+  free(free_param);
+  if (kept > 0) qsort(list, (size_t)kept, sizeof *list, by_mismatch);
+  *out = list;
+  return kept;
+}
+
+void perp_variants_free(perp_variant *variants, int n)
+{
+  for (int v = 0; v < n; v++) {
+    free(variants[v].label);
+    free(variants[v].cell);
+  }
+  free(variants);
+}

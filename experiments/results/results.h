@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A results folder, read back: study, plan and the journal folded into one record a cell.  Reports, status
+ * and the derived tables all start here.
+ *
+ *   study.yaml     the effective study (profile and --set merged): running it again plans the same cells
+ *   plan.jsonl     head and cells                    env/<id>.json   machine and program
+ *   journal/       what happened (journal.h)         series/<cell>.csv   time series, units in the head
+ *   program/               copies of program and plug-ins (program.h), with --keep-program
+ *   replay/<cell>.json  poses, joint errors, impulses (replay.h)
+ *   log/<cell>.err what a cell printed               derived/        tables, written from all this */
+#ifndef PERP_RESULTS_H
+#define PERP_RESULTS_H
+
+#include "experiments/study/plan.h"
+
+typedef struct perp_quartiles {
+  int n;
+  double min, q1, median, q3, max, sd; /* NaN when n = 0 */
+} perp_quartiles;
+/* Sorts v; quantiles by linear interpolation between order statistics. */
+perp_quartiles perp_quartiles_of(double *v, int n);
+
+/* What is known about one planned cell. */
+typedef struct perp_record {
+  perp_cell_status status; /* PLANNED: not run yet (or interrupted) */
+  const char *reason;      /* name of the perp_reason, "" when none */
+  const char *cause;       /* why it failed or was skipped, one line, "" when ok */
+  const char *stderr_tail; /* "" when it printed nothing */
+  int attempt;             /* of this result, from 1; 0: none */
+  bool interrupted;        /* was started at least once more than it ended */
+  double *value;           /* [n_metrics] in the order of the kind's table; NaN = not measured */
+  double problems, unsolved,
+      swept;    /* of the run: met, left unsolved, left by a number of sweeps; NaN: not recorded */
+  bool partial; /* the figures are those of a run that was cut short at: */
+  double reached;       /* s of simulated time; NaN: not recorded */
+  int schema;           /* of the journal that has it; 1: ok did not mean solved */
+  double cpu_s, wall_s; /* of the run that made the numbers */
+  const char *dir;      /* results folder that has its series, replay and log */
+  const char *code;     /* outside code that it ran (perp_outside_code), "" when none */
+  /* timing rounds */
+  int rounds, noisy; /* noisy: wall / cpu > 1.05 */
+  double **round;    /* [n_metrics] of [rounds] values of the timing metrics; NULL elsewhere */
+  double *round_cpu, *round_wall, *round_pace; /* s; pace (pace.h): 0 in journals without */
+} perp_record;
+
+/* A file with code that a run was made with. */
+typedef struct perp_code {
+  const char *path, *hash; /* absolute; 16 hexadecimal digits over its bytes */
+} perp_code;
+
+typedef struct perp_results {
+  perp_pool pool;
+  char *dir;
+  perp_study *study;
+  perp_plan plan;
+  perp_selection selection;
+  perp_record *record; /* [plan.n] */
+  int count[PERP_CELL_STATUSES];
+  int torn;        /* journal lines that could not be read */
+  int as_recorded; /* cells that are ok by schema 1, which did not ask whether every problem was solved */
+  int n_envs;
+  struct {
+    const char *id, *dir; /* dir/env/<id>.json */
+  } * envs;               /* the environments that made the results */
+  /* the program that the last runner was, and its outside plug-ins */
+  int n_programs; /* how many different ones worked in the folder; 0: an old journal does not say */
+  perp_code program, *plugin;
+  int n_plugins;
+  double started,
+      ended; /* seconds since 1970 of the first and last journal line; NaN without one */
+} perp_results;
+
+/* kinds NULL: perp_cell_kinds.  PERP_ERR_IO / PERP_ERR_FORMAT with a message when dir is no results folder
+ * or its study no longer reads. */
+perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_kind *const *kinds,
+                              perp_results *r);
+void perp_results_free(perp_results *r);
+/* PERP_ERR_FORMAT with a message when results in dir are of an older schema: nothing may be added to them. */
+perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
+                                      const perp_cell_kind *const *kinds);
+/* Add an environment that is not known yet; dir must outlive r. */
+void perp_results_note_env(perp_results *r, const char *id, const char *dir);
+
+/* May this cell win: be best, an answer, a part of a claim?  ok, or unsolved within the share that the study accepts. */
+bool perp_results_wins(const perp_results *r, int cell);
+/* Does it at least count for claims and figures: may it win, or was a fixed amount of work its task? */
+bool perp_results_counts(const perp_results *r, int cell);
+/* Unsolved problems over problems; NaN when not known. */
+double perp_record_share(const perp_record *rec);
+/* "unsolved 12.5 %", "fixed-work", "ok"; buf holds the first. */
+const char *perp_record_mark(const perp_record *rec, char buf[32]);
+
+/* Value of a metric of a cell (timing metrics: the median of the rounds, or of the first run when there
+ * are none); NaN when not measured.  m: index in the kind's table. */
+double perp_results_value(const perp_results *r, int cell, int m);
+int perp_results_metric(const perp_results *r, const char *name); /* -1 when there is none */
+/* Statistics of a timing metric over the rounds. */
+perp_quartiles perp_results_timing(const perp_results *r, int cell, int m);
+
+/* All columns of the study over the cells, for expressions.  r must outlive the scope. */
+void perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates, perp_scope *scope);
+
+typedef enum perp_verdict {
+  PERP_CLAIM_REFUTED,
+  PERP_CLAIM_PROVED,
+  PERP_CLAIM_UNDECIDED
+} perp_verdict;
+typedef struct perp_claim_result {
+  const perp_claim *claim;
+  perp_verdict verdict;
+  double left, right; /* sides of its comparison, NaN when it is no comparison */
+} perp_claim_result;
+/* results [study->n_claims] */
+void perp_results_claims(const perp_ctx *ctx, perp_results *r, perp_claim_result *results);
+const char *perp_verdict_name(perp_verdict verdict); /* "refuted", "proved", "undecided" */
+
+/* Published figures beside ours.  A variant is a choice of all parameters that no `where` mentions; its
+ * mismatch is the mean of |log10(ours / published)| over the figures it covers, a cell that failed or lacks
+ * the metric counting as 2 (a factor of 100). */
+typedef struct perp_variant {
+  char *label; /* "velocity euler" */
+  double mismatch;
+  int failed; /* figures with such a cell */
+  int *
+      cell; /* [n_published] cell that stands for the figure, -1 none; the worst when several match */
+} perp_variant;
+/* Sorted, the best match first.  *variants is freed with perp_variants_free. */
+int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **variants);
+void perp_variants_free(perp_variant *variants, int n);
+
+/* Write derived/: cells.csv, timing.csv and their *.schema.json.  The same results give the same bytes. */
+perp_status perp_results_derive(perp_ctx *ctx, perp_results *r);
+
+/* Everything as one HDF5 file; PERP_ERR_UNSUPPORTED in a build without HDF5. */
+perp_status perp_export_hdf5(perp_ctx *ctx, const perp_results *r, const char *path);
+
+/* Studies of problems (kinds with a parameter "problem"): which solver answers how many problems of which
+ * family, and why not.  false, and nothing printed, for other studies. */
+bool perp_results_matrix(perp_results *r, FILE *out);
+/* Table for people: counts, best cells by the primary metric, claims, published figures. */
+void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out);
+
+#endif

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a run prints at its end: 80 columns, the best cells, claims, published figures. */
+#include "experiments/results/results.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ROWS = 12, MOST_METRICS = 4 };
+
+static void print_counts(const perp_results *r, FILE *out)
+{
+  fprintf(out, "%d cells:", r->plan.n);
+  const char *comma = "";
+  for (int s = PERP_CELL_OK; s < PERP_CELL_STATUSES; s++)
+    if (r->count[s] > 0) {
+      fprintf(out, "%s %d %s", comma, r->count[s], perp_cell_status_names[s]);
+      comma = ",";
+    }
+  if (r->count[PERP_CELL_PLANNED] > 0)
+    fprintf(out, "%s %d not run yet", comma, r->count[PERP_CELL_PLANNED]);
+  putc('\n', out);
+  if (r->as_recorded > 0)
+    perp_wrap(out, 2,
+              "ok as recorded (schema 1): it meant that the run reached its end, not that every "
+              "problem of it was solved");
+}
+
+/* Causes that differ in their numbers only are one cause. */
+static bool same_cause(const char *a, const char *b)
+{
+  static const char digits[] = "0123456789.+-";
+  for (;;) {
+    size_t n = strspn(a, digits), m = strspn(b, digits);
+    if ((n > 0) != (m > 0)) return false;
+    a += n;
+    b += m;
+    if (*a != *b) return false;
+    if (*a == '\0') return true;
+    a++;
+    b++;
+  }
+}
+
+static bool same_failure(const perp_record *a, const perp_record *b)
+{
+  return a->status == b->status && strcmp(a->reason, b->reason) == 0 &&
+         same_cause(a->cause, b->cause);
+}
+
+/* Failures with their causes, the most frequent first.  counted: what the methods themselves report has been
+ * shown, only what befell them is left. */
+static void print_failures(const perp_results *r, bool counted, FILE *out)
+{
+  int n = r->plan.n, shown = 0, *group = perp_xalloc((size_t)n, sizeof *group);
+  int *count = perp_xalloc((size_t)n, sizeof *count),
+      *first = perp_xalloc((size_t)n, sizeof *first);
+  int groups = 0;
+  for (int i = 0; i < n; i++) {
+    const perp_record *a = &r->record[i];
+    if (a->status == PERP_CELL_OK || a->status == PERP_CELL_FIXED_WORK ||
+        a->status == PERP_CELL_PLANNED ||
+        (a->status == PERP_CELL_SKIPPED && a->attempt == 0) || /* not selected; else refused */
+        (counted && !perp_cell_infrastructure(a->status) && a->status != PERP_CELL_TIMEOUT &&
+         strcmp(a->reason, "invalid-state") != 0))
+      continue; /* fixed work is no failure */
+    int g = 0;
+    while (g < groups && !same_failure(&r->record[first[g]], a)) g++;
+    if (g == groups) first[groups++] = i;
+    count[g]++;
+  }
+  for (int k = 0; k < groups && k < 5; k++) {
+    int best = -1;
+    for (int g = 0; g < groups; g++)
+      if (count[g] > 0 && (best < 0 || count[g] > count[best])) best = g;
+    const perp_record *a = &r->record[first[best]];
+    if (shown++ == 0) fprintf(out, "\nnot solved, or failed\n");
+    perp_text line = { 0 };
+    perp_text_add(&line, "%d %s: %s%s (cell %.6s)", count[best], perp_cell_status_names[a->status],
+                  count[best] > 1 ? "e.g. " : "", a->cause[0] ? a->cause : a->reason,
+                  r->plan.cells[first[best]].id);
+    perp_wrap(out, 2, line.s);
+    perp_text_free(&line);
+    count[best] = 0;
+  }
+  if (groups > 5) fprintf(out, "  and %d other kinds of failure\n", groups - 5);
+  free(first);
+  free(count);
+  free(group);
+}
+
+struct ranked {
+  int cell, group; /* 0: may win; 1, 2: fixed work and unsolved, among themselves behind these */
+  double key;
+};
+
+static int by_key(const void *a, const void *b)
+{
+  const struct ranked *x = a, *y = b;
+  if (x->group != y->group) return x->group - y->group;
+  return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : x->cell - y->cell;
+}
+
+/* The axis that the table has one row for each value of: the last one that names a plug-in. */
+static int chosen_axis(const perp_study *s)
+{
+  for (int a = s->n_axes - 1; a >= 0; a--)
+    if (s->kind->params[s->axes[a].param].type == PERP_PARAM_PLUGIN && s->axes[a].n <= MOST_ROWS)
+      return a;
+  return -1;
+}
+
+/* Cells whose figures are whole, with a primary metric: those that may win, the best first, then fixed work, then
+ * unsolved; `where` NULL: all. */
+static int rank_cells(const perp_ctx *ctx, perp_results *r, const perp_expr *where,
+                      struct ranked *rank)
+{
+  int primary = perp_results_metric(r, r->study->metrics.primary), n = 0;
+  double sign = r->study->metric[primary].better > 0 ? -1 : 1;
+  perp_scope scope;
+  perp_results_scope(ctx, r, false, &scope);
+  for (int i = 0; i < r->plan.n; i++) {
+    double v = perp_results_value(r, i, primary);
+    const int group = perp_results_wins(r, i) ? 0 : perp_results_counts(r, i) ? 1 : 2;
+    if (perp_cell_whole(r->record[i].status) && !isnan(v) &&
+        (where == NULL || perp_expr_true(where, &scope, i)))
+      rank[n++] = (struct ranked){ i, group, sign * v };
+  }
+  if (n > 0) qsort(rank, (size_t)n, sizeof *rank, by_key);
+  return n;
+}
+
+/* Keep the best cell of each value of a parameter. */
+static int best_of_each(const perp_results *r, int p, struct ranked *rank, int n)
+{
+  int kept = 0;
+  for (int i = 0; i < n; i++) {
+    bool before = false;
+    for (int k = 0; k < kept; k++)
+      before = before || strcmp(r->plan.cells[rank[k].cell].value[p],
+                                r->plan.cells[rank[i].cell].value[p]) == 0;
+    if (!before) rank[kept++] = rank[i];
+  }
+  return kept;
+}
+
+/* "err.tip.max" -> "err.tip": a head that fits. */
+static void short_name(const char *name, char *buf, size_t size)
+{
+  snprintf(buf, size, "%s", strncmp(name, "time.", 5) == 0 ? name + 5 : name);
+  size_t n = strlen(buf);
+  if (n > 4 && strcmp(buf + n - 4, ".max") == 0) buf[n - 4] = '\0';
+}
+
+static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
+{
+  const perp_study *s = r->study;
+  struct ranked *rank = perp_xalloc((size_t)r->plan.n + 1, sizeof *rank);
+  int n = rank_cells(ctx, r, s->report.summary, rank), total = n;
+  int axis = chosen_axis(s);
+  int first = axis >= 0 ? s->axes[axis].param : -1; /* parameter of the first column */
+  bool best = axis >= 0 && s->report.summary == NULL;
+  if (best) n = best_of_each(r, first, rank, n);
+  if (n == 0) {
+    fprintf(out, "\nno cell has %s\n", s->metrics.primary);
+    free(rank);
+    return;
+  }
+  int winners = 0; /* rows that may win come first */
+  for (int i = 0; i < n; i++) winners += rank[i].group == 0;
+  if (best && winners > 0)
+    fprintf(out, "\nbest cell for each %s by %s (of %d)\n", s->kind->params[first].key,
+            s->metrics.primary, total);
+  else if (s->report.summary == NULL && winners == 0)
+    fprintf(out, "\nno cell is ok; by %s\n", s->metrics.primary);
+  else if (s->report.summary != NULL)
+    fprintf(out, "\nby %s, where %s\n", s->metrics.primary, s->report.summary_text);
+  else
+    fprintf(out, "\nbest cells by %s (of %d)\n", s->metrics.primary, total);
+
+  int primary = perp_results_metric(r, s->metrics.primary), metric[MOST_METRICS], n_metrics = 0;
+  metric[n_metrics++] = primary;
+  bool marked = false; /* some row is not ok: its status takes the place of a figure */
+  for (int i = 0; i < n && i < MOST_ROWS; i++)
+    marked = marked || r->record[rank[i].cell].status != PERP_CELL_OK;
+  for (int k = 0; k < s->metrics.n_record && n_metrics < MOST_METRICS - 1 - marked; k++) {
+    int m = perp_results_metric(r, s->metrics.record[k]);
+    if (m != primary && s->metric[m].better != 0 && !s->metric[m].timing) metric[n_metrics++] = m;
+  }
+  int step = perp_results_metric(r, "time.step_us");
+  if (step >= 0 && step != primary) metric[n_metrics++] = step;
+
+  /* one column for the chosen axis, one for all other parameters that vary in these rows */
+  bool varies[64] = { false };
+  int rows = n < MOST_ROWS ? n : s->report.summary != NULL && n < 2 * MOST_ROWS ? n : MOST_ROWS;
+  char with[PERP_TABLE_WIDTH] = "";
+  for (int a = 0; a < s->n_axes; a++) {
+    int p = s->axes[a].param;
+    for (int i = 1; i < rows && p < 64; i++)
+      varies[p] = varies[p] || strcmp(r->plan.cells[rank[i].cell].value[p],
+                                      r->plan.cells[rank[0].cell].value[p]) != 0;
+    if (p != first && p < 64 && (varies[p] || s->report.summary == NULL)) {
+      varies[p] = true;
+      size_t used = strlen(with);
+      snprintf(with + used, sizeof with - used, "%s%s", used ? " " : "", s->kind->params[p].key);
+    }
+  }
+  char heads[MOST_METRICS][48], buf[MOST_METRICS][32];
+  const char *text[MOST_METRICS + 3];
+  int c = 0;
+  for (int row = 0; row < rows; row++)
+    marked = marked || r->record[rank[row].cell].status != PERP_CELL_OK;
+  perp_table t;
+  perp_table_init(&t, first >= 0 ? "llrrrrl" : "lrrrrl");
+  if (first >= 0) text[c++] = s->kind->params[first].key;
+  text[c++] = with;
+  for (int k = 0; k < n_metrics; k++) {
+    short_name(s->metric[metric[k]].name, heads[k], sizeof heads[k]);
+    text[c++] = heads[k];
+  }
+  if (marked) text[c++] = "status";
+  if (marked) t.right[c - 1] = false;
+  t.columns = c;
+  perp_table_row(&t, text);
+  for (int row = 0; row < rows; row++) {
+    int i = rank[row].cell;
+    perp_text label = { 0 };
+    for (int a = 0; a < s->n_axes; a++) {
+      int p = s->axes[a].param;
+      const char *v = r->plan.cells[i].value[p];
+      if (p < 64 && p != first && varies[p])
+        perp_text_add(&label, "%s%s", label.n ? " " : "", v[0] ? v : "-");
+    }
+    c = 0;
+    if (first >= 0) text[c++] = r->plan.cells[i].value[first];
+    text[c++] = label.s != NULL ? label.s : "";
+    for (int k = 0; k < n_metrics; k++) {
+      double v = perp_results_value(r, i, metric[k]);
+      snprintf(buf[k], sizeof buf[k], isnan(v) ? "-" : "%.3g", v);
+      text[c++] = buf[k];
+    }
+    char mark[32];
+    if (marked) text[c++] = perp_record_mark(&r->record[i], mark);
+    perp_table_row(&t, text);
+    perp_text_free(&label);
+  }
+  perp_table_print(&t, out);
+  perp_table_free(&t);
+  free(rank);
+}
+
+static void print_claims(const perp_ctx *ctx, perp_results *r, FILE *out)
+{
+  if (r->study->n_claims == 0) return;
+  perp_claim_result *c = perp_xalloc((size_t)r->study->n_claims, sizeof *c);
+  perp_results_claims(ctx, r, c);
+  fprintf(out, "\nclaims\n");
+  for (int i = 0; i < r->study->n_claims; i++) {
+    perp_text line = { 0 };
+    perp_text_add(&line, "%s: %s", perp_verdict_name(c[i].verdict), c[i].claim->text);
+    if (!isnan(c[i].left) && !isnan(c[i].right))
+      perp_text_add(&line, " [%.4g against %.4g]", c[i].left, c[i].right);
+    perp_wrap(out, 2, line.s);
+    perp_text_free(&line);
+  }
+  free(c);
+}
+
+/* Variants side by side: one row each, one column a published figure. */
+static void print_published(const perp_ctx *ctx, perp_results *r, FILE *out)
+{
+  enum { MOST_FIGURES = 6 };
+  perp_variant *v;
+  int n = perp_results_variants(ctx, r, &v);
+  if (n == 0) return;
+  const perp_study *s = r->study;
+  int figures = s->n_published < MOST_FIGURES ? s->n_published : MOST_FIGURES;
+  fprintf(out, "\npublished figures beside ours\n");
+  char head[MOST_FIGURES][8], value[MOST_FIGURES][32];
+  const char *text[MOST_FIGURES + 2];
+  perp_table t;
+  perp_table_init(&t, "lrrrrrrr");
+  t.columns = figures + 2;
+  text[0] = "";
+  for (int k = 0; k < figures; k++) {
+    snprintf(head[k], sizeof head[k], "(%d)", k + 1);
+    text[k + 1] = head[k];
+  }
+  text[figures + 1] = "factor";
+  perp_table_row(&t, text);
+  text[0] = "published";
+  for (int k = 0; k < figures; k++) {
+    snprintf(value[k], sizeof value[k], "%.3g", s->published[k].value);
+    text[k + 1] = value[k];
+  }
+  text[figures + 1] = "";
+  perp_table_row(&t, text);
+  for (int i = 0; i < n && i < MOST_ROWS; i++) {
+    char factor[32] = "-";
+    text[0] = v[i].label[0] ? v[i].label : "ours";
+    for (int k = 0; k < figures; k++) {
+      int cell = v[i].cell[k], m = perp_results_metric(r, s->published[k].metric);
+      snprintf(value[k], sizeof value[k], "-");
+      if (cell >= 0 && perp_results_wins(r, cell))
+        snprintf(value[k], sizeof value[k], "%.3g", perp_results_value(r, cell, m));
+      else if (cell >= 0)
+        snprintf(value[k], sizeof value[k], "%s", perp_cell_status_names[r->record[cell].status]);
+    }
+    if (!isnan(v[i].mismatch)) snprintf(factor, sizeof factor, "%.2f", pow(10, v[i].mismatch));
+    text[figures + 1] = factor;
+    perp_table_row(&t, text);
+  }
+  perp_table_print(&t, out);
+  perp_table_free(&t);
+  for (int k = 0; k < figures; k++) {
+    perp_text line = { 0 };
+    perp_text_add(&line, "(%d) %s where %s: %s", k + 1, s->published[k].metric,
+                  s->published[k].where_text, s->published[k].source);
+    perp_wrap(out, 2, line.s);
+    perp_text_free(&line);
+  }
+  perp_wrap(
+      out, 2,
+      "factor: geometric mean of ours / published, whichever is larger; a cell that failed counts "
+      "as 100");
+  perp_variants_free(v, n);
+}
+
+void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out)
+{
+  const perp_study *s = r->study;
+  fprintf(out, "%s: %s\n", s->name, s->title);
+  if (s->question[0] != '\0') perp_wrap(out, 2, s->question);
+  putc('\n', out);
+  print_counts(r, out);
+  bool matrix = s->report.summary == NULL && perp_results_matrix(r, out);
+  if (!matrix) print_best(ctx, r, out);
+  print_failures(r, matrix, out);
+  print_published(ctx, r, out);
+  print_claims(ctx, r, out);
+  int rounds = 0, noisy = 0;
+  for (int i = 0; i < r->plan.n; i++) {
+    rounds += r->record[i].rounds;
+    noisy += r->record[i].noisy;
+  }
+  if (noisy > 0)
+    fprintf(out, "\n%d of %d timing rounds were noisy (wall time / CPU time > 1.05)\n", noisy,
+            rounds);
+  if (r->torn > 0)
+    fprintf(out, "%d journal line(s) were torn by a kill and are left out\n", r->torn);
+}

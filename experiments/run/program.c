@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/run/program.h"
+
+#include "experiments/plugins/outside.h"
+#include "experiments/results/journal.h"
+#include "experiments/base/shell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char self[] = "/proc/self/exe";
+
+char *perp_program_path(void)
+{
+  char path[4096];
+  ssize_t n = readlink(self, path, sizeof path - 1);
+  path[n > 0 ? n : 0] = '\0';
+  return perp_xstrdup(path);
+}
+
+static uint64_t file_hash(const char *path)
+{
+  size_t n = 0;
+  char *bytes = perp_read_file(path, &n);
+  uint64_t hash = bytes != NULL ? perp_hash64(bytes, n, 0) : 0;
+  free(bytes);
+  return hash;
+}
+
+uint64_t perp_program_hash(void)
+{
+  return file_hash(self);
+}
+
+/* ---- what a run remembers ------------------------------------------------------------------------------------ */
+
+static void write_code(perp_json *j, const char *key, const char *path, uint64_t hash)
+{
+  char text[17];
+  snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
+  perp_json_open(j, key, '{');
+  perp_json_text(j, "path", path);
+  perp_json_text(j, "hash", text);
+  perp_json_close(j, '}');
+}
+
+void perp_program_write(perp_json *j)
+{
+  char *path = perp_program_path();
+  write_code(j, "program", path, perp_program_hash());
+  free(path);
+  perp_json_open(j, "plugins", '[');
+  const perp_outside_file *f;
+  for (int i = 0; (f = perp_outside_at(i)) != NULL; i++) write_code(j, NULL, f->path, f->hash);
+  perp_json_close(j, ']');
+}
+
+static perp_status keep(perp_ctx *ctx, const char *dir, const char *from, uint64_t hash,
+                        const char *suffix)
+{
+  char *to = perp_xprintf("%s/program/%016llx%s", dir, (unsigned long long)hash, suffix);
+  size_t n = 0;
+  char *bytes = perp_exists(to) ? NULL : perp_read_file(from, &n);
+  perp_status status = PERP_OK;
+  if (bytes != NULL) {
+    status = perp_write_file(ctx, to, bytes, n);
+    if (status == PERP_OK && chmod(to, 0755) != 0)
+      status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot change the mode of %s: %s", to, strerror(errno));
+  } else if (!perp_exists(to))
+    status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", from, strerror(errno));
+  free(bytes);
+  free(to);
+  return status;
+}
+
+perp_status perp_program_keep(perp_ctx *ctx, const char *dir)
+{
+  perp_status status = perp_make_part(ctx, dir, "program");
+  if (status == PERP_OK) status = keep(ctx, dir, self, perp_program_hash(), "");
+  const perp_outside_file *f;
+  for (int i = 0; status == PERP_OK && (f = perp_outside_at(i)) != NULL; i++)
+    status = keep(ctx, dir, f->path, f->hash, ".so");
+  return status;
+}
+
+/* ---- the program of a folder ----------------------------------------------------------------------------------- */
+
+static void program_hex(uint64_t hash, char text[17])
+{
+  snprintf(text, 17, "%016llx", (unsigned long long)hash);
+}
+
+static perp_status program_known(perp_ctx *ctx, const perp_results *r)
+{
+  if (r->n_programs == 0)
+    return PERP_FAIL(ctx, PERP_ERR_IO, "%s does not say which program made it", r->dir);
+  if (r->n_programs > 1)
+    return PERP_FAIL(ctx, PERP_ERR_IO, "%s was made by more than one program", r->dir);
+  return PERP_OK;
+}
+
+/* The plug-in with a recorded hash among the files that the person named; NULL: none. */
+static char *program_plugin(const char *hash, const perp_named *named)
+{
+  char text[17];
+  const perp_outside_file *f;
+  for (int i = 0; i < named->n_plugins; i++) {
+    program_hex(file_hash(named->plugin[i]), text);
+    if (strcmp(text, hash) == 0) return realpath(named->plugin[i], NULL);
+  }
+  for (int i = 0; (f = perp_outside_at(i)) != NULL; i++) {
+    program_hex(file_hash(f->path), text);
+    if (strcmp(text, hash) == 0) return perp_xstrdup(f->path);
+  }
+  return NULL;
+}
+
+perp_status perp_program_take(perp_ctx *ctx, const perp_results *r, const perp_named *named,
+                              perp_program *p)
+{
+  char text[17];
+  *p = (perp_program){ .dir = r->dir };
+  PERP_TRY(program_known(ctx, r));
+  p->path = realpath(named->program, NULL);
+  if (p->path == NULL || access(p->path, X_OK) != 0) {
+    perp_status status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot run %s: %s", named->program,
+                                   strerror(errno));
+    perp_program_free(p);
+    return status;
+  }
+  program_hex(file_hash(p->path), text);
+  if (strcmp(text, r->program.hash) != 0) {
+    perp_program_free(p);
+    return PERP_FAIL(ctx, PERP_ERR_IO,
+                     "%s is not the program that made %s: its hash is %s, recorded is %.16s (perp "
+                     "run --keep-program keeps a copy)",
+                     named->program, r->dir, text, r->program.hash);
+  }
+  p->plugin = perp_xalloc((size_t)r->n_plugins + 1, sizeof *p->plugin);
+  for (int i = 0; i < r->n_plugins; i++) {
+    p->plugin[i] = program_plugin(r->plugin[i].hash, named);
+    if (p->plugin[i] == NULL) {
+      perp_program_free(p);
+      return PERP_FAIL(ctx, PERP_ERR_IO,
+                       "%s was made with a plug-in of hash %.16s, and no --again-plugin FILE names "
+                       "it",
+                       r->dir, r->plugin[i].hash);
+    }
+    p->n_plugins++;
+  }
+  return PERP_OK;
+}
+
+/* One file of code as it is recorded, or its copy in the folder when only that is still what it was. */
+static void program_suggest(const perp_results *r, const perp_code *code, const char *flag,
+                            const char *suffix, perp_text *out)
+{
+  char text[17];
+  const char *path = code->path;
+  char *kept = NULL;
+  program_hex(file_hash(path), text);
+  if (strcmp(text, code->hash) != 0 && strlen(code->hash) == 16 &&
+      strspn(code->hash, "0123456789abcdef") == 16) {
+    kept = perp_xprintf("%s/program/%s%s", r->dir, code->hash, suffix);
+    if (perp_exists(kept)) path = kept;
+  }
+  perp_text_add(out, " %s ", flag);
+  if (perp_shell_showable(path))
+    perp_shell_path(out, path);
+  else
+    perp_text_add(out, "FILE");
+  free(kept);
+}
+
+perp_status perp_program_suggest(perp_ctx *ctx, const perp_results *base, const perp_results *now,
+                                 perp_text *out)
+{
+  const perp_results *const of[] = { base, now };
+  PERP_TRY(program_known(ctx, base));
+  PERP_TRY(program_known(ctx, now));
+  bool one = strcmp(base->program.hash, now->program.hash) == 0;
+  for (int k = 0; k < (one ? 1 : 2); k++)
+    program_suggest(of[k], &of[k]->program, "--again-with", "", out);
+  for (int k = 0; k < 2; k++)
+    for (int i = 0; i < of[k]->n_plugins; i++) {
+      bool said = false; /* one that is named already, or is the same in both */
+      char *loaded = program_plugin(of[k]->plugin[i].hash, &(perp_named){ 0 });
+      for (int j = 0; k == 1 && j < base->n_plugins; j++)
+        said = said || strcmp(base->plugin[j].hash, now->plugin[i].hash) == 0;
+      if (loaded == NULL && !said)
+        program_suggest(of[k], &of[k]->plugin[i], "--again-plugin", ".so", out);
+      free(loaded);
+    }
+  return PERP_OK;
+}
+
+void perp_program_free(perp_program *p)
+{
+  for (int i = 0; i < p->n_plugins; i++) free(p->plugin[i]);
+  free(p->plugin);
+  free(p->path);
+  *p = (perp_program){ 0 };
+}
+
+/* What a program writes to stdout; NULL after a message.  Its stderr is dropped: the status tells. */
+static char *output_of(perp_ctx *ctx, char *const *argv)
+{
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    PERP_FAIL(ctx, PERP_ERR_IO, "pipe: %s", strerror(errno));
+    return NULL;
+  }
+  fflush(NULL);
+  pid_t pid = fork();
+  if (pid == 0) {
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    unsetenv("PERP_PLUGIN_PATH"); /* the plug-ins are those that made the folder */
+    dup2(ends[1], 1);
+    dup2(nowhere, 2);
+    execv(argv[0], argv);
+    _exit(127);
+  }
+  close(ends[1]);
+  perp_text text = { 0 };
+  char part[4096];
+  ssize_t n;
+  while (pid > 0 && ((n = read(ends[0], part, sizeof part)) > 0 || (n < 0 && errno == EINTR)))
+    if (n > 0) perp_text_put(&text, part, (size_t)n);
+  close(ends[0]);
+  int status = 0;
+  while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 && text.s != NULL) return text.s;
+  PERP_FAIL(ctx, PERP_ERR_IO, "%s did not time its cell again", argv[0]);
+  perp_text_free(&text);
+  return NULL;
+}
+
+perp_status perp_program_time(perp_ctx *ctx, const perp_program *p, const char *cell,
+                              const char *metric, double *seconds, double *pace)
+{
+  char **argv = perp_xalloc((size_t)(2 * p->n_plugins + 8), sizeof *argv);
+  const char *const words[] = { p->path, "rerun", p->dir, cell, "--time", "--json" };
+  int n = 0;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) argv[n++] = (char *)(uintptr_t)words[i];
+  for (int i = 0; i < p->n_plugins; i++) {
+    argv[n++] = "--plugin";
+    argv[n++] = p->plugin[i];
+  }
+  char *text = output_of(ctx, argv);
+  free(argv);
+  if (text == NULL) return PERP_ERR_IO;
+  json_t *j = json_loads(text, 0, NULL);
+  free(text);
+  *seconds = perp_journal_number(json_object_get(json_object_get(j, "metrics"), metric));
+  *pace = perp_journal_number(json_object_get(j, "pace_s"));
+  if (!(*pace > 0)) *pace = 0;
+  json_decref(j);
+  if (*seconds > 0 && isfinite(*seconds)) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_IO, "%s measured no %s of cell %s", p->path, metric, cell);
+}

@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The loop of a run.  All state that matters is in the journal: this file decides what is still to do from
+ * what the journal says, gives it to the crew, and writes down what comes back. */
+#include "experiments/run/run.h"
+
+#include "experiments/plugins/outside.h"
+#include "experiments/cli/cli.h"
+#include "experiments/base/crew.h"
+#include "experiments/base/env.h"
+#include "experiments/base/folder.h"
+#include "experiments/results/journal.h"
+#include "experiments/run/program.h"
+#include "experiments/run/run_events.h"
+#include "experiments/base/shell.h"
+#include "experiments/run/trial.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <signal.h>
+#include <unistd.h>
+
+struct run {
+  perp_ctx *ctx;
+  const perp_study *study;
+  const perp_run_options *o;
+  perp_plan plan;
+  perp_crew *crew;
+  perp_journal journal;
+  perp_progress progress;
+  char **log, **series, **replay; /* [plan.n] paths */
+  perp_expr *select[2];           /* --only, --skip */
+  bool *selected;
+  int *attempt; /* of the result that is made or timed */
+  int *rounds;  /* timing rounds there are */
+  perp_cell_status *status;
+  double begun;
+  int interrupts;
+  bool out_of_budget, failed; /* failed: the journal or a fork, message printed */
+};
+
+static char *path_in(const struct run *r, const char *name)
+{
+  return perp_xprintf("%s/%s", r->o->dir, name);
+}
+
+/* A line of the journal that could not be written ends the run. */
+static void written(struct run *r, perp_status status)
+{
+  if (status == PERP_OK || r->failed) return;
+  perp_print_error(r->ctx);
+  r->failed = true;
+}
+
+static void write_outcome(struct run *r, int cell, bool timing, const perp_outcome *o)
+{
+  written(r, perp_run_event_outcome(r->ctx, &r->journal, r->study, &r->plan.cells[cell],
+                                    r->attempt[cell], timing, o, r->log[cell]));
+}
+
+/* ---- doing ------------------------------------------------------------------------------------------------------- */
+
+struct todo {
+  int n;
+  int *cell;
+  bool *timing;
+};
+
+static void start_one(struct run *r, int cell, bool timing)
+{
+  perp_order order = {
+    .job = { .study = r->study,
+             .cell = &r->plan.cells[cell],
+             .timing = timing,
+             .series_path = timing || !r->study->metrics.series ? NULL : r->series[cell],
+             .replay_path = timing || !r->study->metrics.series ? NULL : r->replay[cell] },
+    .timeout = r->o->timeout,
+    .memory = r->o->memory,
+    .log_path = r->log[cell],
+    .token = 2 * (int64_t)cell + timing
+  };
+  if (!timing)
+    written(r, perp_run_event_start(r->ctx, &r->journal, r->plan.cells[cell].id, r->attempt[cell]));
+  if (!r->failed && perp_crew_start(r->ctx, r->crew, &order) != PERP_OK) {
+    perp_print_error(r->ctx);
+    r->failed = true;
+  }
+}
+
+static double work_of(const struct run *r, int cell)
+{
+  return r->study->kind->work != NULL ? r->study->kind->work(r->study, &r->plan.cells[cell]) : 1;
+}
+
+static void finish_one(struct run *r, const perp_order *order, perp_outcome *outcome)
+{
+  int cell = (int)(order->token / 2);
+  bool timing = order->token % 2 != 0;
+  bool bad = !perp_cell_whole(outcome->status);
+  write_outcome(r, cell, timing, outcome);
+  if (timing)
+    r->rounds[cell]++;
+  else
+    r->status[cell] = outcome->status;
+  perp_text what = { 0 };
+  perp_cell_label(r->study, &r->plan.cells[cell], &what);
+  perp_progress_step(&r->progress, work_of(r, cell), outcome->wall_s, bad && !timing, what.s);
+  if (bad && !timing && perp_cell_infrastructure(outcome->status) && !r->o->quiet) {
+    perp_progress_clear(&r->progress);
+    perp_text dir = { 0 };
+    perp_shell_path(&dir, r->o->dir);
+    perp_say("%s: %s (%s; perp show %s %s)", perp_cell_status_names[outcome->status],
+             outcome->cause, what.s, dir.s, r->plan.cells[cell].id);
+    perp_text_free(&dir);
+  }
+  perp_text_free(&what);
+}
+
+static void on_signal(struct run *r, int number)
+{
+  r->interrupts++;
+  perp_progress_clear(&r->progress);
+  if (number != SIGINT || r->interrupts > 1) {
+    r->interrupts = 2; /* stop at once */
+    return;
+  }
+  perp_say("stopping: %d running cell(s) will be finished; Ctrl-C again stops at once",
+           perp_crew_running(r->crew));
+}
+
+static bool may_start(struct run *r)
+{
+  if (r->interrupts > 0 || r->failed) return false;
+  if (r->o->budget > 0 && perp_clock_wall() - r->begun > r->o->budget) r->out_of_budget = true;
+  return !r->out_of_budget;
+}
+
+static void do_all(struct run *r, const struct todo *todo)
+{
+  int next = 0;
+  while (next < todo->n || perp_crew_running(r->crew) > 0) {
+    while (next < todo->n && perp_crew_free_places(r->crew) > 0 && may_start(r)) {
+      start_one(r, todo->cell[next], todo->timing[next]);
+      next++;
+    }
+    if (perp_crew_running(r->crew) == 0 && (next == todo->n || !may_start(r))) break;
+    static perp_outcome outcome;
+    perp_order order;
+    int number = 0;
+    switch (perp_crew_wait(r->crew, 0.5, &order, &outcome, &number)) {
+    case PERP_CREW_DONE:
+      finish_one(r, &order, &outcome);
+      break;
+    case PERP_CREW_SIGNAL:
+      on_signal(r, number);
+      break;
+    case PERP_CREW_NOTHING:
+      perp_progress_tick(&r->progress);
+      break;
+    }
+    if (r->interrupts > 1 || r->failed) break; /* the crew kills what still runs */
+  }
+  perp_progress_clear(&r->progress);
+}
+
+/* ---- what is to do ------------------------------------------------------------------------------------------------ */
+
+static bool in_shard(const char *shard, const perp_cell *cell, int index)
+{
+  if (shard == NULL) return true;
+  int k = 1, n = 1;
+  const char *colon = strchr(shard, ':');
+  if (sscanf(colon != NULL ? colon + 1 : shard, "%d/%d", &k, &n) != 2) return true;
+  uint64_t key = shard[0] == 'h' ? strtoull(cell->id, NULL, 16) : (uint64_t)index;
+  return key % (uint64_t)n == (uint64_t)(k - 1);
+}
+
+/* Read --only and --skip, before anything is written. */
+static perp_status read_selection(struct run *r)
+{
+  const char *texts[2] = { r->o->only, r->o->skip };
+  perp_plan_scope scope;
+  perp_plan_scope_init(r->ctx, &scope, r->study, &r->plan, NULL);
+  for (int k = 0; k < 2; k++) {
+    perp_expr_error error;
+    if (texts[k] == NULL) continue;
+    r->select[k] = perp_expr_parse(&r->plan.pool, &scope.scope, texts[k], &error);
+    if (r->select[k] == NULL)
+      return PERP_FAIL(r->ctx, PERP_ERR_OPTION, "--%s '%s', character %d: %s%s%s",
+                       k == 0 ? "only" : "skip", texts[k], error.offset + 1, error.message,
+                       error.hint[0] ? "; " : "", error.hint);
+  }
+  return PERP_OK;
+}
+
+/* Selection by --only, --skip, --shard; the status of cells is what the journal knows. */
+static int select_cells(struct run *r)
+{
+  perp_plan_scope scope;
+  perp_plan_scope_init(r->ctx, &scope, r->study, &r->plan, r->status);
+  int n = 0;
+  for (int i = 0; i < r->plan.n; i++) {
+    r->selected[i] = (r->select[0] == NULL || perp_expr_true(r->select[0], &scope.scope, i)) &&
+                     (r->select[1] == NULL || !perp_expr_true(r->select[1], &scope.scope, i)) &&
+                     in_shard(r->o->shard, &r->plan.cells[i], i);
+    n += r->selected[i];
+  }
+  return n;
+}
+
+static void add_todo(struct todo *t, int cell, bool timing)
+{
+  if ((t->n & (t->n - 1)) == 0) {
+    size_t room = t->n == 0 ? 1 : 2 * (size_t)t->n;
+    t->cell = perp_xrealloc(t->cell, room, sizeof *t->cell);
+    t->timing = perp_xrealloc(t->timing, room, sizeof *t->timing);
+  }
+  t->cell[t->n] = cell;
+  t->timing[t->n++] = timing;
+}
+
+/* Is a cell that ended so timed? */
+static bool has_rounds(const perp_study *study, perp_cell_status status)
+{
+  return status == PERP_CELL_OK || (perp_cell_whole(status) && study->kind->runs);
+}
+
+/* Timing rounds of all cells that have a time, each round in an order of its own. */
+static void add_rounds(struct run *r, struct todo *t)
+{
+  int n = r->plan.n, repeats = r->study->measure.repeats;
+  int *order = perp_xalloc((size_t)n, sizeof *order);
+  for (int i = 0; i < n; i++) order[i] = i;
+  perp_rng *rng = r->study->measure.interleaved ? perp_rng_create(r->study->seed) : NULL;
+  if (rng != NULL)
+    for (int k = 0; k < repeats; k++) {
+      perp_rng_shuffle(rng, order, n);
+      for (int i = 0; i < n; i++) {
+        int cell = order[i];
+        if (r->selected[cell] && has_rounds(r->study, r->status[cell]) && r->rounds[cell] <= k)
+          add_todo(t, cell, true);
+      }
+    }
+  else
+    for (int i = 0; i < n; i++)
+      for (int k = r->rounds[i]; k < repeats; k++)
+        if (r->selected[i] && has_rounds(r->study, r->status[i])) add_todo(t, i, true);
+  perp_rng_destroy(rng);
+  free(order);
+}
+
+/* What cannot be set up is known before the run: such cells become rows that say why, and are not started. */
+static perp_status skip_refused(struct run *r, struct todo *todo)
+{
+  perp_trial trial;
+  static perp_outcome outcome;
+  bool *wanted = perp_xalloc((size_t)r->plan.n + 1, sizeof *wanted);
+  for (int i = 0; i < todo->n; i++) wanted[todo->cell[i]] = true;
+  perp_status status = perp_trial_make(r->ctx, r->study, &r->plan, wanted, r->o->jobs,
+                                       r->o->progress, &trial);
+  free(wanted);
+  PERP_TRY(status);
+  if (!r->o->quiet) perp_trial_warn(&trial, r->study, &r->plan);
+  int n = 0;
+  for (int i = 0; i < todo->n; i++) {
+    const int cell = todo->cell[i];
+    const bool refused = trial.verdict[cell] == PERP_TRIAL_REFUSED;
+    if (!refused) todo->cell[n++] = cell; /* there are no timing rounds among them yet */
+    if (!refused) continue;
+    outcome = (perp_outcome){ .status = PERP_CELL_SKIPPED, .reason = "refused" };
+    snprintf(outcome.cause, sizeof outcome.cause, "%s", trial.why[cell]);
+    r->status[cell] = outcome.status;
+    write_outcome(r, cell, false, &outcome);
+  }
+  todo->n = n;
+  perp_trial_free(&trial);
+  return PERP_OK;
+}
+
+static void say_plan(const struct run *r, const perp_results *before, int selected, int to_run,
+                     int retried, int rebuilt)
+{
+  int finished = 0, interrupted = 0;
+  for (int i = 0; i < r->plan.n; i++) {
+    finished += r->selected[i] && before->record[i].attempt > 0;
+    interrupted += r->selected[i] && before->record[i].interrupted;
+  }
+  finished -= retried + rebuilt;
+  perp_text t = { 0 };
+  perp_text_add(&t, "%s%s%s: %d cells", r->study->name,
+                r->study->profile != NULL ? ", profile " : "",
+                r->study->profile != NULL ? r->study->profile : "", r->plan.n);
+  if (selected < r->plan.n) perp_text_add(&t, ", %d selected", selected);
+  if (finished > 0) perp_text_add(&t, ", %d finished before", finished);
+  if (interrupted > 0) perp_text_add(&t, ", %d were interrupted", interrupted);
+  if (retried > 0) perp_text_add(&t, ", %d run again (--retry)", retried);
+  if (rebuilt > 0) perp_text_add(&t, ", %d run again (their plug-in has changed)", rebuilt);
+  perp_text_add(&t, ", %d to run", to_run);
+  if (r->study->measure.repeats > 0)
+    perp_text_add(&t, ", then %d timing round(s)", r->study->measure.repeats);
+  perp_say("%s", t.s);
+  perp_text_free(&t);
+  perp_plan_warn(r->study, &r->plan);
+}
+
+static void do_phase(struct run *r, struct todo *todo, const char *name)
+{
+  double work = 0;
+  for (int i = 0; i < todo->n; i++) work += work_of(r, todo->cell[i]);
+  if (todo->n > 0 && !r->o->quiet && name != NULL) perp_say("%s", name);
+  perp_progress_begin(&r->progress, r->o->progress, name != NULL ? name : "cells", todo->n, work,
+                      r->o->jobs);
+  do_all(r, todo);
+  free(todo->cell);
+  free(todo->timing);
+  *todo = (struct todo){ 0 };
+}
+
+static int refuse(struct run *r, perp_status status)
+{
+  perp_print_error(r->ctx);
+  return status == PERP_ERR_OPTION   ? PERP_EXIT_USAGE
+         : status == PERP_ERR_FORMAT ? PERP_EXIT_INPUT
+                                     : PERP_EXIT_INTERNAL;
+}
+
+/* Two independent references must agree, else nothing is run. */
+static int check_references(struct run *r)
+{
+  const perp_cell_kind *kind = r->study->kind;
+  if (kind->references == NULL || r->study->reference.with[0] == '\0') return PERP_EXIT_OK;
+  char *text = NULL, *path = path_in(r, "reference.json");
+  size_t size = 0;
+  perp_json j = { .out = open_memstream(&text, &size), .indent = true };
+  perp_text said = { 0 };
+  bool agree = false;
+  perp_status status = j.out != NULL ? PERP_OK : PERP_ERR_NOMEM;
+  if (status == PERP_OK) {
+    perp_json_open(&j, NULL, '[');
+    status = kind->references(r->ctx, r->study, r->plan.cells, r->plan.n, &agree, &said, &j);
+    perp_json_close(&j, ']');
+    fclose(j.out);
+  }
+  if (status == PERP_OK) status = perp_write_file(r->ctx, path, text, size);
+  for (char *line = said.s; line != NULL && *line != '\0'; line = strchr(line, '\n') + 1)
+    if (!r->o->quiet || !agree) perp_say("%.*s", (int)strcspn(line, "\n"), line);
+  perp_text_free(&said);
+  free(path);
+  free(text);
+  if (status != PERP_OK) return refuse(r, status);
+  return agree ? PERP_EXIT_OK : PERP_EXIT_REFERENCE;
+}
+
+/* ---- ending -------------------------------------------------------------------------------------------------------- */
+
+static int exit_status(const struct run *r, const perp_results *after)
+{
+  if (r->failed) return PERP_EXIT_INTERNAL;
+  int missing = 0, ok = 0, infra = 0, ran = 0;
+  for (int i = 0; i < r->plan.n; i++) {
+    if (!r->selected[i]) continue;
+    perp_cell_status s = after->record[i].status;
+    missing += s == PERP_CELL_PLANNED;
+    ok += perp_results_counts(after, i);
+    infra += perp_cell_infrastructure(s);
+    ran++;
+    if (has_rounds(r->study, s) && after->record[i].rounds < r->study->measure.repeats) missing++;
+  }
+  if (missing > 0) return PERP_EXIT_RESUMABLE;
+  if (ok == 0 && ran > 0) return PERP_EXIT_FAILED;
+  return infra > 0 ? PERP_EXIT_INFRA : PERP_EXIT_OK;
+}
+
+static int finish(struct run *r, const perp_cell_kind *const *kinds)
+{
+  if (!r->failed)
+    written(r, perp_run_event_end(r->ctx, &r->journal,
+                                  r->interrupts > 0  ? "interrupted"
+                                  : r->out_of_budget ? "budget"
+                                                     : "done"));
+  perp_journal_close(&r->journal);
+  perp_results after;
+  if (perp_results_load(r->ctx, r->o->dir, kinds, &after) != PERP_OK ||
+      perp_results_derive(r->ctx, &after) != PERP_OK) {
+    perp_print_error(r->ctx);
+    return PERP_EXIT_INTERNAL;
+  }
+  int code = exit_status(r, &after);
+  perp_results_summary(r->ctx, &after, stdout);
+  printf("\ntables  %s/derived/cells.csv, timing.csv\n", r->o->dir);
+  if (r->o->report != NULL && r->interrupts == 0 && r->o->shard == NULL &&
+      r->o->report(r->ctx, r->o->dir, r->o->report_user) != PERP_OK) {
+    perp_print_error(r->ctx);
+    if (code == PERP_EXIT_OK) code = PERP_EXIT_INTERNAL;
+  }
+  if (code == PERP_EXIT_RESUMABLE)
+    perp_say("%s; go on with: %s",
+             r->interrupts > 0  ? "interrupted"
+             : r->out_of_budget ? "the time budget is used up"
+                                : "not complete",
+             r->o->again);
+  perp_results_free(&after);
+  return code;
+}
+
+static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, int *selected,
+                           struct todo *todo)
+{
+  int n = r->plan.n, retried = 0, rebuilt = 0;
+  PERP_TRY(perp_results_refuse_older(r->ctx, r->o->dir, kinds));
+  PERP_TRY(perp_folder_study(r->ctx, r->o->dir, r->study));
+  PERP_TRY(perp_folder_env(r->ctx, r->o->dir));
+  char *plan_path = path_in(r, "plan.jsonl");
+  perp_text plugins = { 0 };
+  perp_outside_arguments(&plugins);
+  perp_selection selection = {
+    .only = r->o->only, .skip = r->o->skip, .shard = r->o->shard, .plugins = plugins.s
+  };
+  perp_status status = perp_plan_write(r->ctx, plan_path, r->study, &r->plan, &selection);
+  free(plan_path);
+  perp_text_free(&plugins);
+  PERP_TRY(status);
+  /* read it all back: what is on disk counts */
+  perp_results before;
+  PERP_TRY(perp_results_load(r->ctx, r->o->dir, kinds, &before));
+  r->selected = perp_xalloc((size_t)n, sizeof *r->selected);
+  r->attempt = perp_xalloc((size_t)n, sizeof *r->attempt);
+  r->rounds = perp_xalloc((size_t)n, sizeof *r->rounds);
+  r->status = perp_xalloc((size_t)n, sizeof *r->status);
+  r->log = perp_xalloc((size_t)n, sizeof *r->log);
+  r->series = perp_xalloc((size_t)n, sizeof *r->series);
+  r->replay = perp_xalloc((size_t)n, sizeof *r->replay);
+  for (int i = 0; i < n; i++) {
+    r->log[i] = perp_xprintf("%s/log/%s.err", r->o->dir, r->plan.cells[i].id);
+    r->series[i] = perp_xprintf("%s/series/%s.csv", r->o->dir, r->plan.cells[i].id);
+    r->replay[i] = perp_xprintf("%s/replay/%s.json", r->o->dir, r->plan.cells[i].id);
+    r->attempt[i] = before.record[i].attempt;
+    r->rounds[i] = before.record[i].rounds;
+    r->status[i] = before.record[i].attempt > 0 ? before.record[i].status : PERP_CELL_PLANNED;
+  }
+  *selected = select_cells(r);
+  for (int i = 0; i < n; i++) {
+    if (!r->selected[i]) continue;
+    char code[17];
+    perp_outside_code(r->ctx, r->study, &r->plan.cells[i], code);
+    bool changed = r->status[i] != PERP_CELL_PLANNED && strcmp(code, before.record[i].code) != 0;
+    bool again = changed || (r->status[i] != PERP_CELL_PLANNED && r->o->retry[r->status[i]]);
+    if (r->status[i] != PERP_CELL_PLANNED && !again) continue;
+    if (again) {
+      *(changed ? &rebuilt : &retried) += 1;
+      r->status[i] = PERP_CELL_PLANNED;
+      r->rounds[i] = 0;
+    }
+    r->attempt[i]++;
+    add_todo(todo, i, false);
+  }
+  if (!r->o->quiet) say_plan(r, &before, *selected, todo->n, retried, rebuilt);
+  perp_results_free(&before);
+  return PERP_OK;
+}
+
+static void release(struct run *r)
+{
+  perp_crew_destroy(r->crew);
+  perp_journal_close(&r->journal);
+  for (int i = 0; r->log != NULL && i < r->plan.n; i++) {
+    free(r->log[i]);
+    free(r->series[i]);
+    free(r->replay[i]);
+  }
+  free(r->log);
+  free(r->series);
+  free(r->replay);
+  free(r->selected);
+  free(r->attempt);
+  free(r->rounds);
+  free(r->status);
+  perp_plan_free(&r->plan);
+}
+
+/* Until the crew takes the signals Ctrl-C ends the process, whatever is computed for the references. */
+static int carry_out(struct run *r, struct todo *todo, const perp_cell_kind *const *kinds)
+{
+  const int code = todo->n > 0 ? check_references(r) : PERP_EXIT_OK;
+  if (code != PERP_EXIT_OK) return code;
+  const perp_status status = perp_crew_create(r->ctx, r->o->jobs, &r->crew);
+  if (status != PERP_OK) return refuse(r, status);
+  written(r, perp_run_event_begin(r->ctx, &r->journal, r->study, r->plan.n, r->o));
+  if (r->study->kind->refuses && skip_refused(r, todo) != PERP_OK) {
+    perp_print_error(r->ctx);
+    r->interrupts = 2;
+  }
+  do_phase(r, todo, NULL);
+  add_rounds(r, todo);
+  if (may_start(r)) do_phase(r, todo, "timing rounds");
+  perp_crew_destroy(r->crew);
+  r->crew = NULL;
+  return finish(r, kinds);
+}
+
+int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *options,
+             const perp_cell_kind *const *kinds)
+{
+  perp_run_options o = *options;
+  if (o.jobs <= 0) o.jobs = perp_cores();
+  if (isnan(o.timeout)) o.timeout = study->limits.timeout;
+  if (isnan(o.memory)) o.memory = study->limits.memory;
+  struct run r = { .ctx = ctx, .study = study, .o = &o, .begun = perp_clock_wall() };
+  r.journal.fd = -1;
+  int lock = -1, selected = 0;
+  struct todo todo = { 0 };
+  perp_status status = perp_plan_make(ctx, study, &r.plan);
+  if (status == PERP_OK && r.plan.n == 0) {
+    perp_say("nothing to run: every combination is excluded");
+    perp_plan_free(&r.plan);
+    return PERP_EXIT_NOTHING;
+  }
+  int code = status == PERP_OK ? perp_plan_refuse(study, &r.plan) : -1;
+  if (code >= 0) {
+    perp_plan_free(&r.plan);
+    return code;
+  }
+  if (status == PERP_OK) status = read_selection(&r);
+  if (status == PERP_OK) status = perp_folder_make(ctx, o.dir);
+  if (status == PERP_OK) status = perp_folder_lock(ctx, o.dir, o.shard != NULL, &lock);
+  if (status == PERP_OK && o.fresh) perp_folder_forget(o.dir);
+  if (status == PERP_OK && o.keep_program) status = perp_program_keep(ctx, o.dir);
+  if (status == PERP_OK) status = prepare(&r, kinds, &selected, &todo);
+  if (status == PERP_OK && selected > 0) {
+    char *journal = path_in(&r, "journal");
+    status = perp_journal_open(ctx, journal, &r.journal);
+    free(journal);
+  }
+  if (status != PERP_OK)
+    code = refuse(&r, status);
+  else if (selected == 0) {
+    perp_say("nothing selected");
+    code = PERP_EXIT_NOTHING;
+  } else
+    code = carry_out(&r, &todo, kinds);
+  free(todo.cell);
+  free(todo.timing);
+  release(&r);
+  if (lock >= 0) close(lock);
+  return code;
+}

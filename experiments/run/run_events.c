@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/run/run_events.h"
+
+#include "experiments/plugins/outside.h"
+#include "experiments/base/env.h"
+#include "experiments/base/folder.h"
+#include "experiments/run/program.h"
+#include "experiments/results/results.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+struct line {
+  char *text;
+  size_t size;
+  perp_json j;
+};
+
+static perp_status line_begin(perp_ctx *ctx, struct line *l, const char *event)
+{
+  *l = (struct line){ 0 };
+  l->j.out = open_memstream(&l->text, &l->size);
+  if (l->j.out == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a line of the journal");
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  perp_json_open(&l->j, NULL, '{');
+  perp_json_text(&l->j, "event", event);
+  perp_json_real(&l->j, "t", (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
+  return PERP_OK;
+}
+
+static perp_status line_end(perp_ctx *ctx, perp_journal *journal, struct line *l)
+{
+  perp_json_close(&l->j, '}');
+  fclose(l->j.out);
+  perp_status status = perp_journal_write(ctx, journal, l->text, l->size - 1);
+  free(l->text);
+  return status;
+}
+
+perp_status perp_run_event_begin(perp_ctx *ctx, perp_journal *journal, const perp_study *study,
+                                 int cells, const perp_run_options *o)
+{
+  struct line l;
+  char id[17];
+  perp_env_id(id);
+  PERP_TRY(line_begin(ctx, &l, "run"));
+  perp_json_int(&l.j, "schema", PERP_RESULTS_SCHEMA);
+  perp_json_text(&l.j, "env", id);
+  perp_json_real(&l.j, "load", perp_load());
+  perp_json_int(&l.j, "jobs", o->jobs);
+  perp_json_int(&l.j, "cells", cells);
+  perp_json_text(&l.j, "profile", study->profile);
+  perp_json_text(&l.j, "command", o->again);
+  perp_program_write(&l.j);
+  return line_end(ctx, journal, &l);
+}
+
+perp_status perp_run_event_start(perp_ctx *ctx, perp_journal *journal, const char *id, int attempt)
+{
+  struct line l;
+  PERP_TRY(line_begin(ctx, &l, "start"));
+  perp_json_text(&l.j, "cell", id);
+  perp_json_int(&l.j, "attempt", attempt);
+  return line_end(ctx, journal, &l);
+}
+
+perp_status perp_run_event_outcome(perp_ctx *ctx, perp_journal *journal, const perp_study *study,
+                                   const perp_cell *cell, int attempt, bool timing,
+                                   const perp_outcome *o, const char *log)
+{
+  struct line l;
+  PERP_TRY(line_begin(ctx, &l, timing ? "time" : "cell"));
+  perp_json_text(&l.j, "cell", cell->id);
+  perp_json_int(&l.j, "attempt", attempt);
+  perp_json_text(&l.j, "status", perp_cell_status_names[o->status]);
+  if (o->reason[0] != '\0') perp_json_text(&l.j, "reason", o->reason);
+  if (o->cause[0] != '\0') perp_json_text(&l.j, "cause", o->cause);
+  if (!timing && o->problems > 0) {
+    perp_json_int(&l.j, "problems", (int64_t)o->problems);
+    perp_json_int(&l.j, "unsolved", (int64_t)o->unsolved);
+    perp_json_int(&l.j, "swept", (int64_t)o->swept);
+  }
+  if (!timing && o->partial) perp_json_bool(&l.j, "partial", true);
+  if (!timing && o->reached > 0) perp_json_real(&l.j, "reached", o->reached);
+  perp_json_real(&l.j, "cpu_s", o->cpu_s);
+  perp_json_real(&l.j, "wall_s", o->wall_s);
+  if (timing && o->pace > 0) perp_json_real(&l.j, "pace_s", o->pace);
+  perp_json_open(&l.j, "values", '{');
+  for (int i = 0; i < o->n; i++) {
+    const perp_metric *m = perp_study_metric(study, o->value[i].name);
+    if (m != NULL && (m->timing || !timing))
+      perp_json_real(&l.j, o->value[i].name, o->value[i].value);
+  }
+  perp_json_close(&l.j, '}');
+  char *tail = perp_folder_log_tail(log);
+  if (tail != NULL && !timing) perp_json_text(&l.j, "stderr", tail);
+  char code[17];
+  perp_outside_code(ctx, study, cell, code);
+  if (code[0] != '\0' && !timing) perp_json_text(&l.j, "code", code);
+  free(tail);
+  return line_end(ctx, journal, &l);
+}
+
+perp_status perp_run_event_end(perp_ctx *ctx, perp_journal *journal, const char *why)
+{
+  struct line l;
+  PERP_TRY(line_begin(ctx, &l, "end"));
+  perp_json_text(&l.j, "why", why);
+  return line_end(ctx, journal, &l);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/run/trial.h"
+
+#include "experiments/cli/cli.h"
+#include "experiments/base/crew.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* s; what cannot be set up within this will not be run in sensible time either */
+#define SETUP_LIMIT 30.0
+
+/* ---- distinct combinations ---------------------------------------------------------------------------------- */
+
+/* Numbers (h, t_end, a tolerance) do not decide whether parts fit together. */
+static bool decides(const perp_param *p)
+{
+  return p->type == PERP_PARAM_PLUGIN || p->type == PERP_PARAM_TEXT;
+}
+
+static bool same_parts(const perp_study *s, const perp_cell *a, const perp_cell *b)
+{
+  for (int p = 0; p < s->n_params; p++)
+    if (decides(&s->kind->params[p]) && strcmp(a->value[p], b->value[p]) != 0) return false;
+  return true;
+}
+
+static uint64_t hash_parts(const perp_study *s, const perp_cell *cell)
+{
+  uint64_t h = 0;
+  for (int p = 0; p < s->n_params; p++)
+    if (decides(&s->kind->params[p]))
+      h = perp_hash64(cell->value[p], strlen(cell->value[p]) + 1, h);
+  return h;
+}
+
+/* of [n]: the first wanted cell with the same parts, itself where there is none; -1 not wanted */
+static int group(const perp_study *study, const perp_plan *plan, const bool *wanted, int *of)
+{
+  size_t mask = 15;
+  while (mask < 2 * (size_t)plan->n) mask = 2 * mask + 1;
+  int *table = perp_xalloc(mask + 1, sizeof *table), groups = 0;
+  for (size_t i = 0; i <= mask; i++) table[i] = -1;
+  for (int c = 0; c < plan->n; c++) {
+    of[c] = -1;
+    if (wanted != NULL && !wanted[c]) continue;
+    size_t i = (size_t)hash_parts(study, &plan->cells[c]) & mask;
+    while (table[i] >= 0 && !same_parts(study, &plan->cells[table[i]], &plan->cells[c]))
+      i = (i + 1) & mask;
+    if (table[i] < 0) {
+      table[i] = c;
+      groups++;
+    }
+    of[c] = table[i];
+  }
+  free(table);
+  return groups;
+}
+
+/* ---- trying ------------------------------------------------------------------------------------------------- */
+
+static void judge(perp_trial *t, int cell, const perp_outcome *o)
+{
+  perp_trial_verdict v = PERP_TRIAL_FAILED;
+  if (o->status == PERP_CELL_OK)
+    v = PERP_TRIAL_FITS;
+  else if (o->status == PERP_CELL_SKIPPED)
+    v = PERP_TRIAL_REFUSED;
+  else if (o->status == PERP_CELL_SETUP_FAILED && strcmp(o->reason, "unsuited") == 0)
+    v = PERP_TRIAL_UNSUITED;
+  t->verdict[cell] = v;
+  if (v == PERP_TRIAL_FITS) return;
+  t->why[cell] = v == PERP_TRIAL_FAILED
+                     ? perp_pool_printf(&t->pool, "%s: %s", perp_cell_status_names[o->status],
+                                        o->cause)
+                     : perp_pool_strdup(&t->pool, o->cause);
+}
+
+static perp_status try_all(perp_ctx *ctx, const perp_study *study, const perp_plan *plan,
+                           const int *of, int groups, int jobs, perp_progress_style style,
+                           perp_trial *t)
+{
+  static perp_outcome outcome;
+  perp_crew *crew;
+  perp_progress progress;
+  perp_order done;
+  const double limit = study->limits.timeout > 0 ? fmin(study->limits.timeout, SETUP_LIMIT)
+                                                 : SETUP_LIMIT;
+  int next = 0, number = 0;
+  PERP_TRY(perp_crew_create(ctx, jobs, &crew));
+  perp_progress_begin(&progress, style, "set-ups", groups, groups, jobs);
+  perp_status status = PERP_OK;
+  while (status == PERP_OK && t->tried < groups) {
+    for (; next < plan->n && perp_crew_free_places(crew) > 0 && status == PERP_OK; next++) {
+      const perp_order order = {
+        .job = { .what = PERP_JOB_SETUP, .study = study, .cell = &plan->cells[next] },
+        .timeout = limit,
+        .memory = study->limits.memory,
+        .token = next
+      };
+      if (of[next] == next) status = perp_crew_start(ctx, crew, &order);
+    }
+    if (status != PERP_OK) break;
+    switch (perp_crew_wait(crew, 0.5, &done, &outcome, &number)) {
+    case PERP_CREW_DONE:
+      judge(t, (int)done.token, &outcome);
+      t->tried++;
+      perp_progress_step(&progress, 1, outcome.wall_s, outcome.status != PERP_CELL_OK, NULL);
+      break;
+    case PERP_CREW_SIGNAL:
+      status = PERP_FAIL(ctx, PERP_ERR_IO, "interrupted");
+      break;
+    case PERP_CREW_NOTHING:
+      perp_progress_tick(&progress);
+      break;
+    }
+  }
+  perp_progress_clear(&progress);
+  perp_crew_destroy(crew);
+  return status;
+}
+
+perp_status perp_trial_make(perp_ctx *ctx, const perp_study *study, const perp_plan *plan,
+                            const bool *wanted, int jobs, perp_progress_style style, perp_trial *t)
+{
+  *t = (perp_trial){ .n = plan->n };
+  t->verdict = perp_pool_alloc(&t->pool, (size_t)plan->n + 1, sizeof *t->verdict);
+  t->why = perp_pool_alloc(&t->pool, (size_t)plan->n + 1, sizeof *t->why);
+  for (int i = 0; i < plan->n; i++) t->why[i] = "";
+  perp_status status = PERP_OK;
+  if (study->kind->tries) {
+    int *of = perp_xalloc((size_t)plan->n + 1, sizeof *of);
+    int groups = group(study, plan, wanted, of);
+    if (groups > 0) status = try_all(ctx, study, plan, of, groups, jobs, style, t);
+    for (int i = 0; i < plan->n && status == PERP_OK; i++) {
+      if (of[i] < 0) continue;
+      t->verdict[i] = t->verdict[of[i]];
+      t->why[i] = t->why[of[i]];
+    }
+    free(of);
+  }
+  for (int i = 0; i < plan->n; i++) t->count[t->verdict[i]]++;
+  if (status != PERP_OK) perp_trial_free(t);
+  return status;
+}
+
+void perp_trial_free(perp_trial *t)
+{
+  perp_pool_free(&t->pool);
+  *t = (perp_trial){ 0 };
+}
+
+/* ---- telling ------------------------------------------------------------------------------------------------- */
+
+static int by_cells(const void *a, const void *b)
+{
+  const perp_trial_reason *x = a, *y = b;
+  return x->cells != y->cells ? y->cells - x->cells : x->first - y->first;
+}
+
+int perp_trial_reasons(const perp_trial *t, perp_trial_verdict verdict, perp_trial_reason **reasons)
+{
+  int n = 0, size = 16;
+  perp_trial_reason *r = perp_xalloc((size_t)size, sizeof *r);
+  for (int i = 0; i < t->n; i++) {
+    int k = 0;
+    if (t->verdict[i] != verdict) continue;
+    while (k < n && r[k].why != t->why[i] && strcmp(r[k].why, t->why[i]) != 0) k++;
+    if (k == n && n == size) r = perp_xrealloc(r, (size_t)(size *= 2), sizeof *r);
+    if (k == n) r[n++] = (perp_trial_reason){ t->why[i], 0, i };
+    r[k].cells++;
+  }
+  qsort(r, (size_t)n, sizeof *r, by_cells);
+  *reasons = r;
+  return n;
+}
+
+void perp_trial_say(const perp_trial *t, const perp_study *study, const perp_plan *plan,
+                    perp_trial_verdict verdict, int most, perp_text *out)
+{
+  static const char *const what[] = {
+    [PERP_TRIAL_REFUSED] = "cannot be set up, and will be skipped",
+    [PERP_TRIAL_UNSUITED] = "have a problem that the solver does "
+                            "not serve, and will fail",
+    [PERP_TRIAL_FAILED] = "fail in their set-up"
+  };
+  perp_trial_reason *r;
+  const int cells = t->count[verdict];
+  if (cells == 0) return;
+  int n = perp_trial_reasons(t, verdict, &r);
+  perp_text_add(out, "%d of %d cells %s:\n", cells, t->n, what[verdict]);
+  for (int i = 0; i < n && i < most; i++) {
+    perp_text_add(out, "  %d: %s (cell %.6s: ", r[i].cells, r[i].why, plan->cells[r[i].first].id);
+    perp_cell_label(study, &plan->cells[r[i].first], out);
+    perp_text_add(out, ")\n");
+  }
+  if (n > most) perp_text_add(out, "  and %d more reasons\n", n - most);
+  free(r);
+}
+
+void perp_trial_warn(const perp_trial *t, const perp_study *study, const perp_plan *plan)
+{
+  enum { MOST = 5 };
+  perp_text said = { 0 };
+  perp_trial_say(t, study, plan, PERP_TRIAL_REFUSED, MOST, &said);
+  if (said.n > 0) perp_say("%.*s", (int)said.n - 1, said.s);
+  perp_text_free(&said);
+}

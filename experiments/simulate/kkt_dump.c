@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A wrapper goes around the KKT formulation of the cell: it lets every call through and keeps what it saw, the
+ * values of the last factorization and the solves with it.  They are written when the next factorization comes. */
+#include "experiments/simulate/kkt_dump.h"
+
+#include "experiments/cli/cli.h"
+#include "experiments/base/util.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SOLVES = 64, STEPS = 256 }; /* kept of one factorization; steps that can be named */
+
+struct dump {
+  const char *dir, *title;
+  perp_kkt_desc desc; /* of the wrapper: that of the formulation with other functions */
+  perp_spec inner;
+  bool all;
+  int n_steps; /* 0: powers of two */
+  int64_t wanted[STEPS];
+  perp_table table;
+  perp_status status; /* of the files */
+  perp_ctx *ctx;
+
+  int64_t step;    /* being made; -1: the run is over, nothing is kept any more */
+  int in_step;     /* factorizations of it so far */
+  bool pending;    /* there is a system that has not been written */
+  int64_t made_in; /* step and number of that system */
+  int number;
+  bool chosen;   /* and it will be */
+  perp_blocks B; /* with values of its own */
+  perp_reason reason;
+  int solves;
+  double *b, *x; /* [SOLVES * (nv + m)] columns */
+};
+
+/* What the wrapper is created with: the options of its spec. */
+struct wrapper_opts {
+  struct dump *dump;
+};
+
+struct wrapper {
+  struct dump *dump;
+  perp_kkt_solver *inner;
+};
+
+/* ---- files ------------------------------------------------------------------------------------------------------ */
+
+static int values_of_J(const perp_blocks *B)
+{
+  return B->joff[B->jptr[B->nc]];
+}
+
+static bool open_part(struct dump *d, const char *suffix, perp_out *o)
+{
+  char *path = perp_xprintf("%s/step%06lld-%d%s.mtx", d->dir, (long long)d->made_in, d->number,
+                            suffix);
+  perp_status status = perp_out_open(d->ctx, path, o);
+  if (status != PERP_OK && d->status == PERP_OK) d->status = status;
+  free(path);
+  return status == PERP_OK;
+}
+
+static void close_part(struct dump *d, perp_out *o)
+{
+  perp_status status = perp_out_close(d->ctx, o, true);
+  if (status != PERP_OK && d->status == PERP_OK) d->status = status;
+}
+
+/* The lower triangle, column by column within a block.  Entries that are zero stay: the pattern is the one of the
+ * solver.  out NULL: only count. */
+static int64_t put_matrix(const perp_blocks *B, FILE *out)
+{
+  int64_t entries = 0;
+#define PUT(row, column, value)                                                                    \
+  do {                                                                                             \
+    entries++;                                                                                     \
+    if (out != NULL) fprintf(out, "%d %d %.17g\n", (row) + 1, (column) + 1, (value));              \
+  } while (0)
+  for (int b = 0; b < B->nb; b++) {
+    const int at = B->bptr[b], d = B->bptr[b + 1] - at;
+    for (int j = 0; j < d; j++)
+      for (int i = j; i < d; i++) PUT(at + i, at + j, B->M[B->mptr[b] + i + j * d]);
+  }
+  for (int c = 0; c < B->nc; c++) {
+    const int row = B->cptr[c], r = B->cptr[c + 1] - row;
+    for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
+      const int at = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - at;
+      for (int j = 0; j < d; j++)
+        for (int i = 0; i < r; i++) PUT(B->nv + row + i, at + j, -B->J[B->joff[k] + i + j * r]);
+    }
+  }
+  for (int i = 0; B->s != NULL && i < B->m; i++) PUT(B->nv + i, B->nv + i, -B->s[i]);
+#undef PUT
+  return entries;
+}
+
+static void put_columns(struct dump *d, const char *suffix, const char *what, const double *v)
+{
+  perp_out o;
+  if (!open_part(d, suffix, &o)) return;
+  FILE *f = o.f;
+  const int n = d->B.nv + d->B.m;
+  fprintf(f, "%%%%MatrixMarket matrix array real general\n%% %s, one column a solve\n%d %d\n", what,
+          n, d->solves);
+  for (int64_t i = 0; i < (int64_t)n * d->solves; i++) fprintf(f, "%.17g\n", v[i]);
+  close_part(d, &o);
+}
+
+static double worst_residual(const struct dump *d)
+{
+  const int nv = d->B.nv, m = d->B.m;
+  double worst = 0, *scratch = perp_xalloc((size_t)(2 * (nv + m) + m), sizeof *scratch),
+         *c = scratch + 2 * (nv + m);
+  for (int k = 0; k < d->solves; k++) {
+    const double *b = d->b + (size_t)k * (size_t)(nv + m), *x = d->x + (size_t)k * (size_t)(nv + m);
+    for (int i = 0; i < m; i++) c[i] = -b[nv + i];
+    double r = perp_kkt_residual(&d->B, b, c, x, x + nv, scratch);
+    if (!(r <= worst)) worst = r;
+  }
+  free(scratch);
+  return worst;
+}
+
+static void flush(struct dump *d)
+{
+  if (!d->pending || !d->chosen || d->status != PERP_OK) return;
+  perp_out o;
+  if (open_part(d, "", &o)) {
+    FILE *f = o.f;
+    const int n = d->B.nv + d->B.m;
+    int64_t entries = put_matrix(&d->B, NULL);
+    fprintf(f,
+            "%%%%MatrixMarket matrix coordinate real symmetric\n"
+            "%% K = [ M -J' ; -J -S ], K [ a ; lambda ] = [ f ; -c ]: nv = %d, m = %d, step %lld\n"
+            "%% %s\n%d %d %lld\n",
+            d->B.nv, d->B.m, (long long)d->made_in, d->title, n, n, (long long)entries);
+    put_matrix(&d->B, f);
+    char size[16], nonzeros[24], solves[16], residual[32];
+    snprintf(size, sizeof size, "%d", n);
+    snprintf(nonzeros, sizeof nonzeros, "%lld", (long long)entries);
+    snprintf(solves, sizeof solves, "%d", d->solves);
+    snprintf(residual, sizeof residual, d->solves > 0 ? "%.2g" : "-", worst_residual(d));
+    perp_table_row(&d->table,
+                   (const char *const[]){ strrchr(o.path, '/') + 1, size, nonzeros, solves,
+                                          residual, perp_reason_name(d->reason) });
+    close_part(d, &o);
+    if (d->solves > 0) {
+      put_columns(d, "-b", "right-hand sides [ f ; -c ]", d->b);
+      put_columns(d, "-x", "answers [ a ; lambda ]", d->x);
+    }
+  }
+  d->pending = false;
+}
+
+/* ---- the wrapper ------------------------------------------------------------------------------------------------ */
+
+static perp_status wrapper_create(perp_ctx *ctx, const perp_blocks *pattern, const void *opts,
+                                  void **out)
+{
+  const struct wrapper_opts *o = opts;
+  struct dump *d = o->dump;
+  struct wrapper *w = perp_xalloc(1, sizeof *w);
+  w->dump = d;
+  perp_status status = perp_kkt_create(ctx, &d->inner, pattern, &w->inner);
+  if (status != PERP_OK) {
+    free(w);
+    return status;
+  }
+  const size_t n = (size_t)(pattern->nv + pattern->m);
+  d->B = *pattern;
+  d->B.M = perp_xalloc((size_t)pattern->mptr[pattern->nb] + 1, sizeof(double));
+  d->B.J = perp_xalloc((size_t)values_of_J(pattern) + 1, sizeof(double));
+  d->B.s = pattern->s != NULL ? perp_xalloc((size_t)pattern->m, sizeof(double)) : NULL;
+  d->b = perp_xalloc(SOLVES * n, sizeof *d->b);
+  d->x = perp_xalloc(SOLVES * n, sizeof *d->x);
+  *out = w;
+  return PERP_OK;
+}
+
+static bool wanted(const struct dump *d, int64_t step)
+{
+  if (d->all) return true;
+  if (d->n_steps == 0) return step > 0 && (step & (step - 1)) == 0;
+  for (int i = 0; i < d->n_steps; i++)
+    if (d->wanted[i] == step) return true;
+  return false;
+}
+
+static perp_status wrapper_factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
+{
+  struct wrapper *w = ws;
+  struct dump *d = w->dump;
+  if (d->step >= 0) {
+    flush(d);
+    memcpy((double *)(uintptr_t)d->B.M, B->M, (size_t)B->mptr[B->nb] * sizeof *B->M);
+    memcpy((double *)(uintptr_t)d->B.J, B->J, (size_t)values_of_J(B) * sizeof *B->J);
+    if (d->B.s != NULL) memcpy((double *)(uintptr_t)d->B.s, B->s, (size_t)B->m * sizeof *B->s);
+    d->made_in = d->step;
+    d->number = ++d->in_step;
+    d->solves = 0;
+    d->pending = true;
+    d->chosen = wanted(d, d->step);
+  }
+  perp_status status = perp_kkt_factor(ctx, w->inner, B, stats);
+  d->reason = status == PERP_OK ? stats->reason : PERP_RUNNING;
+  return status;
+}
+
+static perp_status wrapper_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
+                                 const double *c, double *a, double *lambda, perp_stats *stats)
+{
+  struct wrapper *w = ws;
+  struct dump *d = w->dump;
+  perp_status status = perp_kkt_solve(ctx, w->inner, B, f, c, a, lambda, stats);
+  if (d->step >= 0 && d->pending && d->solves < SOLVES && status == PERP_OK) {
+    const size_t n = (size_t)(B->nv + B->m), nv = (size_t)B->nv, m = (size_t)B->m;
+    double *b = d->b + n * (size_t)d->solves, *x = d->x + n * (size_t)d->solves;
+    memcpy(b, f, nv * sizeof *f);
+    for (size_t i = 0; i < m; i++) b[nv + i] = -c[i];
+    memcpy(x, a, nv * sizeof *a);
+    memcpy(x + nv, lambda, m * sizeof *lambda);
+    d->reason = stats->reason;
+    d->solves++;
+  }
+  return status;
+}
+
+static void wrapper_destroy(void *ws)
+{
+  struct wrapper *w = ws;
+  if (w == NULL) return;
+  perp_kkt_destroy(w->inner);
+  free(w);
+}
+
+/* ---- the run ---------------------------------------------------------------------------------------------------- */
+
+static perp_status wrap(perp_ctx *ctx, perp_parts *parts, void *user)
+{
+  struct dump *d = user;
+  if (parts->kkt.d == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "this cell solves no KKT system: its formulation has none");
+  d->inner = parts->kkt;
+  d->desc = *(const perp_kkt_desc *)(const void *)parts->kkt.d;
+  d->desc.d.opts = NULL; /* the options of the wrapper are no table */
+  d->desc.d.opts_size = 0;
+  d->desc.create = wrapper_create;
+  d->desc.factor = wrapper_factor;
+  d->desc.solve = wrapper_solve;
+  d->desc.destroy = wrapper_destroy;
+  struct wrapper_opts *o = perp_xalloc(1, sizeof *o);
+  o->dump = d;
+  parts->kkt = (perp_spec){ .d = &d->desc.d, .opts = o };
+  return PERP_OK;
+}
+
+static void next_step(int64_t step, void *user)
+{
+  struct dump *d = user;
+  d->chosen |= step < 0; /* the last system of the run is kept whatever its step is */
+  flush(d);
+  d->step = step;
+  d->in_step = 0;
+}
+
+static perp_status read_steps(perp_ctx *ctx, const char *text, struct dump *d)
+{
+  d->all = text != NULL && strcmp(text, "all") == 0;
+  if (text == NULL || d->all) return PERP_OK;
+  char *end;
+  for (const char *s = text;; s = end + 1) {
+    long long n = strtoll(s, &end, 10);
+    if (end == s || n < 0 || d->n_steps == STEPS || (*end != '\0' && *end != ','))
+      return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                       "steps are numbers from 0, separated by commas, at most %d, or all: got "
+                       "'%s'",
+                       STEPS, text);
+    d->wanted[d->n_steps++] = n;
+    if (*end == '\0') return PERP_OK;
+  }
+}
+
+perp_status perp_kkt_dump(perp_ctx *ctx, const perp_request *request, const char *dir,
+                          const char *steps, const char *title, FILE *out)
+{
+  struct dump d = { .dir = dir, .title = title, .ctx = ctx };
+  PERP_TRY(read_steps(ctx, steps, &d));
+  PERP_TRY(perp_make_dirs(ctx, dir));
+  perp_table_init(&d.table, "lrrrrl");
+  perp_table_row(
+      &d.table, (const char *const[]){ "file", "rows", "entries", "solves", "residual", "reason" });
+  perp_request own = *request;
+  own.watch = &(perp_watch){ .parts = wrap, .step = next_step, .user = &d };
+  perp_result result;
+  perp_status status = perp_simulate(ctx, &own, &result);
+  if (status == PERP_OK && result.reason < 0) perp_say("%s", result.message);
+  if (status == PERP_OK) status = d.status;
+  if (status == PERP_OK && d.table.rows == 1)
+    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "no KKT system was met: the model has no joints, or none of the steps");
+  if (status == PERP_OK) perp_table_print(&d.table, out);
+  perp_result_free(&result);
+  perp_table_free(&d.table);
+  perp_spec_free(&d.inner);
+  free((double *)(uintptr_t)d.B.M);
+  free((double *)(uintptr_t)d.B.J);
+  free((double *)(uintptr_t)d.B.s);
+  free(d.b);
+  free(d.x);
+  return status;
+}

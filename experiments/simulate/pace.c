@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The work must stay as it is: times of two versions are compared in units of it. */
+#include "experiments/simulate/pace.h"
+
+#include "solvers/core/core.h"
+
+#include <stdlib.h>
+
+enum { N = 12, FACTORIZATIONS = 20 };
+static const double interval = 1e-3; /* s */
+
+static volatile double kept; /* the compiler must not leave the work out */
+
+/* Factorizations L D L' of small dense matrices: among the candidates (streams of sums, rank-one updates, calls with
+ * branches) the one whose time went best with that of solvers on a busy machine. */
+static double work(void)
+{
+  double a[N][N], sum = 0;
+  for (int run = 0; run < FACTORIZATIONS; run++) {
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j <= i; j++) a[i][j] = i == j ? N + run : 1.0 / (1 + i + j);
+    for (int j = 0; j < N; j++)
+      for (int i = j; i < N; i++) {
+        double s = a[i][j];
+        for (int k = 0; k < j; k++) s -= a[i][k] * a[j][k] * a[k][k];
+        a[i][j] = i == j ? s : s / a[j][j];
+      }
+    sum += a[N - 1][N - 1];
+  }
+  return sum;
+}
+
+static void take(perp_pace *p)
+{
+  if (p->n == PERP_PACE_SAMPLES) {
+    for (int i = 0; i < PERP_PACE_SAMPLES / 2; i++) p->sample[i] = p->sample[2 * i];
+    p->n = PERP_PACE_SAMPLES / 2;
+    p->every *= 2;
+  }
+  double start = perp_clock_thread();
+  kept = work();
+  double end = perp_clock_thread();
+  p->sample[p->n++] = end - start;
+  p->spent += end - start;
+  p->next = end + p->every;
+}
+
+void perp_pace_begin(perp_pace *p)
+{
+  *p = (perp_pace){ .every = interval };
+  kept = work(); /* the first one waits for its code and for the clock's */
+  take(p);
+}
+
+void perp_pace_tick(perp_pace *p, double now)
+{
+  if (now >= p->next) take(p);
+}
+
+static int by_size(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double perp_pace_end(perp_pace *p)
+{
+  take(p);
+  double sorted[PERP_PACE_SAMPLES];
+  for (int i = 0; i < p->n; i++) sorted[i] = p->sample[i];
+  qsort(sorted, (size_t)p->n, sizeof *sorted, by_size);
+  return p->n % 2 == 1 ? sorted[p->n / 2] : 0.5 * (sorted[p->n / 2 - 1] + sorted[p->n / 2]);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/simulate/reference.h"
+
+#include "experiments/base/env.h"
+#include "experiments/results/journal.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 50, COARSE = 64 }; /* times of comparison; steps between two of them */
+
+/* ---- extrapolation ------------------------------------------------------------------------------------------------ */
+
+struct table {
+  int nq, nv;
+  double t_end;
+  double *state; /* [(SAMPLES + 1) * (nq + nv)] */
+};
+
+static double table_next(void *user, double t)
+{
+  const struct table *x = user;
+  double k = ceil(t / x->t_end * SAMPLES - 1e-9);
+  return k <= SAMPLES ? x->t_end * k / SAMPLES : HUGE_VAL;
+}
+
+static perp_status table_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  const struct table *x = user;
+  const double *s = x->state + (size_t)lround(t / x->t_end * SAMPLES) * (size_t)(x->nq + x->nv);
+  (void)ctx;
+  memcpy(q, s, (size_t)x->nq * sizeof *q);
+  memcpy(v, s + x->nq, (size_t)x->nv * sizeof *v);
+  return PERP_OK;
+}
+
+static void table_destroy(void *user)
+{
+  struct table *x = user;
+  free(x->state);
+  free(x);
+}
+
+static perp_status record(perp_ctx *ctx, double *state, int k, int nq, int nv, const double *q,
+                          const double *v)
+{
+  double *row = state + (size_t)k * (size_t)(nq + nv);
+  memcpy(row, q, (size_t)nq * sizeof *q);
+  memcpy(row + nq, v, (size_t)nv * sizeof *v);
+  for (int i = 0; i < nq + nv; i++)
+    if (!isfinite(row[i])) return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the run did not last");
+  return PERP_OK;
+}
+
+/* The states at all times of comparison with `steps` steps in between. */
+static perp_status march(perp_ctx *ctx, const perp_scene *scene, double t_end, int steps,
+                         struct table *x)
+{
+  perp_parts parts = { 0 };
+  perp_sim *sim = NULL;
+  perp_ode *ode = NULL;
+  const double *q, *v, h = t_end / SAMPLES / steps;
+  double t;
+  perp_status status = perp_spec_parse(ctx, PERP_KIND_ode, "gsl:rk8pd", &parts.ode);
+  if (status == PERP_OK && scene->model != NULL)
+    status = perp_spec_parse(ctx, PERP_KIND_formulation, "acceleration", &parts.formulation);
+  if (status == PERP_OK && scene->model != NULL)
+    status = perp_parts_complete(ctx, scene->model, &parts);
+  if (status == PERP_OK)
+    status = scene->model != NULL ? perp_sim_create(ctx, scene->model, &parts, h, &sim)
+                                  : perp_ode_create(ctx, &parts.ode, scene->ode, h, &ode);
+  if (status == PERP_OK && sim == NULL)
+    status = perp_ode_restart(ctx, ode, 0, scene->ode_q0, scene->ode_v0);
+  for (int k = 0; k <= SAMPLES && status == PERP_OK; k++) {
+    for (int i = 0; k > 0 && i < steps && status == PERP_OK; i++) {
+      perp_step_info info = { 0 };
+      perp_stats stats = { 0 };
+      const double until = t_end * (k - 1) / SAMPLES + h * (i + 1);
+      if (sim != NULL)
+        status = perp_sim_step(ctx, sim, until, &info);
+      else if (perp_ode_step(ctx, ode, until, &stats) == PERP_ODE_STOPPED)
+        info.reason = PERP_INVALID_STATE;
+      if (status == PERP_OK && info.reason < 0)
+        status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the run did not last");
+    }
+    if (sim != NULL)
+      perp_sim_state(sim, &t, &q, &v);
+    else
+      q = perp_ode_q(ode), v = perp_ode_v(ode);
+    if (status == PERP_OK) status = record(ctx, x->state, k, x->nq, x->nv, q, v);
+  }
+  perp_sim_destroy(sim);
+  perp_ode_destroy(ode);
+  perp_spec *const specs[] = { &parts.formulation, &parts.ode,  &parts.kkt,
+                               &parts.lcp,         &parts.stab, &parts.contact };
+  for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) perp_spec_free(specs[i]);
+  return status;
+}
+
+static perp_status extrapolate(perp_ctx *ctx, const perp_scene *scene, double t_end,
+                               perp_truth *truth)
+{
+  struct table *fine = perp_xalloc(1, sizeof *fine), coarse;
+  fine->nq = scene->model != NULL ? perp_model_nq(scene->model) : scene->ode->nq;
+  fine->nv = scene->model != NULL ? perp_model_nv(scene->model) : scene->ode->nv;
+  fine->t_end = t_end;
+  const size_t n = (size_t)(SAMPLES + 1) * (size_t)(fine->nq + fine->nv);
+  coarse = *fine;
+  fine->state = perp_xalloc(n, sizeof *fine->state);
+  coarse.state = perp_xalloc(n, sizeof *coarse.state);
+  perp_status status = march(ctx, scene, t_end, COARSE, &coarse);
+  if (status == PERP_OK) status = march(ctx, scene, t_end, 2 * COARSE, fine);
+  for (size_t i = 0; i < n; i++) fine->state[i] += (fine->state[i] - coarse.state[i]) / 255;
+  free(coarse.state);
+  *truth = (perp_truth){ .t_end = t_end,
+                         .user = fine,
+                         .state = table_state,
+                         .next_time = table_next,
+                         .destroy = table_destroy };
+  snprintf(truth->what, sizeof truth->what, "extrapolation of gsl:rk8pd in %d and %d steps",
+           SAMPLES * COARSE, 2 * SAMPLES * COARSE);
+  if (status != PERP_OK) table_destroy(fine);
+  return status;
+}
+
+/* ---- the references of a scene -------------------------------------------------------------------------------------- */
+
+/* Index of a truth of this kind; `other` (or -1) is taken already. */
+static int find_truth(const perp_scene *scene, const char *kind, int other)
+{
+  const char *prefix = strcmp(kind, "closed-form") == 0 ? "closed form" : kind;
+  for (int i = 0; i < scene->n_truths; i++)
+    if (i != other &&
+        (strcmp(kind, "auto") == 0 || strncmp(scene->truth[i].what, prefix, strlen(prefix)) == 0))
+      return i;
+  return -1;
+}
+
+struct columns {
+  int nq;
+  bool quaternions;  /* seven numbers a body, the last four a quaternion */
+  double *a, *b, *v; /* states */
+  double *err, *size;
+};
+
+static void compare(struct columns *c)
+{
+  for (int i = 0; c->quaternions && i + 7 <= c->nq; i += 7) {
+    double dot = 0;
+    for (int k = 3; k < 7; k++) dot += c->a[i + k] * c->b[i + k];
+    for (int k = 3; k < 7 && dot < 0; k++) c->a[i + k] = -c->a[i + k];
+  }
+  for (int i = 0; i < c->nq; i++) {
+    double e = fabs(c->a[i] - c->b[i]);
+    if (!(e <= c->err[i])) c->err[i] = e; /* a NaN stays */
+    c->size[i] = fmax(c->size[i], fabs(c->b[i]));
+  }
+}
+
+static double worst_of(const struct columns *c)
+{
+  double largest = 0, worst = 0;
+  for (int i = 0; i < c->nq; i++) largest = fmax(largest, c->size[i]);
+  for (int i = 0; i < c->nq; i++) {
+    double e = c->err[i] / fmax(c->size[i], fmax(1e-9 * largest, 1e-300));
+    if (c->size[i] < 1e-9 * largest) e = c->err[i] / largest;
+    if (!(e <= worst)) worst = e;
+  }
+  return worst;
+}
+
+static perp_status compare_truths(perp_ctx *ctx, const perp_scene *scene, const perp_truth *a,
+                                  const perp_truth *b, perp_agreement *result)
+{
+  const int nq = scene->model != NULL ? perp_model_nq(scene->model) : scene->ode->nq;
+  const int nv = scene->model != NULL ? perp_model_nv(scene->model) : scene->ode->nv;
+  double *block = perp_xalloc((size_t)(4 * nq + nv), sizeof *block);
+  struct columns c = { .nq = nq,
+                       .quaternions = scene->model != NULL && perp_model_dim(scene->model) == 3,
+                       .a = block,
+                       .b = block + nq,
+                       .err = block + 2 * nq,
+                       .size = block + 3 * nq,
+                       .v = block + 4 * nq };
+  perp_status status = PERP_OK;
+  double before = -1;
+  for (int k = 1; k <= SAMPLES && status == PERP_OK; k++) {
+    /* a time that both answer: files have a grid, and two files the same one or none */
+    double t = result->t_end * k / SAMPLES;
+    t = a->next_time(a->user, t);
+    if (b->next_time(b->user, t) > t) t = b->next_time(b->user, t);
+    if (!(t <= result->t_end * (1 + 1e-12)) || t <= before || a->next_time(a->user, t) > t)
+      continue;
+    before = t;
+    status = a->state(a->user, ctx, t, c.a, c.v);
+    if (status == PERP_OK) status = b->state(b->user, ctx, t, c.b, c.v);
+    if (status != PERP_OK) break;
+    compare(&c);
+    result->times++;
+  }
+  result->worst = result->times > 0 ? worst_of(&c) : (double)NAN;
+  free(block);
+  return status;
+}
+
+perp_status perp_reference_compare(perp_ctx *ctx, const perp_reference_request *request,
+                                   perp_agreement *result)
+{
+  *result = (perp_agreement){ .worst = (double)NAN };
+  perp_spec spec;
+  PERP_TRY(perp_spec_parse(ctx, PERP_KIND_scene, request->scene, &spec));
+  perp_scene scene;
+  perp_status status = perp_scene_create(ctx, &spec, &scene);
+  perp_spec_free(&spec);
+  PERP_TRY(status);
+  result->t_end = request->t_end > 0 ? request->t_end : scene.t_end;
+  int a = find_truth(&scene, request->method, -1), b = find_truth(&scene, request->with, a);
+  bool asked = strcmp(request->method, "extrapolation") == 0 ||
+               strcmp(request->with, "extrapolation") == 0;
+  bool alone = a >= 0 && b < 0 && strcmp(request->with, "auto") == 0;
+  if ((asked || alone) && scene.n_truths < PERP_SCENE_TRUTHS && result->t_end > 0) {
+    perp_truth *truth = &scene.truth[scene.n_truths];
+    const double end = a >= 0 ? fmin(result->t_end, scene.truth[a].t_end) : result->t_end;
+    status = extrapolate(ctx, &scene, end, truth);
+    if (status == PERP_OK && a < 0 && strcmp(request->method, "extrapolation") == 0)
+      a = scene.n_truths;
+    else if (status == PERP_OK)
+      b = scene.n_truths;
+    scene.n_truths += status == PERP_OK;
+    /* a scene that cannot be run so has one reference less */
+    if (status == PERP_ERR_UNSUPPORTED && !asked) status = PERP_OK;
+  }
+  if (a >= 0) snprintf(result->method, sizeof result->method, "%s", scene.truth[a].what);
+  if (b >= 0) snprintf(result->with, sizeof result->with, "%s", scene.truth[b].what);
+  if (status == PERP_OK && a >= 0 && b >= 0) {
+    result->t_end = fmin(result->t_end, fmin(scene.truth[a].t_end, scene.truth[b].t_end));
+    status = compare_truths(ctx, &scene, &scene.truth[a], &scene.truth[b], result);
+  }
+  perp_scene_destroy(&scene);
+  return status;
+}
+
+/* ---- what a run has kept ---------------------------------------------------------------------------------------------- */
+
+void perp_reference_write(perp_json *j, const perp_reference_request *request,
+                          const perp_agreement *a, double below)
+{
+  char program[17];
+  perp_env_id(program);
+  perp_json_open(j, NULL, '{');
+  perp_json_text(j, "scene", request->scene);
+  perp_json_text(j, "method", a->method);
+  perp_json_text(j, "with", a->with);
+  perp_json_real(j, "t_end", a->t_end);
+  perp_json_int(j, "times", a->times);
+  perp_json_real(j, "worst", a->worst);
+  perp_json_real(j, "below", below);
+  perp_json_bool(j, "agree", !(a->worst > below));
+  perp_json_open(j, "asked", '{');
+  perp_json_text(j, "method", request->method);
+  perp_json_text(j, "with", request->with);
+  perp_json_real(j, "t_end", request->t_end);
+  perp_json_close(j, '}');
+  perp_json_text(j, "program", program);
+  perp_json_close(j, '}');
+}
+
+static bool says(const json_t *object, const char *key, const char *text)
+{
+  const char *value = json_string_value(json_object_get(object, key));
+  return value != NULL && strcmp(value, text) == 0;
+}
+
+bool perp_reference_kept(const char *dir, const perp_reference_request *request,
+                         perp_agreement *result)
+{
+  char program[17], *path = perp_xprintf("%s/reference.json", dir);
+  json_t *all = json_load_file(path, 0, NULL), *one;
+  bool found = false;
+  size_t i;
+  perp_env_id(program);
+  json_array_foreach(all, i, one)
+  {
+    const json_t *asked = json_object_get(one, "asked");
+    if (!says(one, "scene", request->scene) || !says(one, "program", program) ||
+        !says(asked, "method", request->method) || !says(asked, "with", request->with) ||
+        perp_journal_number(json_object_get(asked, "t_end")) != request->t_end)
+      continue;
+    const char *method = json_string_value(json_object_get(one, "method")),
+               *with = json_string_value(json_object_get(one, "with"));
+    if (method == NULL || with == NULL) continue;
+    *result = (perp_agreement){ .t_end = perp_journal_number(json_object_get(one, "t_end")),
+                                .times = (int)json_integer_value(json_object_get(one, "times")),
+                                .worst = perp_journal_number(json_object_get(one, "worst")) };
+    snprintf(result->method, sizeof result->method, "%s", method);
+    snprintf(result->with, sizeof result->with, "%s", with);
+    found = true;
+  }
+  json_decref(all);
+  free(path);
+  return found;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Mann and Whitney, Annals of Mathematical Statistics 18 (1947); Wilcoxon, Biometrics Bulletin 1 (1945); strata summed as
+ * van Elteren does (1960); percentile bootstrap after Efron and Tibshirani, An Introduction to the Bootstrap (1993). */
+#include "experiments/simulate/robust.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double significance = 0.001; /* of the rank tests */
+
+static int by_size(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Sorts v; linear interpolation between order statistics. */
+static double quantile(double *v, int n, double level)
+{
+  qsort(v, (size_t)n, sizeof *v, by_size);
+  double at = level * (n - 1);
+  int i = (int)at;
+  return i + 1 < n ? v[i] + (at - i) * (v[i + 1] - v[i]) : v[n - 1];
+}
+
+/* ---- the interval ------------------------------------------------------------------------------------------ */
+
+/* A cell as a number (log ratio) from its rounds as they are (rng NULL), or drawn again; scratch: room for them. */
+typedef double cell_fn(const void *cells, int k, double level, perp_rng *rng, double *scratch);
+
+static double of_rounds(const double *v, int n, double level, perp_rng *rng, double *scratch)
+{
+  for (int i = 0; i < n; i++) scratch[i] = v[rng != NULL ? perp_rng_int(rng, n) : i];
+  return quantile(scratch, n, level);
+}
+
+static double of_pair(const void *cells, int k, double level, perp_rng *rng, double *scratch)
+{
+  const perp_pair *p = (const perp_pair *)cells + k;
+  double now = of_rounds(p->now, p->m, level, rng, scratch);
+  return log(now / of_rounds(p->base, p->n, level, rng, scratch));
+}
+
+static double of_blocks(const void *cells, int k, double level, perp_rng *rng, double *scratch)
+{
+  const perp_blocks_of_cell *c = (const perp_blocks_of_cell *)cells + k;
+  return of_rounds(c->log_ratio, c->n, level, rng, scratch);
+}
+
+static perp_status estimate(perp_ctx *ctx, cell_fn *cell, const void *cells, int n, int most_rounds,
+                            double level, int draws, perp_shift *s)
+{
+  double *value = calloc((size_t)(n + draws + most_rounds), sizeof *value);
+  perp_rng *rng = perp_rng_create(1);
+  if (value == NULL || rng == NULL) {
+    free(value);
+    perp_rng_destroy(rng);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory to compare timings");
+  }
+  double *draw = value + n, *scratch = draw + draws;
+  for (int k = 0; k < n; k++) value[k] = cell(cells, k, level, NULL, scratch);
+  s->ratio = exp(quantile(value, n, 0.5));
+  for (int d = 0; d < draws; d++) {
+    for (int k = 0; k < n; k++) value[k] = cell(cells, perp_rng_int(rng, n), level, rng, scratch);
+    draw[d] = quantile(value, n, 0.5);
+  }
+  if (draws > 0) {
+    qsort(draw, (size_t)draws, sizeof *draw, by_size);
+    s->lo = exp(draw[draws / 200]);
+    s->hi = exp(draw[draws - 1 - draws / 200]);
+  }
+  free(value);
+  perp_rng_destroy(rng);
+  return PERP_OK;
+}
+
+/* ---- the tests ---------------------------------------------------------------------------------------------- */
+
+static void set_p(perp_shift *s, double sum, double variance)
+{
+  double z = variance > 0 ? sum / sqrt(variance) : 0;
+  s->p_slower = 0.5 * erfc(z / sqrt(2));
+  s->p_faster = 0.5 * erfc(-z / sqrt(2));
+}
+
+/* Sum over the strata of (U - nm/2) and of its variance without an effect. */
+static void mann_whitney(const perp_pair *pair, int pairs, perp_shift *s)
+{
+  double sum = 0, variance = 0;
+  for (int k = 0; k < pairs; k++) {
+    const perp_pair *p = &pair[k];
+    double u = 0, weight = 1.0 / (p->n + p->m + 1);
+    for (int i = 0; i < p->n; i++)
+      for (int j = 0; j < p->m; j++)
+        u += p->now[j] > p->base[i] ? 1 : p->now[j] == p->base[i] ? 0.5 : 0;
+    double nm = (double)p->n * p->m;
+    sum += weight * (u - nm / 2);
+    variance += weight * weight * nm * (p->n + p->m + 1) / 12;
+  }
+  set_p(s, sum, variance);
+}
+
+/* Sum over the strata of (W - n(n+1)/4): ranks of the absolute values, summed where the value is positive. */
+static void signed_rank(const perp_blocks_of_cell *cell, int cells, perp_shift *s)
+{
+  double sum = 0, variance = 0;
+  for (int k = 0; k < cells; k++) {
+    const double *d = cell[k].log_ratio;
+    int n = cell[k].n;
+    double w = 0, weight = 1.0 / (n + 1);
+    for (int i = 0; i < n; i++) {
+      double rank = 0.5;
+      for (int j = 0; j < n; j++)
+        rank += fabs(d[j]) < fabs(d[i]) ? 1 : fabs(d[j]) == fabs(d[i]) ? 0.5 : 0;
+      w += d[i] > 0 ? rank : d[i] == 0 ? rank / 2 : 0;
+    }
+    sum += weight * (w - n * (n + 1) / 4.0);
+    variance += weight * weight * n * (n + 1) * (2 * n + 1) / 24.0;
+  }
+  set_p(s, sum, variance);
+}
+
+/* ---- both ----------------------------------------------------------------------------------------------------- */
+
+static const perp_shift nothing = { .p_slower = 1, .p_faster = 1 };
+
+static bool begin(int cells, perp_shift *s)
+{
+  *s = nothing;
+  s->pairs = cells;
+  s->ratio = s->lo = s->hi = (double)NAN;
+  return cells > 0;
+}
+
+perp_status perp_shift_of(perp_ctx *ctx, const perp_pair *pair, int pairs, double level, int draws,
+                          perp_shift *s)
+{
+  if (!begin(pairs, s)) return PERP_OK;
+  int most = 1;
+  for (int k = 0; k < pairs; k++) {
+    if (pair[k].n > most) most = pair[k].n;
+    if (pair[k].m > most) most = pair[k].m;
+  }
+  PERP_TRY(estimate(ctx, of_pair, pair, pairs, most, level, draws, s));
+  mann_whitney(pair, pairs, s);
+  return PERP_OK;
+}
+
+perp_status perp_shift_of_blocks(perp_ctx *ctx, const perp_blocks_of_cell *cell, int cells,
+                                 int draws, perp_shift *s)
+{
+  if (!begin(cells, s)) return PERP_OK;
+  int most = 1;
+  for (int k = 0; k < cells; k++)
+    if (cell[k].n > most) most = cell[k].n;
+  PERP_TRY(estimate(ctx, of_blocks, cell, cells, most, 0.5, draws, s));
+  signed_rank(cell, cells, s);
+  return PERP_OK;
+}
+
+int perp_shift_verdict(const perp_shift *s, double tol)
+{
+  if (s->ratio > 1 + tol && s->lo > 1 + tol / 2 && s->p_slower < significance) return 1;
+  if (s->ratio < 1 / (1 + tol) && s->hi < 1 / (1 + tol / 2) && s->p_faster < significance)
+    return -1;
+  return 0;
+}

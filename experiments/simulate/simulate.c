@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One cell, in three passes: the numbers (with metrics and truth), the clock (nothing but steps), and the
+ * breakdown of a step (instrumented, so that its parts are used as shares only). */
+#include "experiments/simulate/simulate_run.h"
+
+#include "experiments/study/parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A state this many times larger than the initial one (or than 1) has left its problem. */
+#define DIVERGED 1e8
+/* Two references further apart than this, relative to the largest coordinate so far, no longer know the trajectory
+ * (chaos): what is left to compare are invariants. */
+#define CHAOS 1e-4
+/* seconds of wall time between what is kept of a run, should its process not live to tell */
+static const double keep_every = 0.05;
+enum { SAMPLES_FIXED = 200, SAMPLES_ADAPTIVE = 100 };
+
+typedef perp_cell_run run;
+
+static void read_metrics(const perp_ctx *ctx, const perp_measure *measure, perp_result *result);
+
+/* ---- the request --------------------------------------------------------------------------------------- */
+
+static perp_status parse_request(perp_ctx *ctx, const perp_request *request, run *r)
+{
+  perp_spec scene = { 0 };
+  if (request->scene == NULL || request->scene[0] == '\0')
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "no scene is given (perp list scenes)");
+  if (!(request->h >= 0) || !isfinite(request->h))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the step h must be positive: got %g s", request->h);
+  if (!(request->t_end >= 0) || !isfinite(request->t_end))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the end t_end must be positive: got %g s", request->t_end);
+  if (!(request->sample_every >= 0))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "samples must be a positive time apart: got %g s",
+                     request->sample_every);
+  PERP_TRY(perp_spec_parse(ctx, PERP_KIND_scene, request->scene, &scene));
+  const char *name = scene.d->name;
+  perp_status status = perp_scene_create(ctx, &scene, &r->scene);
+  if (status == PERP_OK)
+    status = perp_parts_read(ctx, request, &r->scene, name, &r->parts, &r->adaptive);
+  perp_spec_free(&scene);
+  PERP_TRY(status);
+  r->h = request->h > 0 ? request->h : r->scene.h > 0 ? r->scene.h : 1.0 / 240;
+  r->t_end = request->t_end > 0 ? request->t_end : r->scene.t_end;
+  r->every = request->sample_every;
+  return PERP_OK;
+}
+
+/* ---- one face for simulations and plain problems ----------------------------------------------------------- */
+
+static const double *initial_q(const run *r)
+{
+  return r->sim != NULL ? perp_model_q0(r->scene.model) : r->scene.ode_q0;
+}
+static const double *initial_v(const run *r)
+{
+  return r->sim != NULL ? perp_model_v0(r->scene.model) : r->scene.ode_v0;
+}
+
+perp_status perp_cell_start(perp_ctx *ctx, run *r)
+{
+  if (r->sim != NULL) return perp_sim_restart(ctx, r->sim, 0, initial_q(r), initial_v(r));
+  return perp_ode_restart(ctx, r->ode, 0, initial_q(r), initial_v(r));
+}
+
+perp_status perp_cell_step(perp_ctx *ctx, run *r, double t_max, perp_step_info *info)
+{
+  if (r->sim != NULL) return perp_sim_step(ctx, r->sim, t_max, info);
+  perp_stats stats = { 0 };
+  perp_ode_stop stop = perp_ode_step(ctx, r->ode, t_max, &stats);
+  *info = (perp_step_info){ .reason = stop == PERP_ODE_STOPPED ? stats.reason : PERP_EXACT,
+                            .drift_pos_pre = nan("") };
+  return PERP_OK;
+}
+
+void perp_cell_state(const run *r, double *t, const double **q, const double **v)
+{
+  if (r->sim != NULL) {
+    perp_sim_state(r->sim, t, q, v);
+  } else {
+    *t = perp_ode_time(r->ode);
+    *q = perp_ode_q(r->ode);
+    *v = perp_ode_v(r->ode);
+  }
+}
+
+void perp_cell_counters(const run *r, perp_ode_counters *ode, perp_stats *kkt)
+{
+  *kkt = (perp_stats){ 0 };
+  if (r->sim != NULL)
+    perp_sim_counters(r->sim, ode, kkt);
+  else
+    *ode = *perp_ode_count(r->ode);
+}
+
+static bool in_bounds(const run *r, const double *q, const double *v)
+{
+  for (int i = 0; i < r->measure->nq; i++)
+    if (!(fabs(q[i]) <= r->bound)) return false;
+  for (int i = 0; i < r->measure->nv; i++)
+    if (!(fabs(v[i]) <= r->bound)) return false;
+  return true;
+}
+
+/* ---- truth and samples ---------------------------------------------------------------------------------------- */
+
+/* Adaptive runs reach the grid of a file exactly.  Fixed steps meet it only by chance, so that the first
+ * truth that answers at any time is preferred: convergence studies then sample alike at all h. */
+static void choose_truth(run *r)
+{
+  for (int i = 0; i < r->scene.n_truths; i++) {
+    const perp_truth *truth = &r->scene.truth[i];
+    const double probe = 0.377 * fmin(r->t_end, truth->t_end);
+    bool any_time = truth->next_time(truth->user, probe) == probe;
+    if (r->truth != NULL && (r->adaptive || r->truth_any_time || !any_time)) continue;
+    r->truth = truth;
+    r->truth_any_time = any_time;
+  }
+  for (int i = 0; i < r->scene.n_truths && r->second == NULL; i++)
+    if (&r->scene.truth[i] != r->truth) r->second = &r->scene.truth[i];
+}
+
+bool perp_cell_same_time(double a, double b)
+{
+  return fabs(a - b) <= 1e-10 * fmax(1, fabs(b));
+}
+
+static bool truth_answers(const perp_truth *truth, double t)
+{
+  if (truth == NULL || t > truth->t_end * (1 + 1e-12)) return false;
+  return perp_cell_same_time(truth->next_time(truth->user, t), t);
+}
+
+/* The largest difference of two states relative to the largest coordinate so far; q and -q are one orientation. */
+static double apart(run *r, const double *a, const double *b)
+{
+  const bool space = r->scene.model != NULL && perp_model_dim(r->scene.model) == 3;
+  const int nq = r->measure->nq;
+  double worst = 0;
+  for (int i = 0; i < nq; i++) r->largest_q = fmax(r->largest_q, fabs(a[i]));
+  for (int i = 0; i < nq; i++) {
+    double sign = 1;
+    if (space && i % 7 >= 3) {
+      const int o = i - i % 7 + 3;
+      sign = a[o] * b[o] + a[o + 1] * b[o + 1] + a[o + 2] * b[o + 2] + a[o + 3] * b[o + 3] < 0 ? -1
+                                                                                               : 1;
+    }
+    worst = fmax(worst, fabs(a[i] - sign * b[i]));
+  }
+  return r->largest_q > 0 ? worst / r->largest_q : 0;
+}
+
+/* is t a multiple of the sampling time? */
+static bool on_sample(const run *r, double t)
+{
+  return perp_cell_same_time(t, nearbyint(t / r->every) * r->every);
+}
+
+/* the next time after t that an adaptive run must hit: a sample or a row of the reference file */
+static double next_target(const run *r, double t)
+{
+  const double past = t + 2e-10 * fmax(1, t); /* more than what counts as the same time */
+  double next = fmin(r->t_end, ceil(past / r->every) * r->every);
+  if (r->truth != NULL && !r->truth_any_time)
+    next = fmin(next, r->truth->next_time(r->truth->user, past));
+  return next > t ? next : r->t_end;
+}
+
+enum { SERIES_FIXED = 9 };
+
+static perp_status series_create(perp_ctx *ctx, const run *r, perp_series *s)
+{
+  static const char *const names[SERIES_FIXED] = { "t[s]",           "drift.pos", "drift.pos.pre",
+                                                   "drift.pos.mean", "drift.vel", "energy[J]",
+                                                   "err.q",          "err.v",     "err.tip[m]" };
+  s->columns = SERIES_FIXED + r->measure->nq + r->measure->nv;
+  s->header = calloc((size_t)s->columns, sizeof *s->header);
+  if (s->header == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the series");
+  for (int i = 0; i < SERIES_FIXED; i++) snprintf(s->header[i], PERP_NAME_MAX, "%s", names[i]);
+  for (int i = 0; i < r->measure->nq; i++)
+    snprintf(s->header[SERIES_FIXED + i], PERP_NAME_MAX, "q%d", i);
+  for (int i = 0; i < r->measure->nv; i++)
+    snprintf(s->header[SERIES_FIXED + r->measure->nq + i], PERP_NAME_MAX, "v%d", i);
+  return PERP_OK;
+}
+
+static perp_status series_row(perp_ctx *ctx, run *r, perp_series *s, const double *q,
+                              const double *v)
+{
+  const perp_measure *m = r->measure;
+  if (s->rows == r->cap_rows) {
+    int cap = 2 * r->cap_rows + 256;
+    double *values = realloc(s->values, (size_t)cap * (size_t)s->columns * sizeof *values);
+    if (values == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the series");
+    s->values = values;
+    r->cap_rows = cap;
+  }
+  double *row = s->values + (size_t)s->rows++ * (size_t)s->columns;
+  const double fixed[SERIES_FIXED] = { m->t,         m->drift_pos, m->drift_pre, m->drift_pos_mean,
+                                       m->drift_vel, m->energy,    m->err_q,     m->err_v,
+                                       m->err_tip };
+  memcpy(row, fixed, sizeof fixed);
+  memcpy(row + SERIES_FIXED, q, (size_t)m->nq * sizeof *row);
+  if (m->nv > 0) memcpy(row + SERIES_FIXED + m->nq, v, (size_t)m->nv * sizeof *row);
+  return PERP_OK;
+}
+
+/* ---- the three passes ------------------------------------------------------------------------------------------- */
+
+static perp_status compare(perp_ctx *ctx, run *r, const double *q, const double *v)
+{
+  PERP_TRY(r->truth->state(r->truth->user, ctx, r->measure->t, r->q_ref, r->v_ref));
+  if (truth_answers(r->second, r->measure->t)) {
+    PERP_TRY(r->second->state(r->second->user, ctx, r->measure->t, r->q_second, r->v_second));
+    if (!(apart(r, r->q_ref, r->q_second) <= CHAOS)) {
+      r->parted = true;
+      return PERP_OK;
+    }
+  }
+  perp_measure_compare(ctx, r->measure, q, v, r->q_ref, r->v_ref);
+  return PERP_OK;
+}
+
+/* The counts of the run so far, for the result and the metrics. */
+static void read_counts(const run *r, perp_result *result)
+{
+  perp_cell_counters(r, &result->ode_count, &result->kkt_count);
+  r->measure->ode = result->ode_count;
+  r->measure->kkt = result->kkt_count;
+  const perp_contact_count *contacts = r->sim != NULL ? perp_sim_contacts(r->sim) : NULL;
+  if (contacts == NULL) return;
+  r->measure->contacts = result->contact_count = *contacts;
+  r->measure->has_contacts = true;
+}
+
+/* Must the run end here?  Nothing is asked in a pass that nobody minds. */
+perp_cut perp_cell_cut(const perp_request *request)
+{
+  return request->minder != NULL ? request->minder->cut(request->minder->user) : PERP_CUT_NONE;
+}
+
+/* Hand over what there is so far, now and then. */
+static void keep(const perp_ctx *ctx, run *r, const perp_request *request,
+                 const perp_result *result)
+{
+  if (request->minder == NULL) return;
+  const double now = perp_clock_wall();
+  if (r->kept > 0 && now < r->kept + keep_every) return;
+  r->kept = now;
+  perp_result so_far = *result;
+  const double *q, *v;
+  perp_cell_state(r, &so_far.t, &q, &v);
+  so_far.nq = r->measure->nq;
+  so_far.nv = r->measure->nv;
+  so_far.q = (double *)(uintptr_t)q; /* read only, as it says */
+  so_far.v = (double *)(uintptr_t)v;
+  so_far.energy = r->measure->energy;
+  so_far.step_us = (double)NAN;
+  so_far.cpu_s = r->measure->cpu_s = perp_clock_thread() - r->cpu0;
+  so_far.wall_s = now - r->wall0;
+  read_counts(r, &so_far);
+  if (so_far.t > 0) read_metrics(ctx, r->measure, &so_far); /* the start itself has no error */
+  request->minder->keep(&so_far, request->minder->user);
+}
+
+/* Joints released since the last call, appended to the events of the result. */
+static void note_releases(const run *r, const perp_step_info *info, int *seen, perp_result *result)
+{
+  for (; *seen < info->n_releases; (*seen)++) {
+    const perp_release *e = &info->release[*seen];
+    const char *name = perp_model_joint(r->scene.model, e->joint)->name;
+    const size_t used = strlen(result->events), room = sizeof result->events - used;
+    snprintf(result->events + used, room,
+             "%st = %.9g s: joint %d%s%.48s%s released, its point left the curve at s = %.6g",
+             used > 0 ? "\n         " : "", e->t, e->joint, name != NULL ? " '" : "",
+             name != NULL ? name : "", name != NULL ? "'" : "", e->s);
+  }
+}
+
+/* Pass 1: to t_end or to the end of the solver, with metrics.  clocked: also the time of each step. */
+static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *request, bool clocked,
+                               perp_result *result)
+{
+  double t, cost = clocked ? perp_cell_clock_cost() : 0;
+  const double *q, *v;
+  perp_step_info info = { 0 };
+  int64_t count = 0;
+  int releases = 0;
+  const int64_t stride = (int64_t)fmax(1, ceil(r->every / r->h * (1 - 1e-9)));
+  const bool grid = r->truth != NULL && !r->truth_any_time;
+  PERP_TRY(perp_cell_start(ctx, r));
+  for (const perp_step_info *last = NULL;; last = &info) {
+    perp_cell_state(r, &t, &q, &v);
+    if (!in_bounds(r, q, v)) {
+      result->reason = PERP_DIVERGED;
+      snprintf(result->message, sizeof result->message, "diverged at t = %.9g s: |state| > %g", t,
+               r->bound);
+      break;
+    }
+    perp_measure_state(r->measure, t, q, v, last);
+    const bool end = t >= r->t_end || perp_cell_same_time(t, r->t_end);
+    const bool sample = end || (r->adaptive ? on_sample(r, t) : count % stride == 0);
+    if ((grid || sample) && !r->parted && truth_answers(r->truth, t))
+      PERP_TRY(compare(ctx, r, q, v));
+    if (request->want_series && sample) PERP_TRY(series_row(ctx, r, &result->series, q, v));
+    if (sample) PERP_TRY(perp_replay_frame(ctx, r->replay, t, q, last));
+    if (end) break;
+    keep(ctx, r, request, result);
+    if ((result->cut = perp_cell_cut(request)) != PERP_CUT_NONE) break;
+
+    const double t_max = r->adaptive ? next_target(r, t) : r->t_end;
+    if (request->watch != NULL) request->watch->step(count + 1, request->watch->user);
+    double t0 = clocked ? perp_clock_thread() : 0;
+    const perp_status status = perp_cell_step(ctx, r, t_max, &info);
+    if (status == PERP_ERR_NOMEM && r->kept > 0) {
+      result->cut = PERP_CUT_MEMORY;
+      snprintf(result->message, sizeof result->message, "%s", ctx->msg);
+      break;
+    }
+    PERP_TRY(status);
+    note_releases(r, &info, &releases, result);
+    if (clocked) PERP_TRY(perp_cell_add_batch(ctx, r, fmax(0, perp_clock_thread() - t0 - cost)));
+    if (info.reason < 0) {
+      result->reason = info.reason;
+      perp_cell_state(r, &t, &q, &v);
+      const bool more = info.cause != NULL && info.cause[0] != '\0';
+      snprintf(result->message, sizeof result->message, "stopped at t = %.9g s: %s%s%s", t,
+               perp_reason_name(info.reason), more ? ": " : "", more ? info.cause : "");
+      break;
+    }
+    count++;
+  }
+  if (request->watch != NULL) request->watch->step(-1, request->watch->user);
+  return PERP_OK;
+}
+
+/* ---- the result ---------------------------------------------------------------------------------------------------- */
+
+static void name_parts(const run *r, const perp_request *request, perp_result *result)
+{
+  perp_parts_write(&r->parts, result);
+  snprintf(result->scene, sizeof result->scene, "%s", request->scene);
+  if (r->truth != NULL) snprintf(result->truth, sizeof result->truth, "%s", r->truth->what);
+  result->published = r->scene.published;
+  result->h = r->h;
+  result->t_end = r->t_end;
+}
+
+static void read_metrics(const perp_ctx *ctx, const perp_measure *measure, perp_result *result)
+{
+  const perp_desc *d;
+  for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_metric, i)) != NULL; i++) {
+    if (result->n_metrics == PERP_METRICS_MAX) break;
+    perp_metric_value *value = &result->metrics[result->n_metrics++];
+    snprintf(value->name, sizeof value->name, "%s", d->name);
+    value->value = ((const perp_metric_desc *)d)->value(measure);
+  }
+}
+
+static perp_status final_groups(perp_ctx *ctx, const run *r, perp_result *result)
+{
+  const perp_group_count *groups = perp_sim_groups(r->sim);
+  if (groups == NULL) return PERP_OK;
+  r->measure->groups = result->group_count = *groups;
+  r->measure->has_groups = true;
+  result->groups = malloc((size_t)(groups->groups + 1) * sizeof *result->groups);
+  if (result->groups == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the groups");
+  for (int i = 0; i < groups->groups; i++) perp_sim_group(r->sim, i, &result->groups[i]);
+  return PERP_OK;
+}
+
+static perp_status final_state(perp_ctx *ctx, const run *r, perp_result *result)
+{
+  const double *q, *v;
+  perp_cell_state(r, &result->t, &q, &v);
+  result->nq = r->measure->nq;
+  result->nv = r->measure->nv;
+  result->q = malloc((size_t)(result->nq + 1) * sizeof *q);
+  result->v = malloc((size_t)(result->nv + 1) * sizeof *v);
+  if (result->q == NULL || result->v == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the final state");
+  memcpy(result->q, q, (size_t)result->nq * sizeof *q);
+  if (result->nv > 0) memcpy(result->v, v, (size_t)result->nv * sizeof *v);
+  result->energy = r->measure->energy;
+  read_counts(r, result);
+  return r->sim != NULL ? final_groups(ctx, r, result) : PERP_OK;
+}
+
+static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request, perp_result *result)
+{
+  PERP_TRY(parse_request(ctx, request, r));
+  name_parts(r, request, result);
+  if (request->minder != NULL) request->minder->keep(result, request->minder->user);
+  if (request->watch != NULL) PERP_TRY(request->watch->parts(ctx, &r->parts, request->watch->user));
+  if (r->scene.model != NULL)
+    PERP_TRY(perp_sim_create(ctx, r->scene.model, &r->parts, r->h, &r->sim));
+  else
+    PERP_TRY(perp_ode_create(ctx, &r->parts.ode, r->scene.ode, r->h, &r->ode));
+  PERP_TRY(perp_measure_create(ctx, &r->scene, &r->measure));
+  if (r->every == 0) r->every = r->t_end / (r->adaptive ? SAMPLES_ADAPTIVE : SAMPLES_FIXED);
+  choose_truth(r);
+  if (request->sample_named && r->truth == NULL && !r->adaptive && !request->want_series)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "the time between samples has no effect: the scene has no truth to compare "
+                     "with, and no series is written; leave it out or ask for --series");
+  r->q_ref = malloc((size_t)(2 * r->measure->nq + 2 * r->measure->nv + 1) * sizeof *r->q_ref);
+  if (r->q_ref == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the reference state");
+  r->v_ref = r->q_ref + r->measure->nq;
+  r->q_second = r->v_ref + r->measure->nv;
+  r->v_second = r->q_second + r->measure->nq;
+  r->bound = 1;
+  for (int i = 0; i < r->measure->nq; i++) r->bound = fmax(r->bound, fabs(initial_q(r)[i]));
+  for (int i = 0; i < r->measure->nv; i++) r->bound = fmax(r->bound, fabs(initial_v(r)[i]));
+  r->bound *= DIVERGED;
+  return PERP_OK;
+}
+
+static perp_status simulate(perp_ctx *ctx, run *r, const perp_request *request, perp_result *result)
+{
+  PERP_TRY(prepare(ctx, r, request, result));
+  name_parts(r, request, result);
+  result->reason = PERP_EXACT;
+  if (request->setup_only) return PERP_OK;
+  if (request->want_series) PERP_TRY(series_create(ctx, r, &result->series));
+  if (request->replay_path != NULL && r->scene.model != NULL)
+    PERP_TRY(perp_replay_create(ctx, r->scene.model, &r->replay));
+  r->wall0 = perp_clock_wall();
+  r->cpu0 = perp_clock_thread();
+  PERP_TRY(measure_run(ctx, r, request, request->timing_rounds <= 0, result));
+  result->wall_s = perp_clock_wall() - r->wall0;
+  result->cpu_s = perp_clock_thread() - r->cpu0;
+  PERP_TRY(final_state(ctx, r, result));
+  PERP_TRY(perp_cell_clock(ctx, r, request, result));
+  if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
+  r->measure->cpu_s = result->cpu_s;
+  r->measure->step_us = result->step_us;
+  r->measure->collision_us = result->collision_us;
+  r->measure->solve_us = result->assembly_us + result->kkt_us + result->lcp_us;
+  if (result->cut == PERP_CUT_NONE || result->t > 0) read_metrics(ctx, r->measure, result);
+  return PERP_OK;
+}
+
+perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_result *result)
+{
+  *result = (perp_result){ 0 };
+  if (perp_plugin_at(ctx, PERP_KIND_metric, 0) == NULL) PERP_TRY(perp_register_metrics(ctx));
+  run r = { 0 };
+  result->status = simulate(ctx, &r, request, result);
+  perp_sim_destroy(r.sim);
+  perp_ode_destroy(r.ode);
+  perp_measure_destroy(r.measure);
+  perp_replay_destroy(r.replay);
+  perp_scene_destroy(&r.scene);
+  perp_parts_free(&r.parts);
+  free(r.q_ref);
+  free(r.batch);
+  if (result->status != PERP_OK) {
+    perp_status status = result->status;
+    perp_result_free(result);
+    result->status = status;
+    snprintf(result->message, sizeof result->message, "%s", ctx->msg);
+  }
+  return result->status;
+}

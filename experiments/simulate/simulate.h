@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One cell: a scene run with one choice of parts, measured against its truth.
+ * `perp simulate` prints it, a study runs many of them. */
+#ifndef PERP_SIMULATE_H
+#define PERP_SIMULATE_H
+
+#include "experiments/study/kind.h"
+#include "models/models.h"
+
+/* Looks over the shoulder of a run. */
+typedef struct perp_watch {
+  /* the parts as they will be created; may put a wrapper around one */
+  perp_status (*parts)(perp_ctx *ctx, perp_parts *parts, void *user);
+  void (*step)(int64_t step, void *user); /* before step 1, 2, ...; -1: the measured run is over */
+  void *user;
+} perp_watch;
+
+struct perp_result;
+/* Minds a run that may be cut short. */
+typedef struct perp_minder {
+  perp_cut (*cut)(void *user); /* asked between steps: what must end the run now? */
+  /* Several times a second: what there is so far, should the process not live to tell.  Borrowed: q, v, series. */
+  void (*keep)(const struct perp_result *so_far, void *user);
+  void *user;
+} perp_minder;
+
+typedef struct perp_request {
+  /* plug-in names with options; NULL or "" = the default of the command line.  A part that has no say with this
+   * formulation and scene must not be named (parts.h). */
+  const char *scene, *formulation, *ode, *kkt, *lcp, *stab, *contact;
+  double h, t_end;     /* s; 0 = the default of the scene */
+  double sample_every; /* s between rows of the series and comparisons with the truth; 0 = auto */
+  bool sample_named;   /* by a person: an error where it has no effect */
+  bool setup_only;     /* create everything, run nothing: would the request be served? */
+  bool want_series;
+  const char *replay_path;   /* where to write a replay of the run (replay.h); NULL: nowhere */
+  const perp_watch *watch;   /* NULL: nobody */
+  const perp_minder *minder; /* NULL: nobody */
+  int timing_rounds; /* further runs without metrics, for time.step_us; 0 = time only the first */
+} perp_request;
+
+enum { PERP_METRICS_MAX = 96, PERP_NAME_MAX = 48, PERP_SPEC_MAX = 512 };
+
+typedef struct perp_metric_value {
+  char name[PERP_NAME_MAX]; /* "drift.pos.max": BENCHMARKS section 0; perp list metrics */
+  double value;             /* NaN: not defined for this cell */
+} perp_metric_value;
+
+/* A table of samples: one column per field. */
+typedef struct perp_series {
+  int rows, columns;
+  char (*header)[PERP_NAME_MAX]; /* [columns] "t[s]", "drift.pos[m]", "q0", ... */
+  double *values;                /* [rows * columns] row-major */
+} perp_series;
+
+typedef struct perp_result {
+  perp_status status; /* did the call work */
+  perp_reason reason; /* why the run ended: PERP_EXACT = reached t_end; < 0 = diverged, ... */
+  perp_cut cut;       /* what ended it before that */
+  char message[512];  /* one line on failure */
+  char events[512];   /* what happened on the way, one line each: joints released; "" = nothing */
+  char scene[PERP_SPEC_MAX], formulation[PERP_SPEC_MAX], ode[PERP_SPEC_MAX], kkt[PERP_SPEC_MAX],
+      lcp[PERP_SPEC_MAX], stab[PERP_SPEC_MAX],
+      contact[PERP_SPEC_MAX]; /* canonical; "" = not used */
+  char truth[128];            /* what the errors are measured against, "" = nothing */
+  perp_printed published;     /* printed values of the problem and their error */
+  double h, t_end;            /* as used */
+  perp_metric_value metrics[PERP_METRICS_MAX];
+  int n_metrics;
+  /* CPU time of one step, microseconds: the median over steps, and its parts (mean) */
+  double step_us, collision_us, assembly_us, kkt_us, lcp_us, integrate_us, cpu_s, wall_s;
+  double pace; /* CPU seconds of the fixed work (pace.h) during the timing rounds; 0 without them */
+  perp_ode_counters ode_count;
+  perp_stats kkt_count;
+  perp_contact_count contact_count; /* zero without contacts */
+  perp_group_count group_count;     /* zero without groups */
+  perp_group_info *groups;          /* [group_count.groups] at the end; owned */
+  double t, energy;                 /* final state */
+  int nq, nv;
+  double *q, *v; /* owned */
+  perp_series series;
+} perp_result;
+
+/* Run one cell.  PERP_OK also when the simulation diverged (result->reason < 0); another status means
+ * that the request is not valid (ctx says why): PERP_ERR_UNSUPPORTED for parts that do not fit together, or that are
+ * named and have no effect. */
+perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_result *result);
+/* How the run ended, for text, JSON, cells and exit statuses alike.  OK: it reached its end, and the solver that was
+ * named solved every contact problem of it. */
+perp_cell_status perp_result_status(const perp_result *result);
+const char *perp_result_status_name(const perp_result *result); /* the same; "interrupted" too */
+/* Why: "reached-end", "time-limit", "interrupted", "memory-limit", "crash", or the name of the perp_reason. */
+const char *perp_result_reason(const perp_result *result);
+/* One line more, "" where there is nothing to add: "31 of 48 problems not solved (64.6 %): max-iter 31". */
+const char *perp_result_cause(const perp_result *result, char *buf, size_t size);
+/* It did not reach t_end: its figures are those of [0, t]. */
+bool perp_result_partial(const perp_result *result);
+/* Contact problems that the run met. */
+int64_t perp_result_problems(const perp_result *result);
+double perp_result_metric(const perp_result *result, const char *name); /* NaN when absent */
+void perp_result_free(perp_result *result);
+/* The JSON of `perp simulate --json` (RUNNER.md); non-finite numbers as strings. */
+void perp_result_json(const perp_result *result, FILE *out);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The clock of one cell: nothing but steps, and the shares of their parts. */
+#include "experiments/simulate/simulate_run.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A timing pass is repeated until it has run this long, in batches of at least BATCH. */
+#define PASS  20e-3
+#define BATCH 100e-6
+enum { BREAKDOWN_STEPS = 1000 };
+
+perp_status perp_cell_add_batch(perp_ctx *ctx, perp_cell_run *r, double seconds)
+{
+  if (r->n_batches == r->cap_batches) {
+    int cap = 2 * r->cap_batches + 1024;
+    double *batch = realloc(r->batch, (size_t)cap * sizeof *batch);
+    if (batch == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for timings");
+    r->batch = batch;
+    r->cap_batches = cap;
+  }
+  r->batch[r->n_batches++] = seconds;
+  return PERP_OK;
+}
+
+double perp_cell_clock_cost(void)
+{
+  double least = HUGE_VAL;
+  for (int i = 0; i < 20; i++) {
+    double t0 = perp_clock_thread();
+    least = fmin(least, perp_clock_thread() - t0);
+  }
+  return least;
+}
+
+/* Pass 2: nothing but steps, in batches that the clock can resolve, at least PASS seconds of them; *cpu
+ * is the time of one run. */
+static perp_status time_run(perp_ctx *ctx, perp_cell_run *r, const perp_request *request,
+                            perp_pace *pace, double *cpu)
+{
+  perp_step_info info;
+  perp_ode_counters before, after;
+  perp_stats kkt;
+  double t, total = 0;
+  const double *q, *v;
+  int size = 1, loops = 0;
+  do {
+    PERP_TRY(perp_cell_start(ctx, r));
+    perp_cell_state(r, &t, &q, &v);
+    while (t < r->t_end && !perp_cell_same_time(t, r->t_end)) {
+      perp_cell_counters(r, &before, &kkt);
+      double t0 = perp_clock_thread();
+      for (int i = 0; i < size; i++) { /* a step at the end of the run does nothing */
+        PERP_TRY(perp_cell_step(ctx, r, r->t_end, &info));
+        if (info.reason < 0) return PERP_OK; /* pass 1 has reported it */
+      }
+      double now = perp_clock_thread(), seconds = now - t0;
+      total += seconds;
+      perp_cell_counters(r, &after, &kkt);
+      perp_cell_state(r, &t, &q, &v);
+      if (after.steps - before.steps == size) PERP_TRY(perp_cell_add_batch(ctx, r, seconds / size));
+      if (seconds < BATCH && size < 1 << 20) size *= 2;
+      perp_pace_tick(pace, now);
+      if (perp_cell_cut(request) != PERP_CUT_NONE) return PERP_OK; /* the run itself is whole */
+    }
+    loops++;
+  } while (total < PASS);
+  *cpu = total / loops;
+  return PERP_OK;
+}
+
+/* Pass 3: shares of assembly, KKT and the rest in a step.  The clock inside a step costs more than some of
+ * its parts, so that the shares are applied to the step of pass 2. */
+static perp_status breakdown(perp_ctx *ctx, perp_cell_run *r, const perp_request *request,
+                             perp_result *result)
+{
+  perp_times times = { 0 };
+  perp_step_info info;
+  if (r->sim == NULL) {
+    result->integrate_us = result->step_us;
+    return PERP_OK;
+  }
+  perp_sim_timing(r->sim, true, NULL);
+  perp_status status = perp_cell_start(ctx, r);
+  for (int i = 0; i < BREAKDOWN_STEPS && status == PERP_OK; i++) {
+    status = perp_cell_step(ctx, r, r->t_end, &info);
+    if (info.reason < 0 || perp_cell_cut(request) != PERP_CUT_NONE) break;
+  }
+  perp_sim_timing(r->sim, false, &times);
+  const perp_group_count *groups = perp_sim_groups(r->sim);
+  if (groups != NULL) {
+    r->measure->groups.advance_s = result->group_count.advance_s = groups->advance_s;
+    r->measure->groups.restart_s = result->group_count.restart_s = groups->restart_s;
+  }
+  const double sum = times.collision + times.assembly + times.kkt + times.lcp +
+                     fmax(0, times.integrate);
+  if (!(sum > 0)) return status;
+  const double scale = result->step_us / sum;
+  result->collision_us = scale * times.collision;
+  result->assembly_us = scale * times.assembly;
+  result->kkt_us = scale * times.kkt;
+  result->lcp_us = scale * times.lcp;
+  result->integrate_us = scale * fmax(0, times.integrate);
+  return status;
+}
+
+static int by_value(const void *a, const void *b)
+{
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double *x, int n)
+{
+  if (n == 0) return nan("");
+  qsort(x, (size_t)n, sizeof *x, by_value);
+  return n % 2 == 1 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
+}
+
+perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r, const perp_request *request,
+                            perp_result *result)
+{
+  const bool whole = result->reason > 0 && result->cut == PERP_CUT_NONE;
+  if (request->timing_rounds > 0 && whole) {
+    const double cpu_s = result->cpu_s; /* of pass 1, in case that none is finished */
+    r->n_batches = 0;
+    result->cpu_s = HUGE_VAL;
+    perp_pace pace;
+    perp_pace_begin(&pace);
+    for (int round = 0; round < request->timing_rounds; round++) {
+      double cpu = HUGE_VAL;
+      PERP_TRY(time_run(ctx, r, request, &pace, &cpu));
+      result->cpu_s = fmin(result->cpu_s, cpu);
+      if (perp_cell_cut(request) != PERP_CUT_NONE) break;
+    }
+    if (isinf(result->cpu_s)) result->cpu_s = cpu_s;
+    result->pace = perp_pace_end(&pace);
+  }
+  result->step_us = 1e6 * median(r->batch, r->n_batches);
+  if (whole) PERP_TRY(breakdown(ctx, r, request, result));
+  return PERP_OK;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the passes of one cell share (simulate.c: the numbers; simulate_clock.c: the clock). */
+#ifndef PERP_SIMULATE_RUN_H
+#define PERP_SIMULATE_RUN_H
+
+#include "experiments/metrics/metrics.h"
+#include "experiments/simulate/pace.h"
+#include "experiments/simulate/replay.h"
+#include "experiments/simulate/simulate.h"
+
+typedef struct perp_cell_run {
+  perp_scene scene;
+  perp_parts parts;
+  double h, t_end, every, bound;
+  bool adaptive;
+  perp_sim *sim; /* scenes with bodies */
+  perp_ode *ode; /* plain ODE problems */
+  perp_measure *measure;
+  perp_replay *replay;
+  const perp_truth *truth, *second; /* second: another one, to see how far both are to be trusted */
+  bool truth_any_time, parted;      /* parted: they no longer know the trajectory */
+  double *q_ref, *v_ref, *q_second, *v_second, largest_q;
+  /* clock: seconds per step of each batch */
+  double *batch;
+  int n_batches, cap_batches;
+  /* series */
+  int cap_rows;
+  double cpu0, wall0; /* when pass 1 began */
+  double kept;        /* when, wall clock */
+} perp_cell_run;
+
+/* One face for simulations and plain problems. */
+perp_status perp_cell_start(perp_ctx *ctx, perp_cell_run *r);
+perp_status perp_cell_step(perp_ctx *ctx, perp_cell_run *r, double t_max, perp_step_info *info);
+void perp_cell_state(const perp_cell_run *r, double *t, const double **q, const double **v);
+void perp_cell_counters(const perp_cell_run *r, perp_ode_counters *ode, perp_stats *kkt);
+bool perp_cell_same_time(double a, double b);
+/* Must the run end here?  Nothing is asked of a run that nobody minds. */
+perp_cut perp_cell_cut(const perp_request *request);
+
+/* The time of a step, s. */
+perp_status perp_cell_add_batch(perp_ctx *ctx, perp_cell_run *r, double seconds);
+/* CPU time that two readings of the clock take, s. */
+double perp_cell_clock_cost(void);
+/* Passes 2 and 3, after the numbers: times of the result. */
+perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r, const perp_request *request,
+                            perp_result *result);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/study/describe.h"
+
+#include "experiments/metrics/metrics.h"
+#include "experiments/base/build.h"
+#include "models/models.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct capability {
+  perp_kind kind;
+  unsigned bit;
+  const char *name;
+} capabilities[] = {
+  { PERP_KIND_ode, PERP_ODE_EMBEDDED, "embedded" },
+  { PERP_KIND_ode, PERP_ODE_IMPLICIT, "implicit" },
+  { PERP_KIND_ode, PERP_ODE_SYMPLECTIC, "symplectic" },
+  { PERP_KIND_ode, PERP_ODE_SECOND_ORDER, "second-order" },
+  { PERP_KIND_ode, PERP_ODE_VARIABLE_ORDER, "variable-order" },
+  { PERP_KIND_ode, PERP_ODE_MULTISTEP, "multistep" },
+  { PERP_KIND_ode, PERP_ODE_ONE_EVALUATION, "one-evaluation" },
+  { PERP_KIND_ode, PERP_ODE_OWN_STEP_CONTROL, "own-step-control" },
+  { PERP_KIND_kkt, PERP_KKT_SPARSE, "sparse" },
+  { PERP_KIND_kkt, PERP_KKT_REDUNDANT, "redundant" },
+  { PERP_KIND_kkt, PERP_KKT_MIN_NORM, "min-norm" },
+  { PERP_KIND_kkt, PERP_KKT_ITERATIVE, "iterative" },
+  { PERP_KIND_kkt, PERP_KKT_LOOPS, "loops" },
+  { PERP_KIND_lcp, PERP_LCP_BOX, "box" },
+  { PERP_KIND_lcp, PERP_LCP_FREE, "free" },
+  { PERP_KIND_lcp, PERP_LCP_FRICTION, "friction" },
+  { PERP_KIND_lcp, PERP_LCP_CONE, "cone" },
+  { PERP_KIND_lcp, PERP_LCP_NONSYMMETRIC, "nonsymmetric" },
+  { PERP_KIND_lcp, PERP_LCP_SEMIDEFINITE, "semidefinite" },
+  { PERP_KIND_lcp, PERP_LCP_FACTORED, "factored" },
+  { PERP_KIND_lcp, PERP_LCP_PIVOTING, "pivoting" },
+  { PERP_KIND_lcp, PERP_LCP_ITERATIVE, "iterative" },
+  { PERP_KIND_lcp, PERP_LCP_WARM, "warm-start" },
+  { PERP_KIND_lcp, PERP_LCP_PEER, "peer" },
+  { PERP_KIND_lcp, PERP_LCP_EXHAUSTIVE, "exhaustive" },
+  { PERP_KIND_lcp, PERP_LCP_STRUCTURED, "one-structure" },
+  { PERP_KIND_lcp, PERP_LCP_CHOOSES, "chooses" },
+  { PERP_KIND_lcp, PERP_LCP_CONE_BLOCKS, "cone-blocks" },
+  { PERP_KIND_lcp, PERP_LCP_BY_ROWS, "by-rows" },
+  { PERP_KIND_stab, PERP_STAB_FEEDBACK, "feedback" },
+  { PERP_KIND_stab, PERP_STAB_PROJECTS, "projects" },
+  { PERP_KIND_formulation, PERP_FORM_USES_ODE, "uses-ode" },
+  { PERP_KIND_formulation, PERP_FORM_USES_KKT, "uses-kkt" },
+  { PERP_KIND_formulation, PERP_FORM_USES_STAB, "uses-stab" },
+  { PERP_KIND_formulation, PERP_FORM_USES_LCP, "uses-lcp" },
+  { PERP_KIND_formulation, PERP_FORM_TREES_ONLY, "trees-only" },
+  { PERP_KIND_formulation, PERP_FORM_CONTACTS, "contacts" },
+  { PERP_KIND_formulation, PERP_FORM_DRIVES, "drives" },
+  { PERP_KIND_formulation, PERP_FORM_SPRINGS, "soft-joints" },
+  { PERP_KIND_formulation, PERP_FORM_WRAPS, "wraps" },
+  { PERP_KIND_formulation, PERP_FORM_EVENTS, "events" },
+  { PERP_KIND_formulation, PERP_FORM_FEEDBACK, "feedback" },
+  { PERP_KIND_formulation, PERP_FORM_LOOPS, "loops" },
+  { PERP_KIND_contact, PERP_CONTACT_FRICTION, "friction" },
+  { PERP_KIND_contact, PERP_CONTACT_BOX, "box" },
+  { PERP_KIND_contact, PERP_CONTACT_CONE, "cone" },
+  { PERP_KIND_contact, PERP_CONTACT_DENSE, "dense" },
+  { PERP_KIND_metric, PERP_METRIC_TIMING, "timing" },
+  { PERP_KIND_NONE, PERP_CAP_ALLOCATES, "allocates" }, /* every kind */
+};
+
+const char *perp_capability_name(perp_kind kind, unsigned bit)
+{
+  for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++)
+    if ((capabilities[i].kind == kind || capabilities[i].kind == PERP_KIND_NONE) &&
+        capabilities[i].bit == bit)
+      return capabilities[i].name;
+  return NULL;
+}
+
+int perp_capabilities(perp_kind kind, unsigned caps, char *buf, size_t size)
+{
+  size_t n = 0;
+  if (size > 0) buf[0] = '\0';
+  for (int b = 0; b < 32; b++) {
+    const char *name = caps & 1u << b ? perp_capability_name(kind, 1u << b) : NULL;
+    if (name != NULL)
+      n += (size_t)snprintf(n < size ? buf + n : NULL, n < size ? size - n : 0, "%s%s",
+                            n ? ", " : "", name);
+  }
+  return (int)n;
+}
+
+static const char *type_name(perp_opt_type type)
+{
+  static const char *const names[] = {
+    [PERP_OPT_END] = "",      [PERP_OPT_BOOL] = "bool", [PERP_OPT_INT] = "int",
+    [PERP_OPT_REAL] = "real", [PERP_OPT_ENUM] = "enum", [PERP_OPT_TEXT] = "text"
+  };
+  return names[type];
+}
+
+static void option_json(perp_json *j, const perp_opt *o)
+{
+  char range[512];
+  perp_opt_range(o, range, sizeof range);
+  perp_json_open(j, NULL, '{');
+  perp_json_text(j, "name", o->key);
+  perp_json_text(j, "type", type_name(o->type));
+  perp_json_text(j, "unit", o->unit);
+  perp_json_text(j, "range", range);
+  switch (o->type) {
+  case PERP_OPT_REAL:
+    perp_json_real(j, "default", o->dflt);
+    break;
+  case PERP_OPT_INT:
+    perp_json_int(j, "default", (int64_t)o->dflt);
+    break;
+  case PERP_OPT_BOOL:
+    perp_json_bool(j, "default", o->dflt != 0);
+    break;
+  case PERP_OPT_ENUM:
+    perp_json_text(j, "default", o->choices[(int)o->dflt]);
+    break;
+  case PERP_OPT_TEXT:
+  case PERP_OPT_END:
+    perp_json_text(j, "default", o->text);
+    break;
+  }
+  if (o->type == PERP_OPT_ENUM) {
+    perp_json_open(j, "choices", '[');
+    for (int i = 0; o->choices[i] != NULL; i++) perp_json_text(j, NULL, o->choices[i]);
+    perp_json_close(j, ']');
+  }
+  perp_json_text(j, "help", o->help);
+  perp_json_close(j, '}');
+}
+
+void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
+{
+  perp_json_open(j, NULL, '{');
+  perp_json_text(j, "name", d->name);
+  perp_json_text(j, "summary", d->summary);
+  perp_json_text(j, "reference", d->reference);
+  if (d->equation != NULL) perp_json_text(j, "equation", d->equation);
+  if (kind == PERP_KIND_ode) {
+    const perp_ode_desc *ode = (const perp_ode_desc *)(const void *)d;
+    perp_json_int(j, "order", ode->order);
+    perp_json_int(j, "stages", ode->stages);
+  }
+  if (kind == PERP_KIND_lcp) {
+    const perp_lcp_desc *lcp = (const perp_lcp_desc *)(const void *)d;
+    if (lcp->serves != NULL) perp_json_text(j, "serves", lcp->serves);
+    if (lcp->ties != NULL) perp_json_text(j, "ties", lcp->ties);
+    if (lcp->cost != NULL) perp_json_text(j, "cost", lcp->cost);
+    if (lcp->counts != NULL) perp_json_text(j, "counts", lcp->counts);
+    if (lcp->same != NULL) perp_json_text(j, "same", lcp->same);
+  }
+  perp_json_open(j, "capabilities", '[');
+  for (int b = 0; b < 32; b++)
+    if (d->caps & 1u << b) {
+      const char *name = perp_capability_name(kind, 1u << b);
+      if (name != NULL) perp_json_text(j, NULL, name);
+    }
+  perp_json_close(j, ']');
+  perp_json_open(j, "options", '[');
+  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) option_json(j, o);
+  perp_json_close(j, ']');
+  perp_json_close(j, '}');
+}
+
+/* ---- studies ---------------------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+  return strcmp(((const perp_study_file *)a)->name, ((const perp_study_file *)b)->name);
+}
+
+int perp_study_dirs(perp_pool *pool, const char *dirs[PERP_STUDY_DIRS])
+{
+  const char *home = getenv("PERP_HOME");
+  int n = 0;
+  if (home != NULL) dirs[n++] = perp_pool_printf(pool, "%s/experiments/studies", home);
+  dirs[n++] = PERP_STUDIES_INSTALLED;
+  dirs[n++] = PERP_STUDIES_SOURCE;
+  return n;
+}
+
+int perp_study_files(perp_pool *pool, perp_study_file **files)
+{
+  const char *dirs[PERP_STUDY_DIRS];
+  int n_dirs = perp_study_dirs(pool, dirs), n = 0;
+  enum { MOST = 256 };
+  perp_study_file *f = perp_pool_alloc(pool, MOST, sizeof *f);
+  for (int i = 0; i < n_dirs; i++) {
+    DIR *d = opendir(dirs[i]);
+    if (d == NULL) continue;
+    int before = n;
+    for (struct dirent *e; (e = readdir(d)) != NULL && n < MOST;) {
+      size_t k = strlen(e->d_name);
+      if (k < 6 || strcmp(e->d_name + k - 5, ".yaml") != 0 || e->d_name[0] == '.') continue;
+      char *name = perp_pool_strndup(pool, e->d_name, k - 5);
+      bool known = false;
+      for (int p = 0; p < before; p++) known = known || strcmp(f[p].name, name) == 0;
+      if (known) continue;
+      f[n].name = name;
+      f[n++].path = perp_pool_printf(pool, "%s/%s", dirs[i], e->d_name);
+    }
+    closedir(d);
+  }
+  qsort(f, (size_t)n, sizeof *f, by_name);
+  *files = f;
+  return n;
+}

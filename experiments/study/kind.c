@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/study/kind.h"
+
+#include <string.h>
+
+const char *const perp_cell_status_names[] = { "planned",  "ok",           "fixed-work", "unsolved",
+                                               "diverged", "maxiter",      "timeout",    "oom",
+                                               "crash",    "setup-failed", "skipped",    NULL };
+
+perp_cell_status perp_cell_status_of(const char *name)
+{
+  int i = 0;
+  while (i < PERP_CELL_STATUSES && strcmp(perp_cell_status_names[i], name) != 0) i++;
+  return (perp_cell_status)i;
+}
+
+bool perp_cell_infrastructure(perp_cell_status status)
+{
+  return status == PERP_CELL_OOM || status == PERP_CELL_CRASH || status == PERP_CELL_SETUP_FAILED;
+}
+
+bool perp_cell_whole(perp_cell_status status)
+{
+  return status == PERP_CELL_OK || status == PERP_CELL_FIXED_WORK || status == PERP_CELL_UNSOLVED;
+}
+
+void perp_outcome_add(perp_outcome *o, const char *name, double value)
+{
+  for (int i = 0; i < o->n; i++)
+    if (strcmp(o->value[i].name, name) == 0) {
+      o->value[i].value = value;
+      return;
+    }
+  if (o->n == PERP_OUTCOME_VALUES) return;
+  snprintf(o->value[o->n].name, sizeof o->value[o->n].name, "%s", name);
+  o->value[o->n++].value = value;
+}
+
+int perp_kind_params(const perp_cell_kind *kind)
+{
+  int n = 0;
+  while (kind->params[n].type != PERP_PARAM_END) n++;
+  return n;
+}
+
+int perp_kind_param(const perp_cell_kind *kind, const char *key)
+{
+  for (int i = 0; kind->params[i].type != PERP_PARAM_END; i++)
+    if (strcmp(kind->params[i].key, key) == 0) return i;
+  return -1;
+}

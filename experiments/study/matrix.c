@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Studies of problems at the end of a run: who answers which family, and why not, in 80 columns. */
+#include "experiments/results/results.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Different texts and how often each of them stands in a row. */
+struct names {
+  int n;
+  const char **text;
+  int *length; /* of the part that counts */
+};
+
+static int name_index(perp_pool *pool, struct names *s, const char *text, int length)
+{
+  for (int i = 0; i < s->n; i++)
+    if (s->length[i] == length && strncmp(s->text[i], text, (size_t)length) == 0) return i;
+  if ((s->n & (s->n - 1)) == 0) { /* full at each power of two */
+    size_t room = s->n == 0 ? 1 : 2 * (size_t)s->n;
+    const char **longer = perp_pool_alloc(pool, room, sizeof *longer);
+    int *lengths = perp_pool_alloc(pool, room, sizeof *lengths);
+    if (s->n > 0) memcpy(longer, s->text, (size_t)s->n * sizeof *longer);
+    if (s->n > 0) memcpy(lengths, s->length, (size_t)s->n * sizeof *lengths);
+    s->text = longer;
+    s->length = lengths;
+  }
+  s->text[s->n] = text;
+  s->length[s->n] = length;
+  return s->n++;
+}
+
+/* A proof that there is no solution is an answer, too. */
+static bool answered(const perp_record *a)
+{
+  return a->status == PERP_CELL_OK || strcmp(a->reason, "infeasible") == 0;
+}
+
+/* In one word why there is no answer. */
+static const char *failure(const perp_record *a)
+{
+  bool ran = a->status == PERP_CELL_DIVERGED || a->status == PERP_CELL_MAXITER ||
+             a->status == PERP_CELL_UNSOLVED;
+  return ran && a->reason[0] != '\0' ? a->reason : perp_cell_status_names[a->status];
+}
+
+enum { ALL = 10 }; /* width of the column of totals */
+
+struct matrix {
+  struct names solvers, families, causes;
+  int *right, *total, *unsuited; /* [solvers * families] */
+  int *missed;                   /* [solvers * causes] */
+};
+
+static char letter(int k)
+{
+  return (char)(k < 26 ? 'a' + k : 'A' + k - 26);
+}
+
+static void print_heads(const struct names *s, int from, int to, FILE *out)
+{
+  perp_text line = { 0 };
+  for (int k = from; k < to; k++)
+    perp_text_add(&line, "%s%c=%.*s", k > from ? " " : "", letter(k), s->length[k], s->text[k]);
+  perp_wrap(out, 2, line.s);
+  perp_text_free(&line);
+}
+
+/* Columns from .. to - 1 of the families; the whole of each solver before them. */
+static void print_block(const struct matrix *m, int from, int to, int width, int name, FILE *out)
+{
+  fprintf(out, "  %-*s%*s", name, "", ALL, "all");
+  for (int f = from; f < to; f++) fprintf(out, "%*c", width, letter(f));
+  fprintf(out, "\n  %-*s%*s", name, "of", ALL, "");
+  for (int f = from; f < to; f++) {
+    int most = 0;
+    for (int s = 0; s < m->solvers.n; s++)
+      if (m->total[s * m->families.n + f] > most) most = m->total[s * m->families.n + f];
+    fprintf(out, "%*d", width, most);
+  }
+  putc('\n', out);
+  for (int s = 0; s < m->solvers.n; s++) {
+    int right = 0, total = 0;
+    for (int f = 0; f < m->families.n; f++) {
+      right += m->right[s * m->families.n + f];
+      total += m->total[s * m->families.n + f];
+    }
+    char all[32];
+    snprintf(all, sizeof all, "%d/%d", right, total);
+    fprintf(out, "  %-*.*s%*s", name, name, m->solvers.text[s], ALL, all);
+    for (int f = from; f < to; f++) {
+      int k = s * m->families.n + f;
+      char text[16];
+      if (m->right[k] > 0)
+        snprintf(text, sizeof text, "%d", m->right[k]);
+      else
+        snprintf(text, sizeof text, "%s",
+                 m->total[k] == 0                ? ""
+                 : m->unsuited[k] == m->total[k] ? "-"
+                                                 : ".");
+      fprintf(out, "%*s", width, text);
+    }
+    putc('\n', out);
+  }
+}
+
+static void print_causes(const struct matrix *m, int name, FILE *out)
+{
+  enum { WIDTH = PERP_TABLE_WIDTH };
+  if (m->causes.n == 0) return;
+  fprintf(out, "\nwhy not, in cells\n");
+  for (int s = 0; s < m->solvers.n; s++) {
+    perp_text line = { 0 };
+    for (;;) { /* the most frequent first */
+      int best = -1;
+      for (int c = 0; c < m->causes.n; c++) {
+        int k = s * m->causes.n + c;
+        if (m->missed[k] > 0 && (best < 0 || m->missed[k] > m->missed[s * m->causes.n + best]))
+          best = c;
+      }
+      if (best < 0) break;
+      perp_text_add(&line, "%s%d %s", line.n > 0 ? ", " : "", m->missed[s * m->causes.n + best],
+                    m->causes.text[best]);
+      m->missed[s * m->causes.n + best] = 0;
+    }
+    if (line.n > 0)
+      fprintf(out, "  %-*.*s  %.*s\n", name, name, m->solvers.text[s], WIDTH - name - 4, line.s);
+    perp_text_free(&line);
+  }
+}
+
+static void print_matrix(const struct matrix *m, const char *head, FILE *out)
+{
+  int name = 8, width = 2;
+  for (int s = 0; s < m->solvers.n; s++)
+    if (m->solvers.length[s] > name) name = m->solvers.length[s];
+  if (name > 28) name = 28;
+  for (int k = 0; k < m->solvers.n * m->families.n; k++)
+    while (m->total[k] >= (width > 3 ? 1000 : width > 2 ? 100 : 10) && width < 5) width++;
+  fprintf(out,
+          "\nanswers of each %s: solved, or proved to have no solution\n"
+          "(. none, - the family is outside of its domain)\n",
+          head);
+  int most = (PERP_TABLE_WIDTH - 2 - name - ALL) / width;
+  for (int from = 0; from < m->families.n; from += most) {
+    int to = from + most < m->families.n ? from + most : m->families.n;
+    if (from > 0) putc('\n', out);
+    print_block(m, from, to, width, name, out);
+    print_heads(&m->families, from, to, out);
+  }
+  print_causes(m, name, out);
+}
+
+bool perp_results_matrix(perp_results *r, FILE *out)
+{
+  const perp_study *s = r->study;
+  int problem = perp_kind_param(s->kind, "problem"), solver = -1;
+  for (int a = 0; a < s->n_axes; a++)
+    if (s->kind->params[s->axes[a].param].type == PERP_PARAM_PLUGIN) solver = s->axes[a].param;
+  if (problem < 0 || solver < 0) return false;
+  struct matrix m = { 0 };
+  int n = r->plan.n, *row = perp_xalloc((size_t)n + 1, sizeof *row);
+  int *column = perp_xalloc((size_t)n + 1, sizeof *column);
+  int *cause = perp_xalloc((size_t)n + 1, sizeof *cause);
+  for (int i = 0; i < n; i++) {
+    const perp_record *a = &r->record[i];
+    const char *text = r->plan.cells[i].value[problem], *who = r->plan.cells[i].value[solver];
+    row[i] = column[i] = cause[i] = -1;
+    if (a->status == PERP_CELL_PLANNED || a->status == PERP_CELL_SKIPPED) continue;
+    row[i] = name_index(&r->pool, &m.solvers, who, (int)strlen(who));
+    column[i] = name_index(&r->pool, &m.families, text, (int)strcspn(text, ":"));
+    if (!answered(a)) {
+      const char *why = failure(a);
+      cause[i] = name_index(&r->pool, &m.causes, why, (int)strlen(why));
+    }
+  }
+  size_t cells = (size_t)m.solvers.n * (size_t)m.families.n;
+  m.right = perp_xalloc(cells + 1, sizeof *m.right);
+  m.total = perp_xalloc(cells + 1, sizeof *m.total);
+  m.unsuited = perp_xalloc(cells + 1, sizeof *m.unsuited);
+  m.missed = perp_xalloc((size_t)m.solvers.n * (size_t)m.causes.n + 1, sizeof *m.missed);
+  for (int i = 0; i < n; i++) {
+    if (row[i] < 0) continue;
+    int k = row[i] * m.families.n + column[i];
+    m.total[k]++;
+    m.right[k] += cause[i] < 0;
+    m.unsuited[k] += strcmp(r->record[i].reason, "unsuited") == 0;
+    if (cause[i] >= 0) m.missed[row[i] * m.causes.n + cause[i]]++;
+  }
+  bool some = m.solvers.n > 0 && m.families.n <= 52;
+  if (some) print_matrix(&m, s->kind->params[solver].key, out);
+  free(m.right);
+  free(m.total);
+  free(m.unsuited);
+  free(m.missed);
+  free(row);
+  free(column);
+  free(cause);
+  return some;
+}

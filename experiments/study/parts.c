@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/study/parts.h"
+
+#include <string.h>
+
+static const struct {
+  const char *name;
+  perp_kind kind;
+  unsigned used; /* what a formulation that uses it says; 0: every one does */
+} table[PERP_PARTS] = {
+  [PERP_PART_FORMULATION] = { "formulation", PERP_KIND_formulation, 0 },
+  [PERP_PART_ODE] = { "ode", PERP_KIND_ode, PERP_FORM_USES_ODE },
+  [PERP_PART_KKT] = { "kkt", PERP_KIND_kkt, PERP_FORM_USES_KKT },
+  [PERP_PART_LCP] = { "lcp", PERP_KIND_lcp, PERP_FORM_USES_LCP },
+  [PERP_PART_STAB] = { "stab", PERP_KIND_stab, PERP_FORM_USES_STAB },
+  [PERP_PART_CONTACT] = { "contact", PERP_KIND_contact, PERP_FORM_USES_LCP },
+};
+
+const char *perp_part_name(int part)
+{
+  return table[part].name;
+}
+
+perp_kind perp_part_kind(int part)
+{
+  return table[part].kind;
+}
+
+perp_spec *perp_part(perp_parts *p, int part)
+{
+  perp_spec *const specs[PERP_PARTS] = { &p->formulation, &p->ode,  &p->kkt,
+                                         &p->lcp,         &p->stab, &p->contact };
+  return specs[part];
+}
+
+const char *perp_part_text(const perp_request *r, int part)
+{
+  const char *const texts[PERP_PARTS] = { r->formulation, r->ode,  r->kkt,
+                                          r->lcp,         r->stab, r->contact };
+  return texts[part];
+}
+
+void perp_scene_look(const perp_scene *scene, perp_scene_facts *facts)
+{
+  const perp_model *model = scene->model;
+  *facts = (perp_scene_facts){ .bodies = model != NULL };
+  if (model == NULL) return;
+  facts->rows = perp_model_m(model);
+  facts->shapes = perp_model_shapes(model);
+  facts->drives = perp_model_drives(model);
+}
+
+/* What the scene lacks for the part to have a say; NULL: nothing. */
+static const char *lacks(const perp_scene_facts *facts, int part)
+{
+  const bool shapes = facts->shapes > 0, joints = facts->rows > 0;
+  switch (part) {
+  case PERP_PART_KKT:
+    return joints ? NULL : "joints";
+  case PERP_PART_STAB:
+    return joints || shapes ? NULL : "joints and no contacts";
+  case PERP_PART_LCP:
+    return shapes || facts->drives > 0 ? NULL : "contacts, limits or motors";
+  case PERP_PART_CONTACT:
+    return shapes ? NULL : "contacts";
+  default:
+    return NULL;
+  }
+}
+
+const char *perp_part_unused(const perp_scene_facts *facts, const char *scene,
+                             const perp_desc *formulation, int part, char why[PERP_WHY_MAX])
+{
+  if (!facts->bodies) {
+    if (part == PERP_PART_ODE) return NULL;
+    snprintf(why, PERP_WHY_MAX, "in scene %.48s, a plain ODE problem without bodies", scene);
+    return why;
+  }
+  if (table[part].used != 0 && !(formulation->caps & table[part].used)) {
+    snprintf(why, PERP_WHY_MAX, "with formulation %.48s", formulation->name);
+    return why;
+  }
+  const char *missing = lacks(facts, part);
+  if (missing == NULL) return NULL;
+  snprintf(why, PERP_WHY_MAX, "in scene %.48s, which has no %s", scene, missing);
+  return why;
+}
+
+/* "; with it: --formulation velocity, acceleration" */
+static void who_uses(const perp_ctx *ctx, int part, char *buf, size_t size)
+{
+  const perp_desc *d;
+  size_t n = 0;
+  buf[0] = '\0';
+  for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_formulation, i)) != NULL; i++) {
+    if (!(d->caps & table[part].used) || n + strlen(d->name) + 64 > size) continue;
+    n += (size_t)snprintf(buf + n, size - n, "%s%s",
+                          n == 0 ? ", or take a formulation that uses one: " : ", ", d->name);
+  }
+}
+
+/* A part that was named, and then would be left out without a word. */
+static perp_status refuse(perp_ctx *ctx, int part, const char *text, const char *why)
+{
+  char others[256] = "";
+  if (strncmp(why, "with formulation", 16) == 0) who_uses(ctx, part, others, sizeof others);
+  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s %s has no effect %s: leave it out%s",
+                   table[part].name, text, why, others);
+}
+
+static perp_ode_control *control_of(const perp_spec *ode)
+{
+  return ode->opts; /* the first member of every ODE method's options */
+}
+
+static perp_status formulation_of(perp_ctx *ctx, const perp_scene_facts *facts,
+                                  const perp_parts *parts, perp_spec *formulation)
+{
+  *formulation = (perp_spec){ 0 };
+  return facts->bodies ? perp_parts_formulation(ctx, parts, formulation) : PERP_OK;
+}
+
+perp_status perp_parts_read(perp_ctx *ctx, const perp_request *request, const perp_scene *scene,
+                            const char *name, perp_parts *parts, bool *adaptive)
+{
+  char why[PERP_WHY_MAX];
+  perp_scene_facts facts;
+  perp_spec formulation = { 0 };
+  perp_status status = PERP_OK;
+  *adaptive = false;
+  for (int i = 0; i < PERP_PARTS; i++) {
+    const char *text = perp_part_text(request, i);
+    if (text != NULL && text[0] != '\0')
+      PERP_TRY(perp_spec_parse(ctx, table[i].kind, text, perp_part(parts, i)));
+  }
+  perp_scene_look(scene, &facts);
+  PERP_TRY(formulation_of(ctx, &facts, parts, &formulation));
+  for (int i = 0; i < PERP_PARTS && status == PERP_OK; i++)
+    if (perp_part(parts, i)->d != NULL &&
+        perp_part_unused(&facts, name, formulation.d, i, why) != NULL)
+      status = refuse(ctx, i, perp_part_text(request, i), why);
+  /* what is not given: the defaults of a run, so that the result can name them */
+  if (status == PERP_OK && facts.bodies) status = perp_parts_complete(ctx, scene->model, parts);
+  if (status == PERP_OK && !facts.bodies && parts->ode.d == NULL)
+    status = perp_spec_parse(ctx, PERP_KIND_ode, "rk4", &parts->ode);
+  for (int i = 0; i < PERP_PARTS && status == PERP_OK; i++)
+    if (perp_part_unused(&facts, name, formulation.d, i, why) != NULL)
+      perp_spec_free(perp_part(parts, i));
+  perp_spec_free(&formulation);
+  if (status != PERP_OK || parts->ode.d == NULL) return status;
+  /* a method that can choose its steps does so when nobody has */
+  if (!(request->h > 0) && (parts->ode.d->caps & (PERP_ODE_EMBEDDED | PERP_ODE_VARIABLE_ORDER)) &&
+      control_of(&parts->ode)->tol == 0)
+    control_of(&parts->ode)->tol = 1e-9;
+  *adaptive = control_of(&parts->ode)->tol > 0;
+  return PERP_OK;
+}
+
+void perp_parts_write(const perp_parts *parts, perp_result *result)
+{
+  perp_parts borrowed = *parts;
+  char *const texts[PERP_PARTS] = { result->formulation, result->ode,  result->kkt,
+                                    result->lcp,         result->stab, result->contact };
+  for (int i = 0; i < PERP_PARTS; i++) {
+    const perp_spec *part = perp_part(&borrowed, i);
+    if (part->d != NULL) perp_spec_format(part, texts[i], PERP_SPEC_MAX);
+  }
+}
+
+void perp_parts_free(perp_parts *parts)
+{
+  for (int i = 0; i < PERP_PARTS; i++) perp_spec_free(perp_part(parts, i));
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/study/plan.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- expressions over cells ------------------------------------------------------------------------------ */
+
+static void cell_value(void *user, int row, int column, perp_value *v)
+{
+  const perp_plan_scope *s = user;
+  *v = (perp_value){ PERP_VALUE_MISSING, 0, NULL };
+  if (column == s->study->n_params) {
+    perp_cell_status status = s->status != NULL ? s->status[row] : PERP_CELL_PLANNED;
+    *v = (perp_value){ PERP_VALUE_TEXT, 0, perp_cell_status_names[status] };
+    return;
+  }
+  const char *text = s->plan->cells[row].value[column];
+  if (text[0] == '\0') return;
+  *v = s->study->columns[column].type == PERP_COLUMN_NUMBER
+           ? (perp_value){ PERP_VALUE_NUMBER, strtod(text, NULL), NULL }
+           : (perp_value){ PERP_VALUE_TEXT, 0, text };
+}
+
+void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *s, const perp_study *study,
+                          const perp_plan *plan, const perp_cell_status *status)
+{
+  *s = (perp_plan_scope){ .scope = { .ctx = ctx,
+                                     .columns = study->columns,
+                                     .n_columns = study->n_params + 1,
+                                     .rows = plan->n,
+                                     .value = cell_value },
+                          .plan = plan,
+                          .status = status,
+                          .study = study };
+  s->scope.user = s;
+}
+
+/* ---- the grid ------------------------------------------------------------------------------------------------ */
+
+static void cell_id(const perp_study *study, perp_cell *cell)
+{
+  perp_text t = { 0 };
+  perp_text_add(&t, "kind=%s\n", study->kind->name);
+  for (int p = 0; p < study->n_params; p++)
+    if (cell->value[p][0] != '\0') /* a parameter that is added later does not rename old cells */
+      perp_text_add(&t, "%s=%s\n", study->kind->params[p].key, cell->value[p]);
+  snprintf(cell->id, sizeof cell->id, "%016llx", (unsigned long long)perp_hash64(t.s, t.n, 0));
+  perp_text_free(&t);
+}
+
+static bool same_values(const perp_study *study, const perp_cell *a, const perp_cell *b)
+{
+  for (int p = 0; p < study->n_params; p++)
+    if (strcmp(a->value[p], b->value[p]) != 0) return false;
+  return true;
+}
+
+/* Open addressing over the ids: index of the cell with the id of `cell`, or where it belongs. */
+static size_t slot_of(const perp_plan *plan, const int *table, size_t mask, const perp_cell *cell)
+{
+  size_t i = (size_t)strtoull(cell->id, NULL, 16) & mask;
+  while (table[i] >= 0 && strcmp(plan->cells[table[i]].id, cell->id) != 0) i = (i + 1) & mask;
+  return i;
+}
+
+static int drop_of(perp_plan *plan, int param, const char *why)
+{
+  int i = 0;
+  while (i < plan->n_drops &&
+         (plan->drops[i].param != param || strcmp(plan->drops[i].why, why) != 0))
+    i++;
+  if (i == plan->n_drops) {
+    if ((i & (i - 1)) == 0) { /* full: 0, 1, 2, 4, ... */
+      perp_drop *more = perp_pool_alloc(&plan->pool, i == 0 ? 1 : 2 * (size_t)i, sizeof *more);
+      if (i > 0) memcpy(more, plan->drops, (size_t)i * sizeof *more);
+      plan->drops = more;
+    }
+    plan->drops[plan->n_drops++] = (perp_drop){ param, perp_pool_strdup(&plan->pool, why), 0 };
+  }
+  plan->drops[i].combinations++;
+  return i;
+}
+
+static void make_uses(const perp_study *study, perp_plan *plan)
+{
+  plan->use = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *plan->use);
+  for (int p = 0; p < study->n_params; p++) {
+    int n = 1;
+    for (int a = 0; a < study->n_axes; a++)
+      if (study->axes[a].param == p) n = study->axes[a].n;
+    plan->use[p] = perp_pool_alloc(&plan->pool, (size_t)n, sizeof **plan->use);
+    for (int i = 0; i < n; i++) plan->use[p][i].drop = -1;
+  }
+}
+
+/* What the kind says has no effect is counted, what has one is used.  index [n_params]: which value each has. */
+static void canonical(perp_ctx *ctx, const perp_study *study, perp_plan *plan, const int *index,
+                      void **memory, char (*why)[PERP_WHY_MAX], perp_cell *cell)
+{
+  for (int p = 0; p < study->n_params; p++) why[p][0] = '\0';
+  if (study->kind->canonical != NULL)
+    study->kind->canonical(ctx, study, &plan->pool, memory, cell->value, why);
+  for (int p = 0; p < study->n_params; p++) {
+    perp_value_use *use = &plan->use[p][index[p]];
+    use->combinations++;
+    if (why[p][0] == '\0')
+      use->used = true;
+    else
+      use->drop = drop_of(plan, p, why[p]);
+  }
+}
+
+perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *plan)
+{
+  *plan = (perp_plan){ .combinations = 1 };
+  for (int a = 0; a < study->n_axes; a++) {
+    plan->combinations *= study->axes[a].n;
+    if (plan->combinations > PERP_CELLS_MAX)
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "the grid has more than %d combinations",
+                       PERP_CELLS_MAX);
+  }
+  int total = (int)plan->combinations;
+  plan->cells = perp_pool_alloc(&plan->pool, (size_t)total, sizeof *plan->cells);
+  plan->excluded = perp_pool_alloc(&plan->pool, (size_t)study->n_exclude + 1,
+                                   sizeof *plan->excluded);
+  size_t mask = 15;
+  while (mask < 2 * (size_t)total) mask = 2 * mask + 1;
+  int *table = perp_xalloc(mask + 1, sizeof *table);
+  for (size_t i = 0; i <= mask; i++) table[i] = -1;
+
+  perp_plan_scope scope;
+  perp_plan_scope_init(ctx, &scope, study, plan, NULL);
+  perp_ctx quiet = *ctx;
+  perp_status status = PERP_OK;
+  void *memory = NULL;
+  int *index = perp_xalloc((size_t)study->n_params + 1, sizeof *index);
+  char(*why)[PERP_WHY_MAX] = perp_xalloc((size_t)study->n_params + 1, sizeof *why);
+  make_uses(study, plan);
+  for (int k = 0; k < total && status == PERP_OK; k++) {
+    perp_cell *cell = &plan->cells[plan->n];
+    cell->value = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *cell->value);
+    for (int p = 0; p < study->n_params; p++)
+      cell->value[p] = study->fixed[p] != NULL ? study->fixed[p] : "";
+    int rest = k;
+    for (int a = study->n_axes - 1; a >= 0; a--) {
+      const perp_axis *axis = &study->axes[a];
+      index[axis->param] = rest % axis->n;
+      cell->value[axis->param] = axis->value[rest % axis->n];
+      rest /= axis->n;
+    }
+    /* excludes see the combination as it is written, before parts that are not used are dropped */
+    int rule = 0;
+    while (rule < study->n_exclude &&
+           !perp_expr_true(study->exclude[rule].where, &scope.scope, plan->n))
+      rule++;
+    if (rule < study->n_exclude) {
+      plan->excluded[rule]++;
+      continue;
+    }
+    canonical(&quiet, study, plan, index, &memory, why, cell);
+    cell_id(study, cell);
+    size_t slot = slot_of(plan, table, mask, cell);
+    if (table[slot] >= 0) {
+      if (same_values(study, &plan->cells[table[slot]], cell))
+        plan->duplicates++;
+      else
+        status = PERP_FAIL(ctx, PERP_ERR_INTERNAL, "two different cells have the id %s", cell->id);
+      continue;
+    }
+    table[slot] = plan->n++;
+  }
+  free(table);
+  free(index);
+  free(why);
+  if (status != PERP_OK) perp_plan_free(plan);
+  return status;
+}
+
+void perp_plan_free(perp_plan *plan)
+{
+  perp_pool_free(&plan->pool);
+  *plan = (perp_plan){ 0 };
+}
+
+int perp_plan_find(const perp_plan *plan, const char *id)
+{
+  int found = -1;
+  size_t n = strlen(id);
+  if (n == 0) return -1;
+  for (int i = 0; i < plan->n; i++) {
+    if (strncmp(plan->cells[i].id, id, n) != 0) continue;
+    if (found >= 0) return -2;
+    found = i;
+  }
+  return found;
+}
+
+void perp_cell_label(const perp_study *study, const perp_cell *cell, perp_text *out)
+{
+  for (int a = 0; a < study->n_axes; a++) {
+    int p = study->axes[a].param;
+    perp_text_add(out, "%s%s=%s", a > 0 ? " " : "", study->kind->params[p].key,
+                  cell->value[p][0] ? cell->value[p] : "-");
+  }
+  if (study->n_axes == 0) perp_text_add(out, "%s", study->name);
+}
+
+/* ---- plan.jsonl ------------------------------------------------------------------------------------------------ */
+
+perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *study,
+                            const perp_plan *plan, const perp_selection *selection)
+{
+  char *text = NULL;
+  size_t size = 0;
+  FILE *m = open_memstream(&text, &size);
+  if (m == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the plan");
+  perp_json j = { .out = m };
+  perp_json_open(&j, NULL, '{');
+  perp_json_text(&j, "plan", "perp-plan/1");
+  perp_json_int(&j, "schema", selection->schema > 0 ? selection->schema : PERP_RESULTS_SCHEMA);
+  perp_json_text(&j, "study", study->name);
+  perp_json_text(&j, "kind", study->kind->name);
+  perp_json_text(&j, "profile", study->profile);
+  perp_json_text(&j, "only", selection->only);
+  perp_json_text(&j, "skip", selection->skip);
+  perp_json_text(&j, "shard", selection->shard);
+  perp_json_text(&j, "plugins", selection->plugins);
+  perp_json_int(&j, "cells", plan->n);
+  perp_json_close(&j, '}');
+  for (int i = 0; i < plan->n; i++) {
+    perp_json_open(&j, NULL, '{');
+    perp_json_text(&j, "cell", plan->cells[i].id);
+    for (int p = 0; p < study->n_params; p++)
+      if (plan->cells[i].value[p][0] != '\0')
+        perp_json_text(&j, study->kind->params[p].key, plan->cells[i].value[p]);
+    perp_json_close(&j, '}');
+  }
+  fclose(m);
+  perp_status status = perp_write_file(ctx, path, text, size);
+  free(text);
+  return status;
+}
+
+perp_status perp_schema_unknown(perp_ctx *ctx, const char *path, int schema)
+{
+  return PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                   "%s: results of schema %d; this perp reads up to %d: read them with the perp "
+                   "that wrote them",
+                   path, schema, PERP_RESULTS_SCHEMA);
+}
+
+static const char *member(perp_pool *pool, const json_t *object, const char *key)
+{
+  const char *text = json_string_value(json_object_get(object, key));
+  return text != NULL ? perp_pool_strdup(pool, text) : NULL;
+}
+
+static perp_status load_line(perp_ctx *ctx, const char *path, int line, const char *text, size_t n,
+                             const perp_study *study, perp_plan *plan, perp_selection *selection)
+{
+  json_t *object = json_loadb(text, n, 0, NULL);
+  perp_status status = PERP_OK;
+  const char *id = json_string_value(json_object_get(object, "cell"));
+  if (line == 1) {
+    const char *mark = json_string_value(json_object_get(object, "plan"));
+    if (mark == NULL || strcmp(mark, "perp-plan/1") != 0)
+      status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: not a plan (line 1)", path);
+    const json_t *schema = json_object_get(object, "schema");
+    selection->schema = json_is_integer(schema) ? (int)json_integer_value(schema) : 1;
+    if (status == PERP_OK && selection->schema > PERP_RESULTS_SCHEMA)
+      status = perp_schema_unknown(ctx, path, selection->schema);
+    selection->only = member(&plan->pool, object, "only");
+    selection->skip = member(&plan->pool, object, "skip");
+    selection->shard = member(&plan->pool, object, "shard");
+    selection->plugins = member(&plan->pool, object, "plugins");
+  } else if (id == NULL || strlen(id) != 16)
+    status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: not a cell", path, line);
+  else {
+    perp_cell *cell = &plan->cells[plan->n++];
+    snprintf(cell->id, sizeof cell->id, "%s", id);
+    cell->value = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *cell->value);
+    for (int p = 0; p < study->n_params; p++) {
+      const char *value = member(&plan->pool, object, study->kind->params[p].key);
+      cell->value[p] = value != NULL ? value : "";
+    }
+  }
+  json_decref(object);
+  return status;
+}
+
+perp_status perp_plan_load(perp_ctx *ctx, const char *path, const perp_study *study,
+                           perp_plan *plan, perp_selection *selection)
+{
+  *plan = (perp_plan){ 0 };
+  *selection = (perp_selection){ 0 };
+  size_t size = 0;
+  char *text = perp_read_file(path, &size);
+  if (text == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, strerror(errno));
+  size_t lines = 1;
+  for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
+  plan->cells = perp_pool_alloc(&plan->pool, lines, sizeof *plan->cells);
+  plan->excluded = perp_pool_alloc(&plan->pool, (size_t)study->n_exclude + 1,
+                                   sizeof *plan->excluded);
+  perp_status status = PERP_OK;
+  int line = 0;
+  for (char *s = text; *s != '\0' && status == PERP_OK;) {
+    size_t n = strcspn(s, "\n");
+    status = load_line(ctx, path, ++line, s, n, study, plan, selection);
+    s += n + (s[n] == '\n');
+  }
+  if (status == PERP_OK && line == 0) status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s is empty", path);
+  free(text);
+  if (status != PERP_OK) perp_plan_free(plan);
+  return status;
+}

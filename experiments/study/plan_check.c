@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a plan says about its study: values that nothing uses, combinations that are one cell. */
+#include "experiments/cli/cli.h"
+#include "experiments/study/plan.h"
+
+#include <string.h>
+
+static void unused(const perp_study *s, const perp_plan *plan, int p, const char *value,
+                   const perp_node *at, const perp_value_use *use, perp_diag *diag)
+{
+  if (at == NULL || use->used || plan->n == 0) return;
+  const bool command_line = strncmp(at->src->name, "--", 2) == 0;
+  if (s->narrowed && !command_line) return;
+  if (use->drop >= 0)
+    perp_diag_error(diag, at, 0, "leave it out", "%s %s is used by no cell: it has no effect %s",
+                    s->kind->params[p].key, value, plan->drops[use->drop].why);
+  else
+    perp_diag_error(diag, at, 0, "leave it out, or change the rule",
+                    "%s %s is in no cell: all its combinations are excluded",
+                    s->kind->params[p].key, value);
+}
+
+void perp_plan_check(const perp_study *s, const perp_plan *plan, perp_diag *diag)
+{
+  for (int p = 0; p < s->n_params; p++)
+    unused(s, plan, p, s->fixed[p], s->fixed_at[p], &plan->use[p][0], diag);
+  for (int a = 0; a < s->n_axes; a++) {
+    const perp_axis *axis = &s->axes[a];
+    for (int i = 0; i < axis->n && axis->at != NULL; i++)
+      unused(s, plan, axis->param, axis->value[i], axis->at[i], &plan->use[axis->param][i], diag);
+  }
+}
+
+int perp_plan_refuse(const perp_study *study, const perp_plan *plan)
+{
+  perp_diag diag = { 0 };
+  perp_plan_check(study, plan, &diag);
+  int status = diag.errors == 0                   ? -1
+               : diag.errors == diag.command_line ? PERP_EXIT_USAGE
+                                                  : PERP_EXIT_INPUT;
+  if (diag.errors > 0) fputs(diag.text.s, stderr);
+  perp_diag_free(&diag);
+  return status;
+}
+
+void perp_plan_say(const perp_study *s, const perp_plan *plan, perp_text *out)
+{
+  enum { MOST = 8 };
+  int said = 0, more = 0;
+  if (plan->duplicates == 0) return;
+  perp_text_add(out, "%d combinations are %d cells", plan->n + plan->duplicates, plan->n);
+  for (int i = 0; i < plan->n_drops; i++) {
+    const perp_drop *d = &plan->drops[i];
+    bool varies = s->fixed[d->param] == NULL; /* only then two combinations can differ in it */
+    if (varies && said == MOST) more++;
+    if (!varies || said == MOST) continue;
+    perp_text_add(out, "%s%s has no effect %s", said++ > 0 ? "; " : ": ",
+                  s->kind->params[d->param].key, d->why);
+  }
+  if (more > 0) perp_text_add(out, "; and %d more reasons", more);
+}
+
+void perp_plan_warn(const perp_study *study, const perp_plan *plan)
+{
+  perp_text t = { 0 };
+  perp_plan_say(study, plan, &t);
+  if (t.n > 0) perp_say("%s", t.s);
+  perp_text_free(&t);
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading a study file: YAML -> tree -> profile and --set merged -> checked study. */
+#include "experiments/study/study_fields.h"
+
+#include "experiments/study/describe.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- sections ------------------------------------------------------------------------------------------- */
+
+static void read_head(perp_study_reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "name", "title", "question", "seed", NULL };
+  perp_study *s = r->s;
+  const char *schema = perp_study_text(r, root, "schema", NULL);
+  if (schema == NULL)
+    perp_diag_error(r->diag, root, 0, NULL, "'schema: perp-study/1' is missing");
+  else if (strcmp(schema, "perp-study/1") != 0)
+    perp_diag_error(r->diag, perp_tree_get(root, "schema"), 0, "use perp-study/1",
+                    "unknown schema '%s'", schema);
+  const perp_node *head = perp_study_section(r, root, "study", keys);
+  char *base = perp_base_name(s->file, ".yaml");
+  s->name = perp_study_text(r, head, "name", perp_pool_strdup(&s->pool, base));
+  free(base);
+  size_t n = strspn(s->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+");
+  if (s->name[0] == '\0' || s->name[0] == '.' || s->name[n] != '\0' || n > 100)
+    perp_diag_error(r->diag, head != NULL ? perp_tree_get(head, "name") : NULL, (int)n, NULL,
+                    "the name of a study is a file name: letters, digits, '-', '_', '.', '+'");
+  s->title = perp_study_text(r, head, "title", s->name);
+  s->question = perp_study_text(r, head, "question", "");
+  const char *seed = perp_study_text(r, head, "seed", "1");
+  int64_t v = 1;
+  if (perp_parse_int(r->ctx, seed, 0, INT64_MAX, &v) != PERP_OK)
+    perp_diag_error(r->diag, perp_tree_get(head, "seed"), 0, NULL, "seed: %s", r->ctx->msg);
+  s->seed = (uint64_t)v;
+}
+
+static const perp_cell_kind *read_kind(perp_study_reader *r, const perp_node *root,
+                                       const perp_cell_kind *const *kinds)
+{
+  const char *name = perp_study_text(r, root, "kind", NULL);
+  const char *names[16];
+  int n = 0;
+  for (; kinds[n] != NULL && n < 16; n++) {
+    names[n] = kinds[n]->name;
+    if (name != NULL && strcmp(name, names[n]) == 0) return kinds[n];
+    /* a section that only one kind has names the kind */
+    for (int i = 0; name == NULL && kinds[n]->sections != NULL && kinds[n]->sections[i] != NULL;
+         i++)
+      if (perp_tree_get(root, kinds[n]->sections[i]) != NULL) return kinds[n];
+  }
+  if (name == NULL) return kinds[0];
+  const char *close = perp_closest(name, names, n);
+  char hint[80] = "";
+  if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?", close);
+  perp_diag_error(r->diag, perp_tree_get(root, "kind"), 0, close != NULL ? hint : NULL,
+                  "unknown kind of study '%s'", name);
+  return NULL;
+}
+
+static void read_params(perp_study_reader *r, const perp_node *root)
+{
+  perp_study *s = r->s;
+  const perp_param *params = s->kind->params;
+  const char **keys = perp_pool_alloc(&s->pool, (size_t)s->n_params + 1, sizeof *keys);
+  int n = 0;
+  for (int i = 0; i < s->n_params; i++)
+    if (!params[i].hidden) keys[n++] = params[i].key;
+  const perp_node *grid = perp_study_section(r, root, "grid", keys);
+  /* axes in the order of the file: the last one varies fastest */
+  for (int g = 0; grid != NULL && g < grid->n; g++) {
+    int p = perp_kind_param(s->kind, grid->key[g]->text);
+    if (p < 0 || params[p].hidden) continue;
+    const perp_node *outside = perp_tree_get(root, params[p].key);
+    if (outside != NULL)
+      perp_diag_error(r->diag, outside, 0, NULL, "%s stands in the grid too (line %d)",
+                      params[p].key, grid->key[g]->line + 1);
+    perp_study_read_param(r->ctx, r->s, r->diag, p, grid->item[g]);
+  }
+  for (int p = 0; p < s->n_params; p++) {
+    const perp_node *node = params[p].hidden ? NULL : perp_tree_get(root, params[p].key);
+    if (node != NULL) {
+      perp_study_read_param(r->ctx, r->s, r->diag, p, node);
+    } else if (perp_tree_get(grid, params[p].key) == NULL && s->fixed[p] == NULL) {
+      if (strcmp(params[p].key, "seed") == 0)
+        s->fixed[p] = perp_pool_printf(&s->pool, "%llu", (unsigned long long)s->seed);
+      else if (params[p].dflt != NULL)
+        s->fixed[p] = params[p].dflt;
+    }
+  }
+}
+
+static void require_params(perp_study_reader *r, const perp_node *root)
+{
+  perp_study *s = r->s;
+  const perp_node *grid = perp_tree_get(root, "grid");
+  for (int p = 0; p < s->n_params; p++) {
+    const char *key = s->kind->params[p].key;
+    bool axis = perp_tree_get(root, key) != NULL || perp_tree_get(grid, key) != NULL;
+    for (int a = 0; a < s->n_axes; a++) axis = axis || s->axes[a].param == p;
+    if (!axis && s->fixed[p] == NULL) {
+      perp_diag_error(r->diag, root, 0, NULL, "'%s' is missing: %s", key, s->kind->params[p].help);
+    }
+  }
+}
+
+static void make_columns(const perp_ctx *ctx, perp_study *s)
+{
+  s->metric = s->kind->metrics(ctx, &s->pool);
+  while (s->metric[s->n_metrics].name != NULL) s->n_metrics++;
+  s->columns = perp_pool_alloc(&s->pool, (size_t)(s->n_params + 1 + s->n_metrics),
+                               sizeof *s->columns);
+  for (int p = 0; p < s->n_params; p++) {
+    const perp_param *q = &s->kind->params[p];
+    perp_column *c = &s->columns[s->n_columns++];
+    c->name = q->key;
+    c->unit = q->type == PERP_PARAM_REAL ? q->unit : "";
+    c->kind = q->plugin;
+    c->type = q->type == PERP_PARAM_PLUGIN ? PERP_COLUMN_PLUGIN
+              : q->type == PERP_PARAM_TEXT ? PERP_COLUMN_TEXT
+                                           : PERP_COLUMN_NUMBER;
+  }
+  s->columns[s->n_columns++] = (perp_column){ .name = "status",
+                                              .type = PERP_COLUMN_TEXT,
+                                              .choices = perp_cell_status_names };
+  for (int m = 0; m < s->n_metrics; m++)
+    s->columns[s->n_columns++] = (perp_column){ .name = s->metric[m].name,
+                                                .type = PERP_COLUMN_NUMBER,
+                                                .unit = s->metric[m].unit };
+}
+
+static const perp_node *list_of(perp_study_reader *r, const perp_node *root, const char *key)
+{
+  const perp_node *list = perp_tree_get(root, key);
+  if (perp_study_empty(list)) return NULL;
+  if (list->type != PERP_NODE_LIST) {
+    perp_diag_error(r->diag, list, 0, NULL, "%s must be a list", key);
+    return NULL;
+  }
+  for (int i = 0; i < list->n; i++)
+    if (list->item[i]->type != PERP_NODE_MAP) {
+      perp_diag_error(r->diag, list->item[i], 0, NULL, "%s: each item must be a map of key: value",
+                      key);
+      return NULL;
+    }
+  return list;
+}
+
+static void check_metric(perp_study_reader *r, const perp_node *at, const char *name)
+{
+  perp_study *s = r->s;
+  if (perp_study_metric(s, name) != NULL) return;
+  const char **names = perp_xalloc((size_t)s->n_metrics + 1, sizeof *names);
+  for (int m = 0; m < s->n_metrics; m++) names[m] = s->metric[m].name;
+  const char *close = perp_closest(name, names, s->n_metrics);
+  char hint[100] = "(perp list metrics)";
+  if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?   (perp list metrics)", close);
+  perp_diag_error(r->diag, at, 0, hint, "unknown metric '%s'", name);
+  free(names);
+}
+
+static void read_exclude(perp_study_reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "where", "reason", NULL };
+  const perp_node *list = list_of(r, root, "exclude");
+  if (list == NULL) return;
+  perp_study *s = r->s;
+  s->exclude = perp_pool_alloc(&s->pool, (size_t)list->n, sizeof *s->exclude);
+  for (int i = 0; i < list->n; i++) {
+    perp_exclude *e = &s->exclude[s->n_exclude];
+    perp_study_check_keys(r->diag, list->item[i], "exclude", keys);
+    e->where_text = perp_study_text(r, list->item[i], "where", "");
+    e->reason = perp_study_text(r, list->item[i], "reason", "");
+    if (perp_study_expression(r, list->item[i], "where", s->n_params, false, &e->where) != NULL)
+      s->n_exclude++;
+  }
+}
+
+static void read_published(perp_study_reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "where", "metric", "value", "source", NULL };
+  const perp_node *list = list_of(r, root, "published");
+  if (list == NULL) return;
+  perp_study *s = r->s;
+  s->published = perp_pool_alloc(&s->pool, (size_t)list->n, sizeof *s->published);
+  for (int i = 0; i < list->n; i++) {
+    const perp_node *item = list->item[i];
+    perp_published *p = &s->published[s->n_published];
+    perp_study_check_keys(r->diag, item, "published", keys);
+    p->where_text = perp_study_text(r, item, "where", "");
+    p->source = perp_study_text(r, item, "source", "");
+    p->metric = perp_study_text(r, item, "metric", "");
+    if (perp_tree_get(item, "metric") == NULL)
+      perp_diag_error(r->diag, item, 0, NULL, "'metric' is missing here");
+    else
+      check_metric(r, perp_tree_get(item, "metric"), p->metric);
+    if (perp_tree_get(item, "value") == NULL)
+      perp_diag_error(r->diag, item, 0, NULL, "'value' is missing here");
+    const perp_metric *m = perp_study_metric(s, p->metric);
+    char unit[32] = ""; /* of "m or rad" the first */
+    if (m != NULL) snprintf(unit, sizeof unit, "%s", m->unit);
+    char * or = strstr(unit, " or ");
+    if (or != NULL) * or = '\0';
+    p->value = perp_study_number(r, item, "value", unit, -HUGE_VAL, HUGE_VAL, 0);
+    if (perp_study_expression(r, item, "where", s->n_params + 1, false, &p->where) != NULL)
+      s->n_published++;
+  }
+}
+
+static void read_claims(perp_study_reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "text", "expr", NULL };
+  const perp_node *list = list_of(r, root, "claims");
+  if (list == NULL) return;
+  perp_study *s = r->s;
+  s->claims = perp_pool_alloc(&s->pool, (size_t)list->n, sizeof *s->claims);
+  for (int i = 0; i < list->n; i++) {
+    perp_claim *c = &s->claims[s->n_claims];
+    perp_study_check_keys(r->diag, list->item[i], "claims", keys);
+    c->expr_text = perp_study_text(r, list->item[i], "expr", "");
+    c->text = perp_study_text(r, list->item[i], "text", c->expr_text);
+    if (perp_study_expression(r, list->item[i], "expr", s->n_columns, true, &c->expr) != NULL)
+      s->n_claims++;
+  }
+}
+
+static void read_reference(perp_study_reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "method", "tol", "agree", "horizon", NULL };
+  static const char *const agree_keys[] = { "with", "below", NULL };
+  static const char *const methods[] = { "auto",    "closed-form",   "file",
+                                         "reduced", "extrapolation", NULL };
+  perp_study *s = r->s;
+  const perp_node *node = perp_study_section(r, root, "reference", keys);
+  s->reference.method = methods[perp_study_choice(r, node, "method", methods)];
+  s->reference.tol = perp_study_number(r, node, "tol", "", 0, 1, 0);
+  const perp_node *agree = perp_study_section(r, node, "agree", agree_keys);
+  s->reference.with = "";
+  if (agree != NULL) {
+    s->reference.with = methods[perp_study_choice(r, agree, "with", methods)];
+    s->reference.below = perp_study_number(r, agree, "below", "", 0, 1, 1e-6);
+  }
+  /* the only horizon there is: the truth is valid, and two references are not yet apart (chaos) */
+  static const char *const horizons[] = { "auto", NULL };
+  perp_study_choice(r, node, "horizon", horizons);
+}
+
+static void read_measure(perp_study_reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "repeats", "order", "clock", NULL };
+  static const char *const orders[] = { "interleaved", "sequential", NULL };
+  static const char *const clocks[] = { "thread-cpu", "wall", NULL };
+  const perp_node *node = perp_study_section(r, root, "measure", keys);
+  perp_study *s = r->s;
+  double repeats = perp_study_number(r, node, "repeats", "", 0, 1000, 0);
+  if (repeats != floor(repeats))
+    perp_diag_error(r->diag, perp_tree_get(node, "repeats"), 0, NULL,
+                    "repeats must be a whole number: got %g", repeats);
+  s->measure.repeats = (int)repeats;
+  s->measure.interleaved = perp_study_choice(r, node, "order", orders) == 0;
+  s->measure.thread_cpu = perp_study_choice(r, node, "clock", clocks) == 0;
+}
+
+static void read_limits(perp_study_reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "timeout", "memory", NULL };
+  const perp_node *node = perp_study_section(r, root, "limits", keys);
+  perp_study *s = r->s;
+  s->limits.timeout = 120;
+  s->limits.memory = 2147483648.;
+  const char *text = perp_study_text(r, node, "timeout", NULL);
+  if (text != NULL && perp_parse_duration(r->ctx, text, &s->limits.timeout) != PERP_OK)
+    perp_diag_error(r->diag, perp_tree_get(node, "timeout"), 0, NULL, "timeout: %s", r->ctx->msg);
+  text = perp_study_text(r, node, "memory", NULL);
+  if (text != NULL && perp_parse_size(r->ctx, text, &s->limits.memory) != PERP_OK)
+    perp_diag_error(r->diag, perp_tree_get(node, "memory"), 0, NULL, "memory: %s", r->ctx->msg);
+}
+
+static void read_metrics(perp_study_reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "primary", "record", "series", NULL };
+  static const char *const series_keys[] = { "every", "fields", NULL };
+  perp_study *s = r->s;
+  const perp_node *node = perp_study_section(r, root, "metrics", keys);
+  s->metrics.record = perp_study_texts(r, node, "record", &s->metrics.n_record);
+  for (int i = 0; i < s->metrics.n_record; i++)
+    check_metric(r, perp_study_place(node, "record", i), s->metrics.record[i]);
+  s->metrics.primary = perp_study_text(r, node, "primary", NULL);
+  if (s->metrics.primary != NULL)
+    check_metric(r, perp_tree_get(node, "primary"), s->metrics.primary);
+  else
+    s->metrics.primary = s->metrics.n_record > 0 ? s->metrics.record[0] : s->metric[0].name;
+  const perp_node *series = perp_study_section(r, node, "series", series_keys);
+  s->metrics.series = series != NULL;
+  s->metrics.every = perp_study_number(r, series, "every", "s", 0, HUGE_VAL, 0);
+  s->metrics.fields = perp_study_texts(r, series, "fields", &s->metrics.n_fields);
+}
+
+const perp_plot_name perp_plot_names[] = {
+  { "work-precision", "error against work, points joined in the order of h or tolerance" },
+  { "convergence", "error against h, with the observed order" },
+  { "drift-vs-time", "constraint error over time" },
+  { "energy-vs-time", "energy over time" },
+  { "stability-map", "where runs end well, over two axes" },
+  { "replay", "the motion, cells overlaid" },
+  { "time-vs-n", "time against size, with the fitted exponent" },
+  { "performance-profile",
+    "share of problems solved within a factor of the best (Dolan and More)" },
+  { "data-profile", "share of problems solved within a number of units of work (More and Wild)" },
+  { "ecdf-targets", "share of pairs of problem and target reached within a cost" },
+  { "failure-matrix", "how cells ended, with causes" },
+  { "residual-history", "residual against the iteration" },
+  { "series", "any recorded field over time" },
+  { NULL, NULL }
+};
+
+static void read_report(perp_study_reader *r, const perp_node *root)
+{
+  static const char *const keys[] = { "plots", "tables", "summary", NULL };
+  perp_study *s = r->s;
+  const perp_node *node = perp_study_section(r, root, "report", keys);
+  s->report.plots = perp_study_texts(r, node, "plots", &s->report.n_plots);
+  s->report.summary_text = perp_study_text(r, node, "summary", NULL);
+  if (s->report.summary_text != NULL)
+    perp_study_expression(r, node, "summary", s->n_columns, false, &s->report.summary);
+  s->report.tables = perp_study_texts(r, node, "tables", &s->report.n_tables);
+  for (int i = 0; i < s->report.n_plots; i++) {
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(s->report.plots[i], "("), s->report.plots[i]);
+    const char *plots[32];
+    int n = 0;
+    bool known = false;
+    for (; perp_plot_names[n].name != NULL && n < 32; n++) {
+      plots[n] = perp_plot_names[n].name;
+      known = known || strcmp(plots[n], name) == 0;
+    }
+    if (known) continue;
+    const char *close = perp_closest(name, plots, n);
+    char hint[80] = "";
+    if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?", close);
+    perp_diag_error(r->diag, perp_study_place(node, "plots", i), 0, close != NULL ? hint : NULL,
+                    "unknown plot '%s'", name);
+  }
+}
+
+/* ---- everything ---------------------------------------------------------------------------------------------- */
+
+static const char *const top_keys[] = { "schema",    "kind",      "study",   "grid",   "exclude",
+                                        "profiles",  "reference", "measure", "limits", "metrics",
+                                        "published", "claims",    "report",  NULL };
+
+static void check_top(perp_study_reader *r, const perp_node *root)
+{
+  const char *keys[128];
+  int n = 0;
+  for (int i = 0; top_keys[i] != NULL; i++) keys[n++] = top_keys[i];
+  for (int i = 0; i < r->s->n_params; i++)
+    if (!r->s->kind->params[i].hidden) keys[n++] = r->s->kind->params[i].key;
+  for (int i = 0; r->s->kind->sections != NULL && r->s->kind->sections[i] != NULL && n < 127; i++)
+    keys[n++] = r->s->kind->sections[i];
+  keys[n] = NULL;
+  perp_study_check_keys(r->diag, root, "the study", keys);
+}
+
+static perp_status read_all(perp_study_reader *r, const perp_study_request *q,
+                            const perp_node *root)
+{
+  perp_study *s = r->s;
+  if (root->type != PERP_NODE_MAP) {
+    perp_diag_error(r->diag, root, 0, NULL, "a study is a map of key: value");
+    return PERP_ERR_FORMAT;
+  }
+  root = perp_study_apply_profile(r, root, q->profile);
+  for (int i = 0; root != NULL && i < q->n_set; i++)
+    root = perp_study_apply_set(r, root, q->set[i]);
+  if (root == NULL) return PERP_ERR_OPTION;
+  s->root = (perp_node *)(uintptr_t)root;
+
+  const perp_cell_kind *const *kinds = q->kinds != NULL ? q->kinds : perp_cell_kinds;
+  s->kind = read_kind(r, root, kinds);
+  if (s->kind == NULL) return PERP_ERR_FORMAT;
+  s->n_params = perp_kind_params(s->kind);
+  s->fixed = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->fixed);
+  s->fixed_at = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->fixed_at);
+  s->narrowed = q->n_set > 0;
+  check_top(r, root);
+  read_head(r, root);
+  make_columns(r->ctx, s);
+  read_params(r, root);
+  read_reference(r, root);
+  read_measure(r, root);
+  read_limits(r, root);
+  read_metrics(r, root);
+  if (s->kind->read != NULL) s->kind->read(r->ctx, s, r->diag);
+  require_params(r, root);
+  read_exclude(r, root);
+  read_published(r, root);
+  read_claims(r, root);
+  read_report(r, root);
+  if (r->diag->errors == 0) return PERP_OK;
+  return r->diag->errors == r->diag->command_line ? PERP_ERR_OPTION : PERP_ERR_FORMAT;
+}
+
+perp_status perp_study_read(perp_ctx *ctx, const perp_study_request *q, perp_diag *diag,
+                            perp_study **out)
+{
+  *out = NULL;
+  size_t size = q->text != NULL ? strlen(q->text) : 0;
+  char *text = q->text != NULL ? perp_xstrdup(q->text) : perp_read_file(q->file, &size);
+  if (text == NULL) {
+    perp_diag_error(diag, NULL, 0, NULL, "cannot read %s: %s", q->file, strerror(errno));
+    return PERP_ERR_IO;
+  }
+  perp_study *s = perp_xalloc(1, sizeof *s);
+  s->file = perp_pool_strdup(&s->pool, q->file);
+  perp_study_reader r = { ctx, diag, s };
+  const perp_node *root = perp_tree_read(&s->pool, diag, q->file, text, size);
+  free(text);
+  perp_status status = root == NULL ? PERP_ERR_FORMAT : read_all(&r, q, root);
+  if (status == PERP_ERR_OPTION && diag->errors == 0)
+    perp_diag_error(diag, NULL, 0, NULL, "%s", ctx->msg);
+  if (status != PERP_OK) {
+    perp_study_free(s);
+    return status;
+  }
+  *out = s;
+  return PERP_OK;
+}
+
+void perp_study_free(perp_study *s)
+{
+  if (s == NULL) return;
+  perp_pool pool = s->pool;
+  free(s);
+  perp_pool_free(&pool);
+}
+
+int perp_study_column(const perp_study *s, const char *name)
+{
+  for (int i = 0; i < s->n_columns; i++)
+    if (strcmp(s->columns[i].name, name) == 0) return i;
+  return -1;
+}
+
+const perp_metric *perp_study_metric(const perp_study *s, const char *name)
+{
+  for (const perp_metric *m = s->metric; m->name != NULL; m++)
+    if (strcmp(m->name, name) == 0) return m;
+  return NULL;
+}
+
+char *perp_study_find(perp_ctx *ctx, const char *name)
+{
+  if (strchr(name, '/') != NULL || strstr(name, ".yaml") != NULL || strstr(name, ".json") != NULL)
+    return perp_xstrdup(name);
+  perp_pool pool = { 0 };
+  perp_study_file *files;
+  int n = perp_study_files(&pool, &files);
+  const char **names = perp_pool_alloc(&pool, (size_t)n + 1, sizeof *names);
+  char *path = NULL;
+  for (int i = 0; i < n; i++) {
+    names[i] = files[i].name;
+    if (strcmp(files[i].name, name) == 0) path = perp_xstrdup(files[i].path);
+  }
+  if (path == NULL) {
+    const char *close = perp_closest(name, names, n);
+    if (close != NULL)
+      PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown study '%s'; did you mean '%s'? (perp list studies)",
+                name, close);
+    else
+      PERP_FAIL(ctx, PERP_ERR_OPTION,
+                "unknown study '%s' (perp list studies, or the path of a file)", name);
+  }
+  perp_pool_free(&pool);
+  return path;
+}

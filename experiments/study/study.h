@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A study: what is varied, how it is measured, what it is compared with. */
+#ifndef PERP_STUDY_H
+#define PERP_STUDY_H
+
+#include "experiments/base/expr.h"
+#include "experiments/study/kind.h"
+
+typedef struct perp_axis {
+  int param;
+  int n;
+  const char **value; /* [n] canonical texts */
+  const perp_node *const
+      *at; /* [n] where the file names them; NULL, or NULL of one: a kind has made it */
+} perp_axis;
+
+typedef struct perp_published {
+  const char *where_text, *metric, *source;
+  perp_expr *where; /* over the columns up to and including status */
+  double value;     /* in the unit of the metric */
+} perp_published;
+
+typedef struct perp_claim {
+  const char *text, *expr_text;
+  perp_expr *expr; /* over all columns */
+} perp_claim;
+
+typedef struct perp_exclude {
+  const char *where_text, *reason;
+  perp_expr *where; /* over the parameters */
+} perp_exclude;
+
+typedef struct perp_study {
+  perp_pool pool; /* everything below lives here */
+  const perp_cell_kind *kind;
+  const char *file; /* as the user named it */
+  const char *name, *title, *question;
+  const char *profile; /* merged, NULL: none */
+  uint64_t seed;
+  perp_node *root; /* the effective study: profile and --set merged, without `profiles` */
+
+  int n_params;
+  const char *
+      *fixed; /* [n_params] canonical text of what does not vary; NULL where there is an axis */
+  const perp_node **fixed_at; /* [n_params] where the file names it; NULL: a default, or an axis */
+  bool narrowed;              /* --set has changed it */
+  int n_axes;
+  perp_axis *axes;
+
+  /* columns of expressions and results: parameters, then status, then the metrics of the kind */
+  int n_columns, n_metrics;
+  const perp_metric *metric; /* [n_metrics] */
+  perp_column *columns;
+  int n_option_columns; /* options that the grid varies in brackets: "stab.alpha" */
+  const char **option_columns;
+
+  int n_exclude, n_published, n_claims;
+  perp_exclude *exclude;
+  perp_published *published;
+  perp_claim *claims;
+
+  struct {
+    const char *method,
+        *with;    /* "auto", "closed-form", "file", "reduced"; with "": no comparison */
+    double tol;   /* asked of the reference; 0: not given */
+    double below; /* relative difference that is allowed */
+  } reference;
+  struct {
+    int repeats;
+    bool interleaved, thread_cpu;
+  } measure;
+  struct {
+    double timeout, memory; /* s, bytes; 0: no limit */
+  } limits;
+  struct {
+    double
+        unsolved; /* share of the problems of a run that may be left unsolved in a cell that wins; 0: none */
+  } accept;
+  struct {
+    const char *primary;
+    int n_record;
+    const char **record; /* names of metrics */
+    double every;        /* s between rows of the series, 0: automatic */
+    bool series;
+    int n_fields;
+    const char **fields;
+  } metrics;
+  struct {
+    int n_plots, n_tables;
+    const char **plots, **tables;
+    const char *summary_text; /* the cells that the table at the end of a run shows */
+    perp_expr *summary;       /* over all columns; NULL: the best of each */
+  } report;
+} perp_study;
+
+/* The figures that report.plots may name; the last one has no name. */
+typedef struct perp_plot_name {
+  const char *name, *what;
+} perp_plot_name;
+extern const perp_plot_name perp_plot_names[];
+
+typedef struct perp_study_request {
+  const char *file;       /* path; with text NULL it is read */
+  const char *text;       /* the content, when it is in memory already */
+  const char *profile;    /* NULL: `short` where the study has one; "": none */
+  const char *const *set; /* "key=value" */
+  int n_set;
+  const perp_cell_kind *const *kinds; /* NULL: perp_cell_kinds */
+} perp_study_request;
+
+/* Read, merge, check.  PERP_OK and *out; PERP_ERR_FORMAT: the file is not valid; PERP_ERR_OPTION: the
+ * profile or a --set is not; PERP_ERR_IO: the file cannot be read.  diag has the messages. */
+perp_status perp_study_read(perp_ctx *ctx, const perp_study_request *request, perp_diag *diag,
+                            perp_study **out);
+void perp_study_free(perp_study *study);
+
+/* For kinds: add an axis, or set a hidden parameter, with values that are canonical already. */
+void perp_study_add_axis(perp_study *study, int param, const char *const *value, int n);
+void perp_study_fix(perp_study *study, int param, const char *value);
+/* Values of a parameter as a study file gives them: one is fixed, several are an axis. */
+void perp_study_read_param(perp_ctx *ctx, perp_study *study, perp_diag *diag, int param,
+                           const perp_node *node);
+/* Unknown members of a map become errors. */
+void perp_study_check_keys(perp_diag *diag, const perp_node *map, const char *what,
+                           const char *const *keys);
+/* Canonical text of one value of a parameter; NULL after an error, which diag has.  `text` may be a part
+ * of the scalar `at`. */
+const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag,
+                                 const perp_param *param, const perp_node *at, const char *text);
+
+/* A column by name, -1 when there is none. */
+int perp_study_column(const perp_study *study, const char *name);
+/* Metric of the kind by name; NULL when there is none. */
+const perp_metric *perp_study_metric(const perp_study *study, const char *name);
+/* Find a study that comes with perp, or a file.  NULL: neither (message in ctx). */
+char *perp_study_find(perp_ctx *ctx, const char *name);
+
+#endif

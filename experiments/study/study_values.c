@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Values of the parameters of a study: lists, ranges, bracketed lists inside of names, in canonical form. */
+#include "experiments/study/study_fields.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_VALUES = 100000 };
+
+/* Where in the scalar is the option that a plug-in refuses?  0 = the name. */
+static int culprit(perp_ctx *ctx, const perp_node *at, perp_kind kind, const char *text)
+{
+  perp_ctx quiet = *ctx;
+  const perp_desc *d = NULL;
+  const char *end = text;
+  for (char name[PERP_TEXT_MAX]; d == NULL; end++) {
+    end += strcspn(end, ":");
+    if (*end == '\0' || (size_t)(end - text) >= sizeof name) return 0;
+    snprintf(name, sizeof name, "%.*s", (int)(end - text), text);
+    d = perp_find(ctx, kind, name);
+  }
+  void *opts = d->opts_size > 0 ? perp_xalloc(1, d->opts_size) : NULL;
+  if (opts != NULL) perp_opts_default(d, opts);
+  int found = 0;
+  while (*end != '\0' && found == 0) {
+    int depth = 0, n = 0;
+    for (; end[n] != '\0' && (depth > 0 || end[n] != ','); n++)
+      depth += (end[n] == '(') - (end[n] == ')');
+    char *item = perp_xprintf("%.*s", n, end), *key = item;
+    if (perp_opts_parse(&quiet, d, opts, item) != PERP_OK) {
+      key[strcspn(key, "=")] = '\0';
+      const char *place = strstr(at->text, key);
+      found = place != NULL ? (int)(place - at->text) : (int)(end - text);
+    }
+    free(item);
+    end += n + (end[n] == ',');
+  }
+  free(opts);
+  return found;
+}
+
+const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag,
+                                 const perp_param *param, const perp_node *at, const char *text)
+{
+  char buf[1024];
+  switch (param->type) {
+  case PERP_PARAM_PLUGIN: {
+    perp_spec spec;
+    if (perp_spec_parse(ctx, param->plugin, text, &spec) != PERP_OK) {
+      perp_diag_ctx(diag, at, culprit(ctx, at, param->plugin, text), ctx);
+      return NULL;
+    }
+    int n = perp_spec_format(&spec, buf, sizeof buf);
+    perp_spec_free(&spec);
+    if (n >= (int)sizeof buf) {
+      perp_diag_error(diag, at, 0, NULL, "%s: the options are too long", param->key);
+      return NULL;
+    }
+    return perp_pool_strdup(pool, buf);
+  }
+  case PERP_PARAM_REAL:
+  case PERP_PARAM_INT: {
+    double v;
+    if (perp_parse_real(ctx, text, param->type == PERP_PARAM_INT ? "" : param->unit, &v) !=
+        PERP_OK) {
+      perp_diag_error(diag, at, 0, NULL, "%s: %s", param->key, ctx->msg);
+      return NULL;
+    }
+    bool low = v < param->min || (v == param->min && (param->flags & PERP_OPEN_MIN));
+    bool high = v > param->max || (v == param->max && (param->flags & PERP_OPEN_MAX));
+    bool whole = param->type != PERP_PARAM_INT || v == nearbyint(v);
+    if (low || high || !whole) {
+      perp_diag_error(diag, at, 0, NULL, "%s must be %sin %c%g, %g%c%s%s: got %s", param->key,
+                      param->type == PERP_PARAM_INT ? "an integer " : "",
+                      param->flags & PERP_OPEN_MIN ? '(' : '[', param->min, param->max,
+                      param->flags & PERP_OPEN_MAX || isinf(param->max) ? ')' : ']',
+                      param->unit != NULL && param->unit[0] ? " " : "",
+                      param->unit != NULL ? param->unit : "", text);
+      return NULL;
+    }
+    if (param->type == PERP_PARAM_INT)
+      snprintf(buf, sizeof buf, "%.0f", v);
+    else
+      perp_format_real(v, buf, sizeof buf);
+    return perp_pool_strdup(pool, buf);
+  }
+  case PERP_PARAM_TEXT:
+    return perp_pool_strdup(pool, text);
+  case PERP_PARAM_END:
+    break;
+  }
+  return NULL;
+}
+
+struct values {
+  const char **text;
+  const perp_node **at; /* where each stands */
+  int n, size;
+};
+
+static void add_value(perp_study_reader *r, struct values *v, const char *text, const perp_node *at)
+{
+  for (int i = 0; i < v->n; i++)
+    if (strcmp(v->text[i], text) == 0) return; /* the same value twice is one value */
+  if (v->n == v->size) {
+    v->size = 2 * v->size + 8;
+    const char **more = perp_pool_alloc(&r->s->pool, (size_t)v->size, sizeof *more);
+    const perp_node **places = perp_pool_alloc(&r->s->pool, (size_t)v->size, sizeof *places);
+    if (v->n > 0) memcpy(more, v->text, (size_t)v->n * sizeof *more);
+    if (v->n > 0) memcpy(places, v->at, (size_t)v->n * sizeof *places);
+    v->text = more;
+    v->at = places;
+  }
+  v->at[v->n] = at;
+  v->text[v->n++] = text;
+}
+
+/* "stab.alpha" for "...alpha=[50, 200]": worth a column of its own in the tables. */
+static void note_option(perp_study_reader *r, const perp_param *param, const char *text,
+                        const char *bracket)
+{
+  const char *end = bracket;
+  if (param->type != PERP_PARAM_PLUGIN || end == text || end[-1] != '=') return;
+  const char *begin = --end;
+  while (begin > text && (isalnum((unsigned char)begin[-1]) || begin[-1] == '_')) begin--;
+  char *name = perp_pool_printf(&r->s->pool, "%s.%.*s", param->key, (int)(end - begin), begin);
+  for (int i = 0; i < r->s->n_option_columns; i++)
+    if (strcmp(r->s->option_columns[i], name) == 0) return;
+  enum { MOST = 16 };
+  if (r->s->option_columns == NULL)
+    r->s->option_columns = perp_pool_alloc(&r->s->pool, MOST, sizeof *r->s->option_columns);
+  if (r->s->n_option_columns < MOST) r->s->option_columns[r->s->n_option_columns++] = name;
+}
+
+/* A text with bracketed lists stands for all combinations of their items. */
+static void expand(perp_study_reader *r, struct values *v, const perp_param *param,
+                   const perp_node *at, const char *text)
+{
+  const char *open = strchr(text, '[');
+  if (r->diag->errors > 0 && v->n > MOST_VALUES) return;
+  if (open == NULL) {
+    const char *value = perp_param_canonical(r->ctx, &r->s->pool, r->diag, param, at, text);
+    if (value != NULL && v->n == MOST_VALUES)
+      perp_diag_error(r->diag, at, 0, NULL, "more than %d values", MOST_VALUES);
+    else if (value != NULL)
+      add_value(r, v, value, at);
+    return;
+  }
+  int depth = 0;
+  const char *item = open + 1, *close = open;
+  for (; *close != '\0'; close++) {
+    if (*close == '[' || *close == '(') depth++;
+    if ((*close == ']' || *close == ')') && --depth == 0) break;
+  }
+  if (*close != ']') {
+    perp_diag_error(r->diag, at, (int)(open - text), NULL, "this bracket is not closed");
+    return;
+  }
+  note_option(r, param, text, open);
+  depth = 0;
+  for (const char *s = item; s <= close; s++) {
+    if (*s == '[' || *s == '(') depth++;
+    if (s < close && (*s == ']' || *s == ')')) depth--;
+    if (s < close && (depth > 0 || *s != ',')) continue;
+    const char *begin = item, *end = s;
+    while (begin < end && isspace((unsigned char)*begin)) begin++;
+    while (end > begin && isspace((unsigned char)end[-1])) end--;
+    if (begin == end) {
+      perp_diag_error(r->diag, at, (int)(item - text), NULL, "an item of the list is empty");
+      return;
+    }
+    perp_text one = { 0 };
+    perp_text_add(&one, "%.*s%.*s%s", (int)(open - text), text, (int)(end - begin), begin,
+                  close + 1);
+    expand(r, v, param, at, one.s);
+    perp_text_free(&one);
+    if (r->diag->errors > 0) return;
+    item = s + 1;
+  }
+}
+
+/* { log2: [-7, -14] }, { log10: [-2, -6] }, { linear: [0, 1, 11] } */
+static void add_range(perp_study_reader *r, struct values *v, const perp_param *param,
+                      const perp_node *node)
+{
+  static const char *const keys[] = { "log2", "log10", "linear", NULL };
+  if (param->type != PERP_PARAM_REAL && param->type != PERP_PARAM_INT) {
+    perp_diag_error(r->diag, node, 0, NULL, "%s takes names, not a range", param->key);
+    return;
+  }
+  perp_study_check_keys(r->diag, node, "a range", keys);
+  const perp_node *list = node->n == 1 ? node->item[0] : NULL;
+  if (list == NULL || list->type != PERP_NODE_LIST || list->n < 2 || list->n > 3) {
+    perp_diag_error(r->diag, node, 0, NULL,
+                    "a range is { log2: [first, last] }, { log10: [first, last] } or "
+                    "{ linear: [first, last, count] }");
+    return;
+  }
+  bool linear = strcmp(node->key[0]->text, "linear") == 0;
+  const char *unit = linear && param->type == PERP_PARAM_REAL ? param->unit : "";
+  double x[3] = { 0, 0, 1 };
+  for (int i = 0; i < list->n; i++) {
+    const perp_node *item = list->item[i];
+    if (item->type != PERP_NODE_SCALAR ||
+        perp_parse_real(r->ctx, item->text, i < 2 ? unit : "", &x[i]) != PERP_OK) {
+      perp_diag_error(r->diag, item, 0, NULL, "a range needs numbers%s%s",
+                      item->type == PERP_NODE_SCALAR ? ": " : "",
+                      item->type == PERP_NODE_SCALAR ? r->ctx->msg : "");
+      return;
+    }
+  }
+  double count = linear ? x[2] : floor(fabs(x[1] - x[0]) / fabs(x[2]) + 1e-9) + 1;
+  if (!(count >= 1 && count <= MOST_VALUES) || (linear && (list->n < 3 || count != floor(count)))) {
+    perp_diag_error(r->diag, node, 0, NULL, "the range has no sensible number of values");
+    return;
+  }
+  for (int i = 0; i < (int)count; i++) {
+    double y = linear ? (count > 1 ? x[0] + (x[1] - x[0]) * i / (count - 1) : x[0])
+                      : x[0] + (x[1] < x[0] ? -1 : 1) * fabs(x[2]) * i;
+    if (!linear) y = strcmp(node->key[0]->text, "log2") == 0 ? exp2(y) : pow(10, y);
+    char text[40];
+    perp_format_real(y, text, sizeof text);
+    const char *value = perp_param_canonical(r->ctx, &r->s->pool, r->diag, param, node, text);
+    if (value == NULL) return;
+    add_value(r, v, value, node);
+  }
+}
+
+static void read_values(perp_study_reader *r, struct values *v, const perp_param *param,
+                        const perp_node *node)
+{
+  if (node->type == PERP_NODE_LIST) {
+    if (node->n == 0) perp_diag_error(r->diag, node, 0, NULL, "%s: the list is empty", param->key);
+    for (int i = 0; i < node->n; i++) {
+      if (node->item[i]->type == PERP_NODE_LIST)
+        perp_diag_error(r->diag, node->item[i], 0, NULL, "%s: a list inside a list", param->key);
+      else
+        read_values(r, v, param, node->item[i]);
+    }
+  } else if (node->type == PERP_NODE_MAP)
+    add_range(r, v, param, node);
+  else if (node->text[0] == '\0')
+    perp_diag_error(r->diag, node, 0, NULL, "%s has no value", param->key);
+  else
+    expand(r, v, param, node, node->text);
+}
+
+void perp_study_add_axis(perp_study *s, int param, const char *const *value, int n)
+{
+  perp_axis *axes = perp_pool_alloc(&s->pool, (size_t)s->n_axes + 1, sizeof *axes);
+  if (s->n_axes > 0) memcpy(axes, s->axes, (size_t)s->n_axes * sizeof *axes);
+  perp_axis *a = &axes[s->n_axes++];
+  s->axes = axes;
+  a->param = param;
+  a->n = n;
+  a->value = perp_pool_alloc(&s->pool, (size_t)n, sizeof *a->value);
+  for (int i = 0; i < n; i++) a->value[i] = perp_pool_strdup(&s->pool, value[i]);
+  s->fixed[param] = NULL;
+}
+
+void perp_study_fix(perp_study *s, int param, const char *value)
+{
+  s->fixed[param] = perp_pool_strdup(&s->pool, value);
+}
+
+void perp_study_read_param(perp_ctx *ctx, perp_study *s, perp_diag *diag, int p,
+                           const perp_node *node)
+{
+  perp_study_reader r = { ctx, diag, s };
+  struct values v = { 0 };
+  read_values(&r, &v, &s->kind->params[p], node);
+  if (v.n == 1) {
+    perp_study_fix(s, p, v.text[0]);
+    s->fixed_at[p] = v.at[0];
+  } else if (v.n > 1) {
+    perp_study_add_axis(s, p, v.text, v.n);
+    s->axes[s->n_axes - 1].at = v.at;
+  }
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Clipping: the part of one face that lies over another (Sutherland and Hodgman 1974), with identities of its corners
+ * that last from step to step. */
+#include "models/collision/polytope.h"
+
+#include <string.h>
+
+/* A corner of the polygon being clipped.  `out` is the edge that leaves it: an edge of the
+ * incident face, or -1 - edge of the reference face. */
+typedef struct corner {
+  double p[3];
+  int vertex, out; /* of the incident hull, or -1 */
+} corner;
+
+enum { CORNERS_MAX = 2 * PERP_FACE_MAX + 2 };
+
+/* s [n]: distances of the corners from the side plane through o with normal m; is one of them beyond tol? */
+static bool sticks_out(int n, const corner *in, const double m[3], const double o[3], double tol,
+                       double *s)
+{
+  bool out = false;
+  for (int k = 0; k < n; k++) {
+    double r[3];
+    perp_sub(in[k].p, o, r);
+    s[k] = perp_dot(3, m, r);
+    out |= !(s[k] <= tol);
+  }
+  return out;
+}
+
+/* cut off what lies outside a side plane, at distances s from it; edge: of the reference face */
+static int cut(int n, const corner *in, const double *s, int edge, double tol, corner *out)
+{
+  int count = 0;
+  for (int k = 0; k < n; k++) {
+    const int l = k + 1 < n ? k + 1 : 0;
+    const corner *c = &in[k], *d = &in[l];
+    bool inside = s[k] <= tol, stays = s[l] <= tol;
+    if (inside) {
+      out[count] = *c;
+      if (!stays && s[k] > -tol) out[count].out = -1 - edge;
+      count++;
+    }
+    /* crossing, unless the corner on the inside is the crossing itself */
+    if (inside != stays && (inside ? s[k] : s[l]) <= -tol) {
+      double t = s[k] / (s[k] - s[l]);
+      for (int i = 0; i < 3; i++) out[count].p[i] = c->p[i] + t * (d->p[i] - c->p[i]);
+      out[count].vertex = -1;
+      out[count++].out = inside ? -1 - edge : c->out;
+    }
+  }
+  return count;
+}
+
+/* the vertex that two edges share, or -1 */
+static int shared_vertex(const perp_hull *h, int e, int f)
+{
+  for (int i = 0; i < 2; i++)
+    for (int j = 0; j < 2; j++)
+      if (h->edge[4 * e + i] == h->edge[4 * f + j]) return h->edge[4 * e + i];
+  return -1;
+}
+
+static uint32_t corner_feature(const perp_hull *ref, const corner *before, const corner *c)
+{
+  if (c->vertex >= 0) return perp_feature(PERP_VERTEX_B, 0, c->vertex);
+  int in = before->out, out = c->out;
+  if (in < 0 && out < 0) {
+    int v = shared_vertex(ref, -1 - in, -1 - out);
+    return v >= 0 ? perp_feature(PERP_VERTEX_A, 0, v)
+                  : perp_feature(PERP_VERTICES, -1 - in, -1 - out);
+  }
+  return in < 0 ? perp_feature(PERP_EDGES, -1 - in, out) : perp_feature(PERP_EDGES, -1 - out, in);
+}
+
+int perp_cut_segment(const perp_hull *ref, int face, double p[2][3], uint32_t id[2], double tol)
+{
+  for (int k = ref->start[face]; k < ref->start[face + 1]; k++) {
+    double s[2], r[3];
+    for (int i = 0; i < 2; i++) {
+      perp_sub(p[i], ref->v + 3 * ref->loop[k], r);
+      s[i] = perp_dot(3, ref->side + 3 * k, r);
+    }
+    if (s[0] > tol && s[1] > tol) return 0;
+    int i = s[0] > tol ? 0 : 1;
+    if (s[i] <= tol) continue;
+    double t = fmax(s[1 - i], -HUGE_VAL);
+    t = t >= 0 ? 1 : s[i] / (s[i] - t);
+    for (int c = 0; c < 3; c++) p[i][c] += t * (p[1 - i][c] - p[i][c]);
+    id[i] = ref->dim == 2 ? perp_feature(PERP_VERTEX_A, 0, ref->loop[k])
+                          : perp_feature(PERP_EDGES, ref->rim[k], 0);
+  }
+  return 2;
+}
+
+int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, double margin,
+                          double size, double tol, perp_touch *out)
+{
+  const double *n = ref->n + 3 * face;
+  const perp_hull *h = inc->h;
+  perp_touch t[CORNERS_MAX];
+  int support = 0, count = 0;
+  double low = HUGE_VAL, facing = HUGE_VAL;
+  for (int i = 0; i < h->n_vertices; i++) {
+    double x = perp_dot(3, n, inc->v + 3 * i);
+    if (x < low) low = x, support = i;
+  }
+  if (low - ref->d[face] >= margin) return 0;
+  int opposed = h->fan[h->star[support]];
+  for (int k = h->star[support]; k < h->star[support + 1]; k++) {
+    double m[3];
+    perp_turn(3, inc->R, h->n + 3 * h->fan[k], m);
+    double x = perp_dot(3, m, n);
+    if (x < facing - PERP_HULL_SNAP) facing = x, opposed = h->fan[k];
+  }
+  int first = h->start[opposed], corners = h->start[opposed + 1] - first;
+  corner ring[2][CORNERS_MAX], *now = ring[0];
+  if (h->dim == 2) {
+    double p[2][3];
+    uint32_t id[2];
+    for (int i = 0; i < 2; i++) {
+      int v = h->loop[first + i];
+      memcpy(p[i], inc->v + 3 * v, sizeof p[i]);
+      id[i] = perp_feature(PERP_VERTEX_B, 0, v);
+    }
+    corners = perp_cut_segment(ref, face, p, id, tol);
+    for (int i = 0; i < corners; i++) {
+      memcpy(t[i].p_b, p[i], sizeof p[i]);
+      t[i].feature = id[i];
+    }
+  } else {
+    for (int k = 0; k < corners; k++) {
+      int v = h->loop[first + k];
+      memcpy(now[k].p, inc->v + 3 * v, sizeof now[k].p);
+      now[k].vertex = v;
+      now[k].out = h->rim[first + k];
+    }
+    for (int k = ref->start[face]; k < ref->start[face + 1] && corners > 0; k++) {
+      double s[CORNERS_MAX];
+      if (!sticks_out(corners, now, ref->side + 3 * k, ref->v + 3 * ref->loop[k], tol, s)) continue;
+      corner *next = now == ring[0] ? ring[1] : ring[0];
+      corners = cut(corners, now, s, ref->rim[k], tol, next);
+      now = next;
+    }
+    for (int k = 0; k < corners; k++) {
+      memcpy(t[k].p_b, now[k].p, sizeof t[k].p_b);
+      t[k].feature = corner_feature(ref, &now[k > 0 ? k - 1 : corners - 1], &now[k]);
+    }
+  }
+  for (int k = 0; k < corners; k++) {
+    double gap = perp_dot(3, n, t[k].p_b) - ref->d[face];
+    if (!(gap < margin)) continue;
+    t[count] = t[k];
+    t[count].gap = gap;
+    memcpy(t[count].n, n, 3 * sizeof *n);
+    perp_along(t[count].p_b, -gap, n, t[count].p_a);
+    /* the exact question: the deepest point alone */
+    if (isinf(margin) && count > 0 && gap < t[0].gap) t[0] = t[count];
+    if (!isinf(margin) || count == 0) count++;
+  }
+  count = perp_manifold_reduce(count, t, size);
+  memcpy(out, t, (size_t)count * sizeof *t);
+  return count;
+}

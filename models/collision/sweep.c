@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bodies that move so far in a step that they may pass through others unseen. */
+#include "models/collision/broad.h"
+
+#include <math.h>
+
+/* Half of the least width: what moves by no more than that overlaps, at the start of the motion or at its end, with
+ * whatever it passes through. */
+static double inner(const perp_shape *s)
+{
+  double least = s->radius;
+  switch (s->kind) {
+  case PERP_SHAPE_BOX:
+  case PERP_SHAPE_ELLIPSOID:
+    least = s->half[0];
+    for (int i = 1; i < s->dim; i++) least = fmin(least, s->half[i]);
+    break;
+  case PERP_SHAPE_POLYTOPE:
+    least = s->bound;
+    for (int f = 0; f < s->hull->n_faces; f++)
+      least = fmin(least, s->hull->d[f] - perp_dot(3, s->hull->n + 3 * f, s->c));
+    break;
+  default:
+    break;
+  }
+  return fmax(least, 0);
+}
+
+/* m, the longest way of a point of the shape */
+static double way(const perp_model *m, const perp_shape *s, const double *q0, const double *q1)
+{
+  if (s->body < 0 || s->kind == PERP_SHAPE_PLANE) return 0;
+  const double *a = q0 + (size_t)m->nqb * (size_t)s->body,
+               *b = q1 + (size_t)m->nqb * (size_t)s->body;
+  double d[3] = { 0 }, turn[3] = { 0 };
+  for (int i = 0; i < m->dim; i++) d[i] = b[i] - a[i];
+  if (m->dim == 3)
+    perp_quat_difference(a + 3, b + 3, turn);
+  else
+    turn[2] = b[2] - a[2];
+  return perp_norm(d) + perp_norm(turn) * s->reach;
+}
+
+/* Do spheres around the bodies meet on the way? */
+static bool within(const perp_model *m, const perp_shape *a, const perp_shape *b, const double *q0,
+                   double ways)
+{
+  double d[3] = { 0 };
+  for (int i = 0; i < m->dim; i++) {
+    if (a->body >= 0) d[i] -= q0[m->nqb * a->body + i];
+    if (b->body >= 0) d[i] += q0[m->nqb * b->body + i];
+  }
+  return perp_norm(d) <= a->reach + b->reach + ways;
+}
+
+bool perp_broad_crosses(const perp_broad *broad, const double *q0, const double *q1, double target,
+                        perp_pair_filter *skip, void *user)
+{
+  const perp_model *m = broad->model;
+  for (int i = 0; i < m->n_shapes; i++) {
+    const perp_shape *a = &m->shape[i];
+    const double far = way(m, a, q0, q1);
+    if (!(far > inner(a)) || a->body < 0 || a->kind == PERP_SHAPE_PLANE) continue;
+    for (int j = 0; j < m->n_shapes; j++) {
+      const perp_shape *b = &m->shape[j];
+      bool hit;
+      if (b->kind == PERP_SHAPE_PLANE || b->body == a->body || !perp_broad_may_touch(broad, i, j) ||
+          !within(m, a, b, q0, far + way(m, b, q0, q1)) || skip(user, i < j ? i : j, i < j ? j : i))
+        continue;
+      const double *qb = b->body >= 0 ? q0 + (size_t)m->nqb * (size_t)b->body : NULL;
+      const double *qb1 = b->body >= 0 ? q1 + (size_t)m->nqb * (size_t)b->body : NULL;
+      perp_time_of_impact(m, i, q0 + (size_t)m->nqb * (size_t)a->body,
+                          q1 + (size_t)m->nqb * (size_t)a->body, j, qb, qb1, target, &hit);
+      if (hit) return true;
+    }
+  }
+  return false;
+}

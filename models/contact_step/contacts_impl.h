@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inside contacts.c and contacts_memory.c. */
+#ifndef PERP_CONTACTS_IMPL_H
+#define PERP_CONTACTS_IMPL_H
+
+#include "models/contact_step/contacts.h"
+#include "models/contact_step/islands.h"
+#include "models/contact_step/contacts_post.h"
+#include "models/contact_step/sleep.h"
+
+/* what identifies a contact from step to step, with its impulse */
+typedef struct perp_contact_memory {
+  uint64_t id;
+  double impulse[3], slip;
+  double at[3]; /* in the frame of a moving body of the contact */
+  unsigned char fresh, used;
+} perp_contact_memory;
+
+struct perp_contacts {
+  const perp_model *model;
+  perp_contact_opts o;
+  const perp_stab_desc *stab;
+  void *stab_ws;
+  perp_collision *collision;
+  perp_islands *velocity;
+  perp_contact_post *post; /* NULL: contacts are not corrected after the step */
+  perp_collision *ahead;   /* with post: at the end of the step, q_ahead [nq] */
+  const perp_contact *contact_ahead;
+  double *q_ahead;
+  int n_ahead;
+  bool ahead_holds;
+  bool swept;                  /* problems of the step were left by a number of sweeps */
+  double margin, margin_ahead; /* m: of the contacts of the step, and of those ahead */
+  perp_sleep *sleep;           /* NULL: nobody sleeps */
+  double slop;                 /* m, see bias_of */
+  double *reach;               /* [bodies] from the centre of mass to the end of its shapes */
+  bool *ball;                  /* [shapes] a sphere: one contact at most, always of one name */
+  double *f;                   /* [nv] right-hand side without contacts */
+  double *before_step, *free;  /* [6 bodies] twists, see islands.h */
+  perp_arena arena;
+  /* contacts of the step */
+  const perp_contact *contact;
+  int n;
+  double h; /* of the step of these impulses */
+  /* as many as there ever were */
+  int cap;
+  double *impulse;                     /* [3 n] world */
+  double *slip;                        /* [n] */
+  unsigned char *kept;                 /* [n] */
+  unsigned char *fresh;                /* [n] */
+  perp_contact_memory *before, *after; /* [n_before], [n] */
+  int n_before;
+  perp_arena grown;
+  double collision_s, lcp_s;
+};
+
+enum { PERP_TEAM_CONTACTS = 500 }; /* contacts that are worth a team */
+
+/* Guesses of the contacts at hand from the impulses of the step before, scaled to the step h. */
+void perp_contacts_recall(perp_contacts *c, const perp_eval *e, double h);
+/* Keeps the impulses of the step for the next one, and those of pairs asleep. */
+void perp_contacts_remember(perp_contacts *c, const perp_eval *e, double h);
+
+#endif

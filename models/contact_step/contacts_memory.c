@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Warm start: which contact of this step was which of the last, and what impulse it had. */
+#include "models/contact_step/contacts_impl.h"
+
+#include <string.h>
+
+/* where a contact is, in the frame of a moving body */
+static void place_of(const perp_contacts *c, const perp_eval *e, const perp_contact *x,
+                     double at[3])
+{
+  const int dim = c->model->dim;
+  const perp_pose *pose = &e->pose[x->body_b >= 0 ? x->body_b : x->body_a];
+  double r[3] = { 0 };
+  for (int i = 0; i < dim; i++) r[i] = 0.5 * (x->p_a[i] + x->p_b[i]) - pose->x[i];
+  at[0] = at[1] = at[2] = 0;
+  perp_turn_back(dim, pose->R, r, at);
+}
+
+static void take(perp_contacts *c, int i, perp_contact_memory *m, double scale)
+{
+  for (int k = 0; k < 3; k++) c->impulse[3 * i + k] = scale * m->impulse[k];
+  c->slip[i] = m->slip;
+  c->fresh[i] = m->fresh;
+  m->used = 1;
+}
+
+/* For a contact of a pair of shapes without a namesake: the nearest one within a tenth of the body. */
+static void take_nearest(perp_contacts *c, const perp_eval *e, int i, int first, int end,
+                         double scale)
+{
+  const perp_contact *x = &c->contact[i];
+  double at[3], reach = c->reach[x->body_b >= 0 ? x->body_b : x->body_a], best = 0.1 * reach;
+  int found = -1;
+  place_of(c, e, x, at);
+  for (int k = first; k < end; k++) {
+    const perp_contact_memory *m = &c->before[k];
+    double d = hypot(hypot(at[0] - m->at[0], at[1] - m->at[1]), at[2] - m->at[2]);
+    if (m->used || !(d < best)) continue;
+    best = d;
+    found = k;
+  }
+  if (found >= 0) take(c, i, &c->before[found], scale);
+}
+
+/* Contacts i ... stop - 1 and memories first ... end - 1, all those of one pair of shapes: by name, then by place. */
+static void recall_pair(perp_contacts *c, const perp_eval *e, int i, int stop, int first, int end,
+                        double scale)
+{
+  unsigned nameless = 0; /* a bit for each contact, at most PERP_MANIFOLD_MAX */
+  for (int k = first; k < end; k++) c->before[k].used = 0;
+  for (int l = i, at = first; l < stop; l++) {
+    while (at < end && c->before[at].id < c->contact[l].id) at++;
+    if (at < end && c->before[at].id == c->contact[l].id)
+      take(c, l, &c->before[at++], scale);
+    else
+      nameless |= 1u << (l - i);
+  }
+  for (int l = i; nameless != 0 && l < stop; l++)
+    if (nameless >> (l - i) & 1) take_nearest(c, e, l, first, end, scale);
+}
+
+/* what the members of a team do for a share of the contacts each */
+typedef struct job {
+  perp_contacts *c;
+  const perp_eval *e;
+  double scale;
+} job;
+
+/* the first contact at or after `at` that is not of the same pair as the one before it */
+static int pair_start(const perp_contacts *c, int at)
+{
+  while (at > 0 && at < c->n &&
+         perp_contact_pair(c->contact[at].id) == perp_contact_pair(c->contact[at - 1].id))
+    at++;
+  return at;
+}
+
+/* the first memory of this pair of shapes or a later one */
+static int memory_of(const perp_contacts *c, uint64_t pair)
+{
+  int low = 0, high = c->n_before;
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (perp_contact_pair(c->before[middle].id) < pair)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static void recall_share(void *user, int member, int members)
+{
+  const job *all = user;
+  perp_contacts *c = all->c;
+  int i = pair_start(c, perp_share(c->n, member, members));
+  const int end = pair_start(c, perp_share(c->n, member + 1, members));
+  if (i >= end) return;
+  memset(c->impulse + (size_t)3 * (size_t)i, 0, (size_t)3 * (size_t)(end - i) * sizeof(double));
+  memset(c->slip + i, 0, (size_t)(end - i) * sizeof *c->slip);
+  memset(c->fresh + i, 0, (size_t)(end - i) * sizeof *c->fresh);
+  if (!c->o.warm || all->scale == 0) return;
+  for (int stop, at = memory_of(c, perp_contact_pair(c->contact[i].id)); i < end; i = stop) {
+    const uint64_t pair = perp_contact_pair(c->contact[i].id);
+    for (stop = i + 1; stop < end && perp_contact_pair(c->contact[stop].id) == pair;) stop++;
+    while (at < c->n_before && perp_contact_pair(c->before[at].id) < pair) at++;
+    const int first = at;
+    while (at < c->n_before && perp_contact_pair(c->before[at].id) == pair) at++;
+    if (at > first) recall_pair(c, all->e, i, stop, first, at, all->scale);
+  }
+}
+
+/* Guesses: both lists are sorted alike.  Where two faces meet, the features that name a contact may
+ * change although nothing moves; such contacts are found by their place. */
+void perp_contacts_recall(perp_contacts *c, const perp_eval *e, double h)
+{
+  job all = { c, e, c->h > 0 ? h / c->h : 0 };
+  perp_team(c->n >= PERP_TEAM_CONTACTS ? c->o.threads : 1, recall_share, &all);
+}
+
+/* of two bodies at rest: not looked for, but of use when they wake */
+static bool dormant(const perp_contacts *c, const perp_contact_memory *m)
+{
+  const unsigned char *asleep = perp_sleep_asleep(c->sleep);
+  const int a = c->model->shape_def[perp_contact_shape_a(m->id)].body,
+            b = c->model->shape_def[perp_contact_shape_b(m->id)].body;
+  return (a < 0 || asleep[a]) && (b < 0 || asleep[b]);
+}
+
+static void keep(const perp_contacts *c, const perp_eval *e, int i, perp_contact_memory *m)
+{
+  const perp_contact *x = &c->contact[i];
+  m->id = x->id;
+  memcpy(m->impulse, c->impulse + (size_t)3 * (size_t)i, sizeof m->impulse);
+  m->slip = c->slip[i];
+  m->fresh = c->fresh[i];
+  if (!c->ball[x->shape_a] && !c->ball[x->shape_b]) place_of(c, e, x, m->at);
+}
+
+static void remember_share(void *user, int member, int members)
+{
+  const job *all = user;
+  const int end = perp_share(all->c->n, member + 1, members);
+  for (int i = perp_share(all->c->n, member, members); i < end; i++)
+    keep(all->c, all->e, i, &all->c->after[i]);
+}
+
+/* With those of bodies at rest: merge of both lists, which are sorted alike. */
+static int remember_dormant(perp_contacts *c, const perp_eval *e, double scale)
+{
+  int n = 0, k = 0;
+  for (int i = 0; i <= c->n; i++) {
+    for (; k < c->n_before && (i == c->n || c->before[k].id <= c->contact[i].id); k++) {
+      if (!dormant(c, &c->before[k])) continue;
+      c->after[n] = c->before[k];
+      for (int q = 0; q < 3; q++) c->after[n].impulse[q] *= scale;
+      n++;
+    }
+    if (i < c->n) keep(c, e, i, &c->after[n++]);
+  }
+  return n;
+}
+
+void perp_contacts_remember(perp_contacts *c, const perp_eval *e, double h)
+{
+  job all = { c, e, c->h > 0 ? h / c->h : 0 };
+  if (c->sleep != NULL) {
+    c->n_before = remember_dormant(c, e, all.scale);
+  } else {
+    perp_team(c->n >= PERP_TEAM_CONTACTS ? c->o.threads : 1, remember_share, &all);
+    c->n_before = c->n;
+  }
+  perp_contact_memory *swap = c->before;
+  c->before = c->after;
+  c->after = swap;
+  c->h = h;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/contact_step/contacts_post.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* of the mean of 1/m, where there is no answer without: contacts that contradict each other share what they cannot
+ * have */
+static const double SOFT = 1e-7;
+/* a solver that failed and left more than this of the deepest overlap has no answer */
+static const double BAD = 0.01;
+
+struct perp_contact_post {
+  const perp_model *model;
+  perp_contact_post_setup o;
+  perp_stab_contacts how;
+  perp_islands *islands;
+  double softness;       /* 1/kg, of positions */
+  double *before, *free; /* [6 bodies] twists, see islands.h */
+  perp_arena arena;
+  unsigned char *kept;         /* [cap] */
+  const perp_contact *contact; /* of the positions that are corrected, */
+  const unsigned char *left;   /* and which are left as deep as they are */
+  int cap;
+};
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static void no_error(void *user, double t, const double *q, double *C)
+{
+  (void)user, (void)t, (void)q, (void)C;
+}
+static void no_rate(void *user, double t, const double *q, const double *v, double *Cdot)
+{
+  (void)user, (void)t, (void)q, (void)v, (void)Cdot;
+}
+static perp_status no_factor(void *user, double t, const double *q, perp_stats *stats)
+{
+  (void)user, (void)t, (void)q;
+  stats->reason = PERP_EXACT;
+  return PERP_OK;
+}
+static perp_status no_solve(void *user, const double *c, double *x, double *lambda,
+                            perp_stats *stats)
+{
+  (void)user, (void)c, (void)x, (void)lambda;
+  stats->reason = PERP_EXACT;
+  return PERP_OK;
+}
+static void no_retract(void *user, const double *q, const double *dq, double *q_out)
+{
+  (void)user, (void)q, (void)dq, (void)q_out;
+}
+
+perp_status perp_contact_stab(perp_ctx *ctx, const perp_parts *parts, const perp_stab_desc **stab,
+                              void **ws)
+{
+  perp_stab_sys sys = { .error = no_error,
+                        .rate = no_rate,
+                        .linearize = no_factor,
+                        .solve = no_solve,
+                        .retract = no_retract };
+  *stab = (const perp_stab_desc *)parts->stab.d;
+  return (*stab)->create(ctx, &sys, parts->stab.opts, ws);
+}
+
+static void layout(perp_contact_post *p, perp_arena *a)
+{
+  p->before = PERP_CARVE(a, double, 6 * (size_t)p->model->n_bodies);
+  p->free = PERP_CARVE(a, double, 6 * (size_t)p->model->n_bodies);
+}
+
+static perp_status open_islands(perp_ctx *ctx, perp_contact_post *p, const perp_parts *parts)
+{
+  perp_parts normals = *parts;
+  normals.contact = (perp_spec){ 0 };
+  PERP_TRY(perp_spec_parse(ctx, PERP_KIND_contact, "frictionless", &normals.contact));
+  perp_status status = perp_contacts_islands(ctx, p->model, &normals, p->o.tol, p->o.tol_data,
+                                             p->o.threads, p->o.rows, &p->islands);
+  perp_spec_free(&normals.contact);
+  return status;
+}
+
+perp_status perp_contact_post_create(perp_ctx *ctx, const perp_model *model,
+                                     const perp_parts *parts, const perp_stab_desc *stab,
+                                     const void *ws, const perp_contact_post_setup *setup,
+                                     perp_contact_post **out)
+{
+  perp_stab_contacts how = { 0 };
+  *out = NULL;
+  if (stab->contacts != NULL) stab->contacts(ws, &how);
+  if (how.passes == 0 && !how.velocity) return PERP_OK;
+  perp_contact_post *p = calloc(1, sizeof *p);
+  if (p == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for contacts");
+  p->model = model;
+  p->o = *setup;
+  p->how = how;
+  double mass = 0;
+  for (int b = 0; b < model->n_bodies; b++) mass += model->inertia[b].mass;
+  p->softness = mass > 0 ? SOFT * model->n_bodies / mass : 0;
+  layout(p, &p->arena);
+  perp_status status = perp_arena_reserve(ctx, &p->arena);
+  if (status == PERP_OK) {
+    layout(p, &p->arena);
+    status = open_islands(ctx, p, parts);
+  }
+  if (status != PERP_OK) {
+    perp_contact_post_destroy(p);
+    return status;
+  }
+  *out = p;
+  return PERP_OK;
+}
+
+void perp_contact_post_destroy(perp_contact_post *p)
+{
+  if (p == NULL) return;
+  perp_islands_destroy(p->islands);
+  perp_arena_free(&p->arena);
+  free(p->kept);
+  free(p);
+}
+
+void perp_contact_post_restart(perp_contact_post *p)
+{
+  perp_islands_restart(p->islands);
+}
+
+int perp_contact_post_passes(const perp_contact_post *p)
+{
+  return p->how.passes;
+}
+
+bool perp_contact_post_stops(const perp_contact_post *p)
+{
+  return p->how.velocity;
+}
+
+bool perp_contact_post_deep(const perp_contact_post *p, const perp_contact *contact,
+                            const unsigned char *left, int n, bool swept)
+{
+  const double tol = fmax(fmax(p->how.tol, p->o.slop), swept ? p->how.swept * p->o.size : 0);
+  for (int i = 0; i < n; i++)
+    if (contact[i].gap < -tol && (left == NULL || !left[i])) return true;
+  return false;
+}
+
+/* ---- corrections ----------------------------------------------------------------------------- */
+
+static perp_status room(perp_ctx *ctx, perp_contact_post *p, int n)
+{
+  PERP_TRY(perp_islands_room(ctx, p->islands, n));
+  if (n <= p->cap) return PERP_OK;
+  unsigned char *kept = realloc(p->kept, (size_t)n + (size_t)n / 2 + 16);
+  if (kept == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", n);
+  p->kept = kept;
+  p->cap = n + n / 2 + 16;
+  return PERP_OK;
+}
+
+static double gap_of(void *user, const perp_contact *x, double h, const double *before,
+                     const double *free)
+{
+  const perp_contact_post *p = user;
+  (void)h, (void)before, (void)free;
+  return p->left != NULL && p->left[x - p->contact] ? fmax(x->gap, 0) : x->gap;
+}
+
+static double nothing(void *user, const perp_contact *x, double h, const double *before,
+                      const double *free)
+{
+  (void)user, (void)x, (void)h, (void)before, (void)free;
+  return 0;
+}
+
+/* From k->f and k->c to k->a with the impulses of the contacts; bias: what their rows have beside J_c k->a.  What a
+ * solver that failed has found may throw bodies anywhere: no correction is better (solved is false). */
+static bool correct(perp_contact_post *p, perp_constrained *k, const perp_contact *contact, int n,
+                    const unsigned char *kept,
+                    double (*bias)(void *, const perp_contact *, double, const double *,
+                                   const double *),
+                    double softness, bool *solved, perp_contact_count *count)
+{
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return false;
+  memset(p->before, 0, (size_t)6 * (size_t)p->model->n_bodies * sizeof *p->before);
+  perp_twists(p->model, k->e, k->a, p->free);
+  double *impulse = perp_islands_scratch(p->islands);
+  memset(impulse, 0, (size_t)4 * (size_t)n * sizeof *impulse);
+  perp_island_task task = { .contact = contact,
+                            .n = n,
+                            .kept = kept,
+                            .impulse = impulse,
+                            .slip = impulse + (size_t)3 * (size_t)n,
+                            .reuse = p->o.tol,
+                            .h = 1,
+                            .before = p->before,
+                            .free = p->free,
+                            .bias = bias,
+                            .softness = softness,
+                            .user = p };
+  const bool good = perp_islands_solve(p->islands, k, &task);
+  /* problems of the solver like all others; contacts and islands are counted where they press */
+  perp_contact_count one = *perp_islands_count(p->islands);
+  one.contacts = one.islands = 0;
+  perp_contact_count_add(count, &one);
+  *solved = one.failures == 0 || one.data <= BAD;
+  perp_islands_restart(p->islands);
+  if (good && !*solved) return true;
+  if (good) perp_islands_apply(p->islands, k, &task, k->f);
+  if (!good || !perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return false;
+  if (p->o.sleep != NULL) perp_sleep_still(p->o.sleep, k->a);
+  return true;
+}
+
+bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
+                                const perp_contact *contact, const unsigned char *left, int n,
+                                double *q, bool *moved, perp_contact_count *count)
+{
+  const perp_model *model = p->model;
+  *moved = false;
+  p->contact = contact;
+  p->left = left;
+  k->status = room(k->ctx, p, n);
+  if (k->status != PERP_OK) return false;
+  perp_contact_count one = { 0 };
+  for (int soft = p->how.soft; soft < 2 && !*moved; soft++) {
+    one = (perp_contact_count){ 0 };
+    memset(k->f, 0, (size_t)model->nv * sizeof *k->f);
+    perp_constrained_error(k, k->c);
+    for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
+    if (!correct(p, k, contact, n, NULL, gap_of, soft * p->softness, moved, &one)) return false;
+  }
+  perp_contact_count_add(count, &one);
+  if (*moved) perp_model_retract(model, q, k->a, q);
+  return true;
+}
+
+perp_ode_answer perp_contact_post_velocity(perp_contact_post *p, perp_constrained *k, double t,
+                                           const perp_contact *contact, int n, double closed,
+                                           double *v, perp_contact_count *count)
+{
+  const perp_model *model = p->model;
+  const double slow = fmax(p->how.tol_v, p->o.slow);
+  bool approach = false;
+  k->status = room(k->ctx, p, n);
+  if (k->status != PERP_OK) return PERP_ODE_FAILED;
+  perp_twists(model, k->e, v, p->free);
+  for (int i = 0; i < n; i++) {
+    const perp_contact *x = &contact[i];
+    const double speed = perp_contact_speed(model->dim, k->e, x, p->free);
+    p->kept[i] = x->gap <= closed && !(x->e > 0 && speed < -p->o.threshold);
+    approach |= p->kept[i] && speed < -slow;
+  }
+  if (!approach) return PERP_ODE_OK;
+  perp_eval_impulse(k->e, model, t, 0, v, k->f);
+  if (model->m > 0) perp_constrained_rate(k, v, k->c);
+  bool solved;
+  if (!correct(p, k, contact, n, p->kept, nothing, 0, &solved, count)) return PERP_ODE_FAILED;
+  if (!solved) return PERP_ODE_OK;
+  memcpy(v, k->a, (size_t)model->nv * sizeof *v);
+  return PERP_ODE_CHANGED;
+}

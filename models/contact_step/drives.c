@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/contact_step/drives.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GIVE_BACK 0.2   /* of an overrun limit, in a step */
+#define PUSH      1.0   /* m/s or rad/s: no overrun is given back faster */
+#define TOLERANCE 1e-10 /* of the LCP, relative */
+enum { MOTOR, LIMIT, ROWS_EACH };
+
+struct perp_drives {
+  const perp_model *model;
+  perp_lcp_solver *lcp; /* NULL: the problems are solved elsewhere */
+  const char *named;    /* it */
+  double tol_data;
+  perp_contact_count count;
+  perp_contact_observer *observer;
+  void *user;
+  int n; /* rows of the step */
+  perp_island_row *row;
+  int *slot;         /* of a row: ROWS_EACH drive + MOTOR or LIMIT */
+  double *sign;      /* of a row: -1 for an upper limit */
+  double *impulse;   /* [slots] of the step before along x */
+  double h_before;   /* of that step; 0: there is none */
+  double *Y;         /* [nv x rows] K J' */
+  double *A, *b;     /* the LCP */
+  double *lo, *hi;   /* [rows] */
+  double *unit;      /* [rows] that make velocities of all */
+  double *lambda;    /* [rows] */
+  double *w, *force; /* [rows], [drives] */
+  double *c, *mult;  /* [m] */
+  double *f;         /* [nv] */
+  perp_arena arena;
+};
+
+static void layout(perp_drives *d, const perp_model *m, perp_arena *a)
+{
+  const int rows = ROWS_EACH * m->n_drives, alone = m->n_shapes > 0 ? 0 : rows;
+  d->row = PERP_CARVE(a, perp_island_row, rows);
+  d->slot = PERP_CARVE(a, int, rows);
+  d->sign = PERP_CARVE(a, double, rows);
+  d->impulse = PERP_CARVE(a, double, rows);
+  d->force = PERP_CARVE(a, double, m->n_drives);
+  d->Y = PERP_CARVE(a, double, alone * m->nv);
+  d->A = PERP_CARVE(a, double, alone *alone);
+  d->b = PERP_CARVE(a, double, alone);
+  d->lo = PERP_CARVE(a, double, alone);
+  d->hi = PERP_CARVE(a, double, alone);
+  d->unit = PERP_CARVE(a, double, alone);
+  d->lambda = PERP_CARVE(a, double, alone);
+  d->w = PERP_CARVE(a, double, alone);
+  d->c = PERP_CARVE(a, double, m->m);
+  d->mult = PERP_CARVE(a, double, m->m);
+  d->f = PERP_CARVE(a, double, m->nv);
+}
+
+perp_status perp_drives_check(perp_ctx *ctx, const perp_model *m, perp_level level,
+                              const perp_desc *lcp)
+{
+  unsigned need = 0;
+  PERP_TRY(perp_lcp_unstructured(ctx, lcp, "limits and motors"));
+  for (int i = 0; i < m->n_drives; i++) {
+    const perp_drive_def *def = &m->drive_def[i];
+    const bool force = level == PERP_LEVEL_ACCELERATION && (def->stiffness > 0 || def->damping > 0);
+    if (def->max_force > 0 && !force)
+      need |= isfinite(def->max_force) ? PERP_LCP_BOX : PERP_LCP_FREE;
+    if (def->lower == def->upper) need |= PERP_LCP_FREE;
+  }
+  if ((lcp->caps & need) == need) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                   "the motors of the model need an lcp that serves %s: '%s' does not; take "
+                   "--lcp dantzig",
+                   need & PERP_LCP_BOX ? "finite bounds" : "free rows", lcp->name);
+}
+
+perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
+                               double tol_data, perp_drives **out)
+{
+  *out = NULL;
+  PERP_TRY(perp_drives_check(ctx, model, PERP_LEVEL_VELOCITY, parts->lcp.d));
+  perp_drives *d = calloc(1, sizeof *d);
+  if (d == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for drives");
+  d->model = model;
+  d->named = parts->lcp.d->name;
+  d->tol_data = tol_data;
+  layout(d, model, &d->arena);
+  perp_status status = perp_arena_reserve(ctx, &d->arena);
+  if (status == PERP_OK && model->n_shapes == 0)
+    status = perp_lcp_create(ctx, &parts->lcp, ROWS_EACH * model->n_drives, 0, &d->lcp);
+  if (status != PERP_OK) {
+    perp_drives_destroy(d);
+    return status;
+  }
+  layout(d, model, &d->arena);
+  memset(d->c, 0, (size_t)model->m * sizeof *d->c);
+  perp_drives_restart(d);
+  *out = d;
+  return PERP_OK;
+}
+
+void perp_drives_destroy(perp_drives *d)
+{
+  if (d == NULL) return;
+  perp_lcp_destroy(d->lcp);
+  perp_arena_free(&d->arena);
+  free(d);
+}
+
+void perp_drives_restart(perp_drives *d)
+{
+  d->n = 0;
+  d->h_before = 0;
+  d->count = (perp_contact_count){ 0 };
+  memset(d->force, 0, (size_t)d->model->n_drives * sizeof *d->force);
+}
+
+const perp_contact_count *perp_drives_count(const perp_drives *d)
+{
+  return &d->count;
+}
+
+void perp_drives_observe(perp_drives *d, perp_contact_observer *observer, void *user)
+{
+  d->observer = observer;
+  d->user = user;
+}
+
+const double *perp_drives_forces(const perp_drives *d)
+{
+  return d->force;
+}
+
+double perp_drives_speed(const perp_drives *d)
+{
+  const perp_model *m = d->model;
+  double fastest = 0;
+  for (int i = 0; i < m->n_drives; i++)
+    if (m->drive_def[i].max_force > 0)
+      fastest = fmax(fastest, fabs(m->drive_def[i].velocity) * (m->drive[i].slides ? 1 : m->size));
+  return fastest;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* the row at hand becomes the next one: what is not set by the caller */
+static void add(perp_drives *d, int slot, double sign, double h, perp_island_row row)
+{
+  const int r = d->n++;
+  d->slot[r] = slot;
+  d->sign[r] = sign;
+  row.lambda = d->h_before > 0 ? sign * d->impulse[slot] * (h / d->h_before) : 0;
+  if (row.lambda < row.lo) row.lambda = row.lo;
+  if (row.lambda > row.hi) row.lambda = row.hi;
+  for (int side = 0; side < 2; side++)
+    for (int i = 0; i < d->model->nvb; i++) row.J[side][i] *= sign;
+  d->row[r] = row;
+}
+
+static void add_motor(perp_drives *d, int i, double x, double h, perp_island_row row)
+{
+  const perp_drive_def *def = &d->model->drive_def[i];
+  const double k = def->stiffness, c = def->damping;
+  row.bias = -def->velocity;
+  if (k > 0 || c > 0) {
+    /* lambda = -h (k (x + h xdot - target) + c (xdot - velocity)), xdot at the end of the step */
+    row.soft = 1 / (h * (h * k + c));
+    row.bias = (k * (x - def->target) - c * def->velocity) / (h * k + c);
+  }
+  row.hi = h * def->max_force;
+  row.lo = -row.hi;
+  add(d, ROWS_EACH * i + MOTOR, 1, h, row);
+}
+
+static void add_limit(perp_drives *d, int i, double x, double xdot, double free_rate, double h,
+                      perp_island_row row)
+{
+  const perp_drive_def *def = &d->model->drive_def[i];
+  const double below = x - def->lower, above = def->upper - x;
+  row.hi = HUGE_VAL;
+  if (def->lower == def->upper) {
+    row.bias = GIVE_BACK * below / h;
+    row.lo = -HUGE_VAL;
+    add(d, ROWS_EACH * i + LIMIT, 1, h, row);
+    return;
+  }
+  const bool lower = below < above;
+  const double sign = lower ? 1 : -1, gap = lower ? below : above, rate = sign * xdot;
+  if (gap == HUGE_VAL) return;
+  row.bias = gap > 0 ? gap / h : fmax(GIVE_BACK * gap / h, -PUSH);
+  const bool reached = gap + h * sign * free_rate < 0;
+  if (reached && rate < -PERP_DRIVE_REBOUND && def->restitution > 0)
+    row.bias = def->restitution * rate;
+  add(d, ROWS_EACH * i + LIMIT, sign, h, row);
+}
+
+int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const double *v,
+                     perp_island_row **rows)
+{
+  const perp_model *m = d->model;
+  d->n = 0;
+  for (int i = 0; i < m->n_drives; i++) {
+    perp_island_row row = { .body = { m->drive[i].a, m->drive[i].b } };
+    const double x = perp_drive_row(m, k->e, i, row.J[0], row.J[1]);
+    if (m->drive_def[i].max_force > 0) add_motor(d, i, x, h, row);
+    add_limit(d, i, x, perp_island_row_product(m, &row, v), perp_island_row_product(m, &row, k->a),
+              h, row);
+  }
+  *rows = d->row;
+  return d->n;
+}
+
+void perp_drives_accept(perp_drives *d, double h)
+{
+  const int slots = ROWS_EACH * d->model->n_drives;
+  for (int i = 0; i < slots; i++) d->impulse[i] = 0;
+  for (int r = 0; r < d->n; r++) d->impulse[d->slot[r]] = d->sign[r] * d->row[r].lambda;
+  for (int i = 0; i < d->model->n_drives; i++)
+    d->force[i] = (d->impulse[ROWS_EACH * i + MOTOR] + d->impulse[ROWS_EACH * i + LIMIT]) / h;
+  d->h_before = h;
+}
+
+/* ---- all rows in one problem ----------------------------------------------------------------- */
+
+/* A = J K J' + S, b = J v^ + bias */
+static bool form(perp_drives *d, perp_constrained *k)
+{
+  const perp_model *m = d->model;
+  const int nv = m->nv, n = d->n;
+  for (int r = 0; r < n; r++) {
+    const perp_island_row *row = &d->row[r];
+    memset(d->f, 0, (size_t)nv * sizeof *d->f);
+    perp_island_row_apply(m, row, 1, d->f);
+    if (!perp_constrained_response(k, d->f, d->c, d->Y + r * nv, d->mult)) return false;
+    d->b[r] = row->bias + perp_island_row_product(m, row, k->a);
+    d->lo[r] = row->lo;
+    d->hi[r] = row->hi;
+    d->unit[r] = m->drive[d->slot[r] / ROWS_EACH].slides || !(m->size > 0) ? 1 : m->size;
+  }
+  for (int r = 0; r < n; r++)
+    for (int s = 0; s < n; s++)
+      d->A[s + r * n] = perp_island_row_product(m, &d->row[s], d->Y + r * nv) +
+                        (r == s ? d->row[r].soft : 0);
+  return true;
+}
+
+bool perp_drives_step(perp_drives *d, perp_constrained *k, double h, const double *v)
+{
+  perp_island_row *rows;
+  if (perp_drives_rows(d, k, h, v, &rows) == 0) {
+    perp_drives_accept(d, h);
+    return true;
+  }
+  if (!form(d, k)) return false;
+  const perp_lcp problem = { .n = d->n,
+                             .A = d->A,
+                             .lda = d->n,
+                             .b = d->b,
+                             .lo = d->lo,
+                             .hi = d->hi,
+                             .unit = d->unit,
+                             .tol_data = d->tol_data,
+                             .brief = true };
+  perp_stats stats = { 0 };
+  memset(d->lambda, 0, (size_t)d->n * sizeof *d->lambda);
+  k->status = perp_lcp_solve(k->ctx, d->lcp, &problem, TOLERANCE, d->lambda, d->w, NULL, &stats);
+  if (k->status != PERP_OK) return false;
+  if (d->n > d->count.rows) d->count.rows = d->n;
+  perp_contact_count_solve(&d->count, d->named, &stats);
+  if (d->observer != NULL) d->observer(d->user, &problem, d->lambda, &stats);
+  if (stats.reason != PERP_SWEEPS_DONE) k->reason = stats.reason;
+  if (stats.reason < 0 && stats.reason != PERP_SWEEPS_DONE) return false;
+  for (int r = 0; r < d->n; r++) {
+    rows[r].lambda = d->lambda[r];
+    perp_island_row_apply(d->model, &rows[r], d->lambda[r], k->f);
+  }
+  perp_drives_accept(d, h);
+  return perp_constrained_response(k, k->f, k->c, k->a, k->lambda);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Drives on the velocity level: limits, motors and servo springs as rows with bounds (Vondrak 2005, sections
+ * 6.2.5 and 7.4; STAR 2012, section 3.1 and eq. 49).
+ *
+ * The joints are primary constraints, which the KKT solver eliminates; the drives are auxiliary ones that
+ * anticipate it (Vondrak 7.3.5): with v^ the velocity without drives and K the response of the jointed bodies,
+ *
+ *      w = J K J' lambda + S lambda + J v^ + bias,      lo <= lambda <= hi  perp  w          (lo-hi LCP)
+ *
+ *      limit    lambda in [0, inf)       bias = gap / h, or restitution x xdot in the step that reaches the stop
+ *      locked   free                     lower = upper
+ *      motor    |lambda| <= h max_force  bias = -velocity
+ *      servo    |lambda| <= h max_force  S = 1 / (h (h k + d)),  bias = k / (h k + d) (x - target) - ...
+ *
+ * A stop that is overrun gives back a fifth of the overrun in a step, at 1 m/s (rad/s) at most.  Of two limits
+ * the nearer one is a row.  Without contacts all rows are one problem, at the cost of one solve per row with
+ * the factor of the joints, and the LCP; with contacts they stand in the problems of their islands. */
+#ifndef PERP_DRIVES_H
+#define PERP_DRIVES_H
+
+#include "models/contact_step/islands.h"
+
+typedef struct perp_drives perp_drives;
+
+#define PERP_DRIVE_REBOUND 1e-3 /* m/s or rad/s: slower impacts on a limit do not rebound */
+
+/* Does the lcp serve the bounds of the rows that the drives of the model are on this level?  Else
+ * PERP_ERR_UNSUPPORTED. */
+perp_status perp_drives_check(perp_ctx *ctx, const perp_model *model, perp_level level,
+                              const perp_desc *lcp);
+
+/* parts->lcp must be set.  tol_data: what rows may leave in units of the data (lcp.h), as velocities, those of angles
+ * times the size of the model; 0: not looked at.  PERP_ERR_UNSUPPORTED: the lcp does not serve the bounds of these
+ * drives.  Allocates all. */
+perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
+                               double tol_data, perp_drives **out);
+void perp_drives_destroy(perp_drives *d); /* NULL is fine */
+void perp_drives_restart(perp_drives *d);
+/* Impulses of the step h from velocity v.  k: evaluated and factored at the start, k->f = M v + h f, k->a =
+ * v^.  On return k->a and k->lambda are those with drives.  False: k->reason or k->status says why; a problem that is
+ * not solved is such a reason, unless the lcp made the number of sweeps that it was asked for. */
+bool perp_drives_step(perp_drives *d, perp_constrained *k, double h, const double *v);
+const double *perp_drives_forces(const perp_drives *d); /* [drives] of the last step */
+/* Of the problems of perp_drives_step since the restart. */
+const perp_contact_count *perp_drives_count(const perp_drives *d);
+void perp_drives_observe(perp_drives *d, perp_contact_observer *observer, void *user);
+
+/* For problems that others solve: the rows of a step (as above), with the impulses of the step before as
+ * guess; and what is made of their impulses.  *rows live until the next call. */
+int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const double *v,
+                     perp_island_row **rows);
+void perp_drives_accept(perp_drives *d, double h);
+/* Largest speed, m/s, that motors may give to a body whatever its velocity is now. */
+double perp_drives_speed(const perp_drives *d);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Islands: bodies that joints and contacts connect, each set with a complementarity problem of its own.
+ *
+ * Two bodies belong together when a joint or a contact acts on both (union-find with path halving, the
+ * smaller index the root, so that the result does not depend on the order of contacts).  The world
+ * connects nothing.  An island has a problem when it has a contact or a bounded row.  Islands are numbered by their first body, contacts keep their order inside one, and
+ * each problem is solved from its own data only: the result does not depend on the number of threads. */
+#ifndef PERP_ISLANDS_H
+#define PERP_ISLANDS_H
+
+#include "models/contact/contact.h"
+#include "models/stepping/constrained.h"
+
+typedef struct perp_islands perp_islands;
+
+/* A row with bounds of its own between at most two bodies (limits and motors, drives.h):
+ *      w = J v+ + soft lambda + bias,   lo <= lambda <= hi,   w complementary */
+typedef struct perp_island_row {
+  int body[2];    /* PERP_WORLD: none; not both */
+  double J[2][6]; /* [nvb] of each */
+  double bias, soft, lo, hi;
+  double lambda; /* in: guess; out: impulse */
+} perp_island_row;
+
+typedef struct perp_island_task {
+  const perp_contact *contact; /* [n] */
+  int n;
+  const unsigned char *kept; /* [n] which take part; NULL: all */
+  double *impulse;           /* [3 n] world; in: guess */
+  double *slip;              /* [n] in and out, see contact.h */
+  /* A guess is the answer when its residual is at most `reuse`, or a tenth of that in islands with a
+   * contact whose guess comes from a solve: a solution that has just taken out a velocity would put in the
+   * opposite one when it is used again.  fresh [n] in and out: comes from a solve; NULL: none does. */
+  double reuse;
+  unsigned char *fresh;
+  unsigned char *none; /* [n] out: shown to be in a problem without a solution; NULL: not asked */
+  double h;
+  /* twists [6 bodies] at the start of the step, and without contact impulses (of k->a) */
+  const double *before, *free;
+  bool align;           /* first tangent along the sliding of k->a */
+  double softness;      /* of normal rows */
+  perp_island_row *row; /* [n_rows] at most two for each drive of the model */
+  int n_rows;
+  /* bias of the normal row and coefficient of friction, from the relative velocities (n, t1, t2) at the
+   * start of the step and without contact impulses; friction NULL: none */
+  double (*bias)(void *user, const perp_contact *contact, double h, const double *before,
+                 const double *free);
+  double (*friction)(void *user, const perp_contact *contact, const double *before, int dim);
+  /* Poisson's law: which part of the impulse of compression the contact gives back; NULL: none. */
+  double (*restitution)(void *user, const perp_contact *contact, double h, const double *before,
+                        const double *free);
+  void *user;
+  /* Acceleration level, else NULL: what is added to the relative acceleration that `free` gives (Jdot v and
+   * feedback), world [3 n]; and the direction in which a contact slides, unit and tangential, or 0, world [3 n],
+   * with the rule for its friction (see contact.h, not PERP_SLIDING_AUTO).  All problems are then dense. */
+  const double *offset, *sliding;
+  int rule;
+} perp_island_task;
+
+/* rows: joints of an island become free rows of its problem, instead of being eliminated. */
+perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
+                                const perp_contact_desc *kind, const void *opts,
+                                const perp_contact_setup *setup, int threads, bool rows,
+                                perp_islands **out);
+void perp_islands_destroy(perp_islands *s);
+void perp_islands_restart(perp_islands *s);
+/* Memory for n contacts; allocates only when that is more than ever. */
+perp_status perp_islands_room(perp_ctx *ctx, perp_islands *s, int n);
+/* [4 n], impulses and slip, for a caller without arrays of its own, after perp_islands_room. */
+double *perp_islands_scratch(perp_islands *s);
+/* All islands with contacts or bounded rows.  k: the KKT factor holds for k->e, k->a is v^, k->f its right-hand side, k->c
+ * that of the joints.  False: k->status or k->reason says why. */
+bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *task);
+/* f [nv] += J_c' lambda of the impulses in task, and J' lambda of its bounded rows. */
+void perp_islands_apply(const perp_islands *s, const perp_constrained *k,
+                        const perp_island_task *task, double *f);
+/* [bodies] one body of the island of each, of the last solve, or (single) by joints alone. */
+const int *perp_islands_roots(const perp_islands *s, bool single);
+const perp_contact_count *perp_islands_count(const perp_islands *s);
+/* Counts that the caller keeps are added to those of the problems. */
+void perp_islands_add(perp_islands *s, const perp_contact_count *count);
+/* What was counted since `before` (a copy of the count) was for nothing: its problems become `refuted`. */
+void perp_islands_refute(perp_islands *s, const perp_contact_count *before);
+/* Problems that were shown to have no solution. */
+int64_t perp_islands_none(const perp_contact_count *count);
+void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void *user);
+
+/* J v, and f [nv] += J' lambda, of a bounded row. */
+double perp_island_row_product(const perp_model *model, const perp_island_row *row,
+                               const double *v);
+void perp_island_row_apply(const perp_model *model, const perp_island_row *row, double lambda,
+                           double *f);
+
+/* Velocity of the centre and angular velocity of each body in the world, twist [6 bodies], from v [nv]. */
+void perp_twists(const perp_model *model, const perp_eval *e, const double *v, double *twist);
+/* The same of one body. */
+void perp_twist(const perp_model *model, const perp_eval *e, int body, const double *v,
+                double *twist);
+/* Velocity of b relative to a at a contact, along its normal. */
+double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, const double *twist);
+
+#endif

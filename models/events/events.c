@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/events/events_private.h"
+
+#include "models/contact_step/drives.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const perp_order_names[] = { "together", "sequential", NULL };
+const char *const perp_critical_names[] = { "fail", "stop", NULL };
+const char *const perp_sliding_names[] = { "auto", "column", "iterate", "lagged", NULL };
+
+enum { IDLE_MOST = 1000, RELAX = 5 }; /* steps; steps that the feedback of drives takes */
+static const double SLOW = 1e-3;      /* of what counts as rest: such approaches are not stopped */
+static const double TOUCH = 1e-9;     /* of the largest body */
+static const double PARTED =
+    1e-6; /* of the largest body: gaps that solutions leave between bodies moved apart */
+static const double HOLD = 1e-3;     /* of the largest body */
+static const double PROGRESS = 1e-6; /* of the step, that IDLE_MOST steps have to make */
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static void layout(perp_events *s, perp_arena *a)
+{
+  s->reach = PERP_CARVE(a, double, s->model->n_bodies);
+  s->q_found = PERP_CARVE(a, double, s->model->nq);
+  s->q_start = PERP_CARVE(a, double, s->model->nq);
+  s->before = PERP_CARVE(a, double, 6 * (size_t)s->model->n_bodies);
+  s->free = PERP_CARVE(a, double, 6 * (size_t)s->model->n_bodies);
+  s->rhs = PERP_CARVE(a, double, s->model->nv);
+  s->response = PERP_CARVE(a, double, s->model->nv);
+  s->zero = PERP_CARVE(a, double, s->model->m);
+  s->lambda = PERP_CARVE(a, double, s->model->m);
+}
+
+static void layout_grown(perp_events *s, perp_arena *a)
+{
+  const size_t n = (size_t)s->cap;
+  s->force = PERP_CARVE(a, double, 3 * n);
+  s->slip = PERP_CARVE(a, double, n);
+  s->offset = PERP_CARVE(a, double, 3 * n);
+  s->sliding = PERP_CARVE(a, double, 3 * n);
+  s->shown_force = PERP_CARVE(a, double, 3 * n);
+  s->shown_impulse = PERP_CARVE(a, double, 3 * n);
+  s->shown = PERP_CARVE(a, perp_contact, n);
+  s->of = PERP_CARVE(a, int, n);
+  s->kept = PERP_CARVE(a, unsigned char, n);
+  s->struck = PERP_CARVE(a, unsigned char, n);
+  s->part = PERP_CARVE(a, unsigned char, n);
+  s->none = PERP_CARVE(a, unsigned char, n);
+  s->stop = PERP_CARVE(a, double, 9 * n);
+}
+
+/* room for n contacts; the arrays lose their contents */
+static perp_status reserve(perp_ctx *ctx, perp_events *s, int n)
+{
+  if (n <= s->cap) return PERP_OK;
+  perp_arena_free(&s->grown);
+  s->grown = (perp_arena){ 0 };
+  s->cap = n + n / 2 + 16;
+  s->n_shown = 0;
+  layout_grown(s, &s->grown);
+  perp_status status = perp_arena_reserve(ctx, &s->grown);
+  if (status != PERP_OK) {
+    s->cap = 0;
+    return status;
+  }
+  layout_grown(s, &s->grown);
+  return PERP_OK;
+}
+
+/* room for n; loses its contents */
+static perp_status touches_reserve(perp_ctx *ctx, perp_touches *t, int n)
+{
+  t->n = 0;
+  if (n <= t->cap) return PERP_OK;
+  free(t->x);
+  t->cap = 0;
+  const size_t cap = (size_t)n + (size_t)n / 2 + 16;
+  t->x = malloc(cap * sizeof *t->x);
+  if (t->x == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", n);
+  t->cap = (int)cap;
+  return PERP_OK;
+}
+
+void perp_events_destroy(perp_events *s)
+{
+  if (s == NULL) return;
+  if (s->collision != NULL) perp_collision_destroy(s->collision);
+  perp_event_drives_destroy(s->drives);
+  perp_contact_post_destroy(s->post);
+  if (s->stab != NULL) s->stab->destroy(s->stab_ws);
+  perp_islands_destroy(s->islands);
+  free(s->now.x);
+  free(s->next.x);
+  perp_arena_free(&s->arena);
+  perp_arena_free(&s->grown);
+  free(s);
+}
+
+/* column needs a solver that serves nonsymmetric matrices; auto takes it where there is one */
+static perp_status choose_rule(perp_ctx *ctx, perp_events *s, const perp_desc *lcp)
+{
+  const bool can = (lcp->caps & PERP_LCP_NONSYMMETRIC) != 0;
+  s->rule = s->o.sliding;
+  if (s->rule == PERP_SLIDING_AUTO) s->rule = can ? PERP_SLIDING_COLUMN : PERP_SLIDING_ITERATE;
+  if (s->rule == PERP_SLIDING_COLUMN && !can)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "acceleration:sliding=column has a nonsymmetric matrix: lcp '%s' does not "
+                     "serve it; take sliding=iterate with it, or --lcp lemke",
+                     lcp->name);
+  return PERP_OK;
+}
+
+/* shapes of the model, or the rows of drives alone */
+static perp_status open_contacts(perp_ctx *ctx, perp_events *s, const perp_parts *parts)
+{
+  const perp_event_opts *o = &s->o;
+  perp_parts alone = *parts;
+  if (s->model->n_shapes > 0) {
+    PERP_TRY(choose_rule(ctx, s, parts->lcp.d));
+    PERP_TRY(perp_collision_create(ctx, s->model, s->margin, &s->collision));
+    PERP_TRY(perp_contacts_islands(ctx, s->model, parts, o->tol, o->tol_data, o->threads, false,
+                                   &s->islands));
+    PERP_TRY(perp_contact_stab(ctx, parts, &s->stab, &s->stab_ws));
+    const perp_contact_post_setup setup = { .tol = o->tol,
+                                            .tol_data = o->tol_data,
+                                            .slop = s->tol,
+                                            .size = s->size,
+                                            .slow = SLOW * o->rest,
+                                            .threshold = o->threshold,
+                                            .threads = o->threads };
+    return perp_contact_post_create(ctx, s->model, parts, s->stab, s->stab_ws, &setup, &s->post);
+  }
+  alone.contact = (perp_spec){ 0 };
+  PERP_TRY(perp_spec_parse(ctx, PERP_KIND_contact, "frictionless", &alone.contact));
+  perp_status status = perp_contacts_islands(ctx, s->model, &alone, o->tol, o->tol_data, o->threads,
+                                             false, &s->islands);
+  perp_spec_free(&alone.contact);
+  return status;
+}
+
+static perp_status open_drives(perp_ctx *ctx, perp_events *s, const perp_desc *lcp)
+{
+  if (s->model->n_drives == 0) return PERP_OK;
+  PERP_TRY(perp_drives_check(ctx, s->model, PERP_LEVEL_ACCELERATION, lcp));
+  if (s->o.order == PERP_ORDER_SEQUENTIAL)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "acceleration:order=sequential does not serve limits and motors: take "
+                     "order=together");
+  const perp_drive_tolerances tol = { .tol = { TOUCH, s->tol },
+                                      .hold = { HOLD, s->hold },
+                                      .rest = s->o.rest,
+                                      .keep = PERP_HOLD_SPEED,
+                                      .slip = s->o.slip,
+                                      .relax = RELAX * s->h,
+                                      .locate = s->locate };
+  return perp_event_drives_create(ctx, s->model, &tol, &s->drives);
+}
+
+perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
+                               const perp_event_opts *opts, double h, perp_events **out)
+{
+  *out = NULL;
+  perp_events *s = calloc(1, sizeof *s);
+  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for contacts");
+  s->model = model;
+  s->o = *opts;
+  s->h = h;
+  s->locate = fmax(opts->locate, h * exp2(-0.5 * opts->bisections));
+  layout(s, &s->arena);
+  perp_status status = perp_arena_reserve(ctx, &s->arena);
+  if (status == PERP_OK) {
+    layout(s, &s->arena);
+    perp_contacts_reach(model, s->reach);
+    for (int b = 0; b < model->n_bodies; b++) s->size = fmax(s->size, s->reach[b]);
+    if (!(s->size > 0)) s->size = model->size > 0 ? model->size : 1; /* planes only */
+    s->tol = opts->gap > 0 ? opts->gap : TOUCH * s->size;
+    s->hold = fmax(HOLD * s->size, 2 * s->tol);
+    s->margin = 4 * s->hold;
+    status = reserve(ctx, s, 1);
+  }
+  if (status == PERP_OK) status = open_contacts(ctx, s, parts);
+  if (status == PERP_OK) status = open_drives(ctx, s, parts->lcp.d);
+  if (status != PERP_OK) {
+    perp_events_destroy(s);
+    return status;
+  }
+  *out = s;
+  return PERP_OK;
+}
+
+void perp_events_restart(perp_events *s)
+{
+  s->found = false;
+  s->fresh = true;
+  s->now.n = s->next.n = s->n_shown = s->n = 0;
+  s->idle = 0;
+  s->collision_s = s->lcp_s = 0;
+  s->critical = false;
+  s->n_critical = 0;
+  s->cause[0] = '\0';
+  if (s->drives != NULL) perp_event_drives_restart(s->drives);
+  perp_islands_restart(s->islands);
+  if (s->post != NULL) perp_contact_post_restart(s->post);
+  const perp_contact_count count = { .events = true };
+  perp_islands_add(s->islands, &count);
+}
+
+void perp_events_locate(const perp_events *s, perp_ode_sys *sys)
+{
+  sys->locate = s->o.locate;
+  sys->locations_most = s->o.bisections;
+  sys->rough = s->o.tol * fabs(s->model->gravity);
+}
+
+/* ---- contacts at a state --------------------------------------------------------------------- */
+
+void perp_events_place(const perp_contact *x, double p[3])
+{
+  for (int i = 0; i < 3; i++) p[i] = 0.5 * (x->p_a[i] + x->p_b[i]);
+}
+
+static void add_velocity(const perp_model *model, const perp_pose *pose, int body,
+                         const double p[3], const double *v, double sign, double u[3])
+{
+  if (body < 0) return;
+  const int dim = model->dim;
+  const double *vb = v + (size_t)model->nvb * (size_t)body;
+  double r[3] = { 0 }, s[3] = { 0 }, turn[3];
+  for (int i = 0; i < dim; i++) r[i] = p[i] - pose->x[i];
+  perp_turn_back(dim, pose->R, r, s);
+  perp_direction_rate(dim, pose->R, s, vb + dim, turn);
+  for (int i = 0; i < dim; i++) u[i] += sign * (vb[i] + turn[i]);
+}
+
+void perp_events_velocity(const perp_model *model, const perp_pose *pose_a, const perp_pose *pose_b,
+                          const perp_contact *x, const double *v, double u[3])
+{
+  double p[3];
+  perp_events_place(x, p);
+  u[0] = u[1] = u[2] = 0;
+  add_velocity(model, pose_a, x->body_a, p, v, -1, u);
+  add_velocity(model, pose_b, x->body_b, p, v, 1, u);
+}
+
+double perp_events_speed(const perp_events *s, const perp_constrained *k, const perp_contact *x,
+                         const double *v)
+{
+  double u[3];
+  perp_events_velocity(s->model, &k->e->pose[x->body_a], &k->e->pose[x->body_b], x, v, u);
+  return perp_dot(s->model->dim, x->n, u);
+}
+
+void perp_events_tangential(int dim, const double n[3], const double u[3], double t[3])
+{
+  const double along = perp_dot(dim, n, u);
+  t[0] = t[1] = t[2] = 0;
+  for (int i = 0; i < dim; i++) t[i] = u[i] - along * n[i];
+}
+
+static int compare_pairs(const perp_touch *a, const perp_contact *b)
+{
+  if (a->shape_a != b->shape_a) return a->shape_a < b->shape_a ? -1 : 1;
+  return a->shape_b < b->shape_b ? -1 : a->shape_b > b->shape_b;
+}
+
+static int compare(const perp_touch *a, const perp_contact *b)
+{
+  const int pairs = compare_pairs(a, b);
+  return pairs != 0 ? pairs : a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* A contact of the step that has no namesake any more is the nearest one of its pair. */
+static void match_nearest(perp_events *s, perp_touch *t)
+{
+  double best = HUGE_VAL;
+  int found = -1;
+  for (int i = 0; i < s->n; i++) {
+    const perp_contact *x = &s->contact[i];
+    if (s->of[i] >= 0 || compare_pairs(t, x) != 0) continue;
+    double p[3];
+    perp_events_place(x, p);
+    const double d = hypot(hypot(p[0] - t->at[0], p[1] - t->at[1]), p[2] - t->at[2]);
+    if (d < best && d < 0.1 * s->reach[x->body_b >= 0 ? x->body_b : x->body_a]) {
+      best = d;
+      found = i;
+    }
+  }
+  if (found < 0) return;
+  s->of[found] = (int)(t - s->now.x);
+  t->taken = true;
+}
+
+static void match(perp_events *s)
+{
+  for (int i = 0; i < s->n; i++) s->of[i] = -1;
+  for (int t = 0; t < s->now.n; t++) s->now.x[t].taken = false;
+  for (int t = 0, i = 0; t < s->now.n && i < s->n;) {
+    const int order = compare(&s->now.x[t], &s->contact[i]);
+    if (order == 0) {
+      s->now.x[t].taken = true;
+      s->of[i] = t;
+    }
+    t += order <= 0;
+    i += order >= 0;
+  }
+  for (int t = 0; t < s->now.n; t++)
+    if (s->now.x[t].rests && !s->now.x[t].taken) match_nearest(s, &s->now.x[t]);
+}
+
+bool perp_events_find(perp_events *s, perp_constrained *k, const double *q)
+{
+  const size_t size = (size_t)s->model->nq * sizeof *q;
+  perp_constrained_at(k, q);
+  if (s->collision == NULL) return true;
+  if (!s->found || memcmp(q, s->q_found, size) != 0) {
+    const double start = perp_constrained_clock(k);
+    s->found = false;
+    k->status = perp_collision_find(k->ctx, s->collision, k->e->pose, &s->contact, &s->n);
+    if (k->status == PERP_OK) k->status = reserve(k->ctx, s, s->n);
+    s->collision_s += perp_constrained_clock(k) - start;
+    if (k->status != PERP_OK) return false;
+    memcpy(s->q_found, q, size);
+    s->found = true;
+  }
+  match(s);
+  return true;
+}
+
+static bool rested(const perp_events *s, int i)
+{
+  return s->of[i] >= 0 && s->now.x[s->of[i]].rests;
+}
+
+/* How deep may a contact of this pair be?  Pairs that touch at the start of the step: by what they were, and
+ * the tolerance. */
+static double allowance(const perp_events *s, const perp_contact *x)
+{
+  double deepest = HUGE_VAL;
+  int lo = 0, hi = s->now.n;
+  while (lo < hi) {
+    const int mid = lo + (hi - lo) / 2;
+    if (compare_pairs(&s->now.x[mid], x) < 0)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  for (; lo < s->now.n && compare_pairs(&s->now.x[lo], x) == 0; lo++)
+    deepest = fmin(deepest, s->now.x[lo].gap);
+  return deepest == HUGE_VAL ? 0 : s->tol + fmax(0, -deepest);
+}
+
+/* least gap of contacts that do not rest, allowance included; least sliding speed, in the direction in
+ * which it began, of those that slide */
+static void lows(const perp_events *s, const perp_constrained *k, const double *v, double *gap,
+                 double *speed)
+{
+  const int dim = s->model->dim;
+  *gap = s->margin;
+  *speed = HUGE_VAL;
+  for (int i = 0; i < s->n; i++) {
+    const perp_contact *x = &s->contact[i];
+    if (!rested(s, i)) {
+      *gap = fmin(*gap, x->gap + allowance(s, x));
+      continue;
+    }
+    const perp_touch *t = &s->now.x[s->of[i]];
+    if (!t->slides) continue;
+    double u[3];
+    perp_events_velocity(s->model, &k->e->pose[x->body_a], &k->e->pose[x->body_b], x, v, u);
+    *speed = fmin(*speed, perp_dot(dim, u, t->dir));
+  }
+}
+
+static bool touched(void *user, int shape_a, int shape_b)
+{
+  const perp_events *s = user;
+  const perp_contact pair = { .shape_a = shape_a, .shape_b = shape_b };
+  return allowance(s, &pair) > 0;
+}
+
+/* Has a body passed another one since the start of the step, so fast that neither end shows it? */
+static bool passed(perp_events *s, const double *q)
+{
+  return s->collision != NULL &&
+         perp_collision_crosses(s->collision, s->q_start, q, -0.5 * s->tol, touched, s);
+}
+
+double perp_events_value(perp_events *s, perp_constrained *k, const double *q, const double *v)
+{
+  double gap, speed, load = HUGE_VAL;
+  if (s->fresh) return s->margin;
+  if (!perp_events_find(s, k, q)) return (double)NAN;
+  lows(s, k, v, &gap, &speed);
+  if (s->drives != NULL) perp_event_drives_lows(s->drives, k, v, &gap, &speed, &load);
+  const double least = fmin(fmin(gap, speed), load);
+  return least >= 0 && passed(s, q) ? -s->margin : least;
+}
+
+/* ---- a regular state ------------------------------------------------------------------------- */
+
+/* what touches or rests from here on */
+static void take_stock(perp_events *s, const perp_constrained *k, const double *v, bool impact)
+{
+  const perp_model *model = s->model;
+  for (int i = 0; i < s->n; i++) {
+    const perp_contact *x = &s->contact[i];
+    double u[3], slide[3];
+    perp_events_velocity(model, &k->e->pose[x->body_a], &k->e->pose[x->body_b], x, v, u);
+    const double normal = perp_dot(model->dim, x->n, u);
+    bool rests = s->kept[i] && x->gap <= s->hold && normal <= s->o.rest;
+    /* what feedback takes out of the other body goes on resting */
+    if (rested(s, i) && !(impact && s->struck[i]))
+      rests |= x->gap <= s->hold && (normal <= PERP_HOLD_SPEED || x->gap < -s->tol);
+    if (!rests && !(x->gap <= 2 * s->tol)) continue;
+    perp_touch *t = &s->next.x[s->next.n++];
+    *t = (perp_touch){
+      .shape_a = x->shape_a, .shape_b = x->shape_b, .id = x->id, .rests = rests, .gap = x->gap
+    };
+    perp_events_place(x, t->at);
+    perp_events_tangential(model->dim, x->n, u, slide);
+    const double speed = sqrt(perp_dot(3, slide, slide));
+    t->slides = rests && speed > s->o.slip;
+    t->held = rests && s->of[i] >= 0 && s->now.x[s->of[i]].held && x->gap < -s->tol;
+    for (int j = 0; j < 3 && t->slides; j++) t->dir[j] = slide[j] / speed;
+    if (s->of[i] < 0 || !s->o.warm) continue;
+    memcpy(t->force, s->now.x[s->of[i]].force, sizeof t->force);
+    t->slip = s->now.x[s->of[i]].slip;
+  }
+}
+
+/* Positions at the end of a step: contacts that are deep in each other. */
+static perp_ode_answer part_bodies(perp_events *s, perp_constrained *k, double *q)
+{
+  const int passes = s->post != NULL ? perp_contact_post_passes(s->post) : 0;
+  perp_contact_count count = { 0 };
+  bool good = true, moved = true, changed = false;
+  int pass = 0;
+  while (good && moved && pass < passes) {
+    for (int i = 0; i < s->n; i++) s->part[i] = s->of[i] >= 0 && s->now.x[s->of[i]].held;
+    if (!perp_contact_post_deep(s->post, s->contact, s->part, s->n, false)) break;
+    pass++;
+    const double start = perp_constrained_clock(k), kkt = k->kkt_s;
+    good = perp_contact_post_position(s->post, k, s->contact, s->part, s->n, q, &moved, &count);
+    s->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt);
+    changed |= moved;
+    good = good && perp_events_find(s, k, q);
+  }
+  if (pass > 0) perp_islands_add(s->islands, &count);
+  return !good ? PERP_ODE_FAILED : changed ? PERP_ODE_CHANGED : PERP_ODE_OK;
+}
+
+/* Velocities at the end of a step without an impact. */
+static perp_ode_answer stop_bodies(perp_events *s, perp_constrained *k, double t, double *v)
+{
+  if (s->post == NULL || !perp_contact_post_stops(s->post)) return PERP_ODE_OK;
+  perp_contact_count count = { 0 };
+  const double start = perp_constrained_clock(k), kkt = k->kkt_s;
+  const perp_ode_answer answer = perp_contact_post_velocity(s->post, k, t, s->contact, s->n, s->tol,
+                                                            v, &count);
+  s->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt);
+  perp_islands_add(s->islands, &count);
+  return answer;
+}
+
+perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t, double *q,
+                                   double *v)
+{
+  if (!perp_events_find(s, k, q)) return PERP_ODE_FAILED;
+  if (!s->fresh) {
+    double gap, speed, load = HUGE_VAL;
+    lows(s, k, v, &gap, &speed);
+    if (s->drives != NULL) perp_event_drives_lows(s->drives, k, v, &gap, &speed, &load);
+    if (gap < 0 || speed < -s->o.slip || passed(s, q)) return PERP_ODE_INVALID;
+  }
+  const perp_ode_answer parted = part_bodies(s, k, q);
+  if (parted == PERP_ODE_FAILED) return parted;
+  k->status = touches_reserve(k->ctx, &s->next, s->n);
+  if (k->status != PERP_OK) return PERP_ODE_FAILED;
+  bool impact = s->drives != NULL && perp_event_drives_touch(s->drives, k, v);
+  const double closed = parted == PERP_ODE_CHANGED ? PARTED * s->size : s->tol;
+  for (int i = 0; i < s->n; i++) {
+    const perp_contact *x = &s->contact[i];
+    const double limit = rested(s, i) ? PERP_HOLD_SPEED : s->o.rest;
+    const double speed = perp_events_speed(s, k, x, v);
+    /* what closes before it could be located touches */
+    s->kept[i] = x->gap <= fmax(closed, s->tol) - s->locate * fmin(speed, 0) ||
+                 (rested(s, i) && x->gap <= s->hold);
+    impact |= s->kept[i] && speed < -limit;
+  }
+  if (impact && !perp_events_impact(s, k, v)) return PERP_ODE_FAILED;
+  const perp_ode_answer stopped = impact ? PERP_ODE_CHANGED : stop_bodies(s, k, t, v);
+  if (stopped == PERP_ODE_FAILED) return stopped;
+  take_stock(s, k, v, impact);
+  if (s->drives != NULL) perp_event_drives_stock(s->drives, k, v, impact);
+  return stopped == PERP_ODE_OK ? parted : stopped;
+}
+
+/* contacts that began or ceased to rest or to slide */
+static int64_t changes(const perp_touches *a, const perp_touches *b)
+{
+  int64_t count = 0;
+  for (int i = 0, j = 0; i < a->n || j < b->n;) {
+    int order = i == a->n ? 1 : j == b->n ? -1 : 0;
+    if (order == 0) {
+      const perp_contact other = { .shape_a = b->x[j].shape_a,
+                                   .shape_b = b->x[j].shape_b,
+                                   .id = b->x[j].id };
+      order = compare(&a->x[i], &other);
+    }
+    const perp_touch none = { 0 }, *x = order <= 0 ? &a->x[i] : &none,
+                     *y = order >= 0 ? &b->x[j] : &none;
+    count += x->rests != y->rests || x->slides != y->slides;
+    i += order <= 0;
+    j += order >= 0;
+  }
+  return count;
+}
+
+bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const double *q)
+{
+  perp_contact_count count = { 0 };
+  if (s->drives != NULL) count.switches = perp_event_drives_adopt(s->drives);
+  if (s->fresh) {
+    s->t_mark = t;
+    s->idle = 0;
+  } else {
+    count.switches += changes(&s->now, &s->next);
+    perp_islands_add(s->islands, &count);
+  }
+  const perp_touches swap = s->now;
+  s->now = s->next;
+  s->next = swap;
+  s->fresh = false;
+  memcpy(s->q_start, q, (size_t)s->model->nq * sizeof *q);
+  s->t = t;
+  if (++s->idle < IDLE_MOST) return true;
+  const bool moving = t - s->t_mark > PROGRESS * s->h;
+  s->idle = 0;
+  s->t_mark = t;
+  if (moving) return true;
+  k->reason = PERP_STALLED;
+  snprintf(s->cause, sizeof s->cause,
+           "%d events in less than %g s: impacts pile up; a larger threshold makes them plastic",
+           IDLE_MOST, PROGRESS * s->h);
+  return false;
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+perp_reason perp_events_failed(const perp_contact_count *before, const perp_contact_count *after)
+{
+  for (int i = 1; i < PERP_REASONS; i++)
+    if (after->failed[i] > before->failed[i]) return (perp_reason)-i;
+  return PERP_EXACT;
+}
+
+const char *perp_events_body(const perp_model *model, int body)
+{
+  const char *name = body < 0 ? "the world" : model->body_def[body].name;
+  return name != NULL ? name : "a body";
+}
+
+const char *perp_events_cause(const perp_events *s)
+{
+  return s->cause;
+}
+
+void perp_events_info(perp_events *s, double dt, perp_step_info *info)
+{
+  for (int i = 0; i < 3 * s->n_shown; i++) s->shown_impulse[i] = dt * s->shown_force[i];
+  info->n_contacts = s->n_shown;
+  info->contacts = s->n_shown > 0 ? s->shown : NULL;
+  info->impulse = s->n_shown > 0 ? s->shown_impulse : NULL;
+  info->n_critical = s->n_critical;
+  s->n_critical = 0;
+  info->drive = s->drives != NULL ? perp_event_drives_forces(s->drives) : NULL;
+}
+
+const perp_contact_count *perp_events_counters(const perp_events *s)
+{
+  return perp_islands_count(s->islands);
+}
+
+void perp_events_observe(perp_events *s, perp_contact_observer *observer, void *user)
+{
+  perp_islands_observe(s->islands, observer, user);
+}
+
+void perp_events_times(const perp_events *s, double *collision, double *lcp)
+{
+  *collision = s->collision_s;
+  *lcp = s->lcp_s;
+}

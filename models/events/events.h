@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Contacts and drives under an ODE solver: forces while bodies touch, impulses where they meet (Vondrak 2005, sections
+ * 6.3 to 6.5; STAR 2012, section 3.2.1).
+ *
+ * A contact rests while its gap and the speed of its gap are within tolerances.  The contacts that rest at
+ * the start of a step are rows of it (events_rest.c); whether they press or part is decided by complementarity
+ * at each evaluation.  Two things end a step (the ODE driver rolls back and locates them):
+ *
+ *   meeting    a contact that does not rest closes: gap < 0.  The bodies get an impulse, Newton's or
+ *              Poisson's law (events_impact.c), and the step after it starts from the new velocities;
+ *   sticking   the sliding velocity of a contact that rests falls to zero.
+ *
+ * What is decided at the ends of steps only: that a contact left (within a step its force is zero
+ * already), and that sticking ended (within a step its friction is at the limit already, against the
+ * acceleration).  These cost a step its order, not its consistency.
+ *
+ * Overlap is seen at the ends of steps; a body that moves by more than half of its least width in a step is
+ * followed on its way, taken as straight, so that it does not pass through another one unseen.  Pairs that touch at the
+ * start of the step are not.
+ *
+ * Limits, motors and servos of joints (events_drives.h) are further rows of the same problems, with events and impacts of
+ * their own; a model without shapes may have them.
+ *
+ * Where the contacts at rest are shown to have no forces (Vondrak's critical contacts, critical.c), the run ends, or
+ * their bodies are stopped.
+ *
+ * Impacts that pile up (Zeno) end where the approach falls below `threshold`: it is then plastic, and
+ * the contact rests. */
+#ifndef PERP_EVENTS_H
+#define PERP_EVENTS_H
+
+#include "models/contact/contact.h"
+#include "models/stepping/constrained.h"
+#include "models/contact_step/contacts.h"
+
+typedef struct perp_event_opts {
+  double threshold, slip, gap, rest, locate, tol, tol_data;
+  int impact, order, sliding, bisections, threads, critical;
+  bool warm;
+} perp_event_opts;
+enum { PERP_ORDER_TOGETHER, PERP_ORDER_SEQUENTIAL };
+extern const char *const perp_order_names[];
+enum { PERP_CRITICAL_FAIL, PERP_CRITICAL_STOP };
+extern const char *const perp_sliding_names[];
+extern const char *const perp_critical_names[];
+
+/* the rows of an options table whose struct begins with this one */
+#define PERP_EVENT_OPTIONS                                                                         \
+  PERP_REAL(perp_event_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",                               \
+            "restitution only where the approach is faster: slower impacts are plastic (Zeno)"),   \
+      PERP_ENUM(perp_event_opts, impact, PERP_IMPACT_NEWTON, perp_impact_names,                    \
+                "what e multiplies: the velocity of approach (Newton), or the impulse of "         \
+                "compression (Poisson)"),                                                          \
+      PERP_ENUM(perp_event_opts, order, PERP_ORDER_TOGETHER, perp_order_names,                     \
+                "impacts at one time: all at once, or pair by pair, the fastest first"),           \
+      PERP_ENUM(                                                                                   \
+          perp_event_opts, sliding, PERP_SLIDING_AUTO, perp_sliding_names,                         \
+          "dynamic friction: in the column of the normal force (nonsymmetric), by symmetric "      \
+          "problems, iterated, or by the last normal force; auto: column if the lcp can"),         \
+      PERP_ENUM(perp_event_opts, critical, PERP_CRITICAL_FAIL, perp_critical_names,                \
+                "contacts at rest shown to have no accelerations and forces: end the run, or "     \
+                "stop their bodies"),                                                              \
+      PERP_REAL(perp_event_opts, slip, 1e-6, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",                    \
+                "a contact that slides faster has mu_dynamic"),                                    \
+      PERP_REAL(perp_event_opts, gap, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",                          \
+                "gap and penetration that count as touching; 0 = 1e-9 of the largest body"),       \
+      PERP_REAL(perp_event_opts, rest, 1e-6, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",                    \
+                "contacts that touch and part or close more slowly rest"),                         \
+      PERP_REAL(perp_event_opts, locate, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",                       \
+                "an event is located this closely; 0 = 1e-12 of the step"),                        \
+      PERP_INT(perp_event_opts, bisections, 60, 1, 1000,                                           \
+               "trial steps in search of an event; after that the last valid state is kept"),      \
+      PERP_REAL(perp_event_opts, tol, 1e-8, 0, 1, PERP_OPEN_MIN, "",                               \
+                "scaled residual of a solution"),                                                  \
+      PERP_REAL(perp_event_opts, tol_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",                          \
+                "largest residual of a row of a solution as a velocity (acceleration), over the "  \
+                "largest |b| of its island"),                                                      \
+      PERP_BOOL(perp_event_opts, warm, true, "guess: the forces of the evaluation before"),        \
+      PERP_INT(perp_event_opts, threads, 1, 1, 256, "islands solved at the same time")
+
+typedef struct perp_events perp_events;
+
+/* parts: lcp and, for a model with shapes, contact must be set.  PERP_ERR_UNSUPPORTED: an lcp that does not serve the
+ * contact model, the rule for sliding or the drives; drives with order = sequential.  Allocates; later only when there are more contacts than ever. */
+perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
+                               const perp_event_opts *opts, double h, perp_events **out);
+void perp_events_destroy(perp_events *s); /* NULL is fine */
+/* Before the restart of the ODE solver; perp_events_adopt after it. */
+void perp_events_restart(perp_events *s);
+
+/* f [nv] += the forces of drives that are known before the others, at (q, v) of k->e. */
+void perp_events_push(perp_events *s, const perp_constrained *k, const double *v, double *f);
+/* At (q, v) with k->f the forces, k->c the right-hand side of the joints and k->a their
+ * accelerations: adds the contact forces to k->f, and k->a, k->lambda are those with contacts.  False:
+ * k->reason or k->status says why, perp_events_cause in words. */
+bool perp_events_forces(perp_events *s, perp_constrained *k, double h, const double *q,
+                        const double *v, bool intermediate);
+/* f [nv] += J_c' lambda and the forces of all drives, of the last perp_events_forces. */
+void perp_events_apply(const perp_events *s, const perp_constrained *k, double *f);
+/* Event function: below zero when a contact that does not rest is closed, or one slides backwards; for drives see
+ * events_drives.h. */
+double perp_events_value(perp_events *s, perp_constrained *k, const double *q, const double *v);
+/* At a regular state, time t: PERP_ODE_INVALID when bodies overlap that did not; else what the stabilization corrects
+ * (contacts_post.h), and impacts (PERP_ODE_CHANGED: q or v is new). */
+perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t, double *q,
+                                   double *v);
+/* The state that was accepted last is where the next step begins, at time t.  False when steps no longer make
+ * progress: k->reason says so. */
+bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const double *q);
+
+/* Did the last perp_events_forces fail because contacts at rest have no accelerations and forces, shown by the
+ * solver, and `stop` is asked for?  At a trial state the step is then too long (PERP_ODE_INVALID). */
+bool perp_events_stops(const perp_events *s);
+/* The same, whatever is asked for. */
+bool perp_events_critical(const perp_events *s);
+/* Count it, and with critical=stop stop the bodies at the state (q, v) of the last step: v [nv] becomes the velocity
+ * after it.  False: there is nothing (more) to stop, or k->reason or k->status and perp_events_cause say why not. */
+bool perp_events_stop(perp_events *s, perp_constrained *k, const double *q, double *v);
+/* What the options ask of the driver and of implicit methods: contact forces carry the weight, to `tol`. */
+void perp_events_locate(const perp_events *s, perp_ode_sys *sys);
+const char *perp_events_cause(const perp_events *s); /* of the last failure, or "" */
+/* Contacts at rest in the step that ended last, of length dt: their forces at its start times dt. */
+void perp_events_info(perp_events *s, double dt, perp_step_info *info);
+const perp_contact_count *perp_events_counters(const perp_events *s);
+void perp_events_observe(perp_events *s, perp_contact_observer *observer, void *user);
+void perp_events_times(const perp_events *s, double *collision, double *lcp);
+
+#endif

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/events/events_drives.h"
+#include "models/contact_step/drives.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const double PART = 1.0;    /* m/s or rad/s: no overrun is given back faster */
+static const double NEARLY = 1e-9; /* of max_force: a servo changes this far beyond its bound */
+
+enum { MOTOR, LIMIT, ROWS_EACH };
+enum { LOWER, UPPER };
+static const double sign_of[] = { 1, -1 };
+
+/* What a drive does in a step. */
+typedef struct mode {
+  int motor;     /* 1, -1: force +-max_force; 0: holds its velocity, or is the spring of a servo */
+  bool rests[2]; /* limits; one of them at most */
+  double gap[2]; /* at the start */
+} mode;
+
+/* A drive at a state. */
+typedef struct look {
+  perp_island_row row; /* bodies and J only */
+  double x, rate;
+  double gap[2];
+} look;
+
+struct perp_event_drives {
+  const perp_model *model;
+  perp_drive_tolerances o;
+  bool fresh;          /* no state has been accepted yet */
+  mode *now, *next;    /* [drives] of the step; of the state accepted last */
+  bool *kept, *struck; /* [2 drives] limits that touch; that rebounded */
+  look *at;            /* [drives] of the last evaluation */
+  double *plain;       /* [drives] known force */
+  double *force;       /* [slots] of rows, along x: guess */
+  double *total;       /* [drives] of the last evaluation */
+  double *shown;       /* [drives] of the last one at a regular state */
+  perp_island_row *row;
+  int *slot;    /* [rows] */
+  double *sign; /* [rows] of J against x */
+  int n;
+  bool regular;
+  perp_arena arena;
+};
+
+static void layout(perp_event_drives *d, perp_arena *a)
+{
+  const int n = d->model->n_drives, rows = ROWS_EACH * n;
+  d->now = PERP_CARVE(a, mode, n);
+  d->next = PERP_CARVE(a, mode, n);
+  d->kept = PERP_CARVE(a, bool, 2 * n);
+  d->struck = PERP_CARVE(a, bool, 2 * n);
+  d->at = PERP_CARVE(a, look, n);
+  d->plain = PERP_CARVE(a, double, n);
+  d->force = PERP_CARVE(a, double, rows);
+  d->total = PERP_CARVE(a, double, n);
+  d->shown = PERP_CARVE(a, double, n);
+  d->row = PERP_CARVE(a, perp_island_row, rows);
+  d->slot = PERP_CARVE(a, int, rows);
+  d->sign = PERP_CARVE(a, double, rows);
+}
+
+perp_status perp_event_drives_create(perp_ctx *ctx, const perp_model *model,
+                                     const perp_drive_tolerances *tol, perp_event_drives **out)
+{
+  *out = NULL;
+  perp_event_drives *d = calloc(1, sizeof *d);
+  if (d == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for drives");
+  d->model = model;
+  d->o = *tol;
+  layout(d, &d->arena);
+  perp_status status = perp_arena_reserve(ctx, &d->arena);
+  if (status != PERP_OK) {
+    free(d);
+    return status;
+  }
+  layout(d, &d->arena);
+  perp_event_drives_restart(d);
+  *out = d;
+  return PERP_OK;
+}
+
+void perp_event_drives_destroy(perp_event_drives *d)
+{
+  if (d == NULL) return;
+  perp_arena_free(&d->arena);
+  free(d);
+}
+
+void perp_event_drives_restart(perp_event_drives *d)
+{
+  const size_t n = (size_t)d->model->n_drives;
+  d->fresh = true;
+  d->regular = false;
+  d->n = 0;
+  memset(d->now, 0, n * sizeof *d->now);
+  memset(d->next, 0, n * sizeof *d->next);
+  memset(d->kept, 0, 2 * n * sizeof *d->kept);
+  memset(d->struck, 0, 2 * n * sizeof *d->struck);
+  memset(d->at, 0, n * sizeof *d->at);
+  memset(d->plain, 0, n * sizeof *d->plain);
+  memset(d->force, 0, ROWS_EACH * n * sizeof *d->force);
+  memset(d->total, 0, n * sizeof *d->total);
+  memset(d->shown, 0, n * sizeof *d->shown);
+}
+
+/* ---- one drive ------------------------------------------------------------------------------- */
+
+static bool is_servo(const perp_drive_def *def)
+{
+  return def->max_force > 0 && (def->stiffness > 0 || def->damping > 0);
+}
+
+static bool is_motor(const perp_drive_def *def)
+{
+  return def->max_force > 0 && !is_servo(def);
+}
+
+static bool is_kinematic(const perp_drive_def *def)
+{
+  return is_motor(def) && def->max_force == HUGE_VAL;
+}
+
+static bool is_locked(const perp_drive_def *def)
+{
+  return def->lower == def->upper;
+}
+
+static look look_at(const perp_event_drives *d, const perp_constrained *k, const double *v, int i)
+{
+  const perp_model *m = d->model;
+  const perp_drive_def *def = &m->drive_def[i];
+  look at = { .row = { .body = { m->drive[i].a, m->drive[i].b } } };
+  at.x = perp_drive_row(m, k->e, i, at.row.J[0], at.row.J[1]);
+  at.rate = perp_island_row_product(m, &at.row, v);
+  at.gap[LOWER] = at.x - def->lower;
+  at.gap[UPPER] = def->upper - at.x;
+  return at;
+}
+
+/* rad or m */
+static double tolerance(const perp_event_drives *d, int i)
+{
+  return d->o.tol[d->model->drive[i].slides];
+}
+
+static double hold(const perp_event_drives *d, int i)
+{
+  return d->o.hold[d->model->drive[i].slides];
+}
+
+/* without its bound */
+static double spring(const perp_drive_def *def, const look *at)
+{
+  return -def->stiffness * (at->x - def->target) - def->damping * (at->rate - def->velocity);
+}
+
+/* ---- forces ---------------------------------------------------------------------------------- */
+
+void perp_event_drives_push(perp_event_drives *d, const perp_constrained *k, const double *v,
+                            double *f)
+{
+  for (int i = 0; i < d->model->n_drives; i++) {
+    const perp_drive_def *def = &d->model->drive_def[i];
+    d->at[i] = look_at(d, k, v, i);
+    const int motor = d->now[i].motor;
+    d->plain[i] = motor != 0 ? motor * def->max_force : is_servo(def) ? spring(def, &d->at[i]) : 0;
+    perp_island_row_apply(d->model, &d->at[i].row, d->plain[i], f);
+  }
+}
+
+static void add(perp_event_drives *d, int slot, double sign, perp_island_row row)
+{
+  const int r = d->n++;
+  d->slot[r] = slot;
+  d->sign[r] = sign;
+  row.lambda = fmin(fmax(sign * d->force[slot], row.lo), row.hi);
+  for (int side = 0; side < 2; side++)
+    for (int j = 0; j < d->model->nvb; j++) row.J[side][j] *= sign;
+  d->row[r] = row;
+}
+
+int perp_event_drives_rows(perp_event_drives *d, const perp_constrained *k, const double *v,
+                           perp_island_row **rows)
+{
+  const double tau = d->o.relax;
+  d->n = 0;
+  for (int i = 0; i < d->model->n_drives; i++) {
+    const perp_drive_def *def = &d->model->drive_def[i];
+    const look *at = &d->at[i];
+    const double bias = perp_drive_bias(d->model, k->e, i, v);
+    perp_island_row row = at->row;
+    if (is_motor(def) && d->now[i].motor == 0) {
+      row.bias = bias + (at->rate - def->velocity) / tau;
+      row.hi = def->max_force;
+      row.lo = -row.hi;
+      add(d, ROWS_EACH * i + MOTOR, 1, row);
+    }
+    if (is_locked(def)) {
+      row.bias = bias + (2 * at->rate + at->gap[LOWER] / tau) / tau;
+      row.hi = HUGE_VAL;
+      row.lo = -HUGE_VAL;
+      add(d, ROWS_EACH * i + LIMIT, 1, row);
+      continue;
+    }
+    for (int side = LOWER; side <= UPPER; side++) {
+      if (!d->now[i].rests[side]) continue;
+      const double gap = fmax(at->gap[side], -2 * PART * tau), tol = tolerance(d, i);
+      const double error = gap > tol ? gap - tol : fmin(gap + tol, 0);
+      row.bias = sign_of[side] * (bias + 2 * at->rate / tau) + error / (tau * tau);
+      row.lo = 0;
+      row.hi = HUGE_VAL;
+      add(d, ROWS_EACH * i + LIMIT, sign_of[side], row);
+    }
+  }
+  *rows = d->row;
+  return d->n;
+}
+
+double perp_event_drives_violation(const perp_event_drives *d, const double *a)
+{
+  double worst = 0;
+  for (int r = 0; r < d->n; r++) {
+    const perp_island_row *row = &d->row[r];
+    const double w = perp_island_row_product(d->model, row, a) + row->bias;
+    const double low = row->lambda > row->lo ? w : 0, high = row->lambda < row->hi ? -w : 0;
+    worst = fmax(worst, fmax(low, high));
+  }
+  return worst;
+}
+
+void perp_event_drives_remember(perp_event_drives *d, bool intermediate)
+{
+  const int n = d->model->n_drives;
+  memset(d->force, 0, ROWS_EACH * (size_t)n * sizeof *d->force);
+  for (int r = 0; r < d->n; r++) d->force[d->slot[r]] = d->sign[r] * d->row[r].lambda;
+  for (int i = 0; i < n; i++)
+    d->total[i] = d->plain[i] + d->force[ROWS_EACH * i + MOTOR] + d->force[ROWS_EACH * i + LIMIT];
+  if (intermediate && d->regular) return;
+  memcpy(d->shown, d->total, (size_t)n * sizeof *d->shown);
+  d->regular = !intermediate;
+}
+
+void perp_event_drives_apply(const perp_event_drives *d, double *f)
+{
+  for (int i = 0; i < d->model->n_drives; i++)
+    perp_island_row_apply(d->model, &d->at[i].row, d->total[i], f);
+}
+
+const double *perp_event_drives_forces(const perp_event_drives *d)
+{
+  return d->shown;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* A limit that touched at the start of the step may be as deep as it was, and the tolerance. */
+static double allowance(const perp_event_drives *d, int i, int side)
+{
+  const double gap = d->now[i].gap[side], tol = tolerance(d, i);
+  return gap <= 2 * tol ? tol + fmax(0, -gap) : 0;
+}
+
+void perp_event_drives_lows(const perp_event_drives *d, const perp_constrained *k, const double *v,
+                            double *gap, double *speed, double *load)
+{
+  for (int i = 0; i < d->model->n_drives; i++) {
+    const perp_drive_def *def = &d->model->drive_def[i];
+    const look at = look_at(d, k, v, i);
+    const int motor = d->now[i].motor;
+    for (int side = LOWER; side <= UPPER && !is_locked(def); side++)
+      if (!d->now[i].rests[side]) *gap = fmin(*gap, at.gap[side] + allowance(d, i, side));
+    if (is_servo(def) && isfinite(def->max_force)) {
+      const double force = spring(def, &at);
+      const double left = motor != 0 ? motor * force - def->max_force
+                                     : def->max_force - fabs(force);
+      *load = fmin(*load, left + NEARLY * def->max_force);
+    } else if (motor != 0) {
+      *speed = fmin(*speed, motor * (def->velocity - at.rate));
+    }
+  }
+}
+
+bool perp_event_drives_touch(perp_event_drives *d, const perp_constrained *k, const double *v)
+{
+  const double held = d->fresh ? d->o.rest : d->o.keep;
+  bool impact = false;
+  for (int i = 0; i < d->model->n_drives; i++) {
+    const perp_drive_def *def = &d->model->drive_def[i];
+    const look at = look_at(d, k, v, i);
+    const int side = at.gap[LOWER] <= at.gap[UPPER] ? LOWER : UPPER;
+    const double rate = sign_of[side] * at.rate;
+    const bool rests = d->now[i].rests[side];
+    d->kept[2 * i] = d->kept[2 * i + 1] = false;
+    impact |= (is_locked(def) && fabs(at.rate) > held) ||
+              (is_kinematic(def) && fabs(at.rate - def->velocity) > held);
+    if (is_locked(def)) continue;
+    /* what closes before it could be located touches */
+    d->kept[2 * i + side] = at.gap[side] <= tolerance(d, i) - d->o.locate * fmin(rate, 0) ||
+                            (rests && at.gap[side] <= hold(d, i));
+    impact |= d->kept[2 * i + side] && rate < -(rests ? d->o.keep : d->o.rest);
+  }
+  return impact;
+}
+
+/* Speed that an impact takes out of the drive, below zero: none; side: of a limit, -1: a locked drive. */
+static double struck_at(const perp_event_drives *d, int i, const look *at, int *side)
+{
+  *side = d->kept[2 * i + LOWER] ? LOWER : d->kept[2 * i + UPPER] ? UPPER : -1;
+  if (is_locked(&d->model->drive_def[i])) return fabs(at->rate);
+  return *side < 0 ? -HUGE_VAL : -sign_of[*side] * at->rate;
+}
+
+double perp_event_drives_approach(const perp_event_drives *d, const perp_constrained *k,
+                                  const double *v)
+{
+  double fastest = 0;
+  int side;
+  for (int i = 0; i < d->model->n_drives; i++) {
+    const perp_drive_def *def = &d->model->drive_def[i];
+    const look at = look_at(d, k, v, i);
+    fastest = fmax(fastest, struck_at(d, i, &at, &side));
+    if (is_kinematic(def)) fastest = fmax(fastest, fabs(at.rate - def->velocity));
+  }
+  return fastest;
+}
+
+int perp_event_drives_impact(perp_event_drives *d, const perp_constrained *k, const double *v,
+                             perp_island_row **rows, bool *bounces)
+{
+  d->n = 0;
+  *bounces = false;
+  for (int i = 0; i < d->model->n_drives; i++) {
+    const perp_drive_def *def = &d->model->drive_def[i];
+    const look at = look_at(d, k, v, i);
+    perp_island_row row = at.row;
+    int side;
+    const double speed = struck_at(d, i, &at, &side);
+    d->struck[2 * i] = d->struck[2 * i + 1] = false;
+    row.lo = -HUGE_VAL;
+    row.hi = HUGE_VAL;
+    if (is_kinematic(def)) {
+      row.bias = -def->velocity;
+      add(d, ROWS_EACH * i + MOTOR, 1, row);
+    }
+    if (speed == -HUGE_VAL) continue;
+    row.bias = 0;
+    if (side >= 0) {
+      row.lo = 0;
+      d->struck[2 * i + side] = speed > PERP_DRIVE_REBOUND && def->restitution > 0;
+      if (d->struck[2 * i + side]) row.bias = -def->restitution * speed;
+      *bounces |= d->struck[2 * i + side];
+    }
+    add(d, ROWS_EACH * i + LIMIT, side < 0 ? 1 : sign_of[side], row);
+  }
+  for (int r = 0; r < d->n; r++) d->row[r].lambda = 0;
+  *rows = d->row;
+  return d->n;
+}
+
+/* ---- a regular state ------------------------------------------------------------------------- */
+
+static int motor_of(const perp_event_drives *d, int i, const look *at)
+{
+  const perp_drive_def *def = &d->model->drive_def[i];
+  if (def->max_force == 0 || def->max_force == HUGE_VAL) return 0;
+  if (is_servo(def)) {
+    const double force = spring(def, at), beyond = 0.5 * NEARLY * def->max_force;
+    const int motor = d->fresh ? 0 : d->now[i].motor;
+    if (motor * force >= def->max_force - beyond && motor != 0) return motor;
+    return fabs(force) >= def->max_force + beyond ? (force > 0 ? 1 : -1) : 0;
+  }
+  const double off = def->velocity - at->rate;
+  return fabs(off) > d->o.slip ? (off > 0 ? 1 : -1) : 0;
+}
+
+void perp_event_drives_stock(perp_event_drives *d, const perp_constrained *k, const double *v,
+                             bool impact)
+{
+  for (int i = 0; i < d->model->n_drives; i++) {
+    const look at = look_at(d, k, v, i);
+    mode *next = &d->next[i];
+    *next = (mode){ .motor = motor_of(d, i, &at), .gap = { at.gap[LOWER], at.gap[UPPER] } };
+    const int side = at.gap[LOWER] <= at.gap[UPPER] ? LOWER : UPPER;
+    const double rate = sign_of[side] * at.rate;
+    const bool rested = d->now[i].rests[side] && !(impact && d->struck[2 * i + side]);
+    next->rests[side] = d->kept[2 * i + side] && at.gap[side] <= hold(d, i) &&
+                        rate <= (rested ? d->o.keep : d->o.rest);
+  }
+}
+
+int perp_event_drives_adopt(perp_event_drives *d)
+{
+  int changes = 0;
+  for (int i = 0; i < d->model->n_drives && !d->fresh; i++) {
+    changes += d->now[i].motor != d->next[i].motor;
+    for (int side = LOWER; side <= UPPER; side++)
+      changes += d->now[i].rests[side] != d->next[i].rests[side];
+  }
+  memcpy(d->now, d->next, (size_t)d->model->n_drives * sizeof *d->now);
+  d->fresh = d->regular = false;
+  return changes;
+}

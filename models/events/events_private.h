@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The inside of perp_events: events.c, events_rest.c and events_impact.c. */
+#ifndef PERP_EVENTS_PRIVATE_H
+#define PERP_EVENTS_PRIVATE_H
+
+#include "models/contact_step/contacts_post.h"
+#include "models/events/events.h"
+#include "models/events/events_drives.h"
+#include "models/contact_step/islands.h"
+
+/* A contact that touches or rests at the start of a step. */
+typedef struct perp_touch {
+  int shape_a, shape_b;
+  uint64_t id;
+  bool rests, slides, taken;
+  bool critical; /* in a problem without a solution */
+  bool held;     /* lies too deep, and was stopped: it is not pushed out */
+  double dir[3]; /* of sliding, b relative to a: unit, world */
+  double at[3];  /* world */
+  double gap, force[3], slip;
+} perp_touch;
+
+typedef struct perp_touches {
+  perp_touch *x; /* ordered by (shape_a, shape_b, id) */
+  int n, cap;
+} perp_touches;
+
+struct perp_events {
+  const perp_model *model;
+  perp_event_opts o;
+  int rule;                  /* for sliding, not PERP_SLIDING_AUTO */
+  double h;                  /* s: step of create */
+  double locate;             /* s: how closely events are located, at worst */
+  double tol, hold;          /* m: that touches; that goes on resting */
+  double size;               /* m, of the largest body */
+  double margin;             /* m */
+  double *reach;             /* [bodies] from the centre of mass to the end of its shapes */
+  double *q_found, *q_start; /* [nq] of `contact`; of the step */
+  double *before, *free;     /* [6 bodies] twists */
+  double *rhs, *response;    /* [nv], [nv] critical.c */
+  double *zero, *lambda;     /* [m], [m] */
+  perp_arena arena;
+  perp_event_drives *drives; /* NULL: none */
+  perp_collision *collision; /* NULL: no shapes */
+  perp_islands *islands;
+  const perp_stab_desc *stab; /* NULL: no shapes */
+  void *stab_ws;
+  perp_contact_post *post; /* NULL: contacts are not corrected after a step */
+  bool found, fresh;       /* contact holds for q_found; no state has been accepted yet */
+  const perp_contact *contact;
+  int n;
+  perp_touches now, next; /* of the step; of the state accepted last */
+  /* by contact, as many as there ever were */
+  int cap;
+  double *force, *slip, *offset, *sliding; /* [3 n], [n], [3 n], [3 n] */
+  int *of;                                 /* [n] place in `now`, -1: none */
+  unsigned char *kept, *struck, *part;     /* [n] */
+  unsigned char *none;                     /* [n] in a problem without a solution */
+  double *stop;                            /* [9 n] critical.c */
+  perp_contact *shown;                     /* [n_shown] at the start of the step, with forces */
+  double *shown_force, *shown_impulse;     /* [3 n_shown] */
+  int n_shown;
+  perp_arena grown;
+  bool loaded;    /* force holds for the last evaluation */
+  bool plastic;   /* the impact at hand gives nothing back */
+  bool rebounded; /* a limit did, in the impact at hand */
+  bool critical;  /* the last evaluation found a problem without a solution */
+  int n_critical; /* contacts in it, of the step that ended in it or in a stop */
+  int idle;       /* steps without progress */
+  double t, t_mark;
+  double collision_s, lcp_s;
+  char cause[384];
+};
+
+/* Where contacts that rest stay at rest although a method of low order moved them: m as a part of the largest body
+ * (see hold), m/s. */
+#define PERP_HOLD_SPEED 0.01
+
+/* Impulses at the contacts `kept`: v becomes the velocity after the impact. */
+bool perp_events_impact(perp_events *s, perp_constrained *k, double *v);
+/* Contacts at q, and which contact of the step each of them is (of); k->e is at q.  False: k->status says why. */
+bool perp_events_find(perp_events *s, perp_constrained *k, const double *q);
+/* Halfway between both surfaces. */
+void perp_events_place(const perp_contact *x, double p[3]);
+/* Velocity of b relative to a at a contact, world u [3], for v [nv] and these poses of its bodies. */
+void perp_events_velocity(const perp_model *model, const perp_pose *pose_a, const perp_pose *pose_b,
+                          const perp_contact *x, const double *v, double u[3]);
+/* Its part along the normal at the poses of k. */
+double perp_events_speed(const perp_events *s, const perp_constrained *k, const perp_contact *x,
+                         const double *v);
+/* Tangential part of u. */
+void perp_events_tangential(int dim, const double n[3], const double u[3], double t[3]);
+/* critical.c: the forces of an evaluation do not exist; before: what was counted before it. */
+void perp_events_refuted(perp_events *s, const perp_contact_count *before);
+/* For messages. */
+const char *perp_events_body(const perp_model *model, int body);
+/* By how the counts of failures grew: the reason, PERP_EXACT when none did. */
+perp_reason perp_events_failed(const perp_contact_count *before, const perp_contact_count *after);
+
+#endif

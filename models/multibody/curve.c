@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Curves that points slide on (van Overveld & Barenbrug 1995, section 2.6), and their rows.
+ *
+ * y is the point in the frame of the curve, s its foot: (y - c(s)) . c'(s) = 0.  With e = y - c(s), and n_k(s)
+ * unit vectors perpendicular to c'(s) and to each other,
+ *
+ *      C_k = n_k . e,      s' = c' . y' / D,   D = |c'|^2 - c'' . e,
+ *      grad C_k = n_k + (n_k' . e) c' / D,
+ *      C_k'' = (n_k' . y' + n_k'' . e s' + n_k' . e') s' + n_k' . e s''    along y + t y',
+ *
+ * so that J and Jdot v are exact off the curve too.  The foot is the closest point: the closest of a table of
+ * samples (line, circle and helix: directly), then Newton's method.  It has no memory, so that a state alone
+ * says what J is; a curve must not come near to itself closer than the point may stray from it.
+ *
+ * n_1 lies along a x c', n_2 = c' x n_1 / |c'|; a = e_3, or e_1 where the curve runs along e_3. */
+#include "models/multibody/model_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 200, PER_SPAN = 16, NEWTON = 60 };
+
+struct perp_curve {
+  perp_curve_kind kind;
+  int dim;
+  double radius, rise; /* rise: pitch / 2 pi */
+  double lower, upper; /* domain; infinite when there is no end */
+  double period;       /* of a closed curve, else 0 */
+  double frame[9];     /* columns e_i in the frame of body a */
+  int n;               /* polynomial: coefficients; spline: spans */
+  double *c;           /* [n][3], or [n][4][3] in powers of s - span */
+  int samples;
+  double first, step; /* of s over the samples */
+  double *sample;     /* [samples][3] */
+};
+
+static const char *const names[] = {
+  [PERP_CURVE_LINE] = "line",
+  [PERP_CURVE_CIRCLE] = "circle",
+  [PERP_CURVE_HELIX] = "helix",
+  [PERP_CURVE_CYCLOID] = "cycloid",
+  [PERP_CURVE_POLYNOMIAL] = "polynomial",
+  [PERP_CURVE_SPLINE] = "spline",
+};
+
+/* ---- points --------------------------------------------------------------------------------------------- */
+
+/* sum c_k x^k and three derivatives of n vectors */
+static void horner(const double *c, int n, double x, double p[4][3])
+{
+  memset(p, 0, 4 * sizeof *p);
+  for (int k = n - 1; k >= 0; k--)
+    for (int i = 0; i < 3; i++) {
+      p[3][i] = p[3][i] * x + 3 * p[2][i];
+      p[2][i] = p[2][i] * x + 2 * p[1][i];
+      p[1][i] = p[1][i] * x + p[0][i];
+      p[0][i] = p[0][i] * x + c[3 * k + i];
+    }
+}
+
+/* c, c', c'', c''' at s */
+static void at(const perp_curve *k, double s, double p[4][3])
+{
+  const double r = k->radius, cs = cos(s), sn = sin(s);
+  memset(p, 0, 4 * sizeof *p);
+  switch (k->kind) {
+  case PERP_CURVE_LINE:
+    p[0][0] = s, p[1][0] = 1;
+    return;
+  case PERP_CURVE_HELIX:
+    p[0][2] = k->rise * s, p[1][2] = k->rise;
+    /* fall through */
+  case PERP_CURVE_CIRCLE:
+    p[0][0] = r * cs, p[0][1] = r * sn;
+    p[1][0] = -r * sn, p[1][1] = r * cs;
+    for (int i = 0; i < 2; i++) p[2][i] = -p[0][i], p[3][i] = -p[1][i];
+    return;
+  case PERP_CURVE_CYCLOID:
+    p[0][0] = r * (s + sn), p[0][1] = 2 * r * sin(s / 2) * sin(s / 2);
+    p[1][0] = r * (1 + cs), p[1][1] = r * sn;
+    p[2][0] = -r * sn, p[2][1] = r * cs;
+    p[3][0] = -r * cs, p[3][1] = -r * sn;
+    return;
+  case PERP_CURVE_POLYNOMIAL:
+    horner(k->c, k->n, s, p);
+    return;
+  case PERP_CURVE_SPLINE: {
+    if (k->period > 0) s -= k->period * floor(s / k->period);
+    int span = (int)fmax(0, fmin(k->n - 1, floor(s)));
+    horner(k->c + 12 * span, 4, s - span, p);
+    return;
+  }
+  }
+}
+
+/* ---- foot ------------------------------------------------------------------------------------------------- */
+
+static double guess(const perp_curve *k, const double y[3])
+{
+  double angle = atan2(y[1], y[0]);
+  switch (k->kind) {
+  case PERP_CURVE_LINE:
+    return y[0];
+  case PERP_CURVE_HELIX:
+    return angle + 2 * M_PI * nearbyint((y[2] / k->rise - angle) / (2 * M_PI));
+  case PERP_CURVE_CIRCLE:
+    if (!isfinite(k->lower) || !isfinite(k->upper)) return angle;
+    /* the turn that is closest to the middle of the arc */
+    return angle + 2 * M_PI * nearbyint(((k->lower + k->upper) / 2 - angle) / (2 * M_PI));
+  default:
+    break;
+  }
+  double least = HUGE_VAL;
+  int best = 0;
+  for (int i = 0; i < k->samples; i++) {
+    double d = 0;
+    for (int j = 0; j < 3; j++) d += pow(y[j] - k->sample[3 * i + j], 2);
+    if (d < least) least = d, best = i;
+  }
+  return k->first + best * k->step;
+}
+
+static double foot(const perp_curve *k, const double y[3], double p[4][3])
+{
+  const double margin = 0.1 * (k->upper - k->lower);
+  double s = guess(k, y);
+  for (int i = 0; i < NEWTON; i++) {
+    double e[3], slope, f;
+    at(k, s, p);
+    for (int j = 0; j < 3; j++) e[j] = y[j] - p[0][j];
+    f = perp_dot(3, e, p[1]);
+    const double speed = perp_dot(3, p[1], p[1]);
+    slope = speed - perp_dot(3, e, p[2]);
+    if (!(slope > 0.1 * speed)) slope = speed; /* beyond the centre of curvature */
+    double step = f / slope, last = s;
+    s += step;
+    if (k->samples > 0 && k->period == 0) /* it is not defined far from its domain */
+      s = fmax(k->lower - margin, fmin(k->upper + margin, s));
+    if (!(fabs(s - last) > 4e-16 * (1 + fabs(s)))) break;
+  }
+  at(k, s, p);
+  return s;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------- */
+
+/* u = w / |w| with its first two derivatives, from those of w */
+static void unit(double w[3][3], double u[3][3])
+{
+  const double r = sqrt(perp_dot(3, w[0], w[0]));
+  for (int i = 0; i < 3; i++) u[0][i] = w[0][i] / r;
+  const double r1 = perp_dot(3, u[0], w[1]);
+  for (int i = 0; i < 3; i++) u[1][i] = (w[1][i] - u[0][i] * r1) / r;
+  const double r2 = perp_dot(3, u[1], w[1]) + perp_dot(3, u[0], w[2]);
+  for (int i = 0; i < 3; i++) u[2][i] = (w[2][i] - u[0][i] * r2 - 2 * u[1][i] * r1) / r;
+}
+
+/* n_1, n_2 with two derivatives each */
+static void normals(double p[4][3], double n[2][3][3])
+{
+  double w[3][3], t[3][3], a[3] = { 0, 0, 1 }, x[3], z[3];
+  if (p[1][2] * p[1][2] > 0.81 * perp_dot(3, p[1], p[1])) a[0] = 1, a[2] = 0;
+  for (int i = 0; i < 3; i++) perp_cross(a, p[1 + i], w[i]);
+  unit(w, n[0]);
+  memcpy(w, p[1], sizeof w);
+  unit(w, t);
+  perp_cross(t[0], n[0][0], n[1][0]);
+  perp_cross(t[1], n[0][0], x);
+  perp_cross(t[0], n[0][1], z);
+  for (int i = 0; i < 3; i++) n[1][1][i] = x[i] + z[i];
+  perp_cross(t[2], n[0][0], x);
+  perp_cross(t[0], n[0][2], z);
+  for (int i = 0; i < 3; i++) n[1][2][i] = x[i] + z[i];
+  perp_cross(t[1], n[0][1], x);
+  for (int i = 0; i < 3; i++) n[1][2][i] += 2 * x[i];
+}
+
+double perp_curve_rows(const perp_curve *k, const double r[3], const double *rate, double C[2],
+                       double g[2][3], double *bias)
+{
+  double y[3], p[4][3], n[2][3][3], e[3], ydot[3] = { 0 };
+  perp_turn_back(3, k->frame, r, y);
+  if (rate != NULL) perp_turn_back(3, k->frame, rate, ydot);
+  const double s = foot(k, y, p);
+  normals(p, n);
+  for (int i = 0; i < 3; i++) e[i] = y[i] - p[0][i];
+  const double D = perp_dot(3, p[1], p[1]) - perp_dot(3, e, p[2]);
+  const double sdot = perp_dot(3, p[1], ydot) / D;
+  double edot[3];
+  for (int i = 0; i < 3; i++) edot[i] = ydot[i] - p[1][i] * sdot;
+  /* the foot condition e . c' = 0, differentiated twice with y'' = 0 */
+  const double sddot = (perp_dot(3, e, p[3]) * sdot * sdot + 2 * perp_dot(3, edot, p[2]) * sdot -
+                        perp_dot(3, p[1], p[2]) * sdot * sdot) /
+                       D;
+  for (int row = 0; row < k->dim - 1; row++) {
+    const double *n0 = n[row][0], *n1 = n[row][1], *n2 = n[row][2];
+    double grad[3];
+    C[row] = perp_dot(3, n0, e);
+    for (int i = 0; i < 3; i++) grad[i] = n0[i] + perp_dot(3, n1, e) * p[1][i] / D;
+    perp_turn(3, k->frame, grad, g[row]);
+    if (bias == NULL) continue;
+    /* d/dt of  n . y' + (n' . e) s' */
+    bias[row] = perp_dot(3, n1, ydot) * sdot + perp_dot(3, n2, e) * sdot * sdot +
+                perp_dot(3, n1, edot) * sdot + perp_dot(3, n1, e) * sddot;
+  }
+  return s;
+}
+
+double perp_curve_gap(const perp_curve *k, const double r[3], double gap[3], double tangent[3])
+{
+  double y[3], p[4][3], e[3];
+  perp_turn_back(3, k->frame, r, y);
+  const double s = foot(k, y, p), speed = sqrt(perp_dot(3, p[1], p[1]));
+  for (int i = 0; i < 3; i++) e[i] = y[i] - p[0][i];
+  for (int i = 0; i < 3; i++) y[i] = p[1][i] / speed;
+  perp_turn(3, k->frame, e, gap);
+  perp_turn(3, k->frame, y, tangent);
+  return s;
+}
+
+double perp_curve_beyond(const perp_curve *k, double s)
+{
+  return fmax(s - k->upper, k->lower - s);
+}
+
+void perp_curve_point(const perp_curve *k, double s, double c[3], double tangent[3])
+{
+  double p[4][3];
+  at(k, s, p);
+  perp_turn(3, k->frame, p[0], c);
+  perp_turn(3, k->frame, p[1], tangent);
+}
+
+void perp_curve_domain(const perp_curve *k, double *lower, double *upper)
+{
+  *lower = k->lower;
+  *upper = k->upper;
+}
+
+/* ---- from a definition -------------------------------------------------------------------------------------- */
+
+/* e_1, e_2, e_3; false when the axes do not give them */
+static bool make_frame(const perp_joint_def *def, int dim, double F[9])
+{
+  double e1[3] = { 0 }, e2[3] = { 0 };
+  memcpy(e1, def->axis_a, (size_t)dim * sizeof *e1);
+  const double l1 = sqrt(perp_dot(3, e1, e1));
+  for (int i = 0; i < 3; i++) e1[i] /= l1;
+  if (dim == 2)
+    e2[0] = -e1[1], e2[1] = e1[0];
+  else
+    memcpy(e2, def->axis_b, sizeof e2);
+  const double before = sqrt(perp_dot(3, e2, e2)), along = perp_dot(3, e1, e2);
+  for (int i = 0; i < 3; i++) e2[i] -= along * e1[i];
+  const double l2 = sqrt(perp_dot(3, e2, e2));
+  if (!(l1 > 0) || !(l2 > 1e-9 * before)) return false;
+  for (int i = 0; i < 3; i++) F[i] = e1[i], F[3 + i] = e2[i] / l2;
+  perp_cross(F, F + 3, F + 6);
+  return true;
+}
+
+/* Second derivatives m_i of the spline at its n points, from  m_(i-1) + 4 m_i + m_(i+1) = 6 (second
+ * difference of x): m = 0 at both ends, or periodic, by Gauss-Seidel on a strictly dominant matrix. */
+static void spline_moments(int n, bool closed, const double *x, double *m)
+{
+  memset(m, 0, (size_t)n * 3 * sizeof *m);
+  double change = HUGE_VAL, size = 1;
+  for (int sweep = 0; sweep < 200 && change > 1e-17 * size; sweep++) {
+    change = 0;
+    for (int i = closed ? 0 : 1; i < (closed ? n : n - 1); i++) {
+      const int a = (i + n - 1) % n, b = (i + 1) % n;
+      for (int j = 0; j < 3; j++) {
+        const double next = (6 * (x[3 * a + j] - 2 * x[3 * i + j] + x[3 * b + j]) - m[3 * a + j] -
+                             m[3 * b + j]) /
+                            4;
+        change = fmax(change, fabs(next - m[3 * i + j]));
+        size = fmax(size, fabs(next));
+        m[3 * i + j] = next;
+      }
+    }
+  }
+}
+
+static perp_status make_spline(perp_ctx *ctx, const perp_curve_def *def, perp_curve *k)
+{
+  const int n = def->n;
+  double *m = malloc((size_t)n * 3 * sizeof *m);
+  k->n = def->closed ? n : n - 1;
+  k->c = malloc((size_t)k->n * 12 * sizeof *k->c);
+  if (m == NULL || k->c == NULL) {
+    free(m);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a spline of %d points", n);
+  }
+  spline_moments(n, def->closed, def->data, m);
+  for (int i = 0; i < k->n; i++)
+    for (int j = 0; j < 3; j++) {
+      const int b = 3 * ((i + 1) % n) + j, a = 3 * i + j;
+      double *c = k->c + 12 * i + j;
+      c[0] = def->data[a];
+      c[3] = def->data[b] - def->data[a] - (2 * m[a] + m[b]) / 6;
+      c[6] = m[a] / 2;
+      c[9] = (m[b] - m[a]) / 6;
+    }
+  free(m);
+  return PERP_OK;
+}
+
+static double speed_at(const perp_curve *k, double s)
+{
+  double p[4][3];
+  at(k, s, p);
+  return sqrt(perp_dot(3, p[1], p[1]));
+}
+
+/* the slowest place within one step of s, by thirds */
+static double slowest_near(const perp_curve *k, double s, double lo, double hi)
+{
+  lo = fmax(lo, s - fabs(k->step)), hi = fmin(hi, s + fabs(k->step));
+  for (int i = 0; i < 100; i++) {
+    const double a = lo + (hi - lo) / 3, b = hi - (hi - lo) / 3;
+    if (speed_at(k, a) < speed_at(k, b))
+      hi = b;
+    else
+      lo = a;
+  }
+  return (lo + hi) / 2;
+}
+
+static perp_status make_samples(perp_ctx *ctx, perp_curve *k, const char *who)
+{
+  double p[4][3], size = 0, slowest = HUGE_VAL, where = 0, near;
+  const double from = isfinite(k->lower) ? k->lower : 0,
+               to = isfinite(k->upper) ? k->upper : 2 * M_PI;
+  const bool data = k->kind == PERP_CURVE_POLYNOMIAL || k->kind == PERP_CURVE_SPLINE ||
+                    k->kind == PERP_CURVE_CYCLOID;
+  const int n = k->kind == PERP_CURVE_SPLINE ? PER_SPAN * k->n + 1 : SAMPLES;
+  k->first = k->period > 0 ? 0 : from;
+  k->step = (k->period > 0 ? k->period : to - from) / (n - 1);
+  if (data) {
+    k->sample = malloc((size_t)n * 3 * sizeof *k->sample);
+    if (k->sample == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a curve");
+    k->samples = n;
+  }
+  for (int i = 0; i < n; i++) {
+    const double s = k->first + i * k->step;
+    at(k, s, p);
+    if (data) memcpy(k->sample + 3 * i, p[0], sizeof *p);
+    const double speed = sqrt(perp_dot(3, p[1], p[1]));
+    size = fmax(size, speed);
+    if (speed < slowest) slowest = speed, where = s;
+  }
+  near = slowest_near(k, where, k->first, k->first + (n - 1) * k->step);
+  if (speed_at(k, near) < slowest) slowest = speed_at(k, near), where = near;
+  if (!(slowest > 1e-6 * size))
+    return PERP_FAIL(
+        ctx, PERP_ERR_ARG,
+        "%s: the %s has no tangent at s = %g (|dc/ds| = %.3g): leave that point out of "
+        "its domain [%g, %g]",
+        who, names[k->kind], where, slowest, k->lower, k->upper);
+  return PERP_OK;
+}
+
+static perp_status set_domain(perp_ctx *ctx, const perp_curve_def *def, perp_curve *k,
+                              const char *who)
+{
+  double lo = -HUGE_VAL, hi = HUGE_VAL, lower = def->lower, upper = def->upper;
+  if (k->kind == PERP_CURVE_CYCLOID) lo = -M_PI, hi = M_PI;
+  if (k->kind == PERP_CURVE_SPLINE && !def->closed) lo = 0, hi = k->n;
+  if (lower == 0 && upper == 0) {
+    lower = lo, upper = hi;
+    if (k->kind == PERP_CURVE_CYCLOID) lower *= 0.999, upper *= 0.999;
+  }
+  if (!(lower < upper))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the ends of the %s contradict each other: [%g, %g]",
+                     who, names[k->kind], lower, upper);
+  if (lower < lo || upper > hi)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the %s is defined in [%g, %g] only: got [%g, %g]", who,
+                     names[k->kind], lo, hi, lower, upper);
+  if (k->kind == PERP_CURVE_POLYNOMIAL && !(isfinite(lower) && isfinite(upper)))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a polynomial needs a finite domain: got [%g, %g]", who,
+                     lower, upper);
+  if (k->kind == PERP_CURVE_CIRCLE && upper - lower >= 2 * M_PI)
+    lower = -HUGE_VAL, upper = HUGE_VAL;
+  if (k->period > 0) lower = -HUGE_VAL, upper = HUGE_VAL;
+  k->lower = lower;
+  k->upper = upper;
+  return PERP_OK;
+}
+
+static perp_status check(perp_ctx *ctx, const perp_joint_def *def, int dim, const char *who)
+{
+  const perp_curve_def *c = &def->curve;
+  if ((unsigned)c->kind >= sizeof names / sizeof *names)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of curve: %d", who, (int)c->kind);
+  const char *name = names[c->kind];
+  if (c->kind == PERP_CURVE_HELIX && dim == 2)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: a helix needs space (dim = 3)", who);
+  const bool round = c->kind == PERP_CURVE_CIRCLE || c->kind == PERP_CURVE_HELIX ||
+                     c->kind == PERP_CURVE_CYCLOID;
+  if (round && !(c->radius > 0 && isfinite(c->radius)))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: radius of the %s must be positive: got %g m", who,
+                     name, c->radius);
+  if (c->kind == PERP_CURVE_HELIX && (c->pitch == 0 || !isfinite(c->pitch)))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: pitch of the helix must not be 0 (a circle is)", who);
+  if (isnan(c->lower) || isnan(c->upper))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the domain of the %s is not a number", who, name);
+  const int least = c->kind == PERP_CURVE_SPLINE       ? (c->closed ? 3 : 2)
+                    : c->kind == PERP_CURVE_POLYNOMIAL ? 2
+                                                       : 0;
+  if (c->n < least || (least > 0 && c->data == NULL))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the %s needs at least %d %s: got %d", who, name, least,
+                     c->kind == PERP_CURVE_SPLINE ? "points" : "coefficients", c->n);
+  for (int i = 0; least > 0 && i < 3 * c->n; i++)
+    if (!isfinite(c->data[i]) || (dim == 2 && i % 3 == 2 && c->data[i] != 0))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: entry %d of the %s is not finite%s", who, i / 3,
+                       name, dim == 2 ? ", or leaves the plane" : "");
+  return PERP_OK;
+}
+
+perp_status perp_curve_create(perp_ctx *ctx, const perp_joint_def *def, int dim, const char *who,
+                              perp_curve **out)
+{
+  const perp_curve_def *c = &def->curve;
+  *out = NULL;
+  PERP_TRY(check(ctx, def, dim, who));
+  perp_curve *k = calloc(1, sizeof *k);
+  if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a curve");
+  k->kind = c->kind;
+  k->dim = dim;
+  k->radius = c->radius;
+  k->rise = c->pitch / (2 * M_PI);
+  perp_status status = PERP_OK;
+  if (!make_frame(def, dim, k->frame))
+    status = PERP_FAIL(ctx, PERP_ERR_ARG,
+                       "%s: axis_a and axis_b must span the plane of the curve: one is zero, or "
+                       "they are parallel",
+                       who);
+  if (status == PERP_OK && c->kind == PERP_CURVE_SPLINE) {
+    status = make_spline(ctx, c, k);
+    if (c->closed) k->period = k->n;
+  }
+  if (status == PERP_OK && c->kind == PERP_CURVE_POLYNOMIAL) {
+    k->n = c->n;
+    k->c = malloc((size_t)c->n * 3 * sizeof *k->c);
+    if (k->c == NULL)
+      status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a polynomial");
+    else
+      memcpy(k->c, c->data, (size_t)c->n * 3 * sizeof *k->c);
+  }
+  if (status == PERP_OK) status = set_domain(ctx, c, k, who);
+  if (status == PERP_OK) status = make_samples(ctx, k, who);
+  if (status != PERP_OK) {
+    perp_curve_destroy(k);
+    return status;
+  }
+  *out = k;
+  return PERP_OK;
+}
+
+void perp_curve_destroy(perp_curve *k)
+{
+  if (k == NULL) return;
+  free(k->c);
+  free(k->sample);
+  free(k);
+}

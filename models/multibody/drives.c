@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Drives: limits, motors, servo springs and dry friction on the coordinates that a joint leaves free
+ * (Vondrak 2005, section 7.4; Cline 2002, section 4.4.1; STAR 2012, eq. 49).
+ *
+ *      turning   x = angle from r_a to r_b about n,   xdot = n . (w_b - w_a)
+ *                                                     xddot = n . (w_b' - w_a') + ndot . (w_b - w_a)
+ *      sliding   x = n . (p_b - p_a)
+ *
+ * n is fixed in a (axis_a) or in b (axis_b); r_a and r_b are directions fixed in a and b, across n, that coincide
+ * at the start: with two axes, n_a and n_b, each is the reference of the other one.  xdot is exact where the joint holds.
+ * x is counted from its initial value, which is `zero`. */
+#include "models/multibody/model_private.h"
+
+#include <string.h>
+
+static const double at_rest[6] = { 0 }; /* velocity of the world */
+
+/* two axes at a right angle */
+static bool crossed(perp_joint_kind kind)
+{
+  return kind == PERP_JOINT_UNIVERSAL || kind == PERP_JOINT_WHEEL;
+}
+
+bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis)
+{
+  const bool slides = kind == PERP_JOINT_SLIDER || kind == PERP_JOINT_LINE;
+  const bool turns = kind == PERP_JOINT_HINGE || (kind == PERP_JOINT_BALL && dim == 2);
+  switch (axis) {
+  case PERP_DRIVE_A:
+    return slides || turns || crossed(kind);
+  case PERP_DRIVE_B:
+    return crossed(kind);
+  case PERP_DRIVE_ALONG:
+    return slides || kind == PERP_JOINT_WHEEL;
+  }
+  return false;
+}
+
+/* n in the world */
+static void direction(int d, const perp_eval *e, const perp_drive *k, double n[3])
+{
+  perp_turn(d, e->pose[k->in_b ? k->b : k->a].R, k->axis, n);
+}
+
+/* value that is not yet counted from `zero` */
+static double raw(const perp_model *m, const perp_eval *e, const perp_drive *k)
+{
+  const perp_pose *A = &e->pose[k->a], *B = &e->pose[k->b];
+  const int d = m->dim;
+  double ra[3], rb[3], n[3] = { 0 }, c[3] = { 0 };
+  if (k->slides) {
+    perp_turn(d, A->R, k->sa, ra);
+    perp_turn(d, B->R, k->sb, rb);
+    for (int i = 0; i < d; i++) c[i] = (B->x[i] + rb[i]) - (A->x[i] + ra[i]);
+    direction(d, e, k, n);
+    return perp_dot(d, n, c);
+  }
+  perp_turn(d, A->R, k->ref_a, ra);
+  perp_turn(d, B->R, k->ref_b, rb);
+  if (d == 2) return atan2(ra[0] * rb[1] - ra[1] * rb[0], perp_dot(2, ra, rb));
+  direction(d, e, k, n);
+  perp_cross(ra, rb, c);
+  return atan2(perp_dot(3, n, c), perp_dot(3, ra, rb));
+}
+
+static void normalize(int d, double *u)
+{
+  const double length = sqrt(perp_dot(d, u, u));
+  for (int i = 0; i < d; i++) u[i] /= length;
+}
+
+/* r_a and r_b: the other axis, or the direction across the axis that is closest to a coordinate axis of a */
+static void refer(const perp_model *m, const perp_eval *e, const perp_joint_def *j, perp_drive *k)
+{
+  const int d = m->dim;
+  const double *Ra = e->pose[k->a].R, *Rb = e->pose[k->b].R;
+  double r[3] = { 0 }, world[3];
+  int least = 0;
+  for (int i = 1; i < d; i++)
+    if (fabs(k->axis[i]) < fabs(k->axis[least])) least = i;
+  for (int i = 0; i < d; i++) r[i] = (i == least) - k->axis[i] * k->axis[least];
+  perp_turn(d, Ra, r, world);
+  if (crossed(j->kind)) perp_turn(d, k->in_b ? Ra : Rb, k->in_b ? j->axis_a : j->axis_b, world);
+  normalize(d, world);
+  perp_turn_back(d, Ra, world, k->ref_a);
+  perp_turn_back(d, Rb, world, k->ref_b);
+}
+
+void perp_drive_compile(const perp_model *m, const perp_eval *e, int index, perp_drive *k)
+{
+  const perp_drive_def *def = &m->drive_def[index];
+  const perp_joint_def *j = &m->joint_def[def->joint];
+  const int d = m->dim;
+  *k = (perp_drive){ .a = j->a, .b = j->b, .in_b = def->axis == PERP_DRIVE_B };
+  k->slides = def->axis == PERP_DRIVE_ALONG ||
+              (def->axis == PERP_DRIVE_A && perp_drive_serves(j->kind, d, PERP_DRIVE_ALONG) &&
+               !crossed(j->kind));
+  memcpy(k->sa, j->anchor_a, sizeof k->sa);
+  memcpy(k->sb, j->anchor_b, sizeof k->sb);
+  if (d == 3 || k->slides) {
+    memcpy(k->axis, k->in_b ? j->axis_b : j->axis_a, (size_t)d * sizeof *k->axis);
+    normalize(d, k->axis);
+  }
+  if (!k->slides) refer(m, e, j, k);
+  k->offset = def->zero - raw(m, e, k);
+}
+
+double perp_drive_row(const perp_model *m, const perp_eval *e, int index, double *Ja, double *Jb)
+{
+  const perp_drive *k = &m->drive[index];
+  const perp_pose *A = &e->pose[k->a], *B = &e->pose[k->b];
+  const int d = m->dim;
+  double n[3] = { 0 }, x = raw(m, e, k) + k->offset;
+  memset(Ja, 0, (size_t)m->nvb * sizeof *Ja);
+  memset(Jb, 0, (size_t)m->nvb * sizeof *Jb);
+  direction(d, e, k, n);
+  if (!k->slides) {
+    if (d == 2) {
+      Ja[2] = -1;
+      Jb[2] = 1;
+      return x;
+    }
+    perp_turn_back(3, A->R, n, Ja + 3);
+    perp_turn_back(3, B->R, n, Jb + 3);
+    for (int i = 3; i < 6; i++) Ja[i] = -Ja[i];
+    return x;
+  }
+  /* d(n . (p_b - p_a)): as the `along` row of joints.c */
+  double ra[3], rb[3], delta[3] = { 0 }, D[9];
+  perp_turn(d, A->R, k->sa, ra);
+  perp_turn(d, B->R, k->sb, rb);
+  for (int i = 0; i < d; i++) delta[i] = (B->x[i] + rb[i]) - (A->x[i] + ra[i]);
+  perp_direction_jacobian(d, A->R, k->sa, D);
+  for (int i = 0; i < d; i++) Ja[i] = -n[i];
+  for (int i = 0; i < perp_rates(d); i++) Ja[d + i] = -perp_dot(d, n, D + d * i);
+  perp_direction_jacobian(d, A->R, k->axis, D);
+  for (int i = 0; i < perp_rates(d); i++) Ja[d + i] += perp_dot(d, delta, D + d * i);
+  perp_direction_jacobian(d, B->R, k->sb, D);
+  for (int i = 0; i < d; i++) Jb[i] = n[i];
+  for (int i = 0; i < perp_rates(d); i++) Jb[d + i] = perp_dot(d, n, D + d * i);
+  return x;
+}
+
+double perp_drive_bias(const perp_model *m, const perp_eval *e, int index, const double *v)
+{
+  const perp_drive *k = &m->drive[index];
+  const perp_pose *A = &e->pose[k->a], *B = &e->pose[k->b];
+  const int d = m->dim;
+  const double *va = k->a < 0 ? at_rest : v + k->a * m->nvb;
+  const double *vb = k->b < 0 ? at_rest : v + k->b * m->nvb;
+  double n[3] = { 0 }, ndot[3];
+  direction(d, e, k, n);
+  if (!k->slides) {
+    if (d == 2) return 0;
+    double wa[3], wb[3];
+    perp_turn(3, A->R, va + 3, wa);
+    perp_turn(3, B->R, vb + 3, wb);
+    perp_cross(k->in_b ? wb : wa, n, ndot);
+    return perp_dot(3, ndot, wb) - perp_dot(3, ndot, wa);
+  }
+  double ra[3], rb[3], delta[3], rate[3], bias[3], ba[3], bb[3];
+  perp_turn(d, A->R, k->sa, ra);
+  perp_turn(d, B->R, k->sb, rb);
+  for (int i = 0; i < d; i++) delta[i] = (B->x[i] + rb[i]) - (A->x[i] + ra[i]);
+  perp_direction_rate(d, A->R, k->sa, va + d, ra);
+  perp_direction_rate(d, B->R, k->sb, vb + d, rb);
+  perp_direction_bias(d, A->R, k->sa, va + d, ba);
+  perp_direction_bias(d, B->R, k->sb, vb + d, bb);
+  for (int i = 0; i < d; i++) rate[i] = (vb[i] + rb[i]) - (va[i] + ra[i]);
+  for (int i = 0; i < d; i++) bias[i] = bb[i] - ba[i];
+  perp_direction_rate(d, A->R, k->axis, va + d, ndot);
+  perp_direction_bias(d, A->R, k->axis, va + d, ba);
+  return perp_dot(d, n, bias) + perp_dot(d, delta, ba) + 2 * perp_dot(d, ndot, rate);
+}
+
+double perp_model_drive_coordinate(const perp_model *model, const double *q, int i)
+{
+  perp_eval e = model->eval;
+  perp_eval_poses(&e, model, q);
+  return raw(model, &e, &model->drive[i]) + model->drive[i].offset;
+}
+
+int perp_model_drives(const perp_model *model)
+{
+  return model->n_drives;
+}
+
+const perp_drive_def *perp_model_drive(const perp_model *model, int i)
+{
+  return i >= 0 && i < model->n_drives ? &model->drive_def[i] : NULL;
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a model answers at a state: poses once, then Jacobian, error, forces, energy, momentum;
+ * and the manifold of positions. */
+#include "models/multibody/model_private.h"
+
+#include <string.h>
+
+/* ---- evaluation at one state ----------------------------------------------------------------- */
+
+void perp_eval_layout(perp_eval *e, const perp_model *model, perp_arena *a)
+{
+  e->pose = PERP_CARVE(a, perp_pose, model->n_bodies + 1);
+  e->J = PERP_CARVE(a, double, model->nnz_J);
+  e->C = PERP_CARVE(a, double, model->m);
+  perp_cells_layout(&e->cells, model, a);
+}
+
+void perp_eval_init(perp_eval *e, const perp_model *m)
+{
+  e->pose[0] = (perp_pose){ 0 };
+  for (int i = 0; i < m->dim; i++) e->pose[0].R[i + m->dim * i] = 1;
+  e->pose++; /* pose[-1] is the world */
+  perp_joints_constant(m, e->J);
+  e->blocks = (perp_blocks){
+    .nv = m->nv,
+    .m = m->m,
+    .nb = m->n_bodies,
+    .nc = m->n_joints,
+    .bptr = m->bptr,
+    .mptr = m->mptr,
+    .cptr = m->cptr,
+    .jptr = m->jptr,
+    .jblk = m->jblk,
+    .joff = m->joff,
+    .jgrp = m->jgrp,
+    .tptr = m->tptr,
+    .tsub = m->tsub,
+    .M = m->M,
+    .Minv = m->Minv,
+    .J = e->J,
+    .s = m->soft ? m->softness : NULL,
+    .diag = m->diagonal,
+    .flat = m->flat,
+  };
+}
+
+void perp_eval_poses(perp_eval *e, const perp_model *model, const double *q)
+{
+  if (model->dim == 3)
+    for (int b = 0; b < model->n_bodies; b++) perp_pose_of(3, q + 7 * b, &e->pose[b]);
+  else
+    for (int b = 0; b < model->n_bodies; b++) perp_pose_of(2, q + 3 * b, &e->pose[b]);
+}
+
+void perp_eval_at(perp_eval *e, const perp_model *model, const double *q)
+{
+  perp_eval_poses(e, model, q);
+  perp_joints_evaluate(model, e);
+}
+
+void perp_eval_forces(const perp_eval *e, const perp_model *model, double t, const double *v,
+                      bool gyroscopic, double *f)
+{
+  if (model->dim == 3)
+    for (int b = 0; b < model->n_bodies; b++) {
+      const perp_inertia *in = &model->inertia[b];
+      const double *w = v + 6 * b + 3;
+      double *fb = f + 6 * b, L[3];
+      fb[0] = fb[1] = 0;
+      fb[2] = -in->mass * model->gravity;
+      fb[3] = fb[4] = fb[5] = 0;
+      if (!gyroscopic) continue;
+      perp_sym_mul(in->I, w, L);
+      perp_cross(L, w, fb + 3);
+    }
+  else
+    for (int b = 0; b < model->n_bodies; b++) {
+      double *fb = f + 3 * b;
+      fb[0] = fb[2] = 0;
+      fb[1] = -model->inertia[b].mass * model->gravity;
+    }
+  if (model->n_forces > 0) perp_forces_add(model, e, t, v, f);
+}
+
+void perp_eval_impulse(const perp_eval *e, const perp_model *model, double t, double h,
+                       const double *v, double *rhs)
+{
+  int n = model->n_bodies;
+  if (model->n_forces > 0) {
+    /* elements first: the loops below then add the rest in place */
+    memset(rhs, 0, (size_t)model->nv * sizeof *rhs);
+    perp_forces_add(model, e, t, v, rhs);
+    for (int i = 0; i < model->nv; i++) rhs[i] *= h;
+  }
+  double hg = h * model->gravity;
+  for (int b = 0; b < n; b++) {
+    const perp_inertia *in = &model->inertia[b];
+    double p[6];
+    if (model->dim == 3) {
+      const double *vb = v + 6 * b, *w = vb + 3;
+      double L[3], g[3];
+      perp_sym_mul(in->I, w, L);
+      perp_cross(L, w, g);
+      p[0] = in->mass * vb[0];
+      p[1] = in->mass * vb[1];
+      p[2] = in->mass * (vb[2] - hg);
+      p[3] = L[0] + h * g[0], p[4] = L[1] + h * g[1], p[5] = L[2] + h * g[2];
+    } else {
+      const double *vb = v + 3 * b;
+      p[0] = in->mass * vb[0];
+      p[1] = in->mass * (vb[1] - hg);
+      p[2] = in->I[8] * vb[2];
+    }
+    double *out = rhs + model->nvb * b;
+    if (model->n_forces > 0)
+      for (int i = 0; i < model->nvb; i++) out[i] += p[i];
+    else
+      for (int i = 0; i < model->nvb; i++) out[i] = p[i];
+  }
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+int perp_model_dim(const perp_model *model)
+{
+  return model->dim;
+}
+int perp_model_bodies(const perp_model *model)
+{
+  return model->n_bodies;
+}
+int perp_model_joints(const perp_model *model)
+{
+  return model->n_joints;
+}
+int perp_model_shapes(const perp_model *model)
+{
+  return model->n_shapes;
+}
+const perp_shape_def *perp_model_shape(const perp_model *model, int i)
+{
+  return &model->shape_def[i];
+}
+int perp_model_nq(const perp_model *model)
+{
+  return model->nq;
+}
+int perp_model_nv(const perp_model *model)
+{
+  return model->nv;
+}
+int perp_model_m(const perp_model *model)
+{
+  return model->m;
+}
+const double *perp_model_q0(const perp_model *model)
+{
+  return model->q0;
+}
+const double *perp_model_v0(const perp_model *model)
+{
+  return model->v0;
+}
+const perp_body_def *perp_model_body(const perp_model *model, int i)
+{
+  return i >= 0 && i < model->n_bodies ? &model->body_def[i] : NULL;
+}
+const perp_joint_def *perp_model_joint(const perp_model *model, int i)
+{
+  return i >= 0 && i < model->n_joints ? &model->joint_def[i] : NULL;
+}
+double perp_model_curve_place(const perp_model *model, const double *q, int i)
+{
+  const perp_joint_def *def = &model->joint_def[i];
+  double a[3], b[3], R[9], r[3] = { 0 }, gap[3], tangent[3], delta[3];
+  perp_model_point(model, q, def->a, def->anchor_a, a);
+  perp_model_point(model, q, def->b, def->anchor_b, b);
+  perp_model_rotation(model, q, def->a, R);
+  for (int k = 0; k < 3; k++) delta[k] = b[k] - a[k];
+  perp_turn_back(3, R, delta, r);
+  return perp_curve_gap(model->curve[i], r, gap, tangent);
+}
+void perp_model_curve_point(const perp_model *model, int i, double s, double c[3],
+                            double tangent[3])
+{
+  perp_curve_point(model->curve[i], s, c, tangent);
+}
+int perp_model_joint_row(const perp_model *model, int i, int *rows)
+{
+  if (rows != NULL) *rows = model->cptr[i + 1] - model->cptr[i];
+  return model->cptr[i];
+}
+
+static void zero3(double x[3])
+{
+  x[0] = x[1] = x[2] = 0;
+}
+
+void perp_model_point(const perp_model *model, const double *q, int body, const double s[3],
+                      double p[3])
+{
+  perp_pose pose;
+  zero3(p);
+  if (body < 0) {
+    memcpy(p, s, (size_t)model->dim * sizeof *p);
+    return;
+  }
+  perp_pose_of(model->dim, q + body * model->nqb, &pose);
+  perp_turn(model->dim, pose.R, s, p);
+  for (int i = 0; i < model->dim; i++) p[i] += pose.x[i];
+}
+
+void perp_model_point_velocity(const perp_model *model, const double *q, const double *v, int body,
+                               const double s[3], double pdot[3])
+{
+  perp_pose pose;
+  zero3(pdot);
+  if (body < 0) return;
+  const double *vb = v + body * model->nvb;
+  perp_pose_of(model->dim, q + body * model->nqb, &pose);
+  perp_direction_rate(model->dim, pose.R, s, vb + model->dim, pdot);
+  for (int i = 0; i < model->dim; i++) pdot[i] += vb[i];
+}
+
+void perp_model_rotation(const perp_model *model, const double *q, int body, double R[9])
+{
+  perp_pose pose;
+  memset(R, 0, 9 * sizeof *R);
+  R[0] = R[4] = R[8] = 1;
+  if (body < 0) return;
+  perp_pose_of(model->dim, q + body * model->nqb, &pose);
+  for (int j = 0; j < model->dim; j++)
+    for (int i = 0; i < model->dim; i++) R[i + 3 * j] = pose.R[i + model->dim * j];
+}
+
+void perp_model_energy(const perp_model *model, double t, const double *q, const double *v,
+                       double *kinetic, double *potential)
+{
+  perp_eval e = model->eval;
+  int d = model->dim;
+  double T = 0, V = 0;
+  (void)t;
+  perp_eval_poses(&e, model, q);
+  for (int b = 0; b < model->n_bodies; b++) {
+    const perp_inertia *in = &model->inertia[b];
+    const double *vb = v + b * model->nvb;
+    double L[3];
+    T += 0.5 * in->mass * perp_dot(d, vb, vb);
+    if (d == 3) {
+      perp_sym_mul(in->I, vb + 3, L);
+      T += 0.5 * perp_dot(3, vb + 3, L);
+    } else {
+      T += 0.5 * in->I[8] * vb[2] * vb[2];
+    }
+    V += in->mass * model->gravity * e.pose[b].x[d - 1];
+  }
+  if (model->springs) {
+    e.J = NULL; /* C is scratch of the model, as the poses are */
+    perp_joints_evaluate(model, &e);
+    for (int i = 0; i < model->m; i++) V += 0.5 * model->stiffness[i] * e.C[i] * e.C[i];
+  }
+  *kinetic = T;
+  *potential = V + perp_forces_potential(model, &e);
+}
+
+void perp_model_momentum(const perp_model *model, const double *q, const double *v, double P[3],
+                         double L[3])
+{
+  zero3(P);
+  zero3(L);
+  for (int b = 0; b < model->n_bodies; b++) {
+    const perp_inertia *in = &model->inertia[b];
+    const double *qb = q + b * model->nqb, *vb = v + b * model->nvb;
+    double p[3] = { 0 }, x[3] = { 0 }, orbital[3], spin[3] = { 0 };
+    for (int i = 0; i < model->dim; i++) {
+      p[i] = in->mass * vb[i];
+      x[i] = qb[i];
+    }
+    perp_cross(x, p, orbital);
+    if (model->dim == 3) {
+      double R[9], Iw[3];
+      perp_quat_matrix(qb + 3, R);
+      perp_sym_mul(in->I, vb + 3, Iw);
+      perp_turn(3, R, Iw, spin);
+    } else {
+      spin[2] = in->I[8] * vb[2];
+    }
+    for (int i = 0; i < 3; i++) {
+      P[i] += p[i];
+      L[i] += orbital[i] + spin[i];
+    }
+  }
+}
+
+/* ---- what formulations use ------------------------------------------------------------------- */
+
+void perp_model_error(const perp_model *model, double t, const double *q, double *C)
+{
+  perp_eval e = model->eval; /* the poses are scratch of the model */
+  (void)t;
+  e.J = NULL;
+  e.C = C;
+  perp_eval_at(&e, model, q);
+  perp_model_rigid_rows(model, C);
+}
+
+void perp_model_rigid_rows(const perp_model *model, double *x)
+{
+  for (int i = 0; i < model->m && model->springs; i++)
+    if (perp_row_springs(model, i)) x[i] = 0;
+}
+
+const perp_blocks *perp_model_assemble(perp_model *model, double t, const double *q)
+{
+  (void)t;
+  perp_eval_at(&model->eval, model, q);
+  return &model->eval.blocks;
+}
+
+const perp_blocks *perp_model_blocks(const perp_model *model)
+{
+  return &model->eval.blocks;
+}
+
+void perp_model_forces(const perp_model *model, double t, const double *q, const double *v,
+                       double *f)
+{
+  perp_eval e = model->eval;
+  perp_eval_poses(&e, model, q);
+  perp_eval_forces(&e, model, t, v, true, f);
+}
+
+void perp_model_jdotv(const perp_model *model, double t, const double *q, const double *v,
+                      double *gamma)
+{
+  perp_eval e = model->eval;
+  (void)t;
+  perp_eval_poses(&e, model, q);
+  perp_joints_bias(model, &e, v, gamma);
+}
+
+bool perp_model_forces_need_velocity(const perp_model *model)
+{
+  for (int b = 0; b < model->n_bodies && model->dim == 3; b++) {
+    const double *I = model->body_def[b].mass.inertia;
+    bool spherical = I[0] == I[4] && I[4] == I[8] && I[3] == 0 && I[6] == 0 && I[7] == 0;
+    if (!spherical) return true; /* gyroscopic torque */
+  }
+  for (int i = 0; i < model->n_forces; i++) {
+    const perp_force_def *el = &model->force_def[i];
+    if (el->kind == PERP_FORCE_DRAG || (el->kind == PERP_FORCE_SPRING && el->damping > 0))
+      return true;
+  }
+  return false;
+}
+
+/* ---- manifold -------------------------------------------------------------------------------- */
+
+void perp_model_qdot(const perp_model *model, const double *q, const double *v, double *qdot)
+{
+  if (model->dim == 2) {
+    memcpy(qdot, v, (size_t)model->nv * sizeof *qdot);
+    return;
+  }
+  for (int b = 0; b < model->n_bodies; b++) {
+    const double *vb = v + 6 * b;
+    double *out = qdot + 7 * b;
+    out[0] = vb[0], out[1] = vb[1], out[2] = vb[2];
+    perp_quat_rate(q + 7 * b + 3, vb + 3, out + 3);
+  }
+}
+
+void perp_model_retract(const perp_model *model, const double *q, const double *dq, double *q_out)
+{
+  if (model->dim == 2) {
+    for (int i = 0; i < model->nq; i++) q_out[i] = q[i] + dq[i];
+    return;
+  }
+  for (int b = 0; b < model->n_bodies; b++) {
+    const double *qb = q + 7 * b, *db = dq + 6 * b;
+    double *out = q_out + 7 * b;
+    for (int i = 0; i < 3; i++) out[i] = qb[i] + db[i];
+    perp_quat_retract(qb + 3, db + 3, out + 3);
+  }
+}
+
+void perp_model_difference(const perp_model *model, const double *q0, const double *q1, double *dq)
+{
+  if (model->dim == 2) {
+    for (int i = 0; i < model->nq; i++) dq[i] = q1[i] - q0[i];
+    return;
+  }
+  for (int b = 0; b < model->n_bodies; b++) {
+    for (int i = 0; i < 3; i++) dq[6 * b + i] = q1[7 * b + i] - q0[7 * b + i];
+    perp_quat_difference(q0 + 7 * b + 3, q1 + 7 * b + 3, dq + 6 * b + 3);
+  }
+}
+
+void perp_model_project(const perp_model *model, double *q)
+{
+  if (model->dim == 2) return;
+  for (int b = 0; b < model->n_bodies; b++) perp_quat_unit(q + 7 * b + 3);
+}

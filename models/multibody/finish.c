@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Finishing a model: its definitions become index arrays and packed data in one block of memory, and the
+ * initial state is checked against the joints. */
+#include "models/multibody/model_private.h"
+
+#include <string.h>
+
+static void layout(perp_model *m, perp_arena *a)
+{
+  int nb = m->n_bodies, nc = m->n_joints, subs = 2 * nc;
+  m->inertia = PERP_CARVE(a, perp_inertia, nb);
+  m->joint = PERP_CARVE(a, perp_joint, nc);
+  m->rows = PERP_CARVE(a, perp_row, m->m);
+  m->drive = PERP_CARVE(a, perp_drive, m->n_drives);
+  m->q0 = PERP_CARVE(a, double, m->nq);
+  m->v0 = PERP_CARVE(a, double, m->nv);
+  m->M = PERP_CARVE(a, double, nb * m->nvb * m->nvb);
+  m->Minv = PERP_CARVE(a, double, nb * m->nvb * m->nvb);
+  m->diagonal = PERP_CARVE(a, unsigned char, nb);
+  m->flat = PERP_CARVE(a, double, m->nv);
+  m->softness = PERP_CARVE(a, double, m->m);
+  m->stiffness = PERP_CARVE(a, double, m->m);
+  m->damping = PERP_CARVE(a, double, m->m);
+  m->bptr = PERP_CARVE(a, int, nb + 1);
+  m->mptr = PERP_CARVE(a, int, nb + 1);
+  m->cptr = PERP_CARVE(a, int, nc + 1);
+  m->jptr = PERP_CARVE(a, int, nc + 1);
+  m->jblk = PERP_CARVE(a, int, subs);
+  m->joff = PERP_CARVE(a, int, subs + 1);
+  m->jgrp = PERP_CARVE(a, int, subs);
+  m->tptr = PERP_CARVE(a, int, nb + 1);
+  m->tsub = PERP_CARVE(a, int, subs);
+  perp_eval_layout(&m->eval, m, a);
+}
+
+static void sym_inverse(const double A[9], double B[9])
+{
+  double a = A[0], b = A[3], c = A[6], d = A[4], e = A[7], f = A[8];
+  double c00 = d * f - e * e, c01 = c * e - b * f, c02 = b * e - c * d;
+  double det = a * c00 + b * c01 + c * c02;
+  B[0] = c00 / det, B[3] = B[1] = c01 / det, B[6] = B[2] = c02 / det;
+  B[4] = (a * f - c * c) / det, B[7] = B[5] = (b * c - a * e) / det;
+  B[8] = (a * d - b * b) / det;
+}
+
+static bool is_diagonal(int d, const double *W)
+{
+  for (int i = 0; i < d * d; i++)
+    if (i % (d + 1) != 0 && W[i] != 0) return false;
+  return true;
+}
+
+static void fill_bodies(perp_model *m)
+{
+  int d = m->dim, n = m->nvb;
+  memset(m->M, 0, (size_t)(m->n_bodies * n * n) * sizeof *m->M);
+  memset(m->Minv, 0, (size_t)(m->n_bodies * n * n) * sizeof *m->Minv);
+  for (int b = 0; b <= m->n_bodies; b++) {
+    m->bptr[b] = b * n;
+    m->mptr[b] = b * n * n;
+  }
+  for (int b = 0; b < m->n_bodies; b++) {
+    const perp_body_def *def = &m->body_def[b];
+    perp_inertia *in = &m->inertia[b];
+    double *M = m->M + m->mptr[b], *Minv = m->Minv + m->mptr[b];
+    double *q = m->q0 + b * m->nqb, *v = m->v0 + b * n;
+    in->mass = def->mass.mass;
+    for (int i = 0; i < 3; i++)
+      for (int j = 0; j < 3; j++)
+        in->I[i + 3 * j] = 0.5 * (def->mass.inertia[i + 3 * j] + def->mass.inertia[j + 3 * i]);
+    if (d == 3) {
+      sym_inverse(in->I, in->Iinv);
+    } else {
+      memset(in->Iinv, 0, sizeof in->Iinv);
+      in->Iinv[8] = 1 / in->I[8];
+    }
+    for (int i = 0; i < d; i++) {
+      M[i + i * n] = in->mass;
+      Minv[i + i * n] = 1 / in->mass;
+      q[i] = def->x[i];
+      v[i] = def->v[i];
+    }
+    for (int i = 0; i < m->rates; i++)
+      for (int j = 0; j < m->rates; j++) {
+        int at = d == 3 ? i + 3 * j : 8;
+        M[(d + i) + (d + j) * n] = in->I[at];
+        Minv[(d + i) + (d + j) * n] = in->Iinv[at];
+      }
+    m->diagonal[b] = is_diagonal(n, M) && is_diagonal(n, Minv);
+    for (int i = 0; i < n; i++) m->flat[b * n + i] = Minv[i + i * n];
+    for (int i = 0; i < m->rates; i++) v[d + i] = def->w[d == 3 ? i : 2];
+    if (d == 3)
+      memcpy(q + 3, def->quat, sizeof def->quat);
+    else
+      q[2] = def->angle;
+  }
+}
+
+static perp_status define_zero(perp_ctx *ctx, perp_model *m, int i)
+{
+  char buf[PERP_LABEL_MAX];
+  perp_joint_def *def = &m->joint_def[i];
+  if (def->start != PERP_START_ZERO) return PERP_OK;
+  return perp_joint_define_zero(
+      ctx, def, m->curve[i], m->dim, def->a < 0 ? NULL : m->q0 + def->a * m->nqb,
+      def->b < 0 ? NULL : m->q0 + def->b * m->nqb, perp_model_is_particle(m, def->a),
+      perp_model_is_particle(m, def->b), perp_model_label(buf, "joint", i, def->name));
+}
+
+static void fill_joints(perp_model *m)
+{
+  int row = 0, sub = 0, off = 0, scalars = 0;
+  for (int i = 0; i < m->n_joints; i++) {
+    const perp_joint_def *def = &m->joint_def[i];
+    perp_joint *j = &m->joint[i];
+    int rows = perp_joint_kind_rows(def->kind, m->dim);
+    perp_joint_compile(def, m->dim, def->a < 0 ? NULL : m->q0 + def->a * m->nqb,
+                       def->b < 0 ? NULL : m->q0 + def->b * m->nqb, m->rows + scalars, j);
+    j->curve = m->curve[i];
+    scalars += j->n_scalars;
+    j->row = row;
+    m->cptr[i] = row;
+    m->jptr[i] = sub;
+    for (int side = 0; side < 2; side++) {
+      int body = side == 0 ? def->a : def->b;
+      if (body < 0) continue;
+      *(side == 0 ? &j->ja : &j->jb) = off;
+      m->jblk[sub] = body;
+      m->joff[sub++] = off;
+      off += rows * m->nvb;
+    }
+    for (int k = 0; k < rows; k++) {
+      m->softness[row + k] = def->softness + def->row[k].softness;
+      m->stiffness[row + k] = def->stiffness + def->row[k].stiffness;
+      m->damping[row + k] = def->damping + def->row[k].damping;
+      if (m->softness[row + k] > 0) m->soft = true;
+      if (perp_row_springs(m, row + k)) m->springs = true;
+    }
+    row += rows;
+  }
+  m->cptr[m->n_joints] = row;
+  m->jptr[m->n_joints] = sub;
+  m->joff[sub] = off;
+  perp_blocks_transpose(m->n_bodies, m->n_joints, m->jptr, m->jblk, m->jgrp, m->tptr, m->tsub);
+}
+
+/* extent of the centres of mass and anchors, 1 m for a single point */
+static double extent(const perp_model *m)
+{
+  double lo[3] = { HUGE_VAL, HUGE_VAL, HUGE_VAL }, hi[3] = { -HUGE_VAL, -HUGE_VAL, -HUGE_VAL };
+  for (int i = -m->n_bodies; i < 2 * m->n_joints; i++) {
+    double p[3] = { 0 };
+    if (i < 0) {
+      perp_model_point(m, m->q0, -1 - i, (const double[3]){ 0 }, p);
+    } else {
+      const perp_joint_def *def = &m->joint_def[i / 2];
+      perp_model_point(m, m->q0, i % 2 == 0 ? def->a : def->b,
+                       i % 2 == 0 ? def->anchor_a : def->anchor_b, p);
+    }
+    for (int k = 0; k < m->dim; k++) {
+      lo[k] = fmin(lo[k], p[k]);
+      hi[k] = fmax(hi[k], p[k]);
+    }
+  }
+  double size = 0;
+  for (int k = 0; k < m->dim; k++) size = fmax(size, hi[k] - lo[k]);
+  return size > 0 ? size : 1;
+}
+
+/* largest |x| over the rows of joint i, relative to `size` where the row is a length; NaN stays
+ * NaN */
+static double joint_norm(const perp_model *m, int i, const double *x, double size)
+{
+  const perp_joint *j = &m->joint[i];
+  double worst = 0;
+  for (int k = 0; k < m->cptr[i + 1] - m->cptr[i]; k++) {
+    if (perp_row_springs(m, j->row + k)) continue;
+    bool angle = k >= j->points && j->scalars[k - j->points].kind == PERP_ROW_DOT;
+    double e = fabs(x[j->row + k]) / (angle ? 1 : size);
+    if (!(e <= worst)) worst = e;
+  }
+  return worst;
+}
+
+/* a point that starts on a curve is within its domain */
+static perp_status check_place(perp_ctx *ctx, const perp_model *m, int i)
+{
+  char buf[PERP_LABEL_MAX];
+  if (m->curve[i] == NULL) return PERP_OK;
+  const double s = perp_model_curve_place(m, m->q0, i);
+  double lower, upper;
+  if (perp_curve_beyond(m->curve[i], s) <= 0) return PERP_OK;
+  perp_curve_domain(m->curve[i], &lower, &upper);
+  return PERP_FAIL(ctx, PERP_ERR_ARG,
+                   "%s: the point starts at s = %g, outside of the domain [%g, %g] of its curve: "
+                   "move it or widen the domain",
+                   perp_model_label(buf, "joint", i, m->joint_def[i].name), s, lower, upper);
+}
+
+static perp_status check_initial_state(perp_ctx *ctx, perp_model *m)
+{
+  char buf[PERP_LABEL_MAX];
+  double fastest = 0, *x = m->eval.C; /* fastest: in lengths of the model, and turns, per second */
+  for (int i = 0; i < m->nv; i++)
+    fastest = fmax(fastest, fabs(m->v0[i]) / (i % m->nvb < m->dim ? m->size : 1));
+  perp_eval_at(&m->eval, m, m->q0);
+  for (int i = 0; i < m->n_joints; i++) PERP_TRY(check_place(ctx, m, i));
+  for (int level = 0; level < 2; level++) {
+    for (int i = 0; i < m->n_joints; i++) {
+      if (level == 1 && m->joint_def[i].softness > 0) continue; /* it may give way */
+      double error = joint_norm(m, i, x, m->size);
+      if (m->joint_def[i].start == PERP_START_VIOLATES && isfinite(error)) continue;
+      if (error <= (level == 0 ? 1e-6 : 1e-6 * fastest)) continue;
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial %s contradicts it: |%s| = %.3g",
+                       perp_model_label(buf, "joint", i, m->joint_def[i].name),
+                       level == 0 ? "position" : "velocity", level == 0 ? "C" : "J v",
+                       joint_norm(m, i, x, 1));
+    }
+    /* C has been judged; the same memory takes J v */
+    memset(x, 0, (size_t)m->m * sizeof *x);
+    perp_blocks_J(&m->eval.blocks, 1, m->v0, x);
+  }
+  return PERP_OK;
+}
+
+perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
+{
+  perp_model *m = model;
+  PERP_TRY(perp_model_building(ctx, m));
+  if (m->n_bodies == 0) return PERP_FAIL(ctx, PERP_ERR_ARG, "the model has no body");
+  if (!isfinite(m->gravity)) return PERP_FAIL(ctx, PERP_ERR_ARG, "gravity is not finite");
+  m->nq = m->n_bodies * m->nqb;
+  m->nv = m->n_bodies * m->nvb;
+  m->m = m->nnz_J = 0;
+  for (int i = 0; i < m->n_joints; i++) {
+    const perp_joint_def *def = &m->joint_def[i];
+    int rows = perp_joint_kind_rows(def->kind, m->dim);
+    m->m += rows;
+    m->nnz_J += rows * m->nvb * ((def->a >= 0) + (def->b >= 0));
+  }
+  perp_arena a = { 0 };
+  layout(m, &a);
+  PERP_TRY(perp_arena_reserve(ctx, &a));
+  m->arena = a;
+  layout(m, &a);
+  m->soft = m->springs = false;
+  fill_bodies(m);
+  perp_status status = PERP_OK;
+  for (int i = 0; i < m->n_joints && status == PERP_OK; i++) status = define_zero(ctx, m, i);
+  fill_joints(m);
+  m->velocity_forces = perp_model_forces_need_velocity(m);
+  perp_eval_init(&m->eval, m);
+  m->size = extent(m);
+  if (status == PERP_OK) status = check_initial_state(ctx, m);
+  for (int i = 0; i < m->n_drives && status == PERP_OK; i++)
+    perp_drive_compile(m, &m->eval, i,
+                       &m->drive[i]); /* at the initial poses, which were just checked */
+  if (status == PERP_OK) status = perp_shapes_compile(ctx, m);
+  if (status != PERP_OK) {
+    perp_arena_free(&m->arena);
+    layout(m, &m->arena); /* forget the addresses */
+    m->arena = (perp_arena){ 0 };
+    return status;
+  }
+  m->finished = true;
+  return PERP_OK;
+}

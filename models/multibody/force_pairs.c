@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Spatial interaction (Vondrak 2005, section 3.3): forces between each two bodies of a range, depending on
+ * the distance r of their centres,
+ *
+ *      F_i = -V'(r) n = -F_j,     n the direction from j to i,
+ *
+ * so that momentum, angular momentum and energy are conserved.  Without a cut-off all n (n - 1) / 2 pairs are
+ * visited.  With one, bodies are put one after the other into the cells of a grid with edges of one cut-off,
+ * each meets those that are in the cells around it already, and no pair is met twice: O(n) while the density
+ * is bounded.  Cells are found by hashing, so that the region has no border; bodies of other cells in the
+ * same list are told apart by the coordinates of their cells.  No allocation. */
+#include "models/multibody/model_private.h"
+
+typedef struct law {
+  const char *name;
+  bool needs_length; /* s must be positive */
+  /* V and V' for the product m of both masses */
+  void (*potential)(const perp_force_def *el, double m, double r, double *V, double *slope);
+} law;
+
+static void gravity(const perp_force_def *el, double m, double r, double *V, double *slope)
+{
+  *V = -el->strength * m / r;
+  *slope = -*V / r;
+}
+
+static void lennard_jones(const perp_force_def *el, double m, double r, double *V, double *slope)
+{
+  const double s = el->length / r, s2 = s * s, s6 = s2 * s2 * s2;
+  (void)m;
+  *V = 4 * el->strength * s6 * (s6 - 1);
+  *slope = -24 * el->strength * s6 * (2 * s6 - 1) / r;
+}
+
+static void repulsion(const perp_force_def *el, double m, double r, double *V, double *slope)
+{
+  const double e = el->strength * exp(-r / el->length);
+  (void)m;
+  *V = e * el->length;
+  *slope = -e;
+}
+
+static const law laws[] = {
+  [PERP_LAW_GRAVITY] = { "gravity", false, gravity },
+  [PERP_LAW_LENNARD_JONES] = { "lennard-jones", true, lennard_jones },
+  [PERP_LAW_REPULSION] = { "repulsion", true, repulsion },
+};
+
+perp_status perp_pairs_check(perp_ctx *ctx, const perp_model *model, const perp_force_def *el,
+                             const char *who)
+{
+  if ((unsigned)el->law >= sizeof laws / sizeof *laws)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such law: %d", who, (int)el->law);
+  if (el->a < 0 || el->b >= model->n_bodies || el->b <= el->a)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: bodies %d ... %d are no range of at least two of the %d bodies", who,
+                     el->a, el->b, model->n_bodies);
+  if (!isfinite(el->strength))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: strength is not finite", who);
+  if (laws[el->law].needs_length && !(el->length > 0))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: length of %s must be positive: got %g m", who,
+                     laws[el->law].name, el->length);
+  if (!(el->cutoff >= 0) || !isfinite(el->cutoff))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: cutoff must be in [0, inf), 0 = none: got %g m", who,
+                     el->cutoff);
+  return PERP_OK;
+}
+
+/* ---- one pair ------------------------------------------------------------------------------------------ */
+
+typedef struct sum {
+  const perp_model *model;
+  const perp_eval *e;
+  const perp_force_def *el;
+  double *f;        /* NULL: the potential only */
+  double potential; /* J */
+} sum;
+
+/* V and V' with the cut-off */
+static void shifted(const sum *s, double m, double r, double *V, double *slope)
+{
+  const perp_force_def *el = s->el;
+  double V_c, slope_c;
+  laws[el->law].potential(el, m, r, V, slope);
+  if (el->cutoff == 0) return;
+  laws[el->law].potential(el, m, el->cutoff, &V_c, &slope_c);
+  *V -= V_c + (r - el->cutoff) * slope_c;
+  *slope -= slope_c;
+}
+
+static void meet(sum *s, int i, int j)
+{
+  const perp_model *model = s->model;
+  const double *xi = s->e->pose[i].x, *xj = s->e->pose[j].x;
+  const int d = model->dim;
+  double n[3] = { 0 }, V, slope;
+  for (int k = 0; k < d; k++) n[k] = xi[k] - xj[k];
+  const double r = sqrt(perp_dot(d, n, n));
+  if ((s->el->cutoff > 0 && r >= s->el->cutoff) || r == 0) return; /* r = 0 has no direction */
+  shifted(s, model->inertia[i].mass * model->inertia[j].mass, r, &V, &slope);
+  s->potential += V;
+  if (s->f == NULL) return;
+  double *fi = s->f + i * model->nvb, *fj = s->f + j * model->nvb;
+  for (int k = 0; k < d; k++) {
+    fi[k] -= slope * n[k] / r;
+    fj[k] += slope * n[k] / r;
+  }
+}
+
+/* ---- all pairs ----------------------------------------------------------------------------------------- */
+
+void perp_cells_layout(perp_cells *c, const perp_model *model, perp_arena *a)
+{
+  c->table = 0;
+  for (int i = 0; i < model->n_forces; i++)
+    if (model->force_def[i].kind == PERP_FORCE_PAIRS && model->force_def[i].cutoff > 0)
+      c->table = 16;
+  if (c->table == 0) return;
+  while (c->table < 2 * model->n_bodies) c->table *= 2;
+  c->cell = PERP_CARVE(a, int, 3 * model->n_bodies);
+  c->first = PERP_CARVE(a, int, c->table);
+  c->next = PERP_CARVE(a, int, model->n_bodies);
+}
+
+static int hash(const perp_cells *c, const int cell[3])
+{
+  const unsigned x = (unsigned)cell[0] * 73856093u ^ (unsigned)cell[1] * 19349663u ^
+                     (unsigned)cell[2] * 83492791u;
+  return (int)(x & (unsigned)(c->table - 1));
+}
+
+/* whatever lies in a cell already */
+static void meet_cell(sum *s, int i, const int cell[3])
+{
+  const perp_cells *c = &s->e->cells;
+  for (int j = c->first[hash(c, cell)]; j >= 0; j = c->next[j]) {
+    const int *other = c->cell + 3 * j;
+    if (other[0] == cell[0] && other[1] == cell[1] && other[2] == cell[2]) meet(s, i, j);
+  }
+}
+
+static void by_cells(sum *s)
+{
+  const perp_cells *c = &s->e->cells;
+  const int d = s->model->dim, most = 1 << 29;
+  for (int i = 0; i < c->table; i++) c->first[i] = -1;
+  for (int i = s->el->a; i <= s->el->b; i++) {
+    int *cell = c->cell + 3 * i, near[3];
+    cell[2] = 0;
+    for (int k = 0; k < d; k++) /* states that have diverged share the last cell */
+      cell[k] = (int)fmax(-most, fmin(most, floor(s->e->pose[i].x[k] / s->el->cutoff)));
+    for (int x = -1; x <= 1; x++)
+      for (int y = -1; y <= 1; y++)
+        for (int z = d == 3 ? -1 : 0; z <= (d == 3 ? 1 : 0); z++) {
+          near[0] = cell[0] + x, near[1] = cell[1] + y, near[2] = cell[2] + z;
+          meet_cell(s, i, near);
+        }
+    const int at = hash(c, cell);
+    c->next[i] = c->first[at];
+    c->first[at] = i;
+  }
+}
+
+static void all(sum *s)
+{
+  if (s->el->cutoff > 0) {
+    by_cells(s);
+    return;
+  }
+  for (int i = s->el->a; i <= s->el->b; i++)
+    for (int j = s->el->a; j < i; j++) meet(s, i, j);
+}
+
+void perp_pairs_add(const perp_model *model, const perp_eval *e, const perp_force_def *el,
+                    double *f)
+{
+  sum s = { .model = model, .e = e, .el = el, .f = f };
+  all(&s);
+}
+
+double perp_pairs_potential(const perp_model *model, const perp_eval *e, const perp_force_def *el)
+{
+  sum s = { .model = model, .e = e, .el = el };
+  all(&s);
+  return s.potential;
+}

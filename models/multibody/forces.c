@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Force elements: what they add to the generalized force f.
+ *
+ * A world force F at the point s of a body does the work F . pdot = F . (xdot + D w), so that it
+ * adds (F, D' F), with D of models/multibody/kinematics.h; a world torque tau adds (0, R' tau), in the
+ * plane (0, tau_z). */
+#include "models/multibody/model_private.h"
+
+static const char *const names[] = {
+  [PERP_FORCE_POINT] = "point force", [PERP_FORCE_TORQUE] = "torque",
+  [PERP_FORCE_SPRING] = "spring",     [PERP_FORCE_DRAG] = "drag",
+  [PERP_FORCE_PAIRS] = "pairs",
+};
+
+const char *perp_force_kind_name(perp_force_kind kind)
+{
+  return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : NULL;
+}
+
+/* fb += sign (F, D' F), fb the force on the body; nothing for the world */
+static void add_point_force(int d, const perp_pose *pose, const double *s, double sign,
+                            const double *F, double *fb)
+{
+  double D[9];
+  if (fb == NULL) return;
+  perp_direction_jacobian(d, pose->R, s, D);
+  for (int i = 0; i < d; i++) fb[i] += sign * F[i];
+  for (int k = 0; k < perp_rates(d); k++) fb[d + k] += sign * perp_dot(d, F, D + d * k);
+}
+
+typedef struct line {
+  double n[3]; /* from a to b; 0 when the points coincide */
+  double length;
+} line;
+
+static line line_of(int d, const perp_force_def *el, const perp_eval *e)
+{
+  const perp_pose *A = &e->pose[el->a], *B = &e->pose[el->b];
+  double ra[3], rb[3];
+  line l = { { 0 }, 0 };
+  perp_turn(d, A->R, el->anchor_a, ra);
+  perp_turn(d, B->R, el->anchor_b, rb);
+  for (int i = 0; i < d; i++) l.n[i] = (B->x[i] + rb[i]) - (A->x[i] + ra[i]);
+  l.length = sqrt(perp_dot(d, l.n, l.n));
+  for (int i = 0; i < d; i++) l.n[i] = l.length > 0 ? l.n[i] / l.length : 0;
+  return l;
+}
+
+static void point_velocity(int d, const perp_pose *pose, const double *s, const double *vb,
+                           double *rate)
+{
+  for (int i = 0; i < d; i++) rate[i] = 0;
+  if (vb == NULL) return;
+  perp_direction_rate(d, pose->R, s, vb + d, rate);
+  for (int i = 0; i < d; i++) rate[i] += vb[i];
+}
+
+static void spring(int d, const perp_force_def *el, const perp_eval *e, const double *va,
+                   const double *vb, double *fa, double *fb)
+{
+  line l = line_of(d, el, e);
+  double pa[3], pb[3], rate = 0, F[3];
+  point_velocity(d, &e->pose[el->a], el->anchor_a, va, pa);
+  point_velocity(d, &e->pose[el->b], el->anchor_b, vb, pb);
+  for (int i = 0; i < d; i++) rate += l.n[i] * (pb[i] - pa[i]);
+  double tension = el->stiffness * (l.length - el->length) + el->damping * rate;
+  for (int i = 0; i < d; i++) F[i] = tension * l.n[i];
+  add_point_force(d, &e->pose[el->a], el->anchor_a, 1, F, fa);
+  add_point_force(d, &e->pose[el->b], el->anchor_b, -1, F, fb);
+}
+
+void perp_forces_add(const perp_model *model, const perp_eval *e, double t, const double *v,
+                     double *f)
+{
+  int d = model->dim, nvb = model->nvb;
+  (void)t; /* the elements so far do not depend on time */
+  for (int i = 0; i < model->n_forces; i++) {
+    const perp_force_def *el = &model->force_def[i];
+    const double *va = el->a < 0 ? NULL : v + el->a * nvb, *vb = el->b < 0 ? NULL : v + el->b * nvb;
+    double *fa = el->a < 0 ? NULL : f + el->a * nvb, *fb = el->b < 0 ? NULL : f + el->b * nvb;
+    switch (el->kind) {
+    case PERP_FORCE_POINT:
+      add_point_force(d, &e->pose[el->a], el->anchor_a, 1, el->value, fa);
+      break;
+    case PERP_FORCE_TORQUE:
+      if (d == 3) {
+        double tau[3];
+        perp_turn_back(3, e->pose[el->a].R, el->value, tau);
+        for (int k = 0; k < 3; k++) fa[3 + k] += tau[k];
+      } else {
+        fa[2] += el->value[2];
+      }
+      break;
+    case PERP_FORCE_SPRING:
+      spring(d, el, e, va, vb, fa, fb);
+      break;
+    case PERP_FORCE_PAIRS:
+      perp_pairs_add(model, e, el, f);
+      break;
+    case PERP_FORCE_DRAG: {
+      double c = el->linear + el->quadratic * sqrt(perp_dot(d, va, va));
+      for (int k = 0; k < d; k++) fa[k] -= c * va[k];
+      for (int k = 0; k < model->rates; k++) fa[d + k] -= el->angular * va[d + k];
+      break;
+    }
+    }
+  }
+}
+
+double perp_forces_potential(const perp_model *model, const perp_eval *e)
+{
+  double sum = 0;
+  for (int i = 0; i < model->n_forces; i++) {
+    const perp_force_def *el = &model->force_def[i];
+    if (el->kind == PERP_FORCE_PAIRS) sum += perp_pairs_potential(model, e, el);
+    if (el->kind != PERP_FORCE_SPRING) continue;
+    double stretch = line_of(model->dim, el, e).length - el->length;
+    sum += 0.5 * el->stiffness * stretch * stretch;
+  }
+  return sum;
+}

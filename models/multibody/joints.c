@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Joints: position error C, Jacobian J and bias Jdot v from the primitives of models/multibody/kinematics.h.
+ *
+ * A joint between bodies a and b is a list of rows, the same in space and in the plane:
+ *
+ *   point    C = p_b - p_a          J = (-P_a, P_b), P = (E D)         Jdot v = b_pb - b_pa
+ *   dot      C = n_a . n_b          J = (n_b' D_a, n_a' D_b)           + 2 ndot_a . ndot_b
+ *   along    C = n_a . d            J = (d' D_n - n' P_a, n' P_b)      + 2 ndot . ddot
+ *   length   C = |d| - length       J = u' (-P_a, P_b), u = d/|d|  + (|ddot|^2 - (u' ddot)^2) / |d|
+ *
+ * with d = p_b - p_a (Vondrak 2005, eqs. 7.3 and 7.4, for the point rows; Cline 2002, section
+ * 4.4.1, for the composition of hinge and universal joint from a ball joint and forbidden axes).
+ * Here J is the exact derivative of C away from C = 0 too, for all rows: Cline measures the
+ * rotational error by angles, for which his J is an approximation.
+ *
+ * lambda of the point rows is the force on body b, in world axes. */
+#include "models/multibody/model_private.h"
+
+#include <string.h>
+
+static const double at_rest[6] = { 0 }; /* velocity of the world */
+
+/* ---- from definitions to rows ---------------------------------------------------------------- */
+
+typedef struct joint_type {
+  const char *name;
+  bool plane;       /* exists in the plane */
+  bool point;       /* p_b - p_a */
+  bool orientation; /* keeps the initial relative orientation */
+  int scalars[2];   /* further scalar rows in the plane, in space */
+} joint_type;
+
+static const joint_type types[] = {
+  [PERP_JOINT_BALL] = { "ball", true, true, false, { 0, 0 } },
+  [PERP_JOINT_HINGE] = { "hinge", true, true, false, { 0, 2 } },
+  [PERP_JOINT_UNIVERSAL] = { "universal", false, true, false, { 0, 1 } },
+  [PERP_JOINT_SLIDER] = { "slider", true, false, true, { 1, 2 } },
+  [PERP_JOINT_FIXED] = { "fixed", true, true, true, { 0, 0 } },
+  [PERP_JOINT_DISTANCE] = { "distance", true, false, false, { 1, 1 } },
+  [PERP_JOINT_LINE] = { "line", true, false, false, { 1, 2 } },
+  [PERP_JOINT_WHEEL] = { "wheel", false, false, false, { 0, 3 } },
+  [PERP_JOINT_CURVE] = { "curve", true, false, false, { 1, 2 } },
+};
+
+static const joint_type *type_of(perp_joint_kind kind)
+{
+  return (unsigned)kind < sizeof types / sizeof *types ? &types[kind] : NULL;
+}
+
+const char *perp_joint_kind_name(perp_joint_kind kind)
+{
+  const joint_type *t = type_of(kind);
+  return t == NULL ? NULL : t->name;
+}
+
+int perp_joint_kind_rows(perp_joint_kind kind, int dim)
+{
+  const joint_type *t = type_of(kind);
+  if (t == NULL || (dim == 2 && !t->plane)) return 0;
+  return (t->point ? dim : 0) + (t->orientation ? perp_rates(dim) : 0) + t->scalars[dim - 2];
+}
+
+static void normalized(int d, const double *u, double *n)
+{
+  double scale = 0; /* components first: |u|^2 may overflow */
+  for (int i = 0; i < d; i++) scale = fmax(scale, fabs(u[i]));
+  for (int i = 0; i < d; i++) n[i] = u[i] / scale;
+  double length = sqrt(perp_dot(d, n, n));
+  for (int i = 0; i < d; i++) n[i] /= length;
+}
+
+/* d - 1 unit vectors perpendicular to the unit vector u and to each other */
+static void perpendicular(int d, const double *u, double *n1, double *n2)
+{
+  if (d == 2) {
+    n1[0] = -u[1], n1[1] = u[0];
+    return;
+  }
+  int least = fabs(u[0]) <= fabs(u[1]) ? 0 : 1;
+  if (fabs(u[2]) < fabs(u[least])) least = 2;
+  double e[3] = { 0 };
+  e[least] = 1;
+  perp_cross(u, e, n1);
+  normalized(3, n1, n1);
+  perp_cross(u, n1, n2);
+}
+
+static void pose_or_world(int d, const double *q, perp_pose *pose)
+{
+  if (q != NULL) {
+    perp_pose_of(d, q, pose);
+    return;
+  }
+  *pose = (perp_pose){ 0 };
+  for (int i = 0; i < d; i++) pose->R[i + d * i] = 1;
+}
+
+static perp_row *add_row(perp_joint *j, perp_row_kind kind)
+{
+  perp_row *row = &j->scalars[j->n_scalars++];
+  *row = (perp_row){ .kind = kind };
+  return row;
+}
+
+void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, const double *qb,
+                        perp_row *rows, perp_joint *j)
+{
+  const joint_type *t = type_of(def->kind);
+  *j = (perp_joint){ .a = def->a, .b = def->b, .ja = -1, .jb = -1, .length = def->length };
+  j->scalars = rows;
+  j->points = t->point ? dim : 0;
+  memcpy(j->sa, def->anchor_a, (size_t)dim * sizeof(double));
+  memcpy(j->sb, def->anchor_b, (size_t)dim * sizeof(double));
+
+  if (t->orientation) {
+    /* with e_i fixed in a and g_i = e_i initially but fixed in b: e_i . g_(i+1) = 0 keeps the
+     * relative orientation, with one row for each axis of rotation */
+    perp_pose A, B;
+    pose_or_world(dim, qa, &A);
+    pose_or_world(dim, qb, &B);
+    for (int i = 0; i < perp_rates(dim); i++) {
+      perp_row *row = add_row(j, PERP_ROW_DOT);
+      double g[3];
+      row->ua[i] = 1;
+      memcpy(g, A.R + dim * ((i + 1) % dim), (size_t)dim * sizeof(double));
+      perp_turn_back(dim, B.R, g, row->ub);
+    }
+  }
+  double axis[3], n1[3], n2[3];
+  switch (def->kind) {
+  case PERP_JOINT_HINGE:
+    if (dim == 2) break;
+    normalized(dim, def->axis_a, axis);
+    perpendicular(dim, axis, n1, n2);
+    for (int i = 0; i < 2; i++) {
+      perp_row *row = add_row(j, PERP_ROW_DOT);
+      memcpy(row->ua, i == 0 ? n1 : n2, sizeof n1);
+      normalized(dim, def->axis_b, row->ub);
+    }
+    break;
+  case PERP_JOINT_UNIVERSAL: {
+    perp_row *row = add_row(j, PERP_ROW_DOT);
+    normalized(dim, def->axis_a, row->ua);
+    normalized(dim, def->axis_b, row->ub);
+    break;
+  }
+  case PERP_JOINT_SLIDER:
+  case PERP_JOINT_LINE:
+  case PERP_JOINT_WHEEL:
+    normalized(dim, def->axis_a, axis);
+    perpendicular(dim, axis, n1, n2);
+    for (int i = 0; i < dim - 1; i++)
+      memcpy(add_row(j, PERP_ROW_ALONG)->ua, i == 0 ? n1 : n2, (size_t)dim * sizeof(double));
+    if (def->kind == PERP_JOINT_WHEEL) {
+      perp_row *row = add_row(j, PERP_ROW_DOT);
+      memcpy(row->ua, axis, sizeof axis);
+      normalized(dim, def->axis_b, row->ub);
+    }
+    break;
+  case PERP_JOINT_DISTANCE:
+    add_row(j, PERP_ROW_LENGTH);
+    break;
+  case PERP_JOINT_CURVE:
+    for (int i = 0; i < dim - 1; i++) add_row(j, PERP_ROW_CURVE);
+    break;
+  case PERP_JOINT_BALL:
+  case PERP_JOINT_FIXED:
+    break;
+  }
+}
+
+/* ---- evaluation ------------------------------------------------------------------------------ */
+
+/* The block of a point in `rows` rows: sign (E D) */
+PERP_INLINE void point_block(int d, const double *D, double sign, int ld, double *J)
+{
+  /* the identity is constant and written by perp_joints_constant */
+  for (int k = 0; k < perp_rates(d); k++)
+    for (int i = 0; i < d; i++) J[i + (d + k) * ld] = sign * D[i + d * k];
+}
+
+PERP_INLINE void point_rows(int d, const perp_joint *j, const perp_pose *A, const perp_pose *B,
+                            int ld, double *Ja, double *Jb, double *C)
+{
+  double D[9], ra[3], rb[3];
+  perp_turn(d, A->R, j->sa, ra);
+  perp_turn(d, B->R, j->sb, rb);
+  for (int i = 0; i < d; i++) C[i] = (B->x[i] + rb[i]) - (A->x[i] + ra[i]);
+  if (Ja != NULL) {
+    perp_direction_jacobian(d, A->R, j->sa, D);
+    point_block(d, D, -1, ld, Ja);
+  }
+  if (Jb != NULL) {
+    perp_direction_jacobian(d, B->R, j->sb, D);
+    point_block(d, D, 1, ld, Jb);
+  }
+}
+
+/* d = p_b - p_a */
+PERP_INLINE void displacement(int d, const perp_joint *j, const perp_pose *A, const perp_pose *B,
+                              double *delta)
+{
+  double ra[3], rb[3];
+  perp_turn(d, A->R, j->sa, ra);
+  perp_turn(d, B->R, j->sb, rb);
+  for (int i = 0; i < d; i++) delta[i] = (B->x[i] + rb[i]) - (A->x[i] + ra[i]);
+}
+
+/* sign n' (E D) for the point s, into one row of J */
+static void point_row(int d, const perp_pose *pose, const double *s, double sign, const double *n,
+                      int ld, double *J)
+{
+  double D[9];
+  if (J == NULL) return;
+  perp_direction_jacobian(d, pose->R, s, D);
+  for (int i = 0; i < d; i++) J[i * ld] = sign * n[i];
+  for (int k = 0; k < perp_rates(d); k++) J[(d + k) * ld] = sign * perp_dot(d, n, D + d * k);
+}
+
+/* J += n' (0 D) for the direction u */
+static void direction_row(int d, const perp_pose *pose, const double *u, const double *n, int ld,
+                          double *J)
+{
+  double D[9];
+  if (J == NULL) return;
+  perp_direction_jacobian(d, pose->R, u, D);
+  for (int k = 0; k < perp_rates(d); k++) J[(d + k) * ld] += perp_dot(d, n, D + d * k);
+}
+
+static void clear_row(int d, int ld, double *J)
+{
+  if (J == NULL) return;
+  for (int k = 0; k < d + perp_rates(d); k++) J[k * ld] = 0;
+}
+
+/* unit vector along d and |d|; a vanishing d has no direction and gives 0 */
+static double unit_or_zero(int d, const double *delta, double *n)
+{
+  double length = sqrt(perp_dot(d, delta, delta));
+  for (int i = 0; i < d; i++) n[i] = length > 0 ? delta[i] / length : 0;
+  return length;
+}
+
+static void scalar_row(int d, const perp_joint *j, const perp_row *row, const perp_pose *A,
+                       const perp_pose *B, int ld, double *Ja, double *Jb, double *C)
+{
+  double na[3], nb[3], delta[3];
+  clear_row(d, ld, Ja);
+  clear_row(d, ld, Jb);
+  switch (row->kind) {
+  case PERP_ROW_DOT:
+    perp_turn(d, A->R, row->ua, na);
+    perp_turn(d, B->R, row->ub, nb);
+    *C = perp_dot(d, na, nb);
+    direction_row(d, A, row->ua, nb, ld, Ja);
+    direction_row(d, B, row->ub, na, ld, Jb);
+    break;
+  case PERP_ROW_ALONG:
+    displacement(d, j, A, B, delta);
+    perp_turn(d, A->R, row->ua, na);
+    *C = perp_dot(d, na, delta);
+    point_row(d, A, j->sa, -1, na, ld, Ja);
+    direction_row(d, A, row->ua, delta, ld, Ja);
+    point_row(d, B, j->sb, 1, na, ld, Jb);
+    break;
+  case PERP_ROW_LENGTH:
+    displacement(d, j, A, B, delta);
+    *C = unit_or_zero(d, delta, na) - j->length;
+    point_row(d, A, j->sa, -1, na, ld, Ja);
+    point_row(d, B, j->sb, 1, na, ld, Jb);
+    break;
+  case PERP_ROW_CURVE: /* by curve_rows */
+    break;
+  }
+}
+
+/* both rows: C depends on r = R_a' (p_b - p_a) only, with the gradient g each is a row along R_a g */
+static void curve_rows(int d, const perp_joint *j, const perp_pose *A, const perp_pose *B,
+                       bool released, double *Ja, double *Jb, double *C)
+{
+  const int ld = d - 1;
+  double delta[3] = { 0 }, r[3] = { 0 }, g[2][3] = { { 0 } }, value[2] = { 0 }, n[3];
+  if (!released) {
+    displacement(d, j, A, B, delta);
+    perp_turn_back(d, A->R, delta, r);
+    perp_curve_rows(j->curve, r, NULL, value, g, NULL);
+  }
+  for (int k = 0; k < ld; k++) {
+    C[k] = value[k];
+    clear_row(d, ld, Ja == NULL ? NULL : Ja + k);
+    clear_row(d, ld, Jb == NULL ? NULL : Jb + k);
+    if (released) continue;
+    perp_turn(d, A->R, g[k], n);
+    point_row(d, A, j->sa, -1, n, ld, Ja == NULL ? NULL : Ja + k);
+    direction_row(d, A, g[k], delta, ld, Ja == NULL ? NULL : Ja + k);
+    point_row(d, B, j->sb, 1, n, ld, Jb == NULL ? NULL : Jb + k);
+  }
+}
+
+PERP_INLINE void evaluate_all(int d, const perp_model *model, perp_eval *e)
+{
+  double *J = e->J;
+  for (int i = 0; i < model->n_joints; i++) {
+    const perp_joint *j = &model->joint[i];
+    const perp_pose *A = &e->pose[j->a], *B = &e->pose[j->b];
+    double *Ja = J == NULL || j->ja < 0 ? NULL : J + j->ja;
+    double *Jb = J == NULL || j->jb < 0 ? NULL : J + j->jb;
+    double *C = e->C + j->row;
+    if (j->n_scalars == 0) {
+      point_rows(d, j, A, B, d, Ja, Jb, C); /* the ball joint, leading dimension known */
+      continue;
+    }
+    if (j->curve != NULL) {
+      curve_rows(d, j, A, B, model->released != NULL && model->released[i], Ja, Jb, C);
+      continue;
+    }
+    int ld = j->points + j->n_scalars;
+    if (j->points > 0) point_rows(d, j, A, B, ld, Ja, Jb, C);
+    for (int k = 0; k < j->n_scalars; k++) {
+      int row = j->points + k;
+      scalar_row(d, j, &j->scalars[k], A, B, ld, Ja == NULL ? NULL : Ja + row,
+                 Jb == NULL ? NULL : Jb + row, C + row);
+    }
+  }
+}
+
+void perp_joints_evaluate(const perp_model *model, perp_eval *e)
+{
+  if (model->dim == 3)
+    evaluate_all(3, model, e);
+  else
+    evaluate_all(2, model, e);
+}
+
+void perp_joints_constant(const perp_model *model, double *J)
+{
+  int d = model->dim;
+  memset(J, 0, (size_t)model->nnz_J * sizeof *J);
+  for (int i = 0; i < model->n_joints; i++) {
+    const perp_joint *j = &model->joint[i];
+    int ld = j->points + j->n_scalars;
+    for (int k = 0; k < j->points && k < d; k++) {
+      if (j->ja >= 0) J[j->ja + k + k * ld] = -1;
+      if (j->jb >= 0) J[j->jb + k + k * ld] = 1;
+    }
+  }
+}
+
+/* y = rate and bias of d = p_b - p_a */
+PERP_INLINE void displacement_rate(int d, const perp_joint *j, const perp_pose *A,
+                                   const perp_pose *B, const double *va, const double *vb,
+                                   double *rate)
+{
+  double a[3], b[3];
+  perp_direction_rate(d, A->R, j->sa, va + d, a);
+  perp_direction_rate(d, B->R, j->sb, vb + d, b);
+  for (int i = 0; i < d; i++) rate[i] = (vb[i] + b[i]) - (va[i] + a[i]);
+}
+
+PERP_INLINE void displacement_bias(int d, const perp_joint *j, const perp_pose *A,
+                                   const perp_pose *B, const double *va, const double *vb,
+                                   double *bias)
+{
+  double a[3], b[3];
+  perp_direction_bias(d, A->R, j->sa, va + d, a);
+  perp_direction_bias(d, B->R, j->sb, vb + d, b);
+  for (int i = 0; i < d; i++) bias[i] = b[i] - a[i];
+}
+
+static double scalar_bias(int d, const perp_joint *j, const perp_row *row, const perp_pose *A,
+                          const perp_pose *B, const double *va, const double *vb)
+{
+  double na[3], nb[3], ra[3], rb[3], ba[3], bb[3], delta[3], rate[3], bias[3];
+  if (row->kind == PERP_ROW_DOT) {
+    perp_turn(d, A->R, row->ua, na);
+    perp_turn(d, B->R, row->ub, nb);
+    perp_direction_rate(d, A->R, row->ua, va + d, ra);
+    perp_direction_rate(d, B->R, row->ub, vb + d, rb);
+    perp_direction_bias(d, A->R, row->ua, va + d, ba);
+    perp_direction_bias(d, B->R, row->ub, vb + d, bb);
+    return perp_dot(d, nb, ba) + perp_dot(d, na, bb) + 2 * perp_dot(d, ra, rb);
+  }
+  displacement(d, j, A, B, delta);
+  displacement_rate(d, j, A, B, va, vb, rate);
+  displacement_bias(d, j, A, B, va, vb, bias);
+  if (row->kind == PERP_ROW_ALONG) {
+    perp_turn(d, A->R, row->ua, na);
+    perp_direction_rate(d, A->R, row->ua, va + d, ra);
+    perp_direction_bias(d, A->R, row->ua, va + d, ba);
+    return perp_dot(d, na, bias) + perp_dot(d, delta, ba) + 2 * perp_dot(d, ra, rate);
+  }
+  double length = unit_or_zero(d, delta, na), along = perp_dot(d, na, rate);
+  double turning = length > 0 ? (perp_dot(d, rate, rate) - along * along) / length : 0;
+  return perp_dot(d, na, bias) + turning;
+}
+
+static void curve_bias(int d, const perp_joint *j, const perp_pose *A, const perp_pose *B,
+                       const double *va, const double *vb, double *gamma)
+{
+  double delta[3] = { 0 }, r[3] = { 0 }, rate[3] = { 0 }, local[3] = { 0 }, bias[3] = { 0 };
+  double C[2], g[2][3], curved[2], n[3], spin[3], turn[3];
+  displacement(d, j, A, B, delta);
+  displacement_rate(d, j, A, B, va, vb, rate);
+  displacement_bias(d, j, A, B, va, vb, bias);
+  perp_turn_back(d, A->R, delta, r);
+  perp_direction_rate(d, A->R, r, va + d, spin);
+  for (int i = 0; i < d; i++) spin[i] = rate[i] - spin[i]; /* as seen from a */
+  perp_turn_back(d, A->R, spin, local);
+  perp_curve_rows(j->curve, r, local, C, g, curved);
+  for (int k = 0; k < d - 1; k++) {
+    perp_turn(d, A->R, g[k], n);
+    perp_direction_rate(d, A->R, g[k], va + d, spin);
+    perp_direction_bias(d, A->R, g[k], va + d, turn);
+    gamma[k] = perp_dot(d, n, bias) + perp_dot(d, delta, turn) + 2 * perp_dot(d, spin, rate) +
+               curved[k];
+  }
+}
+
+PERP_INLINE void bias_all(int d, const perp_model *model, const perp_eval *e, const double *v,
+                          double *gamma)
+{
+  for (int i = 0; i < model->n_joints; i++) {
+    const perp_joint *j = &model->joint[i];
+    const perp_pose *A = &e->pose[j->a], *B = &e->pose[j->b];
+    const double *va = j->a < 0 ? at_rest : v + j->a * model->nvb;
+    const double *vb = j->b < 0 ? at_rest : v + j->b * model->nvb;
+    if (j->curve != NULL) {
+      if (model->released != NULL && model->released[i])
+        memset(gamma + j->row, 0, (size_t)(d - 1) * sizeof *gamma);
+      else
+        curve_bias(d, j, A, B, va, vb, gamma + j->row);
+      continue;
+    }
+    if (j->points > 0) displacement_bias(d, j, A, B, va, vb, gamma + j->row);
+    for (int k = 0; k < j->n_scalars; k++)
+      gamma[j->row + j->points + k] = scalar_bias(d, j, &j->scalars[k], A, B, va, vb);
+  }
+}
+
+void perp_joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma)
+{
+  if (model->dim == 3)
+    bias_all(3, model, e, v, gamma);
+  else
+    bias_all(2, model, e, v, gamma);
+}

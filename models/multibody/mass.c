@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Mass properties of solids of uniform density (Vondrak 2005, section 5.1.1), about the centre
+ * of mass.
+ *
+ * A closed triangulated surface is the signed sum of the tetrahedra (o, a, b, c) over its
+ * triangles, o any point.  For one of them, with coordinates relative to o and D = det(a, b, c),
+ *
+ *      volume = D / 6,   first moment = D / 24 (a + b + c),
+ *      second moment  int x x' = D / 120 (a a' + b b' + c c' + (a + b + c)(a + b + c)'),
+ *
+ * and the inertia tensor is tr(S) E - S of the second moment S about the centroid. */
+#include "models/multibody/kinematics.h"
+#include "models/multibody/model.h"
+
+#include <stdlib.h>
+
+static perp_mass diagonal(double m, double ixx, double iyy, double izz)
+{
+  return (perp_mass){ m, { ixx, 0, 0, 0, iyy, 0, 0, 0, izz } };
+}
+
+perp_mass perp_mass_box(double m, double a, double b, double c)
+{
+  return diagonal(m, m * (b * b + c * c) / 12, m * (a * a + c * c) / 12, m * (a * a + b * b) / 12);
+}
+
+perp_mass perp_mass_sphere(double m, double r)
+{
+  double i = 0.4 * m * r * r;
+  return diagonal(m, i, i, i);
+}
+
+perp_mass perp_mass_cylinder(double m, double r, double length)
+{
+  double transverse = m * (3 * r * r + length * length) / 12;
+  return diagonal(m, transverse, transverse, 0.5 * m * r * r);
+}
+
+perp_mass perp_mass_capsule(double m, double r, double length)
+{
+  /* cylinder and two half balls share the mass by volume, r^2 length : 4/3 r^3; the centre of
+   * mass of a half ball is 3/8 r from its plane */
+  double balls = 4 * r / (3 * length + 4 * r) * m, barrel = m - balls;
+  double axial = (0.5 * barrel + 0.4 * balls) * r * r;
+  double transverse = barrel * (3 * r * r + length * length) / 12 +
+                      balls * (0.4 * r * r + 0.25 * length * length + 0.375 * length * r);
+  return diagonal(m, transverse, transverse, axial);
+}
+
+typedef struct edge {
+  int from, to;
+} edge;
+
+static int edge_order(const void *pa, const void *pb)
+{
+  const edge *a = pa, *b = pb;
+  if (a->from != b->from) return a->from < b->from ? -1 : 1;
+  return (a->to > b->to) - (a->to < b->to);
+}
+
+/* closed and consistently oriented: each directed edge once, with its reverse */
+static perp_status check_surface(perp_ctx *ctx, const int *triangles, int n)
+{
+  int m = 3 * n;
+  edge *edges = malloc((size_t)m * sizeof *edges);
+  if (edges == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "polytope: no memory for %d edges", m);
+  for (int t = 0; t < n; t++)
+    for (int k = 0; k < 3; k++)
+      edges[3 * t + k] = (edge){ triangles[3 * t + k], triangles[3 * t + (k + 1) % 3] };
+  qsort(edges, (size_t)m, sizeof *edges, edge_order);
+  edge culprit = { -1, -1 };
+  for (int i = 0; i < m && culprit.from < 0; i++) {
+    edge reverse = { edges[i].to, edges[i].from };
+    bool twice = i > 0 && edge_order(&edges[i - 1], &edges[i]) == 0;
+    if (twice || bsearch(&reverse, edges, (size_t)m, sizeof *edges, edge_order) == NULL)
+      culprit = edges[i];
+  }
+  free(edges);
+  if (culprit.from < 0) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: the surface is not closed at the edge %d-%d",
+                   culprit.from, culprit.to);
+}
+
+perp_status perp_mass_polytope(perp_ctx *ctx, double density, const double *vertices,
+                               int n_vertices, const int *triangles, int n_triangles,
+                               perp_mass *mass, double centroid[3])
+{
+  if (!(density > 0) || !isfinite(density))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: density must be positive: got %g", density);
+  if (n_vertices < 4 || n_triangles < 4)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: %d vertices and %d triangles enclose nothing",
+                     n_vertices, n_triangles);
+  for (int i = 0; i < 3 * n_vertices; i++)
+    if (!isfinite(vertices[i]))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: vertex %d is not finite", i / 3);
+  for (int i = 0; i < 3 * n_triangles; i++)
+    if (triangles[i] < 0 || triangles[i] >= n_vertices)
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: triangle %d names vertex %d of %d", i / 3,
+                       triangles[i], n_vertices);
+  PERP_TRY(check_surface(ctx, triangles, n_triangles));
+
+  /* relative to the mean vertex: less cancellation for a solid far from the origin */
+  double o[3] = { 0 }, size = 0;
+  for (int i = 0; i < 3 * n_vertices; i++) o[i % 3] += vertices[i] / n_vertices;
+  for (int i = 0; i < 3 * n_vertices; i++) size = fmax(size, fabs(vertices[i] - o[i % 3]));
+  double volume = 0, first[3] = { 0 }, second[9] = { 0 };
+  for (int t = 0; t < n_triangles; t++) {
+    double p[3][3], sum[3], n[3];
+    for (int k = 0; k < 3; k++)
+      for (int i = 0; i < 3; i++) p[k][i] = vertices[3 * triangles[3 * t + k] + i] - o[i];
+    perp_cross(p[1], p[2], n);
+    double det = perp_dot(3, p[0], n);
+    for (int i = 0; i < 3; i++) sum[i] = p[0][i] + p[1][i] + p[2][i];
+    volume += det / 6;
+    for (int i = 0; i < 3; i++) first[i] += det / 24 * sum[i];
+    for (int i = 0; i < 3; i++)
+      for (int j = 0; j < 3; j++)
+        second[i + 3 * j] += det / 120 *
+                             (p[0][i] * p[0][j] + p[1][i] * p[1][j] + p[2][i] * p[2][j] +
+                              sum[i] * sum[j]);
+  }
+  if (!(volume > 1e-12 * size * size * size))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: the volume is %g: flat, or triangles inside out",
+                     volume);
+  double c[3], trace = 0;
+  for (int i = 0; i < 3; i++) {
+    c[i] = first[i] / volume;
+    centroid[i] = o[i] + c[i];
+  }
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      second[i + 3 * j] = density * (second[i + 3 * j] - volume * c[i] * c[j]);
+  for (int i = 0; i < 3; i++) trace += second[4 * i];
+  mass->mass = density * volume;
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      mass->inertia[i + 3 * j] = (i == j ? trace : 0) -
+                                 0.5 * (second[i + 3 * j] + second[j + 3 * i]);
+  return PERP_OK;
+}

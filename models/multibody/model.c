@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Building a model: checked definitions in growing lists, until perp_model_finish (finish.c). */
+#include "models/multibody/model_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+const char *perp_model_label(char buf[PERP_LABEL_MAX], const char *what, int index,
+                             const char *name)
+{
+  if (name != NULL)
+    snprintf(buf, PERP_LABEL_MAX, "%s %d '%.48s'", what, index, name);
+  else
+    snprintf(buf, PERP_LABEL_MAX, "%s %d", what, index);
+  return buf;
+}
+
+static bool all_finite(int n, const double *x)
+{
+  for (int i = 0; i < n; i++)
+    if (!isfinite(x[i])) return false;
+  return true;
+}
+
+/* A symmetric 3 x 3 (upper triangle) positive definite? */
+static bool positive_definite(const double A[9])
+{
+  double a = A[0], b = A[3], c = A[6], d = A[4], e = A[7], f = A[8];
+  double minor2 = a * d - b * b;
+  double det = a * (d * f - e * e) - b * (b * f - e * c) + c * (b * e - d * c);
+  return a > 0 && minor2 > 0 && det > 0;
+}
+
+static perp_status check_inertia(perp_ctx *ctx, int dim, const perp_mass *mass, const char *who)
+{
+  const double *I = mass->inertia;
+  if (!(mass->mass > 0) || !isfinite(mass->mass))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: mass must be positive: got %g kg", who, mass->mass);
+  if (dim == 2) {
+    if (!(I[8] > 0) || !isfinite(I[8]))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: inertia about z must be positive: got %g kg m2", who,
+                       I[8]);
+    return PERP_OK;
+  }
+  if (!all_finite(9, I)) return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: inertia is not finite", who);
+  /* in units of the trace, so that no size of body under- or overflows */
+  double trace = I[0] + I[4] + I[8], unit[9], moments[9];
+  for (int i = 0; i < 9; i++) unit[i] = I[i] / trace;
+  if (!(trace > 0) || !positive_definite(unit))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: inertia is not positive definite", who);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < i; j++)
+      if (fabs(unit[i + 3 * j] - unit[j + 3 * i]) > 1e-12)
+        return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: inertia is not symmetric", who);
+  /* the principal moments obey the triangle inequality exactly when tr(I)/2 E - I, the second
+   * moment of the mass, has no negative eigenvalue; flat bodies are at the limit, hence the
+   * rounding allowed */
+  for (int i = 0; i < 9; i++) moments[i] = (i % 4 == 0 ? 0.5 + 1e-9 : 0) - unit[i];
+  if (!positive_definite(moments))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: inertia violates the triangle inequality (one principal moment exceeds "
+                     "the sum of the others)",
+                     who);
+  return PERP_OK;
+}
+
+static bool body_exists(const perp_model *model, int body)
+{
+  return body == PERP_WORLD || (body >= 0 && body < model->n_bodies);
+}
+
+static perp_status check_bodies(perp_ctx *ctx, const perp_model *model, int a, int b,
+                                const char *who)
+{
+  for (int i = 0; i < 2; i++) {
+    int body = i == 0 ? a : b;
+    if (!body_exists(model, body))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, body,
+                       model->n_bodies);
+  }
+  if (a == b)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: connects %s with itself", who,
+                     a == PERP_WORLD ? "the world" : "a body");
+  return PERP_OK;
+}
+
+static bool zero(int n, const double *x)
+{
+  for (int i = 0; i < n; i++)
+    if (x[i] != 0) return false;
+  return true;
+}
+
+bool perp_model_is_particle(const perp_model *model, int body)
+{
+  return body >= 0 && model->body_def[body].particle;
+}
+
+static perp_status check_particle(perp_ctx *ctx, const perp_model *model, int body,
+                                  const double anchor[3], const char *who)
+{
+  if (!perp_model_is_particle(model, body) || zero(3, anchor)) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d is a particle: its anchor must be its centre, 0",
+                   who, body);
+}
+
+/* No row may turn a particle: it has a place and no direction. */
+static perp_status check_particle_joint(perp_ctx *ctx, const perp_model *model,
+                                        const perp_joint_def *def, const char *who)
+{
+  const bool a = perp_model_is_particle(model, def->a), b = perp_model_is_particle(model, def->b);
+  const bool points = def->kind == PERP_JOINT_BALL || def->kind == PERP_JOINT_DISTANCE ||
+                      (def->kind == PERP_JOINT_HINGE && model->dim == 2);
+  const bool track = def->kind == PERP_JOINT_LINE || def->kind == PERP_JOINT_CURVE;
+  if ((!a && !b) || points || (!a && track)) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                   "%s: body %d is a particle, which has no direction: take a ball or distance "
+                   "joint%s instead of a %s joint",
+                   who, a ? def->a : def->b, track ? "" : ", or a line or curve as body b",
+                   perp_joint_kind_name(def->kind));
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+/* room for one more of size bytes in *list */
+static perp_status grow(perp_ctx *ctx, void *list, int n, int *cap, size_t size)
+{
+  void *old, *bigger;
+  memcpy(&old, list, sizeof old);
+  if (n < *cap) return PERP_OK;
+  int wanted = *cap < 8 ? 8 : 2 * *cap;
+  bigger = realloc(old, (size_t)wanted * size);
+  if (bigger == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d parts", wanted);
+  memcpy(list, &bigger, sizeof bigger);
+  *cap = wanted;
+  return PERP_OK;
+}
+
+static perp_status copy_name(perp_ctx *ctx, const char **name)
+{
+  if (*name == NULL) return PERP_OK;
+  *name = strdup(*name);
+  return *name == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a name") : PERP_OK;
+}
+
+perp_status perp_model_building(perp_ctx *ctx, const perp_model *model)
+{
+  return model->finished ? PERP_FAIL(ctx, PERP_ERR_ARG, "the model is finished") : PERP_OK;
+}
+
+perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out)
+{
+  *out = NULL;
+  if (dim != 2 && dim != 3)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "a model has 2 or 3 dimensions: got %d", dim);
+  perp_model *model = calloc(1, sizeof *model);
+  if (model == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a model");
+  model->dim = dim;
+  model->rates = perp_rates(dim);
+  model->nvb = dim + model->rates;
+  model->nqb = dim == 3 ? 7 : 3;
+  model->gravity = 9.81;
+  *out = model;
+  return PERP_OK;
+}
+
+void perp_model_destroy(perp_model *model)
+{
+  if (model == NULL) return;
+  for (int i = 0; i < model->n_bodies; i++) free((char *)(uintptr_t)model->body_def[i].name);
+  for (int i = 0; i < model->n_joints; i++) {
+    free((char *)(uintptr_t)model->joint_def[i].name);
+    free((double *)(uintptr_t)model->joint_def[i].curve.data);
+    perp_curve_destroy(model->curve[i]);
+  }
+  free(model->curve);
+  perp_shapes_free(model);
+  for (int i = 0; i < model->n_shapes; i++) {
+    free((char *)(uintptr_t)model->shape_def[i].name);
+    free((double *)(uintptr_t)model->shape_def[i].vertices);
+  }
+  for (int i = 0; i < model->n_drives; i++) free((char *)(uintptr_t)model->drive_def[i].name);
+  free(model->drive_def);
+  free(model->shape_def);
+  free(model->body_def);
+  free(model->joint_def);
+  free(model->force_def);
+  perp_arena_free(&model->arena);
+  free(model);
+}
+
+void perp_model_gravity(perp_model *model, double g)
+{
+  model->gravity = g;
+}
+
+/* The rotation of a particle is uncoupled from everything and at rest; its inertia is not felt and makes the
+ * mass matrix regular. */
+static perp_status make_particle(perp_ctx *ctx, perp_body_def *def, const char *who)
+{
+  const bool straight = zero(4, def->quat) || (def->quat[0] == 1 && zero(3, def->quat + 1));
+  if (!straight || def->angle != 0 || !zero(3, def->w))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: a particle does not turn: quat, angle and w must be 0 (left out)", who);
+  const double m = def->mass.mass;
+  def->mass = (perp_mass){ m, { m, 0, 0, 0, m, 0, 0, 0, m } };
+  return PERP_OK;
+}
+
+perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_body_def *def,
+                                int *index)
+{
+  char buf[PERP_LABEL_MAX];
+  const char *who = perp_model_label(buf, "body", model->n_bodies, def->name);
+  PERP_TRY(perp_model_building(ctx, model));
+  perp_body_def copy = *def;
+  if (def->particle) PERP_TRY(make_particle(ctx, &copy, who));
+  PERP_TRY(check_inertia(ctx, model->dim, &copy.mass, who));
+  if (!all_finite(3, def->x) || !all_finite(4, def->quat) || !isfinite(def->angle))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial position is not finite", who);
+  if (!all_finite(3, def->v) || !all_finite(3, def->w))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial velocity is not finite", who);
+  PERP_TRY(grow(ctx, &model->body_def, model->n_bodies, &model->cap_bodies, sizeof *def));
+  PERP_TRY(copy_name(ctx, &copy.name));
+  if (zero(4, copy.quat)) copy.quat[0] = 1;
+  double largest = 0; /* scaled first: a tiny quaternion must not underflow */
+  for (int i = 0; i < 4; i++) largest = fmax(largest, fabs(copy.quat[i]));
+  for (int i = 0; i < 4; i++) copy.quat[i] /= largest;
+  perp_quat_unit(copy.quat);
+  if (index != NULL) *index = model->n_bodies;
+  model->body_def[model->n_bodies++] = copy;
+  return PERP_OK;
+}
+
+/* the curve of def, ready, and its data in *copy */
+static perp_status copy_curve(perp_ctx *ctx, const perp_model *model, const perp_joint_def *def,
+                              const char *who, perp_curve **curve, perp_joint_def *copy)
+{
+  PERP_TRY(perp_curve_create(ctx, def, model->dim, who, curve));
+  if (def->curve.kind != PERP_CURVE_SPLINE && def->curve.kind != PERP_CURVE_POLYNOMIAL)
+    return PERP_OK;
+  const size_t size = 3 * (size_t)def->curve.n * sizeof *def->curve.data;
+  double *data = malloc(size);
+  if (data == NULL) {
+    perp_curve_destroy(*curve);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its curve", who);
+  }
+  copy->curve.data = memcpy(data, def->curve.data, size);
+  return PERP_OK;
+}
+
+perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_joint_def *def,
+                                 int *index)
+{
+  char buf[PERP_LABEL_MAX];
+  const char *who = perp_model_label(buf, "joint", model->n_joints, def->name);
+  PERP_TRY(perp_model_building(ctx, model));
+  const char *kind = perp_joint_kind_name(def->kind);
+  if (kind == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of joint: %d", who, (int)def->kind);
+  if (perp_joint_kind_rows(def->kind, model->dim) == 0)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: a %s joint does not exist in the plane", who,
+                     kind);
+  PERP_TRY(check_bodies(ctx, model, def->a, def->b, who));
+  if (!all_finite(3, def->anchor_a) || !all_finite(3, def->anchor_b))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: an anchor is not finite", who);
+  PERP_TRY(check_particle(ctx, model, def->a, def->anchor_a, who));
+  PERP_TRY(check_particle(ctx, model, def->b, def->anchor_b, who));
+  PERP_TRY(check_particle_joint(ctx, model, def, who));
+  bool two = def->kind == PERP_JOINT_UNIVERSAL || def->kind == PERP_JOINT_WHEEL ||
+             (def->kind == PERP_JOINT_HINGE && model->dim == 3);
+  if (two || def->kind == PERP_JOINT_SLIDER || def->kind == PERP_JOINT_LINE) {
+    if (!all_finite(3, def->axis_a) || zero(model->dim, def->axis_a))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: axis_a is zero or not finite", who);
+    if (two && (!all_finite(3, def->axis_b) || zero(model->dim, def->axis_b)))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: axis_b is zero or not finite", who);
+  }
+  if (def->kind == PERP_JOINT_DISTANCE && !(def->length > 0 && isfinite(def->length)))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: length must be positive: got %g m", who, def->length);
+  if (!(def->softness >= 0) || !isfinite(def->softness))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: softness must be in [0, inf): got %g", who,
+                     def->softness);
+  if ((unsigned)def->start > PERP_START_VIOLATES)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such start: %d", who, (int)def->start);
+  if (!(def->stiffness >= 0) || !isfinite(def->stiffness) || !(def->damping >= 0) ||
+      !isfinite(def->damping))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: stiffness and damping must be in [0, inf): got %g and %g", who,
+                     def->stiffness, def->damping);
+  const int rows = perp_joint_kind_rows(def->kind, model->dim);
+  for (int k = 0; k < PERP_JOINT_ROWS; k++) {
+    const double x[] = { def->row[k].softness, def->row[k].stiffness, def->row[k].damping };
+    for (int i = 0; i < 3; i++)
+      if (!(x[i] >= 0) || !isfinite(x[i]) || (k >= rows && x[i] != 0))
+        return PERP_FAIL(ctx, PERP_ERR_ARG,
+                         "%s: softness, stiffness and damping of row %d must be in [0, inf), and 0 "
+                         "beyond its %d rows: got %g",
+                         who, k, rows, x[i]);
+  }
+  PERP_TRY(grow(ctx, &model->joint_def, model->n_joints, &model->cap_joints, sizeof *def));
+  PERP_TRY(grow(ctx, &model->curve, model->n_joints, &model->cap_curves, sizeof *model->curve));
+  perp_joint_def copy = *def;
+  perp_curve *curve = NULL;
+  copy.curve.data = NULL;
+  if (def->kind == PERP_JOINT_CURVE) PERP_TRY(copy_curve(ctx, model, def, who, &curve, &copy));
+  perp_status status = copy_name(ctx, &copy.name);
+  if (status != PERP_OK) {
+    perp_curve_destroy(curve);
+    free((double *)(uintptr_t)copy.curve.data);
+    return status;
+  }
+  model->curve[model->n_joints] = curve;
+  if (index != NULL) *index = model->n_joints;
+  model->joint_def[model->n_joints++] = copy;
+  return PERP_OK;
+}
+
+perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_force_def *def)
+{
+  char buf[PERP_LABEL_MAX];
+  PERP_TRY(perp_model_building(ctx, model));
+  const char *kind = perp_force_kind_name(def->kind);
+  const char *who = perp_model_label(buf, "force", model->n_forces, kind);
+  if (kind == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of force: %d", who, (int)def->kind);
+  if (def->kind == PERP_FORCE_PAIRS)
+    PERP_TRY(perp_pairs_check(ctx, model, def, who));
+  else if (def->kind == PERP_FORCE_SPRING)
+    PERP_TRY(check_bodies(ctx, model, def->a, def->b, who));
+  else if (def->a < 0 || def->a >= model->n_bodies)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, def->a,
+                     model->n_bodies);
+  const double numbers[] = { def->stiffness, def->damping,   def->length,
+                             def->linear,    def->quadratic, def->angular };
+  if (!all_finite(3, def->anchor_a) || !all_finite(3, def->anchor_b) ||
+      !all_finite(3, def->value) || !all_finite(6, numbers))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a number is not finite", who);
+  static const char *const numbers_of[] = { "stiffness", "damping",   "length",
+                                            "linear",    "quadratic", "angular" };
+  for (int i = 0; i < 6; i++)
+    if (numbers[i] < 0)
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: %s must not be negative: got %g", who, numbers_of[i],
+                       numbers[i]);
+  PERP_TRY(check_particle(ctx, model, def->a, def->anchor_a, who));
+  if (def->kind == PERP_FORCE_SPRING)
+    PERP_TRY(check_particle(ctx, model, def->b, def->anchor_b, who));
+  if (def->kind == PERP_FORCE_TORQUE && perp_model_is_particle(model, def->a))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: body %d is a particle, which nothing turns: take a point force", who,
+                     def->a);
+  PERP_TRY(grow(ctx, &model->force_def, model->n_forces, &model->cap_forces, sizeof *def));
+  perp_force_def copy = *def;
+  if (copy.kind != PERP_FORCE_SPRING && copy.kind != PERP_FORCE_PAIRS) copy.b = PERP_WORLD;
+  model->force_def[model->n_forces++] = copy;
+  return PERP_OK;
+}
+
+perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_drive_def *def,
+                                 int *index)
+{
+  char buf[PERP_LABEL_MAX];
+  const char *who = perp_model_label(buf, "drive", model->n_drives, def->name);
+  PERP_TRY(perp_model_building(ctx, model));
+  if (def->joint < 0 || def->joint >= model->n_joints)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: joint %d does not exist (there are %d)", who,
+                     def->joint, model->n_joints);
+  const perp_joint_kind kind = model->joint_def[def->joint].kind;
+  if (!perp_drive_serves(kind, model->dim, def->axis))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: joint %d, a %s joint, does not leave a coordinate %s free", who,
+                     def->joint, perp_joint_kind_name(kind),
+                     def->axis == PERP_DRIVE_B       ? "about axis_b"
+                     : def->axis == PERP_DRIVE_ALONG ? "along axis_a"
+                                                     : "about or along axis_a");
+  if (!(def->lower <= def->upper) || def->lower == HUGE_VAL || def->upper == -HUGE_VAL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the limits contradict each other: [%g, %g]", who,
+                     def->lower, def->upper);
+  const double numbers[] = { def->zero, def->velocity, def->target };
+  if (!all_finite(3, numbers))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a number is not finite", who);
+  if (!(def->restitution >= 0 && def->restitution <= 1))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: restitution must be in [0, 1]: got %g", who,
+                     def->restitution);
+  if (!(def->max_force >= 0))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: max_force must not be negative: got %g", who,
+                     def->max_force);
+  if (!(def->stiffness >= 0) || !isfinite(def->stiffness) || !(def->damping >= 0) ||
+      !isfinite(def->damping))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: stiffness and damping must be in [0, inf): got %g and %g", who,
+                     def->stiffness, def->damping);
+  PERP_TRY(grow(ctx, &model->drive_def, model->n_drives, &model->cap_drives, sizeof *def));
+  perp_drive_def copy = *def;
+  PERP_TRY(copy_name(ctx, &copy.name));
+  if (index != NULL) *index = model->n_drives;
+  model->drive_def[model->n_drives++] = copy;
+  return PERP_OK;
+}
+
+static bool positive(int n, const double *x)
+{
+  for (int i = 0; i < n; i++)
+    if (!(x[i] > 0) || !isfinite(x[i])) return false;
+  return true;
+}
+
+/* sizes that the kind reads */
+static perp_status check_extent(perp_ctx *ctx, const perp_model *model, const perp_shape_def *def,
+                                const char *who)
+{
+  const int dim = model->dim;
+  switch (def->kind) {
+  case PERP_SHAPE_SPHERE:
+  case PERP_SHAPE_CAPSULE:
+    if (!positive(1, &def->radius))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: radius must be positive: got %g m", who,
+                       def->radius);
+    if (def->kind == PERP_SHAPE_CAPSULE && !positive(1, &def->length))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: length must be positive: got %g m", who,
+                       def->length);
+    return PERP_OK;
+  case PERP_SHAPE_ELLIPSOID:
+    if (dim == 2)
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: an ellipsoid needs space (dim = 3)", who);
+    /* fall through */
+  case PERP_SHAPE_BOX:
+    if (!positive(dim, def->half))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: half edges must be positive: got %g, %g, %g m", who,
+                       def->half[0], def->half[1], def->half[2]);
+    return PERP_OK;
+  case PERP_SHAPE_POLYTOPE:
+    if (def->n_vertices <= dim || def->vertices == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a polytope needs at least %d vertices: got %d", who,
+                       dim + 1, def->n_vertices);
+    if (!all_finite(dim * def->n_vertices, def->vertices))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a vertex is not finite", who);
+    return PERP_OK;
+  case PERP_SHAPE_PLANE:
+    return PERP_OK;
+  }
+  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of shape: %d", who, (int)def->kind);
+}
+
+perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_shape_def *def,
+                                 int *index)
+{
+  char buf[PERP_LABEL_MAX];
+  PERP_TRY(perp_model_building(ctx, model));
+  const char *who = perp_model_label(buf, "shape", model->n_shapes, def->name);
+  if (!body_exists(model, def->body))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, def->body,
+                     model->n_bodies);
+  if (!all_finite(3, def->x) || !all_finite(4, def->quat) || !isfinite(def->angle))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its pose is not finite", who);
+  if (perp_model_is_particle(model, def->body))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: body %d is a particle, which has no extent: take a small body instead",
+                     who, def->body);
+  PERP_TRY(check_extent(ctx, model, def, who));
+  const perp_surface *s = &def->surface;
+  double mu_dynamic = isnan(s->mu_dynamic) ? s->mu : s->mu_dynamic;
+  if (!(s->mu >= 0) || !isfinite(s->mu) || !(mu_dynamic >= 0) || mu_dynamic > s->mu)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: friction needs 0 <= mu_dynamic <= mu: got mu = %g, mu_dynamic = %g", who,
+                     s->mu, mu_dynamic);
+  if (!(s->restitution >= 0 && s->restitution <= 1))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: restitution must be in [0, 1]: got %g", who,
+                     s->restitution);
+  PERP_TRY(grow(ctx, &model->shape_def, model->n_shapes, &model->cap_shapes, sizeof *def));
+  perp_shape_def copy = *def;
+  copy.surface.mu_dynamic = mu_dynamic;
+  if (zero(4, copy.quat)) copy.quat[0] = 1;
+  perp_quat_unit(copy.quat);
+  copy.vertices = NULL;
+  PERP_TRY(copy_name(ctx, &copy.name));
+  if (def->kind == PERP_SHAPE_POLYTOPE) {
+    size_t size = (size_t)(model->dim * def->n_vertices) * sizeof *def->vertices;
+    double *vertices = malloc(size);
+    if (vertices == NULL) {
+      free((char *)(uintptr_t)copy.name);
+      return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its vertices", who);
+    }
+    copy.vertices = memcpy(vertices, def->vertices, size);
+  }
+  if (index != NULL) *index = model->n_shapes;
+  model->shape_def[model->n_shapes++] = copy;
+  return PERP_OK;
+}

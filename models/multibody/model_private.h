@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The inside of perp_model, for the files of models/ that build, evaluate and march it. */
+#ifndef PERP_MODEL_PRIVATE_H
+#define PERP_MODEL_PRIVATE_H
+
+#include "models/multibody/kinematics.h"
+#include "models/multibody/model.h"
+
+/* One scalar row beyond the point-to-point rows of a joint. */
+typedef enum perp_row_kind {
+  PERP_ROW_DOT,    /* n_a . n_b             perpendicular directions */
+  PERP_ROW_ALONG,  /* n_a . (p_b - p_a)     no displacement along a direction of a */
+  PERP_ROW_LENGTH, /* |p_b - p_a| - length */
+  PERP_ROW_CURVE   /* n_k . (p_b - c): both rows of a curve joint are evaluated together */
+} perp_row_kind;
+
+typedef struct perp_row {
+  perp_row_kind kind;
+  double ua[3], ub[3]; /* directions in the frames of a and b, unit length */
+} perp_row;
+
+/* A joint ready for evaluation: `points` rows p_b - p_a (0 or dim), then `n_scalars` scalar
+ * rows. */
+typedef struct perp_joint {
+  int a, b;   /* bodies, PERP_WORLD = -1 */
+  int row;    /* first row of the model */
+  int points; /* 0 or dim */
+  int n_scalars;
+  int ja, jb; /* where the sub-matrices start in J; -1 for the world */
+  double sa[3], sb[3];
+  double length;
+  perp_row *scalars;              /* [n_scalars] */
+  const struct perp_curve *curve; /* NULL: not on a curve */
+} perp_joint;
+
+/* A drive ready for evaluation. */
+typedef struct perp_drive {
+  int a, b;
+  bool slides, in_b;
+  double sa[3], sb[3]; /* anchors, where it slides */
+  double axis[3];      /* in a or in b, unit */
+  double ref_a[3],
+      ref_b[3];  /* where it turns: directions across the axis that coincide at the start */
+  double offset; /* x = raw coordinate + offset */
+} perp_drive;
+
+/* Mass properties ready for use. */
+typedef struct perp_inertia {
+  double mass;
+  double I[9], Iinv[9]; /* body frame; the plane uses I[8] only */
+} perp_inertia;
+
+/* Bodies by the cell of a grid they are in: lists over a hash table. */
+typedef struct perp_cells {
+  int *cell;  /* [3 bodies] */
+  int *first; /* [table] body, -1 = none */
+  int *next;  /* [bodies] */
+  int table;  /* a power of 2; 0: no force needs it */
+} perp_cells;
+
+/* All that is evaluated at one state, owned by whoever evaluates (so that several simulations
+ * share a model): poses, Jacobian and position error. */
+typedef struct perp_eval {
+  perp_pose *pose; /* [-1 ... bodies-1]; pose[-1] is the world */
+  double *J, *C;
+  perp_cells cells;   /* scratch of spatial interaction */
+  perp_blocks blocks; /* those of the model, with the J of this evaluation */
+} perp_eval;
+
+typedef struct perp_curve perp_curve; /* compiled, see joints/curve.c */
+typedef struct perp_shape perp_shape; /* compiled, see shapes/shapes_private.h */
+
+struct perp_model {
+  int dim, rates, nqb, nvb;
+  double gravity;
+  int n_bodies, n_joints, n_forces, n_shapes, n_drives;
+  int cap_bodies, cap_joints, cap_forces, cap_shapes, cap_drives, cap_curves;
+  perp_body_def *body_def;
+  perp_joint_def *joint_def;
+  perp_curve **curve; /* [n_joints] NULL: another kind */
+  perp_force_def *force_def;
+  perp_drive_def *drive_def;
+  perp_shape_def *shape_def;
+  bool finished;
+  /* set by finish */
+  int nq, nv, m, nnz_J;
+  perp_arena arena;
+  double size;                         /* m, extent of the initial state */
+  bool velocity_forces, soft, springs; /* springs: rows with stiffness or damping */
+  /* [n_joints] joints that a simulation has released from their curves: rows J = 0, C = 0 and S = 1, so that
+   * lambda = 0; NULL: none.  Simulations have a shallow copy of the model with flags of their own. */
+  const bool *released;
+  perp_inertia *inertia;
+  perp_joint *joint;
+  perp_row *rows;    /* of all joints */
+  perp_drive *drive; /* [n_drives] */
+  perp_shape *shape; /* [n_shapes] */
+  double *q0, *v0;
+  double *M, *Minv;
+  unsigned char *diagonal;                /* [bodies] are M_b and its inverse? */
+  double *flat;                           /* [nv] the diagonals of Minv */
+  double *softness, *stiffness, *damping; /* [m] of the rows */
+  int *bptr, *mptr, *cptr, *jptr, *jblk, *joff, *jgrp, *tptr, *tsub;
+  perp_eval eval; /* of the public functions */
+};
+
+/* ---- building ---------------------------------------------------------------------------------- */
+
+enum { PERP_LABEL_MAX = 80 };
+/* "joint 3 'elbow'", "body 0", for messages; in buf, which is returned. */
+const char *perp_model_label(char buf[PERP_LABEL_MAX], const char *what, int index,
+                             const char *name);
+/* PERP_ERR_ARG: the model is finished. */
+perp_status perp_model_building(perp_ctx *ctx, const perp_model *model);
+bool perp_model_is_particle(const perp_model *model, int body); /* false for the world */
+
+/* ---- joints/ --------------------------------------------------------------------------------- */
+
+int perp_joint_kind_rows(perp_joint_kind kind, int dim); /* 0: not in this dimension */
+/* Rows and directions of a joint from its definition and the initial coordinates of its bodies
+ * (NULL for the world).  rows: room for the scalar rows, at most perp_joint_kind_rows of them. */
+void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, const double *qb,
+                        perp_row *rows, perp_joint *joint);
+/* Constant entries of J (before the first evaluation). */
+void perp_joints_constant(const perp_model *model, double *J);
+/* C and, unless it is NULL, J at the poses of e. */
+void perp_joints_evaluate(const perp_model *model, perp_eval *e);
+/* gamma [m] = Jdot v at the poses of e. */
+void perp_joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma);
+
+/* A curve that can be slid on, or what is wrong with it: PERP_ERR_ARG.  data is copied. */
+perp_status perp_curve_create(perp_ctx *ctx, const perp_joint_def *def, int dim, const char *who,
+                              perp_curve **out);
+void perp_curve_destroy(perp_curve *k);
+/* r, rate: p_b - p_a and its rate seen from body a.  C and its gradient with respect to r, both in the frame of
+ * a; bias: second derivative of C along r + t rate; rate and bias may be NULL.  Returns s. */
+double perp_curve_rows(const perp_curve *k, const double r[3], const double *rate, double C[2],
+                       double g[2][3], double *bias);
+/* Vector from the curve to r and the unit tangent there, in the frame of a; returns s. */
+double perp_curve_gap(const perp_curve *k, const double r[3], double gap[3], double tangent[3]);
+void perp_curve_point(const perp_curve *k, double s, double c[3], double tangent[3]);
+void perp_curve_domain(const perp_curve *k, double *lower, double *upper);
+/* How far s lies beyond the domain; < 0 inside. */
+double perp_curve_beyond(const perp_curve *k, double s);
+
+/* Make the definition of a joint fit the initial coordinates of its bodies (NULL for the world).  keep_b:
+ * anchor_b must not move (the centre of a particle); keep_a likewise. */
+perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const perp_curve *curve,
+                                   int dim, const double *qa, const double *qb, bool keep_a,
+                                   bool keep_b, const char *who);
+
+bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis);
+/* From the definition and the initial poses in e. */
+void perp_drive_compile(const perp_model *model, const perp_eval *e, int index, perp_drive *drive);
+/* x, and Ja, Jb [nvb] with xdot = Ja v_a + Jb v_b, at the poses of e; what is said of the world has no
+ * meaning. */
+double perp_drive_row(const perp_model *model, const perp_eval *e, int index, double *Ja,
+                      double *Jb);
+/* Jdot v of that row: xddot = Ja a_a + Jb a_b + this. */
+double perp_drive_bias(const perp_model *model, const perp_eval *e, int index, const double *v);
+
+/* ---- shapes/ --------------------------------------------------------------------------------- */
+
+/* model->shape from the definitions; names the shape that cannot be compiled. */
+perp_status perp_shapes_compile(perp_ctx *ctx, perp_model *model);
+void perp_shapes_free(perp_model *model);
+
+/* ---- forces/ --------------------------------------------------------------------------------- */
+
+const char *perp_force_kind_name(perp_force_kind kind);
+/* f [nv] += force elements at the poses of e. */
+void perp_forces_add(const perp_model *model, const perp_eval *e, double t, const double *v,
+                     double *f);
+/* Potential energy of the force elements (springs, pairs). */
+double perp_forces_potential(const perp_model *model, const perp_eval *e);
+
+/* f [nv] += spatial interaction el. */
+void perp_pairs_add(const perp_model *model, const perp_eval *e, const perp_force_def *el,
+                    double *f);
+double perp_pairs_potential(const perp_model *model, const perp_eval *e, const perp_force_def *el);
+/* PERP_ERR_ARG: bodies that do not exist, numbers out of range. */
+perp_status perp_pairs_check(perp_ctx *ctx, const perp_model *model, const perp_force_def *el,
+                             const char *who);
+void perp_cells_layout(perp_cells *c, const perp_model *model, perp_arena *a);
+
+/* ---- evaluation: poses once per state, used by all ------------------------------------------- */
+
+void perp_eval_layout(perp_eval *e, const perp_model *model, perp_arena *a);
+void perp_eval_init(perp_eval *e, const perp_model *model);
+void perp_eval_poses(perp_eval *e, const perp_model *model, const double *q);
+/* Poses, J and C at q. */
+void perp_eval_at(perp_eval *e, const perp_model *model, const double *q);
+/* f [nv]: gravity, elements and, when `gyroscopic`, -w x I w. */
+void perp_eval_forces(const perp_eval *e, const perp_model *model, double t, const double *v,
+                      bool gyroscopic, double *f);
+/* rhs [nv] = M v + h f, in one pass. */
+void perp_eval_impulse(const perp_eval *e, const perp_model *model, double t, double h,
+                       const double *v, double *rhs);
+
+/* The turn of a free body of inertia I in a step h from w to x, both in its frame: energy and |L| are kept.  In parts,
+ * where it turns by more than a radian.  Where that finds nothing (from about 1e3 rad on), x = w. */
+void perp_gyro_turn(const double I[9], double h, const double w[3], double x[3]);
+/* rhs [nv] of perp_eval_impulse with this turn in the place of the explicit gyroscopic torque.  Nothing in the plane. */
+void perp_gyro_implicit(const perp_model *model, double h, const double *v, double *rhs);
+
+/* Is the row a spring or damper? */
+PERP_INLINE bool perp_row_springs(const perp_model *model, int row)
+{
+  return model->stiffness[row] > 0 || model->damping[row] > 0;
+}
+
+/* y = A x, A 3 x 3 symmetric */
+PERP_INLINE void perp_sym_mul(const double A[9], const double x[3], double y[3])
+{
+  double a = A[0] * x[0] + A[1] * x[1] + A[2] * x[2];
+  double b = A[1] * x[0] + A[4] * x[1] + A[5] * x[2];
+  double c = A[2] * x[0] + A[5] * x[1] + A[8] * x[2];
+  y[0] = a, y[1] = b, y[2] = c;
+}
+
+#endif

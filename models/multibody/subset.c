@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/multibody/subset.h"
+
+#include <string.h>
+
+static void layout(perp_subset *s, int n, perp_arena *a)
+{
+  s->body = PERP_CARVE(a, int, n);
+  s->joint = PERP_CARVE(a, int, s->whole->n_joints);
+  s->drive = PERP_CARVE(a, int, s->whole->n_drives);
+  s->shape = PERP_CARVE(a, int, s->whole->n_shapes);
+}
+
+/* The number in the subset of a body of the whole: the world is in every subset, -2 is outside. */
+enum { OUTSIDE = -2 };
+static int find(const perp_subset *s, int body)
+{
+  if (body == PERP_WORLD) return PERP_WORLD;
+  int lo = 0, hi = s->n_bodies - 1;
+  while (lo <= hi) {
+    int mid = (lo + hi) / 2;
+    if (s->body[mid] == body) return mid;
+    if (s->body[mid] < body)
+      lo = mid + 1;
+    else
+      hi = mid - 1;
+  }
+  return OUTSIDE;
+}
+
+/* Renumber the two bodies of a part; *inside is false, and they are untouched, when neither is in the subset. */
+static perp_status pair(perp_ctx *ctx, const perp_subset *s, const char *what, int i, int *a,
+                        int *b, bool *inside)
+{
+  const int sa = find(s, *a), sb = find(s, *b);
+  *inside = sa >= 0 || sb >= 0;
+  if (!*inside) return PERP_OK;
+  if (sa == OUTSIDE || sb == OUTSIDE)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s %d connects bodies %d and %d, one of them outside",
+                     what, i, *a, *b);
+  *a = sa;
+  *b = sb;
+  return PERP_OK;
+}
+
+static perp_status add_parts(perp_ctx *ctx, perp_subset *s, const int *bodies, int n)
+{
+  const perp_model *whole = s->whole;
+  perp_model *model = s->model;
+  bool inside;
+  model->gravity = whole->gravity;
+  for (int i = 0; i < n; i++) {
+    const perp_body_def *def = &whole->body_def[bodies[i]];
+    PERP_TRY(perp_model_add_body(ctx, model, def, NULL));
+    /* the numbers of the whole, not normalized a second time */
+    memcpy(model->body_def[i].quat, def->quat, sizeof def->quat);
+    s->body[s->n_bodies++] = bodies[i];
+  }
+  for (int i = 0; i < whole->n_joints; i++) {
+    perp_joint_def def = whole->joint_def[i];
+    PERP_TRY(pair(ctx, s, "joint", i, &def.a, &def.b, &inside));
+    if (!inside) continue;
+    PERP_TRY(perp_model_add_joint(ctx, model, &def, NULL));
+    s->joint[s->n_joints++] = i;
+  }
+  for (int i = 0, joint = 0; i < whole->n_drives; i++) {
+    perp_drive_def def = whole->drive_def[i];
+    for (joint = 0; joint < s->n_joints && s->joint[joint] != def.joint;) joint++;
+    if (joint == s->n_joints) continue;
+    def.joint = joint;
+    PERP_TRY(perp_model_add_drive(ctx, model, &def, NULL));
+    s->drive[s->n_drives++] = i;
+  }
+  for (int i = 0; i < whole->n_forces; i++) {
+    perp_force_def def = whole->force_def[i];
+    PERP_TRY(pair(ctx, s, "force", i, &def.a, &def.b, &inside));
+    if (inside) PERP_TRY(perp_model_add_force(ctx, model, &def));
+  }
+  for (int i = 0; i < whole->n_shapes; i++) {
+    perp_shape_def def = whole->shape_def[i];
+    def.body = find(s, def.body);
+    if (def.body == OUTSIDE) continue;
+    PERP_TRY(perp_model_add_shape(ctx, model, &def, NULL));
+    memcpy(model->shape_def[s->n_shapes].quat, def.quat, sizeof def.quat);
+    s->shape[s->n_shapes++] = i;
+  }
+  return perp_model_finish(ctx, model);
+}
+
+perp_status perp_subset_create(perp_ctx *ctx, const perp_model *whole, const int *bodies, int n,
+                               perp_subset *out)
+{
+  perp_subset s = { .whole = whole };
+  *out = (perp_subset){ 0 };
+  PERP_TRY(perp_model_create(ctx, whole->dim, &s.model));
+  layout(&s, n, &s.arena);
+  perp_status status = perp_arena_reserve(ctx, &s.arena);
+  if (status == PERP_OK) {
+    perp_arena a = s.arena;
+    layout(&s, n, &a);
+    status = add_parts(ctx, &s, bodies, n);
+  }
+  if (status == PERP_OK)
+    *out = s;
+  else
+    perp_subset_destroy(&s);
+  return status;
+}
+
+void perp_subset_destroy(perp_subset *s)
+{
+  perp_model_destroy(s->model);
+  perp_arena_free(&s->arena);
+  *s = (perp_subset){ 0 };
+}
+
+void perp_subset_gather(const perp_subset *s, const double *q, const double *v, double *q_sub,
+                        double *v_sub)
+{
+  const int nq = s->whole->nqb, nv = s->whole->nvb;
+  for (int i = 0; i < s->n_bodies; i++) {
+    memcpy(q_sub + nq * i, q + nq * s->body[i], (size_t)nq * sizeof *q);
+    memcpy(v_sub + nv * i, v + nv * s->body[i], (size_t)nv * sizeof *v);
+  }
+}
+
+void perp_subset_scatter(const perp_subset *s, const double *q_sub, const double *v_sub, double *q,
+                         double *v)
+{
+  const int nq = s->whole->nqb, nv = s->whole->nvb;
+  for (int i = 0; i < s->n_bodies; i++) {
+    memcpy(q + nq * s->body[i], q_sub + nq * i, (size_t)nq * sizeof *q);
+    memcpy(v + nv * s->body[i], v_sub + nv * i, (size_t)nv * sizeof *v);
+  }
+}

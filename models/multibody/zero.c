@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Joints whose zero the initial state defines (Cline 2002, section 4.4.1): anchors, axes and lengths move so
+ * that C = 0 there, while body a keeps what defines the joint.
+ *
+ *      ball, hinge, universal, fixed   anchor_b becomes the place of anchor_a (b a particle: the reverse)
+ *      hinge                           axis_b becomes the direction of axis_a
+ *      universal, wheel                axis_b loses its part along axis_a
+ *      slider, line, wheel             anchor_a moves perpendicular to axis_a, onto the line through p_b
+ *      curve                           anchor_a moves by the gap, and the curve with it
+ *      distance                        length becomes the distance
+ * The relative orientation of slider and fixed joints is that of the initial state in any case. */
+#include "models/multibody/model_private.h"
+
+#include <string.h>
+
+static void pose_or_world(int d, const double *q, perp_pose *pose)
+{
+  *pose = (perp_pose){ 0 };
+  for (int i = 0; i < d; i++) pose->R[i + d * i] = 1;
+  if (q != NULL) perp_pose_of(d, q, pose);
+}
+
+/* axis_b along axis_a, or (across) what is left of it without its part along axis_a */
+static perp_status set_axis(perp_ctx *ctx, perp_joint_def *def, const perp_pose *A,
+                            const perp_pose *B, bool across, const char *who)
+{
+  double n[3], u[3];
+  perp_turn(3, A->R, def->axis_a, n);
+  if (across) {
+    perp_turn(3, B->R, def->axis_b, u);
+    const double part = perp_dot(3, n, u) / perp_dot(3, n, n), before = perp_dot(3, u, u);
+    for (int i = 0; i < 3; i++) n[i] = u[i] - part * n[i];
+    if (!(perp_dot(3, n, n) > 1e-12 * before))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: axis_a and axis_b are parallel, no zero fits them",
+                       who);
+  }
+  perp_turn_back(3, B->R, n, def->axis_b);
+  return PERP_OK;
+}
+
+perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const perp_curve *curve,
+                                   int d, const double *qa, const double *qb, bool keep_a,
+                                   bool keep_b, const char *who)
+{
+  perp_pose A, B;
+  double ra[3] = { 0 }, rb[3] = { 0 }, delta[3] = { 0 }, r[3] = { 0 }, gap[3] = { 0 }, tangent[3];
+  pose_or_world(d, qa, &A);
+  pose_or_world(d, qb, &B);
+  perp_turn(d, A.R, def->anchor_a, ra);
+  perp_turn(d, B.R, def->anchor_b, rb);
+  for (int i = 0; i < d; i++) delta[i] = (B.x[i] + rb[i]) - (A.x[i] + ra[i]);
+  perp_turn_back(d, A.R, delta, r);
+  switch (def->kind) {
+  case PERP_JOINT_DISTANCE:
+    def->length = sqrt(perp_dot(d, delta, delta));
+    if (def->length > 0) return PERP_OK;
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its points coincide, no length fits them", who);
+  case PERP_JOINT_CURVE:
+    perp_curve_gap(curve, r, gap, tangent);
+    break;
+  case PERP_JOINT_SLIDER:
+  case PERP_JOINT_LINE:
+  case PERP_JOINT_WHEEL: {
+    const double along = perp_dot(d, r, def->axis_a) / perp_dot(d, def->axis_a, def->axis_a);
+    for (int i = 0; i < d; i++) gap[i] = r[i] - along * def->axis_a[i];
+    if (def->kind == PERP_JOINT_WHEEL) PERP_TRY(set_axis(ctx, def, &A, &B, true, who));
+    break;
+  }
+  case PERP_JOINT_BALL:
+  case PERP_JOINT_HINGE:
+  case PERP_JOINT_UNIVERSAL:
+  case PERP_JOINT_FIXED:
+    if (keep_a && keep_b)
+      return PERP_FAIL(ctx, PERP_ERR_ARG,
+                       "%s: two particles in different places, no zero fits them", who);
+    if (keep_b) {
+      memcpy(gap, r, sizeof gap);
+      break;
+    }
+    perp_turn_back(d, B.R, delta, r);
+    for (int i = 0; i < d; i++) def->anchor_b[i] -= r[i];
+    if (d == 3 && (def->kind == PERP_JOINT_HINGE || def->kind == PERP_JOINT_UNIVERSAL))
+      return set_axis(ctx, def, &A, &B, def->kind == PERP_JOINT_UNIVERSAL, who);
+    return PERP_OK;
+  }
+  for (int i = 0; i < d; i++) def->anchor_a[i] += gap[i];
+  return PERP_OK;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The inside of the formulation point-mass: bodies as points (point_mass_bodies.c), their constraints
+ * (point_mass_links.c), and the step (point_mass.c, which has the equations). */
+#ifndef PERP_POINT_MASS_H
+#define PERP_POINT_MASS_H
+
+#include "models/stepping/constrained.h"
+#include "models/stepping/march.h"
+
+#include <math.h>
+
+struct point_mass_opts {
+  double tol;
+  int iterations, rigidity;
+};
+
+typedef struct body {
+  int n; /* vectors: 3, 2 in the plane, none of a particle */
+  double mass;
+  double I[3];     /* principal moments; the plane uses I[2] */
+  double axes[9];  /* principal axes in the body frame, columns */
+  double gamma[3]; /* |B_j|^2 */
+} body;
+
+/* a coupling of two points, the distance of them, or a point on a curve */
+typedef struct link {
+  int a, b, joint;
+  const perp_curve *curve; /* NULL: none */
+  bool distance, second;   /* second: of a pair that makes a hinge */
+  double length;
+  double rho_a[3], rho_b[3]; /* point = c + sum rho_j B_j; world: the point */
+  double K[9];               /* (M_a + M_b)^-1 of this step */
+  double ra[3], rb[3];       /* arms of this step, 0 for the world */
+  double n[3];               /* direction of a distance */
+  double F[3];               /* force that acts on a, and -F on b */
+} link;
+
+typedef struct coordinates {
+  double c[3], B[9];
+} coordinates;
+
+typedef struct workspace {
+  const perp_model *model;
+  struct point_mass_opts o;
+  perp_eval e;
+  perp_march march;
+  body *body;
+  link *link;
+  int n_links;
+  bool reports;                /* multipliers are forces of points: ball and distance only */
+  coordinates *x, *x1, *w, *v; /* at t, at t + h, mean rates of the last step, rates at t */
+  double h_last;               /* 0: w is the rate at the start */
+  double *q, *q_out, *v_out, *f, *lambda;
+  double drift;
+  bool timing;
+  double step_s;
+  perp_arena arena;
+} workspace;
+_Static_assert(sizeof(coordinates) == 12 * sizeof(double), "c and B lie side by side");
+
+/* principal axes in the world, columns of P [9], unit; the axes of the world where the body has no vector */
+PERP_INLINE void frame(const body *b, const coordinates *x, double P[9])
+{
+  for (int j = 0; j < 3; j++)
+    for (int i = 0; i < 3; i++)
+      P[i + 3 * j] = j < b->n ? x->B[i + 3 * j] / sqrt(b->gamma[j]) : i == j;
+}
+
+/* y = I^-1 torque, in the world; P: frame */
+PERP_INLINE void turn_by(const body *b, const double P[9], const double torque[3], double y[3])
+{
+  double local[3];
+  if (b->n == 0) {
+    y[0] = y[1] = y[2] = 0;
+    return;
+  }
+  if (b->n == 2) {
+    y[0] = y[1] = 0;
+    y[2] = torque[2] / b->I[2];
+    return;
+  }
+  perp_turn_back(3, P, torque, local);
+  for (int j = 0; j < 3; j++) local[j] /= b->I[j];
+  perp_turn(3, P, local, y);
+}
+
+/* largest |x_i|; NaN when there is one */
+PERP_INLINE double perp_point_mass_norm(int n, const double *x)
+{
+  double worst = 0;
+  for (int i = 0; i < n; i++)
+    if (!(fabs(x[i]) <= worst)) worst = fabs(x[i]); /* NaN stays */
+  return worst;
+}
+
+/* PERP_ERR_UNSUPPORTED: a flat body. */
+perp_status perp_point_mass_body(perp_ctx *ctx, const perp_model *model, int index, body *b);
+/* w->x and w->w: coordinates and rates from the state of the model. */
+void perp_point_mass_enter(workspace *w, const double *q, const double *v);
+/* w->q_out and w->v_out: the state of the model from coordinates x and rates v. */
+void perp_point_mass_leave(workspace *w, const coordinates *x, const coordinates *v);
+
+/* w->link from the joints, after the bodies.  PERP_ERR_UNSUPPORTED: a joint that does not couple points. */
+perp_status perp_point_mass_links(perp_ctx *ctx, workspace *w);
+/* Arms, mobilities and directions at t. */
+void perp_point_mass_prepare(workspace *w);
+/* The forces of the links, times scale, move w->x1. */
+void perp_point_mass_push(workspace *w, double scale);
+/* One sweep over all constraints at t + h, in w->x1; returns the largest violation before it: relative, or to the
+ * size of the model; NaN when it is not finite. */
+double perp_point_mass_sweep(workspace *w, double scale);
+
+#endif

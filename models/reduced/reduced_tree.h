@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Joint coordinates of a kinematic tree, and its forward dynamics: see reduced_dynamics.c.
+ *
+ * Private to models/formulations: the formulation `reduced` marches these coordinates in time. */
+#ifndef PERP_REDUCED_TREE_H
+#define PERP_REDUCED_TREE_H
+
+#include "models/multibody/model.h"
+
+/* How a body hangs on its parent.  Rates per kind, in the order of the joint velocities u:
+ *   FREE      xdot (world), w (child frame)         q = position, quaternion
+ *   BALL      relative w (child frame)              q = quaternion child -> parent
+ *   HINGE     rate about axis_p                     q = angle from the initial state
+ *   UNIVERSAL rates about axis_p, then axis_c       q = two angles
+ *   SLIDER    rate along axis_p                     q = displacement p_c - p_p along the axis
+ *   FIXED     none
+ *   DISTANCE  two rates of the massless rod (its frame: x along the rod, no spin), relative w
+ *                                                   q = quaternion rod -> parent, child -> parent
+ *   PLANAR    xdot, ydot, angledot                  q = x, y, angle (free body in the plane)
+ *   PLANAR_DISTANCE  rod rate, relative body rate   q = two angles */
+typedef enum perp_reduced_kind {
+  PERP_REDUCED_FREE,
+  PERP_REDUCED_BALL,
+  PERP_REDUCED_HINGE,
+  PERP_REDUCED_UNIVERSAL,
+  PERP_REDUCED_SLIDER,
+  PERP_REDUCED_FIXED,
+  PERP_REDUCED_DISTANCE,
+  PERP_REDUCED_PLANAR,
+  PERP_REDUCED_PLANAR_DISTANCE
+} perp_reduced_kind;
+
+/* One body with the joint to its parent.  Spatial 6-vectors are (angular, linear), world axes, taken
+ * at the centre of mass of the body. */
+typedef struct perp_reduced_node {
+  perp_reduced_kind kind;
+  int body, parent; /* parent: node index, -1 = world */
+  int iq, nq, iu, nu;
+  double anchor_p[3], anchor_c[3]; /* joint point in parent and child frame */
+  double axis_p[3], axis_c[3];     /* unit, in parent and child frame */
+  double rel[9], rel_angle;        /* orientation child -> parent of the initial state */
+  double length;
+  double mass, inertia[9];
+  /* position and velocity */
+  double R[9], x[3], w[3], xdot[3], angle;
+  double r[3];    /* x - x of the parent */
+  double S[36];   /* 6 x nu: a = X a_parent + S udot + zeta */
+  double zeta[6]; /* accelerations that velocities cause */
+  /* articulated body */
+  double I[36], p[6], U[36], L[36], y[6], a[6];
+} perp_reduced_node;
+
+typedef struct perp_reduced_tree {
+  const perp_model *model;
+  int dim, n, nq, nu;      /* bodies, joint coordinates and joint velocities */
+  perp_reduced_node *node; /* [n] parents before children */
+} perp_reduced_tree;
+
+/* Sort the bodies of a finished model into a tree rooted in the world (or in the first body of a part
+ * that floats).  PERP_ERR_UNSUPPORTED, naming the joint, for loops and soft joints.  O(n). */
+perp_status perp_reduced_create(perp_ctx *ctx, const perp_model *model, perp_reduced_tree **out);
+void perp_reduced_destroy(perp_reduced_tree *tree);
+
+/* Joint coordinates (q, u) of the maximal state (qm, vm).  A state off the joints is projected: each
+ * joint takes the part of the relative motion that it allows. */
+void perp_reduced_from_model(perp_reduced_tree *tree, const double *qm, const double *vm, double *q,
+                             double *u);
+/* Positions, velocities, S and zeta of all bodies at (q, u). */
+void perp_reduced_kinematics(perp_reduced_tree *tree, const double *q, const double *u);
+/* The maximal state after perp_reduced_kinematics. */
+void perp_reduced_to_model(const perp_reduced_tree *tree, double *qm, double *vm);
+/* Articulated-body algorithm after perp_reduced_kinematics: udot [nu] from the generalized forces f [nv] of
+ * the model (with the gyroscopic term).  false when a joint inertia is not positive definite.
+ * O(n), no allocation. */
+bool perp_reduced_accelerate(perp_reduced_tree *tree, const double *f, double *udot);
+/* qdot = N(q) u,  q_out = q [+] dq,  dq = q1 [-] q0,  unit quaternions. */
+void perp_reduced_qdot(const perp_reduced_tree *tree, const double *q, const double *u,
+                       double *qdot);
+void perp_reduced_retract(const perp_reduced_tree *tree, const double *q, const double *dq,
+                          double *q_out);
+void perp_reduced_difference(const perp_reduced_tree *tree, const double *q0, const double *q1,
+                             double *dq);
+void perp_reduced_project(const perp_reduced_tree *tree, double *q);
+/* True when udot depends on q only: no force element needs velocities, and every body has a joint of its
+ * own to the world of a kind whose coordinates no Coriolis or centrifugal term reaches. */
+bool perp_reduced_position_only(const perp_reduced_tree *tree);
+
+#endif

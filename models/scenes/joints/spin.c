@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Spinning and rolling bodies on a plane, which need small steps of their own.
+ *
+ *   rolling-disc    a thin disc starts at 70 degrees (benchmark C-25); reference file, rolling without slip
+ *   spinning-wheel  a thin disc that leans and turns steadily: with theta between its axis and the vertical,
+ *                   its centre on a circle of radius rho at the rate W, n = -(rho/R) W about its axis,
+ *                        W^2 = (g/R) cos(theta) / (sin(theta) (3/2 rho/R + 1/4 cos(theta)))
+ *                   from dL/dt = r x F about the centre, r = -R e_2, F = m (a + g z)
+ *   rattleback      an ellipsoid whose inertia is turned against its shape: the spin reverses (C-24);
+ *                   reference file, rolling without slip
+ *   tippe-top       a ball with its centre of mass off its middle turns over by sliding friction.  Jellett's
+ *                   constant L . r (r from the centre of mass to the contact) is kept by any contact force
+ *                   (C-26, with Coulomb friction here)
+ *   turntable       a ball on a turning plane: its centre runs on a circle at 2/7 of the table's rate (C-28)
+ *
+ * The disc is an ellipsoid of half axes (R, R, thickness): its lowest point is that of the thin disc up to
+ * O(thickness^2 / R). */
+#include "models/multibody/kinematics.h"
+#include "models/scenes/yard.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rolling bodies ---------------------------------------------------------------------------------------- */
+
+/* World vector from the centre of an ellipsoid to its lowest point. */
+static void lowest(const double quat[4], const double half[3], double r[3])
+{
+  double R[9], n[3], s[3], size = 0;
+  perp_quat_matrix(quat, R);
+  for (int i = 0; i < 3; i++) n[i] = R[2 + 3 * i] * half[i]; /* half_i (R' z)_i */
+  for (int i = 0; i < 3; i++) size += n[i] * n[i];
+  for (int i = 0; i < 3; i++) s[i] = -half[i] * n[i] / sqrt(size);
+  perp_turn(3, R, s, r);
+}
+
+/* A body on an ellipsoid that touches the floor and rolls there: velocity from the spin (body frame). */
+static perp_status rolling_body(perp_ctx *ctx, perp_scene *scene, const char *name,
+                                const perp_mass *mass, const double half[3], const double quat[4],
+                                const double w[3], double mu, double gravity, double t_end)
+{
+  perp_yard y = perp_yard_begin(ctx, scene, 3, gravity, mu, 0);
+  perp_yard_floor(&y);
+  double r[3], R[9], spin[3];
+  lowest(quat, half, r);
+  perp_quat_matrix(quat, R);
+  perp_turn(3, R, w, spin);
+  perp_body_def def = { .name = name, .mass = *mass, .x = { 0, 0, -r[2] } };
+  memcpy(def.quat, quat, sizeof def.quat);
+  memcpy(def.w, w, sizeof def.w);
+  perp_cross(r, spin, def.v); /* v + w x r = 0 */
+  if (y.status == PERP_OK) y.status = perp_model_add_body(ctx, scene->model, &def, NULL);
+  perp_shape_def shape = { .kind = PERP_SHAPE_ELLIPSOID };
+  memcpy(shape.half, half, sizeof shape.half);
+  perp_yard_shape(&y, &shape);
+  PERP_TRY(perp_yard_end(&y, half[0], t_end));
+  scene->tip_body = 0;
+  scene->dissipative = false; /* no slip, no loss */
+  return PERP_OK;
+}
+
+static void map_file(void *user, double t, const double *row, double *q, double *v)
+{
+  (void)user, (void)t;
+  memcpy(q, row, 7 * sizeof *q);
+  memcpy(v, row + 7, 6 * sizeof *v);
+}
+
+static const char *const columns[] = { "x",  "y",  "z",  "qw",  "qx",  "qy", "qz",
+                                       "vx", "vy", "vz", "wbx", "wby", "wbz" };
+
+/* ---- disc and wheel ----------------------------------------------------------------------------------------- */
+
+static perp_mass thin_disc(double m, double R)
+{
+  const double I = m * R * R / 4;
+  return (perp_mass){ m, { I, 0, 0, 0, I, 0, 0, 0, 2 * I } };
+}
+
+struct disc_opts {
+  double tilt, wx, wy, wz, radius, thickness, mass, mu, gravity;
+};
+static const perp_opt disc_options[] = {
+  PERP_REAL(struct disc_opts, tilt, 7 * M_PI / 18, 0.01, M_PI_2, 0, "rad",
+            "axis from the vertical, turned about x"),
+  PERP_REAL(struct disc_opts, wx, 0.5, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s",
+            "initial spin in the body frame"),
+  PERP_REAL(struct disc_opts, wy, 1, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s",
+            "initial spin in the body frame"),
+  PERP_REAL(struct disc_opts, wz, -8, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s",
+            "initial spin about the axis"),
+  PERP_OPT_POSITIVE(struct disc_opts, radius, 0.25, "m", "radius"),
+  PERP_OPT_POSITIVE(struct disc_opts, thickness, 1e-4, "m", "half axis of the ellipsoid"),
+  PERP_OPT_POSITIVE(struct disc_opts, mass, 1, "kg", "mass"),
+  PERP_OPT_MU(struct disc_opts, mu, 0.8),
+  PERP_OPT_G(struct disc_opts),
+  PERP_OPTIONS_END
+};
+
+static perp_status build_disc(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct disc_opts *o = opts;
+  const double half[3] = { o->radius, o->radius, o->thickness }, w[3] = { o->wx, o->wy, o->wz };
+  const double quat[4] = { cos(o->tilt / 2), sin(o->tilt / 2), 0, 0 };
+  const perp_mass mass = thin_disc(o->mass, o->radius);
+  PERP_TRY(rolling_body(ctx, scene, "disc", &mass, half, quat, w, o->mu, o->gravity, 2));
+  scene->h = 5e-4;
+  const bool benchmark = fabs(o->tilt - 7 * M_PI / 18) < 1e-15 && o->wx == 0.5 && o->wy == 1 &&
+                         o->wz == -8 && o->radius == 0.25 && o->gravity == 9.81 && o->mu >= 0.26 &&
+                         o->thickness <= 1e-4;
+  if (!benchmark) return PERP_OK;
+  return perp_truth_file(ctx, scene, "C_rolling_disc.csv", 1e-6, 13, columns, map_file, NULL);
+}
+
+const perp_scene_desc perp_scene_rolling_disc = {
+  .d = { .name = "rolling-disc",
+         .summary = "a thin disc rolls, leaning, without slip",
+         .reference = "own reference to 27 digits; benchmark C-25",
+         .equation = "I w' + w x I w = r x F, v + w x r = 0",
+         .opts = disc_options,
+         .opts_size = sizeof(struct disc_opts) },
+  .build = build_disc,
+};
+
+struct wheel_opts {
+  double lean, turn, radius, thickness, mass, mu, gravity;
+};
+static const perp_opt wheel_options[] = {
+  PERP_REAL(struct wheel_opts, lean, M_PI / 9, 0, 1.5, PERP_OPEN_MIN, "rad",
+            "of the wheel from the vertical"),
+  PERP_OPT_POSITIVE(struct wheel_opts, turn, 1, "m", "radius of the circle of its centre"),
+  PERP_OPT_POSITIVE(struct wheel_opts, radius, 0.25, "m", "radius"),
+  PERP_OPT_POSITIVE(struct wheel_opts, thickness, 1e-4, "m", "half axis of the ellipsoid"),
+  PERP_OPT_POSITIVE(struct wheel_opts, mass, 1, "kg", "mass"),
+  PERP_OPT_MU(struct wheel_opts, mu, 0.8),
+  PERP_OPT_G(struct wheel_opts),
+  PERP_OPTIONS_END
+};
+
+struct wheel {
+  double R, theta, rho, W, n; /* n: rate about the axis */
+};
+
+static perp_status steady(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  const struct wheel *s = user;
+  const double turned = s->W * t, rolled = (s->n - s->W * cos(s->theta)) * t;
+  (void)ctx;
+  q[0] = s->rho * sin(turned);
+  q[1] = s->rho * (1 - cos(turned));
+  q[2] = s->R * sin(s->theta);
+  v[0] = s->rho * s->W * cos(turned);
+  v[1] = s->rho * s->W * sin(turned);
+  v[2] = 0;
+  /* Rz(turned) Rx(theta) Rz(rolled) */
+  const double c = cos(s->theta / 2), d = sin(s->theta / 2);
+  const double sum = (turned + rolled) / 2, diff = (turned - rolled) / 2;
+  q[3] = c * cos(sum);
+  q[4] = d * cos(diff);
+  q[5] = d * sin(diff);
+  q[6] = c * sin(sum);
+  /* W sin(theta) e_2 + n e_3 in the body frame */
+  v[3] = s->W * sin(s->theta) * sin(rolled);
+  v[4] = s->W * sin(s->theta) * cos(rolled);
+  v[5] = s->n;
+  return PERP_OK;
+}
+
+static perp_status build_wheel(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct wheel_opts *o = opts;
+  const double theta = M_PI_2 - o->lean, k = o->turn / o->radius, c = cos(theta), s = sin(theta);
+  struct wheel wheel = { .R = o->radius, .theta = theta, .rho = o->turn };
+  wheel.W = sqrt(o->gravity / o->radius * c / (s * (1.5 * k + 0.25 * c)));
+  wheel.n = -k * wheel.W;
+  const double half[3] = { o->radius, o->radius, o->thickness };
+  const double quat[4] = { cos(theta / 2), sin(theta / 2), 0, 0 };
+  const double w[3] = { 0, wheel.W * s, wheel.n };
+  const perp_mass mass = thin_disc(o->mass, o->radius);
+  PERP_TRY(rolling_body(ctx, scene, "wheel", &mass, half, quat, w, o->mu, o->gravity,
+                        2 * M_PI / wheel.W));
+  scene->h = 5e-4;
+  struct wheel *copy = malloc(sizeof *copy);
+  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "spinning-wheel: no memory");
+  *copy = wheel;
+  return perp_truth_add(ctx, scene, "closed form: steady turning of a thin disc", HUGE_VAL, 1e-6,
+                        steady, copy);
+}
+
+const perp_scene_desc perp_scene_spinning_wheel = {
+  .d = { .name = "spinning-wheel",
+         .summary = "a wheel that leans and turns steadily in a circle",
+         .reference = "closed form, derived in the file",
+         .equation = "W^2 = (g/R) cos / (sin (3/2 rho/R + 1/4 cos))",
+         .opts = wheel_options,
+         .opts_size = sizeof(struct wheel_opts) },
+  .build = build_wheel,
+};
+
+/* ---- rattleback ------------------------------------------------------------------------------------------------ */
+
+struct rattle_opts {
+  double spin, rock, turned, mass, mu, gravity;
+};
+static const perp_opt rattle_options[] = {
+  PERP_REAL(struct rattle_opts, spin, 5, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
+            "rad/s", "initial rate about the vertical"),
+  PERP_REAL(struct rattle_opts, rock, 0.1, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
+            "rad/s", "initial rate about the short horizontal axis"),
+  PERP_REAL(struct rattle_opts, turned, -M_PI / 36, -M_PI_2, M_PI_2, 0, "rad",
+            "inertia against the shape, about the vertical"),
+  PERP_OPT_POSITIVE(struct rattle_opts, mass, 0.014660765716752368, "kg", "mass"),
+  PERP_OPT_MU(struct rattle_opts, mu, 0.8),
+  PERP_OPT_G(struct rattle_opts),
+  PERP_OPTIONS_END
+};
+
+static perp_status build_rattle(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct rattle_opts *o = opts;
+  const double half[3] = { 0.05, 0.01, 0.01 }, quat[4] = { 1, 0, 0, 0 };
+  const double w[3] = { 0, o->rock, o->spin };
+  const double of_mass = o->mass / 0.014660765716752368;
+  const double I1 = 5.864306286700948e-7 * of_mass, I2 = 7.623598172711232e-6 * of_mass;
+  const double c = cos(o->turned), s = sin(o->turned), xy = (I1 - I2) * s * c;
+  const perp_mass mass = {
+    o->mass, { I1 * c * c + I2 * s * s, xy, 0, xy, I1 * s * s + I2 * c * c, 0, 0, 0, I2 }
+  };
+  PERP_TRY(rolling_body(ctx, scene, "rattleback", &mass, half, quat, w, o->mu, o->gravity, 3));
+  scene->h = 2e-4;
+  if (o->spin != 5 || o->rock != 0.1 || fabs(o->turned + M_PI / 36) > 1e-15 ||
+      o->mass != 0.014660765716752368 || o->gravity != 9.81 || o->mu < 0.31)
+    return PERP_OK;
+  return perp_truth_file(ctx, scene, "C_rattleback_modia_noslip.csv", 1e-12, 13, columns, map_file,
+                         NULL);
+}
+
+const perp_scene_desc perp_scene_rattleback = {
+  .d = { .name = "rattleback",
+         .summary = "a celtic stone: its spin reverses",
+         .reference = "own reference to 26 digits, parameters of Modia3D; benchmark C-24",
+         .equation = "I w' + w x I w = r x F, v + w x r = 0",
+         .opts = rattle_options,
+         .opts_size = sizeof(struct rattle_opts) },
+  .build = build_rattle,
+};
+
+/* ---- tippe top ---------------------------------------------------------------------------------------------------- */
+
+struct tippe_opts {
+  double spin, tilt, radius, offset, mass, mu, gravity;
+};
+static const perp_opt tippe_options[] = {
+  PERP_REAL(struct tippe_opts, spin, 155, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
+            "rad/s", "initial rate about its axis"),
+  PERP_REAL(struct tippe_opts, tilt, 0.1, 0, M_PI, 0, "rad", "axis from the vertical"),
+  PERP_OPT_POSITIVE(struct tippe_opts, radius, 0.02, "m", "radius"),
+  PERP_REAL(struct tippe_opts, offset, 0.3, 0, 1, PERP_OPEN_MAX, "",
+            "centre of mass below the middle, in radii"),
+  PERP_OPT_POSITIVE(struct tippe_opts, mass, 0.02, "kg", "mass"),
+  PERP_OPT_MU(struct tippe_opts, mu, 0.3),
+  PERP_REAL(struct tippe_opts, gravity, 9.82, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s^2",
+            "gravity"),
+  PERP_OPTIONS_END
+};
+
+struct jellett {
+  void *frame;
+  double R, offset, I1, I3, first, worst;
+  bool started;
+};
+
+static void jellett_sample(void *user, double t, const double *q, const double *v,
+                           const perp_step_info *info)
+{
+  struct jellett *g = user;
+  double rot[9], L[3], r[3];
+  (void)t, (void)info;
+  perp_quat_matrix(q + 3, rot);
+  const double body[3] = { g->I1 * v[3], g->I1 * v[4], g->I3 * v[5] };
+  perp_turn(3, rot, body, L);
+  for (int i = 0; i < 3; i++) r[i] = g->offset * rot[6 + i] - (i == 2 ? g->R : 0);
+  const double now = perp_dot(3, L, r);
+  if (!g->started) g->first = now;
+  g->started = true;
+  const double err = fabs(now - g->first);
+  if (!(err <= g->worst) && !isnan(g->worst)) g->worst = err;
+}
+
+static double jellett_value(const void *user)
+{
+  const struct jellett *g = user;
+  return g->started && g->first != 0 ? g->worst / fabs(g->first) : nan("");
+}
+
+static perp_status build_tippe(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct tippe_opts *o = opts;
+  const double R = o->radius, a = o->offset * R, c = cos(o->tilt);
+  const double I3 = 0.4 * o->mass * R * R, I1 = 131.0 / 350 * o->mass * R * R;
+  perp_yard y = perp_yard_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_yard_floor(&y);
+  perp_body_def def = { .name = "top",
+                        .mass = { o->mass, { I1, 0, 0, 0, I1, 0, 0, 0, I3 } },
+                        .x = { 0, 0, R - a * c },
+                        .quat = { cos(o->tilt / 2), sin(o->tilt / 2), 0, 0 },
+                        .w = { 0, 0, o->spin } };
+  if (y.status == PERP_OK) y.status = perp_model_add_body(ctx, scene->model, &def, NULL);
+  perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .x = { 0, 0, a }, .radius = R };
+  perp_yard_shape(&y, &ball);
+  PERP_TRY(perp_yard_end(&y, R, 8));
+  scene->h = 5e-4;
+  struct jellett *g = malloc(sizeof *g);
+  if (g != NULL) *g = (struct jellett){ .R = R, .offset = a, .I1 = I1, .I3 = I3 };
+  return perp_gauge_add(ctx, scene, "invariant.rel.max", g, sizeof *g, jellett_sample,
+                        jellett_value);
+}
+
+const perp_scene_desc perp_scene_tippe_top = {
+  .d = { .name = "tippe-top",
+         .summary = "a top that turns over by sliding friction; Jellett's constant is kept",
+         .reference = "Jellett 1872; parameters of benchmark C-26 with Coulomb friction",
+         .equation = "L . r = const",
+         .opts = tippe_options,
+         .opts_size = sizeof(struct tippe_opts) },
+  .build = build_tippe,
+};
+
+/* ---- turntable ---------------------------------------------------------------------------------------------------- */
+
+struct table_opts {
+  double rate, distance, speed, radius, mass, mu, gravity;
+};
+static const perp_opt table_options[] = {
+  PERP_OPT_POSITIVE(struct table_opts, rate, 2, "rad/s", "of the table"),
+  PERP_REAL(struct table_opts, distance, 0.5, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
+            "m", "of the ball from the axis"),
+  PERP_REAL(struct table_opts, speed, 0.3, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
+            "m/s", "of the ball, across"),
+  PERP_OPT_POSITIVE(struct table_opts, radius, 0.05, "m", "radius of the ball"),
+  PERP_OPT_POSITIVE(struct table_opts, mass, 0.1, "kg", "mass of the ball"),
+  PERP_OPT_MU(struct table_opts, mu, 1),
+  PERP_OPT_G(struct table_opts),
+  PERP_OPTIONS_END
+};
+
+struct circle {
+  double x, rho, rate, height;
+};
+
+static void circle(const void *user, double t, double p[3])
+{
+  const struct circle *c = user;
+  p[0] = c->x + c->rho * cos(c->rate * t);
+  p[1] = c->rho * sin(c->rate * t);
+  p[2] = c->height;
+}
+
+static perp_status build_table(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct table_opts *o = opts;
+  enum { HEAVY = 100000 }; /* the table is that much heavier, and 100 m wide: it feels nothing */
+  const double origin[3] = { 0 }, R = o->radius;
+  perp_yard y = perp_yard_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_body_def table = { .mass = perp_mass_cylinder(HEAVY * o->mass, 100, 1),
+                          .w = { 0, 0, o->rate } };
+  y.name = "table";
+  const int a = perp_yard_body(&y, &table, origin, 0, 0);
+  perp_shape_def top = { .kind = PERP_SHAPE_PLANE, .body = a };
+  perp_yard_shape(&y, &top);
+  const perp_joint_def axle = { .name = "axle",
+                                .kind = PERP_JOINT_HINGE,
+                                .a = PERP_WORLD,
+                                .b = a,
+                                .axis_a = { 0, 0, 1 },
+                                .axis_b = { 0, 0, 1 } };
+  perp_yard_joint(&y, &axle);
+  /* rolls on the table: v + w x (-R z) = rate z x r, with r = (d, 0), v = (0, s): w_x = (rate d - s) / R */
+  const double p[3] = { o->distance, 0, R };
+  perp_body_def def = { .mass = perp_mass_sphere(o->mass, R),
+                        .w = { (o->rate * o->distance - o->speed) / R, 0, 0 } };
+  y.name = "ball";
+  y.v[1] = o->speed;
+  const int ball = perp_yard_body(&y, &def, p, 0, 0);
+  perp_shape_def sphere = { .kind = PERP_SHAPE_SPHERE, .body = ball, .radius = R };
+  perp_yard_shape(&y, &sphere);
+  const double rate = 2.0 / 7 * o->rate;
+  PERP_TRY(perp_yard_end(&y, R, 2 * M_PI / rate));
+  scene->driven = true; /* the axle */
+  scene->h = 1e-3;
+  const struct circle c = { o->distance - o->speed / rate, o->speed / rate, rate, R };
+  return perp_gauge_path(ctx, scene, ball, circle, &c, sizeof c);
+}
+
+const perp_scene_desc perp_scene_turntable = {
+  .d = { .name = "turntable",
+         .summary =
+             "a ball rolls on a turning table: its centre runs on a circle at 2/7 of the rate",
+         .reference = "closed form; benchmark C-28",
+         .equation = "v = 2/7 W z x (r - r_c)",
+         .opts = table_options,
+         .opts_size = sizeof(struct table_opts) },
+  .build = build_table,
+};

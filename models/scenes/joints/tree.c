@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Binary tree of box links on ball joints: Vondrak 2005, section 9.1.3, tests an articulated structure of 127
+ * segments; the geometry is ours (his is not given).
+ *
+ * Heap order, parent of i = (i-1)/2.  The root leaves the origin along +x; a link at odd depth is turned
+ * from its parent's direction about z, at even depth about y, by +30 degrees (odd i) or -30 (even i).
+ * At rest at t = 0.
+ *
+ * soft > 0: a soft fixed joint beside each ball joint draws the angles to those of the start (his soft
+ * constraints); gravity then only bends the tree, and without it (gravity=0, kick > 0: the root turns about z at the
+ * start) it comes back to where it was. */
+#include "models/multibody/kinematics.h"
+#include "models/scenes/yard.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tree_opts {
+  int bodies;
+  double length, mass, gravity;
+  int truth;
+  double soft, kick;
+};
+static const perp_opt options[] = {
+  PERP_INT(struct tree_opts, bodies, 127, 1, 1000000, "number of links"),
+  PERP_REAL(struct tree_opts, length, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
+            "length of a link"),
+  PERP_REAL(struct tree_opts, mass, 0.04, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg",
+            "mass of a link"),
+  PERP_REAL(struct tree_opts, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s^2", "gravity"),
+  PERP_ENUM(struct tree_opts, truth, PERP_TRUTH_AUTO, perp_truth_names,
+            "reference: joint coordinates up to 255 links, not with soft joints"),
+  PERP_REAL(struct tree_opts, soft, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "",
+            "softness S of a fixed joint beside each ball joint; 0: none"),
+  PERP_REAL(struct tree_opts, kick, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "rad/s",
+            "all turn about z at the start, as one body"),
+  PERP_OPTIONS_END
+};
+
+struct link {
+  double end[3], quat[4];
+};
+
+static perp_status add_links(perp_ctx *ctx, perp_model *model, const struct tree_opts *o,
+                             struct link *link)
+{
+  const double half = o->length / 2, along[3] = { half, 0, 0 };
+  for (int i = 0, depth = 0; i < o->bodies; i++) {
+    if (i + 1 == 1 << (depth + 1)) depth++;
+    const int parent = i == 0 ? PERP_WORLD : (i - 1) / 2;
+    struct link *k = &link[i];
+    perp_body_def body = { .mass = perp_mass_box(o->mass, o->length, 0.02, 0.02) };
+    perp_joint_def joint = { .kind = PERP_JOINT_BALL, .a = parent, .b = i, .anchor_b = { -half } };
+    const double root[7] = { 0, 0, 0, 1, 0, 0, 0 };
+    const double *start = parent < 0 ? root : link[parent].end;
+    memcpy(k->quat, parent < 0 ? root + 3 : link[parent].quat, sizeof k->quat);
+    if (parent >= 0) {
+      joint.anchor_a[0] = half;
+      /* turned about a world axis: the product from the left */
+      const double angle = (i % 2 == 1 ? 1 : -1) * M_PI / 6, c = cos(angle / 2), s = sin(angle / 2);
+      const double y = depth % 2 == 1 ? 0 : s, z = depth % 2 == 1 ? s : 0;
+      const double *p = link[parent].quat;
+      k->quat[0] = c * p[0] - y * p[2] - z * p[3];
+      k->quat[1] = c * p[1] + y * p[3] - z * p[2];
+      k->quat[2] = c * p[2] + y * p[0] + z * p[1];
+      k->quat[3] = c * p[3] - y * p[1] + z * p[0];
+    }
+    double R[9], d[3];
+    perp_quat_matrix(k->quat, R);
+    perp_turn(3, R, along, d);
+    for (int c = 0; c < 3; c++) {
+      body.x[c] = start[c] + d[c];
+      k->end[c] = start[c] + 2 * d[c];
+    }
+    memcpy(body.quat, k->quat, sizeof body.quat);
+    body.v[0] = -o->kick * body.x[1];
+    body.v[1] = o->kick * body.x[0];
+    for (int c = 0; c < 3; c++) body.w[c] = o->kick * R[2 + 3 * c];
+    PERP_TRY(perp_model_add_body(ctx, model, &body, NULL));
+    PERP_TRY(perp_model_add_joint(ctx, model, &joint, NULL));
+    if (o->soft == 0) continue;
+    joint.kind = PERP_JOINT_FIXED;
+    joint.softness = o->soft;
+    PERP_TRY(perp_model_add_joint(ctx, model, &joint, NULL));
+  }
+  return PERP_OK;
+}
+
+/* Without gravity a tree on soft joints comes to rest, which it can only where their angles are those of the start:
+ * all velocities at 0.9 s, over that of a tip of the first kick. */
+static perp_status comes_back(perp_ctx *ctx, perp_scene *scene, const struct tree_opts *o)
+{
+  const int nv = perp_model_nv(scene->model);
+  double *weight = malloc(2 * (size_t)nv * sizeof *weight);
+  if (weight == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "tree: no memory");
+  for (int i = 0; i < nv; i++) {
+    weight[i] = 1;
+    weight[nv + i] = 0;
+  }
+  perp_status status = perp_gauge_velocity(ctx, scene, "speed.rel.err", 0.9, weight, weight + nv,
+                                           o->kick * o->length);
+  free(weight);
+  return status;
+}
+
+static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct tree_opts *o = opts;
+  if (o->truth == PERP_TRUTH_FILE)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "tree: there is no reference file; truth = auto | reduced | none");
+  struct link *link = calloc((size_t)o->bodies, sizeof *link);
+  if (link == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "tree: no memory for %d links", o->bodies);
+  perp_status status = perp_model_create(ctx, 3, &scene->model);
+  if (status == PERP_OK) status = add_links(ctx, scene->model, o, link);
+  free(link);
+  PERP_TRY(status);
+  perp_model_gravity(scene->model, o->gravity);
+  PERP_TRY(perp_model_finish(ctx, scene->model));
+  scene->gravity = o->gravity;
+  scene->t_end = 1;
+  scene->h = 1e-3;
+  scene->tip_body = o->bodies - 1;
+  scene->tip[0] = o->length / 2;
+  if (o->soft > 0) {
+    scene->dissipative = true;
+    return o->gravity == 0 && o->kick > 0 ? comes_back(ctx, scene, o) : PERP_OK;
+  }
+  if (o->truth == PERP_TRUTH_REDUCED || (o->truth == PERP_TRUTH_AUTO && o->bodies <= 255))
+    return perp_truth_reduced(ctx, scene, 2, 1e-8);
+  return PERP_OK;
+}
+
+const perp_scene_desc perp_scene_tree = {
+  .d = { .name = "tree",
+         .summary = "binary tree of 127 links on ball joints",
+         .reference = "Vondrak 2005, section 9.1.3 (127 segments)",
+         .opts = options,
+         .opts_size = sizeof(struct tree_opts) },
+  .build = build,
+};

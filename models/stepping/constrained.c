@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/stepping/constrained.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool perp_all_finite(int n, const double *x)
+{
+  double s[4] = { 0 }; /* four chains: the additions overlap */
+  int i = 0;
+  for (; i + 4 <= n; i += 4)
+    for (int j = 0; j < 4; j++) s[j] += x[i + j] * 0;
+  for (; i < n; i++) s[0] += x[i] * 0;
+  return s[0] + s[1] + s[2] + s[3] == 0;
+}
+
+static double norm_inf(int n, const double *x)
+{
+  double worst = 0;
+  for (int i = 0; i < n; i++) worst = fabs(x[i]) > worst ? fabs(x[i]) : worst;
+  return worst;
+}
+
+/* ---- the model under an ODE solver ----------------------------------------------------------- */
+
+static const perp_model *model_of(const void *user)
+{
+  return *(const perp_model *const *)user;
+}
+static void retract(void *user, const double *q, const double *dq, double *q_out)
+{
+  perp_model_retract(model_of(user), q, dq, q_out);
+}
+static void difference(void *user, const double *q0, const double *q1, double *dq)
+{
+  perp_model_difference(model_of(user), q0, q1, dq);
+}
+static void project(void *user, double *q)
+{
+  perp_model_project(model_of(user), q);
+}
+static void qdot_of(void *user, const double *q, const double *v, double *qdot)
+{
+  perp_model_qdot(model_of(user), q, v, qdot);
+}
+
+perp_ode_sys perp_formulation_ode_sys(void *user)
+{
+  return (perp_ode_sys){ .nq = model_of(user)->nq,
+                         .nv = model_of(user)->nv,
+                         .caps = PERP_ODE_SYS_OPTIONAL_QDOT,
+                         .user = user,
+                         .retract = retract,
+                         .difference = difference,
+                         .project = project,
+                         .qdot = qdot_of };
+}
+
+/* ---- what the stabilization scheme may ask --------------------------------------------------- */
+
+static void stab_error(void *user, double t, const double *q, double *C)
+{
+  perp_constrained *k = user;
+  (void)t;
+  perp_constrained_at(k, q);
+  perp_constrained_error(k, C);
+}
+
+static void stab_rate(void *user, double t, const double *q, const double *v, double *Cdot)
+{
+  perp_constrained *k = user;
+  (void)t;
+  perp_constrained_at(k, q);
+  perp_constrained_rate(k, v, Cdot);
+  perp_model_rigid_rows(k->model, Cdot);
+}
+
+static perp_status factor(perp_constrained *k, perp_stats *stats)
+{
+  double start = perp_constrained_clock(k);
+  *stats = (perp_stats){ 0 };
+  if (k->factored == k->e) {
+    stats->reason = k->factor_reason;
+    return PERP_OK;
+  }
+  perp_status status = perp_kkt_factor(k->ctx, k->kkt, &k->e->blocks, stats);
+  k->count.factorizations += stats->factorizations;
+  k->count.fallbacks += stats->fallbacks;
+  k->count.iterations += stats->iterations;
+  k->count.matvecs += stats->matvecs;
+  k->factor_reason = stats->reason;
+  k->factored = status == PERP_OK && stats->reason > 0 ? k->e : NULL;
+  k->kkt_s += perp_constrained_clock(k) - start;
+  return status;
+}
+
+/* with the factor, wherever it was made */
+static perp_status solve(perp_constrained *k, const double *f, const double *c, double *a,
+                         double *lambda, perp_stats *stats)
+{
+  double start = perp_constrained_clock(k);
+  *stats = (perp_stats){ 0 };
+  perp_status status = perp_kkt_solve(k->ctx, k->kkt, &k->factored->blocks, f, c, a, lambda, stats);
+  k->count.factorizations += stats->factorizations;
+  k->count.fallbacks += stats->fallbacks;
+  k->count.iterations += stats->iterations;
+  k->count.matvecs += stats->matvecs;
+  k->kkt_s += perp_constrained_clock(k) - start;
+  return status;
+}
+
+/* A correction of the state is a least-squares one anyway.  It has nothing to do with the one
+ * before: the first guess of iterative methods is zero. */
+static perp_status solve_projection(perp_constrained *k, const double *c, double *x, double *lambda,
+                                    perp_stats *stats)
+{
+  memset(lambda, 0, (size_t)k->model->m * sizeof *lambda);
+  perp_status status = solve(k, k->zeros, c, x, lambda, stats);
+  if (stats->reason == PERP_INFEASIBLE) {
+    stats->reason = PERP_REGULARIZED;
+    k->count.fallbacks++;
+  }
+  return status;
+}
+
+static perp_status stab_linearize(void *user, double t, const double *q, perp_stats *stats)
+{
+  perp_constrained *k = user;
+  (void)t;
+  perp_constrained_at(k, q);
+  k->start_h = 0;
+  return factor(k, stats);
+}
+
+static perp_status stab_solve(void *user, const double *c, double *x, double *lambda,
+                              perp_stats *stats)
+{
+  return solve_projection(user, c, x, lambda, stats);
+}
+
+static perp_status stab_solve_start(void *user, const double *c, double *x, double *lambda,
+                                    double *h, perp_stats *stats)
+{
+  perp_constrained *k = user;
+  *h = k->start_h;
+  if (*h == 0) { /* no step has been made yet: the state at hand is all there is */
+    PERP_TRY(factor(k, stats));
+    if (stats->reason < 0) return PERP_OK;
+  }
+  return solve_projection(k, c, x, lambda, stats);
+}
+
+/* ---- springs --------------------------------------------------------------------------------- */
+
+static void set_softness(perp_constrained *k, double h)
+{
+  const perp_model *m = k->model;
+  for (int i = 0; i < m->m; i++) {
+    k->S[i] = m->softness[i];
+    if (perp_row_springs(m, i)) k->S[i] += 1 / (h * (h * m->stiffness[i] + m->damping[i]));
+  }
+  k->S_h = h;
+  k->factored = NULL;
+}
+
+void perp_constrained_error(const perp_constrained *k, double *C)
+{
+  memcpy(C, k->e->C, (size_t)k->model->m * sizeof *C);
+  perp_model_rigid_rows(k->model, C);
+}
+
+void perp_constrained_feedback(perp_constrained *k, perp_level level, double h, const double *v)
+{
+  const perp_model *m = k->model;
+  const double *C = k->e->C;
+  if (m->m == 0 || (k->stab->rhs == NULL && !m->springs)) return;
+  /* on the velocity level the rate is not defined before v+ is known: zeros */
+  if (level == PERP_LEVEL_ACCELERATION) perp_constrained_rate(k, v, k->Cdot);
+  if (m->springs) memcpy(k->violation, k->c, (size_t)m->m * sizeof *k->c);
+  if (k->stab->rhs != NULL) k->stab->rhs(k->stab_ws, level, h, C, k->Cdot, k->c);
+  if (!m->springs) return;
+  if (k->S_h != h) set_softness(k, h);
+  for (int i = 0; i < m->m; i++) {
+    if (!perp_row_springs(m, i)) continue;
+    const double b = h * m->stiffness[i] + m->damping[i];
+    k->c[i] = k->violation[i] - (level == PERP_LEVEL_VELOCITY
+                                     ? m->stiffness[i] * C[i] / b
+                                     : (m->stiffness[i] * C[i] / b + k->Cdot[i]) / h);
+  }
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_arena *a)
+{
+  for (int i = 0; i < 2; i++) {
+    perp_eval_layout(&k->eval[i], model, a);
+    k->q_at[i] = PERP_CARVE(a, double, model->nq);
+  }
+  k->f = PERP_CARVE(a, double, model->nv);
+  k->a = PERP_CARVE(a, double, model->nv);
+  k->zeros = PERP_CARVE(a, double, model->nv);
+  k->q_before = PERP_CARVE(a, double, model->nq);
+  k->v_before = PERP_CARVE(a, double, model->nv);
+  k->c = PERP_CARVE(a, double, model->m);
+  k->lambda = PERP_CARVE(a, double, model->m);
+  k->Cdot = PERP_CARVE(a, double, model->m);
+  k->violation = PERP_CARVE(a, double, model->m);
+  k->S = PERP_CARVE(a, double, model->springs ? model->m : 0);
+}
+
+perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const perp_model *model,
+                                    const perp_parts *parts, bool keeps_start)
+{
+  k->ctx = ctx;
+  k->model = model;
+  for (int i = 0; i < 2; i++) perp_eval_init(&k->eval[i], model);
+  k->e = &k->eval[0];
+  memset(k->zeros, 0, (size_t)model->nv * sizeof *k->zeros);
+  memset(k->Cdot, 0, (size_t)model->m * sizeof *k->Cdot);
+  k->stab_sys = (perp_stab_sys){
+    .nq = model->nq,
+    .nv = model->nv,
+    .m = model->m,
+    .user = k,
+    .error = stab_error,
+    .rate = stab_rate,
+    .linearize = stab_linearize,
+    .solve = stab_solve,
+    .retract = retract,
+    .solve_start = keeps_start ? stab_solve_start : NULL,
+  };
+  perp_constrained_restart(k);
+  if (model->springs) { /* with S of a step of 1 s until there is one */
+    set_softness(k, 1);
+    for (int i = 0; i < 2; i++) k->eval[i].blocks.s = k->S;
+  }
+  if (model->m == 0) return PERP_OK;
+  PERP_TRY(perp_kkt_create(ctx, &parts->kkt, &k->e->blocks, &k->kkt));
+  k->stab = (const perp_stab_desc *)parts->stab.d;
+  return k->stab->create(ctx, &k->stab_sys, parts->stab.opts, &k->stab_ws);
+}
+
+void perp_constrained_destroy(perp_constrained *k)
+{
+  perp_kkt_destroy(k->kkt);
+  if (k->stab != NULL) k->stab->destroy(k->stab_ws);
+}
+
+void perp_constrained_restart(perp_constrained *k)
+{
+  k->known[0] = k->known[1] = false;
+  k->factored = NULL;
+  k->start_h = 0;
+  k->drift = 0;
+  k->reason = PERP_EXACT;
+  k->status = PERP_OK;
+  k->count = (perp_stats){ .reason = PERP_EXACT, .residual = (double)NAN };
+  k->assembly_s = k->kkt_s = k->step_s = 0;
+  memset(k->lambda, 0, (size_t)k->model->m * sizeof *k->lambda);
+}
+
+perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model, double *q,
+                                         const double *v)
+{
+  if (perp_all_finite(model->nq, q) && perp_all_finite(model->nv, v)) {
+    perp_model_project(model, q);
+    if (perp_all_finite(model->nq, q)) return PERP_OK;
+  }
+  return PERP_FAIL(ctx, PERP_ERR_ARG,
+                   "the state to start from is not finite, or a quaternion is 0");
+}
+
+/* ---- one state ------------------------------------------------------------------------------- */
+
+void perp_constrained_at(perp_constrained *k, const double *q)
+{
+  size_t size = (size_t)k->model->nq * sizeof *q;
+  int i = (int)(k->e - k->eval);
+  for (int tries = 0; tries < 2; tries++, i = 1 - i)
+    if (k->known[i] && memcmp(q, k->q_at[i], size) == 0) {
+      k->e = &k->eval[i];
+      return;
+    }
+  double start = perp_constrained_clock(k);
+  if (k->factored == k->e) i = 1 - i;
+  k->e = &k->eval[i];
+  perp_eval_at(k->e, k->model, q);
+  memcpy(k->q_at[i], q, size);
+  k->known[i] = true;
+  k->assembly_s += perp_constrained_clock(k) - start;
+}
+
+/* Do redundant joints contradict each other?  Not when the violation r of J a = c is below 1e-3
+ * of its sides, nor when what it moves in the step, r h^2 or r h, is explained by the errors
+ * that stabilization feeds back, C + h Cdot, as long as these are below 1e-3 of the size of the
+ * model. */
+static bool contradicts(perp_constrained *k, perp_level level, double h, const double *v)
+{
+  const perp_blocks *B = &k->e->blocks;
+  double *r = k->violation, scale = 0, size = k->model->size, drift = norm_inf(B->m, k->e->C);
+  if (level == PERP_LEVEL_ACCELERATION) {
+    perp_constrained_rate(k, v, r);
+    drift += h * norm_inf(B->m, r);
+  }
+  memset(r, 0, (size_t)B->m * sizeof *r);
+  perp_blocks_J(B, 1, k->a, r);
+  for (int i = 0; i < B->m; i++) {
+    scale = fmax(scale, fmax(fabs(r[i]), fabs(k->c[i])));
+    r[i] += (B->s == NULL ? 0 : B->s[i] * k->lambda[i]) - k->c[i];
+  }
+  double worst = norm_inf(B->m, r), reach = level == PERP_LEVEL_ACCELERATION ? h * h : h;
+  return worst > 1e-3 * scale &&
+         worst * reach > fmin(2 * drift, 1e-3 * size) + 1e-12 * size; /* 1e-12: rounding in C / h */
+}
+
+bool perp_constrained_solve(perp_constrained *k, perp_level level, double h, const double *v)
+{
+  const perp_model *model = k->model;
+  if (model->m == 0) {
+    perp_blocks_Minv(&k->e->blocks, k->f, k->a);
+  } else {
+    perp_stats stats;
+    k->status = factor(k, &stats);
+    if (k->status == PERP_OK && stats.reason >= 0)
+      k->status = solve(k, k->f, k->c, k->a, k->lambda, &stats);
+    if (stats.reason == PERP_INFEASIBLE && !contradicts(k, level, h, v)) {
+      stats.reason = PERP_REGULARIZED;
+      k->count.fallbacks++;
+    }
+    k->reason = stats.reason;
+    if (k->status != PERP_OK || stats.reason < 0) return false;
+  }
+  if (perp_all_finite(model->nv, k->a)) return true;
+  k->reason = PERP_NOT_FINITE;
+  return false;
+}
+
+bool perp_constrained_response(perp_constrained *k, const double *f, const double *c, double *a,
+                               double *lambda)
+{
+  const perp_model *model = k->model;
+  if (model->m == 0) {
+    perp_blocks_Minv(&k->e->blocks, f, a);
+    return true;
+  }
+  perp_stats stats;
+  memset(lambda, 0, (size_t)model->m * sizeof *lambda);
+  k->status = solve(k, f, c, a, lambda, &stats);
+  if (k->status != PERP_OK) return false;
+  if (stats.reason >= 0 || stats.reason == PERP_INFEASIBLE) return true;
+  k->reason = stats.reason;
+  return false;
+}
+
+void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot)
+{
+  memset(Cdot, 0, (size_t)k->model->m * sizeof *Cdot);
+  perp_blocks_J(&k->e->blocks, 1, v, Cdot);
+}
+
+perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v)
+{
+  const perp_model *model = k->model;
+  if (!perp_all_finite(model->nq, q) || !perp_all_finite(model->nv, v)) {
+    k->reason = PERP_NOT_FINITE;
+    return PERP_ODE_FAILED;
+  }
+  if (model->m == 0) return PERP_ODE_OK;
+  perp_constrained_at(k, q);
+  perp_constrained_error(k, k->violation);
+  k->drift = norm_inf(model->m, k->violation);
+  if (k->stab->post_step == NULL) return PERP_ODE_OK;
+  perp_stats stats = { .reason = PERP_EXACT };
+  size_t size_q = (size_t)model->nq * sizeof *q, size_v = (size_t)model->nv * sizeof *v;
+  memcpy(k->q_before, q, size_q);
+  memcpy(k->v_before, v, size_v);
+  k->status = k->stab->post_step(k->stab_ws, t, q, v, &stats);
+  if (k->status == PERP_OK && stats.reason >= 0) {
+    /* a state within the tolerance of the scheme goes on, and multistep methods with their
+     * history */
+    bool same = memcmp(q, k->q_before, size_q) == 0 && memcmp(v, k->v_before, size_v) == 0;
+    return same ? PERP_ODE_OK : PERP_ODE_CHANGED;
+  }
+  if (stats.reason < 0) k->reason = stats.reason;
+  return PERP_ODE_FAILED;
+}
+
+/* ---- one step -------------------------------------------------------------------------------- */
+
+perp_status perp_constrained_step(perp_ctx *ctx, perp_constrained *k, perp_ode *ode, double t_max,
+                                  perp_step_info *info)
+{
+  double start = perp_constrained_clock(k);
+  perp_stats stats = { 0 };
+  k->ctx = ctx;
+  k->reason = PERP_EXACT;
+  k->status = PERP_OK;
+  perp_ode_stop stop = perp_ode_step(ctx, ode, t_max, &stats);
+  k->step_s += perp_constrained_clock(k) - start;
+  if (stop == PERP_ODE_STOPPED) {
+    info->reason = k->reason < 0 ? k->reason : stats.reason;
+    if (info->reason >= 0) info->reason = PERP_INVALID_STATE;
+    if (k->status != PERP_OK) return k->status;
+  } else {
+    info->reason = k->reason;
+  }
+  k->count.reason = info->reason;
+  info->drift_pos_pre = k->drift;
+  return PERP_OK;
+}
+
+void perp_constrained_timing(perp_constrained *k, bool on, perp_times *times)
+{
+  if (times != NULL)
+    *times = (perp_times){ .assembly = k->assembly_s,
+                           .kkt = k->kkt_s,
+                           .integrate = k->step_s - k->assembly_s - k->kkt_s };
+  k->timing = on;
+}

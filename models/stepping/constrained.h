@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The common part of the formulations in maximal coordinates: one evaluation of the model per
+ * state, the KKT solver, the stabilization scheme, counters and clocks. */
+#ifndef PERP_CONSTRAINED_H
+#define PERP_CONSTRAINED_H
+
+#include "models/stepping/formulation.h"
+#include "models/multibody/model_private.h"
+
+typedef struct perp_constrained {
+  const perp_model *model; /* first: see perp_formulation_ode_sys */
+  perp_ctx *ctx;           /* of the call in progress: the callbacks of solvers bring none */
+  perp_kkt_solver *kkt;    /* NULL when there are no constraints, and so are the next two */
+  const perp_stab_desc *stab;
+  void *stab_ws;
+  perp_stab_sys stab_sys;
+  /* two evaluations, so that the one of the KKT factor (the start of the step) outlives those at
+   * the end of the step */
+  perp_eval eval[2], *e;     /* e: the current one */
+  double *q_at[2];           /* [nq] where each was made */
+  bool known[2];             /* eval[i] holds for q_at[i] */
+  const perp_eval *factored; /* the one the KKT factor holds for, NULL when there is no factor */
+  perp_reason factor_reason;
+  double start_h; /* velocity level: length of the step from the state of the factor, 0: unknown */
+  double *q_before, *v_before; /* [nq], [nv] state before the post-step */
+  double *f, *a;               /* [nv] */
+  double *c, *lambda, *Cdot;   /* [m] */
+  double *violation;           /* [m] */
+  double *S;                   /* [m] softness of the rows of a model with springs */
+  double S_h;                  /* step that S holds for, 0: none */
+  double *zeros;               /* [nv] */
+  double drift;                /* |C|_inf at the last regular state, before the post-step */
+  perp_reason reason;          /* < 0: why the evaluation failed; else of the last KKT solve */
+  perp_status status;          /* of a call that could not work at all */
+  perp_stats count;
+  bool timing;
+  double assembly_s, kkt_s, step_s;
+} perp_constrained;
+
+/* Create the solvers of parts (kkt and stab must be set) for the model.  keeps_start: the factor
+ * at the end of a step is the one of its start (velocity level). */
+perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const perp_model *model,
+                                    const perp_parts *parts, bool keeps_start);
+/* Arrays only; the caller's layout function calls it. */
+void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_arena *a);
+void perp_constrained_destroy(perp_constrained *k);
+void perp_constrained_restart(perp_constrained *k);
+
+/* Model at q: poses, J and C in *k->e.  Nothing is done when q is where it was evaluated last. */
+void perp_constrained_at(perp_constrained *k, const double *q);
+/* The position error C [m] at k->e, 0 for springs. */
+void perp_constrained_error(const perp_constrained *k, double *C);
+/* Complete the right-hand side of the joints in a step h from v: to k->c, which holds 0 on the velocity level and
+ * -Jdot v on the acceleration level, the feedback of the stabilization is added on rigid rows and the pull of
+ * the springs on others (model.h), whose softness is set. */
+void perp_constrained_feedback(perp_constrained *k, perp_level level, double h, const double *v);
+/* k->a, k->lambda from k->f and k->c with the J of k->e, in a step h from velocity v.  False:
+ * k->reason says why.  Redundant joints that disagree by no more than rounding and drift explain
+ * get the least-squares answer of the KKT formulation (counted in fallbacks, reason
+ * PERP_REGULARIZED), others PERP_INFEASIBLE. */
+bool perp_constrained_solve(perp_constrained *k, perp_level level, double h, const double *v);
+/* M a = f + J' lambda, J a + S lambda = c with the current factor; M a = f where there are no joints.
+ * False: k->reason or k->status says why. */
+bool perp_constrained_response(perp_constrained *k, const double *f, const double *c, double *a,
+                               double *lambda);
+/* Cdot = J v */
+void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot);
+/* The ODE of a model in q and v, but for its derivatives and what is done at accepted states.  user: of the
+ * callbacks; it begins with a pointer to the (const) model. */
+perp_ode_sys perp_formulation_ode_sys(void *user);
+/* At a regular state: is it finite, how large is C; then the post-step. */
+perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v);
+/* A state a simulation can start from?  q is brought to unit quaternions. */
+perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model, double *q,
+                                         const double *v);
+
+/* Sum of finite numbers is finite times zero: false when there is a NaN or an infinity in x [n]. */
+bool perp_all_finite(int n, const double *x);
+
+/* What both formulations do around one step of the ODE driver. */
+perp_status perp_constrained_step(perp_ctx *ctx, perp_constrained *k, perp_ode *ode, double t_max,
+                                  perp_step_info *info);
+void perp_constrained_timing(perp_constrained *k, bool on, perp_times *times);
+
+/* CPU time, 0 while the breakdown is off. */
+PERP_INLINE double perp_constrained_clock(const perp_constrained *k)
+{
+  return k->timing ? perp_clock_thread() : 0;
+}
+
+#endif

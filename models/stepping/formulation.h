@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Formulations: how a scene becomes numbers that march in time. */
+#ifndef PERP_FORMULATION_H
+#define PERP_FORMULATION_H
+
+#include "models/contact/contact.h"
+#include "models/multibody/model.h"
+#include "models/collision/collision.h"
+
+/* The exchangeable parts of a simulation.  A part that a formulation does not use may be empty. */
+typedef struct perp_parts {
+  perp_spec formulation, ode, kkt, lcp, stab, contact;
+} perp_parts;
+
+/* What a formulation reports about the last step besides the state. */
+typedef struct perp_step_info {
+  perp_reason reason;   /* < 0: the step failed; the state is the last good one */
+  double drift_pos_pre; /* |C|_inf before the post-step, m or rad, that after when there is no
+                         * post-step; NaN: unknown */
+  /* [m] multipliers, forces (N, N m) on either level; NULL when unknown.  Velocity level:
+   * impulse of the step / h.  Acceleration level: at the start of the step, or at the last
+   * derivative of it for methods that evaluate none at a regular state. */
+  const double *lambda;
+  double h_stable;     /* s, longest stable step of symplectic-euler, at the start; 0: not known */
+  const double *drive; /* [drives] force of each drive along its x, limits included; NULL: none */
+  /* Contacts of the step, found at its start, and the impulse of each on its body b, world frame,
+   * N s: impulse [3 n_contacts].  NULL when there are none.  They live until the next call. */
+  int n_contacts;
+  const perp_contact *contacts;
+  const double *impulse;
+  int asleep; /* bodies that sleep after the step, see sleep.h */
+  /* Points that left their curves since the restart, in the order of time, and [joints] which joints are
+   * released; NULL when no joint can be. */
+  int n_releases;
+  const struct perp_release *release;
+  const bool *released;
+  const char *cause; /* reason < 0: more about it, in words; NULL or "": nothing.  Lives as long. */
+  int n_critical;    /* contacts at rest that no accelerations and forces satisfy, see critical.c */
+} perp_step_info;
+
+/* A point passed the end of its curve: the step was cut there, the joint has no rows (J = 0) from then on. */
+typedef struct perp_release {
+  int joint;
+  double t, s; /* s of the curve: the end of its domain, to 1e-9 of it */
+} perp_release;
+
+typedef struct perp_times { /* CPU seconds since the last restart, only while timing is on */
+  double collision, assembly, kkt, lcp, integrate;
+} perp_times;
+
+/* Simulation groups since the last restart: see groups.c. */
+typedef struct perp_group_count {
+  int groups, idle;   /* at the end of the last step */
+  int most;           /* at a time */
+  int64_t merges;     /* groups made out of others that met */
+  int64_t splits;     /* groups that fell apart */
+  int64_t aborted;    /* transactions that ended in a meeting and were run again */
+  int64_t advanced;   /* advances of a group to a common time that were kept */
+  int64_t undone;     /* that were rolled back */
+  int64_t skipped;    /* that were not needed: the group was idle */
+  int64_t steps;      /* of the solvers of all groups, those rolled back too */
+  int64_t rhs_bodies; /* evaluations of the right-hand side, each counted with its bodies */
+  double advance_s,
+      restart_s; /* CPU seconds while timing is on: all, and what restarts cost of it */
+} perp_group_count;
+
+typedef struct perp_group_info {
+  int bodies, first; /* how many, and the first of them */
+  bool idle;
+  int64_t steps, rhs; /* since the group was formed */
+  double h;           /* s, its last step */
+} perp_group_info;
+
+typedef struct perp_formulation_desc {
+  perp_desc d;
+  /* Model is borrowed and must outlive *ws.  h: the step (first step of adaptive methods). */
+  perp_status (*create)(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
+                        void **ws);
+  perp_status (*restart)(perp_ctx *ctx, void *ws, double t, const double *q, const double *v);
+  /* Make one accepted step, not beyond t_max.  PERP_OK also when the simulation failed: info
+   * says so. */
+  perp_status (*step)(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info);
+  /* Current state in the coordinates of the model; the arrays live until the next call. */
+  void (*state)(const void *ws, double *t, const double **q, const double **v);
+  void (*counters)(const void *ws, perp_ode_counters *ode, perp_stats *kkt);
+  void (*timing)(void *ws, bool on, perp_times *times); /* switch breakdown; times may be NULL */
+  void (*destroy)(void *ws);
+  /* Contact problems since the last restart, and an observer of them; NULL: no contacts. */
+  const perp_contact_count *(*contacts)(const void *ws);
+  void (*observe)(void *ws, perp_contact_observer *observer, void *user);
+  /* PERP_FORM_WRAPS: the formulation that runs inside, empty for the default; the caller frees it. */
+  perp_status (*inner)(perp_ctx *ctx, const void *opts, perp_spec *formulation);
+  /* Likewise: how it is divided, and its i-th group (< count->groups). */
+  const perp_group_count *(*groups)(const void *ws);
+  void (*group)(const void *ws, int i, perp_group_info *info);
+} perp_formulation_desc;
+
+enum {
+  PERP_FORM_USES_ODE = 1 << 0,
+  PERP_FORM_USES_KKT = 1 << 1,
+  PERP_FORM_USES_STAB = 1 << 2,
+  PERP_FORM_USES_LCP = 1 << 3,
+  PERP_FORM_TREES_ONLY = 1 << 4,
+  PERP_FORM_CONTACTS = 1 << 5, /* serves models with shapes; others refuse them */
+  PERP_FORM_DRIVES = 1 << 6,   /* serves models with drives; others refuse them */
+  PERP_FORM_WRAPS = 1 << 7,    /* runs another formulation, which decides what it serves and uses */
+  PERP_FORM_EVENTS =
+      1 << 8, /* steps end at impacts: contact forces are on the acceleration level */
+  PERP_FORM_SPRINGS = 1 << 9, /* serves joints with stiffness or damping; others refuse them */
+  /* What parts are by default: */
+  PERP_FORM_FEEDBACK = 1 << 10, /* the velocity of a step takes up a feedback of drift: baumgarte */
+  PERP_FORM_LOOPS = 1 << 11 /* its KKT systems have loops where the model has none: kkt-sparse */
+};
+
+/* Fill the empty parts that the formulation uses for this model with the defaults of sim.c; the caller
+ * frees the specs.  lcp and contact stay empty for a model without shapes.  On failure (PERP_ERR_OPTION: a default
+ * that is not registered; PERP_ERR_NOMEM) those filled so far stay. */
+perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_parts *parts);
+
+/* The formulation that decides which parts are used: that of parts, where it is empty the default, and where it runs
+ * another one (PERP_FORM_WRAPS) that one.  *formulation out, the caller frees it; empty on failure.  Errors as of
+ * perp_spec_parse.  Allocates the options. */
+perp_status perp_parts_formulation(perp_ctx *ctx, const perp_parts *parts, perp_spec *formulation);
+
+/* A running simulation: model + parts. */
+typedef struct perp_sim perp_sim;
+/* Borrows the model; options are read here only.  Starts at t = 0 in the initial state of the
+ * model.  Empty parts that the formulation uses get defaults: formulation `velocity` when the
+ * ode is empty or makes one evaluation a step, else `acceleration`; ode `symplectic-euler`; kkt
+ * `tree`; stab `baumgarte` (velocity level, multistep methods), `split` (velocity level, models with
+ * shapes) or `post:velocity=true`.  h > 0 [s]. PERP_ERR_ARG: h, a model that is not finished or whose state `ode` refuses;
+ * PERP_ERR_UNSUPPORTED: parts that do not fit together; else what the parts answer. */
+perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
+                            perp_sim **out);
+void perp_sim_destroy(perp_sim *sim); /* NULL is fine */
+/* q [nq], v [nv] of the model; quaternions are normalized.  PERP_ERR_ARG when not finite.  No
+ * allocation. */
+perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const double *q,
+                             const double *v);
+/* One accepted step, not beyond t_max; *info out.  PERP_OK also when the simulation failed: info->reason < 0, and the
+ * state is the last good one.  Other answers: a part could not work at all (PERP_ERR_NOMEM, say); the state is then
+ * undefined until the next restart.  No allocation unless a part has PERP_CAP_ALLOCATES. */
+perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info);
+void perp_sim_state(const perp_sim *sim, double *t, const double **q, const double **v);
+/* ode since creation; kkt since the last restart, its residual NaN (nobody judged).  Either may
+ * be NULL. */
+void perp_sim_counters(const perp_sim *sim, perp_ode_counters *ode, perp_stats *kkt);
+void perp_sim_timing(perp_sim *sim, bool on, perp_times *times);
+/* Contact problems since the last restart; NULL when the formulation has none. */
+const perp_contact_count *perp_sim_contacts(const perp_sim *sim);
+/* Let observer see every contact problem of the steps to come (NULL: no longer).  False when the formulation
+ * has none. */
+bool perp_sim_observe(perp_sim *sim, perp_contact_observer *observer, void *user);
+/* Simulation groups; NULL when the formulation has none.  Valid until the next call. */
+const perp_group_count *perp_sim_groups(const perp_sim *sim);
+/* 0 <= i < groups of the count. */
+void perp_sim_group(const perp_sim *sim, int i, perp_group_info *info);
+
+#endif

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The solver that chooses: other solvers by the structure of the problem, in stages of limited work, each answer judged.
+ *
+ * Work is counted (stats->work, lcp.h), no clock is read: the same problem ends the same everywhere.  Looked at: size, dense
+ * or factored, friction, cones, symmetry, the diagonal.  That chooses a list of stages, each a solver and what it may
+ * spend: first what is certain or cheap, within a few products with A; then the solver that is best as a rule; then the
+ * others, each with as much as the ones before have had.  Where nothing of the list has solved the problem, it is gone
+ * through again and again with GROWTH times the limits: a solver that ends by itself is out, one that the limit stopped
+ * goes on from where it was (iterative ones) or begins again.  So the work is a few times that of the best of the list, whichever
+ * that is, and little more than that of the first where the first will do.
+ *
+ * After the list every other registered solver that serves the problem, in rounds likewise; the list from zero where a
+ * guess was given, and on the equilibrated problem.  All of it ends when the budget is spent (PERP_MAX_ITER, with the
+ * best iterate), or with a verified proof that there is no solution; of claims only the first few are
+ * looked into.  The best iterate is that by the worse one of both rules where both are asked, and the last certificate
+ * goes with it.
+ *
+ * Nothing is claimed here: each attempt goes through perp_lcp_solve, with the tolerance of the caller.
+ * stats.fallbacks counts the attempts that were refused; the trace names each attempt (what = "try"), with
+ * its residual afterwards ("refused", "accepted").  Solvers are created when a problem first needs them, for
+ * its size, and kept: a second solve of the same kind allocates nothing. */
+#include "solvers/lcp/splitting/rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 64, DENSE_LIMIT = 4000, CLAIMS = 3, ROUNDS = 40, FEW = 24 };
+
+/* What the budget is for: up to so many dense rows, or numbers of J; more in proportion to n^3, or to J. */
+static const double BUDGET_ROWS = 800, BUDGET_NUMBERS = 1e6;
+/* limits of a round over those of the one before */
+static const double GROWTH = 4;
+
+struct opts {
+  double tol, budget;
+  int attempts;
+  bool peers;
+  char chain[PERP_TEXT_MAX];
+};
+
+static const perp_opt options[] = {
+  PERP_TEXT(struct opts, chain, "",
+            "solvers to try, separated by ';' (in parentheses); empty: chosen by structure"),
+  PERP_INT(struct opts, attempts, 0, 0, 1000, "most attempts; 0: everything that applies"),
+  PERP_REAL(struct opts, budget, 4, 0, 1e9, 0, "",
+            "work of all attempts together after which the best iterate is returned, in 1e9 "
+            "multiplications with additions (about a second) for up to 800 rows, or 1e6 numbers in "
+            "J; more for "
+            "larger problems, in proportion to n^3 or to J; 0: no limit"),
+  PERP_BOOL(struct opts, peers, 0,
+            "ask solvers of other libraries too, last; they count no work and may end by a clock"),
+  PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
+            "scaled residual of a solution; 0: what the caller accepts"),
+  PERP_OPTIONS_END
+};
+
+/* one solver of the table, made when needed */
+struct slot {
+  char text[PERP_TEXT_MAX];
+  perp_spec spec;
+  perp_lcp_solver *s;
+  int max_n, max_nv;
+  bool scaled; /* on the equilibrated problem */
+  bool done;   /* ended by itself: asking again with more work is no use */
+  double had;  /* the largest limit so far, 0: not asked */
+  double *x;   /* [max_n] where a limit stopped an iterative one, NULL: never */
+};
+
+struct ws {
+  struct opts o;
+  int max_n, n_slots, n_chain;
+  struct slot slots[2 * MOST]; /* the second half: equilibrated */
+  int chain[MOST];             /* of the option */
+  perp_arena arena;
+  double *guess, *x, *best; /* [max_n] */
+};
+
+static void layout(struct ws *w, perp_arena *a)
+{
+  w->guess = PERP_CARVE(a, double, w->max_n);
+  w->x = PERP_CARVE(a, double, w->max_n);
+  w->best = PERP_CARVE(a, double, w->max_n);
+}
+
+static void destroy(void *ws)
+{
+  struct ws *w = ws;
+  if (w == NULL) return;
+  for (int k = 0; k < 2 * MOST; k++) {
+    perp_lcp_destroy(w->slots[k].s);
+    perp_spec_free(&w->slots[k].spec);
+    free(w->slots[k].x);
+  }
+  perp_arena_free(&w->arena);
+  free(w);
+}
+
+static perp_status add(perp_ctx *ctx, struct ws *w, const char *text)
+{
+  if (w->n_slots == MOST) return PERP_OK;
+  for (int half = 0; half < 2; half++) {
+    struct slot *s = &w->slots[w->n_slots + half * MOST];
+    PERP_TRY(perp_spec_parse(ctx, PERP_KIND_lcp, text, &s->spec));
+    snprintf(s->text, sizeof s->text, "%s", text);
+    s->scaled = half == 1;
+  }
+  if (strcmp(w->slots[w->n_slots].spec.d->name, "auto") == 0)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "auto: cannot be a part of itself");
+  w->n_slots++;
+  return PERP_OK;
+}
+
+static perp_status open_slots(perp_ctx *ctx, struct ws *w)
+{
+  char text[PERP_TEXT_MAX];
+  for (const char *at = w->o.chain; *at != '\0';) {
+    size_t length = strcspn(at, ";");
+    memcpy(text, at, length);
+    text[length] = '\0';
+    if (length > 0) {
+      PERP_TRY(add(ctx, w, text));
+      w->chain[w->n_chain++] = w->n_slots - 1;
+    }
+    at += length + (at[length] == ';');
+  }
+  const perp_desc *d;
+  for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++) {
+    /* what goes on where nothing solves the problem is no further solver */
+    if (strcmp(d->name, "auto") == 0 || (d->caps & PERP_LCP_CHOOSES) ||
+        ((d->caps & PERP_LCP_PEER) && !w->o.peers))
+      continue;
+    PERP_TRY(add(ctx, w, d->name));
+  }
+  return w->n_chain > 0 ? PERP_OK : add(ctx, w, "cone-newton:warm=0");
+}
+
+static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  *ws = NULL;
+  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "auto: max_n = %d", max_n);
+  struct ws *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
+  w->o = *(const struct opts *)opts;
+  w->max_n = max_n;
+  perp_status status = open_slots(ctx, w);
+  if (status == PERP_OK) {
+    layout(w, &w->arena);
+    status = perp_arena_reserve(ctx, &w->arena);
+  }
+  if (status != PERP_OK) {
+    destroy(w);
+    return status;
+  }
+  layout(w, &w->arena);
+  *ws = w;
+  return PERP_OK;
+}
+
+/* ---- structure ----------------------------------------------------------------------------------------------- */
+
+struct structure {
+  int n;
+  unsigned needs;
+  bool factored, symmetric, bimatrix;
+  bool nonnegative, zero; /* the diagonal: no entry < 0, some = 0 */
+};
+
+static struct structure look(const perp_lcp *p)
+{
+  struct structure s = { .n = p->n, .needs = perp_lcp_needs(p), .factored = p->F != NULL };
+  s.symmetric = s.nonnegative = true;
+  if (s.factored) return s;
+  s.symmetric = perp_lcp_asymmetry(p) <= 1e-12;
+  bool all_zero = p->n > 1, negative = true;
+  for (int i = 0; i < p->n; i++) {
+    double a = p->A[(size_t)i * (size_t)(p->lda + 1)];
+    if (a < 0) s.nonnegative = false;
+    if (a == 0) s.zero = true;
+    if (a != 0) all_zero = false;
+    negative = negative && p->b[i] < 0;
+  }
+  s.bimatrix = all_zero && negative && s.needs == 0;
+  return s;
+}
+
+/* A solver and what it may spend in the first round: so many products with A and per row of A, the latter for what
+ * factorizes: n / 6 products are a Cholesky factorization. */
+struct stage {
+  const char *name;
+  double products, per_row;
+  double longer; /* goes on at once where that much more will do, by the rate so far */
+};
+enum { STAGES = 13 };
+
+/* Methods that are done at once where few rows pivot come first, within little more than the reading of A. */
+static const struct stage symmetric[STAGES] = {
+  { "dantzig", 2, 0, 0 }, { "bpp", 25, 0.25, 0 },        { "lemke", 30, 1, 0 },
+  { "psor", 60, 0.5, 0 }, { "bpp", 60, 4, 0 },           { "minmap-newton", 60, 2, 0 },
+  { "dantzig", 0, 3, 0 }, { "interior-point", 0, 6, 0 }, { "fischer-newton", 0, 6, 0 },
+  { NULL, 0, 0, 0 }
+};
+/* sweeps where one row rules another; Lemke's path, which ends on copositive and on P-matrices */
+static const struct stage general[STAGES] = {
+  { "keller", 2, 0, 0 },         { "pgs", 6, 0.05, 5 },         { "lemke", 30, 1, 0 },
+  { "minmap-newton", 60, 1, 0 }, { "bpp", 60, 2, 0 },           { "keller", 0, 3, 0 },
+  { "interior-point", 0, 6, 0 }, { "fischer-newton", 0, 6, 0 }, { NULL, 0, 0, 0 }
+};
+/* zeros on the diagonal: the rows of Stewart and Trinkle */
+static const struct stage complementary[STAGES] = { { "lemke", 30, 3, 0 },
+                                                    { "bpp", 30, 3, 0 },
+                                                    { "keller", 0, 3, 0 },
+                                                    { "minmap-newton", 60, 2, 0 },
+                                                    { "fischer-newton", 0, 6, 0 },
+                                                    { "interior-point", 0, 6, 0 },
+                                                    { NULL, 0, 0, 0 } };
+static const struct stage games[STAGES] = { { "lemke-howson", 20, 1, 0 },
+                                            { "bpp", 30, 2, 0 },
+                                            { "lemke", 30, 2, 0 },
+                                            { "interior-point", 0, 6, 0 },
+                                            { NULL, 0, 0, 0 } };
+static const struct stage boxes[STAGES] = {
+  { "fixed-point", 10, 0, 0 },   { "dantzig", 60, 3, 0 },       { "fixed-point", 60, 3, 0 },
+  { "minmap-newton", 60, 3, 0 }, { "bpp", 60, 3, 0 },           { "psor", 300, 0, 0 },
+  { "apgd", 1000, 0, 0 },        { "interior-point", 0, 6, 0 }, { "fischer-newton", 0, 6, 0 },
+  { "block-gs", 1000, 0, 0 },    { "staggered", 1000, 0, 0 },   { NULL, 0, 0, 0 }
+};
+/* factored, without cones: the systems of Newton methods are sparse; dantzig only where A is worth forming */
+static const struct stage sparse[STAGES] = { { "apgd", 3, 0, 0 },
+                                             { "dantzig", 12, 0, 0 },
+                                             { "minmap-newton", 20, 0, 0 },
+                                             { "psor", 30, 0, 0 },
+                                             { "dantzig", 60, 0, 0 },
+                                             { "minmap-newton", 200, 0, 0 },
+                                             { "apgd", 300, 0, 0 },
+                                             { "interior-point", 500, 0, 0 },
+                                             { "fischer-newton", 600, 0, 0 },
+                                             { "block-gs", 600, 0, 0 },
+                                             { "bpp", 600, 0, 0 },
+                                             { "staggered", 600, 0, 0 },
+                                             { NULL, 0, 0, 0 } };
+/* few: a sweep over exact blocks costs next to nothing, a round of staggered as much as a solution */
+static const struct stage few_cones[STAGES] = {
+  { "apgd", 4, 0, 0 },        { "block-gs", 50, 0, 0 },
+  { "apgd", 100, 0, 0 },      { "cone-newton", 200, 0, 0 },
+  { "block-gs", 700, 0, 0 },  { "apgd", 2000, 0, 0 },
+  { "staggered", 800, 0, 0 }, { "cone-newton:warm=0", 600, 0, 0 },
+  { NULL, 0, 0, 0 }
+};
+static const struct stage cones[STAGES] = {
+  { "apgd", 15, 0, 5 },          { "staggered", 60, 0, 0 }, { "block-gs", 60, 0, 0 },
+  { "apgd", 400, 0, 0 },         { "block-gs", 700, 0, 0 }, { "apgd", 1500, 0, 0 },
+  { "cone-newton", 2700, 0, 0 }, { "apgd", 6000, 0, 0 },    { "cone-newton:warm=0", 600, 3, 0 },
+  { "staggered", 800, 0, 0 },    { "nncg", 1000, 0, 0 },    { NULL, 0, 0, 0 }
+};
+
+static const struct stage *choose(const struct structure *s)
+{
+  if (s->needs & PERP_LCP_CONE) return s->n <= FEW ? few_cones : cones;
+  if (s->factored) return sparse;
+  if (s->needs & PERP_LCP_FRICTION) return boxes;
+  if (s->bimatrix) return games;
+  if (s->symmetric && s->nonnegative) return symmetric;
+  return s->zero ? complementary : general;
+}
+
+static int slot_of(const struct ws *w, const char *text)
+{
+  for (int k = w->n_chain; k < w->n_slots; k++)
+    if (strcmp(w->slots[k].text, text) == 0) return k;
+  return -1;
+}
+
+/* ---- attempts -------------------------------------------------------------------------------------------------- */
+
+struct search {
+  perp_ctx *ctx;
+  struct ws *w;
+  const perp_lcp *p;
+  double *certificate, tol;
+  double rel, least; /* of the best attempt: rel, and what it is the best by */
+  perp_stats *stats;
+  int attempts, claims;
+  double product; /* work of a product with A */
+  double budget;  /* HUGE_VAL: none */
+  bool spent, over;
+  perp_reason ray;
+};
+
+/* can the solver of slot k be asked at all */
+static bool applies(const struct search *f, int k)
+{
+  const struct slot *s = &f->w->slots[k];
+  unsigned caps = s->spec.d->caps;
+  bool forms = s->scaled || !(caps & PERP_LCP_FACTORED);
+  if (perp_lcp_needs(f->p) & ~caps) return false;
+  return !(forms && f->p->n > DENSE_LIMIT);
+}
+
+/* Of a judged answer, as perp_lcp_merit: at most the tolerance when both rules hold. */
+static double auto_merit(const struct search *f, const perp_stats *inner)
+{
+  const double tol_data = f->p->tol_data, data = inner->data * (f->tol / tol_data);
+  return tol_data > 0 && !(data <= inner->residual) ? data : inner->residual;
+}
+
+/* The solver of a slot, for problems of this size. */
+static perp_status open_solver(struct search *f, struct slot *s)
+{
+  struct ws *w = f->w;
+  int n = f->p->n, nv = f->p->F != NULL ? f->p->F->nv : 0;
+  if (s->s != NULL && s->max_n >= n && s->max_nv >= nv) return PERP_OK;
+  perp_lcp_destroy(s->s);
+  free(s->x);
+  s->s = NULL;
+  s->x = NULL;
+  /* room to grow: the next problem of a simulation is a little larger */
+  int room = n < w->max_n / 2 ? 2 * n : w->max_n;
+  s->max_n = n <= 64 && room > n ? room : n;
+  s->max_nv = nv;
+  s->x = malloc(((size_t)s->max_n + 1) * sizeof *s->x);
+  if (s->x == NULL) return PERP_FAIL(f->ctx, PERP_ERR_NOMEM, "no memory for %d rows", s->max_n);
+  PERP_TRY(perp_lcp_create(f->ctx, &s->spec, s->max_n, s->max_nv, &s->s));
+  return s->scaled ? perp_lcp_equilibrate(f->ctx, s->s, true) : PERP_OK;
+}
+
+/* The certificate that the solver of s left is kept where it says more than the one before. */
+static void keep_claim(struct search *f, const struct slot *s, perp_reason reason)
+{
+  const double *proof = perp_lcp_certificate(s->s);
+  bool infeasible = reason == PERP_INFEASIBLE;
+  bool ray = reason == PERP_RAY, within = reason == PERP_NONE_WITHIN;
+  if (proof != NULL && (infeasible || f->ray == PERP_RUNNING || (within && f->ray == PERP_RAY))) {
+    if (f->certificate != NULL) memcpy(f->certificate, proof, (size_t)f->p->n * sizeof *proof);
+    if (ray || within) f->ray = reason;
+  }
+  if (infeasible) f->ray = PERP_INFEASIBLE;
+  if (ray || within) f->claims++;
+  f->over = f->over || infeasible;
+}
+
+/* One attempt with the work `limit` (HUGE_VAL: what is left of the budget); *inner: what came of it. */
+static perp_status attempt(struct search *f, int k, double limit, perp_stats *inner)
+{
+  struct ws *w = f->w;
+  struct slot *s = &w->slots[k];
+  perp_lcp q = *f->p;
+  size_t bytes = (size_t)q.n * sizeof *w->x;
+  const char *name = s->spec.d->name;
+  if (w->o.attempts > 0 && f->attempts == w->o.attempts) f->over = true;
+  if (f->stats->work >= f->budget) f->over = f->spent = true;
+  if (f->over) return PERP_OK;
+  PERP_TRY(open_solver(f, s));
+  bool goes_on = s->had > 0 && s->spec.d->caps & PERP_LCP_ITERATIVE;
+  memcpy(w->x, goes_on ? s->x : w->guess, bytes);
+  q.work = fmin(limit, f->budget - f->stats->work);
+  if (q.work == HUGE_VAL) q.work = 0;
+  q.brief = q.brief || (f->claims >= CLAIMS && limit < HUGE_VAL);
+  PERP_TRACE(f->ctx, .method = name, .what = s->scaled ? "try equilibrated" : "try",
+             .iteration = f->attempts, .entering = -1, .leaving = -1, .residual = f->rel, .n = q.n);
+  perp_status status = perp_lcp_solve(f->ctx, s->s, &q, f->tol, w->x, NULL, NULL, inner);
+  if (status == PERP_ERR_NOMEM || status == PERP_ERR_INTERNAL) return status;
+  s->had = limit;
+  s->done = true;
+  if (status != PERP_OK)
+    return PERP_OK; /* a solver that refuses the problem is no failure of ours */
+  f->attempts++;
+  f->stats->work += inner->work;
+  f->stats->matvecs += inner->matvecs;
+  f->stats->factorizations += inner->factorizations;
+  bool solved = inner->reason == PERP_CONVERGED;
+  s->done = !perp_lcp_spent(&q, inner->work);
+  if (!s->done) memcpy(s->x, w->x, bytes);
+  PERP_TRACE(f->ctx, .method = name, .what = solved ? "accepted" : "refused",
+             .iteration = f->attempts, .entering = -1, .leaving = -1, .residual = inner->residual,
+             .n = q.n, .x = w->x);
+  if (!solved && inner->reason != PERP_UNSUITED) f->stats->fallbacks++;
+  const double merit = auto_merit(f, inner);
+  if (merit < f->least || solved) {
+    f->least = merit;
+    f->rel = inner->residual;
+    f->stats->iterations = inner->iterations;
+    f->stats->by = inner->by != NULL ? inner->by : name;
+    memcpy(w->best, w->x, bytes);
+    if (!solved && inner->reason < 0 && inner->reason != PERP_UNSUITED)
+      f->stats->reason = inner->reason;
+  }
+  keep_claim(f, s, inner->reason);
+  if (solved) f->stats->reason = PERP_CONVERGED;
+  f->over = f->over || solved;
+  return PERP_OK;
+}
+
+/* An attempt with more work than any before.  Where the digits gained by the limit promise an end within `longer` times
+ * that work it goes on at once. */
+static perp_status ask(struct search *f, int k, double limit, double longer)
+{
+  struct slot *s = &f->w->slots[k];
+  if (f->over || !applies(f, k) || s->done || limit <= s->had) return PERP_OK;
+  /* too little to form A and read it */
+  if (f->p->F != NULL && (s->scaled || !(s->spec.d->caps & PERP_LCP_FACTORED)) &&
+      limit < 2.0 * f->p->n * f->p->n)
+    return PERP_OK;
+  perp_stats inner = { .reason = PERP_RUNNING };
+  PERP_TRY(attempt(f, k, limit, &inner));
+  const double way = log(auto_merit(f, &inner)) / log(f->tol);
+  if (f->over || s->done || !(way * longer > 1 && way < 1)) return PERP_OK;
+  return attempt(f, k, 1.5 * inner.work * (1 / way - 1), &inner);
+}
+
+static double limit_of(const struct search *f, const struct stage *stage)
+{
+  return f->product * (stage->products + stage->per_row * f->p->n);
+}
+
+/* One round over the list; *left: some solver was stopped by its limit. */
+static perp_status list_round(struct search *f, const struct stage *list, int offset, double times,
+                              bool *left)
+{
+  *left = false;
+  for (int i = 0; list[i].name != NULL && !f->over; i++) {
+    int k = slot_of(f->w, list[i].name);
+    if (k < 0) continue;
+    PERP_TRY(ask(f, k + offset, times * limit_of(f, &list[i]), list[i].longer));
+    *left = *left || (applies(f, k + offset) && !f->w->slots[k + offset].done);
+  }
+  return PERP_OK;
+}
+
+/* Every registered solver once, those that run through all bases and those of others last. */
+static perp_status all_round(struct search *f, double limit, bool late, bool *left)
+{
+  struct ws *w = f->w;
+  *left = false;
+  for (int group = 0; group < 3; group++)
+    for (int k = 0; k < w->n_slots && !f->over; k++) {
+      const perp_desc *d = w->slots[k].spec.d;
+      bool exhaustive = strcmp(d->name, "enumerate") == 0, peer = d->caps & PERP_LCP_PEER;
+      if ((peer ? 2 : exhaustive ? 1 : 0) != group) continue;
+      /* all bases are run through once and to the end, which shows where there is no solution */
+      PERP_TRY(ask(f, k, exhaustive && late ? HUGE_VAL : limit, 0));
+      *left = *left || (applies(f, k) && !w->slots[k].done);
+    }
+  return PERP_OK;
+}
+
+static void forget(struct ws *w)
+{
+  for (int k = 0; k < 2 * MOST; k++) {
+    w->slots[k].done = false;
+    w->slots[k].had = 0;
+  }
+}
+
+static perp_status search_all(struct search *f, const struct structure *s)
+{
+  struct ws *w = f->w;
+  const struct stage *list = choose(s);
+  bool left = true, guess = false;
+  double limit = 0, times = 1;
+  if (w->n_chain > 0) {
+    perp_stats inner;
+    for (int k = 0; k < w->n_chain && !f->over; k++)
+      if (applies(f, w->chain[k])) PERP_TRY(attempt(f, w->chain[k], HUGE_VAL, &inner));
+    return PERP_OK;
+  }
+  for (int i = 0; list[i].name != NULL; i++) limit = fmax(limit, limit_of(f, &list[i]));
+  PERP_TRY(list_round(f, list, 0, 1, &left));
+  /* the others get what those of the list have had: something of a kind that the list does not know may be easy */
+  for (int round = 0; round < ROUNDS && left && !f->over; round++, times *= GROWTH) {
+    bool others;
+    PERP_TRY(all_round(f, times * limit, round >= 2, &others));
+    PERP_TRY(list_round(f, list, 0, GROWTH * times, &left));
+    if (round == 0) PERP_TRY(list_round(f, list, MOST, 1, &guess));
+    left = left || others;
+  }
+  guess = false;
+  for (int i = 0; i < f->p->n; i++) guess = guess || w->guess[i] != 0;
+  if (guess && !f->over) {
+    forget(w);
+    memset(w->guess, 0, (size_t)f->p->n * sizeof *w->guess);
+    PERP_TRY(list_round(f, list, 0, times, &left));
+  }
+  return f->over ? PERP_OK : list_round(f, list, MOST, times, &left);
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                         double *certificate, perp_stats *stats)
+{
+  struct ws *w = ws;
+  int n = p->n;
+  size_t bytes = (size_t)n * sizeof *lambda;
+  if (n > w->max_n)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "auto: n = %d but the workspace holds %d", n, w->max_n);
+  double numbers = p->F != NULL ? p->F->joff[p->F->jptr[p->F->nc]] : 0;
+  struct search f = { .ctx = ctx,
+                      .w = w,
+                      .p = p,
+                      .certificate = certificate,
+                      .stats = stats,
+                      .rel = HUGE_VAL,
+                      .least = HUGE_VAL,
+                      .product = p->F != NULL ? 2 * numbers : (double)n * n,
+                      .budget = HUGE_VAL };
+  double larger = p->F != NULL ? numbers / BUDGET_NUMBERS : pow(n / BUDGET_ROWS, 3);
+  if (w->o.budget > 0) f.budget = 1e9 * w->o.budget * fmax(1, larger);
+  if (p->work > 0) f.budget = fmin(f.budget, p->work);
+  f.tol = w->o.tol > 0 ? w->o.tol : p->tol > 0 ? p->tol : 1e-8;
+  perp_no_certificate(p, certificate);
+  memcpy(w->guess, lambda, bytes);
+  memcpy(w->best, lambda, bytes);
+  forget(w);
+  stats->reason = n == 0 ? PERP_CONVERGED : PERP_STALLED;
+  if (n == 0) return PERP_OK;
+
+  const struct structure s = look(p);
+  stats->work = f.product;
+  perp_status status = search_all(&f, &s);
+  memcpy(lambda, w->best, bytes);
+  if (status != PERP_OK) return status;
+  if (f.spent) {
+    stats->reason = PERP_MAX_ITER;
+    PERP_FAIL(ctx, PERP_OK,
+              "auto: %.3g multiplications in %d attempts, of a budget of %.3g: raise 'budget'",
+              stats->work, f.attempts, f.budget);
+  }
+  if (stats->reason != PERP_CONVERGED && f.ray != PERP_RUNNING) stats->reason = f.ray;
+  return PERP_OK;
+}
+
+const perp_lcp_desc perp_lcp_auto = {
+  .d = { .name = "auto",
+         .summary =
+             "chooses by structure, certifies, falls back until something solves the problem",
+         .reference = "none; every part has its own",
+         .equation = "solver after solver until both rules hold",
+         .opts = options,
+         .opts_size = sizeof(struct opts),
+         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
+                 PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_WARM |
+                 PERP_LCP_EXHAUSTIVE },
+  .create = create,
+  .solve = solve,
+  .destroy = destroy,
+  .serves =
+      "whatever one of the registered solvers solves; every answer is judged before it is taken",
+  .ties = "those of the solver that answers (stats name it)",
+  .cost =
+      "that of every solver it asks, together; n^2 numbers and the workspaces of the solvers asked",
+  .counts = "what the solver that answers counts",
+  .same = "*", /* whatever it chooses */
+};

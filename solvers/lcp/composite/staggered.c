@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Staggered solution of contact problems with friction: normal and friction problems in turn.
+ *
+ * With T the rows of friction and N all others,
+ *      A_NN lambda_N + (b_N + A_NT lambda_T)  for lambda_N with its bounds, lambda_T as it is,
+ *      A_TT lambda_T + (b_T + A_TN lambda_N)  with limits mu lambda_N, lambda_N as it is,
+ * until a fixed point, STAR 2012, section 4.3.4.  Serves Stewart-Trinkle rows, whose friction problem is the LCP of
+ * (x_t, beta), and boxes and circular cones in the place of that pyramid; see staggered_parts.h.  Both problems
+ * are convex for A symmetric positive semidefinite, and any registered solver that serves them may be taken for
+ * each (options `normal` and `friction`).  Both start from the last answer.
+ *
+ * A round is a map of lambda_T, of which the next one sees u = A_NT lambda_T only (velocities, unique where multipliers
+ * are not).  It need not contract (large mu, strong coupling), nor have a fixed point.  Anderson acceleration over the
+ * last `depth` rounds extrapolates lambda_T by the least change of u, in units of sqrt(A_ii) (Walker and Ni 2011).
+ * Safeguards: where the round from an extrapolated point changes u by more than ASTRAY times the least change since the
+ * last plain round, the method goes back, makes 1, 2, 4, 8, 16, 16, ... plain rounds first, and extrapolates by a tenth of
+ * the length at most, doubled with every success.  An iterate that comes back after 2 to 6 plain rounds is a cycle,
+ * answered by halving the
+ * relaxation, and reported as PERP_CYCLED when that does not help either.  Cost: two solves a round. */
+#include "solvers/lcp/composite/staggered_parts.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_DEPTH = 8, MEMORY = 6 };
+enum { ASTRAY = 4, MOST_WAIT = 16 }; /* of the acceleration, by figures */
+
+struct opts {
+  int max_iter, depth;
+  double tol, relax;
+  char normal[PERP_TEXT_MAX], friction[PERP_TEXT_MAX];
+};
+
+static const perp_opt options[] = {
+  PERP_TEXT(struct opts, normal, "minmap-newton", "solver of the normal problem, with options"),
+  PERP_TEXT(struct opts, friction, "",
+            "solver of the friction problem, with options; empty: minmap-newton for boxes, "
+            "cone-newton for cones, lemke for Stewart-Trinkle rows (not symmetric, zeros on the "
+            "diagonal)"),
+  PERP_INT(struct opts, max_iter, 500, 1, 1e9, "rounds before giving up"),
+  PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
+            "stop when the scaled residual is at or below this; 0: what the caller accepts"),
+  PERP_REAL(struct opts, relax, 1, 0, 1, PERP_OPEN_MIN, "",
+            "relaxation of the friction multipliers"),
+  PERP_INT(struct opts, depth, 8, 0, MOST_DEPTH, "rounds of the Anderson acceleration; 0: none"),
+  PERP_OPTIONS_END
+};
+
+struct ws {
+  struct opts o;
+  int max_n;
+  perp_stagger parts;
+  perp_arena arena;
+  double *w, *x, *g, *f, *last_g, *last_f, *keep, *masked, *plain_x;
+  double *dg, *df, *Q; /* [MOST_DEPTH max_n] differences of the last rounds; for least squares */
+  double *past;        /* [MEMORY max_n] */
+  /* the acceleration: rounds in dg, df; rounds to wait, now and after the next failure; the least change since a plain
+   * round; the length of the last extrapolation and the longest allowed */
+  int columns, slot, wait, penalty, plain;
+  bool last, extrapolated;
+  double least, length, radius;
+};
+
+static void layout(struct ws *w, perp_arena *a)
+{
+  size_t n = (size_t)w->max_n;
+  double **const v[] = { &w->w,      &w->x,      &w->g,      &w->f,      &w->keep,
+                         &w->last_g, &w->last_f, &w->masked, &w->plain_x };
+  for (size_t k = 0; k < sizeof v / sizeof *v; k++) *v[k] = PERP_CARVE(a, double, n);
+  w->dg = PERP_CARVE(a, double, MOST_DEPTH *n);
+  w->df = PERP_CARVE(a, double, MOST_DEPTH *n);
+  w->Q = PERP_CARVE(a, double, MOST_DEPTH *n);
+  w->past = PERP_CARVE(a, double, MEMORY *n);
+}
+
+static void destroy(void *ws)
+{
+  struct ws *w = ws;
+  if (w == NULL) return;
+  perp_stagger_close(&w->parts);
+  perp_arena_free(&w->arena);
+  free(w);
+}
+
+static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  *ws = NULL;
+  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "staggered: max_n = %d", max_n);
+  struct ws *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
+  w->o = *(const struct opts *)opts;
+  w->max_n = max_n;
+  layout(w, &w->arena);
+  perp_status status = perp_arena_reserve(ctx, &w->arena);
+  if (status == PERP_OK) {
+    layout(w, &w->arena);
+    status = perp_stagger_open(ctx, &w->parts, max_n, w->o.normal, w->o.friction);
+  }
+  if (status != PERP_OK) {
+    destroy(w);
+    return status;
+  }
+  *ws = w;
+  return PERP_OK;
+}
+
+/* ---- acceleration ---------------------------------------------------------------------------------------- */
+
+static double dot(const double *a, const double *b, int n)
+{
+  double sum = 0;
+  for (int i = 0; i < n; i++) sum += a[i] * b[i];
+  return sum;
+}
+
+/* theta [columns] = argmin |f - sum theta_k df_k|, by Gram and Schmidt from the newest column; those that depend on
+ * newer ones are left out. */
+static void least_squares(struct ws *w, int n, double *theta)
+{
+  double R[MOST_DEPTH][MOST_DEPTH], y[MOST_DEPTH];
+  int from[MOST_DEPTH], rank = 0;
+  const int depth = w->o.depth;
+  for (int k = 0; k < depth; k++) theta[k] = 0;
+  for (int k = 0; k < w->columns; k++) {
+    const int c = (w->slot - 1 - k + 2 * depth) % depth;
+    const double *column = w->df + (size_t)c * (size_t)n;
+    double *q = w->Q + (size_t)rank * (size_t)n;
+    memcpy(q, column, (size_t)n * sizeof *q);
+    for (int a = 0; a < rank; a++) R[a][rank] = 0;
+    for (int twice = 0; twice < 2; twice++)
+      for (int a = 0; a < rank; a++) {
+        const double *p = w->Q + (size_t)a * (size_t)n, h = dot(p, q, n);
+        for (int i = 0; i < n; i++) q[i] -= h * p[i];
+        R[a][rank] += h;
+      }
+    const double left = sqrt(dot(q, q, n));
+    if (!(left > 1e-6 * sqrt(dot(column, column, n)))) continue;
+    for (int i = 0; i < n; i++) q[i] /= left;
+    R[rank][rank] = left;
+    y[rank] = dot(q, w->f, n);
+    from[rank++] = c;
+  }
+  for (int a = rank - 1; a >= 0; a--) {
+    for (int b = a + 1; b < rank; b++) y[a] -= R[a][b] * theta[from[b]];
+    theta[from[a]] = y[a] / R[a][a];
+  }
+}
+
+/* The point x of the next round, from x, its image g, and f, the change of u = A_NT lambda_T; the image of the round
+ * before where extrapolation led astray. */
+static void next_point(struct ws *w, int n, double relax)
+{
+  const signed char *second = w->parts.second;
+  const size_t bytes = (size_t)n * sizeof *w->x;
+  const int depth = w->o.depth;
+  const double size = depth > 0 ? sqrt(dot(w->f, w->f, n)) : 0;
+  if (w->extrapolated && !(size <= ASTRAY * w->least)) { /* back, and slowly from there */
+    memcpy(w->x, w->plain_x, bytes);
+    w->radius = 0.1 * w->length;
+    w->wait = w->penalty;
+    if (w->penalty < MOST_WAIT) w->penalty *= 2;
+    w->columns = 0;
+    w->last = w->extrapolated = false;
+    return;
+  }
+  if (w->last && depth > 0) {
+    double *dg = w->dg + (size_t)w->slot * (size_t)n, *df = w->df + (size_t)w->slot * (size_t)n;
+    for (int i = 0; i < n; i++) {
+      dg[i] = w->g[i] - w->last_g[i];
+      df[i] = w->f[i] - w->last_f[i];
+    }
+    w->slot = (w->slot + 1) % depth;
+    if (w->columns < depth) w->columns++;
+  }
+  memcpy(w->last_g, w->g, bytes);
+  memcpy(w->last_f, w->f, bytes);
+  w->last = true;
+  w->least = w->extrapolated ? fmin(w->least, size) : size;
+  w->extrapolated = w->columns > 0 && w->wait == 0;
+  if (w->wait > 0) w->wait--;
+  double theta[MOST_DEPTH];
+  if (w->extrapolated) least_squares(w, n, theta);
+  for (int i = 0; i < n; i++) /* rows of N: where the normal problem starts */
+    w->x[i] = second[i] ? w->x[i] + relax * (w->g[i] - w->x[i]) : w->g[i];
+  if (!w->extrapolated) return;
+  memcpy(w->plain_x, w->x, bytes);
+  double length = 0;
+  for (int i = 0; i < n; i++) {
+    w->masked[i] = 0;
+    for (int k = 0; second[i] && k < depth; k++)
+      if (theta[k] != 0) w->masked[i] -= theta[k] * w->dg[(size_t)k * (size_t)n + (size_t)i];
+    length += w->masked[i] * w->masked[i];
+  }
+  length = sqrt(length);
+  const double part = length > w->radius ? w->radius / length : 1;
+  w->length = part * length;
+  w->radius *= 2; /* should this one be no failure */
+  for (int i = 0; i < n; i++)
+    if (second[i]) w->x[i] = w->g[i] + part * w->masked[i];
+}
+
+static void forget(struct ws *w)
+{
+  w->columns = w->slot = w->wait = w->plain = 0;
+  w->last = w->extrapolated = false;
+}
+
+/* f = change of A_NT lambda_T by the round from x to g, in units of sqrt(A_ii); 0 on T */
+static void change(struct ws *w, int n)
+{
+  perp_rows *R = &w->parts.rows;
+  for (int i = 0; i < n; i++) w->masked[i] = w->parts.second[i] ? w->g[i] - w->x[i] : 0;
+  perp_rows_A(R, w->masked, w->f);
+  for (int i = 0; i < n; i++) {
+    const double scale = R->diag[i] > 0 ? R->diag[i] : R->big[i];
+    w->f[i] = w->parts.second[i] ? 0 : w->f[i] / sqrt(scale);
+  }
+}
+
+/* ---- the method ------------------------------------------------------------------------------------------ */
+
+/* largest |x - y| over the rows of N, relative to the largest |y| */
+static double distance(const struct ws *w, int n, const double *x, const double *y)
+{
+  double d = 0, size = DBL_MIN;
+  for (int i = 0; i < n; i++) {
+    if (w->parts.second[i]) continue;
+    d = fmax(d, fabs(x[i] - y[i]));
+    size = fmax(size, fabs(y[i]));
+  }
+  return d / size;
+}
+
+/* Back at the answer of 2 to MEMORY plain rounds ago while the last step was not small? */
+static bool comes_back(struct ws *w, int n)
+{
+  const size_t size = (size_t)n;
+  const int k = w->plain++; /* plain rounds without a break, before this one */
+  bool back = false;
+  if (k > 0) {
+    const double step = distance(w, n, w->g, w->past + (size_t)((k + MEMORY - 1) % MEMORY) * size);
+    for (int b = 2; b <= MEMORY && b <= k; b++)
+      back = back || distance(w, n, w->g, w->past + (size_t)((k + MEMORY - b) % MEMORY) * size) <
+                         1e-3 * step;
+  }
+  memcpy(w->past + (size_t)(k % MEMORY) * size, w->g, size * sizeof *w->g);
+  return back;
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                         double *certificate, perp_stats *stats)
+{
+  struct ws *w = ws;
+  perp_rows *R = &w->parts.rows;
+  int n = p->n, failures = 0, cycles = 0;
+  size_t bytes = (size_t)n * sizeof *lambda;
+  double tol = perp_rows_target(w->o.tol, p), relax = w->o.relax;
+  perp_no_certificate(p, certificate);
+  PERP_TRY(perp_stagger_prepare(ctx, &w->parts, p, stats));
+  if (stats->reason != PERP_RUNNING) return PERP_OK;
+  perp_rows_w(R, lambda, w->w);
+  double best = perp_rows_residual(R, lambda, w->w);
+  memcpy(w->keep, lambda, bytes);
+  memcpy(w->x, lambda, bytes);
+  forget(w);
+  w->penalty = 1;
+  w->radius = HUGE_VAL;
+  if (best <= tol) stats->reason = PERP_CONVERGED;
+
+  while (stats->reason == PERP_RUNNING) {
+    if (stats->iterations == w->o.max_iter || perp_lcp_spent(p, stats->work + R->work)) {
+      stats->reason = PERP_MAX_ITER;
+      break;
+    }
+    stats->iterations++;
+    bool good;
+    memcpy(w->g, w->x, bytes);
+    /* the parts are solved somewhat better than the whole, by both rules */
+    PERP_TRY(perp_stagger_round(ctx, &w->parts, p, 0.1 * tol, w->g, stats, &good));
+    if (stats->reason != PERP_RUNNING) break; /* a part cannot serve its problem */
+    perp_rows_w(R, w->g, w->w);
+    double rel = perp_rows_residual(R, w->g, w->w);
+    bool better = rel < best;
+    if (better) {
+      best = rel;
+      memcpy(w->keep, w->g, bytes);
+    }
+    PERP_TRACE(ctx, .method = "staggered", .what = "round", .iteration = stats->iterations,
+               .entering = -1, .leaving = -1, .step = relax, .residual = rel, .n = n, .x = w->g,
+               .w = w->w);
+    if (best <= tol) {
+      stats->reason = PERP_CONVERGED;
+      break;
+    }
+    /* parts that fail again and again, now and then one good round between, will not carry the whole */
+    failures = better ? 0 : failures + !good;
+    if (failures == 20) {
+      stats->reason = PERP_INACCURATE;
+      break;
+    }
+    if (!perp_stagger_coupled(&w->parts)) { /* one problem only, and its solver did what it could */
+      stats->reason = PERP_STALLED;
+      break;
+    }
+    if (w->extrapolated) w->plain = 0;
+    if (comes_back(w, n)) {
+      relax *= 0.5;
+      forget(w);
+      if (++cycles > 10) {
+        stats->reason = PERP_CYCLED;
+        break;
+      }
+    }
+    if (w->o.depth > 0) {
+      change(w, n);
+      stats->matvecs++;
+    }
+    next_point(w, n, relax);
+  }
+  memcpy(lambda, w->keep, bytes);
+  stats->work += R->work;
+  return PERP_OK;
+}
+
+const perp_lcp_desc perp_lcp_staggered = {
+  .d = { .name = "staggered",
+         .summary =
+             "normal and friction problems in turn, a solver of choice for each, accelerated",
+         .reference = "STAR 2012, section 4.3.4, eq. 83-84",
+         .equation = "lambda_N from lambda_T, lambda_T from lambda_N, until both stay",
+         .opts = options,
+         .opts_size = sizeof(struct opts),
+         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
+                 PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
+                 PERP_LCP_ITERATIVE | PERP_LCP_WARM },
+  .create = create,
+  .solve = solve,
+  .destroy = destroy,
+  .serves = "friction over what its two parts serve, boxes, cones or Stewart-Trinkle rows, where "
+            "the limits "
+            "come to rest: no theorem, a fixed point need not exist or be found; without friction "
+            "the part "
+            "of the normals alone",
+  .ties = "those of its parts; the normal problem goes first",
+  .cost = "a solve of the normal and one of the friction problem a round, warm-started; O(n depth) "
+          "numbers beside its parts",
+  .counts = "rounds: solves of the normal problem",
+};

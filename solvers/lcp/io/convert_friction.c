@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Friction rows to the Stewart-Trinkle / Anitescu-Potra LCP; see convert.h.
+ *
+ * With the contacts' rows gathered in G (columns: kept rows, then d_k on the friction rows of each
+ * contact),  A_out = [ G'AG  E ; mu  -E'  0 ].  O(n^2 n_d). */
+#include "solvers/lcp/io/convert.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_friction(const perp_lcp *p, int i)
+{
+  return p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen;
+}
+
+/* Friction rows of the contact that starts at friction row i: 1 or 2. */
+static int rows_of_contact(const perp_lcp *p, int i)
+{
+  if (p->cone != NULL && p->cone[i]) return 2;
+  bool pair = i + 1 < p->n && is_friction(p, i + 1) && p->fric_of[i + 1] == p->fric_of[i] &&
+              p->mu[i + 1] == p->mu[i];
+  return pair ? 2 : 1;
+}
+
+/* Direction k of n_d.  Four directions are exact: +-x, +-y. */
+static void direction(int rows, int n_d, int k, double d[2])
+{
+  static const double quarter[4][2] = { { 1, 0 }, { 0, 1 }, { -1, 0 }, { 0, -1 } };
+  d[0] = d[1] = 0;
+  if (rows == 1)
+    d[0] = k == 0 ? 1 : -1;
+  else if (4 * k % n_d == 0)
+    memcpy(d, quarter[4 * k / n_d], sizeof quarter[0]);
+  else {
+    d[0] = cos(2 * M_PI * k / n_d);
+    d[1] = sin(2 * M_PI * k / n_d);
+  }
+}
+
+/* One column of G: a kept row, or the combination of one or two friction rows. */
+struct column {
+  int row, rows;
+  double d[2];
+};
+
+struct map {
+  int kept, beta, contacts; /* columns of each kind */
+  struct column *col;       /* [kept + beta] */
+  int *normal;              /* [contacts] its column */
+  int *first;               /* [contacts + 1] its first beta, from 0 */
+  double *mu;               /* [contacts] */
+};
+
+static void free_map(struct map *m)
+{
+  free(m->col);
+  free(m->normal);
+  free(m->first);
+  free(m->mu);
+}
+
+static perp_status make_map(perp_ctx *ctx, const perp_lcp *p, int n_d, struct map *m)
+{
+  *m = (struct map){ 0 };
+  for (int i = 0; i < p->n; i++) {
+    if (!is_friction(p, i)) {
+      m->kept++;
+      continue;
+    }
+    int rows = rows_of_contact(p, i);
+    m->beta += rows == 2 ? n_d : 2;
+    m->contacts++;
+    i += rows - 1;
+  }
+  size_t n = (size_t)p->n + 1;
+  m->col = calloc((size_t)(m->kept + m->beta) + 1, sizeof *m->col);
+  m->normal = calloc(n, sizeof *m->normal);
+  m->first = calloc(n, sizeof *m->first);
+  m->mu = calloc(n, sizeof *m->mu);
+  int *column_of = calloc(n, sizeof *column_of);
+  if (m->col == NULL || m->normal == NULL || m->first == NULL || m->mu == NULL ||
+      column_of == NULL) {
+    free(column_of);
+    free_map(m);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", m->contacts);
+  }
+  int kept = 0, beta = 0, contact = 0;
+  for (int i = 0; i < p->n; i++)
+    if (!is_friction(p, i)) {
+      column_of[i] = kept;
+      m->col[kept++] = (struct column){ .row = i, .rows = 1, .d = { 1, 0 } };
+    }
+  for (int i = 0; i < p->n; i++) {
+    if (!is_friction(p, i)) continue;
+    int rows = rows_of_contact(p, i), count = rows == 2 ? n_d : 2;
+    m->normal[contact] = column_of[p->fric_of[i]];
+    m->mu[contact] = p->mu[i];
+    m->first[contact++] = beta;
+    for (int k = 0; k < count; k++) {
+      struct column *c = &m->col[kept + beta++];
+      c->row = i;
+      c->rows = rows;
+      direction(rows, n_d, k, c->d);
+    }
+    i += rows - 1;
+  }
+  m->first[contact] = beta;
+  free(column_of);
+  return PERP_OK;
+}
+
+static double combine(const struct column *c, const double *x)
+{
+  return c->d[0] * x[c->row] + (c->rows == 2 ? c->d[1] * x[c->row + 1] : 0);
+}
+
+/* G'AG into the leading block of out. */
+static void project(const perp_lcp *p, const struct map *m, double *ag, double *out, size_t ld)
+{
+  int columns = m->kept + m->beta;
+  for (int j = 0; j < columns; j++) {
+    const struct column *c = &m->col[j];
+    const double *x = p->A + (size_t)c->row * (size_t)p->lda, *y = x + p->lda;
+    for (int i = 0; i < p->n; i++) ag[i] = c->d[0] * x[i] + (c->rows == 2 ? c->d[1] * y[i] : 0);
+    for (int i = 0; i < columns; i++) out[(size_t)i + (size_t)j * ld] = combine(&m->col[i], ag);
+  }
+}
+
+perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *q, int n_d,
+                             perp_lcp_problem *out)
+{
+  const perp_lcp *p = &q->p;
+  struct map m;
+  *out = (perp_lcp_problem){ 0 };
+  if (n_d < 4 || n_d > 64 || n_d % 2 != 0)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "n_d = %d, must be even, 4 ... 64", n_d);
+  PERP_TRY(perp_lcp_check(ctx, p, NULL));
+  if (p->A == NULL && p->n > 0)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the pyramid needs a dense A");
+  PERP_TRY(make_map(ctx, p, n_d, &m));
+  int n = m.kept + m.beta + m.contacts;
+  unsigned parts = PERP_PART_A | PERP_PART_UNIT | PERP_PART_CONTACTS;
+  bool still = q->solution != NULL;
+  for (int i = 0; still && i < p->n; i++)
+    if (is_friction(p, i) && q->solution[i] != 0) still = false;
+  if (p->lo != NULL || p->hi != NULL) parts |= PERP_PART_BOUNDS;
+  if (still) parts |= PERP_PART_SOLUTION;
+  double *ag = calloc((size_t)p->n + 1, sizeof *ag);
+  perp_status status = ag == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d rows", n)
+                                  : perp_lcp_problem_new(ctx, n, parts, out);
+  if (status == PERP_OK) {
+    perp_lcp_arrays x = perp_lcp_edit(out);
+    size_t ld = (size_t)n;
+    bool shared =
+        false; /* a normal with friction of two kinds: no contact of Stewart and Trinkle */
+    project(p, &m, ag, x.A, ld);
+    for (int c = 0; c < m.contacts; c++) {
+      size_t gamma = (size_t)(m.kept + m.beta + c);
+      const int normal =
+          m.col[m.normal[c]].row; /* a slack is an impulse: A_nn brings it to a velocity */
+      const double A_nn = fabs(p->A[(size_t)normal * ((size_t)p->lda + 1)]);
+      x.unit[gamma] = (p->unit != NULL ? p->unit[normal] : 1) * (A_nn > 0 ? A_nn : 1);
+      x.A[gamma + (size_t)m.normal[c] * ld] = m.mu[c];
+      if (x.contact_of[m.normal[c]] >= 0) shared = true;
+      x.contact_of[gamma] = x.contact_of[m.normal[c]] = c;
+      for (int k = m.first[c]; k < m.first[c + 1]; k++) {
+        x.A[gamma + (size_t)(m.kept + k) * ld] = -1;
+        x.A[(size_t)(m.kept + k) + gamma * ld] = 1;
+        x.contact_of[m.kept + k] = c;
+      }
+    }
+    if (shared || m.contacts == 0) out->p.contact_of = NULL;
+    for (int i = 0; i < m.kept + m.beta; i++) {
+      x.b[i] = combine(&m.col[i], p->b);
+      if (p->unit != NULL) x.unit[i] = p->unit[m.col[i].row];
+    }
+    for (int i = 0; i < m.kept; i++) {
+      if (x.lo != NULL) {
+        x.lo[i] = p->lo != NULL ? p->lo[m.col[i].row] : 0;
+        x.hi[i] = p->hi != NULL ? p->hi[m.col[i].row] : HUGE_VAL;
+      }
+      if (still) x.solution[i] = q->solution[m.col[i].row];
+    }
+    out->classes = PERP_CLASS_COPOSITIVE | (q->classes & PERP_CLASS_SOLVABLE);
+    memcpy(out->family, q->family, sizeof out->family);
+    if (q->provenance != NULL)
+      status = perp_lcp_problem_note(ctx, out, "%s; pyramid of %d directions", q->provenance, n_d);
+  }
+  if (status == PERP_OK && still) {
+    /* no friction, but slip where mu lambda_n = 0: gamma would not be zero */
+    double *a = calloc(PERP_LCP_SCRATCH(n, 0) + 1, sizeof *a), *w = a + n;
+    if (a == NULL)
+      status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
+    else {
+      perp_lcp_scales(&out->p, a, NULL);
+      perp_lcp_product(&out->p, out->solution, w, NULL);
+      if (!(perp_lcp_rel(&out->p, a, out->solution, w) <= 1e-8)) out->solution = NULL;
+    }
+    free(a);
+  }
+  free(ag);
+  free_map(&m);
+  if (status != PERP_OK) perp_lcp_problem_free(out);
+  return status;
+}
+
+void perp_lcp_pyramid_back(const perp_lcp *p, int n_d, const double *z, double *lambda)
+{
+  int kept = 0;
+  for (int i = 0; i < p->n; i++)
+    if (!is_friction(p, i)) lambda[i] = z[kept++];
+  const double *beta = z + kept;
+  for (int i = 0; i < p->n; i++) {
+    if (!is_friction(p, i)) continue;
+    int rows = rows_of_contact(p, i), count = rows == 2 ? n_d : 2;
+    double sum[2] = { 0, 0 };
+    for (int k = 0; k < count; k++) {
+      double d[2];
+      direction(rows, n_d, k, d);
+      sum[0] += beta[k] * d[0];
+      sum[1] += beta[k] * d[1];
+    }
+    for (int k = 0; k < rows; k++) lambda[i + k] = sum[k];
+    beta += count;
+    i += rows - 1;
+  }
+}
+
+perp_status perp_lcp_stewart_trinkle(perp_ctx *ctx, const perp_blocks *F, const double *b,
+                                     const double *mu, int n_d, perp_lcp_problem *out)
+{
+  perp_lcp_problem p, dense;
+  *out = (perp_lcp_problem){ 0 };
+  for (int c = 0; c < F->nc; c++)
+    if (F->cptr[c + 1] - F->cptr[c] != 3)
+      return PERP_FAIL(ctx, PERP_ERR_DIM, "contact %d has %d rows, not 3", c,
+                       F->cptr[c + 1] - F->cptr[c]);
+  PERP_TRY(perp_lcp_problem_new(ctx, F->m, PERP_PART_FRICTION | PERP_PART_CONE, &p));
+  perp_lcp_arrays x = perp_lcp_edit(&p);
+  for (int c = 0; c < F->nc; c++) {
+    for (int k = 0; k < 3; k++) x.b[3 * c + k] = b[3 * c + k];
+    for (int k = 1; k < 3; k++) {
+      x.fric_of[3 * c + k] = 3 * c;
+      x.mu[3 * c + k] = mu[c];
+    }
+    x.cone[3 * c + 1] = 1;
+  }
+  perp_status status = perp_lcp_problem_set_blocks(ctx, &p, F);
+  if (status == PERP_OK) status = perp_lcp_problem_form(ctx, &p, &dense);
+  perp_lcp_problem_free(&p);
+  if (status != PERP_OK) return status;
+  status = perp_lcp_pyramid(ctx, &dense, n_d, out);
+  perp_lcp_problem_free(&dense);
+  return status;
+}
+
+perp_status perp_lcp_boxes(perp_ctx *ctx, const perp_lcp_problem *p, double factor,
+                           perp_lcp_problem *out)
+{
+  *out = (perp_lcp_problem){ 0 };
+  if (!(factor > 0 && factor <= 1))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "factor = %g, must be in (0, 1]", factor);
+  PERP_TRY(perp_lcp_problem_copy(ctx, p, out));
+  perp_lcp_arrays x = perp_lcp_edit(out);
+  for (int i = 0; x.cone != NULL && i < p->p.n; i++)
+    if (x.cone[i]) {
+      x.mu[i] *= factor;
+      x.mu[i + 1] *= factor;
+    }
+  if (x.cone != NULL) out->solution = NULL;
+  out->p.cone = NULL;
+  return PERP_OK;
+}

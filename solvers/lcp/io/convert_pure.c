@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Boxed problems to pure LCPs; the cases and their conditions stand in convert.h.
+ *
+ * Every case is one affine map  lambda = c + C z.  The rows of the pure problem are signed rows of
+ * w = A lambda + b, plus hi - lambda for two-sided rows:  A' = S A C (+ the multipliers y of upper bounds),
+ * b' = S (A c + b). */
+#include "solvers/lcp/io/convert.h"
+
+#include <float.h>
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double condition = 1e-12; /* of A_ff, below which free rows are split */
+
+struct perp_lcp_map {
+  int n, m;     /* rows of the boxed and of the pure problem */
+  double *c;    /* [n] */
+  double *C;    /* [n m] column-major */
+  double noise; /* rounding of the elimination, relative to the terms of a sum */
+};
+
+void perp_lcp_map_back(const perp_lcp_map *map, const double *z, double *lambda)
+{
+  for (int i = 0; i < map->n; i++) lambda[i] = map->c[i];
+  for (int j = 0; j < map->m; j++)
+    for (int i = 0; i < map->n; i++)
+      lambda[i] += map->C[(size_t)i + (size_t)j * (size_t)map->n] * z[j];
+}
+
+void perp_lcp_map_free(perp_lcp_map *map)
+{
+  if (map == NULL) return;
+  free(map->c);
+  free(map->C);
+  free(map);
+}
+
+/* One row of the pure problem: sign times w of `row`, or the distance of `row` to its upper bound. */
+struct row {
+  int row, sign; /* sign 0: hi - lambda */
+};
+
+static double lower(const perp_lcp *p, int i)
+{
+  return p->lo != NULL ? p->lo[i] : 0;
+}
+static double upper(const perp_lcp *p, int i)
+{
+  return p->hi != NULL ? p->hi[i] : HUGE_VAL;
+}
+static bool is_free(const perp_lcp *p, int i)
+{
+  return lower(p, i) == -HUGE_VAL && upper(p, i) == HUGE_VAL;
+}
+
+/* Columns of C and rows of A' for all rows of p; free ones only when they are split.  Returns the number of
+ * rows of the pure problem; out and C may be NULL (counting). */
+static int lay_out(const perp_lcp *p, bool split, struct row *out, double *c, double *C)
+{
+  int m = 0, n = p->n;
+#define COLUMN(i, v)                                                                               \
+  do {                                                                                             \
+    if (C != NULL) C[(size_t)(i) + (size_t)m * (size_t)n] = (v);                                   \
+  } while (0)
+  for (int i = 0; i < n; i++) {
+    double lo = lower(p, i), hi = upper(p, i);
+    if (is_free(p, i)) {
+      if (!split) continue;
+      for (int sign = 1; sign >= -1; sign -= 2) {
+        COLUMN(i, sign);
+        if (out != NULL) out[m] = (struct row){ i, sign };
+        m++;
+      }
+      continue;
+    }
+    bool from_above = lo == -HUGE_VAL;
+    if (c != NULL) c[i] = from_above ? hi : lo;
+    if (lo == hi) continue;
+    COLUMN(i, from_above ? -1 : 1);
+    if (out != NULL) out[m] = (struct row){ i, from_above ? -1 : 1 };
+    m++;
+    if (!from_above && hi < HUGE_VAL) {
+      if (out != NULL) out[m] = (struct row){ i, 0 };
+      m++;
+    }
+  }
+#undef COLUMN
+  return m;
+}
+
+/* Rows of the eliminated free variables in c and C; false when A_ff is too ill-conditioned. */
+static perp_status eliminate(perp_ctx *ctx, const perp_lcp *p, perp_lcp_map *map, bool *done)
+{
+  int n = p->n, m = map->m, f = 0;
+  size_t nn = (size_t)n;
+  *done = true;
+  for (int i = 0; i < n; i++) f += is_free(p, i);
+  if (f == 0) return PERP_OK;
+  size_t ff = (size_t)f;
+  int *index = calloc(ff, sizeof *index);
+  lapack_int *pivot = calloc(ff, sizeof *pivot);
+  double *A = calloc(ff * ff, sizeof *A), *R = calloc(ff * ((size_t)m + 1), sizeof *R);
+  perp_status status = PERP_OK;
+  if (index == NULL || pivot == NULL || A == NULL || R == NULL)
+    status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d free rows", f);
+  else {
+    double one = 0, rcond = 0;
+    for (int i = 0, k = 0; i < n; i++)
+      if (is_free(p, i)) index[k++] = i;
+    for (size_t j = 0; j < ff; j++) {
+      double sum = 0;
+      for (size_t i = 0; i < ff; i++) {
+        A[i + j * ff] = p->A[(size_t)index[i] + (size_t)index[j] * (size_t)p->lda];
+        sum += fabs(A[i + j * ff]);
+      }
+      one = fmax(one, sum);
+    }
+    /* right-hand sides: -(A (c, C))_f with the free entries of c and C still zero, -b_f in the first */
+    for (size_t k = 0; k < ff; k++) {
+      R[k] = -p->b[index[k]];
+      for (size_t j = 0; j < nn; j++) {
+        double a = p->A[(size_t)index[k] + j * (size_t)p->lda];
+        if (a == 0) continue;
+        R[k] -= a * map->c[j];
+        for (size_t q = 0; q < (size_t)m; q++) R[k + (q + 1) * ff] -= a * map->C[j + q * nn];
+      }
+    }
+    lapack_int info = LAPACKE_dgetrf(LAPACK_COL_MAJOR, f, f, A, f, pivot);
+    if (info == 0) LAPACKE_dgecon(LAPACK_COL_MAJOR, '1', f, A, f, one, &rcond);
+    *done = info == 0 && rcond > condition;
+    map->noise = 4 * n * DBL_EPSILON / fmax(rcond, condition);
+    if (*done) {
+      LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'N', f, m + 1, A, f, pivot, R, f);
+      for (size_t k = 0; k < ff; k++) {
+        map->c[index[k]] = R[k];
+        for (size_t q = 0; q < (size_t)m; q++)
+          map->C[(size_t)index[k] + q * nn] = R[k + (q + 1) * ff];
+      }
+    }
+  }
+  free(index);
+  free(pivot);
+  free(A);
+  free(R);
+  return status;
+}
+
+static perp_status new_map(perp_ctx *ctx, const perp_lcp *p, bool split, struct row **rows,
+                           perp_lcp_map **out)
+{
+  int m = lay_out(p, split, NULL, NULL, NULL);
+  size_t n = (size_t)p->n;
+  perp_lcp_map *map = calloc(1, sizeof *map);
+  *rows = calloc((size_t)m + 1, sizeof **rows);
+  if (map != NULL) {
+    map->n = p->n;
+    map->m = m;
+    map->c = calloc(n + 1, sizeof *map->c);
+    map->C = calloc(n * (size_t)m + 1, sizeof *map->C);
+  }
+  if (map == NULL || *rows == NULL || map->c == NULL || map->C == NULL) {
+    perp_lcp_map_free(map);
+    free(*rows);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d rows", m);
+  }
+  lay_out(p, split, *rows, map->c, map->C);
+  *out = map;
+  return PERP_OK;
+}
+
+/* A' = S A C, b' = S (A c + b), and the rows of upper bounds.  Where terms cancel to less than the rounding
+ * of the elimination the sum is zero: a semidefinite A leaves zero rows, not rows of noise.  size [m + 1]. */
+static void project(const perp_lcp *p, const perp_lcp_map *map, const struct row *rows, double *A,
+                    double *b, double *size)
+{
+  size_t n = (size_t)p->n, m = (size_t)map->m, ld = (size_t)p->lda;
+  for (size_t r = 0; r < m; r++) {
+    size_t i = (size_t)rows[r].row;
+    if (rows[r].sign == 0) { /* hi - lambda; y enters the row before it, w = u - y */
+      b[r] = upper(p, rows[r].row) - map->c[i];
+      for (size_t j = 0; j < m; j++) A[r + j * m] = -map->C[i + j * n];
+      A[r - 1 + r * m] += 1;
+      continue;
+    }
+    double s = rows[r].sign;
+    memset(size, 0, (m + 1) * sizeof *size);
+    b[r] += s * p->b[i];
+    size[m] = fabs(p->b[i]);
+    for (size_t k = 0; k < n; k++) {
+      double a = s * p->A[i + k * ld];
+      if (a == 0) continue;
+      b[r] += a * map->c[k];
+      size[m] += fabs(a * map->c[k]);
+      for (size_t j = 0; j < m; j++) {
+        A[r + j * m] += a * map->C[k + j * n];
+        size[j] += fabs(a * map->C[k + j * n]);
+      }
+    }
+    if (fabs(b[r]) <= map->noise * size[m]) b[r] = 0;
+    for (size_t j = 0; j < m; j++)
+      if (fabs(A[r + j * m]) <= map->noise * size[j]) A[r + j * m] = 0;
+  }
+}
+
+perp_status perp_lcp_pure(perp_ctx *ctx, const perp_lcp_problem *q, perp_lcp_problem *out,
+                          perp_lcp_map **out_map)
+{
+  const perp_lcp *p = &q->p;
+  perp_lcp_map *map = NULL;
+  struct row *rows = NULL;
+  bool done;
+  *out = (perp_lcp_problem){ 0 };
+  *out_map = NULL;
+  PERP_TRY(perp_lcp_check(ctx, p, NULL));
+  if (p->A == NULL && p->n > 0)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the pure LCP needs a dense A");
+  if (perp_lcp_needs(p) & PERP_LCP_FRICTION)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "friction rows have no pure LCP; make a pyramid");
+  PERP_TRY(new_map(ctx, p, false, &rows, &map));
+  perp_status status = eliminate(ctx, p, map, &done);
+  if (status == PERP_OK && !done) {
+    perp_lcp_map_free(map);
+    free(rows);
+    map = NULL;
+    rows = NULL;
+    status = new_map(ctx, p, true, &rows, &map);
+  }
+  if (status == PERP_OK) status = perp_lcp_problem_new(ctx, map->m, PERP_PART_A, out);
+  if (status == PERP_OK) {
+    perp_lcp_arrays x = perp_lcp_edit(out);
+    double *size = calloc((size_t)map->m + 1, sizeof *size);
+    if (size == NULL)
+      status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d rows", map->m);
+    else
+      project(p, map, rows, x.A, x.b, size);
+    free(size);
+    memcpy(out->family, q->family, sizeof out->family);
+    out->classes = q->classes & (PERP_CLASS_SOLVABLE | PERP_CLASS_UNSOLVABLE | PERP_CLASS_PSD);
+    if (status == PERP_OK && q->provenance != NULL)
+      status = perp_lcp_problem_note(ctx, out, "%s; pure LCP", q->provenance);
+  }
+  free(rows);
+  if (status != PERP_OK) {
+    perp_lcp_problem_free(out);
+    perp_lcp_map_free(map);
+    return status;
+  }
+  *out_map = map;
+  return PERP_OK;
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading whole files, telling their kind, and words and numbers with their line. */
+#include "solvers/lcp/io/io.h"
+
+#include "solvers/lcp/io/io_scan.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words --------------------------------------------------------------------------------------------- */
+
+perp_status perp_scan_open(perp_ctx *ctx, const char *name, const char *data, size_t size,
+                           char comment, perp_scan *t)
+{
+  *t = (perp_scan){ .ctx = ctx,
+                    .name = name,
+                    .begin = data,
+                    .at = data,
+                    .end = data + size,
+                    .line = 1,
+                    .word_line = 1,
+                    .comment = comment };
+  t->c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (t->c == (locale_t)0) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a locale");
+  return PERP_OK;
+}
+
+void perp_scan_close(perp_scan *t)
+{
+  if (t->c != (locale_t)0) freelocale(t->c);
+  t->c = (locale_t)0;
+}
+
+perp_status perp_scan_fail(perp_scan *t, int line, const char *fmt, ...)
+{
+  char text[300];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  return PERP_FAIL(t->ctx, PERP_ERR_FORMAT, "%s:%d: %s", t->name, line, text);
+}
+
+static bool blank(char c)
+{
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';
+}
+
+static void skip_blanks(perp_scan *t)
+{
+  for (; t->at < t->end; t->at++) {
+    if (t->comment != 0 && *t->at == t->comment) {
+      while (t->at < t->end && *t->at != '\n') t->at++;
+      if (t->at == t->end) return;
+    }
+    if (!blank(*t->at)) return;
+    t->line += *t->at == '\n';
+  }
+}
+
+bool perp_scan_word(perp_scan *t, char *word, size_t size)
+{
+  size_t n = 0;
+  skip_blanks(t);
+  t->word_line = t->line;
+  if (t->at == t->end) return false;
+  for (; t->at < t->end && !blank(*t->at) && !(t->comment != 0 && *t->at == t->comment); t->at++)
+    if (n + 1 < size) /* unprintable bytes would spoil a terminal */
+      word[n++] = isprint((unsigned char)*t->at) ? *t->at : '?';
+  word[n] = '\0';
+  return true;
+}
+
+bool perp_scan_at_line_end(const perp_scan *t)
+{
+  const char *p = t->at;
+  while (p < t->end && *p != '\n' && blank(*p)) p++;
+  return p == t->end || *p == '\n' || (t->comment != 0 && *p == t->comment);
+}
+
+void perp_scan_rest(perp_scan *t, char *buf, size_t size)
+{
+  size_t n = 0;
+  while (t->at < t->end && *t->at != '\n' && blank(*t->at)) t->at++;
+  for (; t->at < t->end && *t->at != '\n'; t->at++)
+    if (n + 1 < size) buf[n++] = iscntrl((unsigned char)*t->at) ? ' ' : *t->at;
+  while (n > 0 && buf[n - 1] == ' ') n--;
+  buf[n] = '\0';
+}
+
+void perp_scan_skip_line(perp_scan *t)
+{
+  while (t->at < t->end && *t->at != '\n') t->at++;
+}
+
+enum { WORD = 128 };
+
+/* The last line that has something on it. */
+static int last_line(const perp_scan *t)
+{
+  const char *p = t->at;
+  return t->line - (p > t->begin && p[-1] == '\n');
+}
+
+perp_status perp_scan_int(perp_scan *t, const char *what, int least, int most, int *value)
+{
+  char word[WORD], *end;
+  if (!perp_scan_word(t, word, sizeof word))
+    return perp_scan_fail(t, last_line(t), "end of file where %s is expected", what);
+  if (strlen(word) == WORD - 1) /* it may have been cut */
+    return perp_scan_fail(t, t->word_line, "%s must be an integer, got '%.40s...'", what, word);
+  errno = 0;
+  long long v = strtoll(word, &end, 10);
+  if (end == word || *end != '\0')
+    return perp_scan_fail(t, t->word_line, "%s must be an integer, got '%.40s'", what, word);
+  if (errno != 0 || v < least || v > most)
+    return perp_scan_fail(t, t->word_line, "%s must be in [%d, %d], got %.40s", what, least, most,
+                          word);
+  *value = (int)v;
+  return PERP_OK;
+}
+
+static perp_status number(perp_scan *t, const char *what, bool infinite, double *value)
+{
+  char word[WORD], *end;
+  if (!perp_scan_word(t, word, sizeof word))
+    return perp_scan_fail(t, last_line(t), "end of file where %s is expected", what);
+  if (strlen(word) == WORD - 1) /* it may have been cut */
+    return perp_scan_fail(t, t->word_line, "%s must be a number, got '%.40s...'", what, word);
+  double v = strtod_l(word, &end, t->c);
+  if (end == word || *end != '\0')
+    return perp_scan_fail(t, t->word_line, "%s must be a number, got '%.40s'", what, word);
+  if (isnan(v)) return perp_scan_fail(t, t->word_line, "%s is NaN", what);
+  bool spelled = strpbrk(word, "nN") != NULL; /* "inf", not an overflow */
+  if (isinf(v) && !(infinite && spelled))
+    return perp_scan_fail(t, t->word_line, "%s must be finite, got %.40s%s", what, word,
+                          spelled ? "" : ", beyond the range of a double");
+  *value = v;
+  return PERP_OK;
+}
+
+perp_status perp_scan_real(perp_scan *t, const char *what, double *value)
+{
+  return number(t, what, false, value);
+}
+
+perp_status perp_scan_bound(perp_scan *t, const char *what, double *value)
+{
+  return number(t, what, true, value);
+}
+
+perp_status perp_scan_reals(perp_scan *t, const char *what, size_t n, double *x)
+{
+  for (size_t i = 0; i < n; i++) PERP_TRY(perp_scan_real(t, what, &x[i]));
+  return PERP_OK;
+}
+
+perp_status perp_scan_afford(perp_scan *t, const char *what, double count)
+{
+  double room = (double)(t->end - t->at + 1) / 2;
+  if (count <= room) return PERP_OK;
+  int line = t->line;
+  for (const char *p = t->at; p < t->end; p++) line += *p == '\n' && p + 1 < t->end;
+  return perp_scan_fail(t, line, "the file ends too early: %.10g numbers are left of %s", count,
+                        what);
+}
+
+/* ---- whole files -------------------------------------------------------------------------------------------- */
+
+static perp_status load(perp_ctx *ctx, const char *path, char **data, size_t *size)
+{
+  bool standard = strcmp(path, "-") == 0;
+  FILE *f = standard ? stdin : fopen(path, "rb");
+  *data = NULL;
+  *size = 0;
+  if (f == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
+  size_t room = 0;
+  perp_status status = PERP_OK;
+  for (;;) {
+    if (*size == room) {
+      room = room > 0 ? 2 * room : 1 << 16;
+      char *more = realloc(*data, room);
+      if (more == NULL) {
+        status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for the file", path);
+        break;
+      }
+      *data = more;
+    }
+    size_t got = fread(*data + *size, 1, room - *size, f);
+    *size += got;
+    if (got == 0) break;
+  }
+  if (status == PERP_OK && ferror(f))
+    status = PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
+  if (!standard) fclose(f);
+  if (status != PERP_OK) {
+    free(*data);
+    *data = NULL;
+  }
+  return status;
+}
+
+static bool starts(const char *data, size_t size, const char *with)
+{
+  size_t n = strlen(with);
+  return size >= n && memcmp(data, with, n) == 0;
+}
+
+static const char hdf5_magic[] = "\211HDF\r\n\032\n";
+
+/* What was read makes sense and is finite: entries of one place add up, and the sum can overflow. */
+static perp_status check(perp_ctx *ctx, const char *name, int line, const perp_lcp_problem *p)
+{
+  bool finite = true;
+  perp_ctx why;
+  perp_ctx_init(&why);
+  if (perp_lcp_check(&why, &p->p, &finite) != PERP_OK)
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: %s", name, line, why.msg);
+  if (!finite)
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: an entry of A or b overflows", name, line);
+  return PERP_OK;
+}
+
+/* Text formats.  companion: the second file of a Matrix Market pair, NULL when there is none. */
+static perp_status read_text(perp_ctx *ctx, const char *name, const char *data, size_t size,
+                             const char *companion, size_t companion_size,
+                             const char *companion_name, perp_lcp_problem *out)
+{
+  perp_scan t;
+  *out = (perp_lcp_problem){ 0 };
+  bool own = starts(data, size, "perp-lcp"), mtx = starts(data, size, "%%MatrixMarket");
+  size_t lead = 0;
+  while (lead < size && blank(data[lead])) lead++;
+  bool json = lead < size && data[lead] == '{';
+  if (size == 0) return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: the file is empty", name);
+  PERP_TRY(perp_scan_open(ctx, name, data, size, own ? '#' : mtx ? '%' : '\0', &t));
+  perp_status status = own   ? perp_lcp_read_own(&t, out)
+                       : mtx ? perp_lcp_read_mtx(&t, companion, companion_size, companion_name, out)
+                       : json ? perp_lcp_read_json(&t, out)
+                              : perp_lcp_read_dat(&t, out);
+  int line = t.line;
+  perp_scan_close(&t);
+  if (status == PERP_OK) {
+    status = check(ctx, name, line, out);
+  } else if (status == PERP_ERR_NOMEM && ctx != NULL) { /* a size that the machine does not have */
+    char why[sizeof ctx->msg];
+    snprintf(why, sizeof why, "%s", ctx->msg);
+    status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: %s", name, line, why);
+  }
+  if (status != PERP_OK) perp_lcp_problem_free(out);
+  return status;
+}
+
+perp_status perp_lcp_read_memory(perp_ctx *ctx, const char *name, const char *data, size_t size,
+                                 perp_lcp_problem *out)
+{
+  return read_text(ctx, name, data, size, NULL, 0, NULL, out);
+}
+
+perp_status perp_lcp_read(perp_ctx *ctx, const char *path, perp_lcp_problem *out)
+{
+  char *data, *second = NULL, *name = NULL;
+  size_t size, second_size = 0;
+  *out = (perp_lcp_problem){ 0 };
+  PERP_TRY(load(ctx, path, &data, &size));
+  const char *shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
+  perp_status status = PERP_OK;
+  if (starts(data, size, hdf5_magic)) {
+    status = perp_lcp_read_fclib(ctx, path, out);
+    if (status == PERP_OK) status = check(ctx, path, 1, out);
+    if (status != PERP_OK) perp_lcp_problem_free(out);
+    free(data);
+    return status;
+  }
+  size_t length = strlen(path);
+  if (starts(data, size, "%%MatrixMarket") && length > 4 &&
+      strcmp(path + length - 4, ".mtx") == 0) {
+    if (asprintf(&name, "%.*s_b.mtx", (int)(length - 4), path) < 0) {
+      free(data);
+      return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a file name");
+    }
+    if (load(NULL, name, &second, &second_size) != PERP_OK) second = NULL;
+  }
+  status = read_text(ctx, shown, data, size, second, second_size, name, out);
+  free(data);
+  free(second);
+  free(name);
+  return status;
+}
+
+/* ---- vectors --------------------------------------------------------------------------------------------------- */
+
+perp_status perp_lcp_read_vector_memory(perp_ctx *ctx, const char *name, const char *data,
+                                        size_t size, int n, double *x)
+{
+  perp_scan t;
+  char *copy = NULL;
+  const char *from = data;
+  size_t left = size;
+  /* JSON: the numbers of the "lambda" array, as perp lcp solve --json writes it */
+  static const char key[] = "\"lambda\"";
+  const char *found = memmem(data, size, key, sizeof key - 1);
+  int line = 1;
+  if (found != NULL && memchr(data, '{', size) != NULL) {
+    const char *end = data + size, *open = memchr(found, '[', (size_t)(end - found));
+    const char *close = open != NULL ? memchr(open, ']', (size_t)(end - open)) : NULL;
+    if (close == NULL) return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: no lambda array", name);
+    for (const char *p = data; p < open; p++) line += *p == '\n';
+    left = (size_t)(close - open) - 1;
+    copy = malloc(left + 1);
+    if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d numbers", n);
+    for (size_t i = 0; i < left; i++) {
+      char c = open[1 + i];
+      copy[i] = c == ',' || c == '"' ? ' ' : c;
+    }
+    from = copy;
+  }
+  perp_status status = perp_scan_open(ctx, name, from, left, '#', &t);
+  if (status == PERP_OK) {
+    char word[2];
+    t.line = line;
+    status = perp_scan_reals(&t, "lambda", (size_t)n, x);
+    if (status == PERP_OK && perp_scan_word(&t, word, sizeof word))
+      status = perp_scan_fail(&t, t.word_line, "more than n = %d numbers", n);
+    perp_scan_close(&t);
+  }
+  free(copy);
+  return status;
+}
+
+perp_status perp_lcp_read_vector(perp_ctx *ctx, const char *path, int n, double *x)
+{
+  char *data;
+  size_t size;
+  PERP_TRY(load(ctx, path, &data, &size));
+  perp_status status = perp_lcp_read_vector_memory(ctx, strcmp(path, "-") == 0 ? "<stdin>" : path,
+                                                   data, size, n, x);
+  free(data);
+  return status;
+}

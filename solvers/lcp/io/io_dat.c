@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Siconos text files: LCP, MLCP, relay, FC2D, FC3D and global FC2D, FC3D.
+ *
+ * They have no keyword.  A matrix is `storage` (0 dense, 1 blocks, 2 sparse), rows, columns, and
+ *   dense   rows and columns once more, then the numbers in column-major order: a line of text is a COLUMN
+ *   blocks  number of blocks, block rows, block columns, their cumulated sizes, sizes of two index arrays, the
+ *           arrays (compressed block rows), then each block's number and its entries, column-major
+ *   sparse  origin (1 triplets, 2 columns, 3 rows), a banner line, "[triplet: ]m-by-n, nzmax: X nnz: Y", then
+ *           "i j : x" lines, or "col j : locations a to b" followed by "i : x" lines
+ *
+ *   LCP     n, A, b                                         w = A z + b
+ *   relay   n, A, b, lo, hi
+ *   MLCP    two flags, n, m, block starts, block types (0 equality, 1 complementarity), A, b, more
+ *   FC      dimension, contacts, W, q, mu                   u = W r + q, rows N, T (, S) of each contact
+ *   global  dimension, contacts, M, H, f, b, mu             M v = H r + f,  u = H'v + b
+ *
+ * Which one it is follows from the first numbers; where several fit, the first that reads to the end. */
+#include "solvers/lcp/io/io_scan.h"
+
+#include <lapacke.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct matrix {
+  int rows, columns;
+  double *a; /* column-major */
+};
+
+static perp_status make(perp_scan *t, struct matrix *m)
+{
+  m->a = perp_lcp_zeroed((double)m->rows * m->columns, sizeof *m->a);
+  if (m->a == NULL)
+    return perp_scan_fail(t, t->word_line, "a matrix of %d x %d does not fit memory", m->rows,
+                          m->columns);
+  return PERP_OK;
+}
+
+static perp_status read_dense(perp_scan *t, struct matrix *m)
+{
+  int rows, columns;
+  PERP_TRY(perp_scan_int(t, "the number of rows", 0, INT_MAX, &rows));
+  PERP_TRY(perp_scan_int(t, "the number of columns", 0, INT_MAX, &columns));
+  if (rows != m->rows || columns != m->columns)
+    return perp_scan_fail(t, t->word_line, "a dense matrix of %d x %d in one of %d x %d", rows,
+                          columns, m->rows, m->columns);
+  PERP_TRY(perp_scan_afford(t, "the matrix", (double)rows * columns));
+  PERP_TRY(make(t, m));
+  return perp_scan_reals(t, "an entry of the matrix", (size_t)rows * (size_t)columns, m->a);
+}
+
+/* Cumulated sizes that end at `total`; start [count + 1] out. */
+static perp_status read_starts(perp_scan *t, const char *what, int count, int total, int *start)
+{
+  start[0] = 0;
+  for (int k = 0; k < count; k++) PERP_TRY(perp_scan_int(t, what, start[k], total, &start[k + 1]));
+  if (start[count] != total)
+    return perp_scan_fail(t, t->word_line, "%s end at %d, not at %d", what, start[count], total);
+  return PERP_OK;
+}
+
+static perp_status read_block_arrays(perp_scan *t, struct matrix *m, int blocks, int nr, int nc,
+                                     int *rs, int *cs)
+{
+  int filled1, filled2, number;
+  PERP_TRY(read_starts(t, "block rows", nr, m->rows, rs));
+  PERP_TRY(read_starts(t, "block columns", nc, m->columns, cs));
+  PERP_TRY(perp_scan_int(t, "the size of the first index", 1, nr + 1, &filled1));
+  PERP_TRY(perp_scan_int(t, "the size of the second index", blocks, blocks, &filled2));
+  int *index1 = calloc((size_t)filled1 + 1, sizeof *index1);
+  int *index2 = calloc((size_t)filled2 + 1, sizeof *index2);
+  perp_status status = index1 == NULL || index2 == NULL
+                           ? PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d blocks", blocks)
+                           : PERP_OK;
+  for (int k = 0; k < filled1 && status == PERP_OK; k++)
+    status = perp_scan_int(t, "a block row pointer", k > 0 ? index1[k - 1] : 0, blocks, &index1[k]);
+  if (status == PERP_OK && (index1[0] != 0 || index1[filled1 - 1] != blocks))
+    status = perp_scan_fail(t, t->word_line, "the block row pointers do not span all blocks");
+  for (int k = 0; k < filled2 && status == PERP_OK; k++)
+    status = perp_scan_int(t, "a block column", 0, nc - 1, &index2[k]);
+  if (status == PERP_OK) status = make(t, m);
+  for (int r = 0; r + 1 < filled1 && status == PERP_OK; r++)
+    for (int k = index1[r]; k < index1[r + 1] && status == PERP_OK; k++) {
+      status = perp_scan_int(t, "the number of a block", k, k, &number);
+      int c = index2[k];
+      for (int j = cs[c]; j < cs[c + 1] && status == PERP_OK; j++)
+        for (int i = rs[r]; i < rs[r + 1] && status == PERP_OK; i++)
+          status = perp_scan_real(t, "an entry of a block",
+                                  &m->a[(size_t)i + (size_t)j * (size_t)m->rows]);
+    }
+  free(index1);
+  free(index2);
+  return status;
+}
+
+static perp_status read_blocks(perp_scan *t, struct matrix *m)
+{
+  int blocks, nr, nc;
+  PERP_TRY(perp_scan_int(t, "the number of blocks", 0, INT_MAX, &blocks));
+  PERP_TRY(perp_scan_int(t, "the number of block rows", 0, m->rows, &nr));
+  PERP_TRY(perp_scan_int(t, "the number of block columns", 0, m->columns, &nc));
+  PERP_TRY(perp_scan_afford(t, "the blocks", 2.0 * blocks + nr + nc));
+  int *rs = calloc((size_t)nr + 1, sizeof *rs), *cs = calloc((size_t)nc + 1, sizeof *cs);
+  perp_status status = rs == NULL || cs == NULL
+                           ? PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d blocks", blocks)
+                           : read_block_arrays(t, m, blocks, nr, nc, rs, cs);
+  free(rs);
+  free(cs);
+  return status;
+}
+
+/* The word after a label, e.g. "nnz: 12" or "12," */
+static perp_status labelled_int(perp_scan *t, const char *label, int most, int *value)
+{
+  char word[64];
+  int line = t->line;
+  while (perp_scan_word(t, word, sizeof word) && t->word_line <= line + 1) {
+    if (strcmp(word, label) != 0) continue;
+    if (!perp_scan_word(t, word, sizeof word)) break;
+    char *end;
+    long v = strtol(word, &end, 10);
+    if (end != word && (*end == '\0' || *end == ',') && v >= 0 && v <= most) {
+      *value = (int)v;
+      return PERP_OK;
+    }
+    break;
+  }
+  return perp_scan_fail(t, t->word_line, "no '%s' with a number", label);
+}
+
+static perp_status expect(perp_scan *t, const char *what)
+{
+  char word[64];
+  if (!perp_scan_word(t, word, sizeof word)) word[0] = '\0';
+  if (strcmp(word, what) != 0)
+    return perp_scan_fail(t, t->word_line, "expected '%s', got '%s'", what, word);
+  return PERP_OK;
+}
+
+static perp_status read_sparse(perp_scan *t, struct matrix *m)
+{
+  int origin, entries = 0, i, j, first, last;
+  double v;
+  PERP_TRY(perp_scan_int(t, "the origin of a sparse matrix", 1, 3, &origin));
+  char banner[16];
+  if (!perp_scan_word(t, banner, sizeof banner) || strcmp(banner, "CSparse") != 0)
+    return perp_scan_fail(t, t->word_line, "expected the banner of CSparse");
+  perp_scan_skip_line(t);
+  PERP_TRY(labelled_int(t, "nnz:", INT_MAX, &entries));
+  perp_scan_skip_line(t); /* the 1-norm */
+  PERP_TRY(perp_scan_afford(t, "the entries", 2.0 * entries));
+  PERP_TRY(make(t, m));
+  size_t ld = (size_t)m->rows;
+  if (origin == 1) {
+    for (int k = 0; k < entries; k++) {
+      PERP_TRY(perp_scan_int(t, "a row index", 0, m->rows - 1, &i));
+      PERP_TRY(perp_scan_int(t, "a column index", 0, m->columns - 1, &j));
+      PERP_TRY(expect(t, ":"));
+      PERP_TRY(perp_scan_real(t, "an entry", &v));
+      m->a[(size_t)i + (size_t)j * ld] += v; /* triplets of one place add up */
+    }
+    return PERP_OK;
+  }
+  int outer = origin == 2 ? m->columns : m->rows, inner = origin == 2 ? m->rows : m->columns;
+  for (int c = 0; c < outer; c++) {
+    PERP_TRY(expect(t, "col"));
+    PERP_TRY(perp_scan_int(t, "a column", c, c, &j));
+    PERP_TRY(expect(t, ":"));
+    PERP_TRY(expect(t, "locations"));
+    PERP_TRY(perp_scan_int(t, "a location", 0, INT_MAX, &first));
+    PERP_TRY(expect(t, "to"));
+    PERP_TRY(perp_scan_int(t, "a location", first - 1, entries, &last));
+    for (int k = first; k <= last; k++) {
+      PERP_TRY(perp_scan_int(t, "an index", 0, inner - 1, &i));
+      PERP_TRY(expect(t, ":"));
+      PERP_TRY(perp_scan_real(t, "an entry", &v));
+      m->a[origin == 2 ? (size_t)i + (size_t)c * ld : (size_t)c + (size_t)i * ld] += v;
+    }
+  }
+  return PERP_OK;
+}
+
+static perp_status read_matrix(perp_scan *t, struct matrix *m)
+{
+  int storage;
+  *m = (struct matrix){ 0 };
+  PERP_TRY(perp_scan_int(t, "the storage of a matrix", 0, 2, &storage));
+  PERP_TRY(perp_scan_int(t, "the number of rows", 0, INT_MAX, &m->rows));
+  PERP_TRY(perp_scan_int(t, "the number of columns", 0, INT_MAX, &m->columns));
+  perp_status status = storage == 0   ? read_dense(t, m)
+                       : storage == 1 ? read_blocks(t, m)
+                                      : read_sparse(t, m);
+  if (status != PERP_OK) {
+    free(m->a);
+    m->a = NULL;
+  }
+  return status;
+}
+
+/* ---- the kinds ------------------------------------------------------------------------------------------ */
+
+/* A square matrix of n rows into a new problem. */
+static perp_status square_problem(perp_scan *t, int n, unsigned parts, perp_lcp_problem *out)
+{
+  struct matrix m;
+  PERP_TRY(read_matrix(t, &m));
+  perp_status status = PERP_OK;
+  if (m.rows != n || m.columns != n)
+    status = perp_scan_fail(t, t->word_line, "the matrix is %d x %d but n = %d", m.rows, m.columns,
+                            n);
+  if (status == PERP_OK) status = perp_scan_afford(t, "q", n);
+  if (status == PERP_OK) status = perp_lcp_problem_new(t->ctx, n, parts | PERP_PART_A, out);
+  if (status == PERP_OK && n > 0)
+    memcpy(perp_lcp_edit(out).A, m.a, (size_t)n * (size_t)n * sizeof *m.a);
+  free(m.a);
+  return status;
+}
+
+/* Are there `count` more numbers?  Does not move. */
+static bool numbers_follow(perp_scan t, int count)
+{
+  char word[64], *end;
+  for (int k = 0; k < count; k++) {
+    if (!perp_scan_word(&t, word, sizeof word)) return false;
+    strtod_l(word, &end, t.c);
+    if (end == word || *end != '\0') return false;
+  }
+  return true;
+}
+
+static perp_status read_lcp(perp_scan *t, perp_lcp_problem *out)
+{
+  int n;
+  PERP_TRY(perp_scan_int(t, "n", 1, INT_MAX, &n));
+  PERP_TRY(square_problem(t, n, PERP_PART_BOUNDS, out));
+  perp_lcp_arrays x = perp_lcp_edit(out);
+  PERP_TRY(perp_scan_reals(t, "q", (size_t)n, x.b));
+  snprintf(out->family, sizeof out->family, "siconos-lcp");
+  if (n > INT_MAX / 2 || !numbers_follow(*t, 2 * n)) { /* free text may follow */
+    out->p.lo = out->p.hi = NULL;
+    return PERP_OK;
+  }
+  for (int i = 0; i < n; i++) PERP_TRY(perp_scan_bound(t, "lb", &x.lo[i]));
+  for (int i = 0; i < n; i++) {
+    PERP_TRY(perp_scan_bound(t, "ub", &x.hi[i]));
+    if (!(x.lo[i] <= x.hi[i]))
+      return perp_scan_fail(t, t->word_line, "row %d: lb = %g, ub = %g", i, x.lo[i], x.hi[i]);
+  }
+  snprintf(out->family, sizeof out->family, "siconos-relay");
+  return PERP_OK;
+}
+
+static perp_status read_mlcp(perp_scan *t, perp_lcp_problem *out)
+{
+  enum { MOST = 64 };
+  int flag, n, m, start[MOST + 1], blocks = 0, equalities = 0;
+  bool equality[MOST];
+  PERP_TRY(perp_scan_int(t, "the first storage flag", 0, 1, &flag));
+  PERP_TRY(perp_scan_int(t, "the second storage flag", 0, 1, &flag));
+  PERP_TRY(perp_scan_int(t, "the number of equalities", 0, INT_MAX / 2, &n));
+  PERP_TRY(perp_scan_int(t, "the number of complementarities", 0, INT_MAX / 2, &m));
+  if (n + m == 0) return perp_scan_fail(t, t->word_line, "no rows");
+  PERP_TRY(perp_scan_int(t, "the first block start", 0, 0, &start[0]));
+  while (start[blocks] < n + m) {
+    if (blocks == MOST) return perp_scan_fail(t, t->line, "more than %d blocks", MOST);
+    PERP_TRY(perp_scan_int(t, "a block start", start[blocks] + 1, n + m, &start[blocks + 1]));
+    blocks++;
+  }
+  for (int k = 0; k < blocks; k++) {
+    PERP_TRY(perp_scan_int(t, "a block type", 0, 1, &flag));
+    equality[k] = flag == 0;
+    if (flag == 0) equalities += start[k + 1] - start[k];
+  }
+  if (equalities != n)
+    return perp_scan_fail(t, t->word_line, "the blocks have %d equalities but n = %d", equalities,
+                          n);
+  PERP_TRY(square_problem(t, n + m, PERP_PART_BOUNDS, out));
+  perp_lcp_arrays x = perp_lcp_edit(out);
+  PERP_TRY(perp_scan_reals(t, "q", (size_t)(n + m), x.b));
+  for (int k = 0; k < blocks; k++)
+    for (int i = start[k]; equality[k] && i < start[k + 1]; i++) x.lo[i] = -HUGE_VAL;
+  snprintf(out->family, sizeof out->family, "siconos-mlcp");
+  return PERP_OK;
+}
+
+static perp_status read_mu(perp_scan *t, int nc, double *mu)
+{
+  for (int c = 0; c < nc; c++) {
+    PERP_TRY(perp_scan_real(t, "mu", &mu[c]));
+    if (mu[c] < 0) return perp_scan_fail(t, t->word_line, "mu must be >= 0, got %g", mu[c]);
+  }
+  return PERP_OK;
+}
+
+static perp_status read_fc(perp_scan *t, perp_lcp_problem *out)
+{
+  int dim, nc;
+  struct matrix W;
+  PERP_TRY(perp_scan_int(t, "the dimension", 2, 3, &dim));
+  PERP_TRY(perp_scan_int(t, "the number of contacts", 0, INT_MAX / 3, &nc));
+  PERP_TRY(read_matrix(t, &W));
+  int m = dim * nc;
+  double *q = NULL;
+  perp_status status = PERP_OK;
+  if (W.rows != m || W.columns != m)
+    status = perp_scan_fail(t, t->word_line, "W is %d x %d, but %d contacts have %d rows", W.rows,
+                            W.columns, nc, m);
+  if (status == PERP_OK) status = perp_scan_afford(t, "q and mu", (double)m + nc);
+  if (status == PERP_OK) {
+    q = calloc((size_t)m + (size_t)nc + 1, sizeof *q);
+    if (q == NULL) status = PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d contacts", nc);
+  }
+  if (status == PERP_OK) status = perp_scan_reals(t, "q", (size_t)m, q);
+  if (status == PERP_OK) status = read_mu(t, nc, q + m);
+  if (status == PERP_OK) status = perp_lcp_friction_problem(t->ctx, dim, nc, W.a, q, q + m, out);
+  free(q);
+  free(W.a);
+  if (status == PERP_OK) snprintf(out->family, sizeof out->family, "siconos-fc%dd", dim);
+  return status;
+}
+
+static perp_status read_global_vectors(perp_scan *t, int dim, int nc, struct matrix *M,
+                                       struct matrix *H, perp_lcp_problem *out)
+{
+  int dof = M->rows, m = dim * nc;
+  if (M->columns != dof || H->rows != dof || H->columns != m)
+    return perp_scan_fail(t, t->word_line, "M is %d x %d and H is %d x %d with %d contacts",
+                          M->rows, M->columns, H->rows, H->columns, nc);
+  PERP_TRY(perp_scan_afford(t, "f, b and mu", (double)dof + m + nc));
+  double *f = calloc((size_t)dof + (size_t)m + (size_t)nc + 1, sizeof *f);
+  if (f == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d contacts", nc);
+  double *b = f + dof, *mu = b + m;
+  perp_status status = perp_scan_reals(t, "q", (size_t)dof, f);
+  if (status == PERP_OK) status = perp_scan_reals(t, "b", (size_t)m, b);
+  if (status == PERP_OK) status = read_mu(t, nc, mu);
+  int line = t->word_line;
+  if (status == PERP_OK) {
+    status = perp_lcp_condense(t->ctx, dim, nc, dof, M->a, H->a, f, b, mu, out);
+    if (status == PERP_ERR_FORMAT) status = perp_scan_fail(t, line, "M is singular");
+  }
+  free(f);
+  return status;
+}
+
+static perp_status read_global(perp_scan *t, perp_lcp_problem *out)
+{
+  int dim, nc;
+  struct matrix M, H;
+  PERP_TRY(perp_scan_int(t, "the dimension", 2, 3, &dim));
+  PERP_TRY(perp_scan_int(t, "the number of contacts", 0, INT_MAX / 3, &nc));
+  PERP_TRY(read_matrix(t, &M));
+  perp_status status = read_matrix(t, &H);
+  if (status == PERP_OK) {
+    status = read_global_vectors(t, dim, nc, &M, &H, out);
+    free(H.a);
+  }
+  free(M.a);
+  if (status == PERP_OK) snprintf(out->family, sizeof out->family, "siconos-global-fc%dd", dim);
+  return status;
+}
+
+/* ---- which kind ------------------------------------------------------------------------------------------ */
+
+static const struct kind {
+  const char *name;
+  perp_status (*read)(perp_scan *t, perp_lcp_problem *out);
+} kinds[] = {
+  { "global", read_global }, { "fc", read_fc }, { "lcp", read_lcp }, { "mlcp", read_mlcp }
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+/* Do the first numbers allow this kind?  v: the first six, -1 where there are fewer. */
+static bool plausible(int kind, const int *v)
+{
+  bool contacts = (v[0] == 2 || v[0] == 3) && v[1] >= 0 && v[2] >= 0 && v[2] <= 2;
+  switch (kind) {
+  case 0:
+    return contacts && v[3] == v[4];
+  case 1:
+    return contacts && v[3] == v[4] && (int64_t)v[0] * v[1] == v[3];
+  case 2:
+    return v[0] > 0 && v[1] >= 0 && v[1] <= 2 && v[2] == v[0] && v[3] == v[0];
+  default:
+    return v[0] >= 0 && v[0] <= 1 && v[1] >= 0 && v[1] <= 1 && v[2] >= 0 && v[3] >= 0 && v[4] == 0;
+  }
+}
+
+perp_status perp_lcp_read_dat(perp_scan *t, perp_lcp_problem *out)
+{
+  perp_scan ahead = *t;
+  perp_ctx scratch;
+  int v[6];
+  ahead.ctx = NULL;
+  for (int k = 0; k < 6; k++)
+    if (perp_scan_int(&ahead, "", 0, INT_MAX, &v[k]) != PERP_OK) {
+      if (k == 0)
+        return perp_scan_fail(
+            t, 1, "not a problem file (perp-lcp, Matrix Market, fclib HDF5 or Siconos)");
+      for (; k < 6; k++) v[k] = -1;
+    }
+  if (v[0] == 5) return perp_scan_fail(t, 1, "rolling friction (dimension 5) is not supported");
+  /* the first kind that reads to the end; else the complaint of the one that came furthest */
+  const char *furthest = NULL;
+  perp_scan start = *t;
+  perp_status worst = PERP_ERR_FORMAT;
+  for (int k = 0; k < KINDS; k++) {
+    if (!plausible(k, v)) continue;
+    perp_ctx_init(&scratch);
+    perp_scan attempt = start;
+    attempt.ctx = &scratch;
+    perp_status status = kinds[k].read(&attempt, out);
+    if (status == PERP_OK) {
+      t->at = attempt.at;
+      t->line = attempt.line;
+      return PERP_OK;
+    }
+    perp_lcp_problem_free(out);
+    if (furthest == NULL || attempt.at > furthest) {
+      furthest = attempt.at;
+      worst = PERP_FAIL(t->ctx, status, "%s", scratch.msg);
+      t->line = attempt.line;
+    }
+  }
+  if (furthest == NULL)
+    return perp_scan_fail(
+        t, 1, "%s",
+        "not a problem file: the first numbers fit no Siconos LCP, MLCP, relay or "
+        "friction problem");
+  return worst;
+}
+
+/* ---- friction problems, shared with fclib ------------------------------------------------------------------- */
+
+perp_status perp_lcp_friction_problem(perp_ctx *ctx, int dim, int nc, const double *W,
+                                      const double *q, const double *mu, perp_lcp_problem *out)
+{
+  int m = dim * nc;
+  unsigned parts = PERP_PART_A | PERP_PART_FRICTION | (dim == 3 ? PERP_PART_CONE : 0u);
+  PERP_TRY(perp_lcp_problem_new(ctx, m, parts, out));
+  perp_lcp_arrays x = perp_lcp_edit(out);
+  if (m > 0) memcpy(x.A, W, (size_t)m * (size_t)m * sizeof *x.A);
+  if (m > 0) memcpy(x.b, q, (size_t)m * sizeof *x.b);
+  for (int c = 0; c < nc; c++)
+    for (int k = 1; k < dim; k++) {
+      x.fric_of[dim * c + k] = dim * c;
+      x.mu[dim * c + k] = mu[c];
+      if (k == 1 && dim == 3) x.cone[dim * c + 1] = 1;
+    }
+  return PERP_OK;
+}
+
+perp_status perp_lcp_condense(perp_ctx *ctx, int dim, int nc, int dof, double *M, double *H,
+                              double *f, const double *b, const double *mu, perp_lcp_problem *out)
+{
+  int m = dim * nc;
+  size_t nd = (size_t)dof, nm = (size_t)m;
+  lapack_int *pivot = calloc(nd + 1, sizeof *pivot);
+  double *X = perp_lcp_zeroed((double)dof * m, sizeof *X);
+  double *W = perp_lcp_zeroed((double)m * m, sizeof *W);
+  double *q = calloc(nm + 1, sizeof *q);
+  perp_status status = PERP_OK;
+  if (pivot == NULL || X == NULL || W == NULL || q == NULL)
+    status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", nc);
+  /* X = M^-1 H, f <- M^-1 f */
+  if (status == PERP_OK && dof > 0) {
+    memcpy(X, H, nd * nm * sizeof *X);
+    lapack_int info = LAPACKE_dgetrf(LAPACK_COL_MAJOR, dof, dof, M, dof, pivot);
+    for (size_t i = 0; i < nd && info == 0; i++) info = !isfinite(M[i + i * nd]);
+    if (info != 0) status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "M is singular");
+    if (status == PERP_OK && m > 0)
+      LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'N', dof, m, M, dof, pivot, X, dof);
+    if (status == PERP_OK) LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'N', dof, 1, M, dof, pivot, f, dof);
+  }
+  if (status == PERP_OK) {
+    for (size_t j = 0; j < nm; j++) {
+      for (size_t i = 0; i < nm; i++)
+        for (size_t k = 0; k < nd; k++) W[i + j * nm] += H[k + i * nd] * X[k + j * nd];
+      q[j] = b[j];
+      for (size_t k = 0; k < nd; k++) q[j] += H[k + j * nd] * f[k];
+    }
+    for (size_t k = 0; k < nm * nm && status == PERP_OK; k++)
+      if (!isfinite(W[k])) status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "M is singular");
+    for (size_t k = 0; k < nm && status == PERP_OK; k++)
+      if (!isfinite(q[k])) status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "M is singular");
+  }
+  if (status == PERP_OK) status = perp_lcp_friction_problem(ctx, dim, nc, W, q, mu, out);
+  free(pivot);
+  free(X);
+  free(W);
+  free(q);
+  return status;
+}

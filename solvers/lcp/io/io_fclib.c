@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* fclib HDF5 files: /fclib_local {W, vectors/{q, mu}} and /fclib_global {M, H, vectors/{f, w, mu}}, spacedim.
+ *
+ * A matrix is a group of m, n, nz, nzmax, p, i, x: nz >= 0 triplets (i rows, p columns), -1 compressed
+ * columns, -2 compressed rows.  Local: u = W r + q; global: M v = H r + f, u = H'v + w, condensed on
+ * reading.  Rows of a contact: normal, then tangential.  HDF5 has no lines: messages say file:1 and the
+ * name of the object. */
+#include "solvers/lcp/io/io.h"
+#include "solvers/lcp/io/io_scan.h"
+
+#include <hdf5.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct file {
+  perp_ctx *ctx;
+  const char *path;
+  hid_t id;
+};
+
+#define REFUSE(f, ...) refuse_at((f), __VA_ARGS__)
+__attribute__((format(printf, 2, 3))) static perp_status refuse_at(const struct file *f,
+                                                                   const char *fmt, ...)
+{
+  char text[300];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  return PERP_FAIL(f->ctx, PERP_ERR_FORMAT, "%s:1: %s", f->path, text);
+}
+
+static bool present(const struct file *f, const char *name)
+{
+  /* every group on the way must exist, or HDF5 calls it an error */
+  char part[200];
+  size_t n = strlen(name);
+  if (n >= sizeof part) return false;
+  for (size_t i = 1; i <= n; i++)
+    if (name[i] == '/' || name[i] == '\0') {
+      memcpy(part, name, i);
+      part[i] = '\0';
+      if (H5Lexists(f->id, part, H5P_DEFAULT) <= 0) return false;
+    }
+  return true;
+}
+
+/* count numbers of a dataset; real or int by `type`. */
+static perp_status read_array(const struct file *f, const char *group, const char *name, hid_t type,
+                              size_t count, void *out)
+{
+  char path[200];
+  snprintf(path, sizeof path, "%s/%s", group, name);
+  if (!present(f, path)) return REFUSE(f, "no %s", path);
+  hid_t set = H5Dopen2(f->id, path, H5P_DEFAULT);
+  if (set < 0) return REFUSE(f, "%s is not a dataset", path);
+  hid_t space = H5Dget_space(set), stored = H5Dget_type(set);
+  hssize_t points = H5Sget_simple_extent_npoints(space);
+  H5T_class_t class = H5Tget_class(stored), wanted = H5Tget_class(type);
+  perp_status status = PERP_OK;
+  if (class != wanted && !(class == H5T_INTEGER && wanted == H5T_FLOAT))
+    status = REFUSE(f, "%s has the wrong type", path);
+  else if (points < 0 || (size_t)points != count)
+    status = REFUSE(f, "%s has %lld numbers, not %zu", path, (long long)points, count);
+  else if (count > 0 && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) < 0)
+    status = REFUSE(f, "%s cannot be read", path);
+  H5Tclose(stored);
+  H5Sclose(space);
+  H5Dclose(set);
+  const double *x = out;
+  for (size_t k = 0; status == PERP_OK && wanted == H5T_FLOAT && k < count; k++)
+    if (!isfinite(x[k])) status = REFUSE(f, "%s[%zu] = %g", path, k, x[k]);
+  return status;
+}
+
+static perp_status read_int(const struct file *f, const char *group, const char *name, int least,
+                            int *value)
+{
+  PERP_TRY(read_array(f, group, name, H5T_NATIVE_INT, 1, value));
+  if (*value < least) return REFUSE(f, "%s/%s = %d", group, name, *value);
+  return PERP_OK;
+}
+
+struct matrix {
+  int m, n;
+  double *a;
+};
+
+static perp_status fill(const struct file *f, const char *group, int nz, size_t entries, int *p,
+                        int *i, double *x, struct matrix *out)
+{
+  bool triplets = nz >= 0;
+  int outer = nz == -1 ? out->n : out->m, inner = nz == -1 ? out->m : out->n;
+  size_t pointers = triplets ? entries : (size_t)outer + 1, ld = (size_t)out->m;
+  PERP_TRY(read_array(f, group, "p", H5T_NATIVE_INT, pointers, p));
+  if (!triplets && (p[0] != 0 || p[outer] < 0 || (size_t)p[outer] > entries))
+    return REFUSE(f, "%s/p does not span the entries", group);
+  PERP_TRY(read_array(f, group, "i", H5T_NATIVE_INT, entries, i));
+  PERP_TRY(read_array(f, group, "x", H5T_NATIVE_DOUBLE, entries, x));
+  for (size_t k = 0; triplets && k < entries; k++) {
+    if (i[k] < 0 || i[k] >= out->m || p[k] < 0 || p[k] >= out->n)
+      return REFUSE(f, "%s: entry (%d, %d) of a %d x %d matrix", group, i[k], p[k], out->m, out->n);
+    out->a[(size_t)i[k] + (size_t)p[k] * ld] += x[k];
+  }
+  for (int c = 0; !triplets && c < outer; c++) {
+    if (p[c + 1] < p[c] || (size_t)p[c + 1] > entries)
+      return REFUSE(f, "%s/p is not ascending", group);
+    for (int k = p[c]; k < p[c + 1]; k++) {
+      if (i[k] < 0 || i[k] >= inner) return REFUSE(f, "%s: index %d of %d", group, i[k], inner);
+      size_t at = nz == -1 ? (size_t)i[k] + (size_t)c * ld : (size_t)c + (size_t)i[k] * ld;
+      out->a[at] += x[k];
+    }
+  }
+  return PERP_OK;
+}
+
+/* How many numbers a dataset holds, -1 when there is no such dataset. */
+static hssize_t stored(const struct file *f, const char *group, const char *name)
+{
+  char path[200];
+  snprintf(path, sizeof path, "%s/%s", group, name);
+  hid_t set = present(f, path) ? H5Dopen2(f->id, path, H5P_DEFAULT) : -1;
+  if (set < 0) return -1;
+  hid_t space = H5Dget_space(set);
+  hssize_t points = H5Sget_simple_extent_npoints(space);
+  H5Sclose(space);
+  H5Dclose(set);
+  return points;
+}
+
+/* The size of a vector, which pays for the rows and columns of the matrices. */
+static perp_status read_size(const struct file *f, const char *group, const char *name, int *size)
+{
+  hssize_t points = stored(f, group, name);
+  if (points < 0 || points > INT_MAX - 1) return REFUSE(f, "no vector %s/%s", group, name);
+  *size = (int)points;
+  return PERP_OK;
+}
+
+/* A matrix of m x n. */
+static perp_status read_matrix(const struct file *f, const char *group, int m, int n,
+                               struct matrix *out)
+{
+  int nz, nzmax;
+  *out = (struct matrix){ 0 };
+  PERP_TRY(read_int(f, group, "m", 0, &out->m));
+  PERP_TRY(read_int(f, group, "n", 0, &out->n));
+  if (out->m != m || out->n != n)
+    return REFUSE(f, "%s is %d x %d, the vectors want %d x %d", group, out->m, out->n, m, n);
+  PERP_TRY(read_int(f, group, "nz", -2, &nz));
+  PERP_TRY(read_int(f, group, "nzmax", 0, &nzmax));
+  /* how many entries there are is what is stored, up to nzmax */
+  hssize_t points = stored(f, group, "x");
+  if (points < 0 || points > INT_MAX || (nz >= 0 && points < nz))
+    return REFUSE(f, "%s/x has %lld numbers", group, (long long)points);
+  size_t entries = (size_t)points, outer = (size_t)(nz == -1 ? n : m) + 1;
+  size_t pointers = entries > outer ? entries : outer;
+  int *p = calloc(pointers + 1, sizeof *p), *i = calloc(entries + 1, sizeof *i);
+  double *x = calloc(entries + 1, sizeof *x);
+  out->a = perp_lcp_zeroed((double)m * n, sizeof *out->a);
+  perp_status status = PERP_OK;
+  if (p == NULL || i == NULL || x == NULL || out->a == NULL)
+    status = REFUSE(f, "%s: %d x %d does not fit memory", group, m, n);
+  else
+    status = fill(f, group, nz, entries, p, i, x, out);
+  free(p);
+  free(i);
+  free(x);
+  if (status != PERP_OK) {
+    free(out->a);
+    out->a = NULL;
+  }
+  return status;
+}
+
+static perp_status read_mu(const struct file *f, const char *group, int nc, double *mu)
+{
+  PERP_TRY(read_array(f, group, "mu", H5T_NATIVE_DOUBLE, (size_t)nc, mu));
+  for (int c = 0; c < nc; c++)
+    if (mu[c] < 0) return REFUSE(f, "%s/mu[%d] = %g", group, c, mu[c]);
+  return PERP_OK;
+}
+
+static perp_status read_local(const struct file *f, int dim, perp_lcp_problem *out)
+{
+  struct matrix W;
+  int m = 0;
+  PERP_TRY(read_size(f, "/fclib_local/vectors", "q", &m));
+  if (m % dim != 0) return REFUSE(f, "%d rows in %d dimensions", m, dim);
+  PERP_TRY(read_matrix(f, "/fclib_local/W", m, m, &W));
+  double *q = calloc(2 * (size_t)m + 1, sizeof *q), *mu = q + m;
+  perp_status status = PERP_OK;
+  if (q == NULL) status = REFUSE(f, "no memory for %d rows", m);
+  if (status == PERP_OK)
+    status = read_array(f, "/fclib_local/vectors", "q", H5T_NATIVE_DOUBLE, (size_t)W.m, q);
+  if (status == PERP_OK) status = read_mu(f, "/fclib_local/vectors", W.m / dim, mu);
+  if (status == PERP_OK)
+    status = perp_lcp_friction_problem(f->ctx, dim, W.m / dim, W.a, q, mu, out);
+  free(q);
+  free(W.a);
+  return status;
+}
+
+static perp_status read_global_vectors(const struct file *f, int dim, struct matrix *M,
+                                       struct matrix *H, double *x, perp_lcp_problem *out)
+{
+  int dof = M->m, m = H->n;
+  double *force = x, *w = x + dof, *mu = w + m;
+  const char *group = "/fclib_global/vectors";
+  PERP_TRY(read_array(f, group, "f", H5T_NATIVE_DOUBLE, (size_t)dof, force));
+  PERP_TRY(read_array(f, group, "w", H5T_NATIVE_DOUBLE, (size_t)m, w));
+  PERP_TRY(read_mu(f, group, m / dim, mu));
+  perp_status status = perp_lcp_condense(f->ctx, dim, m / dim, dof, M->a, H->a, force, w, mu, out);
+  return status == PERP_ERR_FORMAT ? REFUSE(f, "M is singular") : status;
+}
+
+static perp_status read_global(const struct file *f, int dim, perp_lcp_problem *out)
+{
+  struct matrix M, H;
+  if (present(f, "/fclib_global/G")) {
+    int columns;
+    PERP_TRY(read_int(f, "/fclib_global/G", "n", 0, &columns));
+    if (columns > 0) return REFUSE(f, "equality constraints (G) are not supported");
+  }
+  int dof = 0, m = 0;
+  PERP_TRY(read_size(f, "/fclib_global/vectors", "f", &dof));
+  PERP_TRY(read_size(f, "/fclib_global/vectors", "w", &m));
+  if (m % dim != 0) return REFUSE(f, "%d rows in %d dimensions", m, dim);
+  PERP_TRY(read_matrix(f, "/fclib_global/M", dof, dof, &M));
+  perp_status status = read_matrix(f, "/fclib_global/H", dof, m, &H);
+  if (status == PERP_OK) {
+    double *x = calloc((size_t)M.m + 2 * (size_t)H.n + 1, sizeof *x);
+    status = x == NULL ? REFUSE(f, "no memory for %d rows", H.n)
+                       : read_global_vectors(f, dim, &M, &H, x, out);
+    free(x);
+    free(H.a);
+  }
+  free(M.a);
+  return status;
+}
+
+static perp_status read_open_file(const struct file *f, perp_lcp_problem *out)
+{
+  int dim;
+  bool local = present(f, "/fclib_local"), global = present(f, "/fclib_global");
+  if (present(f, "/fclib_global_rolling")) return REFUSE(f, "rolling friction is not supported");
+  if (!local && !global) return REFUSE(f, "neither /fclib_local nor /fclib_global");
+  PERP_TRY(read_int(f, local ? "/fclib_local" : "/fclib_global", "spacedim", 2, &dim));
+  if (dim > 3) return REFUSE(f, "spacedim = %d", dim);
+  PERP_TRY(local ? read_local(f, dim, out) : read_global(f, dim, out));
+  snprintf(out->family, sizeof out->family, local ? "fclib-local" : "fclib-global");
+  return PERP_OK;
+}
+
+perp_status perp_lcp_read_fclib(perp_ctx *ctx, const char *path, perp_lcp_problem *out)
+{
+  struct file f = { ctx, path, -1 };
+  H5E_auto2_t handler;
+  void *data;
+  *out = (perp_lcp_problem){ 0 };
+  /* HDF5 prints its errors unless it is told not to; put back afterwards */
+  H5Eget_auto2(H5E_DEFAULT, &handler, &data);
+  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+  f.id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  perp_status status = f.id < 0 ? REFUSE(&f, "a damaged HDF5 file") : read_open_file(&f, out);
+  if (f.id >= 0) H5Fclose(f.id);
+  H5Eset_auto2(H5E_DEFAULT, handler, data);
+  if (status != PERP_OK) perp_lcp_problem_free(out);
+  return status;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------- */
+
+static bool write_array(hid_t at, const char *name, hid_t type, size_t count, const void *x)
+{
+  hsize_t size = count;
+  hid_t space = H5Screate_simple(1, &size, NULL);
+  hid_t set = H5Dcreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  bool ok = set >= 0 && (count == 0 || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0);
+  if (set >= 0) H5Dclose(set);
+  H5Sclose(space);
+  return ok;
+}
+
+static bool write_int(hid_t at, const char *name, int value)
+{
+  return write_array(at, name, H5T_NATIVE_INT, 1, &value);
+}
+
+/* W by compressed columns. */
+static bool write_matrix(hid_t parent, const char *name, int n, const double *a)
+{
+  size_t nn = (size_t)n, count = 0, k = 0;
+  for (size_t i = 0; i < nn * nn; i++) count += a[i] != 0;
+  int *p = calloc(nn + 1, sizeof *p), *row = calloc(count + 1, sizeof *row);
+  double *x = calloc(count + 1, sizeof *x);
+  hid_t g = H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  bool ok = p != NULL && row != NULL && x != NULL && g >= 0;
+  for (size_t j = 0; ok && j < nn; j++) {
+    for (size_t i = 0; i < nn; i++)
+      if (a[i + j * nn] != 0) {
+        row[k] = (int)i;
+        x[k++] = a[i + j * nn];
+      }
+    p[j + 1] = (int)k;
+  }
+  ok = ok && write_int(g, "m", n) && write_int(g, "n", n) && write_int(g, "nz", -1) &&
+       write_int(g, "nzmax", (int)count) && write_array(g, "p", H5T_NATIVE_INT, nn + 1, p) &&
+       write_array(g, "i", H5T_NATIVE_INT, count, row) &&
+       write_array(g, "x", H5T_NATIVE_DOUBLE, count, x);
+  if (g >= 0) H5Gclose(g);
+  free(p);
+  free(row);
+  free(x);
+  return ok;
+}
+
+/* Rows of each contact, or 0 when the problem is not made of contacts alone. */
+static int contact_rows(const perp_lcp *p)
+{
+  if (p->fric_of == NULL || p->n < 2 || p->frozen) return 0;
+  int dim = p->cone != NULL ? 3 : 2;
+  if (p->n % dim != 0) return 0;
+  for (int i = 0; i < p->n; i++) {
+    int k = i % dim;
+    double lo = p->lo != NULL ? p->lo[i] : 0, hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
+    if (k == 0 && (p->fric_of[i] >= 0 || lo != 0 || hi != HUGE_VAL)) return 0;
+    if (k > 0 && p->fric_of[i] != i - k) return 0;
+    if (dim == 3 && p->cone[i] != (k == 1)) return 0;
+  }
+  return dim;
+}
+
+perp_status perp_lcp_write_fclib(perp_ctx *ctx, const perp_lcp_problem *q, const char *path)
+{
+  int dim = contact_rows(&q->p);
+  if (dim == 0)
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "fclib holds contacts of a normal row and one tangential row or one cone only");
+  perp_lcp_problem d;
+  PERP_TRY(perp_lcp_problem_form(ctx, q, &d));
+  int n = d.p.n;
+  double *mu = calloc((size_t)n + 1, sizeof *mu);
+  for (int c = 0; mu != NULL && c < n / dim; c++) mu[c] = d.p.mu[dim * c + 1];
+  hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  bool ok = f >= 0 && mu != NULL;
+  if (ok) {
+    hid_t g = H5Gcreate2(f, "/fclib_local", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t v = H5Gcreate2(g, "vectors", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    ok = write_int(g, "spacedim", dim) && write_matrix(g, "W", n, d.p.A) &&
+         write_array(v, "q", H5T_NATIVE_DOUBLE, (size_t)n, d.p.b) &&
+         write_array(v, "mu", H5T_NATIVE_DOUBLE, (size_t)(n / dim), mu);
+    H5Gclose(v);
+    H5Gclose(g);
+  }
+  if (f >= 0 && H5Fclose(f) < 0) ok = false;
+  free(mu);
+  perp_lcp_problem_free(&d);
+  return ok ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_IO, "%s: cannot be written", path);
+}

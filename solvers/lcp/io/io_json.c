@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Problems as JSON, as `perp lcp generate --json` writes them: one object with the members of the table
+ * below in any order.  A and b must be there; the others default to a pure LCP.  n, where given, must be the
+ * length of b.  Infinite bounds are the strings "inf" and "-inf"; solution may be null.
+ *
+ * Strict RFC 8259 otherwise: no NaN or Infinity, no comments, no second member of the same name, nothing
+ * after the object.  A first pass finds the members and checks the syntax of everything, so that memory is
+ * asked for only once the numbers that fill it have been seen. */
+#include "solvers/lcp/io/io_scan.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum member {
+  J_FAMILY,
+  J_PROVENANCE,
+  J_N,
+  J_A,
+  J_B,
+  J_LO,
+  J_HI,
+  J_FRICTION_OF,
+  J_MU,
+  J_CONE,
+  J_UNIT,
+  J_CONTACT_OF,
+  J_FROZEN,
+  J_SOLUTION,
+  MEMBERS
+};
+static const char *const member_names[MEMBERS] = { "family", "provenance", "n",    "A",
+                                                   "b",      "lo",         "hi",   "friction_of",
+                                                   "mu",     "cone",       "unit", "contact_of",
+                                                   "frozen", "solution" };
+
+/* ---- syntax ------------------------------------------------------------------------------------------- */
+
+enum { DEEPEST = 64, LONGEST = 512 };
+
+/* The next character that is not blank, not taken; 0 at the end. */
+static char peek(perp_scan *t)
+{
+  for (; t->at < t->end; t->at++) {
+    if (*t->at != ' ' && *t->at != '\t' && *t->at != '\r' && *t->at != '\n') break;
+    t->line += *t->at == '\n';
+  }
+  t->word_line = t->line;
+  return t->at < t->end ? *t->at : '\0';
+}
+
+/* What stands at the next place, for messages. */
+static perp_status unexpected(perp_scan *t, const char *what)
+{
+  char c = peek(t);
+  if (t->at == t->end) {
+    int line = t->line; /* of the last line that has something on it */
+    for (const char *p = t->at; p > t->begin && isspace((unsigned char)p[-1]); p--)
+      line -= p[-1] == '\n';
+    return perp_scan_fail(t, line, "end of file where %s is expected", what);
+  }
+  char word[24];
+  size_t n = 0;
+  if (isalnum((unsigned char)c) || c == '-' || c == '+' || c == '.')
+    for (const char *p = t->at; p < t->end && n + 1 < sizeof word &&
+                                (isalnum((unsigned char)*p) || strchr("+-._", *p) != NULL);
+         p++)
+      word[n++] = *p;
+  else
+    word[n++] = isprint((unsigned char)c) ? c : '?';
+  word[n] = '\0';
+  return perp_scan_fail(t, t->line, "%s is expected, got '%s'", what, word);
+}
+
+static bool take(perp_scan *t, char c)
+{
+  if (peek(t) != c || t->at == t->end) return false;
+  t->at++;
+  return true;
+}
+
+static int hex_digits(const char *s, const char *end)
+{
+  int code = 0;
+  for (int i = 0; i < 4; i++) {
+    if (s + i >= end || !isxdigit((unsigned char)s[i])) return -1;
+    int digit = isdigit((unsigned char)s[i]) ? s[i] - '0' : tolower((unsigned char)s[i]) - 'a' + 10;
+    code = 16 * code + digit;
+  }
+  return code;
+}
+
+/* A string without its quotes, cut to size; what is not printable ASCII becomes '?'. */
+static perp_status read_text(perp_scan *t, const char *what, char *buf, size_t size)
+{
+  size_t n = 0;
+  if (!take(t, '"')) return unexpected(t, what);
+  for (; t->at < t->end && *t->at != '"'; t->at++) {
+    char c = *t->at;
+    if ((unsigned char)c < 0x20)
+      return perp_scan_fail(t, t->line, "a string ends within its line: '\"' is missing");
+    if (c == '\\') {
+      static const char escapes[] = "\"\\/bfnrt", meant[] = "\"\\/     ";
+      const char *e = ++t->at < t->end && *t->at != '\0' ? strchr(escapes, *t->at) : NULL;
+      int code = e == NULL && t->at < t->end && *t->at == 'u' ? hex_digits(t->at + 1, t->end) : -1;
+      if (e == NULL && code < 0) return perp_scan_fail(t, t->line, "an invalid escape in a string");
+      if (code >= 0) t->at += 4;
+      c = e != NULL ? meant[e - escapes] : code >= 0x20 && code < 0x7f ? (char)code : '?';
+    }
+    if (n + 1 < size) buf[n++] = isprint((unsigned char)c) ? c : '?';
+  }
+  buf[n] = '\0';
+  return take(t, '"') ? PERP_OK : unexpected(t, "the end of a string");
+}
+
+static size_t digits(const char *s, const char *end)
+{
+  size_t n = 0;
+  while (s + n < end && isdigit((unsigned char)s[n])) n++;
+  return n;
+}
+
+/* A number; integer (may be NULL) tells whether it has neither fraction nor exponent. */
+static perp_status read_number(perp_scan *t, const char *what, double *value, bool *integer)
+{
+  char word[LONGEST];
+  char c = peek(t);
+  const char *s = t->at;
+  if (c == '-') s++;
+  size_t n = digits(s, t->end);
+  if (n == 0 || (n > 1 && *s == '0')) return unexpected(t, what);
+  s += n;
+  if (integer != NULL) *integer = true;
+  if (s < t->end && *s == '.') {
+    n = digits(s + 1, t->end);
+    if (n == 0) return unexpected(t, what);
+    s += n + 1;
+    if (integer != NULL) *integer = false;
+  }
+  if (s < t->end && (*s == 'e' || *s == 'E')) {
+    const char *e = s + 1;
+    if (e < t->end && (*e == '+' || *e == '-')) e++;
+    n = digits(e, t->end);
+    if (n == 0) return unexpected(t, what);
+    s = e + n;
+    if (integer != NULL) *integer = false;
+  }
+  n = (size_t)(s - t->at);
+  if (n >= sizeof word) return perp_scan_fail(t, t->line, "%s has %zu digits", what, n);
+  memcpy(word, t->at, n);
+  word[n] = '\0';
+  *value = strtod_l(word, NULL, t->c);
+  if (!isfinite(*value))
+    return perp_scan_fail(t, t->line, "%s must be finite, got %.40s, beyond the range of a double",
+                          what, word);
+  t->at = s;
+  return PERP_OK;
+}
+
+/* Over a value of any kind; items: of an array, -1 for anything else; numbers: in all of it. */
+static perp_status skip(perp_scan *t, const char *what, int depth, int *items, size_t *numbers)
+{
+  double v;
+  int inner;
+  char text[16], c = peek(t);
+  *items = -1;
+  if (depth > DEEPEST) return perp_scan_fail(t, t->line, "nested too deeply");
+  if (c == '"') {
+    ++*numbers; /* "inf" */
+    return read_text(t, what, text, sizeof text);
+  }
+  if (c == '-' || isdigit((unsigned char)c)) {
+    ++*numbers;
+    return read_number(t, what, &v, NULL);
+  }
+  static const char *const words[] = { "true", "false", "null" };
+  for (size_t k = 0; k < 3; k++) {
+    size_t n = strlen(words[k]);
+    if ((size_t)(t->end - t->at) >= n && memcmp(t->at, words[k], n) == 0) {
+      t->at += n;
+      return PERP_OK;
+    }
+  }
+  if (c != '[' && c != '{') return unexpected(t, what);
+  char close = c == '[' ? ']' : '}';
+  t->at++;
+  int count = 0;
+  if (!take(t, close)) {
+    do {
+      if (c == '{') {
+        PERP_TRY(read_text(t, "a name", text, sizeof text));
+        if (!take(t, ':')) return unexpected(t, "':'");
+      }
+      PERP_TRY(skip(t, what, depth + 1, &inner, numbers));
+      if (count == INT_MAX) return perp_scan_fail(t, t->line, "an array is too long");
+      count++;
+    } while (take(t, ','));
+    if (!take(t, close)) return unexpected(t, c == '[' ? "',' or ']'" : "',' or '}'");
+  }
+  if (c == '[') *items = count;
+  return PERP_OK;
+}
+
+/* ---- the members ----------------------------------------------------------------------------------------- */
+
+struct member_place {
+  const char *at; /* of its value; NULL: absent */
+  int line, items;
+  size_t numbers;
+};
+
+static perp_status find_members(perp_scan *t, struct member_place *place)
+{
+  char name[32];
+  if (!take(t, '{')) return unexpected(t, "'{'");
+  if (take(t, '}')) return PERP_OK;
+  do {
+    PERP_TRY(read_text(t, "the name of a member", name, sizeof name));
+    int k = 0;
+    while (k < MEMBERS && strcmp(member_names[k], name) != 0) k++;
+    if (k == MEMBERS) {
+      const char *near = perp_closest(name, member_names, MEMBERS);
+      return perp_scan_fail(t, t->line, "unknown member '%s'%s%s%s", name,
+                            near != NULL ? " (did you mean '" : "", near != NULL ? near : "",
+                            near != NULL ? "'?)" : "");
+    }
+    if (place[k].at != NULL) return perp_scan_fail(t, t->line, "%s is given twice", name);
+    if (!take(t, ':')) return unexpected(t, "':'");
+    peek(t);
+    place[k].at = t->at;
+    place[k].line = t->line;
+    PERP_TRY(skip(t, name, 1, &place[k].items, &place[k].numbers));
+  } while (take(t, ','));
+  if (!take(t, '}')) return unexpected(t, "',' or '}'");
+  if (peek(t) != '\0' || t->at < t->end) return unexpected(t, "the end of the file");
+  return PERP_OK;
+}
+
+/* Stand before the value of a member. */
+static void go_to(perp_scan *t, const struct member_place *place)
+{
+  t->at = place->at;
+  t->line = t->word_line = place->line;
+}
+
+static perp_status read_int(perp_scan *t, const char *what, int least, int most, int *value)
+{
+  double v;
+  bool integer;
+  PERP_TRY(read_number(t, what, &v, &integer));
+  if (!integer) return perp_scan_fail(t, t->line, "%s must be an integer, got %g", what, v);
+  if (!(v >= least && v <= most))
+    return perp_scan_fail(t, t->line, "%s must be in [%d, %d], got %.10g", what, least, most, v);
+  *value = (int)v;
+  return PERP_OK;
+}
+
+static perp_status read_bound(perp_scan *t, const char *what, double *value)
+{
+  char text[16];
+  if (peek(t) != '"') return read_number(t, what, value, NULL);
+  PERP_TRY(read_text(t, what, text, sizeof text));
+  if (strcmp(text, "inf") != 0 && strcmp(text, "-inf") != 0)
+    return perp_scan_fail(t, t->line, "%s must be a number, \"inf\" or \"-inf\", got \"%s\"", what,
+                          text);
+  *value = text[0] == '-' ? -HUGE_VAL : HUGE_VAL;
+  return PERP_OK;
+}
+
+/* What is one item of an array, and where it goes. */
+enum item { REAL, BOUND, INDEX, FLAG };
+struct items {
+  enum item kind;
+  const char *name;
+  int n;
+  double *x; /* REAL, BOUND: every stride-th; NULL: only look */
+  size_t stride;
+  int *index;        /* INDEX: [-1, n - 1] */
+  signed char *flag; /* 0 or 1 */
+};
+
+static perp_status read_items(perp_scan *t, struct items a)
+{
+  double v;
+  int k = 0;
+  if (!take(t, '[')) return unexpected(t, "'['");
+  for (int i = 0; i < a.n; i++) {
+    if (i > 0 && !take(t, ',')) {
+      if (peek(t) == ']')
+        return perp_scan_fail(t, t->line, "%s has %d entries, not %d", a.name, i, a.n);
+      return unexpected(t, "','");
+    }
+    switch (a.kind) {
+    case REAL:
+    case BOUND:
+      PERP_TRY(a.kind == BOUND ? read_bound(t, a.name, &v) : read_number(t, a.name, &v, NULL));
+      if (a.x != NULL) a.x[(size_t)i * a.stride] = v;
+      break;
+    case INDEX:
+      PERP_TRY(read_int(t, a.name, -1, a.n - 1, &a.index[i]));
+      break;
+    case FLAG:
+      PERP_TRY(read_int(t, a.name, 0, 1, &k));
+      a.flag[i] = (signed char)k;
+      break;
+    }
+  }
+  if (!take(t, ']'))
+    return peek(t) == ',' ? perp_scan_fail(t, t->line, "%s has more than %d entries", a.name, a.n)
+                          : unexpected(t, "',' or ']'");
+  return PERP_OK;
+}
+
+/* The rows of A; A NULL: only look. */
+static perp_status read_rows(perp_scan *t, int n, double *A)
+{
+  char name[32];
+  if (!take(t, '[')) return unexpected(t, "'['");
+  for (int i = 0; i < n; i++) {
+    if (i > 0 && !take(t, ',')) {
+      if (peek(t) == ']') return perp_scan_fail(t, t->line, "A has %d rows but n = %d", i, n);
+      return unexpected(t, "','");
+    }
+    snprintf(name, sizeof name, "row %d of A", i);
+    PERP_TRY(read_items(t, (struct items){ .kind = REAL,
+                                           .name = name,
+                                           .n = n,
+                                           .x = A != NULL ? A + i : NULL,
+                                           .stride = (size_t)n }));
+  }
+  if (!take(t, ']'))
+    return peek(t) == ',' ? perp_scan_fail(t, t->line, "A has more than n = %d rows", n)
+                          : unexpected(t, "',' or ']'");
+  return PERP_OK;
+}
+
+/* The array of a member where it is present. */
+static perp_status read_member(perp_scan *t, const struct member_place *place, struct items a)
+{
+  if (place->at == NULL) return PERP_OK;
+  go_to(t, place);
+  if (place->items < 0) return unexpected(t, "'['");
+  if (place->items != a.n)
+    return perp_scan_fail(t, t->line, "%s has %d entries but n = %d", a.name, place->items, a.n);
+  return read_items(t, a);
+}
+
+/* The line where item i of an array stands; its syntax is known to be right. */
+static int line_of(perp_scan t, const struct member_place *place, int i)
+{
+  int items;
+  size_t numbers = 0;
+  if (place->at == NULL) return t.line;
+  t.ctx = NULL;
+  go_to(&t, place);
+  take(&t, '[');
+  for (int k = 0; k < i; k++) {
+    skip(&t, "", 1, &items, &numbers);
+    take(&t, ',');
+  }
+  peek(&t);
+  return t.line;
+}
+
+static perp_status read_friction(perp_scan *t, const struct member_place *place, int n,
+                                 perp_lcp_arrays x)
+{
+  PERP_TRY(read_member(
+      t, &place[J_FRICTION_OF],
+      (struct items){ .kind = INDEX, .name = "friction_of", .n = n, .index = x.fric_of }));
+  PERP_TRY(
+      read_member(t, &place[J_MU],
+                  (struct items){ .kind = REAL, .name = "mu", .n = n, .x = x.mu, .stride = 1 }));
+  if (x.cone != NULL)
+    PERP_TRY(read_member(t, &place[J_CONE],
+                         (struct items){ .kind = FLAG, .name = "cone", .n = n, .flag = x.cone }));
+  for (int i = 0; i < n; i++) {
+    int j = x.fric_of[i];
+    if (j < 0) continue;
+    if (j == i || x.fric_of[j] >= 0) {
+      int line = line_of(*t, &place[J_FRICTION_OF], i);
+      return j == i ? perp_scan_fail(t, line, "row %d takes its bounds from itself", i)
+                    : perp_scan_fail(t, line, "row %d takes its bounds from friction row %d", i, j);
+    }
+    if (x.mu[i] < 0)
+      return perp_scan_fail(t, line_of(*t, &place[J_MU], i), "mu must be >= 0, got %g", x.mu[i]);
+  }
+  return PERP_OK;
+}
+
+static perp_status read_bounds(perp_scan *t, const struct member_place *place, int n, double *lo,
+                               double *hi)
+{
+  PERP_TRY(
+      read_member(t, &place[J_LO],
+                  (struct items){ .kind = BOUND, .name = "lo", .n = n, .x = lo, .stride = 1 }));
+  PERP_TRY(
+      read_member(t, &place[J_HI],
+                  (struct items){ .kind = BOUND, .name = "hi", .n = n, .x = hi, .stride = 1 }));
+  for (int i = 0; i < n; i++)
+    if (!(lo[i] <= hi[i]) || lo[i] == HUGE_VAL || hi[i] == -HUGE_VAL)
+      return perp_scan_fail(t, line_of(*t, &place[place[J_HI].at != NULL ? J_HI : J_LO], i),
+                            "row %d: lo = %g, hi = %g", i, lo[i], hi[i]);
+  return PERP_OK;
+}
+
+static perp_status read_size(perp_scan *t, const struct member_place *place, int *n)
+{
+  if (place[J_N].at != NULL) {
+    go_to(t, &place[J_N]);
+    PERP_TRY(read_int(t, "n", 0, INT_MAX, n));
+  }
+  if (place[J_B].at == NULL) return perp_scan_fail(t, t->line, "no member b");
+  if (place[J_A].at == NULL) return perp_scan_fail(t, t->line, "no member A");
+  go_to(t, &place[J_B]);
+  if (place[J_B].items < 0) return unexpected(t, "'['");
+  if (place[J_N].at != NULL && *n != place[J_B].items)
+    return perp_scan_fail(t, t->line, "b has %d entries but n = %d", place[J_B].items, *n);
+  *n = place[J_B].items;
+  /* where the count is wrong a look at the rows says which one */
+  if ((double)place[J_A].numbers != (double)*n * *n) {
+    go_to(t, &place[J_A]);
+    PERP_TRY(read_rows(t, *n, NULL));
+    return perp_scan_fail(t, t->line, "A is not n x n");
+  }
+  return PERP_OK;
+}
+
+static bool word_at(const perp_scan *t, const struct member_place *place, const char *word)
+{
+  size_t n = strlen(word);
+  return place->at != NULL && (size_t)(t->end - place->at) >= n && memcmp(place->at, word, n) == 0;
+}
+
+static perp_status read_labels(perp_scan *t, const struct member_place *place,
+                               perp_lcp_problem *out)
+{
+  char text[LONGEST];
+  if (place[J_FAMILY].at != NULL) {
+    go_to(t, &place[J_FAMILY]);
+    PERP_TRY(read_text(t, "a string", out->family, sizeof out->family));
+  }
+  if (place[J_PROVENANCE].at != NULL && !word_at(t, &place[J_PROVENANCE], "null")) {
+    go_to(t, &place[J_PROVENANCE]);
+    PERP_TRY(read_text(t, "a string", text, sizeof text));
+    PERP_TRY(perp_lcp_problem_note(t->ctx, out, "%s", text));
+  }
+  if (place[J_FROZEN].at != NULL) {
+    out->p.frozen = word_at(t, &place[J_FROZEN], "true");
+    go_to(t, &place[J_FROZEN]);
+    if (!out->p.frozen && !word_at(t, &place[J_FROZEN], "false"))
+      return unexpected(t, "true or false");
+  }
+  return PERP_OK;
+}
+
+/* Bounds and friction rows that say nothing are left out: the problem is then a pure LCP. */
+static void simplify(perp_lcp_problem *out)
+{
+  perp_lcp *p = &out->p;
+  bool bounds = false, friction = false, cones = false;
+  for (int i = 0; i < p->n; i++) {
+    bounds = bounds || (p->lo != NULL && (p->lo[i] != 0 || p->hi[i] != HUGE_VAL));
+    friction = friction || (p->fric_of != NULL && p->fric_of[i] >= 0);
+    cones = cones || (p->cone != NULL && p->cone[i] != 0);
+  }
+  if (!bounds) p->lo = p->hi = NULL;
+  bool units = false;
+  for (int i = 0; p->unit != NULL && i < p->n; i++) units = units || p->unit[i] != 1;
+  if (!units) p->unit = NULL;
+  bool contacts = false;
+  for (int i = 0; p->contact_of != NULL && i < p->n; i++)
+    contacts = contacts || p->contact_of[i] >= 0;
+  if (!contacts) p->contact_of = NULL;
+  if (!cones) p->cone = NULL;
+  if (!friction && !cones) {
+    p->fric_of = NULL;
+    p->mu = NULL;
+  }
+}
+
+perp_status perp_lcp_read_json(perp_scan *t, perp_lcp_problem *out)
+{
+  struct member_place place[MEMBERS] = { { 0 } };
+  int n = 0;
+  PERP_TRY(find_members(t, place));
+  int last = t->line;
+  PERP_TRY(read_size(t, place, &n));
+  bool solution = place[J_SOLUTION].at != NULL && !word_at(t, &place[J_SOLUTION], "null");
+  unsigned parts = PERP_PART_A | PERP_PART_BOUNDS | PERP_PART_FRICTION;
+  if (place[J_CONE].at != NULL) parts |= PERP_PART_CONE;
+  if (place[J_UNIT].at != NULL) parts |= PERP_PART_UNIT;
+  if (place[J_CONTACT_OF].at != NULL) parts |= PERP_PART_CONTACTS;
+  if (solution) parts |= PERP_PART_SOLUTION;
+  PERP_TRY(perp_lcp_problem_new(t->ctx, n, parts, out));
+  perp_lcp_arrays x = perp_lcp_edit(out);
+  PERP_TRY(read_labels(t, place, out));
+  go_to(t, &place[J_A]);
+  PERP_TRY(read_rows(t, n, x.A));
+  PERP_TRY(read_member(t, &place[J_B],
+                       (struct items){ .kind = REAL, .name = "b", .n = n, .x = x.b, .stride = 1 }));
+  PERP_TRY(read_bounds(t, place, n, x.lo, x.hi));
+  PERP_TRY(read_friction(t, place, n, x));
+  if (x.unit != NULL)
+    PERP_TRY(read_member(
+        t, &place[J_UNIT],
+        (struct items){ .kind = REAL, .name = "unit", .n = n, .x = x.unit, .stride = 1 }));
+  if (x.contact_of != NULL)
+    PERP_TRY(read_member(
+        t, &place[J_CONTACT_OF],
+        (struct items){ .kind = INDEX, .name = "contact_of", .n = n, .index = x.contact_of }));
+  if (solution)
+    PERP_TRY(read_member(
+        t, &place[J_SOLUTION],
+        (struct items){ .kind = REAL, .name = "solution", .n = n, .x = x.solution, .stride = 1 }));
+  simplify(out);
+  t->line = last;
+  return PERP_OK;
+}

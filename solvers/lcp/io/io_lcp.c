@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp's own text format of complementarity problems, read; described in docs/lcp-format.md. */
+#include "solvers/lcp/io/io.h"
+#include "solvers/lcp/io/io_scan.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reading: what is there, then where it goes ----------------------------------------------------------- */
+
+enum section {
+  S_FAMILY,
+  S_PROVENANCE,
+  S_CLASSES,
+  S_N,
+  S_A,
+  S_FACTORED,
+  S_SOFTNESS,
+  S_B,
+  S_LO,
+  S_HI,
+  S_FRICTION,
+  S_CONE,
+  S_UNIT,
+  S_CONTACT,
+  S_FROZEN,
+  S_SOLUTION,
+  S_END,
+  SECTIONS
+};
+static const char *const section_names[SECTIONS] = {
+  "family", "provenance", "classes", "n",    "A",       "factored", "softness", "b",  "lo",
+  "hi",     "friction",   "cone",    "unit", "contact", "frozen",   "solution", "end"
+};
+
+static int section_of(const char *word)
+{
+  for (int k = 0; k < SECTIONS; k++)
+    if (strcmp(section_names[k], word) == 0) return k;
+  return -1;
+}
+
+/* Sections that start some line. */
+static unsigned scan(perp_scan t)
+{
+  unsigned seen = 0;
+  char word[16];
+  while (perp_scan_word(&t, word, sizeof word)) {
+    int k = section_of(word);
+    if (k >= 0) seen |= 1u << k;
+    perp_scan_skip_line(&t);
+  }
+  return seen;
+}
+
+/* Growing arrays of numbers and indices. */
+struct list {
+  double *x;
+  int *i;
+  size_t n, room;
+};
+
+static perp_status grow(perp_scan *t, struct list *l, bool real, size_t more)
+{
+  if (l->n + more <= l->room) return PERP_OK;
+  size_t room = 2 * (l->n + more) + 64, size = real ? sizeof(double) : sizeof(int);
+  void *bigger = realloc(real ? (void *)l->x : (void *)l->i, room * size);
+  if (bigger == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %zu numbers", room);
+  if (real)
+    l->x = bigger;
+  else
+    l->i = bigger;
+  l->room = room;
+  return PERP_OK;
+}
+
+static perp_status push(perp_scan *t, struct list *l, int value)
+{
+  PERP_TRY(grow(t, l, false, 1));
+  l->i[l->n++] = value;
+  return PERP_OK;
+}
+
+/* ---- A --------------------------------------------------------------------------------------------------------- */
+
+static perp_status read_coordinate(perp_scan *t, int n, bool symmetric, double *A)
+{
+  int count, i, j;
+  size_t ld = (size_t)n;
+  PERP_TRY(perp_scan_int(t, "the number of entries", 0, INT_MAX, &count));
+  PERP_TRY(perp_scan_afford(t, "A", 3.0 * count));
+  /* entries given so far, to refuse a second one at the same place */
+  unsigned char *given = calloc((ld * ld + 7) / 8 + 1, 1);
+  if (given == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
+  perp_status status = PERP_OK;
+  for (int k = 0; k < count && status == PERP_OK; k++) {
+    double v;
+    status = perp_scan_int(t, "a row index", 0, n - 1, &i);
+    int line = t->word_line;
+    if (status == PERP_OK) status = perp_scan_int(t, "a column index", 0, n - 1, &j);
+    if (status == PERP_OK) status = perp_scan_real(t, "an entry of A", &v);
+    if (status != PERP_OK) break;
+    size_t at = (size_t)i + (size_t)j * ld, mirror = (size_t)j + (size_t)i * ld;
+    if (given[at / 8] >> at % 8 & 1) {
+      status = perp_scan_fail(t, line, "A[%d, %d] is given twice", i, j);
+      break;
+    }
+    given[at / 8] = (unsigned char)(given[at / 8] | 1 << at % 8);
+    A[at] = v;
+    if (symmetric) {
+      given[mirror / 8] = (unsigned char)(given[mirror / 8] | 1 << mirror % 8);
+      A[mirror] = v;
+    }
+  }
+  free(given);
+  return status;
+}
+
+static perp_status read_A(perp_scan *t, int n, double *A)
+{
+  char word[16];
+  if (!perp_scan_word(t, word, sizeof word)) word[0] = '\0';
+  if (strcmp(word, "coordinate") == 0) return read_coordinate(t, n, false, A);
+  if (strcmp(word, "symmetric") == 0) return read_coordinate(t, n, true, A);
+  if (strcmp(word, "dense") != 0)
+    return perp_scan_fail(t, t->word_line, "A must be dense, coordinate or symmetric, got '%s'",
+                          word);
+  PERP_TRY(perp_scan_afford(t, "A", (double)n * n));
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      PERP_TRY(perp_scan_real(t, "an entry of A", &A[(size_t)i + (size_t)j * (size_t)n]));
+  return PERP_OK;
+}
+
+/* ---- J M^-1 J' + S ---------------------------------------------------------------------------------------------- */
+
+/* M = inverse of a symmetric positive definite d x d matrix, by Cholesky; false when it is not. */
+static bool invert(int d, const double *W, double *M)
+{
+  double *L = calloc((size_t)(d * d) + 1, sizeof *L);
+  bool ok = L != NULL;
+  for (int j = 0; j < d && ok; j++) {
+    double sum = W[j + j * d];
+    for (int k = 0; k < j; k++) sum -= L[j + k * d] * L[j + k * d];
+    ok = sum > 0;
+    L[j + j * d] = ok ? sqrt(sum) : 1;
+    for (int i = j + 1; i < d; i++) {
+      double s = W[i + j * d];
+      for (int k = 0; k < j; k++) s -= L[i + k * d] * L[j + k * d];
+      L[i + j * d] = s / L[j + j * d];
+    }
+  }
+  for (int c = 0; c < d && ok; c++) { /* solve L L' x = e_c */
+    double *x = M + c * d;
+    for (int i = 0; i < d; i++) {
+      double s = i == c;
+      for (int k = 0; k < i; k++) s -= L[i + k * d] * x[k];
+      x[i] = s / L[i + i * d];
+    }
+    for (int i = d - 1; i >= 0; i--) {
+      double s = x[i];
+      for (int k = i + 1; k < d; k++) s -= L[k + i * d] * x[k];
+      x[i] = s / L[i + i * d];
+    }
+  }
+  free(L);
+  return ok;
+}
+
+struct factors {
+  struct list bptr, mptr, cptr, jptr, jblk, joff, W, J;
+};
+
+static void free_factors(struct factors *f)
+{
+  struct list *all[] = { &f->bptr, &f->mptr, &f->cptr, &f->jptr, &f->jblk, &f->joff, &f->W, &f->J };
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    free(all[k]->x);
+    free(all[k]->i);
+  }
+}
+
+enum { MOST_BLOCK = 4096 }; /* a block is a body: small */
+
+static perp_status read_body_blocks(perp_scan *t, int nb, struct factors *f)
+{
+  int d, columns = 0;
+  for (int b = 0; b < nb; b++) {
+    PERP_TRY(push(t, &f->bptr, columns));
+    PERP_TRY(push(t, &f->mptr, (int)f->W.n));
+    PERP_TRY(perp_scan_int(t, "the size of a block", 1, MOST_BLOCK, &d));
+    int line = t->word_line;
+    PERP_TRY(perp_scan_afford(t, "M^-1", (double)d * d));
+    if (f->W.n + (size_t)(d * d) > INT_MAX || columns > INT_MAX - d)
+      return perp_scan_fail(t, line, "more numbers in M^-1 than an int counts");
+    PERP_TRY(grow(t, &f->W, true, (size_t)(d * d)));
+    double *W = f->W.x + f->W.n;
+    PERP_TRY(perp_scan_reals(t, "an entry of M^-1", (size_t)(d * d), W));
+    for (int j = 0; j < d; j++)
+      for (int i = 0; i < j; i++)
+        if (W[i + j * d] != W[j + i * d])
+          return perp_scan_fail(t, line, "M^-1 of block %d is not symmetric", b);
+    f->W.n += (size_t)(d * d);
+    columns += d;
+  }
+  PERP_TRY(push(t, &f->bptr, columns));
+  return push(t, &f->mptr, (int)f->W.n);
+}
+
+static perp_status read_groups(perp_scan *t, int n, int nb, int nc, struct factors *f)
+{
+  int rows = 0, r, k, b;
+  for (int c = 0; c < nc; c++) {
+    PERP_TRY(push(t, &f->cptr, rows));
+    PERP_TRY(push(t, &f->jptr, (int)f->jblk.n));
+    PERP_TRY(perp_scan_int(t, "the rows of a group", 1, n - rows, &r));
+    PERP_TRY(perp_scan_int(t, "the blocks of a group", 1, nb, &k));
+    rows += r;
+    size_t first = f->jblk.n;
+    for (int s = 0; s < k; s++) {
+      PERP_TRY(perp_scan_int(t, "a block index", 0, nb - 1, &b));
+      for (size_t q = first; q < f->jblk.n; q++)
+        if (f->jblk.i[q] == b)
+          return perp_scan_fail(t, t->word_line, "group %d has block %d twice", c, b);
+      int d = f->bptr.i[b + 1] - f->bptr.i[b];
+      PERP_TRY(perp_scan_afford(t, "J", (double)r * d));
+      if (f->J.n + (size_t)r * (size_t)d > INT_MAX)
+        return perp_scan_fail(t, t->word_line, "more numbers in J than an int counts");
+      PERP_TRY(push(t, &f->jblk, b));
+      PERP_TRY(push(t, &f->joff, (int)f->J.n));
+      PERP_TRY(grow(t, &f->J, true, (size_t)r * (size_t)d));
+      double *J = f->J.x + f->J.n;
+      for (int i = 0; i < r; i++)
+        for (int j = 0; j < d; j++) PERP_TRY(perp_scan_real(t, "an entry of J", &J[i + j * r]));
+      f->J.n += (size_t)r * (size_t)d;
+    }
+  }
+  PERP_TRY(push(t, &f->cptr, rows));
+  PERP_TRY(push(t, &f->jptr, (int)f->jblk.n));
+  PERP_TRY(push(t, &f->joff, (int)f->J.n));
+  if (rows != n)
+    return perp_scan_fail(t, t->word_line, "the groups have %d rows but n = %d", rows, n);
+  return PERP_OK;
+}
+
+static perp_status read_factored(perp_scan *t, perp_lcp_problem *out, const double *softness)
+{
+  struct factors f = { 0 };
+  int nb, nc, n = out->p.n, line = t->word_line;
+  PERP_TRY(perp_scan_int(t, "the number of blocks", n > 0, INT_MAX - 1, &nb));
+  PERP_TRY(perp_scan_int(t, "the number of groups", n > 0, n, &nc));
+  PERP_TRY(perp_scan_afford(t, "M^-1 and J", 2.0 * nb + 3.0 * nc));
+  perp_status status = read_body_blocks(t, nb, &f);
+  if (status == PERP_OK) status = read_groups(t, n, nb, nc, &f);
+  if (status != PERP_OK) {
+    free_factors(&f);
+    return status;
+  }
+  size_t sub = f.jblk.n;
+  double *M = calloc(f.W.n + 1, sizeof *M);
+  int *derived = calloc(2 * sub + (size_t)nb + 2, sizeof *derived);
+  if (M == NULL || derived == NULL)
+    status = PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d blocks", nb);
+  for (int b = 0; b < nb && status == PERP_OK; b++) {
+    int d = f.bptr.i[b + 1] - f.bptr.i[b], at = f.mptr.i[b];
+    if (!invert(d, f.W.x + at, M + at))
+      status = perp_scan_fail(t, line, "M^-1 of block %d is not positive definite", b);
+  }
+  if (status == PERP_OK) {
+    perp_blocks B = { .nv = f.bptr.i[nb],
+                      .m = n,
+                      .nb = nb,
+                      .nc = nc,
+                      .bptr = f.bptr.i,
+                      .mptr = f.mptr.i,
+                      .cptr = f.cptr.i,
+                      .jptr = f.jptr.i,
+                      .jblk = f.jblk.i,
+                      .joff = f.joff.i,
+                      .jgrp = derived,
+                      .tsub = derived + sub,
+                      .tptr = derived + 2 * sub,
+                      .M = M,
+                      .Minv = f.W.x,
+                      .J = f.J.x,
+                      .s = softness };
+    perp_blocks_transpose(nb, nc, B.jptr, B.jblk, derived, derived + 2 * sub, derived + sub);
+    status = perp_lcp_problem_set_blocks(t->ctx, out, &B);
+  }
+  free(M);
+  free(derived);
+  free_factors(&f);
+  return status;
+}
+
+/* ---- the sections ------------------------------------------------------------------------------------------------ */
+
+static perp_status read_friction_rows(perp_scan *t, perp_lcp_arrays x, int n, int count,
+                                      bool *normal)
+{
+  int i, j;
+  for (int k = 0; k < count; k++) {
+    PERP_TRY(perp_scan_int(t, "a friction row", 0, n - 1, &i));
+    int line = t->word_line;
+    if (x.fric_of[i] >= 0) return perp_scan_fail(t, line, "friction row %d is given twice", i);
+    PERP_TRY(perp_scan_int(t, "a normal row", 0, n - 1, &j));
+    PERP_TRY(perp_scan_real(t, "mu", &x.mu[i]));
+    if (j == i) return perp_scan_fail(t, line, "row %d takes its bounds from itself", i);
+    if (x.fric_of[j] >= 0)
+      return perp_scan_fail(t, line, "row %d takes its bounds from friction row %d", i, j);
+    if (normal[i])
+      return perp_scan_fail(t, line, "friction row %d is the normal row of another one", i);
+    if (x.mu[i] < 0) return perp_scan_fail(t, line, "mu must be >= 0, got %g", x.mu[i]);
+    x.fric_of[i] = j;
+    normal[j] = true;
+  }
+  return PERP_OK;
+}
+
+static perp_status read_friction(perp_scan *t, perp_lcp_arrays x, int n)
+{
+  int count;
+  PERP_TRY(perp_scan_int(t, "the number of friction rows", 0, n, &count));
+  bool *normal = calloc((size_t)n + 1, sizeof *normal);
+  if (normal == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
+  perp_status status = read_friction_rows(t, x, n, count, normal);
+  free(normal);
+  return status;
+}
+
+static perp_status read_cones(perp_scan *t, signed char *cone, int n)
+{
+  int count, i;
+  PERP_TRY(perp_scan_int(t, "the number of cones", 0, n, &count));
+  for (int k = 0; k < count; k++) {
+    PERP_TRY(perp_scan_int(t, "the first row of a cone", 0, n - 2, &i));
+    cone[i] = 1;
+  }
+  return PERP_OK;
+}
+
+static perp_status read_contacts(perp_scan *t, int *contact_of, int n)
+{
+  int count, i;
+  PERP_TRY(perp_scan_int(t, "the number of rows of contacts", 0, n, &count));
+  for (int k = 0; k < count; k++) {
+    PERP_TRY(perp_scan_int(t, "a row of a contact", 0, n - 1, &i));
+    if (contact_of[i] >= 0)
+      return perp_scan_fail(t, t->word_line, "the contact of row %d is given twice", i);
+    PERP_TRY(perp_scan_int(t, "a contact", 0, n - 1, &contact_of[i]));
+  }
+  return PERP_OK;
+}
+
+static perp_status read_classes(perp_scan *t, unsigned *classes)
+{
+  char word[32];
+  while (!perp_scan_at_line_end(t) && perp_scan_word(t, word, sizeof word)) {
+    int k = 0;
+    while (perp_lcp_class_names[k].name != NULL && strcmp(perp_lcp_class_names[k].name, word) != 0)
+      k++;
+    if (perp_lcp_class_names[k].name == NULL)
+      return perp_scan_fail(t, t->word_line, "unknown class '%s'", word);
+    *classes |= perp_lcp_class_names[k].bit;
+  }
+  return PERP_OK;
+}
+
+/* One side of the bounds into x, checked against the other one where that is known. */
+static perp_status read_bounds(perp_scan *t, bool upper, bool known, int n, perp_lcp_arrays x)
+{
+  for (int i = 0; i < n; i++) {
+    PERP_TRY(perp_scan_bound(t, upper ? "hi" : "lo", upper ? &x.hi[i] : &x.lo[i]));
+    if (known && (!(x.lo[i] <= x.hi[i]) || x.lo[i] == HUGE_VAL || x.hi[i] == -HUGE_VAL))
+      return perp_scan_fail(t, t->word_line, "row %d: lo = %g, hi = %g", i, x.lo[i], x.hi[i]);
+  }
+  return PERP_OK;
+}
+
+/* One section after its keyword. */
+static perp_status read_section(perp_scan *t, int k, unsigned present, unsigned done,
+                                double **softness, perp_lcp_problem *out)
+{
+  perp_lcp_arrays x = perp_lcp_edit(out);
+  int n = out->p.n;
+  char text[400];
+  switch (k) {
+  case S_FAMILY:
+    perp_scan_rest(t, out->family, sizeof out->family);
+    return PERP_OK;
+  case S_PROVENANCE:
+    perp_scan_rest(t, text, sizeof text);
+    return perp_lcp_problem_note(t->ctx, out, "%s", text);
+  case S_CLASSES:
+    return read_classes(t, &out->classes);
+  case S_A:
+    if (present & 1u << S_FACTORED)
+      return perp_scan_fail(t, t->word_line, "A is given both dense and factored");
+    return read_A(t, n, x.A);
+  case S_FACTORED:
+    return read_factored(t, out, *softness);
+  case S_SOFTNESS:
+    if (out->p.F != NULL)
+      return perp_scan_fail(t, t->word_line, "softness must come before factored");
+    PERP_TRY(perp_scan_afford(t, "softness", n));
+    *softness = calloc((size_t)n + 1, sizeof **softness);
+    if (*softness == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
+    PERP_TRY(perp_scan_reals(t, "softness", (size_t)n, *softness));
+    for (int i = 0; i < n; i++)
+      if ((*softness)[i] < 0)
+        return perp_scan_fail(t, t->word_line, "softness must be >= 0, got %g", (*softness)[i]);
+    return PERP_OK;
+  case S_B:
+    return perp_scan_reals(t, "b", (size_t)n, x.b);
+  case S_LO:
+    return read_bounds(t, false, !(present & ~done & 1u << S_HI), n, x);
+  case S_HI:
+    return read_bounds(t, true, !(present & ~done & 1u << S_LO), n, x);
+  case S_FRICTION:
+    return read_friction(t, x, n);
+  case S_CONE:
+    return read_cones(t, x.cone, n);
+  case S_UNIT:
+    return perp_scan_reals(t, "unit", (size_t)n, x.unit);
+  case S_CONTACT:
+    return read_contacts(t, x.contact_of, n);
+  case S_FROZEN:
+    out->p.frozen = true;
+    return PERP_OK;
+  case S_SOLUTION:
+    return perp_scan_reals(t, "the solution", (size_t)n, x.solution);
+  default:
+    return PERP_ERR_INTERNAL;
+  }
+}
+
+static perp_status read_n(perp_scan *t, unsigned present, perp_lcp_problem *out)
+{
+  int n;
+  PERP_TRY(perp_scan_int(t, "n", 0, INT_MAX, &n));
+  PERP_TRY(perp_scan_afford(t, "b", n));
+  unsigned parts = 0;
+  if (present & 1u << S_A) { parts |= PERP_PART_A; }
+  if (present & (1u << S_LO | 1u << S_HI)) parts |= PERP_PART_BOUNDS;
+  if (present & 1u << S_FRICTION) parts |= PERP_PART_FRICTION;
+  if (present & 1u << S_CONE) parts |= PERP_PART_CONE;
+  if (present & 1u << S_UNIT) parts |= PERP_PART_UNIT;
+  if (present & 1u << S_CONTACT) parts |= PERP_PART_CONTACTS;
+  if (present & 1u << S_SOLUTION) parts |= PERP_PART_SOLUTION;
+  return perp_lcp_problem_new(t->ctx, n, parts, out);
+}
+
+perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out)
+{
+  char word[32];
+  int version;
+  unsigned present = scan(*t), done = 0;
+  double *softness = NULL;
+  perp_lcp_problem head = { 0 }; /* what may come before n */
+  perp_scan_word(t, word, sizeof word);
+  if (strcmp(word, "perp-lcp") != 0)
+    return perp_scan_fail(t, 1, "expected 'perp-lcp', got '%s'", word);
+  PERP_TRY(perp_scan_int(t, "the version of the format", 1, 1, &version));
+  perp_status status = PERP_OK;
+  while (status == PERP_OK && perp_scan_word(t, word, sizeof word)) {
+    int k = section_of(word), line = t->word_line;
+    if (k < 0) {
+      const char *near = perp_closest(word, section_names, SECTIONS);
+      status = perp_scan_fail(t, line, "unknown section '%s'%s%s%s", word,
+                              near != NULL ? " (did you mean '" : "", near != NULL ? near : "",
+                              near != NULL ? "'?)" : "");
+    } else if (!(present & 1u << k))
+      status = perp_scan_fail(t, line, "section %s does not start its line", word);
+    else if (done & 1u << k)
+      status = perp_scan_fail(t, line, "%s is given twice", word);
+    else if (k > S_N && !(done & 1u << S_N))
+      status = perp_scan_fail(t, line, "%s before n", word);
+    else if (k == S_END) {
+      done |= 1u << k;
+      break;
+    } else if (k == S_N) {
+      status = read_n(t, present, out);
+      if (status == PERP_OK) {
+        out->classes = head.classes;
+        memcpy(out->family, head.family, sizeof out->family);
+        out->provenance = head.provenance;
+        head.provenance = NULL;
+      }
+    } else
+      status = read_section(t, k, present, done, &softness, done & 1u << S_N ? out : &head);
+    if (k >= 0) done |= 1u << k;
+  }
+  free(softness);
+  perp_lcp_problem_free(&head);
+  if (status != PERP_OK) return status;
+  if (!(done & 1u << S_N)) return perp_scan_fail(t, t->line, "no section n");
+  if (!(done & 1u << S_B)) return perp_scan_fail(t, t->line, "no section b");
+  if (!(done & (1u << S_A | 1u << S_FACTORED)) && out->p.n > 0)
+    return perp_scan_fail(t, t->line, "no section A");
+  if (!(done & 1u << S_END))
+    return perp_scan_fail(t, t->line, "the file ends without 'end': it is truncated");
+  if (done & 1u << S_CONE && !(done & 1u << S_FRICTION))
+    return perp_scan_fail(t, t->line, "cones without friction rows");
+  return PERP_OK;
+}

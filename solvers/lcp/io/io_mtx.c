@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Matrix Market: coordinate and array, real and integer, general, symmetric and skew-symmetric.
+ *
+ * One matrix holds a problem as [A b] (n x (n + 1), pure LCP) or [A b lo hi] (n x (n + 3)); an n x n matrix
+ * is A, with b (n x 1) in the second file NAME_b.mtx.  Infinite bounds are written inf and -inf. */
+#include "solvers/lcp/io/io.h"
+#include "solvers/lcp/io/io_scan.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct header {
+  bool coordinate;
+  int sign; /* 0 general, 1 symmetric, -1 skew-symmetric */
+  int rows, columns, entries;
+};
+
+static void lower(char *s)
+{
+  for (; *s != '\0'; s++) *s = (char)tolower((unsigned char)*s);
+}
+
+/* Banner and sizes.  The banner starts with the comment character, so its words are taken from the raw
+ * line. */
+static perp_status read_header(perp_scan *t, struct header *h)
+{
+  char line[200], object[40], format[40], field[40], symmetry[40];
+  size_t n = 0;
+  *h = (struct header){ 0 };
+  for (; t->at < t->end && *t->at != '\n'; t->at++)
+    if (n + 1 < sizeof line) line[n++] = isprint((unsigned char)*t->at) ? *t->at : ' ';
+  line[n] = '\0';
+  lower(line);
+  if (sscanf(line, "%%%%matrixmarket %39s %39s %39s %39s", object, format, field, symmetry) != 4)
+    return perp_scan_fail(t, 1, "the Matrix Market banner needs four words");
+  if (strcmp(object, "matrix") != 0)
+    return perp_scan_fail(t, 1, "Matrix Market object '%s' is not a matrix", object);
+  h->coordinate = strcmp(format, "coordinate") == 0;
+  if (!h->coordinate && strcmp(format, "array") != 0)
+    return perp_scan_fail(t, 1, "unknown Matrix Market format '%s'", format);
+  if (strcmp(field, "real") != 0 && strcmp(field, "integer") != 0 && strcmp(field, "double") != 0)
+    return perp_scan_fail(t, 1, "Matrix Market field '%s' is not real", field);
+  h->sign = strcmp(symmetry, "symmetric") == 0        ? 1
+            : strcmp(symmetry, "skew-symmetric") == 0 ? -1
+                                                      : 0;
+  if (h->sign == 0 && strcmp(symmetry, "general") != 0)
+    return perp_scan_fail(t, 1, "unknown Matrix Market symmetry '%s'", symmetry);
+  PERP_TRY(perp_scan_int(t, "the number of rows", 1, INT_MAX - 3, &h->rows));
+  PERP_TRY(perp_scan_int(t, "the number of columns", 1, INT_MAX, &h->columns));
+  double rows = h->rows, columns = h->columns, words;
+  if (h->coordinate) {
+    PERP_TRY(perp_scan_int(t, "the number of entries", 0, INT_MAX, &h->entries));
+    words = 3.0 * h->entries;
+  } else
+    words = h->sign == 0  ? rows * columns
+            : h->sign > 0 ? rows * (rows + 1) / 2
+                          : rows * (rows - 1) / 2;
+  if (h->sign != 0 && h->rows != h->columns)
+    return perp_scan_fail(t, t->word_line, "a symmetric matrix of %d x %d", h->rows, h->columns);
+  return perp_scan_afford(t, "the matrix", words);
+}
+
+/* One entry to its place: columns n, n + 1, n + 2 are b, lo, hi. */
+static void place(perp_lcp_arrays x, int n, int i, int j, double v)
+{
+  if (j < n)
+    x.A[(size_t)i + (size_t)j * (size_t)n] = v;
+  else if (j == n)
+    x.b[i] = v;
+  else if (j == n + 1)
+    x.lo[i] = v;
+  else
+    x.hi[i] = v;
+}
+
+static perp_status read_entries(perp_scan *t, const struct header *h, perp_lcp_arrays x, int n)
+{
+  int i, j;
+  double v;
+  if (h->coordinate) {
+    for (int k = 0; k < h->entries; k++) {
+      PERP_TRY(perp_scan_int(t, "a row index", 1, h->rows, &i));
+      PERP_TRY(perp_scan_int(t, "a column index", 1, h->columns, &j));
+      PERP_TRY(j > n + 1 ? perp_scan_bound(t, "a bound", &v) : perp_scan_real(t, "an entry", &v));
+      place(x, n, i - 1, j - 1, v);
+      if (h->sign != 0 && i != j) place(x, n, j - 1, i - 1, h->sign * v);
+    }
+    return PERP_OK;
+  }
+  for (j = 0; j < h->columns; j++)
+    for (i = h->sign == 0 ? 0 : h->sign > 0 ? j : j + 1; i < h->rows; i++) {
+      PERP_TRY(j > n ? perp_scan_bound(t, "a bound", &v) : perp_scan_real(t, "an entry", &v));
+      place(x, n, i, j, v);
+      if (h->sign != 0 && i != j) place(x, n, j, i, h->sign * v);
+    }
+  return PERP_OK;
+}
+
+/* The line of the last bound of a row, in entries that have been read without complaint from `t` on. */
+static int line_of_bound(perp_scan t, const struct header *h, int row, int n)
+{
+  int i = 0, j = 0, line = t.line;
+  double v;
+  t.ctx = NULL;
+  size_t count = h->coordinate ? (size_t)h->entries : (size_t)h->rows * (size_t)h->columns;
+  for (size_t k = 0; k < count; k++) {
+    if (h->coordinate) {
+      perp_scan_int(&t, "", 1, h->rows, &i);
+      perp_scan_int(&t, "", 1, h->columns, &j);
+    } else {
+      i = (int)(k % (size_t)h->rows) + 1;
+      j = (int)(k / (size_t)h->rows) + 1;
+    }
+    perp_scan_bound(&t, "", &v);
+    if (i == row + 1 && j > n + 1) line = t.word_line;
+  }
+  return line;
+}
+
+/* b from the second file, a matrix of n x 1 */
+static perp_status read_companion(perp_ctx *ctx, const char *name, const char *data, size_t size,
+                                  int n, double *b)
+{
+  perp_scan t;
+  struct header h;
+  PERP_TRY(perp_scan_open(ctx, name, data, size, '%', &t));
+  perp_status status = size > 14 && memcmp(data, "%%MatrixMarket", 14) == 0
+                           ? read_header(&t, &h)
+                           : perp_scan_fail(&t, 1, "not a Matrix Market file");
+  if (status == PERP_OK && (h.rows != n || h.columns != 1))
+    status = perp_scan_fail(&t, t.word_line, "b is %d x %d but A has %d rows", h.rows, h.columns,
+                            n);
+  for (int i = 0; status == PERP_OK && !h.coordinate && i < n; i++)
+    status = perp_scan_real(&t, "b", &b[i]);
+  for (int k = 0; status == PERP_OK && h.coordinate && k < h.entries; k++) {
+    int i, j;
+    double v;
+    status = perp_scan_int(&t, "a row index", 1, n, &i);
+    if (status == PERP_OK) status = perp_scan_int(&t, "a column index", 1, 1, &j);
+    if (status == PERP_OK) status = perp_scan_real(&t, "b", &v);
+    if (status == PERP_OK) b[i - 1] = v;
+  }
+  perp_scan_close(&t);
+  return status;
+}
+
+perp_status perp_lcp_read_mtx(perp_scan *t, const char *companion, size_t companion_size,
+                              const char *companion_name, perp_lcp_problem *out)
+{
+  struct header h;
+  PERP_TRY(read_header(t, &h));
+  int n = h.rows, extra = h.columns - n;
+  if (extra != 0 && extra != 1 && extra != 3)
+    return perp_scan_fail(t, t->word_line, "%d x %d is neither A (n x n), [A b] nor [A b lo hi]",
+                          h.rows, h.columns);
+  if (extra == 0 && companion == NULL)
+    return perp_scan_fail(t, t->word_line, "no right-hand side: %s%s",
+                          companion_name != NULL ? companion_name : "a second file with b",
+                          " is missing");
+  PERP_TRY(
+      perp_lcp_problem_new(t->ctx, n, PERP_PART_A | (extra == 3 ? PERP_PART_BOUNDS : 0u), out));
+  perp_lcp_arrays x = perp_lcp_edit(out);
+  if (extra == 3)
+    for (int i = 0; i < n; i++) x.hi[i] = 0; /* what a coordinate file leaves out is zero */
+  perp_scan entries = *t;
+  PERP_TRY(read_entries(t, &h, x, n));
+  if (extra == 0)
+    PERP_TRY(read_companion(t->ctx, companion_name, companion, companion_size, n, x.b));
+  char word[8];
+  if (perp_scan_word(t, word, sizeof word))
+    return perp_scan_fail(t, t->word_line, "more numbers than the header says");
+  for (int i = 0; extra == 3 && i < n; i++)
+    if (!(x.lo[i] <= x.hi[i]))
+      return perp_scan_fail(t, line_of_bound(entries, &h, i, n), "row %d: lo = %g, hi = %g", i + 1,
+                            x.lo[i], x.hi[i]);
+  snprintf(out->family, sizeof out->family, "matrix-market");
+  return PERP_OK;
+}
+
+perp_status perp_lcp_write_mtx(perp_ctx *ctx, const perp_lcp_problem *q, FILE *f)
+{
+  perp_lcp_problem dense;
+  for (int i = 0; q->p.fric_of != NULL && i < q->p.n; i++)
+    if (q->p.fric_of[i] >= 0)
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "Matrix Market cannot say friction rows");
+  PERP_TRY(perp_lcp_problem_form(ctx, q, &dense));
+  const perp_lcp *p = &dense.p;
+  int n = p->n;
+  bool bounds = p->lo != NULL || p->hi != NULL;
+  long long entries = bounds ? 3LL * n : n;
+  for (size_t k = 0; k < (size_t)n * (size_t)n; k++) entries += p->A[k] != 0;
+  fprintf(f, "%%%%MatrixMarket matrix coordinate real general\n%% [A b%s], w = A lambda + b%s%s\n",
+          bounds ? " lo hi" : "", q->family[0] ? "; " : "", q->family);
+  fprintf(f, "%d %d %lld\n", n, n + (bounds ? 3 : 1), entries);
+  char text[40];
+  for (int j = 0; j < n + (bounds ? 3 : 1); j++)
+    for (int i = 0; i < n; i++) {
+      double v = j < n        ? p->A[(size_t)i + (size_t)j * (size_t)n]
+                 : j == n     ? p->b[i]
+                 : j == n + 1 ? p->lo[i]
+                              : p->hi[i];
+      if (j < n && v == 0) continue;
+      perp_format_real(v, text, sizeof text);
+      fprintf(f, "%d %d %s\n", i + 1, j + 1, text);
+    }
+  perp_lcp_problem_free(&dense);
+  if (ferror(f)) return PERP_FAIL(ctx, PERP_ERR_IO, "writing failed");
+  return PERP_OK;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Semismooth Newton method on the Fischer-Burmeister function, with Armijo line search.
+ *
+ * With phi(a, b) = sqrt(a^2 + b^2) - (a + b), STAR 2012, eq. (85), zero exactly for 0 <= a _|_ b >= 0, a row
+ * with bounds becomes one equation,
+ *      psi_i = phi(lambda_i - lo_i, phi(hi_i - lambda_i, -w_i)),    w = A lambda + b,
+ * with the limits  phi(lambda - lo, w)  for hi = inf,  -phi(hi - lambda, -w)  for lo = -inf  and  -w  for a
+ * free row.  Newton, eq. (88)-(89): (D_a + D_b A + D_c N) dx = -psi with  D_a, D_b <= 0  from eq. (96)-(97)
+ * and the chain rule; N picks the normal row of a friction row, whose bounds -mu lambda_n, mu lambda_n move
+ * with it.  Divided by b_i it reads  (A + diag(a/b)) dx = -psi/b,  symmetric when A is and there is no
+ * friction.  Rows with |b_i| < 1e-10 |a_i| (b_i = 0 on every inactive row) are eliminated before:
+ * dx_i = -psi_i / a_i.  The rest is Cholesky, LU, or the sparse matrix in the space of velocities (see
+ * system.h).  At the kink lambda = lo, w = 0, eq. (98), the option `kink` chooses the element of the
+ * generalized Jacobian.
+ *
+ * Rows are scaled by sqrt(A_ii): phi(s (lambda - lo), w / s), which keeps the symmetry and makes the method
+ * invariant under units.  Line search on Psi = |psi|^2 / 2: Psi(x + t dx) <= Psi_ref + c t grad'dx, i.e.
+ * eq. (102) with its step length, t = 1, beta, beta^2, ...; Psi_ref is the largest of the last `window`
+ * values.  Where the direction is no good (singular systems, kinks) a proximal term rho diag(A) is added to
+ * the system, growing until the search succeeds.  Every eighth step is followed by Gauss-Seidel sweeps, kept
+ * where they help: on long chains of changes (Murty I) Newton steps set one row right at a time.  With friction
+ * a search that is stuck begins once more from Gauss-Seidel sweeps.  An approximate answer is polished by
+ * active-set steps.
+ *
+ * Converges for P0 problems with bounded level sets, fast (superlinearly) to regular solutions; it may
+ * stop in a minimum of Psi that is no solution otherwise (PERP_STALLED), e.g. on bimatrix games.  Boxes of
+ * friction: no theorem, works in practice.  One factorization per step: n^3/3 (n^3 2/3 with friction or
+ * nonsymmetric), or that of the sparse matrix.  Allocates when the sparsity pattern changes. */
+#include "solvers/lcp/newton/newton.h"
+
+#include "solvers/lcp/splitting/splitting.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Newton steps between two attempts with sweeps, and their number */
+enum { EVERY = 8, SWEEPS = 10 };
+enum { KINK_PERTURB, KINK_BOUND, KINK_MIDDLE, KINK_RANDOM };
+static const char *const kinks[] = { "perturb", "bound", "middle", "random", NULL };
+
+struct opts {
+  int max_iter, warm, window, kink, polish;
+  double tol, c, beta;
+};
+
+static const perp_opt options[] = {
+  PERP_INT(struct opts, max_iter, 200, 1, 1e9, "Newton steps before giving up"),
+  PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
+            "stop when the scaled residual is at or below this; 0: what the caller accepts"),
+  PERP_INT(struct opts, warm, 0, 0, 1e6, "Gauss-Seidel sweeps to begin with"),
+  PERP_ENUM(
+      struct opts, kink, KINK_PERTURB, kinks,
+      "element of the generalized Jacobian where both arguments vanish: that of a slightly larger "
+      "lambda, the bound (dx = 0), the middle, a random one"),
+  PERP_INT(struct opts, window, 4, 1, 16,
+           "non-monotone line search: values to fall below; 1: monotone"),
+  PERP_REAL(struct opts, c, 1e-4, 0, 0.5, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+            "sufficient decrease of the line search"),
+  PERP_REAL(struct opts, beta, 0.5, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+            "reduction of the step length"),
+  PERP_INT(struct opts, polish, 5, 0, 1000, "most active-set steps to finish with"),
+  PERP_OPTIONS_END
+};
+
+struct ws {
+  perp_newton N; /* first */
+  struct opts o;
+  double *psi, *a, *b, *c, *s; /* [max_n] */
+  uint64_t random;
+  double small; /* size below which an argument counts as zero */
+};
+
+static void layout(void *ws, perp_arena *a)
+{
+  struct ws *w = ws;
+  int n = w->N.max_n;
+  w->psi = PERP_CARVE(a, double, n);
+  w->a = PERP_CARVE(a, double, n);
+  w->b = PERP_CARVE(a, double, n);
+  w->c = PERP_CARVE(a, double, n);
+  w->s = PERP_CARVE(a, double, n);
+}
+
+static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  PERP_TRY(perp_newton_create(ctx, "fischer-newton", max_n, sizeof(struct ws), layout, ws));
+  ((struct ws *)*ws)->o = *(const struct opts *)opts;
+  return PERP_OK;
+}
+
+/* phi without cancellation where both arguments are positive */
+static inline double phi(double a, double b)
+{
+  double s = sqrt(a * a + b * b), sum = a + b;
+  return sum > 0 ? -2 * a * b / (s + sum) : s - sum;
+}
+
+/* partial derivatives at (a, b) */
+static inline void dphi(struct ws *w, double a, double b, double *da, double *db)
+{
+  double s = sqrt(a * a + b * b);
+  if (s > w->small) {
+    *da = a > 0 ? -b * b / (s * (s + a)) : a / s - 1;
+    *db = b > 0 ? -a * a / (s * (s + b)) : b / s - 1;
+    return;
+  }
+  double angle;
+  switch (w->o.kink) {
+  case KINK_PERTURB: /* phi(a + eps, b) */
+    *da = 0;
+    *db = -1;
+    break;
+  case KINK_BOUND:
+    *da = -1;
+    *db = 0;
+    break;
+  case KINK_MIDDLE:
+    *da = *db = M_SQRT1_2 - 1;
+    break;
+  default:
+    angle = (double)(perp_splitmix(&w->random) >> 11) * 0x1p-53 * M_PI_2;
+    *da = cos(angle) - 1;
+    *db = sin(angle) - 1;
+  }
+}
+
+/* y = phi(s (hi - lambda), -w / s), or its limit w / s for hi = inf */
+static inline double inner(double s, double hi, double lambda, double w)
+{
+  return hi < HUGE_VAL ? phi(s * (hi - lambda), -w / s) : w / s;
+}
+
+static inline bool fixed(const perp_newton *N, int i)
+{
+  return N->R.type[i] == PERP_ROW_BOUNDED && !(N->R.lo[i] < N->R.hi[i]);
+}
+
+/* psi and Psi = |psi|^2 / 2 */
+static double merit(const struct ws *w, const double *lambda, const double *slack, double *psi)
+{
+  const perp_newton *N = &w->N;
+  double sum = 0;
+  for (int i = 0; i < N->n; i++) {
+    double s = w->s[i], lo, hi;
+    perp_rows_bounds(&N->R, lambda, i, &lo, &hi);
+    if (fixed(N, i))
+      psi[i] = -s * (lambda[i] - lo);
+    else {
+      double y = inner(s, hi, lambda[i], slack[i]);
+      psi[i] = lo > -HUGE_VAL ? phi(s * (lambda[i] - lo), y) : -y;
+    }
+    sum += psi[i] * psi[i];
+  }
+  return 0.5 * sum;
+}
+
+/* d psi_i = a_i dlambda_i + b_i dw_i + c_i dlambda_n(i) */
+static void jacobian(struct ws *w, const double *lambda, const double *slack)
+{
+  const perp_newton *N = &w->N;
+  for (int i = 0; i < N->n; i++) {
+    double s = w->s[i], lo, hi;
+    double yu = 0, yw = 1 / s; /* y by u = s (hi - lambda) and by w */
+    double px = 0, py = -1;    /* psi by x = s (lambda - lo) and by y */
+    perp_rows_bounds(&N->R, lambda, i, &lo, &hi);
+    w->c[i] = 0;
+    if (fixed(N, i)) {
+      w->a[i] = -s;
+      w->b[i] = 0;
+      continue;
+    }
+    if (hi < HUGE_VAL) {
+      double yv;
+      dphi(w, s * (hi - lambda[i]), -slack[i] / s, &yu, &yv);
+      yw = -yv / s;
+    }
+    if (lo > -HUGE_VAL) dphi(w, s * (lambda[i] - lo), inner(s, hi, lambda[i], slack[i]), &px, &py);
+    w->a[i] = s * (px - py * yu);
+    w->b[i] = py * yw;
+    if (N->R.type[i] != PERP_ROW_BOUNDED && lambda[N->R.p->fric_of[i]] > 0)
+      w->c[i] = s * N->R.p->mu[i] * (px + py * yu);
+  }
+}
+
+/* The direction for proximal weight rho; also slope = grad Psi' dx.  False: no finite direction. */
+static bool direction(struct ws *w, double rho, double *slope)
+{
+  perp_newton *N = &w->N;
+  const perp_lcp *p = N->R.p;
+  int n = N->n;
+  bool eliminated = false;
+  for (int i = 0; i < n; i++) { /* normal rows before the friction rows that follow them */
+    N->gamma[i] = N->known[i] = 0;
+    if (fabs(w->b[i]) * N->scale[i] < 1e-10 * fabs(w->a[i])) {
+      N->d[i] = HUGE_VAL;
+      N->known[i] = -w->psi[i] / w->a[i];
+      if (N->known[i] != 0) eliminated = true;
+    } else {
+      N->d[i] = w->a[i] / w->b[i] + rho * N->scale[i];
+      N->rhs[i] = -w->psi[i] / w->b[i];
+    }
+  }
+  for (int i = 0; N->coupled && i < n; i++)
+    if (w->c[i] != 0 && w->a[i] != 0) {
+      int j = p->fric_of[i];
+      double g = -w->c[i] / w->a[i];
+      if (N->d[i] < HUGE_VAL) {
+        g *= (w->a[i] / w->b[i]) / N->d[i]; /* d holds the proximal term too */
+        N->rhs[i] += N->d[i] * g * N->known[j];
+      } else
+        N->known[i] += g * N->known[j];
+      N->gamma[i] = g;
+    }
+  if (eliminated) {
+    perp_rows_A(&N->R, N->known, N->Adx);
+    N->matvecs++;
+  }
+  for (int i = 0; i < n; i++)
+    N->rhs[i] = N->d[i] < HUGE_VAL ? N->rhs[i] - (eliminated ? N->Adx[i] : 0) : 0;
+  if (!perp_system_factor(&N->S, N->d, N->coupled ? N->gamma : NULL)) return false;
+  if (!perp_system_solve(&N->S, N->rhs, N->dx, 1)) return false;
+  *slope = 0;
+  for (int i = 0; i < n; i++) N->dx[i] += N->known[i];
+  perp_rows_A(&N->R, N->dx, N->Adx);
+  N->matvecs++;
+  for (int i = 0; i < n; i++) {
+    double change = w->a[i] * N->dx[i] + w->b[i] * N->Adx[i];
+    if (w->c[i] != 0) change += w->c[i] * N->dx[p->fric_of[i]];
+    *slope += w->psi[i] * change;
+  }
+  return isfinite(*slope);
+}
+
+/* t with Psi(lambda + t dx) <= reference + c t slope, or 0; trial and tw hold the point */
+static double search(struct ws *w, const double *lambda, double reference, double slope)
+{
+  perp_newton *N = &w->N;
+  for (double t = 1; t > 1e-8; t *= w->o.beta) {
+    for (int i = 0; i < N->n; i++) {
+      N->trial[i] = lambda[i] + t * N->dx[i];
+      N->tw[i] = N->w[i] + t * N->Adx[i];
+    }
+    if (merit(w, N->trial, N->tw, w->psi) <= reference + w->o.c * t * slope) return t;
+  }
+  return 0;
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                         double *certificate, perp_stats *stats)
+{
+  struct ws *w = ws;
+  perp_newton *N = &w->N;
+  double past[16], rho = 0;
+  perp_no_certificate(p, certificate);
+  PERP_TRY(perp_newton_prepare(ctx, N, p, w->o.tol));
+  size_t bytes = (size_t)p->n * sizeof *lambda;
+  w->random = 1;
+  w->small = 0;
+  for (int i = 0; i < p->n; i++) {
+    w->s[i] = sqrt(N->scale[i]);
+    w->small = fmax(w->small, fabs(p->b[i]) / w->s[i]);
+  }
+  double rel = perp_newton_rel(N, lambda, N->w);
+  rel = perp_newton_sweeps(N, lambda, w->o.warm, rel);
+  for (int i = 0; i < p->n; i++) w->small = fmax(w->small, fabs(lambda[i]) * w->s[i]);
+  w->small *= 4 * DBL_EPSILON;
+
+  double best = rel, goal = 0.9 * rel, Psi = merit(w, lambda, N->w, w->psi);
+  int progress = 0; /* when rel last fell below the goal */
+  bool again = N->coupled;
+  memcpy(N->keep, lambda, bytes);
+  for (int k = 0; k < w->o.window; k++) past[k] = Psi;
+  while (stats->reason == PERP_RUNNING) {
+    if (rel <= N->tol) {
+      stats->reason = PERP_CONVERGED;
+      break;
+    }
+    if (stats->iterations == w->o.max_iter || perp_rows_spent(&N->R)) {
+      stats->reason = PERP_MAX_ITER;
+      break;
+    }
+    stats->iterations++;
+    jacobian(w, lambda, N->w);
+    double reference = past[0], slope = 0, t = 0;
+    for (int k = 1; k < w->o.window; k++) reference = fmax(reference, past[k]);
+    for (int attempt = 0; attempt < 12 && t == 0; attempt++) {
+      if (attempt > 0) rho = rho > 0 ? 10 * rho : 1e-8;
+      if (direction(w, rho, &slope) && slope < 0) t = search(w, lambda, reference, slope);
+      if (t == 0) merit(w, lambda, N->w, w->psi); /* the search left psi of its last point */
+    }
+    bool stuck = t == 0 || stats->iterations - progress > PERP_NEWTON_PATIENCE;
+    bool restart = stuck && again;
+    if (restart) {
+      again = false;
+      rel = perp_newton_restart(N, lambda);
+      goal = rel;
+      progress = stats->iterations;
+      rho = 0;
+    } else if (t == 0) {
+      stats->reason = PERP_STALLED;
+      break;
+    } else {
+      rho = rho > 1e-8 ? 0.1 * rho : 0;
+      memcpy(lambda, N->trial, bytes);
+      rel = perp_newton_rel(N, lambda, N->w);
+    }
+    if (rel < goal) {
+      goal = 0.9 * rel;
+      progress = stats->iterations;
+    }
+    /* slow: sweeps may lead out of it (they are kept where rel falls) */
+    if (stats->iterations % EVERY == 0 && !N->coupled && !N->R.zero_diagonal)
+      rel = perp_newton_sweeps(N, lambda, SWEEPS, rel);
+    Psi = merit(w, lambda, N->w, w->psi);
+    past[stats->iterations % w->o.window] = Psi;
+    for (int k = 0; restart && k < w->o.window; k++) past[k] = Psi;
+    PERP_TRACE(ctx, .method = "fischer-newton", .what = "newton", .iteration = stats->iterations,
+               .entering = -1, .leaving = -1, .step = t, .residual = rel, .n = p->n, .x = lambda,
+               .w = N->w);
+    if (!isfinite(rel) || !isfinite(Psi)) {
+      stats->reason = PERP_NOT_FINITE;
+      break;
+    }
+    if (rel < best) {
+      best = rel;
+      memcpy(N->keep, lambda, bytes);
+    }
+  }
+  if (stats->reason != PERP_CONVERGED) {
+    memcpy(lambda, N->keep, bytes);
+    rel = perp_newton_rel(N, lambda, N->w);
+    if (perp_newton_polish(N, lambda, w->o.polish, rel) <= N->tol) stats->reason = PERP_CONVERGED;
+  }
+  stats->factorizations = N->S.factorizations;
+  stats->matvecs = N->matvecs;
+  stats->work = N->R.work;
+  return PERP_OK;
+}
+
+const perp_lcp_desc perp_lcp_fischer_newton = {
+  .d = { .name = "fischer-newton",
+         .summary =
+             "semismooth Newton on the Fischer-Burmeister function (P0 problems), dense or sparse",
+         .reference = "STAR 2012, section 4.4, eq. 85-102",
+         .equation = "phi(lambda - lo, phi(hi - lambda, -w)) = 0",
+         .opts = options,
+         .opts_size = sizeof(struct opts),
+         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
+                 PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
+  .create = create,
+  .solve = solve,
+  .destroy = perp_newton_destroy,
+  .serves = "P0-matrices of any symmetry, semidefinite ones among them, bounds of any kind: every "
+            "stationary point of its merit function is a solution, and convergence to regular ones "
+            "is superlinear; elsewhere it may end in a minimum that is none; friction: no theorem",
+  .ties = "none to break: no pivots; at the kink (0, 0) option kink chooses the derivative",
+  .cost = "a factorization or more a step: n^3 / 3 symmetric, 2 n^3 / 3 with friction or "
+          "nonsymmetric, or sparse in the velocities; n^2 numbers beside A",
+  .counts = "Newton steps",
+};

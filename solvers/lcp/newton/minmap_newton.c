@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Semismooth Newton method on the natural (minimum) map, with reduction to the free rows.
+ *
+ *      H_i = lambda_i - clamp(lambda_i - w_i / a_i, lo_i, hi_i) = 0,    w = A lambda + b,   a_i = A_ii,
+ *
+ * the min map of STAR 2012, eq. (67)-(73), with bounds.  An element of its generalized Jacobian is fixed by
+ * the index sets: rows that the clamp sends to a bound read dlambda_i = bound - lambda_i and leave the
+ * system, sliding friction rows follow their normal row, and only A_FF of the rows in between is
+ * factored: an active-set step, exact as soon as the sets are right.
+ *
+ * Backtracking on |sqrt(a) H|^2 / 2, non-monotone (the largest of the last `window` values), with a proximal
+ * term rho diag(A) where A_FF is singular or the direction fails, and Gauss-Seidel sweeps where even that
+ * does not help.  A few sweeps also follow every step but the first: where redundant rows leave lambda
+ * undetermined, active sets alone drop and take back rows for many steps.  With friction a shortened
+ * step is projected on the limits instead; sweeps lead away from the solution there, and where A_ii <= 0.  Once,
+ * a search with friction that is stuck begins again from sweeps.
+ * Singular Jacobians cannot produce NaN: pivots have a floor, results are checked.
+ *
+ * Finite for many P problems, locally exact in one step; may cycle or stop where H has local minima
+ * (PERP_STALLED).  A factorization of the free rows per step.  Allocates when the sparsity pattern
+ * changes. */
+#include "solvers/lcp/newton/newton.h"
+
+#include <math.h>
+#include <string.h>
+
+struct opts {
+  int max_iter, warm, smooth, window;
+  double tol;
+};
+
+static const perp_opt options[] = {
+  PERP_INT(struct opts, max_iter, 200, 1, 1e9, "Newton steps before giving up"),
+  PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
+            "stop when the scaled residual is at or below this; 0: what the caller accepts"),
+  PERP_INT(struct opts, warm, 0, 0, 1e6, "Gauss-Seidel sweeps to begin with"),
+  PERP_INT(struct opts, smooth, 10, 0, 1e6,
+           "Gauss-Seidel sweeps after every step but the first, kept where they help; not with "
+           "friction"),
+  PERP_INT(struct opts, window, 4, 1, 16,
+           "non-monotone line search: values to fall below; 1: monotone"),
+  PERP_OPTIONS_END
+};
+
+struct ws {
+  perp_newton N; /* first */
+  struct opts o;
+};
+
+static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  PERP_TRY(perp_newton_create(ctx, "minmap-newton", max_n, sizeof(struct ws), NULL, ws));
+  ((struct ws *)*ws)->o = *(const struct opts *)opts;
+  return PERP_OK;
+}
+
+/* |sqrt(a) H|^2 / 2 */
+static double merit(const perp_newton *N, const double *lambda, const double *slack)
+{
+  double sum = 0;
+  for (int i = 0; i < N->n; i++) {
+    double lo, hi, t = lambda[i] - slack[i] / N->scale[i];
+    perp_rows_bounds(&N->R, lambda, i, &lo, &hi);
+    double h = lambda[i] - (t < lo ? lo : t > hi ? hi : t);
+    sum += N->scale[i] * h * h;
+  }
+  return 0.5 * sum;
+}
+
+/* the point of the direction to -> x + t (to - x) that is good enough; trial and tw hold it, 0 when none */
+static double search(perp_newton *N, const double *x, double reference, double theta,
+                     double shortest)
+{
+  for (double t = 1; t > shortest; t *= 0.5) {
+    for (int i = 0; i < N->n; i++) {
+      N->trial[i] = x[i] + t * N->dx[i];
+      N->tw[i] = N->w[i] + t * N->Adx[i];
+    }
+    double now = merit(N, N->trial, N->tw);
+    if (now <= reference - 1e-4 * t * theta && isfinite(now)) return t;
+  }
+  return 0;
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                         double *certificate, perp_stats *stats)
+{
+  struct ws *w = ws;
+  perp_newton *N = &w->N;
+  int n = p->n, sweeps = 10;
+  size_t bytes = (size_t)n * sizeof *lambda;
+  double past[16], rho = 0;
+  perp_no_certificate(p, certificate);
+  PERP_TRY(perp_newton_prepare(ctx, N, p, w->o.tol));
+  /* shorter steps are not worth their system; first proximal weight, relative to the diagonal */
+  double shortest = N->coupled ? 0.01 : 1e-6, proximal = N->coupled ? 1e-3 : 1e-8;
+  bool smooth = !N->coupled && !N->R.zero_diagonal; /* where sweeps have a theory */
+  double rel = perp_newton_rel(N, lambda, N->w);
+  rel = perp_newton_sweeps(N, lambda, w->o.warm, rel);
+  double best = rel, goal = 0.9 * rel, theta = merit(N, lambda, N->w);
+  int progress = 0; /* when rel last fell below the goal */
+  bool again = N->coupled;
+  memcpy(N->keep, lambda, bytes);
+  for (int k = 0; k < w->o.window; k++) past[k] = theta;
+
+  while (stats->reason == PERP_RUNNING) {
+    if (rel <= N->tol) {
+      stats->reason = PERP_CONVERGED;
+      break;
+    }
+    if (stats->iterations == w->o.max_iter || perp_rows_spent(&N->R)) {
+      stats->reason = PERP_MAX_ITER;
+      break;
+    }
+    stats->iterations++;
+    double reference = past[0], t = 0;
+    for (int k = 1; k < w->o.window; k++) reference = fmax(reference, past[k]);
+    perp_newton_classify(N, lambda, N->w, N->state);
+    for (int attempt = 0; attempt < 8 && t == 0; attempt++) {
+      if (attempt > 0) rho = rho > 0 ? 100 * rho : proximal;
+      if (!perp_newton_active_step(N, lambda, N->w, N->state, rho, N->trial)) continue;
+      for (int i = 0; i < n; i++) N->dx[i] = N->trial[i] - lambda[i];
+      perp_rows_A(&N->R, N->dx, N->Adx);
+      N->matvecs++;
+      t = search(N, lambda, reference, theta, shortest);
+    }
+    bool restart = again && stats->iterations - progress > PERP_NEWTON_PATIENCE;
+    if (t > 0 && !restart) {
+      memcpy(lambda, N->trial, bytes);
+      if (t < 1 && N->coupled) perp_rows_project(&N->R, lambda, lambda);
+      rho = rho > 1e-8 ? 0.01 * rho : 0;
+      rel = perp_newton_rel(N, lambda, N->w);
+      if (stats->iterations > 1 && smooth) rel = perp_newton_sweeps(N, lambda, w->o.smooth, rel);
+    } else {
+      double now = restart ? rel : perp_newton_sweeps(N, lambda, sweeps, rel);
+      if (!(now < rel) && again) {
+        restart = true;
+        again = false;
+        now = goal = perp_newton_restart(N, lambda);
+        progress = stats->iterations;
+      } else if (!(now < rel)) {
+        stats->reason = PERP_STALLED;
+        break;
+      }
+      rel = now;
+      rho = 0;
+      sweeps = sweeps < 1000 ? 2 * sweeps : sweeps;
+    }
+    if (rel < goal) {
+      goal = 0.9 * rel;
+      progress = stats->iterations;
+    }
+    theta = merit(N, lambda, N->w);
+    past[stats->iterations % w->o.window] = theta;
+    for (int k = 0; restart && k < w->o.window; k++) past[k] = theta;
+    PERP_TRACE(ctx, .method = "minmap-newton", .what = t > 0 ? "newton" : "sweep",
+               .iteration = stats->iterations, .entering = -1, .leaving = -1, .step = t,
+               .residual = rel, .n = n, .x = lambda, .w = N->w, .state = N->state);
+    if (!isfinite(rel)) {
+      stats->reason = PERP_NOT_FINITE;
+      break;
+    }
+    if (rel < best) {
+      best = rel;
+      memcpy(N->keep, lambda, bytes);
+    }
+  }
+  if (stats->reason != PERP_CONVERGED) memcpy(lambda, N->keep, bytes);
+  stats->factorizations = N->S.factorizations;
+  stats->matvecs = N->matvecs;
+  stats->work = N->R.work;
+  return PERP_OK;
+}
+
+const perp_lcp_desc perp_lcp_minmap_newton = {
+  .d = { .name = "minmap-newton",
+         .summary =
+             "semismooth Newton on the natural map, active sets (P problems), dense or sparse",
+         .reference = "STAR 2012, eq. 67-73 and section 4.4",
+         .equation = "lambda - clamp(lambda - w / a, lo, hi) = 0",
+         .opts = options,
+         .opts_size = sizeof(struct opts),
+         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
+                 PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
+  .create = create,
+  .solve = solve,
+  .destroy = perp_newton_destroy,
+  .serves = "P-matrices of any symmetry and, by proximal steps, semidefinite ones, bounds of any "
+            "kind: exact in one step once the active sets are right, but no theorem says that it "
+            "gets there; friction: no theorem",
+  .ties = "none to break: no pivots; lambda - w / a at a bound counts as free",
+  .cost = "a factorization of the k free rows or more a step: k^3 / 3 symmetric, 2 k^3 / 3 with "
+          "friction or nonsymmetric, or sparse in the velocities; n^2 numbers beside A",
+  .counts = "Newton steps, and rounds of sweeps where no step helped",
+};

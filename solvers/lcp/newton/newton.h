@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the Newton type methods share: workspace, a few safe sweeps, the active-set step, polishing. */
+#ifndef PERP_LCP_NEWTON_H
+#define PERP_LCP_NEWTON_H
+
+#include "solvers/lcp/newton/system.h"
+
+typedef struct perp_newton {
+  perp_rows R;
+  perp_system S;
+  perp_arena arena, behind; /* behind: of what `carve` laid out */
+  int n, max_n;
+  double tol;   /* aim of the current solve */
+  bool coupled; /* friction rows: the systems are unsymmetric */
+  int matvecs;
+  /* [max_n] each */
+  double *w;     /* A lambda + b of the iterate */
+  double *scale; /* step scale of a row: A_ii, or max_j |A_ij| where A_ii <= 0 */
+  double *d, *gamma, *rhs, *dx, *Adx; /* Newton system, direction, A direction */
+  double *trial, *tw, *keep, *known;
+  signed char *state, *state2;
+} perp_newton;
+
+/* A workspace of `size` bytes that begins with a perp_newton, zeros behind it but what `carve` lays out there
+ * (NULL: nothing).  name: for messages.  *ws NULL on failure: PERP_ERR_DIM (max_n < 0), PERP_ERR_NOMEM. */
+perp_status perp_newton_create(perp_ctx *ctx, const char *name, int max_n, size_t size,
+                               void (*carve)(void *ws, perp_arena *a), void **ws);
+void perp_newton_destroy(void *ws); /* NULL is fine */
+/* Read the problem; tol: option of the method.  Allocation as in system.h and rows.h. */
+perp_status perp_newton_prepare(perp_ctx *ctx, perp_newton *N, const perp_lcp *p, double tol);
+
+/* w = A lambda + b and the judge's rel of lambda. */
+double perp_newton_rel(perp_newton *N, const double *lambda, double *w);
+/* Up to `sweeps` Gauss-Seidel sweeps on lambda, kept only if rel falls; returns the better rel.  w is up to
+ * date afterwards. */
+double perp_newton_sweeps(perp_newton *N, double *lambda, int sweeps, double rel);
+/* With friction a Newton method may be led to a place where its merit function has a minimum that is no solution
+ * (Painleve's rod: sliding pushes the contact in, no direction from there shows the sticking one).  Gauss-Seidel
+ * sweeps from zero are another place to begin: lambda out, w is up to date; returns rel. */
+double perp_newton_restart(perp_newton *N, double *lambda);
+/* Newton steps without a tenth less of rel before that. */
+enum { PERP_NEWTON_PATIENCE = 25 };
+/* Index set of every row by the natural map: where lambda - w / scale falls. */
+void perp_newton_classify(const perp_newton *N, const double *lambda, const double *w,
+                          signed char *state);
+/* One undamped Newton step on the natural map (an active-set step): rows at bounds go there, sliding
+ * friction rows follow their normal row, the rest is solved for w = 0.  to = lambda + step; dependent rows
+ * keep their share of lambda as far as possible.  rho: proximal weight relative to A_ii.  to may not be
+ * lambda.  False: no finite solution. */
+bool perp_newton_active_step(perp_newton *N, const double *lambda, const double *w,
+                             const signed char *state, double rho, double *to);
+/* Repeat classify and active step while rel falls; lambda is only replaced by something better.  Turns an
+ * approximate answer with the right index sets into an exact one.  Returns rel; w is up to date. */
+double perp_newton_polish(perp_newton *N, double *lambda, int rounds, double rel);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The limits of friction rows (Vondrak 6.5.3), around the boxed problem of dantzig or bpp.
+ *
+ * The others are solved first with lambda = 0 in the friction rows, then all rows with the limits mu lambda_n fixed.
+ * With friction = refreshed this is repeated with new limits, from the last sets, until they agree with the normal
+ * multipliers: Newton steps on the limits, shortened fixed-point steps where those do not help, PERP_STALLED when
+ * neither does. */
+#include "solvers/lcp/pivoting/clamped.h"
+
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+const char *const perp_clamped_limits[] = { "refreshed", "fixed", NULL };
+
+enum { LIMIT_ROUNDS = 200, BOLD_ROUNDS = 60, PLAIN_ROUNDS = 3 };
+/* length of a plain step: around SHORT, after `SHORTER` rounds half of it, after twice as many a third ... */
+static const double SHORT = 0.5, SHORTER = 50;
+/* limits that agree with the normal multipliers, relative to the largest multiplier */
+static const double LIMIT_GAP = 1e-13;
+
+/* Limit of friction row i: a part `step` of the way to what the normal multipliers say. */
+static double limit_of(const perp_clamped *D, const perp_lcp *p, const double *lambda, int i,
+                       double step)
+{
+  double limit = p->mu[i] * perp_larger(lambda[p->fric_of[i]], 0);
+  return step == 1 ? limit : perp_larger(D->P.hi[i] + step * (limit - D->P.hi[i]), 0);
+}
+
+/* A new limit; a row at its limit moves with it. */
+static void set_limit(perp_clamped *D, int i, double limit)
+{
+  if (D->set[i] == AT_HI || D->lambda[i] > limit) D->lambda[i] = limit;
+  if (D->set[i] == AT_LO || D->lambda[i] < -limit) D->lambda[i] = -limit;
+  D->P.hi[i] = limit;
+  D->P.lo[i] = -limit;
+}
+
+static void refresh(perp_clamped *D, const perp_lcp *p, const double *lambda, double step)
+{
+  for (int i = 0; i < p->n; i++)
+    if (p->fric_of[i] >= 0) set_limit(D, i, limit_of(D, p, lambda, i, step));
+}
+
+/* The fixed point of the limits as long as no row changes its set: w_F = 0 with lambda_i = +-mu lambda_n in
+ * the friction rows at a limit, a nonsymmetric system in lambda_F (it overwrites L D L').  The multipliers
+ * go to dw; 0 when it is singular.  O(k^3 2/3). */
+static int joint_solution(perp_clamped *D, const perp_lcp *p)
+{
+  int n = p->n, k = D->K.k, ld = (int)D->K.ld;
+  D->stats->work += perp_pivot_cost(&D->P, n) + (double)k * k * (1 + k / 3.0);
+  double *B = D->K.L, *x = D->res;
+  memcpy(D->dw, D->lambda, (size_t)n * sizeof *D->dw);
+  if (k == 0) return 1;
+  for (int u = 0; u < k; u++) {
+    const double *col = D->P.A + (size_t)D->rows[u] * D->P.lda;
+    for (int r = 0; r < k; r++) B[r + (size_t)u * D->K.ld] = col[D->rows[r]];
+    D->dw[D->rows[u]] = 0;
+  }
+  for (int i = 0; i < n; i++) {
+    int j = p->fric_of[i];
+    if (j < 0 || D->pos[i] >= 0 || D->pos[j] < 0 || D->set[i] == PARKED || D->P.hi[i] == 0)
+      continue;
+    const double *col = D->P.A + (size_t)i * D->P.lda;
+    double slope = D->set[i] == AT_HI ? p->mu[i] : -p->mu[i];
+    for (int r = 0; r < k; r++) B[r + (size_t)D->pos[j] * D->K.ld] += slope * col[D->rows[r]];
+    D->dw[i] = 0;
+  }
+  perp_pivot_slack(&D->P, D->dw, D->wp);
+  for (int r = 0; r < k; r++) x[r] = -D->wp[D->rows[r]];
+  if (LAPACKE_dgesv_work(LAPACK_COL_MAJOR, k, 1, B, ld, D->K.order, x, k) != 0) return 0;
+  for (int u = 0; u < k; u++) {
+    if (!isfinite(x[u])) return 0;
+    D->dw[D->rows[u]] = x[u];
+  }
+  return 1;
+}
+
+perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
+{
+  perp_reason reason;
+  if (!warm) {
+    for (int i = 0; i < p->n; i++)
+      if (p->fric_of[i] >= 0) D->P.lo[i] = D->P.hi[i] = 0;
+    reason = D->box(D, 0);
+    if (reason != PERP_EXACT) return reason;
+  }
+  memset(D->set, CLAMPED, (size_t)p->n); /* no row is at a limit yet */
+  refresh(D, p, D->lambda, 1);
+  /* The plain fixed point contracts slowly, if at all; a Newton step on the limits ends it at once when the
+   * sets are right.  One that does not halve the gap is taken back, and some plain steps follow, from where
+   * it began: shortened, since an impulse that turns up at one contact often leaves another.  Where that
+   * does not end, too, plain steps of full length: the solution may lie beyond a larger gap, and
+   * a Newton step, which goes back to where there is none, is worth it only near the end (Painleve's rod). */
+  double last = HUGE_VAL, step = 1;
+  int plain = 1, joint = 0;
+  for (int round = 0; round < LIMIT_ROUNDS + BOLD_ROUNDS; round++) {
+    const bool bold = round >= LIMIT_ROUNDS;
+    reason = D->box(D, 1);
+    if (reason != PERP_EXACT || D->limits == PERP_LIMITS_FIXED) return reason;
+    double gap = 0, zs = perp_clamped_scale_of(D);
+    for (int i = 0; i < p->n; i++)
+      if (p->fric_of[i] >= 0)
+        gap = perp_larger(gap, fabs(limit_of(D, p, D->lambda, i, 1) - D->P.hi[i]));
+    perp_clamped_trace(D, "limits", -1, -1, gap);
+    if (gap <= LIMIT_GAP * zs) return PERP_EXACT;
+    if (perp_pivot_spent(&D->P, D->stats)) return PERP_MAX_ITER;
+    if ((joint || (bold && plain == 0)) && gap > last / 2) {
+      plain = PLAIN_ROUNDS;
+      joint = 0;
+      for (int i = 0; !bold && i < p->n; i++)
+        if (p->fric_of[i] >= 0) set_limit(D, i, D->guess[i]);
+      if (!bold) continue;
+    }
+    last = gap;
+    /* of varying length, which breaks cycles */
+    step = round == 0
+               ? 1
+               : (perp_pivot_generic(round) - 0.5) * (bold ? 1 : SHORT / (1 + round / SHORTER));
+    joint = plain == 0 && joint_solution(D, p);
+    for (int i = 0; joint && i < p->n; i++)
+      if (p->fric_of[i] >= 0) D->guess[i] = limit_of(D, p, D->lambda, i, step);
+    if (plain > 0) plain--;
+    refresh(D, p, joint ? D->dw : D->lambda, joint ? 1 : step);
+  }
+  return PERP_STALLED;
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Dantzig's pivoting for boxed problems with symmetric positive semidefinite A (Vondrak 6.2.4-6.2.5 with
+ * the erratum of the step limits, STAR 4.2; Baraff's algorithm).
+ *
+ *      w = A lambda + b,    lo <= lambda <= hi,  w complementary
+ *
+ * Index sets: F (clamped: lo < lambda < hi, w = 0), at lo with w >= 0, at hi with w <= 0; the other rows
+ * are open.  An open row i is driven until it is in one of the sets, while the rows in the sets stay
+ * there (6.19-6.20):
+ *
+ *      d lambda_i = +-1,   d lambda_F = -A_FF^-1 A_Fi d lambda_i,   d w_N = A_NF d lambda_F + A_Ni d lambda_i,
+ *      d w_i = s d lambda_i   with the Schur complement  s = A_ii - A_iF A_FF^-1 A_Fi >= 0.
+ *
+ * The step ends when w_i = 0, when lambda_i meets its other bound, or when a row of the sets meets the end
+ * of its line and changes over: a row leaves F (O(k^2) removal from L D L') or joins it (O(k^2) append).
+ *
+ * Semidefinite A.  s is compared with its own A_ii.  If it vanishes, (d lambda_F, d lambda_i) is a null
+ * vector of A: w does not move at all, the step runs along the null vector until a bound stops it, and F
+ * loses that row; nothing stops it only if the problem has no solution, which the null vector then proves.
+ * A dependent row inside its bounds with w = 0 is parked: it keeps lambda, is watched like any other row
+ * and joins F when its w begins to move, which it does only after F has become smaller.
+ *
+ * First the unbounded rows, and those that a guess lambda has strictly between their bounds, are eliminated in one
+ * factorization; all others are driven, one after the other.  With start=bpp another method comes first: the block
+ * rounds of block principal pivoting (bpp.c), which on most problems leave nothing to be driven.  That is the
+ * fastest way and is then mostly that method's work.
+ *
+ * Ties are decided by a second number beside each basic variable, its derivative under a generic inward
+ * perturbation of the vertex where the drive began (lexicographic rule), so no drive cycles; every drive
+ * closes one row for good.  At the end the basic solution is refined and all rows are checked.
+ *
+ * Friction rows (Vondrak 6.5.3): clamped_limits.c.
+ *
+ * Reuse (option): where the same A comes again with another b or other bounds, the factor of the last F is
+ * kept and only the rows that differ change: O(k^2) each instead of O(k^3 / 3).  Nothing is
+ * compared: every answer is checked against A as it is, and where the check fails the problem is solved
+ * from the beginning.  Matrices that change from step to step gain nothing.
+ *
+ * Cost O(n k) per step and O(k^3 / 3) per factorization for k = |F|; memory 2 n^2 numbers.  Factored
+ * input: perp_lcp_solve forms A once per solve.  Nonsymmetric A: PERP_UNSUITED (noise of
+ * 1e-3 is refined away as far as that converges). */
+#include "solvers/lcp/pivoting/clamped.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ORDER_WORST, ORDER_INDEX };
+enum { START_NONE, START_BPP };
+static const char *const order_names[] = { "worst", "index", NULL };
+static const char *const start_names[] = { "none", "bpp", NULL };
+
+struct dantzig_opts {
+  int max_iter, friction, order, start;
+  bool reuse;
+};
+static const perp_opt dantzig_options[] = {
+  PERP_INT(struct dantzig_opts, max_iter, 0, 0, 1e9, "pivots before giving up; 0: 50 n + 1000"),
+  PERP_ENUM(struct dantzig_opts, start, START_NONE, start_names,
+            "what comes first: none, or the block rounds of block principal pivoting"),
+  PERP_ENUM(struct dantzig_opts, order, ORDER_WORST, order_names,
+            "which open row is driven next: the worst (STAR 4.2) or the first (Vondrak 6.2.5)"),
+  PERP_BOOL(
+      struct dantzig_opts, reuse, false,
+      "A at the same address is the matrix of the solve before: keep its factor, change the rows "
+      "of F that differ"),
+  PERP_ENUM(
+      struct dantzig_opts, friction, PERP_LIMITS_REFRESHED, perp_clamped_limits,
+      "limits of friction rows: refreshed until they agree with the normal multipliers, or fixed"),
+  PERP_OPTIONS_END
+};
+
+/* an entry of a direction below TINY times the largest is zero */
+static const double TINY = 1e-11;
+static const double REFINE = 1e-13;
+/* w_F of a basic solution, relative to the multipliers, that shows a nonsymmetric A */
+static const double FOREIGN = 1e-4;
+
+enum { ROUNDS = 6 };
+
+/* Rows of F outside of their bounds leave it, until lambda is feasible and w_F = 0: what a drive needs.  0 when
+ * A is not semidefinite. */
+static int make_feasible(perp_clamped *D)
+{
+  for (int changes = 1; changes > 0;) {
+    double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D);
+    changes = 0;
+    for (int u = 0; u < D->K.k; u++) {
+      int i = D->rows[u], to = perp_clamped_outside(D, i, zero);
+      if (to == CLAMPED) {
+        D->lambda[i] = perp_smaller(perp_larger(D->lambda[i], D->P.lo[i]), D->P.hi[i]);
+        continue;
+      }
+      D->set[i] = (signed char)to;
+      D->lambda[i] = to == AT_LO ? D->P.lo[i] : D->P.hi[i];
+      changes++;
+    }
+    if (changes > 0) {
+      if (!perp_clamped_factor(D, changes, 0) || !perp_clamped_basic_solution(D, 0)) return 0;
+    }
+  }
+  return 1;
+}
+
+/* ---- driving one row ------------------------------------------------------------------------------------ */
+
+enum { STOP_NONE, STOP_CLOSED, STOP_OTHER_BOUND, STOP_LEAVES, STOP_JOINS };
+
+struct stop {
+  int what, row, to;
+  double theta, theta_p;
+};
+
+static void consider(struct stop *best, double limit, int what, int row, int to, double dist,
+                     double dist_p, double rate)
+{
+  double theta = dist / rate, theta_p = dist_p / rate;
+  if (theta > limit) return;
+  if (best->what == STOP_NONE || (best->what != STOP_CLOSED && theta_p < best->theta_p))
+    *best = (struct stop){ what, row, to, theta, theta_p };
+}
+
+/* dir and dw for d lambda_i = sign; returns d w_i = |s|, 0 along a null vector, -1 when A is indefinite */
+static double direction(perp_clamped *D, int i, double sign)
+{
+  int n = D->P.n, k = D->K.k;
+  double s = perp_clamped_schur(D, i), size = 1;
+  if (s < 0) return -1;
+  for (int u = 0; u < k; u++) D->dir[u] = -sign * D->ell[u] / D->K.d[u];
+  perp_ldl_backward(&D->K, D->dir);
+  const double *col = D->P.A + (size_t)i * D->P.lda;
+  for (int round = 0; round < 3; round++) {
+    double worst = 0;
+    for (int j = 0; j < n; j++) D->dw[j] = sign * col[j];
+    perp_pivot_columns(&D->P, k, D->rows, D->dir, D->dw);
+    D->stats->matvecs++;
+    D->stats->work += perp_pivot_cost(&D->P, k);
+    perp_clamped_count(D, 1);
+    for (int u = 0; u < k; u++) {
+      size = perp_larger(size, fabs(D->dir[u]));
+      D->res[u] = -D->dw[D->rows[u]];
+      worst = perp_larger(worst, fabs(D->res[u]) / D->P.a[D->rows[u]]);
+    }
+    if (worst <= REFINE * size) break;
+    perp_ldl_solve(&D->K, D->res);
+    for (int u = 0; u < k; u++) D->dir[u] += D->res[u];
+  }
+  for (int u = 0; u < k; u++) D->dw[D->rows[u]] = 0;
+  return s;
+}
+
+/* the row that ends the step */
+static struct stop ratio_test(const perp_clamped *D, int i, double sign, double s)
+{
+  int n = D->P.n, k = D->K.k;
+  const double *lo = D->P.lo, *hi = D->P.hi, *lambda = D->lambda, *w = D->w, *dw = D->dw;
+  double size = 1, zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D);
+  for (int u = 0; u < k; u++) size = perp_larger(size, fabs(D->dir[u]));
+  double tiny = TINY * size, own = sign > 0 ? hi[i] - lambda[i] : lambda[i] - lo[i];
+  /* first pass: the longest step that violates nothing by more than zero */
+  double limit = own;
+  if (s > 0) limit = perp_smaller(limit, fabs(w[i]) / s);
+  for (int u = 0; u < k; u++) {
+    int j = D->rows[u];
+    double r = D->dir[u];
+    if (r < -tiny) limit = perp_smaller(limit, (lambda[j] - lo[j] + zero) / -r);
+    if (r > tiny) limit = perp_smaller(limit, (hi[j] - lambda[j] + zero) / r);
+  }
+  for (int j = 0; j < n; j++) {
+    if (D->set[j] == CLAMPED || D->ignore[j]) continue;
+    double a = D->P.a[j], r = D->set[j] == AT_LO   ? -dw[j]
+                              : D->set[j] == AT_HI ? dw[j]
+                                                   : fabs(dw[j]);
+    if (r > tiny * a)
+      limit = perp_smaller(limit, (D->set[j] == PARKED ? 0 : fabs(w[j]) + zero * a) / r);
+  }
+  /* second pass: among those the end of the drive first, else the least perturbed ratio */
+  struct stop best = { .what = STOP_NONE };
+  if (limit == HUGE_VAL) return best;
+  if (s > 0) consider(&best, limit, STOP_CLOSED, i, CLAMPED, fabs(w[i]), 0, s);
+  consider(&best, limit, STOP_OTHER_BOUND, i, sign > 0 ? AT_HI : AT_LO, own, 0, 1);
+  for (int u = 0; u < k; u++) {
+    int j = D->rows[u];
+    double r = D->dir[u];
+    if (r < -tiny) consider(&best, limit, STOP_LEAVES, j, AT_LO, lambda[j] - lo[j], D->lp[j], -r);
+    if (r > tiny) consider(&best, limit, STOP_LEAVES, j, AT_HI, hi[j] - lambda[j], -D->lp[j], r);
+  }
+  for (int j = 0; j < n; j++) {
+    if (D->set[j] == CLAMPED || D->ignore[j]) continue;
+    double sgn = D->set[j] == AT_LO ? 1 : D->set[j] == AT_HI ? -1 : dw[j] > 0 ? -1 : 1;
+    double r = -sgn * dw[j], dist = D->set[j] == PARKED ? 0 : sgn * w[j];
+    if (r > tiny * D->P.a[j])
+      consider(&best, limit, STOP_JOINS, j, CLAMPED, dist, D->set[j] == PARKED ? 0 : sgn * D->wp[j],
+               r);
+  }
+  if (best.theta < 0) best.theta = 0;
+  return best;
+}
+
+/* Drive row i into one of the sets.  PERP_RUNNING when it is; PERP_RAY with the null vector in proof. */
+static perp_reason drive(perp_clamped *D, int i)
+{
+  int n = D->P.n;
+  double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D), sign = perp_clamped_breaks(D, i, zero);
+  for (int j = 0; j < n; j++) {
+    double p = perp_pivot_generic(j);
+    D->ignore[j] = j == i || D->P.lo[j] == D->P.hi[j] ||
+                   (D->pos[j] < 0 && perp_clamped_breaks(D, j, zero) != 0);
+    D->wp[j] = D->set[j] == AT_LO ? p * D->P.a[j] : D->set[j] == AT_HI ? -p * D->P.a[j] : 0;
+    D->lp[j] = D->set[j] != CLAMPED                                     ? 0
+               : D->lambda[j] - D->P.lo[j] <= D->P.hi[j] - D->lambda[j] ? p
+                                                                        : -p;
+  }
+  for (;;) {
+    if (perp_clamped_over(D)) return PERP_MAX_ITER;
+    double s = direction(D, i, sign);
+    if (s < 0) return PERP_UNSUITED;
+    struct stop r = ratio_test(D, i, sign, s);
+    if (r.what == STOP_NONE) {
+      for (int j = 0; j < n; j++) D->proof[j] = 0;
+      for (int u = 0; u < D->K.k; u++) D->proof[D->rows[u]] = D->dir[u];
+      D->proof[i] = sign;
+      return PERP_RAY;
+    }
+    if (!isfinite(r.theta)) return PERP_NOT_FINITE;
+    /* (6.19), (6.20) times the step */
+    for (int u = 0; u < D->K.k; u++) {
+      int j = D->rows[u];
+      D->lambda[j] = perp_smaller(perp_larger(D->lambda[j] + r.theta * D->dir[u], D->P.lo[j]),
+                                  D->P.hi[j]);
+      D->lp[j] += r.theta_p * D->dir[u];
+    }
+    D->lambda[i] += sign * r.theta;
+    for (int j = 0; j < n; j++) {
+      D->w[j] += r.theta * D->dw[j];
+      D->wp[j] += r.theta_p * D->dw[j];
+    }
+    D->stats->iterations++;
+    perp_clamped_trace(D, "pivot", i,
+                       r.what == STOP_CLOSED || r.what == STOP_OTHER_BOUND ? -1 : r.row, r.theta);
+    switch (r.what) {
+    case STOP_CLOSED:
+      D->w[i] = 0;
+      perp_clamped_join(D, i, s);
+      return PERP_RUNNING;
+    case STOP_OTHER_BOUND:
+      D->set[i] = (signed char)r.to;
+      D->lambda[i] = r.to == AT_LO ? D->P.lo[i] : D->P.hi[i];
+      return PERP_RUNNING;
+    case STOP_LEAVES:
+      perp_clamped_leave(D, r.row, r.to);
+      D->lp[r.row] = D->wp[r.row] = 0;
+      break;
+    default: {
+      double sj = perp_clamped_schur(D, r.row);
+      if (sj > 0) {
+        perp_clamped_join(D, r.row, sj);
+        D->w[r.row] = D->wp[r.row] = D->lp[r.row] = 0;
+      } else /* its motion was rounding: the last check will tell */
+        D->ignore[r.row] = 1;
+    }
+    }
+    if (s == 0 && sign * D->w[i] > 0) { /* only rounding moved w_i, and past 0: as good as closed */
+      D->w[i] = 0;
+      if (D->lambda[i] > D->P.lo[i] && D->lambda[i] < D->P.hi[i]) D->set[i] = PARKED;
+      return PERP_RUNNING;
+    }
+  }
+}
+
+/* ---- one boxed problem -------------------------------------------------------------------------------------- */
+
+/* the row to drive next, -1 when all are closed */
+static int next_open(const perp_clamped *D)
+{
+  int next = -1;
+  double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D), most = 0;
+  for (int i = 0; i < D->P.n; i++) {
+    if (D->pos[i] >= 0 || !perp_clamped_breaks(D, i, zero)) continue;
+    if (D->order == ORDER_INDEX) return i;
+    double size = fabs(D->w[i]) / D->P.a[i];
+    if (size > most) {
+      most = size;
+      next = i;
+    }
+  }
+  return next;
+}
+
+/* The rows that the guess has between its bounds are clamped, without a guess those without bounds. */
+static void dantzig_first_sets(perp_clamped *D, int warm)
+{
+  perp_clamped_first_sets(D, warm);
+  for (int i = 0; i < D->P.n && !warm; i++)
+    if (D->set[i] == CLAMPED && (D->P.lo[i] > -HUGE_VAL || D->P.hi[i] < HUGE_VAL))
+      D->set[i] = PARKED;
+}
+
+static perp_reason dantzig_box(perp_clamped *D, int warm)
+{
+  if (D->start == START_BPP) {
+    if (!perp_bpp_start(D, warm)) return PERP_UNSUITED;
+  } else {
+    dantzig_first_sets(D, warm);
+    if (!perp_clamped_factor(D, D->kept ? perp_clamped_differences(D) : D->P.n, 0) ||
+        !perp_clamped_basic_solution(D, 0))
+      return PERP_UNSUITED;
+  }
+  perp_clamped_trace(D, "start", -1, -1, 0);
+  perp_reason reason = PERP_RUNNING;
+  for (int round = 0; round < ROUNDS; round++) {
+    int i, fresh = 1;
+    if (!make_feasible(D)) return PERP_UNSUITED;
+    reason = PERP_RUNNING;
+    while (reason == PERP_RUNNING && (i = next_open(D)) >= 0) {
+      fresh = 0;
+      reason = drive(D, i);
+      if (reason == PERP_RAY && perp_pivot_proves_infeasible(&D->P, D->proof))
+        return PERP_INFEASIBLE;
+    }
+    if (reason == PERP_MAX_ITER || reason == PERP_NOT_FINITE) return reason;
+    /* other failures may come from rounding in an ill-conditioned F: once more with a fresh one */
+    if (perp_clamped_done(D, !fresh)) return PERP_EXACT;
+    if (!perp_clamped_factor(D, D->P.n, 0) || !perp_clamped_basic_solution(D, 0))
+      return PERP_UNSUITED;
+  }
+  return reason == PERP_RUNNING ? PERP_INACCURATE : reason;
+}
+
+static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  const struct dantzig_opts *o = opts;
+  perp_clamped *D = calloc(1, sizeof *D);
+  if (D == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "dantzig: no memory");
+  D->name = "dantzig";
+  D->box = dantzig_box;
+  D->max_iter = o->max_iter;
+  D->limits = o->friction;
+  D->reuse = o->reuse;
+  D->start = o->start;
+  D->order = o->order;
+  D->foreign = FOREIGN;
+  perp_status st = perp_clamped_reserve(ctx, D, max_n);
+  if (st != PERP_OK) {
+    free(D);
+    return st;
+  }
+  *ws = D;
+  return PERP_OK;
+}
+
+const perp_lcp_desc perp_lcp_dantzig = {
+  .d = { "dantzig", "Dantzig's pivoting row by row, symmetric semidefinite, lo-hi, friction limits",
+         "Vondrak 2005, 6.2.4-6.2.5, 6.5.3; STAR 2012, 4.2; Baraff 1994",
+         "w = A lambda + b, lo <= lambda <= hi complementary, A = A' >= 0", dantzig_options,
+         sizeof(struct dantzig_opts),
+         PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_SEMIDEFINITE |
+             PERP_LCP_PIVOTING | PERP_LCP_WARM },
+  .create = create,
+  .solve = perp_clamped_solve,
+  .destroy = perp_clamped_destroy,
+  .serves = "symmetric positive semidefinite A, bounds of any kind; the drives end in finitely "
+            "many pivots; friction "
+            "limits by a fixed point, which need not exist or be found",
+  .ties = "the end of the drive first, else the least ratio of one generic inward perturbation of "
+          "the vertex",
+  .cost = "O(n k + k^2) a pivot with k clamped rows, O(k^3 / 3) where F is factored at once; 2 n^2 "
+          "numbers",
+  .counts = "pivots: steps of the drives; with start=bpp its rounds as well",
+};

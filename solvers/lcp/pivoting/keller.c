@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Keller's principal pivoting for positive definite, P- and positive semidefinite matrices, symmetric or
+ * not, boxed (STAR 4.2; Cottle, Pang and Stone, The Linear Complementarity Problem).
+ *
+ *      w = A lambda + b,    lo <= lambda <= hi,  w complementary
+ *
+ * Major cycle: of the rows whose w has the wrong sign take the worst, r, and drive lambda_r until w_r = 0 or
+ * lambda_r meets its other bound.  On the way the rows that are in order stay so: a blocking row j
+ * changes over by a principal pivot, and where its diagonal pivot is zero (a semidefinite A) by a 2 x 2
+ * pivot with r, after which w_r instead of lambda_r is driven.  That is the almost complementary path of
+ * path.h with t = |w_r|, covering vector -+ e_r and the rows not yet in order left out; each major cycle
+ * settles one row, so there are at most n of them: more mean that settled rows come back, by rounding or an A
+ * outside the domain, PERP_CYCLED.  A cycle that ends on a ray is taken back, and the next worst row driven
+ * first.  STAR prints (64c) with the sign of the Schur complement reversed: the driven w_r grows with
+ * A_rr - A_rA A_AA^-1 A_Ar > 0.
+ *
+ * Against dantzig: the same pivots where A is symmetric and positive definite, a drive being a major cycle; here A may
+ * have any symmetry, and there is an explicit inverse instead of L D L'.  Against lemke: one row at a time instead of
+ * all rows along a covering vector.
+ *
+ * Cost O(|S|^2 + n |S|) per pivot, memory 1.2 n^2 numbers.  A ray along which lambda_r grows without end
+ * has a direction z with z_i (A z)_i = 0 in the basic rows and z_r (A z)_r <= 0: no P-matrix has one, and
+ * for semidefinite A it proves that there is no solution.  Where (A + A') z != 0 it proves that A is
+ * outside the domain, PERP_UNSUITED; else PERP_RAY.  Singular principal submatrices of matrices outside
+ * these classes end there too, or in PERP_SINGULAR. */
+#include "solvers/lcp/pivoting/path.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct keller_opts {
+  int max_iter;
+};
+static const perp_opt keller_options[] = { PERP_INT(struct keller_opts, max_iter, 0, 0, 1e9,
+                                                    "pivots before giving up; 0: 25 n + 1000"),
+                                           PERP_OPTIONS_END };
+
+struct keller {
+  struct keller_opts o;
+  perp_arena arena;
+  perp_path path;
+  signed char *saved;   /* [max_n] index sets before a major cycle */
+  unsigned char *avoid; /* [max_n] rows that ended on a ray since the last settled one */
+};
+
+static void layout(struct keller *k, int max_n)
+{
+  perp_path_layout(&k->path, &k->arena, max_n);
+  k->saved = PERP_CARVE(&k->arena, signed char, max_n);
+  k->avoid = PERP_CARVE(&k->arena, unsigned char, max_n);
+}
+
+static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "keller: max_n = %d is negative", max_n);
+  struct keller *k = calloc(1, sizeof *k);
+  if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "keller: no memory");
+  k->o = *(const struct keller_opts *)opts;
+  layout(k, max_n);
+  perp_status st = perp_arena_reserve(ctx, &k->arena);
+  if (st != PERP_OK) {
+    free(k);
+    return st;
+  }
+  layout(k, max_n);
+  *ws = k;
+  return PERP_OK;
+}
+
+static void destroy(void *ws)
+{
+  struct keller *k = ws;
+  if (k == NULL) return;
+  perp_arena_free(&k->arena);
+  free(k);
+}
+
+/* Mark the rows out of order; returns the worst not to be avoided, -1 when there is none. */
+static int worst_row(perp_path *L, const unsigned char *avoid)
+{
+  int worst = -1;
+  double most = 0, zs = L->P.bscale;
+  for (int i = 0; i < L->P.n; i++) zs = perp_larger(zs, fabs(L->lambda[i]));
+  for (int i = 0; i < L->P.n; i++) {
+    if (L->kind[i] != PERP_PATH_NORMAL && L->kind[i] != PERP_PATH_OPEN) continue;
+    double bad = (L->st[i] == PERP_ROW_LO ? -L->w[i] : L->w[i]) / L->P.a[i];
+    L->kind[i] = PERP_PATH_NORMAL;
+    if (L->st[i] == PERP_ROW_FREE || !(bad > PERP_PIVOT_ZERO * zs)) continue;
+    L->kind[i] = PERP_PATH_OPEN;
+    if (bad > most && !avoid[i]) {
+      most = bad;
+      worst = i;
+    }
+  }
+  return worst;
+}
+
+/* the almost complementary vertex with t = |w_r| */
+static void begin(perp_path *L, int r)
+{
+  int n = L->P.n, m = L->K.m;
+  double sign = L->w[r] < 0 ? 1 : -1;
+  for (int i = 0; i < n; i++) {
+    double p = perp_pivot_generic(i);
+    int low = L->lambda[i] - L->P.lo[i] <= L->P.hi[i] - L->lambda[i];
+    L->c[i] = 0;
+    L->wp[i] = L->st[i] == PERP_ROW_FREE ? 0
+               : L->st[i] == PERP_ROW_LO ? p * L->P.a[i]
+                                         : -p * L->P.a[i];
+    L->lp[i] = L->st[i] != PERP_ROW_FREE ? 0 : low ? p : -p;
+  }
+  L->c[r] = sign;
+  L->ct = 1 / L->P.a[r];
+  L->t = fabs(L->w[r]);
+  L->tp = 0;
+  for (int u = 0; u < m; u++) L->f[u] = 0;
+  perp_path_append(L, r, -1, sign);
+  perp_path_t_first(L, m);
+  L->w[r] = L->wp[r] = 0;
+  L->kind[r] = PERP_PATH_NORMAL;
+  L->target = r;
+  L->target_bound = sign > 0 ? PERP_ROW_HI : PERP_ROW_LO;
+}
+
+/* the complementary basis before the cycle that ended on a ray */
+static void take_back(struct keller *k)
+{
+  perp_path *L = &k->path;
+  memcpy(L->st, k->saved, (size_t)L->P.n);
+  for (int i = 0; i < L->P.n; i++) {
+    if (L->kind[i] == PERP_PATH_PARKED) L->kind[i] = PERP_PATH_FREE;
+    if (L->st[i] != PERP_ROW_FREE) L->lambda[i] = L->st[i] == PERP_ROW_LO ? L->P.lo[i] : L->P.hi[i];
+  }
+  perp_path_core(L);
+  perp_path_recompute(L, 3);
+}
+
+static perp_reason run(struct keller *k, int guess)
+{
+  perp_path *L = &k->path;
+  perp_path_sets(L, guess);
+  perp_path_core(L);
+  if (guess && !perp_path_clean(L)) {
+    perp_path_sets(L, 0);
+    perp_path_core(L);
+  }
+  for (int round = 0; round < 5; round++) {
+    int r, settled = 0;
+    perp_path_recompute(L, 3);
+    memset(k->avoid, 0, (size_t)L->P.n);
+    while ((r = worst_row(L, k->avoid)) >= 0) {
+      memcpy(k->saved, L->st, (size_t)L->P.n);
+      begin(L, r);
+      perp_reason reason = perp_path_follow(L, r, 1);
+      if (reason == PERP_RUNNING) {
+        if (++settled > L->P.n) return PERP_CYCLED;
+        memset(k->avoid, 0, (size_t)L->P.n);
+        continue;
+      }
+      if (reason != PERP_RAY) return reason;
+      L->stats->work += (double)L->P.n * L->P.n;
+      if (perp_pivot_proves_infeasible(&L->P, L->dp)) return PERP_INFEASIBLE;
+      if (perp_pivot_spent(&L->P, L->stats)) return PERP_MAX_ITER;
+      /* open rows may have grown worse along the ray: one of them may bring it to an end */
+      memcpy(L->wp, L->dp, (size_t)L->P.n * sizeof *L->wp);
+      k->avoid[r] = 1;
+      L->stats->iterations++;
+      take_back(k);
+      memcpy(L->dp, L->wp, (size_t)L->P.n * sizeof *L->dp);
+      if (worst_row(L, k->avoid) < 0) return PERP_RAY;
+    }
+    /* refine the basic solution and look at all rows again */
+    perp_path_recompute(L, 3);
+    for (int i = 0; i < L->P.n; i++)
+      L->lambda[i] = perp_smaller(perp_larger(L->lambda[i], L->P.lo[i]), L->P.hi[i]);
+    perp_pivot_slack(&L->P, L->lambda, L->w);
+    if (perp_pivot_residual(&L->P, L->lambda, L->w) <= PERP_PIVOT_DONE) return PERP_EXACT;
+    if (perp_path_parked_proof(L)) return PERP_INFEASIBLE;
+    if (!perp_path_clean(L)) return PERP_SINGULAR;
+  }
+  return PERP_INACCURATE;
+}
+
+/* Is A neither semidefinite nor P, by the direction z in L->dp with all z_i (A z)_i <= 0?  A P-matrix has no
+ * such z, and for a semidefinite A it has z'Az = 0, so that (A + A') z = 0. */
+static bool outside(perp_path *L)
+{
+  int n = L->P.n;
+  double most = 0, size = 0;
+  for (int i = 0; i < n; i++) {
+    const double *col = L->P.A + (size_t)i * L->P.lda;
+    double sum = 0, terms = 0;
+    for (int j = 0; j < n; j++) {
+      double x = L->P.A[(size_t)i + (size_t)j * L->P.lda];
+      sum += (x + col[j]) * L->dp[j];
+      terms += (fabs(x) + fabs(col[j])) * fabs(L->dp[j]);
+    }
+    most = perp_larger(most, fabs(sum) / L->P.a[i]);
+    size = perp_larger(size, terms / L->P.a[i]);
+  }
+  return most > 1e-10 * size; /* more than rounding */
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                         double *certificate, perp_stats *stats)
+{
+  struct keller *k = ws;
+  perp_path *L = &k->path;
+  int n = p->n, warm = 0;
+  perp_no_certificate(p, certificate);
+  PERP_TRY(perp_pivot_take(ctx, &L->P, p));
+  stats->work = L->P.product;
+  for (int i = 0; i < n; i++) warm |= lambda[i] != 0;
+  L->ctx = ctx;
+  L->stats = stats;
+  L->lambda = lambda;
+  L->name = "keller";
+  L->sharp = 1;
+  L->lexico = 0;
+  L->limit = k->o.max_iter > 0 ? k->o.max_iter : 25 * n + 1000;
+  stats->reason = run(k, warm);
+  if (stats->reason == PERP_RAY && outside(L)) stats->reason = PERP_UNSUITED;
+  if ((stats->reason == PERP_RAY || stats->reason == PERP_INFEASIBLE) && certificate != NULL)
+    memcpy(certificate, L->dp, (size_t)n * sizeof *certificate);
+  return PERP_OK;
+}
+
+const perp_lcp_desc perp_lcp_keller = {
+  .d = { "keller",
+         "principal pivoting row by row, semidefinite or P-matrices of any symmetry, boxed",
+         "STAR 2012, 4.2; Cottle, Pang & Stone, The Linear Complementarity Problem",
+         "w = A lambda + b, lo <= lambda <= hi complementary", keller_options,
+         sizeof(struct keller_opts),
+         PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE |
+             PERP_LCP_PIVOTING | PERP_LCP_WARM },
+  .create = create,
+  .solve = solve,
+  .destroy = destroy,
+  .serves = "positive semidefinite and P-matrices of any symmetry, bounds of any kind: at most n "
+            "major cycles, or a ray, "
+            "which proves infeasibility or that A is outside of these classes",
+  .ties = "the end of the cycle first, else the least ratio of one generic inward perturbation of "
+          "the vertex",
+  .cost = "O(|S|^2 + n |S|) a pivot with |S| basic lambda; 1.2 n^2 numbers",
+  .counts = "pivots, and cycles taken back",
+  .same = "dantzig", /* where A is symmetric and positive definite */
+};

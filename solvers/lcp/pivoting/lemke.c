@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lemke's complementary pivoting for boxed problems (Cline 2.7.1, 2.7.2 and 4.8; Cottle, Pang and Stone,
+ * The Linear Complementarity Problem).
+ *
+ *      w = A lambda + b + c t,    lo <= lambda <= hi,  w complementary,  t >= 0
+ *
+ * For large t the covering vector c makes every row feasible.  The path of solutions is followed while t
+ * falls to 0: one pair (lambda_r, w_r) has both members nonbasic, one of them enters, the first basic
+ * variable that meets a bound leaves, and its complement enters next.  A row at its upper bound has
+ * w <= 0, and a variable that enters may also run straight to its other bound.
+ *
+ * Basis: path.h; ties there as well (perturbed, default) or in path_lexico.c (lexicographic, the rule of Cline 2.7.1).  Not a tableau and not an n x n inverse is updated, but the inverse of the block
+ * of the |S| basic lambda; a pivot costs O(|S|^2 + n |S|).  Memory 1.2 n^2 numbers.
+ *
+ * Mixed problems (Cline 2.7.2): free variables are basic from the beginning, may have any sign and never
+ * leave.  If their block is singular, a free row is paired with another row by a 2 x 2 pivot; a free row
+ * that depends on the others is left out and its residual checked at the end.
+ *
+ * Start: cold (S = free rows), or from a guess: S = rows strictly between their bounds, and the covering
+ * vector is built in the terms of that basis, so that few pivots remain when the guess is good.
+ *
+ * Ends in finitely many pivots in exact arithmetic.  Solves monotone (also singular), strictly copositive
+ * and copositive-plus problems or ends on a ray, which for these classes proves infeasibility.  Outside of
+ * them (bimatrix games) a ray proves nothing.  Exponential on Murty's and Fathi's families for c = 1: the
+ * pivot limit answers.  Factored input: perp_lcp_solve forms A once per solve. */
+#include "solvers/lcp/pivoting/path.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COVER_AUTO, COVER_ONES, COVER_SCALED, COVERS = 5 };
+static const char *const cover_names[] = { "auto", "ones", "scaled", NULL };
+/* the second try after a ray: zeros relative to the largest component would hide small true ones */
+static const double SHARP = 1e-5;
+enum { START_AUTO, START_COLD, START_GUESS };
+static const char *const start_names[] = { "auto", "cold", "guess", NULL };
+
+enum { TIES_PERTURBED, TIES_LEXICOGRAPHIC };
+static const char *const ties_names[] = { "perturbed", "lexicographic", NULL };
+
+struct lemke_opts {
+  int max_iter, cover, start, ties;
+};
+static const perp_opt lemke_options[] = {
+  PERP_INT(struct lemke_opts, max_iter, 0, 0, 1e9, "pivots before giving up; 0: 50 n + 1000"),
+  PERP_ENUM(struct lemke_opts, cover, COVER_AUTO, cover_names,
+            "covering vector: ones, scaled by the rows of A, or auto: ones, on failure others"),
+  PERP_ENUM(struct lemke_opts, start, START_AUTO, start_names,
+            "first basis: cold, from the guess, or auto: the guess unless it is zero"),
+  PERP_ENUM(
+      struct lemke_opts, ties, TIES_PERTURBED, ties_names,
+      "equal ratios: the least ratio of one generic perturbation, or the lexico-minimum row of "
+      "the inverse of the basis"),
+  PERP_OPTIONS_END
+};
+
+struct lemke {
+  struct lemke_opts o;
+  perp_arena arena;
+  perp_path path;
+};
+
+static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "lemke: max_n = %d is negative", max_n);
+  struct lemke *l = calloc(1, sizeof *l);
+  if (l == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "lemke: no memory");
+  l->o = *(const struct lemke_opts *)opts;
+  perp_path_layout(&l->path, &l->arena, max_n);
+  perp_status st = perp_arena_reserve(ctx, &l->arena);
+  if (st != PERP_OK) {
+    free(l);
+    return st;
+  }
+  perp_path_layout(&l->path, &l->arena, max_n);
+  *ws = l;
+  return PERP_OK;
+}
+
+static void destroy(void *ws)
+{
+  struct lemke *l = ws;
+  if (l == NULL) return;
+  perp_arena_free(&l->arena);
+  free(l);
+}
+
+static double cover_of(const perp_path *L, int cover, int i)
+{
+  if (cover == COVER_ONES) return 1;
+  if (cover == COVER_SCALED) return L->P.a[i];
+  return L->P.a[i] * (8 * perp_pivot_generic(i + 7919 * cover) - 7); /* a random one in [1, 9) */
+}
+
+/* The distance of row i from the bound that its cover dw moves it away from, and the unit of its zero. */
+static double first_distance(const perp_path *L, int i, double *unit)
+{
+  *unit = L->st[i] == PERP_ROW_FREE ? 1 : L->P.a[i];
+  if (L->st[i] == PERP_ROW_FREE)
+    return L->dw[i] > 0 ? L->lambda[i] - L->P.lo[i] : L->P.hi[i] - L->lambda[i];
+  return L->dw[i] > 0 ? L->w[i] : -L->w[i];
+}
+
+/* Of the rows that ask for this t the lexico-minimum one. */
+static int lexico_first(perp_path *L, double t, double zs)
+{
+  int count = 0;
+  for (int i = 0; i < L->P.n; i++) {
+    double unit, d = fabs(L->dw[i]), x = first_distance(L, i, &unit);
+    if (d == 0 || !(x < -PERP_PIVOT_ZERO * zs * unit) || -x / d < t - PERP_PIVOT_ZERO * t) continue;
+    L->cand[count++] = (perp_path_ratio){ .what = L->st[i] == PERP_ROW_FREE ? PERP_PATH_IS_LAMBDA
+                                                                            : PERP_PATH_IS_W,
+                                          .row = i,
+                                          .rate = d,
+                                          .up = L->dw[i] < 0 };
+  }
+  perp_path_lexico(L, L->cand, count);
+  return L->cand[0].row;
+}
+
+/* Choose c and the first t; *leaving gets the row whose basic variable t replaces, -1 when the vertex is
+ * already a solution; then its complement, lambda or w, enters. */
+static void first_t(perp_path *L, int cover, int *leaving, int *enters_lambda)
+{
+  int n = L->P.n;
+  double zs = L->P.bscale, t = 0, tp = 0;
+  for (int i = 0; i < n; i++) zs = perp_larger(zs, fabs(L->lambda[i]));
+  for (int u = 0; u < L->K.m; u++) L->f[u] = 0;
+  for (int i = 0; i < n; i++) { /* dw: cover in the terms of the basis, dp: the perturbation */
+    int one_sided = (L->P.lo[i] > -HUGE_VAL) != (L->P.hi[i] < HUGE_VAL);
+    double d = cover_of(L, cover, i), p = perp_pivot_generic(i);
+    L->wp[i] = L->lp[i] = L->dw[i] = 0;
+    L->tilt[i] = L->st[i] == PERP_ROW_HI ? -1 : 1;
+    if (L->kind[i] == PERP_PATH_PARKED || L->kind[i] == PERP_PATH_FIXED ||
+        L->kind[i] == PERP_PATH_FREE)
+      continue;
+    if (L->st[i] == PERP_ROW_FREE) {
+      double sign = one_sided ? (L->P.lo[i] > -HUGE_VAL ? 1 : -1)
+                    : L->lambda[i] - L->P.lo[i] <= L->P.hi[i] - L->lambda[i] ? 1
+                                                                             : -1;
+      L->lp[i] = sign * p;
+      if (one_sided) L->dw[i] = sign * d / L->P.a[i];
+      L->f[L->upos[i]] = L->dw[i];
+    } else {
+      double sign = L->st[i] == PERP_ROW_LO ? 1 : -1;
+      L->wp[i] = sign * p * L->P.a[i];
+      L->dw[i] = sign * d;
+    }
+  }
+  *leaving = -1;
+  *enters_lambda = 1;
+  for (int i = 0; i < n; i++) {
+    double d = fabs(L->dw[i]), unit, x = first_distance(L, i, &unit);
+    double xp = fabs(L->st[i] == PERP_ROW_FREE ? L->lp[i] : L->wp[i]);
+    if (d == 0) continue;
+    if (!(x < -PERP_PIVOT_ZERO * zs * unit)) continue;
+    double ratio = -x / d, ratio_p = -xp / d, tie = PERP_PIVOT_ZERO * ratio;
+    if (*leaving < 0 || ratio > t + tie || (ratio >= t - tie && ratio_p > tp)) {
+      t = ratio;
+      tp = ratio_p;
+      *leaving = i;
+    }
+  }
+  if (*leaving < 0) return;
+  if (L->lexico) *leaving = lexico_first(L, t, zs);
+  /* c such that the basic variables move by dw when t does */
+  for (int i = 0; i < n; i++) L->c[i] = L->st[i] == PERP_ROW_FREE ? 0 : L->dw[i];
+  for (int u = 0; u < L->K.m; u++) L->f[u] = -L->f[u];
+  perp_pivot_columns(&L->P, L->K.m, L->uvar, L->f, L->c);
+  L->ct = 0;
+  for (int i = 0; i < n; i++) {
+    if (L->kind[i] == PERP_PATH_PARKED) L->c[i] = 0;
+    L->ct = perp_larger(L->ct, fabs(L->c[i]) / L->P.a[i]);
+    if (L->st[i] == PERP_ROW_FREE) {
+      L->lambda[i] += t * L->dw[i];
+      L->lp[i] += tp * L->dw[i];
+    } else {
+      L->w[i] += t * L->dw[i];
+      L->wp[i] += tp * L->dw[i];
+    }
+  }
+  L->t = t;
+  L->tp = tp;
+  /* t takes the place of the leaving variable; f = K^-1 c = -(cover of the basic lambda) */
+  int r = *leaving, m = L->K.m;
+  *enters_lambda = L->st[r] != PERP_ROW_FREE;
+  if (!*enters_lambda) {
+    int u = L->upos[r];
+    perp_path_replace_column(L, u, -1);
+    perp_path_t_first(L, u);
+    L->st[r] = L->dw[r] > 0 ? PERP_ROW_LO : PERP_ROW_HI;
+    L->lambda[r] = L->dw[r] > 0 ? L->P.lo[r] : L->P.hi[r];
+    L->lp[r] = 0;
+  } else {
+    perp_path_append(L, r, -1, L->dw[r]);
+    perp_path_t_first(L, m);
+    L->w[r] = L->wp[r] = 0;
+  }
+}
+
+/* ---- one solve ------------------------------------------------------------------------------------- */
+
+/* refine the basic solution and take its residual */
+static double finish(perp_path *L)
+{
+  perp_path_recompute(L, 3);
+  for (int i = 0; i < L->P.n; i++)
+    L->lambda[i] = perp_smaller(perp_larger(L->lambda[i], L->P.lo[i]), L->P.hi[i]);
+  perp_pivot_slack(&L->P, L->lambda, L->w);
+  L->stats->matvecs++;
+  L->stats->work += perp_pivot_cost(&L->P, L->K.m);
+  return perp_pivot_residual(&L->P, L->lambda, L->w);
+}
+
+static void trace(const perp_path *L, const char *what, int leaving, double t)
+{
+  PERP_TRACE(L->ctx, .method = L->name, .what = what, .iteration = L->stats->iterations,
+             .entering = -1, .leaving = leaving, .step = 0, .residual = t, .n = L->P.n,
+             .x = L->lambda, .w = L->w, .state = L->st);
+}
+
+static perp_reason attempt(perp_path *L, int guess, int cover)
+{
+  int r, is_lambda;
+  perp_path_sets(L, guess);
+  perp_path_core(L);
+  if (!guess)
+    perp_path_recompute(L, L->K.m > 0 ? 3 : 1);
+  else if (!perp_path_clean(L))
+    return PERP_SINGULAR;
+  trace(L, "start", -1, (double)NAN);
+  first_t(L, cover, &r, &is_lambda);
+  if (r >= 0) {
+    trace(L, "cover", r, L->t);
+    perp_reason reason = perp_path_follow(L, r, is_lambda);
+    if (reason == PERP_RAY && perp_pivot_proves_infeasible(&L->P, L->dp)) return PERP_INFEASIBLE;
+    if (reason != PERP_RUNNING) return reason;
+  }
+  if (finish(L) <= PERP_PIVOT_DONE) return PERP_EXACT;
+  return perp_path_parked_proof(L) ? PERP_INFEASIBLE : PERP_INACCURATE;
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                         double *certificate, perp_stats *stats)
+{
+  struct lemke *l = ws;
+  perp_path *L = &l->path;
+  perp_reason reason = PERP_RUNNING;
+  perp_no_certificate(p, certificate);
+  PERP_TRY(perp_pivot_take(ctx, &L->P, p));
+  stats->work = L->P.product;
+  int n = p->n, warm = 0;
+  for (int i = 0; i < n; i++) warm |= lambda[i] != 0;
+  L->ctx = ctx;
+  L->stats = stats;
+  L->lambda = lambda;
+  L->name = "lemke";
+  L->target = -1;
+  L->sharp = 1;
+  L->lexico = l->o.ties == TIES_LEXICOGRAPHIC;
+  warm = l->o.start == START_GUESS || (l->o.start == START_AUTO && warm);
+  /* attempts share the limit; each keeps its part, so that a bad covering vector cannot use up all */
+  int covers = l->o.cover == COVER_AUTO ? COVERS : 1, cover = l->o.cover;
+  int total = l->o.max_iter > 0 ? l->o.max_iter : 50 * n + 1000;
+  perp_reason first = PERP_RUNNING;
+  for (int k = 0; k < covers + warm; k++) {
+    int guess = warm && k == 0;
+    if (l->o.cover == COVER_AUTO) cover = COVER_ONES + k - warm + guess;
+    L->limit = total / (covers + warm) * (k + 1);
+    if (k == covers + warm - 1) L->limit = total;
+    reason = attempt(L, guess, cover);
+    /* numerical trouble: go on from the basis that was reached */
+    for (int again = 0; again < 3 && reason == PERP_INACCURATE; again++)
+      reason = attempt(L, 1, cover);
+    if (reason == PERP_RAY &&
+        !guess) { /* a false one?  kept unless the sharper test goes through */
+      if (certificate != NULL && first != PERP_RAY)
+        memcpy(certificate, L->dp, (size_t)n * sizeof *certificate);
+      first = PERP_RAY;
+      L->sharp = SHARP;
+      reason = attempt(L, 0, cover);
+      L->sharp = 1;
+    }
+    if (reason == PERP_EXACT || reason == PERP_INFEASIBLE || reason == PERP_NOT_FINITE) break;
+    if (reason == PERP_RAY && certificate != NULL && first != PERP_RAY)
+      memcpy(certificate, L->dp, (size_t)n * sizeof *certificate);
+    if (first != PERP_RAY) first = reason;
+    if (perp_pivot_spent(&L->P, stats)) break;
+    stats->fallbacks++;
+  }
+  if (reason == PERP_INFEASIBLE && certificate != NULL)
+    memcpy(certificate, L->dp, (size_t)n * sizeof *certificate);
+  if (reason != PERP_EXACT && reason != PERP_INFEASIBLE && reason != PERP_NOT_FINITE)
+    reason = first;
+  for (int i = 0; i < n; i++)
+    if (!isfinite(lambda[i])) lambda[i] = L->P.lo[i] > -HUGE_VAL ? L->P.lo[i] : 0;
+  stats->reason = reason;
+  return PERP_OK;
+}
+
+const perp_lcp_desc perp_lcp_lemke = {
+  .d = { "lemke", "complementary pivoting along a covering vector, mixed and boxed",
+         "Cline 2002, 2.7.1-2.7.2, 4.8; Cottle, Pang & Stone, The Linear Complementarity Problem",
+         "w = A lambda + b + c t, lo <= lambda <= hi complementary, t -> 0", lemke_options,
+         sizeof(struct lemke_opts),
+         PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE |
+             PERP_LCP_PIVOTING | PERP_LCP_WARM },
+  .create = create,
+  .solve = solve,
+  .destroy = destroy,
+  .serves = "semidefinite, strictly copositive, copositive-plus and P-matrices of any symmetry, "
+            "bounds of any kind: "
+            "finite, or a ray that proves infeasibility; elsewhere a ray proves nothing",
+  .ties = "t first; ties=perturbed: the least ratio of one generic perturbation that relaxes every "
+          "row; "
+          "ties=lexicographic: the lexico-minimum row of the inverse of the basis",
+  .cost = "O(|S|^2 + n |S|) a pivot with |S| basic lambda; lexicographic O(|S|) more for each "
+          "coefficient and tied "
+          "row; 1.2 n^2 numbers",
+  .counts = "pivots, of all attempts",
+};

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solvers/lcp/pivoting/pivot.h"
+
+#include "solvers/linalg/dense.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static const double DROWNED = 16 * DBL_EPSILON;
+enum { SPARSE_MIN = 48, SPARSE_SHARE = 6 };
+
+void perp_pivot_layout(perp_pivot *P, perp_arena *arena, int max_n)
+{
+  size_t n = (size_t)max_n;
+  P->max_n = max_n;
+  P->lo = PERP_CARVE(arena, double, n);
+  P->hi = PERP_CARVE(arena, double, n);
+  P->a = PERP_CARVE(arena, double, n);
+  P->r = PERP_CARVE(arena, double, n);
+  P->max_nnz = max_n >= SPARSE_MIN && n * n / SPARSE_SHARE < 0x7fffffff
+                   ? (int)(n * n / SPARSE_SHARE)
+                   : 0;
+  P->ptr = PERP_CARVE(arena, int, n + 1);
+  P->idx = PERP_CARVE(arena, int, P->max_nnz);
+  P->val = PERP_CARVE(arena, double, P->max_nnz);
+}
+
+/* row maxima; returns the number of nonzero entries */
+static int64_t scan(perp_pivot *P)
+{
+  int n = P->n;
+  int64_t nnz = 0;
+  for (int i = 0; i < n; i++) P->a[i] = 0;
+  double *restrict a = P->a;
+  for (int j = 0; j < n; j++) {
+    const double *restrict col = P->A + (size_t)j * P->lda;
+    long long count = 0; /* as wide as a double, so that both fill a vector */
+    for (int i = 0; i < n; i++) {
+      double x = fabs(col[i]);
+      a[i] = x > a[i] ? x : a[i];
+      count += x != 0;
+    }
+    nnz += count;
+  }
+  /* a zero row has no scale of its own: that of A keeps decisions invariant under scaling */
+  double top = 0;
+  for (int i = 0; i < n; i++) top = perp_larger(top, P->a[i]);
+  for (int i = 0; i < n; i++)
+    if (P->a[i] == 0) P->a[i] = top > 0 ? top : 1;
+  return nnz;
+}
+
+static void compress(perp_pivot *P)
+{
+  int nnz = 0;
+  for (int j = 0; j < P->n; j++) {
+    const double *col = P->A + (size_t)j * P->lda;
+    P->ptr[j] = nnz;
+    for (int i = 0; i < P->n; i++)
+      if (col[i] != 0) {
+        P->idx[nnz] = i;
+        P->val[nnz++] = col[i];
+      }
+  }
+  P->ptr[P->n] = nnz;
+}
+
+void perp_pivot_retake(perp_pivot *P, const perp_lcp *p)
+{
+  P->b = p->b;
+  P->bscale = 0;
+  P->afford = p->work;
+  for (int i = 0; i < p->n; i++) {
+    P->lo[i] = p->lo != NULL ? p->lo[i] : 0;
+    P->hi[i] = p->hi != NULL ? p->hi[i] : HUGE_VAL;
+    P->bscale = perp_larger(P->bscale, fabs(p->b[i]) / P->a[i]);
+  }
+}
+
+perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p)
+{
+  int n = p->n;
+  if (n > P->max_n)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d but the workspace holds %d", n, P->max_n);
+  P->n = n;
+  P->A = p->A;
+  P->lda = (size_t)p->lda;
+  int64_t nnz = scan(P);
+  perp_pivot_retake(P, p);
+  P->sparse = n >= SPARSE_MIN && nnz <= (int64_t)n * n / SPARSE_SHARE && nnz <= P->max_nnz;
+  if (P->sparse) compress(P);
+  P->product = P->sparse ? (double)nnz : (double)n * n;
+  return PERP_OK;
+}
+
+void perp_pivot_columns(const perp_pivot *P, int k, const int *idx, const double *x, double *y)
+{
+  if (!P->sparse) {
+    perp_gaxpy(P->n, k, P->A, P->lda, idx, x, y);
+    return;
+  }
+  for (int j = 0; j < k; j++)
+    for (int q = P->ptr[idx[j]]; q < P->ptr[idx[j] + 1]; q++) y[P->idx[q]] += x[j] * P->val[q];
+}
+
+void perp_pivot_slack(const perp_pivot *P, const double *lambda, double *w)
+{
+  for (int i = 0; i < P->n; i++) w[i] = P->b[i];
+  for (int j = 0; j < P->n; j++)
+    if (lambda[j] != 0) perp_pivot_columns(P, 1, &j, lambda + j, w);
+}
+
+double perp_pivot_residual(const perp_pivot *P, const double *lambda, const double *w)
+{
+  double worst = 0, poison = 0, scale = perp_larger(P->bscale, DBL_MIN), data = scale;
+  for (int i = 0; i < P->n; i++) {
+    double to = perp_smaller(perp_larger(lambda[i] - w[i] / P->a[i], P->lo[i]), P->hi[i]);
+    double r = fabs(lambda[i] - to);
+    worst = perp_larger(worst, r);
+    poison += r * 0;
+    scale = perp_larger(scale, fabs(lambda[i]));
+    data = perp_larger(data, perp_larger(P->lo[i], -P->hi[i]));
+  }
+  if (poison != 0 || isnan(poison)) return (double)NAN;
+  /* a lambda so large that b drowns in the rounding of w shows nothing */
+  return DROWNED * scale > data && scale > data ? 1 : worst / scale;
+}
+
+int perp_pivot_proves_infeasible(perp_pivot *P, const double *v)
+{
+  double vmax = 0, vb = 0, mag = 0;
+  for (int i = 0; i < P->n; i++) vmax = perp_larger(vmax, fabs(v[i]));
+  if (!(vmax > 0) || !isfinite(vmax)) return 0;
+  for (int i = 0; i < P->n; i++) {
+    double tiny = PERP_PIVOT_ZERO * vmax;
+    if ((v[i] < -tiny && P->lo[i] > -HUGE_VAL) || (v[i] > tiny && P->hi[i] < HUGE_VAL)) return 0;
+    vb += v[i] * P->b[i];
+    mag += fabs(v[i] * P->b[i]);
+  }
+  /* A'v must not be able to make up for v'b: its part against an infinite bound has to vanish */
+  double top = vb;
+  for (int j = 0; j < P->n; j++) {
+    double u = 0, scale = 0;
+    const double *col = P->A + (size_t)j * P->lda;
+    for (int i = 0; i < P->n; i++) {
+      u += col[i] * v[i];
+      scale += fabs(col[i] * v[i]);
+    }
+    if (fabs(u) <= 1e-9 * scale) continue;
+    double bound = u > 0 ? P->hi[j] : P->lo[j];
+    if (fabs(bound) == HUGE_VAL) return 0;
+    top += u * bound;
+    mag += fabs(u * bound);
+  }
+  return top < -1e-9 * mag;
+}
+
+double perp_pivot_generic(int i)
+{
+  /* splitmix64 of the index */
+  uint64_t z = (uint64_t)i * 0x9e3779b97f4a7c15u + 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  z ^= z >> 31;
+  return 1 + (double)(z >> 11) * 0x1p-53;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of problem families, and the recipe: make, permute, scale, label. */
+#include "solvers/lcp/problems/generate.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  SYM = PERP_CLASS_SYMMETRIC,
+  PSD = PERP_CLASS_PSD,
+  PD = PERP_CLASS_PSD | PERP_CLASS_PD,
+  P = PERP_CLASS_P,
+  COP = PERP_CLASS_COPOSITIVE,
+  OK = PERP_CLASS_SOLVABLE,
+  NO = PERP_CLASS_UNSOLVABLE,
+  DEG = PERP_CLASS_DEGENERATE,
+  MOST = 20000,    /* dense */
+  HUGE_N = 6000000 /* factored */
+};
+
+/* name, summary, least, most, step, contact, factored, seeded, classes, kind */
+static const perp_lcp_family families[] = {
+  { "spd", "R R' / n + I / 20, planted", 1, MOST, 1, 0, 0, 1, SYM | PD | P | OK, PERP_GEN_SPD },
+  { "spd-degenerate", "as spd; half of the zero multipliers have w = 0", 1, MOST, 1, 0, 0, 1,
+    SYM | PD | P | OK | DEG, PERP_GEN_SPD_DEGENERATE },
+  { "psd", "R R' of rank n / 2, planted", 1, MOST, 1, 0, 0, 1, SYM | PSD | OK | DEG, PERP_GEN_PSD },
+  { "pd-nonsymmetric", "positive definite plus skew, planted", 1, MOST, 1, 0, 0, 1, PD | P | OK,
+    PERP_GEN_SKEW },
+  { "boxed", "as spd with bounds of every kind, planted", 1, MOST, 1, 0, 0, 1, SYM | PD | P | OK,
+    PERP_GEN_BOXED },
+  { "boxed-psd", "as psd with bounds of every kind, planted", 1, MOST, 1, 0, 0, 1,
+    SYM | PSD | OK | DEG, PERP_GEN_MIXED },
+  { "p-matrix", "diagonally dominant, signs at random", 1, MOST, 1, 0, 0, 1, P | OK,
+    PERP_GEN_PMATRIX },
+  { "copositive", "nonnegative + skew + I / 10, strictly copositive", 1, MOST, 1, 0, 0, 1, COP | OK,
+    PERP_GEN_COPOSITIVE },
+  { "infeasible", "semidefinite with a Farkas vector, no solution", 2, MOST, 1, 0, 0, 1,
+    SYM | PSD | NO, PERP_GEN_INFEASIBLE },
+
+  { "stack", "frictionless stack of cubes, 4 contacts an interface", 4, HUGE_N, 4, 1, 1, 0,
+    SYM | PSD | OK | DEG, PERP_GEN_STACK },
+  { "stack-cfm", "as stack with 1e-5 on the diagonal", 4, HUGE_N, 4, 1, 1, 0, SYM | PD | P | OK,
+    PERP_GEN_STACK_CFM },
+  { "stack-box", "stack with boxed friction, 3 rows a contact", 12, HUGE_N, 12, 1, 1, 0,
+    SYM | PSD | OK | DEG, PERP_GEN_STACK_BOX },
+  { "stack-cone", "stack with circular cones, 3 rows a contact", 12, HUGE_N, 12, 1, 1, 0,
+    SYM | PSD | OK | DEG, PERP_GEN_STACK_CONE },
+  { "stack-friction", "stack, Stewart-Trinkle with 4 directions, 6 rows a contact", 24, MOST, 24, 1,
+    0, 0, COP | OK | DEG, PERP_GEN_STACK_FRICTION },
+  { "wall", "frictionless wall of cubes in running bond", 4, HUGE_N, 4, 1, 1, 0,
+    SYM | PSD | OK | DEG, PERP_GEN_WALL },
+  { "wall-box", "wall with boxed friction, 3 rows a contact", 12, HUGE_N, 12, 1, 1, 0,
+    SYM | PSD | OK | DEG, PERP_GEN_WALL_BOX },
+  { "wall-cone", "wall with circular cones, 3 rows a contact", 12, HUGE_N, 12, 1, 1, 0,
+    SYM | PSD | OK | DEG, PERP_GEN_WALL_CONE },
+  { "wall-friction", "wall, Stewart-Trinkle with 4 directions, 6 rows a contact", 24, MOST, 24, 1,
+    0, 0, COP | OK | DEG, PERP_GEN_WALL_FRICTION },
+  /* has a solution, but that is not labelled: no solver is sure to reach it in doubles */
+  { "heavy-cone", "stack-cone, each cube 100 times its lower one, velocities 5 % off", 12, 60, 12,
+    1, 1, 1, SYM | PSD | DEG, PERP_GEN_HEAVY_CONE },
+  { "pushed-cone", "stack-cone, mu 0.3, its top pushed aside with 1 m/s, velocities 2 % off", 12,
+    HUGE_N, 12, 1, 1, 1, SYM | PSD | OK | DEG, PERP_GEN_PUSHED_CONE },
+  { "wall-rough-cone", "wall-cone, velocities 5 % off", 12, HUGE_N, 12, 1, 1, 1,
+    SYM | PSD | OK | DEG, PERP_GEN_WALL_ROUGH },
+  { "incline-edge", "cubes on a slope of 20 degrees, mu = tan 20, Stewart-Trinkle", 24, MOST, 24, 1,
+    0, 0, COP | OK | DEG, PERP_GEN_INCLINE_EDGE },
+  { "incline-slide", "as incline-edge with mu = 0.2", 24, MOST, 24, 1, 0, 0, COP | OK | DEG,
+    PERP_GEN_INCLINE_SLIDE },
+  { "incline-stick", "as incline-edge with mu = 0.5", 24, MOST, 24, 1, 0, 0, COP | OK | DEG,
+    PERP_GEN_INCLINE_STICK },
+
+  { "incline-box", "as incline-slide with boxed friction", 12, HUGE_N, 12, 1, 1, 0,
+    SYM | PSD | OK | DEG, PERP_GEN_INCLINE_BOX },
+  { "incline-cone", "as incline-slide with circular cones", 12, HUGE_N, 12, 1, 1, 0,
+    SYM | PSD | OK | DEG, PERP_GEN_INCLINE_CONE },
+
+  { "murty1", "Murty I: 2^n - 1 least-index pivots", 1, MOST, 1, 0, 0, 0, P | OK, PERP_GEN_MURTY1 },
+  { "murty2", "Murty II: 2^n - 1 Lemke pivots with d = e", 1, 48, 1, 0, 0, 0, P | OK,
+    PERP_GEN_MURTY2 },
+  { "fathi", "Fathi: symmetric positive definite, exponential for Lemke", 1, MOST, 1, 0, 0, 0,
+    SYM | PD | P | OK, PERP_GEN_FATHI },
+  { "csizmadia", "Csizmadia: P-matrix with exponential handicap", 1, 48, 1, 0, 0, 0,
+    P | PERP_CLASS_Z | OK, PERP_GEN_CSIZMADIA },
+  { "kostreva", "circulant P-matrix on which Gauss-Seidel cycles", 3, 3, 1, 0, 0, 0, P | OK,
+    PERP_GEN_KOSTREVA },
+  { "bimatrix", "bimatrix game, a Nash equilibrium", 2, MOST, 2, 0, 0, 1,
+    COP | PERP_CLASS_BIMATRIX | OK, PERP_GEN_BIMATRIX },
+  { "hilbert", "Hilbert matrix, planted", 1, 12, 1, 0, 0, 0, SYM | PD | P | OK, PERP_GEN_HILBERT },
+  { "tridiag", "tridiag(-1, 4, -1)", 1, MOST, 1, 0, 0, 0, SYM | PD | P | PERP_CLASS_Z | OK,
+    PERP_GEN_TRIDIAG },
+  { "ahn", "tridiag(1, 4, -2)", 1, MOST, 1, 0, 0, 0, PD | P | OK, PERP_GEN_AHN },
+  { "harker-pang", "Harker-Pang, hard: A A' + B + D, b in (-500, 0)", 1, MOST, 1, 0, 0, 1,
+    PD | P | OK, PERP_GEN_HARKER_PANG },
+  { "poisson", "obstacle problem on a square grid", 1, MOST, 0, 0, 0, 0,
+    SYM | PD | P | PERP_CLASS_Z | OK, PERP_GEN_POISSON },
+  { "nosol", "v v' with v of both signs: no solution", 2, MOST, 1, 0, 0, 0, SYM | PSD | NO,
+    PERP_GEN_NOSOL },
+  { "cps-1", "Cottle-Pang-Stone, a segment of solutions", 2, 2, 1, 0, 0, 0, SYM | PSD | OK | DEG,
+    PERP_GEN_TABLE },
+  { "cps-2", "Cottle-Pang-Stone, zero diagonal", 3, 3, 1, 0, 0, 0, OK, PERP_GEN_TABLE },
+  { "cps-3", "Cottle-Pang-Stone, bimatrix with 3 solutions", 4, 4, 1, 0, 0, 0,
+    COP | PERP_CLASS_BIMATRIX | OK, PERP_GEN_TABLE },
+  { "cps-4", "Cottle-Pang-Stone, optimality conditions", 4, 4, 1, 0, 0, 0, PSD | OK,
+    PERP_GEN_TABLE },
+  { "cps-4bis", "as cps-4, degenerate", 4, 4, 1, 0, 0, 0, PSD | OK | DEG, PERP_GEN_TABLE },
+  { "cps-5", "Cottle-Pang-Stone, a ray of solutions", 2, 2, 1, 0, 0, 0, SYM | PSD | OK | DEG,
+    PERP_GEN_TABLE },
+  { "pang", "isolated degenerate solution, not copositive", 3, 3, 1, 0, 0, 0, OK | DEG,
+    PERP_GEN_TABLE },
+  { "pang-perturbed", "infeasible by a hair, b_1 = -1e-4", 3, 3, 1, 0, 0, 0, NO, PERP_GEN_TABLE },
+  { "skew-perturbed", "skew-symmetric, many solutions", 3, 3, 1, 0, 0, 0, PSD | OK | DEG,
+    PERP_GEN_TABLE },
+  { "chen-ye", "P0 with an unbounded solution set", 3, 3, 1, 0, 0, 0, OK | DEG, PERP_GEN_TABLE },
+  { "negative", "1 x 1 without solution", 1, 1, 1, 0, 0, 0, SYM | NO, PERP_GEN_TABLE },
+  { "zero-row", "2 x 2 with an impossible zero row", 2, 2, 1, 0, 0, 0, SYM | PSD | NO,
+    PERP_GEN_TABLE },
+  { "free-infeasible", "contradicting free rows", 2, 2, 1, 0, 0, 0, SYM | PSD | NO,
+    PERP_GEN_TABLE },
+};
+enum { FAMILIES = sizeof families / sizeof families[0] };
+
+const perp_lcp_family *perp_lcp_family_at(int i)
+{
+  return i >= 0 && i < FAMILIES ? &families[i] : NULL;
+}
+
+const perp_lcp_family *perp_lcp_family_find(const char *name)
+{
+  for (int i = 0; i < FAMILIES; i++)
+    if (strcmp(families[i].name, name) == 0) return &families[i];
+  return NULL;
+}
+
+static bool is_wall(const perp_lcp_family *f)
+{
+  return f->kind >= PERP_GEN_WALL && f->kind <= PERP_GEN_WALL_ROUGH;
+}
+
+int perp_lcp_family_rows(const perp_lcp_family *f, int n)
+{
+  if (n > f->most) n = f->most;
+  if (n < f->least) n = f->least;
+  if (f->kind == PERP_GEN_POISSON) { /* squares */
+    int k = (int)lrint(sqrt((double)n));
+    while (k * k > f->most) k--;
+    return k * k;
+  }
+  if (is_wall(f)) {
+    int rows = f->least / 4, W, H; /* rows a contact */
+    perp_lcp_wall_nearest((n + rows / 2) / rows, 0, &W, &H);
+    return rows * perp_lcp_wall_contacts(W, H);
+  }
+  int k = (n - f->least + f->step / 2) / f->step;
+  n = f->least + k * f->step;
+  return n > f->most ? n - f->step : n;
+}
+
+int perp_lcp_family_rows_of_boxes(const perp_lcp_family *f, int boxes)
+{
+  if (!f->contact || boxes < 1) return f->least;
+  if (boxes > f->most / f->least) boxes = f->most / f->least;
+  if (!is_wall(f)) return f->least * boxes;
+  int W, H;
+  perp_lcp_wall_nearest(0, boxes, &W, &H);
+  return f->least / 4 * perp_lcp_wall_contacts(W, H);
+}
+
+static const perp_lcp_family *lookup(perp_ctx *ctx, const char *name)
+{
+  const perp_lcp_family *f = perp_lcp_family_find(name);
+  if (f != NULL) return f;
+  const char *names[FAMILIES];
+  for (int i = 0; i < FAMILIES; i++) names[i] = families[i].name;
+  const char *near = perp_closest(name, names, FAMILIES);
+  PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown family '%s'%s%s%s (perp lcp generate --help)", name,
+            near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+            near != NULL ? "'?" : "");
+  return NULL;
+}
+
+static perp_status permute(perp_ctx *ctx, perp_lcp_problem *q, perp_rng *rng)
+{
+  int n = q->p.n, units = 0, k = 0;
+  int *unit = calloc(2 * (size_t)n + 1, sizeof *unit);
+  if (unit == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
+  int *perm = unit + n;
+  for (int i = 0; i < n; i++) {
+    unit[units++] = i;
+    if (q->p.cone != NULL && q->p.cone[i]) i++; /* the two rows of a cone stay together */
+  }
+  perp_rng_shuffle(rng, unit, units);
+  for (int u = 0; u < units; u++) {
+    perm[k++] = unit[u];
+    if (q->p.cone != NULL && q->p.cone[unit[u]]) perm[k++] = unit[u] + 1;
+  }
+  perp_status status = perp_lcp_problem_permute(ctx, q, perm);
+  free(unit);
+  return status;
+}
+
+perp_status perp_lcp_generate(perp_ctx *ctx, const perp_lcp_recipe *r, perp_lcp_problem *out)
+{
+  *out = (perp_lcp_problem){ 0 };
+  const perp_lcp_family *f = lookup(ctx, r->family);
+  if (f == NULL) return PERP_ERR_OPTION;
+  if (r->boxes > 0 && !f->contact)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s has no boxes", f->name);
+  int n = r->n > 0 ? r->n : f->least;
+  if (r->n <= 0 && r->boxes > 0) n = perp_lcp_family_rows_of_boxes(f, r->boxes);
+  int valid = perp_lcp_family_rows(f, n);
+  if (valid != n)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s has no problem of %d rows; the nearest has %d",
+                     f->name, n, valid);
+  if (r->factored && !f->factored)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s has no factored form", f->name);
+  if (r->scale < 0 || !isfinite(r->scale))
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "scale = %g, must be finite and > 0", r->scale);
+  perp_rng *rng = perp_rng_create(r->seed);
+  if (rng == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a generator");
+  perp_status status;
+  if (f->kind < PERP_GEN_CLASSIC_END)
+    status = perp_lcp_generate_classic(ctx, f, n, rng, out);
+  else if (f->kind < PERP_GEN_RANDOM_END)
+    status = perp_lcp_generate_random(ctx, f, n, rng, out);
+  else
+    status = perp_lcp_generate_contact(ctx, f, n, r->factored, rng, out);
+  if (status == PERP_OK && r->permute) status = permute(ctx, out, rng);
+  perp_rng_destroy(rng);
+  if (status == PERP_OK && r->scale > 0 && r->scale != 1) perp_lcp_problem_scale(out, r->scale);
+  if (status == PERP_OK && out->provenance == NULL)
+    status = perp_lcp_problem_note(ctx, out, "perp: %s", f->summary);
+  if (status != PERP_OK) {
+    perp_lcp_problem_free(out);
+    return status;
+  }
+  out->classes = f->classes;
+  memcpy(out->family, f->name, strlen(f->name) + 1);
+  return PERP_OK;
+}

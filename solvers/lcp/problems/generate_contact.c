@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Contact problems of cubes: stacks, walls, inclines; frictionless, with boxed friction, with circular
+ * cones, and in the Stewart-Trinkle form.
+ *
+ * Unit cubes of 1 kg (inertia 1/6 kg m^2), g = 9.81 m/s^2, one step of h = 0.01 s from rest: with
+ * v* = (g h, 0) for every cube and the contact Jacobian J,  A = J M^-1 J',  b = J v*,  w = J v+.  An
+ * interface between two cubes has 4 contact points, the corners of the overlap, and so rank 3 only for its
+ * normals: A is singular, and the multipliers are not unique (w is).
+ *
+ * Known solutions: everything stays at rest (w = 0), so the normal multipliers are any distribution of the
+ * weights; the planted one is symmetric for stacks and carries each load straight down for walls. */
+#include "solvers/lcp/io/convert.h"
+#include "solvers/lcp/problems/generate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double gravity = 9.81, step = 0.01, mass = 1, inertia = 1.0 / 6;
+static const double friction = 0.5, softness = 1e-5;
+/* 20 degrees, written out so that every machine has the same */
+static const double sine = 0.34202014332566873, cosine = 0.93969262078590838;
+static const double tangent = 0.36397023426620236;
+
+/* One contact point: the normal points from cube `below` (-1: ground) to cube `above`. */
+struct point {
+  int above, below;
+  double ra[3], rb[3]; /* from the centres */
+  double load;         /* planted multiplier */
+};
+
+struct scene {
+  int boxes, contacts;
+  double ratio; /* mass of a cube over that of the one before */
+  struct point *points;
+};
+
+/* ---- geometry ------------------------------------------------------------------------------------------ */
+
+static perp_status open_scene(perp_ctx *ctx, int boxes, int contacts, struct scene *s)
+{
+  *s = (struct scene){ .boxes = boxes, .ratio = 1 };
+  s->points = calloc((size_t)contacts, sizeof *s->points);
+  if (s->points == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", contacts);
+  return PERP_OK;
+}
+
+/* The overlap [x0, x1] x [-1/2, 1/2], x relative to cube `above`; offset: of `below` from `above`. */
+static void interface(struct scene *s, int above, int below, double x0, double x1, double offset)
+{
+  for (int k = 0; k < 4; k++) {
+    double x = k & 1 ? x1 : x0, y = k & 2 ? 0.5 : -0.5;
+    s->points[s->contacts++] = (struct point){
+      .above = above, .below = below, .ra = { x, y, -0.5 }, .rb = { x - offset, y, 0.5 }
+    };
+  }
+}
+
+static perp_status stack(perp_ctx *ctx, int boxes, struct scene *s)
+{
+  PERP_TRY(open_scene(ctx, boxes, 4 * boxes, s));
+  for (int i = 0; i < boxes; i++) {
+    interface(s, i, i - 1, -0.5, 0.5, 0);
+    for (int k = 0; k < 4; k++) s->points[4 * i + k].load = (boxes - i) * mass * gravity * step / 4;
+  }
+  return PERP_OK;
+}
+
+int perp_lcp_wall_contacts(int W, int H)
+{
+  return 4 * W + 8 * (H - 1) * (W - 1);
+}
+
+int perp_lcp_wall_boxes(int W, int H)
+{
+  return W * ((H + 1) / 2) + (W - 1) * (H / 2);
+}
+
+void perp_lcp_wall_nearest(int contacts, int boxes, int *W, int *H)
+{
+  double best = HUGE_VAL;
+  *W = *H = 1;
+  int target = contacts > 0 ? contacts : boxes;
+  for (int w = 1; w <= 2 + target; w++) {
+    int least = (w + 1) / 2, most = w == 1 ? 1 : 2 * w, smallest = 0;
+    for (int h = least; h <= most; h++) {
+      int size = contacts > 0 ? perp_lcp_wall_contacts(w, h) : perp_lcp_wall_boxes(w, h);
+      /* the nearest size first, then the squarest */
+      double miss = fabs((double)size - target) + 1e-3 * abs(w - h) / (w + h);
+      if (h == least) smallest = size;
+      if (miss < best) {
+        best = miss;
+        *W = w;
+        *H = h;
+      }
+      if (size > 2 * target + 8) break;
+    }
+    if (smallest > 2 * target + 8) break;
+  }
+}
+
+/* Load of a cube at offset e from its centre, carried straight down by the neighbouring contact columns;
+ * columns are the distinct x of its lower contacts first ... first + count - 1. */
+static void carry(struct scene *s, int first, int count, double load, double e)
+{
+  /* bracket e by columns */
+  double left = -HUGE_VAL, right = HUGE_VAL;
+  for (int k = first; k < first + count; k++) {
+    double x = s->points[k].ra[0];
+    if (x <= e && x > left) left = x;
+    if (x >= e && x < right) right = x;
+  }
+  if (left == -HUGE_VAL) left = right;
+  if (right == HUGE_VAL) right = left;
+  double share[2] = { 1, 0 }, column[2] = { left, right };
+  if (right > left) {
+    share[1] = (e - left) / (right - left);
+    share[0] = 1 - share[1];
+  }
+  for (int c = 0; c < 2; c++) {
+    int points = 0;
+    for (int k = first; k < first + count; k++) points += s->points[k].ra[0] == column[c];
+    for (int k = first; k < first + count; k++)
+      if (s->points[k].ra[0] == column[c]) s->points[k].load += share[c] * load / points;
+    if (right == left) break;
+  }
+}
+
+/* Row j of the wall has W - (j & 1) cubes at x = i + (j & 1) / 2. */
+static perp_status wall(perp_ctx *ctx, int W, int H, struct scene *s)
+{
+  PERP_TRY(open_scene(ctx, perp_lcp_wall_boxes(W, H), perp_lcp_wall_contacts(W, H), s));
+  int *first = calloc((size_t)s->boxes + 1, sizeof *first); /* lower contacts of each cube */
+  if (first == NULL) {
+    free(s->points);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d boxes", s->boxes);
+  }
+  int row = 0, under = 0, box = 0;
+  for (int j = 0; j < H; j++) {
+    int count = W - (j & 1), count_under = W - ((j + 1) & 1);
+    row = box;
+    for (int i = 0; i < count; i++, box++) {
+      first[box] = s->contacts;
+      if (j == 0) {
+        interface(s, box, -1, -0.5, 0.5, 0);
+        continue;
+      }
+      int left = j & 1 ? i : i - 1; /* the cubes below, at offsets -1/2 and 1/2 */
+      if (left >= 0) interface(s, box, under + left, -0.5, 0, -0.5);
+      if (left + 1 < count_under) interface(s, box, under + left + 1, 0, 0.5, 0.5);
+    }
+    under = row;
+  }
+  first[box] = s->contacts;
+  /* loads from the top down: contacts of higher cubes come later, so all of a cube's are known */
+  double *load = calloc((size_t)s->boxes * 2, sizeof *load);
+  if (load == NULL) {
+    free(first);
+    free(s->points);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d boxes", s->boxes);
+  }
+  for (int i = s->boxes - 1; i >= 0; i--) {
+    double total = load[2 * i] + mass * gravity * step, moment = load[2 * i + 1];
+    carry(s, first[i], first[i + 1] - first[i], total, moment / total);
+    for (int k = first[i]; k < first[i + 1]; k++) {
+      struct point *c = &s->points[k];
+      if (c->below < 0) continue;
+      load[2 * c->below] += c->load;
+      load[2 * c->below + 1] += c->load * c->rb[0];
+    }
+  }
+  free(load);
+  free(first);
+  return PERP_OK;
+}
+
+/* ---- assembly --------------------------------------------------------------------------------------------- */
+
+/* The arrays of J M^-1 J' + S for `rows` (1 or 3) rows a contact. */
+struct assembly {
+  perp_arena arena;
+  int *bptr, *mptr, *cptr, *jptr, *jblk, *joff, *jgrp, *tptr, *tsub;
+  double *M, *Minv, *J, *s;
+};
+
+static void layout(struct assembly *f, perp_arena *a, const struct scene *s, int rows, int sub,
+                   bool soft)
+{
+  f->bptr = PERP_CARVE(a, int, s->boxes + 1);
+  f->mptr = PERP_CARVE(a, int, s->boxes + 1);
+  f->tptr = PERP_CARVE(a, int, s->boxes + 1);
+  f->cptr = PERP_CARVE(a, int, s->contacts + 1);
+  f->jptr = PERP_CARVE(a, int, s->contacts + 1);
+  f->jblk = PERP_CARVE(a, int, sub);
+  f->joff = PERP_CARVE(a, int, sub + 1);
+  f->jgrp = PERP_CARVE(a, int, sub);
+  f->tsub = PERP_CARVE(a, int, sub);
+  f->M = PERP_CARVE(a, double, 36 * (size_t)s->boxes);
+  f->Minv = PERP_CARVE(a, double, 36 * (size_t)s->boxes);
+  f->J = PERP_CARVE(a, double, 6 * (size_t)rows * (size_t)sub);
+  f->s = soft ? PERP_CARVE(a, double, (size_t)rows *(size_t)s->contacts) : NULL;
+}
+
+/* Rows sign (d, r x d) of one side of a contact, d = z, x, y. */
+static void side(double *G, int rows, double sign, const double *r)
+{
+  static const double d[3][3] = { { 0, 0, 1 }, { 1, 0, 0 }, { 0, 1, 0 } };
+  for (int i = 0; i < rows; i++) {
+    const double *e = d[i];
+    double m[3] = { r[1] * e[2] - r[2] * e[1], r[2] * e[0] - r[0] * e[2],
+                    r[0] * e[1] - r[1] * e[0] };
+    for (int k = 0; k < 3; k++) {
+      G[i + k * rows] = sign * e[k];
+      G[i + (k + 3) * rows] = sign * m[k];
+    }
+  }
+}
+
+static perp_status assemble(perp_ctx *ctx, const struct scene *s, int rows, bool soft,
+                            struct assembly *f, perp_blocks *B)
+{
+  int sub = 0;
+  for (int c = 0; c < s->contacts; c++) sub += s->points[c].below >= 0 ? 2 : 1;
+  *f = (struct assembly){ 0 };
+  layout(f, &f->arena, s, rows, sub, soft);
+  PERP_TRY(perp_arena_reserve(ctx, &f->arena));
+  layout(f, &f->arena, s, rows, sub, soft);
+  double times = 1;
+  for (int b = 0; b <= s->boxes; b++, times *= s->ratio) {
+    f->bptr[b] = 6 * b;
+    f->mptr[b] = 36 * b;
+    for (int k = 0; k < 36 && b < s->boxes; k++) {
+      double m = k % 7 == 0 ? times * (k / 7 < 3 ? mass : inertia) : 0;
+      f->M[36 * b + k] = m;
+      f->Minv[36 * b + k] = m > 0 ? 1 / m : 0;
+    }
+  }
+  int k = 0;
+  for (int c = 0; c < s->contacts; c++) {
+    const struct point *q = &s->points[c];
+    f->cptr[c] = rows * c;
+    f->jptr[c] = k;
+    if (q->below >= 0) {
+      f->jblk[k] = q->below;
+      side(f->J + 6 * rows * k++, rows, -1, q->rb);
+    }
+    f->jblk[k] = q->above;
+    side(f->J + 6 * rows * k++, rows, 1, q->ra);
+  }
+  f->cptr[s->contacts] = rows * s->contacts;
+  f->jptr[s->contacts] = k;
+  for (int i = 0; i <= sub; i++) f->joff[i] = 6 * rows * i;
+  for (int i = 0; soft && i < rows * s->contacts; i++) f->s[i] = softness;
+  perp_blocks_transpose(s->boxes, s->contacts, f->jptr, f->jblk, f->jgrp, f->tptr, f->tsub);
+  *B = (perp_blocks){ .nv = 6 * s->boxes,
+                      .m = rows * s->contacts,
+                      .nb = s->boxes,
+                      .nc = s->contacts,
+                      .bptr = f->bptr,
+                      .mptr = f->mptr,
+                      .cptr = f->cptr,
+                      .jptr = f->jptr,
+                      .jblk = f->jblk,
+                      .joff = f->joff,
+                      .jgrp = f->jgrp,
+                      .tptr = f->tptr,
+                      .tsub = f->tsub,
+                      .M = f->M,
+                      .Minv = f->Minv,
+                      .J = f->J,
+                      .s = f->s };
+  return PERP_OK;
+}
+
+/* b = J v* with v* = h g for every cube; g = (gx, 0, gz). */
+static void free_motion(const struct scene *s, int rows, double gx, double gz, double *b)
+{
+  /* both sides move alike, except the ground */
+  for (int c = 0; c < s->contacts; c++) {
+    bool ground = s->points[c].below < 0;
+    b[rows * c] = ground ? gz * step : 0;
+    if (rows == 3) {
+      b[rows * c + 1] = ground ? gx * step : 0;
+      b[rows * c + 2] = 0;
+    }
+  }
+}
+
+/* b += J v for velocities v of all cubes: uniform, of mean square rough^2 (m/s, 1/s), and `push` along y for the top. */
+static perp_status disturb(perp_ctx *ctx, const perp_blocks *B, double rough, double push,
+                           perp_rng *rng, double *b)
+{
+  double *v = calloc((size_t)B->nv + 1, sizeof *v);
+  if (v == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d velocities", B->nv);
+  const double most = 1.7320508075688772 * rough;
+  for (int i = 0; i < B->nv; i++) v[i] = perp_rng_uniform(rng, -most, most);
+  v[B->nv - 5] += push;
+  for (int c = 0; c < B->nc; c++)
+    for (int k = B->jptr[c], r = B->cptr[c + 1] - B->cptr[c]; k < B->jptr[c + 1]; k++)
+      for (int i = 0; i < r; i++)
+        for (int j = 0; j < 6; j++)
+          b[B->cptr[c] + i] += B->J[B->joff[k] + i + j * r] * v[B->bptr[B->jblk[k]] + j];
+  free(v);
+  return PERP_OK;
+}
+
+/* rows = 1: normals only; 3: normal, x, y with box or cone friction.  at_rest: the planted loads solve it. */
+static perp_status contact_problem(perp_ctx *ctx, const struct scene *s, int rows, bool cone,
+                                   bool soft, double mu, double gx, double gz, bool at_rest,
+                                   perp_lcp_problem *out)
+{
+  struct assembly f;
+  perp_blocks B;
+  unsigned parts = rows == 3 ? PERP_PART_FRICTION : 0u;
+  if (cone) parts |= PERP_PART_CONE;
+  if (at_rest) parts |= PERP_PART_SOLUTION;
+  PERP_TRY(perp_lcp_problem_new(ctx, rows * s->contacts, parts, out));
+  perp_lcp_arrays x = perp_lcp_edit(out);
+  free_motion(s, rows, gx, gz, x.b);
+  for (int c = 0; c < s->contacts; c++) {
+    if (at_rest) x.solution[rows * c] = s->points[c].load;
+    for (int k = 1; k < rows; k++) {
+      x.fric_of[3 * c + k] = 3 * c;
+      x.mu[3 * c + k] = mu;
+    }
+    if (cone) x.cone[3 * c + 1] = 1;
+  }
+  perp_status status = assemble(ctx, s, rows, soft, &f, &B);
+  if (status == PERP_OK) status = perp_lcp_problem_set_blocks(ctx, out, &B);
+  perp_arena_free(&f.arena);
+  if (status != PERP_OK) perp_lcp_problem_free(out);
+  return status;
+}
+
+perp_status perp_lcp_generate_contact(perp_ctx *ctx, const perp_lcp_family *f, int n, bool factored,
+                                      perp_rng *rng, perp_lcp_problem *out)
+{
+  struct scene s;
+  int kind = f->kind, contacts, W, H;
+  bool incline = kind >= PERP_GEN_INCLINE_EDGE, walls = kind >= PERP_GEN_WALL && !incline;
+  bool heavy = kind == PERP_GEN_HEAVY_CONE, pushed = kind == PERP_GEN_PUSHED_CONE;
+  bool disturbed = heavy || pushed || kind == PERP_GEN_WALL_ROUGH;
+  bool cone = kind == PERP_GEN_STACK_CONE || kind == PERP_GEN_WALL_CONE ||
+              kind == PERP_GEN_INCLINE_CONE || disturbed;
+  bool box = kind == PERP_GEN_STACK_BOX || kind == PERP_GEN_WALL_BOX ||
+             kind == PERP_GEN_INCLINE_BOX;
+  bool frictional = kind == PERP_GEN_STACK_FRICTION || kind == PERP_GEN_WALL_FRICTION ||
+                    (incline && !box && !cone);
+  contacts = n / (frictional ? 6 : box || cone ? 3 : 1);
+  if (walls) {
+    perp_lcp_wall_nearest(contacts, 0, &W, &H);
+    PERP_TRY(wall(ctx, W, H, &s));
+  } else
+    PERP_TRY(stack(ctx, contacts / 4, &s));
+
+  if (heavy) s.ratio = 100;
+  double mu = pushed ? 0.3 : friction, gx = 0, gz = -gravity;
+  if (incline) {
+    mu = kind == PERP_GEN_INCLINE_EDGE ? tangent : kind == PERP_GEN_INCLINE_STICK ? 0.5 : 0.2;
+    gx = gravity * sine;
+    gz = -gravity * cosine;
+  }
+  int rows = frictional || box || cone ? 3 : 1;
+  bool at_rest = !incline && !disturbed && kind != PERP_GEN_STACK_CFM;
+  perp_lcp_problem p = { 0 }, dense = { 0 };
+  perp_status status = contact_problem(ctx, &s, rows, cone, kind == PERP_GEN_STACK_CFM, mu, gx, gz,
+                                       at_rest, &p);
+  free(s.points);
+  if (status == PERP_OK && disturbed)
+    status = disturb(ctx, p.p.F, pushed ? 0.02 : 0.05, pushed ? 1 : 0, rng, perp_lcp_edit(&p).b);
+  if (status != PERP_OK) {
+    perp_lcp_problem_free(&p);
+    return status;
+  }
+  if (factored) {
+    *out = p;
+    return PERP_OK;
+  }
+  status = perp_lcp_problem_form(ctx, &p, &dense);
+  perp_lcp_problem_free(&p);
+  if (status != PERP_OK || !frictional) {
+    *out = dense;
+    return status;
+  }
+  status = perp_lcp_pyramid(ctx, &dense, 4, out);
+  perp_lcp_problem_free(&dense);
+  return status;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Projected Gauss-Seidel.
+ *
+ *      lambda_i <- clamp(lambda_i - w_i / A_ii, lo_i, hi_i),   w = A lambda + b,   one row after the other.
+ *
+ * STAR 2012, eq. (78), derived there as the exact minimization of 1/2 x'Ax + x'b along one axis; as a
+ * matrix splitting M = D + L, section 4.3.1.  Friction rows take their limits from the normal multiplier
+ * of the moment; the two rows of a circular cone move together, with the step 1 / (largest eigenvalue of
+ * their 2 x 2 block), and are projected on the disc.
+ *
+ * Converges for symmetric positive definite A and, without friction, on every solvable symmetric
+ * semidefinite one (w converges; lambda depends on the guess); linear rate, the slower the longer the
+ * stacks and the larger the mass ratios.  Nonsymmetric A: converges for H-matrices (positive diagonal, comparison matrix an M-matrix; Cottle, Pang and
+ * Stone), may diverge on others; rows with A_ii <= 0 are
+ * outside the theory and get plain gradient steps (see rows.h).
+ * A sweep costs the rows that changed times n (dense), or 2 nnz(J) multiplications (factored). */
+#include "solvers/lcp/splitting/splitting.h"
+
+static const perp_opt options[] = { PERP_SPLITTING_STOP, PERP_SPLITTING_ORDER, PERP_OPTIONS_END };
+
+static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  struct perp_splitting_opts o = *(const struct perp_splitting_opts *)opts;
+  o.omega = 1;
+  return perp_splitting_create(ctx, max_n, &o, ws);
+}
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                         double *certificate, perp_stats *stats)
+{
+  perp_no_certificate(p, certificate);
+  return perp_splitting_solve(ctx, ws, p, lambda, "pgs", perp_splitting_gauss_seidel, stats);
+}
+
+const perp_lcp_desc perp_lcp_pgs = {
+  .d = { .name = "pgs",
+         .summary = "projected Gauss-Seidel, dense or matrix-free on J, M^-1; dominant rows unless "
+                    "symmetric",
+         .reference = "STAR 2012, eq. 78 and section 4.3.1",
+         .equation = "lambda_i <- clamp(lambda_i - w_i / A_ii, lo_i, hi_i)",
+         .opts = options,
+         .opts_size = sizeof(struct perp_splitting_opts),
+         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
+                 PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
+                 PERP_LCP_ITERATIVE | PERP_LCP_WARM | PERP_LCP_BY_ROWS },
+  .create = create,
+  .solve = solve,
+  .destroy = perp_splitting_destroy,
+  .serves = "symmetric semidefinite A with positive diagonal and a solution: w converges, at a "
+            "linear rate that long stacks and mass ratios make slow; nonsymmetric A with dominant "
+            "rows, up to scaling (H-matrices); friction and cones: no theorem",
+  .ties = "none to break: rows in the order of the option, no pivots",
+  .cost = "n for each row that changes, at most n^2 a sweep, or 2 nnz(J) matrix-free; O(n) numbers "
+          "beside A",
+  .counts = "sweeps",
+};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Projected successive over-relaxation.
+ *
+ *      lambda_i <- clamp(lambda_i - omega w_i / A_ii, lo_i, hi_i),   w = A lambda + b.
+ *
+ * STAR 2012, eq. (79)-(81): for symmetric positive semidefinite A and omega in (0, 2) the objective
+ * 1/2 x'Ax + x'b never grows, eq. (80).  Everything else as in pgs, which is omega = 1. */
+#include "solvers/lcp/splitting/splitting.h"
+
+static const perp_opt options[] = { PERP_REAL(struct perp_splitting_opts, omega, 1.3, 0, 2,
+                                              PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+                                              "relaxation; 1 is Gauss-Seidel"),
+                                    PERP_SPLITTING_STOP, PERP_SPLITTING_ORDER, PERP_OPTIONS_END };
+
+static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                         double *certificate, perp_stats *stats)
+{
+  perp_no_certificate(p, certificate);
+  return perp_splitting_solve(ctx, ws, p, lambda, "psor", perp_splitting_gauss_seidel, stats);
+}
+
+const perp_lcp_desc perp_lcp_psor = {
+  .d = { .name = "psor",
+         .summary = "projected successive over-relaxation, dense or matrix-free; dominant rows "
+                    "unless symmetric",
+         .reference = "STAR 2012, eq. 79-81 and section 4.3.2",
+         .equation = "lambda_i <- clamp(lambda_i - omega w_i / A_ii, lo_i, hi_i)",
+         .opts = options,
+         .opts_size = sizeof(struct perp_splitting_opts),
+         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
+                 PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
+                 PERP_LCP_ITERATIVE | PERP_LCP_WARM | PERP_LCP_BY_ROWS },
+  .create = perp_splitting_create,
+  .solve = solve,
+  .destroy = perp_splitting_destroy,
+  .serves = "as pgs: symmetric semidefinite A with positive diagonal and a solution, for every "
+            "omega in (0, 2); nonsymmetric A with dominant rows, up to scaling (H-matrices), for "
+            "omega up to 1; friction and cones: no theorem",
+  .ties = "none to break: rows in the order of the option, no pivots",
+  .cost = "n for each row that changes, at most n^2 a sweep, or 2 nnz(J) matrix-free; O(n) numbers "
+          "beside A",
+  .counts = "sweeps",
+};

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Products with A of prepared rows, and the bounds and the residual that go with them. */
+#include "solvers/lcp/splitting/rows_impl.h"
+
+#include <cblas.h>
+#include <math.h>
+
+/* ---- products ---------------------------------------------------------------------------------------- */
+
+/* u += G' x of one unit */
+static inline __attribute__((always_inline)) void fast_Gt(const perp_rows *R, const perp_unit *t,
+                                                          const double *x, double *u,
+                                                          const int subs, const int pairs,
+                                                          const int r)
+{
+  const double *g = R->data + t->at + even(r * (r - 1) / 2);
+  held h;
+  hold(&h, u + t->a, u + t->b, subs, pairs);
+  for (int i = 0; i < r; i++) held_add(&h, x[t->row + i], g + 2 * subs * pairs * i, subs, pairs);
+  release(&h, u + t->a, u + t->b, subs, pairs);
+}
+
+static void generic_Gt(const perp_rows *R, const perp_unit *t, const double *x, double *u)
+{
+  int width;
+  const double *g = unit_rows(R, t, &width);
+  for (int i = 0; i < t->r; i++, g += width) row_axpy(R, t, g, width, x[t->row + i], u);
+}
+
+static inline __attribute__((always_inline)) void unit_Gt(const perp_rows *R, const perp_unit *t,
+                                                          const double *x, double *u)
+{
+  switch (t->kind) {
+#define TIMES(subs, pairs, r)                                                                      \
+  case PERP_FAST_KIND(subs, pairs, r):                                                             \
+    fast_Gt(R, t, x, u, subs, pairs, r);                                                           \
+    break;
+    PERP_FAST_KINDS(TIMES)
+#undef TIMES
+  default:
+    generic_Gt(R, t, x, u);
+  }
+}
+
+typedef struct product {
+  perp_rows *R;
+  const double *x, *b;
+  double *u, *y;
+} product;
+
+/* u = G' x, level by level: every accumulator in the order of its units; then, where y is asked for,
+ * y = G u + S x (+ b) */
+PERP_CLONES_OF_FOUR static void rows_product_share(void *user, int member, int members)
+{
+  const product *job = user;
+  const perp_rows *R = job->R;
+  const double *s = R->p->F->s;
+  perp_share_of part = { .end = 0 };
+  while (perp_rows_next(R, member, members, &part))
+    for (int t = part.from; t < part.to; t++) {
+      if (t + AHEAD < part.to) fetch_unit(&R->unit[t + AHEAD], job->u, job->x);
+      unit_Gt(R, &R->unit[t], job->x, job->u);
+    }
+  if (job->y == NULL) return;
+  const int end = perp_share(R->n_units, member + 1, members);
+  for (int t = perp_share(R->n_units, member, members); t < end; t++) {
+    const perp_unit *unit = &R->unit[t];
+    int width;
+    const double *g = unit_rows(R, unit, &width);
+    for (int i = unit->row; i < unit->row + unit->r; i++, g += width) {
+      double sum = row_dot(R, unit, g, width, job->u);
+      if (s != NULL) sum += s[i] * job->x[i];
+      job->y[i] = job->b != NULL ? sum + job->b[i] : sum;
+    }
+  }
+}
+
+/* y = A x (+ b); factored: u = G' x on the way, y may be NULL */
+static void apply(perp_rows *R, const double *x, double *u, const double *b, double *y)
+{
+  const perp_lcp *p = R->p;
+  R->work += y != NULL ? R->product : 0.5 * R->product;
+  if (p->F == NULL) {
+    for (int i = 0; i < p->n; i++) y[i] = b != NULL ? b[i] : 0;
+    if (p->n < 48) { /* below that the call costs more than the work */
+      for (int j = 0; j < p->n; j++) {
+        const double *a = p->A + (size_t)j * (size_t)p->lda;
+        for (int i = 0; i < p->n; i++) y[i] += x[j] * a[i];
+      }
+    } else
+      cblas_dgemv(CblasColMajor, CblasNoTrans, p->n, p->n, 1, p->A, p->lda, x, 1, 1, y, 1);
+    return;
+  }
+  for (int k = 0; k < R->nu; k++) u[k] = 0;
+  product job = { R, x, b, u, y };
+  perp_team(perp_rows_threads(R), rows_product_share, &job);
+}
+
+void perp_rows_reset(perp_rows *R, const double *lambda)
+{
+  if (R->p->F == NULL)
+    apply(R, lambda, NULL, R->p->b, R->w);
+  else
+    apply(R, lambda, R->u, NULL, NULL);
+}
+
+void perp_rows_w(perp_rows *R, const double *lambda, double *w)
+{
+  apply(R, lambda, R->uu, R->p->b, w);
+}
+
+void perp_rows_A(perp_rows *R, const double *x, double *y)
+{
+  apply(R, x, R->uu, NULL, y);
+}
+
+void perp_rows_majorant(perp_rows *R, double *d)
+{
+  const perp_lcp *p = R->p;
+  const perp_blocks *F = p->F;
+  R->work += R->product;
+  for (int i = 0; i < p->n; i++) d[i] = 0;
+  if (F == NULL)
+    for (int j = 0; j < p->n; j++) {
+      const double *a = p->A + (size_t)j * (size_t)p->lda;
+      for (int i = 0; i < p->n; i++) d[i] += fabs(a[i]);
+    }
+  else {
+    /* uu [uoff[b]] counts the rows that touch block b */
+    for (int b = 0; b < F->nb; b++) R->uu[R->uoff[b]] = 0;
+    for (int c = 0; c < F->nc; c++)
+      for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++)
+        R->uu[R->uoff[F->jblk[k]]] += F->cptr[c + 1] - F->cptr[c];
+    for (int t = 0; t < R->n_units; t++) {
+      const perp_unit *unit = &R->unit[t];
+      int width;
+      const double *g = unit_rows(R, unit, &width);
+      for (int i = unit->row; i < unit->row + unit->r; i++) {
+        d[i] = F->s != NULL ? F->s[i] : 0;
+        if (unit->kind >= FAST) {
+          int h = unit->b >= 0 ? width / 2 : width;
+          d[i] += R->uu[unit->a] * dot(h, g, g);
+          if (unit->b >= 0) d[i] += R->uu[unit->b] * dot(h, g + h, g + h);
+          g += width;
+        } else
+          for (int k = F->jptr[unit->a]; k < F->jptr[unit->a + 1]; k++) {
+            int at = R->uoff[F->jblk[k]], h = R->uoff[F->jblk[k] + 1] - at;
+            d[i] += R->uu[at] * dot(h, g, g);
+            g += h;
+          }
+      }
+    }
+  }
+  for (int i = 0; i < p->n; i++) {
+    if (!(d[i] > 0)) d[i] = 1;
+    if (R->type[i] == PERP_ROW_CONE_TAIL) d[i] = d[i - 1] = fmax(d[i], d[i - 1]);
+  }
+}
+
+/* ---- bounds and residual -------------------------------------------------------------------------------- */
+
+void perp_rows_bounds(const perp_rows *R, const double *lambda, int i, double *lo, double *hi)
+{
+  if (R->type[i] == PERP_ROW_BOUNDED) {
+    *lo = R->lo[i];
+    *hi = R->hi[i];
+  } else {
+    *hi = limit(R, lambda, i);
+    *lo = -*hi;
+  }
+}
+
+typedef struct projection {
+  const perp_rows *R;
+  const double *x;
+  double *y;
+} projection;
+
+static void project_share(void *user, int member, int members)
+{
+  const projection *job = user;
+  const perp_rows *R = job->R;
+  const double *x = job->x;
+  double *y = job->y;
+  const int from = perp_share(R->n, member, members), end = perp_share(R->n, member + 1, members);
+  for (int i = from; i < end; i++)
+    y[i] = R->type[i] == PERP_ROW_BOUNDED ? clamp(x[i], R->lo[i], R->hi[i]) : x[i];
+  if (!R->friction) return;
+  perp_team_wait(members);
+  for (int i = from; i < end; i++) {
+    if (R->type[i] == PERP_ROW_BOUNDED) continue;
+    double r = limit(R, y, i);
+    if (R->type[i] == PERP_ROW_FRICTION)
+      y[i] = clamp(y[i], -r, r);
+    else if (R->type[i] == PERP_ROW_CONE)
+      perp_disc(r, &y[i], &y[i + 1]);
+  }
+}
+
+void perp_rows_project(const perp_rows *R, const double *x, double *y)
+{
+  projection job = { R, x, y };
+  perp_team(R->threads, project_share, &job);
+}
+
+double perp_rows_residual(perp_rows *R, const double *lambda, const double *w)
+{
+  if (R->p->F == NULL) return perp_lcp_merit(R->p, R->big, lambda, w);
+  if (!R->scaled) {
+    perp_lcp_scales(R->p, R->a, R->scratch);
+    R->scaled = true;
+  }
+  return perp_lcp_merit(R->p, R->a, lambda, w);
+}

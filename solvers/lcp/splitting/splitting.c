@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solvers/lcp/splitting/splitting.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const perp_sweep_orders[] = { "forward", "symmetric", "random", NULL };
+
+static void layout(perp_splitting *w, perp_arena *a)
+{
+  w->keep = PERP_CARVE(a, double, w->max_n);
+  w->slack = PERP_CARVE(a, double, w->max_n);
+  w->aux = PERP_CARVE(a, double, w->max_n);
+  w->order = PERP_CARVE(a, int, w->max_n);
+}
+
+perp_status perp_splitting_open(perp_ctx *ctx, perp_splitting *w, int max_n,
+                                const struct perp_splitting_opts *o)
+{
+  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "lcp: max_n = %d is negative", max_n);
+  w->o = *o;
+  w->max_n = max_n;
+  layout(w, &w->arena);
+  PERP_TRY(perp_arena_reserve(ctx, &w->arena));
+  layout(w, &w->arena);
+  return perp_rows_open(ctx, &w->rows, max_n);
+}
+
+void perp_splitting_close(perp_splitting *w)
+{
+  perp_rows_close(&w->rows);
+  perp_arena_free(&w->arena);
+}
+
+perp_status perp_splitting_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  *ws = NULL;
+  perp_splitting *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
+  perp_status status = perp_splitting_open(ctx, w, max_n, opts);
+  if (status != PERP_OK) {
+    perp_splitting_destroy(w);
+    return status;
+  }
+  *ws = w;
+  return PERP_OK;
+}
+
+void perp_splitting_destroy(void *ws)
+{
+  if (ws == NULL) return;
+  perp_splitting_close(ws);
+  free(ws);
+}
+
+void perp_shuffle(uint64_t *state, int *index, int n)
+{
+  for (int i = n - 1; i > 0; i--) {
+    int j = (int)(perp_splitmix(state) % (uint64_t)(i + 1)), t = index[i];
+    index[i] = index[j];
+    index[j] = t;
+  }
+}
+
+double perp_splitting_gauss_seidel(perp_splitting *w, double *lambda, int iteration)
+{
+  const int *order = NULL;
+  bool back = w->o.order == PERP_ORDER_SYMMETRIC && iteration % 2 == 0;
+  if (w->o.order == PERP_ORDER_RANDOM) {
+    if (iteration == 1) {
+      w->random = (uint64_t)w->o.seed;
+      for (int i = 0; i < w->rows.n_units; i++) w->order[i] = i;
+    }
+    perp_shuffle(&w->random, w->order, w->rows.n_units);
+    order = w->order;
+  }
+  return perp_rows_sweep(&w->rows, lambda, order, back) / w->o.omega;
+}
+
+static double norm(int n, const double *x)
+{
+  double top = 0;
+  for (int i = 0; i < n && !isnan(top); i++) /* nothing is larger than NaN */
+    if (!(fabs(x[i]) <= top)) top = fabs(x[i]);
+  return top;
+}
+
+perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lcp *p,
+                                 double *lambda, const char *name, perp_splitting_step *step,
+                                 perp_stats *stats)
+{
+  enum { EVERY = 64 }; /* sweeps between two copies of lambda and two corrections of rounding */
+  perp_rows *R = &w->rows;
+  int n = p->n, limit = w->o.sweeps > 0 ? w->o.sweeps : w->o.max_iter;
+  double tol = perp_rows_target(w->o.tol, p);
+  PERP_TRY(perp_rows_prepare(ctx, R, p, w->o.omega));
+  perp_rows_project(R, lambda, lambda);
+  memcpy(w->keep, lambda, (size_t)n * sizeof *lambda);
+  perp_rows_reset(R, lambda);
+
+  double sign = 1; /* how much below tol the changes must be before the residual is looked at */
+  double size = fmax(fmax(R->bnorm, norm(n, lambda)), DBL_MIN);
+  bool trace = ctx != NULL && ctx->trace != NULL;
+  stats->reason = n == 0 ? PERP_CONVERGED : PERP_RUNNING;
+  if (n > 0 && w->o.sweeps == 0) { /* the guess may be the answer */
+    perp_rows_w(R, lambda, w->slack);
+    stats->matvecs++;
+    if (perp_rows_residual(R, lambda, w->slack) <= tol) stats->reason = PERP_CONVERGED;
+  }
+  while (stats->reason == PERP_RUNNING) {
+    double change = step(w, lambda, ++stats->iterations);
+    stats->matvecs++;
+    bool last = stats->iterations == limit, due = stats->iterations % EVERY == 0 || last;
+    if (due || isnan(change)) {
+      double top = norm(n, lambda);
+      if (!isfinite(top)) { /* diverged: back to what was finite */
+        memcpy(lambda, w->keep, (size_t)n * sizeof *lambda);
+        stats->reason = PERP_NOT_FINITE;
+        break;
+      }
+      memcpy(w->keep, lambda, (size_t)n * sizeof *lambda);
+      size = fmax(fmax(R->bnorm, top), DBL_MIN);
+    }
+    bool look = w->o.sweeps == 0 && (change <= sign * tol * size || last);
+    if (look || trace) {
+      perp_rows_w(R, lambda, w->slack);
+      double rel = perp_rows_residual(R, lambda, w->slack);
+      stats->matvecs++;
+      PERP_TRACE(ctx, .method = name, .what = "sweep", .iteration = stats->iterations,
+                 .entering = -1, .leaving = -1, .step = change, .residual = rel, .n = n,
+                 .x = lambda, .w = w->slack);
+      if (look && rel <= tol)
+        stats->reason = PERP_CONVERGED;
+      else if (look && isnan(rel)) { /* diverged; the changes need not show it */
+        memcpy(lambda, w->keep, (size_t)n * sizeof *lambda);
+        stats->reason = PERP_NOT_FINITE;
+      } else if (look) {
+        size = fmax(fmax(R->bnorm, norm(n, lambda)), DBL_MIN);
+        sign *= 0.5;
+        due = true;
+        /* nothing moves any more, and it is not a solution */
+        if (change == 0) stats->reason = PERP_STALLED;
+      }
+    }
+    if (stats->reason == PERP_RUNNING && last)
+      stats->reason = w->o.sweeps > 0 ? PERP_SWEEPS_DONE : PERP_MAX_ITER;
+    if (stats->reason == PERP_RUNNING && perp_rows_spent(R)) stats->reason = PERP_MAX_ITER;
+    if (due && stats->reason == PERP_RUNNING) perp_rows_reset(R, lambda);
+  }
+  stats->work = R->work;
+  /* what cannot move by these rules is outside the domain of the method */
+  if (stats->reason == PERP_STALLED && R->zero_diagonal) stats->reason = PERP_UNSUITED;
+  return PERP_OK;
+}

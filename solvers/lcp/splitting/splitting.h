@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What jacobi, pgs and psor share: options, workspace, stopping. */
+#ifndef PERP_LCP_SPLITTING_H
+#define PERP_LCP_SPLITTING_H
+
+#include "solvers/lcp/splitting/rows.h"
+
+struct perp_splitting_opts {
+  int max_iter, sweeps, order, seed;
+  double tol, omega;
+  bool plain; /* jacobi: the bare diagonal */
+};
+
+enum { PERP_ORDER_FORWARD, PERP_ORDER_SYMMETRIC, PERP_ORDER_RANDOM };
+extern const char *const perp_sweep_orders[];
+
+#define PERP_SPLITTING_STOP                                                                        \
+  PERP_INT(struct perp_splitting_opts, max_iter, 10000, 1, 1e9, "sweeps before giving up"),        \
+      PERP_REAL(struct perp_splitting_opts, tol, 0, 0, 1, 0, "",                                   \
+                "stop when the scaled residual is at or below this; 0: what the call asks"),       \
+      PERP_INT(struct perp_splitting_opts, sweeps, 0, 0, 1e9,                                      \
+               "exactly this many sweeps and no test in between; 0: until tol")
+#define PERP_SPLITTING_ORDER                                                                       \
+  PERP_ENUM(struct perp_splitting_opts, order, PERP_ORDER_FORWARD, perp_sweep_orders,              \
+            "order of the rows: forward, symmetric (forward and back in turn), random"),           \
+      PERP_INT(struct perp_splitting_opts, seed, 1, 0, 2147483647, "seed of the random order")
+
+/* One iteration: update lambda, return the largest change divided by the relaxation. */
+typedef struct perp_splitting perp_splitting;
+typedef double perp_splitting_step(perp_splitting *w, double *lambda, int iteration);
+
+struct perp_splitting {
+  struct perp_splitting_opts o;
+  const char *name;
+  perp_rows rows;
+  perp_arena arena;
+  int max_n;
+  double *keep, *slack, *aux; /* [max_n] */
+  int *order;                 /* [max_n] */
+  uint64_t random;
+  double memory; /* of the step function, between two calls */
+};
+
+/* For methods with a perp_splitting inside their own workspace. */
+perp_status perp_splitting_open(perp_ctx *ctx, perp_splitting *w, int max_n,
+                                const struct perp_splitting_opts *o);
+void perp_splitting_close(perp_splitting *w);
+perp_status perp_splitting_create(perp_ctx *ctx, int max_n, const void *opts, void **ws);
+void perp_splitting_destroy(void *ws);
+/* The loop.  A change at or below tol max(|lambda|, |b_i| / A_ii) is a cheap sign of convergence, which
+ * costs nothing; the residual from scratch decides, each failed test makes the next sign harder. */
+perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lcp *p,
+                                 double *lambda, const char *name, perp_splitting_step *step,
+                                 perp_stats *stats);
+/* Gauss-Seidel sweep in the order asked for. */
+double perp_splitting_gauss_seidel(perp_splitting *w, double *lambda, int iteration);
+
+/* splitmix64: the random orders, identical on every machine */
+static inline uint64_t perp_splitmix(uint64_t *state)
+{
+  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+void perp_shuffle(uint64_t *state, int *index, int n);
+
+#endif
