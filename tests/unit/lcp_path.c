@@ -373,6 +373,23 @@ static void check_parked(void)
         for (int j = 0; proof && j < 3; j++) wrong += fabs(Av[j]) > 1e-12 * s * most;
         wrong += proof && !(bv < -0.1 * s * most);
       }
+  /* rows of zeros with b, in any place: each proves by itself */
+  for (int at = 0; at < 3; at++)
+    for (int sign = -1; sign <= 1; sign += 2) {
+      const double inf = HUGE_VAL, lo[3] = { -inf, -inf, -inf }, hi[3] = { inf, inf, inf };
+      double A[9] = { 2, 1, 0, 1, 3, 1, 0, 1, 4 }, b[3] = { 1, -1, 1 };
+      for (int j = 0; j < 3; j++) A[at + 3 * j] = A[j + 3 * at] = 0;
+      b[at] = 0.5 * sign;
+      const perp_lcp p = { .n = 3, .A = A, .lda = 3, .b = b, .lo = lo, .hi = hi };
+      take(&k, &p);
+      for (int i = 0; i < 3; i++) k.lambda[i] = 0;
+      perp_path_sets(L, 0);
+      perp_path_core(L);
+      perp_path_recompute(L, 3);
+      wrong += L->kind[at] != PERP_PATH_PARKED;
+      not_seen += !perp_path_parked_proof(L);
+      for (int i = 0; i < 3; i++) wrong += L->dp[i] != (i == at ? -sign : 0);
+    }
   ok(wrong == 0 && false_proof == 0 && not_seen == 0,
      "free rows that contradict each other are proved to (%d not, %d falsely, %d wrong)", not_seen,
      false_proof, wrong);
