@@ -531,6 +531,7 @@ static void check_radius(int problems)
     }
     const double exact = gap / (e * fabs(z[j])) - shift;
     const perp_lcp q = integer(0, 1) ? as_factored() : p;
+    if (!relaxed()) continue; /* another null vector of A */
     const perp_lcp_proof said = prove(&q, z, &radius);
     wrong += said == PERP_PROOF_INFEASIBLE;
     /* where the square of e is lost in A, or at the limit, it may be either */
