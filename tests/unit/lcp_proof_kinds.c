@@ -492,7 +492,7 @@ static void check_radius(int problems)
 {
   int apart = 0, within = 0, other = 0, wrong = 0, glances = 0;
   for (int k = 0; k < problems; k++) {
-    double z[N], radius, gap = 0, shift = 0, data = 0, sign[N];
+    double z[N], radius, gap = 0, shift = 0, data = 0, largest = 0, sign[N];
     const int n = integer(2, 5), j = integer(0, n - 1), free_row = integer(0, 4);
     clear(n);
     factors(n);
@@ -522,10 +522,11 @@ static void check_radius(int problems)
     const double bound = lo[j] > -HUGE_VAL ? lo[j] : hi[j] < HUGE_VAL ? hi[j] : 0;
     gap -= e * z[j] * bound;
     shift = fabs(bound);
+    for (int i = 0; i < n * n; i++) largest = fmax(largest, fabs(A[i]));
     for (int i = 0; i < n; i++) {
       double most = 0;
       for (int c = 0; c < n; c++) most = fmax(most, fabs(A[i + c * n]));
-      data = fmax(data, fabs(b[i]) / most);
+      data = fmax(data, fabs(b[i]) / (most > 0 ? most : largest));
       if (lo[i] > -HUGE_VAL) data = fmax(data, lo[i]);
       if (hi[i] < HUGE_VAL) data = fmax(data, -hi[i]);
     }
