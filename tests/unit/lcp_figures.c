@@ -653,6 +653,62 @@ static void check_lost(trial *t, const double *a, double *scratch)
   ok(refused == 0, "problems without such a number are not refused");
 }
 
+/* A number or an index that makes no sense is refused, with its row. */
+static void check_senseless(trial *t)
+{
+  static int accepted, elsewhere, calls, spoiled;
+  perp_lcp *p = &t->r.p, kept = *p;
+  const int n = p->n, row = one_of(n), kind = one_of(12);
+  const double bad[] = { -1, (double)NAN, HUGE_VAL };
+  double mu[MOST], lo[MOST], hi[MOST], unit[MOST];
+  int of[MOST], contact[MOST];
+  bool is = true;
+  p->lo = lo;
+  p->hi = hi;
+  p->unit = unit;
+  p->contact_of = contact;
+  for (int i = 0; i < n; i++) {
+    lo[i] = t->lo[i];
+    hi[i] = t->hi[i];
+    unit[i] = t->unit[i];
+    contact[i] = i % 2 == 0 ? -1 : n - 1;
+    of[i] = kept.fric_of != NULL ? kept.fric_of[i] : -1;
+    mu[i] = kept.fric_of != NULL ? kept.mu[i] : 0;
+  }
+  const bool friction = of[row] >= 0;
+  if (kept.fric_of != NULL) p->fric_of = of, p->mu = mu;
+  if (kind == 0) lo[row] = 1, hi[row] = 0.5;
+  if (kind == 1) lo[row] = (double)NAN;
+  if (kind == 2) hi[row] = (double)NAN;
+  if (kind == 3) lo[row] = hi[row] = HUGE_VAL;
+  if (kind == 4) lo[row] = hi[row] = -HUGE_VAL;
+  if (kind == 5) unit[row] = one_of(2) ? 0 : bad[one_of(3)];
+  if (kind == 6) contact[row] = one_of(2) ? n : -2;
+  if (kind > 6 && p->cone != NULL) is = false; /* which has the first word, or not */
+  if (kind == 7 && friction) mu[row] = bad[one_of(3)];
+  if (kind == 8 && friction) of[row] = n;
+  if (kind == 9 && friction) of[row] = row;
+  if (kind == 7 || kind == 8 || kind == 9) is = is && friction;
+  if (kind == 10 && kept.fric_of != NULL) of[row] = -2;
+  if (kind == 10) is = is && kept.fric_of != NULL;
+  if (kind == 11) is = false;
+  if (is || kind == 11) {
+    bool finite;
+    const perp_status status = perp_lcp_check(&ctx, p, &finite);
+    char where[32];
+    snprintf(where, sizeof where, "row %d:", row);
+    accepted += (status == PERP_OK) == is;
+    spoiled += is;
+    if (is && status != PERP_OK)
+      elsewhere += status != PERP_ERR_ARG || strstr(ctx.msg, where) == NULL;
+  }
+  *p = kept;
+  if (++calls < PROBLEMS) return;
+  ok(spoiled > PROBLEMS / 3 && accepted == 0, "%d problems make no sense: %d are taken for others",
+     spoiled, accepted);
+  ok(elsewhere == 0, "the row is told: but for %d", elsewhere);
+}
+
 int main(void)
 {
   static double scratch[PERP_LCP_SCRATCH(MOST, COLUMNS)], a[MOST];
@@ -671,6 +727,7 @@ int main(void)
     check_gain(&t, a, scratch);
     check_needs(&t);
     check_lost(&t, a, scratch);
+    check_senseless(&t);
     random_free(&t.r);
   }
   for (int k = 0; k <= NEEDS; k++)

@@ -585,7 +585,7 @@ static void check_rays(int problems)
  * from nothing. */
 static void check_search(int problems)
 {
-  int missed = 0, wrong = 0, tight_missed = 0, tight_wrong = 0, unproved = 0;
+  int missed = 0, wrong = 0, tight_missed = 0, tight_wrong = 0, unproved = 0, few = 0, unmoved = 0;
   for (int k = 0; k < problems; k++) {
     double z[N] = { 0 }, found[N];
     const int kind = integer(0, 3), n = kind == 0 ? integer(1, 8) : kind == 3 ? 8 : 6;
@@ -616,6 +616,7 @@ static void check_search(int problems)
     for (int i = 0; i < n; i++) b[i] = integer(-2, 2);
     for (int i = 0; i < n * n; i++) A[i] = integer(-3, 3);
     double u[N], top = 0;
+    int zeros = 0, rows = 0; /* columns that must be moved, rows to do it with */
     for (int j = 0; j < n; j++) {
       u[j] = 0;
       for (int i = 1; i < n; i++) u[j] += z[i] * A[i + j * n];
@@ -630,7 +631,9 @@ static void check_search(int problems)
     }
     for (int j = 0; j < n; j++) {
       if (is_friction(j)) continue;
-      double push = tight ? integer(0, 1) : 1;
+      double push = tight ? integer(0, 3) : 1;
+      zeros += push == 0;
+      rows += z[j] != 0;
       for (int t = 0; t < n; t++)
         if (is_friction(t) && of[t] == j) push += mu[t] * fabs(u[t]);
       A[j * n] = hi[j] < HUGE_VAL && lo[j] < hi[j] ? push - u[j] : -push - u[j];
@@ -644,6 +647,7 @@ static void check_search(int problems)
     const bool strict = perp_lcp_strict(&p, z, found);
     if (!tight) tight_missed += !strict;
     tight_wrong += strict && !farkas(found);
+    if (zeros > 0 && 2 * zeros <= rows && kind == 0) few++, unmoved += !strict;
     if (!strict) continue;
     for (int i = 0; i < n; i++) found[i] = z[i] * (1 + 1e-9 * integer(-5, 5));
     unproved += prove(&p, found, NULL) != PERP_PROOF_INFEASIBLE;
@@ -652,6 +656,8 @@ static void check_search(int problems)
   ok(wrong == 0, "... and is one, exactly: all but %d", wrong);
   ok(tight_missed == 0, "a vector with room stays one: all but %d", tight_missed);
   ok(tight_wrong == 0, "... and another one is moved to one: all but %d", tight_wrong);
+  ok(few > 30 && unmoved * 20 <= few, "few columns without room, many rows: moved but for %d of %d",
+     unmoved, few);
   ok(unproved == 0, "all of them are proofs: all but %d", unproved);
 }
 
