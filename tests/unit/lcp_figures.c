@@ -519,8 +519,7 @@ static void check_decisions(trial *t, const double *a, const perp_lcp_judgement 
     if (!(p->tol_data < HUGE_VAL)) p->tol_data = 1e-6;
     const perp_reason want = perp_lcp_verdict(p, tol, j);
     const perp_reason got = perp_lcp_decide(p, tol, a, t->x, t->w, scratch, &rel, &data);
-    if (want != PERP_UNDECIDED && got != PERP_UNDECIDED)
-      same(DECIDED, (double)got, (real)want, 0, 0);
+    if (want != PERP_UNDECIDED) same(DECIDED, (double)got, (real)want, 0, 0);
     /* what is told with the decision is on the same side */
     if (got == PERP_CONVERGED) same(DECIDED_REL, rel <= tol * (1 + 1e-9), 1, 0, 0);
     if (got == PERP_CONVERGED && p->tol_data > 0)
