@@ -258,6 +258,21 @@ static void matrix(void)
   for (int i = 0; i < n; i++) b[i] = integer(-4, 2);
 }
 
+/* Other units of rows and, without friction, of columns: the same answers from fractions. */
+static void units(void)
+{
+  for (int i = 0; i < p.n; i++) {
+    const double r = ldexp(1, integer(-9, 9)), c = p.fric_of != NULL ? 1 : ldexp(1, integer(-9, 9));
+    b[i] *= r;
+    lo[i] /= c;
+    hi[i] /= c;
+    for (int j = 0; j < p.n; j++) {
+      A[i + j * p.n] *= r;
+      A[j + i * p.n] *= c;
+    }
+  }
+}
+
 /* A = J W J' + S of small integers, both ways; p is dense. */
 static void factors(int rank)
 {
@@ -403,11 +418,12 @@ static void check_all(int problems)
     if (by_factors) {
       factors(integer(1, p.n));
       multiply_out();
-    }
+    } else if (integer(0, 1))
+      units();
     const perp_lcp q = by_factors ? as_factored() : p;
     const bool possible = relaxed();
     if (integer(0, 1))
-      for (int i = 0; i < p.n; i++) z[i] = integer(-2, 2);
+      for (int i = 0; i < p.n; i++) z[i] = integer(-9, 9) / 4.0;
     const bool said = perp_lcp_sharpen(&q, z, exact, scratch) == PERP_PROOF_INFEASIBLE;
     false_ones += said && possible;
     missed += !said && !possible;
@@ -463,6 +479,7 @@ static void check_exclude(int problems)
     bounds(true, true);
     friction();
     matrix();
+    if (integer(0, 1)) units();
     const bool any = solvable();
     bool below_zero = false;
     for (int i = 0; i < p.n; i++) below_zero |= is_friction(i) && lo[of[i]] < 0;
