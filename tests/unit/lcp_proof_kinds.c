@@ -547,8 +547,14 @@ static void check_radius(int problems)
       if (lo[i] > -HUGE_VAL) data = fmax(data, lo[i]);
       if (hi[i] < HUGE_VAL) data = fmax(data, -hi[i]);
     }
-    const double exact = gap / (e * fabs(z[j])) - shift;
+    const double exact = gap / (e * fabs(z[j])) - shift; /* before units change */
     const perp_lcp q = integer(0, 1) ? as_factored() : p;
+    for (int i = 0; i < n && q.F == NULL; i++) { /* other units of rows, fractions in z */
+      const double r = ldexp(1, integer(-5, 5));
+      for (int c = 0; c < n; c++) A[i + c * n] *= r;
+      b[i] *= r;
+      z[i] /= r;
+    }
     if (!relaxed()) continue; /* another null vector of A */
     const perp_lcp_proof said = prove(&q, z, &radius);
     wrong += said == PERP_PROOF_INFEASIBLE;
