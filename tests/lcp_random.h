@@ -14,14 +14,14 @@ typedef struct random_lcp {
   perp_lcp p;
   perp_blocks F;
   double *A; /* [n * n] dense A of either kind */
-  void *owned[32];
+  void *owned[48];
   int n_owned;
 } random_lcp;
 
 __attribute__((unused)) static void *random_own(random_lcp *r, size_t count, size_t size)
 {
   void *x = calloc(count + 1, size);
-  if (x == NULL) abort();
+  if (x == NULL || r->n_owned == sizeof r->owned / sizeof *r->owned) abort();
   r->owned[r->n_owned++] = x;
   return x;
 }

@@ -172,7 +172,7 @@ const perp_joint_def *perp_model_joint(const perp_model *model, int i)
 double perp_model_curve_place(const perp_model *model, const double *q, int i)
 {
   const perp_joint_def *def = &model->joint_def[i];
-  double a[3], b[3], R[9], r[3] = { 0 }, gap[3], tangent[3], delta[3];
+  double a[3], b[3], R[9], r[3], gap[3], tangent[3], delta[3];
   perp_model_point(model, q, def->a, def->anchor_a, a);
   perp_model_point(model, q, def->b, def->anchor_b, b);
   perp_model_rotation(model, q, def->a, R);

@@ -66,10 +66,7 @@ static int search_column(search *f, const double *A, int j, bool up, int frictio
   int tangent[SEARCH_TANGENTS] = { 0 }, many = 0;
   double most = 0;
   for (int t = 0; t < p->n && friction > 0 && many < SEARCH_TANGENTS; t++)
-    if (perp_exact_is_friction(p, t) && p->fric_of[t] == j && p->mu[t] > 0) {
-      tangent[many++] = t;
-      if (friction == 100) tangent[many++] = t + 1, t = p->n;
-    }
+    if (perp_exact_is_friction(p, t) && p->fric_of[t] == j && p->mu[t] > 0) tangent[many++] = t;
   for (int c = -1; c < many; c++) {
     const double *col = A + (size_t)(c < 0 ? j : tangent[c]) * (size_t)f->rows;
     double mu = c < 0 ? 1 : p->mu[tangent[c]];

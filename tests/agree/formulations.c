@@ -277,6 +277,25 @@ static double stretch(perp_model *model, run_parts parts, double h, double t_end
   return hypot(q[0], q[1]) - 1;
 }
 
+/* x+ = x + h v+, v+ = v - h (k x + d v) is stable as long as k h^2 + 2 d h < 4; here k and d over the mass */
+static void longest_step(void)
+{
+  for (int i = 0; i < 6; i++) {
+    const double k = i < 3 ? 1e4 : 30, d = i % 3 * 20;
+    char form[64];
+    snprintf(form, sizeof form, "penalty:stiffness=%g,damping=%g", k, d);
+    perp_model *model = hanging(0);
+    perp_sim *sim = run_start(&ctx, model,
+                              (run_parts){ .formulation = form, .ode = "symplectic-euler" }, 1e-5);
+    perp_step_info info = { 0 };
+    if (perp_sim_step(&ctx, sim, 1, &info) != PERP_OK) bail("%s", ctx.msg);
+    const double h = info.h_stable;
+    near(k / mass * h * h + 2 * d / mass * h, 4, 0, 1e-12, "%s: the longest stable step", form);
+    perp_sim_destroy(sim);
+    perp_model_destroy(model);
+  }
+}
+
 /* implicit Euler of m x'' = m g - k x - d x' from rest at x = 0 */
 static double implicit_euler(double k, double d, double h, int steps)
 {
@@ -354,6 +373,7 @@ int main(void)
   van_overveld();
   point_mass_refuses();
   penalty();
+  longest_step();
   discrete_spring();
   continuous_spring();
   compliance();

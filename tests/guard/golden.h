@@ -20,7 +20,7 @@ typedef struct golden_line {
 static golden_line golden[GOLDEN_LINES];
 static int golden_lines;
 
-__attribute__((format(printf, 1, 2))) static golden_line *golden_add(const char *fmt, ...)
+__attribute__((format(printf, 1, 2), unused)) static golden_line *golden_add(const char *fmt, ...)
 {
   if (golden_lines == GOLDEN_LINES) bail("more than %d lines", GOLDEN_LINES);
   golden_line *l = &golden[golden_lines++];
@@ -33,7 +33,7 @@ __attribute__((format(printf, 1, 2))) static golden_line *golden_add(const char 
 }
 
 /* what: a string that lives on */
-static void golden_put(golden_line *l, const char *what, double number, double room)
+__attribute__((unused)) static void golden_put(golden_line *l, const char *what, double number, double room)
 {
   if (l->n == GOLDEN_NUMBERS) bail("%s: more than %d numbers", l->name, GOLDEN_NUMBERS);
   l->what[l->n] = what;
@@ -143,7 +143,7 @@ static void golden_write(const char *path)
 }
 
 /* Check against tests/guard/NAME, or write it. */
-static void golden_end(const char *name, bool accept)
+__attribute__((unused)) static void golden_end(const char *name, bool accept)
 {
   const char *root = getenv("PERP_SOURCE");
   if (root == NULL) bail("PERP_SOURCE names no folder");

@@ -346,6 +346,11 @@ static void options_of(const perp_desc *d)
     if (strcmp(d->name, tried_at[i][0]) == 0) base = tried_at[i][1];
   for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
     char value[32], text[160];
+    /* what the others need is tried alone */
+    for (int k = 0; strstr(base, o->key) != NULL && golden_option(o, k, value, sizeof value); k++) {
+      snprintf(text, sizeof text, "%s:%s=%s", d->name, o->key, value);
+      if (o->type == PERP_OPT_ENUM) scene(text, STEPS, false);
+    }
     for (int k = 0; strstr(base, o->key) == NULL && golden_option(o, k, value, sizeof value); k++) {
       snprintf(text, sizeof text, "%s:%s%s%s=%s", d->name, base, base[0] == '\0' ? "" : ",", o->key,
                value);

@@ -27,7 +27,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 FOLDERS = ('solvers/', 'models/', 'experiments/metrics/')
 # tests of the runner alone, which wait for disks
 ELSEWHERE = ('journal', 'plan', 'robust', 'report', 'study', 'replay', 'expr', 'study_read', 'fclib_read')
-SUITES = ('unit', 'contract', 'guard', 'invariant', 'golden', 'agree', 'fuzz')
+SUITES = ('unit', 'contract', 'guard', 'invariant', 'golden', 'agree', 'fuzz', 'oracle')
 
 # (name, what is found, what stands there instead)
 SWAPS = [

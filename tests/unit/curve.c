@@ -104,7 +104,7 @@ static perp_model *rigged(int d, const curve_case *c, int a, bool particle, doub
 }
 
 /* distance of the point from the curve by search over a fine grid, then by thirds */
-static double distance(const perp_model *m, const double *q, const curve_case *c)
+static double distance(const perp_model *m, const double *q, const curve_case *c, double *where)
 {
   const perp_joint_def *def = perp_model_joint(m, 0);
   const int d = perp_model_dim(m);
@@ -124,6 +124,7 @@ static double distance(const perp_model *m, const double *q, const curve_case *c
     }
     step /= 10;
   }
+  *where = at;
   return sqrt(best);
 }
 
@@ -142,7 +143,7 @@ static void moved(perp_model *m, const double *q, const double *v, double s, dou
 
 static void check(int d, const curve_case *c, int a, bool particle)
 {
-  double eC = 0, eJ = 0, eG = 0;
+  double eC = 0, eJ = 0, eG = 0, eS = 0, eT = 0, eZ = 0;
   for (int trial = 0; trial < 4; trial++) {
     rig r;
     perp_model *m = rigged(d, c, a, particle, perp_rng_uniform(rng, c->from, c->to), &r);
@@ -152,7 +153,28 @@ static void check(int d, const curve_case *c, int a, bool particle)
     if (particle)
       for (int i = d; i < (d == 3 ? 6 : 3); i++) v[i] = 0;
     perp_model_error(m, 0, q, C);
-    eC = fmax(eC, fabs(hypot(C[0], C[1]) - distance(m, q, c)));
+    double where;
+    eC = fmax(eC, fabs(hypot(C[0], C[1]) - distance(m, q, c, &where)));
+    const double turn = c->def.kind == PERP_CURVE_CIRCLE ? 2 * M_PI
+                        : c->def.closed                  ? c->def.n
+                                                         : 0,
+                 off = perp_model_curve_place(m, q, 0) - where;
+    eS = fmax(eS, fabs(turn > 0 ? remainder(off, turn) : off));
+    double p[4][3], t[3], unused[3];
+    for (int k = 0; k < 4; k++)
+      perp_model_curve_point(m, 0, where + 1e-3 * (double[]){ -2, -1, 1, 2 }[k], p[k], unused);
+    perp_model_curve_point(m, 0, where, unused, t);
+    for (int k = 0; k < 3; k++)
+      eT = fmax(eT, fabs((p[0][k] - 8 * p[1][k] + 8 * p[2][k] - p[3][k]) / 12e-3 - t[k]));
+    /* the same start, called the zero of the joint */
+    perp_model *zero = run_model(&ctx, d);
+    for (int k = 0; k < 2; k++) run_body(&ctx, zero, *perp_model_body(m, k));
+    r.def.start = PERP_START_ZERO;
+    run_joint(&ctx, zero, r.def);
+    run_finish(&ctx, zero);
+    perp_model_error(zero, 0, perp_model_q0(zero), g);
+    for (int k = 0; k < d - 1; k++) eZ = fmax(eZ, fabs(g[k]));
+    perp_model_destroy(zero);
     J_times(m, q, v, Jv);
     perp_model_jdotv(m, 0, q, v, g);
     for (int k = 0; k < 4; k++) {
@@ -169,6 +191,9 @@ static void check(int d, const curve_case *c, int a, bool particle)
   const char *who = particle ? "particle" : "body";
   below(eC, 1e-8, "dim %d, %s of %s, %s: |C| is the distance from the curve", d, c->name,
         a < 0 ? "the world" : "a body", who);
+  below(eS, 1e-6, "  the place on the curve");
+  below(eT, 1e-8, "  the tangent there");
+  below(eZ, 1e-13, "  the error of a joint whose zero is this start");
   below(eJ, 1e-7, "  J v");
   below(eG, 1e-6, "  Jdot v");
 }

@@ -152,6 +152,119 @@ static void check(motion *m, perp_drive_axis axis, int which, const char *name)
   perp_model_destroy(model);
 }
 
+/* ---- anywhere, not only where the joint holds ----------------------------------------------------------------- */
+
+static double row_times(const perp_model *model, const double *q, const double *v, double *x)
+{
+  double Ja[6], Jb[6], sum = 0;
+  perp_eval e = model->eval;
+  perp_eval_poses(&e, model, q);
+  *x = perp_drive_row(model, &e, 0, Ja, Jb);
+  const perp_drive *k = &model->drive[0];
+  for (int i = 0; i < model->nvb; i++) {
+    if (k->a >= 0) sum += Ja[i] * v[model->nvb * k->a + i];
+    if (k->b >= 0) sum += Jb[i] * v[model->nvb * k->b + i];
+  }
+  return sum;
+}
+
+/* x by hand where it is a length: along the axis of a between the anchors, from the value at the start */
+static double length_along(const perp_model *model, const double *q, const perp_joint_def *j)
+{
+  double pa[3], pb[3], tip[3], base[3], sum = 0, l = 0;
+  perp_model_point(model, q, j->a, j->anchor_a, pa);
+  perp_model_point(model, q, j->b, j->anchor_b, pb);
+  perp_model_point(model, q, j->a, j->axis_a, tip);
+  perp_model_point(model, q, j->a, (const double[3]){ 0 }, base);
+  for (int i = 0; i < model->dim; i++) {
+    sum += (tip[i] - base[i]) * (pb[i] - pa[i]);
+    l += j->axis_a[i] * j->axis_a[i];
+  }
+  return sum / sqrt(l);
+}
+
+/* A state far from the joint, moved by v: a length, and each angle of the plane, has its exact rates there too.  In space
+ * rates of an angle are those of the joint that holds, and are checked above. */
+static void off_joint(int d, perp_joint_kind kind, perp_drive_axis axis, int a, int b, bool slides,
+                      perp_rng *rng)
+{
+  double worst[4] = { 0 };
+  const double h = 1e-3;
+  for (int trial = 0; trial < 4; trial++) {
+    perp_model *model;
+    if (perp_model_create(&ctx, d, &model) != PERP_OK) bail("%s", ctx.msg);
+    for (int i = 0; i < 2; i++) {
+      perp_body_def body = { .mass = perp_mass_box(1, 0.2, 0.3, 0.5) };
+      for (int k = 0; k < d; k++) body.x[k] = perp_rng_normal(rng);
+      for (int k = 0; k < 4; k++) body.quat[k] = perp_rng_normal(rng);
+      body.angle = perp_rng_normal(rng);
+      if (perp_model_add_body(&ctx, model, &body, NULL) != PERP_OK) bail("%s", ctx.msg);
+    }
+    perp_joint_def j = { .kind = kind, .a = a, .b = b, .start = PERP_START_VIOLATES };
+    for (int k = 0; k < d; k++) {
+      j.anchor_a[k] = perp_rng_normal(rng), j.anchor_b[k] = perp_rng_normal(rng);
+      j.axis_a[k] = perp_rng_normal(rng), j.axis_b[k] = perp_rng_normal(rng);
+    }
+    perp_drive_def drive = { .axis = axis, .lower = -HUGE_VAL, .upper = HUGE_VAL, .zero = 0.3 };
+    if (perp_model_add_joint(&ctx, model, &j, NULL) != PERP_OK ||
+        perp_model_add_drive(&ctx, model, &drive, NULL) != PERP_OK ||
+        perp_model_finish(&ctx, model) != PERP_OK)
+      bail("%s", ctx.msg);
+    double dq[12], v[12], q[14], near_[14], x, xs[4], rates[4], step[12];
+    for (int i = 0; i < model->nv; i++)
+      dq[i] = 0.4 * perp_rng_normal(rng), v[i] = perp_rng_normal(rng);
+    perp_model_retract(model, model->q0, dq, q);
+    const double rate = row_times(model, q, v, &x);
+    perp_eval e = model->eval;
+    perp_eval_poses(&e, model, q);
+    const double bias = perp_drive_bias(model, &e, 0, v);
+    for (int k = 0; k < 4; k++) {
+      const double s = h * (double[]){ -2, -1, 1, 2 }[k];
+      for (int i = 0; i < model->nv; i++) step[i] = s * v[i];
+      perp_model_retract(model, q, step, near_);
+      rates[k] = row_times(model, near_, v, &xs[k]);
+      /* an angle may go on at the other end of its circle */
+      if (!slides) xs[k] = x + remainder(xs[k] - x, 2 * M_PI);
+    }
+    worst[0] = fmax(worst[0], fabs(x - perp_model_drive_coordinate(model, q, 0)));
+    worst[1] = fmax(worst[1], fabs((xs[0] - 8 * xs[1] + 8 * xs[2] - xs[3]) / (12 * h) - rate));
+    worst[2] = fmax(worst[2],
+                    fabs((rates[0] - 8 * rates[1] + 8 * rates[2] - rates[3]) / (12 * h) - bias));
+    const double by_hand = slides ? length_along(model, q, &j) - length_along(model, model->q0, &j)
+                                  : (b < 0 ? 0 : dq[3 * b + 2]) - (a < 0 ? 0 : dq[3 * a + 2]);
+    const double off = x - 0.3 - by_hand;
+    worst[3] = fmax(worst[3], fabs(slides ? off : remainder(off, 2 * M_PI)));
+    perp_model_destroy(model);
+  }
+  const char *name = perp_joint_kind_name(kind);
+  below(worst[0], 1e-14, "dim %d, %s of %d and %d off the joint: the coordinate", d, name, a, b);
+  below(worst[3], 1e-13, "  by hand");
+  below(worst[1], 1e-8, "  its rate");
+  below(worst[2], 1e-8, "  Jdot v");
+}
+
+static void anywhere(void)
+{
+  static const struct {
+    perp_joint_kind kind;
+    perp_drive_axis axis;
+    bool slides, plane, space;
+  } kinds[] = { { PERP_JOINT_SLIDER, PERP_DRIVE_A, true, true, true },
+                { PERP_JOINT_SLIDER, PERP_DRIVE_ALONG, true, true, true },
+                { PERP_JOINT_LINE, PERP_DRIVE_A, true, true, true },
+                { PERP_JOINT_LINE, PERP_DRIVE_ALONG, true, true, true },
+                { PERP_JOINT_WHEEL, PERP_DRIVE_ALONG, true, false, true },
+                { PERP_JOINT_HINGE, PERP_DRIVE_A, false, true, false },
+                { PERP_JOINT_BALL, PERP_DRIVE_A, false, true, false } };
+  static const int ends[][2] = { { 0, 1 }, { 1, 0 }, { PERP_WORLD, 1 }, { 0, PERP_WORLD } };
+  perp_rng *rng = perp_rng_create(8);
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+    for (int d = 2; d <= 3; d++)
+      for (int e = 0; e < 4 && (d == 2 ? kinds[k].plane : kinds[k].space); e++)
+        off_joint(d, kinds[k].kind, kinds[k].axis, ends[e][0], ends[e][1], kinds[k].slides, rng);
+  perp_rng_destroy(rng);
+}
+
 /* What a motor asks of the solver: bounds, free rows, or nothing where it is a force. */
 static void needs(void)
 {
@@ -189,6 +302,7 @@ int main(void)
 {
   perp_ctx_init(&ctx);
   needs();
+  anywhere();
   const perp_joint_def base = { .anchor_a = { 0.2, -0.1, 0.4 },
                                 .anchor_b = { -0.3, 0.5, 0.1 },
                                 .axis_a = { 1, 2, -0.5 } };

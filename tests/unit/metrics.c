@@ -246,6 +246,145 @@ static void two_bodies(void)
   }
 }
 
+/* What the runner has counted, each figure a number of its own: no metric reads another one's. */
+static void counts(void)
+{
+  perp_scene s;
+  perp_measure *m;
+  open_scene("stack:boxes=2", &s, &m);
+  ok(isnan(value(m, "groups.max")) && isnan(value(m, "groups.skipped")) &&
+         isnan(value(m, "lcp.solved")) && isnan(value(m, "lcp.iters.mean")) &&
+         isnan(value(m, "events.impacts")) && isnan(value(m, "h.stable")) &&
+         isnan(value(m, "err.until")) && isnan(value(m, "time.restart.rel")),
+     "nothing counted, not defined");
+  m->ode = (perp_ode_counters){ .steps = 20,
+                                .rejected = 3,
+                                .bisections = 5,
+                                .rhs = 70,
+                                .iterations = 11,
+                                .h_least = 0.125,
+                                .h_most = 0.75 };
+  m->kkt.iterations = 130;
+  m->kkt.factorizations = 17;
+  m->has_contacts = true;
+  m->contacts = (perp_contact_count){ .problems = 40,
+                                      .reused = 10,
+                                      .solved = 15,
+                                      .iterations = 90,
+                                      .failures = 19,
+                                      .swept = 23,
+                                      .thrown = 29,
+                                      .residual = 0.03125,
+                                      .data = 0.0625,
+                                      .rows = 31,
+                                      .contacts = 37,
+                                      .islands = 41,
+                                      .impacts = 43,
+                                      .switches = 47,
+                                      .critical = 53,
+                                      .stopped = 59 };
+  near(value(m, "rhs.bodies"), 140, 0, 0, "without groups each evaluation is of both bodies");
+  ok(isnan(value(m, "events.impacts")) && isnan(value(m, "events.critical")) &&
+         isnan(value(m, "events.bisections")),
+     "no events but of event-driven formulations");
+  m->contacts.events = true;
+  m->has_groups = true;
+  m->groups = (perp_group_count){ .most = 61,
+                                  .merges = 67,
+                                  .splits = 71,
+                                  .advanced = 30,
+                                  .undone = 73,
+                                  .skipped = 10,
+                                  .rhs_bodies = 79,
+                                  .advance_s = 8,
+                                  .restart_s = 2 };
+  m->h_stable = 0.25;
+  m->cpu_s = 83, m->step_us = 89, m->collision_us = 6, m->solve_us = 24;
+  static const struct {
+    const char *name;
+    double value;
+  } known[] = { { "steps", 20 },
+                { "steps.rejected", 3 },
+                { "rhs.calls", 70 },
+                { "rhs.bodies", 79 },
+                { "iterations", 141 },
+                { "kkt.factorizations", 17 },
+                { "groups.max", 61 },
+                { "groups.merges", 67 },
+                { "groups.splits", 71 },
+                { "groups.undone", 73 },
+                { "groups.skipped", 0.25 },
+                { "lcp.iters.mean", 4.5 },
+                { "lcp.solves.mean", 2 },
+                { "lcp.solved", 0.5 },
+                { "lcp.failures", 19 },
+                { "lcp.thrown", 29 },
+                { "lcp.swept", 23 },
+                { "lcp.residual.max", 0.03125 },
+                { "lcp.data.max", 0.0625 },
+                { "lcp.rows.max", 31 },
+                { "contacts.max", 37 },
+                { "islands.max", 41 },
+                { "events.impacts", 43 },
+                { "events.switches", 47 },
+                { "events.critical", 53 },
+                { "events.stopped", 59 },
+                { "events.bisections", 5 },
+                { "h.least", 0.125 },
+                { "h.most", 0.75 },
+                { "h.stable", 0.25 },
+                { "time.step_us", 89 },
+                { "time.contact.rel", 0.25 },
+                { "time.restart.rel", 0.25 },
+                { "time.cpu", 83 } };
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+    near(value(m, known[k].name), known[k].value, 0, 0, "%s", known[k].name);
+  m->ode.steps = 0;
+  m->contacts.problems = m->contacts.reused = 0;
+  m->groups.advanced = m->groups.skipped = 0;
+  near(value(m, "lcp.iters.mean"), 0, 0, 0, "no steps, no mean");
+  near(value(m, "lcp.solved"), 1, 0, 0, "no problems, all solved");
+  near(value(m, "groups.skipped"), 0, 0, 0, "no advances, none skipped");
+  close_scene(&s, m);
+}
+
+/* Rows of several joints in space: |C| of each joint, their mean, the largest row; and of a joint that has let go,
+ * nothing. */
+static void several_joints(void)
+{
+  perp_scene s;
+  perp_measure *m;
+  open_scene("chain:links=3,dim=3", &s, &m);
+  const int nq = perp_model_nq(s.model), nv = perp_model_nv(s.model);
+  double *q = calloc((size_t)nq, sizeof *q), *v = calloc((size_t)nv, sizeof *v);
+  memcpy(q, perp_model_q0(s.model), (size_t)nq * sizeof *q);
+  /* the second link by (0.03, 0.04, 0): both of its joints are off by 0.05 m; the third one turns with them */
+  q[7] += 0.03, q[8] += 0.04;
+  perp_measure_state(m, 0, q, v, NULL);
+  near(value(m, "drift.pos.max"), 0.04, 1e-14, 0, "the largest row of three joints");
+  near(value(m, "drift.pos.mean"), (0.05 + 0.05) / 3, 1e-14, 0, "the mean of their errors");
+  v[6] = 0.3, v[7] = 0.4;
+  const bool none[3] = { false, false, false }, second[3] = { false, true, false },
+             both[3] = { false, true, true };
+  perp_step_info info = { .reason = PERP_EXACT, .drift_pos_pre = nan(""), .released = none };
+  perp_measure_state(m, 1, q, v, &info);
+  near(m->drift_vel, 0.4, 1e-14, 0, "the largest rate of a row");
+  near(value(m, "drift.pos.mean"), 0.1 / 3, 1e-14, 0, "the same mean");
+  info.released = second;
+  perp_measure_state(m, 2, q, v, &info);
+  near(m->drift_pos_mean, 0.05 / 3, 1e-14, 0, "a joint that holds no more has no error");
+  near(m->drift_vel, 0.4, 1e-14, 0, "the other one has");
+  info.released = both;
+  perp_measure_state(m, 3, q, v, &info);
+  near(m->drift_pos, 0, 1e-14, 0, "none of both");
+  near(m->drift_vel, 0, 1e-14, 0, "nor a rate");
+  near(value(m, "drift.pos.mean"), (0.1 / 3 * 2 + 0.05 / 3) / 4, 1e-14, 0, "mean over four states");
+  near(value(m, "drift.vel.max"), 0.4, 1e-14, 0, "the largest rate of all");
+  free(q);
+  free(v);
+  close_scene(&s, m);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -258,5 +397,7 @@ int main(void)
   two_bodies();
   plain_problems();
   contacts();
+  counts();
+  several_joints();
   return tap_done();
 }

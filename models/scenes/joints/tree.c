@@ -52,10 +52,11 @@ static perp_status add_links(perp_ctx *ctx, perp_model *model, const struct tree
     struct link *k = &link[i];
     perp_body_def body = { .mass = perp_mass_box(o->mass, o->length, 0.02, 0.02) };
     perp_joint_def joint = { .kind = PERP_JOINT_BALL, .a = parent, .b = i, .anchor_b = { -half } };
-    const double root[7] = { 0, 0, 0, 1, 0, 0, 0 };
-    const double *start = parent < 0 ? root : link[parent].end;
-    memcpy(k->quat, parent < 0 ? root + 3 : link[parent].quat, sizeof k->quat);
-    if (parent >= 0) {
+    const double origin[3] = { 0, 0, 0 };
+    const double *start = parent < 0 ? origin : link[parent].end;
+    if (parent < 0) {
+      k->quat[0] = 1;
+    } else {
       joint.anchor_a[0] = half;
       /* turned about a world axis: the product from the left */
       const double angle = (i % 2 == 1 ? 1 : -1) * M_PI / 6, c = cos(angle / 2), s = sin(angle / 2);

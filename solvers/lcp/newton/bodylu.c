@@ -125,6 +125,8 @@ static bool finish_symmetric(int w, int r, double *a)
   int ld = w + r;
   if (w > 24) {
     if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', w, a, ld) != 0) return false;
+    for (int j = 0; j < w; j++) /* LAPACKs differ in what they say of NaN */
+      if (!isfinite(a[j + (size_t)j * (size_t)ld])) return false;
     if (r > 0)
       cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, r, w, 1, a, ld,
                   a + w, ld);

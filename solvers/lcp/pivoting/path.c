@@ -10,6 +10,9 @@ static const double TINY = 1e-12;
 static const double REFINE = 1e-13, REBUILD = 1e-9;
 /* a row depends on the others when its pivot is below DEPEND times the terms that cancel in it */
 static const double DEPEND = 1e-10;
+/* ... or when all of these terms are themselves what rounding has left of zeros: one multiplier more than there are
+ * rows for it */
+static const double NOTHING = 1e-13;
 /* below WANDER of b, t is at the level of the errors of the vertices: a path that no longer falls there
  * follows rounding, not the problem */
 static const double WANDER = 1e-7;
@@ -193,7 +196,7 @@ static int try_append(perp_path *L, int i)
     s -= L->dp[u] * L->f[u];
     mag += fabs(L->dp[u] * L->f[u]);
   }
-  if (!(fabs(s) > DEPEND * mag)) return 0;
+  if (!(fabs(s) > DEPEND * mag) || !(fabs(s) > NOTHING * L->P.a[i])) return 0;
   perp_path_append(L, i, i, s);
   return 1;
 }

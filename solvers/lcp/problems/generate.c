@@ -148,8 +148,10 @@ int perp_lcp_family_rows(const perp_lcp_family *f, int n)
     return k * k;
   }
   if (is_wall(f)) {
-    int rows = f->least / 4, W, H; /* rows a contact */
-    perp_lcp_wall_nearest((n + rows / 2) / rows, 0, &W, &H);
+    int rows = f->least / 4, contacts = (n + rows / 2) / rows, W, H; /* rows a contact */
+    do /* the nearest one may be above the most */
+      perp_lcp_wall_nearest(contacts--, 0, &W, &H);
+    while (rows * perp_lcp_wall_contacts(W, H) > f->most);
     return rows * perp_lcp_wall_contacts(W, H);
   }
   int k = (n - f->least + f->step / 2) / f->step;

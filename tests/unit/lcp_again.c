@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A solver that has solved a larger problem solves the next one as a new solver does; and limits of work are kept. */
+#include "solvers/lcp/problem.h"
+#include "solvers/solvers.h"
+#include "tests/tap.h"
+
+#include <string.h>
+
+enum { MOST = 64 };
+static perp_ctx ctx;
+
+static perp_lcp_problem make(const char *family, int n, bool factored, uint64_t seed)
+{
+  perp_lcp_recipe r = { .family = family, .n = n, .seed = seed, .factored = factored };
+  perp_lcp_problem q;
+  if (perp_lcp_generate(&ctx, &r, &q) != PERP_OK) bail("%s: %s", family, ctx.msg);
+  return q;
+}
+
+static perp_stats run(perp_lcp_solver *s, const perp_lcp *p, double *x)
+{
+  perp_stats stats;
+  memset(x, 0, MOST * sizeof *x);
+  if (perp_lcp_solve(&ctx, s, p, 1e-8, x, NULL, NULL, &stats) != PERP_OK) bail("%s", ctx.msg);
+  return stats;
+}
+
+static perp_lcp_solver *open(const perp_spec *spec, const perp_lcp *p)
+{
+  perp_lcp_solver *s;
+  if (perp_lcp_create(&ctx, spec, p->n, p->F != NULL ? p->F->nv : 0, &s) != PERP_OK)
+    bail("%s", ctx.msg);
+  return s;
+}
+
+static void check(const perp_desc *d)
+{
+  static const struct {
+    const char *family;
+    int n, large;
+    bool factored;
+  } sets[] = { { "spd", 12, 40, false },     { "boxed", 12, 33, false },
+               { "p-matrix", 9, 30, false }, { "pd-nonsymmetric", 10, 25, false },
+               { "tridiag", 16, 64, false }, { "stack-cfm", 8, 32, true } };
+  int differ = 0, over = 0, count = 0, limited = 0;
+  for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
+    perp_lcp_problem small = make(sets[k].family, sets[k].n, sets[k].factored, 4),
+                     large = make(sets[k].family, sets[k].large, sets[k].factored, 5);
+    small.p.work = large.p.work = 3e6;
+    perp_spec spec;
+    if (perp_spec_parse(&ctx, PERP_KIND_lcp, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);
+    if ((perp_lcp_needs(&small.p) & ~d->caps) == 0) {
+      double x[MOST], y[MOST], off = 0;
+      perp_lcp_solver *fresh = open(&spec, &small.p), *used = open(&spec, &large.p);
+      const perp_stats first = run(fresh, &small.p, x);
+      run(used, &large.p, y);
+      const perp_stats second = run(used, &small.p, y);
+      count++;
+      for (int i = 0; i < small.p.n; i++) off = fmax(off, fabs(x[i] - y[i]));
+      /* where it ends in a solution, rounding aside */
+      if (first.reason > 0 &&
+          (second.reason != first.reason || abs(second.iterations - first.iterations) > 1 ||
+           !(off <= 1e-6) || !(fabs(second.work - first.work) <= 0.1 * first.work + 100))) {
+        differ++;
+        printf("# %s on %s: %d and %d, %d and %d iterations, work %g and %g, %g apart\n", d->name,
+               sets[k].family, first.reason, second.reason, first.iterations, second.iterations,
+               first.work, second.work, off);
+      }
+      /* a part of the work: less is done, and with more than was needed the same */
+      for (int part = 1; part <= 4 && first.reason > 0 && first.iterations > 2; part++) {
+        small.p.work = part == 4 ? 2 * first.work : 0.25 * part * first.work;
+        const perp_stats third = run(used, &small.p, y);
+        limited += part < 4 && third.work < first.work;
+        const double step = pow(small.p.n, 3); /* begun before the limit was met */
+        if (third.work > fmax(1.3 * first.work + 100, small.p.work + step) ||
+            (part == 4 && third.reason != first.reason)) {
+          over++;
+          printf("# %s on %s: %g of %g allowed, %g done\n", d->name, sets[k].family, small.p.work,
+                 first.work, third.work);
+        }
+      }
+      perp_lcp_destroy(fresh);
+      perp_lcp_destroy(used);
+    }
+    perp_spec_free(&spec);
+    perp_lcp_problem_free(&small);
+    perp_lcp_problem_free(&large);
+  }
+  ok(differ == 0, "%s: %d problems solved as by a new solver", d->name, count);
+  ok(over == 0, "%s: no limit of work is passed (%d ended earlier)", d->name, limited);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  const perp_desc *d;
+  for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_lcp, i)) != NULL; i++)
+    if (!(d->caps & PERP_LCP_PEER)) check(d);
+  return tap_done();
+}
