@@ -2,7 +2,7 @@
 /* What contacts are called: a contact that names a vertex lies at that vertex, one that names two edges on both, with
  * either shape first, at any gap.  And which contacts there are at the very margin, where exact numbers say so. */
 #include "models/shapes/shapes_private.h"
-#include "models/shapes/collision.h"
+#include "models/collision/collision.h"
 #include "tests/tap.h"
 
 #include <string.h>

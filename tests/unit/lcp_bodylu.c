@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The factorization in the space of velocities against a dense one: y = J H^-1 J' x of random blocks, and what it
  * says of its work and its size where both have a closed form. */
-#include "solvers/lcp/bodylu.h"
+#include "solvers/lcp/newton/bodylu.h"
 #include "tests/lcp_random.h"
 #include "tests/tap.h"
 

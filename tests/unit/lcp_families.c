@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the families of problems declare of themselves, by eigenvalues, minors and all sets of rows of small ones, and by
  * statistics of large ones. */
-#include "solvers/lcp/generate.h"
+#include "solvers/lcp/problems/generate.h"
 #include "tests/tap.h"
 
 #include <lapacke.h>

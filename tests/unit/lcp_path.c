@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The path that lemke and keller follow, vertex by vertex: the inverse of the basis, slacks, bounds, complements and the
  * perturbation against their definitions, and each step the longest one that keeps all bounds. */
-#include "solvers/lcp/path.h"
+#include "solvers/lcp/pivoting/path.h"
 #include "tests/lcp_random.h"
 #include "tests/lcp_rel.h"
 #include "tests/tap.h"
