@@ -23,7 +23,7 @@ typedef struct perp_contact {
                 * bits shape_a, 20 shape_b, 24 features: the order of ids is that of (a, b, features) */
   double p_a[3], p_b[3]; /* world, on the surfaces; gap = n . (p_b - p_a) */
   double n[3];           /* world, unit */
-  double gap;            /* m; < 0: penetration depth */
+  double gap; /* m; < 0: penetration depth.  Vondrak 2005, eq. 6.35; Cline 2002, eq. 4.11 */
   double mu, mu_dynamic, e;
 } perp_contact;
 

@@ -15,7 +15,10 @@
  *
  * A finished model is constant but for the blocks of perp_model_assemble and scratch memory
  * behind the questions that need poses: one thread at a time may ask; simulations have
- * evaluations of their own and may share a model between threads. */
+ * evaluations of their own and may share a model between threads.
+ *
+ * Newton's and Euler's equations: Vondrak 2005, eq. 3.2, 3.3, 3.5, 5.20, 5.21, 5.23 and 6.6; STAR
+ * 2012, eq. 7, 8 and 13-16; Cline 2002, eq. 2.11, 2.16 and 2.29. */
 #ifndef PERP_MODEL_H
 #define PERP_MODEL_H
 

@@ -12,7 +12,10 @@
  * Shapes as in solvers/linalg/blocks.h.  M must be symmetric positive definite, s >= 0.  When the rows of
  * J are dependent and s = 0, lambda is not unique; each descriptor says which answer it gives
  * (minimum norm or regularized).  When the dependent rows contradict each other the reason is
- * PERP_INFEASIBLE and a, lambda hold the least-squares or last finite values; never NaN. */
+ * PERP_INFEASIBLE and a, lambda hold the least-squares or last finite values; never NaN.
+ *
+ * A soft row is Vondrak 2005, eq. 6.47, with the sign that 6.48 gives S. Without softness: Vondrak 2005, eq. 4.2, 4.5, 6.3, 6.6 and 6.9; of the velocity level Vondrak 2005,
+ * eq. 4.3. */
 #ifndef PERP_KKT_H
 #define PERP_KKT_H
 

@@ -16,7 +16,11 @@
  * methods that take a contact as one block or treat normals and friction in turn; see stewart.h.
  *
  * A is dense (column-major, any symmetry) or kept factored as J M^-1 J' + S (solvers/linalg/blocks.h),
- * so that iterative solvers never form it. */
+ * so that iterative solvers never form it.
+ *
+ * The pure problem: STAR 2012, eq. 23 and 65; Cline 2002, eq. 2.34; Vondrak 2005, eq. 6.12, with the
+ * other sign (lo = -inf, hi = 0) Vondrak 2005, eq. 6.14; boxed: Vondrak 2005, eq. 6.15 and 6.18; with
+ * free rows: Cline 2002, eq. 2.40. */
 #ifndef PERP_LCP_H
 #define PERP_LCP_H
 

@@ -8,7 +8,9 @@
  * The state is y = (q, v) with nq >= nv in mechanics (a quaternion has 4 numbers for 3 rates), or nv = 0
  * for a plain first-order system q' = f(t, q).  Runge-Kutta methods work on the numbers of y and
  * `project` brings q back to its manifold at the end of the step, which costs no order because the exact
- * solution stays there; methods that add increments to a configuration use `retract`. */
+ * solution stays there; methods that add increments to a configuration use `retract`.
+ *
+ * Particles in this form are Vondrak 2005, eq. 3.4 and 3.6. */
 #ifndef PERP_ODE_H
 #define PERP_ODE_H
 
