@@ -12,6 +12,10 @@
 #include "models/multibody/kinematics.h"
 #include "models/multibody/model.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { PERP_MANIFOLD_MAX = 4 }; /* 2 in the plane */
 
 /* One point of contact between shape a and shape b. n points from a to b.  The impulse n lambda_n,
@@ -106,5 +110,9 @@ void perp_collision_counters(const perp_collision *c, int64_t *pairs, int64_t *c
 double perp_time_of_impact(const perp_model *model, int shape_a, const double *qa0,
                            const double *qa1, int shape_b, const double *qb0, const double *qb1,
                            double target, bool *hit);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

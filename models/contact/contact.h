@@ -20,6 +20,10 @@
 #include "models/collision/collision.h"
 #include "solvers/lcp/lcp.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum {
   PERP_CONTACT_FRICTION = 1 << 0, /* has tangential forces */
   PERP_CONTACT_BOX = 1 << 1,      /* friction rows bounded by mu times their normal multiplier */
@@ -142,5 +146,9 @@ perp_status perp_contact_solve_sliding(perp_ctx *ctx, const perp_contact_desc *d
                                        const perp_contact_island *island, int rows, int rule,
                                        const double *drag, double *A, double *diag, double *scratch,
                                        double *impulse, double *slip, perp_contact_count *count);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -18,6 +18,10 @@
 
 #include <math.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define PERP_INLINE static inline __attribute__((always_inline, unused))
 
 enum { PERP_DIM_MAX = 3, PERP_RATES_MAX = 3 };
@@ -187,5 +191,9 @@ PERP_INLINE void perp_quat_rate(const double q[4], const double w[3], double qdo
   qdot[2] = 0.5 * (q[0] * w[1] + q[3] * w[0] - q[1] * w[2]);
   qdot[3] = 0.5 * (q[0] * w[2] + q[1] * w[1] - q[2] * w[0]);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

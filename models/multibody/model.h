@@ -25,6 +25,10 @@
 #include "models/shapes/shape.h"
 #include "solvers/solvers.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct perp_model perp_model;
 
 enum { PERP_WORLD = -1 }; /* body index of the fixed frame */
@@ -298,5 +302,9 @@ void perp_model_retract(const perp_model *model, const double *q, const double *
 void perp_model_difference(const perp_model *model, const double *q0, const double *q1, double *dq);
 void perp_model_project(const perp_model *model, double *q);
 bool perp_model_forces_need_velocity(const perp_model *model);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

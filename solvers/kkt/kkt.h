@@ -22,6 +22,10 @@
 #include "solvers/core/core.h"
 #include "solvers/linalg/blocks.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum {
   PERP_KKT_SPARSE = 1 << 0,    /* work and memory grow with the nonzeros, not with m^2 */
   PERP_KKT_REDUNDANT = 1 << 1, /* dependent rows: a documented answer */
@@ -70,5 +74,9 @@ void perp_kkt_destroy(perp_kkt_solver *s); /* NULL is fine */
  * scratch [2 * (nv + m)].  O(nnz), no allocation. */
 double perp_kkt_residual(const perp_blocks *B, const double *f, const double *c, const double *a,
                          const double *lambda, double *scratch);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

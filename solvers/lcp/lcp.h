@@ -27,6 +27,10 @@
 #include "solvers/core/core.h"
 #include "solvers/linalg/blocks.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct perp_lcp {
   int n;
   const double *A; /* [lda * n] column-major, or NULL when factored */
@@ -337,5 +341,9 @@ typedef bool perp_lcp_solution_fn(void *user, const double *lambda, const double
 perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double accept,
                                    perp_lcp_solution_fn *found, void *user, int *count,
                                    bool *complete);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

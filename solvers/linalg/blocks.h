@@ -19,6 +19,10 @@
 
 #include "solvers/core/core.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct perp_blocks {
   int nv, m;          /* columns and rows of J */
   int nb, nc;         /* blocks and groups */
@@ -82,5 +86,9 @@ void perp_blocks_bound(const perp_blocks *B, const double *x, double tiny, doubl
                        double *scratch);
 /* How many roundings a number meets at most on its way through perp_blocks_A, those of the bound included. */
 double perp_blocks_roundings(const perp_blocks *B);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -18,6 +18,10 @@
 
 #include <math.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What a system says about a state. */
 typedef enum perp_ode_answer {
   PERP_ODE_OK = 0,
@@ -228,5 +232,9 @@ double perp_ode_h(const perp_ode *ode);        /* the step that will be tried ne
 const double *perp_ode_q(const perp_ode *ode); /* [nq]; valid until the next step */
 const double *perp_ode_v(const perp_ode *ode); /* [nv] */
 const perp_ode_counters *perp_ode_count(const perp_ode *ode);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

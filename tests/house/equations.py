@@ -62,7 +62,7 @@ def read_list():
 def flat(source):
     """The text with marks of comments, ends of lines and seams of strings as blanks, and the place of each character."""
     out, place, i = [], [], 0
-    for m in re.finditer(r'"\s*\n\s*"|\s*\n\s*(?:\*(?!/) ?)?|[ \t]+', source):
+    for m in re.finditer(r'[ \t]*"[ \t]*\\?\n\s*"[ \t]*|\s*\n\s*(?:\*(?!/) ?)?|[ \t]+', source):
         out.append(source[i:m.start()] + ' ')
         place += range(i, m.start() + 1)
         i = m.end()
