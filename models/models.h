@@ -7,8 +7,16 @@
 #include "models/multibody/model.h"
 #include "models/scenes/scene.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Make the built-in solvers, formulations and scenes known to ctx.  PERP_ERR_NOMEM: its registry is full.  No
  * allocation. */
 perp_status perp_register_models(perp_ctx *ctx);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

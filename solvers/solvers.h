@@ -9,11 +9,19 @@
 #include "solvers/ode/ode.h"
 #include "solvers/stabilization/stabilization.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Make the built-in solvers known to ctx.  Returns PERP_OK, or PERP_ERR_NOMEM when the registry of
  * ctx is full.  No allocation. */
 perp_status perp_register_solvers(perp_ctx *ctx);
 
 /* Is it one of those?  O(plug-ins). */
 bool perp_solver_comes_with_perp(const perp_desc *d);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

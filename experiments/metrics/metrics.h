@@ -9,6 +9,10 @@
 
 #include "models/models.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct perp_measure perp_measure;
 
 typedef struct perp_metric_desc {
@@ -79,5 +83,9 @@ void perp_measure_state(perp_measure *measure, double t, const double *q, const 
  * are dependent, or more than 2000. */
 void perp_measure_compare(perp_ctx *ctx, perp_measure *measure, const double *q, const double *v,
                           const double *q_ref, const double *v_ref);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

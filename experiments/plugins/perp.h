@@ -18,6 +18,10 @@
 #include "models/models.h"
 #include "solvers/solvers.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Size of a structure as the compiler of the plug-in saw it. */
 typedef struct perp_layout {
   const char *what;
@@ -90,5 +94,9 @@ typedef struct perp_outside {
     PERP_OUTSIDE_MAGIC, PERP_ABI, (const perp_layout[])PERP_LAYOUT,                                \
     (const perp_plugin[]){ __VA_ARGS__, { PERP_KIND_NONE, NULL } }                                 \
   }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

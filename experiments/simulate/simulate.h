@@ -42,7 +42,7 @@ typedef struct perp_request {
 enum { PERP_METRICS_MAX = 96, PERP_NAME_MAX = 48, PERP_SPEC_MAX = 512 };
 
 typedef struct perp_metric_value {
-  char name[PERP_NAME_MAX]; /* "drift.pos.max": BENCHMARKS section 0; perp list metrics */
+  char name[PERP_NAME_MAX]; /* "drift.pos.max": perp list metrics */
   double value;             /* NaN: not defined for this cell */
 } perp_metric_value;
 
@@ -99,7 +99,7 @@ bool perp_result_partial(const perp_result *result);
 int64_t perp_result_problems(const perp_result *result);
 double perp_result_metric(const perp_result *result, const char *name); /* NaN when absent */
 void perp_result_free(perp_result *result);
-/* The JSON of `perp simulate --json` (RUNNER.md); non-finite numbers as strings. */
+/* The JSON of `perp simulate --json`; non-finite numbers as strings. */
 void perp_result_json(const perp_result *result, FILE *out);
 
 #endif

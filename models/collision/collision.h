@@ -12,6 +12,10 @@
 #include "models/multibody/kinematics.h"
 #include "models/multibody/model.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { PERP_MANIFOLD_MAX = 4 }; /* 2 in the plane */
 
 /* One point of contact between shape a and shape b. n points from a to b.  The impulse n lambda_n,
@@ -23,7 +27,7 @@ typedef struct perp_contact {
                 * bits shape_a, 20 shape_b, 24 features: the order of ids is that of (a, b, features) */
   double p_a[3], p_b[3]; /* world, on the surfaces; gap = n . (p_b - p_a) */
   double n[3];           /* world, unit */
-  double gap;            /* m; < 0: penetration depth */
+  double gap; /* m; < 0: penetration depth.  Vondrak 2005, eq. 6.35; Cline 2002, eq. 4.11 */
   double mu, mu_dynamic, e;
 } perp_contact;
 
@@ -106,5 +110,9 @@ void perp_collision_counters(const perp_collision *c, int64_t *pairs, int64_t *c
 double perp_time_of_impact(const perp_model *model, int shape_a, const double *qa0,
                            const double *qa1, int shape_b, const double *qb0, const double *qb1,
                            double target, bool *hit);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

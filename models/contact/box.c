@@ -11,7 +11,9 @@
  * limits = refreshed: the limits follow the normal multipliers of the same solution; the solver serves
  * such rows itself (PERP_LCP_FRICTION).  limits = fixed: two passes, first without friction, then with
  * the limits mu lambda_n of the first pass (Vondrak 2005, section 6.5.3); a convex problem, solved by whatever
- * serves finite bounds, but friction sees normal forces that friction itself has not changed yet. */
+ * serves finite bounds, but friction sees normal forces that friction itself has not changed yet.
+ *
+ * Equations: Vondrak 2005, eq. 6.42 and 6.43 (fixed limits); on impacts Vondrak 2005, eq. 6.46. */
 #include "models/contact/judged.h"
 
 #include <math.h>

@@ -5,7 +5,10 @@
  *
  * (STAR 2012, section 3.1.4): isotropic, no approximation, a nonlinear complementarity problem for the
  * solvers that take cones (PERP_LCP_CONE).  In the plane a cone is an interval, and the model the same
- * as `box`. */
+ * as `box`.
+ *
+ * The cone: STAR 2012, eq. 4 and 5, Vondrak 2005, eq. 6.39; of impulses, by maximal dissipation: STAR
+ * 2012, eq. 21 and 40. */
 #include "models/contact/judged.h"
 
 #include <math.h>

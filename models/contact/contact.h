@@ -9,12 +9,20 @@
  *
  * where H = M^-1, or M^-1 - M^-1 J' (J M^-1 J' + S)^-1 J M^-1 when the joints of the island are
  * eliminated.  bias holds the gap (gap / h, Stewart and Trinkle), restitution and stabilization.  A
- * model says which rows stand for a contact, how they are bounded, and what an impulse is in the end. */
+ * model says which rows stand for a contact, how they are bounded, and what an impulse is in the end.
+ *
+ * Gaps and forces as positions have them: STAR 2012, eq. 18-20; Vondrak 2005, eq. 6.31. Rows of J_c
+ * along a direction: Vondrak 2005, eq. 6.36 and 6.41; Cline 2002, eq. 4.14, 4.15, 4.17 and 4.18. Joints
+ * eliminated: STAR 2012, eq. 51 and 53; all conditions together: STAR 2012, eq. 50; v^: STAR 2012, eq. 54. */
 #ifndef PERP_CONTACT_H
 #define PERP_CONTACT_H
 
 #include "models/collision/collision.h"
 #include "solvers/lcp/lcp.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum {
   PERP_CONTACT_FRICTION = 1 << 0, /* has tangential forces */
@@ -138,5 +146,9 @@ perp_status perp_contact_solve_sliding(perp_ctx *ctx, const perp_contact_desc *d
                                        const perp_contact_island *island, int rows, int rule,
                                        const double *drag, double *A, double *diag, double *scratch,
                                        double *impulse, double *slip, perp_contact_count *count);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -17,7 +17,9 @@
  * scale: the rows of s and their columns are multiplied by sigma, the mean of the tangential
  * diagonal of A.  What a row of s leaves is an impulse: as a velocity, A_nn times that of its contact.  Contacts with mu = 0 have the row n only.
  *
- * The matrix is formed, dense: (k + 2)^2 numbers for each pair of contacts. */
+ * The matrix is formed, dense: (k + 2)^2 numbers for each pair of contacts.
+ *
+ * Equations: STAR 2012, eq. 45-48; Cline 2002, eq. 2.46-2.49. */
 #include "models/contact/judged.h"
 
 #include <math.h>

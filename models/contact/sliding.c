@@ -13,7 +13,9 @@
  *            does not change.  Converges linearly where mu |A_nt d| is below A_nn (one contact);
  *            elsewhere it is reported as PERP_MAX_ITER.  For solvers that serve symmetric matrices only.
  *   lagged   the first of these only, with the guess as lambda_n: friction as an external
- *            force that the last evaluation left, Loetstedt's approximation.  First order. */
+ *            force that the last evaluation left, Loetstedt's approximation.  First order.
+ *
+ * The direction of the force: Vondrak 2005, eq. 6.38; STAR 2012, eq. 5, 6. */
 #include "models/contact/contact.h"
 
 #include <math.h>

@@ -60,7 +60,8 @@ extern const char *const perp_joints_names[];
                 "largest residual of a row of a solution as a velocity, over the largest |b| of "  \
                 "its island"),                                                                     \
       PERP_REAL(perp_contact_opts, softness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/kg",                \
-                "S of the normal rows: closing at the speed S lambda is allowed (Vondrak 6.48)"),  \
+                "S of the normal rows: closing at the speed S lambda is allowed (Vondrak 2005, "   \
+                "eq. 6.48)"),                                                                      \
       PERP_REAL(                                                                                   \
           perp_contact_opts, stiffness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "N/m",                      \
           "contact points are springs, in place of softness, feedback and restitution; with "      \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Drives on the velocity level: limits, motors and servo springs as rows with bounds (Vondrak 2005, sections
- * 6.2.5 and 7.4; STAR 2012, section 3.1 and eq. 49).
+ * 6.2.5 and 7.4; STAR 2012, section 3.1, eq. 49).
  *
  * The joints are primary constraints, which the KKT solver eliminates; the drives are auxiliary ones that
  * anticipate it (Vondrak 7.3.5): with v^ the velocity without drives and K the response of the jointed bodies,
@@ -14,7 +14,10 @@
  *
  * A stop that is overrun gives back a fifth of the overrun in a step, at 1 m/s (rad/s) at most.  Of two limits
  * the nearer one is a row.  Without contacts all rows are one problem, at the cost of one solve per row with
- * the factor of the joints, and the LCP; with contacts they stand in the problems of their islands. */
+ * the factor of the joints, and the LCP; with contacts they stand in the problems of their islands.
+ *
+ * Bounded rows are those of Vondrak 2005, eq. 6.15-6.18; upper limits Vondrak 2005, eq. 6.13, 6.14,
+ * 6.28 and 6.32, with the sign turned. */
 #ifndef PERP_DRIVES_H
 #define PERP_DRIVES_H
 

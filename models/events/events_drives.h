@@ -15,7 +15,9 @@
  *
  * tau is five steps, whatever the stabilization.
  *
- * Tolerances: of a slider, those of contacts; of an angle, the same numbers with rad for the largest body. */
+ * Tolerances: of a slider, those of contacts; of an angle, the same numbers with rad for the largest body.
+ *
+ * A motor is Vondrak 2005, eq. 4.9, at velocity 0 the dry friction of STAR 2012, eq. 33. */
 #ifndef PERP_EVENTS_DRIVES_H
 #define PERP_EVENTS_DRIVES_H
 

@@ -9,7 +9,9 @@
  * order = together: all contacts that touch at once.  order = sequential: one pair of bodies after the other, the
  * fastest first, each as if it were alone, until none approaches faster than the threshold; what is left, at
  * last, together and plastic.  Of touching balls in a row with e = 1 the first law makes the balls part together, the
- * second one makes Newton's cradle. */
+ * second one makes Newton's cradle.
+ *
+ * Equations: Vondrak 2005, eq. 6.21-6.27 and 6.44-6.46; Cline 2002, eq. 4.16. */
 #include "models/events/events_private.h"
 
 #include <stdio.h>

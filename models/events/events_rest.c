@@ -12,7 +12,11 @@
  * J_n v is the rate of the gap and J v the velocity of the material points that touch, both as functions of
  * q: Jdot v is their derivative along the motion.  It is taken numerically, by central differences of the contact that
  * collision detection finds (two step lengths, extrapolated: error of order 4), which has the curvature of all
- * shapes in it, and costs four narrow-phase calls for each contact that turns or slides. */
+ * shapes in it, and costs four narrow-phase calls for each contact that turns or slides.
+ *
+ * Rows: Vondrak 2005, eq. 6.11 and 6.12; STAR 2012, eq. 28, 30, 31 and 34; Cline 2002, eq. 2.33.
+ * Friction that sticks: Vondrak 2005, eq. 6.40; with the model cone STAR 2012, eq. 32. Contacts that
+ * rest and slide, or stick: STAR 2012, eq. 11, 12. */
 #include "models/events/events_private.h"
 
 #include <stdio.h>

@@ -4,14 +4,14 @@
  *      [ M  -J' ] [ a      ]   [  f ]       c = -Jdot v + feedback
  *      [-J  -S  ] [ lambda ] = [ -c ]
  *
- * is solved at each evaluation of the derivative (Vondrak 2005, eqs. 6.3, 6.5 and 6.8; STAR
+ * is solved at each evaluation of the derivative (Vondrak 2005, eq. 6.3, 6.5 and 6.8; STAR
  * 2012, section 3.2.1), and any ODE solver integrates q' = N(q) v, v' = a.  Exact arithmetic
  * would keep C = 0 and J v = 0; rounding and truncation do not, which is what stabilization is
  * for: Baumgarte feedback enters c and the rows of contacts (events_rest.c), and the schemes that correct the state do
  * so at the end of each step, joints and contacts (multistep methods then lose their history).
  *
- * state=velocity: the unknowns are (q, v), Vondrak's velocity form (5.22). state=momentum: the
- * unknowns are (q, p) with p = (m xdot, R I w), Vondrak's momentum form (5.18): L is in the
+ * state=velocity: the unknowns are (q, v), the velocity form of Vondrak 2005, eq. 5.19, 5.22. state=momentum: the
+ * unknowns are (q, p) with p = (m xdot, R I w), the momentum form of Vondrak 2005, eq. 5.17, 5.18: L is in the
  * world frame, so that no gyroscopic term is integrated and a free body keeps P and L exactly.
  * The ODE solver sees a plain first-order system (nv = 0), hence methods that need the split
  * into positions and velocities refuse it.
@@ -22,7 +22,10 @@
  * critical.c.
  *
  * Cost per evaluation: assembly, one factorization, one solve.  No allocation in the steady state.
- * Fails: singular or infeasible constraints (as the KKT formulation says), non-finite states. */
+ * Fails: singular or infeasible constraints (as the KKT formulation says), non-finite states.
+ *
+ * Euler's equation in momenta is Vondrak 2005, eq. 5.11, 5.15 and 5.16; the system is STAR 2012, eq.
+ * 55-57 and Cline 2002, eq. 2.32. */
 #include "models/events/events.h"
 
 #include <stdlib.h>

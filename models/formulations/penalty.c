@@ -12,7 +12,10 @@
  *
  * which is reported (h.stable); a by power iteration.
  *
- * Cost per evaluation: assembly.  No allocation in the steady state.  Fails: states that are not finite. */
+ * Cost per evaluation: assembly.  No allocation in the steady state.  Fails: states that are not finite.
+ *
+ * The stiffness keeps C small: the force is minus the gradient of Vondrak 2005, eq. 3.7, 3.8 with a
+ * damper. */
 #include "models/stepping/constrained.h"
 
 #include <stdlib.h>

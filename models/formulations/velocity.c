@@ -39,7 +39,10 @@
  *
  * Cost per step: assembly, one factorization, one solve.  No allocation in the steady state.
  * Order 1. Fails as the KKT formulation does.  Only methods with one evaluation a step can
- * serve: the new velocity is no derivative that could be mixed. */
+ * serve: the new velocity is no derivative that could be mixed.
+ *
+ * In numbers: velocities and impulses Vondrak 2005, eq. 4.3, 6.22-6.28 and 6.44; the step STAR 2012,
+ * eq. 41, 43 and 44, Cline 2002, eq. 2.44, 2.45 and 4.16. */
 #include "models/formulations/stepping.h"
 
 typedef struct opts {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Linearly implicit time stepping for stiff forces (Anitescu and Potra; Cline 2002, section 2.7.4, eqs. 2.50 to
- * 2.55): backward Euler with one Newton step,
+/* Linearly implicit time stepping for stiff forces (Anitescu and Potra; Cline 2002, section 2.7.4, eq.
+ * 2.50-2.55): backward Euler with one Newton step,
  *
  *      (M - h^2 df/dq - h df/dv) v+ = M v + h f - h df/dv v + J' lambda + J_c' lambda_c,
  *
@@ -198,7 +198,7 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
 const perp_formulation_desc perp_formulation_velocity_implicit = {
   .d = { .name = "velocity-implicit",
          .summary = "time stepping with springs, dampers and drag taken at the end of the step",
-         .reference = "Cline 2002, section 2.7.4, eqs. 2.50 to 2.55",
+         .reference = "Cline 2002, section 2.7.4, eq. 2.50-2.55",
          .equation = "(M - h^2 df/dq - h df/dv) v+ = M v + h f - h df/dv v + J' lambda",
          .opts = options,
          .opts_size = sizeof(opts),

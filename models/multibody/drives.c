@@ -8,7 +8,10 @@
  *
  * n is fixed in a (axis_a) or in b (axis_b); r_a and r_b are directions fixed in a and b, across n, that coincide
  * at the start: with two axes, n_a and n_b, each is the reference of the other one.  xdot is exact where the joint holds.
- * x is counted from its initial value, which is `zero`. */
+ * x is counted from its initial value, which is `zero`.
+ *
+ * Rows: Vondrak 2005, eq. 7.5 and 7.6 (turning, sliding). Dry friction is a motor of velocity 0 and
+ * bounded force: STAR 2012, eq. 26. */
 #include "models/multibody/model_private.h"
 
 #include <string.h>

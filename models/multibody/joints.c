@@ -8,12 +8,16 @@
  *   along    C = n_a . d            J = (d' D_n - n' P_a, n' P_b)      + 2 ndot . ddot
  *   length   C = |d| - length       J = u' (-P_a, P_b), u = d/|d|  + (|ddot|^2 - (u' ddot)^2) / |d|
  *
- * with d = p_b - p_a (Vondrak 2005, eqs. 7.3 and 7.4, for the point rows; Cline 2002, section
+ * with d = p_b - p_a (Vondrak 2005, eq. 7.3 and 7.4, for the point rows; Cline 2002, section
  * 4.4.1, for the composition of hinge and universal joint from a ball joint and forbidden axes).
  * Here J is the exact derivative of C away from C = 0 too, for all rows: Cline measures the
  * rotational error by angles, for which his J is an approximation.
  *
- * lambda of the point rows is the force on body b, in world axes. */
+ * lambda of the point rows is the force on body b, in world axes.
+ *
+ * C = 0, J v and J a of one joint and its two bodies: Vondrak 2005, eq. 4.1, 6.1, 6.4, 6.7 and 6.30;
+ * STAR 2012, eq. 17 and 29; Cline 2002, eq. 2.30, and of the ball joint Cline 2002, eq. 4.1 and 4.3 of
+ * the hinge Cline 2002, eq. 4.7-4.9. */
 #include "models/multibody/model_private.h"
 
 #include <string.h>

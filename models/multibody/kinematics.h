@@ -8,7 +8,7 @@
  *      point       p = x + R s    pdot = xdot + D w  pddot = xddot + D wdot + R (w x (w x s))
  *
  * where D = d(R s)/d(theta) = -R [s]x in space, and R (-s_y, s_x)' in the plane (Vondrak 2005,
- * eqs. 5.1, 5.4 and 5.5, with the angular velocity turned into the body frame).  The Jacobian
+ * eq. 5.1, 5.2, 5.4 and 5.5; Cline 2002, eq. 2.7, 2.8 and 4.2; with the angular velocity turned into the body frame).  The Jacobian
  * block of a direction is (0 D) and that of a point (E D); the last term is the bias, "Jdot v".
  *
  * Every function takes the dimension d (2 or 3) first; it is a literal where it matters, so that
@@ -17,6 +17,10 @@
 #define PERP_KINEMATICS_H
 
 #include <math.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define PERP_INLINE static inline __attribute__((always_inline, unused))
 
@@ -141,7 +145,7 @@ PERP_INLINE void perp_quat_unit(double q[4])
   for (int i = 0; i < 4; i++) q[i] *= scale;
 }
 
-/* out = q exp(dtheta / 2): the rotation vector dtheta of the body frame.  Unit length is kept to
+/* out = q exp(dtheta / 2) (Cline 2002, eq. 2.3, 2.4): the rotation vector dtheta of the body frame.  Unit length is kept to
  * rounding, and rounding is removed.  out may alias q. */
 PERP_INLINE void perp_quat_retract(const double q[4], const double dtheta[3], double out[4])
 {
@@ -165,7 +169,7 @@ PERP_INLINE void perp_quat_retract(const double q[4], const double dtheta[3], do
   perp_quat_unit(out);
 }
 
-/* Rotation vector in the body frame that takes q0 to q1, of length at most pi. */
+/* Rotation vector in the body frame that takes q0 to q1, from q0^-1 q1 (Cline 2002, eq. 2.5), of length at most pi. */
 PERP_INLINE void perp_quat_difference(const double q0[4], const double q1[4], double dtheta[3])
 {
   double w = q0[0] * q1[0] + q0[1] * q1[1] + q0[2] * q1[2] + q0[3] * q1[3];
@@ -179,7 +183,7 @@ PERP_INLINE void perp_quat_difference(const double q0[4], const double q1[4], do
   dtheta[0] = scale * x, dtheta[1] = scale * y, dtheta[2] = scale * z;
 }
 
-/* qdot = q (0, w) / 2, w in the body frame */
+/* qdot = q (0, w) / 2, w in the body frame (Cline 2002, eq. 2.9 has it in the world frame; STAR 2012, eq. 1) */
 PERP_INLINE void perp_quat_rate(const double q[4], const double w[3], double qdot[4])
 {
   qdot[0] = -0.5 * (q[1] * w[0] + q[2] * w[1] + q[3] * w[2]);
@@ -187,5 +191,9 @@ PERP_INLINE void perp_quat_rate(const double q[4], const double w[3], double qdo
   qdot[2] = 0.5 * (q[0] * w[1] + q[3] * w[0] - q[1] * w[2]);
   qdot[3] = 0.5 * (q[0] * w[2] + q[1] * w[1] - q[2] * w[0]);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

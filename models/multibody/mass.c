@@ -8,7 +8,9 @@
  *      volume = D / 6,   first moment = D / 24 (a + b + c),
  *      second moment  int x x' = D / 120 (a a' + b b' + c c' + (a + b + c)(a + b + c)'),
  *
- * and the inertia tensor is tr(S) E - S of the second moment S about the centroid. */
+ * and the inertia tensor is tr(S) E - S of the second moment S about the centroid.
+ *
+ * The tensor: Vondrak 2005, eq. 5.13; of particles it would be Cline 2002, eq. 2.13. */
 #include "models/multibody/kinematics.h"
 #include "models/multibody/model.h"
 

@@ -15,12 +15,19 @@
  *
  * A finished model is constant but for the blocks of perp_model_assemble and scratch memory
  * behind the questions that need poses: one thread at a time may ask; simulations have
- * evaluations of their own and may share a model between threads. */
+ * evaluations of their own and may share a model between threads.
+ *
+ * Newton's and Euler's equations: Vondrak 2005, eq. 3.2, 3.3, 3.5, 5.20, 5.21, 5.23 and 6.6; STAR
+ * 2012, eq. 7, 8 and 13-16; Cline 2002, eq. 2.11, 2.16 and 2.29. */
 #ifndef PERP_MODEL_H
 #define PERP_MODEL_H
 
 #include "models/shapes/shape.h"
 #include "solvers/solvers.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct perp_model perp_model;
 
@@ -295,5 +302,9 @@ void perp_model_retract(const perp_model *model, const double *q, const double *
 void perp_model_difference(const perp_model *model, const double *q0, const double *q1, double *dq);
 void perp_model_project(const perp_model *model, double *q);
 bool perp_model_forces_need_velocity(const perp_model *model);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Point masses with rigidity as a constraint (van Overveld & Barenbrug 1995).
+/* Point masses with rigidity as a constraint (eq. numbers of van Overveld and Barenbrug 1995).
  *
  * A body is its centre c and three vectors B_j along its principal axes, scaled to |B_j|^2 = gamma_j =
- * tr(I)/2 - I_j, so that its kinetic energy is (m |c'|^2 + sum |B_j'|^2) / 2 (eqs. 5 to 9): no angular
+ * tr(I)/2 - I_j, so that its kinetic energy is (m |c'|^2 + sum |B_j'|^2) / 2 (eq. 5-9): no angular
  * velocity, no torque, no gyroscopic term.  All coordinates make the Verlet step
  *
- *      x(t + h) = 2 x(t) - x(t - h) + h^2 F / m                                        (eq. 4)
+ *      x(t + h) = 2 x(t) - x(t - h) + h^2 F / m                                        (eq. 3, 4)
  *
- * and the constraints say what F is, at t + h, along directions of t, by iteration:
+ * and the constraints say what F is, at t + h, along directions of t, by iteration (eq. 1, 2):
  *
  *      rigidity   |B_j|^2 = gamma_j,  B_j' . B_j'' = 0      Lambda, lambda of eq. 12, linearized
  *      ball       p_a = p_b                                 F = (M_a + M_b)^-1 (p_b - p_a)   (eq. 22)
@@ -16,8 +16,8 @@
  *      curve      p_b on the curve (section 2.6)            the same across the tangent: the foot of p_b is found
  *                                                           directly, where the paper iterates its parameter
  *
- * where M F is the displacement of a point by a force there that leaves the body rigid to first order (eqs.
- * 13 to 21).  Forces of the step before are the first guess.  `iterations` is the fixed number of sweeps of
+ * where M F is the displacement of a point by a force there that leaves the body rigid to first order (eq.
+ * 13-21).  Forces of the step before are the first guess.  `iterations` is the fixed number of sweeps of
  * the paper unless `tol` is reached before; what is left is the drift of the joints.  The error of a sweep
  * falls exponentially, slower for long chains.
  *
@@ -237,7 +237,7 @@ static void timing(void *ws, bool on, perp_times *times)
 const perp_formulation_desc perp_formulation_point_mass = {
   .d = { .name = "point-mass",
          .summary = "centre and scaled axes as points, rigidity as a constraint, Verlet; order 2",
-         .reference = "van Overveld and Barenbrug 1995, sections 2.2 to 2.4, eqs. 4 to 23",
+         .reference = "van Overveld and Barenbrug 1995, sections 2.2 to 2.4, eq. 3-23",
          .equation = "x(t+h) = 2 x(t) - x(t-h) + h^2 F/m,  |B_j|^2 = gamma_j,  B_j . B_k = 0",
          .opts = options,
          .opts_size = sizeof(struct point_mass_opts) },

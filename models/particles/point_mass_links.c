@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The constraints of point-mass: links between points of two bodies, and the rigidity of each; eq. numbers of
- * van Overveld & Barenbrug 1995. */
+ * van Overveld and Barenbrug 1995. */
 #include "models/particles/point_mass.h"
 
 #include <string.h>

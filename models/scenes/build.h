@@ -70,7 +70,7 @@ perp_status perp_links_file(perp_ctx *ctx, perp_scene *scene, const perp_links *
                             const char *file, double uncertainty);
 
 /* The mass properties of a thin rod along x: transverse m L^2/12, axial m L^2/600 (which keeps the mass
- * matrix positive definite and is not felt in motion in a plane).  benchmark C-10. */
+ * matrix positive definite and is not felt in motion in a plane). */
 perp_mass perp_mass_thin_rod(double m, double length);
 /* Gravity pulls along the last axis: point in the plane of motion to coordinates. */
 void perp_in_plane(int dim, double x, double height, double p[3]);

@@ -6,6 +6,10 @@
 #include "models/stepping/formulation.h"
 #include "models/multibody/model.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Ground truth: the exact state as a function of time. */
 typedef struct perp_truth {
   char what[128]; /* "closed form: Jacobi elliptic functions", "file C_chain100mm_N6_5s.csv", ... */
@@ -78,5 +82,9 @@ typedef struct perp_scene_desc {
  * whose file is in none of them fails with PERP_ERR_IO.  On failure *scene is empty.  Allocates. */
 perp_status perp_scene_create(perp_ctx *ctx, const perp_spec *spec, perp_scene *scene);
 void perp_scene_destroy(perp_scene *scene);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

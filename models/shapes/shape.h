@@ -6,6 +6,10 @@
 
 #include "solvers/core/core.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum perp_shape_kind {
   PERP_SHAPE_SPHERE,   /* radius; a disc in the plane */
   PERP_SHAPE_CAPSULE,  /* radius around the segment of `length` along the shape's x axis, centred */
@@ -40,5 +44,9 @@ typedef struct perp_shape_def {
   int group;
   bool collide_joined;
 } perp_shape_def;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 #include "models/multibody/model.h"
 #include "models/collision/collision.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The exchangeable parts of a simulation.  A part that a formulation does not use may be empty. */
 typedef struct perp_parts {
   perp_spec formulation, ode, kkt, lcp, stab, contact;
@@ -155,5 +159,9 @@ bool perp_sim_observe(perp_sim *sim, perp_contact_observer *observer, void *user
 const perp_group_count *perp_sim_groups(const perp_sim *sim);
 /* 0 <= i < groups of the count. */
 void perp_sim_group(const perp_sim *sim, int i, perp_group_info *info);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,6 +11,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Interface version of the descriptors; outside plug-ins are checked against it. */
 #define PERP_ABI 3
 
@@ -316,5 +320,9 @@ double perp_rng_uniform(perp_rng *rng, double lo, double hi); /* [lo, hi) */
 double perp_rng_normal(perp_rng *rng);                        /* mean 0, variance 1 */
 int perp_rng_int(perp_rng *rng, int n);                       /* 0 ... n-1, n > 0 */
 void perp_rng_shuffle(perp_rng *rng, int *index, int n);      /* index [n], in place */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,12 +12,19 @@
  * Shapes as in solvers/linalg/blocks.h.  M must be symmetric positive definite, s >= 0.  When the rows of
  * J are dependent and s = 0, lambda is not unique; each descriptor says which answer it gives
  * (minimum norm or regularized).  When the dependent rows contradict each other the reason is
- * PERP_INFEASIBLE and a, lambda hold the least-squares or last finite values; never NaN. */
+ * PERP_INFEASIBLE and a, lambda hold the least-squares or last finite values; never NaN.
+ *
+ * A soft row is Vondrak 2005, eq. 6.47, with the sign that 6.48 gives S. Without softness: Vondrak 2005, eq. 4.2, 4.5, 6.3, 6.6 and 6.9; of the velocity level Vondrak 2005,
+ * eq. 4.3. */
 #ifndef PERP_KKT_H
 #define PERP_KKT_H
 
 #include "solvers/core/core.h"
 #include "solvers/linalg/blocks.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum {
   PERP_KKT_SPARSE = 1 << 0,    /* work and memory grow with the nonzeros, not with m^2 */
@@ -67,5 +74,9 @@ void perp_kkt_destroy(perp_kkt_solver *s); /* NULL is fine */
  * scratch [2 * (nv + m)].  O(nnz), no allocation. */
 double perp_kkt_residual(const perp_blocks *B, const double *f, const double *c, const double *a,
                          const double *lambda, double *scratch);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -10,7 +10,9 @@
  * D has as many positive eigenvalues as K (Sylvester): exactly nv where M is a mass matrix.
  *
  * Dependent rows (an eigenvalue of D below rank_tol): S + delta I is factored and refined, see impl.h.
- * Cost: (nv + m)^3/3 for the factor, 2 (nv + m)^2 a solve; memory (nv + m)^2. */
+ * Cost: (nv + m)^3/3 for the factor, 2 (nv + m)^2 a solve; memory (nv + m)^2.
+ *
+ * Symmetric and sparse, with S: Vondrak 2005, eq. 6.9 and 6.49. */
 #include "solvers/kkt/impl.h"
 
 #include <lapacke.h>

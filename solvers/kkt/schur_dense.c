@@ -17,7 +17,9 @@
  *
  * Cost: m^3/3 for the factor (with dependent rows about three times as much) and 2 m^2 a solve, with band
  * width k: m k^2 and 4 m k.  Memory m^2 in any case, as rows may become dependent at any time; the band
- * touches m k of it.  Condition numbers of A up to 1/rank_tol are taken as full rank. */
+ * touches m k of it.  Condition numbers of A up to 1/rank_tol are taken as full rank.
+ *
+ * Of particles: Vondrak 2005, eq. 4.6; STAR 2012, eq. 58. Of impulses: Vondrak 2005, eq. 6.29. */
 #include "solvers/kkt/assembly.h"
 
 #include <lapacke.h>

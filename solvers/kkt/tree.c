@@ -16,7 +16,7 @@
  * so that r x r pivots are factored in place of d x d ones.  Each pivot is L Delta L'.
  *
  * Loops: a spanning tree of bodies and world is eliminated; the rows of the other joints (index x) are
- * auxiliary, M^ is the response of the tree (Vondrak eq. 7.1, 7.2):
+ * auxiliary, M^ is the response of the tree (Vondrak 2005, eq. 7.1, 7.2):
  *
  *      (J_x M^^-1 J_x' + S_x) mu = c_x - J_x a(f),   then (a, lambda) = tree(f + J_x' mu).
  *

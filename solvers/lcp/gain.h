@@ -6,6 +6,10 @@
 
 #include "solvers/lcp/lcp.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Up to this rating the multipliers of a failed solve are used as they are. */
 #define PERP_USABLE 1e-3
 /* Multipliers of a failed solve with a larger gain throw bodies: they lose to any that do not. */
@@ -44,5 +48,9 @@ double perp_lcp_gain(const perp_lcp *p, const double *a, double mass, const doub
 /* Is `now` better than `best`?  Of two that throw bodies (gain above `thrown`) the one that throws less, of two that do
  * not the one with the smaller rating. */
 bool perp_lcp_better(perp_lcp_candidate now, perp_lcp_candidate best, double thrown);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

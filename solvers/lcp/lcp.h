@@ -16,12 +16,20 @@
  * methods that take a contact as one block or treat normals and friction in turn; see stewart.h.
  *
  * A is dense (column-major, any symmetry) or kept factored as J M^-1 J' + S (solvers/linalg/blocks.h),
- * so that iterative solvers never form it. */
+ * so that iterative solvers never form it.
+ *
+ * The pure problem: STAR 2012, eq. 23 and 65; Cline 2002, eq. 2.34; Vondrak 2005, eq. 6.12, with the
+ * other sign (lo = -inf, hi = 0) Vondrak 2005, eq. 6.14; boxed: Vondrak 2005, eq. 6.15 and 6.18; with
+ * free rows: Cline 2002, eq. 2.40. */
 #ifndef PERP_LCP_H
 #define PERP_LCP_H
 
 #include "solvers/core/core.h"
 #include "solvers/linalg/blocks.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct perp_lcp {
   int n;
@@ -333,5 +341,9 @@ typedef bool perp_lcp_solution_fn(void *user, const double *lambda, const double
 perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double accept,
                                    perp_lcp_solution_fn *found, void *user, int *count,
                                    bool *complete);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

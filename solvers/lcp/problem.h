@@ -5,6 +5,10 @@
 
 #include "solvers/lcp/lcp.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What is known of a problem (bits; a missing bit means unknown). */
 enum {
   PERP_CLASS_SYMMETRIC = 1 << 0,
@@ -107,5 +111,9 @@ int perp_lcp_family_rows_of_boxes(const perp_lcp_family *f, int boxes);
  * in N s, w in m/s.  mu = 0.5.  A stack has its cubes on top of each other; a wall W x H has H rows of W
  * and W - 1 cubes in turn (running bond) with W <= 2 H, H <= 2 W: 4 W + 8 (H - 1)(W - 1) contacts. */
 perp_status perp_lcp_generate(perp_ctx *ctx, const perp_lcp_recipe *recipe, perp_lcp_problem *out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,11 +11,17 @@
  *
  * All sub-matrices are dense and column-major without padding: M_b is d x d with d = bptr[b+1]-bptr[b]
  * at M + mptr[b]; the k-th sub-matrix of J is r x d with r = cptr[c+1]-cptr[c] rows at J + joff[k].
- * The index arrays are the pattern: constant while a workspace lives.  The values may change at will. */
+ * The index arrays are the pattern: constant while a workspace lives.  The values may change at will.
+ *
+ * One J and one M of all joints and bodies: Vondrak 2005, eq. 4.7 and 6.5; Cline 2002, eq. 2.31. */
 #ifndef PERP_BLOCKS_H
 #define PERP_BLOCKS_H
 
 #include "solvers/core/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct perp_blocks {
   int nv, m;          /* columns and rows of J */
@@ -80,5 +86,9 @@ void perp_blocks_bound(const perp_blocks *B, const double *x, double tiny, doubl
                        double *scratch);
 /* How many roundings a number meets at most on its way through perp_blocks_A, those of the bound included. */
 double perp_blocks_roundings(const perp_blocks *B);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,7 +5,7 @@
  * The m rows and m columns of K are numbered by slots 0 ... m-1; removing a slot moves the last one
  * into the hole.  R = K^-1 is stored column-major: R[u + c ld] couples the unknown u (column of K) with the
  * equation c (row of K).  Every update is one rank-one correction (Sherman-Morrison-Woodbury, Cline
- * eq. 4.19-4.21, and its bordered forms), O(m^2), and divides by one pivot; the caller judges its size.
+ * 2002, eq. 4.19-4.21, and its bordered forms), O(m^2), and divides by one pivot; the caller judges its size.
  * Errors grow with the product of the pivots' condition: compare residuals, refine with apply, and
  * factor again when they are too large. */
 #ifndef PERP_INVERSE_UPDATE_H

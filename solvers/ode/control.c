@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Error control: Vondrak 2005, 2.2.3, equation 2.3. */
+/* Error control: Vondrak 2005, section 2.2.3, eq. 2.3. */
 #include "solvers/ode/control.h"
 
 #include <float.h>

@@ -28,7 +28,7 @@ double perp_ode_error_ratio(const perp_ode_control *control, struct perp_ode_sca
                             int nq, int nv, const double *y0, const double *y1, const double *err);
 
 /* h' / h after a step with ratio = e / E whose estimate is O(h^(n + 1)):
- *   0.9 (E / e)^(1 / (n + 1))       (Vondrak 2.3, with a safety factor)
+ *   0.9 (E / e)^(1 / (n + 1))       (Vondrak 2005, eq. 2.3, with a safety factor)
  *   (E / (20 e))^(1 / (n + 1))      keep: not changed between 0.9 and 1.5, as multistep methods want it
  * within [0.2, 5], and not above 1 when the step was refused before or is being refused (ratio > 1).  A
  * ratio that is not a number gives 0.2. */

@@ -8,13 +8,19 @@
  * The state is y = (q, v) with nq >= nv in mechanics (a quaternion has 4 numbers for 3 rates), or nv = 0
  * for a plain first-order system q' = f(t, q).  Runge-Kutta methods work on the numbers of y and
  * `project` brings q back to its manifold at the end of the step, which costs no order because the exact
- * solution stays there; methods that add increments to a configuration use `retract`. */
+ * solution stays there; methods that add increments to a configuration use `retract`.
+ *
+ * Particles in this form are Vondrak 2005, eq. 3.4 and 3.6. */
 #ifndef PERP_ODE_H
 #define PERP_ODE_H
 
 #include "solvers/core/core.h"
 
 #include <math.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* What a system says about a state. */
 typedef enum perp_ode_answer {
@@ -226,5 +232,9 @@ double perp_ode_h(const perp_ode *ode);        /* the step that will be tried ne
 const double *perp_ode_q(const perp_ode *ode); /* [nq]; valid until the next step */
 const double *perp_ode_v(const perp_ode *ode); /* [nv] */
 const perp_ode_counters *perp_ode_count(const perp_ode *ode);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

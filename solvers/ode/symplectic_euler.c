@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Semi-implicit (symplectic) Euler (STAR 4.1), order 1:
  *   v(t + h) = v + h a(t, q, v),   q(t + h) = q [+] h v(t + h).
+ * STAR 2012, eq. 42, with the map at q(t) as a turn.
  *
  * The position moves with the *new* velocity along the manifold (retract), so rotations stay rotations.
  * Symplectic where a depends on positions only: the energy of a pendulum or a spring then stays within

@@ -2,7 +2,7 @@
 /* Verlet, order 2, in two forms.
  *
  * Position form, where the system says that a depends on positions only (van Overveld and Barenbrug 1995,
- * equation 4):
+ * eq. 4):
  *   x(t+h) = 2 x(t) - x(t-h) + h^2 a(t, x).
  * The difference d = x(t) [-] x(t-h) is kept as the increment that made it instead of being computed from two
  * nearly equal positions (nothing cancels), so a step is
@@ -158,7 +158,7 @@ static void destroy(void *ws)
 const perp_ode_desc perp_ode_verlet = {
   .d = { .name = "verlet",
          .summary = "Verlet: position form for forces of position, else velocity form",
-         .reference = "van Overveld and Barenbrug 1995, equation 4",
+         .reference = "van Overveld and Barenbrug 1995, eq. 4",
          .equation = "x(t+h) = 2 x(t) - x(t-h) + h^2 a(t, x)",
          .opts = perp_ode_plain_options,
          .opts_size = sizeof(struct perp_ode_plain_opts),

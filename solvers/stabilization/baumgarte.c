@@ -26,7 +26,9 @@
  * kinetic energy m u^2 n^3 / 6 for large n, of the potential energy m g a n^2 / 2 of boxes of edge a the part
  * u^2 n / (3 g a): with the default push less than 1 % up to 25 boxes of 1 m.
  *
- * Too large an alpha overshoots (Cline 2002, figure 5.8).  Cost: O(m), no memory. */
+ * Too large an alpha overshoots (Cline 2002, figure 5.8).  Cost: O(m), no memory.
+ *
+ * Position constraints, two-sided and one-sided: Vondrak 2005, eq. 6.30, 6.31. */
 #include "solvers/stabilization/impl.h"
 
 struct opts {

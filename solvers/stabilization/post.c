@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Post-stabilization (Ascher and Chin): after each step the position is moved to the constraint manifold
- * by Newton passes whose corrections are the least ones in the norm of M (Cline 2002, section 3.3 and the
- * system of section 3.4 without contacts),
+ * by Newton passes whose corrections are the least ones in the norm of M (Cline 2002, section 3.3, eq. 3.2, 3.3, and the
+ * system of section 3.4 without contacts, Cline 2002, eq. 3.6),
  *
  *      M dq = J' lambda,  J dq = -C,   q <- q [+] dq.
  *

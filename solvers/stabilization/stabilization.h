@@ -8,6 +8,10 @@
 
 #include "solvers/core/core.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What a scheme may ask of the constrained system. */
 typedef struct perp_stab_sys {
   int nq, nv, m;
@@ -74,5 +78,9 @@ typedef struct perp_stab_desc {
   /* contacts: what is corrected after a step.  NULL: nothing. */
   void (*contacts)(const void *ws, perp_stab_contacts *how);
 } perp_stab_desc;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -63,7 +63,7 @@ static void when(void)
       }
   ok(wrong == 0 && found > 100, "Painleve's rod: %d of %d states are critical, %d wrongly", found,
      cases, wrong);
-  /* the ends of the intervals, benchmark C-21 */
+  /* the ends of the intervals */
   static const double ends[][3] = { { 1.5, 50.64159816, 73.04846937 },
                                     { 2, 37.37736815, 79.18768304 } };
   for (int i = 0; i < 2; i++) {

@@ -135,7 +135,7 @@ static void tunnel(void)
   perp_model_destroy(model);
 }
 
-/* the case with a solution of benchmark C-21 */
+/* Painleve's rod, a case with a solution */
 static void painleve(void)
 {
   static const struct {

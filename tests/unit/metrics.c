@@ -104,7 +104,7 @@ static void pendulum(void)
   close_scene(&s, m);
 }
 
-/* rod tension of benchmark A01 at t = 10 s, with 20 digits from its closed form */
+/* rod tension of the pendulum (IFToMM library A01) at t = 10 s, with 20 digits from its closed form */
 static void multipliers(void)
 {
   perp_scene s;

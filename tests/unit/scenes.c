@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scenes: every one of the registry builds and is complete; parameters and numbers of the catalogue; bad
+/* Scenes: every one of the registry builds and is complete; its parameters and numbers; bad
  * values and damaged reference files are refused with their place. */
 #include "models/models.h"
 #include "tests/tap.h"

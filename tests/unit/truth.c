@@ -97,7 +97,7 @@ static void pendulum_digits(void)
   ok(perp_model_dim(s.model) == 2, "pendulum: one rod in the plane");
   perp_scene_destroy(&s);
 
-  /* periods T / T0 of the catalogue: after T the state is the initial one, at rest at the top */
+  /* periods T / T0 = 2 K(sin(a / 2)) / pi: after T the state is the initial one, at rest at the top */
   static const struct {
     int degrees;
     double ratio;

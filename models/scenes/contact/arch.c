@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A semicircular masonry arch of N straight-edged voussoirs on the floor (benchmark C-19).
+/* A semicircular masonry arch of N straight-edged voussoirs on the floor.
  *
  * Mean radius R, thickness t: joint j lies on a ray at phi_j from the vertical, between radii R - t/2 and
  * R + t/2.  The arch stands (limit analysis, rigid blocks, no tension, Coulomb friction) iff there is a
@@ -138,7 +138,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 const perp_scene_desc perp_scene_arch = {
   .d = { .name = "arch",
          .summary = "a masonry arch of N voussoirs: stands or falls by thickness and friction",
-         .reference = "limit analysis of the thrust line; benchmark C-19; Heyman 1966",
+         .reference = "limit analysis of the thrust line; Heyman 1966",
          .equation = "a thrust line in the joints, |T| <= mu N",
          .opts = options,
          .opts_size = sizeof(struct arch_opts) },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A bouncing ball (benchmark C-12): dropped from a gap of h_0 at rest, Newton restitution e.
+/* A bouncing ball: dropped from a gap of h_0 at rest, Newton restitution e.
  *
  *   first impact t_1 = sqrt(2 h_0 / g), then t_{n+1} = t_n + 2 e^n t_1;  apex n: e^(2n) h_0
  *   Zeno time t_1 (1 + e) / (1 - e): infinitely many impacts before it, rest after it
@@ -142,7 +142,7 @@ const perp_scene_desc perp_scene_bouncing_ball = {
   .d = { .name = "bouncing-ball",
          .summary =
              "a ball bounces with restitution e: apexes e^2n h, infinitely many in finite time",
-         .reference = "closed form; benchmark C-12",
+         .reference = "closed form: parabolas between impacts",
          .equation = "t_n+1 = t_n + 2 e^n sqrt(2 h/g), Zeno time sqrt(2 h/g) (1 + e) / (1 - e)",
          .opts = options,
          .opts_size = sizeof(struct ball_opts) },

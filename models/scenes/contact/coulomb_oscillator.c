@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A block on a spring with Coulomb friction (benchmark C-23): m = 1, k = 100, mu = 0.1, x_0 = 0.2.
+/* A block on a spring with Coulomb friction: m = 1, k = 100, mu = 0.1, x_0 = 0.2.
  *
  * Between turning points the friction is constant: half cosines of frequency w = sqrt(k/m) about
  * +-x_f, x_f = mu m g / k, so that |x| falls by 2 x_f from one turning point (at i pi / w) to the next; the
@@ -117,7 +117,7 @@ const perp_scene_desc perp_scene_coulomb_oscillator = {
   .d = { .name = "coulomb-oscillator",
          .summary =
              "a block on a spring with dry friction: swings lose 2 mu m g / k each, then it sticks",
-         .reference = "closed form; benchmark C-23",
+         .reference = "closed form: half cosines",
          .equation = "m x'' + k x = -mu m g sign(x')",
          .opts = options,
          .opts_size = sizeof(struct osc_opts) },

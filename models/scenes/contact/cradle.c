@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Newton's cradle and a chain of impacts on a line (benchmark C-16): which model does a method have, impacts
+/* Newton's cradle and a chain of impacts on a line: which model does a method have, impacts
  * one after the other or all at once (STAR 2012, section 7.3)?
  *
  * One after the other, in the limit of small gaps: pairs that approach collide until none does,
@@ -168,7 +168,7 @@ static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *sce
 const perp_scene_desc perp_scene_cradle = {
   .d = { .name = "cradle",
          .summary = "Newton's cradle: impacts one after the other, or all at once",
-         .reference = "closed form; benchmark C-16; STAR 2012, section 7.3, figure 16",
+         .reference = "closed form; STAR 2012, section 7.3, figure 16",
          .equation = "one after the other (0,0,0,0,1); at once (1-(n-1)e, 1+e, ..., 1+e)/n",
          .opts = cradle_options,
          .opts_size = sizeof(struct cradle_opts) },
@@ -224,7 +224,7 @@ const perp_scene_desc perp_scene_impact_chain = {
   .d = { .name = "impact-chain",
          .summary =
              "balls on a line hit each other one after the other, any masses and restitution",
-         .reference = "impacts in order of time, each in closed form; benchmark C-16",
+         .reference = "impacts in order of time, each in closed form",
          .equation = "masses 1, 2, 4, e = 1: (-1/3, -2/9, 4/9)",
          .opts = chain_options,
          .opts_size = sizeof(struct chain_opts) },

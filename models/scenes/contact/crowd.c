@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Many bodies.
  *
- *   falling   spheres and cubes fall into a container (section F of the catalogue: object i is a sphere of
+ *   falling   spheres and cubes fall into a container (object i is a sphere of
  *             0.5 m for even i, a cube of 0.8 m for odd i, 1 kg, layers at a pitch of 1.3 m, jitter from a
  *             linear congruential sequence).  Chaotic: energy, penetration and time are what is measured
  *   jam       balls packed in a box without room, each with a random velocity: plastic impacts, so that
@@ -80,7 +80,7 @@ static perp_status build_fall(perp_ctx *ctx, const void *opts, perp_scene *scene
 const perp_scene_desc perp_scene_falling = {
   .d = { .name = "falling",
          .summary = "spheres and cubes fall into a container",
-         .reference = "benchmark section F (fall n)",
+         .reference = "none: a chaotic scene, judged by energy and penetration",
          .opts = fall_options,
          .opts_size = sizeof(struct fall_opts) },
   .build = build_fall,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A train of dominoes (benchmark C-27): height h, thickness d, clear gap s, each hinged at its lower front
+/* A train of dominoes: height h, thickness d, clear gap s, each hinged at its lower front
  * edge, frictionless, plastic impacts.  The first starts with the rate w_0; all that have fallen lean on each
  * other and on the front one, so that between impacts there is one degree of freedom and the times of impact
  * are quadratures.  The table below is of that quadrature (30 digits; C13_domino_train.csv) for the
@@ -97,7 +97,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 const perp_scene_desc perp_scene_dominoes = {
   .d = { .name = "dominoes",
          .summary = "a train of hinged dominoes: times of impact, front speed 1.7548 sqrt(g h)",
-         .reference = "quadrature to 20 digits; benchmark C-27; McLachlan et al. 1983 (scaling)",
+         .reference = "quadrature to 20 digits; McLachlan et al. 1983 (scaling)",
          .equation = "one degree of freedom between plastic impacts",
          .opts = options,
          .opts_size = sizeof(struct domino_opts) },

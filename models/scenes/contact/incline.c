@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A block on an incline with Coulomb friction (benchmark C-13).
+/* A block on an incline with Coulomb friction.
  *
  * With the unit vectors d down the slope and n normal to it, a block at rest sticks iff tan theta <= mu;
  * otherwise, and while it moves down, a = g (sin theta - mu cos theta) d; while it moves up,
@@ -165,8 +165,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 const perp_scene_desc perp_scene_incline = {
   .d = { .name = "incline",
          .summary = "a block on an incline with friction: sticks iff tan theta <= mu, else slides",
-         .reference =
-             "closed form; benchmark C-13; Boeing & Braunl 2007 (angle at which a box starts)",
+         .reference = "closed form; Boeing & Braunl 2007 (angle at which a box starts)",
          .equation = "a = g (sin theta - mu cos theta)",
          .opts = options,
          .opts_size = sizeof(struct incline_opts) },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A spinning ball hits the floor obliquely (benchmark C-22), without gravity.
+/* A spinning ball hits the floor obliquely, without gravity.
  *
  * Newton restitution e along the normal, Coulomb friction, no tangential restitution.  With the slip
  * u = v_x - R omega (omega > 0 rolls to the right) and the approach v_n > 0, the normal impulse is
@@ -87,7 +87,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 const perp_scene_desc perp_scene_oblique_impact = {
   .d = { .name = "oblique-impact",
          .summary = "a spinning ball hits the floor obliquely: sticks or slips in the impact",
-         .reference = "closed form; benchmark C-22",
+         .reference = "closed form",
          .equation = "sticks iff |vx - R w| <= 3.5 mu (1 + e) vn",
          .opts = options,
          .opts_size = sizeof(struct impact_opts) },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Painleve's rod (benchmark C-21): a thin uniform rod, half length l, slides with one end on the floor, its
+/* Painleve's rod: a thin uniform rod, half length l, slides with one end on the floor, its
  * centre above and behind the contact.  With theta from the horizontal, while it slides forwards,
  *
  *   u_n' = p lambda_n + b,  p = (1/m)(1 + 3 cos th (cos th - mu sin th)),  b = l theta'^2 sin th - g
@@ -91,7 +91,7 @@ const perp_scene_desc perp_scene_painleve = {
   .d = { .name = "painleve",
          .summary =
              "Painleve's rod: no acceleration-level solution, the impulse form stops the slip",
-         .reference = "closed form; benchmark C-21; Painleve 1895, Stewart & Trinkle 1996",
+         .reference = "closed form; Painleve 1895, Stewart & Trinkle 1996",
          .equation = "u_n' = (1 + 3 cos(cos - mu sin)) lambda_n / m + l theta'^2 sin - g",
          .opts = options,
          .opts_size = sizeof(struct rod_opts) },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A ball that slides until it rolls, and a ball on a slope (benchmarks C-14, C-15).
+/* A ball that slides until it rolls, and a ball on a slope.
  *
  * With I = k m R^2 (sphere 2/5, cylinder 1/2, hoop 1), x to the right and omega > 0 when it rolls to the
  * right, u = v - R omega the slip:
@@ -133,7 +133,7 @@ static perp_status build_level(perp_ctx *ctx, const void *opts, perp_scene *scen
 const perp_scene_desc perp_scene_rolling_sphere = {
   .d = { .name = "rolling-sphere",
          .summary = "a ball slides on the floor until it rolls: v = 5/7 v0 at t = 2 v0 / (7 mu g)",
-         .reference = "closed form; benchmark C-14; Drake's bowling ball",
+         .reference = "closed form; Drake's bowling ball",
          .equation = "t = |v0 - R w0| / (mu g (1 + 1/k)), v = (v0 + k R w0) / (1 + k)",
          .opts = level_options,
          .opts_size = sizeof(struct rolling_opts) },
@@ -188,7 +188,7 @@ static perp_status build_slope(perp_ctx *ctx, const void *opts, perp_scene *scen
 const perp_scene_desc perp_scene_rolling_slope = {
   .d = { .name = "rolling-slope",
          .summary = "a ball on a slope: rolls iff mu >= k/(1+k) tan theta (sphere 2/7), else slips",
-         .reference = "closed form; benchmark C-15; Drake's inclined plane",
+         .reference = "closed form; Drake's inclined plane",
          .equation = "a = g sin theta / (1 + k), or g (sin theta - mu cos theta)",
          .opts = slope_options,
          .opts_size = sizeof(struct slope_opts) },

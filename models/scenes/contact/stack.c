@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Boxes on boxes: nothing may move, and the forces are those of statics.
  *
- *   stack       N cubes: the force on the lower face of cube i (0 at the floor) is (N - i) m g (benchmark
- *               C-17; a sweep of cold-started PGS contracts by cos^2(pi / 2N)); overlap > 0: Vondrak's
+ *   stack       N cubes: the force on the lower face of cube i (0 at the floor) is (N - i) m g; a sweep of
+ *               cold-started PGS contracts by cos^2(pi / 2N).  overlap > 0: Vondrak's
  *               TestContactStabilization, err.tip.end is what is left of it
- *   mass-ratio  a light cube carries a heavy one: (1 + r) m g and r m g (C-18; PGS contracts by r / (1 + r))
+ *   mass-ratio  a light cube carries a heavy one: (1 + r) m g and r m g (PGS contracts by r / (1 + r))
  *   wall        bricks in running bond, half bricks at the ends of every other row
- *   pyramid     rows of n, n - 1, ..., 1 cubes at a pitch of 1.1 edges (section F of the catalogue)
+ *   pyramid     rows of n, n - 1, ..., 1 cubes at a pitch of 1.1 edges
  *
  * In wall and pyramid the distribution of forces is not determined by statics; the floor carries the whole
  * weight. Rest is judged from `settle` on. */
@@ -96,7 +96,7 @@ static perp_status build_stack(perp_ctx *ctx, const void *opts, perp_scene *scen
 const perp_scene_desc perp_scene_stack = {
   .d = { .name = "stack",
          .summary = "N cubes on each other: nothing may move, forces from statics",
-         .reference = "statics; benchmark C-17 and section F; Vondrak 2005, section 9.1",
+         .reference = "statics; Vondrak 2005, section 9.1",
          .equation = "lambda_i = (N - i) m g",
          .opts = stack_options,
          .opts_size = sizeof(struct stack_opts) },
@@ -132,7 +132,7 @@ static perp_status build_ratio(perp_ctx *ctx, const void *opts, perp_scene *scen
 const perp_scene_desc perp_scene_mass_ratio = {
   .d = { .name = "mass-ratio",
          .summary = "a light cube carries a heavy one",
-         .reference = "statics; benchmark C-18 and section F",
+         .reference = "statics",
          .equation = "lambda = (1 + r) m g, r m g",
          .opts = ratio_options,
          .opts_size = sizeof(struct ratio_opts) },
@@ -241,7 +241,7 @@ static perp_status build_pyramid(perp_ctx *ctx, const void *opts, perp_scene *sc
 const perp_scene_desc perp_scene_pyramid = {
   .d = { .name = "pyramid",
          .summary = "rows of n, n - 1, ..., 1 cubes: nothing may move",
-         .reference = "statics: the floor carries the weight; benchmark section F",
+         .reference = "statics: the floor carries the weight",
          .opts = pyramid_options,
          .opts_size = sizeof(struct pyramid_opts) },
   .build = build_pyramid,

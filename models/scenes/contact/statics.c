@@ -132,7 +132,7 @@ static perp_status build_wedge(perp_ctx *ctx, const void *opts, perp_scene *scen
 const perp_scene_desc perp_scene_wedge = {
   .d = { .name = "wedge",
          .summary = "a wedge or a ball in a groove between two walls",
-         .reference = "statics; benchmark C-20 (V groove)",
+         .reference = "statics of the V groove",
          .equation = "N = m g / (2 sin a)",
          .opts = wedge_options,
          .opts_size = sizeof(struct wedge_opts) },

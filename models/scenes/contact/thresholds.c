@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Structures that stand or fall by a closed form of statics (benchmark C-20).
+/* Structures that stand or fall by a closed form of statics.
  *
  *   card-house   two cards lean on each other, feet on the floor, mirror images: the thrust H acts at some
  *                height y <= y_max of the vertical face where they meet, the foot force at some x <= x_max of
@@ -86,7 +86,7 @@ static perp_status build_card(perp_ctx *ctx, const void *opts, perp_scene *scene
 const perp_scene_desc perp_scene_card_house = {
   .d = { .name = "card-house",
          .summary = "two cards lean on each other: stand iff mu >= tan(theta) / 2 (thin cards)",
-         .reference = "statics; benchmark C-20",
+         .reference = "statics",
          .equation = "mu >= (x_c - x_foot) / y_top",
          .opts = card_options,
          .opts_size = sizeof(struct card_opts) },
@@ -139,7 +139,7 @@ static perp_status build_ladder(perp_ctx *ctx, const void *opts, perp_scene *sce
 const perp_scene_desc perp_scene_ladder = {
   .d = { .name = "ladder",
          .summary = "a ladder against a wall: stands iff tan theta <= 2 mu / (1 - mu mu_wall)",
-         .reference = "statics; benchmark C-20",
+         .reference = "statics",
          .equation = "tan theta <= 2 mu / (1 - mu mu_wall)",
          .opts = ladder_options,
          .opts_size = sizeof(struct ladder_opts) },
@@ -188,7 +188,7 @@ const perp_scene_desc perp_scene_overhang = {
   .d = { .name = "overhang",
          .summary =
              "bricks over the edge of a table, harmonic offsets: 25/24 of a length with four",
-         .reference = "statics; benchmark C-20",
+         .reference = "statics",
          .equation = "sum of 1/(2 i)",
          .opts = overhang_options,
          .opts_size = sizeof(struct overhang_opts) },
@@ -232,7 +232,7 @@ const perp_scene_desc perp_scene_tipping_box = {
   .d = { .name = "tipping-box",
          .summary =
              "a box w x h on an incline: slides iff tan theta > mu, tips iff tan theta > w/h",
-         .reference = "statics; benchmark C-20",
+         .reference = "statics",
          .equation = "tan theta <= min(mu, w/h)",
          .opts = tipping_options,
          .opts_size = sizeof(struct tipping_opts) },
@@ -283,7 +283,7 @@ const perp_scene_desc perp_scene_cylinders = {
   .d = { .name = "cylinders",
          .summary = "two cylinders on the floor carry a third: mu >= 2 - sqrt 3, at the floor a "
                     "third of it",
-         .reference = "statics; benchmark C-20",
+         .reference = "statics",
          .equation = "mu >= 2 - sqrt 3, mu_floor >= (2 - sqrt 3) / 3",
          .opts = cylinder_options,
          .opts_size = sizeof(struct cylinder_opts) },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ball and chain: N light rods and a heavy point at the tip, from the horizontal at rest (benchmark C-11:
+/* Ball and chain: N light rods and a heavy point at the tip, from the horizontal at rest (by default
  * 10 rods of 0.1 m and 0.1 kg, 10 kg).  The point is a body of its own, held at its centre of mass by a
  * ball joint, so that it never turns and the mass ratio of 1 : 100 meets the solvers at one joint. */
 #include "models/scenes/build.h"
@@ -50,7 +50,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 const perp_scene_desc perp_scene_ball_and_chain = {
   .d = { .name = "ball-and-chain",
          .summary = "light rods with a heavy ball at the tip: mass ratio 1 : 100",
-         .reference = "benchmark C-11, own reference to 26 digits",
+         .reference = "own reference to 26 digits",
          .opts = options,
          .opts_size = sizeof(struct ball_opts) },
   .build = build,

@@ -3,7 +3,7 @@
  * links of 100 mm, h = 1 ms; Vondrak 2005, section 9.1.3: 32 links on joints of several kinds, joint=mixed).
  *
  *   link=rod  thin rods, transverse inertia m L^2/12; axial m L^2/600, which planar motion does not feel;
- *             benchmark C-10, files for N = 2, 4, 6, 8, 16 of 0.1 m
+ *             reference files for N = 2, 4, 6, 8, 16 of 0.1 m
  *   link=box  boxes L x 0.02 x 0.02 m, as engines are compared with
  *
  * The chain swings in the (x, z) plane (in the plane: (x, y)).  Masses cancel from the motion.  Chaotic for

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Double pendulum in one plane, horizontal and at rest: two uniform rods, or two point masses on massless
- * rods (benchmark C-09 and C-08).  Point masses are bodies held at their centres of mass by distance
+ * rods.  Point masses are bodies held at their centres of mass by distance
  * joints, so that nothing turns them. */
 #include "models/scenes/build.h"
 
@@ -54,7 +54,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 const perp_scene_desc perp_scene_double_pendulum = {
   .d = { .name = "double-pendulum",
          .summary = "two rods or point masses, from the horizontal at rest",
-         .reference = "benchmark C-08 (point), C-09 (rod), own references to 28 digits",
+         .reference = "own references to 28 digits",
          .opts = options,
          .opts_size = sizeof(struct double_opts) },
   .build = build,

@@ -295,7 +295,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 const perp_scene_desc perp_scene_free_body = {
   .d = { .name = "free-body",
          .summary = "free asymmetric rigid body: Dzhanibekov's flips, a tumbling box, or any other",
-         .reference = "Landau & Lifshitz, Mechanics, section 37; benchmarks C-04, C-05",
+         .reference = "Landau & Lifshitz, Mechanics, section 37",
          .equation = "I w' + w x I w = 0, R' = R [w]x",
          .opts = options,
          .opts_size = sizeof(struct free_opts) },

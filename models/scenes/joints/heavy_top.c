@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Heavy symmetric top: a body of revolution about its y axis, held at the origin, centre of mass at
- * (0, length, 0) of the body.  Defaults: the benchmark of Geradin and Cardona (C-06), which starts
+ * (0, length, 0) of the body.  Defaults: the benchmark of Geradin and Cardona, which starts
  * horizontal with a fast spin and the precession that makes the reaction small.
  *
  * Conserved: energy, angular momentum about the vertical and about the axis of the top, I_yy spin. */
@@ -73,7 +73,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 const perp_scene_desc perp_scene_heavy_top = {
   .d = { .name = "heavy-top",
          .summary = "fast symmetric top on a fixed point",
-         .reference = "Geradin & Cardona's heavy top; benchmark C-06, own reference to 27 digits",
+         .reference = "Geradin & Cardona's heavy top, own reference to 27 digits",
          .opts = options,
          .opts_size = sizeof(struct top_opts) },
   .build = build,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Planar pendulum of any amplitude, IFToMM benchmark A01 by default: m = 1 kg, length 1 m, from (-1, 0) at
+/* Planar pendulum of any amplitude, IFToMM library A01 by default: m = 1 kg, length 1 m, from (-1, 0) at
  * rest.
  *
  * Two realisations as rigid bodies move exactly like the mathematical pendulum:
@@ -116,7 +116,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 
 const perp_scene_desc perp_scene_pendulum = {
   .d = { .name = "pendulum",
-         .summary = "planar pendulum of any amplitude (IFToMM benchmark A01 by default)",
+         .summary = "planar pendulum of any amplitude (IFToMM library A01 by default)",
          .reference =
              "IFToMM library of computational benchmark problems, A01; closed form with Jacobi "
              "elliptic functions",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Spherical pendulum: a point mass on a massless rod, free to move on the sphere.  From (L, 0, 0) with
- * velocity (0, speed, 0): benchmark C-02 with L = m = 1, speed = 2.
+ * velocity (0, speed, 0): by default L = m = 1, speed = 2.
  *
  * A body held at its centre of mass by a distance joint: it never turns.  Energy and the angular momentum
  * m L speed about the vertical are conserved. */
@@ -61,7 +61,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 const perp_scene_desc perp_scene_spherical_pendulum = {
   .d = { .name = "spherical-pendulum",
          .summary = "a point mass on a massless rod, free on the sphere",
-         .reference = "benchmark C-02, own reference to 28 digits",
+         .reference = "own reference to 28 digits",
          .equation = "|x| = L, m x'' = m g + lambda x / L",
          .opts = options,
          .opts_size = sizeof(struct spherical_opts) },

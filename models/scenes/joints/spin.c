@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Spinning and rolling bodies on a plane, which need small steps of their own.
  *
- *   rolling-disc    a thin disc starts at 70 degrees (benchmark C-25); reference file, rolling without slip
+ *   rolling-disc    a thin disc starts at 70 degrees; reference file, rolling without slip
  *   spinning-wheel  a thin disc that leans and turns steadily: with theta between its axis and the vertical,
  *                   its centre on a circle of radius rho at the rate W, n = -(rho/R) W about its axis,
  *                        W^2 = (g/R) cos(theta) / (sin(theta) (3/2 rho/R + 1/4 cos(theta)))
  *                   from dL/dt = r x F about the centre, r = -R e_2, F = m (a + g z)
- *   rattleback      an ellipsoid whose inertia is turned against its shape: the spin reverses (C-24);
+ *   rattleback      an ellipsoid whose inertia is turned against its shape: the spin reverses;
  *                   reference file, rolling without slip
  *   tippe-top       a ball with its centre of mass off its middle turns over by sliding friction.  Jellett's
  *                   constant L . r (r from the centre of mass to the contact) is kept by any contact force
- *                   (C-26, with Coulomb friction here)
- *   turntable       a ball on a turning plane: its centre runs on a circle at 2/7 of the table's rate (C-28)
+ *                   (with Coulomb friction)
+ *   turntable       a ball on a turning plane: its centre runs on a circle at 2/7 of the table's rate
  *
  * The disc is an ellipsoid of half axes (R, R, thickness): its lowest point is that of the thin disc up to
  * O(thickness^2 / R). */
@@ -116,7 +116,7 @@ static perp_status build_disc(perp_ctx *ctx, const void *opts, perp_scene *scene
 const perp_scene_desc perp_scene_rolling_disc = {
   .d = { .name = "rolling-disc",
          .summary = "a thin disc rolls, leaning, without slip",
-         .reference = "own reference to 27 digits; benchmark C-25",
+         .reference = "own reference to 27 digits",
          .equation = "I w' + w x I w = r x F, v + w x r = 0",
          .opts = disc_options,
          .opts_size = sizeof(struct disc_opts) },
@@ -239,7 +239,7 @@ static perp_status build_rattle(perp_ctx *ctx, const void *opts, perp_scene *sce
 const perp_scene_desc perp_scene_rattleback = {
   .d = { .name = "rattleback",
          .summary = "a celtic stone: its spin reverses",
-         .reference = "own reference to 26 digits, parameters of Modia3D; benchmark C-24",
+         .reference = "own reference to 26 digits, parameters of Modia3D",
          .equation = "I w' + w x I w = r x F, v + w x r = 0",
          .opts = rattle_options,
          .opts_size = sizeof(struct rattle_opts) },
@@ -320,7 +320,7 @@ static perp_status build_tippe(perp_ctx *ctx, const void *opts, perp_scene *scen
 const perp_scene_desc perp_scene_tippe_top = {
   .d = { .name = "tippe-top",
          .summary = "a top that turns over by sliding friction; Jellett's constant is kept",
-         .reference = "Jellett 1872; parameters of benchmark C-26 with Coulomb friction",
+         .reference = "Jellett 1872, with Coulomb friction",
          .equation = "L . r = const",
          .opts = tippe_options,
          .opts_size = sizeof(struct tippe_opts) },
@@ -397,7 +397,7 @@ const perp_scene_desc perp_scene_turntable = {
   .d = { .name = "turntable",
          .summary =
              "a ball rolls on a turning table: its centre runs on a circle at 2/7 of the rate",
-         .reference = "closed form; benchmark C-28",
+         .reference = "closed form",
          .equation = "v = 2/7 W z x (r - r_c)",
          .opts = table_options,
          .opts_size = sizeof(struct table_opts) },

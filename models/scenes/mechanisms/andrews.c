@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Andrews' squeezing mechanism: seven bodies K1 ... K7 and ten hinges in the plane, driven by a constant
  * torque, against a stiff spring; no gravity.  Problem and numbers: Schiehlen's handbook, Hairer & Wanner II,
- * section VII.7, and the test set for IVP solvers; benchmark A03 and B1.  There it is written in seven
+ * section VII.7, and the test set for IVP solvers; IFToMM library A03.  There it is written in seven
  * relative angles with a dense mass matrix; here it is what it is, bodies and joints:
  *
  *      O --K1-- F --K2-- E      K1 crank (angle beta), K2 rod (beta + Theta)
@@ -266,7 +266,7 @@ const perp_scene_desc perp_scene_andrews = {
   .d = { .name = "andrews",
          .summary = "Andrews' squeezing mechanism: 7 bodies, 10 hinges, motor and spring",
          .reference =
-             "Hairer & Wanner II, section VII.7; test set for IVP solvers; benchmarks A03, B1",
+             "Hairer & Wanner II, section VII.7; test set for IVP solvers; IFToMM library, A03",
          .opts = options,
          .opts_size = sizeof(struct andrews_opts) },
   .build = build,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bricard's mechanism: five rods of 1 m and 1 kg along the edges of a cube, six hinges about Y, Z, X, Y, Z, X
- * at P0 ... P5, the first and the last on the ground; gravity pulls along -y; benchmark A04.
+ * at P0 ... P5, the first and the last on the ground; gravity pulls along -y; IFToMM library A04.
  *
  * Gruebler's count leaves 30 - 30 = 0 degrees of freedom, the mechanism has one: one row of J is redundant
  * everywhere.  The multipliers are not unique; positions are.  Gravity of a model pulls along -z, so that the

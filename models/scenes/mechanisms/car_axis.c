@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Car axis: two wheels' mass points on springs, the left one on a bumpy road; test set for IVP solvers,
- * benchmark B3.
+/* Car axis: two wheels' mass points on springs, the left one on a bumpy road; test set for IVP solvers.
  *
  *      k (xl'', yl'', xr'', yr'') = spring forces - k g e_y + multiplier terms,   k = M eps^2 / 2
  *      0 = xl xb + yl yb              the left point moves across the line from the origin to (xb, yb)
@@ -76,7 +75,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 const perp_scene_desc perp_scene_car_axis = {
   .d = { .name = "car-axis",
          .summary = "car axis on a bumpy road: a constraint that moves, index 3",
-         .reference = "test set for IVP solvers, car axis; benchmark B3, own reference",
+         .reference = "test set for IVP solvers, car axis, own reference",
          .equation = "M q'' = f - G' lambda,  0 = g(t, q), solved as index 1",
          .opts = options,
          .opts_size = sizeof(perp_dae_options) },

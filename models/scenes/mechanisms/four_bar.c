@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* N-four-bar linkage: N + 1 vertical links hinged to the ground 1 m apart, their tips joined by N horizontal
- * ones, all uniform rods of 1 m and 1 kg; benchmark A02.  It starts upright, all tips moving at `speed`.
+ * ones, all uniform rods of 1 m and 1 kg; IFToMM library A02.  It starts upright, all tips moving at `speed`.
  *
  * The links stay parallel: one degree of freedom, psi from the upright position, with
  *      M psi'' = g W sin psi / L,   M = (N + 1)/3 + N,   W = (N + 1)/2 + N,

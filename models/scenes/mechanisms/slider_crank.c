@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Slider crank with a flexible connecting rod: crank angle phi1, rod angle phi2, slider x3, and four elastic
  * coordinates of the rod (two sines of its deflection, two nodes of a quadratic element along it); no gravity,
- * no damping, linear stiffness.  Simeon, Math. Modelling of Systems 2 (1996); test set for IVP solvers;
- * benchmark B2.  The crank turns at a given rate: phi1 = omega t is a constraint.
+ * no damping, linear stiffness.  Simeon, Math. Modelling of Systems 2 (1996); test set for IVP solvers.
+ * The crank turns at a given rate: phi1 = omega t is a constraint.
  *
  * With p = phi1 - phi2, q the elastic coordinates, Mq, K, B their matrices and c1, c2, c12, c21 the integrals
  * of the shape functions:
@@ -149,7 +149,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 const perp_scene_desc perp_scene_slider_crank = {
   .d = { .name = "slider-crank",
          .summary = "slider crank with a flexible rod: undamped fast vibrations, driven crank",
-         .reference = "Simeon 1996; test set for IVP solvers, crank; benchmark B2, own reference",
+         .reference = "Simeon 1996; test set for IVP solvers, crank; own reference",
          .equation = "M(q) q'' = f - G' lambda,  0 = g(t, q), solved as index 1",
          .opts = options,
          .opts_size = sizeof(perp_dae_options) },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The pendulum as differential-algebraic equations are tested with it, benchmark B4:
+/* The pendulum as differential-algebraic equations are tested with it:
  *
  *      x'' = -x lambda,   y'' = -y lambda - 1,   x^2 + y^2 = 1,   (x, y) = (1, 0), (x', y') = (0, 1)
  *
@@ -45,7 +45,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 const perp_scene_desc perp_scene_pendulum_dae = {
   .d = { .name = "pendulum-dae",
          .summary = "pendulum of the DAE literature: gravity 1, starting at speed",
-         .reference = "MEBDFDAE and MEBDFI test problems; benchmark B4, own reference",
+         .reference = "MEBDFDAE and MEBDFI test problems; own reference",
          .equation = "x'' = -x lambda,  y'' = -y lambda - 1,  x^2 + y^2 = 1" },
   .build = build,
 };

@@ -5,6 +5,10 @@
 
 #include "solvers/lcp/problem.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Friction rows -> the frictional LCP of Stewart-Trinkle / Anitescu-Potra with a polyhedral cone.
  *
  * A contact is a normal row and its one or two friction rows (pairs of a cone, or two box rows of one
@@ -58,5 +62,9 @@ perp_status perp_lcp_pure(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_pro
 /* lambda [p->n] from z. */
 void perp_lcp_map_back(const perp_lcp_map *map, const double *z, double *lambda);
 void perp_lcp_map_free(perp_lcp_map *map);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

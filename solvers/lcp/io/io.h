@@ -16,6 +16,10 @@
 
 #include "solvers/lcp/problem.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* path "-": standard input.  *out is owned by the caller, empty on failure. */
 perp_status perp_lcp_read(perp_ctx *ctx, const char *path, perp_lcp_problem *out);
 /* The same from memory; name stands for the file in messages.  Not for HDF5 and not for a Matrix Market
@@ -34,5 +38,9 @@ perp_status perp_lcp_write_mtx(perp_ctx *ctx, const perp_lcp_problem *p, FILE *f
 /* A local fclib problem.  PERP_ERR_UNSUPPORTED unless every row belongs to a contact of the same size
  * (normal row and one or two friction rows); without the HDF5 library always. */
 perp_status perp_lcp_write_fclib(perp_ctx *ctx, const perp_lcp_problem *p, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

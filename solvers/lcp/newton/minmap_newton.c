@@ -3,7 +3,7 @@
  *
  *      H_i = lambda_i - clamp(lambda_i - w_i / a_i, lo_i, hi_i) = 0,    w = A lambda + b,   a_i = A_ii,
  *
- * the min map of STAR 2012, eq. (67)-(73), with bounds.  An element of its generalized Jacobian is fixed by
+ * the min map of STAR 2012, eq. 67, 68 and 73, with bounds.  An element of its generalized Jacobian is fixed by
  * the index sets: rows that the clamp sends to a bound read dlambda_i = bound - lambda_i and leave the
  * system, sliding friction rows follow their normal row, and only A_FF of the rows in between is
  * factored: an active-set step, exact as soon as the sets are right.
@@ -176,7 +176,7 @@ const perp_lcp_desc perp_lcp_minmap_newton = {
   .d = { .name = "minmap-newton",
          .summary =
              "semismooth Newton on the natural map, active sets (P problems), dense or sparse",
-         .reference = "STAR 2012, eq. 67-73 and section 4.4",
+         .reference = "STAR 2012, eq. 67, 68 and 73 and section 4.4",
          .equation = "lambda - clamp(lambda - w / a, lo, hi) = 0",
          .opts = options,
          .opts_size = sizeof(struct opts),

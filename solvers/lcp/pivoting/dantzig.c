@@ -6,7 +6,7 @@
  *
  * Index sets: F (clamped: lo < lambda < hi, w = 0), at lo with w >= 0, at hi with w <= 0; the other rows
  * are open.  An open row i is driven until it is in one of the sets, while the rows in the sets stay
- * there (6.19-6.20):
+ * there (Vondrak 2005, eq. 6.19, 6.20):
  *
  *      d lambda_i = +-1,   d lambda_F = -A_FF^-1 A_Fi d lambda_i,   d w_N = A_NF d lambda_F + A_Ni d lambda_i,
  *      d w_i = s d lambda_i   with the Schur complement  s = A_ii - A_iF A_FF^-1 A_Fi >= 0.
@@ -38,7 +38,9 @@
  *
  * Cost O(n k) per step and O(k^3 / 3) per factorization for k = |F|; memory 2 n^2 numbers.  Factored
  * input: perp_lcp_solve forms A once per solve.  Nonsymmetric A: PERP_UNSUITED (noise of
- * 1e-3 is refined away as far as that converges). */
+ * 1e-3 is refined away as far as that converges).
+ *
+ * In STAR 2012, eq. 63 and 64, of pure problems, are the steps to the first row that meets its end. */
 #include "solvers/lcp/pivoting/clamped.h"
 
 #include <math.h>

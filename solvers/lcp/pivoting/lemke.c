@@ -22,7 +22,10 @@
  * Ends in finitely many pivots in exact arithmetic.  Solves monotone (also singular), strictly copositive
  * and copositive-plus problems or ends on a ray, which for these classes proves infeasibility.  Outside of
  * them (bimatrix games) a ray proves nothing.  Exponential on Murty's and Fathi's families for c = 1: the
- * pivot limit answers.  Factored input: perp_lcp_solve forms A once per solve. */
+ * pivot limit answers.  Factored input: perp_lcp_solve forms A once per solve.
+ *
+ * The covering vector: Cline 2002, eq. 2.35 and 2.36; its first basis Cline 2002, eq. 2.37; a pivot
+ * Cline 2002, eq. 2.38, 2.39; free rows Cline 2002, eq. 2.40. */
 #include "solvers/lcp/pivoting/path.h"
 
 #include <math.h>

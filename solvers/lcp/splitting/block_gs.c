@@ -3,7 +3,7 @@
  *
  *      solve the LCP of block c:   w_c = A_cc lambda_c + (b_c + sum over d != c of A_cd lambda_d),
  *
- * STAR 2012, section 4.3.3, eq. (82); the sum is added, as in (82a), where the box of the algorithm has a minus.
+ * STAR 2012, section 4.3.3, eq. 82; the sum is added, as in 82a, where the box of the algorithm has a minus.
  * A block is a contact, that is a normal row and the friction rows that follow it, or the normal, directions and slack
  * of Stewart and Trinkle (stewart.h); a group of the factored form; or a row that is none of these.  Block solvers:
  *   projection   rows one after the other, 1-D projections repeated until they rest

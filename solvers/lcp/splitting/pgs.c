@@ -3,7 +3,7 @@
  *
  *      lambda_i <- clamp(lambda_i - w_i / A_ii, lo_i, hi_i),   w = A lambda + b,   one row after the other.
  *
- * STAR 2012, eq. (78), derived there as the exact minimization of 1/2 x'Ax + x'b along one axis; as a
+ * STAR 2012, eq. 78, derived there as the exact minimization of 1/2 x'Ax + x'b along one axis; as a
  * matrix splitting M = D + L, section 4.3.1.  Friction rows take their limits from the normal multiplier
  * of the moment; the two rows of a circular cone move together, with the step 1 / (largest eigenvalue of
  * their 2 x 2 block), and are projected on the disc.
@@ -13,7 +13,10 @@
  * stacks and the larger the mass ratios.  Nonsymmetric A: converges for H-matrices (positive diagonal, comparison matrix an M-matrix; Cottle, Pang and
  * Stone), may diverge on others; rows with A_ii <= 0 are
  * outside the theory and get plain gradient steps (see rows.h).
- * A sweep costs the rows that changed times n (dense), or 2 nnz(J) multiplications (factored). */
+ * A sweep costs the rows that changed times n (dense), or 2 nnz(J) multiplications (factored).
+ *
+ * In numbers: the objective STAR 2012, eq. 75, its minimum along an axis STAR 2012, eq. 76, the
+ * projection of a splitting STAR 2012, eq. 66, 73 and 74. */
 #include "solvers/lcp/splitting/splitting.h"
 
 static const perp_opt options[] = { PERP_SPLITTING_STOP, PERP_SPLITTING_ORDER, PERP_OPTIONS_END };

@@ -3,8 +3,8 @@
  *
  *      lambda_i <- clamp(lambda_i - omega w_i / A_ii, lo_i, hi_i),   w = A lambda + b.
  *
- * STAR 2012, eq. (79)-(81): for symmetric positive semidefinite A and omega in (0, 2) the objective
- * 1/2 x'Ax + x'b never grows, eq. (80).  Everything else as in pgs, which is omega = 1. */
+ * STAR 2012, eq. 79-81: for symmetric positive semidefinite A and omega in (0, 2) the objective
+ * 1/2 x'Ax + x'b never grows.  Everything else as in pgs, which is omega = 1. */
 #include "solvers/lcp/splitting/splitting.h"
 
 static const perp_opt options[] = { PERP_REAL(struct perp_splitting_opts, omega, 1.3, 0, 2,
