@@ -6,6 +6,7 @@
 #include "models/stepping/formulation.h"
 #include "models/multibody/model.h"
 #include "models/scenes/scene.h"
+#include "solvers/solvers.h"
 
 /* Make the built-in solvers, formulations and scenes known to ctx.  PERP_ERR_NOMEM: its registry is full.  No
  * allocation. */

@@ -9,7 +9,7 @@
 #ifndef PERP_COLLISION_H
 #define PERP_COLLISION_H
 
-#include "models/multibody/kinematics.h"
+#include "models/kinematics/kinematics.h"
 #include "models/multibody/model.h"
 
 enum { PERP_MANIFOLD_MAX = 4 }; /* 2 in the plane */

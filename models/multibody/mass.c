@@ -9,7 +9,7 @@
  *      second moment  int x x' = D / 120 (a a' + b b' + c c' + (a + b + c)(a + b + c)'),
  *
  * and the inertia tensor is tr(S) E - S of the second moment S about the centroid. */
-#include "models/multibody/kinematics.h"
+#include "models/kinematics/kinematics.h"
 #include "models/multibody/model.h"
 
 #include <stdlib.h>

@@ -20,7 +20,7 @@
 #define PERP_MODEL_H
 
 #include "models/shapes/shape.h"
-#include "solvers/solvers.h"
+#include "solvers/linalg/blocks.h"
 
 typedef struct perp_model perp_model;
 

@@ -5,6 +5,7 @@
 
 #include "models/stepping/formulation.h"
 #include "models/multibody/model.h"
+#include "solvers/ode/ode.h"
 
 /* Ground truth: the exact state as a function of time. */
 typedef struct perp_truth {

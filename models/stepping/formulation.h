@@ -6,6 +6,7 @@
 #include "models/contact/contact.h"
 #include "models/multibody/model.h"
 #include "models/collision/collision.h"
+#include "solvers/ode/ode.h"
 
 /* The exchangeable parts of a simulation.  A part that a formulation does not use may be empty. */
 typedef struct perp_parts {
