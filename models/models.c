@@ -14,5 +14,5 @@ perp_status perp_register_models(perp_ctx *ctx)
   };
 #undef PERP_PLUGIN
   PERP_TRY(perp_register_solvers(ctx));
-  return perp_register(ctx, table);
+  return perp_register_own(ctx, table);
 }

@@ -6,6 +6,7 @@
 #include "models/stepping/formulation.h"
 #include "models/multibody/model.h"
 #include "models/scenes/scene.h"
+#include "solvers/solvers.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,21 +5,13 @@
 #include "solvers/plugins.def"
 #undef PERP_PLUGIN
 
-#define PERP_PLUGIN(kind, name) { PERP_KIND_##kind, &perp_##kind##_##name.d },
-static const perp_plugin solvers[] = {
-#include "solvers/plugins.def"
-  { PERP_KIND_NONE, NULL }
-};
-#undef PERP_PLUGIN
-
 perp_status perp_register_solvers(perp_ctx *ctx)
 {
-  return perp_register(ctx, solvers);
-}
-
-bool perp_solver_comes_with_perp(const perp_desc *d)
-{
-  for (const perp_plugin *p = solvers; p->kind != PERP_KIND_NONE; p++)
-    if (p->d == d) return true;
-  return false;
+#define PERP_PLUGIN(kind, name) { PERP_KIND_##kind, &perp_##kind##_##name.d },
+  static const perp_plugin table[] = {
+#include "solvers/plugins.def"
+    { PERP_KIND_NONE, NULL }
+  };
+#undef PERP_PLUGIN
+  return perp_register_own(ctx, table);
 }

@@ -17,9 +17,6 @@ extern "C" {
  * ctx is full.  No allocation. */
 perp_status perp_register_solvers(perp_ctx *ctx);
 
-/* Is it one of those?  O(plug-ins). */
-bool perp_solver_comes_with_perp(const perp_desc *d);
-
 #ifdef __cplusplus
 }
 #endif

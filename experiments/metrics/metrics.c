@@ -154,5 +154,5 @@ perp_status perp_register_metrics(perp_ctx *ctx)
   };
 #undef METRIC
 #undef GAUGE
-  return perp_register(ctx, table);
+  return perp_register_own(ctx, table);
 }

@@ -11,7 +11,7 @@
 #ifndef PERP_BROAD_H
 #define PERP_BROAD_H
 
-#include "models/shapes/shapes_private.h"
+#include "models/collision/pairs.h"
 
 typedef struct perp_bounds {
   double lo[3], hi[3];

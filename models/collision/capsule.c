@@ -7,7 +7,7 @@
  * products of the segment with those edges whose arc of normals crosses the great circle square to
  * the segment, in the plane the two normals of the segment (what is left of the polytope case, see
  * polytope.c). */
-#include "models/shapes/shapes_private.h"
+#include "models/collision/pairs.h"
 
 #include <string.h>
 
@@ -16,66 +16,7 @@ static const double NEAR = 0.9995;
 static const double SNAP = 1e-6;
 static const double LYING = 0.1; /* sine: steeper capsules touch a face with one end */
 
-/* ---- segments -------------------------------------------------------------------------------- */
-
-static double clamp01(double x)
-{
-  return x < 0 ? 0 : x > 1 ? 1 : x;
-}
-
-/* squared distance of p + s u to q + t w */
-static double apart(const double p[3], const double u[3], const double q[3], const double w[3],
-                    double s, double t)
-{
-  double d = 0;
-  for (int i = 0; i < 3; i++) {
-    double x = (q[i] + t * w[i]) - (p[i] + s * u[i]);
-    d += x * x;
-  }
-  return d;
-}
-
-double perp_onto(const double p[3], const double u[3], const double x[3])
-{
-  double d[3], uu = perp_dot(3, u, u);
-  perp_sub(x, p, d);
-  return uu > 0 ? clamp01(perp_dot(3, d, u) / uu) : 0;
-}
-
-double perp_segments(const double p[3], const double u[3], const double q[3], const double w[3],
-                     double *s, double *t)
-{
-  /* the minimum is at the common perpendicular when that meets both, else at an end: five
-   * candidates, none of which needs the lines to be far from parallel */
-  double end[3], best = HUGE_VAL;
-  for (int k = 0; k < 4; k++) {
-    double sk, tk;
-    if (k < 2) {
-      sk = k;
-      perp_along(p, sk, u, end);
-      tk = perp_onto(q, w, end);
-    } else {
-      tk = k - 2;
-      perp_along(q, tk, w, end);
-      sk = perp_onto(p, u, end);
-    }
-    double d = apart(p, u, q, w, sk, tk);
-    if (d < best) best = d, *s = sk, *t = tk;
-  }
-  double d[3], c[3];
-  perp_sub(q, p, d);
-  perp_cross(u, w, c);
-  double cc = perp_dot(3, c, c);
-  if (cc <= 1e-28 * perp_dot(3, u, u) * perp_dot(3, w, w)) return best;
-  double dw[3], du[3];
-  perp_cross(d, w, dw);
-  perp_cross(d, u, du);
-  double sk = perp_dot(3, dw, c) / cc, tk = perp_dot(3, du, c) / cc;
-  if (sk < 0 || sk > 1 || tk < 0 || tk > 1) return best;
-  double inner = apart(p, u, q, w, sk, tk);
-  if (inner <= best) best = inner, *s = sk, *t = tk;
-  return best;
-}
+/* ---- capsules -------------------------------------------------------------------------------- */
 
 /* world segment of a capsule: start and vector */
 static void capsule_segment(const perp_shape *s, const perp_pose *pose, double p[3], double u[3])
@@ -105,8 +46,6 @@ static void square_to(int dim, const double u[3], const double w[3], double n[3]
   }
   for (int i = 0; i < 3; i++) n[i] /= len;
 }
-
-/* ---- capsules -------------------------------------------------------------------------------- */
 
 int perp_sphere_capsule(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
                         const perp_pose *pb, double margin, perp_touch *out)
@@ -148,7 +87,7 @@ static int both_ends(const perp_shape *a, const double p[3], const double u[3], 
   double d[3], spare[3], x[3], y[3], uu = perp_dot(3, u, u);
   perp_sub(q, p, d);
   double t0 = perp_dot(3, d, u) / uu, t1 = t0 + perp_dot(3, w, u) / uu;
-  double from = clamp01(fmin(t0, t1)), to = clamp01(fmax(t0, t1));
+  double from = perp_clamp01(fmin(t0, t1)), to = perp_clamp01(fmax(t0, t1));
   int n = 0;
   if (to - from <= 1e-3) return 0;
   square_to(a->dim, u, u, spare);

@@ -11,7 +11,7 @@
  * converges without overshooting; bisection guards it against rounding.  On the plane of the two
  * long axes within their focal ellipse G has no root above 0: then tau = 0 and the short
  * coordinate takes the rest. */
-#include "models/shapes/shapes_private.h"
+#include "models/collision/pairs.h"
 
 int perp_plane_ellipsoid(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
                          const perp_pose *pb, double margin, perp_touch *out)

@@ -3,7 +3,7 @@
 #ifndef PERP_POLYTOPE_H
 #define PERP_POLYTOPE_H
 
-#include "models/shapes/shapes_private.h"
+#include "models/collision/pairs.h"
 
 /* Parts of the size of the smaller shape: vertices that near to a side plane count as inside, and lengths that
  * near are equal up to rounding. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pairs with a closed form: spheres and planes among each other, a capsule at a plane, a sphere at
  * a hull. */
-#include "models/shapes/shapes_private.h"
+#include "models/collision/pairs.h"
 
 void perp_balls(const double x[3], double ra, const double y[3], double rb, const double spare[3],
                 uint32_t feature, perp_touch *t)

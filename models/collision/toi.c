@@ -12,7 +12,7 @@
  * target) over the bracket, and when the bracket is not positive the shapes never come nearer.  A
  * half-space that turns has no radius: seen from it the other shape moves, at a lever of its
  * distance. */
-#include "models/shapes/shapes_private.h"
+#include "models/collision/pairs.h"
 
 #include <string.h>
 

@@ -15,36 +15,6 @@ enum { ROUNDS = 4 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static double reach_of(const perp_shape_def *s, int dim)
-{
-  double offset = sqrt(perp_dot(dim, s->x, s->x)), most = 0;
-  switch (s->kind) {
-  case PERP_SHAPE_SPHERE:
-    return offset + s->radius;
-  case PERP_SHAPE_CAPSULE:
-    return offset + s->radius + 0.5 * s->length;
-  case PERP_SHAPE_BOX:
-  case PERP_SHAPE_ELLIPSOID:
-    return offset + sqrt(perp_dot(dim, s->half, s->half));
-  case PERP_SHAPE_POLYTOPE:
-    for (int i = 0; i < s->n_vertices; i++)
-      most = fmax(most, perp_dot(dim, s->vertices + dim * i, s->vertices + dim * i));
-    return offset + sqrt(most);
-  case PERP_SHAPE_PLANE:
-    break;
-  }
-  return offset;
-}
-
-void perp_contacts_reach(const perp_model *model, double *reach)
-{
-  for (int b = 0; b < model->n_bodies; b++) reach[b] = 0;
-  for (int i = 0; i < model->n_shapes; i++) {
-    const perp_shape_def *s = &model->shape_def[i];
-    if (s->body >= 0) reach[s->body] = fmax(reach[s->body], reach_of(s, model->dim));
-  }
-}
-
 static void layout(perp_contacts *c, perp_arena *a)
 {
   c->reach = PERP_CARVE(a, double, c->model->n_bodies);
@@ -113,34 +83,6 @@ void perp_contacts_destroy(perp_contacts *c)
 static bool springs(const perp_contact_opts *o)
 {
   return o->stiffness > 0 || o->damping > 0;
-}
-
-/* Can the solver serve what all islands have, whatever their contacts are? */
-static perp_status serves(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                          bool rows)
-{
-  const perp_desc *lcp = parts->lcp.d;
-  const perp_contact_desc *kind = (const perp_contact_desc *)parts->contact.d;
-  PERP_TRY(perp_lcp_unstructured(ctx, lcp, "contacts"));
-  if (rows && model->n_joints > 0 && !(lcp->caps & PERP_LCP_FREE))
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "joints as rows need an lcp that serves free rows: '%s' does not; take "
-                     "joints=eliminate with it, or --lcp dantzig",
-                     lcp->name);
-  return kind->fits(ctx, parts->contact.opts, model->dim, lcp);
-}
-
-perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                                  double tol, double tol_data, int threads, bool rows,
-                                  perp_islands **out)
-{
-  const perp_contact_desc *kind = (const perp_contact_desc *)parts->contact.d;
-  const perp_contact_setup setup = {
-    .dim = model->dim, .lcp = &parts->lcp, .tol = tol, .tol_data = tol_data
-  };
-  *out = NULL;
-  PERP_TRY(serves(ctx, model, parts, rows));
-  return perp_islands_create(ctx, model, kind, parts->contact.opts, &setup, threads, rows, out);
 }
 
 static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts *parts)

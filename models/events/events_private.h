@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The inside of perp_events: events.c, events_rest.c and events_impact.c. */
+/* The inside of perp_events: events*.c and critical.c. */
 #ifndef PERP_EVENTS_PRIVATE_H
 #define PERP_EVENTS_PRIVATE_H
 
@@ -76,10 +76,8 @@ struct perp_events {
  * (see hold), m/s. */
 #define PERP_HOLD_SPEED 0.01
 
-/* Impulses at the contacts `kept`: v becomes the velocity after the impact. */
-bool perp_events_impact(perp_events *s, perp_constrained *k, double *v);
-/* Contacts at q, and which contact of the step each of them is (of); k->e is at q.  False: k->status says why. */
-bool perp_events_find(perp_events *s, perp_constrained *k, const double *q);
+/* ---- events_contact.c ------------------------------------------------------------------------ */
+
 /* Halfway between both surfaces. */
 void perp_events_place(const perp_contact *x, double p[3]);
 /* Velocity of b relative to a at a contact, world u [3], for v [nv] and these poses of its bodies. */
@@ -90,11 +88,18 @@ double perp_events_speed(const perp_events *s, const perp_constrained *k, const 
                          const double *v);
 /* Tangential part of u. */
 void perp_events_tangential(int dim, const double n[3], const double u[3], double t[3]);
-/* critical.c: the forces of an evaluation do not exist; before: what was counted before it. */
-void perp_events_refuted(perp_events *s, const perp_contact_count *before);
 /* For messages. */
 const char *perp_events_body(const perp_model *model, int body);
 /* By how the counts of failures grew: the reason, PERP_EXACT when none did. */
 perp_reason perp_events_failed(const perp_contact_count *before, const perp_contact_count *after);
+
+/* ---- the others ------------------------------------------------------------------------------ */
+
+/* Impulses at the contacts `kept`: v becomes the velocity after the impact. */
+bool perp_events_impact(perp_events *s, perp_constrained *k, double *v);
+/* Contacts at q, and which contact of the step each of them is (of); k->e is at q.  False: k->status says why. */
+bool perp_events_find(perp_events *s, perp_constrained *k, const double *q);
+/* critical.c: the forces of an evaluation do not exist; before: what was counted before it. */
+void perp_events_refuted(perp_events *s, const perp_contact_count *before);
 
 #endif

@@ -11,7 +11,7 @@
  * and the inertia tensor is tr(S) E - S of the second moment S about the centroid.
  *
  * The tensor: Vondrak 2005, eq. 5.13; of particles it would be Cline 2002, eq. 2.13. */
-#include "models/multibody/kinematics.h"
+#include "models/kinematics/kinematics.h"
 #include "models/multibody/model.h"
 
 #include <stdlib.h>

@@ -23,7 +23,7 @@
 #define PERP_MODEL_H
 
 #include "models/shapes/shape.h"
-#include "solvers/solvers.h"
+#include "solvers/linalg/blocks.h"
 
 #ifdef __cplusplus
 extern "C" {

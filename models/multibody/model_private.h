@@ -3,7 +3,7 @@
 #ifndef PERP_MODEL_PRIVATE_H
 #define PERP_MODEL_PRIVATE_H
 
-#include "models/multibody/kinematics.h"
+#include "models/kinematics/kinematics.h"
 #include "models/multibody/model.h"
 
 /* One scalar row beyond the point-to-point rows of a joint. */
@@ -159,7 +159,7 @@ double perp_drive_row(const perp_model *model, const perp_eval *e, int index, do
 /* Jdot v of that row: xddot = Ja a_a + Jb a_b + this. */
 double perp_drive_bias(const perp_model *model, const perp_eval *e, int index, const double *v);
 
-/* ---- shapes/ --------------------------------------------------------------------------------- */
+/* ---- shapes.c --------------------------------------------------------------------------------- */
 
 /* model->shape from the definitions; names the shape that cannot be compiled. */
 perp_status perp_shapes_compile(perp_ctx *ctx, perp_model *model);

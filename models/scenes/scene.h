@@ -5,6 +5,7 @@
 
 #include "models/stepping/formulation.h"
 #include "models/multibody/model.h"
+#include "solvers/ode/ode.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -49,8 +49,8 @@ static perp_status polytope(perp_ctx *ctx, int dim, const perp_shape_def *def, c
   return status;
 }
 
-static perp_status compile(perp_ctx *ctx, int dim, const perp_shape_def *def, const char *who,
-                           perp_shape *s)
+perp_status perp_shape_compile(perp_ctx *ctx, int dim, const perp_shape_def *def, const char *who,
+                               perp_shape *s)
 {
   *s = (perp_shape){ .kind = def->kind, .dim = dim, .body = def->body };
   for (int i = 0; i < dim; i++) {
@@ -88,37 +88,6 @@ static perp_status compile(perp_ctx *ctx, int dim, const perp_shape_def *def, co
   }
   s->reach = s->bound + perp_norm(s->c);
   return PERP_OK;
-}
-
-perp_status perp_shapes_compile(perp_ctx *ctx, perp_model *model)
-{
-  if (model->n_shapes > PERP_SHAPES_MAX)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%d shapes, %d is the limit", model->n_shapes,
-                     PERP_SHAPES_MAX);
-  model->shape = calloc((size_t)(model->n_shapes + 1), sizeof *model->shape);
-  if (model->shape == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for shapes");
-  for (int i = 0; i < model->n_shapes; i++) {
-    char who[80];
-    const char *name = model->shape_def[i].name;
-    if (name != NULL)
-      snprintf(who, sizeof who, "shape %d '%.48s'", i, name);
-    else
-      snprintf(who, sizeof who, "shape %d", i);
-    perp_status status = compile(ctx, model->dim, &model->shape_def[i], who, &model->shape[i]);
-    if (status != PERP_OK) {
-      perp_shapes_free(model);
-      return status;
-    }
-  }
-  return PERP_OK;
-}
-
-void perp_shapes_free(perp_model *model)
-{
-  if (model->shape != NULL)
-    for (int i = 0; i < model->n_shapes; i++) perp_hull_destroy(model->shape[i].hull);
-  free(model->shape);
-  model->shape = NULL;
 }
 
 /* ---- bounds ---------------------------------------------------------------------------------- */

@@ -6,6 +6,8 @@
 
 #include "models/stepping/formulation.h"
 #include "models/multibody/model_private.h"
+#include "solvers/kkt/kkt.h"
+#include "solvers/stabilization/stabilization.h"
 
 typedef struct perp_constrained {
   const perp_model *model; /* first: see perp_formulation_ode_sys */

@@ -6,6 +6,7 @@
 #include "models/contact/contact.h"
 #include "models/multibody/model.h"
 #include "models/collision/collision.h"
+#include "solvers/ode/ode.h"
 
 #ifdef __cplusplus
 extern "C" {

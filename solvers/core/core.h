@@ -126,6 +126,7 @@ typedef struct perp_ctx {
   /* known plug-ins: tables ended by PERP_KIND_NONE, in the order of registration */
   const perp_plugin *tables[PERP_MAX_TABLES];
   int n_tables;
+  uint32_t own; /* bit t: table t comes with perp */
   /* threads that a call may use inside, its own included; 0: one.  Results do not depend on it. */
   int threads;
 } perp_ctx;
@@ -249,6 +250,10 @@ perp_kind perp_kind_of(const char *name); /* PERP_KIND_NONE when unknown */
 
 /* Add a table ended by { PERP_KIND_NONE, NULL }; it must outlive ctx.  PERP_ERR_NOMEM: there are PERP_MAX_TABLES. */
 perp_status perp_register(perp_ctx *ctx, const perp_plugin *table);
+/* The same of a table that comes with perp. */
+perp_status perp_register_own(perp_ctx *ctx, const perp_plugin *table);
+/* Is d in such a table of ctx?  A copy of it is not.  O(plug-ins). */
+bool perp_is_own(const perp_ctx *ctx, const perp_desc *d);
 /* The i-th plug-in of a kind, in order of registration; NULL past the end. */
 const perp_desc *perp_plugin_at(const perp_ctx *ctx, perp_kind kind, int i);
 /* The first of that name; NULL when unknown (no error is recorded).  O(plug-ins^2): not for inner loops. */

@@ -36,6 +36,21 @@ perp_status perp_register(perp_ctx *ctx, const perp_plugin *table)
   return PERP_OK;
 }
 
+perp_status perp_register_own(perp_ctx *ctx, const perp_plugin *table)
+{
+  PERP_TRY(perp_register(ctx, table));
+  ctx->own |= UINT32_C(1) << (ctx->n_tables - 1);
+  return PERP_OK;
+}
+
+bool perp_is_own(const perp_ctx *ctx, const perp_desc *d)
+{
+  for (int t = 0; t < ctx->n_tables; t++)
+    for (const perp_plugin *p = ctx->tables[t]; p->kind != PERP_KIND_NONE; p++)
+      if (p->d == d && (ctx->own >> t & 1)) return true;
+  return false;
+}
+
 const perp_desc *perp_plugin_at(const perp_ctx *ctx, perp_kind kind, int i)
 {
   for (int t = 0; t < ctx->n_tables; t++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Calls of a KKT formulation; one from outside is given copies of everything it may only read. */
-#include "solvers/solvers.h"
+#include "solvers/kkt/kkt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ perp_status perp_kkt_create(perp_ctx *ctx, const perp_spec *method, const perp_b
   perp_kkt_solver *s = calloc(1, sizeof *s);
   if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a solver");
   s->d = (const perp_kkt_desc *)(const void *)method->d;
-  s->outside = !perp_solver_comes_with_perp(method->d);
+  s->outside = !perp_is_own(ctx, method->d);
   perp_status status = s->outside ? perp_blocks_check(ctx, pattern) : PERP_OK;
   if (status == PERP_OK && s->outside) status = kkt_reserve(ctx, s, pattern);
   if (status == PERP_OK) {

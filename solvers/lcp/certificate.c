@@ -19,20 +19,6 @@
 
 enum { MOST_NUMBERS = 400000, ALL_ROWS = 24, SEARCH_ROWS = 600 };
 
-void perp_lcp_transposed(const perp_lcp *p, const double *z, double *u, double *scratch)
-{
-  if (p->F != NULL) {
-    perp_blocks_A(p->F, z, u, scratch);
-    return;
-  }
-  for (int j = 0; j < p->n; j++) {
-    const double *col = p->A + (size_t)j * (size_t)p->lda;
-    double sum = 0;
-    for (int i = 0; i < p->n; i++) sum += col[i] * z[i];
-    u[j] = sum;
-  }
-}
-
 /* Entries whose sign says nothing about w are dropped; false when nothing is left. */
 static bool admissible(const perp_lcp *p, const double *z, double *out)
 {

@@ -9,6 +9,10 @@
  * whether A and b are finite.  O(n^2), no allocation. */
 void perp_lcp_survey(const perp_lcp *p, double *a, double *asymmetry, bool *finite);
 
+/* count + 1 zeros, to be freed; NULL where the machine has no such memory: an overcommitting kernel would
+ * grant it and kill the process later. */
+void *perp_lcp_zeroed(double count, size_t size);
+
 /* Are all numbers of A (or J, M^-1, S) and b finite?  O(n^2) dense, O(nnz) factored. */
 bool perp_lcp_finite(const perp_lcp *p);
 
@@ -17,13 +21,14 @@ bool perp_lcp_finite(const perp_lcp *p);
 void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, double *a, double *c,
                        double *acc, double *y);
 
-/* perp_lcp_prove that, for PERP_PROOF_INFEASIBLE, writes the vector that proves to exact [n] (may be z): without
- * rounding where doubles can hold it.  In problems of up to 24 rows it looks beyond the rows of z, which may be 0. */
 /* u = A'z [n].  scratch [2 nv], not read when dense.  O(n^2) dense, O(nnz) factored; no allocation. */
 void perp_lcp_transposed(const perp_lcp *p, const double *z, double *u, double *scratch);
+
 /* What z shows as it stands, with a bound of the rounding: PERP_PROOF_WITHIN, RAY or NONE.  scratch
  * [PERP_LCP_SCRATCH].  As a product with |A'|, no allocation. */
 perp_lcp_proof perp_lcp_glance(const perp_lcp *p, const double *z, double *scratch);
+/* perp_lcp_prove that, for PERP_PROOF_INFEASIBLE, writes the vector that proves to exact [n] (may be z): without
+ * rounding where doubles can hold it.  In problems of up to 24 rows it looks beyond the rows of z, which may be 0. */
 perp_lcp_proof perp_lcp_sharpen(const perp_lcp *p, const double *z, double *exact, double *scratch);
 /* certificate_strict.c: z [n], nearly a Farkas vector -> out [n], one whose u = A'z has the right sign on every side
  * without a bound by more than rounding, as far as doubles tell; of the rows of z.  False: none, as where a free

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Complementarity problems that own their data: one zeroed block for the arrays of a dense problem, one
  * for the arrays of a factored one. */
+#include "solvers/lcp/problem.h"
+
 #include "solvers/lcp/internal.h"
-#include "solvers/lcp/io/io_scan.h"
 
 #include <math.h>
 #include <stdarg.h>

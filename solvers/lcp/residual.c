@@ -288,6 +288,20 @@ void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch)
   fill_zero_rows(n, a);
 }
 
+void perp_lcp_transposed(const perp_lcp *p, const double *z, double *u, double *scratch)
+{
+  if (p->F != NULL) {
+    perp_blocks_A(p->F, z, u, scratch);
+    return;
+  }
+  for (int j = 0; j < p->n; j++) {
+    const double *col = p->A + (size_t)j * (size_t)p->lda;
+    double sum = 0;
+    for (int i = 0; i < p->n; i++) sum += col[i] * z[i];
+    u[j] = sum;
+  }
+}
+
 void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, double *a, double *c,
                        double *acc, double *y)
 {

@@ -4,7 +4,6 @@
 #include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/internal.h"
 #include "solvers/lcp/stewart.h"
-#include "solvers/solvers.h"
 
 #include <float.h>
 #include <math.h>
@@ -67,7 +66,7 @@ perp_status perp_lcp_create(perp_ctx *ctx, const perp_spec *method, int max_n, i
   s->d = d;
   s->max_n = max_n;
   s->max_nv = max_nv;
-  s->outside = !perp_solver_comes_with_perp(&d->d);
+  s->outside = !perp_is_own(ctx, &d->d);
   bool form = max_nv > 0 && !(d->d.caps & PERP_LCP_FACTORED);
   layout(s, &s->arena, form);
   perp_status status = perp_arena_reserve(ctx, &s->arena);

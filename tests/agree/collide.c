@@ -9,7 +9,7 @@
  * the definitions.
  *
  * Argument: number of poses of each class of pairs (default 400). */
-#include "models/shapes/shapes_private.h"
+#include "models/collision/pairs.h"
 #include "models/collision/collision.h"
 #include "tests/tap.h"
 

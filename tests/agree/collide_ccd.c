@@ -5,7 +5,7 @@
  * at - 1e-5; and of boxes and polytopes the penetration depth to 1e-5.
  *
  * Argument: number of poses of each pair of kinds (default 300). */
-#include "models/shapes/shapes_private.h"
+#include "models/collision/pairs.h"
 #include "tests/tap.h"
 
 #include <ccd/ccd.h>

@@ -5,7 +5,7 @@
  * numbers.  A cloud of so many that a team looks at it: the same bits for any number of threads.
  *
  * Arguments: number of crowds (default 12), steps each (default 40). */
-#include "models/shapes/shapes_private.h"
+#include "models/collision/pairs.h"
 #include "tests/count_malloc.h"
 #include "tests/tap.h"
 

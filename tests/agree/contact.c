@@ -3,7 +3,7 @@
  * without friction (A is positive semidefinite, u = A lambda + b is the same for all solutions), and
  * in the friction scenes here; eliminated joints and joints as rows are one problem in two forms; and
  * the matrix that is assembled is the one that impulses and velocities at points give by hand. */
-#include "models/multibody/kinematics.h"
+#include "models/kinematics/kinematics.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;

@@ -2,7 +2,7 @@
 /* Every contact model of the registry with solvers that it takes: what all must do.  Islands by hand (impulses finite and
  * not pulling, friction within its bound and against sliding, the frictionless limit, dense and factored, refusals), and
  * spheres and a box on the ground, where the velocity after a step is judged by what it does to the gap. */
-#include "models/multibody/kinematics.h"
+#include "models/kinematics/kinematics.h"
 #include "tests/contract/under_test.h"
 #include "tests/run_model.h"
 

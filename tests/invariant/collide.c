@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What contacts must not depend on: which shape is called a, and where the world's origin is; that
  * identities outlive small motions; and that nothing touches before the time of impact. */
-#include "models/shapes/shapes_private.h"
+#include "models/collision/pairs.h"
 #include "tests/tap.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Truths of the contact scenes against independent computations: tabulated digits of other programs, equations
  * of motion on finite differences, quadrature, statics; and the gauges on states made by hand. */
-#include "models/multibody/kinematics.h"
+#include "models/kinematics/kinematics.h"
 #include "models/models.h"
 #include "models/scenes/yard.h"
 #include "tests/tap.h"

@@ -40,8 +40,30 @@ static void refuses(perp_ctx *ctx, const char *text, const char *part)
     printf("# message: %s\n", ctx->msg);
 }
 
+/* Own tables before and after one of somebody else; the last of all that there can be. */
+static void own(void)
+{
+  perp_ctx ctx;
+  perp_ctx_init(&ctx);
+  const perp_desc copy = bare;
+  const perp_plugin other[] = { { PERP_KIND_lcp, &copy }, { PERP_KIND_NONE, NULL } };
+  const perp_plugin first[] = { { PERP_KIND_lcp, &toy }, { PERP_KIND_NONE, NULL } };
+  const perp_plugin last[] = { { PERP_KIND_lcp, &bare }, { PERP_KIND_NONE, NULL } };
+  perp_register_own(&ctx, first);
+  perp_register(&ctx, other);
+  ok(perp_is_own(&ctx, &toy) && !perp_is_own(&ctx, &copy) && !perp_is_own(&ctx, &bare),
+     "own is what is in an own table");
+  while (ctx.n_tables + 1 < PERP_MAX_TABLES) perp_register(&ctx, other);
+  ok(perp_register_own(&ctx, last) == PERP_OK && perp_is_own(&ctx, &bare) &&
+         !perp_is_own(&ctx, &copy),
+     "and in the last one, but not its copy");
+  ok(perp_register_own(&ctx, other) == PERP_ERR_NOMEM && !perp_is_own(&ctx, &copy),
+     "a table that there is no room for makes nothing own");
+}
+
 int main(void)
 {
+  own();
   perp_ctx ctx;
   perp_ctx_init(&ctx);
   ok(perp_register(&ctx, table) == PERP_OK, "a table is registered");

@@ -15,7 +15,7 @@
  *
  * The disc is an ellipsoid of half axes (R, R, thickness): its lowest point is that of the thin disc up to
  * O(thickness^2 / R). */
-#include "models/multibody/kinematics.h"
+#include "models/kinematics/kinematics.h"
 #include "models/scenes/yard.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
  * soft > 0: a soft fixed joint beside each ball joint draws the angles to those of the start (his soft
  * constraints); gravity then only bends the tree, and without it (gravity=0, kick > 0: the root turns about z at the
  * start) it comes back to where it was. */
-#include "models/multibody/kinematics.h"
+#include "models/kinematics/kinematics.h"
 #include "models/scenes/yard.h"
 
 #include <math.h>

@@ -24,6 +24,10 @@ void perp_scan_close(perp_scan *t);
 perp_status perp_scan_fail(perp_scan *t, int line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+static inline bool perp_scan_blank(char c)
+{
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';
+}
 /* The next word (to the next blank); false at the end.  A word longer than size - 1 is cut. */
 bool perp_scan_word(perp_scan *t, char *word, size_t size);
 /* Would the next word start another line? */
@@ -40,10 +44,6 @@ perp_status perp_scan_bound(perp_scan *t, const char *what, double *value);
 perp_status perp_scan_reals(perp_scan *t, const char *what, size_t n, double *x);
 /* Can what is left hold `count` numbers (two characters each)?  Refuses before memory is asked for. */
 perp_status perp_scan_afford(perp_scan *t, const char *what, double count);
-
-/* count + 1 zeros, to be freed; NULL where the machine has no such memory: an overcommitting kernel would
- * grant it and kill the process later. */
-void *perp_lcp_zeroed(double count, size_t size);
 
 /* Bits of perp_lcp_problem.classes as the text format calls them; a NULL ends it. */
 typedef struct perp_lcp_class_name {

@@ -113,6 +113,7 @@ double perp_clamped_clamp(perp_clamped *D);
 /* The last look at a solution: w of F refined where needed, lambda in its bounds.  1 when it is as good as the
  * methods promise. */
 int perp_clamped_done(perp_clamped *D, int refine);
+void perp_clamped_trace(perp_clamped *D, const char *what, int entering, int leaving, double step);
 
 /* ---- one solve: clamped_solve.c, and friction over it: clamped_limits.c ----------------------------------------- */
 
@@ -122,7 +123,6 @@ void perp_clamped_destroy(void *D);
 /* solve of perp_lcp_desc. */
 perp_status perp_clamped_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
                                double *certificate, perp_stats *stats);
-void perp_clamped_trace(perp_clamped *D, const char *what, int entering, int leaving, double step);
 /* D->box, with the bounds of friction rows at mu lambda_n. */
 perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm);
 

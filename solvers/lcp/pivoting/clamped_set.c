@@ -229,3 +229,13 @@ int perp_clamped_done(perp_clamped *D, int refine)
   if (perp_clamped_clamp(D) > 0) perp_pivot_slack(&D->P, D->lambda, D->w);
   return perp_pivot_residual(&D->P, D->lambda, D->w) <= PERP_PIVOT_DONE;
 }
+
+void perp_clamped_trace(perp_clamped *D, const char *what, int entering, int leaving, double step)
+{
+  if (D->ctx == NULL || D->ctx->trace == NULL) return;
+  for (int i = 0; i < D->P.n; i++)
+    D->state[i] = D->set[i] == AT_LO || D->set[i] == AT_HI ? D->set[i] : PERP_ROW_FREE;
+  PERP_TRACE(D->ctx, .method = D->name, .what = what, .iteration = D->stats->iterations,
+             .entering = entering, .leaving = leaving, .step = step, .residual = (double)NAN,
+             .n = D->P.n, .x = D->lambda, .w = D->w, .state = D->state);
+}

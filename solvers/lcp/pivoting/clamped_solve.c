@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One solve by dantzig or bpp: memory, a kept factor, friction, traces. */
+/* One solve by dantzig or bpp: memory, a kept factor, friction. */
 #include "solvers/lcp/pivoting/clamped.h"
 
 #include <math.h>
@@ -50,16 +50,6 @@ void perp_clamped_destroy(void *ws)
   if (D == NULL) return;
   perp_arena_free(&D->arena);
   free(D);
-}
-
-void perp_clamped_trace(perp_clamped *D, const char *what, int entering, int leaving, double step)
-{
-  if (D->ctx == NULL || D->ctx->trace == NULL) return;
-  for (int i = 0; i < D->P.n; i++)
-    D->state[i] = D->set[i] == AT_LO || D->set[i] == AT_HI ? D->set[i] : PERP_ROW_FREE;
-  PERP_TRACE(D->ctx, .method = D->name, .what = what, .iteration = D->stats->iterations,
-             .entering = entering, .leaving = leaving, .step = step, .residual = (double)NAN,
-             .n = D->P.n, .x = D->lambda, .w = D->w, .state = D->state);
 }
 
 perp_status perp_clamped_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Points of a manifold: exchange of both shapes, and reduction. */
+#include "models/collision/pairs.h"
+
+#include <string.h>
+
+/* The same with a and b exchanged. */
+static uint32_t flipped(uint32_t feature)
+{
+  uint32_t type = feature >> 22, a = feature >> 11 & 0x7ff, b = feature & 0x7ff;
+  if (type == PERP_VERTEX_A || type == PERP_VERTEX_B)
+    return (feature & 0x3fffff) | (type == PERP_VERTEX_A ? PERP_VERTEX_B : PERP_VERTEX_A) << 22;
+  return perp_feature((int)type, (int)b, (int)a);
+}
+
+static void order(int n, perp_touch *t)
+{
+  for (int i = 1; i < n; i++) {
+    perp_touch x = t[i];
+    int j = i;
+    for (; j > 0 && t[j - 1].feature > x.feature; j--) t[j] = t[j - 1];
+    t[j] = x;
+  }
+}
+
+void perp_touch_flip(int n, perp_touch *t)
+{
+  for (int k = 0; k < n; k++) {
+    for (int i = 0; i < 3; i++) {
+      double x = t[k].p_a[i];
+      t[k].p_a[i] = t[k].p_b[i];
+      t[k].p_b[i] = x;
+      t[k].n[i] = -t[k].n[i];
+    }
+    t[k].feature = flipped(t[k].feature);
+  }
+  order(n, t);
+}
+
+int perp_manifold_reduce(int n, perp_touch *t, double size)
+{
+  const double tie = 1e-6;
+  int keep[PERP_MANIFOLD_MAX] = { 0 };
+  order(n, t);
+  if (n <= PERP_MANIFOLD_MAX) return n;
+  /* in the order of identities, a later point must be better by more than the tie: rounding does
+   * not exchange the points of a body at rest */
+  for (int i = 1; i < n; i++)
+    if (t[i].gap < t[keep[0]].gap - tie * size) keep[0] = i;
+  const double *o = t[keep[0]].p_a, *normal = t[keep[0]].n;
+  double far = 0, left = 0, right = 0, u[3], r[3], c[3];
+  keep[1] = keep[2] = keep[3] = -1;
+  for (int i = 0; i < n; i++) {
+    perp_sub(t[i].p_a, o, r);
+    double d = perp_dot(3, r, r);
+    if (d > far * (1 + tie)) far = d, keep[1] = i;
+  }
+  if (keep[1] < 0) { /* all in one place */
+    t[0] = t[keep[0]];
+    return 1;
+  }
+  perp_sub(t[keep[1]].p_a, o, u);
+  double least = tie * size * sqrt(far); /* area below which points lie on the line */
+  for (int i = 0; i < n; i++) {
+    perp_sub(t[i].p_a, o, r);
+    perp_cross(u, r, c);
+    double area = perp_dot(3, c, normal);
+    if (area > fmax(left * (1 + tie), least)) left = area, keep[2] = i;
+    if (-area > fmax(right * (1 + tie), least)) right = -area, keep[3] = i;
+  }
+  int count = 0;
+  perp_touch out[PERP_MANIFOLD_MAX];
+  for (int i = 0; i < n; i++) /* again in the order of identities */
+    if (i == keep[0] || i == keep[1] || i == keep[2] || i == keep[3]) out[count++] = t[i];
+  memcpy(t, out, (size_t)count * sizeof *t);
+  return count;
+}
