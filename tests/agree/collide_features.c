@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What contacts are called: a contact that names a vertex lies at that vertex, one that names two edges on both, with
  * either shape first, at any gap.  And which contacts there are at the very margin, where exact numbers say so. */
-#include "models/shapes/shapes_private.h"
+#include "models/collision/pairs.h"
+#include "models/multibody/model_private.h"
 #include "models/collision/collision.h"
 #include "tests/tap.h"
 
