@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The same bodies in another order, and seen from another place: each kind of joint and of curve, each formulation, with
  * contacts and without.  Nothing in the equations knows the number of a body or where the world ends. */
-#include "models/multibody/kinematics.h"
+#include "models/kinematics/kinematics.h"
 #include "tests/run_model.h"
 
 enum { BODIES = 3 };
