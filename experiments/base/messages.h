@@ -5,7 +5,7 @@
 
 #include "solvers/core/core.h"
 
-/* Exit status of every command (RUNNER.md). */
+/* Exit status of every command. */
 enum {
   PERP_EXIT_OK = 0,
   PERP_EXIT_INTERNAL = 1,
