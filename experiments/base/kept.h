@@ -4,7 +4,16 @@
 #ifndef PERP_KEPT_H
 #define PERP_KEPT_H
 
-#include "experiments/study/kind.h"
+#include "solvers/core/core.h"
+
+/* What cut a run short before it ended by itself. */
+typedef enum perp_cut {
+  PERP_CUT_NONE,
+  PERP_CUT_TIME,   /* the time limit */
+  PERP_CUT_SIGNAL, /* SIGINT, SIGTERM or SIGHUP */
+  PERP_CUT_MEMORY, /* no memory */
+  PERP_CUT_CRASH   /* the process ended without a result */
+} perp_cut;
 
 typedef struct perp_kept perp_kept;
 

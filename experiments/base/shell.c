@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/base/shell.h"
 
-#include "experiments/cli/cli.h"
+#include "experiments/base/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +137,7 @@ void perp_text_free(perp_text *t)
 
 /* ---- JSON out ------------------------------------------------------------------------------------------- */
 
-static void json_string(FILE *out, const char *s)
+static void write_string(FILE *out, const char *s)
 {
   putc('"', out);
   for (; *s != '\0'; s++) {
@@ -163,7 +164,7 @@ static void json_lead(perp_json *j, const char *key)
     if (j->indent) fprintf(j->out, "\n%*s", 2 * j->depth, "");
   }
   if (key != NULL) {
-    json_string(j->out, key);
+    write_string(j->out, key);
     fputs(": ", j->out);
   }
 }
@@ -189,7 +190,7 @@ void perp_json_text(perp_json *j, const char *key, const char *value)
   if (value == NULL)
     fputs("null", j->out);
   else
-    json_string(j->out, value);
+    write_string(j->out, value);
 }
 
 void perp_json_real(perp_json *j, const char *key, double value)
@@ -239,6 +240,15 @@ void perp_json_raw(perp_json *j, const char *key, const char *json)
 {
   json_lead(j, key);
   fputs(json, j->out);
+}
+
+double perp_json_number(const struct json_t *value)
+{
+  if (json_is_number(value)) return json_number_value(value);
+  const char *text = json_string_value(value);
+  if (text != NULL && strcmp(text, "inf") == 0) return HUGE_VAL;
+  if (text != NULL && strcmp(text, "-inf") == 0) return -HUGE_VAL;
+  return (double)NAN;
 }
 
 /* ---- tables ----------------------------------------------------------------------------------------------- */

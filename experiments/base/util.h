@@ -58,6 +58,9 @@ void perp_json_bool(perp_json *j, const char *key, bool value);
 void perp_json_floats(perp_json *j, const char *key, const float *v, size_t n);
 /* Text that is JSON already. */
 void perp_json_raw(perp_json *j, const char *key, const char *json);
+/* A value read back as a number: JSON number, or "nan", "inf", "-inf"; NaN when absent.  (Of jansson.) */
+struct json_t;
+double perp_json_number(const struct json_t *value);
 
 /* ---- tables for people, 80 columns ------------------------------------------------------------------------- */
 

@@ -160,7 +160,7 @@ int perp_cmd_explain(perp_ctx *ctx, int argc, char **argv)
     perp_print_error(ctx);
     status = PERP_EXIT_INPUT;
   } else if (given != NULL || perp_exists(dir)) {
-    status = perp_command_results(ctx, dir, &results);
+    status = perp_results_open(ctx, dir, &results);
     loaded = status < 0;
   }
   if (status < 0) status = explain(ctx, &args, study, &plan, loaded ? &results : NULL);
@@ -340,7 +340,7 @@ int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
   perp_args args;
   perp_results r;
   int status = perp_args_read(&cli, argc, argv, &args);
-  if (status < 0) status = perp_command_results(ctx, args.arg[0], &r);
+  if (status < 0) status = perp_results_open(ctx, args.arg[0], &r);
   if (status >= 0) return status;
   int cell = perp_command_cell(&args, &r.plan, args.arg[1]);
   if (cell < 0) {

@@ -1,135 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perp compare: two runs of one study, before and after a change.
- *
- * Status and results are deterministic: any difference is real, and one that is worse by more than a tolerance is a
- * regression.  Times are not: compare_times.c. */
+/* perp compare: two runs of one study, before and after a change. */
 #include "experiments/cli/command.h"
-#include "experiments/results/compare.h"
+#include "experiments/cli/compare.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double rounding = 1e-12; /* results below it are rounding of zero */
-
-static const char *const class_names[] = { "time", "accuracy", "status" };
-
-void perp_compare_finding(perp_compare *c, perp_finding_class class, bool worse, const char *where,
-                          const char *what, double before, double after)
-{
-  if (worse)
-    c->regressions[class]++;
-  else
-    c->improvements++;
-  if (c->json) {
-    perp_json_open(&c->j, NULL, '{');
-    perp_json_text(&c->j, "class", class_names[class]);
-    perp_json_bool(&c->j, "worse", worse);
-    perp_json_text(&c->j, "where", where);
-    perp_json_text(&c->j, "what", what);
-    perp_json_real(&c->j, "before", before);
-    perp_json_real(&c->j, "after", after);
-    perp_json_close(&c->j, '}');
-    return;
-  }
-  enum { MOST = 20 };
-  int shown = worse ? c->regressions[class] : c->improvements;
-  if (shown > MOST) return;
-  printf("%s %s  %s: %s%s\n", worse ? "WORSE " : "better", class_names[class], where, what,
-         shown == MOST ? " (further ones are not listed; --json has all)" : "");
-}
-
-/* ---- cells -------------------------------------------------------------------------------------------------- */
-
-static void match_cells(perp_compare *c, int *only_base, int *only_now)
-{
-  c->a = perp_xalloc((size_t)c->base.plan.n + 1, sizeof *c->a);
-  c->b = perp_xalloc((size_t)c->base.plan.n + 1, sizeof *c->b);
-  int in_both = 0;
-  for (int i = 0; i < c->base.plan.n; i++) {
-    if (c->base.record[i].attempt == 0) continue;
-    int k = perp_plan_find(&c->now.plan, c->base.plan.cells[i].id);
-    if (k < 0 || c->now.record[k].attempt == 0) {
-      ++*only_base;
-      continue;
-    }
-    c->a[in_both] = i;
-    c->b[in_both++] = k;
-  }
-  c->n = in_both;
-  *only_now = -in_both;
-  for (int k = 0; k < c->now.plan.n; k++) *only_now += c->now.record[k].attempt > 0;
-}
-
-char *perp_compare_name(const perp_compare *c, int k)
-{
-  perp_text t = { 0 };
-  perp_text_add(&t, "%.8s ", c->base.plan.cells[c->a[k]].id);
-  perp_cell_label(c->base.study, &c->base.plan.cells[c->a[k]], &t);
-  return t.s;
-}
-
-static void compare_status(perp_compare *c)
-{
-  for (int k = 0; k < c->n; k++) {
-    perp_cell_status before = c->base.record[c->a[k]].status, after = c->now.record[c->b[k]].status;
-    const bool good = before == PERP_CELL_OK || before == PERP_CELL_FIXED_WORK;
-    const bool still = after == PERP_CELL_OK || after == PERP_CELL_FIXED_WORK;
-    if (before == after || (!good && !still)) continue;
-    /* what schema 1 calls ok may have been any of these */
-    const int old = c->base.record[c->a[k]].schema, new = c->now.record[c->b[k]].schema;
-    if (old != new &&perp_cell_whole(before) && perp_cell_whole(after)) continue;
-    char what[128], *name = perp_compare_name(c, k);
-    snprintf(what, sizeof what, "%s, was %s", perp_cell_status_names[after],
-             perp_cell_status_names[before]);
-    perp_compare_finding(c, PERP_FINDING_STATUS, good && (!still || before == PERP_CELL_OK), name,
-                         what, before, after);
-    free(name);
-  }
-}
-
-/* Counts of work (steps, pivots) are whole numbers: one more or less of a few is no finding. */
-static bool count_noise(double before, double after)
-{
-  return before == rint(before) && after == rint(after) && fabs(after - before) <= 1;
-}
-
-static int compare_results(perp_compare *c)
-{
-  const perp_study *s = c->base.study;
-  int changed = 0;
-  for (int k = 0; k < c->n; k++) {
-    const perp_record *x = &c->base.record[c->a[k]], *y = &c->now.record[c->b[k]];
-    bool differs = false;
-    if (x->status != y->status || !perp_cell_whole(x->status)) continue;
-    for (int m = 0; m < s->n_metrics; m++) {
-      const perp_metric *metric = &s->metric[m];
-      int other = perp_results_metric(&c->now, metric->name);
-      if (metric->timing || other < 0) continue;
-      double before = x->value[m], after = y->value[other];
-      if (before == after || (isnan(before) && isnan(after))) continue;
-      differs = true;
-      if (metric->better == 0) continue;
-      /* the change in the direction that is worse, relative to before */
-      double worse = metric->better < 0 ? after - before : before - after, size = fabs(before);
-      bool lost = isfinite(before) && !isfinite(after), won = !isfinite(before) && isfinite(after);
-      if (!lost && !won &&
-          (fmax(fabs(before), fabs(after)) < rounding || count_noise(before, after) ||
-           !(fabs(worse) > c->accuracy_tol * size)))
-        continue;
-      char what[160], *name = perp_compare_name(c, k);
-      snprintf(what, sizeof what, "%s %.4g, was %.4g (%+.1f %%)", metric->name, after, before,
-               100 * (after - before) / size);
-      perp_compare_finding(c, PERP_FINDING_ACCURACY, lost || (!won && worse > 0), name, what,
-                           before, after);
-      free(name);
-    }
-    changed += differs;
-  }
-  return changed;
-}
 
 /* The processor that made a run; "" when unknown. */
 static char *processor(const perp_results *r)
@@ -154,9 +31,9 @@ static int read_classes(const perp_args *args, perp_compare *c)
     size_t n = strcspn(list, ",");
     snprintf(word, sizeof word, "%.*s", (int)n, list);
     int k = 0;
-    while (k < PERP_FINDINGS && strcmp(class_names[k], word) != 0) k++;
+    while (k < PERP_FINDINGS && strcmp(perp_finding_names[k], word) != 0) k++;
     if (k == PERP_FINDINGS) {
-      const char *close = perp_closest(word, class_names, PERP_FINDINGS);
+      const char *close = perp_closest(word, perp_finding_names, PERP_FINDINGS);
       return perp_usage_error(args, "--fail-on: unknown class '%s'%s%s%s", word,
                               close != NULL ? "; did you mean '" : "", close != NULL ? close : "",
                               close != NULL ? "'?" : " (time, accuracy, status)");
@@ -254,7 +131,7 @@ static void times_text(const perp_time_comparison *t)
 static int run_compare(perp_compare *c)
 {
   int only_base = 0, only_now = 0;
-  match_cells(c, &only_base, &only_now);
+  perp_compare_match(c, &only_base, &only_now);
   if (c->n == 0) {
     perp_say("error: %s and %s have no finished cell in common", c->base.dir, c->now.dir);
     return PERP_EXIT_NOTHING;
@@ -281,8 +158,8 @@ static int run_compare(perp_compare *c)
              : c->now.as_recorded == 0 ? c->base.dir
                                        : "both");
   }
-  compare_status(c);
-  int changed = compare_results(c);
+  perp_compare_status(c);
+  int changed = perp_compare_results(c);
   perp_time_comparison times = { .ratio = (double)NAN };
   if (same_cpu && perp_compare_times(c, &times) != PERP_OK) {
     perp_print_error(c->ctx);
@@ -298,7 +175,8 @@ static int run_compare(perp_compare *c)
     perp_json_int(&c->j, "changed", changed);
     times_json(&c->j, &times);
     perp_json_open(&c->j, "regressions", '{');
-    for (int k = 0; k < PERP_FINDINGS; k++) perp_json_int(&c->j, class_names[k], c->regressions[k]);
+    for (int k = 0; k < PERP_FINDINGS; k++)
+      perp_json_int(&c->j, perp_finding_names[k], c->regressions[k]);
     perp_json_close(&c->j, '}');
     perp_json_bool(&c->j, "regressed", failed);
     perp_json_close(&c->j, '}');
@@ -378,9 +256,9 @@ int perp_cmd_compare(perp_ctx *ctx, int argc, char **argv)
   if (status < 0) status = read_classes(&args, &c);
   if (status < 0) status = read_tolerance(&args, "time-tol", &c.time_tol);
   if (status < 0) status = read_tolerance(&args, "accuracy-tol", &c.accuracy_tol);
-  if (status < 0) status = perp_command_results(ctx, args.arg[0], &c.base);
+  if (status < 0) status = perp_results_open(ctx, args.arg[0], &c.base);
   if (status >= 0) return status;
-  status = perp_command_results(ctx, args.arg[1], &c.now);
+  status = perp_results_open(ctx, args.arg[1], &c.now);
   if (status < 0) {
     if (strcmp(c.base.study->kind->name, c.now.study->kind->name) != 0) {
       perp_say("error: %s is a study of kind %s, %s of kind %s", c.base.dir,

@@ -189,7 +189,7 @@ int perp_cmd_export(perp_ctx *ctx, int argc, char **argv)
                             close != NULL ? "'?" : "");
   }
   if (form == 3 && path == NULL) return perp_usage_error(&args, "--to hdf5 needs -o FILE");
-  status = perp_command_results(ctx, args.arg[0], &r);
+  status = perp_results_open(ctx, args.arg[0], &r);
   if (status >= 0) return status;
   if (form == 3) {
     status = PERP_EXIT_OK;

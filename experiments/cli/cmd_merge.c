@@ -5,7 +5,7 @@
  * log, env and problems; study and plan must be the same everywhere.  Cells that were computed more than
  * once must have come out the same. */
 #include "experiments/report/report.h"
-#include "experiments/results/join.h"
+#include "experiments/cli/command.h"
 #include "experiments/base/shell.h"
 
 #include <dirent.h>

@@ -113,7 +113,7 @@ int perp_cmd_status(perp_ctx *ctx, int argc, char **argv)
   bool watch = perp_args_get(&args, "watch") != NULL, json = perp_args_get(&args, "json") != NULL;
   for (;;) {
     perp_results r;
-    status = perp_command_results(ctx, args.arg[0], &r);
+    status = perp_results_open(ctx, args.arg[0], &r);
     if (status >= 0) return status;
     bool running = is_running(r.dir);
     if (watch && !json && isatty(1)) printf("\033[H\033[J");
@@ -244,7 +244,7 @@ int perp_cmd_show(perp_ctx *ctx, int argc, char **argv)
   perp_args args;
   perp_results r;
   int status = perp_args_read(&cli, argc, argv, &args);
-  if (status < 0) status = perp_command_results(ctx, args.arg[0], &r);
+  if (status < 0) status = perp_results_open(ctx, args.arg[0], &r);
   if (status >= 0) return status;
   int i = perp_command_cell(&args, &r.plan, args.arg[1]);
   status = i < 0 ? PERP_EXIT_USAGE : PERP_EXIT_OK;

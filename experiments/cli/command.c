@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/cli/command.h"
 
-#include "experiments/base/crew.h"
+#include "experiments/study/crew.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,17 +29,6 @@ int perp_command_study(perp_ctx *ctx, const perp_args *args, perp_study **study)
   perp_diag_free(&diag);
   free(path);
   return status == PERP_OK ? -1 : status == PERP_ERR_OPTION ? PERP_EXIT_USAGE : PERP_EXIT_INPUT;
-}
-
-int perp_command_results(perp_ctx *ctx, const char *name, perp_results *r)
-{
-  char *usual = perp_xprintf("results/%s", name);
-  const char *dir = !perp_exists(name) && perp_exists(usual) ? usual : name;
-  perp_status status = perp_results_load(ctx, dir, NULL, r);
-  free(usual);
-  if (status == PERP_OK) return -1;
-  perp_print_error(ctx);
-  return status == PERP_ERR_FORMAT ? PERP_EXIT_INPUT : PERP_EXIT_USAGE;
 }
 
 int perp_command_cell(const perp_args *args, const perp_plan *plan, const char *id)

@@ -4,12 +4,10 @@
 #define PERP_COMMAND_H
 
 #include "experiments/cli/cli.h"
-#include "experiments/results/results.h"
+#include "experiments/results/join.h"
 
 /* The study that args->arg[0] names, with the --set of args; -1 and *study, or an exit status after a message. */
 int perp_command_study(perp_ctx *ctx, const perp_args *args, perp_study **study);
-/* The results in a folder, or those of a study by name in results/NAME; -1, or an exit status after a message. */
-int perp_command_results(perp_ctx *ctx, const char *name, perp_results *r);
 /* Index of the cell that an id or its beginning names; -1 after a message. */
 int perp_command_cell(const perp_args *args, const perp_plan *plan, const char *id);
 /* Run one cell in a child with the limits of its study; what it prints goes to stderr afterwards. */

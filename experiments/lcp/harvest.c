@@ -5,9 +5,8 @@
  * when there are more of them than room, every one has the same chance to stay (reservoir sampling, seeded).
  * A file says where it comes from: scene and parts, step, active rows, rank and condition number of A. */
 #include "experiments/lcp/lcp_cmd.h"
-#include "experiments/study/parts.h"
+#include "experiments/simulate/parts.h"
 
-#include "experiments/cli/cli.h"
 #include "experiments/base/util.h"
 #include "models/models.h"
 #include "solvers/lcp/io/io.h"

@@ -3,11 +3,11 @@
 #ifndef PERP_LCP_CMD_H
 #define PERP_LCP_CMD_H
 
-#include "experiments/cli/cli.h"
+#include "experiments/base/arguments.h"
 #include "experiments/base/util.h"
 #include "solvers/lcp/problem.h"
 
-/* argv[0] is "lcp"; returns the exit status of cli.h: 0 solved, 10 honestly not solved, 5 the solver
+/* argv[0] is "lcp"; returns the exit status of messages.h: 0 solved, 10 honestly not solved, 5 the solver
  * crashed, 2 usage, 3 invalid file. */
 int perp_cmd_lcp(perp_ctx *ctx, int argc, char **argv);
 

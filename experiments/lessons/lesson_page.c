@@ -3,7 +3,7 @@
  * the pivots as a film.  Without scripts the pictures are gnuplot's and the pivots are told in words. */
 #include "experiments/lessons/lesson_web.h"
 #include "experiments/lessons/pivots.h"
-#include "experiments/report/html.h"
+#include "experiments/pages/html.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Figures of a lesson: curves picked from the results, and gnuplot's drawing of them. */
 #include "experiments/lessons/lesson.h"
-#include "experiments/report/csv.h"
-#include "experiments/report/gnuplot.h"
+#include "experiments/pages/csv.h"
+#include "experiments/pages/gnuplot.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a lesson computes: its study, the exercise. */
 #include "experiments/lessons/lesson.h"
-#include "experiments/cli/cli.h"
+#include "experiments/base/arguments.h"
 #include "experiments/run/run.h"
 
 #include <fcntl.h>

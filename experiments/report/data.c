@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/data.h"
 
-#include "experiments/report/csv.h"
+#include "experiments/pages/csv.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 #ifndef PERP_REPORT_PAGE_H
 #define PERP_REPORT_PAGE_H
 
-#include "experiments/report/html.h"
-#include "experiments/report/plot.h"
+#include "experiments/pages/html.h"
+#include "experiments/pages/plot.h"
 #include "experiments/report/view.h"
 
 typedef struct perp_page {
@@ -37,6 +37,8 @@ bool perp_page_has(const perp_page *page,
 
 /* Draw a figure and place it with its caption; what goes wrong becomes a warning of the page. */
 void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption);
+/* Name on stderr those that failed and are not named yet: when all is drawn. */
+void perp_page_say_failed(perp_page *page);
 
 /* ---- the sections, in the order of the page; each writes nothing when it has nothing to say ---------------- */
 
@@ -52,7 +54,6 @@ void perp_page_failures(perp_page *page);  /* statuses, causes */
 void perp_page_cells(perp_page *page);     /* every cell with its rerun command */
 void perp_page_methods(perp_page *page);   /* cards from the descriptors */
 void perp_page_definitions(perp_page *page);
-void perp_page_environment(perp_page *page);
 
 /* ---- shared by sections ------------------------------------------------------------------------------------- */
 

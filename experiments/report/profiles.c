@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Many problems, many solvers: who solves what, how fast, and why not.  For studies whose cells are problems. */
-#include "experiments/report/csv.h"
+#include "experiments/pages/csv.h"
 #include "experiments/report/page.h"
 
 #include <ctype.h>

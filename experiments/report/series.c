@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Drift and energy over time, at the step size nearest to that of the published figures. */
-#include "experiments/report/csv.h"
+#include "experiments/pages/csv.h"
 #include "experiments/report/page.h"
 
 #include <math.h>

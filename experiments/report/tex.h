@@ -15,9 +15,4 @@
  *   example.tex   a document with all of it */
 perp_status perp_page_tex(perp_page *page, const char *dir);
 
-/* text with the characters special to LaTeX written out */
-void perp_tex_text(FILE *out, const char *text);
-/* "$1.23\times10^{-6}$", three digits; "--" for NaN */
-void perp_tex_number(FILE *out, double v);
-
 #endif

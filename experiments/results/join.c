@@ -5,6 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+int perp_results_open(perp_ctx *ctx, const char *name, perp_results *r)
+{
+  char *usual = perp_xprintf("results/%s", name);
+  const char *dir = !perp_exists(name) && perp_exists(usual) ? usual : name;
+  perp_status status = perp_results_load(ctx, dir, NULL, r);
+  free(usual);
+  if (status == PERP_OK) return -1;
+  perp_print_error(ctx);
+  return status == PERP_ERR_FORMAT ? PERP_EXIT_INPUT : PERP_EXIT_USAGE;
+}
+
 /* study.yaml without its first line, which says how it was run. */
 static char *study_text(const char *dir)
 {
@@ -83,7 +94,7 @@ int perp_join_load(perp_ctx *ctx, const perp_args *args, bool keep_first, perp_j
     for (int i = 0; i < k; i++)
       if (strcmp(args->arg[i], args->arg[k]) == 0)
         return perp_usage_error(args, "%s is named twice", args->arg[k]);
-    int status = perp_command_results(ctx, args->arg[k], &g->part[k]);
+    int status = perp_results_open(ctx, args->arg[k], &g->part[k]);
     if (status >= 0) return status;
     g->n++;
     if (k > 0 && same_study(ctx, &g->part[0], &g->part[k]) != PERP_OK) {

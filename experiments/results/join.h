@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Several results folders of one study, computed in parts. */
+/* Results folders that a command line names; several of one study, computed in parts. */
 #ifndef PERP_JOIN_H
 #define PERP_JOIN_H
 
-#include "experiments/cli/command.h"
+#include "experiments/base/arguments.h"
+#include "experiments/results/results.h"
+
+/* The results in a folder, or those of a study by name in results/NAME; -1, or an exit status after a message. */
+int perp_results_open(perp_ctx *ctx, const char *name, perp_results *r);
 
 typedef struct perp_join {
   int n;

@@ -103,12 +103,3 @@ perp_status perp_journal_read(perp_ctx *ctx, const char *dir, perp_journal_fn *e
   free(entry);
   return status;
 }
-
-double perp_journal_number(const json_t *value)
-{
-  if (json_is_number(value)) return json_number_value(value);
-  const char *text = json_string_value(value);
-  if (text != NULL && strcmp(text, "inf") == 0) return HUGE_VAL;
-  if (text != NULL && strcmp(text, "-inf") == 0) return -HUGE_VAL;
-  return (double)NAN;
-}

@@ -37,7 +37,5 @@ void perp_journal_close(perp_journal *j);
 typedef void perp_journal_fn(void *user, const json_t *line);
 perp_status perp_journal_read(perp_ctx *ctx, const char *dir, perp_journal_fn *each, void *user,
                               int *torn);
-/* A member as a number: JSON number, or "nan", "inf", "-inf"; NaN when absent. */
-double perp_journal_number(const json_t *value);
 
 #endif

@@ -83,16 +83,16 @@ static void fold_cell(perp_results *r, perp_record *rec, const json_t *line, int
   rec->stderr_tail = text_member(&r->pool, line, "stderr");
   rec->code = text_member(&r->pool, line, "code");
   rec->schema = schema;
-  rec->problems = perp_journal_number(json_object_get(line, "problems"));
-  rec->unsolved = perp_journal_number(json_object_get(line, "unsolved"));
-  rec->swept = perp_journal_number(json_object_get(line, "swept"));
+  rec->problems = perp_json_number(json_object_get(line, "problems"));
+  rec->unsolved = perp_json_number(json_object_get(line, "unsolved"));
+  rec->swept = perp_json_number(json_object_get(line, "swept"));
   rec->partial = json_is_true(json_object_get(line, "partial"));
-  rec->reached = perp_journal_number(json_object_get(line, "reached"));
-  rec->cpu_s = perp_journal_number(json_object_get(line, "cpu_s"));
-  rec->wall_s = perp_journal_number(json_object_get(line, "wall_s"));
+  rec->reached = perp_json_number(json_object_get(line, "reached"));
+  rec->cpu_s = perp_json_number(json_object_get(line, "cpu_s"));
+  rec->wall_s = perp_json_number(json_object_get(line, "wall_s"));
   const json_t *values = json_object_get(line, "values");
   for (int m = 0; m < r->study->n_metrics; m++)
-    rec->value[m] = perp_journal_number(json_object_get(values, r->study->metric[m].name));
+    rec->value[m] = perp_json_number(json_object_get(values, r->study->metric[m].name));
   rec->rounds = rec->noisy = 0; /* rounds timed what the attempt before computed */
 }
 
@@ -119,17 +119,17 @@ static void fold_round(perp_results *r, perp_record *rec, const json_t *line)
     rec->round_pace = perp_pool_alloc(&r->pool, (size_t)most, sizeof *rec->round_pace);
   }
   const json_t *values = json_object_get(line, "values");
-  double cpu = perp_journal_number(json_object_get(line, "cpu_s"));
-  double wall = perp_journal_number(json_object_get(line, "wall_s"));
+  double cpu = perp_json_number(json_object_get(line, "cpu_s"));
+  double wall = perp_json_number(json_object_get(line, "wall_s"));
   int k = rec->rounds++;
   rec->round_cpu[k] = cpu;
   rec->round_wall[k] = wall;
-  double pace = perp_journal_number(json_object_get(line, "pace_s"));
+  double pace = perp_json_number(json_object_get(line, "pace_s"));
   rec->round_pace[k] = isfinite(pace) && pace > 0 ? pace : 0;
   if (wall > noisy_ratio * cpu) rec->noisy++;
   for (int m = 0; m < r->study->n_metrics; m++)
     if (rec->round[m] != NULL)
-      rec->round[m][k] = perp_journal_number(json_object_get(values, metrics[m].name));
+      rec->round[m][k] = perp_json_number(json_object_get(values, metrics[m].name));
 }
 
 void perp_results_note_env(perp_results *r, const char *id, const char *dir)
@@ -173,7 +173,7 @@ static void fold_line(void *user, const json_t *line)
   perp_results *r = f->r;
   const char *event = json_string_value(json_object_get(line, "event"));
   if (event == NULL) return;
-  double t = perp_journal_number(json_object_get(line, "t"));
+  double t = perp_json_number(json_object_get(line, "t"));
   if (!(r->started <= t)) r->started = isnan(t) ? r->started : t;
   if (!(r->ended >= t)) r->ended = isnan(t) ? r->ended : t;
   const char *env = json_string_value(json_object_get(line, "env"));

@@ -70,7 +70,7 @@ typedef struct perp_results {
       ended; /* seconds since 1970 of the first and last journal line; NaN without one */
 } perp_results;
 
-/* kinds NULL: perp_cell_kinds.  PERP_ERR_IO / PERP_ERR_FORMAT with a message when dir is no results folder
+/* kinds NULL: those registered.  PERP_ERR_IO / PERP_ERR_FORMAT with a message when dir is no results folder
  * or its study no longer reads. */
 perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_kind *const *kinds,
                               perp_results *r);

@@ -257,8 +257,8 @@ perp_status perp_program_time(perp_ctx *ctx, const perp_program *p, const char *
   if (text == NULL) return PERP_ERR_IO;
   json_t *j = json_loads(text, 0, NULL);
   free(text);
-  *seconds = perp_journal_number(json_object_get(json_object_get(j, "metrics"), metric));
-  *pace = perp_journal_number(json_object_get(j, "pace_s"));
+  *seconds = perp_json_number(json_object_get(json_object_get(j, "metrics"), metric));
+  *pace = perp_json_number(json_object_get(j, "pace_s"));
   if (!(*pace > 0)) *pace = 0;
   json_decref(j);
   if (*seconds > 0 && isfinite(*seconds)) return PERP_OK;

@@ -4,10 +4,10 @@
 #include "experiments/run/run.h"
 
 #include "experiments/plugins/outside.h"
-#include "experiments/cli/cli.h"
-#include "experiments/base/crew.h"
+#include "experiments/base/messages.h"
+#include "experiments/study/crew.h"
 #include "experiments/base/env.h"
-#include "experiments/base/folder.h"
+#include "experiments/run/folder.h"
 #include "experiments/results/journal.h"
 #include "experiments/run/program.h"
 #include "experiments/run/run_events.h"

@@ -24,7 +24,7 @@ typedef struct perp_run_options {
   void *report_user;
 } perp_run_options;
 
-/* Returns an exit status (cli.h).  Data (the summary) go to stdout, messages to stderr. */
+/* Returns an exit status (messages.h).  Data (the summary) go to stdout, messages to stderr. */
 int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *options,
              const perp_cell_kind *const *kinds);
 

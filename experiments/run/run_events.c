@@ -3,7 +3,7 @@
 
 #include "experiments/plugins/outside.h"
 #include "experiments/base/env.h"
-#include "experiments/base/folder.h"
+#include "experiments/run/folder.h"
 #include "experiments/run/program.h"
 #include "experiments/results/results.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/run/trial.h"
 
-#include "experiments/cli/cli.h"
-#include "experiments/base/crew.h"
+#include "experiments/base/messages.h"
+#include "experiments/study/crew.h"
 
 #include <math.h>
 #include <stdlib.h>

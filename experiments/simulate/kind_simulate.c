@@ -3,8 +3,8 @@
 #include "experiments/simulate/kind_simulate.h"
 
 #include "experiments/metrics/metrics.h"
-#include "experiments/base/crew.h"
-#include "experiments/study/parts.h"
+#include "experiments/study/crew.h"
+#include "experiments/simulate/parts.h"
 #include "experiments/study/plan.h"
 #include "experiments/simulate/reference.h"
 #include "experiments/simulate/simulate.h"

@@ -3,7 +3,7 @@
  * values of the last factorization and the solves with it.  They are written when the next factorization comes. */
 #include "experiments/simulate/kkt_dump.h"
 
-#include "experiments/cli/cli.h"
+#include "experiments/base/messages.h"
 #include "experiments/base/util.h"
 
 #include <errno.h>

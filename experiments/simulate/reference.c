@@ -2,7 +2,6 @@
 #include "experiments/simulate/reference.h"
 
 #include "experiments/base/env.h"
-#include "experiments/results/journal.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -286,14 +285,14 @@ bool perp_reference_kept(const char *dir, const perp_reference_request *request,
     const json_t *asked = json_object_get(one, "asked");
     if (!says(one, "scene", request->scene) || !says(one, "program", program) ||
         !says(asked, "method", request->method) || !says(asked, "with", request->with) ||
-        perp_journal_number(json_object_get(asked, "t_end")) != request->t_end)
+        perp_json_number(json_object_get(asked, "t_end")) != request->t_end)
       continue;
     const char *method = json_string_value(json_object_get(one, "method")),
                *with = json_string_value(json_object_get(one, "with"));
     if (method == NULL || with == NULL) continue;
-    *result = (perp_agreement){ .t_end = perp_journal_number(json_object_get(one, "t_end")),
+    *result = (perp_agreement){ .t_end = perp_json_number(json_object_get(one, "t_end")),
                                 .times = (int)json_integer_value(json_object_get(one, "times")),
-                                .worst = perp_journal_number(json_object_get(one, "worst")) };
+                                .worst = perp_json_number(json_object_get(one, "worst")) };
     snprintf(result->method, sizeof result->method, "%s", method);
     snprintf(result->with, sizeof result->with, "%s", with);
     found = true;

@@ -3,7 +3,7 @@
  * breakdown of a step (instrumented, so that its parts are used as shares only). */
 #include "experiments/simulate/simulate_run.h"
 
-#include "experiments/study/parts.h"
+#include "experiments/simulate/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -49,53 +49,6 @@ static perp_status parse_request(perp_ctx *ctx, const perp_request *request, run
   return PERP_OK;
 }
 
-/* ---- one face for simulations and plain problems ----------------------------------------------------------- */
-
-static const double *initial_q(const run *r)
-{
-  return r->sim != NULL ? perp_model_q0(r->scene.model) : r->scene.ode_q0;
-}
-static const double *initial_v(const run *r)
-{
-  return r->sim != NULL ? perp_model_v0(r->scene.model) : r->scene.ode_v0;
-}
-
-perp_status perp_cell_start(perp_ctx *ctx, run *r)
-{
-  if (r->sim != NULL) return perp_sim_restart(ctx, r->sim, 0, initial_q(r), initial_v(r));
-  return perp_ode_restart(ctx, r->ode, 0, initial_q(r), initial_v(r));
-}
-
-perp_status perp_cell_step(perp_ctx *ctx, run *r, double t_max, perp_step_info *info)
-{
-  if (r->sim != NULL) return perp_sim_step(ctx, r->sim, t_max, info);
-  perp_stats stats = { 0 };
-  perp_ode_stop stop = perp_ode_step(ctx, r->ode, t_max, &stats);
-  *info = (perp_step_info){ .reason = stop == PERP_ODE_STOPPED ? stats.reason : PERP_EXACT,
-                            .drift_pos_pre = nan("") };
-  return PERP_OK;
-}
-
-void perp_cell_state(const run *r, double *t, const double **q, const double **v)
-{
-  if (r->sim != NULL) {
-    perp_sim_state(r->sim, t, q, v);
-  } else {
-    *t = perp_ode_time(r->ode);
-    *q = perp_ode_q(r->ode);
-    *v = perp_ode_v(r->ode);
-  }
-}
-
-void perp_cell_counters(const run *r, perp_ode_counters *ode, perp_stats *kkt)
-{
-  *kkt = (perp_stats){ 0 };
-  if (r->sim != NULL)
-    perp_sim_counters(r->sim, ode, kkt);
-  else
-    *ode = *perp_ode_count(r->ode);
-}
-
 static bool in_bounds(const run *r, const double *q, const double *v)
 {
   for (int i = 0; i < r->measure->nq; i++)
@@ -121,11 +74,6 @@ static void choose_truth(run *r)
   }
   for (int i = 0; i < r->scene.n_truths && r->second == NULL; i++)
     if (&r->scene.truth[i] != r->truth) r->second = &r->scene.truth[i];
-}
-
-bool perp_cell_same_time(double a, double b)
-{
-  return fabs(a - b) <= 1e-10 * fmax(1, fabs(b));
 }
 
 static bool truth_answers(const perp_truth *truth, double t)
@@ -234,12 +182,6 @@ static void read_counts(const run *r, perp_result *result)
   if (contacts == NULL) return;
   r->measure->contacts = result->contact_count = *contacts;
   r->measure->has_contacts = true;
-}
-
-/* Must the run end here?  Nothing is asked in a pass that nobody minds. */
-perp_cut perp_cell_cut(const perp_request *request)
-{
-  return request->minder != NULL ? request->minder->cut(request->minder->user) : PERP_CUT_NONE;
 }
 
 /* Hand over what there is so far, now and then. */
@@ -412,8 +354,8 @@ static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request, p
   r->q_second = r->v_ref + r->measure->nv;
   r->v_second = r->q_second + r->measure->nq;
   r->bound = 1;
-  for (int i = 0; i < r->measure->nq; i++) r->bound = fmax(r->bound, fabs(initial_q(r)[i]));
-  for (int i = 0; i < r->measure->nv; i++) r->bound = fmax(r->bound, fabs(initial_v(r)[i]));
+  for (int i = 0; i < r->measure->nq; i++) r->bound = fmax(r->bound, fabs(perp_cell_q0(r)[i]));
+  for (int i = 0; i < r->measure->nv; i++) r->bound = fmax(r->bound, fabs(perp_cell_v0(r)[i]));
   r->bound *= DIVERGED;
   return PERP_OK;
 }

@@ -4,6 +4,7 @@
 #ifndef PERP_SIMULATE_H
 #define PERP_SIMULATE_H
 
+#include "experiments/base/kept.h"
 #include "experiments/study/kind.h"
 #include "models/models.h"
 

@@ -10,29 +10,6 @@
 #define BATCH 100e-6
 enum { BREAKDOWN_STEPS = 1000 };
 
-perp_status perp_cell_add_batch(perp_ctx *ctx, perp_cell_run *r, double seconds)
-{
-  if (r->n_batches == r->cap_batches) {
-    int cap = 2 * r->cap_batches + 1024;
-    double *batch = realloc(r->batch, (size_t)cap * sizeof *batch);
-    if (batch == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for timings");
-    r->batch = batch;
-    r->cap_batches = cap;
-  }
-  r->batch[r->n_batches++] = seconds;
-  return PERP_OK;
-}
-
-double perp_cell_clock_cost(void)
-{
-  double least = HUGE_VAL;
-  for (int i = 0; i < 20; i++) {
-    double t0 = perp_clock_thread();
-    least = fmin(least, perp_clock_thread() - t0);
-  }
-  return least;
-}
-
 /* Pass 2: nothing but steps, in batches that the clock can resolve, at least PASS seconds of them; *cpu
  * is the time of one run. */
 static perp_status time_run(perp_ctx *ctx, perp_cell_run *r, const perp_request *request,

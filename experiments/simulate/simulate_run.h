@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the passes of one cell share (simulate.c: the numbers; simulate_clock.c: the clock). */
+/* What the passes of one cell share (simulate_run.c), and the passes of the clock (simulate_clock.c). */
 #ifndef PERP_SIMULATE_RUN_H
 #define PERP_SIMULATE_RUN_H
 
@@ -30,6 +30,8 @@ typedef struct perp_cell_run {
 } perp_cell_run;
 
 /* One face for simulations and plain problems. */
+const double *perp_cell_q0(const perp_cell_run *r);
+const double *perp_cell_v0(const perp_cell_run *r);
 perp_status perp_cell_start(perp_ctx *ctx, perp_cell_run *r);
 perp_status perp_cell_step(perp_ctx *ctx, perp_cell_run *r, double t_max, perp_step_info *info);
 void perp_cell_state(const perp_cell_run *r, double *t, const double **q, const double **v);

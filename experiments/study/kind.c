@@ -49,3 +49,16 @@ int perp_kind_param(const perp_cell_kind *kind, const char *key)
     if (strcmp(kind->params[i].key, key) == 0) return i;
   return -1;
 }
+
+static const perp_cell_kind *const none[] = { NULL };
+static const perp_cell_kind *const *registered = none;
+
+void perp_register_kinds(const perp_cell_kind *const *kinds)
+{
+  registered = kinds;
+}
+
+const perp_cell_kind *const *perp_registered_kinds(void)
+{
+  return registered;
+}

@@ -32,15 +32,6 @@ bool perp_cell_infrastructure(perp_cell_status status);
 /* Reached the end of its work: its figures are whole (ok, fixed-work, unsolved). */
 bool perp_cell_whole(perp_cell_status status);
 
-/* What cut a run short before it ended by itself. */
-typedef enum perp_cut {
-  PERP_CUT_NONE,
-  PERP_CUT_TIME,   /* the time limit */
-  PERP_CUT_SIGNAL, /* SIGINT, SIGTERM or SIGHUP */
-  PERP_CUT_MEMORY, /* no memory */
-  PERP_CUT_CRASH   /* the process ended without a result */
-} perp_cut;
-
 typedef enum perp_param_type {
   PERP_PARAM_END = 0,
   PERP_PARAM_PLUGIN,
@@ -144,7 +135,9 @@ typedef struct perp_cell_kind {
 int perp_kind_params(const perp_cell_kind *kind);
 int perp_kind_param(const perp_cell_kind *kind, const char *key);
 
-/* The kinds that a study may name, ended by NULL; the first is the default. */
-extern const perp_cell_kind *const perp_cell_kinds[];
+/* The kinds that a study may name, ended by NULL; the first is the default.  The program says them before it reads the
+ * first study. */
+void perp_register_kinds(const perp_cell_kind *const *kinds);
+const perp_cell_kind *const *perp_registered_kinds(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a plan says about its study: values that nothing uses, combinations that are one cell. */
-#include "experiments/cli/cli.h"
+#include "experiments/base/messages.h"
 #include "experiments/study/plan.h"
 
 #include <string.h>

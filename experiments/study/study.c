@@ -379,7 +379,7 @@ static perp_status read_all(perp_study_reader *r, const perp_study_request *q,
   if (root == NULL) return PERP_ERR_OPTION;
   s->root = (perp_node *)(uintptr_t)root;
 
-  const perp_cell_kind *const *kinds = q->kinds != NULL ? q->kinds : perp_cell_kinds;
+  const perp_cell_kind *const *kinds = q->kinds != NULL ? q->kinds : perp_registered_kinds();
   s->kind = read_kind(r, root, kinds);
   if (s->kind == NULL) return PERP_ERR_FORMAT;
   s->n_params = perp_kind_params(s->kind);

@@ -105,7 +105,7 @@ typedef struct perp_study_request {
   const char *profile;    /* NULL: `short` where the study has one; "": none */
   const char *const *set; /* "key=value" */
   int n_set;
-  const perp_cell_kind *const *kinds; /* NULL: perp_cell_kinds */
+  const perp_cell_kind *const *kinds; /* NULL: those registered */
 } perp_study_request;
 
 /* Read, merge, check.  PERP_OK and *out; PERP_ERR_FORMAT: the file is not valid; PERP_ERR_OPTION: the

@@ -2,7 +2,8 @@
 /* perp compare on made-up journals: 24 cells of a real run with times of machines that are quiet, drift, switch between two
  * speeds, or have noisy neighbours.  No clock is read here: the same seeds give the same journals everywhere. */
 #include "experiments/metrics/metrics.h"
-#include "experiments/results/compare.h"
+#include "experiments/cli/compare.h"
+#include "experiments/simulate/kind_simulate.h"
 #include "models/models.h"
 #include "tests/cli/program.h"
 
@@ -307,8 +308,9 @@ int main(void)
                          .time_tol = 0.1,
                          .as_recorded = true,
                          .json = true };
-  if (perp_results_load(&ctx, "real", NULL, &both.base) != PERP_OK ||
-      perp_results_load(&ctx, "real", NULL, &both.now) != PERP_OK)
+  const perp_cell_kind *const kinds[] = { &perp_kind_simulate, NULL };
+  if (perp_results_load(&ctx, "real", kinds, &both.base) != PERP_OK ||
+      perp_results_load(&ctx, "real", kinds, &both.now) != PERP_OK)
     bail("%s", ctx.msg);
   for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) test_machine(&machines[i]);
   perp_results_free(&both.base);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The reader of study files on arbitrary bytes: whatever is accepted writes itself as YAML that is accepted
  * again, whatever is refused has a message. */
-#include "experiments/study/study.h"
+#include "experiments/lcp/kind_lcp.h"
+#include "experiments/simulate/kind_simulate.h"
 #include "tests/fuzz/replay.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static const perp_cell_kind *const kinds[] = { &perp_kind_simulate, &perp_kind_lcp, NULL };
 
 static perp_study *read_text(const char *text, bool profiles)
 {
@@ -13,7 +16,9 @@ static perp_study *read_text(const char *text, bool profiles)
   perp_diag diag = { 0 };
   perp_study *study = NULL;
   perp_ctx_init(&ctx);
-  perp_study_request q = { .file = "f.yaml", .text = text, .profile = profiles ? NULL : "" };
+  perp_study_request q = {
+    .file = "f.yaml", .text = text, .kinds = kinds, .profile = profiles ? NULL : ""
+  };
   perp_status status = perp_study_read(&ctx, &q, &diag, &study);
   if ((status == PERP_OK) != (study != NULL)) abort();
   if (status != PERP_OK && (diag.errors == 0 || diag.text.s == NULL)) abort();

@@ -3,7 +3,7 @@
  * under one that begins like another's, gets the parts that it gets under its own. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/study/describe.h"
-#include "experiments/study/parts.h"
+#include "experiments/simulate/parts.h"
 #include "tests/tap.h"
 
 #include <string.h>

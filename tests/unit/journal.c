@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Journals, cells that misbehave, resuming, and the promise that a kill at any moment loses no finished cell,
  * computes none twice and changes no byte of cells.csv. */
-#include "experiments/cli/cli.h"
-#include "experiments/base/crew.h"
+#include "experiments/base/messages.h"
+#include "experiments/study/crew.h"
 #include "experiments/results/journal.h"
 #include "experiments/run/run.h"
 #include "tests/unit/toy_kind.h"
@@ -157,11 +157,11 @@ static void test_journal(void)
   ok(perp_journal_read(&ctx, "/nonexistent/journal", count_line, &c, &torn) == PERP_OK,
      "a missing folder has no lines");
   json_t *v = json_pack("[s, s, s, f, n]", "inf", "-inf", "nan", 0.1);
-  ok(perp_journal_number(json_array_get(v, 0)) == HUGE_VAL &&
-         perp_journal_number(json_array_get(v, 1)) == -HUGE_VAL &&
-         isnan(perp_journal_number(json_array_get(v, 2))) &&
-         perp_journal_number(json_array_get(v, 3)) == 0.1 &&
-         isnan(perp_journal_number(json_array_get(v, 4))) && isnan(perp_journal_number(NULL)),
+  ok(perp_json_number(json_array_get(v, 0)) == HUGE_VAL &&
+         perp_json_number(json_array_get(v, 1)) == -HUGE_VAL &&
+         isnan(perp_json_number(json_array_get(v, 2))) &&
+         perp_json_number(json_array_get(v, 3)) == 0.1 &&
+         isnan(perp_json_number(json_array_get(v, 4))) && isnan(perp_json_number(NULL)),
      "numbers that JSON has no name for");
   json_decref(v);
   free(dir);

@@ -3,13 +3,14 @@
  * makes the same states, bit for bit.  The command line, the result and the cells of a study agree on which they are. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/simulate/kind_simulate.h"
-#include "experiments/study/parts.h"
+#include "experiments/simulate/parts.h"
 #include "tests/tap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static perp_ctx ctx;
+static const perp_cell_kind *const kinds[] = { &perp_kind_simulate, NULL };
 
 static const char *const scenes[] = { "pendulum",      "chain:links=3", "stack:boxes=2",
                                       "bouncing-ball", "free-body",     "stop",
@@ -134,7 +135,7 @@ static void agreement(void)
       perp_diag diag = { 0 };
       perp_study *study;
       perp_plan plan;
-      perp_study_request q = { .file = "parts.yaml", .text = text };
+      perp_study_request q = { .file = "parts.yaml", .text = text, .kinds = kinds };
       if (perp_study_read(&ctx, &q, &diag, &study) != PERP_OK) bail("%s", diag.text.s);
       if (perp_plan_make(&ctx, study, &plan) != PERP_OK) bail("%s", ctx.msg);
       const perp_request request = perp_kind_simulate_request(&plan.cells[0]);
@@ -208,7 +209,7 @@ static void equal_cells(void)
     perp_study *study;
     perp_plan plan;
     snprintf(text, sizeof text, "schema: perp-study/1\n%s", cases[i].text);
-    perp_study_request q = { .file = "equal.yaml", .text = text };
+    perp_study_request q = { .file = "equal.yaml", .text = text, .kinds = kinds };
     if (perp_study_read(&ctx, &q, &diag, &study) != PERP_OK) bail("%s", diag.text.s);
     if (perp_plan_make(&ctx, study, &plan) != PERP_OK) bail("%s", ctx.msg);
     perp_plan_check(study, &plan, &diag);

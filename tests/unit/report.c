@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parts of the report: observed order, CSV reading, escaping, figures on disk. */
-#include "experiments/report/csv.h"
-#include "experiments/report/html.h"
+#include "experiments/pages/csv.h"
+#include "experiments/pages/html.h"
 #include "experiments/report/order.h"
-#include "experiments/report/plot.h"
-#include "experiments/report/tex.h"
+#include "experiments/pages/plot.h"
+#include "experiments/pages/latex.h"
 #include "experiments/base/util.h"
 #include "tests/tap.h"
 

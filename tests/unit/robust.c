@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Comparing timings: known answers, and how often it errs on noise that looks like ours. */
-#include "experiments/simulate/robust.h"
+#include "experiments/results/robust.h"
 #include "tests/tap.h"
 
 static perp_ctx ctx;

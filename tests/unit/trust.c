@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What keeps a received folder data: words for shells, files that follow no link, temporary folders, texts in scripts of
  * gnuplot, the hash of a page's policy. */
-#include "experiments/report/gnuplot.h"
-#include "experiments/report/plot.h"
-#include "experiments/report/sha256.h"
+#include "experiments/pages/gnuplot.h"
+#include "experiments/pages/plot.h"
+#include "experiments/pages/sha256.h"
 #include "experiments/base/shell.h"
 #include "tests/tap.h"
 

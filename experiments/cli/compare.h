@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two runs of one study side by side: what cmd_compare.c (status, results) and compare_times.c share. */
+/* Two runs of one study side by side: status and results (compare.c), times (compare_times.c). */
 #ifndef PERP_COMPARE_H
 #define PERP_COMPARE_H
 
@@ -11,6 +11,7 @@ typedef enum perp_finding_class {
   PERP_FINDING_STATUS,
   PERP_FINDINGS
 } perp_finding_class;
+extern const char *const perp_finding_names[PERP_FINDINGS]; /* "time", "accuracy", "status" */
 
 enum { PERP_COMPARE_BLOCKS = 64 }; /* most blocks that a cell is timed again for */
 typedef struct perp_compare {
@@ -45,6 +46,11 @@ void perp_compare_finding(perp_compare *c, perp_finding_class class, bool worse,
                           const char *what, double before, double after);
 /* "6b1e... ode=rk4" of the k-th common cell; free it. */
 char *perp_compare_name(const perp_compare *c, int k);
+/* Find the cells that both have; *only_base, *only_now: how many one of them has alone. */
+void perp_compare_match(perp_compare *c, int *only_base, int *only_now);
+/* Findings in status, and in results; how many cells differ in some result. */
+void perp_compare_status(perp_compare *c);
+int perp_compare_results(perp_compare *c);
 /* The command that times both again by the programs that the folders name, for a person to judge. */
 perp_status perp_compare_command(perp_compare *c, perp_text *out);
 /* Findings in time.  PERP_ERR_IO with a message when cells must be timed again and cannot. */

@@ -2,9 +2,9 @@
 /* perp report: the page of a results folder, made anew. */
 #include "experiments/report/report.h"
 
-#include "experiments/report/plot.h"
+#include "experiments/pages/plot.h"
 #include "experiments/report/web.h"
-#include "experiments/results/join.h"
+#include "experiments/cli/command.h"
 #include "experiments/base/shell.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Mann and Whitney, Annals of Mathematical Statistics 18 (1947); Wilcoxon, Biometrics Bulletin 1 (1945); strata summed as
  * van Elteren does (1960); percentile bootstrap after Efron and Tibshirani, An Introduction to the Bootstrap (1993). */
-#include "experiments/simulate/robust.h"
+#include "experiments/results/robust.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/report/html.h"
+#include "experiments/pages/html.h"
 
-#include "experiments/report/sha256.h"
+#include "experiments/pages/sha256.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/study/parts.h"
+#include "experiments/simulate/parts.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/report/csv.h"
+#include "experiments/pages/csv.h"
 
 #include "experiments/base/util.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/base/folder.h"
+#include "experiments/run/folder.h"
 
 #include "experiments/base/env.h"
 

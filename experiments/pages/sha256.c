@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/report/sha256.h"
+#include "experiments/pages/sha256.h"
 
 #include <stdint.h>
 #include <string.h>

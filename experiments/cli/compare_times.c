@@ -5,11 +5,11 @@
  * in the other.  They are compared in units of the pace (pace.h), with an interval that is wider the more the paces
  * differ.  When a person names the programs of both runs, that is only a suspicion: the cells in question are timed again,
  * by both programs in turn, and these times decide. */
-#include "experiments/results/compare.h"
+#include "experiments/cli/compare.h"
 #include "experiments/plugins/outside.h"
-#include "experiments/cli/cli.h"
+#include "experiments/base/messages.h"
 #include "experiments/run/program.h"
-#include "experiments/simulate/robust.h"
+#include "experiments/results/robust.h"
 #include "experiments/base/shell.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/base/crew.h"
+#include "experiments/study/crew.h"
 
 #include "experiments/base/kept.h"
 #include "experiments/study/study.h"

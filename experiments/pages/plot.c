@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/report/plot.h"
+#include "experiments/pages/plot.h"
 
-#include "experiments/report/gnuplot.h"
-#include "experiments/report/tex.h"
+#include "experiments/pages/gnuplot.h"
+#include "experiments/pages/latex.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/report/gnuplot.h"
+#include "experiments/pages/gnuplot.h"
 
 #include "experiments/base/shell.h"
 

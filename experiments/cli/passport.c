@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The contract tests are the programs of tests/contract, one a kind, the same that check the plug-ins of perp.
  * Each runs in a process of its own with a time limit: what it says (TAP) is sorted by plug-in. */
-#include "experiments/plugins/passport.h"
+#include "experiments/cli/passport.h"
 
 #include "experiments/plugins/outside.h"
 #include "experiments/base/build.h"
-#include "experiments/cli/cli.h"
+#include "experiments/base/messages.h"
 #include "experiments/study/describe.h"
 
 #include <errno.h>

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Status and results of two runs are deterministic: any difference is real, and one that is worse by more than a
+ * tolerance is a regression.  Times are not: compare_times.c. */
+#include "experiments/cli/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double rounding = 1e-12; /* results below it are rounding of zero */
+
+const char *const perp_finding_names[PERP_FINDINGS] = { "time", "accuracy", "status" };
+
+void perp_compare_finding(perp_compare *c, perp_finding_class class, bool worse, const char *where,
+                          const char *what, double before, double after)
+{
+  if (worse)
+    c->regressions[class]++;
+  else
+    c->improvements++;
+  if (c->json) {
+    perp_json_open(&c->j, NULL, '{');
+    perp_json_text(&c->j, "class", perp_finding_names[class]);
+    perp_json_bool(&c->j, "worse", worse);
+    perp_json_text(&c->j, "where", where);
+    perp_json_text(&c->j, "what", what);
+    perp_json_real(&c->j, "before", before);
+    perp_json_real(&c->j, "after", after);
+    perp_json_close(&c->j, '}');
+    return;
+  }
+  enum { MOST = 20 };
+  int shown = worse ? c->regressions[class] : c->improvements;
+  if (shown > MOST) return;
+  printf("%s %s  %s: %s%s\n", worse ? "WORSE " : "better", perp_finding_names[class], where, what,
+         shown == MOST ? " (further ones are not listed; --json has all)" : "");
+}
+
+/* ---- cells -------------------------------------------------------------------------------------------------- */
+
+void perp_compare_match(perp_compare *c, int *only_base, int *only_now)
+{
+  c->a = perp_xalloc((size_t)c->base.plan.n + 1, sizeof *c->a);
+  c->b = perp_xalloc((size_t)c->base.plan.n + 1, sizeof *c->b);
+  int in_both = 0;
+  for (int i = 0; i < c->base.plan.n; i++) {
+    if (c->base.record[i].attempt == 0) continue;
+    int k = perp_plan_find(&c->now.plan, c->base.plan.cells[i].id);
+    if (k < 0 || c->now.record[k].attempt == 0) {
+      ++*only_base;
+      continue;
+    }
+    c->a[in_both] = i;
+    c->b[in_both++] = k;
+  }
+  c->n = in_both;
+  *only_now = -in_both;
+  for (int k = 0; k < c->now.plan.n; k++) *only_now += c->now.record[k].attempt > 0;
+}
+
+char *perp_compare_name(const perp_compare *c, int k)
+{
+  perp_text t = { 0 };
+  perp_text_add(&t, "%.8s ", c->base.plan.cells[c->a[k]].id);
+  perp_cell_label(c->base.study, &c->base.plan.cells[c->a[k]], &t);
+  return t.s;
+}
+
+void perp_compare_status(perp_compare *c)
+{
+  for (int k = 0; k < c->n; k++) {
+    perp_cell_status before = c->base.record[c->a[k]].status, after = c->now.record[c->b[k]].status;
+    const bool good = before == PERP_CELL_OK || before == PERP_CELL_FIXED_WORK;
+    const bool still = after == PERP_CELL_OK || after == PERP_CELL_FIXED_WORK;
+    if (before == after || (!good && !still)) continue;
+    /* what schema 1 calls ok may have been any of these */
+    const int old = c->base.record[c->a[k]].schema, new = c->now.record[c->b[k]].schema;
+    if (old != new &&perp_cell_whole(before) && perp_cell_whole(after)) continue;
+    char what[128], *name = perp_compare_name(c, k);
+    snprintf(what, sizeof what, "%s, was %s", perp_cell_status_names[after],
+             perp_cell_status_names[before]);
+    perp_compare_finding(c, PERP_FINDING_STATUS, good && (!still || before == PERP_CELL_OK), name,
+                         what, before, after);
+    free(name);
+  }
+}
+
+/* Counts of work (steps, pivots) are whole numbers: one more or less of a few is no finding. */
+static bool count_noise(double before, double after)
+{
+  return before == rint(before) && after == rint(after) && fabs(after - before) <= 1;
+}
+
+int perp_compare_results(perp_compare *c)
+{
+  const perp_study *s = c->base.study;
+  int changed = 0;
+  for (int k = 0; k < c->n; k++) {
+    const perp_record *x = &c->base.record[c->a[k]], *y = &c->now.record[c->b[k]];
+    bool differs = false;
+    if (x->status != y->status || !perp_cell_whole(x->status)) continue;
+    for (int m = 0; m < s->n_metrics; m++) {
+      const perp_metric *metric = &s->metric[m];
+      int other = perp_results_metric(&c->now, metric->name);
+      if (metric->timing || other < 0) continue;
+      double before = x->value[m], after = y->value[other];
+      if (before == after || (isnan(before) && isnan(after))) continue;
+      differs = true;
+      if (metric->better == 0) continue;
+      /* the change in the direction that is worse, relative to before */
+      double worse = metric->better < 0 ? after - before : before - after, size = fabs(before);
+      bool lost = isfinite(before) && !isfinite(after), won = !isfinite(before) && isfinite(after);
+      if (!lost && !won &&
+          (fmax(fabs(before), fabs(after)) < rounding || count_noise(before, after) ||
+           !(fabs(worse) > c->accuracy_tol * size)))
+        continue;
+      char what[160], *name = perp_compare_name(c, k);
+      snprintf(what, sizeof what, "%s %.4g, was %.4g (%+.1f %%)", metric->name, after, before,
+               100 * (after - before) / size);
+      perp_compare_finding(c, PERP_FINDING_ACCURACY, lost || (!won && worse > 0), name, what,
+                           before, after);
+      free(name);
+    }
+    changed += differs;
+  }
+  return changed;
+}

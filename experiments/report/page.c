@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/report/page.h"
+
+#include "experiments/base/messages.h"
+#include "experiments/pages/latex.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double perp_page_value(const perp_page *page, int cell, const char *metric)
+{
+  int m = perp_results_metric(page->results, metric);
+  return m < 0 ? (double)NAN : perp_results_value(page->results, cell, m);
+}
+
+bool perp_page_has(const perp_page *page, const char *metric)
+{
+  for (int r = 0; r < page->results->plan.n; r++)
+    if (perp_view_stands(&page->view, r) && !isnan(perp_page_value(page, r, metric))) return true;
+  return false;
+}
+
+const char *perp_page_axis(perp_page *page, const char *metric)
+{
+  const perp_metric *m = perp_study_metric(page->study, metric);
+  if (m == NULL || m->unit[0] == '\0') return metric;
+  return perp_pool_printf(&page->pool, "%s [%s]", metric, m->unit);
+}
+
+const char *perp_page_command(perp_page *page, int cell)
+{
+  perp_text text = { 0 };
+  page->study->kind->command(page->study, &page->results->plan.cells[cell], &text);
+  const char *kept = perp_pool_strdup(&page->pool, text.s == NULL ? "" : text.s);
+  perp_text_free(&text);
+  return kept;
+}
+
+static void tex_caption(perp_text *to, const char *caption)
+{
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  if (out == NULL) return;
+  perp_tex_text(out, caption);
+  fclose(out);
+  perp_text_put(to, text, size);
+  free(text);
+}
+
+void perp_page_say_failed(perp_page *page)
+{
+  if (page->failed.n > 0) perp_say("error: not drawn: %s: %s", page->failed.s, page->reason);
+  perp_text_free(&page->failed);
+}
+
+/* Figures that fail one after the other for one reason are named in one message. */
+static void figure_failed(perp_page *page, const char *id)
+{
+  page->undrawn++;
+  if (page->failed.n > 0 && strcmp(page->reason, page->ctx->msg) != 0) perp_page_say_failed(page);
+  if (page->failed.n == 0) page->reason = perp_pool_strdup(&page->pool, page->ctx->msg);
+  perp_text_add(&page->failed, "%s%s", page->failed.n > 0 ? ", " : "", id);
+}
+
+/* A figure without a point is no fault of the report: the page says why there is none. */
+static void figure_empty(perp_page *page, const perp_figure *f)
+{
+  int zeros = 0, others = 0;
+  if (page->interactive && page->folded) return;
+  for (int k = 0; k < f->n; k++)
+    for (int i = 0; i < f->curves[k].n; i++) {
+      zeros += f->curves[k].y[i] == 0;
+      others += isfinite(f->curves[k].y[i]) && f->curves[k].y[i] != 0;
+    }
+  perp_html(page->out, "<p class=\"note\" id=\"fig-%s\">%s: not drawn, ", f->id, f->title);
+  perp_html(page->out, "%s</p>\n",
+            zeros > 0 && others == 0 && f->logy
+                ? "as all its values are exactly 0, which has no place on a logarithmic axis (a "
+                  "scene without joints has no constraint error)."
+            : others > 0 || zeros > 0 ? "as none of its values has a place on its logarithmic axes."
+                                      : "as no run has a value for it.");
+}
+
+void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption)
+{
+  char svg[1400];
+  if (perp_figure_points(f) == 0) {
+    figure_empty(page, f);
+    return;
+  }
+  snprintf(svg, sizeof svg, "%s/%s.svg", page->figs, f->id);
+  perp_status status = perp_figure_draw(page->ctx, f, page->figs, page->formats);
+  if (status != PERP_OK) {
+    perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
+    if (status != PERP_ERR_ARG) figure_failed(page, f->id);
+    return;
+  }
+  page->figures++;
+  perp_text_add(&page->drawn, "\\expandafter\\def\\csname perp@fig@%s\\endcsname{\\centering",
+                f->id);
+  perp_text_add(&page->drawn,
+                strstr(page->formats, "tikz") != NULL
+                    ? "\\perpfit{\\input{\\perpfigs %s.tex}}\\caption{"
+                    : "\\includegraphics[width=\\linewidth]{\\perpfigs %s.pdf}\\caption{",
+                f->id);
+  tex_caption(&page->drawn, caption);
+  perp_text_add(&page->drawn, "}\\label{fig:%s}}\n", f->id);
+  if (page->interactive && page->folded) return;
+  perp_html(page->out, "<figure id=\"fig-%s\">\n", f->id);
+  size_t n = 0;
+  char *picture = perp_read_plain(svg, &n);
+  if (picture != NULL) {
+    perp_html_svg(page->out, picture, n, f->alt);
+  } else {
+    PERP_FAIL(page->ctx, PERP_ERR_IO, "%s: %s", svg, strerror(errno));
+    perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
+    figure_failed(page, f->id);
+  }
+  free(picture);
+  perp_html(page->out,
+            "<figcaption>%s <span class=\"note\">Files: <a href=\"%s/%s.svg\">svg</a>, "
+            "<a href=\"%s/%s.gp\">gp</a>, <a "
+            "href=\"%s/%s.csv\">csv</a></span></figcaption>\n</figure>\n",
+            caption, page->link, f->id, page->link, f->id, page->link, f->id);
+}
+
+void perp_page_fold(perp_page *page, const char *summary, int count)
+{
+  page->folded = true;
+  if (page->interactive) return;
+  perp_html(page->out, "<details><summary>");
+  perp_html(page->out, summary, count);
+  perp_html(page->out, "</summary>\n");
+}
+
+void perp_page_unfold(perp_page *page)
+{
+  if (!page->interactive) perp_html(page->out, "</details>\n");
+  page->folded = false;
+}

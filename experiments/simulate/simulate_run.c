@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One face for simulations and plain problems. */
+#include "experiments/simulate/simulate_run.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const double *perp_cell_q0(const perp_cell_run *r)
+{
+  return r->sim != NULL ? perp_model_q0(r->scene.model) : r->scene.ode_q0;
+}
+const double *perp_cell_v0(const perp_cell_run *r)
+{
+  return r->sim != NULL ? perp_model_v0(r->scene.model) : r->scene.ode_v0;
+}
+
+perp_status perp_cell_start(perp_ctx *ctx, perp_cell_run *r)
+{
+  if (r->sim != NULL) return perp_sim_restart(ctx, r->sim, 0, perp_cell_q0(r), perp_cell_v0(r));
+  return perp_ode_restart(ctx, r->ode, 0, perp_cell_q0(r), perp_cell_v0(r));
+}
+
+perp_status perp_cell_step(perp_ctx *ctx, perp_cell_run *r, double t_max, perp_step_info *info)
+{
+  if (r->sim != NULL) return perp_sim_step(ctx, r->sim, t_max, info);
+  perp_stats stats = { 0 };
+  perp_ode_stop stop = perp_ode_step(ctx, r->ode, t_max, &stats);
+  *info = (perp_step_info){ .reason = stop == PERP_ODE_STOPPED ? stats.reason : PERP_EXACT,
+                            .drift_pos_pre = nan("") };
+  return PERP_OK;
+}
+
+void perp_cell_state(const perp_cell_run *r, double *t, const double **q, const double **v)
+{
+  if (r->sim != NULL) {
+    perp_sim_state(r->sim, t, q, v);
+  } else {
+    *t = perp_ode_time(r->ode);
+    *q = perp_ode_q(r->ode);
+    *v = perp_ode_v(r->ode);
+  }
+}
+
+void perp_cell_counters(const perp_cell_run *r, perp_ode_counters *ode, perp_stats *kkt)
+{
+  *kkt = (perp_stats){ 0 };
+  if (r->sim != NULL)
+    perp_sim_counters(r->sim, ode, kkt);
+  else
+    *ode = *perp_ode_count(r->ode);
+}
+
+bool perp_cell_same_time(double a, double b)
+{
+  return fabs(a - b) <= 1e-10 * fmax(1, fabs(b));
+}
+
+perp_cut perp_cell_cut(const perp_request *request)
+{
+  return request->minder != NULL ? request->minder->cut(request->minder->user) : PERP_CUT_NONE;
+}
+
+perp_status perp_cell_add_batch(perp_ctx *ctx, perp_cell_run *r, double seconds)
+{
+  if (r->n_batches == r->cap_batches) {
+    int cap = 2 * r->cap_batches + 1024;
+    double *batch = realloc(r->batch, (size_t)cap * sizeof *batch);
+    if (batch == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for timings");
+    r->batch = batch;
+    r->cap_batches = cap;
+  }
+  r->batch[r->n_batches++] = seconds;
+  return PERP_OK;
+}
+
+double perp_cell_clock_cost(void)
+{
+  double least = HUGE_VAL;
+  for (int i = 0; i < 20; i++) {
+    double t0 = perp_clock_thread();
+    least = fmin(least, perp_clock_thread() - t0);
+  }
+  return least;
+}
