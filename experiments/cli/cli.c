@@ -4,7 +4,7 @@
 #include "experiments/base/util.h"
 #include "experiments/lcp/kind_lcp.h"
 #include "experiments/metrics/metrics.h"
-#include "experiments/plugins/outside.h"
+#include "experiments/plugins/plugin_files.h"
 #include "experiments/simulate/kind_simulate.h"
 #include "models/models.h"
 
@@ -43,7 +43,7 @@ static void print_commands(FILE *out)
 static int load_plugins(perp_ctx *ctx, int *argc, char **argv)
 {
   const char *list = getenv("PERP_PLUGIN_PATH");
-  perp_status status = list != NULL ? perp_outside_load_path(ctx, list) : PERP_OK;
+  perp_status status = list != NULL ? perp_plugin_load_path(ctx, list) : PERP_OK;
   int kept = 1;
   bool only_words = false;
   for (int i = 1; i < *argc; i++) {
@@ -61,7 +61,7 @@ static int load_plugins(perp_ctx *ctx, int *argc, char **argv)
     if (file == NULL)
       argv[kept++] = argv[i];
     else if (status == PERP_OK)
-      status = perp_outside_load(ctx, file, true);
+      status = perp_plugin_load(ctx, file, true);
   }
   argv[kept] = NULL;
   *argc = kept;

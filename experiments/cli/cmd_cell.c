@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp explain, rerun: why a cell is what it is */
 #include "experiments/lcp/lcp_cmd.h"
-#include "experiments/plugins/outside.h"
+#include "experiments/plugins/plugin_files.h"
 #include "experiments/cli/command.h"
 #include "experiments/base/env.h"
 #include "experiments/simulate/kind_simulate.h"
@@ -25,7 +25,7 @@ static const char *decision(const perp_ctx *ctx, const perp_results *r, int i, c
     return "run";
   }
   const perp_record *rec = &r->record[i];
-  perp_outside_code(ctx, r->study, &r->plan.cells[i], code);
+  perp_plugin_code(ctx, r->study, &r->plan.cells[i], code);
   const bool timed = rec->status == PERP_CELL_OK ||
                      (perp_cell_whole(rec->status) && r->study->kind->runs);
   int missing = timed ? r->study->measure.repeats - rec->rounds : 0;
@@ -229,8 +229,8 @@ static int start_debugger(const perp_results *r, int cell)
   program[n > 0 ? n : 0] = '\0';
   char *argv[16] = { "gdb", "--args", program, "rerun", r->dir, r->plan.cells[cell].id, "--here" };
   int k = 7;
-  const perp_outside_file *f;
-  for (int i = 0; (f = perp_outside_at(i)) != NULL && k < 14; i++)
+  const perp_plugin_file *f;
+  for (int i = 0; (f = perp_plugin_file_at(i)) != NULL && k < 14; i++)
     if (f->named) {
       argv[k++] = "--plugin";
       argv[k++] = f->path;

@@ -4,7 +4,7 @@
  * The tasks are shards of one run that share its results folder: each writes a journal of its own, so they need nothing
  * from each other, and a task that is run again does what is missing.  A scheduler takes longer to start a task than most
  * cells take to run, so cells are packed into tasks of a wanted length. */
-#include "experiments/plugins/outside.h"
+#include "experiments/plugins/plugin_files.h"
 #include "experiments/cli/command.h"
 #include "experiments/base/shell.h"
 
@@ -38,7 +38,7 @@ static void cluster_path(FILE *f, const char *path)
 static void put_task(const struct cluster *c, FILE *f)
 {
   perp_text plugins = { 0 };
-  perp_outside_arguments(&plugins);
+  perp_plugin_arguments(&plugins);
   fprintf(f,
           "#!/bin/sh\n# one part of %s: task.sh K, K = 1 ... %d; run again it does what is "
           "missing\ncd ",
@@ -60,7 +60,7 @@ static void put_task(const struct cluster *c, FILE *f)
 static void put_finish(const struct cluster *c, FILE *f)
 {
   perp_text plugins = { 0 };
-  perp_outside_arguments(&plugins);
+  perp_plugin_arguments(&plugins);
   fputs("#!/bin/sh\n# after the tasks: does what they left, writes the tables and the report\ncd ",
         f);
   cluster_path(f, c->here);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp run, check, plan */
-#include "experiments/plugins/outside.h"
+#include "experiments/plugins/plugin_files.h"
 #include "experiments/report/report.h"
 #include "experiments/report/web.h"
 #include "experiments/cli/command.h"
@@ -37,7 +37,7 @@ static char *command_line(int argc, char **argv)
     perp_text_add(&t, " ");
     perp_shell_word(&t, argv[i]);
   }
-  perp_outside_arguments(&t);
+  perp_plugin_arguments(&t);
   return t.s;
 }
 
@@ -407,7 +407,7 @@ static void print_shards(const perp_args *args, const perp_study *s, const perp_
     perp_text_add(&command, " --shard %d/%d -o ", k, n);
     perp_shell_path(&command, part);
     free(part);
-    perp_outside_arguments(&command);
+    perp_plugin_arguments(&command);
     if (json) {
       perp_json_open(&j, NULL, '{');
       perp_json_int(&j, "shard", k);
@@ -449,7 +449,7 @@ static void print_cells(const perp_study *study, const perp_plan *plan, const pe
         perp_json_text(&j, "refused", trial->why[i]);
       if (study->kind->command != NULL) {
         study->kind->command(study, &plan->cells[i], &t);
-        perp_outside_arguments(&t);
+        perp_plugin_arguments(&t);
         perp_json_text(&j, "command", t.s);
       }
       perp_json_close(&j, '}');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp status, show */
-#include "experiments/plugins/outside.h"
+#include "experiments/plugins/plugin_files.h"
 #include "experiments/cli/command.h"
 
 #include <fcntl.h>
@@ -179,7 +179,7 @@ static void show_json(const perp_results *r, int i)
   if (s->kind->command != NULL) {
     perp_text t = { 0 };
     s->kind->command(s, cell, &t);
-    perp_outside_arguments(&t);
+    perp_plugin_arguments(&t);
     perp_json_text(&j, "command", t.s);
     perp_text_free(&t);
   }
@@ -221,7 +221,7 @@ static void show_text(const perp_results *r, int i)
   if (s->kind->command != NULL) {
     perp_text t = { 0 };
     s->kind->command(s, cell, &t);
-    perp_outside_arguments(&t);
+    perp_plugin_arguments(&t);
     printf("alone: %s\n", t.s);
     perp_text_free(&t);
   }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp version, doctor, test */
-#include "experiments/plugins/outside.h"
-#include "experiments/cli/passport.h"
+#include "experiments/plugins/plugin_files.h"
+#include "experiments/cli/conformance.h"
 #include "experiments/report/web.h"
 #include "experiments/base/build.h"
 #include "experiments/cli/cli.h"
@@ -150,10 +150,11 @@ int perp_cmd_test(perp_ctx *ctx, int argc, char **argv)
 {
   static const perp_flag flags[] = {
     { "suite", 0, "NAME", "one of unit, contract, agree, invariant, golden, cli, fuzz" },
-    { "plugin", 0, "FILE.so", "the contract tests on an outside plug-in, and its passport" },
+    { "plugin", 0, "FILE.so",
+      "the contract tests on an outside plug-in, and its conformance report" },
     { "timeout", 0, "TIME", "with --plugin: limit of the tests of one kind (default 60s)" },
     { "verbose", 'v', NULL, "with --plugin: every check, not only those that failed" },
-    { "json", 0, NULL, "with --plugin: the passport as JSON" },
+    { "json", 0, NULL, "with --plugin: the conformance report as JSON" },
     { 0 }
   };
   static const perp_cli cli = {
@@ -173,13 +174,13 @@ int perp_cmd_test(perp_ctx *ctx, int argc, char **argv)
   perp_args args;
   int status = perp_args_read(&cli, argc, argv, &args);
   if (status >= 0) return status;
-  if (perp_outside_at(0) != NULL) {
+  if (perp_plugin_file_at(0) != NULL) {
     double seconds = 60;
     const char *text = perp_args_get(&args, "timeout");
     if (text != NULL && perp_parse_duration(ctx, text, &seconds) != PERP_OK)
       return perp_usage_error(&args, "--timeout: %s", ctx->msg);
-    return perp_passport(ctx, seconds, perp_args_get(&args, "json") != NULL,
-                         perp_args_get(&args, "verbose") != NULL);
+    return perp_conformance(ctx, seconds, perp_args_get(&args, "json") != NULL,
+                            perp_args_get(&args, "verbose") != NULL);
   }
   perp_say("error: the tests are in the source tree: run ./perp test there");
   return PERP_EXIT_USAGE;

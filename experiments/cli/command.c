@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/cli/command.h"
 
-#include "experiments/study/crew.h"
+#include "experiments/study/process_pool.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,22 +55,22 @@ int perp_command_write(perp_ctx *ctx, const char *path, const char *text, size_t
 
 perp_status perp_command_run_cell(perp_ctx *ctx, const perp_job *job, perp_outcome *outcome)
 {
-  perp_crew *crew;
+  perp_process_pool *crew;
   perp_order order = { .job = *job,
                        .timeout = job->study->limits.timeout,
                        .memory = job->study->limits.memory },
              done;
   int number = 0;
-  PERP_TRY(perp_crew_create(ctx, 1, &crew));
+  PERP_TRY(perp_process_pool_create(ctx, 1, &crew));
   char *folder = perp_temp_folder(ctx), *log = NULL;
   if (folder != NULL) order.log_path = log = perp_xprintf("%s/log", folder);
-  perp_status status = perp_crew_start(ctx, crew, &order);
+  perp_status status = perp_process_pool_start(ctx, crew, &order);
   while (status == PERP_OK) {
-    perp_crew_event event = perp_crew_wait(crew, 1, &done, outcome, &number);
+    perp_process_pool_event event = perp_process_pool_wait(crew, 1, &done, outcome, &number);
     if (event == PERP_CREW_DONE) break;
     if (event == PERP_CREW_SIGNAL) status = PERP_FAIL(ctx, PERP_ERR_IO, "interrupted");
   }
-  perp_crew_destroy(crew);
+  perp_process_pool_destroy(crew);
   char *said = log != NULL ? perp_read_file(log, NULL) : NULL;
   if (said != NULL && said[0] != '\0') fprintf(stderr, "it printed\n%s\n", said);
   free(said);

@@ -6,7 +6,7 @@
  * differ.  When a person names the programs of both runs, that is only a suspicion: the cells in question are timed again,
  * by both programs in turn, and these times decide. */
 #include "experiments/cli/compare.h"
-#include "experiments/plugins/outside.h"
+#include "experiments/plugins/plugin_files.h"
 #include "experiments/base/messages.h"
 #include "experiments/run/program.h"
 #include "experiments/results/robust.h"
@@ -337,7 +337,7 @@ perp_status perp_compare_command(perp_compare *c, perp_text *out)
     perp_text_add(out, " ");
     perp_shell_path(out, c->now.dir);
     if (c->again > 0) perp_text_add(out, " --again %d", c->again);
-    perp_outside_arguments(out);
+    perp_plugin_arguments(out);
     perp_text_add(out, "%s", programs.s);
   }
   perp_text_free(&programs);

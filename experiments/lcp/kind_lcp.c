@@ -17,7 +17,7 @@
 #include "experiments/lcp/kind_lcp.h"
 
 #include "experiments/study/describe.h"
-#include "experiments/simulate/pace.h"
+#include "experiments/simulate/clock_reference.h"
 #include "experiments/study/study.h"
 #include "experiments/study/plan.h"
 #include "experiments/base/shell.h"
@@ -295,7 +295,7 @@ static void remember(void *user, const perp_trace_event *e)
 }
 
 /* Thread-CPU seconds of a call, repeated for `least` seconds so that the clock can tell. */
-static double timed(void (*call)(void *), void *user, double least, perp_pace *pace)
+static double timed(void (*call)(void *), void *user, double least, perp_clock_reference *pace)
 {
   double start = perp_clock_thread() - pace->spent, spent;
   int n = 0;
@@ -304,7 +304,7 @@ static double timed(void (*call)(void *), void *user, double least, perp_pace *p
     n++;
     double now = perp_clock_thread();
     spent = now - pace->spent - start;
-    perp_pace_tick(pace, now);
+    perp_clock_reference_tick(pace, now);
   } while (spent < least);
   return spent / n;
 }
@@ -427,10 +427,10 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
     snprintf(out->cause, sizeof out->cause, "%s", k->ctx->msg);
     return;
   }
-  perp_pace pace;
-  perp_pace_begin(&pace);
+  perp_clock_reference pace;
+  perp_clock_reference_begin(&pace);
   double seconds = timed(solve, k, 20e-3, &pace);
-  out->pace = perp_pace_end(&pace);
+  out->pace = perp_clock_reference_end(&pace);
   double unit = timed(product, k, 5e-3, &pace);
   perp_outcome_add(out, "time.cpu", seconds);
   perp_outcome_add(out, "work.products", seconds / unit);

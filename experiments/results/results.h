@@ -36,7 +36,7 @@ typedef struct perp_record {
   int schema;           /* of the journal that has it; 1: ok did not mean solved */
   double cpu_s, wall_s; /* of the run that made the numbers */
   const char *dir;      /* results folder that has its series, replay and log */
-  const char *code;     /* outside code that it ran (perp_outside_code), "" when none */
+  const char *code;     /* outside code that it ran (perp_plugin_code), "" when none */
   /* timing rounds */
   int rounds, noisy; /* noisy: wall / cpu > 1.05 */
   double **round;    /* [n_metrics] of [rounds] values of the timing metrics; NULL elsewhere */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/run/program.h"
 
-#include "experiments/plugins/outside.h"
+#include "experiments/plugins/plugin_files.h"
 #include "experiments/results/journal.h"
 #include "experiments/base/shell.h"
 
@@ -56,8 +56,8 @@ void perp_program_write(perp_json *j)
   write_code(j, "program", path, perp_program_hash());
   free(path);
   perp_json_open(j, "plugins", '[');
-  const perp_outside_file *f;
-  for (int i = 0; (f = perp_outside_at(i)) != NULL; i++) write_code(j, NULL, f->path, f->hash);
+  const perp_plugin_file *f;
+  for (int i = 0; (f = perp_plugin_file_at(i)) != NULL; i++) write_code(j, NULL, f->path, f->hash);
   perp_json_close(j, ']');
 }
 
@@ -83,8 +83,8 @@ perp_status perp_program_keep(perp_ctx *ctx, const char *dir)
 {
   perp_status status = perp_make_part(ctx, dir, "program");
   if (status == PERP_OK) status = keep(ctx, dir, self, perp_program_hash(), "");
-  const perp_outside_file *f;
-  for (int i = 0; status == PERP_OK && (f = perp_outside_at(i)) != NULL; i++)
+  const perp_plugin_file *f;
+  for (int i = 0; status == PERP_OK && (f = perp_plugin_file_at(i)) != NULL; i++)
     status = keep(ctx, dir, f->path, f->hash, ".so");
   return status;
 }
@@ -109,12 +109,12 @@ static perp_status program_known(perp_ctx *ctx, const perp_results *r)
 static char *program_plugin(const char *hash, const perp_named *named)
 {
   char text[17];
-  const perp_outside_file *f;
+  const perp_plugin_file *f;
   for (int i = 0; i < named->n_plugins; i++) {
     program_hex(file_hash(named->plugin[i]), text);
     if (strcmp(text, hash) == 0) return realpath(named->plugin[i], NULL);
   }
-  for (int i = 0; (f = perp_outside_at(i)) != NULL; i++) {
+  for (int i = 0; (f = perp_plugin_file_at(i)) != NULL; i++) {
     program_hex(file_hash(f->path), text);
     if (strcmp(text, hash) == 0) return perp_xstrdup(f->path);
   }

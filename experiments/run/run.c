@@ -3,9 +3,9 @@
  * what the journal says, gives it to the crew, and writes down what comes back. */
 #include "experiments/run/run.h"
 
-#include "experiments/plugins/outside.h"
+#include "experiments/plugins/plugin_files.h"
 #include "experiments/base/messages.h"
-#include "experiments/study/crew.h"
+#include "experiments/study/process_pool.h"
 #include "experiments/base/env.h"
 #include "experiments/run/folder.h"
 #include "experiments/results/journal.h"
@@ -25,7 +25,7 @@ struct run {
   const perp_study *study;
   const perp_run_options *o;
   perp_plan plan;
-  perp_crew *crew;
+  perp_process_pool *crew;
   perp_journal journal;
   perp_progress progress;
   char **log, **series, **replay; /* [plan.n] paths */
@@ -81,7 +81,7 @@ static void start_one(struct run *r, int cell, bool timing)
   };
   if (!timing)
     written(r, perp_run_event_start(r->ctx, &r->journal, r->plan.cells[cell].id, r->attempt[cell]));
-  if (!r->failed && perp_crew_start(r->ctx, r->crew, &order) != PERP_OK) {
+  if (!r->failed && perp_process_pool_start(r->ctx, r->crew, &order) != PERP_OK) {
     perp_print_error(r->ctx);
     r->failed = true;
   }
@@ -125,7 +125,7 @@ static void on_signal(struct run *r, int number)
     return;
   }
   perp_say("stopping: %d running cell(s) will be finished; Ctrl-C again stops at once",
-           perp_crew_running(r->crew));
+           perp_process_pool_running(r->crew));
 }
 
 static bool may_start(struct run *r)
@@ -138,16 +138,16 @@ static bool may_start(struct run *r)
 static void do_all(struct run *r, const struct todo *todo)
 {
   int next = 0;
-  while (next < todo->n || perp_crew_running(r->crew) > 0) {
-    while (next < todo->n && perp_crew_free_places(r->crew) > 0 && may_start(r)) {
+  while (next < todo->n || perp_process_pool_running(r->crew) > 0) {
+    while (next < todo->n && perp_process_pool_free_places(r->crew) > 0 && may_start(r)) {
       start_one(r, todo->cell[next], todo->timing[next]);
       next++;
     }
-    if (perp_crew_running(r->crew) == 0 && (next == todo->n || !may_start(r))) break;
+    if (perp_process_pool_running(r->crew) == 0 && (next == todo->n || !may_start(r))) break;
     static perp_outcome outcome;
     perp_order order;
     int number = 0;
-    switch (perp_crew_wait(r->crew, 0.5, &order, &outcome, &number)) {
+    switch (perp_process_pool_wait(r->crew, 0.5, &order, &outcome, &number)) {
     case PERP_CREW_DONE:
       finish_one(r, &order, &outcome);
       break;
@@ -412,7 +412,7 @@ static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, in
   PERP_TRY(perp_folder_env(r->ctx, r->o->dir));
   char *plan_path = path_in(r, "plan.jsonl");
   perp_text plugins = { 0 };
-  perp_outside_arguments(&plugins);
+  perp_plugin_arguments(&plugins);
   perp_selection selection = {
     .only = r->o->only, .skip = r->o->skip, .shard = r->o->shard, .plugins = plugins.s
   };
@@ -442,7 +442,7 @@ static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, in
   for (int i = 0; i < n; i++) {
     if (!r->selected[i]) continue;
     char code[17];
-    perp_outside_code(r->ctx, r->study, &r->plan.cells[i], code);
+    perp_plugin_code(r->ctx, r->study, &r->plan.cells[i], code);
     bool changed = r->status[i] != PERP_CELL_PLANNED && strcmp(code, before.record[i].code) != 0;
     bool again = changed || (r->status[i] != PERP_CELL_PLANNED && r->o->retry[r->status[i]]);
     if (r->status[i] != PERP_CELL_PLANNED && !again) continue;
@@ -461,7 +461,7 @@ static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, in
 
 static void release(struct run *r)
 {
-  perp_crew_destroy(r->crew);
+  perp_process_pool_destroy(r->crew);
   perp_journal_close(&r->journal);
   for (int i = 0; r->log != NULL && i < r->plan.n; i++) {
     free(r->log[i]);
@@ -483,7 +483,7 @@ static int carry_out(struct run *r, struct todo *todo, const perp_cell_kind *con
 {
   const int code = todo->n > 0 ? check_references(r) : PERP_EXIT_OK;
   if (code != PERP_EXIT_OK) return code;
-  const perp_status status = perp_crew_create(r->ctx, r->o->jobs, &r->crew);
+  const perp_status status = perp_process_pool_create(r->ctx, r->o->jobs, &r->crew);
   if (status != PERP_OK) return refuse(r, status);
   written(r, perp_run_event_begin(r->ctx, &r->journal, r->study, r->plan.n, r->o));
   if (r->study->kind->refuses && skip_refused(r, todo) != PERP_OK) {
@@ -493,7 +493,7 @@ static int carry_out(struct run *r, struct todo *todo, const perp_cell_kind *con
   do_phase(r, todo, NULL);
   add_rounds(r, todo);
   if (may_start(r)) do_phase(r, todo, "timing rounds");
-  perp_crew_destroy(r->crew);
+  perp_process_pool_destroy(r->crew);
   r->crew = NULL;
   return finish(r, kinds);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/run/run_events.h"
 
-#include "experiments/plugins/outside.h"
+#include "experiments/plugins/plugin_files.h"
 #include "experiments/base/env.h"
 #include "experiments/run/folder.h"
 #include "experiments/run/program.h"
@@ -97,7 +97,7 @@ perp_status perp_run_event_outcome(perp_ctx *ctx, perp_journal *journal, const p
   char *tail = perp_folder_log_tail(log);
   if (tail != NULL && !timing) perp_json_text(&l.j, "stderr", tail);
   char code[17];
-  perp_outside_code(ctx, study, cell, code);
+  perp_plugin_code(ctx, study, cell, code);
   if (code[0] != '\0' && !timing) perp_json_text(&l.j, "code", code);
   free(tail);
   return line_end(ctx, journal, &l);

@@ -3,7 +3,7 @@
 #include "experiments/simulate/kind_simulate.h"
 
 #include "experiments/metrics/metrics.h"
-#include "experiments/study/crew.h"
+#include "experiments/study/process_pool.h"
 #include "experiments/simulate/parts.h"
 #include "experiments/study/plan.h"
 #include "experiments/simulate/reference.h"
@@ -174,16 +174,17 @@ static double fact(const perp_outcome *o, int which)
 /* One child, and nothing of what it prints. */
 static bool look_apart(perp_ctx *ctx, const perp_job *job, perp_outcome *outcome)
 {
-  perp_crew *crew;
+  perp_process_pool *crew;
   const double limit = job->study->limits.timeout;
   const perp_order order = { .job = *job, .timeout = limit, .memory = job->study->limits.memory };
   perp_order done;
   int number = 0;
-  if (perp_crew_create(ctx, 1, &crew) != PERP_OK) return false;
-  perp_crew_event event = PERP_CREW_NOTHING;
-  if (perp_crew_start(ctx, crew, &order) == PERP_OK)
-    while (event == PERP_CREW_NOTHING) event = perp_crew_wait(crew, 1, &done, outcome, &number);
-  perp_crew_destroy(crew);
+  if (perp_process_pool_create(ctx, 1, &crew) != PERP_OK) return false;
+  perp_process_pool_event event = PERP_CREW_NOTHING;
+  if (perp_process_pool_start(ctx, crew, &order) == PERP_OK)
+    while (event == PERP_CREW_NOTHING)
+      event = perp_process_pool_wait(crew, 1, &done, outcome, &number);
+  perp_process_pool_destroy(crew);
   if (event == PERP_CREW_SIGNAL) raise(number); /* the crew has taken it */
   return event == PERP_CREW_DONE && outcome->status == PERP_CELL_OK;
 }

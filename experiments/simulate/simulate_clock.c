@@ -13,7 +13,7 @@ enum { BREAKDOWN_STEPS = 1000 };
 /* Pass 2: nothing but steps, in batches that the clock can resolve, at least PASS seconds of them; *cpu
  * is the time of one run. */
 static perp_status time_run(perp_ctx *ctx, perp_cell_run *r, const perp_request *request,
-                            perp_pace *pace, double *cpu)
+                            perp_clock_reference *pace, double *cpu)
 {
   perp_step_info info;
   perp_ode_counters before, after;
@@ -37,7 +37,7 @@ static perp_status time_run(perp_ctx *ctx, perp_cell_run *r, const perp_request 
       perp_cell_state(r, &t, &q, &v);
       if (after.steps - before.steps == size) PERP_TRY(perp_cell_add_batch(ctx, r, seconds / size));
       if (seconds < BATCH && size < 1 << 20) size *= 2;
-      perp_pace_tick(pace, now);
+      perp_clock_reference_tick(pace, now);
       if (perp_cell_cut(request) != PERP_CUT_NONE) return PERP_OK; /* the run itself is whole */
     }
     loops++;
@@ -102,8 +102,8 @@ perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r, const perp_request 
     const double cpu_s = result->cpu_s; /* of pass 1, in case that none is finished */
     r->n_batches = 0;
     result->cpu_s = HUGE_VAL;
-    perp_pace pace;
-    perp_pace_begin(&pace);
+    perp_clock_reference pace;
+    perp_clock_reference_begin(&pace);
     for (int round = 0; round < request->timing_rounds; round++) {
       double cpu = HUGE_VAL;
       PERP_TRY(time_run(ctx, r, request, &pace, &cpu));
@@ -111,7 +111,7 @@ perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r, const perp_request 
       if (perp_cell_cut(request) != PERP_CUT_NONE) break;
     }
     if (isinf(result->cpu_s)) result->cpu_s = cpu_s;
-    result->pace = perp_pace_end(&pace);
+    result->pace = perp_clock_reference_end(&pace);
   }
   result->step_us = 1e6 * median(r->batch, r->n_batches);
   if (whole) PERP_TRY(breakdown(ctx, r, request, result));

@@ -4,7 +4,7 @@
 #define PERP_SIMULATE_RUN_H
 
 #include "experiments/metrics/metrics.h"
-#include "experiments/simulate/pace.h"
+#include "experiments/simulate/clock_reference.h"
 #include "experiments/simulate/replay.h"
 #include "experiments/simulate/simulate.h"
 

@@ -14,7 +14,7 @@
  * serves finite bounds, but friction sees normal forces that friction itself has not changed yet.
  *
  * Equations: Vondrak 2005, eq. 6.42 and 6.43 (fixed limits); on impacts Vondrak 2005, eq. 6.46. */
-#include "models/contact/judged.h"
+#include "models/contact/contact_solver.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static const perp_opt options[] = {
 };
 
 struct ws {
-  perp_judged j; /* first */
+  perp_contact_solver j; /* first */
   struct opts o;
 };
 
@@ -64,7 +64,7 @@ static void destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
-  perp_judged_close(&w->j);
+  perp_contact_solver_close(&w->j);
   free(w);
 }
 
@@ -75,7 +75,7 @@ static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const 
   struct ws *w = calloc(1, sizeof *w);
   if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "box: no memory");
   w->o = *(const struct opts *)opts;
-  perp_status status = perp_judged_open(ctx, setup, &w->j);
+  perp_status status = perp_contact_solver_open(ctx, setup, &w->j);
   if (status != PERP_OK) {
     destroy(w);
     return status;
@@ -86,14 +86,14 @@ static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const 
 
 /* The rows of the contacts. */
 typedef struct rows_job {
-  perp_judged *j;
+  perp_contact_solver *j;
   const perp_contact_island *island;
 } rows_job;
 
 static void rows_share(void *user, int member, int members)
 {
   const rows_job *job = user;
-  const perp_judged *j = job->j;
+  const perp_contact_solver *j = job->j;
   const perp_contact_island *island = job->island;
   const int r = j->setup.dim, end = perp_share(island->nc, member + 1, members);
   for (int c = perp_share(island->nc, member, members); c < end; c++)
@@ -110,11 +110,11 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
                          double *impulse, double *slip, perp_contact_count *count)
 {
   struct ws *w = ws;
-  perp_judged *j = &w->j;
+  perp_contact_solver *j = &w->j;
   const int r = j->setup.dim, nc = island->nc, n = r * nc + island->joints;
   double rel;
   (void)slip;
-  PERP_TRY(perp_judged_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
+  PERP_TRY(perp_contact_solver_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
   rows_job job = { j, island };
   perp_team(island->F != NULL ? island->F->threads : 1, rows_share, &job);
   for (int i = r * nc; i < n; i++) {
@@ -137,16 +137,16 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
     /* the guess has friction, the first pass has none */
     for (int i = 0; i < r * nc; i++) j->lambda[i] = i % r == 0 ? impulse[i] : 0;
     for (int i = r * nc; i < n; i++) j->lambda[i] = impulse[i];
-    if (!perp_judged_good(j, &p, island, j->lambda, &rel, count))
-      PERP_TRY(perp_judged_solve(ctx, j, &p, rel, j->lambda, count));
+    if (!perp_contact_solver_good(j, &p, island, j->lambda, &rel, count))
+      PERP_TRY(perp_contact_solver_solve(ctx, j, &p, rel, j->lambda, count));
     for (int i = 0; i < r * nc; i++) {
       if (i % r == 0) continue;
       j->hi[i] = j->mu[i] * fmax(j->lambda[i - i % r], 0);
       j->lo[i] = -j->hi[i];
     }
   }
-  if (perp_judged_good(j, &p, island, impulse, &rel, count)) return PERP_OK;
-  return perp_judged_solve(ctx, j, &p, rel, impulse, count);
+  if (perp_contact_solver_good(j, &p, island, impulse, &rel, count)) return PERP_OK;
+  return perp_contact_solver_solve(ctx, j, &p, rel, impulse, count);
 }
 
 const perp_contact_desc perp_contact_box = {
@@ -161,6 +161,6 @@ const perp_contact_desc perp_contact_box = {
   .fits = fits,
   .create = create,
   .solve = solve,
-  .observe = perp_judged_observe,
+  .observe = perp_contact_solver_observe,
   .destroy = destroy,
 };

@@ -9,7 +9,7 @@
  *
  * The cone: STAR 2012, eq. 4 and 5, Vondrak 2005, eq. 6.39; of impulses, by maximal dissipation: STAR
  * 2012, eq. 21 and 40. */
-#include "models/contact/judged.h"
+#include "models/contact/contact_solver.h"
 
 #include <math.h>
 
@@ -34,17 +34,17 @@ static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const 
                           void **ws)
 {
   (void)opts;
-  return perp_judged_new(ctx, setup, "cone", ws);
+  return perp_contact_solver_new(ctx, setup, "cone", ws);
 }
 
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
                          double *impulse, double *slip, perp_contact_count *count)
 {
-  perp_judged *j = ws;
+  perp_contact_solver *j = ws;
   const int r = j->setup.dim, nc = island->nc, n = r * nc + island->joints;
   double rel;
   (void)slip;
-  PERP_TRY(perp_judged_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
+  PERP_TRY(perp_contact_solver_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
   for (int i = 0; i < n; i++) {
     int k = i < r * nc ? i % r : -1;
     j->lo[i] = k == 0 && island->lo != NULL ? island->lo[i / r] : 0;
@@ -65,8 +65,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
                  .mu = j->mu,
                  .tol_data = j->setup.tol_data,
                  .cone = r == 3 ? j->cone : NULL };
-  if (perp_judged_good(j, &p, island, impulse, &rel, count)) return PERP_OK;
-  return perp_judged_solve(ctx, j, &p, rel, impulse, count);
+  if (perp_contact_solver_good(j, &p, island, impulse, &rel, count)) return PERP_OK;
+  return perp_contact_solver_solve(ctx, j, &p, rel, impulse, count);
 }
 
 const perp_contact_desc perp_contact_cone = {
@@ -79,6 +79,6 @@ const perp_contact_desc perp_contact_cone = {
   .fits = fits,
   .create = create,
   .solve = solve,
-  .observe = perp_judged_observe,
-  .destroy = perp_judged_free,
+  .observe = perp_contact_solver_observe,
+  .destroy = perp_contact_solver_free,
 };

@@ -5,7 +5,7 @@
  *
  * (STAR 2012, eq. 38, 44 and section 3.1.5; Vondrak 2005, eq. 6.37; Cline 2002, section 2.6.)  A pure LCP with A = J_n H J_n'
  * symmetric positive semidefinite: every solver serves it. */
-#include "models/contact/judged.h"
+#include "models/contact/contact_solver.h"
 
 #include <math.h>
 
@@ -28,17 +28,17 @@ static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const 
                           void **ws)
 {
   (void)opts;
-  return perp_judged_new(ctx, setup, "frictionless", ws);
+  return perp_contact_solver_new(ctx, setup, "frictionless", ws);
 }
 
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
                          double *impulse, double *slip, perp_contact_count *count)
 {
-  perp_judged *j = ws;
+  perp_contact_solver *j = ws;
   const int n = island->nc + island->joints;
   double rel;
   (void)slip;
-  PERP_TRY(perp_judged_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
+  PERP_TRY(perp_contact_solver_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
   perp_lcp p = { .n = n,
                  .A = island->A,
                  .lda = island->lda,
@@ -55,8 +55,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
     p.lo = j->lo;
     p.hi = j->hi;
   }
-  if (perp_judged_good(j, &p, island, impulse, &rel, count)) return PERP_OK;
-  return perp_judged_solve(ctx, j, &p, rel, impulse, count);
+  if (perp_contact_solver_good(j, &p, island, impulse, &rel, count)) return PERP_OK;
+  return perp_contact_solver_solve(ctx, j, &p, rel, impulse, count);
 }
 
 const perp_contact_desc perp_contact_frictionless = {
@@ -68,6 +68,6 @@ const perp_contact_desc perp_contact_frictionless = {
   .fits = fits,
   .create = create,
   .solve = solve,
-  .observe = perp_judged_observe,
-  .destroy = perp_judged_free,
+  .observe = perp_contact_solver_observe,
+  .destroy = perp_contact_solver_free,
 };

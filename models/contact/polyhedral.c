@@ -20,7 +20,7 @@
  * The matrix is formed, dense: (k + 2)^2 numbers for each pair of contacts.
  *
  * Equations: STAR 2012, eq. 45-48; Cline 2002, eq. 2.46-2.49. */
-#include "models/contact/judged.h"
+#include "models/contact/contact_solver.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static const perp_opt options[] = {
 };
 
 struct ws {
-  perp_judged j; /* first */
+  perp_contact_solver j; /* first */
   int dim, k;
   double d[2][DIRECTIONS_MAX];       /* components of the directions along t1 and t2 */
   int *row;                          /* [nc + 1] first row of each contact */
@@ -81,14 +81,14 @@ static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_des
   return PERP_OK;
 }
 
-static void settle(perp_judged *j, const perp_lcp *p, double *lambda);
-static double gain(perp_judged *j, const perp_lcp *p, const double *lambda);
+static void settle(perp_contact_solver *j, const perp_lcp *p, double *lambda);
+static double gain(perp_contact_solver *j, const perp_lcp *p, const double *lambda);
 
 static void destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
-  perp_judged_close(&w->j);
+  perp_contact_solver_close(&w->j);
   perp_arena_free(&w->arena);
   free(w->A0);
   free(w->A);
@@ -112,7 +112,7 @@ static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const 
     w->d[0][i + k / 2] = -w->d[0][i];
     w->d[1][i + k / 2] = -w->d[1][i];
   }
-  perp_status status = perp_judged_open(ctx, setup, &w->j);
+  perp_status status = perp_contact_solver_open(ctx, setup, &w->j);
   if (status != PERP_OK) {
     destroy(w);
     return status;
@@ -312,7 +312,7 @@ static void slack(struct ws *w, const perp_contact_island *island, const double 
   }
 }
 
-static void settle(perp_judged *j, const perp_lcp *p, double *lambda)
+static void settle(perp_contact_solver *j, const perp_lcp *p, double *lambda)
 {
   struct ws *w = (struct ws *)j;
   gather(w, w->island, lambda, w->impulse, w->slip);
@@ -324,7 +324,7 @@ static void settle(perp_judged *j, const perp_lcp *p, double *lambda)
  * the model. */
 static perp_lcp plain_problem(struct ws *w, const perp_contact_island *island, int n)
 {
-  perp_judged *j = &w->j;
+  perp_contact_solver *j = &w->j;
   const int r = w->dim, nc = island->nc, m = r * nc + island->joints;
   double *lo = j->lo + n, *hi = j->hi + n, *mu = j->mu + n;
   int *fric_of = j->fric_of + n;
@@ -350,7 +350,7 @@ static perp_lcp plain_problem(struct ws *w, const perp_contact_island *island, i
                      .cone = r == 3 ? cone : NULL };
 }
 
-static double gain(perp_judged *j, const perp_lcp *p, const double *lambda)
+static double gain(perp_contact_solver *j, const perp_lcp *p, const double *lambda)
 {
   struct ws *w = (struct ws *)j;
   perp_lcp plain = plain_problem(w, w->island, p->n);
@@ -363,13 +363,13 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
                          double *impulse, double *slip, perp_contact_count *count)
 {
   struct ws *w = ws;
-  perp_judged *j = &w->j;
+  perp_contact_solver *j = &w->j;
   const int r = w->dim, nc = island->nc, m = r * nc + island->joints, k = w->k;
   PERP_TRY(reserve(ctx, w, island));
   w->row[0] = 0;
   for (int c = 0; c < nc; c++) w->row[c + 1] = w->row[c] + (island->mu[c] > 0 ? k + 2 : 1);
   const int n = w->row[nc] + island->joints;
-  PERP_TRY(perp_judged_reserve(ctx, j, n + m, island->F != NULL ? island->F->nv : 0));
+  PERP_TRY(perp_contact_solver_reserve(ctx, j, n + m, island->F != NULL ? island->F->nv : 0));
 
   double largest = 0;
   j->mass = island->mass;
@@ -417,7 +417,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   };
   if (bounded) p.lo = j->lo, p.hi = j->hi;
   slack(w, island, impulse, j->lambda, j->w, j->a);
-  if (perp_judged_reuse(j, &p, island->reuse, j->a, j->lambda, j->w, &rel, count)) {
+  if (perp_contact_solver_reuse(j, &p, island->reuse, j->a, j->lambda, j->w, &rel, count)) {
     speeds(w, island, j->lambda, slip);
     return PERP_OK;
   }
@@ -425,7 +425,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   if (n > PERP_DENSE_ROWS) {
     perp_stats stats;
     perp_lcp_rate(&p, j->a, j->lambda, j->w, &stats.residual, &stats.data);
-    perp_judged_refused(&stats, count);
+    perp_contact_solver_refused(&stats, count);
     return PERP_OK;
   }
   const double *A0 = island->A;
@@ -443,7 +443,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   w->island = island;
   w->impulse = impulse;
   w->slip = slip;
-  PERP_TRY(perp_judged_solve(ctx, j, &p, rel, j->lambda, count));
+  PERP_TRY(perp_contact_solver_solve(ctx, j, &p, rel, j->lambda, count));
   gather(w, island, j->lambda, impulse, slip);
   return PERP_OK;
 }
@@ -461,6 +461,6 @@ const perp_contact_desc perp_contact_polyhedral = {
   .fits = fits,
   .create = create,
   .solve = solve,
-  .observe = perp_judged_observe,
+  .observe = perp_contact_solver_observe,
   .destroy = destroy,
 };

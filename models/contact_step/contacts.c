@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/contact_step/contacts_impl.h"
+#include "models/contact_step/contacts_private.h"
 
 #include <stdlib.h>
 #include <string.h>

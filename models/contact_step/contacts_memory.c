@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Warm start: which contact of this step was which of the last, and what impulse it had. */
-#include "models/contact_step/contacts_impl.h"
+#include "models/contact_step/contacts_private.h"
 
 #include <string.h>
 

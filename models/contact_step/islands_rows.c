@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The problems of all islands: frames, right-hand sides, rows of J. */
-#include "models/contact_step/islands_impl.h"
+#include "models/contact_step/islands_private.h"
 #include "solvers/core/clones.h"
 
 #include <string.h>

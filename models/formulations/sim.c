@@ -19,7 +19,7 @@
  *
  * All of it follows from capabilities, none from the name of a plug-in: one from outside gets the same. */
 #include "models/stepping/formulation.h"
-#include "models/contact_step/tracks.h"
+#include "models/contact_step/curve_release.h"
 #include "models/multibody/model_private.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct perp_sim {
   const perp_formulation_desc *form;
   const perp_model *model;
   void *ws;
-  perp_tracks *tracks; /* NULL: no curve with an end */
+  perp_curve_release *tracks; /* NULL: no curve with an end */
 };
 
 enum { PARTS = 6 };
@@ -174,7 +174,7 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   if (status == PERP_OK) {
     sim->form = (const perp_formulation_desc *)p.formulation.d;
     sim->model = model;
-    status = perp_tracks_create(ctx, model, sim->form, &model, &sim->tracks);
+    status = perp_curve_release_create(ctx, model, sim->form, &model, &sim->tracks);
     if (status == PERP_OK) status = sim->form->create(ctx, model, &p, h, &sim->ws);
     if (status == PERP_OK)
       status = sim->form->restart(ctx, sim->ws, 0, perp_model_q0(model), perp_model_v0(model));
@@ -194,7 +194,7 @@ void perp_sim_destroy(perp_sim *sim)
 {
   if (sim == NULL) return;
   if (sim->ws != NULL) sim->form->destroy(sim->ws);
-  perp_tracks_destroy(sim->tracks);
+  perp_curve_release_destroy(sim->tracks);
   free(sim);
 }
 
@@ -205,14 +205,14 @@ perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const doubl
   for (int i = 0; i < perp_model_nq(sim->model); i++) good &= isfinite(q[i]) != 0;
   for (int i = 0; i < perp_model_nv(sim->model); i++) good &= isfinite(v[i]) != 0;
   if (!good) return PERP_FAIL(ctx, PERP_ERR_ARG, "the state to start from is not finite");
-  if (sim->tracks != NULL) perp_tracks_restart(sim->tracks);
+  if (sim->tracks != NULL) perp_curve_release_restart(sim->tracks);
   return sim->form->restart(ctx, sim->ws, t, q, v);
 }
 
 perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info)
 {
   *info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
-  if (sim->tracks != NULL) return perp_tracks_step(ctx, sim->tracks, sim->ws, t_max, info);
+  if (sim->tracks != NULL) return perp_curve_release_step(ctx, sim->tracks, sim->ws, t_max, info);
   return sim->form->step(ctx, sim->ws, t_max, info);
 }
 

@@ -68,7 +68,7 @@ perp_status perp_stepper_restart(perp_ctx *ctx, void *ws, double t, const double
   memset(s->lambda, 0, (size_t)model->m * sizeof *s->lambda);
   memcpy(s->q, q, (size_t)model->nq * sizeof *q);
   memcpy(s->v, v, (size_t)model->nv * sizeof *v);
-  perp_march_restart(&s->march, t);
+  perp_time_grid_restart(&s->march, t);
   return perp_constrained_check_start(ctx, model, s->q, s->v);
 }
 
@@ -76,7 +76,7 @@ perp_status perp_stepper_step(perp_ctx *ctx, void *ws, double t_max, perp_step_i
 {
   perp_stepper *s = ws;
   perp_constrained *k = &s->k;
-  const double end = perp_march_next(&s->march, t_max), start = perp_constrained_clock(k);
+  const double end = perp_time_grid_next(&s->march, t_max), start = perp_constrained_clock(k);
   k->ctx = ctx;
   k->status = PERP_OK;
   k->reason = PERP_EXACT;
@@ -87,7 +87,7 @@ perp_status perp_stepper_step(perp_ctx *ctx, void *ws, double t_max, perp_step_i
     if (info->reason > 0) {
       memcpy(s->q, s->q1, (size_t)k->model->nq * sizeof *s->q);
       memcpy(s->v, s->v1, (size_t)k->model->nv * sizeof *s->v);
-      perp_march_accept(&s->march, end);
+      perp_time_grid_accept(&s->march, end);
     }
   }
   k->step_s += perp_constrained_clock(k) - start;

@@ -5,12 +5,12 @@
 #define PERP_STEPPER_H
 
 #include "models/stepping/constrained.h"
-#include "models/stepping/march.h"
+#include "models/stepping/time_grid.h"
 
 /* At the head of the workspace of the formulation. */
 typedef struct perp_stepper {
   perp_constrained k;
-  perp_march march;
+  perp_time_grid march;
   double *q, *v;   /* state */
   double *q1, *v1; /* end of the step in the making */
   double *lambda;  /* [m] forces of the joints in the last step */

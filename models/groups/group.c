@@ -133,8 +133,8 @@ static double own_step(const perp_group_terms *w, const perp_group *g, const dou
   for (int i = 0; i < g->part.n_bodies; i++) {
     const double *vb = v + model->nvb * i;
     double turn = d == 3 ? sqrt(perp_dot(3, vb + 3, vb + 3)) : fabs(vb[2]);
-    fastest = fmax(fastest,
-                   sqrt(perp_dot(d, vb, vb)) + turn * perp_hulls_reach(w->hulls, g->part.body[i]));
+    fastest = fmax(fastest, sqrt(perp_dot(d, vb, vb)) +
+                                turn * perp_swept_bounds_reach(w->hulls, g->part.body[i]));
   }
   for (int k = 0; k < HALVINGS_MOST && fastest * h > w->travel; k++) h *= 0.5;
   return h;
@@ -171,7 +171,7 @@ perp_status perp_group_advance(perp_ctx *ctx, perp_group_terms *w, perp_group *g
       g->drift = fmax(g->drift, g->info.drift_pos_pre);
       g->still &= is_still(w, g->part.model->nv, v);
       for (int i = 0; i < g->part.n_bodies; i++)
-        perp_hulls_extend(w->hulls, g->part.body[i], q + nqb * i);
+        perp_swept_bounds_extend(w->hulls, g->part.body[i], q + nqb * i);
       /* a step that a common time cuts says nothing about the next */
       if (g->t < t_max || g->h == 0) g->h = g->t - before;
       before = g->t;

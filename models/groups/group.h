@@ -4,7 +4,7 @@
 #define PERP_GROUP_H
 
 #include "models/stepping/formulation.h"
-#include "models/contact_step/hulls.h"
+#include "models/contact_step/swept_bounds.h"
 #include "models/multibody/subset.h"
 
 typedef struct perp_group {
@@ -26,7 +26,7 @@ typedef struct perp_group_terms {
   const perp_model *model; /* the whole */
   perp_parts parts;        /* owned; formulation: that of a group */
   double h, travel, still; /* step, m a step (0: any), m/s and rad/s: see groups.c */
-  perp_hulls *hulls;
+  perp_swept_bounds *hulls;
   bool timing;
   perp_contact_observer *observer;
   void *observer_user;

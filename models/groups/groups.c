@@ -29,7 +29,7 @@
  * Cost: that of the steps, hulls O(bodies) a step; merging and parting build models, the only allocation. */
 #include "models/stepping/constrained.h"
 #include "models/groups/group.h"
-#include "models/stepping/march.h"
+#include "models/stepping/time_grid.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ typedef struct workspace {
   perp_group_terms all;
   opts o;
   bool adaptive;
-  perp_march m; /* common times */
+  perp_time_grid m; /* common times */
   int n;
   perp_group **g;    /* [bodies], n of them, in the order of their first bodies */
   int *group_of;     /* [bodies] -1: none */
@@ -137,7 +137,8 @@ static perp_status divide(perp_ctx *ctx, workspace *w, const int *label)
 static void begin_hulls(workspace *w, const perp_subset *part)
 {
   for (int i = 0; i < part->n_bodies; i++)
-    perp_hulls_begin(w->all.hulls, part->body[i], w->all.q + w->all.model->nqb * part->body[i]);
+    perp_swept_bounds_begin(w->all.hulls, part->body[i],
+                            w->all.q + w->all.model->nqb * part->body[i]);
 }
 
 /* All groups that are not there yet; *failed: the first that cannot go on, or NULL. */
@@ -172,7 +173,7 @@ static perp_status merge(perp_ctx *ctx, workspace *w, bool *merged)
 {
   const int nb = w->all.model->n_bodies;
   const double start = perp_group_clock(&w->all);
-  perp_hulls_components(w->all.hulls, w->root);
+  perp_swept_bounds_components(w->all.hulls, w->root);
   for (int i = 0; i < w->n; i++) w->set[i] = i;
   for (int b = 0; b < nb; b++) perp_unite(w->set, w->group_of[b], w->group_of[w->root[b]]);
   *merged = false;
@@ -310,7 +311,7 @@ static perp_status commit(perp_ctx *ctx, workspace *w, double t, perp_step_info 
     w->all.count.advanced++;
   }
   PERP_TRY(gather_contacts(ctx, w, info));
-  perp_march_accept(&w->m, t);
+  perp_time_grid_accept(&w->m, t);
   w->all.t = t;
   for (int i = 0; i < w->n; i++) w->g[i]->idle |= w->g[i]->rest >= w->o.idle;
   return PERP_OK;
@@ -319,7 +320,7 @@ static perp_status commit(perp_ctx *ctx, workspace *w, double t, perp_step_info 
 static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
   workspace *w = ws;
-  const double t = perp_march_next(&w->m, t_max), dt = t - w->m.t,
+  const double t = perp_time_grid_next(&w->m, t_max), dt = t - w->m.t,
                start = perp_group_clock(&w->all);
   const perp_group *failed;
   bool merged = true;
@@ -378,7 +379,7 @@ static void destroy(void *ws)
   workspace *w = ws;
   if (w == NULL) return;
   for (int i = 0; i < w->n; i++) perp_group_bury(&w->all, w->g[i]);
-  perp_hulls_destroy(w->all.hulls);
+  perp_swept_bounds_destroy(w->all.hulls);
   perp_spec *const specs[] = {
     &w->all.parts.formulation, &w->all.parts.ode,  &w->all.parts.kkt,
     &w->all.parts.lcp,         &w->all.parts.stab, &w->all.parts.contact
@@ -421,7 +422,7 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
     for (int b = 0; b < model->n_bodies; b++) w->group_of[b] = -1;
     status = copy_parts(ctx, w, parts);
   }
-  if (status == PERP_OK) status = perp_hulls_create(ctx, model, w->o.margin, &w->all.hulls);
+  if (status == PERP_OK) status = perp_swept_bounds_create(ctx, model, w->o.margin, &w->all.hulls);
   if (status != PERP_OK) {
     destroy(w);
     return status;
@@ -444,11 +445,11 @@ static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, c
   memmove(w->all.q, q, (size_t)model->nq * sizeof *q);
   memmove(w->all.v, v, (size_t)model->nv * sizeof *v);
   for (int b = 0; b < model->n_bodies; b++)
-    perp_hulls_begin(w->all.hulls, b, w->all.q + model->nqb * b);
-  perp_hulls_components(w->all.hulls, w->root);
+    perp_swept_bounds_begin(w->all.hulls, b, w->all.q + model->nqb * b);
+  perp_swept_bounds_components(w->all.hulls, w->root);
   w->all.count.most = 0;
   PERP_TRY(divide(ctx, w, w->root));
-  perp_march_restart(&w->m, t);
+  perp_time_grid_restart(&w->m, t);
   w->all.t = t;
   for (int i = 0; i < w->n; i++) PERP_TRY(perp_group_start(ctx, &w->all, w->g[i]));
   memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);

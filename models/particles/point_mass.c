@@ -172,7 +172,7 @@ static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, c
   w->step_s = 0;
   memset(w->lambda, 0, (size_t)m->m * sizeof *w->lambda);
   for (int l = 0; l < w->n_links; l++) memset(w->link[l].F, 0, sizeof w->link[l].F);
-  perp_march_restart(&w->march, t);
+  perp_time_grid_restart(&w->march, t);
   return PERP_OK;
 }
 
@@ -193,7 +193,7 @@ static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *i
 {
   workspace *w = ws;
   const double start = w->timing ? perp_clock_thread() : 0;
-  const double end = perp_march_next(&w->march, t_max);
+  const double end = perp_time_grid_next(&w->march, t_max);
   (void)ctx;
   info->reason = PERP_EXACT;
   if (end > w->march.t) {
@@ -203,7 +203,7 @@ static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *i
       perp_eval_at(&w->e, w->model, w->q_out);
       w->drift = perp_point_mass_norm(w->model->m, w->e.C);
       if (w->reports) report(w);
-      perp_march_accept(&w->march, end);
+      perp_time_grid_accept(&w->march, end);
     }
   }
   if (w->timing) w->step_s += perp_clock_thread() - start;

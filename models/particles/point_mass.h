@@ -5,7 +5,7 @@
 #define PERP_POINT_MASS_H
 
 #include "models/stepping/constrained.h"
-#include "models/stepping/march.h"
+#include "models/stepping/time_grid.h"
 
 #include <math.h>
 
@@ -43,7 +43,7 @@ typedef struct workspace {
   const perp_model *model;
   struct point_mass_opts o;
   perp_eval e;
-  perp_march march;
+  perp_time_grid march;
   body *body;
   link *link;
   int n_links;

@@ -2,7 +2,7 @@
 /* Gauges that several scenes share.  A gauge is one block of memory with all it needs; its first `size`
  * bytes are put back to what they were when a run starts. */
 #include "models/kinematics/kinematics.h"
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -105,7 +105,7 @@ perp_status perp_gauge_accel(perp_ctx *ctx, perp_scene *scene, int body, const d
     *g = (struct accel){
       .dim = dim, .nvb = dim == 3 ? 6 : 3, .body = body, .scale = scale, .t0 = t0, .t1 = t1
     };
-    perp_yard_point(dim, exact, g->exact);
+    perp_scene_builder_point(dim, exact, g->exact);
   }
   return perp_gauge_add(ctx, scene, "accel.rel.err", g, sizeof *g, accel_sample, accel_value);
 }
@@ -418,7 +418,7 @@ static void path_sample(void *user, double t, const double *q, const double *v,
   double p[3], x[3], square = 0;
   (void)v, (void)info;
   g->path(g->user, t, p);
-  perp_yard_point(g->dim, p, x);
+  perp_scene_builder_point(g->dim, p, x);
   const double *at = q + (g->dim == 3 ? 7 : 3) * g->body;
   for (int i = 0; i < g->dim; i++) square += (at[i] - x[i]) * (at[i] - x[i]);
   g->started = true;

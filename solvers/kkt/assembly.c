@@ -22,8 +22,8 @@ static void layout(kkt_assembly *s, perp_arena *a, int large)
   s->diag = PERP_CARVE(a, unsigned char, s->nb);
 }
 
-perp_status kkt_assembly_create(perp_ctx *ctx, const perp_blocks *B, kkt_locate *locate,
-                                const void *storage, kkt_assembly *s)
+perp_status perp_kkt_assembly_create(perp_ctx *ctx, const perp_blocks *B, kkt_locate *locate,
+                                     const void *storage, kkt_assembly *s)
 {
   *s = (kkt_assembly){ .m = B->m, .nb = B->nb, .n_terms = B->jptr[B->nc] };
   int64_t pairs = 0;
@@ -34,9 +34,9 @@ perp_status kkt_assembly_create(perp_ctx *ctx, const perp_blocks *B, kkt_locate 
   if (pairs > INT32_MAX)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kkt: %lld blocks in A are too many", (long long)pairs);
   s->n_pairs = (int)pairs;
-  layout(s, &s->arena, kkt_largest(B));
+  layout(s, &s->arena, perp_kkt_largest(B));
   PERP_TRY(perp_arena_reserve(ctx, &s->arena));
-  layout(s, &s->arena, kkt_largest(B));
+  layout(s, &s->arena, perp_kkt_largest(B));
 
   int at = 0, n = 0;
   for (int b = 0; b < B->nb; b++)
@@ -70,7 +70,7 @@ perp_status kkt_assembly_create(perp_ctx *ctx, const perp_blocks *B, kkt_locate 
   return PERP_OK;
 }
 
-void kkt_assembly_free(kkt_assembly *s)
+void perp_kkt_assembly_free(kkt_assembly *s)
 {
   perp_arena_free(&s->arena);
 }
@@ -95,10 +95,10 @@ INLINE void add_term(const kkt_assembly *s, const perp_blocks *B, const struct k
   }
 }
 
-void kkt_assemble(const kkt_assembly *s, const perp_blocks *B, double shift, double *A)
+void perp_kkt_assemble(const kkt_assembly *s, const perp_blocks *B, double shift, double *A)
 {
   perp_blocks known;
-  B = kkt_find_diagonal(B, &known, s->diag);
+  B = perp_kkt_find_diagonal(B, &known, s->diag);
   for (int i = 0; i < s->m; i++) A[s->diagonal[i]] += shift + (B->s != NULL ? B->s[i] : 0);
   for (int n = 0; n < s->n_terms; n++) {
     const struct kkt_term *t = &s->term[n];

@@ -6,7 +6,7 @@
 #ifndef PERP_KKT_ASSEMBLY_H
 #define PERP_KKT_ASSEMBLY_H
 
-#include "solvers/kkt/impl.h"
+#include "solvers/kkt/kkt_private.h"
 
 /* Where a storage keeps the block of groups (g, h): entry (i, k) is at start + i + k ld + grow k (k+1)/2.
  * g == h: only i <= k exists.  `transposed` out: the storage keeps the block of (h, g) instead. */
@@ -23,14 +23,14 @@ typedef struct kkt_assembly {
   struct kkt_term *term;
   struct kkt_pair *pair;
   int64_t *diagonal;   /* [m] where A_ii is */
-  unsigned char *diag; /* [nb] of the last kkt_assemble: M_b is diagonal (kkt_use_diagonal) */
+  unsigned char *diag; /* [nb] of the last perp_kkt_assemble: M_b is diagonal (kkt_use_diagonal) */
   double *scratch;
 } kkt_assembly;
 
-perp_status kkt_assembly_create(perp_ctx *ctx, const perp_blocks *B, kkt_locate *locate,
-                                const void *storage, kkt_assembly *out);
-void kkt_assembly_free(kkt_assembly *assembly);
+perp_status perp_kkt_assembly_create(perp_ctx *ctx, const perp_blocks *B, kkt_locate *locate,
+                                     const void *storage, kkt_assembly *out);
+void perp_kkt_assembly_free(kkt_assembly *assembly);
 /* A += J M^-1 J' + S + shift I; the places must hold zeros before.  No allocation. */
-void kkt_assemble(const kkt_assembly *assembly, const perp_blocks *B, double shift, double *A);
+void perp_kkt_assemble(const kkt_assembly *assembly, const perp_blocks *B, double shift, double *A);
 
 #endif

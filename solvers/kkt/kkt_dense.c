@@ -13,7 +13,7 @@
  * Cost: (nv + m)^3/3 for the factor, 2 (nv + m)^2 a solve; memory (nv + m)^2.
  *
  * Symmetric and sparse, with S: Vondrak 2005, eq. 6.9 and 6.49. */
-#include "solvers/kkt/impl.h"
+#include "solvers/kkt/kkt_private.h"
 
 #include <lapacke.h>
 
@@ -150,14 +150,14 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "kkt-dense", B, w->nv, w->m));
   stats->factorizations++;
-  stats->reason = kkt_why_no_factor(B);
+  stats->reason = perp_kkt_why_no_factor(B);
   w->dependent = false;
   if (stats->reason == PERP_NOT_FINITE) return PERP_OK; /* LAPACK need not see NaN */
   if (w->n == 0 || factor_shifted(w, B, w->opt.rank_tol, 0)) {
     stats->reason = PERP_EXACT;
     return PERP_OK;
   }
-  w->dependent = kkt_factor_dependent(w, factor_shifted, B, w->opt.delta, w->x, stats);
+  w->dependent = perp_kkt_factor_dependent(w, factor_shifted, B, w->opt.delta, w->x, stats);
   return PERP_OK;
 }
 
@@ -181,8 +181,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
   if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, c))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   if (w->dependent)
-    return kkt_solve_dependent(w, apply, B, f, c, a, lambda, w->opt.infeasible_tol, stats,
-                               w->refine);
+    return perp_kkt_solve_dependent(w, apply, B, f, c, a, lambda, w->opt.infeasible_tol, stats,
+                                    w->refine);
   apply(w, B, f, c, a, lambda);
   return kkt_take(B, a, lambda, stats);
 }

@@ -59,7 +59,7 @@ static void destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
-  kkt_sparse_free(&w->K);
+  perp_kkt_sparse_free(&w->K);
   perp_arena_free(&w->arena);
   free(w);
 }
@@ -87,7 +87,7 @@ static perp_status analyse(perp_ctx *ctx, struct ws *w, const perp_blocks *B)
     for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) adj[n++] = B->jblk[k];
   }
   ptr[nb + nc] = n;
-  perp_status status = kkt_sparse_create(ctx, "kkt-sparse", nb + nc, size, ptr, adj, &w->K);
+  perp_status status = perp_kkt_sparse_create(ctx, "kkt-sparse", nb + nc, size, ptr, adj, &w->K);
   perp_arena_free(&arena);
   return status;
 }
@@ -112,15 +112,15 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
   }
   layout(w, &w->arena, B->jptr[B->nc]);
   for (int b = 0; b < B->nb; b++) {
-    w->body[b] = kkt_sparse_locate(&w->K, b, b);
+    w->body[b] = perp_kkt_sparse_locate(&w->K, b, b);
     for (int i = B->bptr[b]; i < B->bptr[b + 1]; i++) w->at[i] = w->K.row[b] + i - B->bptr[b];
   }
   for (int g = 0; g < B->nc; g++) {
-    w->joint[g] = kkt_sparse_locate(&w->K, B->nb + g, B->nb + g);
+    w->joint[g] = perp_kkt_sparse_locate(&w->K, B->nb + g, B->nb + g);
     for (int i = B->cptr[g]; i < B->cptr[g + 1]; i++)
       w->at[w->nv + i] = w->K.row[B->nb + g] + i - B->cptr[g];
     for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
-      w->sub[k] = kkt_sparse_locate(&w->K, B->jblk[k], B->nb + g);
+      w->sub[k] = perp_kkt_sparse_locate(&w->K, B->jblk[k], B->nb + g);
   }
   *ws = w;
   return PERP_OK;
@@ -162,14 +162,14 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
   stats->factorizations++;
   stats->reason = PERP_EXACT;
   if (w->nv + w->m == 0) return PERP_OK;
-  double mean = kkt_mean_diagonal(B, w->diag);
+  double mean = perp_kkt_mean_diagonal(B, w->diag);
   form(w, B, w->opt.delta * (mean > 0 ? mean : 1));
-  bool good = kkt_sparse_factor(&w->K) && mean <= DBL_MAX;
+  bool good = perp_kkt_sparse_factor(&w->K) && mean <= DBL_MAX;
   for (int i = 0; good && i < w->nv + w->m; i++) {
     double p = kkt_sparse_pivot(&w->K, w->at[i]);
     good = i < w->nv ? p > 0 && p <= DBL_MAX : p < 0 && p >= -DBL_MAX;
   }
-  if (!good) stats->reason = kkt_why_no_factor(B);
+  if (!good) stats->reason = perp_kkt_why_no_factor(B);
   return PERP_OK;
 }
 
@@ -180,7 +180,7 @@ static void apply(void *ws, const perp_blocks *B, const double *f, const double 
   (void)B;
   for (int i = 0; i < w->nv; i++) w->x[w->at[i]] = f[i];
   for (int i = 0; i < w->m; i++) w->x[w->at[w->nv + i]] = -c[i];
-  kkt_sparse_solve(&w->K, w->x);
+  perp_kkt_sparse_solve(&w->K, w->x);
   for (int i = 0; i < w->nv; i++) a[i] = w->x[w->at[i]];
   for (int i = 0; i < w->m; i++) lambda[i] = w->x[w->at[w->nv + i]];
 }
@@ -192,15 +192,15 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
   PERP_TRY(kkt_same_size(ctx, "kkt-sparse", B, w->nv, w->m));
   if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, c))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  double residual = kkt_refine(w, apply, B, f, c, a, lambda, stats, w->refine);
+  double residual = perp_kkt_refine(w, apply, B, f, c, a, lambda, stats, w->refine);
   if (!(residual <= HUGE_VAL) || !kkt_finite(w->nv, a) || !kkt_finite(w->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   if (residual <= w->opt.tol) {
     stats->reason = PERP_CONVERGED;
     return PERP_OK;
   }
-  /* Only the constraints may be left over, as with the other formulations (kkt_judge_dependent). */
-  double violation = kkt_violation(B, c, a, lambda, w->refine);
+  /* Only the constraints may be left over, as with the other formulations (perp_kkt_judge_dependent). */
+  double violation = perp_kkt_violation(B, c, a, lambda, w->refine);
   if (violation > w->opt.infeasible_tol)
     stats->reason = PERP_INFEASIBLE;
   else

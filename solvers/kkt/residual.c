@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The judge of KKT solutions, and the refinement and rank helpers that all formulations share. */
-#include "solvers/kkt/impl.h"
+#include "solvers/kkt/kkt_private.h"
 
 #define AT_ROUND_OFF  (4 * DBL_EPSILON)
 #define CONTRADICTION 1e-12 /* violation left by refinement that is no round-off */
@@ -31,8 +31,8 @@ static double worst(int n, const double *r, const double *scale, double sofar)
   return sofar;
 }
 
-double kkt_violation(const perp_blocks *B, const double *c, const double *a, const double *lambda,
-                     double *scratch)
+double perp_kkt_violation(const perp_blocks *B, const double *c, const double *a,
+                          const double *lambda, double *scratch)
 {
   double *r = scratch, *scale = scratch + B->m;
   for (int i = 0; i < B->m; i++) {
@@ -77,11 +77,11 @@ double perp_kkt_residual(const perp_blocks *B, const double *f, const double *c,
                          const double *lambda, double *scratch)
 {
   double dynamics = imbalance(B, f, a, lambda, scratch);
-  double constraints = kkt_violation(B, c, a, lambda, scratch);
+  double constraints = perp_kkt_violation(B, c, a, lambda, scratch);
   return isnan(dynamics) || dynamics > constraints ? dynamics : constraints;
 }
 
-perp_reason kkt_why_no_factor(const perp_blocks *B)
+perp_reason perp_kkt_why_no_factor(const perp_blocks *B)
 {
   bool finite = kkt_finite(B->mptr[B->nb], B->M) && kkt_finite(B->mptr[B->nb], B->Minv) &&
                 kkt_finite(B->joff[B->jptr[B->nc]], B->J) &&
@@ -89,7 +89,7 @@ perp_reason kkt_why_no_factor(const perp_blocks *B)
   return finite ? PERP_SINGULAR : PERP_NOT_FINITE;
 }
 
-double kkt_mean_diagonal(const perp_blocks *B, double *scratch)
+double perp_kkt_mean_diagonal(const perp_blocks *B, double *scratch)
 {
   double sum = 0;
   perp_blocks rigid = *B;
@@ -99,7 +99,7 @@ double kkt_mean_diagonal(const perp_blocks *B, double *scratch)
   return B->m > 0 ? sum / B->m : 0;
 }
 
-int kkt_largest(const perp_blocks *B)
+int perp_kkt_largest(const perp_blocks *B)
 {
   int most = 1;
   for (int b = 0; b < B->nb; b++) {
@@ -160,14 +160,15 @@ static void refine(void *ws, kkt_apply *apply, const perp_blocks *B, const doubl
   }
 }
 
-double kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
-                  const double *c, double *a, double *lambda, perp_stats *stats, double *scratch)
+double perp_kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
+                       const double *c, double *a, double *lambda, perp_stats *stats,
+                       double *scratch)
 {
   double *possible = scratch + 4 * ((size_t)B->nv + (size_t)B->m); /* c without its contradiction */
   refine(ws, apply, B, f, c, a, lambda, stats, scratch);
   for (int attempt = 0; attempt < MAX_DEFLATE; attempt++) {
     const double *side = attempt == 0 ? c : possible;
-    if (!(kkt_violation(B, side, a, lambda, scratch) > CONTRADICTION)) break;
+    if (!(perp_kkt_violation(B, side, a, lambda, scratch) > CONTRADICTION)) break;
     constraint_residual(B, side, a, lambda, scratch);
     for (int i = 0; i < B->m; i++) possible[i] = side[i] - scratch[i];
     refine(ws, apply, B, f, possible, a, lambda, stats, scratch);
@@ -175,7 +176,8 @@ double kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double
   return perp_kkt_residual(B, f, c, a, lambda, scratch);
 }
 
-const perp_blocks *kkt_find_diagonal(const perp_blocks *B, perp_blocks *copy, unsigned char *flags)
+const perp_blocks *perp_kkt_find_diagonal(const perp_blocks *B, perp_blocks *copy,
+                                          unsigned char *flags)
 {
   if (B->diag != NULL) return B;
   for (int b = 0; b < B->nb; b++) {
@@ -189,36 +191,37 @@ const perp_blocks *kkt_find_diagonal(const perp_blocks *B, perp_blocks *copy, un
   return kkt_use_diagonal(B, copy, flags);
 }
 
-void kkt_schur_rhs(const perp_blocks *B, const double *f, const double *c, double *b,
-                   double *scratch)
+void perp_kkt_schur_rhs(const perp_blocks *B, const double *f, const double *c, double *b,
+                        double *scratch)
 {
   perp_blocks_Minv(B, f, scratch);
   for (int i = 0; i < B->m; i++) b[i] = c[i];
   perp_blocks_J(B, -1, scratch, b);
 }
 
-void kkt_schur_motion(const perp_blocks *B, const double *f, const double *lambda, double *a,
-                      double *scratch)
+void perp_kkt_schur_motion(const perp_blocks *B, const double *f, const double *lambda, double *a,
+                           double *scratch)
 {
   for (int i = 0; i < B->nv; i++) scratch[i] = f[i];
   perp_blocks_Jt(B, 1, lambda, scratch);
   perp_blocks_Minv(B, scratch, a);
 }
 
-perp_status kkt_judge_dependent(const perp_blocks *B, const double *c, double *a, double *lambda,
-                                double infeasible_tol, perp_stats *stats, double *scratch)
+perp_status perp_kkt_judge_dependent(const perp_blocks *B, const double *c, double *a,
+                                     double *lambda, double infeasible_tol, perp_stats *stats,
+                                     double *scratch)
 {
   if (!kkt_finite(B->nv, a) || !kkt_finite(B->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  double violation = kkt_violation(B, c, a, lambda, scratch);
+  double violation = perp_kkt_violation(B, c, a, lambda, scratch);
   stats->reason = violation <= infeasible_tol ? PERP_REGULARIZED : PERP_INFEASIBLE;
   return PERP_OK;
 }
 
-bool kkt_factor_dependent(void *ws, kkt_factor_shifted *factor, const perp_blocks *B, double delta,
-                          double *scratch, perp_stats *stats)
+bool perp_kkt_factor_dependent(void *ws, kkt_factor_shifted *factor, const perp_blocks *B,
+                               double delta, double *scratch, perp_stats *stats)
 {
-  const double mean = kkt_mean_diagonal(B, scratch);
+  const double mean = perp_kkt_mean_diagonal(B, scratch);
   double shift = delta * (mean > 0 ? mean : 1);
   for (int attempt = 0; attempt < 3; attempt++, shift *= 1e3) {
     stats->factorizations++;
@@ -229,12 +232,12 @@ bool kkt_factor_dependent(void *ws, kkt_factor_shifted *factor, const perp_block
   return false;
 }
 
-perp_status kkt_solve_dependent(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
-                                const double *c, double *a, double *lambda, double infeasible_tol,
-                                perp_stats *stats, double *scratch)
+perp_status perp_kkt_solve_dependent(void *ws, kkt_apply *apply, const perp_blocks *B,
+                                     const double *f, const double *c, double *a, double *lambda,
+                                     double infeasible_tol, perp_stats *stats, double *scratch)
 {
   if (!kkt_finite(B->nv, f) || !kkt_finite(B->m, c))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  kkt_refine(ws, apply, B, f, c, a, lambda, stats, scratch);
-  return kkt_judge_dependent(B, c, a, lambda, infeasible_tol, stats, scratch);
+  perp_kkt_refine(ws, apply, B, f, c, a, lambda, stats, scratch);
+  return perp_kkt_judge_dependent(B, c, a, lambda, infeasible_tol, stats, scratch);
 }

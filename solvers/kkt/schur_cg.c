@@ -17,7 +17,7 @@
  *
  * Cost: O(nonzeros of J and M) a step, about sqrt(condition of P A) steps: for a chain of N bodies about N,
  * hence O(N^2) in all.  Memory O(nv + m). */
-#include "solvers/kkt/impl.h"
+#include "solvers/kkt/kkt_private.h"
 #include "solvers/kkt/kernels.h"
 
 struct opts {
@@ -88,7 +88,7 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
   w->m = B->m;
   w->nc = B->nc;
   w->nb = B->nb;
-  w->large = kkt_largest(B);
+  w->large = perp_kkt_largest(B);
   if (w->opt.max_iter == 0) w->opt.max_iter = w->m < 100000000 ? 10 * w->m + 100 : 1000000000;
   for (int g = 0; g < B->nc; g++)
     w->size_D += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[g + 1] - B->cptr[g]);
@@ -142,10 +142,10 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
   stats->factorizations++;
   stats->reason = PERP_EXACT;
   perp_blocks known;
-  B = kkt_find_diagonal(B, &known, w->diag);
+  B = perp_kkt_find_diagonal(B, &known, w->diag);
   for (int g = 0; g < B->nc; g++)
     if (!factor_block(w, B, g)) {
-      stats->reason = kkt_why_no_factor(B);
+      stats->reason = perp_kkt_why_no_factor(B);
       return PERP_OK;
     }
   return PERP_OK;
@@ -269,7 +269,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
   PERP_TRY(kkt_same_size(ctx, "schur-cg", B, w->nv, w->m));
   perp_blocks known;
   B = kkt_use_diagonal(B, &known, w->diag);
-  kkt_schur_rhs(B, f, c, w->b, w->v);
+  perp_kkt_schur_rhs(B, f, c, w->b, w->v);
   if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, w->b) || !kkt_finite(w->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   memcpy(w->first, lambda, sizeof *lambda * (size_t)w->m);
@@ -282,11 +282,11 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
   }
   if (stats->reason == PERP_NOT_FINITE || !kkt_finite(w->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  kkt_schur_motion(B, f, lambda, a, w->v);
+  perp_kkt_schur_motion(B, f, lambda, a, w->v);
   if (!kkt_finite(w->nv, a)) return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   /* a null direction met at round-off level says that rows are dependent, not that they contradict */
   if (stats->reason == PERP_INFEASIBLE || stats->reason == PERP_STALLED) {
-    double violation = kkt_violation(B, c, a, lambda, w->scratch);
+    double violation = perp_kkt_violation(B, c, a, lambda, w->scratch);
     if (violation <= AT_ROUND_OFF)
       stats->reason = stats->reason == PERP_STALLED ? PERP_CONVERGED : PERP_REGULARIZED;
     else if (stats->reason == PERP_INFEASIBLE && violation <= w->opt.infeasible_tol)

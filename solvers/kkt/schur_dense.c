@@ -85,8 +85,8 @@ static void destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
-  kkt_assembly_free(&w->to_full);
-  kkt_assembly_free(&w->to_band);
+  perp_kkt_assembly_free(&w->to_full);
+  perp_kkt_assembly_free(&w->to_band);
   perp_arena_free(&w->arena);
   free(w);
 }
@@ -120,9 +120,9 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
   w->band = (struct shape){ B->cptr, w->k, w->k };
   layout(w, &w->arena);
   perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status == PERP_OK) status = kkt_assembly_create(ctx, B, locate, &w->full, &w->to_full);
+  if (status == PERP_OK) status = perp_kkt_assembly_create(ctx, B, locate, &w->full, &w->to_full);
   if (status == PERP_OK && w->k < w->m - 1)
-    status = kkt_assembly_create(ctx, B, locate, &w->band, &w->to_band);
+    status = perp_kkt_assembly_create(ctx, B, locate, &w->band, &w->to_band);
   if (status != PERP_OK) {
     destroy(w);
     return status;
@@ -136,7 +136,7 @@ static void form_full(struct ws *w, const perp_blocks *B)
 {
   size_t m = (size_t)w->m;
   for (size_t j = 0; j < m; j++) memset(w->A + j * m, 0, (j + 1) * sizeof *w->A);
-  kkt_assemble(&w->to_full, B, 0, w->A);
+  perp_kkt_assemble(&w->to_full, B, 0, w->A);
   for (size_t i = 0; i < m; i++) w->diag[i] = w->A[i + i * m];
 }
 
@@ -149,7 +149,7 @@ static bool factor_plain(struct ws *w, const perp_blocks *B)
     if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', m, w->A, m) != 0) return false;
   } else {
     memset(w->A, 0, sizeof *w->A * (size_t)(k + 1) * (size_t)m);
-    kkt_assemble(&w->to_band, B, 0, w->A);
+    perp_kkt_assemble(&w->to_band, B, 0, w->A);
     for (int i = 0; i < m; i++) w->diag[i] = w->A[k + (size_t)i * (size_t)(k + 1)];
     if (LAPACKE_dpbtrf_work(LAPACK_COL_MAJOR, 'U', m, k, w->A, k + 1) != 0) return false;
   }
@@ -197,7 +197,7 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
   w->dependent = false;
   if (w->m == 0 || factor_plain(w, B)) return PERP_OK;
 
-  stats->reason = kkt_why_no_factor(B);
+  stats->reason = perp_kkt_why_no_factor(B);
   if (stats->reason == PERP_NOT_FINITE) return PERP_OK;
   w->dependent = true;
   stats->factorizations++;
@@ -214,7 +214,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
   perp_blocks known;
   if (m > 0)
     B = kkt_use_diagonal(B, &known, k < m - 1 && !w->dependent ? w->to_band.diag : w->to_full.diag);
-  kkt_schur_rhs(B, f, c, lambda, w->v);
+  perp_kkt_schur_rhs(B, f, c, lambda, w->v);
   if (m == 0) {
   } else if (!w->dependent && k == m - 1) {
     LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', m, 1, w->A, m, lambda, m);
@@ -230,9 +230,9 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
     LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'N', m, 1, r, w->A, m, w->tau, lambda, m, w->work,
                         w->lwork);
   }
-  kkt_schur_motion(B, f, lambda, a, w->v);
+  perp_kkt_schur_motion(B, f, lambda, a, w->v);
   if (w->dependent)
-    return kkt_judge_dependent(B, c, a, lambda, w->opt.infeasible_tol, stats, w->work);
+    return perp_kkt_judge_dependent(B, c, a, lambda, w->opt.infeasible_tol, stats, w->work);
   return kkt_take(B, a, lambda, stats);
 }
 

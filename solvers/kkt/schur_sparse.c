@@ -45,8 +45,8 @@ static void destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
-  kkt_assembly_free(&w->assembly);
-  kkt_sparse_free(&w->A);
+  perp_kkt_assembly_free(&w->assembly);
+  perp_kkt_sparse_free(&w->A);
   perp_arena_free(&w->arena);
   free(w);
 }
@@ -85,10 +85,10 @@ static perp_status analyse(perp_ctx *ctx, struct ws *w, const perp_blocks *B)
   }
   for (int g = 0; g < B->nc; g++) size[g] = B->cptr[g + 1] - B->cptr[g];
   group_graph(B, ptr, adj);
-  perp_status status = kkt_sparse_create(ctx, "schur-sparse", B->nc, size, ptr, adj, &w->A);
+  perp_status status = perp_kkt_sparse_create(ctx, "schur-sparse", B->nc, size, ptr, adj, &w->A);
   perp_arena_free(&arena);
   PERP_TRY(status);
-  return kkt_assembly_create(ctx, B, kkt_sparse_locate, &w->A, &w->assembly);
+  return perp_kkt_assembly_create(ctx, B, perp_kkt_sparse_locate, &w->A, &w->assembly);
 }
 
 static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
@@ -118,10 +118,10 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
 static bool factor_shifted(void *ws, const perp_blocks *B, double tol, double shift)
 {
   struct ws *w = ws;
-  kkt_sparse_clear(&w->A);
-  kkt_assemble(&w->assembly, B, shift, w->A.A->x);
+  perp_kkt_sparse_clear(&w->A);
+  perp_kkt_assemble(&w->assembly, B, shift, w->A.A->x);
   for (int i = 0; i < w->m; i++) w->diag[w->at[i]] = ((double *)w->A.A->x)[w->assembly.diagonal[i]];
-  if (!kkt_sparse_factor(&w->A)) return false;
+  if (!perp_kkt_sparse_factor(&w->A)) return false;
   bool good = true;
   for (int i = 0; i < w->m; i++) {
     double p = kkt_sparse_pivot(&w->A, i);
@@ -139,9 +139,9 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
   w->dependent = false;
   if (w->m == 0 || factor_shifted(w, B, w->opt.rank_tol, 0)) return PERP_OK;
 
-  stats->reason = kkt_why_no_factor(B);
+  stats->reason = perp_kkt_why_no_factor(B);
   if (stats->reason == PERP_NOT_FINITE) return PERP_OK;
-  w->dependent = kkt_factor_dependent(w, factor_shifted, B, w->opt.delta, w->x, stats);
+  w->dependent = perp_kkt_factor_dependent(w, factor_shifted, B, w->opt.delta, w->x, stats);
   return PERP_OK;
 }
 
@@ -149,11 +149,11 @@ static void apply(void *ws, const perp_blocks *B, const double *f, const double 
                   double *lambda)
 {
   struct ws *w = ws;
-  kkt_schur_rhs(B, f, c, w->b, w->v);
+  perp_kkt_schur_rhs(B, f, c, w->b, w->v);
   for (int i = 0; i < w->m; i++) w->x[w->at[i]] = w->b[i];
-  if (w->m > 0) kkt_sparse_solve(&w->A, w->x);
+  if (w->m > 0) perp_kkt_sparse_solve(&w->A, w->x);
   for (int i = 0; i < w->m; i++) lambda[i] = w->x[w->at[i]];
-  kkt_schur_motion(B, f, lambda, a, w->v);
+  perp_kkt_schur_motion(B, f, lambda, a, w->v);
 }
 
 static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
@@ -164,8 +164,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
   perp_blocks known;
   if (w->m > 0) B = kkt_use_diagonal(B, &known, w->assembly.diag);
   if (w->dependent)
-    return kkt_solve_dependent(w, apply, B, f, c, a, lambda, w->opt.infeasible_tol, stats,
-                               w->refine);
+    return perp_kkt_solve_dependent(w, apply, B, f, c, a, lambda, w->opt.infeasible_tol, stats,
+                                    w->refine);
   apply(w, B, f, c, a, lambda);
   return kkt_take(B, a, lambda, stats);
 }

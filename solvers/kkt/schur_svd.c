@@ -63,7 +63,7 @@ static void destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
-  kkt_assembly_free(&w->assembly);
+  perp_kkt_assembly_free(&w->assembly);
   perp_arena_free(&w->arena);
   free(w);
 }
@@ -87,7 +87,7 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
     layout(w, &w->arena);
     status = perp_arena_reserve(ctx, &w->arena);
   }
-  if (status == PERP_OK) status = kkt_assembly_create(ctx, B, locate, w, &w->assembly);
+  if (status == PERP_OK) status = perp_kkt_assembly_create(ctx, B, locate, w, &w->assembly);
   if (status != PERP_OK) {
     destroy(w);
     return status;
@@ -103,13 +103,13 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
   PERP_TRY(kkt_same_size(ctx, "schur-svd", B, w->nv, w->m));
   int m = w->m;
   stats->factorizations++;
-  stats->reason = kkt_why_no_factor(B);
+  stats->reason = perp_kkt_why_no_factor(B);
   w->rank = 0;
   if (stats->reason == PERP_NOT_FINITE) return PERP_OK; /* LAPACK need not see NaN */
   stats->reason = PERP_EXACT;
   if (m == 0) return PERP_OK;
   memset(w->V, 0, sizeof *w->V * (size_t)m * (size_t)m);
-  kkt_assemble(&w->assembly, B, 0, w->V);
+  perp_kkt_assemble(&w->assembly, B, 0, w->V);
   if (LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', m, w->V, m, w->sigma, w->work, w->lwork,
                           w->iwork, w->liwork) != 0) {
     stats->reason = PERP_STALLED;
@@ -132,7 +132,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
   int m = w->m;
   perp_blocks known;
   if (m > 0) B = kkt_use_diagonal(B, &known, w->assembly.diag);
-  kkt_schur_rhs(B, f, c, w->b, w->v);
+  perp_kkt_schur_rhs(B, f, c, w->b, w->v);
   for (int i = 0; i < m; i++) lambda[i] = 0;
   for (int k = m - w->rank; k < m; k++) {
     const double *V = w->V + (size_t)k * (size_t)m;
@@ -141,9 +141,9 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
     y /= w->sigma[k];
     for (int i = 0; i < m; i++) lambda[i] += V[i] * y;
   }
-  kkt_schur_motion(B, f, lambda, a, w->v);
+  perp_kkt_schur_motion(B, f, lambda, a, w->v);
   if (w->rank < m)
-    return kkt_judge_dependent(B, c, a, lambda, w->opt.infeasible_tol, stats, w->work);
+    return perp_kkt_judge_dependent(B, c, a, lambda, w->opt.infeasible_tol, stats, w->work);
   return kkt_take(B, a, lambda, stats);
 }
 

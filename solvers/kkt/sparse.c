@@ -13,7 +13,7 @@ static void layout(kkt_sparse *s, perp_arena *a)
   s->above_row = PERP_CARVE(a, int, s->n_above);
 }
 
-void kkt_sparse_free(kkt_sparse *s)
+void perp_kkt_sparse_free(kkt_sparse *s)
 {
   if (s->started) {
     cholmod_free_factor(&s->L, &s->cm);
@@ -142,12 +142,12 @@ static perp_status build(perp_ctx *ctx, const char *name, kkt_sparse *s, const i
   s->L = cholmod_analyze(s->A, &s->cm);
   if (s->L == NULL) return external(ctx, name, s);
   /* twice: the first makes the factor, the second whatever is still missing */
-  if (!kkt_sparse_factor(s) || !kkt_sparse_factor(s)) return external(ctx, name, s);
+  if (!perp_kkt_sparse_factor(s) || !perp_kkt_sparse_factor(s)) return external(ctx, name, s);
   return PERP_OK;
 }
 
-perp_status kkt_sparse_create(perp_ctx *ctx, const char *name, int n_nodes, const int *size,
-                              const int *ptr, const int *adj, kkt_sparse *s)
+perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, int n_nodes, const int *size,
+                                   const int *ptr, const int *adj, kkt_sparse *s)
 {
   s->n_nodes = n_nodes;
   s->n = 0;
@@ -168,7 +168,7 @@ perp_status kkt_sparse_create(perp_ctx *ctx, const char *name, int n_nodes, cons
   return build(ctx, name, s, size);
 }
 
-kkt_place kkt_sparse_locate(const void *sparse, int g, int h)
+kkt_place perp_kkt_sparse_locate(const void *sparse, int g, int h)
 {
   const kkt_sparse *s = sparse;
   const int *p = s->A->p;
@@ -189,18 +189,18 @@ kkt_place kkt_sparse_locate(const void *sparse, int g, int h)
   return place;
 }
 
-void kkt_sparse_clear(kkt_sparse *s)
+void perp_kkt_sparse_clear(kkt_sparse *s)
 {
   if (s->n > 0) memset(s->A->x, 0, sizeof(double) * (size_t)((int *)s->A->p)[s->n]);
 }
 
-bool kkt_sparse_factor(kkt_sparse *s)
+bool perp_kkt_sparse_factor(kkt_sparse *s)
 {
   return cholmod_factorize(s->A, s->L, &s->cm) && s->cm.status == CHOLMOD_OK &&
          s->L->minor == s->L->n;
 }
 
-void kkt_sparse_solve(const kkt_sparse *s, double *x)
+void perp_kkt_sparse_solve(const kkt_sparse *s, double *x)
 {
   if (s->n == 0) return;
   const int *p = s->L->p, *nz = s->L->nz, *index = s->L->i;

@@ -31,21 +31,21 @@ typedef struct kkt_sparse {
 
 /* Graph: the neighbours of node i are adj[ptr[i]] ... adj[ptr[i+1]-1]; both directions are listed,
  * repetitions and the node itself are ignored. */
-perp_status kkt_sparse_create(perp_ctx *ctx, const char *name, int n_nodes, const int *size,
-                              const int *ptr, const int *adj, kkt_sparse *out);
-void kkt_sparse_free(kkt_sparse *s);
+perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, int n_nodes, const int *size,
+                                   const int *ptr, const int *adj, kkt_sparse *out);
+void perp_kkt_sparse_free(kkt_sparse *s);
 /* Where the block of nodes g, h is in the values (kkt_locate); g and h must be neighbours or equal. */
-kkt_place kkt_sparse_locate(const void *sparse, int g, int h);
+kkt_place perp_kkt_sparse_locate(const void *sparse, int g, int h);
 /* All values to zero. */
-void kkt_sparse_clear(kkt_sparse *s);
+void perp_kkt_sparse_clear(kkt_sparse *s);
 /* Factor the values.  False when CHOLMOD gave up; the pivots remain to be judged. */
-bool kkt_sparse_factor(kkt_sparse *s);
+bool perp_kkt_sparse_factor(kkt_sparse *s);
 /* D_ii of row i of the permuted matrix. */
 static inline double kkt_sparse_pivot(const kkt_sparse *s, int i)
 {
   return ((const double *)s->L->x)[((const int *)s->L->p)[i]];
 }
 /* x = (L D L')^-1 x in the permuted order. */
-void kkt_sparse_solve(const kkt_sparse *s, double *x);
+void perp_kkt_sparse_solve(const kkt_sparse *s, double *x);
 
 #endif

@@ -24,7 +24,7 @@
  * k auxiliary rows add O(N k + k^3) to the factor and O(N + k^2) to a solve.  Memory O(N + k^2).
  * Dependent rows: regularized and refined, see impl.h.  The kernels are compiled for the usual
  * (columns, rows) and for any other. */
-#include "solvers/kkt/impl.h"
+#include "solvers/kkt/kkt_private.h"
 #include "solvers/kkt/kernels.h"
 #include "solvers/kkt/tree_links.h"
 
@@ -36,14 +36,14 @@ static const perp_opt options[] = { KKT_RANK_OPTIONS(struct kkt_tree_opts),
 static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
 {
   struct kkt_tree *w;
-  const perp_status status = kkt_tree_create(ctx, B, opts, &w);
+  const perp_status status = perp_kkt_tree_create(ctx, B, opts, &w);
   *ws = w;
   return status;
 }
 
 static void destroy(void *ws)
 {
-  kkt_tree_destroy(ws);
+  perp_kkt_tree_destroy(ws);
 }
 
 /* ---- numeric ------------------------------------------------------------------------------------- */
@@ -358,12 +358,12 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
   stats->reason = PERP_EXACT;
   w->dependent = false;
   perp_blocks known;
-  B = kkt_find_diagonal(B, &known, w->is_diag);
+  B = perp_kkt_find_diagonal(B, &known, w->is_diag);
   if (factor_all(w, B, w->opt.rank_tol, 0)) return PERP_OK;
 
-  stats->reason = kkt_why_no_factor(B);
+  stats->reason = perp_kkt_why_no_factor(B);
   if (stats->reason == PERP_NOT_FINITE) return PERP_OK;
-  w->dependent = kkt_factor_dependent(w, factor_all, B, w->opt.delta, w->diag, stats);
+  w->dependent = perp_kkt_factor_dependent(w, factor_all, B, w->opt.delta, w->diag, stats);
   return PERP_OK;
 }
 
@@ -394,8 +394,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
   perp_blocks known;
   B = kkt_use_diagonal(B, &known, w->is_diag);
   if (w->dependent)
-    return kkt_solve_dependent(w, apply, B, f, c, a, lambda, w->opt.infeasible_tol, stats,
-                               w->refine);
+    return perp_kkt_solve_dependent(w, apply, B, f, c, a, lambda, w->opt.infeasible_tol, stats,
+                                    w->refine);
   apply(w, B, f, c, a, lambda);
   return kkt_take(B, a, lambda, stats);
 }

@@ -4,7 +4,7 @@
 #include "solvers/kkt/kernels.h"
 #include "solvers/kkt/tree_plan.h"
 
-static enum kkt_tree_kind tree_kind_of(const struct kkt_tree_plan *p, int b)
+static enum kkt_tree_kind tree_kind_of(const struct perp_kkt_tree_plan *p, int b)
 {
   return p->children[b] == 0 ? KKT_LEAF : p->children[b] == 1 ? KKT_PASS : KKT_HUB;
 }
@@ -33,7 +33,7 @@ static void tree_layout(struct kkt_tree *w, perp_arena *a, int nc)
   w->scratch = PERP_CARVE(a, double, 5 * (size_t)w->large);
 }
 
-void kkt_tree_destroy(struct kkt_tree *w)
+void perp_kkt_tree_destroy(struct kkt_tree *w)
 {
   if (w == NULL) return;
   perp_arena_free(&w->arena);
@@ -41,7 +41,7 @@ void kkt_tree_destroy(struct kkt_tree *w)
 }
 
 /* Sizes, then (second pass) the links and children themselves. */
-static void tree_build(struct kkt_tree *w, const struct kkt_tree_plan *p, const perp_blocks *B,
+static void tree_build(struct kkt_tree *w, const struct perp_kkt_tree_plan *p, const perp_blocks *B,
                        bool fill)
 {
   int n_children = 0, L = 0, H = 0, n_roots = 0;
@@ -117,13 +117,13 @@ static void tree_build(struct kkt_tree *w, const struct kkt_tree_plan *p, const 
   w->size_H = H;
 }
 
-perp_status kkt_tree_create(perp_ctx *ctx, const perp_blocks *B, const struct kkt_tree_opts *opts,
-                            struct kkt_tree **out)
+perp_status perp_kkt_tree_create(perp_ctx *ctx, const perp_blocks *B,
+                                 const struct kkt_tree_opts *opts, struct kkt_tree **out)
 {
   *out = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
-  struct kkt_tree_plan p;
-  PERP_TRY(kkt_tree_plan(ctx, B, &p));
+  struct perp_kkt_tree_plan p;
+  PERP_TRY(perp_kkt_tree_plan(ctx, B, &p));
 
   struct kkt_tree *w = calloc(1, sizeof *w);
   perp_status status = PERP_OK;
@@ -133,7 +133,7 @@ perp_status kkt_tree_create(perp_ctx *ctx, const perp_blocks *B, const struct kk
     w->nb = B->nb;
     w->nv = B->nv;
     w->m = B->m;
-    w->large = kkt_largest(B);
+    w->large = perp_kkt_largest(B);
     for (int g = 0; g < B->nc; g++)
       if (!p.in_tree[g]) w->k += B->cptr[g + 1] - B->cptr[g];
     tree_build(w, &p, B, false);
@@ -148,7 +148,7 @@ perp_status kkt_tree_create(perp_ctx *ctx, const perp_blocks *B, const struct kk
   }
   perp_arena_free(&p.arena);
   if (status != PERP_OK) {
-    kkt_tree_destroy(w);
+    perp_kkt_tree_destroy(w);
     return status;
   }
   *out = w;

@@ -4,7 +4,7 @@
 #ifndef PERP_KKT_TREE_LINKS_H
 #define PERP_KKT_TREE_LINKS_H
 
-#include "solvers/kkt/impl.h"
+#include "solvers/kkt/kkt_private.h"
 
 struct kkt_tree_opts {
   double rank_tol, infeasible_tol, delta;
@@ -63,8 +63,8 @@ struct kkt_tree {
 
 /* Links and memory for systems of the pattern of B, which is only read here.  PERP_ERR_NOMEM,
  * or as perp_blocks_check.  O(N + k^2) for k auxiliary rows.  *out is NULL on failure. */
-perp_status kkt_tree_create(perp_ctx *ctx, const perp_blocks *B, const struct kkt_tree_opts *opts,
-                            struct kkt_tree **out);
-void kkt_tree_destroy(struct kkt_tree *w); /* NULL is fine */
+perp_status perp_kkt_tree_create(perp_ctx *ctx, const perp_blocks *B,
+                                 const struct kkt_tree_opts *opts, struct kkt_tree **out);
+void perp_kkt_tree_destroy(struct kkt_tree *w); /* NULL is fine */
 
 #endif

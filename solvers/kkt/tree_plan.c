@@ -2,7 +2,7 @@
 /* Spanning forest of bodies and joints and the order in which it is eliminated: a graph, no numbers. */
 #include "solvers/kkt/tree_plan.h"
 
-static void layout(struct kkt_tree_plan *p, perp_arena *a, const perp_blocks *B)
+static void layout(struct perp_kkt_tree_plan *p, perp_arena *a, const perp_blocks *B)
 {
   p->set = PERP_CARVE(a, int, B->nb + 1);
   p->in_tree = PERP_CARVE(a, char, B->nc);
@@ -27,7 +27,7 @@ static int find(int *set, int i)
 }
 
 /* Does group g connect parts that were not connected?  If so, connect them. */
-static bool join(struct kkt_tree_plan *p, const perp_blocks *B, int g)
+static bool join(struct perp_kkt_tree_plan *p, const perp_blocks *B, int g)
 {
   int from = B->jptr[g], to = B->jptr[g + 1];
   if (from == to) return false;
@@ -43,7 +43,7 @@ static bool join(struct kkt_tree_plan *p, const perp_blocks *B, int g)
 }
 
 /* Visit everything that hangs on the groups on the stack; the sequence gets them in preorder. */
-static void descend(struct kkt_tree_plan *p, const perp_blocks *B, int depth)
+static void descend(struct perp_kkt_tree_plan *p, const perp_blocks *B, int depth)
 {
   while (depth > 0) {
     int g = p->stack[--depth];
@@ -64,7 +64,7 @@ static void descend(struct kkt_tree_plan *p, const perp_blocks *B, int depth)
 }
 
 /* Spanning forest and order of elimination with the groups that are not excluded. */
-static void plan_tree(struct kkt_tree_plan *p, const perp_blocks *B)
+static void plan_tree(struct perp_kkt_tree_plan *p, const perp_blocks *B)
 {
   int nb = B->nb, nc = B->nc, most = 0;
   p->n = 0;
@@ -121,7 +121,7 @@ static void plan_tree(struct kkt_tree_plan *p, const perp_blocks *B)
 
 /* A joint below a HUB must find its pivot without it: at least as many columns beyond as rows.
  * Excludes the others; true when there were any. */
-static bool exclude_weak(struct kkt_tree_plan *p, const perp_blocks *B)
+static bool exclude_weak(struct perp_kkt_tree_plan *p, const perp_blocks *B)
 {
   bool any = false;
   for (int i = 0; i < p->n; i++) {
@@ -136,9 +136,9 @@ static bool exclude_weak(struct kkt_tree_plan *p, const perp_blocks *B)
   return any;
 }
 
-perp_status kkt_tree_plan(perp_ctx *ctx, const perp_blocks *B, struct kkt_tree_plan *p)
+perp_status perp_kkt_tree_plan(perp_ctx *ctx, const perp_blocks *B, struct perp_kkt_tree_plan *p)
 {
-  *p = (struct kkt_tree_plan){ 0 };
+  *p = (struct perp_kkt_tree_plan){ 0 };
   layout(p, &p->arena, B);
   PERP_TRY(perp_arena_reserve(ctx, &p->arena));
   layout(p, &p->arena, B);

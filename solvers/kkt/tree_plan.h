@@ -4,9 +4,9 @@
 #ifndef KKT_TREE_PLAN_H
 #define KKT_TREE_PLAN_H
 
-#include "solvers/kkt/impl.h"
+#include "solvers/kkt/kkt_private.h"
 
-struct kkt_tree_plan {
+struct perp_kkt_tree_plan {
   perp_arena arena;
   int *set;          /* [nb+1] union-find; nb is the world */
   char *in_tree;     /* [nc] */
@@ -25,6 +25,6 @@ struct kkt_tree_plan {
 /* The plan for the pattern of B, in a few passes over it.  Groups with many rows are preferred, so that few rows
  * are left for the auxiliary ones; a group below a body with several must find its pivot without that body, or is
  * auxiliary too.  Allocates p->arena, which the caller frees; PERP_ERR_NOMEM leaves nothing to free. */
-perp_status kkt_tree_plan(perp_ctx *ctx, const perp_blocks *B, struct kkt_tree_plan *p);
+perp_status perp_kkt_tree_plan(perp_ctx *ctx, const perp_blocks *B, struct perp_kkt_tree_plan *p);
 
 #endif

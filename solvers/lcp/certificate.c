@@ -10,7 +10,7 @@
  *   2. its rows alone: the vertex of the exact conditions that z points to, and from there to the end;
  *   3. for small problems all rows. */
 #include "solvers/lcp/exact_lcp.h"
-#include "solvers/lcp/internal.h"
+#include "solvers/lcp/lcp_private.h"
 
 #include <float.h>
 #include <math.h>

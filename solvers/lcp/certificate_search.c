@@ -6,7 +6,7 @@
  * by Newton's method on  tau t + barrier,  tau growing (Boyd and Vandenberghe 2004, 11.3; the cone's barrier is
  * -log(s_0^2 - s_1^2 - s_2^2)).  It ends when t < 0: z has room to spare; or when t - K / tau > 0: there is none. */
 #include "solvers/lcp/exact_lcp.h"
-#include "solvers/lcp/internal.h"
+#include "solvers/lcp/lcp_private.h"
 
 #include <cblas.h>
 #include <lapacke.h>

@@ -5,7 +5,7 @@
  * columns as z has rows, less one.  Let v_j be u_j, with mu |u_t| of friction added; then dz with  dv_j = -c_j  in
  * those columns, c = |A'||z|, the least that does, makes z + e dz a vector with v < 0 everywhere for small e > 0. */
 #include "solvers/lcp/exact_lcp.h"
-#include "solvers/lcp/internal.h"
+#include "solvers/lcp/lcp_private.h"
 
 #include <float.h>
 #include <lapacke.h>

@@ -4,7 +4,7 @@
  * driven towards rows and columns of largest magnitude 1 by D_i <- D_i / sqrt(max_j |A_ij|, |A_ji|), and
  * rounded to powers of two, so that scaling and unscaling are exact.  The two rows of a cone share one
  * factor.  O(passes n^2). */
-#include "solvers/lcp/internal.h"
+#include "solvers/lcp/lcp_private.h"
 
 #include <math.h>
 

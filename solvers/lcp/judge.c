@@ -6,7 +6,7 @@
  * quotient or square of doubles leaves, and no difference of nearly equal numbers except of those that are given.  The
  * row scales of a factored A are sums of products in long double, as good as M_b is conditioned. */
 #include "solvers/lcp/exact_sum.h"
-#include "solvers/lcp/internal.h"
+#include "solvers/lcp/lcp_private.h"
 
 #include <float.h>
 #include <math.h>

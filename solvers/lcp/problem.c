@@ -3,7 +3,7 @@
  * for the arrays of a factored one. */
 #include "solvers/lcp/problem.h"
 
-#include "solvers/lcp/internal.h"
+#include "solvers/lcp/lcp_private.h"
 
 #include <math.h>
 #include <stdarg.h>

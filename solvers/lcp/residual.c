@@ -4,7 +4,7 @@
  * Here is what it reads of the problem, and its figures from a w with rounding, which methods stop on; judge.c has the
  * last word.  The definitions stand in lcp.h.  Cost: one pass over A for the row scales and one product. */
 #include "solvers/core/clones.h"
-#include "solvers/lcp/internal.h"
+#include "solvers/lcp/lcp_private.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 /* Row scales a_i = max_j |A_ij| of A = J M^-1 J' + S, which is never formed: by multiplying out what can be
  * multiplied, or for contacts only what a bound does not rule out. */
 #include "solvers/core/clones.h"
-#include "solvers/lcp/internal.h"
+#include "solvers/lcp/lcp_private.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 /* One solve: check, refuse what the method does not serve, solve, judge, verify the certificate.
  * Whatever a method claims, PERP_CONVERGED is given here and by the judge alone. */
 #include "solvers/lcp/exact_lcp.h"
-#include "solvers/lcp/internal.h"
+#include "solvers/lcp/lcp_private.h"
 #include "solvers/lcp/stewart.h"
 
 #include <float.h>

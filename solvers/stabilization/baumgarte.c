@@ -29,7 +29,7 @@
  * Too large an alpha overshoots (Cline 2002, figure 5.8).  Cost: O(m), no memory.
  *
  * Position constraints, two-sided and one-sided: Vondrak 2005, eq. 6.30, 6.31. */
-#include "solvers/stabilization/impl.h"
+#include "solvers/stabilization/stab_private.h"
 
 struct opts {
   double alpha, beta, push;

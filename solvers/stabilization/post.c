@@ -37,7 +37,7 @@
  *
  * Cost: passes (+ 1 with velocity) factorizations a step; none when the error is below tol.
  * On a failed linear solve the state is left as it was. */
-#include "solvers/stabilization/impl.h"
+#include "solvers/stabilization/stab_private.h"
 
 static const double PUSH = 0.1; /* m/s, as in baumgarte.c */
 

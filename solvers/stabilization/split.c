@@ -23,7 +23,7 @@
  *
  * Cost: one complementarity problem of the normals, one collision detection and one KKT solve for a step that ends in
  * penetration; the detection alone, which the next step uses again, for others.  No memory. */
-#include "solvers/stabilization/impl.h"
+#include "solvers/stabilization/stab_private.h"
 
 struct opts {
   double alpha, beta, tol, swept;

@@ -7,7 +7,7 @@
  * Nearest means that kinetic energy is never gained.  The position error is left as it is: it grows with
  * the integration error only, one order slower than without.  (The velocity half of post-stabilization,
  * Cline 2002, section 3.3.)  Closed contacts that approach are stopped likewise, one-sided (post.c).  Cost: one factorization and solve a step, none when the error is below tol. */
-#include "solvers/stabilization/impl.h"
+#include "solvers/stabilization/stab_private.h"
 
 struct opts {
   double tol;

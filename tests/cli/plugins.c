@@ -36,10 +36,10 @@ static void test_template(const char *kind)
      "%s: make builds it without a warning", kind);
   words = perp_xprintf("test --plugin mine-%s/mine-%s.so --json", kind, kind);
   json_t *j = json_of(words, 0);
-  const json_t *passport = json_array_get(j, 0);
-  int held = (int)json_integer_value(json_object_get(passport, "held"));
-  ok(held >= 10 && json_integer_value(json_object_get(passport, "failed")) == 0 &&
-         json_is_true(json_object_get(passport, "complete")),
+  const json_t *conformance = json_array_get(j, 0);
+  int held = (int)json_integer_value(json_object_get(conformance, "held"));
+  ok(held >= 10 && json_integer_value(json_object_get(conformance, "failed")) == 0 &&
+         json_is_true(json_object_get(conformance, "complete")),
      "%s: %d checks of the contract hold", kind, held);
   json_decref(j);
   free(words);
@@ -163,9 +163,9 @@ static void test_formulation(void)
   says("simulate pendulum --formulation mine --ode rk4 --t-end 0.1s --plugin ./mine.so",
        "formulation mine");
   json_t *j = json_of("test --plugin ./mine.so --json", 0);
-  const json_t *passport = json_array_get(j, 0);
-  ok(json_integer_value(json_object_get(passport, "held")) > 50 &&
-         json_integer_value(json_object_get(passport, "failed")) == 0,
+  const json_t *conformance = json_array_get(j, 0);
+  ok(json_integer_value(json_object_get(conformance, "held")) > 50 &&
+         json_integer_value(json_object_get(conformance, "failed")) == 0,
      "the contract tests of formulations look at it and hold");
   json_decref(j);
 }
@@ -277,7 +277,7 @@ static void test_bad(const char *folder)
   ok(json_array_size(j) == 5 && json_is_false(json_object_get(json_array_get(j, 0), "complete")) &&
          strstr(json_string_value(json_object_get(json_array_get(j, 0), "ended")),
                 "crashed: signal 11") != NULL,
-     "the passport of a solver that crashes says so");
+     "the conformance report of a solver that crashes says so");
   json_decref(j);
   free(words);
 }

@@ -4,7 +4,7 @@
 #ifndef PERP_UNDER_TEST_H
 #define PERP_UNDER_TEST_H
 
-#include "experiments/plugins/outside.h"
+#include "experiments/plugins/plugin_files.h"
 #include "tests/tap.h"
 
 #include <stdlib.h>
@@ -16,12 +16,12 @@ static inline void register_under_test(perp_ctx *ctx)
 {
   const char *file = getenv("PERP_CONTRACT_PLUGIN");
   only_outside = file != NULL;
-  if (file != NULL && perp_outside_load(ctx, file, true) != PERP_OK) bail("%s", ctx->msg);
+  if (file != NULL && perp_plugin_load(ctx, file, true) != PERP_OK) bail("%s", ctx->msg);
 }
 
 static inline bool under_test(const perp_desc *d)
 {
-  return !only_outside || perp_outside_of(d) != NULL;
+  return !only_outside || perp_plugin_file_of(d) != NULL;
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How contact models ask a solver and what they make of its answers, with one that says what it is told: which guess it
  * gets, at which tolerances, when it is asked again, which of several answers is kept, and what is counted. */
-#include "models/contact/judged.h"
+#include "models/contact/contact_solver.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"
 
@@ -56,7 +56,7 @@ static perp_lcp_desc oracle = {
 /* Rows of their own with A_ii = 2 and the solution 1, or what b and the bounds make of it. */
 static double A[N * N], b[N], lo[N], hi[N], diag[N];
 static perp_lcp p;
-static perp_judged j;
+static perp_contact_solver j;
 static perp_contact_count count;
 static int observed, settled;
 static perp_stats seen;
@@ -85,11 +85,11 @@ static void begin(unsigned caps, double tol, double tol_data)
   }
   for (int k = 0; k < CALLS; k++) script.reason[k] = PERP_EXACT;
   p = (perp_lcp){ .n = N, .A = A, .lda = N, .b = b, .lo = lo, .hi = hi };
-  if (perp_judged_open(&ctx, &setup, &j) != PERP_OK ||
-      perp_judged_reserve(&ctx, &j, N, 0) != PERP_OK)
+  if (perp_contact_solver_open(&ctx, &setup, &j) != PERP_OK ||
+      perp_contact_solver_reserve(&ctx, &j, N, 0) != PERP_OK)
     bail("%s", ctx.msg);
   observed = settled = 0;
-  perp_judged_observe(&j, watch, NULL);
+  perp_contact_solver_observe(&j, watch, NULL);
 }
 
 /* lambda = what all rows begin with */
@@ -99,9 +99,9 @@ static void solve(double *lambda, double guess)
   double rel;
   perp_contact_count ignored = { 0 };
   for (int i = 0; i < N; i++) lambda[i] = guess;
-  perp_judged_good(&j, &p, &island, lambda, &rel, &ignored);
-  if (perp_judged_solve(&ctx, &j, &p, rel, lambda, &count) != PERP_OK) bail("%s", ctx.msg);
-  perp_judged_close(&j);
+  perp_contact_solver_good(&j, &p, &island, lambda, &rel, &ignored);
+  if (perp_contact_solver_solve(&ctx, &j, &p, rel, lambda, &count) != PERP_OK) bail("%s", ctx.msg);
+  perp_contact_solver_close(&j);
 }
 
 static void all(int call, double x)
@@ -251,7 +251,7 @@ static void test_again(void)
   ok(is(x, 1.3) && count.swept == 1 && count.failures == 0, "sweeps that were asked for are kept");
 }
 
-static void settle(perp_judged *q, const perp_lcp *r, double *lambda)
+static void settle(perp_contact_solver *q, const perp_lcp *r, double *lambda)
 {
   (void)q;
   settled++;
@@ -284,14 +284,14 @@ static void test_reuse(void)
     const perp_contact_island island = { .nc = N, .diag = diag, .reuse = cases[k].accept };
     for (int i = 0; i < N; i++) x[i] = 1;
     x[1] += cases[k].d;
-    const bool good = perp_judged_good(&j, &p, &island, x, &rel, &count);
+    const bool good = perp_contact_solver_good(&j, &p, &island, x, &rel, &count);
     ok(good == cases[k].good && count.reused == cases[k].good && count.rows == N,
        "1 + %g at %g and %g: %s", cases[k].d, cases[k].accept, cases[k].tol_data,
        cases[k].good ? "good" : "not good");
     near(rel, cases[k].d, 1e-14, 1e-5, "... rel");
     near(count.residual, cases[k].good ? cases[k].d : 0, 1e-14, 1e-5, "... counted if it is used");
     near(count.data, cases[k].good ? cases[k].d : 0, 1e-14, 1e-5, "... and data");
-    perp_judged_close(&j);
+    perp_contact_solver_close(&j);
   }
   /* small data beside a large lambda: rel is 1e-8, data 1e-3 */
   for (int k = 0; k < 2; k++) {
@@ -300,9 +300,9 @@ static void test_reuse(void)
     A[0] = diag[0] = 2e-5;
     x[1] += k == 0 ? 1e-3 : 1e-6;
     const perp_contact_island island = { .nc = N, .diag = diag, .reuse = 1e-6 };
-    ok(perp_judged_good(&j, &p, &island, x, &rel, &count) == (k == 1),
+    ok(perp_contact_solver_good(&j, &p, &island, x, &rel, &count) == (k == 1),
        "ten times `accept` in units of the data, and not more");
-    perp_judged_close(&j);
+    perp_contact_solver_close(&j);
   }
   /* scales of rows with A_ii = 0 */
   for (int k = 0; k < 2; k++) {
@@ -312,10 +312,10 @@ static void test_reuse(void)
     diag[1] = 0;
     diag[0] = 8;
     for (int i = 0; i < N && k == 1; i++) diag[i] = 0;
-    perp_judged_good(&j, &p, &island, x, &rel, &count);
+    perp_contact_solver_good(&j, &p, &island, x, &rel, &count);
     ok(j.a[1] == (k == 0 ? 8 : 1) && j.a[0] == (k == 0 ? 8 : 1) && j.a[2] == (k == 0 ? 2 : 1),
        "a row without A_ii takes the largest, and 1 where there is none");
-    perp_judged_close(&j);
+    perp_contact_solver_close(&j);
   }
 }
 
@@ -323,15 +323,16 @@ static void test_room(void)
 {
   begin(0, 1e-6, 0);
   double *before = j.w;
-  ok(j.cap_n >= N && perp_judged_reserve(&ctx, &j, 2, 0) == PERP_OK && j.w == before,
+  ok(j.cap_n >= N && perp_contact_solver_reserve(&ctx, &j, 2, 0) == PERP_OK && j.w == before,
      "less room than there is: nothing is moved");
-  ok(perp_judged_reserve(&ctx, &j, 40, 12) == PERP_OK && j.cap_n >= 40 && j.cap_nv >= 12,
+  ok(perp_contact_solver_reserve(&ctx, &j, 40, 12) == PERP_OK && j.cap_n >= 40 && j.cap_nv >= 12,
      "more: it grows");
   const int rows = j.cap_n, columns = j.cap_nv;
   before = j.w;
-  ok(perp_judged_reserve(&ctx, &j, rows, columns) == PERP_OK && j.w == before && j.cap_n == rows,
+  ok(perp_contact_solver_reserve(&ctx, &j, rows, columns) == PERP_OK && j.w == before &&
+         j.cap_n == rows,
      "what is just full is enough");
-  ok(perp_judged_reserve(&ctx, &j, 1, columns + 1) == PERP_OK && j.cap_n == rows &&
+  ok(perp_contact_solver_reserve(&ctx, &j, 1, columns + 1) == PERP_OK && j.cap_n == rows &&
          j.cap_nv > columns,
      "one way only");
   double *const parts[] = { j.guess, j.best, j.w,  j.w0, j.none,  j.a,
@@ -343,11 +344,11 @@ static void test_room(void)
   for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
     for (int i = 0; i < rows; i++) overlaps += parts[k][i] != (double)k;
   ok(overlaps == 0, "no array lies on another one");
-  perp_judged_close(&j);
-  perp_judged_free(NULL);
+  perp_contact_solver_close(&j);
+  perp_contact_solver_free(NULL);
   perp_contact_count refused = { 0 };
   const perp_stats stats = { .iterations = 3, .reason = PERP_CONVERGED };
-  perp_judged_refused(&stats, &refused);
+  perp_contact_solver_refused(&stats, &refused);
   ok(refused.failures == 1 && refused.failed[-PERP_UNSUITED] == 1 && refused.solved == 0 &&
          refused.iterations == 3,
      "a matrix that is too large is a failure");

@@ -3,7 +3,7 @@
  * of motion on finite differences, quadrature, statics; and the gauges on states made by hand. */
 #include "models/kinematics/kinematics.h"
 #include "models/models.h"
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 #include "tests/tap.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Journals, cells that misbehave, resuming, and the promise that a kill at any moment loses no finished cell,
  * computes none twice and changes no byte of cells.csv. */
 #include "experiments/base/messages.h"
-#include "experiments/study/crew.h"
+#include "experiments/study/process_pool.h"
 #include "experiments/results/journal.h"
 #include "experiments/run/run.h"
 #include "tests/unit/toy_kind.h"

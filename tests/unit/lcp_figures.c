@@ -2,7 +2,7 @@
 /* All figures of an answer against their definitions in lcp.h and gain.h, written out once more in long double over
  * random problems: dense and factored, every kind of row, more rows than a batch of the judge, teams, zero rows. */
 #include "solvers/lcp/gain.h"
-#include "solvers/lcp/internal.h"
+#include "solvers/lcp/lcp_private.h"
 #include "tests/lcp_random.h"
 #include "tests/tap.h"
 

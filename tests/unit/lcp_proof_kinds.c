@@ -3,7 +3,7 @@
  * arithmetic that share no line with the library: which problems have a proof, which have a solution, what a vector
  * proves, and how far.  Numbers are small integers, so that nothing is near a decision. */
 #include "solvers/lcp/exact_lcp.h"
-#include "solvers/lcp/internal.h"
+#include "solvers/lcp/lcp_private.h"
 #include "tests/tap.h"
 
 #include <string.h>

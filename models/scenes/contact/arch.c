@@ -12,7 +12,7 @@
  * (by symmetry a state of one half that is its own mirror image is enough).  Friction bounds H; for every H the
  * last line bounds K from below and above by linear functions: the largest width of that interval over H is a
  * concave maximum, found by ternary search.  It is positive iff the arch stands. */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -111,9 +111,9 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct arch_opts *o = opts;
   const double R = o->radius, t = o->thickness * R, delta = M_PI / o->voussoirs;
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   y.depth = o->depth;
-  perp_yard_floor(&y);
+  perp_scene_builder_floor(&y);
   double weight = 0;
   for (int i = 0; i < o->voussoirs; i++) {
     double corner[8], area, centroid[2], polar;
@@ -125,9 +125,9 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
     const double m = o->density * o->depth * area;
     weight += m * o->gravity;
     y.name = "voussoir";
-    perp_yard_polygon(&y, m, 4, corner);
+    perp_scene_builder_polygon(&y, m, 4, corner);
   }
-  PERP_TRY(perp_yard_end(&y, t, 4));
+  PERP_TRY(perp_scene_builder_end(&y, t, 4));
   const bool stands = perp_arch_margin(o->voussoirs, o->thickness, o->mu) > 0;
   PERP_TRY(perp_gauge_stands(ctx, scene, 0, o->voussoirs, t / 2, 0.05 * R, stands));
   if (!stands) return PERP_OK;

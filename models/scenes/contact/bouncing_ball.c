@@ -6,7 +6,7 @@
  *
  * Time stepping cannot follow the last of them and need not: its bounces end where e^n v_1 is of the size
  * g h. The times of the first `impacts` and the first apex are judged. */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,8 +62,8 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
   double gap, speed;
   (void)ctx;
   bounce(o, t, &gap, &speed);
-  perp_yard_state(o->dim, 0, (const double[2]){ 0, o->radius + gap }, 0,
-                  (const double[2]){ 0, speed }, 0, q, v);
+  perp_scene_builder_state(o->dim, 0, (const double[2]){ 0, o->radius + gap }, 0,
+                           (const double[2]){ 0, speed }, 0, q, v);
   return PERP_OK;
 }
 
@@ -108,14 +108,14 @@ static double apex_value(const void *user)
 static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct ball_opts *o = opts;
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
-  perp_yard_floor(&y);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
+  perp_scene_builder_floor(&y);
   const double p[3] = { 0, 0, o->radius + o->height };
   y.name = "ball";
-  perp_yard_ball(&y, o->mass, o->radius, 0.4, p);
+  perp_scene_builder_ball(&y, o->mass, o->radius, 0.4, p);
   const double t1 = first_impact(o);
-  PERP_TRY(
-      perp_yard_end(&y, o->radius, o->e < 1 ? t1 * (1 + 1.1 * 2 * o->e / (1 - o->e)) : 20 * t1));
+  PERP_TRY(perp_scene_builder_end(&y, o->radius,
+                                  o->e < 1 ? t1 * (1 + 1.1 * 2 * o->e / (1 - o->e)) : 20 * t1));
   if (o->e == 0) scene->t_end = 2 * t1;
   scene->t_end = fmin(scene->t_end, 40 * t1);
   scene->tip_body = 0;

@@ -7,7 +7,7 @@
  *
  * The spring pulls along the line through the centre of mass, and the contact is at the centre of mass
  * too (a ball of the contact geometry that is centred above it): nothing turns the block. */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,7 +52,8 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
     x = sign * ((turn - f) * cos(phase) + f);
     rate = -sign * (turn - f) * w * sin(phase);
   }
-  perp_yard_state(o->dim, 0, (const double[2]){ x, 0 }, 0, (const double[2]){ rate, 0 }, 0, q, v);
+  perp_scene_builder_state(o->dim, 0, (const double[2]){ x, 0 }, 0, (const double[2]){ rate, 0 }, 0,
+                           q, v);
   return PERP_OK;
 }
 
@@ -83,25 +84,25 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct osc_opts *o = opts;
   enum { REACH = 10 }; /* anchor this far away, in x0, so that the block never passes it */
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   const double radius = 0.1;
-  perp_yard_floor(&y);
+  perp_scene_builder_floor(&y);
   y.name = "block";
   perp_body_def def = { .mass = perp_mass_sphere(o->mass, radius) };
   const double p[3] = { o->x0, 0, 0 }, above[3] = { 0, 0, radius };
-  const int block = perp_yard_body(&y, &def, p, 0, 0);
+  const int block = perp_scene_builder_body(&y, &def, p, 0, 0);
   perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .body = block, .radius = radius };
-  perp_yard_point(o->dim, above, ball.x);
-  perp_yard_shape(&y, &ball);
+  perp_scene_builder_point(o->dim, above, ball.x);
+  perp_scene_builder_shape(&y, &ball);
   const perp_force_def spring = { .kind = PERP_FORCE_SPRING,
                                   .a = PERP_WORLD,
                                   .b = block,
                                   .anchor_a = { -REACH * o->x0, 0, 0 },
                                   .stiffness = o->stiffness,
                                   .length = REACH * o->x0 };
-  perp_yard_force(&y, &spring);
+  perp_scene_builder_force(&y, &spring);
   const double half = M_PI / sqrt(o->stiffness / o->mass), n = swings(o);
-  PERP_TRY(perp_yard_end(&y, o->x0, half * fmin(n + 2, 20)));
+  PERP_TRY(perp_scene_builder_end(&y, o->x0, half * fmin(n + 2, 20)));
   scene->tip_body = 0;
   struct osc_opts *copy = malloc(sizeof *copy);
   if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "coulomb-oscillator: no memory");

@@ -11,7 +11,7 @@
  * The balls of the cradle hang on massless strings (distance joints at their centres), so that between
  * impacts each is a pendulum: closed form in elliptic functions, sin(phi/2) = k sn(K - w t, k). */
 #include "models/scenes/elliptic.h"
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -78,7 +78,8 @@ static void place_ball(const struct cradle_opts *o, int i, double angle, double 
 {
   const double c = cos(angle), s = sin(angle), L = o->length;
   const double p[2] = { 2 * o->radius * i + L * s, -L * c };
-  perp_yard_state(o->dim, i, p, 0, (const double[2]){ L * c * rate, L * s * rate }, 0, q, v);
+  perp_scene_builder_state(o->dim, i, p, 0, (const double[2]){ L * c * rate, L * s * rate }, 0, q,
+                           v);
 }
 
 /* e = 1, equal balls: the k on one side swing out in turn */
@@ -129,7 +130,7 @@ static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *sce
   const int n = o->balls, k = o->moving;
   if (k >= n)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "cradle: moving = %d must be below balls = %d", k, n);
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
   for (int i = 0; i < n; i++) {
     const double angle = i < k ? -o->amplitude : 0, x = 2 * o->radius * i;
     const double p[3] = { x + o->length * sin(angle), 0, -o->length * cos(angle) };
@@ -138,15 +139,15 @@ static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *sce
     perp_joint_def string = { .name = "string",
                               .kind = PERP_JOINT_DISTANCE,
                               .a = PERP_WORLD,
-                              .b = perp_yard_ball(&y, o->mass, o->radius, 0.4, p),
+                              .b = perp_scene_builder_ball(&y, o->mass, o->radius, 0.4, p),
                               .length = o->length };
-    perp_yard_point(o->dim, hook, string.anchor_a);
-    perp_yard_joint(&y, &string);
+    perp_scene_builder_point(o->dim, hook, string.anchor_a);
+    perp_scene_builder_joint(&y, &string);
   }
   const double w = frequency(o);
   const double quarter = perp_elliptic_K(cos(o->amplitude / 2)) / w;
   const double u0 = 2 * w * o->length * sin(o->amplitude / 2);
-  PERP_TRY(perp_yard_end(&y, o->radius, 2 * quarter));
+  PERP_TRY(perp_scene_builder_end(&y, o->radius, 2 * quarter));
   scene->tip_body = n - 1;
   if (o->e == 1) {
     struct cradle_opts *copy = malloc(sizeof *copy);
@@ -197,7 +198,7 @@ static const perp_opt chain_options[] = {
 static perp_status build_chain(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct chain_opts *o = opts;
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, 0, 0, o->e);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, 0, 0, o->e);
   double x[BALLS_MAX], v[BALLS_MAX] = { 0 }, mass[BALLS_MAX], weight[6 * BALLS_MAX] = { 0 },
                        after[6 * BALLS_MAX] = { 0 };
   mass[0] = o->mass;
@@ -207,10 +208,10 @@ static perp_status build_chain(perp_ctx *ctx, const void *opts, perp_scene *scen
     const double p[3] = { (2 * o->radius + o->gap) * i, 0, 0 };
     y.v[0] = v[i] = i == 0 ? o->speed : 0;
     y.name = "ball";
-    perp_yard_ball(&y, mass[i], o->radius, 0.4, p);
+    perp_scene_builder_ball(&y, mass[i], o->radius, 0.4, p);
   }
   const double t_end = 1.5 * (o->balls - 1) * (o->gap + 0.1 * o->radius) / o->speed + 0.1;
-  PERP_TRY(perp_yard_end(&y, o->radius, t_end));
+  PERP_TRY(perp_scene_builder_end(&y, o->radius, t_end));
   scene->dissipative = o->e < 1;
   scene->isolated = true;
   scene->tip_body = o->balls - 1;

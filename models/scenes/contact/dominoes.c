@@ -4,7 +4,7 @@
  * other and on the front one, so that between impacts there is one degree of freedom and the times of impact
  * are quadratures.  The table below is of that quadrature (30 digits; C13_domino_train.csv) for the
  * parameters of the benchmark; other parameters have no truth. */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 
@@ -48,14 +48,14 @@ static bool moves(const void *user, int k, int nq, const double *q, const double
 {
   const struct watch *w = user;
   (void)nq, (void)q, (void)q_before, (void)v_before;
-  return fabs(perp_yard_rate(w->dim, k + 1, v)) > w->rate;
+  return fabs(perp_scene_builder_rate(w->dim, k + 1, v)) > w->rate;
 }
 
 static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct domino_opts *o = opts;
   const double d = o->thickness, h = o->height;
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, 0, 0);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, 0, 0);
   y.depth = h / 2;
   for (int i = 0; i < o->dominoes; i++) {
     const double front = i * (d + o->gap); /* the hinge */
@@ -65,7 +65,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
     const double foot[3] = { d / 2, h / 2, d }, below[3] = { front - 0.75 * d, 0, -d / 2 };
     y.name = "foot";
     y.collide_joined = true;
-    perp_yard_box(&y, 0, foot, below, 0, 0);
+    perp_scene_builder_box(&y, 0, foot, below, 0, 0);
     y.collide_joined = false;
     if (i == 0) { /* falls forwards: w x (p - edge), from the height to x */
       y.spin = -o->rate;
@@ -73,18 +73,18 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
       y.v[2] = o->rate * d / 2;
     }
     y.name = "domino";
-    const int body = perp_yard_box(&y, o->mass, size, p, 0, 0);
+    const int body = perp_scene_builder_box(&y, o->mass, size, p, 0, 0);
     perp_joint_def hinge = { .name = "hinge",
                              .kind = PERP_JOINT_HINGE,
                              .a = PERP_WORLD,
                              .b = body,
                              .axis_a = { 0, 1, 0 },
                              .axis_b = { 0, 1, 0 } };
-    perp_yard_point(o->dim, edge, hinge.anchor_a);
-    perp_yard_point(o->dim, in_body, hinge.anchor_b);
-    perp_yard_joint(&y, &hinge);
+    perp_scene_builder_point(o->dim, edge, hinge.anchor_a);
+    perp_scene_builder_point(o->dim, in_body, hinge.anchor_b);
+    perp_scene_builder_joint(&y, &hinge);
   }
-  PERP_TRY(perp_yard_end(&y, h, 0.025 * (o->dominoes + 3)));
+  PERP_TRY(perp_scene_builder_end(&y, h, 0.025 * (o->dominoes + 3)));
   scene->h = 1e-3;
   const bool benchmark = h == 0.05 && d == 0.008 && o->gap == 0.02 && o->rate == 6 &&
                          o->gravity == 9.81;

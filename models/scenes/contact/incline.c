@@ -13,7 +13,7 @@
  * tilt=plane turns the plane and the block with it; tilt=gravity keeps the plane horizontal and adds the
  * horizontal part of gravity as a constant force, so that the tangents that a contact model draws from the
  * normal stay along x and y at every azimuth: the errors of linearized cones are then predictable. */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,9 +68,9 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
   for (int i = 0; i < 3; i++) p[i] = s->x0[i] + way * s->down[i], rate[i] = speed * s->down[i];
   memset(v, 0, (s->dim == 3 ? 6 : 3) * sizeof *v);
   double x[3];
-  perp_yard_point(s->dim, p, x);
+  perp_scene_builder_point(s->dim, p, x);
   memcpy(q, x, (size_t)s->dim * sizeof *x);
-  perp_yard_point(s->dim, rate, x);
+  perp_scene_builder_point(s->dim, rate, x);
   memcpy(v, x, (size_t)s->dim * sizeof *x);
   if (s->dim == 3)
     memcpy(q + 3, s->quat, sizeof s->quat);
@@ -103,15 +103,15 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   *s = (struct slide){ .dim = o->dim, .angle = -tilt };
   const double slope[3] = { cos(tilt) * cos(azimuth), cos(tilt) * sin(azimuth), -sin(tilt) };
   memcpy(s->down, slope, sizeof slope);
-  perp_yard_quat(tilt, azimuth, s->quat);
+  perp_scene_builder_quat(tilt, azimuth, s->quat);
   phases(o, s);
 
   /* inclined gravity: its part along z is the model's, its horizontal part a force */
   const double g = o->tilt == PLANE ? o->gravity : o->gravity * cos(o->theta);
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, g, o->mu, 0);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, g, o->mu, 0);
   const double origin[3] = { 0 };
   y.name = "slope";
-  perp_yard_plane(&y, origin, tilt, azimuth);
+  perp_scene_builder_plane(&y, origin, tilt, azimuth);
   const double lift = o->shape == BOX ? o->edge / 2 : 0;
   for (int i = 0; i < 3; i++) {
     s->x0[i] = lift * n[i];
@@ -122,26 +122,26 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   if (o->shape == BOX) {
     const double size[3] = { o->edge, o->edge, o->edge };
     /* with inclined gravity the block turns with the plane only: its edges stay along x and y */
-    block = perp_yard_box(&y, o->mass, size, s->x0, tilt, o->tilt == PLANE ? azimuth : 0);
-    if (o->tilt == GRAVITY) perp_yard_quat(0, 0, s->quat);
+    block = perp_scene_builder_box(&y, o->mass, size, s->x0, tilt, o->tilt == PLANE ? azimuth : 0);
+    if (o->tilt == GRAVITY) perp_scene_builder_quat(0, 0, s->quat);
   } else {
     perp_body_def def = { .mass = perp_mass_sphere(o->mass, o->edge / 2) };
-    block = perp_yard_body(&y, &def, s->x0, tilt, o->tilt == PLANE ? azimuth : 0);
-    if (o->tilt == GRAVITY) perp_yard_quat(0, 0, s->quat);
+    block = perp_scene_builder_body(&y, &def, s->x0, tilt, o->tilt == PLANE ? azimuth : 0);
+    if (o->tilt == GRAVITY) perp_scene_builder_quat(0, 0, s->quat);
     perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .body = block, .radius = o->edge / 2 };
     const double above[3] = { 0, 0, o->edge / 2 };
-    perp_yard_point(o->dim, above, ball.x);
-    perp_yard_shape(&y, &ball);
+    perp_scene_builder_point(o->dim, above, ball.x);
+    perp_scene_builder_shape(&y, &ball);
   }
   if (o->tilt == GRAVITY) {
     const double pull = o->mass * o->gravity * sin(o->theta);
     const double force[3] = { pull * cos(azimuth), pull * sin(azimuth), 0 };
     perp_force_def weight = { .kind = PERP_FORCE_POINT, .a = block };
-    perp_yard_point(o->dim, force, weight.value);
-    perp_yard_force(&y, &weight);
+    perp_scene_builder_point(o->dim, force, weight.value);
+    perp_scene_builder_force(&y, &weight);
     scene->driven = true;
   }
-  perp_status status = perp_yard_end(&y, o->edge, 1);
+  perp_status status = perp_scene_builder_end(&y, o->edge, 1);
   scene->tip_body = block;
   if (status != PERP_OK) {
     free(s);

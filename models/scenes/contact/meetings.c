@@ -7,7 +7,7 @@
  *                   (TestSimultaneousImpacts): one a table, two each other
  *   pile            cubes rest on each other, and a ball falls on them at t = sqrt(2 drop / g)
  *   stiff-and-slow  bodies on springs of their own, one of them stiff: what one step for all costs */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static perp_status merging_exact(void *user, perp_ctx *ctx, double t, double *q,
       side * (o->radius + (t < meets ? o->speed * (meets - t) : o->e * o->speed * (t - meets))), 0
     };
     const double rate[2] = { side * o->speed * (t < meets ? -1 : o->e), 0 };
-    perp_yard_state(3, i, p, 0, rate, 0, q, v);
+    perp_scene_builder_state(3, i, p, 0, rate, 0, q, v);
     q[7 * i + 1] = 4 * o->radius * (i / 2);
   }
   return PERP_OK;
@@ -52,14 +52,14 @@ static perp_status merging_exact(void *user, perp_ctx *ctx, double t, double *q,
 static perp_status build_merging(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct merging_opts *o = opts;
-  perp_yard y = perp_yard_begin(ctx, scene, 3, 0, 0, o->e);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, 0, 0, o->e);
   for (int i = 0; i < 2 * o->pairs; i++) {
     const double side = i % 2 == 0 ? -1 : 1, meets = (i / 2 + 1) * o->every;
     const double p[3] = { side * (o->radius + o->speed * meets), 4 * o->radius * (i / 2), 0 };
     y.v[0] = -side * o->speed;
-    perp_yard_ball(&y, 1, o->radius, 0.4, p);
+    perp_scene_builder_ball(&y, 1, o->radius, 0.4, p);
   }
-  PERP_TRY(perp_yard_end(&y, 2 * o->radius, (o->pairs + 1) * o->every));
+  PERP_TRY(perp_scene_builder_end(&y, 2 * o->radius, (o->pairs + 1) * o->every));
   scene->h = 1e-3;
   struct merging_opts *copy = malloc(sizeof *copy);
   if (copy == NULL) return no_memory(ctx, "group-merging");
@@ -95,16 +95,16 @@ static perp_status build_flat(perp_ctx *ctx, const void *opts, perp_scene *scene
   const struct flat_opts *o = opts;
   const double a = o->edge, size[3] = { a, a, a }, table[3] = { 3 * a, 3 * a, a };
   const double meets = 0.1 * a / o->speed;
-  perp_yard y = perp_yard_begin(ctx, scene, 3, 0, o->mu, o->e);
-  perp_yard_box(&y, 0, table, (const double[3]){ 0, 0, -a / 2 }, 0, 0);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, 0, o->mu, o->e);
+  perp_scene_builder_box(&y, 0, table, (const double[3]){ 0, 0, -a / 2 }, 0, 0);
   y.v[2] = -o->speed;
-  perp_yard_box(&y, 1, size, (const double[3]){ 0, 0, a / 2 + o->speed * meets }, 0, 0);
+  perp_scene_builder_box(&y, 1, size, (const double[3]){ 0, 0, a / 2 + o->speed * meets }, 0, 0);
   for (int side = -1; side <= 1; side += 2) {
     y.v[0] = -side * o->speed;
-    perp_yard_box(&y, 1, size, (const double[3]){ 5 * a + side * (a / 2 + o->speed * meets), 0, 0 },
-                  0, 0);
+    perp_scene_builder_box(
+        &y, 1, size, (const double[3]){ 5 * a + side * (a / 2 + o->speed * meets), 0, 0 }, 0, 0);
   }
-  PERP_TRY(perp_yard_end(&y, a, 3 * meets));
+  PERP_TRY(perp_scene_builder_end(&y, a, 3 * meets));
   scene->h = meets / 16;
   /* velocities along the impacts, and spins times half of the edge: none; all over the speed */
   double weight[18], exact[18] = { 0 };
@@ -154,14 +154,14 @@ static perp_status build_pile(perp_ctx *ctx, const void *opts, perp_scene *scene
 {
   const struct pile_opts *o = opts;
   const double a = o->edge, size[3] = { a, a, a };
-  perp_yard y = perp_yard_begin(ctx, scene, 3, o->gravity, o->mu, 0);
-  perp_yard_floor(&y);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_scene_builder_floor(&y);
   for (int i = 0; i < o->boxes; i++)
-    perp_yard_box(&y, o->mass, size, (const double[3]){ 0, 0, (i + 0.5) * a }, 0, 0);
+    perp_scene_builder_box(&y, o->mass, size, (const double[3]){ 0, 0, (i + 0.5) * a }, 0, 0);
   const double p[3] = { 0, 0, (o->boxes + 0.5) * a + o->drop };
-  const int ball = perp_yard_ball(&y, o->mass / 10, a / 2, 0.4, p);
+  const int ball = perp_scene_builder_ball(&y, o->mass / 10, a / 2, 0.4, p);
   const double lands = sqrt(2 * o->drop / o->gravity);
-  PERP_TRY(perp_yard_end(&y, a, 1.25 * lands));
+  PERP_TRY(perp_scene_builder_end(&y, a, 1.25 * lands));
   scene->h = 1e-3;
   return perp_gauge_events(ctx, scene, 1, &lands, 0.1 * lands, landed, &ball, sizeof ball);
 }
@@ -202,7 +202,7 @@ static perp_status slow_exact(void *user, perp_ctx *ctx, double t, double *q, do
   (void)ctx;
   for (int i = 0; i <= o->slow; i++) {
     const double w = rate_of(o, i), p[2] = { 1 + 0.5 * cos(w * t), 0 };
-    perp_yard_state(3, i, p, 0, (const double[2]){ -0.5 * w * sin(w * t), 0 }, 0, q, v);
+    perp_scene_builder_state(3, i, p, 0, (const double[2]){ -0.5 * w * sin(w * t), 0 }, 0, q, v);
     q[7 * i + 1] = i;
   }
   return PERP_OK;

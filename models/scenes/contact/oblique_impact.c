@@ -6,7 +6,7 @@
  * m (1 + e) v_n. The contact sticks, u+ = 0, iff the impulse this needs, m |u| / (1 + 1/k), is in the cone:
  * |u| <= (1 + 1/k) mu (1 + e) v_n (3.5 for a sphere, k = 2/5); else the friction impulse is
  * mu m (1 + e) v_n against u. */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,23 +55,24 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
   const double rate[2] = { i->vx[after], i->vn[after] };
   const double p[2] = { i->vx[0] * i->t + s * rate[0], i->R + s * rate[1] };
   (void)ctx;
-  perp_yard_state(i->dim, 0, p, -i->w[0] * i->t - i->w[after] * s, rate, -i->w[after], q, v);
+  perp_scene_builder_state(i->dim, 0, p, -i->w[0] * i->t - i->w[after] * s, rate, -i->w[after], q,
+                           v);
   return PERP_OK;
 }
 
 static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct impact_opts *o = opts;
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, 0, o->mu, o->e);
-  perp_yard_floor(&y);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, 0, o->mu, o->e);
+  perp_scene_builder_floor(&y);
   struct impact i = { .dim = o->dim, .R = o->radius, .t = 0.1 };
   const double p[3] = { 0, 0, o->radius + o->vn * i.t };
   y.v[0] = o->vx;
   y.v[2] = -o->vn;
   y.spin = -o->spin;
   y.name = "ball";
-  perp_yard_ball(&y, o->mass, o->radius, 0.4, p);
-  PERP_TRY(perp_yard_end(&y, o->radius, 0.2));
+  perp_scene_builder_ball(&y, o->mass, o->radius, 0.4, p);
+  PERP_TRY(perp_scene_builder_end(&y, o->radius, 0.2));
   scene->tip_body = 0;
   solve(o, &i);
   struct impact *copy = malloc(sizeof *copy);

@@ -15,7 +15,7 @@
  *
  * with |lambda_t| / lambda_n = A_nn / A_nt <= mu, which is p <= 0.  Time stepping comes within g h of these
  * velocities.  Where p > 0 and b < 0, lambda_n = -b/p at t = 0. */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,8 +43,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   const struct rod_opts *o = opts;
   const double c = cos(o->theta), s = sin(o->theta), l = o->half, m = o->mass;
   const double p = (1 + 3 * c * (c - o->mu * s)) / m, b = l * o->spin * o->spin * s - o->gravity;
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_yard_floor(&y);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_scene_builder_floor(&y);
   /* a needle whose end is a vertex: a rhombus, an octahedron in space; as a mass a thin rod */
   const double d = l / 1000, I = m * l * l / 3;
   const double plane[8] = { l, 0, 0, d, -l, 0, 0, -d };
@@ -59,13 +59,13 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   y.v[0] = o->speed + rate * arm[1];
   y.v[2] = -rate * arm[0];
   const double v0[2] = { y.v[0], y.v[2] };
-  const int rod = perp_yard_body(&y, &def, centre, o->theta, 0);
+  const int rod = perp_scene_builder_body(&y, &def, centre, o->theta, 0);
   perp_shape_def needle = { .kind = PERP_SHAPE_POLYTOPE,
                             .body = rod,
                             .vertices = o->dim == 2 ? plane : space,
                             .n_vertices = o->dim == 2 ? 4 : 6 };
-  perp_yard_shape(&y, &needle);
-  PERP_TRY(perp_yard_end(&y, l, 0.1));
+  perp_scene_builder_shape(&y, &needle);
+  PERP_TRY(perp_scene_builder_end(&y, l, 0.1));
   if (p < 0 && b < 0) {
     const double nn = 1 + 3 * c * c, tt = 1 + 3 * s * s, nt = 3 * s * c, det = nn * tt - nt * nt;
     const double normal = o->speed * nt / det, friction = -o->speed * nn / det; /* per m */

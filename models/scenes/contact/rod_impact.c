@@ -14,7 +14,7 @@
  * is positive for e = 1 while -u_t > u_t' > 0: friction has pushed along most of the sliding (Kane and Levinson
  * 1985; Wang and Mason 1992).  Poisson's law makes friction oppose the sliding in each of its two parts, and the
  * energy falls. */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 
@@ -63,8 +63,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct rod_opts *o = opts;
   const double c = cos(o->theta), s = sin(o->theta), l = o->half, m = o->mass, t = 0.05;
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, 0, o->mu, o->e);
-  perp_yard_floor(&y);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, 0, o->mu, o->e);
+  perp_scene_builder_floor(&y);
   /* a needle whose end is a vertex: a rhombus, an octahedron in space; as a mass a thin rod */
   const double d = l / 1000, I = m * l * l / 3;
   const double plane[8] = { l, 0, 0, d, -l, 0, 0, -d };
@@ -74,13 +74,13 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   y.name = "rod";
   y.v[0] = -o->slide;
   y.v[2] = -o->approach;
-  const int rod = perp_yard_body(&y, &def, centre, o->theta, 0);
+  const int rod = perp_scene_builder_body(&y, &def, centre, o->theta, 0);
   perp_shape_def needle = { .kind = PERP_SHAPE_POLYTOPE,
                             .body = rod,
                             .vertices = o->dim == 2 ? plane : space,
                             .n_vertices = o->dim == 2 ? 4 : 6 };
-  perp_yard_shape(&y, &needle);
-  PERP_TRY(perp_yard_end(&y, l, 2 * t));
+  perp_scene_builder_shape(&y, &needle);
+  PERP_TRY(perp_scene_builder_end(&y, l, 2 * t));
   const double A[3] = { (1 + 3 * c * c) / m, 3 * c * s / m, (1 + 3 * s * s) / m };
   const double u[2] = { -o->approach, -o->slide };
   double p[2];

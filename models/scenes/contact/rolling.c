@@ -10,7 +10,7 @@
  *           a = g (sin theta - mu cos theta), R alpha = mu g cos(theta) / k
  *
  * The contact shape is a ball (a disc in the plane) for every k: cylinder and hoop are mass properties. */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
   motion(r, t, &x, &speed, &turn, &w);
   const double p[2] = { x * r->way[0] + r->R * r->normal[0], x * r->way[1] + r->R * r->normal[1] };
   const double rate[2] = { speed * r->way[0], speed * r->way[1] };
-  perp_yard_state(r->dim, 0, p, -turn, rate, -w, q, v);
+  perp_scene_builder_state(r->dim, 0, p, -turn, rate, -w, q, v);
   return PERP_OK;
 }
 
@@ -89,9 +89,9 @@ static bool rolls(const void *user, int k, int nq, const double *q, const double
 {
   const struct slip *s = user;
   (void)k, (void)nq, (void)q, (void)q_before;
-  const double u = v[0] + s->R * perp_yard_rate(s->dim, 0, v);
+  const double u = v[0] + s->R * perp_scene_builder_rate(s->dim, 0, v);
   if (v_before == NULL) return false;
-  const double before = v_before[0] + s->R * perp_yard_rate(s->dim, 0, v_before);
+  const double before = v_before[0] + s->R * perp_scene_builder_rate(s->dim, 0, v_before);
   return fabs(u) <= 1e-6 * s->mu_g || u * before < 0;
 }
 
@@ -106,14 +106,14 @@ static perp_status build_level(perp_ctx *ctx, const void *opts, perp_scene *scen
   r.a = slip > 0 ? -grip : slip < 0 ? grip : 0;
   r.alpha = -r.a / (k * o->radius);
   r.t_roll = fabs(slip) / (grip * (1 + 1 / k));
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_yard_floor(&y);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_scene_builder_floor(&y);
   const double p[3] = { 0, 0, o->radius };
   y.v[0] = o->speed;
   y.spin = -o->spin;
   y.name = "ball";
-  perp_yard_ball(&y, o->mass, o->radius, k, p);
-  PERP_TRY(perp_yard_end(&y, o->radius, 1));
+  perp_scene_builder_ball(&y, o->mass, o->radius, k, p);
+  PERP_TRY(perp_scene_builder_end(&y, o->radius, 1));
   if (slip != 0) scene->t_end = 1.5 * r.t_roll;
   scene->tip_body = 0;
   struct roll *copy = malloc(sizeof *copy);
@@ -169,13 +169,13 @@ static perp_status build_slope(perp_ctx *ctx, const void *opts, perp_scene *scen
     r.a = o->gravity * (s - o->mu * c);
     r.alpha = o->mu * o->gravity * c / (k * o->radius);
   }
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   const double origin[3] = { 0 }, p[3] = { o->radius * s, 0, o->radius * c };
   y.name = "slope";
-  perp_yard_plane(&y, origin, o->theta, 0);
+  perp_scene_builder_plane(&y, origin, o->theta, 0);
   y.name = "ball";
-  perp_yard_ball(&y, o->mass, o->radius, k, p);
-  PERP_TRY(perp_yard_end(&y, o->radius, 1));
+  perp_scene_builder_ball(&y, o->mass, o->radius, k, p);
+  PERP_TRY(perp_scene_builder_end(&y, o->radius, 1));
   scene->tip_body = 0;
   struct roll *copy = malloc(sizeof *copy);
   if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rolling-slope: no memory");

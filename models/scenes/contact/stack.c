@@ -10,7 +10,7 @@
  *
  * In wall and pyramid the distribution of forces is not determined by statics; the floor carries the whole
  * weight. Rest is judged from `settle` on. */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static perp_status apart(void *user, perp_ctx *ctx, double t, double *q, double 
   (void)ctx, (void)t;
   for (int i = 0; i < o->boxes; i++) {
     const double p[2] = { 0, (i + 0.5) * o->edge };
-    perp_yard_state(o->dim, i, p, 0, (const double[2]){ 0 }, 0, q, v);
+    perp_scene_builder_state(o->dim, i, p, 0, (const double[2]){ 0 }, 0, q, v);
   }
   return PERP_OK;
 }
@@ -60,14 +60,14 @@ static perp_status take_apart(perp_ctx *ctx, perp_scene *scene, const struct sta
 static perp_status pile(perp_ctx *ctx, perp_scene *scene, const struct stack_opts *o,
                         const double *mass, double t_end)
 {
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_yard_floor(&y);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_scene_builder_floor(&y);
   const double size[3] = { o->edge, o->edge, o->edge };
   for (int i = 0; i < o->boxes; i++) {
     const double p[3] = { 0, 0, (i + 0.5) * o->edge - (i + 1) * o->overlap };
-    perp_yard_box(&y, mass[i], size, p, 0, 0);
+    perp_scene_builder_box(&y, mass[i], size, p, 0, 0);
   }
-  PERP_TRY(perp_yard_end(&y, o->edge, t_end));
+  PERP_TRY(perp_scene_builder_end(&y, o->edge, t_end));
   if (o->overlap > 0) PERP_TRY(take_apart(ctx, scene, o));
   PERP_TRY(perp_gauge_rest(ctx, scene, 0, o->boxes, o->edge / 2, o->settle));
   perp_force_truth *force = malloc((size_t)o->boxes * sizeof *force);
@@ -176,19 +176,19 @@ static perp_status build_wall(perp_ctx *ctx, const void *opts, perp_scene *scene
 {
   const struct wall_opts *o = opts;
   const double L = o->length, height = L / 2;
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_yard_floor(&y);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_scene_builder_floor(&y);
   for (int r = 0; r < o->rows; r++) {
     double x = 0;
     for (int c = 0; c < o->columns + r % 2; c++) {
       const bool half = r % 2 == 1 && (c == 0 || c == o->columns);
       const double size[3] = { half ? L / 2 : L, height, height };
       const double p[3] = { x + size[0] / 2, 0, (r + 0.5) * height };
-      perp_yard_box(&y, half ? o->mass / 2 : o->mass, size, p, 0, 0);
+      perp_scene_builder_box(&y, half ? o->mass / 2 : o->mass, size, p, 0, 0);
       x += size[0];
     }
   }
-  PERP_TRY(perp_yard_end(&y, L, 2));
+  PERP_TRY(perp_scene_builder_end(&y, L, 2));
   return stands_still(ctx, scene, L / 2, o->settle);
 }
 
@@ -227,14 +227,14 @@ static perp_status build_pyramid(perp_ctx *ctx, const void *opts, perp_scene *sc
 {
   const struct pyramid_opts *o = opts;
   const double a = o->edge, size[3] = { a, a, a };
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_yard_floor(&y);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_scene_builder_floor(&y);
   for (int r = 0; r < o->rows; r++)
     for (int c = 0; c < o->rows - r; c++) {
       const double p[3] = { (c - (o->rows - r - 1) / 2.0) * o->pitch * a, 0, (r + 0.5) * a };
-      perp_yard_box(&y, o->mass, size, p, 0, 0);
+      perp_scene_builder_box(&y, o->mass, size, p, 0, 0);
     }
-  PERP_TRY(perp_yard_end(&y, a, 2.5));
+  PERP_TRY(perp_scene_builder_end(&y, a, 2.5));
   return stands_still(ctx, scene, a / 2, o->settle);
 }
 

@@ -12,7 +12,7 @@
  *            plates that are `squeeze` too near.  Where overlap asks bodies to part, both ask for accelerations
  *            that exclude each other: w_1 = a + x >= 0, w_2 = -a - y >= 0, y > x.  The box is to be stopped, and
  *            then nothing moves */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 
@@ -42,21 +42,21 @@ static perp_status build_seesaw(perp_ctx *ctx, const void *opts, perp_scene *sce
   const double size[3] = { L, 2 * a, t }, cube[3] = { a, a, a };
   const double origin[3] = { 0 }, left[3] = { -o->l1, 0, (t + a) / 2 },
                right[3] = { o->l2, 0, (t + a) / 2 };
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   y.name = "plank";
-  const int plank = perp_yard_box(&y, o->plank, size, origin, 0, 0);
+  const int plank = perp_scene_builder_box(&y, o->plank, size, origin, 0, 0);
   const perp_joint_def hinge = { .name = "hinge",
                                  .kind = PERP_JOINT_HINGE,
                                  .a = PERP_WORLD,
                                  .b = plank,
                                  .axis_a = { 0, 1, 0 },
                                  .axis_b = { 0, 1, 0 } };
-  perp_yard_joint(&y, &hinge);
+  perp_scene_builder_joint(&y, &hinge);
   y.name = "left";
-  const int b1 = perp_yard_box(&y, o->m1, cube, left, 0, 0);
+  const int b1 = perp_scene_builder_box(&y, o->m1, cube, left, 0, 0);
   y.name = "right";
-  const int b2 = perp_yard_box(&y, o->m2, cube, right, 0, 0);
-  PERP_TRY(perp_yard_end(&y, a, 1));
+  const int b2 = perp_scene_builder_box(&y, o->m2, cube, right, 0, 0);
+  PERP_TRY(perp_scene_builder_end(&y, a, 1));
   const double torque = o->gravity * (o->m1 * o->l1 - o->m2 * o->l2);
   const double height = (t + a) / 2, own = a * a / 6 + height * height;
   const double I = o->plank * (L * L + t * t) / 12 + o->m1 * (o->l1 * o->l1 + own) +
@@ -107,22 +107,22 @@ static perp_status build_wedge(perp_ctx *ctx, const void *opts, perp_scene *scen
 {
   const struct wedge_opts *o = opts;
   const double origin[3] = { 0 }, s = o->size;
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   y.depth = s;
   y.name = "left wall";
-  perp_yard_plane(&y, origin, M_PI_2 - o->angle, 0);
+  perp_scene_builder_plane(&y, origin, M_PI_2 - o->angle, 0);
   y.name = "right wall";
-  perp_yard_plane(&y, origin, o->angle - M_PI_2, 0);
+  perp_scene_builder_plane(&y, origin, o->angle - M_PI_2, 0);
   if (o->shape == BALL) {
     const double p[3] = { 0, 0, s / sin(o->angle) };
     y.name = "ball";
-    perp_yard_ball(&y, o->mass, s, 0.4, p);
+    perp_scene_builder_ball(&y, o->mass, s, 0.4, p);
   } else {
     const double w = s * tan(o->angle), corner[6] = { 0, 0, w, s, -w, s };
     y.name = "wedge";
-    perp_yard_polygon(&y, o->mass, 3, corner);
+    perp_scene_builder_polygon(&y, o->mass, 3, corner);
   }
-  PERP_TRY(perp_yard_end(&y, s, 1));
+  PERP_TRY(perp_scene_builder_end(&y, s, 1));
   PERP_TRY(perp_gauge_rest(ctx, scene, 0, 1, s / 2, 0));
   if (o->mu > 0) return PERP_OK; /* friction makes the forces undetermined */
   const perp_force_truth both = { PERP_WORLD, 0, o->mass * o->gravity / sin(o->angle) };
@@ -162,22 +162,22 @@ static perp_status build_press(perp_ctx *ctx, const void *opts, perp_scene *scen
   const struct press_opts *o = opts;
   const double a = o->edge, cube[3] = { a, a, a }, slab[3] = { 2 * a, 2 * a, a / 5 };
   const double middle[3] = { 0, 0, a / 2 }, above[3] = { 0, 0, a + a / 10 };
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_yard_floor(&y);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_scene_builder_floor(&y);
   y.name = "box";
-  const int box = perp_yard_box(&y, o->mass, cube, middle, 0, 0);
+  const int box = perp_scene_builder_box(&y, o->mass, cube, middle, 0, 0);
   y.name = "plate";
-  const int plate = perp_yard_box(&y, o->plate_mass, slab, above, 0, 0);
+  const int plate = perp_scene_builder_box(&y, o->plate_mass, slab, above, 0, 0);
   perp_joint_def slider = {
     .name = "slider", .kind = PERP_JOINT_SLIDER, .a = PERP_WORLD, .b = plate
   };
-  perp_yard_point(o->dim, (const double[3]){ 0, 0, 1 }, slider.axis_a);
-  perp_yard_point(o->dim, (const double[3]){ 0, 0, 1 }, slider.axis_b);
-  perp_yard_joint(&y, &slider);
+  perp_scene_builder_point(o->dim, (const double[3]){ 0, 0, 1 }, slider.axis_a);
+  perp_scene_builder_point(o->dim, (const double[3]){ 0, 0, 1 }, slider.axis_b);
+  perp_scene_builder_joint(&y, &slider);
   perp_force_def press = { .kind = PERP_FORCE_POINT, .a = plate };
-  perp_yard_point(o->dim, (const double[3]){ 0, 0, -o->load }, press.value);
-  perp_yard_force(&y, &press);
-  PERP_TRY(perp_yard_end(&y, a, 1));
+  perp_scene_builder_point(o->dim, (const double[3]){ 0, 0, -o->load }, press.value);
+  perp_scene_builder_force(&y, &press);
+  PERP_TRY(perp_scene_builder_end(&y, a, 1));
   scene->driven = true;
   const double top = o->load + o->plate_mass * o->gravity, floor = top + o->mass * o->gravity;
   const perp_force_truth forces[2] = { { PERP_WORLD, box, floor }, { box, plate, top } };
@@ -217,13 +217,13 @@ static perp_status build_crush(perp_ctx *ctx, const void *opts, perp_scene *scen
   const struct crush_opts *o = opts;
   const double a = o->edge, cube[3] = { a, a, a }, slab[3] = { 2 * a, 2 * a, a / 5 };
   const double middle[3] = { 0, 0, a / 2 }, above[3] = { 0, 0, a + a / 10 - o->squeeze * a };
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_yard_floor(&y);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_scene_builder_floor(&y);
   y.name = "box";
-  const int box = perp_yard_box(&y, o->mass, cube, middle, 0, 0);
+  const int box = perp_scene_builder_box(&y, o->mass, cube, middle, 0, 0);
   y.name = "plate";
-  perp_yard_box(&y, 0, slab, above, 0, 0);
-  PERP_TRY(perp_yard_end(&y, a, 1));
+  perp_scene_builder_box(&y, 0, slab, above, 0, 0);
+  PERP_TRY(perp_scene_builder_end(&y, a, 1));
   return perp_gauge_rest(ctx, scene, box, 1, a / 2, 0);
 }
 

@@ -12,7 +12,7 @@
  *            v+ = (m v - h k x) / (m + h d + h^2 k), x+ = x + h v+, and of first order to the continuous one; on
  *            the acceleration level the servo spring is a force, and the continuous one is met with the order of
  *            the integrator.  path.err.max: against that of the two which is nearer; err.q.max: the continuous one */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -143,14 +143,14 @@ static perp_status build_pusher(perp_ctx *ctx, const void *opts, perp_scene *sce
   const struct pusher_opts *o = opts;
   const double friction = o->mu * o->block * o->gravity, radius = 0.2;
   const double a[3] = { fmax(0, o->force - friction) / (o->cart + o->block) };
-  perp_yard y = perp_yard_begin(ctx, scene, 3, o->gravity, o->mu, 0);
-  perp_yard_floor(&y);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_scene_builder_floor(&y);
   const double size[3] = { 1, 1, 1 }, at[3] = { 0, 0, 0.5 }, before[3] = { -1, 0, 0.6 };
   y.name = "block";
-  const int block = perp_yard_box(&y, o->block, size, at, 0, 0);
+  const int block = perp_scene_builder_box(&y, o->block, size, at, 0, 0);
   y.name = "cart";
   perp_body_def body = { .mass = perp_mass_box(o->cart, 1, 1, 1) };
-  const int cart = perp_yard_body(&y, &body, before, 0, 0);
+  const int cart = perp_scene_builder_body(&y, &body, before, 0, 0);
   /* two knobs at the height of the centre of the block, since a block that is pushed at one point turns away */
   y.surface.mu = y.surface.mu_dynamic = 0;
   for (int side = -1; side <= 1; side += 2) {
@@ -158,7 +158,7 @@ static perp_status build_pusher(perp_ctx *ctx, const void *opts, perp_scene *sce
                             .body = cart,
                             .x = { 0.5 - radius, 0.3 * side, -0.1 },
                             .radius = radius };
-    perp_yard_shape(&y, &knob);
+    perp_scene_builder_shape(&y, &knob);
   }
   const perp_joint_def rail = { .name = "rail",
                                 .kind = PERP_JOINT_SLIDER,
@@ -166,7 +166,7 @@ static perp_status build_pusher(perp_ctx *ctx, const void *opts, perp_scene *sce
                                 .b = cart,
                                 .anchor_a = { -1, 0, 0.6 },
                                 .axis_a = { 1 } };
-  perp_yard_joint(&y, &rail);
+  perp_scene_builder_joint(&y, &rail);
   if (y.status == PERP_OK)
     y.status = add_drive(ctx, scene,
                          (perp_drive_def){ .name = "motor",
@@ -174,7 +174,7 @@ static perp_status build_pusher(perp_ctx *ctx, const void *opts, perp_scene *sce
                                            .upper = FREE,
                                            .velocity = 1 + 2 * a[0],
                                            .max_force = o->force });
-  PERP_TRY(perp_yard_end(&y, 1, 0.5));
+  PERP_TRY(perp_scene_builder_end(&y, 1, 0.5));
   scene->driven = true;
   scene->tip_body = block;
   const double weight = o->block * o->gravity;

@@ -10,7 +10,7 @@
  *      phi'' = -w^2 sin phi,   w^2 = g (n m / 2 + M) / (L (n m / 3 + M))
  * which is a pendulum: sin(phi / 2) = k sn(K - w t), k = sin(alpha / 2). */
 #include "models/scenes/elliptic.h"
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static void state_at(const struct cycles_opts *o, double phi, double rate, doubl
     const double speed[2] = { -arm * c * rate, arm * s * rate };
     const bool turns = i < o->cranks;
     /* a crank turns from x to the height by -phi */
-    perp_yard_state(3, i, at, turns ? -phi : 0, speed, turns ? -rate : 0, q, v);
+    perp_scene_builder_state(3, i, at, turns ? -phi : 0, speed, turns ? -rate : 0, q, v);
     q[7 * i + 1] = p[1];
   }
 }
@@ -83,7 +83,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "joint-cycles: no memory for %d cranks", n);
   }
   state_at(o, o->amplitude, 0, q, v);
-  perp_yard y = perp_yard_begin(ctx, scene, 3, o->gravity, 0, 0);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, 0, 0);
   for (int i = 0; i <= n; i++) {
     const double *b = q + 7 * i, edge = fmax(1, 0.5 * (n - 1)) * L;
     perp_body_def body = { .x = { b[0], b[1], b[2] }, .quat = { b[3], b[4], b[5], b[6] } };
@@ -111,7 +111,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
       hinge.anchor_a[2] = -L / 2;
       hinge.anchor_b[0] = p[0] - middle, hinge.anchor_b[1] = p[1];
     }
-    perp_yard_joint(&y, &hinge);
+    perp_scene_builder_joint(&y, &hinge);
   }
   *copy = *o;
   if (y.status == PERP_OK) y.status = perp_model_finish(ctx, scene->model);

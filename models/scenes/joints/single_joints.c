@@ -7,7 +7,7 @@
  *              speed, and   (I + m l^2 sin^2 a) a'' = -m l sin a (g + l cos a a'^2)
  *   wheel      a wheel that spins on its axle, is steered about the upright and sprung along it: both rates are constant,
  *              z'' = -k z / m, and the joint carries the gyroscopic moment J spin steer */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>

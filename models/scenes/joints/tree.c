@@ -10,7 +10,7 @@
  * constraints); gravity then only bends the tree, and without it (gravity=0, kick > 0: the root turns about z at the
  * start) it comes back to where it was. */
 #include "models/kinematics/kinematics.h"
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>

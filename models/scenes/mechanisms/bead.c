@@ -12,7 +12,7 @@
  *                  cos(theta) = g / (w^2 r) from the bottom the bead stays where it is on the hoop, whatever the
  *                  moment of inertia of the hoop (nothing turns relative to anything)
  *   track=coaster  a closed spline with hills: the energy is known */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  *      a = (4 T / r) / (M + 6 (2/5) m_w)        M: mass of everything, I_w = 2/5 m_w r^2
  *
  * and the floor carries the weight.  Springs are preloaded: at the start all is in equilibrium but for T. */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 
@@ -33,24 +33,26 @@ static const perp_opt options[] = {
 static const double radius = 0.3, hub_mass = 5, height = 0.7, free_length = 0.3;
 
 /* a wheel with its hinge on body at p (world), the body's frame being parallel to the world's at `centre` */
-static int add_wheel(perp_yard *y, double mass, int body, const double centre[3], const double p[3])
+static int add_wheel(perp_scene_builder *y, double mass, int body, const double centre[3],
+                     const double p[3])
 {
   perp_joint_def axle = {
     .kind = PERP_JOINT_HINGE, .a = body, .axis_a = { 0, 1, 0 }, .axis_b = { 0, 1, 0 }
   };
-  axle.b = perp_yard_ball(y, mass, radius, 0.4, p);
+  axle.b = perp_scene_builder_ball(y, mass, radius, 0.4, p);
   for (int k = 0; k < 3; k++) axle.anchor_a[k] = p[k] - centre[k];
-  perp_yard_joint(y, &axle);
+  perp_scene_builder_joint(y, &axle);
   return axle.b;
 }
 
-static int add_block(perp_yard *y, double mass, double a, double b, double c, const double p[3])
+static int add_block(perp_scene_builder *y, double mass, double a, double b, double c,
+                     const double p[3])
 {
   perp_body_def def = { .mass = perp_mass_box(mass, a, b, c) };
-  return perp_yard_body(y, &def, p, 0, 0);
+  return perp_scene_builder_body(y, &def, p, 0, 0);
 }
 
-static void add_corner(perp_yard *y, const struct vehicle_opts *o, int chassis, double x,
+static void add_corner(perp_scene_builder *y, const struct vehicle_opts *o, int chassis, double x,
                        double side)
 {
   const double p[3] = { x, side, radius };
@@ -70,20 +72,20 @@ static void add_corner(perp_yard *y, const struct vehicle_opts *o, int chassis, 
                             .stiffness = o->stiffness,
                             .damping = o->damping,
                             .length = free_length + load / o->stiffness };
-  perp_yard_joint(y, &slider);
-  perp_yard_force(y, &spring);
+  perp_scene_builder_joint(y, &slider);
+  perp_scene_builder_force(y, &spring);
   const int wheel = add_wheel(y, o->wheel, hub, p, p);
   /* about +y: forward along +x */
   perp_force_def torque = { .kind = PERP_FORCE_TORQUE, .a = wheel, .value = { 0, o->torque, 0 } };
-  perp_yard_force(y, &torque);
+  perp_scene_builder_force(y, &torque);
 }
 
 static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct vehicle_opts *o = opts;
   const double carriage_at[3] = { -2.5, 0, 0.5 };
-  perp_yard y = perp_yard_begin(ctx, scene, 3, o->gravity, o->mu, 0);
-  perp_yard_floor(&y);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_scene_builder_floor(&y);
   const int chassis = add_block(&y, o->chassis, 2.4, 1.2, 0.3, (const double[3]){ 0, 0, height });
   for (int i = 0; i < 4; i++)
     add_corner(&y, o, chassis, i < 2 ? 0.9 : -0.9, i % 2 == 0 ? 0.7 : -0.7);
@@ -98,8 +100,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
                                  .b = carriage,
                                  .anchor_a = { -1.5, 0, 0.5 - height },
                                  .anchor_b = { 1, 0, 0 } };
-  perp_yard_joint(&y, &hitch);
-  PERP_TRY(perp_yard_end(&y, 2 * radius, 4));
+  perp_scene_builder_joint(&y, &hitch);
+  PERP_TRY(perp_scene_builder_end(&y, 2 * radius, 4));
   scene->h = 2e-3;
   scene->driven = true;
   const double mass = o->chassis + o->carriage + 6 * o->wheel + 4 * hub_mass;

@@ -6,7 +6,7 @@
  *                it, so that its springs are longer by (N - 1 - j) m g / stiffness
  *   start=flat   horizontal at rest, then falls: held at the two ends of the first row, or at all of it when
  *                the threads are rods.  The motion is a mirror image of itself; drag brings it to rest. */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -64,12 +64,13 @@ static double mirror_value(const void *user)
 
 /* ---- the scene ---------------------------------------------------------------------------------------------- */
 
-static void join(perp_yard *y, const struct cloth_opts *o, int a, int b, double length, bool across)
+static void join(perp_scene_builder *y, const struct cloth_opts *o, int a, int b, double length,
+                 bool across)
 {
   if (across && o->shear == 0) return;
   if (o->link == ROD && !across) {
     perp_joint_def rod = { .kind = PERP_JOINT_DISTANCE, .a = a, .b = b, .length = length };
-    perp_yard_joint(y, &rod);
+    perp_scene_builder_joint(y, &rod);
     return;
   }
   perp_force_def spring = { .kind = PERP_FORCE_SPRING,
@@ -78,7 +79,7 @@ static void join(perp_yard *y, const struct cloth_opts *o, int a, int b, double 
                             .length = length,
                             .stiffness = across ? o->shear : o->stiffness,
                             .damping = o->damping };
-  perp_yard_force(y, &spring);
+  perp_scene_builder_force(y, &spring);
 }
 
 /* A row of rods cannot sag between two held ends. */
@@ -87,7 +88,7 @@ static bool holds_row(const struct cloth_opts *o)
   return o->start == HANG || o->link == ROD;
 }
 
-static void weave(perp_yard *y, const struct cloth_opts *o, double l)
+static void weave(perp_scene_builder *y, const struct cloth_opts *o, double l)
 {
   const int n = o->side;
   for (int j = 0; j < n; j++)
@@ -109,15 +110,15 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   const bool row = holds_row(o);
   const int n = o->side;
   const double l = o->size / (n - 1), m = o->mass / n / n;
-  perp_yard y = perp_yard_begin(ctx, scene, 3, o->gravity, 0, 0);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, 0, 0);
   double depth = 0;
   for (int j = 0; j < n; j++) {
     for (int i = 0; i < n; i++) {
       perp_body_def knot = { .mass = { .mass = m }, .particle = true };
       const double p[3] = { i * l, o->start == FLAT ? j * l : 0, -depth };
-      perp_yard_body(&y, &knot, p, 0, 0);
+      perp_scene_builder_body(&y, &knot, p, 0, 0);
       perp_force_def air = { .kind = PERP_FORCE_DRAG, .a = i + n * j, .linear = o->drag / n / n };
-      if (o->drag > 0) perp_yard_force(&y, &air);
+      if (o->drag > 0) perp_scene_builder_force(&y, &air);
     }
     if (o->start == FLAT) continue;
     depth += l + (o->link == SPRING ? (n - 1 - j) * m * o->gravity / o->stiffness : 0);
@@ -125,10 +126,10 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   for (int i = 0; i < n; i += row ? 1 : n - 1) {
     perp_joint_def pin = { .name = "pin", .kind = PERP_JOINT_BALL, .a = PERP_WORLD, .b = i };
     pin.anchor_a[0] = i * l;
-    perp_yard_joint(&y, &pin);
+    perp_scene_builder_joint(&y, &pin);
   }
   weave(&y, o, l);
-  PERP_TRY(perp_yard_end(&y, o->size, 1));
+  PERP_TRY(perp_scene_builder_end(&y, o->size, 1));
   scene->h = 1e-3;
   scene->tip_body = n * n - 1;
   scene->dissipative = o->drag > 0 || (o->damping > 0 && (o->link == SPRING || o->shear > 0));

@@ -15,7 +15,7 @@
  *                by 0.03 amplitude^2 or so.
  *
  * Motion in the plane (x, height). */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <lapacke.h>
 #include <math.h>
@@ -134,16 +134,16 @@ static perp_status shape(perp_ctx *ctx, const struct rope_opts *o, double (*p)[2
   return status;
 }
 
-static void join(perp_yard *y, const struct rope_opts *o, int a, int b, const double end[2],
-                 double length)
+static void join(perp_scene_builder *y, const struct rope_opts *o, int a, int b,
+                 const double end[2], double length)
 {
   double anchor[3];
-  perp_yard_point(o->dim, (const double[3]){ end[0], 0, end[1] }, anchor);
+  perp_scene_builder_point(o->dim, (const double[3]){ end[0], 0, end[1] }, anchor);
   if (o->link == ROD) {
     perp_joint_def rod = { .kind = PERP_JOINT_DISTANCE, .a = a, .b = b, .length = length };
     if (a == PERP_WORLD) memcpy(rod.anchor_a, anchor, sizeof anchor);
     if (b == PERP_WORLD) memcpy(rod.anchor_b, anchor, sizeof anchor);
-    perp_yard_joint(y, &rod);
+    perp_scene_builder_joint(y, &rod);
     return;
   }
   perp_force_def spring = { .kind = PERP_FORCE_SPRING,
@@ -154,7 +154,7 @@ static void join(perp_yard *y, const struct rope_opts *o, int a, int b, const do
                             .damping = o->damping };
   if (a == PERP_WORLD) memcpy(spring.anchor_a, anchor, sizeof anchor);
   if (b == PERP_WORLD) memcpy(spring.anchor_b, anchor, sizeof anchor);
-  perp_yard_force(y, &spring);
+  perp_scene_builder_force(y, &spring);
 }
 
 static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
@@ -174,16 +174,16 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   }
   if (p == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rope: no memory");
   perp_status status = shape(ctx, o, p, &period);
-  perp_yard y = perp_yard_begin(ctx, scene, o->dim, o->gravity, 0, 0);
+  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, 0, 0);
   for (int i = 0; i < n; i++) {
     perp_body_def bead = { .mass = { .mass = o->mass / n }, .particle = true };
-    perp_yard_body(&y, &bead, (const double[3]){ p[i + 1][0], 0, p[i + 1][1] }, 0, 0);
+    perp_scene_builder_body(&y, &bead, (const double[3]){ p[i + 1][0], 0, p[i + 1][1] }, 0, 0);
     perp_force_def air = { .kind = PERP_FORCE_DRAG, .a = i, .linear = drag };
-    if (drag > 0) perp_yard_force(&y, &air);
+    if (drag > 0) perp_scene_builder_force(&y, &air);
   }
   for (int i = 0; i < n_links; i++)
     join(&y, o, i - 1, i < n ? i : PERP_WORLD, i == 0 ? p[0] : p[n + 1], o->length / n_links);
-  if (status == PERP_OK) status = perp_yard_end(&y, o->length, 2);
+  if (status == PERP_OK) status = perp_scene_builder_end(&y, o->length, 2);
   scene->h = 1e-3;
   scene->dissipative = drag > 0 || (o->link == SPRING && o->damping > 0);
   if (status == PERP_OK && o->start == SWING) {
@@ -200,7 +200,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
     }
     double *places = malloc((size_t)n * 3 * sizeof *places);
     for (int i = 0; i < n && places != NULL; i++)
-      perp_yard_point(o->dim, (const double[3]){ p[i + 1][0], 0, p[i + 1][1] }, places + 3 * i);
+      perp_scene_builder_point(o->dim, (const double[3]){ p[i + 1][0], 0, p[i + 1][1] },
+                               places + 3 * i);
     status = places == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "rope: no memory")
                             : perp_gauge_places(ctx, scene, n, places);
     free(places);

@@ -15,7 +15,7 @@
  *   global  dimension, contacts, M, H, f, b, mu             M v = H r + f,  u = H'v + b
  *
  * Which one it is follows from the first numbers; where several fit, the first that reads to the end. */
-#include "solvers/lcp/internal.h"
+#include "solvers/lcp/lcp_private.h"
 #include "solvers/lcp/io/io_scan.h"
 
 #include <lapacke.h>

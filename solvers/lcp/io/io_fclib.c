@@ -6,7 +6,7 @@
  * reading.  Rows of a contact: normal, then tangential.  HDF5 has no lines: messages say file:1 and the
  * name of the object. */
 #include "solvers/lcp/io/io.h"
-#include "solvers/lcp/internal.h"
+#include "solvers/lcp/lcp_private.h"
 #include "solvers/lcp/io/io_scan.h"
 
 #include <hdf5.h>

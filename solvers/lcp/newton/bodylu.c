@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The numbers of a factorization of bodies: assembly, left-looking factor, solve. */
-#include "solvers/lcp/newton/bodylu_impl.h"
+#include "solvers/lcp/newton/bodylu_private.h"
 
 #include <cblas.h>
 #include <lapacke.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The pattern of a factorization of bodies: which columns take part, order of the blocks (CHOLMOD), symbolic
  * factorization of their graph, supernodes, and where every block of H goes. */
-#include "solvers/lcp/newton/bodylu_impl.h"
+#include "solvers/lcp/newton/bodylu_private.h"
 
 #include <stdlib.h>
 #include <string.h>

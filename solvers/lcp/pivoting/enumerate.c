@@ -13,7 +13,7 @@
  * Works on the equilibrated problem, judges on the given one.  O(2^n n^3), memory O(n^2); n <= 20 and at
  * most 2^22 index sets; no circular cones; normal rows need lo >= 0. */
 #include "solvers/lcp/exact_lcp.h"
-#include "solvers/lcp/internal.h"
+#include "solvers/lcp/lcp_private.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solvers/lcp/splitting/rows_impl.h"
+#include "solvers/lcp/splitting/rows_private.h"
 
 #include <float.h>
 #include <math.h>

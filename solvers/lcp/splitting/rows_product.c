@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Products with A of prepared rows, and the bounds and the residual that go with them. */
-#include "solvers/lcp/splitting/rows_impl.h"
+#include "solvers/lcp/splitting/rows_private.h"
 
 #include <cblas.h>
 #include <math.h>

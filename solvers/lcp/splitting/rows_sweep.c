@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Gauss-Seidel sweeps over prepared rows: one at a time, and units with everything known at compile time. */
-#include "solvers/lcp/splitting/rows_impl.h"
+#include "solvers/lcp/splitting/rows_private.h"
 
 #include <math.h>
 

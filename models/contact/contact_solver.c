@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/contact/judged.h"
+#include "models/contact/contact_solver.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,51 +65,52 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
   into->refuted += one->refuted;
 }
 
-perp_status perp_judged_open(perp_ctx *ctx, const perp_contact_setup *setup, perp_judged *j)
+perp_status perp_contact_solver_open(perp_ctx *ctx, const perp_contact_setup *setup,
+                                     perp_contact_solver *j)
 {
-  *j = (perp_judged){ .setup = *setup };
+  *j = (perp_contact_solver){ .setup = *setup };
   PERP_TRY(perp_spec_copy(ctx, setup->lcp, &j->lcp));
   j->setup.lcp = &j->lcp;
   return PERP_OK;
 }
 
-void perp_judged_close(perp_judged *j)
+void perp_contact_solver_close(perp_contact_solver *j)
 {
   perp_lcp_destroy(j->solver);
   perp_spec_free(&j->lcp);
   perp_arena_free(&j->arena);
 }
 
-perp_status perp_judged_new(perp_ctx *ctx, const perp_contact_setup *setup, const char *name,
-                            void **ws)
+perp_status perp_contact_solver_new(perp_ctx *ctx, const perp_contact_setup *setup,
+                                    const char *name, void **ws)
 {
   *ws = NULL;
-  perp_judged *j = calloc(1, sizeof *j);
+  perp_contact_solver *j = calloc(1, sizeof *j);
   if (j == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", name);
-  perp_status status = perp_judged_open(ctx, setup, j);
+  perp_status status = perp_contact_solver_open(ctx, setup, j);
   if (status != PERP_OK) {
-    perp_judged_free(j);
+    perp_contact_solver_free(j);
     return status;
   }
   *ws = j;
   return PERP_OK;
 }
 
-void perp_judged_free(void *ws)
+void perp_contact_solver_free(void *ws)
 {
   if (ws == NULL) return;
-  perp_judged_close(ws);
+  perp_contact_solver_close(ws);
   free(ws);
 }
 
-void perp_judged_observe(void *ws, perp_contact_observer *observer, void *user)
+void perp_contact_solver_observe(void *ws, perp_contact_observer *observer, void *user)
 {
-  perp_judged *j = ws;
+  perp_contact_solver *j = ws;
   j->observer = observer;
   j->user = user;
 }
 
-static void layout(perp_judged *j, perp_arena *a)
+static void layout(perp_contact_solver *j, perp_arena *a)
 {
   size_t n = (size_t)j->cap_n;
   j->guess = PERP_CARVE(a, double, n);
@@ -134,7 +135,7 @@ static int grown(int have, int need)
   return need <= have ? have : need + need / 4;
 }
 
-perp_status perp_judged_reserve(perp_ctx *ctx, perp_judged *j, int n, int nv)
+perp_status perp_contact_solver_reserve(perp_ctx *ctx, perp_contact_solver *j, int n, int nv)
 {
   if (n <= j->cap_n && nv <= j->cap_nv) return PERP_OK;
   int cap_n = grown(j->cap_n, n), cap_nv = grown(j->cap_nv, nv);
@@ -153,7 +154,7 @@ perp_status perp_judged_reserve(perp_ctx *ctx, perp_judged *j, int n, int nv)
 }
 
 /* for n rows and nv columns */
-static perp_status solver_for(perp_ctx *ctx, perp_judged *j, int n, int nv)
+static perp_status solver_for(perp_ctx *ctx, perp_contact_solver *j, int n, int nv)
 {
   if (j->solver != NULL && n <= j->max_n && nv <= j->max_nv) return PERP_OK;
   int max_n = grown(j->max_n, n), max_nv = grown(j->max_nv, nv);
@@ -171,9 +172,9 @@ static double tightest(double tol_data, double accept)
   return tol_data > 0 && tol_data < 10 * accept ? tol_data : 10 * accept;
 }
 
-bool perp_judged_reuse(perp_judged *j, const perp_lcp *p, double accept, const double *a,
-                       const double *lambda, const double *w, double *rel,
-                       perp_contact_count *count)
+bool perp_contact_solver_reuse(perp_contact_solver *j, const perp_lcp *p, double accept,
+                               const double *a, const double *lambda, const double *w, double *rel,
+                               perp_contact_count *count)
 {
   double data;
   perp_lcp_rate(p, a, lambda, w, rel, &data);
@@ -186,8 +187,9 @@ bool perp_judged_reuse(perp_judged *j, const perp_lcp *p, double accept, const d
   return true;
 }
 
-bool perp_judged_good(perp_judged *j, const perp_lcp *p, const perp_contact_island *island,
-                      const double *lambda, double *rel, perp_contact_count *count)
+bool perp_contact_solver_good(perp_contact_solver *j, const perp_lcp *p,
+                              const perp_contact_island *island, const double *lambda, double *rel,
+                              perp_contact_count *count)
 {
   double largest = 0;
   perp_lcp_product(p, lambda, j->w, j->scratch);
@@ -195,10 +197,10 @@ bool perp_judged_good(perp_judged *j, const perp_lcp *p, const perp_contact_isla
   for (int i = 0; i < p->n; i++) largest = fmax(largest, island->diag[i]);
   for (int i = 0; i < p->n; i++)
     j->a[i] = island->diag[i] > 0 ? island->diag[i] : largest > 0 ? largest : 1;
-  return perp_judged_reuse(j, p, island->reuse, j->a, lambda, j->w, rel, count);
+  return perp_contact_solver_reuse(j, p, island->reuse, j->a, lambda, j->w, rel, count);
 }
 
-static double gain_of(perp_judged *j, const perp_lcp *p, const double *lambda)
+static double gain_of(perp_contact_solver *j, const perp_lcp *p, const double *lambda)
 {
   if (j->gain != NULL) return j->gain(j, p, lambda);
   perp_lcp_product(p, lambda, j->w, j->scratch);
@@ -206,8 +208,8 @@ static double gain_of(perp_judged *j, const perp_lcp *p, const double *lambda)
 }
 
 /* lambda becomes the better one of lambda and what was best before; does the gain decide? */
-static bool keep_best(perp_judged *j, const perp_lcp *p, double rel, perp_lcp_candidate *best,
-                      double *lambda)
+static bool keep_best(perp_contact_solver *j, const perp_lcp *p, double rel,
+                      perp_lcp_candidate *best, double *lambda)
 {
   const size_t size = (size_t)p->n * sizeof *lambda;
   const perp_lcp_candidate now = { rel, gain_of(j, p, lambda) };
@@ -231,7 +233,7 @@ static bool all_zero(int n, const double *x)
 
 /* Impulses of an impact tell nothing about the step after it, and may be larger than its data by all digits: a
  * guess further from the answer than no impulses at all becomes those. */
-static double drop_bad_guess(perp_judged *j, const perp_lcp *p, double rel, double *lambda)
+static double drop_bad_guess(perp_contact_solver *j, const perp_lcp *p, double rel, double *lambda)
 {
   for (int i = 0; i < p->n; i++)
     if ((p->lo != NULL && p->lo[i] > 0) || (p->hi != NULL && p->hi[i] < 0))
@@ -246,8 +248,8 @@ static double drop_bad_guess(perp_judged *j, const perp_lcp *p, double rel, doub
 /* Iterative methods are asked for a tenth of both tolerances.  What leaves exactly the tolerance behind is no guess to be
  * used again (islands.h), and the next step solves the same problem once more, from one side always: a stack of 20
  * boxes creeps ten times as far and takes more sweeps.  What ends between the two is a solution nevertheless. */
-static perp_status solve_once(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, double *lambda,
-                              perp_stats *stats)
+static perp_status solve_once(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
+                              double *lambda, perp_stats *stats)
 {
   const unsigned improves = PERP_LCP_ITERATIVE | PERP_LCP_WARM;
   const double tol = j->setup.tol, tol_data = j->setup.tol_data;
@@ -270,14 +272,14 @@ static perp_status solve_once(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, 
   return PERP_OK;
 }
 
-void perp_judged_refused(const perp_stats *stats, perp_contact_count *count)
+void perp_contact_solver_refused(const perp_stats *stats, perp_contact_count *count)
 {
   perp_stats refused = *stats;
   refused.reason = PERP_UNSUITED;
   perp_contact_count_solve(count, "", &refused);
 }
 
-static perp_status attempt(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, double rel,
+static perp_status attempt(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p, double rel,
                            double *lambda, perp_stats *stats, perp_contact_count *count)
 {
   const int n = p->n, nv = p->F != NULL ? p->F->nv : 0;
@@ -314,8 +316,8 @@ static perp_status attempt(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, dou
   return PERP_OK;
 }
 
-perp_status perp_judged_solve(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, double rel,
-                              double *lambda, perp_contact_count *count)
+perp_status perp_contact_solver_solve(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
+                                      double rel, double *lambda, perp_contact_count *count)
 {
   perp_stats stats;
   PERP_TRY(attempt(ctx, j, p, rel, lambda, &stats, count));

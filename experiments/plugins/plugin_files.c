@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/plugins/outside.h"
+#include "experiments/plugins/plugin_files.h"
 
 #include "experiments/base/shell.h"
 
@@ -15,15 +15,15 @@
 #include <unistd.h>
 
 enum { MOST_FILES = PERP_MAX_TABLES, TRIAL_SECONDS = 10 };
-static perp_outside_file files[MOST_FILES];
+static perp_plugin_file files[MOST_FILES];
 static int n_files;
 
-const perp_outside_file *perp_outside_at(int i)
+const perp_plugin_file *perp_plugin_file_at(int i)
 {
   return i >= 0 && i < n_files ? &files[i] : NULL;
 }
 
-const perp_outside_file *perp_outside_of(const perp_desc *d)
+const perp_plugin_file *perp_plugin_file_of(const perp_desc *d)
 {
   for (int i = 0; i < n_files; i++)
     for (const perp_plugin *p = files[i].content->plugins; p->kind != PERP_KIND_NONE; p++)
@@ -227,7 +227,7 @@ static perp_status try_in_child(perp_ctx *ctx, const char *path)
 
 /* ---- loading --------------------------------------------------------------------------------------------------- */
 
-perp_status perp_outside_load(perp_ctx *ctx, const char *path, bool named)
+perp_status perp_plugin_load(perp_ctx *ctx, const char *path, bool named)
 {
   size_t size = 0;
   char *whole = realpath(path, NULL);
@@ -257,7 +257,7 @@ perp_status perp_outside_load(perp_ctx *ctx, const char *path, bool named)
     free(whole);
     return status;
   }
-  files[n_files++] = (perp_outside_file){ whole, hash, named, content };
+  files[n_files++] = (perp_plugin_file){ whole, hash, named, content };
   return PERP_OK;
 }
 
@@ -274,7 +274,7 @@ static perp_status load_folder(perp_ctx *ctx, const char *dir)
   perp_status status = PERP_OK;
   for (int i = 0; i < n; i++) {
     char *path = perp_xprintf("%s/%s", dir, entry[i]->d_name);
-    if (status == PERP_OK) status = perp_outside_load(ctx, path, false);
+    if (status == PERP_OK) status = perp_plugin_load(ctx, path, false);
     free(path);
     free(entry[i]);
   }
@@ -282,7 +282,7 @@ static perp_status load_folder(perp_ctx *ctx, const char *dir)
   return status;
 }
 
-perp_status perp_outside_load_path(perp_ctx *ctx, const char *list)
+perp_status perp_plugin_load_path(perp_ctx *ctx, const char *list)
 {
   while (*list != '\0') {
     size_t n = strcspn(list, ":");
@@ -290,7 +290,7 @@ perp_status perp_outside_load_path(perp_ctx *ctx, const char *list)
     struct stat st;
     perp_status status = PERP_OK;
     if (n > 0 && stat(path, &st) == 0)
-      status = S_ISDIR(st.st_mode) ? load_folder(ctx, path) : perp_outside_load(ctx, path, false);
+      status = S_ISDIR(st.st_mode) ? load_folder(ctx, path) : perp_plugin_load(ctx, path, false);
     free(path);
     PERP_TRY(status);
     list += n + (list[n] == ':');
@@ -300,7 +300,7 @@ perp_status perp_outside_load_path(perp_ctx *ctx, const char *list)
 
 /* ---- what a run remembers ------------------------------------------------------------------------------------- */
 
-void perp_outside_arguments(perp_text *out)
+void perp_plugin_arguments(perp_text *out)
 {
   for (int i = 0; i < n_files; i++) {
     if (!files[i].named) continue;
@@ -309,8 +309,8 @@ void perp_outside_arguments(perp_text *out)
   }
 }
 
-void perp_outside_code(const perp_ctx *ctx, const perp_study *study, const perp_cell *cell,
-                       char code[17])
+void perp_plugin_code(const perp_ctx *ctx, const perp_study *study, const perp_cell *cell,
+                      char code[17])
 {
   code[0] = '\0';
   if (n_files == 0) return;
@@ -322,7 +322,7 @@ void perp_outside_code(const perp_ctx *ctx, const perp_study *study, const perp_
     if (study->kind->params[p].type != PERP_PARAM_PLUGIN || cell->value[p][0] == '\0' ||
         perp_spec_parse(&quiet, study->kind->params[p].plugin, cell->value[p], &spec) != PERP_OK)
       continue;
-    const perp_outside_file *f = perp_outside_of(spec.d);
+    const perp_plugin_file *f = perp_plugin_file_of(spec.d);
     if (f != NULL) {
       hash = perp_hash64(&f->hash, sizeof f->hash, hash);
       any = true;

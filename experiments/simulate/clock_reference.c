@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The work must stay as it is: times of two versions are compared in units of it. */
-#include "experiments/simulate/pace.h"
+#include "experiments/simulate/clock_reference.h"
 
 #include "solvers/core/core.h"
 
@@ -30,7 +30,7 @@ static double work(void)
   return sum;
 }
 
-static void take(perp_pace *p)
+static void take(perp_clock_reference *p)
 {
   if (p->n == PERP_PACE_SAMPLES) {
     for (int i = 0; i < PERP_PACE_SAMPLES / 2; i++) p->sample[i] = p->sample[2 * i];
@@ -45,14 +45,14 @@ static void take(perp_pace *p)
   p->next = end + p->every;
 }
 
-void perp_pace_begin(perp_pace *p)
+void perp_clock_reference_begin(perp_clock_reference *p)
 {
-  *p = (perp_pace){ .every = interval };
+  *p = (perp_clock_reference){ .every = interval };
   kept = work(); /* the first one waits for its code and for the clock's */
   take(p);
 }
 
-void perp_pace_tick(perp_pace *p, double now)
+void perp_clock_reference_tick(perp_clock_reference *p, double now)
 {
   if (now >= p->next) take(p);
 }
@@ -63,7 +63,7 @@ static int by_size(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-double perp_pace_end(perp_pace *p)
+double perp_clock_reference_end(perp_clock_reference *p)
 {
   take(p);
   double sorted[PERP_PACE_SAMPLES];

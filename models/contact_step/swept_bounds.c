@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/contact_step/hulls.h"
+#include "models/contact_step/swept_bounds.h"
 #include "models/collision/broad.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct perp_hulls {
+struct perp_swept_bounds {
   const perp_model *model;
   int n;            /* bodies with shapes */
   int *order;       /* [n] by the lower end along x */
@@ -21,7 +21,7 @@ struct perp_hulls {
 /* Bodies that rest on each other meet, whatever the rounding of the gap between them: part of the size. */
 static const double rest_gap = 1e-6;
 
-static void layout(perp_hulls *s, perp_arena *a)
+static void layout(perp_swept_bounds *s, perp_arena *a)
 {
   const size_t nb = (size_t)s->model->n_bodies;
   s->order = PERP_CARVE(a, int, nb);
@@ -35,7 +35,7 @@ static void layout(perp_hulls *s, perp_arena *a)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void list_shapes(perp_hulls *s)
+static void list_shapes(perp_swept_bounds *s)
 {
   const perp_model *model = s->model;
   const int nb = model->n_bodies;
@@ -62,7 +62,7 @@ static void list_shapes(perp_hulls *s)
   }
 }
 
-double perp_hulls_reach(const perp_hulls *s, int body)
+double perp_swept_bounds_reach(const perp_swept_bounds *s, int body)
 {
   double most = 0;
   for (int i = s->first[body]; i < s->first[body + 1]; i++) {
@@ -72,22 +72,22 @@ double perp_hulls_reach(const perp_hulls *s, int body)
   return most;
 }
 
-static void tie(perp_hulls *s, int a, int b)
+static void tie(perp_swept_bounds *s, int a, int b)
 {
   if (a >= 0 && b >= 0) perp_unite(s->tied, a, b); /* the world connects nothing */
 }
 
-perp_status perp_hulls_create(perp_ctx *ctx, const perp_model *model, double margin,
-                              perp_hulls **out)
+perp_status perp_swept_bounds_create(perp_ctx *ctx, const perp_model *model, double margin,
+                                     perp_swept_bounds **out)
 {
   *out = NULL;
-  perp_hulls *s = calloc(1, sizeof *s);
+  perp_swept_bounds *s = calloc(1, sizeof *s);
   if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the hulls of bodies");
   s->model = model;
   layout(s, &s->arena);
   perp_status status = perp_arena_reserve(ctx, &s->arena);
   if (status != PERP_OK) {
-    perp_hulls_destroy(s);
+    perp_swept_bounds_destroy(s);
     return status;
   }
   perp_arena a = s->arena;
@@ -95,7 +95,7 @@ perp_status perp_hulls_create(perp_ctx *ctx, const perp_model *model, double mar
   list_shapes(s);
   for (int b = 0; b < model->n_bodies; b++) {
     s->tied[b] = b;
-    s->grow[b] = 0.5 * margin + rest_gap * perp_hulls_reach(s, b);
+    s->grow[b] = 0.5 * margin + rest_gap * perp_swept_bounds_reach(s, b);
   }
   for (int i = 0; i < model->n_joints; i++) tie(s, model->joint_def[i].a, model->joint_def[i].b);
   for (int i = 0; i < model->n_forces; i++) {
@@ -107,7 +107,7 @@ perp_status perp_hulls_create(perp_ctx *ctx, const perp_model *model, double mar
   return PERP_OK;
 }
 
-void perp_hulls_destroy(perp_hulls *s)
+void perp_swept_bounds_destroy(perp_swept_bounds *s)
 {
   if (s == NULL) return;
   perp_arena_free(&s->arena);
@@ -116,17 +116,17 @@ void perp_hulls_destroy(perp_hulls *s)
 
 /* ---- hulls ----------------------------------------------------------------------------------- */
 
-void perp_hulls_begin(perp_hulls *s, int body, const double *q_b)
+void perp_swept_bounds_begin(perp_swept_bounds *s, int body, const double *q_b)
 {
   perp_bounds *box = &s->box[body];
   for (int k = 0; k < 3; k++) {
     box->lo[k] = HUGE_VAL;
     box->hi[k] = -HUGE_VAL;
   }
-  perp_hulls_extend(s, body, q_b);
+  perp_swept_bounds_extend(s, body, q_b);
 }
 
-void perp_hulls_extend(perp_hulls *s, int body, const double *q_b)
+void perp_swept_bounds_extend(perp_swept_bounds *s, int body, const double *q_b)
 {
   perp_pose pose, lifted;
   perp_bounds *box = &s->box[body], one;
@@ -142,7 +142,7 @@ void perp_hulls_extend(perp_hulls *s, int body, const double *q_b)
   }
 }
 
-void perp_hulls_components(perp_hulls *s, int *root)
+void perp_swept_bounds_components(perp_swept_bounds *s, int *root)
 {
   memcpy(root, s->tied, (size_t)s->model->n_bodies * sizeof *root);
   /* insertion: nearly sorted since the last time */

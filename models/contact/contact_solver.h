@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the contact models share; private to this folder: one problem solved, judged and counted. */
-#ifndef PERP_CONTACT_JUDGED_H
-#define PERP_CONTACT_JUDGED_H
+#ifndef PERP_CONTACT_CONTACT_SOLVER_H
+#define PERP_CONTACT_CONTACT_SOLVER_H
 
 #include "models/contact/contact.h"
 #include "solvers/lcp/gain.h"
@@ -9,7 +9,7 @@
 /* Dense problems beyond this many rows are refused (PERP_UNSUITED): A alone would take 0.5 GB. */
 enum { PERP_DENSE_ROWS = 8000 };
 
-typedef struct perp_judged {
+typedef struct perp_contact_solver {
   perp_contact_setup setup; /* its spec points to the one below */
   perp_spec lcp;
   perp_lcp_solver *solver;
@@ -17,9 +17,9 @@ typedef struct perp_judged {
   /* Of models with unknowns that the impulses determine (NULL: none): bring lambda [n], an answer or guess, into the
    * form that is used, with a [n] the row scales of the judge.  A residual is measured against the largest unknown,
    * which must not be one that means nothing. */
-  void (*settle)(struct perp_judged *j, const perp_lcp *p, double *lambda);
+  void (*settle)(struct perp_contact_solver *j, const perp_lcp *p, double *lambda);
   /* ... and perp_lcp_gain of the impulses that lambda stands for. */
-  double (*gain)(struct perp_judged *j, const perp_lcp *p, const double *lambda);
+  double (*gain)(struct perp_contact_solver *j, const perp_lcp *p, const double *lambda);
   perp_contact_observer *observer;
   void *user;
   perp_arena arena;
@@ -32,36 +32,38 @@ typedef struct perp_judged {
   double *lo, *hi, *mu, *lambda; /* [cap_n], of the models */
   int *fric_of, *contact_of;     /* [cap_n], of the models */
   signed char *cone;
-} perp_judged;
+} perp_contact_solver;
 
-perp_status perp_judged_open(perp_ctx *ctx, const perp_contact_setup *setup, perp_judged *j);
-void perp_judged_close(perp_judged *j);
-/* For models with nothing of their own: create and destroy a workspace that is a perp_judged.  name stands in
+perp_status perp_contact_solver_open(perp_ctx *ctx, const perp_contact_setup *setup,
+                                     perp_contact_solver *j);
+void perp_contact_solver_close(perp_contact_solver *j);
+/* For models with nothing of their own: create and destroy a workspace that is a perp_contact_solver.  name stands in
  * the message when there is no memory. */
-perp_status perp_judged_new(perp_ctx *ctx, const perp_contact_setup *setup, const char *name,
-                            void **ws);
-void perp_judged_free(void *ws); /* NULL is fine */
-/* observe of all models: ws begins with its perp_judged. */
-void perp_judged_observe(void *ws, perp_contact_observer *observer, void *user);
+perp_status perp_contact_solver_new(perp_ctx *ctx, const perp_contact_setup *setup,
+                                    const char *name, void **ws);
+void perp_contact_solver_free(void *ws); /* NULL is fine */
+/* observe of all models: ws begins with its perp_contact_solver. */
+void perp_contact_solver_observe(void *ws, perp_contact_observer *observer, void *user);
 /* Room for n rows and nv columns of J.  Allocates only when that is more than ever; the arrays then lose
  * their contents. */
-perp_status perp_judged_reserve(perp_ctx *ctx, perp_judged *j, int n, int nv);
+perp_status perp_contact_solver_reserve(perp_ctx *ctx, perp_contact_solver *j, int n, int nv);
 /* Is lambda a solution already, to the tolerance `accept` and that of the data?  With the row scales a [n] of the caller,
  * which should not be larger than those of the judge, and w = A lambda + b.  An answer that is used again leaves
  * again what it left, step after step: so that light bodies under heavy ones keep still, that must be at most ten times
  * `accept` in units of the data, too. */
-bool perp_judged_reuse(perp_judged *j, const perp_lcp *p, double accept, const double *a,
-                       const double *lambda, const double *w, double *rel,
-                       perp_contact_count *count);
+bool perp_contact_solver_reuse(perp_contact_solver *j, const perp_lcp *p, double accept,
+                               const double *a, const double *lambda, const double *w, double *rel,
+                               perp_contact_count *count);
 /* The same for a problem whose rows are those of the island: scales are the diagonal of A. */
-bool perp_judged_good(perp_judged *j, const perp_lcp *p, const perp_contact_island *island,
-                      const double *lambda, double *rel, perp_contact_count *count);
+bool perp_contact_solver_good(perp_contact_solver *j, const perp_lcp *p,
+                              const perp_contact_island *island, const double *lambda, double *rel,
+                              perp_contact_count *count);
 /* Solve from the guess lambda, whose residual with the row scales j->a is `rel`, and count.  Of a failed solve the better
  * one of guess and answers is kept (perp_lcp_better), unless the solver chooses itself.  lambda [n] out,
  * finite. */
-perp_status perp_judged_solve(perp_ctx *ctx, perp_judged *j, const perp_lcp *p, double rel,
-                              double *lambda, perp_contact_count *count);
+perp_status perp_contact_solver_solve(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
+                                      double rel, double *lambda, perp_contact_count *count);
 /* A problem that is too large for its matrix: a failure with the guess as its answer. */
-void perp_judged_refused(const perp_stats *stats, perp_contact_count *count);
+void perp_contact_solver_refused(const perp_stats *stats, perp_contact_count *count);
 
 #endif

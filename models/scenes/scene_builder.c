@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/scenes/yard.h"
+#include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-void perp_yard_point(int dim, const double p[3], double x[3])
+void perp_scene_builder_point(int dim, const double p[3], double x[3])
 {
   x[0] = p[0];
   x[1] = dim == 3 ? p[1] : p[2];
   x[2] = dim == 3 ? p[2] : 0;
 }
 
-void perp_yard_quat(double tilt, double azimuth, double quat[4])
+void perp_scene_builder_quat(double tilt, double azimuth, double quat[4])
 {
   const double ct = cos(tilt / 2), st = sin(tilt / 2), ca = cos(azimuth / 2), sa = sin(azimuth / 2);
   quat[0] = ca * ct;
@@ -21,10 +21,10 @@ void perp_yard_quat(double tilt, double azimuth, double quat[4])
   quat[3] = sa * ct;
 }
 
-perp_yard perp_yard_begin(perp_ctx *ctx, perp_scene *scene, int dim, double gravity, double mu,
-                          double e)
+perp_scene_builder perp_scene_builder_begin(perp_ctx *ctx, perp_scene *scene, int dim,
+                                            double gravity, double mu, double e)
 {
-  perp_yard y = {
+  perp_scene_builder y = {
     .ctx = ctx, .scene = scene, .dim = dim, .surface = { mu, nan(""), e }, .depth = 1
   };
   y.status = perp_model_create(ctx, dim, &scene->model);
@@ -33,7 +33,7 @@ perp_yard perp_yard_begin(perp_ctx *ctx, perp_scene *scene, int dim, double grav
   return y;
 }
 
-void perp_yard_shape(perp_yard *y, perp_shape_def *def)
+void perp_scene_builder_shape(perp_scene_builder *y, perp_shape_def *def)
 {
   def->surface = y->surface;
   def->name = y->name;
@@ -42,14 +42,15 @@ void perp_yard_shape(perp_yard *y, perp_shape_def *def)
   y->name = NULL;
 }
 
-int perp_yard_body(perp_yard *y, perp_body_def *def, const double p[3], double tilt, double azimuth)
+int perp_scene_builder_body(perp_scene_builder *y, perp_body_def *def, const double p[3],
+                            double tilt, double azimuth)
 {
   int body = PERP_WORLD;
   def->name = y->name;
-  perp_yard_point(y->dim, p, def->x);
-  perp_yard_point(y->dim, y->v, def->v);
+  perp_scene_builder_point(y->dim, p, def->x);
+  perp_scene_builder_point(y->dim, y->v, def->v);
   if (y->dim == 3) {
-    perp_yard_quat(tilt, azimuth, def->quat);
+    perp_scene_builder_quat(tilt, azimuth, def->quat);
     if (y->spin != 0) def->w[1] = -y->spin;
   } else {
     def->angle = -tilt;
@@ -61,69 +62,69 @@ int perp_yard_body(perp_yard *y, perp_body_def *def, const double p[3], double t
   return body;
 }
 
-void perp_yard_joint(perp_yard *y, const perp_joint_def *def)
+void perp_scene_builder_joint(perp_scene_builder *y, const perp_joint_def *def)
 {
   if (y->status == PERP_OK) y->status = perp_model_add_joint(y->ctx, y->scene->model, def, NULL);
 }
 
-void perp_yard_force(perp_yard *y, const perp_force_def *def)
+void perp_scene_builder_force(perp_scene_builder *y, const perp_force_def *def)
 {
   if (y->status == PERP_OK) y->status = perp_model_add_force(y->ctx, y->scene->model, def);
 }
 
 /* pose of a shape of the world */
-static void place(const perp_yard *y, perp_shape_def *def, const double p[3], double tilt,
+static void place(const perp_scene_builder *y, perp_shape_def *def, const double p[3], double tilt,
                   double azimuth)
 {
   def->body = PERP_WORLD;
-  perp_yard_point(y->dim, p, def->x);
+  perp_scene_builder_point(y->dim, p, def->x);
   if (y->dim == 3)
-    perp_yard_quat(tilt, azimuth, def->quat);
+    perp_scene_builder_quat(tilt, azimuth, def->quat);
   else
     def->angle = -tilt;
 }
 
-void perp_yard_plane(perp_yard *y, const double p[3], double tilt, double azimuth)
+void perp_scene_builder_plane(perp_scene_builder *y, const double p[3], double tilt, double azimuth)
 {
   perp_shape_def def = { .kind = PERP_SHAPE_PLANE };
   place(y, &def, p, tilt, azimuth);
-  perp_yard_shape(y, &def);
+  perp_scene_builder_shape(y, &def);
 }
 
-void perp_yard_floor(perp_yard *y)
+void perp_scene_builder_floor(perp_scene_builder *y)
 {
   static const double origin[3];
   y->name = "floor";
-  perp_yard_plane(y, origin, 0, 0);
+  perp_scene_builder_plane(y, origin, 0, 0);
 }
 
-int perp_yard_box(perp_yard *y, double m, const double size[3], const double p[3], double tilt,
-                  double azimuth)
+int perp_scene_builder_box(perp_scene_builder *y, double m, const double size[3], const double p[3],
+                           double tilt, double azimuth)
 {
   double edges[3];
-  perp_yard_point(y->dim, size, edges);
+  perp_scene_builder_point(y->dim, size, edges);
   perp_shape_def shape = { .kind = PERP_SHAPE_BOX,
                            .half = { edges[0] / 2, edges[1] / 2, edges[2] / 2 } };
   int body = PERP_WORLD;
   if (m > 0) {
     /* in the plane only the moment about z is used: that of the face */
     perp_body_def def = { .mass = perp_mass_box(m, edges[0], edges[1], edges[2]) };
-    body = perp_yard_body(y, &def, p, tilt, azimuth);
+    body = perp_scene_builder_body(y, &def, p, tilt, azimuth);
     shape.body = body;
   } else {
     place(y, &shape, p, tilt, azimuth);
   }
-  perp_yard_shape(y, &shape);
+  perp_scene_builder_shape(y, &shape);
   return body;
 }
 
-int perp_yard_ball(perp_yard *y, double m, double r, double k, const double p[3])
+int perp_scene_builder_ball(perp_scene_builder *y, double m, double r, double k, const double p[3])
 {
   const double I = k * m * r * r;
   perp_body_def def = { .mass = { m, { I, 0, 0, 0, I, 0, 0, 0, I } } };
-  const int body = perp_yard_body(y, &def, p, 0, 0);
+  const int body = perp_scene_builder_body(y, &def, p, 0, 0);
   perp_shape_def shape = { .kind = PERP_SHAPE_SPHERE, .body = body, .radius = r };
-  perp_yard_shape(y, &shape);
+  perp_scene_builder_shape(y, &shape);
   return body;
 }
 
@@ -176,14 +177,14 @@ static perp_mass prism(double m, int n, const double *corners, const double cent
 
 enum { CORNERS_MAX = 16 };
 
-int perp_yard_polygon(perp_yard *y, double m, int n, const double *corners)
+int perp_scene_builder_polygon(perp_scene_builder *y, double m, int n, const double *corners)
 {
   double area, com[2], polar, vertex[6 * CORNERS_MAX];
   int body = PERP_WORLD, used = 0;
   perp_polygon_moments(n, corners, &area, com, &polar);
   if (m > 0) {
     perp_body_def def = { .mass = prism(m, n, corners, com, area, polar, y->depth, y->dim) };
-    body = perp_yard_body(y, &def, (const double[3]){ com[0], 0, com[1] }, 0, 0);
+    body = perp_scene_builder_body(y, &def, (const double[3]){ com[0], 0, com[1] }, 0, 0);
   } else {
     com[0] = com[1] = 0;
   }
@@ -192,17 +193,17 @@ int perp_yard_polygon(perp_yard *y, double m, int n, const double *corners)
       const double p[3] = { corners[2 * i] - com[0], side == 0 ? -y->depth / 2 : y->depth / 2,
                             corners[2 * i + 1] - com[1] };
       double x[3];
-      perp_yard_point(y->dim, p, x);
+      perp_scene_builder_point(y->dim, p, x);
       memcpy(vertex + (size_t)y->dim * (size_t)used++, x, (size_t)y->dim * sizeof *x);
     }
   perp_shape_def shape = {
     .kind = PERP_SHAPE_POLYTOPE, .body = body, .vertices = vertex, .n_vertices = used
   };
-  perp_yard_shape(y, &shape);
+  perp_scene_builder_shape(y, &shape);
   return body;
 }
 
-perp_status perp_yard_end(perp_yard *y, double size, double t_end)
+perp_status perp_scene_builder_end(perp_scene_builder *y, double size, double t_end)
 {
   if (y->status == PERP_OK) y->status = perp_model_finish(y->ctx, y->scene->model);
   y->scene->size = size;
@@ -212,8 +213,8 @@ perp_status perp_yard_end(perp_yard *y, double size, double t_end)
   return y->status;
 }
 
-void perp_yard_state(int dim, int b, const double p[2], double angle, const double rate[2],
-                     double spin, double *q, double *v)
+void perp_scene_builder_state(int dim, int b, const double p[2], double angle, const double rate[2],
+                              double spin, double *q, double *v)
 {
   if (dim == 2) {
     const double pose[3] = { p[0], p[1], angle }, speed[3] = { rate[0], rate[1], spin };
@@ -227,13 +228,13 @@ void perp_yard_state(int dim, int b, const double p[2], double angle, const doub
   }
 }
 
-double perp_yard_angle(int dim, int b, const double *q)
+double perp_scene_builder_angle(int dim, int b, const double *q)
 {
   if (dim == 2) return remainder(q[3 * b + 2], 2 * M_PI);
   return remainder(2 * atan2(-q[7 * b + 5], q[7 * b + 3]), 2 * M_PI);
 }
 
-double perp_yard_rate(int dim, int b, const double *v)
+double perp_scene_builder_rate(int dim, int b, const double *v)
 {
   return dim == 2 ? v[3 * b + 2] : -v[6 * b + 4];
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the formulations that make their own steps share: the grid of time, counters. Private. */
-#ifndef PERP_MARCH_H
-#define PERP_MARCH_H
+#ifndef PERP_TIME_GRID_H
+#define PERP_TIME_GRID_H
 
 #include "models/stepping/formulation.h"
 
@@ -9,13 +9,13 @@
 
 /* Fixed steps are counted from the restart, t_k = t_0 + k h; a step that t_max cuts is followed by one that
  * ends at the next t_k (as the ODE driver does). */
-typedef struct perp_march {
+typedef struct perp_time_grid {
   double t, t_0, h;
   int64_t k; /* last grid time that was reached or passed */
   perp_ode_counters count;
-} perp_march;
+} perp_time_grid;
 
-static inline void perp_march_restart(perp_march *m, double t)
+static inline void perp_time_grid_restart(perp_time_grid *m, double t)
 {
   m->t = m->t_0 = t;
   m->k = 0;
@@ -23,7 +23,7 @@ static inline void perp_march_restart(perp_march *m, double t)
 }
 
 /* End of the next step; m->t when t_max does not lie ahead. */
-static inline double perp_march_next(const perp_march *m, double t_max)
+static inline double perp_time_grid_next(const perp_time_grid *m, double t_max)
 {
   double next = m->t_0 + (double)(m->k + 1) * m->h;
   if (!(t_max > m->t)) return m->t;
@@ -32,7 +32,7 @@ static inline double perp_march_next(const perp_march *m, double t_max)
 }
 
 /* The step from m->t to t was accepted. */
-static inline void perp_march_accept(perp_march *m, double t)
+static inline void perp_time_grid_accept(perp_time_grid *m, double t)
 {
   const double h = t - m->t;
   perp_ode_counters *c = &m->count;

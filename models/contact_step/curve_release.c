@@ -9,7 +9,7 @@
  *
  * Multistep methods lose their history, at the event and in the search; counters that restart clears begin
  * anew.  Any formulation can serve that has its rows from the model. */
-#include "models/contact_step/tracks.h"
+#include "models/contact_step/curve_release.h"
 #include "models/multibody/model_private.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 enum { SEARCH = 60 };
 
-struct perp_tracks {
+struct perp_curve_release {
   perp_model view;
   const perp_formulation_desc *form;
   bool *released;        /* [joints] */
@@ -29,7 +29,7 @@ struct perp_tracks {
   perp_arena arena;
 };
 
-static void layout(perp_tracks *k, const perp_model *m, perp_arena *a)
+static void layout(perp_curve_release *k, const perp_model *m, perp_arena *a)
 {
   k->released = PERP_CARVE(a, bool, m->n_joints);
   k->softness = PERP_CARVE(a, double, m->m);
@@ -46,8 +46,9 @@ static bool ends(const perp_model *m, int joint)
   return isfinite(lower) || isfinite(upper);
 }
 
-perp_status perp_tracks_create(perp_ctx *ctx, perp_model *model, const perp_formulation_desc *form,
-                               perp_model **view, perp_tracks **out)
+perp_status perp_curve_release_create(perp_ctx *ctx, perp_model *model,
+                                      const perp_formulation_desc *form, perp_model **view,
+                                      perp_curve_release **out)
 {
   *out = NULL;
   *view = model;
@@ -59,7 +60,7 @@ perp_status perp_tracks_create(perp_ctx *ctx, perp_model *model, const perp_form
                      "formulation %s does not serve curves that end: take the one it runs, or "
                      "curves without an end",
                      form->d.name);
-  perp_tracks *k = calloc(1, sizeof *k);
+  perp_curve_release *k = calloc(1, sizeof *k);
   if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for curves that end");
   perp_arena a = { 0 };
   layout(k, model, &a);
@@ -75,20 +76,20 @@ perp_status perp_tracks_create(perp_ctx *ctx, perp_model *model, const perp_form
   k->view.released = k->released;
   k->view.softness = k->softness;
   k->view.soft = true;
-  perp_tracks_restart(k);
+  perp_curve_release_restart(k);
   *view = &k->view;
   *out = k;
   return PERP_OK;
 }
 
-void perp_tracks_destroy(perp_tracks *k)
+void perp_curve_release_destroy(perp_curve_release *k)
 {
   if (k == NULL) return;
   perp_arena_free(&k->arena);
   free(k);
 }
 
-void perp_tracks_restart(perp_tracks *k)
+void perp_curve_release_restart(perp_curve_release *k)
 {
   const perp_model *m = &k->view;
   k->n = 0;
@@ -100,13 +101,13 @@ void perp_tracks_restart(perp_tracks *k)
 }
 
 /* how far the point is beyond the end of its curve, < 0 inside */
-static double beyond(const perp_tracks *k, const double *q, int joint, double *s)
+static double beyond(const perp_curve_release *k, const double *q, int joint, double *s)
 {
   *s = perp_model_curve_place(&k->view, q, joint);
   return perp_curve_beyond(k->view.curve[joint], *s);
 }
 
-static int first_beyond(const perp_tracks *k, const double *q)
+static int first_beyond(const perp_curve_release *k, const double *q)
 {
   double s;
   for (int i = 0; i < k->view.n_joints; i++)
@@ -115,8 +116,8 @@ static int first_beyond(const perp_tracks *k, const double *q)
 }
 
 /* from the start of the step to t */
-static perp_status again(perp_ctx *ctx, perp_tracks *k, void *ws, double t, perp_step_info *info,
-                         double *now, const double **q, const double **v)
+static perp_status again(perp_ctx *ctx, perp_curve_release *k, void *ws, double t,
+                         perp_step_info *info, double *now, const double **q, const double **v)
 {
   PERP_TRY(k->form->restart(ctx, ws, k->t, k->q, k->v));
   k->form->state(ws, now, q, v);
@@ -129,7 +130,8 @@ static perp_status again(perp_ctx *ctx, perp_tracks *k, void *ws, double t, perp
   return PERP_OK;
 }
 
-static perp_status leave(perp_ctx *ctx, perp_tracks *k, void *ws, int joint, perp_step_info *info)
+static perp_status leave(perp_ctx *ctx, perp_curve_release *k, void *ws, int joint,
+                         perp_step_info *info)
 {
   double now, s, lower, upper;
   const double *q, *v;
@@ -171,8 +173,8 @@ static perp_status leave(perp_ctx *ctx, perp_tracks *k, void *ws, int joint, per
   return k->form->restart(ctx, ws, now, k->q, k->v);
 }
 
-perp_status perp_tracks_step(perp_ctx *ctx, perp_tracks *k, void *ws, double t_max,
-                             perp_step_info *info)
+perp_status perp_curve_release_step(perp_ctx *ctx, perp_curve_release *k, void *ws, double t_max,
+                                    perp_step_info *info)
 {
   double now;
   const double *q, *v;

@@ -5,15 +5,15 @@
  * point is (x, height).  Orientations are (tilt, azimuth): the axis that was up leans by `tilt` [rad] from
  * the vertical towards the horizontal direction `azimuth` (+x at 0), R = Rz(azimuth) Ry(tilt); in the
  * plane the azimuth is left out and a tilt is an angle of -tilt. */
-#ifndef PERP_YARD_H
-#define PERP_YARD_H
+#ifndef PERP_SCENE_BUILDER_H
+#define PERP_SCENE_BUILDER_H
 
 #include "models/scenes/build.h"
 
 /* ---- building ---------------------------------------------------------------------------------------- */
 
-/* Remembers the first failure: after it nothing is done any more, and perp_yard_end returns it. */
-typedef struct perp_yard {
+/* Remembers the first failure: after it nothing is done any more, and perp_scene_builder_end returns it. */
+typedef struct perp_scene_builder {
   perp_ctx *ctx;
   perp_scene *scene;
   int dim;
@@ -24,47 +24,48 @@ typedef struct perp_yard {
   double depth;        /* m, of polygons in space, along y */
   bool collide_joined; /* of the shapes to come, see shape.h */
   perp_status status;
-} perp_yard;
+} perp_scene_builder;
 
 /* A model of the scene with gravity [m/s^2]; surface with mu and e for all shapes. */
-perp_yard perp_yard_begin(perp_ctx *ctx, perp_scene *scene, int dim, double gravity, double mu,
-                          double e);
+perp_scene_builder perp_scene_builder_begin(perp_ctx *ctx, perp_scene *scene, int dim,
+                                            double gravity, double mu, double e);
 /* Half-space of the world through p, below its surface. */
-void perp_yard_plane(perp_yard *y, const double p[3], double tilt, double azimuth);
+void perp_scene_builder_plane(perp_scene_builder *y, const double p[3], double tilt,
+                              double azimuth);
 /* The floor: the half-space below height 0. */
-void perp_yard_floor(perp_yard *y);
+void perp_scene_builder_floor(perp_scene_builder *y);
 /* A box of the world or, with m > 0, a body.  size: edges along x, y, height.  Returns the body. */
-int perp_yard_box(perp_yard *y, double m, const double size[3], const double p[3], double tilt,
-                  double azimuth);
+int perp_scene_builder_box(perp_scene_builder *y, double m, const double size[3], const double p[3],
+                           double tilt, double azimuth);
 /* A ball (a disc in the plane) of radius r, inertia factor k: I = k m r^2. */
-int perp_yard_ball(perp_yard *y, double m, double r, double k, const double p[3]);
+int perp_scene_builder_ball(perp_scene_builder *y, double m, double r, double k, const double p[3]);
 /* A convex polygon with n corners (x, height) counter-clockwise, uniform density, mass m; in space a prism
  * from y = -depth/2 to depth/2.  m = 0: of the world.  The body frame is parallel to the world's, at the
  * centre of mass. */
-int perp_yard_polygon(perp_yard *y, double m, int n, const double *corners);
+int perp_scene_builder_polygon(perp_scene_builder *y, double m, int n, const double *corners);
 /* A body of its own kind; position, orientation, velocity and spin as above are added to def. */
-int perp_yard_body(perp_yard *y, perp_body_def *def, const double p[3], double tilt,
-                   double azimuth);
-void perp_yard_shape(perp_yard *y, perp_shape_def *def);
-void perp_yard_joint(perp_yard *y, const perp_joint_def *def);
-void perp_yard_force(perp_yard *y, const perp_force_def *def);
+int perp_scene_builder_body(perp_scene_builder *y, perp_body_def *def, const double p[3],
+                            double tilt, double azimuth);
+void perp_scene_builder_shape(perp_scene_builder *y, perp_shape_def *def);
+void perp_scene_builder_joint(perp_scene_builder *y, const perp_joint_def *def);
+void perp_scene_builder_force(perp_scene_builder *y, const perp_force_def *def);
 /* Finish the model.  size [m]: of a typical body.  Sets t_end and h = 1/240 s; the scene is marked
  * dissipative. */
-perp_status perp_yard_end(perp_yard *y, double size, double t_end);
+perp_status perp_scene_builder_end(perp_scene_builder *y, double size, double t_end);
 
 /* (x, y, height) to coordinates, and R = Rz(azimuth) Ry(tilt) as a quaternion. */
-void perp_yard_point(int dim, const double p[3], double x[3]);
-void perp_yard_quat(double tilt, double azimuth, double quat[4]);
+void perp_scene_builder_point(int dim, const double p[3], double x[3]);
+void perp_scene_builder_quat(double tilt, double azimuth, double quat[4]);
 /* Area, centroid and second moment about the centroid (int r^2 dA) of a simple polygon, counter-clockwise. */
 void perp_polygon_moments(int n, const double *corners, double *area, double centroid[2],
                           double *polar);
 /* Motion in the vertical plane: coordinates of body b from (x, height), angle from x to the height, and
  * rates. */
-void perp_yard_state(int dim, int b, const double p[2], double angle, const double rate[2],
-                     double spin, double *q, double *v);
+void perp_scene_builder_state(int dim, int b, const double p[2], double angle, const double rate[2],
+                              double spin, double *q, double *v);
 /* The same backwards: angle in (-pi, pi] of a body that turns in the vertical plane only, and its rate. */
-double perp_yard_angle(int dim, int b, const double *q);
-double perp_yard_rate(int dim, int b, const double *v);
+double perp_scene_builder_angle(int dim, int b, const double *q);
+double perp_scene_builder_rate(int dim, int b, const double *v);
 
 /* ---- gauges -------------------------------------------------------------------------------------------- */
 

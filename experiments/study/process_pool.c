@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/study/crew.h"
+#include "experiments/study/process_pool.h"
 
 #include "experiments/base/kept.h"
 #include "experiments/study/study.h"
@@ -33,16 +33,16 @@ struct child {
   perp_order order;
 };
 
-struct perp_crew {
+struct perp_process_pool {
   int size, running;
   int signals; /* signalfd */
   sigset_t before;
   struct child child[];
 };
 
-perp_status perp_crew_create(perp_ctx *ctx, int size, perp_crew **out)
+perp_status perp_process_pool_create(perp_ctx *ctx, int size, perp_process_pool **out)
 {
-  perp_crew *c = perp_xalloc(1, sizeof *c + (size_t)size * sizeof *c->child);
+  perp_process_pool *c = perp_xalloc(1, sizeof *c + (size_t)size * sizeof *c->child);
   c->size = size;
   sigset_t set;
   sigemptyset(&set);
@@ -58,12 +58,12 @@ perp_status perp_crew_create(perp_ctx *ctx, int size, perp_crew **out)
   for (int i = 0; i < size && status == PERP_OK; i++)
     status = perp_kept_create(ctx, sizeof(perp_outcome), &c->child[i].kept);
   if (status == PERP_OK) return PERP_OK;
-  perp_crew_destroy(c);
+  perp_process_pool_destroy(c);
   *out = NULL;
   return status;
 }
 
-void perp_crew_destroy(perp_crew *c)
+void perp_process_pool_destroy(perp_process_pool *c)
 {
   if (c == NULL) return;
   for (int i = 0; i < c->size; i++) {
@@ -85,12 +85,12 @@ void perp_crew_destroy(perp_crew *c)
   free(c);
 }
 
-int perp_crew_running(const perp_crew *c)
+int perp_process_pool_running(const perp_process_pool *c)
 {
   return c->running;
 }
 
-int perp_crew_free_places(const perp_crew *c)
+int perp_process_pool_free_places(const perp_process_pool *c)
 {
   return c->size - c->running;
 }
@@ -169,7 +169,7 @@ static void keep_outcome(const perp_outcome *so_far, void *user)
   perp_kept_commit(user);
 }
 
-_Noreturn static void child(const perp_ctx *parent_ctx, const perp_crew *crew,
+_Noreturn static void child(const perp_ctx *parent_ctx, const perp_process_pool *crew,
                             const perp_order *order, perp_kept *kept, int out, pid_t parent)
 {
   setpgid(0, 0);
@@ -214,7 +214,7 @@ _Noreturn static void child(const perp_ctx *parent_ctx, const perp_crew *crew,
 
 /* ---- in the parent ------------------------------------------------------------------------------------------ */
 
-perp_status perp_crew_start(perp_ctx *ctx, perp_crew *c, const perp_order *order)
+perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *c, const perp_order *order)
 {
   int i = 0;
   while (i < c->size && c->child[i].pid != 0) i++;
@@ -342,7 +342,7 @@ static void judge(const struct child *k, int wait_status, perp_outcome *o)
   snprintf(o->reason, sizeof o->reason, "%s", reason);
 }
 
-static bool reap(perp_crew *c, perp_order *order, perp_outcome *outcome)
+static bool reap(perp_process_pool *c, perp_order *order, perp_outcome *outcome)
 {
   double now = perp_clock_wall();
   for (int i = 0; i < c->size; i++) {
@@ -373,12 +373,13 @@ static bool reap(perp_crew *c, perp_order *order, perp_outcome *outcome)
   return false;
 }
 
-perp_crew_event perp_crew_wait(perp_crew *c, double seconds, perp_order *order,
-                               perp_outcome *outcome, int *number)
+perp_process_pool_event perp_process_pool_wait(perp_process_pool *c, double seconds,
+                                               perp_order *order, perp_outcome *outcome,
+                                               int *number)
 {
   double until = perp_clock_wall() + seconds;
   struct pollfd *fds = perp_xalloc((size_t)c->size + 1, sizeof *fds);
-  perp_crew_event event = PERP_CREW_NOTHING;
+  perp_process_pool_event event = PERP_CREW_NOTHING;
   for (;;) {
     struct signalfd_siginfo info;
     while (event == PERP_CREW_NOTHING &&

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The contract tests are the programs of tests/contract, one a kind, the same that check the plug-ins of perp.
  * Each runs in a process of its own with a time limit: what it says (TAP) is sorted by plug-in. */
-#include "experiments/cli/passport.h"
+#include "experiments/cli/conformance.h"
 
-#include "experiments/plugins/outside.h"
+#include "experiments/plugins/plugin_files.h"
 #include "experiments/base/build.h"
 #include "experiments/base/messages.h"
 #include "experiments/study/describe.h"
@@ -218,14 +218,14 @@ static void json_passport(perp_json *j, perp_kind kind, const perp_desc *d, cons
   perp_json_close(j, '}');
 }
 
-int perp_passport(perp_ctx *ctx, double seconds, bool json, bool verbose)
+int perp_conformance(perp_ctx *ctx, double seconds, bool json, bool verbose)
 {
   (void)ctx;
   perp_json j = { .out = stdout, .indent = true };
   bool all_held = true, missing = false;
   if (json) perp_json_open(&j, NULL, '[');
-  const perp_outside_file *f;
-  for (int i = 0; (f = perp_outside_at(i)) != NULL; i++) {
+  const perp_plugin_file *f;
+  for (int i = 0; (f = perp_plugin_file_at(i)) != NULL; i++) {
     if (!json) printf("%s, interface version %d\n", f->path, f->content->abi);
     struct outcome outcome[PERP_KIND_COUNT];
     bool ran[PERP_KIND_COUNT] = { false };

@@ -2,18 +2,18 @@
 /* A crew of processes: each job runs in a child of its own with a process group, a memory limit and a
  * hard time limit, and dies with its parent.  Whatever a child does - crash, hang, eat memory, print,
  * leave children behind - the crew reports one outcome and goes on. */
-#ifndef PERP_CREW_H
-#define PERP_CREW_H
+#ifndef PERP_PROCESS_POOL_H
+#define PERP_PROCESS_POOL_H
 
 #include "experiments/study/kind.h"
 
-typedef struct perp_crew perp_crew;
+typedef struct perp_process_pool perp_process_pool;
 
 /* For up to `size` children at a time.  Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD until the crew is
- * destroyed; perp_crew_wait reports them. */
-perp_status perp_crew_create(perp_ctx *ctx, int size, perp_crew **out);
+ * destroyed; perp_process_pool_wait reports them. */
+perp_status perp_process_pool_create(perp_ctx *ctx, int size, perp_process_pool **out);
 /* Kills what still runs. */
-void perp_crew_destroy(perp_crew *crew);
+void perp_process_pool_destroy(perp_process_pool *crew);
 
 typedef struct perp_order {
   perp_job job;
@@ -22,17 +22,19 @@ typedef struct perp_order {
   int64_t token;          /* for the caller */
 } perp_order;
 /* Needs a free place.  The texts and what job points to must outlive the child. */
-perp_status perp_crew_start(perp_ctx *ctx, perp_crew *crew, const perp_order *order);
-int perp_crew_running(const perp_crew *crew);
-int perp_crew_free_places(const perp_crew *crew);
+perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *crew,
+                                    const perp_order *order);
+int perp_process_pool_running(const perp_process_pool *crew);
+int perp_process_pool_free_places(const perp_process_pool *crew);
 
-typedef enum perp_crew_event {
+typedef enum perp_process_pool_event {
   PERP_CREW_NOTHING, /* the time is over, or nothing runs */
   PERP_CREW_DONE,    /* a child ended: *order and *outcome are filled */
   PERP_CREW_SIGNAL   /* SIGINT, SIGTERM or SIGHUP arrived: *signal */
-} perp_crew_event;
+} perp_process_pool_event;
 /* Wait at most `seconds` for the next event. */
-perp_crew_event perp_crew_wait(perp_crew *crew, double seconds, perp_order *order,
-                               perp_outcome *outcome, int *signal);
+perp_process_pool_event perp_process_pool_wait(perp_process_pool *crew, double seconds,
+                                               perp_order *order, perp_outcome *outcome,
+                                               int *signal);
 
 #endif

@@ -74,19 +74,19 @@ static inline perp_status kkt_same_size(perp_ctx *ctx, const char *name, const p
 }
 
 /* Why there is no factor: numbers that are not finite, or a matrix that is not what M and S must be. */
-perp_reason kkt_why_no_factor(const perp_blocks *B);
+perp_reason perp_kkt_why_no_factor(const perp_blocks *B);
 
 /* max_i |J a + S lambda - c|_i / (|J||a| + S|lambda| + |c|)_i: how badly the constraints are violated.
  * scratch [2 m]. */
-double kkt_violation(const perp_blocks *B, const double *c, const double *a, const double *lambda,
-                     double *scratch);
+double perp_kkt_violation(const perp_blocks *B, const double *c, const double *a,
+                          const double *lambda, double *scratch);
 
 /* trace(J M^-1 J') / m without forming it; S is left out.  scratch [m]. */
-double kkt_mean_diagonal(const perp_blocks *B, double *scratch);
+double perp_kkt_mean_diagonal(const perp_blocks *B, double *scratch);
 
 /* max over blocks and sub-matrices of the number of entries of a sub-matrix, r d, of a block, d d, and
  * of a group, r r. */
-int kkt_largest(const perp_blocks *B);
+int perp_kkt_largest(const perp_blocks *B);
 
 /* Solve with the factor at hand (of a system close to the true one).  On return a and lambda solve the
  * nearby system with right-hand side (f, c). */
@@ -99,35 +99,38 @@ typedef void kkt_apply(void *ws, const perp_blocks *B, const double *f, const do
  * 1/delta, so it is taken out of c and the rest is solved: the least-squares solution of least norm.
  * Returns the residual (perp_kkt_residual) of the answer; stats->iterations counts the passes.
  * scratch [KKT_REFINE_SCRATCH(nv, m)]. */
-double kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
-                  const double *c, double *a, double *lambda, perp_stats *stats, double *scratch);
+double perp_kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
+                       const double *c, double *a, double *lambda, perp_stats *stats,
+                       double *scratch);
 #define KKT_REFINE_SCRATCH(nv, m) (4 * (size_t)(nv) + 5 * (size_t)(m))
 
 /* Schur formulations: b = c - J M^-1 f.  scratch [nv]. */
-void kkt_schur_rhs(const perp_blocks *B, const double *f, const double *c, double *b,
-                   double *scratch);
+void perp_kkt_schur_rhs(const perp_blocks *B, const double *f, const double *c, double *b,
+                        double *scratch);
 /* a = M^-1 (f + J' lambda).  scratch [nv]. */
-void kkt_schur_motion(const perp_blocks *B, const double *f, const double *lambda, double *a,
-                      double *scratch);
+void perp_kkt_schur_motion(const perp_blocks *B, const double *f, const double *lambda, double *a,
+                           double *scratch);
 
 /* After a solve with dependent rows: PERP_REGULARIZED, or PERP_INFEASIBLE, or NOT_FINITE. */
-perp_status kkt_judge_dependent(const perp_blocks *B, const double *c, double *a, double *lambda,
-                                double infeasible_tol, perp_stats *stats, double *scratch);
+perp_status perp_kkt_judge_dependent(const perp_blocks *B, const double *c, double *a,
+                                     double *lambda, double infeasible_tol, perp_stats *stats,
+                                     double *scratch);
 
 /* Factor with S + shift I; false when a pivot is not above tol times its diagonal entry. */
 typedef bool kkt_factor_shifted(void *ws, const perp_blocks *B, double tol, double shift);
 /* After factor() failed without a shift: with delta trace(A) / m, and larger ones where A is so badly scaled that
- * round-off of large entries hides that.  True: *stats says PERP_REGULARIZED, and kkt_solve_dependent is to be
+ * round-off of large entries hides that.  True: *stats says PERP_REGULARIZED, and perp_kkt_solve_dependent is to be
  * used.  scratch [m]. */
-bool kkt_factor_dependent(void *ws, kkt_factor_shifted *factor, const perp_blocks *B, double delta,
-                          double *scratch, perp_stats *stats);
-/* The solve after that: kkt_refine, judged. */
-perp_status kkt_solve_dependent(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
-                                const double *c, double *a, double *lambda, double infeasible_tol,
-                                perp_stats *stats, double *scratch);
+bool perp_kkt_factor_dependent(void *ws, kkt_factor_shifted *factor, const perp_blocks *B,
+                               double delta, double *scratch, perp_stats *stats);
+/* The solve after that: perp_kkt_refine, judged. */
+perp_status perp_kkt_solve_dependent(void *ws, kkt_apply *apply, const perp_blocks *B,
+                                     const double *f, const double *c, double *a, double *lambda,
+                                     double infeasible_tol, perp_stats *stats, double *scratch);
 
 /* B with B->diag known: B itself when it is, else *copy, with the flags [nb] found from Minv. */
-const perp_blocks *kkt_find_diagonal(const perp_blocks *B, perp_blocks *copy, unsigned char *flags);
+const perp_blocks *perp_kkt_find_diagonal(const perp_blocks *B, perp_blocks *copy,
+                                          unsigned char *flags);
 /* The same with the flags that were found for the same values before. */
 static inline const perp_blocks *kkt_use_diagonal(const perp_blocks *B, perp_blocks *copy,
                                                   const unsigned char *flags)
