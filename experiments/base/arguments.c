@@ -23,7 +23,7 @@ int perp_usage_error(const perp_args *args, const char *fmt, ...)
 /* ---- --help --------------------------------------------------------------------------------------------------- */
 
 /* Words up to the next option, or up to the comment: what stays together on a line. */
-static size_t unit_of(const char *text)
+static size_t arguments_unit_of(const char *text)
 {
   size_t n = strcspn(text, " ");
   for (bool quoted = false; text[n] != '\0'; n++) {
@@ -50,7 +50,7 @@ static void print_command(int indent, const char *text, const char *broken)
   }
   size_t column = 0;
   for (size_t at = 0; at < end;) {
-    size_t n = unit_of(text + at);
+    size_t n = arguments_unit_of(text + at);
     if (n > end - at) n = end - at;
     if (column > 0 && column + 1 + n + strlen(broken) > PERP_TABLE_WIDTH) {
       printf("%s\n", broken);
@@ -67,7 +67,7 @@ static void print_command(int indent, const char *text, const char *broken)
   printf("\n");
 }
 
-static void print_help(const perp_cli *cli)
+static void arguments_print_help(const perp_cli *cli)
 {
   char usage[512];
   snprintf(usage, sizeof usage, "perp %s %s", cli->name, cli->usage);
@@ -148,7 +148,7 @@ int perp_args_read(const perp_cli *cli, int argc, char **argv, perp_args *args)
       continue;
     }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-      print_help(cli);
+      arguments_print_help(cli);
       return PERP_EXIT_OK;
     }
     const perp_flag *f = NULL;

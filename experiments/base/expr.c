@@ -8,17 +8,17 @@
 
 static const perp_value missing = { PERP_VALUE_MISSING, 0, NULL };
 
-static perp_value number(double v)
+static perp_value expr_number(double v)
 {
   return (perp_value){ isnan(v) ? PERP_VALUE_MISSING : PERP_VALUE_NUMBER, v, NULL };
 }
 
-static perp_value truth(bool v)
+static perp_value expr_truth(bool v)
 {
   return (perp_value){ PERP_VALUE_BOOL, v, NULL };
 }
 
-static perp_value option_value(const perp_expr *e, const perp_scope *s, const char *text)
+static perp_value expr_option_value(const perp_expr *e, const perp_scope *s, const char *text)
 {
   perp_ctx ctx = *s->ctx;
   perp_spec spec;
@@ -30,7 +30,7 @@ static perp_value option_value(const perp_expr *e, const perp_scope *s, const ch
     char buf[PERP_TEXT_MAX + 2];
     perp_opt_format(o, spec.opts, buf, sizeof buf);
     if (e->type == T_NUMBER)
-      v = number(strtod(buf, NULL));
+      v = expr_number(strtod(buf, NULL));
     else if (o->type == PERP_OPT_BOOL)
       v = (perp_value){ PERP_VALUE_TEXT, 0, strcmp(buf, "true") == 0 ? "true" : "false" };
     else if (o->type == PERP_OPT_ENUM) {
@@ -70,7 +70,7 @@ static bool plugin_matches(const perp_scope *s, perp_kind kind, const char *text
   return same;
 }
 
-static bool equal(const perp_expr *a, const perp_expr *b, const perp_scope *s, int row)
+static bool expr_equal(const perp_expr *a, const perp_expr *b, const perp_scope *s, int row)
 {
   perp_value x = perp_expr_eval(a, s, row), y = perp_expr_eval(b, s, row);
   if (x.type == PERP_VALUE_MISSING || y.type == PERP_VALUE_MISSING) return false;
@@ -82,15 +82,15 @@ static bool equal(const perp_expr *a, const perp_expr *b, const perp_scope *s, i
   return strcmp(x.text, y.text) == 0;
 }
 
-static int by_size(const void *a, const void *b)
+static int expr_by_size(const void *a, const void *b)
 {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-static double median(double *v, int n)
+static double expr_median(double *v, int n)
 {
-  qsort(v, (size_t)n, sizeof *v, by_size);
+  qsort(v, (size_t)n, sizeof *v, expr_by_size);
   return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
 }
 
@@ -103,12 +103,12 @@ double perp_log_slope(const double *x, const double *y, int n)
       if (x[i] > 0 && x[j] > 0 && y[i] > 0 && y[j] > 0 && isfinite(y[i]) && isfinite(y[j]) &&
           x[i] != x[j])
         slope[k++] = log(y[i] / y[j]) / log(x[i] / x[j]);
-  double s = k > 0 ? median(slope, k) : (double)NAN;
+  double s = k > 0 ? expr_median(slope, k) : (double)NAN;
   free(slope);
   return s;
 }
 
-static perp_value aggregate(const perp_expr *e, const perp_scope *s)
+static perp_value expr_aggregate(const perp_expr *e, const perp_scope *s)
 {
   double *y = perp_xalloc((size_t)s->rows, sizeof *y), *x = perp_xalloc((size_t)s->rows, sizeof *x);
   int n = 0;
@@ -132,36 +132,36 @@ static perp_value aggregate(const perp_expr *e, const perp_scope *s)
   double sum = 0;
   for (int i = 0; i < n; i++) sum += y[i];
   if (e->op == OP_COUNT)
-    result = number(n);
+    result = expr_number(n);
   else if (e->op == OP_SLOPE)
-    result = number(perp_log_slope(x, y, n));
+    result = expr_number(perp_log_slope(x, y, n));
   else if (n > 0 && e->op == OP_SUM)
-    result = number(sum);
+    result = expr_number(sum);
   else if (n > 0 && e->op == OP_MEAN)
-    result = number(sum / n);
+    result = expr_number(sum / n);
   else if (n > 0) {
-    double m = median(y, n); /* sorts */
-    result = number(e->op == OP_MAX ? y[n - 1] : e->op == OP_MIN ? y[0] : m);
+    double m = expr_median(y, n); /* sorts */
+    result = expr_number(e->op == OP_MAX ? y[n - 1] : e->op == OP_MIN ? y[0] : m);
   }
   free(x);
   free(y);
   return result;
 }
 
-static perp_value arithmetic(enum op op, perp_value a, perp_value b)
+static perp_value expr_arithmetic(enum op op, perp_value a, perp_value b)
 {
   if (a.type != PERP_VALUE_NUMBER || b.type != PERP_VALUE_NUMBER) return missing;
   switch (op) {
   case OP_ADD:
-    return number(a.number + b.number);
+    return expr_number(a.number + b.number);
   case OP_SUB:
-    return number(a.number - b.number);
+    return expr_number(a.number - b.number);
   case OP_MUL:
-    return number(a.number * b.number);
+    return expr_number(a.number * b.number);
   case OP_DIV:
-    return number(a.number / b.number);
+    return expr_number(a.number / b.number);
   default:
-    return number(pow(a.number, b.number));
+    return expr_number(pow(a.number, b.number));
   }
 }
 
@@ -169,50 +169,51 @@ perp_value perp_expr_eval(const perp_expr *e, const perp_scope *s, int row)
 {
   switch (e->op) {
   case OP_NUMBER:
-    return number(e->number);
+    return expr_number(e->number);
   case OP_TEXT:
     return (perp_value){ PERP_VALUE_TEXT, 0, e->text };
   case OP_COLUMN: {
     perp_value v = missing;
     if (row >= 0) s->value(s->user, row, e->column, &v);
-    if (v.type == PERP_VALUE_NUMBER) return number(v.number);
-    return e->key != NULL && v.type == PERP_VALUE_TEXT ? option_value(e, s, v.text) : v;
+    if (v.type == PERP_VALUE_NUMBER) return expr_number(v.number);
+    return e->key != NULL && v.type == PERP_VALUE_TEXT ? expr_option_value(e, s, v.text) : v;
   }
   case OP_NEGATE: {
     perp_value v = perp_expr_eval(e->arg[0], s, row);
-    return v.type == PERP_VALUE_NUMBER ? number(-v.number) : v;
+    return v.type == PERP_VALUE_NUMBER ? expr_number(-v.number) : v;
   }
   case OP_ADD:
   case OP_SUB:
   case OP_MUL:
   case OP_DIV:
   case OP_POW:
-    return arithmetic(e->op, perp_expr_eval(e->arg[0], s, row), perp_expr_eval(e->arg[1], s, row));
+    return expr_arithmetic(e->op, perp_expr_eval(e->arg[0], s, row),
+                           perp_expr_eval(e->arg[1], s, row));
   case OP_EQ:
-    return truth(equal(e->arg[0], e->arg[1], s, row));
+    return expr_truth(expr_equal(e->arg[0], e->arg[1], s, row));
   case OP_NE:
-    return truth(!equal(e->arg[0], e->arg[1], s, row));
+    return expr_truth(!expr_equal(e->arg[0], e->arg[1], s, row));
   case OP_LT:
   case OP_LE:
   case OP_GT:
   case OP_GE: {
     perp_value a = perp_expr_eval(e->arg[0], s, row), b = perp_expr_eval(e->arg[1], s, row);
-    if (a.type != PERP_VALUE_NUMBER || b.type != PERP_VALUE_NUMBER) return truth(false);
-    return truth(e->op == OP_LT   ? a.number < b.number
-                 : e->op == OP_LE ? a.number <= b.number
-                 : e->op == OP_GT ? a.number > b.number
-                                  : a.number >= b.number);
+    if (a.type != PERP_VALUE_NUMBER || b.type != PERP_VALUE_NUMBER) return expr_truth(false);
+    return expr_truth(e->op == OP_LT   ? a.number < b.number
+                      : e->op == OP_LE ? a.number <= b.number
+                      : e->op == OP_GT ? a.number > b.number
+                                       : a.number >= b.number);
   }
   case OP_IN:
     for (int i = 0; i < e->n_items; i++)
-      if (equal(e->arg[0], e->item[i], s, row)) return truth(true);
-    return truth(false);
+      if (expr_equal(e->arg[0], e->item[i], s, row)) return expr_truth(true);
+    return expr_truth(false);
   case OP_AND:
-    return truth(perp_expr_true(e->arg[0], s, row) && perp_expr_true(e->arg[1], s, row));
+    return expr_truth(perp_expr_true(e->arg[0], s, row) && perp_expr_true(e->arg[1], s, row));
   case OP_OR:
-    return truth(perp_expr_true(e->arg[0], s, row) || perp_expr_true(e->arg[1], s, row));
+    return expr_truth(perp_expr_true(e->arg[0], s, row) || perp_expr_true(e->arg[1], s, row));
   case OP_NOT:
-    return truth(!perp_expr_true(e->arg[0], s, row));
+    return expr_truth(!perp_expr_true(e->arg[0], s, row));
   case OP_MAX:
   case OP_MIN:
   case OP_MEDIAN:
@@ -220,7 +221,7 @@ perp_value perp_expr_eval(const perp_expr *e, const perp_scope *s, int row)
   case OP_SUM:
   case OP_COUNT:
   case OP_SLOPE:
-    return aggregate(e, s);
+    return expr_aggregate(e, s);
   }
   return missing;
 }

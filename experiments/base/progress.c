@@ -35,7 +35,7 @@ void perp_progress_clear(perp_progress *p)
   p->line = 0;
 }
 
-static void show(perp_progress *p, const char *what)
+static void progress_show(perp_progress *p, const char *what)
 {
   char left[32], spent[32];
   double now = perp_clock_wall();
@@ -84,11 +84,11 @@ void perp_progress_step(perp_progress *p, double work, double seconds, bool fail
   if (p->out == NULL) return;
   double now = perp_clock_wall();
   if (now - p->shown > (p->terminal ? 0.1 : p->json ? 1 : 10) || (p->json && p->done == p->total))
-    show(p, what);
+    progress_show(p, what);
 }
 
 void perp_progress_tick(perp_progress *p)
 {
   if (p->out != NULL && perp_clock_wall() - p->shown > (p->terminal ? 0.5 : p->json ? 1 : 10))
-    show(p, NULL);
+    progress_show(p, NULL);
 }

@@ -96,7 +96,7 @@ struct reader {
   } anchor[64];
 };
 
-static bool next(struct reader *r)
+static bool tree_next(struct reader *r)
 {
   if (r->event != NULL) fy_parser_event_free(r->fyp, r->event);
   r->event = fy_parser_parse(r->fyp);
@@ -118,13 +118,13 @@ static perp_node *new_node(struct reader *r, perp_node_type type, struct fy_toke
   return node;
 }
 
-static perp_node *fail(struct reader *r, const perp_node *at, const char *message)
+static perp_node *tree_fail(struct reader *r, const perp_node *at, const char *message)
 {
   perp_diag_error(r->diag, at, 0, NULL, "%s", message);
   return NULL;
 }
 
-static void grow(perp_node *node, perp_pool *pool, perp_node *key, perp_node *value)
+static void tree_grow(perp_node *node, perp_pool *pool, perp_node *key, perp_node *value)
 {
   if ((node->n & (node->n - 1)) == 0) { /* full at each power of two */
     size_t room = node->n == 0 ? 1 : 2 * (size_t)node->n;
@@ -150,11 +150,11 @@ static const char *anchor_name(struct reader *r)
   return name != NULL ? perp_pool_strndup(r->pool, name, n) : NULL;
 }
 
-static perp_node *remember(struct reader *r, const char *name, perp_node *node)
+static perp_node *tree_remember(struct reader *r, const char *name, perp_node *node)
 {
   enum { MOST = sizeof r->anchor / sizeof *r->anchor };
   if (name == NULL) return node;
-  if (r->n_anchors == MOST) return fail(r, node, "too many anchors");
+  if (r->n_anchors == MOST) return tree_fail(r, node, "too many anchors");
   r->anchor[r->n_anchors].name = name;
   r->anchor[r->n_anchors++].node = node;
   return node;
@@ -166,17 +166,17 @@ static perp_node *read_node(struct reader *r, int depth)
   struct fy_token *token = fy_event_get_token(r->event);
   const char *anchor = r->event->type != FYET_ALIAS ? anchor_name(r) : NULL;
   if (++r->n_nodes > MOST_NODES)
-    return fail(r, new_node(r, PERP_NODE_SCALAR, token), "the document is too large");
+    return tree_fail(r, new_node(r, PERP_NODE_SCALAR, token), "the document is too large");
   switch (r->event->type) {
   case FYET_SCALAR: {
     perp_node *node = new_node(r, PERP_NODE_SCALAR, token);
     size_t n = 0;
     const char *text = token != NULL ? fy_token_get_text(token, &n) : NULL;
     node->text = text != NULL ? perp_pool_strndup(r->pool, text, n) : "";
-    if (strlen(node->text) != n) return fail(r, node, "a text holds a zero byte");
+    if (strlen(node->text) != n) return tree_fail(r, node, "a text holds a zero byte");
     enum fy_scalar_style style = token != NULL ? fy_token_scalar_style(token) : FYSS_PLAIN;
     node->plain = style == FYSS_PLAIN;
-    return remember(r, anchor, node);
+    return tree_remember(r, anchor, node);
   }
   case FYET_ALIAS: {
     size_t n = 0;
@@ -185,26 +185,26 @@ static perp_node *read_node(struct reader *r, int depth)
       if (name != NULL && strlen(r->anchor[i].name) == n &&
           strncmp(r->anchor[i].name, name, n) == 0)
         return r->anchor[i].node;
-    return fail(r, new_node(r, PERP_NODE_SCALAR, token), "this alias has no anchor before it");
+    return tree_fail(r, new_node(r, PERP_NODE_SCALAR, token), "this alias has no anchor before it");
   }
   case FYET_SEQUENCE_START: {
     perp_node *node = new_node(r, PERP_NODE_LIST, token);
-    if (depth > DEEPEST) return fail(r, node, "nested too deeply");
-    while (next(r) && r->event->type != FYET_SEQUENCE_END) {
+    if (depth > DEEPEST) return tree_fail(r, node, "nested too deeply");
+    while (tree_next(r) && r->event->type != FYET_SEQUENCE_END) {
       perp_node *item = read_node(r, depth + 1);
       if (item == NULL) return NULL;
-      grow(node, r->pool, NULL, item);
+      tree_grow(node, r->pool, NULL, item);
     }
-    return r->event != NULL ? remember(r, anchor, node) : NULL;
+    return r->event != NULL ? tree_remember(r, anchor, node) : NULL;
   }
   case FYET_MAPPING_START: {
     perp_node *node = new_node(r, PERP_NODE_MAP, token);
-    if (depth > DEEPEST) return fail(r, node, "nested too deeply");
-    while (next(r) && r->event->type != FYET_MAPPING_END) {
+    if (depth > DEEPEST) return tree_fail(r, node, "nested too deeply");
+    while (tree_next(r) && r->event->type != FYET_MAPPING_END) {
       perp_node *key = read_node(r, depth + 1);
       if (key == NULL) return NULL;
-      if (key->type != PERP_NODE_SCALAR) return fail(r, key, "a key must be a plain word");
-      if (!next(r)) return NULL;
+      if (key->type != PERP_NODE_SCALAR) return tree_fail(r, key, "a key must be a plain word");
+      if (!tree_next(r)) return NULL;
       for (int i = 0; i < node->n; i++)
         if (strcmp(node->key[i]->text, key->text) == 0) {
           perp_diag_error(r->diag, key, 0, NULL,
@@ -218,19 +218,19 @@ static perp_node *read_node(struct reader *r, int depth)
         node->line = key->line;
         node->column = key->column;
       }
-      grow(node, r->pool, key, value);
+      tree_grow(node, r->pool, key, value);
     }
-    return r->event != NULL ? remember(r, anchor, node) : NULL;
+    return r->event != NULL ? tree_remember(r, anchor, node) : NULL;
   }
   default:
-    return fail(r, new_node(r, PERP_NODE_SCALAR, token), "unexpected content");
+    return tree_fail(r, new_node(r, PERP_NODE_SCALAR, token), "unexpected content");
   }
 }
 
 static perp_node *read_document(struct reader *r)
 {
   perp_node *root = NULL;
-  while (next(r) && r->event->type != FYET_STREAM_END) {
+  while (tree_next(r) && r->event->type != FYET_STREAM_END) {
     switch (r->event->type) {
     case FYET_STREAM_START:
     case FYET_DOCUMENT_START:
@@ -239,7 +239,7 @@ static perp_node *read_document(struct reader *r)
     default: {
       perp_node *node = read_node(r, 0);
       if (node == NULL) return NULL;
-      if (root != NULL) return fail(r, node, "a second document begins here");
+      if (root != NULL) return tree_fail(r, node, "a second document begins here");
       root = node;
     }
     }
@@ -249,7 +249,7 @@ static perp_node *read_document(struct reader *r)
 
 /* Bytes of the UTF-8 character at s, 0 when there is none or YAML does not allow it.  libfyaml is not given
  * anything else: it loops for ever on some malformed bytes. */
-static int character(const unsigned char *s)
+static int tree_character(const unsigned char *s)
 {
   if (s[0] < 0x80)
     return s[0] == '\t' || s[0] == '\n' || s[0] == '\r' || (s[0] >= 0x20 && s[0] != 0x7f);
@@ -272,7 +272,7 @@ static bool all_text(perp_diag *diag, const perp_source *src)
 {
   int line = 0, column = 0, n;
   for (const char *s = src->text; *s != '\0'; s += n) {
-    n = character((const unsigned char *)s);
+    n = tree_character((const unsigned char *)s);
     if (n == 0) {
       char message[60];
       snprintf(message, sizeof message, "byte 0x%02x is no UTF-8 text here", (unsigned char)*s);
@@ -343,18 +343,18 @@ static perp_node *copy_map(perp_pool *pool, const perp_node *from)
   *node = *from;
   node->n = 0;
   node->item = node->key = NULL;
-  for (int i = 0; i < from->n; i++) grow(node, pool, from->key[i], from->item[i]);
+  for (int i = 0; i < from->n; i++) tree_grow(node, pool, from->key[i], from->item[i]);
   return node;
 }
 
-static void put(perp_node *map, perp_pool *pool, perp_node *key, perp_node *value)
+static void tree_put(perp_node *map, perp_pool *pool, perp_node *key, perp_node *value)
 {
   for (int i = 0; i < map->n; i++)
     if (strcmp(map->key[i]->text, key->text) == 0) {
       map->item[i] = value;
       return;
     }
-  grow(map, pool, key, value);
+  tree_grow(map, pool, key, value);
 }
 
 perp_node *perp_tree_merge(perp_pool *pool, const perp_node *base, const perp_node *over)
@@ -363,8 +363,8 @@ perp_node *perp_tree_merge(perp_pool *pool, const perp_node *base, const perp_no
     return (perp_node *)(uintptr_t)over;
   perp_node *node = copy_map(pool, base);
   for (int i = 0; i < over->n; i++)
-    put(node, pool, over->key[i],
-        perp_tree_merge(pool, perp_tree_get(base, over->key[i]->text), over->item[i]));
+    tree_put(node, pool, over->key[i],
+             perp_tree_merge(pool, perp_tree_get(base, over->key[i]->text), over->item[i]));
   return node;
 }
 
@@ -391,7 +391,7 @@ perp_node *perp_tree_set(perp_pool *pool, const perp_node *base, const char *pat
   if (path[n] == '.')
     child = perp_tree_set(pool, perp_tree_get(node, key->text), path + n + 1, value, why);
   if (child == NULL) return NULL;
-  put(node, pool, key, child);
+  tree_put(node, pool, key, child);
   return node;
 }
 
@@ -402,12 +402,12 @@ perp_node *perp_tree_without(perp_pool *pool, const perp_node *base, const char 
   node->n = 0;
   node->item = node->key = NULL;
   for (int i = 0; i < base->n; i++)
-    if (strcmp(base->key[i]->text, key) != 0) grow(node, pool, base->key[i], base->item[i]);
+    if (strcmp(base->key[i]->text, key) != 0) tree_grow(node, pool, base->key[i], base->item[i]);
   return node;
 }
 
 /* A text that needs no quotes in any place, whatever follows it. */
-static bool bare(const char *s)
+static bool tree_bare(const char *s)
 {
   static const char *const words[] = { "true", "false", "null", "yes", "no", "on", "off", NULL };
   for (int i = 0; words[i] != NULL; i++)
@@ -420,7 +420,7 @@ static bool bare(const char *s)
 
 static void write_scalar(const perp_node *node, FILE *out)
 {
-  if (bare(node->text)) {
+  if (tree_bare(node->text)) {
     fputs(node->text, out);
     return;
   }

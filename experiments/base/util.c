@@ -393,8 +393,9 @@ const char *perp_brief_time(double s, char buf[32])
 /* ---- small languages ---------------------------------------------------------------------------------------- */
 
 /* Number followed by one of the units, in any case of letters when `fold`. */
-static perp_status scaled(perp_ctx *ctx, const char *what, const char *text,
-                          const char *const *units, const double *factors, bool bare, double *value)
+static perp_status util_scaled(perp_ctx *ctx, const char *what, const char *text,
+                               const char *const *units, const double *factors, bool bare,
+                               double *value)
 {
   char *end;
   double v = strtod(text, &end);
@@ -425,7 +426,7 @@ perp_status perp_parse_duration(perp_ctx *ctx, const char *text, double *seconds
 {
   static const char *const units[] = { "s", "ms", "us", "m", "min", "h", "d", NULL };
   static const double factors[] = { 1, 1e-3, 1e-6, 60, 60, 3600, 86400 };
-  return scaled(ctx, "duration", text, units, factors, false, seconds);
+  return util_scaled(ctx, "duration", text, units, factors, false, seconds);
 }
 
 perp_status perp_parse_size(perp_ctx *ctx, const char *text, double *bytes)
@@ -434,7 +435,7 @@ perp_status perp_parse_size(perp_ctx *ctx, const char *text, double *bytes)
   static const double factors[] = {
     1, 1024., 1048576., 1073741824., 1099511627776., 1e3, 1e6, 1e9
   };
-  return scaled(ctx, "size", text, units, factors, true, bytes);
+  return util_scaled(ctx, "size", text, units, factors, true, bytes);
 }
 
 perp_status perp_parse_int(perp_ctx *ctx, const char *text, int64_t lo, int64_t hi, int64_t *value)

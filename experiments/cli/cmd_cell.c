@@ -16,8 +16,8 @@
 /* ---- explain ---------------------------------------------------------------------------------------------- */
 
 /* What perp run would do with a cell, and why. */
-static const char *decision(const perp_ctx *ctx, const perp_results *r, int i, char *why,
-                            size_t size)
+static const char *cmd_cell_decision(const perp_ctx *ctx, const perp_results *r, int i, char *why,
+                                     size_t size)
 {
   char code[17];
   if (r == NULL) {
@@ -61,7 +61,7 @@ static void explain_one(const perp_ctx *ctx, const perp_study *s, const perp_pla
   printf("  %-14s %s\n", "kind", s->kind->name);
   for (int p = 0; p < s->n_params; p++)
     if (cell->value[p][0] != '\0') printf("  %-14s %s\n", s->kind->params[p].key, cell->value[p]);
-  const char *what = decision(ctx, at >= 0 ? r : NULL, at, why, sizeof why);
+  const char *what = cmd_cell_decision(ctx, at >= 0 ? r : NULL, at, why, sizeof why);
   printf("perp run would %s it: %s\n", what, why);
   if (at < 0 || r->record[at].attempt == 0) return;
   const char *separator = "events: ";
@@ -82,8 +82,8 @@ static void explain_one(const perp_ctx *ctx, const perp_study *s, const perp_pla
            r->n_envs > 0 ? r->envs[0].id : "?");
 }
 
-static int explain(perp_ctx *ctx, const perp_args *args, const perp_study *s, const perp_plan *plan,
-                   const perp_results *r)
+static int cmd_cell_explain(perp_ctx *ctx, const perp_args *args, const perp_study *s,
+                            const perp_plan *plan, const perp_results *r)
 {
   const char *which = args->arg[1];
   size_t n = strlen(which);
@@ -109,7 +109,7 @@ static int explain(perp_ctx *ctx, const perp_args *args, const perp_study *s, co
     perp_text label = { 0 };
     perp_cell_label(s, &plan->cells[i], &label);
     int at = r != NULL ? perp_plan_find(&r->plan, plan->cells[i].id) : -1;
-    const char *what = decision(ctx, at >= 0 ? r : NULL, at, why, sizeof why);
+    const char *what = cmd_cell_decision(ctx, at >= 0 ? r : NULL, at, why, sizeof why);
     printf("%s  %-4s  %s: %s\n", plan->cells[i].id, what, label.s, why);
     perp_text_free(&label);
     matched++;
@@ -163,7 +163,7 @@ int perp_cmd_explain(perp_ctx *ctx, int argc, char **argv)
     status = perp_results_open(ctx, dir, &results);
     loaded = status < 0;
   }
-  if (status < 0) status = explain(ctx, &args, study, &plan, loaded ? &results : NULL);
+  if (status < 0) status = cmd_cell_explain(ctx, &args, study, &plan, loaded ? &results : NULL);
   if (loaded) perp_results_free(&results);
   perp_plan_free(&plan);
   perp_study_free(study);
@@ -173,7 +173,7 @@ int perp_cmd_explain(perp_ctx *ctx, int argc, char **argv)
 
 /* ---- rerun ----------------------------------------------------------------------------------------------------- */
 
-static bool same_value(double a, double b)
+static bool cmd_cell_same_value(double a, double b)
 {
   return a == b || (isnan(a) && isnan(b));
 }
@@ -186,7 +186,7 @@ static double outcome_value(const perp_outcome *o, const char *name)
 }
 
 /* Does what came out now differ from what is recorded? */
-static bool compare(const perp_results *r, int cell, const perp_outcome *o, bool print)
+static bool cmd_cell_compare(const perp_results *r, int cell, const perp_outcome *o, bool print)
 {
   const perp_study *s = r->study;
   const perp_record *rec = &r->record[cell];
@@ -198,7 +198,7 @@ static bool compare(const perp_results *r, int cell, const perp_outcome *o, bool
   for (int m = 0; m < s->n_metrics; m++) {
     double now = outcome_value(o, s->metric[m].name), then = rec->value[m];
     if (isnan(now) && isnan(then)) continue;
-    bool other = !s->metric[m].timing && !same_value(now, then);
+    bool other = !s->metric[m].timing && !cmd_cell_same_value(now, then);
     differs = differs || other;
     if (print)
       printf("%-20s %14s %14s  %s%s\n", s->metric[m].name, perp_brief(then, a), perp_brief(now, b),
@@ -375,7 +375,7 @@ int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
     return PERP_EXIT_INTERNAL;
   }
   bool json = perp_args_get(&args, "json") != NULL;
-  bool differs = !job.timing && compare(&r, cell, &outcome, !json);
+  bool differs = !job.timing && cmd_cell_compare(&r, cell, &outcome, !json);
   if (job.timing) {
     if (!json) print_times(&r, &outcome);
   } else if (r.record[cell].attempt == 0) {

@@ -116,8 +116,8 @@ static void put_parallel(const struct cluster *c, FILE *f)
           c->tasks, c->tasks);
 }
 
-static perp_status write_script(struct cluster *c, const char *name,
-                                void (*put)(const struct cluster *, FILE *))
+static perp_status cmd_cluster_write_script(struct cluster *c, const char *name,
+                                            void (*put)(const struct cluster *, FILE *))
 {
   char *text = NULL, *path = perp_xprintf("%s/cluster/%s", c->dir, name);
   size_t n = 0;
@@ -141,14 +141,15 @@ static void put_study(const struct cluster *c, FILE *f)
 static perp_status write_all(struct cluster *c)
 {
   perp_status status = perp_make_part(c->ctx, c->dir, "cluster");
-  if (status == PERP_OK) status = write_script(c, "study.yaml", put_study);
-  if (status == PERP_OK) status = write_script(c, "task.sh", put_task);
-  if (status == PERP_OK) status = write_script(c, "finish.sh", put_finish);
-  if (status == PERP_OK) status = write_script(c, "start.sh", c->slurm ? put_slurm : put_parallel);
+  if (status == PERP_OK) status = cmd_cluster_write_script(c, "study.yaml", put_study);
+  if (status == PERP_OK) status = cmd_cluster_write_script(c, "task.sh", put_task);
+  if (status == PERP_OK) status = cmd_cluster_write_script(c, "finish.sh", put_finish);
+  if (status == PERP_OK)
+    status = cmd_cluster_write_script(c, "start.sh", c->slurm ? put_slurm : put_parallel);
   return status;
 }
 
-static int read_numbers(struct cluster *c, const perp_args *args, double *target)
+static int cmd_cluster_read_numbers(struct cluster *c, const perp_args *args, double *target)
 {
   const char *text;
   int64_t n = 0;
@@ -171,7 +172,7 @@ static int read_numbers(struct cluster *c, const perp_args *args, double *target
   return -1;
 }
 
-static int run(struct cluster *c, const perp_args *args, double target)
+static int cmd_cluster_run(struct cluster *c, const perp_args *args, double target)
 {
   c->seconds = (double)NAN;
   if (c->tasks == 0) {
@@ -256,7 +257,7 @@ int perp_cmd_cluster(perp_ctx *ctx, int argc, char **argv)
     return perp_usage_error(&args, "'%s' is neither slurm nor parallel", args.arg[0]);
   if (perp_args_get(&args, "submit") != NULL && perp_args_get(&args, "write-only") != NULL)
     return perp_usage_error(&args, "--submit and --write-only contradict each other");
-  status = read_numbers(&c, &args, &target);
+  status = cmd_cluster_read_numbers(&c, &args, &target);
   if (status >= 0) return status;
   args.arg[0] = args.arg[1]; /* the study is where load expects it */
   status = perp_command_study(ctx, &args, &study);
@@ -278,7 +279,7 @@ int perp_cmd_cluster(perp_ctx *ctx, int argc, char **argv)
     perp_say("error: cannot use the folder %s: %s", dir, strerror(errno));
     status = PERP_EXIT_INTERNAL;
   } else
-    status = run(&c, &args, target);
+    status = cmd_cluster_run(&c, &args, target);
   perp_plan_free(&c.plan);
   perp_study_free(study);
   free(dir);

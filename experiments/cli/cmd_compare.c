@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The processor that made a run; "" when unknown. */
-static char *processor(const perp_results *r)
+static char *cmd_compare_processor(const perp_results *r)
 {
   char *path = r->n_envs > 0 ? perp_xprintf("%s/env/%s.json", r->envs[0].dir, r->envs[0].id) : NULL;
   json_t *env = path != NULL ? json_load_file(path, 0, NULL) : NULL;
@@ -22,7 +22,7 @@ static char *processor(const perp_results *r)
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
-static int read_classes(const perp_args *args, perp_compare *c)
+static int cmd_compare_read_classes(const perp_args *args, perp_compare *c)
 {
   const char *list = perp_args_get(args, "fail-on");
   for (int k = 0; k < PERP_FINDINGS; k++) c->fails[k] = list == NULL;
@@ -136,7 +136,7 @@ static int run_compare(perp_compare *c)
     perp_say("error: %s and %s have no finished cell in common", c->base.dir, c->now.dir);
     return PERP_EXIT_NOTHING;
   }
-  char *cpu[2] = { processor(&c->base), processor(&c->now) };
+  char *cpu[2] = { cmd_compare_processor(&c->base), cmd_compare_processor(&c->now) };
   bool same_cpu = strcmp(cpu[0], cpu[1]) == 0;
   if (c->json) {
     perp_json_open(&c->j, NULL, '{');
@@ -253,7 +253,7 @@ int perp_cmd_compare(perp_ctx *ctx, int argc, char **argv)
     return perp_usage_error(&args, "--again and --as-recorded contradict each other");
   c.again = (int)blocks;
   status = read_programs(&args, &c, plugins);
-  if (status < 0) status = read_classes(&args, &c);
+  if (status < 0) status = cmd_compare_read_classes(&args, &c);
   if (status < 0) status = read_tolerance(&args, "time-tol", &c.time_tol);
   if (status < 0) status = read_tolerance(&args, "accuracy-tol", &c.accuracy_tol);
   if (status < 0) status = perp_results_open(ctx, args.arg[0], &c.base);

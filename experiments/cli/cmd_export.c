@@ -24,7 +24,7 @@ struct form {
   int column;
 };
 
-static void put_text(struct form *o, const char *s)
+static void cmd_export_put_text(struct form *o, const char *s)
 {
   if (o->column++ > 0) putc(o->gnuplot ? ' ' : ',', o->f);
   bool quote = o->gnuplot || strpbrk(s, ",\"\r\n") != NULL;
@@ -63,25 +63,25 @@ static void write_table(const perp_results *r, FILE *f, bool gnuplot)
             "#   set key autotitle columnhead; plot 'FILE' using "
             "(column(\"h\")):(column(\"err.q.max\"))\n",
             s->name);
-  put_text(&o, "cell");
-  put_text(&o, "status");
-  put_text(&o, "cause");
+  cmd_export_put_text(&o, "cell");
+  cmd_export_put_text(&o, "status");
+  cmd_export_put_text(&o, "cause");
   static const char *const counts[] = { "problems", "unsolved", "share", "partial", "reached" };
-  for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) put_text(&o, counts[k]);
-  for (int p = 0; p < s->n_params; p++) put_text(&o, s->kind->params[p].key);
+  for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) cmd_export_put_text(&o, counts[k]);
+  for (int p = 0; p < s->n_params; p++) cmd_export_put_text(&o, s->kind->params[p].key);
   for (int m = 0; m < s->n_metrics; m++)
-    if (!s->metric[m].timing) put_text(&o, s->metric[m].name);
+    if (!s->metric[m].timing) cmd_export_put_text(&o, s->metric[m].name);
   for (int m = 0; m < s->n_metrics; m++)
     for (int k = 0; s->metric[m].timing && k < 3; k++) {
       char name[80];
       snprintf(name, sizeof name, "%s.%s", s->metric[m].name, statistics[k]);
-      put_text(&o, name);
+      cmd_export_put_text(&o, name);
     }
   end_row(&o);
   for (int i = 0; i < r->plan.n; i++) {
-    put_text(&o, r->plan.cells[i].id);
-    put_text(&o, perp_cell_status_names[r->record[i].status]);
-    put_text(&o, r->record[i].cause);
+    cmd_export_put_text(&o, r->plan.cells[i].id);
+    cmd_export_put_text(&o, perp_cell_status_names[r->record[i].status]);
+    cmd_export_put_text(&o, r->record[i].cause);
     const perp_record *rec = &r->record[i];
     const double count[] = { rec->problems, rec->unsolved, perp_record_share(rec),
                              rec->partial ? 1 : 0, rec->reached };
@@ -91,7 +91,7 @@ static void write_table(const perp_results *r, FILE *f, bool gnuplot)
       if (s->columns[p].type == PERP_COLUMN_NUMBER && gnuplot)
         put_real(&o, text[0] != '\0' ? strtod(text, NULL) : (double)NAN);
       else
-        put_text(&o, text);
+        cmd_export_put_text(&o, text);
     }
     for (int m = 0; m < s->n_metrics; m++)
       if (!s->metric[m].timing) put_real(&o, r->record[i].value[m]);

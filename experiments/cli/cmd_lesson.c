@@ -18,7 +18,7 @@ struct session {
   perp_pool pool;
 };
 
-static void paragraphs(const char *const *text, int n)
+static void cmd_lesson_paragraphs(const char *const *text, int n)
 {
   for (int i = 0; i < n; i++) {
     perp_wrap(stdout, 0, text[i]);
@@ -35,7 +35,7 @@ static void wait_for_enter(void)
 
 /* ---- the prediction ------------------------------------------------------------------------------------------- */
 
-static int predict(struct session *s)
+static int cmd_lesson_predict(struct session *s)
 {
   const perp_lesson *l = s->l;
   const char *given = perp_args_get(s->args, "answer");
@@ -60,7 +60,7 @@ static int predict(struct session *s)
   return -1;
 }
 
-static void resolve(const struct session *s)
+static void cmd_lesson_resolve(const struct session *s)
 {
   const perp_lesson *l = s->l;
   char *answer = perp_xprintf("ANSWER   %d: %s", l->answer, l->choices[l->answer - 1]);
@@ -134,7 +134,7 @@ static int list_lessons(const perp_args *args, const perp_lesson_file *file, int
   return PERP_EXIT_OK;
 }
 
-static int failed(const struct session *s, perp_status status)
+static int cmd_lesson_failed(const struct session *s, perp_status status)
 {
   perp_print_error(s->ctx);
   return status == PERP_ERR_OPTION ? PERP_EXIT_USAGE : PERP_EXIT_INTERNAL;
@@ -147,7 +147,7 @@ static int check_answer(struct session *s, const char *answer)
   perp_status status = perp_lesson_check(s->ctx, s->l, answer, s->dir, &right, &why);
   if (status != PERP_OK) {
     perp_text_free(&why);
-    return failed(s, status);
+    return cmd_lesson_failed(s, status);
   }
   printf("%s: %s\n", right ? "right" : "not yet", why.s);
   if (!right) perp_wrap(stdout, 2, s->l->exercise.hint);
@@ -177,10 +177,10 @@ static int show_step(struct session *s)
   }
   perp_diag_free(&diag);
   perp_study_free(study);
-  return status == PERP_OK ? PERP_EXIT_OK : failed(s, status);
+  return status == PERP_OK ? PERP_EXIT_OK : cmd_lesson_failed(s, status);
 }
 
-static int tell(struct session *s)
+static int cmd_lesson_tell(struct session *s)
 {
   const perp_lesson *l = s->l;
   perp_results results;
@@ -188,8 +188,8 @@ static int tell(struct session *s)
   printf("%s\n", l->title);
   for (size_t i = 0; i < strlen(l->title); i++) putchar('=');
   printf("\n\n");
-  paragraphs(l->story, l->n_story);
-  int status = predict(s);
+  cmd_lesson_paragraphs(l->story, l->n_story);
+  int status = cmd_lesson_predict(s);
   if (status >= 0) return status;
   perp_status done = PERP_OK;
   if (l->study != NULL) {
@@ -203,8 +203,8 @@ static int tell(struct session *s)
     done = perp_lesson_pivots(s->ctx, l, l->solvers[i], stdout, s->talks ? wait_for_enter : NULL);
   if (done == PERP_OK) {
     if (l->n > 0) printf("\n");
-    resolve(s);
-    paragraphs(l->end, l->n_end);
+    cmd_lesson_resolve(s);
+    cmd_lesson_paragraphs(l->end, l->n_end);
     ask_exercise(s);
     const char *html = perp_args_get(s->args, "html");
     bool open = perp_args_get(s->args, "open") != NULL;
@@ -216,7 +216,7 @@ static int tell(struct session *s)
     free(usual);
   }
   if (ran) perp_results_free(&results);
-  return done == PERP_OK ? PERP_EXIT_OK : failed(s, done);
+  return done == PERP_OK ? PERP_EXIT_OK : cmd_lesson_failed(s, done);
 }
 
 static int run_lesson(struct session *s, const perp_lesson_file *file)
@@ -241,7 +241,7 @@ static int run_lesson(struct session *s, const perp_lesson_file *file)
     const char *answer = perp_args_get(s->args, "check");
     status = answer != NULL                           ? check_answer(s, answer)
              : perp_args_get(s->args, "step") != NULL ? show_step(s)
-                                                      : tell(s);
+                                                      : cmd_lesson_tell(s);
   }
   if (keep == NULL)
     perp_temp_remove(s->dir);

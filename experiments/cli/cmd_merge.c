@@ -51,7 +51,7 @@ static perp_status copy_folder(perp_ctx *ctx, const char *from, const char *to, 
 }
 
 /* The selection of the whole: what all parts agree on. */
-static perp_selection joined(const perp_join *g)
+static perp_selection cmd_merge_joined(const perp_join *g)
 {
   perp_selection s = g->part[0].selection;
   for (int k = 1; k < g->n; k++) {
@@ -83,14 +83,14 @@ static perp_status write_folder(perp_ctx *ctx, const perp_join *g, const char *d
     free(b);
   }
   char *plan = perp_xprintf("%s/plan.jsonl", dir);
-  perp_selection selection = joined(g);
+  perp_selection selection = cmd_merge_joined(g);
   if (status == PERP_OK)
     status = perp_plan_write(ctx, plan, g->part[0].study, &g->part[0].plan, &selection);
   free(plan);
   return status;
 }
 
-static int finish(perp_ctx *ctx, const perp_join *g, const char *dir, bool report)
+static int cmd_merge_finish(perp_ctx *ctx, const perp_join *g, const char *dir, bool report)
 {
   perp_results r;
   if (perp_results_load(ctx, dir, NULL, &r) != PERP_OK) {
@@ -167,7 +167,8 @@ int perp_cmd_merge(perp_ctx *ctx, int argc, char **argv)
     perp_print_error(ctx);
     status = PERP_EXIT_INTERNAL;
   }
-  if (status < 0) status = finish(ctx, &g, dir, perp_args_get(&args, "no-report") == NULL);
+  if (status < 0)
+    status = cmd_merge_finish(ctx, &g, dir, perp_args_get(&args, "no-report") == NULL);
   perp_join_free(&g);
   return status;
 }

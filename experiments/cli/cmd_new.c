@@ -52,7 +52,7 @@ static char *make_word(const char *path)
 }
 
 /* Replace @NAME@, @IDENT@, @KIND@ and @PERP@. */
-static void fill(const char *text, const struct words *w, perp_text *out)
+static void cmd_new_fill(const char *text, const struct words *w, perp_text *out)
 {
   const struct {
     const char *mark, *value;
@@ -77,7 +77,7 @@ static perp_status write_one(perp_ctx *ctx, const struct words *w, const char *s
   char *text = template_text(ctx, source);
   if (text == NULL) return PERP_ERR_IO;
   perp_text out = { 0 };
-  fill(text, w, &out);
+  cmd_new_fill(text, w, &out);
   free(text);
   perp_status status = PERP_OK;
   if (perp_exists(path))
@@ -88,7 +88,7 @@ static perp_status write_one(perp_ctx *ctx, const struct words *w, const char *s
   return status;
 }
 
-static int ended(perp_status status, perp_ctx *ctx)
+static int cmd_new_ended(perp_status status, perp_ctx *ctx)
 {
   if (status == PERP_OK) return PERP_EXIT_OK;
   perp_print_error(ctx);
@@ -145,7 +145,7 @@ static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
   perp_shell_path(&folder, dir);
   if (status == PERP_OK) perp_say("next: make -C %s check", folder.s);
   perp_text_free(&folder);
-  return ended(status, ctx);
+  return cmd_new_ended(status, ctx);
 }
 
 static int new_study(perp_ctx *ctx, const perp_args *args, struct words *w)
@@ -157,7 +157,7 @@ static int new_study(perp_ctx *ctx, const perp_args *args, struct words *w)
   const char *given = perp_args_get(args, "name");
   w->name = given != NULL ? given : name;
   w->kind = "simulate";
-  int code = ended(write_one(ctx, w, "study.yaml", file), ctx);
+  int code = cmd_new_ended(write_one(ctx, w, "study.yaml", file), ctx);
   perp_text path = { 0 };
   perp_shell_path(&path, file);
   if (code == PERP_EXIT_OK) perp_say("next: perp check %s, perp run %s", path.s, path.s);

@@ -226,7 +226,7 @@ static int exit_of_run(const perp_result *r)
   }
 }
 
-static int tell(const perp_ctx *ctx, const perp_result *r, bool json, bool text)
+static int cmd_simulate_tell(const perp_ctx *ctx, const perp_result *r, bool json, bool text)
 {
   if (json)
     perp_result_json(r, stdout);
@@ -251,7 +251,7 @@ static int run_here(perp_ctx *ctx, perp_request *q, const perp_guard *g, double 
   if (result.cut == PERP_CUT_TIME)
     snprintf(result.message, sizeof result.message, "stopped at the time limit of %g s", timeout);
   if (series != NULL) perp_series_add(&m.series, &result.series);
-  int code = tell(ctx, &result, json, text);
+  int code = cmd_simulate_tell(ctx, &result, json, text);
   if (series != NULL && !perp_series_close(&m.series)) {
     perp_say("error: cannot write %s: %s", series, strerror(errno));
     code = PERP_EXIT_INTERNAL;
@@ -276,7 +276,7 @@ static int run_apart(perp_ctx *ctx, perp_request *q, double timeout, const char 
   if (g.cut != PERP_CUT_NONE) {
     double *state = perp_xalloc(KEPT_STATE, sizeof *state);
     const perp_result left = result_of(&g, q, state);
-    code = tell(ctx, &left, json, text);
+    code = cmd_simulate_tell(ctx, &left, json, text);
     free(state);
   }
   if (part != NULL && !perp_growing_name(part, series)) {

@@ -57,12 +57,12 @@ static int time_metric(const perp_results *r, bool recorded)
   return -1;
 }
 
-static bool usable(const perp_record *rec, int m, int k)
+static bool compare_times_usable(const perp_record *rec, int m, int k)
 {
   return rec->round[m] != NULL && isfinite(rec->round[m][k]) && rec->round[m][k] > 0;
 }
 
-static int by_size(const void *a, const void *b)
+static int compare_times_by_size(const void *a, const void *b)
 {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -80,13 +80,13 @@ static double best_pace(const struct times *t)
       const perp_record *rec = side == 0 ? &c->base.record[c->a[t->of[k].cell]]
                                          : &c->now.record[c->b[t->of[k].cell]];
       for (int i = 0; i < rec->rounds; i++) {
-        if (!usable(rec, t->m[side], i)) continue;
+        if (!compare_times_usable(rec, t->m[side], i)) continue;
         all = all && rec->round_pace[i] > 0;
         pace[n++] = rec->round_pace[i];
       }
     }
   if (all && n > 0) {
-    qsort(pace, (size_t)n, sizeof *pace, by_size);
+    qsort(pace, (size_t)n, sizeof *pace, compare_times_by_size);
     best = pace[n / 20];
   }
   free(pace);
@@ -99,24 +99,25 @@ static int rounds_of(const perp_record *rec, int m, double pace, double *out, do
 {
   int n = 0, quiet = 0;
   for (int k = 0; k < rec->rounds; k++)
-    quiet += usable(rec, m, k) && rec->round_pace[k] <= quiet_pace * pace;
+    quiet += compare_times_usable(rec, m, k) && rec->round_pace[k] <= quiet_pace * pace;
   double *paces = perp_xalloc((size_t)rec->rounds + 1, sizeof *paces);
   for (int k = 0; k < rec->rounds; k++) {
-    if (!usable(rec, m, k) || (pace > 0 && quiet >= 2 && rec->round_pace[k] > quiet_pace * pace))
+    if (!compare_times_usable(rec, m, k) ||
+        (pace > 0 && quiet >= 2 && rec->round_pace[k] > quiet_pace * pace))
       continue;
     paces[n] = pace > 0 ? rec->round_pace[k] : 1;
     out[n] = rec->round[m][k] / paces[n];
     n++;
   }
   if (n > 0) {
-    qsort(paces, (size_t)n, sizeof *paces, by_size);
+    qsort(paces, (size_t)n, sizeof *paces, compare_times_by_size);
     *log_pace = log(0.5 * (paces[(n - 1) / 2] + paces[n / 2]));
   }
   free(paces);
   return n;
 }
 
-static void gather(struct times *t)
+static void compare_times_gather(struct times *t)
 {
   const perp_compare *c = t->c;
   size_t room = 1;
@@ -148,7 +149,7 @@ static void gather(struct times *t)
 }
 
 /* Most rounds of one of the two runs are noisy. */
-static bool busy(const struct times *t)
+static bool compare_times_busy(const struct times *t)
 {
   const perp_compare *c = t->c;
   int rounds[2] = { 0 }, noisy[2] = { 0 };
@@ -183,7 +184,7 @@ static perp_status shift_of_rounds(const struct times *t, const int *member, int
   perp_status status = perp_shift_of(t->c->ctx, pair, timed, level, 0, s);
   if (status == PERP_OK && draws_for(t, s) > 0)
     status = perp_shift_of(t->c->ctx, pair, timed, level, DRAWS, s);
-  qsort(pace, (size_t)timed, sizeof *pace, by_size);
+  qsort(pace, (size_t)timed, sizeof *pace, compare_times_by_size);
   double unsure = exp(distrust * fabs(timed > 0 ? pace[timed / 2] : 0));
   s->lo /= unsure;
   s->hi *= unsure;
@@ -273,7 +274,8 @@ static perp_status each_group(struct times *t, group_fn *look)
   return PERP_OK;
 }
 
-static void report(struct times *t, const char *where, const perp_shift *s, int verdict)
+static void compare_times_report(struct times *t, const char *where, const perp_shift *s,
+                                 int verdict)
 {
   if (verdict == 0) return;
   bool slower = verdict > 0;
@@ -289,12 +291,12 @@ static perp_status judge_rounds(struct times *t, const char *where, const int *m
 {
   perp_shift s;
   PERP_TRY(shift_of_rounds(t, member, n, &s));
-  report(t, where, &s, perp_shift_verdict(&s, t->c->time_tol));
+  compare_times_report(t, where, &s, perp_shift_verdict(&s, t->c->time_tol));
   return PERP_OK;
 }
 
 /* A finding, or a group that comes near one. */
-static perp_status suspicious(struct times *t, const int *member, int n, bool *is)
+static perp_status compare_times_suspicious(struct times *t, const int *member, int n, bool *is)
 {
   const double near = 1 + t->c->time_tol / 2;
   perp_shift s;
@@ -304,11 +306,12 @@ static perp_status suspicious(struct times *t, const int *member, int n, bool *i
   return PERP_OK;
 }
 
-static perp_status suspect(struct times *t, const char *where, const int *member, int n)
+static perp_status compare_times_suspect(struct times *t, const char *where, const int *member,
+                                         int n)
 {
   (void)where;
   bool is = t->c->again > 0;
-  if (!is) PERP_TRY(suspicious(t, member, n, &is));
+  if (!is) PERP_TRY(compare_times_suspicious(t, member, n, &is));
   int sample = n > GROUP_SAMPLE && t->c->again == 0 ? GROUP_SAMPLE : n;
   for (int k = 0; is && k < sample; k++) t->of[member[(int64_t)k * n / sample]].again = true;
   return PERP_OK;
@@ -318,10 +321,10 @@ static perp_status judge_blocks(struct times *t, const char *where, const int *m
 {
   perp_shift s;
   bool is = t->c->again > 0;
-  if (!is) PERP_TRY(suspicious(t, member, n, &is));
+  if (!is) PERP_TRY(compare_times_suspicious(t, member, n, &is));
   if (!is && n > 1) return PERP_OK;
   PERP_TRY(shift_of_blocks(t, member, n, &s));
-  report(t, where, &s, perp_shift_verdict(&s, t->c->time_tol));
+  compare_times_report(t, where, &s, perp_shift_verdict(&s, t->c->time_tol));
   return PERP_OK;
 }
 
@@ -354,7 +357,7 @@ static perp_status times_programs(perp_compare *c, perp_program program[2])
   return status;
 }
 
-static perp_status judge(struct times *t)
+static perp_status compare_times_judge(struct times *t)
 {
   perp_compare *c = t->c;
   perp_program program[2];
@@ -371,7 +374,7 @@ static perp_status judge(struct times *t)
   }
   perp_status status = times_programs(c, program);
   if (status != PERP_OK) return status;
-  status = each_group(t, suspect);
+  status = each_group(t, compare_times_suspect);
   if (status == PERP_OK) status = time_again(t, program);
   if (status == PERP_OK) status = each_group(t, judge_blocks);
   perp_shift all;
@@ -392,18 +395,18 @@ perp_status perp_compare_times(perp_compare *c, perp_time_comparison *said)
   t.metric = c->base.study->metric[t.m[0]].name;
   t.m[1] = perp_results_metric(&c->now, t.metric);
   if (t.m[1] < 0) return PERP_OK;
-  gather(&t);
+  compare_times_gather(&t);
   for (int k = 0; k < t.n; k++) t.member[k] = k;
   perp_shift all;
   perp_status status = shift_of_rounds(&t, t.member, t.n, &all);
   said->ratio = all.ratio;
   /* without a pace the clock runs as fast as a machine that has other work: that is common to all cells, and only what
    * changed against it says something about a solver */
-  said->busy = !said->paced && busy(&t);
+  said->busy = !said->paced && compare_times_busy(&t);
   for (int k = 0; said->busy && isfinite(all.ratio) && k < t.n; k++)
     for (int i = 0; i < t.of[k].pair.m; i++)
       t.numbers[t.of[k].pair.now - t.numbers + i] /= all.ratio;
-  if (status == PERP_OK) status = judge(&t);
+  if (status == PERP_OK) status = compare_times_judge(&t);
   free(t.of);
   free(t.member);
   free(t.numbers);

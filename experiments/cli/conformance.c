@@ -105,7 +105,8 @@ struct tally {
 };
 
 /* One line of TAP about the plug-in `name`: "ok 12 - NAME: what", "not ok ...", "# SKIP". */
-static bool about(const char *line, const char *name, bool *good, const char **what, size_t *n)
+static bool conformance_about(const char *line, const char *name, bool *good, const char **what,
+                              size_t *n)
 {
   *good = strncmp(line, "ok ", 3) == 0;
   if (!*good && strncmp(line, "not ok ", 7) != 0) return false;
@@ -125,14 +126,14 @@ static const char *next_line(const char *s)
   return *s == '\n' ? s + 1 : s;
 }
 
-static void count(const struct outcome *o, const char *name, struct tally *t)
+static void conformance_count(const struct outcome *o, const char *name, struct tally *t)
 {
   *t = (struct tally){ 0 };
   for (const char *s = o->text.s; s != NULL && *s != '\0'; s = next_line(s)) {
     bool good;
     const char *what;
     size_t n;
-    if (!about(s, name, &good, &what, &n)) continue;
+    if (!conformance_about(s, name, &good, &what, &n)) continue;
     if (good && memmem(what, n, "# SKIP", 6) != NULL)
       t->skipped++;
     else
@@ -146,7 +147,7 @@ static void print_checks(const struct outcome *o, const char *name, bool verbose
     bool good;
     const char *what;
     size_t n;
-    if (!about(s, name, &good, &what, &n) || (good && !verbose)) continue;
+    if (!conformance_about(s, name, &good, &what, &n) || (good && !verbose)) continue;
     bool skipped = good && memmem(what, n, "# SKIP", 6) != NULL;
     printf("    %-8s %.*s\n", skipped ? "skipped" : good ? "held" : "FAILED", (int)n, what);
     /* figures stand before the line or behind it, in comments; the place in the tests says little here */
@@ -209,7 +210,7 @@ static void json_passport(perp_json *j, perp_kind kind, const perp_desc *d, cons
     bool good;
     const char *what;
     size_t n;
-    if (!about(s, name, &good, &what, &n) || good) continue;
+    if (!conformance_about(s, name, &good, &what, &n) || good) continue;
     char text[512];
     snprintf(text, sizeof text, "%.*s", (int)n, what);
     perp_json_text(j, NULL, text);
@@ -250,7 +251,7 @@ int perp_conformance(perp_ctx *ctx, double seconds, bool json, bool verbose)
       const struct outcome *o = &outcome[p->kind];
       struct tally t = { 0 };
       const char *name = of_kind[p->kind] > 1 ? p->d->name : NULL;
-      count(o, name, &t);
+      conformance_count(o, name, &t);
       all_held = all_held && t.failed == 0 && t.held > 0 && o->complete;
       if (json)
         json_passport(&j, p->kind, p->d, o, name, &t);

@@ -13,7 +13,7 @@ static const perp_command commands[] = {
   { NULL, NULL, NULL },
 };
 
-static void print_help(FILE *f)
+static void cmd_lcp_print_help(FILE *f)
 {
   fputs("perp lcp COMMAND [arguments]\n\nComplementarity problems: find lambda with "
         "w = A lambda + b,\nlo <= lambda <= hi and w complementary.\n\nCommands\n",
@@ -26,11 +26,11 @@ static void print_help(FILE *f)
 int perp_cmd_lcp(perp_ctx *ctx, int argc, char **argv)
 {
   if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-    print_help(stdout);
+    cmd_lcp_print_help(stdout);
     return PERP_EXIT_OK;
   }
   if (argc < 2) {
-    print_help(stderr);
+    cmd_lcp_print_help(stderr);
     return PERP_EXIT_USAGE;
   }
   const char *names[16];

@@ -41,7 +41,8 @@ static const char data_help[] =
     "then rel alone decides";
 
 /* figures and tolerances in one text: "residual 1e-12 (tol 1e-10), data 1e-9 (tol 1e-6)" */
-static const char *figures(double rel, double tol, double data, double tol_data, char text[128])
+static const char *cmd_lcp_solve_figures(double rel, double tol, double data, double tol_data,
+                                         char text[128])
 {
   int at = snprintf(text, 128, "residual %.3g (tol %.3g), data %.3g", rel, tol, data);
   if (tol_data > 0) snprintf(text + at, 128 - (size_t)at, " (tol %.3g)", tol_data);
@@ -161,8 +162,8 @@ static void print_solution(const perp_spec *spec, const perp_lcp_problem *p,
   char text[128];
   printf("# %s by %s: %s, %s, %d iterations, %.3g s\n", verdicts[verdict], name,
          perp_reason_name(s->stats.reason),
-         figures(s->stats.residual, s->tol, s->stats.data, s->tol_data, text), s->stats.iterations,
-         s->seconds);
+         cmd_lcp_solve_figures(s->stats.residual, s->tol, s->stats.data, s->tol_data, text),
+         s->stats.iterations, s->seconds);
   print_judgement(&s->judgement);
   if (s->friction != NULL) {
     printf("# solved as %s; lambda is that of the contacts; on the circular cones:\n", s->friction);
@@ -246,7 +247,7 @@ static int solve_problem(perp_ctx *ctx, const perp_args *args, const perp_spec *
 }
 
 /* --friction box or pyramid:N; 0 or the exit status.  *directions: -1 cones, 0 boxes, N a pyramid. */
-static int read_friction(perp_ctx *ctx, const perp_args *args, int *directions)
+static int cmd_lcp_solve_read_friction(perp_ctx *ctx, const perp_args *args, int *directions)
 {
   const char *text = perp_args_get(args, "friction");
   int64_t n;
@@ -344,7 +345,7 @@ int perp_cmd_lcp_solve(perp_ctx *ctx, int argc, char **argv)
   int status = read_arguments(ctx, &cli, argc, argv, &args, &tol, &tol_data);
   if (status >= 0) return status;
   int directions;
-  if ((status = read_friction(ctx, &args, &directions)) != 0) return status;
+  if ((status = cmd_lcp_solve_read_friction(ctx, &args, &directions)) != 0) return status;
   const char *name = perp_args_get(&args, "lcp");
   perp_spec spec;
   if (perp_spec_parse(ctx, PERP_KIND_lcp, name != NULL ? name : "lemke", &spec) != PERP_OK)
@@ -392,7 +393,8 @@ static int judge_vector(const perp_lcp_problem *p, const double *x, double tol, 
     printf("\n");
   } else {
     char text[128];
-    printf("# %s: %s\n", verdicts[verdict], figures(g.rel, tol, g.data, tol_data, text));
+    printf("# %s: %s\n", verdicts[verdict],
+           cmd_lcp_solve_figures(g.rel, tol, g.data, tol_data, text));
     print_judgement(&g);
   }
   free(w);

@@ -80,7 +80,8 @@ static uint64_t active_set(const perp_lcp *p, const double *lambda, int *bound)
   return hash ^ (uint64_t)p->n;
 }
 
-static void see(void *user, const perp_lcp *p, const double *lambda, const perp_stats *stats)
+static void harvest_see(void *user, const perp_lcp *p, const double *lambda,
+                        const perp_stats *stats)
 {
   harvest *h = user;
   bin *b = bin_for(h, p->n);
@@ -112,8 +113,8 @@ static void see(void *user, const perp_lcp *p, const double *lambda, const perp_
 /* ---- what they are ------------------------------------------------------------------------------------------ */
 
 /* Rank of A and the ratio of its largest to its smallest singular value that is not rounding. */
-static perp_status spectrum(perp_ctx *ctx, const perp_lcp_problem *problem, int *rank,
-                            double *condition)
+static perp_status harvest_spectrum(perp_ctx *ctx, const perp_lcp_problem *problem, int *rank,
+                                    double *condition)
 {
   const int n = problem->p.n;
   *rank = -1;
@@ -141,13 +142,13 @@ static int by_time(const void *a, const void *b)
 }
 
 /* One line of the table and one file. */
-static perp_status store(perp_ctx *ctx, const char *dir, const char *scene, const char *command,
-                         kept *k, int number, perp_table *table)
+static perp_status harvest_store(perp_ctx *ctx, const char *dir, const char *scene,
+                                 const char *command, kept *k, int number, perp_table *table)
 {
   perp_lcp_problem *p = &k->problem;
   int rank;
   double condition;
-  PERP_TRY(spectrum(ctx, p, &rank, &condition));
+  PERP_TRY(harvest_spectrum(ctx, p, &rank, &condition));
   snprintf(p->family, sizeof p->family, "harvest-%.38s", scene);
   char about[80] = "";
   if (rank >= 0) snprintf(about, sizeof about, "; rank %d, condition %.3g", rank, condition);
@@ -178,12 +179,12 @@ static perp_status store(perp_ctx *ctx, const char *dir, const char *scene, cons
 
 /* ---- the run ------------------------------------------------------------------------------------------------- */
 
-static perp_status march(perp_ctx *ctx, perp_sim *sim, harvest *h, double t_end)
+static perp_status harvest_march(perp_ctx *ctx, perp_sim *sim, harvest *h, double t_end)
 {
   double t = 0;
   const double *q, *v;
   perp_step_info info;
-  if (!perp_sim_observe(sim, see, h))
+  if (!perp_sim_observe(sim, harvest_see, h))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "this scene has no contacts, or its formulation none: nothing to harvest");
   for (h->step = 1; t < t_end * (1 - 1e-12); h->step++) {
@@ -211,8 +212,8 @@ static bool read_sizes(const char *text, harvest *h)
   }
 }
 
-static perp_status run(perp_ctx *ctx, const perp_args *args, const perp_spec *scene_spec,
-                       const perp_request *request, harvest *h)
+static perp_status harvest_run(perp_ctx *ctx, const perp_args *args, const perp_spec *scene_spec,
+                               const perp_request *request, harvest *h)
 {
   perp_scene scene;
   perp_sim *sim = NULL;
@@ -230,7 +231,7 @@ static perp_status run(perp_ctx *ctx, const perp_args *args, const perp_spec *sc
   if (status == PERP_OK) status = perp_sim_create(ctx, scene.model, &parts, step, &sim);
   perp_parts_free(&parts);
   h->sim = sim;
-  if (status == PERP_OK) status = march(ctx, sim, h, t_end);
+  if (status == PERP_OK) status = harvest_march(ctx, sim, h, t_end);
   perp_sim_destroy(sim);
   perp_scene_destroy(&scene);
   if (status != PERP_OK) return status;
@@ -252,7 +253,7 @@ static perp_status run(perp_ctx *ctx, const perp_args *args, const perp_spec *sc
     bin *b = &h->bins[i];
     qsort(b->keep, (size_t)b->n, sizeof *b->keep, by_time);
     for (int k = 0; k < b->n && status == PERP_OK; k++, files++)
-      status = store(ctx, dir, scene_spec->d->name, text.s, &b->keep[k], k + 1, &table);
+      status = harvest_store(ctx, dir, scene_spec->d->name, text.s, &b->keep[k], k + 1, &table);
   }
   perp_text_free(&text);
   if (files > 0) perp_table_print(&table, stdout);
@@ -326,7 +327,7 @@ int perp_cmd_lcp_harvest(perp_ctx *ctx, int argc, char **argv)
     h.rng = perp_rng_create((uint64_t)seed);
     for (int i = 0; i < h.n_bins; i++) h.bins[i].keep = perp_xalloc((size_t)per_size, sizeof(kept));
     done = h.rng == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory")
-                         : run(ctx, &args, &scene, &request, &h);
+                         : harvest_run(ctx, &args, &scene, &request, &h);
     for (int i = 0; i < h.n_bins; i++) {
       for (int k = 0; k < h.bins[i].n; k++) perp_lcp_problem_free(&h.bins[i].keep[k].problem);
       free(h.bins[i].keep);

@@ -63,7 +63,7 @@ static const perp_metric table[] = {
   { NULL, NULL, NULL, 0, false }
 };
 
-static const perp_metric *metrics(const perp_ctx *ctx, perp_pool *pool)
+static const perp_metric *kind_lcp_metrics(const perp_ctx *ctx, perp_pool *pool)
 {
   (void)ctx;
   perp_metric *list = perp_pool_alloc(pool, sizeof table / sizeof *table, sizeof *list);
@@ -80,7 +80,7 @@ typedef struct list {
   int n;
 } list;
 
-static void add(perp_pool *pool, list *l, const char *text)
+static void kind_lcp_add(perp_pool *pool, list *l, const char *text)
 {
   for (int i = 0; i < l->n; i++)
     if (strcmp(l->text[i], text) == 0) return; /* two sizes may have the same nearest valid one */
@@ -91,12 +91,12 @@ static void add(perp_pool *pool, list *l, const char *text)
 }
 
 /* A scalar is a list of one. */
-static const perp_node *item(const perp_node *node, int i)
+static const perp_node *kind_lcp_item(const perp_node *node, int i)
 {
   return node->type == PERP_NODE_LIST ? node->item[i] : node;
 }
 
-static int items(const perp_node *node)
+static int kind_lcp_items(const perp_node *node)
 {
   return node == NULL ? 0 : node->type == PERP_NODE_LIST ? node->n : 1;
 }
@@ -133,8 +133,8 @@ static void add_generated(perp_ctx *ctx, perp_study *study, perp_diag *diag, con
     perp_diag_error(diag, kept, 0, NULL, "factored is true or false");
     return;
   }
-  for (int f = 0; f < items(family); f++) {
-    const perp_node *name = item(family, f);
+  for (int f = 0; f < kind_lcp_items(family); f++) {
+    const perp_node *name = kind_lcp_item(family, f);
     const perp_lcp_family *known = name->type == PERP_NODE_SCALAR ? perp_lcp_family_find(name->text)
                                                                   : NULL;
     if (known == NULL) {
@@ -142,13 +142,13 @@ static void add_generated(perp_ctx *ctx, perp_study *study, perp_diag *diag, con
                       "unknown family of problems");
       continue;
     }
-    for (int k = 0; k < items(n); k++) {
-      if (!read_count(ctx, diag, item(n, k), &rows)) return;
+    for (int k = 0; k < kind_lcp_items(n); k++) {
+      if (!read_count(ctx, diag, kind_lcp_item(n, k), &rows)) return;
       for (int64_t seed = 1; seed <= (known->seeded ? instances : 1); seed++) {
         char *text = perp_xprintf("%s:n=%d,seed=%d%s", known->name,
                                   perp_lcp_family_rows(known, (int)rows), (int)seed,
                                   factored && known->factored ? ",factored" : "");
-        add(&study->pool, problems, text);
+        kind_lcp_add(&study->pool, problems, text);
         free(text);
       }
     }
@@ -173,13 +173,14 @@ static void add_files(perp_study *study, perp_diag *diag, const perp_node *patte
   if (failed != 0) perp_diag_error(diag, pattern, 0, NULL, "no file matches '%s'", pattern->text);
   /* a cell is named by its problem: where perp is installed is no part of it */
   for (size_t i = 0; failed == 0 && i < found.gl_pathc; i++)
-    add(&study->pool, problems, perp_pool_printf(&pool, "file:%s", found.gl_pathv[i] + prefix));
+    kind_lcp_add(&study->pool, problems,
+                 perp_pool_printf(&pool, "file:%s", found.gl_pathv[i] + prefix));
   if (failed == 0) globfree(&found);
   perp_pool_free(&pool);
 }
 
 /* The file of a problem: as it is named, else beside the studies that come with perp. */
-static const char *file_of(perp_pool *pool, const char *problem)
+static const char *kind_lcp_file_of(perp_pool *pool, const char *problem)
 {
   const char *name = problem + strlen("file:"), *dirs[PERP_STUDY_DIRS];
   if (name[0] == '/' || perp_exists(name)) return name;
@@ -200,10 +201,11 @@ static void add_peers(perp_ctx *ctx, perp_study *study, perp_diag *diag, const p
   for (int a = 0; on && a < study->n_axes; a++) {
     if (study->axes[a].param != P_LCP) continue;
     list solvers = { 0 };
-    for (int i = 0; i < study->axes[a].n; i++) add(&study->pool, &solvers, study->axes[a].value[i]);
+    for (int i = 0; i < study->axes[a].n; i++)
+      kind_lcp_add(&study->pool, &solvers, study->axes[a].value[i]);
     const perp_desc *d;
     for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++)
-      if (d->caps & PERP_LCP_PEER) add(&study->pool, &solvers, d->name);
+      if (d->caps & PERP_LCP_PEER) kind_lcp_add(&study->pool, &solvers, d->name);
     const perp_node **at = perp_pool_alloc(&study->pool, (size_t)solvers.n, sizeof *at);
     for (int i = 0; i < study->axes[a].n && study->axes[a].at != NULL; i++)
       at[i] = study->axes[a].at[i];
@@ -213,7 +215,7 @@ static void add_peers(perp_ctx *ctx, perp_study *study, perp_diag *diag, const p
   }
 }
 
-static void read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
+static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
 {
   static const char *const problem_keys[] = { "files", "generate", NULL }, *const accept_keys[] = {
     "targets", NULL
@@ -229,9 +231,10 @@ static void read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
   list names = { 0 };
   const perp_node *generate = perp_tree_get(problems, "generate"),
                   *files = perp_tree_get(problems, "files");
-  for (int i = 0; i < items(files); i++) add_files(study, diag, item(files, i), &names);
-  for (int i = 0; i < items(generate); i++)
-    add_generated(ctx, study, diag, item(generate, i), &names);
+  for (int i = 0; i < kind_lcp_items(files); i++)
+    add_files(study, diag, kind_lcp_item(files, i), &names);
+  for (int i = 0; i < kind_lcp_items(generate); i++)
+    add_generated(ctx, study, diag, kind_lcp_item(generate, i), &names);
   if (diag->errors > 0) return;
   if (names.n == 0) {
     perp_diag_error(diag, problems, 0, NULL, "no problem is named");
@@ -250,12 +253,13 @@ static void read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
   perp_study_check_keys(diag, accept, "accept", accept_keys);
   list targets = { 0 };
   const perp_node *list_node = perp_tree_get(accept, "targets");
-  for (int i = 0; i < items(list_node); i++) {
-    const char *text = item(list_node, i)->type == PERP_NODE_SCALAR
+  for (int i = 0; i < kind_lcp_items(list_node); i++) {
+    const char *text = kind_lcp_item(list_node, i)->type == PERP_NODE_SCALAR
                            ? perp_param_canonical(ctx, &study->pool, diag, &params[P_TOL],
-                                                  item(list_node, i), item(list_node, i)->text)
+                                                  kind_lcp_item(list_node, i),
+                                                  kind_lcp_item(list_node, i)->text)
                            : NULL;
-    if (text != NULL) add(&study->pool, &targets, text);
+    if (text != NULL) kind_lcp_add(&study->pool, &targets, text);
   }
   if (targets.n > 0) perp_study_add_axis(study, P_TOL, targets.text, targets.n);
 }
@@ -266,7 +270,7 @@ static perp_status make_problem(perp_ctx *ctx, const char *text, perp_lcp_proble
 {
   if (strncmp(text, "file:", 5) == 0) {
     perp_pool pool = { 0 };
-    perp_status status = perp_lcp_read(ctx, file_of(&pool, text), p);
+    perp_status status = perp_lcp_read(ctx, kind_lcp_file_of(&pool, text), p);
     perp_pool_free(&pool);
     return status;
   }
@@ -286,7 +290,7 @@ struct history {
   int last;
 };
 
-static void remember(void *user, const perp_trace_event *e)
+static void kind_lcp_remember(void *user, const perp_trace_event *e)
 {
   struct history *h = user;
   if (isnan(e->residual) || e->iteration <= h->last) return;
@@ -295,7 +299,8 @@ static void remember(void *user, const perp_trace_event *e)
 }
 
 /* Thread-CPU seconds of a call, repeated for `least` seconds so that the clock can tell. */
-static double timed(void (*call)(void *), void *user, double least, perp_clock_reference *pace)
+static double kind_lcp_timed(void (*call)(void *), void *user, double least,
+                             perp_clock_reference *pace)
 {
   double start = perp_clock_thread() - pace->spent, spent;
   int n = 0;
@@ -322,7 +327,7 @@ struct work {
   perp_status status;
 };
 
-static void solve(void *user)
+static void kind_lcp_solve(void *user)
 {
   struct work *k = user;
   memset(k->lambda, 0, (size_t)k->p->n * sizeof *k->lambda);
@@ -330,7 +335,7 @@ static void solve(void *user)
                              &k->stats);
 }
 
-static void product(void *user)
+static void kind_lcp_product(void *user)
 {
   struct work *k = user;
   perp_lcp_product(k->p, k->lambda, k->w, k->scratch);
@@ -362,7 +367,7 @@ static bool call_in_place(struct work *k)
   return true;
 }
 
-static void measure(const perp_job *job, struct work *k, perp_outcome *out)
+static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *out)
 {
   char *part = job->series_path != NULL && !job->timing ? perp_growing_path(job->series_path)
                                                         : NULL;
@@ -371,12 +376,12 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
   if (series != NULL) {
     setvbuf(series, NULL, _IOLBF, 1 << 12); /* a kill leaves what was told so far */
     fprintf(series, "iteration,rel\n");
-    k->ctx->trace = remember;
+    k->ctx->trace = kind_lcp_remember;
     k->ctx->trace_user = &history;
   }
   k->wanted = &k->judgement;
   k->ctx->msg[0] = '\0';
-  solve(k);
+  kind_lcp_solve(k);
   k->ctx->trace = NULL;
   if (series != NULL) fclose(series);
   if (part != NULL) perp_growing_name(part, job->series_path);
@@ -429,15 +434,15 @@ static void measure(const perp_job *job, struct work *k, perp_outcome *out)
   }
   perp_clock_reference pace;
   perp_clock_reference_begin(&pace);
-  double seconds = timed(solve, k, 20e-3, &pace);
+  double seconds = kind_lcp_timed(kind_lcp_solve, k, 20e-3, &pace);
   out->pace = perp_clock_reference_end(&pace);
-  double unit = timed(product, k, 5e-3, &pace);
+  double unit = kind_lcp_timed(kind_lcp_product, k, 5e-3, &pace);
   perp_outcome_add(out, "time.cpu", seconds);
   perp_outcome_add(out, "work.products", seconds / unit);
 }
 
 /* PERP_JOB_SETUP: a solver that says beforehand that the problem is none of its own. */
-static void tried(const perp_desc *method, const perp_lcp *p, perp_outcome *out)
+static void kind_lcp_tried(const perp_desc *method, const perp_lcp *p, perp_outcome *out)
 {
   const char *what = perp_lcp_unsuited(method, p);
   out->status = what == NULL ? PERP_CELL_OK : PERP_CELL_SETUP_FAILED;
@@ -446,7 +451,7 @@ static void tried(const perp_desc *method, const perp_lcp *p, perp_outcome *out)
   snprintf(out->cause, sizeof out->cause, "%s does not serve %s", method->name, what);
 }
 
-static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
+static void kind_lcp_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 {
   perp_lcp_problem problem = { 0 };
   perp_spec spec = { 0 };
@@ -460,12 +465,12 @@ static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
   int n = problem.p.n, nv = problem.p.F != NULL ? problem.p.F->nv : 0;
   if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, n, nv, &k.solver);
   if (status == PERP_OK && job->what == PERP_JOB_SETUP)
-    tried(spec.d, k.p, out);
+    kind_lcp_tried(spec.d, k.p, out);
   else if (status == PERP_OK) {
     k.lambda = perp_xalloc((size_t)n, sizeof *k.lambda);
     k.w = perp_xalloc((size_t)n, sizeof *k.w);
     k.scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv), sizeof *k.scratch);
-    measure(job, &k, out);
+    kind_lcp_measure(job, &k, out);
     free(k.lambda);
     free(k.w);
     free(k.scratch);
@@ -478,14 +483,14 @@ static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
   perp_lcp_problem_free(&problem);
 }
 
-static double work(const perp_study *study, const perp_cell *cell)
+static double kind_lcp_work(const perp_study *study, const perp_cell *cell)
 {
   (void)study;
   const char *n = strstr(cell->value[P_PROBLEM], ":n=");
   return n == NULL ? 100 : 20 + 1e-2 * pow(strtod(n + 3, NULL), 2);
 }
 
-static void command(const perp_study *study, const perp_cell *cell, perp_text *out)
+static void kind_lcp_command(const perp_study *study, const perp_cell *cell, perp_text *out)
 {
   (void)study;
   char family[64];
@@ -502,7 +507,7 @@ static void command(const perp_study *study, const perp_cell *cell, perp_text *o
   } else {
     perp_pool pool = { 0 };
     perp_text_add(out, "perp lcp solve ");
-    perp_shell_path(out, file_of(&pool, problem));
+    perp_shell_path(out, kind_lcp_file_of(&pool, problem));
     perp_pool_free(&pool);
   }
   perp_text_add(out, " --lcp ");
@@ -514,9 +519,9 @@ static void command(const perp_study *study, const perp_cell *cell, perp_text *o
 const perp_cell_kind perp_kind_lcp = { .name = "lcp",
                                        .params = params,
                                        .sections = sections,
-                                       .metrics = metrics,
-                                       .read = read_study,
-                                       .run = run,
+                                       .metrics = kind_lcp_metrics,
+                                       .read = kind_lcp_read_study,
+                                       .run = kind_lcp_run,
                                        .tries = true,
-                                       .work = work,
-                                       .command = command };
+                                       .work = kind_lcp_work,
+                                       .command = kind_lcp_command };

@@ -12,7 +12,7 @@
 /* ---- where they are ---------------------------------------------------------------------------------------- */
 
 /* The folder of the lessons, like that of the studies; in pool, NULL when there is none. */
-static const char *folder(perp_pool *pool)
+static const char *lesson_folder(perp_pool *pool)
 {
   const char *home = getenv("PERP_HOME");
   const char *dirs[] = { home != NULL ? perp_pool_printf(pool, "%s/experiments/lessons", home)
@@ -26,7 +26,7 @@ static const char *folder(perp_pool *pool)
 
 int perp_lesson_files(perp_pool *pool, perp_lesson_file **files)
 {
-  const char *dir = folder(pool);
+  const char *dir = lesson_folder(pool);
   char *order = dir != NULL ? perp_read_file(perp_pool_printf(pool, "%s/order.txt", dir), NULL)
                             : NULL;
   int n = 0;
@@ -54,7 +54,7 @@ struct reader {
   perp_diag *diag;
 };
 
-static const char *text(struct reader *r, const perp_node *map, const char *key, bool needed)
+static const char *lesson_text(struct reader *r, const perp_node *map, const char *key, bool needed)
 {
   const perp_node *node = perp_tree_get(map, key);
   if (node != NULL && node->type == PERP_NODE_SCALAR)
@@ -65,7 +65,7 @@ static const char *text(struct reader *r, const perp_node *map, const char *key,
   return NULL;
 }
 
-static const char **texts(struct reader *r, const perp_node *map, const char *key, int *n)
+static const char **lesson_texts(struct reader *r, const perp_node *map, const char *key, int *n)
 {
   const perp_node *node = perp_tree_get(map, key);
   *n = 0;
@@ -84,7 +84,7 @@ static const char **texts(struct reader *r, const perp_node *map, const char *ke
   return list;
 }
 
-static double number(struct reader *r, const perp_node *node)
+static double lesson_number(struct reader *r, const perp_node *node)
 {
   if (node != NULL && node->type == PERP_NODE_SCALAR) {
     char *end;
@@ -104,7 +104,7 @@ static void read_vector(struct reader *r, const perp_node *node, int n, double *
     perp_diag_error(r->diag, node, 0, NULL, "a list of %d numbers is expected here", n);
     return;
   }
-  for (int i = 0; i < n; i++) out[i * stride] = number(r, node->item[i]);
+  for (int i = 0; i < n; i++) out[i * stride] = lesson_number(r, node->item[i]);
 }
 
 static void read_vary(struct reader *r, const perp_node *map)
@@ -113,8 +113,8 @@ static void read_vary(struct reader *r, const perp_node *map)
   perp_lesson *l = r->l;
   perp_study_check_keys(r->diag, map, "vary", keys);
   const perp_node *values = perp_tree_get(map, "values");
-  l->vary.row = (int)number(r, perp_tree_get(map, "row")) - 1;
-  l->vary.text = text(r, map, "text", true);
+  l->vary.row = (int)lesson_number(r, perp_tree_get(map, "row")) - 1;
+  l->vary.text = lesson_text(r, map, "text", true);
   if (l->vary.row < 0 || l->vary.row >= l->n || values == NULL || values->n > PERP_LESSON_VALUES) {
     perp_diag_error(r->diag, map, 0, NULL, "vary needs a row of A, and 1 ... %d values",
                     PERP_LESSON_VALUES);
@@ -124,14 +124,14 @@ static void read_vary(struct reader *r, const perp_node *map)
   l->vary.n = values->n;
 }
 
-static void read_lcp(struct reader *r, const perp_node *map)
+static void lesson_read_lcp(struct reader *r, const perp_node *map)
 {
   static const char *const keys[] = { "A", "b", "lo", "hi", "solvers", "vary", NULL };
   perp_lesson *l = r->l;
   perp_study_check_keys(r->diag, map, "lcp", keys);
   const perp_node *A = perp_tree_get(map, "A"), *lo = perp_tree_get(map, "lo"),
                   *hi = perp_tree_get(map, "hi");
-  l->solvers = texts(r, map, "solvers", &l->n_solvers);
+  l->solvers = lesson_texts(r, map, "solvers", &l->n_solvers);
   if (A == NULL || A->type != PERP_NODE_LIST || A->n < 1 || A->n > PERP_LESSON_ROWS) {
     perp_diag_error(r->diag, map, 0, NULL, "lcp.A must have 1 ... %d rows", PERP_LESSON_ROWS);
     return;
@@ -156,17 +156,17 @@ static void read_plot(struct reader *r, const perp_node *map, perp_lesson_plot *
     return;
   }
   perp_study_check_keys(r->diag, map, "plots", keys);
-  const char *kind = text(r, map, "kind", true);
+  const char *kind = lesson_text(r, map, "kind", true);
   p->series = kind != NULL && strcmp(kind, "series") == 0;
   if (kind != NULL && !p->series && strcmp(kind, "cells") != 0)
     perp_diag_error(r->diag, perp_tree_get(map, "kind"), 0, NULL,
                     "a plot is of kind cells or series");
-  p->title = text(r, map, "title", true);
-  p->x = text(r, map, "x", !p->series);
-  p->y = text(r, map, "y", true);
-  p->by = text(r, map, "by", false);
-  p->where = text(r, map, "where", false);
-  p->log = text(r, map, "log", false);
+  p->title = lesson_text(r, map, "title", true);
+  p->x = lesson_text(r, map, "x", !p->series);
+  p->y = lesson_text(r, map, "y", true);
+  p->by = lesson_text(r, map, "by", false);
+  p->where = lesson_text(r, map, "where", false);
+  p->log = lesson_text(r, map, "log", false);
   if (p->log == NULL) p->log = "";
 }
 
@@ -178,15 +178,15 @@ static void read_plots(struct reader *r, const perp_node *list)
 }
 
 /* [{ text, KEY }, ...] */
-static perp_lesson_number *read_numbers(struct reader *r, const perp_node *list, const char *key,
-                                        int *n)
+static perp_lesson_number *lesson_read_numbers(struct reader *r, const perp_node *list,
+                                               const char *key, int *n)
 {
   perp_lesson_number *out = perp_pool_alloc(&r->l->pool, (size_t)(list != NULL ? list->n : 0) + 1,
                                             sizeof *out);
   *n = 0;
   for (int i = 0; list != NULL && list->type == PERP_NODE_LIST && i < list->n; i++) {
-    out[i].text = text(r, list->item[i], "text", true);
-    out[i].expr = text(r, list->item[i], key, true);
+    out[i].text = lesson_text(r, list->item[i], "text", true);
+    out[i].expr = lesson_text(r, list->item[i], key, true);
     (*n)++;
   }
   return out;
@@ -199,11 +199,11 @@ static void read_explore(struct reader *r, const perp_node *map)
   perp_lesson_explore *e = &r->l->explore;
   perp_study_check_keys(r->diag, map, "explore", keys);
   const perp_node *plot = perp_tree_get(map, "plot"), *over = perp_tree_get(map, "over");
-  e->title = text(r, map, "title", true);
-  e->text = text(r, map, "text", true);
-  e->set = texts(r, map, "set", &e->n_set);
-  e->slide = read_numbers(r, perp_tree_get(map, "slide"), "of", &e->n_slide);
-  e->numbers = read_numbers(r, perp_tree_get(map, "numbers"), "of", &e->n_numbers);
+  e->title = lesson_text(r, map, "title", true);
+  e->text = lesson_text(r, map, "text", true);
+  e->set = lesson_texts(r, map, "set", &e->n_set);
+  e->slide = lesson_read_numbers(r, perp_tree_get(map, "slide"), "of", &e->n_slide);
+  e->numbers = lesson_read_numbers(r, perp_tree_get(map, "numbers"), "of", &e->n_numbers);
   if (e->n_slide < 1 || e->n_slide > PERP_LESSON_SLIDERS || plot == NULL)
     perp_diag_error(r->diag, map, 0, NULL, "explore needs a plot and 1 ... %d things to slide",
                     PERP_LESSON_SLIDERS);
@@ -218,16 +218,16 @@ static void read_exercise(struct reader *r, const perp_node *map)
                                       "within", "solution", "wrong", "hint",  NULL };
   perp_lesson *l = r->l;
   perp_study_check_keys(r->diag, map, "exercise", keys);
-  l->exercise.ask = text(r, map, "ask", true);
-  l->exercise.try = text(r, map, "try", false);
+  l->exercise.ask = lesson_text(r, map, "ask", true);
+  l->exercise.try = lesson_text(r, map, "try", false);
   bool tries = l->exercise.try != NULL;
-  l->exercise.check = text(r, map, "check", tries);
-  l->exercise.expr = text(r, map, "expr", !tries);
-  l->exercise.solution = text(r, map, "solution", true);
-  l->exercise.wrong = text(r, map, "wrong", true);
-  l->exercise.hint = text(r, map, "hint", true);
-  l->set = texts(r, map, "set", &l->n_set);
-  if (!tries) l->exercise.within = number(r, perp_tree_get(map, "within"));
+  l->exercise.check = lesson_text(r, map, "check", tries);
+  l->exercise.expr = lesson_text(r, map, "expr", !tries);
+  l->exercise.solution = lesson_text(r, map, "solution", true);
+  l->exercise.wrong = lesson_text(r, map, "wrong", true);
+  l->exercise.hint = lesson_text(r, map, "hint", true);
+  l->set = lesson_texts(r, map, "set", &l->n_set);
+  if (!tries) l->exercise.within = lesson_number(r, perp_tree_get(map, "within"));
 }
 
 static char *study_of(const perp_lesson *l, const perp_node *node)
@@ -249,13 +249,13 @@ static void read_lesson(struct reader *r, const perp_node *root)
   static const char *const predict_keys[] = { "ask", "choices", "answer", "because", NULL };
   perp_lesson *l = r->l;
   perp_study_check_keys(r->diag, root, "a lesson", keys);
-  const char *schema = text(r, root, "schema", true);
+  const char *schema = lesson_text(r, root, "schema", true);
   if (schema != NULL && strcmp(schema, "perp-lesson/1") != 0)
     perp_diag_error(r->diag, perp_tree_get(root, "schema"), 0, NULL,
                     "the schema of a lesson is perp-lesson/1");
-  l->title = text(r, root, "title", true);
-  l->story = texts(r, root, "story", &l->n_story);
-  l->end = texts(r, root, "end", &l->n_end);
+  l->title = lesson_text(r, root, "title", true);
+  l->story = lesson_texts(r, root, "story", &l->n_story);
+  l->end = lesson_texts(r, root, "end", &l->n_end);
   const perp_node *predict = perp_tree_get(root, "predict"), *study = perp_tree_get(root, "study"),
                   *lcp = perp_tree_get(root, "lcp"), *plots = perp_tree_get(root, "plots"),
                   *show = perp_tree_get(root, "show"), *explore = perp_tree_get(root, "explore"),
@@ -267,16 +267,16 @@ static void read_lesson(struct reader *r, const perp_node *root)
     return;
   }
   perp_study_check_keys(r->diag, predict, "predict", predict_keys);
-  l->ask = text(r, predict, "ask", true);
-  l->because = text(r, predict, "because", true);
-  l->choices = texts(r, predict, "choices", &l->n_choices);
-  l->answer = (int)number(r, perp_tree_get(predict, "answer"));
+  l->ask = lesson_text(r, predict, "ask", true);
+  l->because = lesson_text(r, predict, "because", true);
+  l->choices = lesson_texts(r, predict, "choices", &l->n_choices);
+  l->answer = (int)lesson_number(r, perp_tree_get(predict, "answer"));
   if (l->answer < 1 || l->answer > l->n_choices)
     perp_diag_error(r->diag, predict, 0, NULL, "predict.answer is none of the %d choices",
                     l->n_choices);
-  if (lcp != NULL && lcp->type == PERP_NODE_MAP) read_lcp(r, lcp);
+  if (lcp != NULL && lcp->type == PERP_NODE_MAP) lesson_read_lcp(r, lcp);
   if (plots != NULL && plots->type == PERP_NODE_LIST) read_plots(r, plots);
-  l->show = read_numbers(r, show, "expr", &l->n_show);
+  l->show = lesson_read_numbers(r, show, "expr", &l->n_show);
   if (explore != NULL && explore->type == PERP_NODE_MAP) read_explore(r, explore);
   read_exercise(r, exercise);
   if (study != NULL) l->study = study_of(l, study);

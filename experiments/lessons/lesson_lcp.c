@@ -8,7 +8,7 @@
 enum { N = PERP_LESSON_ROWS, WIDE = 13, HIGH = 7, SWEEPS = 8 /* told of a method that sweeps */ };
 
 /* A number in a fixed width. */
-static void put(FILE *out, double v)
+static void lesson_lcp_put(FILE *out, double v)
 {
   if (isinf(v))
     fprintf(out, "%9s", v > 0 ? "inf" : "-inf");
@@ -68,7 +68,7 @@ static void put_diagrams(const perp_pivots *p, const perp_pivot_frame *f, FILE *
 }
 
 /* Basic variables in terms of the nonbasic ones.  The column that enters next is marked, and the row that stops it. */
-static void put_tableau(const perp_lesson *l, const perp_pivot_frame *f, FILE *out)
+static void lesson_lcp_put_tableau(const perp_lesson *l, const perp_pivot_frame *f, FILE *out)
 {
   const perp_tableau *t = &f->tableau;
   char name[16], marked[20];
@@ -83,8 +83,8 @@ static void put_tableau(const perp_lesson *l, const perp_pivot_frame *f, FILE *o
   for (int i = 0; i < l->n; i++) {
     perp_variable_name(l, t->basic[i], name);
     fprintf(out, "    %7s = ", name);
-    put(out, t->constant[i]);
-    for (int j = 0; j < t->columns; j++) put(out, t->T[i][j]);
+    lesson_lcp_put(out, t->constant[i]);
+    for (int j = 0; j < t->columns; j++) lesson_lcp_put(out, t->T[i][j]);
     fprintf(out, i == f->leaves ? "  <\n" : "\n");
   }
 }
@@ -94,13 +94,13 @@ static void put_rows(const perp_lesson *l, const perp_pivot_frame *f, FILE *out)
   fprintf(out, "    row   set        lambda        w\n");
   for (int i = 0; i < l->n; i++) {
     fprintf(out, "    %3d   %-8s", i + 1, perp_set_name(f->set[i]));
-    put(out, f->lambda[i]);
-    put(out, f->w[i]);
+    lesson_lcp_put(out, f->lambda[i]);
+    lesson_lcp_put(out, f->w[i]);
     fprintf(out, "\n");
   }
 }
 
-static void put_frame(const perp_pivots *p, int k, FILE *out)
+static void lesson_lcp_put_frame(const perp_pivots *p, int k, FILE *out)
 {
   const perp_pivot_frame *f = &p->frame[k];
   perp_text said = { 0 };
@@ -109,13 +109,13 @@ static void put_frame(const perp_pivots *p, int k, FILE *out)
   perp_text_free(&said);
   put_rows(p->lesson, f, out);
   put_diagrams(p, f, out);
-  put_tableau(p->lesson, f, out);
+  lesson_lcp_put_tableau(p->lesson, f, out);
 }
 
-static void put_vector(const char *name, const double *v, int n, FILE *out)
+static void lesson_lcp_put_vector(const char *name, const double *v, int n, FILE *out)
 {
   fprintf(out, "%s", name);
-  for (int i = 0; i < n; i++) put(out, v[i]);
+  for (int i = 0; i < n; i++) lesson_lcp_put(out, v[i]);
 }
 
 static void put_result(const perp_pivots *p, FILE *out)
@@ -123,11 +123,11 @@ static void put_result(const perp_pivots *p, FILE *out)
   int n = p->lesson->n;
   fprintf(out, "\n  %s: %s after %d iteration(s)\n", p->solver, perp_reason_name(p->stats.reason),
           p->stats.iterations);
-  put_vector("    lambda =", p->lambda, n, out);
-  put_vector("\n         w =", p->w, n, out);
+  lesson_lcp_put_vector("    lambda =", p->lambda, n, out);
+  lesson_lcp_put_vector("\n         w =", p->w, n, out);
   fprintf(out, "\n");
   if (!p->certified) return;
-  put_vector("    proof: z =", p->certificate, n, out);
+  lesson_lcp_put_vector("    proof: z =", p->certificate, n, out);
   fprintf(out, p->proof == PERP_PROOF_INFEASIBLE ? "  (no lambda satisfies the linear conditions)\n"
                : p->proof == PERP_PROOF_WITHIN
                    ? "  (nearly: a lambda beyond a large radius is not excluded)\n"
@@ -141,10 +141,10 @@ void perp_lesson_problem(const perp_lesson *l, FILE *out)
   fprintf(out, "%*s        b       lo       hi\n", 9 * l->n, "A");
   for (int i = 0; i < l->n; i++) {
     fprintf(out, "   %2d  ", i + 1);
-    for (int j = 0; j < l->n; j++) put(out, l->A[i + j * l->n]);
-    put(out, l->b[i]);
-    put(out, l->lo[i]);
-    put(out, l->hi[i]);
+    for (int j = 0; j < l->n; j++) lesson_lcp_put(out, l->A[i + j * l->n]);
+    lesson_lcp_put(out, l->b[i]);
+    lesson_lcp_put(out, l->lo[i]);
+    lesson_lcp_put(out, l->hi[i]);
     fprintf(out, "\n");
   }
 }
@@ -163,8 +163,8 @@ static bool one_solution(void *user, const double *lambda, const double *w,
   (void)state;
   t->told++;
   fprintf(t->out, "    solution %d: ", t->told);
-  put_vector("lambda =", lambda, t->l->n, t->out);
-  put_vector("   w =", w, t->l->n, t->out);
+  lesson_lcp_put_vector("lambda =", lambda, t->l->n, t->out);
+  lesson_lcp_put_vector("   w =", w, t->l->n, t->out);
   fprintf(t->out, "\n");
   return true;
 }
@@ -193,7 +193,7 @@ perp_status perp_lesson_pivots(perp_ctx *ctx, const perp_lesson *l, const char *
   bool sweeps = p.n_frames > 0 && p.frame[p.n_frames - 1].tableau.columns == 0 &&
                 isnan(p.frame[0].t);
   for (int k = 0; k < p.n_frames && (!sweeps || k < SWEEPS); k++) {
-    put_frame(&p, k, out);
+    lesson_lcp_put_frame(&p, k, out);
     if (pause != NULL) pause();
   }
   if (sweeps && p.n_events > SWEEPS) fprintf(out, "\n  ... and so on\n");

@@ -23,7 +23,7 @@ struct page {
 /* ---- words --------------------------------------------------------------------------------------------------------------- */
 
 /* The length of a name with an index at s, "lambda_1" or "w_F", up to and without the "_"; 0: none. */
-static size_t indexed(const char *text, const char *s)
+static size_t lesson_page_indexed(const char *text, const char *s)
 {
   size_t n = strncmp(s, "lambda", 6) == 0 ? 6 : isalpha((unsigned char)*s) ? 1 : 0;
   bool begins = s == text || !(isalnum((unsigned char)s[-1]) || strchr("_.-", s[-1]) != NULL);
@@ -31,11 +31,11 @@ static size_t indexed(const char *text, const char *s)
 }
 
 /* The words of a lesson as they are set on a page: `code`, indices, Greek letters, comparisons. */
-static void prose(FILE *out, const char *text)
+static void lesson_page_prose(FILE *out, const char *text)
 {
   bool code = false;
   for (const char *s = text; *s != '\0'; s++) {
-    size_t n = code ? 0 : indexed(text, s);
+    size_t n = code ? 0 : lesson_page_indexed(text, s);
     bool word = s == text || !isalnum((unsigned char)s[-1]);
     if (*s == '`') {
       fputs(code ? "</code>" : "<code>", out);
@@ -62,10 +62,10 @@ static void prose(FILE *out, const char *text)
   }
 }
 
-static void paragraph(FILE *out, const char *text)
+static void lesson_page_paragraph(FILE *out, const char *text)
 {
   fputs("<p>", out);
-  prose(out, text);
+  lesson_page_prose(out, text);
   fputs("</p>\n", out);
 }
 
@@ -131,12 +131,12 @@ struct slider {
   double value[PERP_LESSON_VALUES];
 };
 
-static bool near(double a, double b)
+static bool lesson_page_near(double a, double b)
 {
   return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
 }
 
-static int ascending(const void *a, const void *b)
+static int lesson_page_ascending(const void *a, const void *b)
 {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -148,21 +148,21 @@ static void read_slider(struct page *p, perp_results *r, const char *name, struc
   for (int i = 0; i < r->plan.n; i++) {
     double v = perp_lesson_at(p->ctx, r, name, i, &s->unit);
     bool known = isnan(v) || s->n == PERP_LESSON_VALUES;
-    for (int k = 0; k < s->n && !known; k++) known = near(v, s->value[k]);
+    for (int k = 0; k < s->n && !known; k++) known = lesson_page_near(v, s->value[k]);
     if (!known) s->value[s->n++] = v;
   }
-  qsort(s->value, (size_t)s->n, sizeof *s->value, ascending);
+  qsort(s->value, (size_t)s->n, sizeof *s->value, lesson_page_ascending);
 }
 
 /* The cells at position at[k] of slider k, for the sliders from `first`. */
-static void choose(struct page *p, perp_results *r, const struct slider *s, const int *at,
-                   int first, bool *chosen)
+static void lesson_page_choose(struct page *p, perp_results *r, const struct slider *s,
+                               const int *at, int first, bool *chosen)
 {
   for (int i = 0; i < r->plan.n; i++) {
     chosen[i] = true;
     for (int k = first; k < p->l->explore.n_slide; k++)
-      chosen[i] = chosen[i] &&
-                  near(perp_lesson_at(p->ctx, r, s[k].name, i, NULL), s[k].value[at[k]]);
+      chosen[i] = chosen[i] && lesson_page_near(perp_lesson_at(p->ctx, r, s[k].name, i, NULL),
+                                                s[k].value[at[k]]);
   }
 }
 
@@ -206,7 +206,7 @@ static void put_positions(struct page *p, perp_results *r, const struct slider *
   perp_json_open(p->data, "at", '['); /* the first slider runs fastest */
   for (at[1] = 0; at[1] < second; at[1]++)
     for (at[0] = 0; at[0] < s[0].n; at[0]++) {
-      choose(p, r, s, at, 0, chosen);
+      lesson_page_choose(p, r, s, at, 0, chosen);
       perp_lesson_pick(p->ctx, &p->pool, r, &e->plot, chosen, &f);
       perp_json_open(p->data, NULL, '{');
       put_curves(p->data, &f);
@@ -217,7 +217,7 @@ static void put_positions(struct page *p, perp_results *r, const struct slider *
   if (e->over.title != NULL) {
     perp_json_open(p->data, "over", '[');
     for (at[1] = 0; at[1] < second; at[1]++) {
-      choose(p, r, s, at, 1, chosen);
+      lesson_page_choose(p, r, s, at, 1, chosen);
       perp_lesson_pick(p->ctx, &p->pool, r, &e->over, chosen, &f);
       perp_json_open(p->data, NULL, '{');
       put_head(p->data, &e->over, &f);
@@ -257,7 +257,7 @@ static perp_status put_explore(struct page *p)
     put_positions(p, &r, s);
     perp_json_close(p->data, '}');
     perp_html(p->out, "<section class=\"explore\" hidden><h2>%s</h2>", e->title);
-    paragraph(p->out, e->text);
+    lesson_page_paragraph(p->out, e->text);
     perp_html(
         p->out,
         "<p class=\"note\">%d runs are in this page; a slider chooses among them.</p></section>\n",
@@ -288,7 +288,7 @@ static void put_variables(perp_json *j, const perp_lesson *l, const char *key, c
   perp_json_close(j, ']');
 }
 
-static void put_tableau(perp_json *j, const perp_lesson *l, const perp_pivot_frame *f)
+static void lesson_page_put_tableau(perp_json *j, const perp_lesson *l, const perp_pivot_frame *f)
 {
   const perp_tableau *t = &f->tableau;
   if (t->columns == 0) return;
@@ -306,7 +306,7 @@ static void put_tableau(perp_json *j, const perp_lesson *l, const perp_pivot_fra
   perp_json_close(j, '}');
 }
 
-static void put_frame(perp_json *j, const perp_pivots *r, int k)
+static void lesson_page_put_frame(perp_json *j, const perp_pivots *r, int k)
 {
   const perp_pivot_frame *f = &r->frame[k];
   int n = r->lesson->n;
@@ -322,7 +322,7 @@ static void put_frame(perp_json *j, const perp_pivots *r, int k)
   perp_json_open(j, "set", '[');
   for (int i = 0; i < n; i++) perp_json_text(j, NULL, perp_set_name(f->set[i]));
   perp_json_close(j, ']');
-  put_tableau(j, r->lesson, f);
+  lesson_page_put_tableau(j, r->lesson, f);
   perp_json_close(j, '}');
   perp_text_free(&said);
 }
@@ -338,7 +338,7 @@ static void put_run(perp_json *j, const perp_pivots *r, int variant)
   perp_json_int(j, "iterations", r->stats.iterations);
   perp_json_bool(j, "proved", r->certified && r->proof == PERP_PROOF_INFEASIBLE);
   perp_json_open(j, "frames", '[');
-  for (int k = 0; k < r->n_frames; k++) put_frame(j, r, k);
+  for (int k = 0; k < r->n_frames; k++) lesson_page_put_frame(j, r, k);
   perp_json_close(j, ']');
   perp_json_close(j, '}');
 }
@@ -391,7 +391,7 @@ static perp_status put_pivots(struct page *p)
   fflush(m);
   perp_html_text(p->out, told);
   fputs("</pre>\n", p->out);
-  if (l->vary.n > 0) paragraph(p->out, l->vary.text);
+  if (l->vary.n > 0) lesson_page_paragraph(p->out, l->vary.text);
   fputs("<div class=\"pivots\"></div>\n<details><summary>The same in words</summary><pre>", p->out);
   long begun = ftell(m);
   for (int i = 0; i < l->n_solvers && status == PERP_OK; i++)
@@ -420,17 +420,17 @@ static void put_predict(struct page *p)
 {
   const perp_lesson *l = p->l;
   fputs("<h2>Predict</h2>", p->out);
-  paragraph(p->out, l->ask);
+  lesson_page_paragraph(p->out, l->ask);
   perp_html(p->out, "<ol class=\"choices\" data-answer=\"%d\">\n", l->answer);
   for (int i = 0; i < l->n_choices; i++) {
     fputs("<li>", p->out);
-    prose(p->out, l->choices[i]);
+    lesson_page_prose(p->out, l->choices[i]);
     fputs("</li>\n", p->out);
   }
   fputs("</ol><details class=\"answer-of\"><summary>The answer</summary><p><b>", p->out);
-  prose(p->out, l->choices[l->answer - 1]);
+  lesson_page_prose(p->out, l->choices[l->answer - 1]);
   fputs("</b></p>", p->out);
-  paragraph(p->out, l->because);
+  lesson_page_paragraph(p->out, l->because);
   fputs("</details>\n", p->out);
 }
 
@@ -453,17 +453,17 @@ static perp_status put_body(struct page *p)
 {
   const perp_lesson *l = p->l;
   perp_html(p->out, "<h1>%s</h1>\n", l->title);
-  for (int i = 0; i < l->n_story; i++) paragraph(p->out, l->story[i]);
+  for (int i = 0; i < l->n_story; i++) lesson_page_paragraph(p->out, l->story[i]);
   put_predict(p);
   if (p->results != NULL) PERP_TRY(put_results(p));
   if (l->n > 0) PERP_TRY(put_pivots(p));
   perp_html(p->out, "<h2>What to take along</h2>\n");
-  for (int i = 0; i < l->n_end; i++) paragraph(p->out, l->end[i]);
+  for (int i = 0; i < l->n_end; i++) lesson_page_paragraph(p->out, l->end[i]);
   fputs("<h2>Exercise</h2>", p->out);
-  paragraph(p->out, l->exercise.ask);
+  lesson_page_paragraph(p->out, l->exercise.ask);
   perp_html(p->out, "<pre>perp lesson %s --check '%s'</pre>\n<details><summary>Hint</summary>",
             l->name, l->exercise.try != NULL ? "..." : "NUMBER");
-  paragraph(p->out, l->exercise.hint);
+  lesson_page_paragraph(p->out, l->exercise.hint);
   fputs("</details>\n", p->out);
   return PERP_OK;
 }

@@ -26,8 +26,8 @@ static int option_of(const perp_study *s, const char *name, const char **option)
 }
 
 /* The value of an option in one cell and its unit; NaN where the plug-in has none. */
-static double option_value(perp_ctx *ctx, const perp_results *r, int cell, int param,
-                           const char *option, const char **unit)
+static double lesson_plot_option_value(perp_ctx *ctx, const perp_results *r, int cell, int param,
+                                       const char *option, const char **unit)
 {
   perp_spec spec;
   char text[64] = "";
@@ -43,7 +43,7 @@ static double option_value(perp_ctx *ctx, const perp_results *r, int cell, int p
   return text[0] != '\0' ? strtod(text, NULL) : (double)NAN;
 }
 
-static const char *unit_of(const perp_results *r, const char *name)
+static const char *lesson_plot_unit_of(const perp_results *r, const char *name)
 {
   const perp_metric *metric = perp_study_metric(r->study, name);
   int param = perp_kind_param(r->study->kind, name);
@@ -54,7 +54,7 @@ double perp_lesson_at(perp_ctx *ctx, perp_results *r, const char *name, int cell
 {
   const char *option, *none;
   if (unit == NULL) unit = &none;
-  *unit = unit_of(r, name);
+  *unit = lesson_plot_unit_of(r, name);
   int param = option_of(r->study, name, &option), column = perp_study_column(r->study, name);
   double v = (double)NAN;
   if (column >= 0) {
@@ -64,7 +64,7 @@ double perp_lesson_at(perp_ctx *ctx, perp_results *r, const char *name, int cell
     scope.value(scope.user, cell, column, &value);
     if (value.type == PERP_VALUE_NUMBER) v = value.number;
   } else if (param >= 0) {
-    v = option_value(ctx, r, cell, param, option, unit);
+    v = lesson_plot_option_value(ctx, r, cell, param, option, unit);
   }
   if (*unit != NULL && strcmp(*unit, "rad") == 0) {
     *unit = "deg";
@@ -82,14 +82,14 @@ const char *perp_lesson_quantity(perp_pool *pool, double v, const char *unit)
 }
 
 /* "drift.pos.max, m" */
-static const char *axis(perp_pool *pool, const char *name, const char *unit)
+static const char *lesson_plot_axis(perp_pool *pool, const char *name, const char *unit)
 {
   bool bare = unit == NULL || unit[0] == '\0' || strcmp(unit, "-") == 0;
   return bare ? name : perp_pool_printf(pool, "%s, %s", name, unit);
 }
 
 /* "theta = 26 deg" */
-static const char *named(perp_pool *pool, const char *name, double v, const char *unit)
+static const char *lesson_plot_named(perp_pool *pool, const char *name, double v, const char *unit)
 {
   const char *dot = strrchr(name, '.');
   return perp_pool_printf(pool, "%s = %s", dot != NULL ? dot + 1 : name,
@@ -108,7 +108,7 @@ static size_t name_length(const char *label)
 }
 
 /* The options, from the ':' before them; NULL: none. */
-static const char *options_of(const char *label)
+static const char *lesson_plot_options_of(const char *label)
 {
   const char *s = label + name_length(label);
   return *s != '\0' ? s : NULL;
@@ -125,7 +125,8 @@ static bool is_common(const perp_lesson_figure *f, const char *item, size_t n)
 {
   for (int i = 0; i < f->n; i++) {
     bool has = false;
-    for (const char *s = options_of(f->curve[i].label); s != NULL && !has; s = strchr(s + 1, ','))
+    for (const char *s = lesson_plot_options_of(f->curve[i].label); s != NULL && !has;
+         s = strchr(s + 1, ','))
       has = strncmp(s + 1, item, n) == 0 && (s[n + 1] == ',' || s[n + 1] == '\0');
     if (!has) return false;
   }
@@ -136,7 +137,7 @@ static bool is_common(const perp_lesson_figure *f, const char *item, size_t n)
 static const char *distinct_options(perp_pool *pool, const perp_lesson_figure *f, const char *label)
 {
   const char *out = "";
-  for (const char *s = options_of(label); s != NULL; s = strchr(s + 1, ',')) {
+  for (const char *s = lesson_plot_options_of(label); s != NULL; s = strchr(s + 1, ',')) {
     size_t n = strcspn(s + 1, ","), key = strcspn(s + 1, "=");
     if (is_common(f, s + 1, n)) continue;
     char *end;
@@ -150,7 +151,7 @@ static const char *distinct_options(perp_pool *pool, const perp_lesson_figure *f
 }
 
 /* "pgs:max_iter=100000" is pgs where no other pgs is drawn, "post:passes=1" beside "post:passes=2" passes=1. */
-static void shorten(perp_pool *pool, perp_lesson_figure *f)
+static void lesson_plot_shorten(perp_pool *pool, perp_lesson_figure *f)
 {
   bool alone = true, together = true;
   for (int i = 0; i < f->n; i++)
@@ -162,9 +163,9 @@ static void shorten(perp_pool *pool, perp_lesson_figure *f)
   const char *label[MOST_CURVES];
   for (int i = 0; i < f->n; i++) {
     const char *s = f->curve[i].label;
-    label[i] = alone                               ? perp_pool_strndup(pool, s, name_length(s))
-               : together && options_of(s) != NULL ? distinct_options(pool, f, s)
-                                                   : s;
+    label[i] = alone ? perp_pool_strndup(pool, s, name_length(s))
+               : together && lesson_plot_options_of(s) != NULL ? distinct_options(pool, f, s)
+                                                               : s;
     if (label[i][0] == '\0') label[i] = s;
   }
   for (int i = 0; i < f->n; i++) f->curve[i].label = label[i];
@@ -184,7 +185,7 @@ struct point {
   double x, y;
 };
 
-static bool usable(double v, bool logarithmic)
+static bool lesson_plot_usable(double v, bool logarithmic)
 {
   return isfinite(v) && (!logarithmic || v > 0);
 }
@@ -199,8 +200,8 @@ static void put_curve(struct picker *p, const char *label, struct point *point, 
 {
   int kept = 0;
   for (int i = 0; i < n; i++)
-    if (usable(point[i].x, strchr(p->plot->log, 'x') != NULL) &&
-        usable(point[i].y, strchr(p->plot->log, 'y') != NULL))
+    if (lesson_plot_usable(point[i].x, strchr(p->plot->log, 'x') != NULL) &&
+        lesson_plot_usable(point[i].y, strchr(p->plot->log, 'y') != NULL))
       point[kept++] = point[i];
   if (kept == 0 || p->f->n == MOST_CURVES) return;
   qsort(point, (size_t)kept, sizeof *point, by_x);
@@ -223,7 +224,7 @@ static const char *label_of(struct picker *p, int cell, const char *otherwise)
   if (param >= 0 && p->r->study->kind->params[param].type == PERP_PARAM_PLUGIN)
     return p->r->plan.cells[cell].value[param];
   double v = perp_lesson_at(p->ctx, p->r, by, cell, &unit);
-  return isnan(v) ? otherwise : named(p->pool, by, v, unit);
+  return isnan(v) ? otherwise : lesson_plot_named(p->pool, by, v, unit);
 }
 
 /* Cells with the same label are one curve. */
@@ -244,13 +245,13 @@ static void pick_cells(struct picker *p, const bool *chosen)
     }
     put_curve(p, label[i], point, count);
   }
-  p->f->x = axis(p->pool, p->plot->x, unit);
-  p->f->y = axis(p->pool, p->plot->y, unit_of(p->r, p->plot->y));
+  p->f->x = lesson_plot_axis(p->pool, p->plot->x, unit);
+  p->f->y = lesson_plot_axis(p->pool, p->plot->y, lesson_plot_unit_of(p->r, p->plot->y));
   free(label);
   free(point);
 }
 
-static int column_of(const perp_csv *t, const char *field, size_t n)
+static int lesson_plot_column_of(const perp_csv *t, const char *field, size_t n)
 {
   for (int c = 0; c < t->columns; c++)
     if (strncmp(t->header[c], field, n) == 0 && (t->header[c][n] == '[' || t->header[c][n] == '\0'))
@@ -270,7 +271,7 @@ static const char *header_axis(perp_pool *pool, const char *header)
 /* One field of one cell; its name is a part of the label where the figure shows several. */
 static void pick_field(struct picker *p, int cell, const perp_csv *t, const char *field, size_t n)
 {
-  int y = column_of(t, field, n);
+  int y = lesson_plot_column_of(t, field, n);
   bool several = p->plot->y[n] != '\0';
   const char *name = perp_pool_strndup(p->pool, field, n), *label = label_of(p, cell, name);
   if (y < 0) return;
@@ -319,7 +320,7 @@ void perp_lesson_pick(perp_ctx *ctx, perp_pool *pool, perp_results *r, const per
     chosen[i] = (only == NULL || only[i]) && r->record[i].attempt > 0 &&
                 (where == NULL || perp_expr_true(where, &scope, i));
   (plot->series ? pick_series : pick_cells)(&p, chosen);
-  shorten(pool, out);
+  lesson_plot_shorten(pool, out);
   free(chosen);
   perp_pool_free(&local);
 }

@@ -12,8 +12,8 @@
 
 /* ---- the run --------------------------------------------------------------------------------------------------- */
 
-static perp_study *read_study(perp_ctx *ctx, const perp_lesson *l, const char *const *set,
-                              int n_set)
+static perp_study *lesson_run_read_study(perp_ctx *ctx, const perp_lesson *l,
+                                         const char *const *set, int n_set)
 {
   perp_diag diag = { 0 };
   perp_study *study = NULL;
@@ -36,7 +36,7 @@ static perp_study *read_study(perp_ctx *ctx, const perp_lesson *l, const char *c
 perp_status perp_lesson_run(perp_ctx *ctx, const perp_lesson *l, const char *const *set, int n_set,
                             const char *dir, perp_results *results)
 {
-  perp_study *study = read_study(ctx, l, set, n_set);
+  perp_study *study = lesson_run_read_study(ctx, l, set, n_set);
   if (study == NULL) return PERP_ERR_OPTION;
   perp_run_options o = { .dir = dir,
                          .quiet = true,

@@ -9,7 +9,7 @@
 
 enum { MOST = 24 }; /* numbers in a row that a reader still looks at */
 
-static void put_vector(FILE *out, const char *name, const double *v, int n)
+static void lesson_step_put_vector(FILE *out, const char *name, const double *v, int n)
 {
   fprintf(out, "  %-12s", name);
   for (int i = 0; i < n && i < MOST; i++) {
@@ -19,7 +19,8 @@ static void put_vector(FILE *out, const char *name, const double *v, int n)
   fprintf(out, n > MOST ? " ... (%d numbers)\n" : "\n", n);
 }
 
-static void put_matrix(FILE *out, const char *name, const double *A, int rows, int columns)
+static void lesson_step_put_matrix(FILE *out, const char *name, const double *A, int rows,
+                                   int columns)
 {
   fprintf(out, "  %s, %d x %d\n", name, rows, columns);
   for (int i = 0; i < rows && i < MOST; i++) {
@@ -36,7 +37,7 @@ static void put_matrix(FILE *out, const char *name, const double *A, int rows, i
   if (rows > MOST) fprintf(out, "    ... (%d rows)\n", rows);
 }
 
-static double largest(const double *v, int n)
+static double lesson_step_largest(const double *v, int n)
 {
   double most = 0;
   for (int i = 0; i < n; i++) most = fmax(most, fabs(v[i]));
@@ -50,7 +51,7 @@ struct step {
 };
 
 /* A = J M^-1 J' and J dense, b = J (v + h M^-1 f): the impulse lambda solves A lambda = -b. */
-static void fill(struct step *s, double h)
+static void lesson_step_fill(struct step *s, double h)
 {
   const perp_blocks *B = s->B;
   for (int j = 0; j < s->nv; j++) {
@@ -70,19 +71,20 @@ static void fill(struct step *s, double h)
   perp_blocks_J(B, 1, s->next, s->b);
 }
 
-static perp_status tell(perp_ctx *ctx, struct step *s, const perp_model *model, double h, FILE *out)
+static perp_status lesson_step_tell(perp_ctx *ctx, struct step *s, const perp_model *model,
+                                    double h, FILE *out)
 {
   perp_spec spec;
   perp_stats stats = { 0 };
   void *ws = NULL;
-  fill(s, h);
-  put_vector(out, "q", s->q, s->nq);
-  put_vector(out, "v", s->v, s->nv);
-  put_vector(out, "f", s->f, s->nv);
-  put_vector(out, "C(q)", s->C, s->m);
-  put_matrix(out, "J = dC/dq", s->J, s->m, s->nv);
-  put_matrix(out, "A = J M^-1 J'", s->A, s->m, s->m);
-  put_vector(out, "b", s->b, s->m);
+  lesson_step_fill(s, h);
+  lesson_step_put_vector(out, "q", s->q, s->nq);
+  lesson_step_put_vector(out, "v", s->v, s->nv);
+  lesson_step_put_vector(out, "f", s->f, s->nv);
+  lesson_step_put_vector(out, "C(q)", s->C, s->m);
+  lesson_step_put_matrix(out, "J = dC/dq", s->J, s->m, s->nv);
+  lesson_step_put_matrix(out, "A = J M^-1 J'", s->A, s->m, s->m);
+  lesson_step_put_vector(out, "b", s->b, s->m);
   fprintf(out, "  b = J (v + h M^-1 f): how fast the joints would open without an impulse\n");
   /* M v' = (M v + h f) + J' lambda,  J v' = 0 */
   perp_blocks_M(s->B, s->v, s->p);
@@ -97,24 +99,24 @@ static perp_status tell(perp_ctx *ctx, struct step *s, const perp_model *model, 
   kkt->destroy(ws);
   perp_spec_free(&spec);
   PERP_TRY(status);
-  put_vector(out, "lambda", s->lambda, s->m);
+  lesson_step_put_vector(out, "lambda", s->lambda, s->m);
   fprintf(out, "  A lambda = -b: the impulses that keep them closed, N s (reason: %s)\n",
           perp_reason_name(stats.reason));
-  put_vector(out, "v after", s->next, s->nv);
+  lesson_step_put_vector(out, "v after", s->next, s->nv);
   memset(s->rate, 0, (size_t)s->m * sizeof *s->rate);
   perp_blocks_J(s->B, 1, s->next, s->rate);
-  fprintf(out, "  largest |J v|: %.3g before, %.3g after\n", largest(s->b, s->m),
-          largest(s->rate, s->m));
-  double before = largest(s->C, s->m);
+  fprintf(out, "  largest |J v|: %.3g before, %.3g after\n", lesson_step_largest(s->b, s->m),
+          lesson_step_largest(s->rate, s->m));
+  double before = lesson_step_largest(s->C, s->m);
   for (int i = 0; i < s->nv; i++) s->scratch[i] = h * s->next[i];
   perp_model_retract(model, s->q, s->scratch, s->q1);
   perp_model_error(model, h, s->q1, s->C);
-  put_vector(out, "q after", s->q1, s->nq);
-  put_vector(out, "C after", s->C, s->m);
+  lesson_step_put_vector(out, "q after", s->q1, s->nq);
+  lesson_step_put_vector(out, "C after", s->C, s->m);
   fprintf(out,
           "  largest |C|: %.3g before, %.3g after one step of %g s: the constraint is held to "
           "first order only\n",
-          before, largest(s->C, s->m), h);
+          before, lesson_step_largest(s->C, s->m), h);
   return PERP_OK;
 }
 
@@ -152,7 +154,7 @@ perp_status perp_lesson_step(perp_ctx *ctx, const char *scene_name, double h, FI
   s.B = perp_model_assemble(model, 0, s.q);
   perp_model_forces(model, 0, s.q, s.v, s.f);
   perp_model_error(model, 0, s.q, s.C);
-  status = tell(ctx, &s, model, h, out);
+  status = lesson_step_tell(ctx, &s, model, h, out);
   free(block);
   perp_scene_destroy(&scene);
   return status;

@@ -11,7 +11,7 @@ static const double SMALL = 1e-9; /* what counts as zero here */
 /* ---- the tableau --------------------------------------------------------------------------------------------- */
 
 /* basic variable of row p against nonbasic one of column q */
-static void exchange(perp_tableau *t, int n, int p, int q)
+static void pivots_exchange(perp_tableau *t, int n, int p, int q)
 {
   double pivot = t->T[p][q];
   int v = t->basic[p];
@@ -58,7 +58,7 @@ bool perp_tableau_make(const perp_lesson *l, const double *b, const double *c, c
         }
     if (p < 0) break;
     if (most < 1e-12) return false;
-    exchange(&t, n, p, q);
+    pivots_exchange(&t, n, p, q);
   }
   for (int i = 0; i < n; i++)
     if (!basic[t.basic[i]]) return false;
@@ -116,7 +116,7 @@ static void on_event(void *user, const perp_trace_event *e)
 
 /* ---- what follows from it ---------------------------------------------------------------------------------------- */
 
-static int index_of(const int *list, int n, int v)
+static int pivots_index_of(const int *list, int n, int v)
 {
   for (int i = 0; i < n; i++)
     if (list[i] == v) return i;
@@ -146,7 +146,7 @@ static double ratio_of(const perp_lesson *l, const perp_pivot_frame *f, int v, d
 }
 
 /* c of Lemke's w = A lambda + b + c t, from the first event with t > 0 */
-static bool cover_of(const perp_pivots *p, double *c)
+static bool pivots_cover_of(const perp_pivots *p, double *c)
 {
   const perp_lesson *l = p->lesson;
   for (int k = 0; k < p->n_frames; k++) {
@@ -184,7 +184,7 @@ static bool basis_of(const struct record *r, int k, int pair, bool *basic)
   return true;
 }
 
-static void put_tableau(struct record *r, int k, const double *c)
+static void pivots_put_tableau(struct record *r, int k, const double *c)
 {
   perp_pivots *p = r->p;
   const perp_lesson *l = p->lesson;
@@ -201,8 +201,8 @@ static void put_tableau(struct record *r, int k, const double *c)
     return;
   int columns = f->tableau.columns;
   if (covers) { /* t enters, and stops when the last w is no longer negative */
-    f->enters = index_of(f->tableau.nonbasic, columns, 2 * n);
-    f->leaves = index_of(f->tableau.basic, n, n + g->corner);
+    f->enters = pivots_index_of(f->tableau.nonbasic, columns, 2 * n);
+    f->leaves = pivots_index_of(f->tableau.basic, n, n + g->corner);
     f->sign = 1;
     return;
   }
@@ -210,7 +210,7 @@ static void put_tableau(struct record *r, int k, const double *c)
   /* Dantzig drives lambda of the row; with Lemke the complement of what left enters */
   bool flipped = f->row == pair;
   int enters = with_t && (flipped || r->event[k].state[pair] == PERP_ROW_FREE) ? n + pair : pair;
-  f->enters = index_of(f->tableau.nonbasic, columns, enters);
+  f->enters = pivots_index_of(f->tableau.nonbasic, columns, enters);
   if (f->enters < 0) return;
   f->sign = with_t ? (f->lambda[pair] >= l->hi[pair] ? -1 : 1)
                    : (g->lambda[pair] >= f->lambda[pair] ? 1 : -1);
@@ -227,10 +227,10 @@ static void put_tableau(struct record *r, int k, const double *c)
     leaves = 2 * n;
   else if (row < 0 && fabs(g->w[pair]) <= SMALL)
     leaves = n + pair;
-  f->leaves = leaves >= 0 ? index_of(f->tableau.basic, n, leaves) : -1;
+  f->leaves = leaves >= 0 ? pivots_index_of(f->tableau.basic, n, leaves) : -1;
 }
 
-static void finish(struct record *r)
+static void pivots_finish(struct record *r)
 {
   perp_pivots *p = r->p;
   double c[N] = { 0 };
@@ -243,8 +243,8 @@ static void finish(struct record *r)
       if (fabs(f->w[i]) <= SMALL && next != NULL && next->sets && p->frame[k + 1].row >= 0)
         f->set[i] = next->state[i];
     }
-  cover_of(p, c);
-  for (int k = 0; k < p->n_frames; k++) put_tableau(r, k, c);
+  pivots_cover_of(p, c);
+  for (int k = 0; k < p->n_frames; k++) pivots_put_tableau(r, k, c);
 }
 
 perp_status perp_pivots_record(perp_ctx *ctx, const perp_lesson *l, const double *b,
@@ -274,7 +274,7 @@ perp_status perp_pivots_record(perp_ctx *ctx, const perp_lesson *l, const double
     perp_lcp_destroy(s);
   }
   perp_spec_free(&spec);
-  if (status == PERP_OK) finish(&r);
+  if (status == PERP_OK) pivots_finish(&r);
   return status;
 }
 
@@ -297,7 +297,7 @@ void perp_variable_name(const perp_lesson *l, int v, char buf[16])
 }
 
 /* an event before the first pivot */
-static bool prepares(const perp_pivot_frame *f)
+static bool pivots_prepares(const perp_pivot_frame *f)
 {
   return strcmp(f->what, "start") == 0 || strcmp(f->what, "cover") == 0;
 }
@@ -306,7 +306,7 @@ void perp_pivot_describe(const perp_pivots *p, int k, perp_text *out)
 {
   const perp_pivot_frame *f = &p->frame[k], *before = k > 0 ? &p->frame[k - 1] : NULL;
   int number = 0;
-  for (int i = 0; i <= k; i++) number += !prepares(&p->frame[i]);
+  for (int i = 0; i <= k; i++) number += !pivots_prepares(&p->frame[i]);
   if (strcmp(f->what, "start") == 0) {
     perp_text_add(out, "start: before the first pivot");
   } else if (strcmp(f->what, "cover") == 0) {

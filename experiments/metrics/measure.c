@@ -8,7 +8,7 @@
 
 enum { LAMBDA_ROWS_MAX = 2000 }; /* beyond, reference multipliers cost more than the run */
 
-static void layout(perp_measure *m, perp_arena *a)
+static void measure_layout(perp_measure *m, perp_arena *a)
 {
   m->q_err = PERP_CARVE(a, double, m->nq);
   m->q_ref = PERP_CARVE(a, double, m->nq);
@@ -52,14 +52,14 @@ perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_mea
   m->nv = m->model != NULL ? perp_model_nv(m->model) : scene->ode->nv;
   m->m = m->model != NULL ? perp_model_m(m->model) : 0;
   perp_arena a = { 0 };
-  layout(m, &a);
+  measure_layout(m, &a);
   perp_status status = perp_arena_reserve(ctx, &a);
   if (status != PERP_OK) {
     free(m);
     return status;
   }
   m->arena = a;
-  layout(m, &a);
+  measure_layout(m, &a);
   double *const columns[] = {
     m->q_err, m->q_ref, m->v_err, m->v_ref, m->lambda_err, m->lambda_ref
   };
@@ -109,16 +109,16 @@ void perp_measure_destroy(perp_measure *m)
 }
 
 /* *most = max(*most, x); a NaN stays */
-static void raise_to(double *most, double x)
+static void measure_raise_to(double *most, double x)
 {
   if (!(x <= *most) && !isnan(*most)) *most = x;
 }
 
 /* largest |x_i|; NaN when there is one */
-static double norm(int n, const double *x)
+static double measure_norm(int n, const double *x)
 {
   double most = 0;
-  for (int i = 0; i < n; i++) raise_to(&most, fabs(x[i]));
+  for (int i = 0; i < n; i++) measure_raise_to(&most, fabs(x[i]));
   return most;
 }
 
@@ -155,19 +155,19 @@ static double acceleration_error(perp_measure *m, const perp_step_info *info)
   perp_model_jdotv(m->model, t, m->q_before, m->v_before, m->c);
   perp_blocks_J(B, 1, m->a, m->c);
   forget_released(m, info, m->c);
-  return norm(m->m, m->c);
+  return measure_norm(m->m, m->c);
 }
 
 /* one comparison of n numbers, raising the columns; returns the largest difference */
-static double compare(int n, const double *x, const double *ref, double sign, double *err,
-                      double *size)
+static double measure_compare(int n, const double *x, const double *ref, double sign, double *err,
+                              double *size)
 {
   double most = 0;
   for (int i = 0; i < n; i++) {
     double e = fabs(x[i] - sign * ref[i]);
-    raise_to(&err[i], e);
-    raise_to(&size[i], fabs(ref[i]));
-    raise_to(&most, e);
+    measure_raise_to(&err[i], e);
+    measure_raise_to(&size[i], fabs(ref[i]));
+    measure_raise_to(&most, e);
   }
   return most;
 }
@@ -188,7 +188,7 @@ static void measure_momentum(perp_measure *m, double t, const double *q, const d
   L[0] -= x[1] * P[2] - x[2] * P[1];
   L[1] -= x[2] * P[0] - x[0] * P[2];
   L[2] -= x[0] * P[1] - x[1] * P[0];
-  raise_to(&m->P_size, sqrt(P[0] * P[0] + P[1] * P[1] + P[2] * P[2]));
+  measure_raise_to(&m->P_size, sqrt(P[0] * P[0] + P[1] * P[1] + P[2] * P[2]));
   P[dim - 1] += mass * m->scene->gravity * t;
   if (first) {
     memcpy(m->P0, P, sizeof P);
@@ -199,8 +199,8 @@ static void measure_momentum(perp_measure *m, double t, const double *q, const d
     dP += (P[i] - m->P0[i]) * (P[i] - m->P0[i]);
     dL += (L[i] - m->L0[i]) * (L[i] - m->L0[i]);
   }
-  raise_to(&m->P_err, sqrt(dP));
-  raise_to(&m->L_err, sqrt(dL));
+  measure_raise_to(&m->P_err, sqrt(dP));
+  measure_raise_to(&m->L_err, sqrt(dL));
 }
 
 static void measure_penetration(perp_measure *m, const double *q)
@@ -208,7 +208,7 @@ static void measure_penetration(perp_measure *m, const double *q)
   if (m->collision == NULL) return;
   const int dim = perp_model_dim(m->model), nqb = dim == 3 ? 7 : 3;
   for (int b = 0; b < perp_model_bodies(m->model); b++) perp_pose_of(dim, q + b * nqb, &m->pose[b]);
-  raise_to(&m->pen_max, -perp_collision_deepest(NULL, m->collision, m->pose));
+  measure_raise_to(&m->pen_max, -perp_collision_deepest(NULL, m->collision, m->pose));
 }
 
 void perp_measure_state(perp_measure *m, double t, const double *q, const double *v,
@@ -226,9 +226,9 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
   m->energy = kinetic + potential;
   if (first) m->energy_0 = m->energy_least = m->energy;
   m->energy_least = fmin(m->energy_least, m->energy);
-  raise_to(&m->energy_gain, m->energy - m->energy_least);
-  raise_to(&m->energy_err, fabs(m->energy - m->energy_0));
-  raise_to(&m->kinetic_max, kinetic);
+  measure_raise_to(&m->energy_gain, m->energy - m->energy_least);
+  measure_raise_to(&m->energy_err, fabs(m->energy - m->energy_0));
+  measure_raise_to(&m->kinetic_max, kinetic);
   m->potential_lo = fmin(m->potential_lo, potential);
   m->potential_hi = fmax(m->potential_hi, potential);
   if (m->model != NULL && m->scene->isolated) measure_momentum(m, t, q, v, first);
@@ -246,30 +246,30 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
     if (info != NULL && info->lambda != NULL) {
       m->drift_acc = acceleration_error(m, info);
       if (m->lambda_waits) {
-        compare(m->m, info->lambda, m->lambda_exact, 1, m->lambda_err, m->lambda_ref);
+        measure_compare(m->m, info->lambda, m->lambda_exact, 1, m->lambda_err, m->lambda_ref);
         m->lambda_compared++;
       }
     }
-    if (!first) raise_to(&m->drift_acc_max, m->drift_acc);
+    if (!first) measure_raise_to(&m->drift_acc_max, m->drift_acc);
     perp_model_error(m->model, t, q, m->C);
     forget_released(m, info, m->C);
-    m->drift_pos = m->drift_pre = norm(m->m, m->C);
+    m->drift_pos = m->drift_pre = measure_norm(m->m, m->C);
     m->drift_pos_mean = mean_error(m);
     const perp_blocks *B = perp_model_assemble(m->model, t, q);
     memset(m->rate, 0, (size_t)m->m * sizeof *m->rate);
     perp_blocks_J(B, 1, v, m->rate);
     forget_released(m, info, m->rate);
     perp_model_rigid_rows(m->model, m->rate);
-    m->drift_vel = norm(m->m, m->rate);
+    m->drift_vel = measure_norm(m->m, m->rate);
     if (info != NULL && !isnan(info->drift_pos_pre)) m->drift_pre = info->drift_pos_pre;
   }
   m->lambda_waits = false;
   m->t_before = t;
   memcpy(m->q_before, q, (size_t)m->nq * sizeof *q);
   if (m->nv > 0) memcpy(m->v_before, v, (size_t)m->nv * sizeof *v);
-  raise_to(&m->drift_pos_max, m->drift_pos);
-  raise_to(&m->drift_pre_max, m->drift_pre);
-  raise_to(&m->drift_vel_max, m->drift_vel);
+  measure_raise_to(&m->drift_pos_max, m->drift_pos);
+  measure_raise_to(&m->drift_pre_max, m->drift_pre);
+  measure_raise_to(&m->drift_vel_max, m->drift_vel);
   m->drift_mean_sum += m->drift_pos_mean;
 }
 
@@ -300,21 +300,21 @@ void perp_measure_compare(perp_ctx *ctx, perp_measure *m, const double *q, const
     for (int b = 0; b < perp_model_bodies(m->model); b++) {
       const double *x = q + 7 * b, *y = q_ref + 7 * b;
       double sign = x[3] * y[3] + x[4] * y[4] + x[5] * y[5] + x[6] * y[6] < 0 ? -1 : 1;
-      raise_to(&m->err_q, compare(3, x, y, 1, m->q_err + 7 * b, m->q_ref + 7 * b));
-      raise_to(&m->err_q,
-               compare(4, x + 3, y + 3, sign, m->q_err + 7 * b + 3, m->q_ref + 7 * b + 3));
+      measure_raise_to(&m->err_q, measure_compare(3, x, y, 1, m->q_err + 7 * b, m->q_ref + 7 * b));
+      measure_raise_to(&m->err_q, measure_compare(4, x + 3, y + 3, sign, m->q_err + 7 * b + 3,
+                                                  m->q_ref + 7 * b + 3));
     }
   } else {
-    m->err_q = compare(m->nq, q, q_ref, 1, m->q_err, m->q_ref);
+    m->err_q = measure_compare(m->nq, q, q_ref, 1, m->q_err, m->q_ref);
   }
-  m->err_v = compare(m->nv, v, v_ref, 1, m->v_err, m->v_ref);
+  m->err_v = measure_compare(m->nv, v, v_ref, 1, m->v_err, m->v_ref);
   if (m->model != NULL && m->scene->tip_body != PERP_WORLD) {
     double p[3], ref[3];
     perp_model_point(m->model, q, m->scene->tip_body, m->scene->tip, p);
     perp_model_point(m->model, q_ref, m->scene->tip_body, m->scene->tip, ref);
     m->err_tip = sqrt((p[0] - ref[0]) * (p[0] - ref[0]) + (p[1] - ref[1]) * (p[1] - ref[1]) +
                       (p[2] - ref[2]) * (p[2] - ref[2]));
-    raise_to(&m->tip_max, m->err_tip);
+    measure_raise_to(&m->tip_max, m->err_tip);
     m->tip_end = m->err_tip;
   }
   if (m->kkt_desc != NULL && !m->released) exact_lambda(ctx, m, q_ref, v_ref);

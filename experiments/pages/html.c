@@ -79,7 +79,7 @@ void perp_html_text(FILE *out, const char *text)
   }
 }
 
-static void measure(FILE *out, double v)
+static void html_measure(FILE *out, double v)
 {
   if (isnan(v)) {
     fputs("&ndash;", out);
@@ -112,7 +112,7 @@ void perp_html(FILE *out, const char *format, ...)
       fprintf(out, "%.6g", va_arg(ap, double));
       break;
     case 'm':
-      measure(out, va_arg(ap, double));
+      html_measure(out, va_arg(ap, double));
       break;
     case '%':
       fputc('%', out);
@@ -180,7 +180,7 @@ void perp_html_data(FILE *out, const char *id, const char *json, size_t n)
   fputs("</script>\n", out);
 }
 
-static void base64(FILE *out, const unsigned char *b, size_t n)
+static void html_base64(FILE *out, const unsigned char *b, size_t n)
 {
   static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   for (size_t i = 0; i < n; i += 3) {
@@ -195,6 +195,6 @@ static void base64(FILE *out, const unsigned char *b, size_t n)
 void perp_html_svg(FILE *out, const char *svg, size_t n, const char *alt)
 {
   perp_html(out, "<img alt=\"%s\" src=\"data:image/svg+xml;base64,", alt);
-  base64(out, (const unsigned char *)svg, n);
+  html_base64(out, (const unsigned char *)svg, n);
   fputs("\">\n", out);
 }

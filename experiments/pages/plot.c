@@ -24,7 +24,7 @@ const char *const perp_figure_formats[] = { "svg", "pdf", "png", "tikz", NULL };
 static const int markers[] = { 7, 5, 9, 13, 11, 15, 4, 6, 8, 12 }; /* gnuplot point types */
 enum { N_MARKERS = sizeof markers / sizeof *markers };
 
-static bool drawable(const perp_figure *f, const perp_curve *c, int i)
+static bool plot_drawable(const perp_figure *f, const perp_curve *c, int i)
 {
   return isfinite(c->x[i]) && isfinite(c->y[i]) && (!f->logx || c->x[i] > 0) &&
          (!f->logy || c->y[i] > 0);
@@ -33,12 +33,12 @@ static bool drawable(const perp_figure *f, const perp_curve *c, int i)
 static int drawable_points(const perp_figure *f, const perp_curve *c)
 {
   int count = 0;
-  for (int i = 0; i < c->n; i++) count += drawable(f, c, i);
+  for (int i = 0; i < c->n; i++) count += plot_drawable(f, c, i);
   return count;
 }
 
 /* As it is, and as LaTeX wants it. */
-static void quote(FILE *out, const char *text)
+static void plot_quote(FILE *out, const char *text)
 {
   char *tex = NULL;
   size_t size = 0;
@@ -81,19 +81,19 @@ static void write_data(FILE *out, const perp_figure *f)
     if (drawable_points(f, c) == 0) continue;
     if (block++ > 0) fprintf(out, "\n\n");
     for (int i = 0; i < c->n; i++) {
-      if (!drawable(f, c, i)) continue;
+      if (!plot_drawable(f, c, i)) continue;
       csv_field(out, c->label);
       fprintf(out, ",%.17g,%.17g\n", c->x[i], c->y[i]);
     }
   }
 }
 
-static void axis(FILE *out, const perp_figure *f, char name, bool logarithmic)
+static void plot_axis(FILE *out, const perp_figure *f, char name, bool logarithmic)
 {
   double least = HUGE_VAL, most = -HUGE_VAL;
   for (int k = 0; k < f->n; k++)
     for (int i = 0; i < f->curves[k].n; i++)
-      if (drawable(f, &f->curves[k], i)) {
+      if (plot_drawable(f, &f->curves[k], i)) {
         double v = name == 'x' ? f->curves[k].x[i] : f->curves[k].y[i];
         least = fmin(least, v);
         most = fmax(most, v);
@@ -124,7 +124,7 @@ static void axis(FILE *out, const perp_figure *f, char name, bool logarithmic)
   }
 }
 
-static void write_script(FILE *out, const perp_figure *f)
+static void plot_write_script(FILE *out, const perp_figure *f)
 {
   int shown = 0;
   size_t longest = 0;
@@ -150,20 +150,20 @@ static void write_script(FILE *out, const perp_figure *f)
       f->id, f->id, f->id, 400 + 19 * key_rows, 9.0 + 0.45 * key_rows, 600 + 28 * key_rows,
       8.5 + 0.45 * key_rows, f->id);
   fprintf(out, "set title ");
-  quote(out, f->title);
+  plot_quote(out, f->title);
   /* powers of ten need the enhanced mode; names with _ or ^ must not be read as markup */
   fprintf(out, " noenhanced\nset xlabel ");
-  quote(out, f->xlabel);
+  plot_quote(out, f->xlabel);
   fprintf(out, " noenhanced\nset ylabel ");
-  quote(out, f->ylabel);
+  plot_quote(out, f->ylabel);
   fprintf(out,
           " noenhanced\nset border 3 lc '#555555'\nset tics nomirror\n"
           "set grid lc '#cccccc' lw 1 dt 1\n"
           "set key below left Left reverse maxcols %d samplen 3 noenhanced\n"
           "if (tex) set key height 1.5\n",
           key_columns);
-  axis(out, f, 'x', f->logx);
-  axis(out, f, 'y', f->logy);
+  plot_axis(out, f, 'x', f->logx);
+  plot_axis(out, f, 'y', f->logy);
 
   fprintf(out, "plot \\\n");
   int block = 0, published = 0;
@@ -197,7 +197,7 @@ static void write_script(FILE *out, const perp_figure *f)
       break;
     }
     fprintf(out, "title ");
-    quote(out, c->label);
+    plot_quote(out, c->label);
     fprintf(out, ++block < shown ? ", \\\n" : "\n");
   }
 }
@@ -286,7 +286,7 @@ perp_status perp_figure_draw(perp_ctx *ctx, const perp_figure *f, const char *di
   if (!plot_good_id(f->id))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "'%s' is no name for the files of a figure", f->id);
   char *data = plot_write(ctx, f, dir, "csv", write_data);
-  char *script = data != NULL ? plot_write(ctx, f, dir, "gp", write_script) : NULL;
+  char *script = data != NULL ? plot_write(ctx, f, dir, "gp", plot_write_script) : NULL;
   perp_status status = script != NULL ? plot_draw_all(ctx, f, dir, formats, script, data)
                                       : PERP_ERR_IO;
   free(data);

@@ -13,7 +13,7 @@ typedef struct chart {
   const char *definition;
 } chart;
 
-static double abscissa(const perp_page *page, const chart *c, int row)
+static double curves_abscissa(const perp_page *page, const chart *c, int row)
 {
   return c->x_metric == NULL ? page->view.x[row] : perp_page_value(page, row, c->x_metric);
 }
@@ -23,7 +23,7 @@ static bool has_point(const perp_page *page, const chart *c, int cell)
 {
   if (!perp_view_stands(&page->view, cell)) return false;
   if (c->x_metric == NULL && perp_view_adaptive(&page->view, cell)) return false;
-  const double x = abscissa(page, c, cell), y = perp_page_value(page, cell, c->y_metric);
+  const double x = curves_abscissa(page, c, cell), y = perp_page_value(page, cell, c->y_metric);
   return x > 0 && y > 0 && isfinite(x) && isfinite(y);
 }
 
@@ -41,7 +41,7 @@ static int add_marks(perp_page *page, const chart *c, int facet, perp_curve *cur
         const int cell = v->group[g].cell[i];
         if ((facet >= 0 && v->group[g].facet != facet) || !has_point(page, c, cell)) continue;
         if (page->results->record[cell].status != marked[k]) continue;
-        x[points] = abscissa(page, c, cell);
+        x[points] = curves_abscissa(page, c, cell);
         y[points++] = perp_page_value(page, cell, c->y_metric);
       }
     if (points == 0) continue;
@@ -65,7 +65,7 @@ static perp_curve curve_of(perp_page *page, const chart *c, const perp_group *g)
   bool unsound = false;
   for (int i = 0; i < g->n; i++) {
     if (!has_point(page, c, g->cell[i])) continue;
-    x[n] = abscissa(page, c, g->cell[i]);
+    x[n] = curves_abscissa(page, c, g->cell[i]);
     y[n++] = perp_page_value(page, g->cell[i], c->y_metric);
     if (perp_view_ok(&page->view, g->cell[i]))
       rank = fmin(rank, y[n - 1]);
@@ -101,8 +101,8 @@ static const char *with_slope(perp_page *page, const chart *c, const perp_curve 
                           curve->label, p);
 }
 
-static void draw(perp_page *page, const chart *c, const char *suffix, const char *title,
-                 perp_curve *curves, int n)
+static void curves_draw(perp_page *page, const chart *c, const char *suffix, const char *title,
+                        perp_curve *curves, int n)
 {
   for (int k = 0; k < n; k++)
     if (curves[k].style == PERP_PLOT_POINTS_LINES)
@@ -124,7 +124,7 @@ static void draw(perp_page *page, const chart *c, const char *suffix, const char
 }
 
 /* The curves of the overview: all when they are few, else the best one of each facet. */
-static int overview(perp_page *page, const chart *c, perp_curve *shown, int *total)
+static int curves_overview(perp_page *page, const chart *c, perp_curve *shown, int *total)
 {
   const perp_view *v = &page->view;
   perp_curve best[OVERVIEW];
@@ -198,14 +198,15 @@ static void chart_section(perp_page *page, const chart *c)
   if (c->x_metric == NULL ? v->x_name == NULL : !perp_page_has(page, c->x_metric)) return;
 
   perp_curve shown[MOST_CURVES];
-  int total, n = overview(page, c, shown, &total);
+  int total, n = curves_overview(page, c, shown, &total);
   if (n == 0) return;
   perp_html(page->out, "<h3 id=\"%s\">%s</h3>\n", c->id, c->title);
   const int with_published = add_published(page, c, -1, shown, n);
-  draw(page, c, "",
-       n == total ? c->title
+  curves_draw(page, c, "",
+              n == total
+                  ? c->title
                   : perp_pool_printf(&page->pool, "%s: the best curve of each kind", c->title),
-       shown, n == total ? add_marks(page, c, -1, shown, with_published) : with_published);
+              shown, n == total ? add_marks(page, c, -1, shown, with_published) : with_published);
   if (n == total) return;
 
   perp_page_fold(page, "All %d curves, one figure for each choice of the other parts", total);
@@ -221,13 +222,13 @@ static void chart_section(perp_page *page, const chart *c)
     snprintf(suffix, sizeof suffix, "-%d", facet + 1);
     k = add_published(page, c, facet, shown, k);
     k = add_marks(page, c, facet, shown, k);
-    draw(page, c, suffix, perp_pool_printf(&page->pool, "%s: %s", c->title, v->facet[facet]), shown,
-         k);
+    curves_draw(page, c, suffix, perp_pool_printf(&page->pool, "%s: %s", c->title, v->facet[facet]),
+                shown, k);
   }
   perp_page_unfold(page);
 }
 
-static bool wanted(const perp_study *study, const char *plot)
+static bool curves_wanted(const perp_study *study, const char *plot)
 {
   for (int i = 0; i < study->report.n_plots; i++)
     if (strncmp(study->report.plots[i], plot, strlen(plot)) == 0) return true;
@@ -240,12 +241,12 @@ void perp_page_curves(perp_page *page)
   const char *primary = study->metrics.primary;
   if (page->view.x_name == NULL) return;
   perp_html(page->out, "<h2 id=\"curves\">Figures</h2>\n");
-  if (primary != NULL && wanted(study, "work-precision"))
+  if (primary != NULL && curves_wanted(study, "work-precision"))
     chart_section(page, &(chart){ "work-precision", "Work and precision", "time.cpu", primary,
                                   "Points are joined in the order of the step size, or of the "
                                   "tolerance under error control; left and below is "
                                   "better. Work is the thread-CPU time of the whole run." });
-  if (wanted(study, "convergence")) {
+  if (curves_wanted(study, "convergence")) {
     static const char *const errors[] = { "err.tip.max", "err.q.max", "drift.pos.max",
                                           "energy.rel.max" };
     for (size_t i = 0; page->view.x_name != NULL && strcmp(page->view.x_name, "h [s]") == 0 &&
@@ -260,7 +261,7 @@ void perp_page_curves(perp_page *page)
               "in which neighbouring slopes differ by less than 0.2; no number where there is "
               "no such window of three points." });
   }
-  if (wanted(study, "time-vs-n") && page->view.x_name != NULL &&
+  if (curves_wanted(study, "time-vs-n") && page->view.x_name != NULL &&
       strcmp(page->view.x_name, "h [s]") != 0)
     chart_section(
         page, &(chart){ "time", "Time against size", NULL, "time.step_us",

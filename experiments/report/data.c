@@ -16,7 +16,7 @@ enum { REPLAY_BYTES = 1200000 };
 /* ---- small writers ------------------------------------------------------------------------------------- */
 
 /* Seven digits are what a screen can show; cells.csv has all of them. */
-static void number(perp_json *j, const char *key, double v)
+static void data_number(perp_json *j, const char *key, double v)
 {
   char text[32];
   if (isnan(v))
@@ -30,7 +30,7 @@ static void number(perp_json *j, const char *key, double v)
 
 /* ---- the study ------------------------------------------------------------------------------------------- */
 
-static void study(perp_page *page, perp_json *j)
+static void data_study(perp_page *page, perp_json *j)
 {
   const perp_study *s = page->study;
   perp_json_open(j, "study", '{');
@@ -48,7 +48,7 @@ static void study(perp_page *page, perp_json *j)
 }
 
 /* One parameter that varies: its values, and which of them each cell has (-1: does not use it). */
-static void axis(perp_page *page, perp_json *j, int param)
+static void data_axis(perp_page *page, perp_json *j, int param)
 {
   const perp_param *p = &page->study->kind->params[param];
   int n = page->results->plan.n, n_values = 0;
@@ -87,7 +87,7 @@ static void axis(perp_page *page, perp_json *j, int param)
   free(index);
 }
 
-static void view(perp_page *page, perp_json *j)
+static void data_view(perp_page *page, perp_json *j)
 {
   const perp_view *v = &page->view;
   const perp_param *params = page->study->kind->params;
@@ -99,10 +99,10 @@ static void view(perp_page *page, perp_json *j)
   perp_json_text(j, "x_name", v->x_name);
   if (v->x_name != NULL) {
     perp_json_open(j, "x", '[');
-    for (int r = 0; r < page->results->plan.n; r++) number(j, NULL, v->x[r]);
+    for (int r = 0; r < page->results->plan.n; r++) data_number(j, NULL, v->x[r]);
     perp_json_close(j, ']');
     perp_json_open(j, "order", '['); /* the tolerance under error control */
-    for (int r = 0; r < page->results->plan.n; r++) number(j, NULL, v->order[r]);
+    for (int r = 0; r < page->results->plan.n; r++) data_number(j, NULL, v->order[r]);
     perp_json_close(j, ']');
   }
   perp_json_close(j, '}');
@@ -111,7 +111,8 @@ static void view(perp_page *page, perp_json *j)
 /* ---- cells ------------------------------------------------------------------------------------------------- */
 
 /* One numeric option of the plug-ins of a parameter, "stab.alpha", when it takes several values. */
-static void option(perp_json *j, const char *key, const perp_spec *spec, int n, const perp_opt *o)
+static void data_option(perp_json *j, const char *key, const perp_spec *spec, int n,
+                        const perp_opt *o)
 {
   double least = HUGE_VAL, most = -HUGE_VAL, *value = perp_xalloc((size_t)n, sizeof *value);
   for (int r = 0; r < n; r++) {
@@ -129,13 +130,13 @@ static void option(perp_json *j, const char *key, const perp_spec *spec, int n, 
     char name[128];
     snprintf(name, sizeof name, "%s.%s", key, o->key);
     perp_json_open(j, name, '[');
-    for (int r = 0; r < n; r++) number(j, NULL, value[r]);
+    for (int r = 0; r < n; r++) data_number(j, NULL, value[r]);
     perp_json_close(j, ']');
   }
   free(value);
 }
 
-static void options_of(perp_page *page, perp_json *j, const perp_param *p, int param)
+static void data_options_of(perp_page *page, perp_json *j, const perp_param *p, int param)
 {
   int n = page->results->plan.n;
   perp_ctx quiet = *page->ctx;
@@ -156,23 +157,23 @@ static void options_of(perp_page *page, perp_json *j, const perp_param *p, int p
         for (const perp_opt *before = spec[k].d == NULL ? NULL : spec[k].d->opts;
              before != NULL && before->type != PERP_OPT_END && !told; before++)
           told = strcmp(before->key, o->key) == 0;
-      if (!told) option(j, p->key, spec, n, o);
+      if (!told) data_option(j, p->key, spec, n, o);
     }
   }
   for (int r = 0; r < n; r++) perp_spec_free(&spec[r]);
   free(spec);
 }
 
-static void options(perp_page *page, perp_json *j)
+static void data_options(perp_page *page, perp_json *j)
 {
   const perp_cell_kind *kind = page->study->kind;
   perp_json_open(j, "options", '{');
   for (int p = 0; p < perp_kind_params(kind); p++)
-    if (kind->params[p].type == PERP_PARAM_PLUGIN) options_of(page, j, &kind->params[p], p);
+    if (kind->params[p].type == PERP_PARAM_PLUGIN) data_options_of(page, j, &kind->params[p], p);
   perp_json_close(j, '}');
 }
 
-static void metrics(perp_page *page, perp_json *j)
+static void data_metrics(perp_page *page, perp_json *j)
 {
   const perp_study *s = page->study;
   int n = page->results->plan.n;
@@ -188,14 +189,14 @@ static void metrics(perp_page *page, perp_json *j)
     perp_json_int(j, "better", s->metric[m].better);
     perp_json_bool(j, "timing", s->metric[m].timing);
     perp_json_open(j, "values", '[');
-    for (int r = 0; r < n; r++) number(j, NULL, perp_results_value(page->results, r, m));
+    for (int r = 0; r < n; r++) data_number(j, NULL, perp_results_value(page->results, r, m));
     perp_json_close(j, ']');
     perp_json_close(j, '}');
   }
   perp_json_close(j, ']');
 }
 
-static void cells(perp_page *page, perp_json *j)
+static void data_cells(perp_page *page, perp_json *j)
 {
   const perp_results *results = page->results;
   int n = results->plan.n;
@@ -219,7 +220,7 @@ static void cells(perp_page *page, perp_json *j)
   perp_json_close(j, ']');
   perp_json_open(j, "partial", '['); /* the time that was reached, null: a whole run */
   for (int r = 0; r < n; r++)
-    number(j, NULL, results->record[r].partial ? results->record[r].reached : (double)NAN);
+    data_number(j, NULL, results->record[r].partial ? results->record[r].reached : (double)NAN);
   perp_json_close(j, ']');
   perp_json_open(j, "dir", '['); /* of the folders that are shown together */
   for (int r = 0; r < n; r++) perp_json_text(j, NULL, results->record[r].dir);
@@ -235,22 +236,22 @@ static void cells(perp_page *page, perp_json *j)
   perp_json_close(j, ']');
   perp_json_close(j, '}');
   perp_json_open(j, "axes", '[');
-  for (int p = 0; p < perp_kind_params(page->study->kind); p++) axis(page, j, p);
+  for (int p = 0; p < perp_kind_params(page->study->kind); p++) data_axis(page, j, p);
   perp_json_close(j, ']');
-  options(page, j);
-  metrics(page, j);
+  data_options(page, j);
+  data_metrics(page, j);
 }
 
 /* ---- series -------------------------------------------------------------------------------------------------- */
 
 /* "q12", "v3": coordinates are for the replay */
-static bool coordinate(const char *header)
+static bool data_coordinate(const char *header)
 {
   return (header[0] == 'q' || header[0] == 'v') && header[1] >= '0' && header[1] <= '9';
 }
 
 /* Which rows stay: all when they are few; else evenly in time, and in the logarithm over iterations. */
-static int thin(int rows, bool iterations, int *kept)
+static int data_thin(int rows, bool iterations, int *kept)
 {
   int n = 0;
   if (rows <= SERIES_ROWS) {
@@ -269,13 +270,13 @@ static void one_series(perp_page *page, perp_json *j, int row, const perp_csv *c
 {
   (void)page;
   int kept[SERIES_ROWS];
-  int n = thin(csv->rows, strcmp(csv->header[0], "iteration") == 0, kept);
+  int n = data_thin(csv->rows, strcmp(csv->header[0], "iteration") == 0, kept);
   float v[SERIES_ROWS];
   perp_json_open(j, NULL, '{');
   perp_json_int(j, "cell", row);
   perp_json_open(j, "fields", '{');
   for (int c = 0; c < csv->columns; c++) {
-    if (coordinate(csv->header[c])) continue;
+    if (data_coordinate(csv->header[c])) continue;
     bool any = false;
     for (int i = 0; i < n; i++) {
       v[i] = (float)perp_csv_number(csv, kept[i], c);
@@ -334,7 +335,7 @@ static char *replay_text(const perp_page *page, int row, size_t *size)
   return NULL;
 }
 
-static bool replayed(const perp_page *page, int row, double x)
+static bool data_replayed(const perp_page *page, int row, double x)
 {
   char path[1200];
   snprintf(path, sizeof path, "%s/replay/%s.json", page->results->record[row].dir,
@@ -346,14 +347,14 @@ void perp_page_replay(perp_page *page)
 {
   double x = perp_page_shown_x(page);
   bool any = false;
-  for (int r = 0; r < page->results->plan.n && !any; r++) any = replayed(page, r, x);
+  for (int r = 0; r < page->results->plan.n && !any; r++) any = data_replayed(page, r, x);
   if (!page->interactive || !any) return;
   perp_html(page->out, "<h2 id=\"replay\">Replay</h2>\n<noscript><p class=\"note\">Needs "
                        "scripts.</p></noscript>\n");
 }
 
 /* Each scene gets its share of the room, the rest is for whoever comes first. */
-static void replays(perp_page *page, perp_json *j)
+static void data_replays(perp_page *page, perp_json *j)
 {
   int n = page->results->plan.n, scene = perp_kind_param(page->study->kind, "scene"), n_scenes = 0;
   double x = perp_page_shown_x(page);
@@ -364,7 +365,7 @@ static void replays(perp_page *page, perp_json *j)
   int *of = perp_xalloc((size_t)n + 1, sizeof *of);
   bool *taken = perp_xalloc((size_t)n + 1, sizeof *taken);
   for (int r = 0; r < n; r++) {
-    if (!replayed(page, r, x)) {
+    if (!data_replayed(page, r, x)) {
       taken[r] = true;
       continue;
     }
@@ -402,7 +403,7 @@ static void replays(perp_page *page, perp_json *j)
 }
 
 /* What the run found out about its references: how far two of them are apart. */
-static void references(perp_page *page, perp_json *j)
+static void data_references(perp_page *page, perp_json *j)
 {
   char path[1200];
   snprintf(path, sizeof path, "%s/reference.json", page->dir);
@@ -413,7 +414,7 @@ static void references(perp_page *page, perp_json *j)
   json_decref(json);
 }
 
-static void published(perp_page *page, perp_json *j)
+static void data_published(perp_page *page, perp_json *j)
 {
   const perp_study *s = page->study;
   int *row = perp_xalloc((size_t)page->results->plan.n + 1, sizeof *row);
@@ -422,7 +423,7 @@ static void published(perp_page *page, perp_json *j)
     perp_json_open(j, NULL, '{');
     perp_json_text(j, "metric", s->published[i].metric);
     perp_json_text(j, "source", s->published[i].source);
-    number(j, "value", s->published[i].value);
+    data_number(j, "value", s->published[i].value);
     perp_json_open(j, "cells", '[');
     int n = perp_page_published_cells(page, i, row);
     for (int k = 0; k < n; k++) perp_json_int(j, NULL, row[k]);
@@ -444,13 +445,13 @@ void perp_page_data(perp_page *page)
   perp_json_open(&j, NULL, '{');
   perp_json_text(&j, "schema", "perp-report/1");
   perp_json_text(&j, "dir", page->dir);
-  study(page, &j);
-  view(page, &j);
-  cells(page, &j);
+  data_study(page, &j);
+  data_view(page, &j);
+  data_cells(page, &j);
   all_series(page, &j);
-  replays(page, &j);
-  references(page, &j);
-  published(page, &j);
+  data_replays(page, &j);
+  data_references(page, &j);
+  data_published(page, &j);
   perp_json_close(&j, '}');
   fclose(j.out);
   perp_html_data(page->out, "perp-data", text, size);

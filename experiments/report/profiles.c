@@ -27,13 +27,13 @@ static int index_in(const char **list, int *n, int most, const char *text)
   return (*n)++;
 }
 
-static int *slot(const box *b, int problem, int target, int solver)
+static int *profiles_slot(const box *b, int problem, int target, int solver)
 {
   return &b->cell[((size_t)problem * (size_t)b->n_targets + (size_t)target) * (size_t)b->n_solvers +
                   (size_t)solver];
 }
 
-static bool build(perp_page *page, box *b)
+static bool profiles_build(perp_page *page, box *b)
 {
   const perp_cell_kind *kind = page->study->kind;
   int n = page->results->plan.n, P = perp_kind_param(kind, "problem"),
@@ -46,7 +46,7 @@ static bool build(perp_page *page, box *b)
       int p = index_in(b->problem, &b->n_problems, n, perp_view_text(&page->view, r, P));
       int t = index_in(b->target, &b->n_targets, MOST_TARGETS, perp_view_text(&page->view, r, T));
       int s = index_in(b->solver, &b->n_solvers, MOST_SOLVERS, perp_view_text(&page->view, r, S));
-      if (pass == 1 && p >= 0 && t >= 0 && s >= 0) *slot(b, p, t, s) = r;
+      if (pass == 1 && p >= 0 && t >= 0 && s >= 0) *profiles_slot(b, p, t, s) = r;
     }
     if (pass == 1) break;
     size_t size = (size_t)b->n_problems * (size_t)b->n_targets * (size_t)b->n_solvers;
@@ -57,24 +57,24 @@ static bool build(perp_page *page, box *b)
 }
 
 /* Cost of a solved cell; infinite when it was not solved. */
-static double cost(const perp_page *page, int cell, const char *metric)
+static double profiles_cost(const perp_page *page, int cell, const char *metric)
 {
   if (cell < 0 || !perp_view_ok(&page->view, cell)) return HUGE_VAL;
   double v = perp_page_value(page, cell, metric);
   return v > 0 ? v : HUGE_VAL;
 }
 
-static int ascending(const void *a, const void *b)
+static int profiles_ascending(const void *a, const void *b)
 {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
 /* Distribution of costs: share of `of` items within x.  The curve is made of the corners of the steps. */
-static perp_curve distribution(perp_page *page, double *costs, int n, int of, const char *label,
-                               int colour, double end)
+static perp_curve profiles_distribution(perp_page *page, double *costs, int n, int of,
+                                        const char *label, int colour, double end)
 {
-  qsort(costs, (size_t)n, sizeof *costs, ascending);
+  qsort(costs, (size_t)n, sizeof *costs, profiles_ascending);
   double *x = perp_pool_alloc(&page->pool, (size_t)n + 2, sizeof *x);
   double *y = perp_pool_alloc(&page->pool, (size_t)n + 2, sizeof *y);
   int k = 0;
@@ -95,8 +95,9 @@ static perp_curve distribution(perp_page *page, double *costs, int n, int of, co
 enum chart { PERFORMANCE, DATA, ECDF };
 
 /* One curve a solver over the targets first ... last. */
-static void draw(perp_page *page, const box *b, enum chart chart, int first, int last,
-                 const char *id, const char *title, const char *xlabel, const char *caption)
+static void profiles_draw(perp_page *page, const box *b, enum chart chart, int first, int last,
+                          const char *id, const char *title, const char *xlabel,
+                          const char *caption)
 {
   const char *metric = chart == DATA ? "work.products" : "time.cpu";
   int items = b->n_problems * (last - first + 1);
@@ -108,16 +109,16 @@ static void draw(perp_page *page, const box *b, enum chart chart, int first, int
     for (int t = first; t <= last; t++, at++) {
       double best = HUGE_VAL;
       for (int s = 0; s < b->n_solvers; s++)
-        best = fmin(best, cost(page, *slot(b, p, t, s), metric));
+        best = fmin(best, profiles_cost(page, *profiles_slot(b, p, t, s), metric));
       for (int s = 0; s < b->n_solvers; s++) {
-        double c = cost(page, *slot(b, p, t, s), metric);
+        double c = profiles_cost(page, *profiles_slot(b, p, t, s), metric);
         costs[s][at] = isinf(c) ? c : chart == PERFORMANCE ? c / best : c;
         if (isfinite(costs[s][at])) end = fmax(end, costs[s][at]);
       }
     }
   perp_curve curves[MOST_SOLVERS];
   for (int s = 0; s < b->n_solvers; s++)
-    curves[s] = distribution(page, costs[s], items, items, b->solver[s], s, end * 1.2);
+    curves[s] = profiles_distribution(page, costs[s], items, items, b->solver[s], s, end * 1.2);
   perp_figure f = { .id = id,
                     .title = title,
                     .xlabel = xlabel,
@@ -133,21 +134,23 @@ static void draw(perp_page *page, const box *b, enum chart chart, int first, int
 static void profiles(perp_page *page, const box *b)
 {
   for (int t = 0; t < b->n_targets; t++)
-    draw(page, b, PERFORMANCE, t, t, perp_pool_printf(&page->pool, "profile-%d", t + 1),
-         perp_pool_printf(&page->pool, "Performance profile at rel <= %s", b->target[t]),
-         "time / time of the fastest solver of the problem",
-         "Dolan and More: share of problems solved within a factor tau of the fastest. A failure "
-         "never counts as "
-         "solved, and a problem that all fail stays in the denominator.");
-  draw(page, b, DATA, b->n_targets - 1, b->n_targets - 1, "data-profile",
-       perp_pool_printf(&page->pool, "Data profile at rel <= %s", b->target[b->n_targets - 1]),
-       "work, in products with A (the cost of a sweep)",
-       "More and Wild: share of problems solved within a budget; the unit is the time of one "
-       "product A lambda of the "
-       "same problem.");
-  draw(page, b, ECDF, 0, b->n_targets - 1, "ecdf",
-       "Share of (problem, target) pairs solved within a time", "thread-CPU time [s]",
-       "Does not depend on which other solvers are shown.");
+    profiles_draw(
+        page, b, PERFORMANCE, t, t, perp_pool_printf(&page->pool, "profile-%d", t + 1),
+        perp_pool_printf(&page->pool, "Performance profile at rel <= %s", b->target[t]),
+        "time / time of the fastest solver of the problem",
+        "Dolan and More: share of problems solved within a factor tau of the fastest. A failure "
+        "never counts as "
+        "solved, and a problem that all fail stays in the denominator.");
+  profiles_draw(
+      page, b, DATA, b->n_targets - 1, b->n_targets - 1, "data-profile",
+      perp_pool_printf(&page->pool, "Data profile at rel <= %s", b->target[b->n_targets - 1]),
+      "work, in products with A (the cost of a sweep)",
+      "More and Wild: share of problems solved within a budget; the unit is the time of one "
+      "product A lambda of the "
+      "same problem.");
+  profiles_draw(page, b, ECDF, 0, b->n_targets - 1, "ecdf",
+                "Share of (problem, target) pairs solved within a time", "thread-CPU time [s]",
+                "Does not depend on which other solvers are shown.");
 }
 
 /* ---- who fails where, and why -------------------------------------------------------------------------------- */
@@ -158,7 +161,7 @@ static const char *family_of(perp_page *page, const char *problem)
   return perp_pool_strndup(&page->pool, problem, strcspn(problem, ":"));
 }
 
-static int families(perp_page *page, const box *b, const char **family)
+static int profiles_families(perp_page *page, const box *b, const char **family)
 {
   int n = 0;
   for (int p = 0; p < b->n_problems; p++)
@@ -174,7 +177,7 @@ static void matrix_entry(perp_page *page, const box *b, int s, const char *famil
   for (int p = 0; p < b->n_problems; p++) {
     if (strcmp(family_of(page, b->problem[p]), family) != 0) continue;
     for (int t = 0; t < b->n_targets; t++) {
-      int cell = *slot(b, p, t, s);
+      int cell = *profiles_slot(b, p, t, s);
       if (cell < 0) continue;
       all++;
       if (perp_view_ok(&page->view, cell)) {
@@ -201,7 +204,7 @@ static void matrix_entry(perp_page *page, const box *b, int s, const char *famil
 static void failure_matrix(perp_page *page, const box *b)
 {
   const char **family = perp_pool_alloc(&page->pool, (size_t)b->n_problems + 1, sizeof *family);
-  int n = families(page, b, family);
+  int n = profiles_families(page, b, family);
   perp_html(
       page->out,
       "<h3 id=\"failure-matrix\">Who solves what, and why not</h3>\n<p class=\"note\">Solved / all "
@@ -233,7 +236,7 @@ static char *profiles_id(perp_page *page, const char *family)
 static void time_against_size(perp_page *page, const box *b)
 {
   const char **family = perp_pool_alloc(&page->pool, (size_t)b->n_problems + 1, sizeof *family);
-  int n = families(page, b, family), t = b->n_targets - 1;
+  int n = profiles_families(page, b, family), t = b->n_targets - 1;
   perp_html(page->out, "<h3 id=\"time-vs-n\">Time against size</h3>\n");
   perp_page_fold(page, "%d families", n);
   for (int f = 0; f < n; f++) {
@@ -244,9 +247,9 @@ static void time_against_size(perp_page *page, const box *b)
       double *y = perp_pool_alloc(&page->pool, (size_t)b->n_problems, sizeof *y);
       int k = 0;
       for (int p = 0; p < b->n_problems; p++) {
-        double c = cost(page, *slot(b, p, t, s), "time.cpu");
+        double c = profiles_cost(page, *profiles_slot(b, p, t, s), "time.cpu");
         if (isinf(c) || strcmp(family_of(page, b->problem[p]), family[f]) != 0) continue;
-        double rows = perp_page_value(page, *slot(b, p, t, s), "rows");
+        double rows = perp_page_value(page, *profiles_slot(b, p, t, s), "rows");
         int at = k++; /* by size */
         for (; at > 0 && x[at - 1] > rows; at--) {
           x[at] = x[at - 1];
@@ -284,14 +287,14 @@ static void time_against_size(perp_page *page, const box *b)
 
 /* ---- residual per iteration ------------------------------------------------------------------------------------------ */
 
-static void histories(perp_page *page, const box *b)
+static void profiles_histories(perp_page *page, const box *b)
 {
   /* the problem on which most solvers tell their residuals */
   int best = -1, most = 0, t = b->n_targets - 1;
   for (int p = 0; p < b->n_problems; p++) {
     int told = 0;
     for (int s = 0; s < b->n_solvers; s++) {
-      int cell = *slot(b, p, t, s);
+      int cell = *profiles_slot(b, p, t, s);
       if (cell >= 0) told += perp_page_value(page, cell, "iterations") > 3;
     }
     if (told > most) {
@@ -303,7 +306,7 @@ static void histories(perp_page *page, const box *b)
   perp_curve curves[MOST_SOLVERS];
   int n = 0;
   for (int s = 0; s < b->n_solvers; s++) {
-    int cell = *slot(b, best, t, s);
+    int cell = *profiles_slot(b, best, t, s);
     if (cell < 0) continue;
     char path[1200];
     snprintf(path, sizeof path, "%s/series/%s.csv", page->results->record[cell].dir,
@@ -352,16 +355,17 @@ bool perp_page_has_problems(const perp_page *page)
 void perp_page_solver_answers(perp_page *page)
 {
   box b;
-  if (!build(page, &b)) return;
+  if (!profiles_build(page, &b)) return;
   int solved[MOST_SOLVERS] = { 0 }, wins[MOST_SOLVERS] = { 0 }, robust = 0, fast = 0,
       all = b.n_problems * b.n_targets;
   for (int p = 0; p < b.n_problems; p++)
     for (int t = 0; t < b.n_targets; t++) {
       int winner = -1;
       for (int s = 0; s < b.n_solvers; s++) {
-        double c = cost(page, *slot(&b, p, t, s), "time.cpu");
+        double c = profiles_cost(page, *profiles_slot(&b, p, t, s), "time.cpu");
         solved[s] += isfinite(c);
-        if (isfinite(c) && (winner < 0 || c < cost(page, *slot(&b, p, t, winner), "time.cpu")))
+        if (isfinite(c) &&
+            (winner < 0 || c < profiles_cost(page, *profiles_slot(&b, p, t, winner), "time.cpu")))
           winner = s;
       }
       if (winner >= 0) wins[winner]++;
@@ -379,10 +383,10 @@ void perp_page_solver_answers(perp_page *page)
 void perp_page_problems(perp_page *page)
 {
   box b;
-  if (!build(page, &b) || b.n_problems == 0) return;
+  if (!profiles_build(page, &b) || b.n_problems == 0) return;
   perp_html(page->out, "<h2 id=\"problems\">Solvers on %d problems</h2>\n", b.n_problems);
   failure_matrix(page, &b);
   profiles(page, &b);
   time_against_size(page, &b);
-  histories(page, &b);
+  profiles_histories(page, &b);
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void environment(perp_page *page)
+static void report_environment(perp_page *page)
 {
   perp_html(page->out, "<h2 id=\"environment\">Environment</h2>\n");
   for (int i = 0; i < page->results->n_envs; i++) {
@@ -44,7 +44,7 @@ static void environment(perp_page *page)
   free(study_path);
 }
 
-static void header(perp_page *page)
+static void report_header(perp_page *page)
 {
   const perp_study *study = page->study;
   bool problems = perp_page_has_problems(page);
@@ -71,14 +71,14 @@ static void header(perp_page *page)
               study->name, study->profile);
 }
 
-static void warnings(perp_page *page)
+static void report_warnings(perp_page *page)
 {
   if (page->warnings.n == 0) return;
   perp_html(page->out, "<h2>Warnings</h2>\n<pre>%s</pre>\n", page->warnings.s);
 }
 
 /* Said where it helps: to whom the pictures are all there is. */
-static void upgrade(perp_page *page)
+static void report_upgrade(perp_page *page)
 {
   if (page->interactive || page->figures == 0) return;
   perp_html(
@@ -89,13 +89,13 @@ static void upgrade(perp_page *page)
       page->dir);
 }
 
-static void body(perp_page *page, const char *script)
+static void report_body(perp_page *page, const char *script)
 {
   static const struct {
     const char *name; /* the script finds the sections by it */
     void (*write)(perp_page *);
   } sections[] = {
-    { "header", header },
+    { "header", report_header },
     { "answers", perp_page_answers },
     { "summary", perp_page_summary },
     { "published", perp_page_published },
@@ -108,9 +108,9 @@ static void body(perp_page *page, const char *script)
     { "cells", perp_page_cells },
     { "methods", perp_page_methods },
     { "definitions", perp_page_definitions },
-    { "environment", environment },
-    { "warnings", warnings },
-    { "upgrade", upgrade },
+    { "environment", report_environment },
+    { "warnings", report_warnings },
+    { "upgrade", report_upgrade },
   };
   perp_html_begin(page->out, page->study->title, NULL, script);
   for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
@@ -126,7 +126,7 @@ static void body(perp_page *page, const char *script)
 }
 
 /* How a page in the folder `from` refers to the folder `to`; a text of the caller. */
-static char *relative(const char *from, const char *to)
+static char *report_relative(const char *from, const char *to)
 {
   char *a = realpath(from, NULL), *b = realpath(to, NULL);
   perp_text t = { 0 };
@@ -177,13 +177,13 @@ perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
   perp_status status = perp_make_dirs(ctx, folder);
   if (status == PERP_OK)
     status = perp_make_part(ctx, request->together ? folder : results->dir, "figs");
-  char *link = relative(folder, page.figs);
+  char *link = report_relative(folder, page.figs);
   page.link = link;
   perp_out file = { 0 };
   if (status == PERP_OK) status = perp_out_open(ctx, page_path, &file);
   page.out = file.f;
   if (page.out != NULL) {
-    body(&page, script);
+    report_body(&page, script);
     status = perp_out_close(ctx, &file, true);
   }
   if (status == PERP_OK && request->tex != NULL) status = perp_page_tex(&page, request->tex);

@@ -10,7 +10,7 @@
 enum { SCENES_LEAST = 3, SCENES_MOST = 60, ROWS_MOST = 200, LABEL_MOST = 400 };
 
 /* The place of text in the list, added when it is new and fits; -1 when it does not. */
-static int place_of(const char **list, int *n, int most, const char *text)
+static int scenes_place_of(const char **list, int *n, int most, const char *text)
 {
   for (int i = 0; i < *n; i++)
     if (strcmp(list[i], text) == 0) return i;
@@ -20,7 +20,7 @@ static int place_of(const char **list, int *n, int most, const char *text)
 }
 
 /* The varying parts of a cell but the scene. */
-static const char *parts_of(perp_page *page, int cell, int scene)
+static const char *scenes_parts_of(perp_page *page, int cell, int scene)
 {
   const perp_view *v = &page->view;
   char text[LABEL_MOST] = "";
@@ -50,7 +50,7 @@ static const char *brief_scene(perp_page *page, const char *text)
   return out;
 }
 
-static void field(perp_page *page, int cell, const char *metric)
+static void scenes_field(perp_page *page, int cell, const char *metric)
 {
   if (cell < 0) {
     perp_html(page->out, "<td></td>");
@@ -80,8 +80,8 @@ void perp_page_scenes(perp_page *page)
   int *at = perp_pool_alloc(&page->pool, (size_t)SCENES_MOST * ROWS_MOST, sizeof *at);
   for (int i = 0; i < SCENES_MOST * ROWS_MOST; i++) at[i] = -1;
   for (int c = 0; c < cells; c++) {
-    int s = place_of(scene, &n_scenes, SCENES_MOST, perp_view_text(v, c, column));
-    int r = place_of(row, &n_rows, ROWS_MOST, parts_of(page, c, column));
+    int s = scenes_place_of(scene, &n_scenes, SCENES_MOST, perp_view_text(v, c, column));
+    int r = scenes_place_of(row, &n_rows, ROWS_MOST, scenes_parts_of(page, c, column));
     if (s >= 0 && r >= 0) at[r * SCENES_MOST + s] = c;
   }
   if (n_scenes < SCENES_LEAST || n_rows < 2) return;
@@ -97,7 +97,7 @@ void perp_page_scenes(perp_page *page)
   perp_html(page->out, "</tr>\n");
   for (int r = 0; r < n_rows; r++) {
     perp_html(page->out, "<tr><td><code>%s</code></td>", row[r]);
-    for (int s = 0; s < n_scenes; s++) field(page, at[r * SCENES_MOST + s], metric);
+    for (int s = 0; s < n_scenes; s++) scenes_field(page, at[r * SCENES_MOST + s], metric);
     perp_html(page->out, "</tr>\n");
   }
   perp_html(page->out, "</table></div>\n");

@@ -53,7 +53,7 @@ static bool less_is_better(const perp_page *page, const char *metric)
 
 /* ---- answers -------------------------------------------------------------------------------------------- */
 
-static void counts(perp_page *page)
+static void sections_counts(perp_page *page)
 {
   perp_html(page->out, "<p class=\"note\">%d cells: ", page->results->plan.n);
   bool first = true;
@@ -100,7 +100,7 @@ static void winners_by_scene(perp_page *page, const char *primary, const perp_ax
 }
 
 /* Best by the primary metric, and who would win by another one: drift alone ranks methods wrongly. */
-static void winners(perp_page *page)
+static void sections_winners(perp_page *page)
 {
   const char *primary = page->study->metrics.primary;
   const perp_axis *scenes = scenes_of(page->study);
@@ -134,7 +134,7 @@ static void winners(perp_page *page)
   }
 }
 
-static void claims(perp_page *page)
+static void sections_claims(perp_page *page)
 {
   int n = page->study->n_claims;
   if (n == 0) return;
@@ -159,12 +159,12 @@ void perp_page_answers(perp_page *page)
   if (perp_page_has_problems(page))
     perp_page_solver_answers(page);
   else
-    winners(page);
+    sections_winners(page);
   perp_page_best_match(page);
   perp_html(page->out, "</ul>\n");
-  counts(page);
+  sections_counts(page);
   perp_html(page->out, "</div>\n");
-  claims(page);
+  sections_claims(page);
 }
 
 /* ---- summary -------------------------------------------------------------------------------------------- */
@@ -175,7 +175,7 @@ typedef struct ranked {
   double value;
 } ranked;
 
-static int by_value(const void *a, const void *b)
+static int sections_by_value(const void *a, const void *b)
 {
   const ranked *x = a, *y = b;
   if (x->group != y->group) return x->group - y->group;
@@ -201,7 +201,7 @@ int perp_page_ranked(perp_page *page, int *cell, int most)
     }
     if (best.row >= 0) list[n++] = best;
   }
-  qsort(list, (size_t)n, sizeof *list, by_value);
+  qsort(list, (size_t)n, sizeof *list, sections_by_value);
   for (int i = 0; i < n && i < most; i++) cell[i] = list[i].row;
   return n < most ? n : most;
 }
@@ -411,7 +411,7 @@ static bool is_plugin(const char *text, const char *name)
   return text[n] == '\0' || (text[n] == ':' && strcspn(text + n, "=") < strlen(text + n));
 }
 
-static void card(perp_page *page, perp_kind kind, const perp_desc *d)
+static void sections_card(perp_page *page, perp_kind kind, const perp_desc *d)
 {
   perp_html(page->out, "<details><summary><code>%s %s</code> &ndash; %s</summary>\n",
             perp_kind_name(kind), d->name, d->summary);
@@ -442,7 +442,7 @@ void perp_page_methods(perp_page *page)
     for (int i = 0; (d = perp_plugin_at(page->ctx, kind->params[p].plugin, i)) != NULL; i++)
       for (int r = 0; r < page->results->plan.n; r++)
         if (is_plugin(perp_view_text(&page->view, r, p), d->name)) {
-          card(page, kind->params[p].plugin, d);
+          sections_card(page, kind->params[p].plugin, d);
           break;
         }
   }

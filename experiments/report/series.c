@@ -25,7 +25,7 @@ static int rows_at(const perp_page *page, int facet, double h, int *row, const p
   return n;
 }
 
-static int column_of(const perp_csv *series, const char *field)
+static int series_column_of(const perp_csv *series, const char *field)
 {
   size_t n = strlen(field);
   for (int c = 0; c < series->columns; c++)
@@ -44,7 +44,7 @@ static perp_curve series_curve(perp_page *page, int row, const char *field, cons
            page->results->plan.cells[row].id);
   perp_csv series;
   if (!perp_exists(path) || perp_csv_read(page->ctx, path, &series) != PERP_OK) return curve;
-  int t = column_of(&series, "t"), y = column_of(&series, field);
+  int t = series_column_of(&series, "t"), y = series_column_of(&series, field);
   if (t >= 0 && y >= 0) {
     double *xs = perp_pool_alloc(&page->pool, (size_t)series.rows + 1, sizeof *xs);
     double *ys = perp_pool_alloc(&page->pool, (size_t)series.rows + 1, sizeof *ys);

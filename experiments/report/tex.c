@@ -10,12 +10,12 @@
 
 /* ---- tables ------------------------------------------------------------------------------------------------ */
 
-static void begin(FILE *out, const char *name, const char *columns)
+static void tex_begin(FILE *out, const char *name, const char *columns)
 {
   fprintf(out, "\\newcommand{\\perp%s}{%%\n\\begin{tabular}{%s}\n\\toprule\n", name, columns);
 }
 
-static void end(FILE *out)
+static void tex_end(FILE *out)
 {
   fputs("\\bottomrule\n\\end{tabular}}\n\n", out);
 }
@@ -26,7 +26,7 @@ static bool has_summary(perp_page *page)
   return perp_page_ranked(page, &row, 1) > 0;
 }
 
-static void summary(perp_page *page, FILE *out)
+static void tex_summary(perp_page *page, FILE *out)
 {
   enum { ROWS = 20, COLUMNS = 24, SHOWN = 6 };
   int row[ROWS];
@@ -39,7 +39,7 @@ static void summary(perp_page *page, FILE *out)
   bool marked = false;
   for (int i = 0; i < n; i++) marked = marked || !perp_view_ok(&page->view, row[i]);
   if (marked) columns[m + 1] = 'l';
-  begin(out, "Summary", columns);
+  tex_begin(out, "Summary", columns);
   fputs("combination", out);
   for (int k = 0; k < m; k++) {
     fputs(" & ", out);
@@ -60,16 +60,16 @@ static void summary(perp_page *page, FILE *out)
     }
     fputs(" \\\\\n", out);
   }
-  end(out);
+  tex_end(out);
 }
 
-static void claims(perp_page *page, FILE *out)
+static void tex_claims(perp_page *page, FILE *out)
 {
   int n = page->study->n_claims;
   if (n == 0) return;
   perp_claim_result *result = perp_pool_alloc(&page->pool, (size_t)n, sizeof *result);
   perp_results_claims(page->ctx, page->results, result);
-  begin(out, "Claims", "p{0.62\\linewidth}lr");
+  tex_begin(out, "Claims", "p{0.62\\linewidth}lr");
   fputs("claim & verdict & measured \\\\\n\\midrule\n", out);
   for (int i = 0; i < n; i++) {
     perp_tex_text(out, result[i].claim->text);
@@ -77,10 +77,10 @@ static void claims(perp_page *page, FILE *out)
     perp_tex_number(out, result[i].left);
     fputs(" \\\\\n", out);
   }
-  end(out);
+  tex_end(out);
 }
 
-static void published(perp_page *page, FILE *out)
+static void tex_published(perp_page *page, FILE *out)
 {
   enum { VARIANTS = 12 };
   const perp_study *s = page->study;
@@ -89,7 +89,7 @@ static void published(perp_page *page, FILE *out)
   int n = perp_results_variants(page->ctx, page->results, &variant);
   char *columns = perp_xprintf("l%0*d", s->n_published, 0);
   for (char *c = columns + 1; *c != '\0'; c++) *c = 'r';
-  begin(out, "Published", columns);
+  tex_begin(out, "Published", columns);
   free(columns);
   fputs("variant", out);
   for (int i = 0; i < s->n_published; i++) {
@@ -115,19 +115,19 @@ static void published(perp_page *page, FILE *out)
     }
     fputs(" \\\\\n", out);
   }
-  end(out);
+  tex_end(out);
   perp_variants_free(variant, n);
 }
 
-static void status(perp_page *page, FILE *out)
+static void tex_status(perp_page *page, FILE *out)
 {
-  begin(out, "Status", "lr");
+  tex_begin(out, "Status", "lr");
   fputs("status & cells \\\\\n\\midrule\n", out);
   for (int s = 0; s < PERP_CELL_STATUSES; s++)
     if (page->results->count[s] > 0)
       fprintf(out, "%s & %d \\\\\n", perp_cell_status_names[s], page->results->count[s]);
   fprintf(out, "\\midrule\nall & %d \\\\\n", page->results->plan.n);
-  end(out);
+  tex_end(out);
 }
 
 static bool has_solvers(const perp_page *page)
@@ -136,11 +136,11 @@ static bool has_solvers(const perp_page *page)
 }
 
 /* Solved and all cells of each value of the parameter `lcp`, in the order of the study. */
-static void solvers(perp_page *page, FILE *out)
+static void tex_solvers(perp_page *page, FILE *out)
 {
   int lcp = perp_kind_param(page->study->kind, "lcp"), n = page->results->plan.n;
   if (!has_solvers(page)) return;
-  begin(out, "Solvers", "lrr");
+  tex_begin(out, "Solvers", "lrr");
   fputs("solver & solved & of \\\\\n\\midrule\n", out);
   for (int r = 0; r < n; r++) {
     const char *name = perp_view_text(&page->view, r, lcp);
@@ -157,25 +157,25 @@ static void solvers(perp_page *page, FILE *out)
     perp_tex_text(out, name);
     fprintf(out, " & %d & %d \\\\\n", solved, all);
   }
-  end(out);
+  tex_end(out);
 }
 
-static void tables(perp_page *page, FILE *out)
+static void tex_tables(perp_page *page, FILE *out)
 {
   fprintf(out,
           "%% Tables of the study %s: \\usepackage{booktabs}, then \\input this file and use the "
           "macros.\n\n",
           page->study->name);
-  summary(page, out);
-  published(page, out);
-  claims(page, out);
-  solvers(page, out);
-  status(page, out);
+  tex_summary(page, out);
+  tex_published(page, out);
+  tex_claims(page, out);
+  tex_solvers(page, out);
+  tex_status(page, out);
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------------- */
 
-static void define(FILE *out, const char *name, double v)
+static void tex_define(FILE *out, const char *name, double v)
 {
   fprintf(out, "\\perpdefine{%s}{", name);
   perp_tex_number(out, v);
@@ -189,7 +189,7 @@ static void define_text(FILE *out, const char *name, const char *text)
   fputs("}\n", out);
 }
 
-static void numbers(perp_page *page, FILE *out)
+static void tex_numbers(perp_page *page, FILE *out)
 {
   const perp_results *r = page->results;
   char name[160];
@@ -203,11 +203,11 @@ static void numbers(perp_page *page, FILE *out)
       "\\errmessage{no number '#1' in numbers.tex}\\fi}\n",
       page->study->name);
   define_text(out, "study", page->study->name);
-  define(out, "cells", r->plan.n);
+  tex_define(out, "cells", r->plan.n);
   for (int s = 0; s < PERP_CELL_STATUSES; s++)
     if (r->count[s] > 0) {
       snprintf(name, sizeof name, "cells.%s", perp_cell_status_names[s]);
-      define(out, name, r->count[s]);
+      tex_define(out, name, r->count[s]);
     }
   /* of every metric the best value and who has it */
   for (int m = 0; m < page->study->n_metrics; m++) {
@@ -221,7 +221,7 @@ static void numbers(perp_page *page, FILE *out)
     }
     if (best < 0) continue;
     snprintf(name, sizeof name, "best.%s", metric->name);
-    define(out, name, perp_results_value(r, best, m));
+    tex_define(out, name, perp_results_value(r, best, m));
     snprintf(name, sizeof name, "best.%s.by", metric->name);
     define_text(out, name, perp_page_row_label(page, best));
   }
@@ -232,13 +232,13 @@ static void numbers(perp_page *page, FILE *out)
     snprintf(name, sizeof name, "claim.%d", i + 1);
     define_text(out, name, perp_verdict_name(result[i].verdict));
     snprintf(name, sizeof name, "claim.%d.measured", i + 1);
-    define(out, name, result[i].left);
+    tex_define(out, name, result[i].left);
   }
 }
 
 /* ---- figures --------------------------------------------------------------------------------------------------- */
 
-static void figures(perp_page *page, FILE *out)
+static void tex_figures(perp_page *page, FILE *out)
 {
   const bool tikz = strstr(page->formats, "tikz") != NULL;
   fprintf(
@@ -263,7 +263,7 @@ static void figures(perp_page *page, FILE *out)
 }
 
 /* A document with all of it, to look at and to copy from. */
-static void example(perp_page *page, FILE *out)
+static void tex_example(perp_page *page, FILE *out)
 {
   char *figs = realpath(page->figs, NULL);
   const struct {
@@ -332,8 +332,8 @@ static perp_status write_tex(perp_page *page, const char *dir, const char *file,
 perp_status perp_page_tex(perp_page *page, const char *dir)
 {
   PERP_TRY(perp_make_dirs(page->ctx, dir));
-  PERP_TRY(write_tex(page, dir, "tables.tex", tables));
-  PERP_TRY(write_tex(page, dir, "numbers.tex", numbers));
-  PERP_TRY(write_tex(page, dir, "figures.tex", figures));
-  return write_tex(page, dir, "example.tex", example);
+  PERP_TRY(write_tex(page, dir, "tables.tex", tex_tables));
+  PERP_TRY(write_tex(page, dir, "numbers.tex", tex_numbers));
+  PERP_TRY(write_tex(page, dir, "figures.tex", tex_figures));
+  return write_tex(page, dir, "example.tex", tex_example);
 }

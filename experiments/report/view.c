@@ -29,7 +29,7 @@ const char *perp_view_text(const perp_view *view, int cell, int param)
 }
 
 /* Where "tol=..." stands in the text of an integrator; NULL when it runs without error control. */
-static const char *tolerance(const perp_view *v, int cell, int param)
+static const char *view_tolerance(const perp_view *v, int cell, int param)
 {
   const perp_param *p = &v->results->study->kind->params[param];
   if (p->type != PERP_PARAM_PLUGIN || p->plugin != PERP_KIND_ode) return NULL;
@@ -45,7 +45,7 @@ bool perp_view_adaptive(const perp_view *view, int cell)
 
 const char *perp_view_name(perp_pool *pool, const perp_view *view, int cell, int param)
 {
-  const char *text = perp_view_text(view, cell, param), *at = tolerance(view, cell, param);
+  const char *text = perp_view_text(view, cell, param), *at = view_tolerance(view, cell, param);
   if (at == NULL) return text;
   const char *end = at + strcspn(at, ",");
   /* "a:tol=1,b=2" is "a:b=2 (tol)", "a:b=2,tol=1" too */
@@ -53,7 +53,7 @@ const char *perp_view_name(perp_pool *pool, const perp_view *view, int cell, int
   return perp_pool_printf(pool, "%.*s (tol)", (int)(at - 1 - text), text);
 }
 
-static bool varies(const perp_view *v, int param)
+static bool view_varies(const perp_view *v, int param)
 {
   for (int r = 1; param >= 0 && r < v->results->plan.n; r++)
     if (strcmp(perp_view_text(v, r, param), perp_view_text(v, 0, param)) != 0) return true;
@@ -61,7 +61,7 @@ static bool varies(const perp_view *v, int param)
 }
 
 /* The value of a numeric option in the text of a plug-in; its default when the text leaves it out. */
-static double option_value(const perp_opt *o, const void *opts)
+static double view_option_value(const perp_opt *o, const void *opts)
 {
   char text[64];
   perp_opt_format(o, opts, text, sizeof text);
@@ -88,7 +88,7 @@ static bool scene_abscissa(const perp_ctx *ctx, perp_pool *pool, perp_view *v)
                        PERP_OK &&
                    s.d == first.d;
       if (same_scene) {
-        v->x[r] = option_value(o, s.opts);
+        v->x[r] = view_option_value(o, s.opts);
         least = fmin(least, v->x[r]);
         most = fmax(most, v->x[r]);
       }
@@ -102,7 +102,7 @@ static bool scene_abscissa(const perp_ctx *ctx, perp_pool *pool, perp_view *v)
   return found;
 }
 
-static int index_of(perp_pool *pool, const char ***list, int *n, const char *text)
+static int view_index_of(perp_pool *pool, const char ***list, int *n, const char *text)
 {
   for (int i = 0; i < *n; i++)
     if (strcmp((*list)[i], text) == 0) return i;
@@ -136,21 +136,21 @@ void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *r
   v->order = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->order);
   int h = perp_kind_param(kind, "h"), ode = perp_kind_param(kind, "ode");
   bool sizes = false;
-  if (varies(v, h)) {
+  if (view_varies(v, h)) {
     v->x_name = "h [s]";
     for (int r = 0; r < n; r++) v->x[r] = strtod(perp_view_text(v, r, h), NULL);
   } else {
     sizes = scene_abscissa(ctx, pool, v);
   }
   for (int r = 0; r < n; r++) {
-    const char *tol = ode < 0 ? NULL : tolerance(v, r, ode);
+    const char *tol = ode < 0 ? NULL : view_tolerance(v, r, ode);
     v->order[r] = tol == NULL || sizes ? v->x[r] : strtod(tol + 4, NULL);
   }
 
   /* `stab` is asked about first: it comes last */
   int stab = -1;
   for (int p = 0; p < perp_kind_params(kind) && v->n_axes < PERP_VIEW_AXES - 1; p++) {
-    if (kind->params[p].type != PERP_PARAM_PLUGIN || !varies(v, p) ||
+    if (kind->params[p].type != PERP_PARAM_PLUGIN || !view_varies(v, p) ||
         (kind->params[p].plugin == PERP_KIND_scene && sizes))
       continue;
     if (kind->params[p].plugin == PERP_KIND_stab)
@@ -165,9 +165,9 @@ void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *r
   int n_subjects = 0;
   v->group = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->group);
   for (int r = 0; r < n; r++) {
-    int facet = index_of(pool, &v->facet, &v->n_facets, facet_label(pool, v, r));
+    int facet = view_index_of(pool, &v->facet, &v->n_facets, facet_label(pool, v, r));
     const char *label = v->subject < 0 ? "all" : perp_view_name(pool, v, r, v->axis[v->subject]);
-    int colour = index_of(pool, &subjects, &n_subjects, label);
+    int colour = view_index_of(pool, &subjects, &n_subjects, label);
     int g = 0;
     while (g < v->n_groups && !(v->group[g].facet == facet && v->group[g].colour == colour)) g++;
     if (g == v->n_groups)

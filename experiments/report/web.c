@@ -13,7 +13,7 @@
 extern char **environ;
 
 /* The folder of the sources: where the launcher is, else where perp was configured. */
-static char *sources(void)
+static char *web_sources(void)
 {
   const char *home = getenv("PERP_HOME");
   if (home != NULL && home[0] != '\0') {
@@ -29,7 +29,7 @@ char *perp_web_bundle(void)
   size_t size;
   const char *given = getenv("PERP_REPORT_JS");
   if (given != NULL) return given[0] == '\0' ? NULL : perp_read_file(given, &size);
-  char *folder = sources(), *path = perp_xprintf("%s/dist/report.js", folder);
+  char *folder = web_sources(), *path = perp_xprintf("%s/dist/report.js", folder);
   char *text = perp_read_file(path, &size);
   if (text == NULL) text = perp_read_file(WEB_INSTALLED, &size);
   free(path);
@@ -47,7 +47,7 @@ bool perp_web_built(void)
 
 perp_status perp_web_build(perp_ctx *ctx)
 {
-  char *folder = sources(), *script = perp_xprintf("%s/build.sh", folder);
+  char *folder = web_sources(), *script = perp_xprintf("%s/build.sh", folder);
   perp_status status = PERP_OK;
   char *argv[] = { (char *)"sh", script, NULL };
   pid_t pid;

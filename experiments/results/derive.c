@@ -33,8 +33,8 @@ static void csv_real(FILE *f, double v)
     fprintf(f, "%.17g", v);
 }
 
-static void schema(perp_json *j, const char *name, const char *type, const char *unit,
-                   const char *meaning, int better)
+static void derive_schema(perp_json *j, const char *name, const char *type, const char *unit,
+                          const char *meaning, int better)
 {
   perp_json_open(j, NULL, '{');
   perp_json_text(j, "name", name);
@@ -101,7 +101,7 @@ static void option_text(const perp_ctx *ctx, const perp_results *r, int cell, co
   perp_spec_free(&spec);
 }
 
-static void write_cells(const perp_ctx *ctx, const struct tables *t, FILE *f)
+static void derive_write_cells(const perp_ctx *ctx, const struct tables *t, FILE *f)
 {
   const perp_results *r = t->r;
   const perp_study *s = r->study;
@@ -148,8 +148,9 @@ static void write_cells_schema(const perp_ctx *ctx, const struct tables *t, FILE
   const perp_study *s = t->r->study;
   perp_json j = { .out = f, .indent = true };
   perp_json_open(&j, NULL, '[');
-  schema(&j, "cell", "text", "", "id of the cell: hash of its parameters; key of every table", 0);
-  schema(
+  derive_schema(&j, "cell", "text", "",
+                "id of the cell: hash of its parameters; key of every table", 0);
+  derive_schema(
       &j, "status", "text", "",
       s->kind->runs
           ? "ok: the end was reached and every problem solved by the solver that was named; "
@@ -159,28 +160,28 @@ static void write_cells_schema(const perp_ctx *ctx, const struct tables *t, FILE
             "sweeps asked for; unsolved, maxiter, timeout, oom, crash, setup-failed, skipped; "
             "planned = not run yet",
       0);
-  schema(&j, "cause", "text", "", "why it failed or was skipped", 0);
-  schema(&j, "reason", "text", "", "why the cell ended", 0);
-  schema(&j, "problems", "number", "", "problems that the run met; empty: none, or not recorded",
-         0);
-  schema(&j, "unsolved", "number", "", "of these, left unsolved", -1);
-  schema(&j, "share", "number", "", "unsolved / problems", -1);
-  schema(&j, "swept", "number", "",
-         "of these, left above the tolerance by the number of sweeps that was asked for", 0);
-  schema(&j, "partial", "number", "",
-         "1: the run was cut short, the figures are those up to `reached`", 0);
-  schema(&j, "reached", "number", "s", "simulated time that the run reached", 0);
+  derive_schema(&j, "cause", "text", "", "why it failed or was skipped", 0);
+  derive_schema(&j, "reason", "text", "", "why the cell ended", 0);
+  derive_schema(&j, "problems", "number", "",
+                "problems that the run met; empty: none, or not recorded", 0);
+  derive_schema(&j, "unsolved", "number", "", "of these, left unsolved", -1);
+  derive_schema(&j, "share", "number", "", "unsolved / problems", -1);
+  derive_schema(&j, "swept", "number", "",
+                "of these, left above the tolerance by the number of sweeps that was asked for", 0);
+  derive_schema(&j, "partial", "number", "",
+                "1: the run was cut short, the figures are those up to `reached`", 0);
+  derive_schema(&j, "reached", "number", "s", "simulated time that the run reached", 0);
   for (int p = 0; p < s->n_params; p++) {
     const perp_param *q = &s->kind->params[p];
     bool number = q->type == PERP_PARAM_REAL || q->type == PERP_PARAM_INT;
-    schema(&j, q->key, number ? "number" : "text", number && q->unit != NULL ? q->unit : "",
-           q->help, 0);
+    derive_schema(&j, q->key, number ? "number" : "text", number && q->unit != NULL ? q->unit : "",
+                  q->help, 0);
   }
   for (int o = 0; o < s->n_option_columns; o++)
-    schema(&j, s->option_columns[o], "text", "", "an option that the grid varies", 0);
+    derive_schema(&j, s->option_columns[o], "text", "", "an option that the grid varies", 0);
   for (int k = 0; k < t->n_metrics; k++) {
     const perp_metric *m = &s->metric[t->metric[k]];
-    schema(&j, m->name, "number", m->unit, m->meaning, m->better);
+    derive_schema(&j, m->name, "number", m->unit, m->meaning, m->better);
   }
   perp_json_close(&j, ']');
 }
@@ -223,18 +224,18 @@ static void write_timing_schema(const perp_ctx *ctx, const struct tables *t, FIL
   const perp_metric *metrics = t->r->study->metric;
   perp_json j = { .out = f, .indent = true };
   perp_json_open(&j, NULL, '[');
-  schema(&j, "cell", "text", "", "id of the cell, as in cells.csv", 0);
-  schema(&j, "rounds", "number", "", "timing rounds; 0: the times are of the first run", 0);
-  schema(&j, "noisy", "number", "", "rounds with wall time / CPU time > 1.05", -1);
-  schema(&j, "cpu_s", "number", "s", "thread-CPU time of the run that made the results", 0);
-  schema(&j, "wall_s", "number", "s", "wall time of that run", 0);
+  derive_schema(&j, "cell", "text", "", "id of the cell, as in cells.csv", 0);
+  derive_schema(&j, "rounds", "number", "", "timing rounds; 0: the times are of the first run", 0);
+  derive_schema(&j, "noisy", "number", "", "rounds with wall time / CPU time > 1.05", -1);
+  derive_schema(&j, "cpu_s", "number", "s", "thread-CPU time of the run that made the results", 0);
+  derive_schema(&j, "wall_s", "number", "s", "wall time of that run", 0);
   for (int m = 0; m < t->r->study->n_metrics; m++)
     for (int k = 0; metrics[m].timing && k < 6; k++) {
       char name[80], meaning[200];
       snprintf(name, sizeof name, "%s.%s", metrics[m].name, statistics[k]);
       snprintf(meaning, sizeof meaning, "%s: %s over the rounds", metrics[m].meaning,
                statistics[k]);
-      schema(&j, name, "number", metrics[m].unit, meaning, k < 5 ? metrics[m].better : 0);
+      derive_schema(&j, name, "number", metrics[m].unit, meaning, k < 5 ? metrics[m].better : 0);
     }
   perp_json_close(&j, ']');
 }
@@ -244,7 +245,7 @@ perp_status perp_results_derive(perp_ctx *ctx, perp_results *r)
   static const struct {
     const char *name;
     void (*write)(const perp_ctx *ctx, const struct tables *t, FILE *f);
-  } files[] = { { "cells.csv", write_cells },
+  } files[] = { { "cells.csv", derive_write_cells },
                 { "cells.schema.json", write_cells_schema },
                 { "timing.csv", write_timing },
                 { "timing.schema.json", write_timing_schema } };

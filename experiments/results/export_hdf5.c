@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool attribute(hid_t object, const char *name, const char *value)
+static bool export_hdf5_attribute(hid_t object, const char *name, const char *value)
 {
   hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
   H5Tset_size(type, strlen(value) + 1);
@@ -21,7 +21,7 @@ static bool attribute(hid_t object, const char *name, const char *value)
   return good;
 }
 
-static bool texts(hid_t group, const char *name, const char **value, int n)
+static bool export_hdf5_texts(hid_t group, const char *name, const char **value, int n)
 {
   hsize_t size = (hsize_t)n;
   hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &size, NULL);
@@ -34,40 +34,40 @@ static bool texts(hid_t group, const char *name, const char **value, int n)
   return good;
 }
 
-static bool numbers(hid_t group, const char *name, const char *unit, const double *value, int n,
-                    int columns)
+static bool export_hdf5_numbers(hid_t group, const char *name, const char *unit,
+                                const double *value, int n, int columns)
 {
   hsize_t size[2] = { (hsize_t)n, (hsize_t)columns };
   hid_t space = H5Screate_simple(columns > 0 ? 2 : 1, size, NULL);
   hid_t d = H5Dcreate2(group, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT,
                        H5P_DEFAULT);
   bool good = d >= 0 && H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) >= 0 &&
-              attribute(d, "unit", unit);
+              export_hdf5_attribute(d, "unit", unit);
   if (d >= 0) H5Dclose(d);
   H5Sclose(space);
   return good;
 }
 
-static bool write_cells(const perp_results *r, hid_t group)
+static bool export_hdf5_write_cells(const perp_results *r, hid_t group)
 {
   const perp_study *s = r->study;
   int n = r->plan.n;
   const char **text = perp_xalloc((size_t)n + 1, sizeof *text);
   double *value = perp_xalloc((size_t)n + 1, sizeof *value);
   for (int i = 0; i < n; i++) text[i] = r->plan.cells[i].id;
-  bool good = texts(group, "cell", text, n);
+  bool good = export_hdf5_texts(group, "cell", text, n);
   for (int i = 0; i < n; i++) text[i] = perp_cell_status_names[r->record[i].status];
-  good = good && texts(group, "status", text, n);
+  good = good && export_hdf5_texts(group, "status", text, n);
   for (int i = 0; i < n; i++) text[i] = r->record[i].cause;
-  good = good && texts(group, "cause", text, n);
+  good = good && export_hdf5_texts(group, "cause", text, n);
   for (int i = 0; i < n; i++) value[i] = r->record[i].problems;
-  good = good && numbers(group, "problems", "", value, n, 0);
+  good = good && export_hdf5_numbers(group, "problems", "", value, n, 0);
   for (int i = 0; i < n; i++) value[i] = r->record[i].unsolved;
-  good = good && numbers(group, "unsolved", "", value, n, 0);
+  good = good && export_hdf5_numbers(group, "unsolved", "", value, n, 0);
   for (int i = 0; i < n; i++) value[i] = r->record[i].partial ? 1 : 0;
-  good = good && numbers(group, "partial", "", value, n, 0);
+  good = good && export_hdf5_numbers(group, "partial", "", value, n, 0);
   for (int i = 0; i < n; i++) value[i] = r->record[i].reached;
-  good = good && numbers(group, "reached", "s", value, n, 0);
+  good = good && export_hdf5_numbers(group, "reached", "s", value, n, 0);
   for (int p = 0; p < s->n_params && good; p++) {
     const perp_param *q = &s->kind->params[p];
     for (int i = 0; i < n; i++) {
@@ -75,13 +75,13 @@ static bool write_cells(const perp_results *r, hid_t group)
       value[i] = text[i][0] != '\0' ? strtod(text[i], NULL) : (double)NAN;
     }
     good = s->columns[p].type == PERP_COLUMN_NUMBER
-               ? numbers(group, q->key, q->unit != NULL ? q->unit : "", value, n, 0)
-               : texts(group, q->key, text, n);
+               ? export_hdf5_numbers(group, q->key, q->unit != NULL ? q->unit : "", value, n, 0)
+               : export_hdf5_texts(group, q->key, text, n);
   }
   for (int m = 0; m < s->n_metrics && good; m++) {
     if (s->metric[m].timing) continue;
     for (int i = 0; i < n; i++) value[i] = r->record[i].value[m];
-    good = numbers(group, s->metric[m].name, s->metric[m].unit, value, n, 0);
+    good = export_hdf5_numbers(group, s->metric[m].name, s->metric[m].unit, value, n, 0);
   }
   free(text);
   free(value);
@@ -100,7 +100,7 @@ static bool write_times(const perp_results *r, hid_t group)
     for (int i = 0; i < n; i++)
       for (int k = 0; k < rounds; k++)
         value[i * rounds + k] = k < r->record[i].rounds ? r->record[i].round[m][k] : (double)NAN;
-    good = numbers(group, s->metric[m].name, s->metric[m].unit, value, n, rounds);
+    good = export_hdf5_numbers(group, s->metric[m].name, s->metric[m].unit, value, n, rounds);
   }
   free(value);
   return good;
@@ -116,8 +116,8 @@ perp_status perp_export_hdf5(perp_ctx *ctx, const perp_results *r, const char *p
   if (good) {
     hid_t cells = H5Gcreate2(file, "cells", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     hid_t time = H5Gcreate2(file, "time", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    good = cells >= 0 && time >= 0 && attribute(file, "study", r->study->name) &&
-           write_cells(r, cells) && write_times(r, time);
+    good = cells >= 0 && time >= 0 && export_hdf5_attribute(file, "study", r->study->name) &&
+           export_hdf5_write_cells(r, cells) && write_times(r, time);
     if (cells >= 0) H5Gclose(cells);
     if (time >= 0) H5Gclose(time);
     good = H5Fclose(file) >= 0 && good;

@@ -43,17 +43,17 @@ static perp_status same_study(perp_ctx *ctx, const perp_results *a, const perp_r
                    a->dir, b->dir, a->study->name, a->plan.n, b->study->name, b->plan.n);
 }
 
-static bool same_value(double a, double b)
+static bool join_same_value(double a, double b)
 {
   return a == b || (isnan(a) && isnan(b));
 }
 
 /* The first result metric that differs between two records of one cell, -1 none, -2 the status. */
-static int difference(const perp_study *s, const perp_record *a, const perp_record *b)
+static int join_difference(const perp_study *s, const perp_record *a, const perp_record *b)
 {
   if (a->status != b->status) return -2;
   for (int m = 0; m < s->n_metrics; m++)
-    if (!s->metric[m].timing && !same_value(a->value[m], b->value[m])) return m;
+    if (!s->metric[m].timing && !join_same_value(a->value[m], b->value[m])) return m;
   return -1;
 }
 
@@ -71,7 +71,7 @@ static void find_duplicates(perp_join *g)
       }
       g->duplicates++;
       const perp_record *old = &g->part[first].record[i];
-      int m = difference(s, old, rec);
+      int m = join_difference(s, old, rec);
       if (m == -1) continue;
       g->conflicts++;
       if (g->conflicts > 10) continue;

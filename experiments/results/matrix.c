@@ -31,13 +31,13 @@ static int name_index(perp_pool *pool, struct names *s, const char *text, int le
 }
 
 /* A proof that there is no solution is an answer, too. */
-static bool answered(const perp_record *a)
+static bool matrix_answered(const perp_record *a)
 {
   return a->status == PERP_CELL_OK || strcmp(a->reason, "infeasible") == 0;
 }
 
 /* In one word why there is no answer. */
-static const char *failure(const perp_record *a)
+static const char *matrix_failure(const perp_record *a)
 {
   bool ran = a->status == PERP_CELL_DIVERGED || a->status == PERP_CELL_MAXITER ||
              a->status == PERP_CELL_UNSOLVED;
@@ -52,7 +52,7 @@ struct matrix {
   int *missed;                   /* [solvers * causes] */
 };
 
-static char letter(int k)
+static char matrix_letter(int k)
 {
   return (char)(k < 26 ? 'a' + k : 'A' + k - 26);
 }
@@ -61,7 +61,8 @@ static void print_heads(const struct names *s, int from, int to, FILE *out)
 {
   perp_text line = { 0 };
   for (int k = from; k < to; k++)
-    perp_text_add(&line, "%s%c=%.*s", k > from ? " " : "", letter(k), s->length[k], s->text[k]);
+    perp_text_add(&line, "%s%c=%.*s", k > from ? " " : "", matrix_letter(k), s->length[k],
+                  s->text[k]);
   perp_wrap(out, 2, line.s);
   perp_text_free(&line);
 }
@@ -70,7 +71,7 @@ static void print_heads(const struct names *s, int from, int to, FILE *out)
 static void print_block(const struct matrix *m, int from, int to, int width, int name, FILE *out)
 {
   fprintf(out, "  %-*s%*s", name, "", ALL, "all");
-  for (int f = from; f < to; f++) fprintf(out, "%*c", width, letter(f));
+  for (int f = from; f < to; f++) fprintf(out, "%*c", width, matrix_letter(f));
   fprintf(out, "\n  %-*s%*s", name, "of", ALL, "");
   for (int f = from; f < to; f++) {
     int most = 0;
@@ -169,8 +170,8 @@ bool perp_results_matrix(perp_results *r, FILE *out)
     if (a->status == PERP_CELL_PLANNED || a->status == PERP_CELL_SKIPPED) continue;
     row[i] = name_index(&r->pool, &m.solvers, who, (int)strlen(who));
     column[i] = name_index(&r->pool, &m.families, text, (int)strcspn(text, ":"));
-    if (!answered(a)) {
-      const char *why = failure(a);
+    if (!matrix_answered(a)) {
+      const char *why = matrix_failure(a);
       cause[i] = name_index(&r->pool, &m.causes, why, (int)strlen(why));
     }
   }

@@ -11,13 +11,13 @@
 
 static const double noisy_ratio = 1.05; /* wall / cpu */
 
-static int by_size(const void *a, const void *b)
+static int results_by_size(const void *a, const void *b)
 {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-static double quantile(const double *sorted, int n, double p)
+static double results_quantile(const double *sorted, int n, double p)
 {
   double at = p * (n - 1);
   int i = (int)at;
@@ -29,14 +29,14 @@ perp_quartiles perp_quartiles_of(double *v, int n)
   const double nan_ = (double)NAN;
   perp_quartiles s = { n, nan_, nan_, nan_, nan_, nan_, nan_ };
   if (n == 0) return s;
-  qsort(v, (size_t)n, sizeof *v, by_size);
+  qsort(v, (size_t)n, sizeof *v, results_by_size);
   double mean = 0, square = 0;
   for (int i = 0; i < n; i++) mean += v[i] / n;
   for (int i = 0; i < n; i++) square += (v[i] - mean) * (v[i] - mean);
   s.min = v[0];
-  s.q1 = quantile(v, n, 0.25);
-  s.median = quantile(v, n, 0.5);
-  s.q3 = quantile(v, n, 0.75);
+  s.q1 = results_quantile(v, n, 0.25);
+  s.median = results_quantile(v, n, 0.5);
+  s.q3 = results_quantile(v, n, 0.75);
   s.max = v[n - 1];
   s.sd = n > 1 ? sqrt(square / (n - 1)) : 0;
   return s;
@@ -54,7 +54,7 @@ struct fold {
       early; /* rounds of attempts that have not been read yet: files are read in the order of their names */
 };
 
-static int cell_of(const struct fold *f, const char *id)
+static int results_cell_of(const struct fold *f, const char *id)
 {
   if (id == NULL) return -1;
   size_t i = (size_t)strtoull(id, NULL, 16) & f->mask;
@@ -184,7 +184,7 @@ static void fold_line(void *user, const json_t *line)
   }
   if (strcmp(event, "run") == 0 && env != NULL) perp_results_note_env(r, env, r->dir);
   if (strcmp(event, "run") == 0) fold_program(r, line);
-  int i = cell_of(f, json_string_value(json_object_get(line, "cell")));
+  int i = results_cell_of(f, json_string_value(json_object_get(line, "cell")));
   if (i < 0) return;
   if (strcmp(event, "start") == 0) {
     int attempt = (int)json_integer_value(json_object_get(line, "attempt"));
@@ -250,7 +250,8 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
   free(journal);
   for (size_t k = 0; k < json_array_size(f.early); k++) {
     const json_t *line = json_array_get(f.early, k);
-    fold_round(r, &r->record[cell_of(&f, json_string_value(json_object_get(line, "cell")))], line);
+    fold_round(r, &r->record[results_cell_of(&f, json_string_value(json_object_get(line, "cell")))],
+               line);
   }
   json_decref(f.early);
   for (int i = 0; i < n; i++) r->record[i].interrupted = f.started[i] > r->record[i].attempt;

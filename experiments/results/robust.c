@@ -9,16 +9,16 @@
 
 static const double significance = 0.001; /* of the rank tests */
 
-static int by_size(const void *a, const void *b)
+static int robust_by_size(const void *a, const void *b)
 {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
 /* Sorts v; linear interpolation between order statistics. */
-static double quantile(double *v, int n, double level)
+static double robust_quantile(double *v, int n, double level)
 {
-  qsort(v, (size_t)n, sizeof *v, by_size);
+  qsort(v, (size_t)n, sizeof *v, robust_by_size);
   double at = level * (n - 1);
   int i = (int)at;
   return i + 1 < n ? v[i] + (at - i) * (v[i + 1] - v[i]) : v[n - 1];
@@ -32,7 +32,7 @@ typedef double cell_fn(const void *cells, int k, double level, perp_rng *rng, do
 static double of_rounds(const double *v, int n, double level, perp_rng *rng, double *scratch)
 {
   for (int i = 0; i < n; i++) scratch[i] = v[rng != NULL ? perp_rng_int(rng, n) : i];
-  return quantile(scratch, n, level);
+  return robust_quantile(scratch, n, level);
 }
 
 static double of_pair(const void *cells, int k, double level, perp_rng *rng, double *scratch)
@@ -48,8 +48,8 @@ static double of_blocks(const void *cells, int k, double level, perp_rng *rng, d
   return of_rounds(c->log_ratio, c->n, level, rng, scratch);
 }
 
-static perp_status estimate(perp_ctx *ctx, cell_fn *cell, const void *cells, int n, int most_rounds,
-                            double level, int draws, perp_shift *s)
+static perp_status robust_estimate(perp_ctx *ctx, cell_fn *cell, const void *cells, int n,
+                                   int most_rounds, double level, int draws, perp_shift *s)
 {
   double *value = calloc((size_t)(n + draws + most_rounds), sizeof *value);
   perp_rng *rng = perp_rng_create(1);
@@ -60,13 +60,13 @@ static perp_status estimate(perp_ctx *ctx, cell_fn *cell, const void *cells, int
   }
   double *draw = value + n, *scratch = draw + draws;
   for (int k = 0; k < n; k++) value[k] = cell(cells, k, level, NULL, scratch);
-  s->ratio = exp(quantile(value, n, 0.5));
+  s->ratio = exp(robust_quantile(value, n, 0.5));
   for (int d = 0; d < draws; d++) {
     for (int k = 0; k < n; k++) value[k] = cell(cells, perp_rng_int(rng, n), level, rng, scratch);
-    draw[d] = quantile(value, n, 0.5);
+    draw[d] = robust_quantile(value, n, 0.5);
   }
   if (draws > 0) {
-    qsort(draw, (size_t)draws, sizeof *draw, by_size);
+    qsort(draw, (size_t)draws, sizeof *draw, robust_by_size);
     s->lo = exp(draw[draws / 200]);
     s->hi = exp(draw[draws - 1 - draws / 200]);
   }
@@ -125,7 +125,7 @@ static void signed_rank(const perp_blocks_of_cell *cell, int cells, perp_shift *
 
 static const perp_shift nothing = { .p_slower = 1, .p_faster = 1 };
 
-static bool begin(int cells, perp_shift *s)
+static bool robust_begin(int cells, perp_shift *s)
 {
   *s = nothing;
   s->pairs = cells;
@@ -136,13 +136,13 @@ static bool begin(int cells, perp_shift *s)
 perp_status perp_shift_of(perp_ctx *ctx, const perp_pair *pair, int pairs, double level, int draws,
                           perp_shift *s)
 {
-  if (!begin(pairs, s)) return PERP_OK;
+  if (!robust_begin(pairs, s)) return PERP_OK;
   int most = 1;
   for (int k = 0; k < pairs; k++) {
     if (pair[k].n > most) most = pair[k].n;
     if (pair[k].m > most) most = pair[k].m;
   }
-  PERP_TRY(estimate(ctx, of_pair, pair, pairs, most, level, draws, s));
+  PERP_TRY(robust_estimate(ctx, of_pair, pair, pairs, most, level, draws, s));
   mann_whitney(pair, pairs, s);
   return PERP_OK;
 }
@@ -150,11 +150,11 @@ perp_status perp_shift_of(perp_ctx *ctx, const perp_pair *pair, int pairs, doubl
 perp_status perp_shift_of_blocks(perp_ctx *ctx, const perp_blocks_of_cell *cell, int cells,
                                  int draws, perp_shift *s)
 {
-  if (!begin(cells, s)) return PERP_OK;
+  if (!robust_begin(cells, s)) return PERP_OK;
   int most = 1;
   for (int k = 0; k < cells; k++)
     if (cell[k].n > most) most = cell[k].n;
-  PERP_TRY(estimate(ctx, of_blocks, cell, cells, most, 0.5, draws, s));
+  PERP_TRY(robust_estimate(ctx, of_blocks, cell, cells, most, 0.5, draws, s));
   signed_rank(cell, cells, s);
   return PERP_OK;
 }

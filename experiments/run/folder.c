@@ -10,7 +10,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-static char *path_in(const char *dir, const char *name)
+static char *folder_path_in(const char *dir, const char *name)
 {
   return perp_xprintf("%s/%s", dir, name);
 }
@@ -26,7 +26,7 @@ perp_status perp_folder_make(perp_ctx *ctx, const char *dir)
 
 perp_status perp_folder_lock(perp_ctx *ctx, const char *dir, bool shared, int *fd)
 {
-  char *path = path_in(dir, ".lock");
+  char *path = folder_path_in(dir, ".lock");
   *fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   free(path);
   if (*fd < 0) return PERP_FAIL(ctx, PERP_ERR_IO, "cannot write into %s: %s", dir, strerror(errno));
@@ -42,7 +42,7 @@ void perp_folder_forget(const char *dir)
                 { "log", ".err" },       { "env", ".json" },   { "derived", "" },
                 { "program", "" } };
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    char *path = path_in(dir, parts[i].dir);
+    char *path = folder_path_in(dir, parts[i].dir);
     perp_remove_files(path, parts[i].suffix);
     free(path);
   }
@@ -50,7 +50,7 @@ void perp_folder_forget(const char *dir)
 
 perp_status perp_folder_study(perp_ctx *ctx, const char *dir, const perp_study *study)
 {
-  char *text = NULL, *path = path_in(dir, "study.yaml");
+  char *text = NULL, *path = folder_path_in(dir, "study.yaml");
   size_t size = 0;
   FILE *f = open_memstream(&text, &size);
   if (f == NULL) {

@@ -61,8 +61,8 @@ void perp_program_write(perp_json *j)
   perp_json_close(j, ']');
 }
 
-static perp_status keep(perp_ctx *ctx, const char *dir, const char *from, uint64_t hash,
-                        const char *suffix)
+static perp_status program_keep(perp_ctx *ctx, const char *dir, const char *from, uint64_t hash,
+                                const char *suffix)
 {
   char *to = perp_xprintf("%s/program/%016llx%s", dir, (unsigned long long)hash, suffix);
   size_t n = 0;
@@ -82,10 +82,10 @@ static perp_status keep(perp_ctx *ctx, const char *dir, const char *from, uint64
 perp_status perp_program_keep(perp_ctx *ctx, const char *dir)
 {
   perp_status status = perp_make_part(ctx, dir, "program");
-  if (status == PERP_OK) status = keep(ctx, dir, self, perp_program_hash(), "");
+  if (status == PERP_OK) status = program_keep(ctx, dir, self, perp_program_hash(), "");
   const perp_plugin_file *f;
   for (int i = 0; status == PERP_OK && (f = perp_plugin_file_at(i)) != NULL; i++)
-    status = keep(ctx, dir, f->path, f->hash, ".so");
+    status = program_keep(ctx, dir, f->path, f->hash, ".so");
   return status;
 }
 

@@ -39,13 +39,13 @@ struct run {
   bool out_of_budget, failed; /* failed: the journal or a fork, message printed */
 };
 
-static char *path_in(const struct run *r, const char *name)
+static char *run_path_in(const struct run *r, const char *name)
 {
   return perp_xprintf("%s/%s", r->o->dir, name);
 }
 
 /* A line of the journal that could not be written ends the run. */
-static void written(struct run *r, perp_status status)
+static void run_written(struct run *r, perp_status status)
 {
   if (status == PERP_OK || r->failed) return;
   perp_print_error(r->ctx);
@@ -54,8 +54,8 @@ static void written(struct run *r, perp_status status)
 
 static void write_outcome(struct run *r, int cell, bool timing, const perp_outcome *o)
 {
-  written(r, perp_run_event_outcome(r->ctx, &r->journal, r->study, &r->plan.cells[cell],
-                                    r->attempt[cell], timing, o, r->log[cell]));
+  run_written(r, perp_run_event_outcome(r->ctx, &r->journal, r->study, &r->plan.cells[cell],
+                                        r->attempt[cell], timing, o, r->log[cell]));
 }
 
 /* ---- doing ------------------------------------------------------------------------------------------------------- */
@@ -80,7 +80,8 @@ static void start_one(struct run *r, int cell, bool timing)
     .token = 2 * (int64_t)cell + timing
   };
   if (!timing)
-    written(r, perp_run_event_start(r->ctx, &r->journal, r->plan.cells[cell].id, r->attempt[cell]));
+    run_written(
+        r, perp_run_event_start(r->ctx, &r->journal, r->plan.cells[cell].id, r->attempt[cell]));
   if (!r->failed && perp_process_pool_start(r->ctx, r->crew, &order) != PERP_OK) {
     perp_print_error(r->ctx);
     r->failed = true;
@@ -316,7 +317,7 @@ static void do_phase(struct run *r, struct todo *todo, const char *name)
   *todo = (struct todo){ 0 };
 }
 
-static int refuse(struct run *r, perp_status status)
+static int run_refuse(struct run *r, perp_status status)
 {
   perp_print_error(r->ctx);
   return status == PERP_ERR_OPTION   ? PERP_EXIT_USAGE
@@ -329,7 +330,7 @@ static int check_references(struct run *r)
 {
   const perp_cell_kind *kind = r->study->kind;
   if (kind->references == NULL || r->study->reference.with[0] == '\0') return PERP_EXIT_OK;
-  char *text = NULL, *path = path_in(r, "reference.json");
+  char *text = NULL, *path = run_path_in(r, "reference.json");
   size_t size = 0;
   perp_json j = { .out = open_memstream(&text, &size), .indent = true };
   perp_text said = { 0 };
@@ -347,7 +348,7 @@ static int check_references(struct run *r)
   perp_text_free(&said);
   free(path);
   free(text);
-  if (status != PERP_OK) return refuse(r, status);
+  if (status != PERP_OK) return run_refuse(r, status);
   return agree ? PERP_EXIT_OK : PERP_EXIT_REFERENCE;
 }
 
@@ -371,13 +372,13 @@ static int exit_status(const struct run *r, const perp_results *after)
   return infra > 0 ? PERP_EXIT_INFRA : PERP_EXIT_OK;
 }
 
-static int finish(struct run *r, const perp_cell_kind *const *kinds)
+static int run_finish(struct run *r, const perp_cell_kind *const *kinds)
 {
   if (!r->failed)
-    written(r, perp_run_event_end(r->ctx, &r->journal,
-                                  r->interrupts > 0  ? "interrupted"
-                                  : r->out_of_budget ? "budget"
-                                                     : "done"));
+    run_written(r, perp_run_event_end(r->ctx, &r->journal,
+                                      r->interrupts > 0  ? "interrupted"
+                                      : r->out_of_budget ? "budget"
+                                                         : "done"));
   perp_journal_close(&r->journal);
   perp_results after;
   if (perp_results_load(r->ctx, r->o->dir, kinds, &after) != PERP_OK ||
@@ -403,14 +404,14 @@ static int finish(struct run *r, const perp_cell_kind *const *kinds)
   return code;
 }
 
-static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, int *selected,
-                           struct todo *todo)
+static perp_status run_prepare(struct run *r, const perp_cell_kind *const *kinds, int *selected,
+                               struct todo *todo)
 {
   int n = r->plan.n, retried = 0, rebuilt = 0;
   PERP_TRY(perp_results_refuse_older(r->ctx, r->o->dir, kinds));
   PERP_TRY(perp_folder_study(r->ctx, r->o->dir, r->study));
   PERP_TRY(perp_folder_env(r->ctx, r->o->dir));
-  char *plan_path = path_in(r, "plan.jsonl");
+  char *plan_path = run_path_in(r, "plan.jsonl");
   perp_text plugins = { 0 };
   perp_plugin_arguments(&plugins);
   perp_selection selection = {
@@ -459,7 +460,7 @@ static perp_status prepare(struct run *r, const perp_cell_kind *const *kinds, in
   return PERP_OK;
 }
 
-static void release(struct run *r)
+static void run_release(struct run *r)
 {
   perp_process_pool_destroy(r->crew);
   perp_journal_close(&r->journal);
@@ -484,8 +485,8 @@ static int carry_out(struct run *r, struct todo *todo, const perp_cell_kind *con
   const int code = todo->n > 0 ? check_references(r) : PERP_EXIT_OK;
   if (code != PERP_EXIT_OK) return code;
   const perp_status status = perp_process_pool_create(r->ctx, r->o->jobs, &r->crew);
-  if (status != PERP_OK) return refuse(r, status);
-  written(r, perp_run_event_begin(r->ctx, &r->journal, r->study, r->plan.n, r->o));
+  if (status != PERP_OK) return run_refuse(r, status);
+  run_written(r, perp_run_event_begin(r->ctx, &r->journal, r->study, r->plan.n, r->o));
   if (r->study->kind->refuses && skip_refused(r, todo) != PERP_OK) {
     perp_print_error(r->ctx);
     r->interrupts = 2;
@@ -495,7 +496,7 @@ static int carry_out(struct run *r, struct todo *todo, const perp_cell_kind *con
   if (may_start(r)) do_phase(r, todo, "timing rounds");
   perp_process_pool_destroy(r->crew);
   r->crew = NULL;
-  return finish(r, kinds);
+  return run_finish(r, kinds);
 }
 
 int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *options,
@@ -525,14 +526,14 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
   if (status == PERP_OK) status = perp_folder_lock(ctx, o.dir, o.shard != NULL, &lock);
   if (status == PERP_OK && o.fresh) perp_folder_forget(o.dir);
   if (status == PERP_OK && o.keep_program) status = perp_program_keep(ctx, o.dir);
-  if (status == PERP_OK) status = prepare(&r, kinds, &selected, &todo);
+  if (status == PERP_OK) status = run_prepare(&r, kinds, &selected, &todo);
   if (status == PERP_OK && selected > 0) {
-    char *journal = path_in(&r, "journal");
+    char *journal = run_path_in(&r, "journal");
     status = perp_journal_open(ctx, journal, &r.journal);
     free(journal);
   }
   if (status != PERP_OK)
-    code = refuse(&r, status);
+    code = run_refuse(&r, status);
   else if (selected == 0) {
     perp_say("nothing selected");
     code = PERP_EXIT_NOTHING;
@@ -540,7 +541,7 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
     code = carry_out(&r, &todo, kinds);
   free(todo.cell);
   free(todo.timing);
-  release(&r);
+  run_release(&r);
   if (lock >= 0) close(lock);
   return code;
 }

@@ -14,7 +14,7 @@
 /* ---- distinct combinations ---------------------------------------------------------------------------------- */
 
 /* Numbers (h, t_end, a tolerance) do not decide whether parts fit together. */
-static bool decides(const perp_param *p)
+static bool trial_decides(const perp_param *p)
 {
   return p->type == PERP_PARAM_PLUGIN || p->type == PERP_PARAM_TEXT;
 }
@@ -22,7 +22,7 @@ static bool decides(const perp_param *p)
 static bool same_parts(const perp_study *s, const perp_cell *a, const perp_cell *b)
 {
   for (int p = 0; p < s->n_params; p++)
-    if (decides(&s->kind->params[p]) && strcmp(a->value[p], b->value[p]) != 0) return false;
+    if (trial_decides(&s->kind->params[p]) && strcmp(a->value[p], b->value[p]) != 0) return false;
   return true;
 }
 
@@ -30,13 +30,13 @@ static uint64_t hash_parts(const perp_study *s, const perp_cell *cell)
 {
   uint64_t h = 0;
   for (int p = 0; p < s->n_params; p++)
-    if (decides(&s->kind->params[p]))
+    if (trial_decides(&s->kind->params[p]))
       h = perp_hash64(cell->value[p], strlen(cell->value[p]) + 1, h);
   return h;
 }
 
 /* of [n]: the first wanted cell with the same parts, itself where there is none; -1 not wanted */
-static int group(const perp_study *study, const perp_plan *plan, const bool *wanted, int *of)
+static int trial_group(const perp_study *study, const perp_plan *plan, const bool *wanted, int *of)
 {
   size_t mask = 15;
   while (mask < 2 * (size_t)plan->n) mask = 2 * mask + 1;
@@ -60,7 +60,7 @@ static int group(const perp_study *study, const perp_plan *plan, const bool *wan
 
 /* ---- trying ------------------------------------------------------------------------------------------------- */
 
-static void judge(perp_trial *t, int cell, const perp_outcome *o)
+static void trial_judge(perp_trial *t, int cell, const perp_outcome *o)
 {
   perp_trial_verdict v = PERP_TRIAL_FAILED;
   if (o->status == PERP_CELL_OK)
@@ -104,7 +104,7 @@ static perp_status try_all(perp_ctx *ctx, const perp_study *study, const perp_pl
     if (status != PERP_OK) break;
     switch (perp_process_pool_wait(crew, 0.5, &done, &outcome, &number)) {
     case PERP_CREW_DONE:
-      judge(t, (int)done.token, &outcome);
+      trial_judge(t, (int)done.token, &outcome);
       t->tried++;
       perp_progress_step(&progress, 1, outcome.wall_s, outcome.status != PERP_CELL_OK, NULL);
       break;
@@ -131,7 +131,7 @@ perp_status perp_trial_make(perp_ctx *ctx, const perp_study *study, const perp_p
   perp_status status = PERP_OK;
   if (study->kind->tries) {
     int *of = perp_xalloc((size_t)plan->n + 1, sizeof *of);
-    int groups = group(study, plan, wanted, of);
+    int groups = trial_group(study, plan, wanted, of);
     if (groups > 0) status = try_all(ctx, study, plan, of, groups, jobs, style, t);
     for (int i = 0; i < plan->n && status == PERP_OK; i++) {
       if (of[i] < 0) continue;
@@ -153,7 +153,7 @@ void perp_trial_free(perp_trial *t)
 
 /* ---- telling ------------------------------------------------------------------------------------------------- */
 
-static int by_cells(const void *a, const void *b)
+static int trial_by_cells(const void *a, const void *b)
 {
   const perp_trial_reason *x = a, *y = b;
   return x->cells != y->cells ? y->cells - x->cells : x->first - y->first;
@@ -171,7 +171,7 @@ int perp_trial_reasons(const perp_trial *t, perp_trial_verdict verdict, perp_tri
     if (k == n) r[n++] = (perp_trial_reason){ t->why[i], 0, i };
     r[k].cells++;
   }
-  qsort(r, (size_t)n, sizeof *r, by_cells);
+  qsort(r, (size_t)n, sizeof *r, trial_by_cells);
   *reasons = r;
   return n;
 }

@@ -13,7 +13,7 @@ static volatile double kept; /* the compiler must not leave the work out */
 
 /* Factorizations L D L' of small dense matrices: among the candidates (streams of sums, rank-one updates, calls with
  * branches) the one whose time went best with that of solvers on a busy machine. */
-static double work(void)
+static double clock_reference_work(void)
 {
   double a[N][N], sum = 0;
   for (int run = 0; run < FACTORIZATIONS; run++) {
@@ -30,7 +30,7 @@ static double work(void)
   return sum;
 }
 
-static void take(perp_clock_reference *p)
+static void clock_reference_take(perp_clock_reference *p)
 {
   if (p->n == PERP_PACE_SAMPLES) {
     for (int i = 0; i < PERP_PACE_SAMPLES / 2; i++) p->sample[i] = p->sample[2 * i];
@@ -38,7 +38,7 @@ static void take(perp_clock_reference *p)
     p->every *= 2;
   }
   double start = perp_clock_thread();
-  kept = work();
+  kept = clock_reference_work();
   double end = perp_clock_thread();
   p->sample[p->n++] = end - start;
   p->spent += end - start;
@@ -48,16 +48,16 @@ static void take(perp_clock_reference *p)
 void perp_clock_reference_begin(perp_clock_reference *p)
 {
   *p = (perp_clock_reference){ .every = interval };
-  kept = work(); /* the first one waits for its code and for the clock's */
-  take(p);
+  kept = clock_reference_work(); /* the first one waits for its code and for the clock's */
+  clock_reference_take(p);
 }
 
 void perp_clock_reference_tick(perp_clock_reference *p, double now)
 {
-  if (now >= p->next) take(p);
+  if (now >= p->next) clock_reference_take(p);
 }
 
-static int by_size(const void *a, const void *b)
+static int clock_reference_by_size(const void *a, const void *b)
 {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -65,9 +65,9 @@ static int by_size(const void *a, const void *b)
 
 double perp_clock_reference_end(perp_clock_reference *p)
 {
-  take(p);
+  clock_reference_take(p);
   double sorted[PERP_PACE_SAMPLES];
   for (int i = 0; i < p->n; i++) sorted[i] = p->sample[i];
-  qsort(sorted, (size_t)p->n, sizeof *sorted, by_size);
+  qsort(sorted, (size_t)p->n, sizeof *sorted, clock_reference_by_size);
   return p->n % 2 == 1 ? sorted[p->n / 2] : 0.5 * (sorted[p->n / 2 - 1] + sorted[p->n / 2]);
 }

@@ -66,7 +66,7 @@ static const perp_metric parts_of_a_step[] = {
 };
 enum { N_PARTS = sizeof parts_of_a_step / sizeof *parts_of_a_step };
 
-static const perp_metric *metrics(const perp_ctx *ctx, perp_pool *pool)
+static const perp_metric *kind_simulate_metrics(const perp_ctx *ctx, perp_pool *pool)
 {
   const perp_desc *d;
   int n = 0;
@@ -121,7 +121,7 @@ static void read_accept(perp_study *study, perp_diag *diag)
                     "unsolved is a share of the problems of a run, 0 to 1 or 0%% to 100%%");
 }
 
-static void read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
+static void kind_simulate_read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
 {
   (void)ctx;
   char text[40];
@@ -146,7 +146,7 @@ struct look {
 static const char *const fact_names[] = { "bodies", "rows", "shapes", "drives" };
 
 /* The answer to PERP_JOB_LOOK. */
-static void look(perp_ctx *ctx, const char *text, perp_outcome *out)
+static void kind_simulate_look(perp_ctx *ctx, const char *text, perp_outcome *out)
 {
   perp_spec spec;
   perp_scene scene;
@@ -164,7 +164,7 @@ static void look(perp_ctx *ctx, const char *text, perp_outcome *out)
   perp_scene_destroy(&scene);
 }
 
-static double fact(const perp_outcome *o, int which)
+static double kind_simulate_fact(const perp_outcome *o, int which)
 {
   for (int i = 0; i < o->n; i++)
     if (strcmp(o->value[i].name, fact_names[which]) == 0) return o->value[i].value;
@@ -190,8 +190,8 @@ static bool look_apart(perp_ctx *ctx, const perp_job *job, perp_outcome *outcome
 }
 
 /* The scene of a combination.  One that cannot be built has all there is: its cells fail, and say why. */
-static const struct look *look_at(perp_ctx *ctx, const perp_study *study, perp_pool *pool,
-                                  void **memory, const char **value)
+static const struct look *kind_simulate_look_at(perp_ctx *ctx, const perp_study *study,
+                                                perp_pool *pool, void **memory, const char **value)
 {
   static perp_outcome outcome;
   perp_spec spec;
@@ -208,10 +208,10 @@ static const struct look *look_at(perp_ctx *ctx, const perp_study *study, perp_p
   const perp_cell cell = { .value = value };
   const perp_job job = { .what = PERP_JOB_LOOK, .study = study, .cell = &cell };
   if (look_apart(ctx, &job, &outcome))
-    l->facts = (perp_scene_facts){ .bodies = fact(&outcome, 0) > 0,
-                                   .rows = (int)fact(&outcome, 1),
-                                   .shapes = (int)fact(&outcome, 2),
-                                   .drives = (int)fact(&outcome, 3) };
+    l->facts = (perp_scene_facts){ .bodies = kind_simulate_fact(&outcome, 0) > 0,
+                                   .rows = (int)kind_simulate_fact(&outcome, 1),
+                                   .shapes = (int)kind_simulate_fact(&outcome, 2),
+                                   .drives = (int)kind_simulate_fact(&outcome, 3) };
   return l;
 }
 
@@ -225,11 +225,11 @@ static void drop_seed(const perp_study *study, perp_pool *pool, const char **val
            "in a simulation: what is random in a scene has an option seed of its own");
 }
 
-static void canonical(perp_ctx *ctx, const perp_study *study, perp_pool *pool, void **memory,
-                      const char **value, char (*why)[PERP_WHY_MAX])
+static void kind_simulate_canonical(perp_ctx *ctx, const perp_study *study, perp_pool *pool,
+                                    void **memory, const char **value, char (*why)[PERP_WHY_MAX])
 {
   drop_seed(study, pool, value, why);
-  const struct look *scene = look_at(ctx, study, pool, memory, value);
+  const struct look *scene = kind_simulate_look_at(ctx, study, pool, memory, value);
   perp_parts parts = { 0 };
   perp_spec decides = { 0 };
   perp_status status = PERP_OK;
@@ -256,7 +256,7 @@ static double real_of(const perp_cell *cell, int p)
   return cell->value[p][0] != '\0' ? strtod(cell->value[p], NULL) : 0;
 }
 
-static double work(const perp_study *study, const perp_cell *cell)
+static double kind_simulate_work(const perp_study *study, const perp_cell *cell)
 {
   (void)study;
   double h = real_of(cell, P_H), t = real_of(cell, P_T_END);
@@ -387,10 +387,10 @@ static void end_series(struct mind *m, char *part, const perp_result *result, pe
   unlink(part);
 }
 
-static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
+static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 {
   if (job->what == PERP_JOB_LOOK) {
-    look(ctx, job->cell->value[P_SCENE], out);
+    kind_simulate_look(ctx, job->cell->value[P_SCENE], out);
     return;
   }
   perp_request request = perp_kind_simulate_request(job->cell);
@@ -429,8 +429,9 @@ static void run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 
 /* ---- references ----------------------------------------------------------------------------------------------- */
 
-static perp_status references(perp_ctx *ctx, const perp_study *study, const perp_cell *cells, int n,
-                              bool *agree, perp_text *said, perp_json *json)
+static perp_status kind_simulate_references(perp_ctx *ctx, const perp_study *study,
+                                            const perp_cell *cells, int n, bool *agree,
+                                            perp_text *said, perp_json *json)
 {
   const double below = study->reference.below;
   *agree = true;
@@ -462,7 +463,7 @@ static perp_status references(perp_ctx *ctx, const perp_study *study, const perp
   return PERP_OK;
 }
 
-static void command(const perp_study *study, const perp_cell *cell, perp_text *out)
+static void kind_simulate_command(const perp_study *study, const perp_cell *cell, perp_text *out)
 {
   static const struct {
     int param;
@@ -492,13 +493,13 @@ static void command(const perp_study *study, const perp_cell *cell, perp_text *o
 const perp_cell_kind perp_kind_simulate = { .name = "simulate",
                                             .params = params,
                                             .sections = sections,
-                                            .metrics = metrics,
-                                            .read = read_study,
-                                            .canonical = canonical,
-                                            .run = run,
+                                            .metrics = kind_simulate_metrics,
+                                            .read = kind_simulate_read_study,
+                                            .canonical = kind_simulate_canonical,
+                                            .run = kind_simulate_run,
                                             .tries = true,
                                             .refuses = true,
                                             .runs = true,
-                                            .work = work,
-                                            .references = references,
-                                            .command = command };
+                                            .work = kind_simulate_work,
+                                            .references = kind_simulate_references,
+                                            .command = kind_simulate_command };

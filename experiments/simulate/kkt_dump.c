@@ -70,7 +70,7 @@ static void close_part(struct dump *d, perp_out *o)
 
 /* The lower triangle, column by column within a block.  Entries that are zero stay: the pattern is the one of the
  * solver.  out NULL: only count. */
-static int64_t put_matrix(const perp_blocks *B, FILE *out)
+static int64_t kkt_dump_put_matrix(const perp_blocks *B, FILE *out)
 {
   int64_t entries = 0;
 #define PUT(row, column, value)                                                                    \
@@ -123,20 +123,20 @@ static double worst_residual(const struct dump *d)
   return worst;
 }
 
-static void flush(struct dump *d)
+static void kkt_dump_flush(struct dump *d)
 {
   if (!d->pending || !d->chosen || d->status != PERP_OK) return;
   perp_out o;
   if (open_part(d, "", &o)) {
     FILE *f = o.f;
     const int n = d->B.nv + d->B.m;
-    int64_t entries = put_matrix(&d->B, NULL);
+    int64_t entries = kkt_dump_put_matrix(&d->B, NULL);
     fprintf(f,
             "%%%%MatrixMarket matrix coordinate real symmetric\n"
             "%% K = [ M -J' ; -J -S ], K [ a ; lambda ] = [ f ; -c ]: nv = %d, m = %d, step %lld\n"
             "%% %s\n%d %d %lld\n",
             d->B.nv, d->B.m, (long long)d->made_in, d->title, n, n, (long long)entries);
-    put_matrix(&d->B, f);
+    kkt_dump_put_matrix(&d->B, f);
     char size[16], nonzeros[24], solves[16], residual[32];
     snprintf(size, sizeof size, "%d", n);
     snprintf(nonzeros, sizeof nonzeros, "%lld", (long long)entries);
@@ -179,7 +179,7 @@ static perp_status wrapper_create(perp_ctx *ctx, const perp_blocks *pattern, con
   return PERP_OK;
 }
 
-static bool wanted(const struct dump *d, int64_t step)
+static bool kkt_dump_wanted(const struct dump *d, int64_t step)
 {
   if (d->all) return true;
   if (d->n_steps == 0) return step > 0 && (step & (step - 1)) == 0;
@@ -193,7 +193,7 @@ static perp_status wrapper_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,
   struct wrapper *w = ws;
   struct dump *d = w->dump;
   if (d->step >= 0) {
-    flush(d);
+    kkt_dump_flush(d);
     memcpy((double *)(uintptr_t)d->B.M, B->M, (size_t)B->mptr[B->nb] * sizeof *B->M);
     memcpy((double *)(uintptr_t)d->B.J, B->J, (size_t)values_of_J(B) * sizeof *B->J);
     if (d->B.s != NULL) memcpy((double *)(uintptr_t)d->B.s, B->s, (size_t)B->m * sizeof *B->s);
@@ -201,7 +201,7 @@ static perp_status wrapper_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,
     d->number = ++d->in_step;
     d->solves = 0;
     d->pending = true;
-    d->chosen = wanted(d, d->step);
+    d->chosen = kkt_dump_wanted(d, d->step);
   }
   perp_status status = perp_kkt_factor(ctx, w->inner, B, stats);
   d->reason = status == PERP_OK ? stats->reason : PERP_RUNNING;
@@ -237,7 +237,7 @@ static void wrapper_destroy(void *ws)
 
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
 
-static perp_status wrap(perp_ctx *ctx, perp_parts *parts, void *user)
+static perp_status kkt_dump_wrap(perp_ctx *ctx, perp_parts *parts, void *user)
 {
   struct dump *d = user;
   if (parts->kkt.d == NULL)
@@ -261,7 +261,7 @@ static void next_step(int64_t step, void *user)
 {
   struct dump *d = user;
   d->chosen |= step < 0; /* the last system of the run is kept whatever its step is */
-  flush(d);
+  kkt_dump_flush(d);
   d->step = step;
   d->in_step = 0;
 }
@@ -293,7 +293,7 @@ perp_status perp_kkt_dump(perp_ctx *ctx, const perp_request *request, const char
   perp_table_row(
       &d.table, (const char *const[]){ "file", "rows", "entries", "solves", "residual", "reason" });
   perp_request own = *request;
-  own.watch = &(perp_watch){ .parts = wrap, .step = next_step, .user = &d };
+  own.watch = &(perp_watch){ .parts = kkt_dump_wrap, .step = next_step, .user = &d };
   perp_result result;
   perp_status status = perp_simulate(ctx, &own, &result);
   if (status == PERP_OK && result.reason < 0) perp_say("%s", result.message);

@@ -51,7 +51,7 @@ void perp_scene_look(const perp_scene *scene, perp_scene_facts *facts)
 }
 
 /* What the scene lacks for the part to have a say; NULL: nothing. */
-static const char *lacks(const perp_scene_facts *facts, int part)
+static const char *parts_lacks(const perp_scene_facts *facts, int part)
 {
   const bool shapes = facts->shapes > 0, joints = facts->rows > 0;
   switch (part) {
@@ -80,7 +80,7 @@ const char *perp_part_unused(const perp_scene_facts *facts, const char *scene,
     snprintf(why, PERP_WHY_MAX, "with formulation %.48s", formulation->name);
     return why;
   }
-  const char *missing = lacks(facts, part);
+  const char *missing = parts_lacks(facts, part);
   if (missing == NULL) return NULL;
   snprintf(why, PERP_WHY_MAX, "in scene %.48s, which has no %s", scene, missing);
   return why;
@@ -100,7 +100,7 @@ static void who_uses(const perp_ctx *ctx, int part, char *buf, size_t size)
 }
 
 /* A part that was named, and then would be left out without a word. */
-static perp_status refuse(perp_ctx *ctx, int part, const char *text, const char *why)
+static perp_status parts_refuse(perp_ctx *ctx, int part, const char *text, const char *why)
 {
   char others[256] = "";
   if (strncmp(why, "with formulation", 16) == 0) who_uses(ctx, part, others, sizeof others);
@@ -138,7 +138,7 @@ perp_status perp_parts_read(perp_ctx *ctx, const perp_request *request, const pe
   for (int i = 0; i < PERP_PARTS && status == PERP_OK; i++)
     if (perp_part(parts, i)->d != NULL &&
         perp_part_unused(&facts, name, formulation.d, i, why) != NULL)
-      status = refuse(ctx, i, perp_part_text(request, i), why);
+      status = parts_refuse(ctx, i, perp_part_text(request, i), why);
   /* what is not given: the defaults of a run, so that the result can name them */
   if (status == PERP_OK && facts.bodies) status = perp_parts_complete(ctx, scene->model, parts);
   if (status == PERP_OK && !facts.bodies && parts->ode.d == NULL)

@@ -42,8 +42,8 @@ static void table_destroy(void *user)
   free(x);
 }
 
-static perp_status record(perp_ctx *ctx, double *state, int k, int nq, int nv, const double *q,
-                          const double *v)
+static perp_status reference_record(perp_ctx *ctx, double *state, int k, int nq, int nv,
+                                    const double *q, const double *v)
 {
   double *row = state + (size_t)k * (size_t)(nq + nv);
   memcpy(row, q, (size_t)nq * sizeof *q);
@@ -54,8 +54,8 @@ static perp_status record(perp_ctx *ctx, double *state, int k, int nq, int nv, c
 }
 
 /* The states at all times of comparison with `steps` steps in between. */
-static perp_status march(perp_ctx *ctx, const perp_scene *scene, double t_end, int steps,
-                         struct table *x)
+static perp_status reference_march(perp_ctx *ctx, const perp_scene *scene, double t_end, int steps,
+                                   struct table *x)
 {
   perp_parts parts = { 0 };
   perp_sim *sim = NULL;
@@ -88,7 +88,7 @@ static perp_status march(perp_ctx *ctx, const perp_scene *scene, double t_end, i
       perp_sim_state(sim, &t, &q, &v);
     else
       q = perp_ode_q(ode), v = perp_ode_v(ode);
-    if (status == PERP_OK) status = record(ctx, x->state, k, x->nq, x->nv, q, v);
+    if (status == PERP_OK) status = reference_record(ctx, x->state, k, x->nq, x->nv, q, v);
   }
   perp_sim_destroy(sim);
   perp_ode_destroy(ode);
@@ -98,8 +98,8 @@ static perp_status march(perp_ctx *ctx, const perp_scene *scene, double t_end, i
   return status;
 }
 
-static perp_status extrapolate(perp_ctx *ctx, const perp_scene *scene, double t_end,
-                               perp_truth *truth)
+static perp_status reference_extrapolate(perp_ctx *ctx, const perp_scene *scene, double t_end,
+                                         perp_truth *truth)
 {
   struct table *fine = perp_xalloc(1, sizeof *fine), coarse;
   fine->nq = scene->model != NULL ? perp_model_nq(scene->model) : scene->ode->nq;
@@ -109,8 +109,8 @@ static perp_status extrapolate(perp_ctx *ctx, const perp_scene *scene, double t_
   coarse = *fine;
   fine->state = perp_xalloc(n, sizeof *fine->state);
   coarse.state = perp_xalloc(n, sizeof *coarse.state);
-  perp_status status = march(ctx, scene, t_end, COARSE, &coarse);
-  if (status == PERP_OK) status = march(ctx, scene, t_end, 2 * COARSE, fine);
+  perp_status status = reference_march(ctx, scene, t_end, COARSE, &coarse);
+  if (status == PERP_OK) status = reference_march(ctx, scene, t_end, 2 * COARSE, fine);
   for (size_t i = 0; i < n; i++) fine->state[i] += (fine->state[i] - coarse.state[i]) / 255;
   free(coarse.state);
   *truth = (perp_truth){ .t_end = t_end,
@@ -144,7 +144,7 @@ struct columns {
   double *err, *size;
 };
 
-static void compare(struct columns *c)
+static void reference_compare(struct columns *c)
 {
   for (int i = 0; c->quaternions && i + 7 <= c->nq; i += 7) {
     double dot = 0;
@@ -196,7 +196,7 @@ static perp_status compare_truths(perp_ctx *ctx, const perp_scene *scene, const 
     status = a->state(a->user, ctx, t, c.a, c.v);
     if (status == PERP_OK) status = b->state(b->user, ctx, t, c.b, c.v);
     if (status != PERP_OK) break;
-    compare(&c);
+    reference_compare(&c);
     result->times++;
   }
   result->worst = result->times > 0 ? worst_of(&c) : (double)NAN;
@@ -222,7 +222,7 @@ perp_status perp_reference_compare(perp_ctx *ctx, const perp_reference_request *
   if ((asked || alone) && scene.n_truths < PERP_SCENE_TRUTHS && result->t_end > 0) {
     perp_truth *truth = &scene.truth[scene.n_truths];
     const double end = a >= 0 ? fmin(result->t_end, scene.truth[a].t_end) : result->t_end;
-    status = extrapolate(ctx, &scene, end, truth);
+    status = reference_extrapolate(ctx, &scene, end, truth);
     if (status == PERP_OK && a < 0 && strcmp(request->method, "extrapolation") == 0)
       a = scene.n_truths;
     else if (status == PERP_OK)
@@ -266,7 +266,7 @@ void perp_reference_write(perp_json *j, const perp_reference_request *request,
   perp_json_close(j, '}');
 }
 
-static bool says(const json_t *object, const char *key, const char *text)
+static bool reference_says(const json_t *object, const char *key, const char *text)
 {
   const char *value = json_string_value(json_object_get(object, key));
   return value != NULL && strcmp(value, text) == 0;
@@ -283,8 +283,9 @@ bool perp_reference_kept(const char *dir, const perp_reference_request *request,
   json_array_foreach(all, i, one)
   {
     const json_t *asked = json_object_get(one, "asked");
-    if (!says(one, "scene", request->scene) || !says(one, "program", program) ||
-        !says(asked, "method", request->method) || !says(asked, "with", request->with) ||
+    if (!reference_says(one, "scene", request->scene) || !reference_says(one, "program", program) ||
+        !reference_says(asked, "method", request->method) ||
+        !reference_says(asked, "with", request->with) ||
         perp_json_number(json_object_get(asked, "t_end")) != request->t_end)
       continue;
     const char *method = json_string_value(json_object_get(one, "method")),

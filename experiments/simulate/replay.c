@@ -73,7 +73,7 @@ void perp_replay_destroy(perp_replay *r)
 }
 
 /* Only the even ones stay. */
-static void halve(perp_replay *r)
+static void replay_halve(perp_replay *r)
 {
   for (int i = 0; i < r->n; i++) {
     frame moved = r->frame[i];
@@ -125,7 +125,7 @@ perp_status perp_replay_frame(perp_ctx *ctx, perp_replay *r, double t, const dou
 {
   if (r == NULL || r->seen++ % r->stride != 0) return PERP_OK;
   if (r->n == r->most) {
-    halve(r);
+    replay_halve(r);
     if ((r->seen - 1) % r->stride != 0) return PERP_OK;
   }
   frame *f = &r->frame[r->n];
@@ -148,7 +148,7 @@ perp_status perp_replay_frame(perp_ctx *ctx, perp_replay *r, double t, const dou
 
 /* ---- the file --------------------------------------------------------------------------------------------- */
 
-static void reals(perp_json *j, const char *key, const double *v, int n)
+static void replay_reals(perp_json *j, const char *key, const double *v, int n)
 {
   perp_json_open(j, key, '[');
   for (int i = 0; i < n; i++) {
@@ -159,7 +159,7 @@ static void reals(perp_json *j, const char *key, const double *v, int n)
   perp_json_close(j, ']');
 }
 
-static void bodies(perp_json *j, const perp_model *model)
+static void replay_bodies(perp_json *j, const perp_model *model)
 {
   perp_json_open(j, "bodies", '[');
   for (int i = 0; i < perp_model_bodies(model); i++) {
@@ -171,13 +171,13 @@ static void bodies(perp_json *j, const perp_model *model)
     if (perp_model_dim(model) == 2) half[0] = half[1] = sqrt(1.5 * I[8] / d->mass.mass);
     perp_json_open(j, NULL, '{');
     perp_json_text(j, "name", d->name);
-    reals(j, "half", half, 3);
+    replay_reals(j, "half", half, 3);
     perp_json_close(j, '}');
   }
   perp_json_close(j, ']');
 }
 
-static void shapes(perp_json *j, const perp_model *model)
+static void replay_shapes(perp_json *j, const perp_model *model)
 {
   static const char *const kinds[] = {
     "sphere", "capsule", "box", "polytope", "plane", "ellipsoid"
@@ -189,21 +189,21 @@ static void shapes(perp_json *j, const perp_model *model)
     perp_json_open(j, NULL, '{');
     perp_json_int(j, "body", d->body);
     perp_json_text(j, "kind", kinds[d->kind]);
-    reals(j, "x", d->x, 3);
+    replay_reals(j, "x", d->x, 3);
     if (dim == 3)
-      reals(j, "turn", d->quat, 4);
+      replay_reals(j, "turn", d->quat, 4);
     else
-      reals(j, "turn", &d->angle, 1);
-    reals(j, "radius", &d->radius, 1);
-    reals(j, "length", &d->length, 1);
-    reals(j, "half", d->half, 3);
-    if (d->vertices != NULL) reals(j, "vertices", d->vertices, dim * d->n_vertices);
+      replay_reals(j, "turn", &d->angle, 1);
+    replay_reals(j, "radius", &d->radius, 1);
+    replay_reals(j, "length", &d->length, 1);
+    replay_reals(j, "half", d->half, 3);
+    if (d->vertices != NULL) replay_reals(j, "vertices", d->vertices, dim * d->n_vertices);
     perp_json_close(j, '}');
   }
   perp_json_close(j, ']');
 }
 
-static void joints(perp_json *j, const perp_model *model)
+static void replay_joints(perp_json *j, const perp_model *model)
 {
   perp_json_open(j, "joints", '[');
   for (int i = 0; i < perp_model_joints(model); i++) {
@@ -212,14 +212,14 @@ static void joints(perp_json *j, const perp_model *model)
     perp_json_text(j, "kind", perp_joint_kind_name(d->kind));
     perp_json_int(j, "a", d->a);
     perp_json_int(j, "b", d->b);
-    reals(j, "at_a", d->anchor_a, 3);
-    reals(j, "at_b", d->anchor_b, 3);
+    replay_reals(j, "at_a", d->anchor_a, 3);
+    replay_reals(j, "at_b", d->anchor_b, 3);
     perp_json_close(j, '}');
   }
   perp_json_close(j, ']');
 }
 
-static void frames(perp_json *j, const perp_replay *r)
+static void replay_frames(perp_json *j, const perp_replay *r)
 {
   size_t contacts = 0, n = (size_t)r->n;
   for (int i = 0; i < r->n; i++) contacts += (size_t)r->frame[i].contacts;
@@ -255,10 +255,10 @@ perp_status perp_replay_write(perp_ctx *ctx, const perp_replay *r, const char *p
   perp_json_open(&j, NULL, '{');
   perp_json_text(&j, "schema", "perp-replay/1");
   perp_json_int(&j, "dim", perp_model_dim(r->model));
-  bodies(&j, r->model);
-  shapes(&j, r->model);
-  joints(&j, r->model);
-  frames(&j, r);
+  replay_bodies(&j, r->model);
+  replay_shapes(&j, r->model);
+  replay_joints(&j, r->model);
+  replay_frames(&j, r);
   perp_json_close(&j, '}');
   perp_status status = fclose(j.out) == 0
                            ? perp_write_file(ctx, path, text, size)

@@ -20,7 +20,8 @@ enum { SAMPLES_FIXED = 200, SAMPLES_ADAPTIVE = 100 };
 
 typedef perp_cell_run run;
 
-static void read_metrics(const perp_ctx *ctx, const perp_measure *measure, perp_result *result);
+static void simulate_read_metrics(const perp_ctx *ctx, const perp_measure *measure,
+                                  perp_result *result);
 
 /* ---- the request --------------------------------------------------------------------------------------- */
 
@@ -83,7 +84,7 @@ static bool truth_answers(const perp_truth *truth, double t)
 }
 
 /* The largest difference of two states relative to the largest coordinate so far; q and -q are one orientation. */
-static double apart(run *r, const double *a, const double *b)
+static double simulate_apart(run *r, const double *a, const double *b)
 {
   const bool space = r->scene.model != NULL && perp_model_dim(r->scene.model) == 3;
   const int nq = r->measure->nq;
@@ -158,12 +159,12 @@ static perp_status series_row(perp_ctx *ctx, run *r, perp_series *s, const doubl
 
 /* ---- the three passes ------------------------------------------------------------------------------------------- */
 
-static perp_status compare(perp_ctx *ctx, run *r, const double *q, const double *v)
+static perp_status simulate_compare(perp_ctx *ctx, run *r, const double *q, const double *v)
 {
   PERP_TRY(r->truth->state(r->truth->user, ctx, r->measure->t, r->q_ref, r->v_ref));
   if (truth_answers(r->second, r->measure->t)) {
     PERP_TRY(r->second->state(r->second->user, ctx, r->measure->t, r->q_second, r->v_second));
-    if (!(apart(r, r->q_ref, r->q_second) <= CHAOS)) {
+    if (!(simulate_apart(r, r->q_ref, r->q_second) <= CHAOS)) {
       r->parted = true;
       return PERP_OK;
     }
@@ -185,8 +186,8 @@ static void read_counts(const run *r, perp_result *result)
 }
 
 /* Hand over what there is so far, now and then. */
-static void keep(const perp_ctx *ctx, run *r, const perp_request *request,
-                 const perp_result *result)
+static void simulate_keep(const perp_ctx *ctx, run *r, const perp_request *request,
+                          const perp_result *result)
 {
   if (request->minder == NULL) return;
   const double now = perp_clock_wall();
@@ -204,7 +205,8 @@ static void keep(const perp_ctx *ctx, run *r, const perp_request *request,
   so_far.cpu_s = r->measure->cpu_s = perp_clock_thread() - r->cpu0;
   so_far.wall_s = now - r->wall0;
   read_counts(r, &so_far);
-  if (so_far.t > 0) read_metrics(ctx, r->measure, &so_far); /* the start itself has no error */
+  if (so_far.t > 0)
+    simulate_read_metrics(ctx, r->measure, &so_far); /* the start itself has no error */
   request->minder->keep(&so_far, request->minder->user);
 }
 
@@ -246,11 +248,11 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
     const bool end = t >= r->t_end || perp_cell_same_time(t, r->t_end);
     const bool sample = end || (r->adaptive ? on_sample(r, t) : count % stride == 0);
     if ((grid || sample) && !r->parted && truth_answers(r->truth, t))
-      PERP_TRY(compare(ctx, r, q, v));
+      PERP_TRY(simulate_compare(ctx, r, q, v));
     if (request->want_series && sample) PERP_TRY(series_row(ctx, r, &result->series, q, v));
     if (sample) PERP_TRY(perp_replay_frame(ctx, r->replay, t, q, last));
     if (end) break;
-    keep(ctx, r, request, result);
+    simulate_keep(ctx, r, request, result);
     if ((result->cut = perp_cell_cut(request)) != PERP_CUT_NONE) break;
 
     const double t_max = r->adaptive ? next_target(r, t) : r->t_end;
@@ -291,7 +293,8 @@ static void name_parts(const run *r, const perp_request *request, perp_result *r
   result->t_end = r->t_end;
 }
 
-static void read_metrics(const perp_ctx *ctx, const perp_measure *measure, perp_result *result)
+static void simulate_read_metrics(const perp_ctx *ctx, const perp_measure *measure,
+                                  perp_result *result)
 {
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_metric, i)) != NULL; i++) {
@@ -331,7 +334,8 @@ static perp_status final_state(perp_ctx *ctx, const run *r, perp_result *result)
   return r->sim != NULL ? final_groups(ctx, r, result) : PERP_OK;
 }
 
-static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request, perp_result *result)
+static perp_status simulate_prepare(perp_ctx *ctx, run *r, const perp_request *request,
+                                    perp_result *result)
 {
   PERP_TRY(parse_request(ctx, request, r));
   name_parts(r, request, result);
@@ -362,7 +366,7 @@ static perp_status prepare(perp_ctx *ctx, run *r, const perp_request *request, p
 
 static perp_status simulate(perp_ctx *ctx, run *r, const perp_request *request, perp_result *result)
 {
-  PERP_TRY(prepare(ctx, r, request, result));
+  PERP_TRY(simulate_prepare(ctx, r, request, result));
   name_parts(r, request, result);
   result->reason = PERP_EXACT;
   if (request->setup_only) return PERP_OK;
@@ -381,7 +385,7 @@ static perp_status simulate(perp_ctx *ctx, run *r, const perp_request *request, 
   r->measure->step_us = result->step_us;
   r->measure->collision_us = result->collision_us;
   r->measure->solve_us = result->assembly_us + result->kkt_us + result->lcp_us;
-  if (result->cut == PERP_CUT_NONE || result->t > 0) read_metrics(ctx, r->measure, result);
+  if (result->cut == PERP_CUT_NONE || result->t > 0) simulate_read_metrics(ctx, r->measure, result);
   return PERP_OK;
 }
 

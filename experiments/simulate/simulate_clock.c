@@ -48,8 +48,8 @@ static perp_status time_run(perp_ctx *ctx, perp_cell_run *r, const perp_request 
 
 /* Pass 3: shares of assembly, KKT and the rest in a step.  The clock inside a step costs more than some of
  * its parts, so that the shares are applied to the step of pass 2. */
-static perp_status breakdown(perp_ctx *ctx, perp_cell_run *r, const perp_request *request,
-                             perp_result *result)
+static perp_status simulate_clock_breakdown(perp_ctx *ctx, perp_cell_run *r,
+                                            const perp_request *request, perp_result *result)
 {
   perp_times times = { 0 };
   perp_step_info info;
@@ -81,16 +81,16 @@ static perp_status breakdown(perp_ctx *ctx, perp_cell_run *r, const perp_request
   return status;
 }
 
-static int by_value(const void *a, const void *b)
+static int simulate_clock_by_value(const void *a, const void *b)
 {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-static double median(double *x, int n)
+static double simulate_clock_median(double *x, int n)
 {
   if (n == 0) return nan("");
-  qsort(x, (size_t)n, sizeof *x, by_value);
+  qsort(x, (size_t)n, sizeof *x, simulate_clock_by_value);
   return n % 2 == 1 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
 }
 
@@ -113,7 +113,7 @@ perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r, const perp_request 
     if (isinf(result->cpu_s)) result->cpu_s = cpu_s;
     result->pace = perp_clock_reference_end(&pace);
   }
-  result->step_us = 1e6 * median(r->batch, r->n_batches);
-  if (whole) PERP_TRY(breakdown(ctx, r, request, result));
+  result->step_us = 1e6 * simulate_clock_median(r->batch, r->n_batches);
+  if (whole) PERP_TRY(simulate_clock_breakdown(ctx, r, request, result));
   return PERP_OK;
 }

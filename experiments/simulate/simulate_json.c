@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static void put_text(FILE *out, const char *text)
+static void simulate_json_put_text(FILE *out, const char *text)
 {
   fputc('"', out);
   for (const unsigned char *s = (const unsigned char *)text; *s != '\0'; s++) {
@@ -55,10 +55,10 @@ static void put_object(FILE *out, const char *key, const field *f, size_t n)
     if (f[i].text != NULL && f[i].text[0] == '\0') continue;
     fputs(separator, out);
     separator = ", ";
-    put_text(out, f[i].key);
+    simulate_json_put_text(out, f[i].key);
     fputs(": ", out);
     if (f[i].text != NULL)
-      put_text(out, f[i].text);
+      simulate_json_put_text(out, f[i].text);
     else
       put_number(out, f[i].number);
   }
@@ -152,15 +152,15 @@ void perp_result_json(const perp_result *r, FILE *out)
           perp_result_status_name(r), perp_result_reason(r),
           perp_result_partial(r) ? "true" : "false");
   fputs("  \"message\": ", out);
-  put_text(out, perp_result_cause(r, cause, sizeof cause));
+  simulate_json_put_text(out, perp_result_cause(r, cause, sizeof cause));
   fputs(",\n  \"events\": ", out);
-  put_text(out, r->events);
+  simulate_json_put_text(out, r->events);
   fputs(",\n  \"scene\": ", out);
-  put_text(out, r->scene);
+  simulate_json_put_text(out, r->scene);
   fputs(",\n", out);
   put_object(out, "parts", parts, COUNT(parts));
   fputs("  \"truth\": ", out);
-  put_text(out, r->truth);
+  simulate_json_put_text(out, r->truth);
   fputs(",\n", out);
   const field published[] = {
     { "source", r->published.what, 0 },

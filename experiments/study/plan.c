@@ -60,7 +60,8 @@ static bool same_values(const perp_study *study, const perp_cell *a, const perp_
 }
 
 /* Open addressing over the ids: index of the cell with the id of `cell`, or where it belongs. */
-static size_t slot_of(const perp_plan *plan, const int *table, size_t mask, const perp_cell *cell)
+static size_t plan_slot_of(const perp_plan *plan, const int *table, size_t mask,
+                           const perp_cell *cell)
 {
   size_t i = (size_t)strtoull(cell->id, NULL, 16) & mask;
   while (table[i] >= 0 && strcmp(plan->cells[table[i]].id, cell->id) != 0) i = (i + 1) & mask;
@@ -98,8 +99,9 @@ static void make_uses(const perp_study *study, perp_plan *plan)
 }
 
 /* What the kind says has no effect is counted, what has one is used.  index [n_params]: which value each has. */
-static void canonical(perp_ctx *ctx, const perp_study *study, perp_plan *plan, const int *index,
-                      void **memory, char (*why)[PERP_WHY_MAX], perp_cell *cell)
+static void plan_canonical(perp_ctx *ctx, const perp_study *study, perp_plan *plan,
+                           const int *index, void **memory, char (*why)[PERP_WHY_MAX],
+                           perp_cell *cell)
 {
   for (int p = 0; p < study->n_params; p++) why[p][0] = '\0';
   if (study->kind->canonical != NULL)
@@ -161,9 +163,9 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
       plan->excluded[rule]++;
       continue;
     }
-    canonical(&quiet, study, plan, index, &memory, why, cell);
+    plan_canonical(&quiet, study, plan, index, &memory, why, cell);
     cell_id(study, cell);
-    size_t slot = slot_of(plan, table, mask, cell);
+    size_t slot = plan_slot_of(plan, table, mask, cell);
     if (table[slot] >= 0) {
       if (same_values(study, &plan->cells[table[slot]], cell))
         plan->duplicates++;
@@ -253,7 +255,7 @@ perp_status perp_schema_unknown(perp_ctx *ctx, const char *path, int schema)
                    path, schema, PERP_RESULTS_SCHEMA);
 }
 
-static const char *member(perp_pool *pool, const json_t *object, const char *key)
+static const char *plan_member(perp_pool *pool, const json_t *object, const char *key)
 {
   const char *text = json_string_value(json_object_get(object, key));
   return text != NULL ? perp_pool_strdup(pool, text) : NULL;
@@ -273,10 +275,10 @@ static perp_status load_line(perp_ctx *ctx, const char *path, int line, const ch
     selection->schema = json_is_integer(schema) ? (int)json_integer_value(schema) : 1;
     if (status == PERP_OK && selection->schema > PERP_RESULTS_SCHEMA)
       status = perp_schema_unknown(ctx, path, selection->schema);
-    selection->only = member(&plan->pool, object, "only");
-    selection->skip = member(&plan->pool, object, "skip");
-    selection->shard = member(&plan->pool, object, "shard");
-    selection->plugins = member(&plan->pool, object, "plugins");
+    selection->only = plan_member(&plan->pool, object, "only");
+    selection->skip = plan_member(&plan->pool, object, "skip");
+    selection->shard = plan_member(&plan->pool, object, "shard");
+    selection->plugins = plan_member(&plan->pool, object, "plugins");
   } else if (id == NULL || strlen(id) != 16)
     status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: not a cell", path, line);
   else {
@@ -284,7 +286,7 @@ static perp_status load_line(perp_ctx *ctx, const char *path, int line, const ch
     snprintf(cell->id, sizeof cell->id, "%s", id);
     cell->value = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *cell->value);
     for (int p = 0; p < study->n_params; p++) {
-      const char *value = member(&plan->pool, object, study->kind->params[p].key);
+      const char *value = plan_member(&plan->pool, object, study->kind->params[p].key);
       cell->value[p] = value != NULL ? value : "";
     }
   }

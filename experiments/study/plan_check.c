@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-static void unused(const perp_study *s, const perp_plan *plan, int p, const char *value,
-                   const perp_node *at, const perp_value_use *use, perp_diag *diag)
+static void plan_check_unused(const perp_study *s, const perp_plan *plan, int p, const char *value,
+                              const perp_node *at, const perp_value_use *use, perp_diag *diag)
 {
   if (at == NULL || use->used || plan->n == 0) return;
   const bool command_line = strncmp(at->src->name, "--", 2) == 0;
@@ -23,11 +23,12 @@ static void unused(const perp_study *s, const perp_plan *plan, int p, const char
 void perp_plan_check(const perp_study *s, const perp_plan *plan, perp_diag *diag)
 {
   for (int p = 0; p < s->n_params; p++)
-    unused(s, plan, p, s->fixed[p], s->fixed_at[p], &plan->use[p][0], diag);
+    plan_check_unused(s, plan, p, s->fixed[p], s->fixed_at[p], &plan->use[p][0], diag);
   for (int a = 0; a < s->n_axes; a++) {
     const perp_axis *axis = &s->axes[a];
     for (int i = 0; i < axis->n && axis->at != NULL; i++)
-      unused(s, plan, axis->param, axis->value[i], axis->at[i], &plan->use[axis->param][i], diag);
+      plan_check_unused(s, plan, axis->param, axis->value[i], axis->at[i],
+                        &plan->use[axis->param][i], diag);
   }
 }
 

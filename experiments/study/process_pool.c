@@ -169,8 +169,9 @@ static void keep_outcome(const perp_outcome *so_far, void *user)
   perp_kept_commit(user);
 }
 
-_Noreturn static void child(const perp_ctx *parent_ctx, const perp_process_pool *crew,
-                            const perp_order *order, perp_kept *kept, int out, pid_t parent)
+_Noreturn static void process_pool_child(const perp_ctx *parent_ctx, const perp_process_pool *crew,
+                                         const perp_order *order, perp_kept *kept, int out,
+                                         pid_t parent)
 {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -230,7 +231,7 @@ perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *c, const p
     close(ends[1]);
     return PERP_FAIL(ctx, PERP_ERR_IO, "fork: %s", strerror(why));
   }
-  if (pid == 0) child(ctx, c, order, c->child[i].kept, ends[1], parent);
+  if (pid == 0) process_pool_child(ctx, c, order, c->child[i].kept, ends[1], parent);
   setpgid(pid, pid); /* the child does it too: whoever comes first */
   close(ends[1]);
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
@@ -243,7 +244,7 @@ perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *c, const p
   return PERP_OK;
 }
 
-static void drain(struct child *k)
+static void process_pool_drain(struct child *k)
 {
   while (k->pipe >= 0) {
     char *to = (char *)&k->outcome + k->got;
@@ -262,7 +263,7 @@ static void drain(struct child *k)
 }
 
 /* The child may have written over its own memory: believe nothing. */
-static bool plausible(perp_outcome *o)
+static bool process_pool_plausible(perp_outcome *o)
 {
   if (o->magic != magic || o->status <= PERP_CELL_PLANNED || o->status > PERP_CELL_SKIPPED ||
       o->n < 0 || o->n > PERP_OUTCOME_VALUES)
@@ -279,7 +280,7 @@ static void take_kept(const struct child *k, perp_outcome *o)
   const void *last = perp_kept_last(k->kept);
   if (last == NULL) return;
   so_far = *(const perp_outcome *)last;
-  if (!plausible(&so_far)) return;
+  if (!process_pool_plausible(&so_far)) return;
   so_far.status = o->status;
   snprintf(so_far.cause, sizeof so_far.cause, "%s", o->cause);
   so_far.partial = true;
@@ -304,14 +305,14 @@ static void say_limit(const struct child *k, const char *what, perp_outcome *o)
   snprintf(o->cause, sizeof o->cause, "%s at the time limit of %g s%s", what, k->order.timeout, at);
 }
 
-static void judge(const struct child *k, int wait_status, perp_outcome *o)
+static void process_pool_judge(const struct child *k, int wait_status, perp_outcome *o)
 {
   *o = k->outcome;
   const char *reason = NULL;
   char limit[64] = "";
   if (k->order.memory > 0)
     snprintf(limit, sizeof limit, "memory limit of %.0f MiB reached", k->order.memory / 1048576);
-  bool complete = k->got == sizeof *o && plausible(o);
+  bool complete = k->got == sizeof *o && process_pool_plausible(o);
   if (complete && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) {
     if (o->status == PERP_CELL_OOM) {
       char said[304];
@@ -342,13 +343,13 @@ static void judge(const struct child *k, int wait_status, perp_outcome *o)
   snprintf(o->reason, sizeof o->reason, "%s", reason);
 }
 
-static bool reap(perp_process_pool *c, perp_order *order, perp_outcome *outcome)
+static bool process_pool_reap(perp_process_pool *c, perp_order *order, perp_outcome *outcome)
 {
   double now = perp_clock_wall();
   for (int i = 0; i < c->size; i++) {
     struct child *k = &c->child[i];
     if (k->pid <= 0) continue;
-    drain(k);
+    process_pool_drain(k);
     if (now > k->deadline && !k->asked) {
       k->asked = true;
       *perp_kept_cut(k->kept) = PERP_CUT_TIME;
@@ -361,10 +362,10 @@ static bool reap(perp_process_pool *c, perp_order *order, perp_outcome *outcome)
     int wait_status = 0;
     pid_t got = waitpid(k->pid, &wait_status, WNOHANG);
     if (got == 0 || (got < 0 && errno == EINTR)) continue;
-    drain(k);
+    process_pool_drain(k);
     kill(-k->pid, SIGKILL); /* children that it left behind */
     if (k->pipe >= 0) close(k->pipe);
-    judge(k, wait_status, outcome);
+    process_pool_judge(k, wait_status, outcome);
     *order = k->order;
     k->pid = 0;
     c->running--;
@@ -388,7 +389,7 @@ perp_process_pool_event perp_process_pool_wait(perp_process_pool *c, double seco
         *number = (int)info.ssi_signo;
         event = PERP_CREW_SIGNAL;
       }
-    if (event == PERP_CREW_NOTHING && reap(c, order, outcome)) event = PERP_CREW_DONE;
+    if (event == PERP_CREW_NOTHING && process_pool_reap(c, order, outcome)) event = PERP_CREW_DONE;
     double now = perp_clock_wall(), wake = until;
     if (event != PERP_CREW_NOTHING || now >= until) break;
     int n = 0;

@@ -279,7 +279,7 @@ static void read_limits(perp_study_reader *r, const perp_node *root)
     perp_diag_error(r->diag, perp_tree_get(node, "memory"), 0, NULL, "memory: %s", r->ctx->msg);
 }
 
-static void read_metrics(perp_study_reader *r, const perp_node *root)
+static void study_read_metrics(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "primary", "record", "series", NULL };
   static const char *const series_keys[] = { "every", "fields", NULL };
@@ -393,7 +393,7 @@ static perp_status read_all(perp_study_reader *r, const perp_study_request *q,
   read_reference(r, root);
   read_measure(r, root);
   read_limits(r, root);
-  read_metrics(r, root);
+  study_read_metrics(r, root);
   if (s->kind->read != NULL) s->kind->read(r->ctx, s, r->diag);
   require_params(r, root);
   read_exclude(r, root);

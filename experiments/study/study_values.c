@@ -10,7 +10,8 @@
 enum { MOST_VALUES = 100000 };
 
 /* Where in the scalar is the option that a plug-in refuses?  0 = the name. */
-static int culprit(perp_ctx *ctx, const perp_node *at, perp_kind kind, const char *text)
+static int study_values_culprit(perp_ctx *ctx, const perp_node *at, perp_kind kind,
+                                const char *text)
 {
   perp_ctx quiet = *ctx;
   const perp_desc *d = NULL;
@@ -49,7 +50,7 @@ const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag
   case PERP_PARAM_PLUGIN: {
     perp_spec spec;
     if (perp_spec_parse(ctx, param->plugin, text, &spec) != PERP_OK) {
-      perp_diag_ctx(diag, at, culprit(ctx, at, param->plugin, text), ctx);
+      perp_diag_ctx(diag, at, study_values_culprit(ctx, at, param->plugin, text), ctx);
       return NULL;
     }
     int n = perp_spec_format(&spec, buf, sizeof buf);
@@ -135,8 +136,8 @@ static void note_option(perp_study_reader *r, const perp_param *param, const cha
 }
 
 /* A text with bracketed lists stands for all combinations of their items. */
-static void expand(perp_study_reader *r, struct values *v, const perp_param *param,
-                   const perp_node *at, const char *text)
+static void study_values_expand(perp_study_reader *r, struct values *v, const perp_param *param,
+                                const perp_node *at, const char *text)
 {
   const char *open = strchr(text, '[');
   if (r->diag->errors > 0 && v->n > MOST_VALUES) return;
@@ -174,7 +175,7 @@ static void expand(perp_study_reader *r, struct values *v, const perp_param *par
     perp_text one = { 0 };
     perp_text_add(&one, "%.*s%.*s%s", (int)(open - text), text, (int)(end - begin), begin,
                   close + 1);
-    expand(r, v, param, at, one.s);
+    study_values_expand(r, v, param, at, one.s);
     perp_text_free(&one);
     if (r->diag->errors > 0) return;
     item = s + 1;
@@ -244,7 +245,7 @@ static void read_values(perp_study_reader *r, struct values *v, const perp_param
   else if (node->text[0] == '\0')
     perp_diag_error(r->diag, node, 0, NULL, "%s has no value", param->key);
   else
-    expand(r, v, param, node, node->text);
+    study_values_expand(r, v, param, node, node->text);
 }
 
 void perp_study_add_axis(perp_study *s, int param, const char *const *value, int n)

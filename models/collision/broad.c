@@ -14,7 +14,7 @@ enum { TEAM_SHAPES = 2000 };
 
 /* ---- lifetime -------------------------------------------------------------------------------- */
 
-static void join(perp_broad *b)
+static void broad_join(perp_broad *b)
 {
   const perp_model *m = b->model;
   for (int i = 0; i < m->n_joints; i++) {
@@ -77,7 +77,7 @@ perp_status perp_broad_init(perp_ctx *ctx, perp_broad *b, const perp_model *mode
   if (b->plane_pose == NULL)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for collision detection of %d planes",
                      b->n_planes);
-  join(b);
+  broad_join(b);
   for (int i = 0; i < n; i++) {
     const perp_shape_def *d = &model->shape_def[i];
     b->tag[i] = (perp_tag){ .body = d->body,
@@ -180,7 +180,7 @@ static double extent_of(const perp_bounds *b)
 }
 
 /* cells beyond 2^30 fall together, which keeps neighbours neighbours */
-static void cell_of(const perp_bounds *b, double size, int cell[3])
+static void broad_cell_of(const perp_bounds *b, double size, int cell[3])
 {
   for (int k = 0; k < 3; k++) {
     double x = floor(0.5 * (b->lo[k] + b->hi[k]) / size);
@@ -221,7 +221,7 @@ static void place_share(void *user, int member, int members)
     const double extent = extent_of(&e->fat);
     for (e->level = 0; e->level < PERP_GRID_LEVELS - 1 && b->cell[e->level] < extent; e->level++)
       continue;
-    cell_of(&e->fat, b->cell[e->level], e->cell);
+    broad_cell_of(&e->fat, b->cell[e->level], e->cell);
     b->at[i] = bucket_of(b, e->level, e->cell);
   }
 }
@@ -253,22 +253,22 @@ static void fill_grid(perp_broad *b, int threads)
   b->bucket[b->mask + 1] = n;
 }
 
-static void meet(const perp_broad *b, perp_pair_lane *l, const perp_grid_entry *e,
-                 const perp_grid_entry *f)
+static void broad_meet(const perp_broad *b, perp_pair_lane *l, const perp_grid_entry *e,
+                       const perp_grid_entry *f)
 {
   if (perp_bounds_overlap(&e->fat, &f->fat)) add_pair(b, l, e->shape, f->shape);
 }
 
 /* an entry against the members of one cell, those behind `after` only */
-static void meet_cell(const perp_broad *b, perp_pair_lane *l, const perp_grid_entry *e, int level,
-                      const int cell[3], int after)
+static void broad_meet_cell(const perp_broad *b, perp_pair_lane *l, const perp_grid_entry *e,
+                            int level, const int cell[3], int after)
 {
   int at = bucket_of(b, level, cell), end = b->bucket[at + 1];
   for (int k = after >= 0 ? after + 1 : b->bucket[at]; k < end; k++) {
     const perp_grid_entry *f = &b->sorted[k];
     if (f->cell[0] == cell[0] && f->cell[1] == cell[1] && f->cell[2] == cell[2] &&
         f->level == level)
-      meet(b, l, e, f);
+      broad_meet(b, l, e, f);
   }
 }
 
@@ -278,14 +278,14 @@ static void meet_neighbours(const perp_broad *b, perp_pair_lane *l, int at)
   for (int level = e->level; level < PERP_GRID_LEVELS; level++) {
     if (b->members[level] <= FEW) continue;
     int centre[3], cell[3];
-    cell_of(&e->fat, b->cell[level], centre);
+    broad_cell_of(&e->fat, b->cell[level], centre);
     /* in its own level only the cells after its own, and of its own those after it */
     for (int k = level == e->level ? 13 : 0; k < 27; k++) {
       cell[0] = centre[0] + k % 3 - 1;
       cell[1] = centre[1] + k / 3 % 3 - 1;
       cell[2] = centre[2] + k / 9 - 1;
       bool own = k == 13 && level == e->level;
-      meet_cell(b, l, e, level, cell, own ? at : -1);
+      broad_meet_cell(b, l, e, level, cell, own ? at : -1);
     }
   }
 }
@@ -296,12 +296,12 @@ static void meet_few(const perp_broad *b, perp_pair_lane *l, int i)
   if (b->members[e->level] > FEW) return;
   for (int j = 0; j < b->n_entries; j++) {
     const perp_grid_entry *f = &b->sorted[j];
-    if (f->level < e->level || (f->level == e->level && j < i)) meet(b, l, e, f);
+    if (f->level < e->level || (f->level == e->level && j < i)) broad_meet(b, l, e, f);
   }
 }
 
 /* lowest point of a box above a plane */
-static double above(const perp_bounds *box, const double n[3], double height)
+static double broad_above(const perp_bounds *box, const double n[3], double height)
 {
   double low = 0;
   for (int k = 0; k < 3; k++) low += n[k] * (n[k] > 0 ? box->lo[k] : box->hi[k]);
@@ -325,7 +325,8 @@ static void meet_planes(const perp_broad *b, perp_pair_lane *l, int first, int e
     perp_place(at, plane->c, o);
     const double height = perp_dot(3, n, o);
     for (int i = first; i < end; i++)
-      if (b->model->shape[i].kind != PERP_SHAPE_PLANE && above(&b->fat[i], n, height) <= b->reach)
+      if (b->model->shape[i].kind != PERP_SHAPE_PLANE &&
+          broad_above(&b->fat[i], n, height) <= b->reach)
         add_pair(b, l, b->planes[p], i);
   }
 }
@@ -360,7 +361,7 @@ static bool planes_moved(const perp_broad *b, const perp_pose *pose)
   return false;
 }
 
-static perp_status build(perp_ctx *ctx, perp_broad *b, const perp_pose *pose, int threads)
+static perp_status broad_build(perp_ctx *ctx, perp_broad *b, const perp_pose *pose, int threads)
 {
   bool full = false;
   size_t pairs = 0;
@@ -394,7 +395,7 @@ typedef struct look {
   int bad;   /* the first shape whose pose is not finite, n: none */
 } look;
 
-static void look_at(perp_broad *b, const perp_pose *pose, int i, look *found)
+static void broad_look_at(perp_broad *b, const perp_pose *pose, int i, look *found)
 {
   const perp_shape *s = &b->model->shape[i];
   const double grow = 0.5 * b->margin;
@@ -431,7 +432,7 @@ static void look_share(void *user, int member, int members)
   look *all = user, found = { .bad = all->b->n };
   const int end = perp_share(all->b->n, member + 1, members);
   for (int i = perp_share(all->b->n, member, members); i < end; i++)
-    look_at(all->b, all->pose, i, &found);
+    broad_look_at(all->b, all->pose, i, &found);
   if (found.left) __atomic_store_n(&all->left, true, __ATOMIC_RELAXED);
   if (found.bad < all->b->n) __atomic_store_n(&all->bad, found.bad, __ATOMIC_RELAXED);
 }
@@ -451,7 +452,7 @@ perp_status perp_broad_update(perp_ctx *ctx, perp_broad *b, const perp_pose *pos
   if (b->listed && b->margin <= b->reach && !all.left && !planes_moved(b, pose)) return PERP_OK;
   b->listed = false; /* unless the build succeeds */
   b->reach = REACH * b->margin;
-  PERP_TRY(build(ctx, b, pose, threads));
+  PERP_TRY(broad_build(ctx, b, pose, threads));
   b->listed = true;
   return PERP_OK;
 }

@@ -27,7 +27,7 @@ static void capsule_segment(const perp_shape *s, const perp_pose *pose, double p
   for (int i = 0; i < 3; i++) p[i] = c[i] - u[i], u[i] *= 2;
 }
 
-static void exchange(perp_touch *s, perp_touch *t)
+static void capsule_exchange(perp_touch *s, perp_touch *t)
 {
   perp_touch x = *s;
   *s = *t;
@@ -102,7 +102,7 @@ static int both_ends(const perp_shape *a, const double p[3], const double u[3], 
                &out[n]);
     if (out[n].gap < margin) n++;
   }
-  if (n == 2 && out[1].feature < out[0].feature) exchange(&out[0], &out[1]);
+  if (n == 2 && out[1].feature < out[0].feature) capsule_exchange(&out[0], &out[1]);
   return n;
 }
 

@@ -37,7 +37,7 @@ int perp_plane_ellipsoid(const perp_shape *a, const perp_pose *pa, const perp_sh
 }
 
 /* G and, through *slope, its derivative */
-static double excess(const double z[3], const double r[3], double tau, double *slope)
+static double ellipsoid_excess(const double z[3], const double r[3], double tau, double *slope)
 {
   double g = -1;
   *slope = 0;
@@ -77,7 +77,7 @@ static void closest_point(const double e[3], const double y[3], double x[3])
   }
   double tau = lo > 0 ? lo : 0.5 * hi;
   for (int k = 0; k < 200 && lo < hi; k++) {
-    double g = excess(z, r, tau, &slope);
+    double g = ellipsoid_excess(z, r, tau, &slope);
     if (g > 0)
       lo = tau;
     else

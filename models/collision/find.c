@@ -27,7 +27,7 @@ struct perp_collision {
 };
 
 /* for n contacts at least */
-static bool room(lane *l, int n)
+static bool find_room(lane *l, int n)
 {
   if (n <= l->cap) return true;
   size_t cap = (size_t)n + (size_t)n / 2;
@@ -56,7 +56,7 @@ perp_status perp_collision_create(perp_ctx *ctx, const perp_model *model, double
   perp_collision *c = calloc(1, sizeof *c);
   if (c == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for collision detection");
   perp_status status = perp_broad_init(ctx, &c->broad, model, margin);
-  if (status == PERP_OK && !room(&c->lane[0], 8 * (model->n_shapes + 8)))
+  if (status == PERP_OK && !find_room(&c->lane[0], 8 * (model->n_shapes + 8)))
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for contacts");
   if (status != PERP_OK) {
     perp_collision_destroy(c);
@@ -99,7 +99,7 @@ static bool worth_asking(const perp_broad *b, int i, int j)
 }
 
 /* contacts of a pair, written behind those of the lane */
-static int ask(const perp_collision *c, int i, int j, perp_contact *out)
+static int find_ask(const perp_collision *c, int i, int j, perp_contact *out)
 {
   const perp_broad *b = &c->broad;
   const perp_ball *p = &b->ball[i], *q = &b->ball[j];
@@ -112,7 +112,7 @@ static int ask(const perp_collision *c, int i, int j, perp_contact *out)
   return 1;
 }
 
-static bool rests(const perp_collision *c, int shape)
+static bool find_rests(const perp_collision *c, int shape)
 {
   const int body = c->broad.ball[shape].body;
   return body == PERP_WORLD || c->rest[body];
@@ -124,14 +124,14 @@ static void ask_share(perp_collision *c, lane *l, int first, int end)
   for (int k = first; k < end; k++) {
     int i = b->pair[k].a, j = b->pair[k].b;
     if (k + AHEAD < end) __builtin_prefetch(&b->ball[b->pair[k + AHEAD].b]);
-    if (c->rest != NULL && rests(c, i) && rests(c, j)) continue;
+    if (c->rest != NULL && find_rests(c, i) && find_rests(c, j)) continue;
     if (!worth_asking(b, i, j)) continue;
-    if (!room(l, l->n + PERP_MANIFOLD_MAX)) {
+    if (!find_room(l, l->n + PERP_MANIFOLD_MAX)) {
       l->full = true;
       return;
     }
     l->pairs++;
-    l->n += ask(c, i, j, l->contact + l->n);
+    l->n += find_ask(c, i, j, l->contact + l->n);
   }
 }
 
@@ -164,7 +164,7 @@ static void find_share(void *user, int member, int members)
       c->total += c->lane[i].n;
       c->full = c->full || c->lane[i].full;
     }
-    c->full = c->full || !room(&c->lane[0], c->total);
+    c->full = c->full || !find_room(&c->lane[0], c->total);
   }
   perp_team_wait(members);
   const int others = c->total - c->lane[0].n;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The same with a and b exchanged. */
-static uint32_t flipped(uint32_t feature)
+static uint32_t manifold_flipped(uint32_t feature)
 {
   uint32_t type = feature >> 22, a = feature >> 11 & 0x7ff, b = feature & 0x7ff;
   if (type == PERP_VERTEX_A || type == PERP_VERTEX_B)
@@ -13,7 +13,7 @@ static uint32_t flipped(uint32_t feature)
   return perp_feature((int)type, (int)b, (int)a);
 }
 
-static void order(int n, perp_touch *t)
+static void manifold_order(int n, perp_touch *t)
 {
   for (int i = 1; i < n; i++) {
     perp_touch x = t[i];
@@ -32,16 +32,16 @@ void perp_touch_flip(int n, perp_touch *t)
       t[k].p_b[i] = x;
       t[k].n[i] = -t[k].n[i];
     }
-    t[k].feature = flipped(t[k].feature);
+    t[k].feature = manifold_flipped(t[k].feature);
   }
-  order(n, t);
+  manifold_order(n, t);
 }
 
 int perp_manifold_reduce(int n, perp_touch *t, double size)
 {
   const double tie = 1e-6;
   int keep[PERP_MANIFOLD_MAX] = { 0 };
-  order(n, t);
+  manifold_order(n, t);
   if (n <= PERP_MANIFOLD_MAX) return n;
   /* in the order of identities, a later point must be better by more than the tie: rounding does
    * not exchange the points of a body at rest */

@@ -68,7 +68,7 @@ int perp_collide(const perp_model *model, int shape_a, const perp_pose *pose_a, 
   return n;
 }
 
-static void give(const double x[3], double *out)
+static void pairs_give(const double x[3], double *out)
 {
   if (out != NULL) memcpy(out, x, 3 * sizeof *x);
 }
@@ -91,8 +91,8 @@ double perp_shape_distance(const perp_model *model, int shape_a, const perp_pose
     for (int i = 1; i < count; i++)
       if (t[i].gap < t[best].gap) best = i;
   }
-  give(t[best].p_a, p_a);
-  give(t[best].p_b, p_b);
-  give(t[best].n, n);
+  pairs_give(t[best].p_a, p_a);
+  pairs_give(t[best].p_b, p_b);
+  pairs_give(t[best].n, n);
   return t[best].gap;
 }

@@ -14,7 +14,7 @@
 static const double NEAR = 0.9995; /* cosine: 1.8 degrees */
 
 /* face of a hull nearest to direction n, same frame; its cosine */
-static double facing(const perp_hull *h, const double n[3], int *face)
+static double polytope_facing(const perp_hull *h, const double n[3], int *face)
 {
   double best = -2;
   for (int f = 0; f < h->n_faces; f++) {
@@ -41,7 +41,7 @@ static int over_face(const perp_hull_pair *p, bool of_a, int face, double margin
   return n;
 }
 
-static double deepest(int n, const perp_touch *t, int *at)
+static double polytope_deepest(int n, const perp_touch *t, int *at)
 {
   double low = HUGE_VAL;
   for (int i = 0; i < n; i++)
@@ -66,7 +66,7 @@ static double hull_distance(const perp_shape *a, const perp_pose *pa, const perp
   } else {
     int count = over_face(&p, f.kind == PERP_BY_FACE_A, f.face, HUGE_VAL, PERP_HULL_EXACT, pa, pb,
                           t);
-    double low = deepest(count, t, &at);
+    double low = polytope_deepest(count, t, &at);
     if (low <= f.sep + slack) {
       memcpy(p_a, t[at].p_a, 3 * sizeof *p_a);
       memcpy(p_b, t[at].p_b, 3 * sizeof *p_b);
@@ -106,23 +106,24 @@ int perp_hull_hull(const perp_shape *a, const perp_pose *pa, const perp_shape *b
   } else if (f.sep > 0) {
     /* face and something, unless nothing of the other lies over the face */
     n = over_face(&p, f.kind == PERP_BY_FACE_A, f.face, HUGE_VAL, PERP_HULL_EXACT, pa, pb, out);
-    if (n == 0 || deepest(n, out, &at) > f.sep + slack) f.kind = PERP_BY_CLOSEST;
+    if (n == 0 || polytope_deepest(n, out, &at) > f.sep + slack) f.kind = PERP_BY_CLOSEST;
   }
   if (f.kind == PERP_BY_CLOSEST) {
     perp_hull_closest(&p, &f);
     if (!(f.sep < margin)) return 0;
   }
   /* a face that points along n, that of a if both do */
-  double cos_a = facing(p.a, f.n, &face_a), back[3];
+  double cos_a = polytope_facing(p.a, f.n, &face_a), back[3];
   perp_turn(3, p.ba.R, f.n, back);
   for (int i = 0; i < 3; i++) back[i] = -back[i];
-  double cos_b = facing(p.b, back, &face_b);
+  double cos_b = polytope_facing(p.b, back, &face_b);
   for (int pass = 0; pass < 2; pass++) {
     bool of_a = (cos_a >= cos_b - 1e-6) == (pass == 0);
     if ((of_a ? cos_a : cos_b) < NEAR) continue;
     n = over_face(&p, of_a, of_a ? face_a : face_b, margin, PERP_HULL_SNAP, pa, pb, out);
     /* the face stands for these features only if it tells their distance */
-    if (n > 0 && fabs(deepest(n, out, &at) - f.sep) <= 0.05 * fabs(f.sep) + PERP_HULL_SNAP * p.size)
+    if (n > 0 &&
+        fabs(polytope_deepest(n, out, &at) - f.sep) <= 0.05 * fabs(f.sep) + PERP_HULL_SNAP * p.size)
       return n;
   }
   if (f.kind == PERP_BY_FACE_A || f.kind == PERP_BY_FACE_B) perp_hull_face_witness(&p, &f);

@@ -29,7 +29,8 @@ static bool sticks_out(int n, const corner *in, const double m[3], const double 
 }
 
 /* cut off what lies outside a side plane, at distances s from it; edge: of the reference face */
-static int cut(int n, const corner *in, const double *s, int edge, double tol, corner *out)
+static int polytope_clip_cut(int n, const corner *in, const double *s, int edge, double tol,
+                             corner *out)
 {
   int count = 0;
   for (int k = 0; k < n; k++) {
@@ -139,7 +140,7 @@ int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, 
       double s[CORNERS_MAX];
       if (!sticks_out(corners, now, ref->side + 3 * k, ref->v + 3 * ref->loop[k], tol, s)) continue;
       corner *next = now == ring[0] ? ring[1] : ring[0];
-      corners = cut(corners, now, s, ref->rim[k], tol, next);
+      corners = polytope_clip_cut(corners, now, s, ref->rim[k], tol, next);
       now = next;
     }
     for (int k = 0; k < corners; k++) {

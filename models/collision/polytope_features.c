@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-static void see(const perp_hull *h, const perp_pose *rel, perp_seen *s)
+static void polytope_features_see(const perp_hull *h, const perp_pose *rel, perp_seen *s)
 {
   s->h = h;
   memcpy(s->R, rel->R, sizeof s->R);
@@ -25,7 +25,7 @@ static void see(const perp_hull *h, const perp_pose *rel, perp_seen *s)
 }
 
 /* least n . v over the vertices */
-static double lowest(const perp_seen *s, const double n[3])
+static double polytope_features_lowest(const perp_seen *s, const double n[3])
 {
   double low = HUGE_VAL;
   if (s->h->box)
@@ -45,7 +45,7 @@ static double best_face(const perp_hull *h, const perp_seen *other, double enoug
 {
   double best = -HUGE_VAL;
   for (int f = 0; f < h->n_faces; f++) {
-    double sep = lowest(other, h->n + 3 * f) - h->d[f];
+    double sep = polytope_features_lowest(other, h->n + 3 * f) - h->d[f];
     /* the first of faces that are equal up to rounding: a tie must not flicker */
     if (sep > best + tie) best = sep, *face = f;
     if (best >= enough) break;
@@ -288,8 +288,8 @@ void perp_hull_pair_set(perp_hull_pair *p, const perp_shape *a, const perp_pose 
   perp_place_back(pb, pa->x, p->ba.x);
   for (int i = 0; i < 3; i++) /* its transpose, to the bit */
     for (int k = 0; k < 3; k++) p->ba.R[i + 3 * k] = p->ab.R[k + 3 * i];
-  see(p->b, &p->ab, &p->bs);
-  see(p->a, &p->ba, &p->as);
+  polytope_features_see(p->b, &p->ab, &p->bs);
+  polytope_features_see(p->a, &p->ba, &p->as);
   p->size = fmin(a->bound, b->bound);
 }
 

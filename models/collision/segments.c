@@ -3,8 +3,8 @@
 #include "models/collision/pairs.h"
 
 /* squared distance of p + s u to q + t w */
-static double apart(const double p[3], const double u[3], const double q[3], const double w[3],
-                    double s, double t)
+static double segments_apart(const double p[3], const double u[3], const double q[3],
+                             const double w[3], double s, double t)
 {
   double d = 0;
   for (int i = 0; i < 3; i++) {
@@ -38,7 +38,7 @@ double perp_segments(const double p[3], const double u[3], const double q[3], co
       perp_along(q, tk, w, end);
       sk = perp_onto(p, u, end);
     }
-    double d = apart(p, u, q, w, sk, tk);
+    double d = segments_apart(p, u, q, w, sk, tk);
     if (d < best) best = d, *s = sk, *t = tk;
   }
   double d[3], c[3];
@@ -51,7 +51,7 @@ double perp_segments(const double p[3], const double u[3], const double q[3], co
   perp_cross(d, u, du);
   double sk = perp_dot(3, dw, c) / cc, tk = perp_dot(3, du, c) / cc;
   if (sk < 0 || sk > 1 || tk < 0 || tk > 1) return best;
-  double inner = apart(p, u, q, w, sk, tk);
+  double inner = segments_apart(p, u, q, w, sk, tk);
   if (inner <= best) best = inner, *s = sk, *t = tk;
   return best;
 }

@@ -6,7 +6,7 @@
 
 /* Half of the least width: what moves by no more than that overlaps, at the start of the motion or at its end, with
  * whatever it passes through. */
-static double inner(const perp_shape *s)
+static double sweep_inner(const perp_shape *s)
 {
   double least = s->radius;
   switch (s->kind) {
@@ -27,7 +27,8 @@ static double inner(const perp_shape *s)
 }
 
 /* m, the longest way of a point of the shape */
-static double way(const perp_model *m, const perp_shape *s, const double *q0, const double *q1)
+static double sweep_way(const perp_model *m, const perp_shape *s, const double *q0,
+                        const double *q1)
 {
   if (s->body < 0 || s->kind == PERP_SHAPE_PLANE) return 0;
   const double *a = q0 + (size_t)m->nqb * (size_t)s->body,
@@ -42,8 +43,8 @@ static double way(const perp_model *m, const perp_shape *s, const double *q0, co
 }
 
 /* Do spheres around the bodies meet on the way? */
-static bool within(const perp_model *m, const perp_shape *a, const perp_shape *b, const double *q0,
-                   double ways)
+static bool sweep_within(const perp_model *m, const perp_shape *a, const perp_shape *b,
+                         const double *q0, double ways)
 {
   double d[3] = { 0 };
   for (int i = 0; i < m->dim; i++) {
@@ -59,13 +60,14 @@ bool perp_broad_crosses(const perp_broad *broad, const double *q0, const double 
   const perp_model *m = broad->model;
   for (int i = 0; i < m->n_shapes; i++) {
     const perp_shape *a = &m->shape[i];
-    const double far = way(m, a, q0, q1);
-    if (!(far > inner(a)) || a->body < 0 || a->kind == PERP_SHAPE_PLANE) continue;
+    const double far = sweep_way(m, a, q0, q1);
+    if (!(far > sweep_inner(a)) || a->body < 0 || a->kind == PERP_SHAPE_PLANE) continue;
     for (int j = 0; j < m->n_shapes; j++) {
       const perp_shape *b = &m->shape[j];
       bool hit;
       if (b->kind == PERP_SHAPE_PLANE || b->body == a->body || !perp_broad_may_touch(broad, i, j) ||
-          !within(m, a, b, q0, far + way(m, b, q0, q1)) || skip(user, i < j ? i : j, i < j ? j : i))
+          !sweep_within(m, a, b, q0, far + sweep_way(m, b, q0, q1)) ||
+          skip(user, i < j ? i : j, i < j ? j : i))
         continue;
       const double *qb = b->body >= 0 ? q0 + (size_t)m->nqb * (size_t)b->body : NULL;
       const double *qb1 = b->body >= 0 ? q1 + (size_t)m->nqb * (size_t)b->body : NULL;

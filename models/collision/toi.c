@@ -58,8 +58,8 @@ static void motion_at(const motion *m, double s, perp_pose *pose)
 
 /* bound on the speed at which the shapes approach along n, per unit of s; lever: largest distance
  * of the bodies on the way */
-static double closing(const perp_shape *a, const motion *ma, const perp_shape *b, const motion *mb,
-                      const double n[3], double lever)
+static double toi_closing(const perp_shape *a, const motion *ma, const perp_shape *b,
+                          const motion *mb, const double n[3], double lever)
 {
   double along = 0, all = 0;
   for (int i = 0; i < 3; i++) {
@@ -107,7 +107,7 @@ double perp_time_of_impact(const perp_model *model, int shape_a, const double *q
     motion_at(&mb, s, &pb);
     double d = perp_shape_distance(model, shape_a, &pa, shape_b, &pb, NULL, NULL, n);
     if (d <= target + near) return s;
-    double speed = closing(a, &ma, b, &mb, n, lever);
+    double speed = toi_closing(a, &ma, b, &mb, n, lever);
     if (!(speed > 0) || s + (d - target) / speed >= 1) break;
     s += (d - target) / speed;
     if (k == STEPS_MAX - 1) return s;

@@ -37,12 +37,12 @@ struct ws {
   struct opts o;
 };
 
-static int rows(int dim)
+static int box_rows(int dim)
 {
   return dim;
 }
 
-static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
+static perp_status box_fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
 {
   const struct opts *o = opts;
   (void)dim;
@@ -60,7 +60,7 @@ static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_des
   return PERP_OK;
 }
 
-static void destroy(void *ws)
+static void box_destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
@@ -68,8 +68,8 @@ static void destroy(void *ws)
   free(w);
 }
 
-static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const void *opts,
-                          void **ws)
+static perp_status box_create(perp_ctx *ctx, const perp_contact_setup *setup, const void *opts,
+                              void **ws)
 {
   *ws = NULL;
   struct ws *w = calloc(1, sizeof *w);
@@ -77,7 +77,7 @@ static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const 
   w->o = *(const struct opts *)opts;
   perp_status status = perp_contact_solver_open(ctx, setup, &w->j);
   if (status != PERP_OK) {
-    destroy(w);
+    box_destroy(w);
     return status;
   }
   *ws = w;
@@ -106,8 +106,8 @@ static void rows_share(void *user, int member, int members)
     }
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
-                         double *impulse, double *slip, perp_contact_count *count)
+static perp_status box_solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
+                             double *impulse, double *slip, perp_contact_count *count)
 {
   struct ws *w = ws;
   perp_contact_solver *j = &w->j;
@@ -157,10 +157,10 @@ const perp_contact_desc perp_contact_box = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_CONTACT_FRICTION | PERP_CONTACT_BOX },
-  .rows = rows,
-  .fits = fits,
-  .create = create,
-  .solve = solve,
+  .rows = box_rows,
+  .fits = box_fits,
+  .create = box_create,
+  .solve = box_solve,
   .observe = perp_contact_solver_observe,
-  .destroy = destroy,
+  .destroy = box_destroy,
 };

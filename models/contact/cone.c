@@ -13,12 +13,12 @@
 
 #include <math.h>
 
-static int rows(int dim)
+static int cone_rows(int dim)
 {
   return dim;
 }
 
-static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
+static perp_status cone_fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
 {
   (void)opts;
   (void)dim;
@@ -30,15 +30,15 @@ static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_des
   return PERP_OK;
 }
 
-static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const void *opts,
-                          void **ws)
+static perp_status cone_create(perp_ctx *ctx, const perp_contact_setup *setup, const void *opts,
+                               void **ws)
 {
   (void)opts;
   return perp_contact_solver_new(ctx, setup, "cone", ws);
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
-                         double *impulse, double *slip, perp_contact_count *count)
+static perp_status cone_solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
+                              double *impulse, double *slip, perp_contact_count *count)
 {
   perp_contact_solver *j = ws;
   const int r = j->setup.dim, nc = island->nc, n = r * nc + island->joints;
@@ -75,10 +75,10 @@ const perp_contact_desc perp_contact_cone = {
          .reference = "STAR 2012, section 3.1.4",
          .equation = "|lambda_t| <= mu lambda_n, lambda_t opposed to u_t+",
          .caps = PERP_CONTACT_FRICTION | PERP_CONTACT_CONE },
-  .rows = rows,
-  .fits = fits,
-  .create = create,
-  .solve = solve,
+  .rows = cone_rows,
+  .fits = cone_fits,
+  .create = cone_create,
+  .solve = cone_solve,
   .observe = perp_contact_solver_observe,
   .destroy = perp_contact_solver_free,
 };

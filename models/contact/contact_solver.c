@@ -110,7 +110,7 @@ void perp_contact_solver_observe(void *ws, perp_contact_observer *observer, void
   j->user = user;
 }
 
-static void layout(perp_contact_solver *j, perp_arena *a)
+static void contact_solver_layout(perp_contact_solver *j, perp_arena *a)
 {
   size_t n = (size_t)j->cap_n;
   j->guess = PERP_CARVE(a, double, n);
@@ -130,7 +130,7 @@ static void layout(perp_contact_solver *j, perp_arena *a)
   j->scratch = PERP_CARVE(a, double, PERP_LCP_SCRATCH(n, j->cap_nv));
 }
 
-static int grown(int have, int need)
+static int contact_solver_grown(int have, int need)
 {
   return need <= have ? have : need + need / 4;
 }
@@ -138,18 +138,18 @@ static int grown(int have, int need)
 perp_status perp_contact_solver_reserve(perp_ctx *ctx, perp_contact_solver *j, int n, int nv)
 {
   if (n <= j->cap_n && nv <= j->cap_nv) return PERP_OK;
-  int cap_n = grown(j->cap_n, n), cap_nv = grown(j->cap_nv, nv);
+  int cap_n = contact_solver_grown(j->cap_n, n), cap_nv = contact_solver_grown(j->cap_nv, nv);
   perp_arena_free(&j->arena);
   j->arena = (perp_arena){ 0 };
   j->cap_n = cap_n;
   j->cap_nv = cap_nv;
-  layout(j, &j->arena);
+  contact_solver_layout(j, &j->arena);
   perp_status status = perp_arena_reserve(ctx, &j->arena);
   if (status != PERP_OK) {
     j->cap_n = j->cap_nv = 0;
     return status;
   }
-  layout(j, &j->arena);
+  contact_solver_layout(j, &j->arena);
   return PERP_OK;
 }
 
@@ -157,7 +157,7 @@ perp_status perp_contact_solver_reserve(perp_ctx *ctx, perp_contact_solver *j, i
 static perp_status solver_for(perp_ctx *ctx, perp_contact_solver *j, int n, int nv)
 {
   if (j->solver != NULL && n <= j->max_n && nv <= j->max_nv) return PERP_OK;
-  int max_n = grown(j->max_n, n), max_nv = grown(j->max_nv, nv);
+  int max_n = contact_solver_grown(j->max_n, n), max_nv = contact_solver_grown(j->max_nv, nv);
   perp_lcp_destroy(j->solver);
   j->solver = NULL;
   j->max_n = j->max_nv = 0;
@@ -167,7 +167,7 @@ static perp_status solver_for(perp_ctx *ctx, perp_contact_solver *j, int n, int 
   return PERP_OK;
 }
 
-static double tightest(double tol_data, double accept)
+static double contact_solver_tightest(double tol_data, double accept)
 {
   return tol_data > 0 && tol_data < 10 * accept ? tol_data : 10 * accept;
 }
@@ -179,7 +179,8 @@ bool perp_contact_solver_reuse(perp_contact_solver *j, const perp_lcp *p, double
   double data;
   perp_lcp_rate(p, a, lambda, w, rel, &data);
   if (p->n > count->rows) count->rows = p->n;
-  if (!(accept > 0) || !(*rel <= accept) || !(data <= tightest(j->setup.tol_data, accept)))
+  if (!(accept > 0) || !(*rel <= accept) ||
+      !(data <= contact_solver_tightest(j->setup.tol_data, accept)))
     return false;
   count->reused++;
   count->residual = fmax(count->residual, *rel);
@@ -248,8 +249,8 @@ static double drop_bad_guess(perp_contact_solver *j, const perp_lcp *p, double r
 /* Iterative methods are asked for a tenth of both tolerances.  What leaves exactly the tolerance behind is no guess to be
  * used again (islands.h), and the next step solves the same problem once more, from one side always: a stack of 20
  * boxes creeps ten times as far and takes more sweeps.  What ends between the two is a solution nevertheless. */
-static perp_status solve_once(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
-                              double *lambda, perp_stats *stats)
+static perp_status contact_solver_solve_once(perp_ctx *ctx, perp_contact_solver *j,
+                                             const perp_lcp *p, double *lambda, perp_stats *stats)
 {
   const unsigned improves = PERP_LCP_ITERATIVE | PERP_LCP_WARM;
   const double tol = j->setup.tol, tol_data = j->setup.tol_data;
@@ -279,8 +280,9 @@ void perp_contact_solver_refused(const perp_stats *stats, perp_contact_count *co
   perp_contact_count_solve(count, "", &refused);
 }
 
-static perp_status attempt(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p, double rel,
-                           double *lambda, perp_stats *stats, perp_contact_count *count)
+static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
+                                          double rel, double *lambda, perp_stats *stats,
+                                          perp_contact_count *count)
 {
   const int n = p->n, nv = p->F != NULL ? p->F->nv : 0;
   const size_t size = (size_t)n * sizeof *lambda;
@@ -294,7 +296,7 @@ static perp_status attempt(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp
   memcpy(j->best, lambda, size);
   if (!dense || n <= PERP_DENSE_ROWS) {
     PERP_TRY(solver_for(ctx, j, n, nv));
-    PERP_TRY(solve_once(ctx, j, p, lambda, stats));
+    PERP_TRY(contact_solver_solve_once(ctx, j, p, lambda, stats));
   }
   /* a basis taken from the guess may lead a pivoting method astray */
   if (stats->reason < 0 && stats->reason != PERP_UNSUITED && (caps & guided) == guided &&
@@ -303,7 +305,7 @@ static perp_status attempt(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp
     memset(lambda, 0, size);
     count->retries++;
     count->iterations += stats->iterations;
-    PERP_TRY(solve_once(ctx, j, p, lambda, stats));
+    PERP_TRY(contact_solver_solve_once(ctx, j, p, lambda, stats));
   }
   if (stats->reason > 0 || stats->reason == PERP_SWEEPS_DONE) return PERP_OK;
   if (caps & PERP_LCP_CHOOSES)
@@ -320,7 +322,7 @@ perp_status perp_contact_solver_solve(perp_ctx *ctx, perp_contact_solver *j, con
                                       double rel, double *lambda, perp_contact_count *count)
 {
   perp_stats stats;
-  PERP_TRY(attempt(ctx, j, p, rel, lambda, &stats, count));
+  PERP_TRY(contact_solver_attempt(ctx, j, p, rel, lambda, &stats, count));
   perp_contact_count_solve(count, j->lcp.d->name, &stats);
   if (j->observer != NULL) j->observer(j->user, p, lambda, &stats);
   return PERP_OK;

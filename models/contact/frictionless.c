@@ -9,13 +9,13 @@
 
 #include <math.h>
 
-static int rows(int dim)
+static int frictionless_rows(int dim)
 {
   (void)dim;
   return 1;
 }
 
-static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
+static perp_status frictionless_fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
 {
   (void)ctx;
   (void)opts;
@@ -24,15 +24,15 @@ static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_des
   return PERP_OK;
 }
 
-static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const void *opts,
-                          void **ws)
+static perp_status frictionless_create(perp_ctx *ctx, const perp_contact_setup *setup,
+                                       const void *opts, void **ws)
 {
   (void)opts;
   return perp_contact_solver_new(ctx, setup, "frictionless", ws);
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
-                         double *impulse, double *slip, perp_contact_count *count)
+static perp_status frictionless_solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
+                                      double *impulse, double *slip, perp_contact_count *count)
 {
   perp_contact_solver *j = ws;
   const int n = island->nc + island->joints;
@@ -64,10 +64,10 @@ const perp_contact_desc perp_contact_frictionless = {
          .summary = "normal impulses only",
          .reference = "STAR 2012, section 3.1.5; Cline 2002, section 2.6",
          .equation = "0 <= lambda_n _|_ n . u+ + bias >= 0" },
-  .rows = rows,
-  .fits = fits,
-  .create = create,
-  .solve = solve,
+  .rows = frictionless_rows,
+  .fits = frictionless_fits,
+  .create = frictionless_create,
+  .solve = frictionless_solve,
   .observe = perp_contact_solver_observe,
   .destroy = perp_contact_solver_free,
 };

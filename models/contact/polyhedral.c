@@ -53,12 +53,12 @@ struct ws {
   perp_arena arena;
 };
 
-static int rows(int dim)
+static int polyhedral_rows(int dim)
 {
   return dim;
 }
 
-static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
+static perp_status polyhedral_fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
 {
   const struct opts *o = opts;
   (void)dim;
@@ -81,10 +81,10 @@ static perp_status fits(perp_ctx *ctx, const void *opts, int dim, const perp_des
   return PERP_OK;
 }
 
-static void settle(perp_contact_solver *j, const perp_lcp *p, double *lambda);
-static double gain(perp_contact_solver *j, const perp_lcp *p, const double *lambda);
+static void polyhedral_settle(perp_contact_solver *j, const perp_lcp *p, double *lambda);
+static double polyhedral_gain(perp_contact_solver *j, const perp_lcp *p, const double *lambda);
 
-static void destroy(void *ws)
+static void polyhedral_destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
@@ -95,8 +95,8 @@ static void destroy(void *ws)
   free(w);
 }
 
-static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const void *opts,
-                          void **ws)
+static perp_status polyhedral_create(perp_ctx *ctx, const perp_contact_setup *setup,
+                                     const void *opts, void **ws)
 {
   *ws = NULL;
   struct ws *w = calloc(1, sizeof *w);
@@ -114,18 +114,18 @@ static perp_status create(perp_ctx *ctx, const perp_contact_setup *setup, const 
   }
   perp_status status = perp_contact_solver_open(ctx, setup, &w->j);
   if (status != PERP_OK) {
-    destroy(w);
+    polyhedral_destroy(w);
     return status;
   }
-  w->j.settle = settle;
-  w->j.gain = gain;
+  w->j.settle = polyhedral_settle;
+  w->j.gain = polyhedral_gain;
   *ws = w;
   return PERP_OK;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void layout(struct ws *w, perp_arena *a)
+static void polyhedral_layout(struct ws *w, perp_arena *a)
 {
   w->row = PERP_CARVE(a, int, w->cap_nc + 1);
   w->sigma = PERP_CARVE(a, double, w->cap_nc);
@@ -136,7 +136,8 @@ static void layout(struct ws *w, perp_arena *a)
   w->scratch = PERP_CARVE(a, double, 2 * (size_t)w->cap_nv);
 }
 
-static perp_status reserve(perp_ctx *ctx, struct ws *w, const perp_contact_island *island)
+static perp_status polyhedral_reserve(perp_ctx *ctx, struct ws *w,
+                                      const perp_contact_island *island)
 {
   const int r = w->dim * island->nc + island->joints, nv = island->F != NULL ? island->F->nv : 0;
   if (island->nc <= w->cap_nc && r <= w->cap_r && nv <= w->cap_nv) return PERP_OK;
@@ -145,17 +146,17 @@ static perp_status reserve(perp_ctx *ctx, struct ws *w, const perp_contact_islan
   if (island->nc > w->cap_nc) w->cap_nc = island->nc + island->nc / 4;
   if (r > w->cap_r) w->cap_r = r + r / 4;
   if (nv > w->cap_nv) w->cap_nv = nv + nv / 4;
-  layout(w, &w->arena);
+  polyhedral_layout(w, &w->arena);
   perp_status status = perp_arena_reserve(ctx, &w->arena);
   if (status != PERP_OK) {
     w->cap_nc = w->cap_r = w->cap_nv = 0;
     return status;
   }
-  layout(w, &w->arena);
+  polyhedral_layout(w, &w->arena);
   return PERP_OK;
 }
 
-static perp_status square(perp_ctx *ctx, double **A, size_t *cap, int n)
+static perp_status polyhedral_square(perp_ctx *ctx, double **A, size_t *cap, int n)
 {
   size_t need = (size_t)n * (size_t)n;
   if (need <= *cap) return PERP_OK;
@@ -176,7 +177,7 @@ static int rows_of(const struct ws *w, int c)
 }
 
 /* coefficients of row i of a contact (0: n, 1 ... k: directions) in (n, t1, t2) */
-static void coefficients(const struct ws *w, int i, double x[3])
+static void polyhedral_coefficients(const struct ws *w, int i, double x[3])
 {
   x[0] = i == 0;
   x[1] = i > 0 ? w->d[0][i - 1] : 0;
@@ -184,13 +185,13 @@ static void coefficients(const struct ws *w, int i, double x[3])
 }
 
 /* the block of two contacts (or joint rows): out = D_a in D_b', in at A0, out at A */
-static void expand(const struct ws *w, int ra, int rb, int na, int nb, const double *in, int ld0,
-                   double *out, int ld)
+static void polyhedral_expand(const struct ws *w, int ra, int rb, int na, int nb, const double *in,
+                              int ld0, double *out, int ld)
 {
   /* ra, rb: base rows (1 for a joint row); na, nb: n and directions, or 1 */
   double half[3 * (DIRECTIONS_MAX + 1)], x[3];
   for (int j = 0; j < nb; j++) {
-    coefficients(w, j, x);
+    polyhedral_coefficients(w, j, x);
     for (int i = 0; i < ra; i++) {
       double sum = 0;
       for (int q = 0; q < rb; q++) sum += in[i + (size_t)q * (size_t)ld0] * x[q];
@@ -198,7 +199,7 @@ static void expand(const struct ws *w, int ra, int rb, int na, int nb, const dou
     }
   }
   for (int i = 0; i < na; i++) {
-    coefficients(w, i, x);
+    polyhedral_coefficients(w, i, x);
     for (int j = 0; j < nb; j++) {
       double sum = 0;
       for (int q = 0; q < ra; q++) sum += x[q] * half[q + 3 * j];
@@ -207,7 +208,8 @@ static void expand(const struct ws *w, int ra, int rb, int na, int nb, const dou
   }
 }
 
-static void fill(struct ws *w, const perp_contact_island *island, const double *A0, int ld0, int n)
+static void polyhedral_fill(struct ws *w, const perp_contact_island *island, const double *A0,
+                            int ld0, int n)
 {
   const int r = w->dim, nc = island->nc, k = w->k, items = nc + island->joints;
   memset(w->A, 0, (size_t)n * (size_t)n * sizeof *w->A);
@@ -219,8 +221,8 @@ static void fill(struct ws *w, const perp_contact_island *island, const double *
       int ibase = I < nc ? r * I : r * nc + I - nc, ir = I < nc ? r : 1;
       int irow = I < nc ? w->row[I] : w->row[nc] + I - nc;
       int in = I < nc && rows_of(w, I) > 1 ? k + 1 : 1;
-      expand(w, ir, jr, in, jn, A0 + ibase + (size_t)jbase * (size_t)ld0, ld0,
-             w->A + irow + (size_t)jrow * (size_t)n, n);
+      polyhedral_expand(w, ir, jr, in, jn, A0 + ibase + (size_t)jbase * (size_t)ld0, ld0,
+                        w->A + irow + (size_t)jrow * (size_t)n, n);
     }
     if (jn == 1) continue;
     int s = jrow + k + 1;
@@ -234,7 +236,7 @@ static void fill(struct ws *w, const perp_contact_island *island, const double *
 }
 
 /* Multipliers of a contact from its impulse: the two directions beside it carry it. */
-static void spread(const struct ws *w, const double *impulse, double *lambda)
+static void polyhedral_spread(const struct ws *w, const double *impulse, double *lambda)
 {
   const int k = w->k;
   lambda[0] = impulse[0];
@@ -254,15 +256,15 @@ static void spread(const struct ws *w, const double *impulse, double *lambda)
   lambda[1 + b] = fmax(lb, 0);
 }
 
-static void speeds(const struct ws *w, const perp_contact_island *island, const double *lambda,
-                   double *slip)
+static void polyhedral_speeds(const struct ws *w, const perp_contact_island *island,
+                              const double *lambda, double *slip)
 {
   for (int c = 0; c < island->nc; c++)
     slip[c] = rows_of(w, c) > 1 ? w->sigma[c] * lambda[w->row[c] + w->k + 1] : 0;
 }
 
-static void gather(const struct ws *w, const perp_contact_island *island, const double *lambda,
-                   double *impulse, double *slip)
+static void polyhedral_gather(const struct ws *w, const perp_contact_island *island,
+                              const double *lambda, double *impulse, double *slip)
 {
   const int r = w->dim, nc = island->nc;
   for (int c = 0; c < nc; c++) {
@@ -274,7 +276,7 @@ static void gather(const struct ws *w, const perp_contact_island *island, const 
     for (int i = 0; i < w->k; i++)
       for (int q = 1; q < r; q++) y[q] += w->d[q - 1][i] * x[1 + i];
   }
-  speeds(w, island, lambda, slip);
+  polyhedral_speeds(w, island, lambda, slip);
   for (int i = 0; i < island->joints; i++) impulse[r * nc + i] = lambda[w->row[nc] + i];
 }
 
@@ -282,8 +284,8 @@ static void gather(const struct ws *w, const perp_contact_island *island, const 
  * sliding speeds.  These are the least that w >= 0 allows, max_j -d_j . u+ or 0, whatever the solver has found: every
  * solution has them, but where a contact has no force any larger one would do as well, and one of 1e9 m/s
  * would make all impulses next to it look like rounding. */
-static void slack(struct ws *w, const perp_contact_island *island, const double *impulse,
-                  double *lambda, double *y, double *a)
+static void polyhedral_slack(struct ws *w, const perp_contact_island *island, const double *impulse,
+                             double *lambda, double *y, double *a)
 {
   const int r = w->dim, nc = island->nc, m = r * nc + island->joints, k = w->k;
   perp_lcp base = { .n = m, .A = island->A, .lda = island->lda, .F = island->F, .b = island->b };
@@ -312,11 +314,11 @@ static void slack(struct ws *w, const perp_contact_island *island, const double 
   }
 }
 
-static void settle(perp_contact_solver *j, const perp_lcp *p, double *lambda)
+static void polyhedral_settle(perp_contact_solver *j, const perp_lcp *p, double *lambda)
 {
   struct ws *w = (struct ws *)j;
-  gather(w, w->island, lambda, w->impulse, w->slip);
-  slack(w, w->island, w->impulse, lambda, j->w, j->a);
+  polyhedral_gather(w, w->island, lambda, w->impulse, w->slip);
+  polyhedral_slack(w, w->island, w->impulse, lambda, j->w, j->a);
   perp_lcp_scales(p, j->a, NULL);
 }
 
@@ -350,22 +352,22 @@ static perp_lcp plain_problem(struct ws *w, const perp_contact_island *island, i
                      .cone = r == 3 ? cone : NULL };
 }
 
-static double gain(perp_contact_solver *j, const perp_lcp *p, const double *lambda)
+static double polyhedral_gain(perp_contact_solver *j, const perp_lcp *p, const double *lambda)
 {
   struct ws *w = (struct ws *)j;
   perp_lcp plain = plain_problem(w, w->island, p->n);
-  gather(w, w->island, lambda, w->impulse, w->slip);
+  polyhedral_gather(w, w->island, lambda, w->impulse, w->slip);
   perp_lcp_product(&plain, w->impulse, j->w, j->scratch);
   return perp_lcp_gain(&plain, w->diag, j->mass, w->impulse, j->w, j->none, j->w0, j->scratch);
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
-                         double *impulse, double *slip, perp_contact_count *count)
+static perp_status polyhedral_solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
+                                    double *impulse, double *slip, perp_contact_count *count)
 {
   struct ws *w = ws;
   perp_contact_solver *j = &w->j;
   const int r = w->dim, nc = island->nc, m = r * nc + island->joints, k = w->k;
-  PERP_TRY(reserve(ctx, w, island));
+  PERP_TRY(polyhedral_reserve(ctx, w, island));
   w->row[0] = 0;
   for (int c = 0; c < nc; c++) w->row[c + 1] = w->row[c] + (island->mu[c] > 0 ? k + 2 : 1);
   const int n = w->row[nc] + island->joints;
@@ -391,7 +393,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
     }
     j->contact_of[at] = rows_of(w, c) == 1 ? -1 : c;
     if (rows_of(w, c) == 1) continue;
-    spread(w, impulse + (size_t)r * (size_t)c, j->lambda + at);
+    polyhedral_spread(w, impulse + (size_t)r * (size_t)c, j->lambda + at);
     for (int i = 1; i <= k + 1; i++) {
       j->lo[at + i] = 0, j->hi[at + i] = HUGE_VAL;
       j->contact_of[at + i] = c;
@@ -416,9 +418,9 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
     .n = n, .b = w->b, .unit = j->unit, .contact_of = j->contact_of, .tol_data = j->setup.tol_data
   };
   if (bounded) p.lo = j->lo, p.hi = j->hi;
-  slack(w, island, impulse, j->lambda, j->w, j->a);
+  polyhedral_slack(w, island, impulse, j->lambda, j->w, j->a);
   if (perp_contact_solver_reuse(j, &p, island->reuse, j->a, j->lambda, j->w, &rel, count)) {
-    speeds(w, island, j->lambda, slip);
+    polyhedral_speeds(w, island, j->lambda, slip);
     return PERP_OK;
   }
 
@@ -430,21 +432,21 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_contact_island *isl
   }
   const double *A0 = island->A;
   int ld0 = island->lda;
-  PERP_TRY(square(ctx, &w->A, &w->cap_A, n));
+  PERP_TRY(polyhedral_square(ctx, &w->A, &w->cap_A, n));
   if (island->F != NULL) {
-    PERP_TRY(square(ctx, &w->A0, &w->cap_A0, m));
+    PERP_TRY(polyhedral_square(ctx, &w->A0, &w->cap_A0, m));
     perp_blocks_delassus(island->F, w->A0, m, w->product);
     A0 = w->A0;
     ld0 = m;
   }
-  fill(w, island, A0, ld0, n);
+  polyhedral_fill(w, island, A0, ld0, n);
   p.A = w->A;
   p.lda = n;
   w->island = island;
   w->impulse = impulse;
   w->slip = slip;
   PERP_TRY(perp_contact_solver_solve(ctx, j, &p, rel, j->lambda, count));
-  gather(w, island, j->lambda, impulse, slip);
+  polyhedral_gather(w, island, j->lambda, impulse, slip);
   return PERP_OK;
 }
 
@@ -457,10 +459,10 @@ const perp_contact_desc perp_contact_polyhedral = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_CONTACT_FRICTION | PERP_CONTACT_DENSE },
-  .rows = rows,
-  .fits = fits,
-  .create = create,
-  .solve = solve,
+  .rows = polyhedral_rows,
+  .fits = polyhedral_fits,
+  .create = polyhedral_create,
+  .solve = polyhedral_solve,
   .observe = perp_contact_solver_observe,
-  .destroy = destroy,
+  .destroy = polyhedral_destroy,
 };

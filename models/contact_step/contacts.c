@@ -15,7 +15,7 @@ enum { ROUNDS = 4 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void layout(perp_contacts *c, perp_arena *a)
+static void contacts_layout(perp_contacts *c, perp_arena *a)
 {
   c->reach = PERP_CARVE(a, double, c->model->n_bodies);
   c->f = PERP_CARVE(a, double, c->model->nv);
@@ -25,7 +25,7 @@ static void layout(perp_contacts *c, perp_arena *a)
   c->ball = PERP_CARVE(a, bool, c->model->n_shapes);
 }
 
-static void layout_grown(perp_contacts *c, perp_arena *a)
+static void contacts_layout_grown(perp_contacts *c, perp_arena *a)
 {
   c->impulse = PERP_CARVE(a, double, 3 * (size_t)c->cap);
   c->slip = PERP_CARVE(a, double, c->cap);
@@ -36,7 +36,7 @@ static void layout_grown(perp_contacts *c, perp_arena *a)
 }
 
 /* room for n contacts; what is remembered stays */
-static perp_status reserve(perp_ctx *ctx, perp_contacts *c, int n)
+static perp_status contacts_reserve(perp_ctx *ctx, perp_contacts *c, int n)
 {
   if (n <= c->cap) return PERP_OK;
   perp_arena old = c->grown;
@@ -44,7 +44,7 @@ static perp_status reserve(perp_ctx *ctx, perp_contacts *c, int n)
   int cap = c->cap;
   c->grown = (perp_arena){ 0 };
   c->cap = n + n / 2 + 16;
-  layout_grown(c, &c->grown);
+  contacts_layout_grown(c, &c->grown);
   perp_status status = perp_arena_reserve(ctx, &c->grown);
   if (status != PERP_OK) {
     perp_arena_free(&c->grown);
@@ -52,7 +52,7 @@ static perp_status reserve(perp_ctx *ctx, perp_contacts *c, int n)
     c->cap = cap;
     return status;
   }
-  layout_grown(c, &c->grown);
+  contacts_layout_grown(c, &c->grown);
   if (c->n_before > 0) memcpy(c->before, before, (size_t)c->n_before * sizeof *before);
   perp_arena_free(&old);
   return PERP_OK;
@@ -80,7 +80,7 @@ void perp_contacts_destroy(perp_contacts *c)
  * so that softness and feedback (restitution of error: the part h alpha of the depth is given back in a step)
  * stand for a spring alpha / (h S) and a damper (1 - h alpha) / (h S).  Open contacts are free up to the
  * surface, w = u+ + S lambda + gap / h: spring and damper act on the way beyond it. */
-static bool springs(const perp_contact_opts *o)
+static bool contacts_springs(const perp_contact_opts *o)
 {
   return o->stiffness > 0 || o->damping > 0;
 }
@@ -88,7 +88,7 @@ static bool springs(const perp_contact_opts *o)
 static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts *parts)
 {
   const perp_model *model = c->model;
-  if (springs(&c->o) && c->o.softness > 0)
+  if (contacts_springs(&c->o) && c->o.softness > 0)
     return PERP_FAIL(
         ctx, PERP_ERR_OPTION,
         "softness = %g 1/kg and stiffness = %g N/m, damping = %g N s/m: one or the other",
@@ -105,7 +105,7 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
         perp_sleep_create(ctx, model, c->o.sleep_time, c->o.sleep_velocity, c->reach, &c->sleep));
     perp_collision_rest(c->collision, perp_sleep_asleep(c->sleep));
   }
-  if (springs(&c->o)) return PERP_OK; /* what is deep is under load */
+  if (contacts_springs(&c->o)) return PERP_OK; /* what is deep is under load */
   double size = 0;
   for (int b = 0; b < model->n_bodies; b++) size = fmax(size, c->reach[b]);
   const perp_contact_post_setup setup = { .tol = c->o.tol,
@@ -131,10 +131,10 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   if (c == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for contacts");
   c->model = model;
   c->o = *opts;
-  layout(c, &c->arena);
+  contacts_layout(c, &c->arena);
   perp_status status = perp_arena_reserve(ctx, &c->arena);
   if (status == PERP_OK) {
-    layout(c, &c->arena);
+    contacts_layout(c, &c->arena);
     perp_contacts_reach(model, c->reach);
     for (int i = 0; i < model->n_shapes; i++)
       c->ball[i] = model->shape_def[i].kind == PERP_SHAPE_SPHERE;
@@ -165,7 +165,7 @@ void perp_contacts_restart(perp_contacts *c)
 /* ---- which contacts -------------------------------------------------------------------------- */
 
 /* what two bodies can come nearer in a step: both at their fastest point speeds */
-static double fastest(const perp_contacts *c, const double *v)
+static double contacts_fastest(const perp_contacts *c, const double *v)
 {
   const perp_model *model = c->model;
   const int d = model->dim;
@@ -226,8 +226,8 @@ static int team_of(const perp_contacts *c)
   return c->n >= PERP_TEAM_CONTACTS ? c->o.threads : 1;
 }
 
-static int choose(perp_contacts *c, const perp_eval *e, double h, double base, const double *v,
-                  const double *a)
+static int contacts_choose(perp_contacts *c, const perp_eval *e, double h, double base,
+                           const double *v, const double *a)
 {
   choice all = { .c = c, .e = e, .h = h, .base = base, .v = v, .a = a };
   perp_team(team_of(c), choose_share, &all);
@@ -257,7 +257,7 @@ static void late_share(void *user, int member, int members)
 }
 
 /* contacts left out that v+ closes; how many */
-static int late(perp_contacts *c, const perp_eval *e, double h, const double *v)
+static int contacts_late(perp_contacts *c, const perp_eval *e, double h, const double *v)
 {
   choice all = { .c = c, .e = e, .h = h, .a = v };
   if (c->o.gap) perp_team(team_of(c), late_share, &all);
@@ -268,52 +268,53 @@ static int late(perp_contacts *c, const perp_eval *e, double h, const double *v)
 
 static double softness_of(const perp_contact_opts *o, double h)
 {
-  return springs(o) ? 1 / (h * (h * o->stiffness + o->damping)) : o->softness;
+  return contacts_springs(o) ? 1 / (h * (h * o->stiffness + o->damping)) : o->softness;
 }
 
 /* an approach with restitution whose gap closes in this step */
-static bool impact(const perp_contacts *c, const perp_contact *x, double h, const double *before,
-                   const double *free)
+static bool contacts_impact(const perp_contacts *c, const perp_contact *x, double h,
+                            const double *before, const double *free)
 {
-  return !springs(&c->o) && x->e > 0 && before[0] < -c->o.threshold && x->gap + h * free[0] <= 0;
+  return !contacts_springs(&c->o) && x->e > 0 && before[0] < -c->o.threshold &&
+         x->gap + h * free[0] <= 0;
 }
 
 /* Bias of the normal row, see contact.h.  Gaps within the slop, the tolerance of a solution in units of
  * the largest body, count as closed: solutions leave errors of that size, and bodies at rest would go
  * on correcting them, now on some of their contacts, now on others. */
-static double bias_of(void *user, const perp_contact *x, double h, const double *before,
-                      const double *free)
+static double contacts_bias_of(void *user, const perp_contact *x, double h, const double *before,
+                               const double *free)
 {
   const perp_contacts *c = user;
   double gap = fabs(x->gap) > c->slop ? x->gap : 0, bias = 0;
   if (gap > 0)
     bias = c->o.gap ? gap / h : 0;
-  else if (springs(&c->o))
+  else if (contacts_springs(&c->o))
     return c->o.stiffness / (h * c->o.stiffness + c->o.damping) * x->gap;
   else if (gap < 0 && c->stab->contact != NULL)
     bias = -c->stab->contact(c->stab_ws, PERP_LEVEL_VELOCITY, h, gap, 0);
-  if (impact(c, x, h, before, free)) {
+  if (contacts_impact(c, x, h, before, free)) {
     if (gap > 0) bias = 0;
     if (c->o.impact == PERP_IMPACT_NEWTON) bias = fmin(bias, x->e * before[0]);
   }
   return bias;
 }
 
-static double restitution_of(void *user, const perp_contact *x, double h, const double *before,
-                             const double *free)
+static double contacts_restitution_of(void *user, const perp_contact *x, double h,
+                                      const double *before, const double *free)
 {
-  return impact(user, x, h, before, free) ? x->e : 0;
+  return contacts_impact(user, x, h, before, free) ? x->e : 0;
 }
 
-static double friction_of(void *user, const perp_contact *x, const double *before, int dim)
+static double contacts_friction_of(void *user, const perp_contact *x, const double *before, int dim)
 {
   const perp_contacts *c = user;
   double t = dim == 3 ? sqrt(before[1] * before[1] + before[2] * before[2]) : fabs(before[1]);
   return t > c->o.slip ? x->mu_dynamic : x->mu;
 }
 
-static perp_status find(perp_constrained *k, perp_collision *collision, int threads,
-                        const perp_contact **contact, int *n)
+static perp_status contacts_find(perp_constrained *k, perp_collision *collision, int threads,
+                                 const perp_contact **contact, int *n)
 {
   const int before = k->ctx->threads;
   k->ctx->threads = threads;
@@ -340,11 +341,11 @@ static perp_status find_start(perp_contacts *c, perp_constrained *k, double marg
   }
   c->ahead_holds = false;
   perp_collision_margin(c->collision, margin);
-  return find(k, c->collision, c->o.threads, &c->contact, &c->n);
+  return contacts_find(k, c->collision, c->o.threads, &c->contact, &c->n);
 }
 
 /* v+ from k->f, those asleep stay where they are */
-static bool solve_all(perp_contacts *c, perp_constrained *k, double h, const double *v)
+static bool contacts_solve_all(perp_contacts *c, perp_constrained *k, double h, const double *v)
 {
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return false;
   if (c->sleep != NULL) perp_sleep_still(c->sleep, k->a);
@@ -352,7 +353,7 @@ static bool solve_all(perp_contacts *c, perp_constrained *k, double h, const dou
 }
 
 /* Wake whom a contact that closes reaches; anybody? */
-static bool touched(perp_contacts *c)
+static bool contacts_touched(perp_contacts *c)
 {
   bool woken = false;
   for (int i = 0; i < c->n; i++) {
@@ -375,7 +376,9 @@ static outcome solve_step(perp_contacts *c, perp_constrained *k, perp_drives *dr
   double start = perp_constrained_clock(k);
   double base = c->o.gap ? 2 * h * h * fabs(model->gravity) + 1e-6 * model->size
                          : 1e-6 * model->size;
-  double margin = c->o.margin > 0 ? c->o.margin : c->o.gap ? base + h * fastest(c, k->a) : base;
+  double margin = c->o.margin > 0 ? c->o.margin
+                  : c->o.gap      ? base + h * contacts_fastest(c, k->a)
+                                  : base;
   perp_island_row *row = NULL;
   int rows = 0;
   if (drives != NULL) {
@@ -388,12 +391,12 @@ static outcome solve_step(perp_contacts *c, perp_constrained *k, perp_drives *dr
   }
   k->status = find_start(c, k, margin);
   if (k->status == PERP_OK)
-    k->status = reserve(k->ctx, c, c->n + (c->sleep != NULL ? c->n_before : 0));
+    k->status = contacts_reserve(k->ctx, c, c->n + (c->sleep != NULL ? c->n_before : 0));
   if (k->status != PERP_OK) return FAILED;
   perp_contacts_recall(c, e, h);
-  const int kept = choose(c, e, h, base, v, k->a);
+  const int kept = contacts_choose(c, e, h, base, v, k->a);
   c->collision_s += perp_constrained_clock(k) - start;
-  if (c->sleep != NULL && touched(c)) return WOKEN;
+  if (c->sleep != NULL && contacts_touched(c)) return WOKEN;
   if (kept == 0 && rows == 0) {
     if (c->n > 0) memset(c->impulse, 0, (size_t)3 * (size_t)c->n * sizeof *c->impulse);
     return FREE;
@@ -412,16 +415,17 @@ static outcome solve_step(perp_contacts *c, perp_constrained *k, perp_drives *dr
                             .softness = softness_of(&c->o, h),
                             .row = row,
                             .n_rows = rows,
-                            .bias = bias_of,
-                            .friction = friction_of,
-                            .restitution = c->o.impact == PERP_IMPACT_POISSON ? restitution_of
-                                                                              : NULL,
+                            .bias = contacts_bias_of,
+                            .friction = contacts_friction_of,
+                            .restitution = c->o.impact == PERP_IMPACT_POISSON
+                                               ? contacts_restitution_of
+                                               : NULL,
                             .user = c };
   for (int round = 0;; round++) {
     /* on the first round k->a is v^; later ones go back to it */
     if (round > 0) {
       memcpy(k->f, c->f, (size_t)model->nv * sizeof *c->f);
-      if (!solve_all(c, k, h, v)) return FAILED;
+      if (!contacts_solve_all(c, k, h, v)) return FAILED;
       perp_twists(model, e, k->a, c->free);
     }
     start = perp_constrained_clock(k);
@@ -429,9 +433,9 @@ static outcome solve_step(perp_contacts *c, perp_constrained *k, perp_drives *dr
     bool good = perp_islands_solve(c->velocity, k, &task);
     if (good) perp_islands_apply(c->velocity, k, &task, k->f);
     c->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt);
-    if (!good || !solve_all(c, k, h, v)) return FAILED;
-    if (round + 1 == ROUNDS || late(c, e, h, k->a) == 0) break;
-    if (c->sleep != NULL && touched(c)) return WOKEN;
+    if (!good || !contacts_solve_all(c, k, h, v)) return FAILED;
+    if (round + 1 == ROUNDS || contacts_late(c, e, h, k->a) == 0) break;
+    if (c->sleep != NULL && contacts_touched(c)) return WOKEN;
   }
   if (drives != NULL) perp_drives_accept(drives, h);
   return SOLVED;
@@ -449,7 +453,7 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
   }
   while ((end = solve_step(c, k, drives, h, v)) == WOKEN) {
     memcpy(k->f, c->f, (size_t)c->model->nv * sizeof *c->f);
-    if (!solve_all(c, k, h, v)) return false;
+    if (!contacts_solve_all(c, k, h, v)) return false;
   }
   if (end == FAILED) return false;
   c->swept = perp_islands_count(c->velocity)->swept > swept;
@@ -461,8 +465,8 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
 
 /* ---- post-stabilization ---------------------------------------------------------------------- */
 
-static perp_ode_answer project(perp_contacts *c, perp_constrained *k, double t, double *q,
-                               double *v, perp_contact_count *count)
+static perp_ode_answer contacts_project(perp_contacts *c, perp_constrained *k, double t, double *q,
+                                        double *v, perp_contact_count *count)
 {
   const int passes = perp_contact_post_passes(c->post);
   const bool stops = perp_contact_post_stops(c->post);
@@ -475,7 +479,7 @@ static perp_ode_answer project(perp_contacts *c, perp_constrained *k, double t, 
                           ? 1.25 * c->margin + 2 * c->h * c->h * fabs(c->model->gravity)
                           : 1e-3 * c->model->size;
     perp_collision_margin(c->ahead, c->margin_ahead);
-    k->status = find(k, c->ahead, c->o.threads, &c->contact_ahead, &c->n_ahead);
+    k->status = contacts_find(k, c->ahead, c->o.threads, &c->contact_ahead, &c->n_ahead);
     c->collision_s += perp_constrained_clock(k) - start;
     if (k->status != PERP_OK) return PERP_ODE_FAILED;
     if (pass == passes ||
@@ -504,7 +508,7 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
   if (c->post == NULL) return PERP_ODE_OK;
   const double start = perp_constrained_clock(k), kkt = k->kkt_s, found = c->collision_s;
   perp_contact_count count = { 0 };
-  const perp_ode_answer answer = project(c, k, t, q, v, &count);
+  const perp_ode_answer answer = contacts_project(c, k, t, q, v, &count);
   perp_islands_add(c->velocity, &count);
   c->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt) - (c->collision_s - found);
   return answer;

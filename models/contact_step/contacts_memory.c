@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* where a contact is, in the frame of a moving body */
-static void place_of(const perp_contacts *c, const perp_eval *e, const perp_contact *x,
-                     double at[3])
+static void contacts_memory_place_of(const perp_contacts *c, const perp_eval *e,
+                                     const perp_contact *x, double at[3])
 {
   const int dim = c->model->dim;
   const perp_pose *pose = &e->pose[x->body_b >= 0 ? x->body_b : x->body_a];
@@ -16,7 +16,7 @@ static void place_of(const perp_contacts *c, const perp_eval *e, const perp_cont
   perp_turn_back(dim, pose->R, r, at);
 }
 
-static void take(perp_contacts *c, int i, perp_contact_memory *m, double scale)
+static void contacts_memory_take(perp_contacts *c, int i, perp_contact_memory *m, double scale)
 {
   for (int k = 0; k < 3; k++) c->impulse[3 * i + k] = scale * m->impulse[k];
   c->slip[i] = m->slip;
@@ -31,7 +31,7 @@ static void take_nearest(perp_contacts *c, const perp_eval *e, int i, int first,
   const perp_contact *x = &c->contact[i];
   double at[3], reach = c->reach[x->body_b >= 0 ? x->body_b : x->body_a], best = 0.1 * reach;
   int found = -1;
-  place_of(c, e, x, at);
+  contacts_memory_place_of(c, e, x, at);
   for (int k = first; k < end; k++) {
     const perp_contact_memory *m = &c->before[k];
     double d = hypot(hypot(at[0] - m->at[0], at[1] - m->at[1]), at[2] - m->at[2]);
@@ -39,7 +39,7 @@ static void take_nearest(perp_contacts *c, const perp_eval *e, int i, int first,
     best = d;
     found = k;
   }
-  if (found >= 0) take(c, i, &c->before[found], scale);
+  if (found >= 0) contacts_memory_take(c, i, &c->before[found], scale);
 }
 
 /* Contacts i ... stop - 1 and memories first ... end - 1, all those of one pair of shapes: by name, then by place. */
@@ -51,7 +51,7 @@ static void recall_pair(perp_contacts *c, const perp_eval *e, int i, int stop, i
   for (int l = i, at = first; l < stop; l++) {
     while (at < end && c->before[at].id < c->contact[l].id) at++;
     if (at < end && c->before[at].id == c->contact[l].id)
-      take(c, l, &c->before[at++], scale);
+      contacts_memory_take(c, l, &c->before[at++], scale);
     else
       nameless |= 1u << (l - i);
   }
@@ -119,7 +119,7 @@ void perp_contacts_recall(perp_contacts *c, const perp_eval *e, double h)
 }
 
 /* of two bodies at rest: not looked for, but of use when they wake */
-static bool dormant(const perp_contacts *c, const perp_contact_memory *m)
+static bool contacts_memory_dormant(const perp_contacts *c, const perp_contact_memory *m)
 {
   const unsigned char *asleep = perp_sleep_asleep(c->sleep);
   const int a = c->model->shape_def[perp_contact_shape_a(m->id)].body,
@@ -127,14 +127,15 @@ static bool dormant(const perp_contacts *c, const perp_contact_memory *m)
   return (a < 0 || asleep[a]) && (b < 0 || asleep[b]);
 }
 
-static void keep(const perp_contacts *c, const perp_eval *e, int i, perp_contact_memory *m)
+static void contacts_memory_keep(const perp_contacts *c, const perp_eval *e, int i,
+                                 perp_contact_memory *m)
 {
   const perp_contact *x = &c->contact[i];
   m->id = x->id;
   memcpy(m->impulse, c->impulse + (size_t)3 * (size_t)i, sizeof m->impulse);
   m->slip = c->slip[i];
   m->fresh = c->fresh[i];
-  if (!c->ball[x->shape_a] && !c->ball[x->shape_b]) place_of(c, e, x, m->at);
+  if (!c->ball[x->shape_a] && !c->ball[x->shape_b]) contacts_memory_place_of(c, e, x, m->at);
 }
 
 static void remember_share(void *user, int member, int members)
@@ -142,7 +143,7 @@ static void remember_share(void *user, int member, int members)
   const job *all = user;
   const int end = perp_share(all->c->n, member + 1, members);
   for (int i = perp_share(all->c->n, member, members); i < end; i++)
-    keep(all->c, all->e, i, &all->c->after[i]);
+    contacts_memory_keep(all->c, all->e, i, &all->c->after[i]);
 }
 
 /* With those of bodies at rest: merge of both lists, which are sorted alike. */
@@ -151,12 +152,12 @@ static int remember_dormant(perp_contacts *c, const perp_eval *e, double scale)
   int n = 0, k = 0;
   for (int i = 0; i <= c->n; i++) {
     for (; k < c->n_before && (i == c->n || c->before[k].id <= c->contact[i].id); k++) {
-      if (!dormant(c, &c->before[k])) continue;
+      if (!contacts_memory_dormant(c, &c->before[k])) continue;
       c->after[n] = c->before[k];
       for (int q = 0; q < 3; q++) c->after[n].impulse[q] *= scale;
       n++;
     }
-    if (i < c->n) keep(c, e, i, &c->after[n++]);
+    if (i < c->n) contacts_memory_keep(c, e, i, &c->after[n++]);
   }
   return n;
 }

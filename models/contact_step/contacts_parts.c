@@ -35,8 +35,8 @@ void perp_contacts_reach(const perp_model *model, double *reach)
 }
 
 /* Can the solver serve what all islands have, whatever their contacts are? */
-static perp_status serves(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                          bool rows)
+static perp_status contacts_parts_serves(perp_ctx *ctx, const perp_model *model,
+                                         const perp_parts *parts, bool rows)
 {
   const perp_desc *lcp = parts->lcp.d;
   const perp_contact_desc *kind = (const perp_contact_desc *)parts->contact.d;
@@ -58,6 +58,6 @@ perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const 
     .dim = model->dim, .lcp = &parts->lcp, .tol = tol, .tol_data = tol_data
   };
   *out = NULL;
-  PERP_TRY(serves(ctx, model, parts, rows));
+  PERP_TRY(contacts_parts_serves(ctx, model, parts, rows));
   return perp_islands_create(ctx, model, kind, parts->contact.opts, &setup, threads, rows, out);
 }

@@ -64,7 +64,7 @@ perp_status perp_contact_stab(perp_ctx *ctx, const perp_parts *parts, const perp
   return (*stab)->create(ctx, &sys, parts->stab.opts, ws);
 }
 
-static void layout(perp_contact_post *p, perp_arena *a)
+static void contacts_post_layout(perp_contact_post *p, perp_arena *a)
 {
   p->before = PERP_CARVE(a, double, 6 * (size_t)p->model->n_bodies);
   p->free = PERP_CARVE(a, double, 6 * (size_t)p->model->n_bodies);
@@ -98,10 +98,10 @@ perp_status perp_contact_post_create(perp_ctx *ctx, const perp_model *model,
   double mass = 0;
   for (int b = 0; b < model->n_bodies; b++) mass += model->inertia[b].mass;
   p->softness = mass > 0 ? SOFT * model->n_bodies / mass : 0;
-  layout(p, &p->arena);
+  contacts_post_layout(p, &p->arena);
   perp_status status = perp_arena_reserve(ctx, &p->arena);
   if (status == PERP_OK) {
-    layout(p, &p->arena);
+    contacts_post_layout(p, &p->arena);
     status = open_islands(ctx, p, parts);
   }
   if (status != PERP_OK) {
@@ -147,7 +147,7 @@ bool perp_contact_post_deep(const perp_contact_post *p, const perp_contact *cont
 
 /* ---- corrections ----------------------------------------------------------------------------- */
 
-static perp_status room(perp_ctx *ctx, perp_contact_post *p, int n)
+static perp_status contacts_post_room(perp_ctx *ctx, perp_contact_post *p, int n)
 {
   PERP_TRY(perp_islands_room(ctx, p->islands, n));
   if (n <= p->cap) return PERP_OK;
@@ -166,8 +166,8 @@ static double gap_of(void *user, const perp_contact *x, double h, const double *
   return p->left != NULL && p->left[x - p->contact] ? fmax(x->gap, 0) : x->gap;
 }
 
-static double nothing(void *user, const perp_contact *x, double h, const double *before,
-                      const double *free)
+static double contacts_post_nothing(void *user, const perp_contact *x, double h,
+                                    const double *before, const double *free)
 {
   (void)user, (void)x, (void)h, (void)before, (void)free;
   return 0;
@@ -175,11 +175,11 @@ static double nothing(void *user, const perp_contact *x, double h, const double 
 
 /* From k->f and k->c to k->a with the impulses of the contacts; bias: what their rows have beside J_c k->a.  What a
  * solver that failed has found may throw bodies anywhere: no correction is better (solved is false). */
-static bool correct(perp_contact_post *p, perp_constrained *k, const perp_contact *contact, int n,
-                    const unsigned char *kept,
-                    double (*bias)(void *, const perp_contact *, double, const double *,
-                                   const double *),
-                    double softness, bool *solved, perp_contact_count *count)
+static bool contacts_post_correct(perp_contact_post *p, perp_constrained *k,
+                                  const perp_contact *contact, int n, const unsigned char *kept,
+                                  double (*bias)(void *, const perp_contact *, double,
+                                                 const double *, const double *),
+                                  double softness, bool *solved, perp_contact_count *count)
 {
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return false;
   memset(p->before, 0, (size_t)6 * (size_t)p->model->n_bodies * sizeof *p->before);
@@ -220,7 +220,7 @@ bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
   *moved = false;
   p->contact = contact;
   p->left = left;
-  k->status = room(k->ctx, p, n);
+  k->status = contacts_post_room(k->ctx, p, n);
   if (k->status != PERP_OK) return false;
   perp_contact_count one = { 0 };
   for (int soft = p->how.soft; soft < 2 && !*moved; soft++) {
@@ -228,7 +228,8 @@ bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
     memset(k->f, 0, (size_t)model->nv * sizeof *k->f);
     perp_constrained_error(k, k->c);
     for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
-    if (!correct(p, k, contact, n, NULL, gap_of, soft * p->softness, moved, &one)) return false;
+    if (!contacts_post_correct(p, k, contact, n, NULL, gap_of, soft * p->softness, moved, &one))
+      return false;
   }
   perp_contact_count_add(count, &one);
   if (*moved) perp_model_retract(model, q, k->a, q);
@@ -242,7 +243,7 @@ perp_ode_answer perp_contact_post_velocity(perp_contact_post *p, perp_constraine
   const perp_model *model = p->model;
   const double slow = fmax(p->how.tol_v, p->o.slow);
   bool approach = false;
-  k->status = room(k->ctx, p, n);
+  k->status = contacts_post_room(k->ctx, p, n);
   if (k->status != PERP_OK) return PERP_ODE_FAILED;
   perp_twists(model, k->e, v, p->free);
   for (int i = 0; i < n; i++) {
@@ -255,7 +256,8 @@ perp_ode_answer perp_contact_post_velocity(perp_contact_post *p, perp_constraine
   perp_eval_impulse(k->e, model, t, 0, v, k->f);
   if (model->m > 0) perp_constrained_rate(k, v, k->c);
   bool solved;
-  if (!correct(p, k, contact, n, p->kept, nothing, 0, &solved, count)) return PERP_ODE_FAILED;
+  if (!contacts_post_correct(p, k, contact, n, p->kept, contacts_post_nothing, 0, &solved, count))
+    return PERP_ODE_FAILED;
   if (!solved) return PERP_ODE_OK;
   memcpy(v, k->a, (size_t)model->nv * sizeof *v);
   return PERP_ODE_CHANGED;

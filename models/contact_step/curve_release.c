@@ -29,7 +29,7 @@ struct perp_curve_release {
   perp_arena arena;
 };
 
-static void layout(perp_curve_release *k, const perp_model *m, perp_arena *a)
+static void curve_release_layout(perp_curve_release *k, const perp_model *m, perp_arena *a)
 {
   k->released = PERP_CARVE(a, bool, m->n_joints);
   k->softness = PERP_CARVE(a, double, m->m);
@@ -38,7 +38,7 @@ static void layout(perp_curve_release *k, const perp_model *m, perp_arena *a)
   k->v = PERP_CARVE(a, double, m->nv);
 }
 
-static bool ends(const perp_model *m, int joint)
+static bool curve_release_ends(const perp_model *m, int joint)
 {
   double lower, upper;
   if (m->curve[joint] == NULL) return false;
@@ -53,7 +53,7 @@ perp_status perp_curve_release_create(perp_ctx *ctx, perp_model *model,
   *out = NULL;
   *view = model;
   int n = 0;
-  for (int i = 0; i < model->n_joints; i++) n += ends(model, i);
+  for (int i = 0; i < model->n_joints; i++) n += curve_release_ends(model, i);
   if (n == 0) return PERP_OK;
   if (form->d.caps & PERP_FORM_WRAPS)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
@@ -63,14 +63,14 @@ perp_status perp_curve_release_create(perp_ctx *ctx, perp_model *model,
   perp_curve_release *k = calloc(1, sizeof *k);
   if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for curves that end");
   perp_arena a = { 0 };
-  layout(k, model, &a);
+  curve_release_layout(k, model, &a);
   perp_status status = perp_arena_reserve(ctx, &a);
   if (status != PERP_OK) {
     free(k);
     return status;
   }
   k->arena = a;
-  layout(k, model, &a);
+  curve_release_layout(k, model, &a);
   k->form = form;
   k->view = *model;
   k->view.released = k->released;
@@ -101,7 +101,8 @@ void perp_curve_release_restart(perp_curve_release *k)
 }
 
 /* how far the point is beyond the end of its curve, < 0 inside */
-static double beyond(const perp_curve_release *k, const double *q, int joint, double *s)
+static double curve_release_beyond(const perp_curve_release *k, const double *q, int joint,
+                                   double *s)
 {
   *s = perp_model_curve_place(&k->view, q, joint);
   return perp_curve_beyond(k->view.curve[joint], *s);
@@ -111,13 +112,15 @@ static int first_beyond(const perp_curve_release *k, const double *q)
 {
   double s;
   for (int i = 0; i < k->view.n_joints; i++)
-    if (!k->released[i] && ends(&k->view, i) && beyond(k, q, i, &s) > 0) return i;
+    if (!k->released[i] && curve_release_ends(&k->view, i) && curve_release_beyond(k, q, i, &s) > 0)
+      return i;
   return -1;
 }
 
 /* from the start of the step to t */
-static perp_status again(perp_ctx *ctx, perp_curve_release *k, void *ws, double t,
-                         perp_step_info *info, double *now, const double **q, const double **v)
+static perp_status curve_release_again(perp_ctx *ctx, perp_curve_release *k, void *ws, double t,
+                                       perp_step_info *info, double *now, const double **q,
+                                       const double **v)
 {
   PERP_TRY(k->form->restart(ctx, ws, k->t, k->q, k->v));
   k->form->state(ws, now, q, v);
@@ -130,8 +133,8 @@ static perp_status again(perp_ctx *ctx, perp_curve_release *k, void *ws, double 
   return PERP_OK;
 }
 
-static perp_status leave(perp_ctx *ctx, perp_curve_release *k, void *ws, int joint,
-                         perp_step_info *info)
+static perp_status curve_release_leave(perp_ctx *ctx, perp_curve_release *k, void *ws, int joint,
+                                       perp_step_info *info)
 {
   double now, s, lower, upper;
   const double *q, *v;
@@ -139,15 +142,16 @@ static perp_status leave(perp_ctx *ctx, perp_curve_release *k, void *ws, int joi
   k->form->state(ws, &now, &q, &v);
   const double size = isfinite(upper - lower) ? upper - lower
                                               : fmax(1, fabs(isfinite(lower) ? lower : upper));
-  double lo = 0, hi = now - k->t, g_hi = beyond(k, q, joint, &s), g_lo = beyond(k, k->q, joint, &s);
+  double lo = 0, hi = now - k->t, g_hi = curve_release_beyond(k, q, joint, &s),
+         g_lo = curve_release_beyond(k, k->q, joint, &s);
   double g = g_hi, last = 0;
   for (int i = 0; i < SEARCH && !(g >= 0 && g <= 1e-9 * size); i++) {
     double at = g_hi > g_lo ? hi - g_hi * (hi - lo) / (g_hi - g_lo) : (lo + hi) / 2;
     if (!(at > lo && at < hi) || i % 8 == 7) at = (lo + hi) / 2;
     if (!(at > lo && at < hi)) break; /* neighbours in double precision */
-    PERP_TRY(again(ctx, k, ws, k->t + at, info, &now, &q, &v));
+    PERP_TRY(curve_release_again(ctx, k, ws, k->t + at, info, &now, &q, &v));
     if (info->reason < 0) return PERP_OK;
-    g = beyond(k, q, joint, &s);
+    g = curve_release_beyond(k, q, joint, &s);
     if (g >= 0) {
       hi = at, g_hi = g;
       if (last > 0) g_lo /= 2;
@@ -159,10 +163,10 @@ static perp_status leave(perp_ctx *ctx, perp_curve_release *k, void *ws, int joi
     }
   }
   if (g < 0) {
-    PERP_TRY(again(ctx, k, ws, k->t + hi, info, &now, &q, &v));
+    PERP_TRY(curve_release_again(ctx, k, ws, k->t + hi, info, &now, &q, &v));
     if (info->reason < 0) return PERP_OK;
   }
-  beyond(k, q, joint, &s);
+  curve_release_beyond(k, q, joint, &s);
   k->release[k->n++] = (perp_release){ joint, now, s };
   k->released[joint] = true;
   for (int row = k->view.cptr[joint]; row < k->view.cptr[joint + 1]; row++) k->softness[row] = 1;
@@ -185,7 +189,7 @@ perp_status perp_curve_release_step(perp_ctx *ctx, perp_curve_release *k, void *
   if (status == PERP_OK && info->reason >= 0) {
     k->form->state(ws, &now, &q, &v);
     const int joint = first_beyond(k, q);
-    if (joint >= 0) status = leave(ctx, k, ws, joint, info);
+    if (joint >= 0) status = curve_release_leave(ctx, k, ws, joint, info);
   }
   info->n_releases = k->n;
   info->release = k->release;

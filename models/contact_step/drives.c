@@ -34,7 +34,7 @@ struct perp_drives {
   perp_arena arena;
 };
 
-static void layout(perp_drives *d, const perp_model *m, perp_arena *a)
+static void drives_layout(perp_drives *d, const perp_model *m, perp_arena *a)
 {
   const int rows = ROWS_EACH * m->n_drives, alone = m->n_shapes > 0 ? 0 : rows;
   d->row = PERP_CARVE(a, perp_island_row, rows);
@@ -84,7 +84,7 @@ perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const per
   d->model = model;
   d->named = parts->lcp.d->name;
   d->tol_data = tol_data;
-  layout(d, model, &d->arena);
+  drives_layout(d, model, &d->arena);
   perp_status status = perp_arena_reserve(ctx, &d->arena);
   if (status == PERP_OK && model->n_shapes == 0)
     status = perp_lcp_create(ctx, &parts->lcp, ROWS_EACH * model->n_drives, 0, &d->lcp);
@@ -92,7 +92,7 @@ perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const per
     perp_drives_destroy(d);
     return status;
   }
-  layout(d, model, &d->arena);
+  drives_layout(d, model, &d->arena);
   memset(d->c, 0, (size_t)model->m * sizeof *d->c);
   perp_drives_restart(d);
   *out = d;
@@ -144,7 +144,7 @@ double perp_drives_speed(const perp_drives *d)
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* the row at hand becomes the next one: what is not set by the caller */
-static void add(perp_drives *d, int slot, double sign, double h, perp_island_row row)
+static void drives_add(perp_drives *d, int slot, double sign, double h, perp_island_row row)
 {
   const int r = d->n++;
   d->slot[r] = slot;
@@ -169,7 +169,7 @@ static void add_motor(perp_drives *d, int i, double x, double h, perp_island_row
   }
   row.hi = h * def->max_force;
   row.lo = -row.hi;
-  add(d, ROWS_EACH * i + MOTOR, 1, h, row);
+  drives_add(d, ROWS_EACH * i + MOTOR, 1, h, row);
 }
 
 static void add_limit(perp_drives *d, int i, double x, double xdot, double free_rate, double h,
@@ -181,7 +181,7 @@ static void add_limit(perp_drives *d, int i, double x, double xdot, double free_
   if (def->lower == def->upper) {
     row.bias = GIVE_BACK * below / h;
     row.lo = -HUGE_VAL;
-    add(d, ROWS_EACH * i + LIMIT, 1, h, row);
+    drives_add(d, ROWS_EACH * i + LIMIT, 1, h, row);
     return;
   }
   const bool lower = below < above;
@@ -191,7 +191,7 @@ static void add_limit(perp_drives *d, int i, double x, double xdot, double free_
   const bool reached = gap + h * sign * free_rate < 0;
   if (reached && rate < -PERP_DRIVE_REBOUND && def->restitution > 0)
     row.bias = def->restitution * rate;
-  add(d, ROWS_EACH * i + LIMIT, sign, h, row);
+  drives_add(d, ROWS_EACH * i + LIMIT, sign, h, row);
 }
 
 int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const double *v,
@@ -223,7 +223,7 @@ void perp_drives_accept(perp_drives *d, double h)
 /* ---- all rows in one problem ----------------------------------------------------------------- */
 
 /* A = J K J' + S, b = J v^ + bias */
-static bool form(perp_drives *d, perp_constrained *k)
+static bool drives_form(perp_drives *d, perp_constrained *k)
 {
   const perp_model *m = d->model;
   const int nv = m->nv, n = d->n;
@@ -251,7 +251,7 @@ bool perp_drives_step(perp_drives *d, perp_constrained *k, double h, const doubl
     perp_drives_accept(d, h);
     return true;
   }
-  if (!form(d, k)) return false;
+  if (!drives_form(d, k)) return false;
   const perp_lcp problem = { .n = d->n,
                              .A = d->A,
                              .lda = d->n,

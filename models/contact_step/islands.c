@@ -12,7 +12,7 @@ enum { TEAM_HAND = 500 };      /* contacts whose impulses are handed over by one
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void layout(perp_islands *s, perp_arena *a)
+static void islands_layout(perp_islands *s, perp_arena *a)
 {
   const perp_model *model = s->model;
   size_t nb = (size_t)model->n_bodies, square = (size_t)model->nvb * (size_t)model->nvb;
@@ -45,7 +45,7 @@ static void layout(perp_islands *s, perp_arena *a)
   s->lambda = PERP_CARVE(a, double, model->m);
 }
 
-static void layout_grown(perp_islands *s, perp_arena *a)
+static void islands_layout_grown(perp_islands *s, perp_arena *a)
 {
   const perp_model *model = s->model;
   size_t n = (size_t)s->cap, nj = s->rows ? (size_t)model->n_joints : 0;
@@ -87,13 +87,13 @@ perp_status perp_islands_room(perp_ctx *ctx, perp_islands *s, int n)
   perp_arena_free(&s->grown);
   s->grown = (perp_arena){ 0 };
   s->cap = n + n / 2 + 16;
-  layout_grown(s, &s->grown);
+  islands_layout_grown(s, &s->grown);
   perp_status status = perp_arena_reserve(ctx, &s->grown);
   if (status != PERP_OK) {
     s->cap = 0;
     return status;
   }
-  layout_grown(s, &s->grown);
+  islands_layout_grown(s, &s->grown);
   return PERP_OK;
 }
 
@@ -113,17 +113,17 @@ void perp_islands_destroy(perp_islands *s)
   free(s);
 }
 
-static int root(int *parent, int i)
+static int islands_root(int *parent, int i)
 {
   while (parent[i] != i) i = parent[i] = parent[parent[i]];
   return i;
 }
 
 /* the smaller index is the root */
-static void unite(int *parent, int i, int j)
+static void islands_unite(int *parent, int i, int j)
 {
-  i = root(parent, i);
-  j = root(parent, j);
+  i = islands_root(parent, i);
+  j = islands_root(parent, j);
   if (i < j)
     parent[j] = i;
   else
@@ -149,10 +149,10 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
   (void)threads;
   s->threads = 1;
 #endif
-  layout(s, &s->arena);
+  islands_layout(s, &s->arena);
   perp_status status = perp_arena_reserve(ctx, &s->arena);
   if (status == PERP_OK) {
-    layout(s, &s->arena);
+    islands_layout(s, &s->arena);
     s->lanes = calloc((size_t)s->threads, sizeof *s->lanes);
     if (s->lanes == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for islands");
   }
@@ -172,9 +172,9 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
     const perp_joint *j = &model->joint[i];
     if (j->a >= 0) s->jointed[j->a] = true;
     if (j->b >= 0) s->jointed[j->b] = true;
-    if (j->a >= 0 && j->b >= 0) unite(s->tied, j->a, j->b);
+    if (j->a >= 0 && j->b >= 0) islands_unite(s->tied, j->a, j->b);
   }
-  for (int i = 0; i < model->n_bodies; i++) s->tied[i] = root(s->tied, i);
+  for (int i = 0; i < model->n_bodies; i++) s->tied[i] = islands_root(s->tied, i);
   memset(s->zero, 0, (size_t)model->m * sizeof *s->zero);
   *out = s;
   return PERP_OK;
@@ -221,7 +221,7 @@ void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void
 /* ---- islands --------------------------------------------------------------------------------- */
 
 /* Partition the bodies, and lay out contacts, bodies, joints and bounded rows by island. */
-static void partition(perp_islands *s, const perp_island_task *task)
+static void islands_partition(perp_islands *s, const perp_island_task *task)
 {
   const perp_model *model = s->model;
   const int nb = model->n_bodies;
@@ -236,7 +236,7 @@ static void partition(perp_islands *s, const perp_island_task *task)
     s->part[parts] = i;
     s->owner[parts++] = body_of(x);
     s->touched[body_of(x)] = 0;
-    if (x->body_a >= 0 && x->body_b >= 0) unite(s->parent, x->body_a, x->body_b);
+    if (x->body_a >= 0 && x->body_b >= 0) islands_unite(s->parent, x->body_a, x->body_b);
   }
   for (int i = 0; i < task->n_rows; i++) s->touched[body_of_row(&task->row[i])] = 0;
   /* no body comes before its parent: one step leads to the root */
@@ -302,7 +302,8 @@ static void partition(perp_islands *s, const perp_island_task *task)
 /* Poisson's law (Anitescu and Potra): after the compression that x holds, each impact gives back at least
  * the part e of its normal impulse; a second problem of the same kind, with that least impulse and
  * the velocities at the end of compression.  x becomes the sum of both. */
-static perp_status decompress(perp_islands *s, lane *own, const perp_contact_island *problem, int i)
+static perp_status islands_decompress(perp_islands *s, lane *own,
+                                      const perp_contact_island *problem, int i)
 {
   const island *p = &s->at[i];
   const size_t first = first_row(s, i), n = (size_t)s->r * (size_t)problem->nc;
@@ -369,7 +370,7 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
   else
     PERP_TRY(s->kind->solve(&own->ctx, own->ws, &problem, s->x + first, s->slip + p->contact,
                             &own->count));
-  if (task->restitution != NULL) PERP_TRY(decompress(s, own, &problem, i));
+  if (task->restitution != NULL) PERP_TRY(islands_decompress(s, own, &problem, i));
   s->at[i].solved = own->count.problems > solved;
   s->at[i].none = perp_islands_none(&own->count) > none;
   const double *last = s->x + first_row(s, i + 1) - (next->bounded - p->bounded);
@@ -377,22 +378,22 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
   return PERP_OK;
 }
 
-static void solve(perp_islands *s, lane *own, const perp_constrained *k,
-                  const perp_island_task *task, int i)
+static void islands_solve(perp_islands *s, lane *own, const perp_constrained *k,
+                          const perp_island_task *task, int i)
 {
   perp_status status = solve_one(s, own, k, task, i);
   if (status != PERP_OK) own->ctx.status = status;
 }
 
 /* Large islands one after the other, each by the whole team, the others at the same time. */
-static void solve_all(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
-                      int threads)
+static void islands_solve_all(perp_islands *s, const perp_constrained *k,
+                              const perp_island_task *task, int threads)
 {
   for (int i = 0; i < s->n_islands; i++) {
     const bool large = s->at[i + 1].contact - s->at[i].contact >= TEAM_CONTACTS;
     if (threads > 1 && !large) continue;
     s->lanes[0].ctx.threads = threads;
-    solve(s, &s->lanes[0], k, task, i);
+    islands_solve(s, &s->lanes[0], k, task, i);
   }
 #ifdef _OPENMP
   if (threads < 2) return;
@@ -400,7 +401,7 @@ static void solve_all(perp_islands *s, const perp_constrained *k, const perp_isl
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
   for (int i = 0; i < s->n_islands; i++)
     if (s->at[i + 1].contact - s->at[i].contact < TEAM_CONTACTS)
-      solve(s, &s->lanes[omp_get_thread_num()], k, task, i);
+      islands_solve(s, &s->lanes[omp_get_thread_num()], k, task, i);
 #endif
 }
 
@@ -448,7 +449,7 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
 {
   k->status = perp_islands_room(k->ctx, s, task->n);
   if (k->status != PERP_OK) return false;
-  partition(s, task);
+  islands_partition(s, task);
   const size_t dense = s->at[s->n_islands].dense;
   if (dense > s->cap_A) {
     free(s->A);
@@ -469,7 +470,7 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
   perp_islands_fill(s, k, task, threads);
   for (int i = 0; i < s->n_islands; i++)
     if (s->at[i].eliminate && !perp_islands_columns(s, k, i)) return false;
-  solve_all(s, k, task, threads);
+  islands_solve_all(s, k, task, threads);
   handing back = { s, task };
   perp_team(task->n >= TEAM_HAND ? threads : 1, hand_back_share, &back);
   for (int i = 0; i < threads; i++) {

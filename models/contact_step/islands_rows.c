@@ -46,7 +46,8 @@ PERP_INLINE void arms_of(int dim, const perp_eval *e, const perp_contact *x, arm
 }
 
 /* velocity of b relative to a */
-PERP_INLINE void relative(const perp_contact *x, const arms *at, const double *twist, double u[3])
+PERP_INLINE void islands_rows_relative(const perp_contact *x, const arms *at, const double *twist,
+                                       double u[3])
 {
   u[0] = u[1] = u[2] = 0;
   for (int side = 0; side < 2; side++) {
@@ -64,13 +65,13 @@ double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, co
   double u[3];
   arms at;
   arms_of(dim, e, x, &at);
-  relative(x, &at, twist, u);
+  islands_rows_relative(x, &at, twist, u);
   return perp_dot(3, x->n, u);
 }
 
 /* Tangents: from the normal alone, t1 the x axis of the world (y where the normal is nearer to x) made
  * perpendicular to n; or along the sliding u where that is clear of rounding. */
-PERP_INLINE void tangents(int dim, const double n[3], const double *u, double t[6])
+PERP_INLINE void islands_rows_tangents(int dim, const double n[3], const double *u, double t[6])
 {
   if (dim == 2) {
     t[0] = n[1], t[1] = -n[0];
@@ -123,7 +124,7 @@ typedef struct directions {
 } directions;
 
 /* components of u [dim] */
-PERP_INLINE void along(int dim, const directions *D, const double *u, double out[4])
+PERP_INLINE void islands_rows_along(int dim, const directions *D, const double *u, double out[4])
 {
   perp_v4 sum = D->d[0] * u[0] + D->d[1] * u[1];
   if (dim == 3) sum += D->d[2] * u[2];
@@ -213,18 +214,18 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   const double *n = contact->n;
   arms arm;
   arms_of(dim, e, contact, &arm);
-  relative(contact, &arm, task->free, u);
+  islands_rows_relative(contact, &arm, task->free, u);
   for (int q = 0; q < dim && task->offset != NULL; q++) u[q] += task->offset[3 * at + q];
   const bool slide = slides != NULL && perp_dot(3, slides, slides) > 0;
-  tangents(dim, n, slide ? slides : task->align ? u : NULL, t);
+  islands_rows_tangents(dim, n, slide ? slides : task->align ? u : NULL, t);
   directions D = { .d = { { n[0], t[0], t[3], 0 }, { n[1], t[1], t[4], 0 } } };
   if (dim == 3) D.d[2] = (perp_v4){ n[2], t[2], t[5], 0 };
-  along(dim, &D, u, free);
-  if (p[1].joint > p->joint) relative(contact, &arm, s->twist_star, u);
-  along(dim, &D, u, target);
-  relative(contact, &arm, task->before, u);
-  along(dim, &D, u, before);
-  along(dim, &D, task->impulse + (size_t)3 * (size_t)at, guess);
+  islands_rows_along(dim, &D, u, free);
+  if (p[1].joint > p->joint) islands_rows_relative(contact, &arm, s->twist_star, u);
+  islands_rows_along(dim, &D, u, target);
+  islands_rows_relative(contact, &arm, task->before, u);
+  islands_rows_along(dim, &D, u, before);
+  islands_rows_along(dim, &D, task->impulse + (size_t)3 * (size_t)at, guess);
   for (int q = 0; q < r; q++) {
     b[q] = target[q];
     x[q] = guess[q];
@@ -234,7 +235,7 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   b[0] += task->bias(task->user, contact, task->h, before, free);
   s->mu[place] = task->friction != NULL ? task->friction(task->user, contact, before, dim) : 0;
   if (slide) {
-    along(dim, &D, slides, target);
+    islands_rows_along(dim, &D, slides, target);
     for (int q = 1; q < r; q++) s->drag[2 * place + q - 1] = s->mu[place] * target[q];
     s->mu[place] = 0;
   } else
@@ -255,7 +256,8 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
 }
 
 /* The pattern of island i, and its joints and bounded rows. */
-static void lay_out(perp_islands *s, const perp_constrained *k, const perp_island_task *task, int i)
+static void islands_rows_lay_out(perp_islands *s, const perp_constrained *k,
+                                 const perp_island_task *task, int i)
 {
   const perp_model *model = s->model;
   const island *p = &s->at[i], *next = p + 1;
@@ -411,7 +413,7 @@ void perp_islands_fill(perp_islands *s, const perp_constrained *k, const perp_is
     perp_blocks_Minv(&k->e->blocks, k->f, s->v_star);
     perp_twists(s->model, k->e, s->v_star, s->twist_star);
   }
-  for (int i = 0; i < s->n_islands; i++) lay_out(s, k, task, i);
+  for (int i = 0; i < s->n_islands; i++) islands_rows_lay_out(s, k, task, i);
   perp_team(task->n >= TEAM_FILL ? threads : 1, fill_share, &job);
 }
 

@@ -22,7 +22,7 @@ struct perp_sleep {
   int count;
 };
 
-static void layout(perp_sleep *s, perp_arena *a)
+static void sleep_layout(perp_sleep *s, perp_arena *a)
 {
   const size_t n = (size_t)s->model->n_bodies;
   s->asleep = PERP_CARVE(a, unsigned char, n);
@@ -41,13 +41,13 @@ perp_status perp_sleep_create(perp_ctx *ctx, const perp_model *model, double tim
   perp_sleep *s = calloc(1, sizeof *s);
   if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for sleep");
   *s = (perp_sleep){ .model = model, .time = time, .velocity = velocity, .reach = reach };
-  layout(s, &s->arena);
+  sleep_layout(s, &s->arena);
   perp_status status = perp_arena_reserve(ctx, &s->arena);
   if (status != PERP_OK) {
     free(s);
     return status;
   }
-  layout(s, &s->arena);
+  sleep_layout(s, &s->arena);
   memset(s->restless, 0, (size_t)model->n_bodies);
   for (int i = 0; i < model->n_drives; i++) {
     if (model->drive[i].a >= 0) s->restless[model->drive[i].a] = 1;

@@ -21,7 +21,7 @@ struct perp_swept_bounds {
 /* Bodies that rest on each other meet, whatever the rounding of the gap between them: part of the size. */
 static const double rest_gap = 1e-6;
 
-static void layout(perp_swept_bounds *s, perp_arena *a)
+static void swept_bounds_layout(perp_swept_bounds *s, perp_arena *a)
 {
   const size_t nb = (size_t)s->model->n_bodies;
   s->order = PERP_CARVE(a, int, nb);
@@ -72,7 +72,7 @@ double perp_swept_bounds_reach(const perp_swept_bounds *s, int body)
   return most;
 }
 
-static void tie(perp_swept_bounds *s, int a, int b)
+static void swept_bounds_tie(perp_swept_bounds *s, int a, int b)
 {
   if (a >= 0 && b >= 0) perp_unite(s->tied, a, b); /* the world connects nothing */
 }
@@ -84,24 +84,26 @@ perp_status perp_swept_bounds_create(perp_ctx *ctx, const perp_model *model, dou
   perp_swept_bounds *s = calloc(1, sizeof *s);
   if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the hulls of bodies");
   s->model = model;
-  layout(s, &s->arena);
+  swept_bounds_layout(s, &s->arena);
   perp_status status = perp_arena_reserve(ctx, &s->arena);
   if (status != PERP_OK) {
     perp_swept_bounds_destroy(s);
     return status;
   }
   perp_arena a = s->arena;
-  layout(s, &a);
+  swept_bounds_layout(s, &a);
   list_shapes(s);
   for (int b = 0; b < model->n_bodies; b++) {
     s->tied[b] = b;
     s->grow[b] = 0.5 * margin + rest_gap * perp_swept_bounds_reach(s, b);
   }
-  for (int i = 0; i < model->n_joints; i++) tie(s, model->joint_def[i].a, model->joint_def[i].b);
+  for (int i = 0; i < model->n_joints; i++)
+    swept_bounds_tie(s, model->joint_def[i].a, model->joint_def[i].b);
   for (int i = 0; i < model->n_forces; i++) {
     const perp_force_def *el = &model->force_def[i];
-    tie(s, el->a, el->b);
-    for (int b = el->a + 1; el->kind == PERP_FORCE_PAIRS && b < el->b; b++) tie(s, el->a, b);
+    swept_bounds_tie(s, el->a, el->b);
+    for (int b = el->a + 1; el->kind == PERP_FORCE_PAIRS && b < el->b; b++)
+      swept_bounds_tie(s, el->a, b);
   }
   *out = s;
   return PERP_OK;

@@ -46,8 +46,8 @@ bool perp_events_stops(const perp_events *s)
 }
 
 /* u [3 n] = J_c v at the contacts `part`, 0 at others; the largest component */
-static double velocities(const perp_events *s, const perp_constrained *k, const double *v,
-                         double *u)
+static double critical_velocities(const perp_events *s, const perp_constrained *k, const double *v,
+                                  double *u)
 {
   double most = 0;
   for (int i = 0; i < s->n; i++) {
@@ -61,7 +61,7 @@ static double velocities(const perp_events *s, const perp_constrained *k, const 
   return most;
 }
 
-static double product(int n, const double *x, const double *y)
+static double critical_product(int n, const double *x, const double *y)
 {
   double sum = 0;
   for (int i = 0; i < n; i++) sum += x[i] * y[i];
@@ -69,7 +69,7 @@ static double product(int n, const double *x, const double *y)
 }
 
 /* P [3 n] with J_c H J_c' P = -u; u is lost.  False: k says why. */
-static bool impulses(perp_events *s, perp_constrained *k, double *u, double *P)
+static bool critical_impulses(perp_events *s, perp_constrained *k, double *u, double *P)
 {
   const int n = 3 * s->n;
   double *d = s->stop + n, *Ad = s->stop + 2 * n;
@@ -78,21 +78,21 @@ static bool impulses(perp_events *s, perp_constrained *k, double *u, double *P)
     P[i] = 0;
     d[i] = u[i] = -u[i];
   }
-  double rr = product(n, u, u);
+  double rr = critical_product(n, u, u);
   const double enough = SMALL * SMALL * rr;
   for (int pass = 0; pass < 4 * n && rr > enough; pass++) {
     memset(s->rhs, 0, (size_t)s->model->nv * sizeof *s->rhs);
     perp_islands_apply(s->islands, k, &task, s->rhs);
     if (!perp_constrained_response(k, s->rhs, s->zero, s->response, s->lambda)) return false;
-    velocities(s, k, s->response, Ad);
-    const double curvature = product(n, d, Ad);
+    critical_velocities(s, k, s->response, Ad);
+    const double curvature = critical_product(n, d, Ad);
     if (!(curvature > 0)) break;
     const double step = rr / curvature;
     for (int i = 0; i < n; i++) {
       P[i] += step * d[i];
       u[i] -= step * Ad[i];
     }
-    const double next = product(n, u, u);
+    const double next = critical_product(n, u, u);
     for (int i = 0; i < n; i++) d[i] = u[i] + next / rr * d[i];
     rr = next;
   }
@@ -100,7 +100,7 @@ static bool impulses(perp_events *s, perp_constrained *k, double *u, double *P)
 }
 
 /* Which contacts, as `part`; how many.  *deep: some lie too deep and are not held yet. */
-static int choose(perp_events *s, bool *deep)
+static int critical_choose(perp_events *s, bool *deep)
 {
   int chosen = 0;
   *deep = false;
@@ -114,7 +114,7 @@ static int choose(perp_events *s, bool *deep)
   return chosen;
 }
 
-static bool refuse(perp_events *s, perp_constrained *k, double left)
+static bool critical_refuse(perp_events *s, perp_constrained *k, double left)
 {
   k->reason = PERP_INACCURATE;
   snprintf(s->cause, sizeof s->cause,
@@ -137,27 +137,28 @@ bool perp_events_stop(perp_events *s, perp_constrained *k, const double *q, doub
     return false;
   }
   double *const u = s->offset, *const P = s->stop; /* after there may be more contacts than ever */
-  const int chosen = choose(s, &deep);
-  const double before = velocities(s, k, v, u);
+  const int chosen = critical_choose(s, &deep);
+  const double before = critical_velocities(s, k, v, u);
   if (chosen == 0) {
     perp_islands_add(s->islands, &count);
     return false;
   }
   if (before <= s->o.slip && !deep) return false; /* what a stop came to, counted then */
   perp_eval_impulse(k->e, model, s->t, 0, v, k->f);
-  const double energy = product(model->nv, v, k->f);
+  const double energy = critical_product(model->nv, v, k->f);
   if (model->m > 0) perp_constrained_rate(k, v, k->c);
   memset(s->zero, 0, (size_t)model->m * sizeof *s->zero);
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, s->h, v) || !impulses(s, k, u, P))
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, s->h, v) || !critical_impulses(s, k, u, P))
     return false;
   const perp_island_task task = { .contact = s->contact, .n = s->n, .impulse = P };
   perp_islands_apply(s->islands, k, &task, k->f);
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, s->h, v)) return false;
-  const double left = velocities(s, k, k->a, u);
-  if (!(left <= fmin(s->o.slip, s->o.rest))) return refuse(s, k, left);
+  const double left = critical_velocities(s, k, k->a, u);
+  if (!(left <= fmin(s->o.slip, s->o.rest))) return critical_refuse(s, k, left);
   memcpy(s->response, k->a, size);
   perp_eval_impulse(k->e, model, s->t, 0, s->response, k->f);
-  if (!(product(model->nv, s->response, k->f) <= energy * (1 + 1e-12))) return refuse(s, k, left);
+  if (!(critical_product(model->nv, s->response, k->f) <= energy * (1 + 1e-12)))
+    return critical_refuse(s, k, left);
   memcpy(v, s->response, size);
   for (int i = 0; i < s->n; i++) {
     if (!s->part[i]) continue;

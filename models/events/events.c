@@ -21,7 +21,7 @@ static const double PROGRESS = 1e-6; /* of the step, that IDLE_MOST steps have t
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void layout(perp_events *s, perp_arena *a)
+static void events_layout(perp_events *s, perp_arena *a)
 {
   s->reach = PERP_CARVE(a, double, s->model->n_bodies);
   s->q_found = PERP_CARVE(a, double, s->model->nq);
@@ -34,7 +34,7 @@ static void layout(perp_events *s, perp_arena *a)
   s->lambda = PERP_CARVE(a, double, s->model->m);
 }
 
-static void layout_grown(perp_events *s, perp_arena *a)
+static void events_layout_grown(perp_events *s, perp_arena *a)
 {
   const size_t n = (size_t)s->cap;
   s->force = PERP_CARVE(a, double, 3 * n);
@@ -53,20 +53,20 @@ static void layout_grown(perp_events *s, perp_arena *a)
 }
 
 /* room for n contacts; the arrays lose their contents */
-static perp_status reserve(perp_ctx *ctx, perp_events *s, int n)
+static perp_status events_reserve(perp_ctx *ctx, perp_events *s, int n)
 {
   if (n <= s->cap) return PERP_OK;
   perp_arena_free(&s->grown);
   s->grown = (perp_arena){ 0 };
   s->cap = n + n / 2 + 16;
   s->n_shown = 0;
-  layout_grown(s, &s->grown);
+  events_layout_grown(s, &s->grown);
   perp_status status = perp_arena_reserve(ctx, &s->grown);
   if (status != PERP_OK) {
     s->cap = 0;
     return status;
   }
-  layout_grown(s, &s->grown);
+  events_layout_grown(s, &s->grown);
   return PERP_OK;
 }
 
@@ -169,17 +169,17 @@ perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const per
   s->o = *opts;
   s->h = h;
   s->locate = fmax(opts->locate, h * exp2(-0.5 * opts->bisections));
-  layout(s, &s->arena);
+  events_layout(s, &s->arena);
   perp_status status = perp_arena_reserve(ctx, &s->arena);
   if (status == PERP_OK) {
-    layout(s, &s->arena);
+    events_layout(s, &s->arena);
     perp_contacts_reach(model, s->reach);
     for (int b = 0; b < model->n_bodies; b++) s->size = fmax(s->size, s->reach[b]);
     if (!(s->size > 0)) s->size = model->size > 0 ? model->size : 1; /* planes only */
     s->tol = opts->gap > 0 ? opts->gap : TOUCH * s->size;
     s->hold = fmax(HOLD * s->size, 2 * s->tol);
     s->margin = 4 * s->hold;
-    status = reserve(ctx, s, 1);
+    status = events_reserve(ctx, s, 1);
   }
   if (status == PERP_OK) status = open_contacts(ctx, s, parts);
   if (status == PERP_OK) status = open_drives(ctx, s, parts->lcp.d);
@@ -223,7 +223,7 @@ static int compare_pairs(const perp_touch *a, const perp_contact *b)
   return a->shape_b < b->shape_b ? -1 : a->shape_b > b->shape_b;
 }
 
-static int compare(const perp_touch *a, const perp_contact *b)
+static int events_compare(const perp_touch *a, const perp_contact *b)
 {
   const int pairs = compare_pairs(a, b);
   return pairs != 0 ? pairs : a->id < b->id ? -1 : a->id > b->id;
@@ -250,12 +250,12 @@ static void match_nearest(perp_events *s, perp_touch *t)
   t->taken = true;
 }
 
-static void match(perp_events *s)
+static void events_match(perp_events *s)
 {
   for (int i = 0; i < s->n; i++) s->of[i] = -1;
   for (int t = 0; t < s->now.n; t++) s->now.x[t].taken = false;
   for (int t = 0, i = 0; t < s->now.n && i < s->n;) {
-    const int order = compare(&s->now.x[t], &s->contact[i]);
+    const int order = events_compare(&s->now.x[t], &s->contact[i]);
     if (order == 0) {
       s->now.x[t].taken = true;
       s->of[i] = t;
@@ -276,24 +276,24 @@ bool perp_events_find(perp_events *s, perp_constrained *k, const double *q)
     const double start = perp_constrained_clock(k);
     s->found = false;
     k->status = perp_collision_find(k->ctx, s->collision, k->e->pose, &s->contact, &s->n);
-    if (k->status == PERP_OK) k->status = reserve(k->ctx, s, s->n);
+    if (k->status == PERP_OK) k->status = events_reserve(k->ctx, s, s->n);
     s->collision_s += perp_constrained_clock(k) - start;
     if (k->status != PERP_OK) return false;
     memcpy(s->q_found, q, size);
     s->found = true;
   }
-  match(s);
+  events_match(s);
   return true;
 }
 
-static bool rested(const perp_events *s, int i)
+static bool events_rested(const perp_events *s, int i)
 {
   return s->of[i] >= 0 && s->now.x[s->of[i]].rests;
 }
 
 /* How deep may a contact of this pair be?  Pairs that touch at the start of the step: by what they were, and
  * the tolerance. */
-static double allowance(const perp_events *s, const perp_contact *x)
+static double events_allowance(const perp_events *s, const perp_contact *x)
 {
   double deepest = HUGE_VAL;
   int lo = 0, hi = s->now.n;
@@ -311,16 +311,16 @@ static double allowance(const perp_events *s, const perp_contact *x)
 
 /* least gap of contacts that do not rest, allowance included; least sliding speed, in the direction in
  * which it began, of those that slide */
-static void lows(const perp_events *s, const perp_constrained *k, const double *v, double *gap,
-                 double *speed)
+static void events_lows(const perp_events *s, const perp_constrained *k, const double *v,
+                        double *gap, double *speed)
 {
   const int dim = s->model->dim;
   *gap = s->margin;
   *speed = HUGE_VAL;
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
-    if (!rested(s, i)) {
-      *gap = fmin(*gap, x->gap + allowance(s, x));
+    if (!events_rested(s, i)) {
+      *gap = fmin(*gap, x->gap + events_allowance(s, x));
       continue;
     }
     const perp_touch *t = &s->now.x[s->of[i]];
@@ -331,18 +331,18 @@ static void lows(const perp_events *s, const perp_constrained *k, const double *
   }
 }
 
-static bool touched(void *user, int shape_a, int shape_b)
+static bool events_touched(void *user, int shape_a, int shape_b)
 {
   const perp_events *s = user;
   const perp_contact pair = { .shape_a = shape_a, .shape_b = shape_b };
-  return allowance(s, &pair) > 0;
+  return events_allowance(s, &pair) > 0;
 }
 
 /* Has a body passed another one since the start of the step, so fast that neither end shows it? */
-static bool passed(perp_events *s, const double *q)
+static bool events_passed(perp_events *s, const double *q)
 {
   return s->collision != NULL &&
-         perp_collision_crosses(s->collision, s->q_start, q, -0.5 * s->tol, touched, s);
+         perp_collision_crosses(s->collision, s->q_start, q, -0.5 * s->tol, events_touched, s);
 }
 
 double perp_events_value(perp_events *s, perp_constrained *k, const double *q, const double *v)
@@ -350,10 +350,10 @@ double perp_events_value(perp_events *s, perp_constrained *k, const double *q, c
   double gap, speed, load = HUGE_VAL;
   if (s->fresh) return s->margin;
   if (!perp_events_find(s, k, q)) return (double)NAN;
-  lows(s, k, v, &gap, &speed);
+  events_lows(s, k, v, &gap, &speed);
   if (s->drives != NULL) perp_event_drives_lows(s->drives, k, v, &gap, &speed, &load);
   const double least = fmin(fmin(gap, speed), load);
-  return least >= 0 && passed(s, q) ? -s->margin : least;
+  return least >= 0 && events_passed(s, q) ? -s->margin : least;
 }
 
 /* ---- a regular state ------------------------------------------------------------------------- */
@@ -369,7 +369,7 @@ static void take_stock(perp_events *s, const perp_constrained *k, const double *
     const double normal = perp_dot(model->dim, x->n, u);
     bool rests = s->kept[i] && x->gap <= s->hold && normal <= s->o.rest;
     /* what feedback takes out of the other body goes on resting */
-    if (rested(s, i) && !(impact && s->struck[i]))
+    if (events_rested(s, i) && !(impact && s->struck[i]))
       rests |= x->gap <= s->hold && (normal <= PERP_HOLD_SPEED || x->gap < -s->tol);
     if (!rests && !(x->gap <= 2 * s->tol)) continue;
     perp_touch *t = &s->next.x[s->next.n++];
@@ -428,9 +428,9 @@ perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t
   if (!perp_events_find(s, k, q)) return PERP_ODE_FAILED;
   if (!s->fresh) {
     double gap, speed, load = HUGE_VAL;
-    lows(s, k, v, &gap, &speed);
+    events_lows(s, k, v, &gap, &speed);
     if (s->drives != NULL) perp_event_drives_lows(s->drives, k, v, &gap, &speed, &load);
-    if (gap < 0 || speed < -s->o.slip || passed(s, q)) return PERP_ODE_INVALID;
+    if (gap < 0 || speed < -s->o.slip || events_passed(s, q)) return PERP_ODE_INVALID;
   }
   const perp_ode_answer parted = part_bodies(s, k, q);
   if (parted == PERP_ODE_FAILED) return parted;
@@ -440,11 +440,11 @@ perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t
   const double closed = parted == PERP_ODE_CHANGED ? PARTED * s->size : s->tol;
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
-    const double limit = rested(s, i) ? PERP_HOLD_SPEED : s->o.rest;
+    const double limit = events_rested(s, i) ? PERP_HOLD_SPEED : s->o.rest;
     const double speed = perp_events_speed(s, k, x, v);
     /* what closes before it could be located touches */
     s->kept[i] = x->gap <= fmax(closed, s->tol) - s->locate * fmin(speed, 0) ||
-                 (rested(s, i) && x->gap <= s->hold);
+                 (events_rested(s, i) && x->gap <= s->hold);
     impact |= s->kept[i] && speed < -limit;
   }
   if (impact && !perp_events_impact(s, k, v)) return PERP_ODE_FAILED;
@@ -456,7 +456,7 @@ perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t
 }
 
 /* contacts that began or ceased to rest or to slide */
-static int64_t changes(const perp_touches *a, const perp_touches *b)
+static int64_t events_changes(const perp_touches *a, const perp_touches *b)
 {
   int64_t count = 0;
   for (int i = 0, j = 0; i < a->n || j < b->n;) {
@@ -465,7 +465,7 @@ static int64_t changes(const perp_touches *a, const perp_touches *b)
       const perp_contact other = { .shape_a = b->x[j].shape_a,
                                    .shape_b = b->x[j].shape_b,
                                    .id = b->x[j].id };
-      order = compare(&a->x[i], &other);
+      order = events_compare(&a->x[i], &other);
     }
     const perp_touch none = { 0 }, *x = order <= 0 ? &a->x[i] : &none,
                      *y = order >= 0 ? &b->x[j] : &none;
@@ -484,7 +484,7 @@ bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const doub
     s->t_mark = t;
     s->idle = 0;
   } else {
-    count.switches += changes(&s->now, &s->next);
+    count.switches += events_changes(&s->now, &s->next);
     perp_islands_add(s->islands, &count);
   }
   const perp_touches swap = s->now;

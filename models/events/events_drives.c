@@ -45,7 +45,7 @@ struct perp_event_drives {
   perp_arena arena;
 };
 
-static void layout(perp_event_drives *d, perp_arena *a)
+static void events_drives_layout(perp_event_drives *d, perp_arena *a)
 {
   const int n = d->model->n_drives, rows = ROWS_EACH * n;
   d->now = PERP_CARVE(a, mode, n);
@@ -70,13 +70,13 @@ perp_status perp_event_drives_create(perp_ctx *ctx, const perp_model *model,
   if (d == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for drives");
   d->model = model;
   d->o = *tol;
-  layout(d, &d->arena);
+  events_drives_layout(d, &d->arena);
   perp_status status = perp_arena_reserve(ctx, &d->arena);
   if (status != PERP_OK) {
     free(d);
     return status;
   }
-  layout(d, &d->arena);
+  events_drives_layout(d, &d->arena);
   perp_event_drives_restart(d);
   *out = d;
   return PERP_OK;
@@ -128,7 +128,8 @@ static bool is_locked(const perp_drive_def *def)
   return def->lower == def->upper;
 }
 
-static look look_at(const perp_event_drives *d, const perp_constrained *k, const double *v, int i)
+static look events_drives_look_at(const perp_event_drives *d, const perp_constrained *k,
+                                  const double *v, int i)
 {
   const perp_model *m = d->model;
   const perp_drive_def *def = &m->drive_def[i];
@@ -141,18 +142,18 @@ static look look_at(const perp_event_drives *d, const perp_constrained *k, const
 }
 
 /* rad or m */
-static double tolerance(const perp_event_drives *d, int i)
+static double events_drives_tolerance(const perp_event_drives *d, int i)
 {
   return d->o.tol[d->model->drive[i].slides];
 }
 
-static double hold(const perp_event_drives *d, int i)
+static double events_drives_hold(const perp_event_drives *d, int i)
 {
   return d->o.hold[d->model->drive[i].slides];
 }
 
 /* without its bound */
-static double spring(const perp_drive_def *def, const look *at)
+static double events_drives_spring(const perp_drive_def *def, const look *at)
 {
   return -def->stiffness * (at->x - def->target) - def->damping * (at->rate - def->velocity);
 }
@@ -164,14 +165,16 @@ void perp_event_drives_push(perp_event_drives *d, const perp_constrained *k, con
 {
   for (int i = 0; i < d->model->n_drives; i++) {
     const perp_drive_def *def = &d->model->drive_def[i];
-    d->at[i] = look_at(d, k, v, i);
+    d->at[i] = events_drives_look_at(d, k, v, i);
     const int motor = d->now[i].motor;
-    d->plain[i] = motor != 0 ? motor * def->max_force : is_servo(def) ? spring(def, &d->at[i]) : 0;
+    d->plain[i] = motor != 0      ? motor * def->max_force
+                  : is_servo(def) ? events_drives_spring(def, &d->at[i])
+                                  : 0;
     perp_island_row_apply(d->model, &d->at[i].row, d->plain[i], f);
   }
 }
 
-static void add(perp_event_drives *d, int slot, double sign, perp_island_row row)
+static void events_drives_add(perp_event_drives *d, int slot, double sign, perp_island_row row)
 {
   const int r = d->n++;
   d->slot[r] = slot;
@@ -196,23 +199,23 @@ int perp_event_drives_rows(perp_event_drives *d, const perp_constrained *k, cons
       row.bias = bias + (at->rate - def->velocity) / tau;
       row.hi = def->max_force;
       row.lo = -row.hi;
-      add(d, ROWS_EACH * i + MOTOR, 1, row);
+      events_drives_add(d, ROWS_EACH * i + MOTOR, 1, row);
     }
     if (is_locked(def)) {
       row.bias = bias + (2 * at->rate + at->gap[LOWER] / tau) / tau;
       row.hi = HUGE_VAL;
       row.lo = -HUGE_VAL;
-      add(d, ROWS_EACH * i + LIMIT, 1, row);
+      events_drives_add(d, ROWS_EACH * i + LIMIT, 1, row);
       continue;
     }
     for (int side = LOWER; side <= UPPER; side++) {
       if (!d->now[i].rests[side]) continue;
-      const double gap = fmax(at->gap[side], -2 * PART * tau), tol = tolerance(d, i);
+      const double gap = fmax(at->gap[side], -2 * PART * tau), tol = events_drives_tolerance(d, i);
       const double error = gap > tol ? gap - tol : fmin(gap + tol, 0);
       row.bias = sign_of[side] * (bias + 2 * at->rate / tau) + error / (tau * tau);
       row.lo = 0;
       row.hi = HUGE_VAL;
-      add(d, ROWS_EACH * i + LIMIT, sign_of[side], row);
+      events_drives_add(d, ROWS_EACH * i + LIMIT, sign_of[side], row);
     }
   }
   *rows = d->row;
@@ -257,9 +260,9 @@ const double *perp_event_drives_forces(const perp_event_drives *d)
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /* A limit that touched at the start of the step may be as deep as it was, and the tolerance. */
-static double allowance(const perp_event_drives *d, int i, int side)
+static double events_drives_allowance(const perp_event_drives *d, int i, int side)
 {
-  const double gap = d->now[i].gap[side], tol = tolerance(d, i);
+  const double gap = d->now[i].gap[side], tol = events_drives_tolerance(d, i);
   return gap <= 2 * tol ? tol + fmax(0, -gap) : 0;
 }
 
@@ -268,12 +271,13 @@ void perp_event_drives_lows(const perp_event_drives *d, const perp_constrained *
 {
   for (int i = 0; i < d->model->n_drives; i++) {
     const perp_drive_def *def = &d->model->drive_def[i];
-    const look at = look_at(d, k, v, i);
+    const look at = events_drives_look_at(d, k, v, i);
     const int motor = d->now[i].motor;
     for (int side = LOWER; side <= UPPER && !is_locked(def); side++)
-      if (!d->now[i].rests[side]) *gap = fmin(*gap, at.gap[side] + allowance(d, i, side));
+      if (!d->now[i].rests[side])
+        *gap = fmin(*gap, at.gap[side] + events_drives_allowance(d, i, side));
     if (is_servo(def) && isfinite(def->max_force)) {
-      const double force = spring(def, &at);
+      const double force = events_drives_spring(def, &at);
       const double left = motor != 0 ? motor * force - def->max_force
                                      : def->max_force - fabs(force);
       *load = fmin(*load, left + NEARLY * def->max_force);
@@ -289,7 +293,7 @@ bool perp_event_drives_touch(perp_event_drives *d, const perp_constrained *k, co
   bool impact = false;
   for (int i = 0; i < d->model->n_drives; i++) {
     const perp_drive_def *def = &d->model->drive_def[i];
-    const look at = look_at(d, k, v, i);
+    const look at = events_drives_look_at(d, k, v, i);
     const int side = at.gap[LOWER] <= at.gap[UPPER] ? LOWER : UPPER;
     const double rate = sign_of[side] * at.rate;
     const bool rests = d->now[i].rests[side];
@@ -298,8 +302,9 @@ bool perp_event_drives_touch(perp_event_drives *d, const perp_constrained *k, co
               (is_kinematic(def) && fabs(at.rate - def->velocity) > held);
     if (is_locked(def)) continue;
     /* what closes before it could be located touches */
-    d->kept[2 * i + side] = at.gap[side] <= tolerance(d, i) - d->o.locate * fmin(rate, 0) ||
-                            (rests && at.gap[side] <= hold(d, i));
+    d->kept[2 * i + side] = at.gap[side] <=
+                                events_drives_tolerance(d, i) - d->o.locate * fmin(rate, 0) ||
+                            (rests && at.gap[side] <= events_drives_hold(d, i));
     impact |= d->kept[2 * i + side] && rate < -(rests ? d->o.keep : d->o.rest);
   }
   return impact;
@@ -320,7 +325,7 @@ double perp_event_drives_approach(const perp_event_drives *d, const perp_constra
   int side;
   for (int i = 0; i < d->model->n_drives; i++) {
     const perp_drive_def *def = &d->model->drive_def[i];
-    const look at = look_at(d, k, v, i);
+    const look at = events_drives_look_at(d, k, v, i);
     fastest = fmax(fastest, struck_at(d, i, &at, &side));
     if (is_kinematic(def)) fastest = fmax(fastest, fabs(at.rate - def->velocity));
   }
@@ -334,7 +339,7 @@ int perp_event_drives_impact(perp_event_drives *d, const perp_constrained *k, co
   *bounces = false;
   for (int i = 0; i < d->model->n_drives; i++) {
     const perp_drive_def *def = &d->model->drive_def[i];
-    const look at = look_at(d, k, v, i);
+    const look at = events_drives_look_at(d, k, v, i);
     perp_island_row row = at.row;
     int side;
     const double speed = struck_at(d, i, &at, &side);
@@ -343,7 +348,7 @@ int perp_event_drives_impact(perp_event_drives *d, const perp_constrained *k, co
     row.hi = HUGE_VAL;
     if (is_kinematic(def)) {
       row.bias = -def->velocity;
-      add(d, ROWS_EACH * i + MOTOR, 1, row);
+      events_drives_add(d, ROWS_EACH * i + MOTOR, 1, row);
     }
     if (speed == -HUGE_VAL) continue;
     row.bias = 0;
@@ -353,7 +358,7 @@ int perp_event_drives_impact(perp_event_drives *d, const perp_constrained *k, co
       if (d->struck[2 * i + side]) row.bias = -def->restitution * speed;
       *bounces |= d->struck[2 * i + side];
     }
-    add(d, ROWS_EACH * i + LIMIT, side < 0 ? 1 : sign_of[side], row);
+    events_drives_add(d, ROWS_EACH * i + LIMIT, side < 0 ? 1 : sign_of[side], row);
   }
   for (int r = 0; r < d->n; r++) d->row[r].lambda = 0;
   *rows = d->row;
@@ -367,7 +372,7 @@ static int motor_of(const perp_event_drives *d, int i, const look *at)
   const perp_drive_def *def = &d->model->drive_def[i];
   if (def->max_force == 0 || def->max_force == HUGE_VAL) return 0;
   if (is_servo(def)) {
-    const double force = spring(def, at), beyond = 0.5 * NEARLY * def->max_force;
+    const double force = events_drives_spring(def, at), beyond = 0.5 * NEARLY * def->max_force;
     const int motor = d->fresh ? 0 : d->now[i].motor;
     if (motor * force >= def->max_force - beyond && motor != 0) return motor;
     return fabs(force) >= def->max_force + beyond ? (force > 0 ? 1 : -1) : 0;
@@ -380,13 +385,13 @@ void perp_event_drives_stock(perp_event_drives *d, const perp_constrained *k, co
                              bool impact)
 {
   for (int i = 0; i < d->model->n_drives; i++) {
-    const look at = look_at(d, k, v, i);
+    const look at = events_drives_look_at(d, k, v, i);
     mode *next = &d->next[i];
     *next = (mode){ .motor = motor_of(d, i, &at), .gap = { at.gap[LOWER], at.gap[UPPER] } };
     const int side = at.gap[LOWER] <= at.gap[UPPER] ? LOWER : UPPER;
     const double rate = sign_of[side] * at.rate;
     const bool rested = d->now[i].rests[side] && !(impact && d->struck[2 * i + side]);
-    next->rests[side] = d->kept[2 * i + side] && at.gap[side] <= hold(d, i) &&
+    next->rests[side] = d->kept[2 * i + side] && at.gap[side] <= events_drives_hold(d, i) &&
                         rate <= (rested ? d->o.keep : d->o.rest);
   }
 }

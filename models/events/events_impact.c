@@ -21,46 +21,50 @@ enum { ROUNDS_MOST = 10000 };    /* pairs in one sequential impact */
 static const double LEFT = 0.01; /* of the approach, may be left when a solver failed */
 
 /* does the contact give something back? */
-static bool bounces(const perp_events *s, const perp_contact *x, double before)
+static bool events_impact_bounces(const perp_events *s, const perp_contact *x, double before)
 {
   return !s->plastic && x->e > 0 && before < -s->o.threshold;
 }
 
-static double bias_of(void *user, const perp_contact *x, double h, const double *before,
-                      const double *free)
+static double events_impact_bias_of(void *user, const perp_contact *x, double h,
+                                    const double *before, const double *free)
 {
   const perp_events *s = user;
   (void)h, (void)free;
-  return s->o.impact == PERP_IMPACT_NEWTON && bounces(s, x, before[0]) ? x->e * before[0] : 0;
+  return s->o.impact == PERP_IMPACT_NEWTON && events_impact_bounces(s, x, before[0])
+             ? x->e * before[0]
+             : 0;
 }
 
-static double restitution_of(void *user, const perp_contact *x, double h, const double *before,
-                             const double *free)
+static double events_impact_restitution_of(void *user, const perp_contact *x, double h,
+                                           const double *before, const double *free)
 {
   (void)h, (void)free;
-  return bounces(user, x, before[0]) ? x->e : 0;
+  return events_impact_bounces(user, x, before[0]) ? x->e : 0;
 }
 
-static double friction_of(void *user, const perp_contact *x, const double *before, int dim)
+static double events_impact_friction_of(void *user, const perp_contact *x, const double *before,
+                                        int dim)
 {
   const perp_events *s = user;
   const double slide = dim == 3 ? hypot(before[1], before[2]) : fabs(before[1]);
   return slide > s->o.slip ? x->mu_dynamic : x->mu;
 }
 
-static double approach(const perp_events *s, const perp_constrained *k, int i, const double *v)
+static double events_impact_approach(const perp_events *s, const perp_constrained *k, int i,
+                                     const double *v)
 {
   return -perp_events_speed(s, k, &s->contact[i], v);
 }
 
 /* fastest approach of the contacts that take part, which one; -1: none */
-static int fastest(const perp_events *s, const perp_constrained *k, const double *v,
-                   const unsigned char *part, double *speed)
+static int events_impact_fastest(const perp_events *s, const perp_constrained *k, const double *v,
+                                 const unsigned char *part, double *speed)
 {
   int found = -1;
   *speed = 0;
   for (int i = 0; i < s->n; i++) {
-    const double a = part[i] ? approach(s, k, i, v) : 0;
+    const double a = part[i] ? events_impact_approach(s, k, i, v) : 0;
     if (a > *speed) {
       *speed = a;
       found = i;
@@ -70,7 +74,8 @@ static int fastest(const perp_events *s, const perp_constrained *k, const double
 }
 
 /* the contacts `part` together */
-static bool strike(perp_events *s, perp_constrained *k, const unsigned char *part, double *v)
+static bool events_impact_strike(perp_events *s, perp_constrained *k, const unsigned char *part,
+                                 double *v)
 {
   const perp_model *model = s->model;
   const size_t size = (size_t)model->nv * sizeof *v;
@@ -78,14 +83,15 @@ static bool strike(perp_events *s, perp_constrained *k, const unsigned char *par
   perp_island_row *row = NULL;
   bool bounced = false;
   int rows = 0;
-  const int worst = fastest(s, k, v, part, &before);
+  const int worst = events_impact_fastest(s, k, v, part, &before);
   if (s->drives != NULL) {
     before = fmax(before, perp_event_drives_approach(s->drives, k, v));
     rows = perp_event_drives_impact(s->drives, k, v, &row, &bounced);
     s->rebounded |= bounced;
   }
   for (int i = 0; i < s->n; i++) {
-    if (part[i] && bounces(s, &s->contact[i], -approach(s, k, i, v))) s->struck[i] = 1;
+    if (part[i] && events_impact_bounces(s, &s->contact[i], -events_impact_approach(s, k, i, v)))
+      s->struck[i] = 1;
     s->slip[i] = 0;
   }
   memset(s->force, 0, (size_t)3 * (size_t)s->n * sizeof *s->force);
@@ -106,10 +112,11 @@ static bool strike(perp_events *s, perp_constrained *k, const unsigned char *par
                             .align = true,
                             .row = row,
                             .n_rows = rows,
-                            .bias = bias_of,
-                            .friction = friction_of,
-                            .restitution = s->o.impact == PERP_IMPACT_POISSON ? restitution_of
-                                                                              : NULL,
+                            .bias = events_impact_bias_of,
+                            .friction = events_impact_friction_of,
+                            .restitution = s->o.impact == PERP_IMPACT_POISSON
+                                               ? events_impact_restitution_of
+                                               : NULL,
                             .user = s };
   const double start = perp_constrained_clock(k), kkt = k->kkt_s;
   const bool good = perp_islands_solve(s->islands, k, &task);
@@ -119,7 +126,7 @@ static bool strike(perp_events *s, perp_constrained *k, const unsigned char *par
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, s->h, v)) return false;
   memcpy(v, k->a, size);
   const perp_reason reason = perp_events_failed(&count, perp_islands_count(s->islands));
-  fastest(s, k, v, part, &after);
+  events_impact_fastest(s, k, v, part, &after);
   if (s->drives != NULL) after = fmax(after, perp_event_drives_approach(s->drives, k, v));
   if (reason >= 0 || after <= LEFT * before) return true;
   snprintf(s->cause, sizeof s->cause,
@@ -137,27 +144,27 @@ static bool same_pair(const perp_contact *a, const perp_contact *b)
          (a->body_a == b->body_b && a->body_b == b->body_a);
 }
 
-static bool one_by_one(perp_events *s, perp_constrained *k, double *v)
+static bool events_impact_one_by_one(perp_events *s, perp_constrained *k, double *v)
 {
   double speed;
   for (int round = 0; round < ROUNDS_MOST; round++) {
-    const int first = fastest(s, k, v, s->kept, &speed);
+    const int first = events_impact_fastest(s, k, v, s->kept, &speed);
     if (first < 0 || speed <= s->o.threshold) break;
     for (int i = 0; i < s->n; i++)
       s->part[i] = s->kept[i] && same_pair(&s->contact[i], &s->contact[first]);
-    if (!strike(s, k, s->part, v)) return false;
+    if (!events_impact_strike(s, k, s->part, v)) return false;
   }
-  fastest(s, k, v, s->kept, &speed);
+  events_impact_fastest(s, k, v, s->kept, &speed);
   s->plastic = true;
-  return speed <= s->o.rest || strike(s, k, s->kept, v);
+  return speed <= s->o.rest || events_impact_strike(s, k, s->kept, v);
 }
 
 bool perp_events_impact(perp_events *s, perp_constrained *k, double *v)
 {
   memset(s->struck, 0, (size_t)s->n);
   s->plastic = s->rebounded = false;
-  const bool good = s->o.order == PERP_ORDER_SEQUENTIAL ? one_by_one(s, k, v)
-                                                        : strike(s, k, s->kept, v);
+  const bool good = s->o.order == PERP_ORDER_SEQUENTIAL ? events_impact_one_by_one(s, k, v)
+                                                        : events_impact_strike(s, k, s->kept, v);
   bool bounced = s->rebounded;
   for (int i = 0; i < s->n; i++) bounced |= s->struck[i] != 0;
   const perp_contact_count count = { .impacts = 1, .plastic = !bounced };

@@ -28,8 +28,9 @@ static const double BAD = 0.01;    /* of the accelerations: more is no answer */
 /* ---- Jdot v ---------------------------------------------------------------------------------- */
 
 /* pose of a body after the time d of the motion v, without the common velocity `shift` */
-static void displaced(const perp_model *model, const perp_eval *e, int body, const double *q,
-                      const double *v, const double shift[3], double d, perp_pose *pose)
+static void events_rest_displaced(const perp_model *model, const perp_eval *e, int body,
+                                  const double *q, const double *v, const double shift[3], double d,
+                                  perp_pose *pose)
 {
   if (body < 0) {
     *pose = e->pose[PERP_WORLD];
@@ -49,14 +50,15 @@ static void displaced(const perp_model *model, const perp_eval *e, int body, con
 }
 
 /* relative velocity u and its normal part at the displaced contact; false: it is not there */
-static bool probe(const perp_events *s, const perp_eval *e, const perp_contact *x, const double *q,
-                  const double *v, const double shift[3], double d, double u[3], double *normal)
+static bool events_rest_probe(const perp_events *s, const perp_eval *e, const perp_contact *x,
+                              const double *q, const double *v, const double shift[3], double d,
+                              double u[3], double *normal)
 {
   const perp_model *model = s->model;
   perp_contact list[PERP_MANIFOLD_MAX];
   perp_pose a, b;
-  displaced(model, e, x->body_a, q, v, shift, d, &a);
-  displaced(model, e, x->body_b, q, v, shift, d, &b);
+  events_rest_displaced(model, e, x->body_a, q, v, shift, d, &a);
+  events_rest_displaced(model, e, x->body_b, q, v, shift, d, &b);
   const int n = perp_collide(model, x->shape_a, &a, x->shape_b, &b, s->margin, list);
   for (int i = 0; i < n; i++) {
     if (list[i].id != x->id) continue;
@@ -68,13 +70,13 @@ static bool probe(const perp_events *s, const perp_eval *e, const perp_contact *
 }
 
 /* central difference over +-d: derivatives of u and of its normal part */
-static bool difference(const perp_events *s, const perp_eval *e, const perp_contact *x,
-                       const double *q, const double *v, const double shift[3], double d,
-                       double u[3], double *normal)
+static bool events_rest_difference(const perp_events *s, const perp_eval *e, const perp_contact *x,
+                                   const double *q, const double *v, const double shift[3],
+                                   double d, double u[3], double *normal)
 {
   double before[3], after[3], n_before, n_after;
-  if (!probe(s, e, x, q, v, shift, -d, before, &n_before) ||
-      !probe(s, e, x, q, v, shift, d, after, &n_after))
+  if (!events_rest_probe(s, e, x, q, v, shift, -d, before, &n_before) ||
+      !events_rest_probe(s, e, x, q, v, shift, d, after, &n_after))
     return false;
   for (int i = 0; i < 3; i++) u[i] = (after[i] - before[i]) / (2 * d);
   *normal = (n_after - n_before) / (2 * d);
@@ -83,8 +85,8 @@ static bool difference(const perp_events *s, const perp_eval *e, const perp_cont
 
 /* Jdot v as a vector: tangential parts from those of d(u)/dt, normal part d(n u)/dt.  Zero where the
  * contact is not found on both sides. */
-static void bias(const perp_events *s, const perp_eval *e, const perp_contact *x, const double *q,
-                 const double *v, double out[3])
+static void events_rest_bias(const perp_events *s, const perp_eval *e, const perp_contact *x,
+                             const double *q, const double *v, double out[3])
 {
   const perp_model *model = s->model;
   const int dim = model->dim, bodies[2] = { x->body_a, x->body_b };
@@ -106,8 +108,8 @@ static void bias(const perp_events *s, const perp_eval *e, const perp_contact *x
   }
   const double d = STRIDE * fmin(size, s->size) / speed;
   if (!(speed > 0) || !isfinite(d)) return;
-  if (!difference(s, e, x, q, v, shift, d, u, &normal)) return;
-  if (difference(s, e, x, q, v, shift, 2 * d, w, &normal2)) {
+  if (!events_rest_difference(s, e, x, q, v, shift, d, u, &normal)) return;
+  if (events_rest_difference(s, e, x, q, v, shift, 2 * d, w, &normal2)) {
     for (int i = 0; i < 3; i++) u[i] = (4 * u[i] - w[i]) / 3;
     normal = (4 * normal - normal2) / 3;
   }
@@ -119,8 +121,8 @@ static void bias(const perp_events *s, const perp_eval *e, const perp_contact *x
 
 /* Direction of sliding now.  Where it ceases to be clear, at the end of sliding, that of the start of the
  * step: the derivative stays smooth beyond the event. */
-static void direction(const perp_events *s, const perp_contact *x, const perp_touch *t,
-                      const double u[3], double dir[3])
+static void events_rest_direction(const perp_events *s, const perp_contact *x, const perp_touch *t,
+                                  const double u[3], double dir[3])
 {
   double slide[3];
   perp_events_tangential(s->model->dim, x->n, u, slide);
@@ -134,14 +136,14 @@ static void direction(const perp_events *s, const perp_contact *x, const perp_to
   for (int i = 0; i < 3; i++) dir[i] = slide[i] / speed;
 }
 
-static double feedback(const perp_events *s, double gap, double rate)
+static double events_rest_feedback(const perp_events *s, double gap, double rate)
 {
   if (s->stab->contact == NULL) return 0;
   return s->stab->contact(s->stab_ws, PERP_LEVEL_ACCELERATION, s->h, gap, rate);
 }
 
 /* Everything of the problem but the solution; how many contacts rest. */
-static int prepare(perp_events *s, const perp_eval *e, const double *q, const double *v)
+static int events_rest_prepare(perp_events *s, const perp_eval *e, const double *q, const double *v)
 {
   const perp_model *model = s->model;
   const int dim = model->dim;
@@ -160,17 +162,17 @@ static int prepare(perp_events *s, const perp_eval *e, const double *q, const do
       memcpy(s->force + 3 * i, t->force, sizeof t->force);
       s->slip[i] = t->slip;
     }
-    bias(s, e, x, q, v, offset);
+    events_rest_bias(s, e, x, q, v, offset);
     perp_events_velocity(model, &e->pose[x->body_a], &e->pose[x->body_b], x, v, u);
     const double rate = perp_dot(dim, x->n, u);
     /* gaps within the tolerance are as good as none */
     const double error = x->gap > s->tol ? x->gap - s->tol : t->held ? 0 : fmin(x->gap + s->tol, 0);
-    const double normal = feedback(s, error, rate);
+    const double normal = events_rest_feedback(s, error, rate);
     for (int j = 0; j < dim; j++) offset[j] -= normal * x->n[j];
     if (t->slides) {
-      direction(s, x, t, u, dir);
+      events_rest_direction(s, x, t, u, dir);
     } else {
-      for (int j = 0; j < dim; j++) offset[j] -= feedback(s, 0, u[j] - rate * x->n[j]);
+      for (int j = 0; j < dim; j++) offset[j] -= events_rest_feedback(s, 0, u[j] - rate * x->n[j]);
     }
   }
   return kept;
@@ -184,7 +186,8 @@ static double no_bias(void *user, const perp_contact *x, double h, const double 
 }
 
 /* static friction, or dynamic friction where the contact slides */
-static double friction_of(void *user, const perp_contact *x, const double *before, int dim)
+static double events_rest_friction_of(void *user, const perp_contact *x, const double *before,
+                                      int dim)
 {
   const perp_events *s = user;
   const double *dir = s->sliding + 3 * (x - s->contact);
@@ -193,7 +196,8 @@ static double friction_of(void *user, const perp_contact *x, const double *befor
 }
 
 /* largest violation of w_n >= 0, and of w_n = 0 where a contact presses, with the accelerations a */
-static double violation(const perp_events *s, const perp_constrained *k, int n, const double *a)
+static double events_rest_violation(const perp_events *s, const perp_constrained *k, int n,
+                                    const double *a)
 {
   double worst = s->drives != NULL ? perp_event_drives_violation(s->drives, a) : 0;
   for (int i = 0; i < n; i++) {
@@ -208,8 +212,8 @@ static double violation(const perp_events *s, const perp_constrained *k, int n, 
 }
 
 /* why there is no answer, in words */
-static void explain(perp_events *s, const perp_constrained *k, int n, const double *v,
-                    perp_reason reason)
+static void events_rest_explain(perp_events *s, const perp_constrained *k, int n, const double *v,
+                                perp_reason reason)
 {
   int slides = 0;
   const perp_contact *fastest = NULL;
@@ -257,7 +261,7 @@ static perp_island_task task_of(perp_events *s, int n, double h)
                              .free = s->free,
                              .align = true,
                              .bias = no_bias,
-                             .friction = friction_of,
+                             .friction = events_rest_friction_of,
                              .user = s,
                              .offset = s->offset,
                              .sliding = s->sliding,
@@ -266,7 +270,7 @@ static perp_island_task task_of(perp_events *s, int n, double h)
 }
 
 /* forces for the next guess, and for reports */
-static void remember(perp_events *s, int n, bool intermediate)
+static void events_rest_remember(perp_events *s, int n, bool intermediate)
 {
   for (int i = 0; i < n; i++) {
     if (!s->kept[i]) continue;
@@ -301,12 +305,12 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double h, const dou
   }
   if (s->now.n > 0) {
     if (!perp_events_find(s, k, q)) return false;
-    n = prepare(s, k->e, q, v) > 0 ? s->n : 0;
+    n = events_rest_prepare(s, k->e, q, v) > 0 ? s->n : 0;
   }
   if (n == 0 && rows == 0) return true;
   const double start = perp_constrained_clock(k), kkt = k->kkt_s;
   const perp_contact_count before = *perp_islands_count(s->islands);
-  const double free = violation(s, k, n, k->a);
+  const double free = events_rest_violation(s, k, n, k->a);
   perp_twists(s->model, k->e, v, s->before);
   perp_twists(s->model, k->e, k->a, s->free);
   perp_island_task task = task_of(s, n, h);
@@ -318,15 +322,15 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double h, const dou
   perp_islands_apply(s->islands, k, &task, k->f);
   if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, h, v)) return false;
   const perp_reason reason = perp_events_failed(&before, perp_islands_count(s->islands));
-  if (reason < 0 && !(violation(s, k, n, k->a) <= BAD * free)) {
-    explain(s, k, n, v, reason);
+  if (reason < 0 && !(events_rest_violation(s, k, n, k->a) <= BAD * free)) {
+    events_rest_explain(s, k, n, v, reason);
     k->reason = reason;
     if (n > 0 && perp_islands_none(perp_islands_count(s->islands)) > perp_islands_none(&before))
       perp_events_refuted(s, &before);
     return false;
   }
   s->loaded = n > 0;
-  remember(s, n, intermediate);
+  events_rest_remember(s, n, intermediate);
   if (s->drives != NULL) perp_event_drives_remember(s->drives, intermediate);
   return true;
 }

@@ -99,7 +99,7 @@ static void momentum_of(const perp_model *m, const perp_eval *e, const double *v
 /* ---- derivative ------------------------------------------------------------------------------ */
 
 /* there are none; a trial state without forces may be beyond one at which bodies are to be stopped */
-static perp_ode_answer without(workspace *w, bool intermediate)
+static perp_ode_answer acceleration_without(workspace *w, bool intermediate)
 {
   if (!intermediate || w->events == NULL || !perp_events_stops(w->events)) return PERP_ODE_FAILED;
   w->k.reason = PERP_EXACT;
@@ -107,8 +107,8 @@ static perp_ode_answer without(workspace *w, bool intermediate)
 }
 
 /* a and lambda at (t, q, v) */
-static bool accelerations(workspace *w, double t, double h, const double *q, const double *v,
-                          bool intermediate)
+static bool acceleration_accelerations(workspace *w, double t, double h, const double *q,
+                                       const double *v, bool intermediate)
 {
   perp_constrained *k = &w->k;
   const perp_model *model = k->model;
@@ -136,7 +136,8 @@ static perp_ode_answer deriv_velocity(void *user, double t, double h, const doub
 {
   workspace *w = user;
   const perp_model *model = w->k.model;
-  if (!accelerations(w, t, h, q, v, intermediate)) return without(w, intermediate);
+  if (!acceleration_accelerations(w, t, h, q, v, intermediate))
+    return acceleration_without(w, intermediate);
   memcpy(a, w->k.a, (size_t)model->nv * sizeof *a);
   if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
   return PERP_ODE_OK;
@@ -153,7 +154,8 @@ static perp_ode_answer deriv_momentum(void *user, double t, double h, const doub
   (void)none, (void)nothing;
   perp_constrained_at(k, y);
   velocity_of(model, k->e, y + model->nq, w->v);
-  if (!accelerations(w, t, h, y, w->v, intermediate)) return without(w, intermediate);
+  if (!acceleration_accelerations(w, t, h, y, w->v, intermediate))
+    return acceleration_without(w, intermediate);
   perp_model_qdot(model, y, w->v, ydot);
   /* pdot: all forces but the gyroscopic term, which belongs to the rotating frame, turned to the
    * world */
@@ -213,7 +215,7 @@ static double event_momentum(void *user, double t, const double *y, const double
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void layout(workspace *w, const perp_model *model, perp_arena *a)
+static void acceleration_layout(workspace *w, const perp_model *model, perp_arena *a)
 {
   perp_constrained_layout(&w->k, model, a);
   w->q = PERP_CARVE(a, double, model->nq);
@@ -224,7 +226,7 @@ static void layout(workspace *w, const perp_model *model, perp_arena *a)
   w->lambda = PERP_CARVE(a, double, model->m);
 }
 
-static void destroy(void *ws)
+static void acceleration_destroy(void *ws)
 {
   workspace *w = ws;
   if (w == NULL) return;
@@ -235,22 +237,22 @@ static void destroy(void *ws)
   free(w);
 }
 
-static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
-                          void **ws)
+static perp_status acceleration_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
+                                       double h, void **ws)
 {
   const options *o = parts->formulation.opts;
   *ws = NULL;
   workspace *w = calloc(1, sizeof *w);
   if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "acceleration: no memory");
   perp_arena a = { 0 };
-  layout(w, model, &a);
+  acceleration_layout(w, model, &a);
   perp_status status = perp_arena_reserve(ctx, &a);
   if (status != PERP_OK) {
     free(w);
     return status;
   }
   w->arena = a;
-  layout(w, model, &a);
+  acceleration_layout(w, model, &a);
   w->momentum = o->state == STATE_MOMENTUM;
   status = perp_constrained_create(ctx, &w->k, model, parts, false);
   w->sys = perp_formulation_ode_sys(w);
@@ -278,7 +280,7 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
   }
   if (status == PERP_OK) status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
   if (status != PERP_OK) {
-    destroy(w);
+    acceleration_destroy(w);
     return status;
   }
   *ws = w;
@@ -297,7 +299,7 @@ static void read_state(workspace *w)
 }
 
 /* The ODE solver starts at (t, w->q, v); w->q may be changed. */
-static perp_status begin(perp_ctx *ctx, workspace *w, double t, const double *v)
+static perp_status acceleration_begin(perp_ctx *ctx, workspace *w, double t, const double *v)
 {
   const perp_model *model = w->k.model;
   perp_status status;
@@ -315,7 +317,8 @@ static perp_status begin(perp_ctx *ctx, workspace *w, double t, const double *v)
   return status;
 }
 
-static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
+static perp_status acceleration_restart(perp_ctx *ctx, void *ws, double t, const double *q,
+                                        const double *v)
 {
   workspace *w = ws;
   const perp_model *model = w->k.model;
@@ -326,7 +329,7 @@ static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, c
   memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
   memcpy(w->q, q, (size_t)model->nq * sizeof *q);
   PERP_TRY(perp_constrained_check_start(ctx, model, w->q, v));
-  return begin(ctx, w, t, v);
+  return acceleration_begin(ctx, w, t, v);
 }
 
 /* A step that cannot begin, for critical contacts: stop their bodies and try again. */
@@ -343,7 +346,7 @@ static perp_status stop_critical(perp_ctx *ctx, workspace *w, double t_max, perp
     }
     memcpy(w->start, w->v, size);
     w->k.reason = PERP_EXACT;
-    const perp_status status = begin(ctx, w, t, w->start);
+    const perp_status status = acceleration_begin(ctx, w, t, w->start);
     if (status != PERP_OK && status != PERP_ERR_ARG) return status;
     info->reason = status == PERP_OK ? w->k.reason : PERP_INVALID_STATE;
     if (info->reason < 0) return PERP_OK;
@@ -352,7 +355,7 @@ static perp_status stop_critical(perp_ctx *ctx, workspace *w, double t_max, perp
   return PERP_OK;
 }
 
-static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
+static perp_status acceleration_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
   workspace *w = ws;
   const double t = perp_ode_time(w->ode);
@@ -370,7 +373,7 @@ static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *i
   return PERP_OK;
 }
 
-static void state(const void *ws, double *t, const double **q, const double **v)
+static void acceleration_state(const void *ws, double *t, const double **q, const double **v)
 {
   const workspace *w = ws;
   *t = perp_ode_time(w->ode);
@@ -378,14 +381,14 @@ static void state(const void *ws, double *t, const double **q, const double **v)
   *v = w->momentum ? w->v : perp_ode_v(w->ode);
 }
 
-static void counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
+static void acceleration_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
   const workspace *w = ws;
   if (ode != NULL) *ode = *perp_ode_count(w->ode);
   if (kkt != NULL) *kkt = w->k.count;
 }
 
-static void timing(void *ws, bool on, perp_times *times)
+static void acceleration_timing(void *ws, bool on, perp_times *times)
 {
   workspace *w = ws;
   perp_constrained_timing(&w->k, on, times);
@@ -394,13 +397,13 @@ static void timing(void *ws, bool on, perp_times *times)
   times->integrate -= times->collision + times->lcp;
 }
 
-static const perp_contact_count *contacts(const void *ws)
+static const perp_contact_count *acceleration_contacts(const void *ws)
 {
   const workspace *w = ws;
   return w->events != NULL ? perp_events_counters(w->events) : NULL;
 }
 
-static void observe(void *ws, perp_contact_observer *observer, void *user)
+static void acceleration_observe(void *ws, perp_contact_observer *observer, void *user)
 {
   workspace *w = ws;
   if (w->events != NULL) perp_events_observe(w->events, observer, user);
@@ -419,13 +422,13 @@ const perp_formulation_desc perp_formulation_acceleration = {
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
                  PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_EVENTS |
                  PERP_FORM_SPRINGS },
-  .create = create,
-  .restart = restart,
-  .step = step,
-  .state = state,
-  .counters = counters,
-  .timing = timing,
-  .destroy = destroy,
-  .contacts = contacts,
-  .observe = observe,
+  .create = acceleration_create,
+  .restart = acceleration_restart,
+  .step = acceleration_step,
+  .state = acceleration_state,
+  .counters = acceleration_counters,
+  .timing = acceleration_timing,
+  .destroy = acceleration_destroy,
+  .contacts = acceleration_contacts,
+  .observe = acceleration_observe,
 };

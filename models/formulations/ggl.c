@@ -39,7 +39,7 @@ typedef struct workspace {
 } workspace;
 
 /* x = M^-1 J' multiplier at the state of k */
-static void along(workspace *w, const double *multiplier, double *x)
+static void ggl_along(workspace *w, const double *multiplier, double *x)
 {
   perp_constrained *k = &w->s.k;
   memset(w->y, 0, (size_t)k->model->nv * sizeof *w->y);
@@ -49,7 +49,7 @@ static void along(workspace *w, const double *multiplier, double *x)
 
 /* One pass: v1, dq and q1 from the multipliers, then the multipliers from what is violated.  Returns the
  * change of v1 and q1, in units of the model; NaN when a solve failed (k->reason). */
-static double pass(workspace *w, double t, double h)
+static double ggl_pass(workspace *w, double t, double h)
 {
   perp_constrained *k = &w->s.k;
   const perp_model *model = k->model;
@@ -61,14 +61,14 @@ static double pass(workspace *w, double t, double h)
   for (int i = 0; i < nv; i++) w->x[i] = (w->s.v[i] + w->s.v1[i]) / 2;
   perp_eval_forces(k->e, model, t + h / 2, w->x, true, k->f);
   perp_blocks_Minv(&k->e->blocks, k->f, k->a);
-  along(w, w->p, w->x);
+  ggl_along(w, w->p, w->x);
   for (int i = 0; i < nv; i++) {
     const double next = w->s.v[i] + h * k->a[i] + w->x[i];
     change = fmax(change, h * fabs(next - w->s.v1[i]));
     fastest = fmax(fastest, h * fabs(next));
     w->s.v1[i] = next;
   }
-  along(w, w->mu, w->x);
+  ggl_along(w, w->mu, w->x);
   for (int i = 0; i < nv; i++) w->dq[i] = h * (w->s.v[i] + w->s.v1[i]) / 2 + w->x[i];
   perp_model_retract(model, w->s.q, w->dq, w->s.q1);
   perp_constrained_at(k, w->s.q1);
@@ -89,7 +89,7 @@ static double pass(workspace *w, double t, double h)
   return isfinite(fastest) ? change / (model->size + fastest) : (double)NAN;
 }
 
-static perp_reason make_step(perp_stepper *s, double t, double h)
+static perp_reason ggl_make_step(perp_stepper *s, double t, double h)
 {
   workspace *w = (workspace *)s;
   perp_constrained *k = &w->s.k;
@@ -106,7 +106,7 @@ static perp_reason make_step(perp_stepper *s, double t, double h)
   for (int i = 0; i < nv; i++) w->dq[i] = h * (w->s.v[i] + w->s.v1[i]) / 2;
   double last = HUGE_VAL;
   for (int i = 0;; i++) {
-    const double change = pass(w, t, h);
+    const double change = ggl_pass(w, t, h);
     if (isnan(change)) return k->reason < 0 ? k->reason : PERP_NOT_FINITE;
     w->s.march.count.iterations++;
     /* at round-off passes no longer gain */
@@ -120,7 +120,7 @@ static perp_reason make_step(perp_stepper *s, double t, double h)
   return PERP_EXACT;
 }
 
-static void carve(void *ws, const perp_model *model, perp_arena *a)
+static void ggl_carve(void *ws, const perp_model *model, perp_arena *a)
 {
   workspace *w = ws;
   w->dq = PERP_CARVE(a, double, model->nv);
@@ -132,10 +132,11 @@ static void carve(void *ws, const perp_model *model, perp_arena *a)
   w->violation = PERP_CARVE(a, double, model->m);
 }
 
-static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
-                          void **ws)
+static perp_status ggl_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
+                              void **ws)
 {
-  PERP_TRY(perp_stepper_create(ctx, model, parts, h, sizeof(workspace), carve, make_step, ws));
+  PERP_TRY(
+      perp_stepper_create(ctx, model, parts, h, sizeof(workspace), ggl_carve, ggl_make_step, ws));
   ((workspace *)*ws)->o = *(const struct opts *)parts->formulation.opts;
   return PERP_OK;
 }
@@ -148,7 +149,7 @@ const perp_formulation_desc perp_formulation_ggl = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_FORM_USES_KKT },
-  .create = create,
+  .create = ggl_create,
   .restart = perp_stepper_restart,
   .step = perp_stepper_step,
   .state = perp_stepper_state,

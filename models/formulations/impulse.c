@@ -44,8 +44,8 @@ typedef struct workspace {
 } workspace;
 
 /* v_out = v + h M^-1 f(q, v_force), k at q; v_out may be v_force */
-static void kick(workspace *w, double t, double h, const double *v_force, const double *v,
-                 double *v_out)
+static void impulse_kick(workspace *w, double t, double h, const double *v_force, const double *v,
+                         double *v_out)
 {
   perp_constrained *k = &w->s.k;
   perp_eval_forces(k->e, k->model, t, v_force, true, k->f);
@@ -68,7 +68,7 @@ static bool first_impulse(workspace *w, double h)
 }
 
 /* preview from w->s.v1; w->s.q1 is where it leads, its violation in k->e->C */
-static double preview(workspace *w, double h)
+static double impulse_preview(workspace *w, double h)
 {
   const perp_model *model = w->s.k.model;
   for (int i = 0; i < model->nv; i++) w->dq[i] = h * w->s.v1[i];
@@ -77,7 +77,7 @@ static double preview(workspace *w, double h)
   return perp_worst(model->m, w->s.k.e->C);
 }
 
-static perp_reason make_step(perp_stepper *s, double t, double h)
+static perp_reason impulse_make_step(perp_stepper *s, double t, double h)
 {
   workspace *w = (workspace *)s;
   perp_constrained *k = &w->s.k;
@@ -85,9 +85,9 @@ static perp_reason make_step(perp_stepper *s, double t, double h)
   const int m = model->m, nv = model->nv;
   const double tol = w->o.tol * model->size;
   perp_constrained_at(k, w->s.q);
-  kick(w, t, h / 2, w->s.v, w->s.v, w->s.v1);
+  impulse_kick(w, t, h / 2, w->s.v, w->s.v, w->s.v1);
   if (m > 0) {
-    preview(w, h);
+    impulse_preview(w, h);
     memset(k->c, 0, (size_t)m * sizeof *k->c);
     for (int i = 0; i < m; i++) k->c[i] = -k->e->C[i] / h;
     perp_constrained_at(k, w->s.q);
@@ -95,7 +95,7 @@ static perp_reason make_step(perp_stepper *s, double t, double h)
     if (!first_impulse(w, h)) return k->reason;
     double d, last = HUGE_VAL;
     for (int pass = 1;; pass++) {
-      d = preview(w, h);
+      d = impulse_preview(w, h);
       if (isnan(d)) return PERP_NOT_FINITE;
       /* round-off of positions that are large beside the tolerance: as good as it gets */
       if (d <= tol || (d < 1e-9 * model->size && d > last / 2)) break;
@@ -110,7 +110,7 @@ static perp_reason make_step(perp_stepper *s, double t, double h)
     k->drift = d;
     for (int i = 0; i < m; i++) w->s.lambda[i] = (w->o.velocity ? 2 : 1) * w->p[i] / h;
   } else {
-    preview(w, h);
+    impulse_preview(w, h);
   }
   perp_model_project(model, w->s.q1);
   perp_constrained_at(k, w->s.q1);
@@ -118,7 +118,7 @@ static perp_reason make_step(perp_stepper *s, double t, double h)
   memcpy(w->dv, w->s.v1, (size_t)nv * sizeof *w->dv);
   for (int i = 0; i < nv; i++) w->s.v1[i] += h / 2 * w->pull[i];
   for (int pass = model->velocity_forces ? 3 : 1; pass > 0; pass--) {
-    kick(w, t + h, h / 2, w->s.v1, w->dv, w->s.v1);
+    impulse_kick(w, t + h, h / 2, w->s.v1, w->dv, w->s.v1);
     if (m == 0 || !w->o.velocity) continue;
     memset(k->c, 0, (size_t)m * sizeof *k->c);
     if (!first_impulse(w, h)) return k->reason;
@@ -127,7 +127,7 @@ static perp_reason make_step(perp_stepper *s, double t, double h)
   return PERP_EXACT;
 }
 
-static void carve(void *ws, const perp_model *model, perp_arena *a)
+static void impulse_carve(void *ws, const perp_model *model, perp_arena *a)
 {
   workspace *w = ws;
   w->dv = PERP_CARVE(a, double, model->nv);
@@ -137,10 +137,11 @@ static void carve(void *ws, const perp_model *model, perp_arena *a)
   w->dp = PERP_CARVE(a, double, model->m);
 }
 
-static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
-                          void **ws)
+static perp_status impulse_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
+                                  double h, void **ws)
 {
-  PERP_TRY(perp_stepper_create(ctx, model, parts, h, sizeof(workspace), carve, make_step, ws));
+  PERP_TRY(perp_stepper_create(ctx, model, parts, h, sizeof(workspace), impulse_carve,
+                               impulse_make_step, ws));
   ((workspace *)*ws)->o = *(const struct opts *)parts->formulation.opts;
   return PERP_OK;
 }
@@ -153,7 +154,7 @@ const perp_formulation_desc perp_formulation_impulse = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_FORM_USES_KKT },
-  .create = create,
+  .create = impulse_create,
   .restart = perp_stepper_restart,
   .step = perp_stepper_step,
   .state = perp_stepper_state,

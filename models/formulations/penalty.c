@@ -49,24 +49,24 @@ typedef struct workspace {
   perp_arena arena;
 } workspace;
 
-static double norm_inf(int n, const double *x)
+static double penalty_norm_inf(int n, const double *x)
 {
   double worst = 0;
   for (int i = 0; i < n; i++) worst = fmax(worst, fabs(x[i]));
   return worst;
 }
 
-static double now(const workspace *w)
+static double penalty_now(const workspace *w)
 {
   return w->timing ? perp_clock_thread() : 0;
 }
 
-static perp_ode_answer deriv(void *user, double t, double h, const double *q, const double *v,
-                             bool intermediate, double *qdot, double *a)
+static perp_ode_answer penalty_deriv(void *user, double t, double h, const double *q,
+                                     const double *v, bool intermediate, double *qdot, double *a)
 {
   workspace *w = user;
   const perp_model *model = w->model;
-  const double start = now(w);
+  const double start = penalty_now(w);
   (void)h;
   perp_eval_at(&w->e, model, q);
   perp_eval_forces(&w->e, model, t, v, true, w->f);
@@ -77,23 +77,23 @@ static perp_ode_answer deriv(void *user, double t, double h, const double *q, co
   perp_blocks_Minv(&w->e.blocks, w->f, a);
   if (!intermediate) memcpy(w->lambda, w->trial, (size_t)model->m * sizeof *w->lambda);
   if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
-  w->assembly_s += now(w) - start;
+  w->assembly_s += penalty_now(w) - start;
   return perp_all_finite(model->nv, a) ? PERP_ODE_OK : PERP_ODE_FAILED;
 }
 
-static perp_ode_answer accept(void *user, double t, double *q, double *v)
+static perp_ode_answer penalty_accept(void *user, double t, double *q, double *v)
 {
   workspace *w = user;
   (void)t;
   if (!perp_all_finite(w->model->nq, q) || !perp_all_finite(w->model->nv, v))
     return PERP_ODE_FAILED;
   perp_eval_at(&w->e, w->model, q);
-  w->drift = norm_inf(w->model->m, w->e.C);
+  w->drift = penalty_norm_inf(w->model->m, w->e.C);
   return PERP_ODE_OK;
 }
 
 /* the largest eigenvalue of A at the last evaluation */
-static double largest(workspace *w)
+static double penalty_largest(workspace *w)
 {
   const perp_blocks *B = &w->e.blocks;
   double *x = w->trial, *y = w->product, value = 0;
@@ -112,7 +112,7 @@ static double largest(workspace *w)
   return value;
 }
 
-static void layout(workspace *w, const perp_model *model, perp_arena *a)
+static void penalty_layout(workspace *w, const perp_model *model, perp_arena *a)
 {
   perp_eval_layout(&w->e, model, a);
   w->q = PERP_CARVE(a, double, model->nq);
@@ -123,7 +123,7 @@ static void layout(workspace *w, const perp_model *model, perp_arena *a)
   w->product = PERP_CARVE(a, double, model->m);
 }
 
-static void destroy(void *ws)
+static void penalty_destroy(void *ws)
 {
   workspace *w = ws;
   if (w == NULL) return;
@@ -132,39 +132,40 @@ static void destroy(void *ws)
   free(w);
 }
 
-static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
-                          void **ws)
+static perp_status penalty_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
+                                  double h, void **ws)
 {
   *ws = NULL;
   workspace *w = calloc(1, sizeof *w);
   if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "penalty: no memory");
   perp_arena a = { 0 };
-  layout(w, model, &a);
+  penalty_layout(w, model, &a);
   perp_status status = perp_arena_reserve(ctx, &a);
   if (status != PERP_OK) {
     free(w);
     return status;
   }
   w->arena = a;
-  layout(w, model, &a);
+  penalty_layout(w, model, &a);
   perp_eval_init(&w->e, model);
   w->e.blocks.s = NULL; /* the penalty is all the softness there is */
   w->model = model;
   w->o = *(const struct opts *)parts->formulation.opts;
   w->sys = perp_formulation_ode_sys(w);
-  w->sys.deriv = deriv;
-  w->sys.accept = accept;
+  w->sys.deriv = penalty_deriv;
+  w->sys.accept = penalty_accept;
   if (!model->velocity_forces && w->o.damping == 0) w->sys.caps |= PERP_ODE_SYS_POSITION_FORCES;
   status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
   if (status != PERP_OK) {
-    destroy(w);
+    penalty_destroy(w);
     return status;
   }
   *ws = w;
   return PERP_OK;
 }
 
-static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
+static perp_status penalty_restart(perp_ctx *ctx, void *ws, double t, const double *q,
+                                   const double *v)
 {
   workspace *w = ws;
   memset(w->lambda, 0, (size_t)w->model->m * sizeof *w->lambda);
@@ -173,18 +174,18 @@ static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, c
   PERP_TRY(perp_constrained_check_start(ctx, w->model, w->q, v));
   PERP_TRY(perp_ode_restart(ctx, w->ode, t, w->q, v));
   perp_eval_at(&w->e, w->model, w->q);
-  const double a = largest(w), k = w->o.stiffness * a, d = w->o.damping * a;
+  const double a = penalty_largest(w), k = w->o.stiffness * a, d = w->o.damping * a;
   w->h_stable = k > 0 ? (sqrt(d * d + 4 * k) - d) / k : HUGE_VAL;
   return PERP_OK;
 }
 
-static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
+static perp_status penalty_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
   workspace *w = ws;
   perp_stats stats = { 0 };
-  const double start = now(w);
+  const double start = penalty_now(w);
   perp_ode_stop stop = perp_ode_step(ctx, w->ode, t_max, &stats);
-  w->step_s += now(w) - start;
+  w->step_s += penalty_now(w) - start;
   info->reason = stop != PERP_ODE_STOPPED        ? PERP_EXACT
                  : stats.reason == PERP_SINGULAR ? PERP_NOT_FINITE /* all that deriv refuses */
                                                  : stats.reason;
@@ -194,7 +195,7 @@ static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *i
   return PERP_OK;
 }
 
-static void state(const void *ws, double *t, const double **q, const double **v)
+static void penalty_state(const void *ws, double *t, const double **q, const double **v)
 {
   const workspace *w = ws;
   *t = perp_ode_time(w->ode);
@@ -202,14 +203,14 @@ static void state(const void *ws, double *t, const double **q, const double **v)
   *v = perp_ode_v(w->ode);
 }
 
-static void counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
+static void penalty_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
   const workspace *w = ws;
   if (ode != NULL) *ode = *perp_ode_count(w->ode);
   if (kkt != NULL) *kkt = (perp_stats){ .reason = PERP_EXACT, .residual = (double)NAN };
 }
 
-static void timing(void *ws, bool on, perp_times *times)
+static void penalty_timing(void *ws, bool on, perp_times *times)
 {
   workspace *w = ws;
   if (times != NULL)
@@ -225,11 +226,11 @@ const perp_formulation_desc perp_formulation_penalty = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_FORM_USES_ODE },
-  .create = create,
-  .restart = restart,
-  .step = step,
-  .state = state,
-  .counters = counters,
-  .timing = timing,
-  .destroy = destroy,
+  .create = penalty_create,
+  .restart = penalty_restart,
+  .step = penalty_step,
+  .state = penalty_state,
+  .counters = penalty_counters,
+  .timing = penalty_timing,
+  .destroy = penalty_destroy,
 };

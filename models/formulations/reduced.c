@@ -32,7 +32,7 @@ struct reduced {
   double total;
 };
 
-static void layout(struct reduced *w, const perp_model *model, perp_arena *a)
+static void reduced_layout(struct reduced *w, const perp_model *model, perp_arena *a)
 {
   const int nq = perp_model_nq(model), nv = perp_model_nv(model);
   perp_eval_layout(&w->eval, model, a);
@@ -46,8 +46,8 @@ static void layout(struct reduced *w, const perp_model *model, perp_arena *a)
   w->stale = PERP_CARVE(a, bool, 1);
 }
 
-static perp_ode_answer deriv(void *user, double t, double h, const double *q, const double *u,
-                             bool intermediate, double *qdot, double *udot)
+static perp_ode_answer reduced_deriv(void *user, double t, double h, const double *q,
+                                     const double *u, bool intermediate, double *qdot, double *udot)
 {
   struct reduced *w = user;
   const perp_model *model = w->tree->model;
@@ -71,22 +71,22 @@ static perp_ode_answer deriv(void *user, double t, double h, const double *q, co
   return PERP_ODE_OK;
 }
 
-static void retract(void *user, const double *q, const double *dq, double *q_out)
+static void reduced_retract(void *user, const double *q, const double *dq, double *q_out)
 {
   perp_reduced_retract(((struct reduced *)user)->tree, q, dq, q_out);
 }
 
-static void difference(void *user, const double *q0, const double *q1, double *dq)
+static void reduced_difference(void *user, const double *q0, const double *q1, double *dq)
 {
   perp_reduced_difference(((struct reduced *)user)->tree, q0, q1, dq);
 }
 
-static void project(void *user, double *q)
+static void reduced_project(void *user, double *q)
 {
   perp_reduced_project(((struct reduced *)user)->tree, q);
 }
 
-static void destroy(void *ws)
+static void reduced_destroy(void *ws)
 {
   struct reduced *w = ws;
   if (w == NULL) return;
@@ -96,8 +96,8 @@ static void destroy(void *ws)
   free(w);
 }
 
-static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
-                          void **ws)
+static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
+                                  double h, void **ws)
 {
   *ws = NULL;
   if (parts->ode.d == NULL)
@@ -106,11 +106,11 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
   if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "reduced: no memory");
   perp_status status = perp_reduced_create(ctx, model, &w->tree);
   if (status == PERP_OK) {
-    layout(w, model, &w->arena);
+    reduced_layout(w, model, &w->arena);
     status = perp_arena_reserve(ctx, &w->arena);
   }
   if (status == PERP_OK) {
-    layout(w, model, &w->arena);
+    reduced_layout(w, model, &w->arena);
     perp_eval_init(&w->eval, model);
     *w->stale = true;
     w->sys = (perp_ode_sys){
@@ -118,21 +118,22 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
       .nv = w->tree->nu,
       .caps = perp_reduced_position_only(w->tree) ? PERP_ODE_SYS_POSITION_FORCES : 0,
       .user = w,
-      .deriv = deriv,
-      .retract = retract,
-      .difference = difference,
-      .project = project,
+      .deriv = reduced_deriv,
+      .retract = reduced_retract,
+      .difference = reduced_difference,
+      .project = reduced_project,
     };
     status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
   }
   if (status == PERP_OK)
     *ws = w;
   else
-    destroy(w);
+    reduced_destroy(w);
   return status;
 }
 
-static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
+static perp_status reduced_restart(perp_ctx *ctx, void *ws, double t, const double *q,
+                                   const double *v)
 {
   struct reduced *w = ws;
   perp_reduced_from_model(w->tree, q, v, w->q, w->u);
@@ -142,7 +143,7 @@ static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, c
   return perp_ode_restart(ctx, w->ode, t, w->q, w->u);
 }
 
-static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
+static perp_status reduced_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
   struct reduced *w = ws;
   perp_stats stats = { 0 };
@@ -157,7 +158,7 @@ static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *i
   return PERP_OK;
 }
 
-static void state(const void *ws, double *t, const double **q, const double **v)
+static void reduced_state(const void *ws, double *t, const double **q, const double **v)
 {
   const struct reduced *w = ws;
   if (*w->stale) {
@@ -170,14 +171,14 @@ static void state(const void *ws, double *t, const double **q, const double **v)
   *v = w->vm;
 }
 
-static void counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
+static void reduced_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
   const struct reduced *w = ws;
   if (ode != NULL) *ode = *perp_ode_count(w->ode);
   if (kkt != NULL) *kkt = (perp_stats){ .reason = PERP_EXACT };
 }
 
-static void timing(void *ws, bool on, perp_times *times)
+static void reduced_timing(void *ws, bool on, perp_times *times)
 {
   struct reduced *w = ws;
   w->timed = on;
@@ -194,11 +195,11 @@ const perp_formulation_desc perp_formulation_reduced = {
     .equation = "H(q) udot = tau - c(q, u), solved link by link; qdot = N(q) u",
     .caps = PERP_FORM_USES_ODE | PERP_FORM_TREES_ONLY,
   },
-  .create = create,
-  .restart = restart,
-  .step = step,
-  .state = state,
-  .counters = counters,
-  .timing = timing,
-  .destroy = destroy,
+  .create = reduced_create,
+  .restart = reduced_restart,
+  .step = reduced_step,
+  .state = reduced_state,
+  .counters = reduced_counters,
+  .timing = reduced_timing,
+  .destroy = reduced_destroy,
 };

@@ -40,7 +40,7 @@ typedef struct workspace {
   double *S; /* [m] */
 } workspace;
 
-static void prepare(perp_stepping *s, double h, const double *v)
+static void regularized_prepare(perp_stepping *s, double h, const double *v)
 {
   workspace *w = (workspace *)s;
   const perp_model *model = s->k.model;
@@ -53,25 +53,25 @@ static void prepare(perp_stepping *s, double h, const double *v)
   s->k.factored = NULL; /* S depends on h */
 }
 
-static void destroy(void *ws)
+static void regularized_destroy(void *ws)
 {
   if (ws == NULL) return;
   free(((workspace *)ws)->S);
   perp_stepping_destroy(ws);
 }
 
-static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
-                          void **ws)
+static perp_status regularized_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
+                                      double h, void **ws)
 {
   perp_parts with = *parts;
   with.stab = (perp_spec){ &perp_stab_none.d, NULL };
   PERP_TRY(perp_stepping_create(ctx, model, &with, NULL, h, sizeof(workspace), ws));
   workspace *w = *ws;
-  w->s.prepare = prepare;
+  w->s.prepare = regularized_prepare;
   w->o = *(const struct opts *)parts->formulation.opts;
   w->S = calloc((size_t)model->m + 1, sizeof *w->S);
   if (w->S == NULL) {
-    destroy(w);
+    regularized_destroy(w);
     *ws = NULL;
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "regularized: no memory");
   }
@@ -88,11 +88,11 @@ const perp_formulation_desc perp_formulation_regularized = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT },
-  .create = create,
+  .create = regularized_create,
   .restart = perp_stepping_restart,
   .step = perp_stepping_step,
   .state = perp_stepping_state,
   .counters = perp_stepping_counters,
   .timing = perp_stepping_timing,
-  .destroy = destroy,
+  .destroy = regularized_destroy,
 };

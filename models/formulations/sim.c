@@ -34,7 +34,7 @@ struct perp_sim {
 enum { PARTS = 6 };
 
 /* the i-th part, its kind */
-static perp_spec *part(perp_parts *p, int i, perp_kind *kind)
+static perp_spec *sim_part(perp_parts *p, int i, perp_kind *kind)
 {
   static const perp_kind kinds[PARTS] = {
     PERP_KIND_formulation, PERP_KIND_ode,  PERP_KIND_kkt,
@@ -128,7 +128,7 @@ perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_par
     return complete_inner(ctx, model, parts);
   const bool shapes = perp_model_shapes(model) > 0, drives = perp_model_drives(model) > 0;
   for (int i = 0; i < PARTS; i++) {
-    perp_spec *spec = part(parts, i, &kind);
+    perp_spec *spec = sim_part(parts, i, &kind);
     const char *text = spec->d == NULL ? default_of(parts, kind, shapes, drives) : NULL;
     if (text != NULL) PERP_TRY(perp_spec_parse(ctx, kind, text, spec));
   }
@@ -146,7 +146,7 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   perp_parts p = *parts;
   bool given[PARTS];
   perp_kind kind;
-  for (int i = 0; i < PARTS; i++) given[i] = part(&p, i, &kind)->d != NULL;
+  for (int i = 0; i < PARTS; i++) given[i] = sim_part(&p, i, &kind)->d != NULL;
   perp_status status = perp_parts_complete(ctx, model, &p);
   perp_sim *sim = NULL;
   if (status == PERP_OK && perp_model_shapes(model) > 0 &&
@@ -181,7 +181,7 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   }
   /* options are read at creation only */
   for (int i = 0; i < PARTS; i++)
-    if (!given[i]) perp_spec_free(part(&p, i, &kind));
+    if (!given[i]) perp_spec_free(sim_part(&p, i, &kind));
   if (status != PERP_OK) {
     perp_sim_destroy(sim);
     return status;

@@ -6,8 +6,9 @@
 
 extern const perp_stab_desc perp_stab_none;
 
-static void layout(perp_stepper *s, const perp_model *model,
-                   void (*carve)(void *ws, const perp_model *model, perp_arena *a), perp_arena *a)
+static void stepper_layout(perp_stepper *s, const perp_model *model,
+                           void (*carve)(void *ws, const perp_model *model, perp_arena *a),
+                           perp_arena *a)
 {
   perp_constrained_layout(&s->k, model, a);
   s->q = PERP_CARVE(a, double, model->nq);
@@ -37,14 +38,14 @@ perp_status perp_stepper_create(perp_ctx *ctx, perp_model *model, const perp_par
   perp_stepper *s = calloc(1, size);
   if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", parts->formulation.d->name);
   perp_arena a = { 0 };
-  layout(s, model, carve, &a);
+  stepper_layout(s, model, carve, &a);
   perp_status status = perp_arena_reserve(ctx, &a);
   if (status != PERP_OK) {
     free(s);
     return status;
   }
   s->arena = a;
-  layout(s, model, carve, &a);
+  stepper_layout(s, model, carve, &a);
   s->make_step = make_step;
   s->march.h = h;
   perp_parts with = *parts;

@@ -6,8 +6,8 @@
 
 static const double TOL_DATA = 1e-6; /* where no options say it */
 
-static perp_ode_answer deriv(void *user, double t, double h, const double *q, const double *v,
-                             bool intermediate, double *qdot, double *a)
+static perp_ode_answer stepping_deriv(void *user, double t, double h, const double *q,
+                                      const double *v, bool intermediate, double *qdot, double *a)
 {
   perp_stepping *w = user;
   perp_constrained *k = &w->k;
@@ -34,7 +34,7 @@ static perp_ode_answer deriv(void *user, double t, double h, const double *q, co
   return PERP_ODE_OK;
 }
 
-static perp_ode_answer accept(void *user, double t, double *q, double *v)
+static perp_ode_answer stepping_accept(void *user, double t, double *q, double *v)
 {
   perp_stepping *w = user;
   perp_ode_answer answer = perp_constrained_accept(&w->k, t, q, v);
@@ -43,7 +43,7 @@ static perp_ode_answer accept(void *user, double t, double *q, double *v)
   return contacts == PERP_ODE_OK ? answer : contacts;
 }
 
-static void layout(perp_stepping *w, const perp_model *model, perp_arena *a)
+static void stepping_layout(perp_stepping *w, const perp_model *model, perp_arena *a)
 {
   perp_constrained_layout(&w->k, model, a);
   w->q = PERP_CARVE(a, double, model->nq);
@@ -68,13 +68,13 @@ perp_status perp_stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_model
                      "symplectic-euler): '%s' takes more; use formulation acceleration with it",
                      parts->formulation.d->name, parts->ode.d->name);
   w->gyro_implicit = contact != NULL && contact->gyro == PERP_GYRO_IMPLICIT;
-  layout(w, model, &w->arena);
+  stepping_layout(w, model, &w->arena);
   PERP_TRY(perp_arena_reserve(ctx, &w->arena));
-  layout(w, model, &w->arena);
+  stepping_layout(w, model, &w->arena);
   PERP_TRY(perp_constrained_create(ctx, &w->k, model, parts, true));
   w->sys = perp_formulation_ode_sys(w);
-  w->sys.deriv = deriv;
-  w->sys.accept = accept;
+  w->sys.deriv = stepping_deriv;
+  w->sys.accept = stepping_accept;
   if (model->n_shapes > 0) PERP_TRY(perp_contacts_create(ctx, model, parts, contact, &w->contacts));
   if (model->n_drives > 0)
     PERP_TRY(perp_drives_create(ctx, model, parts, contact != NULL ? contact->tol_data : TOL_DATA,

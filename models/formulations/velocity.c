@@ -50,8 +50,8 @@ typedef struct opts {
 } opts;
 static const perp_opt options[] = { PERP_CONTACT_OPTIONS, PERP_OPTIONS_END };
 
-static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
-                          void **ws)
+static perp_status velocity_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
+                                   double h, void **ws)
 {
   const opts *o = parts->formulation.opts;
   return perp_stepping_create(ctx, model, parts, &o->contact, h, sizeof(perp_stepping), ws);
@@ -67,7 +67,7 @@ const perp_formulation_desc perp_formulation_velocity = {
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
                  PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_SPRINGS |
                  PERP_FORM_FEEDBACK },
-  .create = create,
+  .create = velocity_create,
   .restart = perp_stepping_restart,
   .step = perp_stepping_step,
   .state = perp_stepping_state,

@@ -70,7 +70,7 @@ static bool is_drag(const perp_force_def *el)
 }
 
 /* Rows of the joints: the softness of this step. */
-static void prepare(perp_stepping *s, double h, const double *v)
+static void velocity_implicit_prepare(perp_stepping *s, double h, const double *v)
 {
   workspace *w = (workspace *)s;
   perp_model *m = w->model;
@@ -140,7 +140,8 @@ static perp_status lift_drag(perp_ctx *ctx, workspace *w, const perp_model *mode
 }
 
 /* The model with springs and dampers as soft joints, behind its own, so that rows keep their numbers. */
-static perp_status lift(perp_ctx *ctx, workspace *w, const perp_model *model, int gradient)
+static perp_status velocity_implicit_lift(perp_ctx *ctx, workspace *w, const perp_model *model,
+                                          int gradient)
 {
   PERP_TRY(perp_model_create(ctx, model->dim, &w->model));
   perp_model_gravity(w->model, model->gravity);
@@ -164,7 +165,7 @@ static perp_status lift(perp_ctx *ctx, workspace *w, const perp_model *model, in
   return perp_model_finish(ctx, w->model);
 }
 
-static void destroy(void *ws)
+static void velocity_implicit_destroy(void *ws)
 {
   workspace *w = ws;
   if (w == NULL) return;
@@ -174,21 +175,21 @@ static void destroy(void *ws)
   free(w);
 }
 
-static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
-                          void **ws)
+static perp_status velocity_implicit_create(perp_ctx *ctx, perp_model *model,
+                                            const perp_parts *parts, double h, void **ws)
 {
   *ws = NULL;
   const opts *o = parts->formulation.opts;
   workspace *w = calloc(1, sizeof *w);
   if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity-implicit: no memory");
   w->element = calloc((size_t)model->n_forces + 1, sizeof *w->element);
-  w->s.prepare = prepare;
+  w->s.prepare = velocity_implicit_prepare;
   perp_status status = w->element == NULL
                            ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity-implicit: no memory")
-                           : lift(ctx, w, model, o->gradient);
+                           : velocity_implicit_lift(ctx, w, model, o->gradient);
   if (status == PERP_OK) status = perp_stepping_open(ctx, &w->s, w->model, parts, &o->contact, h);
   if (status != PERP_OK) {
-    destroy(w);
+    velocity_implicit_destroy(w);
     return status;
   }
   *ws = w;
@@ -205,13 +206,13 @@ const perp_formulation_desc perp_formulation_velocity_implicit = {
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
                  PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_SPRINGS |
                  PERP_FORM_FEEDBACK | PERP_FORM_LOOPS },
-  .create = create,
+  .create = velocity_implicit_create,
   .restart = perp_stepping_restart,
   .step = perp_stepping_step,
   .state = perp_stepping_state,
   .counters = perp_stepping_counters,
   .timing = perp_stepping_timing,
-  .destroy = destroy,
+  .destroy = velocity_implicit_destroy,
   .contacts = perp_stepping_contacts,
   .observe = perp_stepping_observe,
 };

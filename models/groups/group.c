@@ -58,7 +58,7 @@ void perp_group_add_count(const perp_group *g, perp_group_count *sum)
 }
 
 /* What the solver counts since its restart, before that is forgotten. */
-static void bank(perp_group_terms *w, const perp_group *g)
+static void group_bank(perp_group_terms *w, const perp_group *g)
 {
   perp_group_add_kkt(g, &w->kkt);
   perp_group_add_times(g, w->timing, &w->times);
@@ -72,7 +72,7 @@ void perp_group_bury(perp_group_terms *w, perp_group *g)
   if (g == NULL) return;
   if (g->sim != NULL) {
     g->idle = false; /* no longer one of those */
-    bank(w, g);
+    group_bank(w, g);
     perp_group_add_ode(g, &w->ode);
     perp_group_add_count(g, &w->count);
     perp_sim_destroy(g->sim);
@@ -101,7 +101,7 @@ perp_status perp_group_form(perp_ctx *ctx, perp_group_terms *w, const int *bodie
   return PERP_OK;
 }
 
-static perp_status restart(perp_ctx *ctx, perp_group_terms *w, perp_group *g)
+static perp_status group_restart(perp_ctx *ctx, perp_group_terms *w, perp_group *g)
 {
   perp_subset_gather(&g->part, w->q, w->v, w->q_sub, w->v_sub);
   g->stale = false;
@@ -111,7 +111,7 @@ static perp_status restart(perp_ctx *ctx, perp_group_terms *w, perp_group *g)
 perp_status perp_group_start(perp_ctx *ctx, perp_group_terms *w, perp_group *g)
 {
   const double *q, *v;
-  PERP_TRY(restart(ctx, w, g));
+  PERP_TRY(group_restart(ctx, w, g));
   perp_sim_counters(g->sim, &g->born, NULL);
   perp_sim_state(g->sim, &g->t, &q, &v);
   perp_subset_scatter(&g->part, q, v, w->q, w->v);
@@ -155,8 +155,8 @@ perp_status perp_group_advance(perp_ctx *ctx, perp_group_terms *w, perp_group *g
   g->still = true;
   g->drift = (double)NAN;
   if (g->stale) {
-    bank(w, g);
-    PERP_TRY(restart(ctx, w, g));
+    group_bank(w, g);
+    PERP_TRY(group_restart(ctx, w, g));
     w->count.restart_s += perp_group_clock(w) - start;
   }
   perp_sim_state(g->sim, &g->t, &q, &v);

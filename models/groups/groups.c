@@ -93,7 +93,7 @@ static void sum_up(workspace *w)
 
 /* Make the groups label [bodies] (the smallest body of each); those that are there already stay as they are.
  * On failure there are none. */
-static perp_status divide(perp_ctx *ctx, workspace *w, const int *label)
+static perp_status groups_divide(perp_ctx *ctx, workspace *w, const int *label)
 {
   const int nb = w->all.model->n_bodies, n_old = w->n;
   perp_group **old = w->g + nb; /* the second half of the array */
@@ -169,7 +169,7 @@ static void roll_back(workspace *w)
 }
 
 /* Groups whose hulls met are merged, at the state of the whole; *merged: there were any. */
-static perp_status merge(perp_ctx *ctx, workspace *w, bool *merged)
+static perp_status groups_merge(perp_ctx *ctx, workspace *w, bool *merged)
 {
   const int nb = w->all.model->n_bodies;
   const double start = perp_group_clock(&w->all);
@@ -192,7 +192,7 @@ static perp_status merge(perp_ctx *ctx, workspace *w, bool *merged)
     w->all.count.restart_s += g->ahead ? g->spent : 0;
   }
   w->all.count.aborted++;
-  PERP_TRY(divide(ctx, w, w->label));
+  PERP_TRY(groups_divide(ctx, w, w->label));
   for (int i = 0; i < w->n; i++)
     if (!w->g[i]->ahead && !w->g[i]->idle) begin_hulls(w, &w->g[i]->part);
   w->all.count.restart_s += perp_group_clock(&w->all) - start;
@@ -202,7 +202,7 @@ static perp_status merge(perp_ctx *ctx, workspace *w, bool *merged)
 /* ---- commit ---------------------------------------------------------------------------------- */
 
 /* A group that has not been connected for long enough falls into its components. */
-static perp_status part(perp_ctx *ctx, workspace *w, double dt)
+static perp_status groups_part(perp_ctx *ctx, workspace *w, double dt)
 {
   bool any = false;
   for (int i = 0; i < w->n; i++) {
@@ -220,13 +220,13 @@ static perp_status part(perp_ctx *ctx, workspace *w, double dt)
   }
   if (!any) return PERP_OK;
   const double start = perp_group_clock(&w->all);
-  perp_status status = divide(ctx, w, w->label);
+  perp_status status = groups_divide(ctx, w, w->label);
   w->all.count.restart_s += perp_group_clock(&w->all) - start;
   return status;
 }
 
 /* Memory for n contacts; grows with the largest number ever. */
-static perp_status reserve(perp_ctx *ctx, workspace *w, int n)
+static perp_status groups_reserve(perp_ctx *ctx, workspace *w, int n)
 {
   if (n <= w->cap) return PERP_OK;
   const int cap = n + n / 2 + 16;
@@ -240,7 +240,7 @@ static perp_status reserve(perp_ctx *ctx, workspace *w, int n)
   return PERP_OK;
 }
 
-static int outside(int body, const int *number)
+static int groups_outside(int body, const int *number)
 {
   return body < 0 ? body : number[body];
 }
@@ -253,7 +253,7 @@ static perp_status gather_contacts(perp_ctx *ctx, workspace *w, perp_step_info *
     n += w->g[i]->info.n_contacts;
     info->n_critical += w->g[i]->info.n_critical;
   }
-  PERP_TRY(reserve(ctx, w, n));
+  PERP_TRY(groups_reserve(ctx, w, n));
   for (int i = 0; i < w->n; i++) {
     const perp_subset *p = &w->g[i]->part;
     const perp_step_info *one = &w->g[i]->info;
@@ -262,8 +262,8 @@ static perp_status gather_contacts(perp_ctx *ctx, workspace *w, perp_step_info *
       *c = one->contacts[k];
       c->shape_a = p->shape[c->shape_a];
       c->shape_b = p->shape[c->shape_b];
-      c->body_a = outside(c->body_a, p->body);
-      c->body_b = outside(c->body_b, p->body);
+      c->body_a = groups_outside(c->body_a, p->body);
+      c->body_b = groups_outside(c->body_b, p->body);
       c->id = (uint64_t)c->shape_a << 44 | (uint64_t)c->shape_b << 24 | (c->id & 0xffffff);
       memcpy(w->impulse + 3 * info->n_contacts, one->impulse + 3 * k, 3 * sizeof *w->impulse);
     }
@@ -288,7 +288,7 @@ static void gather_rows(workspace *w, const perp_group *g, perp_step_info *info)
 }
 
 /* All groups are at t: it becomes the state of the whole. */
-static perp_status commit(perp_ctx *ctx, workspace *w, double t, perp_step_info *info)
+static perp_status groups_commit(perp_ctx *ctx, workspace *w, double t, perp_step_info *info)
 {
   const double dt = t - w->m.t;
   info->lambda = w->lambda;
@@ -317,7 +317,7 @@ static perp_status commit(perp_ctx *ctx, workspace *w, double t, perp_step_info 
   return PERP_OK;
 }
 
-static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
+static perp_status groups_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
   workspace *w = ws;
   const double t = perp_time_grid_next(&w->m, t_max), dt = t - w->m.t,
@@ -336,10 +336,10 @@ static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *i
       sum_up(w);
       return status;
     }
-    PERP_TRY(merge(ctx, w, &merged));
+    PERP_TRY(groups_merge(ctx, w, &merged));
   }
-  PERP_TRY(commit(ctx, w, t, info));
-  PERP_TRY(part(ctx, w, dt));
+  PERP_TRY(groups_commit(ctx, w, t, info));
+  PERP_TRY(groups_part(ctx, w, dt));
   w->all.count.advance_s += perp_group_clock(&w->all) - start;
   sum_up(w);
   return PERP_OK;
@@ -347,14 +347,14 @@ static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *i
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static perp_status inner(perp_ctx *ctx, const void *formulation_opts, perp_spec *formulation)
+static perp_status groups_inner(perp_ctx *ctx, const void *formulation_opts, perp_spec *formulation)
 {
   const opts *o = formulation_opts;
   *formulation = (perp_spec){ 0 };
   return o->of[0] == 0 ? PERP_OK : perp_spec_parse(ctx, PERP_KIND_formulation, o->of, formulation);
 }
 
-static void layout(workspace *w, perp_arena *a)
+static void groups_layout(workspace *w, perp_arena *a)
 {
   const perp_model *model = w->all.model;
   const int nb = model->n_bodies;
@@ -374,7 +374,7 @@ static void layout(workspace *w, perp_arena *a)
   w->drive = PERP_CARVE(a, double, model->n_drives);
 }
 
-static void destroy(void *ws)
+static void groups_destroy(void *ws)
 {
   workspace *w = ws;
   if (w == NULL) return;
@@ -393,7 +393,7 @@ static void destroy(void *ws)
 
 static perp_status copy_parts(perp_ctx *ctx, workspace *w, const perp_parts *p)
 {
-  PERP_TRY(inner(ctx, &w->o, &w->all.parts.formulation));
+  PERP_TRY(groups_inner(ctx, &w->o, &w->all.parts.formulation));
   if (w->all.parts.formulation.d != NULL && (w->all.parts.formulation.d->caps & PERP_FORM_WRAPS))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "groups: no groups inside of groups");
   PERP_TRY(perp_spec_copy(ctx, &p->ode, &w->all.parts.ode));
@@ -403,8 +403,8 @@ static perp_status copy_parts(perp_ctx *ctx, workspace *w, const perp_parts *p)
   return perp_spec_copy(ctx, &p->contact, &w->all.parts.contact);
 }
 
-static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
-                          void **ws)
+static perp_status groups_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
+                                 double h, void **ws)
 {
   *ws = NULL;
   workspace *w = calloc(1, sizeof *w);
@@ -414,17 +414,17 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
   w->all.h = h;
   w->all.travel = w->o.travel;
   w->all.still = w->o.still;
-  layout(w, &w->arena);
+  groups_layout(w, &w->arena);
   perp_status status = perp_arena_reserve(ctx, &w->arena);
   if (status == PERP_OK) {
     perp_arena a = w->arena;
-    layout(w, &a);
+    groups_layout(w, &a);
     for (int b = 0; b < model->n_bodies; b++) w->group_of[b] = -1;
     status = copy_parts(ctx, w, parts);
   }
   if (status == PERP_OK) status = perp_swept_bounds_create(ctx, model, w->o.margin, &w->all.hulls);
   if (status != PERP_OK) {
-    destroy(w);
+    groups_destroy(w);
     return status;
   }
   /* the first member of the options of every ODE method */
@@ -435,7 +435,8 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
   return PERP_OK;
 }
 
-static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
+static perp_status groups_restart(perp_ctx *ctx, void *ws, double t, const double *q,
+                                  const double *v)
 {
   workspace *w = ws;
   const perp_model *model = w->all.model;
@@ -448,7 +449,7 @@ static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, c
     perp_swept_bounds_begin(w->all.hulls, b, w->all.q + model->nqb * b);
   perp_swept_bounds_components(w->all.hulls, w->root);
   w->all.count.most = 0;
-  PERP_TRY(divide(ctx, w, w->root));
+  PERP_TRY(groups_divide(ctx, w, w->root));
   perp_time_grid_restart(&w->m, t);
   w->all.t = t;
   for (int i = 0; i < w->n; i++) PERP_TRY(perp_group_start(ctx, &w->all, w->g[i]));
@@ -462,7 +463,7 @@ static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, c
   return PERP_OK;
 }
 
-static void state(const void *ws, double *t, const double **q, const double **v)
+static void groups_state(const void *ws, double *t, const double **q, const double **v)
 {
   const workspace *w = ws;
   *t = w->m.t;
@@ -470,7 +471,7 @@ static void state(const void *ws, double *t, const double **q, const double **v)
   *v = w->all.v;
 }
 
-static void counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
+static void groups_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
   const workspace *w = ws;
   perp_ode_counters all = w->all.ode;
@@ -487,7 +488,7 @@ static void counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
   if (kkt != NULL) *kkt = sum;
 }
 
-static void timing(void *ws, bool on, perp_times *times)
+static void groups_timing(void *ws, bool on, perp_times *times)
 {
   workspace *w = ws;
   perp_times sum = w->all.times;
@@ -498,13 +499,13 @@ static void timing(void *ws, bool on, perp_times *times)
   w->all.timing = on;
 }
 
-static const perp_contact_count *contacts(const void *ws)
+static const perp_contact_count *groups_contacts(const void *ws)
 {
   const workspace *w = ws;
   return w->all.model->n_shapes > 0 ? &w->contact : NULL;
 }
 
-static void observe(void *ws, perp_contact_observer *observer, void *user)
+static void groups_observe(void *ws, perp_contact_observer *observer, void *user)
 {
   workspace *w = ws;
   w->all.observer = observer;
@@ -540,16 +541,16 @@ const perp_formulation_desc perp_formulation_groups = {
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
                  PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_SPRINGS |
                  PERP_FORM_WRAPS | PERP_CAP_ALLOCATES },
-  .create = create,
-  .restart = restart,
-  .step = step,
-  .state = state,
-  .counters = counters,
-  .timing = timing,
-  .destroy = destroy,
-  .contacts = contacts,
-  .observe = observe,
-  .inner = inner,
+  .create = groups_create,
+  .restart = groups_restart,
+  .step = groups_step,
+  .state = groups_state,
+  .counters = groups_counters,
+  .timing = groups_timing,
+  .destroy = groups_destroy,
+  .contacts = groups_contacts,
+  .observe = groups_observe,
+  .inner = groups_inner,
   .groups = groups,
   .group = group_at,
 };

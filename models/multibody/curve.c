@@ -46,7 +46,7 @@ static const char *const names[] = {
 /* ---- points --------------------------------------------------------------------------------------------- */
 
 /* sum c_k x^k and three derivatives of n vectors */
-static void horner(const double *c, int n, double x, double p[4][3])
+static void curve_horner(const double *c, int n, double x, double p[4][3])
 {
   memset(p, 0, 4 * sizeof *p);
   for (int k = n - 1; k >= 0; k--)
@@ -59,7 +59,7 @@ static void horner(const double *c, int n, double x, double p[4][3])
 }
 
 /* c, c', c'', c''' at s */
-static void at(const perp_curve *k, double s, double p[4][3])
+static void curve_at(const perp_curve *k, double s, double p[4][3])
 {
   const double r = k->radius, cs = cos(s), sn = sin(s);
   memset(p, 0, 4 * sizeof *p);
@@ -82,12 +82,12 @@ static void at(const perp_curve *k, double s, double p[4][3])
     p[3][0] = -r * cs, p[3][1] = -r * sn;
     return;
   case PERP_CURVE_POLYNOMIAL:
-    horner(k->c, k->n, s, p);
+    curve_horner(k->c, k->n, s, p);
     return;
   case PERP_CURVE_SPLINE: {
     if (k->period > 0) s -= k->period * floor(s / k->period);
     int span = (int)fmax(0, fmin(k->n - 1, floor(s)));
-    horner(k->c + 12 * span, 4, s - span, p);
+    curve_horner(k->c + 12 * span, 4, s - span, p);
     return;
   }
   }
@@ -95,7 +95,7 @@ static void at(const perp_curve *k, double s, double p[4][3])
 
 /* ---- foot ------------------------------------------------------------------------------------------------- */
 
-static double guess(const perp_curve *k, const double y[3])
+static double curve_guess(const perp_curve *k, const double y[3])
 {
   double angle = atan2(y[1], y[0]);
   switch (k->kind) {
@@ -120,13 +120,13 @@ static double guess(const perp_curve *k, const double y[3])
   return k->first + best * k->step;
 }
 
-static double foot(const perp_curve *k, const double y[3], double p[4][3])
+static double curve_foot(const perp_curve *k, const double y[3], double p[4][3])
 {
   const double margin = 0.1 * (k->upper - k->lower);
-  double s = guess(k, y);
+  double s = curve_guess(k, y);
   for (int i = 0; i < NEWTON; i++) {
     double e[3], slope, f;
-    at(k, s, p);
+    curve_at(k, s, p);
     for (int j = 0; j < 3; j++) e[j] = y[j] - p[0][j];
     f = perp_dot(3, e, p[1]);
     const double speed = perp_dot(3, p[1], p[1]);
@@ -138,14 +138,14 @@ static double foot(const perp_curve *k, const double y[3], double p[4][3])
       s = fmax(k->lower - margin, fmin(k->upper + margin, s));
     if (!(fabs(s - last) > 4e-16 * (1 + fabs(s)))) break;
   }
-  at(k, s, p);
+  curve_at(k, s, p);
   return s;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------- */
 
 /* u = w / |w| with its first two derivatives, from those of w */
-static void unit(double w[3][3], double u[3][3])
+static void curve_unit(double w[3][3], double u[3][3])
 {
   const double r = sqrt(perp_dot(3, w[0], w[0]));
   for (int i = 0; i < 3; i++) u[0][i] = w[0][i] / r;
@@ -156,14 +156,14 @@ static void unit(double w[3][3], double u[3][3])
 }
 
 /* n_1, n_2 with two derivatives each */
-static void normals(double p[4][3], double n[2][3][3])
+static void curve_normals(double p[4][3], double n[2][3][3])
 {
   double w[3][3], t[3][3], a[3] = { 0, 0, 1 }, x[3], z[3];
   if (p[1][2] * p[1][2] > 0.81 * perp_dot(3, p[1], p[1])) a[0] = 1, a[2] = 0;
   for (int i = 0; i < 3; i++) perp_cross(a, p[1 + i], w[i]);
-  unit(w, n[0]);
+  curve_unit(w, n[0]);
   memcpy(w, p[1], sizeof w);
-  unit(w, t);
+  curve_unit(w, t);
   perp_cross(t[0], n[0][0], n[1][0]);
   perp_cross(t[1], n[0][0], x);
   perp_cross(t[0], n[0][1], z);
@@ -181,8 +181,8 @@ double perp_curve_rows(const perp_curve *k, const double r[3], const double *rat
   double y[3], p[4][3], n[2][3][3], e[3], ydot[3] = { 0 };
   perp_turn_back(3, k->frame, r, y);
   if (rate != NULL) perp_turn_back(3, k->frame, rate, ydot);
-  const double s = foot(k, y, p);
-  normals(p, n);
+  const double s = curve_foot(k, y, p);
+  curve_normals(p, n);
   for (int i = 0; i < 3; i++) e[i] = y[i] - p[0][i];
   const double D = perp_dot(3, p[1], p[1]) - perp_dot(3, e, p[2]);
   const double sdot = perp_dot(3, p[1], ydot) / D;
@@ -210,7 +210,7 @@ double perp_curve_gap(const perp_curve *k, const double r[3], double gap[3], dou
 {
   double y[3], p[4][3], e[3];
   perp_turn_back(3, k->frame, r, y);
-  const double s = foot(k, y, p), speed = sqrt(perp_dot(3, p[1], p[1]));
+  const double s = curve_foot(k, y, p), speed = sqrt(perp_dot(3, p[1], p[1]));
   for (int i = 0; i < 3; i++) e[i] = y[i] - p[0][i];
   for (int i = 0; i < 3; i++) y[i] = p[1][i] / speed;
   perp_turn(3, k->frame, e, gap);
@@ -226,7 +226,7 @@ double perp_curve_beyond(const perp_curve *k, double s)
 void perp_curve_point(const perp_curve *k, double s, double c[3], double tangent[3])
 {
   double p[4][3];
-  at(k, s, p);
+  curve_at(k, s, p);
   perp_turn(3, k->frame, p[0], c);
   perp_turn(3, k->frame, p[1], tangent);
 }
@@ -308,7 +308,7 @@ static perp_status make_spline(perp_ctx *ctx, const perp_curve_def *def, perp_cu
 static double speed_at(const perp_curve *k, double s)
 {
   double p[4][3];
-  at(k, s, p);
+  curve_at(k, s, p);
   return sqrt(perp_dot(3, p[1], p[1]));
 }
 
@@ -343,7 +343,7 @@ static perp_status make_samples(perp_ctx *ctx, perp_curve *k, const char *who)
   }
   for (int i = 0; i < n; i++) {
     const double s = k->first + i * k->step;
-    at(k, s, p);
+    curve_at(k, s, p);
     if (data) memcpy(k->sample + 3 * i, p[0], sizeof *p);
     const double speed = sqrt(perp_dot(3, p[1], p[1]));
     size = fmax(size, speed);
@@ -387,7 +387,7 @@ static perp_status set_domain(perp_ctx *ctx, const perp_curve_def *def, perp_cur
   return PERP_OK;
 }
 
-static perp_status check(perp_ctx *ctx, const perp_joint_def *def, int dim, const char *who)
+static perp_status curve_check(perp_ctx *ctx, const perp_joint_def *def, int dim, const char *who)
 {
   const perp_curve_def *c = &def->curve;
   if ((unsigned)c->kind >= sizeof names / sizeof *names)
@@ -422,7 +422,7 @@ perp_status perp_curve_create(perp_ctx *ctx, const perp_joint_def *def, int dim,
 {
   const perp_curve_def *c = &def->curve;
   *out = NULL;
-  PERP_TRY(check(ctx, def, dim, who));
+  PERP_TRY(curve_check(ctx, def, dim, who));
   perp_curve *k = calloc(1, sizeof *k);
   if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a curve");
   k->kind = c->kind;

@@ -19,7 +19,7 @@
 static const double at_rest[6] = { 0 }; /* velocity of the world */
 
 /* two axes at a right angle */
-static bool crossed(perp_joint_kind kind)
+static bool drives_crossed(perp_joint_kind kind)
 {
   return kind == PERP_JOINT_UNIVERSAL || kind == PERP_JOINT_WHEEL;
 }
@@ -30,9 +30,9 @@ bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis)
   const bool turns = kind == PERP_JOINT_HINGE || (kind == PERP_JOINT_BALL && dim == 2);
   switch (axis) {
   case PERP_DRIVE_A:
-    return slides || turns || crossed(kind);
+    return slides || turns || drives_crossed(kind);
   case PERP_DRIVE_B:
-    return crossed(kind);
+    return drives_crossed(kind);
   case PERP_DRIVE_ALONG:
     return slides || kind == PERP_JOINT_WHEEL;
   }
@@ -40,13 +40,13 @@ bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis)
 }
 
 /* n in the world */
-static void direction(int d, const perp_eval *e, const perp_drive *k, double n[3])
+static void drives_direction(int d, const perp_eval *e, const perp_drive *k, double n[3])
 {
   perp_turn(d, e->pose[k->in_b ? k->b : k->a].R, k->axis, n);
 }
 
 /* value that is not yet counted from `zero` */
-static double raw(const perp_model *m, const perp_eval *e, const perp_drive *k)
+static double drives_raw(const perp_model *m, const perp_eval *e, const perp_drive *k)
 {
   const perp_pose *A = &e->pose[k->a], *B = &e->pose[k->b];
   const int d = m->dim;
@@ -55,25 +55,26 @@ static double raw(const perp_model *m, const perp_eval *e, const perp_drive *k)
     perp_turn(d, A->R, k->sa, ra);
     perp_turn(d, B->R, k->sb, rb);
     for (int i = 0; i < d; i++) c[i] = (B->x[i] + rb[i]) - (A->x[i] + ra[i]);
-    direction(d, e, k, n);
+    drives_direction(d, e, k, n);
     return perp_dot(d, n, c);
   }
   perp_turn(d, A->R, k->ref_a, ra);
   perp_turn(d, B->R, k->ref_b, rb);
   if (d == 2) return atan2(ra[0] * rb[1] - ra[1] * rb[0], perp_dot(2, ra, rb));
-  direction(d, e, k, n);
+  drives_direction(d, e, k, n);
   perp_cross(ra, rb, c);
   return atan2(perp_dot(3, n, c), perp_dot(3, ra, rb));
 }
 
-static void normalize(int d, double *u)
+static void drives_normalize(int d, double *u)
 {
   const double length = sqrt(perp_dot(d, u, u));
   for (int i = 0; i < d; i++) u[i] /= length;
 }
 
 /* r_a and r_b: the other axis, or the direction across the axis that is closest to a coordinate axis of a */
-static void refer(const perp_model *m, const perp_eval *e, const perp_joint_def *j, perp_drive *k)
+static void drives_refer(const perp_model *m, const perp_eval *e, const perp_joint_def *j,
+                         perp_drive *k)
 {
   const int d = m->dim;
   const double *Ra = e->pose[k->a].R, *Rb = e->pose[k->b].R;
@@ -83,8 +84,9 @@ static void refer(const perp_model *m, const perp_eval *e, const perp_joint_def 
     if (fabs(k->axis[i]) < fabs(k->axis[least])) least = i;
   for (int i = 0; i < d; i++) r[i] = (i == least) - k->axis[i] * k->axis[least];
   perp_turn(d, Ra, r, world);
-  if (crossed(j->kind)) perp_turn(d, k->in_b ? Ra : Rb, k->in_b ? j->axis_a : j->axis_b, world);
-  normalize(d, world);
+  if (drives_crossed(j->kind))
+    perp_turn(d, k->in_b ? Ra : Rb, k->in_b ? j->axis_a : j->axis_b, world);
+  drives_normalize(d, world);
   perp_turn_back(d, Ra, world, k->ref_a);
   perp_turn_back(d, Rb, world, k->ref_b);
 }
@@ -97,15 +99,15 @@ void perp_drive_compile(const perp_model *m, const perp_eval *e, int index, perp
   *k = (perp_drive){ .a = j->a, .b = j->b, .in_b = def->axis == PERP_DRIVE_B };
   k->slides = def->axis == PERP_DRIVE_ALONG ||
               (def->axis == PERP_DRIVE_A && perp_drive_serves(j->kind, d, PERP_DRIVE_ALONG) &&
-               !crossed(j->kind));
+               !drives_crossed(j->kind));
   memcpy(k->sa, j->anchor_a, sizeof k->sa);
   memcpy(k->sb, j->anchor_b, sizeof k->sb);
   if (d == 3 || k->slides) {
     memcpy(k->axis, k->in_b ? j->axis_b : j->axis_a, (size_t)d * sizeof *k->axis);
-    normalize(d, k->axis);
+    drives_normalize(d, k->axis);
   }
-  if (!k->slides) refer(m, e, j, k);
-  k->offset = def->zero - raw(m, e, k);
+  if (!k->slides) drives_refer(m, e, j, k);
+  k->offset = def->zero - drives_raw(m, e, k);
 }
 
 double perp_drive_row(const perp_model *m, const perp_eval *e, int index, double *Ja, double *Jb)
@@ -113,10 +115,10 @@ double perp_drive_row(const perp_model *m, const perp_eval *e, int index, double
   const perp_drive *k = &m->drive[index];
   const perp_pose *A = &e->pose[k->a], *B = &e->pose[k->b];
   const int d = m->dim;
-  double n[3] = { 0 }, x = raw(m, e, k) + k->offset;
+  double n[3] = { 0 }, x = drives_raw(m, e, k) + k->offset;
   memset(Ja, 0, (size_t)m->nvb * sizeof *Ja);
   memset(Jb, 0, (size_t)m->nvb * sizeof *Jb);
-  direction(d, e, k, n);
+  drives_direction(d, e, k, n);
   if (!k->slides) {
     if (d == 2) {
       Ja[2] = -1;
@@ -152,7 +154,7 @@ double perp_drive_bias(const perp_model *m, const perp_eval *e, int index, const
   const double *va = k->a < 0 ? at_rest : v + k->a * m->nvb;
   const double *vb = k->b < 0 ? at_rest : v + k->b * m->nvb;
   double n[3] = { 0 }, ndot[3];
-  direction(d, e, k, n);
+  drives_direction(d, e, k, n);
   if (!k->slides) {
     if (d == 2) return 0;
     double wa[3], wb[3];
@@ -180,7 +182,7 @@ double perp_model_drive_coordinate(const perp_model *model, const double *q, int
 {
   perp_eval e = model->eval;
   perp_eval_poses(&e, model, q);
-  return raw(model, &e, &model->drive[i]) + model->drive[i].offset;
+  return drives_raw(model, &e, &model->drive[i]) + model->drive[i].offset;
 }
 
 int perp_model_drives(const perp_model *model)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static void layout(perp_model *m, perp_arena *a)
+static void finish_layout(perp_model *m, perp_arena *a)
 {
   int nb = m->n_bodies, nc = m->n_joints, subs = 2 * nc;
   m->inertia = PERP_CARVE(a, perp_inertia, nb);
@@ -145,7 +145,7 @@ static void fill_joints(perp_model *m)
 }
 
 /* extent of the centres of mass and anchors, 1 m for a single point */
-static double extent(const perp_model *m)
+static double finish_extent(const perp_model *m)
 {
   double lo[3] = { HUGE_VAL, HUGE_VAL, HUGE_VAL }, hi[3] = { -HUGE_VAL, -HUGE_VAL, -HUGE_VAL };
   for (int i = -m->n_bodies; i < 2 * m->n_joints; i++) {
@@ -239,10 +239,10 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
     m->nnz_J += rows * m->nvb * ((def->a >= 0) + (def->b >= 0));
   }
   perp_arena a = { 0 };
-  layout(m, &a);
+  finish_layout(m, &a);
   PERP_TRY(perp_arena_reserve(ctx, &a));
   m->arena = a;
-  layout(m, &a);
+  finish_layout(m, &a);
   m->soft = m->springs = false;
   fill_bodies(m);
   perp_status status = PERP_OK;
@@ -250,7 +250,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   fill_joints(m);
   m->velocity_forces = perp_model_forces_need_velocity(m);
   perp_eval_init(&m->eval, m);
-  m->size = extent(m);
+  m->size = finish_extent(m);
   if (status == PERP_OK) status = check_initial_state(ctx, m);
   for (int i = 0; i < m->n_drives && status == PERP_OK; i++)
     perp_drive_compile(m, &m->eval, i,
@@ -258,7 +258,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   if (status == PERP_OK) status = perp_shapes_compile(ctx, m);
   if (status != PERP_OK) {
     perp_arena_free(&m->arena);
-    layout(m, &m->arena); /* forget the addresses */
+    finish_layout(m, &m->arena); /* forget the addresses */
     m->arena = (perp_arena){ 0 };
     return status;
   }

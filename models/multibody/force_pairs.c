@@ -18,7 +18,8 @@ typedef struct law {
   void (*potential)(const perp_force_def *el, double m, double r, double *V, double *slope);
 } law;
 
-static void gravity(const perp_force_def *el, double m, double r, double *V, double *slope)
+static void force_pairs_gravity(const perp_force_def *el, double m, double r, double *V,
+                                double *slope)
 {
   *V = -el->strength * m / r;
   *slope = -*V / r;
@@ -32,7 +33,8 @@ static void lennard_jones(const perp_force_def *el, double m, double r, double *
   *slope = -24 * el->strength * s6 * (2 * s6 - 1) / r;
 }
 
-static void repulsion(const perp_force_def *el, double m, double r, double *V, double *slope)
+static void force_pairs_repulsion(const perp_force_def *el, double m, double r, double *V,
+                                  double *slope)
 {
   const double e = el->strength * exp(-r / el->length);
   (void)m;
@@ -41,9 +43,9 @@ static void repulsion(const perp_force_def *el, double m, double r, double *V, d
 }
 
 static const law laws[] = {
-  [PERP_LAW_GRAVITY] = { "gravity", false, gravity },
+  [PERP_LAW_GRAVITY] = { "gravity", false, force_pairs_gravity },
   [PERP_LAW_LENNARD_JONES] = { "lennard-jones", true, lennard_jones },
-  [PERP_LAW_REPULSION] = { "repulsion", true, repulsion },
+  [PERP_LAW_REPULSION] = { "repulsion", true, force_pairs_repulsion },
 };
 
 perp_status perp_pairs_check(perp_ctx *ctx, const perp_model *model, const perp_force_def *el,
@@ -77,7 +79,7 @@ typedef struct sum {
 } sum;
 
 /* V and V' with the cut-off */
-static void shifted(const sum *s, double m, double r, double *V, double *slope)
+static void force_pairs_shifted(const sum *s, double m, double r, double *V, double *slope)
 {
   const perp_force_def *el = s->el;
   double V_c, slope_c;
@@ -88,7 +90,7 @@ static void shifted(const sum *s, double m, double r, double *V, double *slope)
   *slope -= slope_c;
 }
 
-static void meet(sum *s, int i, int j)
+static void force_pairs_meet(sum *s, int i, int j)
 {
   const perp_model *model = s->model;
   const double *xi = s->e->pose[i].x, *xj = s->e->pose[j].x;
@@ -97,7 +99,7 @@ static void meet(sum *s, int i, int j)
   for (int k = 0; k < d; k++) n[k] = xi[k] - xj[k];
   const double r = sqrt(perp_dot(d, n, n));
   if ((s->el->cutoff > 0 && r >= s->el->cutoff) || r == 0) return; /* r = 0 has no direction */
-  shifted(s, model->inertia[i].mass * model->inertia[j].mass, r, &V, &slope);
+  force_pairs_shifted(s, model->inertia[i].mass * model->inertia[j].mass, r, &V, &slope);
   s->potential += V;
   if (s->f == NULL) return;
   double *fi = s->f + i * model->nvb, *fj = s->f + j * model->nvb;
@@ -122,7 +124,7 @@ void perp_cells_layout(perp_cells *c, const perp_model *model, perp_arena *a)
   c->next = PERP_CARVE(a, int, model->n_bodies);
 }
 
-static int hash(const perp_cells *c, const int cell[3])
+static int force_pairs_hash(const perp_cells *c, const int cell[3])
 {
   const unsigned x = (unsigned)cell[0] * 73856093u ^ (unsigned)cell[1] * 19349663u ^
                      (unsigned)cell[2] * 83492791u;
@@ -130,16 +132,17 @@ static int hash(const perp_cells *c, const int cell[3])
 }
 
 /* whatever lies in a cell already */
-static void meet_cell(sum *s, int i, const int cell[3])
+static void force_pairs_meet_cell(sum *s, int i, const int cell[3])
 {
   const perp_cells *c = &s->e->cells;
-  for (int j = c->first[hash(c, cell)]; j >= 0; j = c->next[j]) {
+  for (int j = c->first[force_pairs_hash(c, cell)]; j >= 0; j = c->next[j]) {
     const int *other = c->cell + 3 * j;
-    if (other[0] == cell[0] && other[1] == cell[1] && other[2] == cell[2]) meet(s, i, j);
+    if (other[0] == cell[0] && other[1] == cell[1] && other[2] == cell[2])
+      force_pairs_meet(s, i, j);
   }
 }
 
-static void by_cells(sum *s)
+static void force_pairs_by_cells(sum *s)
 {
   const perp_cells *c = &s->e->cells;
   const int d = s->model->dim, most = 1 << 29;
@@ -153,34 +156,34 @@ static void by_cells(sum *s)
       for (int y = -1; y <= 1; y++)
         for (int z = d == 3 ? -1 : 0; z <= (d == 3 ? 1 : 0); z++) {
           near[0] = cell[0] + x, near[1] = cell[1] + y, near[2] = cell[2] + z;
-          meet_cell(s, i, near);
+          force_pairs_meet_cell(s, i, near);
         }
-    const int at = hash(c, cell);
+    const int at = force_pairs_hash(c, cell);
     c->next[i] = c->first[at];
     c->first[at] = i;
   }
 }
 
-static void all(sum *s)
+static void force_pairs_all(sum *s)
 {
   if (s->el->cutoff > 0) {
-    by_cells(s);
+    force_pairs_by_cells(s);
     return;
   }
   for (int i = s->el->a; i <= s->el->b; i++)
-    for (int j = s->el->a; j < i; j++) meet(s, i, j);
+    for (int j = s->el->a; j < i; j++) force_pairs_meet(s, i, j);
 }
 
 void perp_pairs_add(const perp_model *model, const perp_eval *e, const perp_force_def *el,
                     double *f)
 {
   sum s = { .model = model, .e = e, .el = el, .f = f };
-  all(&s);
+  force_pairs_all(&s);
 }
 
 double perp_pairs_potential(const perp_model *model, const perp_eval *e, const perp_force_def *el)
 {
   sum s = { .model = model, .e = e, .el = el };
-  all(&s);
+  force_pairs_all(&s);
   return s.potential;
 }

@@ -35,7 +35,7 @@ typedef struct line {
   double length;
 } line;
 
-static line line_of(int d, const perp_force_def *el, const perp_eval *e)
+static line forces_line_of(int d, const perp_force_def *el, const perp_eval *e)
 {
   const perp_pose *A = &e->pose[el->a], *B = &e->pose[el->b];
   double ra[3], rb[3];
@@ -57,10 +57,10 @@ static void point_velocity(int d, const perp_pose *pose, const double *s, const 
   for (int i = 0; i < d; i++) rate[i] += vb[i];
 }
 
-static void spring(int d, const perp_force_def *el, const perp_eval *e, const double *va,
-                   const double *vb, double *fa, double *fb)
+static void forces_spring(int d, const perp_force_def *el, const perp_eval *e, const double *va,
+                          const double *vb, double *fa, double *fb)
 {
-  line l = line_of(d, el, e);
+  line l = forces_line_of(d, el, e);
   double pa[3], pb[3], rate = 0, F[3];
   point_velocity(d, &e->pose[el->a], el->anchor_a, va, pa);
   point_velocity(d, &e->pose[el->b], el->anchor_b, vb, pb);
@@ -94,7 +94,7 @@ void perp_forces_add(const perp_model *model, const perp_eval *e, double t, cons
       }
       break;
     case PERP_FORCE_SPRING:
-      spring(d, el, e, va, vb, fa, fb);
+      forces_spring(d, el, e, va, vb, fa, fb);
       break;
     case PERP_FORCE_PAIRS:
       perp_pairs_add(model, e, el, f);
@@ -116,7 +116,7 @@ double perp_forces_potential(const perp_model *model, const perp_eval *e)
     const perp_force_def *el = &model->force_def[i];
     if (el->kind == PERP_FORCE_PAIRS) sum += perp_pairs_potential(model, e, el);
     if (el->kind != PERP_FORCE_SPRING) continue;
-    double stretch = line_of(model->dim, el, e).length - el->length;
+    double stretch = forces_line_of(model->dim, el, e).length - el->length;
     sum += 0.5 * el->stiffness * stretch * stretch;
   }
   return sum;

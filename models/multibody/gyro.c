@@ -16,13 +16,13 @@
 enum { ITERATIONS = 12, SUBSTEPS = 64 };
 static const double SAME = 1e-12; /* relative; what is left is its square */
 
-static double largest(const double x[3])
+static double gyro_largest(const double x[3])
 {
   return fmax(fabs(x[0]), fmax(fabs(x[1]), fabs(x[2])));
 }
 
 /* A x = b by Cramer's rule, A [9] column-major; false: singular */
-static bool solve3(const double A[9], const double b[3], double x[3])
+static bool gyro_solve3(const double A[9], const double b[3], double x[3])
 {
   double c[3];
   perp_cross(A + 3, A + 6, c);
@@ -36,7 +36,7 @@ static bool solve3(const double A[9], const double b[3], double x[3])
 }
 
 /* One step by Newton's method; false: it does not converge, x is then anything. */
-static bool midpoint(const double I[9], double h, const double w[3], double x[3])
+static bool gyro_midpoint(const double I[9], double h, const double w[3], double x[3])
 {
   for (int i = 0; i < 3; i++) x[i] = w[i];
   for (int k = 0; k < ITERATIONS; k++) {
@@ -56,22 +56,22 @@ static bool midpoint(const double I[9], double h, const double w[3], double x[3]
       perp_cross(L, e, b);
       for (int i = 0; i < 3; i++) J[3 * j + i] = I[3 * j + i] - 0.5 * h * (a[i] + b[i]);
     }
-    if (!solve3(J, F, change)) return false;
+    if (!gyro_solve3(J, F, change)) return false;
     for (int i = 0; i < 3; i++) x[i] += change[i];
-    if (largest(change) <= SAME * largest(x)) return true;
+    if (gyro_largest(change) <= SAME * gyro_largest(x)) return true;
   }
   return false;
 }
 
 void perp_gyro_turn(const double I[9], double h, const double w[3], double x[3])
 {
-  const double turn = h * largest(w);
+  const double turn = h * gyro_largest(w);
   int n = 1;
   while (n < SUBSTEPS && turn > n) n *= 2;
   for (; n <= SUBSTEPS; n *= 2) {
     double from[3] = { w[0], w[1], w[2] };
     int done = 0;
-    for (; done < n && midpoint(I, h / n, from, x); done++)
+    for (; done < n && gyro_midpoint(I, h / n, from, x); done++)
       for (int i = 0; i < 3; i++) from[i] = x[i];
     if (done == n) return;
   }
@@ -86,7 +86,7 @@ void perp_gyro_implicit(const perp_model *model, double h, const double *v, doub
     double L[3], g[3], x[3], after[3];
     perp_sym_mul(I, w, L);
     perp_cross(L, w, g);
-    if (!(h * largest(g) > 4 * DBL_EPSILON * largest(L))) continue; /* a principal axis */
+    if (!(h * gyro_largest(g) > 4 * DBL_EPSILON * gyro_largest(L))) continue; /* a principal axis */
     perp_gyro_turn(I, h, w, x);
     perp_sym_mul(I, x, after);
     for (int i = 0; i < 3; i++) rhs[6 * b + 3 + i] += after[i] - L[i] - h * g[i];

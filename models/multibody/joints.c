@@ -64,7 +64,7 @@ int perp_joint_kind_rows(perp_joint_kind kind, int dim)
   return (t->point ? dim : 0) + (t->orientation ? perp_rates(dim) : 0) + t->scalars[dim - 2];
 }
 
-static void normalized(int d, const double *u, double *n)
+static void joints_normalized(int d, const double *u, double *n)
 {
   double scale = 0; /* components first: |u|^2 may overflow */
   for (int i = 0; i < d; i++) scale = fmax(scale, fabs(u[i]));
@@ -74,7 +74,7 @@ static void normalized(int d, const double *u, double *n)
 }
 
 /* d - 1 unit vectors perpendicular to the unit vector u and to each other */
-static void perpendicular(int d, const double *u, double *n1, double *n2)
+static void joints_perpendicular(int d, const double *u, double *n1, double *n2)
 {
   if (d == 2) {
     n1[0] = -u[1], n1[1] = u[0];
@@ -85,11 +85,11 @@ static void perpendicular(int d, const double *u, double *n1, double *n2)
   double e[3] = { 0 };
   e[least] = 1;
   perp_cross(u, e, n1);
-  normalized(3, n1, n1);
+  joints_normalized(3, n1, n1);
   perp_cross(u, n1, n2);
 }
 
-static void pose_or_world(int d, const double *q, perp_pose *pose)
+static void joints_pose_or_world(int d, const double *q, perp_pose *pose)
 {
   if (q != NULL) {
     perp_pose_of(d, q, pose);
@@ -120,8 +120,8 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
     /* with e_i fixed in a and g_i = e_i initially but fixed in b: e_i . g_(i+1) = 0 keeps the
      * relative orientation, with one row for each axis of rotation */
     perp_pose A, B;
-    pose_or_world(dim, qa, &A);
-    pose_or_world(dim, qb, &B);
+    joints_pose_or_world(dim, qa, &A);
+    joints_pose_or_world(dim, qb, &B);
     for (int i = 0; i < perp_rates(dim); i++) {
       perp_row *row = add_row(j, PERP_ROW_DOT);
       double g[3];
@@ -134,31 +134,31 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
   switch (def->kind) {
   case PERP_JOINT_HINGE:
     if (dim == 2) break;
-    normalized(dim, def->axis_a, axis);
-    perpendicular(dim, axis, n1, n2);
+    joints_normalized(dim, def->axis_a, axis);
+    joints_perpendicular(dim, axis, n1, n2);
     for (int i = 0; i < 2; i++) {
       perp_row *row = add_row(j, PERP_ROW_DOT);
       memcpy(row->ua, i == 0 ? n1 : n2, sizeof n1);
-      normalized(dim, def->axis_b, row->ub);
+      joints_normalized(dim, def->axis_b, row->ub);
     }
     break;
   case PERP_JOINT_UNIVERSAL: {
     perp_row *row = add_row(j, PERP_ROW_DOT);
-    normalized(dim, def->axis_a, row->ua);
-    normalized(dim, def->axis_b, row->ub);
+    joints_normalized(dim, def->axis_a, row->ua);
+    joints_normalized(dim, def->axis_b, row->ub);
     break;
   }
   case PERP_JOINT_SLIDER:
   case PERP_JOINT_LINE:
   case PERP_JOINT_WHEEL:
-    normalized(dim, def->axis_a, axis);
-    perpendicular(dim, axis, n1, n2);
+    joints_normalized(dim, def->axis_a, axis);
+    joints_perpendicular(dim, axis, n1, n2);
     for (int i = 0; i < dim - 1; i++)
       memcpy(add_row(j, PERP_ROW_ALONG)->ua, i == 0 ? n1 : n2, (size_t)dim * sizeof(double));
     if (def->kind == PERP_JOINT_WHEEL) {
       perp_row *row = add_row(j, PERP_ROW_DOT);
       memcpy(row->ua, axis, sizeof axis);
-      normalized(dim, def->axis_b, row->ub);
+      joints_normalized(dim, def->axis_b, row->ub);
     }
     break;
   case PERP_JOINT_DISTANCE:
@@ -201,8 +201,8 @@ PERP_INLINE void point_rows(int d, const perp_joint *j, const perp_pose *A, cons
 }
 
 /* d = p_b - p_a */
-PERP_INLINE void displacement(int d, const perp_joint *j, const perp_pose *A, const perp_pose *B,
-                              double *delta)
+PERP_INLINE void joints_displacement(int d, const perp_joint *j, const perp_pose *A,
+                                     const perp_pose *B, double *delta)
 {
   double ra[3], rb[3];
   perp_turn(d, A->R, j->sa, ra);
@@ -260,7 +260,7 @@ static void scalar_row(int d, const perp_joint *j, const perp_row *row, const pe
     direction_row(d, B, row->ub, na, ld, Jb);
     break;
   case PERP_ROW_ALONG:
-    displacement(d, j, A, B, delta);
+    joints_displacement(d, j, A, B, delta);
     perp_turn(d, A->R, row->ua, na);
     *C = perp_dot(d, na, delta);
     point_row(d, A, j->sa, -1, na, ld, Ja);
@@ -268,7 +268,7 @@ static void scalar_row(int d, const perp_joint *j, const perp_row *row, const pe
     point_row(d, B, j->sb, 1, na, ld, Jb);
     break;
   case PERP_ROW_LENGTH:
-    displacement(d, j, A, B, delta);
+    joints_displacement(d, j, A, B, delta);
     *C = unit_or_zero(d, delta, na) - j->length;
     point_row(d, A, j->sa, -1, na, ld, Ja);
     point_row(d, B, j->sb, 1, na, ld, Jb);
@@ -285,7 +285,7 @@ static void curve_rows(int d, const perp_joint *j, const perp_pose *A, const per
   const int ld = d - 1;
   double delta[3] = { 0 }, r[3] = { 0 }, g[2][3] = { { 0 } }, value[2] = { 0 }, n[3];
   if (!released) {
-    displacement(d, j, A, B, delta);
+    joints_displacement(d, j, A, B, delta);
     perp_turn_back(d, A->R, delta, r);
     perp_curve_rows(j->curve, r, NULL, value, g, NULL);
   }
@@ -384,7 +384,7 @@ static double scalar_bias(int d, const perp_joint *j, const perp_row *row, const
     perp_direction_bias(d, B->R, row->ub, vb + d, bb);
     return perp_dot(d, nb, ba) + perp_dot(d, na, bb) + 2 * perp_dot(d, ra, rb);
   }
-  displacement(d, j, A, B, delta);
+  joints_displacement(d, j, A, B, delta);
   displacement_rate(d, j, A, B, va, vb, rate);
   displacement_bias(d, j, A, B, va, vb, bias);
   if (row->kind == PERP_ROW_ALONG) {
@@ -403,7 +403,7 @@ static void curve_bias(int d, const perp_joint *j, const perp_pose *A, const per
 {
   double delta[3] = { 0 }, r[3] = { 0 }, rate[3] = { 0 }, local[3] = { 0 }, bias[3] = { 0 };
   double C[2], g[2][3], curved[2], n[3], spin[3], turn[3];
-  displacement(d, j, A, B, delta);
+  joints_displacement(d, j, A, B, delta);
   displacement_rate(d, j, A, B, va, vb, rate);
   displacement_bias(d, j, A, B, va, vb, bias);
   perp_turn_back(d, A->R, delta, r);

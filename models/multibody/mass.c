@@ -16,26 +16,27 @@
 
 #include <stdlib.h>
 
-static perp_mass diagonal(double m, double ixx, double iyy, double izz)
+static perp_mass mass_diagonal(double m, double ixx, double iyy, double izz)
 {
   return (perp_mass){ m, { ixx, 0, 0, 0, iyy, 0, 0, 0, izz } };
 }
 
 perp_mass perp_mass_box(double m, double a, double b, double c)
 {
-  return diagonal(m, m * (b * b + c * c) / 12, m * (a * a + c * c) / 12, m * (a * a + b * b) / 12);
+  return mass_diagonal(m, m * (b * b + c * c) / 12, m * (a * a + c * c) / 12,
+                       m * (a * a + b * b) / 12);
 }
 
 perp_mass perp_mass_sphere(double m, double r)
 {
   double i = 0.4 * m * r * r;
-  return diagonal(m, i, i, i);
+  return mass_diagonal(m, i, i, i);
 }
 
 perp_mass perp_mass_cylinder(double m, double r, double length)
 {
   double transverse = m * (3 * r * r + length * length) / 12;
-  return diagonal(m, transverse, transverse, 0.5 * m * r * r);
+  return mass_diagonal(m, transverse, transverse, 0.5 * m * r * r);
 }
 
 perp_mass perp_mass_capsule(double m, double r, double length)
@@ -46,7 +47,7 @@ perp_mass perp_mass_capsule(double m, double r, double length)
   double axial = (0.5 * barrel + 0.4 * balls) * r * r;
   double transverse = barrel * (3 * r * r + length * length) / 12 +
                       balls * (0.4 * r * r + 0.25 * length * length + 0.375 * length * r);
-  return diagonal(m, transverse, transverse, axial);
+  return mass_diagonal(m, transverse, transverse, axial);
 }
 
 typedef struct edge {

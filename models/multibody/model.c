@@ -86,7 +86,7 @@ static perp_status check_bodies(perp_ctx *ctx, const perp_model *model, int a, i
   return PERP_OK;
 }
 
-static bool zero(int n, const double *x)
+static bool model_zero(int n, const double *x)
 {
   for (int i = 0; i < n; i++)
     if (x[i] != 0) return false;
@@ -101,7 +101,7 @@ bool perp_model_is_particle(const perp_model *model, int body)
 static perp_status check_particle(perp_ctx *ctx, const perp_model *model, int body,
                                   const double anchor[3], const char *who)
 {
-  if (!perp_model_is_particle(model, body) || zero(3, anchor)) return PERP_OK;
+  if (!perp_model_is_particle(model, body) || model_zero(3, anchor)) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d is a particle: its anchor must be its centre, 0",
                    who, body);
 }
@@ -125,7 +125,7 @@ static perp_status check_particle_joint(perp_ctx *ctx, const perp_model *model,
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 /* room for one more of size bytes in *list */
-static perp_status grow(perp_ctx *ctx, void *list, int n, int *cap, size_t size)
+static perp_status model_grow(perp_ctx *ctx, void *list, int n, int *cap, size_t size)
 {
   void *old, *bigger;
   memcpy(&old, list, sizeof old);
@@ -200,8 +200,9 @@ void perp_model_gravity(perp_model *model, double g)
  * mass matrix regular. */
 static perp_status make_particle(perp_ctx *ctx, perp_body_def *def, const char *who)
 {
-  const bool straight = zero(4, def->quat) || (def->quat[0] == 1 && zero(3, def->quat + 1));
-  if (!straight || def->angle != 0 || !zero(3, def->w))
+  const bool straight = model_zero(4, def->quat) ||
+                        (def->quat[0] == 1 && model_zero(3, def->quat + 1));
+  if (!straight || def->angle != 0 || !model_zero(3, def->w))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: a particle does not turn: quat, angle and w must be 0 (left out)", who);
   const double m = def->mass.mass;
@@ -222,9 +223,9 @@ perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_bod
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial position is not finite", who);
   if (!all_finite(3, def->v) || !all_finite(3, def->w))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial velocity is not finite", who);
-  PERP_TRY(grow(ctx, &model->body_def, model->n_bodies, &model->cap_bodies, sizeof *def));
+  PERP_TRY(model_grow(ctx, &model->body_def, model->n_bodies, &model->cap_bodies, sizeof *def));
   PERP_TRY(copy_name(ctx, &copy.name));
-  if (zero(4, copy.quat)) copy.quat[0] = 1;
+  if (model_zero(4, copy.quat)) copy.quat[0] = 1;
   double largest = 0; /* scaled first: a tiny quaternion must not underflow */
   for (int i = 0; i < 4; i++) largest = fmax(largest, fabs(copy.quat[i]));
   for (int i = 0; i < 4; i++) copy.quat[i] /= largest;
@@ -272,9 +273,9 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
   bool two = def->kind == PERP_JOINT_UNIVERSAL || def->kind == PERP_JOINT_WHEEL ||
              (def->kind == PERP_JOINT_HINGE && model->dim == 3);
   if (two || def->kind == PERP_JOINT_SLIDER || def->kind == PERP_JOINT_LINE) {
-    if (!all_finite(3, def->axis_a) || zero(model->dim, def->axis_a))
+    if (!all_finite(3, def->axis_a) || model_zero(model->dim, def->axis_a))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: axis_a is zero or not finite", who);
-    if (two && (!all_finite(3, def->axis_b) || zero(model->dim, def->axis_b)))
+    if (two && (!all_finite(3, def->axis_b) || model_zero(model->dim, def->axis_b)))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: axis_b is zero or not finite", who);
   }
   if (def->kind == PERP_JOINT_DISTANCE && !(def->length > 0 && isfinite(def->length)))
@@ -299,8 +300,9 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
                          "beyond its %d rows: got %g",
                          who, k, rows, x[i]);
   }
-  PERP_TRY(grow(ctx, &model->joint_def, model->n_joints, &model->cap_joints, sizeof *def));
-  PERP_TRY(grow(ctx, &model->curve, model->n_joints, &model->cap_curves, sizeof *model->curve));
+  PERP_TRY(model_grow(ctx, &model->joint_def, model->n_joints, &model->cap_joints, sizeof *def));
+  PERP_TRY(
+      model_grow(ctx, &model->curve, model->n_joints, &model->cap_curves, sizeof *model->curve));
   perp_joint_def copy = *def;
   perp_curve *curve = NULL;
   copy.curve.data = NULL;
@@ -350,7 +352,7 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: body %d is a particle, which nothing turns: take a point force", who,
                      def->a);
-  PERP_TRY(grow(ctx, &model->force_def, model->n_forces, &model->cap_forces, sizeof *def));
+  PERP_TRY(model_grow(ctx, &model->force_def, model->n_forces, &model->cap_forces, sizeof *def));
   perp_force_def copy = *def;
   if (copy.kind != PERP_FORCE_SPRING && copy.kind != PERP_FORCE_PAIRS) copy.b = PERP_WORLD;
   model->force_def[model->n_forces++] = copy;
@@ -391,7 +393,7 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: stiffness and damping must be in [0, inf): got %g and %g", who,
                      def->stiffness, def->damping);
-  PERP_TRY(grow(ctx, &model->drive_def, model->n_drives, &model->cap_drives, sizeof *def));
+  PERP_TRY(model_grow(ctx, &model->drive_def, model->n_drives, &model->cap_drives, sizeof *def));
   perp_drive_def copy = *def;
   PERP_TRY(copy_name(ctx, &copy.name));
   if (index != NULL) *index = model->n_drives;
@@ -399,7 +401,7 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
   return PERP_OK;
 }
 
-static bool positive(int n, const double *x)
+static bool model_positive(int n, const double *x)
 {
   for (int i = 0; i < n; i++)
     if (!(x[i] > 0) || !isfinite(x[i])) return false;
@@ -414,10 +416,10 @@ static perp_status check_extent(perp_ctx *ctx, const perp_model *model, const pe
   switch (def->kind) {
   case PERP_SHAPE_SPHERE:
   case PERP_SHAPE_CAPSULE:
-    if (!positive(1, &def->radius))
+    if (!model_positive(1, &def->radius))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: radius must be positive: got %g m", who,
                        def->radius);
-    if (def->kind == PERP_SHAPE_CAPSULE && !positive(1, &def->length))
+    if (def->kind == PERP_SHAPE_CAPSULE && !model_positive(1, &def->length))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: length must be positive: got %g m", who,
                        def->length);
     return PERP_OK;
@@ -426,7 +428,7 @@ static perp_status check_extent(perp_ctx *ctx, const perp_model *model, const pe
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: an ellipsoid needs space (dim = 3)", who);
     /* fall through */
   case PERP_SHAPE_BOX:
-    if (!positive(dim, def->half))
+    if (!model_positive(dim, def->half))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: half edges must be positive: got %g, %g, %g m", who,
                        def->half[0], def->half[1], def->half[2]);
     return PERP_OK;
@@ -468,10 +470,10 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
   if (!(s->restitution >= 0 && s->restitution <= 1))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: restitution must be in [0, 1]: got %g", who,
                      s->restitution);
-  PERP_TRY(grow(ctx, &model->shape_def, model->n_shapes, &model->cap_shapes, sizeof *def));
+  PERP_TRY(model_grow(ctx, &model->shape_def, model->n_shapes, &model->cap_shapes, sizeof *def));
   perp_shape_def copy = *def;
   copy.surface.mu_dynamic = mu_dynamic;
-  if (zero(4, copy.quat)) copy.quat[0] = 1;
+  if (model_zero(4, copy.quat)) copy.quat[0] = 1;
   perp_quat_unit(copy.quat);
   copy.vertices = NULL;
   PERP_TRY(copy_name(ctx, &copy.name));

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void layout(perp_subset *s, int n, perp_arena *a)
+static void subset_layout(perp_subset *s, int n, perp_arena *a)
 {
   s->body = PERP_CARVE(a, int, n);
   s->joint = PERP_CARVE(a, int, s->whole->n_joints);
@@ -13,7 +13,7 @@ static void layout(perp_subset *s, int n, perp_arena *a)
 
 /* The number in the subset of a body of the whole: the world is in every subset, -2 is outside. */
 enum { OUTSIDE = -2 };
-static int find(const perp_subset *s, int body)
+static int subset_find(const perp_subset *s, int body)
 {
   if (body == PERP_WORLD) return PERP_WORLD;
   int lo = 0, hi = s->n_bodies - 1;
@@ -29,10 +29,10 @@ static int find(const perp_subset *s, int body)
 }
 
 /* Renumber the two bodies of a part; *inside is false, and they are untouched, when neither is in the subset. */
-static perp_status pair(perp_ctx *ctx, const perp_subset *s, const char *what, int i, int *a,
-                        int *b, bool *inside)
+static perp_status subset_pair(perp_ctx *ctx, const perp_subset *s, const char *what, int i, int *a,
+                               int *b, bool *inside)
 {
-  const int sa = find(s, *a), sb = find(s, *b);
+  const int sa = subset_find(s, *a), sb = subset_find(s, *b);
   *inside = sa >= 0 || sb >= 0;
   if (!*inside) return PERP_OK;
   if (sa == OUTSIDE || sb == OUTSIDE)
@@ -58,7 +58,7 @@ static perp_status add_parts(perp_ctx *ctx, perp_subset *s, const int *bodies, i
   }
   for (int i = 0; i < whole->n_joints; i++) {
     perp_joint_def def = whole->joint_def[i];
-    PERP_TRY(pair(ctx, s, "joint", i, &def.a, &def.b, &inside));
+    PERP_TRY(subset_pair(ctx, s, "joint", i, &def.a, &def.b, &inside));
     if (!inside) continue;
     PERP_TRY(perp_model_add_joint(ctx, model, &def, NULL));
     s->joint[s->n_joints++] = i;
@@ -73,12 +73,12 @@ static perp_status add_parts(perp_ctx *ctx, perp_subset *s, const int *bodies, i
   }
   for (int i = 0; i < whole->n_forces; i++) {
     perp_force_def def = whole->force_def[i];
-    PERP_TRY(pair(ctx, s, "force", i, &def.a, &def.b, &inside));
+    PERP_TRY(subset_pair(ctx, s, "force", i, &def.a, &def.b, &inside));
     if (inside) PERP_TRY(perp_model_add_force(ctx, model, &def));
   }
   for (int i = 0; i < whole->n_shapes; i++) {
     perp_shape_def def = whole->shape_def[i];
-    def.body = find(s, def.body);
+    def.body = subset_find(s, def.body);
     if (def.body == OUTSIDE) continue;
     PERP_TRY(perp_model_add_shape(ctx, model, &def, NULL));
     memcpy(model->shape_def[s->n_shapes].quat, def.quat, sizeof def.quat);
@@ -93,11 +93,11 @@ perp_status perp_subset_create(perp_ctx *ctx, const perp_model *whole, const int
   perp_subset s = { .whole = whole };
   *out = (perp_subset){ 0 };
   PERP_TRY(perp_model_create(ctx, whole->dim, &s.model));
-  layout(&s, n, &s.arena);
+  subset_layout(&s, n, &s.arena);
   perp_status status = perp_arena_reserve(ctx, &s.arena);
   if (status == PERP_OK) {
     perp_arena a = s.arena;
-    layout(&s, n, &a);
+    subset_layout(&s, n, &a);
     status = add_parts(ctx, &s, bodies, n);
   }
   if (status == PERP_OK)

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-static void pose_or_world(int d, const double *q, perp_pose *pose)
+static void zero_pose_or_world(int d, const double *q, perp_pose *pose)
 {
   *pose = (perp_pose){ 0 };
   for (int i = 0; i < d; i++) pose->R[i + d * i] = 1;
@@ -44,8 +44,8 @@ perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const per
 {
   perp_pose A, B;
   double ra[3] = { 0 }, rb[3] = { 0 }, delta[3] = { 0 }, r[3] = { 0 }, gap[3] = { 0 }, tangent[3];
-  pose_or_world(d, qa, &A);
-  pose_or_world(d, qb, &B);
+  zero_pose_or_world(d, qa, &A);
+  zero_pose_or_world(d, qb, &B);
   perp_turn(d, A.R, def->anchor_a, ra);
   perp_turn(d, B.R, def->anchor_b, rb);
   for (int i = 0; i < d; i++) delta[i] = (B.x[i] + rb[i]) - (A.x[i] + ra[i]);

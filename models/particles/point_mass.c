@@ -42,7 +42,7 @@ static const perp_opt options[] = {
 /* ---- step ------------------------------------------------------------------------------------------------------ */
 
 /* free flight with external forces and the forces of the step before, into x1 */
-static void fly(workspace *w, double h, double scale)
+static void point_mass_fly(workspace *w, double h, double scale)
 {
   const perp_model *m = w->model;
   perp_eval_poses(&w->e, m, w->q_out);
@@ -70,14 +70,14 @@ static void fly(workspace *w, double h, double scale)
   perp_point_mass_push(w, scale);
 }
 
-static perp_reason make_step(workspace *w, double h)
+static perp_reason point_mass_make_step(workspace *w, double h)
 {
   const perp_model *m = w->model;
   /* the rates w belong to the middle of the step before: forces of t act until the middle of this one */
   const double mean = (w->h_last + h) / 2, scale = h * mean;
   perp_reason reason = PERP_EXACT;
   perp_point_mass_prepare(w);
-  fly(w, h, scale);
+  point_mass_fly(w, h, scale);
   for (int sweep = 0; sweep < w->o.iterations; sweep++) {
     const double worst = perp_point_mass_sweep(w, scale);
     if (isnan(worst)) return PERP_NOT_FINITE;
@@ -104,7 +104,7 @@ static perp_reason make_step(workspace *w, double h)
 }
 /* ---- life ------------------------------------------------------------------------------------------------------- */
 
-static void layout(workspace *w, const perp_model *model, perp_arena *a)
+static void point_mass_layout(workspace *w, const perp_model *model, perp_arena *a)
 {
   perp_eval_layout(&w->e, model, a);
   w->body = PERP_CARVE(a, body, model->n_bodies);
@@ -120,7 +120,7 @@ static void layout(workspace *w, const perp_model *model, perp_arena *a)
   w->lambda = PERP_CARVE(a, double, model->m);
 }
 
-static void destroy(void *ws)
+static void point_mass_destroy(void *ws)
 {
   workspace *w = ws;
   if (w == NULL) return;
@@ -128,21 +128,21 @@ static void destroy(void *ws)
   free(w);
 }
 
-static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
-                          void **ws)
+static perp_status point_mass_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
+                                     double h, void **ws)
 {
   *ws = NULL;
   workspace *w = calloc(1, sizeof *w);
   if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "point-mass: no memory");
   perp_arena a = { 0 };
-  layout(w, model, &a);
+  point_mass_layout(w, model, &a);
   perp_status status = perp_arena_reserve(ctx, &a);
   if (status != PERP_OK) {
     free(w);
     return status;
   }
   w->arena = a;
-  layout(w, model, &a);
+  point_mass_layout(w, model, &a);
   perp_eval_init(&w->e, model);
   w->model = model;
   w->o = *(const struct point_mass_opts *)parts->formulation.opts;
@@ -151,14 +151,15 @@ static perp_status create(perp_ctx *ctx, perp_model *model, const perp_parts *pa
     status = perp_point_mass_body(ctx, model, i, &w->body[i]);
   if (status == PERP_OK) status = perp_point_mass_links(ctx, w);
   if (status != PERP_OK) {
-    destroy(w);
+    point_mass_destroy(w);
     return status;
   }
   *ws = w;
   return PERP_OK;
 }
 
-static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
+static perp_status point_mass_restart(perp_ctx *ctx, void *ws, double t, const double *q,
+                                      const double *v)
 {
   workspace *w = ws;
   const perp_model *m = w->model;
@@ -177,7 +178,7 @@ static perp_status restart(perp_ctx *ctx, void *ws, double t, const double *q, c
 }
 
 /* forces of the links as multipliers of the rows, see model.h: forces on body b */
-static void report(workspace *w)
+static void point_mass_report(workspace *w)
 {
   for (int l = 0; l < w->n_links; l++) {
     const link *k = &w->link[l];
@@ -189,7 +190,7 @@ static void report(workspace *w)
   }
 }
 
-static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
+static perp_status point_mass_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
   workspace *w = ws;
   const double start = w->timing ? perp_clock_thread() : 0;
@@ -197,12 +198,12 @@ static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *i
   (void)ctx;
   info->reason = PERP_EXACT;
   if (end > w->march.t) {
-    info->reason = make_step(w, end - w->march.t);
+    info->reason = point_mass_make_step(w, end - w->march.t);
     if (info->reason > 0) {
       perp_point_mass_leave(w, w->x, w->v);
       perp_eval_at(&w->e, w->model, w->q_out);
       w->drift = perp_point_mass_norm(w->model->m, w->e.C);
-      if (w->reports) report(w);
+      if (w->reports) point_mass_report(w);
       perp_time_grid_accept(&w->march, end);
     }
   }
@@ -212,7 +213,7 @@ static perp_status step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *i
   return PERP_OK;
 }
 
-static void state(const void *ws, double *t, const double **q, const double **v)
+static void point_mass_state(const void *ws, double *t, const double **q, const double **v)
 {
   const workspace *w = ws;
   *t = w->march.t;
@@ -220,14 +221,14 @@ static void state(const void *ws, double *t, const double **q, const double **v)
   *v = w->v_out;
 }
 
-static void counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
+static void point_mass_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
   const workspace *w = ws;
   if (ode != NULL) *ode = w->march.count;
   if (kkt != NULL) *kkt = (perp_stats){ .reason = PERP_EXACT, .residual = (double)NAN };
 }
 
-static void timing(void *ws, bool on, perp_times *times)
+static void point_mass_timing(void *ws, bool on, perp_times *times)
 {
   workspace *w = ws;
   if (times != NULL) *times = (perp_times){ .integrate = w->step_s };
@@ -241,11 +242,11 @@ const perp_formulation_desc perp_formulation_point_mass = {
          .equation = "x(t+h) = 2 x(t) - x(t-h) + h^2 F/m,  |B_j|^2 = gamma_j,  B_j . B_k = 0",
          .opts = options,
          .opts_size = sizeof(struct point_mass_opts) },
-  .create = create,
-  .restart = restart,
-  .step = step,
-  .state = state,
-  .counters = counters,
-  .timing = timing,
-  .destroy = destroy,
+  .create = point_mass_create,
+  .restart = point_mass_restart,
+  .step = point_mass_step,
+  .state = point_mass_state,
+  .counters = point_mass_counters,
+  .timing = point_mass_timing,
+  .destroy = point_mass_destroy,
 };

@@ -38,7 +38,7 @@ perp_status perp_point_mass_body(perp_ctx *ctx, const perp_model *model, int ind
 }
 
 /* quaternion of the rotation matrix R, with the sign closest to q */
-static void quaternion(const double R[9], double q[4])
+static void point_mass_bodies_quaternion(const double R[9], double q[4])
 {
   double p[4], trace = R[0] + R[4] + R[8];
   int i = R[4] > R[0] ? 1 : 0;
@@ -104,7 +104,7 @@ void perp_point_mass_leave(workspace *w, const coordinates *x, const coordinates
     for (int r = 0; r < 3; r++)
       for (int s = 0; s < 3; s++)
         R[r + 3 * s] = P[r] * b->axes[s] + P[r + 3] * b->axes[s + 3] + P[r + 6] * b->axes[s + 6];
-    quaternion(R, q + 3);
+    point_mass_bodies_quaternion(R, q + 3);
     perp_turn_back(3, P, L, local);
     for (int j = 0; j < 3; j++) local[j] /= b->I[j];
     perp_turn(3, b->axes, local, out + 3);

@@ -48,8 +48,8 @@ perp_status perp_point_mass_links(perp_ctx *ctx, workspace *w)
   return PERP_OK;
 }
 
-static void point(const workspace *w, const coordinates *x, int index, const double rho[3],
-                  double p[3])
+static void point_mass_links_point(const workspace *w, const coordinates *x, int index,
+                                   const double rho[3], double p[3])
 {
   memcpy(p, rho, 3 * sizeof *p);
   if (index < 0) return;
@@ -60,7 +60,8 @@ static void point(const workspace *w, const coordinates *x, int index, const dou
 }
 
 /* Displacement of body i by force F at the arm r, times `scale`, in place of x1. */
-static void push(workspace *w, int i, const double r[3], const double F[3], double scale)
+static void point_mass_links_push(workspace *w, int i, const double r[3], const double F[3],
+                                  double scale)
 {
   if (i < 0) return;
   const body *b = &w->body[i];
@@ -92,7 +93,7 @@ static void add_mobility(const workspace *w, int i, const double r[3], double K[
   }
 }
 
-static void invert3(const double A[9], double B[9])
+static void point_mass_links_invert3(const double A[9], double B[9])
 {
   double c[9];
   perp_cross(A + 3, A + 6, c);
@@ -144,7 +145,7 @@ static void prepare_curve(workspace *w, link *k, const double p[3], double K[9])
         KN[i + 3 * j] += across[i + 3 * (l % 3)] * K[l % 3 + 3 * (l / 3)] * across[l / 3 + 3 * j];
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) KN[i + 3 * j] += scale * t[i] * t[j];
-  invert3(KN, k->K);
+  point_mass_links_invert3(KN, k->K);
   for (int i = 0; i < 3; i++) {
     k->F[i] -= along * t[i];
     k->n[i] = t[i];
@@ -163,8 +164,8 @@ void perp_point_mass_prepare(workspace *w)
     double pa[3], pb[3], K[9] = { 0 };
     if (is_released(w, k)) continue;
     const double tension = perp_dot(3, k->F, k->n); /* of a distance; it turns with it */
-    point(w, w->x, k->a, k->rho_a, pa);
-    point(w, w->x, k->b, k->rho_b, pb);
+    point_mass_links_point(w, w->x, k->a, k->rho_a, pa);
+    point_mass_links_point(w, w->x, k->b, k->rho_b, pb);
     for (int i = 0; i < 3; i++) {
       k->ra[i] = k->a < 0 ? 0 : pa[i] - w->x[k->a].c[i];
       k->rb[i] = k->b < 0 ? 0 : pb[i] - w->x[k->b].c[i];
@@ -187,24 +188,24 @@ void perp_point_mass_prepare(workspace *w)
       memset(k->K, 0, sizeof k->K);
       k->K[0] = 1 / perp_dot(3, k->n, Kn);
     } else {
-      invert3(K, k->K);
+      point_mass_links_invert3(K, k->K);
     }
   }
 }
 
-static void apply(workspace *w, link *k, const double F[3], double scale)
+static void point_mass_links_apply(workspace *w, link *k, const double F[3], double scale)
 {
   const double minus[3] = { -F[0], -F[1], -F[2] };
-  push(w, k->a, k->ra, F, scale);
-  push(w, k->b, k->rb, minus, scale);
+  point_mass_links_push(w, k->a, k->ra, F, scale);
+  point_mass_links_push(w, k->b, k->rb, minus, scale);
 }
 
 /* one link at t + h; returns its violation before */
-static double couple(workspace *w, link *k, double scale)
+static double point_mass_links_couple(workspace *w, link *k, double scale)
 {
   double pa[3], pb[3], gap[3], F[3], error;
-  point(w, w->x1, k->a, k->rho_a, pa);
-  point(w, w->x1, k->b, k->rho_b, pb);
+  point_mass_links_point(w, w->x1, k->a, k->rho_a, pa);
+  point_mass_links_point(w, w->x1, k->b, k->rho_b, pb);
   for (int i = 0; i < 3; i++) gap[i] = pb[i] - pa[i];
   if (k->distance) {
     error = sqrt(perp_dot(3, gap, gap)) - k->length;
@@ -224,7 +225,7 @@ static double couple(workspace *w, link *k, double scale)
     for (int i = 0; i < 3; i++) F[i] /= scale;
   }
   for (int i = 0; i < 3; i++) k->F[i] += F[i];
-  apply(w, k, F, scale);
+  point_mass_links_apply(w, k, F, scale);
   return fabs(error);
 }
 
@@ -245,7 +246,7 @@ static void remove_null(link *first, link *second)
 }
 
 /* rigidity of one body at t + h; returns the violation before, relative */
-static double rigidity(const body *b, const coordinates *x, coordinates *x1)
+static double point_mass_links_rigidity(const body *b, const coordinates *x, coordinates *x1)
 {
   double worst = 0, correction[9] = { 0 };
   for (int j = 0; j < b->n; j++) {
@@ -270,7 +271,7 @@ static double rigidity(const body *b, const coordinates *x, coordinates *x1)
 
 void perp_point_mass_push(workspace *w, double scale)
 {
-  for (int l = 0; l < w->n_links; l++) apply(w, &w->link[l], w->link[l].F, scale);
+  for (int l = 0; l < w->n_links; l++) point_mass_links_apply(w, &w->link[l], w->link[l].F, scale);
 }
 
 double perp_point_mass_sweep(workspace *w, double scale)
@@ -278,13 +279,13 @@ double perp_point_mass_sweep(workspace *w, double scale)
   double worst = 0, e;
   for (int i = 0; i < w->model->n_bodies; i++)
     for (int pass = 0; pass < w->o.rigidity; pass++) {
-      e = rigidity(&w->body[i], &w->x[i], &w->x1[i]);
+      e = point_mass_links_rigidity(&w->body[i], &w->x[i], &w->x1[i]);
       if (isnan(e)) return e;
       if (pass == 0) worst = fmax(worst, e);
     }
   for (int l = 0; l < w->n_links; l++) {
     if (is_released(w, &w->link[l])) continue;
-    e = couple(w, &w->link[l], scale);
+    e = point_mass_links_couple(w, &w->link[l], scale);
     if (isnan(e)) return e;
     worst = fmax(worst, e / w->model->size);
     if (w->link[l].second) remove_null(&w->link[l - 1], &w->link[l]);

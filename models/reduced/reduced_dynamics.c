@@ -24,7 +24,7 @@
 #include "models/reduced/reduced_private.h"
 
 /* D = L L' in place (lower triangle); false when D is not positive definite */
-static bool cholesky(int n, double *D)
+static bool reduced_dynamics_cholesky(int n, double *D)
 {
   for (int j = 0; j < n; j++) {
     double d = D[j + n * j];
@@ -42,7 +42,7 @@ static bool cholesky(int n, double *D)
 }
 
 /* x = L^-1 x, x with stride */
-static void forward(int n, const double *L, double *x, int stride)
+static void reduced_dynamics_forward(int n, const double *L, double *x, int stride)
 {
   for (int r = 0; r < n; r++) {
     double s = x[r * stride];
@@ -51,7 +51,7 @@ static void forward(int n, const double *L, double *x, int stride)
   }
 }
 
-static void backward(int n, const double *L, double *x)
+static void reduced_dynamics_backward(int n, const double *L, double *x)
 {
   for (int r = n - 1; r >= 0; r--) {
     double s = x[r];
@@ -138,9 +138,9 @@ bool perp_reduced_accelerate(perp_reduced_tree *tree, const double *f, double *u
       k->y[c] = -s;
     }
     /* half of D^-1 goes to each side: y <- L^-1 y, U <- U L^-T */
-    if (!cholesky(nu, k->L)) return false;
-    forward(nu, k->L, k->y, 1);
-    for (int a = 0; a < 6; a++) forward(nu, k->L, k->U + a, 6);
+    if (!reduced_dynamics_cholesky(nu, k->L)) return false;
+    reduced_dynamics_forward(nu, k->L, k->y, 1);
+    for (int a = 0; a < 6; a++) reduced_dynamics_forward(nu, k->L, k->U + a, 6);
     if (k->parent < 0) continue;
     double I[36], p[6];
     memcpy(I, k->I, sizeof I);
@@ -176,7 +176,7 @@ bool perp_reduced_accelerate(perp_reduced_tree *tree, const double *f, double *u
       for (int a = 0; a < 6; a++) s -= k->U[a + 6 * c] * k->a[a];
       ud[c] = s;
     }
-    backward(nu, k->L, ud);
+    reduced_dynamics_backward(nu, k->L, ud);
     for (int c = 0; c < nu; c++)
       for (int a = 0; a < 6; a++) k->a[a] += k->S[a + 6 * c] * ud[c];
   }

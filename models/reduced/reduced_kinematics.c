@@ -4,7 +4,7 @@
 #include "models/reduced/reduced_private.h"
 
 /* R = rotation by angle about the unit vector n */
-static void rotation(const double n[3], double angle, double R[9])
+static void reduced_kinematics_rotation(const double n[3], double angle, double R[9])
 {
   double s = sin(angle), h = sin(angle / 2), c = 2 * h * h; /* 1 - cos without cancellation */
   for (int j = 0; j < 3; j++)
@@ -15,7 +15,7 @@ static void rotation(const double n[3], double angle, double R[9])
 }
 
 /* Unit quaternion of a rotation matrix: the largest of its components first (Shepperd 1978). */
-static void quaternion(const double R[9], double q[4])
+static void reduced_kinematics_quaternion(const double R[9], double q[4])
 {
   double trace = R[0] + R[4] + R[8], best = trace;
   int k = 0;
@@ -40,7 +40,7 @@ static void quaternion(const double R[9], double q[4])
 static double angle_about(const double R[9], const double n[3])
 {
   double q[4];
-  quaternion(R, q);
+  reduced_kinematics_quaternion(R, q);
   double s = dot(q + 1, n);
   return q[0] < 0 ? 2 * atan2(-s, -q[0]) : 2 * atan2(s, q[0]);
 }
@@ -97,7 +97,7 @@ void perp_reduced_from_model(perp_reduced_tree *tree, const double *qm, const do
       memcpy(ui, vb, (size_t)k->nu * sizeof *ui);
       break;
     case PERP_REDUCED_BALL:
-      quaternion(rel, qi);
+      reduced_kinematics_quaternion(rel, qi);
       turn_back(k->R, wrel, ui);
       break;
     case PERP_REDUCED_HINGE:
@@ -118,7 +118,7 @@ void perp_reduced_from_model(perp_reduced_tree *tree, const double *qm, const do
       turn(rel, k->axis_c, n2);
       perp_cross(n1, n2, s);
       qi[0] = atan2(dot(k->axis_p, s), dot(n1, n2));
-      rotation(k->axis_p, qi[0], R1);
+      reduced_kinematics_rotation(k->axis_p, qi[0], R1);
       multiply(R1, k->rel, R2);
       multiply_transposed(R2, rel, R1);
       qi[1] = angle_about(R1, k->axis_c);
@@ -137,7 +137,7 @@ void perp_reduced_from_model(perp_reduced_tree *tree, const double *qm, const do
       turn_back(Rp, d, s);
       unit(s, n1);
       rod_quaternion(n1, qi);
-      quaternion(rel, qi + 4);
+      reduced_kinematics_quaternion(rel, qi + 4);
       /* the rate of the rod seen from the parent, in the frame of the rod: L w x e_x */
       add_cross(-1, wp, d, ddot);
       turn_back(Rp, ddot, s);
@@ -189,7 +189,7 @@ static void free_body(node *k, const double *q, const double *u)
     }
   } else {
     k->angle = q[2];
-    rotation(axes + 6, q[2], k->R);
+    reduced_kinematics_rotation(axes + 6, q[2], k->R);
     k->w[0] = k->w[1] = 0, k->w[2] = u[2];
     for (int c = 0; c < 2; c++) {
       k->x[c] = q[c], k->xdot[c] = u[c];
@@ -235,9 +235,9 @@ void perp_reduced_kinematics(perp_reduced_tree *tree, const double *q, const dou
       const double angle = qi[k->nq - 1], rate = ui[k->nu - 1];
       if (tree->dim == 2) {
         k->angle += angle;
-        rotation(e_z, k->angle, k->R);
+        reduced_kinematics_rotation(e_z, k->angle, k->R);
       } else {
-        rotation(axis, angle, R1);
+        reduced_kinematics_rotation(axis, angle, R1);
         multiply(R1, k->rel, rel);
         multiply(Rp, rel, k->R);
       }
@@ -247,9 +247,9 @@ void perp_reduced_kinematics(perp_reduced_tree *tree, const double *q, const dou
       break;
     }
     case PERP_REDUCED_UNIVERSAL:
-      rotation(k->axis_p, qi[0], R1);
+      reduced_kinematics_rotation(k->axis_p, qi[0], R1);
       multiply(R1, k->rel, rel);
-      rotation(k->axis_c, qi[1], R1);
+      reduced_kinematics_rotation(k->axis_c, qi[1], R1);
       multiply(rel, R1, k->R); /* child -> parent */
       memcpy(rel, k->R, sizeof rel);
       multiply(Rp, rel, k->R);
@@ -266,7 +266,7 @@ void perp_reduced_kinematics(perp_reduced_tree *tree, const double *q, const dou
       break;
     default: /* slider, fixed: the orientation of the parent */
       if (tree->dim == 2)
-        rotation(e_z, k->angle, k->R);
+        reduced_kinematics_rotation(e_z, k->angle, k->R);
       else
         multiply(Rp, k->rel, k->R);
       break;
@@ -292,7 +292,7 @@ void perp_reduced_kinematics(perp_reduced_tree *tree, const double *q, const dou
         perp_quat_matrix(qi, R1);
         s[1] = ui[0], s[2] = ui[1];
       } else {
-        rotation(e_z, qi[0], R1);
+        reduced_kinematics_rotation(e_z, qi[0], R1);
         s[2] = ui[0];
       }
       multiply(Rp, R1, rod);
@@ -350,7 +350,7 @@ void perp_reduced_to_model(const perp_reduced_tree *tree, double *qm, double *vm
     if (tree->dim == 3) {
       double *q = qm + 7 * k->body, *v = vm + 6 * k->body;
       memcpy(q, k->x, sizeof k->x);
-      quaternion(k->R, q + 3);
+      reduced_kinematics_quaternion(k->R, q + 3);
       memcpy(v, k->xdot, sizeof k->xdot);
       turn_back(k->R, k->w, v + 3);
     } else {

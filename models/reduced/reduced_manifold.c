@@ -9,7 +9,7 @@ typedef struct rotor {
   bool rod;
 } rotor;
 
-static int rotors(const node *k, rotor r[2])
+static int reduced_manifold_rotors(const node *k, rotor r[2])
 {
   switch (k->kind) {
   case PERP_REDUCED_FREE:
@@ -27,7 +27,7 @@ static int rotors(const node *k, rotor r[2])
   }
 }
 
-static void spin(const rotor *r, const double *u, double w[3])
+static void reduced_manifold_spin(const rotor *r, const double *u, double w[3])
 {
   const double *s = u + r->rate;
   w[0] = r->rod ? 0 : s[0];
@@ -36,10 +36,10 @@ static void spin(const rotor *r, const double *u, double w[3])
 }
 
 /* coordinates of a joint before its quaternions, which are plain numbers */
-static int plain(const node *k)
+static int reduced_manifold_plain(const node *k)
 {
   rotor r[2];
-  return rotors(k, r) > 0 ? r[0].quat - k->iq : k->nq;
+  return reduced_manifold_rotors(k, r) > 0 ? r[0].quat - k->iq : k->nq;
 }
 
 void perp_reduced_qdot(const perp_reduced_tree *tree, const double *q, const double *u,
@@ -48,11 +48,11 @@ void perp_reduced_qdot(const perp_reduced_tree *tree, const double *q, const dou
   for (int i = 0; i < tree->n; i++) {
     const node *k = &tree->node[i];
     rotor r[2];
-    const int n = rotors(k, r), np = plain(k);
+    const int n = reduced_manifold_rotors(k, r), np = reduced_manifold_plain(k);
     for (int c = 0; c < np; c++) qdot[k->iq + c] = u[k->iu + c];
     for (int c = 0; c < n; c++) {
       double w[3];
-      spin(&r[c], u, w);
+      reduced_manifold_spin(&r[c], u, w);
       perp_quat_rate(q + r[c].quat, w, qdot + r[c].quat);
     }
   }
@@ -64,11 +64,11 @@ void perp_reduced_retract(const perp_reduced_tree *tree, const double *q, const 
   for (int i = 0; i < tree->n; i++) {
     const node *k = &tree->node[i];
     rotor r[2];
-    const int n = rotors(k, r), np = plain(k);
+    const int n = reduced_manifold_rotors(k, r), np = reduced_manifold_plain(k);
     for (int c = 0; c < np; c++) q_out[k->iq + c] = q[k->iq + c] + dq[k->iu + c];
     for (int c = 0; c < n; c++) {
       double w[3];
-      spin(&r[c], dq, w);
+      reduced_manifold_spin(&r[c], dq, w);
       perp_quat_retract(q + r[c].quat, w, q_out + r[c].quat);
     }
   }
@@ -80,7 +80,7 @@ void perp_reduced_difference(const perp_reduced_tree *tree, const double *q0, co
   for (int i = 0; i < tree->n; i++) {
     const node *k = &tree->node[i];
     rotor r[2];
-    const int n = rotors(k, r), np = plain(k);
+    const int n = reduced_manifold_rotors(k, r), np = reduced_manifold_plain(k);
     for (int c = 0; c < np; c++) dq[k->iu + c] = q1[k->iq + c] - q0[k->iq + c];
     for (int c = 0; c < n; c++) {
       double w[3], *d = dq + r[c].rate;
@@ -97,7 +97,7 @@ void perp_reduced_project(const perp_reduced_tree *tree, double *q)
 {
   for (int i = 0; i < tree->n; i++) {
     rotor r[2];
-    const int n = rotors(&tree->node[i], r);
+    const int n = reduced_manifold_rotors(&tree->node[i], r);
     for (int c = 0; c < n; c++) perp_quat_unit(q + r[c].quat);
   }
 }

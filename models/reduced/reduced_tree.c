@@ -81,7 +81,7 @@ void perp_reduced_pose(const perp_model *model, const double *qm, int b, double 
 }
 
 /* The constant part of a node whose joint j (-1: none) leads from its parent. */
-static void attach(const perp_model *model, int j, int parent_body, node *k)
+static void reduced_tree_attach(const perp_model *model, int j, int parent_body, node *k)
 {
   const int dim = perp_model_dim(model);
   const double *q0 = perp_model_q0(model);
@@ -128,8 +128,8 @@ static void attach(const perp_model *model, int j, int parent_body, node *k)
 }
 
 /* Breadth first from the bodies in `order[first ... last-1]`, over joints not used yet. */
-static int sweep(const perp_model *model, const int *ptr, const int *adj, int first, int last,
-                 int *order, int *parent, int *via, bool *placed, bool *used)
+static int reduced_tree_sweep(const perp_model *model, const int *ptr, const int *adj, int first,
+                              int last, int *order, int *parent, int *via, bool *placed, bool *used)
 {
   for (int k = first; k < last; k++) {
     int b = order[k];
@@ -146,7 +146,8 @@ static int sweep(const perp_model *model, const int *ptr, const int *adj, int fi
   return last;
 }
 
-static perp_status sort(perp_ctx *ctx, perp_reduced_tree *tree, int *scratch, bool *flags)
+static perp_status reduced_tree_sort(perp_ctx *ctx, perp_reduced_tree *tree, int *scratch,
+                                     bool *flags)
 {
   const perp_model *model = tree->model;
   const int n = tree->n, nj = perp_model_joints(model);
@@ -192,13 +193,13 @@ static perp_status sort(perp_ctx *ctx, perp_reduced_tree *tree, int *scratch, bo
     via[count] = adj[e];
     order[count++] = b;
   }
-  count = sweep(model, ptr, adj, 0, count, order, parent, via, placed, used);
+  count = reduced_tree_sweep(model, ptr, adj, 0, count, order, parent, via, placed, used);
   for (int b = 0; b < n; b++) {
     if (placed[b]) continue;
     placed[b] = true;
     parent[count] = via[count] = -1;
     order[count] = b;
-    count = sweep(model, ptr, adj, count, count + 1, order, parent, via, placed, used);
+    count = reduced_tree_sweep(model, ptr, adj, count, count + 1, order, parent, via, placed, used);
   }
 
   for (int j = 0; j < nj; j++)
@@ -214,7 +215,7 @@ static perp_status sort(perp_ctx *ctx, perp_reduced_tree *tree, int *scratch, bo
     node *k = &tree->node[i];
     k->body = order[i];
     k->parent = parent[i];
-    attach(model, via[i], parent[i] < 0 ? PERP_WORLD : order[parent[i]], k);
+    reduced_tree_attach(model, via[i], parent[i] < 0 ? PERP_WORLD : order[parent[i]], k);
     k->nq = sizes[k->kind].nq, k->nu = sizes[k->kind].nu;
     k->iq = tree->nq, k->iu = tree->nu;
     tree->nq += k->nq, tree->nu += k->nu;
@@ -244,7 +245,7 @@ perp_status perp_reduced_create(perp_ctx *ctx, const perp_model *model, perp_red
     tree->model = model;
     tree->dim = perp_model_dim(model);
     tree->n = n;
-    status = sort(ctx, tree, scratch, flags);
+    status = reduced_tree_sort(ctx, tree, scratch, flags);
   }
   free(scratch);
   free(flags);

@@ -27,7 +27,7 @@ static void terms_at(struct dae *d, double t, const double *q, const double *v)
 }
 
 /* factor [M G'; G 0] at the current terms */
-static bool factor(struct dae *d)
+static bool dae_factor(struct dae *d)
 {
   const int n = d->n, m = d->m, size = n + m;
   memset(d->K, 0, sizeof d->K);
@@ -39,52 +39,52 @@ static bool factor(struct dae *d)
   return LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, size, size, d->K, size, d->pivots) == 0;
 }
 
-static void solve(struct dae *d)
+static void dae_solve(struct dae *d)
 {
   const int size = d->n + d->m;
   LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', size, 1, d->K, size, d->pivots, d->x, size);
 }
 
-static perp_ode_answer deriv(void *user, double t, double h, const double *q, const double *v,
-                             bool intermediate, double *qdot, double *a)
+static perp_ode_answer dae_deriv(void *user, double t, double h, const double *q, const double *v,
+                                 bool intermediate, double *qdot, double *a)
 {
   struct dae *d = user;
   (void)h, (void)intermediate;
   const bool feedback = d->options.stabilize == PERP_DAE_BAUMGARTE;
   const double alpha = feedback ? d->options.alpha : 0;
   terms_at(d, t, q, v);
-  if (!factor(d)) return PERP_ODE_FAILED;
+  if (!dae_factor(d)) return PERP_ODE_FAILED;
   for (int i = 0; i < d->n; i++) d->x[i] = d->terms.f[i];
   for (int i = 0; i < d->m; i++)
     d->x[d->n + i] = -d->terms.gamma[i] - 2 * alpha * d->terms.gdot[i] -
                      alpha * alpha * d->terms.g[i];
-  solve(d);
+  dae_solve(d);
   if (qdot != NULL) memcpy(qdot, v, (size_t)d->n * sizeof *v);
   memcpy(a, d->x, (size_t)d->n * sizeof *a);
   return PERP_ODE_OK;
 }
 
 /* x -= M^-1 G' (G M^-1 G')^-1 error */
-static void correct(struct dae *d, const double *error, double *x)
+static void dae_correct(struct dae *d, const double *error, double *x)
 {
   memset(d->x, 0, sizeof d->x);
   for (int i = 0; i < d->m; i++) d->x[d->n + i] = -error[i];
-  solve(d);
+  dae_solve(d);
   for (int i = 0; i < d->n; i++) x[i] += d->x[i];
 }
 
 /* Two Newton steps for q reach round-off from any error that the step of a usable method leaves; the
  * velocity is linear in its error. */
-static perp_ode_answer accept(void *user, double t, double *q, double *v)
+static perp_ode_answer dae_accept(void *user, double t, double *q, double *v)
 {
   struct dae *d = user;
   for (int pass = 0; pass < 3; pass++) {
     terms_at(d, t, q, v);
-    if (!factor(d)) return PERP_ODE_FAILED;
+    if (!dae_factor(d)) return PERP_ODE_FAILED;
     if (pass < 2)
-      correct(d, d->terms.g, q);
+      dae_correct(d, d->terms.g, q);
     else
-      correct(d, d->terms.gdot, v);
+      dae_correct(d, d->terms.gdot, v);
   }
   return PERP_ODE_CHANGED;
 }
@@ -104,8 +104,8 @@ perp_status perp_dae_scene(perp_ctx *ctx, perp_scene *scene, int n, int m, perp_
                            .nv = n,
                            .caps = PERP_ODE_SYS_OPTIONAL_QDOT,
                            .user = d,
-                           .deriv = deriv,
-                           .accept = options->stabilize == PERP_DAE_PROJECT ? accept : NULL };
+                           .deriv = dae_deriv,
+                           .accept = options->stabilize == PERP_DAE_PROJECT ? dae_accept : NULL };
   scene->ode = &d->sys;
   scene->ode_q0 = d->q0;
   scene->ode_v0 = d->v0;

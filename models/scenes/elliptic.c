@@ -7,7 +7,7 @@
 enum { LANDEN = 40 }; /* steps of the mean; it converges quadratically, 9 serve kc = 1e-12 */
 
 /* The mean of (1, kc) with its history: a[0 ... n], c[0 ... n]. */
-static int agm(double kc, double a[LANDEN + 1], double c[LANDEN + 1])
+static int elliptic_agm(double kc, double a[LANDEN + 1], double c[LANDEN + 1])
 {
   double b = kc;
   int n = 0;
@@ -25,14 +25,14 @@ static int agm(double kc, double a[LANDEN + 1], double c[LANDEN + 1])
 double perp_elliptic_K(double kc)
 {
   double a[LANDEN + 1], c[LANDEN + 1];
-  int n = agm(kc, a, c);
+  int n = elliptic_agm(kc, a, c);
   return M_PI_2 / a[n];
 }
 
 double perp_elliptic_am(double u, double kc)
 {
   double a[LANDEN + 1], c[LANDEN + 1];
-  int n = agm(kc, a, c);
+  int n = elliptic_agm(kc, a, c);
   /* whole half periods first: the amplitude advances by pi every 2 K */
   double half = M_PI / a[n], turns = nearbyint(u / half);
   double phi = ldexp(a[n] * (u - turns * half), n);

@@ -21,13 +21,13 @@ static struct frame *frame_of(void *user)
   return *(struct frame **)user;
 }
 
-static void restart(void *user)
+static void gauges_restart(void *user)
 {
   const struct frame *f = frame_of(user);
   memcpy(user, f->first, f->size);
 }
 
-static void destroy(void *user)
+static void gauges_destroy(void *user)
 {
   free(frame_of(user));
   free(user);
@@ -46,7 +46,8 @@ perp_status perp_gauge_add(perp_ctx *ctx, perp_scene *scene, const char *metric,
   *(struct frame **)user = f;
   f->size = size;
   memcpy(f->first, user, size);
-  scene->gauge[scene->n_gauges++] = (perp_gauge){ metric, user, restart, sample, value, destroy };
+  scene->gauge[scene->n_gauges++] = (perp_gauge){ metric, user,  gauges_restart,
+                                                  sample, value, gauges_destroy };
   return PERP_OK;
 }
 
@@ -200,7 +201,7 @@ struct rest {
 };
 
 /* largest displacement of the centre and of the points at `radius` along the axes */
-static double displacement(const struct rest *g, const double *qa, const double *qb)
+static double gauges_displacement(const struct rest *g, const double *qa, const double *qb)
 {
   perp_pose a = { 0 }, b = { 0 };
   double most = 0;
@@ -232,7 +233,7 @@ static void rest_sample(void *user, double t, const double *q, const double *v,
   g->started = true;
   double latest = 0;
   for (int b = 0; b < g->n; b++) {
-    const double moved = displacement(g, g->from + nqb * b, now + nqb * b);
+    const double moved = gauges_displacement(g, g->from + nqb * b, now + nqb * b);
     if (!(moved <= latest)) latest = moved;
     const double *vb = v + nvb * (g->first + b);
     const double *w = vb + g->dim;
@@ -304,8 +305,8 @@ struct force {
 };
 
 /* what one contact adds to the force [N s] */
-static double share(const struct force *g, const perp_force_truth *f, const perp_contact *k,
-                    const double *impulse)
+static double gauges_share(const struct force *g, const perp_force_truth *f, const perp_contact *k,
+                           const double *impulse)
 {
   if (f->b == PERP_ANY_BODY) {
     if (k->body_a != PERP_WORLD && k->body_b != PERP_WORLD) return 0;
@@ -327,7 +328,7 @@ static void force_sample(void *user, double t, const double *q, const double *v,
     for (int i = 0; i < g->n; i++) {
       double sum = 0;
       for (int c = 0; c < info->n_contacts && info->impulse != NULL; c++)
-        sum += share(g, &g->truth[i], &info->contacts[c], info->impulse + 3 * c);
+        sum += gauges_share(g, &g->truth[i], &info->contacts[c], info->impulse + 3 * c);
       const double err = fabs(sum / h - g->truth[i].exact);
       if (!(err <= g->err) && !isnan(g->err)) g->err = err;
     }

@@ -73,8 +73,8 @@ void perp_scene_builder_force(perp_scene_builder *y, const perp_force_def *def)
 }
 
 /* pose of a shape of the world */
-static void place(const perp_scene_builder *y, perp_shape_def *def, const double p[3], double tilt,
-                  double azimuth)
+static void scene_builder_place(const perp_scene_builder *y, perp_shape_def *def, const double p[3],
+                                double tilt, double azimuth)
 {
   def->body = PERP_WORLD;
   perp_scene_builder_point(y->dim, p, def->x);
@@ -87,7 +87,7 @@ static void place(const perp_scene_builder *y, perp_shape_def *def, const double
 void perp_scene_builder_plane(perp_scene_builder *y, const double p[3], double tilt, double azimuth)
 {
   perp_shape_def def = { .kind = PERP_SHAPE_PLANE };
-  place(y, &def, p, tilt, azimuth);
+  scene_builder_place(y, &def, p, tilt, azimuth);
   perp_scene_builder_shape(y, &def);
 }
 
@@ -112,7 +112,7 @@ int perp_scene_builder_box(perp_scene_builder *y, double m, const double size[3]
     body = perp_scene_builder_body(y, &def, p, tilt, azimuth);
     shape.body = body;
   } else {
-    place(y, &shape, p, tilt, azimuth);
+    scene_builder_place(y, &shape, p, tilt, azimuth);
   }
   perp_scene_builder_shape(y, &shape);
   return body;
@@ -150,8 +150,9 @@ void perp_polygon_moments(int n, const double *c, double *area, double centroid[
 }
 
 /* mass of a prism of a polygon: (x, height) section, length `depth` along y */
-static perp_mass prism(double m, int n, const double *corners, const double centroid[2],
-                       double area, double polar, double depth, int dim)
+static perp_mass scene_builder_prism(double m, int n, const double *corners,
+                                     const double centroid[2], double area, double polar,
+                                     double depth, int dim)
 {
   perp_mass mass = { .mass = m };
   if (dim == 2) {
@@ -183,7 +184,8 @@ int perp_scene_builder_polygon(perp_scene_builder *y, double m, int n, const dou
   int body = PERP_WORLD, used = 0;
   perp_polygon_moments(n, corners, &area, com, &polar);
   if (m > 0) {
-    perp_body_def def = { .mass = prism(m, n, corners, com, area, polar, y->depth, y->dim) };
+    perp_body_def def = { .mass = scene_builder_prism(m, n, corners, com, area, polar, y->depth,
+                                                      y->dim) };
     body = perp_scene_builder_body(y, &def, (const double[3]){ com[0], 0, com[1] }, 0, 0);
   } else {
     com[0] = com[1] = 0;

@@ -34,14 +34,14 @@ static int first_at(const struct file_truth *f, double t)
   return lo;
 }
 
-static double next_time(void *user, double t)
+static double truth_file_next_time(void *user, double t)
 {
   const struct file_truth *f = user;
   int row = first_at(f, t);
   return row < f->rows ? f->t[row] : HUGE_VAL;
 }
 
-static perp_status state(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status truth_file_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct file_truth *f = user;
   int row = first_at(f, t);
@@ -51,7 +51,7 @@ static perp_status state(void *user, perp_ctx *ctx, double t, double *q, double 
   return PERP_OK;
 }
 
-static void destroy(void *user)
+static void truth_file_destroy(void *user)
 {
   struct file_truth *f = user;
   if (f == NULL) return;
@@ -95,8 +95,9 @@ static void find_columns(char *header, int n, const char *const *names, int *col
       if (strcmp(s, names[i]) == 0) column[i] = c;
 }
 
-static perp_status read_rows(perp_ctx *ctx, FILE *in, const char *file, struct file_truth *f,
-                             const char *const *names, int *column, char **line, size_t *size)
+static perp_status truth_file_read_rows(perp_ctx *ctx, FILE *in, const char *file,
+                                        struct file_truth *f, const char *const *names, int *column,
+                                        char **line, size_t *size)
 {
   if (getline(line, size, in) < 0 || strncmp(*line, "t,", 2) != 0)
     return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: expected a header that starts with 't,'", file);
@@ -157,22 +158,23 @@ perp_status perp_truth_file(perp_ctx *ctx, perp_scene *scene, const char *file, 
   } else {
     *f = (struct file_truth){ .n = n, .map = map, .map_user = map_user };
     FILE *in = open_reference(ctx, file);
-    status = in == NULL ? PERP_ERR_IO : read_rows(ctx, in, file, f, names, column, &line, &size);
+    status = in == NULL ? PERP_ERR_IO
+                        : truth_file_read_rows(ctx, in, file, f, names, column, &line, &size);
     if (in != NULL) fclose(in);
   }
   free(column);
   free(line);
   if (status != PERP_OK) {
-    destroy(f);
+    truth_file_destroy(f);
     return status;
   }
   perp_truth *truth = &scene->truth[scene->n_truths++];
   *truth = (perp_truth){ .t_end = f->t[f->rows - 1],
                          .uncertainty = uncertainty,
                          .user = f,
-                         .state = state,
-                         .next_time = next_time,
-                         .destroy = destroy };
+                         .state = truth_file_state,
+                         .next_time = truth_file_next_time,
+                         .destroy = truth_file_destroy };
   snprintf(truth->what, sizeof truth->what, "file %s", file);
   return PERP_OK;
 }

@@ -21,7 +21,7 @@ struct reduced_truth {
   double t_end;
 };
 
-static perp_status start(perp_ctx *ctx, struct reduced_truth *r)
+static perp_status truth_reduced_start(perp_ctx *ctx, struct reduced_truth *r)
 {
   if (r->ws == NULL) {
     perp_parts parts = { 0 };
@@ -35,14 +35,14 @@ static perp_status start(perp_ctx *ctx, struct reduced_truth *r)
                                           perp_model_v0(r->model));
 }
 
-static perp_status state(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status truth_reduced_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   struct reduced_truth *r = user;
   const double *qt, *vt;
   double now = HUGE_VAL;
   if (r->ws != NULL) perp_formulation_reduced.state(r->ws, &now, &qt, &vt);
   if (t < now) {
-    PERP_TRY(start(ctx, r));
+    PERP_TRY(truth_reduced_start(ctx, r));
     perp_formulation_reduced.state(r->ws, &now, &qt, &vt);
   }
   while (now < t) {
@@ -59,12 +59,12 @@ static perp_status state(void *user, perp_ctx *ctx, double t, double *q, double 
   return PERP_OK;
 }
 
-static double next_time(void *user, double t)
+static double truth_reduced_next_time(void *user, double t)
 {
   return t <= ((struct reduced_truth *)user)->t_end ? t : HUGE_VAL;
 }
 
-static void destroy(void *user)
+static void truth_reduced_destroy(void *user)
 {
   struct reduced_truth *r = user;
   if (r->ws != NULL) perp_formulation_reduced.destroy(r->ws);
@@ -84,9 +84,9 @@ perp_status perp_truth_reduced(perp_ctx *ctx, perp_scene *scene, double t_end, d
   *truth = (perp_truth){ .t_end = t_end,
                          .uncertainty = uncertainty,
                          .user = r,
-                         .state = state,
-                         .next_time = next_time,
-                         .destroy = destroy };
+                         .state = truth_reduced_state,
+                         .next_time = truth_reduced_next_time,
+                         .destroy = truth_reduced_destroy };
   snprintf(truth->what, sizeof truth->what, "reduced, " METHOD);
   return PERP_OK;
 }

@@ -37,8 +37,8 @@ static double hull_radius(const perp_hull *h, const double c[3])
   return sqrt(r2);
 }
 
-static perp_status polytope(perp_ctx *ctx, int dim, const perp_shape_def *def, const char *who,
-                            perp_hull **out)
+static perp_status compile_polytope(perp_ctx *ctx, int dim, const perp_shape_def *def,
+                                    const char *who, perp_hull **out)
 {
   double *lifted = calloc((size_t)(3 * def->n_vertices), sizeof *lifted);
   if (lifted == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its hull", who);
@@ -79,7 +79,7 @@ perp_status perp_shape_compile(perp_ctx *ctx, int dim, const perp_shape_def *def
     if (def->kind == PERP_SHAPE_BOX)
       PERP_TRY(perp_hull_box(ctx, dim, def->half, who, &s->hull));
     else
-      PERP_TRY(polytope(ctx, dim, def, who, &s->hull));
+      PERP_TRY(compile_polytope(ctx, dim, def, who, &s->hull));
     perp_hull_move(s->hull, s->R, (const double[3]){ def->x[0], def->x[1], s->c[2] });
     if (def->kind == PERP_SHAPE_POLYTOPE) hull_centre(s->hull, s->c);
     s->bound = hull_radius(s->hull, s->c);

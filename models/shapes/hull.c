@@ -16,7 +16,7 @@ static const double EPS = 1e-10;
 
 /* ---- from loops to a hull -------------------------------------------------------------------- */
 
-static void layout(perp_hull *h, int half_edges, perp_arena *a)
+static void hull_layout(perp_hull *h, int half_edges, perp_arena *a)
 {
   h->v = PERP_CARVE(a, double, 3 * h->n_vertices);
   h->n = PERP_CARVE(a, double, 3 * h->n_faces);
@@ -99,7 +99,7 @@ static void group_edges(perp_hull *h)
 }
 
 /* normals, offsets, sides: from vertices and loops */
-static void measure(perp_hull *h)
+static void hull_measure(perp_hull *h)
 {
   for (int e = 0; e < h->n_edges; e++)
     perp_sub(h->v + 3 * h->edge[4 * e + 1], h->v + 3 * h->edge[4 * e], h->dir + 3 * e);
@@ -140,9 +140,9 @@ static void measure(perp_hull *h)
   }
 }
 
-static perp_status assemble(perp_ctx *ctx, int dim, const double *v, int n_vertices,
-                            const int *start, const int *loop, int n_faces, const char *who,
-                            perp_hull **out)
+static perp_status hull_assemble(perp_ctx *ctx, int dim, const double *v, int n_vertices,
+                                 const int *start, const int *loop, int n_faces, const char *who,
+                                 perp_hull **out)
 {
   int half_edges = start[n_faces];
   perp_arena a = { 0 };
@@ -152,14 +152,14 @@ static perp_status assemble(perp_ctx *ctx, int dim, const double *v, int n_verti
   h->n_vertices = n_vertices;
   h->n_faces = n_faces;
   h->n_edges = dim == 2 ? n_faces : half_edges / 2;
-  layout(h, half_edges, &a);
+  hull_layout(h, half_edges, &a);
   perp_status status = perp_arena_reserve(ctx, &a);
   if (status != PERP_OK) {
     free(h);
     return status;
   }
   h->block = a.base;
-  layout(h, half_edges, &a);
+  hull_layout(h, half_edges, &a);
   memcpy(h->v, v, (size_t)(3 * n_vertices) * sizeof *v);
   memcpy(h->start, start, (size_t)(n_faces + 1) * sizeof *start);
   memcpy(h->loop, loop, (size_t)half_edges * sizeof *loop);
@@ -171,7 +171,7 @@ static perp_status assemble(perp_ctx *ctx, int dim, const double *v, int n_verti
                      "%s: the faces of its hull do not close (vertices almost in one plane)", who);
   }
   fan_faces(h);
-  measure(h);
+  hull_measure(h);
   if (dim == 3) group_edges(h);
   *out = h;
   return PERP_OK;
@@ -225,8 +225,8 @@ perp_status perp_hull_box(perp_ctx *ctx, int dim, const double half[3], const ch
   for (int i = 0; i < 1 << dim; i++)
     for (int k = 0; k < 3; k++)
       v[3 * i + k] = k >= dim ? 0 : (i >> k & 1) != 0 ? half[k] : -half[k];
-  PERP_TRY(dim == 3 ? assemble(ctx, 3, v, 8, box_start, box_loop, 6, who, out)
-                    : assemble(ctx, 2, v, 4, square_start, square_loop, 4, who, out));
+  PERP_TRY(dim == 3 ? hull_assemble(ctx, 3, v, 8, box_start, box_loop, 6, who, out)
+                    : hull_assemble(ctx, 2, v, 4, square_start, square_loop, 4, who, out));
   (*out)->box = dim == 3;
   return PERP_OK;
 }
@@ -236,7 +236,7 @@ perp_status perp_hull_box(perp_ctx *ctx, int dim, const double half[3], const ch
 /* Counter-clockwise hull of the points p[i] (x, y) listed in index: Andrew's chains, points within
  * eps of a side dropped.  Reorders index, writes loop [n + 1], returns its length, below 3 when
  * flat. */
-static int hull2(const double *p, int n, int *index, double eps, int *loop)
+static int hull_hull2(const double *p, int n, int *index, double eps, int *loop)
 {
   for (int i = 1; i < n; i++) { /* by x, then y */
     int k = index[i], j = i;
@@ -300,7 +300,7 @@ static bool add_face(wrap *w, const double n[3], const double *o)
     w->flat[2 * i + 1] = perp_dot(3, r, u);
     w->index[m++] = i;
   }
-  int corners = hull2(w->flat, m, w->index, w->eps, w->ring);
+  int corners = hull_hull2(w->flat, m, w->index, w->eps, w->ring);
   if (corners < 3 || corners > PERP_FACE_MAX || w->n_half + corners > 2 * PERP_HULL_EDGES_MAX ||
       w->n_faces >= 2 * w->n)
     return false;
@@ -396,7 +396,7 @@ static bool wrap_all(wrap *w)
 }
 
 /* distinct points, centred coordinates; returns their number */
-static int distinct(int dim, const double *points, int n, double *p, double *scale)
+static int hull_distinct(int dim, const double *points, int n, double *p, double *scale)
 {
   double lo[3] = { 0 }, hi[3] = { 0 };
   int m = 0;
@@ -429,7 +429,7 @@ static perp_status hull_of(perp_ctx *ctx, int dim, wrap *w, double *p, const cha
       w->flat[2 * i + 1] = p[3 * i + 1];
       w->index[i] = i;
     }
-    int m = hull2(w->flat, w->n, w->index, w->eps, w->ring);
+    int m = hull_hull2(w->flat, w->n, w->index, w->eps, w->ring);
     if (m < 3) return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its vertices lie on a line", who);
     if (m > PERP_HULL_EDGES_MAX)
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its hull has %d sides, %d is the limit", who, m,
@@ -458,7 +458,7 @@ static perp_status hull_of(perp_ctx *ctx, int dim, wrap *w, double *p, const cha
     w->index[i] = used++;
   }
   for (int k = 0; k < w->n_half; k++) w->loop[k] = w->index[w->loop[k]];
-  return assemble(ctx, dim, p, used, w->start, w->loop, w->n_faces, who, out);
+  return hull_assemble(ctx, dim, p, used, w->start, w->loop, w->n_faces, who, out);
 }
 
 perp_status perp_hull_create(perp_ctx *ctx, int dim, const double *points, int n, const char *who,
@@ -479,7 +479,7 @@ perp_status perp_hull_create(perp_ctx *ctx, int dim, const double *points, int n
     w.index = w.start + faces + 1;
     w.ring = w.index + n;
     w.start[0] = 0;
-    w.n = distinct(dim, points, n, reals, &scale);
+    w.n = hull_distinct(dim, points, n, reals, &scale);
     w.eps = EPS * scale;
     status = hull_of(ctx, dim, &w, reals, who, out);
   }

@@ -14,7 +14,7 @@ bool perp_all_finite(int n, const double *x)
   return s[0] + s[1] + s[2] + s[3] == 0;
 }
 
-static double norm_inf(int n, const double *x)
+static double constrained_norm_inf(int n, const double *x)
 {
   double worst = 0;
   for (int i = 0; i < n; i++) worst = fabs(x[i]) > worst ? fabs(x[i]) : worst;
@@ -27,15 +27,15 @@ static const perp_model *model_of(const void *user)
 {
   return *(const perp_model *const *)user;
 }
-static void retract(void *user, const double *q, const double *dq, double *q_out)
+static void constrained_retract(void *user, const double *q, const double *dq, double *q_out)
 {
   perp_model_retract(model_of(user), q, dq, q_out);
 }
-static void difference(void *user, const double *q0, const double *q1, double *dq)
+static void constrained_difference(void *user, const double *q0, const double *q1, double *dq)
 {
   perp_model_difference(model_of(user), q0, q1, dq);
 }
-static void project(void *user, double *q)
+static void constrained_project(void *user, double *q)
 {
   perp_model_project(model_of(user), q);
 }
@@ -50,9 +50,9 @@ perp_ode_sys perp_formulation_ode_sys(void *user)
                          .nv = model_of(user)->nv,
                          .caps = PERP_ODE_SYS_OPTIONAL_QDOT,
                          .user = user,
-                         .retract = retract,
-                         .difference = difference,
-                         .project = project,
+                         .retract = constrained_retract,
+                         .difference = constrained_difference,
+                         .project = constrained_project,
                          .qdot = qdot_of };
 }
 
@@ -75,7 +75,7 @@ static void stab_rate(void *user, double t, const double *q, const double *v, do
   perp_model_rigid_rows(k->model, Cdot);
 }
 
-static perp_status factor(perp_constrained *k, perp_stats *stats)
+static perp_status constrained_factor(perp_constrained *k, perp_stats *stats)
 {
   double start = perp_constrained_clock(k);
   *stats = (perp_stats){ 0 };
@@ -95,8 +95,8 @@ static perp_status factor(perp_constrained *k, perp_stats *stats)
 }
 
 /* with the factor, wherever it was made */
-static perp_status solve(perp_constrained *k, const double *f, const double *c, double *a,
-                         double *lambda, perp_stats *stats)
+static perp_status constrained_solve(perp_constrained *k, const double *f, const double *c,
+                                     double *a, double *lambda, perp_stats *stats)
 {
   double start = perp_constrained_clock(k);
   *stats = (perp_stats){ 0 };
@@ -115,7 +115,7 @@ static perp_status solve_projection(perp_constrained *k, const double *c, double
                                     perp_stats *stats)
 {
   memset(lambda, 0, (size_t)k->model->m * sizeof *lambda);
-  perp_status status = solve(k, k->zeros, c, x, lambda, stats);
+  perp_status status = constrained_solve(k, k->zeros, c, x, lambda, stats);
   if (stats->reason == PERP_INFEASIBLE) {
     stats->reason = PERP_REGULARIZED;
     k->count.fallbacks++;
@@ -129,7 +129,7 @@ static perp_status stab_linearize(void *user, double t, const double *q, perp_st
   (void)t;
   perp_constrained_at(k, q);
   k->start_h = 0;
-  return factor(k, stats);
+  return constrained_factor(k, stats);
 }
 
 static perp_status stab_solve(void *user, const double *c, double *x, double *lambda,
@@ -144,7 +144,7 @@ static perp_status stab_solve_start(void *user, const double *c, double *x, doub
   perp_constrained *k = user;
   *h = k->start_h;
   if (*h == 0) { /* no step has been made yet: the state at hand is all there is */
-    PERP_TRY(factor(k, stats));
+    PERP_TRY(constrained_factor(k, stats));
     if (stats->reason < 0) return PERP_OK;
   }
   return solve_projection(k, c, x, lambda, stats);
@@ -227,7 +227,7 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
     .rate = stab_rate,
     .linearize = stab_linearize,
     .solve = stab_solve,
-    .retract = retract,
+    .retract = constrained_retract,
     .solve_start = keeps_start ? stab_solve_start : NULL,
   };
   perp_constrained_restart(k);
@@ -295,13 +295,15 @@ void perp_constrained_at(perp_constrained *k, const double *q)
  * of its sides, nor when what it moves in the step, r h^2 or r h, is explained by the errors
  * that stabilization feeds back, C + h Cdot, as long as these are below 1e-3 of the size of the
  * model. */
-static bool contradicts(perp_constrained *k, perp_level level, double h, const double *v)
+static bool constrained_contradicts(perp_constrained *k, perp_level level, double h,
+                                    const double *v)
 {
   const perp_blocks *B = &k->e->blocks;
-  double *r = k->violation, scale = 0, size = k->model->size, drift = norm_inf(B->m, k->e->C);
+  double *r = k->violation, scale = 0, size = k->model->size,
+         drift = constrained_norm_inf(B->m, k->e->C);
   if (level == PERP_LEVEL_ACCELERATION) {
     perp_constrained_rate(k, v, r);
-    drift += h * norm_inf(B->m, r);
+    drift += h * constrained_norm_inf(B->m, r);
   }
   memset(r, 0, (size_t)B->m * sizeof *r);
   perp_blocks_J(B, 1, k->a, r);
@@ -309,7 +311,8 @@ static bool contradicts(perp_constrained *k, perp_level level, double h, const d
     scale = fmax(scale, fmax(fabs(r[i]), fabs(k->c[i])));
     r[i] += (B->s == NULL ? 0 : B->s[i] * k->lambda[i]) - k->c[i];
   }
-  double worst = norm_inf(B->m, r), reach = level == PERP_LEVEL_ACCELERATION ? h * h : h;
+  double worst = constrained_norm_inf(B->m, r),
+         reach = level == PERP_LEVEL_ACCELERATION ? h * h : h;
   return worst > 1e-3 * scale &&
          worst * reach > fmin(2 * drift, 1e-3 * size) + 1e-12 * size; /* 1e-12: rounding in C / h */
 }
@@ -321,10 +324,10 @@ bool perp_constrained_solve(perp_constrained *k, perp_level level, double h, con
     perp_blocks_Minv(&k->e->blocks, k->f, k->a);
   } else {
     perp_stats stats;
-    k->status = factor(k, &stats);
+    k->status = constrained_factor(k, &stats);
     if (k->status == PERP_OK && stats.reason >= 0)
-      k->status = solve(k, k->f, k->c, k->a, k->lambda, &stats);
-    if (stats.reason == PERP_INFEASIBLE && !contradicts(k, level, h, v)) {
+      k->status = constrained_solve(k, k->f, k->c, k->a, k->lambda, &stats);
+    if (stats.reason == PERP_INFEASIBLE && !constrained_contradicts(k, level, h, v)) {
       stats.reason = PERP_REGULARIZED;
       k->count.fallbacks++;
     }
@@ -346,7 +349,7 @@ bool perp_constrained_response(perp_constrained *k, const double *f, const doubl
   }
   perp_stats stats;
   memset(lambda, 0, (size_t)model->m * sizeof *lambda);
-  k->status = solve(k, f, c, a, lambda, &stats);
+  k->status = constrained_solve(k, f, c, a, lambda, &stats);
   if (k->status != PERP_OK) return false;
   if (stats.reason >= 0 || stats.reason == PERP_INFEASIBLE) return true;
   k->reason = stats.reason;
@@ -369,7 +372,7 @@ perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q
   if (model->m == 0) return PERP_ODE_OK;
   perp_constrained_at(k, q);
   perp_constrained_error(k, k->violation);
-  k->drift = norm_inf(model->m, k->violation);
+  k->drift = constrained_norm_inf(model->m, k->violation);
   if (k->stab->post_step == NULL) return PERP_ODE_OK;
   perp_stats stats = { .reason = PERP_EXACT };
   size_t size_q = (size_t)model->nq * sizeof *q, size_v = (size_t)model->nv * sizeof *v;

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-static double seconds(clockid_t id)
+static double clock_seconds(clockid_t id)
 {
   struct timespec ts;
   clock_gettime(id, &ts);
@@ -12,9 +12,9 @@ static double seconds(clockid_t id)
 
 double perp_clock_wall(void)
 {
-  return seconds(CLOCK_MONOTONIC);
+  return clock_seconds(CLOCK_MONOTONIC);
 }
 double perp_clock_thread(void)
 {
-  return seconds(CLOCK_THREAD_CPUTIME_ID);
+  return clock_seconds(CLOCK_THREAD_CPUTIME_ID);
 }

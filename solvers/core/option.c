@@ -116,7 +116,7 @@ int perp_format_real(double v, char *buf, size_t size)
 
 /* ---- tables --------------------------------------------------------------------------------------- */
 
-static void store(const perp_opt *o, void *opts, double v)
+static void option_store(const perp_opt *o, void *opts, double v)
 {
   char *p = (char *)opts + o->offset;
   switch (o->type) {
@@ -140,7 +140,7 @@ static void store(const perp_opt *o, void *opts, double v)
   }
 }
 
-static double load(const perp_opt *o, const void *opts)
+static double option_load(const perp_opt *o, const void *opts)
 {
   const char *p = (const char *)opts + o->offset;
   double v = 0;
@@ -170,7 +170,7 @@ void perp_opts_default(const perp_desc *d, void *opts)
 {
   memset(opts, 0, d->opts_size);
   for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
-    store(o, opts, o->dflt);
+    option_store(o, opts, o->dflt);
     if (o->type == PERP_OPT_TEXT) snprintf((char *)opts + o->offset, PERP_TEXT_MAX, "%s", o->text);
   }
 }
@@ -219,7 +219,8 @@ static perp_status unknown_key(perp_ctx *ctx, const perp_desc *d, const char *ke
   return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s has no option '%s' (valid: %s)", d->name, key, list);
 }
 
-static perp_status refuse(perp_ctx *ctx, const perp_desc *d, const perp_opt *o, const char *value)
+static perp_status option_refuse(perp_ctx *ctx, const perp_desc *d, const perp_opt *o,
+                                 const char *value)
 {
   char range[256];
   perp_opt_range(o, range, sizeof range);
@@ -239,12 +240,12 @@ perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *d, void *opts, const c
   switch (o->type) {
   case PERP_OPT_ENUM:
     for (int i = 0; o->choices[i] != NULL; i++)
-      if (strcmp(o->choices[i], value) == 0) return store(o, opts, i), PERP_OK;
-    return refuse(ctx, d, o, value);
+      if (strcmp(o->choices[i], value) == 0) return option_store(o, opts, i), PERP_OK;
+    return option_refuse(ctx, d, o, value);
   case PERP_OPT_BOOL:
-    if (strcmp(value, "true") == 0) return store(o, opts, 1), PERP_OK;
-    if (strcmp(value, "false") == 0) return store(o, opts, 0), PERP_OK;
-    return refuse(ctx, d, o, value);
+    if (strcmp(value, "true") == 0) return option_store(o, opts, 1), PERP_OK;
+    if (strcmp(value, "false") == 0) return option_store(o, opts, 0), PERP_OK;
+    return option_refuse(ctx, d, o, value);
   case PERP_OPT_TEXT:
     if (strlen(value) >= PERP_TEXT_MAX)
       return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s is longer than %d characters", d->name, key,
@@ -264,11 +265,11 @@ perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *d, void *opts, const c
     snprintf(why, sizeof why, "%s", ctx != NULL ? ctx->msg : "");
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s: %s", d->name, key, why);
   }
-  if (o->type == PERP_OPT_INT && v != nearbyint(v)) return refuse(ctx, d, o, value);
+  if (o->type == PERP_OPT_INT && v != nearbyint(v)) return option_refuse(ctx, d, o, value);
   if (v < o->min || v > o->max || (v == o->min && (o->flags & PERP_OPEN_MIN)) ||
       (v == o->max && (o->flags & PERP_OPEN_MAX)))
-    return refuse(ctx, d, o, value);
-  store(o, opts, v);
+    return option_refuse(ctx, d, o, value);
+  option_store(o, opts, v);
   return PERP_OK;
 }
 
@@ -310,7 +311,7 @@ perp_status perp_opts_parse(perp_ctx *ctx, const perp_desc *d, void *opts, const
 
 int perp_opt_format(const perp_opt *o, const void *opts, char *buf, size_t size)
 {
-  double v = load(o, opts);
+  double v = option_load(o, opts);
   switch (o->type) {
   case PERP_OPT_REAL:
     return perp_format_real(v, buf, size);
@@ -333,7 +334,7 @@ int perp_opt_format(const perp_opt *o, const void *opts, char *buf, size_t size)
 static bool is_default(const perp_opt *o, const void *opts)
 {
   if (o->type == PERP_OPT_TEXT) return strcmp((const char *)opts + o->offset, o->text) == 0;
-  return load(o, opts) == o->dflt;
+  return option_load(o, opts) == o->dflt;
 }
 
 int perp_opts_format(const perp_desc *d, const void *opts, bool only_changed, char *buf,

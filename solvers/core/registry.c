@@ -67,7 +67,7 @@ const perp_desc *perp_find(const perp_ctx *ctx, perp_kind kind, const char *name
   return NULL;
 }
 
-static perp_status unknown(perp_ctx *ctx, perp_kind kind, const char *name)
+static perp_status registry_unknown(perp_ctx *ctx, perp_kind kind, const char *name)
 {
   enum { MOST = 256 };
   const char *names[MOST];
@@ -111,7 +111,7 @@ perp_status perp_spec_parse(perp_ctx *ctx, perp_kind kind, const char *text, per
       char *colon = strrchr(name, ':');
       if (colon != NULL) *colon = '\0';
     }
-    return unknown(ctx, kind, name);
+    return registry_unknown(ctx, kind, name);
   }
   if (d->opts_size > 0) {
     spec->opts = calloc(1, d->opts_size);

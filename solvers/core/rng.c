@@ -7,7 +7,7 @@
 
 struct perp_rng; /* is a gsl_rng */
 
-static gsl_rng *gsl(perp_rng *rng)
+static gsl_rng *rng_gsl(perp_rng *rng)
 {
   return (gsl_rng *)(void *)rng;
 }
@@ -24,25 +24,25 @@ perp_rng *perp_rng_create(uint64_t seed)
 
 void perp_rng_destroy(perp_rng *rng)
 {
-  if (rng != NULL) gsl_rng_free(gsl(rng));
+  if (rng != NULL) gsl_rng_free(rng_gsl(rng));
 }
 
 double perp_rng_uniform(perp_rng *rng, double lo, double hi)
 {
-  return lo + (hi - lo) * gsl_rng_uniform(gsl(rng));
+  return lo + (hi - lo) * gsl_rng_uniform(rng_gsl(rng));
 }
 
 double perp_rng_normal(perp_rng *rng)
 {
-  return gsl_ran_ugaussian(gsl(rng));
+  return gsl_ran_ugaussian(rng_gsl(rng));
 }
 
 int perp_rng_int(perp_rng *rng, int n)
 {
-  return (int)gsl_rng_uniform_int(gsl(rng), (unsigned long)n);
+  return (int)gsl_rng_uniform_int(rng_gsl(rng), (unsigned long)n);
 }
 
 void perp_rng_shuffle(perp_rng *rng, int *index, int n)
 {
-  gsl_ran_shuffle(gsl(rng), index, (size_t)n, sizeof *index);
+  gsl_ran_shuffle(rng_gsl(rng), index, (size_t)n, sizeof *index);
 }

@@ -6,12 +6,12 @@
 
 enum { LONGEST = 63 };
 
-static int min3(int a, int b, int c)
+static int suggest_min3(int a, int b, int c)
 {
   return a < b ? (a < c ? a : c) : (b < c ? b : c);
 }
 
-static int distance(const char *a, const char *b)
+static int suggest_distance(const char *a, const char *b)
 {
   int na = (int)strlen(a), nb = (int)strlen(b);
   if (na > LONGEST || nb > LONGEST) return LONGEST;
@@ -22,7 +22,7 @@ static int distance(const char *a, const char *b)
     cur[0] = i;
     for (int j = 1; j <= nb; j++) {
       int swap = a[i - 1] != b[j - 1];
-      cur[j] = min3(up[j] + 1, cur[j - 1] + 1, up[j - 1] + swap);
+      cur[j] = suggest_min3(up[j] + 1, cur[j - 1] + 1, up[j - 1] + swap);
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
           upup[j - 2] + 1 < cur[j])
         cur[j] = upup[j - 2] + 1;
@@ -36,7 +36,7 @@ const char *perp_closest(const char *word, const char *const *candidates, int n)
   const char *best = NULL;
   int limit = 1 + (int)strlen(word) / 3, best_distance = limit + 1;
   for (int i = 0; i < n; i++) {
-    int d = distance(word, candidates[i]);
+    int d = suggest_distance(word, candidates[i]);
     /* an abbreviation ("baum") is close, however much is missing */
     if (strlen(word) >= 3 && strncmp(word, candidates[i], strlen(word)) == 0 && d > 1) d = 1;
     if (d < best_distance) {

@@ -13,7 +13,7 @@ struct kkt_pair {
   int64_t start;
 };
 
-static void layout(kkt_assembly *s, perp_arena *a, int large)
+static void assembly_layout(kkt_assembly *s, perp_arena *a, int large)
 {
   s->term = PERP_CARVE(a, struct kkt_term, s->n_terms);
   s->pair = PERP_CARVE(a, struct kkt_pair, s->n_pairs);
@@ -34,9 +34,9 @@ perp_status perp_kkt_assembly_create(perp_ctx *ctx, const perp_blocks *B, kkt_lo
   if (pairs > INT32_MAX)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kkt: %lld blocks in A are too many", (long long)pairs);
   s->n_pairs = (int)pairs;
-  layout(s, &s->arena, perp_kkt_largest(B));
+  assembly_layout(s, &s->arena, perp_kkt_largest(B));
   PERP_TRY(perp_arena_reserve(ctx, &s->arena));
-  layout(s, &s->arena, perp_kkt_largest(B));
+  assembly_layout(s, &s->arena, perp_kkt_largest(B));
 
   int at = 0, n = 0;
   for (int b = 0; b < B->nb; b++)

@@ -36,7 +36,7 @@ struct ws {
   int *piv;       /* [n] */
 };
 
-static void layout(struct ws *w, perp_arena *a)
+static void kkt_dense_layout(struct ws *w, perp_arena *a)
 {
   size_t n = (size_t)w->n;
   w->K = PERP_CARVE(a, double, n *n);
@@ -47,7 +47,7 @@ static void layout(struct ws *w, perp_arena *a)
   w->piv = PERP_CARVE(a, int, n);
 }
 
-static void destroy(void *ws)
+static void kkt_dense_destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
@@ -55,7 +55,8 @@ static void destroy(void *ws)
   free(w);
 }
 
-static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
+static perp_status kkt_dense_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
+                                    void **ws)
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
@@ -66,19 +67,19 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
   w->m = B->m;
   w->n = B->nv + B->m;
   w->lwork = 64 * (w->n + 1);
-  layout(w, &w->arena);
+  kkt_dense_layout(w, &w->arena);
   perp_status status = perp_arena_reserve(ctx, &w->arena);
   if (status != PERP_OK) {
-    destroy(w);
+    kkt_dense_destroy(w);
     return status;
   }
-  layout(w, &w->arena);
+  kkt_dense_layout(w, &w->arena);
   *ws = w;
   return PERP_OK;
 }
 
 /* Lower triangle of the scaled K with S + shift I. */
-static void form(struct ws *w, const perp_blocks *B, double shift)
+static void kkt_dense_form(struct ws *w, const perp_blocks *B, double shift)
 {
   size_t n = (size_t)w->n;
   int nv = w->nv;
@@ -112,7 +113,7 @@ static void form(struct ws *w, const perp_blocks *B, double shift)
 }
 
 /* Smallest size of an eigenvalue of D, and how many are positive. */
-static double pivots(const struct ws *w, int *positive)
+static double kkt_dense_pivots(const struct ws *w, int *positive)
 {
   size_t n = (size_t)w->n;
   double least = HUGE_VAL;
@@ -134,18 +135,19 @@ static double pivots(const struct ws *w, int *positive)
   return least;
 }
 
-static bool factor_shifted(void *ws, const perp_blocks *B, double tol, double shift)
+static bool kkt_dense_factor_shifted(void *ws, const perp_blocks *B, double tol, double shift)
 {
   struct ws *w = ws;
   int positive;
-  form(w, B, shift);
+  kkt_dense_form(w, B, shift);
   if (!kkt_finite(w->nv, w->scale) || !kkt_finite(w->m, w->scale + w->nv)) return false;
   if (LAPACKE_dsytrf_work(LAPACK_COL_MAJOR, 'L', w->n, w->K, w->n, w->piv, w->work, w->lwork) != 0)
     return false;
-  return pivots(w, &positive) > tol && positive == w->nv;
+  return kkt_dense_pivots(w, &positive) > tol && positive == w->nv;
 }
 
-static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
+static perp_status kkt_dense_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,
+                                    perp_stats *stats)
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "kkt-dense", B, w->nv, w->m));
@@ -153,16 +155,17 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
   stats->reason = perp_kkt_why_no_factor(B);
   w->dependent = false;
   if (stats->reason == PERP_NOT_FINITE) return PERP_OK; /* LAPACK need not see NaN */
-  if (w->n == 0 || factor_shifted(w, B, w->opt.rank_tol, 0)) {
+  if (w->n == 0 || kkt_dense_factor_shifted(w, B, w->opt.rank_tol, 0)) {
     stats->reason = PERP_EXACT;
     return PERP_OK;
   }
-  w->dependent = perp_kkt_factor_dependent(w, factor_shifted, B, w->opt.delta, w->x, stats);
+  w->dependent = perp_kkt_factor_dependent(w, kkt_dense_factor_shifted, B, w->opt.delta, w->x,
+                                           stats);
   return PERP_OK;
 }
 
-static void apply(void *ws, const perp_blocks *B, const double *f, const double *c, double *a,
-                  double *lambda)
+static void kkt_dense_apply(void *ws, const perp_blocks *B, const double *f, const double *c,
+                            double *a, double *lambda)
 {
   struct ws *w = ws;
   (void)B;
@@ -173,17 +176,17 @@ static void apply(void *ws, const perp_blocks *B, const double *f, const double 
   for (int i = 0; i < w->m; i++) lambda[i] = w->scale[w->nv + i] * w->x[w->nv + i];
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
-                         const double *c, double *a, double *lambda, perp_stats *stats)
+static perp_status kkt_dense_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
+                                   const double *c, double *a, double *lambda, perp_stats *stats)
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "kkt-dense", B, w->nv, w->m));
   if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, c))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   if (w->dependent)
-    return perp_kkt_solve_dependent(w, apply, B, f, c, a, lambda, w->opt.infeasible_tol, stats,
-                                    w->refine);
-  apply(w, B, f, c, a, lambda);
+    return perp_kkt_solve_dependent(w, kkt_dense_apply, B, f, c, a, lambda, w->opt.infeasible_tol,
+                                    stats, w->refine);
+  kkt_dense_apply(w, B, f, c, a, lambda);
   return kkt_take(B, a, lambda, stats);
 }
 
@@ -195,8 +198,8 @@ const perp_kkt_desc perp_kkt_kkt_dense = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_KKT_REDUNDANT | PERP_KKT_MIN_NORM | PERP_KKT_LOOPS },
-  .create = create,
-  .factor = factor,
-  .solve = solve,
-  .destroy = destroy,
+  .create = kkt_dense_create,
+  .factor = kkt_dense_factor,
+  .solve = kkt_dense_solve,
+  .destroy = kkt_dense_destroy,
 };

@@ -43,7 +43,7 @@ struct ws {
   double *refine;   /* [KKT_REFINE_SCRATCH] */
 };
 
-static void layout(struct ws *w, perp_arena *a, int subs)
+static void kkt_sparse_layout(struct ws *w, perp_arena *a, int subs)
 {
   size_t n = (size_t)w->nv + (size_t)w->m;
   w->body = PERP_CARVE(a, kkt_place, w->nb);
@@ -55,7 +55,7 @@ static void layout(struct ws *w, perp_arena *a, int subs)
   w->refine = PERP_CARVE(a, double, KKT_REFINE_SCRATCH(w->nv, w->m));
 }
 
-static void destroy(void *ws)
+static void kkt_sparse_destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
@@ -65,7 +65,7 @@ static void destroy(void *ws)
 }
 
 /* Graph of bodies (0 ... nb-1) and groups (nb ...), edges: sub-matrices. */
-static perp_status analyse(perp_ctx *ctx, struct ws *w, const perp_blocks *B)
+static perp_status kkt_sparse_analyse(perp_ctx *ctx, struct ws *w, const perp_blocks *B)
 {
   perp_arena arena = { 0 };
   int nb = B->nb, nc = B->nc, subs = B->jptr[nc], *size = NULL, *ptr = NULL, *adj = NULL;
@@ -92,7 +92,8 @@ static perp_status analyse(perp_ctx *ctx, struct ws *w, const perp_blocks *B)
   return status;
 }
 
-static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
+static perp_status kkt_sparse_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
+                                     void **ws)
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
@@ -103,14 +104,14 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
   w->m = B->m;
   w->nb = B->nb;
   w->nc = B->nc;
-  layout(w, &w->arena, B->jptr[B->nc]);
+  kkt_sparse_layout(w, &w->arena, B->jptr[B->nc]);
   perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status == PERP_OK) status = analyse(ctx, w, B);
+  if (status == PERP_OK) status = kkt_sparse_analyse(ctx, w, B);
   if (status != PERP_OK) {
-    destroy(w);
+    kkt_sparse_destroy(w);
     return status;
   }
-  layout(w, &w->arena, B->jptr[B->nc]);
+  kkt_sparse_layout(w, &w->arena, B->jptr[B->nc]);
   for (int b = 0; b < B->nb; b++) {
     w->body[b] = perp_kkt_sparse_locate(&w->K, b, b);
     for (int i = B->bptr[b]; i < B->bptr[b + 1]; i++) w->at[i] = w->K.row[b] + i - B->bptr[b];
@@ -127,7 +128,7 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
 }
 
 /* K_delta; entries that are always zero are zero since create. */
-static void form(struct ws *w, const perp_blocks *B, double shift)
+static void kkt_sparse_form(struct ws *w, const perp_blocks *B, double shift)
 {
   double *K = w->K.A->x;
   for (int b = 0; b < B->nb; b++) {
@@ -155,7 +156,8 @@ static void form(struct ws *w, const perp_blocks *B, double shift)
   }
 }
 
-static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
+static perp_status kkt_sparse_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,
+                                     perp_stats *stats)
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "kkt-sparse", B, w->nv, w->m));
@@ -163,7 +165,7 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
   stats->reason = PERP_EXACT;
   if (w->nv + w->m == 0) return PERP_OK;
   double mean = perp_kkt_mean_diagonal(B, w->diag);
-  form(w, B, w->opt.delta * (mean > 0 ? mean : 1));
+  kkt_sparse_form(w, B, w->opt.delta * (mean > 0 ? mean : 1));
   bool good = perp_kkt_sparse_factor(&w->K) && mean <= DBL_MAX;
   for (int i = 0; good && i < w->nv + w->m; i++) {
     double p = kkt_sparse_pivot(&w->K, w->at[i]);
@@ -173,8 +175,8 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
   return PERP_OK;
 }
 
-static void apply(void *ws, const perp_blocks *B, const double *f, const double *c, double *a,
-                  double *lambda)
+static void kkt_sparse_apply(void *ws, const perp_blocks *B, const double *f, const double *c,
+                             double *a, double *lambda)
 {
   struct ws *w = ws;
   (void)B;
@@ -185,14 +187,14 @@ static void apply(void *ws, const perp_blocks *B, const double *f, const double 
   for (int i = 0; i < w->m; i++) lambda[i] = w->x[w->at[w->nv + i]];
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
-                         const double *c, double *a, double *lambda, perp_stats *stats)
+static perp_status kkt_sparse_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
+                                    const double *c, double *a, double *lambda, perp_stats *stats)
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "kkt-sparse", B, w->nv, w->m));
   if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, c))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  double residual = perp_kkt_refine(w, apply, B, f, c, a, lambda, stats, w->refine);
+  double residual = perp_kkt_refine(w, kkt_sparse_apply, B, f, c, a, lambda, stats, w->refine);
   if (!(residual <= HUGE_VAL) || !kkt_finite(w->nv, a) || !kkt_finite(w->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   if (residual <= w->opt.tol) {
@@ -216,8 +218,8 @@ const perp_kkt_desc perp_kkt_kkt_sparse = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_KKT_SPARSE | PERP_KKT_REDUNDANT | PERP_KKT_MIN_NORM | PERP_KKT_LOOPS },
-  .create = create,
-  .factor = factor,
-  .solve = solve,
-  .destroy = destroy,
+  .create = kkt_sparse_create,
+  .factor = kkt_sparse_factor,
+  .solve = kkt_sparse_solve,
+  .destroy = kkt_sparse_destroy,
 };

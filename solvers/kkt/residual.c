@@ -21,7 +21,7 @@ static void abs_gemvt(int r, int d, const double *G, const double *x, double *y)
 }
 
 /* max |r_i| / scale_i with 0/0 = 0; NaN stays */
-static double worst(int n, const double *r, const double *scale, double sofar)
+static double residual_worst(int n, const double *r, const double *scale, double sofar)
 {
   for (int i = 0; i < n; i++) {
     double e = r[i] == 0 ? 0 : fabs(r[i]) / scale[i];
@@ -46,12 +46,12 @@ double perp_kkt_violation(const perp_blocks *B, const double *c, const double *a
       int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
       abs_gemv(B->cptr[g + 1] - B->cptr[g], d, B->J + B->joff[k], a + col, scale + B->cptr[g]);
     }
-  return worst(B->m, r, scale, 0);
+  return residual_worst(B->m, r, scale, 0);
 }
 
 /* r = M a - f - J' lambda, its size in scale */
-static double imbalance(const perp_blocks *B, const double *f, const double *a,
-                        const double *lambda, double *scratch)
+static double residual_imbalance(const perp_blocks *B, const double *f, const double *a,
+                                 const double *lambda, double *scratch)
 {
   double *r = scratch, *scale = scratch + B->nv;
   perp_blocks_M(B, a, r);
@@ -70,13 +70,13 @@ static double imbalance(const perp_blocks *B, const double *f, const double *a,
       abs_gemvt(B->cptr[g + 1] - B->cptr[g], d, B->J + B->joff[k], lambda + B->cptr[g],
                 scale + col);
     }
-  return worst(B->nv, r, scale, 0);
+  return residual_worst(B->nv, r, scale, 0);
 }
 
 double perp_kkt_residual(const perp_blocks *B, const double *f, const double *c, const double *a,
                          const double *lambda, double *scratch)
 {
-  double dynamics = imbalance(B, f, a, lambda, scratch);
+  double dynamics = residual_imbalance(B, f, a, lambda, scratch);
   double constraints = perp_kkt_violation(B, c, a, lambda, scratch);
   return isnan(dynamics) || dynamics > constraints ? dynamics : constraints;
 }
@@ -126,8 +126,9 @@ static void constraint_residual(const perp_blocks *B, const double *c, const dou
 }
 
 /* Refinement from zero until round-off or stall; the better of the last two iterates is kept. */
-static void refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
-                   const double *c, double *a, double *lambda, perp_stats *stats, double *scratch)
+static void residual_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
+                            const double *c, double *a, double *lambda, perp_stats *stats,
+                            double *scratch)
 {
   int nv = B->nv, m = B->m;
   double *rf = scratch, *rc = rf + nv, *da = rc + m, *dl = da + nv, *tmp = dl + m;
@@ -165,13 +166,13 @@ double perp_kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const d
                        double *scratch)
 {
   double *possible = scratch + 4 * ((size_t)B->nv + (size_t)B->m); /* c without its contradiction */
-  refine(ws, apply, B, f, c, a, lambda, stats, scratch);
+  residual_refine(ws, apply, B, f, c, a, lambda, stats, scratch);
   for (int attempt = 0; attempt < MAX_DEFLATE; attempt++) {
     const double *side = attempt == 0 ? c : possible;
     if (!(perp_kkt_violation(B, side, a, lambda, scratch) > CONTRADICTION)) break;
     constraint_residual(B, side, a, lambda, scratch);
     for (int i = 0; i < B->m; i++) possible[i] = side[i] - scratch[i];
-    refine(ws, apply, B, f, possible, a, lambda, stats, scratch);
+    residual_refine(ws, apply, B, f, possible, a, lambda, stats, scratch);
   }
   return perp_kkt_residual(B, f, c, a, lambda, scratch);
 }

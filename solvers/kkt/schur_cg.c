@@ -52,7 +52,7 @@ struct ws {
   int size_D, large, nb, nc;
 };
 
-static void layout(struct ws *w, perp_arena *a)
+static void schur_cg_layout(struct ws *w, perp_arena *a)
 {
   w->at = PERP_CARVE(a, int, w->nc);
   w->diag = PERP_CARVE(a, unsigned char, w->nb);
@@ -69,7 +69,7 @@ static void layout(struct ws *w, perp_arena *a)
   w->scratch = PERP_CARVE(a, double, 2 * (size_t)w->large + 2 * (size_t)w->m);
 }
 
-static void destroy(void *ws)
+static void schur_cg_destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
@@ -77,7 +77,7 @@ static void destroy(void *ws)
   free(w);
 }
 
-static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
+static perp_status schur_cg_create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
@@ -92,13 +92,13 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
   if (w->opt.max_iter == 0) w->opt.max_iter = w->m < 100000000 ? 10 * w->m + 100 : 1000000000;
   for (int g = 0; g < B->nc; g++)
     w->size_D += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[g + 1] - B->cptr[g]);
-  layout(w, &w->arena);
+  schur_cg_layout(w, &w->arena);
   perp_status status = perp_arena_reserve(ctx, &w->arena);
   if (status != PERP_OK) {
-    destroy(w);
+    schur_cg_destroy(w);
     return status;
   }
-  layout(w, &w->arena);
+  schur_cg_layout(w, &w->arena);
   for (int g = 0, at = 0; g < B->nc; g++) {
     w->at[g] = at;
     at += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[g + 1] - B->cptr[g]);
@@ -109,7 +109,7 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
 
 /* The diagonal block of group g as L Delta L'; a vanishing pivot is replaced by the diagonal entry, which
  * leaves P positive definite.  False when the block is not that of a mass matrix, or not finite. */
-static bool factor_block(struct ws *w, const perp_blocks *B, int g)
+static bool schur_cg_factor_block(struct ws *w, const perp_blocks *B, int g)
 {
   int row = B->cptr[g], r = B->cptr[g + 1] - row;
   double *D = w->D + w->at[g], *W = w->scratch, *ref = W + w->large;
@@ -135,7 +135,7 @@ static bool factor_block(struct ws *w, const perp_blocks *B, int g)
   return true;
 }
 
-static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
+static perp_status schur_cg_factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-cg", B, w->nv, w->m));
@@ -144,14 +144,15 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
   perp_blocks known;
   B = perp_kkt_find_diagonal(B, &known, w->diag);
   for (int g = 0; g < B->nc; g++)
-    if (!factor_block(w, B, g)) {
+    if (!schur_cg_factor_block(w, B, g)) {
       stats->reason = perp_kkt_why_no_factor(B);
       return PERP_OK;
     }
   return PERP_OK;
 }
 
-static void precondition(const struct ws *w, const perp_blocks *B, const double *r, double *z)
+static void schur_cg_precondition(const struct ws *w, const perp_blocks *B, const double *r,
+                                  double *z)
 {
   for (int g = 0; g < B->nc; g++) {
     int row = B->cptr[g], n = B->cptr[g + 1] - row;
@@ -163,7 +164,7 @@ static void precondition(const struct ws *w, const perp_blocks *B, const double 
   }
 }
 
-static double dot(int n, const double *x, const double *y)
+static double schur_cg_dot(int n, const double *x, const double *y)
 {
   double sum = 0;
   for (int i = 0; i < n; i++) sum += x[i] * y[i];
@@ -171,23 +172,23 @@ static double dot(int n, const double *x, const double *y)
 }
 
 /* r = b - A lambda, z = P r; returns r' z */
-static double start(const struct ws *w, const perp_blocks *B, const double *lambda,
-                    perp_stats *stats)
+static double schur_cg_start(const struct ws *w, const perp_blocks *B, const double *lambda,
+                             perp_stats *stats)
 {
   perp_blocks_A(B, lambda, w->Ap, w->v);
   stats->matvecs++;
   for (int i = 0; i < w->m; i++) w->r[i] = w->b[i] - w->Ap[i];
-  precondition(w, B, w->r, w->z);
-  return dot(w->m, w->r, w->z);
+  schur_cg_precondition(w, B, w->r, w->z);
+  return schur_cg_dot(w->m, w->r, w->z);
 }
 
 /* From lambda; returns why it stopped. */
-static perp_reason iterate(struct ws *w, perp_ctx *ctx, const perp_blocks *B, double *lambda,
-                           perp_stats *stats)
+static perp_reason schur_cg_iterate(struct ws *w, perp_ctx *ctx, const perp_blocks *B,
+                                    double *lambda, perp_stats *stats)
 {
   int m = w->m, steps = 0;
-  precondition(w, B, w->b, w->z);
-  double size = dot(m, w->b, w->z), rz = start(w, B, lambda, stats);
+  schur_cg_precondition(w, B, w->b, w->z);
+  double size = schur_cg_dot(m, w->b, w->z), rz = schur_cg_start(w, B, lambda, stats);
   if (rz > size) size = rz;
   double target = w->opt.tol * w->opt.tol * size, fresh = HUGE_VAL;
   for (;;) {
@@ -202,7 +203,7 @@ static perp_reason iterate(struct ws *w, perp_ctx *ctx, const perp_blocks *B, do
       if (steps == w->opt.max_iter) return PERP_MAX_ITER;
       perp_blocks_A(B, w->p, w->Ap, w->v);
       stats->matvecs++;
-      double pAp = dot(m, w->p, w->Ap);
+      double pAp = schur_cg_dot(m, w->p, w->Ap);
       if (pAp < -NULL_DIRECTION * pp) return PERP_SINGULAR; /* A is not positive semidefinite */
       if (!(pAp > NULL_DIRECTION * pp)) return isnan(pAp) ? PERP_NOT_FINITE : PERP_INFEASIBLE;
       double alpha = rz / pAp;
@@ -210,8 +211,8 @@ static perp_reason iterate(struct ws *w, perp_ctx *ctx, const perp_blocks *B, do
         lambda[i] += alpha * w->p[i];
         w->r[i] -= alpha * w->Ap[i];
       }
-      precondition(w, B, w->r, w->z);
-      double next = dot(m, w->r, w->z), beta = next / rz;
+      schur_cg_precondition(w, B, w->r, w->z);
+      double next = schur_cg_dot(m, w->r, w->z), beta = next / rz;
       rz = next;
       pp = rz + beta * beta * pp;
       for (int i = 0; i < m; i++) w->p[i] = w->z[i] + beta * w->p[i];
@@ -221,29 +222,30 @@ static perp_reason iterate(struct ws *w, perp_ctx *ctx, const perp_blocks *B, do
                  .entering = -1, .leaving = -1, .step = alpha,
                  .residual = size > 0 ? sqrt(rz / size) : 0, .n = m, .x = lambda, .w = w->r);
     }
-    rz = start(w, B, lambda, stats);
+    rz = schur_cg_start(w, B, lambda, stats);
   }
 }
 
 /* Preconditioned conjugate residuals from lambda: least |b - A lambda|_P, which stays well defined where the
  * rows contradict each other.  Ends when r' P A P r vanishes against that of b. */
-static void least_squares(struct ws *w, const perp_blocks *B, double *lambda, perp_stats *stats)
+static void schur_cg_least_squares(struct ws *w, const perp_blocks *B, double *lambda,
+                                   perp_stats *stats)
 {
   int m = w->m;
-  precondition(w, B, w->b, w->p);
+  schur_cg_precondition(w, B, w->b, w->p);
   perp_blocks_A(B, w->p, w->Ap, w->v);
-  double size = dot(m, w->p, w->Ap);
-  start(w, B, lambda, stats);
+  double size = schur_cg_dot(m, w->p, w->Ap);
+  schur_cg_start(w, B, lambda, stats);
   perp_blocks_A(B, w->z, w->Az, w->v);
   stats->matvecs += 2;
-  double rho = dot(m, w->z, w->Az);
+  double rho = schur_cg_dot(m, w->z, w->Az);
   for (int i = 0; i < m; i++) {
     w->p[i] = w->z[i];
     w->Ap[i] = w->Az[i];
   }
   for (int step = 0; step < w->opt.max_iter && rho > w->opt.tol * w->opt.tol * size; step++) {
-    precondition(w, B, w->Ap, w->PAp);
-    double curvature = dot(m, w->Ap, w->PAp);
+    schur_cg_precondition(w, B, w->Ap, w->PAp);
+    double curvature = schur_cg_dot(m, w->Ap, w->PAp);
     if (!(curvature > 0)) return;
     double alpha = rho / curvature;
     for (int i = 0; i < m; i++) {
@@ -253,7 +255,7 @@ static void least_squares(struct ws *w, const perp_blocks *B, double *lambda, pe
     perp_blocks_A(B, w->z, w->Az, w->v);
     stats->matvecs++;
     stats->iterations++;
-    double next = dot(m, w->z, w->Az), beta = next / rho;
+    double next = schur_cg_dot(m, w->z, w->Az), beta = next / rho;
     rho = next;
     for (int i = 0; i < m; i++) {
       w->p[i] = w->z[i] + beta * w->p[i];
@@ -262,8 +264,8 @@ static void least_squares(struct ws *w, const perp_blocks *B, double *lambda, pe
   }
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
-                         const double *c, double *a, double *lambda, perp_stats *stats)
+static perp_status schur_cg_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
+                                  const double *c, double *a, double *lambda, perp_stats *stats)
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-cg", B, w->nv, w->m));
@@ -273,11 +275,11 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const do
   if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, w->b) || !kkt_finite(w->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   memcpy(w->first, lambda, sizeof *lambda * (size_t)w->m);
-  stats->reason = iterate(w, ctx, B, lambda, stats);
+  stats->reason = schur_cg_iterate(w, ctx, B, lambda, stats);
   if (stats->reason ==
       PERP_INFEASIBLE) { /* steps along a null direction have no limit: begin anew */
     memcpy(lambda, w->first, sizeof *lambda * (size_t)w->m);
-    least_squares(w, B, lambda, stats);
+    schur_cg_least_squares(w, B, lambda, stats);
     stats->fallbacks++;
   }
   if (stats->reason == PERP_NOT_FINITE || !kkt_finite(w->m, lambda))
@@ -303,8 +305,8 @@ const perp_kkt_desc perp_kkt_schur_cg = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_KKT_SPARSE | PERP_KKT_REDUNDANT | PERP_KKT_ITERATIVE | PERP_KKT_LOOPS },
-  .create = create,
-  .factor = factor,
-  .solve = solve,
-  .destroy = destroy,
+  .create = schur_cg_create,
+  .factor = schur_cg_factor,
+  .solve = schur_cg_solve,
+  .destroy = schur_cg_destroy,
 };

@@ -59,7 +59,7 @@ struct ws {
   int *piv;      /* [m] */
 };
 
-static void layout(struct ws *w, perp_arena *a)
+static void schur_dense_layout(struct ws *w, perp_arena *a)
 {
   size_t m = (size_t)w->m;
   w->A = PERP_CARVE(a, double, m *m);
@@ -71,7 +71,7 @@ static void layout(struct ws *w, perp_arena *a)
   w->piv = PERP_CARVE(a, int, m);
 }
 
-static kkt_place locate(const void *storage, int g, int h)
+static kkt_place schur_dense_locate(const void *storage, int g, int h)
 {
   const struct shape *s = storage;
   bool transposed = h < g;
@@ -81,7 +81,7 @@ static kkt_place locate(const void *storage, int g, int h)
                       .transposed = transposed };
 }
 
-static void destroy(void *ws)
+static void schur_dense_destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
@@ -104,7 +104,8 @@ static int band_width(const perp_blocks *B)
   return k;
 }
 
-static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
+static perp_status schur_dense_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
+                                      void **ws)
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
@@ -118,16 +119,17 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
   w->lwork = 64 * (w->m + 1);
   w->full = (struct shape){ B->cptr, w->m, 0 };
   w->band = (struct shape){ B->cptr, w->k, w->k };
-  layout(w, &w->arena);
+  schur_dense_layout(w, &w->arena);
   perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status == PERP_OK) status = perp_kkt_assembly_create(ctx, B, locate, &w->full, &w->to_full);
+  if (status == PERP_OK)
+    status = perp_kkt_assembly_create(ctx, B, schur_dense_locate, &w->full, &w->to_full);
   if (status == PERP_OK && w->k < w->m - 1)
-    status = perp_kkt_assembly_create(ctx, B, locate, &w->band, &w->to_band);
+    status = perp_kkt_assembly_create(ctx, B, schur_dense_locate, &w->band, &w->to_band);
   if (status != PERP_OK) {
-    destroy(w);
+    schur_dense_destroy(w);
     return status;
   }
-  layout(w, &w->arena);
+  schur_dense_layout(w, &w->arena);
   *ws = w;
   return PERP_OK;
 }
@@ -188,7 +190,8 @@ static perp_reason factor_dependent(struct ws *w, const perp_blocks *B)
   return PERP_REGULARIZED;
 }
 
-static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
+static perp_status schur_dense_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,
+                                      perp_stats *stats)
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-dense", B, w->nv, w->m));
@@ -205,8 +208,8 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
   return PERP_OK;
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
-                         const double *c, double *a, double *lambda, perp_stats *stats)
+static perp_status schur_dense_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
+                                     const double *c, double *a, double *lambda, perp_stats *stats)
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-dense", B, w->nv, w->m));
@@ -244,8 +247,8 @@ const perp_kkt_desc perp_kkt_schur_dense = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_KKT_REDUNDANT | PERP_KKT_MIN_NORM | PERP_KKT_LOOPS },
-  .create = create,
-  .factor = factor,
-  .solve = solve,
-  .destroy = destroy,
+  .create = schur_dense_create,
+  .factor = schur_dense_factor,
+  .solve = schur_dense_solve,
+  .destroy = schur_dense_destroy,
 };

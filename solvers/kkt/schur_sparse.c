@@ -31,7 +31,7 @@ struct ws {
   double *refine; /* [KKT_REFINE_SCRATCH] */
 };
 
-static void layout(struct ws *w, perp_arena *a)
+static void schur_sparse_layout(struct ws *w, perp_arena *a)
 {
   w->at = PERP_CARVE(a, int, w->m);
   w->diag = PERP_CARVE(a, double, w->m);
@@ -41,7 +41,7 @@ static void layout(struct ws *w, perp_arena *a)
   w->refine = PERP_CARVE(a, double, KKT_REFINE_SCRATCH(w->nv, w->m));
 }
 
-static void destroy(void *ws)
+static void schur_sparse_destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
@@ -69,7 +69,7 @@ static int64_t group_graph(const perp_blocks *B, int *ptr, int *adj)
   return n;
 }
 
-static perp_status analyse(perp_ctx *ctx, struct ws *w, const perp_blocks *B)
+static perp_status schur_sparse_analyse(perp_ctx *ctx, struct ws *w, const perp_blocks *B)
 {
   perp_arena arena = { 0 };
   int64_t n = group_graph(B, NULL, NULL);
@@ -91,7 +91,8 @@ static perp_status analyse(perp_ctx *ctx, struct ws *w, const perp_blocks *B)
   return perp_kkt_assembly_create(ctx, B, perp_kkt_sparse_locate, &w->A, &w->assembly);
 }
 
-static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
+static perp_status schur_sparse_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
+                                       void **ws)
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
@@ -100,14 +101,14 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
   w->opt = *(const struct opts *)opts;
   w->nv = B->nv;
   w->m = B->m;
-  layout(w, &w->arena);
+  schur_sparse_layout(w, &w->arena);
   perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status == PERP_OK && w->m > 0) status = analyse(ctx, w, B);
+  if (status == PERP_OK && w->m > 0) status = schur_sparse_analyse(ctx, w, B);
   if (status != PERP_OK) {
-    destroy(w);
+    schur_sparse_destroy(w);
     return status;
   }
-  layout(w, &w->arena);
+  schur_sparse_layout(w, &w->arena);
   for (int g = 0; g < B->nc; g++)
     for (int i = B->cptr[g]; i < B->cptr[g + 1]; i++) w->at[i] = w->A.row[g] + i - B->cptr[g];
   *ws = w;
@@ -115,7 +116,7 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
 }
 
 /* Factor A + shift I.  False when a pivot is not above tol A_ii. */
-static bool factor_shifted(void *ws, const perp_blocks *B, double tol, double shift)
+static bool schur_sparse_factor_shifted(void *ws, const perp_blocks *B, double tol, double shift)
 {
   struct ws *w = ws;
   perp_kkt_sparse_clear(&w->A);
@@ -130,23 +131,25 @@ static bool factor_shifted(void *ws, const perp_blocks *B, double tol, double sh
   return good;
 }
 
-static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
+static perp_status schur_sparse_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,
+                                       perp_stats *stats)
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-sparse", B, w->nv, w->m));
   stats->factorizations++;
   stats->reason = PERP_EXACT;
   w->dependent = false;
-  if (w->m == 0 || factor_shifted(w, B, w->opt.rank_tol, 0)) return PERP_OK;
+  if (w->m == 0 || schur_sparse_factor_shifted(w, B, w->opt.rank_tol, 0)) return PERP_OK;
 
   stats->reason = perp_kkt_why_no_factor(B);
   if (stats->reason == PERP_NOT_FINITE) return PERP_OK;
-  w->dependent = perp_kkt_factor_dependent(w, factor_shifted, B, w->opt.delta, w->x, stats);
+  w->dependent = perp_kkt_factor_dependent(w, schur_sparse_factor_shifted, B, w->opt.delta, w->x,
+                                           stats);
   return PERP_OK;
 }
 
-static void apply(void *ws, const perp_blocks *B, const double *f, const double *c, double *a,
-                  double *lambda)
+static void schur_sparse_apply(void *ws, const perp_blocks *B, const double *f, const double *c,
+                               double *a, double *lambda)
 {
   struct ws *w = ws;
   perp_kkt_schur_rhs(B, f, c, w->b, w->v);
@@ -156,17 +159,18 @@ static void apply(void *ws, const perp_blocks *B, const double *f, const double 
   perp_kkt_schur_motion(B, f, lambda, a, w->v);
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
-                         const double *c, double *a, double *lambda, perp_stats *stats)
+static perp_status schur_sparse_solve(perp_ctx *ctx, void *ws, const perp_blocks *B,
+                                      const double *f, const double *c, double *a, double *lambda,
+                                      perp_stats *stats)
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-sparse", B, w->nv, w->m));
   perp_blocks known;
   if (w->m > 0) B = kkt_use_diagonal(B, &known, w->assembly.diag);
   if (w->dependent)
-    return perp_kkt_solve_dependent(w, apply, B, f, c, a, lambda, w->opt.infeasible_tol, stats,
-                                    w->refine);
-  apply(w, B, f, c, a, lambda);
+    return perp_kkt_solve_dependent(w, schur_sparse_apply, B, f, c, a, lambda,
+                                    w->opt.infeasible_tol, stats, w->refine);
+  schur_sparse_apply(w, B, f, c, a, lambda);
   return kkt_take(B, a, lambda, stats);
 }
 
@@ -179,8 +183,8 @@ const perp_kkt_desc perp_kkt_schur_sparse = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_KKT_SPARSE | PERP_KKT_REDUNDANT | PERP_KKT_MIN_NORM | PERP_KKT_LOOPS },
-  .create = create,
-  .factor = factor,
-  .solve = solve,
-  .destroy = destroy,
+  .create = schur_sparse_create,
+  .factor = schur_sparse_factor,
+  .solve = schur_sparse_solve,
+  .destroy = schur_sparse_destroy,
 };

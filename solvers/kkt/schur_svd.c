@@ -40,7 +40,7 @@ struct ws {
   int *iwork;    /* [liwork] */
 };
 
-static void layout(struct ws *w, perp_arena *a)
+static void schur_svd_layout(struct ws *w, perp_arena *a)
 {
   size_t m = (size_t)w->m;
   w->V = PERP_CARVE(a, double, m *m);
@@ -51,7 +51,7 @@ static void layout(struct ws *w, perp_arena *a)
   w->iwork = PERP_CARVE(a, int, w->liwork);
 }
 
-static kkt_place locate(const void *storage, int g, int h)
+static kkt_place schur_svd_locate(const void *storage, int g, int h)
 {
   const struct ws *w = storage;
   bool transposed = h < g;
@@ -59,7 +59,7 @@ static kkt_place locate(const void *storage, int g, int h)
   return (kkt_place){ .start = row + (int64_t)column * w->m, .ld = w->m, .transposed = transposed };
 }
 
-static void destroy(void *ws)
+static void schur_svd_destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
@@ -68,7 +68,8 @@ static void destroy(void *ws)
   free(w);
 }
 
-static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
+static perp_status schur_svd_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
+                                    void **ws)
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
@@ -84,20 +85,22 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
   if (status == PERP_OK) {
     w->lwork = 1 + 6 * w->m + 2 * w->m * w->m + 64 * w->m;
     w->liwork = 3 + 5 * w->m;
-    layout(w, &w->arena);
+    schur_svd_layout(w, &w->arena);
     status = perp_arena_reserve(ctx, &w->arena);
   }
-  if (status == PERP_OK) status = perp_kkt_assembly_create(ctx, B, locate, w, &w->assembly);
+  if (status == PERP_OK)
+    status = perp_kkt_assembly_create(ctx, B, schur_svd_locate, w, &w->assembly);
   if (status != PERP_OK) {
-    destroy(w);
+    schur_svd_destroy(w);
     return status;
   }
-  layout(w, &w->arena);
+  schur_svd_layout(w, &w->arena);
   *ws = w;
   return PERP_OK;
 }
 
-static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
+static perp_status schur_svd_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,
+                                    perp_stats *stats)
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-svd", B, w->nv, w->m));
@@ -124,8 +127,8 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
   return PERP_OK;
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
-                         const double *c, double *a, double *lambda, perp_stats *stats)
+static perp_status schur_svd_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
+                                   const double *c, double *a, double *lambda, perp_stats *stats)
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-svd", B, w->nv, w->m));
@@ -155,8 +158,8 @@ const perp_kkt_desc perp_kkt_schur_svd = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_KKT_REDUNDANT | PERP_KKT_MIN_NORM | PERP_KKT_LOOPS },
-  .create = create,
-  .factor = factor,
-  .solve = solve,
-  .destroy = destroy,
+  .create = schur_svd_create,
+  .factor = schur_svd_factor,
+  .solve = schur_svd_solve,
+  .destroy = schur_svd_destroy,
 };

@@ -3,7 +3,7 @@
 
 _Static_assert(sizeof(SuiteSparse_long) >= sizeof(int), "CHOLMOD with int indices");
 
-static void layout(kkt_sparse *s, perp_arena *a)
+static void sparse_layout(kkt_sparse *s, perp_arena *a)
 {
   s->position = PERP_CARVE(a, int, s->n_nodes);
   s->row = PERP_CARVE(a, int, s->n_nodes);
@@ -24,7 +24,7 @@ void perp_kkt_sparse_free(kkt_sparse *s)
   s->started = false;
 }
 
-static perp_status external(perp_ctx *ctx, const char *name, const kkt_sparse *s)
+static perp_status sparse_external(perp_ctx *ctx, const char *name, const kkt_sparse *s)
 {
   if (s->cm.status == CHOLMOD_OUT_OF_MEMORY)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for the sparse factor", name);
@@ -40,7 +40,7 @@ static perp_status order_nodes(perp_ctx *ctx, const char *name, kkt_sparse *s, c
   int n = s->n_nodes;
   cholmod_sparse *G = cholmod_allocate_sparse((size_t)n, (size_t)n, (size_t)ptr[n] + 1, 0, 1, 1,
                                               CHOLMOD_PATTERN, &s->cm);
-  if (G == NULL) return external(ctx, name, s);
+  if (G == NULL) return sparse_external(ctx, name, s);
   int *p = G->p, *index = G->i, nz = 0;
   int *mark = s->position; /* last column that listed the row */
   for (int i = 0; i < n; i++) mark[i] = -1;
@@ -58,14 +58,15 @@ static perp_status order_nodes(perp_ctx *ctx, const char *name, kkt_sparse *s, c
   s->cm.postorder = 1;
   cholmod_factor *F = cholmod_analyze(G, &s->cm);
   cholmod_free_sparse(&G, &s->cm);
-  if (F == NULL) return external(ctx, name, s);
+  if (F == NULL) return sparse_external(ctx, name, s);
   for (int k = 0; k < n; k++) s->position[((int *)F->Perm)[k]] = k;
   cholmod_free_factor(&F, &s->cm);
   return PERP_OK;
 }
 
 /* The earlier neighbours of every node, by position; count only when fill is false. */
-static void neighbours(kkt_sparse *s, const int *size, const int *ptr, const int *adj, bool fill)
+static void sparse_neighbours(kkt_sparse *s, const int *size, const int *ptr, const int *adj,
+                              bool fill)
 {
   int n = 0;
   for (int g = 0; g < s->n_nodes; g++) {
@@ -99,7 +100,7 @@ static void neighbours(kkt_sparse *s, const int *size, const int *ptr, const int
 }
 
 /* The permuted matrix, upper triangle, with unit diagonal for the first factorization. */
-static perp_status build(perp_ctx *ctx, const char *name, kkt_sparse *s, const int *size)
+static perp_status sparse_build(perp_ctx *ctx, const char *name, kkt_sparse *s, const int *size)
 {
   int n = s->n_nodes;
   int64_t nz = 0;
@@ -109,7 +110,7 @@ static perp_status build(perp_ctx *ctx, const char *name, kkt_sparse *s, const i
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: %lld nonzeros are too many", name, (long long)nz);
   s->A = cholmod_allocate_sparse((size_t)s->n, (size_t)s->n, (size_t)nz + 1, 1, 1, 1, CHOLMOD_REAL,
                                  &s->cm);
-  if (s->A == NULL) return external(ctx, name, s);
+  if (s->A == NULL) return sparse_external(ctx, name, s);
   int *p = s->A->p, *index = s->A->i, *node = p; /* node at a position: p is free until the end */
   double *x = s->A->x;
   for (int g = 0; g < n; g++) node[s->position[g]] = g;
@@ -140,9 +141,10 @@ static perp_status build(perp_ctx *ctx, const char *name, kkt_sparse *s, const i
   s->cm.method[0].ordering = CHOLMOD_NATURAL;
   s->cm.postorder = 0;
   s->L = cholmod_analyze(s->A, &s->cm);
-  if (s->L == NULL) return external(ctx, name, s);
+  if (s->L == NULL) return sparse_external(ctx, name, s);
   /* twice: the first makes the factor, the second whatever is still missing */
-  if (!perp_kkt_sparse_factor(s) || !perp_kkt_sparse_factor(s)) return external(ctx, name, s);
+  if (!perp_kkt_sparse_factor(s) || !perp_kkt_sparse_factor(s))
+    return sparse_external(ctx, name, s);
   return PERP_OK;
 }
 
@@ -158,14 +160,14 @@ perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, int n_nodes,
   s->cm.try_catch = 1; /* no messages: the status is looked at */
   s->cm.supernodal = CHOLMOD_SIMPLICIAL;
   s->cm.final_ll = 0;
-  neighbours(s, size, ptr, adj, false);
-  layout(s, &s->arena);
+  sparse_neighbours(s, size, ptr, adj, false);
+  sparse_layout(s, &s->arena);
   PERP_TRY(perp_arena_reserve(ctx, &s->arena));
-  layout(s, &s->arena);
+  sparse_layout(s, &s->arena);
   if (s->n == 0) return PERP_OK;
   PERP_TRY(order_nodes(ctx, name, s, ptr, adj));
-  neighbours(s, size, ptr, adj, true);
-  return build(ctx, name, s, size);
+  sparse_neighbours(s, size, ptr, adj, true);
+  return sparse_build(ctx, name, s, size);
 }
 
 kkt_place perp_kkt_sparse_locate(const void *sparse, int g, int h)

@@ -33,7 +33,7 @@
 static const perp_opt options[] = { KKT_RANK_OPTIONS(struct kkt_tree_opts),
                                     KKT_DELTA_OPTION(struct kkt_tree_opts), PERP_OPTIONS_END };
 
-static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
+static perp_status tree_create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
 {
   struct kkt_tree *w;
   const perp_status status = perp_kkt_tree_create(ctx, B, opts, &w);
@@ -41,7 +41,7 @@ static perp_status create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
   return status;
 }
 
-static void destroy(void *ws)
+static void tree_destroy(void *ws)
 {
   perp_kkt_tree_destroy(ws);
 }
@@ -350,7 +350,7 @@ static bool factor_all(void *ws, const perp_blocks *B, double tol, double shift)
   return factor_tree(w, B, tol) && (w->k == 0 || factor_aux(w, B, tol));
 }
 
-static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
+static perp_status tree_factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
 {
   struct kkt_tree *w = ws;
   PERP_TRY(kkt_same_size(ctx, "tree", B, w->nv, w->m));
@@ -367,8 +367,8 @@ static perp_status factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_st
   return PERP_OK;
 }
 
-static void apply(void *ws, const perp_blocks *B, const double *f, const double *c, double *a,
-                  double *lambda)
+static void tree_apply(void *ws, const perp_blocks *B, const double *f, const double *c, double *a,
+                       double *lambda)
 {
   struct kkt_tree *w = ws;
   solve_tree(w, B, f, c, a, lambda);
@@ -386,17 +386,17 @@ static void apply(void *ws, const perp_blocks *B, const double *f, const double 
       lambda[row] = w->mu[at];
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
-                         const double *c, double *a, double *lambda, perp_stats *stats)
+static perp_status tree_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
+                              const double *c, double *a, double *lambda, perp_stats *stats)
 {
   struct kkt_tree *w = ws;
   PERP_TRY(kkt_same_size(ctx, "tree", B, w->nv, w->m));
   perp_blocks known;
   B = kkt_use_diagonal(B, &known, w->is_diag);
   if (w->dependent)
-    return perp_kkt_solve_dependent(w, apply, B, f, c, a, lambda, w->opt.infeasible_tol, stats,
+    return perp_kkt_solve_dependent(w, tree_apply, B, f, c, a, lambda, w->opt.infeasible_tol, stats,
                                     w->refine);
-  apply(w, B, f, c, a, lambda);
+  tree_apply(w, B, f, c, a, lambda);
   return kkt_take(B, a, lambda, stats);
 }
 
@@ -408,8 +408,8 @@ const perp_kkt_desc perp_kkt_tree = {
          .opts = options,
          .opts_size = sizeof(struct kkt_tree_opts),
          .caps = PERP_KKT_SPARSE | PERP_KKT_REDUNDANT | PERP_KKT_MIN_NORM | PERP_KKT_LOOPS },
-  .create = create,
-  .factor = factor,
-  .solve = solve,
-  .destroy = destroy,
+  .create = tree_create,
+  .factor = tree_factor,
+  .solve = tree_solve,
+  .destroy = tree_destroy,
 };

@@ -2,7 +2,7 @@
 /* Spanning forest of bodies and joints and the order in which it is eliminated: a graph, no numbers. */
 #include "solvers/kkt/tree_plan.h"
 
-static void layout(struct perp_kkt_tree_plan *p, perp_arena *a, const perp_blocks *B)
+static void tree_plan_layout(struct perp_kkt_tree_plan *p, perp_arena *a, const perp_blocks *B)
 {
   p->set = PERP_CARVE(a, int, B->nb + 1);
   p->in_tree = PERP_CARVE(a, char, B->nc);
@@ -17,7 +17,7 @@ static void layout(struct perp_kkt_tree_plan *p, perp_arena *a, const perp_block
   p->position = PERP_CARVE(a, int, B->nc);
 }
 
-static int find(int *set, int i)
+static int tree_plan_find(int *set, int i)
 {
   while (set[i] != i) {
     set[i] = set[set[i]];
@@ -27,23 +27,23 @@ static int find(int *set, int i)
 }
 
 /* Does group g connect parts that were not connected?  If so, connect them. */
-static bool join(struct perp_kkt_tree_plan *p, const perp_blocks *B, int g)
+static bool tree_plan_join(struct perp_kkt_tree_plan *p, const perp_blocks *B, int g)
 {
   int from = B->jptr[g], to = B->jptr[g + 1];
   if (from == to) return false;
-  int first = find(p->set, to - from == 1 ? B->nb : B->jblk[from]);
+  int first = tree_plan_find(p->set, to - from == 1 ? B->nb : B->jblk[from]);
   for (int k = to - from == 1 ? from : from + 1; k < to; k++) {
-    int s = find(p->set, B->jblk[k]);
+    int s = tree_plan_find(p->set, B->jblk[k]);
     if (s == first) return false;
     for (int l = from + 1; l < k; l++)
-      if (find(p->set, B->jblk[l]) == s) return false;
+      if (tree_plan_find(p->set, B->jblk[l]) == s) return false;
   }
-  for (int k = from; k < to; k++) p->set[find(p->set, B->jblk[k])] = first;
+  for (int k = from; k < to; k++) p->set[tree_plan_find(p->set, B->jblk[k])] = first;
   return true;
 }
 
 /* Visit everything that hangs on the groups on the stack; the sequence gets them in preorder. */
-static void descend(struct perp_kkt_tree_plan *p, const perp_blocks *B, int depth)
+static void tree_plan_descend(struct perp_kkt_tree_plan *p, const perp_blocks *B, int depth)
 {
   while (depth > 0) {
     int g = p->stack[--depth];
@@ -80,14 +80,15 @@ static void plan_tree(struct perp_kkt_tree_plan *p, const perp_blocks *B)
   }
   for (int r = most; r > 0; r--)
     for (int g = 0; g < nc; g++)
-      if (B->cptr[g + 1] - B->cptr[g] == r) p->in_tree[g] = !p->excluded[g] && join(p, B, g);
+      if (B->cptr[g + 1] - B->cptr[g] == r)
+        p->in_tree[g] = !p->excluded[g] && tree_plan_join(p, B, g);
 
   /* the root of a tree is its joint with the world, or else a body at an end */
   for (int g = 0; g < nc; g++)
     if (p->in_tree[g] && B->jptr[g + 1] - B->jptr[g] == 1) {
       p->parent_sub[g] = -1;
       p->stack[0] = g;
-      descend(p, B, 1);
+      tree_plan_descend(p, B, 1);
     }
   for (int pass = 0; pass < 2; pass++)
     for (int b = 0; b < nb; b++) {
@@ -101,7 +102,7 @@ static void plan_tree(struct perp_kkt_tree_plan *p, const perp_blocks *B)
       }
       if (pass == 0 && depth != 1) continue;
       p->seen[b] = 1;
-      descend(p, B, depth);
+      tree_plan_descend(p, B, depth);
     }
 
   /* reversed preorder: everything comes after what hangs on it */
@@ -139,9 +140,9 @@ static bool exclude_weak(struct perp_kkt_tree_plan *p, const perp_blocks *B)
 perp_status perp_kkt_tree_plan(perp_ctx *ctx, const perp_blocks *B, struct perp_kkt_tree_plan *p)
 {
   *p = (struct perp_kkt_tree_plan){ 0 };
-  layout(p, &p->arena, B);
+  tree_plan_layout(p, &p->arena, B);
   PERP_TRY(perp_arena_reserve(ctx, &p->arena));
-  layout(p, &p->arena, B);
+  tree_plan_layout(p, &p->arena, B);
   for (int g = 0; g < B->nc; g++) p->excluded[g] = 0;
   do plan_tree(p, B);
   while (exclude_weak(p, B));

@@ -20,7 +20,7 @@
 enum { MOST_NUMBERS = 400000, ALL_ROWS = 24, SEARCH_ROWS = 600 };
 
 /* Entries whose sign says nothing about w are dropped; false when nothing is left. */
-static bool admissible(const perp_lcp *p, const double *z, double *out)
+static bool certificate_admissible(const perp_lcp *p, const double *z, double *out)
 {
   bool any = false;
   for (int i = 0; i < p->n; i++) {
@@ -64,7 +64,7 @@ static bool is_ray(const perp_lcp *p, const double *z, double *y, double *c, dou
 
 /* Weights of the basic rows, integers times a common power of two: z in the units of the dictionary, and what the
  * limits of friction rows need to make their columns <= 0.  y [m] */
-static void weights(perp_exact_lcp *X, const double *z, mpz_t *y)
+static void certificate_weights(perp_exact_lcp *X, const double *z, mpz_t *y)
 {
   perp_exact *E = &X->E;
   int n = X->p->n, width = E->k + 1;
@@ -125,7 +125,7 @@ static double exact_radius(perp_exact_lcp *X, const double *z)
   mpz_t *y = perp_exact_alloc(E->m, sizeof *y), u, sup;
   for (int i = 0; i < E->m; i++) mpz_init(y[i]);
   mpz_inits(u, sup, NULL);
-  weights(X, z, y);
+  certificate_weights(X, z, y);
   mpq_t most, q;
   mpq_inits(most, q, NULL);
   double shift = 0;
@@ -200,7 +200,7 @@ static bool in_doubles(const perp_exact *E, double *G)
 }
 
 /* Bring to the dictionary where the rows of z, but one, are nonbasic, and columns with u = 0 basic. */
-static void approach(perp_exact_lcp *X, const double *z)
+static void certificate_approach(perp_exact_lcp *X, const double *z)
 {
   perp_exact *E = &X->E;
   int m = E->m, k = E->k, n = X->p->n, rows = 0, cols = 0;
@@ -279,7 +279,7 @@ static void approach(perp_exact_lcp *X, const double *z)
 }
 
 /* z of the basic row r that shows that it is impossible, rounded where doubles cannot hold it. */
-static void extract(const perp_exact_lcp *X, int r, double *z)
+static void certificate_extract(const perp_exact_lcp *X, int r, double *z)
 {
   const perp_exact *E = &X->E;
   const mpz_t *D = (const mpz_t *)E->D + (size_t)r * (size_t)(E->k + 1);
@@ -314,8 +314,9 @@ static void extract(const perp_exact_lcp *X, int r, double *z)
   mpz_clears(g, y, NULL);
 }
 
-static bool search(const perp_lcp *p, const double *z, const bool *keep, const double *u,
-                   int64_t *budget, bool hopeful, double *radius, double *exact)
+static bool certificate_search(const perp_lcp *p, const double *z, const bool *keep,
+                               const double *u, int64_t *budget, bool hopeful, double *radius,
+                               double *exact)
 {
   perp_exact_lcp X;
   int row;
@@ -325,9 +326,9 @@ static bool search(const perp_lcp *p, const double *z, const bool *keep, const d
   if (proved)
     memcpy(exact, z, (size_t)p->n * sizeof *z);
   else if (hopeful && X.E.work < X.E.budget) {
-    approach(&X, z);
+    certificate_approach(&X, z);
     proved = perp_exact_decide(&X.E, &row) == PERP_EXACT_IMPOSSIBLE;
-    if (proved) extract(&X, row, exact);
+    if (proved) certificate_extract(&X, row, exact);
   }
   *budget -= X.E.work;
   perp_exact_lcp_free(&X);
@@ -335,7 +336,7 @@ static bool search(const perp_lcp *p, const double *z, const bool *keep, const d
 }
 
 /* |u_t| of friction row i, of a cone all of it at its first row */
-static double tangential(const perp_lcp *p, const double *u, int i)
+static double certificate_tangential(const perp_lcp *p, const double *u, int i)
 {
   if (p->cone != NULL && p->cone[i]) return hypot(u[i], u[i + 1]);
   return p->cone != NULL && i > 0 && p->cone[i - 1] ? 0 : fabs(u[i]);
@@ -351,7 +352,7 @@ static bool stands_out(const perp_lcp *p, const double *z, double *u, double *c,
   perp_lcp_absolute(p, z, true, a, c, rest, rest + p->n);
   for (int i = 0; i < p->n; i++)
     if (perp_exact_is_friction(p, i)) {
-      u[p->fric_of[i]] += p->mu[i] * tangential(p, u, i);
+      u[p->fric_of[i]] += p->mu[i] * certificate_tangential(p, u, i);
       c[p->fric_of[i]] += p->mu[i] * c[i];
     }
   for (int i = 0; i < p->n; i++) {
@@ -370,8 +371,8 @@ static bool stands_out(const perp_lcp *p, const double *z, double *u, double *c,
 }
 
 /* A vector near z with room to spare, verified. */
-static bool strictly(const perp_lcp *p, const double *z, int64_t *budget, double *exact,
-                     double *scratch)
+static bool certificate_strictly(const perp_lcp *p, const double *z, int64_t *budget, double *exact,
+                                 double *scratch)
 {
   int n = p->n;
   double *near = perp_exact_alloc(2 * n, sizeof *near), *u = near + n, radius;
@@ -379,7 +380,7 @@ static bool strictly(const perp_lcp *p, const double *z, int64_t *budget, double
   if (perp_lcp_strict(p, z, near)) {
     for (int i = 0; i < n; i++) keep[i] = near[i] != 0;
     perp_lcp_transposed(p, near, u, scratch + n);
-    proved = search(p, near, keep, u, budget, false, &radius, exact);
+    proved = certificate_search(p, near, keep, u, budget, false, &radius, exact);
   }
   free(near);
   free(keep);
@@ -387,7 +388,7 @@ static bool strictly(const perp_lcp *p, const double *z, int64_t *budget, double
 }
 
 /* GMP ends the process where there is no memory: better no proof.  What the numbers of rows and limits take, nearly. */
-static bool affordable(const perp_lcp *p, int rows)
+static bool certificate_affordable(const perp_lcp *p, int rows)
 {
   enum { BYTES = 160 };
   void *probe = malloc((size_t)rows * (size_t)(p->n + 1) * BYTES + 1);
@@ -396,13 +397,13 @@ static bool affordable(const perp_lcp *p, int rows)
 }
 
 /* all: every row of a small problem, whatever z is */
-static perp_lcp_proof weigh(const perp_lcp *p, const double *z, int64_t budget, bool all,
-                            double *exact, double *radius, double *scratch)
+static perp_lcp_proof certificate_weigh(const perp_lcp *p, const double *z, int64_t budget,
+                                        bool all, double *exact, double *radius, double *scratch)
 {
   int n = p->n;
   double *x = scratch, *u = x + n, *c = u + n, *a = c + n, *rest = a + n, data = DBL_MIN, gap = 0;
   double r = 0, noise = 0;
-  bool any = admissible(p, z, x), *keep = perp_exact_alloc(n, sizeof *keep);
+  bool any = certificate_admissible(p, z, x), *keep = perp_exact_alloc(n, sizeof *keep);
   double *push = perp_exact_alloc(n, sizeof *push);
   perp_lcp_transposed(p, x, u, rest + n);
   perp_lcp_absolute(p, x, true, a, c, rest, rest + n);
@@ -413,7 +414,7 @@ static perp_lcp_proof weigh(const perp_lcp *p, const double *z, int64_t budget, 
     rows += keep[i] = x[i] != 0;
     if (perp_exact_is_friction(p, i)) {
       limits++;
-      push[p->fric_of[i]] += p->mu[i] * tangential(p, u, i);
+      push[p->fric_of[i]] += p->mu[i] * certificate_tangential(p, u, i);
     }
   }
   for (int i = 0; i < n; i++) {
@@ -431,13 +432,14 @@ static perp_lcp_proof weigh(const perp_lcp *p, const double *z, int64_t budget, 
   bool proved = false;
   bool anywhere = all && n <= SEARCH_ROWS;
   all = all && n <= ALL_ROWS;
-  if (any && (int64_t)(rows + limits) * (n + 1) <= MOST_NUMBERS && affordable(p, rows + limits)) {
+  if (any && (int64_t)(rows + limits) * (n + 1) <= MOST_NUMBERS &&
+      certificate_affordable(p, rows + limits)) {
     bool near = gap > 0 && noise <= 1e-3 * gap / data; /* else a search is hardly worth it */
-    proved = near && strictly(p, x, &budget, exact, rest);
-    if (!proved) proved = search(p, x, keep, u, &budget, near || all, &r, exact);
+    proved = near && certificate_strictly(p, x, &budget, exact, rest);
+    if (!proved) proved = certificate_search(p, x, keep, u, &budget, near || all, &r, exact);
   }
-  if (!proved && anywhere && affordable(p, n) && perp_lcp_search(p, exact))
-    proved = strictly(p, exact, &budget, exact, rest);
+  if (!proved && anywhere && certificate_affordable(p, n) && perp_lcp_search(p, exact))
+    proved = certificate_strictly(p, exact, &budget, exact, rest);
   if (!proved && all && rows < askable && budget > 0) {
     double ignored;
     for (int i = 0; i < n; i++) {
@@ -447,7 +449,7 @@ static perp_lcp_proof weigh(const perp_lcp *p, const double *z, int64_t budget, 
       perp_lcp_bounds(p, NULL, i, &lo, &hi);
       keep[i] = lo == -HUGE_VAL || hi == HUGE_VAL;
     }
-    proved = search(p, x, keep, u, &budget, true, &ignored, exact);
+    proved = certificate_search(p, x, keep, u, &budget, true, &ignored, exact);
   }
   free(keep);
   free(push);
@@ -464,14 +466,14 @@ perp_lcp_proof perp_lcp_glance(const perp_lcp *p, const double *z, double *scrat
   const double eps = (n + 4) * DBL_EPSILON;
   double *x = scratch, *u = x + n, *c = u + n, *a = c + n, *rest = a + n;
   double gap = 0, noise = DBL_MIN, data = DBL_MIN;
-  if (!admissible(p, z, x)) return PERP_PROOF_NONE;
+  if (!certificate_admissible(p, z, x)) return PERP_PROOF_NONE;
   perp_lcp_transposed(p, x, u, rest + n);
   perp_lcp_absolute(p, x, true, a, c, rest, rest + n);
   for (int i = 0; i < n; i++) {
     data = fmax(data, fabs(p->b[i]) / a[i]);
     gap -= p->b[i] * x[i] + eps * fabs(p->b[i] * x[i]);
     if (!perp_exact_is_friction(p, i)) continue;
-    u[p->fric_of[i]] += p->mu[i] * tangential(p, u, i);
+    u[p->fric_of[i]] += p->mu[i] * certificate_tangential(p, u, i);
     c[p->fric_of[i]] += p->mu[i] * (2 * c[i]);
   }
   for (int i = 0; i < n; i++) {
@@ -498,7 +500,7 @@ perp_lcp_proof perp_lcp_glance(const perp_lcp *p, const double *z, double *scrat
 perp_lcp_proof perp_lcp_sharpen(const perp_lcp *p, const double *z, double *exact, double *scratch)
 {
   double *found = perp_exact_alloc(p->n, sizeof *found);
-  perp_lcp_proof proof = weigh(p, z, PERP_PROOF_WORK, true, found, NULL, scratch);
+  perp_lcp_proof proof = certificate_weigh(p, z, PERP_PROOF_WORK, true, found, NULL, scratch);
   if (proof == PERP_PROOF_INFEASIBLE) memcpy(exact, found, (size_t)p->n * sizeof *found);
   free(found);
   return proof;
@@ -507,7 +509,7 @@ perp_lcp_proof perp_lcp_sharpen(const perp_lcp *p, const double *z, double *exac
 perp_lcp_proof perp_lcp_prove(const perp_lcp *p, const double *z, double *radius, double *scratch)
 {
   double *found = perp_exact_alloc(p->n, sizeof *found);
-  perp_lcp_proof proof = weigh(p, z, PERP_PROOF_WORK, false, found, radius, scratch);
+  perp_lcp_proof proof = certificate_weigh(p, z, PERP_PROOF_WORK, false, found, radius, scratch);
   free(found);
   return proof;
 }

@@ -11,7 +11,7 @@ _Static_assert(LDBL_MAX_EXP >= 16384 && LDBL_MANT_DIG >= 64,
 __extension__ typedef unsigned __int128 wide;
 
 /* |s| = mantissa 2^exponent */
-static uint64_t mantissa(double s, int *exponent)
+static uint64_t exact_sum_mantissa(double s, int *exponent)
 {
   uint64_t bits;
   memcpy(&bits, &s, sizeof bits);
@@ -22,7 +22,7 @@ static uint64_t mantissa(double s, int *exponent)
 }
 
 /* words from ... to - 1 are there */
-static inline void extend(perp_exact_sum *x, int from, int to)
+static inline void exact_sum_extend(perp_exact_sum *x, int from, int to)
 {
   if (x->from == x->to) x->from = x->to = from;
   while (x->from > from) {
@@ -38,7 +38,7 @@ static inline void extend(perp_exact_sum *x, int from, int to)
 static inline void carry_on(perp_exact_sum *x, uint64_t *word, int k)
 {
   for (;; k++) {
-    if (k == x->to) extend(x, x->from, k + 1);
+    if (k == x->to) exact_sum_extend(x, x->from, k + 1);
     if (++word[k] != 0) return;
   }
 }
@@ -50,7 +50,7 @@ static void add_at(perp_exact_sum *x, bool negative, wide m, int e)
   const wide rest = m >> (64 - shift);
   const uint64_t part[3] = { (uint64_t)(m << shift), (uint64_t)rest, (uint64_t)(rest >> 64) };
   uint64_t *word = negative ? x->minus : x->plus, carry = 0;
-  extend(x, k, k + 3);
+  exact_sum_extend(x, k, k + 3);
   for (int i = 0; i < 3; i++) {
     const wide sum = (wide)word[k + i] + part[i] + carry;
     word[k + i] = (uint64_t)sum;
@@ -63,7 +63,7 @@ void perp_exact_sum_add_product(perp_exact_sum *x, double s, double t)
 {
   if (s == 0 || t == 0) return;
   int e, f;
-  const uint64_t m = mantissa(s, &e), n = mantissa(t, &f);
+  const uint64_t m = exact_sum_mantissa(s, &e), n = exact_sum_mantissa(t, &f);
   add_at(x, (s < 0) != (t < 0), (wide)m * n, e + f);
 }
 
@@ -71,12 +71,12 @@ void perp_exact_sum_add(perp_exact_sum *x, double s)
 {
   if (s == 0) return;
   int e;
-  const uint64_t m = mantissa(s, &e);
+  const uint64_t m = exact_sum_mantissa(s, &e);
   add_at(x, s < 0, m, e);
 }
 
 /* One of plus and minus becomes zero, and no word at either end is; is x < 0? */
-static bool reduce(perp_exact_sum *x)
+static bool exact_sum_reduce(perp_exact_sum *x)
 {
   int k = x->to - 1;
   while (k >= x->from && x->plus[k] == x->minus[k]) k--;
@@ -101,17 +101,17 @@ static bool reduce(perp_exact_sum *x)
 
 void perp_exact_sum_add_times(perp_exact_sum *x, perp_exact_sum *y, double s)
 {
-  const bool below = reduce(y), negative = below != (s < 0);
+  const bool below = exact_sum_reduce(y), negative = below != (s < 0);
   if (y->from == y->to || s == 0) return;
   int e;
-  uint64_t m = mantissa(s, &e);
+  uint64_t m = exact_sum_mantissa(s, &e);
   /* words of y have the weight 2^(64 k - BELOW): s is moved by its bits, y by words */
   const int whole = e >= 0 ? e / 64 : -((63 - e) / 64), shift = e - 64 * whole;
   const uint64_t factor[2] = { m << shift, shift > 0 ? m >> (64 - shift) : 0 };
   const uint64_t *of = below ? y->minus : y->plus;
   uint64_t *word = negative ? x->minus : x->plus;
   const int from = y->from + whole;
-  extend(x, from, y->to + whole + 2);
+  exact_sum_extend(x, from, y->to + whole + 2);
   for (int h = 0; h < 2; h++) {
     uint64_t carry = 0;
     if (factor[h] == 0) continue;
@@ -129,7 +129,7 @@ void perp_exact_sum_add_times(perp_exact_sum *x, perp_exact_sum *y, double s)
 
 long double perp_exact_sum_value(perp_exact_sum *x)
 {
-  const bool negative = reduce(x);
+  const bool negative = exact_sum_reduce(x);
   if (x->from == x->to) return 0;
   const uint64_t *word = negative ? x->minus : x->plus;
   long double value = 0;

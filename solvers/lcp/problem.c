@@ -19,14 +19,14 @@ void *perp_lcp_zeroed(double count, size_t size)
   return bytes < 0x1p62 ? calloc((size_t)count + 1, size) : NULL;
 }
 
-static void *zeroed(perp_ctx *ctx, size_t bytes)
+static void *problem_zeroed(perp_ctx *ctx, size_t bytes)
 {
   void *block = perp_lcp_zeroed((double)bytes, 1);
   if (block == NULL) PERP_FAIL(ctx, PERP_ERR_NOMEM, "%.3g bytes do not fit memory", (double)bytes);
   return block;
 }
 
-static void layout(perp_lcp_problem *q, perp_arena *a, unsigned parts)
+static void problem_layout(perp_lcp_problem *q, perp_arena *a, unsigned parts)
 {
   size_t n = (size_t)q->p.n;
   if (parts & PERP_PART_A) q->p.A = PERP_CARVE(a, double, n *n);
@@ -52,14 +52,14 @@ perp_status perp_lcp_problem_new(perp_ctx *ctx, int n, unsigned parts, perp_lcp_
   out->p.n = n;
   out->p.lda = parts & PERP_PART_A ? n : 0;
   perp_arena a = { 0 };
-  layout(out, &a, parts);
-  void *block = zeroed(ctx, a.used);
+  problem_layout(out, &a, parts);
+  void *block = problem_zeroed(ctx, a.used);
   if (block == NULL) {
     *out = (perp_lcp_problem){ 0 };
     return PERP_ERR_NOMEM;
   }
   a = (perp_arena){ .base = block };
-  layout(out, &a, parts);
+  problem_layout(out, &a, parts);
   out->storage = block;
   perp_lcp_arrays x = perp_lcp_edit(out);
   for (int i = 0; x.hi != NULL && i < n; i++) x.hi[i] = HUGE_VAL;
@@ -113,7 +113,7 @@ perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *p, cons
   if (F->m != p->p.n) return PERP_FAIL(ctx, PERP_ERR_DIM, "J has %d rows but n = %d", F->m, p->p.n);
   perp_arena a = { 0 };
   perp_blocks_copy(F, &a);
-  void *block = zeroed(ctx, a.used);
+  void *block = problem_zeroed(ctx, a.used);
   if (block == NULL) return PERP_ERR_NOMEM;
   a = (perp_arena){ .base = block };
   const perp_blocks *copy = perp_blocks_copy(F, &a);
@@ -127,7 +127,7 @@ perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *p, cons
 
 /* ---- copies ------------------------------------------------------------------------------------------------ */
 
-static unsigned parts_of(const perp_lcp *p)
+static unsigned problem_parts_of(const perp_lcp *p)
 {
   unsigned parts = 0;
   if (p->A != NULL) parts |= PERP_PART_A;
@@ -164,7 +164,7 @@ static void copy_vectors(const perp_lcp *p, const double *solution, perp_lcp_pro
 static perp_status copy_all(perp_ctx *ctx, const perp_lcp *p, const double *solution,
                             perp_lcp_problem *out)
 {
-  unsigned parts = parts_of(p) | (solution != NULL ? PERP_PART_SOLUTION : 0u);
+  unsigned parts = problem_parts_of(p) | (solution != NULL ? PERP_PART_SOLUTION : 0u);
   PERP_TRY(perp_lcp_problem_new(ctx, p->n, parts, out));
   copy_vectors(p, solution, out);
   perp_lcp_arrays x = perp_lcp_edit(out);
@@ -203,7 +203,7 @@ perp_status perp_lcp_problem_copy(perp_ctx *ctx, const perp_lcp_problem *p, perp
 perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out)
 {
   if (p->p.F == NULL) return perp_lcp_problem_copy(ctx, p, out);
-  unsigned parts = parts_of(&p->p) | PERP_PART_A;
+  unsigned parts = problem_parts_of(&p->p) | PERP_PART_A;
   if (p->solution != NULL) parts |= PERP_PART_SOLUTION;
   const perp_blocks *F = p->p.F;
   size_t most = 1;
@@ -214,7 +214,7 @@ perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *p, perp
       if (size > most) most = size;
     }
   PERP_TRY(perp_lcp_problem_new(ctx, p->p.n, parts, out));
-  double *scratch = zeroed(ctx, most * sizeof *scratch);
+  double *scratch = problem_zeroed(ctx, most * sizeof *scratch);
   if (scratch == NULL) {
     perp_lcp_problem_free(out);
     return PERP_ERR_NOMEM;
@@ -232,7 +232,7 @@ perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const i
   int n = p->p.n;
   if (p->p.F != NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "a factored problem cannot be permuted");
-  int *inverse = zeroed(ctx, (size_t)n * sizeof *inverse);
+  int *inverse = problem_zeroed(ctx, (size_t)n * sizeof *inverse);
   if (inverse == NULL) return PERP_ERR_NOMEM;
   for (int k = 0; k < n; k++) inverse[k] = -1;
   perp_status status = PERP_OK;

@@ -326,7 +326,7 @@ void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, doub
 
 /* ---- the natural map ------------------------------------------------------------------------------------ */
 
-static double clamp(double x, double lo, double hi)
+static double residual_clamp(double x, double lo, double hi)
 {
   return x < lo ? lo : x > hi ? hi : x; /* NaN passes through */
 }
@@ -362,7 +362,7 @@ typedef struct rating {
   perp_lcp_extremes part[RATERS];
 } rating;
 
-static inline double larger(double x, double y)
+static inline double residual_larger(double x, double y)
 {
   return x > y ? x : y;
 }
@@ -370,10 +370,10 @@ static inline double larger(double x, double y)
 static void rate_units(perp_lcp_extremes *e, const rating *job, int i, double a, double r)
 {
   const double unit = job->p->unit != NULL ? job->p->unit[i] : 1;
-  e->left = larger(unit * (a * r), e->left);
-  e->stiff = larger(unit * a, e->stiff);
-  e->force = larger(unit * fabs(job->p->b[i]), e->force);
-  e->moved = larger(unit * fabs(job->w[i]), e->moved);
+  e->left = residual_larger(unit * (a * r), e->left);
+  e->stiff = residual_larger(unit * a, e->stiff);
+  e->force = residual_larger(unit * fabs(job->p->b[i]), e->force);
+  e->moved = residual_larger(unit * fabs(job->w[i]), e->moved);
 }
 
 static inline __attribute__((always_inline)) void rate_row(perp_lcp_extremes *e, const rating *job,
@@ -382,10 +382,10 @@ static inline __attribute__((always_inline)) void rate_row(perp_lcp_extremes *e,
   const double a = job->a[i], r = fabs(map_row(job->lambda[i], job->w[i] / a, lo, hi)),
                x = fabs(job->lambda[i]), b = fabs(job->p->b[i]) / a;
   e->bad |= !(r <= DBL_MAX) | !(x <= DBL_MAX) | !(b <= DBL_MAX);
-  e->worst = larger(r, e->worst);
-  e->size = larger(x, e->size);
-  e->data = larger(b, e->data);
-  e->start = larger(fabs(clamp(0, lo, hi)), e->start);
+  e->worst = residual_larger(r, e->worst);
+  e->size = residual_larger(x, e->size);
+  e->data = residual_larger(b, e->data);
+  e->start = residual_larger(fabs(residual_clamp(0, lo, hi)), e->start);
   if (units) rate_units(e, job, i, a, r);
 }
 
@@ -396,13 +396,13 @@ static void rate_cone(const rating *job, int i, perp_lcp_extremes *e)
   double lo, hi;
   perp_lcp_bounds(job->p, job->lambda, i, &lo, &hi);
   const double r = disc_residual(lambda, job->w + i, most, hi);
-  e->worst = larger(r, e->worst);
+  e->worst = residual_larger(r, e->worst);
   e->bad |= !(r <= DBL_MAX);
   for (int k = 0; k < 2; k++) {
     const double x = fabs(lambda[k]), data = fabs(b[k]) / a[k];
     e->bad |= !(x <= DBL_MAX) | !(data <= DBL_MAX);
-    e->size = larger(x, e->size);
-    e->data = larger(data, e->data);
+    e->size = residual_larger(x, e->size);
+    e->data = residual_larger(data, e->data);
     if (job->units) rate_units(e, job, i + k, most, r);
   }
 }
@@ -448,14 +448,14 @@ static inline __attribute__((always_inline)) void rate_bounded(const rating *job
   }
   for (int q = 0; q < 4 && k > 0; q++) { /* not for the few rows of a small problem */
     e->bad |= good[q] == 0;
-    e->worst = larger(worst[q], e->worst);
-    e->size = larger(size[q], e->size);
-    e->data = larger(data[q], e->data);
-    e->start = larger(start[q], e->start);
-    e->left = larger(left[q], e->left);
-    e->stiff = larger(stiff[q], e->stiff);
-    e->force = larger(force[q], e->force);
-    e->moved = larger(moved[q], e->moved);
+    e->worst = residual_larger(worst[q], e->worst);
+    e->size = residual_larger(size[q], e->size);
+    e->data = residual_larger(data[q], e->data);
+    e->start = residual_larger(start[q], e->start);
+    e->left = residual_larger(left[q], e->left);
+    e->stiff = residual_larger(stiff[q], e->stiff);
+    e->force = residual_larger(force[q], e->force);
+    e->moved = residual_larger(moved[q], e->moved);
   }
   for (; k < n; k++) rate_row(e, job, i + k, lo[k], hi[k], units);
 }
@@ -498,14 +498,14 @@ void perp_lcp_survey_residual(const perp_lcp *p, const double *a, const double *
   for (int k = 1; k < RATERS && k < threads; k++) {
     const perp_lcp_extremes *part = &job.part[k];
     e.bad |= part->bad;
-    e.worst = larger(part->worst, e.worst);
-    e.size = larger(part->size, e.size);
-    e.data = larger(part->data, e.data);
-    e.start = larger(part->start, e.start);
-    e.left = larger(part->left, e.left);
-    e.stiff = larger(part->stiff, e.stiff);
-    e.force = larger(part->force, e.force);
-    e.moved = larger(part->moved, e.moved);
+    e.worst = residual_larger(part->worst, e.worst);
+    e.size = residual_larger(part->size, e.size);
+    e.data = residual_larger(part->data, e.data);
+    e.start = residual_larger(part->start, e.start);
+    e.left = residual_larger(part->left, e.left);
+    e.stiff = residual_larger(part->stiff, e.stiff);
+    e.force = residual_larger(part->force, e.force);
+    e.moved = residual_larger(part->moved, e.moved);
   }
   *out = e;
 }

@@ -69,7 +69,7 @@ static int run_end(const perp_blocks *F, int g)
 }
 
 /* Are the groups narrow, and all groups on two blocks in one run?  seen [nb] scratch. */
-static bool narrow(const perp_blocks *F, double *seen)
+static bool scales_narrow(const perp_blocks *F, double *seen)
 {
   for (int b = 0; b < F->nb; b++) {
     if (F->bptr[b + 1] - F->bptr[b] > NARROW) return false;
@@ -122,7 +122,7 @@ static double row_times_inverse(const perp_blocks *F, int k, int l, int r, doubl
 }
 
 /* x = max(x, d) of what other members raise as well */
-static inline void raise_to(double *x, double d)
+static inline void scales_raise_to(double *x, double d)
 {
   double now;
   __atomic_load(x, &now, __ATOMIC_RELAXED);
@@ -179,7 +179,7 @@ rows_of_group(const perp_blocks *F, int h, int before, int subs, int r, int d, b
       top = part[l] > top ? part[l] : top;
       a[at + l] += part[l];
     }
-    raise_to(&most[b], top);
+    scales_raise_to(&most[b], top);
   }
 }
 
@@ -321,7 +321,7 @@ static void scales_share(void *user, int member, int members)
 bool perp_lcp_contact_scales(const perp_blocks *F, double *a, double *scratch)
 {
   survey job = { F, a, scratch, scratch + F->m, false };
-  if (!narrow(F, job.most)) return false;
+  if (!scales_narrow(F, job.most)) return false;
   for (int b = 0; b < F->nb; b++) job.most[b] = 0;
   perp_team(F->threads, scales_share, &job);
   return !job.wide;

@@ -31,7 +31,7 @@ struct perp_lcp_solver {
   perp_lcp_proof proof;
 };
 
-static void layout(struct perp_lcp_solver *s, perp_arena *a, bool form)
+static void solve_layout(struct perp_lcp_solver *s, perp_arena *a, bool form)
 {
   size_t n = (size_t)s->max_n;
   s->scratch = PERP_CARVE(a, double, PERP_LCP_SCRATCH(n, s->max_nv));
@@ -68,10 +68,10 @@ perp_status perp_lcp_create(perp_ctx *ctx, const perp_spec *method, int max_n, i
   s->max_nv = max_nv;
   s->outside = !perp_is_own(ctx, &d->d);
   bool form = max_nv > 0 && !(d->d.caps & PERP_LCP_FACTORED);
-  layout(s, &s->arena, form);
+  solve_layout(s, &s->arena, form);
   perp_status status = perp_arena_reserve(ctx, &s->arena);
   if (status == PERP_OK) {
-    layout(s, &s->arena, form);
+    solve_layout(s, &s->arena, form);
     status = d->create(ctx, max_n, method->opts, &s->ws);
   }
   if (status != PERP_OK) {
@@ -108,7 +108,7 @@ perp_status perp_lcp_equilibrate(perp_ctx *ctx, perp_lcp_solver *s, bool on)
 }
 
 /* A of a factored problem, column-major n x n */
-static perp_status form(perp_ctx *ctx, perp_lcp_solver *s, const perp_blocks *F, double *A)
+static perp_status solve_form(perp_ctx *ctx, perp_lcp_solver *s, const perp_blocks *F, double *A)
 {
   size_t most = 1;
   for (int g = 0; g < F->nc; g++)
@@ -128,7 +128,7 @@ static perp_status form(perp_ctx *ctx, perp_lcp_solver *s, const perp_blocks *F,
 }
 
 /* What of p the method cannot serve; NULL when nothing. */
-static const char *unsuited(const perp_lcp_desc *d, const perp_lcp *p, double asymmetry)
+static const char *solve_unsuited(const perp_lcp_desc *d, const perp_lcp *p, double asymmetry)
 {
   unsigned lacks = perp_lcp_needs(p) & ~d->d.caps;
   if (lacks & PERP_LCP_CONE) return "circular cones";
@@ -145,7 +145,7 @@ static const char *unsuited(const perp_lcp_desc *d, const perp_lcp *p, double as
 const char *perp_lcp_unsuited(const perp_desc *method, const perp_lcp *p)
 {
   const perp_lcp_desc *d = (const perp_lcp_desc *)(const void *)method;
-  return unsuited(d, p, d->d.caps & PERP_LCP_NONSYMMETRIC ? 0 : perp_lcp_asymmetry(p));
+  return solve_unsuited(d, p, d->d.caps & PERP_LCP_NONSYMMETRIC ? 0 : perp_lcp_asymmetry(p));
 }
 
 perp_status perp_lcp_unstructured(perp_ctx *ctx, const perp_desc *method, const char *what)
@@ -174,7 +174,7 @@ static bool finite_vector(const double *x, int n)
   return true;
 }
 
-static void *copied(perp_arena *a, const void *from, size_t count, size_t size)
+static void *solve_copied(perp_arena *a, const void *from, size_t count, size_t size)
 {
   void *to = from != NULL ? perp_arena_carve(a, count, size) : NULL;
   if (to != NULL && count > 0) memcpy(to, from, count * size);
@@ -188,23 +188,23 @@ static perp_lcp copy_problem(const perp_lcp *p, perp_arena *a)
   const size_t n = (size_t)p->n;
   if (p->A != NULL && n > 0) {
     const size_t ld = (size_t)p->lda;
-    q.A = copied(a, p->A, ld * (n - 1) + n, sizeof *p->A);
+    q.A = solve_copied(a, p->A, ld * (n - 1) + n, sizeof *p->A);
   }
   if (p->F != NULL) q.F = perp_blocks_copy(p->F, a);
-  q.b = copied(a, p->b, n, sizeof *p->b);
-  q.lo = copied(a, p->lo, n, sizeof *p->lo);
-  q.hi = copied(a, p->hi, n, sizeof *p->hi);
-  q.fric_of = copied(a, p->fric_of, n, sizeof *p->fric_of);
-  q.mu = copied(a, p->mu, n, sizeof *p->mu);
-  q.cone = copied(a, p->cone, n, sizeof *p->cone);
-  q.unit = copied(a, p->unit, n, sizeof *p->unit);
-  q.contact_of = copied(a, p->contact_of, n, sizeof *p->contact_of);
+  q.b = solve_copied(a, p->b, n, sizeof *p->b);
+  q.lo = solve_copied(a, p->lo, n, sizeof *p->lo);
+  q.hi = solve_copied(a, p->hi, n, sizeof *p->hi);
+  q.fric_of = solve_copied(a, p->fric_of, n, sizeof *p->fric_of);
+  q.mu = solve_copied(a, p->mu, n, sizeof *p->mu);
+  q.cone = solve_copied(a, p->cone, n, sizeof *p->cone);
+  q.unit = solve_copied(a, p->unit, n, sizeof *p->unit);
+  q.contact_of = solve_copied(a, p->contact_of, n, sizeof *p->contact_of);
   return q;
 }
 
 /* The method on p.  One from outside cannot change what is judged afterwards, whatever it casts away. */
-static perp_status call(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double *lambda,
-                        perp_stats *stats)
+static perp_status solve_call(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double *lambda,
+                              perp_stats *stats)
 {
   if (!s->outside) return s->d->solve(ctx, s->ws, p, lambda, s->certificate, stats);
   perp_arena count = { 0 };
@@ -222,8 +222,8 @@ static perp_status call(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, do
 }
 
 /* Run the method on what it understands of p: plain boxes for frozen friction, dense A, equilibrated. */
-static perp_status run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double *lambda,
-                       perp_stats *stats)
+static perp_status solve_run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double *lambda,
+                             perp_stats *stats)
 {
   perp_lcp q = *p, scaled;
   double formed = 0; /* the work of that */
@@ -235,20 +235,20 @@ static perp_status run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, dou
   }
   if (q.F != NULL && (s->D != NULL || !(s->d->d.caps & PERP_LCP_FACTORED))) {
     double *A = s->A != NULL ? s->A : s->formed;
-    PERP_TRY(form(ctx, s, q.F, A));
+    PERP_TRY(solve_form(ctx, s, q.F, A));
     formed = (double)q.n * q.n;
     q.A = A;
     q.lda = q.n;
     q.F = NULL;
   }
-  const char *what = unsuited(s->d, &q, s->asymmetry);
+  const char *what = solve_unsuited(s->d, &q, s->asymmetry);
   if (what != NULL) {
     stats->reason = PERP_UNSUITED;
     PERP_FAIL(ctx, PERP_OK, "%s does not serve %s", s->d->d.name, what);
     return PERP_OK;
   }
   if (s->D == NULL) {
-    perp_status done = call(ctx, s, &q, lambda, stats);
+    perp_status done = solve_call(ctx, s, &q, lambda, stats);
     stats->work += formed;
     return done;
   }
@@ -258,7 +258,7 @@ static perp_status run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, dou
   for (int i = 0; i < q.n; i++) s->Sunit[i] = (q.unit != NULL ? q.unit[i] : 1) / s->D[i];
   scaled.unit = s->Sunit;
   for (int i = 0; i < q.n; i++) lambda[i] /= s->D[i];
-  perp_status status = call(ctx, s, &scaled, lambda, stats);
+  perp_status status = solve_call(ctx, s, &scaled, lambda, stats);
   stats->work += formed;
   for (int i = 0; i < q.n; i++) {
     lambda[i] *= s->D[i];
@@ -269,7 +269,7 @@ static perp_status run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, dou
 
 /* Only what can be verified is passed on.  An exhaustive method need not have a vector; of those of perp the exact
  * search is a part: what they leave unsolved may have no solution, whether they say so or not. */
-static perp_reason weigh(perp_lcp_solver *s, const perp_lcp *p, perp_reason reason)
+static perp_reason solve_weigh(perp_lcp_solver *s, const perp_lcp *p, perp_reason reason)
 {
   bool claims = reason == PERP_RAY || reason == PERP_INFEASIBLE || reason == PERP_NONE_WITHIN;
   bool exhaustive = (s->d->d.caps & PERP_LCP_EXHAUSTIVE) != 0;
@@ -290,8 +290,9 @@ static perp_reason weigh(perp_lcp_solver *s, const perp_lcp *p, perp_reason reas
 }
 
 /* Rate lambda; w [n] out. */
-static perp_reason judge(perp_lcp_solver *s, const perp_lcp *p, double tol, const double *lambda,
-                         double *w, perp_lcp_judgement *judgement, perp_stats *stats)
+static perp_reason solve_judge(perp_lcp_solver *s, const perp_lcp *p, double tol,
+                               const double *lambda, double *w, perp_lcp_judgement *judgement,
+                               perp_stats *stats)
 {
   if (judgement != NULL) {
     perp_lcp_judge(p, lambda, w, s->scratch, judgement);
@@ -344,7 +345,7 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
 
   perp_lcp q = *p;
   q.tol = tol;
-  perp_status status = run(ctx, s, &q, lambda, stats);
+  perp_status status = solve_run(ctx, s, &q, lambda, stats);
   if (status != PERP_OK) return status;
   if (!finite_vector(lambda, n)) {
     start_at_zero(p, lambda);
@@ -356,7 +357,7 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
                   (fmax((double)stats->matvecs, stats->iterations) + 1 +
                    stats->factorizations * (n / 3.0));
 
-  perp_reason verdict = judge(s, &q, tol, lambda, x, judgement, stats);
+  perp_reason verdict = solve_judge(s, &q, tol, lambda, x, judgement, stats);
   if (verdict == PERP_CONVERGED)
     stats->reason = PERP_CONVERGED;
   else if (verdict == PERP_UNDECIDED)
@@ -364,7 +365,7 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
   else if (stats->reason >= 0)
     stats->reason = PERP_INACCURATE;
   else
-    stats->reason = weigh(s, p, stats->reason);
+    stats->reason = solve_weigh(s, p, stats->reason);
   return PERP_OK;
 }
 

@@ -6,14 +6,16 @@
 #include <string.h>
 
 /* y += alpha G x, G r x d column-major */
-static inline void gemv(int r, int d, const double *G, double alpha, const double *x, double *y)
+static inline void blocks_gemv(int r, int d, const double *G, double alpha, const double *x,
+                               double *y)
 {
   for (int j = 0; j < d; j++)
     for (int i = 0; i < r; i++) y[i] += alpha * G[i + j * r] * x[j];
 }
 
 /* y += alpha G' x */
-static inline void gemvt(int r, int d, const double *G, double alpha, const double *x, double *y)
+static inline void blocks_gemvt(int r, int d, const double *G, double alpha, const double *x,
+                                double *y)
 {
   for (int j = 0; j < d; j++) {
     double sum = 0;
@@ -53,7 +55,7 @@ static inline __attribute__((always_inline)) void sub_J(int r, int d, const doub
   if (r == CONTACT_ROWS && d == BODY_WIDTH)
     contact_gemv(G, alpha, x, y);
   else
-    gemv(r, d, G, alpha, x, y);
+    blocks_gemv(r, d, G, alpha, x, y);
 }
 
 static inline __attribute__((always_inline)) void sub_Jt(int r, int d, const double *G,
@@ -62,7 +64,7 @@ static inline __attribute__((always_inline)) void sub_Jt(int r, int d, const dou
   if (r == CONTACT_ROWS && d == BODY_WIDTH)
     contact_gemvt(G, alpha, x, y);
   else
-    gemvt(r, d, G, alpha, x, y);
+    blocks_gemvt(r, d, G, alpha, x, y);
 }
 
 /* rows of group c */
@@ -118,7 +120,7 @@ static inline void block_times(const perp_blocks *B, int b, const double *D, con
       for (int i = 0; i < d; i++) y[i] = D[step * i] * x[i];
   } else {
     for (int i = 0; i < d; i++) y[i] = 0;
-    gemv(d, d, D, 1, x, y);
+    blocks_gemv(d, d, D, 1, x, y);
   }
 }
 
@@ -188,7 +190,7 @@ void perp_blocks_A(const perp_blocks *B, const double *x, double *y, double *scr
 
 /* ---- bounds ------------------------------------------------------------------------------------------ */
 
-static inline double size_of(double x)
+static inline double blocks_size_of(double x)
 {
   return __builtin_fabs(x);
 }
@@ -202,17 +204,17 @@ static inline __attribute__((always_inline)) void bound_J(int r, int d, const do
     for (int j = 0; j < BODY_WIDTH - 1; j++) /* a number of the next column comes along */
       sum += PERP_SIZE4(*(const perp_v4_any *)(G + 3 * j)) * x[j];
     for (int i = 0; i < CONTACT_ROWS; i++)
-      y[i] = sum[i] + size_of(G[3 * (BODY_WIDTH - 1) + i]) * x[BODY_WIDTH - 1];
+      y[i] = sum[i] + blocks_size_of(G[3 * (BODY_WIDTH - 1) + i]) * x[BODY_WIDTH - 1];
     return;
   }
   if (r == 1 && d == BODY_WIDTH) { /* a contact without friction */
     double sum = y[0];
-    for (int j = 0; j < BODY_WIDTH; j++) sum += size_of(G[j]) * x[j];
+    for (int j = 0; j < BODY_WIDTH; j++) sum += blocks_size_of(G[j]) * x[j];
     y[0] = sum;
     return;
   }
   for (int j = 0; j < d; j++)
-    for (int i = 0; i < r; i++) y[i] += size_of(G[i + j * r]) * x[j];
+    for (int i = 0; i < r; i++) y[i] += blocks_size_of(G[i + j * r]) * x[j];
 }
 
 /* y += |G'| |x| */
@@ -220,18 +222,19 @@ static inline __attribute__((always_inline)) void bound_Jt(int r, int d, const d
                                                            const double *x, double *y)
 {
   if (r == CONTACT_ROWS && d == BODY_WIDTH) {
-    const double a = size_of(x[0]), b = size_of(x[1]), c = size_of(x[2]);
+    const double a = blocks_size_of(x[0]), b = blocks_size_of(x[1]), c = blocks_size_of(x[2]);
     for (int j = 0; j < BODY_WIDTH; j++)
-      y[j] += size_of(G[3 * j]) * a + size_of(G[3 * j + 1]) * b + size_of(G[3 * j + 2]) * c;
+      y[j] += blocks_size_of(G[3 * j]) * a + blocks_size_of(G[3 * j + 1]) * b +
+              blocks_size_of(G[3 * j + 2]) * c;
     return;
   }
   if (r == 1 && d == BODY_WIDTH) {
-    const double a = size_of(x[0]);
-    for (int j = 0; j < BODY_WIDTH; j++) y[j] += size_of(G[j]) * a;
+    const double a = blocks_size_of(x[0]);
+    for (int j = 0; j < BODY_WIDTH; j++) y[j] += blocks_size_of(G[j]) * a;
     return;
   }
   for (int j = 0; j < d; j++)
-    for (int i = 0; i < r; i++) y[j] += size_of(G[i + j * r]) * size_of(x[i]);
+    for (int i = 0; i < r; i++) y[j] += blocks_size_of(G[i + j * r]) * blocks_size_of(x[i]);
 }
 
 PERP_CLONES_OF_FOUR static void bound_of_product(const perp_blocks *B, const double *x, double tiny,
@@ -250,7 +253,7 @@ PERP_CLONES_OF_FOUR static void bound_of_product(const perp_blocks *B, const dou
     int step = 1;
     if (B->diag != NULL && B->diag[b]) {
       const double *D = perp_blocks_flat(B, b, &step);
-      for (int i = 0; i < d; i++) v[col + i] = tiny + size_of(D[step * i]) * p[col + i];
+      for (int i = 0; i < d; i++) v[col + i] = tiny + blocks_size_of(D[step * i]) * p[col + i];
     } else {
       for (int i = 0; i < d; i++) v[col + i] = tiny;
       bound_J(d, d, B->Minv + B->mptr[b], p + col, v + col);
@@ -258,7 +261,8 @@ PERP_CLONES_OF_FOUR static void bound_of_product(const perp_blocks *B, const dou
   }
   for (int c = 0; c < B->nc; c++) {
     const int row = B->cptr[c], r = B->cptr[c + 1] - row;
-    for (int i = row; i < row + r; i++) y[i] = tiny + (B->s != NULL ? size_of(B->s[i] * x[i]) : 0);
+    for (int i = row; i < row + r; i++)
+      y[i] = tiny + (B->s != NULL ? blocks_size_of(B->s[i] * x[i]) : 0);
     for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
       const int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
       bound_J(r, d, B->J + B->joff[k], v + col, y + row);
@@ -318,7 +322,7 @@ void perp_blocks_delassus(const perp_blocks *B, double *A, int lda, double *scra
       int k = B->tsub[t], row = B->cptr[B->jgrp[k]], r = B->cptr[B->jgrp[k] + 1] - row;
       const double *G = B->J + B->joff[k];
       for (int i = 0; i < r * d; i++) scratch[i] = 0; /* G M_b^-1, r x d */
-      for (int j = 0; j < d; j++) gemv(r, d, G, 1, W + j * d, scratch + j * r);
+      for (int j = 0; j < d; j++) blocks_gemv(r, d, G, 1, W + j * d, scratch + j * r);
       for (int u = B->tptr[b]; u < B->tptr[b + 1]; u++) {
         int l = B->tsub[u], col = B->cptr[B->jgrp[l]], rl = B->cptr[B->jgrp[l] + 1] - col;
         const double *H = B->J + B->joff[l];

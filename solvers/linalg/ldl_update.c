@@ -90,8 +90,8 @@ void perp_ldl_remove(perp_ldl *K, int j)
 }
 
 /* lower triangle of D^-1 A[rows, rows] D^-1 with D^2 = diag(A) in scale */
-static void gather(perp_ldl *K, const double *A, size_t lda, const int *rows, int k,
-                   const double *scale, double shift)
+static void ldl_update_gather(perp_ldl *K, const double *A, size_t lda, const int *rows, int k,
+                              const double *scale, double shift)
 {
   for (int j = 0; j < k; j++) {
     const double *col = A + (size_t)rows[j] * lda;
@@ -103,7 +103,7 @@ static void gather(perp_ldl *K, const double *A, size_t lda, const int *rows, in
 
 /* Cholesky with diagonal pivoting for small k, by columns (the trailing part is not updated, its diagonal
  * is, in d); rows are permuted with the factor.  Returns the rank. */
-static int small_cholesky(perp_ldl *K, int *rows, int k, double tol)
+static int ldl_update_small_cholesky(perp_ldl *K, int *rows, int k, double tol)
 {
   double *d = K->d;
   size_t ld = K->ld;
@@ -157,7 +157,7 @@ static int small_cholesky(perp_ldl *K, int *rows, int k, double tol)
   return k;
 }
 
-static int regular(const perp_ldl *K, int k, double tol)
+static int ldl_update_regular(const perp_ldl *K, int k, double tol)
 {
   for (int j = 0; j < k; j++) {
     double g = K->L[(size_t)j * (K->ld + 1)];
@@ -185,14 +185,14 @@ int perp_ldl_factor(perp_ldl *K, const double *A, size_t lda, int *rows, int k, 
   }
   k -= zeros;
   for (int i = 0; i < k; i++) scale[i] = 1 / sqrt(A[(size_t)rows[i] * (lda + 1)]);
-  gather(K, A, lda, rows, k, scale, shift);
+  ldl_update_gather(K, A, lda, rows, k, scale, shift);
   int rank = k;
   if (k <= UNBLOCKED)
-    rank = small_cholesky(K, rows, k, depend);
+    rank = ldl_update_small_cholesky(K, rows, k, depend);
   else if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', k, K->L, (int)K->ld) != 0 ||
-           !regular(K, k, depend > DOUBTFUL ? depend : DOUBTFUL)) {
+           !ldl_update_regular(K, k, depend > DOUBTFUL ? depend : DOUBTFUL)) {
     for (int i = 0; i < k; i++) scale[i] = 1 / sqrt(A[(size_t)rows[i] * (lda + 1)]);
-    gather(K, A, lda, rows, k, scale, shift);
+    ldl_update_gather(K, A, lda, rows, k, scale, shift);
     if (LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', k, K->L, (int)K->ld, K->order, &rank, depend,
                             work) < 0)
       return -1;

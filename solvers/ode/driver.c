@@ -58,8 +58,8 @@ static void forward_qdot(void *user, const double *q, const double *v, double *q
   sys->qdot(sys->user, q, v, qdot);
 }
 
-static perp_ode_sys through(perp_ode *o,
-                            perp_ode_answer (*deriv)(void *, double, double, const double *,
+static perp_ode_sys
+driver_through(perp_ode *o, perp_ode_answer (*deriv)(void *, double, double, const double *,
                                                      const double *, bool, double *, double *))
 {
   perp_ode_sys sys = o->sys;
@@ -74,7 +74,7 @@ static perp_ode_sys through(perp_ode *o,
 
 /* ---- create, restart --------------------------------------------------------------------------------- */
 
-static perp_ode *layout(perp_arena *block, int n)
+static perp_ode *driver_layout(perp_arena *block, int n)
 {
   perp_ode *o = PERP_CARVE(block, perp_ode, 1);
   double *x[5];
@@ -84,8 +84,8 @@ static perp_ode *layout(perp_arena *block, int n)
   return o;
 }
 
-static perp_status check(perp_ctx *ctx, const perp_ode_desc *desc, const perp_ode_control *control,
-                         const perp_ode_sys *sys, double h)
+static perp_status driver_check(perp_ctx *ctx, const perp_ode_desc *desc,
+                                const perp_ode_control *control, const perp_ode_sys *sys, double h)
 {
   const char *name = desc->d.name;
   if (!(h > 0 && h < HUGE_VAL))
@@ -125,12 +125,12 @@ perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_o
   *out = NULL;
   const perp_ode_desc *desc = (const perp_ode_desc *)method->d;
   const perp_ode_control *control = method->opts;
-  PERP_TRY(check(ctx, desc, control, sys, h));
+  PERP_TRY(driver_check(ctx, desc, control, sys, h));
 
   perp_arena block = { 0 };
-  layout(&block, sys->nq + sys->nv);
+  driver_layout(&block, sys->nq + sys->nv);
   PERP_TRY(perp_arena_reserve(ctx, &block));
-  perp_ode *o = layout(&block, sys->nq + sys->nv);
+  perp_ode *o = driver_layout(&block, sys->nq + sys->nv);
   o->block = block;
   o->desc = desc;
   o->sys = *sys;
@@ -142,8 +142,8 @@ perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_o
     o->control.tol = PERP_ODE_VARIABLE_TOL;
     o->control.h_max = fmin(o->control.h_max, h);
   }
-  o->asked = one_h(o) ? through(o, asked_deriv) : o->sys;
-  o->trial = through(o, trial_deriv);
+  o->asked = one_h(o) ? driver_through(o, asked_deriv) : o->sys;
+  o->trial = driver_through(o, trial_deriv);
   o->nq = sys->nq;
   o->nv = sys->nv;
   o->h_first = o->h = h;
@@ -195,7 +195,7 @@ perp_status perp_ode_restart(perp_ctx *ctx, perp_ode *ode, double t, const doubl
 
 /* ---- interface ---------------------------------------------------------------------------------------------- */
 
-static bool ready(perp_ctx *ctx, const perp_ode *o, double t_to, perp_stats *stats)
+static bool driver_ready(perp_ctx *ctx, const perp_ode *o, double t_to, perp_stats *stats)
 {
   *stats = (perp_stats){ .reason = PERP_EXACT, .residual = (double)NAN };
   if (o->started && !isnan(t_to)) return true;
@@ -207,7 +207,7 @@ static bool ready(perp_ctx *ctx, const perp_ode *o, double t_to, perp_stats *sta
   return false;
 }
 
-static void count(perp_ode *o, const perp_stats *stats)
+static void driver_count(perp_ode *o, const perp_stats *stats)
 {
   o->count.rhs += stats->matvecs;
   o->count.iterations += stats->iterations;
@@ -217,10 +217,10 @@ perp_ode_stop perp_ode_step(perp_ctx *ctx, perp_ode *ode, double t_max, perp_sta
 {
   perp_stats own;
   if (stats == NULL) stats = &own;
-  if (!ready(ctx, ode, t_max, stats)) return PERP_ODE_STOPPED;
+  if (!driver_ready(ctx, ode, t_max, stats)) return PERP_ODE_STOPPED;
   if (!(t_max > ode->t)) return PERP_ODE_REACHED;
   perp_ode_stop stop = perp_ode_make_step(ctx, ode, t_max, stats);
-  count(ode, stats);
+  driver_count(ode, stats);
   return stop;
 }
 
@@ -228,7 +228,7 @@ perp_ode_stop perp_ode_advance(perp_ctx *ctx, perp_ode *ode, double t_to, perp_s
 {
   perp_stats own;
   if (stats == NULL) stats = &own;
-  if (!ready(ctx, ode, t_to, stats)) return PERP_ODE_STOPPED;
+  if (!driver_ready(ctx, ode, t_to, stats)) return PERP_ODE_STOPPED;
   perp_ode_stop stop = PERP_ODE_REACHED;
   double t_mark = ode->t; /* where the steps of the last round began */
   for (int idle = 0; ode->t < t_to && stop == PERP_ODE_REACHED; idle++) {
@@ -246,7 +246,7 @@ perp_ode_stop perp_ode_advance(perp_ctx *ctx, perp_ode *ode, double t_to, perp_s
     }
     stop = perp_ode_make_step(ctx, ode, t_to, stats);
   }
-  count(ode, stats);
+  driver_count(ode, stats);
   return stop;
 }
 

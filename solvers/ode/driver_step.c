@@ -36,7 +36,7 @@ static perp_ode_answer not_finite(perp_stats *stats)
 }
 
 /* y1 = the state at t + h, by one step of the method from (t, y); *ratio = e / E with error control. */
-static perp_ode_answer attempt(perp_ode *o, double h, double *ratio, perp_stats *stats)
+static perp_ode_answer driver_step_attempt(perp_ode *o, double h, double *ratio, perp_stats *stats)
 {
   const size_t bytes = (size_t)o->n * sizeof *o->y;
   perp_ode_answer answer;
@@ -72,7 +72,7 @@ static int order_of_error(const perp_ode *o)
 
 /* y1 = the state at t + h by as many steps as the tolerance needs, for methods whose single steps depend on
  * their history: from t they can only start again.  The states on the way are intermediate. */
-static perp_ode_answer march(perp_ode *o, double h, perp_stats *stats)
+static perp_ode_answer driver_step_march(perp_ode *o, double h, perp_stats *stats)
 {
   const size_t bytes = (size_t)o->n * sizeof *o->y;
   const double t_end = o->t + h;
@@ -107,11 +107,11 @@ static perp_ode_answer make_again(perp_ode *o, double h, perp_stats *stats)
 {
   double ratio;
   o->count.bisections++;
-  return o->history ? march(o, h, stats) : attempt(o, h, &ratio, stats);
+  return o->history ? driver_step_march(o, h, stats) : driver_step_attempt(o, h, &ratio, stats);
 }
 
 /* Width at which a point within the step h counts as found. */
-static double closely(const perp_ode *o, double h, double least)
+static double driver_step_closely(const perp_ode *o, double h, double least)
 {
   return fmax(o->sys.locate > 0 ? o->sys.locate : narrow * h, least);
 }
@@ -120,10 +120,10 @@ static double closely(const perp_ode *o, double h, double least)
 
 /* The latest state before the event function falls below zero in (t, t + *h], into y1; on entry it is `after` < 0 at
  * t + *h.  *h = 0: it falls right away, y1 = y.  Regula falsi (Illinois) with bisection when that is slow. */
-static void locate(perp_ode *o, double *h, double after, perp_stats *stats)
+static void driver_step_locate(perp_ode *o, double *h, double after, perp_stats *stats)
 {
   const size_t bytes = (size_t)o->n * sizeof *o->y;
-  const double enough = closely(o, *h, 2 * DBL_EPSILON * fabs(o->t));
+  const double enough = driver_step_closely(o, *h, 2 * DBL_EPSILON * fabs(o->t));
   const int most = o->sys.locations_most > 0 ? o->sys.locations_most : LOCATIONS_MOST;
   double lo = 0, hi = *h, f_lo = o->event, f_hi = after, width = hi;
   int side = 0;
@@ -156,8 +156,8 @@ static void locate(perp_ode *o, double *h, double after, perp_stats *stats)
 }
 
 /* y1 is the trial state at t + *h: stop at an event, ask whether the state is acceptable. */
-static perp_ode_answer settle(perp_ode *o, double *h, double *t_new, perp_ode_stop *stop,
-                              double *event, perp_stats *stats)
+static perp_ode_answer driver_step_settle(perp_ode *o, double *h, double *t_new,
+                                          perp_ode_stop *stop, double *event, perp_stats *stats)
 {
   const perp_ode_sys *sys = &o->sys;
   *stop = PERP_ODE_REACHED;
@@ -165,7 +165,7 @@ static perp_ode_answer settle(perp_ode *o, double *h, double *t_new, perp_ode_st
     *event = sys->event(sys->user, *t_new, o->y1, o->y1 + o->nq);
     if (isnan(*event)) return not_finite(stats);
     if (o->armed && *event < 0) {
-      locate(o, h, *event, stats);
+      driver_step_locate(o, h, *event, stats);
       *t_new = o->t + *h;
       *stop = PERP_ODE_EVENT;
     }
@@ -177,22 +177,23 @@ static perp_ode_answer settle(perp_ode *o, double *h, double *t_new, perp_ode_st
 }
 
 /* The latest valid state in (t, t + *h), into y1 (Vondrak 6.4.3); y1 at t + *h is invalid on entry. */
-static perp_ode_answer bisect(perp_ctx *ctx, perp_ode *o, double *h, double *t_new,
-                              perp_ode_stop *stop, double *event, perp_stats *stats)
+static perp_ode_answer driver_step_bisect(perp_ctx *ctx, perp_ode *o, double *h, double *t_new,
+                                          perp_ode_stop *stop, double *event, perp_stats *stats)
 {
-  const double enough = closely(o, *h, 4 * DBL_EPSILON * fabs(o->t));
+  const double enough = driver_step_closely(o, *h, 4 * DBL_EPSILON * fabs(o->t));
   const int most = o->sys.locations_most > 0 ? o->sys.locations_most : BISECTIONS_MOST;
   double lo = 0, hi = *h;
   for (int i = 0; i < most && hi - lo > enough; i++) {
     double mid = lo + 0.5 * (hi - lo), ratio = 0;
     o->count.bisections++;
-    perp_ode_answer answer = o->history ? march(o, mid, stats) : attempt(o, mid, &ratio, stats);
+    perp_ode_answer answer = o->history ? driver_step_march(o, mid, stats)
+                                        : driver_step_attempt(o, mid, &ratio, stats);
     PERP_TRACE(ctx, .method = o->desc->d.name, .what = "bisect", .iteration = i, .entering = -1,
                .leaving = -1, .step = mid, .residual = ratio, .n = o->n, .x = o->y1);
     if (answer == PERP_ODE_OK && ratio <= 1) {
       *h = mid;
       *t_new = o->t + mid;
-      answer = settle(o, h, t_new, stop, event, stats);
+      answer = driver_step_settle(o, h, t_new, stop, event, stats);
       if (answer == PERP_ODE_CHANGED || (answer == PERP_ODE_OK && *stop == PERP_ODE_EVENT))
         return answer;
       if (answer == PERP_ODE_OK) {
@@ -209,7 +210,7 @@ static perp_ode_answer bisect(perp_ctx *ctx, perp_ode *o, double *h, double *t_n
   *h = lo;
   *t_new = o->t + lo;
   perp_ode_answer answer = make_again(o, lo, stats);
-  if (answer == PERP_ODE_OK) answer = settle(o, h, t_new, stop, event, stats);
+  if (answer == PERP_ODE_OK) answer = driver_step_settle(o, h, t_new, stop, event, stats);
   if (answer == PERP_ODE_OK || answer == PERP_ODE_CHANGED) stats->reason = PERP_RUNNING;
   return answer;
 }
@@ -251,8 +252,9 @@ static struct plan plan_adaptive(const perp_ode *o, double t_max)
   return (struct plan){ .h = h, .t_new = o->t + h };
 }
 
-static void commit(perp_ctx *ctx, perp_ode *o, perp_ode_answer answer, double h, double t_new,
-                   perp_ode_stop stop, double event, bool whole, bool again, double ratio)
+static void driver_step_commit(perp_ctx *ctx, perp_ode *o, perp_ode_answer answer, double h,
+                               double t_new, perp_ode_stop stop, double event, bool whole,
+                               bool again, double ratio)
 {
   double *y = o->y;
   o->y = o->y1;
@@ -299,7 +301,7 @@ static perp_ode_stop adaptive_trial(perp_ctx *ctx, perp_ode *o, double t_max, st
     if (!(o->t + p->h > o->t))
       return give_up(stats, stats->reason < 0 ? stats->reason : PERP_STEP_TOO_SMALL);
     stats->reason = PERP_RUNNING;
-    *answer = attempt(o, p->h, ratio, stats);
+    *answer = driver_step_attempt(o, p->h, ratio, stats);
     if (*answer == PERP_ODE_INVALID) return PERP_ODE_REACHED; /* for bisect() */
     const bool met = *answer == PERP_ODE_OK;
     double factor = perp_ode_step_factor(met ? *ratio : (double)NAN, order_of_error(o), refused > 0,
@@ -341,21 +343,22 @@ perp_ode_stop perp_ode_make_step(perp_ctx *ctx, perp_ode *o, double t_max, perp_
   } else {
     p = plan_fixed(o, t_max);
     if (!(o->t + p.h > o->t)) return give_up(stats, PERP_STEP_TOO_SMALL);
-    answer = attempt(o, p.h, &ratio, stats);
+    answer = driver_step_attempt(o, p.h, &ratio, stats);
   }
 
   const double tried = p.h;
   if (answer == PERP_ODE_OK && (o->sys.event != NULL || o->sys.accept != NULL))
-    answer = settle(o, &p.h, &p.t_new, &stop, &event, stats);
+    answer = driver_step_settle(o, &p.h, &p.t_new, &stop, &event, stats);
   bool again = stop == PERP_ODE_EVENT;
   if (answer == PERP_ODE_INVALID) {
-    answer = bisect(ctx, o, &p.h, &p.t_new, &stop, &event, stats);
+    answer = driver_step_bisect(ctx, o, &p.h, &p.t_new, &stop, &event, stats);
     again = true;
   }
   if (answer == PERP_ODE_INVALID) return give_up(stats, PERP_INVALID_STATE);
   if (answer == PERP_ODE_FAILED)
     return give_up(stats, stats->reason < 0 ? stats->reason : PERP_SINGULAR);
-  commit(ctx, o, answer, p.h, p.t_new, stop, event, p.whole && p.h == tried, again, ratio);
+  driver_step_commit(ctx, o, answer, p.h, p.t_new, stop, event, p.whole && p.h == tried, again,
+                     ratio);
   stats->reason = PERP_EXACT;
   return stop;
 }

@@ -61,7 +61,7 @@ struct ws {
 
 /* ---- what GSL calls --------------------------------------------------------------------------------------- */
 
-static int function(double t, const double y[], double dydt[], void *user)
+static int gsl_function(double t, const double y[], double dydt[], void *user)
 {
   struct ws *w = user;
   if (w->shifted) {
@@ -74,11 +74,11 @@ static int function(double t, const double y[], double dydt[], void *user)
 }
 
 /* dfdy [n * n] row-major, dfdt [n] */
-static int jacobian(double t, const double y[], double *dfdy, double dfdt[], void *user)
+static int gsl_jacobian(double t, const double y[], double *dfdy, double dfdt[], void *user)
 {
   struct ws *w = user;
   const int n = w->n, nq = w->sys->nq;
-  int status = function(t, y, w->f0, w);
+  int status = gsl_function(t, y, w->f0, w);
   const double v_scale = perp_ode_at_rest(w->scale, w->h) ? 0 : w->scale.v;
   memcpy(w->yj, y, (size_t)n * sizeof *y);
   for (int j = 0; j < n && status == GSL_SUCCESS; j++) {
@@ -88,14 +88,14 @@ static int jacobian(double t, const double y[], double *dfdy, double dfdt[], voi
     double step = sqrt(DBL_EPSILON) * (size > 0 ? size : 1);
     w->yj[j] = y[j] + step;
     step = w->yj[j] - y[j]; /* as it was rounded */
-    status = function(t, w->yj, w->f1, w);
+    status = gsl_function(t, w->yj, w->f1, w);
     for (int i = 0; i < n; i++)
       dfdy[(size_t)i * (size_t)n + (size_t)j] = (w->f1[i] - w->f0[i]) / step;
     w->yj[j] = y[j];
   }
   if (status != GSL_SUCCESS) return status;
   double step = sqrt(DBL_EPSILON) * fmax(fabs(t), w->h), t1 = t + step;
-  status = function(t1, y, w->f1, w);
+  status = gsl_function(t1, y, w->f1, w);
   for (int i = 0; i < n; i++) dfdt[i] = (w->f1[i] - w->f0[i]) / (t1 - t);
   return status;
 }
@@ -113,7 +113,7 @@ static const gsl_odeiv2_control_type control_type = { .name = "perp", .errlevel 
 
 /* ---- the method --------------------------------------------------------------------------------------------- */
 
-static struct ws *layout(perp_arena *block, int n)
+static struct ws *gsl_layout(perp_arena *block, int n)
 {
   struct ws *w = PERP_CARVE(block, struct ws, 1);
   double *x[9];
@@ -132,14 +132,14 @@ static struct ws *layout(perp_arena *block, int n)
   return w;
 }
 
-static perp_status create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
-                          const gsl_odeiv2_step_type *type, bool history, void **ws)
+static perp_status gsl_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
+                              const gsl_odeiv2_step_type *type, bool history, void **ws)
 {
   perp_arena block = { 0 };
   const int n = sys->nq + sys->nv;
-  layout(&block, n);
+  gsl_layout(&block, n);
   PERP_TRY(perp_arena_reserve(ctx, &block));
-  struct ws *w = layout(&block, n);
+  struct ws *w = gsl_layout(&block, n);
   w->block = block;
   w->tolerance = *(const perp_ode_control *)opts;
   w->history = history;
@@ -151,7 +151,7 @@ static perp_status create(perp_ctx *ctx, const perp_ode_sys *sys, const void *op
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for gsl:%s with %d unknowns", type->name, n);
   }
   w->system = (gsl_odeiv2_system){
-    .function = function, .jacobian = jacobian, .dimension = (size_t)n, .params = w
+    .function = gsl_function, .jacobian = gsl_jacobian, .dimension = (size_t)n, .params = w
   };
   w->control = (gsl_odeiv2_control){ .type = &control_type, .state = w };
   w->driver = (gsl_odeiv2_driver){ .sys = &w->system, .s = w->step, .c = &w->control };
@@ -191,8 +191,8 @@ static int apply_shifted(struct ws *w, double t, const double *q, const double *
   return status == GSL_SUCCESS && !perp_ode_finite(w->yerr, w->n) ? GSL_EMAXITER : status;
 }
 
-static perp_ode_answer step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
-                            double *v, double *err, perp_stats *stats)
+static perp_ode_answer gsl_step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
+                                double *v, double *err, perp_stats *stats)
 {
   struct ws *w = ws;
   const size_t nq = (size_t)sys->nq, nv = (size_t)sys->nv;
@@ -245,14 +245,14 @@ static int current_order(const void *ws)
   return (int)gsl_odeiv2_step_order(((const struct ws *)ws)->step);
 }
 
-static void reset(void *ws)
+static void gsl_reset(void *ws)
 {
   struct ws *w = ws;
   gsl_odeiv2_step_reset(w->step);
   w->scale = (struct perp_ode_scale){ 0 };
 }
 
-static void destroy(void *ws)
+static void gsl_destroy(void *ws)
 {
   if (ws == NULL) return;
   struct ws *w = ws;
@@ -265,8 +265,8 @@ static void destroy(void *ws)
   static perp_status create_##identifier(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts, \
                                          void **ws)                                                \
   {                                                                                                \
-    return create(ctx, sys, opts, gsl_odeiv2_step_##identifier, ((caps_)&PERP_ODE_MULTISTEP) != 0, \
-                  ws);                                                                             \
+    return gsl_create(ctx, sys, opts, gsl_odeiv2_step_##identifier,                                \
+                      ((caps_)&PERP_ODE_MULTISTEP) != 0, ws);                                      \
   }                                                                                                \
   const perp_ode_desc perp_ode_gsl_##identifier = {                                                \
     .d = { .name = "gsl:" #identifier,                                                             \
@@ -279,9 +279,9 @@ static void destroy(void *ws)
     .order = order_,                                                                               \
     .stages = 0,                                                                                   \
     .create = create_##identifier,                                                                 \
-    .step = step,                                                                                  \
-    .reset = reset,                                                                                \
-    .destroy = destroy,                                                                            \
+    .step = gsl_step,                                                                              \
+    .reset = gsl_reset,                                                                            \
+    .destroy = gsl_destroy,                                                                        \
     .error_order = error_order_,                                                                   \
     .current_order = order_function,                                                               \
   }

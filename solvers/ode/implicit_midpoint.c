@@ -44,7 +44,7 @@ struct ws {
 };
 _Static_assert(sizeof(lapack_int) == sizeof(int), "lapack_int is int");
 
-static struct ws *layout(perp_arena *block, int nq, int nv)
+static struct ws *implicit_midpoint_layout(perp_arena *block, int nq, int nv)
 {
   const int n = nv > 0 ? nv : nq;
   const bool newton = n <= NEWTON_MOST;
@@ -67,20 +67,22 @@ static struct ws *layout(perp_arena *block, int nq, int nv)
   return w;
 }
 
-static perp_status create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts, void **ws)
+static perp_status implicit_midpoint_create(perp_ctx *ctx, const perp_ode_sys *sys,
+                                            const void *opts, void **ws)
 {
   (void)opts;
   perp_arena block = { 0 };
-  layout(&block, sys->nq, sys->nv);
+  implicit_midpoint_layout(&block, sys->nq, sys->nv);
   PERP_TRY(perp_arena_reserve(ctx, &block));
-  struct ws *w = layout(&block, sys->nq, sys->nv);
+  struct ws *w = implicit_midpoint_layout(&block, sys->nq, sys->nv);
   w->block = block;
   *ws = w;
   return PERP_OK;
 }
 
 /* q1 and qm of the mean velocity vm */
-static void positions(struct ws *w, const perp_ode_sys *sys, double h, const double *q0)
+static void implicit_midpoint_positions(struct ws *w, const perp_ode_sys *sys, double h,
+                                        const double *q0)
 {
   const int nq = sys->nq;
   if (sys->qdot != NULL && sys->retract != NULL) {
@@ -98,16 +100,16 @@ static void positions(struct ws *w, const perp_ode_sys *sys, double h, const dou
 }
 
 /* G = h a(t + h/2, qm(D), v0 + D/2), the map whose fixed point is the step */
-static perp_ode_answer image(struct ws *w, const perp_ode_sys *sys, double t, double h,
-                             const double *q0, const double *v0, const double *D, double *G,
-                             perp_stats *stats)
+static perp_ode_answer implicit_midpoint_image(struct ws *w, const perp_ode_sys *sys, double t,
+                                               double h, const double *q0, const double *v0,
+                                               const double *D, double *G, perp_stats *stats)
 {
   const int n = w->n;
   perp_ode_answer answer;
   const double *rate;
   if (sys->nv > 0) {
     for (int i = 0; i < n; i++) w->vm[i] = v0[i] + 0.5 * D[i];
-    positions(w, sys, h, q0);
+    implicit_midpoint_positions(w, sys, h, q0);
     answer = perp_ode_eval(sys, t + 0.5 * h, h, w->qm, w->vm, true, perp_ode_unwanted(sys, w->qdot),
                            w->a, stats);
     rate = w->a;
@@ -121,8 +123,9 @@ static perp_ode_answer image(struct ws *w, const perp_ode_sys *sys, double t, do
 }
 
 /* jacobian = LU of 1 - dG/dD at D, whose image is G; D may be w->D, G may be w->G */
-static perp_ode_answer factor(struct ws *w, const perp_ode_sys *sys, double t, double h,
-                              const double *q0, const double *v0, double scale, perp_stats *stats)
+static perp_ode_answer implicit_midpoint_factor(struct ws *w, const perp_ode_sys *sys, double t,
+                                                double h, const double *q0, const double *v0,
+                                                double scale, perp_stats *stats)
 {
   const int n = w->n;
   const double least = sqrt(DBL_EPSILON) * scale;
@@ -132,7 +135,7 @@ static perp_ode_answer factor(struct ws *w, const perp_ode_sys *sys, double t, d
     double step = fmax(sqrt(DBL_EPSILON) * fabs(w->D[j]), least);
     w->Dj[j] = w->D[j] + step;
     step = w->Dj[j] - w->D[j]; /* as it was rounded */
-    perp_ode_answer answer = image(w, sys, t, h, q0, v0, w->Dj, column, stats);
+    perp_ode_answer answer = implicit_midpoint_image(w, sys, t, h, q0, v0, w->Dj, column, stats);
     if (answer != PERP_ODE_OK) return answer;
     for (int i = 0; i < n; i++) column[i] = (i == j) - (column[i] - w->G[i]) / step;
     w->Dj[j] = w->D[j];
@@ -144,7 +147,7 @@ static perp_ode_answer factor(struct ws *w, const perp_ode_sys *sys, double t, d
   return PERP_ODE_FAILED;
 }
 
-static double size(const double *x, int n)
+static double implicit_midpoint_size(const double *x, int n)
 {
   double most = 0;
   for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
@@ -172,32 +175,34 @@ static perp_ode_answer no_convergence(perp_stats *stats)
 }
 
 /* D = G(D) by Newton's method from D = 0, which no stiffness can have spoilt. */
-static perp_ode_answer newton(struct ws *w, const perp_ode_sys *sys, double t, double h,
-                              const double *q0, const double *v0, perp_stats *stats)
+static perp_ode_answer implicit_midpoint_newton(struct ws *w, const perp_ode_sys *sys, double t,
+                                                double h, const double *q0, const double *v0,
+                                                perp_stats *stats)
 {
   const int n = w->n;
-  const double base = size(sys->nv > 0 ? v0 : q0, n);
+  const double base = implicit_midpoint_size(sys->nv > 0 ? v0 : q0, n);
   double before = HUGE_VAL;
   int jacobians = 0;
   bool factored = false;
   memset(w->D, 0, (size_t)n * sizeof *w->D);
   for (int i = 0; i < NEWTON_ITERATIONS; i++) {
-    perp_ode_answer answer = image(w, sys, t, h, q0, v0, w->D, w->G, stats);
+    perp_ode_answer answer = implicit_midpoint_image(w, sys, t, h, q0, v0, w->D, w->G, stats);
     if (answer == PERP_ODE_OK && !factored) {
       if (jacobians++ == JACOBIANS_MOST) return no_convergence(stats);
       /* differences are taken on the scale of the velocities, from rest on that of what they become */
-      double scale = base > 0 ? fmax(base, size(w->D, n)) : fmax(size(w->G, n), DBL_MIN);
-      answer = factor(w, sys, t, h, q0, v0, scale, stats);
+      double scale = base > 0 ? fmax(base, implicit_midpoint_size(w->D, n))
+                              : fmax(implicit_midpoint_size(w->G, n), DBL_MIN);
+      answer = implicit_midpoint_factor(w, sys, t, h, q0, v0, scale, stats);
     }
     if (answer != PERP_ODE_OK) return answer;
     stats->iterations++;
     for (int j = 0; j < n; j++) w->r[j] = w->G[j] - w->D[j];
     if (LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, w->jacobian, n, w->pivots, w->r, n) != 0)
       return no_convergence(stats);
-    double now = size(w->r, n);
+    double now = implicit_midpoint_size(w->r, n);
     if (!(now < HUGE_VAL)) return no_convergence(stats);
     for (int j = 0; j < n; j++) w->D[j] += w->r[j];
-    double scale = fmax(base, size(w->D, n));
+    double scale = fmax(base, implicit_midpoint_size(w->D, n));
     if (at_round_off(w, now, before, scale)) return PERP_ODE_OK;
     factored = now <= 0.3 * before || now <= round_off(w, scale);
     before = now;
@@ -206,20 +211,21 @@ static perp_ode_answer newton(struct ws *w, const perp_ode_sys *sys, double t, d
 }
 
 /* Solve D = G(D) from the guess in w->D. */
-static perp_ode_answer solve(struct ws *w, const perp_ode_sys *sys, double t, double h,
-                             const double *q0, const double *v0, perp_stats *stats)
+static perp_ode_answer implicit_midpoint_solve(struct ws *w, const perp_ode_sys *sys, double t,
+                                               double h, const double *q0, const double *v0,
+                                               perp_stats *stats)
 {
   const int n = w->n;
-  const double base = size(sys->nv > 0 ? v0 : q0, n);
+  const double base = implicit_midpoint_size(sys->nv > 0 ? v0 : q0, n);
   double before = HUGE_VAL;
   for (int i = 0; i < FIXED_POINT_MOST; i++) {
-    perp_ode_answer answer = image(w, sys, t, h, q0, v0, w->D, w->G, stats);
+    perp_ode_answer answer = implicit_midpoint_image(w, sys, t, h, q0, v0, w->D, w->G, stats);
     if (answer != PERP_ODE_OK && w->jacobian == NULL) return answer;
     if (answer != PERP_ODE_OK) break; /* perhaps the iteration strayed */
     stats->iterations++;
     double now = 0;
     for (int j = 0; j < n; j++) now = fmax(now, fabs(w->G[j] - w->D[j]));
-    double scale = fmax(base, size(w->G, n));
+    double scale = fmax(base, implicit_midpoint_size(w->G, n));
     const bool above = now > round_off(w, scale);
     const bool slow = i > 0 && now > 0.5 * before && above;
     if (!(now < HUGE_VAL) || (now > 1e3 * before && above) || (slow && w->jacobian != NULL)) break;
@@ -227,11 +233,12 @@ static perp_ode_answer solve(struct ws *w, const perp_ode_sys *sys, double t, do
     if (at_round_off(w, now, before, scale)) return PERP_ODE_OK;
     before = now;
   }
-  return w->jacobian != NULL ? newton(w, sys, t, h, q0, v0, stats) : no_convergence(stats);
+  return w->jacobian != NULL ? implicit_midpoint_newton(w, sys, t, h, q0, v0, stats)
+                             : no_convergence(stats);
 }
 
-static perp_ode_answer step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
-                            double *v, double *err, perp_stats *stats)
+static perp_ode_answer implicit_midpoint_step(void *ws, const perp_ode_sys *sys, double t, double h,
+                                              double *q, double *v, double *err, perp_stats *stats)
 {
   (void)err;
   struct ws *w = ws;
@@ -242,14 +249,16 @@ static perp_ode_answer step(void *ws, const perp_ode_sys *sys, double t, double 
   if (answer != PERP_ODE_OK) return answer;
   const double *rate = nv > 0 ? w->a : w->qdot;
   for (int i = 0; i < n; i++) w->D[i] = h * rate[i];
-  w->unseen = nv > 0 ? fmax(DBL_EPSILON * size(q, nq) / fabs(h), fabs(h) * sys->rough) : 0;
+  w->unseen = nv > 0 ? fmax(DBL_EPSILON * implicit_midpoint_size(q, nq) / fabs(h),
+                            fabs(h) * sys->rough)
+                     : 0;
 
-  answer = solve(w, sys, t, h, q, v, stats);
+  answer = implicit_midpoint_solve(w, sys, t, h, q, v, stats);
   if (answer != PERP_ODE_OK) return answer;
 
   if (nv > 0) {
     for (int i = 0; i < n; i++) w->vm[i] = v[i] + 0.5 * w->D[i];
-    positions(w, sys, h, q);
+    implicit_midpoint_positions(w, sys, h, q);
     memcpy(q, w->q1, (size_t)nq * sizeof *q);
     for (int i = 0; i < n; i++) v[i] += w->D[i];
   } else {
@@ -259,7 +268,7 @@ static perp_ode_answer step(void *ws, const perp_ode_sys *sys, double t, double 
   return PERP_ODE_OK;
 }
 
-static void destroy(void *ws)
+static void implicit_midpoint_destroy(void *ws)
 {
   if (ws == NULL) return;
   perp_arena block = ((struct ws *)ws)->block;
@@ -276,7 +285,7 @@ const perp_ode_desc perp_ode_implicit_midpoint = {
          .caps = PERP_ODE_IMPLICIT | PERP_ODE_SYMPLECTIC },
   .order = 2,
   .stages = 0,
-  .create = create,
-  .step = step,
-  .destroy = destroy,
+  .create = implicit_midpoint_create,
+  .step = implicit_midpoint_step,
+  .destroy = implicit_midpoint_destroy,
 };

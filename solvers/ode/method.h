@@ -63,7 +63,8 @@ void perp_ode_rk_destroy(void *ws);
 
 /* The descriptor of a method that is nothing but a tableau. */
 #define PERP_ODE_RK(identifier, name_, summary_, reference_, order_, caps_, error_order_)          \
-  static perp_status create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts, void **ws)   \
+  static perp_status identifier##_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts, \
+                                         void **ws)                                                \
   {                                                                                                \
     (void)opts;                                                                                    \
     return perp_ode_rk_create(ctx, sys, &tableau, ws);                                             \
@@ -78,7 +79,7 @@ void perp_ode_rk_destroy(void *ws);
            .caps = caps_ },                                                                        \
     .order = order_,                                                                               \
     .stages = (int)(sizeof b / sizeof *b),                                                         \
-    .create = create,                                                                              \
+    .create = identifier##_create,                                                                 \
     .step = perp_ode_rk_step,                                                                      \
     .destroy = perp_ode_rk_destroy,                                                                \
     .error_order = error_order_,                                                                   \

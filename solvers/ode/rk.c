@@ -21,7 +21,7 @@ struct ws {
   double *y, *k; /* [n], [all * n], n = nq + nv */
 };
 
-static struct ws *layout(perp_arena *block, const perp_ode_tableau *tableau, int n)
+static struct ws *rk_layout(perp_arena *block, const perp_ode_tableau *tableau, int n)
 {
   struct ws *w = PERP_CARVE(block, struct ws, 1);
   double *y = PERP_CARVE(block, double, n);
@@ -35,17 +35,17 @@ perp_status perp_ode_rk_create(perp_ctx *ctx, const perp_ode_sys *sys,
 {
   perp_arena block = { 0 };
   int n = sys->nq + sys->nv;
-  layout(&block, tableau, n);
+  rk_layout(&block, tableau, n);
   PERP_TRY(perp_arena_reserve(ctx, &block));
-  struct ws *w = layout(&block, tableau, n);
+  struct ws *w = rk_layout(&block, tableau, n);
   w->block = block;
   *ws = w;
   return PERP_OK;
 }
 
 /* out = base + h sum_r coeff_r k_r over n numbers; out may be base */
-static void combine(int n, const double *base, double h, int terms, const double *coeff,
-                    const double *k, int ld, double *out)
+static void rk_combine(int n, const double *base, double h, int terms, const double *coeff,
+                       const double *k, int ld, double *out)
 {
   switch (terms) { /* the short sums of the cheap methods in one pass */
   case 1: {
@@ -83,8 +83,8 @@ perp_ode_answer perp_ode_rk_step(void *ws, const perp_ode_sys *sys, double t, do
     double *k = w->k + (size_t)s * (size_t)n;
     const double *qs = q, *vs = v;
     if (s > 0) {
-      combine(nq, q, h, s, a, w->k, n, w->y);
-      combine(nv, v, h, s, a, w->k + nq, n, w->y + nq);
+      rk_combine(nq, q, h, s, a, w->k, n, w->y);
+      rk_combine(nv, v, h, s, a, w->k + nq, n, w->y + nq);
       qs = w->y;
       vs = w->y + nq;
       a += s;
@@ -94,8 +94,8 @@ perp_ode_answer perp_ode_rk_step(void *ws, const perp_ode_sys *sys, double t, do
     if (answer != PERP_ODE_OK) return answer;
   }
 
-  combine(nq, q, h, tab->stages, tab->b, w->k, n, q);
-  combine(nv, v, h, tab->stages, tab->b, w->k + nq, n, v);
+  rk_combine(nq, q, h, tab->stages, tab->b, w->k, n, q);
+  rk_combine(nv, v, h, tab->stages, tab->b, w->k + nq, n, v);
   if (sys->project != NULL) sys->project(sys->user, q);
   if (err != NULL)
     for (int i = 0; i < n; i++) {

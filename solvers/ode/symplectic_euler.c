@@ -16,7 +16,7 @@ struct ws {
   double *qdot, *a, *dq;
 };
 
-static struct ws *layout(perp_arena *block, int nq, int nv)
+static struct ws *symplectic_euler_layout(perp_arena *block, int nq, int nv)
 {
   struct ws *w = PERP_CARVE(block, struct ws, 1);
   double *qdot = PERP_CARVE(block, double, nq);
@@ -26,20 +26,21 @@ static struct ws *layout(perp_arena *block, int nq, int nv)
   return w;
 }
 
-static perp_status create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts, void **ws)
+static perp_status symplectic_euler_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
+                                           void **ws)
 {
   (void)opts;
   perp_arena block = { 0 };
-  layout(&block, sys->nq, sys->nv);
+  symplectic_euler_layout(&block, sys->nq, sys->nv);
   PERP_TRY(perp_arena_reserve(ctx, &block));
-  struct ws *w = layout(&block, sys->nq, sys->nv);
+  struct ws *w = symplectic_euler_layout(&block, sys->nq, sys->nv);
   w->block = block;
   *ws = w;
   return PERP_OK;
 }
 
-static perp_ode_answer step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
-                            double *v, double *err, perp_stats *stats)
+static perp_ode_answer symplectic_euler_step(void *ws, const perp_ode_sys *sys, double t, double h,
+                                             double *q, double *v, double *err, perp_stats *stats)
 {
   (void)err;
   struct ws *w = ws;
@@ -54,7 +55,7 @@ static perp_ode_answer step(void *ws, const perp_ode_sys *sys, double t, double 
   return PERP_ODE_OK;
 }
 
-static void destroy(void *ws)
+static void symplectic_euler_destroy(void *ws)
 {
   if (ws == NULL) return;
   perp_arena block = ((struct ws *)ws)->block;
@@ -71,7 +72,7 @@ const perp_ode_desc perp_ode_symplectic_euler = {
          .caps = PERP_ODE_SYMPLECTIC | PERP_ODE_SECOND_ORDER | PERP_ODE_ONE_EVALUATION },
   .order = 1,
   .stages = 1,
-  .create = create,
-  .step = step,
-  .destroy = destroy,
+  .create = symplectic_euler_create,
+  .step = symplectic_euler_step,
+  .destroy = symplectic_euler_destroy,
 };

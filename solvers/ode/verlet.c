@@ -38,7 +38,7 @@ struct ws {
   struct increment before, last;
 };
 
-static struct ws *layout(perp_arena *block, int nq, int nv)
+static struct ws *verlet_layout(perp_arena *block, int nq, int nv)
 {
   struct ws *w = PERP_CARVE(block, struct ws, 1);
   double *qdot = PERP_CARVE(block, double, nq), *q1 = PERP_CARVE(block, double, nq);
@@ -56,13 +56,14 @@ static struct ws *layout(perp_arena *block, int nq, int nv)
   return w;
 }
 
-static perp_status create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts, void **ws)
+static perp_status verlet_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
+                                 void **ws)
 {
   (void)opts;
   perp_arena block = { 0 };
-  layout(&block, sys->nq, sys->nv);
+  verlet_layout(&block, sys->nq, sys->nv);
   PERP_TRY(perp_arena_reserve(ctx, &block));
-  struct ws *w = layout(&block, sys->nq, sys->nv);
+  struct ws *w = verlet_layout(&block, sys->nq, sys->nv);
   w->block = block;
   *ws = w;
   return PERP_OK;
@@ -70,7 +71,7 @@ static perp_status create(perp_ctx *ctx, const perp_ode_sys *sys, const void *op
 
 /* The increment that led to the state at t, NULL when there is none.  Called at the start of a step from t:
  * either the last step was accepted (t is its end), or it is made again (t is its start). */
-static const struct increment *history(struct ws *w, double t)
+static const struct increment *verlet_history(struct ws *w, double t)
 {
   if (!w->last.known) return NULL;
   double close = 1e-9 * w->last.h;
@@ -89,7 +90,7 @@ static perp_ode_answer position_step(struct ws *w, const perp_ode_sys *sys, doub
                                      double *q, double *v, double *qdot, perp_stats *stats)
 {
   const int nv = sys->nv;
-  const struct increment *old = history(w, t);
+  const struct increment *old = verlet_history(w, t);
   if (old != NULL) {
     double ratio = h / old->h, half = 0.5 * h * (h + old->h);
     for (int i = 0; i < nv; i++) w->dq[i] = ratio * old->d[i] + half * w->a0[i];
@@ -129,8 +130,8 @@ static perp_ode_answer velocity_step(struct ws *w, const perp_ode_sys *sys, doub
   return PERP_ODE_OK;
 }
 
-static perp_ode_answer step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
-                            double *v, double *err, perp_stats *stats)
+static perp_ode_answer verlet_step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
+                                   double *v, double *err, perp_stats *stats)
 {
   (void)err;
   struct ws *w = ws;
@@ -142,13 +143,13 @@ static perp_ode_answer step(void *ws, const perp_ode_sys *sys, double t, double 
   return velocity_step(w, sys, t, h, q, v, qdot, stats);
 }
 
-static void reset(void *ws)
+static void verlet_reset(void *ws)
 {
   struct ws *w = ws;
   w->before.known = w->last.known = false;
 }
 
-static void destroy(void *ws)
+static void verlet_destroy(void *ws)
 {
   if (ws == NULL) return;
   perp_arena block = ((struct ws *)ws)->block;
@@ -165,8 +166,8 @@ const perp_ode_desc perp_ode_verlet = {
          .caps = PERP_ODE_SYMPLECTIC | PERP_ODE_SECOND_ORDER | PERP_ODE_MULTISTEP },
   .order = 2,
   .stages = 0, /* 2 in position form, 3 in velocity form */
-  .create = create,
-  .step = step,
-  .reset = reset,
-  .destroy = destroy,
+  .create = verlet_create,
+  .step = verlet_step,
+  .reset = verlet_reset,
+  .destroy = verlet_destroy,
 };

@@ -51,7 +51,8 @@ struct ws {
   struct opts opt;
 };
 
-static perp_status create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
+static perp_status baumgarte_create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts,
+                                    void **ws)
 {
   const struct opts *o = opts;
   PERP_TRY(stab_joints_create(ctx, "baumgarte", sys, o->alpha, o->beta, sizeof(struct ws), ws));
@@ -59,7 +60,7 @@ static perp_status create(perp_ctx *ctx, const perp_stab_sys *sys, const void *o
   return PERP_OK;
 }
 
-static double contact(const void *ws, perp_level level, double h, double gap, double rate)
+static double baumgarte_contact(const void *ws, perp_level level, double h, double gap, double rate)
 {
   const struct ws *w = ws;
   const double alpha = w->opt.alpha > 0 ? w->opt.alpha : 1 / (5 * h), push = w->opt.push;
@@ -75,8 +76,8 @@ const perp_stab_desc perp_stab_baumgarte = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_STAB_FEEDBACK },
-  .create = create,
+  .create = baumgarte_create,
   .rhs = stab_joints_rhs,
   .destroy = free,
-  .contact = contact,
+  .contact = baumgarte_contact,
 };

@@ -3,14 +3,14 @@
  * below grows with the error of the integration. */
 #include "solvers/stabilization/stabilization.h"
 
-static perp_status create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
+static perp_status none_create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
 {
   (void)ctx, (void)sys, (void)opts;
   *ws = NULL;
   return PERP_OK;
 }
 
-static void destroy(void *ws)
+static void none_destroy(void *ws)
 {
   (void)ws;
 }
@@ -20,6 +20,6 @@ const perp_stab_desc perp_stab_none = {
          .summary = "no stabilization",
          .reference = "Cline 2002, section 3.1",
          .equation = "J v = 0 or J a = -Jdot v, nothing else" },
-  .create = create,
-  .destroy = destroy,
+  .create = none_create,
+  .destroy = none_destroy,
 };

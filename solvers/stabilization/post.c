@@ -70,7 +70,7 @@ struct ws {
   struct opts opt;
 };
 
-static perp_status create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
+static perp_status post_create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
 {
   PERP_TRY(stab_create(ctx, "post", sys, sizeof(struct ws), ws));
   ((struct ws *)*ws)->opt = *(const struct opts *)opts;
@@ -78,7 +78,7 @@ static perp_status create(perp_ctx *ctx, const perp_stab_sys *sys, const void *o
 }
 
 /* Passes on p->q (and p->v when they are those of RATTLE) until tol, the limit, or no gain. */
-static perp_status correct(struct ws *w, double t, bool rattle, perp_stats *stats)
+static perp_status post_correct(struct ws *w, double t, bool rattle, perp_stats *stats)
 {
   struct stab_projection *p = &w->p;
   const perp_stab_sys *sys = &p->sys;
@@ -120,7 +120,7 @@ static perp_status post_step(void *ws, double t, double *q, double *v, perp_stat
   size_t size_q = sizeof *q * (size_t)p->sys.nq, size_v = sizeof *v * (size_t)p->sys.nv;
   memcpy(p->q, q, size_q);
   memcpy(p->v, v, size_v);
-  PERP_TRY(correct(w, t, w->opt.velocity && p->sys.solve_start != NULL, stats));
+  PERP_TRY(post_correct(w, t, w->opt.velocity && p->sys.solve_start != NULL, stats));
   if (stats->reason < 0) return PERP_OK;
   if (w->opt.velocity) {
     PERP_TRY(stab_project_velocity(p, t, p->q, p->v, w->opt.tol_v, stats));
@@ -131,7 +131,7 @@ static perp_status post_step(void *ws, double t, double *q, double *v, perp_stat
   return PERP_OK;
 }
 
-static void contacts(const void *ws, perp_stab_contacts *how)
+static void post_contacts(const void *ws, perp_stab_contacts *how)
 {
   const struct ws *w = ws;
   *how = (perp_stab_contacts){ .passes = w->opt.contact_passes,
@@ -141,7 +141,7 @@ static void contacts(const void *ws, perp_stab_contacts *how)
                                .tol_v = w->opt.tol_v };
 }
 
-static double contact(const void *ws, perp_level level, double h, double gap, double rate)
+static double post_contact(const void *ws, perp_level level, double h, double gap, double rate)
 {
   const struct ws *w = ws;
   if (!w->opt.hold || level == PERP_LEVEL_VELOCITY) return 0;
@@ -157,9 +157,9 @@ const perp_stab_desc perp_stab_post = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_STAB_PROJECTS },
-  .create = create,
+  .create = post_create,
   .post_step = post_step,
-  .contact = contact,
-  .contacts = contacts,
+  .contact = post_contact,
+  .contacts = post_contacts,
   .destroy = stab_destroy,
 };

@@ -50,7 +50,8 @@ struct ws {
   struct opts opt;
 };
 
-static perp_status create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
+static perp_status split_create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts,
+                                void **ws)
 {
   const struct opts *o = opts;
   PERP_TRY(stab_joints_create(ctx, "split", sys, o->alpha, o->beta, sizeof(struct ws), ws));
@@ -58,7 +59,7 @@ static perp_status create(perp_ctx *ctx, const perp_stab_sys *sys, const void *o
   return PERP_OK;
 }
 
-static void contacts(const void *ws, perp_stab_contacts *how)
+static void split_contacts(const void *ws, perp_stab_contacts *how)
 {
   const struct ws *w = ws;
   *how = (perp_stab_contacts){
@@ -74,8 +75,8 @@ const perp_stab_desc perp_stab_split = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_STAB_FEEDBACK },
-  .create = create,
+  .create = split_create,
   .rhs = stab_joints_rhs,
-  .contacts = contacts,
+  .contacts = split_contacts,
   .destroy = free,
 };

@@ -21,20 +21,22 @@ struct ws {
   struct opts opt;
 };
 
-static perp_status create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
+static perp_status velocity_projection_create(perp_ctx *ctx, const perp_stab_sys *sys,
+                                              const void *opts, void **ws)
 {
   PERP_TRY(stab_create(ctx, "velocity-projection", sys, sizeof(struct ws), ws));
   ((struct ws *)*ws)->opt = *(const struct opts *)opts;
   return PERP_OK;
 }
 
-static perp_status post_step(void *ws, double t, double *q, double *v, perp_stats *stats)
+static perp_status velocity_projection_post_step(void *ws, double t, double *q, double *v,
+                                                 perp_stats *stats)
 {
   struct ws *w = ws;
   return stab_project_velocity(&w->p, t, q, v, w->opt.tol, stats);
 }
 
-static void contacts(const void *ws, perp_stab_contacts *how)
+static void velocity_projection_contacts(const void *ws, perp_stab_contacts *how)
 {
   const struct ws *w = ws;
   *how = (perp_stab_contacts){ .velocity = true, .tol_v = w->opt.tol };
@@ -48,8 +50,8 @@ const perp_stab_desc perp_stab_velocity_projection = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_STAB_PROJECTS },
-  .create = create,
-  .post_step = post_step,
-  .contacts = contacts,
+  .create = velocity_projection_create,
+  .post_step = velocity_projection_post_step,
+  .contacts = velocity_projection_contacts,
   .destroy = stab_destroy,
 };

@@ -38,7 +38,7 @@ static const perp_opt options[] = {
 };
 
 /* corners of the part between the rays at a < b from the vertical, counter-clockwise */
-static void voussoir(double R, double t, double a, double b, double corner[8])
+static void arch_voussoir(double R, double t, double a, double b, double corner[8])
 {
   const double in = R - t / 2, out = R + t / 2;
   const double c[8] = { in * sin(a),  in * cos(a),  in * sin(b),  in * cos(b),
@@ -64,7 +64,7 @@ static int half_arch(int n, double t, double *phi, double *W, double *Wx)
       const double cut[8] = { 0, in * c, in * s, in * c, out * s, out * c, 0, out * c };
       for (int i = 0; i < 8; i++) corner[i] = cut[i];
     } else {
-      voussoir(1, t, from, to, corner);
+      arch_voussoir(1, t, from, to, corner);
     }
     perp_polygon_moments(4, corner, &area, centroid, &polar);
     weight += area;
@@ -77,8 +77,8 @@ static int half_arch(int n, double t, double *phi, double *W, double *Wx)
   return joints;
 }
 
-static double width(int joints, const double *phi, const double *W, const double *Wx, double t,
-                    double mu, double H)
+static double arch_width(int joints, const double *phi, const double *W, const double *Wx, double t,
+                         double mu, double H)
 {
   double least = HUGE_VAL, most = -HUGE_VAL, grip = HUGE_VAL;
   for (int j = 0; j < joints; j++) {
@@ -99,15 +99,15 @@ double perp_arch_margin(int n, double t, double mu)
   double lo = 0, hi = 10 * weight;
   for (int i = 0; i < 200; i++) {
     const double a = lo + (hi - lo) / 3, b = hi - (hi - lo) / 3;
-    if (width(joints, phi, W, Wx, t, mu, a) < width(joints, phi, W, Wx, t, mu, b))
+    if (arch_width(joints, phi, W, Wx, t, mu, a) < arch_width(joints, phi, W, Wx, t, mu, b))
       lo = a;
     else
       hi = b;
   }
-  return width(joints, phi, W, Wx, t, mu, (lo + hi) / 2) / weight;
+  return arch_width(joints, phi, W, Wx, t, mu, (lo + hi) / 2) / weight;
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status arch_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct arch_opts *o = opts;
   const double R = o->radius, t = o->thickness * R, delta = M_PI / o->voussoirs;
@@ -117,7 +117,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   double weight = 0;
   for (int i = 0; i < o->voussoirs; i++) {
     double corner[8], area, centroid[2], polar;
-    voussoir(R, t, -M_PI_2 + i * delta, -M_PI_2 + (i + 1) * delta, corner);
+    arch_voussoir(R, t, -M_PI_2 + i * delta, -M_PI_2 + (i + 1) * delta, corner);
     /* springers stand on the floor, not a rounding error below it */
     for (int k = 1; k < 8; k += 2)
       if (fabs(corner[k]) < 1e-12 * R) corner[k] = 0;
@@ -142,5 +142,5 @@ const perp_scene_desc perp_scene_arch = {
          .equation = "a thrust line in the joints, |T| <= mu N",
          .opts = options,
          .opts_size = sizeof(struct arch_opts) },
-  .build = build,
+  .build = arch_build,
 };

@@ -32,7 +32,7 @@ static double first_impact(const struct ball_opts *o)
 }
 
 /* gap and velocity at time t */
-static void bounce(const struct ball_opts *o, double t, double *gap, double *v)
+static void bouncing_ball_bounce(const struct ball_opts *o, double t, double *gap, double *v)
 {
   const double t1 = first_impact(o), v1 = o->gravity * t1;
   *gap = *v = 0;
@@ -56,12 +56,12 @@ static void bounce(const struct ball_opts *o, double t, double *gap, double *v)
   *v = en * v1 - o->gravity * s;
 }
 
-static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status bouncing_ball_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct ball_opts *o = user;
   double gap, speed;
   (void)ctx;
-  bounce(o, t, &gap, &speed);
+  bouncing_ball_bounce(o, t, &gap, &speed);
   perp_scene_builder_state(o->dim, 0, (const double[2]){ 0, o->radius + gap }, 0,
                            (const double[2]){ 0, speed }, 0, q, v);
   return PERP_OK;
@@ -71,8 +71,8 @@ struct watch {
   int dim;
 };
 
-static bool hits(const void *user, int k, int nq, const double *q, const double *v,
-                 const double *q_before, const double *v_before)
+static bool bouncing_ball_hits(const void *user, int k, int nq, const double *q, const double *v,
+                               const double *q_before, const double *v_before)
 {
   const int up = ((const struct watch *)user)->dim - 1;
   (void)k, (void)nq, (void)q, (void)q_before;
@@ -105,7 +105,7 @@ static double apex_value(const void *user)
   return fabs(g->top - g->exact) / g->exact;
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status bouncing_ball_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct ball_opts *o = opts;
   perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
@@ -122,7 +122,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   struct ball_opts *copy = malloc(sizeof *copy);
   if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "bouncing-ball: no memory");
   *copy = *o;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form: parabolas", HUGE_VAL, 1e-15, exact, copy));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form: parabolas", HUGE_VAL, 1e-15,
+                          bouncing_ball_exact, copy));
   double times[100], t = t1;
   const int n = o->e > 0 ? o->impacts : 1;
   for (int i = 0; i < n; i++) {
@@ -130,7 +131,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
     t += 2 * pow(o->e, i + 1) * t1;
   }
   const struct watch watch = { o->dim };
-  PERP_TRY(perp_gauge_events(ctx, scene, n, times, 0.05 * t1, hits, &watch, sizeof watch));
+  PERP_TRY(
+      perp_gauge_events(ctx, scene, n, times, 0.05 * t1, bouncing_ball_hits, &watch, sizeof watch));
   if (o->e == 0) return PERP_OK;
   struct apex *g = malloc(sizeof *g);
   if (g != NULL)
@@ -146,5 +148,5 @@ const perp_scene_desc perp_scene_bouncing_ball = {
          .equation = "t_n+1 = t_n + 2 e^n sqrt(2 h/g), Zeno time sqrt(2 h/g) (1 + e) / (1 - e)",
          .opts = options,
          .opts_size = sizeof(struct ball_opts) },
-  .build = build,
+  .build = bouncing_ball_build,
 };

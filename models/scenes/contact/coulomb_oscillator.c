@@ -32,16 +32,18 @@ static double friction_length(const struct osc_opts *o)
 }
 
 /* half swings before the block stays: the least i with x_0 - 2 i x_f <= x_f */
-static double swings(const struct osc_opts *o)
+static double coulomb_oscillator_swings(const struct osc_opts *o)
 {
   const double f = friction_length(o);
   return f > 0 ? fmax(0, ceil((o->x0 - f) / (2 * f) - 1e-12)) : HUGE_VAL;
 }
 
-static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status coulomb_oscillator_exact(void *user, perp_ctx *ctx, double t, double *q,
+                                            double *v)
 {
   const struct osc_opts *o = user;
-  const double w = sqrt(o->stiffness / o->mass), f = friction_length(o), last = swings(o);
+  const double w = sqrt(o->stiffness / o->mass), f = friction_length(o),
+               last = coulomb_oscillator_swings(o);
   (void)ctx;
   const double i = fmin(last, floor(t * w / M_PI));
   const double sign = fmod(i, 2) == 0 ? 1 : -1;
@@ -80,7 +82,7 @@ static double stop_value(const void *user)
   return g->moves ? HUGE_VAL : fabs(g->time - g->exact);
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status coulomb_oscillator_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct osc_opts *o = opts;
   enum { REACH = 10 }; /* anchor this far away, in x0, so that the block never passes it */
@@ -101,13 +103,14 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
                                   .stiffness = o->stiffness,
                                   .length = REACH * o->x0 };
   perp_scene_builder_force(&y, &spring);
-  const double half = M_PI / sqrt(o->stiffness / o->mass), n = swings(o);
+  const double half = M_PI / sqrt(o->stiffness / o->mass), n = coulomb_oscillator_swings(o);
   PERP_TRY(perp_scene_builder_end(&y, o->x0, half * fmin(n + 2, 20)));
   scene->tip_body = 0;
   struct osc_opts *copy = malloc(sizeof *copy);
   if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "coulomb-oscillator: no memory");
   *copy = *o;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form: half cosines", HUGE_VAL, 1e-14, exact, copy));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form: half cosines", HUGE_VAL, 1e-14,
+                          coulomb_oscillator_exact, copy));
   if (!(n <= 18)) return PERP_OK;
   struct stop *g = malloc(sizeof *g);
   if (g != NULL) *g = (struct stop){ .still = 1e-9 * o->x0, .exact = n * half, .moves = true };
@@ -122,5 +125,5 @@ const perp_scene_desc perp_scene_coulomb_oscillator = {
          .equation = "m x'' + k x = -mu m g sign(x')",
          .opts = options,
          .opts_size = sizeof(struct osc_opts) },
-  .build = build,
+  .build = coulomb_oscillator_build,
 };

@@ -22,7 +22,8 @@ enum { BALLS_MAX = 64 };
 /* Velocities of balls on a line after all impacts, by one pair at a time: the next to meet, or among pairs
  * that touch the left-most. x: gaps are x_i+1 - x_i.  t_max: no impact after it.  Returns the number of
  * impacts, x and v at the end. */
-static int one_by_one(int n, const double *mass, double e, double t_max, double *x, double *v)
+static int cradle_one_by_one(int n, const double *mass, double e, double t_max, double *x,
+                             double *v)
 {
   int impacts = 0;
   double t = 0;
@@ -68,7 +69,7 @@ static const perp_opt cradle_options[] = {
   PERP_OPTIONS_END
 };
 
-static double frequency(const struct cradle_opts *o)
+static double cradle_frequency(const struct cradle_opts *o)
 {
   return sqrt(o->gravity / o->length);
 }
@@ -83,10 +84,10 @@ static void place_ball(const struct cradle_opts *o, int i, double angle, double 
 }
 
 /* e = 1, equal balls: the k on one side swing out in turn */
-static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status cradle_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct cradle_opts *o = user;
-  const double w = frequency(o), k = sin(o->amplitude / 2), kc = cos(o->amplitude / 2);
+  const double w = cradle_frequency(o), k = sin(o->amplitude / 2), kc = cos(o->amplitude / 2);
   const double am = perp_elliptic_am(perp_elliptic_K(kc) - w * t, kc);
   (void)ctx;
   const double phi = 2 * asin(k * sin(am)), rate = -2 * k * w * cos(am);
@@ -100,7 +101,7 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
 /* velocities a time s after the balls left the bottom with u [balls] */
 static void swing_out(const struct cradle_opts *o, const double *u, double s, double *q, double *v)
 {
-  const double w = frequency(o);
+  const double w = cradle_frequency(o);
   for (int i = 0; i < o->balls; i++) {
     const double k = fabs(u[i]) / (2 * w * o->length), kc = sqrt((1 - k) * (1 + k));
     const double am = perp_elliptic_am(w * s, kc), sign = copysign(1, u[i]);
@@ -108,8 +109,8 @@ static void swing_out(const struct cradle_opts *o, const double *u, double s, do
   }
 }
 
-static perp_status judge(perp_ctx *ctx, perp_scene *scene, const struct cradle_opts *o,
-                         const char *metric, const double *u, double quarter, double u0)
+static perp_status cradle_judge(perp_ctx *ctx, perp_scene *scene, const struct cradle_opts *o,
+                                const char *metric, const double *u, double quarter, double u0)
 {
   const int nv = perp_model_nv(scene->model), nq = perp_model_nq(scene->model);
   const int nvb = o->dim == 3 ? 6 : 3;
@@ -144,7 +145,7 @@ static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *sce
     perp_scene_builder_point(o->dim, hook, string.anchor_a);
     perp_scene_builder_joint(&y, &string);
   }
-  const double w = frequency(o);
+  const double w = cradle_frequency(o);
   const double quarter = perp_elliptic_K(cos(o->amplitude / 2)) / w;
   const double u0 = 2 * w * o->length * sin(o->amplitude / 2);
   PERP_TRY(perp_scene_builder_end(&y, o->radius, 2 * quarter));
@@ -155,15 +156,15 @@ static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *sce
     *copy = *o;
     PERP_TRY(perp_truth_add(ctx, scene,
                             "closed form: impacts one after the other, elliptic functions",
-                            HUGE_VAL, 1e-14, exact, copy));
+                            HUGE_VAL, 1e-14, cradle_exact, copy));
   }
   double x[BALLS_MAX] = { 0 }, mass[BALLS_MAX] = { 0 }, u[BALLS_MAX];
   for (int i = 0; i < n; i++) mass[i] = 1, u[i] = i < k ? u0 : 0;
-  one_by_one(n, mass, o->e, 1, x, u);
-  PERP_TRY(judge(ctx, scene, o, "impact.rel.err", u, quarter, u0));
+  cradle_one_by_one(n, mass, o->e, 1, x, u);
+  PERP_TRY(cradle_judge(ctx, scene, o, "impact.rel.err", u, quarter, u0));
   for (int i = 0; i < n; i++)
     u[i] = i < k ? u0 * (k - (n - k) * o->e) / n : u0 * k * (1 + o->e) / n;
-  return judge(ctx, scene, o, "impact.together.err", u, quarter, u0);
+  return cradle_judge(ctx, scene, o, "impact.together.err", u, quarter, u0);
 }
 
 const perp_scene_desc perp_scene_cradle = {
@@ -216,7 +217,7 @@ static perp_status build_chain(perp_ctx *ctx, const void *opts, perp_scene *scen
   scene->isolated = true;
   scene->tip_body = o->balls - 1;
   const int nvb = o->dim == 3 ? 6 : 3;
-  one_by_one(o->balls, mass, o->e, 0.99 * t_end, x, v);
+  cradle_one_by_one(o->balls, mass, o->e, 0.99 * t_end, x, v);
   for (int i = 0; i < o->balls; i++) weight[nvb * i] = 1, after[nvb * i] = v[i];
   return perp_gauge_velocity(ctx, scene, "impact.rel.err", 0.99 * t_end, weight, after, o->speed);
 }

@@ -33,13 +33,13 @@ static const perp_opt fall_options[] = {
 };
 
 /* numbers in [0, 1) of the catalogue's sequence */
-static double jitter(uint64_t *s)
+static double crowd_jitter(uint64_t *s)
 {
   *s = *s * 6364136223846793005u + 1442695040888963407u;
   return (double)(*s >> 11) / 9007199254740992.0;
 }
 
-static void walls(perp_scene_builder *y, double half_x, double half_y)
+static void crowd_walls(perp_scene_builder *y, double half_x, double half_y)
 {
   perp_scene_builder_floor(y);
   y->name = "wall";
@@ -60,13 +60,14 @@ static perp_status build_fall(perp_ctx *ctx, const void *opts, perp_scene *scene
   const int across = (int)floor(o->side / pitch), layer = o->dim == 3 ? across * across : across;
   uint64_t state = 12345;
   perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
-  walls(&y, o->side / 2, o->side / 2);
+  crowd_walls(&y, o->side / 2, o->side / 2);
   for (int i = 0; i < o->objects; i++) {
     const int k = i % layer;
     double p[3];
-    p[0] = (k % across - (across - 1) / 2.0) * pitch + 0.1 * (jitter(&state) - 0.5);
-    p[1] = o->dim == 3 ? (k / across - (across - 1) / 2.0) * pitch + 0.1 * (jitter(&state) - 0.5)
-                       : 0;
+    p[0] = (k % across - (across - 1) / 2.0) * pitch + 0.1 * (crowd_jitter(&state) - 0.5);
+    p[1] = o->dim == 3
+               ? (k / across - (across - 1) / 2.0) * pitch + 0.1 * (crowd_jitter(&state) - 0.5)
+               : 0;
     p[2] = 1 + pitch * (i / layer);
     const bool sphere = o->shape == SPHERES || (o->shape == MIXED && i % 2 == 0);
     if (sphere)
@@ -115,7 +116,7 @@ static perp_status build_jam(perp_ctx *ctx, const void *opts, perp_scene *scene)
   perp_rng *rng = perp_rng_create((uint64_t)o->seed);
   if (rng == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "jam: no memory");
   perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
-  walls(&y, n * R, n * R);
+  crowd_walls(&y, n * R, n * R);
   y.name = "lid";
   perp_scene_builder_plane(&y, (const double[3]){ 0, 0, 2 * n * R }, M_PI, 0);
   for (int i = 0; i < balls; i++) {

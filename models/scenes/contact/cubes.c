@@ -23,7 +23,7 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status cubes_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct cubes_opts *o = opts;
   if (!o->held && o->count != 1)
@@ -59,5 +59,5 @@ const perp_scene_desc perp_scene_cubes = {
          .reference = "van Overveld and Barenbrug 1995, section 3, experiments 1 to 3",
          .opts = options,
          .opts_size = sizeof(struct cubes_opts) },
-  .build = build,
+  .build = cubes_build,
 };

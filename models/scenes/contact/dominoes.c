@@ -43,15 +43,15 @@ struct watch {
   double rate;
 };
 
-static bool moves(const void *user, int k, int nq, const double *q, const double *v,
-                  const double *q_before, const double *v_before)
+static bool dominoes_moves(const void *user, int k, int nq, const double *q, const double *v,
+                           const double *q_before, const double *v_before)
 {
   const struct watch *w = user;
   (void)nq, (void)q, (void)q_before, (void)v_before;
   return fabs(perp_scene_builder_rate(w->dim, k + 1, v)) > w->rate;
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status dominoes_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct domino_opts *o = opts;
   const double d = o->thickness, h = o->height;
@@ -91,7 +91,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   if (!benchmark) return PERP_OK;
   const int n = o->dominoes - 1 < IMPACTS ? o->dominoes - 1 : IMPACTS;
   const struct watch watch = { o->dim, 1e-3 * o->rate };
-  return perp_gauge_events(ctx, scene, n, impacts, 0.02, moves, &watch, sizeof watch);
+  return perp_gauge_events(ctx, scene, n, impacts, 0.02, dominoes_moves, &watch, sizeof watch);
 }
 
 const perp_scene_desc perp_scene_dominoes = {
@@ -101,5 +101,5 @@ const perp_scene_desc perp_scene_dominoes = {
          .equation = "one degree of freedom between plastic impacts",
          .opts = options,
          .opts_size = sizeof(struct domino_opts) },
-  .build = build,
+  .build = dominoes_build,
 };

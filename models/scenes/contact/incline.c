@@ -52,19 +52,19 @@ struct slide {
 };
 
 /* distance and speed down the slope */
-static void along(const struct slide *s, double t, double *way, double *speed)
+static void incline_along(const struct slide *s, double t, double *way, double *speed)
 {
   const double t1 = fmin(t, s->stop), t2 = t - t1;
   *way = s->speed * t1 + s->a[0] * t1 * t1 / 2 + s->a[1] * t2 * t2 / 2;
   *speed = t < s->stop ? s->speed + s->a[0] * t : s->a[1] * t2;
 }
 
-static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status incline_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct slide *s = user;
   double way, speed, p[3], rate[3];
   (void)ctx;
-  along(s, t, &way, &speed);
+  incline_along(s, t, &way, &speed);
   for (int i = 0; i < 3; i++) p[i] = s->x0[i] + way * s->down[i], rate[i] = speed * s->down[i];
   memset(v, 0, (s->dim == 3 ? 6 : 3) * sizeof *v);
   double x[3];
@@ -80,7 +80,7 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
 }
 
 /* the two phases: until the initial speed is used up, and after */
-static void phases(const struct incline_opts *o, struct slide *s)
+static void incline_phases(const struct incline_opts *o, struct slide *s)
 {
   const double pull = o->gravity * sin(o->theta), grip = o->mu * o->gravity * cos(o->theta);
   const double from_rest = fmax(0, pull - grip);
@@ -91,7 +91,7 @@ static void phases(const struct incline_opts *o, struct slide *s)
   if (o->speed * s->a[0] < 0) s->stop = -o->speed / s->a[0];
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status incline_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct incline_opts *o = opts;
   if (o->dim == 2 && o->azimuth != 0)
@@ -104,7 +104,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   const double slope[3] = { cos(tilt) * cos(azimuth), cos(tilt) * sin(azimuth), -sin(tilt) };
   memcpy(s->down, slope, sizeof slope);
   perp_scene_builder_quat(tilt, azimuth, s->quat);
-  phases(o, s);
+  incline_phases(o, s);
 
   /* inclined gravity: its part along z is the model's, its horizontal part a force */
   const double g = o->tilt == PLANE ? o->gravity : o->gravity * cos(o->theta);
@@ -148,10 +148,11 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
     return status;
   }
   const struct slide motion = *s;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form: Coulomb friction", HUGE_VAL, 1e-15, exact, s));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form: Coulomb friction", HUGE_VAL, 1e-15,
+                          incline_exact, s));
   /* mean acceleration over the default run */
   double way, speed, a[3];
-  along(&motion, scene->t_end, &way, &speed);
+  incline_along(&motion, scene->t_end, &way, &speed);
   for (int i = 0; i < 3; i++) a[i] = (speed - o->speed) / scene->t_end * motion.down[i];
   PERP_TRY(perp_gauge_accel(ctx, scene, block, a, o->gravity, 0, scene->t_end));
   /* from one half of a block's weight on, the force is known whatever the phase */
@@ -169,5 +170,5 @@ const perp_scene_desc perp_scene_incline = {
          .equation = "a = g (sin theta - mu cos theta)",
          .opts = options,
          .opts_size = sizeof(struct incline_opts) },
-  .build = build,
+  .build = incline_build,
 };

@@ -142,8 +142,8 @@ static const perp_opt pile_options[] = {
 };
 
 /* the ball no longer falls freely: slower than half of what it had */
-static bool landed(const void *user, int k, int nq, const double *q, const double *v,
-                   const double *q_before, const double *v_before)
+static bool meetings_landed(const void *user, int k, int nq, const double *q, const double *v,
+                            const double *q_before, const double *v_before)
 {
   const int *ball = user;
   (void)k, (void)nq, (void)q, (void)q_before;
@@ -163,7 +163,7 @@ static perp_status build_pile(perp_ctx *ctx, const void *opts, perp_scene *scene
   const double lands = sqrt(2 * o->drop / o->gravity);
   PERP_TRY(perp_scene_builder_end(&y, a, 1.25 * lands));
   scene->h = 1e-3;
-  return perp_gauge_events(ctx, scene, 1, &lands, 0.1 * lands, landed, &ball, sizeof ball);
+  return perp_gauge_events(ctx, scene, 1, &lands, 0.1 * lands, meetings_landed, &ball, sizeof ball);
 }
 
 const perp_scene_desc perp_scene_pile = {

@@ -35,7 +35,7 @@ struct impact {
   double vx[2], vn[2], w[2]; /* before and after */
 };
 
-static void solve(const struct impact_opts *o, struct impact *i)
+static void oblique_impact_solve(const struct impact_opts *o, struct impact *i)
 {
   const double k = 0.4, u = o->vx - o->radius * o->spin;
   const double normal = (1 + o->e) * o->vn; /* impulse / m */
@@ -47,7 +47,7 @@ static void solve(const struct impact_opts *o, struct impact *i)
   i->w[1] = o->spin - friction / (k * o->radius);
 }
 
-static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status oblique_impact_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct impact *i = user;
   const int after = t >= i->t;
@@ -60,7 +60,7 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
   return PERP_OK;
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status oblique_impact_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct impact_opts *o = opts;
   perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, 0, o->mu, o->e);
@@ -74,14 +74,14 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   perp_scene_builder_ball(&y, o->mass, o->radius, 0.4, p);
   PERP_TRY(perp_scene_builder_end(&y, o->radius, 0.2));
   scene->tip_body = 0;
-  solve(o, &i);
+  oblique_impact_solve(o, &i);
   struct impact *copy = malloc(sizeof *copy);
   if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "oblique-impact: no memory");
   *copy = i;
   double q[7], v[6], weight[6] = { 1, 1, 1, i.R, i.R, i.R };
   if (o->dim == 2) weight[2] = i.R;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, exact, copy));
-  PERP_TRY(exact(&i, ctx, 0.19, q, v));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, oblique_impact_exact, copy));
+  PERP_TRY(oblique_impact_exact(&i, ctx, 0.19, q, v));
   return perp_gauge_velocity(ctx, scene, "impact.rel.err", 0.19, weight, v, o->vn);
 }
 
@@ -92,5 +92,5 @@ const perp_scene_desc perp_scene_oblique_impact = {
          .equation = "sticks iff |vx - R w| <= 3.5 mu (1 + e) vn",
          .opts = options,
          .opts_size = sizeof(struct impact_opts) },
-  .build = build,
+  .build = oblique_impact_build,
 };

@@ -38,7 +38,7 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status painleve_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct rod_opts *o = opts;
   const double c = cos(o->theta), s = sin(o->theta), l = o->half, m = o->mass;
@@ -95,5 +95,5 @@ const perp_scene_desc perp_scene_painleve = {
          .equation = "u_n' = (1 + 3 cos(cos - mu sin)) lambda_n / m + l theta'^2 sin - g",
          .opts = options,
          .opts_size = sizeof(struct rod_opts) },
-  .build = build,
+  .build = painleve_build,
 };

@@ -41,8 +41,8 @@ static const perp_opt options[] = {
 };
 
 /* Impulse p that brings the point from u to u_n' = target, or (given) with p_n as it is, and friction against u_t'. */
-static void impulse(const double A[3], const double u[2], double target, bool given, double mu,
-                    double p[2])
+static void rod_impact_impulse(const double A[3], const double u[2], double target, bool given,
+                               double mu, double p[2])
 {
   const double need = target - u[0], det = A[0] * A[2] - A[1] * A[1];
   if (given) {
@@ -59,7 +59,7 @@ static void impulse(const double A[3], const double u[2], double target, bool gi
   }
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status rod_impact_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct rod_opts *o = opts;
   const double c = cos(o->theta), s = sin(o->theta), l = o->half, m = o->mass, t = 0.05;
@@ -85,12 +85,12 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   const double u[2] = { -o->approach, -o->slide };
   double p[2];
   if (o->law == NEWTON) {
-    impulse(A, u, o->e * o->approach, false, o->mu, p);
+    rod_impact_impulse(A, u, o->e * o->approach, false, o->mu, p);
   } else {
-    impulse(A, u, 0, false, o->mu, p);
+    rod_impact_impulse(A, u, 0, false, o->mu, p);
     const double mid[2] = { u[0] + A[0] * p[0] + A[1] * p[1], u[1] + A[1] * p[0] + A[2] * p[1] };
     double q[2] = { o->e * p[0], 0 };
-    impulse(A, mid, 0, true, o->mu, q);
+    rod_impact_impulse(A, mid, 0, true, o->mu, q);
     p[0] += q[0], p[1] += q[1];
   }
   const double turn = 3 * (arm[0] * p[0] - arm[1] * p[1]) / (m * l * l);
@@ -109,5 +109,5 @@ const perp_scene_desc perp_scene_rod_impact = {
          .equation = "2 work = p_n ((1 - e) u_n - mu (u_t + u_t'))",
          .opts = options,
          .opts_size = sizeof(struct rod_opts) },
-  .build = build,
+  .build = rod_impact_build,
 };

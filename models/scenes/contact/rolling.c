@@ -45,7 +45,8 @@ struct roll {
   double v0, w0, a, alpha, t_roll;
 };
 
-static void motion(const struct roll *r, double t, double *x, double *v, double *turn, double *w)
+static void rolling_motion(const struct roll *r, double t, double *x, double *v, double *turn,
+                           double *w)
 {
   const double t1 = fmin(t, r->t_roll), t2 = t - t1;
   *v = r->v0 + r->a * t1;
@@ -54,12 +55,12 @@ static void motion(const struct roll *r, double t, double *x, double *v, double 
   *turn = r->w0 * t1 + r->alpha * t1 * t1 / 2 + *w * t2;
 }
 
-static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status rolling_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct roll *r = user;
   double x, speed, turn, w;
   (void)ctx;
-  motion(r, t, &x, &speed, &turn, &w);
+  rolling_motion(r, t, &x, &speed, &turn, &w);
   const double p[2] = { x * r->way[0] + r->R * r->normal[0], x * r->way[1] + r->R * r->normal[1] };
   const double rate[2] = { speed * r->way[0], speed * r->way[1] };
   perp_scene_builder_state(r->dim, 0, p, -turn, rate, -w, q, v);
@@ -71,9 +72,9 @@ static perp_status final_gauge(perp_ctx *ctx, perp_scene *scene, const struct ro
 {
   double q[7], v[6], weight[6] = { 1, 1, 1, r->R, r->R, r->R };
   if (r->dim == 2) weight[2] = r->R;
-  PERP_TRY(exact((void *)(uintptr_t)r, ctx, t, q, v));
+  PERP_TRY(rolling_exact((void *)(uintptr_t)r, ctx, t, q, v));
   double x, speed, turn, w;
-  motion(r, t, &x, &speed, &turn, &w);
+  rolling_motion(r, t, &x, &speed, &turn, &w);
   return perp_gauge_velocity(ctx, scene, "speed.rel.err", t, weight, v,
                              speed != 0 ? fabs(speed) : fabs(r->v0));
 }
@@ -84,8 +85,8 @@ struct slip {
 };
 
 /* the slip has gone, or turned over, at a regular state: relative to what friction takes away in 1 us */
-static bool rolls(const void *user, int k, int nq, const double *q, const double *v,
-                  const double *q_before, const double *v_before)
+static bool rolling_rolls(const void *user, int k, int nq, const double *q, const double *v,
+                          const double *q_before, const double *v_before)
 {
   const struct slip *s = user;
   (void)k, (void)nq, (void)q, (void)q_before;
@@ -119,14 +120,15 @@ static perp_status build_level(perp_ctx *ctx, const void *opts, perp_scene *scen
   struct roll *copy = malloc(sizeof *copy);
   if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rolling-sphere: no memory");
   *copy = r;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, exact, copy));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, rolling_exact, copy));
   /* the run ends on a step of its own: judge a little before */
   PERP_TRY(final_gauge(ctx, scene, &r, 0.95 * scene->t_end));
   const perp_force_truth normal = { PERP_WORLD, 0, o->mass * o->gravity };
   PERP_TRY(perp_gauge_force(ctx, scene, 1, &normal, normal.exact, 0));
   const struct slip s = { o->dim, o->radius, grip };
   if (slip != 0)
-    PERP_TRY(perp_gauge_events(ctx, scene, 1, &r.t_roll, 0.1 * r.t_roll, rolls, &s, sizeof s));
+    PERP_TRY(
+        perp_gauge_events(ctx, scene, 1, &r.t_roll, 0.1 * r.t_roll, rolling_rolls, &s, sizeof s));
   return PERP_OK;
 }
 
@@ -180,7 +182,7 @@ static perp_status build_slope(perp_ctx *ctx, const void *opts, perp_scene *scen
   struct roll *copy = malloc(sizeof *copy);
   if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rolling-slope: no memory");
   *copy = r;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, exact, copy));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, rolling_exact, copy));
   return perp_gauge_accel(ctx, scene, 0, (const double[3]){ r.a * c, 0, -r.a * s }, o->gravity, 0,
                           scene->t_end);
 }

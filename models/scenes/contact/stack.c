@@ -36,7 +36,7 @@ static const perp_opt stack_options[] = {
 };
 
 /* Where overlapping boxes should end: on each other. */
-static perp_status apart(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status stack_apart(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct stack_opts *o = user;
   (void)ctx, (void)t;
@@ -53,12 +53,13 @@ static perp_status take_apart(perp_ctx *ctx, perp_scene *scene, const struct sta
   if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "stack: no memory");
   *copy = *o;
   scene->tip_body = o->boxes - 1;
-  return perp_truth_add(ctx, scene, "statics: boxes on each other", HUGE_VAL, 1e-15, apart, copy);
+  return perp_truth_add(ctx, scene, "statics: boxes on each other", HUGE_VAL, 1e-15, stack_apart,
+                        copy);
 }
 
 /* boxes on each other with forces from statics; mass of box i */
-static perp_status pile(perp_ctx *ctx, perp_scene *scene, const struct stack_opts *o,
-                        const double *mass, double t_end)
+static perp_status stack_pile(perp_ctx *ctx, perp_scene *scene, const struct stack_opts *o,
+                              const double *mass, double t_end)
 {
   perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   perp_scene_builder_floor(&y);
@@ -88,7 +89,7 @@ static perp_status build_stack(perp_ctx *ctx, const void *opts, perp_scene *scen
   double *mass = malloc((size_t)o->boxes * sizeof *mass);
   if (mass == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d boxes", o->boxes);
   for (int i = 0; i < o->boxes; i++) mass[i] = o->mass;
-  perp_status status = pile(ctx, scene, o, mass, 10);
+  perp_status status = stack_pile(ctx, scene, o, mass, 10);
   free(mass);
   return status;
 }
@@ -126,7 +127,7 @@ static perp_status build_ratio(perp_ctx *ctx, const void *opts, perp_scene *scen
   const struct ratio_opts *o = opts;
   const struct stack_opts two = { 2, o->edge, o->mass, o->mu, o->settle, o->gravity, o->dim, 0 };
   const double mass[2] = { o->mass, o->ratio * o->mass };
-  return pile(ctx, scene, &two, mass, 2);
+  return stack_pile(ctx, scene, &two, mass, 2);
 }
 
 const perp_scene_desc perp_scene_mass_ratio = {

@@ -36,7 +36,7 @@ static const perp_opt card_options[] = {
 };
 
 /* the left card, its foot from 0 to w, cut vertically where it meets the other */
-static void card(const struct card_opts *o, double corner[8])
+static void thresholds_card(const struct card_opts *o, double corner[8])
 {
   const double s = sin(o->theta), c = cos(o->theta), L = o->length, w = o->thickness;
   const double meet = L * s;
@@ -48,7 +48,7 @@ double perp_card_house_mu(double theta, double length, double thickness)
 {
   const struct card_opts o = { .theta = theta, .length = length, .thickness = thickness };
   double corner[8], area, com[2], polar;
-  card(&o, corner);
+  thresholds_card(&o, corner);
   perp_polygon_moments(4, corner, &area, com, &polar);
   return fmax(0, (com[0] - thickness) / corner[7]);
 }
@@ -60,7 +60,7 @@ static perp_status build_card(perp_ctx *ctx, const void *opts, perp_scene *scene
   if (!(o->thickness < 0.9 * o->length * sin(o->theta)))
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "card-house: thickness = %g m is too much for %g rad",
                      o->thickness, o->theta);
-  card(o, left);
+  thresholds_card(o, left);
   const double meet = left[4];
   for (int i = 0; i < 4; i++) { /* mirrored, in reverse order */
     right[2 * i] = 2 * meet - left[2 * (3 - i)];

@@ -25,7 +25,7 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status ball_and_chain_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct ball_opts *o = opts;
   perp_links *links = perp_links_create(ctx, o->dim, o->links + 1);
@@ -53,5 +53,5 @@ const perp_scene_desc perp_scene_ball_and_chain = {
          .reference = "own reference to 26 digits",
          .opts = options,
          .opts_size = sizeof(struct ball_opts) },
-  .build = build,
+  .build = ball_and_chain_build,
 };

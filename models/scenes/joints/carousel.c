@@ -61,7 +61,7 @@ static perp_status add_chain(perp_ctx *ctx, perp_model *model, const struct caro
   return PERP_OK;
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status carousel_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct carousel_opts *o = opts;
   if (o->truth == PERP_TRUTH_FILE)
@@ -99,5 +99,5 @@ const perp_scene_desc perp_scene_carousel = {
          .reference = "Vondrak 2005, section 9.1.4, figure 9.1; parameters are our own",
          .opts = options,
          .opts_size = sizeof(struct carousel_opts) },
-  .build = build,
+  .build = carousel_build,
 };

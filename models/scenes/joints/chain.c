@@ -44,7 +44,7 @@ static const perp_opt options[] = {
 };
 
 /* the reference file of N links of 0.1 m, NULL when there is none */
-static const char *file_of(int links)
+static const char *chain_file_of(int links)
 {
   switch (links) {
   case 2:
@@ -62,10 +62,10 @@ static const char *file_of(int links)
   }
 }
 
-static perp_status truths(perp_ctx *ctx, perp_scene *scene, const perp_links *links,
-                          const struct chain_opts *o)
+static perp_status chain_truths(perp_ctx *ctx, perp_scene *scene, const perp_links *links,
+                                const struct chain_opts *o)
 {
-  const char *file = file_of(o->links);
+  const char *file = chain_file_of(o->links);
   bool known = file != NULL && o->length == 0.1 && o->gravity == 9.81 && o->start == HORIZONTAL &&
                o->link == ROD;
   if (o->truth == PERP_TRUTH_FILE && !known)
@@ -80,7 +80,7 @@ static perp_status truths(perp_ctx *ctx, perp_scene *scene, const perp_links *li
   return PERP_OK;
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status chain_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct chain_opts *o = opts;
   if (o->joint == MIXED && o->dim == 2)
@@ -104,7 +104,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
     status = perp_links_model(ctx, scene, links,
                               o->joint == HINGE ? PERP_JOINT_HINGE : PERP_JOINT_BALL, o->gravity,
                               theta, NULL);
-  if (status == PERP_OK) status = truths(ctx, scene, links, o);
+  if (status == PERP_OK) status = chain_truths(ctx, scene, links, o);
   free(theta);
   free(links);
   PERP_TRY(status);
@@ -121,5 +121,5 @@ const perp_scene_desc perp_scene_chain = {
          .reference = "Cline 2002, section 5.2.1; Vondrak 2005, section 9.1.3",
          .opts = options,
          .opts_size = sizeof(struct chain_opts) },
-  .build = build,
+  .build = chain_build,
 };

@@ -26,7 +26,7 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status double_pendulum_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct double_opts *o = opts;
   perp_link link = { PERP_LINK_POINT, o->length, 0, perp_mass_sphere(o->mass, o->length / 10) };
@@ -57,5 +57,5 @@ const perp_scene_desc perp_scene_double_pendulum = {
          .reference = "own references to 28 digits",
          .opts = options,
          .opts_size = sizeof(struct double_opts) },
-  .build = build,
+  .build = double_pendulum_build,
 };

@@ -58,8 +58,8 @@ static double moment_value(const void *user)
 }
 
 /* the rod has come down to the limit: up to what a limit of the velocity level leaves open in its step */
-static bool reached(const void *user, int k, int nq, const double *q, const double *v,
-                    const double *q_before, const double *v_before)
+static bool driven_reached(const void *user, int k, int nq, const double *q, const double *v,
+                           const double *q_before, const double *v_before)
 {
   const double angle = *(const double *)user;
   (void)k, (void)nq, (void)v, (void)q_before, (void)v_before;
@@ -67,7 +67,7 @@ static bool reached(const void *user, int k, int nq, const double *q, const doub
 }
 
 /* int_0^a dtheta / sqrt(sin theta), theta = u^2, by Simpson's rule: 1e-12 for a < 1.5 */
-static double fall(double a)
+static double driven_fall(double a)
 {
   enum { N = 400 };
   const double end = sqrt(a), h = end / N;
@@ -94,7 +94,7 @@ static perp_status build_stop(perp_ctx *ctx, const void *opts, perp_scene *scene
                                  .axis_a = { 0, 1 },
                                  .axis_b = { 0, 1 } };
   const double inertia = rod.mass.inertia[4] + o->mass * L * L / 4;
-  const double time = sqrt(inertia / (o->mass * o->gravity * L)) * fall(o->angle);
+  const double time = sqrt(inertia / (o->mass * o->gravity * L)) * driven_fall(o->angle);
   PERP_TRY(perp_model_create(ctx, 3, &scene->model));
   perp_model_gravity(scene->model, o->gravity);
   PERP_TRY(perp_model_add_body(ctx, scene->model, &rod, NULL));
@@ -111,7 +111,7 @@ static perp_status build_stop(perp_ctx *ctx, const void *opts, perp_scene *scene
   struct moment *g = malloc(sizeof *g);
   if (g != NULL) *g = (struct moment){ .exact = -o->mass * o->gravity * L / 2 * cos(o->angle) };
   PERP_TRY(perp_gauge_add(ctx, scene, "force.rel.err", g, sizeof *g, moment_sample, moment_value));
-  return perp_gauge_events(ctx, scene, 1, &time, 0.5, reached, &o->angle, sizeof o->angle);
+  return perp_gauge_events(ctx, scene, 1, &time, 0.5, driven_reached, &o->angle, sizeof o->angle);
 }
 
 const perp_scene_desc perp_scene_stop = {
@@ -228,7 +228,7 @@ static double continuous_place(const struct soft_opts *o, double t, double *v)
   return o->start * e * (c + d / w * s);
 }
 
-static perp_status continuous(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status driven_continuous(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   (void)ctx;
   memset(q, 0, 7 * sizeof *q);
@@ -295,7 +295,7 @@ static perp_status build_soft(perp_ctx *ctx, const void *opts, perp_scene *scene
   struct soft_opts *copy = malloc(sizeof *copy);
   if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "soft: no memory");
   *copy = *o;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, continuous, copy));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, driven_continuous, copy));
   struct oscillator *g = malloc(sizeof *g);
   if (g != NULL) *g = (struct oscillator){ .o = *o, .x = o->start };
   return perp_gauge_add(ctx, scene, "path.err.max", g, sizeof *g, oscillator_sample,

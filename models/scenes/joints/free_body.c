@@ -87,12 +87,12 @@ struct rotation {
 };
 
 /* components along the axes 1, 2, 3 */
-static void sorted(const struct rotation *r, const double w[3], double out[3])
+static void free_body_sorted(const struct rotation *r, const double w[3], double out[3])
 {
   for (int i = 0; i < 3; i++) out[i] = (i == 1 ? r->sign : 1) * w[r->axis[i]];
 }
 
-static void motion(const struct rotation *r, double t, double w[3], double *phi)
+static void free_body_motion(const struct rotation *r, double t, double w[3], double *phi)
 {
   double am = perp_elliptic_am(r->p * t + r->u0, r->kc);
   double s[3] = { r->a[0] * cos(am), r->s2 * r->a[1] * sin(am),
@@ -103,7 +103,7 @@ static void motion(const struct rotation *r, double t, double w[3], double *phi)
 
 /* E [9] column-major: body to the frame with L along z, for direction of L in the body and angle phi.  The axis
  * that defines phi = 0 is the node of axis 3 of the body, e_3 x l. */
-static void frame(const struct rotation *r, const double w[3], double phi, double E[9])
+static void free_body_frame(const struct rotation *r, const double w[3], double phi, double E[9])
 {
   double l[3], axis3[3] = { 0 }, node[3], third[3];
   const double moments[3] = { r->o.ix, r->o.iy, r->o.iz };
@@ -139,7 +139,7 @@ static void to_quaternion(const double R[9], double q[4])
   for (int i = 0; i < 4; i++) q[i] = s * rows[k][i];
 }
 
-static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status free_body_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct rotation *r = user;
   const struct free_opts *o = &r->o;
@@ -154,15 +154,15 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
     return PERP_OK;
   }
   double phi, E[9], R[9];
-  motion(r, t, v + 3, &phi);
-  frame(r, v + 3, phi - r->phi0, E);
+  free_body_motion(r, t, v + 3, &phi);
+  free_body_frame(r, v + 3, phi - r->phi0, E);
   for (int j = 0; j < 3; j++) perp_turn(3, r->start, E + 3 * j, R + 3 * j);
   to_quaternion(R, q + 3);
   return PERP_OK;
 }
 
 /* false: no closed form (on the separatrix) */
-static bool prepare(struct rotation *r)
+static bool free_body_prepare(struct rotation *r)
 {
   const struct free_opts *o = &r->o;
   const double I[3] = { o->ix, o->iy, o->iz }, w[3] = { o->wx, o->wy, o->wz };
@@ -192,7 +192,7 @@ static bool prepare(struct rotation *r)
   r->axis[2] = D_mid > 0 ? hi : lo;
   r->sign = (r->axis[1] - r->axis[0] + 3) % 3 == 1 ? 1 : -1;
   double ws[3], D[3] = { 0 };
-  sorted(r, w, ws);
+  free_body_sorted(r, w, ws);
   for (int i = 0; i < 3; i++) r->I[i] = I[r->axis[i]];
   for (int k = 0; k < 3; k++)
     for (int j = 0; j < 3; j++) D[k] += r->I[j] * (r->I[j] - r->I[k]) * ws[j] * ws[j];
@@ -212,14 +212,14 @@ static bool prepare(struct rotation *r)
   r->slope = r->L / J[2];
   r->factor = r->L * -D[2] / J[2] / (r->c * r->p); /* 2T - L^2/I_3 = -D_3 / I_3 */
   double at0[3], E[9];
-  motion(r, 0, at0, &r->phi0);
-  frame(r, w, 0, E);
+  free_body_motion(r, 0, at0, &r->phi0);
+  free_body_frame(r, w, 0, E);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) r->start[i + 3 * j] = E[j + 3 * i];
   return isfinite(r->phi0) && isfinite(r->u0) && r->kc > 1e-12;
 }
 
-static void map_file(void *user, double t, const double *row, double *q, double *v)
+static void free_body_map_file(void *user, double t, const double *row, double *q, double *v)
 {
   const struct free_opts *o = user;
   q[0] = o->vx * t, q[1] = o->vy * t, q[2] = o->vz * t - 0.5 * o->gravity * t * t;
@@ -249,7 +249,7 @@ static perp_status check_preset(perp_ctx *ctx, const struct free_opts *o)
   return PERP_OK;
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status free_body_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   static const char *const columns[] = { "qw", "qx", "qy", "qz", "wx_body", "wy_body", "wz_body" };
   struct free_opts o = *(const struct free_opts *)opts;
@@ -275,11 +275,11 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   struct rotation *r = calloc(1, sizeof *r);
   if (r == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "free-body: no memory");
   r->o = o;
-  if (prepare(r)) {
+  if (free_body_prepare(r)) {
     PERP_TRY(perp_truth_add(ctx, scene,
                             r->steady ? "closed form: steady rotation"
                                       : "closed form: Jacobi elliptic functions",
-                            HUGE_VAL, 1e-12, exact, r));
+                            HUGE_VAL, 1e-12, free_body_exact, r));
   } else {
     free(r);
   }
@@ -287,7 +287,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
     struct free_opts *copy = malloc(sizeof *copy);
     if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "free-body: no memory");
     *copy = o;
-    PERP_TRY(perp_truth_file(ctx, scene, preset->file, 1e-15, 7, columns, map_file, copy));
+    PERP_TRY(
+        perp_truth_file(ctx, scene, preset->file, 1e-15, 7, columns, free_body_map_file, copy));
   }
   return perp_truth_reduced(ctx, scene, 200, 1e-9);
 }
@@ -299,7 +300,7 @@ const perp_scene_desc perp_scene_free_body = {
          .equation = "I w' + w x I w = 0, R' = R [w]x",
          .opts = options,
          .opts_size = sizeof(struct free_opts) },
-  .build = build,
+  .build = free_body_build,
 };
 
 static const perp_desc *own_desc(void)

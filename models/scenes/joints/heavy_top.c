@@ -29,14 +29,14 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-static void map_file(void *user, double t, const double *row, double *q, double *v)
+static void heavy_top_map_file(void *user, double t, const double *row, double *q, double *v)
 {
   (void)user, (void)t;
   memcpy(q, row, 7 * sizeof *q);
   memcpy(v, row + 7, 6 * sizeof *v);
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status heavy_top_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   static const char *const columns[] = { "com_x",   "com_y",   "com_z",  "qw",     "qx",
                                          "qy",      "qz",      "vcom_x", "vcom_y", "vcom_z",
@@ -65,8 +65,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   scene->h = 1e-3;
   scene->tip_body = 0; /* the centre of mass */
   if (memcmp(o, &benchmark, sizeof benchmark) == 0)
-    PERP_TRY(
-        perp_truth_file(ctx, scene, "C_heavytop_geradin.csv", 1e-15, 13, columns, map_file, NULL));
+    PERP_TRY(perp_truth_file(ctx, scene, "C_heavytop_geradin.csv", 1e-15, 13, columns,
+                             heavy_top_map_file, NULL));
   return perp_truth_reduced(ctx, scene, 20, 1e-9);
 }
 
@@ -76,5 +76,5 @@ const perp_scene_desc perp_scene_heavy_top = {
          .reference = "Geradin & Cardona's heavy top, own reference to 27 digits",
          .opts = options,
          .opts_size = sizeof(struct top_opts) },
-  .build = build,
+  .build = heavy_top_build,
 };

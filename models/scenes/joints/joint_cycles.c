@@ -33,7 +33,7 @@ static const perp_opt options[] = {
 };
 
 /* cranks at x = 0, L/2, ..., alternately on both sides in y */
-static void foot(const struct cycles_opts *o, int i, double p[3])
+static void joint_cycles_foot(const struct cycles_opts *o, int i, double p[3])
 {
   p[0] = 0.5 * o->length * i;
   p[1] = 0.25 * o->length * (i % 2 == 0 ? 1 : -1);
@@ -48,7 +48,7 @@ static void state_at(const struct cycles_opts *o, double phi, double rate, doubl
   for (int i = 0; i <= o->cranks; i++) {
     const double arm = i < o->cranks ? L / 2 : L;
     double p[3] = { middle, 0, 0 };
-    if (i < o->cranks) foot(o, i, p);
+    if (i < o->cranks) joint_cycles_foot(o, i, p);
     const double at[2] = { p[0] - arm * s, -arm * c };
     const double speed[2] = { -arm * c * rate, arm * s * rate };
     const bool turns = i < o->cranks;
@@ -58,7 +58,7 @@ static void state_at(const struct cycles_opts *o, double phi, double rate, doubl
   }
 }
 
-static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status joint_cycles_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct cycles_opts *o = user;
   const double n = o->cranks, m = o->mass, M = o->platform;
@@ -70,7 +70,7 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
   return PERP_OK;
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status joint_cycles_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct cycles_opts *o = opts;
   const int n = o->cranks;
@@ -103,7 +103,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
                              .axis_a = { 0, 1, 0 },
                              .axis_b = { 0, 1, 0 } };
     double p[3];
-    foot(o, crank, p);
+    joint_cycles_foot(o, crank, p);
     if (top) {
       hinge.anchor_a[0] = p[0], hinge.anchor_a[1] = p[1];
       hinge.anchor_b[2] = L / 2;
@@ -123,7 +123,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   scene->h = 1e-3;
   scene->tip_body = n;
   return perp_truth_add(ctx, scene, "closed form: Jacobi elliptic functions", HUGE_VAL, 1e-14,
-                        exact, copy);
+                        joint_cycles_exact, copy);
 }
 
 const perp_scene_desc perp_scene_joint_cycles = {
@@ -133,5 +133,5 @@ const perp_scene_desc perp_scene_joint_cycles = {
          .equation = "phi'' = -g (n m / 2 + M) / (L (n m / 3 + M)) sin phi",
          .opts = options,
          .opts_size = sizeof(struct cycles_opts) },
-  .build = build,
+  .build = joint_cycles_build,
 };

@@ -28,7 +28,7 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status motor_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct motor_opts *o = user;
   const double a = fmax(0, o->force - o->friction) / o->mass * copysign(1, o->velocity);
@@ -42,7 +42,7 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
   return PERP_OK;
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status motor_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct motor_opts *o = opts;
   const perp_body_def block = { .name = "block", .mass = perp_mass_box(o->mass, 1, 1, 1) };
@@ -71,7 +71,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   struct motor_opts *copy = malloc(sizeof *copy);
   if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "motor: no memory");
   *copy = *o;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, exact, copy));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, motor_exact, copy));
   const double a[3] = { fmax(0, o->force - o->friction) / o->mass * copysign(1, o->velocity) };
   return perp_gauge_accel(ctx, scene, 0, a, o->force / o->mass, 0,
                           a[0] != 0 ? o->velocity / a[0] : HUGE_VAL);
@@ -84,5 +84,5 @@ const perp_scene_desc perp_scene_motor = {
          .equation = "m x'' = F - friction sign(x'),  |F| <= force,  x' -> velocity",
          .opts = options,
          .opts_size = sizeof(struct motor_opts) },
-  .build = build,
+  .build = motor_build,
 };

@@ -53,7 +53,7 @@ static void from_vertical(const struct pendulum *p, double phi, double rate, dou
   perp_links_state(&p->links, &theta, &omega, q, v);
 }
 
-static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status pendulum_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct pendulum *p = user;
   (void)ctx;
@@ -64,7 +64,7 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
   return PERP_OK;
 }
 
-static void map_file(void *user, double t, const double *row, double *q, double *v)
+static void pendulum_map_file(void *user, double t, const double *row, double *q, double *v)
 {
   (void)t;
   from_vertical(user, row[0], row[1], q, v);
@@ -91,14 +91,14 @@ static struct pendulum *pendulum_create(perp_ctx *ctx, const struct pendulum_opt
   return p;
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status pendulum_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   static const char *const columns[] = { "theta_from_down", "omega" };
   const struct pendulum_opts *o = opts;
   struct pendulum *p = pendulum_create(ctx, o);
   if (p == NULL) return PERP_ERR_NOMEM;
   PERP_TRY(perp_truth_add(ctx, scene, "closed form: Jacobi elliptic functions", HUGE_VAL, 1e-14,
-                          exact, p));
+                          pendulum_exact, p));
   const double theta = -M_PI_2 - o->amplitude;
   PERP_TRY(perp_links_model(ctx, scene, &p->links, PERP_JOINT_HINGE, o->gravity, &theta, NULL));
   scene->t_end = 10;
@@ -108,8 +108,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   if (o->length == 1 && o->gravity == 9.81 && o->amplitude == M_PI_2) {
     struct pendulum *map = pendulum_create(ctx, o);
     if (map == NULL) return PERP_ERR_NOMEM;
-    PERP_TRY(
-        perp_truth_file(ctx, scene, "A01_simple_pendulum.csv", 1e-15, 2, columns, map_file, map));
+    PERP_TRY(perp_truth_file(ctx, scene, "A01_simple_pendulum.csv", 1e-15, 2, columns,
+                             pendulum_map_file, map));
   }
   return perp_truth_reduced(ctx, scene, 60, 1e-10);
 }
@@ -123,5 +123,5 @@ const perp_scene_desc perp_scene_pendulum = {
          .equation = "phi'' = -(g/L) sin phi",
          .opts = options,
          .opts_size = sizeof(struct pendulum_opts) },
-  .build = build,
+  .build = pendulum_build,
 };

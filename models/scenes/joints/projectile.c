@@ -28,7 +28,7 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status projectile_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct projectile_opts *o = user;
   (void)ctx;
@@ -59,7 +59,7 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
   return PERP_OK;
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status projectile_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct projectile_opts *o = opts;
   perp_body_def ball = { .name = "ball", .mass = perp_mass_sphere(o->mass, 0.1) };
@@ -82,7 +82,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
     struct projectile_opts *copy = malloc(sizeof *copy);
     if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "projectile: no memory");
     *copy = *o;
-    PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, exact, copy));
+    PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, projectile_exact, copy));
   }
   return perp_truth_reduced(ctx, scene, 60, 1e-11);
 }
@@ -94,5 +94,5 @@ const perp_scene_desc perp_scene_projectile = {
          .equation = "m x'' = m g - linear x' - quadratic |x'| x'",
          .opts = options,
          .opts_size = sizeof(struct projectile_opts) },
-  .build = build,
+  .build = projectile_build,
 };

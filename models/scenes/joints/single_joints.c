@@ -29,9 +29,9 @@ static perp_status add_truth(perp_ctx *ctx, perp_scene *scene, const char *what,
 }
 
 /* one or two bodies, one joint */
-static perp_status finish(perp_ctx *ctx, perp_scene *scene, double gravity, int n,
-                          const perp_body_def *body, const perp_joint_def *joint,
-                          const perp_force_def *force)
+static perp_status single_joints_finish(perp_ctx *ctx, perp_scene *scene, double gravity, int n,
+                                        const perp_body_def *body, const perp_joint_def *joint,
+                                        const perp_force_def *force)
 {
   PERP_TRY(perp_model_create(ctx, 3, &scene->model));
   perp_model_gravity(scene->model, gravity);
@@ -73,7 +73,7 @@ static perp_status build_universal(perp_ctx *ctx, const void *opts, perp_scene *
                                  .anchor_b = { -L / 2 },
                                  .axis_a = { 0, 0, 1 },
                                  .axis_b = { 0, 1, 0 } };
-  PERP_TRY(finish(ctx, scene, o->gravity, 1, &rod, &joint, NULL));
+  PERP_TRY(single_joints_finish(ctx, scene, o->gravity, 1, &rod, &joint, NULL));
   scene->tip[0] = L / 2;
   return perp_truth_reduced(ctx, scene, 20, 1e-9);
 }
@@ -105,7 +105,7 @@ static const perp_opt weld_options[] = {
   PERP_OPTIONS_END
 };
 
-static perp_status thrown(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status single_joints_thrown(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct weld_opts *o = user;
   const double w = o->spin, c = cos(w * t), s = sin(w * t);
@@ -132,7 +132,7 @@ static perp_status build_weld(perp_ctx *ctx, const void *opts, perp_scene *scene
   };
   struct weld_opts start = *o;
   double q[14], v[12];
-  PERP_TRY(thrown(&start, ctx, 0, q, v));
+  PERP_TRY(single_joints_thrown(&start, ctx, 0, q, v));
   for (int i = 0; i < 2; i++) {
     memcpy(box[i].x, q + 7 * i, sizeof box[i].x);
     memcpy(box[i].v, v + 6 * i, sizeof box[i].v);
@@ -144,8 +144,8 @@ static perp_status build_weld(perp_ctx *ctx, const void *opts, perp_scene *scene
                                  .b = 1,
                                  .anchor_a = { L / 2 },
                                  .anchor_b = { -L / 2 } };
-  PERP_TRY(finish(ctx, scene, o->gravity, 2, box, &joint, NULL));
-  return add_truth(ctx, scene, "closed form", thrown, o, sizeof *o);
+  PERP_TRY(single_joints_finish(ctx, scene, o->gravity, 2, box, &joint, NULL));
+  return add_truth(ctx, scene, "closed form", single_joints_thrown, o, sizeof *o);
 }
 
 const perp_scene_desc perp_scene_weld = {
@@ -203,7 +203,7 @@ static void swing_to(struct swing *s, double t)
   s->t = t;
 }
 
-static perp_status hanging(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status single_joints_hanging(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   struct swing *s = user;
   const double l = s->o.length / 2;
@@ -233,9 +233,9 @@ static perp_status build_rail(perp_ctx *ctx, const void *opts, perp_scene *scene
                                  .anchor_b = { 0, 0, L / 2 },
                                  .axis_a = { 1 } };
   const struct swing start = { .o = *o, .inertia = rod.mass.inertia[4], .angle = o->angle };
-  PERP_TRY(finish(ctx, scene, o->gravity, 1, &rod, &joint, NULL));
+  PERP_TRY(single_joints_finish(ctx, scene, o->gravity, 1, &rod, &joint, NULL));
   scene->tip[2] = -L / 2;
-  return add_truth(ctx, scene, "one equation", hanging, &start, sizeof start);
+  return add_truth(ctx, scene, "one equation", single_joints_hanging, &start, sizeof start);
 }
 
 const perp_scene_desc perp_scene_rail = {
@@ -268,7 +268,7 @@ static const perp_opt wheel_options[] = {
 
 enum { STRUT = 10 }; /* m, the length of the spring at rest */
 
-static perp_status steered(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status single_joints_steered(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct wheel_opts *o = user;
   const double w = sqrt(o->stiffness / o->mass), spin = o->spin * t, steer = o->steer * t;
@@ -283,7 +283,7 @@ static perp_status steered(void *user, perp_ctx *ctx, double t, double *q, doubl
   return PERP_OK;
 }
 
-static perp_status build_wheel(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status single_joints_build_wheel(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct wheel_opts *o = opts;
   const double r = o->radius, width = 0.5 * r;
@@ -303,9 +303,9 @@ static perp_status build_wheel(perp_ctx *ctx, const void *opts, perp_scene *scen
                                   .anchor_a = { 0, 0, -STRUT },
                                   .stiffness = o->stiffness,
                                   .length = STRUT };
-  PERP_TRY(finish(ctx, scene, 0, 1, &wheel, &joint, &spring));
+  PERP_TRY(single_joints_finish(ctx, scene, 0, 1, &wheel, &joint, &spring));
   scene->tip[2] = r;
-  return add_truth(ctx, scene, "closed form", steered, o, sizeof *o);
+  return add_truth(ctx, scene, "closed form", single_joints_steered, o, sizeof *o);
 }
 
 const perp_scene_desc perp_scene_wheel = {
@@ -315,5 +315,5 @@ const perp_scene_desc perp_scene_wheel = {
          .equation = "m z'' = -k z, spin and steering at constant rates",
          .opts = wheel_options,
          .opts_size = sizeof(struct wheel_opts) },
-  .build = build_wheel,
+  .build = single_joints_build_wheel,
 };

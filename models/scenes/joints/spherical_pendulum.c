@@ -23,14 +23,15 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-static void map_file(void *user, double t, const double *row, double *q, double *v)
+static void spherical_pendulum_map_file(void *user, double t, const double *row, double *q,
+                                        double *v)
 {
   (void)user, (void)t;
   memcpy(q, row, 7 * sizeof *q);
   memcpy(v, row + 7, 6 * sizeof *v);
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status spherical_pendulum_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   static const char *const columns[] = { "b0_x",   "b0_y",   "b0_z",  "b0_qw", "b0_qx",
                                          "b0_qy",  "b0_qz",  "b0_vx", "b0_vy", "b0_vz",
@@ -53,8 +54,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   scene->h = 1e-3;
   scene->tip_body = 0;
   if (o->length == 1 && o->speed == 2 && o->gravity == 9.81)
-    PERP_TRY(perp_truth_file(ctx, scene, "C_spherical_pendulum.csv", 1e-15, 13, columns, map_file,
-                             NULL));
+    PERP_TRY(perp_truth_file(ctx, scene, "C_spherical_pendulum.csv", 1e-15, 13, columns,
+                             spherical_pendulum_map_file, NULL));
   return perp_truth_reduced(ctx, scene, 60, 1e-10);
 }
 
@@ -65,5 +66,5 @@ const perp_scene_desc perp_scene_spherical_pendulum = {
          .equation = "|x| = L, m x'' = m g + lambda x / L",
          .opts = options,
          .opts_size = sizeof(struct spherical_opts) },
-  .build = build,
+  .build = spherical_pendulum_build,
 };

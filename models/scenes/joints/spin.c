@@ -25,7 +25,7 @@
 /* ---- rolling bodies ---------------------------------------------------------------------------------------- */
 
 /* World vector from the centre of an ellipsoid to its lowest point. */
-static void lowest(const double quat[4], const double half[3], double r[3])
+static void spin_lowest(const double quat[4], const double half[3], double r[3])
 {
   double R[9], n[3], s[3], size = 0;
   perp_quat_matrix(quat, R);
@@ -43,7 +43,7 @@ static perp_status rolling_body(perp_ctx *ctx, perp_scene *scene, const char *na
   perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, gravity, mu, 0);
   perp_scene_builder_floor(&y);
   double r[3], R[9], spin[3];
-  lowest(quat, half, r);
+  spin_lowest(quat, half, r);
   perp_quat_matrix(quat, R);
   perp_turn(3, R, w, spin);
   perp_body_def def = { .name = name, .mass = *mass, .x = { 0, 0, -r[2] } };
@@ -60,7 +60,7 @@ static perp_status rolling_body(perp_ctx *ctx, perp_scene *scene, const char *na
   return PERP_OK;
 }
 
-static void map_file(void *user, double t, const double *row, double *q, double *v)
+static void spin_map_file(void *user, double t, const double *row, double *q, double *v)
 {
   (void)user, (void)t;
   memcpy(q, row, 7 * sizeof *q);
@@ -110,7 +110,7 @@ static perp_status build_disc(perp_ctx *ctx, const void *opts, perp_scene *scene
                          o->wz == -8 && o->radius == 0.25 && o->gravity == 9.81 && o->mu >= 0.26 &&
                          o->thickness <= 1e-4;
   if (!benchmark) return PERP_OK;
-  return perp_truth_file(ctx, scene, "C_rolling_disc.csv", 1e-6, 13, columns, map_file, NULL);
+  return perp_truth_file(ctx, scene, "C_rolling_disc.csv", 1e-6, 13, columns, spin_map_file, NULL);
 }
 
 const perp_scene_desc perp_scene_rolling_disc = {
@@ -142,7 +142,7 @@ struct wheel {
   double R, theta, rho, W, n; /* n: rate about the axis */
 };
 
-static perp_status steady(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status spin_steady(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct wheel *s = user;
   const double turned = s->W * t, rolled = (s->n - s->W * cos(s->theta)) * t;
@@ -167,7 +167,7 @@ static perp_status steady(void *user, perp_ctx *ctx, double t, double *q, double
   return PERP_OK;
 }
 
-static perp_status build_wheel(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status spin_build_wheel(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct wheel_opts *o = opts;
   const double theta = M_PI_2 - o->lean, k = o->turn / o->radius, c = cos(theta), s = sin(theta);
@@ -185,7 +185,7 @@ static perp_status build_wheel(perp_ctx *ctx, const void *opts, perp_scene *scen
   if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "spinning-wheel: no memory");
   *copy = wheel;
   return perp_truth_add(ctx, scene, "closed form: steady turning of a thin disc", HUGE_VAL, 1e-6,
-                        steady, copy);
+                        spin_steady, copy);
 }
 
 const perp_scene_desc perp_scene_spinning_wheel = {
@@ -195,7 +195,7 @@ const perp_scene_desc perp_scene_spinning_wheel = {
          .equation = "W^2 = (g/R) cos / (sin (3/2 rho/R + 1/4 cos))",
          .opts = wheel_options,
          .opts_size = sizeof(struct wheel_opts) },
-  .build = build_wheel,
+  .build = spin_build_wheel,
 };
 
 /* ---- rattleback ------------------------------------------------------------------------------------------------ */
@@ -232,8 +232,8 @@ static perp_status build_rattle(perp_ctx *ctx, const void *opts, perp_scene *sce
   if (o->spin != 5 || o->rock != 0.1 || fabs(o->turned + M_PI / 36) > 1e-15 ||
       o->mass != 0.014660765716752368 || o->gravity != 9.81 || o->mu < 0.31)
     return PERP_OK;
-  return perp_truth_file(ctx, scene, "C_rattleback_modia_noslip.csv", 1e-12, 13, columns, map_file,
-                         NULL);
+  return perp_truth_file(ctx, scene, "C_rattleback_modia_noslip.csv", 1e-12, 13, columns,
+                         spin_map_file, NULL);
 }
 
 const perp_scene_desc perp_scene_rattleback = {
@@ -349,7 +349,7 @@ struct circle {
   double x, rho, rate, height;
 };
 
-static void circle(const void *user, double t, double p[3])
+static void spin_circle(const void *user, double t, double p[3])
 {
   const struct circle *c = user;
   p[0] = c->x + c->rho * cos(c->rate * t);
@@ -390,7 +390,7 @@ static perp_status build_table(perp_ctx *ctx, const void *opts, perp_scene *scen
   scene->driven = true; /* the axle */
   scene->h = 1e-3;
   const struct circle c = { o->distance - o->speed / rate, o->speed / rate, rate, R };
-  return perp_gauge_path(ctx, scene, ball, circle, &c, sizeof c);
+  return perp_gauge_path(ctx, scene, ball, spin_circle, &c, sizeof c);
 }
 
 const perp_scene_desc perp_scene_turntable = {

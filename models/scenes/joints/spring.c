@@ -27,7 +27,7 @@ static const perp_opt options[] = {
 
 enum { REST = 10 }; /* m, the length of the spring at rest */
 
-static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status spring_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct spring_opts *o = user;
   (void)ctx;
@@ -42,7 +42,7 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
   return PERP_OK;
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status spring_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct spring_opts *o = opts;
   double critical = 2 * sqrt(o->stiffness * o->mass);
@@ -53,7 +53,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   struct spring_opts *copy = malloc(sizeof *copy);
   if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "spring: no memory");
   *copy = *o;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, exact, copy));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, spring_exact, copy));
 
   perp_body_def body = { .name = "slider",
                          .mass = perp_mass_sphere(o->mass, 0.1),
@@ -88,5 +88,5 @@ const perp_scene_desc perp_scene_spring = {
          .equation = "m x'' = -damping x' - stiffness x",
          .opts = options,
          .opts_size = sizeof(struct spring_opts) },
-  .build = build,
+  .build = spring_build,
 };

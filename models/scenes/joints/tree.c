@@ -90,7 +90,7 @@ static perp_status add_links(perp_ctx *ctx, perp_model *model, const struct tree
 
 /* Without gravity a tree on soft joints comes to rest, which it can only where their angles are those of the start:
  * all velocities at 0.9 s, over that of a tip of the first kick. */
-static perp_status comes_back(perp_ctx *ctx, perp_scene *scene, const struct tree_opts *o)
+static perp_status tree_comes_back(perp_ctx *ctx, perp_scene *scene, const struct tree_opts *o)
 {
   const int nv = perp_model_nv(scene->model);
   double *weight = malloc(2 * (size_t)nv * sizeof *weight);
@@ -105,7 +105,7 @@ static perp_status comes_back(perp_ctx *ctx, perp_scene *scene, const struct tre
   return status;
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status tree_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct tree_opts *o = opts;
   if (o->truth == PERP_TRUTH_FILE)
@@ -127,7 +127,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   scene->tip[0] = o->length / 2;
   if (o->soft > 0) {
     scene->dissipative = true;
-    return o->gravity == 0 && o->kick > 0 ? comes_back(ctx, scene, o) : PERP_OK;
+    return o->gravity == 0 && o->kick > 0 ? tree_comes_back(ctx, scene, o) : PERP_OK;
   }
   if (o->truth == PERP_TRUTH_REDUCED || (o->truth == PERP_TRUTH_AUTO && o->bodies <= 255))
     return perp_truth_reduced(ctx, scene, 2, 1e-8);
@@ -140,5 +140,5 @@ const perp_scene_desc perp_scene_tree = {
          .reference = "Vondrak 2005, section 9.1.3 (127 segments)",
          .opts = options,
          .opts_size = sizeof(struct tree_opts) },
-  .build = build,
+  .build = tree_build,
 };

@@ -57,7 +57,7 @@ static const struct {
 /* ---- positions ------------------------------------------------------------------------------------------ */
 
 /* p = origin + R(angle) (x, y) */
-static void at(const double origin[2], double angle, double x, double y, double p[3])
+static void andrews_at(const double origin[2], double angle, double x, double y, double p[3])
 {
   p[0] = origin[0] + cos(angle) * x - sin(angle) * y;
   p[1] = origin[1] + sin(angle) * x + cos(angle) * y;
@@ -74,10 +74,10 @@ typedef struct points {
 
 static void points_of(const angles *a, points *p)
 {
-  at(O, a->of[K1], rr, 0, p->F);
-  at(p->F, a->of[K2], -d, 0, p->E);
-  at(A, a->of[K5], zt, 0, p->G);
-  at(A, a->of[K7], 0, -u, p->H);
+  andrews_at(O, a->of[K1], rr, 0, p->F);
+  andrews_at(p->F, a->of[K2], -d, 0, p->E);
+  andrews_at(A, a->of[K5], zt, 0, p->G);
+  andrews_at(A, a->of[K7], 0, -u, p->H);
 }
 
 /* Where the links start: K1 at O, K2 at F (it points away from E), K3 at B, K4 at G, K5 and K7 at A, K6
@@ -89,7 +89,8 @@ static const double *start_of(const points *p, int body)
 }
 
 /* The third corner of a triangle over p q with sides |p x| = r, |q x| = s; left: of p -> q. */
-static void corner(const double p[2], const double q[2], double r, double s, bool left, double x[2])
+static void andrews_corner(const double p[2], const double q[2], double r, double s, bool left,
+                           double x[2])
 {
   double dx = q[0] - p[0], dy = q[1] - p[1], dist2 = dx * dx + dy * dy;
   double along = (r * r - s * s + dist2) / (2 * dist2);
@@ -99,14 +100,14 @@ static void corner(const double p[2], const double q[2], double r, double s, boo
 }
 
 /* all angles from that of the crank, on the branch of the problem */
-static void assemble(double beta, angles *a)
+static void andrews_assemble(double beta, angles *a)
 {
   points p;
   a->of[K1] = beta;
-  at(O, beta, rr, 0, p.F);
-  corner(p.F, B, d, ss, true, p.E);
-  corner(A, p.E, zt, e, true, p.G);
-  corner(A, p.E, u, zf, false, p.H);
+  andrews_at(O, beta, rr, 0, p.F);
+  andrews_corner(p.F, B, d, ss, true, p.E);
+  andrews_corner(A, p.E, zt, e, true, p.G);
+  andrews_corner(A, p.E, u, zf, false, p.H);
   a->of[K2] = atan2(p.F[1] - p.E[1], p.F[0] - p.E[0]);
   a->of[K3] = atan2(p.E[0] - B[0], B[1] - p.E[1]);
   a->of[K4] = atan2(p.E[0] - p.G[0], p.G[1] - p.E[1]);
@@ -118,7 +119,7 @@ static void assemble(double beta, angles *a)
 /* ---- reference ------------------------------------------------------------------------------------------ */
 
 /* beta, Theta, gamma, Phi, delta, Omega, epsilon to the absolute angles; linear, so for rates too */
-static void absolute(const double *rel, double *of)
+static void andrews_absolute(const double *rel, double *of)
 {
   of[K1] = rel[0];
   of[K2] = rel[0] + rel[1];
@@ -130,33 +131,33 @@ static void absolute(const double *rel, double *of)
 }
 
 /* velocity of the end of a link: that of its start, and w x (end - start) */
-static void carry(const double from[3], const double v[2], double w, const double to[3],
-                  double out[2])
+static void andrews_carry(const double from[3], const double v[2], double w, const double to[3],
+                          double out[2])
 {
   out[0] = v[0] - w * (to[1] - from[1]);
   out[1] = v[1] + w * (to[0] - from[0]);
 }
 
-static void map(void *user, double t, const double *row, double *q, double *v)
+static void andrews_map(void *user, double t, const double *row, double *q, double *v)
 {
   static const double at_rest[2] = { 0 };
   angles a, rate;
   points p;
   double vF[2], vG[2], vH[2];
   (void)user, (void)t;
-  absolute(row, a.of);
-  absolute(row + BODIES, rate.of);
+  andrews_absolute(row, a.of);
+  andrews_absolute(row + BODIES, rate.of);
   points_of(&a, &p);
-  carry(O, at_rest, rate.of[K1], p.F, vF);
-  carry(A, at_rest, rate.of[K5], p.G, vG);
-  carry(A, at_rest, rate.of[K7], p.H, vH);
+  andrews_carry(O, at_rest, rate.of[K1], p.F, vF);
+  andrews_carry(A, at_rest, rate.of[K5], p.G, vG);
+  andrews_carry(A, at_rest, rate.of[K7], p.H, vH);
   const double *const v_start[BODIES] = { at_rest, vF, at_rest, vG, at_rest, vH, at_rest };
   for (int i = 0; i < BODIES; i++) {
     double x[3];
     const double *start = start_of(&p, i), *s = bodies[i].com;
-    at(start, a.of[i], s[0], s[1], x);
+    andrews_at(start, a.of[i], s[0], s[1], x);
     q[3 * i] = x[0], q[3 * i + 1] = x[1], q[3 * i + 2] = a.of[i];
-    carry(start, v_start[i], rate.of[i], x, v + 3 * i);
+    andrews_carry(start, v_start[i], rate.of[i], x, v + 3 * i);
     v[3 * i + 2] = rate.of[i];
   }
 }
@@ -194,13 +195,13 @@ static perp_status add_bodies(perp_ctx *ctx, perp_model *model, const angles *a,
     char name[3] = { 'K', (char)('1' + i), 0 };
     def.name = name;
     def.mass.inertia[8] = bodies[i].inertia;
-    at(start_of(p, i), a->of[i], bodies[i].com[0], bodies[i].com[1], def.x);
+    andrews_at(start_of(p, i), a->of[i], bodies[i].com[0], bodies[i].com[1], def.x);
     PERP_TRY(perp_model_add_body(ctx, model, &def, NULL));
   }
   return PERP_OK;
 }
 
-static perp_status add_joints(perp_ctx *ctx, perp_model *model, const points *p)
+static perp_status andrews_add_joints(perp_ctx *ctx, perp_model *model, const points *p)
 {
   const struct {
     int a, b;
@@ -226,7 +227,7 @@ static perp_status add_forces(perp_ctx *ctx, perp_model *model, const struct and
                             .anchor_b = { C[0], C[1], 0 },
                             .stiffness = o->stiffness,
                             .length = l0 };
-  at(B, a->of[K3], sd, -sc, D);
+  andrews_at(B, a->of[K3], sd, -sc, D);
   perp_mechanism_local(model, K3, D, spring.anchor_a);
   PERP_TRY(perp_model_add_force(ctx, model, &spring));
   return perp_model_add_force(
@@ -234,7 +235,7 @@ static perp_status add_forces(perp_ctx *ctx, perp_model *model, const struct and
       &(perp_force_def){ .kind = PERP_FORCE_TORQUE, .a = K1, .value = { 0, 0, o->torque } });
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status andrews_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   static const char *const columns[] = { "beta",  "Theta",   "gamma",  "Phi",     "delta",
                                          "Omega", "epsilon", "dbeta",  "dTheta",  "dgamma",
@@ -242,12 +243,12 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   const struct andrews_opts *o = opts;
   angles a;
   points p;
-  assemble(o->start == IVP ? -0.0617138900142764496358948458001 : -0.0620, &a);
+  andrews_assemble(o->start == IVP ? -0.0617138900142764496358948458001 : -0.0620, &a);
   points_of(&a, &p);
   PERP_TRY(perp_model_create(ctx, 2, &scene->model));
   perp_model_gravity(scene->model, 0);
   PERP_TRY(add_bodies(ctx, scene->model, &a, &p));
-  PERP_TRY(add_joints(ctx, scene->model, &p));
+  PERP_TRY(andrews_add_joints(ctx, scene->model, &p));
   PERP_TRY(add_forces(ctx, scene->model, o, &a));
   PERP_TRY(perp_model_finish(ctx, scene->model));
   scene->t_end = 0.05;
@@ -258,7 +259,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   if (o->torque != TORQUE || o->stiffness != STIFFNESS) return PERP_OK;
   PERP_TRY(perp_truth_file(ctx, scene,
                            o->start == IVP ? "A03_andrews_ivp.csv" : "A03_andrews_iftomm.csv",
-                           1e-15, 14, columns, map, NULL));
+                           1e-15, 14, columns, andrews_map, NULL));
   return o->start == IVP ? judge_published(ctx, scene) : PERP_OK;
 }
 
@@ -269,5 +270,5 @@ const perp_scene_desc perp_scene_andrews = {
              "Hairer & Wanner II, section VII.7; test set for IVP solvers; IFToMM library, A03",
          .opts = options,
          .opts_size = sizeof(struct andrews_opts) },
-  .build = build,
+  .build = andrews_build,
 };

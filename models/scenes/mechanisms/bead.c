@@ -52,7 +52,7 @@ static double cycloid_rate(const struct bead_opts *o)
 }
 
 /* place and velocity of the bead; the hoop: also of body 0 */
-static void state(const struct bead_opts *o, double t, double *q, double *v)
+static void bead_state(const struct bead_opts *o, double t, double *q, double *v)
 {
   const double r = o->radius, w = cycloid_rate(o), g = o->gravity;
   const int bead = o->track == HOOP ? 1 : 0;
@@ -79,10 +79,10 @@ static void state(const struct bead_opts *o, double t, double *q, double *v)
   }
 }
 
-static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status bead_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   (void)ctx;
-  state(user, t, q, v);
+  bead_state(user, t, q, v);
   return PERP_OK;
 }
 
@@ -109,7 +109,7 @@ static double departure_value(const void *user)
 
 /* ---- the scene ------------------------------------------------------------------------------------------------- */
 
-static perp_joint_def wire(const struct bead_opts *o)
+static perp_joint_def bead_wire(const struct bead_opts *o)
 {
   perp_joint_def j = { .name = "wire", .kind = PERP_JOINT_CURVE, .a = PERP_WORLD, .b = 0 };
   j.axis_a[0] = j.axis_b[2] = 1;
@@ -155,7 +155,7 @@ static perp_status attach_truth(perp_ctx *ctx, perp_scene *scene, const struct b
   struct bead_opts *copy = malloc(sizeof *copy);
   if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "bead: no memory");
   *copy = *o;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, exact, copy));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, bead_exact, copy));
   if (o->track != RAMP) return PERP_OK;
   struct departure *g = malloc(sizeof *g);
   if (g != NULL)
@@ -163,7 +163,7 @@ static perp_status attach_truth(perp_ctx *ctx, perp_scene *scene, const struct b
   return perp_gauge_add(ctx, scene, "event.err", g, sizeof *g, departure_sample, departure_value);
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status bead_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct bead_opts *o = opts;
   if (o->track == HOOP && !(o->spin * o->spin * o->radius > o->gravity))
@@ -176,13 +176,13 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   if (o->track == HOOP) PERP_TRY(add_hoop(ctx, scene->model, o));
   double q[14], v[12];
   const int n = o->track == HOOP ? 1 : 0;
-  state(o, 0, q, v);
+  bead_state(o, 0, q, v);
   if (o->track == COASTER) memcpy(q, coaster[0], sizeof coaster[0]), memset(v, 0, sizeof v);
   perp_body_def bead = { .name = "bead", .particle = true, .mass = { .mass = o->mass } };
   memcpy(bead.x, q + 7 * n, sizeof bead.x);
   memcpy(bead.v, v + 6 * n, sizeof bead.v);
   PERP_TRY(perp_model_add_body(ctx, scene->model, &bead, NULL));
-  const perp_joint_def track = wire(o);
+  const perp_joint_def track = bead_wire(o);
   PERP_TRY(perp_model_add_joint(ctx, scene->model, &track, NULL));
   PERP_TRY(perp_model_finish(ctx, scene->model));
   scene->t_end = o->track == HELIX ? 1 : o->track == RAMP ? 1.5 * M_PI_2 / cycloid_rate(o) : 3;
@@ -199,5 +199,5 @@ const perp_scene_desc perp_scene_bead = {
          .equation = "sigma = sigma_0 cos(sqrt(g / 4 r) t);  cos(theta) = g / (w^2 r)",
          .opts = options,
          .opts_size = sizeof(struct bead_opts) },
-  .build = build,
+  .build = bead_build,
 };

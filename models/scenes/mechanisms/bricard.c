@@ -21,13 +21,13 @@ static const double corner[POINTS][3] = { { 0, 0, 0 },  { 1, 0, 0 },  { 1, -1, 0
 static const int hinge_axis[POINTS] = { 1, 2, 0, 1, 2, 0 };
 
 /* (x, y, z) of the source to the axes of the model; a rotation by 90 degrees about x */
-static void turned(const double p[3], double out[3])
+static void bricard_turned(const double p[3], double out[3])
 {
   out[0] = p[0], out[1] = -p[2], out[2] = p[1];
 }
 
 /* r = p q */
-static void product(const double p[4], const double q[4], double r[4])
+static void bricard_product(const double p[4], const double q[4], double r[4])
 {
   r[0] = p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3];
   r[1] = p[0] * q[1] + p[1] * q[0] + p[2] * q[3] - p[3] * q[2];
@@ -36,7 +36,7 @@ static void product(const double p[4], const double q[4], double r[4])
 }
 
 /* row: joint angles [5], rates [5], P1 ... P4, V1 ... V4 */
-static void map(void *user, double t, const double *row, double *q, double *v)
+static void bricard_map(void *user, double t, const double *row, double *q, double *v)
 {
   const double *P = row + 10, *V = row + 22;
   double quat[4] = { 1, 0, 0, 0 }, w[3] = { 0 }; /* w in the frame of the rod */
@@ -44,12 +44,12 @@ static void map(void *user, double t, const double *row, double *q, double *v)
   for (int i = 0; i < RODS; i++) {
     double axis[3] = { 0 }, direction[3], R[9], x[3], xdot[3];
     axis[hinge_axis[i]] = 1;
-    turned(axis,
-           direction); /* the same in the world and in all rods: frames are parallel at t = 0 */
+    bricard_turned(
+        axis, direction); /* the same in the world and in all rods: frames are parallel at t = 0 */
     const double c = cos(row[i] / 2), s = sin(row[i] / 2);
     const double step[4] = { c, s * direction[0], s * direction[1], s * direction[2] };
     double next[4], wi[3];
-    product(quat, step, next);
+    bricard_product(quat, step, next);
     memcpy(quat, next, sizeof quat);
     perp_quat_matrix(step, R);
     perp_turn_back(3, R, w, wi); /* rate of the rod before, seen from this one */
@@ -60,14 +60,14 @@ static void map(void *user, double t, const double *row, double *q, double *v)
       x[k] = (from + to) / 2;
       xdot[k] = ((i == 0 ? 0 : V[3 * (i - 1) + k]) + (i == RODS - 1 ? 0 : V[3 * i + k])) / 2;
     }
-    turned(x, q + 7 * i);
-    turned(xdot, v + 6 * i);
+    bricard_turned(x, q + 7 * i);
+    bricard_turned(xdot, v + 6 * i);
     memcpy(q + 7 * i + 3, quat, sizeof quat);
     memcpy(v + 6 * i + 3, w, sizeof w);
   }
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status bricard_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   static const char *const columns[] = { "q1",  "q2",  "q3",  "q4",  "q5",  "dq1", "dq2",
                                          "dq3", "dq4", "dq5", "P1x", "P1y", "P1z", "P2x",
@@ -83,8 +83,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
       ends[k] = corner[i + 1][k] - corner[i][k];
     }
     perp_body_def def = { 0 };
-    turned(middle, def.x);
-    turned(ends, along);
+    bricard_turned(middle, def.x);
+    bricard_turned(ends, along);
     def.mass = perp_mass_box(1, along[0] != 0 ? 1 : 0.1, along[1] != 0 ? 1 : 0.1,
                              along[2] != 0 ? 1 : 0.1);
     PERP_TRY(perp_model_add_body(ctx, scene->model, &def, NULL));
@@ -92,8 +92,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   for (int i = 0; i < POINTS; i++) {
     double p[3], axis[3] = { 0 }, direction[3];
     axis[hinge_axis[i]] = 1;
-    turned(corner[i], p);
-    turned(axis, direction);
+    bricard_turned(corner[i], p);
+    bricard_turned(axis, direction);
     PERP_TRY(perp_mechanism_join(ctx, scene->model, PERP_JOINT_HINGE, i > 0 ? i - 1 : PERP_WORLD,
                                  i < RODS ? i : PERP_WORLD, p, direction));
   }
@@ -102,13 +102,14 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   scene->t_end = 10;
   scene->h = 1e-3;
   scene->tip_body = 2; /* P3, the farthest joint */
-  turned((const double[3]){ 0, 0, 0.5 }, scene->tip);
-  return perp_truth_file(ctx, scene, "A04_bricard_square01.csv", 1e-15, 34, columns, map, NULL);
+  bricard_turned((const double[3]){ 0, 0, 0.5 }, scene->tip);
+  return perp_truth_file(ctx, scene, "A04_bricard_square01.csv", 1e-15, 34, columns, bricard_map,
+                         NULL);
 }
 
 const perp_scene_desc perp_scene_bricard = {
   .d = { .name = "bricard",
          .summary = "Bricard's mechanism: one closed loop of six hinges, a redundant constraint",
          .reference = "library of computational benchmark problems of IFToMM, A04; own reference" },
-  .build = build,
+  .build = bricard_build,
 };

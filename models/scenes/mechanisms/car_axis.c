@@ -18,7 +18,7 @@ static const perp_opt options[] = { PERP_DAE_OPTIONS(10) };
 
 static const double L = 1, L0 = 0.5, eps = 0.01, M = 10, amplitude = 0.1, omega = 10, gravity = 1;
 
-static void terms(double t, const double *q, const double *v, perp_dae_terms *out)
+static void car_axis_terms(double t, const double *q, const double *v, perp_dae_terms *out)
 {
   const double k = M * eps * eps / 2;
   const double yb = amplitude * sin(omega * t), yb1 = amplitude * omega * cos(omega * t);
@@ -46,14 +46,14 @@ static void terms(double t, const double *q, const double *v, perp_dae_terms *ou
   out->gamma[1] = 2 * (du * du + dw * dw);
 }
 
-static void map(void *user, double t, const double *row, double *q, double *v)
+static void car_axis_map(void *user, double t, const double *row, double *q, double *v)
 {
   (void)user, (void)t;
   memcpy(q, row, 4 * sizeof *q);
   memcpy(v, row + 4, 4 * sizeof *v);
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status car_axis_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   static const char *const columns[] = { "xl", "yl", "xr", "yr", "vxl", "vyl", "vxr", "vyr" };
   static const double q0[4] = { 0, 0.5, 1, 0.5 }, v0[4] = { -0.5, 0, -0.5, 0 };
@@ -62,11 +62,11 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
                                      -0.7705836840321485e-1, 0.7446866596327776e-2,
                                      0.1755681574942899e-1,  0.7703410437794031 };
   double ref[8];
-  PERP_TRY(perp_dae_scene(ctx, scene, 4, 2, terms, opts, q0, v0));
+  PERP_TRY(perp_dae_scene(ctx, scene, 4, 2, car_axis_terms, opts, q0, v0));
   scene->t_end = 3;
   scene->h = 1e-3;
   scene->dissipative = scene->driven = true;
-  PERP_TRY(perp_truth_file(ctx, scene, "B_caraxis.csv", 1e-15, 8, columns, map, NULL));
+  PERP_TRY(perp_truth_file(ctx, scene, "B_caraxis.csv", 1e-15, 8, columns, car_axis_map, NULL));
   PERP_TRY(scene->truth[0].state(scene->truth[0].user, ctx, 3, ref, ref + 4));
   perp_mechanism_published(scene, "test set for IVP solvers, car axis", 3, 4, 8, printed, ref);
   return PERP_OK;
@@ -79,5 +79,5 @@ const perp_scene_desc perp_scene_car_axis = {
          .equation = "M q'' = f - G' lambda,  0 = g(t, q), solved as index 1",
          .opts = options,
          .opts_size = sizeof(perp_dae_options) },
-  .build = build,
+  .build = car_axis_build,
 };

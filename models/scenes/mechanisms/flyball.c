@@ -41,7 +41,7 @@ static perp_mass rod_mass(double *centre)
 }
 
 /* row: phi, s, beta, dphi, ds, dbeta */
-static void map(void *user, double t, const double *row, double *q, double *v)
+static void flyball_map(void *user, double t, const double *row, double *q, double *v)
 {
   const double s = row[1], beta = row[2], dphi = row[3], ds = row[4], dbeta = row[5];
   double c;
@@ -87,7 +87,7 @@ static perp_status add_springs(perp_ctx *ctx, perp_model *model, const struct fl
   return PERP_OK;
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status flyball_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   static const char *const columns[] = { "phi", "s", "beta", "dphi", "ds", "dbeta" };
   static const char *const names[BODIES] = { "shaft", "slider", "rod 1", "rod 2" };
@@ -98,7 +98,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   const perp_mass rod = rod_mass(&c);
   const perp_mass mass[BODIES] = { perp_mass_box(0.3, 0.01, 0.01, 1),
                                    perp_mass_box(3, 0.1, 0.1, 0.1), rod, rod };
-  map(NULL, 0, start, q, v);
+  flyball_map(NULL, 0, start, q, v);
   PERP_TRY(perp_model_create(ctx, 3, &scene->model));
   for (int i = 0; i < BODIES; i++) {
     perp_body_def def = perp_mechanism_body(3, &mass[i], q + 7 * i, v + 6 * i);
@@ -120,7 +120,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   scene->tip_body = SLIDER; /* err.tip is the error of s */
   scene->dissipative = o->damping > 0;
   if (memcmp(o, &benchmark, sizeof benchmark) != 0) return PERP_OK;
-  return perp_truth_file(ctx, scene, "A05_flyball.csv", 1e-15, 6, columns, map, NULL);
+  return perp_truth_file(ctx, scene, "A05_flyball.csv", 1e-15, 6, columns, flyball_map, NULL);
 }
 
 const perp_scene_desc perp_scene_flyball = {
@@ -129,5 +129,5 @@ const perp_scene_desc perp_scene_flyball = {
          .reference = "library of computational benchmark problems of IFToMM, A05; own reference",
          .opts = options,
          .opts_size = sizeof(struct flyball_opts) },
-  .build = build,
+  .build = flyball_build,
 };

@@ -34,7 +34,8 @@ static const perp_opt options[] = {
 };
 
 /* bodies 0 ... N vertical, N + 1 ... 2N horizontal, in the position psi */
-static void state_of(const struct bar_opts *o, double psi, double rate, double *q, double *v)
+static void four_bar_state_of(const struct bar_opts *o, double psi, double rate, double *q,
+                              double *v)
 {
   const int nq = o->dim == 3 ? 7 : 3, nv = o->dim == 3 ? 6 : 3;
   const double L = o->length, s = L * sin(psi), c = L * cos(psi);
@@ -51,7 +52,7 @@ static void state_of(const struct bar_opts *o, double psi, double rate, double *
   }
 }
 
-static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status four_bar_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct bar_opts *o = user;
   const double N = o->loops, rate = o->speed / o->length;
@@ -59,17 +60,17 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
   const double nu = sqrt(w2 + rate * rate / 4), kc = rate / (2 * nu);
   const double am = perp_elliptic_am(perp_elliptic_K(kc) - nu * t, kc);
   (void)ctx;
-  state_of(o, M_PI - 2 * am, 2 * nu * perp_elliptic_dn(am, kc), q, v);
+  four_bar_state_of(o, M_PI - 2 * am, 2 * nu * perp_elliptic_dn(am, kc), q, v);
   return PERP_OK;
 }
 
-static void map_file(void *user, double t, const double *row, double *q, double *v)
+static void four_bar_map_file(void *user, double t, const double *row, double *q, double *v)
 {
   (void)t;
-  state_of(user, row[0], row[1], q, v);
+  four_bar_state_of(user, row[0], row[1], q, v);
 }
 
-static perp_status truths(perp_ctx *ctx, perp_scene *scene, const struct bar_opts *o)
+static perp_status four_bar_truths(perp_ctx *ctx, perp_scene *scene, const struct bar_opts *o)
 {
   static const char *const columns[] = { "psi_from_upright", "psidot" };
   const bool benchmark = o->length == 1 && o->speed == 1 && o->gravity == 9.81;
@@ -81,16 +82,16 @@ static perp_status truths(perp_ctx *ctx, perp_scene *scene, const struct bar_opt
   }
   *copy[0] = *copy[1] = *o;
   perp_status status = perp_truth_add(ctx, scene, "closed form: Jacobi elliptic functions",
-                                      HUGE_VAL, 1e-12, exact, copy[0]);
+                                      HUGE_VAL, 1e-12, four_bar_exact, copy[0]);
   if (status != PERP_OK || !benchmark || (o->loops != 2 && o->loops != 40)) {
     free(copy[1]);
     return status;
   }
   return perp_truth_file(ctx, scene, o->loops == 2 ? "A02_four_bar_N2.csv" : "A02_four_bar_N40.csv",
-                         1e-15, 2, columns, map_file, copy[1]);
+                         1e-15, 2, columns, four_bar_map_file, copy[1]);
 }
 
-static perp_status add_joints(perp_ctx *ctx, perp_model *model, const struct bar_opts *o)
+static perp_status four_bar_add_joints(perp_ctx *ctx, perp_model *model, const struct bar_opts *o)
 {
   const double axis[3] = { 0, 1, 0 };
   const int N = o->loops;
@@ -105,21 +106,21 @@ static perp_status add_joints(perp_ctx *ctx, perp_model *model, const struct bar
   return PERP_OK;
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status four_bar_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct bar_opts *o = opts;
   const int n = 2 * o->loops + 1, nq = o->dim == 3 ? 7 : 3, nv = o->dim == 3 ? 6 : 3;
   const perp_mass rod = perp_mass_thin_rod(1, o->length);
   double *q = malloc((size_t)n * 13 * sizeof *q), *v = q + (size_t)n * 7;
   if (q == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "four-bar: no memory");
-  state_of(o, 0, o->speed / o->length, q, v);
+  four_bar_state_of(o, 0, o->speed / o->length, q, v);
   perp_status status = perp_model_create(ctx, o->dim, &scene->model);
   for (int i = 0; i < n && status == PERP_OK; i++) {
     perp_body_def def = perp_mechanism_body(o->dim, &rod, q + i * nq, v + i * nv);
     status = perp_model_add_body(ctx, scene->model, &def, NULL);
   }
   free(q);
-  if (status == PERP_OK) status = add_joints(ctx, scene->model, o);
+  if (status == PERP_OK) status = four_bar_add_joints(ctx, scene->model, o);
   if (status == PERP_OK) {
     perp_model_gravity(scene->model, o->gravity);
     status = perp_model_finish(ctx, scene->model);
@@ -130,7 +131,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   scene->h = 1e-3;
   scene->tip_body = 0; /* B0 */
   scene->tip[0] = o->length / 2;
-  return truths(ctx, scene, o);
+  return four_bar_truths(ctx, scene, o);
 }
 
 const perp_scene_desc perp_scene_four_bar = {
@@ -139,5 +140,5 @@ const perp_scene_desc perp_scene_four_bar = {
          .reference = "library of computational benchmark problems of IFToMM, A02; closed form",
          .opts = options,
          .opts_size = sizeof(struct bar_opts) },
-  .build = build,
+  .build = four_bar_build,
 };

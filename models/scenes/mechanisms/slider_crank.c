@@ -31,7 +31,7 @@ typedef struct elastic {
   double Mq[4][4], K[4][4], B[4][4], c1[4], c2[4], c12[4], c21[4];
 } elastic;
 
-static elastic matrices(void)
+static elastic slider_crank_matrices(void)
 {
   const double section = thick * thick, fm = rho * section * l2, fk = young * section / l2;
   const double fb = section * l2, pi = PI_PRINTED, pi2 = pi * pi, bend = thick / l2 * (thick / l2);
@@ -51,30 +51,31 @@ static elastic matrices(void)
   };
 }
 
-static double dot(const double *a, const double *b)
+static double slider_crank_dot(const double *a, const double *b)
 {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
 }
 
-static void terms(double t, const double *x, const double *v, perp_dae_terms *out)
+static void slider_crank_terms(double t, const double *x, const double *v, perp_dae_terms *out)
 {
   enum { N = 7, ROWS = 3 };
-  const elastic e = matrices();
+  const elastic e = slider_crank_matrices();
   const double *q = x + 3, *u = v + 3, w1 = v[0], w2 = v[1];
   const double s1 = sin(x[0]), c1 = cos(x[0]), s2 = sin(x[1]), c2 = cos(x[1]);
   const double s12 = sin(x[0] - x[1]), c12 = cos(x[0] - x[1]), half = m2 * l1 * l2 / 2;
   double Mq_q[4], Kq[4], qB[4], Bu[4];
   for (int i = 0; i < 4; i++) {
-    Mq_q[i] = dot(e.Mq[i], q);
-    Kq[i] = dot(e.K[i], q);
-    Bu[i] = dot(e.B[i], u);
+    Mq_q[i] = slider_crank_dot(e.Mq[i], q);
+    Kq[i] = slider_crank_dot(e.K[i], q);
+    Bu[i] = slider_crank_dot(e.B[i], u);
     qB[i] = q[0] * e.B[0][i] + q[1] * e.B[1][i] + q[2] * e.B[2][i] + q[3] * e.B[3][i];
   }
   /* M, upper triangle then mirrored */
   double(*M)[N] = (double(*)[N])out->M;
   M[0][0] = J1 + m2 * l1 * l1;
-  M[0][1] = half * c12 + rho * l1 * (s12 * dot(e.c2, q) + c12 * dot(e.c1, q));
-  M[1][1] = J2 + dot(q, Mq_q) + 2 * rho * dot(e.c12, q);
+  M[0][1] = half * c12 +
+            rho * l1 * (s12 * slider_crank_dot(e.c2, q) + c12 * slider_crank_dot(e.c1, q));
+  M[1][1] = J2 + slider_crank_dot(q, Mq_q) + 2 * rho * slider_crank_dot(e.c12, q);
   M[2][2] = m3;
   for (int i = 0; i < 4; i++) {
     M[0][3 + i] = rho * l1 * (c12 * e.c2[i] - s12 * e.c1[i]);
@@ -85,11 +86,15 @@ static void terms(double t, const double *x, const double *v, perp_dae_terms *ou
     for (int j = i + 1; j < N; j++) M[j][i] = M[i][j];
   /* forces */
   out->f[0] = -half * w2 * w2 * s12 +
-              rho * l1 * w2 * w2 * (c12 * dot(e.c2, q) - s12 * dot(e.c1, q)) -
-              2 * rho * l1 * w2 * (c12 * dot(e.c1, u) + s12 * dot(e.c2, u));
+              rho * l1 * w2 * w2 *
+                  (c12 * slider_crank_dot(e.c2, q) - s12 * slider_crank_dot(e.c1, q)) -
+              2 * rho * l1 * w2 *
+                  (c12 * slider_crank_dot(e.c1, u) + s12 * slider_crank_dot(e.c2, u));
   out->f[1] = half * w1 * w1 * s12 +
-              rho * l1 * w1 * w1 * (s12 * dot(e.c1, q) - c12 * dot(e.c2, q)) -
-              2 * rho * w2 * dot(e.c12, u) - 2 * w2 * dot(u, Mq_q) - rho * dot(u, Bu);
+              rho * l1 * w1 * w1 *
+                  (s12 * slider_crank_dot(e.c1, q) - c12 * slider_crank_dot(e.c2, q)) -
+              2 * rho * w2 * slider_crank_dot(e.c12, u) - 2 * w2 * slider_crank_dot(u, Mq_q) -
+              rho * slider_crank_dot(u, Bu);
   for (int i = 0; i < 4; i++)
     out->f[3 + i] = w2 * w2 * Mq_q[i] - Kq[i] +
                     rho * (w2 * w2 * e.c12[i] + l1 * w1 * w1 * (c12 * e.c1[i] + s12 * e.c2[i]) +
@@ -112,14 +117,14 @@ static void terms(double t, const double *x, const double *v, perp_dae_terms *ou
   out->gamma[1] = l1 * c1 * w1 * w1 + rod * c2 * w2 * w2 + 2 * w2 * s2 * rod1;
 }
 
-static void map(void *user, double t, const double *row, double *q, double *v)
+static void slider_crank_map(void *user, double t, const double *row, double *q, double *v)
 {
   (void)user, (void)t;
   memcpy(q, row, 7 * sizeof *q);
   memcpy(v, row + 7, 7 * sizeof *v);
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status slider_crank_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   static const char *const columns[] = { "phi1",  "phi2",  "x3",  "q1",  "q2",  "q3",  "q4",
                                          "vphi1", "vphi2", "vx3", "vq1", "vq2", "vq3", "vq4" };
@@ -135,11 +140,12 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   q0[2] = l1 + l2 + q0[6];
   v0[1] = -l1 * omega / (l2 + q0[6]);
   v0[2] = v0[6];
-  PERP_TRY(perp_dae_scene(ctx, scene, 7, 3, terms, opts, q0, v0));
+  PERP_TRY(perp_dae_scene(ctx, scene, 7, 3, slider_crank_terms, opts, q0, v0));
   scene->t_end = 0.1;
   scene->h = 1e-5;
   scene->dissipative = scene->driven = true;
-  PERP_TRY(perp_truth_file(ctx, scene, "B_slidercrank.csv", 1e-15, 14, columns, map, NULL));
+  PERP_TRY(
+      perp_truth_file(ctx, scene, "B_slidercrank.csv", 1e-15, 14, columns, slider_crank_map, NULL));
   PERP_TRY(scene->truth[0].state(scene->truth[0].user, ctx, 0.1, ref, ref + 7));
   perp_mechanism_published(scene, "test set for IVP solvers: MEBDFI, rtol = atol = 1e-14", 0.1, 7,
                            14, printed, ref);
@@ -153,5 +159,5 @@ const perp_scene_desc perp_scene_slider_crank = {
          .equation = "M(q) q'' = f - G' lambda,  0 = g(t, q), solved as index 1",
          .opts = options,
          .opts_size = sizeof(perp_dae_options) },
-  .build = build,
+  .build = slider_crank_build,
 };

@@ -45,8 +45,8 @@ static int add_wheel(perp_scene_builder *y, double mass, int body, const double 
   return axle.b;
 }
 
-static int add_block(perp_scene_builder *y, double mass, double a, double b, double c,
-                     const double p[3])
+static int vehicle_add_block(perp_scene_builder *y, double mass, double a, double b, double c,
+                             const double p[3])
 {
   perp_body_def def = { .mass = perp_mass_box(mass, a, b, c) };
   return perp_scene_builder_body(y, &def, p, 0, 0);
@@ -57,7 +57,7 @@ static void add_corner(perp_scene_builder *y, const struct vehicle_opts *o, int 
 {
   const double p[3] = { x, side, radius };
   const double load = o->chassis * o->gravity / 4;
-  const int hub = add_block(y, hub_mass, 0.2, 0.1, 0.2, p);
+  const int hub = vehicle_add_block(y, hub_mass, 0.2, 0.1, 0.2, p);
   const double up = radius - height;
   perp_joint_def slider = { .kind = PERP_JOINT_SLIDER,
                             .a = chassis,
@@ -80,17 +80,18 @@ static void add_corner(perp_scene_builder *y, const struct vehicle_opts *o, int 
   perp_scene_builder_force(y, &torque);
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status vehicle_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct vehicle_opts *o = opts;
   const double carriage_at[3] = { -2.5, 0, 0.5 };
   perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, o->mu, 0);
   perp_scene_builder_floor(&y);
-  const int chassis = add_block(&y, o->chassis, 2.4, 1.2, 0.3, (const double[3]){ 0, 0, height });
+  const int chassis = vehicle_add_block(&y, o->chassis, 2.4, 1.2, 0.3,
+                                        (const double[3]){ 0, 0, height });
   for (int i = 0; i < 4; i++)
     add_corner(&y, o, chassis, i < 2 ? 0.9 : -0.9, i % 2 == 0 ? 0.7 : -0.7);
   /* its wheels are below its centre of mass: the hitch carries nothing at rest */
-  const int carriage = add_block(&y, o->carriage, 1.2, 1, 0.3, carriage_at);
+  const int carriage = vehicle_add_block(&y, o->carriage, 1.2, 1, 0.3, carriage_at);
   for (int side = -1; side <= 1; side += 2)
     add_wheel(&y, o->wheel, carriage, carriage_at,
               (const double[3]){ carriage_at[0], 0.6 * side, radius });
@@ -118,5 +119,5 @@ const perp_scene_desc perp_scene_vehicle = {
          .equation = "a = (4 T / r) / (M + 6 (2/5) m_w)",
          .opts = options,
          .opts_size = sizeof(struct vehicle_opts) },
-  .build = build,
+  .build = vehicle_build,
 };

@@ -22,8 +22,8 @@ struct circle {
   double q0[2];
 };
 
-static perp_ode_answer deriv(void *user, double t, double h, const double *q, const double *v,
-                             bool intermediate, double *qdot, double *a)
+static perp_ode_answer circle_deriv(void *user, double t, double h, const double *q,
+                                    const double *v, bool intermediate, double *qdot, double *a)
 {
   const double rate = ((struct circle *)user)->o.rate;
   (void)t, (void)h, (void)v, (void)intermediate, (void)a;
@@ -33,7 +33,7 @@ static perp_ode_answer deriv(void *user, double t, double h, const double *q, co
   return PERP_ODE_OK;
 }
 
-static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status circle_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct circle_opts *o = user;
   (void)ctx, (void)v;
@@ -43,13 +43,13 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
 }
 
 /* the squared radius plays the part of the energy */
-static double energy(void *user, const double *q, const double *v)
+static double circle_energy(void *user, const double *q, const double *v)
 {
   (void)user, (void)v;
   return 0.5 * (q[0] * q[0] + q[1] * q[1]);
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status circle_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   struct circle *s = calloc(1, sizeof *s);
   struct circle_opts *copy = malloc(sizeof *copy);
@@ -61,14 +61,14 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   s->o = *(const struct circle_opts *)opts;
   *copy = s->o;
   s->q0[0] = s->o.radius;
-  s->sys = (perp_ode_sys){ .nq = 2, .nv = 0, .user = s, .deriv = deriv };
+  s->sys = (perp_ode_sys){ .nq = 2, .nv = 0, .user = s, .deriv = circle_deriv };
   scene->ode = &s->sys;
   scene->ode_q0 = s->q0;
   scene->ode_v0 = s->q0; /* nothing is read: nv = 0 */
-  scene->ode_energy = energy;
+  scene->ode_energy = circle_energy;
   scene->t_end = 10;
   scene->h = 0.01;
-  return perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, exact, copy);
+  return perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, circle_exact, copy);
 }
 
 const perp_scene_desc perp_scene_circle = {
@@ -78,5 +78,5 @@ const perp_scene_desc perp_scene_circle = {
          .equation = "q' = rate (-y, x)",
          .opts = options,
          .opts_size = sizeof(struct circle_opts) },
-  .build = build,
+  .build = circle_build,
 };

@@ -27,8 +27,8 @@ struct oscillator {
   struct oscillator_opts o;
 };
 
-static perp_ode_answer deriv(void *user, double t, double h, const double *q, const double *v,
-                             bool intermediate, double *qdot, double *a)
+static perp_ode_answer oscillator_deriv(void *user, double t, double h, const double *q,
+                                        const double *v, bool intermediate, double *qdot, double *a)
 {
   const struct oscillator_opts *o = &((struct oscillator *)user)->o;
   (void)t, (void)h, (void)intermediate;
@@ -37,7 +37,7 @@ static perp_ode_answer deriv(void *user, double t, double h, const double *q, co
   return PERP_ODE_OK;
 }
 
-static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static perp_status oscillator_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   const struct oscillator_opts *o = user;
   (void)ctx;
@@ -48,13 +48,13 @@ static perp_status exact(void *user, perp_ctx *ctx, double t, double *q, double 
   return PERP_OK;
 }
 
-static double energy(void *user, const double *q, const double *v)
+static double oscillator_energy(void *user, const double *q, const double *v)
 {
   const struct oscillator_opts *o = &((struct oscillator *)user)->o;
   return 0.5 * (v[0] * v[0] + o->omega * o->omega * q[0] * q[0]);
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status oscillator_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   struct oscillator *s = calloc(1, sizeof *s);
   struct oscillator_opts *copy = malloc(sizeof *copy);
@@ -69,15 +69,15 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
                            .nv = 1,
                            .caps = s->o.zeta > 0 ? 0 : PERP_ODE_SYS_POSITION_FORCES,
                            .user = s,
-                           .deriv = deriv };
+                           .deriv = oscillator_deriv };
   scene->ode = &s->sys;
   scene->ode_q0 = &s->o.x0;
   scene->ode_v0 = &s->o.v0;
-  scene->ode_energy = s->o.zeta > 0 ? NULL : energy;
+  scene->ode_energy = s->o.zeta > 0 ? NULL : oscillator_energy;
   scene->dissipative = s->o.zeta > 0;
   scene->t_end = 10;
   scene->h = 0.01;
-  return perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, exact, copy);
+  return perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, oscillator_exact, copy);
 }
 
 const perp_scene_desc perp_scene_oscillator = {
@@ -87,5 +87,5 @@ const perp_scene_desc perp_scene_oscillator = {
          .equation = "x'' = -2 zeta omega x' - omega^2 x",
          .opts = options,
          .opts_size = sizeof(struct oscillator_opts) },
-  .build = build,
+  .build = oscillator_build,
 };

@@ -11,14 +11,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void map(void *user, double t, const double *row, double *q, double *v)
+static void pendulum_dae_map(void *user, double t, const double *row, double *q, double *v)
 {
   (void)user, (void)t;
   q[0] = row[0], q[1] = row[1], q[2] = 0;
   v[0] = row[2], v[1] = row[3], v[2] = 0;
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status pendulum_dae_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   static const char *const columns[] = { "x", "y", "vx", "vy" };
   static const double theta = 0, omega = 1;
@@ -35,7 +35,8 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   scene->t_end = 10;
   scene->h = 1e-3;
   scene->tip_body = 0;
-  PERP_TRY(perp_truth_file(ctx, scene, "B_pendulum_dae.csv", 1e-15, 4, columns, map, NULL));
+  PERP_TRY(
+      perp_truth_file(ctx, scene, "B_pendulum_dae.csv", 1e-15, 4, columns, pendulum_dae_map, NULL));
   PERP_TRY(scene->truth[0].state(scene->truth[0].user, ctx, 1, q, v));
   perp_mechanism_published(scene, "MEBDFDAE and MEBDFI, pendulum of index 1 to 3", 1, 2, 2, printed,
                            q);
@@ -47,5 +48,5 @@ const perp_scene_desc perp_scene_pendulum_dae = {
          .summary = "pendulum of the DAE literature: gravity 1, starting at speed",
          .reference = "MEBDFDAE and MEBDFI test problems; own reference",
          .equation = "x'' = -x lambda,  y'' = -y lambda - 1,  x^2 + y^2 = 1" },
-  .build = build,
+  .build = pendulum_dae_build,
 };

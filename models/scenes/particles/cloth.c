@@ -64,8 +64,8 @@ static double mirror_value(const void *user)
 
 /* ---- the scene ---------------------------------------------------------------------------------------------- */
 
-static void join(perp_scene_builder *y, const struct cloth_opts *o, int a, int b, double length,
-                 bool across)
+static void cloth_join(perp_scene_builder *y, const struct cloth_opts *o, int a, int b,
+                       double length, bool across)
 {
   if (across && o->shear == 0) return;
   if (o->link == ROD && !across) {
@@ -88,23 +88,23 @@ static bool holds_row(const struct cloth_opts *o)
   return o->start == HANG || o->link == ROD;
 }
 
-static void weave(perp_scene_builder *y, const struct cloth_opts *o, double l)
+static void cloth_weave(perp_scene_builder *y, const struct cloth_opts *o, double l)
 {
   const int n = o->side;
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++) {
       const int at = i + n * j;
       /* between held particles a thread would be redundant */
-      if (i + 1 < n && !(j == 0 && holds_row(o))) join(y, o, at, at + 1, l, false);
-      if (j + 1 < n) join(y, o, at, at + n, l, false);
+      if (i + 1 < n && !(j == 0 && holds_row(o))) cloth_join(y, o, at, at + 1, l, false);
+      if (j + 1 < n) cloth_join(y, o, at, at + n, l, false);
       if (i + 1 < n && j + 1 < n) {
-        join(y, o, at, at + n + 1, l * sqrt(2), true);
-        join(y, o, at + 1, at + n, l * sqrt(2), true);
+        cloth_join(y, o, at, at + n + 1, l * sqrt(2), true);
+        cloth_join(y, o, at + 1, at + n, l * sqrt(2), true);
       }
     }
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status cloth_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct cloth_opts *o = opts;
   const bool row = holds_row(o);
@@ -128,7 +128,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
     pin.anchor_a[0] = i * l;
     perp_scene_builder_joint(&y, &pin);
   }
-  weave(&y, o, l);
+  cloth_weave(&y, o, l);
   PERP_TRY(perp_scene_builder_end(&y, o->size, 1));
   scene->h = 1e-3;
   scene->tip_body = n * n - 1;
@@ -150,5 +150,5 @@ const perp_scene_desc perp_scene_cloth = {
          .equation = "stretch below row j = (N - 1 - j) m g / stiffness",
          .opts = options,
          .opts_size = sizeof(struct cloth_opts) },
-  .build = build,
+  .build = cloth_build,
 };

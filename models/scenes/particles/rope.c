@@ -53,7 +53,7 @@ static const perp_opt options[] = {
 /* ---- statics -------------------------------------------------------------------------------------------- */
 
 /* points 0 ... links of the discrete catenary with the horizontal force H; p NULL: the span only */
-static double catenary(const struct rope_opts *o, double H, double (*p)[2])
+static double rope_catenary(const struct rope_opts *o, double H, double (*p)[2])
 {
   const int n = o->particles + 1;
   const double l = o->length / n, weight = o->mass * o->gravity / o->particles;
@@ -73,10 +73,10 @@ static double horizontal_force(const struct rope_opts *o)
 {
   const double span = o->span * o->length;
   double lo = 0, hi = o->mass * o->gravity;
-  while (catenary(o, hi, NULL) < span) hi *= 2;
+  while (rope_catenary(o, hi, NULL) < span) hi *= 2;
   for (int i = 0; i < 200; i++) {
     const double H = (lo + hi) / 2;
-    *(catenary(o, H, NULL) < span ? &lo : &hi) = H;
+    *(rope_catenary(o, H, NULL) < span ? &lo : &hi) = H;
   }
   return hi;
 }
@@ -106,10 +106,11 @@ static perp_status lowest_mode(perp_ctx *ctx, const struct rope_opts *o, double 
 /* ---- the scene --------------------------------------------------------------------------------------------- */
 
 /* initial points 0 ... N + 1 (N + 1: not used by swing) */
-static perp_status shape(perp_ctx *ctx, const struct rope_opts *o, double (*p)[2], double *period)
+static perp_status rope_shape(perp_ctx *ctx, const struct rope_opts *o, double (*p)[2],
+                              double *period)
 {
   const int n = o->particles;
-  if (o->start == SAG) catenary(o, horizontal_force(o), p);
+  if (o->start == SAG) rope_catenary(o, horizontal_force(o), p);
   if (o->start == DROP) {
     const int half = (n + 1) / 2;
     const double l = o->length / (n + 1), c = o->span, s = sqrt(1 - c * c);
@@ -134,8 +135,8 @@ static perp_status shape(perp_ctx *ctx, const struct rope_opts *o, double (*p)[2
   return status;
 }
 
-static void join(perp_scene_builder *y, const struct rope_opts *o, int a, int b,
-                 const double end[2], double length)
+static void rope_join(perp_scene_builder *y, const struct rope_opts *o, int a, int b,
+                      const double end[2], double length)
 {
   double anchor[3];
   perp_scene_builder_point(o->dim, (const double[3]){ end[0], 0, end[1] }, anchor);
@@ -157,7 +158,7 @@ static void join(perp_scene_builder *y, const struct rope_opts *o, int a, int b,
   perp_scene_builder_force(y, &spring);
 }
 
-static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
+static perp_status rope_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct rope_opts *o = opts;
   const int n = o->particles, n_links = o->start == SWING ? n : n + 1;
@@ -173,7 +174,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
                      "rope: start=drop needs an odd number of particles: got %d", n);
   }
   if (p == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rope: no memory");
-  perp_status status = shape(ctx, o, p, &period);
+  perp_status status = rope_shape(ctx, o, p, &period);
   perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, 0, 0);
   for (int i = 0; i < n; i++) {
     perp_body_def bead = { .mass = { .mass = o->mass / n }, .particle = true };
@@ -182,7 +183,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
     if (drag > 0) perp_scene_builder_force(&y, &air);
   }
   for (int i = 0; i < n_links; i++)
-    join(&y, o, i - 1, i < n ? i : PERP_WORLD, i == 0 ? p[0] : p[n + 1], o->length / n_links);
+    rope_join(&y, o, i - 1, i < n ? i : PERP_WORLD, i == 0 ? p[0] : p[n + 1], o->length / n_links);
   if (status == PERP_OK) status = perp_scene_builder_end(&y, o->length, 2);
   scene->h = 1e-3;
   scene->dissipative = drag > 0 || (o->link == SPRING && o->damping > 0);
@@ -195,7 +196,7 @@ static perp_status build(perp_ctx *ctx, const void *opts, perp_scene *scene)
   if (status == PERP_OK && o->start != SWING) {
     scene->tip_body = n / 2;
     if (o->start == DROP) {
-      catenary(o, horizontal_force(o), p);
+      rope_catenary(o, horizontal_force(o), p);
       scene->t_end = 5;
     }
     double *places = malloc((size_t)n * 3 * sizeof *places);
@@ -222,5 +223,5 @@ const perp_scene_desc perp_scene_rope = {
          .equation = "sum l H / |(H, V_i)| = span, V_i = (i - N/2) m g;  L_N(omega^2 l / g) = 0",
          .opts = options,
          .opts_size = sizeof(struct rope_opts) },
-  .build = build,
+  .build = rope_build,
 };

@@ -76,14 +76,14 @@ struct ws {
   double *guess, *x, *best; /* [max_n] */
 };
 
-static void layout(struct ws *w, perp_arena *a)
+static void auto_layout(struct ws *w, perp_arena *a)
 {
   w->guess = PERP_CARVE(a, double, w->max_n);
   w->x = PERP_CARVE(a, double, w->max_n);
   w->best = PERP_CARVE(a, double, w->max_n);
 }
 
-static void destroy(void *ws)
+static void auto_destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
@@ -96,7 +96,7 @@ static void destroy(void *ws)
   free(w);
 }
 
-static perp_status add(perp_ctx *ctx, struct ws *w, const char *text)
+static perp_status auto_add(perp_ctx *ctx, struct ws *w, const char *text)
 {
   if (w->n_slots == MOST) return PERP_OK;
   for (int half = 0; half < 2; half++) {
@@ -119,7 +119,7 @@ static perp_status open_slots(perp_ctx *ctx, struct ws *w)
     memcpy(text, at, length);
     text[length] = '\0';
     if (length > 0) {
-      PERP_TRY(add(ctx, w, text));
+      PERP_TRY(auto_add(ctx, w, text));
       w->chain[w->n_chain++] = w->n_slots - 1;
     }
     at += length + (at[length] == ';');
@@ -130,12 +130,12 @@ static perp_status open_slots(perp_ctx *ctx, struct ws *w)
     if (strcmp(d->name, "auto") == 0 || (d->caps & PERP_LCP_CHOOSES) ||
         ((d->caps & PERP_LCP_PEER) && !w->o.peers))
       continue;
-    PERP_TRY(add(ctx, w, d->name));
+    PERP_TRY(auto_add(ctx, w, d->name));
   }
-  return w->n_chain > 0 ? PERP_OK : add(ctx, w, "cone-newton:warm=0");
+  return w->n_chain > 0 ? PERP_OK : auto_add(ctx, w, "cone-newton:warm=0");
 }
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status auto_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   *ws = NULL;
   if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "auto: max_n = %d", max_n);
@@ -145,14 +145,14 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
   w->max_n = max_n;
   perp_status status = open_slots(ctx, w);
   if (status == PERP_OK) {
-    layout(w, &w->arena);
+    auto_layout(w, &w->arena);
     status = perp_arena_reserve(ctx, &w->arena);
   }
   if (status != PERP_OK) {
-    destroy(w);
+    auto_destroy(w);
     return status;
   }
-  layout(w, &w->arena);
+  auto_layout(w, &w->arena);
   *ws = w;
   return PERP_OK;
 }
@@ -166,7 +166,7 @@ struct structure {
   bool nonnegative, zero; /* the diagonal: no entry < 0, some = 0 */
 };
 
-static struct structure look(const perp_lcp *p)
+static struct structure auto_look(const perp_lcp *p)
 {
   struct structure s = { .n = p->n, .needs = perp_lcp_needs(p), .factored = p->F != NULL };
   s.symmetric = s.nonnegative = true;
@@ -254,7 +254,7 @@ static const struct stage cones[STAGES] = {
   { "staggered", 800, 0, 0 },    { "nncg", 1000, 0, 0 },    { NULL, 0, 0, 0 }
 };
 
-static const struct stage *choose(const struct structure *s)
+static const struct stage *auto_choose(const struct structure *s)
 {
   if (s->needs & PERP_LCP_CONE) return s->n <= FEW ? few_cones : cones;
   if (s->factored) return sparse;
@@ -264,7 +264,7 @@ static const struct stage *choose(const struct structure *s)
   return s->zero ? complementary : general;
 }
 
-static int slot_of(const struct ws *w, const char *text)
+static int auto_slot_of(const struct ws *w, const char *text)
 {
   for (int k = w->n_chain; k < w->n_slots; k++)
     if (strcmp(w->slots[k].text, text) == 0) return k;
@@ -288,7 +288,7 @@ struct search {
 };
 
 /* can the solver of slot k be asked at all */
-static bool applies(const struct search *f, int k)
+static bool auto_applies(const struct search *f, int k)
 {
   const struct slot *s = &f->w->slots[k];
   unsigned caps = s->spec.d->caps;
@@ -340,7 +340,7 @@ static void keep_claim(struct search *f, const struct slot *s, perp_reason reaso
 }
 
 /* One attempt with the work `limit` (HUGE_VAL: what is left of the budget); *inner: what came of it. */
-static perp_status attempt(struct search *f, int k, double limit, perp_stats *inner)
+static perp_status auto_attempt(struct search *f, int k, double limit, perp_stats *inner)
 {
   struct ws *w = f->w;
   struct slot *s = &w->slots[k];
@@ -393,22 +393,22 @@ static perp_status attempt(struct search *f, int k, double limit, perp_stats *in
 
 /* An attempt with more work than any before.  Where the digits gained by the limit promise an end within `longer` times
  * that work it goes on at once. */
-static perp_status ask(struct search *f, int k, double limit, double longer)
+static perp_status auto_ask(struct search *f, int k, double limit, double longer)
 {
   struct slot *s = &f->w->slots[k];
-  if (f->over || !applies(f, k) || s->done || limit <= s->had) return PERP_OK;
+  if (f->over || !auto_applies(f, k) || s->done || limit <= s->had) return PERP_OK;
   /* too little to form A and read it */
   if (f->p->F != NULL && (s->scaled || !(s->spec.d->caps & PERP_LCP_FACTORED)) &&
       limit < 2.0 * f->p->n * f->p->n)
     return PERP_OK;
   perp_stats inner = { .reason = PERP_RUNNING };
-  PERP_TRY(attempt(f, k, limit, &inner));
+  PERP_TRY(auto_attempt(f, k, limit, &inner));
   const double way = log(auto_merit(f, &inner)) / log(f->tol);
   if (f->over || s->done || !(way * longer > 1 && way < 1)) return PERP_OK;
-  return attempt(f, k, 1.5 * inner.work * (1 / way - 1), &inner);
+  return auto_attempt(f, k, 1.5 * inner.work * (1 / way - 1), &inner);
 }
 
-static double limit_of(const struct search *f, const struct stage *stage)
+static double auto_limit_of(const struct search *f, const struct stage *stage)
 {
   return f->product * (stage->products + stage->per_row * f->p->n);
 }
@@ -419,10 +419,10 @@ static perp_status list_round(struct search *f, const struct stage *list, int of
 {
   *left = false;
   for (int i = 0; list[i].name != NULL && !f->over; i++) {
-    int k = slot_of(f->w, list[i].name);
+    int k = auto_slot_of(f->w, list[i].name);
     if (k < 0) continue;
-    PERP_TRY(ask(f, k + offset, times * limit_of(f, &list[i]), list[i].longer));
-    *left = *left || (applies(f, k + offset) && !f->w->slots[k + offset].done);
+    PERP_TRY(auto_ask(f, k + offset, times * auto_limit_of(f, &list[i]), list[i].longer));
+    *left = *left || (auto_applies(f, k + offset) && !f->w->slots[k + offset].done);
   }
   return PERP_OK;
 }
@@ -438,13 +438,13 @@ static perp_status all_round(struct search *f, double limit, bool late, bool *le
       bool exhaustive = strcmp(d->name, "enumerate") == 0, peer = d->caps & PERP_LCP_PEER;
       if ((peer ? 2 : exhaustive ? 1 : 0) != group) continue;
       /* all bases are run through once and to the end, which shows where there is no solution */
-      PERP_TRY(ask(f, k, exhaustive && late ? HUGE_VAL : limit, 0));
-      *left = *left || (applies(f, k) && !w->slots[k].done);
+      PERP_TRY(auto_ask(f, k, exhaustive && late ? HUGE_VAL : limit, 0));
+      *left = *left || (auto_applies(f, k) && !w->slots[k].done);
     }
   return PERP_OK;
 }
 
-static void forget(struct ws *w)
+static void auto_forget(struct ws *w)
 {
   for (int k = 0; k < 2 * MOST; k++) {
     w->slots[k].done = false;
@@ -455,16 +455,16 @@ static void forget(struct ws *w)
 static perp_status search_all(struct search *f, const struct structure *s)
 {
   struct ws *w = f->w;
-  const struct stage *list = choose(s);
+  const struct stage *list = auto_choose(s);
   bool left = true, guess = false;
   double limit = 0, times = 1;
   if (w->n_chain > 0) {
     perp_stats inner;
     for (int k = 0; k < w->n_chain && !f->over; k++)
-      if (applies(f, w->chain[k])) PERP_TRY(attempt(f, w->chain[k], HUGE_VAL, &inner));
+      if (auto_applies(f, w->chain[k])) PERP_TRY(auto_attempt(f, w->chain[k], HUGE_VAL, &inner));
     return PERP_OK;
   }
-  for (int i = 0; list[i].name != NULL; i++) limit = fmax(limit, limit_of(f, &list[i]));
+  for (int i = 0; list[i].name != NULL; i++) limit = fmax(limit, auto_limit_of(f, &list[i]));
   PERP_TRY(list_round(f, list, 0, 1, &left));
   /* the others get what those of the list have had: something of a kind that the list does not know may be easy */
   for (int round = 0; round < ROUNDS && left && !f->over; round++, times *= GROWTH) {
@@ -477,15 +477,15 @@ static perp_status search_all(struct search *f, const struct structure *s)
   guess = false;
   for (int i = 0; i < f->p->n; i++) guess = guess || w->guess[i] != 0;
   if (guess && !f->over) {
-    forget(w);
+    auto_forget(w);
     memset(w->guess, 0, (size_t)f->p->n * sizeof *w->guess);
     PERP_TRY(list_round(f, list, 0, times, &left));
   }
   return f->over ? PERP_OK : list_round(f, list, MOST, times, &left);
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status auto_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                              double *certificate, perp_stats *stats)
 {
   struct ws *w = ws;
   int n = p->n;
@@ -509,11 +509,11 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   perp_no_certificate(p, certificate);
   memcpy(w->guess, lambda, bytes);
   memcpy(w->best, lambda, bytes);
-  forget(w);
+  auto_forget(w);
   stats->reason = n == 0 ? PERP_CONVERGED : PERP_STALLED;
   if (n == 0) return PERP_OK;
 
-  const struct structure s = look(p);
+  const struct structure s = auto_look(p);
   stats->work = f.product;
   perp_status status = search_all(&f, &s);
   memcpy(lambda, w->best, bytes);
@@ -539,9 +539,9 @@ const perp_lcp_desc perp_lcp_auto = {
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_WARM |
                  PERP_LCP_EXHAUSTIVE },
-  .create = create,
-  .solve = solve,
-  .destroy = destroy,
+  .create = auto_create,
+  .solve = auto_solve,
+  .destroy = auto_destroy,
   .serves =
       "whatever one of the registered solvers solves; every answer is judged before it is taken",
   .ties = "those of the solver that answers (stats name it)",

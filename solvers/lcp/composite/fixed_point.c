@@ -41,7 +41,7 @@ struct workspace {
   double *lo, *hi, *w, *best, *a;
 };
 
-static void layout(struct workspace *w, perp_arena *a, int n)
+static void fixed_point_layout(struct workspace *w, perp_arena *a, int n)
 {
   w->lo = PERP_CARVE(a, double, n);
   w->hi = PERP_CARVE(a, double, n);
@@ -50,7 +50,7 @@ static void layout(struct workspace *w, perp_arena *a, int n)
   w->a = PERP_CARVE(a, double, n);
 }
 
-static void destroy(void *ws)
+static void fixed_point_destroy(void *ws)
 {
   struct workspace *w = ws;
   if (w == NULL) return;
@@ -59,16 +59,16 @@ static void destroy(void *ws)
   free(w);
 }
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status fixed_point_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   struct workspace *w = calloc(1, sizeof *w);
   perp_spec spec = { 0 };
   if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for fixed-point");
   w->opt = *(const struct options *)opts;
-  layout(w, &w->arena, max_n);
+  fixed_point_layout(w, &w->arena, max_n);
   perp_status status = perp_arena_reserve(ctx, &w->arena);
   if (status == PERP_OK) {
-    layout(w, &w->arena, max_n);
+    fixed_point_layout(w, &w->arena, max_n);
     status = perp_spec_parse(ctx, PERP_KIND_lcp, w->opt.inner, &spec);
   }
   if (status == PERP_OK && spec.d == &perp_lcp_fixed_point.d)
@@ -76,14 +76,14 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
   if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, max_n, 0, &w->inner);
   perp_spec_free(&spec);
   if (status != PERP_OK) {
-    destroy(w);
+    fixed_point_destroy(w);
     return status;
   }
   *ws = w;
   return PERP_OK;
 }
 
-static bool is_friction(const perp_lcp *p, int i)
+static bool fixed_point_is_friction(const perp_lcp *p, int i)
 {
   return p->fric_of != NULL && p->fric_of[i] >= 0;
 }
@@ -94,8 +94,8 @@ static void keep_certificate(const struct workspace *w, int n, double *certifica
   if (z != NULL && certificate != NULL) memcpy(certificate, z, (size_t)n * sizeof *z);
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status fixed_point_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                                     double *certificate, perp_stats *stats)
 {
   struct workspace *w = ws;
   int n = p->n, idle = 0;
@@ -113,7 +113,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   box.tol_data = 0.1 * p->tol_data;
   for (int i = 0; i < n; i++) {
     perp_lcp_bounds(p, lambda, i, &w->lo[i], &w->hi[i]);
-    coupled |= is_friction(p, i);
+    coupled |= fixed_point_is_friction(p, i);
   }
   perp_lcp_scales(p, w->a, NULL);
   memcpy(w->best, lambda, bytes);
@@ -160,7 +160,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       break;
     }
     for (int i = 0; i < n; i++) {
-      if (!is_friction(p, i)) continue;
+      if (!fixed_point_is_friction(p, i)) continue;
       double limit = p->mu[i] * fmax(lambda[p->fric_of[i]], 0);
       w->hi[i] += omega * (limit - w->hi[i]);
       w->lo[i] = -w->hi[i];
@@ -179,9 +179,9 @@ const perp_lcp_desc perp_lcp_fixed_point = {
          .opts_size = sizeof(struct options),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
-  .create = create,
-  .solve = solve,
-  .destroy = destroy,
+  .create = fixed_point_create,
+  .solve = fixed_point_solve,
+  .destroy = fixed_point_destroy,
   .serves = "boxed friction rows over what its inner solver serves, where the limits contract "
             "under some omega",
   .ties = "those of the inner solver (lemke: see there)",

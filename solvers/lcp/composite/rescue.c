@@ -71,7 +71,7 @@ struct ws {
   size_t cap_A;
 };
 
-static void layout(struct ws *w, perp_arena *a)
+static void rescue_layout(struct ws *w, perp_arena *a)
 {
   w->x = PERP_CARVE(a, double, w->max_n);
   w->best = PERP_CARVE(a, double, w->max_n);
@@ -83,7 +83,7 @@ static void layout(struct ws *w, perp_arena *a)
   w->scratch = PERP_CARVE(a, double, (size_t)w->max_n + 2 * (size_t)w->cap_nv);
 }
 
-static void destroy(void *ws)
+static void rescue_destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
@@ -103,18 +103,18 @@ static perp_status rescue_arrays(perp_ctx *ctx, struct ws *w, int nv)
   w->arena = (perp_arena){ 0 };
   w->x = NULL;
   w->cap_nv = nv + nv / 4;
-  layout(w, &w->arena);
+  rescue_layout(w, &w->arena);
   perp_status status = perp_arena_reserve(ctx, &w->arena);
   if (status != PERP_OK) {
     w->x = NULL;
     w->cap_nv = 0;
     return status;
   }
-  layout(w, &w->arena);
+  rescue_layout(w, &w->arena);
   return PERP_OK;
 }
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status rescue_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   char text[40];
   *ws = NULL;
@@ -128,7 +128,7 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
   if (status == PERP_OK) status = perp_spec_parse(ctx, PERP_KIND_lcp, text, &w->sweeps.spec);
   if (status == PERP_OK) status = rescue_arrays(ctx, w, 0);
   if (status != PERP_OK) {
-    destroy(w);
+    rescue_destroy(w);
     return status;
   }
   *ws = w;
@@ -214,8 +214,8 @@ static bool rescue_done(const struct ws *w, int n, const perp_stats *inner, cons
   return true;
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status rescue_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                                double *certificate, perp_stats *stats)
 {
   struct ws *w = ws;
   const int n = p->n;
@@ -280,9 +280,9 @@ const perp_lcp_desc perp_lcp_rescue = {
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_WARM |
                  PERP_LCP_CHOOSES },
-  .create = create,
-  .solve = solve,
-  .destroy = destroy,
+  .create = rescue_create,
+  .solve = rescue_solve,
+  .destroy = rescue_destroy,
   .serves =
       "what its part serves; the sweeps need dominant rows, or a symmetric A; what it goes on "
       "with where both fail is no solution, and not called one",

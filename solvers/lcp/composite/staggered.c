@@ -63,7 +63,7 @@ struct ws {
   double least, length, radius;
 };
 
-static void layout(struct ws *w, perp_arena *a)
+static void staggered_layout(struct ws *w, perp_arena *a)
 {
   size_t n = (size_t)w->max_n;
   double **const v[] = { &w->w,      &w->x,      &w->g,      &w->f,      &w->keep,
@@ -75,7 +75,7 @@ static void layout(struct ws *w, perp_arena *a)
   w->past = PERP_CARVE(a, double, MEMORY *n);
 }
 
-static void destroy(void *ws)
+static void staggered_destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
@@ -84,7 +84,7 @@ static void destroy(void *ws)
   free(w);
 }
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status staggered_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   *ws = NULL;
   if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "staggered: max_n = %d", max_n);
@@ -92,14 +92,14 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
   if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
   w->o = *(const struct opts *)opts;
   w->max_n = max_n;
-  layout(w, &w->arena);
+  staggered_layout(w, &w->arena);
   perp_status status = perp_arena_reserve(ctx, &w->arena);
   if (status == PERP_OK) {
-    layout(w, &w->arena);
+    staggered_layout(w, &w->arena);
     status = perp_stagger_open(ctx, &w->parts, max_n, w->o.normal, w->o.friction);
   }
   if (status != PERP_OK) {
-    destroy(w);
+    staggered_destroy(w);
     return status;
   }
   *ws = w;
@@ -108,7 +108,7 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 
 /* ---- acceleration ---------------------------------------------------------------------------------------- */
 
-static double dot(const double *a, const double *b, int n)
+static double staggered_dot(const double *a, const double *b, int n)
 {
   double sum = 0;
   for (int i = 0; i < n; i++) sum += a[i] * b[i];
@@ -117,7 +117,7 @@ static double dot(const double *a, const double *b, int n)
 
 /* theta [columns] = argmin |f - sum theta_k df_k|, by Gram and Schmidt from the newest column; those that depend on
  * newer ones are left out. */
-static void least_squares(struct ws *w, int n, double *theta)
+static void staggered_least_squares(struct ws *w, int n, double *theta)
 {
   double R[MOST_DEPTH][MOST_DEPTH], y[MOST_DEPTH];
   int from[MOST_DEPTH], rank = 0;
@@ -131,15 +131,15 @@ static void least_squares(struct ws *w, int n, double *theta)
     for (int a = 0; a < rank; a++) R[a][rank] = 0;
     for (int twice = 0; twice < 2; twice++)
       for (int a = 0; a < rank; a++) {
-        const double *p = w->Q + (size_t)a * (size_t)n, h = dot(p, q, n);
+        const double *p = w->Q + (size_t)a * (size_t)n, h = staggered_dot(p, q, n);
         for (int i = 0; i < n; i++) q[i] -= h * p[i];
         R[a][rank] += h;
       }
-    const double left = sqrt(dot(q, q, n));
-    if (!(left > 1e-6 * sqrt(dot(column, column, n)))) continue;
+    const double left = sqrt(staggered_dot(q, q, n));
+    if (!(left > 1e-6 * sqrt(staggered_dot(column, column, n)))) continue;
     for (int i = 0; i < n; i++) q[i] /= left;
     R[rank][rank] = left;
-    y[rank] = dot(q, w->f, n);
+    y[rank] = staggered_dot(q, w->f, n);
     from[rank++] = c;
   }
   for (int a = rank - 1; a >= 0; a--) {
@@ -155,7 +155,7 @@ static void next_point(struct ws *w, int n, double relax)
   const signed char *second = w->parts.second;
   const size_t bytes = (size_t)n * sizeof *w->x;
   const int depth = w->o.depth;
-  const double size = depth > 0 ? sqrt(dot(w->f, w->f, n)) : 0;
+  const double size = depth > 0 ? sqrt(staggered_dot(w->f, w->f, n)) : 0;
   if (w->extrapolated && !(size <= ASTRAY * w->least)) { /* back, and slowly from there */
     memcpy(w->x, w->plain_x, bytes);
     w->radius = 0.1 * w->length;
@@ -181,7 +181,7 @@ static void next_point(struct ws *w, int n, double relax)
   w->extrapolated = w->columns > 0 && w->wait == 0;
   if (w->wait > 0) w->wait--;
   double theta[MOST_DEPTH];
-  if (w->extrapolated) least_squares(w, n, theta);
+  if (w->extrapolated) staggered_least_squares(w, n, theta);
   for (int i = 0; i < n; i++) /* rows of N: where the normal problem starts */
     w->x[i] = second[i] ? w->x[i] + relax * (w->g[i] - w->x[i]) : w->g[i];
   if (!w->extrapolated) return;
@@ -201,14 +201,14 @@ static void next_point(struct ws *w, int n, double relax)
     if (second[i]) w->x[i] = w->g[i] + part * w->masked[i];
 }
 
-static void forget(struct ws *w)
+static void staggered_forget(struct ws *w)
 {
   w->columns = w->slot = w->wait = w->plain = 0;
   w->last = w->extrapolated = false;
 }
 
 /* f = change of A_NT lambda_T by the round from x to g, in units of sqrt(A_ii); 0 on T */
-static void change(struct ws *w, int n)
+static void staggered_change(struct ws *w, int n)
 {
   perp_rows *R = &w->parts.rows;
   for (int i = 0; i < n; i++) w->masked[i] = w->parts.second[i] ? w->g[i] - w->x[i] : 0;
@@ -222,7 +222,7 @@ static void change(struct ws *w, int n)
 /* ---- the method ------------------------------------------------------------------------------------------ */
 
 /* largest |x - y| over the rows of N, relative to the largest |y| */
-static double distance(const struct ws *w, int n, const double *x, const double *y)
+static double staggered_distance(const struct ws *w, int n, const double *x, const double *y)
 {
   double d = 0, size = DBL_MIN;
   for (int i = 0; i < n; i++) {
@@ -234,23 +234,25 @@ static double distance(const struct ws *w, int n, const double *x, const double 
 }
 
 /* Back at the answer of 2 to MEMORY plain rounds ago while the last step was not small? */
-static bool comes_back(struct ws *w, int n)
+static bool staggered_comes_back(struct ws *w, int n)
 {
   const size_t size = (size_t)n;
   const int k = w->plain++; /* plain rounds without a break, before this one */
   bool back = false;
   if (k > 0) {
-    const double step = distance(w, n, w->g, w->past + (size_t)((k + MEMORY - 1) % MEMORY) * size);
+    const double step = staggered_distance(w, n, w->g,
+                                           w->past + (size_t)((k + MEMORY - 1) % MEMORY) * size);
     for (int b = 2; b <= MEMORY && b <= k; b++)
-      back = back || distance(w, n, w->g, w->past + (size_t)((k + MEMORY - b) % MEMORY) * size) <
-                         1e-3 * step;
+      back = back ||
+             staggered_distance(w, n, w->g, w->past + (size_t)((k + MEMORY - b) % MEMORY) * size) <
+                 1e-3 * step;
   }
   memcpy(w->past + (size_t)(k % MEMORY) * size, w->g, size * sizeof *w->g);
   return back;
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status staggered_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                                   double *certificate, perp_stats *stats)
 {
   struct ws *w = ws;
   perp_rows *R = &w->parts.rows;
@@ -264,7 +266,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   double best = perp_rows_residual(R, lambda, w->w);
   memcpy(w->keep, lambda, bytes);
   memcpy(w->x, lambda, bytes);
-  forget(w);
+  staggered_forget(w);
   w->penalty = 1;
   w->radius = HUGE_VAL;
   if (best <= tol) stats->reason = PERP_CONVERGED;
@@ -305,16 +307,16 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       break;
     }
     if (w->extrapolated) w->plain = 0;
-    if (comes_back(w, n)) {
+    if (staggered_comes_back(w, n)) {
       relax *= 0.5;
-      forget(w);
+      staggered_forget(w);
       if (++cycles > 10) {
         stats->reason = PERP_CYCLED;
         break;
       }
     }
     if (w->o.depth > 0) {
-      change(w, n);
+      staggered_change(w, n);
       stats->matvecs++;
     }
     next_point(w, n, relax);
@@ -335,9 +337,9 @@ const perp_lcp_desc perp_lcp_staggered = {
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
                  PERP_LCP_ITERATIVE | PERP_LCP_WARM },
-  .create = create,
-  .solve = solve,
-  .destroy = destroy,
+  .create = staggered_create,
+  .solve = staggered_solve,
+  .destroy = staggered_destroy,
   .serves = "friction over what its two parts serve, boxes, cones or Stewart-Trinkle rows, where "
             "the limits "
             "come to rest: no theorem, a fixed point need not exist or be found; without friction "

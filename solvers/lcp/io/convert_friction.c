@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_friction(const perp_lcp *p, int i)
+static bool convert_friction_is_friction(const perp_lcp *p, int i)
 {
   return p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen;
 }
@@ -18,13 +18,13 @@ static bool is_friction(const perp_lcp *p, int i)
 static int rows_of_contact(const perp_lcp *p, int i)
 {
   if (p->cone != NULL && p->cone[i]) return 2;
-  bool pair = i + 1 < p->n && is_friction(p, i + 1) && p->fric_of[i + 1] == p->fric_of[i] &&
-              p->mu[i + 1] == p->mu[i];
+  bool pair = i + 1 < p->n && convert_friction_is_friction(p, i + 1) &&
+              p->fric_of[i + 1] == p->fric_of[i] && p->mu[i + 1] == p->mu[i];
   return pair ? 2 : 1;
 }
 
 /* Direction k of n_d.  Four directions are exact: +-x, +-y. */
-static void direction(int rows, int n_d, int k, double d[2])
+static void convert_friction_direction(int rows, int n_d, int k, double d[2])
 {
   static const double quarter[4][2] = { { 1, 0 }, { 0, 1 }, { -1, 0 }, { 0, -1 } };
   d[0] = d[1] = 0;
@@ -64,7 +64,7 @@ static perp_status make_map(perp_ctx *ctx, const perp_lcp *p, int n_d, struct ma
 {
   *m = (struct map){ 0 };
   for (int i = 0; i < p->n; i++) {
-    if (!is_friction(p, i)) {
+    if (!convert_friction_is_friction(p, i)) {
       m->kept++;
       continue;
     }
@@ -87,12 +87,12 @@ static perp_status make_map(perp_ctx *ctx, const perp_lcp *p, int n_d, struct ma
   }
   int kept = 0, beta = 0, contact = 0;
   for (int i = 0; i < p->n; i++)
-    if (!is_friction(p, i)) {
+    if (!convert_friction_is_friction(p, i)) {
       column_of[i] = kept;
       m->col[kept++] = (struct column){ .row = i, .rows = 1, .d = { 1, 0 } };
     }
   for (int i = 0; i < p->n; i++) {
-    if (!is_friction(p, i)) continue;
+    if (!convert_friction_is_friction(p, i)) continue;
     int rows = rows_of_contact(p, i), count = rows == 2 ? n_d : 2;
     m->normal[contact] = column_of[p->fric_of[i]];
     m->mu[contact] = p->mu[i];
@@ -101,7 +101,7 @@ static perp_status make_map(perp_ctx *ctx, const perp_lcp *p, int n_d, struct ma
       struct column *c = &m->col[kept + beta++];
       c->row = i;
       c->rows = rows;
-      direction(rows, n_d, k, c->d);
+      convert_friction_direction(rows, n_d, k, c->d);
     }
     i += rows - 1;
   }
@@ -110,20 +110,22 @@ static perp_status make_map(perp_ctx *ctx, const perp_lcp *p, int n_d, struct ma
   return PERP_OK;
 }
 
-static double combine(const struct column *c, const double *x)
+static double convert_friction_combine(const struct column *c, const double *x)
 {
   return c->d[0] * x[c->row] + (c->rows == 2 ? c->d[1] * x[c->row + 1] : 0);
 }
 
 /* G'AG into the leading block of out. */
-static void project(const perp_lcp *p, const struct map *m, double *ag, double *out, size_t ld)
+static void convert_friction_project(const perp_lcp *p, const struct map *m, double *ag,
+                                     double *out, size_t ld)
 {
   int columns = m->kept + m->beta;
   for (int j = 0; j < columns; j++) {
     const struct column *c = &m->col[j];
     const double *x = p->A + (size_t)c->row * (size_t)p->lda, *y = x + p->lda;
     for (int i = 0; i < p->n; i++) ag[i] = c->d[0] * x[i] + (c->rows == 2 ? c->d[1] * y[i] : 0);
-    for (int i = 0; i < columns; i++) out[(size_t)i + (size_t)j * ld] = combine(&m->col[i], ag);
+    for (int i = 0; i < columns; i++)
+      out[(size_t)i + (size_t)j * ld] = convert_friction_combine(&m->col[i], ag);
   }
 }
 
@@ -143,7 +145,7 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *q, int n_d,
   unsigned parts = PERP_PART_A | PERP_PART_UNIT | PERP_PART_CONTACTS;
   bool still = q->solution != NULL;
   for (int i = 0; still && i < p->n; i++)
-    if (is_friction(p, i) && q->solution[i] != 0) still = false;
+    if (convert_friction_is_friction(p, i) && q->solution[i] != 0) still = false;
   if (p->lo != NULL || p->hi != NULL) parts |= PERP_PART_BOUNDS;
   if (still) parts |= PERP_PART_SOLUTION;
   double *ag = calloc((size_t)p->n + 1, sizeof *ag);
@@ -154,7 +156,7 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *q, int n_d,
     size_t ld = (size_t)n;
     bool shared =
         false; /* a normal with friction of two kinds: no contact of Stewart and Trinkle */
-    project(p, &m, ag, x.A, ld);
+    convert_friction_project(p, &m, ag, x.A, ld);
     for (int c = 0; c < m.contacts; c++) {
       size_t gamma = (size_t)(m.kept + m.beta + c);
       const int normal =
@@ -172,7 +174,7 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *q, int n_d,
     }
     if (shared || m.contacts == 0) out->p.contact_of = NULL;
     for (int i = 0; i < m.kept + m.beta; i++) {
-      x.b[i] = combine(&m.col[i], p->b);
+      x.b[i] = convert_friction_combine(&m.col[i], p->b);
       if (p->unit != NULL) x.unit[i] = p->unit[m.col[i].row];
     }
     for (int i = 0; i < m.kept; i++) {
@@ -209,15 +211,15 @@ void perp_lcp_pyramid_back(const perp_lcp *p, int n_d, const double *z, double *
 {
   int kept = 0;
   for (int i = 0; i < p->n; i++)
-    if (!is_friction(p, i)) lambda[i] = z[kept++];
+    if (!convert_friction_is_friction(p, i)) lambda[i] = z[kept++];
   const double *beta = z + kept;
   for (int i = 0; i < p->n; i++) {
-    if (!is_friction(p, i)) continue;
+    if (!convert_friction_is_friction(p, i)) continue;
     int rows = rows_of_contact(p, i), count = rows == 2 ? n_d : 2;
     double sum[2] = { 0, 0 };
     for (int k = 0; k < count; k++) {
       double d[2];
-      direction(rows, n_d, k, d);
+      convert_friction_direction(rows, n_d, k, d);
       sum[0] += beta[k] * d[0];
       sum[1] += beta[k] * d[1];
     }

@@ -42,22 +42,23 @@ struct row {
   int row, sign; /* sign 0: hi - lambda */
 };
 
-static double lower(const perp_lcp *p, int i)
+static double convert_pure_lower(const perp_lcp *p, int i)
 {
   return p->lo != NULL ? p->lo[i] : 0;
 }
-static double upper(const perp_lcp *p, int i)
+static double convert_pure_upper(const perp_lcp *p, int i)
 {
   return p->hi != NULL ? p->hi[i] : HUGE_VAL;
 }
 static bool is_free(const perp_lcp *p, int i)
 {
-  return lower(p, i) == -HUGE_VAL && upper(p, i) == HUGE_VAL;
+  return convert_pure_lower(p, i) == -HUGE_VAL && convert_pure_upper(p, i) == HUGE_VAL;
 }
 
 /* Columns of C and rows of A' for all rows of p; free ones only when they are split.  Returns the number of
  * rows of the pure problem; out and C may be NULL (counting). */
-static int lay_out(const perp_lcp *p, bool split, struct row *out, double *c, double *C)
+static int convert_pure_lay_out(const perp_lcp *p, bool split, struct row *out, double *c,
+                                double *C)
 {
   int m = 0, n = p->n;
 #define COLUMN(i, v)                                                                               \
@@ -65,7 +66,7 @@ static int lay_out(const perp_lcp *p, bool split, struct row *out, double *c, do
     if (C != NULL) C[(size_t)(i) + (size_t)m * (size_t)n] = (v);                                   \
   } while (0)
   for (int i = 0; i < n; i++) {
-    double lo = lower(p, i), hi = upper(p, i);
+    double lo = convert_pure_lower(p, i), hi = convert_pure_upper(p, i);
     if (is_free(p, i)) {
       if (!split) continue;
       for (int sign = 1; sign >= -1; sign -= 2) {
@@ -91,7 +92,8 @@ static int lay_out(const perp_lcp *p, bool split, struct row *out, double *c, do
 }
 
 /* Rows of the eliminated free variables in c and C; false when A_ff is too ill-conditioned. */
-static perp_status eliminate(perp_ctx *ctx, const perp_lcp *p, perp_lcp_map *map, bool *done)
+static perp_status convert_pure_eliminate(perp_ctx *ctx, const perp_lcp *p, perp_lcp_map *map,
+                                          bool *done)
 {
   int n = p->n, m = map->m, f = 0;
   size_t nn = (size_t)n;
@@ -150,7 +152,7 @@ static perp_status eliminate(perp_ctx *ctx, const perp_lcp *p, perp_lcp_map *map
 static perp_status new_map(perp_ctx *ctx, const perp_lcp *p, bool split, struct row **rows,
                            perp_lcp_map **out)
 {
-  int m = lay_out(p, split, NULL, NULL, NULL);
+  int m = convert_pure_lay_out(p, split, NULL, NULL, NULL);
   size_t n = (size_t)p->n;
   perp_lcp_map *map = calloc(1, sizeof *map);
   *rows = calloc((size_t)m + 1, sizeof **rows);
@@ -165,21 +167,21 @@ static perp_status new_map(perp_ctx *ctx, const perp_lcp *p, bool split, struct 
     free(*rows);
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d rows", m);
   }
-  lay_out(p, split, *rows, map->c, map->C);
+  convert_pure_lay_out(p, split, *rows, map->c, map->C);
   *out = map;
   return PERP_OK;
 }
 
 /* A' = S A C, b' = S (A c + b), and the rows of upper bounds.  Where terms cancel to less than the rounding
  * of the elimination the sum is zero: a semidefinite A leaves zero rows, not rows of noise.  size [m + 1]. */
-static void project(const perp_lcp *p, const perp_lcp_map *map, const struct row *rows, double *A,
-                    double *b, double *size)
+static void convert_pure_project(const perp_lcp *p, const perp_lcp_map *map, const struct row *rows,
+                                 double *A, double *b, double *size)
 {
   size_t n = (size_t)p->n, m = (size_t)map->m, ld = (size_t)p->lda;
   for (size_t r = 0; r < m; r++) {
     size_t i = (size_t)rows[r].row;
     if (rows[r].sign == 0) { /* hi - lambda; y enters the row before it, w = u - y */
-      b[r] = upper(p, rows[r].row) - map->c[i];
+      b[r] = convert_pure_upper(p, rows[r].row) - map->c[i];
       for (size_t j = 0; j < m; j++) A[r + j * m] = -map->C[i + j * n];
       A[r - 1 + r * m] += 1;
       continue;
@@ -219,7 +221,7 @@ perp_status perp_lcp_pure(perp_ctx *ctx, const perp_lcp_problem *q, perp_lcp_pro
   if (perp_lcp_needs(p) & PERP_LCP_FRICTION)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "friction rows have no pure LCP; make a pyramid");
   PERP_TRY(new_map(ctx, p, false, &rows, &map));
-  perp_status status = eliminate(ctx, p, map, &done);
+  perp_status status = convert_pure_eliminate(ctx, p, map, &done);
   if (status == PERP_OK && !done) {
     perp_lcp_map_free(map);
     free(rows);
@@ -234,7 +236,7 @@ perp_status perp_lcp_pure(perp_ctx *ctx, const perp_lcp_problem *q, perp_lcp_pro
     if (size == NULL)
       status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d rows", map->m);
     else
-      project(p, map, rows, x.A, x.b, size);
+      convert_pure_project(p, map, rows, x.A, x.b, size);
     free(size);
     memcpy(out->family, q->family, sizeof out->family);
     out->classes = q->classes & (PERP_CLASS_SOLVABLE | PERP_CLASS_UNSOLVABLE | PERP_CLASS_PSD);

@@ -10,7 +10,7 @@
 
 /* ---- whole files -------------------------------------------------------------------------------------------- */
 
-static perp_status load(perp_ctx *ctx, const char *path, char **data, size_t *size)
+static perp_status io_load(perp_ctx *ctx, const char *path, char **data, size_t *size)
 {
   bool standard = strcmp(path, "-") == 0;
   FILE *f = standard ? stdin : fopen(path, "rb");
@@ -43,7 +43,7 @@ static perp_status load(perp_ctx *ctx, const char *path, char **data, size_t *si
   return status;
 }
 
-static bool starts(const char *data, size_t size, const char *with)
+static bool io_starts(const char *data, size_t size, const char *with)
 {
   size_t n = strlen(with);
   return size >= n && memcmp(data, with, n) == 0;
@@ -52,7 +52,7 @@ static bool starts(const char *data, size_t size, const char *with)
 static const char hdf5_magic[] = "\211HDF\r\n\032\n";
 
 /* What was read makes sense and is finite: entries of one place add up, and the sum can overflow. */
-static perp_status check(perp_ctx *ctx, const char *name, int line, const perp_lcp_problem *p)
+static perp_status io_check(perp_ctx *ctx, const char *name, int line, const perp_lcp_problem *p)
 {
   bool finite = true;
   perp_ctx why;
@@ -65,13 +65,13 @@ static perp_status check(perp_ctx *ctx, const char *name, int line, const perp_l
 }
 
 /* Text formats.  companion: the second file of a Matrix Market pair, NULL when there is none. */
-static perp_status read_text(perp_ctx *ctx, const char *name, const char *data, size_t size,
-                             const char *companion, size_t companion_size,
-                             const char *companion_name, perp_lcp_problem *out)
+static perp_status io_read_text(perp_ctx *ctx, const char *name, const char *data, size_t size,
+                                const char *companion, size_t companion_size,
+                                const char *companion_name, perp_lcp_problem *out)
 {
   perp_scan t;
   *out = (perp_lcp_problem){ 0 };
-  bool own = starts(data, size, "perp-lcp"), mtx = starts(data, size, "%%MatrixMarket");
+  bool own = io_starts(data, size, "perp-lcp"), mtx = io_starts(data, size, "%%MatrixMarket");
   size_t lead = 0;
   while (lead < size && perp_scan_blank(data[lead])) lead++;
   bool json = lead < size && data[lead] == '{';
@@ -84,7 +84,7 @@ static perp_status read_text(perp_ctx *ctx, const char *name, const char *data, 
   int line = t.line;
   perp_scan_close(&t);
   if (status == PERP_OK) {
-    status = check(ctx, name, line, out);
+    status = io_check(ctx, name, line, out);
   } else if (status == PERP_ERR_NOMEM && ctx != NULL) { /* a size that the machine does not have */
     char why[sizeof ctx->msg];
     snprintf(why, sizeof why, "%s", ctx->msg);
@@ -97,7 +97,7 @@ static perp_status read_text(perp_ctx *ctx, const char *name, const char *data, 
 perp_status perp_lcp_read_memory(perp_ctx *ctx, const char *name, const char *data, size_t size,
                                  perp_lcp_problem *out)
 {
-  return read_text(ctx, name, data, size, NULL, 0, NULL, out);
+  return io_read_text(ctx, name, data, size, NULL, 0, NULL, out);
 }
 
 perp_status perp_lcp_read(perp_ctx *ctx, const char *path, perp_lcp_problem *out)
@@ -105,26 +105,26 @@ perp_status perp_lcp_read(perp_ctx *ctx, const char *path, perp_lcp_problem *out
   char *data, *second = NULL, *name = NULL;
   size_t size, second_size = 0;
   *out = (perp_lcp_problem){ 0 };
-  PERP_TRY(load(ctx, path, &data, &size));
+  PERP_TRY(io_load(ctx, path, &data, &size));
   const char *shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
   perp_status status = PERP_OK;
-  if (starts(data, size, hdf5_magic)) {
+  if (io_starts(data, size, hdf5_magic)) {
     status = perp_lcp_read_fclib(ctx, path, out);
-    if (status == PERP_OK) status = check(ctx, path, 1, out);
+    if (status == PERP_OK) status = io_check(ctx, path, 1, out);
     if (status != PERP_OK) perp_lcp_problem_free(out);
     free(data);
     return status;
   }
   size_t length = strlen(path);
-  if (starts(data, size, "%%MatrixMarket") && length > 4 &&
+  if (io_starts(data, size, "%%MatrixMarket") && length > 4 &&
       strcmp(path + length - 4, ".mtx") == 0) {
     if (asprintf(&name, "%.*s_b.mtx", (int)(length - 4), path) < 0) {
       free(data);
       return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a file name");
     }
-    if (load(NULL, name, &second, &second_size) != PERP_OK) second = NULL;
+    if (io_load(NULL, name, &second, &second_size) != PERP_OK) second = NULL;
   }
-  status = read_text(ctx, shown, data, size, second, second_size, name, out);
+  status = io_read_text(ctx, shown, data, size, second, second_size, name, out);
   free(data);
   free(second);
   free(name);
@@ -175,7 +175,7 @@ perp_status perp_lcp_read_vector(perp_ctx *ctx, const char *path, int n, double 
 {
   char *data;
   size_t size;
-  PERP_TRY(load(ctx, path, &data, &size));
+  PERP_TRY(io_load(ctx, path, &data, &size));
   perp_status status = perp_lcp_read_vector_memory(ctx, strcmp(path, "-") == 0 ? "<stdin>" : path,
                                                    data, size, n, x);
   free(data);

@@ -29,7 +29,7 @@ struct matrix {
   double *a; /* column-major */
 };
 
-static perp_status make(perp_scan *t, struct matrix *m)
+static perp_status io_dat_make(perp_scan *t, struct matrix *m)
 {
   m->a = perp_lcp_zeroed((double)m->rows * m->columns, sizeof *m->a);
   if (m->a == NULL)
@@ -47,7 +47,7 @@ static perp_status read_dense(perp_scan *t, struct matrix *m)
     return perp_scan_fail(t, t->word_line, "a dense matrix of %d x %d in one of %d x %d", rows,
                           columns, m->rows, m->columns);
   PERP_TRY(perp_scan_afford(t, "the matrix", (double)rows * columns));
-  PERP_TRY(make(t, m));
+  PERP_TRY(io_dat_make(t, m));
   return perp_scan_reals(t, "an entry of the matrix", (size_t)rows * (size_t)columns, m->a);
 }
 
@@ -80,7 +80,7 @@ static perp_status read_block_arrays(perp_scan *t, struct matrix *m, int blocks,
     status = perp_scan_fail(t, t->word_line, "the block row pointers do not span all blocks");
   for (int k = 0; k < filled2 && status == PERP_OK; k++)
     status = perp_scan_int(t, "a block column", 0, nc - 1, &index2[k]);
-  if (status == PERP_OK) status = make(t, m);
+  if (status == PERP_OK) status = io_dat_make(t, m);
   for (int r = 0; r + 1 < filled1 && status == PERP_OK; r++)
     for (int k = index1[r]; k < index1[r + 1] && status == PERP_OK; k++) {
       status = perp_scan_int(t, "the number of a block", k, k, &number);
@@ -130,7 +130,7 @@ static perp_status labelled_int(perp_scan *t, const char *label, int most, int *
   return perp_scan_fail(t, t->word_line, "no '%s' with a number", label);
 }
 
-static perp_status expect(perp_scan *t, const char *what)
+static perp_status io_dat_expect(perp_scan *t, const char *what)
 {
   char word[64];
   if (!perp_scan_word(t, word, sizeof word)) word[0] = '\0';
@@ -151,13 +151,13 @@ static perp_status read_sparse(perp_scan *t, struct matrix *m)
   PERP_TRY(labelled_int(t, "nnz:", INT_MAX, &entries));
   perp_scan_skip_line(t); /* the 1-norm */
   PERP_TRY(perp_scan_afford(t, "the entries", 2.0 * entries));
-  PERP_TRY(make(t, m));
+  PERP_TRY(io_dat_make(t, m));
   size_t ld = (size_t)m->rows;
   if (origin == 1) {
     for (int k = 0; k < entries; k++) {
       PERP_TRY(perp_scan_int(t, "a row index", 0, m->rows - 1, &i));
       PERP_TRY(perp_scan_int(t, "a column index", 0, m->columns - 1, &j));
-      PERP_TRY(expect(t, ":"));
+      PERP_TRY(io_dat_expect(t, ":"));
       PERP_TRY(perp_scan_real(t, "an entry", &v));
       m->a[(size_t)i + (size_t)j * ld] += v; /* triplets of one place add up */
     }
@@ -165,16 +165,16 @@ static perp_status read_sparse(perp_scan *t, struct matrix *m)
   }
   int outer = origin == 2 ? m->columns : m->rows, inner = origin == 2 ? m->rows : m->columns;
   for (int c = 0; c < outer; c++) {
-    PERP_TRY(expect(t, "col"));
+    PERP_TRY(io_dat_expect(t, "col"));
     PERP_TRY(perp_scan_int(t, "a column", c, c, &j));
-    PERP_TRY(expect(t, ":"));
-    PERP_TRY(expect(t, "locations"));
+    PERP_TRY(io_dat_expect(t, ":"));
+    PERP_TRY(io_dat_expect(t, "locations"));
     PERP_TRY(perp_scan_int(t, "a location", 0, INT_MAX, &first));
-    PERP_TRY(expect(t, "to"));
+    PERP_TRY(io_dat_expect(t, "to"));
     PERP_TRY(perp_scan_int(t, "a location", first - 1, entries, &last));
     for (int k = first; k <= last; k++) {
       PERP_TRY(perp_scan_int(t, "an index", 0, inner - 1, &i));
-      PERP_TRY(expect(t, ":"));
+      PERP_TRY(io_dat_expect(t, ":"));
       PERP_TRY(perp_scan_real(t, "an entry", &v));
       m->a[origin == 2 ? (size_t)i + (size_t)c * ld : (size_t)c + (size_t)i * ld] += v;
     }
@@ -182,7 +182,7 @@ static perp_status read_sparse(perp_scan *t, struct matrix *m)
   return PERP_OK;
 }
 
-static perp_status read_matrix(perp_scan *t, struct matrix *m)
+static perp_status io_dat_read_matrix(perp_scan *t, struct matrix *m)
 {
   int storage;
   *m = (struct matrix){ 0 };
@@ -205,7 +205,7 @@ static perp_status read_matrix(perp_scan *t, struct matrix *m)
 static perp_status square_problem(perp_scan *t, int n, unsigned parts, perp_lcp_problem *out)
 {
   struct matrix m;
-  PERP_TRY(read_matrix(t, &m));
+  PERP_TRY(io_dat_read_matrix(t, &m));
   perp_status status = PERP_OK;
   if (m.rows != n || m.columns != n)
     status = perp_scan_fail(t, t->word_line, "the matrix is %d x %d but n = %d", m.rows, m.columns,
@@ -230,7 +230,7 @@ static bool numbers_follow(perp_scan t, int count)
   return true;
 }
 
-static perp_status read_lcp(perp_scan *t, perp_lcp_problem *out)
+static perp_status io_dat_read_lcp(perp_scan *t, perp_lcp_problem *out)
 {
   int n;
   PERP_TRY(perp_scan_int(t, "n", 1, INT_MAX, &n));
@@ -285,7 +285,7 @@ static perp_status read_mlcp(perp_scan *t, perp_lcp_problem *out)
   return PERP_OK;
 }
 
-static perp_status read_mu(perp_scan *t, int nc, double *mu)
+static perp_status io_dat_read_mu(perp_scan *t, int nc, double *mu)
 {
   for (int c = 0; c < nc; c++) {
     PERP_TRY(perp_scan_real(t, "mu", &mu[c]));
@@ -300,7 +300,7 @@ static perp_status read_fc(perp_scan *t, perp_lcp_problem *out)
   struct matrix W;
   PERP_TRY(perp_scan_int(t, "the dimension", 2, 3, &dim));
   PERP_TRY(perp_scan_int(t, "the number of contacts", 0, INT_MAX / 3, &nc));
-  PERP_TRY(read_matrix(t, &W));
+  PERP_TRY(io_dat_read_matrix(t, &W));
   int m = dim * nc;
   double *q = NULL;
   perp_status status = PERP_OK;
@@ -313,7 +313,7 @@ static perp_status read_fc(perp_scan *t, perp_lcp_problem *out)
     if (q == NULL) status = PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d contacts", nc);
   }
   if (status == PERP_OK) status = perp_scan_reals(t, "q", (size_t)m, q);
-  if (status == PERP_OK) status = read_mu(t, nc, q + m);
+  if (status == PERP_OK) status = io_dat_read_mu(t, nc, q + m);
   if (status == PERP_OK) status = perp_lcp_friction_problem(t->ctx, dim, nc, W.a, q, q + m, out);
   free(q);
   free(W.a);
@@ -321,8 +321,8 @@ static perp_status read_fc(perp_scan *t, perp_lcp_problem *out)
   return status;
 }
 
-static perp_status read_global_vectors(perp_scan *t, int dim, int nc, struct matrix *M,
-                                       struct matrix *H, perp_lcp_problem *out)
+static perp_status io_dat_read_global_vectors(perp_scan *t, int dim, int nc, struct matrix *M,
+                                              struct matrix *H, perp_lcp_problem *out)
 {
   int dof = M->rows, m = dim * nc;
   if (M->columns != dof || H->rows != dof || H->columns != m)
@@ -334,7 +334,7 @@ static perp_status read_global_vectors(perp_scan *t, int dim, int nc, struct mat
   double *b = f + dof, *mu = b + m;
   perp_status status = perp_scan_reals(t, "q", (size_t)dof, f);
   if (status == PERP_OK) status = perp_scan_reals(t, "b", (size_t)m, b);
-  if (status == PERP_OK) status = read_mu(t, nc, mu);
+  if (status == PERP_OK) status = io_dat_read_mu(t, nc, mu);
   int line = t->word_line;
   if (status == PERP_OK) {
     status = perp_lcp_condense(t->ctx, dim, nc, dof, M->a, H->a, f, b, mu, out);
@@ -344,16 +344,16 @@ static perp_status read_global_vectors(perp_scan *t, int dim, int nc, struct mat
   return status;
 }
 
-static perp_status read_global(perp_scan *t, perp_lcp_problem *out)
+static perp_status io_dat_read_global(perp_scan *t, perp_lcp_problem *out)
 {
   int dim, nc;
   struct matrix M, H;
   PERP_TRY(perp_scan_int(t, "the dimension", 2, 3, &dim));
   PERP_TRY(perp_scan_int(t, "the number of contacts", 0, INT_MAX / 3, &nc));
-  PERP_TRY(read_matrix(t, &M));
-  perp_status status = read_matrix(t, &H);
+  PERP_TRY(io_dat_read_matrix(t, &M));
+  perp_status status = io_dat_read_matrix(t, &H);
   if (status == PERP_OK) {
-    status = read_global_vectors(t, dim, nc, &M, &H, out);
+    status = io_dat_read_global_vectors(t, dim, nc, &M, &H, out);
     free(H.a);
   }
   free(M.a);
@@ -366,13 +366,14 @@ static perp_status read_global(perp_scan *t, perp_lcp_problem *out)
 static const struct kind {
   const char *name;
   perp_status (*read)(perp_scan *t, perp_lcp_problem *out);
-} kinds[] = {
-  { "global", read_global }, { "fc", read_fc }, { "lcp", read_lcp }, { "mlcp", read_mlcp }
-};
+} kinds[] = { { "global", io_dat_read_global },
+              { "fc", read_fc },
+              { "lcp", io_dat_read_lcp },
+              { "mlcp", read_mlcp } };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 /* Do the first numbers allow this kind?  v: the first six, -1 where there are fewer. */
-static bool plausible(int kind, const int *v)
+static bool io_dat_plausible(int kind, const int *v)
 {
   bool contacts = (v[0] == 2 || v[0] == 3) && v[1] >= 0 && v[2] >= 0 && v[2] <= 2;
   switch (kind) {
@@ -406,7 +407,7 @@ perp_status perp_lcp_read_dat(perp_scan *t, perp_lcp_problem *out)
   perp_scan start = *t;
   perp_status worst = PERP_ERR_FORMAT;
   for (int k = 0; k < KINDS; k++) {
-    if (!plausible(k, v)) continue;
+    if (!io_dat_plausible(k, v)) continue;
     perp_ctx_init(&scratch);
     perp_scan attempt = start;
     attempt.ctx = &scratch;

@@ -34,7 +34,7 @@ __attribute__((format(printf, 2, 3))) static perp_status refuse_at(const struct 
   return PERP_FAIL(f->ctx, PERP_ERR_FORMAT, "%s:1: %s", f->path, text);
 }
 
-static bool present(const struct file *f, const char *name)
+static bool io_fclib_present(const struct file *f, const char *name)
 {
   /* every group on the way must exist, or HDF5 calls it an error */
   char part[200];
@@ -55,7 +55,7 @@ static perp_status read_array(const struct file *f, const char *group, const cha
 {
   char path[200];
   snprintf(path, sizeof path, "%s/%s", group, name);
-  if (!present(f, path)) return REFUSE(f, "no %s", path);
+  if (!io_fclib_present(f, path)) return REFUSE(f, "no %s", path);
   hid_t set = H5Dopen2(f->id, path, H5P_DEFAULT);
   if (set < 0) return REFUSE(f, "%s is not a dataset", path);
   hid_t space = H5Dget_space(set), stored = H5Dget_type(set);
@@ -77,8 +77,8 @@ static perp_status read_array(const struct file *f, const char *group, const cha
   return status;
 }
 
-static perp_status read_int(const struct file *f, const char *group, const char *name, int least,
-                            int *value)
+static perp_status io_fclib_read_int(const struct file *f, const char *group, const char *name,
+                                     int least, int *value)
 {
   PERP_TRY(read_array(f, group, name, H5T_NATIVE_INT, 1, value));
   if (*value < least) return REFUSE(f, "%s/%s = %d", group, name, *value);
@@ -90,8 +90,8 @@ struct matrix {
   double *a;
 };
 
-static perp_status fill(const struct file *f, const char *group, int nz, size_t entries, int *p,
-                        int *i, double *x, struct matrix *out)
+static perp_status io_fclib_fill(const struct file *f, const char *group, int nz, size_t entries,
+                                 int *p, int *i, double *x, struct matrix *out)
 {
   bool triplets = nz >= 0;
   int outer = nz == -1 ? out->n : out->m, inner = nz == -1 ? out->m : out->n;
@@ -119,11 +119,11 @@ static perp_status fill(const struct file *f, const char *group, int nz, size_t 
 }
 
 /* How many numbers a dataset holds, -1 when there is no such dataset. */
-static hssize_t stored(const struct file *f, const char *group, const char *name)
+static hssize_t io_fclib_stored(const struct file *f, const char *group, const char *name)
 {
   char path[200];
   snprintf(path, sizeof path, "%s/%s", group, name);
-  hid_t set = present(f, path) ? H5Dopen2(f->id, path, H5P_DEFAULT) : -1;
+  hid_t set = io_fclib_present(f, path) ? H5Dopen2(f->id, path, H5P_DEFAULT) : -1;
   if (set < 0) return -1;
   hid_t space = H5Dget_space(set);
   hssize_t points = H5Sget_simple_extent_npoints(space);
@@ -133,28 +133,29 @@ static hssize_t stored(const struct file *f, const char *group, const char *name
 }
 
 /* The size of a vector, which pays for the rows and columns of the matrices. */
-static perp_status read_size(const struct file *f, const char *group, const char *name, int *size)
+static perp_status io_fclib_read_size(const struct file *f, const char *group, const char *name,
+                                      int *size)
 {
-  hssize_t points = stored(f, group, name);
+  hssize_t points = io_fclib_stored(f, group, name);
   if (points < 0 || points > INT_MAX - 1) return REFUSE(f, "no vector %s/%s", group, name);
   *size = (int)points;
   return PERP_OK;
 }
 
 /* A matrix of m x n. */
-static perp_status read_matrix(const struct file *f, const char *group, int m, int n,
-                               struct matrix *out)
+static perp_status io_fclib_read_matrix(const struct file *f, const char *group, int m, int n,
+                                        struct matrix *out)
 {
   int nz, nzmax;
   *out = (struct matrix){ 0 };
-  PERP_TRY(read_int(f, group, "m", 0, &out->m));
-  PERP_TRY(read_int(f, group, "n", 0, &out->n));
+  PERP_TRY(io_fclib_read_int(f, group, "m", 0, &out->m));
+  PERP_TRY(io_fclib_read_int(f, group, "n", 0, &out->n));
   if (out->m != m || out->n != n)
     return REFUSE(f, "%s is %d x %d, the vectors want %d x %d", group, out->m, out->n, m, n);
-  PERP_TRY(read_int(f, group, "nz", -2, &nz));
-  PERP_TRY(read_int(f, group, "nzmax", 0, &nzmax));
+  PERP_TRY(io_fclib_read_int(f, group, "nz", -2, &nz));
+  PERP_TRY(io_fclib_read_int(f, group, "nzmax", 0, &nzmax));
   /* how many entries there are is what is stored, up to nzmax */
-  hssize_t points = stored(f, group, "x");
+  hssize_t points = io_fclib_stored(f, group, "x");
   if (points < 0 || points > INT_MAX || (nz >= 0 && points < nz))
     return REFUSE(f, "%s/x has %lld numbers", group, (long long)points);
   size_t entries = (size_t)points, outer = (size_t)(nz == -1 ? n : m) + 1;
@@ -166,7 +167,7 @@ static perp_status read_matrix(const struct file *f, const char *group, int m, i
   if (p == NULL || i == NULL || x == NULL || out->a == NULL)
     status = REFUSE(f, "%s: %d x %d does not fit memory", group, m, n);
   else
-    status = fill(f, group, nz, entries, p, i, x, out);
+    status = io_fclib_fill(f, group, nz, entries, p, i, x, out);
   free(p);
   free(i);
   free(x);
@@ -177,7 +178,7 @@ static perp_status read_matrix(const struct file *f, const char *group, int m, i
   return status;
 }
 
-static perp_status read_mu(const struct file *f, const char *group, int nc, double *mu)
+static perp_status io_fclib_read_mu(const struct file *f, const char *group, int nc, double *mu)
 {
   PERP_TRY(read_array(f, group, "mu", H5T_NATIVE_DOUBLE, (size_t)nc, mu));
   for (int c = 0; c < nc; c++)
@@ -189,15 +190,15 @@ static perp_status read_local(const struct file *f, int dim, perp_lcp_problem *o
 {
   struct matrix W;
   int m = 0;
-  PERP_TRY(read_size(f, "/fclib_local/vectors", "q", &m));
+  PERP_TRY(io_fclib_read_size(f, "/fclib_local/vectors", "q", &m));
   if (m % dim != 0) return REFUSE(f, "%d rows in %d dimensions", m, dim);
-  PERP_TRY(read_matrix(f, "/fclib_local/W", m, m, &W));
+  PERP_TRY(io_fclib_read_matrix(f, "/fclib_local/W", m, m, &W));
   double *q = calloc(2 * (size_t)m + 1, sizeof *q), *mu = q + m;
   perp_status status = PERP_OK;
   if (q == NULL) status = REFUSE(f, "no memory for %d rows", m);
   if (status == PERP_OK)
     status = read_array(f, "/fclib_local/vectors", "q", H5T_NATIVE_DOUBLE, (size_t)W.m, q);
-  if (status == PERP_OK) status = read_mu(f, "/fclib_local/vectors", W.m / dim, mu);
+  if (status == PERP_OK) status = io_fclib_read_mu(f, "/fclib_local/vectors", W.m / dim, mu);
   if (status == PERP_OK)
     status = perp_lcp_friction_problem(f->ctx, dim, W.m / dim, W.a, q, mu, out);
   free(q);
@@ -205,37 +206,37 @@ static perp_status read_local(const struct file *f, int dim, perp_lcp_problem *o
   return status;
 }
 
-static perp_status read_global_vectors(const struct file *f, int dim, struct matrix *M,
-                                       struct matrix *H, double *x, perp_lcp_problem *out)
+static perp_status io_fclib_read_global_vectors(const struct file *f, int dim, struct matrix *M,
+                                                struct matrix *H, double *x, perp_lcp_problem *out)
 {
   int dof = M->m, m = H->n;
   double *force = x, *w = x + dof, *mu = w + m;
   const char *group = "/fclib_global/vectors";
   PERP_TRY(read_array(f, group, "f", H5T_NATIVE_DOUBLE, (size_t)dof, force));
   PERP_TRY(read_array(f, group, "w", H5T_NATIVE_DOUBLE, (size_t)m, w));
-  PERP_TRY(read_mu(f, group, m / dim, mu));
+  PERP_TRY(io_fclib_read_mu(f, group, m / dim, mu));
   perp_status status = perp_lcp_condense(f->ctx, dim, m / dim, dof, M->a, H->a, force, w, mu, out);
   return status == PERP_ERR_FORMAT ? REFUSE(f, "M is singular") : status;
 }
 
-static perp_status read_global(const struct file *f, int dim, perp_lcp_problem *out)
+static perp_status io_fclib_read_global(const struct file *f, int dim, perp_lcp_problem *out)
 {
   struct matrix M, H;
-  if (present(f, "/fclib_global/G")) {
+  if (io_fclib_present(f, "/fclib_global/G")) {
     int columns;
-    PERP_TRY(read_int(f, "/fclib_global/G", "n", 0, &columns));
+    PERP_TRY(io_fclib_read_int(f, "/fclib_global/G", "n", 0, &columns));
     if (columns > 0) return REFUSE(f, "equality constraints (G) are not supported");
   }
   int dof = 0, m = 0;
-  PERP_TRY(read_size(f, "/fclib_global/vectors", "f", &dof));
-  PERP_TRY(read_size(f, "/fclib_global/vectors", "w", &m));
+  PERP_TRY(io_fclib_read_size(f, "/fclib_global/vectors", "f", &dof));
+  PERP_TRY(io_fclib_read_size(f, "/fclib_global/vectors", "w", &m));
   if (m % dim != 0) return REFUSE(f, "%d rows in %d dimensions", m, dim);
-  PERP_TRY(read_matrix(f, "/fclib_global/M", dof, dof, &M));
-  perp_status status = read_matrix(f, "/fclib_global/H", dof, m, &H);
+  PERP_TRY(io_fclib_read_matrix(f, "/fclib_global/M", dof, dof, &M));
+  perp_status status = io_fclib_read_matrix(f, "/fclib_global/H", dof, m, &H);
   if (status == PERP_OK) {
     double *x = calloc((size_t)M.m + 2 * (size_t)H.n + 1, sizeof *x);
     status = x == NULL ? REFUSE(f, "no memory for %d rows", H.n)
-                       : read_global_vectors(f, dim, &M, &H, x, out);
+                       : io_fclib_read_global_vectors(f, dim, &M, &H, x, out);
     free(x);
     free(H.a);
   }
@@ -246,12 +247,13 @@ static perp_status read_global(const struct file *f, int dim, perp_lcp_problem *
 static perp_status read_open_file(const struct file *f, perp_lcp_problem *out)
 {
   int dim;
-  bool local = present(f, "/fclib_local"), global = present(f, "/fclib_global");
-  if (present(f, "/fclib_global_rolling")) return REFUSE(f, "rolling friction is not supported");
+  bool local = io_fclib_present(f, "/fclib_local"), global = io_fclib_present(f, "/fclib_global");
+  if (io_fclib_present(f, "/fclib_global_rolling"))
+    return REFUSE(f, "rolling friction is not supported");
   if (!local && !global) return REFUSE(f, "neither /fclib_local nor /fclib_global");
-  PERP_TRY(read_int(f, local ? "/fclib_local" : "/fclib_global", "spacedim", 2, &dim));
+  PERP_TRY(io_fclib_read_int(f, local ? "/fclib_local" : "/fclib_global", "spacedim", 2, &dim));
   if (dim > 3) return REFUSE(f, "spacedim = %d", dim);
-  PERP_TRY(local ? read_local(f, dim, out) : read_global(f, dim, out));
+  PERP_TRY(local ? read_local(f, dim, out) : io_fclib_read_global(f, dim, out));
   snprintf(out->family, sizeof out->family, local ? "fclib-local" : "fclib-global");
   return PERP_OK;
 }

@@ -41,7 +41,7 @@ static const char *const member_names[MEMBERS] = { "family", "provenance", "n", 
 enum { DEEPEST = 64, LONGEST = 512 };
 
 /* The next character that is not blank, not taken; 0 at the end. */
-static char peek(perp_scan *t)
+static char io_json_peek(perp_scan *t)
 {
   for (; t->at < t->end; t->at++) {
     if (*t->at != ' ' && *t->at != '\t' && *t->at != '\r' && *t->at != '\n') break;
@@ -52,9 +52,9 @@ static char peek(perp_scan *t)
 }
 
 /* What stands at the next place, for messages. */
-static perp_status unexpected(perp_scan *t, const char *what)
+static perp_status io_json_unexpected(perp_scan *t, const char *what)
 {
-  char c = peek(t);
+  char c = io_json_peek(t);
   if (t->at == t->end) {
     int line = t->line; /* of the last line that has something on it */
     for (const char *p = t->at; p > t->begin && isspace((unsigned char)p[-1]); p--)
@@ -74,9 +74,9 @@ static perp_status unexpected(perp_scan *t, const char *what)
   return perp_scan_fail(t, t->line, "%s is expected, got '%s'", what, word);
 }
 
-static bool take(perp_scan *t, char c)
+static bool io_json_take(perp_scan *t, char c)
 {
-  if (peek(t) != c || t->at == t->end) return false;
+  if (io_json_peek(t) != c || t->at == t->end) return false;
   t->at++;
   return true;
 }
@@ -93,10 +93,10 @@ static int hex_digits(const char *s, const char *end)
 }
 
 /* A string without its quotes, cut to size; what is not printable ASCII becomes '?'. */
-static perp_status read_text(perp_scan *t, const char *what, char *buf, size_t size)
+static perp_status io_json_read_text(perp_scan *t, const char *what, char *buf, size_t size)
 {
   size_t n = 0;
-  if (!take(t, '"')) return unexpected(t, what);
+  if (!io_json_take(t, '"')) return io_json_unexpected(t, what);
   for (; t->at < t->end && *t->at != '"'; t->at++) {
     char c = *t->at;
     if ((unsigned char)c < 0x20)
@@ -112,10 +112,10 @@ static perp_status read_text(perp_scan *t, const char *what, char *buf, size_t s
     if (n + 1 < size) buf[n++] = isprint((unsigned char)c) ? c : '?';
   }
   buf[n] = '\0';
-  return take(t, '"') ? PERP_OK : unexpected(t, "the end of a string");
+  return io_json_take(t, '"') ? PERP_OK : io_json_unexpected(t, "the end of a string");
 }
 
-static size_t digits(const char *s, const char *end)
+static size_t io_json_digits(const char *s, const char *end)
 {
   size_t n = 0;
   while (s + n < end && isdigit((unsigned char)s[n])) n++;
@@ -123,27 +123,27 @@ static size_t digits(const char *s, const char *end)
 }
 
 /* A number; integer (may be NULL) tells whether it has neither fraction nor exponent. */
-static perp_status read_number(perp_scan *t, const char *what, double *value, bool *integer)
+static perp_status io_json_read_number(perp_scan *t, const char *what, double *value, bool *integer)
 {
   char word[LONGEST];
-  char c = peek(t);
+  char c = io_json_peek(t);
   const char *s = t->at;
   if (c == '-') s++;
-  size_t n = digits(s, t->end);
-  if (n == 0 || (n > 1 && *s == '0')) return unexpected(t, what);
+  size_t n = io_json_digits(s, t->end);
+  if (n == 0 || (n > 1 && *s == '0')) return io_json_unexpected(t, what);
   s += n;
   if (integer != NULL) *integer = true;
   if (s < t->end && *s == '.') {
-    n = digits(s + 1, t->end);
-    if (n == 0) return unexpected(t, what);
+    n = io_json_digits(s + 1, t->end);
+    if (n == 0) return io_json_unexpected(t, what);
     s += n + 1;
     if (integer != NULL) *integer = false;
   }
   if (s < t->end && (*s == 'e' || *s == 'E')) {
     const char *e = s + 1;
     if (e < t->end && (*e == '+' || *e == '-')) e++;
-    n = digits(e, t->end);
-    if (n == 0) return unexpected(t, what);
+    n = io_json_digits(e, t->end);
+    if (n == 0) return io_json_unexpected(t, what);
     s = e + n;
     if (integer != NULL) *integer = false;
   }
@@ -160,20 +160,21 @@ static perp_status read_number(perp_scan *t, const char *what, double *value, bo
 }
 
 /* Over a value of any kind; items: of an array, -1 for anything else; numbers: in all of it. */
-static perp_status skip(perp_scan *t, const char *what, int depth, int *items, size_t *numbers)
+static perp_status io_json_skip(perp_scan *t, const char *what, int depth, int *items,
+                                size_t *numbers)
 {
   double v;
   int inner;
-  char text[16], c = peek(t);
+  char text[16], c = io_json_peek(t);
   *items = -1;
   if (depth > DEEPEST) return perp_scan_fail(t, t->line, "nested too deeply");
   if (c == '"') {
     ++*numbers; /* "inf" */
-    return read_text(t, what, text, sizeof text);
+    return io_json_read_text(t, what, text, sizeof text);
   }
   if (c == '-' || isdigit((unsigned char)c)) {
     ++*numbers;
-    return read_number(t, what, &v, NULL);
+    return io_json_read_number(t, what, &v, NULL);
   }
   static const char *const words[] = { "true", "false", "null" };
   for (size_t k = 0; k < 3; k++) {
@@ -183,21 +184,22 @@ static perp_status skip(perp_scan *t, const char *what, int depth, int *items, s
       return PERP_OK;
     }
   }
-  if (c != '[' && c != '{') return unexpected(t, what);
+  if (c != '[' && c != '{') return io_json_unexpected(t, what);
   char close = c == '[' ? ']' : '}';
   t->at++;
   int count = 0;
-  if (!take(t, close)) {
+  if (!io_json_take(t, close)) {
     do {
       if (c == '{') {
-        PERP_TRY(read_text(t, "a name", text, sizeof text));
-        if (!take(t, ':')) return unexpected(t, "':'");
+        PERP_TRY(io_json_read_text(t, "a name", text, sizeof text));
+        if (!io_json_take(t, ':')) return io_json_unexpected(t, "':'");
       }
-      PERP_TRY(skip(t, what, depth + 1, &inner, numbers));
+      PERP_TRY(io_json_skip(t, what, depth + 1, &inner, numbers));
       if (count == INT_MAX) return perp_scan_fail(t, t->line, "an array is too long");
       count++;
-    } while (take(t, ','));
-    if (!take(t, close)) return unexpected(t, c == '[' ? "',' or ']'" : "',' or '}'");
+    } while (io_json_take(t, ','));
+    if (!io_json_take(t, close))
+      return io_json_unexpected(t, c == '[' ? "',' or ']'" : "',' or '}'");
   }
   if (c == '[') *items = count;
   return PERP_OK;
@@ -214,10 +216,10 @@ struct member_place {
 static perp_status find_members(perp_scan *t, struct member_place *place)
 {
   char name[32];
-  if (!take(t, '{')) return unexpected(t, "'{'");
-  if (take(t, '}')) return PERP_OK;
+  if (!io_json_take(t, '{')) return io_json_unexpected(t, "'{'");
+  if (io_json_take(t, '}')) return PERP_OK;
   do {
-    PERP_TRY(read_text(t, "the name of a member", name, sizeof name));
+    PERP_TRY(io_json_read_text(t, "the name of a member", name, sizeof name));
     int k = 0;
     while (k < MEMBERS && strcmp(member_names[k], name) != 0) k++;
     if (k == MEMBERS) {
@@ -227,14 +229,15 @@ static perp_status find_members(perp_scan *t, struct member_place *place)
                             near != NULL ? "'?)" : "");
     }
     if (place[k].at != NULL) return perp_scan_fail(t, t->line, "%s is given twice", name);
-    if (!take(t, ':')) return unexpected(t, "':'");
-    peek(t);
+    if (!io_json_take(t, ':')) return io_json_unexpected(t, "':'");
+    io_json_peek(t);
     place[k].at = t->at;
     place[k].line = t->line;
-    PERP_TRY(skip(t, name, 1, &place[k].items, &place[k].numbers));
-  } while (take(t, ','));
-  if (!take(t, '}')) return unexpected(t, "',' or '}'");
-  if (peek(t) != '\0' || t->at < t->end) return unexpected(t, "the end of the file");
+    PERP_TRY(io_json_skip(t, name, 1, &place[k].items, &place[k].numbers));
+  } while (io_json_take(t, ','));
+  if (!io_json_take(t, '}')) return io_json_unexpected(t, "',' or '}'");
+  if (io_json_peek(t) != '\0' || t->at < t->end)
+    return io_json_unexpected(t, "the end of the file");
   return PERP_OK;
 }
 
@@ -245,11 +248,11 @@ static void go_to(perp_scan *t, const struct member_place *place)
   t->line = t->word_line = place->line;
 }
 
-static perp_status read_int(perp_scan *t, const char *what, int least, int most, int *value)
+static perp_status io_json_read_int(perp_scan *t, const char *what, int least, int most, int *value)
 {
   double v;
   bool integer;
-  PERP_TRY(read_number(t, what, &v, &integer));
+  PERP_TRY(io_json_read_number(t, what, &v, &integer));
   if (!integer) return perp_scan_fail(t, t->line, "%s must be an integer, got %g", what, v);
   if (!(v >= least && v <= most))
     return perp_scan_fail(t, t->line, "%s must be in [%d, %d], got %.10g", what, least, most, v);
@@ -260,8 +263,8 @@ static perp_status read_int(perp_scan *t, const char *what, int least, int most,
 static perp_status read_bound(perp_scan *t, const char *what, double *value)
 {
   char text[16];
-  if (peek(t) != '"') return read_number(t, what, value, NULL);
-  PERP_TRY(read_text(t, what, text, sizeof text));
+  if (io_json_peek(t) != '"') return io_json_read_number(t, what, value, NULL);
+  PERP_TRY(io_json_read_text(t, what, text, sizeof text));
   if (strcmp(text, "inf") != 0 && strcmp(text, "-inf") != 0)
     return perp_scan_fail(t, t->line, "%s must be a number, \"inf\" or \"-inf\", got \"%s\"", what,
                           text);
@@ -285,43 +288,46 @@ static perp_status read_items(perp_scan *t, struct items a)
 {
   double v;
   int k = 0;
-  if (!take(t, '[')) return unexpected(t, "'['");
+  if (!io_json_take(t, '[')) return io_json_unexpected(t, "'['");
   for (int i = 0; i < a.n; i++) {
-    if (i > 0 && !take(t, ',')) {
-      if (peek(t) == ']')
+    if (i > 0 && !io_json_take(t, ',')) {
+      if (io_json_peek(t) == ']')
         return perp_scan_fail(t, t->line, "%s has %d entries, not %d", a.name, i, a.n);
-      return unexpected(t, "','");
+      return io_json_unexpected(t, "','");
     }
     switch (a.kind) {
     case REAL:
     case BOUND:
-      PERP_TRY(a.kind == BOUND ? read_bound(t, a.name, &v) : read_number(t, a.name, &v, NULL));
+      PERP_TRY(a.kind == BOUND ? read_bound(t, a.name, &v)
+                               : io_json_read_number(t, a.name, &v, NULL));
       if (a.x != NULL) a.x[(size_t)i * a.stride] = v;
       break;
     case INDEX:
-      PERP_TRY(read_int(t, a.name, -1, a.n - 1, &a.index[i]));
+      PERP_TRY(io_json_read_int(t, a.name, -1, a.n - 1, &a.index[i]));
       break;
     case FLAG:
-      PERP_TRY(read_int(t, a.name, 0, 1, &k));
+      PERP_TRY(io_json_read_int(t, a.name, 0, 1, &k));
       a.flag[i] = (signed char)k;
       break;
     }
   }
-  if (!take(t, ']'))
-    return peek(t) == ',' ? perp_scan_fail(t, t->line, "%s has more than %d entries", a.name, a.n)
-                          : unexpected(t, "',' or ']'");
+  if (!io_json_take(t, ']'))
+    return io_json_peek(t) == ','
+               ? perp_scan_fail(t, t->line, "%s has more than %d entries", a.name, a.n)
+               : io_json_unexpected(t, "',' or ']'");
   return PERP_OK;
 }
 
 /* The rows of A; A NULL: only look. */
-static perp_status read_rows(perp_scan *t, int n, double *A)
+static perp_status io_json_read_rows(perp_scan *t, int n, double *A)
 {
   char name[32];
-  if (!take(t, '[')) return unexpected(t, "'['");
+  if (!io_json_take(t, '[')) return io_json_unexpected(t, "'['");
   for (int i = 0; i < n; i++) {
-    if (i > 0 && !take(t, ',')) {
-      if (peek(t) == ']') return perp_scan_fail(t, t->line, "A has %d rows but n = %d", i, n);
-      return unexpected(t, "','");
+    if (i > 0 && !io_json_take(t, ',')) {
+      if (io_json_peek(t) == ']')
+        return perp_scan_fail(t, t->line, "A has %d rows but n = %d", i, n);
+      return io_json_unexpected(t, "','");
     }
     snprintf(name, sizeof name, "row %d of A", i);
     PERP_TRY(read_items(t, (struct items){ .kind = REAL,
@@ -330,9 +336,9 @@ static perp_status read_rows(perp_scan *t, int n, double *A)
                                            .x = A != NULL ? A + i : NULL,
                                            .stride = (size_t)n }));
   }
-  if (!take(t, ']'))
-    return peek(t) == ',' ? perp_scan_fail(t, t->line, "A has more than n = %d rows", n)
-                          : unexpected(t, "',' or ']'");
+  if (!io_json_take(t, ']'))
+    return io_json_peek(t) == ',' ? perp_scan_fail(t, t->line, "A has more than n = %d rows", n)
+                                  : io_json_unexpected(t, "',' or ']'");
   return PERP_OK;
 }
 
@@ -341,31 +347,31 @@ static perp_status read_member(perp_scan *t, const struct member_place *place, s
 {
   if (place->at == NULL) return PERP_OK;
   go_to(t, place);
-  if (place->items < 0) return unexpected(t, "'['");
+  if (place->items < 0) return io_json_unexpected(t, "'['");
   if (place->items != a.n)
     return perp_scan_fail(t, t->line, "%s has %d entries but n = %d", a.name, place->items, a.n);
   return read_items(t, a);
 }
 
 /* The line where item i of an array stands; its syntax is known to be right. */
-static int line_of(perp_scan t, const struct member_place *place, int i)
+static int io_json_line_of(perp_scan t, const struct member_place *place, int i)
 {
   int items;
   size_t numbers = 0;
   if (place->at == NULL) return t.line;
   t.ctx = NULL;
   go_to(&t, place);
-  take(&t, '[');
+  io_json_take(&t, '[');
   for (int k = 0; k < i; k++) {
-    skip(&t, "", 1, &items, &numbers);
-    take(&t, ',');
+    io_json_skip(&t, "", 1, &items, &numbers);
+    io_json_take(&t, ',');
   }
-  peek(&t);
+  io_json_peek(&t);
   return t.line;
 }
 
-static perp_status read_friction(perp_scan *t, const struct member_place *place, int n,
-                                 perp_lcp_arrays x)
+static perp_status io_json_read_friction(perp_scan *t, const struct member_place *place, int n,
+                                         perp_lcp_arrays x)
 {
   PERP_TRY(read_member(
       t, &place[J_FRICTION_OF],
@@ -380,18 +386,19 @@ static perp_status read_friction(perp_scan *t, const struct member_place *place,
     int j = x.fric_of[i];
     if (j < 0) continue;
     if (j == i || x.fric_of[j] >= 0) {
-      int line = line_of(*t, &place[J_FRICTION_OF], i);
+      int line = io_json_line_of(*t, &place[J_FRICTION_OF], i);
       return j == i ? perp_scan_fail(t, line, "row %d takes its bounds from itself", i)
                     : perp_scan_fail(t, line, "row %d takes its bounds from friction row %d", i, j);
     }
     if (x.mu[i] < 0)
-      return perp_scan_fail(t, line_of(*t, &place[J_MU], i), "mu must be >= 0, got %g", x.mu[i]);
+      return perp_scan_fail(t, io_json_line_of(*t, &place[J_MU], i), "mu must be >= 0, got %g",
+                            x.mu[i]);
   }
   return PERP_OK;
 }
 
-static perp_status read_bounds(perp_scan *t, const struct member_place *place, int n, double *lo,
-                               double *hi)
+static perp_status io_json_read_bounds(perp_scan *t, const struct member_place *place, int n,
+                                       double *lo, double *hi)
 {
   PERP_TRY(
       read_member(t, &place[J_LO],
@@ -401,28 +408,28 @@ static perp_status read_bounds(perp_scan *t, const struct member_place *place, i
                   (struct items){ .kind = BOUND, .name = "hi", .n = n, .x = hi, .stride = 1 }));
   for (int i = 0; i < n; i++)
     if (!(lo[i] <= hi[i]) || lo[i] == HUGE_VAL || hi[i] == -HUGE_VAL)
-      return perp_scan_fail(t, line_of(*t, &place[place[J_HI].at != NULL ? J_HI : J_LO], i),
+      return perp_scan_fail(t, io_json_line_of(*t, &place[place[J_HI].at != NULL ? J_HI : J_LO], i),
                             "row %d: lo = %g, hi = %g", i, lo[i], hi[i]);
   return PERP_OK;
 }
 
-static perp_status read_size(perp_scan *t, const struct member_place *place, int *n)
+static perp_status io_json_read_size(perp_scan *t, const struct member_place *place, int *n)
 {
   if (place[J_N].at != NULL) {
     go_to(t, &place[J_N]);
-    PERP_TRY(read_int(t, "n", 0, INT_MAX, n));
+    PERP_TRY(io_json_read_int(t, "n", 0, INT_MAX, n));
   }
   if (place[J_B].at == NULL) return perp_scan_fail(t, t->line, "no member b");
   if (place[J_A].at == NULL) return perp_scan_fail(t, t->line, "no member A");
   go_to(t, &place[J_B]);
-  if (place[J_B].items < 0) return unexpected(t, "'['");
+  if (place[J_B].items < 0) return io_json_unexpected(t, "'['");
   if (place[J_N].at != NULL && *n != place[J_B].items)
     return perp_scan_fail(t, t->line, "b has %d entries but n = %d", place[J_B].items, *n);
   *n = place[J_B].items;
   /* where the count is wrong a look at the rows says which one */
   if ((double)place[J_A].numbers != (double)*n * *n) {
     go_to(t, &place[J_A]);
-    PERP_TRY(read_rows(t, *n, NULL));
+    PERP_TRY(io_json_read_rows(t, *n, NULL));
     return perp_scan_fail(t, t->line, "A is not n x n");
   }
   return PERP_OK;
@@ -440,24 +447,24 @@ static perp_status read_labels(perp_scan *t, const struct member_place *place,
   char text[LONGEST];
   if (place[J_FAMILY].at != NULL) {
     go_to(t, &place[J_FAMILY]);
-    PERP_TRY(read_text(t, "a string", out->family, sizeof out->family));
+    PERP_TRY(io_json_read_text(t, "a string", out->family, sizeof out->family));
   }
   if (place[J_PROVENANCE].at != NULL && !word_at(t, &place[J_PROVENANCE], "null")) {
     go_to(t, &place[J_PROVENANCE]);
-    PERP_TRY(read_text(t, "a string", text, sizeof text));
+    PERP_TRY(io_json_read_text(t, "a string", text, sizeof text));
     PERP_TRY(perp_lcp_problem_note(t->ctx, out, "%s", text));
   }
   if (place[J_FROZEN].at != NULL) {
     out->p.frozen = word_at(t, &place[J_FROZEN], "true");
     go_to(t, &place[J_FROZEN]);
     if (!out->p.frozen && !word_at(t, &place[J_FROZEN], "false"))
-      return unexpected(t, "true or false");
+      return io_json_unexpected(t, "true or false");
   }
   return PERP_OK;
 }
 
 /* Bounds and friction rows that say nothing are left out: the problem is then a pure LCP. */
-static void simplify(perp_lcp_problem *out)
+static void io_json_simplify(perp_lcp_problem *out)
 {
   perp_lcp *p = &out->p;
   bool bounds = false, friction = false, cones = false;
@@ -487,7 +494,7 @@ perp_status perp_lcp_read_json(perp_scan *t, perp_lcp_problem *out)
   int n = 0;
   PERP_TRY(find_members(t, place));
   int last = t->line;
-  PERP_TRY(read_size(t, place, &n));
+  PERP_TRY(io_json_read_size(t, place, &n));
   bool solution = place[J_SOLUTION].at != NULL && !word_at(t, &place[J_SOLUTION], "null");
   unsigned parts = PERP_PART_A | PERP_PART_BOUNDS | PERP_PART_FRICTION;
   if (place[J_CONE].at != NULL) parts |= PERP_PART_CONE;
@@ -498,11 +505,11 @@ perp_status perp_lcp_read_json(perp_scan *t, perp_lcp_problem *out)
   perp_lcp_arrays x = perp_lcp_edit(out);
   PERP_TRY(read_labels(t, place, out));
   go_to(t, &place[J_A]);
-  PERP_TRY(read_rows(t, n, x.A));
+  PERP_TRY(io_json_read_rows(t, n, x.A));
   PERP_TRY(read_member(t, &place[J_B],
                        (struct items){ .kind = REAL, .name = "b", .n = n, .x = x.b, .stride = 1 }));
-  PERP_TRY(read_bounds(t, place, n, x.lo, x.hi));
-  PERP_TRY(read_friction(t, place, n, x));
+  PERP_TRY(io_json_read_bounds(t, place, n, x.lo, x.hi));
+  PERP_TRY(io_json_read_friction(t, place, n, x));
   if (x.unit != NULL)
     PERP_TRY(read_member(
         t, &place[J_UNIT],
@@ -515,7 +522,7 @@ perp_status perp_lcp_read_json(perp_scan *t, perp_lcp_problem *out)
     PERP_TRY(read_member(
         t, &place[J_SOLUTION],
         (struct items){ .kind = REAL, .name = "solution", .n = n, .x = x.solution, .stride = 1 }));
-  simplify(out);
+  io_json_simplify(out);
   t->line = last;
   return PERP_OK;
 }

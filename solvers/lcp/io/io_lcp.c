@@ -43,7 +43,7 @@ static int section_of(const char *word)
 }
 
 /* Sections that start some line. */
-static unsigned scan(perp_scan t)
+static unsigned io_lcp_scan(perp_scan t)
 {
   unsigned seen = 0;
   char word[16];
@@ -62,7 +62,7 @@ struct list {
   size_t n, room;
 };
 
-static perp_status grow(perp_scan *t, struct list *l, bool real, size_t more)
+static perp_status io_lcp_grow(perp_scan *t, struct list *l, bool real, size_t more)
 {
   if (l->n + more <= l->room) return PERP_OK;
   size_t room = 2 * (l->n + more) + 64, size = real ? sizeof(double) : sizeof(int);
@@ -76,9 +76,9 @@ static perp_status grow(perp_scan *t, struct list *l, bool real, size_t more)
   return PERP_OK;
 }
 
-static perp_status push(perp_scan *t, struct list *l, int value)
+static perp_status io_lcp_push(perp_scan *t, struct list *l, int value)
 {
-  PERP_TRY(grow(t, l, false, 1));
+  PERP_TRY(io_lcp_grow(t, l, false, 1));
   l->i[l->n++] = value;
   return PERP_OK;
 }
@@ -137,7 +137,7 @@ static perp_status read_A(perp_scan *t, int n, double *A)
 /* ---- J M^-1 J' + S ---------------------------------------------------------------------------------------------- */
 
 /* M = inverse of a symmetric positive definite d x d matrix, by Cholesky; false when it is not. */
-static bool invert(int d, const double *W, double *M)
+static bool io_lcp_invert(int d, const double *W, double *M)
 {
   double *L = calloc((size_t)(d * d) + 1, sizeof *L);
   bool ok = L != NULL;
@@ -188,14 +188,14 @@ static perp_status read_body_blocks(perp_scan *t, int nb, struct factors *f)
 {
   int d, columns = 0;
   for (int b = 0; b < nb; b++) {
-    PERP_TRY(push(t, &f->bptr, columns));
-    PERP_TRY(push(t, &f->mptr, (int)f->W.n));
+    PERP_TRY(io_lcp_push(t, &f->bptr, columns));
+    PERP_TRY(io_lcp_push(t, &f->mptr, (int)f->W.n));
     PERP_TRY(perp_scan_int(t, "the size of a block", 1, MOST_BLOCK, &d));
     int line = t->word_line;
     PERP_TRY(perp_scan_afford(t, "M^-1", (double)d * d));
     if (f->W.n + (size_t)(d * d) > INT_MAX || columns > INT_MAX - d)
       return perp_scan_fail(t, line, "more numbers in M^-1 than an int counts");
-    PERP_TRY(grow(t, &f->W, true, (size_t)(d * d)));
+    PERP_TRY(io_lcp_grow(t, &f->W, true, (size_t)(d * d)));
     double *W = f->W.x + f->W.n;
     PERP_TRY(perp_scan_reals(t, "an entry of M^-1", (size_t)(d * d), W));
     for (int j = 0; j < d; j++)
@@ -205,16 +205,16 @@ static perp_status read_body_blocks(perp_scan *t, int nb, struct factors *f)
     f->W.n += (size_t)(d * d);
     columns += d;
   }
-  PERP_TRY(push(t, &f->bptr, columns));
-  return push(t, &f->mptr, (int)f->W.n);
+  PERP_TRY(io_lcp_push(t, &f->bptr, columns));
+  return io_lcp_push(t, &f->mptr, (int)f->W.n);
 }
 
 static perp_status read_groups(perp_scan *t, int n, int nb, int nc, struct factors *f)
 {
   int rows = 0, r, k, b;
   for (int c = 0; c < nc; c++) {
-    PERP_TRY(push(t, &f->cptr, rows));
-    PERP_TRY(push(t, &f->jptr, (int)f->jblk.n));
+    PERP_TRY(io_lcp_push(t, &f->cptr, rows));
+    PERP_TRY(io_lcp_push(t, &f->jptr, (int)f->jblk.n));
     PERP_TRY(perp_scan_int(t, "the rows of a group", 1, n - rows, &r));
     PERP_TRY(perp_scan_int(t, "the blocks of a group", 1, nb, &k));
     rows += r;
@@ -228,18 +228,18 @@ static perp_status read_groups(perp_scan *t, int n, int nb, int nc, struct facto
       PERP_TRY(perp_scan_afford(t, "J", (double)r * d));
       if (f->J.n + (size_t)r * (size_t)d > INT_MAX)
         return perp_scan_fail(t, t->word_line, "more numbers in J than an int counts");
-      PERP_TRY(push(t, &f->jblk, b));
-      PERP_TRY(push(t, &f->joff, (int)f->J.n));
-      PERP_TRY(grow(t, &f->J, true, (size_t)r * (size_t)d));
+      PERP_TRY(io_lcp_push(t, &f->jblk, b));
+      PERP_TRY(io_lcp_push(t, &f->joff, (int)f->J.n));
+      PERP_TRY(io_lcp_grow(t, &f->J, true, (size_t)r * (size_t)d));
       double *J = f->J.x + f->J.n;
       for (int i = 0; i < r; i++)
         for (int j = 0; j < d; j++) PERP_TRY(perp_scan_real(t, "an entry of J", &J[i + j * r]));
       f->J.n += (size_t)r * (size_t)d;
     }
   }
-  PERP_TRY(push(t, &f->cptr, rows));
-  PERP_TRY(push(t, &f->jptr, (int)f->jblk.n));
-  PERP_TRY(push(t, &f->joff, (int)f->J.n));
+  PERP_TRY(io_lcp_push(t, &f->cptr, rows));
+  PERP_TRY(io_lcp_push(t, &f->jptr, (int)f->jblk.n));
+  PERP_TRY(io_lcp_push(t, &f->joff, (int)f->J.n));
   if (rows != n)
     return perp_scan_fail(t, t->word_line, "the groups have %d rows but n = %d", rows, n);
   return PERP_OK;
@@ -265,7 +265,7 @@ static perp_status read_factored(perp_scan *t, perp_lcp_problem *out, const doub
     status = PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d blocks", nb);
   for (int b = 0; b < nb && status == PERP_OK; b++) {
     int d = f.bptr.i[b + 1] - f.bptr.i[b], at = f.mptr.i[b];
-    if (!invert(d, f.W.x + at, M + at))
+    if (!io_lcp_invert(d, f.W.x + at, M + at))
       status = perp_scan_fail(t, line, "M^-1 of block %d is not positive definite", b);
   }
   if (status == PERP_OK) {
@@ -319,7 +319,7 @@ static perp_status read_friction_rows(perp_scan *t, perp_lcp_arrays x, int n, in
   return PERP_OK;
 }
 
-static perp_status read_friction(perp_scan *t, perp_lcp_arrays x, int n)
+static perp_status io_lcp_read_friction(perp_scan *t, perp_lcp_arrays x, int n)
 {
   int count;
   PERP_TRY(perp_scan_int(t, "the number of friction rows", 0, n, &count));
@@ -354,7 +354,7 @@ static perp_status read_contacts(perp_scan *t, int *contact_of, int n)
   return PERP_OK;
 }
 
-static perp_status read_classes(perp_scan *t, unsigned *classes)
+static perp_status io_lcp_read_classes(perp_scan *t, unsigned *classes)
 {
   char word[32];
   while (!perp_scan_at_line_end(t) && perp_scan_word(t, word, sizeof word)) {
@@ -369,7 +369,8 @@ static perp_status read_classes(perp_scan *t, unsigned *classes)
 }
 
 /* One side of the bounds into x, checked against the other one where that is known. */
-static perp_status read_bounds(perp_scan *t, bool upper, bool known, int n, perp_lcp_arrays x)
+static perp_status io_lcp_read_bounds(perp_scan *t, bool upper, bool known, int n,
+                                      perp_lcp_arrays x)
 {
   for (int i = 0; i < n; i++) {
     PERP_TRY(perp_scan_bound(t, upper ? "hi" : "lo", upper ? &x.hi[i] : &x.lo[i]));
@@ -394,7 +395,7 @@ static perp_status read_section(perp_scan *t, int k, unsigned present, unsigned 
     perp_scan_rest(t, text, sizeof text);
     return perp_lcp_problem_note(t->ctx, out, "%s", text);
   case S_CLASSES:
-    return read_classes(t, &out->classes);
+    return io_lcp_read_classes(t, &out->classes);
   case S_A:
     if (present & 1u << S_FACTORED)
       return perp_scan_fail(t, t->word_line, "A is given both dense and factored");
@@ -415,11 +416,11 @@ static perp_status read_section(perp_scan *t, int k, unsigned present, unsigned 
   case S_B:
     return perp_scan_reals(t, "b", (size_t)n, x.b);
   case S_LO:
-    return read_bounds(t, false, !(present & ~done & 1u << S_HI), n, x);
+    return io_lcp_read_bounds(t, false, !(present & ~done & 1u << S_HI), n, x);
   case S_HI:
-    return read_bounds(t, true, !(present & ~done & 1u << S_LO), n, x);
+    return io_lcp_read_bounds(t, true, !(present & ~done & 1u << S_LO), n, x);
   case S_FRICTION:
-    return read_friction(t, x, n);
+    return io_lcp_read_friction(t, x, n);
   case S_CONE:
     return read_cones(t, x.cone, n);
   case S_UNIT:
@@ -456,7 +457,7 @@ perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out)
 {
   char word[32];
   int version;
-  unsigned present = scan(*t), done = 0;
+  unsigned present = io_lcp_scan(*t), done = 0;
   double *softness = NULL;
   perp_lcp_problem head = { 0 }; /* what may come before n */
   perp_scan_word(t, word, sizeof word);

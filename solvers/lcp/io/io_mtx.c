@@ -18,7 +18,7 @@ struct header {
   int rows, columns, entries;
 };
 
-static void lower(char *s)
+static void io_mtx_lower(char *s)
 {
   for (; *s != '\0'; s++) *s = (char)tolower((unsigned char)*s);
 }
@@ -33,7 +33,7 @@ static perp_status read_header(perp_scan *t, struct header *h)
   for (; t->at < t->end && *t->at != '\n'; t->at++)
     if (n + 1 < sizeof line) line[n++] = isprint((unsigned char)*t->at) ? *t->at : ' ';
   line[n] = '\0';
-  lower(line);
+  io_mtx_lower(line);
   if (sscanf(line, "%%%%matrixmarket %39s %39s %39s %39s", object, format, field, symmetry) != 4)
     return perp_scan_fail(t, 1, "the Matrix Market banner needs four words");
   if (strcmp(object, "matrix") != 0)
@@ -64,7 +64,7 @@ static perp_status read_header(perp_scan *t, struct header *h)
 }
 
 /* One entry to its place: columns n, n + 1, n + 2 are b, lo, hi. */
-static void place(perp_lcp_arrays x, int n, int i, int j, double v)
+static void io_mtx_place(perp_lcp_arrays x, int n, int i, int j, double v)
 {
   if (j < n)
     x.A[(size_t)i + (size_t)j * (size_t)n] = v;
@@ -85,16 +85,16 @@ static perp_status read_entries(perp_scan *t, const struct header *h, perp_lcp_a
       PERP_TRY(perp_scan_int(t, "a row index", 1, h->rows, &i));
       PERP_TRY(perp_scan_int(t, "a column index", 1, h->columns, &j));
       PERP_TRY(j > n + 1 ? perp_scan_bound(t, "a bound", &v) : perp_scan_real(t, "an entry", &v));
-      place(x, n, i - 1, j - 1, v);
-      if (h->sign != 0 && i != j) place(x, n, j - 1, i - 1, h->sign * v);
+      io_mtx_place(x, n, i - 1, j - 1, v);
+      if (h->sign != 0 && i != j) io_mtx_place(x, n, j - 1, i - 1, h->sign * v);
     }
     return PERP_OK;
   }
   for (j = 0; j < h->columns; j++)
     for (i = h->sign == 0 ? 0 : h->sign > 0 ? j : j + 1; i < h->rows; i++) {
       PERP_TRY(j > n ? perp_scan_bound(t, "a bound", &v) : perp_scan_real(t, "an entry", &v));
-      place(x, n, i, j, v);
-      if (h->sign != 0 && i != j) place(x, n, j, i, h->sign * v);
+      io_mtx_place(x, n, i, j, v);
+      if (h->sign != 0 && i != j) io_mtx_place(x, n, j, i, h->sign * v);
     }
   return PERP_OK;
 }

@@ -116,7 +116,7 @@ perp_status perp_scan_int(perp_scan *t, const char *what, int least, int most, i
   return PERP_OK;
 }
 
-static perp_status number(perp_scan *t, const char *what, bool infinite, double *value)
+static perp_status io_scan_number(perp_scan *t, const char *what, bool infinite, double *value)
 {
   char word[WORD], *end;
   if (!perp_scan_word(t, word, sizeof word))
@@ -137,12 +137,12 @@ static perp_status number(perp_scan *t, const char *what, bool infinite, double 
 
 perp_status perp_scan_real(perp_scan *t, const char *what, double *value)
 {
-  return number(t, what, false, value);
+  return io_scan_number(t, what, false, value);
 }
 
 perp_status perp_scan_bound(perp_scan *t, const char *what, double *value)
 {
-  return number(t, what, true, value);
+  return io_scan_number(t, what, true, value);
 }
 
 perp_status perp_scan_reals(perp_scan *t, const char *what, size_t n, double *x)

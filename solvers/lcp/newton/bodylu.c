@@ -26,8 +26,8 @@ size_t perp_bodylu_nnz(const perp_bodylu *L)
   return L->size;
 }
 
-static void assemble(perp_bodylu *L, const perp_blocks *F, const double *omega, const double *sigma,
-                     const int *of)
+static void bodylu_assemble(perp_bodylu *L, const perp_blocks *F, const double *omega,
+                            const double *sigma, const int *of)
 {
   memset(L->val, 0, L->size * sizeof *L->val);
   if (L->lu) memset(L->uval, 0, L->size * sizeof *L->val);
@@ -85,7 +85,8 @@ static void assemble(perp_bodylu *L, const perp_blocks *F, const double *omega, 
 }
 
 /* C [p x m, ld p] = A [p x w, lda] B' [m x w, lda] */
-static void multiply(int p, int m, int w, const double *A, const double *B, int lda, double *C)
+static void bodylu_multiply(int p, int m, int w, const double *A, const double *B, int lda,
+                            double *C)
 {
   if ((long)p * m * w > 6000) {
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, p, m, w, 1, A, lda, B, lda, 0, C, p);
@@ -103,7 +104,7 @@ static void multiply(int p, int m, int w, const double *A, const double *B, int 
   }
 }
 
-static bool small_cholesky(int w, int ld, double *a)
+static bool bodylu_small_cholesky(int w, int ld, double *a)
 {
   for (int j = 0; j < w; j++) {
     double *cj = a + (size_t)j * (size_t)ld;
@@ -132,7 +133,7 @@ static bool finish_symmetric(int w, int r, double *a)
                   a + w, ld);
     return true;
   }
-  if (!small_cholesky(w, ld, a)) return false;
+  if (!bodylu_small_cholesky(w, ld, a)) return false;
   for (int j = 0; j < w; j++) { /* rows below: X L' = A */
     double *cj = a + (size_t)j * (size_t)ld + w, inv = 1 / cj[j - w];
     for (int k = 0; k < j; k++) {
@@ -171,7 +172,7 @@ static bool finish_lu(int w, int r, double *a, double *u, int *pivot)
 }
 
 /* put supernode k, whose next unused row is pos[k], on the list of the supernode that owns that row */
-static void enlist(perp_bodylu *L, int k)
+static void bodylu_enlist(perp_bodylu *L, int k)
 {
   const supernode *d = &L->sn[k];
   if (d->w == 0 || L->pos[k] >= d->r) return;
@@ -185,7 +186,7 @@ bool perp_bodylu_factor(perp_bodylu *L, const perp_blocks *F, const double *omeg
 {
   L->lu = sigma != NULL;
   L->work = 0;
-  assemble(L, F, omega, sigma, of);
+  bodylu_assemble(L, F, omega, sigma, of);
   int n_sn = L->N > 0 ? L->owner[L->N - 1] + 1 : 0;
   for (int t = 0; t < n_sn; t++) L->head[t] = -1;
   for (int t = 0; t < n_sn; t++) {
@@ -203,14 +204,14 @@ bool perp_bodylu_factor(perp_bodylu *L, const perp_blocks *F, const double *omeg
       const double *Ld = L->val + d->panel + d->w + L->pos[k];
       const double *Ud = L->lu ? L->uval + d->panel + d->w + L->pos[k] : Ld;
       L->work += (double)(L->lu ? 2 * p - m : p) * m * d->w;
-      multiply(p, m, d->w, Ld, Ud, ldd, L->update);
+      bodylu_multiply(p, m, d->w, Ld, Ud, ldd, L->update);
       for (int j = 0; j < m; j++) {
         double *out = a + (size_t)(row[j] - n->first) * (size_t)ld;
         const double *c = L->update + (size_t)j * (size_t)p;
         for (int i = L->lu ? 0 : j; i < p; i++) out[L->map[row[i]]] -= c[i];
       }
       if (L->lu && p > m) {
-        multiply(p - m, m, d->w, Ud + m, Ld, ldd, L->update);
+        bodylu_multiply(p - m, m, d->w, Ud + m, Ld, ldd, L->update);
         for (int j = 0; j < m; j++) {
           double *out = u + (size_t)(row[j] - n->first) * (size_t)ld;
           const double *c = L->update + (size_t)j * (size_t)(p - m);
@@ -218,7 +219,7 @@ bool perp_bodylu_factor(perp_bodylu *L, const perp_blocks *F, const double *omeg
         }
       }
       L->pos[k] += m;
-      enlist(L, k);
+      bodylu_enlist(L, k);
     }
     bool good;
     L->work += (L->lu ? 2.0 : 1.0) * n->w * n->w * (n->w / 6.0 + n->r / 2.0);
@@ -232,7 +233,7 @@ bool perp_bodylu_factor(perp_bodylu *L, const perp_blocks *F, const double *omeg
       good = finish_symmetric(n->w, n->r, a);
     if (!good) return false;
     L->pos[t] = 0;
-    enlist(L, t);
+    bodylu_enlist(L, t);
   }
   return true;
 }

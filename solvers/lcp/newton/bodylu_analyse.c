@@ -257,7 +257,8 @@ static int find_supernodes(const symbolic *s, const int *width, int *start)
   return count;
 }
 
-static void layout(perp_bodylu *L, perp_arena *a, size_t pairs, size_t nj, int n_sn, size_t scratch)
+static void bodylu_analyse_layout(perp_bodylu *L, perp_arena *a, size_t pairs, size_t nj, int n_sn,
+                                  size_t scratch)
 {
   size_t nb = (size_t)L->nb, nc = (size_t)L->nc;
   L->cptr = PERP_CARVE(a, int, nc + 1);
@@ -287,8 +288,9 @@ static void layout(perp_bodylu *L, perp_arena *a, size_t pairs, size_t nj, int n
 }
 
 /* everything that follows from the symbolic factorization */
-static perp_status build(perp_ctx *ctx, perp_bodylu *L, const perp_blocks *F, const symbolic *s,
-                         unsigned char *mask, int *width, int *start)
+static perp_status bodylu_analyse_build(perp_ctx *ctx, perp_bodylu *L, const perp_blocks *F,
+                                        const symbolic *s, unsigned char *mask, int *width,
+                                        int *start)
 {
   int nb = F->nb;
   used_columns(F, mask);
@@ -330,10 +332,10 @@ static perp_status build(perp_ctx *ctx, perp_bodylu *L, const perp_blocks *F, co
                       .size = size,
                       .n_rows = n_rows };
   perp_arena a = { 0 };
-  layout(L, &a, pairs, nj, n_sn, scratch);
+  bodylu_analyse_layout(L, &a, pairs, nj, n_sn, scratch);
   PERP_TRY(perp_arena_reserve(ctx, &a));
   L->arena = a;
-  layout(L, &L->arena, pairs, nj, n_sn, scratch);
+  bodylu_analyse_layout(L, &L->arena, pairs, nj, n_sn, scratch);
   memcpy(L->cptr, F->cptr, (size_t)(F->nc + 1) * sizeof(int));
   memcpy(L->jptr, F->jptr, (size_t)(F->nc + 1) * sizeof(int));
   memcpy(L->bptr, F->bptr, (size_t)(nb + 1) * sizeof(int));
@@ -415,7 +417,7 @@ perp_status perp_bodylu_analyse(perp_ctx *ctx, perp_bodylu *L, const perp_blocks
     perp_status status = PERP_OK;
     if (!symbolic_blocks(F, &s) || mask == NULL || width == NULL || start == NULL)
       status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory to analyse %d blocks", F->nb);
-    if (status == PERP_OK) status = build(ctx, L, F, &s, mask, width, start);
+    if (status == PERP_OK) status = bodylu_analyse_build(ctx, L, F, &s, mask, width, start);
     symbolic_free(&s);
     free(mask);
     free(width);

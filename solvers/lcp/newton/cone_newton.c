@@ -60,14 +60,14 @@ struct ws {
   int matvecs;
 };
 
-static void layout(void *ws, perp_arena *a)
+static void cone_newton_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
   double **const v[] = { &w->x, &w->w, &w->scale, &w->e, &w->b, &w->s, &w->best };
   for (size_t k = 0; k < sizeof v / sizeof *v; k++) *v[k] = PERP_CARVE(a, double, w->N.max_n);
 }
 
-static void destroy(void *ws)
+static void cone_newton_destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
@@ -76,7 +76,7 @@ static void destroy(void *ws)
   perp_newton_destroy(w);
 }
 
-static perp_status grow(perp_ctx *ctx, struct ws *w, size_t count)
+static perp_status cone_newton_grow(perp_ctx *ctx, struct ws *w, size_t count)
 {
   if (count <= w->capacity) return PERP_OK;
   free(w->matrix);
@@ -88,16 +88,17 @@ static perp_status grow(perp_ctx *ctx, struct ws *w, size_t count)
   return PERP_OK;
 }
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status cone_newton_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  PERP_TRY(perp_newton_create(ctx, "cone-newton", max_n, sizeof(struct ws), layout, ws));
+  PERP_TRY(
+      perp_newton_create(ctx, "cone-newton", max_n, sizeof(struct ws), cone_newton_layout, ws));
   struct ws *w = *ws;
   w->o = *(const struct opts *)opts;
   perp_status status = perp_rows_open(ctx, &w->R, max_n);
   if (status == PERP_OK && max_n <= PERP_SYSTEM_EAGER)
-    status = grow(ctx, w, (size_t)max_n * (size_t)max_n);
+    status = cone_newton_grow(ctx, w, (size_t)max_n * (size_t)max_n);
   if (status != PERP_OK) {
-    destroy(w);
+    cone_newton_destroy(w);
     *ws = NULL;
   }
   return status;
@@ -106,7 +107,7 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 /* ---- the natural map ------------------------------------------------------------------------------------------- */
 
 /* sum of scale |H|^2 / 2 */
-static double merit(const struct ws *w, const double *x, const double *slack)
+static double cone_newton_merit(const struct ws *w, const double *x, const double *slack)
 {
   const perp_rows *R = &w->R;
   double sum = 0;
@@ -126,7 +127,7 @@ static double merit(const struct ws *w, const double *x, const double *slack)
   return 0.5 * sum;
 }
 
-static double residual(struct ws *w, const double *x, double *slack)
+static double cone_newton_residual(struct ws *w, const double *x, double *slack)
 {
   perp_rows_w(&w->R, x, slack);
   w->matvecs++;
@@ -134,7 +135,7 @@ static double residual(struct ws *w, const double *x, double *slack)
 }
 
 /* v <- the components of every pair along e and e', or back */
-static void turn(const struct ws *w, bool back, double *v)
+static void cone_newton_turn(const struct ws *w, bool back, double *v)
 {
   const perp_rows *R = &w->R;
   for (int i = 0; i < R->n; i++)
@@ -165,11 +166,11 @@ static perp_status turn_problem(perp_ctx *ctx, struct ws *w)
   w->turned.cone = NULL;
   w->turned.b = w->b;
   memcpy(w->b, p->b, (size_t)n * sizeof *w->b);
-  turn(w, false, w->b);
+  cone_newton_turn(w, false, w->b);
   if (p->F != NULL) {
     const perp_blocks *F = p->F;
     size_t size = (size_t)F->joff[F->jptr[F->nc]];
-    PERP_TRY(grow(ctx, w, size));
+    PERP_TRY(cone_newton_grow(ctx, w, size));
     memcpy(w->matrix, F->J, size * sizeof *w->matrix);
     for (int c = 0; c < F->nc; c++)
       for (int i = F->cptr[c], r = F->cptr[c + 1] - i, l = 0; l < r; l++)
@@ -193,7 +194,7 @@ static perp_status turn_problem(perp_ctx *ctx, struct ws *w)
     w->turned.F = &w->F;
   } else {
     size_t ld = (size_t)n;
-    PERP_TRY(grow(ctx, w, ld * ld));
+    PERP_TRY(cone_newton_grow(ctx, w, ld * ld));
     for (size_t j = 0; j < ld; j++)
       memcpy(w->matrix + j * ld, p->A + j * (size_t)p->lda, ld * sizeof *w->matrix);
     for (int i = 0; i < n; i++) {
@@ -216,7 +217,7 @@ static perp_status turn_problem(perp_ctx *ctx, struct ws *w)
 
 /* Index sets and directions e at (x, w).  d: the diagonal of the sliding rows e', 0 elsewhere.  A pair that
  * slides has state HI in its first row. */
-static void classify(struct ws *w, double *d)
+static void cone_newton_classify(struct ws *w, double *d)
 {
   const perp_rows *R = &w->R;
   signed char *state = w->N.state;
@@ -241,7 +242,7 @@ static void classify(struct ws *w, double *d)
 }
 
 /* The step for the sets of classify: N.dx in the axes of the problem.  own [n]: as classify left it. */
-static bool direction(struct ws *w, const double *own, double rho)
+static bool cone_newton_direction(struct ws *w, const double *own, double rho)
 {
   perp_newton *N = &w->N;
   const perp_rows *R = &w->R;
@@ -249,7 +250,7 @@ static bool direction(struct ws *w, const double *own, double rho)
   int n = R->n;
   double *to = N->trial, *x = N->keep;
   memcpy(x, w->x, (size_t)n * sizeof *x);
-  turn(w, false, x);
+  cone_newton_turn(w, false, x);
   for (int i = 0; i < n; i++) { /* bounded rows first: friction rows look at them */
     signed char state = N->state[i];
     N->gamma[i] = 0;
@@ -286,14 +287,14 @@ static bool direction(struct ws *w, const double *own, double rho)
   if (!perp_system_factor(&N->S, N->d, N->gamma)) return false;
   if (!perp_system_solve(&N->S, N->rhs, N->dx, 3)) return false;
   for (int i = 0; i < n; i++) N->dx[i] += to[i] - x[i];
-  turn(w, true, N->dx);
+  cone_newton_turn(w, true, N->dx);
   perp_rows_A(&w->R, N->dx, N->Adx);
   w->matvecs++;
   return true;
 }
 
 /* the length of the step that is good enough, 0 when none; trial and tw hold the point */
-static double search(struct ws *w, double reference, double theta)
+static double cone_newton_search(struct ws *w, double reference, double theta)
 {
   perp_newton *N = &w->N;
   for (double t = 1; t > SHORTEST; t *= 0.5) {
@@ -301,13 +302,13 @@ static double search(struct ws *w, double reference, double theta)
       N->trial[i] = w->x[i] + t * N->dx[i];
       N->tw[i] = w->w[i] + t * N->Adx[i];
     }
-    double now = merit(w, N->trial, N->tw);
+    double now = cone_newton_merit(w, N->trial, N->tw);
     if (now <= reference - 1e-4 * t * theta && isfinite(now)) return t;
   }
   return 0;
 }
 
-static void sweeps(struct ws *w, int count)
+static void cone_newton_sweeps(struct ws *w, int count)
 {
   perp_rows_project(&w->R, w->x, w->x);
   perp_rows_reset(&w->R, w->x);
@@ -316,8 +317,8 @@ static void sweeps(struct ws *w, int count)
   w->matvecs += count;
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status cone_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                                     double *certificate, perp_stats *stats)
 {
   struct ws *w = ws;
   perp_newton *N = &w->N;
@@ -340,12 +341,12 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   }
   memcpy(w->x, lambda, bytes);
   memcpy(w->best, lambda, bytes);
-  double rel = residual(w, w->x, w->w), least = rel, half = rel;
+  double rel = cone_newton_residual(w, w->x, w->w), least = rel, half = rel;
   if (rel > tol && w->o.warm > 0) {
-    sweeps(w, w->o.warm);
-    rel = residual(w, w->x, w->w);
+    cone_newton_sweeps(w, w->o.warm);
+    rel = cone_newton_residual(w, w->x, w->w);
   }
-  double theta = merit(w, w->x, w->w);
+  double theta = cone_newton_merit(w, w->x, w->w);
   for (int k = 0; k < w->o.window; k++) past[k] = theta;
   for (;;) {
     if (rel < least || !isfinite(least)) {
@@ -366,11 +367,11 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     stats->iterations++;
     double reference = past[0], t = 0;
     for (int k = 1; k < w->o.window; k++) reference = fmax(reference, past[k]);
-    classify(w, own);
+    cone_newton_classify(w, own);
     PERP_TRY(turn_problem(ctx, w));
     for (int attempt = 0; attempt < 4 && t == 0; attempt++) {
       if (attempt > 0) rho = rho > 0 ? 100 * rho : PROXIMAL;
-      if (direction(w, own, rho)) t = search(w, reference, theta);
+      if (cone_newton_direction(w, own, rho)) t = cone_newton_search(w, reference, theta);
       stats->factorizations++;
     }
     w->R.work += N->R.work; /* that of the turned problem of this step */
@@ -380,12 +381,12 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
         perp_rows_project(&w->R, w->x, w->x); /* a part of the way to the limits is not on them */
       rho = rho > 1e-8 ? 0.01 * rho : 0;
     } else {
-      sweeps(w, more);
+      cone_newton_sweeps(w, more);
       rho = 0;
       more = more < 1000 ? 2 * more : more;
     }
-    rel = residual(w, w->x, w->w);
-    theta = merit(w, w->x, w->w);
+    rel = cone_newton_residual(w, w->x, w->w);
+    theta = cone_newton_merit(w, w->x, w->w);
     if (t > 0)
       past[stats->iterations % w->o.window] = theta;
     else
@@ -411,9 +412,9 @@ const perp_lcp_desc perp_lcp_cone_newton = {
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED |
                  PERP_LCP_ITERATIVE | PERP_LCP_WARM },
-  .create = create,
-  .solve = solve,
-  .destroy = destroy,
+  .create = cone_newton_create,
+  .solve = cone_newton_solve,
+  .destroy = cone_newton_destroy,
   .serves = "circular cones, boxes and bounds of any kind over semidefinite A: no theorem, as "
             "Coulomb's law is not monotone; quadratic near regular solutions, slow or stalled at "
             "redundant contacts and at sticking on the limit",

@@ -74,7 +74,7 @@ struct ws {
   double small; /* size below which an argument counts as zero */
 };
 
-static void layout(void *ws, perp_arena *a)
+static void fischer_newton_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
   int n = w->N.max_n;
@@ -85,22 +85,23 @@ static void layout(void *ws, perp_arena *a)
   w->s = PERP_CARVE(a, double, n);
 }
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status fischer_newton_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  PERP_TRY(perp_newton_create(ctx, "fischer-newton", max_n, sizeof(struct ws), layout, ws));
+  PERP_TRY(perp_newton_create(ctx, "fischer-newton", max_n, sizeof(struct ws),
+                              fischer_newton_layout, ws));
   ((struct ws *)*ws)->o = *(const struct opts *)opts;
   return PERP_OK;
 }
 
 /* phi without cancellation where both arguments are positive */
-static inline double phi(double a, double b)
+static inline double fischer_newton_phi(double a, double b)
 {
   double s = sqrt(a * a + b * b), sum = a + b;
   return sum > 0 ? -2 * a * b / (s + sum) : s - sum;
 }
 
 /* partial derivatives at (a, b) */
-static inline void dphi(struct ws *w, double a, double b, double *da, double *db)
+static inline void fischer_newton_dphi(struct ws *w, double a, double b, double *da, double *db)
 {
   double s = sqrt(a * a + b * b);
   if (s > w->small) {
@@ -129,29 +130,30 @@ static inline void dphi(struct ws *w, double a, double b, double *da, double *db
 }
 
 /* y = phi(s (hi - lambda), -w / s), or its limit w / s for hi = inf */
-static inline double inner(double s, double hi, double lambda, double w)
+static inline double fischer_newton_inner(double s, double hi, double lambda, double w)
 {
-  return hi < HUGE_VAL ? phi(s * (hi - lambda), -w / s) : w / s;
+  return hi < HUGE_VAL ? fischer_newton_phi(s * (hi - lambda), -w / s) : w / s;
 }
 
-static inline bool fixed(const perp_newton *N, int i)
+static inline bool fischer_newton_fixed(const perp_newton *N, int i)
 {
   return N->R.type[i] == PERP_ROW_BOUNDED && !(N->R.lo[i] < N->R.hi[i]);
 }
 
 /* psi and Psi = |psi|^2 / 2 */
-static double merit(const struct ws *w, const double *lambda, const double *slack, double *psi)
+static double fischer_newton_merit(const struct ws *w, const double *lambda, const double *slack,
+                                   double *psi)
 {
   const perp_newton *N = &w->N;
   double sum = 0;
   for (int i = 0; i < N->n; i++) {
     double s = w->s[i], lo, hi;
     perp_rows_bounds(&N->R, lambda, i, &lo, &hi);
-    if (fixed(N, i))
+    if (fischer_newton_fixed(N, i))
       psi[i] = -s * (lambda[i] - lo);
     else {
-      double y = inner(s, hi, lambda[i], slack[i]);
-      psi[i] = lo > -HUGE_VAL ? phi(s * (lambda[i] - lo), y) : -y;
+      double y = fischer_newton_inner(s, hi, lambda[i], slack[i]);
+      psi[i] = lo > -HUGE_VAL ? fischer_newton_phi(s * (lambda[i] - lo), y) : -y;
     }
     sum += psi[i] * psi[i];
   }
@@ -159,7 +161,7 @@ static double merit(const struct ws *w, const double *lambda, const double *slac
 }
 
 /* d psi_i = a_i dlambda_i + b_i dw_i + c_i dlambda_n(i) */
-static void jacobian(struct ws *w, const double *lambda, const double *slack)
+static void fischer_newton_jacobian(struct ws *w, const double *lambda, const double *slack)
 {
   const perp_newton *N = &w->N;
   for (int i = 0; i < N->n; i++) {
@@ -168,17 +170,19 @@ static void jacobian(struct ws *w, const double *lambda, const double *slack)
     double px = 0, py = -1;    /* psi by x = s (lambda - lo) and by y */
     perp_rows_bounds(&N->R, lambda, i, &lo, &hi);
     w->c[i] = 0;
-    if (fixed(N, i)) {
+    if (fischer_newton_fixed(N, i)) {
       w->a[i] = -s;
       w->b[i] = 0;
       continue;
     }
     if (hi < HUGE_VAL) {
       double yv;
-      dphi(w, s * (hi - lambda[i]), -slack[i] / s, &yu, &yv);
+      fischer_newton_dphi(w, s * (hi - lambda[i]), -slack[i] / s, &yu, &yv);
       yw = -yv / s;
     }
-    if (lo > -HUGE_VAL) dphi(w, s * (lambda[i] - lo), inner(s, hi, lambda[i], slack[i]), &px, &py);
+    if (lo > -HUGE_VAL)
+      fischer_newton_dphi(w, s * (lambda[i] - lo), fischer_newton_inner(s, hi, lambda[i], slack[i]),
+                          &px, &py);
     w->a[i] = s * (px - py * yu);
     w->b[i] = py * yw;
     if (N->R.type[i] != PERP_ROW_BOUNDED && lambda[N->R.p->fric_of[i]] > 0)
@@ -187,7 +191,7 @@ static void jacobian(struct ws *w, const double *lambda, const double *slack)
 }
 
 /* The direction for proximal weight rho; also slope = grad Psi' dx.  False: no finite direction. */
-static bool direction(struct ws *w, double rho, double *slope)
+static bool fischer_newton_direction(struct ws *w, double rho, double *slope)
 {
   perp_newton *N = &w->N;
   const perp_lcp *p = N->R.p;
@@ -236,7 +240,8 @@ static bool direction(struct ws *w, double rho, double *slope)
 }
 
 /* t with Psi(lambda + t dx) <= reference + c t slope, or 0; trial and tw hold the point */
-static double search(struct ws *w, const double *lambda, double reference, double slope)
+static double fischer_newton_search(struct ws *w, const double *lambda, double reference,
+                                    double slope)
 {
   perp_newton *N = &w->N;
   for (double t = 1; t > 1e-8; t *= w->o.beta) {
@@ -244,13 +249,14 @@ static double search(struct ws *w, const double *lambda, double reference, doubl
       N->trial[i] = lambda[i] + t * N->dx[i];
       N->tw[i] = N->w[i] + t * N->Adx[i];
     }
-    if (merit(w, N->trial, N->tw, w->psi) <= reference + w->o.c * t * slope) return t;
+    if (fischer_newton_merit(w, N->trial, N->tw, w->psi) <= reference + w->o.c * t * slope)
+      return t;
   }
   return 0;
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status fischer_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                                        double *certificate, perp_stats *stats)
 {
   struct ws *w = ws;
   perp_newton *N = &w->N;
@@ -269,7 +275,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   for (int i = 0; i < p->n; i++) w->small = fmax(w->small, fabs(lambda[i]) * w->s[i]);
   w->small *= 4 * DBL_EPSILON;
 
-  double best = rel, goal = 0.9 * rel, Psi = merit(w, lambda, N->w, w->psi);
+  double best = rel, goal = 0.9 * rel, Psi = fischer_newton_merit(w, lambda, N->w, w->psi);
   int progress = 0; /* when rel last fell below the goal */
   bool again = N->coupled;
   memcpy(N->keep, lambda, bytes);
@@ -284,13 +290,15 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       break;
     }
     stats->iterations++;
-    jacobian(w, lambda, N->w);
+    fischer_newton_jacobian(w, lambda, N->w);
     double reference = past[0], slope = 0, t = 0;
     for (int k = 1; k < w->o.window; k++) reference = fmax(reference, past[k]);
     for (int attempt = 0; attempt < 12 && t == 0; attempt++) {
       if (attempt > 0) rho = rho > 0 ? 10 * rho : 1e-8;
-      if (direction(w, rho, &slope) && slope < 0) t = search(w, lambda, reference, slope);
-      if (t == 0) merit(w, lambda, N->w, w->psi); /* the search left psi of its last point */
+      if (fischer_newton_direction(w, rho, &slope) && slope < 0)
+        t = fischer_newton_search(w, lambda, reference, slope);
+      if (t == 0)
+        fischer_newton_merit(w, lambda, N->w, w->psi); /* the search left psi of its last point */
     }
     bool stuck = t == 0 || stats->iterations - progress > PERP_NEWTON_PATIENCE;
     bool restart = stuck && again;
@@ -315,7 +323,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     /* slow: sweeps may lead out of it (they are kept where rel falls) */
     if (stats->iterations % EVERY == 0 && !N->coupled && !N->R.zero_diagonal)
       rel = perp_newton_sweeps(N, lambda, SWEEPS, rel);
-    Psi = merit(w, lambda, N->w, w->psi);
+    Psi = fischer_newton_merit(w, lambda, N->w, w->psi);
     past[stats->iterations % w->o.window] = Psi;
     for (int k = 0; restart && k < w->o.window; k++) past[k] = Psi;
     PERP_TRACE(ctx, .method = "fischer-newton", .what = "newton", .iteration = stats->iterations,
@@ -351,8 +359,8 @@ const perp_lcp_desc perp_lcp_fischer_newton = {
          .opts_size = sizeof(struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
-  .create = create,
-  .solve = solve,
+  .create = fischer_newton_create,
+  .solve = fischer_newton_solve,
   .destroy = perp_newton_destroy,
   .serves = "P0-matrices of any symmetry, semidefinite ones among them, bounds of any kind: every "
             "stationary point of its merit function is a solution, and convergence to regular ones "

@@ -44,7 +44,7 @@ struct ws {
   int products;
 };
 
-static void layout(void *ws, perp_arena *a)
+static void interior_point_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
   double **const v[] = { &w->sl,  &w->su,  &w->zl,  &w->zu, &w->dsl, &w->dsu,
@@ -52,9 +52,10 @@ static void layout(void *ws, perp_arena *a)
   for (size_t k = 0; k < sizeof v / sizeof *v; k++) *v[k] = PERP_CARVE(a, double, w->N.max_n);
 }
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status interior_point_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  PERP_TRY(perp_newton_create(ctx, "interior-point", max_n, sizeof(struct ws), layout, ws));
+  PERP_TRY(perp_newton_create(ctx, "interior-point", max_n, sizeof(struct ws),
+                              interior_point_layout, ws));
   ((struct ws *)*ws)->o = *(const struct opts *)opts;
   return PERP_OK;
 }
@@ -76,7 +77,7 @@ static inline bool has_hi(const perp_rows *R, int i)
 }
 
 /* slacks of lambda */
-static void slacks(struct ws *w, const double *lambda)
+static void interior_point_slacks(struct ws *w, const double *lambda)
 {
   const perp_rows *R = &w->N.R;
   for (int i = 0; i < w->N.n; i++) {
@@ -91,7 +92,7 @@ static void slacks(struct ws *w, const double *lambda)
 }
 
 /* A point well inside: at the distance of the data from single bounds, in the inner half of boxes. */
-static void start(struct ws *w, double *lambda)
+static void interior_point_start(struct ws *w, double *lambda)
 {
   perp_newton *N = &w->N;
   const perp_rows *R = &N->R;
@@ -123,7 +124,7 @@ static void start(struct ws *w, double *lambda)
       double limit = 0.5 * R->p->mu[i] * lambda[R->p->fric_of[i]];
       lambda[i] = fmin(fmax(lambda[i], -limit), limit);
     }
-  slacks(w, lambda);
+  interior_point_slacks(w, lambda);
   perp_rows_w(&N->R, lambda, N->w);
   for (int i = 0; i < N->n; i++) {
     double base = N->scale[i] * size;
@@ -159,7 +160,7 @@ static bool solve_direction(struct ws *w, int refine)
 }
 
 /* the longest step that keeps everything positive */
-static double longest(const struct ws *w)
+static double interior_point_longest(const struct ws *w)
 {
   double t = HUGE_VAL;
   for (int i = 0; i < w->N.n; i++) {
@@ -171,7 +172,7 @@ static double longest(const struct ws *w)
   return t;
 }
 
-static bool factor(struct ws *w)
+static bool interior_point_factor(struct ws *w)
 {
   perp_newton *N = &w->N;
   const perp_rows *R = &N->R;
@@ -184,8 +185,8 @@ static bool factor(struct ws *w)
   return perp_system_factor(&N->S, N->d, N->coupled ? N->gamma : NULL);
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status interior_point_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                                        double *certificate, perp_stats *stats)
 {
   struct ws *w = ws;
   perp_newton *N = &w->N;
@@ -197,7 +198,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   memcpy(N->keep, lambda, bytes);
   if (best <= N->tol) stats->reason = PERP_CONVERGED;
   double *x = lambda, sigma_least = 0, first = 0;
-  if (stats->reason == PERP_RUNNING) start(w, x);
+  if (stats->reason == PERP_RUNNING) interior_point_start(w, x);
   while (stats->reason == PERP_RUNNING) {
     if (stats->iterations == w->o.max_iter || perp_rows_spent(&N->R)) {
       stats->reason = PERP_MAX_ITER;
@@ -206,7 +207,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     stats->iterations++;
     for (int i = 0; i < n; i++) w->res[i] = N->w[i] - w->zl[i] + w->zu[i];
     double mean = mean_product(w), mean_affine = 0;
-    if (!factor(w)) {
+    if (!interior_point_factor(w)) {
       stats->reason = PERP_SINGULAR;
       break;
     }
@@ -218,7 +219,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       stats->reason = PERP_SINGULAR;
       break;
     }
-    double t = fmin(1, longest(w));
+    double t = fmin(1, interior_point_longest(w));
     for (int i = 0; i < n; i++)
       mean_affine += (w->sl[i] + t * w->dsl[i]) * (w->zl[i] + t * w->dzl[i]) +
                      (w->su[i] + t * w->dsu[i]) * (w->zu[i] + t * w->dzu[i]);
@@ -233,7 +234,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       stats->reason = PERP_SINGULAR;
       break;
     }
-    t = fmin(1, fmax(0.9, 1 - mean / (first > 0 ? first : mean)) * longest(w));
+    t = fmin(1, fmax(0.9, 1 - mean / (first > 0 ? first : mean)) * interior_point_longest(w));
     if (first == 0) first = mean;
     /* a short step: more centering next time */
     sigma_least = t < 0.1 ? fmin(0.8, fmax(0.1, 4 * sigma_least)) : 0.1 * sigma_least;
@@ -242,7 +243,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       w->zl[i] += t * w->dzl[i];
       w->zu[i] += t * w->dzu[i];
     }
-    slacks(w, x);
+    interior_point_slacks(w, x);
     double rel = perp_newton_rel(N, x, N->w);
     bool inside = true;
     for (int i = 0; i < n; i++) inside = inside && w->sl[i] > 0 && w->su[i] > 0;
@@ -305,8 +306,8 @@ const perp_lcp_desc perp_lcp_interior_point = {
          .opts_size = sizeof(struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE },
-  .create = create,
-  .solve = solve,
+  .create = interior_point_create,
+  .solve = interior_point_solve,
   .destroy = perp_newton_destroy,
   .serves = "semidefinite A of any symmetry, bounds of any kind, with a solution: 8 to 40 steps in "
             "practice whatever n, though no bound is proved for these steps; without one lambda "

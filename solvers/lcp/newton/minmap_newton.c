@@ -47,7 +47,7 @@ struct ws {
   struct opts o;
 };
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status minmap_newton_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   PERP_TRY(perp_newton_create(ctx, "minmap-newton", max_n, sizeof(struct ws), NULL, ws));
   ((struct ws *)*ws)->o = *(const struct opts *)opts;
@@ -55,7 +55,7 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 }
 
 /* |sqrt(a) H|^2 / 2 */
-static double merit(const perp_newton *N, const double *lambda, const double *slack)
+static double minmap_newton_merit(const perp_newton *N, const double *lambda, const double *slack)
 {
   double sum = 0;
   for (int i = 0; i < N->n; i++) {
@@ -68,22 +68,22 @@ static double merit(const perp_newton *N, const double *lambda, const double *sl
 }
 
 /* the point of the direction to -> x + t (to - x) that is good enough; trial and tw hold it, 0 when none */
-static double search(perp_newton *N, const double *x, double reference, double theta,
-                     double shortest)
+static double minmap_newton_search(perp_newton *N, const double *x, double reference, double theta,
+                                   double shortest)
 {
   for (double t = 1; t > shortest; t *= 0.5) {
     for (int i = 0; i < N->n; i++) {
       N->trial[i] = x[i] + t * N->dx[i];
       N->tw[i] = N->w[i] + t * N->Adx[i];
     }
-    double now = merit(N, N->trial, N->tw);
+    double now = minmap_newton_merit(N, N->trial, N->tw);
     if (now <= reference - 1e-4 * t * theta && isfinite(now)) return t;
   }
   return 0;
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status minmap_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                                       double *certificate, perp_stats *stats)
 {
   struct ws *w = ws;
   perp_newton *N = &w->N;
@@ -97,7 +97,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   bool smooth = !N->coupled && !N->R.zero_diagonal; /* where sweeps have a theory */
   double rel = perp_newton_rel(N, lambda, N->w);
   rel = perp_newton_sweeps(N, lambda, w->o.warm, rel);
-  double best = rel, goal = 0.9 * rel, theta = merit(N, lambda, N->w);
+  double best = rel, goal = 0.9 * rel, theta = minmap_newton_merit(N, lambda, N->w);
   int progress = 0; /* when rel last fell below the goal */
   bool again = N->coupled;
   memcpy(N->keep, lambda, bytes);
@@ -122,7 +122,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       for (int i = 0; i < n; i++) N->dx[i] = N->trial[i] - lambda[i];
       perp_rows_A(&N->R, N->dx, N->Adx);
       N->matvecs++;
-      t = search(N, lambda, reference, theta, shortest);
+      t = minmap_newton_search(N, lambda, reference, theta, shortest);
     }
     bool restart = again && stats->iterations - progress > PERP_NEWTON_PATIENCE;
     if (t > 0 && !restart) {
@@ -150,7 +150,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
       goal = 0.9 * rel;
       progress = stats->iterations;
     }
-    theta = merit(N, lambda, N->w);
+    theta = minmap_newton_merit(N, lambda, N->w);
     past[stats->iterations % w->o.window] = theta;
     for (int k = 0; restart && k < w->o.window; k++) past[k] = theta;
     PERP_TRACE(ctx, .method = "minmap-newton", .what = t > 0 ? "newton" : "sweep",
@@ -182,8 +182,8 @@ const perp_lcp_desc perp_lcp_minmap_newton = {
          .opts_size = sizeof(struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
-  .create = create,
-  .solve = solve,
+  .create = minmap_newton_create,
+  .solve = minmap_newton_solve,
   .destroy = perp_newton_destroy,
   .serves = "P-matrices of any symmetry and, by proximal steps, semidefinite ones, bounds of any "
             "kind: exact in one step once the active sets are right, but no theorem says that it "

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void layout(perp_newton *N, perp_arena *a)
+static void newton_layout(perp_newton *N, perp_arena *a)
 {
   int n = N->max_n;
   double **const vectors[] = { &N->w,   &N->scale, &N->d,  &N->gamma, &N->rhs,  &N->dx,
@@ -30,9 +30,9 @@ void perp_newton_destroy(void *ws)
 static perp_status open_newton(perp_ctx *ctx, perp_newton *N,
                                void (*carve)(void *ws, perp_arena *a))
 {
-  layout(N, &N->arena);
+  newton_layout(N, &N->arena);
   PERP_TRY(perp_arena_reserve(ctx, &N->arena));
-  layout(N, &N->arena);
+  newton_layout(N, &N->arena);
   PERP_TRY(perp_rows_open(ctx, &N->R, N->max_n));
   PERP_TRY(perp_system_open(ctx, &N->S, N->max_n));
   if (carve == NULL) return PERP_OK;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void layout(perp_system *S, perp_arena *a)
+static void system_layout(perp_system *S, perp_arena *a)
 {
   int n = S->max_n;
   S->index = PERP_CARVE(a, int, n);
@@ -23,7 +23,7 @@ static void layout(perp_system *S, perp_arena *a)
 }
 
 /* *block of at least `count` doubles, contents lost */
-static perp_status grow(perp_ctx *ctx, double **block, size_t *capacity, size_t count)
+static perp_status system_grow(perp_ctx *ctx, double **block, size_t *capacity, size_t count)
 {
   if (count <= *capacity) return PERP_OK;
   free(*block);
@@ -38,11 +38,11 @@ static perp_status grow(perp_ctx *ctx, double **block, size_t *capacity, size_t 
 perp_status perp_system_open(perp_ctx *ctx, perp_system *S, int max_n)
 {
   *S = (perp_system){ .max_n = max_n, .floor = 1e-10 };
-  layout(S, &S->own);
+  system_layout(S, &S->own);
   PERP_TRY(perp_arena_reserve(ctx, &S->own));
-  layout(S, &S->own);
+  system_layout(S, &S->own);
   size_t n = (size_t)max_n;
-  if (max_n <= PERP_SYSTEM_EAGER) PERP_TRY(grow(ctx, &S->K, &S->capacity, n * n));
+  if (max_n <= PERP_SYSTEM_EAGER) PERP_TRY(system_grow(ctx, &S->K, &S->capacity, n * n));
   return PERP_OK;
 }
 
@@ -66,11 +66,11 @@ perp_status perp_system_prepare(perp_ctx *ctx, perp_system *S, perp_rows *R, boo
   S->symmetric = true;
   if (p->F != NULL) {
     if (S->L == NULL) PERP_TRY(perp_bodylu_create(ctx, &S->L));
-    PERP_TRY(grow(ctx, &S->v, &S->v_capacity, (size_t)p->F->nv));
+    PERP_TRY(system_grow(ctx, &S->v, &S->v_capacity, (size_t)p->F->nv));
     return perp_bodylu_analyse(ctx, S->L, p->F, coupled);
   }
   size_t n = (size_t)p->n, lda = (size_t)p->lda;
-  PERP_TRY(grow(ctx, &S->K, &S->capacity, n * n));
+  PERP_TRY(system_grow(ctx, &S->K, &S->capacity, n * n));
   for (size_t j = 0; j < n && S->symmetric; j++)
     for (size_t i = j + 1; i < n && S->symmetric; i++)
       S->symmetric = p->A[i + j * lda] == p->A[j + i * lda];
@@ -80,7 +80,7 @@ perp_status perp_system_prepare(perp_ctx *ctx, perp_system *S, perp_rows *R, boo
 /* ---- dense ---------------------------------------------------------------------------------------------- */
 
 /* Cholesky, lower, leading dimension f; below the size where calling LAPACK pays */
-static bool cholesky(int f, double *K)
+static bool system_cholesky(int f, double *K)
 {
   if (f > 24) return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', f, K, f) == 0;
   for (int j = 0; j < f; j++) {
@@ -144,7 +144,7 @@ static bool dense_factor(perp_system *S)
     if (f == 0) return true;
     S->R->work += (double)f * f * (1 + f / (S->lu ? 3.0 : 6.0));
     if (S->lu) return LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, f, f, S->K, f, S->pivot) == 0;
-    if (cholesky(f, S->K)) return true;
+    if (system_cholesky(f, S->K)) return true;
     S->lu = true; /* indefinite */
   }
   return false;
@@ -224,7 +224,7 @@ bool perp_system_factor(perp_system *S, const double *d, const double *gamma)
   return good_pivots;
 }
 
-static double norm(int n, const double *x)
+static double system_norm(int n, const double *x)
 {
   double top = 0;
   for (int i = 0; i < n; i++)
@@ -232,7 +232,7 @@ static double norm(int n, const double *x)
   return top;
 }
 
-static void solve_once(perp_system *S, const double *r, double *x)
+static void system_solve_once(perp_system *S, const double *r, double *x)
 {
   if (S->R->p->F == NULL) {
     dense_solve(S, r, x);
@@ -245,8 +245,8 @@ static void solve_once(perp_system *S, const double *r, double *x)
 bool perp_system_solve(perp_system *S, const double *r, double *x, int refine)
 {
   int n = S->n;
-  solve_once(S, r, x);
-  double before = norm(n, x), size = before;
+  system_solve_once(S, r, x);
+  double before = system_norm(n, x), size = before;
   if (!isfinite(size)) return false;
   while (refine-- > 0) {
     perp_rows_A(S->R, x, S->Ax);
@@ -259,8 +259,8 @@ bool perp_system_solve(perp_system *S, const double *r, double *x, int refine)
       if (S->gamma[i] != 0) own -= S->gamma[i] * x[S->R->p->fric_of[i]];
       S->res[i] = r[i] - S->Ax[i] - S->d[i] * own;
     }
-    solve_once(S, S->res, S->cor);
-    double now = norm(n, S->cor);
+    system_solve_once(S, S->res, S->cor);
+    double now = system_norm(n, S->cor);
     /* no contraction: dependent rows that contradict each other, or rounding */
     if (!(now <= 0.5 * before)) break;
     for (int i = 0; i < n; i++) x[i] += S->cor[i];

@@ -62,7 +62,7 @@ struct workspace {
   struct shared *shared;
 };
 
-static void destroy(void *ws)
+static void siconos_destroy(void *ws)
 {
   struct workspace *w = ws;
   if (w == NULL) return;
@@ -70,7 +70,7 @@ static void destroy(void *ws)
   free(w);
 }
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status siconos_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   struct workspace *w = calloc(1, sizeof *w);
   if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a Siconos solver");
@@ -129,7 +129,7 @@ static NumericsMatrix *blocks_of(int rows, const double *A)
   return NULL;
 }
 
-static void call(struct workspace *w, int id, const perp_lcp *p, double tol)
+static void siconos_call(struct workspace *w, int id, const perp_lcp *p, double tol)
 {
   size_t n = (size_t)p->n;
   struct shared *s = w->shared;
@@ -178,7 +178,7 @@ static bool call_apart(perp_ctx *ctx, struct workspace *w, int id, const perp_lc
                                              (suseconds_t)(1e6 * (w->opt.timeout - whole)) } };
     setitimer(ITIMER_PROF, &limit, NULL);
     alarm((unsigned)ceil(10 * w->opt.timeout));
-    call(w, id, p, tol);
+    siconos_call(w, id, p, tol);
     _exit(0);
   }
   int status = 0;
@@ -193,8 +193,8 @@ static bool call_apart(perp_ctx *ctx, struct workspace *w, int id, const perp_lc
   return false;
 }
 
-static perp_status solve(perp_ctx *ctx, int id, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status siconos_solve(perp_ctx *ctx, int id, void *ws, const perp_lcp *p, double *lambda,
+                                 double *certificate, perp_stats *stats)
 {
   struct workspace *w = ws;
   size_t bytes = (size_t)p->n * sizeof *lambda;
@@ -210,7 +210,7 @@ static perp_status solve(perp_ctx *ctx, int id, void *ws, const perp_lcp *p, dou
   w->shared->done = w->shared->info = w->shared->iterations = 0;
   memcpy(w->shared->z, lambda, bytes);
   if (!w->opt.isolate)
-    call(w, id, p, tol);
+    siconos_call(w, id, p, tol);
   else if (!call_apart(ctx, w, id, p, tol)) {
     stats->reason = PERP_INVALID_STATE;
     return PERP_OK;
@@ -240,7 +240,7 @@ static perp_status solve(perp_ctx *ctx, int id, void *ws, const perp_lcp *p, dou
   static perp_status solve_##identifier(perp_ctx *ctx, void *ws, const perp_lcp *p,                \
                                         double *lambda, double *certificate, perp_stats *stats)    \
   {                                                                                                \
-    return solve(ctx, id, ws, p, lambda, certificate, stats);                                      \
+    return siconos_solve(ctx, id, ws, p, lambda, certificate, stats);                              \
   }                                                                                                \
   extern const perp_lcp_desc perp_lcp_siconos_##identifier;                                        \
   const perp_lcp_desc perp_lcp_siconos_##identifier = {                                            \
@@ -251,9 +251,9 @@ static perp_status solve(perp_ctx *ctx, int id, void *ws, const perp_lcp *p, dou
            .opts = option_table,                                                                   \
            .opts_size = sizeof(struct options),                                                    \
            .caps = PERP_LCP_NONSYMMETRIC | PERP_LCP_PEER | PERP_CAP_ALLOCATES },                   \
-    .create = create,                                                                              \
+    .create = siconos_create,                                                                      \
     .solve = solve_##identifier,                                                                   \
-    .destroy = destroy,                                                                            \
+    .destroy = siconos_destroy,                                                                    \
     .serves = class,                                                                               \
     .ties = rule,                                                                                  \
     .cost = work,                                                                                  \

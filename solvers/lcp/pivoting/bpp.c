@@ -357,7 +357,7 @@ static perp_reason bpp_box(perp_clamped *D, int warm)
   return perp_clamped_done(D, 1) ? PERP_EXACT : PERP_INACCURATE;
 }
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status bpp_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   const struct bpp_opts *o = opts;
   perp_clamped *D = calloc(1, sizeof *D);
@@ -384,7 +384,7 @@ const perp_lcp_desc perp_lcp_bpp = {
          "w = A lambda + b, lo <= lambda <= hi complementary", bpp_options, sizeof(struct bpp_opts),
          PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
              PERP_LCP_SEMIDEFINITE | PERP_LCP_PIVOTING | PERP_LCP_WARM },
-  .create = create,
+  .create = bpp_create,
   .solve = perp_clamped_solve,
   .destroy = perp_clamped_destroy,
   .serves =

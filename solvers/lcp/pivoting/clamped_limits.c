@@ -20,8 +20,8 @@ static const double SHORT = 0.5, SHORTER = 50;
 static const double LIMIT_GAP = 1e-13;
 
 /* Limit of friction row i: a part `step` of the way to what the normal multipliers say. */
-static double limit_of(const perp_clamped *D, const perp_lcp *p, const double *lambda, int i,
-                       double step)
+static double clamped_limits_limit_of(const perp_clamped *D, const perp_lcp *p,
+                                      const double *lambda, int i, double step)
 {
   double limit = p->mu[i] * perp_larger(lambda[p->fric_of[i]], 0);
   return step == 1 ? limit : perp_larger(D->P.hi[i] + step * (limit - D->P.hi[i]), 0);
@@ -36,10 +36,11 @@ static void set_limit(perp_clamped *D, int i, double limit)
   D->P.lo[i] = -limit;
 }
 
-static void refresh(perp_clamped *D, const perp_lcp *p, const double *lambda, double step)
+static void clamped_limits_refresh(perp_clamped *D, const perp_lcp *p, const double *lambda,
+                                   double step)
 {
   for (int i = 0; i < p->n; i++)
-    if (p->fric_of[i] >= 0) set_limit(D, i, limit_of(D, p, lambda, i, step));
+    if (p->fric_of[i] >= 0) set_limit(D, i, clamped_limits_limit_of(D, p, lambda, i, step));
 }
 
 /* The fixed point of the limits as long as no row changes its set: w_F = 0 with lambda_i = +-mu lambda_n in
@@ -86,7 +87,7 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
     if (reason != PERP_EXACT) return reason;
   }
   memset(D->set, CLAMPED, (size_t)p->n); /* no row is at a limit yet */
-  refresh(D, p, D->lambda, 1);
+  clamped_limits_refresh(D, p, D->lambda, 1);
   /* The plain fixed point contracts slowly, if at all; a Newton step on the limits ends it at once when the
    * sets are right.  One that does not halve the gap is taken back, and some plain steps follow, from where
    * it began: shortened, since an impulse that turns up at one contact often leaves another.  Where that
@@ -101,7 +102,7 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
     double gap = 0, zs = perp_clamped_scale_of(D);
     for (int i = 0; i < p->n; i++)
       if (p->fric_of[i] >= 0)
-        gap = perp_larger(gap, fabs(limit_of(D, p, D->lambda, i, 1) - D->P.hi[i]));
+        gap = perp_larger(gap, fabs(clamped_limits_limit_of(D, p, D->lambda, i, 1) - D->P.hi[i]));
     perp_clamped_trace(D, "limits", -1, -1, gap);
     if (gap <= LIMIT_GAP * zs) return PERP_EXACT;
     if (perp_pivot_spent(&D->P, D->stats)) return PERP_MAX_ITER;
@@ -119,9 +120,9 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
                : (perp_pivot_generic(round) - 0.5) * (bold ? 1 : SHORT / (1 + round / SHORTER));
     joint = plain == 0 && joint_solution(D, p);
     for (int i = 0; joint && i < p->n; i++)
-      if (p->fric_of[i] >= 0) D->guess[i] = limit_of(D, p, D->lambda, i, step);
+      if (p->fric_of[i] >= 0) D->guess[i] = clamped_limits_limit_of(D, p, D->lambda, i, step);
     if (plain > 0) plain--;
-    refresh(D, p, joint ? D->dw : D->lambda, joint ? 1 : step);
+    clamped_limits_refresh(D, p, joint ? D->dw : D->lambda, joint ? 1 : step);
   }
   return PERP_STALLED;
 }

@@ -113,8 +113,8 @@ struct stop {
   double theta, theta_p;
 };
 
-static void consider(struct stop *best, double limit, int what, int row, int to, double dist,
-                     double dist_p, double rate)
+static void dantzig_consider(struct stop *best, double limit, int what, int row, int to,
+                             double dist, double dist_p, double rate)
 {
   double theta = dist / rate, theta_p = dist_p / rate;
   if (theta > limit) return;
@@ -123,7 +123,7 @@ static void consider(struct stop *best, double limit, int what, int row, int to,
 }
 
 /* dir and dw for d lambda_i = sign; returns d w_i = |s|, 0 along a null vector, -1 when A is indefinite */
-static double direction(perp_clamped *D, int i, double sign)
+static double dantzig_direction(perp_clamped *D, int i, double sign)
 {
   int n = D->P.n, k = D->K.k;
   double s = perp_clamped_schur(D, i), size = 1;
@@ -152,7 +152,7 @@ static double direction(perp_clamped *D, int i, double sign)
 }
 
 /* the row that ends the step */
-static struct stop ratio_test(const perp_clamped *D, int i, double sign, double s)
+static struct stop dantzig_ratio_test(const perp_clamped *D, int i, double sign, double s)
 {
   int n = D->P.n, k = D->K.k;
   const double *lo = D->P.lo, *hi = D->P.hi, *lambda = D->lambda, *w = D->w, *dw = D->dw;
@@ -179,28 +179,30 @@ static struct stop ratio_test(const perp_clamped *D, int i, double sign, double 
   /* second pass: among those the end of the drive first, else the least perturbed ratio */
   struct stop best = { .what = STOP_NONE };
   if (limit == HUGE_VAL) return best;
-  if (s > 0) consider(&best, limit, STOP_CLOSED, i, CLAMPED, fabs(w[i]), 0, s);
-  consider(&best, limit, STOP_OTHER_BOUND, i, sign > 0 ? AT_HI : AT_LO, own, 0, 1);
+  if (s > 0) dantzig_consider(&best, limit, STOP_CLOSED, i, CLAMPED, fabs(w[i]), 0, s);
+  dantzig_consider(&best, limit, STOP_OTHER_BOUND, i, sign > 0 ? AT_HI : AT_LO, own, 0, 1);
   for (int u = 0; u < k; u++) {
     int j = D->rows[u];
     double r = D->dir[u];
-    if (r < -tiny) consider(&best, limit, STOP_LEAVES, j, AT_LO, lambda[j] - lo[j], D->lp[j], -r);
-    if (r > tiny) consider(&best, limit, STOP_LEAVES, j, AT_HI, hi[j] - lambda[j], -D->lp[j], r);
+    if (r < -tiny)
+      dantzig_consider(&best, limit, STOP_LEAVES, j, AT_LO, lambda[j] - lo[j], D->lp[j], -r);
+    if (r > tiny)
+      dantzig_consider(&best, limit, STOP_LEAVES, j, AT_HI, hi[j] - lambda[j], -D->lp[j], r);
   }
   for (int j = 0; j < n; j++) {
     if (D->set[j] == CLAMPED || D->ignore[j]) continue;
     double sgn = D->set[j] == AT_LO ? 1 : D->set[j] == AT_HI ? -1 : dw[j] > 0 ? -1 : 1;
     double r = -sgn * dw[j], dist = D->set[j] == PARKED ? 0 : sgn * w[j];
     if (r > tiny * D->P.a[j])
-      consider(&best, limit, STOP_JOINS, j, CLAMPED, dist, D->set[j] == PARKED ? 0 : sgn * D->wp[j],
-               r);
+      dantzig_consider(&best, limit, STOP_JOINS, j, CLAMPED, dist,
+                       D->set[j] == PARKED ? 0 : sgn * D->wp[j], r);
   }
   if (best.theta < 0) best.theta = 0;
   return best;
 }
 
 /* Drive row i into one of the sets.  PERP_RUNNING when it is; PERP_RAY with the null vector in proof. */
-static perp_reason drive(perp_clamped *D, int i)
+static perp_reason dantzig_drive(perp_clamped *D, int i)
 {
   int n = D->P.n;
   double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D), sign = perp_clamped_breaks(D, i, zero);
@@ -215,9 +217,9 @@ static perp_reason drive(perp_clamped *D, int i)
   }
   for (;;) {
     if (perp_clamped_over(D)) return PERP_MAX_ITER;
-    double s = direction(D, i, sign);
+    double s = dantzig_direction(D, i, sign);
     if (s < 0) return PERP_UNSUITED;
-    struct stop r = ratio_test(D, i, sign, s);
+    struct stop r = dantzig_ratio_test(D, i, sign, s);
     if (r.what == STOP_NONE) {
       for (int j = 0; j < n; j++) D->proof[j] = 0;
       for (int u = 0; u < D->K.k; u++) D->proof[D->rows[u]] = D->dir[u];
@@ -316,7 +318,7 @@ static perp_reason dantzig_box(perp_clamped *D, int warm)
     reason = PERP_RUNNING;
     while (reason == PERP_RUNNING && (i = next_open(D)) >= 0) {
       fresh = 0;
-      reason = drive(D, i);
+      reason = dantzig_drive(D, i);
       if (reason == PERP_RAY && perp_pivot_proves_infeasible(&D->P, D->proof))
         return PERP_INFEASIBLE;
     }
@@ -329,7 +331,7 @@ static perp_reason dantzig_box(perp_clamped *D, int warm)
   return reason == PERP_RUNNING ? PERP_INACCURATE : reason;
 }
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status dantzig_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   const struct dantzig_opts *o = opts;
   perp_clamped *D = calloc(1, sizeof *D);
@@ -358,7 +360,7 @@ const perp_lcp_desc perp_lcp_dantzig = {
          sizeof(struct dantzig_opts),
          PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_SEMIDEFINITE |
              PERP_LCP_PIVOTING | PERP_LCP_WARM },
-  .create = create,
+  .create = dantzig_create,
   .solve = perp_clamped_solve,
   .destroy = perp_clamped_destroy,
   .serves = "symmetric positive semidefinite A, bounds of any kind; the drives end in finitely "

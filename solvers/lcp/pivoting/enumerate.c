@@ -60,7 +60,7 @@ struct search {
   void *user;
 };
 
-static bool is_friction(const perp_lcp *p, int i)
+static bool enumerate_is_friction(const perp_lcp *p, int i)
 {
   return p->fric_of != NULL && p->fric_of[i] >= 0;
 }
@@ -69,7 +69,7 @@ static bool is_friction(const perp_lcp *p, int i)
 
 /* Solve the m x k system E (row-major, k unknowns and the right-hand side, ld = N + 1) by elimination with
  * complete pivoting, rows brought to one size first; m >= k.  Returns the rank; x is filled when it is k. */
-static int eliminate(double E[][N + 1], int m, int k, double *x)
+static int enumerate_eliminate(double E[][N + 1], int m, int k, double *x)
 {
   int colperm[N], rank = 0;
   double T[2 * N][N]; /* sums of the absolute values of the terms of E */
@@ -129,7 +129,7 @@ static int eliminate(double E[][N + 1], int m, int k, double *x)
 }
 
 /* Rows F of the system in x_F, for the current index set. */
-static void assemble(struct search *s)
+static void enumerate_assemble(struct search *s)
 {
   const perp_lcp *q = &s->q;
   int n = q->n, position[N];
@@ -148,7 +148,7 @@ static void assemble(struct search *s)
     if (s->state[i] == PERP_ROW_FREE) continue;
     const double *column = q->A + i * n;
     double fixed = 0;
-    if (is_friction(q, i)) {
+    if (enumerate_is_friction(q, i)) {
       int j = q->fric_of[i];
       double f = s->state[i] * q->mu[i];
       if (s->state[j] == PERP_ROW_FREE) {
@@ -166,7 +166,7 @@ static void assemble(struct search *s)
 /* ---- one candidate ------------------------------------------------------------------------------------------ */
 
 /* s->lambda, judged */
-static void judge(struct search *s)
+static void enumerate_judge(struct search *s)
 {
   int n = s->p->n;
   s->work += n * n;
@@ -180,7 +180,7 @@ static void judge(struct search *s)
 }
 
 /* x_F -> lambda in original units, judged. */
-static void weigh(struct search *s, const double *x)
+static void enumerate_weigh(struct search *s, const double *x)
 {
   const perp_lcp *q = &s->q;
   int n = q->n;
@@ -189,31 +189,32 @@ static void weigh(struct search *s, const double *x)
   if (!(size <= DBL_MAX)) return;
   for (int k = 0; k < s->nf; k++) { /* clearly outside: not worth a product */
     int i = s->F[k];
-    if (is_friction(q, i)) continue;
+    if (enumerate_is_friction(q, i)) continue;
     double room = 1e-6 * (size + DBL_MIN);
     if (x[k] < q->lo[i] - room || x[k] > q->hi[i] + room) return;
   }
   double y[N];
   for (int k = 0; k < s->nf; k++) y[s->F[k]] = x[k];
   for (int i = 0; i < n; i++)
-    if (s->state[i] != PERP_ROW_FREE && !is_friction(q, i))
+    if (s->state[i] != PERP_ROW_FREE && !enumerate_is_friction(q, i))
       y[i] = s->state[i] == PERP_ROW_LO ? q->lo[i] : q->hi[i];
   for (int i = 0; i < n; i++)
-    if (s->state[i] != PERP_ROW_FREE && is_friction(q, i))
+    if (s->state[i] != PERP_ROW_FREE && enumerate_is_friction(q, i))
       y[i] = s->state[i] * q->mu[i] * fmax(y[q->fric_of[i]], 0);
   for (int i = 0; i < n; i++) s->lambda[i] = y[i] * s->D[i];
-  judge(s);
+  enumerate_judge(s);
 }
 
 /* Singular system: add further rows (w_i = 0 of rows at a bound, x_i = 0 of free variables). */
-static void vertices(struct search *s, int rank)
+static void enumerate_vertices(struct search *s, int rank)
 {
   const perp_lcp *q = &s->q;
   int n = q->n, missing = s->nf - rank, extra[2 * N], extras = 0, pick[N];
   for (int i = 0; i < n; i++)
     if (s->state[i] != PERP_ROW_FREE) extra[extras++] = i;
   for (int k = 0; k < s->nf; k++)
-    if (!is_friction(q, s->F[k]) && q->lo[s->F[k]] == -HUGE_VAL && q->hi[s->F[k]] == HUGE_VAL)
+    if (!enumerate_is_friction(q, s->F[k]) && q->lo[s->F[k]] == -HUGE_VAL &&
+        q->hi[s->F[k]] == HUGE_VAL)
       extra[extras++] = n + k;
   if (missing > extras) return;
   for (int k = 0; k < missing; k++) pick[k] = k;
@@ -232,7 +233,7 @@ static void vertices(struct search *s, int rank)
         E[m][j] = row < n ? s->col[row + j * n] : (row - n == j ? 1.0 : 0.0);
       E[m][s->nf] = row < n ? -s->c[row] : 0;
     }
-    if (eliminate(E, m, s->nf, x) == s->nf) weigh(s, x);
+    if (enumerate_eliminate(E, m, s->nf, x) == s->nf) enumerate_weigh(s, x);
     if (s->stop) return;
     int k = missing - 1; /* next combination */
     while (k >= 0 && pick[k] == extras - missing + k) k--;
@@ -241,7 +242,7 @@ static void vertices(struct search *s, int rank)
   }
 }
 
-static void leaf(struct search *s)
+static void enumerate_leaf(struct search *s)
 {
   double E[N][N + 1], x[N];
   int n = s->q.n;
@@ -250,7 +251,7 @@ static void leaf(struct search *s)
     s->stop = true;
     return;
   }
-  assemble(s);
+  enumerate_assemble(s);
   s->work += n * s->nf + s->nf * s->nf * (2 * s->nf / 3.0);
   PERP_TRACE(s->ctx, .method = "enumerate", .what = "set", .iteration = s->sets, .entering = -1,
              .leaving = -1, .residual = s->best_rel, .n = n, .state = s->state);
@@ -258,17 +259,17 @@ static void leaf(struct search *s)
     for (int j = 0; j < s->nf; j++) E[k][j] = s->col[s->F[k] + j * n];
     E[k][s->nf] = -s->c[s->F[k]];
   }
-  int rank = eliminate(E, s->nf, s->nf, x);
-  if (s->pass == 0 && rank == s->nf) weigh(s, x);
-  if (s->pass == 1 && rank < s->nf) vertices(s, rank);
+  int rank = enumerate_eliminate(E, s->nf, s->nf, x);
+  if (s->pass == 0 && rank == s->nf) enumerate_weigh(s, x);
+  if (s->pass == 1 && rank < s->nf) enumerate_vertices(s, rank);
 }
 
 /* Choices of row i, given those of its normal row. */
-static int choices(const struct search *s, int i, signed char *out)
+static int enumerate_choices(const struct search *s, int i, signed char *out)
 {
   const perp_lcp *q = &s->q;
   int count = 0;
-  if (is_friction(q, i)) {
+  if (enumerate_is_friction(q, i)) {
     int j = q->fric_of[i];
     bool closed = s->state[j] == PERP_ROW_LO && q->lo[j] == 0; /* no normal, no friction */
     out[count++] = PERP_ROW_LO;
@@ -283,17 +284,17 @@ static int choices(const struct search *s, int i, signed char *out)
   return count;
 }
 
-static void descend(struct search *s, int depth)
+static void enumerate_descend(struct search *s, int depth)
 {
   if (depth == s->q.n) {
-    leaf(s);
+    enumerate_leaf(s);
     return;
   }
   signed char options[3];
-  int i = s->order[depth], count = choices(s, i, options);
+  int i = s->order[depth], count = enumerate_choices(s, i, options);
   for (int k = 0; k < count && !s->stop; k++) {
     s->state[i] = options[k];
-    descend(s, depth + 1);
+    enumerate_descend(s, depth + 1);
   }
 }
 
@@ -307,7 +308,7 @@ static double index_sets(const perp_lcp *p)
   for (int i = 0; i < p->n; i++) {
     double lo, hi, zero[N] = { 0 };
     if (p->cone != NULL && p->cone[i]) return HUGE_VAL;
-    if (is_friction(p, i)) {
+    if (enumerate_is_friction(p, i)) {
       sets *= 3;
       double floor = p->lo != NULL ? p->lo[p->fric_of[i]] : 0;
       if (floor < 0) return HUGE_VAL;
@@ -320,7 +321,7 @@ static double index_sets(const perp_lcp *p)
 }
 
 /* Index set of s->lambda: for those who are told of the solution. */
-static void state_of(struct search *s)
+static void enumerate_state_of(struct search *s)
 {
   for (int i = 0; i < s->p->n; i++) {
     double lo, hi, x = s->lambda[i];
@@ -331,7 +332,7 @@ static void state_of(struct search *s)
 
 /* Both passes, the second only when the first found nothing or `all` is asked; the exact search where both find
  * nothing. */
-static void run(struct search *s, const perp_lcp *p, bool all)
+static void enumerate_run(struct search *s, const perp_lcp *p, bool all)
 {
   int n = p->n, k = 0;
   double scratch[N];
@@ -348,12 +349,12 @@ static void run(struct search *s, const perp_lcp *p, bool all)
   perp_lcp_scales(p, s->a, NULL);
   for (int friction = 0; friction < 2; friction++)
     for (int i = 0; i < n; i++)
-      if (is_friction(p, i) == (friction == 1)) s->order[k++] = i;
+      if (enumerate_is_friction(p, i) == (friction == 1)) s->order[k++] = i;
   int limit = s->opt.max_iter;
   for (s->pass = 0; s->pass < 2 && !s->stop; s->pass++) {
     s->sets = 0;
     if (s->pass == 1 && !all && s->best_rel <= s->accept) break;
-    descend(s, 0);
+    enumerate_descend(s, 0);
   }
   if (limit < s->sets) s->sets = limit;
   s->excluded = false;
@@ -361,8 +362,8 @@ static void run(struct search *s, const perp_lcp *p, bool all)
   enum perp_exact_answer exact = perp_exact_exclude(p, PERP_EXCLUDE_WORK, s->lambda);
   s->excluded = exact == PERP_EXACT_IMPOSSIBLE;
   if (exact != PERP_EXACT_POSSIBLE) return;
-  state_of(s);
-  judge(s);
+  enumerate_state_of(s);
+  enumerate_judge(s);
 }
 
 /* ---- all solutions ------------------------------------------------------------------------------------------------ */
@@ -375,7 +376,8 @@ struct collector {
   void *user;
 };
 
-static bool collect(void *user, const double *lambda, const double *w, const signed char *state)
+static bool enumerate_collect(void *user, const double *lambda, const double *w,
+                              const signed char *state)
 {
   struct collector *c = user;
   size_t n = (size_t)c->n;
@@ -428,9 +430,9 @@ perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double acce
   if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for enumeration");
   s->opt.max_iter = MOST_SETS;
   s->accept = accept;
-  s->found = collect;
+  s->found = enumerate_collect;
   s->user = &c;
-  run(s, &plain, true);
+  enumerate_run(s, &plain, true);
   *count = c.count;
   if (complete != NULL) *complete = s->complete && !s->stop && (c.count > 0 || s->excluded);
   free(c.seen);
@@ -441,7 +443,7 @@ perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double acce
 
 /* ---- the plug-in ----------------------------------------------------------------------------------------------------- */
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status enumerate_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   (void)max_n; /* small by nature */
   struct search *s = calloc(1, sizeof *s);
@@ -461,8 +463,8 @@ static bool good_enough(void *user, const double *lambda, const double *w, const
   return !(s->best_rel <= 1e-2 * s->accept);
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status enumerate_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                                   double *certificate, perp_stats *stats)
 {
   struct search *s = ws;
   double sets = index_sets(p);
@@ -482,7 +484,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   s->found = good_enough;
   s->user = s;
   s->ctx = ctx;
-  run(s, p, false);
+  enumerate_run(s, p, false);
   stats->iterations = s->sets;
   stats->factorizations = s->sets;
   stats->work = s->work;
@@ -498,7 +500,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   return PERP_OK;
 }
 
-static void destroy(void *ws)
+static void enumerate_destroy(void *ws)
 {
   free(ws);
 }
@@ -512,9 +514,9 @@ const perp_lcp_desc perp_lcp_enumerate = {
          .opts_size = sizeof(struct options),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_PIVOTING | PERP_LCP_EXHAUSTIVE },
-  .create = create,
-  .solve = solve,
-  .destroy = destroy,
+  .create = enumerate_create,
+  .solve = enumerate_solve,
+  .destroy = enumerate_destroy,
   .serves = "any A of up to 20 rows and 2^22 index sets, boxes of friction with normal rows lo >= "
             "0, no cones: finds a solution where there is one; where none is found exact "
             "arithmetic looks again before it says that there is none",

@@ -45,31 +45,31 @@ struct keller {
   unsigned char *avoid; /* [max_n] rows that ended on a ray since the last settled one */
 };
 
-static void layout(struct keller *k, int max_n)
+static void keller_layout(struct keller *k, int max_n)
 {
   perp_path_layout(&k->path, &k->arena, max_n);
   k->saved = PERP_CARVE(&k->arena, signed char, max_n);
   k->avoid = PERP_CARVE(&k->arena, unsigned char, max_n);
 }
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status keller_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "keller: max_n = %d is negative", max_n);
   struct keller *k = calloc(1, sizeof *k);
   if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "keller: no memory");
   k->o = *(const struct keller_opts *)opts;
-  layout(k, max_n);
+  keller_layout(k, max_n);
   perp_status st = perp_arena_reserve(ctx, &k->arena);
   if (st != PERP_OK) {
     free(k);
     return st;
   }
-  layout(k, max_n);
+  keller_layout(k, max_n);
   *ws = k;
   return PERP_OK;
 }
 
-static void destroy(void *ws)
+static void keller_destroy(void *ws)
 {
   struct keller *k = ws;
   if (k == NULL) return;
@@ -98,7 +98,7 @@ static int worst_row(perp_path *L, const unsigned char *avoid)
 }
 
 /* the almost complementary vertex with t = |w_r| */
-static void begin(perp_path *L, int r)
+static void keller_begin(perp_path *L, int r)
 {
   int n = L->P.n, m = L->K.m;
   double sign = L->w[r] < 0 ? 1 : -1;
@@ -137,7 +137,7 @@ static void take_back(struct keller *k)
   perp_path_recompute(L, 3);
 }
 
-static perp_reason run(struct keller *k, int guess)
+static perp_reason keller_run(struct keller *k, int guess)
 {
   perp_path *L = &k->path;
   perp_path_sets(L, guess);
@@ -152,7 +152,7 @@ static perp_reason run(struct keller *k, int guess)
     memset(k->avoid, 0, (size_t)L->P.n);
     while ((r = worst_row(L, k->avoid)) >= 0) {
       memcpy(k->saved, L->st, (size_t)L->P.n);
-      begin(L, r);
+      keller_begin(L, r);
       perp_reason reason = perp_path_follow(L, r, 1);
       if (reason == PERP_RUNNING) {
         if (++settled > L->P.n) return PERP_CYCLED;
@@ -185,7 +185,7 @@ static perp_reason run(struct keller *k, int guess)
 
 /* Is A neither semidefinite nor P, by the direction z in L->dp with all z_i (A z)_i <= 0?  A P-matrix has no
  * such z, and for a semidefinite A it has z'Az = 0, so that (A + A') z = 0. */
-static bool outside(perp_path *L)
+static bool keller_outside(perp_path *L)
 {
   int n = L->P.n;
   double most = 0, size = 0;
@@ -203,8 +203,8 @@ static bool outside(perp_path *L)
   return most > 1e-10 * size; /* more than rounding */
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status keller_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                                double *certificate, perp_stats *stats)
 {
   struct keller *k = ws;
   perp_path *L = &k->path;
@@ -220,8 +220,8 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   L->sharp = 1;
   L->lexico = 0;
   L->limit = k->o.max_iter > 0 ? k->o.max_iter : 25 * n + 1000;
-  stats->reason = run(k, warm);
-  if (stats->reason == PERP_RAY && outside(L)) stats->reason = PERP_UNSUITED;
+  stats->reason = keller_run(k, warm);
+  if (stats->reason == PERP_RAY && keller_outside(L)) stats->reason = PERP_UNSUITED;
   if ((stats->reason == PERP_RAY || stats->reason == PERP_INFEASIBLE) && certificate != NULL)
     memcpy(certificate, L->dp, (size_t)n * sizeof *certificate);
   return PERP_OK;
@@ -235,9 +235,9 @@ const perp_lcp_desc perp_lcp_keller = {
          sizeof(struct keller_opts),
          PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE |
              PERP_LCP_PIVOTING | PERP_LCP_WARM },
-  .create = create,
-  .solve = solve,
-  .destroy = destroy,
+  .create = keller_create,
+  .solve = keller_solve,
+  .destroy = keller_destroy,
   .serves = "positive semidefinite and P-matrices of any symmetry, bounds of any kind: at most n "
             "major cycles, or a ray, "
             "which proves infeasibility or that A is outside of these classes",

@@ -64,7 +64,7 @@ struct lemke {
   perp_path path;
 };
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status lemke_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "lemke: max_n = %d is negative", max_n);
   struct lemke *l = calloc(1, sizeof *l);
@@ -81,7 +81,7 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
   return PERP_OK;
 }
 
-static void destroy(void *ws)
+static void lemke_destroy(void *ws)
 {
   struct lemke *l = ws;
   if (l == NULL) return;
@@ -89,7 +89,7 @@ static void destroy(void *ws)
   free(l);
 }
 
-static double cover_of(const perp_path *L, int cover, int i)
+static double lemke_cover_of(const perp_path *L, int cover, int i)
 {
   if (cover == COVER_ONES) return 1;
   if (cover == COVER_SCALED) return L->P.a[i];
@@ -132,7 +132,7 @@ static void first_t(perp_path *L, int cover, int *leaving, int *enters_lambda)
   for (int u = 0; u < L->K.m; u++) L->f[u] = 0;
   for (int i = 0; i < n; i++) { /* dw: cover in the terms of the basis, dp: the perturbation */
     int one_sided = (L->P.lo[i] > -HUGE_VAL) != (L->P.hi[i] < HUGE_VAL);
-    double d = cover_of(L, cover, i), p = perp_pivot_generic(i);
+    double d = lemke_cover_of(L, cover, i), p = perp_pivot_generic(i);
     L->wp[i] = L->lp[i] = L->dw[i] = 0;
     L->tilt[i] = L->st[i] == PERP_ROW_HI ? -1 : 1;
     if (L->kind[i] == PERP_PATH_PARKED || L->kind[i] == PERP_PATH_FIXED ||
@@ -205,7 +205,7 @@ static void first_t(perp_path *L, int cover, int *leaving, int *enters_lambda)
 /* ---- one solve ------------------------------------------------------------------------------------- */
 
 /* refine the basic solution and take its residual */
-static double finish(perp_path *L)
+static double lemke_finish(perp_path *L)
 {
   perp_path_recompute(L, 3);
   for (int i = 0; i < L->P.n; i++)
@@ -216,14 +216,14 @@ static double finish(perp_path *L)
   return perp_pivot_residual(&L->P, L->lambda, L->w);
 }
 
-static void trace(const perp_path *L, const char *what, int leaving, double t)
+static void lemke_trace(const perp_path *L, const char *what, int leaving, double t)
 {
   PERP_TRACE(L->ctx, .method = L->name, .what = what, .iteration = L->stats->iterations,
              .entering = -1, .leaving = leaving, .step = 0, .residual = t, .n = L->P.n,
              .x = L->lambda, .w = L->w, .state = L->st);
 }
 
-static perp_reason attempt(perp_path *L, int guess, int cover)
+static perp_reason lemke_attempt(perp_path *L, int guess, int cover)
 {
   int r, is_lambda;
   perp_path_sets(L, guess);
@@ -232,20 +232,20 @@ static perp_reason attempt(perp_path *L, int guess, int cover)
     perp_path_recompute(L, L->K.m > 0 ? 3 : 1);
   else if (!perp_path_clean(L))
     return PERP_SINGULAR;
-  trace(L, "start", -1, (double)NAN);
+  lemke_trace(L, "start", -1, (double)NAN);
   first_t(L, cover, &r, &is_lambda);
   if (r >= 0) {
-    trace(L, "cover", r, L->t);
+    lemke_trace(L, "cover", r, L->t);
     perp_reason reason = perp_path_follow(L, r, is_lambda);
     if (reason == PERP_RAY && perp_pivot_proves_infeasible(&L->P, L->dp)) return PERP_INFEASIBLE;
     if (reason != PERP_RUNNING) return reason;
   }
-  if (finish(L) <= PERP_PIVOT_DONE) return PERP_EXACT;
+  if (lemke_finish(L) <= PERP_PIVOT_DONE) return PERP_EXACT;
   return perp_path_parked_proof(L) ? PERP_INFEASIBLE : PERP_INACCURATE;
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status lemke_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                               double *certificate, perp_stats *stats)
 {
   struct lemke *l = ws;
   perp_path *L = &l->path;
@@ -272,17 +272,17 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     if (l->o.cover == COVER_AUTO) cover = COVER_ONES + k - warm + guess;
     L->limit = total / (covers + warm) * (k + 1);
     if (k == covers + warm - 1) L->limit = total;
-    reason = attempt(L, guess, cover);
+    reason = lemke_attempt(L, guess, cover);
     /* numerical trouble: go on from the basis that was reached */
     for (int again = 0; again < 3 && reason == PERP_INACCURATE; again++)
-      reason = attempt(L, 1, cover);
+      reason = lemke_attempt(L, 1, cover);
     if (reason == PERP_RAY &&
         !guess) { /* a false one?  kept unless the sharper test goes through */
       if (certificate != NULL && first != PERP_RAY)
         memcpy(certificate, L->dp, (size_t)n * sizeof *certificate);
       first = PERP_RAY;
       L->sharp = SHARP;
-      reason = attempt(L, 0, cover);
+      reason = lemke_attempt(L, 0, cover);
       L->sharp = 1;
     }
     if (reason == PERP_EXACT || reason == PERP_INFEASIBLE || reason == PERP_NOT_FINITE) break;
@@ -309,9 +309,9 @@ const perp_lcp_desc perp_lcp_lemke = {
          sizeof(struct lemke_opts),
          PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE |
              PERP_LCP_PIVOTING | PERP_LCP_WARM },
-  .create = create,
-  .solve = solve,
-  .destroy = destroy,
+  .create = lemke_create,
+  .solve = lemke_solve,
+  .destroy = lemke_destroy,
   .serves = "semidefinite, strictly copositive, copositive-plus and P-matrices of any symmetry, "
             "bounds of any kind: "
             "finite, or a ray that proves infeasibility; elsewhere a ray proves nothing",

@@ -67,7 +67,7 @@ struct howson {
   int lwork;
 };
 
-static void layout(struct howson *H, int max_n)
+static void lemke_howson_layout(struct howson *H, int max_n)
 {
   perp_arena *a = &H->arena;
   int n = max_n;
@@ -100,24 +100,24 @@ static void layout(struct howson *H, int max_n)
   H->work = PERP_CARVE(a, double, H->lwork);
 }
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status lemke_howson_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "lemke-howson: max_n = %d is negative", max_n);
   struct howson *H = calloc(1, sizeof *H);
   if (H == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "lemke-howson: no memory");
   H->o = *(const struct howson_opts *)opts;
-  layout(H, max_n);
+  lemke_howson_layout(H, max_n);
   perp_status st = perp_arena_reserve(ctx, &H->arena);
   if (st != PERP_OK) {
     free(H);
     return st;
   }
-  layout(H, max_n);
+  lemke_howson_layout(H, max_n);
   *ws = H;
   return PERP_OK;
 }
 
-static void destroy(void *ws)
+static void lemke_howson_destroy(void *ws)
 {
   struct howson *H = ws;
   if (H == NULL) return;
@@ -126,7 +126,7 @@ static void destroy(void *ws)
 }
 
 /* entry of A in the order of the two sets */
-static inline double entry(const struct howson *H, int i, int j)
+static inline double lemke_howson_entry(const struct howson *H, int i, int j)
 {
   return H->P.A[(size_t)H->perm[i] + (size_t)H->perm[j] * H->P.lda];
 }
@@ -152,7 +152,7 @@ static int first_block(const perp_pivot *P)
 
 /* Rows of the first set and H->perm, 0 when lambda >= 0, b < 0 and two sets without entries among themselves
  * are not what A and the bounds say.  O(n^2). */
-static int split(struct howson *H)
+static int lemke_howson_split(struct howson *H)
 {
   const perp_pivot *P = &H->P;
   int n = P->n, m = 0, *colour = H->tied, *queue = H->support;
@@ -188,7 +188,7 @@ static int split(struct howson *H)
   return m < n ? m : 0;
 }
 
-static void fill(struct howson *H, int m)
+static void lemke_howson_fill(struct howson *H, int m)
 {
   int n = H->P.n, l = n - m;
   double alpha = -HUGE_VAL, beta = -HUGE_VAL, low = HUGE_VAL, bottom = HUGE_VAL;
@@ -197,8 +197,8 @@ static void fill(struct howson *H, int m)
   H->one.cols = H->two.rows = l;
   for (int j = 0; j < l; j++)
     for (int i = 0; i < m; i++) {
-      double c = entry(H, i, m + j) / H->a[i];
-      double d = entry(H, m + j, i) / H->a[m + j];
+      double c = lemke_howson_entry(H, i, m + j) / H->a[i];
+      double d = lemke_howson_entry(H, m + j, i) / H->a[m + j];
       H->one.T[i + (size_t)j * (size_t)m] = c;
       H->two.T[j + (size_t)i * (size_t)l] = d;
       alpha = perp_larger(alpha, c);
@@ -258,7 +258,7 @@ static int leaving_row(const struct tableau *t, int e, int *where, int *tied)
 }
 
 /* exchange column e and row p; returns the variable that left */
-static int pivot(struct tableau *t, int p, int e, double *col, double *row)
+static int lemke_howson_pivot(struct tableau *t, int p, int e, double *col, double *row)
 {
   int rows = t->rows, cols = t->cols;
   double *pivot_col = t->T + (size_t)e * (size_t)rows, s = 1 / pivot_col[p];
@@ -290,8 +290,8 @@ static int row_of(int second, int m, int l, int variable)
   return variable < l ? m + variable : variable - l; /* s_j: m + j;  x_i: i */
 }
 
-static void trace(struct howson *H, perp_ctx *ctx, perp_stats *stats, int entering, int leaving,
-                  double step)
+static void lemke_howson_trace(struct howson *H, perp_ctx *ctx, perp_stats *stats, int entering,
+                               int leaving, double step)
 {
   PERP_TRACE(ctx, .method = "lemke-howson", .what = "pivot", .iteration = stats->iterations,
              .entering = H->perm[entering], .leaving = H->perm[leaving], .step = step,
@@ -299,8 +299,8 @@ static void trace(struct howson *H, perp_ctx *ctx, perp_stats *stats, int enteri
 }
 
 /* Follow the path that gives up the pair of row k. */
-static perp_reason follow(struct howson *H, perp_ctx *ctx, int m, int k, int limit,
-                          perp_stats *stats)
+static perp_reason lemke_howson_follow(struct howson *H, perp_ctx *ctx, int m, int k, int limit,
+                                       perp_stats *stats)
 {
   int l = H->P.n - m;
   /* x_k enters the second tableau, y_k the first */
@@ -313,12 +313,12 @@ static perp_reason follow(struct howson *H, perp_ctx *ctx, int m, int k, int lim
     if (stats->iterations >= limit || perp_pivot_spent(&H->P, stats)) return PERP_MAX_ITER;
     int p = leaving_row(t, e, H->ipiv, H->tied);
     if (p < 0) return PERP_RAY;
-    int left = pivot(t, p, e, H->col, H->row);
+    int left = lemke_howson_pivot(t, p, e, H->col, H->row);
     stats->work += (double)t->rows * t->cols;
     if (!isfinite(t->q[p])) return PERP_NOT_FINITE;
     int pair = row_of(second, m, l, left);
     stats->iterations++;
-    trace(H, ctx, stats, row_of(second, m, l, variable), pair, t->q[p]);
+    lemke_howson_trace(H, ctx, stats, row_of(second, m, l, variable), pair, t->q[p]);
     if (pair == k) return PERP_RUNNING;
     /* the complement lives in the other tableau */
     second = !second;
@@ -340,13 +340,14 @@ static int from_supports(struct howson *H, int m, int first, double *lambda)
   H->K.m = k;
   for (int u = 0; u < k; u++)
     for (int c = 0; c < k; c++)
-      H->K.R[c + (size_t)u * H->K.ld] = entry(H, H->others[c], H->support[u]);
+      H->K.R[c + (size_t)u * H->K.ld] = lemke_howson_entry(H, H->others[c], H->support[u]);
   if (perp_inverse_factor(&H->K, H->ipiv, H->work, H->lwork) <= 1e-14) return 0;
   for (int u = 0; u < k; u++) H->sol[u] = lambda[H->support[u]];
   for (int pass = 0; pass < 3; pass++) {
     for (int c = 0; c < k; c++) {
       double sum = -H->a[H->others[c]];
-      for (int u = 0; u < k; u++) sum += entry(H, H->others[c], H->support[u]) * H->sol[u];
+      for (int u = 0; u < k; u++)
+        sum += lemke_howson_entry(H, H->others[c], H->support[u]) * H->sol[u];
       H->row[c] = sum;
     }
     perp_inverse_apply(&H->K, H->row, H->col);
@@ -359,7 +360,7 @@ static int from_supports(struct howson *H, int m, int first, double *lambda)
 }
 
 /* the residual of H->lambda, which goes to out in the order of the problem; w [n] scratch */
-static double put(struct howson *H, double *out, double *w)
+static double lemke_howson_put(struct howson *H, double *out, double *w)
 {
   for (int i = 0; i < H->P.n; i++) out[H->perm[i]] = H->lambda[i];
   perp_pivot_slack(&H->P, out, w);
@@ -367,7 +368,7 @@ static double put(struct howson *H, double *out, double *w)
 }
 
 /* probabilities from the tableaus, scaled by the costs of the game */
-static double extract(struct howson *H, int m, double *out, double *w)
+static double lemke_howson_extract(struct howson *H, int m, double *out, double *w)
 {
   int n = H->P.n, l = n - m;
   double *lambda = H->lambda;
@@ -382,24 +383,24 @@ static double extract(struct howson *H, int m, double *out, double *w)
     double least = HUGE_VAL;
     for (int i = part ? 0 : m; i < (part ? m : n); i++) {
       double sum = 0;
-      for (int j = from; j < to; j++) sum += entry(H, i, j) * lambda[j];
+      for (int j = from; j < to; j++) sum += lemke_howson_entry(H, i, j) * lambda[j];
       least = perp_smaller(least, sum / H->a[i]);
     }
     if (!(least > 0)) return HUGE_VAL; /* the equilibrium has a negative cost */
     for (int j = from; j < to; j++) lambda[j] /= least;
   }
-  double plain = put(H, out, w);
+  double plain = lemke_howson_put(H, out, w);
   memcpy(H->plain, lambda, (size_t)n * sizeof *lambda);
   if (from_supports(H, m, 0, lambda) && from_supports(H, m, 1, lambda)) {
-    double refined = put(H, out, w);
+    double refined = lemke_howson_put(H, out, w);
     if (refined <= plain) return refined;
   }
   memcpy(lambda, H->plain, (size_t)n * sizeof *lambda);
-  return put(H, out, w);
+  return lemke_howson_put(H, out, w);
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status lemke_howson_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                                      double *certificate, perp_stats *stats)
 {
   struct howson *H = ws;
   int n = p->n;
@@ -407,7 +408,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   PERP_TRY(perp_pivot_take(ctx, &H->P, p));
   stats->work = H->P.product;
   for (int i = 0; i < n; i++) lambda[i] = perp_smaller(perp_larger(0, H->P.lo[i]), H->P.hi[i]);
-  int m = split(H);
+  int m = lemke_howson_split(H);
   if (m == 0) {
     stats->reason = n == 0 ? PERP_EXACT : PERP_UNSUITED;
     return PERP_OK;
@@ -419,13 +420,15 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
     if (attempt > 0 && attempt % 8 == 0 && part < total) part *= 2;
     int limit = total - stats->iterations > part ? stats->iterations + part : total;
     if (perp_pivot_spent(&H->P, stats)) break;
-    fill(H, m);
+    lemke_howson_fill(H, m);
     stats->work += (double)m * (n - m);
-    stats->reason = follow(H, ctx, m, (int)(((long)H->o.label + attempt) % n), limit, stats);
+    stats->reason = lemke_howson_follow(H, ctx, m, (int)(((long)H->o.label + attempt) % n), limit,
+                                        stats);
     if (stats->reason == PERP_RUNNING) {
       stats->work += (double)n * n; /* and the inverse of the supports, k^3 */
-      stats->reason = extract(H, m, lambda, H->P.r) <= PERP_PIVOT_DONE ? PERP_EXACT
-                                                                       : PERP_INACCURATE;
+      stats->reason = lemke_howson_extract(H, m, lambda, H->P.r) <= PERP_PIVOT_DONE
+                          ? PERP_EXACT
+                          : PERP_INACCURATE;
       if (stats->reason == PERP_EXACT) break;
     }
     stats->fallbacks++;
@@ -441,9 +444,9 @@ const perp_lcp_desc perp_lcp_lemke_howson = {
          "C y >= a, D'x >= d complementary to x, y >= 0", howson_options,
          sizeof(struct howson_opts),
          PERP_LCP_NONSYMMETRIC | PERP_LCP_PIVOTING | PERP_LCP_STRUCTURED },
-  .create = create,
-  .solve = solve,
-  .destroy = destroy,
+  .create = lemke_howson_create,
+  .solve = lemke_howson_solve,
+  .destroy = lemke_howson_destroy,
   .serves =
       "bimatrix games only, A = [0 C; D' 0] up to the order of the rows, b < 0: with positive "
       "costs every path ends in a solution, after exponentially many pivots at worst",

@@ -45,30 +45,30 @@ struct murty {
   signed char *seen; /* [n] an earlier index set, replaced after 1, 2, 4, ... pivots */
 };
 
-static void layout(struct murty *k, int max_n)
+static void murty_layout(struct murty *k, int max_n)
 {
   perp_path_layout(&k->path, &k->arena, max_n);
   k->seen = PERP_CARVE(&k->arena, signed char, max_n);
 }
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status murty_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "murty: max_n = %d is negative", max_n);
   struct murty *k = calloc(1, sizeof *k);
   if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "murty: no memory");
   k->o = *(const struct murty_opts *)opts;
-  layout(k, max_n);
+  murty_layout(k, max_n);
   perp_status st = perp_arena_reserve(ctx, &k->arena);
   if (st != PERP_OK) {
     free(k);
     return st;
   }
-  layout(k, max_n);
+  murty_layout(k, max_n);
   *ws = k;
   return PERP_OK;
 }
 
-static void destroy(void *ws)
+static void murty_destroy(void *ws)
 {
   struct murty *k = ws;
   if (k == NULL) return;
@@ -77,7 +77,7 @@ static void destroy(void *ws)
 }
 
 /* the row that changes over, -1 when all are in order */
-static int choose(const perp_path *L, int rule)
+static int murty_choose(const perp_path *L, int rule)
 {
   int worst = -1;
   double most = 0, zs = L->P.bscale;
@@ -100,7 +100,7 @@ static int choose(const perp_path *L, int rule)
 }
 
 /* Row i joins S; 0 when its pivot vanishes. */
-static int join(perp_path *L, int i)
+static int murty_join(perp_path *L, int i)
 {
   const double *col = L->P.A + (size_t)i * L->P.lda;
   int m = L->K.m;
@@ -127,7 +127,7 @@ static int join(perp_path *L, int i)
 }
 
 /* Row i of S goes to the bound that it broke; 0 when the pivot vanishes. */
-static int leave(perp_path *L, int i)
+static int murty_leave(perp_path *L, int i)
 {
   int m = L->K.m, u = L->upos[i], c = L->cpos[i], up = L->lambda[i] > L->P.hi[i];
   const double *col = L->K.R + (size_t)c * L->K.ld;
@@ -145,7 +145,7 @@ static int leave(perp_path *L, int i)
   return 1;
 }
 
-static perp_reason run(struct murty *k, int guess)
+static perp_reason murty_run(struct murty *k, int guess)
 {
   perp_path *L = &k->path;
   int n = L->P.n, i, steps = 0, window = 1, checked = 0;
@@ -154,7 +154,7 @@ static perp_reason run(struct murty *k, int guess)
   perp_path_recompute(L, L->K.m > 0 ? 3 : 1);
   memcpy(k->seen, L->st, (size_t)n);
   for (;;) {
-    i = choose(L, k->o.rule);
+    i = murty_choose(L, k->o.rule);
     if (i < 0) {
       if (checked) break;
       perp_path_recompute(L, 3); /* once more with fresh numbers */
@@ -165,7 +165,7 @@ static perp_reason run(struct murty *k, int guess)
     if (L->stats->iterations >= L->limit || perp_pivot_spent(&L->P, L->stats)) return PERP_MAX_ITER;
     int was = L->st[i] == PERP_ROW_FREE;
     double before = L->lambda[i];
-    if (!(was ? leave(L, i) : join(L, i))) return PERP_SINGULAR;
+    if (!(was ? murty_leave(L, i) : murty_join(L, i))) return PERP_SINGULAR;
     if (!isfinite(L->lambda[i]) || !isfinite(L->w[i])) return PERP_NOT_FINITE;
     L->stats->iterations++;
     L->stats->matvecs++;
@@ -187,8 +187,8 @@ static perp_reason run(struct murty *k, int guess)
                                                                         : PERP_INACCURATE;
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status murty_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                               double *certificate, perp_stats *stats)
 {
   struct murty *k = ws;
   perp_path *L = &k->path;
@@ -201,7 +201,7 @@ static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lam
   L->stats = stats;
   L->lambda = lambda;
   L->limit = k->o.max_iter > 0 ? k->o.max_iter : 100 * p->n + 1000;
-  stats->reason = run(k, warm);
+  stats->reason = murty_run(k, warm);
   return PERP_OK;
 }
 
@@ -212,9 +212,9 @@ const perp_lcp_desc perp_lcp_murty = {
          "w = A lambda + b, lo <= lambda <= hi complementary, A a P-matrix", murty_options,
          sizeof(struct murty_opts),
          PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_NONSYMMETRIC | PERP_LCP_PIVOTING | PERP_LCP_WARM },
-  .create = create,
-  .solve = solve,
-  .destroy = destroy,
+  .create = murty_create,
+  .solve = murty_solve,
+  .destroy = murty_destroy,
   .serves = "P-matrices of any symmetry, bounds of any kind: finite with the least index, up to "
             "2^n pivots; rule=worst "
             "can cycle, which is noticed",

@@ -50,7 +50,7 @@ void perp_path_layout(perp_path *L, perp_arena *a, int max_n)
   L->work = PERP_CARVE(a, double, L->lwork);
 }
 
-static double entry(const perp_path *L, int i, int j)
+static double path_entry(const perp_path *L, int i, int j)
 {
   return L->P.A[(size_t)i + (size_t)j * L->P.lda];
 }
@@ -60,7 +60,7 @@ void perp_path_row(const perp_path *L, int i, double *out)
 {
   int first = L->with_t;
   if (first) out[0] = L->c[i];
-  for (int u = first; u < L->K.m; u++) out[u] = entry(L, i, L->uvar[u]);
+  for (int u = first; u < L->K.m; u++) out[u] = path_entry(L, i, L->uvar[u]);
 }
 
 /* column j of A (j = -1: c) at the equations */
@@ -71,7 +71,7 @@ static void gather_column(const perp_path *L, int j, double *out)
 }
 
 /* y += [c A_S] x over the unknowns */
-static void columns(const perp_path *L, const double *x, double *y)
+static void path_columns(const perp_path *L, const double *x, double *y)
 {
   int first = L->with_t;
   if (first && x[0] != 0)
@@ -149,7 +149,7 @@ void perp_path_t_first(perp_path *L, int u)
 }
 
 /* K from A and c, inverted; the basic variables from K.  0 when K is singular. */
-static int rebuild(perp_path *L)
+static int path_rebuild(perp_path *L)
 {
   int m = L->K.m;
   for (int u = 0; u < m; u++) gather_column(L, L->uvar[u], L->K.R + (size_t)u * L->K.ld);
@@ -191,7 +191,7 @@ static int try_append(perp_path *L, int i)
   perp_path_count(L, 1);
   perp_inverse_apply(&L->K, L->g, L->f);
   perp_path_row(L, i, L->dp);
-  double s = entry(L, i, i), mag = fabs(s);
+  double s = path_entry(L, i, i), mag = fabs(s);
   for (int u = 0; u < L->K.m; u++) {
     s -= L->dp[u] * L->f[u];
     mag += fabs(L->dp[u] * L->f[u]);
@@ -212,12 +212,12 @@ static int try_append_pair(perp_path *L, int i)
   perp_inverse_apply(&L->K, L->g, L->f);
   for (int u = 0; u < L->K.m; u++) L->f[u] = -L->f[u];
   memcpy(L->dw, L->P.A + (size_t)i * L->P.lda, (size_t)n * sizeof *L->dw);
-  columns(L, L->f, L->dw);
+  path_columns(L, L->f, L->dw);
   perp_path_row(L, i, L->dp);
   perp_inverse_apply_t(&L->K, L->dp, L->g);
   for (int q = 0; q < n; q++) {
     if (L->upos[q] >= 0 || q == i || L->kind[q] == PERP_PATH_FIXED) continue;
-    double row = entry(L, i, q);
+    double row = path_entry(L, i, q);
     const double *col = L->P.A + (size_t)q * L->P.lda;
     for (int c = 0; c < L->K.m; c++) row -= L->g[c] * col[L->crow[c]];
     double size = perp_smaller(fabs(L->dw[q]) / L->P.a[q], fabs(row) / L->P.a[i]);
@@ -233,7 +233,7 @@ static int try_append_pair(perp_path *L, int i)
   gather_column(L, j, L->g);
   perp_inverse_apply(&L->K, L->g, L->f);
   perp_path_row(L, i, L->dp);
-  double s = entry(L, i, j);
+  double s = path_entry(L, i, j);
   for (int u = 0; u < L->K.m; u++) s -= L->dp[u] * L->f[u];
   if (!(fabs(s) > 1e-9 * L->P.a[i])) { /* take the half step back */
     perp_path_remove(L, L->upos[i], L->cpos[j]);
@@ -349,7 +349,7 @@ int perp_path_parked_proof(perp_path *L)
 /* ---- the path ------------------------------------------------------------------------------------ */
 
 /* dir, dw for lambda_e (or w_e) moving by sign */
-static void direction(perp_path *L, int e, int is_lambda, double sign)
+static void path_direction(perp_path *L, int e, int is_lambda, double sign)
 {
   int m = L->K.m, n = L->P.n;
   if (is_lambda) {
@@ -368,7 +368,7 @@ static void direction(perp_path *L, int e, int is_lambda, double sign)
     } else {
       for (int i = 0; i < n; i++) L->dw[i] = 0;
     }
-    columns(L, L->dir, L->dw);
+    path_columns(L, L->dir, L->dw);
     L->stats->matvecs++;
     L->stats->work += perp_pivot_cost(&L->P, m);
     double size = is_lambda ? 1 : 1 / L->P.a[e], worst = 0;
@@ -381,7 +381,7 @@ static void direction(perp_path *L, int e, int is_lambda, double sign)
     }
     if (worst <= REFINE * size || round == 3) break;
     if (worst > REBUILD * size && round == 1) {
-      L->broken = !rebuild(L);
+      L->broken = !path_rebuild(L);
       if (L->broken) break;
       perp_path_recompute(L, 3);
       for (int c = 0; c < L->K.m; c++) L->w[L->crow[c]] = 0;
@@ -394,8 +394,8 @@ static void direction(perp_path *L, int e, int is_lambda, double sign)
   if (!is_lambda) L->dw[e] = sign;
 }
 
-static void consider(perp_path *L, perp_path_ratio *best, double limit, int what, int row,
-                     double dist, double dist_p, double rate, int up)
+static void path_consider(perp_path *L, perp_path_ratio *best, double limit, int what, int row,
+                          double dist, double dist_p, double rate, int up)
 {
   double theta = dist / rate, theta_p = dist_p / rate;
   if (theta > limit) return;
@@ -409,7 +409,7 @@ static void consider(perp_path *L, perp_path_ratio *best, double limit, int what
 }
 
 /* the basic variable that stops the move */
-static perp_path_ratio ratio_test(perp_path *L, int e, int is_lambda)
+static perp_path_ratio path_ratio_test(perp_path *L, int e, int is_lambda)
 {
   int n = L->P.n, m = L->K.m;
   const double *lo = L->P.lo, *hi = L->P.hi, *lambda = L->lambda;
@@ -442,25 +442,25 @@ static perp_path_ratio ratio_test(perp_path *L, int e, int is_lambda)
   L->n_cand = 0;
   if (limit == HUGE_VAL) return best;
   if (L->dir[0] * L->ct < -tiny)
-    consider(L, &best, limit, PERP_PATH_IS_T, -1, L->t, L->tp, -L->dir[0], 0);
+    path_consider(L, &best, limit, PERP_PATH_IS_T, -1, L->t, L->tp, -L->dir[0], 0);
   for (int u = 1; u < m; u++) {
     int i = L->uvar[u];
     double r = L->dir[u];
     if (L->kind[i] == PERP_PATH_FREE) continue;
     if (r < -tiny)
-      consider(L, &best, limit, PERP_PATH_IS_LAMBDA, i, lambda[i] - lo[i], L->lp[i], -r, 0);
+      path_consider(L, &best, limit, PERP_PATH_IS_LAMBDA, i, lambda[i] - lo[i], L->lp[i], -r, 0);
     if (r > tiny)
-      consider(L, &best, limit, PERP_PATH_IS_LAMBDA, i, hi[i] - lambda[i], -L->lp[i], r, 1);
+      path_consider(L, &best, limit, PERP_PATH_IS_LAMBDA, i, hi[i] - lambda[i], -L->lp[i], r, 1);
   }
   for (int i = 0; i < n; i++) {
     int low = L->st[i] == PERP_ROW_LO;
     double r = low ? -L->dw[i] : L->dw[i];
     if (r > tiny * L->P.a[i] && L->st[i] != PERP_ROW_FREE && L->kind[i] == PERP_PATH_NORMAL)
-      consider(L, &best, limit, PERP_PATH_IS_W, i, low ? L->w[i] : -L->w[i],
-               low ? L->wp[i] : -L->wp[i], r, !low);
+      path_consider(L, &best, limit, PERP_PATH_IS_W, i, low ? L->w[i] : -L->w[i],
+                    low ? L->wp[i] : -L->wp[i], r, !low);
   }
   if (is_lambda && hi[e] - lo[e] <= limit)
-    consider(L, &best, limit, PERP_PATH_IS_FLIP, e, hi[e] - lo[e], 0, 1, 0);
+    path_consider(L, &best, limit, PERP_PATH_IS_FLIP, e, hi[e] - lo[e], 0, 1, 0);
   if (L->n_cand > 1 && best.what != PERP_PATH_IS_T) {
     perp_path_lexico(L, L->cand, L->n_cand);
     best = L->cand[0];
@@ -471,7 +471,7 @@ static perp_path_ratio ratio_test(perp_path *L, int e, int is_lambda)
 }
 
 /* all basic variables move along the direction */
-static void move(perp_path *L, const perp_path_ratio *r)
+static void path_move(perp_path *L, const perp_path_ratio *r)
 {
   int n = L->P.n, m = L->K.m;
   L->t += r->theta * L->dir[0];
@@ -497,7 +497,7 @@ static void drop_t(perp_path *L, int r)
 }
 
 /* Is this vertex, from which lambda_e or w_e is to enter, the marked one for the second time? */
-static int cycles(perp_path *L, int step, int e, int is_lambda)
+static int path_cycles(perp_path *L, int step, int e, int is_lambda)
 {
   size_t n = (size_t)L->P.n;
   if (step >= FIRST_MARK && (step & (step - 1)) == 0) {
@@ -519,7 +519,7 @@ perp_reason perp_path_follow(perp_path *L, int e, int is_lambda)
   int patience = 100 + L->P.n / 4, fallen = L->stats->iterations;
   for (int step = 0;; step++) {
     if (L->stats->iterations >= L->limit || perp_pivot_spent(&L->P, L->stats)) return PERP_MAX_ITER;
-    if (cycles(L, step, e, is_lambda)) return PERP_CYCLED;
+    if (path_cycles(L, step, e, is_lambda)) return PERP_CYCLED;
     if (L->t <= 0.5 * least) {
       least = L->t;
       fallen = L->stats->iterations;
@@ -528,9 +528,9 @@ perp_reason perp_path_follow(perp_path *L, int e, int is_lambda)
         L->stats->iterations - fallen > patience)
       return PERP_INACCURATE;
     double sign = L->st[e] == PERP_ROW_LO ? 1 : -1;
-    direction(L, e, is_lambda, sign);
+    path_direction(L, e, is_lambda, sign);
     if (L->broken) return PERP_SINGULAR;
-    perp_path_ratio r = ratio_test(L, e, is_lambda);
+    perp_path_ratio r = path_ratio_test(L, e, is_lambda);
     if (r.what == PERP_PATH_IS_NONE) {
       /* the ray, for the certificate: components of lambda */
       for (int i = 0; i < L->P.n; i++) L->dp[i] = 0;
@@ -539,7 +539,7 @@ perp_reason perp_path_follow(perp_path *L, int e, int is_lambda)
       return PERP_RAY;
     }
     if (!isfinite(r.theta)) return PERP_NOT_FINITE;
-    move(L, &r);
+    path_move(L, &r);
     L->stats->iterations++;
     if (is_lambda) {
       L->lambda[e] = (sign > 0 ? L->P.lo[e] : L->P.hi[e]) + sign * r.theta;

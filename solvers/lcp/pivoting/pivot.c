@@ -27,7 +27,7 @@ void perp_pivot_layout(perp_pivot *P, perp_arena *arena, int max_n)
 }
 
 /* row maxima; returns the number of nonzero entries */
-static int64_t scan(perp_pivot *P)
+static int64_t pivot_scan(perp_pivot *P)
 {
   int n = P->n;
   int64_t nnz = 0;
@@ -51,7 +51,7 @@ static int64_t scan(perp_pivot *P)
   return nnz;
 }
 
-static void compress(perp_pivot *P)
+static void pivot_compress(perp_pivot *P)
 {
   int nnz = 0;
   for (int j = 0; j < P->n; j++) {
@@ -86,10 +86,10 @@ perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p)
   P->n = n;
   P->A = p->A;
   P->lda = (size_t)p->lda;
-  int64_t nnz = scan(P);
+  int64_t nnz = pivot_scan(P);
   perp_pivot_retake(P, p);
   P->sparse = n >= SPARSE_MIN && nnz <= (int64_t)n * n / SPARSE_SHARE && nnz <= P->max_nnz;
-  if (P->sparse) compress(P);
+  if (P->sparse) pivot_compress(P);
   P->product = P->sparse ? (double)nnz : (double)n * n;
   return PERP_OK;
 }

@@ -169,7 +169,7 @@ int perp_lcp_family_rows_of_boxes(const perp_lcp_family *f, int boxes)
   return f->least / 4 * perp_lcp_wall_contacts(W, H);
 }
 
-static const perp_lcp_family *lookup(perp_ctx *ctx, const char *name)
+static const perp_lcp_family *generate_lookup(perp_ctx *ctx, const char *name)
 {
   const perp_lcp_family *f = perp_lcp_family_find(name);
   if (f != NULL) return f;
@@ -182,7 +182,7 @@ static const perp_lcp_family *lookup(perp_ctx *ctx, const char *name)
   return NULL;
 }
 
-static perp_status permute(perp_ctx *ctx, perp_lcp_problem *q, perp_rng *rng)
+static perp_status generate_permute(perp_ctx *ctx, perp_lcp_problem *q, perp_rng *rng)
 {
   int n = q->p.n, units = 0, k = 0;
   int *unit = calloc(2 * (size_t)n + 1, sizeof *unit);
@@ -205,7 +205,7 @@ static perp_status permute(perp_ctx *ctx, perp_lcp_problem *q, perp_rng *rng)
 perp_status perp_lcp_generate(perp_ctx *ctx, const perp_lcp_recipe *r, perp_lcp_problem *out)
 {
   *out = (perp_lcp_problem){ 0 };
-  const perp_lcp_family *f = lookup(ctx, r->family);
+  const perp_lcp_family *f = generate_lookup(ctx, r->family);
   if (f == NULL) return PERP_ERR_OPTION;
   if (r->boxes > 0 && !f->contact)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s has no boxes", f->name);
@@ -228,7 +228,7 @@ perp_status perp_lcp_generate(perp_ctx *ctx, const perp_lcp_recipe *r, perp_lcp_
     status = perp_lcp_generate_random(ctx, f, n, rng, out);
   else
     status = perp_lcp_generate_contact(ctx, f, n, r->factored, rng, out);
-  if (status == PERP_OK && r->permute) status = permute(ctx, out, rng);
+  if (status == PERP_OK && r->permute) status = generate_permute(ctx, out, rng);
   perp_rng_destroy(rng);
   if (status == PERP_OK && r->scale > 0 && r->scale != 1) perp_lcp_problem_scale(out, r->scale);
   if (status == PERP_OK && out->provenance == NULL)

@@ -12,7 +12,7 @@
 
 #define AT(i, j) x.A[(size_t)(i) + (size_t)(j) * (size_t)n]
 
-static void fill(perp_lcp_arrays x, int kind, int n, perp_rng *rng)
+static void generate_classic_fill(perp_lcp_arrays x, int kind, int n, perp_rng *rng)
 {
   switch (kind) {
   case PERP_GEN_MURTY1:
@@ -259,7 +259,7 @@ perp_status perp_lcp_generate_classic(perp_ctx *ctx, const perp_lcp_family *f, i
     }
     x.lo = perp_lcp_edit(&scratch).A;
   }
-  fill(x, f->kind, n, rng);
+  generate_classic_fill(x, f->kind, n, rng);
   perp_lcp_problem_free(&scratch);
   return PERP_OK;
 }

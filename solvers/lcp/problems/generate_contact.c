@@ -47,7 +47,8 @@ static perp_status open_scene(perp_ctx *ctx, int boxes, int contacts, struct sce
 }
 
 /* The overlap [x0, x1] x [-1/2, 1/2], x relative to cube `above`; offset: of `below` from `above`. */
-static void interface(struct scene *s, int above, int below, double x0, double x1, double offset)
+static void generate_contact_interface(struct scene *s, int above, int below, double x0, double x1,
+                                       double offset)
 {
   for (int k = 0; k < 4; k++) {
     double x = k & 1 ? x1 : x0, y = k & 2 ? 0.5 : -0.5;
@@ -57,11 +58,11 @@ static void interface(struct scene *s, int above, int below, double x0, double x
   }
 }
 
-static perp_status stack(perp_ctx *ctx, int boxes, struct scene *s)
+static perp_status generate_contact_stack(perp_ctx *ctx, int boxes, struct scene *s)
 {
   PERP_TRY(open_scene(ctx, boxes, 4 * boxes, s));
   for (int i = 0; i < boxes; i++) {
-    interface(s, i, i - 1, -0.5, 0.5, 0);
+    generate_contact_interface(s, i, i - 1, -0.5, 0.5, 0);
     for (int k = 0; k < 4; k++) s->points[4 * i + k].load = (boxes - i) * mass * gravity * step / 4;
   }
   return PERP_OK;
@@ -102,7 +103,7 @@ void perp_lcp_wall_nearest(int contacts, int boxes, int *W, int *H)
 
 /* Load of a cube at offset e from its centre, carried straight down by the neighbouring contact columns;
  * columns are the distinct x of its lower contacts first ... first + count - 1. */
-static void carry(struct scene *s, int first, int count, double load, double e)
+static void generate_contact_carry(struct scene *s, int first, int count, double load, double e)
 {
   /* bracket e by columns */
   double left = -HUGE_VAL, right = HUGE_VAL;
@@ -128,7 +129,7 @@ static void carry(struct scene *s, int first, int count, double load, double e)
 }
 
 /* Row j of the wall has W - (j & 1) cubes at x = i + (j & 1) / 2. */
-static perp_status wall(perp_ctx *ctx, int W, int H, struct scene *s)
+static perp_status generate_contact_wall(perp_ctx *ctx, int W, int H, struct scene *s)
 {
   PERP_TRY(open_scene(ctx, perp_lcp_wall_boxes(W, H), perp_lcp_wall_contacts(W, H), s));
   int *first = calloc((size_t)s->boxes + 1, sizeof *first); /* lower contacts of each cube */
@@ -143,12 +144,12 @@ static perp_status wall(perp_ctx *ctx, int W, int H, struct scene *s)
     for (int i = 0; i < count; i++, box++) {
       first[box] = s->contacts;
       if (j == 0) {
-        interface(s, box, -1, -0.5, 0.5, 0);
+        generate_contact_interface(s, box, -1, -0.5, 0.5, 0);
         continue;
       }
       int left = j & 1 ? i : i - 1; /* the cubes below, at offsets -1/2 and 1/2 */
-      if (left >= 0) interface(s, box, under + left, -0.5, 0, -0.5);
-      if (left + 1 < count_under) interface(s, box, under + left + 1, 0, 0.5, 0.5);
+      if (left >= 0) generate_contact_interface(s, box, under + left, -0.5, 0, -0.5);
+      if (left + 1 < count_under) generate_contact_interface(s, box, under + left + 1, 0, 0.5, 0.5);
     }
     under = row;
   }
@@ -162,7 +163,7 @@ static perp_status wall(perp_ctx *ctx, int W, int H, struct scene *s)
   }
   for (int i = s->boxes - 1; i >= 0; i--) {
     double total = load[2 * i] + mass * gravity * step, moment = load[2 * i + 1];
-    carry(s, first[i], first[i + 1] - first[i], total, moment / total);
+    generate_contact_carry(s, first[i], first[i + 1] - first[i], total, moment / total);
     for (int k = first[i]; k < first[i + 1]; k++) {
       struct point *c = &s->points[k];
       if (c->below < 0) continue;
@@ -184,8 +185,8 @@ struct assembly {
   double *M, *Minv, *J, *s;
 };
 
-static void layout(struct assembly *f, perp_arena *a, const struct scene *s, int rows, int sub,
-                   bool soft)
+static void generate_contact_layout(struct assembly *f, perp_arena *a, const struct scene *s,
+                                    int rows, int sub, bool soft)
 {
   f->bptr = PERP_CARVE(a, int, s->boxes + 1);
   f->mptr = PERP_CARVE(a, int, s->boxes + 1);
@@ -203,7 +204,7 @@ static void layout(struct assembly *f, perp_arena *a, const struct scene *s, int
 }
 
 /* Rows sign (d, r x d) of one side of a contact, d = z, x, y. */
-static void side(double *G, int rows, double sign, const double *r)
+static void generate_contact_side(double *G, int rows, double sign, const double *r)
 {
   static const double d[3][3] = { { 0, 0, 1 }, { 1, 0, 0 }, { 0, 1, 0 } };
   for (int i = 0; i < rows; i++) {
@@ -217,15 +218,15 @@ static void side(double *G, int rows, double sign, const double *r)
   }
 }
 
-static perp_status assemble(perp_ctx *ctx, const struct scene *s, int rows, bool soft,
-                            struct assembly *f, perp_blocks *B)
+static perp_status generate_contact_assemble(perp_ctx *ctx, const struct scene *s, int rows,
+                                             bool soft, struct assembly *f, perp_blocks *B)
 {
   int sub = 0;
   for (int c = 0; c < s->contacts; c++) sub += s->points[c].below >= 0 ? 2 : 1;
   *f = (struct assembly){ 0 };
-  layout(f, &f->arena, s, rows, sub, soft);
+  generate_contact_layout(f, &f->arena, s, rows, sub, soft);
   PERP_TRY(perp_arena_reserve(ctx, &f->arena));
-  layout(f, &f->arena, s, rows, sub, soft);
+  generate_contact_layout(f, &f->arena, s, rows, sub, soft);
   double times = 1;
   for (int b = 0; b <= s->boxes; b++, times *= s->ratio) {
     f->bptr[b] = 6 * b;
@@ -243,10 +244,10 @@ static perp_status assemble(perp_ctx *ctx, const struct scene *s, int rows, bool
     f->jptr[c] = k;
     if (q->below >= 0) {
       f->jblk[k] = q->below;
-      side(f->J + 6 * rows * k++, rows, -1, q->rb);
+      generate_contact_side(f->J + 6 * rows * k++, rows, -1, q->rb);
     }
     f->jblk[k] = q->above;
-    side(f->J + 6 * rows * k++, rows, 1, q->ra);
+    generate_contact_side(f->J + 6 * rows * k++, rows, 1, q->ra);
   }
   f->cptr[s->contacts] = rows * s->contacts;
   f->jptr[s->contacts] = k;
@@ -288,8 +289,8 @@ static void free_motion(const struct scene *s, int rows, double gx, double gz, d
 }
 
 /* b += J v for velocities v of all cubes: uniform, of mean square rough^2 (m/s, 1/s), and `push` along y for the top. */
-static perp_status disturb(perp_ctx *ctx, const perp_blocks *B, double rough, double push,
-                           perp_rng *rng, double *b)
+static perp_status generate_contact_disturb(perp_ctx *ctx, const perp_blocks *B, double rough,
+                                            double push, perp_rng *rng, double *b)
 {
   double *v = calloc((size_t)B->nv + 1, sizeof *v);
   if (v == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d velocities", B->nv);
@@ -326,7 +327,7 @@ static perp_status contact_problem(perp_ctx *ctx, const struct scene *s, int row
     }
     if (cone) x.cone[3 * c + 1] = 1;
   }
-  perp_status status = assemble(ctx, s, rows, soft, &f, &B);
+  perp_status status = generate_contact_assemble(ctx, s, rows, soft, &f, &B);
   if (status == PERP_OK) status = perp_lcp_problem_set_blocks(ctx, out, &B);
   perp_arena_free(&f.arena);
   if (status != PERP_OK) perp_lcp_problem_free(out);
@@ -350,9 +351,9 @@ perp_status perp_lcp_generate_contact(perp_ctx *ctx, const perp_lcp_family *f, i
   contacts = n / (frictional ? 6 : box || cone ? 3 : 1);
   if (walls) {
     perp_lcp_wall_nearest(contacts, 0, &W, &H);
-    PERP_TRY(wall(ctx, W, H, &s));
+    PERP_TRY(generate_contact_wall(ctx, W, H, &s));
   } else
-    PERP_TRY(stack(ctx, contacts / 4, &s));
+    PERP_TRY(generate_contact_stack(ctx, contacts / 4, &s));
 
   if (heavy) s.ratio = 100;
   double mu = pushed ? 0.3 : friction, gx = 0, gz = -gravity;
@@ -368,7 +369,8 @@ perp_status perp_lcp_generate_contact(perp_ctx *ctx, const perp_lcp_family *f, i
                                        at_rest, &p);
   free(s.points);
   if (status == PERP_OK && disturbed)
-    status = disturb(ctx, p.p.F, pushed ? 0.02 : 0.05, pushed ? 1 : 0, rng, perp_lcp_edit(&p).b);
+    status = generate_contact_disturb(ctx, p.p.F, pushed ? 0.02 : 0.05, pushed ? 1 : 0, rng,
+                                      perp_lcp_edit(&p).b);
   if (status != PERP_OK) {
     perp_lcp_problem_free(&p);
     return status;

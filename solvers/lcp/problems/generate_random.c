@@ -9,7 +9,7 @@
 
 #define AT(i, j) x.A[(size_t)(i) + (size_t)(j) * (size_t)n]
 
-static double normal(perp_rng *rng)
+static double generate_random_normal(perp_rng *rng)
 {
   double sum = -6;
   for (int k = 0; k < 12; k++) sum += perp_rng_uniform(rng, 0, 1);
@@ -19,7 +19,7 @@ static double normal(perp_rng *rng)
 /* A += R R' / rank, R n x rank normal; R [n rank] is scratch. */
 static void add_gram(perp_lcp_arrays x, int n, int rank, double *R, perp_rng *rng)
 {
-  for (int k = 0; k < n * rank; k++) R[k] = normal(rng);
+  for (int k = 0; k < n * rank; k++) R[k] = generate_random_normal(rng);
   for (int j = 0; j < n; j++)
     for (int k = 0; k < rank; k++) {
       double f = R[j + k * n] / rank;
@@ -33,14 +33,14 @@ static void add_skew(perp_lcp_arrays x, int n, double size, perp_rng *rng)
 {
   for (int j = 0; j < n; j++)
     for (int i = 0; i < j; i++) {
-      double s = size * normal(rng);
+      double s = size * generate_random_normal(rng);
       AT(i, j) += s;
       AT(j, i) -= s;
     }
 }
 
 /* Draw a solution and set b.  degenerate: the share of rows at a bound with w = 0. */
-static void plant(perp_lcp_arrays x, int n, double degenerate, perp_rng *rng)
+static void generate_random_plant(perp_lcp_arrays x, int n, double degenerate, perp_rng *rng)
 {
   for (int i = 0; i < n; i++) {
     double lo = x.lo != NULL ? x.lo[i] : 0, hi = x.hi != NULL ? x.hi[i] : HUGE_VAL;
@@ -52,7 +52,7 @@ static void plant(perp_lcp_arrays x, int n, double degenerate, perp_rng *rng)
     } else if (lo > -HUGE_VAL)
       x.solution[i] = hi < HUGE_VAL ? lo + (hi - lo) * size : lo + size;
     else
-      x.solution[i] = hi < HUGE_VAL ? hi - size : normal(rng);
+      x.solution[i] = hi < HUGE_VAL ? hi - size : generate_random_normal(rng);
     x.b[i] = w;
   }
   for (int j = 0; j < n; j++)
@@ -79,7 +79,7 @@ static void draw_bounds(perp_lcp_arrays x, int n, bool with_free, perp_rng *rng)
   }
 }
 
-static void fill(perp_lcp_arrays x, int kind, int n, double *R, perp_rng *rng)
+static void generate_random_fill(perp_lcp_arrays x, int kind, int n, double *R, perp_rng *rng)
 {
   switch (kind) {
   case PERP_GEN_SPD:
@@ -90,22 +90,22 @@ static void fill(perp_lcp_arrays x, int kind, int n, double *R, perp_rng *rng)
     for (int i = 0; i < n; i++) AT(i, i) += 0.05;
     if (kind == PERP_GEN_SKEW) add_skew(x, n, 0.5, rng);
     if (kind == PERP_GEN_BOXED) draw_bounds(x, n, true, rng);
-    plant(x, n, kind == PERP_GEN_SPD_DEGENERATE ? 0.5 : 0, rng);
+    generate_random_plant(x, n, kind == PERP_GEN_SPD_DEGENERATE ? 0.5 : 0, rng);
     break;
   case PERP_GEN_PSD:
   case PERP_GEN_MIXED: /* rank n / 2: redundant rows */
     add_gram(x, n, (n + 1) / 2, R, rng);
     if (kind == PERP_GEN_MIXED) draw_bounds(x, n, true, rng);
-    plant(x, n, 0.25, rng);
+    generate_random_plant(x, n, 0.25, rng);
     break;
   case PERP_GEN_PMATRIX: /* strictly diagonally dominant with positive diagonal, signs at random */
     for (int j = 0; j < n; j++)
-      for (int i = 0; i < n; i++) AT(i, j) = i == j ? 0 : normal(rng);
+      for (int i = 0; i < n; i++) AT(i, j) = i == j ? 0 : generate_random_normal(rng);
     for (int i = 0; i < n; i++) {
       double sum = 0;
       for (int j = 0; j < n; j++) sum += fabs(AT(i, j));
       AT(i, i) = 1.05 * sum + 0.1;
-      x.b[i] = normal(rng);
+      x.b[i] = generate_random_normal(rng);
     }
     break;
   case PERP_GEN_COPOSITIVE: /* nonnegative + skew + I / 10: strictly copositive, so always solvable */
@@ -115,7 +115,7 @@ static void fill(perp_lcp_arrays x, int kind, int n, double *R, perp_rng *rng)
     add_skew(x, n, 0.5, rng);
     for (int i = 0; i < n; i++) {
       AT(i, i) += 0.1;
-      x.b[i] = normal(rng);
+      x.b[i] = generate_random_normal(rng);
     }
     break;
   case PERP_GEN_INFEASIBLE: { /* A z = 0 and b'z = -1 exactly: small integers, z of zeros and ones */
@@ -156,7 +156,8 @@ perp_status perp_lcp_generate_random(perp_ctx *ctx, const perp_lcp_family *f, in
   perp_lcp_problem scratch;
   PERP_TRY(perp_lcp_problem_new(ctx, n + 1, PERP_PART_A, &scratch)); /* n^2 + 2 n + 1 numbers */
   perp_status status = perp_lcp_problem_new(ctx, n, parts, out);
-  if (status == PERP_OK) fill(perp_lcp_edit(out), f->kind, n, perp_lcp_edit(&scratch).A, rng);
+  if (status == PERP_OK)
+    generate_random_fill(perp_lcp_edit(out), f->kind, n, perp_lcp_edit(&scratch).A, rng);
   perp_lcp_problem_free(&scratch);
   return status;
 }

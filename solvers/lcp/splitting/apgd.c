@@ -38,13 +38,13 @@ struct ws {
   double *d, *y, *wy, *w, *next, *wnext; /* [max_n]; w*: A () + b */
 };
 
-static void layout(struct ws *w, perp_arena *a)
+static void apgd_layout(struct ws *w, perp_arena *a)
 {
   double **const v[] = { &w->d, &w->y, &w->wy, &w->w, &w->next, &w->wnext };
   for (size_t k = 0; k < sizeof v / sizeof *v; k++) *v[k] = PERP_CARVE(a, double, w->max_n);
 }
 
-static void destroy(void *ws)
+static void apgd_destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
@@ -53,7 +53,7 @@ static void destroy(void *ws)
   free(w);
 }
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status apgd_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   *ws = NULL;
   if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "apgd: max_n = %d", max_n);
@@ -61,22 +61,22 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
   if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
   w->o = *(const struct opts *)opts;
   w->max_n = max_n;
-  layout(w, &w->arena);
+  apgd_layout(w, &w->arena);
   perp_status status = perp_arena_reserve(ctx, &w->arena);
   if (status == PERP_OK) {
-    layout(w, &w->arena);
+    apgd_layout(w, &w->arena);
     status = perp_rows_open(ctx, &w->rows, max_n);
   }
   if (status != PERP_OK) {
-    destroy(w);
+    apgd_destroy(w);
     return status;
   }
   *ws = w;
   return PERP_OK;
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status apgd_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                              double *certificate, perp_stats *stats)
 {
   struct ws *w = ws;
   perp_rows *R = &w->rows;
@@ -152,9 +152,9 @@ const perp_lcp_desc perp_lcp_apgd = {
          .opts_size = sizeof(struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
-  .create = create,
-  .solve = solve,
-  .destroy = destroy,
+  .create = apgd_create,
+  .solve = apgd_solve,
+  .destroy = apgd_destroy,
   .serves = "symmetric semidefinite A with a solution: a convex quadratic programme; Nesterov's "
             "rate 1/k^2 is a theorem without restarts and with steps that never grow, here it is "
             "what is seen; friction and cones: no theorem",

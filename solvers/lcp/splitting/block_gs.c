@@ -93,7 +93,7 @@ struct ws {
   perp_arena arena;
 };
 
-static void layout(struct ws *w, perp_arena *a)
+static void block_gs_layout(struct ws *w, perp_arena *a)
 {
   size_t n = (size_t)w->s.max_n;
   w->blocks = PERP_CARVE(a, struct block, n);
@@ -109,7 +109,7 @@ static void layout(struct ws *w, perp_arena *a)
   w->state = PERP_CARVE(a, signed char, n);
 }
 
-static void destroy(void *ws)
+static void block_gs_destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
@@ -118,7 +118,7 @@ static void destroy(void *ws)
   free(w);
 }
 
-static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static perp_status block_gs_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   const struct opts *o = opts;
   *ws = NULL;
@@ -129,14 +129,14 @@ static perp_status create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
   w->accelerate = o->s.sweeps == 0 ? o->accelerate : 0;
   perp_status status = perp_splitting_open(ctx, &w->s, max_n, &o->s);
   if (status == PERP_OK) {
-    layout(w, &w->arena);
+    block_gs_layout(w, &w->arena);
     status = perp_arena_reserve(ctx, &w->arena);
   }
   if (status != PERP_OK) {
-    destroy(w);
+    block_gs_destroy(w);
     return status;
   }
-  layout(w, &w->arena);
+  block_gs_layout(w, &w->arena);
   *ws = w;
   return PERP_OK;
 }
@@ -169,7 +169,7 @@ static int add_contact(struct ws *w, int c, int start, const double *lambda)
   return r;
 }
 
-static void add_block(struct ws *w, int start, int r)
+static void block_gs_add_block(struct ws *w, int start, int r)
 {
   struct block *c = &w->blocks[w->n_blocks];
   const perp_rows *R = &w->s.rows;
@@ -185,7 +185,7 @@ static void add_block(struct ws *w, int start, int r)
   w->n_blocks++;
 }
 
-static void build(struct ws *w, const double *lambda)
+static void block_gs_build(struct ws *w, const double *lambda)
 {
   perp_rows *R = &w->s.rows;
   const perp_lcp *p = R->p;
@@ -197,7 +197,7 @@ static void build(struct ws *w, const double *lambda)
       for (int row = p->F->cptr[g], end = p->F->cptr[g + 1]; row < end;) {
         int r = end - row < MOST ? end - row : MOST;
         if (row + r < end && R->type[row + r] == PERP_ROW_CONE_TAIL) r--;
-        add_block(w, row, r);
+        block_gs_add_block(w, row, r);
         row += r;
       }
     return;
@@ -227,12 +227,12 @@ static void build(struct ws *w, const double *lambda)
       bool full = at - start >= MOST - (R->type[j] == PERP_ROW_CONE);
       after = next[j];
       if (full && R->type[j] != PERP_ROW_CONE_TAIL) {
-        add_block(w, start, at - start);
+        block_gs_add_block(w, start, at - start);
         start = at;
       }
       w->index[at++] = j;
     }
-    if (at > start) add_block(w, start, at - start);
+    if (at > start) block_gs_add_block(w, start, at - start);
   }
 }
 
@@ -256,8 +256,8 @@ static void row_bounds(const struct ws *w, const struct block *c, const double *
   *lo = -*hi;
 }
 
-static void project(const struct ws *w, const struct block *c, const double *K, const double *q,
-                    const double *lambda, double *x)
+static void block_gs_project(const struct ws *w, const struct block *c, const double *K,
+                             const double *q, const double *lambda, double *x)
 {
   const perp_rows *R = &w->s.rows;
   const int *row = w->index + c->start;
@@ -370,8 +370,8 @@ static bool try_sets(const struct ws *w, const struct block *c, const double *K,
   return true;
 }
 
-static bool enumerate(const struct ws *w, struct block *c, const double *K, const double *q,
-                      const double *lambda, double *x)
+static bool block_gs_enumerate(const struct ws *w, struct block *c, const double *K,
+                               const double *q, const double *lambda, double *x)
 {
   int count = 1, state[ENUMERABLE];
   for (int i = 0; i < c->r; i++) count *= 3;
@@ -420,8 +420,8 @@ static double block_step(struct ws *w, struct block *c, double *lambda)
   if (c->cone && (w->block == BLOCK_AUTO || w->block == BLOCK_CONE))
     solved = perp_cone_solve(R->p->mu[row[1]], K, q, x);
   else if (!cones && r <= ENUMERABLE && (w->block == BLOCK_AUTO || w->block == BLOCK_ENUMERATION))
-    solved = enumerate(w, c, K, q, lambda, x);
-  if (!solved) project(w, c, K, q, lambda, x);
+    solved = block_gs_enumerate(w, c, K, q, lambda, x);
+  if (!solved) block_gs_project(w, c, K, q, lambda, x);
   for (int i = 0; i < r; i++) {
     double old = lambda[row[i]];
     double to = w->s.o.omega == 1 ? x[i] : old + w->s.o.omega * (x[i] - old);
@@ -445,7 +445,7 @@ static bool same_directions(const int *row, int r, const double *x, const double
 }
 
 /* the point from which a pair of sweeps starts */
-static void extrapolate(struct ws *w, double *lambda, bool first)
+static void block_gs_extrapolate(struct ws *w, double *lambda, bool first)
 {
   perp_rows *R = &w->s.rows;
   const int n = R->n;
@@ -474,7 +474,7 @@ static void extrapolate(struct ws *w, double *lambda, bool first)
 }
 
 /* after a pair of sweeps: the momentum has gone uphill */
-static bool uphill(const struct ws *w, const double *lambda)
+static bool block_gs_uphill(const struct ws *w, const double *lambda)
 {
   const perp_rows *R = &w->s.rows;
   double sum = 0;
@@ -483,14 +483,14 @@ static bool uphill(const struct ws *w, const double *lambda)
   return sum > 0;
 }
 
-static double step(perp_splitting *s, double *lambda, int iteration)
+static double block_gs_step(perp_splitting *s, double *lambda, int iteration)
 {
   struct ws *w = (struct ws *)s;
   int n = w->n_blocks;
   double worst = 0;
   const int fast = w->accelerate > 0 ? iteration - w->accelerate : 0;
   if (iteration == 1) {
-    build(w, lambda);
+    block_gs_build(w, lambda);
     n = w->n_blocks;
     s->random = (uint64_t)s->o.seed;
     for (int k = 0; k < n; k++) s->order[k] = k;
@@ -498,7 +498,7 @@ static double step(perp_splitting *s, double *lambda, int iteration)
   bool back = s->o.order == PERP_ORDER_SYMMETRIC && iteration % 2 == 0;
   if (fast > 0) {
     back = fast % 2 == 0;
-    if (!back) extrapolate(w, lambda, fast == 1);
+    if (!back) block_gs_extrapolate(w, lambda, fast == 1);
   }
   w->unsolved = -1;
   if (s->o.order == PERP_ORDER_RANDOM && !back) perp_shuffle(&s->random, s->order, n);
@@ -506,12 +506,12 @@ static double step(perp_splitting *s, double *lambda, int iteration)
     double change = block_step(w, &w->blocks[s->order[back ? n - 1 - k : k]], lambda);
     if (!(change <= worst)) worst = change;
   }
-  if (fast > 0 && back && uphill(w, lambda)) w->theta = 1;
+  if (fast > 0 && back && block_gs_uphill(w, lambda)) w->theta = 1;
   return worst / s->o.omega;
 }
 
 /* What of the contacts cannot be a block; NULL: nothing. */
-static const char *unserved(const struct ws *w, const perp_lcp *p)
+static const char *block_gs_unserved(const struct ws *w, const perp_lcp *p)
 {
   const perp_stewart *s = &w->contacts;
   if (s->unclear)
@@ -524,22 +524,22 @@ static const char *unserved(const struct ws *w, const perp_lcp *p)
   return NULL;
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status block_gs_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                                  double *certificate, perp_stats *stats)
 {
   struct ws *w = ws;
   perp_no_certificate(p, certificate);
   if (p->n > w->s.max_n)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "lcp: n = %d but the workspace holds %d", p->n, w->s.max_n);
   PERP_TRY(perp_stewart_find(ctx, p, &w->contacts));
-  const char *what = unserved(w, p);
+  const char *what = block_gs_unserved(w, p);
   if (what != NULL) {
     stats->reason = PERP_UNSUITED;
     PERP_FAIL(ctx, PERP_OK, "block-gs does not serve %s", what);
     return PERP_OK;
   }
   w->unsolved = -1;
-  PERP_TRY(perp_splitting_solve(ctx, &w->s, p, lambda, "block-gs", step, stats));
+  PERP_TRY(perp_splitting_solve(ctx, &w->s, p, lambda, "block-gs", block_gs_step, stats));
   if (stats->reason < 0 && w->unsolved >= 0)
     PERP_FAIL(ctx, PERP_OK, "block-gs: the contact of row %d has no solution while the others rest",
               w->unsolved);
@@ -558,9 +558,9 @@ const perp_lcp_desc perp_lcp_block_gs = {
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
                  PERP_LCP_ITERATIVE | PERP_LCP_WARM | PERP_LCP_CONE_BLOCKS },
-  .create = create,
-  .solve = solve,
-  .destroy = destroy,
+  .create = block_gs_create,
+  .solve = block_gs_solve,
+  .destroy = block_gs_destroy,
   .serves = "symmetric positive definite A without friction; nonsymmetric A with dominant blocks; "
             "friction as boxes, cones or Stewart-Trinkle rows in practice: no theorem",
   .ties = "none to break between blocks: sweeps, no pivots; in a block the index set of the last "

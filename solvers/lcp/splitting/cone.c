@@ -40,7 +40,7 @@ static double h_of(const struct slide *c, double kappa, double *t, double *n, do
 }
 
 /* v = R v or R' v for the rotation (cs, sn) */
-static void rotate(double cs, double sn, double *v)
+static void cone_rotate(double cs, double sn, double *v)
 {
   double x = cs * v[0] + sn * v[1];
   v[1] = cs * v[1] - sn * v[0];
@@ -68,16 +68,16 @@ bool perp_cone_solve(double mu, const double *K, const double *q, double *x)
   }
   double off = 0.5 * (c.S[1] + c.S[2]), angle = 0.5 * atan2(2 * off, c.S[0] - c.S[3]);
   double cs = cos(angle), sn = sin(angle);
-  rotate(cs, sn, c.S);
-  rotate(cs, sn, c.S + 2);
+  cone_rotate(cs, sn, c.S);
+  cone_rotate(cs, sn, c.S + 2);
   for (int i = 0; i < 2; i++) {
     double row[2] = { c.S[i], c.S[i + 2] };
-    rotate(cs, sn, row);
+    cone_rotate(cs, sn, row);
     c.S[i] = row[0];
     c.S[i + 2] = row[1];
   }
-  rotate(cs, sn, c.p);
-  rotate(cs, sn, c.Knt);
+  cone_rotate(cs, sn, c.p);
+  cone_rotate(cs, sn, c.Knt);
   double trace = fabs(c.S[0]) + fabs(c.S[3]);
   double t[2], n, slope, low = 0, high;
   /* sticking; where S is singular a kappa of rounding size stands for 0 */
@@ -85,7 +85,7 @@ bool perp_cone_solve(double mu, const double *K, const double *q, double *x)
   double h = h_of(&c, low, t, &n, &slope);
   if (isnan(h)) return false;
   if (h <= 0) {
-    rotate(cs, -sn, t);
+    cone_rotate(cs, -sn, t);
     x[0] = n;
     x[1] = t[0];
     x[2] = t[1];
@@ -111,7 +111,7 @@ bool perp_cone_solve(double mu, const double *K, const double *q, double *x)
   h_of(&c, kappa, t, &n, &slope);
   if (!isfinite(n) || !(n >= 0)) return false;
   double length = hypot(t[0], t[1]), to = length > 0 ? mu * n / length : 0;
-  rotate(cs, -sn, t);
+  cone_rotate(cs, -sn, t);
   x[0] = n;
   x[1] = t[0] * to; /* on the cone to the last digit */
   x[2] = t[1] * to;

@@ -21,7 +21,7 @@ static const perp_opt options[] = {
   PERP_SPLITTING_STOP, PERP_OPTIONS_END
 };
 
-static double step(perp_splitting *w, double *lambda, int iteration)
+static double jacobi_step(perp_splitting *w, double *lambda, int iteration)
 {
   perp_rows *R = &w->rows;
   double *d = w->aux, worst = 0;
@@ -41,11 +41,11 @@ static double step(perp_splitting *w, double *lambda, int iteration)
   return worst / w->o.omega;
 }
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status jacobi_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                                double *certificate, perp_stats *stats)
 {
   perp_no_certificate(p, certificate);
-  return perp_splitting_solve(ctx, ws, p, lambda, "jacobi", step, stats);
+  return perp_splitting_solve(ctx, ws, p, lambda, "jacobi", jacobi_step, stats);
 }
 
 const perp_lcp_desc perp_lcp_jacobi = {
@@ -59,7 +59,7 @@ const perp_lcp_desc perp_lcp_jacobi = {
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
                  PERP_LCP_ITERATIVE | PERP_LCP_WARM | PERP_LCP_BY_ROWS },
   .create = perp_splitting_create,
-  .solve = solve,
+  .solve = jacobi_solve,
   .destroy = perp_splitting_destroy,
   .serves = "symmetric semidefinite A with a solution: the objective falls for every omega, as D - "
             "A is semidefinite (not with plain); nonsymmetric A with dominant rows, up to scaling, "

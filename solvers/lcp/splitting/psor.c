@@ -12,8 +12,8 @@ static const perp_opt options[] = { PERP_REAL(struct perp_splitting_opts, omega,
                                               "relaxation; 1 is Gauss-Seidel"),
                                     PERP_SPLITTING_STOP, PERP_SPLITTING_ORDER, PERP_OPTIONS_END };
 
-static perp_status solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
-                         double *certificate, perp_stats *stats)
+static perp_status psor_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                              double *certificate, perp_stats *stats)
 {
   perp_no_certificate(p, certificate);
   return perp_splitting_solve(ctx, ws, p, lambda, "psor", perp_splitting_gauss_seidel, stats);
@@ -31,7 +31,7 @@ const perp_lcp_desc perp_lcp_psor = {
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
                  PERP_LCP_ITERATIVE | PERP_LCP_WARM | PERP_LCP_BY_ROWS },
   .create = perp_splitting_create,
-  .solve = solve,
+  .solve = psor_solve,
   .destroy = perp_splitting_destroy,
   .serves = "as pgs: symmetric semidefinite A with positive diagonal and a solution, for every "
             "omega in (0, 2); nonsymmetric A with dominant rows, up to scaling (H-matrices), for "

@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-static void layout(perp_rows *R, perp_arena *a)
+static void rows_layout(perp_rows *R, perp_arena *a)
 {
   R->diag = PERP_CARVE(a, double, R->max_n);
   R->big = PERP_CARVE(a, double, R->max_n);
@@ -25,9 +25,9 @@ static void layout(perp_rows *R, perp_arena *a)
 perp_status perp_rows_open(perp_ctx *ctx, perp_rows *R, int max_n)
 {
   *R = (perp_rows){ .max_n = max_n };
-  layout(R, &R->own);
+  rows_layout(R, &R->own);
   PERP_TRY(perp_arena_reserve(ctx, &R->own));
-  layout(R, &R->own);
+  rows_layout(R, &R->own);
   return PERP_OK;
 }
 
@@ -166,7 +166,7 @@ static int mix_of(const perp_rows *R, int row, int r)
 
 /* Sort the units by level = 1 + the highest level of the units before that share a block, and place their
  * numbers in that order.  Friction rows that look at a normal row of another unit forbid it. */
-static void schedule(perp_rows *R, int *block_level)
+static void rows_schedule(perp_rows *R, int *block_level)
 {
   const perp_blocks *F = R->p->F;
   int n = R->n_units, levels = 0;
@@ -208,7 +208,7 @@ static void schedule(perp_rows *R, int *block_level)
 
 /* Cut the rows into units: runs of rows on the same blocks, never between the rows of a cone.  False when
  * the groups themselves do. */
-static bool cut(perp_rows *R)
+static bool rows_cut(perp_rows *R)
 {
   const perp_blocks *F = R->p->F;
   R->n_units = 0;
@@ -253,7 +253,7 @@ static void layout_factored(perp_rows *R, perp_arena *a, int nb, int m_size, siz
 }
 
 /* W = L L' of a positive semidefinite block; a vanishing pivot gives a zero column */
-static void cholesky(int d, const double *W, double *L)
+static void rows_cholesky(int d, const double *W, double *L)
 {
   for (int j = 0; j < d; j++) {
     for (int i = 0; i < j; i++) L[i + j * d] = 0;
@@ -268,14 +268,14 @@ static void cholesky(int d, const double *W, double *L)
   }
 }
 
-static void factor_block(perp_rows *R, int b)
+static void rows_factor_block(perp_rows *R, int b)
 {
   const perp_blocks *F = R->p->F;
   const int d = F->bptr[b + 1] - F->bptr[b];
   const double *W = F->Minv + F->mptr[b];
   double *L = R->chol + F->mptr[b];
   if (F->diag == NULL || !F->diag[b]) {
-    cholesky(d, W, L);
+    rows_cholesky(d, W, L);
     return;
   }
   int step;
@@ -361,7 +361,7 @@ static void finish_unit(perp_rows *R, int t, double omega)
 }
 
 /* Are all diagonals of a unit clear of zero?  Its steps then need no other row. */
-static inline bool regular(const perp_rows *R, const perp_unit *unit)
+static inline bool rows_regular(const perp_rows *R, const perp_unit *unit)
 {
   bool all = true;
   for (int i = unit->row; i < unit->row + unit->r; i++) all = all && R->diag[i] > DBL_MIN;
@@ -373,7 +373,7 @@ static void pack_unit(perp_rows *R, int t, double omega)
 {
   const perp_unit *unit = &R->unit[t];
   pack_rows(R, unit);
-  if (!regular(R, unit)) return;
+  if (!rows_regular(R, unit)) return;
   for (int i = unit->row; i < unit->row + unit->r; i++) R->inv[i] = omega / R->diag[i];
   finish_unit(R, t, omega);
 }
@@ -435,7 +435,7 @@ static inline __attribute__((always_inline)) void pack_contact(perp_rows *R, int
     *(perp_v4 *)(g + 2 * width + j) = __builtin_shufflevector(x, x2, 2, 3, 6, 7);
   }
   for (int i = 0; i < CONTACT_ROWS; i++) R->diag[row + i] = sum[i];
-  if (!regular(R, unit)) return;
+  if (!rows_regular(R, unit)) return;
   for (int i = 0; i < CONTACT_ROWS; i++) {
     R->inv[row + i] = omega / R->diag[row + i];
     R->unit_of[row + i] = t;
@@ -464,7 +464,7 @@ PERP_CLONES_OF_FOUR static void pack_share(void *user, int member, int members)
   const int end = perp_share(R->n_units, member + 1, members);
   const int blocks = R->p->F->nb, last = perp_share(blocks, member + 1, members);
   double top = 0, bnorm = 0;
-  for (int b = perp_share(blocks, member, members); b < last; b++) factor_block(R, b);
+  for (int b = perp_share(blocks, member, members); b < last; b++) rows_factor_block(R, b);
   perp_team_wait(members);
   for (int k = from; k < end; k++) {
     const int t = R->place[k];
@@ -483,7 +483,7 @@ PERP_CLONES_OF_FOUR static void pack_share(void *user, int member, int members)
   const double root = sqrt(top);
   for (int k = from; k < end; k++) {
     const perp_unit *unit = &R->unit[R->place[k]];
-    const bool done = regular(R, unit);
+    const bool done = rows_regular(R, unit);
     for (int i = unit->row; i < unit->row + unit->r; i++) {
       /* |A_ij| <= sqrt(A_ii A_jj) */
       R->big[i] = R->diag[i] > 0 ? sqrt(R->diag[i]) * root : 0;
@@ -525,9 +525,9 @@ static perp_status prepare_factored(perp_ctx *ctx, perp_rows *R, double omega)
   layout_factored(R, &R->grown, F->nb, F->mptr[F->nb], bound);
   R->uoff[0] = 0;
   for (int b = 0; b < F->nb; b++) R->uoff[b + 1] = R->uoff[b] + even(F->bptr[b + 1] - F->bptr[b]);
-  if (!cut(R))
+  if (!rows_cut(R))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "lcp: the two rows of a cone are in two groups");
-  schedule(R, R->block_level);
+  rows_schedule(R, R->block_level);
 
   packing job = { .R = R, .omega = omega };
   perp_team(R->threads, pack_share, &job);

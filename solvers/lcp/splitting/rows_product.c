@@ -76,7 +76,7 @@ PERP_CLONES_OF_FOUR static void rows_product_share(void *user, int member, int m
 }
 
 /* y = A x (+ b); factored: u = G' x on the way, y may be NULL */
-static void apply(perp_rows *R, const double *x, double *u, const double *b, double *y)
+static void rows_product_apply(perp_rows *R, const double *x, double *u, const double *b, double *y)
 {
   const perp_lcp *p = R->p;
   R->work += y != NULL ? R->product : 0.5 * R->product;
@@ -99,19 +99,19 @@ static void apply(perp_rows *R, const double *x, double *u, const double *b, dou
 void perp_rows_reset(perp_rows *R, const double *lambda)
 {
   if (R->p->F == NULL)
-    apply(R, lambda, NULL, R->p->b, R->w);
+    rows_product_apply(R, lambda, NULL, R->p->b, R->w);
   else
-    apply(R, lambda, R->u, NULL, NULL);
+    rows_product_apply(R, lambda, R->u, NULL, NULL);
 }
 
 void perp_rows_w(perp_rows *R, const double *lambda, double *w)
 {
-  apply(R, lambda, R->uu, R->p->b, w);
+  rows_product_apply(R, lambda, R->uu, R->p->b, w);
 }
 
 void perp_rows_A(perp_rows *R, const double *x, double *y)
 {
-  apply(R, x, R->uu, NULL, y);
+  rows_product_apply(R, x, R->uu, NULL, y);
 }
 
 void perp_rows_majorant(perp_rows *R, double *d)

@@ -7,8 +7,8 @@
 /* ---- sweeps --------------------------------------------------------------------------------------------- */
 
 /* the new value of row i with slack w */
-static inline double relax(const perp_rows *R, int i, double inv, double lo, double hi, double w,
-                           const double *lambda)
+static inline double rows_sweep_relax(const perp_rows *R, int i, double inv, double lo, double hi,
+                                      double w, const double *lambda)
 {
   if (R->type[i] != PERP_ROW_BOUNDED) {
     hi = limit(R, lambda, i);
@@ -28,7 +28,7 @@ static double dense_row(perp_rows *R, const perp_unit *t, double *lambda)
     change[0] = x - lambda[i];
     change[1] = y - lambda[i + 1];
   } else
-    change[0] = relax(R, i, R->inv[i], R->lo[i], R->hi[i], R->w[i], lambda) - lambda[i];
+    change[0] = rows_sweep_relax(R, i, R->inv[i], R->lo[i], R->hi[i], R->w[i], lambda) - lambda[i];
   for (int k = 0; k < t->r; k++) {
     double c = change[k];
     if (c == 0) continue;
@@ -66,7 +66,7 @@ static double generic_unit(perp_rows *R, const perp_unit *t, double *lambda, boo
       y = lambda[i + 1] - R->inv[i] * w2;
       perp_disc(limit(R, lambda, i), &x, &y);
     } else
-      x = relax(R, i, R->inv[i], R->lo[i], R->hi[i], w, lambda);
+      x = rows_sweep_relax(R, i, R->inv[i], R->lo[i], R->hi[i], w, lambda);
     for (int q = 0; q < pair; q++, g += width) {
       double c = (q == 0 ? x : y) - lambda[i + q];
       worst = larger(worst, fabs(c));
@@ -184,7 +184,7 @@ PERP_CLONES_OF_FOUR static double any_unit(perp_rows *R, const perp_unit *t, dou
   }
 }
 
-static double swept(double worst, double change)
+static double rows_sweep_swept(double worst, double change)
 {
   return change <= worst || isnan(worst) ? worst : change;
 }
@@ -204,7 +204,7 @@ PERP_CLONES_OF_FOUR static void sweep_share(void *user, int member, int members)
   while (perp_rows_next(R, member, members, &part))
     for (int t = part.from; t < part.to; t++) {
       if (t + AHEAD < part.to) fetch_unit(&R->unit[t + AHEAD], R->u, s->lambda);
-      worst = swept(worst, any_unit(R, &R->unit[t], s->lambda));
+      worst = rows_sweep_swept(worst, any_unit(R, &R->unit[t], s->lambda));
     }
   s->worst[member] = worst;
 }
@@ -216,14 +216,14 @@ double perp_rows_sweep(perp_rows *R, double *lambda, const int *order, bool back
   if (order == NULL && !back) {
     sweep s = { .R = R, .lambda = lambda };
     perp_team(perp_rows_threads(R), sweep_share, &s);
-    for (int i = 0; i < PERP_TEAM_MAX; i++) worst = swept(worst, s.worst[i]);
+    for (int i = 0; i < PERP_TEAM_MAX; i++) worst = rows_sweep_swept(worst, s.worst[i]);
     return worst;
   }
   for (int k = 0; k < R->n_units; k++) {
     int at = back ? R->n_units - 1 - k : k;
     const perp_unit *t = &R->unit[order != NULL ? order[at] : at];
-    worst = swept(worst, back && t->kind != DENSE_ROW ? generic_unit(R, t, lambda, true)
-                                                      : any_unit(R, t, lambda));
+    worst = rows_sweep_swept(worst, back && t->kind != DENSE_ROW ? generic_unit(R, t, lambda, true)
+                                                                 : any_unit(R, t, lambda));
   }
   return worst;
 }

@@ -8,7 +8,7 @@
 
 const char *const perp_sweep_orders[] = { "forward", "symmetric", "random", NULL };
 
-static void layout(perp_splitting *w, perp_arena *a)
+static void splitting_layout(perp_splitting *w, perp_arena *a)
 {
   w->keep = PERP_CARVE(a, double, w->max_n);
   w->slack = PERP_CARVE(a, double, w->max_n);
@@ -22,9 +22,9 @@ perp_status perp_splitting_open(perp_ctx *ctx, perp_splitting *w, int max_n,
   if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "lcp: max_n = %d is negative", max_n);
   w->o = *o;
   w->max_n = max_n;
-  layout(w, &w->arena);
+  splitting_layout(w, &w->arena);
   PERP_TRY(perp_arena_reserve(ctx, &w->arena));
-  layout(w, &w->arena);
+  splitting_layout(w, &w->arena);
   return perp_rows_open(ctx, &w->rows, max_n);
 }
 
@@ -79,7 +79,7 @@ double perp_splitting_gauss_seidel(perp_splitting *w, double *lambda, int iterat
   return perp_rows_sweep(&w->rows, lambda, order, back) / w->o.omega;
 }
 
-static double norm(int n, const double *x)
+static double splitting_norm(int n, const double *x)
 {
   double top = 0;
   for (int i = 0; i < n && !isnan(top); i++) /* nothing is larger than NaN */
@@ -101,7 +101,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
   perp_rows_reset(R, lambda);
 
   double sign = 1; /* how much below tol the changes must be before the residual is looked at */
-  double size = fmax(fmax(R->bnorm, norm(n, lambda)), DBL_MIN);
+  double size = fmax(fmax(R->bnorm, splitting_norm(n, lambda)), DBL_MIN);
   bool trace = ctx != NULL && ctx->trace != NULL;
   stats->reason = n == 0 ? PERP_CONVERGED : PERP_RUNNING;
   if (n > 0 && w->o.sweeps == 0) { /* the guess may be the answer */
@@ -114,7 +114,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
     stats->matvecs++;
     bool last = stats->iterations == limit, due = stats->iterations % EVERY == 0 || last;
     if (due || isnan(change)) {
-      double top = norm(n, lambda);
+      double top = splitting_norm(n, lambda);
       if (!isfinite(top)) { /* diverged: back to what was finite */
         memcpy(lambda, w->keep, (size_t)n * sizeof *lambda);
         stats->reason = PERP_NOT_FINITE;
@@ -137,7 +137,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
         memcpy(lambda, w->keep, (size_t)n * sizeof *lambda);
         stats->reason = PERP_NOT_FINITE;
       } else if (look) {
-        size = fmax(fmax(R->bnorm, norm(n, lambda)), DBL_MIN);
+        size = fmax(fmax(R->bnorm, splitting_norm(n, lambda)), DBL_MIN);
         sign *= 0.5;
         due = true;
         /* nothing moves any more, and it is not a solution */
