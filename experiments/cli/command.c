@@ -55,22 +55,22 @@ int perp_command_write(perp_ctx *ctx, const char *path, const char *text, size_t
 
 perp_status perp_command_run_cell(perp_ctx *ctx, const perp_job *job, perp_outcome *outcome)
 {
-  perp_process_pool *crew;
+  perp_process_pool *workers;
   perp_order order = { .job = *job,
                        .timeout = job->study->limits.timeout,
                        .memory = job->study->limits.memory },
              done;
   int number = 0;
-  PERP_TRY(perp_process_pool_create(ctx, 1, &crew));
+  PERP_TRY(perp_process_pool_create(ctx, 1, &workers));
   char *folder = perp_temp_folder(ctx), *log = NULL;
   if (folder != NULL) order.log_path = log = perp_xprintf("%s/log", folder);
-  perp_status status = perp_process_pool_start(ctx, crew, &order);
+  perp_status status = perp_process_pool_start(ctx, workers, &order);
   while (status == PERP_OK) {
-    perp_process_pool_event event = perp_process_pool_wait(crew, 1, &done, outcome, &number);
+    perp_process_pool_event event = perp_process_pool_wait(workers, 1, &done, outcome, &number);
     if (event == PERP_CREW_DONE) break;
     if (event == PERP_CREW_SIGNAL) status = PERP_FAIL(ctx, PERP_ERR_IO, "interrupted");
   }
-  perp_process_pool_destroy(crew);
+  perp_process_pool_destroy(workers);
   char *said = log != NULL ? perp_read_file(log, NULL) : NULL;
   if (said != NULL && said[0] != '\0') fprintf(stderr, "it printed\n%s\n", said);
   free(said);

@@ -2,7 +2,7 @@
 /* Which solvers became slower?
  *
  * Times in the journals were measured at different moments, perhaps with a neighbour on the same core in one run and without
- * in the other.  They are compared in units of the pace (pace.h), with an interval that is wider the more the paces
+ * in the other.  They are compared in units of the pace (clock_reference.h), with an interval that is wider the more the paces
  * differ.  When a person names the programs of both runs, that is only a suspicion: the cells in question are timed again,
  * by both programs in turn, and these times decide. */
 #include "experiments/cli/compare.h"

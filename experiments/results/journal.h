@@ -7,7 +7,7 @@
  *   {"event": "cell", "cell": id, "attempt": k, "status": ..., "reason", "cause", "cpu_s", "wall_s",
  *    "values": {...}, "stderr": tail, "code": outside code it ran}       it ended
  *   {"event": "time", "cell": id, "attempt", "status", "cpu_s", "wall_s", "pace_s",
- *    "values"}      one timing round; pace_s: CPU seconds of a fixed piece of work beside it (pace.h)
+ *    "values"}      one timing round; pace_s: CPU seconds of a fixed piece of work beside it (clock_reference.h)
  *   {"event": "end", "why": "done" | "interrupted" | "budget"}           the runner ended in order
  *
  * Each runner writes a file of its own, each line with one write(): a kill at any moment can cost the last

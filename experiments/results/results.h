@@ -40,7 +40,8 @@ typedef struct perp_record {
   /* timing rounds */
   int rounds, noisy; /* noisy: wall / cpu > 1.05 */
   double **round;    /* [n_metrics] of [rounds] values of the timing metrics; NULL elsewhere */
-  double *round_cpu, *round_wall, *round_pace; /* s; pace (pace.h): 0 in journals without */
+  double *round_cpu, *round_wall,
+      *round_pace; /* s; pace (clock_reference.h): 0 in journals without */
 } perp_record;
 
 /* A file with code that a run was made with. */

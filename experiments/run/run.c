@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The loop of a run.  All state that matters is in the journal: this file decides what is still to do from
- * what the journal says, gives it to the crew, and writes down what comes back. */
+ * what the journal says, gives it to the workers, and writes down what comes back. */
 #include "experiments/run/run.h"
 
 #include "experiments/plugins/plugin_files.h"
@@ -25,7 +25,7 @@ struct run {
   const perp_study *study;
   const perp_run_options *o;
   perp_plan plan;
-  perp_process_pool *crew;
+  perp_process_pool *workers;
   perp_journal journal;
   perp_progress progress;
   char **log, **series, **replay; /* [plan.n] paths */
@@ -82,7 +82,7 @@ static void start_one(struct run *r, int cell, bool timing)
   if (!timing)
     run_written(
         r, perp_run_event_start(r->ctx, &r->journal, r->plan.cells[cell].id, r->attempt[cell]));
-  if (!r->failed && perp_process_pool_start(r->ctx, r->crew, &order) != PERP_OK) {
+  if (!r->failed && perp_process_pool_start(r->ctx, r->workers, &order) != PERP_OK) {
     perp_print_error(r->ctx);
     r->failed = true;
   }
@@ -126,7 +126,7 @@ static void on_signal(struct run *r, int number)
     return;
   }
   perp_say("stopping: %d running cell(s) will be finished; Ctrl-C again stops at once",
-           perp_process_pool_running(r->crew));
+           perp_process_pool_running(r->workers));
 }
 
 static bool may_start(struct run *r)
@@ -139,16 +139,16 @@ static bool may_start(struct run *r)
 static void do_all(struct run *r, const struct todo *todo)
 {
   int next = 0;
-  while (next < todo->n || perp_process_pool_running(r->crew) > 0) {
-    while (next < todo->n && perp_process_pool_free_places(r->crew) > 0 && may_start(r)) {
+  while (next < todo->n || perp_process_pool_running(r->workers) > 0) {
+    while (next < todo->n && perp_process_pool_free_places(r->workers) > 0 && may_start(r)) {
       start_one(r, todo->cell[next], todo->timing[next]);
       next++;
     }
-    if (perp_process_pool_running(r->crew) == 0 && (next == todo->n || !may_start(r))) break;
+    if (perp_process_pool_running(r->workers) == 0 && (next == todo->n || !may_start(r))) break;
     static perp_outcome outcome;
     perp_order order;
     int number = 0;
-    switch (perp_process_pool_wait(r->crew, 0.5, &order, &outcome, &number)) {
+    switch (perp_process_pool_wait(r->workers, 0.5, &order, &outcome, &number)) {
     case PERP_CREW_DONE:
       finish_one(r, &order, &outcome);
       break;
@@ -159,7 +159,7 @@ static void do_all(struct run *r, const struct todo *todo)
       perp_progress_tick(&r->progress);
       break;
     }
-    if (r->interrupts > 1 || r->failed) break; /* the crew kills what still runs */
+    if (r->interrupts > 1 || r->failed) break; /* the workers kills what still runs */
   }
   perp_progress_clear(&r->progress);
 }
@@ -462,7 +462,7 @@ static perp_status run_prepare(struct run *r, const perp_cell_kind *const *kinds
 
 static void run_release(struct run *r)
 {
-  perp_process_pool_destroy(r->crew);
+  perp_process_pool_destroy(r->workers);
   perp_journal_close(&r->journal);
   for (int i = 0; r->log != NULL && i < r->plan.n; i++) {
     free(r->log[i]);
@@ -479,12 +479,12 @@ static void run_release(struct run *r)
   perp_plan_free(&r->plan);
 }
 
-/* Until the crew takes the signals Ctrl-C ends the process, whatever is computed for the references. */
+/* Until the workers takes the signals Ctrl-C ends the process, whatever is computed for the references. */
 static int carry_out(struct run *r, struct todo *todo, const perp_cell_kind *const *kinds)
 {
   const int code = todo->n > 0 ? check_references(r) : PERP_EXIT_OK;
   if (code != PERP_EXIT_OK) return code;
-  const perp_status status = perp_process_pool_create(r->ctx, r->o->jobs, &r->crew);
+  const perp_status status = perp_process_pool_create(r->ctx, r->o->jobs, &r->workers);
   if (status != PERP_OK) return run_refuse(r, status);
   run_written(r, perp_run_event_begin(r->ctx, &r->journal, r->study, r->plan.n, r->o));
   if (r->study->kind->refuses && skip_refused(r, todo) != PERP_OK) {
@@ -494,8 +494,8 @@ static int carry_out(struct run *r, struct todo *todo, const perp_cell_kind *con
   do_phase(r, todo, NULL);
   add_rounds(r, todo);
   if (may_start(r)) do_phase(r, todo, "timing rounds");
-  perp_process_pool_destroy(r->crew);
-  r->crew = NULL;
+  perp_process_pool_destroy(r->workers);
+  r->workers = NULL;
   return run_finish(r, kinds);
 }
 

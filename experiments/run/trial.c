@@ -82,27 +82,28 @@ static perp_status try_all(perp_ctx *ctx, const perp_study *study, const perp_pl
                            perp_trial *t)
 {
   static perp_outcome outcome;
-  perp_process_pool *crew;
+  perp_process_pool *workers;
   perp_progress progress;
   perp_order done;
   const double limit = study->limits.timeout > 0 ? fmin(study->limits.timeout, SETUP_LIMIT)
                                                  : SETUP_LIMIT;
   int next = 0, number = 0;
-  PERP_TRY(perp_process_pool_create(ctx, jobs, &crew));
+  PERP_TRY(perp_process_pool_create(ctx, jobs, &workers));
   perp_progress_begin(&progress, style, "set-ups", groups, groups, jobs);
   perp_status status = PERP_OK;
   while (status == PERP_OK && t->tried < groups) {
-    for (; next < plan->n && perp_process_pool_free_places(crew) > 0 && status == PERP_OK; next++) {
+    for (; next < plan->n && perp_process_pool_free_places(workers) > 0 && status == PERP_OK;
+         next++) {
       const perp_order order = {
         .job = { .what = PERP_JOB_SETUP, .study = study, .cell = &plan->cells[next] },
         .timeout = limit,
         .memory = study->limits.memory,
         .token = next
       };
-      if (of[next] == next) status = perp_process_pool_start(ctx, crew, &order);
+      if (of[next] == next) status = perp_process_pool_start(ctx, workers, &order);
     }
     if (status != PERP_OK) break;
-    switch (perp_process_pool_wait(crew, 0.5, &done, &outcome, &number)) {
+    switch (perp_process_pool_wait(workers, 0.5, &done, &outcome, &number)) {
     case PERP_CREW_DONE:
       trial_judge(t, (int)done.token, &outcome);
       t->tried++;
@@ -117,7 +118,7 @@ static perp_status try_all(perp_ctx *ctx, const perp_study *study, const perp_pl
     }
   }
   perp_progress_clear(&progress);
-  perp_process_pool_destroy(crew);
+  perp_process_pool_destroy(workers);
   return status;
 }
 

@@ -70,7 +70,8 @@ typedef struct perp_result {
   int n_metrics;
   /* CPU time of one step, microseconds: the median over steps, and its parts (mean) */
   double step_us, collision_us, assembly_us, kkt_us, lcp_us, integrate_us, cpu_s, wall_s;
-  double pace; /* CPU seconds of the fixed work (pace.h) during the timing rounds; 0 without them */
+  double
+      pace; /* CPU seconds of the fixed work (clock_reference.h) during the timing rounds; 0 without them */
   perp_ode_counters ode_count;
   perp_stats kkt_count;
   perp_contact_count contact_count; /* zero without contacts */

@@ -69,7 +69,8 @@ typedef struct perp_outcome {
   bool partial;   /* the figures are those of a run that did not reach its end, up to: */
   double reached; /* s of simulated time; NaN or 0: not known */
   double cpu_s, wall_s;
-  double pace; /* CPU seconds of the fixed work (pace.h) beside a timing round; 0: not known */
+  double
+      pace; /* CPU seconds of the fixed work (clock_reference.h) beside a timing round; 0: not known */
   int n;
   struct {
     char name[PERP_OUTCOME_NAME]; /* as in the table of metrics */
@@ -92,7 +93,7 @@ typedef struct perp_job {
   bool timing;             /* a timing round: no series, only timing metrics are kept */
   const char *series_path; /* where to write the series, NULL: nowhere */
   const char *replay_path; /* where to write what a replay needs (replay.h), NULL: nowhere */
-  /* In the child of a crew: what must end the run soon (a perp_cut, set by the parent), and a place for the
+  /* In the child of a workers: what must end the run soon (a perp_cut, set by the parent), and a place for the
    * outcome so far, which the parent takes when the child is killed.  NULL: nobody minds. */
   const volatile int *cut;
   void (*keep)(const perp_outcome *so_far, void *user);

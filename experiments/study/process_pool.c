@@ -169,14 +169,14 @@ static void keep_outcome(const perp_outcome *so_far, void *user)
   perp_kept_commit(user);
 }
 
-_Noreturn static void process_pool_child(const perp_ctx *parent_ctx, const perp_process_pool *crew,
-                                         const perp_order *order, perp_kept *kept, int out,
-                                         pid_t parent)
+_Noreturn static void process_pool_child(const perp_ctx *parent_ctx,
+                                         const perp_process_pool *workers, const perp_order *order,
+                                         perp_kept *kept, int out, pid_t parent)
 {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1); /* it died before we asked */
-  sigprocmask(SIG_SETMASK, &crew->before, NULL);
+  sigprocmask(SIG_SETMASK, &workers->before, NULL);
   signal(SIGPIPE, SIG_DFL);
   int null = open("/dev/null", O_RDWR), log = -1;
   if (order->log_path != NULL) { /* a new file: what a link of that name leads to stays as it is */
@@ -219,7 +219,7 @@ perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *c, const p
 {
   int i = 0;
   while (i < c->size && c->child[i].pid != 0) i++;
-  if (i == c->size) return PERP_FAIL(ctx, PERP_ERR_INTERNAL, "no free place in the crew");
+  if (i == c->size) return PERP_FAIL(ctx, PERP_ERR_INTERNAL, "no free place in the workers");
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return PERP_FAIL(ctx, PERP_ERR_IO, "pipe: %s", strerror(errno));
   perp_kept_reset(c->child[i].kept);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A crew of processes: each job runs in a child of its own with a process group, a memory limit and a
+/* A workers of processes: each job runs in a child of its own with a process group, a memory limit and a
  * hard time limit, and dies with its parent.  Whatever a child does - crash, hang, eat memory, print,
- * leave children behind - the crew reports one outcome and goes on. */
+ * leave children behind - the workers reports one outcome and goes on. */
 #ifndef PERP_PROCESS_POOL_H
 #define PERP_PROCESS_POOL_H
 
@@ -9,11 +9,11 @@
 
 typedef struct perp_process_pool perp_process_pool;
 
-/* For up to `size` children at a time.  Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD until the crew is
+/* For up to `size` children at a time.  Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD until the workers is
  * destroyed; perp_process_pool_wait reports them. */
 perp_status perp_process_pool_create(perp_ctx *ctx, int size, perp_process_pool **out);
 /* Kills what still runs. */
-void perp_process_pool_destroy(perp_process_pool *crew);
+void perp_process_pool_destroy(perp_process_pool *workers);
 
 typedef struct perp_order {
   perp_job job;
@@ -22,10 +22,10 @@ typedef struct perp_order {
   int64_t token;          /* for the caller */
 } perp_order;
 /* Needs a free place.  The texts and what job points to must outlive the child. */
-perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *crew,
+perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *workers,
                                     const perp_order *order);
-int perp_process_pool_running(const perp_process_pool *crew);
-int perp_process_pool_free_places(const perp_process_pool *crew);
+int perp_process_pool_running(const perp_process_pool *workers);
+int perp_process_pool_free_places(const perp_process_pool *workers);
 
 typedef enum perp_process_pool_event {
   PERP_CREW_NOTHING, /* the time is over, or nothing runs */
@@ -33,7 +33,7 @@ typedef enum perp_process_pool_event {
   PERP_CREW_SIGNAL   /* SIGINT, SIGTERM or SIGHUP arrived: *signal */
 } perp_process_pool_event;
 /* Wait at most `seconds` for the next event. */
-perp_process_pool_event perp_process_pool_wait(perp_process_pool *crew, double seconds,
+perp_process_pool_event perp_process_pool_wait(perp_process_pool *workers, double seconds,
                                                perp_order *order, perp_outcome *outcome,
                                                int *signal);
 

@@ -72,7 +72,7 @@ static double ggl_pass(workspace *w, double t, double h)
   for (int i = 0; i < nv; i++) w->dq[i] = h * (w->s.v[i] + w->s.v1[i]) / 2 + w->x[i];
   perp_model_retract(model, w->s.q, w->dq, w->s.q1);
   perp_constrained_at(k, w->s.q1);
-  w->s.march.count.rhs++;
+  w->s.grid.count.rhs++;
   if (m > 0) {
     const double position = perp_worst(m, k->e->C);
     for (int i = 0; i < m; i++) w->violation[i] = -k->e->C[i];
@@ -108,7 +108,7 @@ static perp_reason ggl_make_step(perp_stepper *s, double t, double h)
   for (int i = 0;; i++) {
     const double change = ggl_pass(w, t, h);
     if (isnan(change)) return k->reason < 0 ? k->reason : PERP_NOT_FINITE;
-    w->s.march.count.iterations++;
+    w->s.grid.count.iterations++;
     /* at round-off passes no longer gain */
     if (change <= w->o.tol || (change < 1e-11 && change > last / 2)) break;
     if (i + 1 >= w->o.iterations) return PERP_MAX_ITER;

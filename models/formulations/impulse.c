@@ -51,7 +51,7 @@ static void impulse_kick(workspace *w, double t, double h, const double *v_force
   perp_eval_forces(k->e, k->model, t, v_force, true, k->f);
   perp_blocks_Minv(&k->e->blocks, k->f, w->pull);
   for (int i = 0; i < k->model->nv; i++) v_out[i] = v[i] + h * w->pull[i];
-  w->s.march.count.rhs++;
+  w->s.grid.count.rhs++;
 }
 
 /* v1 += M^-1 J' p with J v1 = c afterwards, by a new factor at the state of k */
@@ -105,7 +105,7 @@ static perp_reason impulse_make_step(perp_stepper *s, double t, double h)
       if (!perp_constrained_response(k, k->zeros, k->c, w->dv, w->dp)) return k->reason;
       for (int i = 0; i < nv; i++) w->s.v1[i] += w->dv[i];
       for (int i = 0; i < m; i++) w->p[i] += w->dp[i];
-      w->s.march.count.iterations++;
+      w->s.grid.count.iterations++;
     }
     k->drift = d;
     for (int i = 0; i < m; i++) w->s.lambda[i] = (w->o.velocity ? 2 : 1) * w->p[i] / h;

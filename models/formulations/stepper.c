@@ -47,7 +47,7 @@ perp_status perp_stepper_create(perp_ctx *ctx, perp_model *model, const perp_par
   s->arena = a;
   stepper_layout(s, model, carve, &a);
   s->make_step = make_step;
-  s->march.h = h;
+  s->grid.h = h;
   perp_parts with = *parts;
   with.stab = (perp_spec){ &perp_stab_none.d, NULL };
   status = perp_constrained_create(ctx, &s->k, model, &with, false);
@@ -69,7 +69,7 @@ perp_status perp_stepper_restart(perp_ctx *ctx, void *ws, double t, const double
   memset(s->lambda, 0, (size_t)model->m * sizeof *s->lambda);
   memcpy(s->q, q, (size_t)model->nq * sizeof *q);
   memcpy(s->v, v, (size_t)model->nv * sizeof *v);
-  perp_time_grid_restart(&s->march, t);
+  perp_time_grid_restart(&s->grid, t);
   return perp_constrained_check_start(ctx, model, s->q, s->v);
 }
 
@@ -77,18 +77,18 @@ perp_status perp_stepper_step(perp_ctx *ctx, void *ws, double t_max, perp_step_i
 {
   perp_stepper *s = ws;
   perp_constrained *k = &s->k;
-  const double end = perp_time_grid_next(&s->march, t_max), start = perp_constrained_clock(k);
+  const double end = perp_time_grid_next(&s->grid, t_max), start = perp_constrained_clock(k);
   k->ctx = ctx;
   k->status = PERP_OK;
   k->reason = PERP_EXACT;
   info->reason = PERP_EXACT;
-  if (end > s->march.t) {
-    info->reason = s->make_step(s, s->march.t, end - s->march.t);
+  if (end > s->grid.t) {
+    info->reason = s->make_step(s, s->grid.t, end - s->grid.t);
     if (k->status != PERP_OK) return k->status;
     if (info->reason > 0) {
       memcpy(s->q, s->q1, (size_t)k->model->nq * sizeof *s->q);
       memcpy(s->v, s->v1, (size_t)k->model->nv * sizeof *s->v);
-      perp_time_grid_accept(&s->march, end);
+      perp_time_grid_accept(&s->grid, end);
     }
   }
   k->step_s += perp_constrained_clock(k) - start;
@@ -101,7 +101,7 @@ perp_status perp_stepper_step(perp_ctx *ctx, void *ws, double t_max, perp_step_i
 void perp_stepper_state(const void *ws, double *t, const double **q, const double **v)
 {
   const perp_stepper *s = ws;
-  *t = s->march.t;
+  *t = s->grid.t;
   *q = s->q;
   *v = s->v;
 }
@@ -109,7 +109,7 @@ void perp_stepper_state(const void *ws, double *t, const double **q, const doubl
 void perp_stepper_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
   const perp_stepper *s = ws;
-  if (ode != NULL) *ode = s->march.count;
+  if (ode != NULL) *ode = s->grid.count;
   if (kkt != NULL) *kkt = s->k.count;
 }
 

@@ -10,7 +10,7 @@
 /* At the head of the workspace of the formulation. */
 typedef struct perp_stepper {
   perp_constrained k;
-  perp_time_grid march;
+  perp_time_grid grid;
   double *q, *v;   /* state */
   double *q1, *v1; /* end of the step in the making */
   double *lambda;  /* [m] forces of the joints in the last step */

@@ -46,7 +46,7 @@ static void point_mass_fly(workspace *w, double h, double scale)
 {
   const perp_model *m = w->model;
   perp_eval_poses(&w->e, m, w->q_out);
-  perp_eval_forces(&w->e, m, w->march.t, w->v_out, false, w->f);
+  perp_eval_forces(&w->e, m, w->grid.t, w->v_out, false, w->f);
   for (int i = 0; i < m->n_bodies; i++) {
     const double *f = w->f + i * m->nvb;
     const body *b = &w->body[i];
@@ -81,7 +81,7 @@ static perp_reason point_mass_make_step(workspace *w, double h)
   for (int sweep = 0; sweep < w->o.iterations; sweep++) {
     const double worst = perp_point_mass_sweep(w, scale);
     if (isnan(worst)) return PERP_NOT_FINITE;
-    w->march.count.iterations++;
+    w->grid.count.iterations++;
     if (worst <= w->o.tol) {
       reason = PERP_CONVERGED;
       break;
@@ -99,7 +99,7 @@ static perp_reason point_mass_make_step(workspace *w, double h)
     if (!perp_all_finite(12, x)) return PERP_NOT_FINITE;
   }
   w->h_last = h;
-  w->march.count.rhs++;
+  w->grid.count.rhs++;
   return reason;
 }
 /* ---- life ------------------------------------------------------------------------------------------------------- */
@@ -146,7 +146,7 @@ static perp_status point_mass_create(perp_ctx *ctx, perp_model *model, const per
   perp_eval_init(&w->e, model);
   w->model = model;
   w->o = *(const struct point_mass_opts *)parts->formulation.opts;
-  w->march.h = h;
+  w->grid.h = h;
   for (int i = 0; i < model->n_bodies && status == PERP_OK; i++)
     status = perp_point_mass_body(ctx, model, i, &w->body[i]);
   if (status == PERP_OK) status = perp_point_mass_links(ctx, w);
@@ -173,7 +173,7 @@ static perp_status point_mass_restart(perp_ctx *ctx, void *ws, double t, const d
   w->step_s = 0;
   memset(w->lambda, 0, (size_t)m->m * sizeof *w->lambda);
   for (int l = 0; l < w->n_links; l++) memset(w->link[l].F, 0, sizeof w->link[l].F);
-  perp_time_grid_restart(&w->march, t);
+  perp_time_grid_restart(&w->grid, t);
   return PERP_OK;
 }
 
@@ -194,17 +194,17 @@ static perp_status point_mass_step(perp_ctx *ctx, void *ws, double t_max, perp_s
 {
   workspace *w = ws;
   const double start = w->timing ? perp_clock_thread() : 0;
-  const double end = perp_time_grid_next(&w->march, t_max);
+  const double end = perp_time_grid_next(&w->grid, t_max);
   (void)ctx;
   info->reason = PERP_EXACT;
-  if (end > w->march.t) {
-    info->reason = point_mass_make_step(w, end - w->march.t);
+  if (end > w->grid.t) {
+    info->reason = point_mass_make_step(w, end - w->grid.t);
     if (info->reason > 0) {
       perp_point_mass_leave(w, w->x, w->v);
       perp_eval_at(&w->e, w->model, w->q_out);
       w->drift = perp_point_mass_norm(w->model->m, w->e.C);
       if (w->reports) point_mass_report(w);
-      perp_time_grid_accept(&w->march, end);
+      perp_time_grid_accept(&w->grid, end);
     }
   }
   if (w->timing) w->step_s += perp_clock_thread() - start;
@@ -216,7 +216,7 @@ static perp_status point_mass_step(perp_ctx *ctx, void *ws, double t_max, perp_s
 static void point_mass_state(const void *ws, double *t, const double **q, const double **v)
 {
   const workspace *w = ws;
-  *t = w->march.t;
+  *t = w->grid.t;
   *q = w->q_out;
   *v = w->v_out;
 }
@@ -224,7 +224,7 @@ static void point_mass_state(const void *ws, double *t, const double **q, const 
 static void point_mass_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
   const workspace *w = ws;
-  if (ode != NULL) *ode = w->march.count;
+  if (ode != NULL) *ode = w->grid.count;
   if (kkt != NULL) *kkt = (perp_stats){ .reason = PERP_EXACT, .residual = (double)NAN };
 }
 

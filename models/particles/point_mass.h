@@ -43,7 +43,7 @@ typedef struct workspace {
   const perp_model *model;
   struct point_mass_opts o;
   perp_eval e;
-  perp_time_grid march;
+  perp_time_grid grid;
   body *body;
   link *link;
   int n_links;

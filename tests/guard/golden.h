@@ -33,7 +33,8 @@ __attribute__((format(printf, 1, 2), unused)) static golden_line *golden_add(con
 }
 
 /* what: a string that lives on */
-__attribute__((unused)) static void golden_put(golden_line *l, const char *what, double number, double room)
+__attribute__((unused)) static void golden_put(golden_line *l, const char *what, double number,
+                                               double room)
 {
   if (l->n == GOLDEN_NUMBERS) bail("%s: more than %d numbers", l->name, GOLDEN_NUMBERS);
   l->what[l->n] = what;
