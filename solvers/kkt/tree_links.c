@@ -41,8 +41,8 @@ void perp_kkt_tree_destroy(struct kkt_tree *w)
 }
 
 /* Sizes, then (second pass) the links and children themselves. */
-static void tree_build(struct kkt_tree *w, const struct perp_kkt_tree_plan *p, const perp_blocks *B,
-                       bool fill)
+static void tree_links_build(struct kkt_tree *w, const struct perp_kkt_tree_plan *p,
+                             const perp_blocks *B, bool fill)
 {
   int n_children = 0, L = 0, H = 0, n_roots = 0;
   if (fill)
@@ -136,13 +136,13 @@ perp_status perp_kkt_tree_create(perp_ctx *ctx, const perp_blocks *B,
     w->large = perp_kkt_largest(B);
     for (int g = 0; g < B->nc; g++)
       if (!p.in_tree[g]) w->k += B->cptr[g + 1] - B->cptr[g];
-    tree_build(w, &p, B, false);
+    tree_links_build(w, &p, B, false);
     tree_layout(w, &w->arena, B->nc);
     status = perp_arena_reserve(ctx, &w->arena);
   }
   if (status == PERP_OK) {
     tree_layout(w, &w->arena, B->nc);
-    tree_build(w, &p, B, true);
+    tree_links_build(w, &p, B, true);
     for (int g = 0; g < B->nc; g++)
       if (!p.in_tree[g]) w->aux[w->n_aux++] = g;
   }

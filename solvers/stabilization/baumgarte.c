@@ -55,7 +55,8 @@ static perp_status baumgarte_create(perp_ctx *ctx, const perp_stab_sys *sys, con
                                     void **ws)
 {
   const struct opts *o = opts;
-  PERP_TRY(stab_joints_create(ctx, "baumgarte", sys, o->alpha, o->beta, sizeof(struct ws), ws));
+  PERP_TRY(
+      perp_stab_joints_create(ctx, "baumgarte", sys, o->alpha, o->beta, sizeof(struct ws), ws));
   ((struct ws *)*ws)->opt = *o;
   return PERP_OK;
 }
@@ -65,7 +66,7 @@ static double baumgarte_contact(const void *ws, perp_level level, double h, doub
   const struct ws *w = ws;
   const double alpha = w->opt.alpha > 0 ? w->opt.alpha : 1 / (5 * h), push = w->opt.push;
   if (level == PERP_LEVEL_VELOCITY) return gap < 0 ? fmin(-alpha * gap, push) : 0;
-  return stab_contact(alpha, w->opt.beta > 0 ? w->opt.beta : alpha, push, gap, rate);
+  return perp_stab_contact(alpha, w->opt.beta > 0 ? w->opt.beta : alpha, push, gap, rate);
 }
 
 const perp_stab_desc perp_stab_baumgarte = {
@@ -77,7 +78,7 @@ const perp_stab_desc perp_stab_baumgarte = {
          .opts_size = sizeof(struct opts),
          .caps = PERP_STAB_FEEDBACK },
   .create = baumgarte_create,
-  .rhs = stab_joints_rhs,
+  .rhs = perp_stab_joints_rhs,
   .destroy = free,
   .contact = baumgarte_contact,
 };

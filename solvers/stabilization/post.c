@@ -72,7 +72,7 @@ struct ws {
 
 static perp_status post_create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
 {
-  PERP_TRY(stab_create(ctx, "post", sys, sizeof(struct ws), ws));
+  PERP_TRY(perp_stab_create(ctx, "post", sys, sizeof(struct ws), ws));
   ((struct ws *)*ws)->opt = *(const struct opts *)opts;
   return PERP_OK;
 }
@@ -86,7 +86,7 @@ static perp_status post_correct(struct ws *w, double t, bool rattle, perp_stats 
   double last = HUGE_VAL;
   for (int pass = 0; pass < limit; pass++) {
     sys->error(sys->user, t, p->q, p->C);
-    double norm = stab_norm(sys->m, p->C);
+    double norm = perp_stab_norm(sys->m, p->C);
     if (isnan(norm)) {
       stats->reason = PERP_NOT_FINITE;
       return PERP_OK;
@@ -103,7 +103,7 @@ static perp_status post_correct(struct ws *w, double t, bool rattle, perp_stats 
       if (stats->reason < 0) return PERP_OK;
       PERP_TRY(sys->solve(sys->user, p->C, p->dx, p->lambda, stats));
     }
-    if (!stab_solved(sys->nv, p->dx, stats)) return PERP_OK;
+    if (!perp_stab_solved(sys->nv, p->dx, stats)) return PERP_OK;
     stats->iterations++;
     stats->reason = PERP_CONVERGED;
     sys->retract(sys->user, p->q, p->dx, p->q);
@@ -123,7 +123,7 @@ static perp_status post_step(void *ws, double t, double *q, double *v, perp_stat
   PERP_TRY(post_correct(w, t, w->opt.velocity && p->sys.solve_start != NULL, stats));
   if (stats->reason < 0) return PERP_OK;
   if (w->opt.velocity) {
-    PERP_TRY(stab_project_velocity(p, t, p->q, p->v, w->opt.tol_v, stats));
+    PERP_TRY(perp_stab_project_velocity(p, t, p->q, p->v, w->opt.tol_v, stats));
     if (stats->reason < 0) return PERP_OK;
     memcpy(v, p->v, size_v);
   }
@@ -145,7 +145,7 @@ static double post_contact(const void *ws, perp_level level, double h, double ga
 {
   const struct ws *w = ws;
   if (!w->opt.hold || level == PERP_LEVEL_VELOCITY) return 0;
-  return stab_contact(1 / (5 * h), 1 / (5 * h), PUSH, gap, rate);
+  return perp_stab_contact(1 / (5 * h), 1 / (5 * h), PUSH, gap, rate);
 }
 
 const perp_stab_desc perp_stab_post = {
@@ -161,5 +161,5 @@ const perp_stab_desc perp_stab_post = {
   .post_step = post_step,
   .contact = post_contact,
   .contacts = post_contacts,
-  .destroy = stab_destroy,
+  .destroy = perp_stab_destroy,
 };

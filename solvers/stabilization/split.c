@@ -54,7 +54,7 @@ static perp_status split_create(perp_ctx *ctx, const perp_stab_sys *sys, const v
                                 void **ws)
 {
   const struct opts *o = opts;
-  PERP_TRY(stab_joints_create(ctx, "split", sys, o->alpha, o->beta, sizeof(struct ws), ws));
+  PERP_TRY(perp_stab_joints_create(ctx, "split", sys, o->alpha, o->beta, sizeof(struct ws), ws));
   ((struct ws *)*ws)->opt = *o;
   return PERP_OK;
 }
@@ -76,7 +76,7 @@ const perp_stab_desc perp_stab_split = {
          .opts_size = sizeof(struct opts),
          .caps = PERP_STAB_FEEDBACK },
   .create = split_create,
-  .rhs = stab_joints_rhs,
+  .rhs = perp_stab_joints_rhs,
   .contacts = split_contacts,
   .destroy = free,
 };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the schemes share; private to this folder. */
-#ifndef PERP_STAB_IMPL_H
-#define PERP_STAB_IMPL_H
+#ifndef PERP_STAB_PRIVATE_H
+#define PERP_STAB_PRIVATE_H
 
 #include "solvers/stabilization/stabilization.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,132 +18,30 @@ struct stab_projection {
   double *v;          /* [nv] */
 };
 
-static inline void stab_layout(struct stab_projection *p, perp_arena *a)
-{
-  p->C = PERP_CARVE(a, double, p->sys.m);
-  p->lambda = PERP_CARVE(a, double, p->sys.m);
-  p->dx = PERP_CARVE(a, double, p->sys.nv);
-  p->q = PERP_CARVE(a, double, p->sys.nq);
-  p->v = PERP_CARVE(a, double, p->sys.nv);
-}
-
-static inline void stab_destroy(void *ws)
-{
-  struct stab_projection *p = ws;
-  if (p == NULL) return;
-  perp_arena_free(&p->arena);
-  free(p);
-}
-
-/* A workspace of `size` bytes that begins with a stab_projection; *ws NULL on failure. */
-static inline perp_status stab_create(perp_ctx *ctx, const char *name, const perp_stab_sys *sys,
-                                      size_t size, void **ws)
-{
-  *ws = NULL;
-  if (sys->nq < 0 || sys->nv < 0 || sys->m < 0)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: negative size (nq %d, nv %d, m %d)", name, sys->nq,
-                     sys->nv, sys->m);
-  if (sys->error == NULL || sys->rate == NULL || sys->linearize == NULL || sys->solve == NULL ||
-      sys->retract == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the system lacks a function", name);
-  struct stab_projection *p = calloc(1, size);
-  if (p == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", name);
-  p->sys = *sys;
-  stab_layout(p, &p->arena);
-  const perp_status status = perp_arena_reserve(ctx, &p->arena);
-  if (status != PERP_OK) {
-    stab_destroy(p);
-    return status;
-  }
-  stab_layout(p, &p->arena);
-  *ws = p;
-  return PERP_OK;
-}
-
-/* max |x_i|; NaN or infinity when one is not finite */
-static inline double stab_norm(int n, const double *x)
-{
-  double norm = 0;
-  for (int i = 0; i < n; i++) {
-    if (!(fabs(x[i]) <= DBL_MAX)) return (double)NAN;
-    norm = fmax(norm, fabs(x[i]));
-  }
-  return norm;
-}
-
-/* stats->reason of a linear solve, NOT_FINITE when its answer is not */
-static inline bool stab_solved(int n, const double *x, perp_stats *stats)
-{
-  if (stats->reason >= 0 && isnan(stab_norm(n, x))) stats->reason = PERP_NOT_FINITE;
-  return stats->reason >= 0;
-}
-
 /* A workspace that begins with what the feedback of joints needs; alpha and beta 0: chosen (baumgarte.c). */
 struct stab_joints {
   double alpha, beta;
   int m;
 };
 
+void perp_stab_destroy(void *ws);
+/* A workspace of `size` bytes that begins with a stab_projection; *ws NULL on failure. */
+perp_status perp_stab_create(perp_ctx *ctx, const char *name, const perp_stab_sys *sys, size_t size,
+                             void **ws);
+/* max |x_i|; NaN or infinity when one is not finite */
+double perp_stab_norm(int n, const double *x);
+/* stats->reason of a linear solve, NOT_FINITE when its answer is not */
+bool perp_stab_solved(int n, const double *x, perp_stats *stats);
 /* `size` bytes, zero but for the joints; *ws NULL on failure.  free() destroys it. */
-static inline perp_status stab_joints_create(perp_ctx *ctx, const char *name,
-                                             const perp_stab_sys *sys, double alpha, double beta,
-                                             size_t size, void **ws)
-{
-  *ws = NULL;
-  if (sys->m < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: m = %d rows", name, sys->m);
-  struct stab_joints *w = calloc(1, size);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", name);
-  *w = (struct stab_joints){ .alpha = alpha, .beta = beta, .m = sys->m };
-  *ws = w;
-  return PERP_OK;
-}
-
-static inline void stab_joints_rhs(void *ws, perp_level level, double h, const double *C,
-                                   const double *Cdot, double *rhs)
-{
-  const struct stab_joints *w = ws;
-  const int m = w->m;
-  double alpha = w->alpha, beta = w->beta;
-  if (level == PERP_LEVEL_VELOCITY) {
-    if (alpha == 0) alpha = 1 / h;
-    for (int i = 0; i < m; i++) rhs[i] -= alpha * C[i];
-  } else {
-    if (alpha == 0) alpha = 1 / (20 * h);
-    if (beta == 0) beta = alpha;
-    for (int i = 0; i < m; i++) rhs[i] -= 2 * alpha * Cdot[i] + beta * beta * C[i];
-  }
-}
-
+perp_status perp_stab_joints_create(perp_ctx *ctx, const char *name, const perp_stab_sys *sys,
+                                    double alpha, double beta, size_t size, void **ws);
+void perp_stab_joints_rhs(void *ws, perp_level level, double h, const double *C, const double *Cdot,
+                          double *rhs);
 /* Of a contact on the acceleration level, which no overlap makes part faster than push. */
-static inline double stab_contact(double alpha, double beta, double push, double gap, double rate)
-{
-  return -2 * alpha * rate - fmax(beta * beta * gap, -2 * alpha * push);
-}
-
+double perp_stab_contact(double alpha, double beta, double push, double gap, double rate);
 /* v += dv with M dv = J' lambda, J dv = -Cdot at q, unless |Cdot| <= tol.  stats->reason < 0: v is as
  * it was. */
-static inline perp_status stab_project_velocity(struct stab_projection *p, double t,
-                                                const double *q, double *v, double tol,
-                                                perp_stats *stats)
-{
-  const perp_stab_sys *sys = &p->sys;
-  sys->rate(sys->user, t, q, v, p->C);
-  double norm = stab_norm(sys->m, p->C);
-  if (isnan(norm)) {
-    stats->reason = PERP_NOT_FINITE;
-    return PERP_OK;
-  }
-  stats->reason = PERP_CONVERGED;
-  if (norm <= tol) return PERP_OK;
-  PERP_TRY(sys->linearize(sys->user, t, q, stats));
-  if (stats->reason < 0) return PERP_OK;
-  for (int i = 0; i < sys->m; i++) p->C[i] = -p->C[i];
-  PERP_TRY(sys->solve(sys->user, p->C, p->dx, p->lambda, stats));
-  if (!stab_solved(sys->nv, p->dx, stats)) return PERP_OK;
-  stats->iterations++;
-  stats->reason = PERP_CONVERGED;
-  for (int i = 0; i < sys->nv; i++) v[i] += p->dx[i];
-  return PERP_OK;
-}
+perp_status perp_stab_project_velocity(struct stab_projection *p, double t, const double *q,
+                                       double *v, double tol, perp_stats *stats);
 
 #endif

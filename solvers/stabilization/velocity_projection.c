@@ -24,7 +24,7 @@ struct ws {
 static perp_status velocity_projection_create(perp_ctx *ctx, const perp_stab_sys *sys,
                                               const void *opts, void **ws)
 {
-  PERP_TRY(stab_create(ctx, "velocity-projection", sys, sizeof(struct ws), ws));
+  PERP_TRY(perp_stab_create(ctx, "velocity-projection", sys, sizeof(struct ws), ws));
   ((struct ws *)*ws)->opt = *(const struct opts *)opts;
   return PERP_OK;
 }
@@ -33,7 +33,7 @@ static perp_status velocity_projection_post_step(void *ws, double t, double *q, 
                                                  perp_stats *stats)
 {
   struct ws *w = ws;
-  return stab_project_velocity(&w->p, t, q, v, w->opt.tol, stats);
+  return perp_stab_project_velocity(&w->p, t, q, v, w->opt.tol, stats);
 }
 
 static void velocity_projection_contacts(const void *ws, perp_stab_contacts *how)
@@ -53,5 +53,5 @@ const perp_stab_desc perp_stab_velocity_projection = {
   .create = velocity_projection_create,
   .post_step = velocity_projection_post_step,
   .contacts = velocity_projection_contacts,
-  .destroy = stab_destroy,
+  .destroy = perp_stab_destroy,
 };

@@ -7,7 +7,7 @@
 
 An arrow from one file to another is an #include, or a symbol that the object file of the one needs and that of the
 other has (nm).  Checked: a folder uses only those that its row names; folders and files are in no circle; at most
-25 C files in a folder.  BUILD: a build of the tree with gcc or clang, static or shared."""
+25 C files in a folder; no name of a static function in two files.  BUILD: a build of the tree."""
 import collections
 import json
 import os
@@ -38,8 +38,8 @@ def includes(names):
                     yield name, other, 'include'
 
 
-def symbols(names, build):
-    owner, needs = {}, {}
+def symbols(names, build, twice):
+    owner, needs, bodies = {}, {}, {}
     for c in json.loads(output('ninja', '-C', build, '-t', 'compdb')):
         name = os.path.relpath(os.path.join(build, c['file']), ROOT)
         if not c['output'].endswith('.o') or name not in names or name in needs:
@@ -51,6 +51,11 @@ def symbols(names, build):
                 needs[name].add(part[1])
             elif len(part) == 3 and part[1] not in 'UwV':
                 owner[part[2]] = name
+        for line in output('nm', os.path.join(build, c['output'])).split('\n'):
+            part = line.split()
+            if len(part) == 3 and part[1] == 't' and '.' not in part[2] and not part[2].startswith('perp_'):
+                bodies.setdefault(part[2], []).append(name)
+    twice.update({k: v for k, v in bodies.items() if len(v) > 1})
     for name, those in needs.items():
         for symbol in sorted(those):
             if owner.get(symbol, name) != name:
@@ -97,8 +102,9 @@ def table():
 def main():
     build, wrong = os.path.abspath(sys.argv[1]), []
     names = set(sources())
+    twice = {}  # a name of functions in several files
     files, folders, why = collections.defaultdict(set), collections.defaultdict(set), {}
-    for a, b, what in list(includes(names)) + list(symbols(names, build)):
+    for a, b, what in list(includes(names)) + list(symbols(names, build, twice)):
         files[a].add(b)
         x, y = os.path.dirname(a), os.path.dirname(b)
         if x != y:
@@ -119,6 +125,7 @@ def main():
         for y in sorted(rows.get(x, set()) - folders[x]):
             wrong.append('%s -> %s is in the table, and nothing needs it' % (x, y))
     wrong += ['the table has %s, which is no folder' % x for x in sorted(set(rows) - set(count))]
+    wrong += ['%s is a function in %s' % (k, ' and '.join(v)) for k, v in sorted(twice.items())]
     for kind, arrows in (('folders', folders), ('files', files)):
         for part in circles(arrows):
             wrong.append('a circle of %d %s:\n    %s' % (len(part), kind, '\n    '.join(
