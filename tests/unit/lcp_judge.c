@@ -197,6 +197,12 @@ static void check_cone_data(void)
   near(judge(&p, x).data, left / 16, 0, 1e-15, "... and not of the normal row");
   p.unit = NULL;
   near(judge(&p, x).data, left, 0, 1e-15, "... without units");
+  /* the larger of the two scales is that of the pair */
+  for (int row = 1; row < 3; row++) {
+    A[4 * row] = 4;
+    near(judge(&p, x).rel, left / 4, 0, 1e-15, "... with A_ii = 4 in row %d", row);
+    A[4 * row] = 1;
+  }
   /* w_T = (1e-12, 0) beside terms of 1e6 in one of the rows is rounding, in either */
   for (int row = 1; row < 3; row++) {
     double y[3] = { 1, 0.1, 0.1 };
@@ -222,21 +228,22 @@ static void check_team_cones(void)
   int of[ROWS], wrong = 0, cases = 0;
   signed char cone[ROWS];
   for (int n = 3; n <= ROWS; n++)
-    for (int row = 0; row < n; row++) {
-      const int first = n % 3; /* rows of no contact, so that the borders fall anywhere */
+    for (int row = 0; row < 2 * n; row++) {
+      /* rows of no contact first, so that the borders fall anywhere; then the normal row first, or last */
+      const int first = n % 3, normal = row < n ? 0 : 2, tangent = row < n ? 1 : 0;
       for (int i = 0; i < n; i++) {
-        const int k = (i - first + 3) % 3;
+        const int k = i < first ? normal : (i - first) % 3;
         a[i] = perp_rng_uniform(g, 0.5, 2);
         b[i] = perp_rng_uniform(g, -1, 1);
-        x[i] = k == 0 || i < first ? 4 : perp_rng_uniform(g, -0.5, 0.5);
+        x[i] = k == normal ? 4 : perp_rng_uniform(g, -0.5, 0.5);
         w[i] = perp_rng_uniform(g, -0.1, 0.1);
-        of[i] = k == 0 || i < first ? -1 : i - k;
+        of[i] = k == normal ? -1 : i - k + normal;
         mu[i] = 0.5;
-        cone[i] = k == 1 && i >= first;
+        cone[i] = k == tangent;
         unit[i] = perp_rng_uniform(g, 0.5, 2);
       }
-      w[row] += 1; /* this one is the worst of all */
-      b[row] += 2;
+      w[row % n] += 1; /* this one is the worst of all */
+      b[row % n] += 2;
       perp_blocks F = { .m = n };
       const perp_lcp p = {
         .n = n, .F = &F, .b = b, .fric_of = of, .mu = mu, .cone = cone, .unit = unit
@@ -244,16 +251,19 @@ static void check_team_cones(void)
       perp_lcp_extremes alone, team;
       F.threads = 1;
       perp_lcp_survey_residual(&p, a, x, w, true, &alone);
-      /* by definition: what is left of the worst row, or of its pair */
-      const int i = row >= first && (row - first) % 3 == 2 ? row - 1 : row;
-      const double most = cone[i] ? fmax(a[i], a[i + 1]) : a[i];
-      double want = fabs(w[i] / a[i]);
-      if (cone[i]) {
-        const double z[2] = { x[i] - w[i] / most, x[i + 1] - w[i + 1] / most };
-        const double l = hypot(z[0], z[1]), by = l > 2 ? 2 / l : 1;
-        want = hypot(x[i] - by * z[0], x[i + 1] - by * z[1]);
+      double worst = 0, left = 0;
+      for (int i = 0; i < n; i++) { /* by definition */
+        double scale = a[i], most = unit[i], r = fabs(w[i] / a[i]);
+        if (cone[i]) {
+          scale = fmax(a[i], a[i + 1]), most = fmax(unit[i], unit[i + 1]);
+          const double z[2] = { x[i] - w[i] / scale, x[i + 1] - w[i + 1] / scale };
+          const double l = hypot(z[0], z[1]), by = l > 2 ? 2 / l : 1;
+          r = hypot(x[i] - by * z[0], x[i + 1] - by * z[1]);
+          i++;
+        }
+        worst = fmax(worst, r), left = fmax(left, most * scale * r);
       }
-      wrong += !(fabs(alone.worst - want) <= 1e-14);
+      wrong += !(fabs(alone.worst - worst) <= 1e-14 && fabs(alone.left - left) <= 1e-14);
       for (F.threads = 2; F.threads <= TEAM; F.threads++) {
         perp_lcp_survey_residual(&p, a, x, w, true, &team);
         cases++;
