@@ -2,6 +2,7 @@
 /* "Did you mean": optimal string alignment distance (Damerau-Levenshtein without repeated edits). */
 #include "solvers/core/core.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { LONGEST = 63 };
@@ -14,8 +15,8 @@ static int suggest_min3(int a, int b, int c)
 static int suggest_distance(const char *a, const char *b)
 {
   int na = (int)strlen(a), nb = (int)strlen(b);
-  if (na > LONGEST || nb > LONGEST) return LONGEST;
-  int row[3][LONGEST + 1]; /* the two rows before, and this one */
+  if (na > LONGEST || nb > LONGEST) return INT_MAX; /* nobody mistypes those */
+  int row[3][LONGEST + 1];                          /* the two rows before, and this one */
   for (int j = 0; j <= nb; j++) row[0][j] = j;
   for (int i = 1; i <= na; i++) {
     int *cur = row[i % 3], *up = row[(i + 2) % 3], *upup = row[(i + 1) % 3];

@@ -61,9 +61,90 @@ static void own(void)
      "a table that there is no room for makes nothing own");
 }
 
+/* Edits from a to b by definition: the first letters are equal, one is replaced, left out, put in, or two change places. */
+static int edits(const char *a, const char *b)
+{
+  if (*a == 0 || *b == 0) return (int)(strlen(a) + strlen(b));
+  int least = edits(a + 1, b + 1) + (*a != *b);
+  const int out = edits(a + 1, b) + 1, in = edits(a, b + 1) + 1;
+  least = out < least ? out : least;
+  least = in < least ? in : least;
+  if (a[1] != 0 && b[1] != 0 && a[0] == b[1] && a[1] == b[0]) {
+    const int swap = edits(a + 2, b + 2) + 1;
+    least = swap < least ? swap : least;
+  }
+  return least;
+}
+
+/* The word that is meant: the one of least distance, the first of several; none beyond a third of the letters and one. */
+static const char *meant(const char *word, const char *const *of, int n)
+{
+  const size_t length = strlen(word);
+  const char *best = NULL;
+  int least = 2 + (int)length / 3;
+  for (int i = 0; i < n; i++) {
+    int d = edits(word, of[i]);
+    if (length >= 3 && d > 1 && strncmp(word, of[i], length) == 0) d = 1;
+    if (d < least) least = d, best = of[i];
+  }
+  return best;
+}
+
+static void suggestions(void)
+{
+  static const struct {
+    const char *word, *near, *far; /* the candidates, in both orders */
+    int distance;                  /* of the near one */
+  } known[] = {
+    { "lemke", "lemke", "lemkes", 0 },   { "lemkr", "lemke", "lexkr2", 1 },
+    { "lmke", "lemke", "fake", 1 },      { "lemmke", "lemke", "lemons", 1 },
+    { "lmeke", "lemke", "eleme", 1 },    { "elmek", "lemke", "lemons", 2 },
+    { "dantzgi", "dantzig", "dane", 1 }, { "bamu", "baum", "bauer", 1 },
+    { "bau", "baumgarte", "bxx", 6 },    { "xbaumgarte", "baumgarte", "baum", 1 },
+  };
+  int wrong = 0, cases = 0, none = 0;
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    const char *there[] = { known[k].near, known[k].far }, *back[] = { there[1], there[0] };
+    ok(edits(known[k].word, known[k].near) == known[k].distance &&
+           perp_closest(known[k].word, there, 2) == known[k].near &&
+           perp_closest(known[k].word, back, 2) == known[k].near,
+       "%s: %s, not %s", known[k].word, known[k].near, known[k].far);
+  }
+  ok(perp_closest("abc", (const char *const[]){ "xyz", "axyz" }, 2) == NULL,
+     "abc: nothing is near");
+  /* words of few letters, against the definition */
+  perp_rng *g = perp_rng_create(6);
+  for (int trial = 0; trial < 4000; trial++) {
+    char text[4][9];
+    const char *of[3] = { text[0], text[1], text[2] };
+    for (int k = 0; k < 4; k++) {
+      const int length = perp_rng_int(g, k < 3 ? 7 : 8);
+      for (int i = 0; i < length; i++) text[k][i] = (char)('a' + perp_rng_int(g, 2 + trial % 4));
+      text[k][length] = 0;
+    }
+    const char *want = meant(text[3], of, 3);
+    wrong += perp_closest(text[3], of, 3) != want;
+    none += want == NULL;
+    cases++;
+  }
+  perp_rng_destroy(g);
+  ok(wrong == 0 && none > 100 && none < cases - 1000, "%d of %d words mean another (none: %d)",
+     wrong, cases, none);
+  /* as long as can be, and longer: those are far from all */
+  char longest[64], other[64], beyond[65], huge[300];
+  memset(longest, 'a', 63), memset(other, 'a', 63), memset(beyond, 'a', 64), memset(huge, 'b', 299);
+  longest[63] = other[63] = beyond[64] = huge[299] = 0;
+  other[62] = 'b';
+  const char *const both[] = { other, beyond };
+  ok(perp_closest(longest, both, 1) == other, "63 letters, the last is another");
+  ok(perp_closest("no", &both[1], 1) == NULL, "64 letters are not near two");
+  ok(perp_closest(huge, both, 2) == NULL, "nor are 63 near 299 others");
+}
+
 int main(void)
 {
   own();
+  suggestions();
   perp_ctx ctx;
   perp_ctx_init(&ctx);
   ok(perp_register(&ctx, table) == PERP_OK, "a table is registered");

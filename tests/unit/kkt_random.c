@@ -2,6 +2,7 @@
 /* Every KKT formulation on random blocks, groups of one to six rows on one to three blocks, trees and loops, against dense
  * elimination of the whole matrix; and the judge of their answers against its definition. */
 #include "solvers/kkt/kkt.h"
+#include "tests/kkt_problems.h"
 #include "tests/lcp_random.h"
 #include "tests/tap.h"
 
@@ -142,11 +143,121 @@ static void check(const perp_desc *d)
   perp_rng_destroy(g);
 }
 
+/* ---- by hand ----------------------------------------------------------------------------------------------------- */
+
+/* Factors and solves with lambda = 0 first; bails where that is refused. */
+static perp_stats by_hand(const char *method, const problem *p, double *a, double *lambda)
+{
+  perp_spec spec;
+  perp_kkt_solver *s;
+  perp_stats stats = { 0 };
+  for (int i = 0; i < p->B.m; i++) lambda[i] = 0;
+  if (perp_spec_parse(&ctx, PERP_KIND_kkt, method, &spec) != PERP_OK ||
+      perp_kkt_create(&ctx, &spec, &p->B, &s) != PERP_OK ||
+      perp_kkt_factor(&ctx, s, &p->B, &stats) != PERP_OK || stats.reason < 0 ||
+      perp_kkt_solve(&ctx, s, &p->B, p->f, p->c, a, lambda, &stats) != PERP_OK)
+    bail("%s: %s", method, ctx.msg);
+  perp_kkt_destroy(s);
+  perp_spec_free(&spec);
+  return stats;
+}
+
+/* Columns of one body: M [d d] and M^-1; rows of one column group each. */
+static problem *small(int d, const double *M, const double *Minv, int rows, const double *J,
+                      const double *c)
+{
+  perp_rng *g = perp_rng_create(1);
+  problem *p = problem_open("by hand", 1, rows);
+  problem_body(p, g, d, 1, false);
+  for (int r = 0; r < rows; r++) problem_joint(p, g, 1, 1, (int[]){ 0 });
+  perp_rng_destroy(g);
+  memcpy(p->M, M, (size_t)(d * d) * sizeof *M);
+  memcpy(p->Minv, Minv, (size_t)(d * d) * sizeof *M);
+  memcpy(p->J, J, (size_t)(rows * d) * sizeof *J);
+  memcpy(p->c, c, (size_t)rows * sizeof *c);
+  memset(p->f, 0, (size_t)d * sizeof *p->f);
+  return problem_close(p);
+}
+
+/* Conjugate gradients that can be followed on paper: how many steps and products they take. */
+static void check_counts(void)
+{
+  const double one = 1, rows[2] = { 1, 1 }, torn[2] = { 3, 1 };
+  double a[4], l[4];
+  /* one row: a product for the guess, one for the step, one for what is left */
+  problem *p = small(1, &one, &one, 1, rows, torn);
+  perp_stats s = by_hand("schur-cg", p, a, l);
+  ok(s.reason == PERP_CONVERGED && a[0] == 3 && l[0] == 3 && s.iterations == 1 && s.matvecs == 3 &&
+         s.fallbacks == 0 && s.factorizations == 1,
+     "schur-cg: one row: %d steps, %d products", s.iterations, (int)s.matvecs);
+  problem_free(p);
+  /* A = (1 1; 1 1), b = (3, 1): the guess, a step to r = (1/2, -3/2), and p = (5/4, -5/4) has A p = 0.  Anew: the
+   * guess, A P b and A z, and one step to r = (1, -1), where A r = 0 */
+  p = small(1, &one, &one, 2, rows, torn);
+  s = by_hand("schur-cg", p, a, l);
+  ok(s.reason == PERP_INFEASIBLE && a[0] == 2 && l[0] == 1.5 && l[1] == 0.5,
+     "schur-cg: two rows that contradict each other: the mean");
+  ok(s.iterations == 2 && s.matvecs == 7 && s.fallbacks == 1 && s.factorizations == 1,
+     "schur-cg: 2 steps and 7 products: %d, %d", s.iterations, (int)s.matvecs);
+  const double away[2] = { 1, -1 };
+  memcpy(p->c, away, sizeof away);
+  s = by_hand("schur-cg", p, a, l);
+  ok(s.reason == PERP_INFEASIBLE && a[0] == 0 && s.iterations == 0 && s.matvecs == 5 &&
+         s.fallbacks == 1,
+     "schur-cg: b in the null space: no step and 5 products: %d, %d", s.iterations, (int)s.matvecs);
+  problem_free(p);
+  /* a limit on the steps: one product more than steps */
+  p = problem_chain("chain", 8, 6, 3, true, true);
+  double *x = problem_memory((size_t)p->B.nv, sizeof *x), *y = problem_memory((size_t)p->B.m, 8);
+  for (int most = 1; most < 6; most++) {
+    char method[40];
+    snprintf(method, sizeof method, "schur-cg:max_iter=%d", most);
+    s = by_hand(method, p, x, y);
+    ok(s.reason == PERP_MAX_ITER && s.iterations == most && s.matvecs == most + 1,
+       "%s: as many steps, and a product more", method);
+  }
+  free(x), free(y);
+  problem_free(p);
+}
+
+/* M = (1 1-e; 1-e 1), J = (1 -1): A = 2 / e, and the scaled matrix has, after its first row, the pivot
+ *
+ *      [p o; o q] = (2 - e) [e s; s 0] - [0 0; 0 e/2],  s = sqrt(e / 2) > p:  |p q - o o| = e (2 - e).
+ *
+ * Its least eigenvalue decides whether the row counts as dependent. */
+static void check_pivot(void)
+{
+  double a[2], l[1];
+  for (int k = 0; k < 6; k++) {
+    const double e = pow(10, -4.5 - 0.5 * k), s = sqrt(e / 2), J[2] = { 1, -1 }, c = 1;
+    const double det = e * (2 - e), M[4] = { 1, 1 - e, 1 - e, 1 };
+    const double Minv[4] = { 1 / det, (e - 1) / det, (e - 1) / det, 1 / det };
+    const double p = det, q = -e / 2, o = s * (2 - e);
+    const double least = fmin(fabs((p + q) / 2 + hypot((p - q) / 2, o)),
+                              fabs((p + q) / 2 - hypot((p - q) / 2, o)));
+    near(fabs(p * q - o * o), det, 0, 1e-14, "the determinant of a pivot, e = %.2g", e);
+    problem *small_one = small(2, M, Minv, 1, J, &c);
+    for (int above = 0; above < 2; above++) {
+      char method[60];
+      snprintf(method, sizeof method, "kkt-dense:rank_tol=%.17g",
+               least * (above ? 1 + 1e-6 : 1 - 1e-6));
+      const perp_stats got = by_hand(method, small_one, a, l);
+      ok(got.factorizations == (above ? 2 : 1) &&
+             got.reason == (above ? PERP_REGULARIZED : PERP_EXACT),
+         "%s: %s", method, perp_reason_name(got.reason));
+      below(fabs(a[0] - 0.5) + fabs(a[1] + 0.5) + fabs(l[0] * 2 / e - 1), 1e-6, "and the answer");
+    }
+    problem_free(small_one);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_kkt, i)) != NULL; i++) check(d);
+  check_counts();
+  check_pivot();
   return tap_done();
 }

@@ -93,6 +93,50 @@ static void check_round_trips(void)
   ok(lost == 0, ".mtx: what is written reads back to the bit");
 }
 
+/* Matrices of any number of entries: dense where more than a third of what would be written is not zero, the lower
+ * triangle of a symmetric one; and all of it reads back. */
+static void check_density(void)
+{
+  enum { ROWS = 6 };
+  int wrong = 0, changed = 0, kinds[3] = { 0 };
+  for (int n = 1; n <= ROWS; n++)
+    for (int symmetric = 0; symmetric < 2; symmetric++)
+      for (int count = 0; count <= (symmetric ? n * (n + 1) / 2 : n * n); count++) {
+        double A[ROWS * ROWS] = { 0 }, b[ROWS] = { 0 };
+        int entries = 0, left = count, even = 1;
+        /* the last rows and columns first, so that a symmetric one has off-diagonal entries */
+        for (int i = n - 1; i >= 0; i--)
+          for (int j = 0; j < (symmetric ? i + 1 : n) && left > 0; j++, left--)
+            A[i + j * n] = A[symmetric ? j + i * n : i + j * n] = 1 + i + 10 * j;
+        for (int i = 0; i < n; i++)
+          for (int j = 0; j < n; j++) {
+            entries += A[i + j * n] != 0;
+            even = even && A[i + j * n] == A[j + i * n];
+          }
+        const perp_lcp_problem p = { .p = { .n = n, .A = A, .lda = n, .b = b } };
+        const char *want = even ? "A symmetric " : "A coordinate ";
+        if (even) entries = count;
+        const int kind = entries * 3.0 / (n * n) > 1 ? 0 : 1 + even;
+        kinds[kind]++;
+        if (kind == 0) want = "A dense\n";
+        char *text;
+        size_t size;
+        FILE *m = open_memstream(&text, &size);
+        if (perp_lcp_write(&ctx, &p, m) != PERP_OK) bail("%s", ctx.msg);
+        fclose(m);
+        wrong += strstr(text, want) == NULL;
+        perp_lcp_problem q;
+        if (perp_lcp_read_memory(&ctx, "f", text, size, &q) != PERP_OK) bail("%s", ctx.msg);
+        changed += !same(&p, &q);
+        perp_lcp_problem_free(&q);
+        free(text);
+      }
+  ok(wrong == 0 && kinds[0] > 50 && kinds[1] > 10 && kinds[2] > 10,
+     "dense above a third of the entries (%d, %d, %d; not: %d)", kinds[0], kinds[1], kinds[2],
+     wrong);
+  ok(changed == 0, "and every entry reads back");
+}
+
 /* text, what the message must say */
 static void check_refusals(void)
 {
@@ -440,6 +484,7 @@ int main(void)
   check_masses();
   check_refusals();
   check_truncation();
+  check_density();
   check_siconos();
   check_json();
   check_market();

@@ -2,6 +2,7 @@
 /* The judge of LCPs: known figures, invariance, the safeguard, cones, coupling; and the
  * generated problems against their planted solutions. */
 #include "solvers/lcp/io/convert.h"
+#include "solvers/lcp/lcp_private.h"
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/lcp_random.h"
@@ -177,6 +178,103 @@ static void check_data(void)
   ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "rel refuses before data is looked at");
   j.rel = (double)NAN;
   ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "NaN is never accepted");
+}
+
+/* By hand, A = I, mu = 1, the contact presses with 1: w_T = (1/4, 1/2) is left. */
+static void check_cone_data(void)
+{
+  double A[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, b[3] = { -1, 0.25, 0.5 }, x[3] = { 1, 0, 0 };
+  const double mu[3] = { 0, 1, 1 }, left = hypot(0.25, 0.5);
+  const int of[3] = { -1, 0, 0 };
+  const signed char cone[3] = { 0, 1, 0 };
+  double unit[3] = { 1, 1, 4 };
+  perp_lcp p = { .n = 3, .A = A, .lda = 3, .b = b, .unit = unit };
+  p.fric_of = of, p.mu = mu, p.cone = cone;
+  near(judge(&p, x).data, 4 * left / 2, 0, 1e-15, "a cone: the unit of its second row");
+  unit[1] = 8, unit[2] = 1;
+  near(judge(&p, x).data, 8 * left / 2, 0, 1e-15, "... of its first");
+  unit[0] = 16, unit[1] = 1;
+  near(judge(&p, x).data, left / 16, 0, 1e-15, "... and not of the normal row");
+  p.unit = NULL;
+  near(judge(&p, x).data, left, 0, 1e-15, "... without units");
+  /* the larger of the two scales is that of the pair */
+  for (int row = 1; row < 3; row++) {
+    A[4 * row] = 4;
+    near(judge(&p, x).rel, left / 4, 0, 1e-15, "... with A_ii = 4 in row %d", row);
+    A[4 * row] = 1;
+  }
+  /* w_T = (1e-12, 0) beside terms of 1e6 in one of the rows is rounding, in either */
+  for (int row = 1; row < 3; row++) {
+    double y[3] = { 1, 0.1, 0.1 };
+    b[1] = b[2] = -0.1;
+    A[1] = A[2] = 0;
+    A[row] = 1e6;
+    b[row] = -1e6 - 0.5;
+    y[row] = 0.5;
+    b[3 - row] += 1e-12;
+    near(judge(&p, y).data, 0, 0, 0, "a cone with terms of 1e6 in row %d", row);
+    A[row] = 0;
+    b[row] = -0.5;
+    ok(judge(&p, y).data > 0, "and without them");
+  }
+}
+
+/* Cones that lie across the borders of a team's shares: each is rated once, and as a cone. */
+static void check_team_cones(void)
+{
+  enum { CONTACTS = 7, ROWS = 3 * CONTACTS + 2, TEAM = 6 };
+  perp_rng *g = perp_rng_create(12);
+  double a[ROWS], b[ROWS], x[ROWS], w[ROWS], mu[ROWS], unit[ROWS];
+  int of[ROWS], wrong = 0, cases = 0;
+  signed char cone[ROWS];
+  for (int n = 3; n <= ROWS; n++)
+    for (int row = 0; row < 2 * n; row++) {
+      /* rows of no contact first, so that the borders fall anywhere; then the normal row first, or last */
+      const int first = n % 3, normal = row < n ? 0 : 2, tangent = row < n ? 1 : 0;
+      for (int i = 0; i < n; i++) {
+        const int k = i < first ? normal : (i - first) % 3;
+        a[i] = perp_rng_uniform(g, 0.5, 2);
+        b[i] = perp_rng_uniform(g, -1, 1);
+        x[i] = k == normal ? 4 : perp_rng_uniform(g, -0.5, 0.5);
+        w[i] = perp_rng_uniform(g, -0.1, 0.1);
+        of[i] = k == normal ? -1 : i - k + normal;
+        mu[i] = 0.5;
+        cone[i] = k == tangent;
+        unit[i] = perp_rng_uniform(g, 0.5, 2);
+      }
+      w[row % n] += 1; /* this one is the worst of all */
+      b[row % n] += 2;
+      perp_blocks F = { .m = n };
+      const perp_lcp p = {
+        .n = n, .F = &F, .b = b, .fric_of = of, .mu = mu, .cone = cone, .unit = unit
+      };
+      perp_lcp_extremes alone, team;
+      F.threads = 1;
+      perp_lcp_survey_residual(&p, a, x, w, true, &alone);
+      double worst = 0, left = 0;
+      for (int i = 0; i < n; i++) { /* by definition */
+        double scale = a[i], most = unit[i], r = fabs(w[i] / a[i]);
+        if (cone[i]) {
+          scale = fmax(a[i], a[i + 1]), most = fmax(unit[i], unit[i + 1]);
+          const double z[2] = { x[i] - w[i] / scale, x[i + 1] - w[i + 1] / scale };
+          const double l = hypot(z[0], z[1]), by = l > 2 ? 2 / l : 1;
+          r = hypot(x[i] - by * z[0], x[i + 1] - by * z[1]);
+          i++;
+        }
+        worst = fmax(worst, r), left = fmax(left, most * scale * r);
+      }
+      wrong += !(fabs(alone.worst - worst) <= 1e-14 && fabs(alone.left - left) <= 1e-14);
+      for (F.threads = 2; F.threads <= TEAM; F.threads++) {
+        perp_lcp_survey_residual(&p, a, x, w, true, &team);
+        cases++;
+        wrong += team.worst != alone.worst || team.size != alone.size || team.data != alone.data ||
+                 team.start != alone.start || team.left != alone.left ||
+                 team.stiff != alone.stiff || team.force != alone.force ||
+                 team.moved != alone.moved || team.bad != alone.bad;
+      }
+    }
+  perp_rng_destroy(g);
+  ok(wrong == 0, "%d teams over borders in cones find what one alone does (not: %d)", cases, wrong);
 }
 
 /* data does not change when rows are reordered, or change their units and take `unit` with them, or (A, b) is scaled */
@@ -536,6 +634,30 @@ static void no_sense(void)
   ok(perp_lcp_check(&ctx, &unlike, NULL) == PERP_ERR_ARG, "a cone of two mu");
   ok(perp_lcp_check(&ctx, &twice, NULL) == PERP_ERR_ARG, "a cone that begins in one");
   ok(perp_lcp_check(&ctx, &half, NULL) == PERP_ERR_ARG, "half a cone");
+  /* one fault alone: all else holds, also behind the last row */
+  static const struct {
+    const char *what;
+    int n, fric_of[4];
+    signed char cone[4];
+    double mu[4];
+  } one[] = {
+    { "of two normal rows", 4, { -1, -1, 0, 1 }, { 0, 0, 1, 0 }, { 0, 0, 1, 1 } },
+    { "of two mu", 4, { -1, -1, 0, 0 }, { 0, 0, 1, 0 }, { 0, 0, 1, 2 } },
+    { "that begins in another", 4, { -1, 0, 0, 0 }, { 0, 1, 1, 0 }, { 0, 1, 1, 1 } },
+    { "with half of it behind the end", 3, { -1, 0, 0, 0 }, { 0, 0, 1, 0 }, { 0, 1, 1, 1 } },
+    { "of rows without friction", 4, { -1, -1, -1, 1 }, { 0, 1, 0, 0 }, { 0, 1, 1, 1 } },
+  };
+  for (size_t k = 0; k < sizeof one / sizeof *one; k++) {
+    const double I[16] = { 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1 }, none[4] = { 0 };
+    perp_lcp p = { .n = one[k].n, .A = I, .lda = 4, .b = none };
+    p.fric_of = one[k].fric_of, p.mu = one[k].mu;
+    ok(perp_lcp_check(&ctx, &p, NULL) == PERP_OK, "friction without cones is fine");
+    p.cone = one[k].cone;
+    ok(perp_lcp_check(&ctx, &p, NULL) == PERP_ERR_ARG, "a cone %s", one[k].what);
+  }
+  perp_lcp lone = plain;
+  lone.cone = cone;
+  ok(perp_lcp_check(&ctx, &lone, NULL) == PERP_ERR_ARG, "a cone without friction");
 }
 
 int main(void)
@@ -546,6 +668,7 @@ int main(void)
   check_safeguard();
   check_absorption();
   check_data();
+  check_cone_data();
   check_data_invariance();
   check_liar();
   check_friction();
@@ -554,6 +677,7 @@ int main(void)
   check_pyramid();
   check_enumeration();
   check_team();
+  check_team_cones();
   no_sense();
   return tap_done();
 }
