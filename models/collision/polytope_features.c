@@ -5,9 +5,9 @@
  * overlap, minus their penetration depth is its largest value over the face normals of both and the cross products
  * of those edges whose images on the Gauss sphere cross (the faces of the Minkowski difference; penetration depth
  * and witness points as in STAR 2012, section 6.2).  When they are apart the largest value is their distance only
- * if the closest features are a face and something, or two edges; else the closest points are searched among all
- * edge-edge and vertex-face pairs, which is exact and rarely needed.  Cost O(faces x vertices + edges x edges), no
- * allocation. */
+ * if the closest features are a face and something, or two edges; else they lie on an edge of each (a point inside
+ * a face has the normal of the face for its direction) and are searched among all pairs of edges, which is exact and
+ * rarely needed.  Cost O(faces x vertices + edges x edges), no allocation. */
 #include "models/collision/polytope.h"
 
 #include <string.h>
@@ -207,29 +207,6 @@ static uint32_t edge_feature(const perp_hull *a, int ea, double s, const perp_hu
   return at_a ? perp_feature(PERP_VERTEX_A, 0, va) : perp_feature(PERP_EDGES, ea, eb);
 }
 
-/* vertices of one hull over the faces of the other: improves *best (distance) */
-static void closest_faces(const perp_hull *h, const perp_seen *other, double *best, double on[3],
-                          double from[3], int *vertex)
-{
-  for (int i = 0; i < other->h->n_vertices; i++)
-    for (int f = 0; f < h->n_faces; f++) {
-      const double *v = other->v + 3 * i, *n = h->n + 3 * f;
-      double s = perp_dot(3, n, v) - h->d[f];
-      if (s < 0 || s >= *best) continue;
-      bool over = true;
-      for (int k = h->start[f]; k < h->start[f + 1] && over; k++) {
-        double r[3];
-        perp_sub(v, h->v + 3 * h->loop[k], r);
-        over = perp_dot(3, h->side + 3 * k, r) <= 0;
-      }
-      if (!over) continue;
-      *best = s;
-      *vertex = i;
-      memcpy(from, v, 3 * sizeof *v);
-      perp_along(v, -s, n, on);
-    }
-}
-
 /* Pairs of edges are passed over that the plane of the separating normal f->n shows to be too far apart. */
 void perp_hull_closest(const perp_hull_pair *p, perp_features *f)
 {
@@ -255,19 +232,7 @@ void perp_hull_closest(const perp_hull_pair *p, perp_features *f)
       f->id = edge_feature(a, i, s, b->h, j, t);
     }
   }
-  double best = sqrt(best2), on[3], from[3];
-  if (a->dim == 3) {
-    int vertex = -1;
-    closest_faces(a, b, &best, f->pa, f->pb, &vertex);
-    if (vertex >= 0) f->id = perp_feature(PERP_VERTEX_B, 0, vertex);
-    vertex = -1;
-    closest_faces(p->b, &p->as, &best, on, from, &vertex);
-    if (vertex >= 0) {
-      perp_place(&p->ab, on, f->pb);
-      perp_place(&p->ab, from, f->pa);
-      f->id = perp_feature(PERP_VERTEX_A, 0, vertex);
-    }
-  }
+  const double best = sqrt(best2);
   double d[3];
   perp_sub(f->pb, f->pa, d);
   /* nearer than that the difference is rounding: the normal of the separating plane stays */

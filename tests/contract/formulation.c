@@ -299,6 +299,106 @@ static void clocks(perp_model *model)
   }
 }
 
+/* The parts of the breakdown, and their sum. */
+static bool breakdown(perp_sim *sim, bool on, double part[5], double *sum)
+{
+  perp_times x;
+  perp_sim_timing(sim, on, &x);
+  const double all[5] = { x.collision, x.assembly, x.kkt, x.lcp, x.integrate };
+  bool good = true;
+  *sum = 0;
+  for (int i = 0; i < 5; i++) {
+    /* what is left over is a difference of sums: to rounding */
+    good &= all[i] >= (i < 4 ? 0 : -1e-9);
+    part[i] = all[i];
+    *sum += all[i];
+  }
+  return good;
+}
+
+/* The seconds of a run are parts of its processor time: no part is negative or shrinks, the sum is no more than what
+ * passed, and no small part of it; a restart forgets all.  Nothing depends on the speed. */
+static void seconds(perp_model *model, run_parts p, const char *what, bool kkt)
+{
+  double part[2][5], sum[2], t;
+  perp_parts parts;
+  perp_sim *sim = NULL;
+  if (run_parse(&ctx, &p, &parts) != PERP_OK) bail("%s", ctx.msg);
+  const perp_status status = perp_sim_create(&ctx, model, &parts, 1e-3, &sim);
+  run_free(&parts);
+  if (status != PERP_OK) {
+    skip(ctx.msg, "%s: %s: seconds", p.formulation, what);
+    return;
+  }
+  const double *q, *v;
+  perp_sim_timing(sim, true, NULL);
+  const double before = perp_clock_thread();
+  perp_reason reason = run_to(&ctx, sim, 0.06);
+  bool good = breakdown(sim, true, part[0], &sum[0]);
+  reason = reason > 0 ? run_to(&ctx, sim, 0.15) : reason;
+  const double passed = perp_clock_thread() - before;
+  good &= breakdown(sim, false, part[1], &sum[1]);
+  perp_sim_state(sim, &t, &q, &v);
+  if (reason <= 0) bail("%s: %s: %s at %g s", p.formulation, what, perp_reason_name(reason), t);
+  for (int i = 0; i < 4; i++) good &= part[1][i] >= part[0][i];
+  const double *x = part[1];
+  const bool touching = perp_model_shapes(model) > 0;
+  if (!only_outside) { /* those of perp clock all that they do */
+    good &= sum[1] > sum[0] && sum[1] >= 0.1 * passed;
+    good &= touching == (x[0] > 0) && touching == (x[3] > 0) && kkt == (x[2] > 0);
+  }
+  ok(good && sum[1] <= passed + 1e-9, "%s: %s: seconds: %.2g + %.2g + %.2g + %.2g + %.2g of %.2g",
+     p.formulation, what, x[0], x[1], x[2], x[3], x[4], passed);
+  const perp_group_count *groups = perp_sim_groups(sim);
+  if (groups != NULL)
+    ok(groups->advance_s >= sum[1] - 1e-9 && groups->advance_s <= passed + 1e-9 &&
+           (groups->restart_s > 0) == touching && groups->restart_s <= groups->advance_s,
+       "%s: %s: %.2g s of advances, %.2g s of them restarts", p.formulation, what,
+       groups->advance_s, groups->restart_s);
+  perp_sim_restart(&ctx, sim, 0, perp_model_q0(model), perp_model_v0(model));
+  breakdown(sim, false, part[0], &sum[0]);
+  good = true;
+  for (int i = 0; i < 5; i++) good &= part[0][i] == 0;
+  ok(good, "%s: %s: a restart forgets the seconds", p.formulation, what);
+  perp_sim_destroy(sim);
+}
+
+/* four balls in a row: two on a rod slide and bounce, and of two in the air one flies into the other */
+static perp_model *balls(void)
+{
+  perp_model *model = run_model(&ctx, 3);
+  const perp_surface surface = { .mu = 0.3, .mu_dynamic = 0.3, .restitution = 0.5 };
+  perp_shape_def ground = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = surface };
+  if (perp_model_add_shape(&ctx, model, &ground, NULL) != PERP_OK) bail("%s", ctx.msg);
+  for (int i = 0; i < 4; i++) {
+    perp_body_def def = { .mass = perp_mass_sphere(1, 0.1),
+                          .x = { 0.3 * i, 0, i < 2 ? 0.1 + 0.002 * i : 1 },
+                          .v = { i == 3 ? -5 : 0, 0.1, i < 2 ? -0.3 : 0 } };
+    perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE,
+                            .body = run_body(&ctx, model, def),
+                            .radius = 0.1,
+                            .surface = surface };
+    if (perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK) bail("%s", ctx.msg);
+  }
+  run_joint(
+      &ctx, model,
+      (perp_joint_def){ .kind = PERP_JOINT_DISTANCE, .a = 0, .b = 1, .length = hypot(0.3, 0.002) });
+  return run_finish(&ctx, model);
+}
+
+static void all_seconds(perp_model *model)
+{
+  perp_model *touching = balls();
+  const perp_desc *form;
+  for (int f = 0; (form = perp_plugin_at(&ctx, PERP_KIND_formulation, f)) != NULL; f++) {
+    if (!under_test(form)) continue;
+    const bool kkt = (form->caps & PERP_FORM_USES_KKT) != 0 || strcmp(form->name, "reduced") == 0;
+    seconds(model, (run_parts){ .formulation = form->name }, "tree", kkt);
+    seconds(touching, (run_parts){ .formulation = form->name }, "contacts", kkt);
+  }
+  perp_model_destroy(touching);
+}
+
 /* A bead between two ropes on one line, moving across: both accelerations along the line are
  * prescribed and differ, -v^2 / 1 and +v^2 / 2. */
 static void jammed(void)
@@ -374,6 +474,7 @@ int main(void)
   register_under_test(&ctx);
   perp_model *model = tree();
   all_parts(model);
+  all_seconds(model);
   if (!only_outside) { /* named formulations of perp */
     refusals(model);
     defaults(model);

@@ -220,6 +220,52 @@ static void test_ball(void)
   perp_model_destroy(model);
 }
 
+/* An approach bounces when it is faster than the threshold, not when it is as fast; and when the gap closes in the
+ * step, also at its very end.  Numbers are binary fractions: exact. */
+static void test_threshold(void)
+{
+  static const double step = 0x1p-10, radius = 0.125;
+  static const struct {
+    const char *formulation;
+    double z, v, e, after;
+  } cases[] = {
+    /* touching */
+    { "velocity:threshold=1", 0, -1, 0.5, 0 },
+    { "velocity:threshold=1", 0, -1 - 0x1p-40, 0.5, 0.5 + 0x1p-41 },
+    { "velocity:threshold=1", 0, -1 + 0x1p-40, 0.5, 0 },
+    { "velocity:threshold=1", 0, -2, 0, 0 },
+    { "velocity:threshold=0", 0, -0x1p-20, 0.5, 0x1p-21 },
+    { "velocity", 0, -0.0099, 0.5, 0 }, /* by default below 0.01 m/s not */
+    { "velocity", 0, -0.0101, 0.5, 0.00505 },
+    { "velocity:threshold=1,impact=poisson", 0, -1, 0.5, 0 },
+    { "velocity:threshold=1,impact=poisson", 0, -1.5, 0.5, 0.75 },
+    /* 2^-10 m above at 1 m/s: the gap closes at the end of the step; a little more does not */
+    { "velocity:threshold=0.5", 0x1p-10, -1, 0.5, 0.5 },
+    { "velocity:threshold=0.5", 0x1p-10 + 0x1p-40, -1, 0.5, -1 },
+    { "velocity:threshold=1", 0x1p-10, -1, 0.5, -1 },
+    { "velocity:threshold=1", 0x1p-11, -1, 0.5, -0.5 }, /* as far as the ground */
+    { "velocity:threshold=0.5", 0x1p-11, -1, 0.5, 0.5 },
+    { "velocity:threshold=0.5,impact=poisson", 0x1p-11, -1, 0.5, 0.5 },
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    perp_model *model = run_model(&ctx, 3);
+    perp_model_gravity(model, 0);
+    run_body(&ctx, model,
+             (perp_body_def){ .mass = perp_mass_sphere(2, radius),
+                              .x = { 0, 0, radius + cases[i].z },
+                              .v = { 0, 0, cases[i].v } });
+    ground(model, 0, 0, cases[i].e);
+    shape(model, 0, PERP_SHAPE_SPHERE, radius, 0, 0);
+    run_finish(&ctx, model);
+    run_parts parts = { .formulation = cases[i].formulation, .lcp = "dantzig" };
+    perp_sim *sim = run_start(&ctx, model, parts, step);
+    near(after(sim, 1)[2], cases[i].after, 1e-14, 0, "%s: %.13g m above, at %.13g m/s, e = %g",
+         cases[i].formulation, cases[i].z, cases[i].v, cases[i].e);
+    perp_sim_destroy(sim);
+    perp_model_destroy(model);
+  }
+}
+
 /* an oblique impact that slides: the tangential impulse is mu (1 + e) m v_n by either law */
 static void test_impact_laws(void)
 {
@@ -328,6 +374,7 @@ int main(void)
   test_incline();
   test_anisotropy();
   test_two_coefficients();
+  test_threshold();
   test_impact_laws();
   test_rolling();
   test_plane();

@@ -4,6 +4,8 @@
 #include "tests/ode_problems.h"
 #include "tests/tap.h"
 
+#include <string.h>
+
 static perp_ctx ctx;
 static const double g = 9.81;
 
@@ -474,6 +476,82 @@ static void adapts(void)
   perp_ode_destroy(ode);
 }
 
+/* q'' = force - q - q'/2 */
+struct pushed {
+  double force;
+};
+
+static perp_ode_answer pushed_deriv(void *user, double t, double h, const double *q,
+                                    const double *v, bool intermediate, double *qdot, double *a)
+{
+  const struct pushed *p = user;
+  (void)t, (void)h, (void)intermediate;
+  if (qdot != NULL) qdot[0] = v[0];
+  a[0] = p->force - q[0] - 0.5 * v[0];
+  return PERP_ODE_OK;
+}
+
+/* A group of unknowns at rest has the scale of its first motion: the same linear problem in units a million times
+ * smaller or larger takes the same steps to the same numbers, from rest, from q = 0 and from nothing but a force. */
+static void units(void)
+{
+  /* A first order step from rest at q = 0 is wrong by all of its q, however short: there a tolerance of its own is
+   * needed, atol.  Implicit methods take differences of a size
+   * of their own where v is at rest: they agree to rounding only. */
+  static const struct {
+    const char *name;
+    bool starts, counts;
+  } m[] = { { "gsl:msadams", false, true },          { "gsl:msbdf", false, false },
+            { "gsl:msadams:tol=1e-6", false, true }, { "gsl:msbdf:tol=1e-6", false, false },
+            { "gsl:rk1imp:tol=1e-4", false, false }, { "gsl:rk2imp:tol=1e-6", true, false },
+            { "gsl:rk4imp:tol=1e-6", true, false },  { "gsl:bsimp:tol=1e-6", true, false },
+            { "dopri5:tol=1e-6", true, true },       { "gsl:rk8pd:tol=1e-6", true, true } };
+  static const struct {
+    double q, v, force;
+    const char *what;
+  } from[] = { { 1, 0, 0, "rest" }, { 0, 1, 0, "q = 0" }, { 0, 0, 1, "a force only" } };
+  for (size_t i = 0; i < sizeof m / sizeof *m; i++)
+    for (int k = 0; k < (m[i].starts ? 3 : 2); k++) {
+      double q[3], v[3];
+      long steps[3], rhs[3];
+      for (int r = 0; r < 3; r++) {
+        const double unit = r == 0 ? 1 : ldexp(1, r == 1 ? -20 : 20);
+        struct pushed p = { .force = unit * from[k].force };
+        const perp_ode_sys sys = { .nq = 1, .nv = 1, .deriv = pushed_deriv, .user = &p };
+        const double q0 = unit * from[k].q, v0 = unit * from[k].v;
+        perp_ode *ode = start(m[i].name, &sys, 0.01, &q0, &v0);
+        ok(perp_ode_advance(&ctx, ode, 2, NULL) == PERP_ODE_REACHED, "%s from %s: unit %g",
+           m[i].name, from[k].what, unit);
+        q[r] = perp_ode_q(ode)[0] / unit;
+        v[r] = perp_ode_v(ode)[0] / unit;
+        steps[r] = (long)perp_ode_count(ode)->steps;
+        rhs[r] = (long)perp_ode_count(ode)->rhs;
+        perp_ode_destroy(ode);
+      }
+      const double off = fmax(fmax(fabs(q[1] - q[0]), fabs(q[2] - q[0])),
+                              fmax(fabs(v[1] - v[0]), fabs(v[2] - v[0])));
+      const bool same = steps[1] == steps[0] && steps[2] == steps[0] && rhs[1] == rhs[0] &&
+                        rhs[2] == rhs[0];
+      ok(m[i].counts ? same && off <= 1e-12 : off <= 1e-7,
+         "%s from %s: %ld, %ld, %ld steps, %ld, %ld, %ld evaluations, off by %.2g", m[i].name,
+         from[k].what, steps[0], steps[1], steps[2], rhs[0], rhs[1], rhs[2], off);
+    }
+  for (size_t i = 0; i < sizeof m / sizeof *m; i++) {
+    if (m[i].starts) continue;
+    char text[64];
+    snprintf(text, sizeof text, "%s%satol=1e-9", m[i].name,
+             strchr(m[i].name, '=') != NULL ? "," : ":tol=1e-6,");
+    struct pushed p = { .force = 1 };
+    const perp_ode_sys sys = { .nq = 1, .nv = 1, .deriv = pushed_deriv, .user = &p };
+    const double zero = 0, w = sqrt(1 - 0.0625);
+    perp_ode *ode = start(text, &sys, 0.01, &zero, &zero);
+    ok(perp_ode_advance(&ctx, ode, 2, NULL) == PERP_ODE_REACHED, "%s from a force only", text);
+    near(perp_ode_q(ode)[0], 1 - exp(-0.5) * (cos(2 * w) + 0.25 / w * sin(2 * w)), 1e-2, 0,
+         "%s: q = 1 - exp(-t/4) (cos w t + sin w t / 4 w)", text);
+    perp_ode_destroy(ode);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -486,5 +564,6 @@ int main(void)
   rest();
   honest_failures();
   adapts();
+  units();
   return tap_done();
 }

@@ -3,6 +3,7 @@
  * statics of the scenes against closed forms. */
 #include "models/multibody/model_private.h"
 #include "models/scenes/scene.h"
+#include "models/shapes/shapes_private.h"
 #include "tests/run_model.h"
 
 #include <gsl/gsl_sf_bessel.h>
@@ -258,6 +259,144 @@ static void among_bodies(void)
   perp_model_destroy(m);
 }
 
+/* ---- points as bodies -------------------------------------------------------------------------------------- */
+
+/* The multipliers of every joint are those of the exact accelerations, to the square of the step: a ball joint of the world, a ball
+ * joint and a rod between bodies, a rod that hangs from the world. */
+static void forces_of_links(int dim)
+{
+  perp_model *m = run_model(&ctx, dim);
+  const perp_mass mass = dim == 3 ? perp_mass_box(2, 0.4, 0.3, 0.2) : perp_mass_sphere(2, 0.3);
+  for (int i = 0; i < 4; i++) {
+    perp_body_def def = { .mass = mass, .x = { 0.5 * i, 0.1 * i * i } };
+    if (dim == 3) def.x[2] = 0.3 - 0.2 * i;
+    run_body(&ctx, m, def);
+  }
+  const double away[3] = { 0.1, -0.2, 0.3 }, there[3] = { -0.3, 0.1, -0.2 };
+  for (int i = 0; i < 4; i++) {
+    const bool rod = i == 2 || i == 3;
+    perp_joint_def j = { .kind = rod ? PERP_JOINT_DISTANCE : PERP_JOINT_BALL,
+                         .a = i == 0 ? PERP_WORLD : i - 1,
+                         .b = i };
+    double gap = 0;
+    for (int k = 0; k < dim; k++) {
+      const double xa = i == 0 ? 0 : perp_model_body(m, i - 1)->x[k],
+                   xb = perp_model_body(m, i)->x[k];
+      j.anchor_a[k] = i == 0 ? xb + there[k] : away[k];
+      j.anchor_b[k] = rod || i == 0 ? there[k] : xa + away[k] - xb;
+      gap += pow(xb + j.anchor_b[k] - xa - j.anchor_a[k], 2);
+    }
+    j.length = sqrt(gap);
+    run_joint(&ctx, m, j);
+  }
+  run_finish(&ctx, m);
+  double off[2] = { 0 }, size = 0;
+  const int rows = perp_model_m(m);
+  for (int k = 0; k < 2; k++) {
+    const double h = k == 0 ? 2e-3 : 1e-3;
+    perp_step_info info[2];
+    perp_sim *sim[2] = { run_start(&ctx, m, (run_parts){ "point-mass:tol=1e-13,iterations=1000" },
+                                   h),
+                         run_start(&ctx, m, (run_parts){ "acceleration", "rk4", "", "none" }, h) };
+    /* forces of point-mass are those at the start of its step */
+    for (int n = 0; n < (k == 0 ? 50 : 100) + 1; n++)
+      for (int i = 0; i < 2; i++)
+        if (perp_sim_step(&ctx, sim[i], HUGE_VAL, &info[i]) != PERP_OK || info[i].reason <= 0)
+          bail("%s", ctx.msg);
+    for (int r = 0; r < rows; r++) {
+      off[k] = fmax(off[k], fabs(info[0].lambda[r] - info[1].lambda[r]));
+      size = fmax(size, fabs(info[1].lambda[r]));
+    }
+    for (int i = 0; i < 2; i++) perp_sim_destroy(sim[i]);
+  }
+  ok(off[1] <= 2e-5 * size && off[1] <= 0.3 * off[0],
+     "dim %d: the forces of point-mass are those of the joints, to its square: %.2g, %.2g N of "
+     "%.2g",
+     dim, off[0], off[1], size);
+  perp_model_destroy(m);
+}
+
+/* Two bodies on two hinges, free of gravity, turned as a whole: the motion turns with them, and is found in as many
+ * iterations (to rounding), whatever the axes are.  swap: the hinges name their bodies the other way round. */
+static void hinges_turned(void)
+{
+  static const double turn[4][4] = {
+    { 1, 0, 0, 0 }, { 0.5, 0.5, 0.5, 0.5 }, { 0.5, -0.5, -0.5, -0.5 }, { 0.8, 0.1, -0.5, 0.3 }
+  };
+  /* where the bodies and hinges are, the axes, and the rates about them */
+  static const double x[2][3] = { { 0.3, 0.1, -0.2 }, { 0.7, -0.2, 0.1 } },
+                      at[2][3] = { { 0, 0, 0 }, { 0.5, 0.1, 0 } },
+                      axis[2][3] = { { 0, 0.6, 0.8 }, { 1, 2, -2 } }, rate[2] = { 2, -1 };
+  double first[6] = { 0 };
+  long spent[2] = { 0 };
+  for (int swap = 0; swap < 2; swap++)
+    for (int r = 0; r < 4; r++) {
+      double quat[4], R[9], w[2][3], v[2][3], d[3];
+      memcpy(quat, turn[r], sizeof quat);
+      perp_quat_unit(quat);
+      perp_quat_matrix(quat, R);
+      for (int b = 0; b < 2; b++) {
+        for (int k = 0; k < 3; k++)
+          w[b][k] = (b == 1 ? w[0][k] : 0) +
+                    rate[b] * axis[b][k] / sqrt(perp_dot(3, axis[b], axis[b]));
+        perp_sub(x[0], at[0], d);
+        perp_cross(w[0], b == 0 ? d : at[1], v[b]);
+        perp_sub(x[1], at[1], d);
+        double more[3];
+        perp_cross(w[1], d, more);
+        for (int k = 0; k < 3 && b == 1; k++) v[b][k] += more[k];
+      }
+      perp_model *m = run_model(&ctx, 3);
+      perp_model_gravity(m, 0);
+      for (int b = 0; b < 2; b++) {
+        perp_body_def def = { .mass = perp_mass_box(1 + b, 0.5, 0.3, 0.2) };
+        memcpy(def.quat, quat, sizeof quat);
+        perp_turn(3, R, x[b], def.x);
+        perp_turn(3, R, v[b], def.v);
+        memcpy(def.w, w[b], sizeof def.w); /* in the frame of the body */
+        run_body(&ctx, m, def);
+      }
+      for (int b = 0; b < 2; b++) {
+        perp_joint_def j = { .kind = PERP_JOINT_HINGE, .a = b == 0 ? PERP_WORLD : 0, .b = b };
+        double anchor[2][3], along[2][3];
+        perp_turn(3, R, at[b], anchor[0]);
+        perp_turn(3, R, axis[b], along[0]);
+        if (b == 1) {
+          perp_sub(at[b], x[0], anchor[0]);
+          memcpy(along[0], axis[b], sizeof along[0]);
+        }
+        perp_sub(at[b], x[b], anchor[1]);
+        memcpy(along[1], axis[b], sizeof along[1]);
+        if (swap) j.a = b, j.b = b == 0 ? PERP_WORLD : 0;
+        memcpy(j.anchor_a, anchor[swap], sizeof j.anchor_a);
+        memcpy(j.anchor_b, anchor[1 - swap], sizeof j.anchor_b);
+        memcpy(j.axis_a, along[swap], sizeof j.axis_a);
+        memcpy(j.axis_b, along[1 - swap], sizeof j.axis_b);
+        run_joint(&ctx, m, j);
+      }
+      run_finish(&ctx, m);
+      perp_sim *sim = run_start(&ctx, m, (run_parts){ "point-mass:tol=1e-11,iterations=200" },
+                                5e-3);
+      if (run_to(&ctx, sim, 1) <= 0) bail("%s", ctx.msg);
+      perp_ode_counters count;
+      double t, off = 0, back[3];
+      const double *q, *qd;
+      perp_sim_counters(sim, &count, NULL);
+      perp_sim_state(sim, &t, &q, &qd);
+      for (int b = 0; b < 2; b++) {
+        perp_turn_back(3, R, q + 7 * b, back);
+        if (r == 0 && swap == 0) memcpy(first + 3 * b, back, sizeof back);
+        for (int k = 0; k < 3; k++) off = fmax(off, fabs(back[k] - first[3 * b + k]));
+      }
+      if (r == 0) spent[swap] = (long)count.iterations;
+      ok(off <= 1e-8 && labs((long)count.iterations - spent[swap]) <= 1 + spent[swap] / 50,
+         "hinges of point-mass, turned %d, swapped %d: off by %.2g m, %ld and %ld iterations", r,
+         swap, off, (long)count.iterations, spent[swap]);
+      perp_sim_destroy(sim);
+      perp_model_destroy(m);
+    }
+}
+
 /* ---- scenes ------------------------------------------------------------------------------------------------ */
 
 static perp_scene scene_of(const char *text)
@@ -323,6 +462,8 @@ int main(void)
   for (int dim = 2; dim <= 3; dim++) definitions(dim);
   cells();
   among_bodies();
+  for (int dim = 2; dim <= 3; dim++) forces_of_links(dim);
+  hinges_turned();
   ropes();
   perp_rng_destroy(rng);
   return tap_done();
