@@ -78,7 +78,7 @@ static void check(const perp_desc *d)
   perp_rng *g = perp_rng_create(31);
   static double H[MOST * MOST], K[MOST * MOST];
   double worst = 0, judge = 0;
-  int failed = 0, solved = 0;
+  int failed = 0, solved = 0, miscounted = 0;
   for (int trial = 0; trial < 60; trial++) {
     const bool stiff = trial % 3 == 0; /* no give: fewer rows than columns then */
     random_lcp q = random_factored(g, stiff ? 6 + trial % 5 : 1 + trial % 9,
@@ -112,6 +112,7 @@ static void check(const perp_desc *d)
       memcpy(x, rhs, sizeof x);
       if (!(eliminate(N, K, x) > 0.02)) continue;
       memset(lambda, 0, sizeof lambda);
+      const perp_stats before = stats; /* counts grow from call to call */
       if (perp_kkt_factor(&ctx, s, F, &stats) != PERP_OK) bail("%s: %s", d->name, ctx.msg);
       if (stats.reason <= 0 || perp_kkt_solve(&ctx, s, F, f, c, a, lambda, &stats) != PERP_OK ||
           stats.reason <= 0) {
@@ -119,6 +120,12 @@ static void check(const perp_desc *d)
         continue;
       }
       solved++;
+      const int steps = stats.iterations - before.iterations;
+      const int64_t products = stats.matvecs - before.matvecs;
+      miscounted += stats.factorizations <= before.factorizations || steps < 0 || products < 0 ||
+                    stats.fallbacks < before.fallbacks;
+      /* each step multiplies, and so does the test of the guess */
+      if (d->caps & PERP_KKT_ITERATIVE) miscounted += steps == 0 || products <= steps;
       double size = 1, off = 0;
       memcpy(both, a, (size_t)n * sizeof *a);
       memcpy(both + n, lambda, (size_t)m * sizeof *a);
@@ -139,6 +146,7 @@ static void check(const perp_desc *d)
   }
   ok(failed == 0 && solved > 30, "%s: %d of %d random systems", d->name, solved, solved + failed);
   below(worst, d->caps & PERP_KKT_ITERATIVE ? 1e-5 : 1e-7, "%s: as dense elimination", d->name);
+  ok(miscounted == 0, "%s: counts grow by what was done (not: %d)", d->name, miscounted);
   below(judge, 1e-9, "%s: the judge by its definition", d->name);
   perp_rng_destroy(g);
 }

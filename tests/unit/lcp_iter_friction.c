@@ -114,6 +114,81 @@ static void run(const char *spec, int friction, int contacts, double softness, s
   perp_rng_destroy(g);
 }
 
+/* ---- groups of several contacts -------------------------------------------------------------------------- */
+
+/* Groups of 1 to 6 contacts with cones, which are cut into blocks of at most 8 rows, but not between the rows of a
+ * cone: at any order of rows in the group.  The answer satisfies Coulomb's law in each contact. */
+static void check_groups(perp_rng *g)
+{
+  enum { MOST_CONTACTS = 6, MOST_ROWS = 3 * MOST_CONTACTS };
+  static const char *const orders[] = { "normals between", "normals first", "normals last" };
+  for (int order = 0; order < 3; order++) {
+    int solved = 0, total = 0, slide = 0;
+    double worst = 0;
+    for (int trial = 0; trial < 40; trial++) {
+      const int contacts = 1 + trial % MOST_CONTACTS, n = 3 * contacts, nv = n + 3;
+      /* one body of nv columns, M = 1, and one group: A = J J' */
+      int bptr[2] = { 0, nv }, mptr[2] = { 0, nv * nv }, cptr[2] = { 0, n }, jptr[2] = { 0, 1 };
+      int jblk[1] = { 0 }, joff[2] = { 0, n * nv }, jgrp[1], tptr[2], tsub[1], of[MOST_ROWS];
+      double Minv[(MOST_ROWS + 3) * (MOST_ROWS + 3)] = { 0 }, J[MOST_ROWS * (MOST_ROWS + 3)];
+      double b[MOST_ROWS], mu[MOST_ROWS], A[MOST_ROWS * MOST_ROWS] = { 0 }, x[MOST_ROWS] = { 0 };
+      signed char cone[MOST_ROWS] = { 0 };
+      for (int i = 0; i < nv; i++) Minv[i + i * nv] = 1;
+      for (int i = 0; i < n; i++)
+        for (int k = 0; k < nv; k++) J[i + k * n] = (i == k) + perp_rng_uniform(g, -0.2, 0.2);
+      for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+          for (int k = 0; k < nv; k++) A[i + j * n] += J[i + k * n] * J[j + k * n];
+      int normal[MOST_CONTACTS], tangent[MOST_CONTACTS];
+      for (int c = 0; c < contacts; c++) {
+        normal[c] = order == 0 ? 3 * c : order == 1 ? c : 2 * contacts + c;
+        tangent[c] = order == 0 ? 3 * c + 1 : order == 1 ? contacts + 2 * c : 2 * c;
+        of[normal[c]] = -1;
+        mu[normal[c]] = 0;
+        of[tangent[c]] = of[tangent[c] + 1] = normal[c];
+        mu[tangent[c]] = mu[tangent[c] + 1] = perp_rng_uniform(g, 0.2, 0.6);
+        cone[tangent[c]] = 1;
+        b[normal[c]] = perp_rng_uniform(g, -2, 0.2);
+        for (int k = 0; k < 2; k++) b[tangent[c] + k] = perp_rng_uniform(g, -1, 1);
+      }
+      perp_blocks F = { .nb = 1, .nc = 1, .nv = nv, .m = n };
+      F.bptr = bptr, F.mptr = mptr, F.cptr = cptr, F.jptr = jptr, F.jblk = jblk, F.joff = joff;
+      F.jgrp = jgrp, F.tptr = tptr, F.tsub = tsub, F.M = Minv, F.Minv = Minv, F.J = J;
+      perp_blocks_transpose(1, 1, jptr, jblk, jgrp, tptr, tsub);
+      const perp_lcp p = { .n = n, .F = &F, .b = b, .fric_of = of, .mu = mu, .cone = cone };
+      perp_spec s;
+      perp_lcp_solver *solver;
+      perp_stats stats;
+      if (perp_spec_parse(&ctx, PERP_KIND_lcp, "block-gs:by=group", &s) != PERP_OK ||
+          perp_lcp_create(&ctx, &s, n, nv, &solver) != PERP_OK ||
+          perp_lcp_solve(&ctx, solver, &p, 1e-12, x, NULL, NULL, &stats) != PERP_OK)
+        bail("%s", ctx.msg);
+      perp_lcp_destroy(solver);
+      perp_spec_free(&s);
+      total++;
+      solved += stats.reason == PERP_CONVERGED;
+      for (int c = 0; c < contacts && stats.reason == PERP_CONVERGED; c++) {
+        const int row[3] = { normal[c], tangent[c], tangent[c] + 1 };
+        double K[9], q[3], y[3];
+        for (int i = 0; i < 3; i++) {
+          q[i] = b[row[i]];
+          y[i] = x[row[i]];
+          for (int j = 0; j < n; j++) q[i] += A[row[i] + j * n] * x[j];
+          for (int j = 0; j < 3; j++) {
+            K[i + 3 * j] = A[row[i] + row[j] * n];
+            q[i] -= K[i + 3 * j] * x[row[j]];
+          }
+        }
+        worst = fmax(worst, coulomb_violation(mu[row[1]], K, q, y));
+        slide += y[0] > 1e-3 && hypot(y[1], y[2]) > 0.999 * mu[row[1]] * y[0];
+      }
+    }
+    ok(solved == total && slide > 20, "groups of contacts, %s: %d of %d, %d contacts slide",
+       orders[order], solved, total, slide);
+    below(worst, 1e-9, "... by Coulomb's law");
+  }
+}
+
 /* ---- contact problems of other projects, as exact cones ---------------------------------------------------- */
 
 static void check_file(const char *path, const char *name, const char *method, double tol)
@@ -194,6 +269,7 @@ int main(void)
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
   perp_rng *g = perp_rng_create(3);
   check_cone(g);
+  check_groups(g);
   perp_rng_destroy(g);
 
   static const struct {

@@ -222,7 +222,7 @@ static void check_cone_data(void)
 /* Cones that lie across the borders of a team's shares: each is rated once, and as a cone. */
 static void check_team_cones(void)
 {
-  enum { CONTACTS = 7, ROWS = 3 * CONTACTS + 2, TEAM = 6 };
+  enum { CONTACTS = 3, ROWS = 3 * CONTACTS + 2, TEAM = 4 };
   perp_rng *g = perp_rng_create(12);
   double a[ROWS], b[ROWS], x[ROWS], w[ROWS], mu[ROWS], unit[ROWS];
   int of[ROWS], wrong = 0, cases = 0;
