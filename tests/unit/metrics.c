@@ -167,6 +167,28 @@ static void quaternions(void)
   close_scene(&s, m);
 }
 
+/* A body of 2 kg that flies across: L about its own centre is that of its spin alone, wherever it is. */
+static void momentum_anywhere(void)
+{
+  static const double x[3] = { 1, 2, -3 }, u[3] = { 0.3, -0.7, 1.1 };
+  perp_scene s;
+  perp_measure *m;
+  open_scene("free-body:preset=custom,mass=2,ix=1,iy=2,iz=2.5", &s, &m);
+  for (int k = 0; k < 4; k++) {
+    const double t = 0.5 * k;
+    double q[7] = { 0, 0, 0, 1, 0, 0, 0 }, v[6] = { 0, 0, 0, 0, 0, 4 };
+    for (int i = 0; i < 3; i++) q[i] = x[i] + t * u[i], v[i] = u[i];
+    if (k == 3) v[3] = 3, v[1] += 0.25; /* L off by 3 of 10, P by 0.5 */
+    perp_measure_state(m, t, q, v, NULL);
+    if (k < 3) below(value(m, "momentum.ang.max"), 1e-14, "L of a body in flight, at %g s", t);
+    if (k < 3) below(value(m, "momentum.lin.max"), 1e-15, "P of a body in flight, at %g s", t);
+  }
+  near(value(m, "momentum.ang.max"), 0.3, 1e-14, 0, "an error of its spin, over |L|");
+  near(value(m, "momentum.lin.max"), 0.5 / (2 * sqrt(0.09 + 0.49 + 1.21)), 1e-14, 0,
+       "an error of P over the largest |P|");
+  close_scene(&s, m);
+}
+
 static void plain_problems(void)
 {
   perp_scene s;
@@ -394,6 +416,7 @@ int main(void)
   pendulum();
   multipliers();
   quaternions();
+  momentum_anywhere();
   two_bodies();
   plain_problems();
   contacts();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Building (every refusal names its culprit), the manifold, energy and momentum. */
 #include "models/multibody/model_private.h"
-#include "tests/tap.h"
+#include "tests/run_model.h"
 
 #include <string.h>
 
@@ -315,6 +315,62 @@ static void energy_and_momentum(int dim)
   perp_model_destroy(m);
 }
 
+/* Points and directions of the world, what is out of range, and which models have forces of velocity. */
+static void questions(void)
+{
+  for (int dim = 2; dim <= 3; dim++) {
+    const double s[3] = { 1.5, -2.5, dim == 3 ? 3.5 : 0 };
+    double p[3] = { 7, 7, 7 }, rate[3] = { 7, 7, 7 };
+    perp_model *m = run_model(&ctx, dim);
+    for (int b = 0; b < 2; b++)
+      run_body(&ctx, m, (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x[0] = b });
+    run_joint(&ctx, m,
+              (perp_joint_def){ .kind = PERP_JOINT_BALL, .a = 0, .b = 1, .anchor_a[0] = 1 });
+    run_finish(&ctx, m);
+    perp_model_point(m, perp_model_q0(m), PERP_WORLD, s, p);
+    perp_model_point_velocity(m, perp_model_q0(m), perp_model_v0(m), PERP_WORLD, s, rate);
+    ok(memcmp(p, s, sizeof p) == 0 && rate[0] == 0 && rate[1] == 0 && rate[2] == 0,
+       "dim %d: points of the world stay", dim);
+    ok(perp_model_body(m, -1) == NULL && perp_model_body(m, 0) != NULL &&
+           perp_model_body(m, 1) != NULL && perp_model_body(m, 2) == NULL,
+       "dim %d: two bodies", dim);
+    ok(perp_model_joint(m, -1) == NULL && perp_model_joint(m, 0) != NULL &&
+           perp_model_joint(m, 1) == NULL,
+       "dim %d: one joint", dim);
+    perp_model_destroy(m);
+  }
+  /* gyroscopic torque of all but spheres in space; drag and dampers */
+  static const double off[6][9] = {
+    { 1, 0, 0, 0, 1, 0, 0, 0, 1 },     { 2, 0, 0, 0, 1, 0, 0, 0, 1 },
+    { 1, 0, 0, 0, 1, 0, 0, 0, 1.5 },   { 1, 0.1, 0, 0.1, 1, 0, 0, 0, 1 },
+    { 1, 0, 0.1, 0, 1, 0, 0.1, 0, 1 }, { 1, 0, 0, 0, 1, 0.1, 0, 0.1, 1 }
+  };
+  for (int i = 0; i < 6; i++) {
+    perp_body_def def = { .mass = { .mass = 1 } };
+    memcpy(def.mass.inertia, off[i], sizeof off[i]);
+    perp_model *m = run_model(&ctx, 3);
+    run_body(&ctx, m, def);
+    run_finish(&ctx, m);
+    ok(perp_model_forces_need_velocity(m) == (i > 0), "inertia %d: gyroscopic torque", i);
+    perp_model_destroy(m);
+  }
+  for (int i = 0; i < 3; i++) {
+    perp_model *m = run_model(&ctx, 3);
+    run_body(&ctx, m, (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x[0] = 1 });
+    perp_force_def f = { .kind = i == 2 ? PERP_FORCE_DRAG : PERP_FORCE_SPRING,
+                         .a = PERP_WORLD,
+                         .b = i == 2 ? PERP_WORLD : 0,
+                         .stiffness = 1,
+                         .damping = i == 1 ? 0.5 : 0,
+                         .length = 1 };
+    if (i == 2) f = (perp_force_def){ .kind = PERP_FORCE_DRAG, .linear = 1 };
+    if (perp_model_add_force(&ctx, m, &f) != PERP_OK) bail("%s", ctx.msg);
+    run_finish(&ctx, m);
+    ok(perp_model_forces_need_velocity(m) == (i > 0), "force %d: of velocity", i);
+    perp_model_destroy(m);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -327,5 +383,6 @@ int main(void)
     energy_and_momentum(dim);
   }
   perp_rng_destroy(rng);
+  questions();
   return tap_done();
 }
