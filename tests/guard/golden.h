@@ -74,6 +74,20 @@ static inline bool golden_option(const perp_opt *o, int k, char *value, size_t s
   return x >= o->min && x <= o->max;
 }
 
+/* One number for many: which is larger by how much shows.  What is infinite is left out. */
+static inline void golden_put_sum(golden_line *l, const char *what, int n, const double *x,
+                                  double room)
+{
+  double sum = 0, size = 0;
+  for (int i = 0; i < n; i++) {
+    const double weight = 1 + fmod(0.6180339887498949 * (i + 1), 1);
+    if (isinf(x[i])) continue;
+    sum += weight * x[i];
+    size += fabs(x[i]);
+  }
+  golden_put(l, what, sum, 1e-9 + room * size);
+}
+
 /* A line of the file against one that was made: -1 another line, 0 differs, 1 the same. */
 static int golden_compare(const char *text, const golden_line *l)
 {

@@ -16,17 +16,6 @@
 
 static perp_ctx ctx;
 
-/* One number for many: which is larger by how much shows. */
-static void put(golden_line *l, const char *what, int n, const double *x, double room)
-{
-  double sum = 0, size = 0;
-  for (int i = 0; i < n; i++) {
-    sum += (1 + fmod(0.6180339887498949 * (i + 1), 1)) * x[i];
-    size += fabs(x[i]);
-  }
-  golden_put(l, what, sum, 1e-9 + room * size);
-}
-
 /* counts that rounding may move */
 static void put_count(golden_line *l, const char *what, double number)
 {
@@ -59,7 +48,7 @@ static void watch(void *user, const perp_trace_event *e)
   /* what is left of a converged residual is rounding */
   if (e->residual > 1e-9 && isfinite(e->residual))
     golden_put(s->l, rel[k], e->residual, 1e-10 + 1e-5 * e->residual);
-  if (e->x != NULL) put(s->l, x[k], e->n, e->x, 1e-6);
+  if (e->x != NULL) golden_put_sum(s->l, x[k], e->n, e->x, 1e-6);
 }
 
 static void lcp(const char *method, const char *family, int n, bool factored, bool definite,
@@ -96,7 +85,7 @@ static void lcp(const char *method, const char *family, int n, bool factored, bo
     put_count(l, "factorizations", (double)stats.factorizations);
     put_count(l, "products", (double)stats.matvecs);
     if (!golden_led(method)) put_count(l, "work", stats.work);
-    if (stats.reason > 0) put(l, "x", q.p.n, x, 1e-6);
+    if (stats.reason > 0) golden_put_sum(l, "x", q.p.n, x, 1e-6);
     if (stats.reason == PERP_UNSUITED) golden_lines--;
     free(x);
     perp_lcp_destroy(s);
@@ -225,7 +214,7 @@ static void judgements(void)
           if (isfinite(figure[r]))
             golden_put(l, names[k][r], figure[r], 1e-12 + 1e-6 * fabs(figure[r]));
         static const char *const sum[3] = { "w", "w1", "w2" };
-        put(l, sum[k], n, w, 1e-6);
+        golden_put_sum(l, sum[k], n, w, 1e-6);
       }
       free(x);
       free(scratch);
@@ -258,8 +247,8 @@ static void kkt(const char *method, problem *p, double soft)
         bail("%s: %s", method, ctx.msg);
       golden_put(l, name[k][0], stats.reason, 0);
       put_count(l, name[k][1], stats.iterations);
-      put(l, name[k][2], nv, a, 1e-6);
-      put(l, name[k][3], m, lambda, 1e-6);
+      golden_put_sum(l, name[k][2], nv, a, 1e-6);
+      golden_put_sum(l, name[k][3], m, lambda, 1e-6);
       if (k == 1) break;
       /* the judge sees what is wrong by so much, on either side */
       a[nv / 2] += 0.01;
@@ -329,8 +318,8 @@ static void ode(const char *method, const char *options, const ode_problem *p, d
     const perp_ode_counters *c = perp_ode_count(o);
     golden_put(l, "reason", stats.reason, 0);
     golden_put(l, "t", perp_ode_time(o), 1e-5);
-    put(l, "q", p->sys.nq, perp_ode_q(o), 1e-5);
-    if (p->sys.nv > 0) put(l, "v", p->sys.nv, perp_ode_v(o), 1e-5);
+    golden_put_sum(l, "q", p->sys.nq, perp_ode_q(o), 1e-5);
+    if (p->sys.nv > 0) golden_put_sum(l, "v", p->sys.nv, perp_ode_v(o), 1e-5);
     golden_put(l, "h", perp_ode_h(o), 1e-5 * perp_ode_h(o));
     golden_put(l, "least", c->h_least, 1e-5 * c->h_least);
     golden_put(l, "most", c->h_most, 1e-5 * c->h_most);

@@ -19,17 +19,9 @@
 enum { STEPS = 12 };
 static perp_ctx ctx;
 
-/* One number for many: which is larger by how much shows. */
 static void put(golden_line *l, const char *what, int n, const double *x)
 {
-  double sum = 0, size = 0;
-  for (int i = 0; i < n; i++) {
-    double weight = 1 + fmod(0.6180339887498949 * (i + 1), 1);
-    if (isinf(x[i])) continue;
-    sum += weight * x[i];
-    size += fabs(x[i]);
-  }
-  golden_put(l, what, sum, 1e-9 + 1e-6 * size);
+  golden_put_sum(l, what, n, x, 1e-6);
 }
 
 static void put_one(golden_line *l, const char *what, double x)
