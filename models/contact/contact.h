@@ -137,15 +137,22 @@ typedef struct perp_contact_desc {
   void (*destroy)(void *ws);                                              /* NULL is fine */
 } perp_contact_desc;
 
-/* desc->solve of an island in which contacts slide: their friction is -drag lambda_n, drag [2 nc] the coefficient
- * of friction times the direction of sliding in the tangents of each contact, 0 where it does not slide;
- * island->mu is 0 where it does, and there are r > 1 rows.  A [lda * (r nc + joints)], diag and b [r nc + joints]
- * are those of the island, which must be dense; A and diag are changed.  scratch [(r + 1) nc + joints].  rule:
- * PERP_SLIDING_COLUMN, ITERATE or LAGGED.  The rest as for solve. */
+/* What is known of contacts that slide, of an island that is dense and has r > 1 rows a contact. */
+typedef struct perp_contact_sliding {
+  int rule; /* PERP_SLIDING_COLUMN, ITERATE or LAGGED */
+  int rows; /* r */
+  const double
+      *drag; /* [2 nc] mu times the direction of sliding in the tangents; 0: does not slide */
+  double *A, *diag; /* [lda (r nc + joints)], [r nc + joints] those of the island; changed */
+  double *scratch;  /* [(r + 1) nc + joints] */
+} perp_contact_sliding;
+
+/* desc->solve of an island in which contacts slide, with friction -drag lambda_n; island->mu is 0 where it does.  The
+ * rest as for solve. */
 perp_status perp_contact_solve_sliding(perp_ctx *ctx, const perp_contact_desc *desc, void *ws,
-                                       const perp_contact_island *island, int rows, int rule,
-                                       const double *drag, double *A, double *diag, double *scratch,
-                                       double *impulse, double *slip, perp_contact_count *count);
+                                       const perp_contact_island *island,
+                                       const perp_contact_sliding *sliding, double *impulse,
+                                       double *slip, perp_contact_count *count);
 
 #ifdef __cplusplus
 }

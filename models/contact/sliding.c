@@ -25,71 +25,90 @@ enum { PASSES_MOST = 400 };
 static const double SAME = 1e-13; /* relative, of normal forces */
 
 /* y += factor * column of A */
-static void add_column(const perp_contact_island *island, int n, const double *A, int column,
-                       double factor, double *y)
+static void sliding_add_column(const perp_contact_island *island, int n, const double *A,
+                               int column, double factor, double *y)
 {
   const double *x = A + (size_t)column * (size_t)island->lda;
   if (factor == 0) return;
   for (int i = 0; i < n; i++) y[i] += factor * x[i];
 }
 
-/* the friction that goes with the normal forces */
-static void add_friction(const perp_contact_island *island, int rows, const double *drag,
-                         const double *normal, double *impulse)
+/* lambda_t = -drag lambda_n where it slides */
+static void sliding_set_friction(int nc, const perp_contact_sliding *s, const double *normal,
+                                 double *impulse)
 {
-  for (int c = 0; c < island->nc; c++)
-    for (int k = 1; k < rows; k++)
-      if (drag[2 * c + k - 1] != 0) impulse[rows * c + k] = -drag[2 * c + k - 1] * normal[c];
+  const int r = s->rows;
+  for (int c = 0; c < nc; c++)
+    for (int k = 1; k < r; k++)
+      if (s->drag[2 * c + k - 1] != 0) impulse[r * c + k] = -s->drag[2 * c + k - 1] * normal[c];
 }
 
-perp_status perp_contact_solve_sliding(perp_ctx *ctx, const perp_contact_desc *desc, void *ws,
-                                       const perp_contact_island *island, int rows, int rule,
-                                       const double *drag, double *A, double *diag, double *scratch,
-                                       double *impulse, double *slip, perp_contact_count *count)
+/* A_n <- A_n - A_t drag, in place */
+static perp_status sliding_column(perp_ctx *ctx, const perp_contact_desc *desc, void *ws,
+                                  const perp_contact_island *island, const perp_contact_sliding *s,
+                                  double *impulse, double *slip, perp_contact_count *count)
 {
-  const int nc = island->nc, n = rows * nc + island->joints;
-  perp_contact_island changed = *island;
-  double *const normal = scratch + n; /* [nc] */
-  if (rule == PERP_SLIDING_COLUMN) {
-    for (int c = 0; c < nc; c++) {
-      for (int k = 1; k < rows; k++) {
-        double *column = A + (size_t)(rows * c) * (size_t)island->lda;
-        add_column(island, n, A, rows * c + k, -drag[2 * c + k - 1], column);
-        if (drag[2 * c + k - 1] != 0) impulse[rows * c + k] = 0;
-      }
-      diag[rows * c] = A[(size_t)(rows * c) * (size_t)(island->lda + 1)];
+  const int nc = island->nc, r = s->rows, n = r * nc + island->joints;
+  double *normal = s->scratch; /* [nc] */
+  for (int c = 0; c < nc; c++) {
+    double *column = s->A + (size_t)(r * c) * (size_t)island->lda;
+    for (int k = 1; k < r; k++) {
+      const double drag = s->drag[2 * c + k - 1];
+      sliding_add_column(island, n, s->A, r * c + k, -drag, column);
+      if (drag != 0) impulse[r * c + k] = 0;
     }
-    PERP_TRY(desc->solve(ctx, ws, &changed, impulse, slip, count));
-    for (int c = 0; c < nc; c++) normal[c] = impulse[rows * c];
-    add_friction(island, rows, drag, normal, impulse);
-    return PERP_OK;
+    s->diag[r * c] = column[r * c];
   }
-  changed.b = scratch;
-  const int passes = rule == PERP_SLIDING_LAGGED ? 1 : PASSES_MOST;
-  for (int pass = 0; pass < passes; pass++) {
-    double largest = 0, change = 0;
-    memcpy(scratch, island->b, (size_t)n * sizeof *scratch);
+  PERP_TRY(desc->solve(ctx, ws, island, impulse, slip, count));
+  for (int c = 0; c < nc; c++) normal[c] = impulse[r * c];
+  sliding_set_friction(nc, s, normal, impulse);
+  return PERP_OK;
+}
+
+/* A lambda_n = -b + A_t drag lambda_n of the pass before */
+static perp_status sliding_iterate(perp_ctx *ctx, const perp_contact_desc *desc, void *ws,
+                                   const perp_contact_island *island, const perp_contact_sliding *s,
+                                   double *impulse, double *slip, perp_contact_count *count)
+{
+  const int nc = island->nc, r = s->rows, n = r * nc + island->joints;
+  const int passes = s->rule == PERP_SLIDING_LAGGED ? 1 : PASSES_MOST;
+  double *b = s->scratch, *normal = b + n; /* [n], [nc] */
+  perp_contact_island changed = *island;
+  changed.b = b;
+  for (int pass = 1;; pass++) {
+    memcpy(b, island->b, (size_t)n * sizeof *b);
     for (int c = 0; c < nc; c++) {
-      normal[c] = impulse[rows * c];
-      for (int k = 1; k < rows; k++) {
-        const double mu = drag[2 * c + k - 1];
-        add_column(island, n, A, rows * c + k, -mu * normal[c], scratch);
-        if (mu != 0) impulse[rows * c + k] = 0;
+      normal[c] = impulse[r * c];
+      for (int k = 1; k < r; k++) {
+        const double drag = s->drag[2 * c + k - 1];
+        sliding_add_column(island, n, s->A, r * c + k, -drag * normal[c], b);
+        if (drag != 0) impulse[r * c + k] = 0;
       }
     }
     PERP_TRY(desc->solve(ctx, ws, &changed, impulse, slip, count));
-    if (rule == PERP_SLIDING_LAGGED) break;
+    if (s->rule == PERP_SLIDING_LAGGED) break;
+    double largest = 0, change = 0;
     for (int c = 0; c < nc; c++) {
-      largest = fmax(largest, fabs(impulse[rows * c]));
-      change = fmax(change, fabs(impulse[rows * c] - normal[c]));
+      largest = fmax(largest, fabs(impulse[r * c]));
+      change = fmax(change, fabs(impulse[r * c] - normal[c]));
     }
     if (change <= SAME * largest) break;
-    if (pass + 1 < passes && isfinite(change)) continue;
+    if (pass < passes && isfinite(change)) continue;
     count->problems++; /* the one with friction, whose parts may all be solved */
     count->failures++;
     count->failed[-PERP_MAX_ITER]++;
     break;
   }
-  add_friction(island, rows, drag, normal, impulse);
+  sliding_set_friction(nc, s, normal, impulse);
   return PERP_OK;
+}
+
+perp_status perp_contact_solve_sliding(perp_ctx *ctx, const perp_contact_desc *desc, void *ws,
+                                       const perp_contact_island *island,
+                                       const perp_contact_sliding *sliding, double *impulse,
+                                       double *slip, perp_contact_count *count)
+{
+  return sliding->rule == PERP_SLIDING_COLUMN
+             ? sliding_column(ctx, desc, ws, island, sliding, impulse, slip, count)
+             : sliding_iterate(ctx, desc, ws, island, sliding, impulse, slip, count);
 }

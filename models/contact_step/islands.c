@@ -362,12 +362,16 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
   for (int place = p->contact; place < next->contact && task->fresh != NULL; place++)
     if (task->fresh[s->order[place]]) problem.reuse = 0.1 * task->reuse;
   const int64_t solved = own->count.problems, none = perp_islands_none(&own->count);
-  if (task->sliding != NULL && s->r > 1)
-    PERP_TRY(perp_contact_solve_sliding(&own->ctx, s->kind, own->ws, &problem, s->r, task->rule,
-                                        s->drag + 2 * p->contact, s->A + p->dense, s->d + first,
-                                        s->b2 + first + p->contact, s->x + first,
-                                        s->slip + p->contact, &own->count));
-  else
+  if (task->sliding != NULL && s->r > 1) {
+    perp_contact_sliding sliding = { .rule = task->rule,
+                                     .rows = s->r,
+                                     .drag = s->drag + 2 * p->contact,
+                                     .A = s->A + p->dense,
+                                     .diag = s->d + first,
+                                     .scratch = s->b2 + first + p->contact };
+    PERP_TRY(perp_contact_solve_sliding(&own->ctx, s->kind, own->ws, &problem, &sliding,
+                                        s->x + first, s->slip + p->contact, &own->count));
+  } else
     PERP_TRY(s->kind->solve(&own->ctx, own->ws, &problem, s->x + first, s->slip + p->contact,
                             &own->count));
   if (task->restitution != NULL) PERP_TRY(islands_decompress(s, own, &problem, i));

@@ -105,7 +105,7 @@ static int critical_choose(perp_events *s, bool *deep)
   int chosen = 0;
   *deep = false;
   for (int i = 0; i < s->n; i++) {
-    const perp_touch *t = s->of[i] >= 0 ? &s->now.x[s->of[i]] : NULL;
+    const perp_event_contact *t = s->of[i] >= 0 ? &s->now.x[s->of[i]] : NULL;
     s->part[i] = t != NULL && t->rests && t->critical;
     if (!s->part[i]) continue;
     chosen++;
@@ -162,7 +162,7 @@ bool perp_events_stop(perp_events *s, perp_constrained *k, const double *q, doub
   memcpy(v, s->response, size);
   for (int i = 0; i < s->n; i++) {
     if (!s->part[i]) continue;
-    perp_touch *t = &s->now.x[s->of[i]];
+    perp_event_contact *t = &s->now.x[s->of[i]];
     t->held = s->contact[i].gap < -s->tol;
     t->critical = false;
   }

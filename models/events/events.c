@@ -71,7 +71,7 @@ static perp_status events_reserve(perp_ctx *ctx, perp_events *s, int n)
 }
 
 /* room for n; loses its contents */
-static perp_status touches_reserve(perp_ctx *ctx, perp_touches *t, int n)
+static perp_status touches_reserve(perp_ctx *ctx, perp_event_contacts *t, int n)
 {
   t->n = 0;
   if (n <= t->cap) return PERP_OK;
@@ -217,20 +217,20 @@ void perp_events_locate(const perp_events *s, perp_ode_sys *sys)
 
 /* ---- contacts at a state --------------------------------------------------------------------- */
 
-static int compare_pairs(const perp_touch *a, const perp_contact *b)
+static int compare_pairs(const perp_event_contact *a, const perp_contact *b)
 {
   if (a->shape_a != b->shape_a) return a->shape_a < b->shape_a ? -1 : 1;
   return a->shape_b < b->shape_b ? -1 : a->shape_b > b->shape_b;
 }
 
-static int events_compare(const perp_touch *a, const perp_contact *b)
+static int events_compare(const perp_event_contact *a, const perp_contact *b)
 {
   const int pairs = compare_pairs(a, b);
   return pairs != 0 ? pairs : a->id < b->id ? -1 : a->id > b->id;
 }
 
 /* A contact of the step that has no namesake any more is the nearest one of its pair. */
-static void match_nearest(perp_events *s, perp_touch *t)
+static void match_nearest(perp_events *s, perp_event_contact *t)
 {
   double best = HUGE_VAL;
   int found = -1;
@@ -323,7 +323,7 @@ static void events_lows(const perp_events *s, const perp_constrained *k, const d
       *gap = fmin(*gap, x->gap + events_allowance(s, x));
       continue;
     }
-    const perp_touch *t = &s->now.x[s->of[i]];
+    const perp_event_contact *t = &s->now.x[s->of[i]];
     if (!t->slides) continue;
     double u[3];
     perp_events_velocity(s->model, &k->e->pose[x->body_a], &k->e->pose[x->body_b], x, v, u);
@@ -372,8 +372,8 @@ static void take_stock(perp_events *s, const perp_constrained *k, const double *
     if (events_rested(s, i) && !(impact && s->struck[i]))
       rests |= x->gap <= s->hold && (normal <= PERP_HOLD_SPEED || x->gap < -s->tol);
     if (!rests && !(x->gap <= 2 * s->tol)) continue;
-    perp_touch *t = &s->next.x[s->next.n++];
-    *t = (perp_touch){
+    perp_event_contact *t = &s->next.x[s->next.n++];
+    *t = (perp_event_contact){
       .shape_a = x->shape_a, .shape_b = x->shape_b, .id = x->id, .rests = rests, .gap = x->gap
     };
     perp_events_place(x, t->at);
@@ -456,7 +456,7 @@ perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t
 }
 
 /* contacts that began or ceased to rest or to slide */
-static int64_t events_changes(const perp_touches *a, const perp_touches *b)
+static int64_t events_changes(const perp_event_contacts *a, const perp_event_contacts *b)
 {
   int64_t count = 0;
   for (int i = 0, j = 0; i < a->n || j < b->n;) {
@@ -467,8 +467,8 @@ static int64_t events_changes(const perp_touches *a, const perp_touches *b)
                                    .id = b->x[j].id };
       order = events_compare(&a->x[i], &other);
     }
-    const perp_touch none = { 0 }, *x = order <= 0 ? &a->x[i] : &none,
-                     *y = order >= 0 ? &b->x[j] : &none;
+    const perp_event_contact none = { 0 }, *x = order <= 0 ? &a->x[i] : &none,
+                             *y = order >= 0 ? &b->x[j] : &none;
     count += x->rests != y->rests || x->slides != y->slides;
     i += order <= 0;
     j += order >= 0;
@@ -487,7 +487,7 @@ bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const doub
     count.switches += events_changes(&s->now, &s->next);
     perp_islands_add(s->islands, &count);
   }
-  const perp_touches swap = s->now;
+  const perp_event_contacts swap = s->now;
   s->now = s->next;
   s->next = swap;
   s->fresh = false;

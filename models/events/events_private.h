@@ -9,7 +9,7 @@
 #include "models/contact_step/islands.h"
 
 /* A contact that touches or rests at the start of a step. */
-typedef struct perp_touch {
+typedef struct perp_event_contact {
   int shape_a, shape_b;
   uint64_t id;
   bool rests, slides, taken;
@@ -18,12 +18,12 @@ typedef struct perp_touch {
   double dir[3]; /* of sliding, b relative to a: unit, world */
   double at[3];  /* world */
   double gap, force[3], slip;
-} perp_touch;
+} perp_event_contact;
 
-typedef struct perp_touches {
-  perp_touch *x; /* ordered by (shape_a, shape_b, id) */
+typedef struct perp_event_contacts {
+  perp_event_contact *x; /* ordered by (shape_a, shape_b, id) */
   int n, cap;
-} perp_touches;
+} perp_event_contacts;
 
 struct perp_events {
   const perp_model *model;
@@ -49,7 +49,7 @@ struct perp_events {
   bool found, fresh;       /* contact holds for q_found; no state has been accepted yet */
   const perp_contact *contact;
   int n;
-  perp_touches now, next; /* of the step; of the state accepted last */
+  perp_event_contacts now, next; /* of the step; of the state accepted last */
   /* by contact, as many as there ever were */
   int cap;
   double *force, *slip, *offset, *sliding; /* [3 n], [n], [3 n], [3 n] */

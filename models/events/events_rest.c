@@ -121,8 +121,8 @@ static void events_rest_bias(const perp_events *s, const perp_eval *e, const per
 
 /* Direction of sliding now.  Where it ceases to be clear, at the end of sliding, that of the start of the
  * step: the derivative stays smooth beyond the event. */
-static void events_rest_direction(const perp_events *s, const perp_contact *x, const perp_touch *t,
-                                  const double u[3], double dir[3])
+static void events_rest_direction(const perp_events *s, const perp_contact *x,
+                                  const perp_event_contact *t, const double u[3], double dir[3])
 {
   double slide[3];
   perp_events_tangential(s->model->dim, x->n, u, slide);
@@ -150,7 +150,7 @@ static int events_rest_prepare(perp_events *s, const perp_eval *e, const double 
   int kept = 0;
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
-    const perp_touch *t = s->of[i] >= 0 ? &s->now.x[s->of[i]] : NULL;
+    const perp_event_contact *t = s->of[i] >= 0 ? &s->now.x[s->of[i]] : NULL;
     double *offset = s->offset + 3 * i, *dir = s->sliding + 3 * i, u[3];
     s->kept[i] = t != NULL && t->rests;
     memset(s->force + 3 * i, 0, 3 * sizeof *s->force);

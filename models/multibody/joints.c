@@ -99,7 +99,7 @@ static void joints_pose_or_world(int d, const double *q, perp_pose *pose)
   for (int i = 0; i < d; i++) pose->R[i + d * i] = 1;
 }
 
-static perp_row *add_row(perp_joint *j, perp_row_kind kind)
+static perp_row *add_row(perp_joint *j, perp_joint_row_kind kind)
 {
   perp_row *row = &j->scalars[j->n_scalars++];
   *row = (perp_row){ .kind = kind };

@@ -7,15 +7,15 @@
 #include "models/multibody/model.h"
 
 /* One scalar row beyond the point-to-point rows of a joint. */
-typedef enum perp_row_kind {
+typedef enum perp_joint_row_kind {
   PERP_ROW_DOT,    /* n_a . n_b             perpendicular directions */
   PERP_ROW_ALONG,  /* n_a . (p_b - p_a)     no displacement along a direction of a */
   PERP_ROW_LENGTH, /* |p_b - p_a| - length */
   PERP_ROW_CURVE   /* n_k . (p_b - c): both rows of a curve joint are evaluated together */
-} perp_row_kind;
+} perp_joint_row_kind;
 
 typedef struct perp_row {
-  perp_row_kind kind;
+  perp_joint_row_kind kind;
   double ua[3], ub[3]; /* directions in the frames of a and b, unit length */
 } perp_row;
 

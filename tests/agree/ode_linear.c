@@ -145,6 +145,33 @@ static void random_system(linear *s, int n, bool second)
       s->A[i][j] = 0.3 * perp_rng_normal(rng) - (i == j) - (second && i == j + n);
 }
 
+static perp_ode_answer deriv_clock(void *user, double t, double h, const double *q, const double *v,
+                                   bool intermediate, double *qdot, double *a)
+{
+  (void)user, (void)h, (void)v, (void)intermediate, (void)a;
+  qdot[0] = cos(t) - 5 * (q[0] - sin(t)); /* q = sin t */
+  return PERP_ODE_OK;
+}
+
+/* Bader and Deuflhard's method asks for df/dt, too. */
+static void right_hand_side_of_time(void)
+{
+  const perp_ode_sys sys = { .nq = 1, .deriv = deriv_clock };
+  perp_spec spec;
+  perp_ode *ode;
+  perp_stats stats = { 0 };
+  const double start = sin(2);
+  if (perp_spec_parse(&ctx, PERP_KIND_ode, "gsl:bsimp", &spec) != PERP_OK ||
+      perp_ode_create(&ctx, &spec, &sys, 0.1, &ode) != PERP_OK ||
+      perp_ode_restart(&ctx, ode, 2, &start, NULL) != PERP_OK)
+    bail("gsl:bsimp: %s", ctx.msg);
+  perp_spec_free(&spec);
+  for (int k = 0; k < 10; k++) perp_ode_step(&ctx, ode, HUGE_VAL, &stats);
+  near(perp_ode_q(ode)[0], sin(perp_ode_time(ode)), 0, 1e-9, "gsl:bsimp, a force of time, to %g s",
+       perp_ode_time(ode));
+  perp_ode_destroy(ode);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -166,5 +193,6 @@ int main(void)
         ok(iterations <= 20, "  Newton's method on a linear system: %d iterations", iterations);
     }
   perp_rng_destroy(rng);
+  right_hand_side_of_time();
   return tap_done();
 }

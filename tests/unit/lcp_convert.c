@@ -210,6 +210,25 @@ static void check_boxes_solution(void)
   }
 }
 
+/* The slack of a contact of Stewart and Trinkle is an impulse: A_nn of its normal brings it to the units of w. */
+static void check_units(void)
+{
+  double A[4] = { 4, 0.5, 0.5, 2 }, b[2] = { -1, 0.3 }, unit[2] = { 0.25, 0.5 }, mu[2] = { 0, 0.7 };
+  int fric_of[2] = { -1, 0 };
+  const double lo[2] = { 0, 0 }, hi[2] = { HUGE_VAL, 0 };
+  for (int k = 0; k < 2; k++) {
+    perp_lcp_problem p = {
+      .p = { .n = 2, .A = A, .lda = 2, .b = b, .lo = lo, .hi = hi, .mu = mu, .fric_of = fric_of }
+    };
+    if (k == 1) p.p.unit = unit;
+    perp_lcp_problem pure;
+    if (perp_lcp_pyramid(&ctx, &p, 4, &pure) != PERP_OK) bail("%s", ctx.msg);
+    ok(pure.p.n == 4, "a normal row, two directions and a slack");
+    near(pure.p.unit[3], k == 1 ? 1 : 4, 0, 0, "the unit of the slack");
+    perp_lcp_problem_free(&pure);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -220,5 +239,6 @@ int main(void)
   check_builder();
   check_equilibration();
   check_boxes_solution();
+  check_units();
   return tap_done();
 }

@@ -634,6 +634,9 @@ static void no_sense(void)
   ok(perp_lcp_check(&ctx, &unlike, NULL) == PERP_ERR_ARG, "a cone of two mu");
   ok(perp_lcp_check(&ctx, &twice, NULL) == PERP_ERR_ARG, "a cone that begins in one");
   ok(perp_lcp_check(&ctx, &half, NULL) == PERP_ERR_ARG, "half a cone");
+  perp_lcp without = good;
+  without.mu = NULL, without.cone = NULL;
+  ok(perp_lcp_check(&ctx, &without, NULL) == PERP_ERR_ARG, "friction rows without mu");
   /* one fault alone: all else holds, also behind the last row */
   static const struct {
     const char *what;

@@ -94,6 +94,22 @@ static void affine_image(perp_ctx *ctx, perp_rng *rng, double shift)
   for (int i = 0; i < 3; i++) near(c[i], t[i], rtol, rtol, "centroid %d", i);
 }
 
+/* A pyramid on a square of edge a, of height h: its centroid, at h/4, is not the mean of its vertices, at h/5.
+ * I_z = m a^2/10, I_x = m (a^2/20 + 3 h^2/80). */
+static void pyramid(perp_ctx *ctx)
+{
+  const double a = 2, h = 3, rho = 1.5, m = rho * a * a * h / 3;
+  const double v[15] = { 0, 0, 0, a, 0, 0, a, a, 0, 0, a, 0, a / 2, a / 2, h };
+  const int sides[18] = { 0, 2, 1, 0, 3, 2, 0, 1, 4, 1, 2, 4, 2, 3, 4, 3, 0, 4 };
+  const double across = m * (a * a / 20 + 3 * h * h / 80);
+  const perp_mass want = { m, { across, 0, 0, 0, across, 0, 0, 0, m * a * a / 10 } };
+  double c[3];
+  perp_mass got;
+  ok(perp_mass_polytope(ctx, rho, v, 5, sides, 6, &got, c) == PERP_OK, "a pyramid");
+  same(&got, &want, 1e-14, "pyramid");
+  for (int i = 0; i < 3; i++) near(c[i], i < 2 ? a / 2 : h / 4, 0, 1e-14, "centroid %d", i);
+}
+
 static void refuses(perp_ctx *ctx, perp_status st, const char *part)
 {
   ok(st == PERP_ERR_ARG && strstr(ctx->msg, part) != NULL, "refused: %s", part);
@@ -132,6 +148,7 @@ int main(void)
   perp_rng *rng = perp_rng_create(7);
   for (int i = 0; i < 5; i++) affine_image(&ctx, rng, i < 3 ? 1 : 1e4);
   perp_rng_destroy(rng);
+  pyramid(&ctx);
 
   refuses(&ctx, perp_mass_polytope(&ctx, -1, cube, 8, faces, 12, &got, centroid), "density");
   refuses(&ctx, perp_mass_polytope(&ctx, 1, cube, 8, faces, 11, &got, centroid), "not closed");

@@ -47,6 +47,10 @@ static void bodies(void)
   REFUSED(bad.mass.inertia[0] = (double)NAN, "inertia is not finite");
   REFUSED(bad.mass.inertia[4] = -1, "inertia is not positive definite");
   REFUSED(bad.mass.inertia[4] = 0, "inertia is not positive definite");
+  /* the first and the last leading minor are positive, the second is not */
+  REFUSED(bad.mass.inertia[0] = bad.mass.inertia[4] = 1;
+          bad.mass.inertia[1] = bad.mass.inertia[3] = 2;
+          bad.mass.inertia[8] = -0.5, "inertia is not positive definite");
   REFUSED(bad.mass.inertia[1] = 0.001, "inertia is not symmetric");
   REFUSED(bad.mass.inertia[8] *= 2, "triangle inequality");
   REFUSED(bad.x[1] = (double)NAN, "initial position is not finite");

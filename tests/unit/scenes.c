@@ -2,6 +2,7 @@
 /* Scenes: every one of the registry builds and is complete; its parameters and numbers; bad
  * values and damaged reference files are refused with their place. */
 #include "models/models.h"
+#include "models/scenes/build.h"
 #include "tests/tap.h"
 
 #include <string.h>
@@ -177,6 +178,31 @@ static void numbers(void)
   perp_scene_destroy(&s);
 }
 
+/* Links that turn in the plane y = 0 of space have the joints' velocities, else finish refuses them, and the energy of
+ * links in the plane. */
+static void turning_links(void)
+{
+  const double theta[2] = { 0.3, -0.8 }, omega[2] = { 1.5, -2.5 };
+  double energy[2];
+  for (int dim = 2; dim <= 3; dim++) {
+    perp_scene s = { 0 };
+    perp_links *links = perp_links_create(&ctx, dim, 2);
+    if (links == NULL) bail("%s", ctx.msg);
+    for (int i = 0; i < 2; i++)
+      links->link[i] = (perp_link){ PERP_LINK_BODY, 1, 0.5, perp_mass_box(2, 1, 0.1, 0.1) };
+    if (!ok(perp_links_model(&ctx, &s, links, PERP_JOINT_HINGE, 9.81, theta, omega) == PERP_OK,
+            "two links that turn, dim = %d", dim))
+      bail("%s", ctx.msg);
+    double parts[3] = { 0 };
+    perp_model_energy(s.model, 0, perp_model_q0(s.model), perp_model_v0(s.model), &parts[0],
+                      &parts[1]);
+    energy[dim - 2] = parts[0];
+    free(links);
+    perp_model_destroy(s.model);
+  }
+  near(energy[1], energy[0], 0, 1e-13, "their kinetic energy is that of the plane");
+}
+
 static void bad_values(void)
 {
   static const struct {
@@ -284,6 +310,7 @@ int main(void)
   every_scene();
   numbers();
   truths();
+  turning_links();
   bad_values();
   damaged_files();
   return tap_done();

@@ -25,12 +25,12 @@
 
 enum { PERP_UNIT_ROWS = 4 };
 
-typedef enum perp_row_kind {
+typedef enum perp_lcp_row_kind {
   PERP_ROW_BOUNDED, /* lo, hi */
   PERP_ROW_FRICTION,
   PERP_ROW_CONE,     /* first of two rows of a circular cone */
   PERP_ROW_CONE_TAIL /* second, served together with the first */
-} perp_row_kind;
+} perp_lcp_row_kind;
 
 typedef struct perp_unit {
   size_t at; /* its numbers in `data` */
@@ -51,7 +51,7 @@ typedef struct perp_rows {
   double *inv;       /* step of the row: omega / A_ii, or its substitute */
   double *lo, *hi;   /* as in the problem, NULL filled in; friction rows: not used */
   int *unit_of;      /* factored: unit of a row */
-  signed char *type; /* perp_row_kind */
+  signed char *type; /* perp_lcp_row_kind */
   double *w;         /* dense: A lambda + b; factored: scratch */
   perp_unit *unit, *unit2; /* dense: a row or a cone pair each */
   int *level, *count;      /* [max_n], [max_n + 1] scratch of the schedule */
