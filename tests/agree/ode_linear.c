@@ -149,7 +149,7 @@ static perp_ode_answer deriv_clock(void *user, double t, double h, const double 
                                    bool intermediate, double *qdot, double *a)
 {
   (void)user, (void)h, (void)v, (void)intermediate, (void)a;
-  qdot[0] = cos(t) - 5 * (q[0] - sin(t)); /* q = sin t */
+  qdot[0] = cos(t) - 1e3 * (q[0] - sin(t)); /* q = sin t */
   return PERP_ODE_OK;
 }
 
