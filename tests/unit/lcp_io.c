@@ -240,6 +240,11 @@ static void check_refusals(void)
     { JSON2 "\"frozen\": 1}", "f:2: true or false is expected, got '1'" },
     { JSON2 "\"family\": \"a\n\"}", "f:2: a string ends within its line" },
     { JSON2 "\"family\": \"\\x\"}", "f:2: an invalid escape in a string" },
+    { "0 0 1 1 0\n1 2\n0 1\n0 2 2 2 2\n3 x\n", "f:5: " },
+    /* as a problem of local contacts this ends at a mu of -1 in line 5 */
+    { "2 2\n0 4 4 4 4\n1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1\n0 4 4 4 4\n"
+      "-1 0 0 0 0 -1 0 0 0 0 -1 0 0 0 0 -1\n0 0 0 0\n0 0 0 0\n0.5 x\n",
+      "f:8: mu must be a number" },
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     perp_lcp_problem p;
