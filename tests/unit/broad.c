@@ -3,6 +3,8 @@
 #include "models/collision/broad.h"
 #include "tests/run_model.h"
 
+#include <stdlib.h>
+
 static perp_ctx ctx;
 
 enum { BALLS = 3, UNTOUCHED = -77 };
@@ -17,6 +19,32 @@ static perp_model *balls(void)
     if (perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK) bail("%s", ctx.msg);
   }
   return run_finish(&ctx, model);
+}
+
+/* Bodies that a joint connects do not collide: every one of a chain, the last one too. */
+static void neighbours(void)
+{
+  perp_model *model = run_model(&ctx, 3);
+  for (int i = 0; i < BALLS; i++) {
+    perp_body_def def = { .mass = perp_mass_sphere(1, 0.5), .x = { 0.5 * i, 0, 0 } };
+    perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .radius = 0.5 };
+    ball.body = run_body(&ctx, model, def);
+    if (perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_joint(&ctx, model,
+              (perp_joint_def){ .kind = PERP_JOINT_BALL,
+                                .a = i - 1,
+                                .b = i,
+                                .anchor_a = { i == 0 ? -0.25 : 0.25 },
+                                .anchor_b = { -0.25 } });
+  }
+  model = run_finish(&ctx, model);
+  perp_broad b;
+  if (perp_broad_init(&ctx, &b, model, 0.01) != PERP_OK) bail("%s", ctx.msg);
+  for (int i = 0; i < BALLS; i++)
+    for (int j = 0; j < BALLS; j++)
+      ok(perp_broad_may_touch(&b, i, j) == (abs(i - j) > 1), "links %d and %d", i, j);
+  perp_broad_free(&b);
+  perp_model_destroy(model);
 }
 
 /* Is the list made anew with this margin and the poses as they are? */
@@ -57,5 +85,6 @@ int main(void)
   ok(anew(&b, pose, 1.6 * margin) && b.n_pairs == 2, "and comes back");
   perp_broad_free(&b);
   perp_model_destroy(model);
+  neighbours();
   return tap_done();
 }
