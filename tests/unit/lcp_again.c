@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A solver that has solved a larger problem solves the next one as a new solver does; and limits of work are kept. */
+/* A solver that has solved a larger problem solves the next one as a new solver does; limits of work are kept; numbers
+ * that are not finite are met with the feasible point next to zero. */
 #include "solvers/lcp/problem.h"
 #include "solvers/solvers.h"
 #include "tests/tap.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MOST = 64 };
@@ -90,6 +92,34 @@ static void check(const perp_desc *d)
   ok(over == 0, "%s: no limit of work is passed (%d ended earlier)", d->name, limited);
 }
 
+/* A guess that is not finite is none, and data that are not finite leave the feasible point next to zero. */
+static void not_finite(const char *method)
+{
+  const double A[4] = { 2, 1, 1, 2 }, b[2] = { 1, -4 }, lo[2] = { 0.5, 0 }, hi[2] = { 3, HUGE_VAL };
+  perp_lcp p = { .n = 2, .A = A, .lda = 2, .b = b, .lo = lo, .hi = hi };
+  perp_stats stats;
+  perp_spec spec;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, method, &spec) != PERP_OK) bail("%s", ctx.msg);
+  perp_lcp_solver *s = open(&spec, &p);
+  for (int k = 0; k < 2; k++) { /* 2 + lambda_2 >= 0 and 0.5 - 4 + 2 lambda_2 = 0 */
+    double x[2] = { 0, 0 };
+    x[k] = (double)NAN;
+    if (perp_lcp_solve(&ctx, s, &p, 1e-8, x, NULL, NULL, &stats) != PERP_OK) bail("%s", ctx.msg);
+    ok(stats.reason >= 0 && fabs(x[0] - 0.5) < 1e-7 && fabs(x[1] - 1.75) < 1e-7,
+       "%s: a guess that is NaN in row %d: (%g, %g)", method, k, x[0], x[1]);
+  }
+  for (int k = 0; k < 2; k++) {
+    double x[2] = { 2, 2 }, bad[2] = { 1, -4 };
+    bad[k] = (double)NAN;
+    p.b = bad;
+    if (perp_lcp_solve(&ctx, s, &p, 1e-8, x, NULL, NULL, &stats) != PERP_OK) bail("%s", ctx.msg);
+    ok(stats.reason == PERP_NOT_FINITE && x[0] == 0.5 && x[1] == 0, "%s: NaN in b_%d", method, k);
+    p.b = b;
+  }
+  perp_lcp_destroy(s);
+  perp_spec_free(&spec);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -97,5 +127,7 @@ int main(void)
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_lcp, i)) != NULL; i++)
     if (!(d->caps & PERP_LCP_PEER)) check(d);
+  not_finite("dantzig");
+  not_finite("pgs:max_iter=1000");
   return tap_done();
 }
