@@ -641,6 +641,33 @@ static void files(void)
   perp_spec_free(&spec);
 }
 
+/* A zero row has no scale of its own: that of A decides, so that units change no answer. */
+static void zero_row(const char *method)
+{
+  const double A[9] = { 2, 0, 1, 0, 0, 0, 1, 0, 2 }, b[3] = { -1, -1e-3, -1 };
+  int first = -1;
+  for (int k = 0; k < 3; k++) {
+    const double unit = (const double[]){ 1, 1e-12, 1e-15 }[k];
+    double Ak[9], bk[3], x[3] = { 0 };
+    for (int i = 0; i < 9; i++) Ak[i] = unit * A[i];
+    for (int i = 0; i < 3; i++) bk[i] = unit * b[i];
+    const perp_lcp p = { .n = 3, .A = Ak, .lda = 3, .b = bk };
+    perp_spec spec;
+    perp_lcp_solver *s;
+    perp_stats stats;
+    if (perp_spec_parse(&ctx, PERP_KIND_lcp, method, &spec) != PERP_OK ||
+        perp_lcp_create(&ctx, &spec, 3, 0, &s) != PERP_OK ||
+        perp_lcp_solve(&ctx, s, &p, 1e-10, x, NULL, NULL, &stats) != PERP_OK)
+      bail("%s: %s", method, ctx.msg);
+    if (k == 0) first = (int)stats.iterations;
+    ok(stats.reason == PERP_INFEASIBLE && stats.iterations == first,
+       "%s: w = -1e-3 in a zero row, times %g: %s after %d", method, unit,
+       perp_reason_name(stats.reason), (int)stats.iterations);
+    perp_lcp_destroy(s);
+    perp_spec_free(&spec);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -696,5 +723,8 @@ int main(void)
   }
   ok(judged("dantzig", "murty1", 4, 1).reason == PERP_UNSUITED,
      "dantzig: a nonsymmetric matrix is refused");
+  zero_row("dantzig");
+  zero_row("lemke");
+  zero_row("bpp");
   return tap_done();
 }
