@@ -6,26 +6,81 @@
 
 enum { ALIGN = 64 };
 
+/* Under the address sanitizer a gap that nobody may touch follows each array. */
+#ifdef __has_feature /* clang */
+#if __has_feature(address_sanitizer)
+#define ARENA_GAPS
+#endif
+#elif defined(__SANITIZE_ADDRESS__) /* gcc */
+#define ARENA_GAPS
+#endif
+#ifdef ARENA_GAPS
+#include <sanitizer/asan_interface.h>
+enum { GAP = ALIGN };
+#else
+#define ASAN_POISON_MEMORY_REGION(at, bytes)   ((void)(at), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
+enum { GAP = 0 };
+#endif
+
+/* Saturates: a request that cannot fit is refused where memory is asked for. */
+static size_t arena_sum(size_t a, size_t b)
+{
+  return a > SIZE_MAX / 2 - b || b > SIZE_MAX / 2 ? SIZE_MAX / 2 : a + b;
+}
+
+static size_t arena_round(size_t bytes)
+{
+  return bytes >= SIZE_MAX / 2 ? SIZE_MAX / 2 : (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
 void *perp_arena_carve(perp_arena *a, size_t count, size_t size)
 {
-  size_t at = a->used;
-  size_t bytes = count > SIZE_MAX / 2 / (size ? size : 1) ? SIZE_MAX / 2 : count * size;
-  /* saturate: a request that cannot fit is refused by perp_arena_reserve */
-  bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-  a->used = at > SIZE_MAX - bytes ? SIZE_MAX : at + bytes;
-  return a->base == NULL ? NULL : a->base + at;
+  const size_t at = a->used;
+  const size_t bytes = count > SIZE_MAX / 2 / (size ? size : 1) ? SIZE_MAX / 2 : count * size;
+  a->used = arena_sum(arena_sum(at, arena_round(bytes)), count > 0 ? GAP : 0);
+  if (a->base == NULL) return NULL;
+  ASAN_UNPOISON_MEMORY_REGION(a->base + at, bytes);
+  ASAN_POISON_MEMORY_REGION(a->base + at + bytes, a->used - at - bytes);
+  return a->base + at;
+}
+
+void perp_arena_doubles(perp_arena *a, size_t count, double **const *to, size_t k)
+{
+  for (size_t i = 0; i < k; i++) *to[i] = PERP_CARVE(a, double, count);
+}
+
+void perp_arena_ints(perp_arena *a, size_t count, int **const *to, size_t k)
+{
+  for (size_t i = 0; i < k; i++) *to[i] = PERP_CARVE(a, int, count);
+}
+
+/* All bits one is a NaN: reading before writing shows. */
+static void *arena_block(perp_ctx *ctx, const char *who, size_t bytes)
+{
+  char *block = bytes >= SIZE_MAX / 2 ? NULL : aligned_alloc(ALIGN, bytes > 0 ? bytes : ALIGN);
+  if (block == NULL)
+    (void)PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s%sno memory for a workspace of %zu bytes", who,
+                    *who == '\0' ? "" : ": ", bytes);
+  else
+    memset(block, 0xff, bytes);
+  return block;
 }
 
 perp_status perp_arena_reserve(perp_ctx *ctx, perp_arena *a)
 {
-  /* aligned_alloc wants a multiple, and a caller may ask for some spare room */
-  size_t bytes = a->used > 0 ? a->used : ALIGN;
-  if (bytes < SIZE_MAX / 2) bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-  a->base = bytes >= SIZE_MAX / 2 ? NULL : aligned_alloc(ALIGN, bytes);
-  if (a->base == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace of %zu bytes", bytes);
-  memset(a->base, 0xff, bytes); /* all bits one is a NaN: reading before writing shows */
+  a->base = arena_block(ctx, "", arena_round(a->used)); /* a caller may ask for some spare room */
+  if (a->base == NULL) return PERP_ERR_NOMEM;
   a->used = 0;
+  return PERP_OK;
+}
+
+perp_status perp_arena_layout(perp_ctx *ctx, perp_arena *a, perp_layout_fn *layout, void *ws)
+{
+  perp_arena_free(a);
+  layout(ws, a);
+  PERP_TRY(perp_arena_reserve(ctx, a));
+  layout(ws, a);
   return PERP_OK;
 }
 
@@ -33,4 +88,17 @@ void perp_arena_free(perp_arena *a)
 {
   free(a->base);
   *a = (perp_arena){ 0 };
+}
+
+perp_status perp_workspace_create(perp_ctx *ctx, const char *who, void *like, size_t size,
+                                  perp_layout_fn *layout, void **ws)
+{
+  perp_arena a = { .used = arena_round(size) };
+  layout(like, &a);
+  *ws = a.base = arena_block(ctx, who, a.used);
+  if (a.base == NULL) return PERP_ERR_NOMEM;
+  memcpy(a.base, like, size);
+  a.used = arena_round(size);
+  layout(a.base, &a);
+  return PERP_OK;
 }

@@ -280,20 +280,40 @@ const char *perp_closest(const char *word, const char *const *candidates, int n)
 
 /* ---- arena: one block, carved by one layout function that runs twice ------------------------------- */
 
-/* First pass with base NULL counts, second pass assigns:
- *   static void layout(struct ws *w, perp_arena *a) { w->x = PERP_CARVE(a, double, n); ... }
- *   layout(w, &a); PERP_TRY(perp_arena_reserve(ctx, &a)); w->arena = a; layout(w, &a);
- * Blocks are 64-byte aligned and filled with NaN.  A count of 0 takes no room. */
+/* Blocks are 64-byte aligned and filled with NaN.  A count of 0 takes no room.  A layout function only carves and
+ * assigns: it runs with base NULL to count, then to assign.
+ *   static void psor_layout(void *ws, perp_arena *a)
+ *   {
+ *     struct ws *w = ws;
+ *     PERP_DOUBLES(a, w->n, &w->x, &w->keep);
+ *     w->order = PERP_CARVE(a, int, w->n);
+ *   } */
 typedef struct perp_arena {
   char *base;
   size_t used;
 } perp_arena;
+typedef void perp_layout_fn(void *ws, perp_arena *a);
 void *perp_arena_carve(perp_arena *a, size_t count, size_t size);
 #define PERP_CARVE(a, T, count) ((T *)perp_arena_carve((a), (size_t)(count), sizeof(T)))
+/* Several arrays of the same length: *to[0] ... *to[k - 1]. */
+void perp_arena_doubles(perp_arena *a, size_t count, double **const *to, size_t k);
+void perp_arena_ints(perp_arena *a, size_t count, int **const *to, size_t k);
+#define PERP_DOUBLES(a, count, ...)                                                                \
+  perp_arena_doubles((a), (size_t)(count), (double **const[]){ __VA_ARGS__ },                      \
+                     sizeof((double **const[]){ __VA_ARGS__ }) / sizeof(double **))
+#define PERP_INTS(a, count, ...)                                                                   \
+  perp_arena_ints((a), (size_t)(count), (int **const[]){ __VA_ARGS__ },                            \
+                  sizeof((int **const[]){ __VA_ARGS__ }) / sizeof(int **))
 /* After the counting pass: allocate and rewind for the assigning pass.  PERP_ERR_NOMEM: *a holds no memory, and what
  * the counting pass assigned is NULL. */
 perp_status perp_arena_reserve(perp_ctx *ctx, perp_arena *a);
+/* Both passes of layout over ws; what *a held before is freed.  Errors: as perp_arena_reserve. */
+perp_status perp_arena_layout(perp_ctx *ctx, perp_arena *a, perp_layout_fn *layout, void *ws);
 void perp_arena_free(perp_arena *a);
+/* A copy of the struct *like (size bytes) with its arrays behind it, in one block: *ws, to be given to free().  *like
+ * holds the lengths that layout asks for.  PERP_ERR_NOMEM: *ws is NULL, the message begins with `who`. */
+perp_status perp_workspace_create(perp_ctx *ctx, const char *who, void *like, size_t size,
+                                  perp_layout_fn *layout, void **ws);
 
 /* ---- clocks: seconds ---------------------------------------------------------------------------- */
 

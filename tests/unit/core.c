@@ -2,6 +2,7 @@
 #include "solvers/core/core.h"
 #include "tests/tap.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct toy_opts {
@@ -141,6 +142,19 @@ static void suggestions(void)
   ok(perp_closest(huge, both, 2) == NULL, "nor are 63 near 299 others");
 }
 
+struct lists {
+  size_t n;
+  double *x, *y;
+  int *i;
+};
+
+static void layout(void *ws, perp_arena *a)
+{
+  struct lists *l = ws;
+  PERP_DOUBLES(a, l->n, &l->x, &l->y);
+  PERP_INTS(a, l->n, &l->i);
+}
+
 int main(void)
 {
   own();
@@ -257,5 +271,25 @@ int main(void)
   perp_arena_free(&a);
   PERP_CARVE(&a, double, SIZE_MAX / 4);
   ok(perp_arena_reserve(&ctx, &a) == PERP_ERR_NOMEM, "a request that cannot fit is refused");
+  perp_arena_free(&a);
+
+  struct lists like = { .n = 5 }, *lists;
+  void *ws;
+  ok(perp_workspace_create(&ctx, "lists", &like, sizeof like, layout, &ws) == PERP_OK, "workspace");
+  lists = ws;
+  ok(lists->n == 5 && lists->x + 8 <= lists->y && (char *)(lists->y + 5) <= (char *)lists->i &&
+         (char *)lists->x >= (char *)ws + sizeof like && isnan(lists->y[4]) &&
+         (uintptr_t)lists->y % 64 == 0,
+     "the struct, then its arrays");
+  free(ws);
+  like.n = SIZE_MAX / 4;
+  ok(perp_workspace_create(&ctx, "lists", &like, sizeof like, layout, &ws) == PERP_ERR_NOMEM &&
+         ws == NULL && strncmp(ctx.msg, "lists: no memory", 16) == 0,
+     "a workspace that cannot fit is refused: %s", ctx.msg);
+  like.n = 3;
+  ok(perp_arena_layout(&ctx, &a, layout, &like) == PERP_OK && isnan(like.x[2]), "arena layout");
+  like.n = 300;
+  ok(perp_arena_layout(&ctx, &a, layout, &like) == PERP_OK && isnan(like.x[299]), "it grows");
+  perp_arena_free(&a);
   return tap_done();
 }

@@ -644,13 +644,13 @@ static void files(void)
 /* A zero row has no scale of its own: that of A decides, so that units change no answer. */
 static void zero_row(const char *method)
 {
-  const double A[9] = { 2, 0, 1, 0, 0, 0, 1, 0, 2 }, b[3] = { -1, -1e-3, -1 };
+  const double matrix[9] = { 2, 0, 1, 0, 0, 0, 1, 0, 2 }, c[3] = { -1, -1e-3, -1 };
   int first = -1;
   for (int k = 0; k < 3; k++) {
     const double unit = (const double[]){ 1, 1e-12, 1e-15 }[k];
     double Ak[9], bk[3], x[3] = { 0 };
-    for (int i = 0; i < 9; i++) Ak[i] = unit * A[i];
-    for (int i = 0; i < 3; i++) bk[i] = unit * b[i];
+    for (int i = 0; i < 9; i++) Ak[i] = unit * matrix[i];
+    for (int i = 0; i < 3; i++) bk[i] = unit * c[i];
     const perp_lcp p = { .n = 3, .A = Ak, .lda = 3, .b = bk };
     perp_spec spec;
     perp_lcp_solver *s;
