@@ -89,6 +89,23 @@ static void check_split(void)
   perp_lcp_problem_free(&p);
 }
 
+/* beta_k alone is a force along direction k of n_d */
+static void check_directions(int n_d)
+{
+  perp_lcp_problem p = make((perp_lcp_recipe){ .family = "incline-cone", .n = 12 });
+  double z[4 + 4 * 16 + 4], back[12], worst = 0;
+  for (int k = 0; k < n_d; k++) {
+    memset(z, 0, sizeof z);
+    z[4 + k] = 2;
+    perp_lcp_pyramid_back(&p.p, n_d, z, back);
+    worst = fmax(
+        worst, hypot(back[1] - 2 * cos(2 * M_PI * k / n_d), back[2] - 2 * sin(2 * M_PI * k / n_d)));
+    worst = fmax(worst, fabs(back[0]));
+  }
+  below(worst, 1e-15, "%d directions at equal angles", n_d);
+  perp_lcp_problem_free(&p);
+}
+
 /* a cube on a slope of 20 degrees, g h = 0.0981 m/s: the friction laws by their closed forms */
 static void check_slope(void)
 {
@@ -235,6 +252,8 @@ int main(void)
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
   check_pure();
   check_split();
+  check_directions(6);
+  check_directions(16);
   check_slope();
   check_builder();
   check_equilibration();

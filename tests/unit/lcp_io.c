@@ -194,6 +194,8 @@ static void check_refusals(void)
     { "5\n1\n0\n5\n5\n", "rolling friction" },
     { "3\n1\n0\n3\n3\n3 3\n1 0 0\n0 1 0\n0 0 1\n-1 0 0\n-0.5\n", "f:11: mu must be >= 0" },
     { "2\n1\n0\n1\n1\n1 1\n0\n0\n1\n2\n1 2\n1 1\n0\n0 0\n0.5\n", "M is singular" },
+    { "2\n1\n1\n2 2\n1 1 1\n2\n2\n2 1\n0 0\n0\n0\n1 0\n0 1\n-1 0\n0.5\n",
+      "f:9: the block row pointers do not span all blocks" },
     { "perp-lcp 1\nn 1\nA "
       "dense\n0.00000000000000000000000000000000000000000000000000000000000000000000"
       "00000000000000000000000000000000000000000000000000000000000000000000000000000000001e150\n",
