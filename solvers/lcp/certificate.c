@@ -465,7 +465,7 @@ perp_lcp_proof perp_lcp_glance(const perp_lcp *p, const double *z, double *scrat
   const int n = p->n;
   const double eps = (n + 4) * DBL_EPSILON;
   double *x = scratch, *u = x + n, *c = u + n, *a = c + n, *rest = a + n;
-  double gap = 0, noise = DBL_MIN, data = DBL_MIN;
+  double gap = 0, noise = DBL_MIN, data = DBL_MIN, shift = 0;
   if (!certificate_admissible(p, z, x)) return PERP_PROOF_NONE;
   perp_lcp_transposed(p, x, u, rest + n);
   perp_lcp_absolute(p, x, true, a, c, rest, rest + n);
@@ -491,9 +491,11 @@ perp_lcp_proof perp_lcp_glance(const perp_lcp *p, const double *z, double *scrat
     } else
       noise = fmax(noise, off + u[i]);
     if (top > -HUGE_VAL) gap -= top;
+    if (top > -HUGE_VAL && (lo == -HUGE_VAL || hi == HUGE_VAL))
+      shift += lo > -HUGE_VAL ? fabs(lo) : fabs(hi);
   }
-  /* |lambda|_1 >= gap / noise for every solution */
-  if (gap > 1e8 * data * noise) return PERP_PROOF_WITHIN;
+  /* |lambda|_1 >= gap / noise - shift for every solution: rows with one bound are counted from it */
+  if (gap > (1e8 * data + shift) * noise) return PERP_PROOF_WITHIN;
   return is_ray(p, x, u, c, a, rest) ? PERP_PROOF_RAY : PERP_PROOF_NONE;
 }
 

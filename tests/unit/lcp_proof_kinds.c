@@ -684,6 +684,55 @@ static void check_search(int problems)
   ok(unproved == 0, "all of them are proofs: all but %d", unproved);
 }
 
+/* A is positive definite: there is a solution whatever the bounds, b and z are. */
+static void check_definite(int problems)
+{
+  int wrong = 0;
+  for (int k = 0; k < problems; k++) {
+    double z[N], radius;
+    clear(integer(1, 3));
+    for (int i = 0; i < p.n; i++) {
+      for (int j = 0; j <= i; j++) A[i + j * p.n] = A[j + i * p.n] = i == j ? 5 : integer(-1, 1);
+      b[i] = integer(-3, 3);
+      z[i] = integer(-2, 2);
+      lo[i] = integer(-2, 2);
+      if (integer(0, 1)) hi[i] = lo[i] + integer(0, 3);
+    }
+    wrong += perp_lcp_glance(&p, z, scratch) == PERP_PROOF_WITHIN;
+    const perp_lcp_proof said = prove(&p, z, &radius);
+    wrong += said == PERP_PROOF_INFEASIBLE || said == PERP_PROOF_WITHIN || radius != 0;
+  }
+  ok(wrong == 0, "a positive definite A: %d problems are said to have no solution", wrong);
+}
+
+/* A solution is planted: no proof says that all are far away, whatever z is. */
+static void check_near(int problems)
+{
+  int wrong = 0;
+  for (int k = 0; k < problems; k++) {
+    double z[N], lambda[N], size = 0, radius;
+    clear(integer(1, 3));
+    matrix();
+    for (int i = 0; i < p.n; i++) {
+      lo[i] = integer(-2, 2);
+      if (integer(0, 1)) hi[i] = lo[i] + integer(0, 3);
+      lambda[i] = hi[i] < HUGE_VAL && integer(0, 1) ? hi[i] : lo[i] + integer(0, 1);
+      lambda[i] = fmin(lambda[i], hi[i]);
+      b[i] = (lambda[i] == lo[i] ? integer(0, 2) : 0) - (lambda[i] == hi[i] ? integer(0, 2) : 0);
+      z[i] = integer(-2, 2);
+      size += fabs(lambda[i]);
+    }
+    for (int j = 0; j < p.n; j++)
+      for (int i = 0; i < p.n; i++) b[i] -= A[i + j * p.n] * lambda[j];
+    double data = 0;
+    for (int i = 0; i < p.n; i++) data = fmax(data, fabs(b[i]));
+    if (data > 0) wrong += perp_lcp_glance(&p, z, scratch) == PERP_PROOF_WITHIN;
+    const perp_lcp_proof said = prove(&p, z, &radius);
+    wrong += said == PERP_PROOF_INFEASIBLE || (said == PERP_PROOF_WITHIN && radius > size);
+  }
+  ok(wrong == 0, "a planted solution: %d problems are said to have none near", wrong);
+}
+
 int main(void)
 {
   g = perp_rng_create(77);
@@ -692,6 +741,8 @@ int main(void)
   check_exclude(1000);
   check_radius(1500);
   check_rays(1500);
+  check_definite(500);
+  check_near(2000);
   check_search(1500);
   perp_rng_destroy(g);
   return tap_done();
