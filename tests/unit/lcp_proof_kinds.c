@@ -718,6 +718,7 @@ static void check_near(int problems)
       if (integer(0, 1)) hi[i] = lo[i] + integer(0, 3);
       lambda[i] = hi[i] < HUGE_VAL && integer(0, 1) ? hi[i] : lo[i] + integer(0, 1);
       lambda[i] = fmin(lambda[i], hi[i]);
+      if (integer(0, 3) == 0) lo[i] = -HUGE_VAL, hi[i] = integer(0, 1) ? HUGE_VAL : lambda[i];
       b[i] = (lambda[i] == lo[i] ? integer(0, 2) : 0) - (lambda[i] == hi[i] ? integer(0, 2) : 0);
       z[i] = integer(-2, 2);
       size += fabs(lambda[i]);
