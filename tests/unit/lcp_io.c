@@ -397,6 +397,12 @@ static void check_market(void)
   ok(perp_lcp_read(&ctx, a, &p) == PERP_OK && p.p.A[2] == 1 && p.p.b[1] == -2,
      "A and b in two files, symmetric");
   perp_lcp_problem_free(&p);
+  f = fopen(a, "w");
+  fputs("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 3\n", f);
+  fclose(f);
+  ok(perp_lcp_read(&ctx, a, &p) == PERP_OK && p.p.A[1] == 3 && p.p.A[2] == -3 && p.p.A[0] == 0,
+     "skew-symmetric");
+  perp_lcp_problem_free(&p);
   unlink(a);
   unlink(b);
   rmdir(dir);
