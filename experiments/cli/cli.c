@@ -21,8 +21,7 @@ static void print_commands(FILE *out)
         "swap one part at a time, see which is accurate, fast and robust, and why.\n\n"
         "Commands\n",
         out);
-  for (const perp_command *c = perp_commands; c->name != NULL; c++)
-    fprintf(out, "  %-11s %s\n", c->name, c->summary);
+  perp_verbs_print(perp_commands, 11, out);
   fputs("\nStart with\n"
         "  perp run chain6-stab            the main study: a table, then a page to see\n"
         "  perp simulate pendulum --json   one run, as data\n"
@@ -66,18 +65,15 @@ static int load_plugins(perp_ctx *ctx, int *argc, char **argv)
   argv[kept] = NULL;
   *argc = kept;
   if (status == PERP_OK) return -1;
-  perp_print_error(ctx);
-  return status == PERP_ERR_IO ? PERP_EXIT_USAGE : PERP_EXIT_INPUT;
+  return perp_refuse(ctx, status == PERP_ERR_IO ? PERP_EXIT_USAGE : PERP_EXIT_INPUT);
 }
 
 int perp_main(int argc, char **argv)
 {
   perp_ctx ctx;
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK) {
-    perp_print_error(&ctx);
-    return PERP_EXIT_INTERNAL;
-  }
+  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
+    return perp_refuse(&ctx, PERP_EXIT_INTERNAL);
   perp_register_kinds(kinds);
   int loaded = load_plugins(&ctx, &argc, argv);
   if (loaded >= 0) return loaded;
@@ -95,26 +91,11 @@ int perp_main(int argc, char **argv)
     return PERP_EXIT_OK;
   }
   if (strcmp(word, "--version") == 0) word = "version";
-  const char *names[64];
-  int n = 0;
-  for (const perp_command *c = perp_commands; c->name != NULL; c++) {
-    if (strcmp(c->name, word) == 0) {
-      int status = c->run(&ctx, argc - 1, argv + 1);
-      /* data that did not reach its reader is an error, whatever the command thought */
-      if ((fflush(stdout) != 0 || ferror(stdout)) && status == PERP_EXIT_OK) {
-        perp_say("error: cannot write the output");
-        return PERP_EXIT_INTERNAL;
-      }
-      return status;
-    }
-    if (n < 64) names[n++] = c->name;
-  }
-  const char *close = perp_closest(word, names, n);
-  char message[160];
-  if (close != NULL)
-    snprintf(message, sizeof message, "unknown command '%.60s'; did you mean '%s'?", word, close);
-  else
-    snprintf(message, sizeof message, "unknown command '%.60s' (perp --help lists them)", word);
-  perp_say_error(message);
-  return PERP_EXIT_USAGE;
+  argv[1] = (char *)(uintptr_t)word;
+  const int status = perp_verbs_run(&ctx, perp_commands, argc - 1, argv + 1, "",
+                                    "perp --help lists them");
+  /* data that did not reach its reader is an error, whatever the command thought */
+  if ((fflush(stdout) == 0 && !ferror(stdout)) || status != PERP_EXIT_OK) return status;
+  perp_say("error: cannot write the output");
+  return PERP_EXIT_INTERNAL;
 }

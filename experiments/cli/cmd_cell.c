@@ -4,6 +4,7 @@
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/cli/command.h"
 #include "experiments/base/env.h"
+#include "experiments/run/program.h"
 #include "experiments/simulate/kind_simulate.h"
 #include "experiments/simulate/kkt_dump.h"
 
@@ -26,8 +27,7 @@ static const char *cmd_cell_decision(const perp_ctx *ctx, const perp_results *r,
   }
   const perp_record *rec = &r->record[i];
   perp_plugin_code(ctx, r->study, &r->plan.cells[i], code);
-  const bool timed = rec->status == PERP_CELL_OK ||
-                     (perp_cell_whole(rec->status) && r->study->kind->runs);
+  const bool timed = perp_cell_timed(r->study->kind, rec->status);
   int missing = timed ? r->study->measure.repeats - rec->rounds : 0;
   if (rec->attempt == 0 && rec->interrupted)
     snprintf(why, size, "it was started, but never ended: the run was stopped or killed");
@@ -130,46 +130,44 @@ static int cmd_cell_explain(perp_ctx *ctx, const perp_args *args, const perp_stu
   return status;
 }
 
-int perp_cmd_explain(perp_ctx *ctx, int argc, char **argv)
+static int cmd_explain(perp_ctx *ctx, const perp_args *args)
 {
-  static const perp_flag flags[] = { { "output", 'o', "DIR",
-                                       "the results to look at (default results/NAME)" },
-                                     { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
-                                     { 0 } };
-  static const perp_cli cli = { "explain",
-                                "STUDY CELL [options]",
-                                "Says what perp run would do with a cell and why: keep it, run it "
-                                "(again), or only time it. CELL is an id or "
-                                "its beginning, or an expression over the parameters.",
-                                NULL,
-                                "perp explain chain6-stab 'stab == post and h == 1 ms'",
-                                flags,
-                                2,
-                                2 };
-  perp_args args;
   perp_study *study;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status < 0) status = perp_command_study(ctx, &args, &study);
-  if (status >= 0) return status;
-  const char *given = perp_args_get(&args, "output");
-  char *dir = given != NULL ? perp_xstrdup(given) : perp_xprintf("results/%s", study->name);
-  perp_plan plan = { 0 };
+  perp_plan plan;
   perp_results results;
+  int status = perp_command_plan(ctx, args, false, &study, &plan);
+  if (status >= 0) return status;
+  char *dir = perp_command_folder(args, study);
   bool loaded = false;
-  if (perp_plan_make(ctx, study, &plan) != PERP_OK) {
-    perp_print_error(ctx);
-    status = PERP_EXIT_INPUT;
-  } else if (given != NULL || perp_exists(dir)) {
+  if (perp_option_given(args, "output") || perp_exists(dir)) {
     status = perp_results_open(ctx, dir, &results);
     loaded = status < 0;
   }
-  if (status < 0) status = cmd_cell_explain(ctx, &args, study, &plan, loaded ? &results : NULL);
+  if (status < 0) status = cmd_cell_explain(ctx, args, study, &plan, loaded ? &results : NULL);
   if (loaded) perp_results_free(&results);
   perp_plan_free(&plan);
   perp_study_free(study);
   free(dir);
   return status;
 }
+
+const perp_verb perp_verb_explain = {
+  .cli = { .name = "explain",
+           .usage = "STUDY CELL [options]",
+           .summary =
+               "Says what perp run would do with a cell and why: keep it, run it (again), or only "
+               "time it. CELL is an id or its beginning, or an expression over the parameters.",
+           .example = "perp explain chain6-stab 'stab == post and h == 1 ms'",
+           .flags = (const perp_flag[]){ { "output", 'o', "DIR",
+                                           "the results to look at (default results/NAME)" },
+                                         { "set", 0, "KEY=VALUE",
+                                           "change the study, as in perp run" },
+                                         { 0 } },
+           .min_args = 2,
+           .max_args = 2 },
+  .summary = "why a cell is kept or run again",
+  .run = cmd_explain
+};
 
 /* ---- rerun ----------------------------------------------------------------------------------------------------- */
 
@@ -224,10 +222,9 @@ static void print_times(const perp_results *r, const perp_outcome *o)
 
 static int start_debugger(const perp_results *r, int cell)
 {
-  char program[4096];
-  ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-  program[n > 0 ? n : 0] = '\0';
-  char *argv[16] = { "gdb", "--args", program, "rerun", r->dir, r->plan.cells[cell].id, "--here" };
+  char *argv[16] = { "gdb",   "--args", perp_program_path(),
+                     "rerun", r->dir,   r->plan.cells[cell].id,
+                     "--here" };
   int k = 7;
   const perp_plugin_file *f;
   for (int i = 0; (f = perp_plugin_file_at(i)) != NULL && k < 14; i++)
@@ -237,6 +234,7 @@ static int start_debugger(const perp_results *r, int cell)
     }
   execvp("gdb", argv);
   perp_say("error: cannot start gdb: %s", strerror(errno));
+  free(argv[2]);
   return PERP_EXIT_INTERNAL;
 }
 
@@ -285,7 +283,7 @@ static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *
   }
   argv[argc++] = "-o";
   argv[argc++] = (char *)(uintptr_t)path;
-  code = perp_cmd_lcp(ctx, argc, argv);
+  code = perp_verb_lcp.run_words(ctx, argc, argv);
   free(times[0]);
   free(times[1]);
   return code;
@@ -305,80 +303,26 @@ static int dump_kkt(perp_ctx *ctx, const perp_results *r, int cell, const char *
   perp_status status = perp_kkt_dump(ctx, &request, path, steps, command.s, stdout);
   perp_text_free(&command);
   if (status == PERP_OK) return PERP_EXIT_OK;
-  perp_print_error(ctx);
-  return status == PERP_ERR_OPTION || status == PERP_ERR_UNSUPPORTED ? PERP_EXIT_USAGE
-         : status == PERP_ERR_IO                                     ? PERP_EXIT_INPUT
-                                                                     : PERP_EXIT_INTERNAL;
+  return perp_refuse(ctx, perp_exit_of(status));
 }
 
-int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
+/* The cell again, alone, and what came of it. */
+static int rerun_cell(perp_ctx *ctx, const perp_args *args, const perp_results *r, int cell)
 {
-  static const perp_flag flags[] = {
-    { "gdb", 0, NULL, "in the debugger, without limits" },
-    { "here", 0, NULL, "in this process, without limits: a crash is a crash" },
-    { "series", 0, "FILE", "write the time series as CSV" },
-    { "time", 0, NULL, "a timing round instead: times only, nothing is compared" },
-    { "dump-lcp", 0, "PATH",
-      "instead: its contact problem as a file, or those that its simulation meets in a folder" },
-    { "dump-kkt", 0, "DIR",
-      "instead: the KKT systems that its simulation meets, as Matrix Market files in a folder" },
-    { "steps", 0, "N,N,..",
-      "with --dump-kkt: of these steps, or all (default 1, 2, 4, 8, ... and the last system)" },
-    { "json", 0, NULL, "as JSON" },
-    { 0 }
-  };
-  static const perp_cli cli = { "rerun",
-                                "DIR CELL [options]",
-                                "Runs one cell of a results folder again, alone and with its "
-                                "limits, and compares with what is recorded. The "
-                                "folder is not changed. CELL is an id or its beginning.",
-                                "Exit status 0: the same results to the last bit; 6: they differ.",
-                                "perp rerun results/chain6-stab 6b1e --gdb",
-                                flags,
-                                2,
-                                2 };
-  perp_args args;
-  perp_results r;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status < 0) status = perp_results_open(ctx, args.arg[0], &r);
-  if (status >= 0) return status;
-  int cell = perp_command_cell(&args, &r.plan, args.arg[1]);
-  if (cell < 0) {
-    perp_results_free(&r);
-    return PERP_EXIT_USAGE;
-  }
-  if (perp_args_get(&args, "gdb") != NULL) {
-    status = start_debugger(&r, cell);
-    perp_results_free(&r);
-    return status;
-  }
-  const char *lcp = perp_args_get(&args, "dump-lcp"), *kkt = perp_args_get(&args, "dump-kkt");
-  if (lcp != NULL || kkt != NULL) {
-    status = lcp != NULL ? dump_lcp(ctx, &r, cell, lcp)
-                         : dump_kkt(ctx, &r, cell, kkt, perp_args_get(&args, "steps"));
-    perp_results_free(&r);
-    return status;
-  }
   static perp_outcome outcome;
-  perp_job job = { .study = r.study,
-                   .cell = &r.plan.cells[cell],
-                   .timing = perp_args_get(&args, "time") != NULL,
-                   .series_path = perp_args_get(&args, "series") };
-  perp_status done = PERP_OK;
-  if (perp_args_get(&args, "here") != NULL)
-    r.study->kind->run(ctx, &job, &outcome);
-  else
-    done = perp_command_run_cell(ctx, &job, &outcome);
-  if (done != PERP_OK) {
-    perp_print_error(ctx);
-    perp_results_free(&r);
-    return PERP_EXIT_INTERNAL;
-  }
-  bool json = perp_args_get(&args, "json") != NULL;
-  bool differs = !job.timing && cmd_cell_compare(&r, cell, &outcome, !json);
+  const bool json = perp_option_given(args, "json");
+  const perp_job job = { .study = r->study,
+                         .cell = &r->plan.cells[cell],
+                         .timing = perp_option_given(args, "time"),
+                         .series_path = perp_args_get(args, "series") };
+  if (perp_option_given(args, "here"))
+    r->study->kind->run(ctx, &job, &outcome);
+  else if (perp_command_run_cell(ctx, &job, &outcome) != PERP_OK)
+    return perp_refuse(ctx, PERP_EXIT_INTERNAL);
+  bool differs = !job.timing && cmd_cell_compare(r, cell, &outcome, !json);
   if (job.timing) {
-    if (!json) print_times(&r, &outcome);
-  } else if (r.record[cell].attempt == 0) {
+    if (!json) print_times(r, &outcome);
+  } else if (r->record[cell].attempt == 0) {
     differs = false;
     if (!json) printf("nothing is recorded for this cell\n");
   } else if (!json)
@@ -386,10 +330,8 @@ int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
   if (json) {
     perp_json j = { .out = stdout, .indent = true };
     perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "cell", r.plan.cells[cell].id);
-    perp_json_text(&j, "status", perp_cell_status_names[outcome.status]);
-    perp_json_text(&j, "reason", outcome.reason);
-    perp_json_text(&j, "cause", outcome.cause);
+    perp_json_members(&j, "cell %s, status %s, reason %s, cause %s", r->plan.cells[cell].id,
+                      perp_cell_status_names[outcome.status], outcome.reason, outcome.cause);
     if (!job.timing) perp_json_bool(&j, "same", !differs);
     if (outcome.pace > 0) perp_json_real(&j, "pace_s", outcome.pace);
     perp_json_open(&j, "metrics", '{');
@@ -398,6 +340,57 @@ int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
     perp_json_close(&j, '}');
     perp_json_close(&j, '}');
   }
-  perp_results_free(&r);
   return differs ? PERP_EXIT_REGRESSED : PERP_EXIT_OK;
 }
+
+static int cmd_rerun(perp_ctx *ctx, const perp_args *args)
+{
+  perp_results r;
+  int status = perp_results_open(ctx, args->arg[0], &r);
+  if (status >= 0) return status;
+  const char *lcp = perp_args_get(args, "dump-lcp"), *kkt = perp_args_get(args, "dump-kkt");
+  const int cell = perp_command_cell(args, &r.plan, args->arg[1]);
+  if (cell < 0)
+    status = PERP_EXIT_USAGE;
+  else if (perp_option_given(args, "gdb"))
+    status = start_debugger(&r, cell);
+  else if (lcp != NULL)
+    status = dump_lcp(ctx, &r, cell, lcp);
+  else if (kkt != NULL)
+    status = dump_kkt(ctx, &r, cell, kkt, perp_args_get(args, "steps"));
+  else
+    status = rerun_cell(ctx, args, &r, cell);
+  perp_results_free(&r);
+  return status;
+}
+
+const perp_verb perp_verb_rerun = {
+  .cli = { .name = "rerun",
+           .usage = "DIR CELL [options]",
+           .summary =
+               "Runs one cell of a results folder again, alone and with its limits, and compares "
+               "with what is recorded. The folder is not changed. CELL is an id or its beginning.",
+           .more = "Exit status 0: the same results to the last bit; 6: they differ.",
+           .example = "perp rerun results/chain6-stab 6b1e --gdb",
+           .flags =
+               (const perp_flag[]){
+                   { "gdb", 0, NULL, "in the debugger, without limits" },
+                   { "here", 0, NULL, "in this process, without limits: a crash is a crash" },
+                   { "series", 0, "FILE", "write the time series as CSV" },
+                   { "time", 0, NULL, "a timing round instead: times only, nothing is compared" },
+                   { "dump-lcp", 0, "PATH",
+                     "instead: its contact problem as a file, or those that its simulation meets "
+                     "in a folder" },
+                   { "dump-kkt", 0, "DIR",
+                     "instead: the KKT systems that its simulation meets, as Matrix Market files "
+                     "in a folder" },
+                   { "steps", 0, "N,N,..",
+                     "with --dump-kkt: of these steps, or all (default 1, 2, 4, 8, ... and the "
+                     "last system)" },
+                   { "json", 0, NULL, "as JSON" },
+                   { 0 } },
+           .min_args = 2,
+           .max_args = 2 },
+  .summary = "one cell again, alone: are its results the same?",
+  .run = cmd_rerun
+};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp new: a study or a plug-in to begin with, from the files of experiments/templates. */
+#include "experiments/run/program.h"
 #include "experiments/base/build.h"
 #include "experiments/cli/cli.h"
 #include "experiments/base/shell.h"
@@ -10,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const kinds[] = { "lcp",         "ode",   "kkt",    "stab", "contact",
-                                     "formulation", "scene", "metric", NULL };
+static const char *const kinds[] = { "lcp",     "ode",         "kkt",   "stab",
+                                     "contact", "formulation", "scene", "metric" };
 
 /* Template files are where the studies are: the source tree that the launcher names, the installed ones, the
  * tree the program was built in. */
@@ -34,7 +35,7 @@ static char *template_text(perp_ctx *ctx, const char *name)
 
 struct words {
   const char *name, *kind;
-  char ident[64], program[4096], make[4 * 4096];
+  char ident[64], *make; /* make: the path of perp in a makefile */
 };
 
 /* A path as a word of a shell in the value of a variable of make. */
@@ -91,8 +92,7 @@ static perp_status write_one(perp_ctx *ctx, const struct words *w, const char *s
 static int cmd_new_ended(perp_status status, perp_ctx *ctx)
 {
   if (status == PERP_OK) return PERP_EXIT_OK;
-  perp_print_error(ctx);
-  return status == PERP_ERR_ARG ? PERP_EXIT_USAGE : PERP_EXIT_INTERNAL;
+  return perp_refuse(ctx, status == PERP_ERR_ARG ? PERP_EXIT_USAGE : PERP_EXIT_INTERNAL);
 }
 
 static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
@@ -102,14 +102,9 @@ static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
         args,
         "a plug-in of which kind? lcp, ode, kkt, stab, contact, formulation, scene or metric");
   w->kind = args->arg[1];
-  int known = 0, n = 0;
-  for (; kinds[n] != NULL; n++) known = known || strcmp(kinds[n], w->kind) == 0;
-  if (!known) {
-    const char *close = perp_closest(w->kind, kinds, n);
-    return perp_usage_error(args, "there is no template for a plug-in of kind '%s'%s%s%s", w->kind,
-                            close != NULL ? "; did you mean '" : "", close != NULL ? close : "",
-                            close != NULL ? "'?" : "");
-  }
+  if (perp_choose(args, "there is no template for a plug-in of kind", w->kind, kinds,
+                  sizeof kinds / sizeof *kinds, "") < 0)
+    return PERP_EXIT_USAGE;
   const char *name = perp_args_get(args, "name");
   char usual[32];
   snprintf(usual, sizeof usual, "my-%s", w->kind);
@@ -166,40 +161,44 @@ static int new_study(perp_ctx *ctx, const perp_args *args, struct words *w)
   return code;
 }
 
-int perp_cmd_new(perp_ctx *ctx, int argc, char **argv)
+static int cmd_new(perp_ctx *ctx, const perp_args *args)
 {
-  static const perp_flag flags[] = {
-    { "output", 'o', "PATH",
-      "file of the study (default my-study.yaml), folder of the plug-in (default its name)" },
-    { "name", 0, "NAME", "what it is called (default my-KIND, or the name of the file)" },
-    { 0 }
-  };
-  static const perp_cli cli = {
-    "new",
-    "study | plugin KIND [options]",
-    "Writes a study to begin with, or the folder of a plug-in of kind lcp, ode, kkt, stab, "
-    "contact, formulation, scene or metric that builds, passes the contract tests and stands in a "
-    "study as it is.",
-    "Nothing is overwritten. docs/plugins.md explains what the files of a plug-in say.",
-    "perp new plugin lcp --name my-solver   # then: make -C my-solver check",
-    flags,
-    1,
-    2
-  };
-  perp_args args;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status >= 0) return status;
-  struct words w = { .kind = "" };
-  ssize_t n = readlink("/proc/self/exe", w.program, sizeof w.program - 1);
-  if (n <= 0) snprintf(w.program, sizeof w.program, "perp");
-  char *program = make_word(w.program);
-  snprintf(w.make, sizeof w.make, "%s", program);
+  char *program = perp_program_path();
+  struct words w = { .kind = "", .make = make_word(program[0] != '\0' ? program : "perp") };
+  int (*const make)(perp_ctx *, const perp_args *,
+                    struct words *) = strcmp(args->arg[0], "plugin") == 0  ? new_plugin
+                                      : strcmp(args->arg[0], "study") == 0 ? new_study
+                                                                           : NULL;
+  const int status = make != NULL ? make(ctx, args, &w) : -1;
   free(program);
-  if (strcmp(args.arg[0], "plugin") == 0) return new_plugin(ctx, &args, &w);
-  if (strcmp(args.arg[0], "study") == 0) return new_study(ctx, &args, &w);
+  free(w.make);
+  if (status >= 0) return status;
   static const char *const what[] = { "study", "plugin" };
-  const char *close = perp_closest(args.arg[0], what, 2);
-  return perp_usage_error(&args, "new what? '%s' is neither study nor plugin%s%s%s", args.arg[0],
+  const char *close = perp_closest(args->arg[0], what, 2);
+  return perp_usage_error(args, "new what? '%s' is neither study nor plugin%s%s%s", args->arg[0],
                           close != NULL ? "; did you mean '" : "", close != NULL ? close : "",
                           close != NULL ? "'?" : "");
 }
+
+const perp_verb perp_verb_new = {
+  .cli = { .name = "new",
+           .usage = "study | plugin KIND [options]",
+           .summary = "Writes a study to begin with, or the folder of a plug-in of kind lcp, ode, "
+                      "kkt, stab, contact, formulation, scene or metric that builds, passes the "
+                      "contract tests and stands in a study as it is.",
+           .more =
+               "Nothing is overwritten. docs/plugins.md explains what the files of a plug-in say.",
+           .example = "perp new plugin lcp --name my-solver   # then: make -C my-solver check",
+           .flags =
+               (const perp_flag[]){
+                   { "output", 'o', "PATH",
+                     "file of the study (default my-study.yaml), folder of the plug-in (default "
+                     "its name)" },
+                   { "name", 0, "NAME",
+                     "what it is called (default my-KIND, or the name of the file)" },
+                   { 0 } },
+           .min_args = 1,
+           .max_args = 2 },
+  .summary = "a study or a plug-in to begin with",
+  .run = cmd_new
+};

@@ -12,6 +12,8 @@
 #include "experiments/results/robust.h"
 #include "experiments/base/shell.h"
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,12 +64,6 @@ static bool compare_times_usable(const perp_record *rec, int m, int k)
   return rec->round[m] != NULL && isfinite(rec->round[m][k]) && rec->round[m][k] > 0;
 }
 
-static int compare_times_by_size(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* The pace that one round in twenty exceeds; 0 when a round has none. */
 static double best_pace(const struct times *t)
 {
@@ -86,7 +82,7 @@ static double best_pace(const struct times *t)
       }
     }
   if (all && n > 0) {
-    qsort(pace, (size_t)n, sizeof *pace, compare_times_by_size);
+    gsl_sort(pace, 1, (size_t)n);
     best = pace[n / 20];
   }
   free(pace);
@@ -110,8 +106,8 @@ static int rounds_of(const perp_record *rec, int m, double pace, double *out, do
     n++;
   }
   if (n > 0) {
-    qsort(paces, (size_t)n, sizeof *paces, compare_times_by_size);
-    *log_pace = log(0.5 * (paces[(n - 1) / 2] + paces[n / 2]));
+    gsl_sort(paces, 1, (size_t)n);
+    *log_pace = log(gsl_stats_median_from_sorted_data(paces, 1, (size_t)n));
   }
   free(paces);
   return n;
@@ -184,7 +180,7 @@ static perp_status shift_of_rounds(const struct times *t, const int *member, int
   perp_status status = perp_shift_of(t->c->ctx, pair, timed, level, 0, s);
   if (status == PERP_OK && draws_for(t, s) > 0)
     status = perp_shift_of(t->c->ctx, pair, timed, level, DRAWS, s);
-  qsort(pace, (size_t)timed, sizeof *pace, compare_times_by_size);
+  gsl_sort(pace, 1, (size_t)timed);
   double unsure = exp(distrust * fabs(timed > 0 ? pace[timed / 2] : 0));
   s->lo /= unsure;
   s->hi *= unsure;

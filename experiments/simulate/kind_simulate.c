@@ -174,19 +174,10 @@ static double kind_simulate_fact(const perp_outcome *o, int which)
 /* One child, and nothing of what it prints. */
 static bool look_apart(perp_ctx *ctx, const perp_job *job, perp_outcome *outcome)
 {
-  perp_process_pool *workers;
-  const double limit = job->study->limits.timeout;
-  const perp_order order = { .job = *job, .timeout = limit, .memory = job->study->limits.memory };
-  perp_order done;
-  int number = 0;
-  if (perp_process_pool_create(ctx, 1, &workers) != PERP_OK) return false;
-  perp_process_pool_event event = PERP_CREW_NOTHING;
-  if (perp_process_pool_start(ctx, workers, &order) == PERP_OK)
-    while (event == PERP_CREW_NOTHING)
-      event = perp_process_pool_wait(workers, 1, &done, outcome, &number);
-  perp_process_pool_destroy(workers);
-  if (event == PERP_CREW_SIGNAL) raise(number); /* the workers has taken it */
-  return event == PERP_CREW_DONE && outcome->status == PERP_CELL_OK;
+  int number;
+  const perp_status status = perp_process_pool_once(ctx, job, NULL, outcome, &number);
+  if (number != 0) raise(number); /* the workers have taken it */
+  return status == PERP_OK && outcome->status == PERP_CELL_OK;
 }
 
 /* The scene of a combination.  One that cannot be built has all there is: its cells fail, and say why. */

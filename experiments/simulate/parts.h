@@ -16,11 +16,13 @@ enum {
   PERP_PART_CONTACT,
   PERP_PARTS
 };
-/* "formulation", "ode", ...; the kind of plug-in; the part of *parts; the text of a request, NULL or "": not named. */
+/* "formulation", "ode", ...; the kind of plug-in; the part of *parts; the text of a request, NULL or "": not named; that of
+ * a result, "": not used. */
 const char *perp_part_name(int part);
 perp_kind perp_part_kind(int part);
 perp_spec *perp_part(perp_parts *parts, int part);
-const char *perp_part_text(const perp_request *request, int part);
+const char **perp_part_text(perp_request *request, int part);
+const char *perp_part_used(const perp_result *result, int part);
 
 /* What decides about parts in a scene. */
 typedef struct perp_scene_facts {

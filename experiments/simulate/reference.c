@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/simulate/reference.h"
+#include "experiments/simulate/parts.h"
+#include "experiments/simulate/simulate_run.h"
+#include "experiments/study/json_members.h"
 
 #include "experiments/base/env.h"
 
@@ -57,44 +60,31 @@ static perp_status reference_record(perp_ctx *ctx, double *state, int k, int nq,
 static perp_status reference_march(perp_ctx *ctx, const perp_scene *scene, double t_end, int steps,
                                    struct table *x)
 {
-  perp_parts parts = { 0 };
-  perp_sim *sim = NULL;
-  perp_ode *ode = NULL;
-  const double *q, *v, h = t_end / SAMPLES / steps;
-  double t;
-  perp_status status = perp_spec_parse(ctx, PERP_KIND_ode, "gsl:rk8pd", &parts.ode);
-  if (status == PERP_OK && scene->model != NULL)
-    status = perp_spec_parse(ctx, PERP_KIND_formulation, "acceleration", &parts.formulation);
-  if (status == PERP_OK && scene->model != NULL)
-    status = perp_parts_complete(ctx, scene->model, &parts);
+  perp_cell_run r = { .scene = *scene, .h = t_end / SAMPLES / steps };
+  const bool bodies = scene->model != NULL;
+  perp_status status = perp_spec_parse(ctx, PERP_KIND_ode, "gsl:rk8pd", &r.parts.ode);
+  if (status == PERP_OK && bodies)
+    status = perp_spec_parse(ctx, PERP_KIND_formulation, "acceleration", &r.parts.formulation);
+  if (status == PERP_OK && bodies) status = perp_parts_complete(ctx, scene->model, &r.parts);
   if (status == PERP_OK)
-    status = scene->model != NULL ? perp_sim_create(ctx, scene->model, &parts, h, &sim)
-                                  : perp_ode_create(ctx, &parts.ode, scene->ode, h, &ode);
-  if (status == PERP_OK && sim == NULL)
-    status = perp_ode_restart(ctx, ode, 0, scene->ode_q0, scene->ode_v0);
+    status = bodies ? perp_sim_create(ctx, scene->model, &r.parts, r.h, &r.sim)
+                    : perp_ode_create(ctx, &r.parts.ode, scene->ode, r.h, &r.ode);
+  if (status == PERP_OK && !bodies) status = perp_cell_start(ctx, &r);
   for (int k = 0; k <= SAMPLES && status == PERP_OK; k++) {
+    double t;
+    const double *q, *v;
     for (int i = 0; k > 0 && i < steps && status == PERP_OK; i++) {
       perp_step_info info = { 0 };
-      perp_stats stats = { 0 };
-      const double until = t_end * (k - 1) / SAMPLES + h * (i + 1);
-      if (sim != NULL)
-        status = perp_sim_step(ctx, sim, until, &info);
-      else if (perp_ode_step(ctx, ode, until, &stats) == PERP_ODE_STOPPED)
-        info.reason = PERP_INVALID_STATE;
+      status = perp_cell_step(ctx, &r, t_end * (k - 1) / SAMPLES + r.h * (i + 1), &info);
       if (status == PERP_OK && info.reason < 0)
         status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the run did not last");
     }
-    if (sim != NULL)
-      perp_sim_state(sim, &t, &q, &v);
-    else
-      q = perp_ode_q(ode), v = perp_ode_v(ode);
+    perp_cell_state(&r, &t, &q, &v);
     if (status == PERP_OK) status = reference_record(ctx, x->state, k, x->nq, x->nv, q, v);
   }
-  perp_sim_destroy(sim);
-  perp_ode_destroy(ode);
-  perp_spec *const specs[] = { &parts.formulation, &parts.ode,  &parts.kkt,
-                               &parts.lcp,         &parts.stab, &parts.contact };
-  for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) perp_spec_free(specs[i]);
+  perp_sim_destroy(r.sim);
+  perp_ode_destroy(r.ode);
+  perp_parts_free(&r.parts);
   return status;
 }
 
@@ -249,19 +239,13 @@ void perp_reference_write(perp_json *j, const perp_reference_request *request,
   char program[17];
   perp_env_id(program);
   perp_json_open(j, NULL, '{');
-  perp_json_text(j, "scene", request->scene);
-  perp_json_text(j, "method", a->method);
-  perp_json_text(j, "with", a->with);
-  perp_json_real(j, "t_end", a->t_end);
-  perp_json_int(j, "times", a->times);
-  perp_json_real(j, "worst", a->worst);
-  perp_json_real(j, "below", below);
-  perp_json_bool(j, "agree", !(a->worst > below));
-  perp_json_open(j, "asked", '{');
-  perp_json_text(j, "method", request->method);
-  perp_json_text(j, "with", request->with);
-  perp_json_real(j, "t_end", request->t_end);
-  perp_json_close(j, '}');
+  perp_json_members(j,
+                    "scene %s, method %s, with %s, t_end %g, times %d, worst %g, below %g, "
+                    "agree? %d",
+                    request->scene, a->method, a->with, a->t_end, a->times, a->worst, below,
+                    !(a->worst > below));
+  perp_json_object(j, "asked", "method %s, with %s, t_end %g", request->method, request->with,
+                   request->t_end);
   perp_json_text(j, "program", program);
   perp_json_close(j, '}');
 }

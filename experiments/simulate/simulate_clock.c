@@ -2,6 +2,8 @@
 /* The clock of one cell: nothing but steps, and the shares of their parts. */
 #include "experiments/simulate/simulate_run.h"
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -81,19 +83,6 @@ static perp_status simulate_clock_breakdown(perp_ctx *ctx, perp_cell_run *r,
   return status;
 }
 
-static int simulate_clock_by_value(const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double simulate_clock_median(double *x, int n)
-{
-  if (n == 0) return nan("");
-  qsort(x, (size_t)n, sizeof *x, simulate_clock_by_value);
-  return n % 2 == 1 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
-}
-
 perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r, const perp_request *request,
                             perp_result *result)
 {
@@ -113,7 +102,9 @@ perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r, const perp_request 
     if (isinf(result->cpu_s)) result->cpu_s = cpu_s;
     result->pace = perp_clock_reference_end(&pace);
   }
-  result->step_us = 1e6 * simulate_clock_median(r->batch, r->n_batches);
+  const size_t n = (size_t)r->n_batches;
+  gsl_sort(r->batch, 1, n);
+  result->step_us = n > 0 ? 1e6 * gsl_stats_median_from_sorted_data(r->batch, 1, n) : nan("");
   if (whole) PERP_TRY(simulate_clock_breakdown(ctx, r, request, result));
   return PERP_OK;
 }

@@ -31,6 +31,9 @@ perp_cell_status perp_cell_status_of(const char *name); /* PERP_CELL_STATUSES wh
 bool perp_cell_infrastructure(perp_cell_status status);
 /* Reached the end of its work: its figures are whole (ok, fixed-work, unsolved). */
 bool perp_cell_whole(perp_cell_status status);
+struct perp_cell_kind;
+/* Is a cell that ended so timed?  It is ok, or a run that reached its end. */
+bool perp_cell_timed(const struct perp_cell_kind *kind, perp_cell_status status);
 
 typedef enum perp_param_type {
   PERP_PARAM_END = 0,
@@ -132,6 +135,8 @@ typedef struct perp_cell_kind {
   void (*command)(const struct perp_study *study, const struct perp_cell *cell, perp_text *out);
 } perp_cell_kind;
 
+/* The work of a cell, 1 where the kind does not say. */
+double perp_cell_work(const struct perp_study *study, const struct perp_cell *cell);
 /* Number of parameters; index of a key or -1. */
 int perp_kind_params(const perp_cell_kind *kind);
 int perp_kind_param(const perp_cell_kind *kind, const char *key);

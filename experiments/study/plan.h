@@ -55,6 +55,8 @@ void perp_plan_free(perp_plan *plan);
 int perp_plan_find(const perp_plan *plan, const char *id);
 /* "ode=rk4 h=0.001 stab=post": the parameters that vary over the study. */
 void perp_cell_label(const perp_study *study, const perp_cell *cell, perp_text *out);
+/* Its parameters that are used, as members of a JSON object. */
+void perp_cell_json(perp_json *j, const perp_study *study, const perp_cell *cell);
 
 /* A scope over cells alone: parameters and, from `status` (may be NULL: planned), their status. */
 typedef struct perp_plan_scope {

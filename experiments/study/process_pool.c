@@ -407,3 +407,21 @@ perp_process_pool_event perp_process_pool_wait(perp_process_pool *c, double seco
   free(fds);
   return event;
 }
+
+perp_status perp_process_pool_once(perp_ctx *ctx, const perp_job *job, const char *log_path,
+                                   perp_outcome *outcome, int *number)
+{
+  perp_process_pool *workers;
+  perp_process_pool_event event = PERP_CREW_NOTHING;
+  perp_order done, order = { .job = *job,
+                             .timeout = job->study->limits.timeout,
+                             .memory = job->study->limits.memory,
+                             .log_path = log_path };
+  *number = 0;
+  PERP_TRY(perp_process_pool_create(ctx, 1, &workers));
+  perp_status status = perp_process_pool_start(ctx, workers, &order);
+  while (status == PERP_OK && event == PERP_CREW_NOTHING)
+    event = perp_process_pool_wait(workers, 1, &done, outcome, number);
+  perp_process_pool_destroy(workers);
+  return event == PERP_CREW_SIGNAL ? PERP_FAIL(ctx, PERP_ERR_IO, "interrupted") : status;
+}

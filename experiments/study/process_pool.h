@@ -37,4 +37,9 @@ perp_process_pool_event perp_process_pool_wait(perp_process_pool *workers, doubl
                                                perp_order *order, perp_outcome *outcome,
                                                int *signal);
 
+/* One job in a pool of its own, with the limits of its study.  PERP_ERR_IO: no process could be made, or *signal (else 0)
+ * has arrived. */
+perp_status perp_process_pool_once(perp_ctx *ctx, const perp_job *job, const char *log_path,
+                                   perp_outcome *outcome, int *signal);
+
 #endif
