@@ -151,20 +151,22 @@ static int cmd_explain(perp_ctx *ctx, const perp_args *args)
   return status;
 }
 
+static const perp_flag explain_flags[] = {
+  { "output", 'o', "DIR", "the results to look at (default results/NAME)" },
+  { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
+  { 0 }
+};
+
 const perp_verb perp_verb_explain = {
-  .cli = { .name = "explain",
-           .usage = "STUDY CELL [options]",
-           .summary =
-               "Says what perp run would do with a cell and why: keep it, run it (again), or only "
-               "time it. CELL is an id or its beginning, or an expression over the parameters.",
-           .example = "perp explain chain6-stab 'stab == post and h == 1 ms'",
-           .flags = (const perp_flag[]){ { "output", 'o', "DIR",
-                                           "the results to look at (default results/NAME)" },
-                                         { "set", 0, "KEY=VALUE",
-                                           "change the study, as in perp run" },
-                                         { 0 } },
-           .min_args = 2,
-           .max_args = 2 },
+  .cli.name = "explain",
+  .cli.usage = "STUDY CELL [options]",
+  .cli.summary =
+      "Says what perp run would do with a cell and why: keep it, run it (again), or only time it. "
+      "CELL is an id or its beginning, or an expression over the parameters.",
+  .cli.example = "perp explain chain6-stab 'stab == post and h == 1 ms'",
+  .cli.flags = explain_flags,
+  .cli.min_args = 2,
+  .cli.max_args = 2,
   .summary = "why a cell is kept or run again",
   .run = cmd_explain
 };
@@ -364,33 +366,32 @@ static int cmd_rerun(perp_ctx *ctx, const perp_args *args)
   return status;
 }
 
+static const perp_flag rerun_flags[] = {
+  { "gdb", 0, NULL, "in the debugger, without limits" },
+  { "here", 0, NULL, "in this process, without limits: a crash is a crash" },
+  { "series", 0, "FILE", "write the time series as CSV" },
+  { "time", 0, NULL, "a timing round instead: times only, nothing is compared" },
+  { "dump-lcp", 0, "PATH",
+    "instead: its contact problem as a file, or those that its simulation meets in a folder" },
+  { "dump-kkt", 0, "DIR",
+    "instead: the KKT systems that its simulation meets, as Matrix Market files in a folder" },
+  { "steps", 0, "N,N,..",
+    "with --dump-kkt: of these steps, or all (default 1, 2, 4, 8, ... and the last system)" },
+  { "json", 0, NULL, "as JSON" },
+  { 0 }
+};
+
 const perp_verb perp_verb_rerun = {
-  .cli = { .name = "rerun",
-           .usage = "DIR CELL [options]",
-           .summary =
-               "Runs one cell of a results folder again, alone and with its limits, and compares "
-               "with what is recorded. The folder is not changed. CELL is an id or its beginning.",
-           .more = "Exit status 0: the same results to the last bit; 6: they differ.",
-           .example = "perp rerun results/chain6-stab 6b1e --gdb",
-           .flags =
-               (const perp_flag[]){
-                   { "gdb", 0, NULL, "in the debugger, without limits" },
-                   { "here", 0, NULL, "in this process, without limits: a crash is a crash" },
-                   { "series", 0, "FILE", "write the time series as CSV" },
-                   { "time", 0, NULL, "a timing round instead: times only, nothing is compared" },
-                   { "dump-lcp", 0, "PATH",
-                     "instead: its contact problem as a file, or those that its simulation meets "
-                     "in a folder" },
-                   { "dump-kkt", 0, "DIR",
-                     "instead: the KKT systems that its simulation meets, as Matrix Market files "
-                     "in a folder" },
-                   { "steps", 0, "N,N,..",
-                     "with --dump-kkt: of these steps, or all (default 1, 2, 4, 8, ... and the "
-                     "last system)" },
-                   { "json", 0, NULL, "as JSON" },
-                   { 0 } },
-           .min_args = 2,
-           .max_args = 2 },
+  .cli.name = "rerun",
+  .cli.usage = "DIR CELL [options]",
+  .cli.summary =
+      "Runs one cell of a results folder again, alone and with its limits, and compares with what "
+      "is recorded. The folder is not changed. CELL is an id or its beginning.",
+  .cli.more = "Exit status 0: the same results to the last bit; 6: they differ.",
+  .cli.example = "perp rerun results/chain6-stab 6b1e --gdb",
+  .cli.flags = rerun_flags,
+  .cli.min_args = 2,
+  .cli.max_args = 2,
   .summary = "one cell again, alone: are its results the same?",
   .run = cmd_rerun
 };

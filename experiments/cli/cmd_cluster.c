@@ -229,33 +229,31 @@ static int cmd_cluster(perp_ctx *ctx, const perp_args *args)
   return status;
 }
 
+static const perp_flag cluster_flags[] = {
+  { "output", 'o', "DIR", "results folder that all machines see (default results/NAME)" },
+  { "tasks", 0, "N",
+    "number of tasks (default: from some cells that are tried, and --target-time)" },
+  { "target-time", 0, "TIME", "how long a task shall take (default 10m)" },
+  { "jobs", 'j', "N", "cells at a time in one task (default 1)" },
+  { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
+  { "submit", 0, NULL, "start them now" },
+  { "write-only", 0, NULL, "write the scripts and say how to start them (the default)" },
+  { 0 }
+};
+
 const perp_verb perp_verb_cluster = {
-  .cli = { .name = "cluster",
-           .usage = "slurm|parallel STUDY [options]",
-           .summary =
-               "Writes a study as jobs: DIR/cluster/start.sh submits a Slurm job array, or runs "
-               "GNU parallel (xargs where it is missing), and finishes with the tables and the "
-               "report. Tasks share the results folder; one that was killed is just run again.",
-           .more = "Without a folder that all machines see: run the shards that perp plan STUDY "
-                   "--shards N prints, then perp merge.",
-           .example = "perp cluster slurm kkt-scaling --set profile=full -o /shared/kkt "
-                      "--target-time 20m --submit",
-           .flags =
-               (const perp_flag[]){
-                   { "output", 'o', "DIR",
-                     "results folder that all machines see (default results/NAME)" },
-                   { "tasks", 0, "N",
-                     "number of tasks (default: from some cells that are tried, and "
-                     "--target-time)" },
-                   { "target-time", 0, "TIME", "how long a task shall take (default 10m)" },
-                   { "jobs", 'j', "N", "cells at a time in one task (default 1)" },
-                   { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
-                   { "submit", 0, NULL, "start them now" },
-                   { "write-only", 0, NULL,
-                     "write the scripts and say how to start them (the default)" },
-                   { 0 } },
-           .min_args = 2,
-           .max_args = 2 },
+  .cli.name = "cluster",
+  .cli.usage = "slurm|parallel STUDY [options]",
+  .cli.summary = "Writes a study as jobs: DIR/cluster/start.sh submits a Slurm job array, or runs "
+                 "GNU parallel (xargs where it is missing), and finishes with the tables and the "
+                 "report. Tasks share the results folder; one that was killed is just run again.",
+  .cli.more = "Without a folder that all machines see: run the shards that perp plan STUDY "
+              "--shards N prints, then perp merge.",
+  .cli.example =
+      "perp cluster slurm kkt-scaling --set profile=full -o /shared/kkt --target-time 20m --submit",
+  .cli.flags = cluster_flags,
+  .cli.min_args = 2,
+  .cli.max_args = 2,
   .summary = "a study as jobs for Slurm or GNU parallel",
   .run = cmd_cluster
 };

@@ -110,6 +110,35 @@ static void times_text(const perp_time_comparison *t)
            t->how.s);
 }
 
+/* What comes after the single findings.  cpu: the two processors, where they differ. */
+static int conclude(perp_compare *c, int changed, const char *const *cpu,
+                    const perp_time_comparison *times)
+{
+  bool failed = false;
+  for (int k = 0; k < PERP_FINDINGS; k++) failed = failed || (c->fails[k] && c->regressions[k] > 0);
+  if (c->json) {
+    perp_json_close(&c->j, ']');
+    perp_json_int(&c->j, "changed", changed);
+    times_json(&c->j, times);
+    perp_json_open(&c->j, "regressions", '{');
+    for (int k = 0; k < PERP_FINDINGS; k++)
+      perp_json_int(&c->j, perp_finding_names[k], c->regressions[k]);
+    perp_json_close(&c->j, '}');
+    perp_json_bool(&c->j, "regressed", failed);
+    perp_json_close(&c->j, '}');
+  } else {
+    printf("results: %d of %d cells differ in some figure\n", changed, c->n);
+    if (cpu != NULL)
+      printf("times: not compared, the processors differ (%s; %s)\n", cpu[0], cpu[1]);
+    else
+      times_text(times);
+    printf("%d regression(s) in time, %d in accuracy, %d in status; %d improvement(s)\n",
+           c->regressions[PERP_FINDING_TIME], c->regressions[PERP_FINDING_ACCURACY],
+           c->regressions[PERP_FINDING_STATUS], c->improvements);
+  }
+  return failed ? PERP_EXIT_REGRESSED : PERP_EXIT_OK;
+}
+
 static int run_compare(perp_compare *c)
 {
   int only_base = 0, only_now = 0;
@@ -142,39 +171,15 @@ static int run_compare(perp_compare *c)
   perp_compare_status(c);
   int changed = perp_compare_results(c);
   perp_time_comparison times = { .ratio = (double)NAN };
-  if (same_cpu && perp_compare_times(c, &times) != PERP_OK) {
+  int status = PERP_EXIT_INPUT;
+  if (same_cpu && perp_compare_times(c, &times) != PERP_OK)
     perp_print_error(c->ctx);
-    perp_text_free(&times.how);
-    free(cpu[0]);
-    free(cpu[1]);
-    return PERP_EXIT_INPUT;
-  }
-  bool failed = false;
-  for (int k = 0; k < PERP_FINDINGS; k++) failed = failed || (c->fails[k] && c->regressions[k] > 0);
-  if (c->json) {
-    perp_json_close(&c->j, ']');
-    perp_json_int(&c->j, "changed", changed);
-    times_json(&c->j, &times);
-    perp_json_open(&c->j, "regressions", '{');
-    for (int k = 0; k < PERP_FINDINGS; k++)
-      perp_json_int(&c->j, perp_finding_names[k], c->regressions[k]);
-    perp_json_close(&c->j, '}');
-    perp_json_bool(&c->j, "regressed", failed);
-    perp_json_close(&c->j, '}');
-  } else {
-    printf("results: %d of %d cells differ in some figure\n", changed, c->n);
-    if (!same_cpu)
-      printf("times: not compared, the processors differ (%s; %s)\n", cpu[0], cpu[1]);
-    else
-      times_text(&times);
-    printf("%d regression(s) in time, %d in accuracy, %d in status; %d improvement(s)\n",
-           c->regressions[PERP_FINDING_TIME], c->regressions[PERP_FINDING_ACCURACY],
-           c->regressions[PERP_FINDING_STATUS], c->improvements);
-  }
+  else
+    status = conclude(c, changed, same_cpu ? NULL : (const char *const *)cpu, &times);
   perp_text_free(&times.how);
   free(cpu[0]);
   free(cpu[1]);
-  return failed ? PERP_EXIT_REGRESSED : PERP_EXIT_OK;
+  return status;
 }
 
 static int cmd_compare(perp_ctx *ctx, const perp_args *args)
@@ -214,45 +219,44 @@ static int cmd_compare(perp_ctx *ctx, const perp_args *args)
   return status;
 }
 
+static const perp_flag compare_flags[] = {
+  { "fail-on", 0, "CLASS,..",
+    "what makes the exit status 6: time, accuracy, status (default: all)" },
+  { "time-tol", 0, "X", "slower by more than this is a finding (default 10%)" },
+  { "accuracy-tol", 0, "X", "a result worse by more than this is a finding (default 5%)" },
+  { "again-with", 0, "PROGRAM",
+    "run this program to time cells again: given twice, that of BASE and that of NEW; once, when "
+    "one made both" },
+  { "again-plugin", 0, "FILE.so",
+    "a plug-in for these programs, where a folder was made with one (--plugin counts too)" },
+  { "again", 0, "N",
+    "with --again-with: time all cells, N blocks of four (new and old alternate), and compare "
+    "these times" },
+  { "as-recorded", 0, NULL, "start no program: the times of the journals only" },
+  { "json", 0, NULL, "as JSON" },
+  { 0 }
+};
+
 const perp_verb perp_verb_compare = {
-  .cli = { .name = "compare",
-           .usage = "BASE NEW [options]",
-           .summary =
-               "Compares two runs of one study, before and after a change: cells that no longer "
-               "end well, results that became worse, solvers that became slower. Times are "
-               "compared for each value of each axis and for single cells, with a rank test and a "
-               "bootstrap interval; 3 timing rounds or more are needed. They are taken in units of "
-               "the pace of the machine, a fixed piece of work timed beside each round, as a "
-               "neighbour on the same core costs up to half as much again.\n\nA folder is data: "
-               "what it holds or names is never run. Where you name the programs of both runs "
-               "(--again-with; the journals have paths and hashes, perp run --keep-program keeps "
-               "copies) a difference in time is a suspicion at first: the cells of it are timed "
-               "again, by both programs in turn, and that decides. The hashes are a check: a "
-               "program that did not make the folder is refused. Without --again-with times are "
-               "compared as recorded, and the command that would time again is printed.",
-           .more = "Exit status 6: a regression.",
-           .example = "perp compare results/before results/after --fail-on time",
-           .flags =
-               (const perp_flag[]){
-                   { "fail-on", 0, "CLASS,..",
-                     "what makes the exit status 6: time, accuracy, status (default: all)" },
-                   { "time-tol", 0, "X", "slower by more than this is a finding (default 10%)" },
-                   { "accuracy-tol", 0, "X",
-                     "a result worse by more than this is a finding (default 5%)" },
-                   { "again-with", 0, "PROGRAM",
-                     "run this program to time cells again: given twice, that of BASE and that of "
-                     "NEW; once, when one made both" },
-                   { "again-plugin", 0, "FILE.so",
-                     "a plug-in for these programs, where a folder was made with one (--plugin "
-                     "counts too)" },
-                   { "again", 0, "N",
-                     "with --again-with: time all cells, N blocks of four (new and old alternate), "
-                     "and compare these times" },
-                   { "as-recorded", 0, NULL, "start no program: the times of the journals only" },
-                   { "json", 0, NULL, "as JSON" },
-                   { 0 } },
-           .min_args = 2,
-           .max_args = 2 },
+  .cli.name = "compare",
+  .cli.usage = "BASE NEW [options]",
+  .cli.summary =
+      "Compares two runs of one study, before and after a change: cells that no longer end well, "
+      "results that became worse, solvers that became slower. Times are compared for each value of "
+      "each axis and for single cells, with a rank test and a bootstrap interval; 3 timing rounds "
+      "or more are needed. They are taken in units of the pace of the machine, a fixed piece of "
+      "work timed beside each round, as a neighbour on the same core costs up to half as much "
+      "again.\n\nA folder is data: what it holds or names is never run. Where you name the "
+      "programs of both runs (--again-with; the journals have paths and hashes, perp run "
+      "--keep-program keeps copies) a difference in time is a suspicion at first: the cells of it "
+      "are timed again, by both programs in turn, and that decides. The hashes are a check: a "
+      "program that did not make the folder is refused. Without --again-with times are compared as "
+      "recorded, and the command that would time again is printed.",
+  .cli.more = "Exit status 6: a regression.",
+  .cli.example = "perp compare results/before results/after --fail-on time",
+  .cli.flags = compare_flags,
+  .cli.min_args = 2,
+  .cli.max_args = 2,
   .summary = "two runs of one study: what became worse",
   .run = cmd_compare
 };

@@ -177,20 +177,22 @@ static int cmd_export(perp_ctx *ctx, const perp_args *args)
   return done == PERP_OK ? PERP_EXIT_OK : perp_refuse(ctx, PERP_EXIT_INTERNAL);
 }
 
+static const perp_flag export_flags[] = {
+  { "to", 0, "FORM", "csv, jsonl, gnuplot or hdf5" },
+  { "output", 'o', "FILE", "where to (default: standard output; hdf5 needs a file)" },
+  { 0 }
+};
+
 const perp_verb perp_verb_export = {
-  .cli = { .name = "export",
-           .usage = "DIR --to csv|jsonl|gnuplot|hdf5 [-o FILE]",
-           .summary = "Writes all cells of a results folder as one table: parameters, every "
-                      "metric, times (min, median, max over the rounds; jsonl: all rounds). "
-                      "derived/cells.csv of the folder has the recorded metrics alone.",
-           .example = "perp export results/chain6-stab --to gnuplot -o chain6.dat",
-           .flags =
-               (const perp_flag[]){ { "to", 0, "FORM", "csv, jsonl, gnuplot or hdf5" },
-                                    { "output", 'o', "FILE",
-                                      "where to (default: standard output; hdf5 needs a file)" },
-                                    { 0 } },
-           .min_args = 1,
-           .max_args = 1 },
+  .cli.name = "export",
+  .cli.usage = "DIR --to csv|jsonl|gnuplot|hdf5 [-o FILE]",
+  .cli.summary = "Writes all cells of a results folder as one table: parameters, every metric, "
+                 "times (min, median, max over the rounds; jsonl: all rounds). derived/cells.csv "
+                 "of the folder has the recorded metrics alone.",
+  .cli.example = "perp export results/chain6-stab --to gnuplot -o chain6.dat",
+  .cli.flags = export_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
   .summary = "all cells as one table for another program",
   .run = cmd_export
 };

@@ -266,26 +266,26 @@ static int cmd_lesson(perp_ctx *ctx, const perp_args *args)
   return status;
 }
 
+static const perp_flag lesson_flags[] = {
+  { "answer", 'a', "K", "your prediction, when there is no terminal to ask you" },
+  { "check", 0, "ANSWER", "check your answer to the exercise" },
+  { "step", 0, NULL, "one time step of its scene with all numbers: q, v, C, J, A, b, lambda" },
+  { "html", 0, "FILE", "write a page with the story and the figures" },
+  { "open", 0, NULL, "write it and open it in a browser" },
+  { "output", 'o', "DIR", "keep the results of the run here" },
+  { "json", 0, NULL, "the list of lessons as JSON" },
+  { 0 }
+};
+
 const perp_verb perp_verb_lesson = {
-  .cli = { .name = "lesson",
-           .usage = "[list | NAME] [options]",
-           .summary =
-               "Lessons on constrained dynamics and its solvers: a story, a prediction, a run of a "
-               "few seconds that shows what happens, and an exercise that checks your answer.",
-           .more = "Exit status of --check: 0 right, 10 not yet.",
-           .example = "perp lesson drift",
-           .flags =
-               (const perp_flag[]){
-                   { "answer", 'a', "K", "your prediction, when there is no terminal to ask you" },
-                   { "check", 0, "ANSWER", "check your answer to the exercise" },
-                   { "step", 0, NULL,
-                     "one time step of its scene with all numbers: q, v, C, J, A, b, lambda" },
-                   { "html", 0, "FILE", "write a page with the story and the figures" },
-                   { "open", 0, NULL, "write it and open it in a browser" },
-                   { "output", 'o', "DIR", "keep the results of the run here" },
-                   { "json", 0, NULL, "the list of lessons as JSON" },
-                   { 0 } },
-           .max_args = 1 },
+  .cli.name = "lesson",
+  .cli.usage = "[list | NAME] [options]",
+  .cli.summary = "Lessons on constrained dynamics and its solvers: a story, a prediction, a run of "
+                 "a few seconds that shows what happens, and an exercise that checks your answer.",
+  .cli.more = "Exit status of --check: 0 right, 10 not yet.",
+  .cli.example = "perp lesson drift",
+  .cli.flags = lesson_flags,
+  .cli.max_args = 1,
   .summary = "learn: a story, a prediction, a run, an exercise",
   .run = cmd_lesson
 };

@@ -146,18 +146,19 @@ static int cmd_list(perp_ctx *ctx, const perp_args *args)
   return PERP_EXIT_OK;
 }
 
+static const perp_flag list_flags[] = {
+  { "json", 0, NULL, "names, references, capabilities and options as JSON" }, { 0 }
+};
+
 const perp_verb perp_verb_list = {
-  .cli = { .name = "list",
-           .usage = "[KIND] [--json]",
-           .summary =
-               "What can be combined: KIND is one of scenes, ode, kkt, lcp, stab, formulation, "
-               "contact, metrics, studies, plots. Without it: how many there are of each.",
-           .more = "Where the file of a study is, perp check NAME says.",
-           .example = "perp list ode        # the integrators; more about one: perp info rk4",
-           .flags = (const perp_flag[]){ { "json", 0, NULL,
-                                           "names, references, capabilities and options as JSON" },
-                                         { 0 } },
-           .max_args = 1 },
+  .cli.name = "list",
+  .cli.usage = "[KIND] [--json]",
+  .cli.summary = "What can be combined: KIND is one of scenes, ode, kkt, lcp, stab, formulation, "
+                 "contact, metrics, studies, plots. Without it: how many there are of each.",
+  .cli.more = "Where the file of a study is, perp check NAME says.",
+  .cli.example = "perp list ode        # the integrators; more about one: perp info rk4",
+  .cli.flags = list_flags,
+  .cli.max_args = 1,
   .summary = "what can be combined: scenes, solvers, studies",
   .run = cmd_list
 };
@@ -255,17 +256,19 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
   return PERP_EXIT_USAGE;
 }
 
+static const perp_flag info_flags[] = {
+  { "json", 0, NULL, "as JSON: a list, one entry for each match" }, { 0 }
+};
+
 const perp_verb perp_verb_info = {
-  .cli = { .name = "info",
-           .usage = "[KIND] NAME [--json]",
-           .summary = "Everything about one part: what it does, its source, order, capabilities "
-                      "and options with unit, range and default.",
-           .example = "perp info baumgarte  # or, where a name is used twice: perp info stab none",
-           .flags = (const perp_flag[]){ { "json", 0, NULL,
-                                           "as JSON: a list, one entry for each match" },
-                                         { 0 } },
-           .min_args = 1,
-           .max_args = 2 },
+  .cli.name = "info",
+  .cli.usage = "[KIND] NAME [--json]",
+  .cli.summary = "Everything about one part: what it does, its source, order, capabilities and "
+                 "options with unit, range and default.",
+  .cli.example = "perp info baumgarte  # or, where a name is used twice: perp info stab none",
+  .cli.flags = info_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 2,
   .summary = "one part: its source, order, options with units and ranges",
   .run = cmd_info
 };

@@ -141,24 +141,25 @@ static int cmd_merge(perp_ctx *ctx, const perp_args *args)
   return status;
 }
 
+static const perp_flag merge_flags[] = {
+  { "output", 'o', "DIR", "the folder to write; must not hold results yet" },
+  { "keep-first", 0, NULL, "where folders disagree about a cell, take the first that has it" },
+  { "no-report", 0, NULL, "tables only, no report.html" },
+  { 0 }
+};
+
 const perp_verb perp_verb_merge = {
-  .cli = { .name = "merge",
-           .usage = "DIR... -o DIR",
-           .summary = "Puts the results of one study that were computed in parts (perp run "
-                      "--shard) into one folder. Cells computed more than once must agree in all "
-                      "results; times may differ.",
-           .more = "Exit status 0: complete; 3: not parts of one run, or they disagree; 7: cells "
-                   "are missing.",
-           .example = "perp merge part-1 part-2 -o results/chain6-stab",
-           .flags =
-               (const perp_flag[]){
-                   { "output", 'o', "DIR", "the folder to write; must not hold results yet" },
-                   { "keep-first", 0, NULL,
-                     "where folders disagree about a cell, take the first that has it" },
-                   { "no-report", 0, NULL, "tables only, no report.html" },
-                   { 0 } },
-           .min_args = 1,
-           .max_args = PERP_ARGS_MAX },
+  .cli.name = "merge",
+  .cli.usage = "DIR... -o DIR",
+  .cli.summary =
+      "Puts the results of one study that were computed in parts (perp run --shard) into one "
+      "folder. Cells computed more than once must agree in all results; times may differ.",
+  .cli.more =
+      "Exit status 0: complete; 3: not parts of one run, or they disagree; 7: cells are missing.",
+  .cli.example = "perp merge part-1 part-2 -o results/chain6-stab",
+  .cli.flags = merge_flags,
+  .cli.min_args = 1,
+  .cli.max_args = PERP_ARGS_MAX,
   .summary = "results that were computed in parts become one folder",
   .run = cmd_merge
 };

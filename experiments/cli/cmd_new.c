@@ -180,25 +180,24 @@ static int cmd_new(perp_ctx *ctx, const perp_args *args)
                           close != NULL ? "'?" : "");
 }
 
+static const perp_flag new_flags[] = {
+  { "output", 'o', "PATH",
+    "file of the study (default my-study.yaml), folder of the plug-in (default its name)" },
+  { "name", 0, "NAME", "what it is called (default my-KIND, or the name of the file)" },
+  { 0 }
+};
+
 const perp_verb perp_verb_new = {
-  .cli = { .name = "new",
-           .usage = "study | plugin KIND [options]",
-           .summary = "Writes a study to begin with, or the folder of a plug-in of kind lcp, ode, "
-                      "kkt, stab, contact, formulation, scene or metric that builds, passes the "
-                      "contract tests and stands in a study as it is.",
-           .more =
-               "Nothing is overwritten. docs/plugins.md explains what the files of a plug-in say.",
-           .example = "perp new plugin lcp --name my-solver   # then: make -C my-solver check",
-           .flags =
-               (const perp_flag[]){
-                   { "output", 'o', "PATH",
-                     "file of the study (default my-study.yaml), folder of the plug-in (default "
-                     "its name)" },
-                   { "name", 0, "NAME",
-                     "what it is called (default my-KIND, or the name of the file)" },
-                   { 0 } },
-           .min_args = 1,
-           .max_args = 2 },
+  .cli.name = "new",
+  .cli.usage = "study | plugin KIND [options]",
+  .cli.summary = "Writes a study to begin with, or the folder of a plug-in of kind lcp, ode, kkt, "
+                 "stab, contact, formulation, scene or metric that builds, passes the contract "
+                 "tests and stands in a study as it is.",
+  .cli.more = "Nothing is overwritten. docs/plugins.md explains what the files of a plug-in say.",
+  .cli.example = "perp new plugin lcp --name my-solver   # then: make -C my-solver check",
+  .cli.flags = new_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 2,
   .summary = "a study or a plug-in to begin with",
   .run = cmd_new
 };

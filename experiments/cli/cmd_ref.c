@@ -78,27 +78,28 @@ static int cmd_ref(perp_ctx *ctx, const perp_args *args)
   return status;
 }
 
+static const perp_flag ref_flags[] = {
+  { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
+  { "below", 0, "X",
+    "relative difference that is allowed (default: what the study says, or 1e-9)" },
+  { "recompute", 0, NULL,
+    "compute them although a run of this program has kept them in results/NAME" },
+  { "json", 0, NULL, "as JSON" },
+  { 0 }
+};
+
 const perp_verb perp_verb_ref = {
-  .cli = { .name = "ref",
-           .usage = "STUDY [options]",
-           .summary = "Computes the references that errors are measured against, one line a scene: "
-                      "what they are and how far two independent ones differ. That difference is "
-                      "the uncertainty of every error in the report. A scene with one reference is "
-                      "compared with an extrapolation (gsl:rk8pd in 3200 and 6400 steps).",
-           .more = "Exit status 8 when they disagree.",
-           .example = "perp ref chain6-stab",
-           .flags =
-               (const perp_flag[]){
-                   { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
-                   { "below", 0, "X",
-                     "relative difference that is allowed (default: what the study says, or "
-                     "1e-9)" },
-                   { "recompute", 0, NULL,
-                     "compute them although a run of this program has kept them in results/NAME" },
-                   { "json", 0, NULL, "as JSON" },
-                   { 0 } },
-           .min_args = 1,
-           .max_args = 1 },
+  .cli.name = "ref",
+  .cli.usage = "STUDY [options]",
+  .cli.summary = "Computes the references that errors are measured against, one line a scene: what "
+                 "they are and how far two independent ones differ. That difference is the "
+                 "uncertainty of every error in the report. A scene with one reference is compared "
+                 "with an extrapolation (gsl:rk8pd in 3200 and 6400 steps).",
+  .cli.more = "Exit status 8 when they disagree.",
+  .cli.example = "perp ref chain6-stab",
+  .cli.flags = ref_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
   .summary = "the references of a study and how far they agree",
   .run = cmd_ref
 };

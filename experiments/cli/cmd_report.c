@@ -50,33 +50,31 @@ static int cmd_report(perp_ctx *ctx, const perp_args *args)
   return undrawn > 0 ? PERP_EXIT_INFRA : PERP_EXIT_OK;
 }
 
+static const perp_flag report_flags[] = {
+  { "output", 'o', "FILE.html", "where to write the page (default: DIR/report.html)" },
+  { "figs", 0, "LIST", "formats of the figures, out of svg, pdf, png, tikz (default: svg)" },
+  { "tex", 0, "DIR", "write tables.tex, numbers.tex and figures.tex for a LaTeX document" },
+  { "interactive", 0, NULL,
+    "build the script of the interactive figures when it is missing (npm)" },
+  { "keep-first", 0, NULL, "where folders disagree about a cell, take the first that has it" },
+  { "open", 0, NULL, "show the page in the browser of the desktop (xdg-open)" },
+  { "no-js", 0, NULL, "pictures only" },
+  { 0 }
+};
+
 const perp_verb perp_verb_report = {
-  .cli = { .name = "report",
-           .usage = "DIR... [options]",
-           .summary = "Write the report of a results folder: one HTML page without a network.",
-           .more = "DIR is a folder that `perp run` made, or the name of a study with a folder in "
-                   "results/. Figures stay in DIR/figs with their data and gnuplot script. Several "
-                   "folders with parts of one run (--shard) make one page, which needs -o; its "
-                   "figures go beside it. Exit status 5: the report is there, but without figures "
-                   "that gnuplot could not draw (it says which, why).",
-           .example = "perp report results/chain6-stab --figs svg,pdf",
-           .flags =
-               (const perp_flag[]){
-                   { "output", 'o', "FILE.html",
-                     "where to write the page (default: DIR/report.html)" },
-                   { "figs", 0, "LIST",
-                     "formats of the figures, out of svg, pdf, png, tikz (default: svg)" },
-                   { "tex", 0, "DIR",
-                     "write tables.tex, numbers.tex and figures.tex for a LaTeX document" },
-                   { "interactive", 0, NULL,
-                     "build the script of the interactive figures when it is missing (npm)" },
-                   { "keep-first", 0, NULL,
-                     "where folders disagree about a cell, take the first that has it" },
-                   { "open", 0, NULL, "show the page in the browser of the desktop (xdg-open)" },
-                   { "no-js", 0, NULL, "pictures only" },
-                   { 0 } },
-           .min_args = 1,
-           .max_args = PERP_ARGS_MAX },
+  .cli.name = "report",
+  .cli.usage = "DIR... [options]",
+  .cli.summary = "Write the report of a results folder: one HTML page without a network.",
+  .cli.more =
+      "DIR is a folder that `perp run` made, or the name of a study with a folder in results/. "
+      "Figures stay in DIR/figs with their data and gnuplot script. Several folders with parts of "
+      "one run (--shard) make one page, which needs -o; its figures go beside it. Exit status 5: "
+      "the report is there, but without figures that gnuplot could not draw (it says which, why).",
+  .cli.example = "perp report results/chain6-stab --figs svg,pdf",
+  .cli.flags = report_flags,
+  .cli.min_args = 1,
+  .cli.max_args = PERP_ARGS_MAX,
   .summary = "the page of a results folder, made anew",
   .run = cmd_report
 };

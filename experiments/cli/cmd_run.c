@@ -117,52 +117,51 @@ static int cmd_run(perp_ctx *ctx, int argc, char **argv)
   return status;
 }
 
+static const perp_flag run_flags[] = {
+  { "output", 'o', "DIR", "results folder (default results/NAME)" },
+  { "jobs", 'j', "N", "cells at a time (default: one a core)" },
+  { "set", 0, "KEY=VALUE",
+    "change the study: profile=NAME, or a dotted key: measure.repeats=5, h='[1 ms, 2 ms]'; may be "
+    "given several times" },
+  { "only", 0, "EXPR", "run these cells only: 'stab == post and h <= 1 ms'" },
+  { "skip", 0, "EXPR", "leave these out" },
+  { "resume", 0, NULL, "keep what is finished (the default)" },
+  { "fresh", 0, NULL, "forget earlier results of this folder" },
+  { "retry", 0, "CAUSE,..", "run cells again that ended as crash, timeout, oom, ..." },
+  { "shard", 0, "K/N",
+    "the K-th of N parts: every N-th cell (slice:K/N), or by id (hash:K/N); parts may share the "
+    "folder, or perp merge puts theirs together" },
+  { "timeout", 0, "TIME", "wall time of one cell, over the limit of the study" },
+  { "memory", 0, "SIZE", "memory of one cell, over the limit of the study" },
+  { "budget", 0, "TIME", "start no cell after this much time" },
+  { "keep-program", 0, NULL,
+    "keep a copy of the program and its plug-ins in the results folder, for perp compare "
+    "--again-with after a rebuild" },
+  { "no-report", 0, NULL, "tables only, no report.html" },
+  { "progress", 0, "STYLE",
+    "auto (a bar on a terminal, else lines), plain, json (an object a line), none" },
+  { "quiet", 'q', NULL, "no progress, and no messages but errors" },
+  { 0 }
+};
+
 const perp_verb perp_verb_run = {
-  .cli = { .name = "run",
-           .usage = "STUDY [options]",
-           .summary =
-               "Runs a study: every combination of its grid in a process of its own, measured "
-               "against ground truth. STUDY is a file or the name of one that comes with perp "
-               "(perp list studies). Without --set profile=NAME the profile `short` is taken where "
-               "the study has one. Running it again does what is missing.",
-           .more = "A cell is ok when the run reached its end and the solver that was named solved "
-                   "every problem of it; unsolved when it went on with problems that it did not "
-                   "solve (its figures stand, marked, and win nothing unless the study accepts a "
-                   "share); fixed-work when it made the sweeps it was asked for.\n\nExit status 0: "
-                   "done (unsolved, diverged and timed-out cells are results); 5: some cells "
-                   "crashed or ran out of memory; 7: incomplete, run it again to go on; 10: no "
-                   "cell succeeded (ok, fixed-work, or unsolved within the accepted share).",
-           .example = "perp run chain6-stab --only 'stab == post' -j 2",
-           .flags =
-               (const perp_flag[]){
-                   { "output", 'o', "DIR", "results folder (default results/NAME)" },
-                   { "jobs", 'j', "N", "cells at a time (default: one a core)" },
-                   { "set", 0, "KEY=VALUE",
-                     "change the study: profile=NAME, or a dotted key: measure.repeats=5, h='[1 "
-                     "ms, 2 ms]'; may be given several times" },
-                   { "only", 0, "EXPR", "run these cells only: 'stab == post and h <= 1 ms'" },
-                   { "skip", 0, "EXPR", "leave these out" },
-                   { "resume", 0, NULL, "keep what is finished (the default)" },
-                   { "fresh", 0, NULL, "forget earlier results of this folder" },
-                   { "retry", 0, "CAUSE,..",
-                     "run cells again that ended as crash, timeout, oom, ..." },
-                   { "shard", 0, "K/N",
-                     "the K-th of N parts: every N-th cell (slice:K/N), or by id (hash:K/N); parts "
-                     "may share the folder, or perp merge puts theirs together" },
-                   { "timeout", 0, "TIME", "wall time of one cell, over the limit of the study" },
-                   { "memory", 0, "SIZE", "memory of one cell, over the limit of the study" },
-                   { "budget", 0, "TIME", "start no cell after this much time" },
-                   { "keep-program", 0, NULL,
-                     "keep a copy of the program and its plug-ins in the results folder, for perp "
-                     "compare --again-with after a rebuild" },
-                   { "no-report", 0, NULL, "tables only, no report.html" },
-                   { "progress", 0, "STYLE",
-                     "auto (a bar on a terminal, else lines), plain, json (an object a line), "
-                     "none" },
-                   { "quiet", 'q', NULL, "no progress, and no messages but errors" },
-                   { 0 } },
-           .min_args = 1,
-           .max_args = 1 },
+  .cli.name = "run",
+  .cli.usage = "STUDY [options]",
+  .cli.summary = "Runs a study: every combination of its grid in a process of its own, measured "
+                 "against ground truth. STUDY is a file or the name of one that comes with perp "
+                 "(perp list studies). Without --set profile=NAME the profile `short` is taken "
+                 "where the study has one. Running it again does what is missing.",
+  .cli.more =
+      "A cell is ok when the run reached its end and the solver that was named solved every "
+      "problem of it; unsolved when it went on with problems that it did not solve (its figures "
+      "stand, marked, and win nothing unless the study accepts a share); fixed-work when it made "
+      "the sweeps it was asked for.\n\nExit status 0: done (unsolved, diverged and timed-out cells "
+      "are results); 5: some cells crashed or ran out of memory; 7: incomplete, run it again to go "
+      "on; 10: no cell succeeded (ok, fixed-work, or unsolved within the accepted share).",
+  .cli.example = "perp run chain6-stab --only 'stab == post' -j 2",
+  .cli.flags = run_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
   .summary = "run a study: every combination, measured against ground truth",
   .run_words = cmd_run
 };
@@ -303,18 +302,18 @@ static int cmd_check(perp_ctx *ctx, const perp_args *args)
 }
 
 const perp_verb perp_verb_check = {
-  .cli = { .name = "check",
-           .usage = "STUDY [options]",
-           .summary = "Reads a study and says what is wrong with it, or how many cells it has: "
-                      "which combinations are equal because a part has no effect in them, and "
-                      "which cannot be set up because their parts refuse each other. For that "
-                      "every combination of parts is created once, and not run.",
-           .more = "Exit status 0: valid; 3: not, or a value is used by no cell; 4: there is no "
-                   "cell that could be run.",
-           .example = "perp check my-study.yaml --set profile=full --pilot",
-           .flags = study_flags,
-           .min_args = 1,
-           .max_args = 1 },
+  .cli.name = "check",
+  .cli.usage = "STUDY [options]",
+  .cli.summary =
+      "Reads a study and says what is wrong with it, or how many cells it has: which combinations "
+      "are equal because a part has no effect in them, and which cannot be set up because their "
+      "parts refuse each other. For that every combination of parts is created once, and not run.",
+  .cli.more = "Exit status 0: valid; 3: not, or a value is used by no cell; 4: there is no cell "
+              "that could be run.",
+  .cli.example = "perp check my-study.yaml --set profile=full --pilot",
+  .cli.flags = study_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
   .summary = "read a study and say what is wrong with it",
   .run = cmd_check
 };
@@ -417,22 +416,24 @@ static int cmd_plan(perp_ctx *ctx, const perp_args *args)
   return status;
 }
 
+static const perp_flag plan_flags[] = {
+  { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
+  { "shards", 0, "N", "how N parts divide the cells, and their commands" },
+  { "quick", 0, NULL, "do not try to set the cells up" },
+  { "json", 0, NULL, "as JSON" },
+  { 0 }
+};
+
 const perp_verb perp_verb_plan = {
-  .cli = { .name = "plan",
-           .usage = "STUDY [options]",
-           .summary = "Lists the cells of a study: id, what varies; with --json all parameters and "
-                      "the command that runs the cell alone. With --shards the commands that run "
-                      "it in parts. What cannot be set up is told as perp check does.",
-           .example = "perp plan chain6-stab --shards 4",
-           .flags = (const perp_flag[]){ { "set", 0, "KEY=VALUE",
-                                           "change the study, as in perp run" },
-                                         { "shards", 0, "N",
-                                           "how N parts divide the cells, and their commands" },
-                                         { "quick", 0, NULL, "do not try to set the cells up" },
-                                         { "json", 0, NULL, "as JSON" },
-                                         { 0 } },
-           .min_args = 1,
-           .max_args = 1 },
+  .cli.name = "plan",
+  .cli.usage = "STUDY [options]",
+  .cli.summary = "Lists the cells of a study: id, what varies; with --json all parameters and the "
+                 "command that runs the cell alone. With --shards the commands that run it in "
+                 "parts. What cannot be set up is told as perp check does.",
+  .cli.example = "perp plan chain6-stab --shards 4",
+  .cli.flags = plan_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
   .summary = "list the cells of a study",
   .run = cmd_plan
 };

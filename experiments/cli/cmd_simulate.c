@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp simulate: one cell, no study */
+#include "experiments/simulate/series.h"
 #include "experiments/simulate/parts.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/cli/cli.h"
@@ -288,42 +289,42 @@ static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
   return run_apart(ctx, &q, timeout, series, json);
 }
 
+static const perp_flag simulate_flags[] = {
+  { "formulation", 0, "NAME", "how the scene becomes numbers: velocity, acceleration, ..." },
+  { "ode", 0, "NAME", "integrator" },
+  { "kkt", 0, "NAME", "solver of the constrained dynamics" },
+  { "lcp", 0, "NAME", "solver of the contact problem" },
+  { "stab", 0, "NAME", "constraint stabilization" },
+  { "contact", 0, "NAME", "contact and friction model" },
+  { "h", 0, "TIME", "step, e.g. 1ms; the first one of adaptive methods" },
+  { "t-end", 0, "TIME", "end of the simulation, e.g. 0.8s" },
+  { "tol", 0, "X", "error per step: short for the option tol of --ode" },
+  { "sample", 0, "TIME", "time between comparisons with the truth and rows of the series" },
+  { "seed", 0, "N", "of random numbers: short for the option seed of the scene" },
+  { "rounds", 0, "N", "runs for the clock alone, without metrics (default 1)" },
+  { "series", 0, "FILE", "write the time series as CSV; - is standard output" },
+  { "timeout", 0, "TIME", "stop after this much wall time, e.g. 30s" },
+  { "json", 0, NULL, "the result as JSON" },
+  { 0 }
+};
+
 const perp_verb perp_verb_simulate = {
-  .cli = { .name = "simulate",
-           .usage = "SCENE [options]",
-           .summary = "Runs one scene with one choice of parts and prints what it is judged by. "
-                      "Names take options: chain:links=12, baumgarte:alpha=50, "
-                      "gsl:rk8pd:tol=1e-12; times take units. A part that is named and has no "
-                      "effect, as --stab with --formulation reduced, is an error.",
-           .more = "Exit status 0: the end was reached and the solver that was named solved every "
-                   "contact problem (ok), or made the sweeps that it was asked for (fixed-work). "
-                   "9: the end was reached with problems that were not solved (unsolved). 10: "
-                   "diverged, stopped at --timeout, interrupted. 5: out of memory, or outside code "
-                   "crashed or ended the process. The result is printed all the same, with the "
-                   "time that was reached; the figures and the series go as far.",
-           .example = "perp simulate chain:links=6 --stab post --h 1ms --t-end 0.8s",
-           .flags =
-               (const perp_flag[]){
-                   { "formulation", 0, "NAME",
-                     "how the scene becomes numbers: velocity, acceleration, ..." },
-                   { "ode", 0, "NAME", "integrator" },
-                   { "kkt", 0, "NAME", "solver of the constrained dynamics" },
-                   { "lcp", 0, "NAME", "solver of the contact problem" },
-                   { "stab", 0, "NAME", "constraint stabilization" },
-                   { "contact", 0, "NAME", "contact and friction model" },
-                   { "h", 0, "TIME", "step, e.g. 1ms; the first one of adaptive methods" },
-                   { "t-end", 0, "TIME", "end of the simulation, e.g. 0.8s" },
-                   { "tol", 0, "X", "error per step: short for the option tol of --ode" },
-                   { "sample", 0, "TIME",
-                     "time between comparisons with the truth and rows of the series" },
-                   { "seed", 0, "N", "of random numbers: short for the option seed of the scene" },
-                   { "rounds", 0, "N", "runs for the clock alone, without metrics (default 1)" },
-                   { "series", 0, "FILE", "write the time series as CSV; - is standard output" },
-                   { "timeout", 0, "TIME", "stop after this much wall time, e.g. 30s" },
-                   { "json", 0, NULL, "the result as JSON" },
-                   { 0 } },
-           .min_args = 1,
-           .max_args = 1 },
+  .cli.name = "simulate",
+  .cli.usage = "SCENE [options]",
+  .cli.summary =
+      "Runs one scene with one choice of parts and prints what it is judged by. Names take "
+      "options: chain:links=12, baumgarte:alpha=50, gsl:rk8pd:tol=1e-12; times take units. A part "
+      "that is named and has no effect, as --stab with --formulation reduced, is an error.",
+  .cli.more =
+      "Exit status 0: the end was reached and the solver that was named solved every contact "
+      "problem (ok), or made the sweeps that it was asked for (fixed-work). 9: the end was reached "
+      "with problems that were not solved (unsolved). 10: diverged, stopped at --timeout, "
+      "interrupted. 5: out of memory, or outside code crashed or ended the process. The result is "
+      "printed all the same, with the time that was reached; the figures and the series go as far.",
+  .cli.example = "perp simulate chain:links=6 --stab post --h 1ms --t-end 0.8s",
+  .cli.flags = simulate_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
   .summary = "run one scene with one choice of parts",
   .run = cmd_simulate
 };

@@ -101,18 +101,20 @@ static int cmd_status(perp_ctx *ctx, const perp_args *args)
   }
 }
 
+static const perp_flag status_flags[] = { { "watch", 'w', NULL,
+                                            "repeat every two seconds while it runs" },
+                                          { "json", 0, NULL, "as JSON" },
+                                          { 0 } };
+
 const perp_verb perp_verb_status = {
-  .cli = { .name = "status",
-           .usage = "DIR [options]",
-           .summary = "How far a run is: cells by status, timing rounds. DIR is a results folder, "
-                      "or the name of a study with results in results/NAME.",
-           .example = "perp status results/chain6-stab --watch",
-           .flags = (const perp_flag[]){ { "watch", 'w', NULL,
-                                           "repeat every two seconds while it runs" },
-                                         { "json", 0, NULL, "as JSON" },
-                                         { 0 } },
-           .min_args = 1,
-           .max_args = 1 },
+  .cli.name = "status",
+  .cli.usage = "DIR [options]",
+  .cli.summary = "How far a run is: cells by status, timing rounds. DIR is a results folder, or "
+                 "the name of a study with results in results/NAME.",
+  .cli.example = "perp status results/chain6-stab --watch",
+  .cli.flags = status_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
   .summary = "how far a run is",
   .run = cmd_status
 };
@@ -209,15 +211,17 @@ static int cmd_show(perp_ctx *ctx, const perp_args *args)
   return status;
 }
 
+static const perp_flag show_flags[] = { { "json", 0, NULL, "as JSON" }, { 0 } };
+
 const perp_verb perp_verb_show = {
-  .cli = { .name = "show",
-           .usage = "DIR CELL [--json]",
-           .summary = "Everything about one cell: parameters, status, metrics, times, what it "
-                      "printed, the command that runs it alone. CELL is an id or its beginning.",
-           .example = "perp show results/chain6-stab 6b1e",
-           .flags = (const perp_flag[]){ { "json", 0, NULL, "as JSON" }, { 0 } },
-           .min_args = 2,
-           .max_args = 2 },
+  .cli.name = "show",
+  .cli.usage = "DIR CELL [--json]",
+  .cli.summary = "Everything about one cell: parameters, status, metrics, times, what it printed, "
+                 "the command that runs it alone. CELL is an id or its beginning.",
+  .cli.example = "perp show results/chain6-stab 6b1e",
+  .cli.flags = show_flags,
+  .cli.min_args = 2,
+  .cli.max_args = 2,
   .summary = "everything about one cell of a run",
   .run = cmd_show
 };

@@ -51,17 +51,18 @@ static int cmd_version(perp_ctx *ctx, const perp_args *args)
   return PERP_EXIT_OK;
 }
 
+static const perp_flag version_flags[] = {
+  { "json", 0, NULL, "with compiler, flags, libraries and machine, as JSON" },
+  { "cflags", 0, NULL, "compiler options that find the headers for outside plug-ins" },
+  { 0 }
+};
+
 const perp_verb perp_verb_version = {
-  .cli = { .name = "version",
-           .usage = "[--json | --cflags]",
-           .summary = "Version, commit and build of this program.",
-           .example = "perp version --json  # what a study keeps as env/<id>.json",
-           .flags =
-               (const perp_flag[]){
-                   { "json", 0, NULL, "with compiler, flags, libraries and machine, as JSON" },
-                   { "cflags", 0, NULL,
-                     "compiler options that find the headers for outside plug-ins" },
-                   { 0 } } },
+  .cli.name = "version",
+  .cli.usage = "[--json | --cflags]",
+  .cli.summary = "Version, commit and build of this program.",
+  .cli.example = "perp version --json  # what a study keeps as env/<id>.json",
+  .cli.flags = version_flags,
   .summary = "version, commit and build",
   .run = cmd_version
 };
@@ -131,11 +132,11 @@ static int cmd_doctor(perp_ctx *ctx, const perp_args *args)
 }
 
 const perp_verb perp_verb_doctor = {
-  .cli = { .name = "doctor",
-           .usage = "",
-           .summary =
-               "Looks for what would spoil results or reports on this machine and says what to do.",
-           .example = "perp doctor          # exit status 1 when something must be repaired" },
+  .cli.name = "doctor",
+  .cli.usage = "",
+  .cli.summary =
+      "Looks for what would spoil results or reports on this machine and says what to do.",
+  .cli.example = "perp doctor          # exit status 1 when something must be repaired",
   .summary = "look for what would spoil results on this machine",
   .run = cmd_doctor
 };
@@ -155,29 +156,27 @@ static int cmd_test(perp_ctx *ctx, const perp_args *args)
   return PERP_EXIT_USAGE;
 }
 
+static const perp_flag test_flags[] = {
+  { "suite", 0, "NAME", "one of unit, contract, agree, invariant, golden, cli, fuzz" },
+  { "plugin", 0, "FILE.so",
+    "the contract tests on an outside plug-in, and its conformance report" },
+  { "timeout", 0, "TIME", "with --plugin: limit of the tests of one kind (default 60s)" },
+  { "verbose", 'v', NULL, "with --plugin: every check, not only those that failed" },
+  { "json", 0, NULL, "with --plugin: the conformance report as JSON" },
+  { 0 }
+};
+
 const perp_verb perp_verb_test = {
-  .cli = { .name = "test",
-           .usage = "[TEST...] [--suite NAME] | --plugin FILE.so",
-           .summary = "Builds and runs the test suite. The launcher `perp` in the source tree does "
-                      "it with meson; all other options of `meson test` work too.",
-           .more = "With --plugin the contract tests of its kind run on a plug-in that is not part "
-                   "of perp: what it declares, what was checked, what held. Exit status 0 when all "
-                   "held, 10 when not.",
-           .example =
-               "./perp test --suite contract   # every plug-in against the contract of its kind",
-           .flags =
-               (const perp_flag[]){
-                   { "suite", 0, "NAME",
-                     "one of unit, contract, agree, invariant, golden, cli, fuzz" },
-                   { "plugin", 0, "FILE.so",
-                     "the contract tests on an outside plug-in, and its conformance report" },
-                   { "timeout", 0, "TIME",
-                     "with --plugin: limit of the tests of one kind (default 60s)" },
-                   { "verbose", 'v', NULL,
-                     "with --plugin: every check, not only those that failed" },
-                   { "json", 0, NULL, "with --plugin: the conformance report as JSON" },
-                   { 0 } },
-           .max_args = PERP_ARGS_MAX },
+  .cli.name = "test",
+  .cli.usage = "[TEST...] [--suite NAME] | --plugin FILE.so",
+  .cli.summary = "Builds and runs the test suite. The launcher `perp` in the source tree does it "
+                 "with meson; all other options of `meson test` work too.",
+  .cli.more =
+      "With --plugin the contract tests of its kind run on a plug-in that is not part of perp: "
+      "what it declares, what was checked, what held. Exit status 0 when all held, 10 when not.",
+  .cli.example = "./perp test --suite contract   # every plug-in against the contract of its kind",
+  .cli.flags = test_flags,
+  .cli.max_args = PERP_ARGS_MAX,
   .summary = "run the test suite",
   .run = cmd_test
 };

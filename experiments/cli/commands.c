@@ -59,12 +59,12 @@ static int cmd_completion(perp_ctx *ctx, const perp_args *args)
 }
 
 const perp_verb perp_verb_completion = {
-  .cli = { .name = "completion",
-           .usage = "bash|zsh|fish",
-           .summary = "Prints a completion script for a shell: commands, studies, scenes.",
-           .example = "source <(perp completion bash)",
-           .min_args = 1,
-           .max_args = 1 },
+  .cli.name = "completion",
+  .cli.usage = "bash|zsh|fish",
+  .cli.summary = "Prints a completion script for a shell: commands, studies, scenes.",
+  .cli.example = "source <(perp completion bash)",
+  .cli.min_args = 1,
+  .cli.max_args = 1,
   .summary = "completion script for bash, zsh or fish",
   .run = cmd_completion
 };

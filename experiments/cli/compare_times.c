@@ -64,17 +64,23 @@ static bool compare_times_usable(const perp_record *rec, int m, int k)
   return rec->round[m] != NULL && isfinite(rec->round[m][k]) && rec->round[m][k] > 0;
 }
 
+/* What base (side 0) or now (side 1) says of the k-th cell that is compared. */
+static const perp_record *record_of(const struct times *t, int k, int side)
+{
+  const perp_compare *c = t->c;
+  const int cell = t->of[k].cell;
+  return side == 0 ? &c->base.record[c->a[cell]] : &c->now.record[c->b[cell]];
+}
+
 /* The pace that one round in twenty exceeds; 0 when a round has none. */
 static double best_pace(const struct times *t)
 {
-  const perp_compare *c = t->c;
   double *pace = perp_xalloc((size_t)t->said->rounds + 1, sizeof *pace), best = 0;
   int n = 0;
   bool all = true;
   for (int k = 0; k < t->n; k++)
     for (int side = 0; side < 2; side++) {
-      const perp_record *rec = side == 0 ? &c->base.record[c->a[t->of[k].cell]]
-                                         : &c->now.record[c->b[t->of[k].cell]];
+      const perp_record *rec = record_of(t, k, side);
       for (int i = 0; i < rec->rounds; i++) {
         if (!compare_times_usable(rec, t->m[side], i)) continue;
         all = all && rec->round_pace[i] > 0;
@@ -135,9 +141,9 @@ static void compare_times_gather(struct times *t)
     struct cell_times of = { .cell = t->of[k].cell };
     double before = 0, after = 0;
     of.pair.base = next;
-    next += of.pair.n = rounds_of(&c->base.record[c->a[of.cell]], t->m[0], pace, next, &before);
+    next += of.pair.n = rounds_of(record_of(t, k, 0), t->m[0], pace, next, &before);
     of.pair.now = next;
-    next += of.pair.m = rounds_of(&c->now.record[c->b[of.cell]], t->m[1], pace, next, &after);
+    next += of.pair.m = rounds_of(record_of(t, k, 1), t->m[1], pace, next, &after);
     of.log_pace = after - before;
     if ((of.pair.n > 0 && of.pair.m > 0) || c->again > 0) t->of[kept++] = of;
   }
@@ -147,14 +153,12 @@ static void compare_times_gather(struct times *t)
 /* Most rounds of one of the two runs are noisy. */
 static bool compare_times_busy(const struct times *t)
 {
-  const perp_compare *c = t->c;
   int rounds[2] = { 0 }, noisy[2] = { 0 };
-  for (int k = 0; k < t->n; k++) {
-    const perp_record *x = &c->base.record[c->a[t->of[k].cell]],
-                      *y = &c->now.record[c->b[t->of[k].cell]];
-    rounds[0] += x->rounds, noisy[0] += x->noisy;
-    rounds[1] += y->rounds, noisy[1] += y->noisy;
-  }
+  for (int k = 0; k < t->n; k++)
+    for (int side = 0; side < 2; side++) {
+      rounds[side] += record_of(t, k, side)->rounds;
+      noisy[side] += record_of(t, k, side)->noisy;
+    }
   return 2 * noisy[0] > rounds[0] || 2 * noisy[1] > rounds[1];
 }
 

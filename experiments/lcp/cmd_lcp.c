@@ -34,7 +34,7 @@ static int cmd_lcp(perp_ctx *ctx, int argc, char **argv)
 }
 
 const perp_verb perp_verb_lcp = {
-  .cli = { .name = "lcp" },
+  .cli.name = "lcp",
   .summary = "solve, check, generate and convert complementarity problems",
   .run_words = cmd_lcp
 };

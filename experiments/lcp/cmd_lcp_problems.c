@@ -152,25 +152,27 @@ static int cmd_lcp_generate(perp_ctx *ctx, const perp_args *args)
   return status;
 }
 
+static const perp_flag lcp_generate_flags[] = {
+  { "n", 'n', "N", "number of rows; the nearest that the family has" },
+  { "boxes", 0, "K", "number of boxes of a contact family" },
+  { "seed", 0, "S", "of the random families and of --permute; default 1" },
+  { "permute", 0, NULL, "random order of the rows" },
+  { "scale", 0, "S", "(A, b) times S: the same solutions" },
+  { "factored", 0, NULL, "keep J, M^-1 apart instead of forming A" },
+  { "list", 0, NULL, "the families" },
+  { "json", 0, NULL, "one JSON object instead of a .lcp file" },
+  { "output", 'o', "FILE", ".lcp, .mtx or .hdf5 instead of stdout" },
+  { 0 }
+};
+
 const perp_verb perp_verb_lcp_generate = {
-  .cli = { .name = "lcp generate",
-           .usage = "FAMILY [--n N|--boxes K]",
-           .summary = "Makes a problem of a family, the same on every machine for the same "
-                      "options. --list prints the families.",
-           .example = "perp lcp generate wall --boxes 60 --seed 3 --permute > wall.lcp",
-           .flags =
-               (const perp_flag[]){
-                   { "n", 'n', "N", "number of rows; the nearest that the family has" },
-                   { "boxes", 0, "K", "number of boxes of a contact family" },
-                   { "seed", 0, "S", "of the random families and of --permute; default 1" },
-                   { "permute", 0, NULL, "random order of the rows" },
-                   { "scale", 0, "S", "(A, b) times S: the same solutions" },
-                   { "factored", 0, NULL, "keep J, M^-1 apart instead of forming A" },
-                   { "list", 0, NULL, "the families" },
-                   { "json", 0, NULL, "one JSON object instead of a .lcp file" },
-                   { "output", 'o', "FILE", ".lcp, .mtx or .hdf5 instead of stdout" },
-                   { 0 } },
-           .max_args = 1 },
+  .cli.name = "lcp generate",
+  .cli.usage = "FAMILY [--n N|--boxes K]",
+  .cli.summary = "Makes a problem of a family, the same on every machine for the same options. "
+                 "--list prints the families.",
+  .cli.example = "perp lcp generate wall --boxes 60 --seed 3 --permute > wall.lcp",
+  .cli.flags = lcp_generate_flags,
+  .cli.max_args = 1,
   .summary = "make a problem of a family",
   .run = cmd_lcp_generate
 };
@@ -232,23 +234,24 @@ static int cmd_lcp_convert(perp_ctx *ctx, const perp_args *args)
   return status;
 }
 
+static const perp_flag lcp_convert_flags[] = {
+  { "pyramid", 0, "N", "friction as a polyhedral cone with N directions (Stewart-Trinkle)" },
+  { "box", 0, NULL, "circular cones as the boxes around them" },
+  { "pure", 0, NULL, "bounds and free rows as a pure LCP" },
+  { "form", 0, NULL, "form A of a factored problem" },
+  { "json", 0, NULL, "one JSON object on stdout" },
+  { 0 }
+};
+
 const perp_verb perp_verb_lcp_convert = {
-  .cli = { .name = "lcp convert",
-           .usage = "FILE [OUTPUT]",
-           .summary = "Turns a problem into another format, by the suffix of OUTPUT (.lcp, .mtx, "
-                      ".hdf5), or into another kind. Without OUTPUT: .lcp on stdout.",
-           .example = "perp lcp convert Capsules.dat capsules.lcp --pyramid 8",
-           .flags =
-               (const perp_flag[]){
-                   { "pyramid", 0, "N",
-                     "friction as a polyhedral cone with N directions (Stewart-Trinkle)" },
-                   { "box", 0, NULL, "circular cones as the boxes around them" },
-                   { "pure", 0, NULL, "bounds and free rows as a pure LCP" },
-                   { "form", 0, NULL, "form A of a factored problem" },
-                   { "json", 0, NULL, "one JSON object on stdout" },
-                   { 0 } },
-           .min_args = 1,
-           .max_args = 2 },
+  .cli.name = "lcp convert",
+  .cli.usage = "FILE [OUTPUT]",
+  .cli.summary = "Turns a problem into another format, by the suffix of OUTPUT (.lcp, .mtx, "
+                 ".hdf5), or into another kind. Without OUTPUT: .lcp on stdout.",
+  .cli.example = "perp lcp convert Capsules.dat capsules.lcp --pyramid 8",
+  .cli.flags = lcp_convert_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 2,
   .summary = "another format or kind",
   .run = cmd_lcp_convert
 };
@@ -331,15 +334,16 @@ static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
   return PERP_EXIT_OK;
 }
 
+static const perp_flag lcp_info_flags[] = { { "json", 0, NULL, "one JSON object" }, { 0 } };
+
 const perp_verb perp_verb_lcp_info = {
-  .cli = { .name = "lcp info",
-           .usage = "FILE",
-           .summary =
-               "What is in a problem file: rows by kind, symmetry, diagonal, known solution.",
-           .example = "perp lcp info wall.lcp",
-           .flags = (const perp_flag[]){ { "json", 0, NULL, "one JSON object" }, { 0 } },
-           .min_args = 1,
-           .max_args = 1 },
+  .cli.name = "lcp info",
+  .cli.usage = "FILE",
+  .cli.summary = "What is in a problem file: rows by kind, symmetry, diagonal, known solution.",
+  .cli.example = "perp lcp info wall.lcp",
+  .cli.flags = lcp_info_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
   .summary = "what is in a file",
   .run = cmd_lcp_info
 };

@@ -328,32 +328,32 @@ static int cmd_lcp_solve(perp_ctx *ctx, const perp_args *args)
   return status;
 }
 
+static const perp_flag lcp_solve_flags[] = {
+  { "lcp", 0, "NAME[:OPTIONS]", "the solver (perp list lcp); default lemke" },
+  { "tol", 0, "TOL", tol_help },
+  { "tol-data", 0, "TOL", data_help },
+  { "guess", 0, "FILE", "start from these multipliers" },
+  { "friction", 0, "KIND",
+    "solve cones as they are (cone), as the boxes around them (box) or as pyramids of N directions "
+    "(pyramid:N); the answer is also judged on the cones" },
+  { "equilibrate", 0, NULL, "scale rows and columns before solving, undone before judging" },
+  { "trace", 0, NULL, "every pivot, sweep and Newton step on stderr" },
+  { "json", 0, NULL, "one JSON object" },
+  { 0 }
+};
+
 const perp_verb perp_verb_lcp_solve = {
-  .cli = { .name = "lcp solve",
-           .usage = "FILE|- --lcp NAME",
-           .summary = "Solves one complementarity problem and judges the answer. Reads .lcp, JSON, "
-                      "Matrix Market, Siconos .dat and fclib HDF5 files.",
-           .more = "Exit status: 0 solved, or the sweeps made that were asked for (fixed-work); 10 "
-                   "not solved or undecided (the best iterate and the reason are printed); 5 the "
-                   "solver crashed or ended the process; 2 usage; 3 invalid file.",
-           .example = "perp lcp generate stack --n 64 | perp lcp solve - --lcp lemke",
-           .flags =
-               (const perp_flag[]){
-                   { "lcp", 0, "NAME[:OPTIONS]", "the solver (perp list lcp); default lemke" },
-                   { "tol", 0, "TOL", tol_help },
-                   { "tol-data", 0, "TOL", data_help },
-                   { "guess", 0, "FILE", "start from these multipliers" },
-                   { "friction", 0, "KIND",
-                     "solve cones as they are (cone), as the boxes around them (box) or as "
-                     "pyramids of N directions (pyramid:N); the answer is also judged on the "
-                     "cones" },
-                   { "equilibrate", 0, NULL,
-                     "scale rows and columns before solving, undone before judging" },
-                   { "trace", 0, NULL, "every pivot, sweep and Newton step on stderr" },
-                   { "json", 0, NULL, "one JSON object" },
-                   { 0 } },
-           .min_args = 1,
-           .max_args = 1 },
+  .cli.name = "lcp solve",
+  .cli.usage = "FILE|- --lcp NAME",
+  .cli.summary = "Solves one complementarity problem and judges the answer. Reads .lcp, JSON, "
+                 "Matrix Market, Siconos .dat and fclib HDF5 files.",
+  .cli.more = "Exit status: 0 solved, or the sweeps made that were asked for (fixed-work); 10 not "
+              "solved or undecided (the best iterate and the reason are printed); 5 the solver "
+              "crashed or ended the process; 2 usage; 3 invalid file.",
+  .cli.example = "perp lcp generate stack --n 64 | perp lcp solve - --lcp lemke",
+  .cli.flags = lcp_solve_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
   .summary = "solve a problem file and judge the answer",
   .run = cmd_lcp_solve
 };
@@ -432,25 +432,26 @@ static int cmd_lcp_check(perp_ctx *ctx, const perp_args *args)
   return status;
 }
 
+static const perp_flag lcp_check_flags[] = {
+  { "tol", 0, "TOL", tol_help },
+  { "tol-data", 0, "TOL", data_help },
+  { "certificate", 0, NULL, "the vector is said to prove that there is no solution: verify it" },
+  { "json", 0, NULL, "one JSON object" },
+  { 0 }
+};
+
 const perp_verb perp_verb_lcp_check = {
-  .cli = { .name = "lcp check",
-           .usage = "FILE SOLUTION",
-           .summary = "Judges multipliers from anywhere: n numbers, or the JSON of lcp solve. Says "
-                      "solved, not solved, or undecided where rounding of a figure reaches across "
-                      "its tolerance.",
-           .more = "Exit status: 0 a solution (or a valid certificate), 10 not or undecided, 2 "
-                   "usage, 3 invalid file.",
-           .example = "perp lcp check wall.lcp lambda.txt",
-           .flags =
-               (const perp_flag[]){
-                   { "tol", 0, "TOL", tol_help },
-                   { "tol-data", 0, "TOL", data_help },
-                   { "certificate", 0, NULL,
-                     "the vector is said to prove that there is no solution: verify it" },
-                   { "json", 0, NULL, "one JSON object" },
-                   { 0 } },
-           .min_args = 2,
-           .max_args = 2 },
+  .cli.name = "lcp check",
+  .cli.usage = "FILE SOLUTION",
+  .cli.summary =
+      "Judges multipliers from anywhere: n numbers, or the JSON of lcp solve. Says solved, not "
+      "solved, or undecided where rounding of a figure reaches across its tolerance.",
+  .cli.more = "Exit status: 0 a solution (or a valid certificate), 10 not or undecided, 2 usage, 3 "
+              "invalid file.",
+  .cli.example = "perp lcp check wall.lcp lambda.txt",
+  .cli.flags = lcp_check_flags,
+  .cli.min_args = 2,
+  .cli.max_args = 2,
   .summary = "judge multipliers, or verify a certificate",
   .run = cmd_lcp_check
 };

@@ -307,31 +307,30 @@ static int cmd_lcp_harvest(perp_ctx *ctx, const perp_args *args)
   return done == PERP_OK ? PERP_EXIT_OK : perp_refuse(ctx, perp_exit_of(done));
 }
 
+static const perp_flag lcp_harvest_flags[] = {
+  { "lcp", 0, "NAME", "solver of the run (default: of the scene)" },
+  { "contact", 0, "NAME", "contact and friction model: decides what the rows are" },
+  { "stab", 0, "NAME", "stabilization" },
+  { "formulation", 0, "NAME", "formulation" },
+  { "h", 0, "TIME", "step (default: of the scene)" },
+  { "t-end", 0, "TIME", "end of the run (default: of the scene)" },
+  { "size", 0, "N,N,...", "numbers of rows wanted, each within a factor 2 (default 4,16,64,256)" },
+  { "per-size", 0, "N", "problems kept of each size, with different active sets (default 3)" },
+  { "seed", 0, "N", "of the choice among more than that (default 1)" },
+  { "output", 'o', "DIR", "folder of the files (default .)" },
+  { 0 }
+};
+
 const perp_verb perp_verb_lcp_harvest = {
-  .cli = { .name = "lcp harvest",
-           .usage = "SCENE",
-           .summary = "Runs a scene and keeps contact problems that occur in it, as .lcp files "
-                      "with their provenance, active set, rank and condition number.",
-           .example =
-               "perp lcp harvest stack:boxes=5 --contact cone --lcp block-gs --size 64 -o problems",
-           .flags =
-               (const perp_flag[]){
-                   { "lcp", 0, "NAME", "solver of the run (default: of the scene)" },
-                   { "contact", 0, "NAME",
-                     "contact and friction model: decides what the rows are" },
-                   { "stab", 0, "NAME", "stabilization" },
-                   { "formulation", 0, "NAME", "formulation" },
-                   { "h", 0, "TIME", "step (default: of the scene)" },
-                   { "t-end", 0, "TIME", "end of the run (default: of the scene)" },
-                   { "size", 0, "N,N,...",
-                     "numbers of rows wanted, each within a factor 2 (default 4,16,64,256)" },
-                   { "per-size", 0, "N",
-                     "problems kept of each size, with different active sets (default 3)" },
-                   { "seed", 0, "N", "of the choice among more than that (default 1)" },
-                   { "output", 'o', "DIR", "folder of the files (default .)" },
-                   { 0 } },
-           .min_args = 1,
-           .max_args = 1 },
+  .cli.name = "lcp harvest",
+  .cli.usage = "SCENE",
+  .cli.summary = "Runs a scene and keeps contact problems that occur in it, as .lcp files with "
+                 "their provenance, active set, rank and condition number.",
+  .cli.example =
+      "perp lcp harvest stack:boxes=5 --contact cone --lcp block-gs --size 64 -o problems",
+  .cli.flags = lcp_harvest_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
   .summary = "keep contact problems that occur in a scene",
   .run = cmd_lcp_harvest
 };

@@ -49,7 +49,7 @@ typedef struct perp_metric_value {
 
 /* A table of samples: one column per field. */
 typedef struct perp_series {
-  int rows, columns;
+  int rows, columns, room;       /* room: for so many rows */
   char (*header)[PERP_NAME_MAX]; /* [columns] "t[s]", "drift.pos[m]", "q0", ... */
   double *values;                /* [rows * columns] row-major */
 } perp_series;
