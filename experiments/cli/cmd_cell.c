@@ -240,54 +240,57 @@ static int start_debugger(const perp_results *r, int cell)
   return PERP_EXIT_INTERNAL;
 }
 
+/* The words of a command, in the pool. */
+struct words {
+  perp_pool pool;
+  int n;
+  char *argv[24];
+};
+
+static void add_words(struct words *w, const char *flag, const char *value, const char *unit)
+{
+  if (flag != NULL) w->argv[w->n++] = perp_pool_strdup(&w->pool, flag);
+  w->argv[w->n++] = perp_pool_printf(&w->pool, "%s%s", value, unit);
+}
+
 /* The contact problems of a cell as files: those that its simulation meets (perp lcp harvest), or the one that it
  * solves (perp lcp generate). */
 static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *path)
 {
-  static const struct {
-    const char *param, *flag;
-  } parts[] = { { "formulation", "--formulation" }, { "lcp", "--lcp" }, { "stab", "--stab" },
-                { "contact", "--contact" },         { "h", "--h" },     { "t_end", "--t-end" } };
+  static const char *const parts[][2] = {
+    { "formulation", "--formulation" }, { "lcp", "--lcp" }, { "stab", "--stab" },
+    { "contact", "--contact" },         { "h", "--h" },     { "t_end", "--t-end" }
+  };
   const perp_study *s = r->study;
   const perp_cell *c = &r->plan.cells[cell];
-  int scene = perp_kind_param(s->kind, "scene"), problem = perp_kind_param(s->kind, "problem"),
-      n = 0, code;
-  char *argv[24] = { "lcp" }, *times[2] = { NULL }, family[64];
-  int rows, seed, argc = 1;
+  const int scene = perp_kind_param(s->kind, "scene"), at = perp_kind_param(s->kind, "problem");
+  const char *problem = at >= 0 ? c->value[at] : "?";
+  struct words w = { .n = 0 };
+  char family[64], rows[16], seed[16];
+  add_words(&w, NULL, "lcp", "");
   if (scene >= 0) {
-    argv[argc++] = "harvest";
-    argv[argc++] = (char *)(uintptr_t)c->value[scene];
+    add_words(&w, "harvest", c->value[scene], "");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-      int p = perp_kind_param(s->kind, parts[i].param);
+      const int p = perp_kind_param(s->kind, parts[i][0]);
       if (p < 0 || c->value[p][0] == '\0') continue;
-      argv[argc++] = (char *)(uintptr_t)parts[i].flag;
       /* times are kept as numbers of seconds, and asked for with a unit */
-      bool time = s->kind->params[p].type == PERP_PARAM_REAL;
-      argv[argc++] = time ? (times[n++] = perp_xprintf("%s s", c->value[p]))
-                          : (char *)(uintptr_t)c->value[p];
+      const bool time = s->kind->params[p].type == PERP_PARAM_REAL;
+      add_words(&w, parts[i][1], c->value[p], time ? " s" : "");
     }
-  } else if (problem >= 0 &&
-             sscanf(c->value[problem], "%63[^:]:n=%d,seed=%d", family, &rows, &seed) == 3) {
-    argv[argc++] = "generate";
-    argv[argc++] = family;
-    argv[argc++] = "--n";
-    argv[argc++] = times[0] = perp_xprintf("%d", rows);
+  } else if (sscanf(problem, "%63[^:]:n=%15[0-9],seed=%15[0-9]", family, rows, seed) == 3) {
     const perp_lcp_family *known = perp_lcp_family_find(family);
-    if (known == NULL || known->seeded) {
-      argv[argc++] = "--seed";
-      argv[argc++] = times[1] = perp_xprintf("%d", seed);
-    }
-    if (strstr(c->value[problem], ",factored") != NULL) argv[argc++] = "--factored";
+    add_words(&w, "generate", family, "");
+    add_words(&w, "--n", rows, "");
+    if (known == NULL || known->seeded) add_words(&w, "--seed", seed, "");
+    if (strstr(problem, ",factored") != NULL) add_words(&w, NULL, "--factored", "");
   } else {
-    perp_say("error: the problem of this cell is a file already: %s",
-             problem >= 0 ? c->value[problem] : "?");
+    perp_say("error: the problem of this cell is a file already: %s", problem);
+    perp_pool_free(&w.pool);
     return PERP_EXIT_USAGE;
   }
-  argv[argc++] = "-o";
-  argv[argc++] = (char *)(uintptr_t)path;
-  code = perp_verb_lcp.run_words(ctx, argc, argv);
-  free(times[0]);
-  free(times[1]);
+  add_words(&w, "-o", path, "");
+  const int code = perp_verb_lcp.run_words(ctx, w.n, w.argv);
+  perp_pool_free(&w.pool);
   return code;
 }
 

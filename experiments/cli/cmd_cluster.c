@@ -6,6 +6,7 @@
  * cells take to run, so cells are packed into tasks of a wanted length. */
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/cli/command.h"
+#include "experiments/cli/templates.h"
 #include "experiments/run/program.h"
 #include "experiments/base/shell.h"
 
@@ -28,116 +29,68 @@ struct cluster {
 };
 
 /* The path of a part of a folder, as a word of a script. */
-static void cluster_path(FILE *f, const char *part, const char *folder)
+static const char *cluster_word(perp_pool *pool, const char *folder, const char *part)
 {
-  char *whole = perp_xprintf("%s%s", folder, part);
   perp_text t = { 0 };
-  perp_shell_path(&t, whole);
-  fputs(t.s, f);
+  perp_shell_path(&t, perp_pool_printf(pool, "%s%s", folder, part));
+  const char *word = perp_pool_strdup(pool, t.s);
   perp_text_free(&t);
-  free(whole);
+  return word;
 }
 
-/* perp run of the study: with the options of a task, or of the end. */
-static void put_run(const struct cluster *c, FILE *f, const char *options)
-{
-  perp_text plugins = { 0 };
-  perp_plugin_arguments(&plugins);
-  cluster_path(f, "", c->here);
-  fputs(" || exit 1\nexec ", f);
-  cluster_path(f, "", c->program);
-  fputs(" run ", f);
-  cluster_path(f, "/cluster/study.yaml", c->dir);
-  fprintf(f, "%s%s -o ", options, plugins.s != NULL ? plugins.s : "");
-  cluster_path(f, "", c->dir);
-  fputc('\n', f);
-  perp_text_free(&plugins);
-}
-
-static void put_task(const struct cluster *c, FILE *f)
-{
-  char options[96];
-  snprintf(options, sizeof options, " --shard \"$1/%d\" --jobs %d --quiet --no-report", c->tasks,
-           c->jobs);
-  fprintf(f,
-          "#!/bin/sh\n# one part of %s: task.sh K, K = 1 ... %d; run again it does what is "
-          "missing\ncd ",
-          c->study->name, c->tasks);
-  put_run(c, f, options);
-}
-
-static void put_finish(const struct cluster *c, FILE *f)
-{
-  fputs("#!/bin/sh\n# after the tasks: does what they left, writes the tables and the report\ncd ",
-        f);
-  put_run(c, f, "");
-}
-
-static void put_slurm(const struct cluster *c, FILE *f)
-{
-  /* three times the estimate and ten minutes: a limit that ends what hangs, not what is slow */
-  int minutes = isfinite(c->seconds) ? (int)ceil(3 * c->seconds / 60) + 10 : 60;
-  fprintf(f, "#!/bin/sh\n# submits the tasks as one job array, and the end after it: run with "
-             "sh\nset -eu\ncd ");
-  cluster_path(f, "/cluster", c->dir);
-  fprintf(f,
-          "\nmkdir -p log\n"
-          "job=$(sbatch --parsable --job-name='perp-%s' --array=1-%d --cpus-per-task=%d --time=%d "
-          "--output=log/%%a.out "
-          "--wrap='exec sh ./task.sh \"$SLURM_ARRAY_TASK_ID\"')\n"
-          "sbatch --parsable --job-name='perp-%s-end' --dependency=\"afterany:${job%%%%;*}\" "
-          "--cpus-per-task=%d --time=%d "
-          "--output=log/end.out --wrap='exec sh ./finish.sh'\n",
-          c->study->name, c->tasks, c->jobs, minutes, c->study->name, c->jobs, minutes);
-}
-
-static void put_parallel(const struct cluster *c, FILE *f)
-{
-  fprintf(f, "#!/bin/sh\n# runs the tasks on this machine, or on those of PERP_HOSTS "
-             "(host,host,...: they see this folder too)\ncd ");
-  cluster_path(f, "/cluster", c->dir);
-  fprintf(f,
-          " || exit 1\nmkdir -p log\n"
-          "if command -v parallel >/dev/null 2>&1; then\n"
-          "  seq %d | parallel --will-cite ${PERP_HOSTS:+--sshlogin \"$PERP_HOSTS\" --workdir "
-          "\"$PWD\"} --joblog log/joblog \\\n"
-          "    'sh ./task.sh {} >log/{}.out 2>&1'\n"
-          "else # without GNU parallel: as many at a time as there are processors\n"
-          "  seq %d | xargs -P \"$(nproc)\" -I '{}' sh -c 'sh ./task.sh {} >log/{}.out 2>&1'\n"
-          "fi\n"
-          "exec sh ./finish.sh\n",
-          c->tasks, c->tasks);
-}
-
-static perp_status cmd_cluster_write_script(struct cluster *c, const char *name,
-                                            void (*put)(const struct cluster *, FILE *))
+static perp_status write_script(struct cluster *c, const char *name, const char *text, size_t n)
 {
   char *path = perp_xprintf("%s/cluster/%s", c->dir, name);
-  perp_out o;
-  perp_status status = perp_out_open(c->ctx, path, &o);
-  if (status == PERP_OK) {
-    put(c, o.f);
-    status = perp_out_close(c->ctx, &o, true);
-  }
+  const perp_status status = perp_write_file(c->ctx, path, text, n);
   if (status == PERP_OK) chmod(path, 0755);
   free(path);
   return status;
 }
 
-static void put_study(const struct cluster *c, FILE *f)
+static perp_status write_study(struct cluster *c)
 {
+  char *text = NULL;
+  size_t n = 0;
+  FILE *f = open_memstream(&text, &n);
+  if (f == NULL) return PERP_FAIL(c->ctx, PERP_ERR_NOMEM, "no memory for the study");
   fprintf(f, "# %s, as it is run: profile and --set merged\n", c->study->name);
   perp_tree_write(c->study->root, f);
+  fclose(f);
+  const perp_status status = write_script(c, "study.yaml", text, n);
+  free(text);
+  return status;
 }
 
 static perp_status write_all(struct cluster *c)
 {
+  const char *const scripts[][2] = { { "task.sh", "cluster-task.sh" },
+                                     { "finish.sh", "cluster-finish.sh" },
+                                     { "starth",
+                                       c->slurm ? "cluster-slurm.sh" : "cluster-parallel.sh" } };
+  perp_pool *pool = &c->plan.pool;
+  perp_text plugins = { 0 };
+  perp_plugin_arguments(&plugins);
+  /* three times the estimate and ten minutes: a limit that ends what hangs, not what is slow */
+  const int minutes = isfinite(c->seconds) ? (int)ceil(3 * c->seconds / 60) + 10 : 60;
+  const perp_mark marks[] = { { "@NAME@", c->study->name },
+                              { "@TASKS@", perp_pool_printf(pool, "%d", c->tasks) },
+                              { "@JOBS@", perp_pool_printf(pool, "%d", c->jobs) },
+                              { "@MINUTES@", perp_pool_printf(pool, "%d", minutes) },
+                              { "@HERE@", cluster_word(pool, c->here, "") },
+                              { "@PERP@", cluster_word(pool, c->program, "") },
+                              { "@STUDY@", cluster_word(pool, c->dir, "/cluster/study.yaml") },
+                              { "@FOLDER@", cluster_word(pool, c->dir, "/cluster") },
+                              { "@DIR@", cluster_word(pool, c->dir, "") },
+                              { "@PLUGINS@", plugins.s != NULL ? plugins.s : "" } };
   perp_status status = perp_make_part(c->ctx, c->dir, "cluster");
-  if (status == PERP_OK) status = cmd_cluster_write_script(c, "study.yaml", put_study);
-  if (status == PERP_OK) status = cmd_cluster_write_script(c, "task.sh", put_task);
-  if (status == PERP_OK) status = cmd_cluster_write_script(c, "finish.sh", put_finish);
-  if (status == PERP_OK)
-    status = cmd_cluster_write_script(c, "start.sh", c->slurm ? put_slurm : put_parallel);
+  if (status == PERP_OK) status = write_study(c);
+  for (int i = 0; i < 3 && status == PERP_OK; i++) {
+    perp_text text = { 0 };
+    status = perp_template_fill(c->ctx, scripts[i][1], marks, sizeof marks / sizeof *marks, &text);
+    if (status == PERP_OK) status = write_script(c, scripts[i][0], text.s, text.n);
+    perp_text_free(&text);
+  }
+  perp_text_free(&plugins);
   return status;
 }
 
@@ -171,10 +124,9 @@ static int cmd_cluster_run(struct cluster *c, const perp_args *args, double targ
   printf("%d cells in %d task(s)%s%s of %d job(s) each: %s/cluster\n", c->plan.n, c->tasks,
          isfinite(c->seconds) ? " of about " : "",
          isfinite(c->seconds) ? perp_brief_time(c->seconds, brief) : "", c->jobs, c->dir);
-  char *script = perp_xprintf("%s/cluster/start.sh", c->dir);
-  perp_text start = { 0 }, dir = { 0 };
-  perp_shell_path(&start, script);
-  perp_shell_path(&dir, c->dir);
+  perp_pool *pool = &c->plan.pool;
+  char *script = perp_pool_printf(pool, "%s/cluster/starth", c->dir);
+  const char *start = cluster_word(pool, script, "");
   int code = PERP_EXIT_OK;
   if (perp_option_given(args, "submit")) {
     const char *const argv[] = { "sh", script, NULL };
@@ -182,16 +134,13 @@ static int cmd_cluster_run(struct cluster *c, const perp_args *args, double targ
     if (perp_process_run(c->ctx, &(perp_process){ .argv = argv }, &status) != PERP_OK)
       code = perp_refuse(c->ctx, PERP_EXIT_INTERNAL);
     else if (status != 0) {
-      perp_say("error: sh %s ended with status %d", start.s,
+      perp_say("error: sh %s ended with status %d", start,
                WIFEXITED(status) ? WEXITSTATUS(status) : -1);
       code = PERP_EXIT_INTERNAL;
     }
   } else
-    printf("start    sh %s\n", start.s);
-  printf("follow   perp status %s --watch\n", dir.s);
-  perp_text_free(&start);
-  perp_text_free(&dir);
-  free(script);
+    printf("start    sh %s\n", start);
+  printf("follow   perp status %s --watch\n", cluster_word(pool, c->dir, ""));
   return code;
 }
 
@@ -244,7 +193,7 @@ static const perp_flag cluster_flags[] = {
 const perp_verb perp_verb_cluster = {
   .cli.name = "cluster",
   .cli.usage = "slurm|parallel STUDY [options]",
-  .cli.summary = "Writes a study as jobs: DIR/cluster/start.sh submits a Slurm job array, or runs "
+  .cli.summary = "Writes a study as jobs: DIR/cluster/starth submits a Slurm job array, or runs "
                  "GNU parallel (xargs where it is missing), and finishes with the tables and the "
                  "report. Tasks share the results folder; one that was killed is just run again.",
   .cli.more = "Without a folder that all machines see: run the shards that perp plan STUDY "

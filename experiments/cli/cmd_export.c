@@ -8,16 +8,6 @@
 
 static const char *const statistics[] = { "min", "median", "max" };
 
-static void statistics_of(const perp_results *r, int cell, int m, double v[3])
-{
-  perp_quartiles q = perp_results_timing(r, cell, m);
-  v[0] = q.min;
-  v[1] = q.median;
-  v[2] = q.max;
-}
-
-/* ---- csv, gnuplot ----------------------------------------------------------------------------------------- */
-
 struct form {
   bool gnuplot;
   FILE *f;
@@ -96,10 +86,11 @@ static void write_table(const perp_results *r, FILE *f, bool gnuplot)
     for (int m = 0; m < s->n_metrics; m++)
       if (!s->metric[m].timing) put_real(&o, r->record[i].value[m]);
     for (int m = 0; m < s->n_metrics; m++) {
-      double v[3];
       if (!s->metric[m].timing) continue;
-      statistics_of(r, i, m, v);
-      for (int k = 0; k < 3; k++) put_real(&o, v[k]);
+      const perp_quartiles q = perp_results_timing(r, i, m);
+      put_real(&o, q.min);
+      put_real(&o, q.median);
+      put_real(&o, q.max);
     }
     end_row(&o);
   }

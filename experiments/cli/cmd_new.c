@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp new: a study or a plug-in to begin with, from the files of experiments/templates. */
 #include "experiments/run/program.h"
-#include "experiments/base/build.h"
 #include "experiments/cli/cli.h"
+#include "experiments/cli/templates.h"
 #include "experiments/base/shell.h"
 
 #include <ctype.h>
@@ -13,25 +13,6 @@
 
 static const char *const kinds[] = { "lcp",     "ode",         "kkt",   "stab",
                                      "contact", "formulation", "scene", "metric" };
-
-/* Template files are where the studies are: the source tree that the launcher names, the installed ones, the
- * tree the program was built in. */
-static char *template_text(perp_ctx *ctx, const char *name)
-{
-  const char *home = getenv("PERP_HOME");
-  char *dirs[] = { home != NULL ? perp_xprintf("%s/experiments/templates", home) : NULL,
-                   perp_xstrdup(PERP_TEMPLATES_INSTALLED), perp_xstrdup(PERP_TEMPLATES_SOURCE) };
-  char *text = NULL;
-  for (int i = 0; i < 3; i++) {
-    if (dirs[i] == NULL) continue;
-    char *path = perp_xprintf("%s/%s.in", dirs[i], name);
-    if (text == NULL) text = perp_read_file(path, NULL);
-    free(path);
-    free(dirs[i]);
-  }
-  if (text == NULL) PERP_FAIL(ctx, PERP_ERR_IO, "the template %s.in is missing", name);
-  return text;
-}
 
 struct words {
   const char *name, *kind;
@@ -52,36 +33,15 @@ static char *make_word(const char *path)
   return out.s;
 }
 
-/* Replace @NAME@, @IDENT@, @KIND@ and @PERP@. */
-static void cmd_new_fill(const char *text, const struct words *w, perp_text *out)
-{
-  const struct {
-    const char *mark, *value;
-  } marks[] = {
-    { "@NAME@", w->name }, { "@IDENT@", w->ident }, { "@KIND@", w->kind }, { "@PERP@", w->make }
-  };
-  while (*text != '\0') {
-    size_t n = 0;
-    for (size_t i = 0; *text == '@' && i < sizeof marks / sizeof *marks; i++)
-      if (strncmp(text, marks[i].mark, strlen(marks[i].mark)) == 0) {
-        n = strlen(marks[i].mark);
-        perp_text_add(out, "%s", marks[i].value);
-      }
-    if (n == 0) perp_text_put(out, text, n = 1);
-    text += n;
-  }
-}
-
 static perp_status write_one(perp_ctx *ctx, const struct words *w, const char *source,
                              const char *path)
 {
-  char *text = template_text(ctx, source);
-  if (text == NULL) return PERP_ERR_IO;
+  const perp_mark marks[] = {
+    { "@NAME@", w->name }, { "@IDENT@", w->ident }, { "@KIND@", w->kind }, { "@PERP@", w->make }
+  };
   perp_text out = { 0 };
-  cmd_new_fill(text, w, &out);
-  free(text);
-  perp_status status = PERP_OK;
-  if (perp_exists(path))
+  perp_status status = perp_template_fill(ctx, source, marks, 4, &out);
+  if (status == PERP_OK && perp_exists(path))
     status = PERP_FAIL(ctx, PERP_ERR_ARG, "%s exists already; nothing is overwritten", path);
   if (status == PERP_OK) status = perp_write_file(ctx, path, out.s, out.n);
   if (status == PERP_OK) printf("%s\n", path);

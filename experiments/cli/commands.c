@@ -2,6 +2,7 @@
 /* The one table of commands, in the order of the help, and perp completion, which is made from it. */
 #include "experiments/lcp/lcp_cmd.h"
 #include "experiments/cli/cli.h"
+#include "experiments/cli/templates.h"
 
 #include <string.h>
 
@@ -16,46 +17,22 @@ const perp_verb *const perp_commands[] = {
 
 static int cmd_completion(perp_ctx *ctx, const perp_args *args)
 {
-  (void)ctx;
   const char *shell = args->arg[0];
-  bool bash = strcmp(shell, "bash") == 0, zsh = strcmp(shell, "zsh") == 0;
-  if (!bash && !zsh && strcmp(shell, "fish") != 0)
-    return perp_usage_error(args, "no completion for '%s'", shell);
-  perp_text words = { 0 };
+  static const char *const shells[] = { "bash", "zsh", "fish" };
+  int k = 0;
+  while (k < 3 && strcmp(shells[k], shell) != 0) k++;
+  if (k == 3) return perp_usage_error(args, "no completion for '%s'", shell);
+  char name[32];
+  snprintf(name, sizeof name, "completion.%s", shell);
+  perp_text words = { 0 }, script = { 0 };
   for (const perp_verb *const *v = perp_commands; *v != NULL; v++)
     perp_text_add(&words, "%s%s", words.n ? " " : "", (*v)->cli.name);
-  if (bash || zsh) {
-    if (zsh) printf("autoload -U +X bashcompinit && bashcompinit\n");
-    printf("_perp() {\n"
-           "  local word=${COMP_WORDS[COMP_CWORD]}\n"
-           "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-           "    COMPREPLY=($(compgen -W \"%s\" -- \"$word\"))\n"
-           "    return\n"
-           "  fi\n"
-           "  case ${COMP_WORDS[1]} in\n"
-           "    run | check | plan | explain | ref) COMPREPLY=($(compgen -f -W \"$(perp list "
-           "studies 2>/dev/null |"
-           " cut -d' ' -f1)\" -- \"$word\")) ;;\n"
-           "    simulate) COMPREPLY=($(compgen -W \"$(perp list scenes 2>/dev/null |"
-           " cut -d' ' -f1)\" -- \"$word\")) ;;\n"
-           "    lesson) COMPREPLY=($(compgen -W \"$(perp lesson list 2>/dev/null |"
-           " cut -d' ' -f1)\" -- \"$word\")) ;;\n"
-           "    list) COMPREPLY=($(compgen -W 'scenes formulation ode kkt lcp stab contact metrics"
-           " studies plots' -- \"$word\")) ;;\n"
-           "    *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n"
-           "  esac\n"
-           "}\n"
-           "complete -F _perp perp\n",
-           words.s);
-  } else {
-    printf("complete -c perp -f -n __fish_use_subcommand -a '%s'\n", words.s);
-    printf("complete -c perp -n '__fish_seen_subcommand_from run check plan' -a "
-           "'(perp list studies | grep -o \"^[^ ]*\")'\n"
-           "complete -c perp -f -n '__fish_seen_subcommand_from simulate' -a "
-           "'(perp list scenes | grep -o \"^[^ ]*\")'\n");
-  }
+  const perp_mark mark = { "@COMMANDS@", words.s };
+  const perp_status status = perp_template_fill(ctx, name, &mark, 1, &script);
+  if (status == PERP_OK) fputs(script.s, stdout);
   perp_text_free(&words);
-  return PERP_EXIT_OK;
+  perp_text_free(&script);
+  return status == PERP_OK ? PERP_EXIT_OK : perp_refuse(ctx, PERP_EXIT_INTERNAL);
 }
 
 const perp_verb perp_verb_completion = {

@@ -277,10 +277,9 @@ static int cmd_lcp_harvest(perp_ctx *ctx, const perp_args *args)
   perp_spec scene = { 0 };
   int64_t per_size = 3, seed = 1;
   harvest h = { .ctx = ctx, .tol = 1e-8 };
-  perp_request request = { .formulation = perp_args_get(args, "formulation"),
-                           .lcp = perp_args_get(args, "lcp"),
-                           .stab = perp_args_get(args, "stab"),
-                           .contact = perp_args_get(args, "contact") };
+  perp_request request = { .scene = args->arg[0] };
+  for (int i = 0; i < PERP_PARTS; i++) /* those it has an option for */
+    *perp_part_text(&request, i) = perp_args_get(args, perp_part_name(i));
   int status = perp_option_int(ctx, args, "per-size", 1, KEEP_MAX, &per_size);
   if (status < 0) status = perp_option_int(ctx, args, "seed", 0, INT64_MAX, &seed);
   if (status < 0) status = read_time(ctx, args, "h", &request.h);

@@ -301,22 +301,6 @@ static void kind_lcp_remember(void *user, const perp_trace_event *e)
   fprintf(h->out, "%d,%.17g\n", e->iteration, e->residual);
 }
 
-/* Thread-CPU seconds of a call, repeated for `least` seconds so that the clock can tell. */
-static double kind_lcp_timed(void (*call)(void *), void *user, double least,
-                             perp_clock_reference *pace)
-{
-  double start = perp_clock_thread() - pace->spent, spent;
-  int n = 0;
-  do {
-    call(user);
-    n++;
-    double now = perp_clock_thread();
-    spent = now - pace->spent - start;
-    perp_clock_reference_tick(pace, now);
-  } while (spent < least);
-  return spent / n;
-}
-
 struct work {
   perp_ctx *ctx;
   perp_lcp_solver *solver;
@@ -330,18 +314,32 @@ struct work {
   perp_status status;
 };
 
-static void kind_lcp_solve(void *user)
+static void kind_lcp_solve(struct work *k)
 {
-  struct work *k = user;
   memset(k->lambda, 0, (size_t)k->p->n * sizeof *k->lambda);
   k->status = perp_lcp_solve(k->ctx, k->solver, k->p, k->tol, k->lambda, k->w, k->wanted,
                              &k->stats);
 }
 
-static void kind_lcp_product(void *user)
+static void kind_lcp_product(struct work *k)
 {
-  struct work *k = user;
   perp_lcp_product(k->p, k->lambda, k->w, k->scratch);
+}
+
+/* Thread-CPU seconds of a call, repeated for `least` seconds so that the clock can tell. */
+static double kind_lcp_timed(void (*call)(struct work *k), struct work *k, double least,
+                             perp_clock_reference *pace)
+{
+  double start = perp_clock_thread() - pace->spent, spent;
+  int n = 0;
+  do {
+    call(k);
+    n++;
+    double now = perp_clock_thread();
+    spent = now - pace->spent - start;
+    perp_clock_reference_tick(pace, now);
+  } while (spent < least);
+  return spent / n;
 }
 
 /* A solver of another library ran in a process apart, so that its crash is an answer and no loss.  Once it has

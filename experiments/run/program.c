@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The file that runs, also when another file has its path by now. */
 static const char self[] = "/proc/self/exe";
 
 char *perp_program_path(void)
@@ -39,11 +40,6 @@ static void program_hex(uint64_t hash, char text[17])
   snprintf(text, 17, "%016llx", (unsigned long long)hash);
 }
 
-uint64_t perp_program_hash(void)
-{
-  return file_hash(self);
-}
-
 /* ---- what a run remembers ------------------------------------------------------------------------------------ */
 
 static void write_code(perp_json *j, const char *key, const char *path, uint64_t hash)
@@ -56,7 +52,7 @@ static void write_code(perp_json *j, const char *key, const char *path, uint64_t
 void perp_program_write(perp_json *j)
 {
   char *path = perp_program_path();
-  write_code(j, "program", path, perp_program_hash());
+  write_code(j, "program", path, file_hash(self));
   free(path);
   perp_json_open(j, "plugins", '[');
   const perp_plugin_file *f;
@@ -85,7 +81,7 @@ static perp_status program_keep(perp_ctx *ctx, const char *dir, const char *from
 perp_status perp_program_keep(perp_ctx *ctx, const char *dir)
 {
   perp_status status = perp_make_part(ctx, dir, "program");
-  if (status == PERP_OK) status = program_keep(ctx, dir, self, perp_program_hash(), "");
+  if (status == PERP_OK) status = program_keep(ctx, dir, self, file_hash(self), "");
   const perp_plugin_file *f;
   for (int i = 0; status == PERP_OK && (f = perp_plugin_file_at(i)) != NULL; i++)
     status = program_keep(ctx, dir, f->path, f->hash, ".so");

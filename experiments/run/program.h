@@ -5,9 +5,8 @@
 
 #include "experiments/results/results.h"
 
-/* Of this program: the path (free it), and the hash of the file that runs, also when another file has that path by now. */
+/* Of this program: free it. */
 char *perp_program_path(void);
-uint64_t perp_program_hash(void);
 
 /* "program": {"path", "hash"}, "plugins": [...]: members of a journal line. */
 void perp_program_write(perp_json *j);

@@ -20,6 +20,7 @@ struct dump {
   int n_steps; /* 0: powers of two */
   int64_t wanted[STEPS];
   perp_table table;
+  perp_pool pool;     /* of the arrays below */
   perp_status status; /* of the files */
   perp_ctx *ctx;
 
@@ -170,11 +171,12 @@ static perp_status wrapper_create(perp_ctx *ctx, const perp_blocks *pattern, con
   }
   const size_t n = (size_t)(pattern->nv + pattern->m);
   d->B = *pattern;
-  d->B.M = perp_xalloc((size_t)pattern->mptr[pattern->nb] + 1, sizeof(double));
-  d->B.J = perp_xalloc((size_t)values_of_J(pattern) + 1, sizeof(double));
-  d->B.s = pattern->s != NULL ? perp_xalloc((size_t)pattern->m, sizeof(double)) : NULL;
-  d->b = perp_xalloc(SOLVES * n, sizeof *d->b);
-  d->x = perp_xalloc(SOLVES * n, sizeof *d->x);
+  perp_pool *pool = &d->pool;
+  d->B.M = perp_pool_alloc(pool, (size_t)pattern->mptr[pattern->nb] + 1, sizeof(double));
+  d->B.J = perp_pool_alloc(pool, (size_t)values_of_J(pattern) + 1, sizeof(double));
+  d->B.s = pattern->s != NULL ? perp_pool_alloc(pool, (size_t)pattern->m, sizeof(double)) : NULL;
+  d->b = perp_pool_alloc(pool, SOLVES * n, sizeof *d->b);
+  d->x = perp_pool_alloc(pool, SOLVES * n, sizeof *d->x);
   *out = w;
   return PERP_OK;
 }
@@ -305,10 +307,6 @@ perp_status perp_kkt_dump(perp_ctx *ctx, const perp_request *request, const char
   perp_result_free(&result);
   perp_table_free(&d.table);
   perp_spec_free(&d.inner);
-  free((double *)(uintptr_t)d.B.M);
-  free((double *)(uintptr_t)d.B.J);
-  free((double *)(uintptr_t)d.B.s);
-  free(d.b);
-  free(d.x);
+  perp_pool_free(&d.pool);
   return status;
 }

@@ -3,18 +3,22 @@
 
 #include <string.h>
 
+#define PART(part, uses)                                                                           \
+  {                                                                                                \
+#part, PERP_KIND_##part, uses, offsetof(perp_parts, part), offsetof(perp_request, part),       \
+        offsetof(perp_result, part)                                                                \
+  }
 static const struct {
   const char *name;
   perp_kind kind;
   unsigned used; /* what a formulation that uses it says; 0: every one does */
-} table[PERP_PARTS] = {
-  [PERP_PART_FORMULATION] = { "formulation", PERP_KIND_formulation, 0 },
-  [PERP_PART_ODE] = { "ode", PERP_KIND_ode, PERP_FORM_USES_ODE },
-  [PERP_PART_KKT] = { "kkt", PERP_KIND_kkt, PERP_FORM_USES_KKT },
-  [PERP_PART_LCP] = { "lcp", PERP_KIND_lcp, PERP_FORM_USES_LCP },
-  [PERP_PART_STAB] = { "stab", PERP_KIND_stab, PERP_FORM_USES_STAB },
-  [PERP_PART_CONTACT] = { "contact", PERP_KIND_contact, PERP_FORM_USES_LCP },
-};
+  size_t in_parts, in_request, in_result;
+} table[PERP_PARTS] = { [PERP_PART_FORMULATION] = PART(formulation, 0),
+                        [PERP_PART_ODE] = PART(ode, PERP_FORM_USES_ODE),
+                        [PERP_PART_KKT] = PART(kkt, PERP_FORM_USES_KKT),
+                        [PERP_PART_LCP] = PART(lcp, PERP_FORM_USES_LCP),
+                        [PERP_PART_STAB] = PART(stab, PERP_FORM_USES_STAB),
+                        [PERP_PART_CONTACT] = PART(contact, PERP_FORM_USES_LCP) };
 
 const char *perp_part_name(int part)
 {
@@ -28,23 +32,17 @@ perp_kind perp_part_kind(int part)
 
 perp_spec *perp_part(perp_parts *p, int part)
 {
-  perp_spec *const specs[PERP_PARTS] = { &p->formulation, &p->ode,  &p->kkt,
-                                         &p->lcp,         &p->stab, &p->contact };
-  return specs[part];
+  return (perp_spec *)(void *)((char *)p + table[part].in_parts);
 }
 
 const char **perp_part_text(perp_request *r, int part)
 {
-  const char **const texts[PERP_PARTS] = { &r->formulation, &r->ode,  &r->kkt,
-                                           &r->lcp,         &r->stab, &r->contact };
-  return texts[part];
+  return (const char **)(void *)((char *)r + table[part].in_request);
 }
 
 const char *perp_part_used(const perp_result *r, int part)
 {
-  const char *const texts[PERP_PARTS] = { r->formulation, r->ode,  r->kkt,
-                                          r->lcp,         r->stab, r->contact };
-  return texts[part];
+  return (const char *)r + table[part].in_result;
 }
 
 void perp_scene_look(const perp_scene *scene, perp_scene_facts *facts)

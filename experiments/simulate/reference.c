@@ -18,7 +18,7 @@ enum { SAMPLES = 50, COARSE = 64 }; /* times of comparison; steps between two of
 struct table {
   int nq, nv;
   double t_end;
-  double *state; /* [(SAMPLES + 1) * (nq + nv)] */
+  double state[]; /* [(SAMPLES + 1) * (nq + nv)] */
 };
 
 static double table_next(void *user, double t)
@@ -36,13 +36,6 @@ static perp_status table_state(void *user, perp_ctx *ctx, double t, double *q, d
   memcpy(q, s, (size_t)x->nq * sizeof *q);
   memcpy(v, s + x->nq, (size_t)x->nv * sizeof *v);
   return PERP_OK;
-}
-
-static void table_destroy(void *user)
-{
-  struct table *x = user;
-  free(x->state);
-  free(x);
 }
 
 static perp_status reference_record(perp_ctx *ctx, double *state, int k, int nq, int nv,
@@ -91,26 +84,27 @@ static perp_status reference_march(perp_ctx *ctx, const perp_scene *scene, doubl
 static perp_status reference_extrapolate(perp_ctx *ctx, const perp_scene *scene, double t_end,
                                          perp_truth *truth)
 {
-  struct table *fine = perp_xalloc(1, sizeof *fine), coarse;
-  fine->nq = scene->model != NULL ? perp_model_nq(scene->model) : scene->ode->nq;
-  fine->nv = scene->model != NULL ? perp_model_nv(scene->model) : scene->ode->nv;
-  fine->t_end = t_end;
-  const size_t n = (size_t)(SAMPLES + 1) * (size_t)(fine->nq + fine->nv);
-  coarse = *fine;
-  fine->state = perp_xalloc(n, sizeof *fine->state);
-  coarse.state = perp_xalloc(n, sizeof *coarse.state);
-  perp_status status = reference_march(ctx, scene, t_end, COARSE, &coarse);
-  if (status == PERP_OK) status = reference_march(ctx, scene, t_end, 2 * COARSE, fine);
-  for (size_t i = 0; i < n; i++) fine->state[i] += (fine->state[i] - coarse.state[i]) / 255;
-  free(coarse.state);
-  *truth = (perp_truth){ .t_end = t_end,
-                         .user = fine,
-                         .state = table_state,
-                         .next_time = table_next,
-                         .destroy = table_destroy };
+  const int nq = scene->model != NULL ? perp_model_nq(scene->model) : scene->ode->nq;
+  const int nv = scene->model != NULL ? perp_model_nv(scene->model) : scene->ode->nv;
+  const size_t n = (size_t)(SAMPLES + 1) * (size_t)(nq + nv);
+  struct table *of[2]; /* coarse, fine */
+  perp_status status = PERP_OK;
+  for (int k = 0; k < 2; k++) {
+    of[k] = perp_xalloc(1, sizeof **of + n * sizeof *of[k]->state);
+    of[k]->nq = nq;
+    of[k]->nv = nv;
+    of[k]->t_end = t_end;
+    if (status == PERP_OK) status = reference_march(ctx, scene, t_end, (k + 1) * COARSE, of[k]);
+  }
+  struct table *coarse = of[0], *fine = of[1];
+  for (size_t i = 0; i < n; i++) fine->state[i] += (fine->state[i] - coarse->state[i]) / 255;
+  free(coarse);
+  *truth = (perp_truth){
+    .t_end = t_end, .user = fine, .state = table_state, .next_time = table_next, .destroy = free
+  };
   snprintf(truth->what, sizeof truth->what, "extrapolation of gsl:rk8pd in %d and %d steps",
            SAMPLES * COARSE, 2 * SAMPLES * COARSE);
-  if (status != PERP_OK) table_destroy(fine);
+  if (status != PERP_OK) free(fine);
   return status;
 }
 

@@ -6,7 +6,8 @@
 
 #include <math.h>
 
-double perp_contacts_share(const perp_contact_count *c)
+/* (solved + reused) / all, 1 where there is none. */
+static double contacts_share(const perp_contact_count *c)
 {
   const int64_t all = c->problems + c->reused;
   return all > 0 ? (double)(c->solved + c->reused) / (double)all : 1;
@@ -25,7 +26,7 @@ void perp_contacts_json(const perp_contact_count *c, perp_json *j)
     snprintf(key, sizeof key, "failures.%s", perp_reason_name((perp_reason)-i));
     if (c->failed[i] != 0) perp_json_int(j, key, c->failed[i]);
   }
-  perp_json_real(j, "share", perp_contacts_share(c));
+  perp_json_real(j, "share", contacts_share(c));
   perp_json_open(j, "by", '{');
   for (int i = 0; i < PERP_SOLVED_BY && c->by[i].name[0] != '\0'; i++)
     perp_json_int(j, c->by[i].name, c->by[i].n);

@@ -11,7 +11,5 @@
 void perp_contacts_json(const perp_contact_count *c, perp_json *j);
 /* For people, at most 80 columns wide; nothing where there was no problem. */
 void perp_contacts_text(const perp_contact_count *c, FILE *out);
-/* (solved + reused) / all, 1 where there is none. */
-double perp_contacts_share(const perp_contact_count *c);
 
 #endif

@@ -282,6 +282,7 @@ static void take_kept(const struct child *k, perp_outcome *o)
   so_far = *(const perp_outcome *)last;
   if (!process_pool_plausible(&so_far)) return;
   so_far.status = o->status;
+  snprintf(so_far.reason, sizeof so_far.reason, "%s", o->reason);
   snprintf(so_far.cause, sizeof so_far.cause, "%s", o->cause);
   so_far.partial = true;
   *o = so_far;
@@ -308,7 +309,6 @@ static void say_limit(const struct child *k, const char *what, perp_outcome *o)
 static void process_pool_judge(const struct child *k, int wait_status, perp_outcome *o)
 {
   *o = k->outcome;
-  const char *reason = NULL;
   char limit[64] = "";
   if (k->order.memory > 0)
     snprintf(limit, sizeof limit, "memory limit of %.0f MiB reached", k->order.memory / 1048576);
@@ -317,30 +317,27 @@ static void process_pool_judge(const struct child *k, int wait_status, perp_outc
     if (o->status == PERP_CELL_OOM) {
       char said[304];
       snprintf(said, sizeof said, "%.300s", o->cause);
+      snprintf(o->reason, sizeof o->reason, "memory-limit");
       if (o->n == 0) take_kept(k, o);
       snprintf(o->cause, sizeof o->cause, "%s%s%s", limit, limit[0] && said[0] ? ": " : "", said);
-      snprintf(o->reason, sizeof o->reason, "memory-limit");
     } else if (o->status == PERP_CELL_TIMEOUT)
       say_limit(k, "stopped", o);
     return;
   }
-  *o = (perp_outcome){ .magic = magic, .status = PERP_CELL_CRASH };
-  if (k->killed) {
-    o->status = PERP_CELL_TIMEOUT;
-    reason = "time-limit";
-  } else if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == EXIT_NO_MEMORY) {
-    o->status = PERP_CELL_OOM;
-    reason = "memory-limit";
+  if (k->killed)
+    *o = (perp_outcome){ .status = PERP_CELL_TIMEOUT, .reason = "time-limit" };
+  else if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == EXIT_NO_MEMORY) {
+    *o = (perp_outcome){ .status = PERP_CELL_OOM, .reason = "memory-limit" };
     snprintf(o->cause, sizeof o->cause, "%s", limit);
   } else {
-    reason = "crash";
+    *o = (perp_outcome){ .status = PERP_CELL_CRASH, .reason = "crash" };
     perp_kept_cause(wait_status, o->cause, sizeof o->cause);
   }
+  o->magic = magic;
   take_kept(k, o);
   o->wall_s = perp_clock_wall() - k->began;
   rescue_series(k);
   if (k->killed) say_limit(k, "killed", o);
-  snprintf(o->reason, sizeof o->reason, "%s", reason);
 }
 
 static bool process_pool_reap(perp_process_pool *c, perp_order *order, perp_outcome *outcome)
