@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- explain ---------------------------------------------------------------------------------------------- */
+/* ---- explain --------------------------------------------------------------------------------- */
 
 /* What perp run would do with a cell, and why. */
 static const char *cmd_cell_decision(const perp_ctx *ctx, const perp_results *r, int i, char *why,
@@ -171,7 +171,7 @@ const perp_verb perp_verb_explain = {
   .run = cmd_explain
 };
 
-/* ---- rerun ----------------------------------------------------------------------------------------------------- */
+/* ---- rerun ----------------------------------------------------------------------------------- */
 
 static bool cmd_cell_same_value(double a, double b)
 {
@@ -253,8 +253,8 @@ static void add_words(struct words *w, const char *flag, const char *value, cons
   w->argv[w->n++] = perp_pool_printf(&w->pool, "%s%s", value, unit);
 }
 
-/* The contact problems of a cell as files: those that its simulation meets (perp lcp harvest), or the one that it
- * solves (perp lcp generate). */
+/* The contact problems of a cell as files: those that its simulation meets (perp lcp harvest), or
+ * the one that it solves (perp lcp generate). */
 static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *path)
 {
   static const char *const parts[][2] = {

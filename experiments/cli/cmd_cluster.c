@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp cluster: a study as jobs for Slurm or GNU parallel.
  *
- * The tasks are shards of one run that share its results folder: each writes a journal of its own, so they need nothing
- * from each other, and a task that is run again does what is missing.  A scheduler takes longer to start a task than most
- * cells take to run, so cells are packed into tasks of a wanted length. */
+ * The tasks are shards of one run that share its results folder: each writes a journal of its own,
+ * so they need nothing from each other, and a task that is run again does what is missing.  A
+ * scheduler takes longer to start a task than most cells take to run, so cells are packed into
+ * tasks of a wanted length. */
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/cli/command.h"
 #include "experiments/cli/templates.h"
@@ -65,7 +66,7 @@ static perp_status write_all(struct cluster *c)
 {
   const char *const scripts[][2] = { { "task.sh", "cluster-task.sh" },
                                      { "finish.sh", "cluster-finish.sh" },
-                                     { "starth",
+                                     { "start.sh",
                                        c->slurm ? "cluster-slurm.sh" : "cluster-parallel.sh" } };
   perp_pool *pool = &c->plan.pool;
   perp_text plugins = { 0 };
@@ -125,7 +126,7 @@ static int cmd_cluster_run(struct cluster *c, const perp_args *args, double targ
          isfinite(c->seconds) ? " of about " : "",
          isfinite(c->seconds) ? perp_brief_time(c->seconds, brief) : "", c->jobs, c->dir);
   perp_pool *pool = &c->plan.pool;
-  char *script = perp_pool_printf(pool, "%s/cluster/starth", c->dir);
+  char *script = perp_pool_printf(pool, "%s/cluster/start.sh", c->dir);
   const char *start = cluster_word(pool, script, "");
   int code = PERP_EXIT_OK;
   if (perp_option_given(args, "submit")) {
@@ -193,7 +194,7 @@ static const perp_flag cluster_flags[] = {
 const perp_verb perp_verb_cluster = {
   .cli.name = "cluster",
   .cli.usage = "slurm|parallel STUDY [options]",
-  .cli.summary = "Writes a study as jobs: DIR/cluster/starth submits a Slurm job array, or runs "
+  .cli.summary = "Writes a study as jobs: DIR/cluster/start.sh submits a Slurm job array, or runs "
                  "GNU parallel (xargs where it is missing), and finishes with the tables and the "
                  "report. Tasks share the results folder; one that was killed is just run again.",
   .cli.more = "Without a folder that all machines see: run the shards that perp plan STUDY "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perp export: results in the form another program likes.  Everything in one table: parameters, results and times. */
+/* perp export: results in the form another program likes.  Everything in one table: parameters,
+ * results and times. */
 #include "experiments/cli/command.h"
 
 #include <math.h>
@@ -96,7 +97,7 @@ static void write_table(const perp_results *r, FILE *f, bool gnuplot)
   }
 }
 
-/* ---- jsonl ---------------------------------------------------------------------------------------------------- */
+/* ---- jsonl ----------------------------------------------------------------------------------- */
 
 static void write_jsonl(const perp_results *r, FILE *f)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp merge: several results folders of one study become one.
  *
- * The journals are the results: they are copied beside each other, together with what cells left in series,
- * log, env and problems; study and plan must be the same everywhere.  Cells that were computed more than
- * once must have come out the same. */
+ * The journals are the results: they are copied beside each other, together with what cells left in
+ * series, log, env and problems; study and plan must be the same everywhere.  Cells that were
+ * computed more than once must have come out the same. */
 #include "experiments/report/report.h"
 #include "experiments/cli/command.h"
 #include "experiments/base/shell.h"
@@ -27,7 +27,8 @@ static perp_status copy_file(perp_ctx *ctx, const char *from, const char *to)
   return status;
 }
 
-/* Journals of part k get its number in front: where two have the same cell, the first folder wins. */
+/* Journals of part k get its number in front: where two have the same cell, the first folder
+ * wins. */
 static perp_status copy_folder(perp_ctx *ctx, const char *from, const char *to, const char *name,
                                int k)
 {

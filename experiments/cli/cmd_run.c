@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- run -------------------------------------------------------------------------------------------------- */
+/* ---- run ------------------------------------------------------------------------------------- */
 
 static perp_status write_report(perp_ctx *ctx, const char *dir, void *user)
 {
@@ -27,7 +27,8 @@ static perp_status write_report(perp_ctx *ctx, const char *dir, void *user)
   return PERP_OK;
 }
 
-/* The words of a command line so that a shell reads them back; --fresh does not belong to resuming. */
+/* The words of a command line so that a shell reads them back; --fresh does not belong to
+ * resuming. */
 static char *command_line(int argc, char **argv)
 {
   perp_text t = { 0 };
@@ -166,7 +167,7 @@ const perp_verb perp_verb_run = {
   .run_words = cmd_run
 };
 
-/* ---- check, plan ---------------------------------------------------------------------------------------------- */
+/* ---- check, plan ----------------------------------------------------------------------------- */
 
 static const perp_flag study_flags[] = {
   { "set", 0, "KEY=VALUE", "change the study, as in perp run" },

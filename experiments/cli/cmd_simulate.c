@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- in a process of its own --------------------------------------------------------------------------------- */
+/* ---- in a process of its own ----------------------------------------------------------------- */
 
 enum { KEPT_STATE = 1 << 16 }; /* numbers of q and v that are kept of a run that is killed */
 
@@ -70,7 +70,7 @@ static perp_result result_of(const perp_guard *g, const perp_request *q, double 
   return r;
 }
 
-/* ---- for people ------------------------------------------------------------------------------------------------ */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static void print_result(const perp_ctx *ctx, const perp_result *r)
 {
@@ -122,7 +122,7 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   printf("\n");
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 /* The value of a flag that names a plug-in: checked here, so that an error names the flag. */
 static int read_plugin(perp_ctx *ctx, const perp_args *args, const char *flag, perp_kind kind,

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The headers of this very program: the source tree when it runs from its build folder, else where meson
- * install put them, beside the program or at its prefix. */
+/* The headers of this very program: the source tree when it runs from its build folder, else where
+ * meson install put them, beside the program or at its prefix. */
 static void print_cflags(void)
 {
   char *exe = perp_program_path();
@@ -67,7 +67,7 @@ const perp_verb perp_verb_version = {
   .run = cmd_version
 };
 
-/* ---- doctor ------------------------------------------------------------------------------------------------------ */
+/* ---- doctor ---------------------------------------------------------------------------------- */
 
 static bool on_path(const char *program)
 {
@@ -141,7 +141,7 @@ const perp_verb perp_verb_doctor = {
   .run = cmd_doctor
 };
 
-/* ---- test ------------------------------------------------------------------------------------------------------------ */
+/* ---- test ------------------------------------------------------------------------------------ */
 
 static int cmd_test(perp_ctx *ctx, const perp_args *args)
 {

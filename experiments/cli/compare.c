@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Status and results of two runs are deterministic: any difference is real, and one that is worse by more than a
- * tolerance is a regression.  Times are not: compare_times.c. */
+/* Status and results of two runs are deterministic: any difference is real, and one that is worse
+ * by more than a tolerance is a regression.  Times are not: compare_times.c. */
 #include "experiments/study/json_members.h"
 #include "experiments/cli/compare.h"
 
@@ -31,7 +31,7 @@ void perp_compare_finding(perp_compare *c, perp_finding_class class, bool worse,
          shown == MOST ? " (further ones are not listed; --json has all)" : "");
 }
 
-/* ---- cells -------------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 void perp_compare_match(perp_compare *c, int *only_base, int *only_now)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which solvers became slower?
  *
- * Times in the journals were measured at different moments, perhaps with a neighbour on the same core in one run and without
- * in the other.  They are compared in units of the pace (clock_reference.h), with an interval that is wider the more the paces
- * differ.  When a person names the programs of both runs, that is only a suspicion: the cells in question are timed again,
+ * Times in the journals were measured at different moments, perhaps with a neighbour on the same
+ * core in one run and without in the other.  They are compared in units of the pace
+ * (clock_reference.h), with an interval that is wider the more the paces differ.  When a person
+ * names the programs of both runs, that is only a suspicion: the cells in question are timed again,
  * by both programs in turn, and these times decide. */
 #include "experiments/cli/compare.h"
 #include "experiments/plugins/plugin_files.h"
@@ -42,7 +43,7 @@ struct times {
   int *member;     /* [n] scratch: members of a group */
 };
 
-/* ---- the rounds of the journals --------------------------------------------------------------------------------- */
+/* ---- the rounds of the journals -------------------------------------------------------------- */
 
 /* The time that cells are compared by: that of a step, else that of the whole. */
 static int time_metric(const perp_results *r, bool recorded)
@@ -95,8 +96,8 @@ static double best_pace(const struct times *t)
   return best;
 }
 
-/* The rounds of a cell; with a pace: in units of it, and only the quiet ones where there are two.  *log_pace: the median
- * of log(pace) over the rounds that are used. */
+/* The rounds of a cell; with a pace: in units of it, and only the quiet ones where there are two.
+ * *log_pace: the median of log(pace) over the rounds that are used. */
 static int rounds_of(const perp_record *rec, int m, double pace, double *out, double *log_pace)
 {
   int n = 0, quiet = 0;
@@ -193,7 +194,7 @@ static perp_status shift_of_rounds(const struct times *t, const int *member, int
   return status;
 }
 
-/* ---- blocks: both programs in turn ---------------------------------------------------------------------------- */
+/* ---- blocks: both programs in turn ----------------------------------------------------------- */
 
 static perp_status shift_of_blocks(const struct times *t, const int *member, int n, perp_shift *s)
 {
@@ -244,7 +245,7 @@ static perp_status time_again(struct times *t, const perp_program program[2])
   return PERP_OK;
 }
 
-/* ---- groups ----------------------------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 /* Look at all cells, at those of each value of each axis, and at each cell alone. */
 typedef perp_status group_fn(struct times *t, const char *where, const int *member, int n);
@@ -328,7 +329,7 @@ static perp_status judge_blocks(struct times *t, const char *where, const int *m
   return PERP_OK;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 perp_status perp_compare_command(perp_compare *c, perp_text *out)
 {
@@ -400,8 +401,8 @@ perp_status perp_compare_times(perp_compare *c, perp_time_comparison *said)
   perp_shift all;
   perp_status status = shift_of_rounds(&t, t.member, t.n, &all);
   said->ratio = all.ratio;
-  /* without a pace the clock runs as fast as a machine that has other work: that is common to all cells, and only what
-   * changed against it says something about a solver */
+  /* without a pace the clock runs as fast as a machine that has other work: that is common to all
+   * cells, and only what changed against it says something about a solver */
   said->busy = !said->paced && compare_times_busy(&t);
   for (int k = 0; said->busy && isfinite(all.ratio) && k < t.n; k++)
     for (int i = 0; i < t.of[k].pair.m; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The contract tests are the programs of tests/contract, one a kind, the same that check the plug-ins of perp.
- * Each runs in a process of its own with a time limit: what it says (TAP) is sorted by plug-in. */
+/* The contract tests are the programs of tests/contract, one a kind, the same that check the
+ * plug-ins of perp. Each runs in a process of its own with a time limit: what it says (TAP) is
+ * sorted by plug-in. */
 #include "experiments/study/json_members.h"
 #include "experiments/run/program.h"
 #include "experiments/cli/conformance.h"
@@ -153,7 +154,8 @@ static void print_checks(const struct outcome *o, const char *name, bool verbose
   for (struct check c = { 0 }; next_check(o, name, &c);) {
     if (c.good && !verbose) continue;
     printf("    %-8s %.*s\n", c.skipped ? "skipped" : c.good ? "held" : "FAILED", c.length, c.what);
-    /* figures stand before the line or behind it, in comments; the place in the tests says little here */
+    /* figures stand before the line or behind it, in comments; the place in the tests says little
+     * here */
     for (const char *k = next_line(c.line); !c.good && *k == '#'; k = next_line(k))
       if (strncmp(k, "# failed at", 11) != 0) {
         fputs("             ", stdout);

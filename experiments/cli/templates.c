@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Template files are where the studies are: the source tree that the launcher names, the installed ones, the
- * tree the program was built in. */
+/* Template files are where the studies are: the source tree that the launcher names, the installed
+ * ones, the tree the program was built in. */
 static char *template_text(perp_ctx *ctx, const char *name)
 {
   const char *home = getenv("PERP_HOME");

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- output -------------------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 /* A vector, or the number that stands for all of it where there is none. */
-static void put_reals(perp_json *j, const char *key, const double *x, double none, int n)
+static void problem_reals(perp_json *j, const char *key, const double *x, double none, int n)
 {
   perp_json_open(j, key, '[');
   for (int i = 0; i < n; i++) perp_json_real(j, NULL, x != NULL ? x[i] : none);
@@ -38,12 +38,12 @@ static void write_json(const perp_lcp_problem *q)
   }
   perp_json_close(&j, ']');
   perp_json_reals(&j, "b", p->b, n);
-  put_reals(&j, "lo", p->lo, 0, n);
-  put_reals(&j, "hi", p->hi, HUGE_VAL, n);
+  problem_reals(&j, "lo", p->lo, 0, n);
+  problem_reals(&j, "hi", p->hi, HUGE_VAL, n);
   perp_json_open(&j, "friction_of", '[');
   for (int i = 0; i < n; i++) perp_json_int(&j, NULL, p->fric_of != NULL ? p->fric_of[i] : -1);
   perp_json_close(&j, ']');
-  put_reals(&j, "mu", p->fric_of != NULL ? p->mu : NULL, 0, n);
+  problem_reals(&j, "mu", p->fric_of != NULL ? p->mu : NULL, 0, n);
   if (p->cone != NULL) {
     perp_json_open(&j, "cone", '[');
     for (int i = 0; i < n; i++) perp_json_int(&j, NULL, p->cone[i]);
@@ -90,7 +90,7 @@ static int put_problem(perp_ctx *ctx, const perp_lcp_problem *p, const char *pat
   return PERP_EXIT_OK;
 }
 
-/* ---- generate ------------------------------------------------------------------------------------------------ */
+/* ---- generate -------------------------------------------------------------------------------- */
 
 static void list_families(bool json)
 {
@@ -177,7 +177,7 @@ const perp_verb perp_verb_lcp_generate = {
   .run = cmd_lcp_generate
 };
 
-/* ---- convert --------------------------------------------------------------------------------------------------- */
+/* ---- convert --------------------------------------------------------------------------------- */
 
 /* *p is freed and replaced by *q. */
 static void swap_in(perp_lcp_problem *p, perp_lcp_problem *q)
@@ -256,7 +256,7 @@ const perp_verb perp_verb_lcp_convert = {
   .run = cmd_lcp_convert
 };
 
-/* ---- info --------------------------------------------------------------------------------------------------------- */
+/* ---- info ------------------------------------------------------------------------------------ */
 
 static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
 {

@@ -75,7 +75,7 @@ static const char *cmd_lcp_solve_figures(const struct task *t, double rel, doubl
   return text;
 }
 
-/* ---- solve ------------------------------------------------------------------------------------------------ */
+/* ---- solve ----------------------------------------------------------------------------------- */
 
 static void print_event(void *user, const perp_trace_event *e)
 {
@@ -358,7 +358,7 @@ const perp_verb perp_verb_lcp_solve = {
   .run = cmd_lcp_solve
 };
 
-/* ---- check -------------------------------------------------------------------------------------------------- */
+/* ---- check ----------------------------------------------------------------------------------- */
 
 static int judge_vector(const struct task *t, const perp_lcp_problem *p, const double *x)
 {

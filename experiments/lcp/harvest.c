@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp lcp harvest: keep contact problems that occur in a simulation, as .lcp files.
  *
- * Of each size wanted a few problems are kept, with different active sets (which rows are at a bound);
- * when there are more of them than room, every one has the same chance to stay (reservoir sampling, seeded).
- * A file says where it comes from: scene and parts, step, active rows, rank and condition number of A. */
+ * Of each size wanted a few problems are kept, with different active sets (which rows are at a
+ * bound); when there are more of them than room, every one has the same chance to stay (reservoir
+ * sampling, seeded). A file says where it comes from: scene and parts, step, active rows, rank and
+ * condition number of A. */
 #include "experiments/lcp/lcp_cmd.h"
 #include "experiments/simulate/parts.h"
 
@@ -45,7 +46,7 @@ typedef struct harvest {
   perp_status status;
 } harvest;
 
-/* ---- which ones -------------------------------------------------------------------------------------------- */
+/* ---- which ones ------------------------------------------------------------------------------ */
 
 /* the size nearest to n by ratio, not further than a factor 2 */
 static bin *bin_for(harvest *h, int n)
@@ -110,7 +111,7 @@ static void harvest_see(void *user, const perp_lcp *p, const double *lambda,
   h->status = perp_lcp_problem_copy(h->ctx, &view, &k->problem);
 }
 
-/* ---- what they are ------------------------------------------------------------------------------------------ */
+/* ---- what they are --------------------------------------------------------------------------- */
 
 /* Rank of A and the ratio of its largest to its smallest singular value that is not rounding. */
 static perp_status harvest_spectrum(perp_ctx *ctx, const perp_lcp_problem *problem, int *rank,
@@ -177,7 +178,7 @@ static perp_status harvest_store(perp_ctx *ctx, const char *dir, const char *sce
   return status;
 }
 
-/* ---- the run ------------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static perp_status harvest_march(perp_ctx *ctx, perp_sim *sim, harvest *h, double t_end)
 {

@@ -2,18 +2,21 @@
 /* Studies whose cells are complementarity problems: one problem, one solver, one tolerance.
  *
  *   problems:
- *     files: ["problems/cps-?.lcp"]            # shell patterns; relative to here, else to the tree of perp
- *     generate:                                  # one map, or a list of them
+ *     files: ["problems/cps-?.lcp"]            # shell patterns; relative to here, else to the tree
+ *     of perp generate:                                  # one map, or a list of them
  *       family: [spd, stack]                     # perp lcp generate --help
  *       n: [16, 64, 256]                         # the nearest valid size of each family
- *       instances: 5                             # seeds 1 ... 5, for families in which the seed matters
- *       factored: false                          # keep J M^-1 J' + S where the family has it
- *   peers: true                                # add the solvers of other libraries that are installed
- *   accept: { targets: [1e-6, 1e-10] }           # one cell for each: solved means rel <= target
+ *       instances: 5                             # seeds 1 ... 5, for families in which the seed
+ *       matters factored: false                          # keep J M^-1 J' + S where the family has
+ *       it
+ *   peers: true                                # add the solvers of other libraries that are
+ *   installed accept: { targets: [1e-6, 1e-10] }           # one cell for each: solved means rel <=
+ *   target
  *
- * Every answer is judged by perp_lcp_judge; a cell is ok when the judge accepts it, or when the solver has a proof that
- * there is no solution (reason infeasible; such a cell has no residual).  A number of sweeps without a test is fixed-work;
- * all else that ends by itself is unsolved, or maxiter. */
+ * Every answer is judged by perp_lcp_judge; a cell is ok when the judge accepts it, or when the
+ * solver has a proof that there is no solution (reason infeasible; such a cell has no residual).  A
+ * number of sweeps without a test is fixed-work; all else that ends by itself is unsolved, or
+ * maxiter. */
 #include "experiments/lcp/kind_lcp.h"
 
 #include "experiments/study/describe.h"
@@ -70,7 +73,7 @@ static const perp_metric *kind_lcp_metrics(const perp_ctx *ctx, perp_pool *pool)
   return table;
 }
 
-/* ---- the study: problems and targets become axes ------------------------------------------------------------ */
+/* ---- the study: problems and targets become axes --------------------------------------------- */
 
 static const char *const sections[] = { "problems", "accept", "peers", NULL };
 
@@ -267,7 +270,7 @@ static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *dia
   if (targets.n > 0) perp_study_add_axis(study, P_TOL, targets.text, targets.n);
 }
 
-/* ---- one cell --------------------------------------------------------------------------------------------------- */
+/* ---- one cell -------------------------------------------------------------------------------- */
 
 static perp_status make_problem(perp_ctx *ctx, const char *text, perp_lcp_problem *p)
 {
@@ -342,8 +345,8 @@ static double kind_lcp_timed(void (*call)(struct work *k), struct work *k, doubl
   return spent / n;
 }
 
-/* A solver of another library ran in a process apart, so that its crash is an answer and no loss.  Once it has
- * solved the problem it is called in place: a fork is no part of its time. */
+/* A solver of another library ran in a process apart, so that its crash is an answer and no loss.
+ * Once it has solved the problem it is called in place: a fork is no part of its time. */
 static bool call_in_place(struct work *k)
 {
   const perp_desc *d = k->spec->d;

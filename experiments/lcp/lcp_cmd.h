@@ -7,12 +7,13 @@
 #include "experiments/study/json_members.h"
 #include "solvers/lcp/problem.h"
 
-/* Its exit status, as messages.h has it: 0 solved, 10 honestly not solved, 5 the solver crashed, 2 usage, 3 invalid file. */
+/* Its exit status, as messages.h has it: 0 solved, 10 honestly not solved, 5 the solver crashed, 2
+ * usage, 3 invalid file. */
 extern const perp_verb perp_verb_lcp;
 extern const perp_verb perp_verb_lcp_solve, perp_verb_lcp_check, perp_verb_lcp_generate,
     perp_verb_lcp_convert, perp_verb_lcp_harvest, perp_verb_lcp_info;
 
-/* ---- what they share ------------------------------------------------------------------------------------- */
+/* ---- what they share ------------------------------------------------------------------------- */
 
 /* The error of ctx is printed; the exit status that belongs to a failed call on a problem file. */
 int perp_lcp_refuse(perp_ctx *ctx, perp_status status);

@@ -31,7 +31,7 @@ const perp_plugin_file *perp_plugin_file_of(const perp_desc *d)
   return NULL;
 }
 
-/* ---- checks: what the file says about itself ------------------------------------------------------------ */
+/* ---- checks: what the file says about itself ------------------------------------------------- */
 
 static perp_status check_layout(perp_ctx *ctx, const char *path, const perp_outside *o)
 {
@@ -210,7 +210,7 @@ static perp_status try_in_child(perp_ctx *ctx, const char *path)
   return PERP_OK;
 }
 
-/* ---- loading --------------------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 perp_status perp_plugin_load(perp_ctx *ctx, const char *path, bool named)
 {
@@ -282,7 +282,7 @@ perp_status perp_plugin_load_path(perp_ctx *ctx, const char *list)
   return PERP_OK;
 }
 
-/* ---- what a run remembers ------------------------------------------------------------------------------------- */
+/* ---- what a run remembers -------------------------------------------------------------------- */
 
 void perp_plugin_arguments(perp_text *out)
 {

@@ -40,7 +40,7 @@ static void program_hex(uint64_t hash, char text[17])
   snprintf(text, 17, "%016llx", (unsigned long long)hash);
 }
 
-/* ---- what a run remembers ------------------------------------------------------------------------------------ */
+/* ---- what a run remembers -------------------------------------------------------------------- */
 
 static void write_code(perp_json *j, const char *key, const char *path, uint64_t hash)
 {
@@ -88,7 +88,7 @@ perp_status perp_program_keep(perp_ctx *ctx, const char *dir)
   return status;
 }
 
-/* ---- the program of a folder ----------------------------------------------------------------------------------- */
+/* ---- the program of a folder ----------------------------------------------------------------- */
 
 static perp_status program_known(perp_ctx *ctx, const perp_results *r)
 {
@@ -151,7 +151,8 @@ perp_status perp_program_take(perp_ctx *ctx, const perp_results *r, const perp_n
   return status;
 }
 
-/* One file of code as it is recorded, or its copy in the folder when only that is still what it was. */
+/* One file of code as it is recorded, or its copy in the folder when only that is still what it
+ * was. */
 static void program_suggest(const perp_results *r, const perp_code *code, const char *flag,
                             const char *suffix, perp_text *out)
 {
@@ -202,7 +203,8 @@ void perp_program_free(perp_program *p)
   *p = (perp_program){ 0 };
 }
 
-/* What a program writes to stdout; NULL after a message.  Its stderr is dropped: the status tells. */
+/* What a program writes to stdout; NULL after a message.  Its stderr is dropped: the status
+ * tells. */
 static char *output_of(perp_ctx *ctx, char *const *argv)
 {
   int ends[2];

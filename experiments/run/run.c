@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The loop of a run.  All state that matters is in the journal: this file decides what is still to do from
- * what the journal says, gives it to the workers, and writes down what comes back. */
+/* The loop of a run.  All state that matters is in the journal: this file decides what is still to
+ * do from what the journal says, gives it to the workers, and writes down what comes back. */
 #include "experiments/run/run.h"
 
 #include "experiments/plugins/plugin_files.h"
@@ -50,7 +50,8 @@ static char *run_path_in(struct run *r, const char *name)
   return perp_pool_printf(&r->plan.pool, "%s/%s", r->o->dir, name);
 }
 
-/* A line of the journal that could not be written, or a cell that could not be started, ends the run. */
+/* A line of the journal that could not be written, or a cell that could not be started, ends the
+ * run. */
 static void run_written(struct run *r, perp_status status)
 {
   if (status == PERP_OK || r->failed) return;
@@ -64,7 +65,7 @@ static void write_outcome(struct run *r, int cell, bool timing, const perp_outco
                                         r->of[cell].attempt, timing, o, r->of[cell].log));
 }
 
-/* ---- doing ------------------------------------------------------------------------------------------------------- */
+/* ---- doing ----------------------------------------------------------------------------------- */
 
 struct todo {
   int n;
@@ -164,7 +165,7 @@ static void do_all(struct run *r, const struct todo *todo)
   perp_progress_clear(&r->progress);
 }
 
-/* ---- what is to do ------------------------------------------------------------------------------------------------ */
+/* ---- what is to do --------------------------------------------------------------------------- */
 
 static bool in_shard(const char *shard, const perp_cell *cell, int index)
 {
@@ -248,7 +249,8 @@ static void add_rounds(struct run *r, struct todo *t)
   free(order);
 }
 
-/* What cannot be set up is known before the run: such cells become rows that say why, and are not started. */
+/* What cannot be set up is known before the run: such cells become rows that say why, and are not
+ * started. */
 static perp_status skip_refused(struct run *r, struct todo *todo)
 {
   perp_trial trial;
@@ -346,7 +348,7 @@ static int check_references(struct run *r)
   return agree ? PERP_EXIT_OK : PERP_EXIT_REFERENCE;
 }
 
-/* ---- ending -------------------------------------------------------------------------------------------------------- */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 static int exit_status(const struct run *r, const perp_results *after)
 {
@@ -450,7 +452,8 @@ static perp_status run_prepare(struct run *r, const perp_cell_kind *const *kinds
   return PERP_OK;
 }
 
-/* Until the workers takes the signals Ctrl-C ends the process, whatever is computed for the references. */
+/* Until the workers takes the signals Ctrl-C ends the process, whatever is computed for the
+ * references. */
 static int carry_out(struct run *r, struct todo *todo, const perp_cell_kind *const *kinds)
 {
   const int code = todo->n > 0 ? check_references(r) : PERP_EXIT_OK;

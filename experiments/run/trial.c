@@ -11,7 +11,7 @@
 /* s; what cannot be set up within this will not be run in sensible time either */
 #define SETUP_LIMIT 30.0
 
-/* ---- distinct combinations ---------------------------------------------------------------------------------- */
+/* ---- distinct combinations ------------------------------------------------------------------- */
 
 /* Numbers (h, t_end, a tolerance) do not decide whether parts fit together. */
 static bool trial_decides(const perp_param *p)
@@ -58,7 +58,7 @@ static int trial_group(const perp_study *study, const perp_plan *plan, const boo
   return groups;
 }
 
-/* ---- trying ------------------------------------------------------------------------------------------------- */
+/* ---- trying ---------------------------------------------------------------------------------- */
 
 static void trial_judge(perp_trial *t, int cell, const perp_outcome *o)
 {
@@ -152,7 +152,7 @@ void perp_trial_free(perp_trial *t)
   *t = (perp_trial){ 0 };
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static int trial_by_cells(const void *a, const void *b)
 {

@@ -13,8 +13,9 @@ static const double interval = 1e-3; /* s */
 
 static volatile double kept; /* the compiler must not leave the work out */
 
-/* Factorizations L D L' of small dense matrices: among the candidates (streams of sums, rank-one updates, calls with
- * branches) the one whose time went best with that of solvers on a busy machine. */
+/* Factorizations L D L' of small dense matrices: among the candidates (streams of sums, rank-one
+ * updates, calls with branches) the one whose time went best with that of solvers on a busy
+ * machine. */
 static double clock_reference_work(void)
 {
   double a[N][N], sum = 0;

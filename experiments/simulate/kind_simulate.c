@@ -58,7 +58,7 @@ static const perp_param params[] = {
   { 0 }
 };
 
-/* ---- metrics -------------------------------------------------------------------------------------------- */
+/* ---- metrics --------------------------------------------------------------------------------- */
 
 static const perp_metric parts_of_a_step[] = {
   { "time.collision_us", "us", "CPU time of collision detection in a step", -1, true },
@@ -89,7 +89,7 @@ static const perp_metric *kind_simulate_metrics(const perp_ctx *ctx, perp_pool *
   return list;
 }
 
-/* ---- the study -------------------------------------------------------------------------------------------- */
+/* ---- the study ------------------------------------------------------------------------------- */
 
 static const char *const sections[] = { "accept", NULL };
 
@@ -134,7 +134,7 @@ static void kind_simulate_read_study(perp_ctx *ctx, perp_study *study, perp_diag
   perp_study_fix(study, P_SAMPLE, text);
 }
 
-/* ---- parts that have no say -------------------------------------------------------------------------------- */
+/* ---- parts that have no say ------------------------------------------------------------------ */
 
 _Static_assert((int)P_CONTACT - P_FORMULATION == PERP_PARTS - 1, "a parameter for each part");
 
@@ -178,7 +178,8 @@ static bool look_apart(perp_ctx *ctx, const perp_job *job, perp_outcome *outcome
   return status == PERP_OK && outcome->status == PERP_CELL_OK;
 }
 
-/* The scene of a combination.  One that cannot be built has all there is: its cells fail, and say why. */
+/* The scene of a combination.  One that cannot be built has all there is: its cells fail, and say
+ * why. */
 static const struct look *kind_simulate_look_at(perp_ctx *ctx, const perp_study *study,
                                                 perp_pool *pool, void **memory, const char **value)
 {
@@ -252,7 +253,7 @@ static double kind_simulate_work(const perp_study *study, const perp_cell *cell)
   return h > 0 && t > 0 ? 500 + t / h : 1000;
 }
 
-/* ---- one cell ----------------------------------------------------------------------------------------------- */
+/* ---- one cell -------------------------------------------------------------------------------- */
 
 perp_request perp_kind_simulate_request(const perp_cell *cell)
 {
@@ -349,7 +350,7 @@ static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
   free(m);
 }
 
-/* ---- references ----------------------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------ */
 
 static perp_status kind_simulate_references(perp_ctx *ctx, const perp_study *study,
                                             const perp_cell *cells, int n, bool *agree,

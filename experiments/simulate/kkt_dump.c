@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A wrapper goes around the KKT formulation of the cell: it lets every call through and keeps what it saw, the
- * values of the last factorization and the solves with it.  They are written when the next factorization comes. */
+/* A wrapper goes around the KKT formulation of the cell: it lets every call through and keeps what
+ * it saw, the values of the last factorization and the solves with it.  They are written when the
+ * next factorization comes. */
 #include "experiments/simulate/kkt_dump.h"
 
 #include "experiments/base/messages.h"
@@ -46,7 +47,7 @@ struct wrapper {
   perp_kkt_solver *inner;
 };
 
-/* ---- files ------------------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int values_of_J(const perp_blocks *B)
 {
@@ -69,8 +70,8 @@ static void close_part(struct dump *d, perp_out *o)
   if (status != PERP_OK && d->status == PERP_OK) d->status = status;
 }
 
-/* The lower triangle, column by column within a block.  Entries that are zero stay: the pattern is the one of the
- * solver.  out NULL: only count. */
+/* The lower triangle, column by column within a block.  Entries that are zero stay: the pattern is
+ * the one of the solver.  out NULL: only count. */
 static int64_t kkt_dump_put_matrix(const perp_blocks *B, FILE *out)
 {
   int64_t entries = 0;
@@ -155,7 +156,7 @@ static void kkt_dump_flush(struct dump *d)
   d->pending = false;
 }
 
-/* ---- the wrapper ------------------------------------------------------------------------------------------------ */
+/* ---- the wrapper ----------------------------------------------------------------------------- */
 
 static perp_status wrapper_create(perp_ctx *ctx, const perp_blocks *pattern, const void *opts,
                                   void **out)
@@ -237,7 +238,7 @@ static void wrapper_destroy(void *ws)
   free(w);
 }
 
-/* ---- the run ---------------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static perp_status kkt_dump_wrap(perp_ctx *ctx, perp_parts *parts, void *user)
 {

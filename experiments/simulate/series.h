@@ -12,8 +12,9 @@ perp_status perp_series_create(perp_ctx *ctx, const perp_measure *m, perp_series
 perp_status perp_series_row(perp_ctx *ctx, perp_series *s, const perp_measure *m, const double *q,
                             const double *v);
 
-/* A series as CSV, written while it grows: time and the named fields ("drift.pos", "q" for q0, q1, ...; none = all),
- * units in the head, numbers with the fewest digits that read back identically, not a number = empty. */
+/* A series as CSV, written while it grows: time and the named fields ("drift.pos", "q" for q0, q1,
+ * ...; none = all), units in the head, numbers with the fewest digits that read back identically,
+ * not a number = empty. */
 typedef struct perp_series_file {
   const char *path; /* "-" is stdout */
   const char *const *fields;

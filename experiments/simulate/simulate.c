@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One cell, in three passes: the numbers (with metrics and truth), the clock (nothing but steps), and the
- * breakdown of a step (instrumented, so that its parts are used as shares only). */
+/* One cell, in three passes: the numbers (with metrics and truth), the clock (nothing but steps),
+ * and the breakdown of a step (instrumented, so that its parts are used as shares only). */
 #include "experiments/simulate/series.h"
 #include "experiments/simulate/simulate_run.h"
 
@@ -12,8 +12,8 @@
 
 /* A state this many times larger than the initial one (or than 1) has left its problem. */
 #define DIVERGED 1e8
-/* Two references further apart than this, relative to the largest coordinate so far, no longer know the trajectory
- * (chaos): what is left to compare are invariants. */
+/* Two references further apart than this, relative to the largest coordinate so far, no longer know
+ * the trajectory (chaos): what is left to compare are invariants. */
 #define CHAOS 1e-4
 /* seconds of wall time between what is kept of a run, should its process not live to tell */
 static const double keep_every = 0.05;
@@ -24,7 +24,7 @@ typedef perp_cell_run run;
 static void simulate_read_metrics(const perp_ctx *ctx, const perp_measure *measure,
                                   perp_result *result);
 
-/* ---- the request --------------------------------------------------------------------------------------- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 static perp_status parse_request(perp_ctx *ctx, run *r)
 {
@@ -59,10 +59,11 @@ static bool in_bounds(const double *x, int n, double bound)
   return true;
 }
 
-/* ---- truth and samples ---------------------------------------------------------------------------------------- */
+/* ---- truth and samples ----------------------------------------------------------------------- */
 
-/* Adaptive runs reach the grid of a file exactly.  Fixed steps meet it only by chance, so that the first
- * truth that answers at any time is preferred: convergence studies then sample alike at all h. */
+/* Adaptive runs reach the grid of a file exactly.  Fixed steps meet it only by chance, so that the
+ * first truth that answers at any time is preferred: convergence studies then sample alike at all
+ * h. */
 static void choose_truth(run *r)
 {
   for (int i = 0; i < r->scene.n_truths; i++) {
@@ -83,7 +84,8 @@ static bool truth_answers(const perp_truth *truth, double t)
   return perp_cell_same_time(truth->next_time(truth->user, t), t);
 }
 
-/* The largest difference of two states relative to the largest coordinate so far; q and -q are one orientation. */
+/* The largest difference of two states relative to the largest coordinate so far; q and -q are one
+ * orientation. */
 static double simulate_apart(run *r, const double *a, const double *b)
 {
   const bool space = r->scene.model != NULL && perp_model_dim(r->scene.model) == 3;
@@ -118,7 +120,7 @@ static double next_target(const run *r, double t)
   return next > t ? next : r->t_end;
 }
 
-/* ---- the three passes ------------------------------------------------------------------------------------------- */
+/* ---- the three passes ------------------------------------------------------------------------ */
 
 static perp_status simulate_compare(perp_ctx *ctx, run *r, const double *q, const double *v)
 {
@@ -146,6 +148,17 @@ static void read_counts(const run *r, perp_result *result)
   r->measure->has_contacts = true;
 }
 
+/* The state that the run has reached; q and v are borrowed. */
+static void simulate_read_state(const run *r, perp_result *result, const double **q,
+                                const double **v)
+{
+  perp_cell_state(r, &result->t, q, v);
+  result->nq = r->measure->nq;
+  result->nv = r->measure->nv;
+  result->energy = r->measure->energy;
+  read_counts(r, result);
+}
+
 /* Hand over what there is so far, now and then. */
 static void simulate_keep(const perp_ctx *ctx, run *r)
 {
@@ -156,16 +169,12 @@ static void simulate_keep(const perp_ctx *ctx, run *r)
   r->kept = now;
   perp_result so_far = *r->result;
   const double *q, *v;
-  perp_cell_state(r, &so_far.t, &q, &v);
-  so_far.nq = r->measure->nq;
-  so_far.nv = r->measure->nv;
+  simulate_read_state(r, &so_far, &q, &v);
   so_far.q = (double *)(uintptr_t)q; /* read only, as it says */
   so_far.v = (double *)(uintptr_t)v;
-  so_far.energy = r->measure->energy;
   so_far.step_us = (double)NAN;
   so_far.cpu_s = r->measure->cpu_s = perp_clock_thread() - r->cpu0;
   so_far.wall_s = now - r->wall0;
-  read_counts(r, &so_far);
   if (so_far.t > 0)
     simulate_read_metrics(ctx, r->measure, &so_far); /* the start itself has no error */
   minder->keep(&so_far, minder->user);
@@ -186,7 +195,8 @@ static void note_releases(const run *r, const perp_step_info *info, int *seen)
   }
 }
 
-/* Pass 1: to t_end or to the end of the solver, with metrics.  Without timing rounds also the time of each step. */
+/* Pass 1: to t_end or to the end of the solver, with metrics.  Without timing rounds also the time
+ * of each step. */
 static perp_status measure_run(perp_ctx *ctx, run *r)
 {
   const perp_request *request = r->request;
@@ -246,7 +256,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
   return PERP_OK;
 }
 
-/* ---- the result ---------------------------------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 static void name_parts(const run *r)
 {
@@ -288,17 +298,13 @@ static perp_status final_state(perp_ctx *ctx, const run *r)
 {
   perp_result *result = r->result;
   const double *q, *v;
-  perp_cell_state(r, &result->t, &q, &v);
-  result->nq = r->measure->nq;
-  result->nv = r->measure->nv;
+  simulate_read_state(r, result, &q, &v);
   result->q = malloc((size_t)(result->nq + 1) * sizeof *q);
   result->v = malloc((size_t)(result->nv + 1) * sizeof *v);
   if (result->q == NULL || result->v == NULL)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the final state");
   memcpy(result->q, q, (size_t)result->nq * sizeof *q);
   if (result->nv > 0) memcpy(result->v, v, (size_t)result->nv * sizeof *v);
-  result->energy = r->measure->energy;
-  read_counts(r, result);
   return r->sim != NULL ? final_groups(ctx, r) : PERP_OK;
 }
 

@@ -12,8 +12,8 @@
 #define BATCH 100e-6
 enum { BREAKDOWN_STEPS = 1000 };
 
-/* Pass 2: nothing but steps, in batches that the clock can resolve, at least PASS seconds of them; *cpu
- * is the time of one run. */
+/* Pass 2: nothing but steps, in batches that the clock can resolve, at least PASS seconds of them;
+ * *cpu is the time of one run. */
 static perp_status time_run(perp_ctx *ctx, perp_cell_run *r, perp_clock_reference *pace,
                             double *cpu)
 {
@@ -48,8 +48,8 @@ static perp_status time_run(perp_ctx *ctx, perp_cell_run *r, perp_clock_referenc
   return PERP_OK;
 }
 
-/* Pass 3: shares of assembly, KKT and the rest in a step.  The clock inside a step costs more than some of
- * its parts, so that the shares are applied to the step of pass 2. */
+/* Pass 3: shares of assembly, KKT and the rest in a step.  The clock inside a step costs more than
+ * some of its parts, so that the shares are applied to the step of pass 2. */
 static perp_status simulate_clock_breakdown(perp_ctx *ctx, perp_cell_run *r)
 {
   perp_result *result = r->result;

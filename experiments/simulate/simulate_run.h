@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the passes of one cell share (simulate_run.c), and the passes of the clock (simulate_clock.c). */
+/* What the passes of one cell share (simulate_run.c), and the passes of the clock
+ * (simulate_clock.c). */
 #ifndef PERP_SIMULATE_RUN_H
 #define PERP_SIMULATE_RUN_H
 

@@ -142,7 +142,7 @@ void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
   perp_json_close(j, '}');
 }
 
-/* ---- studies ---------------------------------------------------------------------------------------------- */
+/* ---- studies --------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {

@@ -5,7 +5,8 @@
 
 #include "experiments/base/util.h"
 
-/* The form names the members, each with its value in the way of printf, so that the compiler checks the types:
+/* The form names the members, each with its value in the way of printf, so that the compiler checks
+ * the types:
  *   "name %s"   a text, NULL gives null      "share %g"    a real number
  *   "rows %d", "steps %lld"   whole          "solved? %d"  true or false
  * perp_json_members(&j, "name %s, rows %d, solved? %d", name, n, good); */

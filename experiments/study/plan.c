@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- expressions over cells ------------------------------------------------------------------------------ */
+/* ---- expressions over cells ------------------------------------------------------------------ */
 
 static void cell_value(void *user, int row, int column, perp_value *v)
 {
@@ -41,7 +41,7 @@ void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *s, const perp_st
   s->scope.user = s;
 }
 
-/* ---- the grid ------------------------------------------------------------------------------------------------ */
+/* ---- the grid -------------------------------------------------------------------------------- */
 
 static void cell_id(const perp_study *study, perp_cell *cell)
 {
@@ -100,7 +100,8 @@ static void make_uses(const perp_study *study, perp_plan *plan)
   }
 }
 
-/* What the kind says has no effect is counted, what has one is used.  index [n_params]: which value each has. */
+/* What the kind says has no effect is counted, what has one is used.  index [n_params]: which value
+ * each has. */
 static void plan_canonical(perp_ctx *ctx, const perp_study *study, perp_plan *plan,
                            const int *index, void **memory, char (*why)[PERP_WHY_MAX],
                            perp_cell *cell)
@@ -219,7 +220,7 @@ void perp_cell_json(perp_json *j, const perp_study *study, const perp_cell *cell
     if (cell->value[p][0] != '\0') perp_json_text(j, study->kind->params[p].key, cell->value[p]);
 }
 
-/* ---- plan.jsonl ------------------------------------------------------------------------------------------------ */
+/* ---- plan.jsonl ------------------------------------------------------------------------------ */
 
 perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *study,
                             const perp_plan *plan, const perp_selection *selection)

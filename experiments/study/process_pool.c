@@ -95,7 +95,7 @@ int perp_process_pool_free_places(const perp_process_pool *c)
   return c->size - c->running;
 }
 
-/* ---- in the child ------------------------------------------------------------------------------------------- */
+/* ---- in the child ---------------------------------------------------------------------------- */
 
 /* Pages that this process has mapped, from a place where no allocation is allowed. */
 static double mapped_bytes(const char *key)
@@ -134,7 +134,8 @@ static void on_crash(int number)
   raise(number);
 }
 
-/* BLAS maps a buffer when it is first called, and tries without end when it cannot: it gets it before the limit. */
+/* BLAS maps a buffer when it is first called, and tries without end when it cannot: it gets it
+ * before the limit. */
 static void warm_blas(void)
 {
   double one = 1;
@@ -213,7 +214,7 @@ _Noreturn static void process_pool_child(const perp_ctx *parent_ctx,
   _exit(0);
 }
 
-/* ---- in the parent ------------------------------------------------------------------------------------------ */
+/* ---- in the parent --------------------------------------------------------------------------- */
 
 perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *c, const perp_order *order)
 {
