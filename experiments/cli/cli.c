@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/cli/cli.h"
+#include "experiments/cli/templates.h"
 
 #include "experiments/base/util.h"
 #include "experiments/lcp/kind_lcp.h"
+#include "experiments/lcp/lcp_cmd.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/simulate/kind_simulate.h"
@@ -21,8 +23,7 @@ static void print_commands(FILE *out)
         "swap one part at a time, see which is accurate, fast and robust, and why.\n\n"
         "Commands\n",
         out);
-  for (const perp_command *c = perp_commands; c->name != NULL; c++)
-    fprintf(out, "  %-11s %s\n", c->name, c->summary);
+  perp_verbs_print(perp_commands, 11, out);
   fputs("\nStart with\n"
         "  perp run chain6-stab            the main study: a table, then a page to see\n"
         "  perp simulate pendulum --json   one run, as data\n"
@@ -38,8 +39,8 @@ static void print_commands(FILE *out)
         out);
 }
 
-/* Load what PERP_PLUGIN_PATH and each --plugin FILE name; the words are taken out of argv.  Returns -1 to go
- * on, or the exit status after a message. */
+/* Load what PERP_PLUGIN_PATH and each --plugin FILE name; the words are taken out of argv.  Returns
+ * -1 to go on, or the exit status after a message. */
 static int load_plugins(perp_ctx *ctx, int *argc, char **argv)
 {
   const char *list = getenv("PERP_PLUGIN_PATH");
@@ -66,18 +67,56 @@ static int load_plugins(perp_ctx *ctx, int *argc, char **argv)
   argv[kept] = NULL;
   *argc = kept;
   if (status == PERP_OK) return -1;
-  perp_print_error(ctx);
-  return status == PERP_ERR_IO ? PERP_EXIT_USAGE : PERP_EXIT_INPUT;
+  return perp_refuse(ctx, status == PERP_ERR_IO ? PERP_EXIT_USAGE : PERP_EXIT_INPUT);
 }
+
+static int cmd_completion(perp_ctx *ctx, const perp_args *args)
+{
+  const char *shell = args->arg[0];
+  static const char *const shells[] = { "bash", "zsh", "fish" };
+  int k = 0;
+  while (k < 3 && strcmp(shells[k], shell) != 0) k++;
+  if (k == 3) return perp_usage_error(args, "no completion for '%s'", shell);
+  char name[32];
+  snprintf(name, sizeof name, "completion.%s", shell);
+  perp_text words = { 0 }, script = { 0 };
+  for (const perp_verb *const *v = perp_commands; *v != NULL; v++)
+    perp_text_add(&words, "%s%s", words.n ? " " : "", (*v)->cli.name);
+  const perp_mark mark = { "@COMMANDS@", words.s };
+  const perp_status status = perp_template_fill(ctx, name, &mark, 1, &script);
+  if (status == PERP_OK) fputs(script.s, stdout);
+  perp_text_free(&words);
+  perp_text_free(&script);
+  return status == PERP_OK ? PERP_EXIT_OK : perp_refuse(ctx, PERP_EXIT_INTERNAL);
+}
+
+const perp_verb perp_verb_completion = {
+  .cli.name = "completion",
+  .cli.usage = "bash|zsh|fish",
+  .cli.summary = "Prints a completion script for a shell: commands, studies, scenes.",
+  .cli.example = "source <(perp completion bash)",
+  .cli.min_args = 1,
+  .cli.max_args = 1,
+  .summary = "completion script for bash, zsh or fish",
+  .run = cmd_completion
+};
+
+/* In the order of the help. */
+const perp_verb *const perp_commands[] = {
+  &perp_verb_run,        &perp_verb_simulate, &perp_verb_list,   &perp_verb_info,
+  &perp_verb_status,     &perp_verb_show,     &perp_verb_report, &perp_verb_explain,
+  &perp_verb_rerun,      &perp_verb_ref,      &perp_verb_merge,  &perp_verb_cluster,
+  &perp_verb_compare,    &perp_verb_export,   &perp_verb_check,  &perp_verb_plan,
+  &perp_verb_lcp,        &perp_verb_lesson,   &perp_verb_new,    &perp_verb_doctor,
+  &perp_verb_completion, &perp_verb_version,  &perp_verb_test,   NULL
+};
 
 int perp_main(int argc, char **argv)
 {
   perp_ctx ctx;
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK) {
-    perp_print_error(&ctx);
-    return PERP_EXIT_INTERNAL;
-  }
+  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
+    return perp_refuse(&ctx, PERP_EXIT_INTERNAL);
   perp_register_kinds(kinds);
   int loaded = load_plugins(&ctx, &argc, argv);
   if (loaded >= 0) return loaded;
@@ -95,26 +134,11 @@ int perp_main(int argc, char **argv)
     return PERP_EXIT_OK;
   }
   if (strcmp(word, "--version") == 0) word = "version";
-  const char *names[64];
-  int n = 0;
-  for (const perp_command *c = perp_commands; c->name != NULL; c++) {
-    if (strcmp(c->name, word) == 0) {
-      int status = c->run(&ctx, argc - 1, argv + 1);
-      /* data that did not reach its reader is an error, whatever the command thought */
-      if ((fflush(stdout) != 0 || ferror(stdout)) && status == PERP_EXIT_OK) {
-        perp_say("error: cannot write the output");
-        return PERP_EXIT_INTERNAL;
-      }
-      return status;
-    }
-    if (n < 64) names[n++] = c->name;
-  }
-  const char *close = perp_closest(word, names, n);
-  char message[160];
-  if (close != NULL)
-    snprintf(message, sizeof message, "unknown command '%.60s'; did you mean '%s'?", word, close);
-  else
-    snprintf(message, sizeof message, "unknown command '%.60s' (perp --help lists them)", word);
-  perp_say_error(message);
-  return PERP_EXIT_USAGE;
+  argv[1] = (char *)(uintptr_t)word;
+  const int status = perp_verbs_run(&ctx, perp_commands, argc - 1, argv + 1, "",
+                                    "perp --help lists them");
+  /* data that did not reach its reader is an error, whatever the command thought */
+  if ((fflush(stdout) == 0 && !ferror(stdout)) || status != PERP_EXIT_OK) return status;
+  perp_say("error: cannot write the output");
+  return PERP_EXIT_INTERNAL;
 }

@@ -3,34 +3,16 @@
 #ifndef PERP_CLI_H
 #define PERP_CLI_H
 
-#include "experiments/base/arguments.h"
+#include "experiments/study/verbs.h"
 
-/* The commands: argv[0] is the name of the command, the result is the exit status. */
-int perp_cmd_run(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_report(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_list(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_info(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_check(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_plan(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_status(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_show(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_doctor(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_explain(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_ref(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_merge(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_compare(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_export(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_cluster(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_lesson(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_new(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_completion(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_version(perp_ctx *ctx, int argc, char **argv);
-int perp_cmd_test(perp_ctx *ctx, int argc, char **argv);
+extern const perp_verb perp_verb_run, perp_verb_simulate, perp_verb_report, perp_verb_list,
+    perp_verb_info, perp_verb_check, perp_verb_plan, perp_verb_status, perp_verb_show,
+    perp_verb_doctor, perp_verb_explain, perp_verb_rerun, perp_verb_ref, perp_verb_merge,
+    perp_verb_compare, perp_verb_export, perp_verb_cluster, perp_verb_lesson, perp_verb_new,
+    perp_verb_completion, perp_verb_version, perp_verb_test;
 
-/* In the order of the help; the last one has no name. */
-extern const perp_command perp_commands[];
+/* In the order of the help, ended by NULL. */
+extern const perp_verb *const perp_commands[];
 
 /* The whole program: perp ARGV... */
 int perp_main(int argc, char **argv);

@@ -4,6 +4,7 @@
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/cli/command.h"
 #include "experiments/base/env.h"
+#include "experiments/run/program.h"
 #include "experiments/simulate/kind_simulate.h"
 #include "experiments/simulate/kkt_dump.h"
 
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- explain ---------------------------------------------------------------------------------------------- */
+/* ---- explain --------------------------------------------------------------------------------- */
 
 /* What perp run would do with a cell, and why. */
 static const char *cmd_cell_decision(const perp_ctx *ctx, const perp_results *r, int i, char *why,
@@ -26,8 +27,7 @@ static const char *cmd_cell_decision(const perp_ctx *ctx, const perp_results *r,
   }
   const perp_record *rec = &r->record[i];
   perp_plugin_code(ctx, r->study, &r->plan.cells[i], code);
-  const bool timed = rec->status == PERP_CELL_OK ||
-                     (perp_cell_whole(rec->status) && r->study->kind->runs);
+  const bool timed = perp_cell_timed(r->study->kind, rec->status);
   int missing = timed ? r->study->measure.repeats - rec->rounds : 0;
   if (rec->attempt == 0 && rec->interrupted)
     snprintf(why, size, "it was started, but never ended: the run was stopped or killed");
@@ -130,40 +130,20 @@ static int cmd_cell_explain(perp_ctx *ctx, const perp_args *args, const perp_stu
   return status;
 }
 
-int perp_cmd_explain(perp_ctx *ctx, int argc, char **argv)
+static int cmd_explain(perp_ctx *ctx, const perp_args *args)
 {
-  static const perp_flag flags[] = { { "output", 'o', "DIR",
-                                       "the results to look at (default results/NAME)" },
-                                     { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
-                                     { 0 } };
-  static const perp_cli cli = { "explain",
-                                "STUDY CELL [options]",
-                                "Says what perp run would do with a cell and why: keep it, run it "
-                                "(again), or only time it. CELL is an id or "
-                                "its beginning, or an expression over the parameters.",
-                                NULL,
-                                "perp explain chain6-stab 'stab == post and h == 1 ms'",
-                                flags,
-                                2,
-                                2 };
-  perp_args args;
   perp_study *study;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status < 0) status = perp_command_study(ctx, &args, &study);
-  if (status >= 0) return status;
-  const char *given = perp_args_get(&args, "output");
-  char *dir = given != NULL ? perp_xstrdup(given) : perp_xprintf("results/%s", study->name);
-  perp_plan plan = { 0 };
+  perp_plan plan;
   perp_results results;
+  int status = perp_command_plan(ctx, args, false, &study, &plan);
+  if (status >= 0) return status;
+  char *dir = perp_command_folder(args, study);
   bool loaded = false;
-  if (perp_plan_make(ctx, study, &plan) != PERP_OK) {
-    perp_print_error(ctx);
-    status = PERP_EXIT_INPUT;
-  } else if (given != NULL || perp_exists(dir)) {
+  if (perp_option_given(args, "output") || perp_exists(dir)) {
     status = perp_results_open(ctx, dir, &results);
     loaded = status < 0;
   }
-  if (status < 0) status = cmd_cell_explain(ctx, &args, study, &plan, loaded ? &results : NULL);
+  if (status < 0) status = cmd_cell_explain(ctx, args, study, &plan, loaded ? &results : NULL);
   if (loaded) perp_results_free(&results);
   perp_plan_free(&plan);
   perp_study_free(study);
@@ -171,7 +151,27 @@ int perp_cmd_explain(perp_ctx *ctx, int argc, char **argv)
   return status;
 }
 
-/* ---- rerun ----------------------------------------------------------------------------------------------------- */
+static const perp_flag explain_flags[] = {
+  { "output", 'o', "DIR", "the results to look at (default results/NAME)" },
+  { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
+  { 0 }
+};
+
+const perp_verb perp_verb_explain = {
+  .cli.name = "explain",
+  .cli.usage = "STUDY CELL [options]",
+  .cli.summary =
+      "Says what perp run would do with a cell and why: keep it, run it (again), or only time it. "
+      "CELL is an id or its beginning, or an expression over the parameters.",
+  .cli.example = "perp explain chain6-stab 'stab == post and h == 1 ms'",
+  .cli.flags = explain_flags,
+  .cli.min_args = 2,
+  .cli.max_args = 2,
+  .summary = "why a cell is kept or run again",
+  .run = cmd_explain
+};
+
+/* ---- rerun ----------------------------------------------------------------------------------- */
 
 static bool cmd_cell_same_value(double a, double b)
 {
@@ -224,10 +224,9 @@ static void print_times(const perp_results *r, const perp_outcome *o)
 
 static int start_debugger(const perp_results *r, int cell)
 {
-  char program[4096];
-  ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-  program[n > 0 ? n : 0] = '\0';
-  char *argv[16] = { "gdb", "--args", program, "rerun", r->dir, r->plan.cells[cell].id, "--here" };
+  char *argv[16] = { "gdb",   "--args", perp_program_path(),
+                     "rerun", r->dir,   r->plan.cells[cell].id,
+                     "--here" };
   int k = 7;
   const perp_plugin_file *f;
   for (int i = 0; (f = perp_plugin_file_at(i)) != NULL && k < 14; i++)
@@ -237,57 +236,61 @@ static int start_debugger(const perp_results *r, int cell)
     }
   execvp("gdb", argv);
   perp_say("error: cannot start gdb: %s", strerror(errno));
+  free(argv[2]);
   return PERP_EXIT_INTERNAL;
 }
 
-/* The contact problems of a cell as files: those that its simulation meets (perp lcp harvest), or the one that it
- * solves (perp lcp generate). */
+/* The words of a command, in the pool. */
+struct words {
+  perp_pool pool;
+  int n;
+  char *argv[24];
+};
+
+static void add_words(struct words *w, const char *flag, const char *value, const char *unit)
+{
+  if (flag != NULL) w->argv[w->n++] = perp_pool_strdup(&w->pool, flag);
+  w->argv[w->n++] = perp_pool_printf(&w->pool, "%s%s", value, unit);
+}
+
+/* The contact problems of a cell as files: those that its simulation meets (perp lcp harvest), or
+ * the one that it solves (perp lcp generate). */
 static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *path)
 {
-  static const struct {
-    const char *param, *flag;
-  } parts[] = { { "formulation", "--formulation" }, { "lcp", "--lcp" }, { "stab", "--stab" },
-                { "contact", "--contact" },         { "h", "--h" },     { "t_end", "--t-end" } };
+  static const char *const parts[][2] = {
+    { "formulation", "--formulation" }, { "lcp", "--lcp" }, { "stab", "--stab" },
+    { "contact", "--contact" },         { "h", "--h" },     { "t_end", "--t-end" }
+  };
   const perp_study *s = r->study;
   const perp_cell *c = &r->plan.cells[cell];
-  int scene = perp_kind_param(s->kind, "scene"), problem = perp_kind_param(s->kind, "problem"),
-      n = 0, code;
-  char *argv[24] = { "lcp" }, *times[2] = { NULL }, family[64];
-  int rows, seed, argc = 1;
+  const int scene = perp_kind_param(s->kind, "scene"), at = perp_kind_param(s->kind, "problem");
+  const char *problem = at >= 0 ? c->value[at] : "?";
+  struct words w = { .n = 0 };
+  char family[64], rows[16], seed[16];
+  add_words(&w, NULL, "lcp", "");
   if (scene >= 0) {
-    argv[argc++] = "harvest";
-    argv[argc++] = (char *)(uintptr_t)c->value[scene];
+    add_words(&w, "harvest", c->value[scene], "");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-      int p = perp_kind_param(s->kind, parts[i].param);
+      const int p = perp_kind_param(s->kind, parts[i][0]);
       if (p < 0 || c->value[p][0] == '\0') continue;
-      argv[argc++] = (char *)(uintptr_t)parts[i].flag;
       /* times are kept as numbers of seconds, and asked for with a unit */
-      bool time = s->kind->params[p].type == PERP_PARAM_REAL;
-      argv[argc++] = time ? (times[n++] = perp_xprintf("%s s", c->value[p]))
-                          : (char *)(uintptr_t)c->value[p];
+      const bool time = s->kind->params[p].type == PERP_PARAM_REAL;
+      add_words(&w, parts[i][1], c->value[p], time ? " s" : "");
     }
-  } else if (problem >= 0 &&
-             sscanf(c->value[problem], "%63[^:]:n=%d,seed=%d", family, &rows, &seed) == 3) {
-    argv[argc++] = "generate";
-    argv[argc++] = family;
-    argv[argc++] = "--n";
-    argv[argc++] = times[0] = perp_xprintf("%d", rows);
+  } else if (sscanf(problem, "%63[^:]:n=%15[0-9],seed=%15[0-9]", family, rows, seed) == 3) {
     const perp_lcp_family *known = perp_lcp_family_find(family);
-    if (known == NULL || known->seeded) {
-      argv[argc++] = "--seed";
-      argv[argc++] = times[1] = perp_xprintf("%d", seed);
-    }
-    if (strstr(c->value[problem], ",factored") != NULL) argv[argc++] = "--factored";
+    add_words(&w, "generate", family, "");
+    add_words(&w, "--n", rows, "");
+    if (known == NULL || known->seeded) add_words(&w, "--seed", seed, "");
+    if (strstr(problem, ",factored") != NULL) add_words(&w, NULL, "--factored", "");
   } else {
-    perp_say("error: the problem of this cell is a file already: %s",
-             problem >= 0 ? c->value[problem] : "?");
+    perp_say("error: the problem of this cell is a file already: %s", problem);
+    perp_pool_free(&w.pool);
     return PERP_EXIT_USAGE;
   }
-  argv[argc++] = "-o";
-  argv[argc++] = (char *)(uintptr_t)path;
-  code = perp_cmd_lcp(ctx, argc, argv);
-  free(times[0]);
-  free(times[1]);
+  add_words(&w, "-o", path, "");
+  const int code = perp_verb_lcp.run_words(ctx, w.n, w.argv);
+  perp_pool_free(&w.pool);
   return code;
 }
 
@@ -305,80 +308,26 @@ static int dump_kkt(perp_ctx *ctx, const perp_results *r, int cell, const char *
   perp_status status = perp_kkt_dump(ctx, &request, path, steps, command.s, stdout);
   perp_text_free(&command);
   if (status == PERP_OK) return PERP_EXIT_OK;
-  perp_print_error(ctx);
-  return status == PERP_ERR_OPTION || status == PERP_ERR_UNSUPPORTED ? PERP_EXIT_USAGE
-         : status == PERP_ERR_IO                                     ? PERP_EXIT_INPUT
-                                                                     : PERP_EXIT_INTERNAL;
+  return perp_refuse(ctx, perp_exit_of(status));
 }
 
-int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
+/* The cell again, alone, and what came of it. */
+static int rerun_cell(perp_ctx *ctx, const perp_args *args, const perp_results *r, int cell)
 {
-  static const perp_flag flags[] = {
-    { "gdb", 0, NULL, "in the debugger, without limits" },
-    { "here", 0, NULL, "in this process, without limits: a crash is a crash" },
-    { "series", 0, "FILE", "write the time series as CSV" },
-    { "time", 0, NULL, "a timing round instead: times only, nothing is compared" },
-    { "dump-lcp", 0, "PATH",
-      "instead: its contact problem as a file, or those that its simulation meets in a folder" },
-    { "dump-kkt", 0, "DIR",
-      "instead: the KKT systems that its simulation meets, as Matrix Market files in a folder" },
-    { "steps", 0, "N,N,..",
-      "with --dump-kkt: of these steps, or all (default 1, 2, 4, 8, ... and the last system)" },
-    { "json", 0, NULL, "as JSON" },
-    { 0 }
-  };
-  static const perp_cli cli = { "rerun",
-                                "DIR CELL [options]",
-                                "Runs one cell of a results folder again, alone and with its "
-                                "limits, and compares with what is recorded. The "
-                                "folder is not changed. CELL is an id or its beginning.",
-                                "Exit status 0: the same results to the last bit; 6: they differ.",
-                                "perp rerun results/chain6-stab 6b1e --gdb",
-                                flags,
-                                2,
-                                2 };
-  perp_args args;
-  perp_results r;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status < 0) status = perp_results_open(ctx, args.arg[0], &r);
-  if (status >= 0) return status;
-  int cell = perp_command_cell(&args, &r.plan, args.arg[1]);
-  if (cell < 0) {
-    perp_results_free(&r);
-    return PERP_EXIT_USAGE;
-  }
-  if (perp_args_get(&args, "gdb") != NULL) {
-    status = start_debugger(&r, cell);
-    perp_results_free(&r);
-    return status;
-  }
-  const char *lcp = perp_args_get(&args, "dump-lcp"), *kkt = perp_args_get(&args, "dump-kkt");
-  if (lcp != NULL || kkt != NULL) {
-    status = lcp != NULL ? dump_lcp(ctx, &r, cell, lcp)
-                         : dump_kkt(ctx, &r, cell, kkt, perp_args_get(&args, "steps"));
-    perp_results_free(&r);
-    return status;
-  }
   static perp_outcome outcome;
-  perp_job job = { .study = r.study,
-                   .cell = &r.plan.cells[cell],
-                   .timing = perp_args_get(&args, "time") != NULL,
-                   .series_path = perp_args_get(&args, "series") };
-  perp_status done = PERP_OK;
-  if (perp_args_get(&args, "here") != NULL)
-    r.study->kind->run(ctx, &job, &outcome);
-  else
-    done = perp_command_run_cell(ctx, &job, &outcome);
-  if (done != PERP_OK) {
-    perp_print_error(ctx);
-    perp_results_free(&r);
-    return PERP_EXIT_INTERNAL;
-  }
-  bool json = perp_args_get(&args, "json") != NULL;
-  bool differs = !job.timing && cmd_cell_compare(&r, cell, &outcome, !json);
+  const bool json = perp_option_given(args, "json");
+  const perp_job job = { .study = r->study,
+                         .cell = &r->plan.cells[cell],
+                         .timing = perp_option_given(args, "time"),
+                         .series_path = perp_args_get(args, "series") };
+  if (perp_option_given(args, "here"))
+    r->study->kind->run(ctx, &job, &outcome);
+  else if (perp_command_run_cell(ctx, &job, &outcome) != PERP_OK)
+    return perp_refuse(ctx, PERP_EXIT_INTERNAL);
+  bool differs = !job.timing && cmd_cell_compare(r, cell, &outcome, !json);
   if (job.timing) {
-    if (!json) print_times(&r, &outcome);
-  } else if (r.record[cell].attempt == 0) {
+    if (!json) print_times(r, &outcome);
+  } else if (r->record[cell].attempt == 0) {
     differs = false;
     if (!json) printf("nothing is recorded for this cell\n");
   } else if (!json)
@@ -386,10 +335,8 @@ int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
   if (json) {
     perp_json j = { .out = stdout, .indent = true };
     perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "cell", r.plan.cells[cell].id);
-    perp_json_text(&j, "status", perp_cell_status_names[outcome.status]);
-    perp_json_text(&j, "reason", outcome.reason);
-    perp_json_text(&j, "cause", outcome.cause);
+    perp_json_members(&j, "cell %s, status %s, reason %s, cause %s", r->plan.cells[cell].id,
+                      perp_cell_status_names[outcome.status], outcome.reason, outcome.cause);
     if (!job.timing) perp_json_bool(&j, "same", !differs);
     if (outcome.pace > 0) perp_json_real(&j, "pace_s", outcome.pace);
     perp_json_open(&j, "metrics", '{');
@@ -398,6 +345,56 @@ int perp_cmd_rerun(perp_ctx *ctx, int argc, char **argv)
     perp_json_close(&j, '}');
     perp_json_close(&j, '}');
   }
-  perp_results_free(&r);
   return differs ? PERP_EXIT_REGRESSED : PERP_EXIT_OK;
 }
+
+static int cmd_rerun(perp_ctx *ctx, const perp_args *args)
+{
+  perp_results r;
+  int status = perp_results_open(ctx, args->arg[0], &r);
+  if (status >= 0) return status;
+  const char *lcp = perp_args_get(args, "dump-lcp"), *kkt = perp_args_get(args, "dump-kkt");
+  const int cell = perp_command_cell(args, &r.plan, args->arg[1]);
+  if (cell < 0)
+    status = PERP_EXIT_USAGE;
+  else if (perp_option_given(args, "gdb"))
+    status = start_debugger(&r, cell);
+  else if (lcp != NULL)
+    status = dump_lcp(ctx, &r, cell, lcp);
+  else if (kkt != NULL)
+    status = dump_kkt(ctx, &r, cell, kkt, perp_args_get(args, "steps"));
+  else
+    status = rerun_cell(ctx, args, &r, cell);
+  perp_results_free(&r);
+  return status;
+}
+
+static const perp_flag rerun_flags[] = {
+  { "gdb", 0, NULL, "in the debugger, without limits" },
+  { "here", 0, NULL, "in this process, without limits: a crash is a crash" },
+  { "series", 0, "FILE", "write the time series as CSV" },
+  { "time", 0, NULL, "a timing round instead: times only, nothing is compared" },
+  { "dump-lcp", 0, "PATH",
+    "instead: its contact problem as a file, or those that its simulation meets in a folder" },
+  { "dump-kkt", 0, "DIR",
+    "instead: the KKT systems that its simulation meets, as Matrix Market files in a folder" },
+  { "steps", 0, "N,N,..",
+    "with --dump-kkt: of these steps, or all (default 1, 2, 4, 8, ... and the last system)" },
+  { "json", 0, NULL, "as JSON" },
+  { 0 }
+};
+
+const perp_verb perp_verb_rerun = {
+  .cli.name = "rerun",
+  .cli.usage = "DIR CELL [options]",
+  .cli.summary =
+      "Runs one cell of a results folder again, alone and with its limits, and compares with what "
+      "is recorded. The folder is not changed. CELL is an id or its beginning.",
+  .cli.more = "Exit status 0: the same results to the last bit; 6: they differ.",
+  .cli.example = "perp rerun results/chain6-stab 6b1e --gdb",
+  .cli.flags = rerun_flags,
+  .cli.min_args = 2,
+  .cli.max_args = 2,
+  .summary = "one cell again, alone: are its results the same?",
+  .run = cmd_rerun
+};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perp export: results in the form another program likes.  Everything in one table: parameters, results and times. */
+/* perp export: results in the form another program likes.  Everything in one table: parameters,
+ * results and times. */
 #include "experiments/cli/command.h"
 
 #include <math.h>
@@ -7,16 +8,6 @@
 #include <string.h>
 
 static const char *const statistics[] = { "min", "median", "max" };
-
-static void statistics_of(const perp_results *r, int cell, int m, double v[3])
-{
-  perp_quartiles q = perp_results_timing(r, cell, m);
-  v[0] = q.min;
-  v[1] = q.median;
-  v[2] = q.max;
-}
-
-/* ---- csv, gnuplot ----------------------------------------------------------------------------------------- */
 
 struct form {
   bool gnuplot;
@@ -96,16 +87,17 @@ static void write_table(const perp_results *r, FILE *f, bool gnuplot)
     for (int m = 0; m < s->n_metrics; m++)
       if (!s->metric[m].timing) put_real(&o, r->record[i].value[m]);
     for (int m = 0; m < s->n_metrics; m++) {
-      double v[3];
       if (!s->metric[m].timing) continue;
-      statistics_of(r, i, m, v);
-      for (int k = 0; k < 3; k++) put_real(&o, v[k]);
+      const perp_quartiles q = perp_results_timing(r, i, m);
+      put_real(&o, q.min);
+      put_real(&o, q.median);
+      put_real(&o, q.max);
     }
     end_row(&o);
   }
 }
 
-/* ---- jsonl ---------------------------------------------------------------------------------------------------- */
+/* ---- jsonl ----------------------------------------------------------------------------------- */
 
 static void write_jsonl(const perp_results *r, FILE *f)
 {
@@ -114,16 +106,10 @@ static void write_jsonl(const perp_results *r, FILE *f)
     const perp_record *rec = &r->record[i];
     perp_json j = { .out = f };
     perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "study", s->name);
-    perp_json_text(&j, "cell", r->plan.cells[i].id);
-    perp_json_text(&j, "status", perp_cell_status_names[rec->status]);
-    perp_json_text(&j, "cause", rec->cause);
-    perp_json_text(&j, "reason", rec->reason);
-    if (!isnan(rec->problems)) {
-      perp_json_int(&j, "problems", (int64_t)rec->problems);
-      perp_json_int(&j, "unsolved", (int64_t)rec->unsolved);
-      perp_json_int(&j, "swept", (int64_t)rec->swept);
-    }
+    perp_json_members(&j, "study %s, cell %s, status %s, cause %s, reason %s", s->name,
+                      r->plan.cells[i].id, perp_cell_status_names[rec->status], rec->cause,
+                      rec->reason);
+    perp_command_record_json(&j, rec);
     perp_json_bool(&j, "partial", rec->partial);
     if (!isnan(rec->reached)) perp_json_real(&j, "reached", rec->reached);
     perp_json_int(&j, "schema", rec->schema);
@@ -155,62 +141,50 @@ static void write_jsonl(const perp_results *r, FILE *f)
   }
 }
 
-int perp_cmd_export(perp_ctx *ctx, int argc, char **argv)
+static int cmd_export(perp_ctx *ctx, const perp_args *args)
 {
-  static const perp_flag flags[] = { { "to", 0, "FORM", "csv, jsonl, gnuplot or hdf5" },
-                                     { "output", 'o', "FILE",
-                                       "where to (default: standard output; hdf5 needs a file)" },
-                                     { 0 } };
-  static const perp_cli cli = {
-    "export",
-    "DIR --to csv|jsonl|gnuplot|hdf5 [-o FILE]",
-    "Writes all cells of a results folder as one table: parameters, every metric, times (min, "
-    "median, max over the "
-    "rounds; jsonl: all rounds). derived/cells.csv of the folder has the recorded metrics alone.",
-    NULL,
-    "perp export results/chain6-stab --to gnuplot -o chain6.dat",
-    flags,
-    1,
-    1
-  };
+  enum { CSV, JSONL, GNUPLOT, HDF5, FORMS };
   static const char *const forms[] = { "csv", "jsonl", "gnuplot", "hdf5" };
-  perp_args args;
   perp_results r;
-  int status = perp_args_read(&cli, argc, argv, &args);
+  const char *to = perp_args_get(args, "to"), *path = perp_args_get(args, "output");
+  if (to == NULL) return perp_usage_error(args, "--to is missing: csv, jsonl, gnuplot or hdf5");
+  const int form = perp_choose(args, "--to: unknown form", to, forms, FORMS, "");
+  if (form < 0) return PERP_EXIT_USAGE;
+  if (form == HDF5 && path == NULL) return perp_usage_error(args, "--to hdf5 needs -o FILE");
+  const int status = perp_results_open(ctx, args->arg[0], &r);
   if (status >= 0) return status;
-  const char *to = perp_args_get(&args, "to"), *path = perp_args_get(&args, "output");
-  if (to == NULL) return perp_usage_error(&args, "--to is missing: csv, jsonl, gnuplot or hdf5");
-  int form = 0;
-  while (form < 4 && strcmp(forms[form], to) != 0) form++;
-  if (form == 4) {
-    const char *close = perp_closest(to, forms, 4);
-    return perp_usage_error(&args, "--to: unknown form '%s'%s%s%s", to,
-                            close != NULL ? "; did you mean '" : "", close != NULL ? close : "",
-                            close != NULL ? "'?" : "");
-  }
-  if (form == 3 && path == NULL) return perp_usage_error(&args, "--to hdf5 needs -o FILE");
-  status = perp_results_open(ctx, args.arg[0], &r);
-  if (status >= 0) return status;
-  if (form == 3) {
-    status = PERP_EXIT_OK;
-    if (perp_export_hdf5(ctx, &r, path) != PERP_OK) {
-      perp_print_error(ctx);
-      status = PERP_EXIT_INTERNAL;
-    }
-  } else {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *f = open_memstream(&text, &n);
-    if (f != NULL) {
-      if (form == 1)
-        write_jsonl(&r, f);
-      else
-        write_table(&r, f, form == 2);
-      fclose(f);
-    }
-    status = perp_command_write(ctx, path, text != NULL ? text : "", n);
-    free(text);
+  const bool to_stdout = path == NULL || strcmp(path, "-") == 0;
+  perp_out o = { .f = stdout };
+  perp_status done = PERP_OK;
+  if (form == HDF5)
+    done = perp_export_hdf5(ctx, &r, path);
+  else if (to_stdout || (done = perp_out_open(ctx, path, &o)) == PERP_OK) {
+    if (form == JSONL)
+      write_jsonl(&r, o.f);
+    else
+      write_table(&r, o.f, form == GNUPLOT);
+    if (!to_stdout) done = perp_out_close(ctx, &o, true);
   }
   perp_results_free(&r);
-  return status;
+  return done == PERP_OK ? PERP_EXIT_OK : perp_refuse(ctx, PERP_EXIT_INTERNAL);
 }
+
+static const perp_flag export_flags[] = {
+  { "to", 0, "FORM", "csv, jsonl, gnuplot or hdf5" },
+  { "output", 'o', "FILE", "where to (default: standard output; hdf5 needs a file)" },
+  { 0 }
+};
+
+const perp_verb perp_verb_export = {
+  .cli.name = "export",
+  .cli.usage = "DIR --to csv|jsonl|gnuplot|hdf5 [-o FILE]",
+  .cli.summary = "Writes all cells of a results folder as one table: parameters, every metric, "
+                 "times (min, median, max over the rounds; jsonl: all rounds). derived/cells.csv "
+                 "of the folder has the recorded metrics alone.",
+  .cli.example = "perp export results/chain6-stab --to gnuplot -o chain6.dat",
+  .cli.flags = export_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
+  .summary = "all cells as one table for another program",
+  .run = cmd_export
+};

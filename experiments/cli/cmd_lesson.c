@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp lesson */
+#include "experiments/study/json_members.h"
 #include "experiments/lessons/lesson.h"
 #include "experiments/cli/cli.h"
 #include "experiments/base/shell.h"
@@ -33,12 +34,11 @@ static void wait_for_enter(void)
   for (int c = getchar(); c != '\n' && c != EOF;) c = getchar();
 }
 
-/* ---- the prediction ------------------------------------------------------------------------------------------- */
+/* ---- the prediction -------------------------------------------------------------------------- */
 
 static int cmd_lesson_predict(struct session *s)
 {
   const perp_lesson *l = s->l;
-  const char *given = perp_args_get(s->args, "answer");
   int64_t k = 0;
   printf("PREDICT\n");
   perp_wrap(stdout, 2, l->ask);
@@ -47,9 +47,9 @@ static int cmd_lesson_predict(struct session *s)
     perp_wrap(stdout, 3, choice);
     free(choice);
   }
-  if (given != NULL && perp_parse_int(s->ctx, given, 1, l->n_choices, &k) != PERP_OK)
-    return perp_usage_error(s->args, "--answer: %s", s->ctx->msg);
-  if (given == NULL && s->talks) {
+  const int status = perp_option_int(s->ctx, s->args, "answer", 1, l->n_choices, &k);
+  if (status >= 0) return status;
+  if (!perp_option_given(s->args, "answer") && s->talks) {
     char line[64];
     printf("  your answer [1-%d]: ", l->n_choices);
     fflush(stdout);
@@ -70,7 +70,7 @@ static void cmd_lesson_resolve(const struct session *s)
   printf("\n");
 }
 
-/* ---- what was computed ----------------------------------------------------------------------------------------------- */
+/* ---- what was computed ----------------------------------------------------------------------- */
 
 static void show_results(struct session *s, perp_results *r)
 {
@@ -114,19 +114,15 @@ static void ask_exercise(const struct session *s)
          l->exercise.try != NULL ? "..." : "NUMBER");
 }
 
-/* ---- the command ---------------------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int list_lessons(const perp_args *args, const perp_lesson_file *file, int n)
 {
-  if (perp_args_get(args, "json") != NULL) {
+  if (perp_option_given(args, "json")) {
     perp_json j = { .out = stdout, .indent = true };
     perp_json_open(&j, NULL, '[');
-    for (int i = 0; i < n; i++) {
-      perp_json_open(&j, NULL, '{');
-      perp_json_text(&j, "name", file[i].name);
-      perp_json_text(&j, "title", file[i].title);
-      perp_json_close(&j, '}');
-    }
+    for (int i = 0; i < n; i++)
+      perp_json_object(&j, NULL, "name %s, title %s", file[i].name, file[i].title);
     perp_json_close(&j, ']');
     return PERP_EXIT_OK;
   }
@@ -136,8 +132,7 @@ static int list_lessons(const perp_args *args, const perp_lesson_file *file, int
 
 static int cmd_lesson_failed(const struct session *s, perp_status status)
 {
-  perp_print_error(s->ctx);
-  return status == PERP_ERR_OPTION ? PERP_EXIT_USAGE : PERP_EXIT_INTERNAL;
+  return perp_refuse(s->ctx, status == PERP_ERR_OPTION ? PERP_EXIT_USAGE : PERP_EXIT_INTERNAL);
 }
 
 static int check_answer(struct session *s, const char *answer)
@@ -207,7 +202,7 @@ static int cmd_lesson_tell(struct session *s)
     cmd_lesson_paragraphs(l->end, l->n_end);
     ask_exercise(s);
     const char *html = perp_args_get(s->args, "html");
-    bool open = perp_args_get(s->args, "open") != NULL;
+    bool open = perp_option_given(s->args, "open");
     char *usual = perp_xprintf("lesson-%s.html", l->name);
     if (html == NULL && open) html = usual;
     if (html != NULL) done = perp_lesson_page(s->ctx, l, ran ? &results : NULL, s->dir, html);
@@ -234,14 +229,13 @@ static int run_lesson(struct session *s, const perp_lesson_file *file)
   const char *keep = perp_args_get(s->args, "output");
   s->dir = keep != NULL ? perp_xstrdup(keep) : perp_temp_folder(s->ctx);
   int status;
-  if (s->dir == NULL) {
-    perp_print_error(s->ctx);
-    status = PERP_EXIT_INTERNAL;
-  } else {
+  if (s->dir == NULL)
+    status = perp_refuse(s->ctx, PERP_EXIT_INTERNAL);
+  else {
     const char *answer = perp_args_get(s->args, "check");
-    status = answer != NULL                           ? check_answer(s, answer)
-             : perp_args_get(s->args, "step") != NULL ? show_step(s)
-                                                      : cmd_lesson_tell(s);
+    status = answer != NULL                       ? check_answer(s, answer)
+             : perp_option_given(s->args, "step") ? show_step(s)
+                                                  : cmd_lesson_tell(s);
   }
   if (keep == NULL)
     perp_temp_remove(s->dir);
@@ -252,48 +246,46 @@ static int run_lesson(struct session *s, const perp_lesson_file *file)
   return status;
 }
 
-int perp_cmd_lesson(perp_ctx *ctx, int argc, char **argv)
+static int cmd_lesson(perp_ctx *ctx, const perp_args *args)
 {
-  static const perp_flag flags[] = {
-    { "answer", 'a', "K", "your prediction, when there is no terminal to ask you" },
-    { "check", 0, "ANSWER", "check your answer to the exercise" },
-    { "step", 0, NULL, "one time step of its scene with all numbers: q, v, C, J, A, b, lambda" },
-    { "html", 0, "FILE", "write a page with the story and the figures" },
-    { "open", 0, NULL, "write it and open it in a browser" },
-    { "output", 'o', "DIR", "keep the results of the run here" },
-    { "json", 0, NULL, "the list of lessons as JSON" },
-    { 0 }
-  };
-  static const perp_cli cli = { "lesson",
-                                "[list | NAME] [options]",
-                                "Lessons on constrained dynamics and its solvers: a story, a "
-                                "prediction, a run of a few seconds that shows what happens, "
-                                "and an exercise that checks your answer.",
-                                "Exit status of --check: 0 right, 10 not yet.",
-                                "perp lesson drift",
-                                flags,
-                                0,
-                                1 };
-  perp_args args;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status >= 0) return status;
   perp_pool pool = { 0 };
   perp_lesson_file *files;
-  int n = perp_lesson_files(&pool, &files), k = 0;
-  struct session s = { .ctx = ctx, .args = &args, .talks = isatty(0) && isatty(1) };
-  if (args.n == 0 || strcmp(args.arg[0], "list") == 0) {
-    status = list_lessons(&args, files, n);
-  } else {
+  const int n = perp_lesson_files(&pool, &files);
+  struct session s = { .ctx = ctx, .args = args, .talks = isatty(0) && isatty(1) };
+  int status = PERP_EXIT_USAGE;
+  if (args->n == 0 || strcmp(args->arg[0], "list") == 0)
+    status = list_lessons(args, files, n);
+  else {
     const char **names = perp_pool_alloc(&pool, (size_t)n + 1, sizeof *names);
     for (int i = 0; i < n; i++) names[i] = files[i].name;
-    while (k < n && strcmp(names[k], args.arg[0]) != 0) k++;
-    const char *close = k == n ? perp_closest(args.arg[0], names, n) : NULL;
-    status = k < n ? run_lesson(&s, &files[k])
-                   : perp_usage_error(&args, "unknown lesson '%s'%s%s%s", args.arg[0],
-                                      close != NULL ? "; did you mean '" : "",
-                                      close != NULL ? close : "",
-                                      close != NULL ? "'?" : " (perp lesson list)");
+    const int k = perp_choose(args, "unknown lesson", args->arg[0], names, n,
+                              " (perp lesson list)");
+    if (k >= 0) status = run_lesson(&s, &files[k]);
   }
   perp_pool_free(&pool);
   return status;
 }
+
+static const perp_flag lesson_flags[] = {
+  { "answer", 'a', "K", "your prediction, when there is no terminal to ask you" },
+  { "check", 0, "ANSWER", "check your answer to the exercise" },
+  { "step", 0, NULL, "one time step of its scene with all numbers: q, v, C, J, A, b, lambda" },
+  { "html", 0, "FILE", "write a page with the story and the figures" },
+  { "open", 0, NULL, "write it and open it in a browser" },
+  { "output", 'o', "DIR", "keep the results of the run here" },
+  { "json", 0, NULL, "the list of lessons as JSON" },
+  { 0 }
+};
+
+const perp_verb perp_verb_lesson = {
+  .cli.name = "lesson",
+  .cli.usage = "[list | NAME] [options]",
+  .cli.summary = "Lessons on constrained dynamics and its solvers: a story, a prediction, a run of "
+                 "a few seconds that shows what happens, and an exercise that checks your answer.",
+  .cli.more = "Exit status of --check: 0 right, 10 not yet.",
+  .cli.example = "perp lesson drift",
+  .cli.flags = lesson_flags,
+  .cli.max_args = 1,
+  .summary = "learn: a story, a prediction, a run, an exercise",
+  .run = cmd_lesson
+};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp list, perp info */
+#include "experiments/study/json_members.h"
 #include "experiments/cli/cli.h"
 #include "experiments/study/describe.h"
 #include "experiments/study/study.h"
@@ -9,21 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
+static const struct kind {
   const char *name, *single, *what;
   perp_kind kind; /* NONE: studies, plots */
+  int width;      /* of the names; 0: that of the longest */
 } kinds[] = {
-  { "scenes", "scene", "what is simulated, each with its ground truth", PERP_KIND_scene },
+  { "scenes", "scene", "what is simulated, each with its ground truth", PERP_KIND_scene, 0 },
   { "formulation", "formulations", "how a scene becomes numbers that march in time",
-    PERP_KIND_formulation },
-  { "ode", "odes", "integrators", PERP_KIND_ode },
-  { "kkt", "kkts", "ways to solve the equality-constrained dynamics", PERP_KIND_kkt },
-  { "lcp", "lcps", "solvers of linear complementarity problems", PERP_KIND_lcp },
-  { "stab", "stabs", "constraint stabilization", PERP_KIND_stab },
-  { "contact", "contacts", "contact and friction models", PERP_KIND_contact },
-  { "metrics", "metric", "what a run is judged by", PERP_KIND_metric },
-  { "studies", "study", "study files that come with perp", PERP_KIND_NONE },
-  { "plots", "plot", "figures that a study may ask for", PERP_KIND_NONE },
+    PERP_KIND_formulation, 0 },
+  { "ode", "odes", "integrators", PERP_KIND_ode, 0 },
+  { "kkt", "kkts", "ways to solve the equality-constrained dynamics", PERP_KIND_kkt, 0 },
+  { "lcp", "lcps", "solvers of linear complementarity problems", PERP_KIND_lcp, 0 },
+  { "stab", "stabs", "constraint stabilization", PERP_KIND_stab, 0 },
+  { "contact", "contacts", "contact and friction models", PERP_KIND_contact, 0 },
+  { "metrics", "metric", "what a run is judged by", PERP_KIND_metric, 0 },
+  { "studies", "study", "study files that come with perp", PERP_KIND_NONE, 22 },
+  { "plots", "plot", "figures that a study may ask for", PERP_KIND_NONE, 19 },
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
@@ -38,10 +40,8 @@ static int unknown_kind(const perp_args *args, const char *name)
 {
   const char *names[N_KINDS];
   for (int i = 0; i < N_KINDS; i++) names[i] = kinds[i].name;
-  const char *close = perp_closest(name, names, N_KINDS);
-  if (close != NULL)
-    return perp_usage_error(args, "unknown kind '%s'; did you mean '%s'?", name, close);
-  return perp_usage_error(args, "unknown kind '%s'", name);
+  perp_choose(args, "unknown kind", name, names, N_KINDS, "");
+  return PERP_EXIT_USAGE;
 }
 
 /* A name and what it stands for; lines that follow the first are indented. */
@@ -70,127 +70,100 @@ static const char *title_of(perp_pool *pool, const char *path)
   return title;
 }
 
-static void list_studies(bool json)
-{
-  perp_pool pool = { 0 };
-  perp_study_file *files;
-  int n = perp_study_files(&pool, &files);
-  if (json) {
-    perp_json j = { .out = stdout, .indent = true };
-    perp_json_open(&j, NULL, '[');
-    for (int i = 0; i < n; i++) {
-      perp_json_open(&j, NULL, '{');
-      perp_json_text(&j, "name", files[i].name);
-      perp_json_text(&j, "title", title_of(&pool, files[i].path));
-      perp_json_text(&j, "path", files[i].path);
-      perp_json_close(&j, '}');
-    }
-    perp_json_close(&j, ']');
-  } else
-    for (int i = 0; i < n; i++) list_line(files[i].name, 22, title_of(&pool, files[i].path));
-  perp_pool_free(&pool);
-}
+enum { MOST = 512 };
+/* One that can be chosen: a plug-in, a study (with a path) or a plot. */
+struct part {
+  const char *name, *what, *path;
+  const perp_desc *d;
+};
 
-static int count_plots(void)
+static int parts_of(const perp_ctx *ctx, const struct kind *kind, perp_pool *pool,
+                    struct part part[MOST])
 {
   int n = 0;
-  while (perp_plot_names[n].name != NULL) n++;
+  const perp_desc *d;
+  perp_study_file *file;
+  if (kind->kind != PERP_KIND_NONE)
+    for (; n < MOST && (d = perp_plugin_at(ctx, kind->kind, n)) != NULL; n++)
+      part[n] = (struct part){ .name = d->name, .what = d->summary, .d = d };
+  else if (strcmp(kind->name, "plots") == 0)
+    for (const perp_plot_name *p = perp_plot_names; p->name != NULL; p++)
+      part[n++] = (struct part){ .name = p->name, .what = p->what };
+  else
+    for (const int files = perp_study_files(pool, &file); n < files; n++)
+      part[n] = (struct part){ .name = file[n].name, .path = file[n].path };
   return n;
 }
 
-static void list_plots(bool json)
+static void list_parts(const perp_ctx *ctx, const struct kind *kind, bool json)
 {
+  perp_pool pool = { 0 };
+  struct part part[MOST];
+  const int n = parts_of(ctx, kind, &pool, part);
+  int width = kind->width;
+  for (int i = 0; i < n && kind->width == 0; i++)
+    if ((int)strlen(part[i].name) > width) width = (int)strlen(part[i].name);
   perp_json j = { .out = stdout, .indent = true };
   if (json) perp_json_open(&j, NULL, '[');
-  for (const perp_plot_name *p = perp_plot_names; p->name != NULL; p++) {
-    if (!json) {
-      list_line(p->name, 19, p->what);
-      continue;
-    }
-    perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "name", p->name);
-    perp_json_text(&j, "summary", p->what);
-    perp_json_close(&j, '}');
+  for (int i = 0; i < n; i++) {
+    const struct part *p = &part[i];
+    const char *what = p->path != NULL ? title_of(&pool, p->path) : p->what;
+    if (!json)
+      list_line(p->name, width, what);
+    else if (p->d != NULL)
+      perp_describe_json(&j, kind->kind, p->d);
+    else if (p->path != NULL)
+      perp_json_object(&j, NULL, "name %s, title %s, path %s", p->name, what, p->path);
+    else
+      perp_json_object(&j, NULL, "name %s, summary %s", p->name, what);
   }
   if (json) perp_json_close(&j, ']');
+  perp_pool_free(&pool);
 }
 
-static void list_plugins(const perp_ctx *ctx, perp_kind kind, bool json)
+static int cmd_list(perp_ctx *ctx, const perp_args *args)
 {
-  const perp_desc *d;
-  if (json) {
-    perp_json j = { .out = stdout, .indent = true };
-    perp_json_open(&j, NULL, '[');
-    for (int i = 0; (d = perp_plugin_at(ctx, kind, i)) != NULL; i++)
-      perp_describe_json(&j, kind, d);
-    perp_json_close(&j, ']');
-    return;
-  }
-  int width = 0;
-  for (int i = 0; (d = perp_plugin_at(ctx, kind, i)) != NULL; i++)
-    if ((int)strlen(d->name) > width) width = (int)strlen(d->name);
-  for (int i = 0; (d = perp_plugin_at(ctx, kind, i)) != NULL; i++)
-    list_line(d->name, width, d->summary);
-}
-
-int perp_cmd_list(perp_ctx *ctx, int argc, char **argv)
-{
-  static const perp_flag flags[] = {
-    { "json", 0, NULL, "names, references, capabilities and options as JSON" }, { 0 }
-  };
-  static const perp_cli cli = {
-    "list",
-    "[KIND] [--json]",
-    "What can be combined: KIND is one of scenes, ode, kkt, lcp, stab, formulation, contact, "
-    "metrics, studies, plots. Without it: how many there are of each.",
-    "Where the file of a study is, perp check NAME says.",
-    "perp list ode        # the integrators; more about one: perp info rk4",
-    flags,
-    0,
-    1
-  };
-  perp_args args;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status >= 0) return status;
-  bool json = perp_args_get(&args, "json") != NULL;
-  if (args.n == 1) {
-    int k = find_kind(args.arg[0]);
-    if (k < 0) return unknown_kind(&args, args.arg[0]);
-    if (strcmp(kinds[k].name, "plots") == 0)
-      list_plots(json);
-    else if (kinds[k].kind == PERP_KIND_NONE)
-      list_studies(json);
-    else
-      list_plugins(ctx, kinds[k].kind, json);
+  const bool json = perp_option_given(args, "json");
+  if (args->n == 1) {
+    const int k = find_kind(args->arg[0]);
+    if (k < 0) return unknown_kind(args, args->arg[0]);
+    list_parts(ctx, &kinds[k], json);
     return PERP_EXIT_OK;
   }
   perp_json j = { .out = stdout, .indent = true };
   if (json) perp_json_open(&j, NULL, '[');
   for (int i = 0; i < N_KINDS; i++) {
-    int n = 0;
-    if (strcmp(kinds[i].name, "plots") == 0)
-      n = count_plots();
-    else if (kinds[i].kind == PERP_KIND_NONE) {
-      perp_pool pool = { 0 };
-      perp_study_file *files;
-      n = perp_study_files(&pool, &files);
-      perp_pool_free(&pool);
-    } else
-      while (perp_plugin_at(ctx, kinds[i].kind, n) != NULL) n++;
-    if (json) {
-      perp_json_open(&j, NULL, '{');
-      perp_json_text(&j, "kind", kinds[i].name);
-      perp_json_int(&j, "count", n);
-      perp_json_text(&j, "summary", kinds[i].what);
-      perp_json_close(&j, '}');
-    } else
+    perp_pool pool = { 0 };
+    struct part part[MOST];
+    const int n = parts_of(ctx, &kinds[i], &pool, part);
+    perp_pool_free(&pool);
+    if (json)
+      perp_json_object(&j, NULL, "kind %s, count %d, summary %s", kinds[i].name, n, kinds[i].what);
+    else
       printf("%-12s %3d  %s\n", kinds[i].name, n, kinds[i].what);
   }
   if (json) perp_json_close(&j, ']');
   return PERP_EXIT_OK;
 }
 
-/* ---- info ---------------------------------------------------------------------------------------------------- */
+static const perp_flag list_flags[] = {
+  { "json", 0, NULL, "names, references, capabilities and options as JSON" }, { 0 }
+};
+
+const perp_verb perp_verb_list = {
+  .cli.name = "list",
+  .cli.usage = "[KIND] [--json]",
+  .cli.summary = "What can be combined: KIND is one of scenes, ode, kkt, lcp, stab, formulation, "
+                 "contact, metrics, studies, plots. Without it: how many there are of each.",
+  .cli.more = "Where the file of a study is, perp check NAME says.",
+  .cli.example = "perp list ode        # the integrators; more about one: perp info rk4",
+  .cli.flags = list_flags,
+  .cli.max_args = 1,
+  .summary = "what can be combined: scenes, solvers, studies",
+  .run = cmd_list
+};
+
+/* ---- info ------------------------------------------------------------------------------------ */
 
 static void info_text(perp_kind kind, const perp_desc *d)
 {
@@ -244,33 +217,19 @@ static void info_text(perp_kind kind, const perp_desc *d)
   free(opts);
 }
 
-int perp_cmd_info(perp_ctx *ctx, int argc, char **argv)
+static int cmd_info(perp_ctx *ctx, const perp_args *args)
 {
-  static const perp_flag flags[] = {
-    { "json", 0, NULL, "as JSON: a list, one entry for each match" }, { 0 }
-  };
-  static const perp_cli cli = { "info",
-                                "[KIND] NAME [--json]",
-                                "Everything about one part: what it does, its source, order, "
-                                "capabilities and options with unit, range and default.",
-                                NULL,
-                                "perp info baumgarte  # or, where a name is used twice: perp info "
-                                "stab none",
-                                flags,
-                                1,
-                                2 };
-  perp_args args;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status >= 0) return status;
   int only = -1;
-  const char *name = args.arg[args.n - 1];
-  if (args.n == 2) {
-    only = find_kind(args.arg[0]);
-    if (only < 0 || kinds[only].kind == PERP_KIND_NONE) return unknown_kind(&args, args.arg[0]);
+  const char *name = args->arg[args->n - 1];
+  if (args->n == 2) {
+    only = find_kind(args->arg[0]);
+    if (only < 0) return unknown_kind(args, args->arg[0]);
+    if (kinds[only].kind == PERP_KIND_NONE)
+      return perp_usage_error(args, "%s are no parts of a run: perp list %s", kinds[only].name,
+                              kinds[only].name);
   }
-  bool json = perp_args_get(&args, "json") != NULL;
+  bool json = perp_option_given(args, "json");
   perp_json j = { .out = stdout, .indent = true };
-  enum { MOST = 512 };
   const char *names[MOST];
   int n_names = 0, found = 0;
   for (int i = 0; i < N_KINDS; i++) {
@@ -293,8 +252,23 @@ int perp_cmd_info(perp_ctx *ctx, int argc, char **argv)
     if (json) perp_json_close(&j, ']');
     return PERP_EXIT_OK;
   }
-  const char *close = perp_closest(name, names, n_names);
-  if (close != NULL)
-    return perp_usage_error(&args, "nothing is called '%s'; did you mean '%s'?", name, close);
-  return perp_usage_error(&args, "nothing is called '%s' (perp list shows what there is)", name);
+  perp_choose(args, "nothing is called", name, names, n_names, " (perp list shows what there is)");
+  return PERP_EXIT_USAGE;
 }
+
+static const perp_flag info_flags[] = {
+  { "json", 0, NULL, "as JSON: a list, one entry for each match" }, { 0 }
+};
+
+const perp_verb perp_verb_info = {
+  .cli.name = "info",
+  .cli.usage = "[KIND] NAME [--json]",
+  .cli.summary = "Everything about one part: what it does, its source, order, capabilities and "
+                 "options with unit, range and default.",
+  .cli.example = "perp info baumgarte  # or, where a name is used twice: perp info stab none",
+  .cli.flags = info_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 2,
+  .summary = "one part: its source, order, options with units and ranges",
+  .run = cmd_info
+};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp merge: several results folders of one study become one.
  *
- * The journals are the results: they are copied beside each other, together with what cells left in series,
- * log, env and problems; study and plan must be the same everywhere.  Cells that were computed more than
- * once must have come out the same. */
+ * The journals are the results: they are copied beside each other, together with what cells left in
+ * series, log, env and problems; study and plan must be the same everywhere.  Cells that were
+ * computed more than once must have come out the same. */
 #include "experiments/report/report.h"
 #include "experiments/cli/command.h"
 #include "experiments/base/shell.h"
@@ -27,7 +27,8 @@ static perp_status copy_file(perp_ctx *ctx, const char *from, const char *to)
   return status;
 }
 
-/* Journals of part k get its number in front: where two have the same cell, the first folder wins. */
+/* Journals of part k get its number in front: where two have the same cell, the first folder
+ * wins. */
 static perp_status copy_folder(perp_ctx *ctx, const char *from, const char *to, const char *name,
                                int k)
 {
@@ -93,15 +94,9 @@ static perp_status write_folder(perp_ctx *ctx, const perp_join *g, const char *d
 static int cmd_merge_finish(perp_ctx *ctx, const perp_join *g, const char *dir, bool report)
 {
   perp_results r;
-  if (perp_results_load(ctx, dir, NULL, &r) != PERP_OK) {
-    perp_print_error(ctx);
-    return PERP_EXIT_INTERNAL;
-  }
+  if (perp_results_load(ctx, dir, NULL, &r) != PERP_OK) return perp_refuse(ctx, PERP_EXIT_INTERNAL);
   int code = PERP_EXIT_OK, missing = r.count[PERP_CELL_PLANNED];
-  if (perp_results_derive(ctx, &r) != PERP_OK) {
-    perp_print_error(ctx);
-    code = PERP_EXIT_INTERNAL;
-  }
+  if (perp_results_derive(ctx, &r) != PERP_OK) code = perp_refuse(ctx, PERP_EXIT_INTERNAL);
   printf("%s: %d cells from %d folders in %s", r.study->name, r.plan.n - missing, g->n, dir);
   if (g->duplicates > 0) printf(", %d of them computed more than once", g->duplicates);
   if (missing > 0) printf(", %d missing", missing);
@@ -111,10 +106,8 @@ static int cmd_merge_finish(perp_ctx *ctx, const perp_join *g, const char *dir, 
   if (code == PERP_EXIT_OK && report) {
     if (perp_report(ctx, dir, &request, page, sizeof page) == PERP_OK)
       printf("report  %s\n", page);
-    else {
-      perp_print_error(ctx);
-      code = PERP_EXIT_INTERNAL;
-    }
+    else
+      code = perp_refuse(ctx, PERP_EXIT_INTERNAL);
   }
   if (code == PERP_EXIT_OK && missing > 0) {
     perp_text again = { 0 };
@@ -132,43 +125,42 @@ static int cmd_merge_finish(perp_ctx *ctx, const perp_join *g, const char *dir, 
   return code;
 }
 
-int perp_cmd_merge(perp_ctx *ctx, int argc, char **argv)
+static int cmd_merge(perp_ctx *ctx, const perp_args *args)
 {
-  static const perp_flag flags[] = {
-    { "output", 'o', "DIR", "the folder to write; must not hold results yet" },
-    { "keep-first", 0, NULL, "where folders disagree about a cell, take the first that has it" },
-    { "no-report", 0, NULL, "tables only, no report.html" },
-    { 0 }
-  };
-  static const perp_cli cli = {
-    "merge",
-    "DIR... -o DIR",
-    "Puts the results of one study that were computed in parts (perp run --shard) into one folder. "
-    "Cells computed "
-    "more than once must agree in all results; times may differ.",
-    "Exit status 0: complete; 3: not parts of one run, or they disagree; 7: cells are missing.",
-    "perp merge part-1 part-2 -o results/chain6-stab",
-    flags,
-    1,
-    PERP_ARGS_MAX
-  };
-  perp_args args;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status >= 0) return status;
-  const char *dir = perp_args_get(&args, "output");
-  if (dir == NULL) return perp_usage_error(&args, "where to? -o DIR is missing");
+  const char *dir = perp_args_get(args, "output");
+  if (dir == NULL) return perp_usage_error(args, "where to? -o DIR is missing");
   char *plan = perp_xprintf("%s/plan.jsonl", dir);
   bool taken = perp_exists(plan);
   free(plan);
-  if (taken) return perp_usage_error(&args, "%s holds results already", dir);
+  if (taken) return perp_usage_error(args, "%s holds results already", dir);
   perp_join g;
-  status = perp_join_load(ctx, &args, perp_args_get(&args, "keep-first") != NULL, &g);
-  if (status < 0 && write_folder(ctx, &g, dir) != PERP_OK) {
-    perp_print_error(ctx);
-    status = PERP_EXIT_INTERNAL;
-  }
-  if (status < 0)
-    status = cmd_merge_finish(ctx, &g, dir, perp_args_get(&args, "no-report") == NULL);
+  int status = perp_join_load(ctx, args, perp_option_given(args, "keep-first"), &g);
+  if (status < 0 && write_folder(ctx, &g, dir) != PERP_OK)
+    status = perp_refuse(ctx, PERP_EXIT_INTERNAL);
+  if (status < 0) status = cmd_merge_finish(ctx, &g, dir, !perp_option_given(args, "no-report"));
   perp_join_free(&g);
   return status;
 }
+
+static const perp_flag merge_flags[] = {
+  { "output", 'o', "DIR", "the folder to write; must not hold results yet" },
+  { "keep-first", 0, NULL, "where folders disagree about a cell, take the first that has it" },
+  { "no-report", 0, NULL, "tables only, no report.html" },
+  { 0 }
+};
+
+const perp_verb perp_verb_merge = {
+  .cli.name = "merge",
+  .cli.usage = "DIR... -o DIR",
+  .cli.summary =
+      "Puts the results of one study that were computed in parts (perp run --shard) into one "
+      "folder. Cells computed more than once must agree in all results; times may differ.",
+  .cli.more =
+      "Exit status 0: complete; 3: not parts of one run, or they disagree; 7: cells are missing.",
+  .cli.example = "perp merge part-1 part-2 -o results/chain6-stab",
+  .cli.flags = merge_flags,
+  .cli.min_args = 1,
+  .cli.max_args = PERP_ARGS_MAX,
+  .summary = "results that were computed in parts become one folder",
+  .run = cmd_merge
+};

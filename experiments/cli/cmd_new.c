@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp new: a study or a plug-in to begin with, from the files of experiments/templates. */
-#include "experiments/base/build.h"
+#include "experiments/run/program.h"
 #include "experiments/cli/cli.h"
+#include "experiments/cli/templates.h"
 #include "experiments/base/shell.h"
 
 #include <ctype.h>
@@ -10,31 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const kinds[] = { "lcp",         "ode",   "kkt",    "stab", "contact",
-                                     "formulation", "scene", "metric", NULL };
-
-/* Template files are where the studies are: the source tree that the launcher names, the installed ones, the
- * tree the program was built in. */
-static char *template_text(perp_ctx *ctx, const char *name)
-{
-  const char *home = getenv("PERP_HOME");
-  char *dirs[] = { home != NULL ? perp_xprintf("%s/experiments/templates", home) : NULL,
-                   perp_xstrdup(PERP_TEMPLATES_INSTALLED), perp_xstrdup(PERP_TEMPLATES_SOURCE) };
-  char *text = NULL;
-  for (int i = 0; i < 3; i++) {
-    if (dirs[i] == NULL) continue;
-    char *path = perp_xprintf("%s/%s.in", dirs[i], name);
-    if (text == NULL) text = perp_read_file(path, NULL);
-    free(path);
-    free(dirs[i]);
-  }
-  if (text == NULL) PERP_FAIL(ctx, PERP_ERR_IO, "the template %s.in is missing", name);
-  return text;
-}
+static const char *const kinds[] = { "lcp",     "ode",         "kkt",   "stab",
+                                     "contact", "formulation", "scene", "metric" };
 
 struct words {
   const char *name, *kind;
-  char ident[64], program[4096], make[4 * 4096];
+  char ident[64], *make; /* make: the path of perp in a makefile */
 };
 
 /* A path as a word of a shell in the value of a variable of make. */
@@ -51,36 +33,15 @@ static char *make_word(const char *path)
   return out.s;
 }
 
-/* Replace @NAME@, @IDENT@, @KIND@ and @PERP@. */
-static void cmd_new_fill(const char *text, const struct words *w, perp_text *out)
-{
-  const struct {
-    const char *mark, *value;
-  } marks[] = {
-    { "@NAME@", w->name }, { "@IDENT@", w->ident }, { "@KIND@", w->kind }, { "@PERP@", w->make }
-  };
-  while (*text != '\0') {
-    size_t n = 0;
-    for (size_t i = 0; *text == '@' && i < sizeof marks / sizeof *marks; i++)
-      if (strncmp(text, marks[i].mark, strlen(marks[i].mark)) == 0) {
-        n = strlen(marks[i].mark);
-        perp_text_add(out, "%s", marks[i].value);
-      }
-    if (n == 0) perp_text_put(out, text, n = 1);
-    text += n;
-  }
-}
-
 static perp_status write_one(perp_ctx *ctx, const struct words *w, const char *source,
                              const char *path)
 {
-  char *text = template_text(ctx, source);
-  if (text == NULL) return PERP_ERR_IO;
+  const perp_mark marks[] = {
+    { "@NAME@", w->name }, { "@IDENT@", w->ident }, { "@KIND@", w->kind }, { "@PERP@", w->make }
+  };
   perp_text out = { 0 };
-  cmd_new_fill(text, w, &out);
-  free(text);
-  perp_status status = PERP_OK;
-  if (perp_exists(path))
+  perp_status status = perp_template_fill(ctx, source, marks, 4, &out);
+  if (status == PERP_OK && perp_exists(path))
     status = PERP_FAIL(ctx, PERP_ERR_ARG, "%s exists already; nothing is overwritten", path);
   if (status == PERP_OK) status = perp_write_file(ctx, path, out.s, out.n);
   if (status == PERP_OK) printf("%s\n", path);
@@ -91,8 +52,7 @@ static perp_status write_one(perp_ctx *ctx, const struct words *w, const char *s
 static int cmd_new_ended(perp_status status, perp_ctx *ctx)
 {
   if (status == PERP_OK) return PERP_EXIT_OK;
-  perp_print_error(ctx);
-  return status == PERP_ERR_ARG ? PERP_EXIT_USAGE : PERP_EXIT_INTERNAL;
+  return perp_refuse(ctx, status == PERP_ERR_ARG ? PERP_EXIT_USAGE : PERP_EXIT_INTERNAL);
 }
 
 static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
@@ -102,14 +62,9 @@ static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
         args,
         "a plug-in of which kind? lcp, ode, kkt, stab, contact, formulation, scene or metric");
   w->kind = args->arg[1];
-  int known = 0, n = 0;
-  for (; kinds[n] != NULL; n++) known = known || strcmp(kinds[n], w->kind) == 0;
-  if (!known) {
-    const char *close = perp_closest(w->kind, kinds, n);
-    return perp_usage_error(args, "there is no template for a plug-in of kind '%s'%s%s%s", w->kind,
-                            close != NULL ? "; did you mean '" : "", close != NULL ? close : "",
-                            close != NULL ? "'?" : "");
-  }
+  if (perp_choose(args, "there is no template for a plug-in of kind", w->kind, kinds,
+                  sizeof kinds / sizeof *kinds, "") < 0)
+    return PERP_EXIT_USAGE;
   const char *name = perp_args_get(args, "name");
   char usual[32];
   snprintf(usual, sizeof usual, "my-%s", w->kind);
@@ -166,40 +121,43 @@ static int new_study(perp_ctx *ctx, const perp_args *args, struct words *w)
   return code;
 }
 
-int perp_cmd_new(perp_ctx *ctx, int argc, char **argv)
+static int cmd_new(perp_ctx *ctx, const perp_args *args)
 {
-  static const perp_flag flags[] = {
-    { "output", 'o', "PATH",
-      "file of the study (default my-study.yaml), folder of the plug-in (default its name)" },
-    { "name", 0, "NAME", "what it is called (default my-KIND, or the name of the file)" },
-    { 0 }
-  };
-  static const perp_cli cli = {
-    "new",
-    "study | plugin KIND [options]",
-    "Writes a study to begin with, or the folder of a plug-in of kind lcp, ode, kkt, stab, "
-    "contact, formulation, scene or metric that builds, passes the contract tests and stands in a "
-    "study as it is.",
-    "Nothing is overwritten. docs/plugins.md explains what the files of a plug-in say.",
-    "perp new plugin lcp --name my-solver   # then: make -C my-solver check",
-    flags,
-    1,
-    2
-  };
-  perp_args args;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status >= 0) return status;
-  struct words w = { .kind = "" };
-  ssize_t n = readlink("/proc/self/exe", w.program, sizeof w.program - 1);
-  if (n <= 0) snprintf(w.program, sizeof w.program, "perp");
-  char *program = make_word(w.program);
-  snprintf(w.make, sizeof w.make, "%s", program);
+  char *program = perp_program_path();
+  struct words w = { .kind = "", .make = make_word(program[0] != '\0' ? program : "perp") };
+  int (*const make)(perp_ctx *, const perp_args *,
+                    struct words *) = strcmp(args->arg[0], "plugin") == 0  ? new_plugin
+                                      : strcmp(args->arg[0], "study") == 0 ? new_study
+                                                                           : NULL;
+  const int status = make != NULL ? make(ctx, args, &w) : -1;
   free(program);
-  if (strcmp(args.arg[0], "plugin") == 0) return new_plugin(ctx, &args, &w);
-  if (strcmp(args.arg[0], "study") == 0) return new_study(ctx, &args, &w);
+  free(w.make);
+  if (status >= 0) return status;
   static const char *const what[] = { "study", "plugin" };
-  const char *close = perp_closest(args.arg[0], what, 2);
-  return perp_usage_error(&args, "new what? '%s' is neither study nor plugin%s%s%s", args.arg[0],
+  const char *close = perp_closest(args->arg[0], what, 2);
+  return perp_usage_error(args, "new what? '%s' is neither study nor plugin%s%s%s", args->arg[0],
                           close != NULL ? "; did you mean '" : "", close != NULL ? close : "",
                           close != NULL ? "'?" : "");
 }
+
+static const perp_flag new_flags[] = {
+  { "output", 'o', "PATH",
+    "file of the study (default my-study.yaml), folder of the plug-in (default its name)" },
+  { "name", 0, "NAME", "what it is called (default my-KIND, or the name of the file)" },
+  { 0 }
+};
+
+const perp_verb perp_verb_new = {
+  .cli.name = "new",
+  .cli.usage = "study | plugin KIND [options]",
+  .cli.summary = "Writes a study to begin with, or the folder of a plug-in of kind lcp, ode, kkt, "
+                 "stab, contact, formulation, scene or metric that builds, passes the contract "
+                 "tests and stands in a study as it is.",
+  .cli.more = "Nothing is overwritten. docs/plugins.md explains what the files of a plug-in say.",
+  .cli.example = "perp new plugin lcp --name my-solver   # then: make -C my-solver check",
+  .cli.flags = new_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 2,
+  .summary = "a study or a plug-in to begin with",
+  .run = cmd_new
+};

@@ -8,78 +8,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-int perp_cmd_ref(perp_ctx *ctx, int argc, char **argv)
+/* Each scene of the plan once. */
+static int compare_references(perp_ctx *ctx, const perp_args *args, const perp_study *s,
+                              const perp_plan *plan, double below, bool json)
 {
-  static const perp_flag flags[] = {
-    { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
-    { "below", 0, "X",
-      "relative difference that is allowed (default: what the study says, or 1e-9)" },
-    { "recompute", 0, NULL,
-      "compute them although a run of this program has kept them in results/NAME" },
-    { "json", 0, NULL, "as JSON" },
-    { 0 }
-  };
-  static const perp_cli cli = {
-    "ref",
-    "STUDY [options]",
-    "Computes the references that errors are measured against, one line a scene: what they are and "
-    "how far two "
-    "independent ones differ. That difference is the uncertainty of every error in the report. A "
-    "scene with one "
-    "reference is compared with an extrapolation (gsl:rk8pd in 3200 and 6400 steps).",
-    "Exit status 8 when they disagree.",
-    "perp ref chain6-stab",
-    flags,
-    1,
-    1
-  };
-  perp_args args;
-  perp_study *s;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status < 0) status = perp_command_study(ctx, &args, &s);
-  if (status >= 0) return status;
-  const char *text = perp_args_get(&args, "below");
-  double below = s->reference.with[0] != '\0' ? s->reference.below : 1e-9;
-  perp_plan plan = { 0 };
-  if (text != NULL && (perp_parse_real(ctx, text, "", &below) != PERP_OK || !(below > 0)))
-    status = perp_usage_error(&args, "--below must be a number above 0: got '%s'", text);
-  else if (strcmp(s->kind->name, perp_kind_simulate.name) != 0) {
-    printf("studies of kind %s have no references: the judge tells from the problem alone whether "
-           "an answer solves it\n",
-           s->kind->name);
-    status = PERP_EXIT_OK;
-  } else if (perp_plan_make(ctx, s, &plan) != PERP_OK) {
-    perp_print_error(ctx);
-    status = PERP_EXIT_INPUT;
-  }
-  bool json = perp_args_get(&args, "json") != NULL, agree = true;
-  if (status >= 0) {
-    perp_plan_free(&plan);
-    perp_study_free(s);
-    return status;
-  }
+  int status = PERP_EXIT_OK;
+  bool agree = true;
   perp_json j = { .out = stdout, .indent = true };
   if (json) perp_json_open(&j, NULL, '[');
   int p_scene = perp_kind_param(s->kind, "scene"), p_end = perp_kind_param(s->kind, "t_end");
   const char *method = s->reference.method[0] != '\0' ? s->reference.method : "auto";
   const char *with = s->reference.with[0] != '\0' ? s->reference.with : "auto";
-  bool recompute = perp_args_get(&args, "recompute") != NULL;
+  bool recompute = perp_option_given(args, "recompute");
   char *dir = perp_xprintf("results/%s", s->name);
-  status = PERP_EXIT_OK;
-  for (int i = 0; i < plan.n && status == PERP_EXIT_OK; i++) {
-    const char *scene = plan.cells[i].value[p_scene], *end = plan.cells[i].value[p_end];
+  for (int i = 0; i < plan->n && status == PERP_EXIT_OK; i++) {
+    const char *scene = plan->cells[i].value[p_scene], *end = plan->cells[i].value[p_end];
     bool before = false;
     for (int k = 0; k < i && !before; k++)
-      before = strcmp(plan.cells[k].value[p_scene], scene) == 0 &&
-               strcmp(plan.cells[k].value[p_end], end) == 0;
+      before = strcmp(plan->cells[k].value[p_scene], scene) == 0 &&
+               strcmp(plan->cells[k].value[p_end], end) == 0;
     if (before) continue;
     perp_agreement a;
     const perp_reference_request request = { scene, method, with,
                                              end[0] != '\0' ? strtod(end, NULL) : 0 };
     bool kept = !recompute && perp_reference_kept(dir, &request, &a);
     if (!kept && perp_reference_compare(ctx, &request, &a) != PERP_OK) {
-      perp_print_error(ctx);
-      status = PERP_EXIT_INPUT;
+      status = perp_refuse(ctx, PERP_EXIT_INPUT);
       break;
     }
     bool good = !(a.worst > below), both = a.method[0] != '\0' && a.with[0] != '\0';
@@ -97,7 +51,55 @@ int perp_cmd_ref(perp_ctx *ctx, int argc, char **argv)
   }
   if (json) perp_json_close(&j, ']');
   free(dir);
-  perp_plan_free(&plan);
-  perp_study_free(s);
   return status == PERP_EXIT_OK && !agree ? PERP_EXIT_REFERENCE : status;
 }
+
+static int cmd_ref(perp_ctx *ctx, const perp_args *args)
+{
+  perp_study *s;
+  perp_plan plan;
+  int status = perp_command_plan(ctx, args, false, &s, &plan);
+  if (status >= 0) return status;
+  double below = s->reference.with[0] != '\0' ? s->reference.below : 1e-9;
+  const char *text = perp_args_get(args, "below");
+  const bool json = perp_option_given(args, "json");
+  if (text != NULL && (perp_parse_real(ctx, text, "", &below) != PERP_OK || !(below > 0)))
+    status = perp_usage_error(args, "--below must be a number above 0: got '%s'", text);
+  else if (s->kind == &perp_kind_simulate)
+    status = compare_references(ctx, args, s, &plan, below, json);
+  else {
+    printf("studies of kind %s have no references: the judge tells from the problem alone whether "
+           "an answer solves it\n",
+           s->kind->name);
+    status = PERP_EXIT_OK;
+  }
+  perp_plan_free(&plan);
+  perp_study_free(s);
+  return status;
+}
+
+static const perp_flag ref_flags[] = {
+  { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
+  { "below", 0, "X",
+    "relative difference that is allowed (default: what the study says, or 1e-9)" },
+  { "recompute", 0, NULL,
+    "compute them although a run of this program has kept them in results/NAME" },
+  { "json", 0, NULL, "as JSON" },
+  { 0 }
+};
+
+const perp_verb perp_verb_ref = {
+  .cli.name = "ref",
+  .cli.usage = "STUDY [options]",
+  .cli.summary = "Computes the references that errors are measured against, one line a scene: what "
+                 "they are and how far two independent ones differ. That difference is the "
+                 "uncertainty of every error in the report. A scene with one reference is compared "
+                 "with an extrapolation (gsl:rk8pd in 3200 and 6400 steps).",
+  .cli.more = "Exit status 8 when they disagree.",
+  .cli.example = "perp ref chain6-stab",
+  .cli.flags = ref_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
+  .summary = "the references of a study and how far they agree",
+  .run = cmd_ref
+};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp simulate: one cell, no study */
+#include "experiments/simulate/series.h"
+#include "experiments/simulate/parts.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/cli/cli.h"
 #include "experiments/base/guard.h"
@@ -12,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- in a process of its own --------------------------------------------------------------------------------- */
+/* ---- in a process of its own ----------------------------------------------------------------- */
 
 enum { KEPT_STATE = 1 << 16 }; /* numbers of q and v that are kept of a run that is killed */
 
@@ -68,7 +70,7 @@ static perp_result result_of(const perp_guard *g, const perp_request *q, double 
   return r;
 }
 
-/* ---- for people ------------------------------------------------------------------------------------------------ */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static void print_result(const perp_ctx *ctx, const perp_result *r)
 {
@@ -76,11 +78,11 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   perp_format_real(r->h, h, sizeof h);
   perp_format_real(r->t_end, t_end, sizeof t_end);
   printf("scene    %s\n", r->scene);
-  const char *const parts[] = { r->formulation, r->ode, r->kkt, r->lcp, r->stab, r->contact };
-  static const char *const names[] = { "formulation", "ode", "kkt", "lcp", "stab", "contact" };
   perp_text t = { 0 };
-  for (int i = 0; i < 6; i++)
-    if (parts[i][0] != '\0') perp_text_add(&t, "%s%s %s", t.n ? ", " : "", names[i], parts[i]);
+  for (int i = 0; i < PERP_PARTS; i++) {
+    const char *part = perp_part_used(r, i);
+    if (part[0] != '\0') perp_text_add(&t, "%s%s %s", t.n ? ", " : "", perp_part_name(i), part);
+  }
   if (t.n > 0) perp_wrap_after(stdout, "parts    ", 9, t.s);
   printf("step     h = %s s to t = %s s\n", h, t_end);
   char cause[512];
@@ -120,21 +122,7 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   printf("\n");
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------------- */
-
-/* A real option of the command line in (0, inf) or [0, inf). */
-static int read_real(perp_ctx *ctx, const perp_args *args, const char *flag, bool zero,
-                     double *value)
-{
-  const char *text = perp_args_get(args, flag);
-  if (text == NULL) return -1;
-  if (perp_parse_real(ctx, text, "s", value) != PERP_OK)
-    return perp_usage_error(args, "--%s: %s", flag, ctx->msg);
-  if (!(*value > 0 || (zero && *value == 0)) || isinf(*value))
-    return perp_usage_error(args, "--%s must be in %s0, inf) s: got %s", flag, zero ? "[" : "(",
-                            text);
-  return -1;
-}
+/* ---- the command ----------------------------------------------------------------------------- */
 
 /* The value of a flag that names a plug-in: checked here, so that an error names the flag. */
 static int read_plugin(perp_ctx *ctx, const perp_args *args, const char *flag, perp_kind kind,
@@ -169,7 +157,7 @@ static int add_option(perp_ctx *ctx, const perp_args *args, const char *key, per
 static int add_tolerance(perp_ctx *ctx, const perp_args *args, const char **ode, char *buf,
                          size_t size)
 {
-  if (*ode == NULL && perp_args_get(args, "tol") != NULL)
+  if (*ode == NULL && perp_option_given(args, "tol"))
     return perp_usage_error(args, "--tol needs --ode: it is an option of the integrator");
   return add_option(ctx, args, "tol", PERP_KIND_ode, ode, buf, size);
 }
@@ -179,7 +167,7 @@ static int add_seed(perp_ctx *ctx, const perp_args *args, const char **scene, ch
                     size_t size)
 {
   perp_spec spec;
-  bool random = perp_args_get(args, "seed") == NULL;
+  bool random = !perp_option_given(args, "seed");
   if (!random && perp_spec_parse(ctx, PERP_KIND_scene, *scene, &spec) == PERP_OK) {
     for (const perp_opt *o = spec.d->opts; o != NULL && o->key != NULL; o++)
       random = random || strcmp(o->key, "seed") == 0;
@@ -191,22 +179,6 @@ static int add_seed(perp_ctx *ctx, const perp_args *args, const char **scene, ch
                             "leave it out",
                             *scene);
   return add_option(ctx, args, "seed", PERP_KIND_scene, scene, buf, size);
-}
-
-static int exit_of(perp_status status)
-{
-  switch (status) {
-  case PERP_ERR_ARG:
-  case PERP_ERR_DIM:
-  case PERP_ERR_OPTION:
-  case PERP_ERR_UNSUPPORTED:
-    return PERP_EXIT_USAGE;
-  case PERP_ERR_IO:
-  case PERP_ERR_FORMAT:
-    return PERP_EXIT_INPUT;
-  default:
-    return PERP_EXIT_INTERNAL;
-  }
 }
 
 static int exit_of_run(const perp_result *r)
@@ -244,10 +216,7 @@ static int run_here(perp_ctx *ctx, perp_request *q, const perp_guard *g, double 
   perp_result result;
   q->minder = &minder;
   perp_status done = perp_simulate(ctx, q, &result);
-  if (done != PERP_OK) {
-    perp_print_error(ctx);
-    return exit_of(done);
-  }
+  if (done != PERP_OK) return perp_refuse(ctx, perp_exit_of(done));
   if (result.cut == PERP_CUT_TIME)
     snprintf(result.message, sizeof result.message, "stopped at the time limit of %g s", timeout);
   if (series != NULL) perp_series_add(&m.series, &result.series);
@@ -265,10 +234,8 @@ static int run_apart(perp_ctx *ctx, perp_request *q, double timeout, const char 
 {
   const bool text = series == NULL || strcmp(series, "-") != 0;
   perp_guard g;
-  if (perp_guard_begin(ctx, timeout, sizeof(struct kept_run), &g) != PERP_OK) {
-    perp_print_error(ctx);
-    return PERP_EXIT_INTERNAL;
-  }
+  if (perp_guard_begin(ctx, timeout, sizeof(struct kept_run), &g) != PERP_OK)
+    return perp_refuse(ctx, PERP_EXIT_INTERNAL);
   char *part = series == NULL || !text ? NULL : perp_growing_path(series);
   const char *to = part != NULL ? part : series;
   if (g.child) return perp_guard_leave(&g, run_here(ctx, q, &g, timeout, series, to, json, text));
@@ -288,87 +255,76 @@ static int run_apart(perp_ctx *ctx, perp_request *q, double timeout, const char 
   return code;
 }
 
-int perp_cmd_simulate(perp_ctx *ctx, int argc, char **argv)
+static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
 {
-  static const perp_flag flags[] = {
-    { "formulation", 0, "NAME", "how the scene becomes numbers: velocity, acceleration, ..." },
-    { "ode", 0, "NAME", "integrator" },
-    { "kkt", 0, "NAME", "solver of the constrained dynamics" },
-    { "lcp", 0, "NAME", "solver of the contact problem" },
-    { "stab", 0, "NAME", "constraint stabilization" },
-    { "contact", 0, "NAME", "contact and friction model" },
-    { "h", 0, "TIME", "step, e.g. 1ms; the first one of adaptive methods" },
-    { "t-end", 0, "TIME", "end of the simulation, e.g. 0.8s" },
-    { "tol", 0, "X", "error per step: short for the option tol of --ode" },
-    { "sample", 0, "TIME", "time between comparisons with the truth and rows of the series" },
-    { "seed", 0, "N", "of random numbers: short for the option seed of the scene" },
-    { "rounds", 0, "N", "runs for the clock alone, without metrics (default 1)" },
-    { "series", 0, "FILE", "write the time series as CSV; - is standard output" },
-    { "timeout", 0, "TIME", "stop after this much wall time, e.g. 30s" },
-    { "json", 0, NULL, "the result as JSON" },
-    { 0 }
-  };
-  static const perp_cli cli = {
-    "simulate",
-    "SCENE [options]",
-    "Runs one scene with one choice of parts and prints what it is judged by. Names take options: "
-    "chain:links=12, baumgarte:alpha=50, gsl:rk8pd:tol=1e-12; times take units. A part that is "
-    "named and has no effect, as --stab with --formulation reduced, is an error.",
-    "Exit status 0: the end was reached and the solver that was named solved every contact problem "
-    "(ok), or made the sweeps that it was asked for (fixed-work). 9: the end was reached with "
-    "problems that were not solved (unsolved). 10: diverged, stopped at --timeout, interrupted. "
-    "5: out of memory, or outside code crashed or ended the process. The result is printed all the "
-    "same, with the time that was reached; the figures and the series go as far.",
-    "perp simulate chain:links=6 --stab post --h 1ms --t-end 0.8s",
-    flags,
-    1,
-    1
-  };
-  perp_args args;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status >= 0) return status;
-  perp_request q = { .scene = args.arg[0], .timing_rounds = 1 };
-  const struct {
-    const char *flag;
-    perp_kind kind;
-    const char **value;
-  } plugins[] = { { "formulation", PERP_KIND_formulation, &q.formulation },
-                  { "ode", PERP_KIND_ode, &q.ode },
-                  { "kkt", PERP_KIND_kkt, &q.kkt },
-                  { "lcp", PERP_KIND_lcp, &q.lcp },
-                  { "stab", PERP_KIND_stab, &q.stab },
-                  { "contact", PERP_KIND_contact, &q.contact } };
+  perp_request q = { .scene = args->arg[0] };
   perp_spec scene;
   if (perp_spec_parse(ctx, PERP_KIND_scene, q.scene, &scene) != PERP_OK)
-    return perp_usage_error(&args, "%s", ctx->msg);
+    return perp_usage_error(args, "%s", ctx->msg);
   perp_spec_free(&scene);
-  for (size_t i = 0; i < sizeof plugins / sizeof *plugins && status < 0; i++)
-    status = read_plugin(ctx, &args, plugins[i].flag, plugins[i].kind, plugins[i].value);
+  int status = -1;
+  for (int i = 0; i < PERP_PARTS && status < 0; i++)
+    status = read_plugin(ctx, args, perp_part_name(i), perp_part_kind(i), perp_part_text(&q, i));
   char ode[PERP_SPEC_MAX], seeded[PERP_SPEC_MAX];
   double timeout = 0;
-  if (status < 0) status = add_tolerance(ctx, &args, &q.ode, ode, sizeof ode);
-  if (status < 0) status = add_seed(ctx, &args, &q.scene, seeded, sizeof seeded);
-  if (status < 0) status = read_real(ctx, &args, "h", false, &q.h);
-  if (status < 0) status = read_real(ctx, &args, "t-end", false, &q.t_end);
-  if (status < 0) status = read_real(ctx, &args, "sample", true, &q.sample_every);
+  int64_t rounds = 1;
+  if (status < 0) status = add_tolerance(ctx, args, &q.ode, ode, sizeof ode);
+  if (status < 0) status = add_seed(ctx, args, &q.scene, seeded, sizeof seeded);
+  if (status < 0) status = perp_option_real(ctx, args, "h", "s", false, &q.h);
+  if (status < 0) status = perp_option_real(ctx, args, "t-end", "s", false, &q.t_end);
+  if (status < 0) status = perp_option_real(ctx, args, "sample", "s", true, &q.sample_every);
+  if (status < 0) status = perp_option_parsed(ctx, args, "timeout", perp_parse_duration, &timeout);
+  if (status < 0 && perp_option_given(args, "timeout") && timeout <= 0)
+    status = perp_usage_error(args, "--timeout must be positive: got %s",
+                              perp_args_get(args, "timeout"));
+  if (status < 0) status = perp_option_int(ctx, args, "rounds", 0, 1000, &rounds);
   if (status >= 0) return status;
   q.sample_named = q.sample_every > 0;
-  const char *text;
-  int64_t n = 0;
-  if ((text = perp_args_get(&args, "timeout")) != NULL) {
-    if (perp_parse_duration(ctx, text, &timeout) != PERP_OK)
-      return perp_usage_error(&args, "--timeout: %s", ctx->msg);
-    if (timeout <= 0) return perp_usage_error(&args, "--timeout must be positive: got %s", text);
-  }
-  if ((text = perp_args_get(&args, "rounds")) != NULL) {
-    if (perp_parse_int(ctx, text, 0, 1000, &n) != PERP_OK)
-      return perp_usage_error(&args, "--rounds: %s", ctx->msg);
-    q.timing_rounds = (int)n;
-  }
-  const char *series = perp_args_get(&args, "series");
-  bool json = perp_args_get(&args, "json") != NULL;
+  q.timing_rounds = (int)rounds;
+  const char *series = perp_args_get(args, "series");
+  bool json = perp_option_given(args, "json");
   if (series != NULL && strcmp(series, "-") == 0 && json)
-    return perp_usage_error(&args, "--json and --series - cannot both go to standard output");
+    return perp_usage_error(args, "--json and --series - cannot both go to standard output");
   q.want_series = series != NULL;
   return run_apart(ctx, &q, timeout, series, json);
 }
+
+static const perp_flag simulate_flags[] = {
+  { "formulation", 0, "NAME", "how the scene becomes numbers: velocity, acceleration, ..." },
+  { "ode", 0, "NAME", "integrator" },
+  { "kkt", 0, "NAME", "solver of the constrained dynamics" },
+  { "lcp", 0, "NAME", "solver of the contact problem" },
+  { "stab", 0, "NAME", "constraint stabilization" },
+  { "contact", 0, "NAME", "contact and friction model" },
+  { "h", 0, "TIME", "step, e.g. 1ms; the first one of adaptive methods" },
+  { "t-end", 0, "TIME", "end of the simulation, e.g. 0.8s" },
+  { "tol", 0, "X", "error per step: short for the option tol of --ode" },
+  { "sample", 0, "TIME", "time between comparisons with the truth and rows of the series" },
+  { "seed", 0, "N", "of random numbers: short for the option seed of the scene" },
+  { "rounds", 0, "N", "runs for the clock alone, without metrics (default 1)" },
+  { "series", 0, "FILE", "write the time series as CSV; - is standard output" },
+  { "timeout", 0, "TIME", "stop after this much wall time, e.g. 30s" },
+  { "json", 0, NULL, "the result as JSON" },
+  { 0 }
+};
+
+const perp_verb perp_verb_simulate = {
+  .cli.name = "simulate",
+  .cli.usage = "SCENE [options]",
+  .cli.summary =
+      "Runs one scene with one choice of parts and prints what it is judged by. Names take "
+      "options: chain:links=12, baumgarte:alpha=50, gsl:rk8pd:tol=1e-12; times take units. A part "
+      "that is named and has no effect, as --stab with --formulation reduced, is an error.",
+  .cli.more =
+      "Exit status 0: the end was reached and the solver that was named solved every contact "
+      "problem (ok), or made the sweeps that it was asked for (fixed-work). 9: the end was reached "
+      "with problems that were not solved (unsolved). 10: diverged, stopped at --timeout, "
+      "interrupted. 5: out of memory, or outside code crashed or ended the process. The result is "
+      "printed all the same, with the time that was reached; the figures and the series go as far.",
+  .cli.example = "perp simulate chain:links=6 --stab post --h 1ms --t-end 0.8s",
+  .cli.flags = simulate_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
+  .summary = "run one scene with one choice of parts",
+  .run = cmd_simulate
+};

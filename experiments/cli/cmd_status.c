@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp status, show */
-#include "experiments/plugins/plugin_files.h"
 #include "experiments/cli/command.h"
 
 #include <fcntl.h>
@@ -32,9 +31,7 @@ static struct rounds count_rounds(const perp_results *r)
   for (int i = 0; i < r->plan.n; i++) {
     n.done += r->record[i].rounds;
     n.noisy += r->record[i].noisy;
-    const perp_cell_status s = r->record[i].status;
-    if (s == PERP_CELL_OK || (perp_cell_whole(s) && r->study->kind->runs))
-      n.wanted += r->study->measure.repeats;
+    if (perp_cell_timed(r->study->kind, r->record[i].status)) n.wanted += r->study->measure.repeats;
   }
   return n;
 }
@@ -44,22 +41,16 @@ static void status_json(const perp_results *r, bool running)
   struct rounds rounds = count_rounds(r);
   perp_json j = { .out = stdout, .indent = true };
   perp_json_open(&j, NULL, '{');
-  perp_json_text(&j, "dir", r->dir);
-  perp_json_text(&j, "study", r->study->name);
-  perp_json_bool(&j, "running", running);
-  perp_json_int(&j, "cells", r->plan.n);
+  perp_json_members(&j, "dir %s, study %s, running? %d, cells %d", r->dir, r->study->name, running,
+                    r->plan.n);
   perp_json_open(&j, "status", '{');
   for (int s = 0; s < PERP_CELL_STATUSES; s++)
     perp_json_int(&j, perp_cell_status_names[s], r->count[s]);
   perp_json_close(&j, '}');
-  perp_json_open(&j, "timing", '{');
-  perp_json_int(&j, "rounds", rounds.done);
-  perp_json_int(&j, "wanted", rounds.wanted);
-  perp_json_int(&j, "noisy", rounds.noisy);
-  perp_json_close(&j, '}');
-  perp_json_int(&j, "schema", r->selection.schema);
-  perp_json_int(&j, "ok_as_recorded", r->as_recorded);
-  perp_json_int(&j, "torn_lines", r->torn);
+  perp_json_object(&j, "timing", "rounds %d, wanted %d, noisy %d", rounds.done, rounds.wanted,
+                   rounds.noisy);
+  perp_json_members(&j, "schema %d, ok_as_recorded %d, torn_lines %d", r->selection.schema,
+                    r->as_recorded, r->torn);
   perp_json_open(&j, "environments", '[');
   for (int i = 0; i < r->n_envs; i++) perp_json_text(&j, NULL, r->envs[i].id);
   perp_json_close(&j, ']');
@@ -90,32 +81,14 @@ static void status_text(const perp_results *r, bool running)
   if (r->torn > 0) printf("  %d torn journal line(s), left out\n", r->torn);
 }
 
-int perp_cmd_status(perp_ctx *ctx, int argc, char **argv)
+static int cmd_status(perp_ctx *ctx, const perp_args *args)
 {
-  static const perp_flag flags[] = { { "watch", 'w', NULL,
-                                       "repeat every two seconds while it runs" },
-                                     { "json", 0, NULL, "as JSON" },
-                                     { 0 } };
-  static const perp_cli cli = {
-    "status",
-    "DIR [options]",
-    "How far a run is: cells by status, timing rounds. DIR is a results "
-    "folder, or the name of a study with results in results/NAME.",
-    NULL,
-    "perp status results/chain6-stab --watch",
-    flags,
-    1,
-    1
-  };
-  perp_args args;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status >= 0) return status;
-  bool watch = perp_args_get(&args, "watch") != NULL, json = perp_args_get(&args, "json") != NULL;
+  const bool watch = perp_option_given(args, "watch"), json = perp_option_given(args, "json");
   for (;;) {
     perp_results r;
-    status = perp_results_open(ctx, args.arg[0], &r);
+    const int status = perp_results_open(ctx, args->arg[0], &r);
     if (status >= 0) return status;
-    bool running = is_running(r.dir);
+    const bool running = is_running(r.dir);
     if (watch && !json && isatty(1)) printf("\033[H\033[J");
     if (json)
       status_json(&r, running);
@@ -128,7 +101,25 @@ int perp_cmd_status(perp_ctx *ctx, int argc, char **argv)
   }
 }
 
-/* ---- show --------------------------------------------------------------------------------------------------- */
+static const perp_flag status_flags[] = { { "watch", 'w', NULL,
+                                            "repeat every two seconds while it runs" },
+                                          { "json", 0, NULL, "as JSON" },
+                                          { 0 } };
+
+const perp_verb perp_verb_status = {
+  .cli.name = "status",
+  .cli.usage = "DIR [options]",
+  .cli.summary = "How far a run is: cells by status, timing rounds. DIR is a results folder, or "
+                 "the name of a study with results in results/NAME.",
+  .cli.example = "perp status results/chain6-stab --watch",
+  .cli.flags = status_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
+  .summary = "how far a run is",
+  .run = cmd_status
+};
+
+/* ---- show ------------------------------------------------------------------------------------ */
 
 static void show_json(const perp_results *r, int i)
 {
@@ -139,19 +130,12 @@ static void show_json(const perp_results *r, int i)
   perp_json_open(&j, NULL, '{');
   perp_json_text(&j, "cell", cell->id);
   perp_json_open(&j, "parameters", '{');
-  for (int p = 0; p < s->n_params; p++)
-    if (cell->value[p][0] != '\0') perp_json_text(&j, s->kind->params[p].key, cell->value[p]);
+  perp_cell_json(&j, s, cell);
   perp_json_close(&j, '}');
-  perp_json_text(&j, "status", perp_cell_status_names[rec->status]);
-  perp_json_text(&j, "reason", rec->reason);
-  perp_json_text(&j, "cause", rec->cause);
-  perp_json_int(&j, "attempt", rec->attempt);
-  perp_json_int(&j, "schema", rec->schema);
-  if (!isnan(rec->problems)) {
-    perp_json_int(&j, "problems", (int64_t)rec->problems);
-    perp_json_int(&j, "unsolved", (int64_t)rec->unsolved);
-    perp_json_int(&j, "swept", (int64_t)rec->swept);
-  }
+  perp_json_members(&j, "status %s, reason %s, cause %s, attempt %d, schema %d",
+                    perp_cell_status_names[rec->status], rec->reason, rec->cause, rec->attempt,
+                    rec->schema);
+  perp_command_record_json(&j, rec);
   if (!isnan(rec->reached)) perp_json_real(&j, "reached", rec->reached);
   perp_json_bool(&j, "partial", rec->partial);
   perp_json_open(&j, "metrics", '{');
@@ -164,25 +148,14 @@ static void show_json(const perp_results *r, int i)
     if (!s->metric[m].timing) continue;
     perp_quartiles q = perp_results_timing(r, i, m);
     if (q.n == 0) continue;
-    perp_json_open(&j, s->metric[m].name, '{');
-    perp_json_int(&j, "n", q.n);
-    perp_json_real(&j, "min", q.min);
-    perp_json_real(&j, "q1", q.q1);
-    perp_json_real(&j, "median", q.median);
-    perp_json_real(&j, "q3", q.q3);
-    perp_json_real(&j, "max", q.max);
-    perp_json_real(&j, "sd", q.sd);
-    perp_json_close(&j, '}');
+    perp_json_object(&j, s->metric[m].name, "n %d, min %g, q1 %g, median %g, q3 %g, max %g, sd %g",
+                     q.n, q.min, q.q1, q.median, q.q3, q.max, q.sd);
   }
   perp_json_close(&j, '}');
   perp_json_text(&j, "stderr", rec->stderr_tail);
-  if (s->kind->command != NULL) {
-    perp_text t = { 0 };
-    s->kind->command(s, cell, &t);
-    perp_plugin_arguments(&t);
-    perp_json_text(&j, "command", t.s);
-    perp_text_free(&t);
-  }
+  char *command = perp_command_alone(s, cell);
+  if (command != NULL) perp_json_text(&j, "command", command);
+  free(command);
   perp_json_close(&j, '}');
 }
 
@@ -218,40 +191,37 @@ static void show_text(const perp_results *r, int i)
   if (perp_exists(series)) printf("series %s\n", series);
   free(series);
   if (rec->stderr_tail[0] != '\0') printf("it printed\n%s\n", rec->stderr_tail);
-  if (s->kind->command != NULL) {
-    perp_text t = { 0 };
-    s->kind->command(s, cell, &t);
-    perp_plugin_arguments(&t);
-    printf("alone: %s\n", t.s);
-    perp_text_free(&t);
-  }
+  char *command = perp_command_alone(s, cell);
+  if (command != NULL) printf("alone: %s\n", command);
+  free(command);
 }
 
-int perp_cmd_show(perp_ctx *ctx, int argc, char **argv)
+static int cmd_show(perp_ctx *ctx, const perp_args *args)
 {
-  static const perp_flag flags[] = { { "json", 0, NULL, "as JSON" }, { 0 } };
-  static const perp_cli cli = {
-    "show",
-    "DIR CELL [--json]",
-    "Everything about one cell: parameters, status, metrics, times, what it "
-    "printed, the command that runs it alone. CELL is an id or its beginning.",
-    NULL,
-    "perp show results/chain6-stab 6b1e",
-    flags,
-    2,
-    2
-  };
-  perp_args args;
   perp_results r;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status < 0) status = perp_results_open(ctx, args.arg[0], &r);
+  int status = perp_results_open(ctx, args->arg[0], &r);
   if (status >= 0) return status;
-  int i = perp_command_cell(&args, &r.plan, args.arg[1]);
+  int i = perp_command_cell(args, &r.plan, args->arg[1]);
   status = i < 0 ? PERP_EXIT_USAGE : PERP_EXIT_OK;
-  if (i >= 0 && perp_args_get(&args, "json") != NULL)
+  if (i >= 0 && perp_option_given(args, "json"))
     show_json(&r, i);
   else if (i >= 0)
     show_text(&r, i);
   perp_results_free(&r);
   return status;
 }
+
+static const perp_flag show_flags[] = { { "json", 0, NULL, "as JSON" }, { 0 } };
+
+const perp_verb perp_verb_show = {
+  .cli.name = "show",
+  .cli.usage = "DIR CELL [--json]",
+  .cli.summary = "Everything about one cell: parameters, status, metrics, times, what it printed, "
+                 "the command that runs it alone. CELL is an id or its beginning.",
+  .cli.example = "perp show results/chain6-stab 6b1e",
+  .cli.flags = show_flags,
+  .cli.min_args = 2,
+  .cli.max_args = 2,
+  .summary = "everything about one cell of a run",
+  .run = cmd_show
+};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp version, doctor, test */
+#include "experiments/run/program.h"
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/cli/conformance.h"
 #include "experiments/report/web.h"
@@ -15,13 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The headers of this very program: the source tree when it runs from its build folder, else where meson
- * install put them, beside the program or at its prefix. */
+/* The headers of this very program: the source tree when it runs from its build folder, else where
+ * meson install put them, beside the program or at its prefix. */
 static void print_cflags(void)
 {
-  char exe[4096];
-  ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-  exe[n > 0 ? n : 0] = '\0';
+  char *exe = perp_program_path();
   char *slash = strrchr(exe, '/');
   if (slash != NULL) *slash = '\0';
   char *beside = perp_xprintf("%s/../include/perp", exe);
@@ -34,30 +33,15 @@ static void print_cflags(void)
     printf("-I%s\n", PERP_HEADERS_INSTALLED);
   free(whole);
   free(beside);
+  free(exe);
 }
 
-int perp_cmd_version(perp_ctx *ctx, int argc, char **argv)
+static int cmd_version(perp_ctx *ctx, const perp_args *args)
 {
   (void)ctx;
-  static const perp_flag flags[] = {
-    { "json", 0, NULL, "with compiler, flags, libraries and machine, as JSON" },
-    { "cflags", 0, NULL, "compiler options that find the headers for outside plug-ins" },
-    { 0 }
-  };
-  static const perp_cli cli = { "version",
-                                "[--json | --cflags]",
-                                "Version, commit and build of this program.",
-                                NULL,
-                                "perp version --json  # what a study keeps as env/<id>.json",
-                                flags,
-                                0,
-                                0 };
-  perp_args args;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status >= 0) return status;
-  if (perp_args_get(&args, "cflags") != NULL)
+  if (perp_option_given(args, "cflags"))
     print_cflags();
-  else if (perp_args_get(&args, "json") != NULL) {
+  else if (perp_option_given(args, "json")) {
     char *text = perp_env_json(true);
     fputs(text, stdout);
     free(text);
@@ -67,7 +51,23 @@ int perp_cmd_version(perp_ctx *ctx, int argc, char **argv)
   return PERP_EXIT_OK;
 }
 
-/* ---- doctor ------------------------------------------------------------------------------------------------------ */
+static const perp_flag version_flags[] = {
+  { "json", 0, NULL, "with compiler, flags, libraries and machine, as JSON" },
+  { "cflags", 0, NULL, "compiler options that find the headers for outside plug-ins" },
+  { 0 }
+};
+
+const perp_verb perp_verb_version = {
+  .cli.name = "version",
+  .cli.usage = "[--json | --cflags]",
+  .cli.summary = "Version, commit and build of this program.",
+  .cli.example = "perp version --json  # what a study keeps as env/<id>.json",
+  .cli.flags = version_flags,
+  .summary = "version, commit and build",
+  .run = cmd_version
+};
+
+/* ---- doctor ---------------------------------------------------------------------------------- */
 
 static bool on_path(const char *program)
 {
@@ -82,22 +82,9 @@ static bool on_path(const char *program)
   return false;
 }
 
-int perp_cmd_doctor(perp_ctx *ctx, int argc, char **argv)
+static int cmd_doctor(perp_ctx *ctx, const perp_args *args)
 {
-  static const perp_flag flags[] = { { 0 } };
-  static const perp_cli cli = {
-    "doctor",
-    "",
-    "Looks for what would spoil results or reports on this machine and says what to do.",
-    NULL,
-    "perp doctor          # exit status 1 when something must be repaired",
-    flags,
-    0,
-    0
-  };
-  perp_args args;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status >= 0) return status;
+  (void)args;
   int bad = 0;
   char buf[64];
 #define REPORT(good, must, ...)                                                                    \
@@ -144,44 +131,52 @@ int perp_cmd_doctor(perp_ctx *ctx, int argc, char **argv)
   return bad > 0 ? PERP_EXIT_INTERNAL : PERP_EXIT_OK;
 }
 
-/* ---- test ------------------------------------------------------------------------------------------------------------ */
+const perp_verb perp_verb_doctor = {
+  .cli.name = "doctor",
+  .cli.usage = "",
+  .cli.summary =
+      "Looks for what would spoil results or reports on this machine and says what to do.",
+  .cli.example = "perp doctor          # exit status 1 when something must be repaired",
+  .summary = "look for what would spoil results on this machine",
+  .run = cmd_doctor
+};
 
-int perp_cmd_test(perp_ctx *ctx, int argc, char **argv)
+/* ---- test ------------------------------------------------------------------------------------ */
+
+static int cmd_test(perp_ctx *ctx, const perp_args *args)
 {
-  static const perp_flag flags[] = {
-    { "suite", 0, "NAME", "one of unit, contract, agree, invariant, golden, cli, fuzz" },
-    { "plugin", 0, "FILE.so",
-      "the contract tests on an outside plug-in, and its conformance report" },
-    { "timeout", 0, "TIME", "with --plugin: limit of the tests of one kind (default 60s)" },
-    { "verbose", 'v', NULL, "with --plugin: every check, not only those that failed" },
-    { "json", 0, NULL, "with --plugin: the conformance report as JSON" },
-    { 0 }
-  };
-  static const perp_cli cli = {
-    "test",
-    "[TEST...] [--suite NAME] | --plugin FILE.so",
-    "Builds and runs the test suite. The launcher `perp` in the source tree does it with meson; "
-    "all "
-    "other options of `meson test` work too.",
-    "With --plugin the contract tests of its kind run on a plug-in that is not part of perp: what "
-    "it declares, what "
-    "was checked, what held. Exit status 0 when all held, 10 when not.",
-    "./perp test --suite contract   # every plug-in against the contract of its kind",
-    flags,
-    0,
-    PERP_ARGS_MAX
-  };
-  perp_args args;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status >= 0) return status;
   if (perp_plugin_file_at(0) != NULL) {
     double seconds = 60;
-    const char *text = perp_args_get(&args, "timeout");
-    if (text != NULL && perp_parse_duration(ctx, text, &seconds) != PERP_OK)
-      return perp_usage_error(&args, "--timeout: %s", ctx->msg);
-    return perp_conformance(ctx, seconds, perp_args_get(&args, "json") != NULL,
-                            perp_args_get(&args, "verbose") != NULL);
+    const int status = perp_option_parsed(ctx, args, "timeout", perp_parse_duration, &seconds);
+    if (status >= 0) return status;
+    return perp_conformance(seconds, perp_option_given(args, "json"),
+                            perp_option_given(args, "verbose"));
   }
   perp_say("error: the tests are in the source tree: run ./perp test there");
   return PERP_EXIT_USAGE;
 }
+
+static const perp_flag test_flags[] = {
+  { "suite", 0, "NAME", "one of unit, contract, agree, invariant, golden, cli, fuzz" },
+  { "plugin", 0, "FILE.so",
+    "the contract tests on an outside plug-in, and its conformance report" },
+  { "timeout", 0, "TIME", "with --plugin: limit of the tests of one kind (default 60s)" },
+  { "verbose", 'v', NULL, "with --plugin: every check, not only those that failed" },
+  { "json", 0, NULL, "with --plugin: the conformance report as JSON" },
+  { 0 }
+};
+
+const perp_verb perp_verb_test = {
+  .cli.name = "test",
+  .cli.usage = "[TEST...] [--suite NAME] | --plugin FILE.so",
+  .cli.summary = "Builds and runs the test suite. The launcher `perp` in the source tree does it "
+                 "with meson; all other options of `meson test` work too.",
+  .cli.more =
+      "With --plugin the contract tests of its kind run on a plug-in that is not part of perp: "
+      "what it declares, what was checked, what held. Exit status 0 when all held, 10 when not.",
+  .cli.example = "./perp test --suite contract   # every plug-in against the contract of its kind",
+  .cli.flags = test_flags,
+  .cli.max_args = PERP_ARGS_MAX,
+  .summary = "run the test suite",
+  .run = cmd_test
+};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/cli/command.h"
 
+#include "experiments/base/env.h"
+#include "experiments/plugins/plugin_files.h"
 #include "experiments/study/process_pool.h"
 
 #include <math.h>
@@ -31,6 +33,53 @@ int perp_command_study(perp_ctx *ctx, const perp_args *args, perp_study **study)
   return status == PERP_OK ? -1 : status == PERP_ERR_OPTION ? PERP_EXIT_USAGE : PERP_EXIT_INPUT;
 }
 
+int perp_command_plan(perp_ctx *ctx, const perp_args *args, bool refuse, perp_study **study,
+                      perp_plan *plan)
+{
+  int status = perp_command_study(ctx, args, study);
+  if (status >= 0) return status;
+  if (perp_plan_make(ctx, *study, plan) != PERP_OK)
+    status = perp_refuse(ctx, PERP_EXIT_INPUT);
+  else if (refuse)
+    status = perp_plan_refuse(*study, plan);
+  if (status < 0) return status;
+  perp_plan_free(plan);
+  perp_study_free(*study);
+  return status;
+}
+
+int perp_command_try(perp_ctx *ctx, const perp_args *args, const perp_study *study,
+                     const perp_plan *plan, perp_trial *trial)
+{
+  *trial = (perp_trial){ 0 };
+  if (perp_option_given(args, "quick") ||
+      perp_trial_make(ctx, study, plan, NULL, perp_cores(), PERP_PROGRESS_AUTO, trial) == PERP_OK)
+    return -1;
+  return perp_refuse(ctx, PERP_EXIT_INTERNAL);
+}
+
+char *perp_command_folder(const perp_args *args, const perp_study *study)
+{
+  const char *given = perp_args_get(args, "output");
+  return given != NULL ? perp_xstrdup(given) : perp_xprintf("results/%s", study->name);
+}
+
+char *perp_command_alone(const perp_study *study, const perp_cell *cell)
+{
+  perp_text t = { 0 };
+  if (study->kind->command == NULL) return NULL;
+  study->kind->command(study, cell, &t);
+  perp_plugin_arguments(&t);
+  return t.s;
+}
+
+void perp_command_record_json(perp_json *j, const perp_record *r)
+{
+  if (!isnan(r->problems))
+    perp_json_members(j, "problems %lld, unsolved %lld, swept %lld", (long long)r->problems,
+                      (long long)r->unsolved, (long long)r->swept);
+}
+
 int perp_command_cell(const perp_args *args, const perp_plan *plan, const char *id)
 {
   int i = perp_plan_find(plan, id);
@@ -42,35 +91,12 @@ int perp_command_cell(const perp_args *args, const perp_plan *plan, const char *
   return i < 0 ? -1 : i;
 }
 
-int perp_command_write(perp_ctx *ctx, const char *path, const char *text, size_t n)
-{
-  if (path == NULL || strcmp(path, "-") == 0) {
-    fwrite(text, 1, n, stdout);
-    return PERP_EXIT_OK;
-  }
-  if (perp_write_file(ctx, path, text, n) == PERP_OK) return PERP_EXIT_OK;
-  perp_print_error(ctx);
-  return PERP_EXIT_INTERNAL;
-}
-
 perp_status perp_command_run_cell(perp_ctx *ctx, const perp_job *job, perp_outcome *outcome)
 {
-  perp_process_pool *workers;
-  perp_order order = { .job = *job,
-                       .timeout = job->study->limits.timeout,
-                       .memory = job->study->limits.memory },
-             done;
-  int number = 0;
-  PERP_TRY(perp_process_pool_create(ctx, 1, &workers));
+  int number;
   char *folder = perp_temp_folder(ctx), *log = NULL;
-  if (folder != NULL) order.log_path = log = perp_xprintf("%s/log", folder);
-  perp_status status = perp_process_pool_start(ctx, workers, &order);
-  while (status == PERP_OK) {
-    perp_process_pool_event event = perp_process_pool_wait(workers, 1, &done, outcome, &number);
-    if (event == PERP_CREW_DONE) break;
-    if (event == PERP_CREW_SIGNAL) status = PERP_FAIL(ctx, PERP_ERR_IO, "interrupted");
-  }
-  perp_process_pool_destroy(workers);
+  if (folder != NULL) log = perp_xprintf("%s/log", folder);
+  const perp_status status = perp_process_pool_once(ctx, job, log, outcome, &number);
   char *said = log != NULL ? perp_read_file(log, NULL) : NULL;
   if (said != NULL && said[0] != '\0') fprintf(stderr, "it printed\n%s\n", said);
   free(said);
@@ -84,9 +110,7 @@ double perp_command_pilot(perp_ctx *ctx, const perp_study *study, const perp_pla
   enum { PILOT = 5 };
   double seconds = 0, done = 0, total = 0;
   static perp_outcome outcome;
-  const perp_cell_kind *kind = study->kind;
-  for (int i = 0; i < plan->n; i++)
-    total += kind->work != NULL ? kind->work(study, &plan->cells[i]) : 1;
+  for (int i = 0; i < plan->n; i++) total += perp_cell_work(study, &plan->cells[i]);
   int cells = plan->n < PILOT ? plan->n : PILOT;
   for (int k = 0; k < cells; k++) { /* spread over the grid */
     const perp_cell *cell = &plan->cells[(int)((2LL * k + 1) * plan->n / (2 * cells))];
@@ -94,7 +118,7 @@ double perp_command_pilot(perp_ctx *ctx, const perp_study *study, const perp_pla
     double begun = perp_clock_wall();
     if (perp_command_run_cell(ctx, &job, &outcome) != PERP_OK) return (double)NAN;
     seconds += perp_clock_wall() - begun;
-    done += kind->work != NULL ? kind->work(study, cell) : 1;
+    done += perp_cell_work(study, cell);
   }
   return done > 0 ? seconds / done * total * (1 + study->measure.repeats) : (double)NAN;
 }

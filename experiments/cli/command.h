@@ -5,17 +5,31 @@
 
 #include "experiments/cli/cli.h"
 #include "experiments/results/join.h"
+#include "experiments/run/trial.h"
+#include "experiments/study/json_members.h"
 
-/* The study that args->arg[0] names, with the --set of args; -1 and *study, or an exit status after a message. */
+/* The study that args->arg[0] names, with the --set of args; -1 and *study, or an exit status after
+ * a message. */
 int perp_command_study(perp_ctx *ctx, const perp_args *args, perp_study **study);
+/* The same with its cells; refuse: values that no cell uses are errors. */
+int perp_command_plan(perp_ctx *ctx, const perp_args *args, bool refuse, perp_study **study,
+                      perp_plan *plan);
+/* Which cells can be set up, unless --quick is given; -1, or an exit status after a message. */
+int perp_command_try(perp_ctx *ctx, const perp_args *args, const perp_study *study,
+                     const perp_plan *plan, perp_trial *trial);
+/* --output, or results/NAME; free it. */
+char *perp_command_folder(const perp_args *args, const perp_study *study);
+/* The command line that runs a cell alone, to be freed; NULL where the kind has none. */
+char *perp_command_alone(const perp_study *study, const perp_cell *cell);
+/* Members of a record that is a run: how many problems it met, and what became of them. */
+void perp_command_record_json(perp_json *j, const perp_record *r);
 /* Index of the cell that an id or its beginning names; -1 after a message. */
 int perp_command_cell(const perp_args *args, const perp_plan *plan, const char *id);
-/* Run one cell in a child with the limits of its study; what it prints goes to stderr afterwards. */
+/* Run one cell in a child with the limits of its study; what it prints goes to stderr
+ * afterwards. */
 perp_status perp_command_run_cell(perp_ctx *ctx, const perp_job *job, perp_outcome *outcome);
-/* Seconds that all cells and timing rounds of a plan would take on one core, from up to five that are run now; NaN with
- * a message in ctx when one cannot be started. */
+/* Seconds that all cells and timing rounds of a plan would take on one core, from up to five that
+ * are run now; NaN with a message in ctx when one cannot be started. */
 double perp_command_pilot(perp_ctx *ctx, const perp_study *study, const perp_plan *plan);
-/* Write text to a file, or to stdout for NULL and "-"; an exit status, after a message when it fails. */
-int perp_command_write(perp_ctx *ctx, const char *path, const char *text, size_t n);
 
 #endif

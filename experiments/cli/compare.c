@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Status and results of two runs are deterministic: any difference is real, and one that is worse by more than a
- * tolerance is a regression.  Times are not: compare_times.c. */
+/* Status and results of two runs are deterministic: any difference is real, and one that is worse
+ * by more than a tolerance is a regression.  Times are not: compare_times.c. */
+#include "experiments/study/json_members.h"
 #include "experiments/cli/compare.h"
 
 #include <math.h>
@@ -19,14 +20,8 @@ void perp_compare_finding(perp_compare *c, perp_finding_class class, bool worse,
   else
     c->improvements++;
   if (c->json) {
-    perp_json_open(&c->j, NULL, '{');
-    perp_json_text(&c->j, "class", perp_finding_names[class]);
-    perp_json_bool(&c->j, "worse", worse);
-    perp_json_text(&c->j, "where", where);
-    perp_json_text(&c->j, "what", what);
-    perp_json_real(&c->j, "before", before);
-    perp_json_real(&c->j, "after", after);
-    perp_json_close(&c->j, '}');
+    perp_json_object(&c->j, NULL, "class %s, worse? %d, where %s, what %s, before %g, after %g",
+                     perp_finding_names[class], worse, where, what, before, after);
     return;
   }
   enum { MOST = 20 };
@@ -36,7 +31,7 @@ void perp_compare_finding(perp_compare *c, perp_finding_class class, bool worse,
          shown == MOST ? " (further ones are not listed; --json has all)" : "");
 }
 
-/* ---- cells -------------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 void perp_compare_match(perp_compare *c, int *only_base, int *only_now)
 {

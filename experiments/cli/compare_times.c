@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which solvers became slower?
  *
- * Times in the journals were measured at different moments, perhaps with a neighbour on the same core in one run and without
- * in the other.  They are compared in units of the pace (clock_reference.h), with an interval that is wider the more the paces
- * differ.  When a person names the programs of both runs, that is only a suspicion: the cells in question are timed again,
+ * Times in the journals were measured at different moments, perhaps with a neighbour on the same
+ * core in one run and without in the other.  They are compared in units of the pace
+ * (clock_reference.h), with an interval that is wider the more the paces differ.  When a person
+ * names the programs of both runs, that is only a suspicion: the cells in question are timed again,
  * by both programs in turn, and these times decide. */
 #include "experiments/cli/compare.h"
 #include "experiments/plugins/plugin_files.h"
@@ -12,6 +13,8 @@
 #include "experiments/results/robust.h"
 #include "experiments/base/shell.h"
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +43,7 @@ struct times {
   int *member;     /* [n] scratch: members of a group */
 };
 
-/* ---- the rounds of the journals --------------------------------------------------------------------------------- */
+/* ---- the rounds of the journals -------------------------------------------------------------- */
 
 /* The time that cells are compared by: that of a step, else that of the whole. */
 static int time_metric(const perp_results *r, bool recorded)
@@ -62,23 +65,23 @@ static bool compare_times_usable(const perp_record *rec, int m, int k)
   return rec->round[m] != NULL && isfinite(rec->round[m][k]) && rec->round[m][k] > 0;
 }
 
-static int compare_times_by_size(const void *a, const void *b)
+/* What base (side 0) or now (side 1) says of the k-th cell that is compared. */
+static const perp_record *record_of(const struct times *t, int k, int side)
 {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
+  const perp_compare *c = t->c;
+  const int cell = t->of[k].cell;
+  return side == 0 ? &c->base.record[c->a[cell]] : &c->now.record[c->b[cell]];
 }
 
 /* The pace that one round in twenty exceeds; 0 when a round has none. */
 static double best_pace(const struct times *t)
 {
-  const perp_compare *c = t->c;
   double *pace = perp_xalloc((size_t)t->said->rounds + 1, sizeof *pace), best = 0;
   int n = 0;
   bool all = true;
   for (int k = 0; k < t->n; k++)
     for (int side = 0; side < 2; side++) {
-      const perp_record *rec = side == 0 ? &c->base.record[c->a[t->of[k].cell]]
-                                         : &c->now.record[c->b[t->of[k].cell]];
+      const perp_record *rec = record_of(t, k, side);
       for (int i = 0; i < rec->rounds; i++) {
         if (!compare_times_usable(rec, t->m[side], i)) continue;
         all = all && rec->round_pace[i] > 0;
@@ -86,15 +89,15 @@ static double best_pace(const struct times *t)
       }
     }
   if (all && n > 0) {
-    qsort(pace, (size_t)n, sizeof *pace, compare_times_by_size);
+    gsl_sort(pace, 1, (size_t)n);
     best = pace[n / 20];
   }
   free(pace);
   return best;
 }
 
-/* The rounds of a cell; with a pace: in units of it, and only the quiet ones where there are two.  *log_pace: the median
- * of log(pace) over the rounds that are used. */
+/* The rounds of a cell; with a pace: in units of it, and only the quiet ones where there are two.
+ * *log_pace: the median of log(pace) over the rounds that are used. */
 static int rounds_of(const perp_record *rec, int m, double pace, double *out, double *log_pace)
 {
   int n = 0, quiet = 0;
@@ -110,8 +113,8 @@ static int rounds_of(const perp_record *rec, int m, double pace, double *out, do
     n++;
   }
   if (n > 0) {
-    qsort(paces, (size_t)n, sizeof *paces, compare_times_by_size);
-    *log_pace = log(0.5 * (paces[(n - 1) / 2] + paces[n / 2]));
+    gsl_sort(paces, 1, (size_t)n);
+    *log_pace = log(gsl_stats_median_from_sorted_data(paces, 1, (size_t)n));
   }
   free(paces);
   return n;
@@ -139,9 +142,9 @@ static void compare_times_gather(struct times *t)
     struct cell_times of = { .cell = t->of[k].cell };
     double before = 0, after = 0;
     of.pair.base = next;
-    next += of.pair.n = rounds_of(&c->base.record[c->a[of.cell]], t->m[0], pace, next, &before);
+    next += of.pair.n = rounds_of(record_of(t, k, 0), t->m[0], pace, next, &before);
     of.pair.now = next;
-    next += of.pair.m = rounds_of(&c->now.record[c->b[of.cell]], t->m[1], pace, next, &after);
+    next += of.pair.m = rounds_of(record_of(t, k, 1), t->m[1], pace, next, &after);
     of.log_pace = after - before;
     if ((of.pair.n > 0 && of.pair.m > 0) || c->again > 0) t->of[kept++] = of;
   }
@@ -151,14 +154,12 @@ static void compare_times_gather(struct times *t)
 /* Most rounds of one of the two runs are noisy. */
 static bool compare_times_busy(const struct times *t)
 {
-  const perp_compare *c = t->c;
   int rounds[2] = { 0 }, noisy[2] = { 0 };
-  for (int k = 0; k < t->n; k++) {
-    const perp_record *x = &c->base.record[c->a[t->of[k].cell]],
-                      *y = &c->now.record[c->b[t->of[k].cell]];
-    rounds[0] += x->rounds, noisy[0] += x->noisy;
-    rounds[1] += y->rounds, noisy[1] += y->noisy;
-  }
+  for (int k = 0; k < t->n; k++)
+    for (int side = 0; side < 2; side++) {
+      rounds[side] += record_of(t, k, side)->rounds;
+      noisy[side] += record_of(t, k, side)->noisy;
+    }
   return 2 * noisy[0] > rounds[0] || 2 * noisy[1] > rounds[1];
 }
 
@@ -184,7 +185,7 @@ static perp_status shift_of_rounds(const struct times *t, const int *member, int
   perp_status status = perp_shift_of(t->c->ctx, pair, timed, level, 0, s);
   if (status == PERP_OK && draws_for(t, s) > 0)
     status = perp_shift_of(t->c->ctx, pair, timed, level, DRAWS, s);
-  qsort(pace, (size_t)timed, sizeof *pace, compare_times_by_size);
+  gsl_sort(pace, 1, (size_t)timed);
   double unsure = exp(distrust * fabs(timed > 0 ? pace[timed / 2] : 0));
   s->lo /= unsure;
   s->hi *= unsure;
@@ -193,7 +194,7 @@ static perp_status shift_of_rounds(const struct times *t, const int *member, int
   return status;
 }
 
-/* ---- blocks: both programs in turn ---------------------------------------------------------------------------- */
+/* ---- blocks: both programs in turn ----------------------------------------------------------- */
 
 static perp_status shift_of_blocks(const struct times *t, const int *member, int n, perp_shift *s)
 {
@@ -244,7 +245,7 @@ static perp_status time_again(struct times *t, const perp_program program[2])
   return PERP_OK;
 }
 
-/* ---- groups ----------------------------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 /* Look at all cells, at those of each value of each axis, and at each cell alone. */
 typedef perp_status group_fn(struct times *t, const char *where, const int *member, int n);
@@ -328,7 +329,7 @@ static perp_status judge_blocks(struct times *t, const char *where, const int *m
   return PERP_OK;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 perp_status perp_compare_command(perp_compare *c, perp_text *out)
 {
@@ -400,8 +401,8 @@ perp_status perp_compare_times(perp_compare *c, perp_time_comparison *said)
   perp_shift all;
   perp_status status = shift_of_rounds(&t, t.member, t.n, &all);
   said->ratio = all.ratio;
-  /* without a pace the clock runs as fast as a machine that has other work: that is common to all cells, and only what
-   * changed against it says something about a solver */
+  /* without a pace the clock runs as fast as a machine that has other work: that is common to all
+   * cells, and only what changed against it says something about a solver */
   said->busy = !said->paced && compare_times_busy(&t);
   for (int k = 0; said->busy && isfinite(all.ratio) && k < t.n; k++)
     for (int i = 0; i < t.of[k].pair.m; i++)

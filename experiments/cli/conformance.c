@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The contract tests are the programs of tests/contract, one a kind, the same that check the plug-ins of perp.
- * Each runs in a process of its own with a time limit: what it says (TAP) is sorted by plug-in. */
+/* The contract tests are the programs of tests/contract, one a kind, the same that check the
+ * plug-ins of perp. Each runs in a process of its own with a time limit: what it says (TAP) is
+ * sorted by plug-in. */
+#include "experiments/study/json_members.h"
+#include "experiments/run/program.h"
 #include "experiments/cli/conformance.h"
 
 #include "experiments/plugins/plugin_files.h"
@@ -27,9 +30,7 @@ struct outcome {
 /* In the build tree beside the program, or where meson install put it. */
 static char *contract_program(const char *kind)
 {
-  char exe[4096];
-  ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-  exe[n > 0 ? n : 0] = '\0';
+  char *exe = perp_program_path();
   char *slash = strrchr(exe, '/');
   if (slash != NULL) *slash = '\0';
   char *paths[] = { perp_xprintf("%s/../tests/contract/test_%s", exe, kind),
@@ -42,6 +43,7 @@ static char *contract_program(const char *kind)
     else
       free(paths[i]);
   }
+  free(exe);
   return found;
 }
 
@@ -104,54 +106,57 @@ struct tally {
   int held, failed, skipped;
 };
 
-/* One line of TAP about the plug-in `name`: "ok 12 - NAME: what", "not ok ...", "# SKIP". */
-static bool conformance_about(const char *line, const char *name, bool *good, const char **what,
-                              size_t *n)
-{
-  *good = strncmp(line, "ok ", 3) == 0;
-  if (!*good && strncmp(line, "not ok ", 7) != 0) return false;
-  const char *dash = strstr(line, " - ");
-  *n = strcspn(line, "\n");
-  if (dash == NULL || (size_t)(dash - line) > *n) return false;
-  *what = dash + 3;
-  *n -= (size_t)(*what - line);
-  /* with one plug-in in the file every check is its own; names in front tell several apart */
-  return name == NULL ||
-         (strncmp(*what, name, strlen(name)) == 0 && strchr(": ", (*what)[strlen(name)]) != NULL);
-}
-
 static const char *next_line(const char *s)
 {
   s += strcspn(s, "\n");
   return *s == '\n' ? s + 1 : s;
 }
 
+/* A line of what the tests said, about one plug-in. */
+struct check {
+  const char *line, *what; /* line NULL before the first one */
+  int length;              /* of what */
+  bool good, skipped;
+};
+
+/* One line of TAP about the plug-in `name`: "ok 12 - NAME: what", "not ok ...", "# SKIP". */
+static bool conformance_about(const char *line, const char *name, struct check *c)
+{
+  const bool good = strncmp(line, "ok ", 3) == 0;
+  if (!good && strncmp(line, "not ok ", 7) != 0) return false;
+  const char *dash = strstr(line, " - ");
+  const size_t end = strcspn(line, "\n");
+  if (dash == NULL || (size_t)(dash - line) > end) return false;
+  *c = (struct check){ line, dash + 3, (int)(line + end - dash) - 3, good, false };
+  c->skipped = good && memmem(c->what, (size_t)c->length, "# SKIP", 6) != NULL;
+  /* with one plug-in in the file every check is its own; names in front tell several apart */
+  return name == NULL ||
+         (strncmp(c->what, name, strlen(name)) == 0 && strchr(": ", c->what[strlen(name)]) != NULL);
+}
+
+static bool next_check(const struct outcome *o, const char *name, struct check *c)
+{
+  const char *s = c->line != NULL ? next_line(c->line) : o->text.s;
+  for (; s != NULL && *s != '\0'; s = next_line(s))
+    if (conformance_about(s, name, c)) return true;
+  return false;
+}
+
 static void conformance_count(const struct outcome *o, const char *name, struct tally *t)
 {
   *t = (struct tally){ 0 };
-  for (const char *s = o->text.s; s != NULL && *s != '\0'; s = next_line(s)) {
-    bool good;
-    const char *what;
-    size_t n;
-    if (!conformance_about(s, name, &good, &what, &n)) continue;
-    if (good && memmem(what, n, "# SKIP", 6) != NULL)
-      t->skipped++;
-    else
-      *(good ? &t->held : &t->failed) += 1;
-  }
+  for (struct check c = { 0 }; next_check(o, name, &c);)
+    *(c.skipped ? &t->skipped : c.good ? &t->held : &t->failed) += 1;
 }
 
 static void print_checks(const struct outcome *o, const char *name, bool verbose)
 {
-  for (const char *s = o->text.s; s != NULL && *s != '\0'; s = next_line(s)) {
-    bool good;
-    const char *what;
-    size_t n;
-    if (!conformance_about(s, name, &good, &what, &n) || (good && !verbose)) continue;
-    bool skipped = good && memmem(what, n, "# SKIP", 6) != NULL;
-    printf("    %-8s %.*s\n", skipped ? "skipped" : good ? "held" : "FAILED", (int)n, what);
-    /* figures stand before the line or behind it, in comments; the place in the tests says little here */
-    for (const char *k = next_line(s); !good && *k == '#'; k = next_line(k))
+  for (struct check c = { 0 }; next_check(o, name, &c);) {
+    if (c.good && !verbose) continue;
+    printf("    %-8s %.*s\n", c.skipped ? "skipped" : c.good ? "held" : "FAILED", c.length, c.what);
+    /* figures stand before the line or behind it, in comments; the place in the tests says little
+     * here */
+    for (const char *k = next_line(c.line); !c.good && *k == '#'; k = next_line(k))
       if (strncmp(k, "# failed at", 11) != 0) {
         fputs("             ", stdout);
         fwrite(k, 1, strcspn(k, "\n"), stdout);
@@ -194,34 +199,26 @@ static void json_passport(perp_json *j, perp_kind kind, const perp_desc *d, cons
                           const char *name, const struct tally *t)
 {
   perp_json_open(j, NULL, '{');
-  perp_json_text(j, "kind", perp_kind_name(kind));
-  perp_json_text(j, "name", d->name);
   char caps[512];
   perp_capabilities(kind, d->caps, caps, sizeof caps);
-  perp_json_text(j, "declares", caps);
-  perp_json_bool(j, "tested", true);
-  perp_json_int(j, "held", t->held);
-  perp_json_int(j, "failed", t->failed);
-  perp_json_int(j, "skipped", t->skipped);
-  perp_json_bool(j, "complete", o->complete);
-  perp_json_text(j, "ended", !o->complete ? o->ended : "");
+  perp_json_members(j,
+                    "kind %s, name %s, declares %s, tested? %d, held %d, failed %d, skipped %d, "
+                    "complete? %d, ended %s",
+                    perp_kind_name(kind), d->name, caps, true, t->held, t->failed, t->skipped,
+                    o->complete, !o->complete ? o->ended : "");
   perp_json_open(j, "failures", '[');
-  for (const char *s = o->text.s; s != NULL && *s != '\0'; s = next_line(s)) {
-    bool good;
-    const char *what;
-    size_t n;
-    if (!conformance_about(s, name, &good, &what, &n) || good) continue;
+  for (struct check c = { 0 }; next_check(o, name, &c);) {
     char text[512];
-    snprintf(text, sizeof text, "%.*s", (int)n, what);
+    if (c.good) continue;
+    snprintf(text, sizeof text, "%.*s", c.length, c.what);
     perp_json_text(j, NULL, text);
   }
   perp_json_close(j, ']');
   perp_json_close(j, '}');
 }
 
-int perp_conformance(perp_ctx *ctx, double seconds, bool json, bool verbose)
+int perp_conformance(double seconds, bool json, bool verbose)
 {
-  (void)ctx;
   perp_json j = { .out = stdout, .indent = true };
   bool all_held = true, missing = false;
   if (json) perp_json_open(&j, NULL, '[');

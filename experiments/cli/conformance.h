@@ -4,9 +4,10 @@
 
 #include "solvers/core/core.h"
 
-/* Run the contract tests on the outside plug-ins that are loaded and print the conformance report of each: what it
- * declares, what was checked, what held.  seconds: limit of one kind.  Returns an exit status: 0 when all held,
- * PERP_EXIT_FAILED when something did not, PERP_EXIT_USAGE when the tests are not there. */
-int perp_conformance(perp_ctx *ctx, double seconds, bool json, bool verbose);
+/* Run the contract tests on the outside plug-ins that are loaded and print the conformance report
+ * of each: what it declares, what was checked, what held.  seconds: limit of one kind.  Returns an
+ * exit status: 0 when all held, PERP_EXIT_FAILED when something did not, PERP_EXIT_USAGE when the
+ * tests are not there. */
+int perp_conformance(double seconds, bool json, bool verbose);
 
 #endif

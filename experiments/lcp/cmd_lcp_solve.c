@@ -12,16 +12,11 @@
 
 static void json_judgement(perp_json *j, const char *key, const perp_lcp_judgement *g)
 {
-  perp_json_open(j, key, '{');
-  perp_json_real(j, "rel", g->rel);
-  perp_json_real(j, "data", g->data);
-  perp_json_real(j, "abs", g->abs);
-  perp_json_real(j, "componentwise", g->componentwise);
-  perp_json_real(j, "siconos", g->siconos);
-  perp_json_real(j, "fclib", g->fclib);
-  perp_json_real(j, "abh", g->abh);
-  perp_json_real(j, "coupling", g->coupling);
-  perp_json_close(j, '}');
+  perp_json_object(j, key,
+                   "rel %g, data %g, abs %g, componentwise %g, siconos %g, fclib %g, abh %g, "
+                   "coupling %g",
+                   g->rel, g->data, g->abs, g->componentwise, g->siconos, g->fclib, g->abh,
+                   g->coupling);
 }
 
 static void print_judgement(const perp_lcp_judgement *g)
@@ -40,15 +35,6 @@ static const char data_help[] =
     "largest data of a solution, what is left of w relative to b; not asked by default: "
     "then rel alone decides";
 
-/* figures and tolerances in one text: "residual 1e-12 (tol 1e-10), data 1e-9 (tol 1e-6)" */
-static const char *cmd_lcp_solve_figures(double rel, double tol, double data, double tol_data,
-                                         char text[128])
-{
-  int at = snprintf(text, 128, "residual %.3g (tol %.3g), data %.3g", rel, tol, data);
-  if (tol_data > 0) snprintf(text + at, 128 - (size_t)at, " (tol %.3g)", tol_data);
-  return text;
-}
-
 enum { NOT_SOLVED, UNDECIDED, SOLVED, FIXED_WORK }; /* FIXED_WORK: so many sweeps, no tolerance */
 static const char *const verdicts[] = { "not solved", "undecided", "solved", "fixed-work" };
 static const char *const json_verdicts[] = { "failed", "undecided", "solved", "fixed-work" };
@@ -60,19 +46,36 @@ static int verdict_of(perp_reason reason)
                                       : NOT_SOLVED;
 }
 
+/* What is asked for. */
+struct task {
+  perp_ctx *ctx;
+  const perp_args *args;
+  double tol, tol_data;
+  bool json;
+  /* of solve */
+  const perp_spec *spec;
+  int directions; /* friction: -1 cones as they are, 0 boxes around them, N pyramids */
+};
+
 /* -1 to go on, else the exit status */
-static int read_arguments(perp_ctx *ctx, const perp_cli *cli, int argc, char **argv,
-                          perp_args *args, double *tol, double *tol_data)
+static int task_read(perp_ctx *ctx, const perp_args *args, struct task *t)
 {
-  int status = perp_args_read(cli, argc, argv, args);
-  if (status >= 0) return status;
-  *tol = 1e-10;
-  *tol_data = 0;
-  status = perp_lcp_positive(ctx, args, "tol", tol);
-  return status >= 0 ? status : perp_lcp_positive(ctx, args, "tol-data", tol_data);
+  *t = (struct task){ .ctx = ctx, .args = args, .tol = 1e-10, .directions = -1 };
+  t->json = perp_option_given(args, "json");
+  const int status = perp_option_real(ctx, args, "tol", "", false, &t->tol);
+  return status >= 0 ? status : perp_option_real(ctx, args, "tol-data", "", false, &t->tol_data);
 }
 
-/* ---- solve ------------------------------------------------------------------------------------------------ */
+/* figures and tolerances in one text: "residual 1e-12 (tol 1e-10), data 1e-9 (tol 1e-6)" */
+static const char *cmd_lcp_solve_figures(const struct task *t, double rel, double data,
+                                         char text[128])
+{
+  int at = snprintf(text, 128, "residual %.3g (tol %.3g), data %.3g", rel, t->tol, data);
+  if (t->tol_data > 0) snprintf(text + at, 128 - (size_t)at, " (tol %.3g)", t->tol_data);
+  return text;
+}
+
+/* ---- solve ----------------------------------------------------------------------------------- */
 
 static void print_event(void *user, const perp_trace_event *e)
 {
@@ -96,7 +99,7 @@ struct solution {
   perp_lcp_proof proof;
   const double *certificate; /* [rows] */
   int rows;                  /* of the problem that was solved */
-  double radius, seconds, tol, tol_data;
+  double radius, seconds;
   double *lambda, *w;
   const char *friction;    /* how the cones were solved; NULL: as they are */
   perp_lcp_judgement cone; /* of the answer on the cones, where friction is set */
@@ -117,53 +120,49 @@ static void print_proof(const struct solution *s)
     printf("# certificate: a ray of Lemke's path, which proves nothing for this class of A\n");
 }
 
-static void print_solution(const perp_spec *spec, const perp_lcp_problem *p,
-                           const struct solution *s, bool json)
+static void solution_json(const struct task *t, const char *name, int n, const struct solution *s)
 {
-  int n = p->p.n;
-  char name[512];
-  perp_spec_format(spec, name, sizeof name);
-  const int verdict = verdict_of(s->stats.reason);
-  if (json) {
-    perp_json j = { .out = stdout };
-    perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "status", json_verdicts[verdict]);
-    perp_json_text(&j, "reason", perp_reason_name(s->stats.reason));
-    perp_json_real(&j, "residual", s->stats.residual);
-    perp_json_real(&j, "data", s->stats.data);
-    perp_json_int(&j, "iterations", s->stats.iterations);
-    perp_lcp_json_vector(&j, "lambda", s->lambda, n);
-    perp_lcp_json_vector(&j, "w", s->w, n);
-    perp_json_text(&j, "lcp", name);
-    perp_json_real(&j, "tol", s->tol);
-    if (s->tol_data > 0) perp_json_real(&j, "tol_data", s->tol_data);
-    perp_json_real(&j, "seconds", s->seconds);
-    perp_json_int(&j, "factorizations", s->stats.factorizations);
-    perp_json_real(&j, "work", s->stats.work);
-    perp_json_int(&j, "matvecs", s->stats.matvecs);
-    perp_json_int(&j, "fallbacks", s->stats.fallbacks);
-    json_judgement(&j, "judgement", &s->judgement);
-    if (s->friction != NULL) {
-      perp_json_text(&j, "friction", s->friction);
-      perp_json_real(&j, "cone_residual", s->cone.rel);
-      json_judgement(&j, "cone_judgement", &s->cone);
-    }
-    if (s->proof != PERP_PROOF_NONE) {
-      perp_json_open(&j, "certificate", '{');
-      perp_json_text(&j, "proves", proof_names[s->proof]);
-      if (s->proof == PERP_PROOF_WITHIN) perp_json_real(&j, "radius", s->radius);
-      if (s->certificate != NULL) perp_lcp_json_vector(&j, "z", s->certificate, s->rows);
-      perp_json_close(&j, '}');
-    }
+  const perp_stats *stats = &s->stats;
+  perp_json j = { .out = stdout };
+  perp_json_open(&j, NULL, '{');
+  perp_json_members(&j, "status %s, reason %s, residual %g, data %g, iterations %d",
+                    json_verdicts[verdict_of(stats->reason)], perp_reason_name(stats->reason),
+                    stats->residual, stats->data, stats->iterations);
+  perp_json_reals(&j, "lambda", s->lambda, n);
+  perp_json_reals(&j, "w", s->w, n);
+  perp_json_members(&j, "lcp %s, tol %g", name, t->tol);
+  if (t->tol_data > 0) perp_json_real(&j, "tol_data", t->tol_data);
+  perp_json_members(&j, "seconds %g, factorizations %d, work %g, matvecs %lld, fallbacks %d",
+                    s->seconds, stats->factorizations, stats->work, (long long)stats->matvecs,
+                    stats->fallbacks);
+  json_judgement(&j, "judgement", &s->judgement);
+  if (s->friction != NULL) {
+    perp_json_members(&j, "friction %s, cone_residual %g", s->friction, s->cone.rel);
+    json_judgement(&j, "cone_judgement", &s->cone);
+  }
+  if (s->proof != PERP_PROOF_NONE) {
+    perp_json_open(&j, "certificate", '{');
+    perp_json_text(&j, "proves", proof_names[s->proof]);
+    if (s->proof == PERP_PROOF_WITHIN) perp_json_real(&j, "radius", s->radius);
+    if (s->certificate != NULL) perp_json_reals(&j, "z", s->certificate, s->rows);
     perp_json_close(&j, '}');
-    printf("\n");
+  }
+  perp_json_close(&j, '}');
+  printf("\n");
+}
+
+static void print_solution(const struct task *t, int n, const struct solution *s)
+{
+  char name[512], text[128];
+  perp_spec_format(t->spec, name, sizeof name);
+  if (t->json) {
+    solution_json(t, name, n, s);
     return;
   }
-  char text[128];
-  printf("# %s by %s: %s, %s, %d iterations, %.3g s\n", verdicts[verdict], name,
+  printf("# %s by %s: %s, %s, %d iterations, %.3g s\n", verdicts[verdict_of(s->stats.reason)], name,
          perp_reason_name(s->stats.reason),
-         cmd_lcp_solve_figures(s->stats.residual, s->tol, s->stats.data, s->tol_data, text),
-         s->stats.iterations, s->seconds);
+         cmd_lcp_solve_figures(t, s->stats.residual, s->stats.data, text), s->stats.iterations,
+         s->seconds);
   print_judgement(&s->judgement);
   if (s->friction != NULL) {
     printf("# solved as %s; lambda is that of the contacts; on the circular cones:\n", s->friction);
@@ -196,32 +195,32 @@ static void judge_on_cones(const perp_lcp_problem *p, int directions, struct sol
 }
 
 /* p: what is solved; contacts: where it comes from, NULL when it is the problem itself. */
-static int solve_problem(perp_ctx *ctx, const perp_args *args, const perp_spec *spec, double tol,
-                         double tol_data, const perp_lcp_problem *p,
-                         const perp_lcp_problem *contacts, int directions)
+static int solve_problem(const struct task *t, const perp_lcp_problem *p,
+                         const perp_lcp_problem *contacts)
 {
+  perp_ctx *ctx = t->ctx;
   int n = p->p.n, nv = p->p.F != NULL ? p->p.F->nv : 0;
-  struct solution s = { .tol = tol, .tol_data = tol_data, .rows = n };
+  struct solution s = { .rows = n };
   perp_lcp problem = p->p;
-  problem.tol_data = tol_data;
+  problem.tol_data = t->tol_data;
   perp_lcp_solver *solver = NULL;
   s.lambda = perp_xalloc((size_t)n + 1, sizeof *s.lambda);
   s.w = perp_xalloc((size_t)n + 1, sizeof *s.w);
   double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv) + 1, sizeof *scratch);
-  const char *guess = perp_args_get(args, "guess");
+  const char *guess = perp_args_get(t->args, "guess");
   perp_status status = PERP_OK;
   if (guess != NULL) status = perp_lcp_read_vector(ctx, guess, n, s.lambda);
-  if (status == PERP_OK) status = perp_lcp_create(ctx, spec, n, nv, &solver);
-  if (status == PERP_OK && perp_args_get(args, "equilibrate") != NULL)
+  if (status == PERP_OK) status = perp_lcp_create(ctx, t->spec, n, nv, &solver);
+  if (status == PERP_OK && perp_option_given(t->args, "equilibrate"))
     status = perp_lcp_equilibrate(ctx, solver, true);
-  if (perp_args_get(args, "trace") != NULL) {
+  if (perp_option_given(t->args, "trace")) {
     ctx->trace = print_event;
     ctx->trace_user = stderr;
   }
   if (status == PERP_OK) {
     ctx->msg[0] = '\0';
     double start = perp_clock_thread();
-    status = perp_lcp_solve(ctx, solver, &problem, tol, s.lambda, s.w, &s.judgement, &s.stats);
+    status = perp_lcp_solve(ctx, solver, &problem, t->tol, s.lambda, s.w, &s.judgement, &s.stats);
     s.seconds = perp_clock_thread() - start;
   }
   ctx->trace = NULL;
@@ -231,10 +230,10 @@ static int solve_problem(perp_ctx *ctx, const perp_args *args, const perp_spec *
     s.certificate = perp_lcp_certificate(solver);
     if (s.certificate != NULL) perp_lcp_prove(&p->p, s.certificate, &s.radius, scratch);
     if (contacts != NULL) {
-      s.friction = perp_args_get(args, "friction");
-      judge_on_cones(contacts, directions, &s);
+      s.friction = perp_args_get(t->args, "friction");
+      judge_on_cones(contacts, t->directions, &s);
     }
-    print_solution(spec, contacts != NULL ? contacts : p, &s, perp_args_get(args, "json") != NULL);
+    print_solution(t, contacts != NULL ? contacts->p.n : n, &s);
     if (s.stats.reason == PERP_UNSUITED && ctx->msg[0] != '\0') perp_say("%s", ctx->msg);
     exit_status = verdict_of(s.stats.reason) >= SOLVED ? PERP_EXIT_OK : PERP_EXIT_FAILED;
   } else
@@ -246,37 +245,32 @@ static int solve_problem(perp_ctx *ctx, const perp_args *args, const perp_spec *
   return exit_status;
 }
 
-/* --friction box or pyramid:N; 0 or the exit status.  *directions: -1 cones, 0 boxes, N a pyramid. */
-static int cmd_lcp_solve_read_friction(perp_ctx *ctx, const perp_args *args, int *directions)
+/* --friction box or pyramid:N; -1 to go on, or the exit status. */
+static int cmd_lcp_solve_read_friction(struct task *t)
 {
-  const char *text = perp_args_get(args, "friction");
-  int64_t n;
-  *directions = -1;
-  if (text == NULL || strcmp(text, "cone") == 0) return 0;
-  if (strcmp(text, "box") == 0) {
-    *directions = 0;
-    return 0;
+  const char *text = perp_args_get(t->args, "friction");
+  int64_t n = 0;
+  if (text == NULL || strcmp(text, "cone") == 0) return -1;
+  if (strcmp(text, "box") != 0) {
+    if (strncmp(text, "pyramid:", 8) != 0)
+      return perp_usage_error(t->args, "--friction must be one of cone | box | pyramid:N: got %s",
+                              text);
+    if (perp_parse_int(t->ctx, text + 8, 4, 64, &n) != PERP_OK)
+      return perp_usage_error(t->args, "--friction: %s", t->ctx->msg);
   }
-  if (strncmp(text, "pyramid:", 8) != 0)
-    return perp_usage_error(args, "--friction must be one of cone | box | pyramid:N: got %s", text);
-  if (perp_parse_int(ctx, text + 8, 4, 64, &n) != PERP_OK)
-    return perp_usage_error(args, "--friction: %s", ctx->msg);
-  *directions = (int)n;
-  return 0;
+  t->directions = (int)n;
+  return -1;
 }
 
-static int solve_as(perp_ctx *ctx, const perp_args *args, const perp_spec *spec, double tol,
-                    double tol_data, const perp_lcp_problem *p, int directions)
+static int solve_as(const struct task *t, const perp_lcp_problem *p)
 {
-  if (directions < 0) return solve_problem(ctx, args, spec, tol, tol_data, p, NULL, 0);
-  perp_lcp_problem dense, q = { 0 };
-  perp_status made = perp_lcp_problem_form(ctx, p, &dense);
-  if (made != PERP_OK) return perp_lcp_refuse(ctx, made);
-  made = directions > 0 ? perp_lcp_pyramid(ctx, &dense, directions, &q)
-                        : perp_lcp_boxes(ctx, &dense, 1, &q);
-  int status = made == PERP_OK
-                   ? solve_problem(ctx, args, spec, tol, tol_data, &q, &dense, directions)
-                   : perp_lcp_refuse(ctx, made);
+  if (t->directions < 0) return solve_problem(t, p, NULL);
+  perp_lcp_problem dense = { 0 }, q = { 0 };
+  perp_status made = perp_lcp_problem_form(t->ctx, p, &dense);
+  if (made == PERP_OK)
+    made = t->directions > 0 ? perp_lcp_pyramid(t->ctx, &dense, t->directions, &q)
+                             : perp_lcp_boxes(t->ctx, &dense, 1, &q);
+  const int status = made == PERP_OK ? solve_problem(t, &q, &dense) : perp_lcp_refuse(t->ctx, made);
   perp_lcp_problem_free(&q);
   perp_lcp_problem_free(&dense);
   return status;
@@ -288,11 +282,7 @@ static int tell_end(const perp_guard *g, bool json)
   const char *reason = g->cut == PERP_CUT_CRASH ? "crash" : "interrupted";
   if (json) {
     perp_json j = { .out = stdout };
-    perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "status", "failed");
-    perp_json_text(&j, "reason", reason);
-    perp_json_text(&j, "message", g->cause);
-    perp_json_close(&j, '}');
+    perp_json_object(&j, NULL, "status %s, reason %s, message %s", "failed", reason, g->cause);
     printf("\n");
   } else
     printf("# not solved: %s: %s\n", reason, g->cause);
@@ -300,101 +290,99 @@ static int tell_end(const perp_guard *g, bool json)
 }
 
 /* Solve in a process of its own: outside code may do anything to it. */
-static int solve_apart(perp_ctx *ctx, const perp_args *args, const perp_spec *spec, double tol,
-                       double tol_data, const perp_lcp_problem *p, int directions)
+static int solve_apart(const struct task *t, const perp_lcp_problem *p)
 {
   perp_guard g;
-  if (perp_guard_begin(ctx, 0, 0, &g) != PERP_OK) return perp_lcp_refuse(ctx, PERP_ERR_INTERNAL);
-  if (g.child) return perp_guard_leave(&g, solve_as(ctx, args, spec, tol, tol_data, p, directions));
-  int status = g.cut == PERP_CUT_NONE ? g.code : tell_end(&g, perp_args_get(args, "json") != NULL);
+  if (perp_guard_begin(t->ctx, 0, 0, &g) != PERP_OK)
+    return perp_lcp_refuse(t->ctx, PERP_ERR_INTERNAL);
+  if (g.child) return perp_guard_leave(&g, solve_as(t, p));
+  const int status = g.cut == PERP_CUT_NONE ? g.code : tell_end(&g, t->json);
   perp_guard_free(&g);
   return status;
 }
 
-int perp_cmd_lcp_solve(perp_ctx *ctx, int argc, char **argv)
+static int cmd_lcp_solve(perp_ctx *ctx, const perp_args *args)
 {
-  static const perp_flag flags[] = {
-    { "lcp", 0, "NAME[:OPTIONS]", "the solver (perp list lcp); default lemke" },
-    { "tol", 0, "TOL", tol_help },
-    { "tol-data", 0, "TOL", data_help },
-    { "guess", 0, "FILE", "start from these multipliers" },
-    { "friction", 0, "KIND",
-      "solve cones as they are (cone), as the boxes around them (box) or as pyramids of N "
-      "directions (pyramid:N); the answer is also judged on the cones" },
-    { "equilibrate", 0, NULL, "scale rows and columns before solving, undone before judging" },
-    { "trace", 0, NULL, "every pivot, sweep and Newton step on stderr" },
-    { "json", 0, NULL, "one JSON object" },
-    { 0 }
-  };
-  static const perp_cli cli = {
-    "lcp solve",
-    "FILE|- --lcp NAME",
-    "Solves one complementarity problem and judges the answer. Reads .lcp, JSON, Matrix Market, "
-    "Siconos .dat and fclib HDF5 files.",
-    "Exit status: 0 solved, or the sweeps made that were asked for (fixed-work); 10 not solved or "
-    "undecided (the best iterate and the reason are printed); 5 the solver crashed or ended the "
-    "process; 2 usage; "
-    "3 invalid file.",
-    "perp lcp generate stack --n 64 | perp lcp solve - --lcp lemke",
-    flags,
-    1,
-    1
-  };
-  perp_args args;
-  double tol, tol_data;
-  int status = read_arguments(ctx, &cli, argc, argv, &args, &tol, &tol_data);
-  if (status >= 0) return status;
-  int directions;
-  if ((status = cmd_lcp_solve_read_friction(ctx, &args, &directions)) != 0) return status;
-  const char *name = perp_args_get(&args, "lcp");
+  struct task t;
   perp_spec spec;
+  perp_lcp_problem p;
+  int status = task_read(ctx, args, &t);
+  if (status < 0) status = cmd_lcp_solve_read_friction(&t);
+  if (status >= 0) return status;
+  const char *name = perp_args_get(args, "lcp");
   if (perp_spec_parse(ctx, PERP_KIND_lcp, name != NULL ? name : "lemke", &spec) != PERP_OK)
     return perp_lcp_refuse(ctx, PERP_ERR_OPTION);
-  perp_lcp_problem p;
-  status = perp_lcp_open(ctx, args.arg[0], &p);
-  if (status < 0 && perp_args_get(&args, "friction") != NULL &&
-      !(perp_lcp_needs(&p.p) & (PERP_LCP_FRICTION | PERP_LCP_CONE))) {
-    status = perp_usage_error(
-        &args, "--friction has no effect: %s has no friction rows; leave it out", args.arg[0]);
-    perp_lcp_problem_free(&p);
-  }
+  t.spec = &spec;
+  status = perp_lcp_open(ctx, args->arg[0], &p);
   if (status < 0) {
-    status = solve_apart(ctx, &args, &spec, tol, tol_data, &p, directions);
+    const bool friction = perp_lcp_needs(&p.p) & (PERP_LCP_FRICTION | PERP_LCP_CONE);
+    status = friction || !perp_option_given(args, "friction")
+                 ? solve_apart(&t, &p)
+                 : perp_usage_error(args,
+                                    "--friction has no effect: %s has no friction rows; leave it "
+                                    "out",
+                                    args->arg[0]);
     perp_lcp_problem_free(&p);
   }
   perp_spec_free(&spec);
   return status;
 }
 
-/* ---- check -------------------------------------------------------------------------------------------------- */
+static const perp_flag lcp_solve_flags[] = {
+  { "lcp", 0, "NAME[:OPTIONS]", "the solver (perp list lcp); default lemke" },
+  { "tol", 0, "TOL", tol_help },
+  { "tol-data", 0, "TOL", data_help },
+  { "guess", 0, "FILE", "start from these multipliers" },
+  { "friction", 0, "KIND",
+    "solve cones as they are (cone), as the boxes around them (box) or as pyramids of N directions "
+    "(pyramid:N); the answer is also judged on the cones" },
+  { "equilibrate", 0, NULL, "scale rows and columns before solving, undone before judging" },
+  { "trace", 0, NULL, "every pivot, sweep and Newton step on stderr" },
+  { "json", 0, NULL, "one JSON object" },
+  { 0 }
+};
 
-static int judge_vector(const perp_lcp_problem *p, const double *x, double tol, double tol_data,
-                        bool json)
+const perp_verb perp_verb_lcp_solve = {
+  .cli.name = "lcp solve",
+  .cli.usage = "FILE|- --lcp NAME",
+  .cli.summary = "Solves one complementarity problem and judges the answer. Reads .lcp, JSON, "
+                 "Matrix Market, Siconos .dat and fclib HDF5 files.",
+  .cli.more = "Exit status: 0 solved, or the sweeps made that were asked for (fixed-work); 10 not "
+              "solved or undecided (the best iterate and the reason are printed); 5 the solver "
+              "crashed or ended the process; 2 usage; 3 invalid file.",
+  .cli.example = "perp lcp generate stack --n 64 | perp lcp solve - --lcp lemke",
+  .cli.flags = lcp_solve_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
+  .summary = "solve a problem file and judge the answer",
+  .run = cmd_lcp_solve
+};
+
+/* ---- check ----------------------------------------------------------------------------------- */
+
+static int judge_vector(const struct task *t, const perp_lcp_problem *p, const double *x)
 {
   int n = p->p.n, nv = p->p.F != NULL ? p->p.F->nv : 0;
   double *w = perp_xalloc((size_t)n + 1, sizeof *w);
   double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv) + 1, sizeof *scratch);
   perp_lcp_judgement g;
   perp_lcp problem = p->p;
-  problem.tol_data = tol_data;
+  problem.tol_data = t->tol_data;
   perp_lcp_judge(&problem, x, w, scratch, &g);
-  const int verdict = verdict_of(perp_lcp_verdict(&problem, tol, &g));
-  if (json) {
+  const int verdict = verdict_of(perp_lcp_verdict(&problem, t->tol, &g));
+  if (t->json) {
     perp_json j = { .out = stdout };
     perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "status", json_verdicts[verdict]);
-    perp_json_real(&j, "residual", g.rel);
-    perp_json_real(&j, "data", g.data);
-    perp_json_real(&j, "tol", tol);
-    if (tol_data > 0) perp_json_real(&j, "tol_data", tol_data);
+    perp_json_members(&j, "status %s, residual %g, data %g, tol %g", json_verdicts[verdict], g.rel,
+                      g.data, t->tol);
+    if (t->tol_data > 0) perp_json_real(&j, "tol_data", t->tol_data);
     json_judgement(&j, "judgement", &g);
-    perp_lcp_json_vector(&j, "w", w, n);
+    perp_json_reals(&j, "w", w, n);
     perp_json_close(&j, '}');
     printf("\n");
   } else {
     char text[128];
-    printf("# %s: %s\n", verdicts[verdict],
-           cmd_lcp_solve_figures(g.rel, tol, g.data, tol_data, text));
+    printf("# %s: %s\n", verdicts[verdict], cmd_lcp_solve_figures(t, g.rel, g.data, text));
     print_judgement(&g);
   }
   free(w);
@@ -424,42 +412,46 @@ static int verify_vector(const perp_lcp_problem *p, const double *z, bool json)
   return proof == PERP_PROOF_INFEASIBLE ? PERP_EXIT_OK : PERP_EXIT_FAILED;
 }
 
-int perp_cmd_lcp_check(perp_ctx *ctx, int argc, char **argv)
+static int cmd_lcp_check(perp_ctx *ctx, const perp_args *args)
 {
-  static const perp_flag flags[] = {
-    { "tol", 0, "TOL", tol_help },
-    { "tol-data", 0, "TOL", data_help },
-    { "certificate", 0, NULL, "the vector is said to prove that there is no solution: verify it" },
-    { "json", 0, NULL, "one JSON object" },
-    { 0 }
-  };
-  static const perp_cli cli = { "lcp check",
-                                "FILE SOLUTION",
-                                "Judges multipliers from anywhere: n numbers, or the JSON of lcp "
-                                "solve. Says solved, not solved, or undecided where "
-                                "rounding of a figure reaches across its tolerance.",
-                                "Exit status: 0 a solution (or a valid certificate), 10 not or "
-                                "undecided, 2 usage, 3 invalid file.",
-                                "perp lcp check wall.lcp lambda.txt",
-                                flags,
-                                2,
-                                2 };
-  perp_args args;
-  double tol, tol_data;
-  int status = read_arguments(ctx, &cli, argc, argv, &args, &tol, &tol_data);
-  if (status >= 0) return status;
+  struct task t;
   perp_lcp_problem p;
-  if ((status = perp_lcp_open(ctx, args.arg[0], &p)) >= 0) return status;
+  int status = task_read(ctx, args, &t);
+  if (status < 0) status = perp_lcp_open(ctx, args->arg[0], &p);
+  if (status >= 0) return status;
   double *x = perp_xalloc((size_t)p.p.n + 1, sizeof *x);
-  perp_status read = perp_lcp_read_vector(ctx, args.arg[1], p.p.n, x);
-  bool json = perp_args_get(&args, "json") != NULL;
+  const perp_status read = perp_lcp_read_vector(ctx, args->arg[1], p.p.n, x);
   if (read != PERP_OK)
     status = perp_lcp_refuse(ctx, read);
-  else if (perp_args_get(&args, "certificate") != NULL)
-    status = verify_vector(&p, x, json);
+  else if (perp_option_given(args, "certificate"))
+    status = verify_vector(&p, x, t.json);
   else
-    status = judge_vector(&p, x, tol, tol_data, json);
+    status = judge_vector(&t, &p, x);
   free(x);
   perp_lcp_problem_free(&p);
   return status;
 }
+
+static const perp_flag lcp_check_flags[] = {
+  { "tol", 0, "TOL", tol_help },
+  { "tol-data", 0, "TOL", data_help },
+  { "certificate", 0, NULL, "the vector is said to prove that there is no solution: verify it" },
+  { "json", 0, NULL, "one JSON object" },
+  { 0 }
+};
+
+const perp_verb perp_verb_lcp_check = {
+  .cli.name = "lcp check",
+  .cli.usage = "FILE SOLUTION",
+  .cli.summary =
+      "Judges multipliers from anywhere: n numbers, or the JSON of lcp solve. Says solved, not "
+      "solved, or undecided where rounding of a figure reaches across its tolerance.",
+  .cli.more = "Exit status: 0 a solution (or a valid certificate), 10 not or undecided, 2 usage, 3 "
+              "invalid file.",
+  .cli.example = "perp lcp check wall.lcp lambda.txt",
+  .cli.flags = lcp_check_flags,
+  .cli.min_args = 2,
+  .cli.max_args = 2,
+  .summary = "judge multipliers, or verify a certificate",
+  .run = cmd_lcp_check
+};

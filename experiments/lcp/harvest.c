@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp lcp harvest: keep contact problems that occur in a simulation, as .lcp files.
  *
- * Of each size wanted a few problems are kept, with different active sets (which rows are at a bound);
- * when there are more of them than room, every one has the same chance to stay (reservoir sampling, seeded).
- * A file says where it comes from: scene and parts, step, active rows, rank and condition number of A. */
+ * Of each size wanted a few problems are kept, with different active sets (which rows are at a
+ * bound); when there are more of them than room, every one has the same chance to stay (reservoir
+ * sampling, seeded). A file says where it comes from: scene and parts, step, active rows, rank and
+ * condition number of A. */
 #include "experiments/lcp/lcp_cmd.h"
 #include "experiments/simulate/parts.h"
 
@@ -45,7 +46,7 @@ typedef struct harvest {
   perp_status status;
 } harvest;
 
-/* ---- which ones -------------------------------------------------------------------------------------------- */
+/* ---- which ones ------------------------------------------------------------------------------ */
 
 /* the size nearest to n by ratio, not further than a factor 2 */
 static bin *bin_for(harvest *h, int n)
@@ -110,7 +111,7 @@ static void harvest_see(void *user, const perp_lcp *p, const double *lambda,
   h->status = perp_lcp_problem_copy(h->ctx, &view, &k->problem);
 }
 
-/* ---- what they are ------------------------------------------------------------------------------------------ */
+/* ---- what they are --------------------------------------------------------------------------- */
 
 /* Rank of A and the ratio of its largest to its smallest singular value that is not rounding. */
 static perp_status harvest_spectrum(perp_ctx *ctx, const perp_lcp_problem *problem, int *rank,
@@ -177,7 +178,7 @@ static perp_status harvest_store(perp_ctx *ctx, const char *dir, const char *sce
   return status;
 }
 
-/* ---- the run ------------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static perp_status harvest_march(perp_ctx *ctx, perp_sim *sim, harvest *h, double t_end)
 {
@@ -263,71 +264,39 @@ static perp_status harvest_run(perp_ctx *ctx, const perp_args *args, const perp_
   return status;
 }
 
-int perp_cmd_lcp_harvest(perp_ctx *ctx, int argc, char **argv)
+static int read_time(perp_ctx *ctx, const perp_args *args, const char *name, double *value)
 {
-  static const perp_flag flags[] = {
-    { "lcp", 0, "NAME", "solver of the run (default: of the scene)" },
-    { "contact", 0, "NAME", "contact and friction model: decides what the rows are" },
-    { "stab", 0, "NAME", "stabilization" },
-    { "formulation", 0, "NAME", "formulation" },
-    { "h", 0, "TIME", "step (default: of the scene)" },
-    { "t-end", 0, "TIME", "end of the run (default: of the scene)" },
-    { "size", 0, "N,N,...",
-      "numbers of rows wanted, each within a factor 2 (default 4,16,64,256)" },
-    { "per-size", 0, "N", "problems kept of each size, with different active sets (default 3)" },
-    { "seed", 0, "N", "of the choice among more than that (default 1)" },
-    { "output", 'o', "DIR", "folder of the files (default .)" },
-    { 0 }
-  };
-  static const perp_cli cli = {
-    "lcp harvest",
-    "SCENE",
-    "Runs a scene and keeps contact problems that occur in it, as .lcp files with their "
-    "provenance, active set, rank and condition number.",
-    NULL,
-    "perp lcp harvest stack:boxes=5 --contact cone --lcp block-gs --size 64 -o problems",
-    flags,
-    1,
-    1
-  };
-  perp_args args;
-  int status = perp_args_read(&cli, argc, argv, &args);
-  if (status >= 0) return status;
+  const char *text = perp_args_get(args, name);
+  if (text == NULL ||
+      (perp_parse_real(ctx, text, "s", value) == PERP_OK && *value > 0 && isfinite(*value)))
+    return -1;
+  return perp_usage_error(args, "--%s must be a time in (0, inf) s: got %s", name, text);
+}
+
+static int cmd_lcp_harvest(perp_ctx *ctx, const perp_args *args)
+{
   perp_spec scene = { 0 };
   int64_t per_size = 3, seed = 1;
-  double step = 0, t_end = 0;
   harvest h = { .ctx = ctx, .tol = 1e-8 };
-  perp_request request = { .formulation = perp_args_get(&args, "formulation"),
-                           .lcp = perp_args_get(&args, "lcp"),
-                           .stab = perp_args_get(&args, "stab"),
-                           .contact = perp_args_get(&args, "contact") };
-  const char *text;
-
-  if ((text = perp_args_get(&args, "per-size")) != NULL &&
-      perp_parse_int(ctx, text, 1, KEEP_MAX, &per_size) != PERP_OK)
-    return perp_usage_error(&args, "--per-size: %s", ctx->msg);
-  if ((text = perp_args_get(&args, "seed")) != NULL &&
-      perp_parse_int(ctx, text, 0, INT64_MAX, &seed) != PERP_OK)
-    return perp_usage_error(&args, "--seed: %s", ctx->msg);
-  if ((text = perp_args_get(&args, "h")) != NULL &&
-      (perp_parse_real(ctx, text, "s", &step) != PERP_OK || !(step > 0) || isinf(step)))
-    return perp_usage_error(&args, "--h must be a time in (0, inf) s: got %s", text);
-  if ((text = perp_args_get(&args, "t-end")) != NULL &&
-      (perp_parse_real(ctx, text, "s", &t_end) != PERP_OK || !(t_end > 0) || isinf(t_end)))
-    return perp_usage_error(&args, "--t-end must be a time in (0, inf) s: got %s", text);
-  text = perp_args_get(&args, "size");
+  perp_request request = { .scene = args->arg[0] };
+  for (int i = 0; i < PERP_PARTS; i++) /* those it has an option for */
+    *perp_part_text(&request, i) = perp_args_get(args, perp_part_name(i));
+  int status = perp_option_int(ctx, args, "per-size", 1, KEEP_MAX, &per_size);
+  if (status < 0) status = perp_option_int(ctx, args, "seed", 0, INT64_MAX, &seed);
+  if (status < 0) status = read_time(ctx, args, "h", &request.h);
+  if (status < 0) status = read_time(ctx, args, "t-end", &request.t_end);
+  if (status >= 0) return status;
+  const char *text = perp_args_get(args, "size");
   if (!read_sizes(text != NULL ? text : "4,16,64,256", &h))
-    return perp_usage_error(&args, "--size: numbers of rows, separated by commas: got %s", text);
+    return perp_usage_error(args, "--size: numbers of rows, separated by commas: got %s", text);
 
-  perp_status done = perp_spec_parse(ctx, PERP_KIND_scene, args.arg[0], &scene);
+  perp_status done = perp_spec_parse(ctx, PERP_KIND_scene, args->arg[0], &scene);
   if (done == PERP_OK) {
-    request.h = step;
-    request.t_end = t_end;
     h.per_size = (int)per_size;
     h.rng = perp_rng_create((uint64_t)seed);
     for (int i = 0; i < h.n_bins; i++) h.bins[i].keep = perp_xalloc((size_t)per_size, sizeof(kept));
     done = h.rng == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory")
-                         : harvest_run(ctx, &args, &scene, &request, &h);
+                         : harvest_run(ctx, args, &scene, &request, &h);
     for (int i = 0; i < h.n_bins; i++) {
       for (int k = 0; k < h.bins[i].n; k++) perp_lcp_problem_free(&h.bins[i].keep[k].problem);
       free(h.bins[i].keep);
@@ -335,16 +304,33 @@ int perp_cmd_lcp_harvest(perp_ctx *ctx, int argc, char **argv)
     perp_rng_destroy(h.rng);
   }
   perp_spec_free(&scene);
-  if (done == PERP_OK) return PERP_EXIT_OK;
-  perp_print_error(ctx);
-  switch (done) {
-  case PERP_ERR_ARG:
-  case PERP_ERR_OPTION:
-  case PERP_ERR_UNSUPPORTED:
-    return PERP_EXIT_USAGE;
-  case PERP_ERR_IO:
-    return PERP_EXIT_INPUT;
-  default:
-    return PERP_EXIT_INTERNAL;
-  }
+  return done == PERP_OK ? PERP_EXIT_OK : perp_refuse(ctx, perp_exit_of(done));
 }
+
+static const perp_flag lcp_harvest_flags[] = {
+  { "lcp", 0, "NAME", "solver of the run (default: of the scene)" },
+  { "contact", 0, "NAME", "contact and friction model: decides what the rows are" },
+  { "stab", 0, "NAME", "stabilization" },
+  { "formulation", 0, "NAME", "formulation" },
+  { "h", 0, "TIME", "step (default: of the scene)" },
+  { "t-end", 0, "TIME", "end of the run (default: of the scene)" },
+  { "size", 0, "N,N,...", "numbers of rows wanted, each within a factor 2 (default 4,16,64,256)" },
+  { "per-size", 0, "N", "problems kept of each size, with different active sets (default 3)" },
+  { "seed", 0, "N", "of the choice among more than that (default 1)" },
+  { "output", 'o', "DIR", "folder of the files (default .)" },
+  { 0 }
+};
+
+const perp_verb perp_verb_lcp_harvest = {
+  .cli.name = "lcp harvest",
+  .cli.usage = "SCENE",
+  .cli.summary = "Runs a scene and keeps contact problems that occur in it, as .lcp files with "
+                 "their provenance, active set, rank and condition number.",
+  .cli.example =
+      "perp lcp harvest stack:boxes=5 --contact cone --lcp block-gs --size 64 -o problems",
+  .cli.flags = lcp_harvest_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
+  .summary = "keep contact problems that occur in a scene",
+  .run = cmd_lcp_harvest
+};

@@ -2,18 +2,21 @@
 /* Studies whose cells are complementarity problems: one problem, one solver, one tolerance.
  *
  *   problems:
- *     files: ["problems/cps-?.lcp"]            # shell patterns; relative to here, else to the tree of perp
- *     generate:                                  # one map, or a list of them
+ *     files: ["problems/cps-?.lcp"]            # shell patterns; relative to here, else to the tree
+ *     of perp generate:                                  # one map, or a list of them
  *       family: [spd, stack]                     # perp lcp generate --help
  *       n: [16, 64, 256]                         # the nearest valid size of each family
- *       instances: 5                             # seeds 1 ... 5, for families in which the seed matters
- *       factored: false                          # keep J M^-1 J' + S where the family has it
- *   peers: true                                # add the solvers of other libraries that are installed
- *   accept: { targets: [1e-6, 1e-10] }           # one cell for each: solved means rel <= target
+ *       instances: 5                             # seeds 1 ... 5, for families in which the seed
+ *       matters factored: false                          # keep J M^-1 J' + S where the family has
+ *       it
+ *   peers: true                                # add the solvers of other libraries that are
+ *   installed accept: { targets: [1e-6, 1e-10] }           # one cell for each: solved means rel <=
+ *   target
  *
- * Every answer is judged by perp_lcp_judge; a cell is ok when the judge accepts it, or when the solver has a proof that
- * there is no solution (reason infeasible; such a cell has no residual).  A number of sweeps without a test is fixed-work;
- * all else that ends by itself is unsolved, or maxiter. */
+ * Every answer is judged by perp_lcp_judge; a cell is ok when the judge accepts it, or when the
+ * solver has a proof that there is no solution (reason infeasible; such a cell has no residual).  A
+ * number of sweeps without a test is fixed-work; all else that ends by itself is unsolved, or
+ * maxiter. */
 #include "experiments/lcp/kind_lcp.h"
 
 #include "experiments/study/describe.h"
@@ -66,12 +69,11 @@ static const perp_metric table[] = {
 static const perp_metric *kind_lcp_metrics(const perp_ctx *ctx, perp_pool *pool)
 {
   (void)ctx;
-  perp_metric *list = perp_pool_alloc(pool, sizeof table / sizeof *table, sizeof *list);
-  memcpy(list, table, sizeof table);
-  return list;
+  (void)pool;
+  return table;
 }
 
-/* ---- the study: problems and targets become axes ------------------------------------------------------------ */
+/* ---- the study: problems and targets become axes --------------------------------------------- */
 
 static const char *const sections[] = { "problems", "accept", "peers", NULL };
 
@@ -101,6 +103,15 @@ static int kind_lcp_items(const perp_node *node)
   return node == NULL ? 0 : node->type == PERP_NODE_LIST ? node->n : 1;
 }
 
+static bool read_truth(perp_diag *diag, const perp_node *node, const char *name, bool *value)
+{
+  const char *text = node->type == PERP_NODE_SCALAR ? node->text : "";
+  *value = strcmp(text, "true") == 0;
+  if (!*value && strcmp(text, "false") != 0)
+    perp_diag_error(diag, node, 0, NULL, "%s is true or false", name);
+  return *value || strcmp(text, "false") == 0;
+}
+
 static bool read_count(perp_ctx *ctx, perp_diag *diag, const perp_node *node, int64_t *value)
 {
   if (node->type == PERP_NODE_SCALAR &&
@@ -127,12 +138,8 @@ static void add_generated(perp_ctx *ctx, perp_study *study, perp_diag *diag, con
   }
   int64_t instances = 1, rows;
   if (many != NULL && !read_count(ctx, diag, many, &instances)) return;
-  bool factored = kept != NULL && kept->type == PERP_NODE_SCALAR && strcmp(kept->text, "true") == 0;
-  if (kept != NULL && !factored &&
-      (kept->type != PERP_NODE_SCALAR || strcmp(kept->text, "false") != 0)) {
-    perp_diag_error(diag, kept, 0, NULL, "factored is true or false");
-    return;
-  }
+  bool factored = false;
+  if (kept != NULL && !read_truth(diag, kept, "factored", &factored)) return;
   for (int f = 0; f < kind_lcp_items(family); f++) {
     const perp_node *name = kind_lcp_item(family, f);
     const perp_lcp_family *known = name->type == PERP_NODE_SCALAR ? perp_lcp_family_find(name->text)
@@ -195,9 +202,8 @@ static const char *kind_lcp_file_of(perp_pool *pool, const char *problem)
 /* Append the solvers of other libraries to the axis of solvers. */
 static void add_peers(perp_ctx *ctx, perp_study *study, perp_diag *diag, const perp_node *node)
 {
-  bool on = node->type == PERP_NODE_SCALAR && strcmp(node->text, "true") == 0;
-  if (!on && (node->type != PERP_NODE_SCALAR || strcmp(node->text, "false") != 0))
-    perp_diag_error(diag, node, 0, NULL, "peers is true or false");
+  bool on;
+  read_truth(diag, node, "peers", &on);
   for (int a = 0; on && a < study->n_axes; a++) {
     if (study->axes[a].param != P_LCP) continue;
     list solvers = { 0 };
@@ -220,8 +226,8 @@ static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *dia
   static const char *const problem_keys[] = { "files", "generate", NULL }, *const accept_keys[] = {
     "targets", NULL
   };
-  const perp_node *problems = perp_tree_get(study->root, "problems"),
-                  *accept = perp_tree_get(study->root, "accept");
+  const perp_node *problems = perp_tree_get(study->root, "problems");
+  const perp_node *accept = perp_tree_get(study->root, "accept");
   if (problems == NULL || problems->type != PERP_NODE_MAP) {
     perp_diag_error(diag, problems, 0, NULL,
                     "a study of kind lcp needs a map `problems` with files or generate");
@@ -254,17 +260,17 @@ static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *dia
   list targets = { 0 };
   const perp_node *list_node = perp_tree_get(accept, "targets");
   for (int i = 0; i < kind_lcp_items(list_node); i++) {
-    const char *text = kind_lcp_item(list_node, i)->type == PERP_NODE_SCALAR
-                           ? perp_param_canonical(ctx, &study->pool, diag, &params[P_TOL],
-                                                  kind_lcp_item(list_node, i),
-                                                  kind_lcp_item(list_node, i)->text)
+    const perp_node *node = kind_lcp_item(list_node, i);
+    const char *text = node->type == PERP_NODE_SCALAR
+                           ? perp_param_canonical(ctx, &study->pool, diag, &params[P_TOL], node,
+                                                  node->text)
                            : NULL;
     if (text != NULL) kind_lcp_add(&study->pool, &targets, text);
   }
   if (targets.n > 0) perp_study_add_axis(study, P_TOL, targets.text, targets.n);
 }
 
-/* ---- one cell --------------------------------------------------------------------------------------------------- */
+/* ---- one cell -------------------------------------------------------------------------------- */
 
 static perp_status make_problem(perp_ctx *ctx, const char *text, perp_lcp_problem *p)
 {
@@ -298,22 +304,6 @@ static void kind_lcp_remember(void *user, const perp_trace_event *e)
   fprintf(h->out, "%d,%.17g\n", e->iteration, e->residual);
 }
 
-/* Thread-CPU seconds of a call, repeated for `least` seconds so that the clock can tell. */
-static double kind_lcp_timed(void (*call)(void *), void *user, double least,
-                             perp_clock_reference *pace)
-{
-  double start = perp_clock_thread() - pace->spent, spent;
-  int n = 0;
-  do {
-    call(user);
-    n++;
-    double now = perp_clock_thread();
-    spent = now - pace->spent - start;
-    perp_clock_reference_tick(pace, now);
-  } while (spent < least);
-  return spent / n;
-}
-
 struct work {
   perp_ctx *ctx;
   perp_lcp_solver *solver;
@@ -327,22 +317,36 @@ struct work {
   perp_status status;
 };
 
-static void kind_lcp_solve(void *user)
+static void kind_lcp_solve(struct work *k)
 {
-  struct work *k = user;
   memset(k->lambda, 0, (size_t)k->p->n * sizeof *k->lambda);
   k->status = perp_lcp_solve(k->ctx, k->solver, k->p, k->tol, k->lambda, k->w, k->wanted,
                              &k->stats);
 }
 
-static void kind_lcp_product(void *user)
+static void kind_lcp_product(struct work *k)
 {
-  struct work *k = user;
   perp_lcp_product(k->p, k->lambda, k->w, k->scratch);
 }
 
-/* A solver of another library ran in a process apart, so that its crash is an answer and no loss.  Once it has
- * solved the problem it is called in place: a fork is no part of its time. */
+/* Thread-CPU seconds of a call, repeated for `least` seconds so that the clock can tell. */
+static double kind_lcp_timed(void (*call)(struct work *k), struct work *k, double least,
+                             perp_clock_reference *pace)
+{
+  double start = perp_clock_thread() - pace->spent, spent;
+  int n = 0;
+  do {
+    call(k);
+    n++;
+    double now = perp_clock_thread();
+    spent = now - pace->spent - start;
+    perp_clock_reference_tick(pace, now);
+  } while (spent < least);
+  return spent / n;
+}
+
+/* A solver of another library ran in a process apart, so that its crash is an answer and no loss.
+ * Once it has solved the problem it is called in place: a fork is no part of its time. */
 static bool call_in_place(struct work *k)
 {
   const perp_desc *d = k->spec->d;
@@ -408,19 +412,13 @@ static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *
   else if (!solved)
     snprintf(out->cause, sizeof out->cause, "%s after %d iterations, rel %.3g", out->reason,
              k->stats.iterations, k->stats.residual);
-  const double value[] = { k->judgement.rel,
-                           k->judgement.data,
-                           k->judgement.abs,
-                           k->judgement.componentwise,
-                           k->judgement.siconos,
-                           k->judgement.fclib,
-                           k->judgement.abh,
-                           k->p->n,
-                           k->stats.iterations,
-                           k->stats.factorizations,
-                           (double)k->stats.matvecs,
-                           k->stats.fallbacks,
-                           k->stats.work };
+  const perp_lcp_judgement *g = &k->judgement;
+  const perp_stats *s = &k->stats;
+  const double value[] = {
+    g->rel, g->data, g->abs,        g->componentwise,  g->siconos,         g->fclib,
+    g->abh, k->p->n, s->iterations, s->factorizations, (double)s->matvecs, s->fallbacks,
+    s->work
+  };
   const size_t first = proved ? 7 : 0; /* a proof leaves nothing to judge: from `rows` on */
   for (size_t i = first; i < sizeof value / sizeof *value; i++)
     perp_outcome_add(out, table[i].name, value[i]);

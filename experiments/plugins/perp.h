@@ -6,10 +6,10 @@
  *      static const perp_lcp_desc mine = { .d = { .name = "mine", ... }, .create = ..., ... };
  *      PERP_OUTSIDE({ PERP_KIND_lcp, &mine.d });
  *
- * Build it with   cc -shared -fPIC $(pkg-config --cflags perp) mine.c -o mine.so   and give it to any command
- * with --plugin mine.so, or put it into a folder that PERP_PLUGIN_PATH names.  Functions of perp
- * (perp_arena_reserve, perp_blocks_A, ...) are found in the program that loads it: nothing is linked.
- * docs/plugins.md tells the whole story. */
+ * Build it with   cc -shared -fPIC $(pkg-config --cflags perp) mine.c -o mine.so   and give it to
+ * any command with --plugin mine.so, or put it into a folder that PERP_PLUGIN_PATH names.
+ * Functions of perp (perp_arena_reserve, perp_blocks_A, ...) are found in the program that loads
+ * it: nothing is linked. docs/plugins.md tells the whole story. */
 #ifndef PERP_PERP_H
 #define PERP_PERP_H
 
@@ -30,9 +30,9 @@ typedef struct perp_layout {
 
 #define PERP_OUTSIDE_MAGIC 0x70657270706c7567u /* "perpplug" */
 
-/* What a plug-in file exports, under the name perp_outside_plugin.  `magic` and `abi` keep their places in all
- * versions; nothing behind them is read unless abi is that of the program, and no descriptor unless all
- * sizes are the same. */
+/* What a plug-in file exports, under the name perp_outside_plugin.  `magic` and `abi` keep their
+ * places in all versions; nothing behind them is read unless abi is that of the program, and no
+ * descriptor unless all sizes are the same. */
 typedef struct perp_outside {
   uint64_t magic;
   int abi;                    /* PERP_ABI */

@@ -31,7 +31,7 @@ const perp_plugin_file *perp_plugin_file_of(const perp_desc *d)
   return NULL;
 }
 
-/* ---- checks: what the file says about itself ------------------------------------------------------------ */
+/* ---- checks: what the file says about itself ------------------------------------------------- */
 
 static perp_status check_layout(perp_ctx *ctx, const char *path, const perp_outside *o)
 {
@@ -63,69 +63,54 @@ static bool good_name(const char *s)
   return true;
 }
 
-static const char *missing_function(perp_kind kind, const perp_desc *d)
+/* What a descriptor of each kind must have: functions, and texts of metrics. */
+#define NEEDS(kind, member)                                                                        \
+  {                                                                                                \
+    PERP_KIND_##kind, offsetof(perp_##kind##_desc, member), #member                                \
+  }
+static const struct {
+  perp_kind kind;
+  size_t at;
+  const char *name;
+} needed[] = { NEEDS(ode, create),
+               NEEDS(ode, step),
+               NEEDS(ode, destroy),
+               NEEDS(kkt, create),
+               NEEDS(kkt, factor),
+               NEEDS(kkt, solve),
+               NEEDS(kkt, destroy),
+               NEEDS(lcp, create),
+               NEEDS(lcp, solve),
+               NEEDS(lcp, destroy),
+               NEEDS(stab, create),
+               NEEDS(stab, destroy),
+               NEEDS(contact, rows),
+               NEEDS(contact, fits),
+               NEEDS(contact, create),
+               NEEDS(contact, solve),
+               NEEDS(contact, observe),
+               NEEDS(contact, destroy),
+               NEEDS(formulation, create),
+               NEEDS(formulation, restart),
+               NEEDS(formulation, step),
+               NEEDS(formulation, state),
+               NEEDS(formulation, counters),
+               NEEDS(formulation, timing),
+               NEEDS(formulation, destroy),
+               NEEDS(scene, build),
+               NEEDS(metric, value),
+               NEEDS(metric, unit),
+               NEEDS(metric, better) };
+
+static const char *missing_member(perp_kind kind, const perp_desc *d)
 {
-  const void *head = d;
-  switch (kind) {
-  case PERP_KIND_ode: {
-    const perp_ode_desc *p = head;
-    return p->create == NULL    ? "create"
-           : p->step == NULL    ? "step"
-           : p->destroy == NULL ? "destroy"
-                                : NULL;
+  for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+    void (*member)(void); /* of any type: only whether it is there */
+    if (needed[i].kind != kind) continue;
+    memcpy(&member, (const char *)d + needed[i].at, sizeof member);
+    if (member == NULL) return needed[i].name;
   }
-  case PERP_KIND_kkt: {
-    const perp_kkt_desc *p = head;
-    return p->create == NULL    ? "create"
-           : p->factor == NULL  ? "factor"
-           : p->solve == NULL   ? "solve"
-           : p->destroy == NULL ? "destroy"
-                                : NULL;
-  }
-  case PERP_KIND_lcp: {
-    const perp_lcp_desc *p = head;
-    return p->create == NULL    ? "create"
-           : p->solve == NULL   ? "solve"
-           : p->destroy == NULL ? "destroy"
-                                : NULL;
-  }
-  case PERP_KIND_stab: {
-    const perp_stab_desc *p = head;
-    return p->create == NULL ? "create" : p->destroy == NULL ? "destroy" : NULL;
-  }
-  case PERP_KIND_contact: {
-    const perp_contact_desc *p = head;
-    return p->rows == NULL      ? "rows"
-           : p->fits == NULL    ? "fits"
-           : p->create == NULL  ? "create"
-           : p->solve == NULL   ? "solve"
-           : p->observe == NULL ? "observe"
-           : p->destroy == NULL ? "destroy"
-                                : NULL;
-  }
-  case PERP_KIND_formulation: {
-    const perp_formulation_desc *p = head;
-    return p->create == NULL     ? "create"
-           : p->restart == NULL  ? "restart"
-           : p->step == NULL     ? "step"
-           : p->state == NULL    ? "state"
-           : p->counters == NULL ? "counters"
-           : p->timing == NULL   ? "timing"
-           : p->destroy == NULL  ? "destroy"
-                                 : NULL;
-  }
-  case PERP_KIND_scene:
-    return ((const perp_scene_desc *)head)->build == NULL ? "build" : NULL;
-  case PERP_KIND_metric: {
-    const perp_metric_desc *p = head;
-    return p->value == NULL    ? "value"
-           : p->unit == NULL   ? "unit"
-           : p->better == NULL ? "better"
-                               : NULL;
-  }
-  default:
-    return NULL;
-  }
+  return NULL;
 }
 
 static perp_status check_options(perp_ctx *ctx, const char *path, const perp_desc *d)
@@ -169,10 +154,10 @@ static perp_status check_descriptors(perp_ctx *ctx, const char *path, const perp
     if (p->d->summary == NULL || p->d->reference == NULL)
       return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: %s needs a summary and a reference", path,
                        p->d->name);
-    const char *function = missing_function(p->kind, p->d);
-    if (function != NULL)
+    const char *missing = missing_member(p->kind, p->d);
+    if (missing != NULL)
       return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: %s %s has no %s", path, kind, p->d->name,
-                       function);
+                       missing);
     PERP_TRY(check_options(ctx, path, p->d));
   }
   return PERP_OK;
@@ -225,7 +210,7 @@ static perp_status try_in_child(perp_ctx *ctx, const char *path)
   return PERP_OK;
 }
 
-/* ---- loading --------------------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 perp_status perp_plugin_load(perp_ctx *ctx, const char *path, bool named)
 {
@@ -253,12 +238,11 @@ perp_status perp_plugin_load(perp_ctx *ctx, const char *path, bool named)
   if (status == PERP_OK) status = try_in_child(ctx, whole);
   if (status == PERP_OK) status = open_and_check(ctx, whole, &content);
   if (status == PERP_OK) status = perp_register(ctx, content->plugins);
-  if (status != PERP_OK) {
+  if (status == PERP_OK)
+    files[n_files++] = (perp_plugin_file){ whole, hash, named, content };
+  else
     free(whole);
-    return status;
-  }
-  files[n_files++] = (perp_plugin_file){ whole, hash, named, content };
-  return PERP_OK;
+  return status;
 }
 
 static int is_object(const struct dirent *e)
@@ -298,7 +282,7 @@ perp_status perp_plugin_load_path(perp_ctx *ctx, const char *list)
   return PERP_OK;
 }
 
-/* ---- what a run remembers ------------------------------------------------------------------------------------- */
+/* ---- what a run remembers -------------------------------------------------------------------- */
 
 void perp_plugin_arguments(perp_text *out)
 {

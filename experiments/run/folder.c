@@ -10,11 +10,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-static char *folder_path_in(const char *dir, const char *name)
-{
-  return perp_xprintf("%s/%s", dir, name);
-}
-
 perp_status perp_folder_make(perp_ctx *ctx, const char *dir)
 {
   static const char *const parts[] = { "journal", "series", "replay", "log", "env", "derived" };
@@ -26,7 +21,7 @@ perp_status perp_folder_make(perp_ctx *ctx, const char *dir)
 
 perp_status perp_folder_lock(perp_ctx *ctx, const char *dir, bool shared, int *fd)
 {
-  char *path = folder_path_in(dir, ".lock");
+  char *path = perp_xprintf("%s/.lock", dir);
   *fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   free(path);
   if (*fd < 0) return PERP_FAIL(ctx, PERP_ERR_IO, "cannot write into %s: %s", dir, strerror(errno));
@@ -42,7 +37,7 @@ void perp_folder_forget(const char *dir)
                 { "log", ".err" },       { "env", ".json" },   { "derived", "" },
                 { "program", "" } };
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    char *path = folder_path_in(dir, parts[i].dir);
+    char *path = perp_xprintf("%s/%s", dir, parts[i].dir);
     perp_remove_files(path, parts[i].suffix);
     free(path);
   }
@@ -50,21 +45,15 @@ void perp_folder_forget(const char *dir)
 
 perp_status perp_folder_study(perp_ctx *ctx, const char *dir, const perp_study *study)
 {
-  char *text = NULL, *path = folder_path_in(dir, "study.yaml");
-  size_t size = 0;
-  FILE *f = open_memstream(&text, &size);
-  if (f == NULL) {
-    free(path);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for study.yaml");
-  }
-  fprintf(f, "# %s%s%s, as it was run: profile and --set merged\n", study->name,
-          study->profile != NULL ? ", profile " : "", study->profile != NULL ? study->profile : "");
-  perp_tree_write(study->root, f);
-  fclose(f);
-  perp_status status = perp_write_file(ctx, path, text, size);
-  free(text);
+  char *path = perp_xprintf("%s/study.yaml", dir);
+  perp_out o;
+  perp_status status = perp_out_open(ctx, path, &o);
   free(path);
-  return status;
+  PERP_TRY(status);
+  fprintf(o.f, "# %s%s%s, as it was run: profile and --set merged\n", study->name,
+          study->profile != NULL ? ", profile " : "", study->profile != NULL ? study->profile : "");
+  perp_tree_write(study->root, o.f);
+  return perp_out_close(ctx, &o, true);
 }
 
 perp_status perp_folder_env(perp_ctx *ctx, const char *dir)

@@ -4,6 +4,7 @@
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/results/journal.h"
 #include "experiments/base/shell.h"
+#include "experiments/study/json_members.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The file that runs, also when another file has its path by now. */
 static const char self[] = "/proc/self/exe";
 
 char *perp_program_path(void)
@@ -33,27 +35,24 @@ static uint64_t file_hash(const char *path)
   return hash;
 }
 
-uint64_t perp_program_hash(void)
+static void program_hex(uint64_t hash, char text[17])
 {
-  return file_hash(self);
+  snprintf(text, 17, "%016llx", (unsigned long long)hash);
 }
 
-/* ---- what a run remembers ------------------------------------------------------------------------------------ */
+/* ---- what a run remembers -------------------------------------------------------------------- */
 
 static void write_code(perp_json *j, const char *key, const char *path, uint64_t hash)
 {
   char text[17];
-  snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
-  perp_json_open(j, key, '{');
-  perp_json_text(j, "path", path);
-  perp_json_text(j, "hash", text);
-  perp_json_close(j, '}');
+  program_hex(hash, text);
+  perp_json_object(j, key, "path %s, hash %s", path, text);
 }
 
 void perp_program_write(perp_json *j)
 {
   char *path = perp_program_path();
-  write_code(j, "program", path, perp_program_hash());
+  write_code(j, "program", path, file_hash(self));
   free(path);
   perp_json_open(j, "plugins", '[');
   const perp_plugin_file *f;
@@ -82,19 +81,14 @@ static perp_status program_keep(perp_ctx *ctx, const char *dir, const char *from
 perp_status perp_program_keep(perp_ctx *ctx, const char *dir)
 {
   perp_status status = perp_make_part(ctx, dir, "program");
-  if (status == PERP_OK) status = program_keep(ctx, dir, self, perp_program_hash(), "");
+  if (status == PERP_OK) status = program_keep(ctx, dir, self, file_hash(self), "");
   const perp_plugin_file *f;
   for (int i = 0; status == PERP_OK && (f = perp_plugin_file_at(i)) != NULL; i++)
     status = program_keep(ctx, dir, f->path, f->hash, ".so");
   return status;
 }
 
-/* ---- the program of a folder ----------------------------------------------------------------------------------- */
-
-static void program_hex(uint64_t hash, char text[17])
-{
-  snprintf(text, 17, "%016llx", (unsigned long long)hash);
-}
+/* ---- the program of a folder ----------------------------------------------------------------- */
 
 static perp_status program_known(perp_ctx *ctx, const perp_results *r)
 {
@@ -121,43 +115,44 @@ static char *program_plugin(const char *hash, const perp_named *named)
   return NULL;
 }
 
-perp_status perp_program_take(perp_ctx *ctx, const perp_results *r, const perp_named *named,
-                              perp_program *p)
+static perp_status program_find(perp_ctx *ctx, const perp_results *r, const perp_named *named,
+                                perp_program *p)
 {
   char text[17];
-  *p = (perp_program){ .dir = r->dir };
-  PERP_TRY(program_known(ctx, r));
   p->path = realpath(named->program, NULL);
-  if (p->path == NULL || access(p->path, X_OK) != 0) {
-    perp_status status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot run %s: %s", named->program,
-                                   strerror(errno));
-    perp_program_free(p);
-    return status;
-  }
+  if (p->path == NULL || access(p->path, X_OK) != 0)
+    return PERP_FAIL(ctx, PERP_ERR_IO, "cannot run %s: %s", named->program, strerror(errno));
   program_hex(file_hash(p->path), text);
-  if (strcmp(text, r->program.hash) != 0) {
-    perp_program_free(p);
+  if (strcmp(text, r->program.hash) != 0)
     return PERP_FAIL(ctx, PERP_ERR_IO,
                      "%s is not the program that made %s: its hash is %s, recorded is %.16s (perp "
                      "run --keep-program keeps a copy)",
                      named->program, r->dir, text, r->program.hash);
-  }
   p->plugin = perp_xalloc((size_t)r->n_plugins + 1, sizeof *p->plugin);
   for (int i = 0; i < r->n_plugins; i++) {
     p->plugin[i] = program_plugin(r->plugin[i].hash, named);
-    if (p->plugin[i] == NULL) {
-      perp_program_free(p);
+    if (p->plugin[i] == NULL)
       return PERP_FAIL(ctx, PERP_ERR_IO,
                        "%s was made with a plug-in of hash %.16s, and no --again-plugin FILE names "
                        "it",
                        r->dir, r->plugin[i].hash);
-    }
     p->n_plugins++;
   }
   return PERP_OK;
 }
 
-/* One file of code as it is recorded, or its copy in the folder when only that is still what it was. */
+perp_status perp_program_take(perp_ctx *ctx, const perp_results *r, const perp_named *named,
+                              perp_program *p)
+{
+  *p = (perp_program){ .dir = r->dir };
+  PERP_TRY(program_known(ctx, r));
+  const perp_status status = program_find(ctx, r, named, p);
+  if (status != PERP_OK) perp_program_free(p);
+  return status;
+}
+
+/* One file of code as it is recorded, or its copy in the folder when only that is still what it
+ * was. */
 static void program_suggest(const perp_results *r, const perp_code *code, const char *flag,
                             const char *suffix, perp_text *out)
 {
@@ -208,7 +203,8 @@ void perp_program_free(perp_program *p)
   *p = (perp_program){ 0 };
 }
 
-/* What a program writes to stdout; NULL after a message.  Its stderr is dropped: the status tells. */
+/* What a program writes to stdout; NULL after a message.  Its stderr is dropped: the status
+ * tells. */
 static char *output_of(perp_ctx *ctx, char *const *argv)
 {
   int ends[2];

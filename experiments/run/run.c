@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The loop of a run.  All state that matters is in the journal: this file decides what is still to do from
- * what the journal says, gives it to the workers, and writes down what comes back. */
+/* The loop of a run.  All state that matters is in the journal: this file decides what is still to
+ * do from what the journal says, gives it to the workers, and writes down what comes back. */
 #include "experiments/run/run.h"
 
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/base/messages.h"
 #include "experiments/study/process_pool.h"
+#include "experiments/study/verbs.h"
 #include "experiments/base/env.h"
 #include "experiments/run/folder.h"
 #include "experiments/results/journal.h"
@@ -20,6 +21,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+struct cell_state {
+  const char *log, *series, *replay; /* paths */
+  bool selected;
+  int attempt; /* of the result that is made or timed */
+  int rounds;  /* timing rounds there are */
+};
+
+/* All arrays are in the pool of the plan. */
 struct run {
   perp_ctx *ctx;
   const perp_study *study;
@@ -28,23 +37,21 @@ struct run {
   perp_process_pool *workers;
   perp_journal journal;
   perp_progress progress;
-  char **log, **series, **replay; /* [plan.n] paths */
-  perp_expr *select[2];           /* --only, --skip */
-  bool *selected;
-  int *attempt; /* of the result that is made or timed */
-  int *rounds;  /* timing rounds there are */
-  perp_cell_status *status;
+  struct cell_state *of;    /* [plan.n] */
+  perp_cell_status *status; /* [plan.n] */
+  perp_expr *select[2];     /* --only, --skip */
   double begun;
   int interrupts;
   bool out_of_budget, failed; /* failed: the journal or a fork, message printed */
 };
 
-static char *run_path_in(const struct run *r, const char *name)
+static char *run_path_in(struct run *r, const char *name)
 {
-  return perp_xprintf("%s/%s", r->o->dir, name);
+  return perp_pool_printf(&r->plan.pool, "%s/%s", r->o->dir, name);
 }
 
-/* A line of the journal that could not be written ends the run. */
+/* A line of the journal that could not be written, or a cell that could not be started, ends the
+ * run. */
 static void run_written(struct run *r, perp_status status)
 {
   if (status == PERP_OK || r->failed) return;
@@ -55,42 +62,35 @@ static void run_written(struct run *r, perp_status status)
 static void write_outcome(struct run *r, int cell, bool timing, const perp_outcome *o)
 {
   run_written(r, perp_run_event_outcome(r->ctx, &r->journal, r->study, &r->plan.cells[cell],
-                                        r->attempt[cell], timing, o, r->log[cell]));
+                                        r->of[cell].attempt, timing, o, r->of[cell].log));
 }
 
-/* ---- doing ------------------------------------------------------------------------------------------------------- */
+/* ---- doing ----------------------------------------------------------------------------------- */
 
 struct todo {
   int n;
-  int *cell;
-  bool *timing;
+  struct {
+    int cell;
+    bool timing;
+  } * item;
 };
 
 static void start_one(struct run *r, int cell, bool timing)
 {
-  perp_order order = {
-    .job = { .study = r->study,
-             .cell = &r->plan.cells[cell],
-             .timing = timing,
-             .series_path = timing || !r->study->metrics.series ? NULL : r->series[cell],
-             .replay_path = timing || !r->study->metrics.series ? NULL : r->replay[cell] },
-    .timeout = r->o->timeout,
-    .memory = r->o->memory,
-    .log_path = r->log[cell],
-    .token = 2 * (int64_t)cell + timing
-  };
+  const struct cell_state *of = &r->of[cell];
+  const bool series = !timing && r->study->metrics.series;
+  perp_order order = { .job = { .study = r->study,
+                                .cell = &r->plan.cells[cell],
+                                .timing = timing,
+                                .series_path = series ? of->series : NULL,
+                                .replay_path = series ? of->replay : NULL },
+                       .timeout = r->o->timeout,
+                       .memory = r->o->memory,
+                       .log_path = of->log,
+                       .token = 2 * (int64_t)cell + timing };
   if (!timing)
-    run_written(
-        r, perp_run_event_start(r->ctx, &r->journal, r->plan.cells[cell].id, r->attempt[cell]));
-  if (!r->failed && perp_process_pool_start(r->ctx, r->workers, &order) != PERP_OK) {
-    perp_print_error(r->ctx);
-    r->failed = true;
-  }
-}
-
-static double work_of(const struct run *r, int cell)
-{
-  return r->study->kind->work != NULL ? r->study->kind->work(r->study, &r->plan.cells[cell]) : 1;
+    run_written(r, perp_run_event_start(r->ctx, &r->journal, r->plan.cells[cell].id, of->attempt));
+  if (!r->failed) run_written(r, perp_process_pool_start(r->ctx, r->workers, &order));
 }
 
 static void finish_one(struct run *r, const perp_order *order, perp_outcome *outcome)
@@ -100,12 +100,13 @@ static void finish_one(struct run *r, const perp_order *order, perp_outcome *out
   bool bad = !perp_cell_whole(outcome->status);
   write_outcome(r, cell, timing, outcome);
   if (timing)
-    r->rounds[cell]++;
+    r->of[cell].rounds++;
   else
     r->status[cell] = outcome->status;
   perp_text what = { 0 };
   perp_cell_label(r->study, &r->plan.cells[cell], &what);
-  perp_progress_step(&r->progress, work_of(r, cell), outcome->wall_s, bad && !timing, what.s);
+  perp_progress_step(&r->progress, perp_cell_work(r->study, &r->plan.cells[cell]), outcome->wall_s,
+                     bad && !timing, what.s);
   if (bad && !timing && perp_cell_infrastructure(outcome->status) && !r->o->quiet) {
     perp_progress_clear(&r->progress);
     perp_text dir = { 0 };
@@ -141,7 +142,7 @@ static void do_all(struct run *r, const struct todo *todo)
   int next = 0;
   while (next < todo->n || perp_process_pool_running(r->workers) > 0) {
     while (next < todo->n && perp_process_pool_free_places(r->workers) > 0 && may_start(r)) {
-      start_one(r, todo->cell[next], todo->timing[next]);
+      start_one(r, todo->item[next].cell, todo->item[next].timing);
       next++;
     }
     if (perp_process_pool_running(r->workers) == 0 && (next == todo->n || !may_start(r))) break;
@@ -164,7 +165,7 @@ static void do_all(struct run *r, const struct todo *todo)
   perp_progress_clear(&r->progress);
 }
 
-/* ---- what is to do ------------------------------------------------------------------------------------------------ */
+/* ---- what is to do --------------------------------------------------------------------------- */
 
 static bool in_shard(const char *shard, const perp_cell *cell, int index)
 {
@@ -201,10 +202,10 @@ static int select_cells(struct run *r)
   perp_plan_scope_init(r->ctx, &scope, r->study, &r->plan, r->status);
   int n = 0;
   for (int i = 0; i < r->plan.n; i++) {
-    r->selected[i] = (r->select[0] == NULL || perp_expr_true(r->select[0], &scope.scope, i)) &&
-                     (r->select[1] == NULL || !perp_expr_true(r->select[1], &scope.scope, i)) &&
-                     in_shard(r->o->shard, &r->plan.cells[i], i);
-    n += r->selected[i];
+    r->of[i].selected = (r->select[0] == NULL || perp_expr_true(r->select[0], &scope.scope, i)) &&
+                        (r->select[1] == NULL || !perp_expr_true(r->select[1], &scope.scope, i)) &&
+                        in_shard(r->o->shard, &r->plan.cells[i], i);
+    n += r->of[i].selected;
   }
   return n;
 }
@@ -213,17 +214,16 @@ static void add_todo(struct todo *t, int cell, bool timing)
 {
   if ((t->n & (t->n - 1)) == 0) {
     size_t room = t->n == 0 ? 1 : 2 * (size_t)t->n;
-    t->cell = perp_xrealloc(t->cell, room, sizeof *t->cell);
-    t->timing = perp_xrealloc(t->timing, room, sizeof *t->timing);
+    t->item = perp_xrealloc(t->item, room, sizeof *t->item);
   }
-  t->cell[t->n] = cell;
-  t->timing[t->n++] = timing;
+  t->item[t->n].cell = cell;
+  t->item[t->n++].timing = timing;
 }
 
-/* Is a cell that ended so timed? */
-static bool has_rounds(const perp_study *study, perp_cell_status status)
+/* Is a cell timed? */
+static bool has_rounds(const struct run *r, int cell)
 {
-  return status == PERP_CELL_OK || (perp_cell_whole(status) && study->kind->runs);
+  return r->of[cell].selected && perp_cell_timed(r->study->kind, r->status[cell]);
 }
 
 /* Timing rounds of all cells that have a time, each round in an order of its own. */
@@ -238,25 +238,25 @@ static void add_rounds(struct run *r, struct todo *t)
       perp_rng_shuffle(rng, order, n);
       for (int i = 0; i < n; i++) {
         int cell = order[i];
-        if (r->selected[cell] && has_rounds(r->study, r->status[cell]) && r->rounds[cell] <= k)
-          add_todo(t, cell, true);
+        if (has_rounds(r, cell) && r->of[cell].rounds <= k) add_todo(t, cell, true);
       }
     }
   else
     for (int i = 0; i < n; i++)
-      for (int k = r->rounds[i]; k < repeats; k++)
-        if (r->selected[i] && has_rounds(r->study, r->status[i])) add_todo(t, i, true);
+      for (int k = r->of[i].rounds; k < repeats; k++)
+        if (has_rounds(r, i)) add_todo(t, i, true);
   perp_rng_destroy(rng);
   free(order);
 }
 
-/* What cannot be set up is known before the run: such cells become rows that say why, and are not started. */
+/* What cannot be set up is known before the run: such cells become rows that say why, and are not
+ * started. */
 static perp_status skip_refused(struct run *r, struct todo *todo)
 {
   perp_trial trial;
   static perp_outcome outcome;
   bool *wanted = perp_xalloc((size_t)r->plan.n + 1, sizeof *wanted);
-  for (int i = 0; i < todo->n; i++) wanted[todo->cell[i]] = true;
+  for (int i = 0; i < todo->n; i++) wanted[todo->item[i].cell] = true;
   perp_status status = perp_trial_make(r->ctx, r->study, &r->plan, wanted, r->o->jobs,
                                        r->o->progress, &trial);
   free(wanted);
@@ -264,9 +264,9 @@ static perp_status skip_refused(struct run *r, struct todo *todo)
   if (!r->o->quiet) perp_trial_warn(&trial, r->study, &r->plan);
   int n = 0;
   for (int i = 0; i < todo->n; i++) {
-    const int cell = todo->cell[i];
+    const int cell = todo->item[i].cell;
     const bool refused = trial.verdict[cell] == PERP_TRIAL_REFUSED;
-    if (!refused) todo->cell[n++] = cell; /* there are no timing rounds among them yet */
+    if (!refused) todo->item[n++].cell = cell; /* there are no timing rounds among them yet */
     if (!refused) continue;
     outcome = (perp_outcome){ .status = PERP_CELL_SKIPPED, .reason = "refused" };
     snprintf(outcome.cause, sizeof outcome.cause, "%s", trial.why[cell]);
@@ -283,8 +283,8 @@ static void say_plan(const struct run *r, const perp_results *before, int select
 {
   int finished = 0, interrupted = 0;
   for (int i = 0; i < r->plan.n; i++) {
-    finished += r->selected[i] && before->record[i].attempt > 0;
-    interrupted += r->selected[i] && before->record[i].interrupted;
+    finished += r->of[i].selected && before->record[i].attempt > 0;
+    interrupted += r->of[i].selected && before->record[i].interrupted;
   }
   finished -= retried + rebuilt;
   perp_text t = { 0 };
@@ -307,22 +307,21 @@ static void say_plan(const struct run *r, const perp_results *before, int select
 static void do_phase(struct run *r, struct todo *todo, const char *name)
 {
   double work = 0;
-  for (int i = 0; i < todo->n; i++) work += work_of(r, todo->cell[i]);
+  for (int i = 0; i < todo->n; i++)
+    work += perp_cell_work(r->study, &r->plan.cells[todo->item[i].cell]);
   if (todo->n > 0 && !r->o->quiet && name != NULL) perp_say("%s", name);
   perp_progress_begin(&r->progress, r->o->progress, name != NULL ? name : "cells", todo->n, work,
                       r->o->jobs);
   do_all(r, todo);
-  free(todo->cell);
-  free(todo->timing);
+  free(todo->item);
   *todo = (struct todo){ 0 };
 }
 
-static int run_refuse(struct run *r, perp_status status)
+static int run_refuse(const struct run *r, perp_status status)
 {
-  perp_print_error(r->ctx);
-  return status == PERP_ERR_OPTION   ? PERP_EXIT_USAGE
-         : status == PERP_ERR_FORMAT ? PERP_EXIT_INPUT
-                                     : PERP_EXIT_INTERNAL;
+  return perp_refuse(r->ctx, status == PERP_ERR_OPTION   ? PERP_EXIT_USAGE
+                             : status == PERP_ERR_FORMAT ? PERP_EXIT_INPUT
+                                                         : PERP_EXIT_INTERNAL);
 }
 
 /* Two independent references must agree, else nothing is run. */
@@ -330,42 +329,40 @@ static int check_references(struct run *r)
 {
   const perp_cell_kind *kind = r->study->kind;
   if (kind->references == NULL || r->study->reference.with[0] == '\0') return PERP_EXIT_OK;
-  char *text = NULL, *path = run_path_in(r, "reference.json");
-  size_t size = 0;
-  perp_json j = { .out = open_memstream(&text, &size), .indent = true };
+  perp_out o;
   perp_text said = { 0 };
   bool agree = false;
-  perp_status status = j.out != NULL ? PERP_OK : PERP_ERR_NOMEM;
+  perp_status status = perp_out_open(r->ctx, run_path_in(r, "reference.json"), &o);
   if (status == PERP_OK) {
+    perp_json j = { .out = o.f, .indent = true };
     perp_json_open(&j, NULL, '[');
     status = kind->references(r->ctx, r->study, r->plan.cells, r->plan.n, &agree, &said, &j);
     perp_json_close(&j, ']');
-    fclose(j.out);
+    const perp_status closed = perp_out_close(r->ctx, &o, status == PERP_OK);
+    if (status == PERP_OK) status = closed;
   }
-  if (status == PERP_OK) status = perp_write_file(r->ctx, path, text, size);
   for (char *line = said.s; line != NULL && *line != '\0'; line = strchr(line, '\n') + 1)
     if (!r->o->quiet || !agree) perp_say("%.*s", (int)strcspn(line, "\n"), line);
   perp_text_free(&said);
-  free(path);
-  free(text);
   if (status != PERP_OK) return run_refuse(r, status);
   return agree ? PERP_EXIT_OK : PERP_EXIT_REFERENCE;
 }
 
-/* ---- ending -------------------------------------------------------------------------------------------------------- */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 static int exit_status(const struct run *r, const perp_results *after)
 {
   if (r->failed) return PERP_EXIT_INTERNAL;
   int missing = 0, ok = 0, infra = 0, ran = 0;
   for (int i = 0; i < r->plan.n; i++) {
-    if (!r->selected[i]) continue;
+    if (!r->of[i].selected) continue;
     perp_cell_status s = after->record[i].status;
     missing += s == PERP_CELL_PLANNED;
     ok += perp_results_counts(after, i);
     infra += perp_cell_infrastructure(s);
     ran++;
-    if (has_rounds(r->study, s) && after->record[i].rounds < r->study->measure.repeats) missing++;
+    missing += perp_cell_timed(r->study->kind, s) &&
+               after->record[i].rounds < r->study->measure.repeats;
   }
   if (missing > 0) return PERP_EXIT_RESUMABLE;
   if (ok == 0 && ran > 0) return PERP_EXIT_FAILED;
@@ -382,10 +379,8 @@ static int run_finish(struct run *r, const perp_cell_kind *const *kinds)
   perp_journal_close(&r->journal);
   perp_results after;
   if (perp_results_load(r->ctx, r->o->dir, kinds, &after) != PERP_OK ||
-      perp_results_derive(r->ctx, &after) != PERP_OK) {
-    perp_print_error(r->ctx);
-    return PERP_EXIT_INTERNAL;
-  }
+      perp_results_derive(r->ctx, &after) != PERP_OK)
+    return perp_refuse(r->ctx, PERP_EXIT_INTERNAL);
   int code = exit_status(r, &after);
   perp_results_summary(r->ctx, &after, stdout);
   printf("\ntables  %s/derived/cells.csv, timing.csv\n", r->o->dir);
@@ -411,48 +406,45 @@ static perp_status run_prepare(struct run *r, const perp_cell_kind *const *kinds
   PERP_TRY(perp_results_refuse_older(r->ctx, r->o->dir, kinds));
   PERP_TRY(perp_folder_study(r->ctx, r->o->dir, r->study));
   PERP_TRY(perp_folder_env(r->ctx, r->o->dir));
-  char *plan_path = run_path_in(r, "plan.jsonl");
   perp_text plugins = { 0 };
   perp_plugin_arguments(&plugins);
   perp_selection selection = {
     .only = r->o->only, .skip = r->o->skip, .shard = r->o->shard, .plugins = plugins.s
   };
-  perp_status status = perp_plan_write(r->ctx, plan_path, r->study, &r->plan, &selection);
-  free(plan_path);
+  perp_status status = perp_plan_write(r->ctx, run_path_in(r, "plan.jsonl"), r->study, &r->plan,
+                                       &selection);
   perp_text_free(&plugins);
   PERP_TRY(status);
   /* read it all back: what is on disk counts */
   perp_results before;
   PERP_TRY(perp_results_load(r->ctx, r->o->dir, kinds, &before));
-  r->selected = perp_xalloc((size_t)n, sizeof *r->selected);
-  r->attempt = perp_xalloc((size_t)n, sizeof *r->attempt);
-  r->rounds = perp_xalloc((size_t)n, sizeof *r->rounds);
-  r->status = perp_xalloc((size_t)n, sizeof *r->status);
-  r->log = perp_xalloc((size_t)n, sizeof *r->log);
-  r->series = perp_xalloc((size_t)n, sizeof *r->series);
-  r->replay = perp_xalloc((size_t)n, sizeof *r->replay);
+  perp_pool *pool = &r->plan.pool;
+  r->of = perp_pool_alloc(pool, (size_t)n, sizeof *r->of);
+  r->status = perp_pool_alloc(pool, (size_t)n, sizeof *r->status);
   for (int i = 0; i < n; i++) {
-    r->log[i] = perp_xprintf("%s/log/%s.err", r->o->dir, r->plan.cells[i].id);
-    r->series[i] = perp_xprintf("%s/series/%s.csv", r->o->dir, r->plan.cells[i].id);
-    r->replay[i] = perp_xprintf("%s/replay/%s.json", r->o->dir, r->plan.cells[i].id);
-    r->attempt[i] = before.record[i].attempt;
-    r->rounds[i] = before.record[i].rounds;
-    r->status[i] = before.record[i].attempt > 0 ? before.record[i].status : PERP_CELL_PLANNED;
+    const char *dir = r->o->dir, *id = r->plan.cells[i].id;
+    const perp_record *record = &before.record[i];
+    r->of[i] = (struct cell_state){ .log = perp_pool_printf(pool, "%s/log/%s.err", dir, id),
+                                    .series = perp_pool_printf(pool, "%s/series/%s.csv", dir, id),
+                                    .replay = perp_pool_printf(pool, "%s/replay/%s.json", dir, id),
+                                    .attempt = record->attempt,
+                                    .rounds = record->rounds };
+    r->status[i] = record->attempt > 0 ? record->status : PERP_CELL_PLANNED;
   }
   *selected = select_cells(r);
   for (int i = 0; i < n; i++) {
-    if (!r->selected[i]) continue;
+    if (!r->of[i].selected) continue;
     char code[17];
     perp_plugin_code(r->ctx, r->study, &r->plan.cells[i], code);
-    bool changed = r->status[i] != PERP_CELL_PLANNED && strcmp(code, before.record[i].code) != 0;
-    bool again = changed || (r->status[i] != PERP_CELL_PLANNED && r->o->retry[r->status[i]]);
-    if (r->status[i] != PERP_CELL_PLANNED && !again) continue;
-    if (again) {
+    const bool done = r->status[i] != PERP_CELL_PLANNED;
+    const bool changed = done && strcmp(code, before.record[i].code) != 0;
+    if (done && !changed && !r->o->retry[r->status[i]]) continue;
+    if (done) {
       *(changed ? &rebuilt : &retried) += 1;
       r->status[i] = PERP_CELL_PLANNED;
-      r->rounds[i] = 0;
+      r->of[i].rounds = 0;
     }
-    r->attempt[i]++;
+    r->of[i].attempt++;
     add_todo(todo, i, false);
   }
   if (!r->o->quiet) say_plan(r, &before, *selected, todo->n, retried, rebuilt);
@@ -460,26 +452,8 @@ static perp_status run_prepare(struct run *r, const perp_cell_kind *const *kinds
   return PERP_OK;
 }
 
-static void run_release(struct run *r)
-{
-  perp_process_pool_destroy(r->workers);
-  perp_journal_close(&r->journal);
-  for (int i = 0; r->log != NULL && i < r->plan.n; i++) {
-    free(r->log[i]);
-    free(r->series[i]);
-    free(r->replay[i]);
-  }
-  free(r->log);
-  free(r->series);
-  free(r->replay);
-  free(r->selected);
-  free(r->attempt);
-  free(r->rounds);
-  free(r->status);
-  perp_plan_free(&r->plan);
-}
-
-/* Until the workers takes the signals Ctrl-C ends the process, whatever is computed for the references. */
+/* Until the workers takes the signals Ctrl-C ends the process, whatever is computed for the
+ * references. */
 static int carry_out(struct run *r, struct todo *todo, const perp_cell_kind *const *kinds)
 {
   const int code = todo->n > 0 ? check_references(r) : PERP_EXIT_OK;
@@ -511,12 +485,12 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
   int lock = -1, selected = 0;
   struct todo todo = { 0 };
   perp_status status = perp_plan_make(ctx, study, &r.plan);
+  int code = -1;
   if (status == PERP_OK && r.plan.n == 0) {
     perp_say("nothing to run: every combination is excluded");
-    perp_plan_free(&r.plan);
-    return PERP_EXIT_NOTHING;
-  }
-  int code = status == PERP_OK ? perp_plan_refuse(study, &r.plan) : -1;
+    code = PERP_EXIT_NOTHING;
+  } else if (status == PERP_OK)
+    code = perp_plan_refuse(study, &r.plan);
   if (code >= 0) {
     perp_plan_free(&r.plan);
     return code;
@@ -527,11 +501,8 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
   if (status == PERP_OK && o.fresh) perp_folder_forget(o.dir);
   if (status == PERP_OK && o.keep_program) status = perp_program_keep(ctx, o.dir);
   if (status == PERP_OK) status = run_prepare(&r, kinds, &selected, &todo);
-  if (status == PERP_OK && selected > 0) {
-    char *journal = run_path_in(&r, "journal");
-    status = perp_journal_open(ctx, journal, &r.journal);
-    free(journal);
-  }
+  if (status == PERP_OK && selected > 0)
+    status = perp_journal_open(ctx, run_path_in(&r, "journal"), &r.journal);
   if (status != PERP_OK)
     code = run_refuse(&r, status);
   else if (selected == 0) {
@@ -539,9 +510,10 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
     code = PERP_EXIT_NOTHING;
   } else
     code = carry_out(&r, &todo, kinds);
-  free(todo.cell);
-  free(todo.timing);
-  run_release(&r);
+  free(todo.item);
+  perp_process_pool_destroy(r.workers);
+  perp_journal_close(&r.journal);
+  perp_plan_free(&r.plan);
   if (lock >= 0) close(lock);
   return code;
 }

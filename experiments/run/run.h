@@ -19,7 +19,8 @@ typedef struct perp_run_options {
   bool quiet;                     /* no messages but errors */
   perp_progress_style progress;
   const char *again; /* command line that resumes, for messages */
-  /* Called when all is done, before the summary: writes the report and says where.  NULL: no report. */
+  /* Called when all is done, before the summary: writes the report and says where.  NULL: no
+   * report. */
   perp_status (*report)(perp_ctx *ctx, const char *dir, void *user);
   void *report_user;
 } perp_run_options;

@@ -6,6 +6,7 @@
 #include "experiments/run/folder.h"
 #include "experiments/run/program.h"
 #include "experiments/results/results.h"
+#include "experiments/study/json_members.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -25,8 +26,8 @@ static perp_status line_begin(perp_ctx *ctx, struct line *l, const char *event)
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   perp_json_open(&l->j, NULL, '{');
-  perp_json_text(&l->j, "event", event);
-  perp_json_real(&l->j, "t", (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
+  perp_json_members(&l->j, "event %s, t %g", event,
+                    (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
   return PERP_OK;
 }
 
@@ -46,13 +47,8 @@ perp_status perp_run_event_begin(perp_ctx *ctx, perp_journal *journal, const per
   char id[17];
   perp_env_id(id);
   PERP_TRY(line_begin(ctx, &l, "run"));
-  perp_json_int(&l.j, "schema", PERP_RESULTS_SCHEMA);
-  perp_json_text(&l.j, "env", id);
-  perp_json_real(&l.j, "load", perp_load());
-  perp_json_int(&l.j, "jobs", o->jobs);
-  perp_json_int(&l.j, "cells", cells);
-  perp_json_text(&l.j, "profile", study->profile);
-  perp_json_text(&l.j, "command", o->again);
+  perp_json_members(&l.j, "schema %d, env %s, load %g, jobs %d, cells %d, profile %s, command %s",
+                    PERP_RESULTS_SCHEMA, id, perp_load(), o->jobs, cells, study->profile, o->again);
   perp_program_write(&l.j);
   return line_end(ctx, journal, &l);
 }
@@ -61,8 +57,7 @@ perp_status perp_run_event_start(perp_ctx *ctx, perp_journal *journal, const cha
 {
   struct line l;
   PERP_TRY(line_begin(ctx, &l, "start"));
-  perp_json_text(&l.j, "cell", id);
-  perp_json_int(&l.j, "attempt", attempt);
+  perp_json_members(&l.j, "cell %s, attempt %d", id, attempt);
   return line_end(ctx, journal, &l);
 }
 
@@ -72,20 +67,16 @@ perp_status perp_run_event_outcome(perp_ctx *ctx, perp_journal *journal, const p
 {
   struct line l;
   PERP_TRY(line_begin(ctx, &l, timing ? "time" : "cell"));
-  perp_json_text(&l.j, "cell", cell->id);
-  perp_json_int(&l.j, "attempt", attempt);
-  perp_json_text(&l.j, "status", perp_cell_status_names[o->status]);
+  perp_json_members(&l.j, "cell %s, attempt %d, status %s", cell->id, attempt,
+                    perp_cell_status_names[o->status]);
   if (o->reason[0] != '\0') perp_json_text(&l.j, "reason", o->reason);
   if (o->cause[0] != '\0') perp_json_text(&l.j, "cause", o->cause);
-  if (!timing && o->problems > 0) {
-    perp_json_int(&l.j, "problems", (int64_t)o->problems);
-    perp_json_int(&l.j, "unsolved", (int64_t)o->unsolved);
-    perp_json_int(&l.j, "swept", (int64_t)o->swept);
-  }
+  if (!timing && o->problems > 0)
+    perp_json_members(&l.j, "problems %lld, unsolved %lld, swept %lld", (long long)o->problems,
+                      (long long)o->unsolved, (long long)o->swept);
   if (!timing && o->partial) perp_json_bool(&l.j, "partial", true);
   if (!timing && o->reached > 0) perp_json_real(&l.j, "reached", o->reached);
-  perp_json_real(&l.j, "cpu_s", o->cpu_s);
-  perp_json_real(&l.j, "wall_s", o->wall_s);
+  perp_json_members(&l.j, "cpu_s %g, wall_s %g", o->cpu_s, o->wall_s);
   if (timing && o->pace > 0) perp_json_real(&l.j, "pace_s", o->pace);
   perp_json_open(&l.j, "values", '{');
   for (int i = 0; i < o->n; i++) {

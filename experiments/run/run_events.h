@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a run says in its journal, one line an event with its time: "run", "start" and "cell" of a cell, "time" of a
- * timing round, "end".  results.c reads them back.  Each is on disk when the call returns (perp_journal_write). */
+/* What a run says in its journal, one line an event with its time: "run", "start" and "cell" of a
+ * cell, "time" of a timing round, "end".  results.c reads them back.  Each is on disk when the call
+ * returns (perp_journal_write). */
 #ifndef PERP_RUN_EVENTS_H
 #define PERP_RUN_EVENTS_H
 

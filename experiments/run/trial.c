@@ -11,7 +11,7 @@
 /* s; what cannot be set up within this will not be run in sensible time either */
 #define SETUP_LIMIT 30.0
 
-/* ---- distinct combinations ---------------------------------------------------------------------------------- */
+/* ---- distinct combinations ------------------------------------------------------------------- */
 
 /* Numbers (h, t_end, a tolerance) do not decide whether parts fit together. */
 static bool trial_decides(const perp_param *p)
@@ -58,7 +58,7 @@ static int trial_group(const perp_study *study, const perp_plan *plan, const boo
   return groups;
 }
 
-/* ---- trying ------------------------------------------------------------------------------------------------- */
+/* ---- trying ---------------------------------------------------------------------------------- */
 
 static void trial_judge(perp_trial *t, int cell, const perp_outcome *o)
 {
@@ -152,7 +152,7 @@ void perp_trial_free(perp_trial *t)
   *t = (perp_trial){ 0 };
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static int trial_by_cells(const void *a, const void *b)
 {
@@ -162,13 +162,12 @@ static int trial_by_cells(const void *a, const void *b)
 
 int perp_trial_reasons(const perp_trial *t, perp_trial_verdict verdict, perp_trial_reason **reasons)
 {
-  int n = 0, size = 16;
-  perp_trial_reason *r = perp_xalloc((size_t)size, sizeof *r);
+  int n = 0;
+  perp_trial_reason *r = perp_xalloc((size_t)t->n + 1, sizeof *r);
   for (int i = 0; i < t->n; i++) {
     int k = 0;
     if (t->verdict[i] != verdict) continue;
     while (k < n && r[k].why != t->why[i] && strcmp(r[k].why, t->why[i]) != 0) k++;
-    if (k == n && n == size) r = perp_xrealloc(r, (size_t)(size *= 2), sizeof *r);
     if (k == n) r[n++] = (perp_trial_reason){ t->why[i], 0, i };
     r[k].cells++;
   }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which cells of a study can be set up?  Every distinct combination of parts is created once, and not run, in a process
- * of its own: what a part refuses, and what crashes, is known before anything is computed. */
+/* Which cells of a study can be set up?  Every distinct combination of parts is created once, and
+ * not run, in a process of its own: what a part refuses, and what crashes, is known before anything
+ * is computed. */
 #ifndef PERP_TRIAL_H
 #define PERP_TRIAL_H
 
@@ -23,8 +24,8 @@ typedef struct perp_trial {
   int count[PERP_TRIAL_FAILED + 1];
 } perp_trial;
 
-/* wanted [plan->n]: try these only; NULL: all.  A kind of study that cannot try (kind.h) leaves all at NOT.
- * PERP_ERR_IO: no process could be made, or interrupted. */
+/* wanted [plan->n]: try these only; NULL: all.  A kind of study that cannot try (kind.h) leaves all
+ * at NOT. PERP_ERR_IO: no process could be made, or interrupted. */
 perp_status perp_trial_make(perp_ctx *ctx, const perp_study *study, const perp_plan *plan,
                             const bool *wanted, int jobs, perp_progress_style style,
                             perp_trial *trial);
@@ -36,8 +37,8 @@ typedef struct perp_trial_reason {
 } perp_trial_reason;
 int perp_trial_reasons(const perp_trial *trial, perp_trial_verdict verdict,
                        perp_trial_reason **reasons);
-/* "4 cells cannot be set up:" and lines "  3: why (cell 0123ab: lcp=lemke contact=box)", at most `most` of them; nothing
- * without cells. */
+/* "4 cells cannot be set up:" and lines "  3: why (cell 0123ab: lcp=lemke contact=box)", at most
+ * `most` of them; nothing without cells. */
 void perp_trial_say(const perp_trial *trial, const perp_study *study, const perp_plan *plan,
                     perp_trial_verdict verdict, int most, perp_text *out);
 /* What is refused, in a few lines on stderr. */

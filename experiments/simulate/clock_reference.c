@@ -4,6 +4,8 @@
 
 #include "solvers/core/core.h"
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
 #include <stdlib.h>
 
 enum { N = 12, FACTORIZATIONS = 20 };
@@ -11,8 +13,9 @@ static const double interval = 1e-3; /* s */
 
 static volatile double kept; /* the compiler must not leave the work out */
 
-/* Factorizations L D L' of small dense matrices: among the candidates (streams of sums, rank-one updates, calls with
- * branches) the one whose time went best with that of solvers on a busy machine. */
+/* Factorizations L D L' of small dense matrices: among the candidates (streams of sums, rank-one
+ * updates, calls with branches) the one whose time went best with that of solvers on a busy
+ * machine. */
 static double clock_reference_work(void)
 {
   double a[N][N], sum = 0;
@@ -57,17 +60,9 @@ void perp_clock_reference_tick(perp_clock_reference *p, double now)
   if (now >= p->next) clock_reference_take(p);
 }
 
-static int clock_reference_by_size(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 double perp_clock_reference_end(perp_clock_reference *p)
 {
   clock_reference_take(p);
-  double sorted[PERP_PACE_SAMPLES];
-  for (int i = 0; i < p->n; i++) sorted[i] = p->sample[i];
-  qsort(sorted, (size_t)p->n, sizeof *sorted, clock_reference_by_size);
-  return p->n % 2 == 1 ? sorted[p->n / 2] : 0.5 * (sorted[p->n / 2 - 1] + sorted[p->n / 2]);
+  gsl_sort(p->sample, 1, (size_t)p->n);
+  return gsl_stats_median_from_sorted_data(p->sample, 1, (size_t)p->n);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Studies whose cells are simulations: one call of perp_simulate each. */
+#include "experiments/simulate/series.h"
 #include "experiments/simulate/kind_simulate.h"
 
 #include "experiments/metrics/metrics.h"
 #include "experiments/study/process_pool.h"
+#include "experiments/study/verbs.h"
 #include "experiments/simulate/parts.h"
 #include "experiments/study/plan.h"
 #include "experiments/simulate/reference.h"
@@ -30,20 +32,21 @@ enum {
   P_SEED,
   P_SAMPLE
 };
+#define PART(name, says)                                                                           \
+  {                                                                                                \
+    .key = #name, .help = says, .type = PERP_PARAM_PLUGIN, .plugin = PERP_KIND_##name, .dflt = ""  \
+  }
 static const perp_param params[] = {
-  [P_SCENE] = { "scene", "what is simulated (perp list scenes)", PERP_PARAM_PLUGIN, PERP_KIND_scene,
-                "", 0, 0, 0, NULL, false },
-  [P_FORMULATION] = { "formulation", "how the scene becomes numbers", PERP_PARAM_PLUGIN,
-                      PERP_KIND_formulation, "", 0, 0, 0, "", false },
-  [P_ODE] = { "ode", "integrator", PERP_PARAM_PLUGIN, PERP_KIND_ode, "", 0, 0, 0, "", false },
-  [P_KKT] = { "kkt", "solver of the constrained dynamics", PERP_PARAM_PLUGIN, PERP_KIND_kkt, "", 0,
-              0, 0, "", false },
-  [P_LCP] = { "lcp", "solver of the contact problem", PERP_PARAM_PLUGIN, PERP_KIND_lcp, "", 0, 0, 0,
-              "", false },
-  [P_STAB] = { "stab", "constraint stabilization", PERP_PARAM_PLUGIN, PERP_KIND_stab, "", 0, 0, 0,
-               "", false },
-  [P_CONTACT] = { "contact", "contact and friction model", PERP_PARAM_PLUGIN, PERP_KIND_contact, "",
-                  0, 0, 0, "", false },
+  [P_SCENE] = { .key = "scene",
+                .help = "what is simulated (perp list scenes)",
+                .type = PERP_PARAM_PLUGIN,
+                .plugin = PERP_KIND_scene },
+  [P_FORMULATION] = PART(formulation, "how the scene becomes numbers"),
+  [P_ODE] = PART(ode, "integrator"),
+  [P_KKT] = PART(kkt, "solver of the constrained dynamics"),
+  [P_LCP] = PART(lcp, "solver of the contact problem"),
+  [P_STAB] = PART(stab, "constraint stabilization"),
+  [P_CONTACT] = PART(contact, "contact and friction model"),
   [P_H] = { "h", "step, the first one of adaptive methods", PERP_PARAM_REAL, PERP_KIND_NONE, "s", 0,
             HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "", false },
   [P_T_END] = { "t_end", "end of the simulation", PERP_PARAM_REAL, PERP_KIND_NONE, "s", 0, HUGE_VAL,
@@ -55,7 +58,7 @@ static const perp_param params[] = {
   { 0 }
 };
 
-/* ---- metrics -------------------------------------------------------------------------------------------- */
+/* ---- metrics --------------------------------------------------------------------------------- */
 
 static const perp_metric parts_of_a_step[] = {
   { "time.collision_us", "us", "CPU time of collision detection in a step", -1, true },
@@ -86,7 +89,7 @@ static const perp_metric *kind_simulate_metrics(const perp_ctx *ctx, perp_pool *
   return list;
 }
 
-/* ---- the study -------------------------------------------------------------------------------------------- */
+/* ---- the study ------------------------------------------------------------------------------- */
 
 static const char *const sections[] = { "accept", NULL };
 
@@ -131,7 +134,7 @@ static void kind_simulate_read_study(perp_ctx *ctx, perp_study *study, perp_diag
   perp_study_fix(study, P_SAMPLE, text);
 }
 
-/* ---- parts that have no say -------------------------------------------------------------------------------- */
+/* ---- parts that have no say ------------------------------------------------------------------ */
 
 _Static_assert((int)P_CONTACT - P_FORMULATION == PERP_PARTS - 1, "a parameter for each part");
 
@@ -143,7 +146,9 @@ struct look {
   perp_scene_facts facts;
 };
 
-static const char *const fact_names[] = { "bodies", "rows", "shapes", "drives" };
+/* The facts of a scene as the values of an outcome, in this order. */
+enum { N_FACTS = 4 };
+static const char *const fact_names[N_FACTS] = { "bodies", "rows", "shapes", "drives" };
 
 /* The answer to PERP_JOB_LOOK. */
 static void kind_simulate_look(perp_ctx *ctx, const char *text, perp_outcome *out)
@@ -160,36 +165,21 @@ static void kind_simulate_look(perp_ctx *ctx, const char *text, perp_outcome *ou
   if (status != PERP_OK) return;
   perp_scene_look(&scene, &facts);
   const int values[] = { facts.bodies, facts.rows, facts.shapes, facts.drives };
-  for (int i = 0; i < 4; i++) perp_outcome_add(out, fact_names[i], values[i]);
+  for (int i = 0; i < N_FACTS; i++) perp_outcome_add(out, fact_names[i], values[i]);
   perp_scene_destroy(&scene);
-}
-
-static double kind_simulate_fact(const perp_outcome *o, int which)
-{
-  for (int i = 0; i < o->n; i++)
-    if (strcmp(o->value[i].name, fact_names[which]) == 0) return o->value[i].value;
-  return 1;
 }
 
 /* One child, and nothing of what it prints. */
 static bool look_apart(perp_ctx *ctx, const perp_job *job, perp_outcome *outcome)
 {
-  perp_process_pool *workers;
-  const double limit = job->study->limits.timeout;
-  const perp_order order = { .job = *job, .timeout = limit, .memory = job->study->limits.memory };
-  perp_order done;
-  int number = 0;
-  if (perp_process_pool_create(ctx, 1, &workers) != PERP_OK) return false;
-  perp_process_pool_event event = PERP_CREW_NOTHING;
-  if (perp_process_pool_start(ctx, workers, &order) == PERP_OK)
-    while (event == PERP_CREW_NOTHING)
-      event = perp_process_pool_wait(workers, 1, &done, outcome, &number);
-  perp_process_pool_destroy(workers);
-  if (event == PERP_CREW_SIGNAL) raise(number); /* the workers has taken it */
-  return event == PERP_CREW_DONE && outcome->status == PERP_CELL_OK;
+  int number;
+  const perp_status status = perp_process_pool_once(ctx, job, NULL, outcome, &number);
+  if (number != 0) raise(number); /* the workers have taken it */
+  return status == PERP_OK && outcome->status == PERP_CELL_OK;
 }
 
-/* The scene of a combination.  One that cannot be built has all there is: its cells fail, and say why. */
+/* The scene of a combination.  One that cannot be built has all there is: its cells fail, and say
+ * why. */
 static const struct look *kind_simulate_look_at(perp_ctx *ctx, const perp_study *study,
                                                 perp_pool *pool, void **memory, const char **value)
 {
@@ -207,11 +197,11 @@ static const struct look *kind_simulate_look_at(perp_ctx *ctx, const perp_study 
   perp_spec_free(&spec);
   const perp_cell cell = { .value = value };
   const perp_job job = { .what = PERP_JOB_LOOK, .study = study, .cell = &cell };
-  if (look_apart(ctx, &job, &outcome))
-    l->facts = (perp_scene_facts){ .bodies = kind_simulate_fact(&outcome, 0) > 0,
-                                   .rows = (int)kind_simulate_fact(&outcome, 1),
-                                   .shapes = (int)kind_simulate_fact(&outcome, 2),
-                                   .drives = (int)kind_simulate_fact(&outcome, 3) };
+  if (look_apart(ctx, &job, &outcome) && outcome.n == N_FACTS)
+    l->facts = (perp_scene_facts){ .bodies = outcome.value[0].value > 0,
+                                   .rows = (int)outcome.value[1].value,
+                                   .shapes = (int)outcome.value[2].value,
+                                   .drives = (int)outcome.value[3].value };
   return l;
 }
 
@@ -233,12 +223,11 @@ static void kind_simulate_canonical(perp_ctx *ctx, const perp_study *study, perp
   perp_parts parts = { 0 };
   perp_spec decides = { 0 };
   perp_status status = PERP_OK;
-  const int read[] = { PERP_PART_FORMULATION, PERP_PART_ODE }; /* they decide about the others */
-  for (size_t i = 0; i < sizeof read / sizeof *read && status == PERP_OK; i++) {
-    const char *text = value[P_FORMULATION + read[i]];
-    if (text[0] != '\0')
-      status = perp_spec_parse(ctx, perp_part_kind(read[i]), text, perp_part(&parts, read[i]));
-  }
+  /* these two decide about the others */
+  for (int i = PERP_PART_FORMULATION; i <= PERP_PART_ODE && status == PERP_OK; i++)
+    if (value[P_FORMULATION + i][0] != '\0')
+      status = perp_spec_parse(ctx, perp_part_kind(i), value[P_FORMULATION + i],
+                               perp_part(&parts, i));
   if (status == PERP_OK && scene->facts.bodies)
     status = perp_parts_formulation(ctx, &parts, &decides);
   for (int i = 0; i < PERP_PARTS && status == PERP_OK; i++) {
@@ -264,81 +253,16 @@ static double kind_simulate_work(const perp_study *study, const perp_cell *cell)
   return h > 0 && t > 0 ? 500 + t / h : 1000;
 }
 
-/* ---- one cell ----------------------------------------------------------------------------------------------- */
-
-static bool *wanted_columns(const perp_series_file *f, const perp_series *s)
-{
-  bool *wanted = perp_xalloc((size_t)s->columns + 1, sizeof *wanted);
-  for (int c = 0; c < s->columns; c++) {
-    size_t n = strcspn(s->header[c], "[");
-    size_t letters = strspn(s->header[c], "abcdefghijklmnopqrstuvwxyz");
-    wanted[c] = f->n_fields == 0 || c == 0; /* the time always */
-    for (int i = 0; i < f->n_fields; i++) {
-      const char *field = f->fields[i];
-      bool whole = strlen(field) == n && strncmp(field, s->header[c], n) == 0;
-      /* "q" stands for q0, q1, ... */
-      bool group = strlen(field) == letters && letters < n &&
-                   strspn(s->header[c] + letters, "0123456789") == n - letters &&
-                   strncmp(field, s->header[c], letters) == 0;
-      wanted[c] = wanted[c] || whole || group;
-    }
-  }
-  return wanted;
-}
-
-static void write_row(FILE *out, const perp_series *s, const bool *wanted, int r)
-{
-  const char *comma = "";
-  for (int c = 0; c < s->columns; c++) {
-    if (!wanted[c]) continue;
-    fputs(comma, out);
-    comma = ",";
-    double v = r >= 0 ? s->values[(size_t)r * (size_t)s->columns + (size_t)c] : 0;
-    char text[40] = "";
-    if (r < 0)
-      fputs(s->header[c], out);
-    else if (isfinite(v)) {
-      perp_format_real(v, text, sizeof text);
-      fputs(text, out);
-    } else if (!isnan(v))
-      fputs(v > 0 ? "inf" : "-inf", out);
-  }
-  putc('\n', out);
-}
-
-void perp_series_add(perp_series_file *f, const perp_series *s)
-{
-  if (f->failed || s->columns == 0 || (f->out != NULL && f->rows == s->rows)) return;
-  bool *wanted = wanted_columns(f, s);
-  if (f->out == NULL) {
-    f->out = strcmp(f->path, "-") == 0 ? stdout : perp_growing_open(f->path);
-    if (f->out != NULL) write_row(f->out, s, wanted, -1);
-  }
-  for (; f->out != NULL && f->rows < s->rows; f->rows++) write_row(f->out, s, wanted, f->rows);
-  f->failed = f->out == NULL || fflush(f->out) != 0 || ferror(f->out);
-  free(wanted);
-}
-
-bool perp_series_close(perp_series_file *f)
-{
-  bool good = !f->failed;
-  if (f->out != NULL && f->out != stdout) good = fclose(f->out) == 0 && good;
-  f->out = NULL;
-  return good;
-}
+/* ---- one cell -------------------------------------------------------------------------------- */
 
 perp_request perp_kind_simulate_request(const perp_cell *cell)
 {
-  return (perp_request){ .scene = cell->value[P_SCENE],
-                         .formulation = cell->value[P_FORMULATION],
-                         .ode = cell->value[P_ODE],
-                         .kkt = cell->value[P_KKT],
-                         .lcp = cell->value[P_LCP],
-                         .stab = cell->value[P_STAB],
-                         .contact = cell->value[P_CONTACT],
-                         .h = real_of(cell, P_H),
-                         .t_end = real_of(cell, P_T_END),
-                         .sample_every = real_of(cell, P_SAMPLE) };
+  perp_request r = { .scene = cell->value[P_SCENE],
+                     .h = real_of(cell, P_H),
+                     .t_end = real_of(cell, P_T_END),
+                     .sample_every = real_of(cell, P_SAMPLE) };
+  for (int i = 0; i < PERP_PARTS; i++) *perp_part_text(&r, i) = cell->value[P_FORMULATION + i];
+  return r;
 }
 
 static void fill_outcome(const perp_result *result, perp_outcome *out)
@@ -415,8 +339,7 @@ static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
                                  result.lcp_us, result.integrate_us };
     for (int i = 0; i < N_PARTS; i++) perp_outcome_add(out, parts_of_a_step[i].name, us[i]);
   } else {
-    const bool refused = status == PERP_ERR_ARG || status == PERP_ERR_DIM ||
-                         status == PERP_ERR_OPTION || status == PERP_ERR_UNSUPPORTED;
+    const bool refused = perp_exit_of(status) == PERP_EXIT_USAGE;
     out->status = refused ? PERP_CELL_SKIPPED : perp_result_status(&result);
     if (refused) snprintf(out->reason, sizeof out->reason, "refused");
     snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);
@@ -427,7 +350,7 @@ static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
   free(m);
 }
 
-/* ---- references ----------------------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------ */
 
 static perp_status kind_simulate_references(perp_ctx *ctx, const perp_study *study,
                                             const perp_cell *cells, int n, bool *agree,
@@ -465,25 +388,13 @@ static perp_status kind_simulate_references(perp_ctx *ctx, const perp_study *stu
 
 static void kind_simulate_command(const perp_study *study, const perp_cell *cell, perp_text *out)
 {
-  static const struct {
-    int param;
-    const char *flag;
-  } flags[] = { { P_FORMULATION, "formulation" },
-                { P_ODE, "ode" },
-                { P_KKT, "kkt" },
-                { P_LCP, "lcp" },
-                { P_STAB, "stab" },
-                { P_CONTACT, "contact" },
-                { P_H, "h" },
-                { P_T_END, "t-end" },
-                { P_SAMPLE, "sample" } };
   (void)study;
   perp_text_add(out, "perp simulate ");
   perp_shell_path(out, cell->value[P_SCENE]);
-  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-    const char *v = cell->value[flags[i].param];
-    if (v[0] == '\0') continue;
-    perp_text_add(out, " --%s%c", flags[i].flag, v[0] == '-' ? '=' : ' ');
+  for (int p = P_FORMULATION; p <= P_SAMPLE; p++) {
+    const char *v = cell->value[p], *flag = p == P_T_END ? "t-end" : params[p].key;
+    if (p == P_SEED || v[0] == '\0') continue; /* the seed of a scene is one of its options */
+    perp_text_add(out, " --%s%c", flag, v[0] == '-' ? '=' : ' ');
     perp_shell_word(out, v);
   }
   /* samples without a truth are for the series, which is part of the cell */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A wrapper goes around the KKT formulation of the cell: it lets every call through and keeps what it saw, the
- * values of the last factorization and the solves with it.  They are written when the next factorization comes. */
+/* A wrapper goes around the KKT formulation of the cell: it lets every call through and keeps what
+ * it saw, the values of the last factorization and the solves with it.  They are written when the
+ * next factorization comes. */
 #include "experiments/simulate/kkt_dump.h"
 
 #include "experiments/base/messages.h"
@@ -20,6 +21,7 @@ struct dump {
   int n_steps; /* 0: powers of two */
   int64_t wanted[STEPS];
   perp_table table;
+  perp_pool pool;     /* of the arrays below */
   perp_status status; /* of the files */
   perp_ctx *ctx;
 
@@ -45,7 +47,7 @@ struct wrapper {
   perp_kkt_solver *inner;
 };
 
-/* ---- files ------------------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int values_of_J(const perp_blocks *B)
 {
@@ -68,8 +70,8 @@ static void close_part(struct dump *d, perp_out *o)
   if (status != PERP_OK && d->status == PERP_OK) d->status = status;
 }
 
-/* The lower triangle, column by column within a block.  Entries that are zero stay: the pattern is the one of the
- * solver.  out NULL: only count. */
+/* The lower triangle, column by column within a block.  Entries that are zero stay: the pattern is
+ * the one of the solver.  out NULL: only count. */
 static int64_t kkt_dump_put_matrix(const perp_blocks *B, FILE *out)
 {
   int64_t entries = 0;
@@ -154,7 +156,7 @@ static void kkt_dump_flush(struct dump *d)
   d->pending = false;
 }
 
-/* ---- the wrapper ------------------------------------------------------------------------------------------------ */
+/* ---- the wrapper ----------------------------------------------------------------------------- */
 
 static perp_status wrapper_create(perp_ctx *ctx, const perp_blocks *pattern, const void *opts,
                                   void **out)
@@ -170,11 +172,12 @@ static perp_status wrapper_create(perp_ctx *ctx, const perp_blocks *pattern, con
   }
   const size_t n = (size_t)(pattern->nv + pattern->m);
   d->B = *pattern;
-  d->B.M = perp_xalloc((size_t)pattern->mptr[pattern->nb] + 1, sizeof(double));
-  d->B.J = perp_xalloc((size_t)values_of_J(pattern) + 1, sizeof(double));
-  d->B.s = pattern->s != NULL ? perp_xalloc((size_t)pattern->m, sizeof(double)) : NULL;
-  d->b = perp_xalloc(SOLVES * n, sizeof *d->b);
-  d->x = perp_xalloc(SOLVES * n, sizeof *d->x);
+  perp_pool *pool = &d->pool;
+  d->B.M = perp_pool_alloc(pool, (size_t)pattern->mptr[pattern->nb] + 1, sizeof(double));
+  d->B.J = perp_pool_alloc(pool, (size_t)values_of_J(pattern) + 1, sizeof(double));
+  d->B.s = pattern->s != NULL ? perp_pool_alloc(pool, (size_t)pattern->m, sizeof(double)) : NULL;
+  d->b = perp_pool_alloc(pool, SOLVES * n, sizeof *d->b);
+  d->x = perp_pool_alloc(pool, SOLVES * n, sizeof *d->x);
   *out = w;
   return PERP_OK;
 }
@@ -235,7 +238,7 @@ static void wrapper_destroy(void *ws)
   free(w);
 }
 
-/* ---- the run ---------------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static perp_status kkt_dump_wrap(perp_ctx *ctx, perp_parts *parts, void *user)
 {
@@ -305,10 +308,6 @@ perp_status perp_kkt_dump(perp_ctx *ctx, const perp_request *request, const char
   perp_result_free(&result);
   perp_table_free(&d.table);
   perp_spec_free(&d.inner);
-  free((double *)(uintptr_t)d.B.M);
-  free((double *)(uintptr_t)d.B.J);
-  free((double *)(uintptr_t)d.B.s);
-  free(d.b);
-  free(d.x);
+  perp_pool_free(&d.pool);
   return status;
 }

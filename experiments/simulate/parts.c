@@ -3,18 +3,22 @@
 
 #include <string.h>
 
+#define PART(part, uses)                                                                           \
+  {                                                                                                \
+#part, PERP_KIND_##part, uses, offsetof(perp_parts, part), offsetof(perp_request, part),       \
+        offsetof(perp_result, part)                                                                \
+  }
 static const struct {
   const char *name;
   perp_kind kind;
   unsigned used; /* what a formulation that uses it says; 0: every one does */
-} table[PERP_PARTS] = {
-  [PERP_PART_FORMULATION] = { "formulation", PERP_KIND_formulation, 0 },
-  [PERP_PART_ODE] = { "ode", PERP_KIND_ode, PERP_FORM_USES_ODE },
-  [PERP_PART_KKT] = { "kkt", PERP_KIND_kkt, PERP_FORM_USES_KKT },
-  [PERP_PART_LCP] = { "lcp", PERP_KIND_lcp, PERP_FORM_USES_LCP },
-  [PERP_PART_STAB] = { "stab", PERP_KIND_stab, PERP_FORM_USES_STAB },
-  [PERP_PART_CONTACT] = { "contact", PERP_KIND_contact, PERP_FORM_USES_LCP },
-};
+  size_t in_parts, in_request, in_result;
+} table[PERP_PARTS] = { [PERP_PART_FORMULATION] = PART(formulation, 0),
+                        [PERP_PART_ODE] = PART(ode, PERP_FORM_USES_ODE),
+                        [PERP_PART_KKT] = PART(kkt, PERP_FORM_USES_KKT),
+                        [PERP_PART_LCP] = PART(lcp, PERP_FORM_USES_LCP),
+                        [PERP_PART_STAB] = PART(stab, PERP_FORM_USES_STAB),
+                        [PERP_PART_CONTACT] = PART(contact, PERP_FORM_USES_LCP) };
 
 const char *perp_part_name(int part)
 {
@@ -28,16 +32,17 @@ perp_kind perp_part_kind(int part)
 
 perp_spec *perp_part(perp_parts *p, int part)
 {
-  perp_spec *const specs[PERP_PARTS] = { &p->formulation, &p->ode,  &p->kkt,
-                                         &p->lcp,         &p->stab, &p->contact };
-  return specs[part];
+  return (perp_spec *)(void *)((char *)p + table[part].in_parts);
 }
 
-const char *perp_part_text(const perp_request *r, int part)
+const char **perp_part_text(perp_request *r, int part)
 {
-  const char *const texts[PERP_PARTS] = { r->formulation, r->ode,  r->kkt,
-                                          r->lcp,         r->stab, r->contact };
-  return texts[part];
+  return (const char **)(void *)((char *)r + table[part].in_request);
+}
+
+const char *perp_part_used(const perp_result *r, int part)
+{
+  return (const char *)r + table[part].in_result;
 }
 
 void perp_scene_look(const perp_scene *scene, perp_scene_facts *facts)
@@ -113,13 +118,6 @@ static perp_ode_control *control_of(const perp_spec *ode)
   return ode->opts; /* the first member of every ODE method's options */
 }
 
-static perp_status formulation_of(perp_ctx *ctx, const perp_scene_facts *facts,
-                                  const perp_parts *parts, perp_spec *formulation)
-{
-  *formulation = (perp_spec){ 0 };
-  return facts->bodies ? perp_parts_formulation(ctx, parts, formulation) : PERP_OK;
-}
-
 perp_status perp_parts_read(perp_ctx *ctx, const perp_request *request, const perp_scene *scene,
                             const char *name, perp_parts *parts, bool *adaptive)
 {
@@ -127,18 +125,19 @@ perp_status perp_parts_read(perp_ctx *ctx, const perp_request *request, const pe
   perp_scene_facts facts;
   perp_spec formulation = { 0 };
   perp_status status = PERP_OK;
+  perp_request named = *request;
   *adaptive = false;
   for (int i = 0; i < PERP_PARTS; i++) {
-    const char *text = perp_part_text(request, i);
+    const char *text = *perp_part_text(&named, i);
     if (text != NULL && text[0] != '\0')
       PERP_TRY(perp_spec_parse(ctx, table[i].kind, text, perp_part(parts, i)));
   }
   perp_scene_look(scene, &facts);
-  PERP_TRY(formulation_of(ctx, &facts, parts, &formulation));
+  if (facts.bodies) PERP_TRY(perp_parts_formulation(ctx, parts, &formulation));
   for (int i = 0; i < PERP_PARTS && status == PERP_OK; i++)
     if (perp_part(parts, i)->d != NULL &&
         perp_part_unused(&facts, name, formulation.d, i, why) != NULL)
-      status = parts_refuse(ctx, i, perp_part_text(request, i), why);
+      status = parts_refuse(ctx, i, *perp_part_text(&named, i), why);
   /* what is not given: the defaults of a run, so that the result can name them */
   if (status == PERP_OK && facts.bodies) status = perp_parts_complete(ctx, scene->model, parts);
   if (status == PERP_OK && !facts.bodies && parts->ode.d == NULL)
@@ -159,11 +158,10 @@ perp_status perp_parts_read(perp_ctx *ctx, const perp_request *request, const pe
 void perp_parts_write(const perp_parts *parts, perp_result *result)
 {
   perp_parts borrowed = *parts;
-  char *const texts[PERP_PARTS] = { result->formulation, result->ode,  result->kkt,
-                                    result->lcp,         result->stab, result->contact };
   for (int i = 0; i < PERP_PARTS; i++) {
     const perp_spec *part = perp_part(&borrowed, i);
-    if (part->d != NULL) perp_spec_format(part, texts[i], PERP_SPEC_MAX);
+    char *text = (char *)(uintptr_t)perp_part_used(result, i);
+    if (part->d != NULL) perp_spec_format(part, text, PERP_SPEC_MAX);
   }
 }
 

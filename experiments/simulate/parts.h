@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which parts of a simulation have a say in it.  One answer for the command line, where a part that is named and not
- * used is an error, and for studies, where combinations that differ in such a part are one cell. */
+/* Which parts of a simulation have a say in it.  One answer for the command line, where a part that
+ * is named and not used is an error, and for studies, where combinations that differ in such a part
+ * are one cell. */
 #ifndef PERP_PARTS_H
 #define PERP_PARTS_H
 
@@ -16,11 +17,13 @@ enum {
   PERP_PART_CONTACT,
   PERP_PARTS
 };
-/* "formulation", "ode", ...; the kind of plug-in; the part of *parts; the text of a request, NULL or "": not named. */
+/* "formulation", "ode", ...; the kind of plug-in; the part of *parts; the text of a request, NULL
+ * or "": not named; that of a result, "": not used. */
 const char *perp_part_name(int part);
 perp_kind perp_part_kind(int part);
 perp_spec *perp_part(perp_parts *parts, int part);
-const char *perp_part_text(const perp_request *request, int part);
+const char **perp_part_text(perp_request *request, int part);
+const char *perp_part_used(const perp_result *result, int part);
 
 /* What decides about parts in a scene. */
 typedef struct perp_scene_facts {
@@ -30,14 +33,16 @@ typedef struct perp_scene_facts {
 } perp_scene_facts;
 void perp_scene_look(const perp_scene *scene, perp_scene_facts *facts);
 
-/* NULL: the part has a say.  Else the reason, written to why: "with formulation reduced", "in scene free-body, which
- * has no joints".  scene: its name.  formulation: what perp_parts_formulation says, NULL for a scene without bodies. */
+/* NULL: the part has a say.  Else the reason, written to why: "with formulation reduced", "in scene
+ * free-body, which has no joints".  scene: its name.  formulation: what perp_parts_formulation
+ * says, NULL for a scene without bodies. */
 const char *perp_part_unused(const perp_scene_facts *facts, const char *scene,
                              const perp_desc *formulation, int part, char why[PERP_WHY_MAX]);
 
-/* The parts that a request names, with the defaults of what it leaves out; what has no say is empty.  scene: the one
- * that request->scene names, `name` its plug-in.  *adaptive: the ode chooses its steps.  PERP_ERR_UNSUPPORTED: a part is
- * named that has no say; PERP_ERR_OPTION: no such part.  The caller frees the specs, also on failure.  Allocates. */
+/* The parts that a request names, with the defaults of what it leaves out; what has no say is
+ * empty.  scene: the one that request->scene names, `name` its plug-in.  *adaptive: the ode chooses
+ * its steps.  PERP_ERR_UNSUPPORTED: a part is named that has no say; PERP_ERR_OPTION: no such part.
+ *  The caller frees the specs, also on failure.  Allocates. */
 perp_status perp_parts_read(perp_ctx *ctx, const perp_request *request, const perp_scene *scene,
                             const char *name, perp_parts *parts, bool *adaptive);
 void perp_parts_free(perp_parts *parts);

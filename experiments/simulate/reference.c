@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/simulate/reference.h"
+#include "experiments/simulate/parts.h"
+#include "experiments/simulate/simulate_run.h"
+#include "experiments/study/json_members.h"
 
 #include "experiments/base/env.h"
 
@@ -10,12 +13,12 @@
 
 enum { SAMPLES = 50, COARSE = 64 }; /* times of comparison; steps between two of them */
 
-/* ---- extrapolation ------------------------------------------------------------------------------------------------ */
+/* ---- extrapolation --------------------------------------------------------------------------- */
 
 struct table {
   int nq, nv;
   double t_end;
-  double *state; /* [(SAMPLES + 1) * (nq + nv)] */
+  double state[]; /* [(SAMPLES + 1) * (nq + nv)] */
 };
 
 static double table_next(void *user, double t)
@@ -35,13 +38,6 @@ static perp_status table_state(void *user, perp_ctx *ctx, double t, double *q, d
   return PERP_OK;
 }
 
-static void table_destroy(void *user)
-{
-  struct table *x = user;
-  free(x->state);
-  free(x);
-}
-
 static perp_status reference_record(perp_ctx *ctx, double *state, int k, int nq, int nv,
                                     const double *q, const double *v)
 {
@@ -57,74 +53,62 @@ static perp_status reference_record(perp_ctx *ctx, double *state, int k, int nq,
 static perp_status reference_march(perp_ctx *ctx, const perp_scene *scene, double t_end, int steps,
                                    struct table *x)
 {
-  perp_parts parts = { 0 };
-  perp_sim *sim = NULL;
-  perp_ode *ode = NULL;
-  const double *q, *v, h = t_end / SAMPLES / steps;
-  double t;
-  perp_status status = perp_spec_parse(ctx, PERP_KIND_ode, "gsl:rk8pd", &parts.ode);
-  if (status == PERP_OK && scene->model != NULL)
-    status = perp_spec_parse(ctx, PERP_KIND_formulation, "acceleration", &parts.formulation);
-  if (status == PERP_OK && scene->model != NULL)
-    status = perp_parts_complete(ctx, scene->model, &parts);
+  perp_cell_run r = { .scene = *scene, .h = t_end / SAMPLES / steps };
+  const bool bodies = scene->model != NULL;
+  perp_status status = perp_spec_parse(ctx, PERP_KIND_ode, "gsl:rk8pd", &r.parts.ode);
+  if (status == PERP_OK && bodies)
+    status = perp_spec_parse(ctx, PERP_KIND_formulation, "acceleration", &r.parts.formulation);
+  if (status == PERP_OK && bodies) status = perp_parts_complete(ctx, scene->model, &r.parts);
   if (status == PERP_OK)
-    status = scene->model != NULL ? perp_sim_create(ctx, scene->model, &parts, h, &sim)
-                                  : perp_ode_create(ctx, &parts.ode, scene->ode, h, &ode);
-  if (status == PERP_OK && sim == NULL)
-    status = perp_ode_restart(ctx, ode, 0, scene->ode_q0, scene->ode_v0);
+    status = bodies ? perp_sim_create(ctx, scene->model, &r.parts, r.h, &r.sim)
+                    : perp_ode_create(ctx, &r.parts.ode, scene->ode, r.h, &r.ode);
+  if (status == PERP_OK && !bodies) status = perp_cell_start(ctx, &r);
   for (int k = 0; k <= SAMPLES && status == PERP_OK; k++) {
+    double t;
+    const double *q, *v;
     for (int i = 0; k > 0 && i < steps && status == PERP_OK; i++) {
       perp_step_info info = { 0 };
-      perp_stats stats = { 0 };
-      const double until = t_end * (k - 1) / SAMPLES + h * (i + 1);
-      if (sim != NULL)
-        status = perp_sim_step(ctx, sim, until, &info);
-      else if (perp_ode_step(ctx, ode, until, &stats) == PERP_ODE_STOPPED)
-        info.reason = PERP_INVALID_STATE;
+      status = perp_cell_step(ctx, &r, t_end * (k - 1) / SAMPLES + r.h * (i + 1), &info);
       if (status == PERP_OK && info.reason < 0)
         status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the run did not last");
     }
-    if (sim != NULL)
-      perp_sim_state(sim, &t, &q, &v);
-    else
-      q = perp_ode_q(ode), v = perp_ode_v(ode);
+    perp_cell_state(&r, &t, &q, &v);
     if (status == PERP_OK) status = reference_record(ctx, x->state, k, x->nq, x->nv, q, v);
   }
-  perp_sim_destroy(sim);
-  perp_ode_destroy(ode);
-  perp_spec *const specs[] = { &parts.formulation, &parts.ode,  &parts.kkt,
-                               &parts.lcp,         &parts.stab, &parts.contact };
-  for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) perp_spec_free(specs[i]);
+  perp_sim_destroy(r.sim);
+  perp_ode_destroy(r.ode);
+  perp_parts_free(&r.parts);
   return status;
 }
 
 static perp_status reference_extrapolate(perp_ctx *ctx, const perp_scene *scene, double t_end,
                                          perp_truth *truth)
 {
-  struct table *fine = perp_xalloc(1, sizeof *fine), coarse;
-  fine->nq = scene->model != NULL ? perp_model_nq(scene->model) : scene->ode->nq;
-  fine->nv = scene->model != NULL ? perp_model_nv(scene->model) : scene->ode->nv;
-  fine->t_end = t_end;
-  const size_t n = (size_t)(SAMPLES + 1) * (size_t)(fine->nq + fine->nv);
-  coarse = *fine;
-  fine->state = perp_xalloc(n, sizeof *fine->state);
-  coarse.state = perp_xalloc(n, sizeof *coarse.state);
-  perp_status status = reference_march(ctx, scene, t_end, COARSE, &coarse);
-  if (status == PERP_OK) status = reference_march(ctx, scene, t_end, 2 * COARSE, fine);
-  for (size_t i = 0; i < n; i++) fine->state[i] += (fine->state[i] - coarse.state[i]) / 255;
-  free(coarse.state);
-  *truth = (perp_truth){ .t_end = t_end,
-                         .user = fine,
-                         .state = table_state,
-                         .next_time = table_next,
-                         .destroy = table_destroy };
+  const int nq = scene->model != NULL ? perp_model_nq(scene->model) : scene->ode->nq;
+  const int nv = scene->model != NULL ? perp_model_nv(scene->model) : scene->ode->nv;
+  const size_t n = (size_t)(SAMPLES + 1) * (size_t)(nq + nv);
+  struct table *of[2]; /* coarse, fine */
+  perp_status status = PERP_OK;
+  for (int k = 0; k < 2; k++) {
+    of[k] = perp_xalloc(1, sizeof **of + n * sizeof *of[k]->state);
+    of[k]->nq = nq;
+    of[k]->nv = nv;
+    of[k]->t_end = t_end;
+    if (status == PERP_OK) status = reference_march(ctx, scene, t_end, (k + 1) * COARSE, of[k]);
+  }
+  struct table *coarse = of[0], *fine = of[1];
+  for (size_t i = 0; i < n; i++) fine->state[i] += (fine->state[i] - coarse->state[i]) / 255;
+  free(coarse);
+  *truth = (perp_truth){
+    .t_end = t_end, .user = fine, .state = table_state, .next_time = table_next, .destroy = free
+  };
   snprintf(truth->what, sizeof truth->what, "extrapolation of gsl:rk8pd in %d and %d steps",
            SAMPLES * COARSE, 2 * SAMPLES * COARSE);
-  if (status != PERP_OK) table_destroy(fine);
+  if (status != PERP_OK) free(fine);
   return status;
 }
 
-/* ---- the references of a scene -------------------------------------------------------------------------------------- */
+/* ---- the references of a scene --------------------------------------------------------------- */
 
 /* Index of a truth of this kind; `other` (or -1) is taken already. */
 static int find_truth(const perp_scene *scene, const char *kind, int other)
@@ -241,7 +225,7 @@ perp_status perp_reference_compare(perp_ctx *ctx, const perp_reference_request *
   return status;
 }
 
-/* ---- what a run has kept ---------------------------------------------------------------------------------------------- */
+/* ---- what a run has kept --------------------------------------------------------------------- */
 
 void perp_reference_write(perp_json *j, const perp_reference_request *request,
                           const perp_agreement *a, double below)
@@ -249,19 +233,13 @@ void perp_reference_write(perp_json *j, const perp_reference_request *request,
   char program[17];
   perp_env_id(program);
   perp_json_open(j, NULL, '{');
-  perp_json_text(j, "scene", request->scene);
-  perp_json_text(j, "method", a->method);
-  perp_json_text(j, "with", a->with);
-  perp_json_real(j, "t_end", a->t_end);
-  perp_json_int(j, "times", a->times);
-  perp_json_real(j, "worst", a->worst);
-  perp_json_real(j, "below", below);
-  perp_json_bool(j, "agree", !(a->worst > below));
-  perp_json_open(j, "asked", '{');
-  perp_json_text(j, "method", request->method);
-  perp_json_text(j, "with", request->with);
-  perp_json_real(j, "t_end", request->t_end);
-  perp_json_close(j, '}');
+  perp_json_members(j,
+                    "scene %s, method %s, with %s, t_end %g, times %d, worst %g, below %g, "
+                    "agree? %d",
+                    request->scene, a->method, a->with, a->t_end, a->times, a->worst, below,
+                    !(a->worst > below));
+  perp_json_object(j, "asked", "method %s, with %s, t_end %g", request->method, request->with,
+                   request->t_end);
   perp_json_text(j, "program", program);
   perp_json_close(j, '}');
 }

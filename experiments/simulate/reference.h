@@ -21,17 +21,18 @@ typedef struct perp_reference_request {
   double t_end; /* s; 0: the end of the scene */
 } perp_reference_request;
 
-/* Build the scene and compare its truth of kind `method` with that of kind `with` ("closed-form", "file",
- * "reduced", "extrapolation"; "auto" = the first, or another one, or else an extrapolation).  Allocates; the cost is
- * that of the references.
+/* Build the scene and compare its truth of kind `method` with that of kind `with` ("closed-form",
+ * "file", "reduced", "extrapolation"; "auto" = the first, or another one, or else an
+ * extrapolation).  Allocates; the cost is that of the references.
  *
- * Extrapolation (Richardson): the scene in maximal coordinates, acceleration level, gsl:rk8pd, projected, in 3200 and in 6400
- * steps; q_2 + (q_2 - q_1) / 255 is of order 9.  It needs no closed form and no tree, and it is independent of both.
- * Scenes with contacts have none. */
+ * Extrapolation (Richardson): the scene in maximal coordinates, acceleration level, gsl:rk8pd,
+ * projected, in 3200 and in 6400 steps; q_2 + (q_2 - q_1) / 255 is of order 9.  It needs no closed
+ * form and no tree, and it is independent of both. Scenes with contacts have none. */
 perp_status perp_reference_compare(perp_ctx *ctx, const perp_reference_request *request,
                                    perp_agreement *result);
 
-/* What a run of this very program has kept in DIR/reference.json; false: nothing that answers the request. */
+/* What a run of this very program has kept in DIR/reference.json; false: nothing that answers the
+ * request. */
 bool perp_reference_kept(const char *dir, const perp_reference_request *request,
                          perp_agreement *result);
 /* One member of that file. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/simulate/replay.h"
+#include "experiments/study/json_members.h"
 
 #include "experiments/base/util.h"
 
@@ -19,9 +20,9 @@ enum {
 
 typedef struct frame {
   double t;
-  float *state; /* [per_frame] pose, then error */
   int contacts;
-  float *contact; /* [contacts * PER_CONTACT] */
+  float *state;   /* [per_frame] pose, then error; owned */
+  float *contact; /* [contacts * PER_CONTACT] behind it */
 } frame;
 
 struct perp_replay {
@@ -30,7 +31,7 @@ struct perp_replay {
   int most;                   /* frames */
   int n;
   int64_t seen, stride; /* every stride-th state is kept */
-  frame *frame;
+  frame frame[FRAMES];
 };
 
 perp_status perp_replay_create(perp_ctx *ctx, const perp_model *model, perp_replay **out)
@@ -48,27 +49,14 @@ perp_status perp_replay_create(perp_ctx *ctx, const perp_model *model, perp_repl
   r->most = r->most > FRAMES ? FRAMES : r->most < LEAST_FRAMES ? LEAST_FRAMES : r->most;
   r->most -= r->most % 2;
   r->stride = 1;
-  r->frame = calloc((size_t)r->most, sizeof *r->frame);
-  if (r->frame == NULL) {
-    free(r);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the replay");
-  }
   *out = r;
   return PERP_OK;
-}
-
-static void free_frame(frame *f)
-{
-  free(f->state);
-  free(f->contact);
-  *f = (frame){ 0 };
 }
 
 void perp_replay_destroy(perp_replay *r)
 {
   if (r == NULL) return;
-  for (int i = 0; i < r->n; i++) free_frame(&r->frame[i]);
-  free(r->frame);
+  for (int i = 0; i < r->n; i++) free(r->frame[i].state);
   free(r);
 }
 
@@ -76,12 +64,10 @@ void perp_replay_destroy(perp_replay *r)
 static void replay_halve(perp_replay *r)
 {
   for (int i = 0; i < r->n; i++) {
-    frame moved = r->frame[i];
-    r->frame[i] = (frame){ 0 };
     if (i % 2 == 0)
-      r->frame[i / 2] = moved;
+      r->frame[i / 2] = r->frame[i];
     else
-      free_frame(&moved);
+      free(r->frame[i].state);
   }
   r->n = (r->n + 1) / 2;
   r->stride *= 2;
@@ -132,12 +118,9 @@ perp_status perp_replay_frame(perp_ctx *ctx, perp_replay *r, double t, const dou
   bool touching = info != NULL && info->contacts != NULL && info->impulse != NULL;
   f->t = t;
   f->contacts = !touching ? 0 : info->n_contacts < CONTACTS ? info->n_contacts : CONTACTS;
-  f->state = malloc((size_t)(r->per_frame + 1) * sizeof *f->state);
-  f->contact = malloc((size_t)(PER_CONTACT * f->contacts + 1) * sizeof *f->contact);
-  if (f->state == NULL || f->contact == NULL) {
-    free_frame(f);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the replay");
-  }
+  f->state = malloc((size_t)(r->per_frame + PER_CONTACT * f->contacts + 1) * sizeof *f->state);
+  if (f->state == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the replay");
+  f->contact = f->state + r->per_frame;
   for (int i = 0; i < r->pose; i++) f->state[i] = (float)q[i];
   for (int k = 0; k < perp_model_joints(r->model); k++)
     joint_error(r->model, q, k, f->state + r->pose + 3 * k);
@@ -146,7 +129,7 @@ perp_status perp_replay_frame(perp_ctx *ctx, perp_replay *r, double t, const dou
   return PERP_OK;
 }
 
-/* ---- the file --------------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static void replay_reals(perp_json *j, const char *key, const double *v, int n)
 {
@@ -187,8 +170,7 @@ static void replay_shapes(perp_json *j, const perp_model *model)
   for (int i = 0; i < perp_model_shapes(model); i++) {
     const perp_shape_def *d = perp_model_shape(model, i);
     perp_json_open(j, NULL, '{');
-    perp_json_int(j, "body", d->body);
-    perp_json_text(j, "kind", kinds[d->kind]);
+    perp_json_members(j, "body %d, kind %s", d->body, kinds[d->kind]);
     replay_reals(j, "x", d->x, 3);
     if (dim == 3)
       replay_reals(j, "turn", d->quat, 4);
@@ -209,9 +191,7 @@ static void replay_joints(perp_json *j, const perp_model *model)
   for (int i = 0; i < perp_model_joints(model); i++) {
     const perp_joint_def *d = perp_model_joint(model, i);
     perp_json_open(j, NULL, '{');
-    perp_json_text(j, "kind", perp_joint_kind_name(d->kind));
-    perp_json_int(j, "a", d->a);
-    perp_json_int(j, "b", d->b);
+    perp_json_members(j, "kind %s, a %d, b %d", perp_joint_kind_name(d->kind), d->a, d->b);
     replay_reals(j, "at_a", d->anchor_a, 3);
     replay_reals(j, "at_b", d->anchor_b, 3);
     perp_json_close(j, '}');
@@ -248,21 +228,15 @@ static void replay_frames(perp_json *j, const perp_replay *r)
 
 perp_status perp_replay_write(perp_ctx *ctx, const perp_replay *r, const char *path)
 {
-  char *text = NULL;
-  size_t size = 0;
-  perp_json j = { .out = open_memstream(&text, &size) };
-  if (j.out == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", path);
+  perp_out o;
+  PERP_TRY(perp_out_open(ctx, path, &o));
+  perp_json j = { .out = o.f };
   perp_json_open(&j, NULL, '{');
-  perp_json_text(&j, "schema", "perp-replay/1");
-  perp_json_int(&j, "dim", perp_model_dim(r->model));
+  perp_json_members(&j, "schema %s, dim %d", "perp-replay/1", perp_model_dim(r->model));
   replay_bodies(&j, r->model);
   replay_shapes(&j, r->model);
   replay_joints(&j, r->model);
   replay_frames(&j, r);
   perp_json_close(&j, '}');
-  perp_status status = fclose(j.out) == 0
-                           ? perp_write_file(ctx, path, text, size)
-                           : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", path);
-  free(text);
-  return status;
+  return perp_out_close(ctx, &o, true);
 }

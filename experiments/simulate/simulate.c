@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One cell, in three passes: the numbers (with metrics and truth), the clock (nothing but steps), and the
- * breakdown of a step (instrumented, so that its parts are used as shares only). */
+/* One cell, in three passes: the numbers (with metrics and truth), the clock (nothing but steps),
+ * and the breakdown of a step (instrumented, so that its parts are used as shares only). */
+#include "experiments/simulate/series.h"
 #include "experiments/simulate/simulate_run.h"
 
 #include "experiments/simulate/parts.h"
@@ -11,8 +12,8 @@
 
 /* A state this many times larger than the initial one (or than 1) has left its problem. */
 #define DIVERGED 1e8
-/* Two references further apart than this, relative to the largest coordinate so far, no longer know the trajectory
- * (chaos): what is left to compare are invariants. */
+/* Two references further apart than this, relative to the largest coordinate so far, no longer know
+ * the trajectory (chaos): what is left to compare are invariants. */
 #define CHAOS 1e-4
 /* seconds of wall time between what is kept of a run, should its process not live to tell */
 static const double keep_every = 0.05;
@@ -23,10 +24,11 @@ typedef perp_cell_run run;
 static void simulate_read_metrics(const perp_ctx *ctx, const perp_measure *measure,
                                   perp_result *result);
 
-/* ---- the request --------------------------------------------------------------------------------------- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
-static perp_status parse_request(perp_ctx *ctx, const perp_request *request, run *r)
+static perp_status parse_request(perp_ctx *ctx, run *r)
 {
+  const perp_request *request = r->request;
   perp_spec scene = { 0 };
   if (request->scene == NULL || request->scene[0] == '\0')
     return PERP_FAIL(ctx, PERP_ERR_ARG, "no scene is given (perp list scenes)");
@@ -50,19 +52,18 @@ static perp_status parse_request(perp_ctx *ctx, const perp_request *request, run
   return PERP_OK;
 }
 
-static bool in_bounds(const run *r, const double *q, const double *v)
+static bool in_bounds(const double *x, int n, double bound)
 {
-  for (int i = 0; i < r->measure->nq; i++)
-    if (!(fabs(q[i]) <= r->bound)) return false;
-  for (int i = 0; i < r->measure->nv; i++)
-    if (!(fabs(v[i]) <= r->bound)) return false;
+  for (int i = 0; i < n; i++)
+    if (!(fabs(x[i]) <= bound)) return false;
   return true;
 }
 
-/* ---- truth and samples ---------------------------------------------------------------------------------------- */
+/* ---- truth and samples ----------------------------------------------------------------------- */
 
-/* Adaptive runs reach the grid of a file exactly.  Fixed steps meet it only by chance, so that the first
- * truth that answers at any time is preferred: convergence studies then sample alike at all h. */
+/* Adaptive runs reach the grid of a file exactly.  Fixed steps meet it only by chance, so that the
+ * first truth that answers at any time is preferred: convergence studies then sample alike at all
+ * h. */
 static void choose_truth(run *r)
 {
   for (int i = 0; i < r->scene.n_truths; i++) {
@@ -83,7 +84,8 @@ static bool truth_answers(const perp_truth *truth, double t)
   return perp_cell_same_time(truth->next_time(truth->user, t), t);
 }
 
-/* The largest difference of two states relative to the largest coordinate so far; q and -q are one orientation. */
+/* The largest difference of two states relative to the largest coordinate so far; q and -q are one
+ * orientation. */
 static double simulate_apart(run *r, const double *a, const double *b)
 {
   const bool space = r->scene.model != NULL && perp_model_dim(r->scene.model) == 3;
@@ -118,46 +120,7 @@ static double next_target(const run *r, double t)
   return next > t ? next : r->t_end;
 }
 
-enum { SERIES_FIXED = 9 };
-
-static perp_status series_create(perp_ctx *ctx, const run *r, perp_series *s)
-{
-  static const char *const names[SERIES_FIXED] = { "t[s]",           "drift.pos", "drift.pos.pre",
-                                                   "drift.pos.mean", "drift.vel", "energy[J]",
-                                                   "err.q",          "err.v",     "err.tip[m]" };
-  s->columns = SERIES_FIXED + r->measure->nq + r->measure->nv;
-  s->header = calloc((size_t)s->columns, sizeof *s->header);
-  if (s->header == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the series");
-  for (int i = 0; i < SERIES_FIXED; i++) snprintf(s->header[i], PERP_NAME_MAX, "%s", names[i]);
-  for (int i = 0; i < r->measure->nq; i++)
-    snprintf(s->header[SERIES_FIXED + i], PERP_NAME_MAX, "q%d", i);
-  for (int i = 0; i < r->measure->nv; i++)
-    snprintf(s->header[SERIES_FIXED + r->measure->nq + i], PERP_NAME_MAX, "v%d", i);
-  return PERP_OK;
-}
-
-static perp_status series_row(perp_ctx *ctx, run *r, perp_series *s, const double *q,
-                              const double *v)
-{
-  const perp_measure *m = r->measure;
-  if (s->rows == r->cap_rows) {
-    int cap = 2 * r->cap_rows + 256;
-    double *values = realloc(s->values, (size_t)cap * (size_t)s->columns * sizeof *values);
-    if (values == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the series");
-    s->values = values;
-    r->cap_rows = cap;
-  }
-  double *row = s->values + (size_t)s->rows++ * (size_t)s->columns;
-  const double fixed[SERIES_FIXED] = { m->t,         m->drift_pos, m->drift_pre, m->drift_pos_mean,
-                                       m->drift_vel, m->energy,    m->err_q,     m->err_v,
-                                       m->err_tip };
-  memcpy(row, fixed, sizeof fixed);
-  memcpy(row + SERIES_FIXED, q, (size_t)m->nq * sizeof *row);
-  if (m->nv > 0) memcpy(row + SERIES_FIXED + m->nq, v, (size_t)m->nv * sizeof *row);
-  return PERP_OK;
-}
-
-/* ---- the three passes ------------------------------------------------------------------------------------------- */
+/* ---- the three passes ------------------------------------------------------------------------ */
 
 static perp_status simulate_compare(perp_ctx *ctx, run *r, const double *q, const double *v)
 {
@@ -185,34 +148,42 @@ static void read_counts(const run *r, perp_result *result)
   r->measure->has_contacts = true;
 }
 
-/* Hand over what there is so far, now and then. */
-static void simulate_keep(const perp_ctx *ctx, run *r, const perp_request *request,
-                          const perp_result *result)
+/* The state that the run has reached; q and v are borrowed. */
+static void simulate_read_state(const run *r, perp_result *result, const double **q,
+                                const double **v)
 {
-  if (request->minder == NULL) return;
+  perp_cell_state(r, &result->t, q, v);
+  result->nq = r->measure->nq;
+  result->nv = r->measure->nv;
+  result->energy = r->measure->energy;
+  read_counts(r, result);
+}
+
+/* Hand over what there is so far, now and then. */
+static void simulate_keep(const perp_ctx *ctx, run *r)
+{
+  const perp_minder *minder = r->request->minder;
+  if (minder == NULL) return;
   const double now = perp_clock_wall();
   if (r->kept > 0 && now < r->kept + keep_every) return;
   r->kept = now;
-  perp_result so_far = *result;
+  perp_result so_far = *r->result;
   const double *q, *v;
-  perp_cell_state(r, &so_far.t, &q, &v);
-  so_far.nq = r->measure->nq;
-  so_far.nv = r->measure->nv;
+  simulate_read_state(r, &so_far, &q, &v);
   so_far.q = (double *)(uintptr_t)q; /* read only, as it says */
   so_far.v = (double *)(uintptr_t)v;
-  so_far.energy = r->measure->energy;
   so_far.step_us = (double)NAN;
   so_far.cpu_s = r->measure->cpu_s = perp_clock_thread() - r->cpu0;
   so_far.wall_s = now - r->wall0;
-  read_counts(r, &so_far);
   if (so_far.t > 0)
     simulate_read_metrics(ctx, r->measure, &so_far); /* the start itself has no error */
-  request->minder->keep(&so_far, request->minder->user);
+  minder->keep(&so_far, minder->user);
 }
 
 /* Joints released since the last call, appended to the events of the result. */
-static void note_releases(const run *r, const perp_step_info *info, int *seen, perp_result *result)
+static void note_releases(const run *r, const perp_step_info *info, int *seen)
 {
+  perp_result *result = r->result;
   for (; *seen < info->n_releases; (*seen)++) {
     const perp_release *e = &info->release[*seen];
     const char *name = perp_model_joint(r->scene.model, e->joint)->name;
@@ -224,10 +195,13 @@ static void note_releases(const run *r, const perp_step_info *info, int *seen, p
   }
 }
 
-/* Pass 1: to t_end or to the end of the solver, with metrics.  clocked: also the time of each step. */
-static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *request, bool clocked,
-                               perp_result *result)
+/* Pass 1: to t_end or to the end of the solver, with metrics.  Without timing rounds also the time
+ * of each step. */
+static perp_status measure_run(perp_ctx *ctx, run *r)
 {
+  const perp_request *request = r->request;
+  perp_result *result = r->result;
+  const bool clocked = request->timing_rounds <= 0;
   double t, cost = clocked ? perp_cell_clock_cost() : 0;
   const double *q, *v;
   perp_step_info info = { 0 };
@@ -238,7 +212,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
   PERP_TRY(perp_cell_start(ctx, r));
   for (const perp_step_info *last = NULL;; last = &info) {
     perp_cell_state(r, &t, &q, &v);
-    if (!in_bounds(r, q, v)) {
+    if (!in_bounds(q, r->measure->nq, r->bound) || !in_bounds(v, r->measure->nv, r->bound)) {
       result->reason = PERP_DIVERGED;
       snprintf(result->message, sizeof result->message, "diverged at t = %.9g s: |state| > %g", t,
                r->bound);
@@ -249,11 +223,12 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
     const bool sample = end || (r->adaptive ? on_sample(r, t) : count % stride == 0);
     if ((grid || sample) && !r->parted && truth_answers(r->truth, t))
       PERP_TRY(simulate_compare(ctx, r, q, v));
-    if (request->want_series && sample) PERP_TRY(series_row(ctx, r, &result->series, q, v));
+    if (request->want_series && sample)
+      PERP_TRY(perp_series_row(ctx, &result->series, r->measure, q, v));
     if (sample) PERP_TRY(perp_replay_frame(ctx, r->replay, t, q, last));
     if (end) break;
-    simulate_keep(ctx, r, request, result);
-    if ((result->cut = perp_cell_cut(request)) != PERP_CUT_NONE) break;
+    simulate_keep(ctx, r);
+    if ((result->cut = perp_cell_cut(r)) != PERP_CUT_NONE) break;
 
     const double t_max = r->adaptive ? next_target(r, t) : r->t_end;
     if (request->watch != NULL) request->watch->step(count + 1, request->watch->user);
@@ -265,7 +240,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
       break;
     }
     PERP_TRY(status);
-    note_releases(r, &info, &releases, result);
+    note_releases(r, &info, &releases);
     if (clocked) PERP_TRY(perp_cell_add_batch(ctx, r, fmax(0, perp_clock_thread() - t0 - cost)));
     if (info.reason < 0) {
       result->reason = info.reason;
@@ -281,12 +256,13 @@ static perp_status measure_run(perp_ctx *ctx, run *r, const perp_request *reques
   return PERP_OK;
 }
 
-/* ---- the result ---------------------------------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
-static void name_parts(const run *r, const perp_request *request, perp_result *result)
+static void name_parts(const run *r)
 {
+  perp_result *result = r->result;
   perp_parts_write(&r->parts, result);
-  snprintf(result->scene, sizeof result->scene, "%s", request->scene);
+  snprintf(result->scene, sizeof result->scene, "%s", r->request->scene);
   if (r->truth != NULL) snprintf(result->truth, sizeof result->truth, "%s", r->truth->what);
   result->published = r->scene.published;
   result->h = r->h;
@@ -305,8 +281,9 @@ static void simulate_read_metrics(const perp_ctx *ctx, const perp_measure *measu
   }
 }
 
-static perp_status final_groups(perp_ctx *ctx, const run *r, perp_result *result)
+static perp_status final_groups(perp_ctx *ctx, const run *r)
 {
+  perp_result *result = r->result;
   const perp_group_count *groups = perp_sim_groups(r->sim);
   if (groups == NULL) return PERP_OK;
   r->measure->groups = result->group_count = *groups;
@@ -317,29 +294,26 @@ static perp_status final_groups(perp_ctx *ctx, const run *r, perp_result *result
   return PERP_OK;
 }
 
-static perp_status final_state(perp_ctx *ctx, const run *r, perp_result *result)
+static perp_status final_state(perp_ctx *ctx, const run *r)
 {
+  perp_result *result = r->result;
   const double *q, *v;
-  perp_cell_state(r, &result->t, &q, &v);
-  result->nq = r->measure->nq;
-  result->nv = r->measure->nv;
+  simulate_read_state(r, result, &q, &v);
   result->q = malloc((size_t)(result->nq + 1) * sizeof *q);
   result->v = malloc((size_t)(result->nv + 1) * sizeof *v);
   if (result->q == NULL || result->v == NULL)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the final state");
   memcpy(result->q, q, (size_t)result->nq * sizeof *q);
   if (result->nv > 0) memcpy(result->v, v, (size_t)result->nv * sizeof *v);
-  result->energy = r->measure->energy;
-  read_counts(r, result);
-  return r->sim != NULL ? final_groups(ctx, r, result) : PERP_OK;
+  return r->sim != NULL ? final_groups(ctx, r) : PERP_OK;
 }
 
-static perp_status simulate_prepare(perp_ctx *ctx, run *r, const perp_request *request,
-                                    perp_result *result)
+static perp_status simulate_prepare(perp_ctx *ctx, run *r)
 {
-  PERP_TRY(parse_request(ctx, request, r));
-  name_parts(r, request, result);
-  if (request->minder != NULL) request->minder->keep(result, request->minder->user);
+  const perp_request *request = r->request;
+  PERP_TRY(parse_request(ctx, r));
+  name_parts(r);
+  if (request->minder != NULL) request->minder->keep(r->result, request->minder->user);
   if (request->watch != NULL) PERP_TRY(request->watch->parts(ctx, &r->parts, request->watch->user));
   if (r->scene.model != NULL)
     PERP_TRY(perp_sim_create(ctx, r->scene.model, &r->parts, r->h, &r->sim));
@@ -364,22 +338,24 @@ static perp_status simulate_prepare(perp_ctx *ctx, run *r, const perp_request *r
   return PERP_OK;
 }
 
-static perp_status simulate(perp_ctx *ctx, run *r, const perp_request *request, perp_result *result)
+static perp_status simulate(perp_ctx *ctx, run *r)
 {
-  PERP_TRY(simulate_prepare(ctx, r, request, result));
-  name_parts(r, request, result);
+  const perp_request *request = r->request;
+  perp_result *result = r->result;
+  PERP_TRY(simulate_prepare(ctx, r));
+  name_parts(r);
   result->reason = PERP_EXACT;
   if (request->setup_only) return PERP_OK;
-  if (request->want_series) PERP_TRY(series_create(ctx, r, &result->series));
+  if (request->want_series) PERP_TRY(perp_series_create(ctx, r->measure, &result->series));
   if (request->replay_path != NULL && r->scene.model != NULL)
     PERP_TRY(perp_replay_create(ctx, r->scene.model, &r->replay));
   r->wall0 = perp_clock_wall();
   r->cpu0 = perp_clock_thread();
-  PERP_TRY(measure_run(ctx, r, request, request->timing_rounds <= 0, result));
+  PERP_TRY(measure_run(ctx, r));
   result->wall_s = perp_clock_wall() - r->wall0;
   result->cpu_s = perp_clock_thread() - r->cpu0;
-  PERP_TRY(final_state(ctx, r, result));
-  PERP_TRY(perp_cell_clock(ctx, r, request, result));
+  PERP_TRY(final_state(ctx, r));
+  PERP_TRY(perp_cell_clock(ctx, r));
   if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
   r->measure->cpu_s = result->cpu_s;
   r->measure->step_us = result->step_us;
@@ -393,8 +369,8 @@ perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_resul
 {
   *result = (perp_result){ 0 };
   if (perp_plugin_at(ctx, PERP_KIND_metric, 0) == NULL) PERP_TRY(perp_register_metrics(ctx));
-  run r = { 0 };
-  result->status = simulate(ctx, &r, request, result);
+  run r = { .request = request, .result = result };
+  result->status = simulate(ctx, &r);
   perp_sim_destroy(r.sim);
   perp_ode_destroy(r.ode);
   perp_measure_destroy(r.measure);

@@ -20,14 +20,15 @@ struct perp_result;
 /* Minds a run that may be cut short. */
 typedef struct perp_minder {
   perp_cut (*cut)(void *user); /* asked between steps: what must end the run now? */
-  /* Several times a second: what there is so far, should the process not live to tell.  Borrowed: q, v, series. */
+  /* Several times a second: what there is so far, should the process not live to tell.  Borrowed:
+   * q, v, series. */
   void (*keep)(const struct perp_result *so_far, void *user);
   void *user;
 } perp_minder;
 
 typedef struct perp_request {
-  /* plug-in names with options; NULL or "" = the default of the command line.  A part that has no say with this
-   * formulation and scene must not be named (parts.h). */
+  /* plug-in names with options; NULL or "" = the default of the command line.  A part that has no
+   * say with this formulation and scene must not be named (parts.h). */
   const char *scene, *formulation, *ode, *kkt, *lcp, *stab, *contact;
   double h, t_end;     /* s; 0 = the default of the scene */
   double sample_every; /* s between rows of the series and comparisons with the truth; 0 = auto */
@@ -49,7 +50,7 @@ typedef struct perp_metric_value {
 
 /* A table of samples: one column per field. */
 typedef struct perp_series {
-  int rows, columns;
+  int rows, columns, room;       /* room: for so many rows */
   char (*header)[PERP_NAME_MAX]; /* [columns] "t[s]", "drift.pos[m]", "q0", ... */
   double *values;                /* [rows * columns] row-major */
 } perp_series;
@@ -83,17 +84,19 @@ typedef struct perp_result {
   perp_series series;
 } perp_result;
 
-/* Run one cell.  PERP_OK also when the simulation diverged (result->reason < 0); another status means
- * that the request is not valid (ctx says why): PERP_ERR_UNSUPPORTED for parts that do not fit together, or that are
- * named and have no effect. */
+/* Run one cell.  PERP_OK also when the simulation diverged (result->reason < 0); another status
+ * means that the request is not valid (ctx says why): PERP_ERR_UNSUPPORTED for parts that do not
+ * fit together, or that are named and have no effect. */
 perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_result *result);
-/* How the run ended, for text, JSON, cells and exit statuses alike.  OK: it reached its end, and the solver that was
- * named solved every contact problem of it. */
+/* How the run ended, for text, JSON, cells and exit statuses alike.  OK: it reached its end, and
+ * the solver that was named solved every contact problem of it. */
 perp_cell_status perp_result_status(const perp_result *result);
 const char *perp_result_status_name(const perp_result *result); /* the same; "interrupted" too */
-/* Why: "reached-end", "time-limit", "interrupted", "memory-limit", "crash", or the name of the perp_reason. */
+/* Why: "reached-end", "time-limit", "interrupted", "memory-limit", "crash", or the name of the
+ * perp_reason. */
 const char *perp_result_reason(const perp_result *result);
-/* One line more, "" where there is nothing to add: "31 of 48 problems not solved (64.6 %): max-iter 31". */
+/* One line more, "" where there is nothing to add: "31 of 48 problems not solved (64.6 %): max-iter
+ * 31". */
 const char *perp_result_cause(const perp_result *result, char *buf, size_t size);
 /* It did not reach t_end: its figures are those of [0, t]. */
 bool perp_result_partial(const perp_result *result);

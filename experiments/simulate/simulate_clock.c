@@ -2,6 +2,8 @@
 /* The clock of one cell: nothing but steps, and the shares of their parts. */
 #include "experiments/simulate/simulate_run.h"
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,10 +12,10 @@
 #define BATCH 100e-6
 enum { BREAKDOWN_STEPS = 1000 };
 
-/* Pass 2: nothing but steps, in batches that the clock can resolve, at least PASS seconds of them; *cpu
- * is the time of one run. */
-static perp_status time_run(perp_ctx *ctx, perp_cell_run *r, const perp_request *request,
-                            perp_clock_reference *pace, double *cpu)
+/* Pass 2: nothing but steps, in batches that the clock can resolve, at least PASS seconds of them;
+ * *cpu is the time of one run. */
+static perp_status time_run(perp_ctx *ctx, perp_cell_run *r, perp_clock_reference *pace,
+                            double *cpu)
 {
   perp_step_info info;
   perp_ode_counters before, after;
@@ -38,7 +40,7 @@ static perp_status time_run(perp_ctx *ctx, perp_cell_run *r, const perp_request 
       if (after.steps - before.steps == size) PERP_TRY(perp_cell_add_batch(ctx, r, seconds / size));
       if (seconds < BATCH && size < 1 << 20) size *= 2;
       perp_clock_reference_tick(pace, now);
-      if (perp_cell_cut(request) != PERP_CUT_NONE) return PERP_OK; /* the run itself is whole */
+      if (perp_cell_cut(r) != PERP_CUT_NONE) return PERP_OK; /* the run itself is whole */
     }
     loops++;
   } while (total < PASS);
@@ -46,11 +48,11 @@ static perp_status time_run(perp_ctx *ctx, perp_cell_run *r, const perp_request 
   return PERP_OK;
 }
 
-/* Pass 3: shares of assembly, KKT and the rest in a step.  The clock inside a step costs more than some of
- * its parts, so that the shares are applied to the step of pass 2. */
-static perp_status simulate_clock_breakdown(perp_ctx *ctx, perp_cell_run *r,
-                                            const perp_request *request, perp_result *result)
+/* Pass 3: shares of assembly, KKT and the rest in a step.  The clock inside a step costs more than
+ * some of its parts, so that the shares are applied to the step of pass 2. */
+static perp_status simulate_clock_breakdown(perp_ctx *ctx, perp_cell_run *r)
 {
+  perp_result *result = r->result;
   perp_times times = { 0 };
   perp_step_info info;
   if (r->sim == NULL) {
@@ -61,7 +63,7 @@ static perp_status simulate_clock_breakdown(perp_ctx *ctx, perp_cell_run *r,
   perp_status status = perp_cell_start(ctx, r);
   for (int i = 0; i < BREAKDOWN_STEPS && status == PERP_OK; i++) {
     status = perp_cell_step(ctx, r, r->t_end, &info);
-    if (info.reason < 0 || perp_cell_cut(request) != PERP_CUT_NONE) break;
+    if (info.reason < 0 || perp_cell_cut(r) != PERP_CUT_NONE) break;
   }
   perp_sim_timing(r->sim, false, &times);
   const perp_group_count *groups = perp_sim_groups(r->sim);
@@ -81,39 +83,28 @@ static perp_status simulate_clock_breakdown(perp_ctx *ctx, perp_cell_run *r,
   return status;
 }
 
-static int simulate_clock_by_value(const void *a, const void *b)
+perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r)
 {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double simulate_clock_median(double *x, int n)
-{
-  if (n == 0) return nan("");
-  qsort(x, (size_t)n, sizeof *x, simulate_clock_by_value);
-  return n % 2 == 1 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
-}
-
-perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r, const perp_request *request,
-                            perp_result *result)
-{
+  const int rounds = r->request->timing_rounds;
+  perp_result *result = r->result;
   const bool whole = result->reason > 0 && result->cut == PERP_CUT_NONE;
-  if (request->timing_rounds > 0 && whole) {
+  if (rounds > 0 && whole) {
     const double cpu_s = result->cpu_s; /* of pass 1, in case that none is finished */
     r->n_batches = 0;
     result->cpu_s = HUGE_VAL;
     perp_clock_reference pace;
     perp_clock_reference_begin(&pace);
-    for (int round = 0; round < request->timing_rounds; round++) {
+    for (int round = 0; round < rounds; round++) {
       double cpu = HUGE_VAL;
-      PERP_TRY(time_run(ctx, r, request, &pace, &cpu));
+      PERP_TRY(time_run(ctx, r, &pace, &cpu));
       result->cpu_s = fmin(result->cpu_s, cpu);
-      if (perp_cell_cut(request) != PERP_CUT_NONE) break;
+      if (perp_cell_cut(r) != PERP_CUT_NONE) break;
     }
     if (isinf(result->cpu_s)) result->cpu_s = cpu_s;
     result->pace = perp_clock_reference_end(&pace);
   }
-  result->step_us = 1e6 * simulate_clock_median(r->batch, r->n_batches);
-  if (whole) PERP_TRY(simulate_clock_breakdown(ctx, r, request, result));
-  return PERP_OK;
+  const size_t n = (size_t)r->n_batches;
+  gsl_sort(r->batch, 1, n);
+  result->step_us = n > 0 ? 1e6 * gsl_stats_median_from_sorted_data(r->batch, 1, n) : nan("");
+  return whole ? simulate_clock_breakdown(ctx, r) : PERP_OK;
 }

@@ -1,68 +1,39 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/simulate/simulate_contacts.h"
+#include "experiments/study/json_members.h"
 
 #include "experiments/base/util.h"
 
 #include <math.h>
 
-double perp_contacts_share(const perp_contact_count *c)
+/* (solved + reused) / all, 1 where there is none. */
+static double contacts_share(const perp_contact_count *c)
 {
   const int64_t all = c->problems + c->reused;
   return all > 0 ? (double)(c->solved + c->reused) / (double)all : 1;
 }
 
-static void contacts_member(FILE *out, const char *key, int64_t n)
+void perp_contacts_json(const perp_contact_count *c, perp_json *j)
 {
-  fprintf(out, ", \"%s\": %lld", key, (long long)n);
-}
-
-static void contacts_number(FILE *out, const char *key, double x)
-{
-  if (isfinite(x))
-    fprintf(out, ", \"%s\": %.17g", key, x);
-  else
-    fprintf(out, ", \"%s\": \"%s\"", key, isnan(x) ? "nan" : "inf");
-}
-
-/* a name as JSON text */
-static void contacts_name(FILE *out, const char *s)
-{
-  fputc('"', out);
-  for (; *s != '\0'; s++) {
-    if (*s == '"' || *s == '\\') fputc('\\', out);
-    fputc((unsigned char)*s < ' ' ? ' ' : *s, out);
-  }
-  fputc('"', out);
-}
-
-void perp_contacts_json(const perp_contact_count *c, FILE *out)
-{
-  fprintf(out, "  \"lcp\": {\"problems\": %lld", (long long)(c->problems + c->reused));
-  contacts_member(out, "solved", c->solved);
-  contacts_member(out, "reused", c->reused);
-  contacts_member(out, "swept", c->swept);
-  contacts_member(out, "refuted", c->refuted);
-  contacts_member(out, "failures", c->failures);
+  perp_json_members(j,
+                    "problems %lld, solved %lld, reused %lld, swept %lld, refuted %lld, "
+                    "failures %lld",
+                    (long long)(c->problems + c->reused), (long long)c->solved,
+                    (long long)c->reused, (long long)c->swept, (long long)c->refuted,
+                    (long long)c->failures);
   for (int i = 0; i < PERP_REASONS; i++) {
     char key[48];
-    if (c->failed[i] == 0) continue;
     snprintf(key, sizeof key, "failures.%s", perp_reason_name((perp_reason)-i));
-    contacts_member(out, key, c->failed[i]);
+    if (c->failed[i] != 0) perp_json_int(j, key, c->failed[i]);
   }
-  contacts_number(out, "share", perp_contacts_share(c));
-  fputs(", \"by\": {", out);
-  for (int i = 0; i < PERP_SOLVED_BY && c->by[i].name[0] != '\0'; i++) {
-    if (i > 0) fputs(", ", out);
-    contacts_name(out, c->by[i].name);
-    fprintf(out, ": %lld", (long long)c->by[i].n);
-  }
-  fputs("}", out);
-  contacts_number(out, "residual.max", c->residual);
-  contacts_number(out, "data.max", c->data);
-  contacts_member(out, "iterations", c->iterations);
-  contacts_member(out, "retries", c->retries);
-  contacts_member(out, "thrown", c->thrown);
-  fputs("},\n", out);
+  perp_json_real(j, "share", contacts_share(c));
+  perp_json_open(j, "by", '{');
+  for (int i = 0; i < PERP_SOLVED_BY && c->by[i].name[0] != '\0'; i++)
+    perp_json_int(j, c->by[i].name, c->by[i].n);
+  perp_json_close(j, '}');
+  perp_json_members(j, "residual.max %g, data.max %g, iterations %lld, retries %lld, thrown %lld",
+                    c->residual, c->data, (long long)c->iterations, (long long)c->retries,
+                    (long long)c->thrown);
 }
 
 void perp_contacts_text(const perp_contact_count *c, FILE *out)
@@ -76,16 +47,15 @@ void perp_contacts_text(const perp_contact_count *c, FILE *out)
     perp_text_add(&t, "%s%lld solved by %s", comma, (long long)c->by[i].n, c->by[i].name);
     comma = ", ";
   }
-  if (c->reused > 0) {
-    perp_text_add(&t, "%s%lld by the answer of the step before", comma, (long long)c->reused);
-    comma = ", ";
-  }
-  if (c->swept > 0) {
-    perp_text_add(&t, "%s%lld left by the sweeps asked for", comma, (long long)c->swept);
-    comma = ", ";
-  }
-  if (c->refuted > 0) {
-    perp_text_add(&t, "%s%lld given up, shown to have no solution", comma, (long long)c->refuted);
+  const struct {
+    int64_t n;
+    const char *what;
+  } others[] = { { c->reused, "by the answer of the step before" },
+                 { c->swept, "left by the sweeps asked for" },
+                 { c->refuted, "given up, shown to have no solution" } };
+  for (int i = 0; i < 3; i++) {
+    if (others[i].n == 0) continue;
+    perp_text_add(&t, "%s%lld %s", comma, (long long)others[i].n, others[i].what);
     comma = ", ";
   }
   if (c->failures > 0) {

@@ -3,14 +3,13 @@
 #ifndef PERP_SIMULATE_CONTACTS_H
 #define PERP_SIMULATE_CONTACTS_H
 
+#include "experiments/base/util.h"
 #include "models/contact/contact.h"
 
-/* "lcp": {...}, one line of a JSON object.  problems = solved + reused + swept + failures; by: those solved, by the
+/* The members of "lcp".  problems = solved + reused + swept + failures; by: those solved, by the
  * solver whose answer it is; share: of solved and reused ones (1 where there is no problem). */
-void perp_contacts_json(const perp_contact_count *c, FILE *out);
+void perp_contacts_json(const perp_contact_count *c, perp_json *j);
 /* For people, at most 80 columns wide; nothing where there was no problem. */
 void perp_contacts_text(const perp_contact_count *c, FILE *out);
-/* (solved + reused) / all, 1 where there is none. */
-double perp_contacts_share(const perp_contact_count *c);
 
 #endif

@@ -1,192 +1,131 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The JSON of one run: stable keys, %.17g, non-finite numbers as strings. */
 #include "experiments/simulate/simulate.h"
+#include "experiments/study/json_members.h"
+#include "experiments/simulate/parts.h"
 #include "experiments/simulate/simulate_contacts.h"
 
 #include <math.h>
 #include <string.h>
 
-static void simulate_json_put_text(FILE *out, const char *text)
+/* An object on a line of its own is open from here on ... */
+static void line_open(perp_json *j, const char *key)
 {
-  fputc('"', out);
-  for (const unsigned char *s = (const unsigned char *)text; *s != '\0'; s++) {
-    if (*s == '"' || *s == '\\')
-      fprintf(out, "\\%c", *s);
-    else if (*s < 0x20)
-      fprintf(out, "\\u%04x", *s);
-    else
-      fputc(*s, out);
+  perp_json_open(j, key, '{');
+  j->indent = false;
+}
+
+/* ... to here. */
+static void line_close(perp_json *j)
+{
+  perp_json_close(j, '}');
+  j->indent = true;
+}
+
+static void put_parts(perp_json *j, const perp_result *r)
+{
+  line_open(j, "parts");
+  for (int i = 0; i < PERP_PARTS; i++) {
+    const char *part = perp_part_used(r, i);
+    if (part[0] != '\0') perp_json_text(j, perp_part_name(i), part);
   }
-  fputc('"', out);
+  line_close(j);
 }
 
-static void put_number(FILE *out, double x)
+static void put_counters(perp_json *j, const perp_result *r)
 {
-  if (isnan(x))
-    fputs("\"nan\"", out);
-  else if (isinf(x))
-    fputs(x > 0 ? "\"inf\"" : "\"-inf\"", out);
-  else
-    fprintf(out, "%.17g", x);
+  const perp_ode_counters *c = &r->ode_count;
+  line_open(j, "counters");
+  perp_json_members(j,
+                    "steps %lld, steps.rejected %lld, bisections %lld, restarts %lld, "
+                    "changed %lld, rhs.calls %lld, ode.iterations %lld, h.least %g, h.most %g",
+                    (long long)c->steps, (long long)c->rejected, (long long)c->bisections,
+                    (long long)c->restarts, (long long)c->changed, (long long)c->rhs,
+                    (long long)c->iterations, c->h_least, c->h_most);
+  perp_json_members(j, "kkt.factorizations %d, kkt.iterations %d, kkt.fallbacks %d",
+                    r->kkt_count.factorizations, r->kkt_count.iterations, r->kkt_count.fallbacks);
+  line_close(j);
 }
 
-static void put_array(FILE *out, const double *x, int n)
-{
-  fputc('[', out);
-  for (int i = 0; i < n; i++) {
-    if (i > 0) fputs(", ", out);
-    put_number(out, x[i]);
-  }
-  fputc(']', out);
-}
-
-typedef struct field {
-  const char *key;
-  const char *text; /* NULL: a number */
-  double number;
-} field;
-
-/* "key": { ... } of fields; texts that are empty are left out */
-static void put_object(FILE *out, const char *key, const field *f, size_t n)
-{
-  const char *separator = "";
-  fprintf(out, "  \"%s\": {", key);
-  for (size_t i = 0; i < n; i++) {
-    if (f[i].text != NULL && f[i].text[0] == '\0') continue;
-    fputs(separator, out);
-    separator = ", ";
-    simulate_json_put_text(out, f[i].key);
-    fputs(": ", out);
-    if (f[i].text != NULL)
-      simulate_json_put_text(out, f[i].text);
-    else
-      put_number(out, f[i].number);
-  }
-  fputs("},\n", out);
-}
-
-/* The "groups" section: counts, and each group at the end. */
-static void put_groups(FILE *out, const perp_result *r)
+/* Counts, and each group at the end. */
+static void put_groups(perp_json *j, const perp_result *r)
 {
   const perp_group_count *c = &r->group_count;
-  const field counts[] = {
-    { "now", NULL, c->groups },
-    { "idle", NULL, c->idle },
-    { "max", NULL, c->most },
-    { "merges", NULL, (double)c->merges },
-    { "splits", NULL, (double)c->splits },
-    { "transactions.aborted", NULL, (double)c->aborted },
-    { "advances", NULL, (double)c->advanced },
-    { "advances.undone", NULL, (double)c->undone },
-    { "advances.skipped", NULL, (double)c->skipped },
-    { "steps", NULL, (double)c->steps },
-    { "rhs.bodies", NULL, (double)c->rhs_bodies },
-    { "restart_s", NULL, c->restart_s },
-    { "advance_s", NULL, c->advance_s },
-  };
-  put_object(out, "groups", counts, sizeof counts / sizeof *counts);
-  fputs("  \"groups.each\": [", out);
+  line_open(j, "groups");
+  perp_json_members(j,
+                    "now %d, idle %d, max %d, merges %lld, splits %lld, "
+                    "transactions.aborted %lld, advances %lld, advances.undone %lld, "
+                    "advances.skipped %lld, steps %lld, rhs.bodies %lld, restart_s %g, "
+                    "advance_s %g",
+                    c->groups, c->idle, c->most, (long long)c->merges, (long long)c->splits,
+                    (long long)c->aborted, (long long)c->advanced, (long long)c->undone,
+                    (long long)c->skipped, (long long)c->steps, (long long)c->rhs_bodies,
+                    c->restart_s, c->advance_s);
+  line_close(j);
+  perp_json_open(j, "groups.each", '[');
   for (int i = 0; i < c->groups; i++) {
     const perp_group_info *g = &r->groups[i];
-    fprintf(out, "%s\n    {\"first\": %d, \"bodies\": %d, \"idle\": %s, \"steps\": %lld, ",
-            i > 0 ? "," : "", g->first, g->bodies, g->idle ? "true" : "false", (long long)g->steps);
-    fprintf(out, "\"rhs.calls\": %lld, \"h\": ", (long long)g->rhs);
-    put_number(out, g->h);
-    fputc('}', out);
+    line_open(j, NULL);
+    perp_json_members(j, "first %d, bodies %d, idle? %d, steps %lld, rhs.calls %lld, h %g",
+                      g->first, g->bodies, g->idle, (long long)g->steps, (long long)g->rhs, g->h);
+    line_close(j);
   }
-  fputs("],\n", out);
+  j->indent = false;
+  perp_json_close(j, ']');
+  j->indent = true;
 }
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 void perp_result_json(const perp_result *r, FILE *out)
 {
-  const field parts[] = {
-    { "formulation", r->formulation, 0 },
-    { "ode", r->ode, 0 },
-    { "kkt", r->kkt, 0 },
-    { "lcp", r->lcp, 0 },
-    { "stab", r->stab, 0 },
-    { "contact", r->contact, 0 },
-  };
-  const field time[] = {
-    { "step_us", NULL, r->step_us },
-    { "collision_us", NULL, r->collision_us },
-    { "assembly_us", NULL, r->assembly_us },
-    { "kkt_us", NULL, r->kkt_us },
-    { "lcp_us", NULL, r->lcp_us },
-    { "integrate_us", NULL, r->integrate_us },
-    { "cpu_s", NULL, r->cpu_s },
-    { "wall_s", NULL, r->wall_s },
-  };
-  const perp_ode_counters *c = &r->ode_count;
-  const field counters[] = {
-    { "steps", NULL, (double)c->steps },
-    { "steps.rejected", NULL, (double)c->rejected },
-    { "bisections", NULL, (double)c->bisections },
-    { "restarts", NULL, (double)c->restarts },
-    { "changed", NULL, (double)c->changed },
-    { "rhs.calls", NULL, (double)c->rhs },
-    { "ode.iterations", NULL, (double)c->iterations },
-    { "h.least", NULL, c->h_least },
-    { "h.most", NULL, c->h_most },
-    { "kkt.factorizations", NULL, r->kkt_count.factorizations },
-    { "kkt.iterations", NULL, r->kkt_count.iterations },
-    { "kkt.fallbacks", NULL, r->kkt_count.fallbacks },
-  };
-  const perp_contact_count *contacts = &r->contact_count;
-  const field events[] = {
-    { "impacts", NULL, (double)contacts->impacts },
-    { "impacts.plastic", NULL, (double)contacts->plastic },
-    { "switches", NULL, (double)contacts->switches },
-    { "bisections", NULL, (double)c->bisections },
-    { "critical", NULL, (double)contacts->critical },
-    { "critical.stopped", NULL, (double)contacts->stopped },
-  };
-  field metrics[PERP_METRICS_MAX];
-  for (int i = 0; i < r->n_metrics; i++)
-    metrics[i] = (field){ r->metrics[i].name, NULL, r->metrics[i].value };
-
   char cause[512];
-  fprintf(out, "{\n  \"status\": \"%s\",\n  \"reason\": \"%s\",\n  \"partial\": %s,\n",
-          perp_result_status_name(r), perp_result_reason(r),
-          perp_result_partial(r) ? "true" : "false");
-  fputs("  \"message\": ", out);
-  simulate_json_put_text(out, perp_result_cause(r, cause, sizeof cause));
-  fputs(",\n  \"events\": ", out);
-  simulate_json_put_text(out, r->events);
-  fputs(",\n  \"scene\": ", out);
-  simulate_json_put_text(out, r->scene);
-  fputs(",\n", out);
-  put_object(out, "parts", parts, COUNT(parts));
-  fputs("  \"truth\": ", out);
-  simulate_json_put_text(out, r->truth);
-  fputs(",\n", out);
-  const field published[] = {
-    { "source", r->published.what, 0 },
-    { "t", NULL, r->published.t },
-    { "err.q", NULL, r->published.err_q },
-    { "err.v", NULL, r->published.err_v },
-  };
-  if (r->published.what[0] != '\0') put_object(out, "published", published, COUNT(published));
-  fputs("  \"h\": ", out);
-  put_number(out, r->h);
-  fputs(",\n  \"t_end\": ", out);
-  put_number(out, r->t_end);
-  fputs(",\n", out);
-  put_object(out, "metrics", metrics, (size_t)r->n_metrics);
-  put_object(out, "time", time, COUNT(time));
-  put_object(out, "counters", counters, COUNT(counters));
-  if (r->lcp[0] != '\0') perp_contacts_json(contacts, out);
-  if (r->groups != NULL) put_groups(out, r);
-  if (contacts->events) put_object(out, "events", events, COUNT(events));
-  fputs("  \"final\": {\"t\": ", out);
-  put_number(out, r->t);
-  fputs(", \"q\": ", out);
-  put_array(out, r->q, r->nq);
-  fputs(", \"v\": ", out);
-  put_array(out, r->v, r->nv);
-  fputs(", \"energy\": ", out);
-  put_number(out, r->energy);
-  fputs("}\n}\n", out);
+  const perp_contact_count *contacts = &r->contact_count;
+  perp_json j = { .out = out, .indent = true };
+  perp_json_open(&j, NULL, '{');
+  perp_json_members(&j, "status %s, reason %s, partial? %d, message %s, events %s, scene %s",
+                    perp_result_status_name(r), perp_result_reason(r), perp_result_partial(r),
+                    perp_result_cause(r, cause, sizeof cause), r->events, r->scene);
+  put_parts(&j, r);
+  perp_json_text(&j, "truth", r->truth);
+  if (r->published.what[0] != '\0') {
+    line_open(&j, "published");
+    perp_json_members(&j, "source %s, t %g, err.q %g, err.v %g", r->published.what, r->published.t,
+                      r->published.err_q, r->published.err_v);
+    line_close(&j);
+  }
+  perp_json_members(&j, "h %g, t_end %g", r->h, r->t_end);
+  line_open(&j, "metrics");
+  for (int i = 0; i < r->n_metrics; i++)
+    perp_json_real(&j, r->metrics[i].name, r->metrics[i].value);
+  line_close(&j);
+  line_open(&j, "time");
+  perp_json_members(&j,
+                    "step_us %g, collision_us %g, assembly_us %g, kkt_us %g, lcp_us %g, "
+                    "integrate_us %g, cpu_s %g, wall_s %g",
+                    r->step_us, r->collision_us, r->assembly_us, r->kkt_us, r->lcp_us,
+                    r->integrate_us, r->cpu_s, r->wall_s);
+  line_close(&j);
+  put_counters(&j, r);
+  if (r->lcp[0] != '\0') {
+    line_open(&j, "lcp");
+    perp_contacts_json(contacts, &j);
+    line_close(&j);
+  }
+  if (r->groups != NULL) put_groups(&j, r);
+  if (contacts->events) {
+    line_open(&j, "events");
+    perp_json_members(&j,
+                      "impacts %lld, impacts.plastic %lld, switches %lld, bisections %lld, "
+                      "critical %lld, critical.stopped %lld",
+                      (long long)contacts->impacts, (long long)contacts->plastic,
+                      (long long)contacts->switches, (long long)r->ode_count.bisections,
+                      (long long)contacts->critical, (long long)contacts->stopped);
+    line_close(&j);
+  }
+  line_open(&j, "final");
+  perp_json_real(&j, "t", r->t);
+  perp_json_reals(&j, "q", r->q, r->nq);
+  perp_json_reals(&j, "v", r->v, r->nv);
+  perp_json_real(&j, "energy", r->energy);
+  line_close(&j);
+  perp_json_close(&j, '}');
 }

@@ -55,9 +55,10 @@ bool perp_cell_same_time(double a, double b)
   return fabs(a - b) <= 1e-10 * fmax(1, fabs(b));
 }
 
-perp_cut perp_cell_cut(const perp_request *request)
+perp_cut perp_cell_cut(const perp_cell_run *r)
 {
-  return request->minder != NULL ? request->minder->cut(request->minder->user) : PERP_CUT_NONE;
+  const perp_minder *minder = r->request->minder;
+  return minder != NULL ? minder->cut(minder->user) : PERP_CUT_NONE;
 }
 
 perp_status perp_cell_add_batch(perp_ctx *ctx, perp_cell_run *r, double seconds)

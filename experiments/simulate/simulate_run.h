@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the passes of one cell share (simulate_run.c), and the passes of the clock (simulate_clock.c). */
+/* What the passes of one cell share (simulate_run.c), and the passes of the clock
+ * (simulate_clock.c). */
 #ifndef PERP_SIMULATE_RUN_H
 #define PERP_SIMULATE_RUN_H
 
@@ -9,6 +10,8 @@
 #include "experiments/simulate/simulate.h"
 
 typedef struct perp_cell_run {
+  const perp_request *request;
+  perp_result *result;
   perp_scene scene;
   perp_parts parts;
   double h, t_end, every, bound;
@@ -23,8 +26,6 @@ typedef struct perp_cell_run {
   /* clock: seconds per step of each batch */
   double *batch;
   int n_batches, cap_batches;
-  /* series */
-  int cap_rows;
   double cpu0, wall0; /* when pass 1 began */
   double kept;        /* when, wall clock */
 } perp_cell_run;
@@ -38,14 +39,13 @@ void perp_cell_state(const perp_cell_run *r, double *t, const double **q, const 
 void perp_cell_counters(const perp_cell_run *r, perp_ode_counters *ode, perp_stats *kkt);
 bool perp_cell_same_time(double a, double b);
 /* Must the run end here?  Nothing is asked of a run that nobody minds. */
-perp_cut perp_cell_cut(const perp_request *request);
+perp_cut perp_cell_cut(const perp_cell_run *r);
 
 /* The time of a step, s. */
 perp_status perp_cell_add_batch(perp_ctx *ctx, perp_cell_run *r, double seconds);
 /* CPU time that two readings of the clock take, s. */
 double perp_cell_clock_cost(void);
 /* Passes 2 and 3, after the numbers: times of the result. */
-perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r, const perp_request *request,
-                            perp_result *result);
+perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/study/describe.h"
+#include "experiments/study/json_members.h"
 
 #include "experiments/metrics/metrics.h"
 #include "experiments/base/build.h"
@@ -87,42 +88,22 @@ int perp_capabilities(perp_kind kind, unsigned caps, char *buf, size_t size)
   return (int)n;
 }
 
-static const char *type_name(perp_opt_type type)
-{
-  static const char *const names[] = {
-    [PERP_OPT_END] = "",      [PERP_OPT_BOOL] = "bool", [PERP_OPT_INT] = "int",
-    [PERP_OPT_REAL] = "real", [PERP_OPT_ENUM] = "enum", [PERP_OPT_TEXT] = "text"
-  };
-  return names[type];
-}
+static const char *const type_names[] = { "", "bool", "int", "real", "enum", "text" };
 
 static void option_json(perp_json *j, const perp_opt *o)
 {
   char range[512];
   perp_opt_range(o, range, sizeof range);
   perp_json_open(j, NULL, '{');
-  perp_json_text(j, "name", o->key);
-  perp_json_text(j, "type", type_name(o->type));
-  perp_json_text(j, "unit", o->unit);
-  perp_json_text(j, "range", range);
-  switch (o->type) {
-  case PERP_OPT_REAL:
+  perp_json_members(j, "name %s, type %s, unit %s, range %s", o->key, type_names[o->type], o->unit,
+                    range);
+  if (o->type == PERP_OPT_REAL ||
+      o->type == PERP_OPT_INT) /* the text of a whole number is the same */
     perp_json_real(j, "default", o->dflt);
-    break;
-  case PERP_OPT_INT:
-    perp_json_int(j, "default", (int64_t)o->dflt);
-    break;
-  case PERP_OPT_BOOL:
+  else if (o->type == PERP_OPT_BOOL)
     perp_json_bool(j, "default", o->dflt != 0);
-    break;
-  case PERP_OPT_ENUM:
-    perp_json_text(j, "default", o->choices[(int)o->dflt]);
-    break;
-  case PERP_OPT_TEXT:
-  case PERP_OPT_END:
-    perp_json_text(j, "default", o->text);
-    break;
-  }
+  else
+    perp_json_text(j, "default", o->type == PERP_OPT_ENUM ? o->choices[(int)o->dflt] : o->text);
   if (o->type == PERP_OPT_ENUM) {
     perp_json_open(j, "choices", '[');
     for (int i = 0; o->choices[i] != NULL; i++) perp_json_text(j, NULL, o->choices[i]);
@@ -135,14 +116,11 @@ static void option_json(perp_json *j, const perp_opt *o)
 void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
 {
   perp_json_open(j, NULL, '{');
-  perp_json_text(j, "name", d->name);
-  perp_json_text(j, "summary", d->summary);
-  perp_json_text(j, "reference", d->reference);
+  perp_json_members(j, "name %s, summary %s, reference %s", d->name, d->summary, d->reference);
   if (d->equation != NULL) perp_json_text(j, "equation", d->equation);
   if (kind == PERP_KIND_ode) {
     const perp_ode_desc *ode = (const perp_ode_desc *)(const void *)d;
-    perp_json_int(j, "order", ode->order);
-    perp_json_int(j, "stages", ode->stages);
+    perp_json_members(j, "order %d, stages %d", ode->order, ode->stages);
   }
   if (kind == PERP_KIND_lcp) {
     const perp_lcp_desc *lcp = (const perp_lcp_desc *)(const void *)d;
@@ -153,11 +131,10 @@ void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
     if (lcp->same != NULL) perp_json_text(j, "same", lcp->same);
   }
   perp_json_open(j, "capabilities", '[');
-  for (int b = 0; b < 32; b++)
-    if (d->caps & 1u << b) {
-      const char *name = perp_capability_name(kind, 1u << b);
-      if (name != NULL) perp_json_text(j, NULL, name);
-    }
+  for (int b = 0; b < 32; b++) {
+    const char *name = d->caps & 1u << b ? perp_capability_name(kind, 1u << b) : NULL;
+    if (name != NULL) perp_json_text(j, NULL, name);
+  }
   perp_json_close(j, ']');
   perp_json_open(j, "options", '[');
   for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) option_json(j, o);
@@ -165,7 +142,7 @@ void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
   perp_json_close(j, '}');
 }
 
-/* ---- studies ---------------------------------------------------------------------------------------------- */
+/* ---- studies --------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {

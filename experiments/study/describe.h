@@ -12,12 +12,14 @@ int perp_capabilities(perp_kind kind, unsigned caps, char *buf, size_t size);
 /* {"name", "summary", "reference", "capabilities", "options": [...]} and what the kind adds. */
 void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d);
 
-/* Names of the studies that come with perp, sorted, and where they are.  Free with perp_pool_free. */
+/* Names of the studies that come with perp, sorted, and where they are.  Free with
+ * perp_pool_free. */
 typedef struct perp_study_file {
   const char *name, *path;
 } perp_study_file;
-/* Folders of the studies that come with perp, the first that has something wins: the source tree that the launcher
- * names, the installed ones, the tree perp was built in.  Returns their number. */
+/* Folders of the studies that come with perp, the first that has something wins: the source tree
+ * that the launcher names, the installed ones, the tree perp was built in.  Returns their
+ * number. */
 enum { PERP_STUDY_DIRS = 3 };
 int perp_study_dirs(perp_pool *pool, const char *dirs[PERP_STUDY_DIRS]);
 int perp_study_files(perp_pool *pool, perp_study_file **files);

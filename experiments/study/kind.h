@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Kinds of studies.  A study is a grid of cells; what a cell is - a simulation, an LCP to solve - is
- * behind this interface: which parameters it has, how one is run, what is measured. */
+/* Kinds of studies.  A study is a grid of cells; what a cell is - a simulation, an LCP to solve -
+ * is behind this interface: which parameters it has, how one is run, what is measured. */
 #ifndef PERP_KIND_H
 #define PERP_KIND_H
 
@@ -31,6 +31,9 @@ perp_cell_status perp_cell_status_of(const char *name); /* PERP_CELL_STATUSES wh
 bool perp_cell_infrastructure(perp_cell_status status);
 /* Reached the end of its work: its figures are whole (ok, fixed-work, unsolved). */
 bool perp_cell_whole(perp_cell_status status);
+struct perp_cell_kind;
+/* Is a cell that ended so timed?  It is ok, or a run that reached its end. */
+bool perp_cell_timed(const struct perp_cell_kind *kind, perp_cell_status status);
 
 typedef enum perp_param_type {
   PERP_PARAM_END = 0,
@@ -63,8 +66,8 @@ typedef struct perp_outcome {
   perp_cell_status status;
   char reason[32]; /* name of the perp_reason */
   char cause[512]; /* one line, empty when ok */
-  /* of the problems that a run meets, how many there were and how many of them were left unsolved, or above the
-   * tolerance by the number of sweeps that was asked for; 0 where a cell is no run */
+  /* of the problems that a run meets, how many there were and how many of them were left unsolved,
+   * or above the tolerance by the number of sweeps that was asked for; 0 where a cell is no run */
   double problems, unsolved, swept;
   bool partial;   /* the figures are those of a run that did not reach its end, up to: */
   double reached; /* s of simulated time; NaN or 0: not known */
@@ -93,8 +96,9 @@ typedef struct perp_job {
   bool timing;             /* a timing round: no series, only timing metrics are kept */
   const char *series_path; /* where to write the series, NULL: nowhere */
   const char *replay_path; /* where to write what a replay needs (replay.h), NULL: nowhere */
-  /* In the child of a workers: what must end the run soon (a perp_cut, set by the parent), and a place for the
-   * outcome so far, which the parent takes when the child is killed.  NULL: nobody minds. */
+  /* In the child of a workers: what must end the run soon (a perp_cut, set by the parent), and a
+   * place for the outcome so far, which the parent takes when the child is killed.  NULL: nobody
+   * minds. */
   const volatile int *cut;
   void (*keep)(const perp_outcome *so_far, void *user);
   void *keep_user;
@@ -109,9 +113,10 @@ typedef struct perp_cell_kind {
   const perp_metric *(*metrics)(const perp_ctx *ctx, perp_pool *pool);
   /* Read those sections; may set hidden parameters and add axes.  NULL: nothing to read. */
   void (*read)(perp_ctx *ctx, struct perp_study *study, perp_diag *diag);
-  /* Bring the values [params] of one combination to the form that identifies the cell: what has no effect in it
-   * becomes "", and why [params], all "" before, says why ("with formulation reduced").  Texts come from pool; *memory,
-   * NULL at first and in pool too, is the kind's own from combination to combination.  NULL: they are already. */
+  /* Bring the values [params] of one combination to the form that identifies the cell: what has no
+   * effect in it becomes "", and why [params], all "" before, says why ("with formulation
+   * reduced").  Texts come from pool; *memory, NULL at first and in pool too, is the kind's own
+   * from combination to combination.  NULL: they are already. */
   void (*canonical)(perp_ctx *ctx, const struct perp_study *study, perp_pool *pool, void **memory,
                     const char **value, char (*why)[PERP_WHY_MAX]);
   /* Run one cell, in a process of its own.  Fills *out (zeroed before). */
@@ -123,8 +128,9 @@ typedef struct perp_cell_kind {
       runs; /* an unsolved cell is a run that reached its end: its steps have a time like any other */
   /* Rough amount of work, for the estimate of the time left; any unit. */
   double (*work)(const struct perp_study *study, const struct perp_cell *cell);
-  /* Before anything is run: do the references of the cells agree as the study demands?  PERP_OK with
-   * *agree; *said gets a line a comparison, *json (one array) what is kept.  NULL: there are none. */
+  /* Before anything is run: do the references of the cells agree as the study demands?  PERP_OK
+   * with *agree; *said gets a line a comparison, *json (one array) what is kept.  NULL: there are
+   * none. */
   perp_status (*references)(perp_ctx *ctx, const struct perp_study *study,
                             const struct perp_cell *cells, int n, bool *agree, perp_text *said,
                             perp_json *json);
@@ -132,12 +138,14 @@ typedef struct perp_cell_kind {
   void (*command)(const struct perp_study *study, const struct perp_cell *cell, perp_text *out);
 } perp_cell_kind;
 
+/* The work of a cell, 1 where the kind does not say. */
+double perp_cell_work(const struct perp_study *study, const struct perp_cell *cell);
 /* Number of parameters; index of a key or -1. */
 int perp_kind_params(const perp_cell_kind *kind);
 int perp_kind_param(const perp_cell_kind *kind, const char *key);
 
-/* The kinds that a study may name, ended by NULL; the first is the default.  The program says them before it reads the
- * first study. */
+/* The kinds that a study may name, ended by NULL; the first is the default.  The program says them
+ * before it reads the first study. */
 void perp_register_kinds(const perp_cell_kind *const *kinds);
 const perp_cell_kind *const *perp_registered_kinds(void);
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/study/plan.h"
 
+#include "experiments/study/json_members.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- expressions over cells ------------------------------------------------------------------------------ */
+/* ---- expressions over cells ------------------------------------------------------------------ */
 
 static void cell_value(void *user, int row, int column, perp_value *v)
 {
@@ -39,7 +41,7 @@ void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *s, const perp_st
   s->scope.user = s;
 }
 
-/* ---- the grid ------------------------------------------------------------------------------------------------ */
+/* ---- the grid -------------------------------------------------------------------------------- */
 
 static void cell_id(const perp_study *study, perp_cell *cell)
 {
@@ -98,7 +100,8 @@ static void make_uses(const perp_study *study, perp_plan *plan)
   }
 }
 
-/* What the kind says has no effect is counted, what has one is used.  index [n_params]: which value each has. */
+/* What the kind says has no effect is counted, what has one is used.  index [n_params]: which value
+ * each has. */
 static void plan_canonical(perp_ctx *ctx, const perp_study *study, perp_plan *plan,
                            const int *index, void **memory, char (*why)[PERP_WHY_MAX],
                            perp_cell *cell)
@@ -211,40 +214,33 @@ void perp_cell_label(const perp_study *study, const perp_cell *cell, perp_text *
   if (study->n_axes == 0) perp_text_add(out, "%s", study->name);
 }
 
-/* ---- plan.jsonl ------------------------------------------------------------------------------------------------ */
+void perp_cell_json(perp_json *j, const perp_study *study, const perp_cell *cell)
+{
+  for (int p = 0; p < study->n_params; p++)
+    if (cell->value[p][0] != '\0') perp_json_text(j, study->kind->params[p].key, cell->value[p]);
+}
+
+/* ---- plan.jsonl ------------------------------------------------------------------------------ */
 
 perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *study,
                             const perp_plan *plan, const perp_selection *selection)
 {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *m = open_memstream(&text, &size);
-  if (m == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the plan");
-  perp_json j = { .out = m };
-  perp_json_open(&j, NULL, '{');
-  perp_json_text(&j, "plan", "perp-plan/1");
-  perp_json_int(&j, "schema", selection->schema > 0 ? selection->schema : PERP_RESULTS_SCHEMA);
-  perp_json_text(&j, "study", study->name);
-  perp_json_text(&j, "kind", study->kind->name);
-  perp_json_text(&j, "profile", study->profile);
-  perp_json_text(&j, "only", selection->only);
-  perp_json_text(&j, "skip", selection->skip);
-  perp_json_text(&j, "shard", selection->shard);
-  perp_json_text(&j, "plugins", selection->plugins);
-  perp_json_int(&j, "cells", plan->n);
-  perp_json_close(&j, '}');
+  perp_out o;
+  PERP_TRY(perp_out_open(ctx, path, &o));
+  perp_json j = { .out = o.f };
+  perp_json_object(&j, NULL,
+                   "plan %s, schema %d, study %s, kind %s, profile %s, only %s, skip %s, shard %s, "
+                   "plugins %s, cells %d",
+                   "perp-plan/1", selection->schema > 0 ? selection->schema : PERP_RESULTS_SCHEMA,
+                   study->name, study->kind->name, study->profile, selection->only, selection->skip,
+                   selection->shard, selection->plugins, plan->n);
   for (int i = 0; i < plan->n; i++) {
     perp_json_open(&j, NULL, '{');
     perp_json_text(&j, "cell", plan->cells[i].id);
-    for (int p = 0; p < study->n_params; p++)
-      if (plan->cells[i].value[p][0] != '\0')
-        perp_json_text(&j, study->kind->params[p].key, plan->cells[i].value[p]);
+    perp_cell_json(&j, study, &plan->cells[i]);
     perp_json_close(&j, '}');
   }
-  fclose(m);
-  perp_status status = perp_write_file(ctx, path, text, size);
-  free(text);
-  return status;
+  return perp_out_close(ctx, &o, true);
 }
 
 perp_status perp_schema_unknown(perp_ctx *ctx, const char *path, int schema)

@@ -5,8 +5,8 @@
 
 #include "experiments/study/study.h"
 
-/* One combination.  Its id is a hash of kind and canonical parameters: the same on every machine, in
- * every study. */
+/* One combination.  Its id is a hash of kind and canonical parameters: the same on every machine,
+ * in every study. */
 typedef struct perp_cell {
   char id[17];        /* 16 hexadecimal digits */
   const char **value; /* [n_params] canonical texts, "" = not used */
@@ -42,12 +42,13 @@ typedef struct perp_plan {
 } perp_plan;
 
 perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *plan);
-/* Is every value that the study names used by a cell?  Errors with their places go to diag.  A study that the command
- * line has narrowed may have unused values of its file. */
+/* Is every value that the study names used by a cell?  Errors with their places go to diag.  A
+ * study that the command line has narrowed may have unused values of its file. */
 void perp_plan_check(const perp_study *study, const perp_plan *plan, perp_diag *diag);
 /* The same, printed: -1 or an exit status. */
 int perp_plan_refuse(const perp_study *study, const perp_plan *plan);
-/* "36 combinations are 20 cells: stab has no effect with formulation reduced"; nothing where no two are equal. */
+/* "36 combinations are 20 cells: stab has no effect with formulation reduced"; nothing where no two
+ * are equal. */
 void perp_plan_say(const perp_study *study, const perp_plan *plan, perp_text *out);
 void perp_plan_warn(const perp_study *study, const perp_plan *plan); /* the same on stderr */
 void perp_plan_free(perp_plan *plan);
@@ -55,6 +56,8 @@ void perp_plan_free(perp_plan *plan);
 int perp_plan_find(const perp_plan *plan, const char *id);
 /* "ode=rk4 h=0.001 stab=post": the parameters that vary over the study. */
 void perp_cell_label(const perp_study *study, const perp_cell *cell, perp_text *out);
+/* Its parameters that are used, as members of a JSON object. */
+void perp_cell_json(perp_json *j, const perp_study *study, const perp_cell *cell);
 
 /* A scope over cells alone: parameters and, from `status` (may be NULL: planned), their status. */
 typedef struct perp_plan_scope {
@@ -67,8 +70,9 @@ void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *s, const perp_st
                           const perp_plan *plan, const perp_cell_status *status);
 
 /* plan.jsonl: a head line, then one line a cell. */
-/* What the words of a results folder mean; 2: ok says that every problem of the run was solved by the solver that was
- * named.  1 (folders that do not say it): ok says that the run reached its end. */
+/* What the words of a results folder mean; 2: ok says that every problem of the run was solved by
+ * the solver that was named.  1 (folders that do not say it): ok says that the run reached its
+ * end. */
 enum { PERP_RESULTS_SCHEMA = 2 };
 /* PERP_ERR_FORMAT with a message: the folder was written by a newer perp. */
 perp_status perp_schema_unknown(perp_ctx *ctx, const char *path, int schema);

@@ -95,7 +95,7 @@ int perp_process_pool_free_places(const perp_process_pool *c)
   return c->size - c->running;
 }
 
-/* ---- in the child ------------------------------------------------------------------------------------------- */
+/* ---- in the child ---------------------------------------------------------------------------- */
 
 /* Pages that this process has mapped, from a place where no allocation is allowed. */
 static double mapped_bytes(const char *key)
@@ -134,7 +134,8 @@ static void on_crash(int number)
   raise(number);
 }
 
-/* BLAS maps a buffer when it is first called, and tries without end when it cannot: it gets it before the limit. */
+/* BLAS maps a buffer when it is first called, and tries without end when it cannot: it gets it
+ * before the limit. */
 static void warm_blas(void)
 {
   double one = 1;
@@ -213,7 +214,7 @@ _Noreturn static void process_pool_child(const perp_ctx *parent_ctx,
   _exit(0);
 }
 
-/* ---- in the parent ------------------------------------------------------------------------------------------ */
+/* ---- in the parent --------------------------------------------------------------------------- */
 
 perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *c, const perp_order *order)
 {
@@ -282,6 +283,7 @@ static void take_kept(const struct child *k, perp_outcome *o)
   so_far = *(const perp_outcome *)last;
   if (!process_pool_plausible(&so_far)) return;
   so_far.status = o->status;
+  snprintf(so_far.reason, sizeof so_far.reason, "%s", o->reason);
   snprintf(so_far.cause, sizeof so_far.cause, "%s", o->cause);
   so_far.partial = true;
   *o = so_far;
@@ -308,7 +310,6 @@ static void say_limit(const struct child *k, const char *what, perp_outcome *o)
 static void process_pool_judge(const struct child *k, int wait_status, perp_outcome *o)
 {
   *o = k->outcome;
-  const char *reason = NULL;
   char limit[64] = "";
   if (k->order.memory > 0)
     snprintf(limit, sizeof limit, "memory limit of %.0f MiB reached", k->order.memory / 1048576);
@@ -317,30 +318,27 @@ static void process_pool_judge(const struct child *k, int wait_status, perp_outc
     if (o->status == PERP_CELL_OOM) {
       char said[304];
       snprintf(said, sizeof said, "%.300s", o->cause);
+      snprintf(o->reason, sizeof o->reason, "memory-limit");
       if (o->n == 0) take_kept(k, o);
       snprintf(o->cause, sizeof o->cause, "%s%s%s", limit, limit[0] && said[0] ? ": " : "", said);
-      snprintf(o->reason, sizeof o->reason, "memory-limit");
     } else if (o->status == PERP_CELL_TIMEOUT)
       say_limit(k, "stopped", o);
     return;
   }
-  *o = (perp_outcome){ .magic = magic, .status = PERP_CELL_CRASH };
-  if (k->killed) {
-    o->status = PERP_CELL_TIMEOUT;
-    reason = "time-limit";
-  } else if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == EXIT_NO_MEMORY) {
-    o->status = PERP_CELL_OOM;
-    reason = "memory-limit";
+  if (k->killed)
+    *o = (perp_outcome){ .status = PERP_CELL_TIMEOUT, .reason = "time-limit" };
+  else if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == EXIT_NO_MEMORY) {
+    *o = (perp_outcome){ .status = PERP_CELL_OOM, .reason = "memory-limit" };
     snprintf(o->cause, sizeof o->cause, "%s", limit);
   } else {
-    reason = "crash";
+    *o = (perp_outcome){ .status = PERP_CELL_CRASH, .reason = "crash" };
     perp_kept_cause(wait_status, o->cause, sizeof o->cause);
   }
+  o->magic = magic;
   take_kept(k, o);
   o->wall_s = perp_clock_wall() - k->began;
   rescue_series(k);
   if (k->killed) say_limit(k, "killed", o);
-  snprintf(o->reason, sizeof o->reason, "%s", reason);
 }
 
 static bool process_pool_reap(perp_process_pool *c, perp_order *order, perp_outcome *outcome)
@@ -406,4 +404,22 @@ perp_process_pool_event perp_process_pool_wait(perp_process_pool *c, double seco
   }
   free(fds);
   return event;
+}
+
+perp_status perp_process_pool_once(perp_ctx *ctx, const perp_job *job, const char *log_path,
+                                   perp_outcome *outcome, int *number)
+{
+  perp_process_pool *workers;
+  perp_process_pool_event event = PERP_CREW_NOTHING;
+  perp_order done, order = { .job = *job,
+                             .timeout = job->study->limits.timeout,
+                             .memory = job->study->limits.memory,
+                             .log_path = log_path };
+  *number = 0;
+  PERP_TRY(perp_process_pool_create(ctx, 1, &workers));
+  perp_status status = perp_process_pool_start(ctx, workers, &order);
+  while (status == PERP_OK && event == PERP_CREW_NOTHING)
+    event = perp_process_pool_wait(workers, 1, &done, outcome, number);
+  perp_process_pool_destroy(workers);
+  return event == PERP_CREW_SIGNAL ? PERP_FAIL(ctx, PERP_ERR_IO, "interrupted") : status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A workers of processes: each job runs in a child of its own with a process group, a memory limit and a
- * hard time limit, and dies with its parent.  Whatever a child does - crash, hang, eat memory, print,
- * leave children behind - the workers reports one outcome and goes on. */
+/* A workers of processes: each job runs in a child of its own with a process group, a memory limit
+ * and a hard time limit, and dies with its parent.  Whatever a child does - crash, hang, eat
+ * memory, print, leave children behind - the workers reports one outcome and goes on. */
 #ifndef PERP_PROCESS_POOL_H
 #define PERP_PROCESS_POOL_H
 
@@ -9,8 +9,8 @@
 
 typedef struct perp_process_pool perp_process_pool;
 
-/* For up to `size` children at a time.  Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD until the workers is
- * destroyed; perp_process_pool_wait reports them. */
+/* For up to `size` children at a time.  Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD until the
+ * workers is destroyed; perp_process_pool_wait reports them. */
 perp_status perp_process_pool_create(perp_ctx *ctx, int size, perp_process_pool **out);
 /* Kills what still runs. */
 void perp_process_pool_destroy(perp_process_pool *workers);
@@ -36,5 +36,10 @@ typedef enum perp_process_pool_event {
 perp_process_pool_event perp_process_pool_wait(perp_process_pool *workers, double seconds,
                                                perp_order *order, perp_outcome *outcome,
                                                int *signal);
+
+/* One job in a pool of its own, with the limits of its study.  PERP_ERR_IO: no process could be
+ * made, or *signal (else 0) has arrived. */
+perp_status perp_process_pool_once(perp_ctx *ctx, const perp_job *job, const char *log_path,
+                                   perp_outcome *outcome, int *signal);
 
 #endif

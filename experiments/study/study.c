@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- sections ------------------------------------------------------------------------------------------- */
+/* ---- sections -------------------------------------------------------------------------------- */
 
 static void read_head(perp_study_reader *r, const perp_node *root)
 {
@@ -346,7 +346,7 @@ static void read_report(perp_study_reader *r, const perp_node *root)
   }
 }
 
-/* ---- everything ---------------------------------------------------------------------------------------------- */
+/* ---- everything ------------------------------------------------------------------------------ */
 
 static const char *const top_keys[] = { "schema",    "kind",      "study",   "grid",   "exclude",
                                         "profiles",  "reference", "measure", "limits", "metrics",

@@ -108,8 +108,8 @@ typedef struct perp_study_request {
   const perp_cell_kind *const *kinds; /* NULL: those registered */
 } perp_study_request;
 
-/* Read, merge, check.  PERP_OK and *out; PERP_ERR_FORMAT: the file is not valid; PERP_ERR_OPTION: the
- * profile or a --set is not; PERP_ERR_IO: the file cannot be read.  diag has the messages. */
+/* Read, merge, check.  PERP_OK and *out; PERP_ERR_FORMAT: the file is not valid; PERP_ERR_OPTION:
+ * the profile or a --set is not; PERP_ERR_IO: the file cannot be read.  diag has the messages. */
 perp_status perp_study_read(perp_ctx *ctx, const perp_study_request *request, perp_diag *diag,
                             perp_study **out);
 void perp_study_free(perp_study *study);
@@ -123,8 +123,8 @@ void perp_study_read_param(perp_ctx *ctx, perp_study *study, perp_diag *diag, in
 /* Unknown members of a map become errors. */
 void perp_study_check_keys(perp_diag *diag, const perp_node *map, const char *what,
                            const char *const *keys);
-/* Canonical text of one value of a parameter; NULL after an error, which diag has.  `text` may be a part
- * of the scalar `at`. */
+/* Canonical text of one value of a parameter; NULL after an error, which diag has.  `text` may be a
+ * part of the scalar `at`. */
 const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag,
                                  const perp_param *param, const perp_node *at, const char *text);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fields of the maps of a study file by their type; what is wrong with them goes to the diagnostics. */
+/* Fields of the maps of a study file by their type; what is wrong with them goes to the
+ * diagnostics. */
 #include "experiments/study/study_fields.h"
 
 #include <stdio.h>

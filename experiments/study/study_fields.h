@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the files that read a study share: its fields by type, and overrides.  Private to experiments/study.
+/* What the files that read a study share: its fields by type, and overrides.  Private to
+ * experiments/study.
  *
- * A map may be NULL, as of a section that is not there: its fields are absent.  An absent or empty field is no
- * error; a field of another type, out of range or unknown becomes an error of the reader's diagnostics, and the
- * default is returned. */
+ * A map may be NULL, as of a section that is not there: its fields are absent.  An absent or empty
+ * field is no error; a field of another type, out of range or unknown becomes an error of the
+ * reader's diagnostics, and the default is returned. */
 #ifndef PERP_STUDY_FIELDS_H
 #define PERP_STUDY_FIELDS_H
 
@@ -31,13 +32,13 @@ double perp_study_number(perp_study_reader *r, const perp_node *map, const char 
 /* Index of a text in a list that ends with NULL; the first is the default. */
 int perp_study_choice(perp_study_reader *r, const perp_node *map, const char *key,
                       const char *const *choices);
-/* An expression over the first n_columns columns, also in *out; NULL: absent (an error where there is no such
- * key) or not valid. */
+/* An expression over the first n_columns columns, also in *out; NULL: absent (an error where there
+ * is no such key) or not valid. */
 const perp_expr *perp_study_expression(perp_study_reader *r, const perp_node *map, const char *key,
                                        int n_columns, bool aggregates, perp_expr **out);
 
-/* The study without `profiles` and with one of them merged: `wanted`, or `short` where NULL and there is one.
- * NULL: there is no such profile (message in ctx). */
+/* The study without `profiles` and with one of them merged: `wanted`, or `short` where NULL and
+ * there is one. NULL: there is no such profile (message in ctx). */
 const perp_node *perp_study_apply_profile(perp_study_reader *r, const perp_node *root,
                                           const char *wanted);
 /* The study with one "key=value" merged; NULL: it cannot be (message in ctx). */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Values of the parameters of a study: lists, ranges, bracketed lists inside of names, in canonical form. */
+/* Values of the parameters of a study: lists, ranges, bracketed lists inside of names, in canonical
+ * form. */
 #include "experiments/study/study_fields.h"
 
 #include <ctype.h>

@@ -33,11 +33,12 @@ static void test_help(void)
   refuses(2, "", "perp COMMAND");
   refuses(2, "rnu", "did you mean 'run'?");
   refuses(2, "xyzzyx", "unknown command 'xyzzyx'");
-  for (const perp_command *c = perp_commands; c->name != NULL; c++) {
-    char *words = perp_xprintf("%s --help", c->name);
+  for (const perp_verb *const *v = perp_commands; *v != NULL; v++) {
+    const char *name = (*v)->cli.name;
+    char *words = perp_xprintf("%s --help", name);
     says(words, "perp ");
-    ok(strcmp(c->name, "lcp") == 0 || strstr(out, "Example") != NULL, "%s: the help has an example",
-       c->name);
+    ok(strcmp(name, "lcp") == 0 || strstr(out, "Example") != NULL, "%s: the help has an example",
+       name);
     fits_the_screen(words);
     free(words);
   }

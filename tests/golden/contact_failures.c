@@ -155,7 +155,7 @@ static void critical(void)
       if (i == 0)
         perp_contacts_text(&r.contact_count, f);
       else
-        perp_contacts_json(&r.contact_count, f);
+        perp_contacts_json(&r.contact_count, &(perp_json){ .out = f });
       fclose(f);
     }
     for (char *c = text; *c != '\0'; c++) /* one line, one blank a gap */

@@ -138,13 +138,13 @@ static void agreement(void)
       perp_study_request q = { .file = "parts.yaml", .text = text, .kinds = kinds };
       if (perp_study_read(&ctx, &q, &diag, &study) != PERP_OK) bail("%s", diag.text.s);
       if (perp_plan_make(&ctx, study, &plan) != PERP_OK) bail("%s", ctx.msg);
-      const perp_request request = perp_kind_simulate_request(&plan.cells[0]);
+      perp_request request = perp_kind_simulate_request(&plan.cells[0]);
       const char *const all[PERP_PARTS] = { forms[f],  "symplectic-euler", "tree",
                                             "dantzig", "baumgarte",        "box" };
       const char *used[PERP_PARTS];
       int dropped = 0;
       for (int p = 0; p < PERP_PARTS; p++) {
-        used[p] = perp_part_text(&request, p);
+        used[p] = *perp_part_text(&request, p);
         dropped += used[p][0] == '\0' && all[p][0] != '\0';
       }
       perp_result r;
