@@ -85,7 +85,7 @@ static perp_status schur_sparse_analyse(perp_ctx *ctx, struct ws *w, const perp_
   }
   for (int g = 0; g < B->nc; g++) size[g] = B->cptr[g + 1] - B->cptr[g];
   group_graph(B, ptr, adj);
-  perp_status status = perp_kkt_sparse_create(ctx, "schur-sparse", B->nc, size, ptr, adj, &w->A);
+  perp_status status = perp_kkt_sparse_create(ctx, "schur-sparse", B->nc, size, ptr, adj, NULL, &w->A);
   perp_arena_free(&arena);
   PERP_TRY(status);
   return perp_kkt_assembly_create(ctx, B, perp_kkt_sparse_locate, &w->A, &w->assembly);

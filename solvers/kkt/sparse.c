@@ -24,6 +24,16 @@ void perp_kkt_sparse_free(kkt_sparse *s)
   s->started = false;
 }
 
+static void sparse_start(kkt_sparse *s)
+{
+  cholmod_start(&s->cm);
+  s->started = true;
+  s->cm.print = 0;
+  s->cm.try_catch = 1; /* no messages: the status is looked at */
+  s->cm.supernodal = CHOLMOD_SIMPLICIAL;
+  s->cm.final_ll = 0;
+}
+
 static perp_status sparse_external(perp_ctx *ctx, const char *name, const kkt_sparse *s)
 {
   if (s->cm.status == CHOLMOD_OUT_OF_MEMORY)
@@ -33,35 +43,39 @@ static perp_status sparse_external(perp_ctx *ctx, const char *name, const kkt_sp
   return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: CHOLMOD status %d", name, s->cm.status);
 }
 
-/* Minimum degree and postorder of the graph of nodes; fills position. */
-static perp_status order_nodes(perp_ctx *ctx, const char *name, kkt_sparse *s, const int *ptr,
-                               const int *adj)
+perp_status perp_kkt_sparse_order(perp_ctx *ctx, const char *name, int n_nodes, const int *ptr,
+                                  const int *adj, int *position)
 {
-  int n = s->n_nodes;
+  kkt_sparse s = { .n_nodes = n_nodes };
+  sparse_start(&s);
+  int n = n_nodes;
+  cholmod_factor *F = NULL;
   cholmod_sparse *G = cholmod_allocate_sparse((size_t)n, (size_t)n, (size_t)ptr[n] + 1, 0, 1, 1,
-                                              CHOLMOD_PATTERN, &s->cm);
-  if (G == NULL) return sparse_external(ctx, name, s);
-  int *p = G->p, *index = G->i, nz = 0;
-  int *mark = s->position; /* last column that listed the row */
-  for (int i = 0; i < n; i++) mark[i] = -1;
-  for (int j = 0; j < n; j++) {
-    p[j] = nz;
-    for (int k = ptr[j]; k < ptr[j + 1]; k++)
-      if (adj[k] < j && mark[adj[k]] != j) {
-        mark[adj[k]] = j;
-        index[nz++] = adj[k];
-      }
+                                              CHOLMOD_PATTERN, &s.cm);
+  if (G != NULL) {
+    int *p = G->p, *index = G->i, nz = 0;
+    int *mark = position; /* last column that listed the row */
+    for (int i = 0; i < n; i++) mark[i] = -1;
+    for (int j = 0; j < n; j++) {
+      p[j] = nz;
+      for (int k = ptr[j]; k < ptr[j + 1]; k++)
+        if (adj[k] < j && mark[adj[k]] != j) {
+          mark[adj[k]] = j;
+          index[nz++] = adj[k];
+        }
+    }
+    p[n] = nz;
+    s.cm.nmethods = 1;
+    s.cm.method[0].ordering = CHOLMOD_AMD;
+    s.cm.postorder = 1;
+    F = cholmod_analyze(G, &s.cm);
   }
-  p[n] = nz;
-  s->cm.nmethods = 1;
-  s->cm.method[0].ordering = CHOLMOD_AMD;
-  s->cm.postorder = 1;
-  cholmod_factor *F = cholmod_analyze(G, &s->cm);
-  cholmod_free_sparse(&G, &s->cm);
-  if (F == NULL) return sparse_external(ctx, name, s);
-  for (int k = 0; k < n; k++) s->position[((int *)F->Perm)[k]] = k;
-  cholmod_free_factor(&F, &s->cm);
-  return PERP_OK;
+  const perp_status status = F == NULL ? sparse_external(ctx, name, &s) : PERP_OK;
+  for (int k = 0; k < n && F != NULL; k++) position[((int *)F->Perm)[k]] = k;
+  cholmod_free_sparse(&G, &s.cm);
+  cholmod_free_factor(&F, &s.cm);
+  cholmod_finish(&s.cm);
+  return status;
 }
 
 /* The earlier neighbours of every node, by position; count only when fill is false. */
@@ -138,6 +152,7 @@ static perp_status sparse_build(perp_ctx *ctx, const char *name, kkt_sparse *s, 
       }
     }
   }
+  s->cm.nmethods = 1;
   s->cm.method[0].ordering = CHOLMOD_NATURAL;
   s->cm.postorder = 0;
   s->L = cholmod_analyze(s->A, &s->cm);
@@ -149,23 +164,22 @@ static perp_status sparse_build(perp_ctx *ctx, const char *name, kkt_sparse *s, 
 }
 
 perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, int n_nodes, const int *size,
-                                   const int *ptr, const int *adj, kkt_sparse *s)
+                                   const int *ptr, const int *adj, const int *position,
+                                   kkt_sparse *s)
 {
   s->n_nodes = n_nodes;
   s->n = 0;
   for (int g = 0; g < n_nodes; g++) s->n += size[g];
-  cholmod_start(&s->cm);
-  s->started = true;
-  s->cm.print = 0;
-  s->cm.try_catch = 1; /* no messages: the status is looked at */
-  s->cm.supernodal = CHOLMOD_SIMPLICIAL;
-  s->cm.final_ll = 0;
+  sparse_start(s);
   sparse_neighbours(s, size, ptr, adj, false);
   sparse_layout(s, &s->arena);
   PERP_TRY(perp_arena_reserve(ctx, &s->arena));
   sparse_layout(s, &s->arena);
   if (s->n == 0) return PERP_OK;
-  PERP_TRY(order_nodes(ctx, name, s, ptr, adj));
+  if (position == NULL)
+    PERP_TRY(perp_kkt_sparse_order(ctx, name, n_nodes, ptr, adj, s->position));
+  else
+    memcpy(s->position, position, sizeof *position * (size_t)n_nodes);
   sparse_neighbours(s, size, ptr, adj, true);
   return sparse_build(ctx, name, s, size);
 }

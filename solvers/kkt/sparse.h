@@ -30,9 +30,14 @@ typedef struct kkt_sparse {
 } kkt_sparse;
 
 /* Graph: the neighbours of node i are adj[ptr[i]] ... adj[ptr[i+1]-1]; both directions are listed,
- * repetitions and the node itself are ignored. */
+ * repetitions and the node itself are ignored.  position [n_nodes]: of each node in the order of elimination; NULL:
+ * that of perp_kkt_sparse_order. */
 perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, int n_nodes, const int *size,
-                                   const int *ptr, const int *adj, kkt_sparse *out);
+                                   const int *ptr, const int *adj, const int *position,
+                                   kkt_sparse *out);
+/* Minimum degree (AMD) with postorder: position[i] of node i of such a graph. */
+perp_status perp_kkt_sparse_order(perp_ctx *ctx, const char *name, int n_nodes, const int *ptr,
+                                  const int *adj, int *position);
 void perp_kkt_sparse_free(kkt_sparse *s);
 /* Where the block of nodes g, h is in the values (kkt_locate); g and h must be neighbours or equal. */
 kkt_place perp_kkt_sparse_locate(const void *sparse, int g, int h);

@@ -21,8 +21,7 @@ static perp_reason run(const perp_desc *d, const problem *p, double *a, double *
   if (perp_kkt_create(&ctx, &spec, &p->B, &s) != PERP_OK) bail("%s", ctx.msg);
   memset(lambda, 0, (size_t)p->B.m * sizeof *lambda);
   if (perp_kkt_factor(&ctx, s, &p->B, &stats) != PERP_OK) bail("%s", ctx.msg);
-  if (stats.reason >= 0 &&
-      perp_kkt_solve(&ctx, s, &p->B, p->f, p->c, a, lambda, &stats) != PERP_OK)
+  if (stats.reason >= 0 && perp_kkt_solve(&ctx, s, &p->B, p->f, p->c, a, lambda, &stats) != PERP_OK)
     bail("%s", ctx.msg);
   perp_kkt_destroy(s);
   perp_spec_free(&spec);
@@ -97,12 +96,12 @@ static bool look(const char *name)
 
 int main(void)
 {
-  static const char *const more[] = { "tree:bodies=15", "four-bar:loops=10", "four-bar:loops=5,dim=3" };
+  static const char *const more[] = { "tree:bodies=15", "four-bar:loops=10",
+                                      "four-bar:loops=5,dim=3" };
   const perp_desc *d;
   int looked_at = 0;
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK)
-    bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_scene, i)) != NULL; i++)
     looked_at += look(d->name);
   for (size_t i = 0; i < sizeof more / sizeof *more; i++) looked_at += look(more[i]);
