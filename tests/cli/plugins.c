@@ -124,6 +124,11 @@ static void test_installed(void)
                              prefix);
   ok(shell("test -n \"$(find inst -name perp.pc)\" && test -f %s/include/perp/perp.h", prefix),
      "perp.pc and perp.h are there");
+  ok(shell("cd %s/share && bash -n bash-completion/completions/perp && test -s "
+           "zsh/site-functions/_perp && "
+           "test -s fish/vendor_completions.d/perp.fish && test -s man/man1/perp.1",
+           prefix),
+     "completions of three shells and the man page are there");
   /* each installed header can be included first and alone */
   ok(shell("cd %s/include/perp && for h in $(find . -name '*.h'); do printf '#include \"%%s\"\\n' "
            "$h | "

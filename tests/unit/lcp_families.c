@@ -162,6 +162,11 @@ static void check_classes(void)
 static void check_forms(void)
 {
   int wrong = 0;
+  static const char *const from_one[] = { "murty1", "murty2", "fathi", "csizmadia", "spd" };
+  for (size_t k = 0; k < sizeof from_one / sizeof *from_one; k++) {
+    const perp_lcp_family *one = perp_lcp_family_find(from_one[k]);
+    ok(one != NULL && perp_lcp_family_rows(one, 1) == 1, "%s begins with one row", from_one[k]);
+  }
   const perp_lcp_family *f;
   for (int i = 0; (f = perp_lcp_family_at(i)) != NULL; i++) {
     int bad = perp_lcp_family_find(f->name) != f;

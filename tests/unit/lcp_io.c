@@ -326,7 +326,8 @@ static void check_siconos(void)
      "MLCP: equalities are free rows");
   perp_lcp_problem_free(&p);
   ok(read_string("3\n1\n0\n3\n3\n3 3\n1 0 0\n0 1 0\n0 0 1\n-1 0 0\n0.5\n1\n", &p) == PERP_OK &&
-         p.p.fric_of[1] == 0 && p.p.fric_of[2] == 0 && p.p.cone[1] == 1 && p.p.mu[2] == 0.5,
+         p.p.fric_of[1] == 0 && p.p.fric_of[2] == 0 && p.p.cone[1] == 1 && p.p.mu[2] == 0.5 &&
+         strcmp(p.family, "siconos-fc3d") == 0,
      "FC3D: a cone of rows 1 and 2");
   perp_lcp_problem_free(&p);
   ok(read_string("2\n1\n0\n2\n2\n2 2\n1 0\n0 1\n-1 0\n0.5\n", &p) == PERP_OK &&
@@ -336,7 +337,8 @@ static void check_siconos(void)
   /* M = diag(2, 4), H = I, f = (2, 4), b = (1, 1): W = diag(1/2, 1/4), q = (2, 2) */
   ok(read_string("2\n1\n0\n2\n2\n2 2\n2 0\n0 4\n0\n2\n2\n2 2\n1 0\n0 1\n2 4\n1 1\n0.5\n", &p) ==
              PERP_OK &&
-         p.p.A[0] == 0.5 && p.p.A[3] == 0.25 && p.p.b[0] == 2 && p.p.b[1] == 2,
+         p.p.A[0] == 0.5 && p.p.A[3] == 0.25 && p.p.b[0] == 2 && p.p.b[1] == 2 &&
+         strcmp(p.family, "siconos-global-fc2d") == 0,
      "global FC2D: condensed");
   perp_lcp_problem_free(&p);
 }
@@ -394,6 +396,12 @@ static void check_market(void)
   fclose(f);
   ok(perp_lcp_read(&ctx, a, &p) == PERP_OK && p.p.A[2] == 1 && p.p.b[1] == -2,
      "A and b in two files, symmetric");
+  perp_lcp_problem_free(&p);
+  f = fopen(a, "w");
+  fputs("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 3\n", f);
+  fclose(f);
+  ok(perp_lcp_read(&ctx, a, &p) == PERP_OK && p.p.A[1] == 3 && p.p.A[2] == -3 && p.p.A[0] == 0,
+     "skew-symmetric");
   perp_lcp_problem_free(&p);
   unlink(a);
   unlink(b);

@@ -668,6 +668,36 @@ static void zero_row(const char *method)
   }
 }
 
+/* Sizes about a multiple of 64, where every row is positive: A of full size is factored. */
+static void all_positive(const char *method)
+{
+  double worst = 0;
+  for (int rows = 62; rows <= 66; rows++) {
+    perp_lcp_problem q;
+    perp_lcp_recipe r = { .family = "spd", .n = rows, .seed = 4 };
+    double x[66] = { 0 }, c[66], apart = 0;
+    perp_spec spec;
+    perp_lcp_solver *s;
+    perp_stats stats;
+    if (perp_lcp_generate(&ctx, &r, &q) != PERP_OK) bail("%s", ctx.msg);
+    for (int i = 0; i < rows; i++) {
+      c[i] = 0;
+      for (int j = 0; j < rows; j++) c[i] -= q.p.A[i + j * rows] * (1 + j);
+    }
+    const perp_lcp problem = { .n = rows, .A = q.p.A, .lda = rows, .b = c };
+    if (perp_spec_parse(&ctx, PERP_KIND_lcp, method, &spec) != PERP_OK ||
+        perp_lcp_create(&ctx, &spec, rows, 0, &s) != PERP_OK ||
+        perp_lcp_solve(&ctx, s, &problem, 1e-10, x, NULL, NULL, &stats) != PERP_OK)
+      bail("%s: %s", method, ctx.msg);
+    for (int i = 0; i < rows; i++) apart = fmax(apart, fabs(x[i] - (1 + i)));
+    worst = fmax(worst, stats.reason > 0 ? apart : HUGE_VAL);
+    perp_lcp_destroy(s);
+    perp_spec_free(&spec);
+    perp_lcp_problem_free(&q);
+  }
+  below(worst, 1e-8, "%s: 62 to 66 rows, all positive", method);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -726,5 +756,8 @@ int main(void)
   zero_row("dantzig");
   zero_row("lemke");
   zero_row("bpp");
+  static const char *const direct[] = { "dantzig", "lemke",  "lemke:ties=lexicographic",
+                                        "bpp",     "keller", "murty" };
+  for (size_t k = 0; k < sizeof direct / sizeof *direct; k++) all_positive(direct[k]);
   return tap_done();
 }

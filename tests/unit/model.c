@@ -375,11 +375,32 @@ static void questions(void)
   }
 }
 
+/* M M^-1 = 1 for a body whose axes are none of symmetry */
+static void inertia(void)
+{
+  static const double I[9] = { 5, 1, -0.5, 1, 4, 0.75, -0.5, 0.75, 3 };
+  perp_model *m = model_of(3);
+  perp_body_def def = body_def();
+  memcpy(def.mass.inertia, I, sizeof I);
+  if (perp_model_add_body(&ctx, m, &def, NULL) != PERP_OK || perp_model_finish(&ctx, m) != PERP_OK)
+    bail("%s", ctx.msg);
+  double worst = 0;
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j < 6; j++) {
+      double sum = i == j ? -1 : 0;
+      for (int k = 0; k < 6; k++) sum += m->M[i + 6 * k] * m->Minv[k + 6 * j];
+      worst = fmax(worst, fabs(sum));
+    }
+  below(worst, 1e-15, "the inverse of a full inertia matrix");
+  perp_model_destroy(m);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
   rng = perp_rng_create(11);
   bodies();
+  inertia();
   joints_and_forces();
   finishing();
   for (int dim = 2; dim <= 3; dim++) {
