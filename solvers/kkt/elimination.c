@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solvers/kkt/elimination.h"
 
-#include "solvers/kkt/sparse.h"
 #include "solvers/kkt/tree_plan.h"
 
 #include <stdlib.h>
 
 /* A node and when it may be eliminated. */
 struct turn {
-  int node,
-      rank; /* rank: of its pair in the order of minimum degree, or of the last one it waits for */
+  int node;
+  int rank; /* of its pair in the order of minimum degree, or of the last one that it waits for */
   int late; /* 0 body, 1 group with it, 2 group that waited */
   int own;  /* among those that waited */
 };
@@ -19,8 +18,8 @@ struct elimination {
   struct perp_kkt_tree_plan plan;
   perp_arena arena;
   int *pair;         /* [nb+nc] the pair that a node belongs to: that of a body is its own number */
-  int *ptr, *adj;    /* graph of pairs; nodes that follow another one have no edges of their own */
-  int *rank;         /* [nb+nc] of a pair */
+  kkt_graph *pairs;  /* nodes that follow another one have no edges of their own */
+  int *rank;         /* [nb+nc] position of a pair in its order */
   int *depth;        /* [nb] joints between a body and the root of its tree */
   struct turn *turn; /* [nb+nc] */
 };
@@ -29,9 +28,7 @@ static void elimination_layout(void *ws, perp_arena *a)
 {
   struct elimination *e = ws;
   const size_t n = (size_t)e->B->nb + (size_t)e->B->nc;
-  PERP_INTS(a, n, &e->pair, &e->rank);
-  PERP_INTS(a, n + 1, &e->ptr);
-  PERP_INTS(a, 2 * (size_t)e->B->jptr[e->B->nc] + 1, &e->adj);
+  PERP_INTS(a, n, &e->pair);
   PERP_INTS(a, e->B->nb, &e->depth);
   e->turn = PERP_CARVE(a, struct turn, n);
 }
@@ -58,20 +55,20 @@ static void elimination_pairs(struct elimination *e)
 }
 
 /* Neighbours of a pair: those of its body and of its group. */
-static void elimination_graph(struct elimination *e, const int *ptr, const int *adj)
+static void elimination_graph(struct elimination *e, const kkt_graph *G)
 {
-  const int nb = e->B->nb, n = nb + e->B->nc;
+  const int nb = e->B->nb, n = G->nodes;
   int edges = 0;
   for (int i = 0; i < n; i++) {
-    e->ptr[i] = edges;
+    e->pairs->ptr[i] = edges;
     if (e->pair[i] != i) continue;
     const int g = i < nb ? e->plan.parent_group[i] : -1;
     const int members[2] = { i, g >= 0 && e->pair[nb + g] == i ? nb + g : i };
     for (int k = 0; k < (members[1] == i ? 1 : 2); k++)
-      for (int j = ptr[members[k]]; j < ptr[members[k] + 1]; j++)
-        if (e->pair[adj[j]] != i) e->adj[edges++] = e->pair[adj[j]];
+      for (int j = G->ptr[members[k]]; j < G->ptr[members[k] + 1]; j++)
+        if (e->pair[G->adj[j]] != i) e->pairs->adj[edges++] = e->pair[G->adj[j]];
   }
-  e->ptr[n] = edges;
+  e->pairs->ptr[n] = edges;
 }
 
 static int elimination_later(int a, int b)
@@ -112,27 +109,33 @@ static int elimination_compare(const void *x, const void *y)
 }
 
 perp_status perp_kkt_elimination(perp_ctx *ctx, const char *name, const perp_blocks *B,
-                                 const int *ptr, const int *adj, int *position)
+                                 kkt_graph *G)
 {
-  const int nb = B->nb, n = nb + B->nc;
+  const int nb = B->nb, n = G->nodes;
   struct elimination e = { .B = B };
-  if (n == 0) return PERP_OK;
   PERP_TRY(perp_kkt_tree_plan(ctx, B, &e.plan));
   perp_status status = perp_arena_layout(ctx, &e.arena, elimination_layout, &e);
+  if (status == PERP_OK) status = perp_kkt_graph_create(ctx, name, n, G->edges, &e.pairs);
   if (status == PERP_OK) {
     elimination_pairs(&e);
-    elimination_graph(&e, ptr, adj);
-    status = perp_kkt_sparse_order(ctx, name, n, e.ptr, e.adj, e.rank);
+    elimination_graph(&e, G);
+    status = perp_kkt_graph_order(ctx, name, e.pairs);
   }
   if (status == PERP_OK) {
+    e.rank = e.pairs->position;
     for (int i = 0; i < n; i++) {
       const bool alone = i >= nb && e.pair[i] == i;
-      e.turn[i] = (struct turn){ .node = i, .rank = e.rank[e.pair[i]], .late = i < nb ? 0 : 1 };
-      if (alone) e.turn[i] = (struct turn){ i, elimination_loop(&e, i - nb), 2, e.rank[i] };
+      e.turn[i] = (struct turn){ .node = i,
+                                 .rank = alone ? elimination_loop(&e, i - nb) : e.rank[e.pair[i]],
+                                 .late = i < nb  ? 0
+                                         : alone ? 2
+                                                 : 1,
+                                 .own = e.rank[i] };
     }
     qsort(e.turn, (size_t)n, sizeof *e.turn, elimination_compare);
-    for (int k = 0; k < n; k++) position[e.turn[k].node] = k;
+    for (int k = 0; k < n; k++) G->position[e.turn[k].node] = k;
   }
+  free(e.pairs);
   perp_arena_free(&e.arena);
   perp_arena_free(&e.plan.arena);
   return status;

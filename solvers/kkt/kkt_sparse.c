@@ -34,10 +34,9 @@ static const perp_opt options[] = {
 };
 
 struct ws {
-  perp_arena arena;
   struct opts opt;
   kkt_sparse K;
-  int nv, m, nb, nc;
+  int nv, m, nb, nc, subs;
   kkt_place *body;  /* [nb] M_b */
   kkt_place *joint; /* [nc] S of a group */
   kkt_place *sub;   /* [sub-matrices] */
@@ -47,16 +46,17 @@ struct ws {
   double *refine;   /* [KKT_REFINE_SCRATCH] */
 };
 
-static void kkt_sparse_layout(struct ws *w, perp_arena *a, int subs)
+static void kkt_sparse_layout(void *ws, perp_arena *a)
 {
+  struct ws *w = ws;
   size_t n = (size_t)w->nv + (size_t)w->m;
   w->body = PERP_CARVE(a, kkt_place, w->nb);
   w->joint = PERP_CARVE(a, kkt_place, w->nc);
-  w->sub = PERP_CARVE(a, kkt_place, subs);
-  w->at = PERP_CARVE(a, int, n);
-  w->x = PERP_CARVE(a, double, n);
-  w->diag = PERP_CARVE(a, double, w->m);
-  w->refine = PERP_CARVE(a, double, KKT_REFINE_SCRATCH(w->nv, w->m));
+  w->sub = PERP_CARVE(a, kkt_place, w->subs);
+  PERP_INTS(a, n, &w->at);
+  PERP_DOUBLES(a, n, &w->x);
+  PERP_DOUBLES(a, w->m, &w->diag);
+  PERP_DOUBLES(a, KKT_REFINE_SCRATCH(w->nv, w->m), &w->refine);
 }
 
 static void kkt_sparse_destroy(void *ws)
@@ -64,39 +64,30 @@ static void kkt_sparse_destroy(void *ws)
   struct ws *w = ws;
   if (w == NULL) return;
   perp_kkt_sparse_free(&w->K);
-  perp_arena_free(&w->arena);
   free(w);
 }
 
 /* Graph of bodies (0 ... nb-1) and groups (nb ...), edges: sub-matrices. */
 static perp_status kkt_sparse_analyse(perp_ctx *ctx, struct ws *w, const perp_blocks *B)
 {
-  perp_arena arena = { 0 };
-  int nb = B->nb, nc = B->nc, subs = B->jptr[nc], *size = NULL, *ptr = NULL, *adj = NULL,
-      *position = NULL;
-  for (int pass = 0; pass < 2; pass++) {
-    size = PERP_CARVE(&arena, int, nb + nc);
-    ptr = PERP_CARVE(&arena, int, nb + nc + 1);
-    adj = PERP_CARVE(&arena, int, 2 * (size_t)subs + 1);
-    position = PERP_CARVE(&arena, int, nb + nc);
-    if (pass == 0) PERP_TRY(perp_arena_reserve(ctx, &arena));
-  }
+  const int nb = B->nb, nc = B->nc;
+  kkt_graph *G;
+  PERP_TRY(perp_kkt_graph_create(ctx, "kkt-sparse", nb + nc, 2 * (size_t)B->jptr[nc], &G));
   int n = 0;
   for (int b = 0; b < nb; b++) {
-    size[b] = B->bptr[b + 1] - B->bptr[b];
-    ptr[b] = n;
-    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) adj[n++] = nb + B->jgrp[B->tsub[t]];
+    G->size[b] = B->bptr[b + 1] - B->bptr[b];
+    G->ptr[b] = n;
+    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) G->adj[n++] = nb + B->jgrp[B->tsub[t]];
   }
   for (int g = 0; g < nc; g++) {
-    size[nb + g] = B->cptr[g + 1] - B->cptr[g];
-    ptr[nb + g] = n;
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) adj[n++] = B->jblk[k];
+    G->size[nb + g] = B->cptr[g + 1] - B->cptr[g];
+    G->ptr[nb + g] = n;
+    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) G->adj[n++] = B->jblk[k];
   }
-  ptr[nb + nc] = n;
-  perp_status status = perp_kkt_elimination(ctx, "kkt-sparse", B, ptr, adj, position);
-  if (status == PERP_OK)
-    status = perp_kkt_sparse_create(ctx, "kkt-sparse", nb + nc, size, ptr, adj, position, &w->K);
-  perp_arena_free(&arena);
+  G->ptr[nb + nc] = n;
+  perp_status status = perp_kkt_elimination(ctx, "kkt-sparse", B, G);
+  if (status == PERP_OK) status = perp_kkt_sparse_create(ctx, "kkt-sparse", G, &w->K);
+  free(G);
   return status;
 }
 
@@ -105,21 +96,20 @@ static perp_status kkt_sparse_create(perp_ctx *ctx, const perp_blocks *B, const 
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kkt-sparse: no memory");
-  w->opt = *(const struct opts *)opts;
-  w->nv = B->nv;
-  w->m = B->m;
-  w->nb = B->nb;
-  w->nc = B->nc;
-  kkt_sparse_layout(w, &w->arena, B->jptr[B->nc]);
-  perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status == PERP_OK) status = kkt_sparse_analyse(ctx, w, B);
+  struct ws like = { .opt = *(const struct opts *)opts,
+                     .nv = B->nv,
+                     .m = B->m,
+                     .nb = B->nb,
+                     .nc = B->nc,
+                     .subs = B->jptr[B->nc] };
+  PERP_TRY(perp_workspace_create(ctx, "kkt-sparse", &like, sizeof like, kkt_sparse_layout, ws));
+  struct ws *w = *ws;
+  const perp_status status = kkt_sparse_analyse(ctx, w, B);
   if (status != PERP_OK) {
     kkt_sparse_destroy(w);
+    *ws = NULL;
     return status;
   }
-  kkt_sparse_layout(w, &w->arena, B->jptr[B->nc]);
   for (int b = 0; b < B->nb; b++) {
     w->body[b] = perp_kkt_sparse_locate(&w->K, b, b);
     for (int i = B->bptr[b]; i < B->bptr[b + 1]; i++) w->at[i] = w->K.row[b] + i - B->bptr[b];
@@ -131,7 +121,6 @@ static perp_status kkt_sparse_create(perp_ctx *ctx, const perp_blocks *B, const 
     for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
       w->sub[k] = perp_kkt_sparse_locate(&w->K, B->jblk[k], B->nb + g);
   }
-  *ws = w;
   return PERP_OK;
 }
 
@@ -226,22 +215,28 @@ static double kkt_sparse_step(const perp_blocks *B, const double *f, const doubl
 }
 
 /* Refinement until a step is rounding: rows whose terms are themselves nothing but rounding, as across the plane
- * of a plane motion, end that of perp_kkt_refine too early.  False where it does not converge. */
+ * of a plane motion, end that of perp_kkt_refine too early.  False where it does not converge: a and lambda are as
+ * they were. */
 static bool kkt_sparse_settles(struct ws *w, const perp_blocks *B, const double *f, const double *c,
                                double *a, double *lambda, perp_stats *stats)
 {
-  double *rf = w->refine, *rc = rf + B->nv, *da = rc + B->m, *dl = da + B->nv, last = HUGE_VAL;
+  double *rf = w->refine, *rc = rf + B->nv, *da = rc + B->m, *dl = da + B->nv;
+  double *a_before = dl + B->m, *lambda_before = a_before + B->nv, last = HUGE_VAL;
+  memcpy(a_before, a, (size_t)B->nv * sizeof *a);
+  memcpy(lambda_before, lambda, (size_t)B->m * sizeof *lambda);
   for (int pass = 0; pass < MORE_PASSES; pass++) {
     kkt_sparse_residuals(B, f, c, a, lambda, rf, rc);
     kkt_sparse_apply(w, B, rf, rc, da, dl);
     const double step = kkt_sparse_step(B, f, a, lambda, da, dl, rf);
-    if (!(step < last / 2)) return false;
+    if (!(step < last / 2)) break;
     last = step;
     for (int i = 0; i < B->nv; i++) a[i] += da[i];
     for (int i = 0; i < B->m; i++) lambda[i] += dl[i];
     stats->iterations++;
     if (step <= REACHED) return true;
   }
+  memcpy(a, a_before, (size_t)B->nv * sizeof *a);
+  memcpy(lambda, lambda_before, (size_t)B->m * sizeof *lambda);
   return false;
 }
 
