@@ -318,7 +318,7 @@ static inline problem *problem_twice(const char *name, int N, int which, bool co
 
 /* Solve [M -J'; -J -S] (a, lambda) = (f, -c) by Gaussian elimination with complete pivoting in long
  * double.  Returns the smallest pivot relative to the largest. */
-static inline double problem_solve(const problem *p, double *a, double *lambda)
+static inline double problem_solve_rank(const problem *p, double *a, double *lambda, int *rank)
 {
   const perp_blocks *B = &p->B;
   int nv = B->nv, n = nv + B->m;
@@ -348,8 +348,23 @@ static inline double problem_solve(const problem *p, double *a, double *lambda)
   }
   for (int i = 0; i < nv; i++) x[i] = p->f[i];
   for (int i = 0; i < n; i++) column[i] = i;
+  long double *unit = problem_memory(N, sizeof *unit); /* so that pivots can be compared */
+  for (int i = 0; i < n; i++) unit[i] = 1;
+  for (int round = 0; round < 10; round++)
+    for (int i = 0; i < n; i++) {
+      long double top = 0;
+      for (int j = 0; j < n; j++)
+        top = fmaxl(top, fabsl(K[(size_t)i * N + (size_t)j]) * unit[i] * unit[j]);
+      if (top > 0) unit[i] /= sqrtl(top);
+    }
+  for (int i = 0; i < n; i++) {
+    x[i] *= unit[i];
+    for (int j = 0; j < n; j++) K[(size_t)i * N + (size_t)j] *= unit[i] * unit[j];
+  }
 
+  const long double dependent = 1e-15L; /* of the largest pivot: what is left is rounding */
   long double largest = 0, smallest = HUGE_VALL;
+  *rank = 0;
   for (int k = 0; k < n; k++) {
     int pi = k, pj = k;
     long double best = -1;
@@ -360,9 +375,10 @@ static inline double problem_solve(const problem *p, double *a, double *lambda)
           pi = i;
           pj = j;
         }
-    largest = fmaxl(largest, best);
+    if (k == 0) largest = best;
+    if (best <= dependent * largest) break;
     smallest = fminl(smallest, best);
-    if (best <= 0) break;
+    *rank = k + 1;
     for (int j = 0; j < n; j++) {
       long double t = K[(size_t)k * N + (size_t)j];
       K[(size_t)k * N + (size_t)j] = K[(size_t)pi * N + (size_t)j];
@@ -386,19 +402,27 @@ static inline double problem_solve(const problem *p, double *a, double *lambda)
       x[i] -= l * x[k];
     }
   }
-  for (int k = n - 1; k >= 0; k--) {
-    for (int j = k + 1; j < n; j++) x[k] -= K[(size_t)k * N + (size_t)j] * x[j];
+  for (int k = *rank; k < n; k++) x[k] = 0;
+  for (int k = *rank - 1; k >= 0; k--) {
+    for (int j = k + 1; j < *rank; j++) x[k] -= K[(size_t)k * N + (size_t)j] * x[j];
     x[k] /= K[(size_t)k * N + (size_t)k];
   }
   for (int k = 0; k < n; k++)
     if (column[k] < nv)
-      a[column[k]] = (double)x[k];
+      a[column[k]] = (double)(x[k] * unit[column[k]]);
     else
-      lambda[column[k] - nv] = (double)x[k];
+      lambda[column[k] - nv] = (double)(x[k] * unit[column[k]]);
   free(K);
   free(x);
+  free(unit);
   free(column);
   return n > 0 ? (double)(smallest / largest) : 1;
+}
+
+static inline double problem_solve(const problem *p, double *a, double *lambda)
+{
+  int rank;
+  return problem_solve_rank(p, a, lambda, &rank);
 }
 
 /* max |x - y| / max |y| */

@@ -13,12 +13,13 @@ struct kkt_pair {
   int64_t start;
 };
 
-static void assembly_layout(kkt_assembly *s, perp_arena *a, int large)
+static void assembly_layout(void *assembly, perp_arena *a)
 {
+  kkt_assembly *s = assembly;
   s->term = PERP_CARVE(a, struct kkt_term, s->n_terms);
   s->pair = PERP_CARVE(a, struct kkt_pair, s->n_pairs);
   s->diagonal = PERP_CARVE(a, int64_t, s->m);
-  s->scratch = PERP_CARVE(a, double, large);
+  PERP_DOUBLES(a, s->large, &s->scratch);
   s->diag = PERP_CARVE(a, unsigned char, s->nb);
 }
 
@@ -34,9 +35,8 @@ perp_status perp_kkt_assembly_create(perp_ctx *ctx, const perp_blocks *B, kkt_lo
   if (pairs > INT32_MAX)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kkt: %lld blocks in A are too many", (long long)pairs);
   s->n_pairs = (int)pairs;
-  assembly_layout(s, &s->arena, perp_kkt_largest(B));
-  PERP_TRY(perp_arena_reserve(ctx, &s->arena));
-  assembly_layout(s, &s->arena, perp_kkt_largest(B));
+  s->large = perp_kkt_largest(B);
+  PERP_TRY(perp_arena_layout(ctx, &s->arena, assembly_layout, s));
 
   int at = 0, n = 0;
   for (int b = 0; b < B->nb; b++)

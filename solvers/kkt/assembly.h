@@ -19,6 +19,7 @@ typedef kkt_place kkt_locate(const void *storage, int g, int h);
 
 typedef struct kkt_assembly {
   perp_arena arena;
+  int large;
   int n_terms, n_pairs, m, nb;
   struct kkt_term *term;
   struct kkt_pair *pair;

@@ -24,7 +24,6 @@ static const perp_opt options[] = { KKT_RANK_OPTIONS(struct opts), KKT_DELTA_OPT
                                     PERP_OPTIONS_END };
 
 struct ws {
-  perp_arena arena;
   struct opts opt;
   int nv, m, n, lwork;
   bool dependent;
@@ -36,23 +35,15 @@ struct ws {
   int *piv;       /* [n] */
 };
 
-static void kkt_dense_layout(struct ws *w, perp_arena *a)
-{
-  size_t n = (size_t)w->n;
-  w->K = PERP_CARVE(a, double, n *n);
-  w->scale = PERP_CARVE(a, double, n);
-  w->x = PERP_CARVE(a, double, n);
-  w->work = PERP_CARVE(a, double, w->lwork);
-  w->refine = PERP_CARVE(a, double, KKT_REFINE_SCRATCH(w->nv, w->m));
-  w->piv = PERP_CARVE(a, int, n);
-}
-
-static void kkt_dense_destroy(void *ws)
+static void kkt_dense_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  if (w == NULL) return;
-  perp_arena_free(&w->arena);
-  free(w);
+  size_t n = (size_t)w->n;
+  PERP_DOUBLES(a, n * n, &w->K);
+  PERP_DOUBLES(a, n, &w->scale, &w->x);
+  PERP_DOUBLES(a, w->lwork, &w->work);
+  PERP_DOUBLES(a, KKT_REFINE_SCRATCH(w->nv, w->m), &w->refine);
+  PERP_INTS(a, n, &w->piv);
 }
 
 static perp_status kkt_dense_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
@@ -60,22 +51,9 @@ static perp_status kkt_dense_create(perp_ctx *ctx, const perp_blocks *B, const v
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kkt-dense: no memory");
-  w->opt = *(const struct opts *)opts;
-  w->nv = B->nv;
-  w->m = B->m;
-  w->n = B->nv + B->m;
-  w->lwork = 64 * (w->n + 1);
-  kkt_dense_layout(w, &w->arena);
-  perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status != PERP_OK) {
-    kkt_dense_destroy(w);
-    return status;
-  }
-  kkt_dense_layout(w, &w->arena);
-  *ws = w;
-  return PERP_OK;
+  struct ws w = { .opt = *(const struct opts *)opts, .nv = B->nv, .m = B->m, .n = B->nv + B->m };
+  w.lwork = 64 * (w.n + 1);
+  return perp_workspace_create(ctx, "kkt-dense", &w, sizeof w, kkt_dense_layout, ws);
 }
 
 /* Lower triangle of the scaled K with S + shift I. */
@@ -201,5 +179,5 @@ const perp_kkt_desc perp_kkt_kkt_dense = {
   .create = kkt_dense_create,
   .factor = kkt_dense_factor,
   .solve = kkt_dense_solve,
-  .destroy = kkt_dense_destroy,
+  .destroy = free,
 };

@@ -4,17 +4,21 @@
  *      K_delta = [ M  -J'           ]          (Vondrak 2005, eq. 6.48 with the signs of kkt.h;
  *                [-J  -(S + delta I)]           STAR 2012, section 3.2.1: always sparse and symmetric)
  *
- * ordered by minimum degree on the graph of bodies and joints.  CHOLMOD has no 2 x 2 pivots; with delta > 0
- * the matrix is quasi-definite, so that L D L' exists in every order, with positive pivots for bodies
- * and negative ones for joints.  An order that eliminates a joint before its bodies meets pivots of size
- * delta and loses log10(trace(A) / m / delta) digits; so each solve is refined against the true system
- * (delta = 0) until the residual is at round-off or stalls, usually two or three passes.
+ * CHOLMOD has no 2 x 2 pivots; with delta > 0 the matrix is quasi-definite, so that L D L' exists in every
+ * order, with positive pivots for bodies and negative ones for joints.  A joint that comes before its bodies
+ * meets pivots of size delta and loses log10(trace(A) / m / delta) digits, so the order is constrained
+ * (elimination.h).  Each solve is refined against the true system (delta = 0) until the residual is at
+ * round-off or stalls.
  *
  * Dependent rows need no detection: the same refinement tends to the multiplier of least norm (impl.h), and
  * what contradictory rows leave is seen in the residual.
  * Cost: linear for trees in any shape, stars included; (nonzeros of L) a pass.  Memory: nonzeros of L. */
+#include "solvers/kkt/elimination.h"
 #include "solvers/kkt/kernels.h"
 #include "solvers/kkt/sparse.h"
+
+#define REACHED (4 * DBL_EPSILON) /* a step of refinement that is nothing but rounding */
+enum { MORE_PASSES = 10 };
 
 struct opts {
   double delta, tol, infeasible_tol;
@@ -30,10 +34,9 @@ static const perp_opt options[] = {
 };
 
 struct ws {
-  perp_arena arena;
   struct opts opt;
   kkt_sparse K;
-  int nv, m, nb, nc;
+  int nv, m, nb, nc, subs;
   kkt_place *body;  /* [nb] M_b */
   kkt_place *joint; /* [nc] S of a group */
   kkt_place *sub;   /* [sub-matrices] */
@@ -43,16 +46,17 @@ struct ws {
   double *refine;   /* [KKT_REFINE_SCRATCH] */
 };
 
-static void kkt_sparse_layout(struct ws *w, perp_arena *a, int subs)
+static void kkt_sparse_layout(void *ws, perp_arena *a)
 {
+  struct ws *w = ws;
   size_t n = (size_t)w->nv + (size_t)w->m;
   w->body = PERP_CARVE(a, kkt_place, w->nb);
   w->joint = PERP_CARVE(a, kkt_place, w->nc);
-  w->sub = PERP_CARVE(a, kkt_place, subs);
-  w->at = PERP_CARVE(a, int, n);
-  w->x = PERP_CARVE(a, double, n);
-  w->diag = PERP_CARVE(a, double, w->m);
-  w->refine = PERP_CARVE(a, double, KKT_REFINE_SCRATCH(w->nv, w->m));
+  w->sub = PERP_CARVE(a, kkt_place, w->subs);
+  PERP_INTS(a, n, &w->at);
+  PERP_DOUBLES(a, n, &w->x);
+  PERP_DOUBLES(a, w->m, &w->diag);
+  PERP_DOUBLES(a, KKT_REFINE_SCRATCH(w->nv, w->m), &w->refine);
 }
 
 static void kkt_sparse_destroy(void *ws)
@@ -60,35 +64,30 @@ static void kkt_sparse_destroy(void *ws)
   struct ws *w = ws;
   if (w == NULL) return;
   perp_kkt_sparse_free(&w->K);
-  perp_arena_free(&w->arena);
   free(w);
 }
 
 /* Graph of bodies (0 ... nb-1) and groups (nb ...), edges: sub-matrices. */
 static perp_status kkt_sparse_analyse(perp_ctx *ctx, struct ws *w, const perp_blocks *B)
 {
-  perp_arena arena = { 0 };
-  int nb = B->nb, nc = B->nc, subs = B->jptr[nc], *size = NULL, *ptr = NULL, *adj = NULL;
-  for (int pass = 0; pass < 2; pass++) {
-    size = PERP_CARVE(&arena, int, nb + nc);
-    ptr = PERP_CARVE(&arena, int, nb + nc + 1);
-    adj = PERP_CARVE(&arena, int, 2 * (size_t)subs + 1);
-    if (pass == 0) PERP_TRY(perp_arena_reserve(ctx, &arena));
-  }
+  const int nb = B->nb, nc = B->nc;
+  kkt_graph *G;
+  PERP_TRY(perp_kkt_graph_create(ctx, "kkt-sparse", nb + nc, 2 * (size_t)B->jptr[nc], &G));
   int n = 0;
   for (int b = 0; b < nb; b++) {
-    size[b] = B->bptr[b + 1] - B->bptr[b];
-    ptr[b] = n;
-    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) adj[n++] = nb + B->jgrp[B->tsub[t]];
+    G->size[b] = B->bptr[b + 1] - B->bptr[b];
+    G->ptr[b] = n;
+    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) G->adj[n++] = nb + B->jgrp[B->tsub[t]];
   }
   for (int g = 0; g < nc; g++) {
-    size[nb + g] = B->cptr[g + 1] - B->cptr[g];
-    ptr[nb + g] = n;
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) adj[n++] = B->jblk[k];
+    G->size[nb + g] = B->cptr[g + 1] - B->cptr[g];
+    G->ptr[nb + g] = n;
+    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) G->adj[n++] = B->jblk[k];
   }
-  ptr[nb + nc] = n;
-  perp_status status = perp_kkt_sparse_create(ctx, "kkt-sparse", nb + nc, size, ptr, adj, &w->K);
-  perp_arena_free(&arena);
+  G->ptr[nb + nc] = n;
+  perp_status status = perp_kkt_elimination(ctx, "kkt-sparse", B, G);
+  if (status == PERP_OK) status = perp_kkt_sparse_create(ctx, "kkt-sparse", G, &w->K);
+  free(G);
   return status;
 }
 
@@ -97,21 +96,20 @@ static perp_status kkt_sparse_create(perp_ctx *ctx, const perp_blocks *B, const 
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kkt-sparse: no memory");
-  w->opt = *(const struct opts *)opts;
-  w->nv = B->nv;
-  w->m = B->m;
-  w->nb = B->nb;
-  w->nc = B->nc;
-  kkt_sparse_layout(w, &w->arena, B->jptr[B->nc]);
-  perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status == PERP_OK) status = kkt_sparse_analyse(ctx, w, B);
+  struct ws like = { .opt = *(const struct opts *)opts,
+                     .nv = B->nv,
+                     .m = B->m,
+                     .nb = B->nb,
+                     .nc = B->nc,
+                     .subs = B->jptr[B->nc] };
+  PERP_TRY(perp_workspace_create(ctx, "kkt-sparse", &like, sizeof like, kkt_sparse_layout, ws));
+  struct ws *w = *ws;
+  const perp_status status = kkt_sparse_analyse(ctx, w, B);
   if (status != PERP_OK) {
     kkt_sparse_destroy(w);
+    *ws = NULL;
     return status;
   }
-  kkt_sparse_layout(w, &w->arena, B->jptr[B->nc]);
   for (int b = 0; b < B->nb; b++) {
     w->body[b] = perp_kkt_sparse_locate(&w->K, b, b);
     for (int i = B->bptr[b]; i < B->bptr[b + 1]; i++) w->at[i] = w->K.row[b] + i - B->bptr[b];
@@ -123,7 +121,6 @@ static perp_status kkt_sparse_create(perp_ctx *ctx, const perp_blocks *B, const 
     for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
       w->sub[k] = perp_kkt_sparse_locate(&w->K, B->jblk[k], B->nb + g);
   }
-  *ws = w;
   return PERP_OK;
 }
 
@@ -175,6 +172,17 @@ static perp_status kkt_sparse_factor(perp_ctx *ctx, void *ws, const perp_blocks 
   return PERP_OK;
 }
 
+/* rf = f + J'lambda - M a, rc = c - J a - S lambda */
+static void kkt_sparse_residuals(const perp_blocks *B, const double *f, const double *c,
+                                 const double *a, const double *lambda, double *rf, double *rc)
+{
+  perp_blocks_M(B, a, rf);
+  for (int i = 0; i < B->nv; i++) rf[i] = f[i] - rf[i];
+  perp_blocks_Jt(B, 1, lambda, rf);
+  for (int i = 0; i < B->m; i++) rc[i] = B->s != NULL ? c[i] - B->s[i] * lambda[i] : c[i];
+  perp_blocks_J(B, -1, a, rc);
+}
+
 static void kkt_sparse_apply(void *ws, const perp_blocks *B, const double *f, const double *c,
                              double *a, double *lambda)
 {
@@ -187,6 +195,51 @@ static void kkt_sparse_apply(void *ws, const perp_blocks *B, const double *f, co
   for (int i = 0; i < w->m; i++) lambda[i] = w->x[w->at[w->nv + i]];
 }
 
+/* The larger of |da| / |a| and |dl| / |lambda|; |a| at least that without constraints, as a body at rest has
+ * nothing but rounding.  scratch [nv] */
+static double kkt_sparse_step(const perp_blocks *B, const double *f, const double *a,
+                              const double *lambda, const double *da, const double *dl,
+                              double *scratch)
+{
+  double ends[2][2] = { { 0 } };
+  perp_blocks_Minv(B, f, scratch);
+  for (int i = 0; i < B->nv; i++) {
+    ends[0][0] = fmax(ends[0][0], fabs(da[i]));
+    ends[0][1] = fmax(ends[0][1], fmax(fabs(a[i]), fabs(scratch[i])));
+  }
+  for (int i = 0; i < B->m; i++) {
+    ends[1][0] = fmax(ends[1][0], fabs(dl[i]));
+    ends[1][1] = fmax(ends[1][1], fabs(lambda[i]));
+  }
+  return fmax(ends[0][0] / fmax(ends[0][1], DBL_MIN), ends[1][0] / fmax(ends[1][1], DBL_MIN));
+}
+
+/* Refinement until a step is rounding: rows whose terms are themselves nothing but rounding, as across the plane
+ * of a plane motion, end that of perp_kkt_refine too early.  False where it does not converge: a and lambda are as
+ * they were. */
+static bool kkt_sparse_settles(struct ws *w, const perp_blocks *B, const double *f, const double *c,
+                               double *a, double *lambda, perp_stats *stats)
+{
+  double *rf = w->refine, *rc = rf + B->nv, *da = rc + B->m, *dl = da + B->nv;
+  double *a_before = dl + B->m, *lambda_before = a_before + B->nv, last = HUGE_VAL;
+  memcpy(a_before, a, (size_t)B->nv * sizeof *a);
+  memcpy(lambda_before, lambda, (size_t)B->m * sizeof *lambda);
+  for (int pass = 0; pass < MORE_PASSES; pass++) {
+    kkt_sparse_residuals(B, f, c, a, lambda, rf, rc);
+    kkt_sparse_apply(w, B, rf, rc, da, dl);
+    const double step = kkt_sparse_step(B, f, a, lambda, da, dl, rf);
+    if (!(step < last / 2)) break;
+    last = step;
+    for (int i = 0; i < B->nv; i++) a[i] += da[i];
+    for (int i = 0; i < B->m; i++) lambda[i] += dl[i];
+    stats->iterations++;
+    if (step <= REACHED) return true;
+  }
+  memcpy(a, a_before, (size_t)B->nv * sizeof *a);
+  memcpy(lambda, lambda_before, (size_t)B->m * sizeof *lambda);
+  return false;
+}
+
 static perp_status kkt_sparse_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
                                     const double *c, double *a, double *lambda, perp_stats *stats)
 {
@@ -197,7 +250,7 @@ static perp_status kkt_sparse_solve(perp_ctx *ctx, void *ws, const perp_blocks *
   double residual = perp_kkt_refine(w, kkt_sparse_apply, B, f, c, a, lambda, stats, w->refine);
   if (!(residual <= HUGE_VAL) || !kkt_finite(w->nv, a) || !kkt_finite(w->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  if (residual <= w->opt.tol) {
+  if (residual <= w->opt.tol || kkt_sparse_settles(w, B, f, c, a, lambda, stats)) {
     stats->reason = PERP_CONVERGED;
     return PERP_OK;
   }

@@ -39,7 +39,6 @@ static const perp_opt options[] = {
 #define AT_ROUND_OFF 1e-10
 
 struct ws {
-  perp_arena arena;
   struct opts opt;
   int nv, m;
   int *at;                    /* [nc] block of a group in D */
@@ -52,58 +51,36 @@ struct ws {
   int size_D, large, nb, nc;
 };
 
-static void schur_cg_layout(struct ws *w, perp_arena *a)
-{
-  w->at = PERP_CARVE(a, int, w->nc);
-  w->diag = PERP_CARVE(a, unsigned char, w->nb);
-  w->D = PERP_CARVE(a, double, w->size_D);
-  w->b = PERP_CARVE(a, double, w->m);
-  w->r = PERP_CARVE(a, double, w->m);
-  w->z = PERP_CARVE(a, double, w->m);
-  w->p = PERP_CARVE(a, double, w->m);
-  w->Ap = PERP_CARVE(a, double, w->m);
-  w->first = PERP_CARVE(a, double, w->m);
-  w->Az = PERP_CARVE(a, double, w->m);
-  w->PAp = PERP_CARVE(a, double, w->m);
-  w->v = PERP_CARVE(a, double, 2 * (size_t)w->nv);
-  w->scratch = PERP_CARVE(a, double, 2 * (size_t)w->large + 2 * (size_t)w->m);
-}
-
-static void schur_cg_destroy(void *ws)
+static void schur_cg_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  if (w == NULL) return;
-  perp_arena_free(&w->arena);
-  free(w);
+  PERP_INTS(a, w->nc, &w->at);
+  w->diag = PERP_CARVE(a, unsigned char, w->nb);
+  PERP_DOUBLES(a, w->size_D, &w->D);
+  PERP_DOUBLES(a, w->m, &w->b, &w->r, &w->z, &w->p, &w->Ap, &w->first, &w->Az, &w->PAp);
+  PERP_DOUBLES(a, 2 * (size_t)w->nv, &w->v);
+  PERP_DOUBLES(a, 2 * (size_t)w->large + 2 * (size_t)w->m, &w->scratch);
 }
 
 static perp_status schur_cg_create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "schur-cg: no memory");
-  w->opt = *(const struct opts *)opts;
-  w->nv = B->nv;
-  w->m = B->m;
-  w->nc = B->nc;
-  w->nb = B->nb;
-  w->large = perp_kkt_largest(B);
-  if (w->opt.max_iter == 0) w->opt.max_iter = w->m < 100000000 ? 10 * w->m + 100 : 1000000000;
+  struct ws like = { .opt = *(const struct opts *)opts,
+                     .nv = B->nv,
+                     .m = B->m,
+                     .nc = B->nc,
+                     .nb = B->nb,
+                     .large = perp_kkt_largest(B) };
+  if (like.opt.max_iter == 0) like.opt.max_iter = B->m < 100000000 ? 10 * B->m + 100 : 1000000000;
   for (int g = 0; g < B->nc; g++)
-    w->size_D += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[g + 1] - B->cptr[g]);
-  schur_cg_layout(w, &w->arena);
-  perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status != PERP_OK) {
-    schur_cg_destroy(w);
-    return status;
-  }
-  schur_cg_layout(w, &w->arena);
+    like.size_D += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[g + 1] - B->cptr[g]);
+  PERP_TRY(perp_workspace_create(ctx, "schur-cg", &like, sizeof like, schur_cg_layout, ws));
+  struct ws *w = *ws;
   for (int g = 0, at = 0; g < B->nc; g++) {
     w->at[g] = at;
     at += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[g + 1] - B->cptr[g]);
   }
-  *ws = w;
   return PERP_OK;
 }
 
@@ -308,5 +285,5 @@ const perp_kkt_desc perp_kkt_schur_cg = {
   .create = schur_cg_create,
   .factor = schur_cg_factor,
   .solve = schur_cg_solve,
-  .destroy = schur_cg_destroy,
+  .destroy = free,
 };

@@ -44,7 +44,6 @@ struct shape {
 };
 
 struct ws {
-  perp_arena arena;
   struct opts opt;
   int nv, m, k, lwork; /* k: diagonals above the main one; m - 1 when full */
   struct shape full, band;
@@ -59,16 +58,15 @@ struct ws {
   int *piv;      /* [m] */
 };
 
-static void schur_dense_layout(struct ws *w, perp_arena *a)
+static void schur_dense_layout(void *ws, perp_arena *a)
 {
+  struct ws *w = ws;
   size_t m = (size_t)w->m;
-  w->A = PERP_CARVE(a, double, m *m);
-  w->diag = PERP_CARVE(a, double, m);
-  w->tau = PERP_CARVE(a, double, m);
-  w->work = PERP_CARVE(a, double, w->lwork);
-  w->v = PERP_CARVE(a, double, w->nv);
-  w->b = PERP_CARVE(a, double, m);
-  w->piv = PERP_CARVE(a, int, m);
+  PERP_DOUBLES(a, m * m, &w->A);
+  PERP_DOUBLES(a, m, &w->diag, &w->tau, &w->b);
+  PERP_DOUBLES(a, w->lwork, &w->work);
+  PERP_DOUBLES(a, w->nv, &w->v);
+  PERP_INTS(a, m, &w->piv);
 }
 
 static kkt_place schur_dense_locate(const void *storage, int g, int h)
@@ -87,7 +85,6 @@ static void schur_dense_destroy(void *ws)
   if (w == NULL) return;
   perp_kkt_assembly_free(&w->to_full);
   perp_kkt_assembly_free(&w->to_band);
-  perp_arena_free(&w->arena);
   free(w);
 }
 
@@ -109,29 +106,23 @@ static perp_status schur_dense_create(perp_ctx *ctx, const perp_blocks *B, const
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "schur-dense: no memory");
-  w->opt = *(const struct opts *)opts;
-  w->nv = B->nv;
-  w->m = B->m;
-  w->k = band_width(B);
-  if (w->opt.storage == FULL || (w->opt.storage == AUTO && w->k >= w->m / 4)) w->k = w->m - 1;
-  w->lwork = 64 * (w->m + 1);
-  w->full = (struct shape){ B->cptr, w->m, 0 };
-  w->band = (struct shape){ B->cptr, w->k, w->k };
-  schur_dense_layout(w, &w->arena);
-  perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status == PERP_OK)
-    status = perp_kkt_assembly_create(ctx, B, schur_dense_locate, &w->full, &w->to_full);
+  struct ws like = { .opt = *(const struct opts *)opts, .nv = B->nv, .m = B->m };
+  like.k = band_width(B);
+  if (like.opt.storage == FULL || (like.opt.storage == AUTO && like.k >= B->m / 4))
+    like.k = B->m - 1;
+  like.lwork = 64 * (B->m + 1);
+  like.full = (struct shape){ B->cptr, B->m, 0 };
+  like.band = (struct shape){ B->cptr, like.k, like.k };
+  PERP_TRY(perp_workspace_create(ctx, "schur-dense", &like, sizeof like, schur_dense_layout, ws));
+  struct ws *w = *ws;
+  perp_status status = perp_kkt_assembly_create(ctx, B, schur_dense_locate, &w->full, &w->to_full);
   if (status == PERP_OK && w->k < w->m - 1)
     status = perp_kkt_assembly_create(ctx, B, schur_dense_locate, &w->band, &w->to_band);
   if (status != PERP_OK) {
     schur_dense_destroy(w);
-    return status;
+    *ws = NULL;
   }
-  schur_dense_layout(w, &w->arena);
-  *ws = w;
-  return PERP_OK;
+  return status;
 }
 
 static void form_full(struct ws *w, const perp_blocks *B)

@@ -18,7 +18,6 @@ static const perp_opt options[] = { KKT_RANK_OPTIONS(struct opts), KKT_DELTA_OPT
                                     PERP_OPTIONS_END };
 
 struct ws {
-  perp_arena arena;
   struct opts opt;
   kkt_sparse A;
   kkt_assembly assembly;
@@ -31,14 +30,13 @@ struct ws {
   double *refine; /* [KKT_REFINE_SCRATCH] */
 };
 
-static void schur_sparse_layout(struct ws *w, perp_arena *a)
+static void schur_sparse_layout(void *ws, perp_arena *a)
 {
-  w->at = PERP_CARVE(a, int, w->m);
-  w->diag = PERP_CARVE(a, double, w->m);
-  w->x = PERP_CARVE(a, double, w->m);
-  w->v = PERP_CARVE(a, double, w->nv);
-  w->b = PERP_CARVE(a, double, w->m);
-  w->refine = PERP_CARVE(a, double, KKT_REFINE_SCRATCH(w->nv, w->m));
+  struct ws *w = ws;
+  PERP_INTS(a, w->m, &w->at);
+  PERP_DOUBLES(a, w->m, &w->diag, &w->x, &w->b);
+  PERP_DOUBLES(a, w->nv, &w->v);
+  PERP_DOUBLES(a, KKT_REFINE_SCRATCH(w->nv, w->m), &w->refine);
 }
 
 static void schur_sparse_destroy(void *ws)
@@ -47,7 +45,6 @@ static void schur_sparse_destroy(void *ws)
   if (w == NULL) return;
   perp_kkt_assembly_free(&w->assembly);
   perp_kkt_sparse_free(&w->A);
-  perp_arena_free(&w->arena);
   free(w);
 }
 
@@ -71,22 +68,17 @@ static int64_t group_graph(const perp_blocks *B, int *ptr, int *adj)
 
 static perp_status schur_sparse_analyse(perp_ctx *ctx, struct ws *w, const perp_blocks *B)
 {
-  perp_arena arena = { 0 };
   int64_t n = group_graph(B, NULL, NULL);
   if (n > INT32_MAX)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "schur-sparse: %lld blocks in A are too many",
                      (long long)n);
-  int *size = NULL, *ptr = NULL, *adj = NULL;
-  for (int pass = 0; pass < 2; pass++) {
-    size = PERP_CARVE(&arena, int, B->nc);
-    ptr = PERP_CARVE(&arena, int, B->nc + 1);
-    adj = PERP_CARVE(&arena, int, n + 1);
-    if (pass == 0) PERP_TRY(perp_arena_reserve(ctx, &arena));
-  }
-  for (int g = 0; g < B->nc; g++) size[g] = B->cptr[g + 1] - B->cptr[g];
-  group_graph(B, ptr, adj);
-  perp_status status = perp_kkt_sparse_create(ctx, "schur-sparse", B->nc, size, ptr, adj, &w->A);
-  perp_arena_free(&arena);
+  kkt_graph *G;
+  PERP_TRY(perp_kkt_graph_create(ctx, "schur-sparse", B->nc, (size_t)n, &G));
+  for (int g = 0; g < B->nc; g++) G->size[g] = B->cptr[g + 1] - B->cptr[g];
+  group_graph(B, G->ptr, G->adj);
+  perp_status status = perp_kkt_graph_order(ctx, "schur-sparse", G);
+  if (status == PERP_OK) status = perp_kkt_sparse_create(ctx, "schur-sparse", G, &w->A);
+  free(G);
   PERP_TRY(status);
   return perp_kkt_assembly_create(ctx, B, perp_kkt_sparse_locate, &w->A, &w->assembly);
 }
@@ -96,22 +88,17 @@ static perp_status schur_sparse_create(perp_ctx *ctx, const perp_blocks *B, cons
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "schur-sparse: no memory");
-  w->opt = *(const struct opts *)opts;
-  w->nv = B->nv;
-  w->m = B->m;
-  schur_sparse_layout(w, &w->arena);
-  perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status == PERP_OK && w->m > 0) status = schur_sparse_analyse(ctx, w, B);
+  struct ws like = { .opt = *(const struct opts *)opts, .nv = B->nv, .m = B->m };
+  PERP_TRY(perp_workspace_create(ctx, "schur-sparse", &like, sizeof like, schur_sparse_layout, ws));
+  struct ws *w = *ws;
+  const perp_status status = w->m > 0 ? schur_sparse_analyse(ctx, w, B) : PERP_OK;
   if (status != PERP_OK) {
     schur_sparse_destroy(w);
+    *ws = NULL;
     return status;
   }
-  schur_sparse_layout(w, &w->arena);
   for (int g = 0; g < B->nc; g++)
     for (int i = B->cptr[g]; i < B->cptr[g + 1]; i++) w->at[i] = w->A.row[g] + i - B->cptr[g];
-  *ws = w;
   return PERP_OK;
 }
 

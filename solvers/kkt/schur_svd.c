@@ -28,7 +28,6 @@ static const perp_opt options[] = {
 };
 
 struct ws {
-  perp_arena arena;
   struct opts opt;
   int nv, m, lwork, liwork, rank;
   const int *cptr;
@@ -40,15 +39,15 @@ struct ws {
   int *iwork;    /* [liwork] */
 };
 
-static void schur_svd_layout(struct ws *w, perp_arena *a)
+static void schur_svd_layout(void *ws, perp_arena *a)
 {
+  struct ws *w = ws;
   size_t m = (size_t)w->m;
-  w->V = PERP_CARVE(a, double, m *m);
-  w->sigma = PERP_CARVE(a, double, m);
-  w->work = PERP_CARVE(a, double, w->lwork);
-  w->v = PERP_CARVE(a, double, w->nv);
-  w->b = PERP_CARVE(a, double, m);
-  w->iwork = PERP_CARVE(a, int, w->liwork);
+  PERP_DOUBLES(a, m * m, &w->V);
+  PERP_DOUBLES(a, m, &w->sigma, &w->b);
+  PERP_DOUBLES(a, w->lwork, &w->work);
+  PERP_DOUBLES(a, w->nv, &w->v);
+  PERP_INTS(a, w->liwork, &w->iwork);
 }
 
 static kkt_place schur_svd_locate(const void *storage, int g, int h)
@@ -64,7 +63,6 @@ static void schur_svd_destroy(void *ws)
   struct ws *w = ws;
   if (w == NULL) return;
   perp_kkt_assembly_free(&w->assembly);
-  perp_arena_free(&w->arena);
   free(w);
 }
 
@@ -73,30 +71,23 @@ static perp_status schur_svd_create(perp_ctx *ctx, const perp_blocks *B, const v
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "schur-svd: no memory");
-  w->opt = *(const struct opts *)opts;
-  w->nv = B->nv;
-  w->m = B->m;
-  w->cptr = B->cptr;
-  perp_status status = PERP_OK;
-  if (w->m > 15000) /* the workspace of dsyevd is counted by 32-bit integers */
-    status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "schur-svd: m = %d rows, at most 15000", w->m);
-  if (status == PERP_OK) {
-    w->lwork = 1 + 6 * w->m + 2 * w->m * w->m + 64 * w->m;
-    w->liwork = 3 + 5 * w->m;
-    schur_svd_layout(w, &w->arena);
-    status = perp_arena_reserve(ctx, &w->arena);
-  }
-  if (status == PERP_OK)
-    status = perp_kkt_assembly_create(ctx, B, schur_svd_locate, w, &w->assembly);
+  const int m = B->m;
+  if (m > 15000) /* the workspace of dsyevd is counted by 32-bit integers */
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "schur-svd: m = %d rows, at most 15000", m);
+  struct ws like = { .opt = *(const struct opts *)opts,
+                     .nv = B->nv,
+                     .m = m,
+                     .cptr = B->cptr,
+                     .lwork = 1 + 6 * m + 2 * m * m + 64 * m,
+                     .liwork = 3 + 5 * m };
+  PERP_TRY(perp_workspace_create(ctx, "schur-svd", &like, sizeof like, schur_svd_layout, ws));
+  struct ws *w = *ws;
+  const perp_status status = perp_kkt_assembly_create(ctx, B, schur_svd_locate, w, &w->assembly);
   if (status != PERP_OK) {
     schur_svd_destroy(w);
-    return status;
+    *ws = NULL;
   }
-  schur_svd_layout(w, &w->arena);
-  *ws = w;
-  return PERP_OK;
+  return status;
 }
 
 static perp_status schur_svd_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,

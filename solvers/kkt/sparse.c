@@ -3,14 +3,11 @@
 
 _Static_assert(sizeof(SuiteSparse_long) >= sizeof(int), "CHOLMOD with int indices");
 
-static void sparse_layout(kkt_sparse *s, perp_arena *a)
+static void sparse_layout(void *sparse, perp_arena *a)
 {
-  s->position = PERP_CARVE(a, int, s->n_nodes);
-  s->row = PERP_CARVE(a, int, s->n_nodes);
-  s->first_row = PERP_CARVE(a, int, s->n_nodes);
-  s->above_ptr = PERP_CARVE(a, int, s->n_nodes + 1);
-  s->above = PERP_CARVE(a, int, s->n_above);
-  s->above_row = PERP_CARVE(a, int, s->n_above);
+  kkt_sparse *s = sparse;
+  PERP_INTS(a, s->n_nodes + 1, &s->position, &s->row, &s->first_row, &s->above_ptr);
+  PERP_INTS(a, s->n_above, &s->above, &s->above_row);
 }
 
 void perp_kkt_sparse_free(kkt_sparse *s)
@@ -24,6 +21,16 @@ void perp_kkt_sparse_free(kkt_sparse *s)
   s->started = false;
 }
 
+static void sparse_start(kkt_sparse *s)
+{
+  cholmod_start(&s->cm);
+  s->started = true;
+  s->cm.print = 0;
+  s->cm.try_catch = 1; /* no messages: the status is looked at */
+  s->cm.supernodal = CHOLMOD_SIMPLICIAL;
+  s->cm.final_ll = 0;
+}
+
 static perp_status sparse_external(perp_ctx *ctx, const char *name, const kkt_sparse *s)
 {
   if (s->cm.status == CHOLMOD_OUT_OF_MEMORY)
@@ -33,47 +40,68 @@ static perp_status sparse_external(perp_ctx *ctx, const char *name, const kkt_sp
   return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: CHOLMOD status %d", name, s->cm.status);
 }
 
-/* Minimum degree and postorder of the graph of nodes; fills position. */
-static perp_status order_nodes(perp_ctx *ctx, const char *name, kkt_sparse *s, const int *ptr,
-                               const int *adj)
+static void sparse_graph_layout(void *graph, perp_arena *a)
 {
-  int n = s->n_nodes;
-  cholmod_sparse *G = cholmod_allocate_sparse((size_t)n, (size_t)n, (size_t)ptr[n] + 1, 0, 1, 1,
-                                              CHOLMOD_PATTERN, &s->cm);
-  if (G == NULL) return sparse_external(ctx, name, s);
-  int *p = G->p, *index = G->i, nz = 0;
-  int *mark = s->position; /* last column that listed the row */
-  for (int i = 0; i < n; i++) mark[i] = -1;
-  for (int j = 0; j < n; j++) {
-    p[j] = nz;
-    for (int k = ptr[j]; k < ptr[j + 1]; k++)
-      if (adj[k] < j && mark[adj[k]] != j) {
-        mark[adj[k]] = j;
-        index[nz++] = adj[k];
-      }
+  kkt_graph *G = graph;
+  PERP_INTS(a, G->nodes + 1, &G->size, &G->ptr, &G->position);
+  PERP_INTS(a, G->edges + 1, &G->adj);
+}
+
+perp_status perp_kkt_graph_create(perp_ctx *ctx, const char *name, int nodes, size_t edges,
+                                  kkt_graph **out)
+{
+  kkt_graph like = { .nodes = nodes, .edges = edges };
+  void *graph;
+  const perp_status status = perp_workspace_create(ctx, name, &like, sizeof like,
+                                                   sparse_graph_layout, &graph);
+  *out = graph;
+  return status;
+}
+
+perp_status perp_kkt_graph_order(perp_ctx *ctx, const char *name, kkt_graph *G)
+{
+  kkt_sparse s = { .n_nodes = G->nodes };
+  const int n = G->nodes;
+  if (n == 0) return PERP_OK;
+  sparse_start(&s);
+  cholmod_factor *F = NULL;
+  cholmod_sparse *pattern = cholmod_allocate_sparse((size_t)n, (size_t)n, (size_t)G->ptr[n] + 1, 0,
+                                                    1, 1, CHOLMOD_PATTERN, &s.cm);
+  if (pattern != NULL) {
+    int *p = pattern->p, *index = pattern->i, nz = 0;
+    int *mark = G->position; /* last column that listed the row */
+    for (int i = 0; i < n; i++) mark[i] = -1;
+    for (int j = 0; j < n; j++) {
+      p[j] = nz;
+      for (int k = G->ptr[j]; k < G->ptr[j + 1]; k++)
+        if (G->adj[k] < j && mark[G->adj[k]] != j) {
+          mark[G->adj[k]] = j;
+          index[nz++] = G->adj[k];
+        }
+    }
+    p[n] = nz;
+    s.cm.nmethods = 1;
+    s.cm.method[0].ordering = CHOLMOD_AMD;
+    s.cm.postorder = 1;
+    F = cholmod_analyze(pattern, &s.cm);
   }
-  p[n] = nz;
-  s->cm.nmethods = 1;
-  s->cm.method[0].ordering = CHOLMOD_AMD;
-  s->cm.postorder = 1;
-  cholmod_factor *F = cholmod_analyze(G, &s->cm);
-  cholmod_free_sparse(&G, &s->cm);
-  if (F == NULL) return sparse_external(ctx, name, s);
-  for (int k = 0; k < n; k++) s->position[((int *)F->Perm)[k]] = k;
-  cholmod_free_factor(&F, &s->cm);
-  return PERP_OK;
+  const perp_status status = F == NULL ? sparse_external(ctx, name, &s) : PERP_OK;
+  for (int k = 0; k < n && F != NULL; k++) G->position[((int *)F->Perm)[k]] = k;
+  cholmod_free_sparse(&pattern, &s.cm);
+  cholmod_free_factor(&F, &s.cm);
+  cholmod_finish(&s.cm);
+  return status;
 }
 
 /* The earlier neighbours of every node, by position; count only when fill is false. */
-static void sparse_neighbours(kkt_sparse *s, const int *size, const int *ptr, const int *adj,
-                              bool fill)
+static void sparse_neighbours(kkt_sparse *s, const kkt_graph *G, bool fill)
 {
   int n = 0;
   for (int g = 0; g < s->n_nodes; g++) {
     int first = n;
     if (fill) s->above_ptr[g] = first;
-    for (int k = ptr[g]; k < ptr[g + 1]; k++) {
-      int h = adj[k], at = n;
+    for (int k = G->ptr[g]; k < G->ptr[g + 1]; k++) {
+      int h = G->adj[k], at = n;
       if (!fill) {
         n++;
         continue;
@@ -89,7 +117,7 @@ static void sparse_neighbours(kkt_sparse *s, const int *size, const int *ptr, co
     int rows = 0;
     for (int k = first; k < n; k++) {
       s->above_row[k] = rows;
-      rows += size[s->above[k]];
+      rows += G->size[s->above[k]];
     }
     s->first_row[g] = rows;
   }
@@ -138,6 +166,7 @@ static perp_status sparse_build(perp_ctx *ctx, const char *name, kkt_sparse *s, 
       }
     }
   }
+  s->cm.nmethods = 1;
   s->cm.method[0].ordering = CHOLMOD_NATURAL;
   s->cm.postorder = 0;
   s->L = cholmod_analyze(s->A, &s->cm);
@@ -148,26 +177,19 @@ static perp_status sparse_build(perp_ctx *ctx, const char *name, kkt_sparse *s, 
   return PERP_OK;
 }
 
-perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, int n_nodes, const int *size,
-                                   const int *ptr, const int *adj, kkt_sparse *s)
+perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, const kkt_graph *G,
+                                   kkt_sparse *s)
 {
-  s->n_nodes = n_nodes;
+  s->n_nodes = G->nodes;
   s->n = 0;
-  for (int g = 0; g < n_nodes; g++) s->n += size[g];
-  cholmod_start(&s->cm);
-  s->started = true;
-  s->cm.print = 0;
-  s->cm.try_catch = 1; /* no messages: the status is looked at */
-  s->cm.supernodal = CHOLMOD_SIMPLICIAL;
-  s->cm.final_ll = 0;
-  sparse_neighbours(s, size, ptr, adj, false);
-  sparse_layout(s, &s->arena);
-  PERP_TRY(perp_arena_reserve(ctx, &s->arena));
-  sparse_layout(s, &s->arena);
+  for (int g = 0; g < G->nodes; g++) s->n += G->size[g];
+  sparse_start(s);
+  sparse_neighbours(s, G, false);
+  PERP_TRY(perp_arena_layout(ctx, &s->arena, sparse_layout, s));
   if (s->n == 0) return PERP_OK;
-  PERP_TRY(order_nodes(ctx, name, s, ptr, adj));
-  sparse_neighbours(s, size, ptr, adj, true);
-  return sparse_build(ctx, name, s, size);
+  memcpy(s->position, G->position, sizeof *G->position * (size_t)G->nodes);
+  sparse_neighbours(s, G, true);
+  return sparse_build(ctx, name, s, G->size);
 }
 
 kkt_place perp_kkt_sparse_locate(const void *sparse, int g, int h)

@@ -29,10 +29,24 @@ typedef struct kkt_sparse {
   int *first_row; /* [n_nodes] size of all blocks above the diagonal one */
 } kkt_sparse;
 
-/* Graph: the neighbours of node i are adj[ptr[i]] ... adj[ptr[i+1]-1]; both directions are listed,
- * repetitions and the node itself are ignored. */
-perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, int n_nodes, const int *size,
-                                   const int *ptr, const int *adj, kkt_sparse *out);
+/* The graph of a matrix of blocks: the neighbours of node i are adj[ptr[i]] ... adj[ptr[i+1]-1]; both directions are
+ * listed, repetitions and the node itself are ignored. */
+typedef struct kkt_graph {
+  int nodes;
+  size_t edges;
+  int *size;      /* [nodes] rows of a node */
+  int *ptr, *adj; /* [nodes+1], [edges] */
+  int *position;  /* [nodes] of a node in the order of elimination */
+} kkt_graph;
+/* Room for one; free() destroys it.  PERP_ERR_NOMEM */
+perp_status perp_kkt_graph_create(perp_ctx *ctx, const char *name, int nodes, size_t edges,
+                                  kkt_graph **out);
+/* G->position by minimum degree (AMD) and postorder.  PERP_ERR_NOMEM, PERP_ERR_EXTERNAL */
+perp_status perp_kkt_graph_order(perp_ctx *ctx, const char *name, kkt_graph *G);
+
+/* A matrix of that graph in the order of G->position.  PERP_ERR_NOMEM, PERP_ERR_EXTERNAL: out can be freed */
+perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, const kkt_graph *G,
+                                   kkt_sparse *out);
 void perp_kkt_sparse_free(kkt_sparse *s);
 /* Where the block of nodes g, h is in the values (kkt_locate); g and h must be neighbours or equal. */
 kkt_place perp_kkt_sparse_locate(const void *sparse, int g, int h);

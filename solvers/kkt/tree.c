@@ -41,11 +41,6 @@ static perp_status tree_create(perp_ctx *ctx, const perp_blocks *B, const void *
   return status;
 }
 
-static void tree_destroy(void *ws)
-{
-  perp_kkt_tree_destroy(ws);
-}
-
 /* ---- numeric ------------------------------------------------------------------------------------- */
 
 /* Eliminate joint g and its child bodies. */
@@ -411,5 +406,5 @@ const perp_kkt_desc perp_kkt_tree = {
   .create = tree_create,
   .factor = tree_factor,
   .solve = tree_solve,
-  .destroy = tree_destroy,
+  .destroy = free,
 };

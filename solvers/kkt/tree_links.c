@@ -9,35 +9,24 @@ static enum kkt_tree_kind tree_kind_of(const struct perp_kkt_tree_plan *p, int b
   return p->children[b] == 0 ? KKT_LEAF : p->children[b] == 1 ? KKT_PASS : KKT_HUB;
 }
 
-static void tree_layout(struct kkt_tree *w, perp_arena *a, int nc)
+static void tree_layout(void *ws, perp_arena *a)
 {
+  struct kkt_tree *w = ws;
   size_t k = (size_t)w->k;
   w->link = PERP_CARVE(a, struct kkt_tree_link, w->n_links);
   w->child = PERP_CARVE(a, struct kkt_tree_child, w->n_children);
   w->root = PERP_CARVE(a, int, w->n_roots);
   w->hub = PERP_CARVE(a, int, w->nb);
   w->is_diag = PERP_CARVE(a, unsigned char, w->nb);
-  w->aux = PERP_CARVE(a, int, nc);
-  w->L = PERP_CARVE(a, double, w->size_L);
-  w->H = PERP_CARVE(a, double, w->size_H);
-  w->z = PERP_CARVE(a, double, w->m);
-  w->C = PERP_CARVE(a, double, k *k);
-  w->mu = PERP_CARVE(a, double, k);
-  w->ref = PERP_CARVE(a, double, k);
-  w->zero = PERP_CARVE(a, double, w->m);
-  w->f = PERP_CARVE(a, double, w->nv);
-  w->x = PERP_CARVE(a, double, w->nv);
-  w->l = PERP_CARVE(a, double, w->m);
-  w->diag = PERP_CARVE(a, double, w->m);
-  w->refine = PERP_CARVE(a, double, KKT_REFINE_SCRATCH(w->nv, w->m));
-  w->scratch = PERP_CARVE(a, double, 5 * (size_t)w->large);
-}
-
-void perp_kkt_tree_destroy(struct kkt_tree *w)
-{
-  if (w == NULL) return;
-  perp_arena_free(&w->arena);
-  free(w);
+  PERP_INTS(a, w->nc, &w->aux);
+  PERP_DOUBLES(a, w->size_L, &w->L);
+  PERP_DOUBLES(a, w->size_H, &w->H);
+  PERP_DOUBLES(a, k * k, &w->C);
+  PERP_DOUBLES(a, k, &w->mu, &w->ref);
+  PERP_DOUBLES(a, w->m, &w->z, &w->zero, &w->l, &w->diag);
+  PERP_DOUBLES(a, w->nv, &w->f, &w->x);
+  PERP_DOUBLES(a, KKT_REFINE_SCRATCH(w->nv, w->m), &w->refine);
+  PERP_DOUBLES(a, 5 * (size_t)w->large, &w->scratch);
 }
 
 /* Sizes, then (second pass) the links and children themselves. */
@@ -125,32 +114,20 @@ perp_status perp_kkt_tree_create(perp_ctx *ctx, const perp_blocks *B,
   struct perp_kkt_tree_plan p;
   PERP_TRY(perp_kkt_tree_plan(ctx, B, &p));
 
-  struct kkt_tree *w = calloc(1, sizeof *w);
-  perp_status status = PERP_OK;
-  if (w == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "tree: no memory");
+  struct kkt_tree like = {
+    .opt = *opts, .nb = B->nb, .nc = B->nc, .nv = B->nv, .m = B->m, .large = perp_kkt_largest(B)
+  };
+  for (int g = 0; g < B->nc; g++)
+    if (!p.in_tree[g]) like.k += B->cptr[g + 1] - B->cptr[g];
+  tree_links_build(&like, &p, B, false);
+  void *ws;
+  perp_status status = perp_workspace_create(ctx, "tree", &like, sizeof like, tree_layout, &ws);
   if (status == PERP_OK) {
-    w->opt = *opts;
-    w->nb = B->nb;
-    w->nv = B->nv;
-    w->m = B->m;
-    w->large = perp_kkt_largest(B);
-    for (int g = 0; g < B->nc; g++)
-      if (!p.in_tree[g]) w->k += B->cptr[g + 1] - B->cptr[g];
-    tree_links_build(w, &p, B, false);
-    tree_layout(w, &w->arena, B->nc);
-    status = perp_arena_reserve(ctx, &w->arena);
-  }
-  if (status == PERP_OK) {
-    tree_layout(w, &w->arena, B->nc);
+    struct kkt_tree *w = *out = ws;
     tree_links_build(w, &p, B, true);
     for (int g = 0; g < B->nc; g++)
       if (!p.in_tree[g]) w->aux[w->n_aux++] = g;
   }
   perp_arena_free(&p.arena);
-  if (status != PERP_OK) {
-    perp_kkt_tree_destroy(w);
-    return status;
-  }
-  *out = w;
-  return PERP_OK;
+  return status;
 }

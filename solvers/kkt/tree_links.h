@@ -37,9 +37,8 @@ struct kkt_tree_link {
 };
 
 struct kkt_tree {
-  perp_arena arena;
   struct kkt_tree_opts opt;
-  int nb, nv, m, n_links, n_children, n_roots, k, large, size_L, size_H;
+  int nb, nc, nv, m, n_links, n_children, n_roots, k, large, size_L, size_H;
   bool dependent;
   double shift; /* regularization of the last factor */
   struct kkt_tree_link *link;
@@ -65,6 +64,5 @@ struct kkt_tree {
  * or as perp_blocks_check.  O(N + k^2) for k auxiliary rows.  *out is NULL on failure. */
 perp_status perp_kkt_tree_create(perp_ctx *ctx, const perp_blocks *B,
                                  const struct kkt_tree_opts *opts, struct kkt_tree **out);
-void perp_kkt_tree_destroy(struct kkt_tree *w); /* NULL is fine */
 
 #endif

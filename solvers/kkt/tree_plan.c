@@ -2,19 +2,15 @@
 /* Spanning forest of bodies and joints and the order in which it is eliminated: a graph, no numbers. */
 #include "solvers/kkt/tree_plan.h"
 
-static void tree_plan_layout(struct perp_kkt_tree_plan *p, perp_arena *a, const perp_blocks *B)
+static void tree_plan_layout(void *plan, perp_arena *a)
 {
-  p->set = PERP_CARVE(a, int, B->nb + 1);
-  p->in_tree = PERP_CARVE(a, char, B->nc);
-  p->excluded = PERP_CARVE(a, char, B->nc);
-  p->parent_sub = PERP_CARVE(a, int, B->nc);
-  p->parent_group = PERP_CARVE(a, int, B->nb);
-  p->children = PERP_CARVE(a, int, B->nb);
-  p->last_child = PERP_CARVE(a, int, B->nb);
-  p->seen = PERP_CARVE(a, char, B->nb);
-  p->stack = PERP_CARVE(a, int, B->nc);
-  p->sequence = PERP_CARVE(a, int, B->nc);
-  p->position = PERP_CARVE(a, int, B->nc);
+  struct perp_kkt_tree_plan *p = plan;
+  PERP_INTS(a, p->nb + 1, &p->set);
+  p->in_tree = PERP_CARVE(a, char, p->nc);
+  p->excluded = PERP_CARVE(a, char, p->nc);
+  p->seen = PERP_CARVE(a, char, p->nb);
+  PERP_INTS(a, p->nb, &p->parent_group, &p->children, &p->last_child);
+  PERP_INTS(a, p->nc, &p->parent_sub, &p->stack, &p->sequence, &p->position);
 }
 
 static int tree_plan_find(int *set, int i)
@@ -139,10 +135,8 @@ static bool exclude_weak(struct perp_kkt_tree_plan *p, const perp_blocks *B)
 
 perp_status perp_kkt_tree_plan(perp_ctx *ctx, const perp_blocks *B, struct perp_kkt_tree_plan *p)
 {
-  *p = (struct perp_kkt_tree_plan){ 0 };
-  tree_plan_layout(p, &p->arena, B);
-  PERP_TRY(perp_arena_reserve(ctx, &p->arena));
-  tree_plan_layout(p, &p->arena, B);
+  *p = (struct perp_kkt_tree_plan){ .nb = B->nb, .nc = B->nc };
+  PERP_TRY(perp_arena_layout(ctx, &p->arena, tree_plan_layout, p));
   for (int g = 0; g < B->nc; g++) p->excluded[g] = 0;
   do plan_tree(p, B);
   while (exclude_weak(p, B));

@@ -8,6 +8,7 @@
 
 struct perp_kkt_tree_plan {
   perp_arena arena;
+  int nb, nc;        /* blocks and groups */
   int *set;          /* [nb+1] union-find; nb is the world */
   char *in_tree;     /* [nc] */
   char *excluded;    /* [nc] auxiliary although no loop needs it */

@@ -33,8 +33,7 @@ enum { NEWTON_MOST = 512, FIXED_POINT_MOST = 60, NEWTON_ITERATIONS = 40, JACOBIA
 #define ROUND_OFF 1e-12
 
 struct ws {
-  perp_arena block;
-  int n; /* unknowns */
+  int nq, nv, n; /* n unknowns */
   double *qdot, *qm, *q1;
   double *vm, *a;
   double *D, *G, *r, *Dj; /* [n] increment, its image, residual, trial for the Jacobian */
@@ -44,40 +43,24 @@ struct ws {
 };
 _Static_assert(sizeof(lapack_int) == sizeof(int), "lapack_int is int");
 
-static struct ws *implicit_midpoint_layout(perp_arena *block, int nq, int nv)
+static void implicit_midpoint_layout(void *ws, perp_arena *a)
 {
-  const int n = nv > 0 ? nv : nq;
-  const bool newton = n <= NEWTON_MOST;
-  struct ws *w = PERP_CARVE(block, struct ws, 1);
-  struct ws s = { .n = n };
-  s.qdot = PERP_CARVE(block, double, nq);
-  s.qm = PERP_CARVE(block, double, nq);
-  s.q1 = PERP_CARVE(block, double, nq);
-  s.vm = PERP_CARVE(block, double, nv);
-  s.a = PERP_CARVE(block, double, nv);
-  s.D = PERP_CARVE(block, double, n);
-  s.G = PERP_CARVE(block, double, n);
-  s.r = PERP_CARVE(block, double, n);
-  s.Dj = PERP_CARVE(block, double, n);
-  if (newton) {
-    s.jacobian = PERP_CARVE(block, double, (size_t)n *(size_t)n);
-    s.pivots = PERP_CARVE(block, lapack_int, n);
-  }
-  if (w != NULL) *w = s;
-  return w;
+  struct ws *w = ws;
+  PERP_DOUBLES(a, w->nq, &w->qdot, &w->qm, &w->q1);
+  PERP_DOUBLES(a, w->nv, &w->vm, &w->a);
+  PERP_DOUBLES(a, w->n, &w->D, &w->G, &w->r, &w->Dj);
+  if (w->n > NEWTON_MOST) return;
+  PERP_DOUBLES(a, (size_t)w->n * (size_t)w->n, &w->jacobian);
+  w->pivots = PERP_CARVE(a, lapack_int, w->n);
 }
 
 static perp_status implicit_midpoint_create(perp_ctx *ctx, const perp_ode_sys *sys,
                                             const void *opts, void **ws)
 {
   (void)opts;
-  perp_arena block = { 0 };
-  implicit_midpoint_layout(&block, sys->nq, sys->nv);
-  PERP_TRY(perp_arena_reserve(ctx, &block));
-  struct ws *w = implicit_midpoint_layout(&block, sys->nq, sys->nv);
-  w->block = block;
-  *ws = w;
-  return PERP_OK;
+  struct ws w = { .nq = sys->nq, .nv = sys->nv, .n = sys->nv > 0 ? sys->nv : sys->nq };
+  return perp_workspace_create(ctx, "implicit-midpoint", &w, sizeof w, implicit_midpoint_layout,
+                               ws);
 }
 
 /* q1 and qm of the mean velocity vm */
@@ -268,13 +251,6 @@ static perp_ode_answer implicit_midpoint_step(void *ws, const perp_ode_sys *sys,
   return PERP_ODE_OK;
 }
 
-static void implicit_midpoint_destroy(void *ws)
-{
-  if (ws == NULL) return;
-  perp_arena block = ((struct ws *)ws)->block;
-  perp_arena_free(&block);
-}
-
 const perp_ode_desc perp_ode_implicit_midpoint = {
   .d = { .name = "implicit-midpoint",
          .summary = "implicit midpoint rule on the manifold, solved to round-off",
@@ -287,5 +263,5 @@ const perp_ode_desc perp_ode_implicit_midpoint = {
   .stages = 0,
   .create = implicit_midpoint_create,
   .step = implicit_midpoint_step,
-  .destroy = implicit_midpoint_destroy,
+  .destroy = free,
 };

@@ -72,9 +72,8 @@ struct ws {
 
 static perp_status post_create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
 {
-  PERP_TRY(perp_stab_create(ctx, "post", sys, sizeof(struct ws), ws));
-  ((struct ws *)*ws)->opt = *(const struct opts *)opts;
-  return PERP_OK;
+  struct ws like = { .opt = *(const struct opts *)opts };
+  return perp_stab_create(ctx, "post", sys, &like.p, sizeof like, ws);
 }
 
 /* Passes on p->q (and p->v when they are those of RATTLE) until tol, the limit, or no gain. */
@@ -161,5 +160,5 @@ const perp_stab_desc perp_stab_post = {
   .post_step = post_step,
   .contact = post_contact,
   .contacts = post_contacts,
-  .destroy = perp_stab_destroy,
+  .destroy = free,
 };

@@ -4,25 +4,16 @@
 
 #include <float.h>
 
-static void shared_layout(struct stab_projection *p, perp_arena *a)
-{
-  p->C = PERP_CARVE(a, double, p->sys.m);
-  p->lambda = PERP_CARVE(a, double, p->sys.m);
-  p->dx = PERP_CARVE(a, double, p->sys.nv);
-  p->q = PERP_CARVE(a, double, p->sys.nq);
-  p->v = PERP_CARVE(a, double, p->sys.nv);
-}
-
-void perp_stab_destroy(void *ws)
+static void shared_layout(void *ws, perp_arena *a)
 {
   struct stab_projection *p = ws;
-  if (p == NULL) return;
-  perp_arena_free(&p->arena);
-  free(p);
+  PERP_DOUBLES(a, p->sys.m, &p->C, &p->lambda);
+  PERP_DOUBLES(a, p->sys.nq, &p->q);
+  PERP_DOUBLES(a, p->sys.nv, &p->dx, &p->v);
 }
 
-perp_status perp_stab_create(perp_ctx *ctx, const char *name, const perp_stab_sys *sys, size_t size,
-                             void **ws)
+perp_status perp_stab_create(perp_ctx *ctx, const char *name, const perp_stab_sys *sys,
+                             struct stab_projection *like, size_t size, void **ws)
 {
   *ws = NULL;
   if (sys->nq < 0 || sys->nv < 0 || sys->m < 0)
@@ -31,18 +22,8 @@ perp_status perp_stab_create(perp_ctx *ctx, const char *name, const perp_stab_sy
   if (sys->error == NULL || sys->rate == NULL || sys->linearize == NULL || sys->solve == NULL ||
       sys->retract == NULL)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the system lacks a function", name);
-  struct stab_projection *p = calloc(1, size);
-  if (p == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", name);
-  p->sys = *sys;
-  shared_layout(p, &p->arena);
-  const perp_status status = perp_arena_reserve(ctx, &p->arena);
-  if (status != PERP_OK) {
-    perp_stab_destroy(p);
-    return status;
-  }
-  shared_layout(p, &p->arena);
-  *ws = p;
-  return PERP_OK;
+  like->sys = *sys;
+  return perp_workspace_create(ctx, name, like, size, shared_layout, ws);
 }
 
 double perp_stab_norm(int n, const double *x)

@@ -10,7 +10,6 @@
 #include <string.h>
 
 struct stab_projection {
-  perp_arena arena;
   perp_stab_sys sys;
   double *C, *lambda; /* [m] */
   double *dx;         /* [nv] */
@@ -24,10 +23,10 @@ struct stab_joints {
   int m;
 };
 
-void perp_stab_destroy(void *ws);
-/* A workspace of `size` bytes that begins with a stab_projection; *ws NULL on failure. */
-perp_status perp_stab_create(perp_ctx *ctx, const char *name, const perp_stab_sys *sys, size_t size,
-                             void **ws);
+/* A copy of *like, which is `size` bytes that begin with a stab_projection, for sys; *ws NULL on failure.  free()
+ * destroys it. */
+perp_status perp_stab_create(perp_ctx *ctx, const char *name, const perp_stab_sys *sys,
+                             struct stab_projection *like, size_t size, void **ws);
 /* max |x_i|; NaN or infinity when one is not finite */
 double perp_stab_norm(int n, const double *x);
 /* stats->reason of a linear solve, NOT_FINITE when its answer is not */

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solvers/kkt/elimination.h"
+
+#include "solvers/kkt/tree_plan.h"
+
+#include <stdlib.h>
+
+/* A node and when it may be eliminated. */
+struct turn {
+  int node;
+  int rank; /* of its pair in the order of minimum degree, or of the last one that it waits for */
+  int late; /* 0 body, 1 group with it, 2 group that waited */
+  int own;  /* among those that waited */
+};
+
+struct elimination {
+  const perp_blocks *B;
+  struct perp_kkt_tree_plan plan;
+  perp_arena arena;
+  int *pair;         /* [nb+nc] the pair that a node belongs to: that of a body is its own number */
+  kkt_graph *pairs;  /* nodes that follow another one have no edges of their own */
+  int *rank;         /* [nb+nc] position of a pair in its order */
+  int *depth;        /* [nb] joints between a body and the root of its tree */
+  struct turn *turn; /* [nb+nc] */
+};
+
+static void elimination_layout(void *ws, perp_arena *a)
+{
+  struct elimination *e = ws;
+  const size_t n = (size_t)e->B->nb + (size_t)e->B->nc;
+  PERP_INTS(a, n, &e->pair);
+  PERP_INTS(a, e->B->nb, &e->depth);
+  e->turn = PERP_CARVE(a, struct turn, n);
+}
+
+static int elimination_parent(const struct elimination *e, int body)
+{
+  const int g = e->plan.parent_group[body], sub = g < 0 ? -1 : e->plan.parent_sub[g];
+  return sub < 0 ? -1 : e->B->jblk[sub];
+}
+
+/* Each group of the forest joins the first body that hangs on it. */
+static void elimination_pairs(struct elimination *e)
+{
+  const perp_blocks *B = e->B;
+  for (int i = 0; i < B->nb + B->nc; i++) e->pair[i] = i;
+  for (int b = B->nb - 1; b >= 0; b--)
+    if (e->plan.parent_group[b] >= 0) e->pair[B->nb + e->plan.parent_group[b]] = b;
+  for (int b = 0; b < B->nb; b++) e->depth[b] = 0;
+  for (int i = e->plan.n - 1; i >= 0; i--) { /* roots first */
+    const int g = e->plan.sequence[i], sub = e->plan.parent_sub[g];
+    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
+      if (k != sub) e->depth[B->jblk[k]] = sub < 0 ? 1 : e->depth[B->jblk[sub]] + 1;
+  }
+}
+
+/* Neighbours of a pair: those of its body and of its group. */
+static void elimination_graph(struct elimination *e, const kkt_graph *G)
+{
+  const int nb = e->B->nb, n = G->nodes;
+  int edges = 0;
+  for (int i = 0; i < n; i++) {
+    e->pairs->ptr[i] = edges;
+    if (e->pair[i] != i) continue;
+    const int g = i < nb ? e->plan.parent_group[i] : -1;
+    const int members[2] = { i, g >= 0 && e->pair[nb + g] == i ? nb + g : i };
+    for (int k = 0; k < (members[1] == i ? 1 : 2); k++)
+      for (int j = G->ptr[members[k]]; j < G->ptr[members[k] + 1]; j++)
+        if (e->pair[G->adj[j]] != i) e->pairs->adj[edges++] = e->pair[G->adj[j]];
+  }
+  e->pairs->ptr[n] = edges;
+}
+
+static int elimination_later(int a, int b)
+{
+  return a > b ? a : b;
+}
+
+/* The latest rank on the ways from the bodies of a group to where they meet; at the root where they do not. */
+static int elimination_loop(const struct elimination *e, int g)
+{
+  const perp_blocks *B = e->B;
+  int latest = e->rank[B->nb + g], a = -1;
+  for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) {
+    int b = B->jblk[k];
+    latest = elimination_later(latest, e->rank[b]);
+    if (k == B->jptr[g]) {
+      a = b;
+      continue;
+    }
+    while (a != b) { /* the deeper one goes on */
+      int *deeper = b < 0 || (a >= 0 && e->depth[a] >= e->depth[b]) ? &a : &b;
+      latest = elimination_later(latest, e->rank[*deeper]);
+      *deeper = elimination_parent(e, *deeper);
+    }
+    if (a >= 0) latest = elimination_later(latest, e->rank[a]);
+  }
+  if (B->jptr[g + 1] - B->jptr[g] == 1) /* it ties its body to the world once more */
+    for (; a >= 0; a = elimination_parent(e, a)) latest = elimination_later(latest, e->rank[a]);
+  return latest;
+}
+
+static int elimination_compare(const void *x, const void *y)
+{
+  const struct turn *a = x, *b = y;
+  if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+  if (a->late != b->late) return a->late < b->late ? -1 : 1;
+  return a->own < b->own ? -1 : a->own > b->own;
+}
+
+perp_status perp_kkt_elimination(perp_ctx *ctx, const char *name, const perp_blocks *B,
+                                 kkt_graph *G)
+{
+  const int nb = B->nb, n = G->nodes;
+  struct elimination e = { .B = B };
+  PERP_TRY(perp_kkt_tree_plan(ctx, B, &e.plan));
+  perp_status status = perp_arena_layout(ctx, &e.arena, elimination_layout, &e);
+  if (status == PERP_OK) status = perp_kkt_graph_create(ctx, name, n, G->edges, &e.pairs);
+  if (status == PERP_OK) {
+    elimination_pairs(&e);
+    elimination_graph(&e, G);
+    status = perp_kkt_graph_order(ctx, name, e.pairs);
+  }
+  if (status == PERP_OK) {
+    e.rank = e.pairs->position;
+    for (int i = 0; i < n; i++) {
+      const bool alone = i >= nb && e.pair[i] == i;
+      e.turn[i] = (struct turn){ .node = i,
+                                 .rank = alone ? elimination_loop(&e, i - nb) : e.rank[e.pair[i]],
+                                 .late = i < nb  ? 0
+                                         : alone ? 2
+                                                 : 1,
+                                 .own = e.rank[i] };
+    }
+    qsort(e.turn, (size_t)n, sizeof *e.turn, elimination_compare);
+    for (int k = 0; k < n; k++) G->position[e.turn[k].node] = k;
+  }
+  free(e.pairs);
+  perp_arena_free(&e.arena);
+  perp_arena_free(&e.plan.arena);
+  return status;
+}
