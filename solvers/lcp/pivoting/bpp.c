@@ -360,22 +360,17 @@ static perp_reason bpp_box(perp_clamped *D, int warm)
 static perp_status bpp_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   const struct bpp_opts *o = opts;
-  perp_clamped *D = calloc(1, sizeof *D);
-  if (D == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "bpp: no memory");
-  D->name = "bpp";
-  D->box = bpp_box;
-  D->max_iter = o->max_iter;
-  D->limits = o->friction;
-  D->reuse = o->reuse;
-  D->patience = o->patience;
-  D->foreign = 1e-10;
-  perp_status st = perp_clamped_reserve(ctx, D, max_n);
-  if (st != PERP_OK) {
-    free(D);
-    return st;
-  }
-  *ws = D;
-  return PERP_OK;
+  perp_clamped D = {
+    .name = "bpp",
+    .box = bpp_box,
+    .max_iter = o->max_iter,
+    .limits = o->friction,
+    .reuse = o->reuse,
+    .patience = o->patience,
+    .foreign = 1e-10,
+    .P.max_n = max_n,
+  };
+  return perp_workspace_create(ctx, D.name, &D, sizeof D, perp_clamped_layout, ws);
 }
 
 const perp_lcp_desc perp_lcp_bpp = {
@@ -386,7 +381,7 @@ const perp_lcp_desc perp_lcp_bpp = {
              PERP_LCP_SEMIDEFINITE | PERP_LCP_PIVOTING | PERP_LCP_WARM },
   .create = bpp_create,
   .solve = perp_clamped_solve,
-  .destroy = perp_clamped_destroy,
+  .destroy = free,
   .serves =
       "P-matrices of any symmetry: finite, though up to 2^n rounds where the skew part of A is the "
       "larger one; semidefinite A: sets of A + 1e-6 diag(A), then the basis without it or proximal "

@@ -26,7 +26,6 @@
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/inverse_update.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +52,6 @@ struct tableau {
 
 struct howson {
   struct howson_opts o;
-  perp_arena arena;
   perp_pivot P;
   struct tableau one, two; /* r + P y = 1,  s + Q'x = 1 */
   int *perm;               /* [n] row of the problem: the first set, then the second */
@@ -67,62 +65,28 @@ struct howson {
   int lwork;
 };
 
-static void lemke_howson_layout(struct howson *H, int max_n)
+static void lemke_howson_layout(void *ws, perp_arena *a)
 {
-  perp_arena *a = &H->arena;
-  int n = max_n;
-  size_t quarter = ((size_t)n * (size_t)n + 3) / 4;
-  perp_pivot_layout(&H->P, a, n);
-  H->one.T = PERP_CARVE(a, double, quarter);
-  H->two.T = PERP_CARVE(a, double, quarter);
-  H->one.q = PERP_CARVE(a, double, n);
-  H->two.q = PERP_CARVE(a, double, n);
-  H->one.basic = PERP_CARVE(a, int, n);
-  H->two.basic = PERP_CARVE(a, int, n);
-  H->one.nonbasic = PERP_CARVE(a, int, n);
-  H->two.nonbasic = PERP_CARVE(a, int, n);
-  H->perm = PERP_CARVE(a, int, n);
-  H->a = PERP_CARVE(a, double, n);
-  H->lambda = PERP_CARVE(a, double, n);
-  H->col = PERP_CARVE(a, double, n);
-  H->row = PERP_CARVE(a, double, n);
-  H->tied = PERP_CARVE(a, int, n);
+  struct howson *H = ws;
+  const int n = H->P.max_n;
+  const size_t quarter = ((size_t)n * (size_t)n + 3) / 4;
+  perp_pivot_layout(&H->P, a);
   H->K.cap = n / 2 + 1;
   H->K.ld = (size_t)n / 2 + 1;
-  H->K.R = PERP_CARVE(a, double, H->K.ld * H->K.ld);
-  H->K.x = PERP_CARVE(a, double, 2 * H->K.ld);
-  H->ipiv = PERP_CARVE(a, int, n);
-  H->support = PERP_CARVE(a, int, n);
-  H->others = PERP_CARVE(a, int, n);
-  H->plain = PERP_CARVE(a, double, n);
-  H->sol = PERP_CARVE(a, double, n);
   H->lwork = 32 * n;
-  H->work = PERP_CARVE(a, double, H->lwork);
+  PERP_DOUBLES(a, quarter, &H->one.T, &H->two.T);
+  PERP_DOUBLES(a, n, &H->one.q, &H->two.q, &H->a, &H->lambda, &H->col, &H->row, &H->plain, &H->sol);
+  PERP_DOUBLES(a, H->K.ld * H->K.ld, &H->K.R);
+  PERP_DOUBLES(a, 2 * H->K.ld, &H->K.x);
+  PERP_DOUBLES(a, H->lwork, &H->work);
+  PERP_INTS(a, n, &H->one.basic, &H->two.basic, &H->one.nonbasic, &H->two.nonbasic, &H->perm,
+            &H->tied, &H->ipiv, &H->support, &H->others);
 }
 
 static perp_status lemke_howson_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "lemke-howson: max_n = %d is negative", max_n);
-  struct howson *H = calloc(1, sizeof *H);
-  if (H == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "lemke-howson: no memory");
-  H->o = *(const struct howson_opts *)opts;
-  lemke_howson_layout(H, max_n);
-  perp_status st = perp_arena_reserve(ctx, &H->arena);
-  if (st != PERP_OK) {
-    free(H);
-    return st;
-  }
-  lemke_howson_layout(H, max_n);
-  *ws = H;
-  return PERP_OK;
-}
-
-static void lemke_howson_destroy(void *ws)
-{
-  struct howson *H = ws;
-  if (H == NULL) return;
-  perp_arena_free(&H->arena);
-  free(H);
+  struct howson H = { .o = *(const struct howson_opts *)opts, .P.max_n = max_n };
+  return perp_workspace_create(ctx, "lemke-howson", &H, sizeof H, lemke_howson_layout, ws);
 }
 
 /* entry of A in the order of the two sets */
@@ -446,7 +410,7 @@ const perp_lcp_desc perp_lcp_lemke_howson = {
          PERP_LCP_NONSYMMETRIC | PERP_LCP_PIVOTING | PERP_LCP_STRUCTURED },
   .create = lemke_howson_create,
   .solve = lemke_howson_solve,
-  .destroy = lemke_howson_destroy,
+  .destroy = free,
   .serves =
       "bimatrix games only, A = [0 C; D' 0] up to the order of the rows, b < 0: with positive "
       "costs every path ends in a solution, after exponentially many pivots at worst",

@@ -6,6 +6,8 @@
 
 #include "solvers/lcp/lcp.h"
 
+#include <math.h>
+
 /* Relative to the judge's scale of lambda: what counts as zero in a sign or ratio test, and what the
  * last check lets pass.  The first lies well above rounding of well-scaled data (1e-16 times a modest
  * growth), the second below the accuracy that is asked for (1e-10). */
@@ -39,8 +41,8 @@ typedef struct perp_pivot {
   int max_nnz;
 } perp_pivot;
 
-/* Carve the arrays (see perp_arena). */
-void perp_pivot_layout(perp_pivot *P, perp_arena *arena, int max_n);
+/* Carve the arrays of a perp_pivot with its max_n. */
+void perp_pivot_layout(void *P, perp_arena *arena);
 /* Take over a problem with dense A: bounds, row scales, nonzero entries.  PERP_ERR_DIM when it is larger
  * than the workspace.   O(n^2), no allocation. */
 perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p);
@@ -67,7 +69,28 @@ double perp_pivot_residual(const perp_pivot *P, const double *lambda, const doub
  * recession direction of the box with  max over the box of v'(A lambda + b) < 0; true for v'b < 0,
  * A'v = 0.  O(n k) for k entries of v. */
 int perp_pivot_proves_infeasible(perp_pivot *P, const double *v);
+/* Clamp lambda to the bounds; w and what perp_pivot_residual says of it. */
+double perp_pivot_settle(const perp_pivot *P, double *lambda, double *w);
 /* The i-th of a fixed sequence of numbers in [1, 2) without arithmetic relations between them. */
 double perp_pivot_generic(int i);
+
+/* ---- the ratio test -------------------------------------------------------------------------------- */
+
+/* What may stop a step: a variable that moves towards a bound. */
+typedef struct perp_stop {
+  int what, row, to; /* the caller's: what meets its end in which row, where the row goes */
+  bool ends;         /* comes before all others that stop as early */
+  double distance, distance_p; /* to the bound, and its derivative under the perturbation */
+  double reach;                /* distance with what counts as zero beyond the bound */
+  double rate;                 /* > 0: speed towards the bound */
+  double theta, theta_p;       /* out: step, its perturbation */
+  double noise;                /* of path_lexico.c */
+} perp_stop;
+
+/* The first `return value` of `count` stops become, in their order, those that the longest step reaches which takes
+ * nothing beyond its reach.  0: nothing stops it. */
+int perp_pivot_stops(perp_stop *stop, int count);
+/* Of these the one that ends, else the one with the least perturbed ratio. */
+int perp_pivot_least(const perp_stop *stop, int count);
 
 #endif
