@@ -138,7 +138,7 @@ static double dantzig_direction(perp_clamped *D, int i, double sign)
 }
 
 /* What may end the step: row i at its other bound or closed, rows of F at a bound, others whose w vanishes. */
-static int dantzig_stops(perp_clamped *D, int i, double sign, double s)
+static void dantzig_stops(const perp_clamped *D, int i, double sign, double s, perp_stops *S)
 {
   const double *lo = D->P.lo, *hi = D->P.hi, *lambda = D->lambda;
   const double own = sign > 0 ? hi[i] - lambda[i] : lambda[i] - lo[i];
@@ -146,55 +146,45 @@ static int dantzig_stops(perp_clamped *D, int i, double sign, double s)
   double size = 1;
   for (int u = 0; u < D->K.k; u++) size = perp_larger(size, fabs(D->dir[u]));
   const double tiny = TINY * size;
-  perp_stop *stop = D->stop;
-  *stop++ = (perp_stop){ .what = STOP_OTHER_BOUND,
-                         .row = i,
-                         .to = sign > 0 ? AT_HI : AT_LO,
-                         .distance = own,
-                         .reach = own,
-                         .rate = 1 };
+  perp_stops_add(
+      S, own, own,
+      (perp_stop){ .what = STOP_OTHER_BOUND, .row = i, .to = sign > 0 ? AT_HI : AT_LO, .rate = 1 });
   if (s > 0)
-    *stop++ = (perp_stop){ .what = STOP_CLOSED,
-                           .row = i,
-                           .ends = true,
-                           .distance = fabs(D->w[i]),
-                           .reach = fabs(D->w[i]),
-                           .rate = s };
+    perp_stops_add(S, fabs(D->w[i]), fabs(D->w[i]),
+                   (perp_stop){ .what = STOP_CLOSED, .row = i, .ends = true, .rate = s });
   for (int u = 0; u < D->K.k; u++) {
     const int j = D->rows[u];
     const bool up = D->dir[u] > 0;
     const double distance = up ? hi[j] - lambda[j] : lambda[j] - lo[j];
     if (fabs(D->dir[u]) > tiny)
-      *stop++ = (perp_stop){ .what = STOP_LEAVES,
-                             .row = j,
-                             .to = up ? AT_HI : AT_LO,
-                             .distance = distance,
-                             .distance_p = up ? -D->lp[j] : D->lp[j],
-                             .reach = distance + zero,
-                             .rate = fabs(D->dir[u]) };
+      perp_stops_add(S, distance, distance + zero,
+                     (perp_stop){ .what = STOP_LEAVES,
+                                  .row = j,
+                                  .to = up ? AT_HI : AT_LO,
+                                  .rate = fabs(D->dir[u]),
+                                  .theta_p = up ? -D->lp[j] : D->lp[j] });
   }
   for (int j = 0; j < D->P.n; j++) {
     if (D->set[j] == CLAMPED || D->ignore[j]) continue;
-    const double side = D->set[j] == AT_LO ? 1 : D->set[j] == AT_HI || D->dw[j] > 0 ? -1 : 1;
-    const double rate = -side * D->dw[j], a = D->P.a[j];
     const bool parked = D->set[j] == PARKED;
+    const double side = D->set[j] == AT_LO || (parked && !(D->dw[j] > 0)) ? 1 : -1;
+    const double rate = -side * D->dw[j], a = D->P.a[j];
     if (rate > tiny * a)
-      *stop++ = (perp_stop){ .what = STOP_JOINS,
-                             .row = j,
-                             .distance = parked ? 0 : side * D->w[j],
-                             .distance_p = parked ? 0 : side * D->wp[j],
-                             .reach = parked ? 0 : fabs(D->w[j]) + zero * a,
-                             .rate = rate };
+      perp_stops_add(S, parked ? 0 : side * D->w[j], parked ? 0 : fabs(D->w[j]) + zero * a,
+                     (perp_stop){ .what = STOP_JOINS,
+                                  .row = j,
+                                  .rate = rate,
+                                  .theta_p = parked ? 0 : side * D->wp[j] });
   }
-  return (int)(stop - D->stop);
 }
 
-/* the row that ends the step */
-static perp_stop dantzig_first(perp_clamped *D, int i, double sign, double s)
+/* what ends the step */
+static perp_stop dantzig_first(const perp_clamped *D, int i, double sign, double s)
 {
-  const int count = perp_pivot_stops(D->stop, dantzig_stops(D, i, sign, s));
-  if (count == 0) return (perp_stop){ .what = STOP_NONE };
-  perp_stop first = D->stop[perp_pivot_least(D->stop, count)];
+  perp_stops S = { .at = D->stop, .limit = HUGE_VAL };
+  dantzig_stops(D, i, sign, s, &S);
+  if (perp_stops_end(&S) == 0) return (perp_stop){ .what = STOP_NONE };
+  perp_stop first = *perp_stops_least(&S);
   if (first.theta < 0) first.theta = 0;
   return first;
 }

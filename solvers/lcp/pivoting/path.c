@@ -63,67 +63,59 @@ static bool path_direction(perp_path *L, int e, bool is_lambda, double sign)
   return true;
 }
 
-/* All that moves towards a bound: t, basic lambda, w of rows at a bound, the one that enters.  Returns how many. */
-static int path_stops(perp_path *L, int e, bool is_lambda)
+/* All that moves towards a bound: t, basic lambda, w of rows at a bound, the one that enters. */
+static void path_stops(perp_path *L, int e, bool is_lambda, perp_stops *S)
 {
   const double *lo = L->P.lo, *hi = L->P.hi, *lambda = L->lambda;
   double most = perp_larger(L->P.bscale, L->t * L->ct);
   for (int u = 1; u < L->K.m; u++) most = perp_larger(most, fabs(lambda[L->uvar[u]]));
   const double zero = L->sharp * PERP_PIVOT_ZERO * most;
   const double tiny = L->sharp * TINY * path_size(L, is_lambda ? 1 : 1 / L->P.a[e]);
-  perp_stop *stop = L->stop;
   if (L->dir[0] * L->ct < -tiny)
-    *stop++ = (perp_stop){ .what = PERP_PATH_IS_T,
-                           .row = -1,
-                           .ends = true,
-                           .distance = L->t,
-                           .distance_p = L->tp,
-                           .reach = L->t + zero / L->ct,
-                           .rate = -L->dir[0] };
+    perp_stops_add(S, L->t, L->t + zero / L->ct,
+                   (perp_stop){ .what = PERP_PATH_IS_T,
+                                .row = -1,
+                                .ends = true,
+                                .rate = -L->dir[0],
+                                .theta_p = L->tp });
   for (int u = 1; u < L->K.m; u++) {
     const int i = L->uvar[u];
     const bool up = L->dir[u] > 0;
     const double distance = up ? hi[i] - lambda[i] : lambda[i] - lo[i];
     if (L->kind[i] == PERP_PATH_FREE || !(fabs(L->dir[u]) > tiny)) continue;
-    *stop++ = (perp_stop){ .what = PERP_PATH_IS_LAMBDA,
-                           .row = i,
-                           .to = up ? PERP_ROW_HI : PERP_ROW_LO,
-                           .distance = distance,
-                           .distance_p = up ? -L->lp[i] : L->lp[i],
-                           .reach = distance + zero,
-                           .rate = fabs(L->dir[u]) };
+    perp_stops_add(S, distance, distance + zero,
+                   (perp_stop){ .what = PERP_PATH_IS_LAMBDA,
+                                .row = i,
+                                .to = up ? PERP_ROW_HI : PERP_ROW_LO,
+                                .rate = fabs(L->dir[u]),
+                                .theta_p = up ? -L->lp[i] : L->lp[i] });
   }
   for (int i = 0; i < L->P.n; i++) {
     const double a = L->P.a[i], side = L->st[i] == PERP_ROW_LO ? 1 : -1;
     if (!(side * -L->dw[i] > tiny * a) || L->st[i] == PERP_ROW_FREE ||
         L->kind[i] != PERP_PATH_NORMAL)
       continue;
-    *stop++ = (perp_stop){ .what = PERP_PATH_IS_W,
-                           .row = i,
-                           .to = L->st[i],
-                           .distance = side * L->w[i],
-                           .distance_p = side * L->wp[i],
-                           .reach = fabs(L->w[i]) + zero * a,
-                           .rate = side * -L->dw[i] };
+    perp_stops_add(S, side * L->w[i], fabs(L->w[i]) + zero * a,
+                   (perp_stop){ .what = PERP_PATH_IS_W,
+                                .row = i,
+                                .to = L->st[i],
+                                .rate = side * -L->dw[i],
+                                .theta_p = side * L->wp[i] });
   }
   if (is_lambda)
-    *stop++ = (perp_stop){ .what = PERP_PATH_IS_FLIP,
-                           .row = e,
-                           .to = -L->st[e],
-                           .distance = hi[e] - lo[e],
-                           .reach = hi[e] - lo[e],
-                           .rate = 1 };
-  return (int)(stop - L->stop);
+    perp_stops_add(S, hi[e] - lo[e], hi[e] - lo[e],
+                   (perp_stop){ .what = PERP_PATH_IS_FLIP, .row = e, .to = -L->st[e], .rate = 1 });
 }
 
 /* The variable that stops the move: t first, else by the rule for ties. */
 static perp_stop path_first(perp_path *L, int e, bool is_lambda)
 {
-  const int count = perp_pivot_stops(L->stop, path_stops(L, e, is_lambda));
-  if (count == 0) return (perp_stop){ .what = PERP_PATH_IS_NONE };
-  perp_stop first = L->stop[perp_pivot_least(L->stop, count)];
-  if (L->lexico && !first.ends && count > 1) {
-    perp_path_lexico(L, L->stop, count);
+  perp_stops S = { .at = L->stop, .limit = HUGE_VAL };
+  path_stops(L, e, is_lambda, &S);
+  if (perp_stops_end(&S) == 0) return (perp_stop){ .what = PERP_PATH_IS_NONE };
+  perp_stop first = *perp_stops_least(&S);
+  if (L->lexico && !first.ends && S.count > 1) {
+    perp_path_lexico(L, L->stop, S.count);
     first = L->stop[0];
     first.theta_p = 0;
   }

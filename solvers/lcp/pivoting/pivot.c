@@ -167,25 +167,23 @@ double perp_pivot_generic(int i)
   return 1 + (double)(z >> 11) * 0x1p-53;
 }
 
-int perp_pivot_stops(perp_stop *stop, int count)
+int perp_stops_end(perp_stops *S)
 {
   int kept = 0;
-  double limit = HUGE_VAL;
-  for (int k = 0; k < count; k++) limit = perp_smaller(limit, stop[k].reach / stop[k].rate);
-  for (int k = 0; k < count && limit != HUGE_VAL; k++) {
-    stop[k].theta = stop[k].distance / stop[k].rate;
-    stop[k].theta_p = stop[k].distance_p / stop[k].rate;
-    if (!(stop[k].theta > limit)) stop[kept++] = stop[k];
+  for (int k = 0; k < S->count && S->limit != HUGE_VAL; k++) {
+    if (S->at[k].theta > S->limit) continue;
+    S->at[kept] = S->at[k];
+    S->at[kept++].theta_p /= S->at[k].rate;
   }
-  return kept;
+  return S->count = kept;
 }
 
-int perp_pivot_least(const perp_stop *stop, int count)
+const perp_stop *perp_stops_least(const perp_stops *S)
 {
-  int best = 0;
-  for (int k = 0; k < count; k++) {
-    if (stop[k].ends) return k;
-    if (stop[k].theta_p < stop[best].theta_p) best = k;
+  const perp_stop *best = S->at;
+  for (const perp_stop *k = S->at; k < S->at + S->count; k++) {
+    if (k->ends) return k;
+    if (k->theta_p < best->theta_p) best = k;
   }
   return best;
 }

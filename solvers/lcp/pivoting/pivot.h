@@ -80,17 +80,28 @@ double perp_pivot_generic(int i);
 typedef struct perp_stop {
   int what, row, to; /* the caller's: what meets its end in which row, where the row goes */
   bool ends;         /* comes before all others that stop as early */
-  double distance, distance_p; /* to the bound, and its derivative under the perturbation */
-  double reach;                /* distance with what counts as zero beyond the bound */
-  double rate;                 /* > 0: speed towards the bound */
-  double theta, theta_p;       /* out: step, its perturbation */
-  double noise;                /* of path_lexico.c */
+  double rate;       /* > 0: speed towards the bound */
+  double theta,
+      theta_p;  /* step; derivative of the distance under the perturbation, then that of the step */
+  double noise; /* of path_lexico.c */
 } perp_stop;
 
-/* The first `return value` of `count` stops become, in their order, those that the longest step reaches which takes
- * nothing beyond its reach.  0: nothing stops it. */
-int perp_pivot_stops(perp_stop *stop, int count);
+typedef struct perp_stops {
+  perp_stop *at; /* room for all that move */
+  int count;
+  double limit; /* from HUGE_VAL: the longest step that takes nothing beyond its reach */
+} perp_stops;
+
+/* One more, at `distance` from its bound; reach: the distance with what counts as zero beyond it. */
+static inline void perp_stops_add(perp_stops *S, double distance, double reach, perp_stop stop)
+{
+  stop.theta = distance / stop.rate;
+  S->limit = perp_smaller(S->limit, reach / stop.rate);
+  if (!(stop.theta > S->limit)) S->at[S->count++] = stop;
+}
+/* Only those that the longest step reaches are left, in their order.  Returns their number, 0: nothing stops it. */
+int perp_stops_end(perp_stops *S);
 /* Of these the one that ends, else the one with the least perturbed ratio. */
-int perp_pivot_least(const perp_stop *stop, int count);
+const perp_stop *perp_stops_least(const perp_stops *S);
 
 #endif
