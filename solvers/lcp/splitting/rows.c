@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 static void rows_layout(void *rows, perp_arena *a)
 {
@@ -27,6 +28,23 @@ void perp_rows_close(perp_rows *R)
 {
   perp_arena_free(&R->own);
   perp_arena_free(&R->grown);
+}
+
+perp_status perp_rows_create(perp_ctx *ctx, const char *who, void *like, size_t size,
+                             perp_layout_fn *layout, void **ws)
+{
+  PERP_TRY(perp_workspace_create(ctx, who, like, size, layout, ws));
+  const perp_status status = perp_rows_open(ctx, *ws, ((perp_rows *)like)->max_n);
+  if (status == PERP_OK) return PERP_OK;
+  free(*ws);
+  *ws = NULL;
+  return status;
+}
+
+void perp_rows_destroy(void *ws)
+{
+  if (ws != NULL) perp_rows_close(ws);
+  free(ws);
 }
 
 static void rows_types(void *user, int member, int members)

@@ -85,6 +85,12 @@ typedef struct perp_rows {
 perp_status perp_rows_open(perp_ctx *ctx, perp_rows *R, int max_n);
 void perp_rows_close(perp_rows *R);
 
+/* perp_workspace_create and perp_rows_open for a struct that begins with its perp_rows, *like with their max_n; to be
+ * released by perp_rows_destroy (NULL is fine).  *ws is NULL on failure. */
+perp_status perp_rows_create(perp_ctx *ctx, const char *who, void *like, size_t size,
+                             perp_layout_fn *layout, void **ws);
+void perp_rows_destroy(void *ws);
+
 /* Read p: bounds, diagonal, units, factored numbers; steps omega / A_ii (cone pairs: omega over the
  * largest eigenvalue of their 2 x 2 block).  Rows with A_ii <= 0 get the step omega / max_j |A_ij|, a
  * plain projected gradient step, and zero_diagonal is set; a zero row goes to the bound that w = b asks
