@@ -78,6 +78,13 @@ static inline int perp_clamped_outside(const perp_clamped *D, int i, double zero
   return x < D->P.lo[i] - zero ? AT_LO : x > D->P.hi[i] + zero ? AT_HI : CLAMPED;
 }
 
+/* Row i, not of F, is at a bound. */
+static inline void perp_clamped_to_bound(perp_clamped *D, int i, int to)
+{
+  D->set[i] = (signed char)to;
+  D->lambda[i] = to == AT_LO ? D->P.lo[i] : D->P.hi[i];
+}
+
 /* What a shift adds to the diagonal entry of row i, over the shift. */
 static inline double perp_clamped_weight(const perp_clamped *D, int i)
 {

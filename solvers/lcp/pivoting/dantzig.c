@@ -93,8 +93,7 @@ static int make_feasible(perp_clamped *D)
         D->lambda[i] = perp_smaller(perp_larger(D->lambda[i], D->P.lo[i]), D->P.hi[i]);
         continue;
       }
-      D->set[i] = (signed char)to;
-      D->lambda[i] = to == AT_LO ? D->P.lo[i] : D->P.hi[i];
+      perp_clamped_to_bound(D, i, to);
       changes++;
     }
     if (changes > 0) {
@@ -236,8 +235,7 @@ static perp_reason dantzig_drive(perp_clamped *D, int i)
       perp_clamped_join(D, i, s);
       return PERP_RUNNING;
     case STOP_OTHER_BOUND:
-      D->set[i] = (signed char)r.to;
-      D->lambda[i] = r.to == AT_LO ? D->P.lo[i] : D->P.hi[i];
+      perp_clamped_to_bound(D, i, r.to);
       return PERP_RUNNING;
     case STOP_LEAVES:
       perp_clamped_leave(D, r.row, r.to);

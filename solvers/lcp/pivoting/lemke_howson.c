@@ -152,38 +152,37 @@ static int lemke_howson_split(struct howson *H)
   return m < n ? m : 0;
 }
 
+/* Payoffs between 0.1 and 1.1 from the costs in T, and the basis of the slacks. */
+static void lemke_howson_start(struct tableau *t, int rows, int cols)
+{
+  const size_t count = (size_t)rows * (size_t)cols;
+  double top = -HUGE_VAL, low = HUGE_VAL;
+  for (size_t k = 0; k < count; k++) {
+    top = perp_larger(top, t->T[k]);
+    low = perp_smaller(low, t->T[k]);
+  }
+  const double width = perp_larger(top - low, 1e-300);
+  for (size_t k = 0; k < count; k++) t->T[k] = (top - t->T[k]) / width + 0.1;
+  t->rows = rows;
+  t->cols = cols;
+  for (int i = 0; i < rows; i++) {
+    t->q[i] = 1;
+    t->basic[i] = i;
+  }
+  for (int j = 0; j < cols; j++) t->nonbasic[j] = rows + j;
+}
+
 static void lemke_howson_fill(struct howson *H, int m)
 {
-  int n = H->P.n, l = n - m;
-  double alpha = -HUGE_VAL, beta = -HUGE_VAL, low = HUGE_VAL, bottom = HUGE_VAL;
+  const int n = H->P.n, l = n - m;
   for (int i = 0; i < n; i++) H->a[i] = -H->P.b[H->perm[i]];
-  H->one.rows = H->two.cols = m;
-  H->one.cols = H->two.rows = l;
   for (int j = 0; j < l; j++)
     for (int i = 0; i < m; i++) {
-      double c = lemke_howson_entry(H, i, m + j) / H->a[i];
-      double d = lemke_howson_entry(H, m + j, i) / H->a[m + j];
-      H->one.T[i + (size_t)j * (size_t)m] = c;
-      H->two.T[j + (size_t)i * (size_t)l] = d;
-      alpha = perp_larger(alpha, c);
-      low = perp_smaller(low, c);
-      beta = perp_larger(beta, d);
-      bottom = perp_smaller(bottom, d);
+      H->one.T[i + (size_t)j * (size_t)m] = lemke_howson_entry(H, i, m + j) / H->a[i];
+      H->two.T[j + (size_t)i * (size_t)l] = lemke_howson_entry(H, m + j, i) / H->a[m + j];
     }
-  /* payoffs between 0.1 and 1.1 */
-  double width = perp_larger(alpha - low, 1e-300), height = perp_larger(beta - bottom, 1e-300);
-  for (size_t k = 0; k < (size_t)m * (size_t)l; k++) {
-    H->one.T[k] = (alpha - H->one.T[k]) / width + 0.1;
-    H->two.T[k] = (beta - H->two.T[k]) / height + 0.1;
-  }
-  struct tableau *t[2] = { &H->one, &H->two };
-  for (int k = 0; k < 2; k++) {
-    for (int i = 0; i < t[k]->rows; i++) {
-      t[k]->q[i] = 1;
-      t[k]->basic[i] = i;
-    }
-    for (int j = 0; j < t[k]->cols; j++) t[k]->nonbasic[j] = t[k]->rows + j;
-  }
+  lemke_howson_start(&H->one, m, l);
+  lemke_howson_start(&H->two, l, m);
 }
 
 /* entry of B^-1 in row p and the column of slack v: a column of T when v is nonbasic, else a unit vector */
@@ -254,14 +253,6 @@ static int row_of(int second, int m, int l, int variable)
   return variable < l ? m + variable : variable - l; /* s_j: m + j;  x_i: i */
 }
 
-static void lemke_howson_trace(struct howson *H, perp_ctx *ctx, perp_stats *stats, int entering,
-                               int leaving, double step)
-{
-  PERP_TRACE(ctx, .method = "lemke-howson", .what = "pivot", .iteration = stats->iterations,
-             .entering = H->perm[entering], .leaving = H->perm[leaving], .step = step,
-             .residual = (double)NAN, .n = H->P.n);
-}
-
 /* Follow the path that gives up the pair of row k. */
 static perp_reason lemke_howson_follow(struct howson *H, perp_ctx *ctx, int m, int k, int limit,
                                        perp_stats *stats)
@@ -282,7 +273,9 @@ static perp_reason lemke_howson_follow(struct howson *H, perp_ctx *ctx, int m, i
     if (!isfinite(t->q[p])) return PERP_NOT_FINITE;
     int pair = row_of(second, m, l, left);
     stats->iterations++;
-    lemke_howson_trace(H, ctx, stats, row_of(second, m, l, variable), pair, t->q[p]);
+    PERP_TRACE(ctx, .method = "lemke-howson", .what = "pivot", .iteration = stats->iterations,
+               .entering = H->perm[row_of(second, m, l, variable)], .leaving = H->perm[pair],
+               .step = t->q[p], .residual = (double)NAN, .n = H->P.n);
     if (pair == k) return PERP_RUNNING;
     /* the complement lives in the other tableau */
     second = !second;
