@@ -122,8 +122,7 @@ const perp_lcp_desc perp_lcp_apgd = {
              "lambda = P(y - (A y + b) / (L D)),  y = lambda + beta (lambda - lambda before)",
          .opts = options,
          .opts_size = sizeof(struct opts),
-         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
-                 PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
+         .caps = PERP_ROWS_CAPS },
   .create = apgd_create,
   .solve = apgd_solve,
   .destroy = perp_rows_destroy,

@@ -36,6 +36,7 @@
 #include "solvers/lcp/splitting/splitting.h"
 #include "solvers/lcp/stewart.h"
 
+#include <cblas.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -215,16 +216,10 @@ static void row_bounds(const struct ws *w, const struct block *c, const double *
 {
   const perp_rows *R = &w->s.rows;
   const int *row = w->index + c->start;
-  if (R->type[row[k]] == PERP_ROW_BOUNDED) {
-    *lo = R->lo[row[k]];
-    *hi = R->hi[row[k]];
-    return;
-  }
-  int of = R->p->fric_of[row[k]];
-  double normal = lambda[of];
+  perp_rows_bounds(R, lambda, row[k], lo, hi);
+  if (R->type[row[k]] == PERP_ROW_BOUNDED) return;
   for (int l = 0; l < c->r; l++)
-    if (row[l] == of) normal = x[l];
-  *hi = R->p->mu[row[k]] * fmax(normal, 0);
+    if (row[l] == R->p->fric_of[row[k]]) *hi = R->p->mu[row[k]] * fmax(x[l], 0);
   *lo = -*hi;
 }
 
@@ -301,12 +296,7 @@ static bool try_sets(const struct ws *w, const struct block *c, const double *K,
     for (int i = j + 1; i < r; i++)
       if (fabs(M[i + j * r]) > fabs(M[best + j * r])) best = i;
     if (!(fabs(M[best + j * r]) > 1e-13 * top)) return false;
-    if (best != j)
-      for (int k = j; k <= r; k++) {
-        double t = M[j + k * r];
-        M[j + k * r] = M[best + k * r];
-        M[best + k * r] = t;
-      }
+    if (best != j) cblas_dswap(r + 1 - j, M + j + j * r, r, M + best + j * r, r);
     for (int i = j + 1; i < r; i++) {
       double f = M[i + j * r] / M[j + j * r];
       for (int k = j; k <= r; k++) M[i + k * r] -= f * M[j + k * r];
@@ -529,9 +519,7 @@ const perp_lcp_desc perp_lcp_block_gs = {
              "w_c = A_cc lambda_c + (b_c + sum over d != c of A_cd lambda_d), block after block",
          .opts = options,
          .opts_size = sizeof(struct opts),
-         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
-                 PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
-                 PERP_LCP_ITERATIVE | PERP_LCP_WARM | PERP_LCP_CONE_BLOCKS },
+         .caps = PERP_ROWS_CAPS | PERP_LCP_NONSYMMETRIC | PERP_LCP_CONE_BLOCKS },
   .create = block_gs_create,
   .solve = block_gs_solve,
   .destroy = perp_rows_destroy,

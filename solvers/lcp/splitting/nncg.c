@@ -58,8 +58,7 @@ const perp_lcp_desc perp_lcp_nncg = {
          .equation = "lambda <- sweep(lambda) + beta p,  beta = |g|^2 / |g before|^2",
          .opts = options,
          .opts_size = sizeof(struct perp_splitting_opts),
-         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
-                 PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
+         .caps = PERP_ROWS_CAPS },
   .create = perp_splitting_create,
   .solve = nncg_solve,
   .destroy = perp_rows_destroy,

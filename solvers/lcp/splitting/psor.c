@@ -27,9 +27,7 @@ const perp_lcp_desc perp_lcp_psor = {
          .equation = "lambda_i <- clamp(lambda_i - omega w_i / A_ii, lo_i, hi_i)",
          .opts = options,
          .opts_size = sizeof(struct perp_splitting_opts),
-         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
-                 PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
-                 PERP_LCP_ITERATIVE | PERP_LCP_WARM | PERP_LCP_BY_ROWS },
+         .caps = PERP_ROWS_CAPS | PERP_LCP_NONSYMMETRIC | PERP_LCP_BY_ROWS },
   .create = perp_splitting_create,
   .solve = psor_solve,
   .destroy = perp_rows_destroy,

@@ -25,6 +25,12 @@
 
 enum { PERP_UNIT_ROWS = 4 };
 
+/* What methods on prepared rows serve. */
+enum {
+  PERP_ROWS_CAPS = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
+                   PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM
+};
+
 typedef enum perp_lcp_row_kind {
   PERP_ROW_BOUNDED, /* lo, hi */
   PERP_ROW_FRICTION,

@@ -53,6 +53,12 @@ static double splitting_norm(int n, const double *x)
   return top;
 }
 
+/* What changes are compared with. */
+static double splitting_size(const perp_rows *R, double norm)
+{
+  return fmax(fmax(R->bnorm, norm), DBL_MIN);
+}
+
 perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lcp *p,
                                  double *lambda, double *certificate, const char *name,
                                  perp_splitting_step *step, perp_stats *stats)
@@ -68,7 +74,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
   perp_rows_reset(R, lambda);
 
   double sign = 1; /* how much below tol the changes must be before the residual is looked at */
-  double size = fmax(fmax(R->bnorm, splitting_norm(n, lambda)), DBL_MIN);
+  double size = splitting_size(R, splitting_norm(n, lambda));
   bool trace = ctx != NULL && ctx->trace != NULL;
   stats->reason = n == 0 ? PERP_CONVERGED : PERP_RUNNING;
   if (n > 0 && w->o.sweeps == 0) { /* the guess may be the answer */
@@ -88,7 +94,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
         break;
       }
       memcpy(w->keep, lambda, (size_t)n * sizeof *lambda);
-      size = fmax(fmax(R->bnorm, top), DBL_MIN);
+      size = splitting_size(R, top);
     }
     bool look = w->o.sweeps == 0 && (change <= sign * tol * size || last);
     if (look || trace) {
@@ -104,7 +110,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
         memcpy(lambda, w->keep, (size_t)n * sizeof *lambda);
         stats->reason = PERP_NOT_FINITE;
       } else if (look) {
-        size = fmax(fmax(R->bnorm, splitting_norm(n, lambda)), DBL_MIN);
+        size = splitting_size(R, splitting_norm(n, lambda));
         sign *= 0.5;
         due = true;
         /* nothing moves any more, and it is not a solution */
