@@ -14,8 +14,8 @@
  * afresh, when their residual says so.  Ratios that are equal to within rounding are decided in one of two ways.
  * Perturbed: every basic variable carries a second number, its derivative under one generic perturbation that relaxes
  * every one-sided row (Charnes; relaxing keeps a feasible problem feasible); the least of these ratios leaves.
- * Lexicographic: path_lexico.c.  In exact arithmetic no vertex comes back; with rounding one may, and where it comes back twice the path
- * ends as PERP_CYCLED (Brent: the vertex is compared with one before, taken at steps 16, 32, 64 ...). */
+ * Lexicographic: path_lexico.c.  In exact arithmetic no vertex comes back; with rounding one may, and where it
+ * comes back twice the path ends as PERP_CYCLED (Brent: the vertex is compared with one before, taken at steps 16, 32, 64 ...). */
 #ifndef PERP_LCP_PATH_H
 #define PERP_LCP_PATH_H
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Preparing rows: bounds, steps, dense problems.  rows_units.c has the factored ones. */
+/* Preparing rows: bounds, dense problems.  rows_units.c has steps and the factored ones. */
 #include "solvers/lcp/splitting/rows_private.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -64,32 +63,6 @@ static void rows_types(void *user, int member, int members)
                                                        : PERP_ROW_FRICTION;
   }
   if (friction) __atomic_store_n(&R->friction, true, __ATOMIC_RELAXED);
-}
-
-void perp_rows_step(perp_rows *R, int i, double omega)
-{
-  double b = R->p->b[i];
-  if (R->big[i] > 0) {
-    bool positive = R->diag[i] > DBL_MIN;
-    R->inv[i] = omega / (positive ? R->diag[i] : R->big[i]);
-    if (!positive) __atomic_store_n(&R->zero_diagonal, true, __ATOMIC_RELAXED); /* by any member */
-    return;
-  }
-  R->big[i] = 1;
-  R->inv[i] = 0;
-  if (R->type[i] != PERP_ROW_BOUNDED)
-    R->inv[i] = DBL_MAX;
-  else if (b > 0 && R->lo[i] > -HUGE_VAL)
-    R->hi[i] = R->lo[i];
-  else if (b < 0 && R->hi[i] < HUGE_VAL)
-    R->lo[i] = R->hi[i];
-}
-
-void perp_rows_step_cone(perp_rows *R, int i, double off, double omega)
-{
-  double a = R->diag[i], c = R->diag[i + 1];
-  double top = 0.5 * (a + c) + hypot(0.5 * (a - c), off);
-  if (top > DBL_MIN) R->inv[i] = R->inv[i + 1] = omega / top;
 }
 
 static void rows_dense(perp_rows *R, double omega)

@@ -163,8 +163,8 @@ typedef struct perp_share_of {
 /* rows_units.c: the units of a factored problem and what they hold; PERP_ERR_UNSUPPORTED where groups cut cones. */
 perp_status perp_rows_units(perp_ctx *ctx, perp_rows *R, double omega);
 
-/* Steps of rows: rows.c.  Of row i from diag and big (0 on entry: a zero row).  A zero row has w = b: it is fixed at
- * the bound that b asks for, or does not move when that bound is infinite.  Of the cone of rows i and i + 1, off = A_i,i+1. */
+/* The step of row i from diag and big (0 on entry: a zero row).  A zero row has w = b: it is fixed at the bound that
+ * b asks for, or does not move when that bound is infinite.  Rows i and i + 1 of a cone, off = A_i,i+1. */
 void perp_rows_step(perp_rows *R, int i, double omega);
 void perp_rows_step_cone(perp_rows *R, int i, double off, double omega);
 

@@ -1,9 +1,38 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The units of a factored problem: rows are cut into them, they are put in order, their rows of G = J L packed. */
+/* Steps of rows, and the units of a factored problem: rows are cut into them, they are put in order, their rows of
+ * G = J L packed. */
 #include "solvers/lcp/splitting/rows_private.h"
 
 #include <float.h>
 #include <math.h>
+
+/* ---- steps of rows -------------------------------------------------------------------------------------- */
+
+void perp_rows_step(perp_rows *R, int i, double omega)
+{
+  double b = R->p->b[i];
+  if (R->big[i] > 0) {
+    bool positive = R->diag[i] > DBL_MIN;
+    R->inv[i] = omega / (positive ? R->diag[i] : R->big[i]);
+    if (!positive) __atomic_store_n(&R->zero_diagonal, true, __ATOMIC_RELAXED); /* by any member */
+    return;
+  }
+  R->big[i] = 1;
+  R->inv[i] = 0;
+  if (R->type[i] != PERP_ROW_BOUNDED)
+    R->inv[i] = DBL_MAX;
+  else if (b > 0 && R->lo[i] > -HUGE_VAL)
+    R->hi[i] = R->lo[i];
+  else if (b < 0 && R->hi[i] < HUGE_VAL)
+    R->lo[i] = R->hi[i];
+}
+
+void perp_rows_step_cone(perp_rows *R, int i, double off, double omega)
+{
+  double a = R->diag[i], c = R->diag[i + 1];
+  double top = 0.5 * (a + c) + hypot(0.5 * (a - c), off);
+  if (top > DBL_MIN) R->inv[i] = R->inv[i + 1] = omega / top;
+}
 
 /* ---- cutting and ordering ------------------------------------------------------------------------------ */
 
