@@ -80,8 +80,8 @@ static const double FOREIGN = 1e-4;
 
 enum { ROUNDS = 6 };
 
-/* Rows of F outside of their bounds leave it, until lambda is feasible and w_F = 0: what a drive needs.  0 when
- * A is not semidefinite. */
+/* Rows of F outside of their bounds leave it, until lambda is feasible and w_F = 0: what a drive
+ * needs.  0 when A is not semidefinite. */
 static int make_feasible(perp_clamped *D)
 {
   for (int changes = 1; changes > 0;) {
@@ -103,11 +103,12 @@ static int make_feasible(perp_clamped *D)
   return 1;
 }
 
-/* ---- driving one row ------------------------------------------------------------------------------------ */
+/* ---- driving one row ------------------------------------------------------------------------- */
 
 enum { STOP_NONE, STOP_CLOSED, STOP_OTHER_BOUND, STOP_LEAVES, STOP_JOINS };
 
-/* dir and dw for d lambda_i = sign; returns d w_i = |s|, 0 along a null vector, -1 when A is indefinite */
+/* dir and dw for d lambda_i = sign; returns d w_i = |s|, 0 along a null vector, -1 when A is
+ * indefinite */
 static double dantzig_direction(perp_clamped *D, int i, double sign)
 {
   int n = D->P.n, k = D->K.k;
@@ -136,7 +137,8 @@ static double dantzig_direction(perp_clamped *D, int i, double sign)
   return s;
 }
 
-/* What may end the step: row i at its other bound or closed, rows of F at a bound, others whose w vanishes. */
+/* What may end the step: row i at its other bound or closed, rows of F at a bound, others whose w
+ * vanishes. */
 static void dantzig_stops(const perp_clamped *D, int i, double sign, double s, perp_stops *S)
 {
   const double *lo = D->P.lo, *hi = D->P.hi, *lambda = D->lambda;
@@ -188,7 +190,8 @@ static perp_stop dantzig_first(const perp_clamped *D, int i, double sign, double
   return first;
 }
 
-/* Drive row i into one of the sets.  PERP_RUNNING when it is; PERP_RAY with the null vector in proof. */
+/* Drive row i into one of the sets.  PERP_RUNNING when it is; PERP_RAY with the null vector in
+ * proof. */
 static perp_reason dantzig_drive(perp_clamped *D, int i)
 {
   int n = D->P.n;
@@ -258,7 +261,7 @@ static perp_reason dantzig_drive(perp_clamped *D, int i)
   }
 }
 
-/* ---- one boxed problem -------------------------------------------------------------------------------------- */
+/* ---- one boxed problem ----------------------------------------------------------------------- */
 
 /* the row to drive next, -1 when all are closed */
 static int next_open(const perp_clamped *D)
@@ -277,7 +280,8 @@ static int next_open(const perp_clamped *D)
   return next;
 }
 
-/* The rows that the guess has between its bounds are clamped, without a guess those without bounds. */
+/* The rows that the guess has between its bounds are clamped, without a guess those without
+ * bounds. */
 static void dantzig_first_sets(perp_clamped *D, int warm)
 {
   perp_clamped_first_sets(D, warm);

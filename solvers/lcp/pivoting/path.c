@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The path itself: direction, the variable that stops the move, the move, the exchange.  path_basis.c has the basis. */
+/* The path itself: direction, the variable that stops the move, the move, the exchange.
+ * path_basis.c has the basis. */
 #include "solvers/lcp/pivoting/path.h"
 
 #include <string.h>
@@ -10,13 +11,14 @@ static const double TINY = 1e-12;
 static const double REFINE = 1e-13, REBUILD = 1e-9;
 /* below this reciprocal condition K is singular */
 static const double SINGULAR = 1e-16;
-/* below WANDER of b, t is at the level of the errors of the vertices: a path that no longer falls there
- * follows rounding, not the problem */
+/* below WANDER of b, t is at the level of the errors of the vertices: a path that no longer falls
+ * there follows rounding, not the problem */
 static const double WANDER = 1e-7;
 /* pivots before a path is watched for cycles: a power of two */
 enum { FIRST_MARK = 16 };
 
-/* The largest component of the direction: size of lambda and of t; `entering`: that of the one that enters. */
+/* The largest component of the direction: size of lambda and of t; `entering`: that of the one that
+ * enters. */
 static double path_size(const perp_path *L, double entering)
 {
   double size = entering;
@@ -143,7 +145,8 @@ static void path_move(perp_path *L, int e, bool is_lambda, double sign, const pe
   L->lp[e] = sign * r->theta_p;
 }
 
-/* What stopped the move leaves the basis, lambda_e or w_e takes its place; a flip changes the bound of row e only. */
+/* What stopped the move leaves the basis, lambda_e or w_e takes its place; a flip changes the bound
+ * of row e only. */
 static void path_exchange(perp_path *L, int e, bool is_lambda, double sign, const perp_stop *r)
 {
   const int u = r->what == PERP_PATH_IS_LAMBDA ? L->upos[r->row] : 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The basis of almost complementary paths: K^-1 and its changes, the first index sets, basic solutions. */
+/* The basis of almost complementary paths: K^-1 and its changes, the first index sets, basic
+ * solutions. */
 #include "solvers/lcp/pivoting/path.h"
 
 #include <string.h>
 
 /* a row depends on the others when its pivot is below DEPEND times the terms that cancel in it */
 static const double DEPEND = 1e-10;
-/* ... or when all of these terms are themselves what rounding has left of zeros: one multiplier more than there are
- * rows for it */
+/* ... or when all of these terms are themselves what rounding has left of zeros: one multiplier
+ * more than there are rows for it */
 static const double NOTHING = 1e-13;
 /* pivots of a pair of rows, relative to the scale of the row */
 static const double PAIR = 1e-9;
@@ -172,7 +173,7 @@ void perp_path_recompute(perp_path *L, int passes)
   }
 }
 
-/* ---- the start -------------------------------------------------------------------------------- */
+/* ---- the start ------------------------------------------------------------------------------- */
 
 void perp_path_sets(perp_path *L, bool guess)
 {
@@ -217,8 +218,8 @@ static bool path_basis_try(perp_path *L, int i)
   return true;
 }
 
-/* The row with which the pair of row i has the largest pivots, L->f = K^-1 column i and L->dw column i of the pivotal
- * transform; -1 when there is none. */
+/* The row with which the pair of row i has the largest pivots, L->f = K^-1 column i and L->dw
+ * column i of the pivotal transform; -1 when there is none. */
 static int path_basis_partner(perp_path *L, int i)
 {
   const int n = L->P.n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the pivoting solvers share: the problem in dense form with explicit bounds and row scales,
- * products with chosen columns, the generic numbers that break ties, the last check.  Private header. */
+ * products with chosen columns, the generic numbers that break ties, the last check.  Private
+ * header. */
 #ifndef PERP_LCP_PIVOT_H
 #define PERP_LCP_PIVOT_H
 
@@ -8,13 +9,14 @@
 
 #include <math.h>
 
-/* Relative to the judge's scale of lambda: what counts as zero in a sign or ratio test, and what the
- * last check lets pass.  The first lies well above rounding of well-scaled data (1e-16 times a modest
- * growth), the second below the accuracy that is asked for (1e-10). */
+/* Relative to the judge's scale of lambda: what counts as zero in a sign or ratio test, and what
+ * the last check lets pass.  The first lies well above rounding of well-scaled data (1e-16 times a
+ * modest growth), the second below the accuracy that is asked for (1e-10). */
 #define PERP_PIVOT_ZERO 1e-12
 #define PERP_PIVOT_DONE 1e-11
 
-/* fmax and fmin are calls; these compile to one instruction (the second operand where the first is NaN) */
+/* fmax and fmin are calls; these compile to one instruction (the second operand where the first is
+ * NaN) */
 static inline double perp_larger(double a, double b)
 {
   return a > b ? a : b;
@@ -62,8 +64,8 @@ static inline double perp_pivot_cost(const perp_pivot *P, int k)
 void perp_pivot_columns(const perp_pivot *P, int k, const int *idx, const double *x, double *y);
 /* w = A lambda + b, skipping zeros of lambda. */
 void perp_pivot_slack(const perp_pivot *P, const double *lambda, double *w);
-/* The judge's rel of (lambda, w) for plain boxes: max_i |lambda - clamp(lambda - w/a)| over the scale; 1 when
- * lambda is so large that b does not show in w. */
+/* The judge's rel of (lambda, w) for plain boxes: max_i |lambda - clamp(lambda - w/a)| over the
+ * scale; 1 when lambda is so large that b does not show in w. */
 double perp_pivot_residual(const perp_pivot *P, const double *lambda, const double *w);
 /* Does v prove that no lambda in the box makes A lambda + b complementary-feasible?  v must be a
  * recession direction of the box with  max over the box of v'(A lambda + b) < 0; true for v'b < 0,
@@ -74,7 +76,7 @@ double perp_pivot_settle(const perp_pivot *P, double *lambda, double *w);
 /* The i-th of a fixed sequence of numbers in [1, 2) without arithmetic relations between them. */
 double perp_pivot_generic(int i);
 
-/* ---- the ratio test -------------------------------------------------------------------------------- */
+/* ---- the ratio test -------------------------------------------------------------------------- */
 
 /* What may stop a step: a variable that moves towards a bound. */
 typedef struct perp_stop {
@@ -92,14 +94,16 @@ typedef struct perp_stops {
   double limit; /* from HUGE_VAL: the longest step that takes nothing beyond its reach */
 } perp_stops;
 
-/* One more, at `distance` from its bound; reach: the distance with what counts as zero beyond it. */
+/* One more, at `distance` from its bound; reach: the distance with what counts as zero beyond
+ * it. */
 static inline void perp_stops_add(perp_stops *S, double distance, double reach, perp_stop stop)
 {
   stop.theta = distance / stop.rate;
   S->limit = perp_smaller(S->limit, reach / stop.rate);
   if (!(stop.theta > S->limit)) S->at[S->count++] = stop;
 }
-/* Only those that the longest step reaches are left, in their order.  Returns their number, 0: nothing stops it. */
+/* Only those that the longest step reaches are left, in their order.  Returns their number, 0:
+ * nothing stops it. */
 int perp_stops_end(perp_stops *S);
 /* Of these the one that ends, else the one with the least perturbed ratio. */
 const perp_stop *perp_stops_least(const perp_stops *S);

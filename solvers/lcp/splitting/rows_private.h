@@ -6,8 +6,9 @@
 #include "solvers/core/clones.h"
 #include "solvers/lcp/splitting/rows.h"
 
-/* Shapes of units.  On one or two bodies in the plane (blocks of 3 or 4 numbers, which fill 2 pairs) or in space (5 or
- * 6, 3 pairs) up to PERP_UNIT_ROWS rows are done together, with their Gram matrix; anything else goes row by row. */
+/* Shapes of units.  On one or two bodies in the plane (blocks of 3 or 4 numbers, which fill 2
+ * pairs) or in space (5 or 6, 3 pairs) up to PERP_UNIT_ROWS rows are done together, with their Gram
+ * matrix; anything else goes row by row. */
 enum { DENSE_ROW, GENERIC, PLANE_ONE, PLANE_TWO, SPACE_ONE, SPACE_TWO };
 /* Does f(blocks, pairs) for the shape of unit t, both constants. */
 #define PERP_FOR_SHAPE(t, f)                                                                       \
@@ -24,8 +25,8 @@ enum { DENSE_ROW, GENERIC, PLANE_ONE, PLANE_TWO, SPACE_ONE, SPACE_TWO };
 enum { PERP_TEAM_ROWS = 3000, PERP_TEAM_MAX = 64, PERP_LEVEL_UNITS = 32 };
 enum { PARAMS = 4, CONTACT_ROWS = 3 }; /* b, step, then lo, hi or mu; rows of a contact in space */
 
-/* What the rows of a unit are: anything; bounded rows; contacts [0, inf); a normal row [0, inf) followed
- * by friction rows of it, boxes or one cone. */
+/* What the rows of a unit are: anything; bounded rows; contacts [0, inf); a normal row [0, inf)
+ * followed by friction rows of it, boxes or one cone. */
 enum { MIXED, BOXES, NORMALS, CONTACT_BOX, CONTACT_CONE };
 
 static inline int even(int k)
@@ -51,7 +52,8 @@ static inline double dot(int width, const double *x, const double *y)
   return sum;
 }
 
-/* The k-th block of a row of unit t: its length, and in *at where its accumulators are; 0 past the end. */
+/* The k-th block of a row of unit t: its length, and in *at where its accumulators are; 0 past the
+ * end. */
 static inline int row_block(const perp_rows *R, const perp_unit *t, int k, int *at)
 {
   if (t->shape > GENERIC) {
@@ -83,7 +85,8 @@ static inline void row_axpy(const perp_rows *R, const perp_unit *t, const double
     for (int j = 0; j < d; j++) u[at + j] += c * g[j];
 }
 
-/* The accumulators of a unit on `blocks` blocks of `pairs` pairs of numbers: by fours, a pair may be left over. */
+/* The accumulators of a unit on `blocks` blocks of `pairs` pairs of numbers: by fours, a pair may
+ * be left over. */
 typedef struct held {
   perp_v4 x[3];
   perp_v2 rest;
@@ -149,7 +152,8 @@ static inline double clamp(double x, double lo, double hi)
   return x > hi ? hi : x;
 }
 
-/* Threads for work over the units, level by level: one where waiting takes longer than a level does. */
+/* Threads for work over the units, level by level: one where waiting takes longer than a level
+ * does. */
 static inline int perp_rows_threads(const perp_rows *R)
 {
   return R->n_levels > 0 && R->n_units >= PERP_LEVEL_UNITS * R->n_levels ? R->threads : 1;
@@ -160,11 +164,13 @@ typedef struct perp_share_of {
   int level, from, to, end;
 } perp_share_of;
 
-/* rows_units.c: the units of a factored problem and what they hold; PERP_ERR_UNSUPPORTED where groups cut cones. */
+/* rows_units.c: the units of a factored problem and what they hold; PERP_ERR_UNSUPPORTED where
+ * groups cut cones. */
 perp_status perp_rows_units(perp_ctx *ctx, perp_rows *R, double omega);
 
-/* The step of row i from diag and big (0 on entry: a zero row).  A zero row has w = b: it is fixed at the bound that
- * b asks for, or does not move when that bound is infinite.  Rows i and i + 1 of a cone, off = A_i,i+1. */
+/* The step of row i from diag and big (0 on entry: a zero row).  A zero row has w = b: it is fixed
+ * at the bound that b asks for, or does not move when that bound is infinite.  Rows i and i + 1 of
+ * a cone, off = A_i,i+1. */
 void perp_rows_step(perp_rows *R, int i, double omega);
 void perp_rows_step_cone(perp_rows *R, int i, double off, double omega);
 

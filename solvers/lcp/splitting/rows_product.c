@@ -5,7 +5,7 @@
 #include <cblas.h>
 #include <math.h>
 
-/* ---- products ---------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* u += G' x of one unit */
 static inline __attribute__((always_inline)) void fast_Gt(const perp_rows *R, const perp_unit *t,
@@ -39,8 +39,8 @@ typedef struct product {
   double *u, *y;
 } product;
 
-/* u = G' x, level by level: every accumulator in the order of its units; then, where y is asked for,
- * y = G u + S x (+ b) */
+/* u = G' x, level by level: every accumulator in the order of its units; then, where y is asked
+ * for, y = G u + S x (+ b) */
 PERP_CLONES_OF_FOUR static void rows_product_share(void *user, int member, int members)
 {
   const product *job = user;
@@ -134,7 +134,7 @@ void perp_rows_majorant(perp_rows *R, double *d)
   }
 }
 
-/* ---- projection and residual -------------------------------------------------------------------------------- */
+/* ---- projection and residual ----------------------------------------------------------------- */
 
 typedef struct projection {
   const perp_rows *R;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Gauss-Seidel sweeps over prepared rows: one at a time, and units with everything known at compile time. */
+/* Gauss-Seidel sweeps over prepared rows: one at a time, and units with everything known at compile
+ * time. */
 #include "solvers/lcp/splitting/rows_private.h"
 
 #include <math.h>
 
-/* ---- sweeps --------------------------------------------------------------------------------------------- */
+/* ---- sweeps ---------------------------------------------------------------------------------- */
 
 /* the new value of row i with slack w */
 static inline double rows_sweep_relax(const perp_rows *R, int i, double w, const double *lambda)
@@ -77,9 +78,9 @@ static double generic_unit(perp_rows *R, const perp_unit *t, double *lambda, boo
   return worst;
 }
 
-/* Forward pass over a unit of r rows on `blocks` blocks of `pairs` pairs of numbers: constants after
- * inlining.  y is the step of each row as u asks for it, corrected by the Gram matrix (scaled by the
- * steps) as the rows before it change. */
+/* Forward pass over a unit of r rows on `blocks` blocks of `pairs` pairs of numbers: constants
+ * after inlining.  y is the step of each row as u asks for it, corrected by the Gram matrix (scaled
+ * by the steps) as the rows before it change. */
 static inline __attribute__((always_inline)) double
 fast_unit(const perp_rows *R, const perp_unit *t, double *restrict lambda, const int blocks,
           const int pairs, const int r)
@@ -219,7 +220,7 @@ double perp_rows_sweep(perp_rows *R, double *lambda, const int *order, bool back
   return worst;
 }
 
-/* ---- single rows ------------------------------------------------------------------------------------------ */
+/* ---- single rows ----------------------------------------------------------------------------- */
 
 /* the numbers of row i, of unit *t */
 static const double *row_numbers(const perp_rows *R, int i, const perp_unit **t)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Steps of rows, and the units of a factored problem: rows are cut into them, they are put in order, their rows of
- * G = J L packed. */
+/* Steps of rows, and the units of a factored problem: rows are cut into them, they are put in
+ * order, their rows of G = J L packed. */
 #include "solvers/lcp/splitting/rows_private.h"
 
 #include <float.h>
 #include <math.h>
 
-/* ---- steps of rows -------------------------------------------------------------------------------------- */
+/* ---- steps of rows --------------------------------------------------------------------------- */
 
 void perp_rows_step(perp_rows *R, int i, double omega)
 {
@@ -34,7 +34,7 @@ void perp_rows_step_cone(perp_rows *R, int i, double off, double omega)
   if (top > DBL_MIN) R->inv[i] = R->inv[i + 1] = omega / top;
 }
 
-/* ---- cutting and ordering ------------------------------------------------------------------------------ */
+/* ---- cutting and ordering -------------------------------------------------------------------- */
 
 /* The unit that the rows of group c alone would be, but for its rows. */
 static perp_unit rows_units_of_group(const perp_rows *R, int c)
@@ -78,8 +78,8 @@ static int rows_units_contents(const perp_rows *R, int row, int r)
   return cones > 0 ? CONTACT_CONE : CONTACT_BOX;
 }
 
-/* Cut the rows into units: runs of rows on the same blocks, never between the rows of a cone.  False when
- * the groups themselves do. */
+/* Cut the rows into units: runs of rows on the same blocks, never between the rows of a cone.
+ * False when the groups themselves do. */
 static bool rows_units_cut(perp_rows *R)
 {
   const perp_blocks *F = R->p->F;
@@ -108,8 +108,9 @@ static bool rows_units_cut(perp_rows *R)
   return true;
 }
 
-/* Level of each unit = 1 + the highest level of the units before that share a block.  Returns the number of levels, 0
- * where a friction row looks at a normal row of another unit: the units must then stay in order. */
+/* Level of each unit = 1 + the highest level of the units before that share a block.  Returns the
+ * number of levels, 0 where a friction row looks at a normal row of another unit: the units must
+ * then stay in order. */
 static int rows_units_levels(perp_rows *R)
 {
   const perp_blocks *F = R->p->F;
@@ -153,7 +154,7 @@ static void rows_units_schedule(perp_rows *R)
   }
 }
 
-/* ---- packing ------------------------------------------------------------------------------------------- */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 /* W = L L' of a positive semidefinite block; a vanishing pivot gives a zero column */
 static void rows_units_cholesky(int d, const double *W, double *L)
@@ -276,7 +277,8 @@ static void rows_units_pack(perp_rows *R, int t, double omega)
   rows_units_finish(R, t, omega);
 }
 
-/* Is unit t a contact in space, alone in its unit, on bodies with diagonal inertia?  All sizes are known then. */
+/* Is unit t a contact in space, alone in its unit, on bodies with diagonal inertia?  All sizes are
+ * known then. */
 static inline bool rows_units_is_contact(const perp_rows *R, const perp_unit *t)
 {
   const perp_blocks *F = R->p->F;
@@ -290,8 +292,8 @@ static inline bool rows_units_is_contact(const perp_rows *R, const perp_unit *t)
   return true;
 }
 
-/* Such a unit on `blocks` blocks, packed and, where it is regular, finished.  J comes column by column, with the three
- * rows side by side; sums are those of the rows one by one. */
+/* Such a unit on `blocks` blocks, packed and, where it is regular, finished.  J comes column by
+ * column, with the three rows side by side; sums are those of the rows one by one. */
 static inline __attribute__((always_inline)) void rows_units_contact(perp_rows *R, int t,
                                                                      double omega, const int blocks)
 {
@@ -347,7 +349,8 @@ static inline __attribute__((always_inline)) void rows_units_contact(perp_rows *
   rows_units_parameters(R, unit, par);
 }
 
-/* All units in the order of rows, so that J is read as it lies; then what needs the largest diagonal. */
+/* All units in the order of rows, so that J is read as it lies; then what needs the largest
+ * diagonal. */
 typedef struct packing {
   perp_rows *R;
   double omega;
@@ -393,7 +396,7 @@ PERP_CLONES_OF_FOUR static void rows_units_share(void *user, int member, int mem
   job->bnorm[member] = bnorm;
 }
 
-/* ---- memory, and all of it ------------------------------------------------------------------------------- */
+/* ---- memory, and all of it ------------------------------------------------------------------- */
 
 static void rows_units_layout(perp_rows *R, perp_arena *a)
 {
