@@ -135,10 +135,8 @@ typedef struct machine {
 
 static void open_machine(machine *k, int max_n)
 {
-  *k = (machine){ 0 };
-  perp_path_layout(&k->L, &k->arena, max_n);
-  if (perp_arena_reserve(&ctx, &k->arena) != PERP_OK) bail("%s", ctx.msg);
-  perp_path_layout(&k->L, &k->arena, max_n);
+  *k = (machine){ .L.P.max_n = max_n };
+  if (perp_arena_layout(&ctx, &k->arena, perp_path_layout, &k->L) != PERP_OK) bail("%s", ctx.msg);
 }
 
 static void take(machine *k, const perp_lcp *p)

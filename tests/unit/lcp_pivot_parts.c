@@ -13,11 +13,9 @@ static perp_ctx ctx;
 
 static void open_pivot(perp_pivot *P, perp_arena *arena, const perp_lcp *p)
 {
-  *P = (perp_pivot){ 0 };
+  *P = (perp_pivot){ .max_n = N };
   *arena = (perp_arena){ 0 };
-  perp_pivot_layout(P, arena, N);
-  if (perp_arena_reserve(&ctx, arena) != PERP_OK) bail("%s", ctx.msg);
-  perp_pivot_layout(P, arena, N);
+  if (perp_arena_layout(&ctx, arena, perp_pivot_layout, P) != PERP_OK) bail("%s", ctx.msg);
   if (perp_pivot_take(&ctx, P, p) != PERP_OK) bail("%s", ctx.msg);
 }
 

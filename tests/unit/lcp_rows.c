@@ -117,7 +117,7 @@ static int units_off(const perp_rows *R)
   bool outside = false;
   for (int t = 0; t < R->n_units; t++) {
     const perp_unit *u = &R->unit[R->place[t]];
-    off += u->row != row || u->r < 1 || u->mix != mix_of(R->p, u);
+    off += u->row != row || u->r < 1 || u->contents != mix_of(R->p, u);
     off += u->row < F->cptr[u->group] || u->row >= F->cptr[u->group + 1];
     row += u->r;
     for (int i = u->row; i < row; i++) {
@@ -192,7 +192,7 @@ static void check_kinds(void)
                !(fabs(R.bnorm - bnorm) <= 1e-12 * bnorm);
       if (factored) {
         units += units_off(&R);
-        for (int t = 0; t < R.n_units; t++) mixes[R.unit[t].mix]++;
+        for (int t = 0; t < R.n_units; t++) mixes[R.unit[t].contents]++;
         for (int t = 0; t < R.n_units; t++) fine += R.unit[t].r > 1;
         unlevelled += R.n_levels == 0;
       }

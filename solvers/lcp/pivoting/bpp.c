@@ -73,12 +73,6 @@ static int bpp_count_broken(const perp_clamped *D, double zero)
   return count;
 }
 
-static void bpp_to_bound(perp_clamped *D, int i, int to)
-{
-  D->set[i] = (signed char)to;
-  D->lambda[i] = to == AT_LO ? D->P.lo[i] : D->P.hi[i];
-}
-
 /* Row i changes over if it is out of order. */
 static int bpp_exchange(perp_clamped *D, int i, double zero)
 {
@@ -88,7 +82,7 @@ static int bpp_exchange(perp_clamped *D, int i, double zero)
     return 1;
   }
   int to = perp_clamped_outside(D, i, zero);
-  if (to != CLAMPED) bpp_to_bound(D, i, to);
+  if (to != CLAMPED) perp_clamped_to_bound(D, i, to);
   return to != CLAMPED;
 }
 
@@ -149,35 +143,28 @@ int perp_bpp_start(perp_clamped *D, int warm)
     if (D->set[i] == PARKED)
       perp_clamped_park(D, i);
     else if (D->set[i] != CLAMPED)
-      bpp_to_bound(D, i, D->set[i]);
+      perp_clamped_to_bound(D, i, D->set[i]);
   return perp_clamped_factor(D, n, 0) && perp_clamped_basic_solution(D, 0);
 }
 
 /* ---- the method -------------------------------------------------------------------------------------------------- */
 
-enum {
-  OVER_DONE,
-  OVER_STALLED,
-  OVER_LIMIT,
-  OVER_SINGULAR,
-  OVER_FOREIGN,
-  OVER_INFEASIBLE,
-  OVER_NOT_FINITE
-};
+/* How rounds end, but for PERP_CONVERGED: no row out of order, PERP_STALLED: a larger shift is asked for, PERP_SINGULAR,
+ * PERP_UNSUITED: A is not of the class, and what ends the solve. */
 
 /* Row i, whose diagonal entry is 0, is out of order.  In a semidefinite A all of it is 0 and w_i = b_i whatever lambda
- * is: off to the bound that b_i asks for.  OVER_INFEASIBLE where there is none, OVER_FOREIGN for other A. */
-static int bpp_zero_row(perp_clamped *D, int i, double zero)
+ * is: off to the bound that b_i asks for.  PERP_INFEASIBLE where there is none, PERP_UNSUITED for other A. */
+static perp_reason bpp_zero_row(perp_clamped *D, int i, double zero)
 {
   int n = D->P.n, to = perp_clamped_breaks(D, i, zero);
   for (int j = 0; j < n; j++)
-    if (D->P.A[i + (size_t)j * D->P.lda] != 0) return OVER_FOREIGN;
-  bpp_to_bound(D, i, to > 0 ? AT_HI : AT_LO);
-  if (fabs(D->lambda[i]) < HUGE_VAL) return OVER_DONE;
+    if (D->P.A[i + (size_t)j * D->P.lda] != 0) return PERP_UNSUITED;
+  perp_clamped_to_bound(D, i, to > 0 ? AT_HI : AT_LO);
+  if (fabs(D->lambda[i]) < HUGE_VAL) return PERP_CONVERGED;
   D->lambda[i] = 0;
   for (int j = 0; j < n; j++) D->proof[j] = 0;
   D->proof[i] = to;
-  return perp_pivot_proves_infeasible(&D->P, D->proof) ? OVER_INFEASIBLE : OVER_FOREIGN;
+  return perp_pivot_proves_infeasible(&D->P, D->proof) ? PERP_INFEASIBLE : PERP_UNSUITED;
 }
 
 /* Is A symmetric over the rows of F and those that depend on them?  Its upper triangle was not looked at. */
@@ -195,26 +182,26 @@ static bool bpp_symmetric(const perp_clamped *D)
 }
 
 /* Rounds until no row is out of order; `changes` rows differ from the factor, `what` names the first round.  Single
- * exchanges without a shift and with the largest; OVER_STALLED in their place with the others. */
-static int bpp_rounds(perp_clamped *D, double shift, int changes, const char *what)
+ * exchanges without a shift and with the largest; PERP_STALLED in their place with the others. */
+static perp_reason bpp_rounds(perp_clamped *D, double shift, int changes, const char *what)
 {
   int n = D->P.n, best = n + 1, patience = D->patience, in = -1, out = -1;
   for (;;) {
-    if (!perp_clamped_factor(D, changes, shift)) return D->general ? OVER_SINGULAR : OVER_FOREIGN;
-    if (!perp_clamped_basic_solution(D, shift)) return D->general ? OVER_SINGULAR : OVER_FOREIGN;
+    if (!perp_clamped_factor(D, changes, shift)) return D->general ? PERP_SINGULAR : PERP_UNSUITED;
+    if (!perp_clamped_basic_solution(D, shift)) return D->general ? PERP_SINGULAR : PERP_UNSUITED;
     double scale = perp_clamped_scale_of(D), zero = PERP_PIVOT_ZERO * scale;
-    if (!isfinite(scale)) return OVER_NOT_FINITE;
+    if (!isfinite(scale)) return PERP_NOT_FINITE;
     changes = bpp_count_broken(D, zero);
     perp_clamped_trace(D, what, in, out, changes);
-    if (changes == 0) return OVER_DONE;
+    if (changes == 0) return PERP_CONVERGED;
     if (shift == 0 && D->dependent > 0) {
       for (int i = 0; i < n; i++)
         if (D->ignore[i]) D->set[i] = CLAMPED;
-      return bpp_symmetric(D) ? OVER_SINGULAR : OVER_FOREIGN;
+      return bpp_symmetric(D) ? PERP_SINGULAR : PERP_UNSUITED;
     }
-    if (perp_clamped_over(D)) return OVER_LIMIT;
+    if (perp_clamped_over(D)) return PERP_MAX_ITER;
     bool single = changes >= best && patience == 0;
-    if (single && shift > 0 && shift < LARGE) return OVER_STALLED;
+    if (single && shift > 0 && shift < LARGE) return PERP_STALLED;
     D->stats->iterations++;
     if (changes < best) {
       best = changes;
@@ -229,8 +216,8 @@ static int bpp_rounds(perp_clamped *D, double shift, int changes, const char *wh
       bool clamped = D->pos[i] >= 0;
       if (!D->general && !clamped && perp_clamped_weight(D, i) == 0) {
         if (!perp_clamped_breaks(D, i, zero)) continue;
-        int over = bpp_zero_row(D, i, zero);
-        if (over != OVER_DONE) return over;
+        perp_reason over = bpp_zero_row(D, i, zero);
+        if (over != PERP_CONVERGED) return over;
         changes++;
       } else if (bpp_exchange(D, i, zero)) {
         changes++;
@@ -238,15 +225,6 @@ static int bpp_rounds(perp_clamped *D, double shift, int changes, const char *wh
       }
     }
   }
-}
-
-static perp_reason bpp_failure(int over)
-{
-  return over == OVER_LIMIT        ? PERP_MAX_ITER
-         : over == OVER_INFEASIBLE ? PERP_INFEASIBLE
-         : over == OVER_NOT_FINITE ? PERP_NOT_FINITE
-         : over == OVER_FOREIGN    ? PERP_UNSUITED
-                                   : PERP_SINGULAR;
 }
 
 /* One more round; false when there may be none. */
@@ -276,17 +254,15 @@ static int bpp_unshifted(perp_clamped *D)
   return 0;
 }
 
-static int bpp_solved(perp_clamped *D)
+static bool bpp_solved(perp_clamped *D)
 {
-  perp_clamped_clamp(D);
-  perp_pivot_slack(&D->P, D->lambda, D->w);
   D->stats->matvecs++;
   D->stats->work += D->P.product;
-  return perp_pivot_residual(&D->P, D->lambda, D->w) <= PERP_PIVOT_DONE;
+  return perp_pivot_settle(&D->P, D->lambda, D->w) <= PERP_PIVOT_DONE;
 }
 
 /* One proximal step with a lower shift, or the least that does not stall. */
-static int bpp_step(perp_clamped *D, double *shift, int changes)
+static perp_reason bpp_step(perp_clamped *D, double *shift, int changes)
 {
   size_t n = (size_t)D->P.n;
   double least = perp_larger(*shift / RAISE, SHIFT);
@@ -294,9 +270,9 @@ static int bpp_step(perp_clamped *D, double *shift, int changes)
   memcpy(D->saved, D->set, n);
   if (least < *shift) changes = D->P.n + 1;
   for (*shift = least;; *shift = perp_smaller(*shift * RAISE, LARGE)) {
-    if (!bpp_counts(D)) return OVER_LIMIT;
-    int over = bpp_rounds(D, *shift, changes, "proximal");
-    if (over != OVER_STALLED) return over;
+    if (!bpp_counts(D)) return PERP_MAX_ITER;
+    perp_reason over = bpp_rounds(D, *shift, changes, "proximal");
+    if (over != PERP_STALLED) return over;
     memcpy(D->lambda, D->center, n * sizeof *D->lambda);
     memcpy(D->set, D->saved, n);
     changes = D->P.n + 1;
@@ -310,20 +286,20 @@ static perp_reason bpp_proximal(perp_clamped *D)
   double shift = SHIFT;
   int near = PROXIMAL; /* the step from which on they are short */
   if (!bpp_counts(D)) return PERP_MAX_ITER;
-  int over = bpp_rounds(D, shift, n + 1, "shift");
-  while (over == OVER_STALLED) {
+  perp_reason over = bpp_rounds(D, shift, n + 1, "shift");
+  while (over == PERP_STALLED) {
     shift = perp_smaller(shift * RAISE, LARGE);
     if (!bpp_counts(D)) return PERP_MAX_ITER;
     over = bpp_rounds(D, shift, n + 1, "shift");
   }
-  if (over != OVER_DONE) return bpp_failure(over);
+  if (over != PERP_CONVERGED) return over;
   for (int step = 0;; step++) {
     bool tried = step == 0 || (step >= near && (step - near) % BETWEEN == 0);
     if (tried && bpp_unshifted(D)) return PERP_EXACT;
     if (step >= near && bpp_solved(D)) return PERP_EXACT;
     if (step == PROXIMAL) return PERP_STALLED;
     over = bpp_step(D, &shift, tried ? n + 1 : 0);
-    if (over != OVER_DONE) return bpp_failure(over);
+    if (over != PERP_CONVERGED) return over;
     double size = 0, change = 0;
     for (int i = 0; i < n; i++) {
       D->proof[i] = D->lambda[i] - D->center[i];
@@ -340,42 +316,37 @@ static perp_reason bpp_box(perp_clamped *D, int warm)
 {
   bpp_first_sets(D, warm);
   int changes = D->kept ? perp_clamped_differences(D) : D->P.n;
-  int over = bpp_rounds(D, 0, changes, "start");
-  if (over == OVER_FOREIGN && !D->general) { /* not symmetric, or not semidefinite */
+  perp_reason over = bpp_rounds(D, 0, changes, "start");
+  if (over == PERP_UNSUITED && !D->general) { /* not symmetric, or not semidefinite */
     D->general = true;
     D->kept = false;
     if (!bpp_counts(D)) return PERP_MAX_ITER;
     bpp_first_sets(D, 0);
     over = bpp_rounds(D, 0, D->P.n, "general");
   }
-  if (over == OVER_SINGULAR) return bpp_proximal(D);
-  if (over != OVER_DONE) return bpp_failure(over);
+  if (over == PERP_SINGULAR) return bpp_proximal(D);
+  if (over != PERP_CONVERGED) return over;
   if (perp_clamped_done(D, 0)) return PERP_EXACT;
   /* updates may have worn out: once more with a fresh factor */
   over = bpp_rounds(D, 0, D->P.n, "fresh");
-  if (over != OVER_DONE) return bpp_failure(over);
+  if (over != PERP_CONVERGED) return over;
   return perp_clamped_done(D, 1) ? PERP_EXACT : PERP_INACCURATE;
 }
 
 static perp_status bpp_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   const struct bpp_opts *o = opts;
-  perp_clamped *D = calloc(1, sizeof *D);
-  if (D == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "bpp: no memory");
-  D->name = "bpp";
-  D->box = bpp_box;
-  D->max_iter = o->max_iter;
-  D->limits = o->friction;
-  D->reuse = o->reuse;
-  D->patience = o->patience;
-  D->foreign = 1e-10;
-  perp_status st = perp_clamped_reserve(ctx, D, max_n);
-  if (st != PERP_OK) {
-    free(D);
-    return st;
-  }
-  *ws = D;
-  return PERP_OK;
+  perp_clamped D = {
+    .name = "bpp",
+    .box = bpp_box,
+    .max_iter = o->max_iter,
+    .limits = o->friction,
+    .reuse = o->reuse,
+    .patience = o->patience,
+    .foreign = 1e-10,
+    .P.max_n = max_n,
+  };
+  return perp_workspace_create(ctx, D.name, &D, sizeof D, perp_clamped_layout, ws);
 }
 
 const perp_lcp_desc perp_lcp_bpp = {
@@ -386,7 +357,7 @@ const perp_lcp_desc perp_lcp_bpp = {
              PERP_LCP_SEMIDEFINITE | PERP_LCP_PIVOTING | PERP_LCP_WARM },
   .create = bpp_create,
   .solve = perp_clamped_solve,
-  .destroy = perp_clamped_destroy,
+  .destroy = free,
   .serves =
       "P-matrices of any symmetry: finite, though up to 2^n rounds where the skew part of A is the "
       "larger one; semidefinite A: sets of A + 1e-6 diag(A), then the basis without it or proximal "

@@ -7,8 +7,6 @@
 #include "solvers/lcp/pivoting/pivot.h"
 #include "solvers/linalg/ldl_update.h"
 
-#include <math.h>
-
 enum { PERP_LIMITS_REFRESHED, PERP_LIMITS_FIXED };
 extern const char *const perp_clamped_limits[]; /* the names of both */
 
@@ -26,7 +24,6 @@ typedef struct perp_clamped {
   int patience;     /* bpp */
   int start, order; /* dantzig */
 
-  perp_arena arena;
   perp_pivot P;
   perp_ldl K;
   int *rows, *pos;                   /* [n] F in the order of the factor; slot or -1 */
@@ -34,6 +31,7 @@ typedef struct perp_clamped {
   double *w, *dw, *lp, *wp, *lambda; /* [n] */
   double *center;                    /* [n] of proximal steps, see shift below */
   signed char *set, *saved, *state;  /* [n] AT_LO ... PARKED; of the best start; as traced */
+  perp_stop *stop;                   /* [n + 2] dantzig: what may stop a drive */
   unsigned char *ignore; /* [n] rows that a drive may not block on (numerically dependent) */
   perp_ctx *ctx;
   perp_stats *stats;
@@ -80,6 +78,13 @@ static inline int perp_clamped_outside(const perp_clamped *D, int i, double zero
   return x < D->P.lo[i] - zero ? AT_LO : x > D->P.hi[i] + zero ? AT_HI : CLAMPED;
 }
 
+/* Row i, not of F, is at a bound. */
+static inline void perp_clamped_to_bound(perp_clamped *D, int i, int to)
+{
+  D->set[i] = (signed char)to;
+  D->lambda[i] = to == AT_LO ? D->P.lo[i] : D->P.hi[i];
+}
+
 /* What a shift adds to the diagonal entry of row i, over the shift. */
 static inline double perp_clamped_weight(const perp_clamped *D, int i)
 {
@@ -117,9 +122,8 @@ void perp_clamped_trace(perp_clamped *D, const char *what, int entering, int lea
 
 /* ---- one solve: clamped_solve.c, and friction over it: clamped_limits.c ----------------------------------------- */
 
-/* All memory; the caller has set what is of the method.  PERP_ERR_DIM, PERP_ERR_NOMEM. */
-perp_status perp_clamped_reserve(perp_ctx *ctx, perp_clamped *D, int max_n);
-void perp_clamped_destroy(void *D);
+/* Of a perp_clamped with its P.max_n. */
+void perp_clamped_layout(void *D, perp_arena *a);
 /* solve of perp_lcp_desc. */
 perp_status perp_clamped_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
                                double *certificate, perp_stats *stats);

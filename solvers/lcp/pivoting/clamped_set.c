@@ -38,8 +38,7 @@ void perp_clamped_leave(perp_clamped *D, int i, int to)
     D->pos[D->rows[q - 1]] = q - 1;
   }
   D->pos[i] = -1;
-  D->set[i] = (signed char)to;
-  D->lambda[i] = to == AT_LO ? D->P.lo[i] : D->P.hi[i];
+  perp_clamped_to_bound(D, i, to);
 }
 
 /* s = v'Av for v = (-A_FF^-1 A_Fi, 1), so rounding of A alone moves it by eps sum v_j^2 A_jj: when A_FF is
@@ -77,8 +76,10 @@ void perp_clamped_park(perp_clamped *D, int i)
   double x = D->lambda[i], lo = D->P.lo[i], hi = D->P.hi[i];
   D->ignore[i] = 1;
   D->dependent++;
-  D->set[i] = x > lo && x < hi ? PARKED : x <= lo ? AT_LO : AT_HI;
-  if (D->set[i] != PARKED) D->lambda[i] = x <= lo ? lo : hi;
+  if (x > lo && x < hi)
+    D->set[i] = PARKED;
+  else
+    perp_clamped_to_bound(D, i, x <= lo ? AT_LO : AT_HI);
 }
 
 /* A_FF + shift W = P L U */

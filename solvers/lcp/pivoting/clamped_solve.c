@@ -2,54 +2,25 @@
 /* One solve by dantzig or bpp: memory, a kept factor, friction. */
 #include "solvers/lcp/pivoting/clamped.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-static void clamped_layout(perp_clamped *D, int max_n)
+void perp_clamped_layout(void *ws, perp_arena *a)
 {
-  perp_arena *a = &D->arena;
-  int n = max_n;
-  perp_pivot_layout(&D->P, a, n);
+  perp_clamped *D = ws;
+  const int n = D->P.max_n;
+  perp_pivot_layout(&D->P, a);
   D->K.cap = n;
   D->K.ld = (size_t)n + (n % 64 == 0 ? 8 : 0); /* no power-of-two stride */
-  D->K.L = PERP_CARVE(a, double, D->K.ld *(size_t)n);
-  D->K.d = PERP_CARVE(a, double, n);
-  D->K.x = PERP_CARVE(a, double, 2 * n);
-  D->K.order = PERP_CARVE(a, int, n);
-  D->rows = PERP_CARVE(a, int, n);
-  D->pos = PERP_CARVE(a, int, n);
-  D->ell = PERP_CARVE(a, double, n);
-  D->dir = PERP_CARVE(a, double, n);
-  D->res = PERP_CARVE(a, double, n);
-  D->w = PERP_CARVE(a, double, n);
-  D->dw = PERP_CARVE(a, double, n);
-  D->lp = PERP_CARVE(a, double, n);
-  D->wp = PERP_CARVE(a, double, n);
-  D->center = PERP_CARVE(a, double, n);
-  D->proof = PERP_CARVE(a, double, n);
-  D->guess = PERP_CARVE(a, double, n);
+  PERP_DOUBLES(a, D->K.ld * (size_t)n, &D->K.L);
+  PERP_DOUBLES(a, 2 * n, &D->K.x);
+  PERP_DOUBLES(a, n, &D->K.d, &D->ell, &D->dir, &D->res, &D->w, &D->dw, &D->lp, &D->wp, &D->center,
+               &D->proof, &D->guess);
+  PERP_INTS(a, n, &D->K.order, &D->rows, &D->pos);
   D->set = PERP_CARVE(a, signed char, n);
   D->saved = PERP_CARVE(a, signed char, n);
   D->state = PERP_CARVE(a, signed char, n);
   D->ignore = PERP_CARVE(a, unsigned char, n);
-}
-
-perp_status perp_clamped_reserve(perp_ctx *ctx, perp_clamped *D, int max_n)
-{
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: max_n = %d is negative", D->name, max_n);
-  clamped_layout(D, max_n);
-  PERP_TRY(perp_arena_reserve(ctx, &D->arena));
-  clamped_layout(D, max_n);
-  return PERP_OK;
-}
-
-void perp_clamped_destroy(void *ws)
-{
-  perp_clamped *D = ws;
-  if (D == NULL) return;
-  perp_arena_free(&D->arena);
-  free(D);
+  D->stop = PERP_CARVE(a, perp_stop, n + 2);
 }
 
 perp_status perp_clamped_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,

@@ -80,8 +80,8 @@ static const double FOREIGN = 1e-4;
 
 enum { ROUNDS = 6 };
 
-/* Rows of F outside of their bounds leave it, until lambda is feasible and w_F = 0: what a drive needs.  0 when
- * A is not semidefinite. */
+/* Rows of F outside of their bounds leave it, until lambda is feasible and w_F = 0: what a drive
+ * needs.  0 when A is not semidefinite. */
 static int make_feasible(perp_clamped *D)
 {
   for (int changes = 1; changes > 0;) {
@@ -93,8 +93,7 @@ static int make_feasible(perp_clamped *D)
         D->lambda[i] = perp_smaller(perp_larger(D->lambda[i], D->P.lo[i]), D->P.hi[i]);
         continue;
       }
-      D->set[i] = (signed char)to;
-      D->lambda[i] = to == AT_LO ? D->P.lo[i] : D->P.hi[i];
+      perp_clamped_to_bound(D, i, to);
       changes++;
     }
     if (changes > 0) {
@@ -104,25 +103,12 @@ static int make_feasible(perp_clamped *D)
   return 1;
 }
 
-/* ---- driving one row ------------------------------------------------------------------------------------ */
+/* ---- driving one row ------------------------------------------------------------------------- */
 
 enum { STOP_NONE, STOP_CLOSED, STOP_OTHER_BOUND, STOP_LEAVES, STOP_JOINS };
 
-struct stop {
-  int what, row, to;
-  double theta, theta_p;
-};
-
-static void dantzig_consider(struct stop *best, double limit, int what, int row, int to,
-                             double dist, double dist_p, double rate)
-{
-  double theta = dist / rate, theta_p = dist_p / rate;
-  if (theta > limit) return;
-  if (best->what == STOP_NONE || (best->what != STOP_CLOSED && theta_p < best->theta_p))
-    *best = (struct stop){ what, row, to, theta, theta_p };
-}
-
-/* dir and dw for d lambda_i = sign; returns d w_i = |s|, 0 along a null vector, -1 when A is indefinite */
+/* dir and dw for d lambda_i = sign; returns d w_i = |s|, 0 along a null vector, -1 when A is
+ * indefinite */
 static double dantzig_direction(perp_clamped *D, int i, double sign)
 {
   int n = D->P.n, k = D->K.k;
@@ -151,57 +137,61 @@ static double dantzig_direction(perp_clamped *D, int i, double sign)
   return s;
 }
 
-/* the row that ends the step */
-static struct stop dantzig_ratio_test(const perp_clamped *D, int i, double sign, double s)
+/* What may end the step: row i at its other bound or closed, rows of F at a bound, others whose w
+ * vanishes. */
+static void dantzig_stops(const perp_clamped *D, int i, double sign, double s, perp_stops *S)
 {
-  int n = D->P.n, k = D->K.k;
-  const double *lo = D->P.lo, *hi = D->P.hi, *lambda = D->lambda, *w = D->w, *dw = D->dw;
-  double size = 1, zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D);
-  for (int u = 0; u < k; u++) size = perp_larger(size, fabs(D->dir[u]));
-  double tiny = TINY * size, own = sign > 0 ? hi[i] - lambda[i] : lambda[i] - lo[i];
-  /* first pass: the longest step that violates nothing by more than zero */
-  double limit = own;
-  if (s > 0) limit = perp_smaller(limit, fabs(w[i]) / s);
-  for (int u = 0; u < k; u++) {
-    int j = D->rows[u];
-    double r = D->dir[u];
-    if (r < -tiny) limit = perp_smaller(limit, (lambda[j] - lo[j] + zero) / -r);
-    if (r > tiny) limit = perp_smaller(limit, (hi[j] - lambda[j] + zero) / r);
+  const double *lo = D->P.lo, *hi = D->P.hi, *lambda = D->lambda;
+  const double own = sign > 0 ? hi[i] - lambda[i] : lambda[i] - lo[i];
+  const double zero = PERP_PIVOT_ZERO * perp_clamped_scale_of(D);
+  double size = 1;
+  for (int u = 0; u < D->K.k; u++) size = perp_larger(size, fabs(D->dir[u]));
+  const double tiny = TINY * size;
+  perp_stops_add(
+      S, own, own,
+      (perp_stop){ .what = STOP_OTHER_BOUND, .row = i, .to = sign > 0 ? AT_HI : AT_LO, .rate = 1 });
+  if (s > 0)
+    perp_stops_add(S, fabs(D->w[i]), fabs(D->w[i]),
+                   (perp_stop){ .what = STOP_CLOSED, .row = i, .ends = true, .rate = s });
+  for (int u = 0; u < D->K.k; u++) {
+    const int j = D->rows[u];
+    const bool up = D->dir[u] > 0;
+    const double distance = up ? hi[j] - lambda[j] : lambda[j] - lo[j];
+    if (fabs(D->dir[u]) > tiny)
+      perp_stops_add(S, distance, distance + zero,
+                     (perp_stop){ .what = STOP_LEAVES,
+                                  .row = j,
+                                  .to = up ? AT_HI : AT_LO,
+                                  .rate = fabs(D->dir[u]),
+                                  .theta_p = up ? -D->lp[j] : D->lp[j] });
   }
-  for (int j = 0; j < n; j++) {
+  for (int j = 0; j < D->P.n; j++) {
     if (D->set[j] == CLAMPED || D->ignore[j]) continue;
-    double a = D->P.a[j], r = D->set[j] == AT_LO   ? -dw[j]
-                              : D->set[j] == AT_HI ? dw[j]
-                                                   : fabs(dw[j]);
-    if (r > tiny * a)
-      limit = perp_smaller(limit, (D->set[j] == PARKED ? 0 : fabs(w[j]) + zero * a) / r);
+    const bool parked = D->set[j] == PARKED;
+    const double side = D->set[j] == AT_LO || (parked && !(D->dw[j] > 0)) ? 1 : -1;
+    const double rate = -side * D->dw[j], a = D->P.a[j];
+    if (rate > tiny * a)
+      perp_stops_add(S, parked ? 0 : side * D->w[j], parked ? 0 : fabs(D->w[j]) + zero * a,
+                     (perp_stop){ .what = STOP_JOINS,
+                                  .row = j,
+                                  .rate = rate,
+                                  .theta_p = parked ? 0 : side * D->wp[j] });
   }
-  /* second pass: among those the end of the drive first, else the least perturbed ratio */
-  struct stop best = { .what = STOP_NONE };
-  if (limit == HUGE_VAL) return best;
-  if (s > 0) dantzig_consider(&best, limit, STOP_CLOSED, i, CLAMPED, fabs(w[i]), 0, s);
-  dantzig_consider(&best, limit, STOP_OTHER_BOUND, i, sign > 0 ? AT_HI : AT_LO, own, 0, 1);
-  for (int u = 0; u < k; u++) {
-    int j = D->rows[u];
-    double r = D->dir[u];
-    if (r < -tiny)
-      dantzig_consider(&best, limit, STOP_LEAVES, j, AT_LO, lambda[j] - lo[j], D->lp[j], -r);
-    if (r > tiny)
-      dantzig_consider(&best, limit, STOP_LEAVES, j, AT_HI, hi[j] - lambda[j], -D->lp[j], r);
-  }
-  for (int j = 0; j < n; j++) {
-    if (D->set[j] == CLAMPED || D->ignore[j]) continue;
-    double sgn = D->set[j] == AT_LO ? 1 : D->set[j] == AT_HI ? -1 : dw[j] > 0 ? -1 : 1;
-    double r = -sgn * dw[j], dist = D->set[j] == PARKED ? 0 : sgn * w[j];
-    if (r > tiny * D->P.a[j])
-      dantzig_consider(&best, limit, STOP_JOINS, j, CLAMPED, dist,
-                       D->set[j] == PARKED ? 0 : sgn * D->wp[j], r);
-  }
-  if (best.theta < 0) best.theta = 0;
-  return best;
 }
 
-/* Drive row i into one of the sets.  PERP_RUNNING when it is; PERP_RAY with the null vector in proof. */
+/* what ends the step */
+static perp_stop dantzig_first(const perp_clamped *D, int i, double sign, double s)
+{
+  perp_stops S = { .at = D->stop, .limit = HUGE_VAL };
+  dantzig_stops(D, i, sign, s, &S);
+  if (perp_stops_end(&S) == 0) return (perp_stop){ .what = STOP_NONE };
+  perp_stop first = *perp_stops_least(&S);
+  if (first.theta < 0) first.theta = 0;
+  return first;
+}
+
+/* Drive row i into one of the sets.  PERP_RUNNING when it is; PERP_RAY with the null vector in
+ * proof. */
 static perp_reason dantzig_drive(perp_clamped *D, int i)
 {
   int n = D->P.n;
@@ -219,7 +209,7 @@ static perp_reason dantzig_drive(perp_clamped *D, int i)
     if (perp_clamped_over(D)) return PERP_MAX_ITER;
     double s = dantzig_direction(D, i, sign);
     if (s < 0) return PERP_UNSUITED;
-    struct stop r = dantzig_ratio_test(D, i, sign, s);
+    const perp_stop r = dantzig_first(D, i, sign, s);
     if (r.what == STOP_NONE) {
       for (int j = 0; j < n; j++) D->proof[j] = 0;
       for (int u = 0; u < D->K.k; u++) D->proof[D->rows[u]] = D->dir[u];
@@ -248,8 +238,7 @@ static perp_reason dantzig_drive(perp_clamped *D, int i)
       perp_clamped_join(D, i, s);
       return PERP_RUNNING;
     case STOP_OTHER_BOUND:
-      D->set[i] = (signed char)r.to;
-      D->lambda[i] = r.to == AT_LO ? D->P.lo[i] : D->P.hi[i];
+      perp_clamped_to_bound(D, i, r.to);
       return PERP_RUNNING;
     case STOP_LEAVES:
       perp_clamped_leave(D, r.row, r.to);
@@ -272,7 +261,7 @@ static perp_reason dantzig_drive(perp_clamped *D, int i)
   }
 }
 
-/* ---- one boxed problem -------------------------------------------------------------------------------------- */
+/* ---- one boxed problem ----------------------------------------------------------------------- */
 
 /* the row to drive next, -1 when all are closed */
 static int next_open(const perp_clamped *D)
@@ -291,7 +280,8 @@ static int next_open(const perp_clamped *D)
   return next;
 }
 
-/* The rows that the guess has between its bounds are clamped, without a guess those without bounds. */
+/* The rows that the guess has between its bounds are clamped, without a guess those without
+ * bounds. */
 static void dantzig_first_sets(perp_clamped *D, int warm)
 {
   perp_clamped_first_sets(D, warm);
@@ -334,23 +324,18 @@ static perp_reason dantzig_box(perp_clamped *D, int warm)
 static perp_status dantzig_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   const struct dantzig_opts *o = opts;
-  perp_clamped *D = calloc(1, sizeof *D);
-  if (D == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "dantzig: no memory");
-  D->name = "dantzig";
-  D->box = dantzig_box;
-  D->max_iter = o->max_iter;
-  D->limits = o->friction;
-  D->reuse = o->reuse;
-  D->start = o->start;
-  D->order = o->order;
-  D->foreign = FOREIGN;
-  perp_status st = perp_clamped_reserve(ctx, D, max_n);
-  if (st != PERP_OK) {
-    free(D);
-    return st;
-  }
-  *ws = D;
-  return PERP_OK;
+  perp_clamped D = {
+    .name = "dantzig",
+    .box = dantzig_box,
+    .max_iter = o->max_iter,
+    .limits = o->friction,
+    .reuse = o->reuse,
+    .start = o->start,
+    .order = o->order,
+    .foreign = FOREIGN,
+    .P.max_n = max_n,
+  };
+  return perp_workspace_create(ctx, D.name, &D, sizeof D, perp_clamped_layout, ws);
 }
 
 const perp_lcp_desc perp_lcp_dantzig = {
@@ -362,7 +347,7 @@ const perp_lcp_desc perp_lcp_dantzig = {
              PERP_LCP_PIVOTING | PERP_LCP_WARM },
   .create = dantzig_create,
   .solve = perp_clamped_solve,
-  .destroy = perp_clamped_destroy,
+  .destroy = free,
   .serves = "symmetric positive semidefinite A, bounds of any kind; the drives end in finitely "
             "many pivots; friction "
             "limits by a fixed point, which need not exist or be found",

@@ -15,6 +15,7 @@
 #include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/lcp_private.h"
 
+#include <cblas.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -65,6 +66,12 @@ static bool enumerate_is_friction(const perp_lcp *p, int i)
   return p->fric_of != NULL && p->fric_of[i] >= 0;
 }
 
+/* Where row i, no friction row, is at a bound. */
+static double enumerate_bound(const struct search *s, int i)
+{
+  return s->state[i] == PERP_ROW_LO ? s->q.lo[i] : s->q.hi[i];
+}
+
 /* ---- linear systems ------------------------------------------------------------------------------------- */
 
 /* Solve the m x k system E (row-major, k unknowns and the right-hand side, ld = N + 1) by elimination with
@@ -91,25 +98,14 @@ static int enumerate_eliminate(double E[][N + 1], int m, int k, double *x)
           c = j;
         }
     if (r < 0) return rank;
-    for (int j = 0; r != rank && j <= k; j++) {
-      double t = E[rank][j];
-      E[rank][j] = E[r][j];
-      E[r][j] = t;
-      if (j == k) break;
-      t = T[rank][j];
-      T[rank][j] = T[r][j];
-      T[r][j] = t;
+    if (r != rank) {
+      cblas_dswap(k + 1, E[rank], 1, E[r], 1);
+      cblas_dswap(k, T[rank], 1, T[r], 1);
     }
     if (c != rank) {
-      for (int i = 0; i < m; i++) {
-        double t = E[i][rank];
-        E[i][rank] = E[i][c];
-        E[i][c] = t;
-        t = T[i][rank];
-        T[i][rank] = T[i][c];
-        T[i][c] = t;
-      }
-      int t = colperm[rank];
+      cblas_dswap(m, &E[0][rank], N + 1, &E[0][c], N + 1);
+      cblas_dswap(m, &T[0][rank], N, &T[0][c], N);
+      const int t = colperm[rank];
       colperm[rank] = colperm[c];
       colperm[c] = t;
     }
@@ -155,9 +151,9 @@ static void enumerate_assemble(struct search *s)
         for (int r = 0; r < n; r++) s->col[r + position[j] * n] += f * column[r];
         continue;
       }
-      fixed = f * (s->state[j] == PERP_ROW_LO ? q->lo[j] : q->hi[j]);
+      fixed = f * enumerate_bound(s, j);
     } else
-      fixed = s->state[i] == PERP_ROW_LO ? q->lo[i] : q->hi[i];
+      fixed = enumerate_bound(s, i);
     if (fixed != 0)
       for (int r = 0; r < n; r++) s->c[r] += fixed * column[r];
   }
@@ -195,14 +191,21 @@ static void enumerate_weigh(struct search *s, const double *x)
   }
   double y[N];
   for (int k = 0; k < s->nf; k++) y[s->F[k]] = x[k];
-  for (int i = 0; i < n; i++)
-    if (s->state[i] != PERP_ROW_FREE && !enumerate_is_friction(q, i))
-      y[i] = s->state[i] == PERP_ROW_LO ? q->lo[i] : q->hi[i];
-  for (int i = 0; i < n; i++)
-    if (s->state[i] != PERP_ROW_FREE && enumerate_is_friction(q, i))
-      y[i] = s->state[i] * q->mu[i] * fmax(y[q->fric_of[i]], 0);
+  for (int k = 0; k < n; k++) { /* the limits of friction rows come after their normals */
+    const int i = s->order[k];
+    if (s->state[i] == PERP_ROW_FREE) continue;
+    y[i] = enumerate_is_friction(q, i) ? s->state[i] * q->mu[i] * fmax(y[q->fric_of[i]], 0)
+                                       : enumerate_bound(s, i);
+  }
   for (int i = 0; i < n; i++) s->lambda[i] = y[i] * s->D[i];
   enumerate_judge(s);
+}
+
+/* w_row = 0 in x_F */
+static void enumerate_equation(const struct search *s, int row, double *E)
+{
+  for (int j = 0; j < s->nf; j++) E[j] = s->col[row + j * s->q.n];
+  E[s->nf] = -s->c[row];
 }
 
 /* Singular system: add further rows (w_i = 0 of rows at a bound, x_i = 0 of free variables). */
@@ -225,13 +228,14 @@ static void enumerate_vertices(struct search *s, int rank)
       return;
     }
     double E[2 * N][N + 1], x[N];
-    int m = 0;
-    s->work += (s->nf + missing) * s->nf * (double)s->nf;
-    for (int k = 0; k < s->nf + missing; k++, m++) {
-      int row = k < s->nf ? s->F[k] : extra[pick[k - s->nf]];
-      for (int j = 0; j < s->nf; j++)
-        E[m][j] = row < n ? s->col[row + j * n] : (row - n == j ? 1.0 : 0.0);
-      E[m][s->nf] = row < n ? -s->c[row] : 0;
+    const int m = s->nf + missing;
+    s->work += m * s->nf * (double)s->nf;
+    for (int k = 0; k < m; k++) {
+      const int row = k < s->nf ? s->F[k] : extra[pick[k - s->nf]];
+      if (row < n)
+        enumerate_equation(s, row, E[k]);
+      else
+        for (int j = 0; j <= s->nf; j++) E[k][j] = row - n == j;
     }
     if (enumerate_eliminate(E, m, s->nf, x) == s->nf) enumerate_weigh(s, x);
     if (s->stop) return;
@@ -255,10 +259,7 @@ static void enumerate_leaf(struct search *s)
   s->work += n * s->nf + s->nf * s->nf * (2 * s->nf / 3.0);
   PERP_TRACE(s->ctx, .method = "enumerate", .what = "set", .iteration = s->sets, .entering = -1,
              .leaving = -1, .residual = s->best_rel, .n = n, .state = s->state);
-  for (int k = 0; k < s->nf; k++) {
-    for (int j = 0; j < s->nf; j++) E[k][j] = s->col[s->F[k] + j * n];
-    E[k][s->nf] = -s->c[s->F[k]];
-  }
+  for (int k = 0; k < s->nf; k++) enumerate_equation(s, s->F[k], E[k]);
   int rank = enumerate_eliminate(E, s->nf, s->nf, x);
   if (s->pass == 0 && rank == s->nf) enumerate_weigh(s, x);
   if (s->pass == 1 && rank < s->nf) enumerate_vertices(s, rank);
@@ -489,20 +490,13 @@ static perp_status enumerate_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, d
   stats->factorizations = s->sets;
   stats->work = s->work;
   if (s->best_rel < HUGE_VAL) memcpy(lambda, s->best, (size_t)p->n * sizeof *lambda);
-  if (s->best_rel <= s->accept)
-    stats->reason = PERP_EXACT;
-  else if (!s->complete)
-    stats->reason = PERP_MAX_ITER;
-  else
-    stats->reason = s->excluded ? PERP_INFEASIBLE : PERP_STALLED;
+  stats->reason = s->best_rel <= s->accept ? PERP_EXACT
+                  : !s->complete           ? PERP_MAX_ITER
+                  : s->excluded            ? PERP_INFEASIBLE
+                                           : PERP_STALLED;
   PERP_TRACE(ctx, .method = "enumerate", .what = "done", .iteration = s->sets, .entering = -1,
              .leaving = -1, .residual = s->best_rel, .n = p->n, .x = lambda);
   return PERP_OK;
-}
-
-static void enumerate_destroy(void *ws)
-{
-  free(ws);
 }
 
 const perp_lcp_desc perp_lcp_enumerate = {
@@ -516,7 +510,7 @@ const perp_lcp_desc perp_lcp_enumerate = {
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_PIVOTING | PERP_LCP_EXHAUSTIVE },
   .create = enumerate_create,
   .solve = enumerate_solve,
-  .destroy = enumerate_destroy,
+  .destroy = free,
   .serves = "any A of up to 20 rows and 2^22 index sets, boxes of friction with normal rows lo >= "
             "0, no cones: finds a solution where there is one; where none is found exact "
             "arithmetic looks again before it says that there is none",

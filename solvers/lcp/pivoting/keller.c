@@ -25,8 +25,6 @@
  * these classes end there too, or in PERP_SINGULAR. */
 #include "solvers/lcp/pivoting/path.h"
 
-#include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,42 +37,23 @@ static const perp_opt keller_options[] = { PERP_INT(struct keller_opts, max_iter
 
 struct keller {
   struct keller_opts o;
-  perp_arena arena;
   perp_path path;
   signed char *saved;   /* [max_n] index sets before a major cycle */
   unsigned char *avoid; /* [max_n] rows that ended on a ray since the last settled one */
 };
 
-static void keller_layout(struct keller *k, int max_n)
+static void keller_layout(void *ws, perp_arena *a)
 {
-  perp_path_layout(&k->path, &k->arena, max_n);
-  k->saved = PERP_CARVE(&k->arena, signed char, max_n);
-  k->avoid = PERP_CARVE(&k->arena, unsigned char, max_n);
+  struct keller *k = ws;
+  perp_path_layout(&k->path, a);
+  k->saved = PERP_CARVE(a, signed char, k->path.P.max_n);
+  k->avoid = PERP_CARVE(a, unsigned char, k->path.P.max_n);
 }
 
 static perp_status keller_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "keller: max_n = %d is negative", max_n);
-  struct keller *k = calloc(1, sizeof *k);
-  if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "keller: no memory");
-  k->o = *(const struct keller_opts *)opts;
-  keller_layout(k, max_n);
-  perp_status st = perp_arena_reserve(ctx, &k->arena);
-  if (st != PERP_OK) {
-    free(k);
-    return st;
-  }
-  keller_layout(k, max_n);
-  *ws = k;
-  return PERP_OK;
-}
-
-static void keller_destroy(void *ws)
-{
-  struct keller *k = ws;
-  if (k == NULL) return;
-  perp_arena_free(&k->arena);
-  free(k);
+  struct keller k = { .o = *(const struct keller_opts *)opts, .path.P.max_n = max_n };
+  return perp_workspace_create(ctx, "keller", &k, sizeof k, keller_layout, ws);
 }
 
 /* Mark the rows out of order; returns the worst not to be avoided, -1 when there is none. */
@@ -131,19 +110,19 @@ static void take_back(struct keller *k)
   memcpy(L->st, k->saved, (size_t)L->P.n);
   for (int i = 0; i < L->P.n; i++) {
     if (L->kind[i] == PERP_PATH_PARKED) L->kind[i] = PERP_PATH_FREE;
-    if (L->st[i] != PERP_ROW_FREE) L->lambda[i] = L->st[i] == PERP_ROW_LO ? L->P.lo[i] : L->P.hi[i];
+    if (L->st[i] != PERP_ROW_FREE) perp_path_rest(L, i, L->st[i] == PERP_ROW_LO);
   }
   perp_path_core(L);
   perp_path_recompute(L, 3);
 }
 
-static perp_reason keller_run(struct keller *k, int guess)
+static perp_reason keller_run(struct keller *k)
 {
   perp_path *L = &k->path;
-  perp_path_sets(L, guess);
+  perp_path_sets(L, L->warm);
   perp_path_core(L);
-  if (guess && !perp_path_clean(L)) {
-    perp_path_sets(L, 0);
+  if (L->warm && !perp_path_clean(L)) {
+    perp_path_sets(L, false);
     perp_path_core(L);
   }
   for (int round = 0; round < 5; round++) {
@@ -153,7 +132,7 @@ static perp_reason keller_run(struct keller *k, int guess)
     while ((r = worst_row(L, k->avoid)) >= 0) {
       memcpy(k->saved, L->st, (size_t)L->P.n);
       keller_begin(L, r);
-      perp_reason reason = perp_path_follow(L, r, 1);
+      perp_reason reason = perp_path_follow(L, r, true);
       if (reason == PERP_RUNNING) {
         if (++settled > L->P.n) return PERP_CYCLED;
         memset(k->avoid, 0, (size_t)L->P.n);
@@ -173,10 +152,7 @@ static perp_reason keller_run(struct keller *k, int guess)
     }
     /* refine the basic solution and look at all rows again */
     perp_path_recompute(L, 3);
-    for (int i = 0; i < L->P.n; i++)
-      L->lambda[i] = perp_smaller(perp_larger(L->lambda[i], L->P.lo[i]), L->P.hi[i]);
-    perp_pivot_slack(&L->P, L->lambda, L->w);
-    if (perp_pivot_residual(&L->P, L->lambda, L->w) <= PERP_PIVOT_DONE) return PERP_EXACT;
+    if (perp_pivot_settle(&L->P, L->lambda, L->w) <= PERP_PIVOT_DONE) return PERP_EXACT;
     if (perp_path_parked_proof(L)) return PERP_INFEASIBLE;
     if (!perp_path_clean(L)) return PERP_SINGULAR;
   }
@@ -208,22 +184,12 @@ static perp_status keller_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doub
 {
   struct keller *k = ws;
   perp_path *L = &k->path;
-  int n = p->n, warm = 0;
-  perp_no_certificate(p, certificate);
-  PERP_TRY(perp_pivot_take(ctx, &L->P, p));
-  stats->work = L->P.product;
-  for (int i = 0; i < n; i++) warm |= lambda[i] != 0;
-  L->ctx = ctx;
-  L->stats = stats;
-  L->lambda = lambda;
-  L->name = "keller";
-  L->sharp = 1;
-  L->lexico = 0;
-  L->limit = k->o.max_iter > 0 ? k->o.max_iter : 25 * n + 1000;
-  stats->reason = keller_run(k, warm);
+  PERP_TRY(perp_path_take(ctx, L, p, "keller", lambda, certificate, stats));
+  L->limit = k->o.max_iter > 0 ? k->o.max_iter : 25 * p->n + 1000;
+  stats->reason = keller_run(k);
   if (stats->reason == PERP_RAY && keller_outside(L)) stats->reason = PERP_UNSUITED;
   if ((stats->reason == PERP_RAY || stats->reason == PERP_INFEASIBLE) && certificate != NULL)
-    memcpy(certificate, L->dp, (size_t)n * sizeof *certificate);
+    memcpy(certificate, L->dp, (size_t)p->n * sizeof *certificate);
   return PERP_OK;
 }
 
@@ -237,7 +203,7 @@ const perp_lcp_desc perp_lcp_keller = {
              PERP_LCP_PIVOTING | PERP_LCP_WARM },
   .create = keller_create,
   .solve = keller_solve,
-  .destroy = keller_destroy,
+  .destroy = free,
   .serves = "positive semidefinite and P-matrices of any symmetry, bounds of any kind: at most n "
             "major cycles, or a ray, "
             "which proves infeasibility or that A is outside of these classes",

@@ -28,7 +28,6 @@
  * Cline 2002, eq. 2.38, 2.39; free rows Cline 2002, eq. 2.40. */
 #include "solvers/lcp/pivoting/path.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,33 +59,18 @@ static const perp_opt lemke_options[] = {
 
 struct lemke {
   struct lemke_opts o;
-  perp_arena arena;
   perp_path path;
 };
 
-static perp_status lemke_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+static void lemke_layout(void *ws, perp_arena *a)
 {
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "lemke: max_n = %d is negative", max_n);
-  struct lemke *l = calloc(1, sizeof *l);
-  if (l == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "lemke: no memory");
-  l->o = *(const struct lemke_opts *)opts;
-  perp_path_layout(&l->path, &l->arena, max_n);
-  perp_status st = perp_arena_reserve(ctx, &l->arena);
-  if (st != PERP_OK) {
-    free(l);
-    return st;
-  }
-  perp_path_layout(&l->path, &l->arena, max_n);
-  *ws = l;
-  return PERP_OK;
+  perp_path_layout(&((struct lemke *)ws)->path, a);
 }
 
-static void lemke_destroy(void *ws)
+static perp_status lemke_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  struct lemke *l = ws;
-  if (l == NULL) return;
-  perp_arena_free(&l->arena);
-  free(l);
+  struct lemke l = { .o = *(const struct lemke_opts *)opts, .path.P.max_n = max_n };
+  return perp_workspace_create(ctx, "lemke", &l, sizeof l, lemke_layout, ws);
 }
 
 static double lemke_cover_of(const perp_path *L, int cover, int i)
@@ -112,21 +96,23 @@ static int lexico_first(perp_path *L, double t, double zs)
   for (int i = 0; i < L->P.n; i++) {
     double unit, d = fabs(L->dw[i]), x = first_distance(L, i, &unit);
     if (d == 0 || !(x < -PERP_PIVOT_ZERO * zs * unit) || -x / d < t - PERP_PIVOT_ZERO * t) continue;
-    L->cand[count++] = (perp_path_ratio){ .what = L->st[i] == PERP_ROW_FREE ? PERP_PATH_IS_LAMBDA
-                                                                            : PERP_PATH_IS_W,
-                                          .row = i,
-                                          .rate = d,
-                                          .up = L->dw[i] < 0 };
+    L->stop[count++] = (perp_stop){
+      .what = L->st[i] == PERP_ROW_FREE ? PERP_PATH_IS_LAMBDA : PERP_PATH_IS_W,
+      .row = i,
+      .rate = d,
+      .to = L->dw[i] < 0 ? PERP_ROW_HI : PERP_ROW_LO,
+    };
   }
-  perp_path_lexico(L, L->cand, count);
-  return L->cand[0].row;
+  perp_path_lexico(L, L->stop, count);
+  return L->stop[0].row;
 }
 
-/* Choose c and the first t; *leaving gets the row whose basic variable t replaces, -1 when the vertex is
+/* Choose c and the first t.  Returns the row whose basic variable t replaces, -1 when the vertex is
  * already a solution; then its complement, lambda or w, enters. */
-static void first_t(perp_path *L, int cover, int *leaving, int *enters_lambda)
+static int first_t(perp_path *L, int cover, bool *enters_lambda)
 {
-  int n = L->P.n;
+  const int n = L->P.n;
+  int leaving = -1;
   double zs = L->P.bscale, t = 0, tp = 0;
   for (int i = 0; i < n; i++) zs = perp_larger(zs, fabs(L->lambda[i]));
   for (int u = 0; u < L->K.m; u++) L->f[u] = 0;
@@ -151,22 +137,19 @@ static void first_t(perp_path *L, int cover, int *leaving, int *enters_lambda)
       L->dw[i] = sign * d;
     }
   }
-  *leaving = -1;
-  *enters_lambda = 1;
   for (int i = 0; i < n; i++) {
     double d = fabs(L->dw[i]), unit, x = first_distance(L, i, &unit);
     double xp = fabs(L->st[i] == PERP_ROW_FREE ? L->lp[i] : L->wp[i]);
-    if (d == 0) continue;
-    if (!(x < -PERP_PIVOT_ZERO * zs * unit)) continue;
+    if (d == 0 || !(x < -PERP_PIVOT_ZERO * zs * unit)) continue;
     double ratio = -x / d, ratio_p = -xp / d, tie = PERP_PIVOT_ZERO * ratio;
-    if (*leaving < 0 || ratio > t + tie || (ratio >= t - tie && ratio_p > tp)) {
+    if (leaving < 0 || ratio > t + tie || (ratio >= t - tie && ratio_p > tp)) {
       t = ratio;
       tp = ratio_p;
-      *leaving = i;
+      leaving = i;
     }
   }
-  if (*leaving < 0) return;
-  if (L->lexico) *leaving = lexico_first(L, t, zs);
+  if (leaving < 0) return leaving;
+  if (L->lexico) leaving = lexico_first(L, t, zs);
   /* c such that the basic variables move by dw when t does */
   for (int i = 0; i < n; i++) L->c[i] = L->st[i] == PERP_ROW_FREE ? 0 : L->dw[i];
   for (int u = 0; u < L->K.m; u++) L->f[u] = -L->f[u];
@@ -186,35 +169,22 @@ static void first_t(perp_path *L, int cover, int *leaving, int *enters_lambda)
   L->t = t;
   L->tp = tp;
   /* t takes the place of the leaving variable; f = K^-1 c = -(cover of the basic lambda) */
-  int r = *leaving, m = L->K.m;
-  *enters_lambda = L->st[r] != PERP_ROW_FREE;
-  if (!*enters_lambda) {
-    int u = L->upos[r];
+  *enters_lambda = L->st[leaving] != PERP_ROW_FREE;
+  if (*enters_lambda) {
+    perp_path_append(L, leaving, -1, L->dw[leaving]);
+    perp_path_t_first(L, L->K.m - 1);
+    L->w[leaving] = L->wp[leaving] = 0;
+  } else {
+    const int u = L->upos[leaving];
     perp_path_replace_column(L, u, -1);
     perp_path_t_first(L, u);
-    L->st[r] = L->dw[r] > 0 ? PERP_ROW_LO : PERP_ROW_HI;
-    L->lambda[r] = L->dw[r] > 0 ? L->P.lo[r] : L->P.hi[r];
-    L->lp[r] = 0;
-  } else {
-    perp_path_append(L, r, -1, L->dw[r]);
-    perp_path_t_first(L, m);
-    L->w[r] = L->wp[r] = 0;
+    perp_path_rest(L, leaving, L->dw[leaving] > 0);
+    L->lp[leaving] = 0;
   }
+  return leaving;
 }
 
 /* ---- one solve ------------------------------------------------------------------------------------- */
-
-/* refine the basic solution and take its residual */
-static double lemke_finish(perp_path *L)
-{
-  perp_path_recompute(L, 3);
-  for (int i = 0; i < L->P.n; i++)
-    L->lambda[i] = perp_smaller(perp_larger(L->lambda[i], L->P.lo[i]), L->P.hi[i]);
-  perp_pivot_slack(&L->P, L->lambda, L->w);
-  L->stats->matvecs++;
-  L->stats->work += perp_pivot_cost(&L->P, L->K.m);
-  return perp_pivot_residual(&L->P, L->lambda, L->w);
-}
 
 static void lemke_trace(const perp_path *L, const char *what, int leaving, double t)
 {
@@ -223,9 +193,9 @@ static void lemke_trace(const perp_path *L, const char *what, int leaving, doubl
              .x = L->lambda, .w = L->w, .state = L->st);
 }
 
-static perp_reason lemke_attempt(perp_path *L, int guess, int cover)
+static perp_reason lemke_attempt(perp_path *L, bool guess, int cover)
 {
-  int r, is_lambda;
+  bool is_lambda;
   perp_path_sets(L, guess);
   perp_path_core(L);
   if (!guess)
@@ -233,15 +203,24 @@ static perp_reason lemke_attempt(perp_path *L, int guess, int cover)
   else if (!perp_path_clean(L))
     return PERP_SINGULAR;
   lemke_trace(L, "start", -1, (double)NAN);
-  first_t(L, cover, &r, &is_lambda);
+  const int r = first_t(L, cover, &is_lambda);
   if (r >= 0) {
     lemke_trace(L, "cover", r, L->t);
-    perp_reason reason = perp_path_follow(L, r, is_lambda);
+    const perp_reason reason = perp_path_follow(L, r, is_lambda);
     if (reason == PERP_RAY && perp_pivot_proves_infeasible(&L->P, L->dp)) return PERP_INFEASIBLE;
     if (reason != PERP_RUNNING) return reason;
   }
-  if (lemke_finish(L) <= PERP_PIVOT_DONE) return PERP_EXACT;
+  perp_path_recompute(L, 3);
+  L->stats->matvecs++;
+  L->stats->work += perp_pivot_cost(&L->P, L->K.m);
+  if (perp_pivot_settle(&L->P, L->lambda, L->w) <= PERP_PIVOT_DONE) return PERP_EXACT;
   return perp_path_parked_proof(L) ? PERP_INFEASIBLE : PERP_INACCURATE;
+}
+
+/* What the last attempt shows by L->dp. */
+static void lemke_certify(const perp_path *L, double *certificate)
+{
+  if (certificate != NULL) memcpy(certificate, L->dp, (size_t)L->P.n * sizeof *certificate);
 }
 
 static perp_status lemke_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
@@ -249,56 +228,41 @@ static perp_status lemke_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doubl
 {
   struct lemke *l = ws;
   perp_path *L = &l->path;
-  perp_reason reason = PERP_RUNNING;
-  perp_no_certificate(p, certificate);
-  PERP_TRY(perp_pivot_take(ctx, &L->P, p));
-  stats->work = L->P.product;
-  int n = p->n, warm = 0;
-  for (int i = 0; i < n; i++) warm |= lambda[i] != 0;
-  L->ctx = ctx;
-  L->stats = stats;
-  L->lambda = lambda;
-  L->name = "lemke";
-  L->target = -1;
-  L->sharp = 1;
+  perp_reason reason = PERP_RUNNING, first = PERP_RUNNING; /* first: of those that are none */
+  PERP_TRY(perp_path_take(ctx, L, p, "lemke", lambda, certificate, stats));
   L->lexico = l->o.ties == TIES_LEXICOGRAPHIC;
-  warm = l->o.start == START_GUESS || (l->o.start == START_AUTO && warm);
+  const bool warm = l->o.start == START_GUESS || (l->o.start == START_AUTO && L->warm);
   /* attempts share the limit; each keeps its part, so that a bad covering vector cannot use up all */
-  int covers = l->o.cover == COVER_AUTO ? COVERS : 1, cover = l->o.cover;
-  int total = l->o.max_iter > 0 ? l->o.max_iter : 50 * n + 1000;
-  perp_reason first = PERP_RUNNING;
-  for (int k = 0; k < covers + warm; k++) {
-    int guess = warm && k == 0;
-    if (l->o.cover == COVER_AUTO) cover = COVER_ONES + k - warm + guess;
-    L->limit = total / (covers + warm) * (k + 1);
-    if (k == covers + warm - 1) L->limit = total;
+  const int tries = (l->o.cover == COVER_AUTO ? COVERS : 1) + warm;
+  const int total = l->o.max_iter > 0 ? l->o.max_iter : 50 * p->n + 1000;
+  bool answered = false;
+  for (int k = 0; k < tries; k++) {
+    const bool guess = warm && k == 0;
+    const int cover = l->o.cover == COVER_AUTO ? COVER_ONES + k - warm + guess : l->o.cover;
+    L->limit = k == tries - 1 ? total : total / tries * (k + 1);
     reason = lemke_attempt(L, guess, cover);
     /* numerical trouble: go on from the basis that was reached */
     for (int again = 0; again < 3 && reason == PERP_INACCURATE; again++)
-      reason = lemke_attempt(L, 1, cover);
+      reason = lemke_attempt(L, true, cover);
     if (reason == PERP_RAY &&
         !guess) { /* a false one?  kept unless the sharper test goes through */
-      if (certificate != NULL && first != PERP_RAY)
-        memcpy(certificate, L->dp, (size_t)n * sizeof *certificate);
+      if (first != PERP_RAY) lemke_certify(L, certificate);
       first = PERP_RAY;
       L->sharp = SHARP;
-      reason = lemke_attempt(L, 0, cover);
+      reason = lemke_attempt(L, false, cover);
       L->sharp = 1;
     }
-    if (reason == PERP_EXACT || reason == PERP_INFEASIBLE || reason == PERP_NOT_FINITE) break;
-    if (reason == PERP_RAY && certificate != NULL && first != PERP_RAY)
-      memcpy(certificate, L->dp, (size_t)n * sizeof *certificate);
+    answered = reason == PERP_EXACT || reason == PERP_INFEASIBLE || reason == PERP_NOT_FINITE;
+    if (answered) break;
+    if (reason == PERP_RAY && first != PERP_RAY) lemke_certify(L, certificate);
     if (first != PERP_RAY) first = reason;
     if (perp_pivot_spent(&L->P, stats)) break;
     stats->fallbacks++;
   }
-  if (reason == PERP_INFEASIBLE && certificate != NULL)
-    memcpy(certificate, L->dp, (size_t)n * sizeof *certificate);
-  if (reason != PERP_EXACT && reason != PERP_INFEASIBLE && reason != PERP_NOT_FINITE)
-    reason = first;
-  for (int i = 0; i < n; i++)
+  if (reason == PERP_INFEASIBLE) lemke_certify(L, certificate);
+  for (int i = 0; i < p->n; i++)
     if (!isfinite(lambda[i])) lambda[i] = L->P.lo[i] > -HUGE_VAL ? L->P.lo[i] : 0;
-  stats->reason = reason;
+  stats->reason = answered ? reason : first;
   return PERP_OK;
 }
 
@@ -311,7 +275,7 @@ const perp_lcp_desc perp_lcp_lemke = {
              PERP_LCP_PIVOTING | PERP_LCP_WARM },
   .create = lemke_create,
   .solve = lemke_solve,
-  .destroy = lemke_destroy,
+  .destroy = free,
   .serves = "semidefinite, strictly copositive, copositive-plus and P-matrices of any symmetry, "
             "bounds of any kind: "
             "finite, or a ray that proves infeasibility; elsewhere a ray proves nothing",

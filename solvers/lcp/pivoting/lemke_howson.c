@@ -26,7 +26,6 @@
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/inverse_update.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +52,6 @@ struct tableau {
 
 struct howson {
   struct howson_opts o;
-  perp_arena arena;
   perp_pivot P;
   struct tableau one, two; /* r + P y = 1,  s + Q'x = 1 */
   int *perm;               /* [n] row of the problem: the first set, then the second */
@@ -67,62 +65,28 @@ struct howson {
   int lwork;
 };
 
-static void lemke_howson_layout(struct howson *H, int max_n)
+static void lemke_howson_layout(void *ws, perp_arena *a)
 {
-  perp_arena *a = &H->arena;
-  int n = max_n;
-  size_t quarter = ((size_t)n * (size_t)n + 3) / 4;
-  perp_pivot_layout(&H->P, a, n);
-  H->one.T = PERP_CARVE(a, double, quarter);
-  H->two.T = PERP_CARVE(a, double, quarter);
-  H->one.q = PERP_CARVE(a, double, n);
-  H->two.q = PERP_CARVE(a, double, n);
-  H->one.basic = PERP_CARVE(a, int, n);
-  H->two.basic = PERP_CARVE(a, int, n);
-  H->one.nonbasic = PERP_CARVE(a, int, n);
-  H->two.nonbasic = PERP_CARVE(a, int, n);
-  H->perm = PERP_CARVE(a, int, n);
-  H->a = PERP_CARVE(a, double, n);
-  H->lambda = PERP_CARVE(a, double, n);
-  H->col = PERP_CARVE(a, double, n);
-  H->row = PERP_CARVE(a, double, n);
-  H->tied = PERP_CARVE(a, int, n);
+  struct howson *H = ws;
+  const int n = H->P.max_n;
+  const size_t quarter = ((size_t)n * (size_t)n + 3) / 4;
+  perp_pivot_layout(&H->P, a);
   H->K.cap = n / 2 + 1;
   H->K.ld = (size_t)n / 2 + 1;
-  H->K.R = PERP_CARVE(a, double, H->K.ld * H->K.ld);
-  H->K.x = PERP_CARVE(a, double, 2 * H->K.ld);
-  H->ipiv = PERP_CARVE(a, int, n);
-  H->support = PERP_CARVE(a, int, n);
-  H->others = PERP_CARVE(a, int, n);
-  H->plain = PERP_CARVE(a, double, n);
-  H->sol = PERP_CARVE(a, double, n);
   H->lwork = 32 * n;
-  H->work = PERP_CARVE(a, double, H->lwork);
+  PERP_DOUBLES(a, quarter, &H->one.T, &H->two.T);
+  PERP_DOUBLES(a, n, &H->one.q, &H->two.q, &H->a, &H->lambda, &H->col, &H->row, &H->plain, &H->sol);
+  PERP_DOUBLES(a, H->K.ld * H->K.ld, &H->K.R);
+  PERP_DOUBLES(a, 2 * H->K.ld, &H->K.x);
+  PERP_DOUBLES(a, H->lwork, &H->work);
+  PERP_INTS(a, n, &H->one.basic, &H->two.basic, &H->one.nonbasic, &H->two.nonbasic, &H->perm,
+            &H->tied, &H->ipiv, &H->support, &H->others);
 }
 
 static perp_status lemke_howson_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "lemke-howson: max_n = %d is negative", max_n);
-  struct howson *H = calloc(1, sizeof *H);
-  if (H == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "lemke-howson: no memory");
-  H->o = *(const struct howson_opts *)opts;
-  lemke_howson_layout(H, max_n);
-  perp_status st = perp_arena_reserve(ctx, &H->arena);
-  if (st != PERP_OK) {
-    free(H);
-    return st;
-  }
-  lemke_howson_layout(H, max_n);
-  *ws = H;
-  return PERP_OK;
-}
-
-static void lemke_howson_destroy(void *ws)
-{
-  struct howson *H = ws;
-  if (H == NULL) return;
-  perp_arena_free(&H->arena);
-  free(H);
+  struct howson H = { .o = *(const struct howson_opts *)opts, .P.max_n = max_n };
+  return perp_workspace_create(ctx, "lemke-howson", &H, sizeof H, lemke_howson_layout, ws);
 }
 
 /* entry of A in the order of the two sets */
@@ -188,38 +152,37 @@ static int lemke_howson_split(struct howson *H)
   return m < n ? m : 0;
 }
 
+/* Payoffs between 0.1 and 1.1 from the costs in T, and the basis of the slacks. */
+static void lemke_howson_start(struct tableau *t, int rows, int cols)
+{
+  const size_t count = (size_t)rows * (size_t)cols;
+  double top = -HUGE_VAL, low = HUGE_VAL;
+  for (size_t k = 0; k < count; k++) {
+    top = perp_larger(top, t->T[k]);
+    low = perp_smaller(low, t->T[k]);
+  }
+  const double width = perp_larger(top - low, 1e-300);
+  for (size_t k = 0; k < count; k++) t->T[k] = (top - t->T[k]) / width + 0.1;
+  t->rows = rows;
+  t->cols = cols;
+  for (int i = 0; i < rows; i++) {
+    t->q[i] = 1;
+    t->basic[i] = i;
+  }
+  for (int j = 0; j < cols; j++) t->nonbasic[j] = rows + j;
+}
+
 static void lemke_howson_fill(struct howson *H, int m)
 {
-  int n = H->P.n, l = n - m;
-  double alpha = -HUGE_VAL, beta = -HUGE_VAL, low = HUGE_VAL, bottom = HUGE_VAL;
+  const int n = H->P.n, l = n - m;
   for (int i = 0; i < n; i++) H->a[i] = -H->P.b[H->perm[i]];
-  H->one.rows = H->two.cols = m;
-  H->one.cols = H->two.rows = l;
   for (int j = 0; j < l; j++)
     for (int i = 0; i < m; i++) {
-      double c = lemke_howson_entry(H, i, m + j) / H->a[i];
-      double d = lemke_howson_entry(H, m + j, i) / H->a[m + j];
-      H->one.T[i + (size_t)j * (size_t)m] = c;
-      H->two.T[j + (size_t)i * (size_t)l] = d;
-      alpha = perp_larger(alpha, c);
-      low = perp_smaller(low, c);
-      beta = perp_larger(beta, d);
-      bottom = perp_smaller(bottom, d);
+      H->one.T[i + (size_t)j * (size_t)m] = lemke_howson_entry(H, i, m + j) / H->a[i];
+      H->two.T[j + (size_t)i * (size_t)l] = lemke_howson_entry(H, m + j, i) / H->a[m + j];
     }
-  /* payoffs between 0.1 and 1.1 */
-  double width = perp_larger(alpha - low, 1e-300), height = perp_larger(beta - bottom, 1e-300);
-  for (size_t k = 0; k < (size_t)m * (size_t)l; k++) {
-    H->one.T[k] = (alpha - H->one.T[k]) / width + 0.1;
-    H->two.T[k] = (beta - H->two.T[k]) / height + 0.1;
-  }
-  struct tableau *t[2] = { &H->one, &H->two };
-  for (int k = 0; k < 2; k++) {
-    for (int i = 0; i < t[k]->rows; i++) {
-      t[k]->q[i] = 1;
-      t[k]->basic[i] = i;
-    }
-    for (int j = 0; j < t[k]->cols; j++) t[k]->nonbasic[j] = t[k]->rows + j;
-  }
+  lemke_howson_start(&H->one, m, l);
+  lemke_howson_start(&H->two, l, m);
 }
 
 /* entry of B^-1 in row p and the column of slack v: a column of T when v is nonbasic, else a unit vector */
@@ -290,14 +253,6 @@ static int row_of(int second, int m, int l, int variable)
   return variable < l ? m + variable : variable - l; /* s_j: m + j;  x_i: i */
 }
 
-static void lemke_howson_trace(struct howson *H, perp_ctx *ctx, perp_stats *stats, int entering,
-                               int leaving, double step)
-{
-  PERP_TRACE(ctx, .method = "lemke-howson", .what = "pivot", .iteration = stats->iterations,
-             .entering = H->perm[entering], .leaving = H->perm[leaving], .step = step,
-             .residual = (double)NAN, .n = H->P.n);
-}
-
 /* Follow the path that gives up the pair of row k. */
 static perp_reason lemke_howson_follow(struct howson *H, perp_ctx *ctx, int m, int k, int limit,
                                        perp_stats *stats)
@@ -318,7 +273,9 @@ static perp_reason lemke_howson_follow(struct howson *H, perp_ctx *ctx, int m, i
     if (!isfinite(t->q[p])) return PERP_NOT_FINITE;
     int pair = row_of(second, m, l, left);
     stats->iterations++;
-    lemke_howson_trace(H, ctx, stats, row_of(second, m, l, variable), pair, t->q[p]);
+    PERP_TRACE(ctx, .method = "lemke-howson", .what = "pivot", .iteration = stats->iterations,
+               .entering = H->perm[row_of(second, m, l, variable)], .leaving = H->perm[pair],
+               .step = t->q[p], .residual = (double)NAN, .n = H->P.n);
     if (pair == k) return PERP_RUNNING;
     /* the complement lives in the other tableau */
     second = !second;
@@ -446,7 +403,7 @@ const perp_lcp_desc perp_lcp_lemke_howson = {
          PERP_LCP_NONSYMMETRIC | PERP_LCP_PIVOTING | PERP_LCP_STRUCTURED },
   .create = lemke_howson_create,
   .solve = lemke_howson_solve,
-  .destroy = lemke_howson_destroy,
+  .destroy = free,
   .serves =
       "bimatrix games only, A = [0 C; D' 0] up to the order of the rows, b < 0: with positive "
       "costs every path ends in a solution, after exponentially many pivots at worst",

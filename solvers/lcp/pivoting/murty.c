@@ -17,7 +17,6 @@
  * (semidefinite A, zero diagonals): PERP_SINGULAR; infeasible problems are not recognized. */
 #include "solvers/lcp/pivoting/path.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,40 +39,21 @@ enum { REFRESH = 50 }; /* pivots between two computations of lambda and w from A
 
 struct murty {
   struct murty_opts o;
-  perp_arena arena;
   perp_path path;
   signed char *seen; /* [n] an earlier index set, replaced after 1, 2, 4, ... pivots */
 };
 
-static void murty_layout(struct murty *k, int max_n)
+static void murty_layout(void *ws, perp_arena *a)
 {
-  perp_path_layout(&k->path, &k->arena, max_n);
-  k->seen = PERP_CARVE(&k->arena, signed char, max_n);
+  struct murty *k = ws;
+  perp_path_layout(&k->path, a);
+  k->seen = PERP_CARVE(a, signed char, k->path.P.max_n);
 }
 
 static perp_status murty_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "murty: max_n = %d is negative", max_n);
-  struct murty *k = calloc(1, sizeof *k);
-  if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "murty: no memory");
-  k->o = *(const struct murty_opts *)opts;
-  murty_layout(k, max_n);
-  perp_status st = perp_arena_reserve(ctx, &k->arena);
-  if (st != PERP_OK) {
-    free(k);
-    return st;
-  }
-  murty_layout(k, max_n);
-  *ws = k;
-  return PERP_OK;
-}
-
-static void murty_destroy(void *ws)
-{
-  struct murty *k = ws;
-  if (k == NULL) return;
-  perp_arena_free(&k->arena);
-  free(k);
+  struct murty k = { .o = *(const struct murty_opts *)opts, .path.P.max_n = max_n };
+  return perp_workspace_create(ctx, "murty", &k, sizeof k, murty_layout, ws);
 }
 
 /* the row that changes over, -1 when all are in order */
@@ -99,23 +79,15 @@ static int murty_choose(const perp_path *L, int rule)
   return worst;
 }
 
-/* Row i joins S; 0 when its pivot vanishes. */
-static int murty_join(perp_path *L, int i)
+/* Row i joins S; false when its pivot vanishes. */
+static bool murty_join(perp_path *L, int i)
 {
-  const double *col = L->P.A + (size_t)i * L->P.lda;
-  int m = L->K.m;
-  for (int c = 0; c < m; c++) L->g[c] = col[L->crow[c]];
-  perp_path_count(L, 1);
+  const int m = L->K.m;
+  double terms;
+  const double s = perp_path_pivot(L, i, &terms);
   L->stats->work += perp_pivot_cost(&L->P, m + 1);
-  perp_inverse_apply(&L->K, L->g, L->f);
-  perp_path_row(L, i, L->g);
-  double s = col[i], mag = fabs(col[i]);
-  for (int u = 0; u < m; u++) {
-    s -= L->g[u] * L->f[u];
-    mag += fabs(L->g[u] * L->f[u]);
-  }
-  if (!(fabs(s) > DEPEND * mag)) return 0;
-  double step = -L->w[i] / s;
+  if (!(fabs(s) > DEPEND * terms)) return false;
+  const double step = -L->w[i] / s;
   for (int u = 0; u < m; u++) L->dir[u] = -step * L->f[u];
   perp_pivot_columns(&L->P, m, L->uvar, L->dir, L->w);
   perp_pivot_columns(&L->P, 1, &i, &step, L->w);
@@ -123,53 +95,54 @@ static int murty_join(perp_path *L, int i)
   L->lambda[i] += step;
   perp_path_append(L, i, i, s);
   L->st[i] = PERP_ROW_FREE;
-  return 1;
+  return true;
 }
 
-/* Row i of S goes to the bound that it broke; 0 when the pivot vanishes. */
-static int murty_leave(perp_path *L, int i)
+/* Row i of S goes to the bound that it broke; false when the pivot vanishes. */
+static bool murty_leave(perp_path *L, int i)
 {
-  int m = L->K.m, u = L->upos[i], c = L->cpos[i], up = L->lambda[i] > L->P.hi[i];
-  const double *col = L->K.R + (size_t)c * L->K.ld;
-  double bound = up ? L->P.hi[i] : L->P.lo[i], most = 0;
+  const int m = L->K.m, u = L->upos[i], c = L->cpos[i];
+  const bool up = L->lambda[i] > L->P.hi[i];
+  const double *col = L->K.R + (size_t)c * L->K.ld, bound = up ? L->P.hi[i] : L->P.lo[i];
+  double most = 0;
   for (int v = 0; v < m; v++) most = perp_larger(most, fabs(col[v]));
-  if (!(fabs(col[u]) > DEPEND * most)) return 0;
-  double step = (bound - L->lambda[i]) / col[u];
+  if (!(fabs(col[u]) > DEPEND * most)) return false;
+  const double step = (bound - L->lambda[i]) / col[u];
   L->stats->work += perp_pivot_cost(&L->P, m);
   for (int v = 0; v < m; v++) L->dir[v] = step * col[v];
   perp_pivot_columns(&L->P, m, L->uvar, L->dir, L->w);
   for (int v = 0; v < m; v++) L->lambda[L->uvar[v]] += L->dir[v];
   perp_path_remove(L, u, c);
-  L->lambda[i] = bound;
-  L->st[i] = up ? PERP_ROW_HI : PERP_ROW_LO;
-  return 1;
+  perp_path_rest(L, i, !up);
+  return true;
 }
 
-static perp_reason murty_run(struct murty *k, int guess)
+static perp_reason murty_run(struct murty *k)
 {
   perp_path *L = &k->path;
-  int n = L->P.n, i, steps = 0, window = 1, checked = 0;
-  perp_path_sets(L, guess);
+  int n = L->P.n, steps = 0, window = 1;
+  bool checked = false;
+  perp_path_sets(L, L->warm);
   perp_path_core(L);
   perp_path_recompute(L, L->K.m > 0 ? 3 : 1);
   memcpy(k->seen, L->st, (size_t)n);
   for (;;) {
-    i = murty_choose(L, k->o.rule);
+    const int i = murty_choose(L, k->o.rule);
     if (i < 0) {
       if (checked) break;
       perp_path_recompute(L, 3); /* once more with fresh numbers */
-      checked = 1;
+      checked = true;
       continue;
     }
-    checked = 0;
+    checked = false;
     if (L->stats->iterations >= L->limit || perp_pivot_spent(&L->P, L->stats)) return PERP_MAX_ITER;
-    int was = L->st[i] == PERP_ROW_FREE;
-    double before = L->lambda[i];
+    const bool was = L->st[i] == PERP_ROW_FREE;
+    const double before = L->lambda[i];
     if (!(was ? murty_leave(L, i) : murty_join(L, i))) return PERP_SINGULAR;
     if (!isfinite(L->lambda[i]) || !isfinite(L->w[i])) return PERP_NOT_FINITE;
     L->stats->iterations++;
     L->stats->matvecs++;
-    PERP_TRACE(L->ctx, .method = "murty", .what = "pivot", .iteration = L->stats->iterations,
+    PERP_TRACE(L->ctx, .method = L->name, .what = "pivot", .iteration = L->stats->iterations,
                .entering = was ? -1 : i, .leaving = was ? i : -1, .step = L->lambda[i] - before,
                .residual = (double)NAN, .n = n, .x = L->lambda, .w = L->w, .state = L->st);
     if (L->stats->iterations % REFRESH == 0) perp_path_recompute(L, 2);
@@ -180,28 +153,18 @@ static perp_reason murty_run(struct murty *k, int guess)
       steps = 0;
     }
   }
-  for (i = 0; i < n; i++)
-    L->lambda[i] = perp_smaller(perp_larger(L->lambda[i], L->P.lo[i]), L->P.hi[i]);
-  perp_pivot_slack(&L->P, L->lambda, L->w);
-  return perp_pivot_residual(&L->P, L->lambda, L->w) <= PERP_PIVOT_DONE ? PERP_EXACT
-                                                                        : PERP_INACCURATE;
+  return perp_pivot_settle(&L->P, L->lambda, L->w) <= PERP_PIVOT_DONE ? PERP_EXACT
+                                                                      : PERP_INACCURATE;
 }
 
 static perp_status murty_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
                                double *certificate, perp_stats *stats)
 {
   struct murty *k = ws;
-  perp_path *L = &k->path;
-  int warm = 0;
-  perp_no_certificate(p, certificate); /* never claims infeasibility */
-  PERP_TRY(perp_pivot_take(ctx, &L->P, p));
-  stats->work = L->P.product;
-  for (int i = 0; i < p->n; i++) warm |= lambda[i] != 0;
-  L->ctx = ctx;
-  L->stats = stats;
-  L->lambda = lambda;
-  L->limit = k->o.max_iter > 0 ? k->o.max_iter : 100 * p->n + 1000;
-  stats->reason = murty_run(k, warm);
+  /* never claims infeasibility: no certificate */
+  PERP_TRY(perp_path_take(ctx, &k->path, p, "murty", lambda, certificate, stats));
+  k->path.limit = k->o.max_iter > 0 ? k->o.max_iter : 100 * p->n + 1000;
+  stats->reason = murty_run(k);
   return PERP_OK;
 }
 
@@ -214,7 +177,7 @@ const perp_lcp_desc perp_lcp_murty = {
          PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_NONSYMMETRIC | PERP_LCP_PIVOTING | PERP_LCP_WARM },
   .create = murty_create,
   .solve = murty_solve,
-  .destroy = murty_destroy,
+  .destroy = free,
   .serves = "P-matrices of any symmetry, bounds of any kind: finite with the least index, up to "
             "2^n pivots; rule=worst "
             "can cycle, which is noticed",

@@ -14,27 +14,21 @@
  * afresh, when their residual says so.  Ratios that are equal to within rounding are decided in one of two ways.
  * Perturbed: every basic variable carries a second number, its derivative under one generic perturbation that relaxes
  * every one-sided row (Charnes; relaxing keeps a feasible problem feasible); the least of these ratios leaves.
- * Lexicographic: path_lexico.c.  In exact arithmetic no vertex comes back; with rounding one may, and where it comes back twice the path
- * ends as PERP_CYCLED (Brent: the vertex is compared with one before, taken at steps 16, 32, 64 ...). */
+ * Lexicographic: path_lexico.c.  In exact arithmetic no vertex comes back; with rounding one may, and where it
+ * comes back twice the path ends as PERP_CYCLED (Brent: the vertex is compared with one before, taken at steps 16, 32, 64 ...). */
 #ifndef PERP_LCP_PATH_H
 #define PERP_LCP_PATH_H
 
 #include "solvers/lcp/pivoting/pivot.h"
 #include "solvers/linalg/inverse_update.h"
 
-/* What a row is: with bounds; lo = hi; free (basic from the beginning, never leaves); a free row that
- * depends on the others, left out; not yet a part of the problem (keller). */
+/* What a row is: with bounds; lo = hi; free (basic from the beginning, never leaves); a free row
+ * that depends on the others, left out; not yet a part of the problem (keller). */
 enum { PERP_PATH_NORMAL, PERP_PATH_FIXED, PERP_PATH_FREE, PERP_PATH_PARKED, PERP_PATH_OPEN };
 
-/* A basic variable that stops a move: t, lambda or w of a row, or the other bound of the one that enters. */
+/* A basic variable that stops a move: t, lambda or w of a row, or the other bound of the one that
+ * enters. */
 enum { PERP_PATH_IS_NONE, PERP_PATH_IS_T, PERP_PATH_IS_LAMBDA, PERP_PATH_IS_W, PERP_PATH_IS_FLIP };
-
-typedef struct perp_path_ratio {
-  int what, row;
-  double theta, theta_p, rate; /* step, its perturbation, speed towards the bound */
-  int up;                      /* the variable reaches its upper bound */
-  double noise;                /* of theta_p, lexicographic only */
-} perp_path_ratio;
 
 typedef struct perp_path {
   perp_pivot P;
@@ -57,16 +51,18 @@ typedef struct perp_path {
   int limit;        /* of stats->iterations */
   int target;       /* the path also ends when this row reaches `target_bound`; -1: no */
   int target_bound;
-  int with_t; /* t is basic, in slot 0 */
-  int broken; /* K could not be inverted afresh */
+  int with_t; /* 1: t is basic, in slot 0 */
+  bool warm;  /* lambda came with a guess */
   /* ties by the lexico-minimum rule instead of the generic perturbation, set by the method with the signs of
    * the perturbation of b, +-1 [n] */
-  int lexico, n_cand;
+  bool lexico;
   double *tilt;
-  perp_path_ratio *cand; /* [2 n + 3] what stops a move within rounding */
+  perp_stop
+      *stop; /* [2 n + 3] what may stop a move; `to`: the bound that the row comes to, w: is at */
   /* a vertex met before, for the test of cycling: its index sets and what entered */
   signed char *mark; /* [n] */
-  int mark_e, mark_is_lambda, returns;
+  int mark_e, returns;
+  bool mark_is_lambda;
   /* what counts as zero in the ratio test, times this: 1, or less where components of very different
    * size belong together (a multiplier of 1e13 beside one of 1) and the data are exact enough */
   double sharp;
@@ -78,42 +74,70 @@ static inline void perp_path_count(const perp_path *L, int times)
   L->stats->work += (double)times * L->K.m * L->K.m;
 }
 
-void perp_path_layout(perp_path *L, perp_arena *a, int max_n);
+/* Row i leaves the basis, or begins, at its lower or upper bound. */
+static inline void perp_path_rest(perp_path *L, int i, bool low)
+{
+  L->st[i] = low ? PERP_ROW_LO : PERP_ROW_HI;
+  L->lambda[i] = low ? L->P.lo[i] : L->P.hi[i];
+}
 
-/* Index sets and lambda: free rows basic; the others at a bound (cold: the lower one if there is one) or,
- * with guess, basic where lambda lies strictly between. */
-void perp_path_sets(perp_path *L, int guess);
-/* K = A_SS for the basic rows.  Dependent rows are left out: bounded ones at a bound, free ones joined with
- * another row by a 2 x 2 pivot or parked.  O(|S|^3). */
+/* ---- the basis: path_basis.c ----------------------------------------------------------------- */
+
+/* Carve the arrays of a perp_path with its P.max_n. */
+void perp_path_layout(void *L, perp_arena *a);
+/* Take over a problem for a solve by `name`: all of the running solve but the limit, ties and a
+ * target, which are none. PERP_ERR_DIM as perp_pivot_take. */
+perp_status perp_path_take(perp_ctx *ctx, perp_path *L, const perp_lcp *p, const char *name,
+                           double *lambda, double *certificate, perp_stats *stats);
+
+/* Index sets and lambda: free rows basic; the others at a bound (cold: the lower one if there is
+ * one) or, with guess, basic where lambda lies strictly between. */
+void perp_path_sets(perp_path *L, bool guess);
+/* K = A_SS for the basic rows.  Dependent rows are left out: bounded ones at a bound, free ones
+ * joined with another row by a 2 x 2 pivot or parked.  O(|S|^3). */
 void perp_path_core(perp_path *L);
-/* lambda_S (and t) from the core equations, refined passes - 2 times, then w of all rows (passes = 1: w
- * alone). */
+/* lambda_S (and t) from the core equations, refined passes - 2 times, then w of all rows (passes =
+ * 1: w alone). */
 void perp_path_recompute(perp_path *L, int passes);
-/* Basic lambda that lie outside of their bounds leave the basis, until none does; 0 on failure. */
-int perp_path_clean(perp_path *L);
+/* Basic lambda that lie outside of their bounds leave the basis, until none does; false on
+ * failure. */
+bool perp_path_clean(perp_path *L);
 
-/* Is there a parked row (free, dependent on the basis) with w != 0?  Then its combination of rows is put into
- * L->dp and 1 returned if that proves infeasibility.  K must be A_SS and w fresh. */
-int perp_path_parked_proof(perp_path *L);
+/* Is there a parked row (free, dependent on the basis) with w != 0?  Then its combination of rows
+ * is put into L->dp and true returned if that proves infeasibility.  K must be A_SS and w fresh. */
+bool perp_path_parked_proof(perp_path *L);
 
-/* Changes of the basis.  Equation `row` and unknown lambda_col (-1: t, which must then be moved to slot 0)
- * join, given L->f = K^-1 column and the pivot s; column u becomes that of lambda_col, given L->f; equation
- * and unknown go. */
+/* Row i of [c A] at the unknowns; column j of A (j = -1: c) at the equations; y += [c A_S] x. */
+void perp_path_row(const perp_path *L, int i, double *out);
+void perp_path_column(const perp_path *L, int j, double *out);
+void perp_path_product(const perp_path *L, const double *x, double *y);
+
+/* K from A and c, inverted.  Returns the reciprocal of its condition. */
+double perp_path_invert(perp_path *L);
+/* L->f = K^-1 column i and the pivot with which row and column i would join; *terms: what it is a
+ * sum of. */
+double perp_path_pivot(perp_path *L, int i, double *terms);
+
+/* Changes of the basis.  Equation `row` and unknown lambda_col (-1: t, which must then be moved to
+ * slot 0) join, given L->f = K^-1 column and the pivot s; column u becomes that of lambda_col,
+ * given L->f; equation c becomes that of row; equation and unknown go. */
 void perp_path_append(perp_path *L, int row, int col, double s);
 void perp_path_replace_column(perp_path *L, int u, int col);
+void perp_path_replace_row(perp_path *L, int c, int row);
 void perp_path_remove(perp_path *L, int u, int c);
 void perp_path_t_first(perp_path *L, int u);
-/* Row i of [c A] at the unknowns. */
-void perp_path_row(const perp_path *L, int i, double *out);
 
-/* Which of `count` tied candidates leaves by the lexico-minimum rule: its place in cand, which is reordered; -1 for none.
- * O(|S|) for each coefficient and candidate still tied. */
-int perp_path_lexico(const perp_path *L, perp_path_ratio *cand, int count);
+/* ---- the path: path_lexico.c, path.c --------------------------------------------------------- */
 
-/* Follow the path from the vertex whose pair is row e; lambda_e enters first, or w_e.  PERP_RUNNING when t
- * reached 0 (or the target its bound) and left the basis; PERP_RAY with the components of lambda of the
- * ray in L->dp; PERP_CYCLED, PERP_MAX_ITER, PERP_SINGULAR, PERP_NOT_FINITE; PERP_INACCURATE when a t that is
- * zero but for rounding does not fall for 100 + n/4 pivots: start again from the basis that was reached. */
-perp_reason perp_path_follow(perp_path *L, int e, int is_lambda);
+/* Which of `count` tied stops leaves by the lexico-minimum rule comes first; the others are
+ * reordered. O(|S|) for each coefficient and stop still tied. */
+void perp_path_lexico(const perp_path *L, perp_stop *stop, int count);
+
+/* Follow the path from the vertex whose pair is row e; lambda_e enters first, or w_e.  PERP_RUNNING
+ * when t reached 0 (or the target its bound) and left the basis; PERP_RAY with the components of
+ * lambda of the ray in L->dp; PERP_CYCLED, PERP_MAX_ITER, PERP_SINGULAR, PERP_NOT_FINITE;
+ * PERP_INACCURATE when a t that is zero but for rounding does not fall for 100 + n/4 pivots: start
+ * again from the basis that was reached. */
+perp_reason perp_path_follow(perp_path *L, int e, bool is_lambda);
 
 #endif

@@ -12,18 +12,16 @@
  * Coefficients are formed one at a time and only for the variables still tied: O(1) for a lambda, O(|S|) for a w. */
 #include "solvers/lcp/pivoting/path.h"
 
-#include <math.h>
-
 /* coefficients that differ by less, relative to the terms that they are made of, are equal */
 static const double TIE = 1e-9;
 
 /* coefficient j of the distance that candidate r has, *size: of the terms in it; column: max |K^-1 e_c| without t */
-static double lexico_coefficient(const perp_path *L, const perp_path_ratio *r, int j, double column,
+static double lexico_coefficient(const perp_path *L, const perp_stop *r, int j, double column,
                                  double *size)
 {
   int c = L->cpos[j], i = r->row;
   const double *inv = c >= 0 ? L->K.R + (size_t)c * L->K.ld : NULL;
-  double x = 0, sign = r->up ? -L->tilt[j] : L->tilt[j];
+  double x = 0, sign = r->to == PERP_ROW_HI ? -L->tilt[j] : L->tilt[j];
   *size = 0;
   if (r->what == PERP_PATH_IS_LAMBDA) {
     if (inv == NULL) return 0;
@@ -43,7 +41,7 @@ static double lexico_coefficient(const perp_path *L, const perp_path_ratio *r, i
   return sign * x;
 }
 
-int perp_path_lexico(const perp_path *L, perp_path_ratio *cand, int count)
+void perp_path_lexico(const perp_path *L, perp_stop *stop, int count)
 {
   for (int j = 0; j < L->P.n && count > 1; j++) {
     double least = HUGE_VAL, slack = 0, column = 0;
@@ -51,17 +49,16 @@ int perp_path_lexico(const perp_path *L, perp_path_ratio *cand, int count)
     for (int u = 0; c >= 0 && u < L->K.m; u++)
       if (L->uvar[u] >= 0) column = perp_larger(column, fabs(L->K.R[u + (size_t)c * L->K.ld]));
     for (int k = 0; k < count; k++) {
-      double size, x = lexico_coefficient(L, cand + k, j, column, &size) / cand[k].rate;
-      cand[k].theta_p = x;
-      cand[k].noise = TIE * size / cand[k].rate;
+      double size, x = lexico_coefficient(L, stop + k, j, column, &size) / stop[k].rate;
+      stop[k].theta_p = x;
+      stop[k].noise = TIE * size / stop[k].rate;
       if (x < least) {
         least = x;
-        slack = cand[k].noise;
+        slack = stop[k].noise;
       }
     }
     for (int k = 0; k < count; k++)
-      if (cand[k].theta_p <= least + perp_larger(slack, cand[k].noise)) cand[kept++] = cand[k];
+      if (stop[k].theta_p <= least + perp_larger(slack, stop[k].noise)) stop[kept++] = stop[k];
     count = kept;
   }
-  return count > 0 ? 0 : -1;
 }

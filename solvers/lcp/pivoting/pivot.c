@@ -4,26 +4,19 @@
 #include "solvers/linalg/dense.h"
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 static const double DROWNED = 16 * DBL_EPSILON;
 enum { SPARSE_MIN = 48, SPARSE_SHARE = 6 };
 
-void perp_pivot_layout(perp_pivot *P, perp_arena *arena, int max_n)
+void perp_pivot_layout(void *ws, perp_arena *arena)
 {
-  size_t n = (size_t)max_n;
-  P->max_n = max_n;
-  P->lo = PERP_CARVE(arena, double, n);
-  P->hi = PERP_CARVE(arena, double, n);
-  P->a = PERP_CARVE(arena, double, n);
-  P->r = PERP_CARVE(arena, double, n);
-  P->max_nnz = max_n >= SPARSE_MIN && n * n / SPARSE_SHARE < 0x7fffffff
-                   ? (int)(n * n / SPARSE_SHARE)
-                   : 0;
-  P->ptr = PERP_CARVE(arena, int, n + 1);
-  P->idx = PERP_CARVE(arena, int, P->max_nnz);
-  P->val = PERP_CARVE(arena, double, P->max_nnz);
+  perp_pivot *P = ws;
+  const size_t n = (size_t)P->max_n, share = n * n / SPARSE_SHARE;
+  P->max_nnz = n >= SPARSE_MIN && share < 0x7fffffff ? (int)share : 0;
+  PERP_DOUBLES(arena, n, &P->lo, &P->hi, &P->a, &P->r);
+  PERP_DOUBLES(arena, P->max_nnz, &P->val);
+  PERP_INTS(arena, n + 1, &P->ptr);
+  PERP_INTS(arena, P->max_nnz, &P->idx);
 }
 
 /* row maxima; returns the number of nonzero entries */
@@ -127,6 +120,14 @@ double perp_pivot_residual(const perp_pivot *P, const double *lambda, const doub
   return DROWNED * scale > data && scale > data ? 1 : worst / scale;
 }
 
+double perp_pivot_settle(const perp_pivot *P, double *lambda, double *w)
+{
+  for (int i = 0; i < P->n; i++)
+    lambda[i] = perp_smaller(perp_larger(lambda[i], P->lo[i]), P->hi[i]);
+  perp_pivot_slack(P, lambda, w);
+  return perp_pivot_residual(P, lambda, w);
+}
+
 int perp_pivot_proves_infeasible(perp_pivot *P, const double *v)
 {
   double vmax = 0, vb = 0, mag = 0;
@@ -164,4 +165,25 @@ double perp_pivot_generic(int i)
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   z ^= z >> 31;
   return 1 + (double)(z >> 11) * 0x1p-53;
+}
+
+int perp_stops_end(perp_stops *S)
+{
+  int kept = 0;
+  for (int k = 0; k < S->count && S->limit != HUGE_VAL; k++) {
+    if (S->at[k].theta > S->limit) continue;
+    S->at[kept] = S->at[k];
+    S->at[kept++].theta_p /= S->at[k].rate;
+  }
+  return S->count = kept;
+}
+
+const perp_stop *perp_stops_least(const perp_stops *S)
+{
+  const perp_stop *best = S->at;
+  for (const perp_stop *k = S->at; k < S->at + S->count; k++) {
+    if (k->ends) return k;
+    if (k->theta_p < best->theta_p) best = k;
+  }
+  return best;
 }

@@ -15,7 +15,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct opts {
@@ -31,48 +30,21 @@ static const perp_opt options[] = {
 };
 
 struct ws {
+  perp_rows rows; /* first: see perp_rows_create */
   struct opts o;
-  int max_n;
-  perp_rows rows;
-  perp_arena arena;
   double *d, *y, *wy, *w, *next, *wnext; /* [max_n]; w*: A () + b */
 };
 
-static void apgd_layout(struct ws *w, perp_arena *a)
-{
-  double **const v[] = { &w->d, &w->y, &w->wy, &w->w, &w->next, &w->wnext };
-  for (size_t k = 0; k < sizeof v / sizeof *v; k++) *v[k] = PERP_CARVE(a, double, w->max_n);
-}
-
-static void apgd_destroy(void *ws)
+static void apgd_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  if (w == NULL) return;
-  perp_rows_close(&w->rows);
-  perp_arena_free(&w->arena);
-  free(w);
+  PERP_DOUBLES(a, w->rows.max_n, &w->d, &w->y, &w->wy, &w->w, &w->next, &w->wnext);
 }
 
 static perp_status apgd_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  *ws = NULL;
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "apgd: max_n = %d", max_n);
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
-  w->o = *(const struct opts *)opts;
-  w->max_n = max_n;
-  apgd_layout(w, &w->arena);
-  perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status == PERP_OK) {
-    apgd_layout(w, &w->arena);
-    status = perp_rows_open(ctx, &w->rows, max_n);
-  }
-  if (status != PERP_OK) {
-    apgd_destroy(w);
-    return status;
-  }
-  *ws = w;
-  return PERP_OK;
+  struct ws w = { .rows.max_n = max_n, .o = *(const struct opts *)opts };
+  return perp_rows_create(ctx, "apgd", &w, sizeof w, apgd_layout, ws);
 }
 
 static perp_status apgd_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
@@ -150,11 +122,10 @@ const perp_lcp_desc perp_lcp_apgd = {
              "lambda = P(y - (A y + b) / (L D)),  y = lambda + beta (lambda - lambda before)",
          .opts = options,
          .opts_size = sizeof(struct opts),
-         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
-                 PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
+         .caps = PERP_ROWS_CAPS },
   .create = apgd_create,
   .solve = apgd_solve,
-  .destroy = apgd_destroy,
+  .destroy = perp_rows_destroy,
   .serves = "symmetric semidefinite A with a solution: a convex quadratic programme; Nesterov's "
             "rate 1/k^2 is a theorem without restarts and with steps that never grow, here it is "
             "what is seen; friction and cones: no theorem",

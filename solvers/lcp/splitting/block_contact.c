@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solvers/lcp/splitting/block_contact.h"
 
-#include <float.h>
+#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
@@ -54,11 +54,7 @@ static bool block_eliminate(double *M, int m)
       if (pivot > top) top = pivot, best = i;
     }
     if (!(top > 1e-13)) return false;
-    for (int k = 0; k < width && best != j; k++) {
-      const double swap = M[j * width + k];
-      M[j * width + k] = M[best * width + k];
-      M[best * width + k] = swap;
-    }
+    if (best != j) cblas_dswap(width, M + j * width, 1, M + best * width, 1);
     for (int i = 0; i < m; i++) {
       if (i == j || M[i * width + j] == 0) continue;
       const double f = M[i * width + j] / M[j * width + j];

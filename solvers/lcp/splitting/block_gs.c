@@ -36,9 +36,9 @@
 #include "solvers/lcp/splitting/splitting.h"
 #include "solvers/lcp/stewart.h"
 
+#include <cblas.h>
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST = 8, ENUMERABLE = 4 }; /* rows of a block, and of one to enumerate */
@@ -90,99 +90,71 @@ struct ws {
   perp_block_contact *contact; /* the one being solved */
   signed char *state;          /* [max_n] index sets of their rows in the last sweep */
   int unsolved; /* one of the blocks that had no solution in the last sweep: its first row; -1: none */
-  perp_arena arena;
 };
 
-static void block_gs_layout(struct ws *w, perp_arena *a)
-{
-  size_t n = (size_t)w->s.max_n;
-  w->blocks = PERP_CARVE(a, struct block, n);
-  w->index = PERP_CARVE(a, int, n);
-  w->home = PERP_CARVE(a, int, n);
-  w->K = PERP_CARVE(a, double, MOST *n);
-  w->before = PERP_CARVE(a, double, n);
-  w->y = PERP_CARVE(a, double, n);
-  w->contacts.ptr = PERP_CARVE(a, int, n + 1);
-  w->contacts.rows = PERP_CARVE(a, int, n);
-  w->contacts.home = PERP_CARVE(a, int, n);
-  w->contact = PERP_CARVE(a, perp_block_contact, 1);
-  w->state = PERP_CARVE(a, signed char, n);
-}
-
-static void block_gs_destroy(void *ws)
+static void block_gs_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  if (w == NULL) return;
-  perp_splitting_close(&w->s);
-  perp_arena_free(&w->arena);
-  free(w);
+  const size_t n = (size_t)w->s.rows.max_n;
+  perp_splitting_layout(&w->s, a);
+  w->blocks = PERP_CARVE(a, struct block, n);
+  w->contact = PERP_CARVE(a, perp_block_contact, 1);
+  w->state = PERP_CARVE(a, signed char, n);
+  PERP_DOUBLES(a, MOST * n, &w->K);
+  PERP_DOUBLES(a, n, &w->before, &w->y);
+  PERP_INTS(a, n + 1, &w->contacts.ptr);
+  PERP_INTS(a, n, &w->index, &w->home, &w->contacts.rows, &w->contacts.home);
 }
 
 static perp_status block_gs_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   const struct opts *o = opts;
-  *ws = NULL;
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
-  w->block = o->block;
-  w->by = o->by;
-  w->accelerate = o->s.sweeps == 0 ? o->accelerate : 0;
-  perp_status status = perp_splitting_open(ctx, &w->s, max_n, &o->s);
-  if (status == PERP_OK) {
-    block_gs_layout(w, &w->arena);
-    status = perp_arena_reserve(ctx, &w->arena);
-  }
-  if (status != PERP_OK) {
-    block_gs_destroy(w);
-    return status;
-  }
-  block_gs_layout(w, &w->arena);
-  *ws = w;
-  return PERP_OK;
+  struct ws w = { .s = { .rows.max_n = max_n, .o = o->s },
+                  .block = o->block,
+                  .by = o->by,
+                  .accelerate = o->s.sweeps == 0 ? o->accelerate : 0 };
+  return perp_rows_create(ctx, "block-gs", &w, sizeof w, block_gs_layout, ws);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------ */
 
-static size_t block_numbers(const struct block *c)
+/* The next block: r rows from place `start` of w->index on.  Its numbers follow those of the one before. */
+static struct block *block_gs_add(struct ws *w, int start, int r, bool stewart)
 {
-  return c->stewart ? 0 : (size_t)(c->r * c->r);
+  struct block *c = &w->blocks[w->n_blocks];
+  *c = (struct block){ .start = start, .r = r, .stewart = stewart, .code = -1 };
+  if (w->n_blocks > 0) c->at = c[-1].at + (c[-1].stewart ? 0 : (size_t)(c[-1].r * c[-1].r));
+  for (int i = start; i < start + r; i++) w->home[w->index[i]] = w->n_blocks;
+  w->n_blocks++;
+  return c;
 }
 
 /* Contact c of Stewart and Trinkle as a block from place `start` on; its index sets as lambda shows them.  Returns the number
  * of its rows. */
-static int add_contact(struct ws *w, int c, int start, const double *lambda)
+static int block_gs_add_contact(struct ws *w, int c, int start, const double *lambda)
 {
   const int *row = w->contacts.rows + w->contacts.ptr[c];
   const int r = w->contacts.ptr[c + 1] - w->contacts.ptr[c];
-  struct block *block = &w->blocks[w->n_blocks];
-  *block = (struct block){ .start = start, .r = r, .stewart = true, .code = -1 };
-  block->at = w->n_blocks > 0 ? block[-1].at + block_numbers(&block[-1]) : 0;
   for (int k = 0; k < r; k++) {
     double lo, hi;
-    const int i = row[k];
+    const int i = w->index[start + k] = row[k];
     perp_lcp_bounds(w->s.rows.p, lambda, i, &lo, &hi);
-    w->index[start + k] = i;
     w->state[i] = lambda[i] <= lo ? PERP_ROW_LO : lambda[i] >= hi ? PERP_ROW_HI : PERP_ROW_FREE;
-    w->home[i] = w->n_blocks;
   }
-  w->n_blocks++;
+  block_gs_add(w, start, r, true);
   return r;
 }
 
 static void block_gs_add_block(struct ws *w, int start, int r)
 {
-  struct block *c = &w->blocks[w->n_blocks];
   const perp_rows *R = &w->s.rows;
   const int *row = w->index + start;
-  *c = (struct block){ .start = start, .r = r, .code = -1 };
-  c->at = w->n_blocks > 0 ? c[-1].at + block_numbers(&c[-1]) : 0;
+  struct block *c = block_gs_add(w, start, r, false);
   for (int j = 0; j < r; j++)
     for (int i = 0; i < r; i++)
       w->K[c->at + (size_t)(i + j * r)] = perp_rows_entry(R, row[i], row[j]);
   c->cone = r == 3 && R->type[row[1]] == PERP_ROW_CONE && R->p->fric_of[row[1]] == row[0] &&
             R->lo[row[0]] == 0 && R->hi[row[0]] == HUGE_VAL;
-  for (int i = 0; i < r; i++) w->home[row[i]] = w->n_blocks;
-  w->n_blocks++;
 }
 
 static void block_gs_build(struct ws *w, const double *lambda)
@@ -220,7 +192,8 @@ static void block_gs_build(struct ws *w, const double *lambda)
   }
   for (int i = 0; i < n; i++) {
     if (R->type[i] != PERP_ROW_BOUNDED) continue;
-    if (contact_of[i] >= 0 && w->home[i] < 0) at += add_contact(w, contact_of[i], at, lambda);
+    if (contact_of[i] >= 0 && w->home[i] < 0)
+      at += block_gs_add_contact(w, contact_of[i], at, lambda);
     int start = at;
     if (contact_of[i] < 0) w->index[at++] = i;
     for (int j = head[i], after; j >= 0; j = after) {
@@ -243,16 +216,10 @@ static void row_bounds(const struct ws *w, const struct block *c, const double *
 {
   const perp_rows *R = &w->s.rows;
   const int *row = w->index + c->start;
-  if (R->type[row[k]] == PERP_ROW_BOUNDED) {
-    *lo = R->lo[row[k]];
-    *hi = R->hi[row[k]];
-    return;
-  }
-  int of = R->p->fric_of[row[k]];
-  double normal = lambda[of];
+  perp_rows_bounds(R, lambda, row[k], lo, hi);
+  if (R->type[row[k]] == PERP_ROW_BOUNDED) return;
   for (int l = 0; l < c->r; l++)
-    if (row[l] == of) normal = x[l];
-  *hi = R->p->mu[row[k]] * fmax(normal, 0);
+    if (row[l] == R->p->fric_of[row[k]]) *hi = R->p->mu[row[k]] * fmax(x[l], 0);
   *lo = -*hi;
 }
 
@@ -329,12 +296,7 @@ static bool try_sets(const struct ws *w, const struct block *c, const double *K,
     for (int i = j + 1; i < r; i++)
       if (fabs(M[i + j * r]) > fabs(M[best + j * r])) best = i;
     if (!(fabs(M[best + j * r]) > 1e-13 * top)) return false;
-    if (best != j)
-      for (int k = j; k <= r; k++) {
-        double t = M[j + k * r];
-        M[j + k * r] = M[best + k * r];
-        M[best + k * r] = t;
-      }
+    if (best != j) cblas_dswap(r + 1 - j, M + j + j * r, r, M + best + j * r, r);
     for (int i = j + 1; i < r; i++) {
       double f = M[i + j * r] / M[j + j * r];
       for (int k = j; k <= r; k++) M[i + k * r] -= f * M[j + k * r];
@@ -529,8 +491,9 @@ static perp_status block_gs_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, do
 {
   struct ws *w = ws;
   perp_no_certificate(p, certificate);
-  if (p->n > w->s.max_n)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "lcp: n = %d but the workspace holds %d", p->n, w->s.max_n);
+  if (p->n > w->s.rows.max_n)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "lcp: n = %d but the workspace holds %d", p->n,
+                     w->s.rows.max_n);
   PERP_TRY(perp_stewart_find(ctx, p, &w->contacts));
   const char *what = block_gs_unserved(w, p);
   if (what != NULL) {
@@ -539,7 +502,8 @@ static perp_status block_gs_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, do
     return PERP_OK;
   }
   w->unsolved = -1;
-  PERP_TRY(perp_splitting_solve(ctx, &w->s, p, lambda, "block-gs", block_gs_step, stats));
+  PERP_TRY(
+      perp_splitting_solve(ctx, &w->s, p, lambda, certificate, "block-gs", block_gs_step, stats));
   if (stats->reason < 0 && w->unsolved >= 0)
     PERP_FAIL(ctx, PERP_OK, "block-gs: the contact of row %d has no solution while the others rest",
               w->unsolved);
@@ -555,12 +519,10 @@ const perp_lcp_desc perp_lcp_block_gs = {
              "w_c = A_cc lambda_c + (b_c + sum over d != c of A_cd lambda_d), block after block",
          .opts = options,
          .opts_size = sizeof(struct opts),
-         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
-                 PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
-                 PERP_LCP_ITERATIVE | PERP_LCP_WARM | PERP_LCP_CONE_BLOCKS },
+         .caps = PERP_ROWS_CAPS | PERP_LCP_NONSYMMETRIC | PERP_LCP_CONE_BLOCKS },
   .create = block_gs_create,
   .solve = block_gs_solve,
-  .destroy = block_gs_destroy,
+  .destroy = perp_rows_destroy,
   .serves = "symmetric positive definite A without friction; nonsymmetric A with dominant blocks; "
             "friction as boxes, cones or Stewart-Trinkle rows in practice: no theorem",
   .ties = "none to break between blocks: sweeps, no pivots; in a block the index set of the last "

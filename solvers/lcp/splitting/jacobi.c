@@ -44,8 +44,7 @@ static double jacobi_step(perp_splitting *w, double *lambda, int iteration)
 static perp_status jacobi_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
                                 double *certificate, perp_stats *stats)
 {
-  perp_no_certificate(p, certificate);
-  return perp_splitting_solve(ctx, ws, p, lambda, "jacobi", jacobi_step, stats);
+  return perp_splitting_solve(ctx, ws, p, lambda, certificate, "jacobi", jacobi_step, stats);
 }
 
 const perp_lcp_desc perp_lcp_jacobi = {
@@ -55,12 +54,10 @@ const perp_lcp_desc perp_lcp_jacobi = {
          .equation = "lambda <- clamp(lambda - omega D^-1 w, lo, hi)",
          .opts = options,
          .opts_size = sizeof(struct perp_splitting_opts),
-         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
-                 PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
-                 PERP_LCP_ITERATIVE | PERP_LCP_WARM | PERP_LCP_BY_ROWS },
+         .caps = PERP_ROWS_CAPS | PERP_LCP_NONSYMMETRIC | PERP_LCP_BY_ROWS },
   .create = perp_splitting_create,
   .solve = jacobi_solve,
-  .destroy = perp_splitting_destroy,
+  .destroy = perp_rows_destroy,
   .serves = "symmetric semidefinite A with a solution: the objective falls for every omega, as D - "
             "A is semidefinite (not with plain); nonsymmetric A with dominant rows, up to scaling, "
             "for omega up to 1; friction and cones: no theorem",

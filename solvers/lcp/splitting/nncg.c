@@ -17,13 +17,6 @@
 
 static const perp_opt options[] = { PERP_SPLITTING_STOP, PERP_OPTIONS_END };
 
-static perp_status nncg_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
-{
-  struct perp_splitting_opts o = *(const struct perp_splitting_opts *)opts;
-  o.omega = 1;
-  return perp_splitting_create(ctx, max_n, &o, ws);
-}
-
 static double nncg_step(perp_splitting *w, double *lambda, int iteration)
 {
   int n = w->rows.n;
@@ -54,8 +47,7 @@ static double nncg_step(perp_splitting *w, double *lambda, int iteration)
 static perp_status nncg_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
                               double *certificate, perp_stats *stats)
 {
-  perp_no_certificate(p, certificate);
-  return perp_splitting_solve(ctx, ws, p, lambda, "nncg", nncg_step, stats);
+  return perp_splitting_solve(ctx, ws, p, lambda, certificate, "nncg", nncg_step, stats);
 }
 
 const perp_lcp_desc perp_lcp_nncg = {
@@ -66,11 +58,10 @@ const perp_lcp_desc perp_lcp_nncg = {
          .equation = "lambda <- sweep(lambda) + beta p,  beta = |g|^2 / |g before|^2",
          .opts = options,
          .opts_size = sizeof(struct perp_splitting_opts),
-         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
-                 PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
-  .create = nncg_create,
+         .caps = PERP_ROWS_CAPS },
+  .create = perp_splitting_create,
   .solve = nncg_solve,
-  .destroy = perp_splitting_destroy,
+  .destroy = perp_rows_destroy,
   .serves =
       "symmetric semidefinite A with positive diagonal: no theorem, not even where pgs has one; in "
       "practice far fewer sweeps than pgs on stacks and mass ratios, friction and cones too",

@@ -21,18 +21,11 @@
 
 static const perp_opt options[] = { PERP_SPLITTING_STOP, PERP_SPLITTING_ORDER, PERP_OPTIONS_END };
 
-static perp_status pgs_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
-{
-  struct perp_splitting_opts o = *(const struct perp_splitting_opts *)opts;
-  o.omega = 1;
-  return perp_splitting_create(ctx, max_n, &o, ws);
-}
-
 static perp_status pgs_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
                              double *certificate, perp_stats *stats)
 {
-  perp_no_certificate(p, certificate);
-  return perp_splitting_solve(ctx, ws, p, lambda, "pgs", perp_splitting_gauss_seidel, stats);
+  return perp_splitting_solve(ctx, ws, p, lambda, certificate, "pgs", perp_splitting_gauss_seidel,
+                              stats);
 }
 
 const perp_lcp_desc perp_lcp_pgs = {
@@ -43,12 +36,10 @@ const perp_lcp_desc perp_lcp_pgs = {
          .equation = "lambda_i <- clamp(lambda_i - w_i / A_ii, lo_i, hi_i)",
          .opts = options,
          .opts_size = sizeof(struct perp_splitting_opts),
-         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
-                 PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
-                 PERP_LCP_ITERATIVE | PERP_LCP_WARM | PERP_LCP_BY_ROWS },
-  .create = pgs_create,
+         .caps = PERP_ROWS_CAPS | PERP_LCP_NONSYMMETRIC | PERP_LCP_BY_ROWS },
+  .create = perp_splitting_create,
   .solve = pgs_solve,
-  .destroy = perp_splitting_destroy,
+  .destroy = perp_rows_destroy,
   .serves = "symmetric semidefinite A with positive diagonal and a solution: w converges, at a "
             "linear rate that long stacks and mass ratios make slow; nonsymmetric A with dominant "
             "rows, up to scaling (H-matrices); friction and cones: no theorem",

@@ -15,8 +15,8 @@ static const perp_opt options[] = { PERP_REAL(struct perp_splitting_opts, omega,
 static perp_status psor_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
                               double *certificate, perp_stats *stats)
 {
-  perp_no_certificate(p, certificate);
-  return perp_splitting_solve(ctx, ws, p, lambda, "psor", perp_splitting_gauss_seidel, stats);
+  return perp_splitting_solve(ctx, ws, p, lambda, certificate, "psor", perp_splitting_gauss_seidel,
+                              stats);
 }
 
 const perp_lcp_desc perp_lcp_psor = {
@@ -27,12 +27,10 @@ const perp_lcp_desc perp_lcp_psor = {
          .equation = "lambda_i <- clamp(lambda_i - omega w_i / A_ii, lo_i, hi_i)",
          .opts = options,
          .opts_size = sizeof(struct perp_splitting_opts),
-         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
-                 PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
-                 PERP_LCP_ITERATIVE | PERP_LCP_WARM | PERP_LCP_BY_ROWS },
+         .caps = PERP_ROWS_CAPS | PERP_LCP_NONSYMMETRIC | PERP_LCP_BY_ROWS },
   .create = perp_splitting_create,
   .solve = psor_solve,
-  .destroy = perp_splitting_destroy,
+  .destroy = perp_rows_destroy,
   .serves = "as pgs: symmetric semidefinite A with positive diagonal and a solution, for every "
             "omega in (0, 2); nonsymmetric A with dominant rows, up to scaling (H-matrices), for "
             "omega up to 1; friction and cones: no theorem",

@@ -25,6 +25,12 @@
 
 enum { PERP_UNIT_ROWS = 4 };
 
+/* What methods on prepared rows serve. */
+enum {
+  PERP_ROWS_CAPS = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
+                   PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM
+};
+
 typedef enum perp_lcp_row_kind {
   PERP_ROW_BOUNDED, /* lo, hi */
   PERP_ROW_FRICTION,
@@ -32,13 +38,15 @@ typedef enum perp_lcp_row_kind {
   PERP_ROW_CONE_TAIL /* second, served together with the first */
 } perp_lcp_row_kind;
 
+/* Rows row ... row + r - 1 of one group, or of neighbours on the same blocks; dense: a row or a cone pair. */
 typedef struct perp_unit {
   size_t at; /* its numbers in `data` */
-  int row;   /* rows row ... row + r - 1 */
+  int row;
   int group; /* that of its first row */
-  int a, b;  /* fast kinds: where the accumulators of its blocks start in u; generic: a = group */
+  int a, b;  /* where the accumulators of its one or two blocks start in u; b: -1 for one */
+  int width; /* length of a row */
   short r;
-  signed char kind, mix; /* see rows.c */
+  signed char shape, contents; /* see rows_private.h */
 } perp_unit;
 
 typedef struct perp_rows {
@@ -53,7 +61,7 @@ typedef struct perp_rows {
   int *unit_of;      /* factored: unit of a row */
   signed char *type; /* perp_lcp_row_kind */
   double *w;         /* dense: A lambda + b; factored: scratch */
-  perp_unit *unit, *unit2; /* dense: a row or a cone pair each */
+  perp_unit *unit, *unit2; /* unit2: scratch of the schedule */
   int *level, *count;      /* [max_n], [max_n + 1] scratch of the schedule */
   int *place;              /* [max_n] factored: where the units are, in the order of rows */
   int n_units;
@@ -83,6 +91,12 @@ typedef struct perp_rows {
 perp_status perp_rows_open(perp_ctx *ctx, perp_rows *R, int max_n);
 void perp_rows_close(perp_rows *R);
 
+/* perp_workspace_create and perp_rows_open for a struct that begins with its perp_rows, *like with their max_n; to be
+ * released by perp_rows_destroy (NULL is fine).  *ws is NULL on failure. */
+perp_status perp_rows_create(perp_ctx *ctx, const char *who, void *like, size_t size,
+                             perp_layout_fn *layout, void **ws);
+void perp_rows_destroy(void *ws);
+
 /* Read p: bounds, diagonal, units, factored numbers; steps omega / A_ii (cone pairs: omega over the
  * largest eigenvalue of their 2 x 2 block).  Rows with A_ii <= 0 get the step omega / max_j |A_ij|, a
  * plain projected gradient step, and zero_diagonal is set; a zero row goes to the bound that w = b asks
@@ -110,8 +124,6 @@ void perp_rows_A(perp_rows *R, const double *x, double *y);
  * factored s_i + sum over blocks of (rows touching the block) |G_ib|^2, as (sum of k terms)^2 <= k
  * (sum of squares).  The two rows of a cone get the same value.  Zero rows get 1. */
 void perp_rows_majorant(perp_rows *R, double *d);
-/* Bounds of row i given lambda (friction rows: of their normal multiplier). */
-void perp_rows_bounds(const perp_rows *R, const double *lambda, int i, double *lo, double *hi);
 /* y = projection of x [n] on the set of friction limits given by the normal multipliers in y; rows
  * without friction first.  y may be x. */
 void perp_rows_project(const perp_rows *R, const double *x, double *y);
@@ -123,6 +135,22 @@ double perp_rows_residual(perp_rows *R, const double *lambda, const double *w);
 static inline double perp_rows_target(double tol, const perp_lcp *p)
 {
   return 0.9 * (tol > 0 ? tol : p->tol > 0 ? p->tol : 1e-8);
+}
+
+/* What the normal multiplier leaves friction row i. */
+static inline double perp_rows_limit(const perp_rows *R, const double *lambda, int i)
+{
+  const double normal = lambda[R->p->fric_of[i]];
+  return R->p->mu[i] * (normal > 0 ? normal : 0);
+}
+
+/* Bounds of row i given lambda (friction rows: of their normal multiplier). */
+static inline void perp_rows_bounds(const perp_rows *R, const double *lambda, int i, double *lo,
+                                    double *hi)
+{
+  const bool bounded = R->type[i] == PERP_ROW_BOUNDED;
+  *hi = bounded ? R->hi[i] : perp_rows_limit(R, lambda, i);
+  *lo = bounded ? R->lo[i] : -*hi;
 }
 
 static inline bool perp_rows_spent(const perp_rows *R)

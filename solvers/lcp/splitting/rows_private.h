@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inside rows.c and rows_sweep.c: how units store their rows. */
+/* Inside rows.c, rows_units.c, rows_sweep.c and rows_product.c: how units store their rows. */
 #ifndef PERP_LCP_ROWS_IMPL_H
 #define PERP_LCP_ROWS_IMPL_H
 
 #include "solvers/core/clones.h"
 #include "solvers/lcp/splitting/rows.h"
 
-/* Kinds of units.  FAST + 8 (blocks - 1) + 4 (pairs - 2) + (r - 1): one or two blocks of 3-4 (2 pairs of
- * doubles) or 5-6 (3 pairs) numbers, at most PERP_UNIT_ROWS rows; anything else goes row by row. */
-enum { DENSE_ROW, GENERIC, FAST };
+/* Shapes of units.  On one or two bodies in the plane (blocks of 3 or 4 numbers, which fill 2
+ * pairs) or in space (5 or 6, 3 pairs) up to PERP_UNIT_ROWS rows are done together, with their Gram
+ * matrix; anything else goes row by row. */
+enum { DENSE_ROW, GENERIC, PLANE_ONE, PLANE_TWO, SPACE_ONE, SPACE_TWO };
+/* Does f(blocks, pairs) for the shape of unit t, both constants. */
+#define PERP_FOR_SHAPE(t, f)                                                                       \
+  switch ((t)->shape) {                                                                            \
+  case PLANE_ONE:                                                                                  \
+    f(1, 2) break;                                                                                 \
+  case PLANE_TWO:                                                                                  \
+    f(2, 2) break;                                                                                 \
+  case SPACE_ONE:                                                                                  \
+    f(1, 3) break;                                                                                 \
+  default:                                                                                         \
+    f(2, 3)                                                                                        \
+  }
 enum { PERP_TEAM_ROWS = 3000, PERP_TEAM_MAX = 64, PERP_LEVEL_UNITS = 32 };
-/* one(subs, pairs, r) for each of them */
-#define PERP_FAST_KIND(subs, pairs, r) FAST + 8 * ((subs)-1) + 4 * ((pairs)-2) + (r)-1
-#define PERP_FAST_KINDS(one)                                                                       \
-  one(1, 2, 1) one(1, 2, 2) one(1, 2, 3) one(1, 2, 4) one(1, 3, 1) one(1, 3, 2) one(1, 3, 3)       \
-      one(1, 3, 4) one(2, 2, 1) one(2, 2, 2) one(2, 2, 3) one(2, 2, 4) one(2, 3, 1) one(2, 3, 2)   \
-          one(2, 3, 3) one(2, 3, 4)
-enum { PARAMS = 4 }; /* b, step, then lo, hi or mu */
+enum { PARAMS = 4, CONTACT_ROWS = 3 }; /* b, step, then lo, hi or mu; rows of a contact in space */
 
-/* What the rows of a unit are: anything; bounded rows; contacts [0, inf); a normal row [0, inf) followed
- * by friction rows of it, boxes or one cone. */
+/* What the rows of a unit are: anything; bounded rows; contacts [0, inf); a normal row [0, inf)
+ * followed by friction rows of it, boxes or one cone. */
 enum { MIXED, BOXES, NORMALS, CONTACT_BOX, CONTACT_CONE };
 
 static inline int even(int k)
@@ -27,18 +34,15 @@ static inline int even(int k)
   return k + (k & 1);
 }
 
-/* where row i of unit t, its parameters and the length of a row are */
-static inline double *unit_rows(const perp_rows *R, const perp_unit *t, int *width)
+/* Numbers of the Gram matrix of unit t, which its rows follow. */
+static inline int unit_gram(const perp_unit *t)
 {
-  const perp_blocks *F = R->p->F;
-  if (t->kind >= FAST) {
-    *width = 2 * (2 + ((t->kind - FAST) >> 2 & 1)) * (1 + ((t->kind - FAST) >> 3));
-    return R->data + t->at + even(t->r * (t->r - 1) / 2);
-  }
-  *width = 0;
-  for (int k = F->jptr[t->a]; k < F->jptr[t->a + 1]; k++)
-    *width += R->uoff[F->jblk[k] + 1] - R->uoff[F->jblk[k]];
-  return R->data + t->at;
+  return t->shape > GENERIC ? even(t->r * (t->r - 1) / 2) : 0;
+}
+
+static inline double *unit_rows(const perp_rows *R, const perp_unit *t)
+{
+  return R->data + t->at + unit_gram(t);
 }
 
 static inline double dot(int width, const double *x, const double *y)
@@ -48,63 +52,65 @@ static inline double dot(int width, const double *x, const double *y)
   return sum;
 }
 
-/* The k-th block of a row of unit t: its length, and in *at where its accumulators are; 0 past the end. */
-static inline int row_block(const perp_rows *R, const perp_unit *t, int width, int k, int *at)
+/* The k-th block of a row of unit t: its length, and in *at where its accumulators are; 0 past the
+ * end. */
+static inline int row_block(const perp_rows *R, const perp_unit *t, int k, int *at)
 {
-  if (t->kind >= FAST) {
+  if (t->shape > GENERIC) {
     if (k > (t->b >= 0)) return 0;
     *at = k == 0 ? t->a : t->b;
-    return t->b >= 0 ? width / 2 : width;
+    return t->b >= 0 ? t->width / 2 : t->width;
   }
   const perp_blocks *F = R->p->F;
-  if (k >= F->jptr[t->a + 1] - F->jptr[t->a]) return 0;
-  int b = F->jblk[F->jptr[t->a] + k];
+  if (k >= F->jptr[t->group + 1] - F->jptr[t->group]) return 0;
+  const int b = F->jblk[F->jptr[t->group] + k];
   *at = R->uoff[b];
   return R->uoff[b + 1] - R->uoff[b];
 }
 
-static inline double row_dot(const perp_rows *R, const perp_unit *t, const double *g, int width,
+static inline double row_dot(const perp_rows *R, const perp_unit *t, const double *g,
                              const double *u)
 {
   double sum = 0;
-  for (int k = 0, at = 0, d; (d = row_block(R, t, width, k, &at)) > 0; k++, g += d)
+  for (int k = 0, at = 0, d; (d = row_block(R, t, k, &at)) > 0; k++, g += d)
     sum += dot(d, g, u + at);
   return sum;
 }
 
 /* u += c g for one row g of unit t */
-static inline void row_axpy(const perp_rows *R, const perp_unit *t, const double *g, int width,
-                            double c, double *u)
+static inline void row_axpy(const perp_rows *R, const perp_unit *t, const double *g, double c,
+                            double *u)
 {
-  for (int k = 0, at = 0, d; (d = row_block(R, t, width, k, &at)) > 0; k++, g += d)
+  for (int k = 0, at = 0, d; (d = row_block(R, t, k, &at)) > 0; k++, g += d)
     for (int j = 0; j < d; j++) u[at + j] += c * g[j];
 }
 
-/* The accumulators of a unit on `subs` blocks of `pairs` pairs of numbers: by fours, a pair may be left over. */
+/* The accumulators of a unit on `blocks` blocks of `pairs` pairs of numbers: by fours, a pair may
+ * be left over. */
 typedef struct held {
   perp_v4 x[3];
   perp_v2 rest;
 } held;
 
 static inline __attribute__((always_inline)) void hold(held *h, const double *a, const double *b,
-                                                       const int subs, const int pairs)
+                                                       const int blocks, const int pairs)
 {
   h->x[0] = *(const perp_v4 *)a;
-  if (pairs == 2 && subs == 2) h->x[1] = *(const perp_v4 *)b;
-  if (pairs == 3 && subs == 1) h->rest = *(const perp_v2 *)(a + 4);
-  if (pairs == 3 && subs == 2) {
+  if (pairs == 2 && blocks == 2) h->x[1] = *(const perp_v4 *)b;
+  if (pairs == 3 && blocks == 1) h->rest = *(const perp_v2 *)(a + 4);
+  if (pairs == 3 && blocks == 2) {
     h->x[1] = __builtin_shufflevector(*(const perp_v4 *)(a + 2), *(const perp_v4 *)b, 2, 3, 4, 5);
     h->x[2] = *(const perp_v4 *)(b + 2);
   }
 }
 
 static inline __attribute__((always_inline)) void release(const held *h, double *a, double *b,
-                                                          const int subs, const int pairs)
+                                                          const int blocks, const int pairs)
 {
   *(perp_v4 *)a = h->x[0];
-  if (pairs == 2 && subs == 2) *(perp_v4 *)b = h->x[1];
-  if (pairs == 3 && subs == 1) *(perp_v2 *)(a + 4) = h->rest;
-  if (pairs == 3 && subs == 2) {
+  if (pairs == 2 && blocks == 2) *(perp_v4 *)b = h->x[1];
+  if (pairs == 3 && blocks == 1) *(perp_v2 *)(a + 4) = h->rest;
+  if (pairs == 3 && blocks == 2) {
     *(perp_v2 *)(a + 4) = (perp_v2){ h->x[1][0], h->x[1][1] };
     *(perp_v2 *)b = (perp_v2){ h->x[1][2], h->x[1][3] };
     *(perp_v4 *)(b + 2) = h->x[2];
@@ -113,45 +119,25 @@ static inline __attribute__((always_inline)) void release(const held *h, double 
 
 /* product with the row g */
 static inline __attribute__((always_inline)) double held_dot(const held *h, const double *g,
-                                                             const int subs, const int pairs)
+                                                             const int blocks, const int pairs)
 {
-  const int fours = subs * pairs / 2;
+  const int fours = blocks * pairs / 2;
   const perp_v4 *row = (const perp_v4 *)g;
   perp_v4 sum = row[0] * h->x[0];
   for (int k = 1; k < fours; k++) sum += row[k] * h->x[k];
   perp_v2 half = { sum[0], sum[1] };
-  if (subs * pairs % 2) half += *(const perp_v2 *)(g + 4 * fours) * h->rest;
+  if (blocks * pairs % 2) half += *(const perp_v2 *)(g + 4 * fours) * h->rest;
   half += (perp_v2){ sum[2], sum[3] };
   return half[0] + half[1];
 }
 
 /* += c times the row g */
 static inline __attribute__((always_inline)) void held_add(held *h, double c, const double *g,
-                                                           const int subs, const int pairs)
+                                                           const int blocks, const int pairs)
 {
-  const int fours = subs * pairs / 2;
+  const int fours = blocks * pairs / 2;
   for (int k = 0; k < fours; k++) h->x[k] += c * ((const perp_v4 *)g)[k];
-  if (subs * pairs % 2) h->rest += c * *(const perp_v2 *)(g + 4 * fours);
-}
-
-enum { AHEAD = 6 }; /* units */
-/* What unit t will read that does not follow what the unit before has read: its turn comes in a while. */
-static inline void fetch_unit(const perp_unit *t, const double *u, const double *lambda)
-{
-  if (t->kind < FAST) return;
-  __builtin_prefetch(u + t->a);
-  __builtin_prefetch(u + t->a + 5);
-  if (t->b >= 0) {
-    __builtin_prefetch(u + t->b);
-    __builtin_prefetch(u + t->b + 5);
-  }
-  __builtin_prefetch(lambda + t->row);
-}
-
-static inline double limit(const perp_rows *R, const double *lambda, int i)
-{
-  double normal = lambda[R->p->fric_of[i]];
-  return R->p->mu[i] * (normal > 0 ? normal : 0);
+  if (blocks * pairs % 2) h->rest += c * *(const perp_v2 *)(g + 4 * fours);
 }
 
 /* fmax without its call; x is no NaN, and a NaN for y is passed over likewise */
@@ -166,7 +152,8 @@ static inline double clamp(double x, double lo, double hi)
   return x > hi ? hi : x;
 }
 
-/* Threads for work over the units, level by level: one where waiting takes longer than a level does. */
+/* Threads for work over the units, level by level: one where waiting takes longer than a level
+ * does. */
 static inline int perp_rows_threads(const perp_rows *R)
 {
   return R->n_levels > 0 && R->n_units >= PERP_LEVEL_UNITS * R->n_levels ? R->threads : 1;
@@ -176,6 +163,16 @@ static inline int perp_rows_threads(const perp_rows *R)
 typedef struct perp_share_of {
   int level, from, to, end;
 } perp_share_of;
+
+/* rows_units.c: the units of a factored problem and what they hold; PERP_ERR_UNSUPPORTED where
+ * groups cut cones. */
+perp_status perp_rows_units(perp_ctx *ctx, perp_rows *R, double omega);
+
+/* The step of row i from diag and big (0 on entry: a zero row).  A zero row has w = b: it is fixed
+ * at the bound that b asks for, or does not move when that bound is infinite.  Rows i and i + 1 of
+ * a cone, off = A_i,i+1. */
+void perp_rows_step(perp_rows *R, int i, double omega);
+void perp_rows_step_cone(perp_rows *R, int i, double off, double omega);
 
 /* Start from { 0 }; false past the last level.  Alone, all units are one level. */
 static inline bool perp_rows_next(const perp_rows *R, int member, int members, perp_share_of *s)

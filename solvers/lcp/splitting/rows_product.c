@@ -1,45 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Products with A of prepared rows, and the bounds and the residual that go with them. */
+/* Products with A of prepared rows, projections and the residual. */
 #include "solvers/lcp/splitting/rows_private.h"
 
 #include <cblas.h>
 #include <math.h>
 
-/* ---- products ---------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* u += G' x of one unit */
 static inline __attribute__((always_inline)) void fast_Gt(const perp_rows *R, const perp_unit *t,
                                                           const double *x, double *u,
-                                                          const int subs, const int pairs,
-                                                          const int r)
+                                                          const int blocks, const int pairs)
 {
-  const double *g = R->data + t->at + even(r * (r - 1) / 2);
+  const double *g = unit_rows(R, t);
   held h;
-  hold(&h, u + t->a, u + t->b, subs, pairs);
-  for (int i = 0; i < r; i++) held_add(&h, x[t->row + i], g + 2 * subs * pairs * i, subs, pairs);
-  release(&h, u + t->a, u + t->b, subs, pairs);
-}
-
-static void generic_Gt(const perp_rows *R, const perp_unit *t, const double *x, double *u)
-{
-  int width;
-  const double *g = unit_rows(R, t, &width);
-  for (int i = 0; i < t->r; i++, g += width) row_axpy(R, t, g, width, x[t->row + i], u);
+  hold(&h, u + t->a, u + t->b, blocks, pairs);
+  for (int i = 0; i < t->r; i++)
+    held_add(&h, x[t->row + i], g + 2 * blocks * pairs * i, blocks, pairs);
+  release(&h, u + t->a, u + t->b, blocks, pairs);
 }
 
 static inline __attribute__((always_inline)) void unit_Gt(const perp_rows *R, const perp_unit *t,
                                                           const double *x, double *u)
 {
-  switch (t->kind) {
-#define TIMES(subs, pairs, r)                                                                      \
-  case PERP_FAST_KIND(subs, pairs, r):                                                             \
-    fast_Gt(R, t, x, u, subs, pairs, r);                                                           \
-    break;
-    PERP_FAST_KINDS(TIMES)
-#undef TIMES
-  default:
-    generic_Gt(R, t, x, u);
+  if (t->shape == GENERIC) {
+    const double *g = unit_rows(R, t);
+    for (int i = 0; i < t->r; i++, g += t->width) row_axpy(R, t, g, x[t->row + i], u);
+    return;
   }
+#define TIMES(blocks, pairs) fast_Gt(R, t, x, u, blocks, pairs);
+  PERP_FOR_SHAPE(t, TIMES)
+#undef TIMES
 }
 
 typedef struct product {
@@ -48,8 +39,8 @@ typedef struct product {
   double *u, *y;
 } product;
 
-/* u = G' x, level by level: every accumulator in the order of its units; then, where y is asked for,
- * y = G u + S x (+ b) */
+/* u = G' x, level by level: every accumulator in the order of its units; then, where y is asked
+ * for, y = G u + S x (+ b) */
 PERP_CLONES_OF_FOUR static void rows_product_share(void *user, int member, int members)
 {
   const product *job = user;
@@ -57,18 +48,14 @@ PERP_CLONES_OF_FOUR static void rows_product_share(void *user, int member, int m
   const double *s = R->p->F->s;
   perp_share_of part = { .end = 0 };
   while (perp_rows_next(R, member, members, &part))
-    for (int t = part.from; t < part.to; t++) {
-      if (t + AHEAD < part.to) fetch_unit(&R->unit[t + AHEAD], job->u, job->x);
-      unit_Gt(R, &R->unit[t], job->x, job->u);
-    }
+    for (int t = part.from; t < part.to; t++) unit_Gt(R, &R->unit[t], job->x, job->u);
   if (job->y == NULL) return;
   const int end = perp_share(R->n_units, member + 1, members);
   for (int t = perp_share(R->n_units, member, members); t < end; t++) {
     const perp_unit *unit = &R->unit[t];
-    int width;
-    const double *g = unit_rows(R, unit, &width);
-    for (int i = unit->row; i < unit->row + unit->r; i++, g += width) {
-      double sum = row_dot(R, unit, g, width, job->u);
+    const double *g = unit_rows(R, unit);
+    for (int i = unit->row; i < unit->row + unit->r; i++, g += unit->width) {
+      double sum = row_dot(R, unit, g, job->u);
       if (s != NULL) sum += s[i] * job->x[i];
       job->y[i] = job->b != NULL ? sum + job->b[i] : sum;
     }
@@ -133,21 +120,11 @@ void perp_rows_majorant(perp_rows *R, double *d)
         R->uu[R->uoff[F->jblk[k]]] += F->cptr[c + 1] - F->cptr[c];
     for (int t = 0; t < R->n_units; t++) {
       const perp_unit *unit = &R->unit[t];
-      int width;
-      const double *g = unit_rows(R, unit, &width);
+      const double *g = unit_rows(R, unit);
       for (int i = unit->row; i < unit->row + unit->r; i++) {
         d[i] = F->s != NULL ? F->s[i] : 0;
-        if (unit->kind >= FAST) {
-          int h = unit->b >= 0 ? width / 2 : width;
-          d[i] += R->uu[unit->a] * dot(h, g, g);
-          if (unit->b >= 0) d[i] += R->uu[unit->b] * dot(h, g + h, g + h);
-          g += width;
-        } else
-          for (int k = F->jptr[unit->a]; k < F->jptr[unit->a + 1]; k++) {
-            int at = R->uoff[F->jblk[k]], h = R->uoff[F->jblk[k] + 1] - at;
-            d[i] += R->uu[at] * dot(h, g, g);
-            g += h;
-          }
+        for (int k = 0, at = 0, h; (h = row_block(R, unit, k, &at)) > 0; k++, g += h)
+          d[i] += R->uu[at] * dot(h, g, g);
       }
     }
   }
@@ -157,18 +134,7 @@ void perp_rows_majorant(perp_rows *R, double *d)
   }
 }
 
-/* ---- bounds and residual -------------------------------------------------------------------------------- */
-
-void perp_rows_bounds(const perp_rows *R, const double *lambda, int i, double *lo, double *hi)
-{
-  if (R->type[i] == PERP_ROW_BOUNDED) {
-    *lo = R->lo[i];
-    *hi = R->hi[i];
-  } else {
-    *hi = limit(R, lambda, i);
-    *lo = -*hi;
-  }
-}
+/* ---- projection and residual ----------------------------------------------------------------- */
 
 typedef struct projection {
   const perp_rows *R;
@@ -189,7 +155,7 @@ static void project_share(void *user, int member, int members)
   perp_team_wait(members);
   for (int i = from; i < end; i++) {
     if (R->type[i] == PERP_ROW_BOUNDED) continue;
-    double r = limit(R, y, i);
+    double r = perp_rows_limit(R, y, i);
     if (R->type[i] == PERP_ROW_FRICTION)
       y[i] = clamp(y[i], -r, r);
     else if (R->type[i] == PERP_ROW_CONE)

@@ -3,56 +3,22 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const perp_sweep_orders[] = { "forward", "symmetric", "random", NULL };
 
-static void splitting_layout(perp_splitting *w, perp_arena *a)
+void perp_splitting_layout(void *ws, perp_arena *a)
 {
-  w->keep = PERP_CARVE(a, double, w->max_n);
-  w->slack = PERP_CARVE(a, double, w->max_n);
-  w->aux = PERP_CARVE(a, double, w->max_n);
-  w->order = PERP_CARVE(a, int, w->max_n);
-}
-
-perp_status perp_splitting_open(perp_ctx *ctx, perp_splitting *w, int max_n,
-                                const struct perp_splitting_opts *o)
-{
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "lcp: max_n = %d is negative", max_n);
-  w->o = *o;
-  w->max_n = max_n;
-  splitting_layout(w, &w->arena);
-  PERP_TRY(perp_arena_reserve(ctx, &w->arena));
-  splitting_layout(w, &w->arena);
-  return perp_rows_open(ctx, &w->rows, max_n);
-}
-
-void perp_splitting_close(perp_splitting *w)
-{
-  perp_rows_close(&w->rows);
-  perp_arena_free(&w->arena);
+  perp_splitting *w = ws;
+  PERP_DOUBLES(a, w->rows.max_n, &w->keep, &w->slack, &w->aux);
+  PERP_INTS(a, w->rows.max_n, &w->order);
 }
 
 perp_status perp_splitting_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  *ws = NULL;
-  perp_splitting *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
-  perp_status status = perp_splitting_open(ctx, w, max_n, opts);
-  if (status != PERP_OK) {
-    perp_splitting_destroy(w);
-    return status;
-  }
-  *ws = w;
-  return PERP_OK;
-}
-
-void perp_splitting_destroy(void *ws)
-{
-  if (ws == NULL) return;
-  perp_splitting_close(ws);
-  free(ws);
+  perp_splitting w = { .rows.max_n = max_n, .o = *(const struct perp_splitting_opts *)opts };
+  if (w.o.omega == 0) w.o.omega = 1; /* not one of the options of the method */
+  return perp_rows_create(ctx, "lcp", &w, sizeof w, perp_splitting_layout, ws);
 }
 
 void perp_shuffle(uint64_t *state, int *index, int n)
@@ -87,21 +53,28 @@ static double splitting_norm(int n, const double *x)
   return top;
 }
 
+/* What changes are compared with. */
+static double splitting_size(const perp_rows *R, double norm)
+{
+  return fmax(fmax(R->bnorm, norm), DBL_MIN);
+}
+
 perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lcp *p,
-                                 double *lambda, const char *name, perp_splitting_step *step,
-                                 perp_stats *stats)
+                                 double *lambda, double *certificate, const char *name,
+                                 perp_splitting_step *step, perp_stats *stats)
 {
   enum { EVERY = 64 }; /* sweeps between two copies of lambda and two corrections of rounding */
   perp_rows *R = &w->rows;
   int n = p->n, limit = w->o.sweeps > 0 ? w->o.sweeps : w->o.max_iter;
   double tol = perp_rows_target(w->o.tol, p);
+  perp_no_certificate(p, certificate);
   PERP_TRY(perp_rows_prepare(ctx, R, p, w->o.omega));
   perp_rows_project(R, lambda, lambda);
   memcpy(w->keep, lambda, (size_t)n * sizeof *lambda);
   perp_rows_reset(R, lambda);
 
   double sign = 1; /* how much below tol the changes must be before the residual is looked at */
-  double size = fmax(fmax(R->bnorm, splitting_norm(n, lambda)), DBL_MIN);
+  double size = splitting_size(R, splitting_norm(n, lambda));
   bool trace = ctx != NULL && ctx->trace != NULL;
   stats->reason = n == 0 ? PERP_CONVERGED : PERP_RUNNING;
   if (n > 0 && w->o.sweeps == 0) { /* the guess may be the answer */
@@ -121,7 +94,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
         break;
       }
       memcpy(w->keep, lambda, (size_t)n * sizeof *lambda);
-      size = fmax(fmax(R->bnorm, top), DBL_MIN);
+      size = splitting_size(R, top);
     }
     bool look = w->o.sweeps == 0 && (change <= sign * tol * size || last);
     if (look || trace) {
@@ -137,7 +110,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
         memcpy(lambda, w->keep, (size_t)n * sizeof *lambda);
         stats->reason = PERP_NOT_FINITE;
       } else if (look) {
-        size = fmax(fmax(R->bnorm, splitting_norm(n, lambda)), DBL_MIN);
+        size = splitting_size(R, splitting_norm(n, lambda));
         sign *= 0.5;
         due = true;
         /* nothing moves any more, and it is not a solution */

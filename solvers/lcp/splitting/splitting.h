@@ -30,28 +30,22 @@ typedef struct perp_splitting perp_splitting;
 typedef double perp_splitting_step(perp_splitting *w, double *lambda, int iteration);
 
 struct perp_splitting {
+  perp_rows rows; /* first: see perp_rows_create */
   struct perp_splitting_opts o;
-  const char *name;
-  perp_rows rows;
-  perp_arena arena;
-  int max_n;
   double *keep, *slack, *aux; /* [max_n] */
   int *order;                 /* [max_n] */
   uint64_t random;
   double memory; /* of the step function, between two calls */
 };
 
-/* For methods with a perp_splitting inside their own workspace. */
-perp_status perp_splitting_open(perp_ctx *ctx, perp_splitting *w, int max_n,
-                                const struct perp_splitting_opts *o);
-void perp_splitting_close(perp_splitting *w);
+/* Of a perp_splitting with its rows.max_n; for methods with one at the beginning of their own workspace. */
+void perp_splitting_layout(void *ws, perp_arena *a);
 perp_status perp_splitting_create(perp_ctx *ctx, int max_n, const void *opts, void **ws);
-void perp_splitting_destroy(void *ws);
 /* The loop.  A change at or below tol max(|lambda|, |b_i| / A_ii) is a cheap sign of convergence, which
  * costs nothing; the residual from scratch decides, each failed test makes the next sign harder. */
 perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lcp *p,
-                                 double *lambda, const char *name, perp_splitting_step *step,
-                                 perp_stats *stats);
+                                 double *lambda, double *certificate, const char *name,
+                                 perp_splitting_step *step, perp_stats *stats);
 /* Gauss-Seidel sweep in the order asked for. */
 double perp_splitting_gauss_seidel(perp_splitting *w, double *lambda, int iteration);
 
