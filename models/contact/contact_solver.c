@@ -110,22 +110,13 @@ void perp_contact_solver_observe(void *ws, perp_contact_observer *observer, void
   j->user = user;
 }
 
-static void contact_solver_layout(perp_contact_solver *j, perp_arena *a)
+static void contact_solver_layout(void *ws, perp_arena *a)
 {
+  perp_contact_solver *j = ws;
   size_t n = (size_t)j->cap_n;
-  j->guess = PERP_CARVE(a, double, n);
-  j->best = PERP_CARVE(a, double, n);
-  j->w = PERP_CARVE(a, double, n);
-  j->w0 = PERP_CARVE(a, double, n);
-  j->none = PERP_CARVE(a, double, n);
-  j->a = PERP_CARVE(a, double, n);
-  j->unit = PERP_CARVE(a, double, n);
-  j->lo = PERP_CARVE(a, double, n);
-  j->hi = PERP_CARVE(a, double, n);
-  j->mu = PERP_CARVE(a, double, n);
-  j->lambda = PERP_CARVE(a, double, n);
-  j->fric_of = PERP_CARVE(a, int, n);
-  j->contact_of = PERP_CARVE(a, int, n);
+  PERP_DOUBLES(a, n, &j->guess, &j->best, &j->w, &j->w0, &j->none, &j->a, &j->unit, &j->lo, &j->hi,
+               &j->mu, &j->lambda);
+  PERP_INTS(a, n, &j->fric_of, &j->contact_of);
   j->cone = PERP_CARVE(a, signed char, n);
   j->scratch = PERP_CARVE(a, double, PERP_LCP_SCRATCH(n, j->cap_nv));
 }
@@ -139,17 +130,13 @@ perp_status perp_contact_solver_reserve(perp_ctx *ctx, perp_contact_solver *j, i
 {
   if (n <= j->cap_n && nv <= j->cap_nv) return PERP_OK;
   int cap_n = contact_solver_grown(j->cap_n, n), cap_nv = contact_solver_grown(j->cap_nv, nv);
-  perp_arena_free(&j->arena);
-  j->arena = (perp_arena){ 0 };
   j->cap_n = cap_n;
   j->cap_nv = cap_nv;
-  contact_solver_layout(j, &j->arena);
-  perp_status status = perp_arena_reserve(ctx, &j->arena);
+  perp_status status = perp_arena_layout(ctx, &j->arena, contact_solver_layout, j);
   if (status != PERP_OK) {
     j->cap_n = j->cap_nv = 0;
     return status;
   }
-  contact_solver_layout(j, &j->arena);
   return PERP_OK;
 }
 

@@ -125,12 +125,12 @@ static perp_status polyhedral_create(perp_ctx *ctx, const perp_contact_setup *se
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void polyhedral_layout(struct ws *w, perp_arena *a)
+static void polyhedral_layout(void *ws, perp_arena *a)
 {
+  struct ws *w = ws;
   w->row = PERP_CARVE(a, int, w->cap_nc + 1);
   w->sigma = PERP_CARVE(a, double, w->cap_nc);
-  w->u = PERP_CARVE(a, double, w->cap_r);
-  w->diag = PERP_CARVE(a, double, w->cap_r);
+  PERP_DOUBLES(a, w->cap_r, &w->u, &w->diag);
   w->product = PERP_CARVE(a, double, 64);
   w->b = PERP_CARVE(a, double, (size_t)w->cap_nc *(size_t)(w->k + 2) + (size_t)w->cap_r);
   w->scratch = PERP_CARVE(a, double, 2 * (size_t)w->cap_nv);
@@ -141,18 +141,14 @@ static perp_status polyhedral_reserve(perp_ctx *ctx, struct ws *w,
 {
   const int r = w->dim * island->nc + island->joints, nv = island->F != NULL ? island->F->nv : 0;
   if (island->nc <= w->cap_nc && r <= w->cap_r && nv <= w->cap_nv) return PERP_OK;
-  perp_arena_free(&w->arena);
-  w->arena = (perp_arena){ 0 };
   if (island->nc > w->cap_nc) w->cap_nc = island->nc + island->nc / 4;
   if (r > w->cap_r) w->cap_r = r + r / 4;
   if (nv > w->cap_nv) w->cap_nv = nv + nv / 4;
-  polyhedral_layout(w, &w->arena);
-  perp_status status = perp_arena_reserve(ctx, &w->arena);
+  perp_status status = perp_arena_layout(ctx, &w->arena, polyhedral_layout, w);
   if (status != PERP_OK) {
     w->cap_nc = w->cap_r = w->cap_nv = 0;
     return status;
   }
-  polyhedral_layout(w, &w->arena);
   return PERP_OK;
 }
 

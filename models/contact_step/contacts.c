@@ -15,12 +15,12 @@ enum { ROUNDS = 4 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void contacts_layout(perp_contacts *c, perp_arena *a)
+static void contacts_layout(void *ws, perp_arena *a)
 {
+  perp_contacts *c = ws;
   c->reach = PERP_CARVE(a, double, c->model->n_bodies);
   c->f = PERP_CARVE(a, double, c->model->nv);
-  c->before_step = PERP_CARVE(a, double, 6 * (size_t)c->model->n_bodies);
-  c->free = PERP_CARVE(a, double, 6 * (size_t)c->model->n_bodies);
+  PERP_DOUBLES(a, 6 * (size_t)c->model->n_bodies, &c->before_step, &c->free);
   c->q_ahead = PERP_CARVE(a, double, c->model->nq);
   c->ball = PERP_CARVE(a, bool, c->model->n_shapes);
 }
@@ -131,10 +131,8 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   if (c == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for contacts");
   c->model = model;
   c->o = *opts;
-  contacts_layout(c, &c->arena);
-  perp_status status = perp_arena_reserve(ctx, &c->arena);
+  perp_status status = perp_arena_layout(ctx, &c->arena, contacts_layout, c);
   if (status == PERP_OK) {
-    contacts_layout(c, &c->arena);
     perp_contacts_reach(model, c->reach);
     for (int i = 0; i < model->n_shapes; i++)
       c->ball[i] = model->shape_def[i].kind == PERP_SHAPE_SPHERE;

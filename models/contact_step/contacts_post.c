@@ -64,10 +64,10 @@ perp_status perp_contact_stab(perp_ctx *ctx, const perp_parts *parts, const perp
   return (*stab)->create(ctx, &sys, parts->stab.opts, ws);
 }
 
-static void contacts_post_layout(perp_contact_post *p, perp_arena *a)
+static void contacts_post_layout(void *ws, perp_arena *a)
 {
-  p->before = PERP_CARVE(a, double, 6 * (size_t)p->model->n_bodies);
-  p->free = PERP_CARVE(a, double, 6 * (size_t)p->model->n_bodies);
+  perp_contact_post *p = ws;
+  PERP_DOUBLES(a, 6 * (size_t)p->model->n_bodies, &p->before, &p->free);
 }
 
 static perp_status open_islands(perp_ctx *ctx, perp_contact_post *p, const perp_parts *parts)
@@ -98,12 +98,8 @@ perp_status perp_contact_post_create(perp_ctx *ctx, const perp_model *model,
   double mass = 0;
   for (int b = 0; b < model->n_bodies; b++) mass += model->inertia[b].mass;
   p->softness = mass > 0 ? SOFT * model->n_bodies / mass : 0;
-  contacts_post_layout(p, &p->arena);
-  perp_status status = perp_arena_reserve(ctx, &p->arena);
-  if (status == PERP_OK) {
-    contacts_post_layout(p, &p->arena);
-    status = open_islands(ctx, p, parts);
-  }
+  perp_status status = perp_arena_layout(ctx, &p->arena, contacts_post_layout, p);
+  if (status == PERP_OK) { status = open_islands(ctx, p, parts); }
   if (status != PERP_OK) {
     perp_contact_post_destroy(p);
     return status;

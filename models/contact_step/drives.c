@@ -39,19 +39,12 @@ static void drives_layout(perp_drives *d, const perp_model *m, perp_arena *a)
   const int rows = ROWS_EACH * m->n_drives, alone = m->n_shapes > 0 ? 0 : rows;
   d->row = PERP_CARVE(a, perp_island_row, rows);
   d->slot = PERP_CARVE(a, int, rows);
-  d->sign = PERP_CARVE(a, double, rows);
-  d->impulse = PERP_CARVE(a, double, rows);
+  PERP_DOUBLES(a, rows, &d->sign, &d->impulse);
   d->force = PERP_CARVE(a, double, m->n_drives);
   d->Y = PERP_CARVE(a, double, alone * m->nv);
   d->A = PERP_CARVE(a, double, alone *alone);
-  d->b = PERP_CARVE(a, double, alone);
-  d->lo = PERP_CARVE(a, double, alone);
-  d->hi = PERP_CARVE(a, double, alone);
-  d->unit = PERP_CARVE(a, double, alone);
-  d->lambda = PERP_CARVE(a, double, alone);
-  d->w = PERP_CARVE(a, double, alone);
-  d->c = PERP_CARVE(a, double, m->m);
-  d->mult = PERP_CARVE(a, double, m->m);
+  PERP_DOUBLES(a, alone, &d->b, &d->lo, &d->hi, &d->unit, &d->lambda, &d->w);
+  PERP_DOUBLES(a, m->m, &d->c, &d->mult);
   d->f = PERP_CARVE(a, double, m->nv);
 }
 

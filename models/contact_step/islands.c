@@ -12,8 +12,9 @@ enum { TEAM_HAND = 500 };      /* contacts whose impulses are handed over by one
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void islands_layout(perp_islands *s, perp_arena *a)
+static void islands_layout(void *ws, perp_arena *a)
 {
+  perp_islands *s = ws;
   const perp_model *model = s->model;
   size_t nb = (size_t)model->n_bodies, square = (size_t)model->nvb * (size_t)model->nvb;
   s->tied = PERP_CARVE(a, int, nb);
@@ -21,79 +22,54 @@ static void islands_layout(perp_islands *s, perp_arena *a)
   s->mass = PERP_CARVE(a, double, nb);
   s->held = PERP_CARVE(a, int, nb);
   s->diag = PERP_CARVE(a, unsigned char, nb);
-  s->parent = PERP_CARVE(a, int, nb);
-  s->of = PERP_CARVE(a, int, nb);
+  PERP_INTS(a, nb, &s->parent, &s->of);
   s->touched = PERP_CARVE(a, signed char, nb);
-  s->local = PERP_CARVE(a, int, nb);
-  s->bodies = PERP_CARVE(a, int, nb);
+  PERP_INTS(a, nb, &s->local, &s->bodies);
   s->joints = PERP_CARVE(a, int, model->n_joints);
   s->at = PERP_CARVE(a, island, nb + 1);
   s->bounded = PERP_CARVE(a, int, s->max_bounded);
   s->cursor = PERP_CARVE(a, int, 4 * (nb + 1));
-  s->bptr = PERP_CARVE(a, int, 2 * nb + 1);
-  s->mptr = PERP_CARVE(a, int, 2 * nb + 1);
-  s->tptr = PERP_CARVE(a, int, 2 * nb + 1);
-  s->M = PERP_CARVE(a, double, nb *square);
-  s->Minv = PERP_CARVE(a, double, nb *square);
-  s->flat = PERP_CARVE(a, double, model->nv);
-  s->v_star = PERP_CARVE(a, double, model->nv);
+  PERP_INTS(a, 2 * nb + 1, &s->bptr, &s->mptr, &s->tptr);
+  PERP_DOUBLES(a, nb * square, &s->M, &s->Minv);
+  PERP_DOUBLES(a, model->nv, &s->flat, &s->v_star);
   s->twist_star = PERP_CARVE(a, double, 6 * nb);
   s->product = PERP_CARVE(a, double, 2 * (size_t)model->nv);
-  s->f = PERP_CARVE(a, double, model->nv);
-  s->a = PERP_CARVE(a, double, model->nv);
-  s->zero = PERP_CARVE(a, double, model->m);
-  s->lambda = PERP_CARVE(a, double, model->m);
+  PERP_DOUBLES(a, model->nv, &s->f, &s->a);
+  PERP_DOUBLES(a, model->m, &s->zero, &s->lambda);
 }
 
-static void islands_layout_grown(perp_islands *s, perp_arena *a)
+static void islands_layout_grown(void *ws, perp_arena *a)
 {
+  perp_islands *s = ws;
   const perp_model *model = s->model;
   size_t n = (size_t)s->cap, nj = s->rows ? (size_t)model->n_joints : 0;
   size_t nb = (size_t)s->max_bounded, groups = n + nj + nb, further = (size_t)model->m + nb;
   size_t r = (size_t)s->r, nv = (size_t)model->nvb, islands = (size_t)model->n_bodies + 1;
   size_t rows = r * n + further;
   s->scratch = PERP_CARVE(a, double, 4 * n);
-  s->part = PERP_CARVE(a, int, n);
-  s->owner = PERP_CARVE(a, int, n);
-  s->order = PERP_CARVE(a, int, n);
+  PERP_INTS(a, n, &s->part, &s->owner, &s->order);
   s->frame = PERP_CARVE(a, double, 6 * n);
-  s->b = PERP_CARVE(a, double, rows);
-  s->x = PERP_CARVE(a, double, rows);
-  s->s = PERP_CARVE(a, double, rows);
-  s->d = PERP_CARVE(a, double, rows);
-  s->mu = PERP_CARVE(a, double, n);
-  s->slip = PERP_CARVE(a, double, n);
-  s->e = PERP_CARVE(a, double, n);
-  s->lo = PERP_CARVE(a, double, n);
+  PERP_DOUBLES(a, rows, &s->b, &s->x, &s->s, &s->d);
+  PERP_DOUBLES(a, n, &s->mu, &s->slip, &s->e, &s->lo);
   s->drag = PERP_CARVE(a, double, 2 * n);
   s->b2 = PERP_CARVE(a, double, rows + n);
   s->x2 = PERP_CARVE(a, double, rows);
-  s->row_lo = PERP_CARVE(a, double, further);
-  s->row_hi = PERP_CARVE(a, double, further);
-  s->lo2 = PERP_CARVE(a, double, further);
-  s->hi2 = PERP_CARVE(a, double, further);
+  PERP_DOUBLES(a, further, &s->row_lo, &s->row_hi, &s->lo2, &s->hi2);
   s->J = PERP_CARVE(a, double, 2 * nv * (r * n + JOINT_ROWS * nj + nb));
-  s->cptr = PERP_CARVE(a, int, groups + islands);
-  s->jptr = PERP_CARVE(a, int, groups + islands);
+  PERP_INTS(a, groups + islands, &s->cptr, &s->jptr);
   s->joff = PERP_CARVE(a, int, 2 * groups + islands);
-  s->jblk = PERP_CARVE(a, int, 2 * groups);
-  s->jgrp = PERP_CARVE(a, int, 2 * groups);
-  s->tsub = PERP_CARVE(a, int, 2 * groups);
+  PERP_INTS(a, 2 * groups, &s->jblk, &s->jgrp, &s->tsub);
 }
 
 perp_status perp_islands_room(perp_ctx *ctx, perp_islands *s, int n)
 {
   if (n <= s->cap && s->cap > 0) return PERP_OK;
-  perp_arena_free(&s->grown);
-  s->grown = (perp_arena){ 0 };
   s->cap = n + n / 2 + 16;
-  islands_layout_grown(s, &s->grown);
-  perp_status status = perp_arena_reserve(ctx, &s->grown);
+  perp_status status = perp_arena_layout(ctx, &s->grown, islands_layout_grown, s);
   if (status != PERP_OK) {
     s->cap = 0;
     return status;
   }
-  islands_layout_grown(s, &s->grown);
   return PERP_OK;
 }
 
@@ -149,10 +125,8 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
   (void)threads;
   s->threads = 1;
 #endif
-  islands_layout(s, &s->arena);
-  perp_status status = perp_arena_reserve(ctx, &s->arena);
+  perp_status status = perp_arena_layout(ctx, &s->arena, islands_layout, s);
   if (status == PERP_OK) {
-    islands_layout(s, &s->arena);
     s->lanes = calloc((size_t)s->threads, sizeof *s->lanes);
     if (s->lanes == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for islands");
   }

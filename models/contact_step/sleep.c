@@ -22,15 +22,15 @@ struct perp_sleep {
   int count;
 };
 
-static void sleep_layout(perp_sleep *s, perp_arena *a)
+static void sleep_layout(void *ws, perp_arena *a)
 {
+  perp_sleep *s = ws;
   const size_t n = (size_t)s->model->n_bodies;
   s->asleep = PERP_CARVE(a, unsigned char, n);
   s->restless = PERP_CARVE(a, unsigned char, n);
   s->known = PERP_CARVE(a, unsigned char, n);
   s->island = PERP_CARVE(a, int, n);
-  s->quiet = PERP_CARVE(a, double, n);
-  s->least = PERP_CARVE(a, double, n);
+  PERP_DOUBLES(a, n, &s->quiet, &s->least);
   s->force = PERP_CARVE(a, double, s->model->nv);
 }
 
@@ -41,13 +41,11 @@ perp_status perp_sleep_create(perp_ctx *ctx, const perp_model *model, double tim
   perp_sleep *s = calloc(1, sizeof *s);
   if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for sleep");
   *s = (perp_sleep){ .model = model, .time = time, .velocity = velocity, .reach = reach };
-  sleep_layout(s, &s->arena);
-  perp_status status = perp_arena_reserve(ctx, &s->arena);
+  perp_status status = perp_arena_layout(ctx, &s->arena, sleep_layout, s);
   if (status != PERP_OK) {
     free(s);
     return status;
   }
-  sleep_layout(s, &s->arena);
   memset(s->restless, 0, (size_t)model->n_bodies);
   for (int i = 0; i < model->n_drives; i++) {
     if (model->drive[i].a >= 0) s->restless[model->drive[i].a] = 1;

@@ -29,8 +29,7 @@ static void swept_bounds_layout(perp_swept_bounds *s, perp_arena *a)
   s->grow = PERP_CARVE(a, double, nb);
   s->first = PERP_CARVE(a, int, nb + 1);
   s->of = PERP_CARVE(a, int, s->model->n_shapes);
-  s->clan = PERP_CARVE(a, int, nb);
-  s->tied = PERP_CARVE(a, int, nb);
+  PERP_INTS(a, nb, &s->clan, &s->tied);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -21,28 +21,23 @@ static const double PROGRESS = 1e-6; /* of the step, that IDLE_MOST steps have t
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void events_layout(perp_events *s, perp_arena *a)
+static void events_layout(void *ws, perp_arena *a)
 {
+  perp_events *s = ws;
   s->reach = PERP_CARVE(a, double, s->model->n_bodies);
-  s->q_found = PERP_CARVE(a, double, s->model->nq);
-  s->q_start = PERP_CARVE(a, double, s->model->nq);
-  s->before = PERP_CARVE(a, double, 6 * (size_t)s->model->n_bodies);
-  s->free = PERP_CARVE(a, double, 6 * (size_t)s->model->n_bodies);
-  s->rhs = PERP_CARVE(a, double, s->model->nv);
-  s->response = PERP_CARVE(a, double, s->model->nv);
-  s->zero = PERP_CARVE(a, double, s->model->m);
-  s->lambda = PERP_CARVE(a, double, s->model->m);
+  PERP_DOUBLES(a, s->model->nq, &s->q_found, &s->q_start);
+  PERP_DOUBLES(a, 6 * (size_t)s->model->n_bodies, &s->before, &s->free);
+  PERP_DOUBLES(a, s->model->nv, &s->rhs, &s->response);
+  PERP_DOUBLES(a, s->model->m, &s->zero, &s->lambda);
 }
 
-static void events_layout_grown(perp_events *s, perp_arena *a)
+static void events_layout_grown(void *ws, perp_arena *a)
 {
+  perp_events *s = ws;
   const size_t n = (size_t)s->cap;
   s->force = PERP_CARVE(a, double, 3 * n);
   s->slip = PERP_CARVE(a, double, n);
-  s->offset = PERP_CARVE(a, double, 3 * n);
-  s->sliding = PERP_CARVE(a, double, 3 * n);
-  s->shown_force = PERP_CARVE(a, double, 3 * n);
-  s->shown_impulse = PERP_CARVE(a, double, 3 * n);
+  PERP_DOUBLES(a, 3 * n, &s->offset, &s->sliding, &s->shown_force, &s->shown_impulse);
   s->shown = PERP_CARVE(a, perp_contact, n);
   s->of = PERP_CARVE(a, int, n);
   s->kept = PERP_CARVE(a, unsigned char, n);
@@ -56,17 +51,13 @@ static void events_layout_grown(perp_events *s, perp_arena *a)
 static perp_status events_reserve(perp_ctx *ctx, perp_events *s, int n)
 {
   if (n <= s->cap) return PERP_OK;
-  perp_arena_free(&s->grown);
-  s->grown = (perp_arena){ 0 };
   s->cap = n + n / 2 + 16;
   s->n_shown = 0;
-  events_layout_grown(s, &s->grown);
-  perp_status status = perp_arena_reserve(ctx, &s->grown);
+  perp_status status = perp_arena_layout(ctx, &s->grown, events_layout_grown, s);
   if (status != PERP_OK) {
     s->cap = 0;
     return status;
   }
-  events_layout_grown(s, &s->grown);
   return PERP_OK;
 }
 
@@ -169,10 +160,8 @@ perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const per
   s->o = *opts;
   s->h = h;
   s->locate = fmax(opts->locate, h * exp2(-0.5 * opts->bisections));
-  events_layout(s, &s->arena);
-  perp_status status = perp_arena_reserve(ctx, &s->arena);
+  perp_status status = perp_arena_layout(ctx, &s->arena, events_layout, s);
   if (status == PERP_OK) {
-    events_layout(s, &s->arena);
     perp_contacts_reach(model, s->reach);
     for (int b = 0; b < model->n_bodies; b++) s->size = fmax(s->size, s->reach[b]);
     if (!(s->size > 0)) s->size = model->size > 0 ? model->size : 1; /* planes only */

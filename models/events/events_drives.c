@@ -45,8 +45,9 @@ struct perp_event_drives {
   perp_arena arena;
 };
 
-static void events_drives_layout(perp_event_drives *d, perp_arena *a)
+static void events_drives_layout(void *ws, perp_arena *a)
 {
+  perp_event_drives *d = ws;
   const int n = d->model->n_drives, rows = ROWS_EACH * n;
   d->now = PERP_CARVE(a, mode, n);
   d->next = PERP_CARVE(a, mode, n);
@@ -55,8 +56,7 @@ static void events_drives_layout(perp_event_drives *d, perp_arena *a)
   d->at = PERP_CARVE(a, look, n);
   d->plain = PERP_CARVE(a, double, n);
   d->force = PERP_CARVE(a, double, rows);
-  d->total = PERP_CARVE(a, double, n);
-  d->shown = PERP_CARVE(a, double, n);
+  PERP_DOUBLES(a, n, &d->total, &d->shown);
   d->row = PERP_CARVE(a, perp_island_row, rows);
   d->slot = PERP_CARVE(a, int, rows);
   d->sign = PERP_CARVE(a, double, rows);
@@ -70,13 +70,11 @@ perp_status perp_event_drives_create(perp_ctx *ctx, const perp_model *model,
   if (d == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for drives");
   d->model = model;
   d->o = *tol;
-  events_drives_layout(d, &d->arena);
-  perp_status status = perp_arena_reserve(ctx, &d->arena);
+  perp_status status = perp_arena_layout(ctx, &d->arena, events_drives_layout, d);
   if (status != PERP_OK) {
     free(d);
     return status;
   }
-  events_drives_layout(d, &d->arena);
   perp_event_drives_restart(d);
   *out = d;
   return PERP_OK;

@@ -56,7 +56,6 @@ typedef struct workspace {
   double *torque; /* [nv] f without the gyroscopic term */
   double *lambda; /* [m] at the last regular state */
   bool lambda_regular;
-  perp_arena arena;
 } workspace;
 
 /* ---- momentum form --------------------------------------------------------------------------- */
@@ -215,12 +214,13 @@ static double event_momentum(void *user, double t, const double *y, const double
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void acceleration_layout(workspace *w, const perp_model *model, perp_arena *a)
+static void acceleration_layout(void *ws, perp_arena *a)
 {
+  workspace *w = ws;
+  const perp_model *model = w->k.model;
   perp_constrained_layout(&w->k, model, a);
   w->q = PERP_CARVE(a, double, model->nq);
-  w->v = PERP_CARVE(a, double, model->nv);
-  w->start = PERP_CARVE(a, double, model->nv);
+  PERP_DOUBLES(a, model->nv, &w->v, &w->start);
   w->y = PERP_CARVE(a, double, model->nq + model->nv);
   w->torque = PERP_CARVE(a, double, model->nv);
   w->lambda = PERP_CARVE(a, double, model->m);
@@ -233,7 +233,6 @@ static void acceleration_destroy(void *ws)
   if (w->ode != NULL) perp_ode_destroy(w->ode);
   perp_events_destroy(w->events);
   perp_constrained_destroy(&w->k);
-  perp_arena_free(&w->arena);
   free(w);
 }
 
@@ -242,19 +241,10 @@ static perp_status acceleration_create(perp_ctx *ctx, perp_model *model, const p
 {
   const options *o = parts->formulation.opts;
   *ws = NULL;
-  workspace *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "acceleration: no memory");
-  perp_arena a = { 0 };
-  acceleration_layout(w, model, &a);
-  perp_status status = perp_arena_reserve(ctx, &a);
-  if (status != PERP_OK) {
-    free(w);
-    return status;
-  }
-  w->arena = a;
-  acceleration_layout(w, model, &a);
-  w->momentum = o->state == STATE_MOMENTUM;
-  status = perp_constrained_create(ctx, &w->k, model, parts, false);
+  workspace like = { .k.model = model, .momentum = o->state == STATE_MOMENTUM };
+  PERP_TRY(perp_workspace_create(ctx, "acceleration", &like, sizeof like, acceleration_layout, ws));
+  workspace *w = *ws;
+  perp_status status = perp_constrained_create(ctx, &w->k, model, parts, false);
   w->sys = perp_formulation_ode_sys(w);
   w->sys.deriv = deriv_velocity;
   w->sys.accept = accept_velocity;
@@ -281,10 +271,9 @@ static perp_status acceleration_create(perp_ctx *ctx, perp_model *model, const p
   if (status == PERP_OK) status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
   if (status != PERP_OK) {
     acceleration_destroy(w);
-    return status;
+    *ws = NULL;
   }
-  *ws = w;
-  return PERP_OK;
+  return status;
 }
 
 static void read_state(workspace *w)

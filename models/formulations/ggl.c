@@ -120,25 +120,21 @@ static perp_reason ggl_make_step(perp_stepper *s, double t, double h)
   return PERP_EXACT;
 }
 
-static void ggl_carve(void *ws, const perp_model *model, perp_arena *a)
+static void ggl_layout(void *ws, perp_arena *a)
 {
   workspace *w = ws;
-  w->dq = PERP_CARVE(a, double, model->nv);
-  w->x = PERP_CARVE(a, double, model->nv);
-  w->y = PERP_CARVE(a, double, model->nv);
-  w->p = PERP_CARVE(a, double, model->m);
-  w->mu = PERP_CARVE(a, double, model->m);
-  w->dp = PERP_CARVE(a, double, model->m);
-  w->violation = PERP_CARVE(a, double, model->m);
+  const perp_model *model = w->s.k.model;
+  perp_stepper_layout(&w->s, a);
+  PERP_DOUBLES(a, model->nv, &w->dq, &w->x, &w->y);
+  PERP_DOUBLES(a, model->m, &w->p, &w->mu, &w->dp, &w->violation);
 }
 
 static perp_status ggl_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                               void **ws)
 {
-  PERP_TRY(
-      perp_stepper_create(ctx, model, parts, h, sizeof(workspace), ggl_carve, ggl_make_step, ws));
-  ((workspace *)*ws)->o = *(const struct opts *)parts->formulation.opts;
-  return PERP_OK;
+  workspace like = { .s.make_step = ggl_make_step,
+                     .o = *(const struct opts *)parts->formulation.opts };
+  return perp_stepper_create(ctx, model, parts, h, &like.s, sizeof like, ggl_layout, ws);
 }
 
 const perp_formulation_desc perp_formulation_ggl = {

@@ -127,23 +127,21 @@ static perp_reason impulse_make_step(perp_stepper *s, double t, double h)
   return PERP_EXACT;
 }
 
-static void impulse_carve(void *ws, const perp_model *model, perp_arena *a)
+static void impulse_layout(void *ws, perp_arena *a)
 {
   workspace *w = ws;
-  w->dv = PERP_CARVE(a, double, model->nv);
-  w->dq = PERP_CARVE(a, double, model->nv);
-  w->pull = PERP_CARVE(a, double, model->nv);
-  w->p = PERP_CARVE(a, double, model->m);
-  w->dp = PERP_CARVE(a, double, model->m);
+  const perp_model *model = w->s.k.model;
+  perp_stepper_layout(&w->s, a);
+  PERP_DOUBLES(a, model->nv, &w->dv, &w->dq, &w->pull);
+  PERP_DOUBLES(a, model->m, &w->p, &w->dp);
 }
 
 static perp_status impulse_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
                                   double h, void **ws)
 {
-  PERP_TRY(perp_stepper_create(ctx, model, parts, h, sizeof(workspace), impulse_carve,
-                               impulse_make_step, ws));
-  ((workspace *)*ws)->o = *(const struct opts *)parts->formulation.opts;
-  return PERP_OK;
+  workspace like = { .s.make_step = impulse_make_step,
+                     .o = *(const struct opts *)parts->formulation.opts };
+  return perp_stepper_create(ctx, model, parts, h, &like.s, sizeof like, impulse_layout, ws);
 }
 
 const perp_formulation_desc perp_formulation_impulse = {

@@ -46,7 +46,6 @@ typedef struct workspace {
   double drift, h_stable;
   bool timing;
   double assembly_s, step_s;
-  perp_arena arena;
 } workspace;
 
 static double penalty_norm_inf(int n, const double *x)
@@ -112,15 +111,15 @@ static double penalty_largest(workspace *w)
   return value;
 }
 
-static void penalty_layout(workspace *w, const perp_model *model, perp_arena *a)
+static void penalty_layout(void *ws, perp_arena *a)
 {
+  workspace *w = ws;
+  const perp_model *model = w->model;
   perp_eval_layout(&w->e, model, a);
   w->q = PERP_CARVE(a, double, model->nq);
   w->f = PERP_CARVE(a, double, model->nv);
   w->scratch = PERP_CARVE(a, double, 2 * model->nv);
-  w->trial = PERP_CARVE(a, double, model->m);
-  w->lambda = PERP_CARVE(a, double, model->m);
-  w->product = PERP_CARVE(a, double, model->m);
+  PERP_DOUBLES(a, model->m, &w->trial, &w->lambda, &w->product);
 }
 
 static void penalty_destroy(void *ws)
@@ -128,7 +127,6 @@ static void penalty_destroy(void *ws)
   workspace *w = ws;
   if (w == NULL) return;
   if (w->ode != NULL) perp_ode_destroy(w->ode);
-  perp_arena_free(&w->arena);
   free(w);
 }
 
@@ -136,32 +134,21 @@ static perp_status penalty_create(perp_ctx *ctx, perp_model *model, const perp_p
                                   double h, void **ws)
 {
   *ws = NULL;
-  workspace *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "penalty: no memory");
-  perp_arena a = { 0 };
-  penalty_layout(w, model, &a);
-  perp_status status = perp_arena_reserve(ctx, &a);
-  if (status != PERP_OK) {
-    free(w);
-    return status;
-  }
-  w->arena = a;
-  penalty_layout(w, model, &a);
+  workspace like = { .model = model, .o = *(const struct opts *)parts->formulation.opts };
+  PERP_TRY(perp_workspace_create(ctx, "penalty", &like, sizeof like, penalty_layout, ws));
+  workspace *w = *ws;
   perp_eval_init(&w->e, model);
   w->e.blocks.s = NULL; /* the penalty is all the softness there is */
-  w->model = model;
-  w->o = *(const struct opts *)parts->formulation.opts;
   w->sys = perp_formulation_ode_sys(w);
   w->sys.deriv = penalty_deriv;
   w->sys.accept = penalty_accept;
   if (!model->velocity_forces && w->o.damping == 0) w->sys.caps |= PERP_ODE_SYS_POSITION_FORCES;
-  status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
+  const perp_status status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
   if (status != PERP_OK) {
     penalty_destroy(w);
-    return status;
+    *ws = NULL;
   }
-  *ws = w;
-  return PERP_OK;
+  return status;
 }
 
 static perp_status penalty_restart(perp_ctx *ctx, void *ws, double t, const double *q,

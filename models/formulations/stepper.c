@@ -6,57 +6,37 @@
 
 extern const perp_stab_desc perp_stab_none;
 
-static void stepper_layout(perp_stepper *s, const perp_model *model,
-                           void (*carve)(void *ws, const perp_model *model, perp_arena *a),
-                           perp_arena *a)
+void perp_stepper_layout(perp_stepper *s, perp_arena *a)
 {
+  const perp_model *model = s->k.model;
   perp_constrained_layout(&s->k, model, a);
-  s->q = PERP_CARVE(a, double, model->nq);
-  s->v = PERP_CARVE(a, double, model->nv);
-  s->q1 = PERP_CARVE(a, double, model->nq);
-  s->v1 = PERP_CARVE(a, double, model->nv);
-  s->lambda = PERP_CARVE(a, double, model->m);
-  carve(s, model, a);
+  PERP_DOUBLES(a, model->nq, &s->q, &s->q1);
+  PERP_DOUBLES(a, model->nv, &s->v, &s->v1);
+  PERP_DOUBLES(a, model->m, &s->lambda);
 }
 
 void perp_stepper_destroy(void *ws)
 {
-  perp_stepper *s = ws;
-  if (s == NULL) return;
-  perp_constrained_destroy(&s->k);
-  perp_arena_free(&s->arena);
-  free(s);
+  if (ws == NULL) return;
+  perp_constrained_destroy(&((perp_stepper *)ws)->k);
+  free(ws);
 }
 
 perp_status perp_stepper_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
-                                size_t size,
-                                void (*carve)(void *ws, const perp_model *model, perp_arena *a),
-                                perp_reason (*make_step)(perp_stepper *s, double t, double h),
-                                void **ws)
+                                perp_stepper *like, size_t size, perp_layout_fn *layout, void **ws)
 {
-  *ws = NULL;
-  perp_stepper *s = calloc(1, size);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", parts->formulation.d->name);
-  perp_arena a = { 0 };
-  stepper_layout(s, model, carve, &a);
-  perp_status status = perp_arena_reserve(ctx, &a);
-  if (status != PERP_OK) {
-    free(s);
-    return status;
-  }
-  s->arena = a;
-  stepper_layout(s, model, carve, &a);
-  s->make_step = make_step;
-  s->grid.h = h;
+  like->k.model = model;
+  like->grid.h = h;
+  PERP_TRY(perp_workspace_create(ctx, parts->formulation.d->name, like, size, layout, ws));
   perp_parts with = *parts;
   with.stab = (perp_spec){ &perp_stab_none.d, NULL };
-  status = perp_constrained_create(ctx, &s->k, model, &with, false);
+  const perp_status status = perp_constrained_create(ctx, &((perp_stepper *)*ws)->k, model, &with,
+                                                     false);
   if (status != PERP_OK) {
-    perp_stepper_destroy(s);
-    return status;
+    perp_stepper_destroy(*ws);
+    *ws = NULL;
   }
-  *ws = s;
-  return PERP_OK;
+  return status;
 }
 
 perp_status perp_stepper_restart(perp_ctx *ctx, void *ws, double t, const double *q,

@@ -16,16 +16,14 @@ typedef struct perp_stepper {
   double *lambda;  /* [m] forces of the joints in the last step */
   /* q1, v1 and lambda from q and v; positive, or why the step failed (then the state stays) */
   perp_reason (*make_step)(struct perp_stepper *s, double t, double h);
-  perp_arena arena;
 } perp_stepper;
 
-/* Allocate a workspace of `size` bytes that begins with a stepper; `carve` lays out what comes behind it.  There is
- * no stabilization: the step is one.  *ws NULL on failure. */
+/* Arrays of the stepper that *s begins with, for the layout of the whole; s->k.model is there. */
+void perp_stepper_layout(perp_stepper *s, perp_arena *a);
+/* A workspace like *like, which is `size` bytes that begin with a stepper with make_step.  There is no stabilization:
+ * the step is one.  *ws NULL on failure. */
 perp_status perp_stepper_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
-                                size_t size,
-                                void (*carve)(void *ws, const perp_model *model, perp_arena *a),
-                                perp_reason (*make_step)(perp_stepper *s, double t, double h),
-                                void **ws);
+                                perp_stepper *like, size_t size, perp_layout_fn *layout, void **ws);
 
 /* The rest of the descriptor. */
 void perp_stepper_destroy(void *ws);

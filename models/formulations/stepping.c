@@ -43,8 +43,10 @@ static perp_ode_answer stepping_accept(void *user, double t, double *q, double *
   return contacts == PERP_ODE_OK ? answer : contacts;
 }
 
-static void stepping_layout(perp_stepping *w, const perp_model *model, perp_arena *a)
+static void stepping_layout(void *ws, perp_arena *a)
 {
+  perp_stepping *w = ws;
+  const perp_model *model = w->k.model;
   perp_constrained_layout(&w->k, model, a);
   w->q = PERP_CARVE(a, double, model->nq);
   w->lambda = PERP_CARVE(a, double, model->m);
@@ -68,9 +70,8 @@ perp_status perp_stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_model
                      "symplectic-euler): '%s' takes more; use formulation acceleration with it",
                      parts->formulation.d->name, parts->ode.d->name);
   w->gyro_implicit = contact != NULL && contact->gyro == PERP_GYRO_IMPLICIT;
-  stepping_layout(w, model, &w->arena);
-  PERP_TRY(perp_arena_reserve(ctx, &w->arena));
-  stepping_layout(w, model, &w->arena);
+  w->k.model = model;
+  PERP_TRY(perp_arena_layout(ctx, &w->arena, stepping_layout, w));
   PERP_TRY(perp_constrained_create(ctx, &w->k, model, parts, true));
   w->sys = perp_formulation_ode_sys(w);
   w->sys.deriv = stepping_deriv;

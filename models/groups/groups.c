@@ -359,13 +359,7 @@ static void groups_layout(workspace *w, perp_arena *a)
   const perp_model *model = w->all.model;
   const int nb = model->n_bodies;
   w->g = PERP_CARVE(a, perp_group *, 2 * nb);
-  w->group_of = PERP_CARVE(a, int, nb);
-  w->root = PERP_CARVE(a, int, nb);
-  w->label = PERP_CARVE(a, int, nb);
-  w->set = PERP_CARVE(a, int, nb);
-  w->head = PERP_CARVE(a, int, nb);
-  w->next = PERP_CARVE(a, int, nb);
-  w->list = PERP_CARVE(a, int, nb);
+  PERP_INTS(a, nb, &w->group_of, &w->root, &w->label, &w->set, &w->head, &w->next, &w->list);
   w->all.q = PERP_CARVE(a, double, model->nq);
   w->all.v = PERP_CARVE(a, double, model->nv);
   w->all.q_sub = PERP_CARVE(a, double, model->nq);

@@ -24,8 +24,7 @@ static void hull_layout(perp_hull *h, int half_edges, perp_arena *a)
   h->side = PERP_CARVE(a, double, 3 * half_edges);
   h->dir = PERP_CARVE(a, double, 3 * h->n_edges);
   h->start = PERP_CARVE(a, int, h->n_faces + 1);
-  h->loop = PERP_CARVE(a, int, half_edges);
-  h->rim = PERP_CARVE(a, int, half_edges);
+  PERP_INTS(a, half_edges, &h->loop, &h->rim);
   h->edge = PERP_CARVE(a, int, 4 * h->n_edges);
   h->star = PERP_CARVE(a, int, h->n_vertices + 1);
   h->fan = PERP_CARVE(a, int, half_edges);

@@ -197,15 +197,10 @@ void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_
     perp_eval_layout(&k->eval[i], model, a);
     k->q_at[i] = PERP_CARVE(a, double, model->nq);
   }
-  k->f = PERP_CARVE(a, double, model->nv);
-  k->a = PERP_CARVE(a, double, model->nv);
-  k->zeros = PERP_CARVE(a, double, model->nv);
+  PERP_DOUBLES(a, model->nv, &k->f, &k->a, &k->zeros);
   k->q_before = PERP_CARVE(a, double, model->nq);
   k->v_before = PERP_CARVE(a, double, model->nv);
-  k->c = PERP_CARVE(a, double, model->m);
-  k->lambda = PERP_CARVE(a, double, model->m);
-  k->Cdot = PERP_CARVE(a, double, model->m);
-  k->violation = PERP_CARVE(a, double, model->m);
+  PERP_DOUBLES(a, model->m, &k->c, &k->lambda, &k->Cdot, &k->violation);
   k->S = PERP_CARVE(a, double, model->springs ? model->m : 0);
 }
 

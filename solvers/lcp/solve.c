@@ -35,9 +35,7 @@ static void solve_layout(struct perp_lcp_solver *s, perp_arena *a, bool form)
 {
   size_t n = (size_t)s->max_n;
   s->scratch = PERP_CARVE(a, double, PERP_LCP_SCRATCH(n, s->max_nv));
-  s->certificate = PERP_CARVE(a, double, n);
-  s->w = PERP_CARVE(a, double, n);
-  s->a = PERP_CARVE(a, double, n);
+  PERP_DOUBLES(a, n, &s->certificate, &s->w, &s->a);
   s->A = form ? PERP_CARVE(a, double, n *n) : NULL;
 }
 
@@ -46,11 +44,7 @@ static void layout_scaled(struct perp_lcp_solver *s, perp_arena *a)
   size_t n = (size_t)s->max_n;
   s->D = PERP_CARVE(a, double, n);
   s->SA = PERP_CARVE(a, double, n *n);
-  s->Sb = PERP_CARVE(a, double, n);
-  s->Slo = PERP_CARVE(a, double, n);
-  s->Shi = PERP_CARVE(a, double, n);
-  s->Smu = PERP_CARVE(a, double, n);
-  s->Sunit = PERP_CARVE(a, double, n);
+  PERP_DOUBLES(a, n, &s->Sb, &s->Slo, &s->Shi, &s->Smu, &s->Sunit);
   s->formed = s->max_nv > 0 && s->A == NULL ? PERP_CARVE(a, double, n *n) : NULL;
 }
 

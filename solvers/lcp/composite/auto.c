@@ -78,9 +78,7 @@ struct ws {
 
 static void auto_layout(struct ws *w, perp_arena *a)
 {
-  w->guess = PERP_CARVE(a, double, w->max_n);
-  w->x = PERP_CARVE(a, double, w->max_n);
-  w->best = PERP_CARVE(a, double, w->max_n);
+  PERP_DOUBLES(a, w->max_n, &w->guess, &w->x, &w->best);
 }
 
 static void auto_destroy(void *ws)

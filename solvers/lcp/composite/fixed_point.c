@@ -43,11 +43,7 @@ struct workspace {
 
 static void fixed_point_layout(struct workspace *w, perp_arena *a, int n)
 {
-  w->lo = PERP_CARVE(a, double, n);
-  w->hi = PERP_CARVE(a, double, n);
-  w->w = PERP_CARVE(a, double, n);
-  w->best = PERP_CARVE(a, double, n);
-  w->a = PERP_CARVE(a, double, n);
+  PERP_DOUBLES(a, n, &w->lo, &w->hi, &w->w, &w->best, &w->a);
 }
 
 static void fixed_point_destroy(void *ws)

@@ -73,13 +73,7 @@ struct ws {
 
 static void rescue_layout(struct ws *w, perp_arena *a)
 {
-  w->x = PERP_CARVE(a, double, w->max_n);
-  w->best = PERP_CARVE(a, double, w->max_n);
-  w->w = PERP_CARVE(a, double, w->max_n);
-  w->w0 = PERP_CARVE(a, double, w->max_n);
-  w->none = PERP_CARVE(a, double, w->max_n);
-  w->s = PERP_CARVE(a, double, w->max_n);
-  w->a = PERP_CARVE(a, double, w->max_n);
+  PERP_DOUBLES(a, w->max_n, &w->x, &w->best, &w->w, &w->w0, &w->none, &w->s, &w->a);
   w->scratch = PERP_CARVE(a, double, (size_t)w->max_n + 2 * (size_t)w->cap_nv);
 }
 

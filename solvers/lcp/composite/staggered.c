@@ -69,9 +69,7 @@ static void staggered_layout(struct ws *w, perp_arena *a)
   double **const v[] = { &w->w,      &w->x,      &w->g,      &w->f,      &w->keep,
                          &w->last_g, &w->last_f, &w->masked, &w->plain_x };
   for (size_t k = 0; k < sizeof v / sizeof *v; k++) *v[k] = PERP_CARVE(a, double, n);
-  w->dg = PERP_CARVE(a, double, MOST_DEPTH *n);
-  w->df = PERP_CARVE(a, double, MOST_DEPTH *n);
-  w->Q = PERP_CARVE(a, double, MOST_DEPTH *n);
+  PERP_DOUBLES(a, MOST_DEPTH * n, &w->dg, &w->df, &w->Q);
   w->past = PERP_CARVE(a, double, MEMORY *n);
 }
 

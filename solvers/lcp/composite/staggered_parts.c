@@ -11,9 +11,7 @@ static void stagger_layout(perp_stagger *S, perp_arena *a)
   double **const v[] = { &S->lo, &S->hi, &S->b, &S->lambda, &S->unit, &S->y };
   for (size_t k = 0; k < sizeof v / sizeof *v; k++) *v[k] = PERP_CARVE(a, double, n);
   S->contacts.ptr = PERP_CARVE(a, int, n + 1);
-  S->contacts.rows = PERP_CARVE(a, int, n);
-  S->contacts.home = PERP_CARVE(a, int, n);
-  S->index = PERP_CARVE(a, int, n);
+  PERP_INTS(a, n, &S->contacts.rows, &S->contacts.home, &S->index);
   S->second = PERP_CARVE(a, signed char, n);
 }
 

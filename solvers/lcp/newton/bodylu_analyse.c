@@ -261,13 +261,11 @@ static void bodylu_analyse_layout(perp_bodylu *L, perp_arena *a, size_t pairs, s
                                   size_t scratch)
 {
   size_t nb = (size_t)L->nb, nc = (size_t)L->nc;
-  L->cptr = PERP_CARVE(a, int, nc + 1);
-  L->jptr = PERP_CARVE(a, int, nc + 1);
+  PERP_INTS(a, nc + 1, &L->cptr, &L->jptr);
   L->bptr = PERP_CARVE(a, int, nb + 1);
   L->jblk = PERP_CARVE(a, int, L->ns);
   L->mask = PERP_CARVE(a, unsigned char, L->nv);
-  L->first = PERP_CARVE(a, int, nb);
-  L->width = PERP_CARVE(a, int, nb);
+  PERP_INTS(a, nb, &L->first, &L->width);
   L->sn = PERP_CARVE(a, supernode, n_sn);
   L->rows = PERP_CARVE(a, int, L->n_rows);
   L->owner = PERP_CARVE(a, int, L->N);
@@ -281,9 +279,7 @@ static void bodylu_analyse_layout(perp_bodylu *L, perp_arena *a, size_t pairs, s
   L->joff = PERP_CARVE(a, size_t, (size_t)L->ns + 1);
   L->update = PERP_CARVE(a, double, scratch);
   L->map = PERP_CARVE(a, int, L->N);
-  L->head = PERP_CARVE(a, int, n_sn);
-  L->next = PERP_CARVE(a, int, n_sn);
-  L->pos = PERP_CARVE(a, int, n_sn);
+  PERP_INTS(a, n_sn, &L->head, &L->next, &L->pos);
   L->pivot = PERP_CARVE(a, int, L->N);
 }
 

@@ -78,11 +78,7 @@ static void fischer_newton_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
   int n = w->N.max_n;
-  w->psi = PERP_CARVE(a, double, n);
-  w->a = PERP_CARVE(a, double, n);
-  w->b = PERP_CARVE(a, double, n);
-  w->c = PERP_CARVE(a, double, n);
-  w->s = PERP_CARVE(a, double, n);
+  PERP_DOUBLES(a, n, &w->psi, &w->a, &w->b, &w->c, &w->s);
 }
 
 static perp_status fischer_newton_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)

@@ -10,16 +10,8 @@
 static void system_layout(perp_system *S, perp_arena *a)
 {
   int n = S->max_n;
-  S->index = PERP_CARVE(a, int, n);
-  S->pivot = PERP_CARVE(a, int, n);
-  S->rhs = PERP_CARVE(a, double, n);
-  S->omega = PERP_CARVE(a, double, n);
-  S->sigma = PERP_CARVE(a, double, n);
-  S->d = PERP_CARVE(a, double, n);
-  S->gamma = PERP_CARVE(a, double, n);
-  S->res = PERP_CARVE(a, double, n);
-  S->cor = PERP_CARVE(a, double, n);
-  S->Ax = PERP_CARVE(a, double, n);
+  PERP_INTS(a, n, &S->index, &S->pivot);
+  PERP_DOUBLES(a, n, &S->rhs, &S->omega, &S->sigma, &S->d, &S->gamma, &S->res, &S->cor, &S->Ax);
 }
 
 /* *block of at least `count` doubles, contents lost */

@@ -188,17 +188,12 @@ struct assembly {
 static void generate_contact_layout(struct assembly *f, perp_arena *a, const struct scene *s,
                                     int rows, int sub, bool soft)
 {
-  f->bptr = PERP_CARVE(a, int, s->boxes + 1);
-  f->mptr = PERP_CARVE(a, int, s->boxes + 1);
-  f->tptr = PERP_CARVE(a, int, s->boxes + 1);
-  f->cptr = PERP_CARVE(a, int, s->contacts + 1);
-  f->jptr = PERP_CARVE(a, int, s->contacts + 1);
+  PERP_INTS(a, s->boxes + 1, &f->bptr, &f->mptr, &f->tptr);
+  PERP_INTS(a, s->contacts + 1, &f->cptr, &f->jptr);
   f->jblk = PERP_CARVE(a, int, sub);
   f->joff = PERP_CARVE(a, int, sub + 1);
-  f->jgrp = PERP_CARVE(a, int, sub);
-  f->tsub = PERP_CARVE(a, int, sub);
-  f->M = PERP_CARVE(a, double, 36 * (size_t)s->boxes);
-  f->Minv = PERP_CARVE(a, double, 36 * (size_t)s->boxes);
+  PERP_INTS(a, sub, &f->jgrp, &f->tsub);
+  PERP_DOUBLES(a, 36 * (size_t)s->boxes, &f->M, &f->Minv);
   f->J = PERP_CARVE(a, double, 6 * (size_t)rows * (size_t)sub);
   f->s = soft ? PERP_CARVE(a, double, (size_t)rows *(size_t)s->contacts) : NULL;
 }
