@@ -10,7 +10,7 @@
  * delta and loses log10(trace(A) / m / delta) digits; so each solve is refined against the true system
  * (delta = 0) until the residual is at round-off or stalls, usually two or three passes.
  *
- * Dependent rows need no detection: the same refinement tends to the multiplier of least norm (impl.h), and
+ * Dependent rows need no detection: the same refinement tends to the multiplier of least norm (kkt_private.h), and
  * what contradictory rows leave is seen in the residual.
  * Cost: linear for trees in any shape, stars included; (nonzeros of L) a pass.  Memory: nonzeros of L. */
 #include "solvers/kkt/kernels.h"
@@ -24,31 +24,30 @@ static const perp_opt options[] = {
             "regularization in units of trace(J M^-1 J') / m"),
   PERP_REAL(struct opts, tol, 1e-8, 0, 1, PERP_OPEN_MIN, "",
             "residual (componentwise backward error) that counts as solved when refinement stalls"),
-  PERP_REAL(struct opts, infeasible_tol, 1e-6, 0, 1, PERP_OPEN_MIN, "",
-            "constraints violated by more, relative to their terms: contradictory"),
-  PERP_OPTIONS_END
+  KKT_INFEASIBLE_OPTION(struct opts), PERP_OPTIONS_END
 };
 
 struct ws {
-  perp_arena arena;
   struct opts opt;
   kkt_sparse K;
-  int nv, m, nb, nc;
+  int nv, m, nb, nc, subs;
   kkt_place *body;  /* [nb] M_b */
   kkt_place *joint; /* [nc] S of a group */
-  kkt_place *sub;   /* [sub-matrices] */
+  kkt_place *sub;   /* [subs] sub-matrices */
   int *at;          /* [nv + m] row of K in the permuted matrix */
   double *x;        /* [nv + m] permuted */
   double *diag;     /* [m] */
   double *refine;   /* [KKT_REFINE_SCRATCH] */
 };
 
-static void kkt_sparse_layout(struct ws *w, perp_arena *a, int subs)
+static void kkt_sparse_layout(void *ws, perp_arena *a)
 {
-  size_t n = (size_t)w->nv + (size_t)w->m;
+  struct ws *w = ws;
+  const size_t n = (size_t)w->nv + (size_t)w->m;
+  perp_kkt_sparse_layout(&w->K, a);
   w->body = PERP_CARVE(a, kkt_place, w->nb);
   w->joint = PERP_CARVE(a, kkt_place, w->nc);
-  w->sub = PERP_CARVE(a, kkt_place, subs);
+  w->sub = PERP_CARVE(a, kkt_place, w->subs);
   w->at = PERP_CARVE(a, int, n);
   w->x = PERP_CARVE(a, double, n);
   w->diag = PERP_CARVE(a, double, w->m);
@@ -57,61 +56,30 @@ static void kkt_sparse_layout(struct ws *w, perp_arena *a, int subs)
 
 static void kkt_sparse_destroy(void *ws)
 {
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_kkt_sparse_free(&w->K);
-  perp_arena_free(&w->arena);
-  free(w);
+  if (ws != NULL) perp_kkt_sparse_free(&((struct ws *)ws)->K);
+  free(ws);
 }
 
 /* Graph of bodies (0 ... nb-1) and groups (nb ...), edges: sub-matrices. */
-static perp_status kkt_sparse_analyse(perp_ctx *ctx, struct ws *w, const perp_blocks *B)
+static void kkt_sparse_graph(const perp_blocks *B, kkt_graph *graph)
 {
-  perp_arena arena = { 0 };
-  int nb = B->nb, nc = B->nc, subs = B->jptr[nc], *size = NULL, *ptr = NULL, *adj = NULL;
-  for (int pass = 0; pass < 2; pass++) {
-    size = PERP_CARVE(&arena, int, nb + nc);
-    ptr = PERP_CARVE(&arena, int, nb + nc + 1);
-    adj = PERP_CARVE(&arena, int, 2 * (size_t)subs + 1);
-    if (pass == 0) PERP_TRY(perp_arena_reserve(ctx, &arena));
+  int n = 0, *size = graph->size, *ptr = graph->ptr;
+  for (int b = 0; b < B->nb; b++) {
+    *size++ = B->bptr[b + 1] - B->bptr[b];
+    *ptr++ = n;
+    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) graph->adj[n++] = B->nb + B->jgrp[B->tsub[t]];
   }
-  int n = 0;
-  for (int b = 0; b < nb; b++) {
-    size[b] = B->bptr[b + 1] - B->bptr[b];
-    ptr[b] = n;
-    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) adj[n++] = nb + B->jgrp[B->tsub[t]];
+  for (int g = 0; g < B->nc; g++) {
+    *size++ = B->cptr[g + 1] - B->cptr[g];
+    *ptr++ = n;
+    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) graph->adj[n++] = B->jblk[k];
   }
-  for (int g = 0; g < nc; g++) {
-    size[nb + g] = B->cptr[g + 1] - B->cptr[g];
-    ptr[nb + g] = n;
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) adj[n++] = B->jblk[k];
-  }
-  ptr[nb + nc] = n;
-  perp_status status = perp_kkt_sparse_create(ctx, "kkt-sparse", nb + nc, size, ptr, adj, &w->K);
-  perp_arena_free(&arena);
-  return status;
+  *ptr = n;
 }
 
-static perp_status kkt_sparse_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
-                                     void **ws)
+/* Where everything is in K. */
+static void kkt_sparse_place(struct ws *w, const perp_blocks *B)
 {
-  *ws = NULL;
-  PERP_TRY(perp_blocks_check(ctx, B));
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kkt-sparse: no memory");
-  w->opt = *(const struct opts *)opts;
-  w->nv = B->nv;
-  w->m = B->m;
-  w->nb = B->nb;
-  w->nc = B->nc;
-  kkt_sparse_layout(w, &w->arena, B->jptr[B->nc]);
-  perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status == PERP_OK) status = kkt_sparse_analyse(ctx, w, B);
-  if (status != PERP_OK) {
-    kkt_sparse_destroy(w);
-    return status;
-  }
-  kkt_sparse_layout(w, &w->arena, B->jptr[B->nc]);
   for (int b = 0; b < B->nb; b++) {
     w->body[b] = perp_kkt_sparse_locate(&w->K, b, b);
     for (int i = B->bptr[b]; i < B->bptr[b + 1]; i++) w->at[i] = w->K.row[b] + i - B->bptr[b];
@@ -123,7 +91,35 @@ static perp_status kkt_sparse_create(perp_ctx *ctx, const perp_blocks *B, const 
     for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
       w->sub[k] = perp_kkt_sparse_locate(&w->K, B->jblk[k], B->nb + g);
   }
-  *ws = w;
+}
+
+static perp_status kkt_sparse_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
+                                     void **ws)
+{
+  *ws = NULL;
+  PERP_TRY(perp_blocks_check(ctx, B));
+  kkt_graph *graph;
+  const int subs = B->jptr[B->nc];
+  PERP_TRY(perp_kkt_graph_create(ctx, "kkt-sparse", B->nb + B->nc, 2 * (int64_t)subs, &graph));
+  kkt_sparse_graph(B, graph);
+  struct ws like = { .opt = *(const struct opts *)opts,
+                     .K = { .n_nodes = graph->n_nodes, .n_above = graph->n_edges },
+                     .nv = B->nv,
+                     .m = B->m,
+                     .nb = B->nb,
+                     .nc = B->nc,
+                     .subs = subs };
+  perp_status status = perp_workspace_create(ctx, "kkt-sparse", &like, sizeof like,
+                                             kkt_sparse_layout, ws);
+  struct ws *w = *ws;
+  if (w != NULL) status = perp_kkt_sparse_create(ctx, "kkt-sparse", graph, &w->K);
+  free(graph);
+  if (status != PERP_OK) {
+    kkt_sparse_destroy(w);
+    *ws = NULL;
+    return status;
+  }
+  kkt_sparse_place(w, B);
   return PERP_OK;
 }
 

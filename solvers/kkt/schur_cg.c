@@ -24,14 +24,11 @@ struct opts {
   double tol, infeasible_tol;
   int max_iter;
 };
-static const perp_opt options[] = {
-  PERP_REAL(struct opts, tol, 1e-13, 0, 1, PERP_OPEN_MIN, "",
-            "residual relative to the right-hand side"),
-  PERP_INT(struct opts, max_iter, 0, 0, 1e9, "steps at most; 0 = 10 m + 100"),
-  PERP_REAL(struct opts, infeasible_tol, 1e-6, 0, 1, PERP_OPEN_MIN, "",
-            "constraints violated by more, relative to their terms: contradictory"),
-  PERP_OPTIONS_END
-};
+static const perp_opt options[] = { PERP_REAL(struct opts, tol, 1e-13, 0, 1, PERP_OPEN_MIN, "",
+                                              "residual relative to the right-hand side"),
+                                    PERP_INT(struct opts, max_iter, 0, 0, 1e9,
+                                             "steps at most; 0 = 10 m + 100"),
+                                    KKT_INFEASIBLE_OPTION(struct opts), PERP_OPTIONS_END };
 
 /* p' A p / p' P^-1 p below this is round-off of a zero */
 #define NULL_DIRECTION 1e-13
@@ -39,71 +36,47 @@ static const perp_opt options[] = {
 #define AT_ROUND_OFF 1e-10
 
 struct ws {
-  perp_arena arena;
   struct opts opt;
-  int nv, m;
+  int nv, m, nb, nc, size_D, large;
   int *at;                    /* [nc] block of a group in D */
-  double *D;                  /* L Delta L' of the diagonal blocks */
+  double *D;                  /* [size_D] L Delta L' of the diagonal blocks */
   double *b, *r, *z, *p, *Ap; /* [m] */
   double *first, *Az, *PAp;   /* [m] */
   double *v;                  /* [2 nv] */
   double *scratch;            /* [2 largest block] and [2 m] of the judge */
   unsigned char *diag;        /* [nb] */
-  int size_D, large, nb, nc;
 };
 
-static void schur_cg_layout(struct ws *w, perp_arena *a)
+static void schur_cg_layout(void *ws, perp_arena *a)
 {
+  struct ws *w = ws;
   w->at = PERP_CARVE(a, int, w->nc);
   w->diag = PERP_CARVE(a, unsigned char, w->nb);
   w->D = PERP_CARVE(a, double, w->size_D);
-  w->b = PERP_CARVE(a, double, w->m);
-  w->r = PERP_CARVE(a, double, w->m);
-  w->z = PERP_CARVE(a, double, w->m);
-  w->p = PERP_CARVE(a, double, w->m);
-  w->Ap = PERP_CARVE(a, double, w->m);
-  w->first = PERP_CARVE(a, double, w->m);
-  w->Az = PERP_CARVE(a, double, w->m);
-  w->PAp = PERP_CARVE(a, double, w->m);
+  PERP_DOUBLES(a, w->m, &w->b, &w->r, &w->z, &w->p, &w->Ap, &w->first, &w->Az, &w->PAp);
   w->v = PERP_CARVE(a, double, 2 * (size_t)w->nv);
   w->scratch = PERP_CARVE(a, double, 2 * (size_t)w->large + 2 * (size_t)w->m);
-}
-
-static void schur_cg_destroy(void *ws)
-{
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_arena_free(&w->arena);
-  free(w);
 }
 
 static perp_status schur_cg_create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "schur-cg: no memory");
-  w->opt = *(const struct opts *)opts;
-  w->nv = B->nv;
-  w->m = B->m;
-  w->nc = B->nc;
-  w->nb = B->nb;
-  w->large = perp_kkt_largest(B);
-  if (w->opt.max_iter == 0) w->opt.max_iter = w->m < 100000000 ? 10 * w->m + 100 : 1000000000;
+  struct ws like = { .opt = *(const struct opts *)opts,
+                     .nv = B->nv,
+                     .m = B->m,
+                     .nb = B->nb,
+                     .nc = B->nc,
+                     .large = perp_kkt_largest(B) };
+  if (like.opt.max_iter == 0) like.opt.max_iter = B->m < 100000000 ? 10 * B->m + 100 : 1000000000;
   for (int g = 0; g < B->nc; g++)
-    w->size_D += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[g + 1] - B->cptr[g]);
-  schur_cg_layout(w, &w->arena);
-  perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status != PERP_OK) {
-    schur_cg_destroy(w);
-    return status;
-  }
-  schur_cg_layout(w, &w->arena);
+    like.size_D += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[g + 1] - B->cptr[g]);
+  PERP_TRY(perp_workspace_create(ctx, "schur-cg", &like, sizeof like, schur_cg_layout, ws));
+  const struct ws *w = *ws;
   for (int g = 0, at = 0; g < B->nc; g++) {
     w->at[g] = at;
     at += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[g + 1] - B->cptr[g]);
   }
-  *ws = w;
   return PERP_OK;
 }
 
@@ -276,8 +249,7 @@ static perp_status schur_cg_solve(perp_ctx *ctx, void *ws, const perp_blocks *B,
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   memcpy(w->first, lambda, sizeof *lambda * (size_t)w->m);
   stats->reason = schur_cg_iterate(w, ctx, B, lambda, stats);
-  if (stats->reason ==
-      PERP_INFEASIBLE) { /* steps along a null direction have no limit: begin anew */
+  if (stats->reason == PERP_INFEASIBLE) { /* steps along a null direction have no limit */
     memcpy(lambda, w->first, sizeof *lambda * (size_t)w->m);
     schur_cg_least_squares(w, B, lambda, stats);
     stats->fallbacks++;
@@ -308,5 +280,5 @@ const perp_kkt_desc perp_kkt_schur_cg = {
   .create = schur_cg_create,
   .factor = schur_cg_factor,
   .solve = schur_cg_solve,
-  .destroy = schur_cg_destroy,
+  .destroy = free,
 };

@@ -3,25 +3,39 @@
 
 _Static_assert(sizeof(SuiteSparse_long) >= sizeof(int), "CHOLMOD with int indices");
 
-static void sparse_layout(kkt_sparse *s, perp_arena *a)
+static void graph_layout(void *graph, perp_arena *a)
 {
-  s->position = PERP_CARVE(a, int, s->n_nodes);
-  s->row = PERP_CARVE(a, int, s->n_nodes);
-  s->first_row = PERP_CARVE(a, int, s->n_nodes);
+  kkt_graph *g = graph;
+  g->size = PERP_CARVE(a, int, g->n_nodes);
+  g->ptr = PERP_CARVE(a, int, g->n_nodes + 1);
+  g->adj = PERP_CARVE(a, int, g->n_edges);
+}
+
+perp_status perp_kkt_graph_create(perp_ctx *ctx, const char *name, int n_nodes, int64_t n_edges,
+                                  kkt_graph **out)
+{
+  if (n_edges > INT32_MAX)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: %lld blocks are too many", name, (long long)n_edges);
+  kkt_graph like = { .n_nodes = n_nodes, .n_edges = (int)n_edges };
+  void *graph;
+  const perp_status status = perp_workspace_create(ctx, name, &like, sizeof like, graph_layout,
+                                                   &graph);
+  *out = graph;
+  return status;
+}
+
+void perp_kkt_sparse_layout(kkt_sparse *s, perp_arena *a)
+{
+  PERP_INTS(a, s->n_nodes, &s->position, &s->row, &s->first_row);
   s->above_ptr = PERP_CARVE(a, int, s->n_nodes + 1);
-  s->above = PERP_CARVE(a, int, s->n_above);
-  s->above_row = PERP_CARVE(a, int, s->n_above);
+  PERP_INTS(a, s->n_above, &s->above, &s->above_row);
 }
 
 void perp_kkt_sparse_free(kkt_sparse *s)
 {
-  if (s->started) {
-    cholmod_free_factor(&s->L, &s->cm);
-    cholmod_free_sparse(&s->A, &s->cm);
-    cholmod_finish(&s->cm);
-  }
-  perp_arena_free(&s->arena);
-  s->started = false;
+  cholmod_free_factor(&s->L, &s->cm);
+  cholmod_free_sparse(&s->A, &s->cm);
+  cholmod_finish(&s->cm);
 }
 
 static perp_status sparse_external(perp_ctx *ctx, const char *name, const kkt_sparse *s)
@@ -34,10 +48,10 @@ static perp_status sparse_external(perp_ctx *ctx, const char *name, const kkt_sp
 }
 
 /* Minimum degree and postorder of the graph of nodes; fills position. */
-static perp_status order_nodes(perp_ctx *ctx, const char *name, kkt_sparse *s, const int *ptr,
-                               const int *adj)
+static perp_status order_nodes(perp_ctx *ctx, const char *name, kkt_sparse *s,
+                               const kkt_graph *graph)
 {
-  int n = s->n_nodes;
+  const int n = s->n_nodes, *ptr = graph->ptr, *adj = graph->adj;
   cholmod_sparse *G = cholmod_allocate_sparse((size_t)n, (size_t)n, (size_t)ptr[n] + 1, 0, 1, 1,
                                               CHOLMOD_PATTERN, &s->cm);
   if (G == NULL) return sparse_external(ctx, name, s);
@@ -64,20 +78,14 @@ static perp_status order_nodes(perp_ctx *ctx, const char *name, kkt_sparse *s, c
   return PERP_OK;
 }
 
-/* The earlier neighbours of every node, by position; count only when fill is false. */
-static void sparse_neighbours(kkt_sparse *s, const int *size, const int *ptr, const int *adj,
-                              bool fill)
+/* The earlier neighbours of every node, by position. */
+static void sparse_neighbours(kkt_sparse *s, const kkt_graph *graph)
 {
   int n = 0;
   for (int g = 0; g < s->n_nodes; g++) {
-    int first = n;
-    if (fill) s->above_ptr[g] = first;
-    for (int k = ptr[g]; k < ptr[g + 1]; k++) {
-      int h = adj[k], at = n;
-      if (!fill) {
-        n++;
-        continue;
-      }
+    const int first = s->above_ptr[g] = n;
+    for (int k = graph->ptr[g]; k < graph->ptr[g + 1]; k++) {
+      int h = graph->adj[k], at = n;
       if (s->position[h] >= s->position[g]) continue;
       while (at > first && s->position[s->above[at - 1]] > s->position[h]) at--;
       if (at > first && s->above[at - 1] == h) continue;
@@ -85,18 +93,14 @@ static void sparse_neighbours(kkt_sparse *s, const int *size, const int *ptr, co
       s->above[at] = h;
       n++;
     }
-    if (!fill) continue;
     int rows = 0;
     for (int k = first; k < n; k++) {
       s->above_row[k] = rows;
-      rows += size[s->above[k]];
+      rows += graph->size[s->above[k]];
     }
     s->first_row[g] = rows;
   }
-  if (fill)
-    s->above_ptr[s->n_nodes] = n;
-  else
-    s->n_above = n;
+  s->above_ptr[s->n_nodes] = n;
 }
 
 /* The permuted matrix, upper triangle, with unit diagonal for the first factorization. */
@@ -148,26 +152,19 @@ static perp_status sparse_build(perp_ctx *ctx, const char *name, kkt_sparse *s, 
   return PERP_OK;
 }
 
-perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, int n_nodes, const int *size,
-                                   const int *ptr, const int *adj, kkt_sparse *s)
+perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, const kkt_graph *graph,
+                                   kkt_sparse *s)
 {
-  s->n_nodes = n_nodes;
-  s->n = 0;
-  for (int g = 0; g < n_nodes; g++) s->n += size[g];
   cholmod_start(&s->cm);
-  s->started = true;
   s->cm.print = 0;
   s->cm.try_catch = 1; /* no messages: the status is looked at */
   s->cm.supernodal = CHOLMOD_SIMPLICIAL;
   s->cm.final_ll = 0;
-  sparse_neighbours(s, size, ptr, adj, false);
-  sparse_layout(s, &s->arena);
-  PERP_TRY(perp_arena_reserve(ctx, &s->arena));
-  sparse_layout(s, &s->arena);
+  for (int g = 0; g < s->n_nodes; g++) s->n += graph->size[g];
   if (s->n == 0) return PERP_OK;
-  PERP_TRY(order_nodes(ctx, name, s, ptr, adj));
-  sparse_neighbours(s, size, ptr, adj, true);
-  return sparse_build(ctx, name, s, size);
+  PERP_TRY(order_nodes(ctx, name, s, graph));
+  sparse_neighbours(s, graph);
+  return sparse_build(ctx, name, s, graph->size);
 }
 
 kkt_place perp_kkt_sparse_locate(const void *sparse, int g, int h)

@@ -2,19 +2,15 @@
 /* Spanning forest of bodies and joints and the order in which it is eliminated: a graph, no numbers. */
 #include "solvers/kkt/tree_plan.h"
 
-static void tree_plan_layout(struct perp_kkt_tree_plan *p, perp_arena *a, const perp_blocks *B)
+static void tree_plan_layout(void *plan, perp_arena *a)
 {
-  p->set = PERP_CARVE(a, int, B->nb + 1);
-  p->in_tree = PERP_CARVE(a, char, B->nc);
-  p->excluded = PERP_CARVE(a, char, B->nc);
-  p->parent_sub = PERP_CARVE(a, int, B->nc);
-  p->parent_group = PERP_CARVE(a, int, B->nb);
-  p->children = PERP_CARVE(a, int, B->nb);
-  p->last_child = PERP_CARVE(a, int, B->nb);
-  p->seen = PERP_CARVE(a, char, B->nb);
-  p->stack = PERP_CARVE(a, int, B->nc);
-  p->sequence = PERP_CARVE(a, int, B->nc);
-  p->position = PERP_CARVE(a, int, B->nc);
+  struct perp_kkt_tree_plan *p = plan;
+  p->set = PERP_CARVE(a, int, p->nb + 1);
+  PERP_INTS(a, p->nb, &p->parent_group, &p->children, &p->last_child);
+  PERP_INTS(a, p->nc, &p->parent_sub, &p->stack, &p->sequence, &p->position);
+  p->in_tree = PERP_CARVE(a, char, p->nc);
+  p->excluded = PERP_CARVE(a, char, p->nc);
+  p->seen = PERP_CARVE(a, char, p->nb);
 }
 
 static int tree_plan_find(int *set, int i)
@@ -137,12 +133,14 @@ static bool exclude_weak(struct perp_kkt_tree_plan *p, const perp_blocks *B)
   return any;
 }
 
-perp_status perp_kkt_tree_plan(perp_ctx *ctx, const perp_blocks *B, struct perp_kkt_tree_plan *p)
+perp_status perp_kkt_tree_plan(perp_ctx *ctx, const perp_blocks *B, struct perp_kkt_tree_plan **out)
 {
-  *p = (struct perp_kkt_tree_plan){ 0 };
-  tree_plan_layout(p, &p->arena, B);
-  PERP_TRY(perp_arena_reserve(ctx, &p->arena));
-  tree_plan_layout(p, &p->arena, B);
+  struct perp_kkt_tree_plan like = { .nb = B->nb, .nc = B->nc };
+  void *plan;
+  const perp_status status = perp_workspace_create(ctx, "tree", &like, sizeof like,
+                                                   tree_plan_layout, &plan);
+  struct perp_kkt_tree_plan *p = *out = plan;
+  if (p == NULL) return status;
   for (int g = 0; g < B->nc; g++) p->excluded[g] = 0;
   do plan_tree(p, B);
   while (exclude_weak(p, B));
