@@ -74,14 +74,10 @@ driver_through(perp_ode *o, perp_ode_answer (*deriv)(void *, double, double, con
 
 /* ---- create, restart --------------------------------------------------------------------------------- */
 
-static perp_ode *driver_layout(perp_arena *block, int n)
+static void driver_layout(void *ode, perp_arena *a)
 {
-  perp_ode *o = PERP_CARVE(block, perp_ode, 1);
-  double *x[5];
-  for (int i = 0; i < 5; i++) x[i] = PERP_CARVE(block, double, n);
-  if (o != NULL)
-    *o = (perp_ode){ .n = n, .y = x[0], .y1 = x[1], .y2 = x[2], .y3 = x[3], .err = x[4] };
-  return o;
+  perp_ode *o = ode;
+  PERP_DOUBLES(a, o->n, &o->y, &o->y1, &o->y2, &o->y3, &o->err);
 }
 
 static perp_status driver_check(perp_ctx *ctx, const perp_ode_desc *desc,
@@ -127,41 +123,39 @@ perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_o
   const perp_ode_control *control = method->opts;
   PERP_TRY(driver_check(ctx, desc, control, sys, h));
 
-  perp_arena block = { 0 };
-  driver_layout(&block, sys->nq + sys->nv);
-  PERP_TRY(perp_arena_reserve(ctx, &block));
-  perp_ode *o = driver_layout(&block, sys->nq + sys->nv);
-  o->block = block;
-  o->desc = desc;
-  o->sys = *sys;
-  o->control = *control;
-  o->doubling = control->control == PERP_ODE_CONTROL_DOUBLING ||
-                (desc->d.caps & PERP_ODE_EMBEDDED) == 0;
-  o->history = (desc->d.caps & PERP_ODE_VARIABLE_ORDER) != 0;
-  if (o->history && o->control.tol == 0) {
-    o->control.tol = PERP_ODE_VARIABLE_TOL;
-    o->control.h_max = fmin(o->control.h_max, h);
+  const bool history = (desc->d.caps & PERP_ODE_VARIABLE_ORDER) != 0;
+  perp_ode like = { .desc = desc,
+                    .sys = *sys,
+                    .control = *control,
+                    .doubling = control->control == PERP_ODE_CONTROL_DOUBLING ||
+                                (desc->d.caps & PERP_ODE_EMBEDDED) == 0,
+                    .history = history,
+                    .nq = sys->nq,
+                    .nv = sys->nv,
+                    .n = sys->nq + sys->nv,
+                    .h_first = h,
+                    .h = h };
+  if (history && control->tol == 0) {
+    like.control.tol = PERP_ODE_VARIABLE_TOL;
+    like.control.h_max = fmin(control->h_max, h);
   }
+  void *ode;
+  PERP_TRY(perp_workspace_create(ctx, desc->d.name, &like, sizeof like, driver_layout, &ode));
+  perp_ode *o = ode;
   o->asked = one_h(o) ? driver_through(o, asked_deriv) : o->sys;
   o->trial = driver_through(o, trial_deriv);
-  o->nq = sys->nq;
-  o->nv = sys->nv;
-  o->h_first = o->h = h;
-  perp_status status = desc->create(ctx, &o->sys, method->opts, &o->ws);
-  if (status != PERP_OK) {
-    perp_arena_free(&block);
-    return status;
-  }
-  *out = o;
-  return PERP_OK;
+  const perp_status status = desc->create(ctx, &o->sys, method->opts, &o->ws);
+  if (status == PERP_OK)
+    *out = o;
+  else
+    free(o);
+  return status;
 }
 
 void perp_ode_destroy(perp_ode *ode)
 {
-  if (ode == NULL) return;
-  ode->desc->destroy(ode->ws);
-  perp_arena block = ode->block;
-  perp_arena_free(&block);
+  if (ode != NULL) ode->desc->destroy(ode->ws);
+  free(ode);
 }
 
 perp_status perp_ode_restart(perp_ctx *ctx, perp_ode *ode, double t, const double *q,

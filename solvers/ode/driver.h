@@ -7,7 +7,6 @@
 #include "solvers/ode/method.h"
 
 struct perp_ode {
-  perp_arena block; /* holds this struct too */
   const perp_ode_desc *desc;
   void *ws;
   perp_ode_sys sys;   /* as given */

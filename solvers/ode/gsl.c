@@ -38,7 +38,6 @@
 #include <string.h>
 
 struct ws {
-  perp_arena block;
   gsl_odeiv2_system system;
   gsl_odeiv2_control control;
   gsl_odeiv2_driver driver;
@@ -47,8 +46,8 @@ struct ws {
   struct perp_ode_scale scale; /* of the tolerance, since the last reset */
   bool history;
   int n;
-  double *y, *yerr, *f,
-      *level;           /* [n] trial state, its error, derivative at the start, error levels */
+  double *y, *yerr;     /* [n] trial state, its error */
+  double *f, *level;    /* [n] derivative at the start, error levels */
   double *f0, *f1, *yj; /* [n] for the Jacobian */
   double *shift, *ys;   /* [n] what GSL sees is y + shift; y itself */
   bool shifted;
@@ -113,41 +112,26 @@ static const gsl_odeiv2_control_type control_type = { .name = "perp", .errlevel 
 
 /* ---- the method --------------------------------------------------------------------------------------------- */
 
-static struct ws *gsl_layout(perp_arena *block, int n)
+static void gsl_layout(void *ws, perp_arena *a)
 {
-  struct ws *w = PERP_CARVE(block, struct ws, 1);
-  double *x[9];
-  for (int i = 0; i < 9; i++) x[i] = PERP_CARVE(block, double, n);
-  if (w != NULL)
-    *w = (struct ws){ .n = n,
-                      .y = x[0],
-                      .yerr = x[1],
-                      .f = x[2],
-                      .level = x[3],
-                      .f0 = x[4],
-                      .f1 = x[5],
-                      .yj = x[6],
-                      .shift = x[7],
-                      .ys = x[8] };
-  return w;
+  struct ws *w = ws;
+  PERP_DOUBLES(a, w->n, &w->y, &w->yerr, &w->f, &w->level, &w->f0, &w->f1, &w->yj, &w->shift,
+               &w->ys);
 }
 
 static perp_status gsl_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
                               const gsl_odeiv2_step_type *type, bool history, void **ws)
 {
-  perp_arena block = { 0 };
   const int n = sys->nq + sys->nv;
-  gsl_layout(&block, n);
-  PERP_TRY(perp_arena_reserve(ctx, &block));
-  struct ws *w = gsl_layout(&block, n);
-  w->block = block;
-  w->tolerance = *(const perp_ode_control *)opts;
-  w->history = history;
+  struct ws like = { .n = n, .tolerance = *(const perp_ode_control *)opts, .history = history };
+  PERP_TRY(perp_workspace_create(ctx, type->name, &like, sizeof like, gsl_layout, ws));
+  struct ws *w = *ws;
   gsl_error_handler_t *handler = gsl_set_error_handler_off();
   w->step = gsl_odeiv2_step_alloc(type, (size_t)n);
   gsl_set_error_handler(handler);
   if (w->step == NULL) {
-    perp_arena_free(&block);
+    free(w);
+    *ws = NULL;
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for gsl:%s with %d unknowns", type->name, n);
   }
   w->system = (gsl_odeiv2_system){
@@ -157,7 +141,6 @@ static perp_status gsl_create(perp_ctx *ctx, const perp_ode_sys *sys, const void
   w->driver = (gsl_odeiv2_driver){ .sys = &w->system, .s = w->step, .c = &w->control };
   gsl_odeiv2_step_set_driver(w->step, &w->driver);
   memset(w->yerr, 0, (size_t)n * sizeof *w->yerr); /* bsimp saves it before it is set */
-  *ws = w;
   return PERP_OK;
 }
 
@@ -254,11 +237,8 @@ static void gsl_reset(void *ws)
 
 static void gsl_destroy(void *ws)
 {
-  if (ws == NULL) return;
-  struct ws *w = ws;
-  gsl_odeiv2_step_free(w->step);
-  perp_arena block = w->block;
-  perp_arena_free(&block);
+  if (ws != NULL) gsl_odeiv2_step_free(((struct ws *)ws)->step);
+  free(ws);
 }
 
 #define STEPPER(identifier, summary_, caps_, order_, error_order_, order_function)                 \

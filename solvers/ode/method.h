@@ -5,6 +5,8 @@
 
 #include "solvers/ode/ode.h"
 
+#include <stdlib.h>
+
 /* Relative error level of GSL's Newton iterations at fixed steps, where the user gives none. */
 #define PERP_ODE_FIXED_TOL 1e-12
 /* Methods of variable order have no fixed step (their order comes from a tolerance): tol = 0 is this. */
@@ -59,7 +61,6 @@ perp_status perp_ode_rk_create(perp_ctx *ctx, const perp_ode_sys *sys,
 /* One step.  err where e is NULL: PERP_ODE_FAILED with the reason PERP_UNSUITED, nothing else is touched. */
 perp_ode_answer perp_ode_rk_step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
                                  double *v, double *err, perp_stats *stats);
-void perp_ode_rk_destroy(void *ws);
 
 /* The descriptor of a method that is nothing but a tableau. */
 #define PERP_ODE_RK(identifier, name_, summary_, reference_, order_, caps_, error_order_)          \
@@ -81,7 +82,7 @@ void perp_ode_rk_destroy(void *ws);
     .stages = (int)(sizeof b / sizeof *b),                                                         \
     .create = identifier##_create,                                                                 \
     .step = perp_ode_rk_step,                                                                      \
-    .destroy = perp_ode_rk_destroy,                                                                \
+    .destroy = free,                                                                               \
     .error_order = error_order_,                                                                   \
   }
 

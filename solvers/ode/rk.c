@@ -16,31 +16,23 @@ const perp_opt perp_ode_plain_options[] = { PERP_ODE_CONTROL_OPTIONS(struct perp
                                             PERP_OPTIONS_END };
 
 struct ws {
-  perp_arena block; /* holds this struct too */
   const perp_ode_tableau *tableau;
+  int n;
   double *y, *k; /* [n], [all * n], n = nq + nv */
 };
 
-static struct ws *rk_layout(perp_arena *block, const perp_ode_tableau *tableau, int n)
+static void rk_layout(void *ws, perp_arena *a)
 {
-  struct ws *w = PERP_CARVE(block, struct ws, 1);
-  double *y = PERP_CARVE(block, double, n);
-  double *k = PERP_CARVE(block, double, (size_t)n *(size_t)tableau->all);
-  if (w != NULL) *w = (struct ws){ .tableau = tableau, .y = y, .k = k };
-  return w;
+  struct ws *w = ws;
+  w->y = PERP_CARVE(a, double, w->n);
+  w->k = PERP_CARVE(a, double, (size_t)w->n *(size_t)w->tableau->all);
 }
 
 perp_status perp_ode_rk_create(perp_ctx *ctx, const perp_ode_sys *sys,
                                const perp_ode_tableau *tableau, void **ws)
 {
-  perp_arena block = { 0 };
-  int n = sys->nq + sys->nv;
-  rk_layout(&block, tableau, n);
-  PERP_TRY(perp_arena_reserve(ctx, &block));
-  struct ws *w = rk_layout(&block, tableau, n);
-  w->block = block;
-  *ws = w;
-  return PERP_OK;
+  struct ws like = { .tableau = tableau, .n = sys->nq + sys->nv };
+  return perp_workspace_create(ctx, "Runge-Kutta", &like, sizeof like, rk_layout, ws);
 }
 
 /* out = base + h sum_r coeff_r k_r over n numbers; out may be base */
@@ -104,11 +96,4 @@ perp_ode_answer perp_ode_rk_step(void *ws, const perp_ode_sys *sys, double t, do
       err[i] = h * sum;
     }
   return PERP_ODE_OK;
-}
-
-void perp_ode_rk_destroy(void *ws)
-{
-  if (ws == NULL) return;
-  perp_arena block = ((struct ws *)ws)->block;
-  perp_arena_free(&block);
 }

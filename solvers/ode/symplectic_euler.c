@@ -12,31 +12,24 @@
 #include "solvers/ode/method.h"
 
 struct ws {
-  perp_arena block;
+  int nq, nv;
   double *qdot, *a, *dq;
 };
 
-static struct ws *symplectic_euler_layout(perp_arena *block, int nq, int nv)
+static void symplectic_euler_layout(void *ws, perp_arena *a)
 {
-  struct ws *w = PERP_CARVE(block, struct ws, 1);
-  double *qdot = PERP_CARVE(block, double, nq);
-  double *a = PERP_CARVE(block, double, nv);
-  double *dq = PERP_CARVE(block, double, nv);
-  if (w != NULL) *w = (struct ws){ .qdot = qdot, .a = a, .dq = dq };
-  return w;
+  struct ws *w = ws;
+  w->qdot = PERP_CARVE(a, double, w->nq);
+  PERP_DOUBLES(a, w->nv, &w->a, &w->dq);
 }
 
 static perp_status symplectic_euler_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
                                            void **ws)
 {
   (void)opts;
-  perp_arena block = { 0 };
-  symplectic_euler_layout(&block, sys->nq, sys->nv);
-  PERP_TRY(perp_arena_reserve(ctx, &block));
-  struct ws *w = symplectic_euler_layout(&block, sys->nq, sys->nv);
-  w->block = block;
-  *ws = w;
-  return PERP_OK;
+  struct ws like = { .nq = sys->nq, .nv = sys->nv };
+  return perp_workspace_create(ctx, "symplectic-euler", &like, sizeof like, symplectic_euler_layout,
+                               ws);
 }
 
 static perp_ode_answer symplectic_euler_step(void *ws, const perp_ode_sys *sys, double t, double h,
@@ -55,13 +48,6 @@ static perp_ode_answer symplectic_euler_step(void *ws, const perp_ode_sys *sys, 
   return PERP_ODE_OK;
 }
 
-static void symplectic_euler_destroy(void *ws)
-{
-  if (ws == NULL) return;
-  perp_arena block = ((struct ws *)ws)->block;
-  perp_arena_free(&block);
-}
-
 const perp_ode_desc perp_ode_symplectic_euler = {
   .d = { .name = "symplectic-euler",
          .summary = "semi-implicit Euler: new velocity first, then the position with it",
@@ -74,5 +60,5 @@ const perp_ode_desc perp_ode_symplectic_euler = {
   .stages = 1,
   .create = symplectic_euler_create,
   .step = symplectic_euler_step,
-  .destroy = symplectic_euler_destroy,
+  .destroy = free,
 };

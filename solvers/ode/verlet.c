@@ -32,41 +32,25 @@ struct increment {
 };
 
 struct ws {
-  perp_arena block;
+  int nq, nv;
   double *qdot, *q1, *a0, *a1, *v1, *dq;
   /* position form: `before` led to the state that the last step started from, `last` was that step */
   struct increment before, last;
 };
 
-static struct ws *verlet_layout(perp_arena *block, int nq, int nv)
+static void verlet_layout(void *ws, perp_arena *a)
 {
-  struct ws *w = PERP_CARVE(block, struct ws, 1);
-  double *qdot = PERP_CARVE(block, double, nq), *q1 = PERP_CARVE(block, double, nq);
-  double *x[6];
-  for (int i = 0; i < 6; i++) x[i] = PERP_CARVE(block, double, nv);
-  if (w != NULL)
-    *w = (struct ws){ .qdot = qdot,
-                      .q1 = q1,
-                      .a0 = x[0],
-                      .a1 = x[1],
-                      .v1 = x[2],
-                      .dq = x[3],
-                      .before.d = x[4],
-                      .last.d = x[5] };
-  return w;
+  struct ws *w = ws;
+  PERP_DOUBLES(a, w->nq, &w->qdot, &w->q1);
+  PERP_DOUBLES(a, w->nv, &w->a0, &w->a1, &w->v1, &w->dq, &w->before.d, &w->last.d);
 }
 
 static perp_status verlet_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
                                  void **ws)
 {
   (void)opts;
-  perp_arena block = { 0 };
-  verlet_layout(&block, sys->nq, sys->nv);
-  PERP_TRY(perp_arena_reserve(ctx, &block));
-  struct ws *w = verlet_layout(&block, sys->nq, sys->nv);
-  w->block = block;
-  *ws = w;
-  return PERP_OK;
+  struct ws like = { .nq = sys->nq, .nv = sys->nv };
+  return perp_workspace_create(ctx, "verlet", &like, sizeof like, verlet_layout, ws);
 }
 
 /* The increment that led to the state at t, NULL when there is none.  Called at the start of a step from t:
@@ -105,9 +89,7 @@ static perp_ode_answer position_step(struct ws *w, const perp_ode_sys *sys, doub
   for (int i = 0; i < nv; i++) v[i] = w->v1[i] + 0.5 * h * w->a1[i];
   memcpy(q, w->q1, (size_t)sys->nq * sizeof *q);
   memcpy(w->last.d, w->dq, (size_t)nv * sizeof *w->dq);
-  w->last.known = true;
-  w->last.t = t;
-  w->last.h = h;
+  w->last = (struct increment){ true, t, h, w->last.d };
   return PERP_ODE_OK;
 }
 
@@ -149,13 +131,6 @@ static void verlet_reset(void *ws)
   w->before.known = w->last.known = false;
 }
 
-static void verlet_destroy(void *ws)
-{
-  if (ws == NULL) return;
-  perp_arena block = ((struct ws *)ws)->block;
-  perp_arena_free(&block);
-}
-
 const perp_ode_desc perp_ode_verlet = {
   .d = { .name = "verlet",
          .summary = "Verlet: position form for forces of position, else velocity form",
@@ -169,5 +144,5 @@ const perp_ode_desc perp_ode_verlet = {
   .create = verlet_create,
   .step = verlet_step,
   .reset = verlet_reset,
-  .destroy = verlet_destroy,
+  .destroy = free,
 };
