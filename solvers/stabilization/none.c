@@ -3,16 +3,13 @@
  * below grows with the error of the integration. */
 #include "solvers/stabilization/stabilization.h"
 
+#include <stdlib.h>
+
 static perp_status none_create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
 {
   (void)ctx, (void)sys, (void)opts;
   *ws = NULL;
   return PERP_OK;
-}
-
-static void none_destroy(void *ws)
-{
-  (void)ws;
 }
 
 const perp_stab_desc perp_stab_none = {
@@ -21,5 +18,5 @@ const perp_stab_desc perp_stab_none = {
          .reference = "Cline 2002, section 3.1",
          .equation = "J v = 0 or J a = -Jdot v, nothing else" },
   .create = none_create,
-  .destroy = none_destroy,
+  .destroy = free,
 };

@@ -24,9 +24,8 @@ struct ws {
 static perp_status velocity_projection_create(perp_ctx *ctx, const perp_stab_sys *sys,
                                               const void *opts, void **ws)
 {
-  PERP_TRY(perp_stab_create(ctx, "velocity-projection", sys, sizeof(struct ws), ws));
-  ((struct ws *)*ws)->opt = *(const struct opts *)opts;
-  return PERP_OK;
+  struct ws like = { .opt = *(const struct opts *)opts };
+  return perp_stab_create(ctx, "velocity-projection", sys, &like, sizeof like, ws);
 }
 
 static perp_status velocity_projection_post_step(void *ws, double t, double *q, double *v,
@@ -53,5 +52,5 @@ const perp_stab_desc perp_stab_velocity_projection = {
   .create = velocity_projection_create,
   .post_step = velocity_projection_post_step,
   .contacts = velocity_projection_contacts,
-  .destroy = perp_stab_destroy,
+  .destroy = free,
 };
