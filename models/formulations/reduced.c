@@ -91,7 +91,7 @@ static void reduced_destroy(void *ws)
   struct reduced *w = ws;
   if (w == NULL) return;
   perp_ode_destroy(w->ode);
-  perp_reduced_destroy(w->tree);
+  free(w->tree);
   perp_arena_free(&w->arena);
   free(w);
 }
