@@ -22,6 +22,7 @@ struct reduced {
   perp_eval eval; /* forces of the model are evaluated in memory of our own */
   perp_ode_sys sys;
   perp_ode *ode;
+  perp_arena arena;
   double *q, *u;       /* [tree nq], [tree nu] */
   double *qm, *vm;     /* state in the coordinates of the model */
   double *qf, *vf, *f; /* ... of the state being differentiated, and its forces */
@@ -31,10 +32,8 @@ struct reduced {
   double total;
 };
 
-static void reduced_layout(void *ws, perp_arena *a)
+static void reduced_layout(struct reduced *w, const perp_model *model, perp_arena *a)
 {
-  struct reduced *w = ws;
-  const perp_model *model = w->tree->model;
   const int nq = perp_model_nq(model), nv = perp_model_nv(model);
   perp_eval_layout(&w->eval, model, a);
   w->q = PERP_CARVE(a, double, w->tree->nq);
@@ -42,7 +41,8 @@ static void reduced_layout(void *ws, perp_arena *a)
   w->qm = PERP_CARVE(a, double, nq);
   w->vm = PERP_CARVE(a, double, nv);
   w->qf = PERP_CARVE(a, double, nq);
-  PERP_DOUBLES(a, nv, &w->vf, &w->f);
+  w->vf = PERP_CARVE(a, double, nv);
+  w->f = PERP_CARVE(a, double, nv);
   w->stale = PERP_CARVE(a, bool, 1);
 }
 
@@ -91,7 +91,8 @@ static void reduced_destroy(void *ws)
   struct reduced *w = ws;
   if (w == NULL) return;
   perp_ode_destroy(w->ode);
-  perp_reduced_destroy(w->tree);
+  free(w->tree);
+  perp_arena_free(&w->arena);
   free(w);
 }
 
@@ -101,32 +102,33 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
   *ws = NULL;
   if (parts->ode.d == NULL)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "reduced needs an ODE solver (perp list ode)");
-  struct reduced like = { 0 };
-  PERP_TRY(perp_reduced_create(ctx, model, &like.tree));
-  perp_status status = perp_workspace_create(ctx, "reduced", &like, sizeof like, reduced_layout,
-                                             ws);
-  if (status != PERP_OK) {
-    perp_reduced_destroy(like.tree);
-    return status;
+  struct reduced *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "reduced: no memory");
+  perp_status status = perp_reduced_create(ctx, model, &w->tree);
+  if (status == PERP_OK) {
+    reduced_layout(w, model, &w->arena);
+    status = perp_arena_reserve(ctx, &w->arena);
   }
-  struct reduced *w = *ws;
-  perp_eval_init(&w->eval, model);
-  *w->stale = true;
-  w->sys = (perp_ode_sys){
-    .nq = w->tree->nq,
-    .nv = w->tree->nu,
-    .caps = perp_reduced_position_only(w->tree) ? PERP_ODE_SYS_POSITION_FORCES : 0,
-    .user = w,
-    .deriv = reduced_deriv,
-    .retract = reduced_retract,
-    .difference = reduced_difference,
-    .project = reduced_project,
-  };
-  status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
-  if (status != PERP_OK) {
+  if (status == PERP_OK) {
+    reduced_layout(w, model, &w->arena);
+    perp_eval_init(&w->eval, model);
+    *w->stale = true;
+    w->sys = (perp_ode_sys){
+      .nq = w->tree->nq,
+      .nv = w->tree->nu,
+      .caps = perp_reduced_position_only(w->tree) ? PERP_ODE_SYS_POSITION_FORCES : 0,
+      .user = w,
+      .deriv = reduced_deriv,
+      .retract = reduced_retract,
+      .difference = reduced_difference,
+      .project = reduced_project,
+    };
+    status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
+  }
+  if (status == PERP_OK)
+    *ws = w;
+  else
     reduced_destroy(w);
-    *ws = NULL;
-  }
   return status;
 }
 

@@ -32,7 +32,7 @@ perp_status perp_shapes_compile(perp_ctx *ctx, perp_model *model)
 void perp_shapes_free(perp_model *model)
 {
   if (model->shape != NULL)
-    for (int i = 0; i < model->n_shapes; i++) perp_hull_destroy(model->shape[i].hull);
+    for (int i = 0; i < model->n_shapes; i++) free(model->shape[i].hull);
   free(model->shape);
   model->shape = NULL;
 }

@@ -41,25 +41,19 @@ static perp_reduced_kind kind_of(perp_joint_kind kind, int dim)
   return PERP_REDUCED_FIXED;
 }
 
-static void name_body(const perp_model *model, int b, char *buf, size_t size)
+static const char *name_body(const perp_model *model, int b, char buf[PERP_LABEL_MAX])
 {
   const char *name = b < 0 ? "world" : perp_model_body(model, b)->name;
-  if (name != NULL)
-    snprintf(buf, size, "%s", name);
-  else
-    snprintf(buf, size, "body %d", b);
+  return name != NULL ? name : perp_model_label(buf, "body", b, NULL);
 }
 
-static void name_joint(const perp_model *model, int j, char *buf, size_t size)
+static perp_status refuse_joint(perp_ctx *ctx, const perp_model *model, int j, const char *why)
 {
   const perp_joint_def *def = perp_model_joint(model, j);
-  char a[48], b[48];
-  name_body(model, def->a, a, sizeof a);
-  name_body(model, def->b, b, sizeof b);
-  if (def->name != NULL)
-    snprintf(buf, size, "joint %d '%s' (%s - %s)", j, def->name, a, b);
-  else
-    snprintf(buf, size, "joint %d (%s - %s)", j, a, b);
+  char joint[PERP_LABEL_MAX], a[PERP_LABEL_MAX], b[PERP_LABEL_MAX];
+  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "reduced: %s (%s - %s) %s",
+                   perp_model_label(joint, "joint", j, def->name), name_body(model, def->a, a),
+                   name_body(model, def->b, b), why);
 }
 
 void perp_reduced_pose(const perp_model *model, const double *qm, int b, double x[3], double R[9],
@@ -127,140 +121,135 @@ static void reduced_tree_attach(const perp_model *model, int j, int parent_body,
   }
 }
 
-/* Breadth first from the bodies in `order[first ... last-1]`, over joints not used yet. */
-static int reduced_tree_sweep(const perp_model *model, const int *ptr, const int *adj, int first,
-                              int last, int *order, int *parent, int *via, bool *placed, bool *used)
+/* While the bodies are sorted.  The joints of body b, -1: the world, are adj[ptr[b + 1] ... ptr[b + 2] - 1]. */
+typedef struct sorting {
+  const perp_model *model;
+  int n, nj, count;
+  int *ptr, *adj;
+  int *order, *parent,
+      *via; /* [n] bodies, their parents (places in order), the joints to these; count of them */
+  bool *placed, *used; /* [n] bodies, [nj] joints */
+} sorting;
+
+static void sorting_layout(void *sort, perp_arena *a)
 {
-  for (int k = first; k < last; k++) {
-    int b = order[k];
-    for (int e = ptr[b + 1]; e < ptr[b + 2]; e++) {
-      const perp_joint_def *def = perp_model_joint(model, adj[e]);
-      int other = def->a == b ? def->b : def->a;
-      if (used[adj[e]] || other < 0 || placed[other]) continue;
-      used[adj[e]] = placed[other] = true;
-      parent[last] = k;
-      via[last] = adj[e];
-      order[last++] = other;
-    }
-  }
-  return last;
+  sorting *s = sort;
+  s->ptr = PERP_CARVE(a, int, s->n + 3);
+  s->adj = PERP_CARVE(a, int, 2 * s->nj);
+  PERP_INTS(a, s->n, &s->order, &s->parent, &s->via);
+  s->placed = PERP_CARVE(a, bool, s->n);
+  s->used = PERP_CARVE(a, bool, s->nj);
 }
 
-static perp_status reduced_tree_sort(perp_ctx *ctx, perp_reduced_tree *tree, int *scratch,
-                                     bool *flags)
+static void sorting_index(sorting *s)
+{
+  memset(s->ptr, 0, (size_t)(s->n + 3) * sizeof *s->ptr);
+  memset(s->placed, 0, (size_t)s->n * sizeof *s->placed);
+  memset(s->used, 0, (size_t)s->nj * sizeof *s->used);
+  for (int j = 0; j < s->nj; j++) {
+    const perp_joint_def *def = perp_model_joint(s->model, j);
+    s->ptr[def->a + 3]++;
+    s->ptr[def->b + 3]++;
+  }
+  for (int b = 1; b <= s->n + 1; b++) s->ptr[b + 1] += s->ptr[b];
+  for (int j = 0; j < s->nj; j++) {
+    const perp_joint_def *def = perp_model_joint(s->model, j);
+    s->adj[s->ptr[def->a + 2]++] = j;
+    s->adj[s->ptr[def->b + 2]++] = j;
+  }
+}
+
+static void sorting_place(sorting *s, int body, int parent, int via)
+{
+  s->placed[body] = true;
+  s->parent[s->count] = parent;
+  s->via[s->count] = via;
+  s->order[s->count++] = body;
+}
+
+/* What hangs on body b at place `parent`, by joints not used yet. */
+static void sorting_neighbours(sorting *s, int b, int parent)
+{
+  for (int e = s->ptr[b + 1]; e < s->ptr[b + 2]; e++) {
+    const int j = s->adj[e];
+    const perp_joint_def *def = perp_model_joint(s->model, j);
+    const int other = def->a == b ? def->b : def->a;
+    if (s->used[j] || other < 0 || s->placed[other]) continue;
+    s->used[j] = true;
+    sorting_place(s, other, parent, j);
+  }
+}
+
+/* Breadth first from the world, then from the first body of each part that floats. */
+static void sorting_run(sorting *s)
+{
+  sorting_neighbours(s, PERP_WORLD, -1);
+  for (int done = 0, b = 0; b <= s->n; b++) {
+    for (; done < s->count; done++) sorting_neighbours(s, s->order[done], done);
+    if (b < s->n && !s->placed[b]) sorting_place(s, b, -1, -1);
+  }
+}
+
+static perp_status reduced_tree_check(perp_ctx *ctx, const perp_model *model, int j)
+{
+  const perp_joint_def *def = perp_model_joint(model, j);
+  char why[80];
+  snprintf(why, sizeof why, "is soft (%g); joint coordinates hold joints rigidly", def->softness);
+  if (def->softness > 0) return refuse_joint(ctx, model, j, why);
+  if (def->kind == PERP_JOINT_LINE || def->kind == PERP_JOINT_WHEEL ||
+      def->kind == PERP_JOINT_CURVE)
+    return refuse_joint(ctx, model, j, "is of a kind that has no joint coordinates here");
+  return PERP_OK;
+}
+
+static perp_status reduced_tree_sort(perp_ctx *ctx, perp_reduced_tree *tree, sorting *s)
 {
   const perp_model *model = tree->model;
-  const int n = tree->n, nj = perp_model_joints(model);
-  int *ptr = scratch, *adj = ptr + n + 3, *order = adj + 2 * nj, *parent = order + n,
-      *via = parent + n;
-  bool *placed = flags, *used = flags + n;
-  char name[160];
-
-  /* joints of each body, the world being body -1 */
-  for (int j = 0; j < nj; j++) {
-    const perp_joint_def *def = perp_model_joint(model, j);
-    if (def->softness > 0) {
-      name_joint(model, j, name, sizeof name);
-      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "reduced: %s is soft (%g); joint coordinates hold joints rigidly", name,
-                       def->softness);
-    }
-    if (def->kind == PERP_JOINT_LINE || def->kind == PERP_JOINT_WHEEL ||
-        def->kind == PERP_JOINT_CURVE) {
-      name_joint(model, j, name, sizeof name);
-      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "reduced: %s is of a kind that has no joint coordinates here", name);
-    }
-    ptr[def->a + 3]++;
-    ptr[def->b + 3]++;
-  }
-  for (int b = 1; b <= n + 1; b++) ptr[b + 1] += ptr[b];
-  for (int j = 0; j < nj; j++) {
-    const perp_joint_def *def = perp_model_joint(model, j);
-    adj[ptr[def->a + 2]++] = j;
-    adj[ptr[def->b + 2]++] = j;
-  }
-  /* now the joints of body b are adj[ptr[b + 1] ... ptr[b + 2] - 1] */
-
-  /* from the world, then from the first body of each part that floats */
-  int count = 0;
-  for (int e = ptr[0]; e < ptr[1]; e++) {
-    const perp_joint_def *def = perp_model_joint(model, adj[e]);
-    int b = def->a < 0 ? def->b : def->a;
-    if (b < 0 || placed[b]) continue;
-    used[adj[e]] = placed[b] = true;
-    parent[count] = -1;
-    via[count] = adj[e];
-    order[count++] = b;
-  }
-  count = reduced_tree_sweep(model, ptr, adj, 0, count, order, parent, via, placed, used);
-  for (int b = 0; b < n; b++) {
-    if (placed[b]) continue;
-    placed[b] = true;
-    parent[count] = via[count] = -1;
-    order[count] = b;
-    count = reduced_tree_sweep(model, ptr, adj, count, count + 1, order, parent, via, placed, used);
-  }
-
-  for (int j = 0; j < nj; j++)
-    if (!used[j]) {
-      name_joint(model, j, name, sizeof name);
-      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "reduced: %s closes a loop; joint coordinates serve open chains and trees, "
-                       "use formulation acceleration or velocity",
-                       name);
-    }
-
-  for (int i = 0; i < n; i++) {
+  for (int j = 0; j < s->nj; j++) PERP_TRY(reduced_tree_check(ctx, model, j));
+  sorting_index(s);
+  sorting_run(s);
+  for (int j = 0; j < s->nj; j++)
+    if (!s->used[j])
+      return refuse_joint(ctx, model, j,
+                          "closes a loop; joint coordinates serve open chains and trees, use "
+                          "formulation acceleration or velocity");
+  for (int i = 0; i < tree->n; i++) {
     node *k = &tree->node[i];
-    k->body = order[i];
-    k->parent = parent[i];
-    reduced_tree_attach(model, via[i], parent[i] < 0 ? PERP_WORLD : order[parent[i]], k);
+    *k = (node){ .body = s->order[i], .parent = s->parent[i] };
+    reduced_tree_attach(model, s->via[i], k->parent < 0 ? PERP_WORLD : s->order[k->parent], k);
     k->nq = sizes[k->kind].nq, k->nu = sizes[k->kind].nu;
     k->iq = tree->nq, k->iu = tree->nu;
     tree->nq += k->nq, tree->nu += k->nu;
-    if (k->kind == PERP_REDUCED_DISTANCE || k->kind == PERP_REDUCED_PLANAR_DISTANCE) {
-      if (!(k->length > 0)) {
-        name_joint(model, via[i], name, sizeof name);
-        return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "reduced: %s has length 0; use a ball joint",
-                         name);
-      }
-    }
+    if ((k->kind == PERP_REDUCED_DISTANCE || k->kind == PERP_REDUCED_PLANAR_DISTANCE) &&
+        !(k->length > 0))
+      return refuse_joint(ctx, model, s->via[i], "has length 0; use a ball joint");
   }
   return PERP_OK;
+}
+
+static void reduced_tree_layout(void *tree, perp_arena *a)
+{
+  perp_reduced_tree *t = tree;
+  t->node = PERP_CARVE(a, node, t->n);
 }
 
 perp_status perp_reduced_create(perp_ctx *ctx, const perp_model *model, perp_reduced_tree **out)
 {
   *out = NULL;
-  const int n = perp_model_bodies(model), nj = perp_model_joints(model);
-  perp_reduced_tree *tree = calloc(1, sizeof *tree);
-  int *scratch = calloc((size_t)(4 * n + 2 * nj + 3), sizeof *scratch);
-  bool *flags = calloc((size_t)(n + nj + 1), sizeof *flags);
-  perp_status status = PERP_OK;
-  if (tree != NULL) tree->node = calloc((size_t)n + 1, sizeof *tree->node);
-  if (tree == NULL || tree->node == NULL || scratch == NULL || flags == NULL) {
-    status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "reduced: no memory for %d bodies", n);
-  } else {
-    tree->model = model;
-    tree->dim = perp_model_dim(model);
-    tree->n = n;
-    status = reduced_tree_sort(ctx, tree, scratch, flags);
-  }
-  free(scratch);
-  free(flags);
+  const int n = perp_model_bodies(model);
+  sorting like = { .model = model, .n = n, .nj = perp_model_joints(model) };
+  perp_reduced_tree tree_like = { .model = model, .dim = perp_model_dim(model), .n = n };
+  void *sort, *tree;
+  PERP_TRY(perp_workspace_create(ctx, "reduced", &like, sizeof like, sorting_layout, &sort));
+  perp_status status = perp_workspace_create(ctx, "reduced", &tree_like, sizeof tree_like,
+                                             reduced_tree_layout, &tree);
+  if (status == PERP_OK) status = reduced_tree_sort(ctx, tree, sort);
+  free(sort);
   if (status == PERP_OK)
     *out = tree;
   else
-    perp_reduced_destroy(tree);
+    free(tree);
   return status;
-}
-
-void perp_reduced_destroy(perp_reduced_tree *tree)
-{
-  if (tree == NULL) return;
-  free(tree->node);
-  free(tree);
 }
 
 bool perp_reduced_position_only(const perp_reduced_tree *tree)

@@ -57,9 +57,9 @@ typedef struct perp_reduced_tree {
 } perp_reduced_tree;
 
 /* Sort the bodies of a finished model into a tree rooted in the world (or in the first body of a part
- * that floats).  PERP_ERR_UNSUPPORTED, naming the joint, for loops and soft joints.  O(n). */
+ * that floats).  PERP_ERR_UNSUPPORTED, naming the joint, for loops and soft joints.  O(n).
+ * free() destroys *out, which is NULL on failure. */
 perp_status perp_reduced_create(perp_ctx *ctx, const perp_model *model, perp_reduced_tree **out);
-void perp_reduced_destroy(perp_reduced_tree *tree);
 
 /* Joint coordinates (q, u) of the maximal state (qm, vm).  A state off the joints is projected: each
  * joint takes the part of the relative motion that it allows. */

@@ -2,7 +2,6 @@
 /* From definitions to compiled shapes, and what every shape answers: its bounds. */
 #include "models/shapes/shapes_private.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* rotation of the shape in the frame of its body */
@@ -37,18 +36,6 @@ static double hull_radius(const perp_hull *h, const double c[3])
   return sqrt(r2);
 }
 
-static perp_status compile_polytope(perp_ctx *ctx, int dim, const perp_shape_def *def,
-                                    const char *who, perp_hull **out)
-{
-  double *lifted = calloc((size_t)(3 * def->n_vertices), sizeof *lifted);
-  if (lifted == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its hull", who);
-  for (int i = 0; i < def->n_vertices; i++)
-    for (int k = 0; k < dim; k++) lifted[3 * i + k] = def->vertices[dim * i + k];
-  perp_status status = perp_hull_create(ctx, dim, lifted, def->n_vertices, who, out);
-  free(lifted);
-  return status;
-}
-
 perp_status perp_shape_compile(perp_ctx *ctx, int dim, const perp_shape_def *def, const char *who,
                                perp_shape *s)
 {
@@ -79,7 +66,7 @@ perp_status perp_shape_compile(perp_ctx *ctx, int dim, const perp_shape_def *def
     if (def->kind == PERP_SHAPE_BOX)
       PERP_TRY(perp_hull_box(ctx, dim, def->half, who, &s->hull));
     else
-      PERP_TRY(compile_polytope(ctx, dim, def, who, &s->hull));
+      PERP_TRY(perp_hull_create(ctx, dim, def->vertices, dim, def->n_vertices, who, &s->hull));
     perp_hull_move(s->hull, s->R, (const double[3]){ def->x[0], def->x[1], s->c[2] });
     if (def->kind == PERP_SHAPE_POLYTOPE) hull_centre(s->hull, s->c);
     s->bound = hull_radius(s->hull, s->c);

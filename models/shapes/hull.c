@@ -14,52 +14,83 @@
 
 static const double EPS = 1e-10;
 
-/* ---- from loops to a hull -------------------------------------------------------------------- */
-
-static void hull_layout(perp_hull *h, int half_edges, perp_arena *a)
+/* u /= |u| */
+static void hull_unit(double u[3])
 {
+  const double len = perp_norm(u);
+  for (int i = 0; i < 3; i++) u[i] /= len;
+}
+
+/* ---- faces ----------------------------------------------------------------------------------- */
+
+/* The loops of vertices around faces; a half edge is a place in `vertex`. */
+typedef struct faces {
+  int n, *start, *vertex;
+} faces;
+
+/* The vertex after half edge k of face f. */
+static int next_vertex(const faces *all, int f, int k)
+{
+  return all->vertex[k + 1 < all->start[f + 1] ? k + 1 : all->start[f]];
+}
+
+/* The first half edge from a to b without an edge (edge NULL: any), -1: none; *face whose it is. */
+static int find_half(const faces *all, const int *edge, int a, int b, int *face)
+{
+  for (int f = 0; f < all->n; f++)
+    for (int k = all->start[f]; k < all->start[f + 1]; k++) {
+      if (all->vertex[k] != a || next_vertex(all, f, k) != b) continue;
+      if (edge != NULL && edge[k] >= 0) continue;
+      *face = f;
+      return k;
+    }
+  return -1;
+}
+
+/* ---- from faces to a hull -------------------------------------------------------------------- */
+
+static void hull_layout(void *hull, perp_arena *a)
+{
+  perp_hull *h = hull;
   h->v = PERP_CARVE(a, double, 3 * h->n_vertices);
   h->n = PERP_CARVE(a, double, 3 * h->n_faces);
   h->d = PERP_CARVE(a, double, h->n_faces);
-  h->side = PERP_CARVE(a, double, 3 * half_edges);
+  h->side = PERP_CARVE(a, double, 3 * h->n_half);
   h->dir = PERP_CARVE(a, double, 3 * h->n_edges);
   h->start = PERP_CARVE(a, int, h->n_faces + 1);
-  PERP_INTS(a, half_edges, &h->loop, &h->rim);
+  PERP_INTS(a, h->n_half, &h->loop, &h->rim, &h->fan);
   h->edge = PERP_CARVE(a, int, 4 * h->n_edges);
   h->star = PERP_CARVE(a, int, h->n_vertices + 1);
-  h->fan = PERP_CARVE(a, int, half_edges);
   h->axis = PERP_CARVE(a, int, h->n_edges + 1);
   h->edges = PERP_CARVE(a, int, h->n_edges);
 }
 
-/* number the edges; false when a half edge lacks its twin */
+/* The one edge of a side of a polygon, both half edges of which are in its loop. */
+static void link_sides(perp_hull *h)
+{
+  for (int f = 0; f < h->n_faces; f++) {
+    const int k = h->start[f], edge[4] = { h->loop[k], h->loop[k + 1], f, f };
+    memcpy(h->edge + 4 * f, edge, sizeof edge);
+    h->rim[k] = h->rim[k + 1] = f;
+  }
+}
+
+/* number the edges; false when a half edge lacks its twin, or Euler's formula does not hold */
 static bool link_edges(perp_hull *h)
 {
-  int n_half = h->start[h->n_faces], edges = 0;
-  for (int k = 0; k < n_half; k++) h->rim[k] = -1;
+  const faces all = { h->n_faces, h->start, h->loop };
+  int edges = 0;
+  for (int k = 0; k < h->n_half; k++) h->rim[k] = -1;
   for (int f = 0; f < h->n_faces; f++)
     for (int k = h->start[f]; k < h->start[f + 1]; k++) {
       if (h->rim[k] >= 0) continue;
-      int a = h->loop[k], b = h->loop[k + 1 < h->start[f + 1] ? k + 1 : h->start[f]], twin = -1;
-      if (h->dim == 2) {
-        /* both half edges of a side are the one edge of its face */
-        h->rim[k] = f;
-        if (k == h->start[f])
-          memcpy(h->edge + 4 * f, (int[4]){ a, b, f, f }, 4 * sizeof(int)), edges++;
-        continue;
-      }
-      for (int g = 0; g < h->n_faces && twin < 0; g++)
-        for (int l = h->start[g]; l < h->start[g + 1] && twin < 0; l++) {
-          int next = h->loop[l + 1 < h->start[g + 1] ? l + 1 : h->start[g]];
-          if (h->loop[l] != b || next != a || h->rim[l] >= 0 || edges >= h->n_edges) continue;
-          memcpy(h->edge + 4 * edges, (int[4]){ a, b, f, g }, 4 * sizeof(int));
-          h->rim[k] = h->rim[l] = edges;
-          twin = l;
-        }
+      const int a = h->loop[k], b = next_vertex(&all, f, k);
+      int other, twin = edges < h->n_edges ? find_half(&all, h->rim, b, a, &other) : -1;
       if (twin < 0) return false;
-      edges++;
+      memcpy(h->edge + 4 * edges, (int[4]){ a, b, f, other }, 4 * sizeof(int));
+      h->rim[k] = h->rim[twin] = edges++;
     }
-  return edges == h->n_edges;
+  return edges == h->n_edges && h->n_vertices - h->n_edges + h->n_faces == 2;
 }
 
 static void fan_faces(perp_hull *h)
@@ -74,26 +105,58 @@ static void fan_faces(perp_hull *h)
   h->star[h->n_vertices] = at;
 }
 
-/* edges by direction */
+static bool hull_parallel(const double u[3], const double w[3])
+{
+  double c[3];
+  perp_cross(u, w, c);
+  return perp_norm(c) <= 1e-14 * perp_norm(u) * perp_norm(w);
+}
+
+/* edges by direction, those of one direction by number */
 static void group_edges(perp_hull *h)
 {
-  int count = 0;
-  h->n_axes = 0;
+  for (int i = 0; i < h->n_edges; i++) h->edges[i] = i;
   h->axis[0] = 0;
-  for (int i = 0; i < h->n_edges; i++) {
-    const double *u = h->dir + 3 * i;
-    bool old = false;
-    for (int k = 0; k < count && !old; k++) old = h->edges[k] == i;
-    if (old) continue;
-    for (int j = i; j < h->n_edges; j++) {
-      double c[3];
-      perp_cross(u, h->dir + 3 * j, c);
-      if (j != i && perp_norm(c) > 1e-14 * perp_norm(u) * perp_norm(h->dir + 3 * j)) continue;
-      old = false;
-      for (int k = 0; k < count && !old; k++) old = h->edges[k] == j;
-      if (!old) h->edges[count++] = j;
+  for (int first = 0, end; first < h->n_edges; first = end) {
+    end = first + 1;
+    for (int i = end; i < h->n_edges; i++) {
+      const int e = h->edges[i];
+      if (!hull_parallel(h->dir + 3 * h->edges[first], h->dir + 3 * e)) continue;
+      memmove(h->edges + end + 1, h->edges + end, (size_t)(i - end) * sizeof e);
+      h->edges[end++] = e;
     }
-    h->axis[++h->n_axes] = count;
+    h->axis[++h->n_axes] = end;
+  }
+}
+
+/* Normal of a side of a polygon and where its ends face. */
+static void measure_side(perp_hull *h, int f)
+{
+  const double *u = h->dir + 3 * f, len = hypot(u[0], u[1]);
+  double *n = h->n + 3 * f, *side = h->side + 3 * h->start[f];
+  n[0] = u[1] / len, n[1] = -u[0] / len, n[2] = 0;
+  for (int i = 0; i < 3; i++) {
+    side[i] = -u[i] / len;
+    side[3 + i] = u[i] / len;
+  }
+}
+
+static void measure_face(perp_hull *h, int f)
+{
+  const int *loop = h->loop + h->start[f], count = h->start[f + 1] - h->start[f];
+  double *n = h->n + 3 * f, *side = h->side + 3 * h->start[f], u[3], w[3], c[3];
+  n[0] = n[1] = n[2] = 0;
+  for (int k = 1; k + 1 < count; k++) { /* twice the vector area, about the first vertex */
+    perp_sub(h->v + 3 * loop[k], h->v + 3 * loop[0], u);
+    perp_sub(h->v + 3 * loop[k + 1], h->v + 3 * loop[0], w);
+    perp_cross(u, w, c);
+    for (int i = 0; i < 3; i++) n[i] += c[i];
+  }
+  hull_unit(n);
+  for (int k = 0; k < count; k++, side += 3) {
+    perp_sub(h->v + 3 * loop[(k + 1) % count], h->v + 3 * loop[k], u);
+    perp_cross(u, n, side);
+    hull_unit(side);
   }
 }
 
@@ -103,69 +166,37 @@ static void hull_measure(perp_hull *h)
   for (int e = 0; e < h->n_edges; e++)
     perp_sub(h->v + 3 * h->edge[4 * e + 1], h->v + 3 * h->edge[4 * e], h->dir + 3 * e);
   for (int f = 0; f < h->n_faces; f++) {
-    double *n = h->n + 3 * f, sum = 0;
-    int first = h->start[f], count = h->start[f + 1] - first;
-    const double *v0 = h->v + 3 * h->loop[first];
-    if (h->dim == 2) {
-      const double *u = h->dir + 3 * f;
-      double len = hypot(u[0], u[1]);
-      n[0] = u[1] / len, n[1] = -u[0] / len, n[2] = 0;
-      for (int i = 0; i < 3; i++) {
-        h->side[3 * first + i] = -u[i] / len;
-        h->side[3 * first + 3 + i] = u[i] / len;
-      }
-    } else {
-      n[0] = n[1] = n[2] = 0;
-      for (int k = 1; k + 1 < count; k++) { /* twice the vector area, about v0 */
-        double u[3], w[3], c[3];
-        perp_sub(h->v + 3 * h->loop[first + k], v0, u);
-        perp_sub(h->v + 3 * h->loop[first + k + 1], v0, w);
-        perp_cross(u, w, c);
-        for (int i = 0; i < 3; i++) n[i] += c[i];
-      }
-      double len = perp_norm(n);
-      for (int i = 0; i < 3; i++) n[i] /= len;
-      for (int k = 0; k < count; k++) {
-        double u[3], *side = h->side + 3 * (first + k);
-        perp_sub(h->v + 3 * h->loop[first + (k + 1) % count], h->v + 3 * h->loop[first + k], u);
-        perp_cross(u, n, side);
-        len = perp_norm(side);
-        for (int i = 0; i < 3; i++) side[i] /= len;
-      }
-    }
-    /* the mean offset: no vertex of a merged face is preferred */
-    for (int k = 0; k < count; k++) sum += perp_dot(3, n, h->v + 3 * h->loop[first + k]);
-    h->d[f] = sum / count;
+    if (h->dim == 2)
+      measure_side(h, f);
+    else
+      measure_face(h, f);
+    double sum = 0; /* the mean offset: no vertex of a merged face is preferred */
+    for (int k = h->start[f]; k < h->start[f + 1]; k++)
+      sum += perp_dot(3, h->n + 3 * f, h->v + 3 * h->loop[k]);
+    h->d[f] = sum / (h->start[f + 1] - h->start[f]);
   }
 }
 
 static perp_status hull_assemble(perp_ctx *ctx, int dim, const double *v, int n_vertices,
-                                 const int *start, const int *loop, int n_faces, const char *who,
-                                 perp_hull **out)
+                                 const faces *all, const char *who, perp_hull **out)
 {
-  int half_edges = start[n_faces];
-  perp_arena a = { 0 };
-  perp_hull *h = calloc(1, sizeof *h);
-  if (h == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its hull", who);
-  h->dim = dim;
-  h->n_vertices = n_vertices;
-  h->n_faces = n_faces;
-  h->n_edges = dim == 2 ? n_faces : half_edges / 2;
-  hull_layout(h, half_edges, &a);
-  perp_status status = perp_arena_reserve(ctx, &a);
-  if (status != PERP_OK) {
-    free(h);
-    return status;
-  }
-  h->block = a.base;
-  hull_layout(h, half_edges, &a);
+  *out = NULL;
+  const int n_half = all->start[all->n];
+  perp_hull like = { .dim = dim,
+                     .n_vertices = n_vertices,
+                     .n_faces = all->n,
+                     .n_half = n_half,
+                     .n_edges = dim == 2 ? all->n : n_half / 2 };
+  void *hull;
+  PERP_TRY(perp_workspace_create(ctx, who, &like, sizeof like, hull_layout, &hull));
+  perp_hull *h = hull;
   memcpy(h->v, v, (size_t)(3 * n_vertices) * sizeof *v);
-  memcpy(h->start, start, (size_t)(n_faces + 1) * sizeof *start);
-  memcpy(h->loop, loop, (size_t)half_edges * sizeof *loop);
-  bool closed = link_edges(h);
-  if (dim == 3) closed = closed && h->n_vertices - h->n_edges + h->n_faces == 2;
-  if (!closed) {
-    perp_hull_destroy(h);
+  memcpy(h->start, all->start, (size_t)(all->n + 1) * sizeof *h->start);
+  memcpy(h->loop, all->vertex, (size_t)n_half * sizeof *h->loop);
+  if (dim == 2) {
+    link_sides(h);
+  } else if (!link_edges(h)) {
+    free(h);
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: the faces of its hull do not close (vertices almost in one plane)", who);
   }
@@ -176,56 +207,45 @@ static perp_status hull_assemble(perp_ctx *ctx, int dim, const double *v, int n_
   return PERP_OK;
 }
 
-void perp_hull_destroy(perp_hull *hull)
+static void turn_all(const double R[9], int n, double *x)
 {
-  if (hull == NULL) return;
-  free(hull->block);
-  free(hull);
+  for (int i = 0; i < n; i++, x += 3) {
+    double y[3];
+    perp_turn(3, R, x, y);
+    memcpy(x, y, sizeof y);
+  }
 }
 
 void perp_hull_move(perp_hull *h, const double R[9], const double c[3])
 {
-  int half_edges = h->start[h->n_faces];
-  double y[3];
-  for (int i = 0; i < h->n_vertices; i++) {
-    perp_turn(3, R, h->v + 3 * i, y);
-    perp_along(y, 1, c, h->v + 3 * i);
-  }
-  for (int i = 0; i < h->n_edges; i++) {
-    perp_turn(3, R, h->dir + 3 * i, y);
-    memcpy(h->dir + 3 * i, y, sizeof y);
-  }
-  for (int i = 0; i < half_edges; i++) {
-    perp_turn(3, R, h->side + 3 * i, y);
-    memcpy(h->side + 3 * i, y, sizeof y);
-  }
-  for (int f = 0; f < h->n_faces; f++) {
-    perp_turn(3, R, h->n + 3 * f, y);
-    memcpy(h->n + 3 * f, y, sizeof y);
-    h->d[f] += perp_dot(3, y, c);
-  }
+  turn_all(R, h->n_vertices, h->v);
+  turn_all(R, h->n_edges, h->dir);
+  turn_all(R, h->n_half, h->side);
+  turn_all(R, h->n_faces, h->n);
+  for (int i = 0; i < h->n_vertices; i++) perp_along(h->v + 3 * i, 1, c, h->v + 3 * i);
+  for (int f = 0; f < h->n_faces; f++) h->d[f] += perp_dot(3, h->n + 3 * f, c);
 }
 
 /* ---- box ------------------------------------------------------------------------------------- */
 
 /* vertex i of a box: bit k of i gives the sign of coordinate k */
-static const int box_start[] = { 0, 4, 8, 12, 16, 20, 24 };
-static const int box_loop[] = {
+static int box_start[] = { 0, 4, 8, 12, 16, 20, 24 };
+static int box_loop[] = {
   0, 4, 6, 2, /* -x */ 1, 3, 7, 5, /* +x */ 0, 1, 5, 4, /* -y */
   2, 6, 7, 3, /* +y */ 0, 2, 3, 1, /* -z */ 4, 5, 7, 6, /* +z */
 };
-static const int square_start[] = { 0, 2, 4, 6, 8 };
-static const int square_loop[] = { 0, 1, 1, 3, 3, 2, 2, 0 };
+static int square_start[] = { 0, 2, 4, 6, 8 };
+static int square_loop[] = { 0, 1, 1, 3, 3, 2, 2, 0 };
 
 perp_status perp_hull_box(perp_ctx *ctx, int dim, const double half[3], const char *who,
                           perp_hull **out)
 {
+  static const faces box = { 6, box_start, box_loop }, square = { 4, square_start, square_loop };
   double v[24];
   for (int i = 0; i < 1 << dim; i++)
     for (int k = 0; k < 3; k++)
       v[3 * i + k] = k >= dim ? 0 : (i >> k & 1) != 0 ? half[k] : -half[k];
-  PERP_TRY(dim == 3 ? hull_assemble(ctx, 3, v, 8, box_start, box_loop, 6, who, out)
-                    : hull_assemble(ctx, 2, v, 4, square_start, square_loop, 4, who, out));
+  PERP_TRY(hull_assemble(ctx, dim, v, 1 << dim, dim == 3 ? &box : &square, who, out));
   (*out)->box = dim == 3;
   return PERP_OK;
 }
@@ -235,7 +255,7 @@ perp_status perp_hull_box(perp_ctx *ctx, int dim, const double half[3], const ch
 /* Counter-clockwise hull of the points p[i] (x, y) listed in index: Andrew's chains, points within
  * eps of a side dropped.  Reorders index, writes loop [n + 1], returns its length, below 3 when
  * flat. */
-static int hull_hull2(const double *p, int n, int *index, double eps, int *loop)
+static int hull_planar(const double *p, int n, int *index, double eps, int *loop)
 {
   for (int i = 1; i < n; i++) { /* by x, then y */
     int k = index[i], j = i;
@@ -270,14 +290,26 @@ static int hull_hull2(const double *p, int n, int *index, double eps, int *loop)
 /* ---- in space -------------------------------------------------------------------------------- */
 
 typedef struct wrap {
-  const double *p;
-  int n;
-  double eps;
-  int *start, *loop, n_faces, n_half;
-  double *normal; /* [3 faces] */
-  double *flat;   /* [2 n] points of one plane in its coordinates */
-  int *index, *ring;
+  int n, n_half;
+  double eps, *p; /* [3 n] */
+  faces found;
+  double *normal;    /* [3 faces] */
+  double *flat;      /* [2 n] points of one plane in its coordinates */
+  int *index, *ring; /* [n], [2 n + 4] */
 } wrap;
+
+static void wrap_layout(void *ws, perp_arena *a)
+{
+  wrap *w = ws;
+  const size_t n = (size_t)w->n, most = 2 * n + 2;
+  w->p = PERP_CARVE(a, double, 3 * n);
+  w->flat = PERP_CARVE(a, double, 2 * n);
+  w->normal = PERP_CARVE(a, double, 3 * most);
+  w->found.start = PERP_CARVE(a, int, most + 1);
+  w->found.vertex = PERP_CARVE(a, int, 2 * (PERP_HULL_EDGES_MAX + 1) + 2 * n);
+  w->index = PERP_CARVE(a, int, n);
+  w->ring = PERP_CARVE(a, int, 2 * n + 4);
+}
 
 /* the face in the supporting plane through point o with normal n; false: fewer than three
  * corners */
@@ -287,10 +319,9 @@ static bool add_face(wrap *w, const double n[3], const double *o)
   int k = fabs(n[0]) < fabs(n[1]) ? 0 : 1, m = 0;
   if (fabs(n[2]) < fabs(n[k])) k = 2;
   u[k] = 1;
-  perp_cross(u, n, t); /* t, n, and u = t x n ... a right-handed basis (t, s, n) */
-  double len = perp_norm(t);
-  for (int i = 0; i < 3; i++) t[i] /= len;
-  perp_cross(n, t, u);
+  perp_cross(u, n, t);
+  hull_unit(t);
+  perp_cross(n, t, u); /* a right-handed basis (t, u, n) */
   for (int i = 0; i < w->n; i++) {
     double r[3];
     perp_sub(w->p + 3 * i, o, r);
@@ -299,14 +330,14 @@ static bool add_face(wrap *w, const double n[3], const double *o)
     w->flat[2 * i + 1] = perp_dot(3, r, u);
     w->index[m++] = i;
   }
-  int corners = hull_hull2(w->flat, m, w->index, w->eps, w->ring);
+  int corners = hull_planar(w->flat, m, w->index, w->eps, w->ring);
   if (corners < 3 || corners > PERP_FACE_MAX || w->n_half + corners > 2 * PERP_HULL_EDGES_MAX ||
-      w->n_faces >= 2 * w->n)
+      w->found.n >= 2 * w->n)
     return false;
-  memcpy(w->normal + 3 * w->n_faces, n, 3 * sizeof *n);
-  memcpy(w->loop + w->n_half, w->ring, (size_t)corners * sizeof(int));
+  memcpy(w->normal + 3 * w->found.n, n, 3 * sizeof *n);
+  memcpy(w->found.vertex + w->n_half, w->ring, (size_t)corners * sizeof(int));
   w->n_half += corners;
-  w->start[++w->n_faces] = w->n_half;
+  w->found.start[++w->found.n] = w->n_half;
   return true;
 }
 
@@ -330,17 +361,7 @@ static void turn_plane(const wrap *w, const double *o, const double n0[3], const
   }
   /* in-plane direction of the new face is -m x - n0 y; its normal is n0 x - m y */
   for (int i = 0; i < 3; i++) n[i] = n0[i] * x - m[i] * y;
-  double len = perp_norm(n);
-  for (int i = 0; i < 3; i++) n[i] /= len;
-}
-
-static bool has_half(const wrap *w, int a, int b)
-{
-  for (int f = 0; f < w->n_faces; f++)
-    for (int k = w->start[f]; k < w->start[f + 1]; k++)
-      if (w->loop[k] == a && w->loop[k + 1 < w->start[f + 1] ? k + 1 : w->start[f]] == b)
-        return true;
-  return false;
+  hull_unit(n);
 }
 
 static bool first_face(wrap *w)
@@ -375,18 +396,18 @@ static bool wrap_all(wrap *w)
   bool solid = false; /* not all in the plane of the first face */
   for (int i = 0; i < w->n && !solid; i++) {
     double r[3];
-    perp_sub(w->p + 3 * i, w->p + 3 * w->loop[0], r);
+    perp_sub(w->p + 3 * i, w->p + 3 * w->found.vertex[0], r);
     solid = perp_dot(3, r, w->normal) < -4 * w->eps;
   }
   if (!solid) return false;
-  for (int f = 0; f < w->n_faces; f++)
-    for (int k = w->start[f]; k < w->start[f + 1]; k++) {
-      int a = w->loop[k], b = w->loop[k + 1 < w->start[f + 1] ? k + 1 : w->start[f]];
-      if (has_half(w, b, a)) continue;
+  const faces *found = &w->found;
+  for (int f = 0; f < found->n; f++)
+    for (int k = found->start[f]; k < found->start[f + 1]; k++) {
+      int a = found->vertex[k], b = next_vertex(found, f, k), face;
+      if (find_half(found, NULL, b, a, &face) >= 0) continue;
       double e[3], m[3], n[3];
       perp_sub(w->p + 3 * b, w->p + 3 * a, e);
-      double len = perp_norm(e);
-      for (int i = 0; i < 3; i++) e[i] /= len;
+      hull_unit(e);
       perp_cross(w->normal + 3 * f, e, m); /* towards the inside of the face */
       turn_plane(w, w->p + 3 * a, w->normal + 3 * f, m, n);
       if (!add_face(w, n, w->p + 3 * a)) return false;
@@ -394,52 +415,58 @@ static bool wrap_all(wrap *w)
   return true;
 }
 
-/* distinct points, centred coordinates; returns their number */
-static int hull_distinct(int dim, const double *points, int n, double *p, double *scale)
+/* The distinct ones of n points go to w; the first dim of `stride` numbers of a point count. */
+static void hull_distinct(wrap *w, int dim, const double *points, int stride, int n)
 {
   double lo[3] = { 0 }, hi[3] = { 0 };
-  int m = 0;
   for (int i = 0; i < n; i++)
     for (int k = 0; k < dim; k++) {
-      double x = points[3 * i + k];
+      double x = points[stride * i + k];
       lo[k] = i == 0 ? x : fmin(lo[k], x);
       hi[k] = i == 0 ? x : fmax(hi[k], x);
     }
-  *scale = fmax(hi[0] - lo[0], fmax(hi[1] - lo[1], hi[2] - lo[2]));
+  w->eps = EPS * fmax(hi[0] - lo[0], fmax(hi[1] - lo[1], hi[2] - lo[2]));
+  w->n = 0;
   for (int i = 0; i < n; i++) {
-    double q[3] = { points[3 * i], points[3 * i + 1], dim == 3 ? points[3 * i + 2] : 0 };
+    double q[3] = { 0 };
+    memcpy(q, points + stride * i, (size_t)dim * sizeof *q);
     bool old = false;
-    for (int j = 0; j < m && !old; j++) {
+    for (int j = 0; j < w->n && !old; j++) {
       double r[3];
-      perp_sub(q, p + 3 * j, r);
-      old = perp_norm(r) <= 4 * EPS * *scale;
+      perp_sub(q, w->p + 3 * j, r);
+      old = perp_norm(r) <= 4 * w->eps;
     }
-    if (!old) memcpy(p + 3 * m++, q, sizeof q);
+    if (!old) memcpy(w->p + 3 * w->n++, q, sizeof q);
   }
+}
+
+/* The sides of a polygon; their number, below 3 when flat. */
+static int wrap_polygon(wrap *w)
+{
+  for (int i = 0; i < w->n; i++) {
+    memcpy(w->flat + 2 * i, w->p + 3 * i, 2 * sizeof *w->p);
+    w->index[i] = i;
+  }
+  const int m = hull_planar(w->flat, w->n, w->index, w->eps, w->ring);
+  if (m < 3 || m > PERP_HULL_EDGES_MAX) return m;
+  for (int k = 0; k < m; k++) {
+    w->found.vertex[2 * k] = w->ring[k];
+    w->found.vertex[2 * k + 1] = w->ring[(k + 1) % m];
+    w->found.start[k + 1] = 2 * k + 2;
+  }
+  w->found.n = m;
+  w->n_half = 2 * m;
   return m;
 }
 
-static perp_status hull_of(perp_ctx *ctx, int dim, wrap *w, double *p, const char *who,
-                           perp_hull **out)
+static perp_status hull_of(perp_ctx *ctx, int dim, wrap *w, const char *who, perp_hull **out)
 {
   if (dim == 2) {
-    for (int i = 0; i < w->n; i++) {
-      w->flat[2 * i] = p[3 * i];
-      w->flat[2 * i + 1] = p[3 * i + 1];
-      w->index[i] = i;
-    }
-    int m = hull_hull2(w->flat, w->n, w->index, w->eps, w->ring);
+    const int m = wrap_polygon(w);
     if (m < 3) return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its vertices lie on a line", who);
     if (m > PERP_HULL_EDGES_MAX)
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its hull has %d sides, %d is the limit", who, m,
                        PERP_HULL_EDGES_MAX);
-    for (int k = 0; k < m; k++) {
-      w->loop[2 * k] = w->ring[k];
-      w->loop[2 * k + 1] = w->ring[(k + 1) % m];
-      w->start[k + 1] = 2 * k + 2;
-    }
-    w->n_faces = m;
-    w->n_half = 2 * m;
   } else if (!wrap_all(w)) {
     return PERP_FAIL(
         ctx, PERP_ERR_ARG,
@@ -450,39 +477,27 @@ static perp_status hull_of(perp_ctx *ctx, int dim, wrap *w, double *p, const cha
   /* the vertices that the hull uses, in the order given */
   int used = 0;
   for (int i = 0; i < w->n; i++) w->index[i] = -1;
-  for (int k = 0; k < w->n_half; k++) w->index[w->loop[k]] = 0;
+  for (int k = 0; k < w->n_half; k++) w->index[w->found.vertex[k]] = 0;
   for (int i = 0; i < w->n; i++) {
     if (w->index[i] < 0) continue;
-    memmove(p + 3 * used, p + 3 * i, 3 * sizeof *p);
+    memmove(w->p + 3 * used, w->p + 3 * i, 3 * sizeof *w->p);
     w->index[i] = used++;
   }
-  for (int k = 0; k < w->n_half; k++) w->loop[k] = w->index[w->loop[k]];
-  return hull_assemble(ctx, dim, p, used, w->start, w->loop, w->n_faces, who, out);
+  for (int k = 0; k < w->n_half; k++) w->found.vertex[k] = w->index[w->found.vertex[k]];
+  return hull_assemble(ctx, dim, w->p, used, &w->found, who, out);
 }
 
-perp_status perp_hull_create(perp_ctx *ctx, int dim, const double *points, int n, const char *who,
-                             perp_hull **out)
+perp_status perp_hull_create(perp_ctx *ctx, int dim, const double *points, int stride, int n,
+                             const char *who, perp_hull **out)
 {
   *out = NULL;
-  int half = 2 * (PERP_HULL_EDGES_MAX + 1) + 2 * n, faces = 2 * n + 2;
-  double *reals = malloc((size_t)(3 * n + 2 * n + 3 * faces) * sizeof *reals);
-  int *ints = malloc((size_t)(half + faces + 1 + 3 * n + 4) * sizeof *ints);
-  perp_status status = PERP_ERR_NOMEM;
-  if (reals == NULL || ints == NULL) {
-    status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its hull", who);
-  } else {
-    wrap w = { .p = reals, .flat = reals + 3 * n, .normal = reals + 5 * n };
-    double scale;
-    w.loop = ints;
-    w.start = w.loop + half;
-    w.index = w.start + faces + 1;
-    w.ring = w.index + n;
-    w.start[0] = 0;
-    w.n = hull_distinct(dim, points, n, reals, &scale);
-    w.eps = EPS * scale;
-    status = hull_of(ctx, dim, &w, reals, who, out);
-  }
-  free(reals);
-  free(ints);
+  wrap like = { .n = n };
+  void *ws;
+  PERP_TRY(perp_workspace_create(ctx, who, &like, sizeof like, wrap_layout, &ws));
+  wrap *w = ws;
+  w->found.start[0] = 0;
+  hull_distinct(w, dim, points, stride, n);
+  const perp_status status = hull_of(ctx, dim, w, who, out);
+  free(w);
   return status;
 }

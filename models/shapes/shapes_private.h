@@ -22,7 +22,7 @@ enum {
  * outside; the loop of a side of a polygon has two vertices.  Half edge k runs from loop[k] to the
  * next vertex of the same loop. */
 typedef struct perp_hull {
-  int dim, n_vertices, n_faces, n_edges;
+  int dim, n_vertices, n_faces, n_edges, n_half;
   double *v;       /* [3 n_vertices] */
   double *n, *d;   /* [3 n_faces], [n_faces]: n . x = d, n outward */
   double *side;    /* [3 half edges] unit, in the plane of the face, outward; plane: along the side
@@ -34,8 +34,7 @@ typedef struct perp_hull {
   int *star, *fan; /* faces at vertex i: fan[star[i] ... star[i+1]-1] */
   int n_axes;      /* directions of edges, in space: edges[axis[k] ... axis[k+1]-1] are parallel */
   int *axis, *edges;
-  bool box;    /* faces in opposite pairs, vertex i + 2^k across from i along axis k */
-  void *block; /* the memory of all of these */
+  bool box; /* faces in opposite pairs, vertex i + 2^k across from i along axis k */
 } perp_hull;
 
 typedef struct perp_shape {
@@ -53,15 +52,15 @@ typedef struct perp_shape {
 
 /* ---- hull.c ---------------------------------------------------------------------------------- */
 
-/* Convex hull of n points ([3 n]; dim 2: z is ignored).  who: for messages. */
-perp_status perp_hull_create(perp_ctx *ctx, int dim, const double *points, int n, const char *who,
-                             perp_hull **out);
+/* Convex hull of n points [stride n], of which the first dim numbers count.  who: for messages.  free() destroys a
+ * hull; *out is NULL on failure. */
+perp_status perp_hull_create(perp_ctx *ctx, int dim, const double *points, int stride, int n,
+                             const char *who, perp_hull **out);
 /* Box (rectangle) with the given half edges around the origin. */
 perp_status perp_hull_box(perp_ctx *ctx, int dim, const double half[3], const char *who,
                           perp_hull **out);
 /* x -> R x + c */
 void perp_hull_move(perp_hull *hull, const double R[9], const double c[3]);
-void perp_hull_destroy(perp_hull *hull);
 
 /* ---- poses ----------------------------------------------------------------------------------- */
 
@@ -106,7 +105,7 @@ PERP_INLINE void perp_along(const double a[3], double s, const double u[3], doub
 /* ---- compile.c ------------------------------------------------------------------------------- */
 
 /* From a definition that is valid; who: for messages.  PERP_ERR_ARG where there is no hull.  Its hull, if any, is
- * the caller's to destroy. */
+ * the caller's to free. */
 perp_status perp_shape_compile(perp_ctx *ctx, int dim, const perp_shape_def *def, const char *who,
                                perp_shape *s);
 /* Pose of b seen from a. */

@@ -24,74 +24,50 @@ perp_status perp_fail_at(perp_ctx *ctx, perp_status status, const char *file, in
   return status;
 }
 
+static const char *const status_names[] = {
+  [PERP_OK] = "ok",
+  [PERP_ERR_ARG] = "argument",
+  [PERP_ERR_DIM] = "dimension",
+  [PERP_ERR_OPTION] = "option",
+  [PERP_ERR_UNSUPPORTED] = "unsupported",
+  [PERP_ERR_NOMEM] = "out of memory",
+  [PERP_ERR_IO] = "input/output",
+  [PERP_ERR_FORMAT] = "format",
+  [PERP_ERR_EXTERNAL] = "external library",
+  [PERP_ERR_INTERNAL] = "internal",
+};
+
+enum { LEAST = PERP_NONE_WITHIN };
+static const char *const reason_names[] = {
+  [PERP_RUNNING - LEAST] = "running",
+  [PERP_CONVERGED - LEAST] = "converged",
+  [PERP_EXACT - LEAST] = "exact",
+  [PERP_REGULARIZED - LEAST] = "regularized",
+  [PERP_MAX_ITER - LEAST] = "max-iter",
+  [PERP_STALLED - LEAST] = "stalled",
+  [PERP_RAY - LEAST] = "ray",
+  [PERP_CYCLED - LEAST] = "cycled",
+  [PERP_SINGULAR - LEAST] = "singular",
+  [PERP_NOT_FINITE - LEAST] = "not-finite",
+  [PERP_STEP_TOO_SMALL - LEAST] = "step-too-small",
+  [PERP_INFEASIBLE - LEAST] = "infeasible",
+  [PERP_INACCURATE - LEAST] = "inaccurate",
+  [PERP_INVALID_STATE - LEAST] = "invalid-state",
+  [PERP_UNSUITED - LEAST] = "unsuited",
+  [PERP_DIVERGED - LEAST] = "diverged",
+  [PERP_SWEEPS_DONE - LEAST] = "sweeps-done",
+  [PERP_UNDECIDED - LEAST] = "undecided",
+  [PERP_NONE_WITHIN - LEAST] = "none-within",
+};
+
 const char *perp_status_name(perp_status status)
 {
-  switch (status) {
-  case PERP_OK:
-    return "ok";
-  case PERP_ERR_ARG:
-    return "argument";
-  case PERP_ERR_DIM:
-    return "dimension";
-  case PERP_ERR_OPTION:
-    return "option";
-  case PERP_ERR_UNSUPPORTED:
-    return "unsupported";
-  case PERP_ERR_NOMEM:
-    return "out of memory";
-  case PERP_ERR_IO:
-    return "input/output";
-  case PERP_ERR_FORMAT:
-    return "format";
-  case PERP_ERR_EXTERNAL:
-    return "external library";
-  case PERP_ERR_INTERNAL:
-    return "internal";
-  }
-  return "?";
+  const int n = sizeof status_names / sizeof *status_names;
+  return (int)status >= 0 && (int)status < n ? status_names[status] : "?";
 }
 
 const char *perp_reason_name(perp_reason reason)
 {
-  switch (reason) {
-  case PERP_RUNNING:
-    return "running";
-  case PERP_CONVERGED:
-    return "converged";
-  case PERP_EXACT:
-    return "exact";
-  case PERP_REGULARIZED:
-    return "regularized";
-  case PERP_MAX_ITER:
-    return "max-iter";
-  case PERP_STALLED:
-    return "stalled";
-  case PERP_RAY:
-    return "ray";
-  case PERP_CYCLED:
-    return "cycled";
-  case PERP_SINGULAR:
-    return "singular";
-  case PERP_NOT_FINITE:
-    return "not-finite";
-  case PERP_STEP_TOO_SMALL:
-    return "step-too-small";
-  case PERP_INFEASIBLE:
-    return "infeasible";
-  case PERP_INACCURATE:
-    return "inaccurate";
-  case PERP_INVALID_STATE:
-    return "invalid-state";
-  case PERP_UNSUITED:
-    return "unsuited";
-  case PERP_DIVERGED:
-    return "diverged";
-  case PERP_SWEEPS_DONE:
-    return "sweeps-done";
-  case PERP_UNDECIDED:
-    return "undecided";
-  case PERP_NONE_WITHIN:
-    return "none-within";
-  }
-  return "?";
+  const int at = (int)reason - LEAST, n = sizeof reason_names / sizeof *reason_names;
+  return at >= 0 && at < n ? reason_names[at] : "?";
 }

@@ -118,52 +118,19 @@ int perp_format_real(double v, char *buf, size_t size)
 
 static void option_store(const perp_opt *o, void *opts, double v)
 {
-  char *p = (char *)opts + o->offset;
-  switch (o->type) {
-  case PERP_OPT_REAL:
-    memcpy(p, &v, sizeof v);
-    break;
-  case PERP_OPT_ENUM:
-  case PERP_OPT_INT: {
-    int i = (int)v;
-    memcpy(p, &i, sizeof i);
-    break;
-  }
-  case PERP_OPT_BOOL: {
-    bool b = v != 0.0;
-    memcpy(p, &b, sizeof b);
-    break;
-  }
-  case PERP_OPT_TEXT:
-  case PERP_OPT_END:
-    break;
-  }
+  void *at = (char *)opts + o->offset;
+  if (o->type == PERP_OPT_REAL) *(double *)at = v;
+  if (o->type == PERP_OPT_INT || o->type == PERP_OPT_ENUM) *(int *)at = (int)v;
+  if (o->type == PERP_OPT_BOOL) *(bool *)at = v != 0;
 }
 
+/* A text has no number: 0. */
 static double option_load(const perp_opt *o, const void *opts)
 {
-  const char *p = (const char *)opts + o->offset;
-  double v = 0;
-  int i = 0;
-  bool b = false;
-  switch (o->type) {
-  case PERP_OPT_REAL:
-    memcpy(&v, p, sizeof v);
-    break;
-  case PERP_OPT_ENUM:
-  case PERP_OPT_INT:
-    memcpy(&i, p, sizeof i);
-    v = i;
-    break;
-  case PERP_OPT_BOOL:
-    memcpy(&b, p, sizeof b);
-    v = b;
-    break;
-  case PERP_OPT_TEXT:
-  case PERP_OPT_END:
-    break;
-  }
-  return v;
+  const void *at = (const char *)opts + o->offset;
+  if (o->type == PERP_OPT_REAL) return *(const double *)at;
+  if (o->type == PERP_OPT_INT || o->type == PERP_OPT_ENUM) return *(const int *)at;
+  return o->type == PERP_OPT_BOOL && *(const bool *)at;
 }
 
 void perp_opts_default(const perp_desc *d, void *opts)
@@ -239,13 +206,13 @@ perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *d, void *opts, const c
 
   switch (o->type) {
   case PERP_OPT_ENUM:
-    for (int i = 0; o->choices[i] != NULL; i++)
-      if (strcmp(o->choices[i], value) == 0) return option_store(o, opts, i), PERP_OK;
+  case PERP_OPT_BOOL: {
+    static const char *const truths[] = { "false", "true", NULL };
+    const char *const *choices = o->type == PERP_OPT_BOOL ? truths : o->choices;
+    for (int i = 0; choices[i] != NULL; i++)
+      if (strcmp(choices[i], value) == 0) return option_store(o, opts, i), PERP_OK;
     return option_refuse(ctx, d, o, value);
-  case PERP_OPT_BOOL:
-    if (strcmp(value, "true") == 0) return option_store(o, opts, 1), PERP_OK;
-    if (strcmp(value, "false") == 0) return option_store(o, opts, 0), PERP_OK;
-    return option_refuse(ctx, d, o, value);
+  }
   case PERP_OPT_TEXT:
     if (strlen(value) >= PERP_TEXT_MAX)
       return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s is longer than %d characters", d->name, key,

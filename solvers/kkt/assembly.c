@@ -13,20 +13,18 @@ struct kkt_pair {
   int64_t start;
 };
 
-static void assembly_layout(void *assembly, perp_arena *a)
+kkt_place perp_kkt_dense_locate(const void *shape, int g, int h)
 {
-  kkt_assembly *s = assembly;
-  s->term = PERP_CARVE(a, struct kkt_term, s->n_terms);
-  s->pair = PERP_CARVE(a, struct kkt_pair, s->n_pairs);
-  s->diagonal = PERP_CARVE(a, int64_t, s->m);
-  PERP_DOUBLES(a, s->large, &s->scratch);
-  s->diag = PERP_CARVE(a, unsigned char, s->nb);
+  const kkt_dense_shape *s = shape;
+  const bool transposed = h < g;
+  const int row = s->cptr[transposed ? h : g], column = s->cptr[transposed ? g : h];
+  return (kkt_place){ .start = s->origin + row + (int64_t)column * s->ld,
+                      .ld = s->ld,
+                      .transposed = transposed };
 }
 
-perp_status perp_kkt_assembly_create(perp_ctx *ctx, const perp_blocks *B, kkt_locate *locate,
-                                     const void *storage, kkt_assembly *s)
+perp_status perp_kkt_assembly_count(perp_ctx *ctx, const perp_blocks *B, kkt_assembly *s)
 {
-  *s = (kkt_assembly){ .m = B->m, .nb = B->nb, .n_terms = B->jptr[B->nc] };
   int64_t pairs = 0;
   for (int b = 0; b < B->nb; b++) {
     int64_t degree = B->tptr[b + 1] - B->tptr[b];
@@ -34,10 +32,23 @@ perp_status perp_kkt_assembly_create(perp_ctx *ctx, const perp_blocks *B, kkt_lo
   }
   if (pairs > INT32_MAX)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kkt: %lld blocks in A are too many", (long long)pairs);
-  s->n_pairs = (int)pairs;
-  s->large = perp_kkt_largest(B);
-  PERP_TRY(perp_arena_layout(ctx, &s->arena, assembly_layout, s));
+  *s = (kkt_assembly){
+    .m = B->m, .n_terms = B->jptr[B->nc], .n_pairs = (int)pairs, .large = perp_kkt_largest(B)
+  };
+  return PERP_OK;
+}
 
+void perp_kkt_assembly_layout(kkt_assembly *s, perp_arena *a)
+{
+  s->term = PERP_CARVE(a, struct kkt_term, s->n_terms);
+  s->pair = PERP_CARVE(a, struct kkt_pair, s->n_pairs);
+  s->diagonal = PERP_CARVE(a, int64_t, s->m);
+  s->scratch = PERP_CARVE(a, double, s->large);
+}
+
+void perp_kkt_assembly_fill(const perp_blocks *B, kkt_locate *locate, const void *storage,
+                            kkt_assembly *s)
+{
   int at = 0, n = 0;
   for (int b = 0; b < B->nb; b++)
     for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) {
@@ -67,12 +78,6 @@ perp_status perp_kkt_assembly_create(perp_ctx *ctx, const perp_blocks *B, kkt_lo
       s->diagonal[B->cptr[g] + k] = place.start + k + (int64_t)k * place.ld +
                                     place.grow * k * (k + 1) / 2;
   }
-  return PERP_OK;
-}
-
-void perp_kkt_assembly_free(kkt_assembly *s)
-{
-  perp_arena_free(&s->arena);
 }
 
 INLINE void add_term(const kkt_assembly *s, const perp_blocks *B, const struct kkt_term *t,
@@ -97,20 +102,11 @@ INLINE void add_term(const kkt_assembly *s, const perp_blocks *B, const struct k
 
 void perp_kkt_assemble(const kkt_assembly *s, const perp_blocks *B, double shift, double *A)
 {
-  perp_blocks known;
-  B = perp_kkt_find_diagonal(B, &known, s->diag);
   for (int i = 0; i < s->m; i++) A[s->diagonal[i]] += shift + (B->s != NULL ? B->s[i] : 0);
   for (int n = 0; n < s->n_terms; n++) {
     const struct kkt_term *t = &s->term[n];
-    switch (t->kernel) {
-#define CASE(id, D, R)                                                                             \
-  case id:                                                                                         \
-    add_term(s, B, t, A, D, R);                                                                    \
-    break;
-      KERNELS(CASE)
-#undef CASE
-    default:
-      add_term(s, B, t, A, 0, 0);
-    }
+#define ADD(D, R) add_term(s, B, t, A, D, R)
+    KERNEL_SWITCH(t->kernel, ADD)
+#undef ADD
   }
 }

@@ -17,21 +17,27 @@ typedef struct kkt_place {
 } kkt_place;
 typedef kkt_place kkt_locate(const void *storage, int g, int h);
 
+/* Upper triangle of a matrix with all its diagonals, or a band of it: A_ij at origin + i + j ld. */
+typedef struct kkt_dense_shape {
+  const int *cptr; /* of the blocks */
+  int ld, origin;
+} kkt_dense_shape;
+kkt_place perp_kkt_dense_locate(const void *shape, int g, int h);
+
 typedef struct kkt_assembly {
-  perp_arena arena;
-  int large;
-  int n_terms, n_pairs, m, nb;
+  int n_terms, n_pairs, m, large;
   struct kkt_term *term;
   struct kkt_pair *pair;
-  int64_t *diagonal;   /* [m] where A_ii is */
-  unsigned char *diag; /* [nb] of the last perp_kkt_assemble: M_b is diagonal (kkt_use_diagonal) */
-  double *scratch;
+  int64_t *diagonal; /* [m] where A_ii is */
+  double *scratch;   /* [large] */
 } kkt_assembly;
 
-perp_status perp_kkt_assembly_create(perp_ctx *ctx, const perp_blocks *B, kkt_locate *locate,
-                                     const void *storage, kkt_assembly *out);
-void perp_kkt_assembly_free(kkt_assembly *assembly);
-/* A += J M^-1 J' + S + shift I; the places must hold zeros before.  No allocation. */
+/* The sizes, for a workspace whose layout calls that of the assembly; then, in the workspace, the places. */
+perp_status perp_kkt_assembly_count(perp_ctx *ctx, const perp_blocks *B, kkt_assembly *out);
+void perp_kkt_assembly_layout(kkt_assembly *s, perp_arena *a);
+void perp_kkt_assembly_fill(const perp_blocks *B, kkt_locate *locate, const void *storage,
+                            kkt_assembly *s);
+/* A += J M^-1 J' + S + shift I; the places must hold zeros before.  B->diag should be known. */
 void perp_kkt_assemble(const kkt_assembly *assembly, const perp_blocks *B, double shift, double *A);
 
 #endif

@@ -15,7 +15,7 @@ struct turn {
 
 struct elimination {
   const perp_blocks *B;
-  struct perp_kkt_tree_plan plan;
+  struct perp_kkt_tree_plan *plan;
   perp_arena arena;
   int *pair;         /* [nb+nc] the pair that a node belongs to: that of a body is its own number */
   kkt_graph *pairs;  /* nodes that follow another one have no edges of their own */
@@ -35,7 +35,7 @@ static void elimination_layout(void *ws, perp_arena *a)
 
 static int elimination_parent(const struct elimination *e, int body)
 {
-  const int g = e->plan.parent_group[body], sub = g < 0 ? -1 : e->plan.parent_sub[g];
+  const int g = e->plan->parent_group[body], sub = g < 0 ? -1 : e->plan->parent_sub[g];
   return sub < 0 ? -1 : e->B->jblk[sub];
 }
 
@@ -45,10 +45,10 @@ static void elimination_pairs(struct elimination *e)
   const perp_blocks *B = e->B;
   for (int i = 0; i < B->nb + B->nc; i++) e->pair[i] = i;
   for (int b = B->nb - 1; b >= 0; b--)
-    if (e->plan.parent_group[b] >= 0) e->pair[B->nb + e->plan.parent_group[b]] = b;
+    if (e->plan->parent_group[b] >= 0) e->pair[B->nb + e->plan->parent_group[b]] = b;
   for (int b = 0; b < B->nb; b++) e->depth[b] = 0;
-  for (int i = e->plan.n - 1; i >= 0; i--) { /* roots first */
-    const int g = e->plan.sequence[i], sub = e->plan.parent_sub[g];
+  for (int i = e->plan->n - 1; i >= 0; i--) { /* roots first */
+    const int g = e->plan->sequence[i], sub = e->plan->parent_sub[g];
     for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
       if (k != sub) e->depth[B->jblk[k]] = sub < 0 ? 1 : e->depth[B->jblk[sub]] + 1;
   }
@@ -57,12 +57,12 @@ static void elimination_pairs(struct elimination *e)
 /* Neighbours of a pair: those of its body and of its group. */
 static void elimination_graph(struct elimination *e, const kkt_graph *G)
 {
-  const int nb = e->B->nb, n = G->nodes;
+  const int nb = e->B->nb, n = G->n_nodes;
   int edges = 0;
   for (int i = 0; i < n; i++) {
     e->pairs->ptr[i] = edges;
     if (e->pair[i] != i) continue;
-    const int g = i < nb ? e->plan.parent_group[i] : -1;
+    const int g = i < nb ? e->plan->parent_group[i] : -1;
     const int members[2] = { i, g >= 0 && e->pair[nb + g] == i ? nb + g : i };
     for (int k = 0; k < (members[1] == i ? 1 : 2); k++)
       for (int j = G->ptr[members[k]]; j < G->ptr[members[k] + 1]; j++)
@@ -111,11 +111,11 @@ static int elimination_compare(const void *x, const void *y)
 perp_status perp_kkt_elimination(perp_ctx *ctx, const char *name, const perp_blocks *B,
                                  kkt_graph *G)
 {
-  const int nb = B->nb, n = G->nodes;
+  const int nb = B->nb, n = G->n_nodes;
   struct elimination e = { .B = B };
   PERP_TRY(perp_kkt_tree_plan(ctx, B, &e.plan));
   perp_status status = perp_arena_layout(ctx, &e.arena, elimination_layout, &e);
-  if (status == PERP_OK) status = perp_kkt_graph_create(ctx, name, n, G->edges, &e.pairs);
+  if (status == PERP_OK) status = perp_kkt_graph_create(ctx, name, n, G->n_edges, &e.pairs);
   if (status == PERP_OK) {
     elimination_pairs(&e);
     elimination_graph(&e, G);
@@ -137,6 +137,6 @@ perp_status perp_kkt_elimination(perp_ctx *ctx, const char *name, const perp_blo
   }
   free(e.pairs);
   perp_arena_free(&e.arena);
-  perp_arena_free(&e.plan.arena);
+  free(e.plan);
   return status;
 }

@@ -31,19 +31,32 @@
 #define EACH(i, from, to) UNROLL for (int i = (from); i < (to); i++)
 
 /* (d, r) compiled with constant sizes */
-#define KERNELS(X)                                                                                 \
-  X(1, 6, 3) X(2, 6, 5) X(3, 6, 6) X(4, 6, 4) X(5, 6, 1) X(6, 3, 2) X(7, 3, 1) X(8, 3, 3)
-
+#define KERNELS(X, f)                                                                              \
+  X(f, 6, 3) X(f, 6, 5) X(f, 6, 6) X(f, 6, 4) X(f, 6, 1) X(f, 3, 2) X(f, 3, 1) X(f, 3, 3)
 enum { MOST = 6 }; /* columns or rows of a compiled kernel */
+#define KERNEL_ID(d, r) ((d) * (MOST + 1) + (r))
 
+/* Its number; 0: not compiled. */
 INLINE int kernel_of(int d, int r)
 {
-#define CHOOSE(id, D, R)                                                                           \
-  if (d == D && r == R) return id;
-  KERNELS(CHOOSE)
+#define CHOOSE(f, D, R)                                                                            \
+  if (d == D && r == R) return KERNEL_ID(D, R);
+  KERNELS(CHOOSE, )
 #undef CHOOSE
   return 0;
 }
+
+/* f(D, R) with the sizes of a compiled kernel as literals; f(0, 0) of another */
+#define KERNEL_CASE(f, D, R)                                                                       \
+  case KERNEL_ID(D, R):                                                                            \
+    f(D, R);                                                                                       \
+    break;
+#define KERNEL_SWITCH(kernel, f)                                                                   \
+  switch (kernel) {                                                                                \
+    KERNELS(KERNEL_CASE, f)                                                                        \
+  default:                                                                                         \
+    f(0, 0);                                                                                       \
+  }
 
 INLINE bool is_diagonal(const perp_blocks *B, int b)
 {

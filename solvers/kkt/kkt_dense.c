@@ -9,7 +9,7 @@
  * scaled by M_ii^-1/2 and A_ii^-1/2, so that a pivot says how dependent a row is, whatever its units.
  * D has as many positive eigenvalues as K (Sylvester): exactly nv where M is a mass matrix.
  *
- * Dependent rows (an eigenvalue of D below rank_tol): S + delta I is factored and refined, see impl.h.
+ * Dependent rows (an eigenvalue of D below rank_tol): S + delta I is factored and refined, see kkt_private.h.
  * Cost: (nv + m)^3/3 for the factor, 2 (nv + m)^2 a solve; memory (nv + m)^2.
  *
  * Symmetric and sparse, with S: Vondrak 2005, eq. 6.9 and 6.49. */
@@ -17,54 +17,35 @@
 
 #include <lapacke.h>
 
-struct opts {
-  double rank_tol, infeasible_tol, delta;
-};
-static const perp_opt options[] = { KKT_RANK_OPTIONS(struct opts), KKT_DELTA_OPTION(struct opts),
-                                    PERP_OPTIONS_END };
-
 struct ws {
-  struct opts opt;
-  int nv, m, n, lwork;
-  bool dependent;
-  double *K;      /* [n n] lower triangle, then L and D */
-  double *scale;  /* [n] */
-  double *x;      /* [n] */
-  double *work;   /* [lwork] */
-  double *refine; /* [KKT_REFINE_SCRATCH] */
-  int *piv;       /* [n] */
+  kkt_direct direct; /* first */
+  int n, lwork;
+  double *K;     /* [n n] lower triangle, then L and D */
+  double *scale; /* [n] */
+  double *x;     /* [n] */
+  double *work;  /* [lwork] */
+  int *piv;      /* [n] */
 };
 
 static void kkt_dense_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  size_t n = (size_t)w->n;
-  PERP_DOUBLES(a, n * n, &w->K);
-  PERP_DOUBLES(a, n, &w->scale, &w->x);
-  PERP_DOUBLES(a, w->lwork, &w->work);
-  PERP_DOUBLES(a, KKT_REFINE_SCRATCH(w->nv, w->m), &w->refine);
-  PERP_INTS(a, n, &w->piv);
-}
-
-static perp_status kkt_dense_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
-                                    void **ws)
-{
-  *ws = NULL;
-  PERP_TRY(perp_blocks_check(ctx, B));
-  struct ws w = { .opt = *(const struct opts *)opts, .nv = B->nv, .m = B->m, .n = B->nv + B->m };
-  w.lwork = 64 * (w.n + 1);
-  return perp_workspace_create(ctx, "kkt-dense", &w, sizeof w, kkt_dense_layout, ws);
+  perp_kkt_direct_layout(&w->direct, a);
+  w->K = PERP_CARVE(a, double, (size_t)w->n *(size_t)w->n);
+  PERP_DOUBLES(a, w->n, &w->scale, &w->x);
+  w->work = PERP_CARVE(a, double, w->lwork);
+  w->piv = PERP_CARVE(a, int, w->n);
 }
 
 /* Lower triangle of the scaled K with S + shift I. */
 static void kkt_dense_form(struct ws *w, const perp_blocks *B, double shift)
 {
   size_t n = (size_t)w->n;
-  int nv = w->nv;
+  int nv = B->nv;
   double *K = w->K, *scale = w->scale;
   for (size_t j = 0; j < n; j++) memset(K + j + j * n, 0, (n - j) * sizeof *K);
   perp_blocks_diagonal(B, scale + nv);
-  for (int i = 0; i < w->m; i++) scale[nv + i] = scale[nv + i] > 0 ? 1 / sqrt(scale[nv + i]) : 1;
+  for (int i = 0; i < B->m; i++) scale[nv + i] = scale[nv + i] > 0 ? 1 / sqrt(scale[nv + i]) : 1;
   for (int b = 0; b < B->nb; b++) {
     int col = B->bptr[b], d = B->bptr[b + 1] - col;
     const double *M = B->M + B->mptr[b];
@@ -84,7 +65,7 @@ static void kkt_dense_form(struct ws *w, const perp_blocks *B, double shift)
           K[(size_t)(row + i) + (size_t)(col + j) * n] = -J[i + j * r] * scale[row + i] *
                                                          scale[col + j];
     }
-  for (int i = 0; i < w->m; i++) {
+  for (int i = 0; i < B->m; i++) {
     double s = shift + (B->s != NULL ? B->s[i] : 0);
     K[(size_t)(nv + i) * (n + 1)] = -s * scale[nv + i] * scale[nv + i];
   }
@@ -113,59 +94,41 @@ static double kkt_dense_pivots(const struct ws *w, int *positive)
   return least;
 }
 
-static bool kkt_dense_factor_shifted(void *ws, const perp_blocks *B, double tol, double shift)
+static bool kkt_dense_factor(void *ws, const perp_blocks *B, double tol, double shift)
 {
   struct ws *w = ws;
   int positive;
+  if (w->n == 0) return true;
+  if (perp_kkt_why_no_factor(B) == PERP_NOT_FINITE) return false; /* LAPACK need not see NaN */
   kkt_dense_form(w, B, shift);
-  if (!kkt_finite(w->nv, w->scale) || !kkt_finite(w->m, w->scale + w->nv)) return false;
+  if (!kkt_finite(w->n, w->scale)) return false;
   if (LAPACKE_dsytrf_work(LAPACK_COL_MAJOR, 'L', w->n, w->K, w->n, w->piv, w->work, w->lwork) != 0)
     return false;
-  return kkt_dense_pivots(w, &positive) > tol && positive == w->nv;
-}
-
-static perp_status kkt_dense_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,
-                                    perp_stats *stats)
-{
-  struct ws *w = ws;
-  PERP_TRY(kkt_same_size(ctx, "kkt-dense", B, w->nv, w->m));
-  stats->factorizations++;
-  stats->reason = perp_kkt_why_no_factor(B);
-  w->dependent = false;
-  if (stats->reason == PERP_NOT_FINITE) return PERP_OK; /* LAPACK need not see NaN */
-  if (w->n == 0 || kkt_dense_factor_shifted(w, B, w->opt.rank_tol, 0)) {
-    stats->reason = PERP_EXACT;
-    return PERP_OK;
-  }
-  w->dependent = perp_kkt_factor_dependent(w, kkt_dense_factor_shifted, B, w->opt.delta, w->x,
-                                           stats);
-  return PERP_OK;
+  return kkt_dense_pivots(w, &positive) > tol && positive == B->nv;
 }
 
 static void kkt_dense_apply(void *ws, const perp_blocks *B, const double *f, const double *c,
                             double *a, double *lambda)
 {
   struct ws *w = ws;
-  (void)B;
-  for (int i = 0; i < w->nv; i++) w->x[i] = w->scale[i] * f[i];
-  for (int i = 0; i < w->m; i++) w->x[w->nv + i] = -w->scale[w->nv + i] * c[i];
+  const int nv = B->nv;
+  for (int i = 0; i < nv; i++) w->x[i] = w->scale[i] * f[i];
+  for (int i = 0; i < B->m; i++) w->x[nv + i] = -w->scale[nv + i] * c[i];
   if (w->n > 0) LAPACKE_dsytrs_work(LAPACK_COL_MAJOR, 'L', w->n, 1, w->K, w->n, w->piv, w->x, w->n);
-  for (int i = 0; i < w->nv; i++) a[i] = w->scale[i] * w->x[i];
-  for (int i = 0; i < w->m; i++) lambda[i] = w->scale[w->nv + i] * w->x[w->nv + i];
+  for (int i = 0; i < nv; i++) a[i] = w->scale[i] * w->x[i];
+  for (int i = 0; i < B->m; i++) lambda[i] = w->scale[nv + i] * w->x[nv + i];
 }
 
-static perp_status kkt_dense_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
-                                   const double *c, double *a, double *lambda, perp_stats *stats)
+static perp_status kkt_dense_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
+                                    void **ws)
 {
-  struct ws *w = ws;
-  PERP_TRY(kkt_same_size(ctx, "kkt-dense", B, w->nv, w->m));
-  if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, c))
-    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  if (w->dependent)
-    return perp_kkt_solve_dependent(w, kkt_dense_apply, B, f, c, a, lambda, w->opt.infeasible_tol,
-                                    stats, w->refine);
-  kkt_dense_apply(w, B, f, c, a, lambda);
-  return kkt_take(B, a, lambda, stats);
+  *ws = NULL;
+  PERP_TRY(perp_blocks_check(ctx, B));
+  struct ws like = { .direct = perp_kkt_direct_of("kkt-dense", B, opts, kkt_dense_factor,
+                                                  kkt_dense_apply),
+                     .n = B->nv + B->m };
+  like.lwork = 64 * (like.n + 1);
+  return perp_workspace_create(ctx, "kkt-dense", &like, sizeof like, kkt_dense_layout, ws);
 }
 
 const perp_kkt_desc perp_kkt_kkt_dense = {
@@ -173,11 +136,11 @@ const perp_kkt_desc perp_kkt_kkt_dense = {
          .summary = "dense KKT matrix, LAPACK's Bunch-Kaufman L D L'",
          .reference = "Vondrak 2005, eq. 6.48; STAR 2012, section 3.2.1",
          .equation = "[M -J'; -J -S] (a, lambda) = (f, -c)",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         .opts = perp_kkt_direct_options,
+         .opts_size = sizeof(struct kkt_direct_opts),
          .caps = PERP_KKT_REDUNDANT | PERP_KKT_MIN_NORM | PERP_KKT_LOOPS },
   .create = kkt_dense_create,
-  .factor = kkt_dense_factor,
-  .solve = kkt_dense_solve,
+  .factor = perp_kkt_direct_factor,
+  .solve = perp_kkt_direct_solve,
   .destroy = free,
 };

@@ -25,9 +25,9 @@
             "pivot below this part of its diagonal of A: the row is dependent"),                   \
       PERP_REAL(S, infeasible_tol, 1e-6, 0, 1, PERP_OPEN_MIN, "",                                  \
                 "dependent rows violated by more, relative to their terms: contradictory")
-#define KKT_DELTA_OPTION(S)                                                                        \
-  PERP_REAL(S, delta, 1e-10, 0, 1e-2, PERP_OPEN_MIN, "",                                           \
-            "regularization in units of trace(J M^-1 J') / m, used when rows are dependent")
+#define KKT_INFEASIBLE_OPTION(S)                                                                   \
+  PERP_REAL(S, infeasible_tol, 1e-6, 0, 1, PERP_OPEN_MIN, "",                                      \
+            "constraints violated by more, relative to their terms: contradictory")
 
 /* Is every number finite?  0 * x is NaN for the others. */
 static inline bool kkt_finite(int n, const double *x)
@@ -88,6 +88,26 @@ double perp_kkt_mean_diagonal(const perp_blocks *B, double *scratch);
  * of a group, r r. */
 int perp_kkt_largest(const perp_blocks *B);
 
+/* Schur formulations: b = c - J M^-1 f.  scratch [nv]. */
+void perp_kkt_schur_rhs(const perp_blocks *B, const double *f, const double *c, double *b,
+                        double *scratch);
+/* a = M^-1 (f + J' lambda).  scratch [nv]. */
+void perp_kkt_schur_motion(const perp_blocks *B, const double *f, const double *lambda, double *a,
+                           double *scratch);
+
+/* B with B->diag known: B itself when it is, else *copy, with the flags [nb] found from Minv. */
+const perp_blocks *perp_kkt_find_diagonal(const perp_blocks *B, perp_blocks *copy,
+                                          unsigned char *flags);
+/* The same with the flags that were found for the same values before. */
+static inline const perp_blocks *kkt_use_diagonal(const perp_blocks *B, perp_blocks *copy,
+                                                  const unsigned char *flags)
+{
+  if (B->diag != NULL) return B;
+  *copy = *B;
+  copy->diag = flags;
+  return copy;
+}
+
 /* Solve with the factor at hand (of a system close to the true one).  On return a and lambda solve the
  * nearby system with right-hand side (f, c). */
 typedef void kkt_apply(void *ws, const perp_blocks *B, const double *f, const double *c, double *a,
@@ -104,41 +124,41 @@ double perp_kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const d
                        double *scratch);
 #define KKT_REFINE_SCRATCH(nv, m) (4 * (size_t)(nv) + 5 * (size_t)(m))
 
-/* Schur formulations: b = c - J M^-1 f.  scratch [nv]. */
-void perp_kkt_schur_rhs(const perp_blocks *B, const double *f, const double *c, double *b,
-                        double *scratch);
-/* a = M^-1 (f + J' lambda).  scratch [nv]. */
-void perp_kkt_schur_motion(const perp_blocks *B, const double *f, const double *lambda, double *a,
-                           double *scratch);
-
 /* After a solve with dependent rows: PERP_REGULARIZED, or PERP_INFEASIBLE, or NOT_FINITE. */
 perp_status perp_kkt_judge_dependent(const perp_blocks *B, const double *c, double *a,
                                      double *lambda, double infeasible_tol, perp_stats *stats,
                                      double *scratch);
 
+/* ---- formulations that factor A or K, and a shifted one where rows are dependent: direct.c ---- */
+
+struct kkt_direct_opts {
+  double rank_tol, infeasible_tol, delta;
+};
+extern const perp_opt perp_kkt_direct_options[];
+
 /* Factor with S + shift I; false when a pivot is not above tol times its diagonal entry. */
 typedef bool kkt_factor_shifted(void *ws, const perp_blocks *B, double tol, double shift);
-/* After factor() failed without a shift: with delta trace(A) / m, and larger ones where A is so badly scaled that
- * round-off of large entries hides that.  True: *stats says PERP_REGULARIZED, and perp_kkt_solve_dependent is to be
- * used.  scratch [m]. */
-bool perp_kkt_factor_dependent(void *ws, kkt_factor_shifted *factor, const perp_blocks *B,
-                               double delta, double *scratch, perp_stats *stats);
-/* The solve after that: perp_kkt_refine, judged. */
-perp_status perp_kkt_solve_dependent(void *ws, kkt_apply *apply, const perp_blocks *B,
-                                     const double *f, const double *c, double *a, double *lambda,
-                                     double infeasible_tol, perp_stats *stats, double *scratch);
 
-/* B with B->diag known: B itself when it is, else *copy, with the flags [nb] found from Minv. */
-const perp_blocks *perp_kkt_find_diagonal(const perp_blocks *B, perp_blocks *copy,
-                                          unsigned char *flags);
-/* The same with the flags that were found for the same values before. */
-static inline const perp_blocks *kkt_use_diagonal(const perp_blocks *B, perp_blocks *copy,
-                                                  const unsigned char *flags)
-{
-  if (B->diag != NULL) return B;
-  *copy = *B;
-  copy->diag = flags;
-  return copy;
-}
+/* What their workspaces begin with. */
+typedef struct kkt_direct {
+  const char *name;
+  kkt_factor_shifted *factor;
+  kkt_apply *apply;
+  struct kkt_direct_opts opt;
+  int nv, m, nb;
+  bool dependent;      /* the last factor is a shifted one */
+  unsigned char *diag; /* [nb] flags found by the last factor */
+  double *refine;      /* [KKT_REFINE_SCRATCH] */
+} kkt_direct;
+
+kkt_direct perp_kkt_direct_of(const char *name, const perp_blocks *B, const void *opts,
+                              kkt_factor_shifted *factor, kkt_apply *apply);
+void perp_kkt_direct_layout(kkt_direct *w, perp_arena *a);
+/* factor and solve of the descriptors.  When the factor without a shift fails it is made with delta trace(A) / m, and
+ * larger ones where A is so badly scaled that round-off of large entries hides that; solutions are then refined. */
+perp_status perp_kkt_direct_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,
+                                   perp_stats *stats);
+perp_status perp_kkt_direct_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
+                                  const double *c, double *a, double *lambda, perp_stats *stats);
 
 #endif

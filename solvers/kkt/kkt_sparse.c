@@ -10,12 +10,11 @@
  * (elimination.h).  Each solve is refined against the true system (delta = 0) until the residual is at
  * round-off or stalls.
  *
- * Dependent rows need no detection: the same refinement tends to the multiplier of least norm (impl.h), and
+ * Dependent rows need no detection: the same refinement tends to the multiplier of least norm (kkt_private.h), and
  * what contradictory rows leave is seen in the residual.
  * Cost: linear for trees in any shape, stars included; (nonzeros of L) a pass.  Memory: nonzeros of L. */
 #include "solvers/kkt/elimination.h"
 #include "solvers/kkt/kernels.h"
-#include "solvers/kkt/sparse.h"
 
 #define REACHED (4 * DBL_EPSILON) /* a step of refinement that is nothing but rounding */
 enum { MORE_PASSES = 10 };
@@ -28,9 +27,7 @@ static const perp_opt options[] = {
             "regularization in units of trace(J M^-1 J') / m"),
   PERP_REAL(struct opts, tol, 1e-8, 0, 1, PERP_OPEN_MIN, "",
             "residual (componentwise backward error) that counts as solved when refinement stalls"),
-  PERP_REAL(struct opts, infeasible_tol, 1e-6, 0, 1, PERP_OPEN_MIN, "",
-            "constraints violated by more, relative to their terms: contradictory"),
-  PERP_OPTIONS_END
+  KKT_INFEASIBLE_OPTION(struct opts), PERP_OPTIONS_END
 };
 
 struct ws {
@@ -39,7 +36,7 @@ struct ws {
   int nv, m, nb, nc, subs;
   kkt_place *body;  /* [nb] M_b */
   kkt_place *joint; /* [nc] S of a group */
-  kkt_place *sub;   /* [sub-matrices] */
+  kkt_place *sub;   /* [subs] sub-matrices */
   int *at;          /* [nv + m] row of K in the permuted matrix */
   double *x;        /* [nv + m] permuted */
   double *diag;     /* [m] */
@@ -49,67 +46,43 @@ struct ws {
 static void kkt_sparse_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  size_t n = (size_t)w->nv + (size_t)w->m;
+  const size_t n = (size_t)w->nv + (size_t)w->m;
+  perp_kkt_sparse_layout(&w->K, a);
   w->body = PERP_CARVE(a, kkt_place, w->nb);
   w->joint = PERP_CARVE(a, kkt_place, w->nc);
   w->sub = PERP_CARVE(a, kkt_place, w->subs);
-  PERP_INTS(a, n, &w->at);
-  PERP_DOUBLES(a, n, &w->x);
-  PERP_DOUBLES(a, w->m, &w->diag);
-  PERP_DOUBLES(a, KKT_REFINE_SCRATCH(w->nv, w->m), &w->refine);
+  w->at = PERP_CARVE(a, int, n);
+  w->x = PERP_CARVE(a, double, n);
+  w->diag = PERP_CARVE(a, double, w->m);
+  w->refine = PERP_CARVE(a, double, KKT_REFINE_SCRATCH(w->nv, w->m));
 }
 
 static void kkt_sparse_destroy(void *ws)
 {
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_kkt_sparse_free(&w->K);
-  free(w);
+  if (ws != NULL) perp_kkt_sparse_free(&((struct ws *)ws)->K);
+  free(ws);
 }
 
 /* Graph of bodies (0 ... nb-1) and groups (nb ...), edges: sub-matrices. */
-static perp_status kkt_sparse_analyse(perp_ctx *ctx, struct ws *w, const perp_blocks *B)
+static void kkt_sparse_graph(const perp_blocks *B, kkt_graph *graph)
 {
-  const int nb = B->nb, nc = B->nc;
-  kkt_graph *G;
-  PERP_TRY(perp_kkt_graph_create(ctx, "kkt-sparse", nb + nc, 2 * (size_t)B->jptr[nc], &G));
-  int n = 0;
-  for (int b = 0; b < nb; b++) {
-    G->size[b] = B->bptr[b + 1] - B->bptr[b];
-    G->ptr[b] = n;
-    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) G->adj[n++] = nb + B->jgrp[B->tsub[t]];
+  int n = 0, *size = graph->size, *ptr = graph->ptr;
+  for (int b = 0; b < B->nb; b++) {
+    *size++ = B->bptr[b + 1] - B->bptr[b];
+    *ptr++ = n;
+    for (int t = B->tptr[b]; t < B->tptr[b + 1]; t++) graph->adj[n++] = B->nb + B->jgrp[B->tsub[t]];
   }
-  for (int g = 0; g < nc; g++) {
-    G->size[nb + g] = B->cptr[g + 1] - B->cptr[g];
-    G->ptr[nb + g] = n;
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) G->adj[n++] = B->jblk[k];
+  for (int g = 0; g < B->nc; g++) {
+    *size++ = B->cptr[g + 1] - B->cptr[g];
+    *ptr++ = n;
+    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++) graph->adj[n++] = B->jblk[k];
   }
-  G->ptr[nb + nc] = n;
-  perp_status status = perp_kkt_elimination(ctx, "kkt-sparse", B, G);
-  if (status == PERP_OK) status = perp_kkt_sparse_create(ctx, "kkt-sparse", G, &w->K);
-  free(G);
-  return status;
+  *ptr = n;
 }
 
-static perp_status kkt_sparse_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
-                                     void **ws)
+/* Where everything is in K. */
+static void kkt_sparse_place(struct ws *w, const perp_blocks *B)
 {
-  *ws = NULL;
-  PERP_TRY(perp_blocks_check(ctx, B));
-  struct ws like = { .opt = *(const struct opts *)opts,
-                     .nv = B->nv,
-                     .m = B->m,
-                     .nb = B->nb,
-                     .nc = B->nc,
-                     .subs = B->jptr[B->nc] };
-  PERP_TRY(perp_workspace_create(ctx, "kkt-sparse", &like, sizeof like, kkt_sparse_layout, ws));
-  struct ws *w = *ws;
-  const perp_status status = kkt_sparse_analyse(ctx, w, B);
-  if (status != PERP_OK) {
-    kkt_sparse_destroy(w);
-    *ws = NULL;
-    return status;
-  }
   for (int b = 0; b < B->nb; b++) {
     w->body[b] = perp_kkt_sparse_locate(&w->K, b, b);
     for (int i = B->bptr[b]; i < B->bptr[b + 1]; i++) w->at[i] = w->K.row[b] + i - B->bptr[b];
@@ -121,6 +94,36 @@ static perp_status kkt_sparse_create(perp_ctx *ctx, const perp_blocks *B, const 
     for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
       w->sub[k] = perp_kkt_sparse_locate(&w->K, B->jblk[k], B->nb + g);
   }
+}
+
+static perp_status kkt_sparse_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
+                                     void **ws)
+{
+  *ws = NULL;
+  PERP_TRY(perp_blocks_check(ctx, B));
+  kkt_graph *graph;
+  const int subs = B->jptr[B->nc];
+  PERP_TRY(perp_kkt_graph_create(ctx, "kkt-sparse", B->nb + B->nc, 2 * (int64_t)subs, &graph));
+  kkt_sparse_graph(B, graph);
+  struct ws like = { .opt = *(const struct opts *)opts,
+                     .K = { .n_nodes = graph->n_nodes, .n_above = graph->n_edges },
+                     .nv = B->nv,
+                     .m = B->m,
+                     .nb = B->nb,
+                     .nc = B->nc,
+                     .subs = subs };
+  perp_status status = perp_kkt_elimination(ctx, "kkt-sparse", B, graph);
+  if (status == PERP_OK)
+    status = perp_workspace_create(ctx, "kkt-sparse", &like, sizeof like, kkt_sparse_layout, ws);
+  struct ws *w = *ws;
+  if (w != NULL) status = perp_kkt_sparse_create(ctx, "kkt-sparse", graph, &w->K);
+  free(graph);
+  if (status != PERP_OK) {
+    kkt_sparse_destroy(w);
+    *ws = NULL;
+    return status;
+  }
+  kkt_sparse_place(w, B);
   return PERP_OK;
 }
 
@@ -172,17 +175,6 @@ static perp_status kkt_sparse_factor(perp_ctx *ctx, void *ws, const perp_blocks 
   return PERP_OK;
 }
 
-/* rf = f + J'lambda - M a, rc = c - J a - S lambda */
-static void kkt_sparse_residuals(const perp_blocks *B, const double *f, const double *c,
-                                 const double *a, const double *lambda, double *rf, double *rc)
-{
-  perp_blocks_M(B, a, rf);
-  for (int i = 0; i < B->nv; i++) rf[i] = f[i] - rf[i];
-  perp_blocks_Jt(B, 1, lambda, rf);
-  for (int i = 0; i < B->m; i++) rc[i] = B->s != NULL ? c[i] - B->s[i] * lambda[i] : c[i];
-  perp_blocks_J(B, -1, a, rc);
-}
-
 static void kkt_sparse_apply(void *ws, const perp_blocks *B, const double *f, const double *c,
                              double *a, double *lambda)
 {
@@ -193,6 +185,17 @@ static void kkt_sparse_apply(void *ws, const perp_blocks *B, const double *f, co
   perp_kkt_sparse_solve(&w->K, w->x);
   for (int i = 0; i < w->nv; i++) a[i] = w->x[w->at[i]];
   for (int i = 0; i < w->m; i++) lambda[i] = w->x[w->at[w->nv + i]];
+}
+
+/* rf = f + J'lambda - M a, rc = c - J a - S lambda */
+static void kkt_sparse_residuals(const perp_blocks *B, const double *f, const double *c,
+                                 const double *a, const double *lambda, double *rf, double *rc)
+{
+  perp_blocks_M(B, a, rf);
+  for (int i = 0; i < B->nv; i++) rf[i] = f[i] - rf[i];
+  perp_blocks_Jt(B, 1, lambda, rf);
+  for (int i = 0; i < B->m; i++) rc[i] = B->s != NULL ? c[i] - B->s[i] * lambda[i] : c[i];
+  perp_blocks_J(B, -1, a, rc);
 }
 
 /* The larger of |da| / |a| and |dl| / |lambda|; |a| at least that without constraints, as a body at rest has

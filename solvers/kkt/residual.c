@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The judge of KKT solutions, and the refinement and rank helpers that all formulations share. */
+/* The judge of KKT solutions, and products that all formulations share. */
 #include "solvers/kkt/kkt_private.h"
-
-#define AT_ROUND_OFF  (4 * DBL_EPSILON)
-#define CONTRADICTION 1e-12 /* violation left by refinement that is no round-off */
-enum { MAX_REFINE = 20, MAX_DEFLATE = 4 };
 
 /* y += |G| |x| */
 static void abs_gemv(int r, int d, const double *G, const double *x, double *y)
@@ -117,66 +113,6 @@ int perp_kkt_largest(const perp_blocks *B)
   return most;
 }
 
-/* rc = c - J a - S lambda */
-static void constraint_residual(const perp_blocks *B, const double *c, const double *a,
-                                const double *lambda, double *rc)
-{
-  for (int i = 0; i < B->m; i++) rc[i] = B->s != NULL ? c[i] - B->s[i] * lambda[i] : c[i];
-  perp_blocks_J(B, -1, a, rc);
-}
-
-/* Refinement from zero until round-off or stall; the better of the last two iterates is kept. */
-static void residual_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
-                            const double *c, double *a, double *lambda, perp_stats *stats,
-                            double *scratch)
-{
-  int nv = B->nv, m = B->m;
-  double *rf = scratch, *rc = rf + nv, *da = rc + m, *dl = da + nv, *tmp = dl + m;
-  double last = HUGE_VAL;
-  for (int i = 0; i < nv; i++) {
-    a[i] = 0;
-    rf[i] = f[i];
-  }
-  for (int i = 0; i < m; i++) {
-    lambda[i] = 0;
-    rc[i] = c[i];
-  }
-  for (int pass = 0; pass < MAX_REFINE; pass++) {
-    apply(ws, B, rf, rc, da, dl);
-    for (int i = 0; i < nv; i++) a[i] += da[i];
-    for (int i = 0; i < m; i++) lambda[i] += dl[i];
-    stats->iterations++;
-    double now = perp_kkt_residual(B, f, c, a, lambda, tmp);
-    if (!(now <= last) && pass > 0) { /* worse, or not a number: step back */
-      for (int i = 0; i < nv; i++) a[i] -= da[i];
-      for (int i = 0; i < m; i++) lambda[i] -= dl[i];
-      return;
-    }
-    if (!(now > AT_ROUND_OFF) || now > last / 2) return;
-    last = now;
-    perp_blocks_M(B, a, tmp); /* rf = f + J' lambda - M a */
-    for (int i = 0; i < nv; i++) rf[i] = f[i] - tmp[i];
-    perp_blocks_Jt(B, 1, lambda, rf);
-    constraint_residual(B, c, a, lambda, rc);
-  }
-}
-
-double perp_kkt_refine(void *ws, kkt_apply *apply, const perp_blocks *B, const double *f,
-                       const double *c, double *a, double *lambda, perp_stats *stats,
-                       double *scratch)
-{
-  double *possible = scratch + 4 * ((size_t)B->nv + (size_t)B->m); /* c without its contradiction */
-  residual_refine(ws, apply, B, f, c, a, lambda, stats, scratch);
-  for (int attempt = 0; attempt < MAX_DEFLATE; attempt++) {
-    const double *side = attempt == 0 ? c : possible;
-    if (!(perp_kkt_violation(B, side, a, lambda, scratch) > CONTRADICTION)) break;
-    constraint_residual(B, side, a, lambda, scratch);
-    for (int i = 0; i < B->m; i++) possible[i] = side[i] - scratch[i];
-    residual_refine(ws, apply, B, f, possible, a, lambda, stats, scratch);
-  }
-  return perp_kkt_residual(B, f, c, a, lambda, scratch);
-}
-
 const perp_blocks *perp_kkt_find_diagonal(const perp_blocks *B, perp_blocks *copy,
                                           unsigned char *flags)
 {
@@ -206,39 +142,4 @@ void perp_kkt_schur_motion(const perp_blocks *B, const double *f, const double *
   for (int i = 0; i < B->nv; i++) scratch[i] = f[i];
   perp_blocks_Jt(B, 1, lambda, scratch);
   perp_blocks_Minv(B, scratch, a);
-}
-
-perp_status perp_kkt_judge_dependent(const perp_blocks *B, const double *c, double *a,
-                                     double *lambda, double infeasible_tol, perp_stats *stats,
-                                     double *scratch)
-{
-  if (!kkt_finite(B->nv, a) || !kkt_finite(B->m, lambda))
-    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  double violation = perp_kkt_violation(B, c, a, lambda, scratch);
-  stats->reason = violation <= infeasible_tol ? PERP_REGULARIZED : PERP_INFEASIBLE;
-  return PERP_OK;
-}
-
-bool perp_kkt_factor_dependent(void *ws, kkt_factor_shifted *factor, const perp_blocks *B,
-                               double delta, double *scratch, perp_stats *stats)
-{
-  const double mean = perp_kkt_mean_diagonal(B, scratch);
-  double shift = delta * (mean > 0 ? mean : 1);
-  for (int attempt = 0; attempt < 3; attempt++, shift *= 1e3) {
-    stats->factorizations++;
-    if (!factor(ws, B, 0, shift)) continue;
-    stats->reason = PERP_REGULARIZED;
-    return true;
-  }
-  return false;
-}
-
-perp_status perp_kkt_solve_dependent(void *ws, kkt_apply *apply, const perp_blocks *B,
-                                     const double *f, const double *c, double *a, double *lambda,
-                                     double infeasible_tol, perp_stats *stats, double *scratch)
-{
-  if (!kkt_finite(B->nv, f) || !kkt_finite(B->m, c))
-    return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
-  perp_kkt_refine(ws, apply, B, f, c, a, lambda, stats, scratch);
-  return perp_kkt_judge_dependent(B, c, a, lambda, infeasible_tol, stats, scratch);
 }

@@ -24,14 +24,11 @@ struct opts {
   double tol, infeasible_tol;
   int max_iter;
 };
-static const perp_opt options[] = {
-  PERP_REAL(struct opts, tol, 1e-13, 0, 1, PERP_OPEN_MIN, "",
-            "residual relative to the right-hand side"),
-  PERP_INT(struct opts, max_iter, 0, 0, 1e9, "steps at most; 0 = 10 m + 100"),
-  PERP_REAL(struct opts, infeasible_tol, 1e-6, 0, 1, PERP_OPEN_MIN, "",
-            "constraints violated by more, relative to their terms: contradictory"),
-  PERP_OPTIONS_END
-};
+static const perp_opt options[] = { PERP_REAL(struct opts, tol, 1e-13, 0, 1, PERP_OPEN_MIN, "",
+                                              "residual relative to the right-hand side"),
+                                    PERP_INT(struct opts, max_iter, 0, 0, 1e9,
+                                             "steps at most; 0 = 10 m + 100"),
+                                    KKT_INFEASIBLE_OPTION(struct opts), PERP_OPTIONS_END };
 
 /* p' A p / p' P^-1 p below this is round-off of a zero */
 #define NULL_DIRECTION 1e-13
@@ -40,26 +37,25 @@ static const perp_opt options[] = {
 
 struct ws {
   struct opts opt;
-  int nv, m;
+  int nv, m, nb, nc, size_D, large;
   int *at;                    /* [nc] block of a group in D */
-  double *D;                  /* L Delta L' of the diagonal blocks */
+  double *D;                  /* [size_D] L Delta L' of the diagonal blocks */
   double *b, *r, *z, *p, *Ap; /* [m] */
   double *first, *Az, *PAp;   /* [m] */
   double *v;                  /* [2 nv] */
   double *scratch;            /* [2 largest block] and [2 m] of the judge */
   unsigned char *diag;        /* [nb] */
-  int size_D, large, nb, nc;
 };
 
 static void schur_cg_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  PERP_INTS(a, w->nc, &w->at);
+  w->at = PERP_CARVE(a, int, w->nc);
   w->diag = PERP_CARVE(a, unsigned char, w->nb);
-  PERP_DOUBLES(a, w->size_D, &w->D);
+  w->D = PERP_CARVE(a, double, w->size_D);
   PERP_DOUBLES(a, w->m, &w->b, &w->r, &w->z, &w->p, &w->Ap, &w->first, &w->Az, &w->PAp);
-  PERP_DOUBLES(a, 2 * (size_t)w->nv, &w->v);
-  PERP_DOUBLES(a, 2 * (size_t)w->large + 2 * (size_t)w->m, &w->scratch);
+  w->v = PERP_CARVE(a, double, 2 * (size_t)w->nv);
+  w->scratch = PERP_CARVE(a, double, 2 * (size_t)w->large + 2 * (size_t)w->m);
 }
 
 static perp_status schur_cg_create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
@@ -69,14 +65,14 @@ static perp_status schur_cg_create(perp_ctx *ctx, const perp_blocks *B, const vo
   struct ws like = { .opt = *(const struct opts *)opts,
                      .nv = B->nv,
                      .m = B->m,
-                     .nc = B->nc,
                      .nb = B->nb,
+                     .nc = B->nc,
                      .large = perp_kkt_largest(B) };
   if (like.opt.max_iter == 0) like.opt.max_iter = B->m < 100000000 ? 10 * B->m + 100 : 1000000000;
   for (int g = 0; g < B->nc; g++)
     like.size_D += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[g + 1] - B->cptr[g]);
   PERP_TRY(perp_workspace_create(ctx, "schur-cg", &like, sizeof like, schur_cg_layout, ws));
-  struct ws *w = *ws;
+  const struct ws *w = *ws;
   for (int g = 0, at = 0; g < B->nc; g++) {
     w->at[g] = at;
     at += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[g + 1] - B->cptr[g]);
@@ -253,8 +249,7 @@ static perp_status schur_cg_solve(perp_ctx *ctx, void *ws, const perp_blocks *B,
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   memcpy(w->first, lambda, sizeof *lambda * (size_t)w->m);
   stats->reason = schur_cg_iterate(w, ctx, B, lambda, stats);
-  if (stats->reason ==
-      PERP_INFEASIBLE) { /* steps along a null direction have no limit: begin anew */
+  if (stats->reason == PERP_INFEASIBLE) { /* steps along a null direction have no limit */
     memcpy(lambda, w->first, sizeof *lambda * (size_t)w->m);
     schur_cg_least_squares(w, B, lambda, stats);
     stats->fallbacks++;

@@ -37,55 +37,33 @@ static const perp_opt options[] = { PERP_ENUM(struct opts, storage, AUTO, storag
                                               "A in full, or its band only"),
                                     KKT_RANK_OPTIONS(struct opts), PERP_OPTIONS_END };
 
-/* Upper triangle: A_ij at i + j ld, from `origin` in the array. */
-struct shape {
-  const int *cptr;
-  int ld, origin;
-};
-
 struct ws {
   struct opts opt;
-  int nv, m, k, lwork; /* k: diagonals above the main one; m - 1 when full */
-  struct shape full, band;
+  int nv, m, nb, lwork;
+  int k; /* diagonals above the main one; m - 1 when full */
   kkt_assembly to_full, to_band;
   bool dependent; /* the last factor is Q R of rank r, else Cholesky */
   int rank;
-  double *A;     /* [m m] the Cholesky factor in full or band storage, or Q and R */
-  double *diag;  /* [m] A_ii */
-  double *tau;   /* [m] of dgeqrf */
-  double *work;  /* [lwork] of LAPACK, [2 m] */
-  double *v, *b; /* [nv], [m] */
-  int *piv;      /* [m] */
+  double *A;           /* [m m] the Cholesky factor in full or band storage, or Q and R */
+  double *diag;        /* [m] A_ii */
+  double *tau;         /* [m] of dgeqrf */
+  double *work;        /* [lwork] of LAPACK, [2 m] */
+  double *v, *b;       /* [nv], [m] */
+  int *piv;            /* [m] */
+  unsigned char *flat; /* [nb] blocks of M that are diagonal, at the last factor */
 };
 
 static void schur_dense_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  size_t m = (size_t)w->m;
-  PERP_DOUBLES(a, m * m, &w->A);
-  PERP_DOUBLES(a, m, &w->diag, &w->tau, &w->b);
-  PERP_DOUBLES(a, w->lwork, &w->work);
-  PERP_DOUBLES(a, w->nv, &w->v);
-  PERP_INTS(a, m, &w->piv);
-}
-
-static kkt_place schur_dense_locate(const void *storage, int g, int h)
-{
-  const struct shape *s = storage;
-  bool transposed = h < g;
-  int row = s->cptr[transposed ? h : g], column = s->cptr[transposed ? g : h];
-  return (kkt_place){ .start = s->origin + row + (int64_t)column * s->ld,
-                      .ld = s->ld,
-                      .transposed = transposed };
-}
-
-static void schur_dense_destroy(void *ws)
-{
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_kkt_assembly_free(&w->to_full);
-  perp_kkt_assembly_free(&w->to_band);
-  free(w);
+  perp_kkt_assembly_layout(&w->to_full, a);
+  perp_kkt_assembly_layout(&w->to_band, a);
+  w->A = PERP_CARVE(a, double, (size_t)w->m *(size_t)w->m);
+  PERP_DOUBLES(a, w->m, &w->diag, &w->tau, &w->b);
+  w->work = PERP_CARVE(a, double, w->lwork);
+  w->v = PERP_CARVE(a, double, w->nv);
+  w->piv = PERP_CARVE(a, int, w->m);
+  w->flat = PERP_CARVE(a, unsigned char, w->nb);
 }
 
 /* Number of diagonals above the main one that can hold something. */
@@ -106,23 +84,22 @@ static perp_status schur_dense_create(perp_ctx *ctx, const perp_blocks *B, const
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
-  struct ws like = { .opt = *(const struct opts *)opts, .nv = B->nv, .m = B->m };
-  like.k = band_width(B);
-  if (like.opt.storage == FULL || (like.opt.storage == AUTO && like.k >= B->m / 4))
-    like.k = B->m - 1;
-  like.lwork = 64 * (B->m + 1);
-  like.full = (struct shape){ B->cptr, B->m, 0 };
-  like.band = (struct shape){ B->cptr, like.k, like.k };
+  const int m = B->m;
+  struct ws like = { .opt = *(const struct opts *)opts,
+                     .nv = B->nv,
+                     .m = m,
+                     .nb = B->nb,
+                     .lwork = 64 * (m + 1),
+                     .k = band_width(B) };
+  if (like.opt.storage == FULL || (like.opt.storage == AUTO && like.k >= m / 4)) like.k = m - 1;
+  PERP_TRY(perp_kkt_assembly_count(ctx, B, &like.to_full));
+  if (like.k < m - 1) like.to_band = like.to_full;
   PERP_TRY(perp_workspace_create(ctx, "schur-dense", &like, sizeof like, schur_dense_layout, ws));
   struct ws *w = *ws;
-  perp_status status = perp_kkt_assembly_create(ctx, B, schur_dense_locate, &w->full, &w->to_full);
-  if (status == PERP_OK && w->k < w->m - 1)
-    status = perp_kkt_assembly_create(ctx, B, schur_dense_locate, &w->band, &w->to_band);
-  if (status != PERP_OK) {
-    schur_dense_destroy(w);
-    *ws = NULL;
-  }
-  return status;
+  const kkt_dense_shape full = { B->cptr, m, 0 }, band = { B->cptr, w->k, w->k };
+  perp_kkt_assembly_fill(B, perp_kkt_dense_locate, &full, &w->to_full);
+  if (w->k < m - 1) perp_kkt_assembly_fill(B, perp_kkt_dense_locate, &band, &w->to_band);
+  return PERP_OK;
 }
 
 static void form_full(struct ws *w, const perp_blocks *B)
@@ -186,6 +163,8 @@ static perp_status schur_dense_factor(perp_ctx *ctx, void *ws, const perp_blocks
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-dense", B, w->nv, w->m));
+  perp_blocks known;
+  B = perp_kkt_find_diagonal(B, &known, w->flat);
   stats->factorizations++;
   stats->reason = PERP_EXACT;
   w->dependent = false;
@@ -206,8 +185,7 @@ static perp_status schur_dense_solve(perp_ctx *ctx, void *ws, const perp_blocks 
   PERP_TRY(kkt_same_size(ctx, "schur-dense", B, w->nv, w->m));
   int m = w->m, r = w->rank, k = w->k;
   perp_blocks known;
-  if (m > 0)
-    B = kkt_use_diagonal(B, &known, k < m - 1 && !w->dependent ? w->to_band.diag : w->to_full.diag);
+  B = kkt_use_diagonal(B, &known, w->flat);
   perp_kkt_schur_rhs(B, f, c, lambda, w->v);
   if (m == 0) {
   } else if (!w->dependent && k == m - 1) {
@@ -241,5 +219,5 @@ const perp_kkt_desc perp_kkt_schur_dense = {
   .create = schur_dense_create,
   .factor = schur_dense_factor,
   .solve = schur_dense_solve,
-  .destroy = schur_dense_destroy,
+  .destroy = free,
 };

@@ -19,51 +19,32 @@ struct opts {
 };
 static const perp_opt options[] = {
   PERP_REAL(struct opts, rank_tol, 1e-12, 0, 1e-2, PERP_OPEN_MIN, "",
-            "singular values below this part of the largest "
-            "count as zero"),
-  PERP_REAL(struct opts, infeasible_tol, 1e-6, 0, 1, PERP_OPEN_MIN, "",
-            "constraints violated by more, relative to their "
-            "terms: contradictory"),
-  PERP_OPTIONS_END
+            "singular values below this part of the largest count as zero"),
+  KKT_INFEASIBLE_OPTION(struct opts), PERP_OPTIONS_END
 };
 
 struct ws {
   struct opts opt;
-  int nv, m, lwork, liwork, rank;
-  const int *cptr;
+  int nv, m, nb, lwork, liwork, rank;
   kkt_assembly assembly;
-  double *V;     /* [m m] A, then its eigenvectors */
-  double *sigma; /* [m] rising */
-  double *work;  /* [lwork] */
-  double *v, *b; /* [nv], [m] */
-  int *iwork;    /* [liwork] */
+  double *V;           /* [m m] A, then its eigenvectors */
+  double *sigma;       /* [m] rising */
+  double *work;        /* [lwork] */
+  double *v, *b;       /* [nv], [m] */
+  int *iwork;          /* [liwork] */
+  unsigned char *diag; /* [nb] blocks of M that are diagonal, at the last factor */
 };
 
 static void schur_svd_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  size_t m = (size_t)w->m;
-  PERP_DOUBLES(a, m * m, &w->V);
-  PERP_DOUBLES(a, m, &w->sigma, &w->b);
-  PERP_DOUBLES(a, w->lwork, &w->work);
-  PERP_DOUBLES(a, w->nv, &w->v);
-  PERP_INTS(a, w->liwork, &w->iwork);
-}
-
-static kkt_place schur_svd_locate(const void *storage, int g, int h)
-{
-  const struct ws *w = storage;
-  bool transposed = h < g;
-  int row = w->cptr[transposed ? h : g], column = w->cptr[transposed ? g : h];
-  return (kkt_place){ .start = row + (int64_t)column * w->m, .ld = w->m, .transposed = transposed };
-}
-
-static void schur_svd_destroy(void *ws)
-{
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_kkt_assembly_free(&w->assembly);
-  free(w);
+  perp_kkt_assembly_layout(&w->assembly, a);
+  w->V = PERP_CARVE(a, double, (size_t)w->m *(size_t)w->m);
+  PERP_DOUBLES(a, w->m, &w->sigma, &w->b);
+  w->work = PERP_CARVE(a, double, w->lwork);
+  w->v = PERP_CARVE(a, double, w->nv);
+  w->iwork = PERP_CARVE(a, int, w->liwork);
+  w->diag = PERP_CARVE(a, unsigned char, w->nb);
 }
 
 static perp_status schur_svd_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
@@ -77,17 +58,14 @@ static perp_status schur_svd_create(perp_ctx *ctx, const perp_blocks *B, const v
   struct ws like = { .opt = *(const struct opts *)opts,
                      .nv = B->nv,
                      .m = m,
-                     .cptr = B->cptr,
+                     .nb = B->nb,
                      .lwork = 1 + 6 * m + 2 * m * m + 64 * m,
                      .liwork = 3 + 5 * m };
+  PERP_TRY(perp_kkt_assembly_count(ctx, B, &like.assembly));
   PERP_TRY(perp_workspace_create(ctx, "schur-svd", &like, sizeof like, schur_svd_layout, ws));
-  struct ws *w = *ws;
-  const perp_status status = perp_kkt_assembly_create(ctx, B, schur_svd_locate, w, &w->assembly);
-  if (status != PERP_OK) {
-    schur_svd_destroy(w);
-    *ws = NULL;
-  }
-  return status;
+  const kkt_dense_shape full = { B->cptr, m, 0 };
+  perp_kkt_assembly_fill(B, perp_kkt_dense_locate, &full, &((struct ws *)*ws)->assembly);
+  return PERP_OK;
 }
 
 static perp_status schur_svd_factor(perp_ctx *ctx, void *ws, const perp_blocks *B,
@@ -95,7 +73,9 @@ static perp_status schur_svd_factor(perp_ctx *ctx, void *ws, const perp_blocks *
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-svd", B, w->nv, w->m));
-  int m = w->m;
+  const int m = w->m;
+  perp_blocks known;
+  B = perp_kkt_find_diagonal(B, &known, w->diag);
   stats->factorizations++;
   stats->reason = perp_kkt_why_no_factor(B);
   w->rank = 0;
@@ -125,7 +105,7 @@ static perp_status schur_svd_solve(perp_ctx *ctx, void *ws, const perp_blocks *B
   PERP_TRY(kkt_same_size(ctx, "schur-svd", B, w->nv, w->m));
   int m = w->m;
   perp_blocks known;
-  if (m > 0) B = kkt_use_diagonal(B, &known, w->assembly.diag);
+  B = kkt_use_diagonal(B, &known, w->diag);
   perp_kkt_schur_rhs(B, f, c, w->b, w->v);
   for (int i = 0; i < m; i++) lambda[i] = 0;
   for (int k = m - w->rank; k < m; k++) {
@@ -152,5 +132,5 @@ const perp_kkt_desc perp_kkt_schur_svd = {
   .create = schur_svd_create,
   .factor = schur_svd_factor,
   .solve = schur_svd_solve,
-  .destroy = schur_svd_destroy,
+  .destroy = free,
 };

@@ -3,32 +3,39 @@
 
 _Static_assert(sizeof(SuiteSparse_long) >= sizeof(int), "CHOLMOD with int indices");
 
-static void sparse_layout(void *sparse, perp_arena *a)
+static void graph_layout(void *graph, perp_arena *a)
 {
-  kkt_sparse *s = sparse;
-  PERP_INTS(a, s->n_nodes + 1, &s->position, &s->row, &s->first_row, &s->above_ptr);
+  kkt_graph *g = graph;
+  PERP_INTS(a, g->n_nodes, &g->size, &g->position);
+  g->ptr = PERP_CARVE(a, int, g->n_nodes + 1);
+  g->adj = PERP_CARVE(a, int, g->n_edges);
+}
+
+perp_status perp_kkt_graph_create(perp_ctx *ctx, const char *name, int n_nodes, int64_t n_edges,
+                                  kkt_graph **out)
+{
+  if (n_edges > INT32_MAX)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: %lld blocks are too many", name, (long long)n_edges);
+  kkt_graph like = { .n_nodes = n_nodes, .n_edges = (int)n_edges };
+  void *graph;
+  const perp_status status = perp_workspace_create(ctx, name, &like, sizeof like, graph_layout,
+                                                   &graph);
+  *out = graph;
+  return status;
+}
+
+void perp_kkt_sparse_layout(kkt_sparse *s, perp_arena *a)
+{
+  PERP_INTS(a, s->n_nodes, &s->position, &s->row, &s->first_row);
+  s->above_ptr = PERP_CARVE(a, int, s->n_nodes + 1);
   PERP_INTS(a, s->n_above, &s->above, &s->above_row);
 }
 
 void perp_kkt_sparse_free(kkt_sparse *s)
 {
-  if (s->started) {
-    cholmod_free_factor(&s->L, &s->cm);
-    cholmod_free_sparse(&s->A, &s->cm);
-    cholmod_finish(&s->cm);
-  }
-  perp_arena_free(&s->arena);
-  s->started = false;
-}
-
-static void sparse_start(kkt_sparse *s)
-{
-  cholmod_start(&s->cm);
-  s->started = true;
-  s->cm.print = 0;
-  s->cm.try_catch = 1; /* no messages: the status is looked at */
-  s->cm.supernodal = CHOLMOD_SIMPLICIAL;
-  s->cm.final_ll = 0;
+  cholmod_free_factor(&s->L, &s->cm);
+  cholmod_free_sparse(&s->A, &s->cm);
+  cholmod_finish(&s->cm);
 }
 
 static perp_status sparse_external(perp_ctx *ctx, const char *name, const kkt_sparse *s)
@@ -40,72 +47,58 @@ static perp_status sparse_external(perp_ctx *ctx, const char *name, const kkt_sp
   return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: CHOLMOD status %d", name, s->cm.status);
 }
 
-static void sparse_graph_layout(void *graph, perp_arena *a)
+static void sparse_start(cholmod_common *cm)
 {
-  kkt_graph *G = graph;
-  PERP_INTS(a, G->nodes + 1, &G->size, &G->ptr, &G->position);
-  PERP_INTS(a, G->edges + 1, &G->adj);
+  cholmod_start(cm);
+  cm->print = 0;
+  cm->try_catch = 1; /* no messages: the status is looked at */
+  cm->supernodal = CHOLMOD_SIMPLICIAL;
+  cm->final_ll = 0;
+  cm->nmethods = 1;
 }
 
-perp_status perp_kkt_graph_create(perp_ctx *ctx, const char *name, int nodes, size_t edges,
-                                  kkt_graph **out)
+perp_status perp_kkt_graph_order(perp_ctx *ctx, const char *name, kkt_graph *graph)
 {
-  kkt_graph like = { .nodes = nodes, .edges = edges };
-  void *graph;
-  const perp_status status = perp_workspace_create(ctx, name, &like, sizeof like,
-                                                   sparse_graph_layout, &graph);
-  *out = graph;
-  return status;
-}
-
-perp_status perp_kkt_graph_order(perp_ctx *ctx, const char *name, kkt_graph *G)
-{
-  kkt_sparse s = { .n_nodes = G->nodes };
-  const int n = G->nodes;
+  const int n = graph->n_nodes, *ptr = graph->ptr, *adj = graph->adj;
   if (n == 0) return PERP_OK;
-  sparse_start(&s);
+  kkt_sparse s = { .n_nodes = n };
+  sparse_start(&s.cm);
   cholmod_factor *F = NULL;
-  cholmod_sparse *pattern = cholmod_allocate_sparse((size_t)n, (size_t)n, (size_t)G->ptr[n] + 1, 0,
-                                                    1, 1, CHOLMOD_PATTERN, &s.cm);
-  if (pattern != NULL) {
-    int *p = pattern->p, *index = pattern->i, nz = 0;
-    int *mark = G->position; /* last column that listed the row */
+  cholmod_sparse *G = cholmod_allocate_sparse((size_t)n, (size_t)n, (size_t)ptr[n] + 1, 0, 1, 1,
+                                              CHOLMOD_PATTERN, &s.cm);
+  if (G != NULL) {
+    int *p = G->p, *index = G->i, nz = 0;
+    int *mark = graph->position; /* last column that listed the row */
     for (int i = 0; i < n; i++) mark[i] = -1;
     for (int j = 0; j < n; j++) {
       p[j] = nz;
-      for (int k = G->ptr[j]; k < G->ptr[j + 1]; k++)
-        if (G->adj[k] < j && mark[G->adj[k]] != j) {
-          mark[G->adj[k]] = j;
-          index[nz++] = G->adj[k];
+      for (int k = ptr[j]; k < ptr[j + 1]; k++)
+        if (adj[k] < j && mark[adj[k]] != j) {
+          mark[adj[k]] = j;
+          index[nz++] = adj[k];
         }
     }
     p[n] = nz;
-    s.cm.nmethods = 1;
     s.cm.method[0].ordering = CHOLMOD_AMD;
     s.cm.postorder = 1;
-    F = cholmod_analyze(pattern, &s.cm);
+    F = cholmod_analyze(G, &s.cm);
   }
   const perp_status status = F == NULL ? sparse_external(ctx, name, &s) : PERP_OK;
-  for (int k = 0; k < n && F != NULL; k++) G->position[((int *)F->Perm)[k]] = k;
-  cholmod_free_sparse(&pattern, &s.cm);
+  for (int k = 0; k < n && F != NULL; k++) graph->position[((int *)F->Perm)[k]] = k;
+  cholmod_free_sparse(&G, &s.cm);
   cholmod_free_factor(&F, &s.cm);
   cholmod_finish(&s.cm);
   return status;
 }
 
-/* The earlier neighbours of every node, by position; count only when fill is false. */
-static void sparse_neighbours(kkt_sparse *s, const kkt_graph *G, bool fill)
+/* The earlier neighbours of every node, by position. */
+static void sparse_neighbours(kkt_sparse *s, const kkt_graph *graph)
 {
   int n = 0;
   for (int g = 0; g < s->n_nodes; g++) {
-    int first = n;
-    if (fill) s->above_ptr[g] = first;
-    for (int k = G->ptr[g]; k < G->ptr[g + 1]; k++) {
-      int h = G->adj[k], at = n;
-      if (!fill) {
-        n++;
-        continue;
-      }
+    const int first = s->above_ptr[g] = n;
+    for (int k = graph->ptr[g]; k < graph->ptr[g + 1]; k++) {
+      int h = graph->adj[k], at = n;
       if (s->position[h] >= s->position[g]) continue;
       while (at > first && s->position[s->above[at - 1]] > s->position[h]) at--;
       if (at > first && s->above[at - 1] == h) continue;
@@ -113,18 +106,14 @@ static void sparse_neighbours(kkt_sparse *s, const kkt_graph *G, bool fill)
       s->above[at] = h;
       n++;
     }
-    if (!fill) continue;
     int rows = 0;
     for (int k = first; k < n; k++) {
       s->above_row[k] = rows;
-      rows += G->size[s->above[k]];
+      rows += graph->size[s->above[k]];
     }
     s->first_row[g] = rows;
   }
-  if (fill)
-    s->above_ptr[s->n_nodes] = n;
-  else
-    s->n_above = n;
+  s->above_ptr[s->n_nodes] = n;
 }
 
 /* The permuted matrix, upper triangle, with unit diagonal for the first factorization. */
@@ -166,7 +155,6 @@ static perp_status sparse_build(perp_ctx *ctx, const char *name, kkt_sparse *s, 
       }
     }
   }
-  s->cm.nmethods = 1;
   s->cm.method[0].ordering = CHOLMOD_NATURAL;
   s->cm.postorder = 0;
   s->L = cholmod_analyze(s->A, &s->cm);
@@ -177,19 +165,15 @@ static perp_status sparse_build(perp_ctx *ctx, const char *name, kkt_sparse *s, 
   return PERP_OK;
 }
 
-perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, const kkt_graph *G,
+perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, const kkt_graph *graph,
                                    kkt_sparse *s)
 {
-  s->n_nodes = G->nodes;
-  s->n = 0;
-  for (int g = 0; g < G->nodes; g++) s->n += G->size[g];
-  sparse_start(s);
-  sparse_neighbours(s, G, false);
-  PERP_TRY(perp_arena_layout(ctx, &s->arena, sparse_layout, s));
+  sparse_start(&s->cm);
+  for (int g = 0; g < s->n_nodes; g++) s->n += graph->size[g];
   if (s->n == 0) return PERP_OK;
-  memcpy(s->position, G->position, sizeof *G->position * (size_t)G->nodes);
-  sparse_neighbours(s, G, true);
-  return sparse_build(ctx, name, s, G->size);
+  memcpy(s->position, graph->position, (size_t)s->n_nodes * sizeof *s->position);
+  sparse_neighbours(s, graph);
+  return sparse_build(ctx, name, s, graph->size);
 }
 
 kkt_place perp_kkt_sparse_locate(const void *sparse, int g, int h)

@@ -14,10 +14,22 @@
 
 #include <suitesparse/cholmod.h>
 
+/* Graph: the neighbours of node i are adj[ptr[i]] ... adj[ptr[i+1]-1]; both directions are listed,
+ * repetitions and the node itself are ignored. */
+typedef struct kkt_graph {
+  int n_nodes, n_edges;
+  int *size; /* [n_nodes] rows of a node */
+  int *ptr, *adj;
+  int *position; /* [n_nodes] of a node in the order of elimination */
+} kkt_graph;
+/* Its arrays are to be filled, *out to be given to free(). */
+perp_status perp_kkt_graph_create(perp_ctx *ctx, const char *name, int n_nodes, int64_t n_edges,
+                                  kkt_graph **out);
+/* graph->position by minimum degree (AMD) and postorder.  PERP_ERR_NOMEM, PERP_ERR_EXTERNAL */
+perp_status perp_kkt_graph_order(perp_ctx *ctx, const char *name, kkt_graph *graph);
+
 typedef struct kkt_sparse {
   cholmod_common cm;
-  bool started;
-  perp_arena arena;
   cholmod_sparse *A;
   cholmod_factor *L;
   int n_nodes, n, n_above;
@@ -29,24 +41,11 @@ typedef struct kkt_sparse {
   int *first_row; /* [n_nodes] size of all blocks above the diagonal one */
 } kkt_sparse;
 
-/* The graph of a matrix of blocks: the neighbours of node i are adj[ptr[i]] ... adj[ptr[i+1]-1]; both directions are
- * listed, repetitions and the node itself are ignored. */
-typedef struct kkt_graph {
-  int nodes;
-  size_t edges;
-  int *size;      /* [nodes] rows of a node */
-  int *ptr, *adj; /* [nodes+1], [edges] */
-  int *position;  /* [nodes] of a node in the order of elimination */
-} kkt_graph;
-/* Room for one; free() destroys it.  PERP_ERR_NOMEM */
-perp_status perp_kkt_graph_create(perp_ctx *ctx, const char *name, int nodes, size_t edges,
-                                  kkt_graph **out);
-/* G->position by minimum degree (AMD) and postorder.  PERP_ERR_NOMEM, PERP_ERR_EXTERNAL */
-perp_status perp_kkt_graph_order(perp_ctx *ctx, const char *name, kkt_graph *G);
-
-/* A matrix of that graph in the order of G->position.  PERP_ERR_NOMEM, PERP_ERR_EXTERNAL: out can be freed */
-perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, const kkt_graph *G,
-                                   kkt_sparse *out);
+/* For the layout of a workspace; n_nodes and n_above, the edges of its graph, are set. */
+void perp_kkt_sparse_layout(kkt_sparse *s, perp_arena *a);
+/* In the workspace, in the order of graph->position; on failure, too, the rest is the caller's to free. */
+perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, const kkt_graph *graph,
+                                   kkt_sparse *s);
 void perp_kkt_sparse_free(kkt_sparse *s);
 /* Where the block of nodes g, h is in the values (kkt_locate); g and h must be neighbours or equal. */
 kkt_place perp_kkt_sparse_locate(const void *sparse, int g, int h);

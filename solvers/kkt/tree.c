@@ -22,26 +22,13 @@
  *
  * Cost: O(N) for the factor and each solve of a tree with bounded joint sizes, whatever its shape;
  * k auxiliary rows add O(N k + k^3) to the factor and O(N + k^2) to a solve.  Memory O(N + k^2).
- * Dependent rows: regularized and refined, see impl.h.  The kernels are compiled for the usual
+ * Dependent rows: regularized and refined, see kkt_private.h.  The kernels are compiled for the usual
  * (columns, rows) and for any other. */
 #include "solvers/kkt/kkt_private.h"
 #include "solvers/kkt/kernels.h"
 #include "solvers/kkt/tree_links.h"
 
 #include <lapacke.h>
-
-static const perp_opt options[] = { KKT_RANK_OPTIONS(struct kkt_tree_opts),
-                                    KKT_DELTA_OPTION(struct kkt_tree_opts), PERP_OPTIONS_END };
-
-static perp_status tree_create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
-{
-  struct kkt_tree *w;
-  const perp_status status = perp_kkt_tree_create(ctx, B, opts, &w);
-  *ws = w;
-  return status;
-}
-
-/* ---- numeric ------------------------------------------------------------------------------------- */
 
 /* Eliminate joint g and its child bodies. */
 INLINE bool factor_link(const struct kkt_tree *w, const perp_blocks *B,
@@ -130,22 +117,15 @@ INLINE bool factor_link(const struct kkt_tree *w, const perp_blocks *B,
 static bool factor_tree(const struct kkt_tree *w, const perp_blocks *B, double tol)
 {
   bool good = true;
-  for (int b = 0; b < w->nb; b++)
+  for (int b = 0; b < B->nb; b++)
     if (w->hub[b] >= 0)
       memcpy(w->H + w->hub[b], B->M + B->mptr[b],
              sizeof(double) * (size_t)(B->mptr[b + 1] - B->mptr[b]));
   for (int i = 0; i < w->n_links; i++) {
     const struct kkt_tree_link *g = &w->link[i];
-    switch (g->kernel) {
-#define CASE(id, D, R)                                                                             \
-  case id:                                                                                         \
-    good &= factor_link(w, B, g, tol, D, R);                                                       \
-    break;
-      KERNELS(CASE)
-#undef CASE
-    default:
-      good &= factor_link(w, B, g, tol, 0, 0);
-    }
+#define FACTOR(D, R) good &= factor_link(w, B, g, tol, D, R)
+    KERNEL_SWITCH(g->kernel, FACTOR)
+#undef FACTOR
   }
   for (int i = 0; i < w->n_roots; i++) {
     int b = w->root[i], d = B->bptr[b + 1] - B->bptr[b];
@@ -242,7 +222,7 @@ INLINE void backward_link(const struct kkt_tree *w, const perp_blocks *B,
 static void solve_tree(const struct kkt_tree *w, const perp_blocks *B, const double *f,
                        const double *c, double *a, double *lambda)
 {
-  for (int b = 0; b < w->nb; b++) {
+  for (int b = 0; b < B->nb; b++) {
     int col = B->bptr[b], d = B->bptr[b + 1] - col;
     if (w->hub[b] >= 0)
       for (int i = 0; i < d; i++) a[col + i] = f[col + i];
@@ -253,16 +233,9 @@ static void solve_tree(const struct kkt_tree *w, const perp_blocks *B, const dou
   }
   for (int i = 0; i < w->n_links; i++) {
     const struct kkt_tree_link *g = &w->link[i];
-    switch (g->kernel) {
-#define CASE(id, D, R)                                                                             \
-  case id:                                                                                         \
-    forward_link(w, B, g, c, a, D, R);                                                             \
-    break;
-      KERNELS(CASE)
-#undef CASE
-    default:
-      forward_link(w, B, g, c, a, 0, 0);
-    }
+#define FORWARD(D, R) forward_link(w, B, g, c, a, D, R)
+    KERNEL_SWITCH(g->kernel, FORWARD)
+#undef FORWARD
   }
   for (int i = 0; i < w->n_roots; i++) {
     int b = w->root[i], d = B->bptr[b + 1] - B->bptr[b];
@@ -272,16 +245,9 @@ static void solve_tree(const struct kkt_tree *w, const perp_blocks *B, const dou
   }
   for (int i = w->n_links - 1; i >= 0; i--) {
     const struct kkt_tree_link *g = &w->link[i];
-    switch (g->kernel) {
-#define CASE(id, D, R)                                                                             \
-  case id:                                                                                         \
-    backward_link(w, B, g, a, lambda, D, R);                                                       \
-    break;
-      KERNELS(CASE)
-#undef CASE
-    default:
-      backward_link(w, B, g, a, lambda, 0, 0);
-    }
+#define BACKWARD(D, R) backward_link(w, B, g, a, lambda, D, R)
+    KERNEL_SWITCH(g->kernel, BACKWARD)
+#undef BACKWARD
   }
 }
 
@@ -316,12 +282,12 @@ static bool factor_aux(const struct kkt_tree *w, const perp_blocks *B, double to
 {
   int k = w->k;
   perp_blocks_diagonal(B, w->diag);
-  for (int i = 0; i < w->m; i++) w->zero[i] = 0;
+  for (int i = 0; i < B->m; i++) w->zero[i] = 0;
   for (int i = 0; i < k; i++) w->mu[i] = 0;
   for (int n = 0, at = 0; n < w->n_aux; n++)
     for (int row = B->cptr[w->aux[n]]; row < B->cptr[w->aux[n] + 1]; row++, at++) {
       double *column = w->C + (size_t)at * (size_t)k;
-      for (int i = 0; i < w->nv; i++) w->f[i] = 0;
+      for (int i = 0; i < B->nv; i++) w->f[i] = 0;
       w->mu[at] = 1;
       aux_transposed(w, B, w->mu, w->f);
       w->mu[at] = 0;
@@ -338,28 +304,11 @@ static bool factor_aux(const struct kkt_tree *w, const perp_blocks *B, double to
   return good;
 }
 
-static bool factor_all(void *ws, const perp_blocks *B, double tol, double shift)
+static bool tree_factor(void *ws, const perp_blocks *B, double tol, double shift)
 {
   struct kkt_tree *w = ws;
   w->shift = shift;
   return factor_tree(w, B, tol) && (w->k == 0 || factor_aux(w, B, tol));
-}
-
-static perp_status tree_factor(perp_ctx *ctx, void *ws, const perp_blocks *B, perp_stats *stats)
-{
-  struct kkt_tree *w = ws;
-  PERP_TRY(kkt_same_size(ctx, "tree", B, w->nv, w->m));
-  stats->factorizations++;
-  stats->reason = PERP_EXACT;
-  w->dependent = false;
-  perp_blocks known;
-  B = perp_kkt_find_diagonal(B, &known, w->is_diag);
-  if (factor_all(w, B, w->opt.rank_tol, 0)) return PERP_OK;
-
-  stats->reason = perp_kkt_why_no_factor(B);
-  if (stats->reason == PERP_NOT_FINITE) return PERP_OK;
-  w->dependent = perp_kkt_factor_dependent(w, factor_all, B, w->opt.delta, w->diag, stats);
-  return PERP_OK;
 }
 
 static void tree_apply(void *ws, const perp_blocks *B, const double *f, const double *c, double *a,
@@ -373,7 +322,7 @@ static void tree_apply(void *ws, const perp_blocks *B, const double *f, const do
     for (int row = B->cptr[w->aux[n]]; row < B->cptr[w->aux[n] + 1]; row++, at++)
       w->mu[at] = c[row] - w->mu[at];
   LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', w->k, 1, w->C, w->k, w->mu, w->k);
-  for (int i = 0; i < w->nv; i++) w->f[i] = f[i];
+  for (int i = 0; i < B->nv; i++) w->f[i] = f[i];
   aux_transposed(w, B, w->mu, w->f);
   solve_tree(w, B, w->f, c, a, lambda);
   for (int n = 0, at = 0; n < w->n_aux; n++)
@@ -381,18 +330,12 @@ static void tree_apply(void *ws, const perp_blocks *B, const double *f, const do
       lambda[row] = w->mu[at];
 }
 
-static perp_status tree_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
-                              const double *c, double *a, double *lambda, perp_stats *stats)
+static perp_status tree_create(perp_ctx *ctx, const perp_blocks *B, const void *opts, void **ws)
 {
-  struct kkt_tree *w = ws;
-  PERP_TRY(kkt_same_size(ctx, "tree", B, w->nv, w->m));
-  perp_blocks known;
-  B = kkt_use_diagonal(B, &known, w->is_diag);
-  if (w->dependent)
-    return perp_kkt_solve_dependent(w, tree_apply, B, f, c, a, lambda, w->opt.infeasible_tol, stats,
-                                    w->refine);
-  tree_apply(w, B, f, c, a, lambda);
-  return kkt_take(B, a, lambda, stats);
+  *ws = NULL;
+  PERP_TRY(perp_blocks_check(ctx, B));
+  struct kkt_tree like = { .direct = perp_kkt_direct_of("tree", B, opts, tree_factor, tree_apply) };
+  return perp_kkt_tree_create(ctx, B, &like, ws);
 }
 
 const perp_kkt_desc perp_kkt_tree = {
@@ -400,11 +343,11 @@ const perp_kkt_desc perp_kkt_tree = {
          .summary = "linear-time elimination of bodies and joints from the leaves to the root",
          .reference = "Vondrak 2005, section 7.3.5, eq. 7.1, 7.2 (Baraff's method)",
          .equation = "P [M -J'; -J -S] P' = L D L' without fill; loops by a dense Schur complement",
-         .opts = options,
-         .opts_size = sizeof(struct kkt_tree_opts),
+         .opts = perp_kkt_direct_options,
+         .opts_size = sizeof(struct kkt_direct_opts),
          .caps = PERP_KKT_SPARSE | PERP_KKT_REDUNDANT | PERP_KKT_MIN_NORM | PERP_KKT_LOOPS },
   .create = tree_create,
-  .factor = tree_factor,
-  .solve = tree_solve,
+  .factor = perp_kkt_direct_factor,
+  .solve = perp_kkt_direct_solve,
   .destroy = free,
 };

@@ -12,37 +12,57 @@ static enum kkt_tree_kind tree_kind_of(const struct perp_kkt_tree_plan *p, int b
 static void tree_layout(void *ws, perp_arena *a)
 {
   struct kkt_tree *w = ws;
-  size_t k = (size_t)w->k;
+  const int nv = w->direct.nv, m = w->direct.m;
+  perp_kkt_direct_layout(&w->direct, a);
   w->link = PERP_CARVE(a, struct kkt_tree_link, w->n_links);
   w->child = PERP_CARVE(a, struct kkt_tree_child, w->n_children);
   w->root = PERP_CARVE(a, int, w->n_roots);
-  w->hub = PERP_CARVE(a, int, w->nb);
-  w->is_diag = PERP_CARVE(a, unsigned char, w->nb);
-  PERP_INTS(a, w->nc, &w->aux);
-  PERP_DOUBLES(a, w->size_L, &w->L);
-  PERP_DOUBLES(a, w->size_H, &w->H);
-  PERP_DOUBLES(a, k * k, &w->C);
-  PERP_DOUBLES(a, k, &w->mu, &w->ref);
-  PERP_DOUBLES(a, w->m, &w->z, &w->zero, &w->l, &w->diag);
-  PERP_DOUBLES(a, w->nv, &w->f, &w->x);
-  PERP_DOUBLES(a, KKT_REFINE_SCRATCH(w->nv, w->m), &w->refine);
-  PERP_DOUBLES(a, 5 * (size_t)w->large, &w->scratch);
+  w->hub = PERP_CARVE(a, int, w->direct.nb);
+  w->aux = PERP_CARVE(a, int, w->n_aux);
+  w->L = PERP_CARVE(a, double, w->size_L);
+  w->H = PERP_CARVE(a, double, w->size_H);
+  w->C = PERP_CARVE(a, double, (size_t)w->k *(size_t)w->k);
+  PERP_DOUBLES(a, w->k, &w->mu, &w->ref);
+  PERP_DOUBLES(a, nv, &w->f, &w->x);
+  PERP_DOUBLES(a, m, &w->z, &w->zero, &w->l, &w->diag);
+  w->scratch = PERP_CARVE(a, double, 5 * (size_t)w->large);
 }
 
-/* Sizes, then (second pass) the links and children themselves. */
-static void tree_links_build(struct kkt_tree *w, const struct perp_kkt_tree_plan *p,
-                             const perp_blocks *B, bool fill)
+static void tree_count(struct kkt_tree *w, const struct perp_kkt_tree_plan *p, const perp_blocks *B)
 {
-  int n_children = 0, L = 0, H = 0, n_roots = 0;
-  if (fill)
-    for (int b = 0; b < B->nb; b++) w->hub[b] = -1;
-  for (int b = 0; b < B->nb; b++) {
-    if (tree_kind_of(p, b) != KKT_HUB) continue;
-    if (fill) {
-      w->hub[b] = H;
-      if (p->parent_group[b] < 0) w->root[n_roots] = b;
+  w->large = perp_kkt_largest(B);
+  w->n_links = p->n;
+  for (int g = 0; g < B->nc; g++) {
+    const int r = B->cptr[g + 1] - B->cptr[g];
+    if (p->in_tree[g]) {
+      w->n_children += B->jptr[g + 1] - B->jptr[g] - (p->parent_sub[g] >= 0);
+      w->size_L += r * r;
+    } else {
+      w->n_aux++;
+      w->k += r;
     }
-    n_roots += p->parent_group[b] < 0;
+  }
+  for (int b = 0; b < B->nb; b++) {
+    const int g = p->parent_group[b], h = p->last_child[b];
+    const enum kkt_tree_kind kind = tree_kind_of(p, b);
+    if (kind == KKT_HUB) w->n_roots += g < 0;
+    if (kind == KKT_HUB) w->size_H += B->mptr[b + 1] - B->mptr[b];
+    if (kind == KKT_PASS && g >= 0)
+      w->size_L += (B->cptr[g + 1] - B->cptr[g]) * (B->cptr[h + 1] - B->cptr[h]);
+  }
+}
+
+static void tree_links_build(struct kkt_tree *w, const struct perp_kkt_tree_plan *p,
+                             const perp_blocks *B)
+{
+  int n_children = 0, n_roots = 0, n_aux = 0, L = 0, H = 0;
+  for (int g = 0; g < B->nc; g++)
+    if (!p->in_tree[g]) w->aux[n_aux++] = g;
+  for (int b = 0; b < B->nb; b++) {
+    w->hub[b] = -1;
+    if (tree_kind_of(p, b) != KKT_HUB) continue;
+    w->hub[b] = H;
+    if (p->parent_group[b] < 0) w->root[n_roots++] = b;
     H += B->mptr[b + 1] - B->mptr[b];
   }
   for (int i = 0; i < p->n; i++) {
@@ -68,22 +88,20 @@ static void tree_links_build(struct kkt_tree *w, const struct perp_kkt_tree_plan
         child.rh = B->cptr[h + 1] - B->cptr[h];
         child.row_h = B->cptr[h];
         child.J_h = B->joff[p->parent_sub[h]];
-        child.L_h = fill ? w->link[p->position[h]].L : 0;
+        child.L_h = w->link[p->position[h]].L;
         child.Y = L;
         L += r * child.rh;
         uniform = uniform && child.rh == r;
-        if (fill) { /* h needs to know its grandparent for the way back */
-          struct kkt_tree_link *below = &w->link[p->position[h]];
-          below->up = r;
-          below->J_up = child.J;
-          below->row_up = link.row;
-          below->Y = child.Y;
-          if (below->r != r) below->kernel = 0;
-        }
+        /* h needs to know its grandparent for the way back */
+        struct kkt_tree_link *below = &w->link[p->position[h]];
+        below->up = r;
+        below->J_up = child.J;
+        below->row_up = link.row;
+        below->Y = child.Y;
+        if (below->r != r) below->kernel = 0;
       }
-      if (child.kind == KKT_HUB && fill) child.H = w->hub[b];
-      if (fill) w->child[n_children] = child;
-      n_children++;
+      if (child.kind == KKT_HUB) child.H = w->hub[b];
+      w->child[n_children++] = child;
     }
     link.last = n_children;
     if (sub >= 0) {
@@ -94,40 +112,22 @@ static void tree_links_build(struct kkt_tree *w, const struct perp_kkt_tree_plan
       link.M = B->mptr[b];
       link.J = B->joff[sub];
       link.body = b;
-      if (fill) link.H = w->hub[b];
+      link.H = w->hub[b];
     }
     link.kernel = uniform ? kernel_of(D, r) : 0;
-    if (fill) w->link[i] = link;
+    w->link[i] = link;
   }
-  w->n_links = p->n;
-  w->n_children = n_children;
-  w->n_roots = n_roots;
-  w->size_L = L;
-  w->size_H = H;
 }
 
-perp_status perp_kkt_tree_create(perp_ctx *ctx, const perp_blocks *B,
-                                 const struct kkt_tree_opts *opts, struct kkt_tree **out)
+perp_status perp_kkt_tree_create(perp_ctx *ctx, const perp_blocks *B, struct kkt_tree *like,
+                                 void **ws)
 {
-  *out = NULL;
-  PERP_TRY(perp_blocks_check(ctx, B));
-  struct perp_kkt_tree_plan p;
+  struct perp_kkt_tree_plan *p;
   PERP_TRY(perp_kkt_tree_plan(ctx, B, &p));
-
-  struct kkt_tree like = {
-    .opt = *opts, .nb = B->nb, .nc = B->nc, .nv = B->nv, .m = B->m, .large = perp_kkt_largest(B)
-  };
-  for (int g = 0; g < B->nc; g++)
-    if (!p.in_tree[g]) like.k += B->cptr[g + 1] - B->cptr[g];
-  tree_links_build(&like, &p, B, false);
-  void *ws;
-  perp_status status = perp_workspace_create(ctx, "tree", &like, sizeof like, tree_layout, &ws);
-  if (status == PERP_OK) {
-    struct kkt_tree *w = *out = ws;
-    tree_links_build(w, &p, B, true);
-    for (int g = 0; g < B->nc; g++)
-      if (!p.in_tree[g]) w->aux[w->n_aux++] = g;
-  }
-  perp_arena_free(&p.arena);
+  tree_count(like, p, B);
+  const perp_status status = perp_workspace_create(ctx, "tree", like, sizeof *like, tree_layout,
+                                                   ws);
+  if (status == PERP_OK) tree_links_build(*ws, p, B);
+  free(p);
   return status;
 }

@@ -6,10 +6,6 @@
 
 #include "solvers/kkt/kkt_private.h"
 
-struct kkt_tree_opts {
-  double rank_tol, infeasible_tol, delta;
-};
-
 /* How a body is eliminated. */
 enum kkt_tree_kind {
   KKT_LEAF, /* no child joint: Minv as given */
@@ -37,17 +33,14 @@ struct kkt_tree_link {
 };
 
 struct kkt_tree {
-  struct kkt_tree_opts opt;
-  int nb, nc, nv, m, n_links, n_children, n_roots, k, large, size_L, size_H;
-  bool dependent;
+  kkt_direct direct; /* first */
+  int n_links, n_children, n_roots, n_aux, k, large, size_L, size_H;
   double shift; /* regularization of the last factor */
   struct kkt_tree_link *link;
   struct kkt_tree_child *child;
-  int *root;              /* [n_roots] KKT_HUB bodies that are roots */
-  int *hub;               /* [nb] offset of the pivot of a KKT_HUB in H, -1: not a KKT_HUB */
-  unsigned char *is_diag; /* [nb] */
-  int *aux;               /* [groups] the auxiliary ones, n_aux of them */
-  int n_aux;
+  int *root;        /* [n_roots] KKT_HUB bodies that are roots */
+  int *hub;         /* [nb] offset of the pivot of a KKT_HUB in H, -1: not a KKT_HUB */
+  int *aux;         /* [n_aux] auxiliary groups */
   double *L, *H;    /* pivots and blocks of joints; pivots of KKT_HUB bodies */
   double *z;        /* [m] forward-substituted right-hand side */
   double *C;        /* [k k] Schur complement of the auxiliary rows */
@@ -56,13 +49,12 @@ struct kkt_tree {
   double *x, *l;    /* [nv], [m] */
   double *diag;     /* [m] A_ii */
   double *zero;     /* [m] */
-  double *refine;   /* [KKT_REFINE_SCRATCH] */
   double *scratch;  /* [5 large] of the generic kernels */
 };
 
-/* Links and memory for systems of the pattern of B, which is only read here.  PERP_ERR_NOMEM,
- * or as perp_blocks_check.  O(N + k^2) for k auxiliary rows.  *out is NULL on failure. */
-perp_status perp_kkt_tree_create(perp_ctx *ctx, const perp_blocks *B,
-                                 const struct kkt_tree_opts *opts, struct kkt_tree **out);
+/* Links and memory for systems of the pattern of B, which is valid and only read here; *like: the rest.
+ * PERP_ERR_NOMEM leaves *ws NULL.  O(N + k^2) for k auxiliary rows. */
+perp_status perp_kkt_tree_create(perp_ctx *ctx, const perp_blocks *B, struct kkt_tree *like,
+                                 void **ws);
 
 #endif

@@ -5,12 +5,12 @@
 static void tree_plan_layout(void *plan, perp_arena *a)
 {
   struct perp_kkt_tree_plan *p = plan;
-  PERP_INTS(a, p->nb + 1, &p->set);
+  p->set = PERP_CARVE(a, int, p->nb + 1);
+  PERP_INTS(a, p->nb, &p->parent_group, &p->children, &p->last_child);
+  PERP_INTS(a, p->nc, &p->parent_sub, &p->stack, &p->sequence, &p->position);
   p->in_tree = PERP_CARVE(a, char, p->nc);
   p->excluded = PERP_CARVE(a, char, p->nc);
   p->seen = PERP_CARVE(a, char, p->nb);
-  PERP_INTS(a, p->nb, &p->parent_group, &p->children, &p->last_child);
-  PERP_INTS(a, p->nc, &p->parent_sub, &p->stack, &p->sequence, &p->position);
 }
 
 static int tree_plan_find(int *set, int i)
@@ -133,10 +133,14 @@ static bool exclude_weak(struct perp_kkt_tree_plan *p, const perp_blocks *B)
   return any;
 }
 
-perp_status perp_kkt_tree_plan(perp_ctx *ctx, const perp_blocks *B, struct perp_kkt_tree_plan *p)
+perp_status perp_kkt_tree_plan(perp_ctx *ctx, const perp_blocks *B, struct perp_kkt_tree_plan **out)
 {
-  *p = (struct perp_kkt_tree_plan){ .nb = B->nb, .nc = B->nc };
-  PERP_TRY(perp_arena_layout(ctx, &p->arena, tree_plan_layout, p));
+  struct perp_kkt_tree_plan like = { .nb = B->nb, .nc = B->nc };
+  void *plan;
+  const perp_status status = perp_workspace_create(ctx, "tree", &like, sizeof like,
+                                                   tree_plan_layout, &plan);
+  struct perp_kkt_tree_plan *p = *out = plan;
+  if (p == NULL) return status;
   for (int g = 0; g < B->nc; g++) p->excluded[g] = 0;
   do plan_tree(p, B);
   while (exclude_weak(p, B));

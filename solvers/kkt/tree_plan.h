@@ -7,8 +7,7 @@
 #include "solvers/kkt/kkt_private.h"
 
 struct perp_kkt_tree_plan {
-  perp_arena arena;
-  int nb, nc;        /* blocks and groups */
+  int nb, nc, n;     /* n: groups in the sequence */
   int *set;          /* [nb+1] union-find; nb is the world */
   char *in_tree;     /* [nc] */
   char *excluded;    /* [nc] auxiliary although no loop needs it */
@@ -20,12 +19,12 @@ struct perp_kkt_tree_plan {
   int *stack;        /* [nc] groups to visit */
   int *sequence;     /* [nc] groups in order of elimination */
   int *position;     /* [nc] of a group in it */
-  int n;             /* groups in the sequence */
 };
 
 /* The plan for the pattern of B, in a few passes over it.  Groups with many rows are preferred, so that few rows
  * are left for the auxiliary ones; a group below a body with several must find its pivot without that body, or is
- * auxiliary too.  Allocates p->arena, which the caller frees; PERP_ERR_NOMEM leaves nothing to free. */
-perp_status perp_kkt_tree_plan(perp_ctx *ctx, const perp_blocks *B, struct perp_kkt_tree_plan *p);
+ * auxiliary too.  *out is to be given to free(); PERP_ERR_NOMEM leaves it NULL. */
+perp_status perp_kkt_tree_plan(perp_ctx *ctx, const perp_blocks *B,
+                               struct perp_kkt_tree_plan **out);
 
 #endif

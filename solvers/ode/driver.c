@@ -123,39 +123,38 @@ perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_o
   const perp_ode_control *control = method->opts;
   PERP_TRY(driver_check(ctx, desc, control, sys, h));
 
+  const bool history = (desc->d.caps & PERP_ODE_VARIABLE_ORDER) != 0;
   perp_ode like = { .desc = desc,
                     .sys = *sys,
                     .control = *control,
                     .doubling = control->control == PERP_ODE_CONTROL_DOUBLING ||
                                 (desc->d.caps & PERP_ODE_EMBEDDED) == 0,
-                    .history = (desc->d.caps & PERP_ODE_VARIABLE_ORDER) != 0,
+                    .history = history,
                     .nq = sys->nq,
                     .nv = sys->nv,
                     .n = sys->nq + sys->nv,
                     .h_first = h,
                     .h = h };
-  if (like.history && control->tol == 0) {
+  if (history && control->tol == 0) {
     like.control.tol = PERP_ODE_VARIABLE_TOL;
     like.control.h_max = fmin(control->h_max, h);
   }
-  void *ws;
-  PERP_TRY(perp_workspace_create(ctx, desc->d.name, &like, sizeof like, driver_layout, &ws));
-  perp_ode *o = ws;
+  void *ode;
+  PERP_TRY(perp_workspace_create(ctx, desc->d.name, &like, sizeof like, driver_layout, &ode));
+  perp_ode *o = ode;
   o->asked = one_h(o) ? driver_through(o, asked_deriv) : o->sys;
   o->trial = driver_through(o, trial_deriv);
   const perp_status status = desc->create(ctx, &o->sys, method->opts, &o->ws);
-  if (status != PERP_OK) {
+  if (status == PERP_OK)
+    *out = o;
+  else
     free(o);
-    return status;
-  }
-  *out = o;
-  return PERP_OK;
+  return status;
 }
 
 void perp_ode_destroy(perp_ode *ode)
 {
-  if (ode == NULL) return;
-  ode->desc->destroy(ode->ws);
+  if (ode != NULL) ode->desc->destroy(ode->ws);
   free(ode);
 }
 

@@ -46,8 +46,8 @@ struct ws {
   struct perp_ode_scale scale; /* of the tolerance, since the last reset */
   bool history;
   int n;
-  double *y, *yerr, *f,
-      *level;           /* [n] trial state, its error, derivative at the start, error levels */
+  double *y, *yerr;     /* [n] trial state, its error */
+  double *f, *level;    /* [n] derivative at the start, error levels */
   double *f0, *f1, *yj; /* [n] for the Jacobian */
   double *shift, *ys;   /* [n] what GSL sees is y + shift; y itself */
   bool shifted;
@@ -123,11 +123,9 @@ static perp_status gsl_create(perp_ctx *ctx, const perp_ode_sys *sys, const void
                               const gsl_odeiv2_step_type *type, bool history, void **ws)
 {
   const int n = sys->nq + sys->nv;
-  struct ws like = { .n = n };
+  struct ws like = { .n = n, .tolerance = *(const perp_ode_control *)opts, .history = history };
   PERP_TRY(perp_workspace_create(ctx, type->name, &like, sizeof like, gsl_layout, ws));
   struct ws *w = *ws;
-  w->tolerance = *(const perp_ode_control *)opts;
-  w->history = history;
   gsl_error_handler_t *handler = gsl_set_error_handler_off();
   w->step = gsl_odeiv2_step_alloc(type, (size_t)n);
   gsl_set_error_handler(handler);
@@ -239,8 +237,7 @@ static void gsl_reset(void *ws)
 
 static void gsl_destroy(void *ws)
 {
-  if (ws == NULL) return;
-  gsl_odeiv2_step_free(((struct ws *)ws)->step);
+  if (ws != NULL) gsl_odeiv2_step_free(((struct ws *)ws)->step);
   free(ws);
 }
 

@@ -33,12 +33,18 @@ enum { NEWTON_MOST = 512, FIXED_POINT_MOST = 60, NEWTON_ITERATIONS = 40, JACOBIA
 #define ROUND_OFF 1e-12
 
 struct ws {
-  int nq, nv, n; /* n unknowns */
+  int nq, nv, n; /* n: unknowns */
   double *qdot, *qm, *q1;
   double *vm, *a;
   double *D, *G, *r, *Dj; /* [n] increment, its image, residual, trial for the Jacobian */
   double *jacobian;       /* [n * n] column-major, then its LU factors; NULL above NEWTON_MOST */
   lapack_int *pivots;
+  /* the step being made */
+  const perp_ode_sys *sys;
+  double t, h;
+  const double *q0, *v0;
+  perp_stats *stats;
+  double base;   /* size of what D is added to */
   double unseen; /* of a velocity: lost in the positions, or less than what a is known to */
 };
 _Static_assert(sizeof(lapack_int) == sizeof(int), "lapack_int is int");
@@ -50,7 +56,7 @@ static void implicit_midpoint_layout(void *ws, perp_arena *a)
   PERP_DOUBLES(a, w->nv, &w->vm, &w->a);
   PERP_DOUBLES(a, w->n, &w->D, &w->G, &w->r, &w->Dj);
   if (w->n > NEWTON_MOST) return;
-  PERP_DOUBLES(a, (size_t)w->n * (size_t)w->n, &w->jacobian);
+  w->jacobian = PERP_CARVE(a, double, (size_t)w->n *(size_t)w->n);
   w->pivots = PERP_CARVE(a, lapack_int, w->n);
 }
 
@@ -58,57 +64,56 @@ static perp_status implicit_midpoint_create(perp_ctx *ctx, const perp_ode_sys *s
                                             const void *opts, void **ws)
 {
   (void)opts;
-  struct ws w = { .nq = sys->nq, .nv = sys->nv, .n = sys->nv > 0 ? sys->nv : sys->nq };
-  return perp_workspace_create(ctx, "implicit-midpoint", &w, sizeof w, implicit_midpoint_layout,
-                               ws);
+  struct ws like = { .nq = sys->nq, .nv = sys->nv, .n = sys->nv > 0 ? sys->nv : sys->nq };
+  return perp_workspace_create(ctx, "implicit-midpoint", &like, sizeof like,
+                               implicit_midpoint_layout, ws);
+}
+
+static perp_ode_answer implicit_midpoint_fail(const struct ws *w, perp_reason reason)
+{
+  w->stats->reason = reason;
+  return PERP_ODE_FAILED;
 }
 
 /* q1 and qm of the mean velocity vm */
-static void implicit_midpoint_positions(struct ws *w, const perp_ode_sys *sys, double h,
-                                        const double *q0)
+static void implicit_midpoint_positions(struct ws *w)
 {
-  const int nq = sys->nq;
+  const perp_ode_sys *sys = w->sys;
+  const double h = w->h, *q0 = w->q0;
   if (sys->qdot != NULL && sys->retract != NULL) {
     sys->qdot(sys->user, q0, w->vm, w->qdot);
-    for (int i = 0; i < nq; i++) w->q1[i] = q0[i] + h * w->qdot[i];
+    for (int i = 0; i < w->nq; i++) w->q1[i] = q0[i] + h * w->qdot[i];
     if (sys->project != NULL) sys->project(sys->user, w->q1);
-    for (int i = 0; i < nq; i++) w->qm[i] = 0.5 * (q0[i] + w->q1[i]);
+    for (int i = 0; i < w->nq; i++) w->qm[i] = 0.5 * (q0[i] + w->q1[i]);
     if (sys->project != NULL) sys->project(sys->user, w->qm);
     return;
   }
-  for (int i = 0; i < sys->nv; i++) w->r[i] = 0.5 * h * w->vm[i];
+  for (int i = 0; i < w->nv; i++) w->r[i] = 0.5 * h * w->vm[i];
   perp_ode_retract(sys, q0, w->r, w->qm);
-  for (int i = 0; i < sys->nv; i++) w->r[i] = h * w->vm[i];
+  for (int i = 0; i < w->nv; i++) w->r[i] = h * w->vm[i];
   perp_ode_retract(sys, q0, w->r, w->q1);
 }
 
 /* G = h a(t + h/2, qm(D), v0 + D/2), the map whose fixed point is the step */
-static perp_ode_answer implicit_midpoint_image(struct ws *w, const perp_ode_sys *sys, double t,
-                                               double h, const double *q0, const double *v0,
-                                               const double *D, double *G, perp_stats *stats)
+static perp_ode_answer implicit_midpoint_image(struct ws *w, const double *D, double *G)
 {
-  const int n = w->n;
-  perp_ode_answer answer;
-  const double *rate;
-  if (sys->nv > 0) {
-    for (int i = 0; i < n; i++) w->vm[i] = v0[i] + 0.5 * D[i];
-    implicit_midpoint_positions(w, sys, h, q0);
-    answer = perp_ode_eval(sys, t + 0.5 * h, h, w->qm, w->vm, true, perp_ode_unwanted(sys, w->qdot),
-                           w->a, stats);
-    rate = w->a;
+  const bool plain = w->nv == 0;
+  if (plain) {
+    for (int i = 0; i < w->n; i++) w->qm[i] = w->q0[i] + 0.5 * D[i];
   } else {
-    for (int i = 0; i < n; i++) w->qm[i] = q0[i] + 0.5 * D[i];
-    answer = perp_ode_eval(sys, t + 0.5 * h, h, w->qm, w->vm, true, w->qdot, w->a, stats);
-    rate = w->qdot;
+    for (int i = 0; i < w->n; i++) w->vm[i] = w->v0[i] + 0.5 * D[i];
+    implicit_midpoint_positions(w);
   }
-  for (int i = 0; i < n; i++) G[i] = h * rate[i];
+  double *qdot = plain ? w->qdot : perp_ode_unwanted(w->sys, w->qdot);
+  const perp_ode_answer answer = perp_ode_eval(w->sys, w->t + 0.5 * w->h, w->h, w->qm, w->vm, true,
+                                               qdot, w->a, w->stats);
+  const double *rate = plain ? w->qdot : w->a;
+  for (int i = 0; i < w->n; i++) G[i] = w->h * rate[i];
   return answer;
 }
 
-/* jacobian = LU of 1 - dG/dD at D, whose image is G; D may be w->D, G may be w->G */
-static perp_ode_answer implicit_midpoint_factor(struct ws *w, const perp_ode_sys *sys, double t,
-                                                double h, const double *q0, const double *v0,
-                                                double scale, perp_stats *stats)
+/* jacobian = LU of 1 - dG/dD at w->D, whose image is w->G */
+static perp_ode_answer implicit_midpoint_factor(struct ws *w, double scale)
 {
   const int n = w->n;
   const double least = sqrt(DBL_EPSILON) * scale;
@@ -118,16 +123,14 @@ static perp_ode_answer implicit_midpoint_factor(struct ws *w, const perp_ode_sys
     double step = fmax(sqrt(DBL_EPSILON) * fabs(w->D[j]), least);
     w->Dj[j] = w->D[j] + step;
     step = w->Dj[j] - w->D[j]; /* as it was rounded */
-    perp_ode_answer answer = implicit_midpoint_image(w, sys, t, h, q0, v0, w->Dj, column, stats);
+    perp_ode_answer answer = implicit_midpoint_image(w, w->Dj, column);
     if (answer != PERP_ODE_OK) return answer;
     for (int i = 0; i < n; i++) column[i] = (i == j) - (column[i] - w->G[i]) / step;
     w->Dj[j] = w->D[j];
   }
-  stats->factorizations++;
+  w->stats->factorizations++;
   lapack_int info = LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, w->jacobian, n, w->pivots);
-  if (info == 0) return PERP_ODE_OK;
-  stats->reason = PERP_SINGULAR;
-  return PERP_ODE_FAILED;
+  return info == 0 ? PERP_ODE_OK : implicit_midpoint_fail(w, PERP_SINGULAR);
 }
 
 static double implicit_midpoint_size(const double *x, int n)
@@ -151,64 +154,52 @@ static bool at_round_off(const struct ws *w, double now, double before, double s
   return now == 0 || (now <= round_off(w, scale) && now >= 0.5 * before);
 }
 
-static perp_ode_answer no_convergence(perp_stats *stats)
-{
-  stats->reason = PERP_MAX_ITER;
-  return PERP_ODE_FAILED;
-}
-
 /* D = G(D) by Newton's method from D = 0, which no stiffness can have spoilt. */
-static perp_ode_answer implicit_midpoint_newton(struct ws *w, const perp_ode_sys *sys, double t,
-                                                double h, const double *q0, const double *v0,
-                                                perp_stats *stats)
+static perp_ode_answer implicit_midpoint_newton(struct ws *w)
 {
   const int n = w->n;
-  const double base = implicit_midpoint_size(sys->nv > 0 ? v0 : q0, n);
   double before = HUGE_VAL;
   int jacobians = 0;
   bool factored = false;
   memset(w->D, 0, (size_t)n * sizeof *w->D);
   for (int i = 0; i < NEWTON_ITERATIONS; i++) {
-    perp_ode_answer answer = implicit_midpoint_image(w, sys, t, h, q0, v0, w->D, w->G, stats);
+    perp_ode_answer answer = implicit_midpoint_image(w, w->D, w->G);
     if (answer == PERP_ODE_OK && !factored) {
-      if (jacobians++ == JACOBIANS_MOST) return no_convergence(stats);
+      if (jacobians++ == JACOBIANS_MOST) break;
       /* differences are taken on the scale of the velocities, from rest on that of what they become */
-      double scale = base > 0 ? fmax(base, implicit_midpoint_size(w->D, n))
-                              : fmax(implicit_midpoint_size(w->G, n), DBL_MIN);
-      answer = implicit_midpoint_factor(w, sys, t, h, q0, v0, scale, stats);
+      double scale = w->base > 0 ? fmax(w->base, implicit_midpoint_size(w->D, n))
+                                 : fmax(implicit_midpoint_size(w->G, n), DBL_MIN);
+      answer = implicit_midpoint_factor(w, scale);
     }
     if (answer != PERP_ODE_OK) return answer;
-    stats->iterations++;
+    w->stats->iterations++;
     for (int j = 0; j < n; j++) w->r[j] = w->G[j] - w->D[j];
     if (LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, w->jacobian, n, w->pivots, w->r, n) != 0)
-      return no_convergence(stats);
+      break;
     double now = implicit_midpoint_size(w->r, n);
-    if (!(now < HUGE_VAL)) return no_convergence(stats);
+    if (!(now < HUGE_VAL)) break;
     for (int j = 0; j < n; j++) w->D[j] += w->r[j];
-    double scale = fmax(base, implicit_midpoint_size(w->D, n));
+    double scale = fmax(w->base, implicit_midpoint_size(w->D, n));
     if (at_round_off(w, now, before, scale)) return PERP_ODE_OK;
     factored = now <= 0.3 * before || now <= round_off(w, scale);
     before = now;
   }
-  return no_convergence(stats);
+  return implicit_midpoint_fail(w, PERP_MAX_ITER);
 }
 
 /* Solve D = G(D) from the guess in w->D. */
-static perp_ode_answer implicit_midpoint_solve(struct ws *w, const perp_ode_sys *sys, double t,
-                                               double h, const double *q0, const double *v0,
-                                               perp_stats *stats)
+static perp_ode_answer implicit_midpoint_solve(struct ws *w)
 {
   const int n = w->n;
-  const double base = implicit_midpoint_size(sys->nv > 0 ? v0 : q0, n);
   double before = HUGE_VAL;
   for (int i = 0; i < FIXED_POINT_MOST; i++) {
-    perp_ode_answer answer = implicit_midpoint_image(w, sys, t, h, q0, v0, w->D, w->G, stats);
+    perp_ode_answer answer = implicit_midpoint_image(w, w->D, w->G);
     if (answer != PERP_ODE_OK && w->jacobian == NULL) return answer;
     if (answer != PERP_ODE_OK) break; /* perhaps the iteration strayed */
-    stats->iterations++;
+    w->stats->iterations++;
     double now = 0;
     for (int j = 0; j < n; j++) now = fmax(now, fabs(w->G[j] - w->D[j]));
-    double scale = fmax(base, implicit_midpoint_size(w->G, n));
+    double scale = fmax(w->base, implicit_midpoint_size(w->G, n));
     const bool above = now > round_off(w, scale);
     const bool slow = i > 0 && now > 0.5 * before && above;
     if (!(now < HUGE_VAL) || (now > 1e3 * before && above) || (slow && w->jacobian != NULL)) break;
@@ -216,8 +207,8 @@ static perp_ode_answer implicit_midpoint_solve(struct ws *w, const perp_ode_sys 
     if (at_round_off(w, now, before, scale)) return PERP_ODE_OK;
     before = now;
   }
-  return w->jacobian != NULL ? implicit_midpoint_newton(w, sys, t, h, q0, v0, stats)
-                             : no_convergence(stats);
+  return w->jacobian != NULL ? implicit_midpoint_newton(w)
+                             : implicit_midpoint_fail(w, PERP_MAX_ITER);
 }
 
 static perp_ode_answer implicit_midpoint_step(void *ws, const perp_ode_sys *sys, double t, double h,
@@ -225,29 +216,36 @@ static perp_ode_answer implicit_midpoint_step(void *ws, const perp_ode_sys *sys,
 {
   (void)err;
   struct ws *w = ws;
-  const int nq = sys->nq, nv = sys->nv, n = w->n;
+  const int n = w->n;
+  const bool plain = w->nv == 0;
+  w->sys = sys;
+  w->t = t;
+  w->h = h;
+  w->q0 = q;
+  w->v0 = v;
+  w->stats = stats;
+  w->base = implicit_midpoint_size(plain ? q : v, n);
+  w->unseen = plain ? 0
+                    : fmax(DBL_EPSILON * implicit_midpoint_size(q, w->nq) / fabs(h),
+                           fabs(h) * sys->rough);
 
   /* first guess: Euler's increment, from the derivative at the regular state */
   perp_ode_answer answer = perp_ode_eval(sys, t, h, q, v, false, w->qdot, w->a, stats);
   if (answer != PERP_ODE_OK) return answer;
-  const double *rate = nv > 0 ? w->a : w->qdot;
+  const double *rate = plain ? w->qdot : w->a;
   for (int i = 0; i < n; i++) w->D[i] = h * rate[i];
-  w->unseen = nv > 0 ? fmax(DBL_EPSILON * implicit_midpoint_size(q, nq) / fabs(h),
-                            fabs(h) * sys->rough)
-                     : 0;
-
-  answer = implicit_midpoint_solve(w, sys, t, h, q, v, stats);
+  answer = implicit_midpoint_solve(w);
   if (answer != PERP_ODE_OK) return answer;
 
-  if (nv > 0) {
-    for (int i = 0; i < n; i++) w->vm[i] = v[i] + 0.5 * w->D[i];
-    implicit_midpoint_positions(w, sys, h, q);
-    memcpy(q, w->q1, (size_t)nq * sizeof *q);
-    for (int i = 0; i < n; i++) v[i] += w->D[i];
-  } else {
+  if (plain) {
     for (int i = 0; i < n; i++) q[i] += w->D[i];
     if (sys->project != NULL) sys->project(sys->user, q);
+    return PERP_ODE_OK;
   }
+  for (int i = 0; i < n; i++) w->vm[i] = v[i] + 0.5 * w->D[i];
+  implicit_midpoint_positions(w);
+  memcpy(q, w->q1, (size_t)w->nq * sizeof *q);
+  for (int i = 0; i < n; i++) v[i] += w->D[i];
   return PERP_ODE_OK;
 }
 

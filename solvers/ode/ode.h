@@ -112,47 +112,18 @@ typedef struct perp_ode_control {
 } perp_ode_control;
 enum { PERP_ODE_CONTROL_AUTO, PERP_ODE_CONTROL_EMBEDDED, PERP_ODE_CONTROL_DOUBLING };
 extern const char *const perp_ode_control_names[];
+/* The rows; `control` is the first member of S, so that an offset in it is one in S. */
 #define PERP_ODE_CONTROL_OPTIONS(S)                                                                \
-  { "tol",                                                                                         \
-    "",                                                                                            \
-    "error per step, relative; 0 = fixed step",                                                    \
-    PERP_OPT_REAL,                                                                                 \
-    offsetof(S, control.tol),                                                                      \
-    0,                                                                                             \
-    0,                                                                                             \
-    1,                                                                                             \
-    PERP_OPEN_MAX,                                                                                 \
-    NULL,                                                                                          \
-    NULL },                                                                                        \
-      { "atol",                                                                                    \
-        "",                                                                                        \
-        "absolute part of the tolerance; 0 = tol x the largest value so far",                      \
-        PERP_OPT_REAL,                                                                             \
-        offsetof(S, control.atol),                                                                 \
-        0,                                                                                         \
-        0,                                                                                         \
-        HUGE_VAL,                                                                                  \
-        0,                                                                                         \
-        NULL,                                                                                      \
-        NULL },                                                                                    \
-      { "h_min",                                                                                   \
-        "s",                                                                                       \
-        "shortest step before giving up",                                                          \
-        PERP_OPT_REAL,                                                                             \
-        offsetof(S, control.h_min),                                                                \
-        1e-14,                                                                                     \
-        0,                                                                                         \
-        HUGE_VAL,                                                                                  \
-        PERP_OPEN_MIN,                                                                             \
-        NULL,                                                                                      \
-        NULL },                                                                                    \
-      { "h_max",  "s", "longest step", PERP_OPT_REAL, offsetof(S, control.h_max),                  \
-        HUGE_VAL, 0,   HUGE_VAL,       PERP_OPEN_MIN, NULL,                                        \
-        NULL },                                                                                    \
-  {                                                                                                \
-    "control", "", "error estimate: embedded pair or step doubling", PERP_OPT_ENUM,                \
-        offsetof(S, control.control), PERP_ODE_CONTROL_AUTO, 0, 0, 0, perp_ode_control_names, NULL \
-  }
+  PERP_REAL(perp_ode_control, tol, 0, 0, 1, PERP_OPEN_MAX, "",                                     \
+            "error per step, relative; 0 = fixed step"),                                           \
+      PERP_REAL(perp_ode_control, atol, 0, 0, HUGE_VAL, 0, "",                                     \
+                "absolute part of the tolerance; 0 = tol x the largest value so far"),             \
+      PERP_REAL(perp_ode_control, h_min, 1e-14, 0, HUGE_VAL, PERP_OPEN_MIN, "s",                   \
+                "shortest step before giving up"),                                                 \
+      PERP_REAL(perp_ode_control, h_max, HUGE_VAL, 0, HUGE_VAL, PERP_OPEN_MIN, "s",                \
+                "longest step"),                                                                   \
+      PERP_ENUM(perp_ode_control, control, PERP_ODE_CONTROL_AUTO, perp_ode_control_names,          \
+                "error estimate: embedded pair or step doubling")
 
 typedef struct perp_ode_desc {
   perp_desc d;

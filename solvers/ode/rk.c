@@ -24,15 +24,15 @@ struct ws {
 static void rk_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  PERP_DOUBLES(a, w->n, &w->y);
-  PERP_DOUBLES(a, (size_t)w->n * (size_t)w->tableau->all, &w->k);
+  w->y = PERP_CARVE(a, double, w->n);
+  w->k = PERP_CARVE(a, double, (size_t)w->n *(size_t)w->tableau->all);
 }
 
 perp_status perp_ode_rk_create(perp_ctx *ctx, const perp_ode_sys *sys,
                                const perp_ode_tableau *tableau, void **ws)
 {
-  struct ws w = { .tableau = tableau, .n = sys->nq + sys->nv };
-  return perp_workspace_create(ctx, "Runge-Kutta", &w, sizeof w, rk_layout, ws);
+  struct ws like = { .tableau = tableau, .n = sys->nq + sys->nv };
+  return perp_workspace_create(ctx, "Runge-Kutta", &like, sizeof like, rk_layout, ws);
 }
 
 /* out = base + h sum_r coeff_r k_r over n numbers; out may be base */

@@ -19,7 +19,7 @@ struct ws {
 static void symplectic_euler_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  PERP_DOUBLES(a, w->nq, &w->qdot);
+  w->qdot = PERP_CARVE(a, double, w->nq);
   PERP_DOUBLES(a, w->nv, &w->a, &w->dq);
 }
 
@@ -27,8 +27,9 @@ static perp_status symplectic_euler_create(perp_ctx *ctx, const perp_ode_sys *sy
                                            void **ws)
 {
   (void)opts;
-  struct ws w = { .nq = sys->nq, .nv = sys->nv };
-  return perp_workspace_create(ctx, "symplectic-euler", &w, sizeof w, symplectic_euler_layout, ws);
+  struct ws like = { .nq = sys->nq, .nv = sys->nv };
+  return perp_workspace_create(ctx, "symplectic-euler", &like, sizeof like, symplectic_euler_layout,
+                               ws);
 }
 
 static perp_ode_answer symplectic_euler_step(void *ws, const perp_ode_sys *sys, double t, double h,

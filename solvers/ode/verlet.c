@@ -49,8 +49,8 @@ static perp_status verlet_create(perp_ctx *ctx, const perp_ode_sys *sys, const v
                                  void **ws)
 {
   (void)opts;
-  struct ws w = { .nq = sys->nq, .nv = sys->nv };
-  return perp_workspace_create(ctx, "verlet", &w, sizeof w, verlet_layout, ws);
+  struct ws like = { .nq = sys->nq, .nv = sys->nv };
+  return perp_workspace_create(ctx, "verlet", &like, sizeof like, verlet_layout, ws);
 }
 
 /* The increment that led to the state at t, NULL when there is none.  Called at the start of a step from t:
@@ -89,9 +89,7 @@ static perp_ode_answer position_step(struct ws *w, const perp_ode_sys *sys, doub
   for (int i = 0; i < nv; i++) v[i] = w->v1[i] + 0.5 * h * w->a1[i];
   memcpy(q, w->q1, (size_t)sys->nq * sizeof *q);
   memcpy(w->last.d, w->dq, (size_t)nv * sizeof *w->dq);
-  w->last.known = true;
-  w->last.t = t;
-  w->last.h = h;
+  w->last = (struct increment){ true, t, h, w->last.d };
   return PERP_ODE_OK;
 }
 

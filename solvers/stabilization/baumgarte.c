@@ -55,10 +55,8 @@ static perp_status baumgarte_create(perp_ctx *ctx, const perp_stab_sys *sys, con
                                     void **ws)
 {
   const struct opts *o = opts;
-  PERP_TRY(
-      perp_stab_joints_create(ctx, "baumgarte", sys, o->alpha, o->beta, sizeof(struct ws), ws));
-  ((struct ws *)*ws)->opt = *o;
-  return PERP_OK;
+  struct ws like = { .joints = { o->alpha, o->beta, sys->m }, .opt = *o };
+  return perp_stab_joints_create(ctx, "baumgarte", &like, sizeof like, ws);
 }
 
 static double baumgarte_contact(const void *ws, perp_level level, double h, double gap, double rate)

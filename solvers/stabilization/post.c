@@ -73,7 +73,7 @@ struct ws {
 static perp_status post_create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
 {
   struct ws like = { .opt = *(const struct opts *)opts };
-  return perp_stab_create(ctx, "post", sys, &like.p, sizeof like, ws);
+  return perp_stab_create(ctx, "post", sys, &like, sizeof like, ws);
 }
 
 /* Passes on p->q (and p->v when they are those of RATTLE) until tol, the limit, or no gain. */
@@ -85,26 +85,13 @@ static perp_status post_correct(struct ws *w, double t, bool rattle, perp_stats 
   double last = HUGE_VAL;
   for (int pass = 0; pass < limit; pass++) {
     sys->error(sys->user, t, p->q, p->C);
-    double norm = perp_stab_norm(sys->m, p->C);
-    if (isnan(norm)) {
-      stats->reason = PERP_NOT_FINITE;
-      return PERP_OK;
-    }
-    stats->reason = PERP_CONVERGED;
-    if (norm <= w->opt.tol || norm > last / 2) return PERP_OK;
+    const double norm = perp_stab_norm(sys->m, p->C);
+    stats->reason = isnan(norm) ? PERP_NOT_FINITE : PERP_CONVERGED;
+    if (!(norm > w->opt.tol) || norm > last / 2) return PERP_OK;
     last = norm;
-    for (int i = 0; i < sys->m; i++) p->C[i] = -p->C[i];
     double h = 0;
-    if (rattle) {
-      PERP_TRY(sys->solve_start(sys->user, p->C, p->dx, p->lambda, &h, stats));
-    } else {
-      PERP_TRY(sys->linearize(sys->user, t, p->q, stats));
-      if (stats->reason < 0) return PERP_OK;
-      PERP_TRY(sys->solve(sys->user, p->C, p->dx, p->lambda, stats));
-    }
-    if (!perp_stab_solved(sys->nv, p->dx, stats)) return PERP_OK;
-    stats->iterations++;
-    stats->reason = PERP_CONVERGED;
+    PERP_TRY(perp_stab_correction(p, t, p->q, rattle ? &h : NULL, stats));
+    if (stats->reason < 0) return PERP_OK;
     sys->retract(sys->user, p->q, p->dx, p->q);
     if (rattle && h > 0)
       for (int i = 0; i < sys->nv; i++) p->v[i] += p->dx[i] / h;

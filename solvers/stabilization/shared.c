@@ -8,12 +8,12 @@ static void shared_layout(void *ws, perp_arena *a)
 {
   struct stab_projection *p = ws;
   PERP_DOUBLES(a, p->sys.m, &p->C, &p->lambda);
-  PERP_DOUBLES(a, p->sys.nq, &p->q);
   PERP_DOUBLES(a, p->sys.nv, &p->dx, &p->v);
+  p->q = PERP_CARVE(a, double, p->sys.nq);
 }
 
-perp_status perp_stab_create(perp_ctx *ctx, const char *name, const perp_stab_sys *sys,
-                             struct stab_projection *like, size_t size, void **ws)
+perp_status perp_stab_create(perp_ctx *ctx, const char *name, const perp_stab_sys *sys, void *like,
+                             size_t size, void **ws)
 {
   *ws = NULL;
   if (sys->nq < 0 || sys->nv < 0 || sys->m < 0)
@@ -22,7 +22,7 @@ perp_status perp_stab_create(perp_ctx *ctx, const char *name, const perp_stab_sy
   if (sys->error == NULL || sys->rate == NULL || sys->linearize == NULL || sys->solve == NULL ||
       sys->retract == NULL)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the system lacks a function", name);
-  like->sys = *sys;
+  ((struct stab_projection *)like)->sys = *sys;
   return perp_workspace_create(ctx, name, like, size, shared_layout, ws);
 }
 
@@ -36,22 +36,18 @@ double perp_stab_norm(int n, const double *x)
   return norm;
 }
 
-bool perp_stab_solved(int n, const double *x, perp_stats *stats)
+static void shared_no_arrays(void *ws, perp_arena *a)
 {
-  if (stats->reason >= 0 && isnan(perp_stab_norm(n, x))) stats->reason = PERP_NOT_FINITE;
-  return stats->reason >= 0;
+  (void)ws, (void)a;
 }
 
-perp_status perp_stab_joints_create(perp_ctx *ctx, const char *name, const perp_stab_sys *sys,
-                                    double alpha, double beta, size_t size, void **ws)
+perp_status perp_stab_joints_create(perp_ctx *ctx, const char *name, void *like, size_t size,
+                                    void **ws)
 {
   *ws = NULL;
-  if (sys->m < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: m = %d rows", name, sys->m);
-  struct stab_joints *w = calloc(1, size);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", name);
-  *w = (struct stab_joints){ .alpha = alpha, .beta = beta, .m = sys->m };
-  *ws = w;
-  return PERP_OK;
+  const int m = ((struct stab_joints *)like)->m;
+  if (m < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: m = %d rows", name, m);
+  return perp_workspace_create(ctx, name, like, size, shared_no_arrays, ws);
 }
 
 void perp_stab_joints_rhs(void *ws, perp_level level, double h, const double *C, const double *Cdot,
@@ -75,25 +71,34 @@ double perp_stab_contact(double alpha, double beta, double push, double gap, dou
   return -2 * alpha * rate - fmax(beta * beta * gap, -2 * alpha * push);
 }
 
+perp_status perp_stab_correction(struct stab_projection *p, double t, const double *q, double *h,
+                                 perp_stats *stats)
+{
+  const perp_stab_sys *sys = &p->sys;
+  if (h == NULL) {
+    PERP_TRY(sys->linearize(sys->user, t, q, stats));
+    if (stats->reason < 0) return PERP_OK;
+  }
+  for (int i = 0; i < sys->m; i++) p->C[i] = -p->C[i];
+  PERP_TRY(h == NULL ? sys->solve(sys->user, p->C, p->dx, p->lambda, stats)
+                     : sys->solve_start(sys->user, p->C, p->dx, p->lambda, h, stats));
+  if (stats->reason >= 0 && isnan(perp_stab_norm(sys->nv, p->dx))) stats->reason = PERP_NOT_FINITE;
+  if (stats->reason < 0) return PERP_OK;
+  stats->iterations++;
+  stats->reason = PERP_CONVERGED;
+  return PERP_OK;
+}
+
 perp_status perp_stab_project_velocity(struct stab_projection *p, double t, const double *q,
                                        double *v, double tol, perp_stats *stats)
 {
   const perp_stab_sys *sys = &p->sys;
   sys->rate(sys->user, t, q, v, p->C);
-  double norm = perp_stab_norm(sys->m, p->C);
-  if (isnan(norm)) {
-    stats->reason = PERP_NOT_FINITE;
-    return PERP_OK;
-  }
-  stats->reason = PERP_CONVERGED;
-  if (norm <= tol) return PERP_OK;
-  PERP_TRY(sys->linearize(sys->user, t, q, stats));
+  const double norm = perp_stab_norm(sys->m, p->C);
+  stats->reason = isnan(norm) ? PERP_NOT_FINITE : PERP_CONVERGED;
+  if (!(norm > tol)) return PERP_OK;
+  PERP_TRY(perp_stab_correction(p, t, q, NULL, stats));
   if (stats->reason < 0) return PERP_OK;
-  for (int i = 0; i < sys->m; i++) p->C[i] = -p->C[i];
-  PERP_TRY(sys->solve(sys->user, p->C, p->dx, p->lambda, stats));
-  if (!perp_stab_solved(sys->nv, p->dx, stats)) return PERP_OK;
-  stats->iterations++;
-  stats->reason = PERP_CONVERGED;
   for (int i = 0; i < sys->nv; i++) v[i] += p->dx[i];
   return PERP_OK;
 }

@@ -54,9 +54,8 @@ static perp_status split_create(perp_ctx *ctx, const perp_stab_sys *sys, const v
                                 void **ws)
 {
   const struct opts *o = opts;
-  PERP_TRY(perp_stab_joints_create(ctx, "split", sys, o->alpha, o->beta, sizeof(struct ws), ws));
-  ((struct ws *)*ws)->opt = *o;
-  return PERP_OK;
+  struct ws like = { .joints = { o->alpha, o->beta, sys->m }, .opt = *o };
+  return perp_stab_joints_create(ctx, "split", &like, sizeof like, ws);
 }
 
 static void split_contacts(const void *ws, perp_stab_contacts *how)

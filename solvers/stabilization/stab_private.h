@@ -23,17 +23,18 @@ struct stab_joints {
   int m;
 };
 
-/* A copy of *like, which is `size` bytes that begin with a stab_projection, for sys; *ws NULL on failure.  free()
- * destroys it. */
-perp_status perp_stab_create(perp_ctx *ctx, const char *name, const perp_stab_sys *sys,
-                             struct stab_projection *like, size_t size, void **ws);
-/* max |x_i|; NaN or infinity when one is not finite */
+/* A workspace made of *like, `size` bytes that begin with a stab_projection; free() destroys it. */
+perp_status perp_stab_create(perp_ctx *ctx, const char *name, const perp_stab_sys *sys, void *like,
+                             size_t size, void **ws);
+/* max |x_i|; NaN when one is not finite */
 double perp_stab_norm(int n, const double *x);
-/* stats->reason of a linear solve, NOT_FINITE when its answer is not */
-bool perp_stab_solved(int n, const double *x, perp_stats *stats);
-/* `size` bytes, zero but for the joints; *ws NULL on failure.  free() destroys it. */
-perp_status perp_stab_joints_create(perp_ctx *ctx, const char *name, const perp_stab_sys *sys,
-                                    double alpha, double beta, size_t size, void **ws);
+/* dx with M dx = J' lambda, J dx = -C at q; C is overwritten.  h NULL: J is built; else J of the start of the step, of
+ * length *h.  stats->reason < 0: there is none. */
+perp_status perp_stab_correction(struct stab_projection *p, double t, const double *q, double *h,
+                                 perp_stats *stats);
+/* The same of `size` bytes that begin with a stab_joints. */
+perp_status perp_stab_joints_create(perp_ctx *ctx, const char *name, void *like, size_t size,
+                                    void **ws);
 void perp_stab_joints_rhs(void *ws, perp_level level, double h, const double *C, const double *Cdot,
                           double *rhs);
 /* Of a contact on the acceleration level, which no overlap makes part faster than push. */

@@ -25,7 +25,7 @@ static perp_status velocity_projection_create(perp_ctx *ctx, const perp_stab_sys
                                               const void *opts, void **ws)
 {
   struct ws like = { .opt = *(const struct opts *)opts };
-  return perp_stab_create(ctx, "velocity-projection", sys, &like.p, sizeof like, ws);
+  return perp_stab_create(ctx, "velocity-projection", sys, &like, sizeof like, ws);
 }
 
 static perp_status velocity_projection_post_step(void *ws, double t, double *q, double *v,

@@ -265,7 +265,7 @@ static void check_tree(perp_model *m, const char *what)
     for (int i = 0; i < tree->nq; i++) qdot[i] -= (q2[i] - q3[i]) / (2 * h);
     below(norm(tree->nq, qdot), 1e-7, "%s: qdot is the slope of retract", what);
   }
-  perp_reduced_destroy(tree);
+  free(tree);
 }
 
 static void refusals(void)
