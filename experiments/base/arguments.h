@@ -22,12 +22,6 @@ typedef struct perp_cli {
   int min_args, max_args;
 } perp_cli;
 
-/* One line of a table of commands; run gets argv[0] = the name and returns the exit status. */
-typedef struct perp_command {
-  const char *name, *summary;
-  int (*run)(perp_ctx *ctx, int argc, char **argv);
-} perp_command;
-
 enum { PERP_ARGS_MAX = 64 };
 typedef struct perp_args {
   const perp_cli *cli;

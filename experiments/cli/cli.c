@@ -23,7 +23,7 @@ static void print_commands(FILE *out)
         "swap one part at a time, see which is accurate, fast and robust, and why.\n\n"
         "Commands\n",
         out);
-  perp_verbs_print(perp_commands, 11, out);
+  perp_commands_print(perp_commands, 11, out);
   fputs("\nStart with\n"
         "  perp run chain6-stab            the main study: a table, then a page to see\n"
         "  perp simulate pendulum --json   one run, as data\n"
@@ -80,7 +80,7 @@ static int cmd_completion(perp_ctx *ctx, const perp_args *args)
   char name[32];
   snprintf(name, sizeof name, "completion.%s", shell);
   perp_text words = { 0 }, script = { 0 };
-  for (const perp_verb *const *v = perp_commands; *v != NULL; v++)
+  for (const perp_command *const *v = perp_commands; *v != NULL; v++)
     perp_text_add(&words, "%s%s", words.n ? " " : "", (*v)->cli.name);
   const perp_mark mark = { "@COMMANDS@", words.s };
   const perp_status status = perp_template_fill(ctx, name, &mark, 1, &script);
@@ -90,7 +90,7 @@ static int cmd_completion(perp_ctx *ctx, const perp_args *args)
   return status == PERP_OK ? PERP_EXIT_OK : perp_refuse(ctx, PERP_EXIT_INTERNAL);
 }
 
-const perp_verb perp_verb_completion = {
+const perp_command perp_completion_command = {
   .cli.name = "completion",
   .cli.usage = "bash|zsh|fish",
   .cli.summary = "Prints a completion script for a shell: commands, studies, scenes.",
@@ -102,13 +102,13 @@ const perp_verb perp_verb_completion = {
 };
 
 /* In the order of the help. */
-const perp_verb *const perp_commands[] = {
-  &perp_verb_run,        &perp_verb_simulate, &perp_verb_list,   &perp_verb_info,
-  &perp_verb_status,     &perp_verb_show,     &perp_verb_report, &perp_verb_explain,
-  &perp_verb_rerun,      &perp_verb_ref,      &perp_verb_merge,  &perp_verb_cluster,
-  &perp_verb_compare,    &perp_verb_export,   &perp_verb_check,  &perp_verb_plan,
-  &perp_verb_lcp,        &perp_verb_lesson,   &perp_verb_new,    &perp_verb_doctor,
-  &perp_verb_completion, &perp_verb_version,  &perp_verb_test,   NULL
+const perp_command *const perp_commands[] = {
+  &perp_run_command,        &perp_simulate_command, &perp_list_command,   &perp_info_command,
+  &perp_status_command,     &perp_show_command,     &perp_report_command, &perp_explain_command,
+  &perp_rerun_command,      &perp_ref_command,      &perp_merge_command,  &perp_cluster_command,
+  &perp_compare_command,    &perp_export_command,   &perp_check_command,  &perp_plan_command,
+  &perp_lcp_command,        &perp_lesson_command,   &perp_new_command,    &perp_doctor_command,
+  &perp_completion_command, &perp_version_command,  &perp_test_command,   NULL
 };
 
 int perp_main(int argc, char **argv)
@@ -135,8 +135,8 @@ int perp_main(int argc, char **argv)
   }
   if (strcmp(word, "--version") == 0) word = "version";
   argv[1] = (char *)(uintptr_t)word;
-  const int status = perp_verbs_run(&ctx, perp_commands, argc - 1, argv + 1, "",
-                                    "perp --help lists them");
+  const int status = perp_commands_run(&ctx, perp_commands, argc - 1, argv + 1, "",
+                                       "perp --help lists them");
   /* data that did not reach its reader is an error, whatever the command thought */
   if ((fflush(stdout) == 0 && !ferror(stdout)) || status != PERP_EXIT_OK) return status;
   perp_say("error: cannot write the output");

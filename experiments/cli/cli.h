@@ -3,16 +3,17 @@
 #ifndef PERP_CLI_H
 #define PERP_CLI_H
 
-#include "experiments/study/verbs.h"
+#include "experiments/study/commands.h"
 
-extern const perp_verb perp_verb_run, perp_verb_simulate, perp_verb_report, perp_verb_list,
-    perp_verb_info, perp_verb_check, perp_verb_plan, perp_verb_status, perp_verb_show,
-    perp_verb_doctor, perp_verb_explain, perp_verb_rerun, perp_verb_ref, perp_verb_merge,
-    perp_verb_compare, perp_verb_export, perp_verb_cluster, perp_verb_lesson, perp_verb_new,
-    perp_verb_completion, perp_verb_version, perp_verb_test;
+extern const perp_command perp_run_command, perp_simulate_command, perp_report_command,
+    perp_list_command, perp_info_command, perp_check_command, perp_plan_command,
+    perp_status_command, perp_show_command, perp_doctor_command, perp_explain_command,
+    perp_rerun_command, perp_ref_command, perp_merge_command, perp_compare_command,
+    perp_export_command, perp_cluster_command, perp_lesson_command, perp_new_command,
+    perp_completion_command, perp_version_command, perp_test_command;
 
 /* In the order of the help, ended by NULL. */
-extern const perp_verb *const perp_commands[];
+extern const perp_command *const perp_commands[];
 
 /* The whole program: perp ARGV... */
 int perp_main(int argc, char **argv);

@@ -157,7 +157,7 @@ static const perp_flag explain_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_explain = {
+const perp_command perp_explain_command = {
   .cli.name = "explain",
   .cli.usage = "STUDY CELL [options]",
   .cli.summary =
@@ -289,7 +289,7 @@ static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *
     return PERP_EXIT_USAGE;
   }
   add_words(&w, "-o", path, "");
-  const int code = perp_verb_lcp.run_words(ctx, w.n, w.argv);
+  const int code = perp_lcp_command.run_words(ctx, w.n, w.argv);
   perp_pool_free(&w.pool);
   return code;
 }
@@ -384,7 +384,7 @@ static const perp_flag rerun_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_rerun = {
+const perp_command perp_rerun_command = {
   .cli.name = "rerun",
   .cli.usage = "DIR CELL [options]",
   .cli.summary =

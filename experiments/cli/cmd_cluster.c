@@ -191,7 +191,7 @@ static const perp_flag cluster_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_cluster = {
+const perp_command perp_cluster_command = {
   .cli.name = "cluster",
   .cli.usage = "slurm|parallel STUDY [options]",
   .cli.summary = "Writes a study as jobs: DIR/cluster/start.sh submits a Slurm job array, or runs "

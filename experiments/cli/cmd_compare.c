@@ -67,7 +67,7 @@ static int read_programs(const perp_args *args, perp_compare *c, const char **pl
 static int ask_for_programs(const perp_args *args, perp_compare *c)
 {
   perp_text command = { 0 };
-  const int status = perp_compare_command(c, &command) != PERP_OK
+  const int status = perp_compare_line(c, &command) != PERP_OK
                          ? perp_refuse(c->ctx, PERP_EXIT_INPUT)
                          : perp_usage_error(args,
                                             "--again: by which programs? What a folder names is "
@@ -237,7 +237,7 @@ static const perp_flag compare_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_compare = {
+const perp_command perp_compare_command = {
   .cli.name = "compare",
   .cli.usage = "BASE NEW [options]",
   .cli.summary =

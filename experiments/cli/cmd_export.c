@@ -175,7 +175,7 @@ static const perp_flag export_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_export = {
+const perp_command perp_export_command = {
   .cli.name = "export",
   .cli.usage = "DIR --to csv|jsonl|gnuplot|hdf5 [-o FILE]",
   .cli.summary = "Writes all cells of a results folder as one table: parameters, every metric, "

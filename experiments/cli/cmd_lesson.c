@@ -277,7 +277,7 @@ static const perp_flag lesson_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_lesson = {
+const perp_command perp_lesson_command = {
   .cli.name = "lesson",
   .cli.usage = "[list | NAME] [options]",
   .cli.summary = "Lessons on constrained dynamics and its solvers: a story, a prediction, a run of "

@@ -150,7 +150,7 @@ static const perp_flag list_flags[] = {
   { "json", 0, NULL, "names, references, capabilities and options as JSON" }, { 0 }
 };
 
-const perp_verb perp_verb_list = {
+const perp_command perp_list_command = {
   .cli.name = "list",
   .cli.usage = "[KIND] [--json]",
   .cli.summary = "What can be combined: KIND is one of scenes, ode, kkt, lcp, stab, formulation, "
@@ -260,7 +260,7 @@ static const perp_flag info_flags[] = {
   { "json", 0, NULL, "as JSON: a list, one entry for each match" }, { 0 }
 };
 
-const perp_verb perp_verb_info = {
+const perp_command perp_info_command = {
   .cli.name = "info",
   .cli.usage = "[KIND] NAME [--json]",
   .cli.summary = "Everything about one part: what it does, its source, order, capabilities and "

@@ -149,7 +149,7 @@ static const perp_flag merge_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_merge = {
+const perp_command perp_merge_command = {
   .cli.name = "merge",
   .cli.usage = "DIR... -o DIR",
   .cli.summary =

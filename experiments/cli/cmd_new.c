@@ -147,7 +147,7 @@ static const perp_flag new_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_new = {
+const perp_command perp_new_command = {
   .cli.name = "new",
   .cli.usage = "study | plugin KIND [options]",
   .cli.summary = "Writes a study to begin with, or the folder of a plug-in of kind lcp, ode, kkt, "

@@ -88,7 +88,7 @@ static const perp_flag ref_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_ref = {
+const perp_command perp_ref_command = {
   .cli.name = "ref",
   .cli.usage = "STUDY [options]",
   .cli.summary = "Computes the references that errors are measured against, one line a scene: what "

@@ -62,7 +62,7 @@ static const perp_flag report_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_report = {
+const perp_command perp_report_command = {
   .cli.name = "report",
   .cli.usage = "DIR... [options]",
   .cli.summary = "Write the report of a results folder: one HTML page without a network.",

@@ -98,7 +98,7 @@ static int cmd_run(perp_ctx *ctx, int argc, char **argv)
   perp_args args;
   perp_study *study = NULL;
   perp_run_options o = { .timeout = (double)NAN, .memory = (double)NAN, .report = write_report };
-  int status = perp_args_read(&perp_verb_run.cli, argc, argv, &args);
+  int status = perp_args_read(&perp_run_command.cli, argc, argv, &args);
   if (status < 0) status = read_options(ctx, &args, &o);
   if (status < 0) status = perp_command_study(ctx, &args, &study);
   if (status >= 0) return status;
@@ -145,7 +145,7 @@ static const perp_flag run_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_run = {
+const perp_command perp_run_command = {
   .cli.name = "run",
   .cli.usage = "STUDY [options]",
   .cli.summary = "Runs a study: every combination of its grid in a process of its own, measured "
@@ -302,7 +302,7 @@ static int cmd_check(perp_ctx *ctx, const perp_args *args)
   return status;
 }
 
-const perp_verb perp_verb_check = {
+const perp_command perp_check_command = {
   .cli.name = "check",
   .cli.usage = "STUDY [options]",
   .cli.summary =
@@ -425,7 +425,7 @@ static const perp_flag plan_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_plan = {
+const perp_command perp_plan_command = {
   .cli.name = "plan",
   .cli.usage = "STUDY [options]",
   .cli.summary = "Lists the cells of a study: id, what varies; with --json all parameters and the "

@@ -308,7 +308,7 @@ static const perp_flag simulate_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_simulate = {
+const perp_command perp_simulate_command = {
   .cli.name = "simulate",
   .cli.usage = "SCENE [options]",
   .cli.summary =

@@ -106,7 +106,7 @@ static const perp_flag status_flags[] = { { "watch", 'w', NULL,
                                           { "json", 0, NULL, "as JSON" },
                                           { 0 } };
 
-const perp_verb perp_verb_status = {
+const perp_command perp_status_command = {
   .cli.name = "status",
   .cli.usage = "DIR [options]",
   .cli.summary = "How far a run is: cells by status, timing rounds. DIR is a results folder, or "
@@ -213,7 +213,7 @@ static int cmd_show(perp_ctx *ctx, const perp_args *args)
 
 static const perp_flag show_flags[] = { { "json", 0, NULL, "as JSON" }, { 0 } };
 
-const perp_verb perp_verb_show = {
+const perp_command perp_show_command = {
   .cli.name = "show",
   .cli.usage = "DIR CELL [--json]",
   .cli.summary = "Everything about one cell: parameters, status, metrics, times, what it printed, "

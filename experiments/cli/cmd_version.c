@@ -57,7 +57,7 @@ static const perp_flag version_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_version = {
+const perp_command perp_version_command = {
   .cli.name = "version",
   .cli.usage = "[--json | --cflags]",
   .cli.summary = "Version, commit and build of this program.",
@@ -131,7 +131,7 @@ static int cmd_doctor(perp_ctx *ctx, const perp_args *args)
   return bad > 0 ? PERP_EXIT_INTERNAL : PERP_EXIT_OK;
 }
 
-const perp_verb perp_verb_doctor = {
+const perp_command perp_doctor_command = {
   .cli.name = "doctor",
   .cli.usage = "",
   .cli.summary =
@@ -166,7 +166,7 @@ static const perp_flag test_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_test = {
+const perp_command perp_test_command = {
   .cli.name = "test",
   .cli.usage = "[TEST...] [--suite NAME] | --plugin FILE.so",
   .cli.summary = "Builds and runs the test suite. The launcher `perp` in the source tree does it "

@@ -53,7 +53,7 @@ void perp_compare_status(perp_compare *c);
 int perp_compare_results(perp_compare *c);
 /* The command that times both again by the programs that the folders name, for a person to
  * judge. */
-perp_status perp_compare_command(perp_compare *c, perp_text *out);
+perp_status perp_compare_line(perp_compare *c, perp_text *out);
 /* Findings in time.  PERP_ERR_IO with a message when cells must be timed again and cannot. */
 perp_status perp_compare_times(perp_compare *c, perp_time_comparison *t);
 

@@ -331,7 +331,7 @@ static perp_status judge_blocks(struct times *t, const char *where, const int *m
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-perp_status perp_compare_command(perp_compare *c, perp_text *out)
+perp_status perp_compare_line(perp_compare *c, perp_text *out)
 {
   perp_text programs = { 0 };
   perp_status status = perp_program_suggest(c->ctx, &c->base, &c->now, &programs);
@@ -368,7 +368,7 @@ static perp_status compare_times_judge(struct times *t)
     return each_group(t, judge_rounds);
   }
   if (c->with[0] == NULL) {
-    perp_status known = perp_compare_command(c, &t->said->how);
+    perp_status known = perp_compare_line(c, &t->said->how);
     snprintf(t->said->why_not, sizeof t->said->why_not, "%s",
              known == PERP_OK ? "no program was named (--again-with)" : c->ctx->msg);
     return each_group(t, judge_rounds);

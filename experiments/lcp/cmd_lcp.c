@@ -3,20 +3,20 @@
 
 #include <string.h>
 
-static const perp_verb *const verbs[] = { &perp_verb_lcp_solve,
-                                          &perp_verb_lcp_check,
-                                          &perp_verb_lcp_generate,
-                                          &perp_verb_lcp_convert,
-                                          &perp_verb_lcp_harvest,
-                                          &perp_verb_lcp_info,
-                                          NULL };
+static const perp_command *const commands[] = { &perp_lcp_solve_command,
+                                                &perp_lcp_check_command,
+                                                &perp_lcp_generate_command,
+                                                &perp_lcp_convert_command,
+                                                &perp_lcp_harvest_command,
+                                                &perp_lcp_info_command,
+                                                NULL };
 
 static void cmd_lcp_print_help(FILE *f)
 {
   fputs("perp lcp COMMAND [arguments]\n\nComplementarity problems: find lambda with "
         "w = A lambda + b,\nlo <= lambda <= hi and w complementary.\n\nCommands\n",
         f);
-  perp_verbs_print(verbs, 10, f);
+  perp_commands_print(commands, 10, f);
   fputs("\nExample\n  perp lcp generate stack --n 64 | perp lcp solve - --lcp lemke\n", f);
 }
 
@@ -30,10 +30,10 @@ static int cmd_lcp(perp_ctx *ctx, int argc, char **argv)
     cmd_lcp_print_help(stderr);
     return PERP_EXIT_USAGE;
   }
-  return perp_verbs_run(ctx, verbs, argc - 1, argv + 1, "lcp ", "perp lcp --help");
+  return perp_commands_run(ctx, commands, argc - 1, argv + 1, "lcp ", "perp lcp --help");
 }
 
-const perp_verb perp_verb_lcp = {
+const perp_command perp_lcp_command = {
   .cli.name = "lcp",
   .summary = "solve, check, generate and convert complementarity problems",
   .run_words = cmd_lcp

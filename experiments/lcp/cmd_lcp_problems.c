@@ -165,7 +165,7 @@ static const perp_flag lcp_generate_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_lcp_generate = {
+const perp_command perp_lcp_generate_command = {
   .cli.name = "lcp generate",
   .cli.usage = "FAMILY [--n N|--boxes K]",
   .cli.summary = "Makes a problem of a family, the same on every machine for the same options. "
@@ -243,7 +243,7 @@ static const perp_flag lcp_convert_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_lcp_convert = {
+const perp_command perp_lcp_convert_command = {
   .cli.name = "lcp convert",
   .cli.usage = "FILE [OUTPUT]",
   .cli.summary = "Turns a problem into another format, by the suffix of OUTPUT (.lcp, .mtx, "
@@ -336,7 +336,7 @@ static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
 
 static const perp_flag lcp_info_flags[] = { { "json", 0, NULL, "one JSON object" }, { 0 } };
 
-const perp_verb perp_verb_lcp_info = {
+const perp_command perp_lcp_info_command = {
   .cli.name = "lcp info",
   .cli.usage = "FILE",
   .cli.summary = "What is in a problem file: rows by kind, symmetry, diagonal, known solution.",

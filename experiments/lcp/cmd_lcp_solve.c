@@ -342,7 +342,7 @@ static const perp_flag lcp_solve_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_lcp_solve = {
+const perp_command perp_lcp_solve_command = {
   .cli.name = "lcp solve",
   .cli.usage = "FILE|- --lcp NAME",
   .cli.summary = "Solves one complementarity problem and judges the answer. Reads .lcp, JSON, "
@@ -440,7 +440,7 @@ static const perp_flag lcp_check_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_lcp_check = {
+const perp_command perp_lcp_check_command = {
   .cli.name = "lcp check",
   .cli.usage = "FILE SOLUTION",
   .cli.summary =

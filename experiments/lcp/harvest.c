@@ -321,7 +321,7 @@ static const perp_flag lcp_harvest_flags[] = {
   { 0 }
 };
 
-const perp_verb perp_verb_lcp_harvest = {
+const perp_command perp_lcp_harvest_command = {
   .cli.name = "lcp harvest",
   .cli.usage = "SCENE",
   .cli.summary = "Runs a scene and keeps contact problems that occur in it, as .lcp files with "

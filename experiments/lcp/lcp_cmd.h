@@ -3,15 +3,15 @@
 #ifndef PERP_LCP_CMD_H
 #define PERP_LCP_CMD_H
 
-#include "experiments/study/verbs.h"
+#include "experiments/study/commands.h"
 #include "experiments/study/json_members.h"
 #include "solvers/lcp/problem.h"
 
 /* Its exit status, as messages.h has it: 0 solved, 10 honestly not solved, 5 the solver crashed, 2
  * usage, 3 invalid file. */
-extern const perp_verb perp_verb_lcp;
-extern const perp_verb perp_verb_lcp_solve, perp_verb_lcp_check, perp_verb_lcp_generate,
-    perp_verb_lcp_convert, perp_verb_lcp_harvest, perp_verb_lcp_info;
+extern const perp_command perp_lcp_command;
+extern const perp_command perp_lcp_solve_command, perp_lcp_check_command, perp_lcp_generate_command,
+    perp_lcp_convert_command, perp_lcp_harvest_command, perp_lcp_info_command;
 
 /* ---- what they share ------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/base/messages.h"
 #include "experiments/study/process_pool.h"
-#include "experiments/study/verbs.h"
+#include "experiments/study/commands.h"
 #include "experiments/base/env.h"
 #include "experiments/run/folder.h"
 #include "experiments/results/journal.h"

@@ -5,7 +5,7 @@
 
 #include "experiments/metrics/metrics.h"
 #include "experiments/study/process_pool.h"
-#include "experiments/study/verbs.h"
+#include "experiments/study/commands.h"
 #include "experiments/simulate/parts.h"
 #include "experiments/study/plan.h"
 #include "experiments/simulate/reference.h"

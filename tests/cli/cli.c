@@ -33,7 +33,7 @@ static void test_help(void)
   refuses(2, "", "perp COMMAND");
   refuses(2, "rnu", "did you mean 'run'?");
   refuses(2, "xyzzyx", "unknown command 'xyzzyx'");
-  for (const perp_verb *const *v = perp_commands; *v != NULL; v++) {
+  for (const perp_command *const *v = perp_commands; *v != NULL; v++) {
     const char *name = (*v)->cli.name;
     char *words = perp_xprintf("%s --help", name);
     says(words, "perp ");

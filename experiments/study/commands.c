@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/study/verbs.h"
+#include "experiments/study/commands.h"
 
 #include "experiments/base/util.h"
 
 #include <math.h>
 #include <string.h>
 
-static const char *verb_word(const perp_verb *v)
+static const char *command_word(const perp_command *v)
 {
   const char *space = strrchr(v->cli.name, ' ');
   return space != NULL ? space + 1 : v->cli.name;
 }
 
-void perp_verbs_print(const perp_verb *const *verbs, int width, FILE *out)
+void perp_commands_print(const perp_command *const *commands, int width, FILE *out)
 {
-  for (; *verbs != NULL; verbs++)
-    fprintf(out, "  %-*s %s\n", width, verb_word(*verbs), (*verbs)->summary);
+  for (; *commands != NULL; commands++)
+    fprintf(out, "  %-*s %s\n", width, command_word(*commands), (*commands)->summary);
 }
 
-int perp_verbs_run(perp_ctx *ctx, const perp_verb *const *verbs, int argc, char **argv,
-                   const char *before, const char *otherwise)
+int perp_commands_run(perp_ctx *ctx, const perp_command *const *commands, int argc, char **argv,
+                      const char *before, const char *otherwise)
 {
   const char *names[64];
   int n = 0;
-  for (; verbs[n] != NULL && n < 64; n++) {
-    const perp_verb *v = verbs[n];
-    names[n] = verb_word(v);
+  for (; commands[n] != NULL && n < 64; n++) {
+    const perp_command *v = commands[n];
+    names[n] = command_word(v);
     if (strcmp(names[n], argv[0]) != 0) continue;
     if (v->run == NULL) return v->run_words(ctx, argc, argv);
     perp_args args;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Commands of the program: what they are called, their arguments, and the values of their
  * options. */
-#ifndef PERP_VERBS_H
-#define PERP_VERBS_H
+#ifndef PERP_STUDY_COMMANDS_H
+#define PERP_STUDY_COMMANDS_H
 
 #include "experiments/base/arguments.h"
 
-typedef struct perp_verb {
+typedef struct perp_command {
   perp_cli cli;        /* the word that is typed is the last one of its name */
   const char *summary; /* in the list of commands */
   int (*run)(perp_ctx *ctx, const perp_args *args); /* returns the exit status */
   /* instead of run, where the words as they were typed matter; argv[0] is the command */
   int (*run_words)(perp_ctx *ctx, int argc, char **argv);
-} perp_verb;
+} perp_command;
 
 /* The commands of a list that ends with NULL, a line each. */
-void perp_verbs_print(const perp_verb *const *verbs, int width, FILE *out);
+void perp_commands_print(const perp_command *const *commands, int width, FILE *out);
 /* Run the one that argv[0] names; its exit status.  Unknown: a message "unknown command 'BEFORE
  * word'", with `otherwise` where no name is near. */
-int perp_verbs_run(perp_ctx *ctx, const perp_verb *const *verbs, int argc, char **argv,
-                   const char *before, const char *otherwise);
+int perp_commands_run(perp_ctx *ctx, const perp_command *const *commands, int argc, char **argv,
+                      const char *before, const char *otherwise);
 
 /* The message of ctx is printed; returns exit_status. */
 int perp_refuse(const perp_ctx *ctx, int exit_status);
