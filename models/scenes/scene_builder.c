@@ -5,13 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void perp_scene_builder_point(int dim, const double p[3], double x[3])
-{
-  x[0] = p[0];
-  x[1] = dim == 3 ? p[1] : p[2];
-  x[2] = dim == 3 ? p[2] : 0;
-}
-
 void perp_scene_builder_quat(double tilt, double azimuth, double quat[4])
 {
   const double ct = cos(tilt / 2), st = sin(tilt / 2), ca = cos(azimuth / 2), sa = sin(azimuth / 2);
@@ -47,8 +40,8 @@ int perp_scene_builder_body(perp_scene_builder *y, perp_body_def *def, const dou
 {
   int body = PERP_WORLD;
   def->name = y->name;
-  perp_scene_builder_point(y->dim, p, def->x);
-  perp_scene_builder_point(y->dim, y->v, def->v);
+  perp_scene_point(y->dim, p, def->x);
+  perp_scene_point(y->dim, y->v, def->v);
   if (y->dim == 3) {
     perp_scene_builder_quat(tilt, azimuth, def->quat);
     if (y->spin != 0) def->w[1] = -y->spin;
@@ -77,7 +70,7 @@ static void scene_builder_place(const perp_scene_builder *y, perp_shape_def *def
                                 double tilt, double azimuth)
 {
   def->body = PERP_WORLD;
-  perp_scene_builder_point(y->dim, p, def->x);
+  perp_scene_point(y->dim, p, def->x);
   if (y->dim == 3)
     perp_scene_builder_quat(tilt, azimuth, def->quat);
   else
@@ -102,7 +95,7 @@ int perp_scene_builder_box(perp_scene_builder *y, double m, const double size[3]
                            double tilt, double azimuth)
 {
   double edges[3];
-  perp_scene_builder_point(y->dim, size, edges);
+  perp_scene_point(y->dim, size, edges);
   perp_shape_def shape = { .kind = PERP_SHAPE_BOX,
                            .half = { edges[0] / 2, edges[1] / 2, edges[2] / 2 } };
   int body = PERP_WORLD;
@@ -126,6 +119,32 @@ int perp_scene_builder_ball(perp_scene_builder *y, double m, double r, double k,
   perp_shape_def shape = { .kind = PERP_SHAPE_SPHERE, .body = body, .radius = r };
   perp_scene_builder_shape(y, &shape);
   return body;
+}
+
+int perp_scene_builder_foot(perp_scene_builder *y, double m, double r, const double p[3],
+                            double tilt, double azimuth)
+{
+  perp_body_def def = { .mass = perp_mass_sphere(m, r) };
+  perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .radius = r };
+  ball.body = perp_scene_builder_body(y, &def, p, tilt, azimuth);
+  perp_scene_point(y->dim, (const double[3]){ 0, 0, r }, ball.x);
+  perp_scene_builder_shape(y, &ball);
+  return ball.body;
+}
+
+int perp_scene_builder_needle(perp_scene_builder *y, double m, double half, const double p[3],
+                              double tilt)
+{
+  const double l = half, d = l / 1000, I = m * l * l / 3;
+  const double plane[8] = { l, 0, 0, d, -l, 0, 0, -d };
+  const double space[18] = { l, 0, 0, -l, 0, 0, 0, d, 0, 0, -d, 0, 0, 0, d, 0, 0, -d };
+  perp_body_def def = { .mass = { m, { I / 50, 0, 0, 0, I, 0, 0, 0, I } } };
+  perp_shape_def needle = { .kind = PERP_SHAPE_POLYTOPE,
+                            .vertices = y->dim == 2 ? plane : space,
+                            .n_vertices = y->dim == 2 ? 4 : 6 };
+  needle.body = perp_scene_builder_body(y, &def, p, tilt, 0);
+  perp_scene_builder_shape(y, &needle);
+  return needle.body;
 }
 
 /* sums over edges of the triangles (0, a, b) */
@@ -195,7 +214,7 @@ int perp_scene_builder_polygon(perp_scene_builder *y, double m, int n, const dou
       const double p[3] = { corners[2 * i] - com[0], side == 0 ? -y->depth / 2 : y->depth / 2,
                             corners[2 * i + 1] - com[1] };
       double x[3];
-      perp_scene_builder_point(y->dim, p, x);
+      perp_scene_point(y->dim, p, x);
       memcpy(vertex + (size_t)y->dim * (size_t)used++, x, (size_t)y->dim * sizeof *x);
     }
   perp_shape_def shape = {
@@ -213,27 +232,6 @@ perp_status perp_scene_builder_end(perp_scene_builder *y, double size, double t_
   y->scene->h = 1.0 / 240;
   y->scene->dissipative = true;
   return y->status;
-}
-
-void perp_scene_builder_state(int dim, int b, const double p[2], double angle, const double rate[2],
-                              double spin, double *q, double *v)
-{
-  if (dim == 2) {
-    const double pose[3] = { p[0], p[1], angle }, speed[3] = { rate[0], rate[1], spin };
-    memcpy(q + 3 * b, pose, sizeof pose);
-    memcpy(v + 3 * b, speed, sizeof speed);
-  } else {
-    const double pose[7] = { p[0], 0, p[1], cos(angle / 2), 0, -sin(angle / 2), 0 };
-    const double speed[6] = { rate[0], 0, rate[1], 0, -spin, 0 };
-    memcpy(q + 7 * b, pose, sizeof pose);
-    memcpy(v + 6 * b, speed, sizeof speed);
-  }
-}
-
-double perp_scene_builder_angle(int dim, int b, const double *q)
-{
-  if (dim == 2) return remainder(q[3 * b + 2], 2 * M_PI);
-  return remainder(2 * atan2(-q[7 * b + 5], q[7 * b + 3]), 2 * M_PI);
 }
 
 double perp_scene_builder_rate(int dim, int b, const double *v)

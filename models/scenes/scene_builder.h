@@ -39,6 +39,13 @@ int perp_scene_builder_box(perp_scene_builder *y, double m, const double size[3]
                            double tilt, double azimuth);
 /* A ball (a disc in the plane) of radius r, inertia factor k: I = k m r^2. */
 int perp_scene_builder_ball(perp_scene_builder *y, double m, double r, double k, const double p[3]);
+/* A body whose contact has no torque: a ball of radius r above its centre of mass touches the ground there. */
+int perp_scene_builder_foot(perp_scene_builder *y, double m, double r, const double p[3],
+                            double tilt, double azimuth);
+/* A thin rod of length 2 half along x, as a mass; its shape is a needle whose ends are vertices: a rhombus, an
+ * octahedron in space. */
+int perp_scene_builder_needle(perp_scene_builder *y, double m, double half, const double p[3],
+                              double tilt);
 /* A convex polygon with n corners (x, height) counter-clockwise, uniform density, mass m; in space a prism
  * from y = -depth/2 to depth/2.  m = 0: of the world.  The body frame is parallel to the world's, at the
  * centre of mass. */
@@ -53,25 +60,19 @@ void perp_scene_builder_force(perp_scene_builder *y, const perp_force_def *def);
  * dissipative. */
 perp_status perp_scene_builder_end(perp_scene_builder *y, double size, double t_end);
 
-/* (x, y, height) to coordinates, and R = Rz(azimuth) Ry(tilt) as a quaternion. */
-void perp_scene_builder_point(int dim, const double p[3], double x[3]);
+/* R = Rz(azimuth) Ry(tilt) as a quaternion. */
 void perp_scene_builder_quat(double tilt, double azimuth, double quat[4]);
 /* Area, centroid and second moment about the centroid (int r^2 dA) of a simple polygon, counter-clockwise. */
 void perp_polygon_moments(int n, const double *corners, double *area, double centroid[2],
                           double *polar);
-/* Motion in the vertical plane: coordinates of body b from (x, height), angle from x to the height, and
- * rates. */
-void perp_scene_builder_state(int dim, int b, const double p[2], double angle, const double rate[2],
-                              double spin, double *q, double *v);
-/* The same backwards: angle in (-pi, pi] of a body that turns in the vertical plane only, and its rate. */
-double perp_scene_builder_angle(int dim, int b, const double *q);
+/* Rate from x to the height of a body that turns in the vertical plane only. */
 double perp_scene_builder_rate(int dim, int b, const double *v);
 
 /* ---- gauges -------------------------------------------------------------------------------------------- */
 
-/* user (allocated with malloc) is owned from here on, also on failure.  sample and value as in scene.h;
- * restart NULL: the bytes of user as they are now. */
-perp_status perp_gauge_add(perp_ctx *ctx, perp_scene *scene, const char *metric, void *user,
+/* The gauge is a copy of user [size bytes], which sample and value (as in scene.h) get; each run starts with it as it
+ * is here. */
+perp_status perp_gauge_add(perp_ctx *ctx, perp_scene *scene, const char *metric, const void *user,
                            size_t size, perp_gauge_sample *sample, perp_gauge_value *value);
 /* One more figure of the gauge that was added last. */
 perp_status perp_gauge_also(perp_ctx *ctx, perp_scene *scene, const char *metric,
@@ -106,15 +107,19 @@ perp_status perp_gauge_force(perp_ctx *ctx, perp_scene *scene, int n,
  * weight_i |v_i - exact_i| / scale.  weight, exact [nv] are copied. */
 perp_status perp_gauge_velocity(perp_ctx *ctx, perp_scene *scene, const char *metric, double t,
                                 const double *weight, const double *exact, double scale);
+/* impact.rel.err: the same of one body that moves in the vertical plane, with the rates of `exact`; its turning
+ * weighs `radius`. */
+perp_status perp_gauge_planar_velocity(perp_ctx *ctx, perp_scene *scene, double t, double radius,
+                                       const perp_planar *exact, double scale);
 /* path.err.max: largest distance of the centre of a body from its exact place p (x, y, height) at time t. */
 typedef void perp_path_fn(const void *user, double t, double p[3]);
 perp_status perp_gauge_path(perp_ctx *ctx, perp_scene *scene, int body, perp_path_fn *path,
                             const void *user, size_t size);
 /* event.err: the k-th event is seen at the first state for which happened(user, k, ...) holds, which may
- * look at the state before (NULL at first); events come in order.  The largest |t - time_k|, infinity when
- * one that is due (time_k <= end of the run - slack) was never seen.  times [n] are copied. */
-typedef bool perp_event_fn(const void *user, int k, int nq, const double *q, const double *v,
-                           const double *q_before, const double *v_before);
+ * look at the velocities before (NULL at first); events come in order.  The largest |t - time_k|, infinity when
+ * one that is due (time_k <= end of the run - slack) was never seen.  times [n] and user [size bytes] are copied. */
+typedef bool perp_event_fn(const void *user, int k, const double *q, const double *v,
+                           const double *v_before);
 perp_status perp_gauge_events(perp_ctx *ctx, perp_scene *scene, int n, const double *times,
                               double slack, perp_event_fn *happened, const void *user, size_t size);
 
@@ -132,15 +137,5 @@ perp_status perp_gauge_period(perp_ctx *ctx, perp_scene *scene, int i, double pe
 double perp_arch_margin(int n, double t, double mu);
 /* Least friction with which a card house stands: see thresholds.c. */
 double perp_card_house_mu(double theta, double length, double thickness);
-
-/* ---- options that many scenes have ------------------------------------------------------------------------ */
-
-#define PERP_OPT_POSITIVE(S, f, d, unit, help)                                                     \
-  PERP_REAL(S, f, d, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, unit, help)
-#define PERP_OPT_MU(S, f, d)                                                                       \
-  PERP_REAL(S, f, d, 0, HUGE_VAL, PERP_OPEN_MAX, "", "coefficient of friction")
-#define PERP_OPT_G(S)                                                                              \
-  PERP_REAL(S, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s^2", "gravity")
-#define PERP_OPT_DIM(S, d) PERP_INT(S, dim, d, 2, 3, "2 = plane, 3 = space")
 
 #endif

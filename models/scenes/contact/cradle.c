@@ -14,8 +14,6 @@
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { BALLS_MAX = 64 };
 
@@ -78,9 +76,10 @@ static void place_ball(const struct cradle_opts *o, int i, double angle, double 
                        double *v)
 {
   const double c = cos(angle), s = sin(angle), L = o->length;
-  const double p[2] = { 2 * o->radius * i + L * s, -L * c };
-  perp_scene_builder_state(o->dim, i, p, 0, (const double[2]){ L * c * rate, L * s * rate }, 0, q,
-                           v);
+  const perp_planar ball = {
+    .x = 2 * o->radius * i + L * s, .height = -L * c, .vx = L * c * rate, .vheight = L * s * rate
+  };
+  perp_planar_state(o->dim, i, &ball, q, v);
 }
 
 /* e = 1, equal balls: the k on one side swing out in turn */
@@ -112,17 +111,12 @@ static void swing_out(const struct cradle_opts *o, const double *u, double s, do
 static perp_status cradle_judge(perp_ctx *ctx, perp_scene *scene, const struct cradle_opts *o,
                                 const char *metric, const double *u, double quarter, double u0)
 {
-  const int nv = perp_model_nv(scene->model), nq = perp_model_nq(scene->model);
   const int nvb = o->dim == 3 ? 6 : 3;
-  double *block = calloc((size_t)(nq + 2 * nv), sizeof *block);
-  if (block == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "cradle: no memory");
-  double *v = block + nq, *weight = v + nv;
+  double q[7 * BALLS_MAX], v[6 * BALLS_MAX], weight[6 * BALLS_MAX] = { 0 };
   for (int i = 0; i < o->balls; i++) weight[nvb * i] = 1; /* along the row */
   const double after = quarter / 8;
-  swing_out(o, u, after, block, v);
-  perp_status status = perp_gauge_velocity(ctx, scene, metric, quarter + after, weight, v, u0);
-  free(block);
-  return status;
+  swing_out(o, u, after, q, v);
+  return perp_gauge_velocity(ctx, scene, metric, quarter + after, weight, v, u0);
 }
 
 static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *scene)
@@ -142,7 +136,7 @@ static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *sce
                               .a = PERP_WORLD,
                               .b = perp_scene_builder_ball(&y, o->mass, o->radius, 0.4, p),
                               .length = o->length };
-    perp_scene_builder_point(o->dim, hook, string.anchor_a);
+    perp_scene_point(o->dim, hook, string.anchor_a);
     perp_scene_builder_joint(&y, &string);
   }
   const double w = cradle_frequency(o);
@@ -150,14 +144,10 @@ static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *sce
   const double u0 = 2 * w * o->length * sin(o->amplitude / 2);
   PERP_TRY(perp_scene_builder_end(&y, o->radius, 2 * quarter));
   scene->tip_body = n - 1;
-  if (o->e == 1) {
-    struct cradle_opts *copy = malloc(sizeof *copy);
-    if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "cradle: no memory");
-    *copy = *o;
+  if (o->e == 1)
     PERP_TRY(perp_truth_add(ctx, scene,
-                            "closed form: impacts one after the other, elliptic functions",
-                            HUGE_VAL, 1e-14, cradle_exact, copy));
-  }
+                            "closed form: impacts one after the other, elliptic functions", 1e-14,
+                            cradle_exact, o, sizeof *o));
   double x[BALLS_MAX] = { 0 }, mass[BALLS_MAX] = { 0 }, u[BALLS_MAX];
   for (int i = 0; i < n; i++) mass[i] = 1, u[i] = i < k ? u0 : 0;
   cradle_one_by_one(n, mass, o->e, 1, x, u);
@@ -172,8 +162,7 @@ const perp_scene_desc perp_scene_cradle = {
          .summary = "Newton's cradle: impacts one after the other, or all at once",
          .reference = "closed form; STAR 2012, section 7.3, figure 16",
          .equation = "one after the other (0,0,0,0,1); at once (1-(n-1)e, 1+e, ..., 1+e)/n",
-         .opts = cradle_options,
-         .opts_size = sizeof(struct cradle_opts) },
+         PERP_SCENE_OPTIONS(cradle_options, struct cradle_opts) },
   .build = build_cradle,
 };
 
@@ -187,7 +176,7 @@ struct chain_opts {
 static const perp_opt chain_options[] = {
   PERP_INT(struct chain_opts, balls, 3, 2, BALLS_MAX, "number of balls"),
   PERP_OPT_POSITIVE(struct chain_opts, speed, 1, "m/s", "velocity of the first"),
-  PERP_REAL(struct chain_opts, gap, 0.05, 0, HUGE_VAL, PERP_OPEN_MAX, "m", "between neighbours"),
+  PERP_OPT_NONNEGATIVE(struct chain_opts, gap, 0.05, "m", "between neighbours"),
   PERP_OPT_POSITIVE(struct chain_opts, ratio, 1, "", "mass of a ball over that of the one before"),
   PERP_OPT_POSITIVE(struct chain_opts, mass, 1, "kg", "mass of the first"),
   PERP_OPT_POSITIVE(struct chain_opts, radius, 0.05, "m", "radius of all"),
@@ -228,7 +217,6 @@ const perp_scene_desc perp_scene_impact_chain = {
              "balls on a line hit each other one after the other, any masses and restitution",
          .reference = "impacts in order of time, each in closed form",
          .equation = "masses 1, 2, 4, e = 1: (-1/3, -2/9, 4/9)",
-         .opts = chain_options,
-         .opts_size = sizeof(struct chain_opts) },
+         PERP_SCENE_OPTIONS(chain_options, struct chain_opts) },
   .build = build_chain,
 };

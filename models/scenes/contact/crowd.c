@@ -82,8 +82,7 @@ const perp_scene_desc perp_scene_falling = {
   .d = { .name = "falling",
          .summary = "spheres and cubes fall into a container",
          .reference = "none: a chaotic scene, judged by energy and penetration",
-         .opts = fall_options,
-         .opts_size = sizeof(struct fall_opts) },
+         PERP_SCENE_OPTIONS(fall_options, struct fall_opts) },
   .build = build_fall,
 };
 
@@ -99,8 +98,7 @@ static const perp_opt jam_options[] = {
   PERP_INT(struct jam_opts, seed, 1, 0, 1000000000, "of the velocities"),
   PERP_OPT_POSITIVE(struct jam_opts, radius, 0.1, "m", "of a ball"),
   PERP_OPT_POSITIVE(struct jam_opts, mass, 1, "kg", "of a ball"),
-  PERP_REAL(struct jam_opts, speed, 1, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",
-            "largest initial velocity"),
+  PERP_OPT_NONNEGATIVE(struct jam_opts, speed, 1, "m/s", "largest initial velocity"),
   PERP_OPT_MU(struct jam_opts, mu, 0),
   PERP_REAL(struct jam_opts, e, 0, 0, 1, 0, "", "restitution"),
   PERP_OPT_G(struct jam_opts),
@@ -140,8 +138,7 @@ const perp_scene_desc perp_scene_jam = {
   .d = { .name = "jam",
          .summary = "balls packed in a box without room, with random velocities: nothing may move",
          .reference = "STAR 2012, section 7.3",
-         .opts = jam_options,
-         .opts_size = sizeof(struct jam_opts) },
+         PERP_SCENE_OPTIONS(jam_options, struct jam_opts) },
   .build = build_jam,
 };
 
@@ -159,7 +156,7 @@ static const perp_opt billiard_options[] = {
             "of its line from the apex, in radii"),
   PERP_OPT_POSITIVE(struct billiard_opts, radius, 0.03, "m", "radius"),
   PERP_OPT_POSITIVE(struct billiard_opts, mass, 0.17, "kg", "mass"),
-  PERP_REAL(struct billiard_opts, gap, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "", "in the rack, in radii"),
+  PERP_OPT_NONNEGATIVE(struct billiard_opts, gap, 0, "", "in the rack, in radii"),
   PERP_REAL(struct billiard_opts, e, 1, 0, 1, 0, "", "restitution"),
   PERP_OPT_DIM(struct billiard_opts, 2),
   PERP_OPTIONS_END
@@ -201,7 +198,6 @@ const perp_scene_desc perp_scene_billiard = {
          .summary = "the break of a billiard rack, or an off-centre hit of two balls",
          .reference = "conservation laws; closed form for two balls",
          .equation = "impulse along the line of centres",
-         .opts = billiard_options,
-         .opts_size = sizeof(struct billiard_opts) },
+         PERP_SCENE_OPTIONS(billiard_options, struct billiard_opts) },
   .build = build_billiard,
 };

@@ -43,11 +43,11 @@ struct watch {
   double rate;
 };
 
-static bool dominoes_moves(const void *user, int k, int nq, const double *q, const double *v,
-                           const double *q_before, const double *v_before)
+static bool dominoes_moves(const void *user, int k, const double *q, const double *v,
+                           const double *v_before)
 {
   const struct watch *w = user;
-  (void)nq, (void)q, (void)q_before, (void)v_before;
+  (void)q, (void)v_before;
   return fabs(perp_scene_builder_rate(w->dim, k + 1, v)) > w->rate;
 }
 
@@ -74,14 +74,9 @@ static perp_status dominoes_build(perp_ctx *ctx, const void *opts, perp_scene *s
     }
     y.name = "domino";
     const int body = perp_scene_builder_box(&y, o->mass, size, p, 0, 0);
-    perp_joint_def hinge = { .name = "hinge",
-                             .kind = PERP_JOINT_HINGE,
-                             .a = PERP_WORLD,
-                             .b = body,
-                             .axis_a = { 0, 1, 0 },
-                             .axis_b = { 0, 1, 0 } };
-    perp_scene_builder_point(o->dim, edge, hinge.anchor_a);
-    perp_scene_builder_point(o->dim, in_body, hinge.anchor_b);
+    perp_joint_def hinge = perp_scene_joint(PERP_JOINT_HINGE, "hinge", PERP_WORLD, body, 1);
+    perp_scene_point(o->dim, edge, hinge.anchor_a);
+    perp_scene_point(o->dim, in_body, hinge.anchor_b);
     perp_scene_builder_joint(&y, &hinge);
   }
   PERP_TRY(perp_scene_builder_end(&y, h, 0.025 * (o->dominoes + 3)));
@@ -99,7 +94,6 @@ const perp_scene_desc perp_scene_dominoes = {
          .summary = "a train of hinged dominoes: times of impact, front speed 1.7548 sqrt(g h)",
          .reference = "quadrature to 20 digits; McLachlan et al. 1983 (scaling)",
          .equation = "one degree of freedom between plastic impacts",
-         .opts = options,
-         .opts_size = sizeof(struct domino_opts) },
+         PERP_SCENE_OPTIONS(options, struct domino_opts) },
   .build = dominoes_build,
 };

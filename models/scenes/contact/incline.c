@@ -16,7 +16,6 @@
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { BOX, POINT };
@@ -33,8 +32,7 @@ static const perp_opt options[] = {
   PERP_OPT_MU(struct incline_opts, mu, 0.3),
   PERP_REAL(struct incline_opts, azimuth, 0, -2 * M_PI, 2 * M_PI, 0, "rad",
             "horizontal direction of the way down, from x; space only"),
-  PERP_REAL(struct incline_opts, speed, 0, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "m/s", "initial speed down the slope"),
+  PERP_OPT_FINITE(struct incline_opts, speed, 0, "m/s", "initial speed down the slope"),
   PERP_OPT_POSITIVE(struct incline_opts, edge, 1, "m", "edge of the box"),
   PERP_OPT_POSITIVE(struct incline_opts, mass, 1, "kg", "mass"),
   PERP_OPT_G(struct incline_opts),
@@ -68,9 +66,9 @@ static perp_status incline_exact(void *user, perp_ctx *ctx, double t, double *q,
   for (int i = 0; i < 3; i++) p[i] = s->x0[i] + way * s->down[i], rate[i] = speed * s->down[i];
   memset(v, 0, (s->dim == 3 ? 6 : 3) * sizeof *v);
   double x[3];
-  perp_scene_builder_point(s->dim, p, x);
+  perp_scene_point(s->dim, p, x);
   memcpy(q, x, (size_t)s->dim * sizeof *x);
-  perp_scene_builder_point(s->dim, rate, x);
+  perp_scene_point(s->dim, rate, x);
   memcpy(v, x, (size_t)s->dim * sizeof *x);
   if (s->dim == 3)
     memcpy(q + 3, s->quat, sizeof s->quat);
@@ -98,13 +96,11 @@ static perp_status incline_build(perp_ctx *ctx, const void *opts, perp_scene *sc
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "incline: azimuth needs space (dim=3)");
   const double tilt = o->tilt == PLANE ? o->theta : 0, azimuth = o->azimuth;
   const double n[3] = { sin(tilt) * cos(azimuth), sin(tilt) * sin(azimuth), cos(tilt) };
-  struct slide *s = malloc(sizeof *s);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "incline: no memory");
-  *s = (struct slide){ .dim = o->dim, .angle = -tilt };
+  struct slide s = { .dim = o->dim, .angle = -tilt };
   const double slope[3] = { cos(tilt) * cos(azimuth), cos(tilt) * sin(azimuth), -sin(tilt) };
-  memcpy(s->down, slope, sizeof slope);
-  perp_scene_builder_quat(tilt, azimuth, s->quat);
-  incline_phases(o, s);
+  memcpy(s.down, slope, sizeof slope);
+  perp_scene_builder_quat(tilt, azimuth, s.quat);
+  incline_phases(o, &s);
 
   /* inclined gravity: its part along z is the model's, its horizontal part a force */
   const double g = o->tilt == PLANE ? o->gravity : o->gravity * cos(o->theta);
@@ -114,7 +110,7 @@ static perp_status incline_build(perp_ctx *ctx, const void *opts, perp_scene *sc
   perp_scene_builder_plane(&y, origin, tilt, azimuth);
   const double lift = o->shape == BOX ? o->edge / 2 : 0;
   for (int i = 0; i < 3; i++) {
-    s->x0[i] = lift * n[i];
+    s.x0[i] = lift * n[i];
     y.v[i] = o->speed * slope[i];
   }
   y.name = "block";
@@ -122,44 +118,33 @@ static perp_status incline_build(perp_ctx *ctx, const void *opts, perp_scene *sc
   if (o->shape == BOX) {
     const double size[3] = { o->edge, o->edge, o->edge };
     /* with inclined gravity the block turns with the plane only: its edges stay along x and y */
-    block = perp_scene_builder_box(&y, o->mass, size, s->x0, tilt, o->tilt == PLANE ? azimuth : 0);
-    if (o->tilt == GRAVITY) perp_scene_builder_quat(0, 0, s->quat);
+    block = perp_scene_builder_box(&y, o->mass, size, s.x0, tilt, o->tilt == PLANE ? azimuth : 0);
   } else {
-    perp_body_def def = { .mass = perp_mass_sphere(o->mass, o->edge / 2) };
-    block = perp_scene_builder_body(&y, &def, s->x0, tilt, o->tilt == PLANE ? azimuth : 0);
-    if (o->tilt == GRAVITY) perp_scene_builder_quat(0, 0, s->quat);
-    perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .body = block, .radius = o->edge / 2 };
-    const double above[3] = { 0, 0, o->edge / 2 };
-    perp_scene_builder_point(o->dim, above, ball.x);
-    perp_scene_builder_shape(&y, &ball);
+    block = perp_scene_builder_foot(&y, o->mass, o->edge / 2, s.x0, tilt,
+                                    o->tilt == PLANE ? azimuth : 0);
   }
   if (o->tilt == GRAVITY) {
+    perp_scene_builder_quat(0, 0, s.quat);
     const double pull = o->mass * o->gravity * sin(o->theta);
     const double force[3] = { pull * cos(azimuth), pull * sin(azimuth), 0 };
     perp_force_def weight = { .kind = PERP_FORCE_POINT, .a = block };
-    perp_scene_builder_point(o->dim, force, weight.value);
+    perp_scene_point(o->dim, force, weight.value);
     perp_scene_builder_force(&y, &weight);
     scene->driven = true;
   }
-  perp_status status = perp_scene_builder_end(&y, o->edge, 1);
+  PERP_TRY(perp_scene_builder_end(&y, o->edge, 1));
   scene->tip_body = block;
-  if (status != PERP_OK) {
-    free(s);
-    return status;
-  }
-  const struct slide motion = *s;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form: Coulomb friction", HUGE_VAL, 1e-15,
-                          incline_exact, s));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form: Coulomb friction", 1e-15, incline_exact, &s,
+                          sizeof s));
   /* mean acceleration over the default run */
   double way, speed, a[3];
-  incline_along(&motion, scene->t_end, &way, &speed);
-  for (int i = 0; i < 3; i++) a[i] = (speed - o->speed) / scene->t_end * motion.down[i];
+  incline_along(&s, scene->t_end, &way, &speed);
+  for (int i = 0; i < 3; i++) a[i] = (speed - o->speed) / scene->t_end * s.down[i];
   PERP_TRY(perp_gauge_accel(ctx, scene, block, a, o->gravity, 0, scene->t_end));
   /* from one half of a block's weight on, the force is known whatever the phase */
   const perp_force_truth normal = { PERP_WORLD, block, o->mass * o->gravity * cos(o->theta) };
   PERP_TRY(perp_gauge_force(ctx, scene, 1, &normal, normal.exact, 0));
-  if (o->speed == 0 && motion.a[1] == 0)
-    PERP_TRY(perp_gauge_rest(ctx, scene, block, 1, o->edge / 2, 0));
+  if (o->speed == 0 && s.a[1] == 0) PERP_TRY(perp_gauge_rest(ctx, scene, block, 1, o->edge / 2, 0));
   return PERP_OK;
 }
 
@@ -168,7 +153,6 @@ const perp_scene_desc perp_scene_incline = {
          .summary = "a block on an incline with friction: sticks iff tan theta <= mu, else slides",
          .reference = "closed form; Boeing & Braunl 2007 (angle at which a box starts)",
          .equation = "a = g (sin theta - mu cos theta)",
-         .opts = options,
-         .opts_size = sizeof(struct incline_opts) },
+         PERP_SCENE_OPTIONS(options, struct incline_opts) },
   .build = incline_build,
 };

@@ -10,13 +10,6 @@
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-static perp_status no_memory(perp_ctx *ctx, const char *scene)
-{
-  return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", scene);
-}
 
 /* ---- group merging ----------------------------------------------------------------------------- */
 
@@ -39,11 +32,10 @@ static perp_status merging_exact(void *user, perp_ctx *ctx, double t, double *q,
   (void)ctx;
   for (int i = 0; i < 2 * o->pairs; i++) {
     const double meets = (i / 2 + 1) * o->every, side = i % 2 == 0 ? -1 : 1;
-    const double p[2] = {
-      side * (o->radius + (t < meets ? o->speed * (meets - t) : o->e * o->speed * (t - meets))), 0
-    };
-    const double rate[2] = { side * o->speed * (t < meets ? -1 : o->e), 0 };
-    perp_scene_builder_state(3, i, p, 0, rate, 0, q, v);
+    const double way = t < meets ? o->speed * (meets - t) : o->e * o->speed * (t - meets);
+    const perp_planar ball = { .x = side * (o->radius + way),
+                               .vx = side * o->speed * (t < meets ? -1 : o->e) };
+    perp_planar_state(3, i, &ball, q, v);
     q[7 * i + 1] = 4 * o->radius * (i / 2);
   }
   return PERP_OK;
@@ -61,11 +53,8 @@ static perp_status build_merging(perp_ctx *ctx, const void *opts, perp_scene *sc
   }
   PERP_TRY(perp_scene_builder_end(&y, 2 * o->radius, (o->pairs + 1) * o->every));
   scene->h = 1e-3;
-  struct merging_opts *copy = malloc(sizeof *copy);
-  if (copy == NULL) return no_memory(ctx, "group-merging");
-  *copy = *o;
-  return perp_truth_add(ctx, scene, "closed form: free flight and one impact", HUGE_VAL, 1e-15,
-                        merging_exact, copy);
+  return perp_truth_add(ctx, scene, "closed form: free flight and one impact", 1e-15, merging_exact,
+                        o, sizeof *o);
 }
 
 const perp_scene_desc perp_scene_group_merging = {
@@ -73,8 +62,7 @@ const perp_scene_desc perp_scene_group_merging = {
          .summary = "pairs of balls meet one after the other: simulation groups merge",
          .reference = "Vondrak 2005, section 9.1.1 (TestGroupMerging); closed form",
          .equation = "x = -+(r + u |t_i - t|), after t_i times e",
-         .opts = merging_options,
-         .opts_size = sizeof(struct merging_opts) },
+         PERP_SCENE_OPTIONS(merging_options, struct merging_opts) },
   .build = build_merging,
 };
 
@@ -120,8 +108,7 @@ const perp_scene_desc perp_scene_flat_impacts = {
          .summary = "aligned cubes strike a table and each other flat: they must not spin",
          .reference = "Vondrak 2005, section 9.1.1 (TestSimultaneousImpacts)",
          .equation = "u+ = -e u-,  w+ = 0",
-         .opts = flat_options,
-         .opts_size = sizeof(struct flat_opts) },
+         PERP_SCENE_OPTIONS(flat_options, struct flat_opts) },
   .build = build_flat,
 };
 
@@ -142,11 +129,11 @@ static const perp_opt pile_options[] = {
 };
 
 /* the ball no longer falls freely: slower than half of what it had */
-static bool meetings_landed(const void *user, int k, int nq, const double *q, const double *v,
-                            const double *q_before, const double *v_before)
+static bool meetings_landed(const void *user, int k, const double *q, const double *v,
+                            const double *v_before)
 {
   const int *ball = user;
-  (void)k, (void)nq, (void)q, (void)q_before;
+  (void)k, (void)q;
   return v_before != NULL && v[6 * *ball + 2] > 0.5 * v_before[6 * *ball + 2];
 }
 
@@ -171,8 +158,7 @@ const perp_scene_desc perp_scene_pile = {
          .summary = "a ball falls on cubes that rest on each other",
          .reference = "Vondrak 2005, sections 7.1 and 9.1.1; free fall",
          .equation = "t = sqrt(2 drop / g)",
-         .opts = pile_options,
-         .opts_size = sizeof(struct pile_opts) },
+         PERP_SCENE_OPTIONS(pile_options, struct pile_opts) },
   .build = build_pile,
 };
 
@@ -201,8 +187,9 @@ static perp_status slow_exact(void *user, perp_ctx *ctx, double t, double *q, do
   const struct slow_opts *o = user;
   (void)ctx;
   for (int i = 0; i <= o->slow; i++) {
-    const double w = rate_of(o, i), p[2] = { 1 + 0.5 * cos(w * t), 0 };
-    perp_scene_builder_state(3, i, p, 0, (const double[2]){ -0.5 * w * sin(w * t), 0 }, 0, q, v);
+    const double w = rate_of(o, i);
+    const perp_planar body = { .x = 1 + 0.5 * cos(w * t), .vx = -0.5 * w * sin(w * t) };
+    perp_planar_state(3, i, &body, q, v);
     q[7 * i + 1] = i;
   }
   return PERP_OK;
@@ -212,7 +199,6 @@ static perp_status build_slow(perp_ctx *ctx, const void *opts, perp_scene *scene
 {
   const struct slow_opts *o = opts;
   PERP_TRY(perp_model_create(ctx, 3, &scene->model));
-  perp_model_gravity(scene->model, 0);
   for (int i = 0; i <= o->slow; i++) {
     const double w = rate_of(o, i);
     const perp_body_def body = { .mass = perp_mass_sphere(1, 0.1), .x = { 1.5, i, 0 } };
@@ -225,15 +211,10 @@ static perp_status build_slow(perp_ctx *ctx, const void *opts, perp_scene *scene
     PERP_TRY(perp_model_add_body(ctx, scene->model, &body, NULL));
     PERP_TRY(perp_model_add_force(ctx, scene->model, &spring));
   }
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->t_end = 2 * o->period;
-  scene->h = o->period / o->stiff / 20;
+  PERP_TRY(perp_scene_finish(ctx, scene, 0, 2 * o->period, o->period / o->stiff / 20));
   scene->tip_body = o->slow > 0 ? 1 : 0;
-  struct slow_opts *copy = malloc(sizeof *copy);
-  if (copy == NULL) return no_memory(ctx, "stiff-and-slow");
-  *copy = *o;
-  return perp_truth_add(ctx, scene, "closed form: harmonic oscillators", HUGE_VAL, 1e-15,
-                        slow_exact, copy);
+  return perp_truth_add(ctx, scene, "closed form: harmonic oscillators", 1e-15, slow_exact, o,
+                        sizeof *o);
 }
 
 const perp_scene_desc perp_scene_stiff_and_slow = {
@@ -241,7 +222,6 @@ const perp_scene_desc perp_scene_stiff_and_slow = {
          .summary = "one stiff oscillator beside many slow ones: who pays for the short steps?",
          .reference = "Vondrak 2005, section 7.1; closed form",
          .equation = "x_i = 1 + cos(w_i t) / 2",
-         .opts = slow_options,
-         .opts_size = sizeof(struct slow_opts) },
+         PERP_SCENE_OPTIONS(slow_options, struct slow_opts) },
   .build = build_slow,
 };

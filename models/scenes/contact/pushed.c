@@ -67,8 +67,7 @@ const perp_scene_desc perp_scene_pushed_rectangle = {
          .summary =
              "a rectangle pushed about in a box: contact error with and without stabilization",
          .reference = "Cline 2002, section 5.2.2, figure 5.11 (the hand is a spring on a wheel)",
-         .opts = pushed_options,
-         .opts_size = sizeof(struct pushed_opts) },
+         PERP_SCENE_OPTIONS(pushed_options, struct pushed_opts) },
   .build = build_pushed,
 };
 
@@ -85,8 +84,7 @@ static const perp_opt desk_options[] = {
   PERP_OPT_POSITIVE(struct desk_opts, ball, 2, "kg", "mass of the ball"),
   PERP_OPT_POSITIVE(struct desk_opts, desk, 5, "kg", "mass of the desk"),
   PERP_OPT_POSITIVE(struct desk_opts, mass, 1, "kg", "mass of a box"),
-  PERP_REAL(struct desk_opts, mu, 0.5, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "friction of boxes and desk"),
+  PERP_OPT_POSITIVE(struct desk_opts, mu, 0.5, "", "friction of boxes and desk"),
   PERP_OPT_G(struct desk_opts),
   PERP_OPT_DIM(struct desk_opts, 3),
   PERP_OPTIONS_END
@@ -133,7 +131,6 @@ const perp_scene_desc perp_scene_desk = {
          .summary = "a ball hits a desk with stacked boxes on a table without friction",
          .reference = "Vondrak 2005, section 9.1, TestFriction; momentum in closed form",
          .equation = "v = m_b v0 / (m_b + m_d + sum m)",
-         .opts = desk_options,
-         .opts_size = sizeof(struct desk_opts) },
+         PERP_SCENE_OPTIONS(desk_options, struct desk_opts) },
   .build = build_desk,
 };

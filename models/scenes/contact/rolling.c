@@ -13,8 +13,6 @@
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const bodies[] = { "sphere", "cylinder", "hoop", NULL };
 static const double factors[] = { 0.4, 0.5, 1 };
@@ -24,14 +22,12 @@ struct rolling_opts {
   int body, dim;
 };
 static const perp_opt level_options[] = {
-  PERP_REAL(struct rolling_opts, speed, 5, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "m/s", "initial velocity"),
-  PERP_REAL(struct rolling_opts, spin, 0, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "rad/s", "initial spin, positive when it rolls forwards (-100: backspin)"),
+  PERP_OPT_FINITE(struct rolling_opts, speed, 5, "m/s", "initial velocity"),
+  PERP_OPT_FINITE(struct rolling_opts, spin, 0, "rad/s",
+                  "initial spin, positive when it rolls forwards (-100: backspin)"),
   PERP_OPT_POSITIVE(struct rolling_opts, radius, 0.1, "m", "radius"),
   PERP_OPT_POSITIVE(struct rolling_opts, mass, 1, "kg", "mass"),
-  PERP_REAL(struct rolling_opts, mu, 0.2, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "coefficient of friction"),
+  PERP_OPT_POSITIVE(struct rolling_opts, mu, 0.2, "", "coefficient of friction"),
   PERP_OPT_G(struct rolling_opts),
   PERP_ENUM(struct rolling_opts, body, 0, bodies, "moment of inertia 2/5, 1/2 or 1 m R^2"),
   PERP_OPT_DIM(struct rolling_opts, 3),
@@ -61,18 +57,24 @@ static perp_status rolling_exact(void *user, perp_ctx *ctx, double t, double *q,
   double x, speed, turn, w;
   (void)ctx;
   rolling_motion(r, t, &x, &speed, &turn, &w);
-  const double p[2] = { x * r->way[0] + r->R * r->normal[0], x * r->way[1] + r->R * r->normal[1] };
-  const double rate[2] = { speed * r->way[0], speed * r->way[1] };
-  perp_scene_builder_state(r->dim, 0, p, -turn, rate, -w, q, v);
+  const perp_planar ball = {
+    .x = x * r->way[0] + r->R * r->normal[0],
+    .height = x * r->way[1] + r->R * r->normal[1],
+    .angle = -turn,
+    .vx = speed * r->way[0],
+    .vheight = speed * r->way[1],
+    .rate = -w,
+  };
+  perp_planar_state(r->dim, 0, &ball, q, v);
   return PERP_OK;
 }
 
 /* velocity and spin at time t, when they are constant, relative to the velocity */
-static perp_status final_gauge(perp_ctx *ctx, perp_scene *scene, const struct roll *r, double t)
+static perp_status final_gauge(perp_ctx *ctx, perp_scene *scene, struct roll *r, double t)
 {
   double q[7], v[6], weight[6] = { 1, 1, 1, r->R, r->R, r->R };
   if (r->dim == 2) weight[2] = r->R;
-  PERP_TRY(rolling_exact((void *)(uintptr_t)r, ctx, t, q, v));
+  PERP_TRY(rolling_exact(r, ctx, t, q, v));
   double x, speed, turn, w;
   rolling_motion(r, t, &x, &speed, &turn, &w);
   return perp_gauge_velocity(ctx, scene, "speed.rel.err", t, weight, v,
@@ -85,11 +87,11 @@ struct slip {
 };
 
 /* the slip has gone, or turned over, at a regular state: relative to what friction takes away in 1 us */
-static bool rolling_rolls(const void *user, int k, int nq, const double *q, const double *v,
-                          const double *q_before, const double *v_before)
+static bool rolling_rolls(const void *user, int k, const double *q, const double *v,
+                          const double *v_before)
 {
   const struct slip *s = user;
-  (void)k, (void)nq, (void)q, (void)q_before;
+  (void)k, (void)q;
   const double u = v[0] + s->R * perp_scene_builder_rate(s->dim, 0, v);
   if (v_before == NULL) return false;
   const double before = v_before[0] + s->R * perp_scene_builder_rate(s->dim, 0, v_before);
@@ -117,10 +119,7 @@ static perp_status build_level(perp_ctx *ctx, const void *opts, perp_scene *scen
   PERP_TRY(perp_scene_builder_end(&y, o->radius, 1));
   if (slip != 0) scene->t_end = 1.5 * r.t_roll;
   scene->tip_body = 0;
-  struct roll *copy = malloc(sizeof *copy);
-  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rolling-sphere: no memory");
-  *copy = r;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, rolling_exact, copy));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", 1e-15, rolling_exact, &r, sizeof r));
   /* the run ends on a step of its own: judge a little before */
   PERP_TRY(final_gauge(ctx, scene, &r, 0.95 * scene->t_end));
   const perp_force_truth normal = { PERP_WORLD, 0, o->mass * o->gravity };
@@ -137,8 +136,7 @@ const perp_scene_desc perp_scene_rolling_sphere = {
          .summary = "a ball slides on the floor until it rolls: v = 5/7 v0 at t = 2 v0 / (7 mu g)",
          .reference = "closed form; Drake's bowling ball",
          .equation = "t = |v0 - R w0| / (mu g (1 + 1/k)), v = (v0 + k R w0) / (1 + k)",
-         .opts = level_options,
-         .opts_size = sizeof(struct rolling_opts) },
+         PERP_SCENE_OPTIONS(level_options, struct rolling_opts) },
   .build = build_level,
 };
 
@@ -179,10 +177,7 @@ static perp_status build_slope(perp_ctx *ctx, const void *opts, perp_scene *scen
   perp_scene_builder_ball(&y, o->mass, o->radius, k, p);
   PERP_TRY(perp_scene_builder_end(&y, o->radius, 1));
   scene->tip_body = 0;
-  struct roll *copy = malloc(sizeof *copy);
-  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rolling-slope: no memory");
-  *copy = r;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, rolling_exact, copy));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", 1e-15, rolling_exact, &r, sizeof r));
   return perp_gauge_accel(ctx, scene, 0, (const double[3]){ r.a * c, 0, -r.a * s }, o->gravity, 0,
                           scene->t_end);
 }
@@ -192,7 +187,6 @@ const perp_scene_desc perp_scene_rolling_slope = {
          .summary = "a ball on a slope: rolls iff mu >= k/(1+k) tan theta (sphere 2/7), else slips",
          .reference = "closed form; Drake's inclined plane",
          .equation = "a = g sin theta / (1 + k), or g (sin theta - mu cos theta)",
-         .opts = slope_options,
-         .opts_size = sizeof(struct slope_opts) },
+         PERP_SCENE_OPTIONS(slope_options, struct slope_opts) },
   .build = build_slope,
 };

@@ -26,12 +26,11 @@ static const perp_opt stack_options[] = {
   PERP_OPT_POSITIVE(struct stack_opts, edge, 1, "m", "edge"),
   PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of a cube"),
   PERP_OPT_MU(struct stack_opts, mu, 0.5),
-  PERP_REAL(struct stack_opts, settle, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",
-            "rest and forces are judged from here on"),
+  PERP_OPT_SETTLE(struct stack_opts),
   PERP_OPT_G(struct stack_opts),
   PERP_OPT_DIM(struct stack_opts, 3),
-  PERP_REAL(struct stack_opts, overlap, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "of neighbours at the start, which stabilization has to take out"),
+  PERP_OPT_NONNEGATIVE(struct stack_opts, overlap, 0, "m",
+                       "of neighbours at the start, which stabilization has to take out"),
   PERP_OPTIONS_END
 };
 
@@ -41,20 +40,10 @@ static perp_status stack_apart(void *user, perp_ctx *ctx, double t, double *q, d
   const struct stack_opts *o = user;
   (void)ctx, (void)t;
   for (int i = 0; i < o->boxes; i++) {
-    const double p[2] = { 0, (i + 0.5) * o->edge };
-    perp_scene_builder_state(o->dim, i, p, 0, (const double[2]){ 0 }, 0, q, v);
+    const perp_planar box = { .height = (i + 0.5) * o->edge };
+    perp_planar_state(o->dim, i, &box, q, v);
   }
   return PERP_OK;
-}
-
-static perp_status take_apart(perp_ctx *ctx, perp_scene *scene, const struct stack_opts *o)
-{
-  struct stack_opts *copy = malloc(sizeof *copy);
-  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "stack: no memory");
-  *copy = *o;
-  scene->tip_body = o->boxes - 1;
-  return perp_truth_add(ctx, scene, "statics: boxes on each other", HUGE_VAL, 1e-15, stack_apart,
-                        copy);
 }
 
 /* boxes on each other with forces from statics; mass of box i */
@@ -69,7 +58,11 @@ static perp_status stack_pile(perp_ctx *ctx, perp_scene *scene, const struct sta
     perp_scene_builder_box(&y, mass[i], size, p, 0, 0);
   }
   PERP_TRY(perp_scene_builder_end(&y, o->edge, t_end));
-  if (o->overlap > 0) PERP_TRY(take_apart(ctx, scene, o));
+  if (o->overlap > 0) {
+    scene->tip_body = o->boxes - 1;
+    PERP_TRY(perp_truth_add(ctx, scene, "statics: boxes on each other", 1e-15, stack_apart, o,
+                            sizeof *o));
+  }
   PERP_TRY(perp_gauge_rest(ctx, scene, 0, o->boxes, o->edge / 2, o->settle));
   perp_force_truth *force = malloc((size_t)o->boxes * sizeof *force);
   if (force == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d boxes", o->boxes);
@@ -99,8 +92,7 @@ const perp_scene_desc perp_scene_stack = {
          .summary = "N cubes on each other: nothing may move, forces from statics",
          .reference = "statics; Vondrak 2005, section 9.1",
          .equation = "lambda_i = (N - i) m g",
-         .opts = stack_options,
-         .opts_size = sizeof(struct stack_opts) },
+         PERP_SCENE_OPTIONS(stack_options, struct stack_opts) },
   .build = build_stack,
 };
 
@@ -115,8 +107,7 @@ static const perp_opt ratio_options[] = {
   PERP_OPT_POSITIVE(struct ratio_opts, edge, 1, "m", "edge of both"),
   PERP_OPT_POSITIVE(struct ratio_opts, mass, 1, "kg", "mass of the lower"),
   PERP_OPT_MU(struct ratio_opts, mu, 0.5),
-  PERP_REAL(struct ratio_opts, settle, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",
-            "rest and forces are judged from here on"),
+  PERP_OPT_SETTLE(struct ratio_opts),
   PERP_OPT_G(struct ratio_opts),
   PERP_OPT_DIM(struct ratio_opts, 3),
   PERP_OPTIONS_END
@@ -135,8 +126,7 @@ const perp_scene_desc perp_scene_mass_ratio = {
          .summary = "a light cube carries a heavy one",
          .reference = "statics",
          .equation = "lambda = (1 + r) m g, r m g",
-         .opts = ratio_options,
-         .opts_size = sizeof(struct ratio_opts) },
+         PERP_SCENE_OPTIONS(ratio_options, struct ratio_opts) },
   .build = build_ratio,
 };
 
@@ -154,8 +144,7 @@ static const perp_opt wall_options[] = {
                     "of a brick; height and depth are half of it"),
   PERP_OPT_POSITIVE(struct wall_opts, mass, 1, "kg", "mass of a brick"),
   PERP_OPT_MU(struct wall_opts, mu, 0.5),
-  PERP_REAL(struct wall_opts, settle, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",
-            "rest and forces are judged from here on"),
+  PERP_OPT_SETTLE(struct wall_opts),
   PERP_OPT_G(struct wall_opts),
   PERP_OPT_DIM(struct wall_opts, 3),
   PERP_OPTIONS_END
@@ -197,8 +186,7 @@ const perp_scene_desc perp_scene_wall = {
   .d = { .name = "wall",
          .summary = "a wall of bricks in running bond: nothing may move",
          .reference = "statics: the floor carries the weight",
-         .opts = wall_options,
-         .opts_size = sizeof(struct wall_opts) },
+         PERP_SCENE_OPTIONS(wall_options, struct wall_opts) },
   .build = build_wall,
 };
 
@@ -217,8 +205,7 @@ static const perp_opt pyramid_options[] = {
             "distance of neighbours in a row, in edges"),
   PERP_OPT_POSITIVE(struct pyramid_opts, mass, 1, "kg", "mass of a cube"),
   PERP_OPT_MU(struct pyramid_opts, mu, 0.5),
-  PERP_REAL(struct pyramid_opts, settle, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",
-            "rest and forces are judged from here on"),
+  PERP_OPT_SETTLE(struct pyramid_opts),
   PERP_OPT_G(struct pyramid_opts),
   PERP_OPT_DIM(struct pyramid_opts, 3),
   PERP_OPTIONS_END
@@ -243,7 +230,6 @@ const perp_scene_desc perp_scene_pyramid = {
   .d = { .name = "pyramid",
          .summary = "rows of n, n - 1, ..., 1 cubes: nothing may move",
          .reference = "statics: the floor carries the weight",
-         .opts = pyramid_options,
-         .opts_size = sizeof(struct pyramid_opts) },
+         PERP_SCENE_OPTIONS(pyramid_options, struct pyramid_opts) },
   .build = build_pyramid,
 };

@@ -45,12 +45,7 @@ static perp_status build_seesaw(perp_ctx *ctx, const void *opts, perp_scene *sce
   perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   y.name = "plank";
   const int plank = perp_scene_builder_box(&y, o->plank, size, origin, 0, 0);
-  const perp_joint_def hinge = { .name = "hinge",
-                                 .kind = PERP_JOINT_HINGE,
-                                 .a = PERP_WORLD,
-                                 .b = plank,
-                                 .axis_a = { 0, 1, 0 },
-                                 .axis_b = { 0, 1, 0 } };
+  const perp_joint_def hinge = perp_scene_joint(PERP_JOINT_HINGE, "hinge", PERP_WORLD, plank, 1);
   perp_scene_builder_joint(&y, &hinge);
   y.name = "left";
   const int b1 = perp_scene_builder_box(&y, o->m1, cube, left, 0, 0);
@@ -78,8 +73,7 @@ const perp_scene_desc perp_scene_see_saw = {
          .summary = "a plank on a hinge with two boxes: rests iff m1 l1 = m2 l2",
          .reference = "statics, and dynamics of one rigid body",
          .equation = "I alpha = g (m1 l1 - m2 l2)",
-         .opts = seesaw_options,
-         .opts_size = sizeof(struct seesaw_opts) },
+         PERP_SCENE_OPTIONS(seesaw_options, struct seesaw_opts) },
   .build = build_seesaw,
 };
 
@@ -134,8 +128,7 @@ const perp_scene_desc perp_scene_wedge = {
          .summary = "a wedge or a ball in a groove between two walls",
          .reference = "statics of the V groove",
          .equation = "N = m g / (2 sin a)",
-         .opts = wedge_options,
-         .opts_size = sizeof(struct wedge_opts) },
+         PERP_SCENE_OPTIONS(wedge_options, struct wedge_opts) },
   .build = build_wedge,
 };
 
@@ -146,8 +139,7 @@ struct press_opts {
   int dim;
 };
 static const perp_opt press_options[] = {
-  PERP_REAL(struct press_opts, load, 1e5, 0, HUGE_VAL, PERP_OPEN_MAX, "N",
-            "on the plate, downwards"),
+  PERP_OPT_NONNEGATIVE(struct press_opts, load, 1e5, "N", "on the plate, downwards"),
   PERP_OPT_POSITIVE(struct press_opts, edge, 1, "m", "of the box"),
   PERP_OPT_POSITIVE(struct press_opts, mass, 1, "kg", "of the box"),
   PERP_OPT_POSITIVE(struct press_opts, plate_mass, 10, "kg", "of the plate"),
@@ -168,14 +160,12 @@ static perp_status build_press(perp_ctx *ctx, const void *opts, perp_scene *scen
   const int box = perp_scene_builder_box(&y, o->mass, cube, middle, 0, 0);
   y.name = "plate";
   const int plate = perp_scene_builder_box(&y, o->plate_mass, slab, above, 0, 0);
-  perp_joint_def slider = {
-    .name = "slider", .kind = PERP_JOINT_SLIDER, .a = PERP_WORLD, .b = plate
-  };
-  perp_scene_builder_point(o->dim, (const double[3]){ 0, 0, 1 }, slider.axis_a);
-  perp_scene_builder_point(o->dim, (const double[3]){ 0, 0, 1 }, slider.axis_b);
+  const int up = o->dim - 1;
+  const perp_joint_def slider = perp_scene_joint(PERP_JOINT_SLIDER, "slider", PERP_WORLD, plate,
+                                                 up);
   perp_scene_builder_joint(&y, &slider);
   perp_force_def press = { .kind = PERP_FORCE_POINT, .a = plate };
-  perp_scene_builder_point(o->dim, (const double[3]){ 0, 0, -o->load }, press.value);
+  press.value[up] = -o->load;
   perp_scene_builder_force(&y, &press);
   PERP_TRY(perp_scene_builder_end(&y, a, 1));
   scene->driven = true;
@@ -190,8 +180,7 @@ const perp_scene_desc perp_scene_press = {
          .summary = "a box under a loaded plate: large forces",
          .reference = "statics",
          .equation = "N = F + m g",
-         .opts = press_options,
-         .opts_size = sizeof(struct press_opts) },
+         PERP_SCENE_OPTIONS(press_options, struct press_opts) },
   .build = build_press,
 };
 
@@ -232,7 +221,6 @@ const perp_scene_desc perp_scene_crush = {
          .summary = "a box crushed by two fixed plates: contacts that cannot be satisfied",
          .reference = "statics; Vondrak 2005, sections 6.5.2 and 9.1 (critical contacts)",
          .equation = "w_1 = a + x >= 0, w_2 = -a - y >= 0, y > x: no a",
-         .opts = crush_options,
-         .opts_size = sizeof(struct crush_opts) },
+         PERP_SCENE_OPTIONS(crush_options, struct crush_opts) },
   .build = build_crush,
 };

@@ -88,8 +88,7 @@ const perp_scene_desc perp_scene_card_house = {
          .summary = "two cards lean on each other: stand iff mu >= tan(theta) / 2 (thin cards)",
          .reference = "statics",
          .equation = "mu >= (x_c - x_foot) / y_top",
-         .opts = card_options,
-         .opts_size = sizeof(struct card_opts) },
+         PERP_SCENE_OPTIONS(card_options, struct card_opts) },
   .build = build_card,
 };
 
@@ -101,9 +100,8 @@ struct ladder_opts {
 };
 static const perp_opt ladder_options[] = {
   PERP_REAL(struct ladder_opts, theta, M_PI / 6, 0.01, 1.5, 0, "rad", "from the vertical"),
-  PERP_REAL(struct ladder_opts, mu, 0.4, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "friction at the floor"),
-  PERP_REAL(struct ladder_opts, wall, 0.2, 0, HUGE_VAL, PERP_OPEN_MAX, "", "friction at the wall"),
+  PERP_OPT_POSITIVE(struct ladder_opts, mu, 0.4, "", "friction at the floor"),
+  PERP_OPT_NONNEGATIVE(struct ladder_opts, wall, 0.2, "", "friction at the wall"),
   PERP_OPT_POSITIVE(struct ladder_opts, length, 2, "m", "length"),
   PERP_OPT_POSITIVE(struct ladder_opts, mass, 10, "kg", "mass"),
   PERP_OPT_G(struct ladder_opts),
@@ -141,8 +139,7 @@ const perp_scene_desc perp_scene_ladder = {
          .summary = "a ladder against a wall: stands iff tan theta <= 2 mu / (1 - mu mu_wall)",
          .reference = "statics",
          .equation = "tan theta <= 2 mu / (1 - mu mu_wall)",
-         .opts = ladder_options,
-         .opts_size = sizeof(struct ladder_opts) },
+         PERP_SCENE_OPTIONS(ladder_options, struct ladder_opts) },
   .build = build_ladder,
 };
 
@@ -190,8 +187,7 @@ const perp_scene_desc perp_scene_overhang = {
              "bricks over the edge of a table, harmonic offsets: 25/24 of a length with four",
          .reference = "statics",
          .equation = "sum of 1/(2 i)",
-         .opts = overhang_options,
-         .opts_size = sizeof(struct overhang_opts) },
+         PERP_SCENE_OPTIONS(overhang_options, struct overhang_opts) },
   .build = build_overhang,
 };
 
@@ -234,8 +230,7 @@ const perp_scene_desc perp_scene_tipping_box = {
              "a box w x h on an incline: slides iff tan theta > mu, tips iff tan theta > w/h",
          .reference = "statics",
          .equation = "tan theta <= min(mu, w/h)",
-         .opts = tipping_options,
-         .opts_size = sizeof(struct tipping_opts) },
+         PERP_SCENE_OPTIONS(tipping_options, struct tipping_opts) },
   .build = build_tipping,
 };
 
@@ -245,10 +240,10 @@ struct cylinder_opts {
   double mu, floor, radius, mass, gravity;
 };
 static const perp_opt cylinder_options[] = {
-  PERP_REAL(struct cylinder_opts, mu, 0.3, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "friction between cylinders: 2 - sqrt 3 = 0.268 is critical"),
-  PERP_REAL(struct cylinder_opts, floor, 0.3, 0, HUGE_VAL, PERP_OPEN_MAX, "",
-            "friction at the floor: 0.0893 is critical"),
+  PERP_OPT_POSITIVE(struct cylinder_opts, mu, 0.3, "",
+                    "friction between cylinders: 2 - sqrt 3 = 0.268 is critical"),
+  PERP_OPT_NONNEGATIVE(struct cylinder_opts, floor, 0.3, "",
+                       "friction at the floor: 0.0893 is critical"),
   PERP_OPT_POSITIVE(struct cylinder_opts, radius, 0.5, "m", "radius"),
   PERP_OPT_POSITIVE(struct cylinder_opts, mass, 1, "kg", "mass of each"),
   PERP_OPT_G(struct cylinder_opts),
@@ -286,7 +281,6 @@ const perp_scene_desc perp_scene_cylinders = {
                     "third of it",
          .reference = "statics",
          .equation = "mu >= 2 - sqrt 3, mu_floor >= (2 - sqrt 3) / 3",
-         .opts = cylinder_options,
-         .opts_size = sizeof(struct cylinder_opts) },
+         PERP_SCENE_OPTIONS(cylinder_options, struct cylinder_opts) },
   .build = build_cylinders,
 };

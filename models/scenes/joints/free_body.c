@@ -23,7 +23,6 @@
 #include "models/scenes/elliptic.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { DZHANIBEKOV, BOX149, BOX149_SIMPLE, SPIN, CUSTOM };
@@ -34,22 +33,20 @@ struct free_opts {
   int preset;
   double mass, ix, iy, iz, wx, wy, wz, vx, vy, vz, gravity;
 };
-#define FREE(field, d, lo, flags, unit, help)                                                      \
-  PERP_REAL(struct free_opts, field, d, lo, HUGE_VAL, flags | PERP_OPEN_MAX, unit, help)
 static const perp_opt options[] = {
   PERP_ENUM(struct free_opts, preset, DZHANIBEKOV, presets,
             "a known body; the other options are for custom only"),
-  FREE(mass, 1, 0, PERP_OPEN_MIN, "kg", "mass"),
-  FREE(ix, 1, 0, PERP_OPEN_MIN, "kg m^2", "principal moment of inertia"),
-  FREE(iy, 2, 0, PERP_OPEN_MIN, "kg m^2", "principal moment of inertia"),
-  FREE(iz, 2.5, 0, PERP_OPEN_MIN, "kg m^2", "principal moment of inertia"),
-  FREE(wx, 1, -HUGE_VAL, PERP_OPEN_MIN, "rad/s", "initial rotation, body frame"),
-  FREE(wy, 0.5, -HUGE_VAL, PERP_OPEN_MIN, "rad/s", "initial rotation, body frame"),
-  FREE(wz, 0.7, -HUGE_VAL, PERP_OPEN_MIN, "rad/s", "initial rotation, body frame"),
-  FREE(vx, 0, -HUGE_VAL, PERP_OPEN_MIN, "m/s", "initial velocity"),
-  FREE(vy, 0, -HUGE_VAL, PERP_OPEN_MIN, "m/s", "initial velocity"),
-  FREE(vz, 0, -HUGE_VAL, PERP_OPEN_MIN, "m/s", "initial velocity"),
-  FREE(gravity, 0, -HUGE_VAL, PERP_OPEN_MIN, "m/s^2", "gravity"),
+  PERP_OPT_POSITIVE(struct free_opts, mass, 1, "kg", "mass"),
+  PERP_OPT_POSITIVE(struct free_opts, ix, 1, "kg m^2", "principal moment of inertia"),
+  PERP_OPT_POSITIVE(struct free_opts, iy, 2, "kg m^2", "principal moment of inertia"),
+  PERP_OPT_POSITIVE(struct free_opts, iz, 2.5, "kg m^2", "principal moment of inertia"),
+  PERP_OPT_FINITE(struct free_opts, wx, 1, "rad/s", "initial rotation, body frame"),
+  PERP_OPT_FINITE(struct free_opts, wy, 0.5, "rad/s", "initial rotation, body frame"),
+  PERP_OPT_FINITE(struct free_opts, wz, 0.7, "rad/s", "initial rotation, body frame"),
+  PERP_OPT_FINITE(struct free_opts, vx, 0, "m/s", "initial velocity"),
+  PERP_OPT_FINITE(struct free_opts, vy, 0, "m/s", "initial velocity"),
+  PERP_OPT_FINITE(struct free_opts, vz, 0, "m/s", "initial velocity"),
+  PERP_OPT_FINITE(struct free_opts, gravity, 0, "m/s^2", "gravity"),
   PERP_OPTIONS_END
 };
 
@@ -263,33 +260,21 @@ static perp_status free_body_build(perp_ctx *ctx, const void *opts, perp_scene *
                          .mass = { o.mass, { o.ix, 0, 0, 0, o.iy, 0, 0, 0, o.iz } },
                          .v = { o.vx, o.vy, o.vz },
                          .w = { o.wx, o.wy, o.wz } };
-  PERP_TRY(perp_model_create(ctx, 3, &scene->model));
-  perp_model_gravity(scene->model, o.gravity);
-  PERP_TRY(perp_model_add_body(ctx, scene->model, &body, NULL));
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->gravity = o.gravity;
+  const perp_scene_parts parts = { .gravity = o.gravity, .body = &body };
+  PERP_TRY(perp_scene_assemble(ctx, scene, &parts, preset != NULL ? preset->t_end : 10,
+                               preset != NULL ? preset->h : 0.01));
   scene->isolated = true;
-  scene->t_end = preset != NULL ? preset->t_end : 10;
-  scene->h = preset != NULL ? preset->h : 0.01;
+  scene->tip_body = PERP_WORLD; /* its centre flies, whatever the rotation does */
 
-  struct rotation *r = calloc(1, sizeof *r);
-  if (r == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "free-body: no memory");
-  r->o = o;
-  if (free_body_prepare(r)) {
+  struct rotation r = { .o = o };
+  if (free_body_prepare(&r))
     PERP_TRY(perp_truth_add(ctx, scene,
-                            r->steady ? "closed form: steady rotation"
-                                      : "closed form: Jacobi elliptic functions",
-                            HUGE_VAL, 1e-12, free_body_exact, r));
-  } else {
-    free(r);
-  }
-  if (preset != NULL && preset->file != NULL) {
-    struct free_opts *copy = malloc(sizeof *copy);
-    if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "free-body: no memory");
-    *copy = o;
-    PERP_TRY(
-        perp_truth_file(ctx, scene, preset->file, 1e-15, 7, columns, free_body_map_file, copy));
-  }
+                            r.steady ? "closed form: steady rotation"
+                                     : "closed form: Jacobi elliptic functions",
+                            1e-12, free_body_exact, &r, sizeof r));
+  if (preset != NULL && preset->file != NULL)
+    PERP_TRY(perp_truth_file(ctx, scene, preset->file, 1e-15, 7, columns, free_body_map_file, &o,
+                             sizeof o));
   return perp_truth_reduced(ctx, scene, 200, 1e-9);
 }
 
@@ -298,8 +283,7 @@ const perp_scene_desc perp_scene_free_body = {
          .summary = "free asymmetric rigid body: Dzhanibekov's flips, a tumbling box, or any other",
          .reference = "Landau & Lifshitz, Mechanics, section 37",
          .equation = "I w' + w x I w = 0, R' = R [w]x",
-         .opts = options,
-         .opts_size = sizeof(struct free_opts) },
+         PERP_SCENE_OPTIONS(options, struct free_opts) },
   .build = free_body_build,
 };
 

@@ -19,7 +19,6 @@
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- rolling bodies ---------------------------------------------------------------------------------------- */
@@ -60,13 +59,6 @@ static perp_status rolling_body(perp_ctx *ctx, perp_scene *scene, const char *na
   return PERP_OK;
 }
 
-static void spin_map_file(void *user, double t, const double *row, double *q, double *v)
-{
-  (void)user, (void)t;
-  memcpy(q, row, 7 * sizeof *q);
-  memcpy(v, row + 7, 6 * sizeof *v);
-}
-
 static const char *const columns[] = { "x",  "y",  "z",  "qw",  "qx",  "qy", "qz",
                                        "vx", "vy", "vz", "wbx", "wby", "wbz" };
 
@@ -84,12 +76,9 @@ struct disc_opts {
 static const perp_opt disc_options[] = {
   PERP_REAL(struct disc_opts, tilt, 7 * M_PI / 18, 0.01, M_PI_2, 0, "rad",
             "axis from the vertical, turned about x"),
-  PERP_REAL(struct disc_opts, wx, 0.5, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s",
-            "initial spin in the body frame"),
-  PERP_REAL(struct disc_opts, wy, 1, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s",
-            "initial spin in the body frame"),
-  PERP_REAL(struct disc_opts, wz, -8, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s",
-            "initial spin about the axis"),
+  PERP_OPT_FINITE(struct disc_opts, wx, 0.5, "rad/s", "initial spin in the body frame"),
+  PERP_OPT_FINITE(struct disc_opts, wy, 1, "rad/s", "initial spin in the body frame"),
+  PERP_OPT_FINITE(struct disc_opts, wz, -8, "rad/s", "initial spin about the axis"),
   PERP_OPT_POSITIVE(struct disc_opts, radius, 0.25, "m", "radius"),
   PERP_OPT_POSITIVE(struct disc_opts, thickness, 1e-4, "m", "half axis of the ellipsoid"),
   PERP_OPT_POSITIVE(struct disc_opts, mass, 1, "kg", "mass"),
@@ -110,7 +99,7 @@ static perp_status build_disc(perp_ctx *ctx, const void *opts, perp_scene *scene
                          o->wz == -8 && o->radius == 0.25 && o->gravity == 9.81 && o->mu >= 0.26 &&
                          o->thickness <= 1e-4;
   if (!benchmark) return PERP_OK;
-  return perp_truth_file(ctx, scene, "C_rolling_disc.csv", 1e-6, 13, columns, spin_map_file, NULL);
+  return perp_truth_file(ctx, scene, "C_rolling_disc.csv", 1e-6, 13, columns, NULL, NULL, 0);
 }
 
 const perp_scene_desc perp_scene_rolling_disc = {
@@ -118,8 +107,7 @@ const perp_scene_desc perp_scene_rolling_disc = {
          .summary = "a thin disc rolls, leaning, without slip",
          .reference = "own reference to 27 digits",
          .equation = "I w' + w x I w = r x F, v + w x r = 0",
-         .opts = disc_options,
-         .opts_size = sizeof(struct disc_opts) },
+         PERP_SCENE_OPTIONS(disc_options, struct disc_opts) },
   .build = build_disc,
 };
 
@@ -181,11 +169,8 @@ static perp_status spin_build_wheel(perp_ctx *ctx, const void *opts, perp_scene 
   PERP_TRY(rolling_body(ctx, scene, "wheel", &mass, half, quat, w, o->mu, o->gravity,
                         2 * M_PI / wheel.W));
   scene->h = 5e-4;
-  struct wheel *copy = malloc(sizeof *copy);
-  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "spinning-wheel: no memory");
-  *copy = wheel;
-  return perp_truth_add(ctx, scene, "closed form: steady turning of a thin disc", HUGE_VAL, 1e-6,
-                        spin_steady, copy);
+  return perp_truth_add(ctx, scene, "closed form: steady turning of a thin disc", 1e-6, spin_steady,
+                        &wheel, sizeof wheel);
 }
 
 const perp_scene_desc perp_scene_spinning_wheel = {
@@ -193,8 +178,7 @@ const perp_scene_desc perp_scene_spinning_wheel = {
          .summary = "a wheel that leans and turns steadily in a circle",
          .reference = "closed form, derived in the file",
          .equation = "W^2 = (g/R) cos / (sin (3/2 rho/R + 1/4 cos))",
-         .opts = wheel_options,
-         .opts_size = sizeof(struct wheel_opts) },
+         PERP_SCENE_OPTIONS(wheel_options, struct wheel_opts) },
   .build = spin_build_wheel,
 };
 
@@ -204,10 +188,9 @@ struct rattle_opts {
   double spin, rock, turned, mass, mu, gravity;
 };
 static const perp_opt rattle_options[] = {
-  PERP_REAL(struct rattle_opts, spin, 5, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "rad/s", "initial rate about the vertical"),
-  PERP_REAL(struct rattle_opts, rock, 0.1, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "rad/s", "initial rate about the short horizontal axis"),
+  PERP_OPT_FINITE(struct rattle_opts, spin, 5, "rad/s", "initial rate about the vertical"),
+  PERP_OPT_FINITE(struct rattle_opts, rock, 0.1, "rad/s",
+                  "initial rate about the short horizontal axis"),
   PERP_REAL(struct rattle_opts, turned, -M_PI / 36, -M_PI_2, M_PI_2, 0, "rad",
             "inertia against the shape, about the vertical"),
   PERP_OPT_POSITIVE(struct rattle_opts, mass, 0.014660765716752368, "kg", "mass"),
@@ -232,8 +215,8 @@ static perp_status build_rattle(perp_ctx *ctx, const void *opts, perp_scene *sce
   if (o->spin != 5 || o->rock != 0.1 || fabs(o->turned + M_PI / 36) > 1e-15 ||
       o->mass != 0.014660765716752368 || o->gravity != 9.81 || o->mu < 0.31)
     return PERP_OK;
-  return perp_truth_file(ctx, scene, "C_rattleback_modia_noslip.csv", 1e-12, 13, columns,
-                         spin_map_file, NULL);
+  return perp_truth_file(ctx, scene, "C_rattleback_modia_noslip.csv", 1e-12, 13, columns, NULL,
+                         NULL, 0);
 }
 
 const perp_scene_desc perp_scene_rattleback = {
@@ -241,8 +224,7 @@ const perp_scene_desc perp_scene_rattleback = {
          .summary = "a celtic stone: its spin reverses",
          .reference = "own reference to 26 digits, parameters of Modia3D",
          .equation = "I w' + w x I w = r x F, v + w x r = 0",
-         .opts = rattle_options,
-         .opts_size = sizeof(struct rattle_opts) },
+         PERP_SCENE_OPTIONS(rattle_options, struct rattle_opts) },
   .build = build_rattle,
 };
 
@@ -252,21 +234,18 @@ struct tippe_opts {
   double spin, tilt, radius, offset, mass, mu, gravity;
 };
 static const perp_opt tippe_options[] = {
-  PERP_REAL(struct tippe_opts, spin, 155, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "rad/s", "initial rate about its axis"),
+  PERP_OPT_FINITE(struct tippe_opts, spin, 155, "rad/s", "initial rate about its axis"),
   PERP_REAL(struct tippe_opts, tilt, 0.1, 0, M_PI, 0, "rad", "axis from the vertical"),
   PERP_OPT_POSITIVE(struct tippe_opts, radius, 0.02, "m", "radius"),
   PERP_REAL(struct tippe_opts, offset, 0.3, 0, 1, PERP_OPEN_MAX, "",
             "centre of mass below the middle, in radii"),
   PERP_OPT_POSITIVE(struct tippe_opts, mass, 0.02, "kg", "mass"),
   PERP_OPT_MU(struct tippe_opts, mu, 0.3),
-  PERP_REAL(struct tippe_opts, gravity, 9.82, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s^2",
-            "gravity"),
+  PERP_OPT_POSITIVE(struct tippe_opts, gravity, 9.82, "m/s^2", "gravity"),
   PERP_OPTIONS_END
 };
 
 struct jellett {
-  void *frame;
   double R, offset, I1, I3, first, worst;
   bool started;
 };
@@ -311,9 +290,8 @@ static perp_status build_tippe(perp_ctx *ctx, const void *opts, perp_scene *scen
   perp_scene_builder_shape(&y, &ball);
   PERP_TRY(perp_scene_builder_end(&y, R, 8));
   scene->h = 5e-4;
-  struct jellett *g = malloc(sizeof *g);
-  if (g != NULL) *g = (struct jellett){ .R = R, .offset = a, .I1 = I1, .I3 = I3 };
-  return perp_gauge_add(ctx, scene, "invariant.rel.max", g, sizeof *g, jellett_sample,
+  const struct jellett g = { .R = R, .offset = a, .I1 = I1, .I3 = I3 };
+  return perp_gauge_add(ctx, scene, "invariant.rel.max", &g, sizeof g, jellett_sample,
                         jellett_value);
 }
 
@@ -322,8 +300,7 @@ const perp_scene_desc perp_scene_tippe_top = {
          .summary = "a top that turns over by sliding friction; Jellett's constant is kept",
          .reference = "Jellett 1872, with Coulomb friction",
          .equation = "L . r = const",
-         .opts = tippe_options,
-         .opts_size = sizeof(struct tippe_opts) },
+         PERP_SCENE_OPTIONS(tippe_options, struct tippe_opts) },
   .build = build_tippe,
 };
 
@@ -334,10 +311,8 @@ struct table_opts {
 };
 static const perp_opt table_options[] = {
   PERP_OPT_POSITIVE(struct table_opts, rate, 2, "rad/s", "of the table"),
-  PERP_REAL(struct table_opts, distance, 0.5, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "m", "of the ball from the axis"),
-  PERP_REAL(struct table_opts, speed, 0.3, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "m/s", "of the ball, across"),
+  PERP_OPT_FINITE(struct table_opts, distance, 0.5, "m", "of the ball from the axis"),
+  PERP_OPT_FINITE(struct table_opts, speed, 0.3, "m/s", "of the ball, across"),
   PERP_OPT_POSITIVE(struct table_opts, radius, 0.05, "m", "radius of the ball"),
   PERP_OPT_POSITIVE(struct table_opts, mass, 0.1, "kg", "mass of the ball"),
   PERP_OPT_MU(struct table_opts, mu, 1),
@@ -369,12 +344,7 @@ static perp_status build_table(perp_ctx *ctx, const void *opts, perp_scene *scen
   const int a = perp_scene_builder_body(&y, &table, origin, 0, 0);
   perp_shape_def top = { .kind = PERP_SHAPE_PLANE, .body = a };
   perp_scene_builder_shape(&y, &top);
-  const perp_joint_def axle = { .name = "axle",
-                                .kind = PERP_JOINT_HINGE,
-                                .a = PERP_WORLD,
-                                .b = a,
-                                .axis_a = { 0, 0, 1 },
-                                .axis_b = { 0, 0, 1 } };
+  const perp_joint_def axle = perp_scene_joint(PERP_JOINT_HINGE, "axle", PERP_WORLD, a, 2);
   perp_scene_builder_joint(&y, &axle);
   /* rolls on the table: v + w x (-R z) = rate z x r, with r = (d, 0), v = (0, s): w_x = (rate d - s) / R */
   const double p[3] = { o->distance, 0, R };
@@ -399,7 +369,6 @@ const perp_scene_desc perp_scene_turntable = {
              "a ball rolls on a turning table: its centre runs on a circle at 2/7 of the rate",
          .reference = "closed form",
          .equation = "v = 2/7 W z x (r - r_c)",
-         .opts = table_options,
-         .opts_size = sizeof(struct table_opts) },
+         PERP_SCENE_OPTIONS(table_options, struct table_opts) },
   .build = build_table,
 };

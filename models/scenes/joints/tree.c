@@ -24,17 +24,15 @@ struct tree_opts {
 };
 static const perp_opt options[] = {
   PERP_INT(struct tree_opts, bodies, 127, 1, 1000000, "number of links"),
-  PERP_REAL(struct tree_opts, length, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
-            "length of a link"),
-  PERP_REAL(struct tree_opts, mass, 0.04, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg",
-            "mass of a link"),
-  PERP_REAL(struct tree_opts, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s^2", "gravity"),
+  PERP_OPT_POSITIVE(struct tree_opts, length, 0.1, "m", "length of a link"),
+  PERP_OPT_POSITIVE(struct tree_opts, mass, 0.04, "kg", "mass of a link"),
+  PERP_OPT_NONNEGATIVE(struct tree_opts, gravity, 9.81, "m/s^2", "gravity"),
   PERP_ENUM(struct tree_opts, truth, PERP_TRUTH_AUTO, perp_truth_names,
             "reference: joint coordinates up to 255 links, not with soft joints"),
-  PERP_REAL(struct tree_opts, soft, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "",
-            "softness S of a fixed joint beside each ball joint; 0: none"),
-  PERP_REAL(struct tree_opts, kick, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "rad/s",
-            "all turn about z at the start, as one body"),
+  PERP_OPT_NONNEGATIVE(struct tree_opts, soft, 0, "",
+                       "softness S of a fixed joint beside each ball joint; 0: none"),
+  PERP_OPT_NONNEGATIVE(struct tree_opts, kick, 0, "rad/s",
+                       "all turn about z at the start, as one body"),
   PERP_OPTIONS_END
 };
 
@@ -118,12 +116,7 @@ static perp_status tree_build(perp_ctx *ctx, const void *opts, perp_scene *scene
   if (status == PERP_OK) status = add_links(ctx, scene->model, o, link);
   free(link);
   PERP_TRY(status);
-  perp_model_gravity(scene->model, o->gravity);
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->gravity = o->gravity;
-  scene->t_end = 1;
-  scene->h = 1e-3;
-  scene->tip_body = o->bodies - 1;
+  PERP_TRY(perp_scene_finish(ctx, scene, o->gravity, 1, 1e-3));
   scene->tip[0] = o->length / 2;
   if (o->soft > 0) {
     scene->dissipative = true;
@@ -138,7 +131,6 @@ const perp_scene_desc perp_scene_tree = {
   .d = { .name = "tree",
          .summary = "binary tree of 127 links on ball joints",
          .reference = "Vondrak 2005, section 9.1.3 (127 segments)",
-         .opts = options,
-         .opts_size = sizeof(struct tree_opts) },
+         PERP_SCENE_OPTIONS(options, struct tree_opts) },
   .build = tree_build,
 };

@@ -97,14 +97,11 @@ static perp_status bricard_build(perp_ctx *ctx, const void *opts, perp_scene *sc
     PERP_TRY(perp_mechanism_join(ctx, scene->model, PERP_JOINT_HINGE, i > 0 ? i - 1 : PERP_WORLD,
                                  i < RODS ? i : PERP_WORLD, p, direction));
   }
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->gravity = 9.81;
-  scene->t_end = 10;
-  scene->h = 1e-3;
+  PERP_TRY(perp_scene_finish(ctx, scene, 9.81, 10, 1e-3));
   scene->tip_body = 2; /* P3, the farthest joint */
   bricard_turned((const double[3]){ 0, 0, 0.5 }, scene->tip);
   return perp_truth_file(ctx, scene, "A04_bricard_square01.csv", 1e-15, 34, columns, bricard_map,
-                         NULL);
+                         NULL, 0);
 }
 
 const perp_scene_desc perp_scene_bricard = {

@@ -21,8 +21,7 @@ static const perp_opt options[] = {
   PERP_OPT_POSITIVE(struct vehicle_opts, chassis, 400, "kg", "mass of the chassis"),
   PERP_OPT_POSITIVE(struct vehicle_opts, wheel, 20, "kg", "mass of a wheel"),
   PERP_OPT_POSITIVE(struct vehicle_opts, carriage, 150, "kg", "mass of the carriage"),
-  PERP_REAL(struct vehicle_opts, torque, 60, 0, HUGE_VAL, PERP_OPEN_MAX, "N m",
-            "on each of four wheels"),
+  PERP_OPT_NONNEGATIVE(struct vehicle_opts, torque, 60, "N m", "on each of four wheels"),
   PERP_OPT_POSITIVE(struct vehicle_opts, stiffness, 2e4, "N/m", "of a suspension"),
   PERP_OPT_POSITIVE(struct vehicle_opts, damping, 3e3, "N s/m", "of a suspension"),
   PERP_OPT_MU(struct vehicle_opts, mu, 0.8),
@@ -36,13 +35,11 @@ static const double radius = 0.3, hub_mass = 5, height = 0.7, free_length = 0.3;
 static int add_wheel(perp_scene_builder *y, double mass, int body, const double centre[3],
                      const double p[3])
 {
-  perp_joint_def axle = {
-    .kind = PERP_JOINT_HINGE, .a = body, .axis_a = { 0, 1, 0 }, .axis_b = { 0, 1, 0 }
-  };
-  axle.b = perp_scene_builder_ball(y, mass, radius, 0.4, p);
+  const int wheel = perp_scene_builder_ball(y, mass, radius, 0.4, p);
+  perp_joint_def axle = perp_scene_joint(PERP_JOINT_HINGE, NULL, body, wheel, 1);
   for (int k = 0; k < 3; k++) axle.anchor_a[k] = p[k] - centre[k];
   perp_scene_builder_joint(y, &axle);
-  return axle.b;
+  return wheel;
 }
 
 static int vehicle_add_block(perp_scene_builder *y, double mass, double a, double b, double c,
@@ -117,7 +114,6 @@ const perp_scene_desc perp_scene_vehicle = {
          .summary = "a sprung vehicle with a carriage drives off: wheels roll, contacts carry",
          .reference = "Vondrak 2005, section 9.1.5 (TestVehicle); rigid-body mechanics of rolling",
          .equation = "a = (4 T / r) / (M + 6 (2/5) m_w)",
-         .opts = options,
-         .opts_size = sizeof(struct vehicle_opts) },
+         PERP_SCENE_OPTIONS(options, struct vehicle_opts) },
   .build = vehicle_build,
 };

@@ -9,7 +9,6 @@
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { FLAT, HANG };
 static const char *const starts[] = { "flat", "hang", NULL };
@@ -28,10 +27,9 @@ static const perp_opt options[] = {
   PERP_OPT_POSITIVE(struct cloth_opts, size, 1, "m", "of a side"),
   PERP_OPT_POSITIVE(struct cloth_opts, mass, 0.2, "kg", "of the cloth"),
   PERP_OPT_POSITIVE(struct cloth_opts, stiffness, 200, "N/m", "of a spring along a thread"),
-  PERP_REAL(struct cloth_opts, damping, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "Ns/m", "of all springs"),
-  PERP_REAL(struct cloth_opts, shear, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "N/m", "of a spring across"),
-  PERP_REAL(struct cloth_opts, drag, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "Ns/m",
-            "of the air on all particles together"),
+  PERP_OPT_NONNEGATIVE(struct cloth_opts, damping, 0, "Ns/m", "of all springs"),
+  PERP_OPT_NONNEGATIVE(struct cloth_opts, shear, 0, "N/m", "of a spring across"),
+  PERP_OPT_NONNEGATIVE(struct cloth_opts, drag, 0, "Ns/m", "of the air on all particles together"),
   PERP_OPT_G(struct cloth_opts),
   PERP_OPTIONS_END
 };
@@ -39,7 +37,6 @@ static const perp_opt options[] = {
 /* ---- mirror images ---------------------------------------------------------------------------------------- */
 
 struct mirror {
-  void *frame;
   int side;
   double centre, worst;
 };
@@ -133,10 +130,9 @@ static perp_status cloth_build(perp_ctx *ctx, const void *opts, perp_scene *scen
   scene->h = 1e-3;
   scene->tip_body = n * n - 1;
   scene->dissipative = o->drag > 0 || (o->damping > 0 && (o->link == SPRING || o->shear > 0));
-  struct mirror *g = malloc(sizeof *g);
-  if (g != NULL) *g = (struct mirror){ .side = n, .centre = o->size / 2 };
+  const struct mirror g = { .side = n, .centre = o->size / 2 };
   PERP_TRY(
-      perp_gauge_add(ctx, scene, "symmetry.err.max", g, sizeof *g, mirror_sample, mirror_value));
+      perp_gauge_add(ctx, scene, "symmetry.err.max", &g, sizeof g, mirror_sample, mirror_value));
   if (o->start != HANG || o->shear > 0) return PERP_OK;
   scene->dissipative = true; /* at rest, energy has no scale */
   return perp_truth_rest(ctx, scene, "statics: threads under their own weight");
@@ -148,7 +144,6 @@ const perp_scene_desc perp_scene_cloth = {
              "particles on a square grid of springs or rods: falls, held at two corners, or hangs",
          .reference = "Vondrak 2005, chapter 3; statics in closed form (start=hang)",
          .equation = "stretch below row j = (N - 1 - j) m g / stiffness",
-         .opts = options,
-         .opts_size = sizeof(struct cloth_opts) },
+         PERP_SCENE_OPTIONS(options, struct cloth_opts) },
   .build = cloth_build,
 };

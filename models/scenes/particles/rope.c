@@ -42,9 +42,9 @@ static const perp_opt options[] = {
   PERP_REAL(struct rope_opts, amplitude, 0.01, 1e-3, 1, PERP_OPEN_MAX, "rad",
             "angle of the lowest link (swing)"),
   PERP_OPT_POSITIVE(struct rope_opts, stiffness, 1e4, "N/m", "of a spring"),
-  PERP_REAL(struct rope_opts, damping, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "Ns/m", "of a spring"),
-  PERP_REAL(struct rope_opts, drag, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "Ns/m",
-            "of the air on all particles together; drop: 8 when it is 0"),
+  PERP_OPT_NONNEGATIVE(struct rope_opts, damping, 0, "Ns/m", "of a spring"),
+  PERP_OPT_NONNEGATIVE(struct rope_opts, drag, 0, "Ns/m",
+                       "of the air on all particles together; drop: 8 when it is 0"),
   PERP_OPT_G(struct rope_opts),
   PERP_OPT_DIM(struct rope_opts, 3),
   PERP_OPTIONS_END
@@ -139,7 +139,7 @@ static void rope_join(perp_scene_builder *y, const struct rope_opts *o, int a, i
                       const double end[2], double length)
 {
   double anchor[3];
-  perp_scene_builder_point(o->dim, (const double[3]){ end[0], 0, end[1] }, anchor);
+  perp_scene_point(o->dim, (const double[3]){ end[0], 0, end[1] }, anchor);
   if (o->link == ROD) {
     perp_joint_def rod = { .kind = PERP_JOINT_DISTANCE, .a = a, .b = b, .length = length };
     if (a == PERP_WORLD) memcpy(rod.anchor_a, anchor, sizeof anchor);
@@ -201,8 +201,7 @@ static perp_status rope_build(perp_ctx *ctx, const void *opts, perp_scene *scene
     }
     double *places = malloc((size_t)n * 3 * sizeof *places);
     for (int i = 0; i < n && places != NULL; i++)
-      perp_scene_builder_point(o->dim, (const double[3]){ p[i + 1][0], 0, p[i + 1][1] },
-                               places + 3 * i);
+      perp_scene_point(o->dim, (const double[3]){ p[i + 1][0], 0, p[i + 1][1] }, places + 3 * i);
     status = places == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "rope: no memory")
                             : perp_gauge_places(ctx, scene, n, places);
     free(places);
@@ -221,7 +220,6 @@ const perp_scene_desc perp_scene_rope = {
              "statics; small oscillations of a hanging chain, D. Bernoulli 1738; Vondrak 2005, "
              "chapters 3 and 4",
          .equation = "sum l H / |(H, V_i)| = span, V_i = (i - N/2) m g;  L_N(omega^2 l / g) = 0",
-         .opts = options,
-         .opts_size = sizeof(struct rope_opts) },
+         PERP_SCENE_OPTIONS(options, struct rope_opts) },
   .build = rope_build,
 };
