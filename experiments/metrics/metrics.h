@@ -66,7 +66,6 @@ struct perp_measure {
   void *kkt_ws;
   perp_collision *collision; /* NULL without shapes */
   perp_pose *pose;           /* [-1 ... bodies - 1] */
-  perp_arena arena;
 };
 
 /* Borrow scene, its model (which is used for evaluations) and its gauges (which one run at a time may use, from

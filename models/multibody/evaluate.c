@@ -191,16 +191,11 @@ int perp_model_joint_row(const perp_model *model, int i, int *rows)
   return model->cptr[i];
 }
 
-static void evaluate_zero3(double x[3])
-{
-  x[0] = x[1] = x[2] = 0;
-}
-
 void perp_model_point(const perp_model *model, const double *q, int body, const double s[3],
                       double p[3])
 {
   perp_pose pose;
-  evaluate_zero3(p);
+  memset(p, 0, 3 * sizeof *p);
   if (body < 0) {
     memcpy(p, s, (size_t)model->dim * sizeof *p);
     return;
@@ -214,7 +209,7 @@ void perp_model_point_velocity(const perp_model *model, const double *q, const d
                                const double s[3], double pdot[3])
 {
   perp_pose pose;
-  evaluate_zero3(pdot);
+  memset(pdot, 0, 3 * sizeof *pdot);
   if (body < 0) return;
   const double *vb = v + body * model->nvb;
   perp_pose_of(model->dim, q + body * model->nqb, &pose);
@@ -268,8 +263,8 @@ void perp_model_energy(const perp_model *model, double t, const double *q, const
 void perp_model_momentum(const perp_model *model, const double *q, const double *v, double P[3],
                          double L[3])
 {
-  evaluate_zero3(P);
-  evaluate_zero3(L);
+  memset(P, 0, 3 * sizeof *P);
+  memset(L, 0, 3 * sizeof *L);
   for (int b = 0; b < model->n_bodies; b++) {
     const perp_inertia *in = &model->inertia[b];
     const double *qb = q + b * model->nqb, *vb = v + b * model->nvb;

@@ -128,10 +128,18 @@ void perp_joints_evaluate(const perp_model *model, perp_eval *e);
 /* gamma [m] = Jdot v at the poses of e. */
 void perp_joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma);
 
-/* A curve that can be slid on, or what is wrong with it: PERP_ERR_ARG.  data is copied. */
+/* A row n . (p_b - p_a) for the points sa and sb, n along u fixed in a: its value, and unless they are NULL every
+ * ld-th number of Ja and Jb; Jdot v of it. */
+double perp_joint_along(int d, const perp_pose *A, const perp_pose *B, const double *sa,
+                        const double *sb, const double *u, int ld, double *Ja, double *Jb);
+double perp_joint_along_bias(int d, const perp_pose *A, const perp_pose *B, const double *sa,
+                             const double *sb, const double *u, const double *va, const double *vb);
+
+/* A curve that can be slid on, to be given to free(), or what is wrong with it: PERP_ERR_ARG.  It has a copy of the
+ * data. */
 perp_status perp_curve_create(perp_ctx *ctx, const perp_joint_def *def, int dim, const char *who,
                               perp_curve **out);
-void perp_curve_destroy(perp_curve *k);
+const double *perp_curve_data(const perp_curve *k);
 /* r, rate: p_b - p_a and its rate seen from body a.  C and its gradient with respect to r, both in the frame of
  * a; bias: second derivative of C along r + t rate; rate and bias may be NULL.  Returns s. */
 double perp_curve_rows(const perp_curve *k, const double r[3], const double *rate, double C[2],
@@ -202,6 +210,24 @@ void perp_eval_impulse(const perp_eval *e, const perp_model *model, double t, do
 void perp_gyro_turn(const double I[9], double h, const double w[3], double x[3]);
 /* rhs [nv] of perp_eval_impulse with this turn in the place of the explicit gyroscopic torque.  Nothing in the plane. */
 void perp_gyro_implicit(const perp_model *model, double h, const double *v, double *rhs);
+
+/* delta = p_b - p_a of the points sa and sb of two bodies */
+PERP_INLINE void perp_between(int d, const perp_pose *A, const double *sa, const perp_pose *B,
+                              const double *sb, double *delta)
+{
+  double ra[3], rb[3];
+  perp_turn(d, A->R, sa, ra);
+  perp_turn(d, B->R, sb, rb);
+  for (int i = 0; i < d; i++) delta[i] = (B->x[i] + rb[i]) - (A->x[i] + ra[i]);
+}
+
+/* The pose of coordinates q, or of the world (NULL). */
+PERP_INLINE void perp_pose_or_world(int d, const double *q, perp_pose *pose)
+{
+  *pose = (perp_pose){ 0 };
+  for (int i = 0; i < d; i++) pose->R[i + d * i] = 1;
+  if (q != NULL) perp_pose_of(d, q, pose);
+}
 
 /* Is the row a spring or damper? */
 PERP_INLINE bool perp_row_springs(const perp_model *model, int row)

@@ -102,60 +102,43 @@ static perp_reason point_mass_make_step(workspace *w, double h)
   w->grid.count.rhs++;
   return reason;
 }
+
 /* ---- life ------------------------------------------------------------------------------------------------------- */
 
-static void point_mass_layout(workspace *w, const perp_model *model, perp_arena *a)
-{
-  perp_eval_layout(&w->e, model, a);
-  w->body = PERP_CARVE(a, body, model->n_bodies);
-  w->link = PERP_CARVE(a, link, 2 * model->n_joints);
-  w->x = PERP_CARVE(a, coordinates, model->n_bodies);
-  w->x1 = PERP_CARVE(a, coordinates, model->n_bodies);
-  w->w = PERP_CARVE(a, coordinates, model->n_bodies);
-  w->v = PERP_CARVE(a, coordinates, model->n_bodies);
-  w->q = PERP_CARVE(a, double, model->nq);
-  w->q_out = PERP_CARVE(a, double, model->nq);
-  w->v_out = PERP_CARVE(a, double, model->nv);
-  w->f = PERP_CARVE(a, double, model->nv);
-  w->lambda = PERP_CARVE(a, double, model->m);
-}
-
-static void point_mass_destroy(void *ws)
+static void point_mass_layout(void *ws, perp_arena *a)
 {
   workspace *w = ws;
-  if (w == NULL) return;
-  perp_arena_free(&w->arena);
-  free(w);
+  const perp_model *m = w->model;
+  perp_eval_layout(&w->e, m, a);
+  w->body = PERP_CARVE(a, body, m->n_bodies);
+  w->link = PERP_CARVE(a, link, 2 * m->n_joints);
+  w->x = PERP_CARVE(a, coordinates, m->n_bodies);
+  w->x1 = PERP_CARVE(a, coordinates, m->n_bodies);
+  w->w = PERP_CARVE(a, coordinates, m->n_bodies);
+  w->v = PERP_CARVE(a, coordinates, m->n_bodies);
+  PERP_DOUBLES(a, m->nq, &w->q, &w->q_out);
+  PERP_DOUBLES(a, m->nv, &w->v_out, &w->f);
+  PERP_DOUBLES(a, m->m, &w->lambda);
 }
 
 static perp_status point_mass_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
                                      double h, void **ws)
 {
-  *ws = NULL;
-  workspace *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "point-mass: no memory");
-  perp_arena a = { 0 };
-  point_mass_layout(w, model, &a);
-  perp_status status = perp_arena_reserve(ctx, &a);
-  if (status != PERP_OK) {
-    free(w);
-    return status;
-  }
-  w->arena = a;
-  point_mass_layout(w, model, &a);
+  workspace like = { .model = model,
+                     .o = *(const struct point_mass_opts *)parts->formulation.opts,
+                     .grid.h = h };
+  PERP_TRY(perp_workspace_create(ctx, "point-mass", &like, sizeof like, point_mass_layout, ws));
+  workspace *w = *ws;
   perp_eval_init(&w->e, model);
-  w->model = model;
-  w->o = *(const struct point_mass_opts *)parts->formulation.opts;
-  w->grid.h = h;
+  perp_status status = PERP_OK;
   for (int i = 0; i < model->n_bodies && status == PERP_OK; i++)
     status = perp_point_mass_body(ctx, model, i, &w->body[i]);
   if (status == PERP_OK) status = perp_point_mass_links(ctx, w);
   if (status != PERP_OK) {
-    point_mass_destroy(w);
-    return status;
+    free(w);
+    *ws = NULL;
   }
-  *ws = w;
-  return PERP_OK;
+  return status;
 }
 
 static perp_status point_mass_restart(perp_ctx *ctx, void *ws, double t, const double *q,
@@ -248,5 +231,5 @@ const perp_formulation_desc perp_formulation_point_mass = {
   .state = point_mass_state,
   .counters = point_mass_counters,
   .timing = point_mass_timing,
-  .destroy = point_mass_destroy,
+  .destroy = free,
 };

@@ -54,7 +54,6 @@ typedef struct workspace {
   double drift;
   bool timing;
   double step_s;
-  perp_arena arena;
 } workspace;
 _Static_assert(sizeof(coordinates) == 12 * sizeof(double), "c and B lie side by side");
 
