@@ -171,7 +171,7 @@ perp_status perp_gauge_places(perp_ctx *ctx, perp_scene *scene, int n, const dou
   struct places *g = gauges_create(ctx, scene, "statics.err.max", &like, sizeof like, data,
                                    places_sample, gauges_worst);
   if (g == NULL) return PERP_ERR_NOMEM;
-  memcpy(g->at, places, data);
+  for (int i = 0; i < n; i++) perp_scene_point(g->head.dim, places + 3 * i, g->at + 3 * i);
   return PERP_OK;
 }
 

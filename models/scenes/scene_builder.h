@@ -12,61 +12,61 @@
 
 /* ---- building ---------------------------------------------------------------------------------------- */
 
-/* Remembers the first failure: after it nothing is done any more, and perp_scene_builder_end returns it. */
-typedef struct perp_scene_builder {
+/* Remembers the first failure: after it nothing is done any more, and perp_build_end returns it. */
+typedef struct perp_builder {
   perp_ctx *ctx;
   perp_scene *scene;
   int dim;
   perp_surface surface; /* of the shapes to come */
   double v[3],
-      spin; /* of the next body, then zero: (x, y, height) m/s; rad/s from x to the height */
-  const char *name;    /* of the next body and its shape, then NULL */
-  double depth;        /* m, of polygons in space, along y */
+      spin;     /* of the next body, then zero: (x, y, height) m/s; rad/s from x to the height */
+  double depth; /* m, of polygons in space, along y */
   bool collide_joined; /* of the shapes to come, see shape.h */
   perp_status status;
-} perp_scene_builder;
+} perp_builder;
 
 /* A model of the scene with gravity [m/s^2]; surface with mu and e for all shapes. */
-perp_scene_builder perp_scene_builder_begin(perp_ctx *ctx, perp_scene *scene, int dim,
-                                            double gravity, double mu, double e);
+perp_builder perp_build_begin(perp_ctx *ctx, perp_scene *scene, int dim, double gravity, double mu,
+                              double e);
+/* name: of the body and its shape, may be NULL. */
 /* Half-space of the world through p, below its surface. */
-void perp_scene_builder_plane(perp_scene_builder *y, const double p[3], double tilt,
-                              double azimuth);
+void perp_build_plane(perp_builder *y, const char *name, const double p[3], double tilt,
+                      double azimuth);
 /* The floor: the half-space below height 0. */
-void perp_scene_builder_floor(perp_scene_builder *y);
+void perp_build_floor(perp_builder *y);
 /* A box of the world or, with m > 0, a body.  size: edges along x, y, height.  Returns the body. */
-int perp_scene_builder_box(perp_scene_builder *y, double m, const double size[3], const double p[3],
-                           double tilt, double azimuth);
+int perp_build_box(perp_builder *y, const char *name, double m, const double size[3],
+                   const double p[3], double tilt, double azimuth);
 /* A ball (a disc in the plane) of radius r, inertia factor k: I = k m r^2. */
-int perp_scene_builder_ball(perp_scene_builder *y, double m, double r, double k, const double p[3]);
+int perp_build_ball(perp_builder *y, const char *name, double m, double r, double k,
+                    const double p[3]);
 /* A body whose contact has no torque: a ball of radius r above its centre of mass touches the ground there. */
-int perp_scene_builder_foot(perp_scene_builder *y, double m, double r, const double p[3],
-                            double tilt, double azimuth);
+int perp_build_foot(perp_builder *y, const char *name, double m, double r, const double p[3],
+                    double tilt, double azimuth);
 /* A thin rod of length 2 half along x, as a mass; its shape is a needle whose ends are vertices: a rhombus, an
  * octahedron in space. */
-int perp_scene_builder_needle(perp_scene_builder *y, double m, double half, const double p[3],
-                              double tilt);
-/* A convex polygon with n corners (x, height) counter-clockwise, uniform density, mass m; in space a prism
- * from y = -depth/2 to depth/2.  m = 0: of the world.  The body frame is parallel to the world's, at the
- * centre of mass. */
-int perp_scene_builder_polygon(perp_scene_builder *y, double m, int n, const double *corners);
+int perp_build_needle(perp_builder *y, const char *name, double m, double half, const double p[3],
+                      double tilt);
+/* A convex polygon with n <= 16 corners (x, height) counter-clockwise, uniform density, mass m; in space a prism
+ * from y = -depth/2 to depth/2.  The body frame is parallel to the world's, at the centre of mass. */
+int perp_build_polygon(perp_builder *y, const char *name, double m, int n, const double *corners);
 /* A body of its own kind; position, orientation, velocity and spin as above are added to def. */
-int perp_scene_builder_body(perp_scene_builder *y, perp_body_def *def, const double p[3],
-                            double tilt, double azimuth);
-void perp_scene_builder_shape(perp_scene_builder *y, perp_shape_def *def);
-void perp_scene_builder_joint(perp_scene_builder *y, const perp_joint_def *def);
-void perp_scene_builder_force(perp_scene_builder *y, const perp_force_def *def);
+int perp_build_body(perp_builder *y, perp_body_def *def, const double p[3], double tilt,
+                    double azimuth);
+void perp_build_shape(perp_builder *y, perp_shape_def *def);
+void perp_build_joint(perp_builder *y, const perp_joint_def *def);
+void perp_build_force(perp_builder *y, const perp_force_def *def);
 /* Finish the model.  size [m]: of a typical body.  Sets t_end and h = 1/240 s; the scene is marked
  * dissipative. */
-perp_status perp_scene_builder_end(perp_scene_builder *y, double size, double t_end);
+perp_status perp_build_end(perp_builder *y, double size, double t_end);
 
 /* R = Rz(azimuth) Ry(tilt) as a quaternion. */
-void perp_scene_builder_quat(double tilt, double azimuth, double quat[4]);
+void perp_build_quat(double tilt, double azimuth, double quat[4]);
 /* Area, centroid and second moment about the centroid (int r^2 dA) of a simple polygon, counter-clockwise. */
 void perp_polygon_moments(int n, const double *corners, double *area, double centroid[2],
                           double *polar);
 /* Rate from x to the height of a body that turns in the vertical plane only. */
-double perp_scene_builder_rate(int dim, int b, const double *v);
+double perp_build_rate(int dim, int b, const double *v);
 
 /* ---- gauges -------------------------------------------------------------------------------------------- */
 
@@ -123,8 +123,8 @@ typedef bool perp_event_fn(const void *user, int k, const double *q, const doubl
 perp_status perp_gauge_events(perp_ctx *ctx, perp_scene *scene, int n, const double *times,
                               double slack, perp_event_fn *happened, const void *user, size_t size);
 
-/* statics.err.max [m]: largest distance of the centre of bodies 0 ... n-1 from the places [3 n] (world) where
- * statics has them, in the last state of a run.  places are copied. */
+/* statics.err.max [m]: largest distance of the centre of bodies 0 ... n-1 from the places [3 n], (x, y, height)
+ * each, where statics has them, in the last state of a run.  places are copied. */
 perp_status perp_gauge_places(perp_ctx *ctx, perp_scene *scene, int n, const double *places);
 /* period.rel.err: time between the first and the last passage of coordinate i of q through 0 in the same
  * direction, interpolated, against whole periods. */

@@ -103,14 +103,13 @@ static double apex_value(const void *user)
 static perp_status bouncing_ball_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct ball_opts *o = opts;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
+  perp_build_floor(&y);
   const double p[3] = { 0, 0, o->radius + o->height };
-  y.name = "ball";
-  perp_scene_builder_ball(&y, o->mass, o->radius, 0.4, p);
+  perp_build_ball(&y, "ball", o->mass, o->radius, 0.4, p);
   const double t1 = first_impact(o);
-  PERP_TRY(perp_scene_builder_end(&y, o->radius,
-                                  o->e < 1 ? t1 * (1 + 1.1 * 2 * o->e / (1 - o->e)) : 20 * t1));
+  PERP_TRY(
+      perp_build_end(&y, o->radius, o->e < 1 ? t1 * (1 + 1.1 * 2 * o->e / (1 - o->e)) : 20 * t1));
   if (o->e == 0) scene->t_end = 2 * t1;
   scene->t_end = fmin(scene->t_end, 40 * t1);
   scene->tip_body = 0;

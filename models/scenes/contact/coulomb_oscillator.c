@@ -84,21 +84,20 @@ static perp_status coulomb_oscillator_build(perp_ctx *ctx, const void *opts, per
 {
   const struct osc_opts *o = opts;
   enum { REACH = 10 }; /* anchor this far away, in x0, so that the block never passes it */
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   const double radius = 0.1;
-  perp_scene_builder_floor(&y);
-  y.name = "block";
+  perp_build_floor(&y);
   const double p[3] = { o->x0, 0, 0 };
-  const int block = perp_scene_builder_foot(&y, o->mass, radius, p, 0, 0);
+  const int block = perp_build_foot(&y, "block", o->mass, radius, p, 0, 0);
   const perp_force_def spring = { .kind = PERP_FORCE_SPRING,
                                   .a = PERP_WORLD,
                                   .b = block,
                                   .anchor_a = { -REACH * o->x0, 0, 0 },
                                   .stiffness = o->stiffness,
                                   .length = REACH * o->x0 };
-  perp_scene_builder_force(&y, &spring);
+  perp_build_force(&y, &spring);
   const double half = M_PI / sqrt(o->stiffness / o->mass), n = coulomb_oscillator_swings(o);
-  PERP_TRY(perp_scene_builder_end(&y, o->x0, half * fmin(n + 2, 20)));
+  PERP_TRY(perp_build_end(&y, o->x0, half * fmin(n + 2, 20)));
   scene->tip_body = 0;
   PERP_TRY(perp_truth_add(ctx, scene, "closed form: half cosines", 1e-14, coulomb_oscillator_exact,
                           o, sizeof *o));

@@ -125,24 +125,23 @@ static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *sce
   const int n = o->balls, k = o->moving;
   if (k >= n)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "cradle: moving = %d must be below balls = %d", k, n);
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
   for (int i = 0; i < n; i++) {
     const double angle = i < k ? -o->amplitude : 0, x = 2 * o->radius * i;
     const double p[3] = { x + o->length * sin(angle), 0, -o->length * cos(angle) };
     const double hook[3] = { x, 0, 0 };
-    y.name = "ball";
     perp_joint_def string = { .name = "string",
                               .kind = PERP_JOINT_DISTANCE,
                               .a = PERP_WORLD,
-                              .b = perp_scene_builder_ball(&y, o->mass, o->radius, 0.4, p),
+                              .b = perp_build_ball(&y, "ball", o->mass, o->radius, 0.4, p),
                               .length = o->length };
     perp_scene_point(o->dim, hook, string.anchor_a);
-    perp_scene_builder_joint(&y, &string);
+    perp_build_joint(&y, &string);
   }
   const double w = cradle_frequency(o);
   const double quarter = perp_elliptic_K(cos(o->amplitude / 2)) / w;
   const double u0 = 2 * w * o->length * sin(o->amplitude / 2);
-  PERP_TRY(perp_scene_builder_end(&y, o->radius, 2 * quarter));
+  PERP_TRY(perp_build_end(&y, o->radius, 2 * quarter));
   scene->tip_body = n - 1;
   if (o->e == 1)
     PERP_TRY(perp_truth_add(ctx, scene,
@@ -188,7 +187,7 @@ static const perp_opt chain_options[] = {
 static perp_status build_chain(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct chain_opts *o = opts;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, 0, 0, o->e);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, 0, 0, o->e);
   double x[BALLS_MAX], v[BALLS_MAX] = { 0 }, mass[BALLS_MAX], weight[6 * BALLS_MAX] = { 0 },
                        after[6 * BALLS_MAX] = { 0 };
   mass[0] = o->mass;
@@ -197,11 +196,10 @@ static perp_status build_chain(perp_ctx *ctx, const void *opts, perp_scene *scen
     x[i] = i * o->gap; /* without the balls' own size */
     const double p[3] = { (2 * o->radius + o->gap) * i, 0, 0 };
     y.v[0] = v[i] = i == 0 ? o->speed : 0;
-    y.name = "ball";
-    perp_scene_builder_ball(&y, mass[i], o->radius, 0.4, p);
+    perp_build_ball(&y, "ball", mass[i], o->radius, 0.4, p);
   }
   const double t_end = 1.5 * (o->balls - 1) * (o->gap + 0.1 * o->radius) / o->speed + 0.1;
-  PERP_TRY(perp_scene_builder_end(&y, o->radius, t_end));
+  PERP_TRY(perp_build_end(&y, o->radius, t_end));
   scene->dissipative = o->e < 1;
   scene->isolated = true;
   scene->tip_body = o->balls - 1;

@@ -39,18 +39,14 @@ static double crowd_jitter(uint64_t *s)
   return (double)(*s >> 11) / 9007199254740992.0;
 }
 
-static void crowd_walls(perp_scene_builder *y, double half_x, double half_y)
+static void crowd_walls(perp_builder *y, double half_x, double half_y)
 {
-  perp_scene_builder_floor(y);
-  y->name = "wall";
-  perp_scene_builder_plane(y, (const double[3]){ -half_x, 0, 0 }, M_PI_2, 0);
-  y->name = "wall";
-  perp_scene_builder_plane(y, (const double[3]){ half_x, 0, 0 }, -M_PI_2, 0);
+  perp_build_floor(y);
+  perp_build_plane(y, "wall", (const double[3]){ -half_x, 0, 0 }, M_PI_2, 0);
+  perp_build_plane(y, "wall", (const double[3]){ half_x, 0, 0 }, -M_PI_2, 0);
   if (y->dim == 2) return;
-  y->name = "wall";
-  perp_scene_builder_plane(y, (const double[3]){ 0, -half_y, 0 }, M_PI_2, M_PI_2);
-  y->name = "wall";
-  perp_scene_builder_plane(y, (const double[3]){ 0, half_y, 0 }, -M_PI_2, M_PI_2);
+  perp_build_plane(y, "wall", (const double[3]){ 0, -half_y, 0 }, M_PI_2, M_PI_2);
+  perp_build_plane(y, "wall", (const double[3]){ 0, half_y, 0 }, -M_PI_2, M_PI_2);
 }
 
 static perp_status build_fall(perp_ctx *ctx, const void *opts, perp_scene *scene)
@@ -59,7 +55,7 @@ static perp_status build_fall(perp_ctx *ctx, const void *opts, perp_scene *scene
   const double pitch = 1.3, cube[3] = { 0.8, 0.8, 0.8 };
   const int across = (int)floor(o->side / pitch), layer = o->dim == 3 ? across * across : across;
   uint64_t state = 12345;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
   crowd_walls(&y, o->side / 2, o->side / 2);
   for (int i = 0; i < o->objects; i++) {
     const int k = i % layer;
@@ -71,11 +67,11 @@ static perp_status build_fall(perp_ctx *ctx, const void *opts, perp_scene *scene
     p[2] = 1 + pitch * (i / layer);
     const bool sphere = o->shape == SPHERES || (o->shape == MIXED && i % 2 == 0);
     if (sphere)
-      perp_scene_builder_ball(&y, 1, 0.5, 0.4, p);
+      perp_build_ball(&y, NULL, 1, 0.5, 0.4, p);
     else
-      perp_scene_builder_box(&y, 1, cube, p, 0, 0);
+      perp_build_box(&y, NULL, 1, cube, p, 0, 0);
   }
-  return perp_scene_builder_end(&y, 1, 5);
+  return perp_build_end(&y, 1, 5);
 }
 
 const perp_scene_desc perp_scene_falling = {
@@ -113,19 +109,18 @@ static perp_status build_jam(perp_ctx *ctx, const void *opts, perp_scene *scene)
   const double R = o->radius;
   perp_rng *rng = perp_rng_create((uint64_t)o->seed);
   if (rng == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "jam: no memory");
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
   crowd_walls(&y, n * R, n * R);
-  y.name = "lid";
-  perp_scene_builder_plane(&y, (const double[3]){ 0, 0, 2 * n * R }, M_PI, 0);
+  perp_build_plane(&y, "lid", (const double[3]){ 0, 0, 2 * n * R }, M_PI, 0);
   for (int i = 0; i < balls; i++) {
     const double p[3] = { (2 * (i % n) + 1 - n) * R,
                           o->dim == 3 ? (2 * (i / (n * n)) + 1 - n) * R : 0,
                           (2 * (i / n % n) + 1) * R };
     for (int k = 0; k < 3; k++) y.v[k] = perp_rng_uniform(rng, -o->speed, o->speed) / sqrt(3);
-    perp_scene_builder_ball(&y, o->mass, R, 0.4, p);
+    perp_build_ball(&y, NULL, o->mass, R, 0.4, p);
   }
   perp_rng_destroy(rng);
-  PERP_TRY(perp_scene_builder_end(&y, R, 1));
+  PERP_TRY(perp_build_end(&y, R, 1));
   PERP_TRY(perp_gauge_rest(ctx, scene, 0, balls, 0, 0));
   if (o->e > 0) return PERP_OK;
   /* lid and floor: what both give in the end is the weight */
@@ -166,17 +161,16 @@ static perp_status build_billiard(perp_ctx *ctx, const void *opts, perp_scene *s
 {
   const struct billiard_opts *o = opts;
   const double R = o->radius, pitch = R * (2 + o->gap), way = 10 * R;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, 0, 0, o->e);
-  y.name = "cue";
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, 0, 0, o->e);
   y.v[0] = o->speed;
   const double cue[3] = { -way, 0, o->offset * R };
-  perp_scene_builder_ball(&y, o->mass, R, 0.4, cue);
+  perp_build_ball(&y, "cue", o->mass, R, 0.4, cue);
   for (int r = 0; r < o->rows; r++)
     for (int c = 0; c <= r; c++) {
       const double p[3] = { r * pitch * sqrt(3) / 2, 0, (c - r / 2.0) * pitch };
-      perp_scene_builder_ball(&y, o->mass, R, 0.4, p);
+      perp_build_ball(&y, NULL, o->mass, R, 0.4, p);
     }
-  PERP_TRY(perp_scene_builder_end(&y, R, 2 * way / o->speed + 0.2));
+  PERP_TRY(perp_build_end(&y, R, 2 * way / o->speed + 0.2));
   scene->dissipative = o->e < 1;
   scene->isolated = true;
   if (o->rows > 1) return PERP_OK;

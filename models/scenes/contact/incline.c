@@ -99,40 +99,38 @@ static perp_status incline_build(perp_ctx *ctx, const void *opts, perp_scene *sc
   struct slide s = { .dim = o->dim, .angle = -tilt };
   const double slope[3] = { cos(tilt) * cos(azimuth), cos(tilt) * sin(azimuth), -sin(tilt) };
   memcpy(s.down, slope, sizeof slope);
-  perp_scene_builder_quat(tilt, azimuth, s.quat);
+  perp_build_quat(tilt, azimuth, s.quat);
   incline_phases(o, &s);
 
   /* inclined gravity: its part along z is the model's, its horizontal part a force */
   const double g = o->tilt == PLANE ? o->gravity : o->gravity * cos(o->theta);
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, g, o->mu, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, g, o->mu, 0);
   const double origin[3] = { 0 };
-  y.name = "slope";
-  perp_scene_builder_plane(&y, origin, tilt, azimuth);
+  perp_build_plane(&y, "slope", origin, tilt, azimuth);
   const double lift = o->shape == BOX ? o->edge / 2 : 0;
   for (int i = 0; i < 3; i++) {
     s.x0[i] = lift * n[i];
     y.v[i] = o->speed * slope[i];
   }
-  y.name = "block";
   int block;
   if (o->shape == BOX) {
     const double size[3] = { o->edge, o->edge, o->edge };
     /* with inclined gravity the block turns with the plane only: its edges stay along x and y */
-    block = perp_scene_builder_box(&y, o->mass, size, s.x0, tilt, o->tilt == PLANE ? azimuth : 0);
+    block = perp_build_box(&y, "block", o->mass, size, s.x0, tilt, o->tilt == PLANE ? azimuth : 0);
   } else {
-    block = perp_scene_builder_foot(&y, o->mass, o->edge / 2, s.x0, tilt,
-                                    o->tilt == PLANE ? azimuth : 0);
+    block = perp_build_foot(&y, "block", o->mass, o->edge / 2, s.x0, tilt,
+                            o->tilt == PLANE ? azimuth : 0);
   }
   if (o->tilt == GRAVITY) {
-    perp_scene_builder_quat(0, 0, s.quat);
+    perp_build_quat(0, 0, s.quat);
     const double pull = o->mass * o->gravity * sin(o->theta);
     const double force[3] = { pull * cos(azimuth), pull * sin(azimuth), 0 };
     perp_force_def weight = { .kind = PERP_FORCE_POINT, .a = block };
     perp_scene_point(o->dim, force, weight.value);
-    perp_scene_builder_force(&y, &weight);
+    perp_build_force(&y, &weight);
     scene->driven = true;
   }
-  PERP_TRY(perp_scene_builder_end(&y, o->edge, 1));
+  PERP_TRY(perp_build_end(&y, o->edge, 1));
   scene->tip_body = block;
   PERP_TRY(perp_truth_add(ctx, scene, "closed form: Coulomb friction", 1e-15, incline_exact, &s,
                           sizeof s));

@@ -44,14 +44,14 @@ static perp_status merging_exact(void *user, perp_ctx *ctx, double t, double *q,
 static perp_status build_merging(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct merging_opts *o = opts;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, 0, 0, o->e);
+  perp_builder y = perp_build_begin(ctx, scene, 3, 0, 0, o->e);
   for (int i = 0; i < 2 * o->pairs; i++) {
     const double side = i % 2 == 0 ? -1 : 1, meets = (i / 2 + 1) * o->every;
     const double p[3] = { side * (o->radius + o->speed * meets), 4 * o->radius * (i / 2), 0 };
     y.v[0] = -side * o->speed;
-    perp_scene_builder_ball(&y, 1, o->radius, 0.4, p);
+    perp_build_ball(&y, NULL, 1, o->radius, 0.4, p);
   }
-  PERP_TRY(perp_scene_builder_end(&y, 2 * o->radius, (o->pairs + 1) * o->every));
+  PERP_TRY(perp_build_end(&y, 2 * o->radius, (o->pairs + 1) * o->every));
   scene->h = 1e-3;
   return perp_truth_add(ctx, scene, "closed form: free flight and one impact", 1e-15, merging_exact,
                         o, sizeof *o);
@@ -83,16 +83,16 @@ static perp_status build_flat(perp_ctx *ctx, const void *opts, perp_scene *scene
   const struct flat_opts *o = opts;
   const double a = o->edge, size[3] = { a, a, a }, table[3] = { 3 * a, 3 * a, a };
   const double meets = 0.1 * a / o->speed;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, 0, o->mu, o->e);
-  perp_scene_builder_box(&y, 0, table, (const double[3]){ 0, 0, -a / 2 }, 0, 0);
+  perp_builder y = perp_build_begin(ctx, scene, 3, 0, o->mu, o->e);
+  perp_build_box(&y, NULL, 0, table, (const double[3]){ 0, 0, -a / 2 }, 0, 0);
   y.v[2] = -o->speed;
-  perp_scene_builder_box(&y, 1, size, (const double[3]){ 0, 0, a / 2 + o->speed * meets }, 0, 0);
+  perp_build_box(&y, NULL, 1, size, (const double[3]){ 0, 0, a / 2 + o->speed * meets }, 0, 0);
   for (int side = -1; side <= 1; side += 2) {
     y.v[0] = -side * o->speed;
-    perp_scene_builder_box(
-        &y, 1, size, (const double[3]){ 5 * a + side * (a / 2 + o->speed * meets), 0, 0 }, 0, 0);
+    perp_build_box(&y, NULL, 1, size,
+                   (const double[3]){ 5 * a + side * (a / 2 + o->speed * meets), 0, 0 }, 0, 0);
   }
-  PERP_TRY(perp_scene_builder_end(&y, a, 3 * meets));
+  PERP_TRY(perp_build_end(&y, a, 3 * meets));
   scene->h = meets / 16;
   /* velocities along the impacts, and spins times half of the edge: none; all over the speed */
   double weight[18], exact[18] = { 0 };
@@ -141,14 +141,14 @@ static perp_status build_pile(perp_ctx *ctx, const void *opts, perp_scene *scene
 {
   const struct pile_opts *o = opts;
   const double a = o->edge, size[3] = { a, a, a };
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
   for (int i = 0; i < o->boxes; i++)
-    perp_scene_builder_box(&y, o->mass, size, (const double[3]){ 0, 0, (i + 0.5) * a }, 0, 0);
+    perp_build_box(&y, NULL, o->mass, size, (const double[3]){ 0, 0, (i + 0.5) * a }, 0, 0);
   const double p[3] = { 0, 0, (o->boxes + 0.5) * a + o->drop };
-  const int ball = perp_scene_builder_ball(&y, o->mass / 10, a / 2, 0.4, p);
+  const int ball = perp_build_ball(&y, NULL, o->mass / 10, a / 2, 0.4, p);
   const double lands = sqrt(2 * o->drop / o->gravity);
-  PERP_TRY(perp_scene_builder_end(&y, a, 1.25 * lands));
+  PERP_TRY(perp_build_end(&y, a, 1.25 * lands));
   scene->h = 1e-3;
   return perp_gauge_events(ctx, scene, 1, &lands, 0.1 * lands, meetings_landed, &ball, sizeof ball);
 }

@@ -65,16 +65,15 @@ static perp_status oblique_impact_exact(void *user, perp_ctx *ctx, double t, dou
 static perp_status oblique_impact_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct impact_opts *o = opts;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, 0, o->mu, o->e);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, 0, o->mu, o->e);
+  perp_build_floor(&y);
   struct impact i = { .dim = o->dim, .R = o->radius, .t = 0.1 };
   const double p[3] = { 0, 0, o->radius + o->vn * i.t };
   y.v[0] = o->vx;
   y.v[2] = -o->vn;
   y.spin = -o->spin;
-  y.name = "ball";
-  perp_scene_builder_ball(&y, o->mass, o->radius, 0.4, p);
-  PERP_TRY(perp_scene_builder_end(&y, o->radius, 0.2));
+  perp_build_ball(&y, "ball", o->mass, o->radius, 0.4, p);
+  PERP_TRY(perp_build_end(&y, o->radius, 0.2));
   scene->tip_body = 0;
   oblique_impact_solve(o, &i);
   double q[7], v[6], weight[6] = { 1, 1, 1, i.R, i.R, i.R };

@@ -92,9 +92,9 @@ static bool rolling_rolls(const void *user, int k, const double *q, const double
 {
   const struct slip *s = user;
   (void)k, (void)q;
-  const double u = v[0] + s->R * perp_scene_builder_rate(s->dim, 0, v);
+  const double u = v[0] + s->R * perp_build_rate(s->dim, 0, v);
   if (v_before == NULL) return false;
-  const double before = v_before[0] + s->R * perp_scene_builder_rate(s->dim, 0, v_before);
+  const double before = v_before[0] + s->R * perp_build_rate(s->dim, 0, v_before);
   return fabs(u) <= 1e-6 * s->mu_g || u * before < 0;
 }
 
@@ -109,14 +109,13 @@ static perp_status build_level(perp_ctx *ctx, const void *opts, perp_scene *scen
   r.a = slip > 0 ? -grip : slip < 0 ? grip : 0;
   r.alpha = -r.a / (k * o->radius);
   r.t_roll = fabs(slip) / (grip * (1 + 1 / k));
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
   const double p[3] = { 0, 0, o->radius };
   y.v[0] = o->speed;
   y.spin = -o->spin;
-  y.name = "ball";
-  perp_scene_builder_ball(&y, o->mass, o->radius, k, p);
-  PERP_TRY(perp_scene_builder_end(&y, o->radius, 1));
+  perp_build_ball(&y, "ball", o->mass, o->radius, k, p);
+  PERP_TRY(perp_build_end(&y, o->radius, 1));
   if (slip != 0) scene->t_end = 1.5 * r.t_roll;
   scene->tip_body = 0;
   PERP_TRY(perp_truth_add(ctx, scene, "closed form", 1e-15, rolling_exact, &r, sizeof r));
@@ -169,13 +168,11 @@ static perp_status build_slope(perp_ctx *ctx, const void *opts, perp_scene *scen
     r.a = o->gravity * (s - o->mu * c);
     r.alpha = o->mu * o->gravity * c / (k * o->radius);
   }
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   const double origin[3] = { 0 }, p[3] = { o->radius * s, 0, o->radius * c };
-  y.name = "slope";
-  perp_scene_builder_plane(&y, origin, o->theta, 0);
-  y.name = "ball";
-  perp_scene_builder_ball(&y, o->mass, o->radius, k, p);
-  PERP_TRY(perp_scene_builder_end(&y, o->radius, 1));
+  perp_build_plane(&y, "slope", origin, o->theta, 0);
+  perp_build_ball(&y, "ball", o->mass, o->radius, k, p);
+  PERP_TRY(perp_build_end(&y, o->radius, 1));
   scene->tip_body = 0;
   PERP_TRY(perp_truth_add(ctx, scene, "closed form", 1e-15, rolling_exact, &r, sizeof r));
   return perp_gauge_accel(ctx, scene, 0, (const double[3]){ r.a * c, 0, -r.a * s }, o->gravity, 0,

@@ -50,14 +50,14 @@ static perp_status stack_apart(void *user, perp_ctx *ctx, double t, double *q, d
 static perp_status stack_pile(perp_ctx *ctx, perp_scene *scene, const struct stack_opts *o,
                               const double *mass, double t_end)
 {
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
   const double size[3] = { o->edge, o->edge, o->edge };
   for (int i = 0; i < o->boxes; i++) {
     const double p[3] = { 0, 0, (i + 0.5) * o->edge - (i + 1) * o->overlap };
-    perp_scene_builder_box(&y, mass[i], size, p, 0, 0);
+    perp_build_box(&y, NULL, mass[i], size, p, 0, 0);
   }
-  PERP_TRY(perp_scene_builder_end(&y, o->edge, t_end));
+  PERP_TRY(perp_build_end(&y, o->edge, t_end));
   if (o->overlap > 0) {
     scene->tip_body = o->boxes - 1;
     PERP_TRY(perp_truth_add(ctx, scene, "statics: boxes on each other", 1e-15, stack_apart, o,
@@ -166,19 +166,19 @@ static perp_status build_wall(perp_ctx *ctx, const void *opts, perp_scene *scene
 {
   const struct wall_opts *o = opts;
   const double L = o->length, height = L / 2;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
   for (int r = 0; r < o->rows; r++) {
     double x = 0;
     for (int c = 0; c < o->columns + r % 2; c++) {
       const bool half = r % 2 == 1 && (c == 0 || c == o->columns);
       const double size[3] = { half ? L / 2 : L, height, height };
       const double p[3] = { x + size[0] / 2, 0, (r + 0.5) * height };
-      perp_scene_builder_box(&y, half ? o->mass / 2 : o->mass, size, p, 0, 0);
+      perp_build_box(&y, NULL, half ? o->mass / 2 : o->mass, size, p, 0, 0);
       x += size[0];
     }
   }
-  PERP_TRY(perp_scene_builder_end(&y, L, 2));
+  PERP_TRY(perp_build_end(&y, L, 2));
   return stands_still(ctx, scene, L / 2, o->settle);
 }
 
@@ -215,14 +215,14 @@ static perp_status build_pyramid(perp_ctx *ctx, const void *opts, perp_scene *sc
 {
   const struct pyramid_opts *o = opts;
   const double a = o->edge, size[3] = { a, a, a };
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
   for (int r = 0; r < o->rows; r++)
     for (int c = 0; c < o->rows - r; c++) {
       const double p[3] = { (c - (o->rows - r - 1) / 2.0) * o->pitch * a, 0, (r + 0.5) * a };
-      perp_scene_builder_box(&y, o->mass, size, p, 0, 0);
+      perp_build_box(&y, NULL, o->mass, size, p, 0, 0);
     }
-  PERP_TRY(perp_scene_builder_end(&y, a, 2.5));
+  PERP_TRY(perp_build_end(&y, a, 2.5));
   return stands_still(ctx, scene, a / 2, o->settle);
 }
 

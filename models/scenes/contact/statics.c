@@ -42,16 +42,13 @@ static perp_status build_seesaw(perp_ctx *ctx, const void *opts, perp_scene *sce
   const double size[3] = { L, 2 * a, t }, cube[3] = { a, a, a };
   const double origin[3] = { 0 }, left[3] = { -o->l1, 0, (t + a) / 2 },
                right[3] = { o->l2, 0, (t + a) / 2 };
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  y.name = "plank";
-  const int plank = perp_scene_builder_box(&y, o->plank, size, origin, 0, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  const int plank = perp_build_box(&y, "plank", o->plank, size, origin, 0, 0);
   const perp_joint_def hinge = perp_scene_joint(PERP_JOINT_HINGE, "hinge", PERP_WORLD, plank, 1);
-  perp_scene_builder_joint(&y, &hinge);
-  y.name = "left";
-  const int b1 = perp_scene_builder_box(&y, o->m1, cube, left, 0, 0);
-  y.name = "right";
-  const int b2 = perp_scene_builder_box(&y, o->m2, cube, right, 0, 0);
-  PERP_TRY(perp_scene_builder_end(&y, a, 1));
+  perp_build_joint(&y, &hinge);
+  const int b1 = perp_build_box(&y, "left", o->m1, cube, left, 0, 0);
+  const int b2 = perp_build_box(&y, "right", o->m2, cube, right, 0, 0);
+  PERP_TRY(perp_build_end(&y, a, 1));
   const double torque = o->gravity * (o->m1 * o->l1 - o->m2 * o->l2);
   const double height = (t + a) / 2, own = a * a / 6 + height * height;
   const double I = o->plank * (L * L + t * t) / 12 + o->m1 * (o->l1 * o->l1 + own) +
@@ -101,22 +98,18 @@ static perp_status build_wedge(perp_ctx *ctx, const void *opts, perp_scene *scen
 {
   const struct wedge_opts *o = opts;
   const double origin[3] = { 0 }, s = o->size;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   y.depth = s;
-  y.name = "left wall";
-  perp_scene_builder_plane(&y, origin, M_PI_2 - o->angle, 0);
-  y.name = "right wall";
-  perp_scene_builder_plane(&y, origin, o->angle - M_PI_2, 0);
+  perp_build_plane(&y, "left wall", origin, M_PI_2 - o->angle, 0);
+  perp_build_plane(&y, "right wall", origin, o->angle - M_PI_2, 0);
   if (o->shape == BALL) {
     const double p[3] = { 0, 0, s / sin(o->angle) };
-    y.name = "ball";
-    perp_scene_builder_ball(&y, o->mass, s, 0.4, p);
+    perp_build_ball(&y, "ball", o->mass, s, 0.4, p);
   } else {
     const double w = s * tan(o->angle), corner[6] = { 0, 0, w, s, -w, s };
-    y.name = "wedge";
-    perp_scene_builder_polygon(&y, o->mass, 3, corner);
+    perp_build_polygon(&y, "wedge", o->mass, 3, corner);
   }
-  PERP_TRY(perp_scene_builder_end(&y, s, 1));
+  PERP_TRY(perp_build_end(&y, s, 1));
   PERP_TRY(perp_gauge_rest(ctx, scene, 0, 1, s / 2, 0));
   if (o->mu > 0) return PERP_OK; /* friction makes the forces undetermined */
   const perp_force_truth both = { PERP_WORLD, 0, o->mass * o->gravity / sin(o->angle) };
@@ -154,20 +147,18 @@ static perp_status build_press(perp_ctx *ctx, const void *opts, perp_scene *scen
   const struct press_opts *o = opts;
   const double a = o->edge, cube[3] = { a, a, a }, slab[3] = { 2 * a, 2 * a, a / 5 };
   const double middle[3] = { 0, 0, a / 2 }, above[3] = { 0, 0, a + a / 10 };
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
-  y.name = "box";
-  const int box = perp_scene_builder_box(&y, o->mass, cube, middle, 0, 0);
-  y.name = "plate";
-  const int plate = perp_scene_builder_box(&y, o->plate_mass, slab, above, 0, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
+  const int box = perp_build_box(&y, "box", o->mass, cube, middle, 0, 0);
+  const int plate = perp_build_box(&y, "plate", o->plate_mass, slab, above, 0, 0);
   const int up = o->dim - 1;
   const perp_joint_def slider = perp_scene_joint(PERP_JOINT_SLIDER, "slider", PERP_WORLD, plate,
                                                  up);
-  perp_scene_builder_joint(&y, &slider);
+  perp_build_joint(&y, &slider);
   perp_force_def press = { .kind = PERP_FORCE_POINT, .a = plate };
   press.value[up] = -o->load;
-  perp_scene_builder_force(&y, &press);
-  PERP_TRY(perp_scene_builder_end(&y, a, 1));
+  perp_build_force(&y, &press);
+  PERP_TRY(perp_build_end(&y, a, 1));
   scene->driven = true;
   const double top = o->load + o->plate_mass * o->gravity, floor = top + o->mass * o->gravity;
   const perp_force_truth forces[2] = { { PERP_WORLD, box, floor }, { box, plate, top } };
@@ -206,13 +197,11 @@ static perp_status build_crush(perp_ctx *ctx, const void *opts, perp_scene *scen
   const struct crush_opts *o = opts;
   const double a = o->edge, cube[3] = { a, a, a }, slab[3] = { 2 * a, 2 * a, a / 5 };
   const double middle[3] = { 0, 0, a / 2 }, above[3] = { 0, 0, a + a / 10 - o->squeeze * a };
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
-  y.name = "box";
-  const int box = perp_scene_builder_box(&y, o->mass, cube, middle, 0, 0);
-  y.name = "plate";
-  perp_scene_builder_box(&y, 0, slab, above, 0, 0);
-  PERP_TRY(perp_scene_builder_end(&y, a, 1));
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
+  const int box = perp_build_box(&y, "box", o->mass, cube, middle, 0, 0);
+  perp_build_box(&y, "plate", 0, slab, above, 0, 0);
+  PERP_TRY(perp_build_end(&y, a, 1));
   return perp_gauge_rest(ctx, scene, box, 1, a / 2, 0);
 }
 

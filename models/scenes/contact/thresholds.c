@@ -66,14 +66,12 @@ static perp_status build_card(perp_ctx *ctx, const void *opts, perp_scene *scene
     right[2 * i] = 2 * meet - left[2 * (3 - i)];
     right[2 * i + 1] = left[2 * (3 - i) + 1];
   }
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   y.depth = o->length / 2;
-  perp_scene_builder_floor(&y);
-  y.name = "left";
-  perp_scene_builder_polygon(&y, o->mass, 4, left);
-  y.name = "right";
-  perp_scene_builder_polygon(&y, o->mass, 4, right);
-  PERP_TRY(perp_scene_builder_end(&y, o->length, 2));
+  perp_build_floor(&y);
+  perp_build_polygon(&y, "left", o->mass, 4, left);
+  perp_build_polygon(&y, "right", o->mass, 4, right);
+  PERP_TRY(perp_build_end(&y, o->length, 2));
   const bool stands = o->mu >= perp_card_house_mu(o->theta, o->length, o->thickness);
   PERP_TRY(perp_gauge_stands(ctx, scene, 0, 2, o->length / 2, 0.05 * o->length, stands));
   if (!stands) return PERP_OK;
@@ -114,21 +112,19 @@ static perp_status build_ladder(perp_ctx *ctx, const void *opts, perp_scene *sce
   const struct ladder_opts *o = opts;
   const double s = sin(o->theta), c = cos(o->theta), L = o->length, d = L / 200;
   /* a pair has mu = sqrt(mu_a mu_b): the ladder has 1 */
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu * o->mu, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu * o->mu, 0);
   y.depth = L / 5;
-  perp_scene_builder_floor(&y);
+  perp_build_floor(&y);
   y.surface.mu = o->wall * o->wall;
   const double origin[3] = { 0 };
-  y.name = "wall";
-  perp_scene_builder_plane(&y, origin, M_PI_2, 0);
+  perp_build_plane(&y, "wall", origin, M_PI_2, 0);
   y.surface.mu = 1;
   /* a needle: its ends are edges that touch floor and wall */
   const double foot = L * s, top = L * c;
   const double corner[8] = { foot, 0,   foot / 2 + d * c, top / 2 + d * s,
                              0,    top, foot / 2 - d * c, top / 2 - d * s };
-  y.name = "ladder";
-  perp_scene_builder_polygon(&y, o->mass, 4, corner);
-  PERP_TRY(perp_scene_builder_end(&y, L, 2));
+  perp_build_polygon(&y, "ladder", o->mass, 4, corner);
+  PERP_TRY(perp_build_end(&y, L, 2));
   const double grip = 1 - o->mu * o->wall;
   const bool stands = grip <= 0 || tan(o->theta) * grip <= 2 * o->mu;
   return perp_gauge_stands(ctx, scene, 0, 1, L / 2, 0.05 * L, stands);
@@ -166,18 +162,16 @@ static perp_status build_overhang(perp_ctx *ctx, const void *opts, perp_scene *s
 {
   const struct overhang_opts *o = opts;
   const double L = o->length, height = L / 4, size[3] = { L, L / 2, height };
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   const double table[3] = { 4 * L, 2 * L, height }, at[3] = { -2 * L, 0, -height / 2 };
-  y.name = "table";
-  perp_scene_builder_box(&y, 0, table, at, 0, 0);
+  perp_build_box(&y, "table", 0, table, at, 0, 0);
   double end = 0; /* right end of the brick, from the edge of the table at 0 */
   for (int i = 0; i < o->bricks; i++) {
     end += o->factor * L / (2 * (o->bricks - i));
     const double p[3] = { end - L / 2, 0, (i + 0.5) * height };
-    y.name = "brick";
-    perp_scene_builder_box(&y, o->mass, size, p, 0, 0);
+    perp_build_box(&y, "brick", o->mass, size, p, 0, 0);
   }
-  PERP_TRY(perp_scene_builder_end(&y, L, 2));
+  PERP_TRY(perp_build_end(&y, L, 2));
   return perp_gauge_stands(ctx, scene, 0, o->bricks, L / 2, 0.05 * L, o->factor <= 1);
 }
 
@@ -212,14 +206,12 @@ static perp_status build_tipping(perp_ctx *ctx, const void *opts, perp_scene *sc
 {
   const struct tipping_opts *o = opts;
   const double s = sin(o->theta), c = cos(o->theta);
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   const double origin[3] = { 0 }, size[3] = { o->width, o->width, o->height };
   const double p[3] = { o->height / 2 * s, 0, o->height / 2 * c };
-  y.name = "slope";
-  perp_scene_builder_plane(&y, origin, o->theta, 0);
-  y.name = "box";
-  perp_scene_builder_box(&y, o->mass, size, p, o->theta, 0);
-  PERP_TRY(perp_scene_builder_end(&y, o->height, 2));
+  perp_build_plane(&y, "slope", origin, o->theta, 0);
+  perp_build_box(&y, "box", o->mass, size, p, o->theta, 0);
+  PERP_TRY(perp_build_end(&y, o->height, 2));
   const bool stands = tan(o->theta) <= fmin(o->mu, o->width / o->height);
   return perp_gauge_stands(ctx, scene, 0, 1, o->height / 2, 0.05 * o->height, stands);
 }
@@ -255,16 +247,12 @@ static perp_status build_cylinders(perp_ctx *ctx, const void *opts, perp_scene *
   const struct cylinder_opts *o = opts;
   const double R = o->radius, weight = o->mass * o->gravity;
   /* a pair has mu = sqrt(mu_a mu_b) */
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 2, o->gravity,
-                                                  o->floor * o->floor / o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, 2, o->gravity, o->floor * o->floor / o->mu, 0);
+  perp_build_floor(&y);
   y.surface.mu = o->mu;
   const double place[3][3] = { { -R, 0, R }, { R, 0, R }, { 0, 0, R * (1 + sqrt(3)) } };
-  for (int i = 0; i < 3; i++) {
-    y.name = "cylinder";
-    perp_scene_builder_ball(&y, o->mass, R, 0.5, place[i]);
-  }
-  PERP_TRY(perp_scene_builder_end(&y, R, 2));
+  for (int i = 0; i < 3; i++) { perp_build_ball(&y, "cylinder", o->mass, R, 0.5, place[i]); }
+  PERP_TRY(perp_build_end(&y, R, 2));
   const double critical = 2 - sqrt(3);
   const bool stands = o->mu >= critical && o->floor >= critical / 3;
   PERP_TRY(perp_gauge_stands(ctx, scene, 0, 3, R, 0.05 * R, stands));

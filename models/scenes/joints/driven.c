@@ -123,31 +123,30 @@ static perp_status build_pusher(perp_ctx *ctx, const void *opts, perp_scene *sce
   const struct pusher_opts *o = opts;
   const double friction = o->mu * o->block * o->gravity, radius = 0.2;
   const double a[3] = { fmax(0, o->force - friction) / (o->cart + o->block) };
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
   const double size[3] = { 1, 1, 1 }, at[3] = { 0, 0, 0.5 }, before[3] = { -1, 0, 0.6 };
-  y.name = "block";
-  const int block = perp_scene_builder_box(&y, o->block, size, at, 0, 0);
-  y.name = "cart";
-  perp_body_def body = { .mass = perp_mass_box(o->cart, 1, 1, 1) };
-  const int cart = perp_scene_builder_body(&y, &body, before, 0, 0);
+  const int block = perp_build_box(&y, "block", o->block, size, at, 0, 0);
+  perp_body_def body = { .name = "cart", .mass = perp_mass_box(o->cart, 1, 1, 1) };
+  const int cart = perp_build_body(&y, &body, before, 0, 0);
   /* two knobs at the height of the centre of the block, since a block that is pushed at one point turns away */
   y.surface.mu = y.surface.mu_dynamic = 0;
   for (int side = -1; side <= 1; side += 2) {
-    perp_shape_def knob = { .kind = PERP_SHAPE_SPHERE,
+    perp_shape_def knob = { .name = "cart",
+                            .kind = PERP_SHAPE_SPHERE,
                             .body = cart,
                             .x = { 0.5 - radius, 0.3 * side, -0.1 },
                             .radius = radius };
-    perp_scene_builder_shape(&y, &knob);
+    perp_build_shape(&y, &knob);
   }
   perp_joint_def rail = perp_scene_joint(PERP_JOINT_SLIDER, "rail", PERP_WORLD, cart, 0);
   memcpy(rail.anchor_a, before, sizeof before);
-  perp_scene_builder_joint(&y, &rail);
+  perp_build_joint(&y, &rail);
   const perp_drive_def motor = {
     .name = "motor", .lower = -FREE, .upper = FREE, .velocity = 1 + 2 * a[0], .max_force = o->force
   };
   if (y.status == PERP_OK) y.status = perp_model_add_drive(ctx, scene->model, &motor, NULL);
-  PERP_TRY(perp_scene_builder_end(&y, 1, 0.5));
+  PERP_TRY(perp_build_end(&y, 1, 0.5));
   scene->driven = true;
   scene->tip_body = block;
   const double weight = o->block * o->gravity;

@@ -80,7 +80,7 @@ static perp_status joint_cycles_build(perp_ctx *ctx, const void *opts, perp_scen
   if (q == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "joint-cycles: no memory for %d cranks", n);
   state_at(o, o->amplitude, 0, q, v);
   memset(v, 0, 6 * (size_t)(n + 1) * sizeof *v);
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, 0, 0);
+  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, 0, 0);
   for (int i = 0; i <= n; i++) {
     const double edge = fmax(1, 0.5 * (n - 1)) * L;
     /* a thin rod along z: its moment about the axis is not felt */
@@ -105,7 +105,7 @@ static perp_status joint_cycles_build(perp_ctx *ctx, const void *opts, perp_scen
       hinge.anchor_a[2] = -L / 2;
       hinge.anchor_b[0] = p[0] - middle, hinge.anchor_b[1] = p[1];
     }
-    perp_scene_builder_joint(&y, &hinge);
+    perp_build_joint(&y, &hinge);
   }
   PERP_TRY(y.status);
   PERP_TRY(perp_scene_finish(ctx, scene, o->gravity, 2, 1e-3));

@@ -39,8 +39,8 @@ static perp_status rolling_body(perp_ctx *ctx, perp_scene *scene, const char *na
                                 const perp_mass *mass, const double half[3], const double quat[4],
                                 const double w[3], double mu, double gravity, double t_end)
 {
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, gravity, mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, 3, gravity, mu, 0);
+  perp_build_floor(&y);
   double r[3], R[9], spin[3];
   spin_lowest(quat, half, r);
   perp_quat_matrix(quat, R);
@@ -52,8 +52,8 @@ static perp_status rolling_body(perp_ctx *ctx, perp_scene *scene, const char *na
   if (y.status == PERP_OK) y.status = perp_model_add_body(ctx, scene->model, &def, NULL);
   perp_shape_def shape = { .kind = PERP_SHAPE_ELLIPSOID };
   memcpy(shape.half, half, sizeof shape.half);
-  perp_scene_builder_shape(&y, &shape);
-  PERP_TRY(perp_scene_builder_end(&y, half[0], t_end));
+  perp_build_shape(&y, &shape);
+  PERP_TRY(perp_build_end(&y, half[0], t_end));
   scene->tip_body = 0;
   scene->dissipative = false; /* no slip, no loss */
   return PERP_OK;
@@ -278,8 +278,8 @@ static perp_status build_tippe(perp_ctx *ctx, const void *opts, perp_scene *scen
   const struct tippe_opts *o = opts;
   const double R = o->radius, a = o->offset * R, c = cos(o->tilt);
   const double I3 = 0.4 * o->mass * R * R, I1 = 131.0 / 350 * o->mass * R * R;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
   perp_body_def def = { .name = "top",
                         .mass = { o->mass, { I1, 0, 0, 0, I1, 0, 0, 0, I3 } },
                         .x = { 0, 0, R - a * c },
@@ -287,8 +287,8 @@ static perp_status build_tippe(perp_ctx *ctx, const void *opts, perp_scene *scen
                         .w = { 0, 0, o->spin } };
   if (y.status == PERP_OK) y.status = perp_model_add_body(ctx, scene->model, &def, NULL);
   perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .x = { 0, 0, a }, .radius = R };
-  perp_scene_builder_shape(&y, &ball);
-  PERP_TRY(perp_scene_builder_end(&y, R, 8));
+  perp_build_shape(&y, &ball);
+  PERP_TRY(perp_build_end(&y, R, 8));
   scene->h = 5e-4;
   const struct jellett g = { .R = R, .offset = a, .I1 = I1, .I3 = I3 };
   return perp_gauge_add(ctx, scene, "invariant.rel.max", &g, sizeof g, jellett_sample,
@@ -337,26 +337,26 @@ static perp_status build_table(perp_ctx *ctx, const void *opts, perp_scene *scen
   const struct table_opts *o = opts;
   enum { HEAVY = 100000 }; /* the table is that much heavier, and 100 m wide: it feels nothing */
   const double origin[3] = { 0 }, R = o->radius;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, o->mu, 0);
-  perp_body_def table = { .mass = perp_mass_cylinder(HEAVY * o->mass, 100, 1),
+  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_body_def table = { .name = "table",
+                          .mass = perp_mass_cylinder(HEAVY * o->mass, 100, 1),
                           .w = { 0, 0, o->rate } };
-  y.name = "table";
-  const int a = perp_scene_builder_body(&y, &table, origin, 0, 0);
-  perp_shape_def top = { .kind = PERP_SHAPE_PLANE, .body = a };
-  perp_scene_builder_shape(&y, &top);
+  const int a = perp_build_body(&y, &table, origin, 0, 0);
+  perp_shape_def top = { .name = "table", .kind = PERP_SHAPE_PLANE, .body = a };
+  perp_build_shape(&y, &top);
   const perp_joint_def axle = perp_scene_joint(PERP_JOINT_HINGE, "axle", PERP_WORLD, a, 2);
-  perp_scene_builder_joint(&y, &axle);
+  perp_build_joint(&y, &axle);
   /* rolls on the table: v + w x (-R z) = rate z x r, with r = (d, 0), v = (0, s): w_x = (rate d - s) / R */
   const double p[3] = { o->distance, 0, R };
-  perp_body_def def = { .mass = perp_mass_sphere(o->mass, R),
+  perp_body_def def = { .name = "ball",
+                        .mass = perp_mass_sphere(o->mass, R),
                         .w = { (o->rate * o->distance - o->speed) / R, 0, 0 } };
-  y.name = "ball";
   y.v[1] = o->speed;
-  const int ball = perp_scene_builder_body(&y, &def, p, 0, 0);
-  perp_shape_def sphere = { .kind = PERP_SHAPE_SPHERE, .body = ball, .radius = R };
-  perp_scene_builder_shape(&y, &sphere);
+  const int ball = perp_build_body(&y, &def, p, 0, 0);
+  perp_shape_def sphere = { .name = "ball", .kind = PERP_SHAPE_SPHERE, .body = ball, .radius = R };
+  perp_build_shape(&y, &sphere);
   const double rate = 2.0 / 7 * o->rate;
-  PERP_TRY(perp_scene_builder_end(&y, R, 2 * M_PI / rate));
+  PERP_TRY(perp_build_end(&y, R, 2 * M_PI / rate));
   scene->driven = true; /* the axle */
   scene->h = 1e-3;
   const struct circle c = { o->distance - o->speed / rate, o->speed / rate, rate, R };

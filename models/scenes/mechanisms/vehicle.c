@@ -32,24 +32,24 @@ static const perp_opt options[] = {
 static const double radius = 0.3, hub_mass = 5, height = 0.7, free_length = 0.3;
 
 /* a wheel with its hinge on body at p (world), the body's frame being parallel to the world's at `centre` */
-static int add_wheel(perp_scene_builder *y, double mass, int body, const double centre[3],
+static int add_wheel(perp_builder *y, double mass, int body, const double centre[3],
                      const double p[3])
 {
-  const int wheel = perp_scene_builder_ball(y, mass, radius, 0.4, p);
+  const int wheel = perp_build_ball(y, NULL, mass, radius, 0.4, p);
   perp_joint_def axle = perp_scene_joint(PERP_JOINT_HINGE, NULL, body, wheel, 1);
   for (int k = 0; k < 3; k++) axle.anchor_a[k] = p[k] - centre[k];
-  perp_scene_builder_joint(y, &axle);
+  perp_build_joint(y, &axle);
   return wheel;
 }
 
-static int vehicle_add_block(perp_scene_builder *y, double mass, double a, double b, double c,
+static int vehicle_add_block(perp_builder *y, double mass, double a, double b, double c,
                              const double p[3])
 {
   perp_body_def def = { .mass = perp_mass_box(mass, a, b, c) };
-  return perp_scene_builder_body(y, &def, p, 0, 0);
+  return perp_build_body(y, &def, p, 0, 0);
 }
 
-static void add_corner(perp_scene_builder *y, const struct vehicle_opts *o, int chassis, double x,
+static void add_corner(perp_builder *y, const struct vehicle_opts *o, int chassis, double x,
                        double side)
 {
   const double p[3] = { x, side, radius };
@@ -69,20 +69,20 @@ static void add_corner(perp_scene_builder *y, const struct vehicle_opts *o, int 
                             .stiffness = o->stiffness,
                             .damping = o->damping,
                             .length = free_length + load / o->stiffness };
-  perp_scene_builder_joint(y, &slider);
-  perp_scene_builder_force(y, &spring);
+  perp_build_joint(y, &slider);
+  perp_build_force(y, &spring);
   const int wheel = add_wheel(y, o->wheel, hub, p, p);
   /* about +y: forward along +x */
   perp_force_def torque = { .kind = PERP_FORCE_TORQUE, .a = wheel, .value = { 0, o->torque, 0 } };
-  perp_scene_builder_force(y, &torque);
+  perp_build_force(y, &torque);
 }
 
 static perp_status vehicle_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct vehicle_opts *o = opts;
   const double carriage_at[3] = { -2.5, 0, 0.5 };
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
   const int chassis = vehicle_add_block(&y, o->chassis, 2.4, 1.2, 0.3,
                                         (const double[3]){ 0, 0, height });
   for (int i = 0; i < 4; i++)
@@ -98,8 +98,8 @@ static perp_status vehicle_build(perp_ctx *ctx, const void *opts, perp_scene *sc
                                  .b = carriage,
                                  .anchor_a = { -1.5, 0, 0.5 - height },
                                  .anchor_b = { 1, 0, 0 } };
-  perp_scene_builder_joint(&y, &hitch);
-  PERP_TRY(perp_scene_builder_end(&y, 2 * radius, 4));
+  perp_build_joint(&y, &hitch);
+  PERP_TRY(perp_build_end(&y, 2 * radius, 4));
   scene->h = 2e-3;
   scene->driven = true;
   const double mass = o->chassis + o->carriage + 6 * o->wheel + 4 * hub_mass;

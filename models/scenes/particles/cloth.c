@@ -61,13 +61,13 @@ static double mirror_value(const void *user)
 
 /* ---- the scene ---------------------------------------------------------------------------------------------- */
 
-static void cloth_join(perp_scene_builder *y, const struct cloth_opts *o, int a, int b,
-                       double length, bool across)
+static void cloth_join(perp_builder *y, const struct cloth_opts *o, int a, int b, double length,
+                       bool across)
 {
   if (across && o->shear == 0) return;
   if (o->link == ROD && !across) {
     perp_joint_def rod = { .kind = PERP_JOINT_DISTANCE, .a = a, .b = b, .length = length };
-    perp_scene_builder_joint(y, &rod);
+    perp_build_joint(y, &rod);
     return;
   }
   perp_force_def spring = { .kind = PERP_FORCE_SPRING,
@@ -76,7 +76,7 @@ static void cloth_join(perp_scene_builder *y, const struct cloth_opts *o, int a,
                             .length = length,
                             .stiffness = across ? o->shear : o->stiffness,
                             .damping = o->damping };
-  perp_scene_builder_force(y, &spring);
+  perp_build_force(y, &spring);
 }
 
 /* A row of rods cannot sag between two held ends. */
@@ -85,7 +85,7 @@ static bool holds_row(const struct cloth_opts *o)
   return o->start == HANG || o->link == ROD;
 }
 
-static void cloth_weave(perp_scene_builder *y, const struct cloth_opts *o, double l)
+static void cloth_weave(perp_builder *y, const struct cloth_opts *o, double l)
 {
   const int n = o->side;
   for (int j = 0; j < n; j++)
@@ -107,15 +107,15 @@ static perp_status cloth_build(perp_ctx *ctx, const void *opts, perp_scene *scen
   const bool row = holds_row(o);
   const int n = o->side;
   const double l = o->size / (n - 1), m = o->mass / n / n;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, 0, 0);
+  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, 0, 0);
   double depth = 0;
   for (int j = 0; j < n; j++) {
     for (int i = 0; i < n; i++) {
       perp_body_def knot = { .mass = { .mass = m }, .particle = true };
       const double p[3] = { i * l, o->start == FLAT ? j * l : 0, -depth };
-      perp_scene_builder_body(&y, &knot, p, 0, 0);
+      perp_build_body(&y, &knot, p, 0, 0);
       perp_force_def air = { .kind = PERP_FORCE_DRAG, .a = i + n * j, .linear = o->drag / n / n };
-      if (o->drag > 0) perp_scene_builder_force(&y, &air);
+      if (o->drag > 0) perp_build_force(&y, &air);
     }
     if (o->start == FLAT) continue;
     depth += l + (o->link == SPRING ? (n - 1 - j) * m * o->gravity / o->stiffness : 0);
@@ -123,10 +123,10 @@ static perp_status cloth_build(perp_ctx *ctx, const void *opts, perp_scene *scen
   for (int i = 0; i < n; i += row ? 1 : n - 1) {
     perp_joint_def pin = { .name = "pin", .kind = PERP_JOINT_BALL, .a = PERP_WORLD, .b = i };
     pin.anchor_a[0] = i * l;
-    perp_scene_builder_joint(&y, &pin);
+    perp_build_joint(&y, &pin);
   }
   cloth_weave(&y, o, l);
-  PERP_TRY(perp_scene_builder_end(&y, o->size, 1));
+  PERP_TRY(perp_build_end(&y, o->size, 1));
   scene->h = 1e-3;
   scene->tip_body = n * n - 1;
   scene->dissipative = o->drag > 0 || (o->damping > 0 && (o->link == SPRING || o->shear > 0));
