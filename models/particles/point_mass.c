@@ -49,23 +49,14 @@ static void point_mass_fly(workspace *w, double h, double scale)
   perp_eval_forces(&w->e, m, w->grid.t, w->v_out, false, w->f);
   for (int i = 0; i < m->n_bodies; i++) {
     const double *f = w->f + i * m->nvb;
-    const body *b = &w->body[i];
-    double P[9], torque[3] = { 0 }, turn[3], force[3] = { 0 }, dB[3];
+    double torque[3] = { 0 }, force[3] = { 0 };
     memcpy(force, f, (size_t)m->dim * sizeof *f);
     if (m->dim == 3)
       perp_turn(3, w->e.pose[i].R, f + 3, torque);
     else
       torque[2] = f[2];
-    frame(b, &w->x[i], P);
-    turn_by(b, P, torque, turn);
-    for (int k = 0; k < 3; k++)
-      w->x1[i].c[k] = w->x[i].c[k] + h * w->w[i].c[k] + scale * force[k] / b->mass;
-    for (int j = 0; j < b->n; j++) {
-      perp_cross(turn, w->x[i].B + 3 * j, dB);
-      for (int k = 3 * j; k < 3 * j + 3; k++)
-        w->x1[i].B[k] = w->x[i].B[k] + h * w->w[i].B[k] + scale * dB[k - 3 * j];
-    }
-    for (int k = 3 * b->n; k < 9; k++) w->x1[i].B[k] = 0;
+    for (int k = 0; k < 12; k++) w->x1[i].all[k] = w->x[i].all[k] + h * w->w[i].all[k];
+    perp_point_mass_move(w, i, force, torque, scale);
   }
   perp_point_mass_push(w, scale);
 }
@@ -89,8 +80,8 @@ static perp_reason point_mass_make_step(workspace *w, double h)
   }
   /* rates: mean of the step, and at its end by half a step of its acceleration */
   for (int i = 0; i < m->n_bodies; i++) {
-    double *x = w->x[i].c, *x1 = w->x1[i].c, *rate = w->w[i].c, *end = w->v[i].c;
-    for (int k = 0; k < 12; k++) { /* c and B lie side by side */
+    double *x = w->x[i].all, *x1 = w->x1[i].all, *rate = w->w[i].all, *end = w->v[i].all;
+    for (int k = 0; k < 12; k++) {
       const double now = (x1[k] - x[k]) / h;
       end[k] = now + h / 2 * (now - rate[k]) / mean;
       rate[k] = now;

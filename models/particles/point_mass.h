@@ -35,8 +35,11 @@ typedef struct link {
   double F[3];               /* force that acts on a, and -F on b */
 } link;
 
-typedef struct coordinates {
-  double c[3], B[9];
+typedef union coordinates {
+  struct {
+    double c[3], B[9];
+  };
+  double all[12];
 } coordinates;
 
 typedef struct workspace {
@@ -55,7 +58,6 @@ typedef struct workspace {
   bool timing;
   double step_s;
 } workspace;
-_Static_assert(sizeof(coordinates) == 12 * sizeof(double), "c and B lie side by side");
 
 /* principal axes in the world, columns of P [9], unit; the axes of the world where the body has no vector */
 PERP_INLINE void frame(const body *b, const coordinates *x, double P[9])
@@ -63,6 +65,14 @@ PERP_INLINE void frame(const body *b, const coordinates *x, double P[9])
   for (int j = 0; j < 3; j++)
     for (int i = 0; i < 3; i++)
       P[i + 3 * j] = j < b->n ? x->B[i + 3 * j] / sqrt(b->gamma[j]) : i == j;
+}
+
+/* R = P axes', body to world; P: frame */
+PERP_INLINE void rotation(const body *b, const double P[9], double R[9])
+{
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      R[i + 3 * j] = P[i] * b->axes[j] + P[i + 3] * b->axes[j + 3] + P[i + 6] * b->axes[j + 6];
 }
 
 /* y = I^-1 torque, in the world; P: frame */
@@ -103,7 +113,10 @@ void perp_point_mass_leave(workspace *w, const coordinates *x, const coordinates
 perp_status perp_point_mass_links(perp_ctx *ctx, workspace *w);
 /* Arms, mobilities and directions at t. */
 void perp_point_mass_prepare(workspace *w);
-/* The forces of the links, times scale, move w->x1. */
+/* A force at the centre and a torque on body i, times scale, move w->x1. */
+void perp_point_mass_move(workspace *w, int i, const double force[3], const double torque[3],
+                          double scale);
+/* So do the forces of the links. */
 void perp_point_mass_push(workspace *w, double scale);
 /* One sweep over all constraints at t + h, in w->x1; returns the largest violation before it: relative, or to the
  * size of the model; NaN when it is not finite. */

@@ -97,11 +97,12 @@ typedef struct perp_link {
 typedef struct perp_links {
   int dim, n; /* bodies 0 ... n-1 */
   perp_link *link;
-  bool mixed; /* BODY links are held by ball, hinge and universal joint in turn; in space */
+  double start; /* angle of all links that are not given one */
+  bool mixed;   /* BODY links are held by ball, hinge and universal joint in turn; in space */
 } perp_links;
 
 perp_links *perp_links_create(perp_ctx *ctx, int dim, int n); /* NULL when out of memory; free() */
-/* A model of the links: bodies at angles theta with rates omega (NULL: 0), and their joints.  BODY links
+/* A model of the links: bodies at angles theta (NULL: `start`) with rates omega (NULL: 0), and their joints.  BODY links
  * are held by `joint` (ball or hinge about y), POINT links by distance joints at the centre of mass, so
  * that nothing turns the body and its inertia is not felt, CARRIED ones by a ball joint at the centre of
  * mass.  gravity in m/s^2.  The model is finished and put into the scene with its run: steps of 1 ms. */

@@ -19,9 +19,9 @@ extern const char *const perp_dae_stabilizations[];
 typedef struct perp_dae_terms {
   double M[PERP_DAE_N * PERP_DAE_N]; /* n x n column-major */
   double f[PERP_DAE_N];
-  double g[PERP_DAE_M], gdot[PERP_DAE_M]; /* gdot = G v + dg/dt */
+  double g[PERP_DAE_M], gdot[PERP_DAE_M]; /* gdot: dg/dt at rest, to which G v is added */
   double gamma[PERP_DAE_M];               /* gddot = G a + gamma */
-  double G[PERP_DAE_M * PERP_DAE_N];      /* m x n column-major */
+  double G[PERP_DAE_M][PERP_DAE_N];
 } perp_dae_terms;
 
 typedef struct perp_dae_options {

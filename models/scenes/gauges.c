@@ -387,6 +387,21 @@ perp_status perp_gauge_velocity(perp_ctx *ctx, perp_scene *scene, const char *me
   return PERP_OK;
 }
 
+perp_status perp_gauge_velocities(perp_ctx *ctx, perp_scene *scene, const char *metric, double t,
+                                  const double *weight, const double *exact, double scale)
+{
+  const int nv = perp_model_nv(scene->model), nvb = perp_model_dim(scene->model) == 3 ? 6 : 3;
+  double *all = malloc(2 * (size_t)nv * sizeof *all);
+  if (all == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no room for the gauge %s", metric);
+  for (int i = 0; i < nv; i++) {
+    all[i] = weight[i % nvb];
+    all[nv + i] = exact[i % nvb];
+  }
+  perp_status status = perp_gauge_velocity(ctx, scene, metric, t, all, all + nv, scale);
+  free(all);
+  return status;
+}
+
 perp_status perp_gauge_planar_velocity(perp_ctx *ctx, perp_scene *scene, double t, double radius,
                                        const perp_planar *exact, double scale)
 {

@@ -249,9 +249,11 @@ perp_status perp_links_model(perp_ctx *ctx, perp_scene *scene, const perp_links 
                              const double *theta, const double *omega)
 {
   const int n = links->n;
-  double *zero = calloc((size_t)n, 15 * sizeof *zero), *q = zero + n, *v = q + 7 * (size_t)n;
+  double *zero = calloc((size_t)n, 15 * sizeof *zero), *start = zero + n;
+  double *q = start + n, *v = q + 7 * (size_t)n;
   if (zero == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d links", n);
-  perp_links_state(links, theta != NULL ? theta : zero, omega != NULL ? omega : zero, q, v);
+  for (int i = 0; i < n; i++) start[i] = links->start;
+  perp_links_state(links, theta != NULL ? theta : start, omega != NULL ? omega : zero, q, v);
   perp_status status = perp_model_create(ctx, links->dim, &scene->model);
   for (int i = 0; i < n && status == PERP_OK; i++) {
     perp_body_def def = perp_body_at(links->dim, links->link[i].mass, i, q, v);

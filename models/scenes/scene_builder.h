@@ -107,6 +107,9 @@ perp_status perp_gauge_force(perp_ctx *ctx, perp_scene *scene, int n,
  * weight_i |v_i - exact_i| / scale.  weight, exact [nv] are copied. */
 perp_status perp_gauge_velocity(perp_ctx *ctx, perp_scene *scene, const char *metric, double t,
                                 const double *weight, const double *exact, double scale);
+/* The same of all bodies alike: weight, exact [nv of a body]. */
+perp_status perp_gauge_velocities(perp_ctx *ctx, perp_scene *scene, const char *metric, double t,
+                                  const double *weight, const double *exact, double scale);
 /* impact.rel.err: the same of one body that moves in the vertical plane, with the rates of `exact`; its turning
  * weighs `radius`. */
 perp_status perp_gauge_planar_velocity(perp_ctx *ctx, perp_scene *scene, double t, double radius,

@@ -11,7 +11,6 @@
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 struct pushed_opts {
   double mu, e, stiffness, rate, gravity;
@@ -105,17 +104,8 @@ static perp_status build_desk(perp_ctx *ctx, const void *opts, perp_scene *scene
   const double mass = o->ball + o->desk + o->boxes * o->mass, v = o->ball * o->speed / mass;
   const double sliding = o->ball * o->speed / (o->ball + o->desk) / (o->mu * o->gravity);
   PERP_TRY(perp_build_end(&y, box[0], gap / o->speed + 1.2 * sliding + 0.2));
-  const int nv = perp_model_nv(scene->model), nvb = o->dim == 3 ? 6 : 3;
-  double *exact = calloc(2 * (size_t)nv, sizeof *exact), *weight = exact + nv;
-  if (exact == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "desk: no memory");
-  for (int i = 0; i < nv; i++) {
-    exact[i] = i % nvb == 0 ? v : 0;
-    weight[i] = i % nvb < o->dim ? 1 : 0;
-  }
-  perp_status status = perp_gauge_velocity(ctx, scene, "speed.rel.err", 0.95 * scene->t_end, weight,
-                                           exact, v);
-  free(exact);
-  return status;
+  const double exact[6] = { v }, weight[6] = { 1, 1, o->dim == 3 };
+  return perp_gauge_velocities(ctx, scene, "speed.rel.err", 0.95 * scene->t_end, weight, exact, v);
 }
 
 const perp_scene_desc perp_scene_desk = {

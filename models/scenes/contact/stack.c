@@ -15,11 +15,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Of all four: each has its own part of them as options, the others are 0. */
 struct stack_opts {
-  int boxes;
-  double edge, mass, mu, settle, gravity;
+  int boxes, rows, columns;
+  double edge, length, mass, mu, settle, gravity, overlap, ratio, pitch;
   int dim;
-  double overlap;
 };
 static const perp_opt stack_options[] = {
   PERP_INT(struct stack_opts, boxes, 5, 1, 100000, "number of cubes"),
@@ -98,25 +98,22 @@ const perp_scene_desc perp_scene_stack = {
 
 /* ---- mass ratio ------------------------------------------------------------------------------------------ */
 
-struct ratio_opts {
-  double ratio, edge, mass, mu, settle, gravity;
-  int dim;
-};
 static const perp_opt ratio_options[] = {
-  PERP_OPT_POSITIVE(struct ratio_opts, ratio, 1000, "", "mass of the upper cube over the lower"),
-  PERP_OPT_POSITIVE(struct ratio_opts, edge, 1, "m", "edge of both"),
-  PERP_OPT_POSITIVE(struct ratio_opts, mass, 1, "kg", "mass of the lower"),
-  PERP_OPT_MU(struct ratio_opts, mu, 0.5),
-  PERP_OPT_SETTLE(struct ratio_opts),
-  PERP_OPT_G(struct ratio_opts),
-  PERP_OPT_DIM(struct ratio_opts, 3),
+  PERP_OPT_POSITIVE(struct stack_opts, ratio, 1000, "", "mass of the upper cube over the lower"),
+  PERP_OPT_POSITIVE(struct stack_opts, edge, 1, "m", "edge of both"),
+  PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of the lower"),
+  PERP_OPT_MU(struct stack_opts, mu, 0.5),
+  PERP_OPT_SETTLE(struct stack_opts),
+  PERP_OPT_G(struct stack_opts),
+  PERP_OPT_DIM(struct stack_opts, 3),
   PERP_OPTIONS_END
 };
 
 static perp_status build_ratio(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct ratio_opts *o = opts;
-  const struct stack_opts two = { 2, o->edge, o->mass, o->mu, o->settle, o->gravity, o->dim, 0 };
+  const struct stack_opts *o = opts;
+  struct stack_opts two = *o;
+  two.boxes = 2;
   const double mass[2] = { o->mass, o->ratio * o->mass };
   return stack_pile(ctx, scene, &two, mass, 2);
 }
@@ -126,27 +123,22 @@ const perp_scene_desc perp_scene_mass_ratio = {
          .summary = "a light cube carries a heavy one",
          .reference = "statics",
          .equation = "lambda = (1 + r) m g, r m g",
-         PERP_SCENE_OPTIONS(ratio_options, struct ratio_opts) },
+         PERP_SCENE_OPTIONS(ratio_options, struct stack_opts) },
   .build = build_ratio,
 };
 
 /* ---- wall ---------------------------------------------------------------------------------------------------- */
 
-struct wall_opts {
-  int rows, columns;
-  double length, mass, mu, settle, gravity;
-  int dim;
-};
 static const perp_opt wall_options[] = {
-  PERP_INT(struct wall_opts, rows, 6, 1, 1000, "rows"),
-  PERP_INT(struct wall_opts, columns, 5, 1, 1000, "bricks in a row"),
-  PERP_OPT_POSITIVE(struct wall_opts, length, 0.4, "m",
+  PERP_INT(struct stack_opts, rows, 6, 1, 1000, "rows"),
+  PERP_INT(struct stack_opts, columns, 5, 1, 1000, "bricks in a row"),
+  PERP_OPT_POSITIVE(struct stack_opts, length, 0.4, "m",
                     "of a brick; height and depth are half of it"),
-  PERP_OPT_POSITIVE(struct wall_opts, mass, 1, "kg", "mass of a brick"),
-  PERP_OPT_MU(struct wall_opts, mu, 0.5),
-  PERP_OPT_SETTLE(struct wall_opts),
-  PERP_OPT_G(struct wall_opts),
-  PERP_OPT_DIM(struct wall_opts, 3),
+  PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of a brick"),
+  PERP_OPT_MU(struct stack_opts, mu, 0.5),
+  PERP_OPT_SETTLE(struct stack_opts),
+  PERP_OPT_G(struct stack_opts),
+  PERP_OPT_DIM(struct stack_opts, 3),
   PERP_OPTIONS_END
 };
 
@@ -164,7 +156,7 @@ static perp_status stands_still(perp_ctx *ctx, perp_scene *scene, double radius,
 
 static perp_status build_wall(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct wall_opts *o = opts;
+  const struct stack_opts *o = opts;
   const double L = o->length, height = L / 2;
   perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   perp_build_floor(&y);
@@ -186,34 +178,28 @@ const perp_scene_desc perp_scene_wall = {
   .d = { .name = "wall",
          .summary = "a wall of bricks in running bond: nothing may move",
          .reference = "statics: the floor carries the weight",
-         PERP_SCENE_OPTIONS(wall_options, struct wall_opts) },
+         PERP_SCENE_OPTIONS(wall_options, struct stack_opts) },
   .build = build_wall,
 };
 
 /* ---- pyramid --------------------------------------------------------------------------------------------------- */
 
-struct pyramid_opts {
-  int rows;
-  double edge, pitch, mass, mu, settle, gravity;
-  int dim;
-};
 static const perp_opt pyramid_options[] = {
-  PERP_INT(struct pyramid_opts, rows, 10, 1, 200,
-           "cubes in the lowest row (10: 55, 20: 210 cubes)"),
-  PERP_OPT_POSITIVE(struct pyramid_opts, edge, 1, "m", "edge"),
-  PERP_REAL(struct pyramid_opts, pitch, 1.1, 1, 2, PERP_OPEN_MAX, "",
+  PERP_INT(struct stack_opts, rows, 10, 1, 200, "cubes in the lowest row (10: 55, 20: 210 cubes)"),
+  PERP_OPT_POSITIVE(struct stack_opts, edge, 1, "m", "edge"),
+  PERP_REAL(struct stack_opts, pitch, 1.1, 1, 2, PERP_OPEN_MAX, "",
             "distance of neighbours in a row, in edges"),
-  PERP_OPT_POSITIVE(struct pyramid_opts, mass, 1, "kg", "mass of a cube"),
-  PERP_OPT_MU(struct pyramid_opts, mu, 0.5),
-  PERP_OPT_SETTLE(struct pyramid_opts),
-  PERP_OPT_G(struct pyramid_opts),
-  PERP_OPT_DIM(struct pyramid_opts, 3),
+  PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of a cube"),
+  PERP_OPT_MU(struct stack_opts, mu, 0.5),
+  PERP_OPT_SETTLE(struct stack_opts),
+  PERP_OPT_G(struct stack_opts),
+  PERP_OPT_DIM(struct stack_opts, 3),
   PERP_OPTIONS_END
 };
 
 static perp_status build_pyramid(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct pyramid_opts *o = opts;
+  const struct stack_opts *o = opts;
   const double a = o->edge, size[3] = { a, a, a };
   perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   perp_build_floor(&y);
@@ -230,6 +216,6 @@ const perp_scene_desc perp_scene_pyramid = {
   .d = { .name = "pyramid",
          .summary = "rows of n, n - 1, ..., 1 cubes: nothing may move",
          .reference = "statics: the floor carries the weight",
-         PERP_SCENE_OPTIONS(pyramid_options, struct pyramid_opts) },
+         PERP_SCENE_OPTIONS(pyramid_options, struct stack_opts) },
   .build = build_pyramid,
 };

@@ -89,19 +89,11 @@ static perp_status chain_build(perp_ctx *ctx, const void *opts, perp_scene *scen
   if (links == NULL) return PERP_ERR_NOMEM;
   for (int i = 0; i < o->links; i++) links->link[i] = link;
   links->mixed = o->joint == MIXED;
-  double *theta = NULL;
-  perp_status status = PERP_OK;
-  if (o->start == HANGING) {
-    theta = malloc((size_t)o->links * sizeof *theta);
-    if (theta == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "chain: no memory");
-    for (int i = 0; i < o->links && theta != NULL; i++) theta[i] = -M_PI_2;
-  }
-  if (status == PERP_OK)
-    status = perp_links_model(ctx, scene, links,
-                              o->joint == HINGE ? PERP_JOINT_HINGE : PERP_JOINT_BALL, o->gravity,
-                              0.8, theta, NULL);
+  links->start = o->start == HANGING ? -M_PI_2 : 0;
+  perp_status status = perp_links_model(ctx, scene, links,
+                                        o->joint == HINGE ? PERP_JOINT_HINGE : PERP_JOINT_BALL,
+                                        o->gravity, 0.8, NULL, NULL);
   if (status == PERP_OK) status = chain_truths(ctx, scene, links, o);
-  free(theta);
   free(links);
   PERP_TRY(status);
   scene->tip[0] = o->length / 2;

@@ -34,22 +34,19 @@ static void spin_lowest(const double quat[4], const double half[3], double r[3])
   perp_turn(3, R, s, r);
 }
 
-/* A body on an ellipsoid that touches the floor and rolls there: velocity from the spin (body frame). */
-static perp_status rolling_body(perp_ctx *ctx, perp_scene *scene, const char *name,
-                                const perp_mass *mass, const double half[3], const double quat[4],
-                                const double w[3], double mu, double gravity, double t_end)
+/* A body on an ellipsoid that touches the floor and rolls there: place and velocity from its quat and spin. */
+static perp_status rolling_body(perp_ctx *ctx, perp_scene *scene, perp_body_def *def,
+                                const double half[3], double mu, double gravity, double t_end)
 {
   perp_builder y = perp_build_begin(ctx, scene, 3, gravity, mu, 0);
   perp_build_floor(&y);
   double r[3], R[9], spin[3];
-  spin_lowest(quat, half, r);
-  perp_quat_matrix(quat, R);
-  perp_turn(3, R, w, spin);
-  perp_body_def def = { .name = name, .mass = *mass, .x = { 0, 0, -r[2] } };
-  memcpy(def.quat, quat, sizeof def.quat);
-  memcpy(def.w, w, sizeof def.w);
-  perp_cross(r, spin, def.v); /* v + w x r = 0 */
-  if (y.status == PERP_OK) y.status = perp_model_add_body(ctx, scene->model, &def, NULL);
+  spin_lowest(def->quat, half, r);
+  perp_quat_matrix(def->quat, R);
+  perp_turn(3, R, def->w, spin);
+  def->x[2] = -r[2];
+  perp_cross(r, spin, def->v); /* v + w x r = 0 */
+  if (y.status == PERP_OK) y.status = perp_model_add_body(ctx, scene->model, def, NULL);
   perp_shape_def shape = { .kind = PERP_SHAPE_ELLIPSOID };
   memcpy(shape.half, half, sizeof shape.half);
   perp_build_shape(&y, &shape);
@@ -90,10 +87,12 @@ static const perp_opt disc_options[] = {
 static perp_status build_disc(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct disc_opts *o = opts;
-  const double half[3] = { o->radius, o->radius, o->thickness }, w[3] = { o->wx, o->wy, o->wz };
-  const double quat[4] = { cos(o->tilt / 2), sin(o->tilt / 2), 0, 0 };
-  const perp_mass mass = thin_disc(o->mass, o->radius);
-  PERP_TRY(rolling_body(ctx, scene, "disc", &mass, half, quat, w, o->mu, o->gravity, 2));
+  const double half[3] = { o->radius, o->radius, o->thickness };
+  perp_body_def disc = { .name = "disc",
+                         .mass = thin_disc(o->mass, o->radius),
+                         .quat = { cos(o->tilt / 2), sin(o->tilt / 2) },
+                         .w = { o->wx, o->wy, o->wz } };
+  PERP_TRY(rolling_body(ctx, scene, &disc, half, o->mu, o->gravity, 2));
   scene->h = 5e-4;
   const bool benchmark = fabs(o->tilt - 7 * M_PI / 18) < 1e-15 && o->wx == 0.5 && o->wy == 1 &&
                          o->wz == -8 && o->radius == 0.25 && o->gravity == 9.81 && o->mu >= 0.26 &&
@@ -163,11 +162,11 @@ static perp_status spin_build_wheel(perp_ctx *ctx, const void *opts, perp_scene 
   wheel.W = sqrt(o->gravity / o->radius * c / (s * (1.5 * k + 0.25 * c)));
   wheel.n = -k * wheel.W;
   const double half[3] = { o->radius, o->radius, o->thickness };
-  const double quat[4] = { cos(theta / 2), sin(theta / 2), 0, 0 };
-  const double w[3] = { 0, wheel.W * s, wheel.n };
-  const perp_mass mass = thin_disc(o->mass, o->radius);
-  PERP_TRY(rolling_body(ctx, scene, "wheel", &mass, half, quat, w, o->mu, o->gravity,
-                        2 * M_PI / wheel.W));
+  perp_body_def disc = { .name = "wheel",
+                         .mass = thin_disc(o->mass, o->radius),
+                         .quat = { cos(theta / 2), sin(theta / 2) },
+                         .w = { 0, wheel.W * s, wheel.n } };
+  PERP_TRY(rolling_body(ctx, scene, &disc, half, o->mu, o->gravity, 2 * M_PI / wheel.W));
   scene->h = 5e-4;
   return perp_truth_add(ctx, scene, "closed form: steady turning of a thin disc", 1e-6, spin_steady,
                         &wheel, sizeof wheel);
@@ -202,15 +201,16 @@ static const perp_opt rattle_options[] = {
 static perp_status build_rattle(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct rattle_opts *o = opts;
-  const double half[3] = { 0.05, 0.01, 0.01 }, quat[4] = { 1, 0, 0, 0 };
-  const double w[3] = { 0, o->rock, o->spin };
+  const double half[3] = { 0.05, 0.01, 0.01 };
   const double of_mass = o->mass / 0.014660765716752368;
   const double I1 = 5.864306286700948e-7 * of_mass, I2 = 7.623598172711232e-6 * of_mass;
   const double c = cos(o->turned), s = sin(o->turned), xy = (I1 - I2) * s * c;
-  const perp_mass mass = {
-    o->mass, { I1 * c * c + I2 * s * s, xy, 0, xy, I1 * s * s + I2 * c * c, 0, 0, 0, I2 }
-  };
-  PERP_TRY(rolling_body(ctx, scene, "rattleback", &mass, half, quat, w, o->mu, o->gravity, 3));
+  const double xx = I1 * c * c + I2 * s * s, yy = I1 * s * s + I2 * c * c;
+  perp_body_def stone = { .name = "rattleback",
+                          .mass = { o->mass, { xx, xy, 0, xy, yy, 0, 0, 0, I2 } },
+                          .quat = { 1 },
+                          .w = { 0, o->rock, o->spin } };
+  PERP_TRY(rolling_body(ctx, scene, &stone, half, o->mu, o->gravity, 3));
   scene->h = 2e-4;
   if (o->spin != 5 || o->rock != 0.1 || fabs(o->turned + M_PI / 36) > 1e-15 ||
       o->mass != 0.014660765716752368 || o->gravity != 9.81 || o->mu < 0.31)

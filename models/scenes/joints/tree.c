@@ -86,23 +86,6 @@ static perp_status add_links(perp_ctx *ctx, perp_model *model, const struct tree
   return PERP_OK;
 }
 
-/* Without gravity a tree on soft joints comes to rest, which it can only where their angles are those of the start:
- * all velocities at 0.9 s, over that of a tip of the first kick. */
-static perp_status tree_comes_back(perp_ctx *ctx, perp_scene *scene, const struct tree_opts *o)
-{
-  const int nv = perp_model_nv(scene->model);
-  double *weight = malloc(2 * (size_t)nv * sizeof *weight);
-  if (weight == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "tree: no memory");
-  for (int i = 0; i < nv; i++) {
-    weight[i] = 1;
-    weight[nv + i] = 0;
-  }
-  perp_status status = perp_gauge_velocity(ctx, scene, "speed.rel.err", 0.9, weight, weight + nv,
-                                           o->kick * o->length);
-  free(weight);
-  return status;
-}
-
 static perp_status tree_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct tree_opts *o = opts;
@@ -120,7 +103,12 @@ static perp_status tree_build(perp_ctx *ctx, const void *opts, perp_scene *scene
   scene->tip[0] = o->length / 2;
   if (o->soft > 0) {
     scene->dissipative = true;
-    return o->gravity == 0 && o->kick > 0 ? tree_comes_back(ctx, scene, o) : PERP_OK;
+    if (o->gravity > 0 || o->kick == 0) return PERP_OK;
+    /* Without gravity a tree on soft joints comes to rest, which it can only where their angles are
+     * those of the start: all velocities at 0.9 s, over that of a tip of the first kick. */
+    const double weight[6] = { 1, 1, 1, 1, 1, 1 }, rest[6] = { 0 };
+    return perp_gauge_velocities(ctx, scene, "speed.rel.err", 0.9, weight, rest,
+                                 o->kick * o->length);
   }
   if (o->truth == PERP_TRUTH_REDUCED || (o->truth == PERP_TRUTH_AUTO && o->bodies <= 255))
     return perp_truth_reduced(ctx, scene, 2, 1e-8);

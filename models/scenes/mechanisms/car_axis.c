@@ -11,6 +11,7 @@
 #include "models/scenes/dae.h"
 
 #include <math.h>
+#include <string.h>
 
 static const perp_opt options[] = { PERP_DAE_OPTIONS(10) };
 
@@ -32,14 +33,10 @@ static void car_axis_terms(double t, const double *q, const double *v, perp_dae_
   out->f[2] = (L0 - Lr) * (xr - xb) / Lr;
   out->f[3] = (L0 - Lr) * (yr - yb) / Lr - k * gravity;
   const double G[2][4] = { { xb, yb, 0, 0 }, { 2 * dx, 2 * dy, -2 * dx, -2 * dy } };
-  for (int i = 0; i < 2; i++)
-    for (int j = 0; j < 4; j++) {
-      out->G[i + 2 * j] = G[i][j];
-      out->gdot[i] += G[i][j] * v[j];
-    }
+  for (int i = 0; i < 2; i++) memcpy(out->G[i], G[i], sizeof G[i]);
   out->g[0] = xl * xb + yl * yb;
   out->g[1] = dx * dx + dy * dy - L * L;
-  out->gdot[0] += xl * xb1 + yl * yb1;
+  out->gdot[0] = xl * xb1 + yl * yb1;
   out->gamma[0] = 2 * (v[0] * xb1 + v[1] * yb1) + xl * xb2 + yl * yb2;
   out->gamma[1] = 2 * (du * du + dw * dw);
 }

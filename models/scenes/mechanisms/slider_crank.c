@@ -18,6 +18,7 @@
 #include "models/scenes/dae.h"
 
 #include <math.h>
+#include <string.h>
 
 static const perp_opt options[] = { PERP_DAE_OPTIONS(1000) };
 
@@ -105,12 +106,8 @@ static void slider_crank_terms(double t, const double *x, const double *v, perp_
   const double G[ROWS][N] = { { l1 * c1, rod * c2, 0, 0, 0, 0, s2 },
                               { l1 * s1, rod * s2, 1, 0, 0, 0, -c2 },
                               { 1 } };
-  for (int i = 0; i < ROWS; i++)
-    for (int j = 0; j < N; j++) {
-      out->G[i + ROWS * j] = G[i][j];
-      out->gdot[i] += G[i][j] * v[j];
-    }
-  out->gdot[2] -= omega;
+  for (int i = 0; i < ROWS; i++) memcpy(out->G[i], G[i], sizeof G[i]);
+  out->gdot[2] = -omega;
   out->gamma[0] = -l1 * s1 * w1 * w1 - rod * s2 * w2 * w2 + 2 * w2 * c2 * rod1;
   out->gamma[1] = l1 * c1 * w1 * w1 + rod * c2 * w2 * w2 + 2 * w2 * s2 * rod1;
 }
