@@ -156,7 +156,7 @@ static void measure_momentum(perp_measure *m, double t, const double *q, const d
                              bool first)
 {
   const int dim = perp_model_dim(m->model), nqb = dim == 3 ? 7 : 3;
-  double P[3], L[3], x[3] = { 0 }, mass = 0;
+  double P[3], L[3], x[3] = { 0 }, orbital[3], dP[3], dL[3], mass = 0;
   perp_model_momentum(m->model, q, v, P, L);
   for (int b = 0; b < perp_model_bodies(m->model); b++) {
     const double mb = perp_model_body(m->model, b)->mass.mass;
@@ -164,23 +164,17 @@ static void measure_momentum(perp_measure *m, double t, const double *q, const d
     mass += mb;
   }
   for (int i = 0; i < 3; i++) x[i] /= mass;
-  /* about the centre of mass */
-  L[0] -= x[1] * P[2] - x[2] * P[1];
-  L[1] -= x[2] * P[0] - x[0] * P[2];
-  L[2] -= x[0] * P[1] - x[1] * P[0];
-  measure_raise_to(&m->P_size, sqrt(P[0] * P[0] + P[1] * P[1] + P[2] * P[2]));
+  perp_cross(x, P, orbital);
+  for (int i = 0; i < 3; i++) L[i] -= orbital[i]; /* about the centre of mass */
+  measure_raise_to(&m->P_size, sqrt(perp_dot(3, P, P)));
   P[dim - 1] += mass * m->scene->gravity * t;
   if (first) {
     memcpy(m->P0, P, sizeof P);
     memcpy(m->L0, L, sizeof L);
   }
-  double dP = 0, dL = 0;
-  for (int i = 0; i < 3; i++) {
-    dP += (P[i] - m->P0[i]) * (P[i] - m->P0[i]);
-    dL += (L[i] - m->L0[i]) * (L[i] - m->L0[i]);
-  }
-  measure_raise_to(&m->P_err, sqrt(dP));
-  measure_raise_to(&m->L_err, sqrt(dL));
+  for (int i = 0; i < 3; i++) dP[i] = P[i] - m->P0[i], dL[i] = L[i] - m->L0[i];
+  measure_raise_to(&m->P_err, sqrt(perp_dot(3, dP, dP)));
+  measure_raise_to(&m->L_err, sqrt(perp_dot(3, dL, dL)));
 }
 
 static void measure_penetration(perp_measure *m, const double *q)
@@ -292,8 +286,8 @@ void perp_measure_compare(perp_ctx *ctx, perp_measure *m, const double *q, const
     double p[3], ref[3];
     perp_model_point(m->model, q, m->scene->tip_body, m->scene->tip, p);
     perp_model_point(m->model, q_ref, m->scene->tip_body, m->scene->tip, ref);
-    m->err_tip = sqrt((p[0] - ref[0]) * (p[0] - ref[0]) + (p[1] - ref[1]) * (p[1] - ref[1]) +
-                      (p[2] - ref[2]) * (p[2] - ref[2]));
+    for (int i = 0; i < 3; i++) p[i] -= ref[i];
+    m->err_tip = sqrt(perp_dot(3, p, p));
     measure_raise_to(&m->tip_max, m->err_tip);
     m->tip_end = m->err_tip;
   }

@@ -61,24 +61,17 @@ void perp_eval_at(perp_eval *e, const perp_model *model, const double *q)
 void perp_eval_forces(const perp_eval *e, const perp_model *model, double t, const double *v,
                       bool gyroscopic, double *f)
 {
-  if (model->dim == 3)
-    for (int b = 0; b < model->n_bodies; b++) {
-      const perp_inertia *in = &model->inertia[b];
-      const double *w = v + 6 * b + 3;
-      double *fb = f + 6 * b, L[3];
-      fb[0] = fb[1] = 0;
-      fb[2] = -in->mass * model->gravity;
-      fb[3] = fb[4] = fb[5] = 0;
-      if (!gyroscopic) continue;
-      perp_sym_mul(in->I, w, L);
-      perp_cross(L, w, fb + 3);
-    }
-  else
-    for (int b = 0; b < model->n_bodies; b++) {
-      double *fb = f + 3 * b;
-      fb[0] = fb[2] = 0;
-      fb[1] = -model->inertia[b].mass * model->gravity;
-    }
+  const int d = model->dim, nvb = model->nvb;
+  for (int b = 0; b < model->n_bodies; b++) {
+    const perp_inertia *in = &model->inertia[b];
+    const double *w = v + nvb * b + 3;
+    double *fb = f + nvb * b, L[3];
+    memset(fb, 0, (size_t)nvb * sizeof *fb);
+    fb[d - 1] = -in->mass * model->gravity;
+    if (d == 2 || !gyroscopic) continue;
+    perp_sym_mul(in->I, w, L);
+    perp_cross(L, w, fb + 3);
+  }
   if (model->n_forces > 0) perp_forces_add(model, e, t, v, f);
 }
 

@@ -263,6 +263,11 @@ static void scalar_row(int d, const perp_joint *j, const perp_row *row, const pe
   }
 }
 
+PERP_INLINE double *joints_row(double *J, int row)
+{
+  return J == NULL ? NULL : J + row;
+}
+
 /* both rows: C depends on r = R_a' (p_b - p_a) only, with the gradient g each is a row along R_a g */
 static void curve_rows(int d, const perp_joint *j, const perp_pose *A, const perp_pose *B,
                        bool released, double *Ja, double *Jb, double *C)
@@ -275,14 +280,15 @@ static void curve_rows(int d, const perp_joint *j, const perp_pose *A, const per
     perp_curve_rows(j->curve, r, NULL, value, g, NULL);
   }
   for (int k = 0; k < ld; k++) {
+    double *row_a = joints_row(Ja, k), *row_b = joints_row(Jb, k);
     C[k] = value[k];
-    clear_row(d, ld, Ja == NULL ? NULL : Ja + k);
-    clear_row(d, ld, Jb == NULL ? NULL : Jb + k);
+    clear_row(d, ld, row_a);
+    clear_row(d, ld, row_b);
     if (released) continue;
     perp_turn(d, A->R, g[k], n);
-    point_row(d, A, j->sa, -1, n, ld, Ja == NULL ? NULL : Ja + k);
-    direction_row(d, A, g[k], delta, ld, Ja == NULL ? NULL : Ja + k);
-    point_row(d, B, j->sb, 1, n, ld, Jb == NULL ? NULL : Jb + k);
+    point_row(d, A, j->sa, -1, n, ld, row_a);
+    direction_row(d, A, g[k], delta, ld, row_a);
+    point_row(d, B, j->sb, 1, n, ld, row_b);
   }
 }
 
@@ -307,8 +313,7 @@ PERP_INLINE void evaluate_all(int d, const perp_model *model, perp_eval *e)
     if (j->points > 0) point_rows(d, j, A, B, ld, Ja, Jb, C);
     for (int k = 0; k < j->n_scalars; k++) {
       int row = j->points + k;
-      scalar_row(d, j, &j->scalars[k], A, B, ld, Ja == NULL ? NULL : Ja + row,
-                 Jb == NULL ? NULL : Jb + row, C + row);
+      scalar_row(d, j, &j->scalars[k], A, B, ld, joints_row(Ja, row), joints_row(Jb, row), C + row);
     }
   }
 }

@@ -66,24 +66,22 @@ static perp_status check_inertia(perp_ctx *ctx, int dim, const perp_mass *mass, 
   return PERP_OK;
 }
 
-static bool body_exists(const perp_model *model, int body)
+static perp_status check_body(perp_ctx *ctx, const perp_model *model, int body, bool world,
+                              const char *who)
 {
-  return body == PERP_WORLD || (body >= 0 && body < model->n_bodies);
+  if ((world && body == PERP_WORLD) || (body >= 0 && body < model->n_bodies)) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, body,
+                   model->n_bodies);
 }
 
 static perp_status check_bodies(perp_ctx *ctx, const perp_model *model, int a, int b,
                                 const char *who)
 {
-  for (int i = 0; i < 2; i++) {
-    int body = i == 0 ? a : b;
-    if (!body_exists(model, body))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, body,
-                       model->n_bodies);
-  }
-  if (a == b)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: connects %s with itself", who,
-                     a == PERP_WORLD ? "the world" : "a body");
-  return PERP_OK;
+  PERP_TRY(check_body(ctx, model, a, true, who));
+  PERP_TRY(check_body(ctx, model, b, true, who));
+  if (a != b) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: connects %s with itself", who,
+                   a == PERP_WORLD ? "the world" : "a body");
 }
 
 static perp_status check_spring(perp_ctx *ctx, double stiffness, double damping, const char *who)
@@ -318,19 +316,18 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
     PERP_TRY(perp_pairs_check(ctx, model, def, who));
   else if (def->kind == PERP_FORCE_SPRING)
     PERP_TRY(check_bodies(ctx, model, def->a, def->b, who));
-  else if (def->a < 0 || def->a >= model->n_bodies)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, def->a,
-                     model->n_bodies);
+  else
+    PERP_TRY(check_body(ctx, model, def->a, false, who));
+  static const char *const names[] = { "stiffness", "damping",   "length",
+                                       "linear",    "quadratic", "angular" };
   const double numbers[] = { def->stiffness, def->damping,   def->length,
                              def->linear,    def->quadratic, def->angular };
   if (!all_finite(3, def->anchor_a) || !all_finite(3, def->anchor_b) ||
       !all_finite(3, def->value) || !all_finite(6, numbers))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a number is not finite", who);
-  static const char *const numbers_of[] = { "stiffness", "damping",   "length",
-                                            "linear",    "quadratic", "angular" };
   for (int i = 0; i < 6; i++)
     if (numbers[i] < 0)
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: %s must not be negative: got %g", who, numbers_of[i],
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: %s must not be negative: got %g", who, names[i],
                        numbers[i]);
   PERP_TRY(check_particle(ctx, model, def->a, def->anchor_a, who));
   if (def->kind == PERP_FORCE_SPRING)
@@ -428,9 +425,7 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
   char buf[PERP_LABEL_MAX];
   PERP_TRY(perp_model_building(ctx, model));
   const char *who = perp_model_label(buf, "shape", model->n_shapes, def->name);
-  if (!body_exists(model, def->body))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, def->body,
-                     model->n_bodies);
+  PERP_TRY(check_body(ctx, model, def->body, true, who));
   if (!all_finite(3, def->x) || !all_finite(4, def->quat) || !isfinite(def->angle))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its pose is not finite", who);
   if (perp_model_is_particle(model, def->body))

@@ -8,7 +8,7 @@
 /* ---- truths ------------------------------------------------------------------------------------------- */
 
 /* Add a truth that answers at any time, from a copy of user [size bytes]. */
-typedef perp_status perp_truth_state(void *user, perp_ctx *ctx, double t, double *q, double *v);
+typedef void perp_truth_state(void *user, double t, double *q, double *v);
 perp_status perp_truth_add(perp_ctx *ctx, perp_scene *scene, const char *what, double uncertainty,
                            perp_truth_state *state, const void *user, size_t size);
 

@@ -355,51 +355,51 @@ perp_status perp_gauge_force(perp_ctx *ctx, perp_scene *scene, int n,
 
 struct velocity {
   struct head head;
-  int n;
-  double t, scale;
-  double weight[]; /* [n], then the exact ones [n] */
+  int n, n_weights, n_exact;
+  double t, scale, weight[6];
+  double exact[]; /* [n_exact] */
 };
 
 static void velocity_sample(void *user, double t, const double *q, const double *v,
                             const perp_step_info *info)
 {
   struct velocity *g = user;
-  const double *exact = g->weight + g->n;
   (void)q, (void)info;
   if (g->head.started || t < g->t - 1e-10) return;
   g->head.started = true;
-  for (int i = 0; i < g->n; i++)
-    if (g->weight[i] > 0)
-      gauges_raise(&g->head.worst, g->weight[i] * fabs(v[i] - exact[i]) / g->scale);
+  for (int i = 0; i < g->n; i++) {
+    const double weight = g->weight[i % g->n_weights];
+    if (weight > 0)
+      gauges_raise(&g->head.worst, weight * fabs(v[i] - g->exact[i % g->n_exact]) / g->scale);
+  }
+}
+
+static perp_status add_velocity(perp_ctx *ctx, perp_scene *scene, const char *metric, double t,
+                                const double *weight, bool alike, const double *exact, double scale)
+{
+  const int n = perp_model_nv(scene->model), nvb = perp_model_dim(scene->model) == 3 ? 6 : 3;
+  const size_t data = (size_t)(alike ? nvb : n) * sizeof *exact;
+  struct velocity like = {
+    .n = n, .n_weights = nvb, .n_exact = alike ? nvb : n, .t = t, .scale = scale
+  };
+  memcpy(like.weight, weight, (size_t)nvb * sizeof *weight);
+  struct velocity *g = gauges_create(ctx, scene, metric, &like, sizeof like, data, velocity_sample,
+                                     gauges_worst);
+  if (g == NULL) return PERP_ERR_NOMEM;
+  memcpy(g->exact, exact, data);
+  return PERP_OK;
 }
 
 perp_status perp_gauge_velocity(perp_ctx *ctx, perp_scene *scene, const char *metric, double t,
                                 const double *weight, const double *exact, double scale)
 {
-  const int n = perp_model_nv(scene->model);
-  const size_t data = (size_t)n * sizeof *exact;
-  const struct velocity like = { .n = n, .t = t, .scale = scale };
-  struct velocity *g = gauges_create(ctx, scene, metric, &like, sizeof like, 2 * data,
-                                     velocity_sample, gauges_worst);
-  if (g == NULL) return PERP_ERR_NOMEM;
-  memcpy(g->weight, weight, data);
-  memcpy(g->weight + n, exact, data);
-  return PERP_OK;
+  return add_velocity(ctx, scene, metric, t, weight, false, exact, scale);
 }
 
 perp_status perp_gauge_velocities(perp_ctx *ctx, perp_scene *scene, const char *metric, double t,
                                   const double *weight, const double *exact, double scale)
 {
-  const int nv = perp_model_nv(scene->model), nvb = perp_model_dim(scene->model) == 3 ? 6 : 3;
-  double *all = malloc(2 * (size_t)nv * sizeof *all);
-  if (all == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no room for the gauge %s", metric);
-  for (int i = 0; i < nv; i++) {
-    all[i] = weight[i % nvb];
-    all[nv + i] = exact[i % nvb];
-  }
-  perp_status status = perp_gauge_velocity(ctx, scene, metric, t, all, all + nv, scale);
-  free(all);
-  return status;
+  return add_velocity(ctx, scene, metric, t, weight, true, exact, scale);
 }
 
 perp_status perp_gauge_planar_velocity(perp_ctx *ctx, perp_scene *scene, double t, double radius,

@@ -42,7 +42,20 @@ perp_truth *perp_truth_slot(perp_ctx *ctx, perp_scene *scene, const char *what)
   return truth;
 }
 
-static double any_time(void *user, double t)
+struct any_time {
+  perp_truth_state *state;
+  max_align_t user[];
+};
+
+static perp_status any_time_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  struct any_time *a = user;
+  (void)ctx;
+  a->state(a->user, t, q, v);
+  return PERP_OK;
+}
+
+static double any_time_next(void *user, double t)
 {
   (void)user;
   return t;
@@ -51,29 +64,30 @@ static double any_time(void *user, double t)
 perp_status perp_truth_add(perp_ctx *ctx, perp_scene *scene, const char *what, double uncertainty,
                            perp_truth_state *state, const void *user, size_t size)
 {
-  void *copy = malloc(size);
+  struct any_time *a = malloc(sizeof *a + size);
   perp_truth *truth = perp_truth_slot(ctx, scene, what);
-  if (copy == NULL || truth == NULL) {
-    free(copy);
+  if (a == NULL || truth == NULL) {
+    free(a);
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the truth '%s'", what);
   }
+  a->state = state;
+  memcpy(a->user, user, size);
   truth->t_end = HUGE_VAL;
   truth->uncertainty = uncertainty;
-  truth->user = memcpy(copy, user, size);
-  truth->state = state;
-  truth->next_time = any_time;
+  truth->user = a;
+  truth->state = any_time_state;
+  truth->next_time = any_time_next;
   truth->destroy = free;
   return PERP_OK;
 }
 
 /* user: the model of the scene, which outlives its truths */
-static perp_status scene_rests(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void scene_rests(void *user, double t, double *q, double *v)
 {
   const perp_model *model = *(perp_model **)user;
-  (void)ctx, (void)t;
+  (void)t;
   memcpy(q, perp_model_q0(model), (size_t)perp_model_nq(model) * sizeof *q);
   memset(v, 0, (size_t)perp_model_nv(model) * sizeof *v);
-  return PERP_OK;
 }
 
 perp_status perp_truth_rest(perp_ctx *ctx, perp_scene *scene, const char *what)

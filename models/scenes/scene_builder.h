@@ -103,11 +103,11 @@ typedef struct perp_force_truth {
 } perp_force_truth;
 perp_status perp_gauge_force(perp_ctx *ctx, perp_scene *scene, int n,
                              const perp_force_truth *truths, double scale, double t0);
-/* Error of the velocities at the first state at or after t: max over i with weight_i > 0 of
- * weight_i |v_i - exact_i| / scale.  weight, exact [nv] are copied. */
+/* Error of the velocities at the first state at or after t: max over i with a positive weight of
+ * weight |v_i - exact_i| / scale.  weight [nv of a body]: the same for all; exact [nv]. */
 perp_status perp_gauge_velocity(perp_ctx *ctx, perp_scene *scene, const char *metric, double t,
                                 const double *weight, const double *exact, double scale);
-/* The same of all bodies alike: weight, exact [nv of a body]. */
+/* The same where all bodies move alike: exact [nv of a body]. */
 perp_status perp_gauge_velocities(perp_ctx *ctx, perp_scene *scene, const char *metric, double t,
                                   const double *weight, const double *exact, double scale);
 /* impact.rel.err: the same of one body that moves in the vertical plane, with the rates of `exact`; its turning

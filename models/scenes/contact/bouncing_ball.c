@@ -55,15 +55,13 @@ static void bouncing_ball_bounce(const struct ball_opts *o, double t, double *ga
   *v = en * v1 - o->gravity * s;
 }
 
-static perp_status bouncing_ball_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void bouncing_ball_exact(void *user, double t, double *q, double *v)
 {
   const struct ball_opts *o = user;
   double gap, speed;
-  (void)ctx;
   bouncing_ball_bounce(o, t, &gap, &speed);
   const perp_planar ball = { .height = o->radius + gap, .vheight = speed };
   perp_planar_state(o->dim, 0, &ball, q, v);
-  return PERP_OK;
 }
 
 /* user: dim */

@@ -37,13 +37,11 @@ static double coulomb_oscillator_swings(const struct osc_opts *o)
   return f > 0 ? fmax(0, ceil((o->x0 - f) / (2 * f) - 1e-12)) : HUGE_VAL;
 }
 
-static perp_status coulomb_oscillator_exact(void *user, perp_ctx *ctx, double t, double *q,
-                                            double *v)
+static void coulomb_oscillator_exact(void *user, double t, double *q, double *v)
 {
   const struct osc_opts *o = user;
   const double w = sqrt(o->stiffness / o->mass), f = friction_length(o),
                last = coulomb_oscillator_swings(o);
-  (void)ctx;
   const double i = fmin(last, floor(t * w / M_PI));
   const double sign = fmod(i, 2) == 0 ? 1 : -1;
   const double turn = o->x0 - 2 * i * f; /* |x| at turning point i */
@@ -55,7 +53,6 @@ static perp_status coulomb_oscillator_exact(void *user, perp_ctx *ctx, double t,
   }
   const perp_planar block = { .x = x, .vx = rate };
   perp_planar_state(o->dim, 0, &block, q, v);
-  return PERP_OK;
 }
 
 /* time of the state from which on the block does not move any more */

@@ -83,18 +83,16 @@ static void place_ball(const struct cradle_opts *o, int i, double angle, double 
 }
 
 /* e = 1, equal balls: the k on one side swing out in turn */
-static perp_status cradle_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void cradle_exact(void *user, double t, double *q, double *v)
 {
   const struct cradle_opts *o = user;
   const double w = cradle_frequency(o), k = sin(o->amplitude / 2), kc = cos(o->amplitude / 2);
   const double am = perp_elliptic_am(perp_elliptic_K(kc) - w * t, kc);
-  (void)ctx;
   const double phi = 2 * asin(k * sin(am)), rate = -2 * k * w * cos(am);
   for (int i = 0; i < o->balls; i++) {
     const bool out = phi > 0 ? i < o->moving : i >= o->balls - o->moving;
     place_ball(o, i, out ? -phi : 0, out ? -rate : 0, q, v);
   }
-  return PERP_OK;
 }
 
 /* velocities a time s after the balls left the bottom with u [balls] */
@@ -111,10 +109,8 @@ static void swing_out(const struct cradle_opts *o, const double *u, double s, do
 static perp_status cradle_judge(perp_ctx *ctx, perp_scene *scene, const struct cradle_opts *o,
                                 const char *metric, const double *u, double quarter, double u0)
 {
-  const int nvb = o->dim == 3 ? 6 : 3;
-  double q[7 * BALLS_MAX], v[6 * BALLS_MAX], weight[6 * BALLS_MAX] = { 0 };
-  for (int i = 0; i < o->balls; i++) weight[nvb * i] = 1; /* along the row */
-  const double after = quarter / 8;
+  const double after = quarter / 8, weight[6] = { 1 }; /* along the row */
+  double q[7 * BALLS_MAX], v[6 * BALLS_MAX];
   swing_out(o, u, after, q, v);
   return perp_gauge_velocity(ctx, scene, metric, quarter + after, weight, v, u0);
 }
@@ -188,8 +184,8 @@ static perp_status build_chain(perp_ctx *ctx, const void *opts, perp_scene *scen
 {
   const struct chain_opts *o = opts;
   perp_builder y = perp_build_begin(ctx, scene, o->dim, 0, 0, o->e);
-  double x[BALLS_MAX], v[BALLS_MAX] = { 0 }, mass[BALLS_MAX], weight[6 * BALLS_MAX] = { 0 },
-                       after[6 * BALLS_MAX] = { 0 };
+  double x[BALLS_MAX], v[BALLS_MAX] = { 0 }, mass[BALLS_MAX], after[6 * BALLS_MAX] = { 0 };
+  const double weight[6] = { 1 };
   mass[0] = o->mass;
   for (int i = 0; i < o->balls; i++) {
     if (i > 0) mass[i] = mass[i - 1] * o->ratio;
@@ -205,7 +201,7 @@ static perp_status build_chain(perp_ctx *ctx, const void *opts, perp_scene *scen
   scene->tip_body = o->balls - 1;
   const int nvb = o->dim == 3 ? 6 : 3;
   cradle_one_by_one(o->balls, mass, o->e, 0.99 * t_end, x, v);
-  for (int i = 0; i < o->balls; i++) weight[nvb * i] = 1, after[nvb * i] = v[i];
+  for (int i = 0; i < o->balls; i++) after[nvb * i] = v[i];
   return perp_gauge_velocity(ctx, scene, "impact.rel.err", 0.99 * t_end, weight, after, o->speed);
 }
 

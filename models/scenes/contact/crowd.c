@@ -177,13 +177,13 @@ static perp_status build_billiard(perp_ctx *ctx, const void *opts, perp_scene *s
   /* the line of centres is at the angle beta, sin beta = offset / 2: impulse along it */
   const double s = -o->offset / 2, c = sqrt(1 - s * s);
   const double push = (1 + o->e) / 2 * o->speed * c;
-  double v[12] = { 0 }, weight[12] = { 0 };
+  double v[12] = { 0 }, weight[6] = { 1 };
   const int nvb = o->dim == 3 ? 6 : 3, up = o->dim - 1;
   v[0] = o->speed - push * c;
   v[up] = -push * s;
   v[nvb] = push * c;
   v[nvb + up] = push * s;
-  weight[0] = weight[up] = weight[nvb] = weight[nvb + up] = 1;
+  weight[up] = 1;
   return perp_gauge_velocity(ctx, scene, "impact.rel.err", 0.9 * scene->t_end, weight, v, o->speed);
 }
 

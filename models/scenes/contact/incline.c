@@ -57,11 +57,10 @@ static void incline_along(const struct slide *s, double t, double *way, double *
   *speed = t < s->stop ? s->speed + s->a[0] * t : s->a[1] * t2;
 }
 
-static perp_status incline_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void incline_exact(void *user, double t, double *q, double *v)
 {
   const struct slide *s = user;
   double way, speed, p[3], rate[3];
-  (void)ctx;
   incline_along(s, t, &way, &speed);
   for (int i = 0; i < 3; i++) p[i] = s->x0[i] + way * s->down[i], rate[i] = speed * s->down[i];
   memset(v, 0, (s->dim == 3 ? 6 : 3) * sizeof *v);
@@ -74,7 +73,6 @@ static perp_status incline_exact(void *user, perp_ctx *ctx, double t, double *q,
     memcpy(q + 3, s->quat, sizeof s->quat);
   else
     q[2] = s->angle;
-  return PERP_OK;
 }
 
 /* the two phases: until the initial speed is used up, and after */

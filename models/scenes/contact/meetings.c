@@ -26,10 +26,9 @@ static const perp_opt merging_options[] = {
   PERP_OPTIONS_END
 };
 
-static perp_status merging_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void merging_exact(void *user, double t, double *q, double *v)
 {
   const struct merging_opts *o = user;
-  (void)ctx;
   for (int i = 0; i < 2 * o->pairs; i++) {
     const double meets = (i / 2 + 1) * o->every, side = i % 2 == 0 ? -1 : 1;
     const double way = t < meets ? o->speed * (meets - t) : o->e * o->speed * (t - meets);
@@ -38,7 +37,6 @@ static perp_status merging_exact(void *user, perp_ctx *ctx, double t, double *q,
     perp_planar_state(3, i, &ball, q, v);
     q[7 * i + 1] = 4 * o->radius * (i / 2);
   }
-  return PERP_OK;
 }
 
 static perp_status build_merging(perp_ctx *ctx, const void *opts, perp_scene *scene)
@@ -95,8 +93,8 @@ static perp_status build_flat(perp_ctx *ctx, const void *opts, perp_scene *scene
   PERP_TRY(perp_build_end(&y, a, 3 * meets));
   scene->h = meets / 16;
   /* velocities along the impacts, and spins times half of the edge: none; all over the speed */
-  double weight[18], exact[18] = { 0 };
-  for (int i = 0; i < 18; i++) weight[i] = i % 6 < 3 ? 1 : a / 2;
+  const double weight[6] = { 1, 1, 1, a / 2, a / 2, a / 2 };
+  double exact[18] = { 0 };
   exact[2] = o->e * o->speed;
   exact[6] = -o->e * o->speed;
   exact[12] = o->e * o->speed;
@@ -182,17 +180,15 @@ static double rate_of(const struct slow_opts *o, int i)
   return i == 0 ? o->stiff * w : w / (1 + 0.1 * (i - 1) / o->slow);
 }
 
-static perp_status slow_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void slow_exact(void *user, double t, double *q, double *v)
 {
   const struct slow_opts *o = user;
-  (void)ctx;
   for (int i = 0; i <= o->slow; i++) {
     const double w = rate_of(o, i);
     const perp_planar body = { .x = 1 + 0.5 * cos(w * t), .vx = -0.5 * w * sin(w * t) };
     perp_planar_state(3, i, &body, q, v);
     q[7 * i + 1] = i;
   }
-  return PERP_OK;
 }
 
 static perp_status build_slow(perp_ctx *ctx, const void *opts, perp_scene *scene)

@@ -35,15 +35,14 @@ static const perp_opt stack_options[] = {
 };
 
 /* Where overlapping boxes should end: on each other. */
-static perp_status stack_apart(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void stack_apart(void *user, double t, double *q, double *v)
 {
   const struct stack_opts *o = user;
-  (void)ctx, (void)t;
+  (void)t;
   for (int i = 0; i < o->boxes; i++) {
     const perp_planar box = { .height = (i + 0.5) * o->edge };
     perp_planar_state(o->dim, i, &box, q, v);
   }
-  return PERP_OK;
 }
 
 /* boxes on each other with forces from statics; mass of box i */

@@ -197,14 +197,12 @@ static double continuous_place(const struct soft_opts *o, double t, double *v)
   return o->start * e * (c + d / w * s);
 }
 
-static perp_status driven_continuous(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void driven_continuous(void *user, double t, double *q, double *v)
 {
-  (void)ctx;
   memset(q, 0, 7 * sizeof *q);
   memset(v, 0, 6 * sizeof *v);
   q[3] = 1;
   q[0] = continuous_place(user, t, &v[0]);
-  return PERP_OK;
 }
 
 static void oscillator_sample(void *user, double t, const double *q, const double *v,

@@ -136,11 +136,10 @@ static void to_quaternion(const double R[9], double q[4])
   for (int i = 0; i < 4; i++) q[i] = s * rows[k][i];
 }
 
-static perp_status free_body_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void free_body_exact(void *user, double t, double *q, double *v)
 {
   const struct rotation *r = user;
   const struct free_opts *o = &r->o;
-  (void)ctx;
   q[0] = o->vx * t, q[1] = o->vy * t, q[2] = o->vz * t - 0.5 * o->gravity * t * t;
   v[0] = o->vx, v[1] = o->vy, v[2] = o->vz - o->gravity * t;
   if (r->steady) {
@@ -148,14 +147,13 @@ static perp_status free_body_exact(void *user, perp_ctx *ctx, double t, double *
     const double identity[4] = { 1, 0, 0, 0 };
     perp_quat_retract(identity, dtheta, q + 3);
     memcpy(v + 3, w, sizeof w);
-    return PERP_OK;
+    return;
   }
   double phi, E[9], R[9];
   free_body_motion(r, t, v + 3, &phi);
   free_body_frame(r, v + 3, phi - r->phi0, E);
   for (int j = 0; j < 3; j++) perp_turn(3, r->start, E + 3 * j, R + 3 * j);
   to_quaternion(R, q + 3);
-  return PERP_OK;
 }
 
 /* false: no closed form (on the separatrix) */

@@ -59,16 +59,14 @@ static void state_at(const struct cycles_opts *o, double phi, double rate, doubl
   }
 }
 
-static perp_status joint_cycles_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void joint_cycles_exact(void *user, double t, double *q, double *v)
 {
   const struct cycles_opts *o = user;
   const double n = o->cranks, m = o->mass, M = o->platform;
   const double w = sqrt(o->gravity * (n * m / 2 + M) / (o->length * (n * m / 3 + M)));
   const double k = sin(o->amplitude / 2), kc = cos(o->amplitude / 2);
   const double am = perp_elliptic_am(perp_elliptic_K(kc) - w * t, kc);
-  (void)ctx;
   state_at(o, 2 * asin(k * sin(am)), -2 * k * w * cos(am), q, v);
-  return PERP_OK;
 }
 
 static perp_status joint_cycles_build(perp_ctx *ctx, const void *opts, perp_scene *scene)

@@ -23,18 +23,16 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-static perp_status motor_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void motor_exact(void *user, double t, double *q, double *v)
 {
   const struct motor_opts *o = user;
   const double a = fmax(0, o->force - o->friction) / o->mass * copysign(1, o->velocity);
   const double until = a != 0 ? fmin(t, o->velocity / a) : t;
-  (void)ctx;
   memset(q, 0, 7 * sizeof *q);
   memset(v, 0, 6 * sizeof *v);
   q[3] = 1;
   v[0] = a * until;
   q[0] = a * until * until / 2 + v[0] * (t - until);
-  return PERP_OK;
 }
 
 static perp_status motor_build(perp_ctx *ctx, const void *opts, perp_scene *scene)

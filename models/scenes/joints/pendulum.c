@@ -50,15 +50,13 @@ static void from_vertical(struct pendulum *p, double phi, double rate, double *q
   perp_links_state(&links, &theta, &omega, q, v);
 }
 
-static perp_status pendulum_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void pendulum_exact(void *user, double t, double *q, double *v)
 {
   struct pendulum *p = user;
-  (void)ctx;
   double am = perp_elliptic_am(p->K - p->omega * t, p->kc);
   /* cos(phi/2) = dn: the angle without the cancellation of asin near a quarter turn */
   double phi = 2 * atan2(p->k * sin(am), perp_elliptic_dn(am, p->kc));
   from_vertical(p, phi, -2 * p->k * p->omega * cos(am), q, v);
-  return PERP_OK;
 }
 
 static void pendulum_map_file(void *user, double t, const double *row, double *q, double *v)

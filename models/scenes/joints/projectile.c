@@ -24,10 +24,9 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-static perp_status projectile_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void projectile_exact(void *user, double t, double *q, double *v)
 {
   const struct projectile_opts *o = user;
-  (void)ctx;
   const double k = o->linear / o->mass, g = o->gravity;
   const double vx = o->speed * cos(o->angle), vz = o->speed * sin(o->angle);
   /* e1 = (1 - exp(-k t)) / k,  e2 = (t - e1) / k; their series where kt is small */
@@ -49,7 +48,6 @@ static perp_status projectile_exact(void *user, perp_ctx *ctx, double t, double 
     .x = vx * e1, .height = vz * e1 - g * e2, .vx = vx * decay, .vheight = vz * decay - g * e1
   };
   perp_planar_state(o->dim, 0, &at, q, v);
-  return PERP_OK;
 }
 
 static perp_status projectile_build(perp_ctx *ctx, const void *opts, perp_scene *scene)

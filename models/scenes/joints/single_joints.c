@@ -70,11 +70,10 @@ static const perp_opt weld_options[] = {
   PERP_OPTIONS_END
 };
 
-static perp_status single_joints_thrown(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void single_joints_thrown(void *user, double t, double *q, double *v)
 {
   const struct weld_opts *o = user;
   const double w = o->spin, c = cos(w * t), s = sin(w * t);
-  (void)ctx;
   memset(q, 0, 14 * sizeof *q);
   memset(v, 0, 12 * sizeof *v);
   for (int i = 0; i < 2; i++, q += 7, v += 6) {
@@ -84,7 +83,6 @@ static perp_status single_joints_thrown(void *user, perp_ctx *ctx, double t, dou
     v[0] = -arm * w * s, v[1] = arm * w * c, v[2] = o->speed - o->gravity * t;
     v[5] = w;
   }
-  return PERP_OK;
 }
 
 static perp_status build_weld(perp_ctx *ctx, const void *opts, perp_scene *scene)
@@ -93,7 +91,7 @@ static perp_status build_weld(perp_ctx *ctx, const void *opts, perp_scene *scene
   const double L = o->length;
   struct weld_opts start = *o;
   double q[14], v[12];
-  PERP_TRY(single_joints_thrown(&start, ctx, 0, q, v));
+  single_joints_thrown(&start, 0, q, v);
   perp_body_def box[2] = {
     perp_body_at(3, perp_mass_box(o->mass, 0.4 * L, 0.2 * L, 0.1 * L), 0, q, v),
     perp_body_at(3, perp_mass_box(o->mass * o->ratio, 0.3 * L, 0.3 * L, 0.2 * L), 1, q, v)
@@ -166,11 +164,10 @@ static void swing_to(struct swing *s, double t)
   s->t = t;
 }
 
-static perp_status single_joints_hanging(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void single_joints_hanging(void *user, double t, double *q, double *v)
 {
   struct swing *s = user;
   const double l = s->o.length / 2;
-  (void)ctx;
   swing_to(s, t);
   memset(q, 0, 7 * sizeof *q);
   memset(v, 0, 6 * sizeof *v);
@@ -178,7 +175,6 @@ static perp_status single_joints_hanging(void *user, perp_ctx *ctx, double t, do
   q[3] = cos(s->angle / 2), q[5] = sin(s->angle / 2);
   v[0] = s->o.speed, v[2] = l * sin(s->angle) * s->rate;
   v[4] = s->rate;
-  return PERP_OK;
 }
 
 static perp_status build_rail(perp_ctx *ctx, const void *opts, perp_scene *scene)
@@ -230,19 +226,17 @@ static const perp_opt wheel_options[] = {
 
 enum { STRUT = 10 }; /* m, the length of the spring at rest */
 
-static perp_status single_joints_steered(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void single_joints_steered(void *user, double t, double *q, double *v)
 {
   const struct wheel_opts *o = user;
   const double w = sqrt(o->stiffness / o->mass), spin = o->spin * t, steer = o->steer * t;
   const double c = cos(steer / 2), s = sin(steer / 2), C = cos(spin / 2), S = sin(spin / 2);
-  (void)ctx;
   memset(q, 0, 7 * sizeof *q);
   memset(v, 0, 6 * sizeof *v);
   q[2] = o->start * cos(w * t);
   q[3] = c * C, q[4] = -s * S, q[5] = c * S, q[6] = s * C;
   v[2] = -o->start * w * sin(w * t);
   v[3] = -o->steer * sin(spin), v[4] = o->spin, v[5] = o->steer * cos(spin);
-  return PERP_OK;
 }
 
 static perp_status single_joints_build_wheel(perp_ctx *ctx, const void *opts, perp_scene *scene)

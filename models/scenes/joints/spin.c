@@ -129,11 +129,10 @@ struct wheel {
   double R, theta, rho, W, n; /* n: rate about the axis */
 };
 
-static perp_status spin_steady(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void spin_steady(void *user, double t, double *q, double *v)
 {
   const struct wheel *s = user;
   const double turned = s->W * t, rolled = (s->n - s->W * cos(s->theta)) * t;
-  (void)ctx;
   q[0] = s->rho * sin(turned);
   q[1] = s->rho * (1 - cos(turned));
   q[2] = s->R * sin(s->theta);
@@ -151,7 +150,6 @@ static perp_status spin_steady(void *user, perp_ctx *ctx, double t, double *q, d
   v[3] = s->W * sin(s->theta) * sin(rolled);
   v[4] = s->W * sin(s->theta) * cos(rolled);
   v[5] = s->n;
-  return PERP_OK;
 }
 
 static perp_status spin_build_wheel(perp_ctx *ctx, const void *opts, perp_scene *scene)

@@ -25,15 +25,13 @@ static const perp_opt options[] = {
 
 enum { REST = 10 }; /* m, the length of the spring at rest */
 
-static perp_status spring_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void spring_exact(void *user, double t, double *q, double *v)
 {
   const struct spring_opts *o = user;
-  (void)ctx;
   double d = o->damping / (2 * o->mass), w = sqrt(o->stiffness / o->mass - d * d);
   double c = cos(w * t), s = sin(w * t), e = exp(-d * t), b = d * o->start / w;
   const perp_planar at = { .x = e * (o->start * c + b * s), .vx = -e * (o->start * w + d * b) * s };
   perp_planar_state(o->dim, 0, &at, q, v);
-  return PERP_OK;
 }
 
 static perp_status spring_build(perp_ctx *ctx, const void *opts, perp_scene *scene)

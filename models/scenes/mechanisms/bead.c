@@ -51,8 +51,9 @@ static double cycloid_rate(const struct bead_opts *o)
 }
 
 /* place and velocity of the bead; the hoop: also of body 0 */
-static void bead_state(const struct bead_opts *o, double t, double *q, double *v)
+static void bead_state(void *user, double t, double *q, double *v)
 {
+  const struct bead_opts *o = user;
   const double r = o->radius, w = cycloid_rate(o), g = o->gravity;
   const int bead = o->track == HOOP ? 1 : 0;
   double *x = q + 7 * bead, *u = v + 6 * bead;
@@ -76,13 +77,6 @@ static void bead_state(const struct bead_opts *o, double t, double *q, double *v
     x[0] = r * (s + sin(s)) + rate * fall, x[2] = r * (1 - cos(s)) - g * fall * fall / 2;
     u[0] = rate * cos(s / 2), u[2] = rate * sin(s / 2) - g * fall;
   }
-}
-
-static perp_status bead_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
-{
-  (void)ctx;
-  bead_state(user, t, q, v);
-  return PERP_OK;
 }
 
 struct departure {
@@ -146,7 +140,8 @@ static perp_status bead_build(perp_ctx *ctx, const void *opts, perp_scene *scene
                      sqrt(o->gravity / o->radius), o->spin);
   double q[14], v[12];
   const int n = o->track == HOOP ? 1 : 0;
-  bead_state(o, 0, q, v);
+  struct bead_opts start = *o;
+  bead_state(&start, 0, q, v);
   if (o->track == COASTER) memcpy(q, coaster[0], sizeof coaster[0]), memset(v, 0, sizeof v);
   /* the hoop, if there is one, before the bead */
   perp_body_def body[2] = {
@@ -169,7 +164,7 @@ static perp_status bead_build(perp_ctx *ctx, const void *opts, perp_scene *scene
                                                   : 3,
                                1e-3));
   if (o->track == COASTER) return PERP_OK;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", 1e-14, bead_exact, o, sizeof *o));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", 1e-14, bead_state, o, sizeof *o));
   if (o->track != RAMP) return PERP_OK;
   const struct departure g = { .exact = M_PI / (2 * rate), .t = nan("") };
   return perp_gauge_add(ctx, scene, "event.err", &g, sizeof g, departure_sample, departure_value);

@@ -46,16 +46,14 @@ static void four_bar_state_of(const struct bar_opts *o, double psi, double rate,
   }
 }
 
-static perp_status four_bar_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void four_bar_exact(void *user, double t, double *q, double *v)
 {
   const struct bar_opts *o = user;
   const double N = o->loops, rate = o->speed / o->length;
   const double w2 = o->gravity * ((N + 1) / 2 + N) / (((N + 1) / 3 + N) * o->length);
   const double nu = sqrt(w2 + rate * rate / 4), kc = rate / (2 * nu);
   const double am = perp_elliptic_am(perp_elliptic_K(kc) - nu * t, kc);
-  (void)ctx;
   four_bar_state_of(o, M_PI - 2 * am, 2 * nu * perp_elliptic_dn(am, kc), q, v);
-  return PERP_OK;
 }
 
 static void four_bar_map_file(void *user, double t, const double *row, double *q, double *v)

@@ -31,13 +31,12 @@ static perp_ode_answer circle_deriv(void *user, double t, double h, const double
   return PERP_ODE_OK;
 }
 
-static perp_status circle_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void circle_exact(void *user, double t, double *q, double *v)
 {
   const struct circle_opts *o = user;
-  (void)ctx, (void)v;
+  (void)v;
   q[0] = o->radius * cos(o->rate * t);
   q[1] = o->radius * sin(o->rate * t);
-  return PERP_OK;
 }
 
 /* the squared radius plays the part of the energy */

@@ -33,15 +33,13 @@ static perp_ode_answer oscillator_deriv(void *user, double t, double h, const do
   return PERP_ODE_OK;
 }
 
-static perp_status oscillator_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void oscillator_exact(void *user, double t, double *q, double *v)
 {
   const struct oscillator_opts *o = user;
-  (void)ctx;
   double d = o->zeta * o->omega, w = o->omega * sqrt(1 - o->zeta * o->zeta);
   double b = (o->v0 + d * o->x0) / w, c = cos(w * t), s = sin(w * t), e = exp(-d * t);
   q[0] = e * (o->x0 * c + b * s);
   v[0] = e * ((b * w - d * o->x0) * c - (o->x0 * w + d * b) * s);
-  return PERP_OK;
 }
 
 static double oscillator_energy(void *user, const double *q, const double *v)
