@@ -20,8 +20,8 @@ static void measure_layout(void *measure, perp_arena *a)
   }
 }
 
-/* collision detection of its own, so that penetration is judged at accepted states and alike for all
- * formulations, also for those that know no contact */
+/* collision detection of its own, so that penetration is judged at accepted states and alike for
+ * all formulations, also for those that know no contact */
 static perp_status create_collision(perp_ctx *ctx, perp_measure *m)
 {
   if (m->pose == NULL) return PERP_OK;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Curves that points slide on (van Overveld & Barenbrug 1995, section 2.6), and their rows.
  *
- * y is the point in the frame of the curve, s its foot: (y - c(s)) . c'(s) = 0.  With e = y - c(s), and n_k(s)
- * unit vectors perpendicular to c'(s) and to each other,
+ * y is the point in the frame of the curve, s its foot: (y - c(s)) . c'(s) = 0.  With e = y - c(s),
+ * and n_k(s) unit vectors perpendicular to c'(s) and to each other,
  *
  *      C_k = n_k . e,      s' = c' . y' / D,   D = |c'|^2 - c'' . e,
  *      grad C_k = n_k + (n_k' . e) c' / D,
  *      C_k'' = (n_k' . y' + n_k'' . e s' + n_k' . e') s' + n_k' . e s''    along y + t y',
  *
- * so that J and Jdot v are exact off the curve too.  The foot is the closest point: the closest of a table of
- * samples (line, circle and helix: directly), then Newton's method.  It has no memory, so that a state alone
- * says what J is; a curve must not come near to itself closer than the point may stray from it.
+ * so that J and Jdot v are exact off the curve too.  The foot is the closest point: the closest of
+ * a table of samples (line, circle and helix: directly), then Newton's method.  It has no memory,
+ * so that a state alone says what J is; a curve must not come near to itself closer than the point
+ * may stray from it.
  *
  * n_1 lies along a x c', n_2 = c' x n_1 / |c'|; a = e_3, or e_1 where the curve runs along e_3. */
 #include "models/multibody/model_private.h"
@@ -46,7 +47,7 @@ static const char *const names[] = {
   [PERP_CURVE_SPLINE] = "spline",
 };
 
-/* ---- points --------------------------------------------------------------------------------------------- */
+/* ---- points ---------------------------------------------------------------------------------- */
 
 /* sum c_k x^k and three derivatives of n vectors */
 static void curve_horner(const double *c, int n, double x, double p[4][3])
@@ -96,7 +97,7 @@ static void curve_at(const perp_curve *k, double s, double p[4][3])
   }
 }
 
-/* ---- foot ------------------------------------------------------------------------------------------------- */
+/* ---- foot ------------------------------------------------------------------------------------ */
 
 static double curve_guess(const perp_curve *k, const double y[3])
 {
@@ -145,7 +146,7 @@ static double curve_foot(const perp_curve *k, const double y[3], double p[4][3])
   return s;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* u = w / |w| with its first two derivatives, from those of w */
 static void curve_unit(double w[3][3], double u[3][3])
@@ -240,7 +241,7 @@ void perp_curve_domain(const perp_curve *k, double *lower, double *upper)
   *upper = k->upper;
 }
 
-/* ---- from a definition -------------------------------------------------------------------------------------- */
+/* ---- from a definition ----------------------------------------------------------------------- */
 
 /* e_1, e_2, e_3; false when the axes do not give them */
 static bool make_frame(const perp_joint_def *def, int dim, double F[9])
@@ -263,7 +264,8 @@ static bool make_frame(const perp_joint_def *def, int dim, double F[9])
 }
 
 /* Second derivatives m_i of the spline at its n points, from  m_(i-1) + 4 m_i + m_(i+1) = 6 (second
- * difference of x): m = 0 at both ends, or periodic, by Gauss-Seidel on a strictly dominant matrix. */
+ * difference of x): m = 0 at both ends, or periodic, by Gauss-Seidel on a strictly dominant
+ * matrix. */
 static void spline_moments(int n, bool closed, const double *x, double *m)
 {
   memset(m, 0, (size_t)n * 3 * sizeof *m);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Drives: limits, motors, servo springs and dry friction on the coordinates that a joint leaves free
- * (Vondrak 2005, section 7.4; Cline 2002, section 4.4.1; STAR 2012, eq. 49).
+/* Drives: limits, motors, servo springs and dry friction on the coordinates that a joint leaves
+ * free (Vondrak 2005, section 7.4; Cline 2002, section 4.4.1; STAR 2012, eq. 49).
  *
  *      turning   x = angle from r_a to r_b about n,   xdot = n . (w_b - w_a)
  *                                                     xddot = n . (w_b' - w_a') + ndot . (w_b - w_a)
  *      sliding   x = n . (p_b - p_a)
  *
- * n is fixed in a (axis_a) or in b (axis_b); r_a and r_b are directions fixed in a and b, across n, that coincide
- * at the start: with two axes, n_a and n_b, each is the reference of the other one.  xdot is exact where the joint holds.
- * x is counted from its initial value, which is `zero`.
+ * n is fixed in a (axis_a) or in b (axis_b); r_a and r_b are directions fixed in a and b, across n,
+ * that coincide at the start: with two axes, n_a and n_b, each is the reference of the other one.
+ * xdot is exact where the joint holds. x is counted from its initial value, which is `zero`.
  *
  * Rows: Vondrak 2005, eq. 7.5 and 7.6 (turning, sliding). Dry friction is a motor of velocity 0 and
  * bounded force: STAR 2012, eq. 26. */
@@ -66,7 +66,8 @@ static void drives_normalize(int d, double *u)
   for (int i = 0; i < d; i++) u[i] /= length;
 }
 
-/* r_a and r_b: the other axis, or the direction across the axis that is closest to a coordinate axis of a */
+/* r_a and r_b: the other axis, or the direction across the axis that is closest to a coordinate
+ * axis of a */
 static void drives_refer(const perp_model *m, const perp_eval *e, const perp_joint_def *j,
                          perp_drive *k)
 {

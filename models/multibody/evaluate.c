@@ -251,8 +251,8 @@ void perp_model_energy(const perp_model *model, double t, const double *q, const
   *potential = V + perp_forces_potential(model, &e);
 }
 
-/* P = sum m xdot, L = sum of x cross m xdot + R I w, about the origin (Vondrak 2005, eq. 3.1, 5.10, 5.12 and 5.14;
- * Cline 2002, eq. 2.12) */
+/* P = sum m xdot, L = sum of x cross m xdot + R I w, about the origin (Vondrak 2005, eq. 3.1, 5.10,
+ * 5.12 and 5.14; Cline 2002, eq. 2.12) */
 void perp_model_momentum(const perp_model *model, const double *q, const double *v, double P[3],
                          double L[3])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finishing a model: its definitions become index arrays and packed data in one block of memory, and the
- * initial state is checked against the joints. */
+/* Finishing a model: its definitions become index arrays and packed data in one block of memory,
+ * and the initial state is checked against the joints. */
 #include "models/multibody/model_private.h"
 
 #include <string.h>

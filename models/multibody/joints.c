@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joints: position error C, Jacobian J and bias Jdot v from the primitives of models/kinematics/kinematics.h.
+/* Joints: position error C, Jacobian J and bias Jdot v from the primitives of
+ * models/kinematics/kinematics.h.
  *
  * A joint between bodies a and b is a list of rows, the same in space and in the plane:
  *
@@ -15,9 +16,9 @@
  *
  * lambda of the point rows is the force on body b, in world axes.
  *
- * C = 0, J v and J a of one joint and its two bodies: Vondrak 2005, eq. 4.1, 6.1, 6.4, 6.7 and 6.30;
- * STAR 2012, eq. 17 and 29; Cline 2002, eq. 2.30, and of the ball joint Cline 2002, eq. 4.1 and 4.3 of
- * the hinge Cline 2002, eq. 4.7-4.9. */
+ * C = 0, J v and J a of one joint and its two bodies: Vondrak 2005, eq. 4.1, 6.1, 6.4, 6.7 and
+ * 6.30; STAR 2012, eq. 17 and 29; Cline 2002, eq. 2.30, and of the ball joint Cline 2002, eq. 4.1
+ * and 4.3 of the hinge Cline 2002, eq. 4.7-4.9. */
 #include "models/multibody/model_private.h"
 
 #include <string.h>
@@ -268,7 +269,8 @@ PERP_INLINE double *joints_row(double *J, int row)
   return J == NULL ? NULL : J + row;
 }
 
-/* both rows: C depends on r = R_a' (p_b - p_a) only, with the gradient g each is a row along R_a g */
+/* both rows: C depends on r = R_a' (p_b - p_a) only, with the gradient g each is a row along R_a
+ * g */
 static void curve_rows(int d, const perp_joint *j, const perp_pose *A, const perp_pose *B,
                        bool released, double *Ja, double *Jb, double *C)
 {

@@ -136,7 +136,8 @@ static perp_status check_particle_joint(perp_ctx *ctx, const perp_model *model,
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* One more part, of size bytes, in *list.  name: of the part, to be copied; NULL: it has none.  *index: where it is. */
+/* One more part, of size bytes, in *list.  name: of the part, to be copied; NULL: it has none.
+ * *index: where it is. */
 static perp_status model_push(perp_ctx *ctx, void *list, int *n, int *cap, size_t size, void *part,
                               const char **name, int *index)
 {
@@ -210,8 +211,8 @@ void perp_model_gravity(perp_model *model, double g)
   model->gravity = g;
 }
 
-/* The rotation of a particle is uncoupled from everything and at rest; its inertia is not felt and makes the
- * mass matrix regular. */
+/* The rotation of a particle is uncoupled from everything and at rest; its inertia is not felt and
+ * makes the mass matrix regular. */
 static perp_status make_particle(perp_ctx *ctx, perp_body_def *def, const char *who)
 {
   const bool straight = model_zero(4, def->quat) ||

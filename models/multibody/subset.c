@@ -29,7 +29,8 @@ static int subset_find(const perp_subset *s, int body)
   return OUTSIDE;
 }
 
-/* Renumber the two bodies of a part; *inside is false, and they are untouched, when neither is in the subset. */
+/* Renumber the two bodies of a part; *inside is false, and they are untouched, when neither is in
+ * the subset. */
 static perp_status subset_pair(perp_ctx *ctx, const perp_subset *s, const char *what, int i, int *a,
                                int *b, bool *inside)
 {

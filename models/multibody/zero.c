@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joints whose zero the initial state defines (Cline 2002, section 4.4.1): anchors, axes and lengths move so
- * that C = 0 there, while body a keeps what defines the joint.
+/* Joints whose zero the initial state defines (Cline 2002, section 4.4.1): anchors, axes and
+ * lengths move so that C = 0 there, while body a keeps what defines the joint.
  *
- *      ball, hinge, universal, fixed   anchor_b becomes the place of anchor_a (b a particle: the reverse)
+ *      ball, hinge, universal, fixed   anchor_b becomes the place of anchor_a (b a particle: the
+ *                                      reverse)
  *      hinge                           axis_b becomes the direction of axis_a
  *      universal, wheel                axis_b loses its part along axis_a
- *      slider, line, wheel             anchor_a moves perpendicular to axis_a, onto the line through p_b
+ *      slider, line, wheel             anchor_a moves perpendicular to axis_a, onto the line
+ *                                      through p_b
  *      curve                           anchor_a moves by the gap, and the curve with it
  *      distance                        length becomes the distance
  * The relative orientation of slider and fixed joints is that of the initial state in any case. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Point masses with rigidity as a constraint (eq. numbers of van Overveld and Barenbrug 1995).
  *
- * A body is its centre c and three vectors B_j along its principal axes, scaled to |B_j|^2 = gamma_j =
- * tr(I)/2 - I_j, so that its kinetic energy is (m |c'|^2 + sum |B_j'|^2) / 2 (eq. 5-9): no angular
- * velocity, no torque, no gyroscopic term.  All coordinates make the Verlet step
+ * A body is its centre c and three vectors B_j along its principal axes, scaled to
+ * |B_j|^2 = gamma_j = tr(I)/2 - I_j, so that its kinetic energy is (m |c'|^2 + sum |B_j'|^2) / 2
+ * (eq. 5-9): no angular velocity, no torque, no gyroscopic term.  All coordinates make the Verlet
+ * step
  *
  *      x(t + h) = 2 x(t) - x(t - h) + h^2 F / m                                        (eq. 3, 4)
  *
@@ -16,14 +17,14 @@
  *      curve      p_b on the curve (section 2.6)            the same across the tangent: the foot of p_b is found
  *                                                           directly, where the paper iterates its parameter
  *
- * where M F is the displacement of a point by a force there that leaves the body rigid to first order (eq.
- * 13-21).  Forces of the step before are the first guess.  `iterations` is the fixed number of sweeps of
- * the paper unless `tol` is reached before; what is left is the drift of the joints.  The error of a sweep
- * falls exponentially, slower for long chains.
+ * where M F is the displacement of a point by a force there that leaves the body rigid to first
+ * order (eq. 13-21).  Forces of the step before are the first guess.  `iterations` is the fixed
+ * number of sweeps of the paper unless `tol` is reached before; what is left is the drift of the
+ * joints.  The error of a sweep falls exponentially, slower for long chains.
  *
- * Order 2; velocities, needed for output and for forces of velocity, are extrapolated by half a step.
- * Cost per step: iterations x (bodies + joints).  No allocation.  Refuses joints other than ball, hinge, curve and
- * distance, and flat bodies (gamma_j = 0: all mass in a plane). */
+ * Order 2; velocities, needed for output and for forces of velocity, are extrapolated by half a
+ * step.  Cost per step: iterations x (bodies + joints).  No allocation.  Refuses joints other than
+ * ball, hinge, curve and distance, and flat bodies (gamma_j = 0: all mass in a plane). */
 #include "models/particles/point_mass.h"
 
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-/* ---- step ------------------------------------------------------------------------------------------------------ */
+/* ---- step ------------------------------------------------------------------------------------ */
 
 /* free flight with external forces and the forces of the step before, into x1 */
 static void point_mass_fly(workspace *w, double h, double scale)
@@ -64,7 +65,8 @@ static void point_mass_fly(workspace *w, double h, double scale)
 static perp_reason point_mass_make_step(workspace *w, double h)
 {
   const perp_model *m = w->model;
-  /* the rates w belong to the middle of the step before: forces of t act until the middle of this one */
+  /* the rates w belong to the middle of the step before: forces of t act until the middle of this
+   * one */
   const double mean = (w->h_last + h) / 2, scale = h * mean;
   perp_reason reason = PERP_EXACT;
   perp_point_mass_prepare(w);
@@ -94,7 +96,7 @@ static perp_reason point_mass_make_step(workspace *w, double h)
   return reason;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void point_mass_layout(void *ws, perp_arena *a)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The inside of the formulation point-mass: bodies as points (point_mass_bodies.c), their constraints
- * (point_mass_links.c), and the step (point_mass.c, which has the equations). */
+/* The inside of the formulation point-mass: bodies as points (point_mass_bodies.c), their
+ * constraints (point_mass_links.c), and the step (point_mass.c, which has the equations). */
 #ifndef PERP_POINT_MASS_H
 #define PERP_POINT_MASS_H
 
@@ -59,7 +59,8 @@ typedef struct workspace {
   double step_s;
 } workspace;
 
-/* principal axes in the world, columns of P [9], unit; the axes of the world where the body has no vector */
+/* principal axes in the world, columns of P [9], unit; the axes of the world where the body has no
+ * vector */
 PERP_INLINE void frame(const body *b, const coordinates *x, double P[9])
 {
   for (int j = 0; j < 3; j++)
@@ -109,7 +110,8 @@ void perp_point_mass_enter(workspace *w, const double *q, const double *v);
 /* w->q_out and w->v_out: the state of the model from coordinates x and rates v. */
 void perp_point_mass_leave(workspace *w, const coordinates *x, const coordinates *v);
 
-/* w->link from the joints, after the bodies.  PERP_ERR_UNSUPPORTED: a joint that does not couple points. */
+/* w->link from the joints, after the bodies.  PERP_ERR_UNSUPPORTED: a joint that does not couple
+ * points. */
 perp_status perp_point_mass_links(perp_ctx *ctx, workspace *w);
 /* Arms, mobilities and directions at t. */
 void perp_point_mass_prepare(workspace *w);
@@ -118,8 +120,8 @@ void perp_point_mass_move(workspace *w, int i, const double force[3], const doub
                           double scale);
 /* So do the forces of the links. */
 void perp_point_mass_push(workspace *w, double scale);
-/* One sweep over all constraints at t + h, in w->x1; returns the largest violation before it: relative, or to the
- * size of the model; NaN when it is not finite. */
+/* One sweep over all constraints at t + h, in w->x1; returns the largest violation before it:
+ * relative, or to the size of the model; NaN when it is not finite. */
 double perp_point_mass_sweep(workspace *w, double scale);
 
 #endif

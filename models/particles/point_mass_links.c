@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The constraints of point-mass: links between points of two bodies, and the rigidity of each; eq. numbers of
- * van Overveld and Barenbrug 1995. */
+/* The constraints of point-mass: links between points of two bodies, and the rigidity of each; eq.
+ * numbers of van Overveld and Barenbrug 1995. */
 #include "models/particles/point_mass.h"
 
 #include <string.h>
@@ -101,7 +101,8 @@ static void point_mass_links_invert3(const double A[9], double B[9])
     for (int j = 0; j < 3; j++) B[i + 3 * j] = c[j + 3 * i] / det;
 }
 
-/* gap [3] from the curve of body a to the point p of the world, at the coordinates x; tangent there */
+/* gap [3] from the curve of body a to the point p of the world, at the coordinates x; tangent
+ * there */
 static void curve_gap(const workspace *w, const link *k, const coordinates *x, const double p[3],
                       double gap[3], double tangent[3])
 {

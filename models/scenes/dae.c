@@ -78,8 +78,8 @@ static void dae_correct(struct dae *d, const double *error, double *x)
   for (int i = 0; i < d->n; i++) x[i] += d->x[i];
 }
 
-/* Two Newton steps for q reach round-off from any error that the step of a usable method leaves; the
- * velocity is linear in its error. */
+/* Two Newton steps for q reach round-off from any error that the step of a usable method leaves;
+ * the velocity is linear in its error. */
 static perp_ode_answer dae_accept(void *user, double t, double *q, double *v)
 {
   struct dae *d = user;

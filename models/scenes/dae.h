@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Small differential-algebraic problems that are no rigid-body models, as plain ODE problems.  Private.
+/* Small differential-algebraic problems that are no rigid-body models, as plain ODE problems.
+ * Private.
  *
  *      M(q) q'' = f(t, q, v) - G' lambda,   0 = g(t, q),   G = dg/dq
  *
- * is integrated in the form of index 1, gddot = -2 alpha gdot - alpha^2 g: at each evaluation the dense
- * system [M G'; G 0] (a, lambda) = (f, -gamma - ...) is solved.  stabilize=project brings q and v back to
- * g = 0 and gdot = 0 after each step along M^-1 G' (multistep methods then lose their history). */
+ * is integrated in the form of index 1, gddot = -2 alpha gdot - alpha^2 g: at each evaluation the
+ * dense system [M G'; G 0] (a, lambda) = (f, -gamma - ...) is solved.  stabilize=project brings q
+ * and v back to g = 0 and gdot = 0 after each step along M^-1 G' (multistep methods then lose their
+ * history). */
 #ifndef PERP_DAE_H
 #define PERP_DAE_H
 

@@ -165,7 +165,8 @@ void perp_polygon_moments(int n, const double *c, double *area, double centroid[
   *polar = J - A * (sx * sx + sy * sy);
 }
 
-/* mass of a prism of a polygon: (x, height) section with corners relative to its centroid, length `depth` along y */
+/* mass of a prism of a polygon: (x, height) section with corners relative to its centroid, length
+ * `depth` along y */
 static perp_mass scene_builder_prism(double m, int n, const double *corners, double area,
                                      double polar, double depth, int dim)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The scene integrated in joint coordinates as a truth: no constraint, no drift, tight tolerance.
  *
- * Nothing is computed before the first question.  Rising times continue the run, an earlier time starts
- * it again, so that the answer at a time does not depend on the tolerance only but also, within it, on the
- * times asked before. */
+ * Nothing is computed before the first question.  Rising times continue the run, an earlier time
+ * starts it again, so that the answer at a time does not depend on the tolerance only but also,
+ * within it, on the times asked before. */
 #include "models/stepping/formulation.h"
 #include "models/scenes/build.h"
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A semicircular masonry arch of N straight-edged voussoirs on the floor.
  *
- * Mean radius R, thickness t: joint j lies on a ray at phi_j from the vertical, between radii R - t/2 and
- * R + t/2.  The arch stands (limit analysis, rigid blocks, no tension, Coulomb friction) iff there is a
- * thrust H and a moment K at the crown such that at every joint of one half, with W the weight above it and
- * W x its moment about the centre,
+ * Mean radius R, thickness t: joint j lies on a ray at phi_j from the vertical, between radii R -
+ * t/2 and R + t/2.  The arch stands (limit analysis, rigid blocks, no tension, Coulomb friction)
+ * iff there is a thrust H and a moment K at the crown such that at every joint of one half, with W
+ * the weight above it and W x its moment about the centre,
  *
  *      N = H cos phi + W sin phi >= 0,   |H sin phi - W cos phi| <= mu N,
  *      (R - t/2) N <= K + W x <= (R + t/2) N
  *
- * (by symmetry a state of one half that is its own mirror image is enough).  Friction bounds H; for every H the
- * last line bounds K from below and above by linear functions: the largest width of that interval over H is a
- * concave maximum, found by ternary search.  It is positive iff the arch stands. */
+ * (by symmetry a state of one half that is its own mirror image is enough).  Friction bounds H; for
+ * every H the last line bounds K from below and above by linear functions: the largest width of
+ * that interval over H is a concave maximum, found by ternary search.  It is positive iff the arch
+ * stands. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -43,12 +44,13 @@ static void arch_voussoir(double R, double t, double a, double b, double corner[
   const double in = R - t / 2, out = R + t / 2;
   const double c[8] = { in * sin(a),  in * cos(a),  in * sin(b),  in * cos(b),
                         out * sin(b), out * cos(b), out * sin(a), out * cos(a) };
-  /* seen with x to the right, growing phi is clockwise: inner edge first makes it counter-clockwise */
+  /* seen with x to the right, growing phi is clockwise: inner edge first makes it
+   * counter-clockwise */
   for (int i = 0; i < 8; i++) corner[i] = c[i];
 }
 
-/* One half of the arch, weights in units of the specific weight: joint j is at phi[j], W[j] above it with
- * the moment W x [j].  Returns the number of joints. */
+/* One half of the arch, weights in units of the specific weight: joint j is at phi[j], W[j] above
+ * it with the moment W x [j].  Returns the number of joints. */
 static int half_arch(int n, double t, double *phi, double *W, double *Wx)
 {
   const double delta = M_PI / n;

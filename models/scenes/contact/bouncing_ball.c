@@ -4,8 +4,8 @@
  *   first impact t_1 = sqrt(2 h_0 / g), then t_{n+1} = t_n + 2 e^n t_1;  apex n: e^(2n) h_0
  *   Zeno time t_1 (1 + e) / (1 - e): infinitely many impacts before it, rest after it
  *
- * Time stepping cannot follow the last of them and need not: its bounces end where e^n v_1 is of the size
- * g h. The times of the first `impacts` and the first apex are judged. */
+ * Time stepping cannot follow the last of them and need not: its bounces end where e^n v_1 is of
+ * the size g h. The times of the first `impacts` and the first apex are judged. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>

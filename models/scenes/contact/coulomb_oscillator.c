@@ -2,11 +2,11 @@
 /* A block on a spring with Coulomb friction: m = 1, k = 100, mu = 0.1, x_0 = 0.2.
  *
  * Between turning points the friction is constant: half cosines of frequency w = sqrt(k/m) about
- * +-x_f, x_f = mu m g / k, so that |x| falls by 2 x_f from one turning point (at i pi / w) to the next; the
- * block stays at the first one with |x| <= x_f.
+ * +-x_f, x_f = mu m g / k, so that |x| falls by 2 x_f from one turning point (at i pi / w) to the
+ * next; the block stays at the first one with |x| <= x_f.
  *
- * The spring pulls along the line through the centre of mass, and the contact is at the centre of mass
- * too (a ball of the contact geometry that is centred above it): nothing turns the block. */
+ * The spring pulls along the line through the centre of mass, and the contact is at the centre of
+ * mass too (a ball of the contact geometry that is centred above it): nothing turns the block. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>

@@ -2,14 +2,15 @@
 /* Newton's cradle and a chain of impacts on a line: which model does a method have, impacts
  * one after the other or all at once (STAR 2012, section 7.3)?
  *
- * One after the other, in the limit of small gaps: pairs that approach collide until none does,
- * u+ = -e u for each.  Five equal balls with e = 1: (1, 0, 0, 0, 0) -> (0, 0, 0, 0, 1).
- * All at once (Newton's law at all contacts, those that do not approach get u+ = 0): with k of n equal balls
- * moving, v = (k - (n - k) e)/n for those k and k (1 + e)/n for the others; three balls, one moving, e = 1:
- * (-1/3, 2/3, 2/3). Both conserve momentum, and with e = 1 energy.
+ * One after the other, in the limit of small gaps: pairs that approach collide until none does, u+
+ * = -e u for each.  Five equal balls with e = 1: (1, 0, 0, 0, 0) -> (0, 0, 0, 0, 1).  All at once
+ * (Newton's law at all contacts, those that do not approach get u+ = 0): with k of n equal balls
+ * moving, v = (k - (n - k) e)/n for those k and k (1 + e)/n for the others; three balls, one
+ * moving, e = 1: (-1/3, 2/3, 2/3). Both conserve momentum, and with e = 1 energy.
  *
- * The balls of the cradle hang on massless strings (distance joints at their centres), so that between
- * impacts each is a pendulum: closed form in elliptic functions, sin(phi/2) = k sn(K - w t, k). */
+ * The balls of the cradle hang on massless strings (distance joints at their centres), so that
+ * between impacts each is a pendulum: closed form in elliptic functions, sin(phi/2) = k sn(K - w t,
+ * k). */
 #include "models/scenes/elliptic.h"
 #include "models/scenes/scene_builder.h"
 
@@ -17,9 +18,9 @@
 
 enum { BALLS_MAX = 64 };
 
-/* Velocities of balls on a line after all impacts, by one pair at a time: the next to meet, or among pairs
- * that touch the left-most. x: gaps are x_i+1 - x_i.  t_max: no impact after it.  Returns the number of
- * impacts, x and v at the end. */
+/* Velocities of balls on a line after all impacts, by one pair at a time: the next to meet, or
+ * among pairs that touch the left-most. x: gaps are x_i+1 - x_i.  t_max: no impact after it.
+ * Returns the number of impacts, x and v at the end. */
 static int cradle_one_by_one(int n, const double *mass, double e, double t_max, double *x,
                              double *v)
 {
@@ -46,7 +47,7 @@ static int cradle_one_by_one(int n, const double *mass, double e, double t_max, 
   return impacts;
 }
 
-/* ---- the cradle ------------------------------------------------------------------------------------------ */
+/* ---- the cradle ------------------------------------------------------------------------------ */
 
 struct cradle_opts {
   int balls, moving;
@@ -161,7 +162,7 @@ const perp_scene_desc perp_scene_cradle = {
   .build = build_cradle,
 };
 
-/* ---- the chain of impacts -------------------------------------------------------------------------------- */
+/* ---- the chain of impacts -------------------------------------------------------------------- */
 
 struct chain_opts {
   int balls;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Many bodies.
  *
- *   falling   spheres and cubes fall into a container (object i is a sphere of
- *             0.5 m for even i, a cube of 0.8 m for odd i, 1 kg, layers at a pitch of 1.3 m, jitter from a
- *             linear congruential sequence).  Chaotic: energy, penetration and time are what is measured
- *   jam       balls packed in a box without room, each with a random velocity: plastic impacts, so that
- *             nothing may move; the floor carries the weight (STAR 2012, section 7.3)
- *   billiard  a ball hits a rack, or one ball off centre, without friction and loss: momentum and energy
- *             stay; two balls part along and across the line of their centres */
+ *   falling   spheres and cubes fall into a container (object i is a sphere of 0.5 m for even i, a
+ *             cube of 0.8 m for odd i, 1 kg, layers at a pitch of 1.3 m, jitter from a linear
+ *             congruential sequence).  Chaotic: energy, penetration and time are what is measured
+ *   jam       balls packed in a box without room, each with a random velocity: plastic impacts, so
+ *             that nothing may move; the floor carries the weight (STAR 2012, section 7.3)
+ *   billiard  a ball hits a rack, or one ball off centre, without friction and loss: momentum and
+ *             energy stay; two balls part along and across the line of their centres */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -82,7 +82,7 @@ const perp_scene_desc perp_scene_falling = {
   .build = build_fall,
 };
 
-/* ---- jam ------------------------------------------------------------------------------------------------------- */
+/* ---- jam ------------------------------------------------------------------------------------- */
 
 struct jam_opts {
   int side, seed;
@@ -137,7 +137,7 @@ const perp_scene_desc perp_scene_jam = {
   .build = build_jam,
 };
 
-/* ---- billiard -------------------------------------------------------------------------------------------------- */
+/* ---- billiard -------------------------------------------------------------------------------- */
 
 struct billiard_opts {
   int rows;

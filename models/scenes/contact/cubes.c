@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cubes of side 2 hanging from each other by opposite corners, the first one from a point: the experiments of
- * van Overveld & Barenbrug 1995, section 3, whose masses, gravity and frame they do not give.  count = 1 is
- * their experiment 2, count = 2 their experiment 3; held = false is a free turning cube, experiment 1. */
+/* Cubes of side 2 hanging from each other by opposite corners, the first one from a point: the
+ * experiments of van Overveld & Barenbrug 1995, section 3, whose masses, gravity and frame they do
+ * not give.  count = 1 is their experiment 2, count = 2 their experiment 3; held = false is a free
+ * turning cube, experiment 1. */
 #include "models/scenes/build.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A train of dominoes: height h, thickness d, clear gap s, each hinged at its lower front
- * edge, frictionless, plastic impacts.  The first starts with the rate w_0; all that have fallen lean on each
- * other and on the front one, so that between impacts there is one degree of freedom and the times of impact
- * are quadratures.  The table below is of that quadrature (30 digits; C13_domino_train.csv) for the
- * parameters of the benchmark; other parameters have no truth. */
+/* A train of dominoes: height h, thickness d, clear gap s, each hinged at its lower front edge,
+ * frictionless, plastic impacts.  The first starts with the rate w_0; all that have fallen lean on
+ * each other and on the front one, so that between impacts there is one degree of freedom and the
+ * times of impact are quadratures.  The table below is of that quadrature (30 digits;
+ * C13_domino_train.csv) for the parameters of the benchmark; other parameters have no truth. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>

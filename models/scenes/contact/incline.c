@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A block on an incline with Coulomb friction.
  *
- * With the unit vectors d down the slope and n normal to it, a block at rest sticks iff tan theta <= mu;
- * otherwise, and while it moves down, a = g (sin theta - mu cos theta) d; while it moves up,
- * a = g (sin theta + mu cos theta) d until it stops.  Any starting speed along the slope (positive: down)
- * has a closed form in at most two phases.
+ * With the unit vectors d down the slope and n normal to it, a block at rest sticks iff tan
+ * theta <= mu; otherwise, and while it moves down, a = g (sin theta - mu cos theta) d; while it
+ * moves up, a = g (sin theta + mu cos theta) d until it stops.  Any starting speed along the slope
+ * (positive: down) has a closed form in at most two phases.
  *
- * shape=point has no torque at all: its contact is at the centre of mass (a ball of the contact geometry
- * that is centred above it), so that all shapes of normal force are alike.  The box stands on its four
- * corners and tips only if min(tan theta, mu) > 1.
+ * shape=point has no torque at all: its contact is at the centre of mass (a ball of the contact
+ * geometry that is centred above it), so that all shapes of normal force are alike.  The box stands
+ * on its four corners and tips only if min(tan theta, mu) > 1.
  *
- * tilt=plane turns the plane and the block with it; tilt=gravity keeps the plane horizontal and adds the
- * horizontal part of gravity as a constant force, so that the tangents that a contact model draws from the
- * normal stay along x and y at every azimuth: the errors of linearized cones are then predictable. */
+ * tilt=plane turns the plane and the block with it; tilt=gravity keeps the plane horizontal and
+ * adds the horizontal part of gravity as a constant force, so that the tangents that a contact
+ * model draws from the normal stay along x and y at every azimuth: the errors of linearized cones
+ * are then predictable. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>

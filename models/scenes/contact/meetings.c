@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bodies that meet, each with a closed form (Vondrak 2005, section 9.1.1; the geometry is ours, his is not given).
+/* Bodies that meet, each with a closed form (Vondrak 2005, section 9.1.1; the geometry is ours, his
+ * is not given).
  *
- *   group-merging   pairs of balls fly at each other without gravity, one pair after the other (TestGroupMerging):
- *                   pair i meets at t_i = (i + 1) `every` and rebounds with e
+ *   group-merging   pairs of balls fly at each other without gravity, one pair after the other
+ *                   (TestGroupMerging): pair i meets at t_i = (i + 1) `every` and rebounds with e
  *   flat-impacts    aligned cubes strike flat, at four points at once, and must not begin to spin
  *                   (TestSimultaneousImpacts): one a table, two each other
  *   pile            cubes rest on each other, and a ball falls on them at t = sqrt(2 drop / g)
@@ -11,7 +12,7 @@
 
 #include <math.h>
 
-/* ---- group merging ----------------------------------------------------------------------------- */
+/* ---- group merging --------------------------------------------------------------------------- */
 
 struct merging_opts {
   int pairs;
@@ -64,7 +65,7 @@ const perp_scene_desc perp_scene_group_merging = {
   .build = build_merging,
 };
 
-/* ---- flat impacts ------------------------------------------------------------------------------ */
+/* ---- flat impacts ---------------------------------------------------------------------------- */
 
 struct flat_opts {
   double edge, speed, e, mu;
@@ -110,7 +111,7 @@ const perp_scene_desc perp_scene_flat_impacts = {
   .build = build_flat,
 };
 
-/* ---- pile -------------------------------------------------------------------------------------- */
+/* ---- pile ------------------------------------------------------------------------------------ */
 
 struct pile_opts {
   int boxes;
@@ -160,7 +161,7 @@ const perp_scene_desc perp_scene_pile = {
   .build = build_pile,
 };
 
-/* ---- one stiff among many slow ones ------------------------------------------------------------ */
+/* ---- one stiff among many slow ones ---------------------------------------------------------- */
 
 struct slow_opts {
   int slow;

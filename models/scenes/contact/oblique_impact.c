@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A spinning ball hits the floor obliquely, without gravity.
  *
- * Newton restitution e along the normal, Coulomb friction, no tangential restitution.  With the slip
- * u = v_x - R omega (omega > 0 rolls to the right) and the approach v_n > 0, the normal impulse is
- * m (1 + e) v_n. The contact sticks, u+ = 0, iff the impulse this needs, m |u| / (1 + 1/k), is in the cone:
- * |u| <= (1 + 1/k) mu (1 + e) v_n (3.5 for a sphere, k = 2/5); else the friction impulse is
- * mu m (1 + e) v_n against u. */
+ * Newton restitution e along the normal, Coulomb friction, no tangential restitution.  With the
+ * slip u = v_x - R omega (omega > 0 rolls to the right) and the approach v_n > 0, the normal
+ * impulse is m (1 + e) v_n. The contact sticks, u+ = 0, iff the impulse this needs, m |u| / (1 +
+ * 1/k), is in the cone: |u| <= (1 + 1/k) mu (1 + e) v_n (3.5 for a sphere, k = 2/5); else the
+ * friction impulse is mu m (1 + e) v_n against u. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>

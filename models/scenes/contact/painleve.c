@@ -4,17 +4,17 @@
  *
  *   u_n' = p lambda_n + b,  p = (1/m)(1 + 3 cos th (cos th - mu sin th)),  b = l theta'^2 sin th - g
  *
- * For mu > 4/3 there are angles with p < 0. With b < 0 no force then gives an acceleration that does not
- * penetrate: the acceleration level is infeasible and a solver of it must say so; with acceleration:critical=stop the
- * bodies are stopped.  This is so at the start: from sliding with p > 0 a rod comes to p = 0 only where b = 0 as well
- * (Genot & Brogliato 1999).  The impulse form has
- * exactly one solution, an impact without approach that stops the slip.  In the limit h -> 0,
+ * For mu > 4/3 there are angles with p < 0. With b < 0 no force then gives an acceleration that
+ * does not penetrate: the acceleration level is infeasible and a solver of it must say so; with
+ * acceleration:critical=stop the bodies are stopped.  This is so at the start: from sliding with
+ * p > 0 a rod comes to p = 0 only where b = 0 as well (Genot & Brogliato 1999).  The impulse form
+ * has exactly one solution, an impact without approach that stops the slip.  In the limit h -> 0,
  *
  *   (lambda_n, lambda_t) from  [A_nn A_nt; A_nt A_tt] lambda = (0, -u_0),
  *   A_nn = (1 + 3 cos^2)/m, A_tt = (1 + 3 sin^2)/m, A_nt = 3 sin cos/m  (I = m l^2/3)
  *
- * with |lambda_t| / lambda_n = A_nn / A_nt <= mu, which is p <= 0.  Time stepping comes within g h of these
- * velocities.  Where p > 0 and b < 0, lambda_n = -b/p at t = 0. */
+ * with |lambda_t| / lambda_n = A_nn / A_nt <= mu, which is p <= 0.  Time stepping comes within g h
+ * of these velocities.  Where p > 0 and b < 0, lambda_n = -b/p at t = 0. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -43,8 +43,8 @@ static perp_status painleve_build(perp_ctx *ctx, const void *opts, perp_scene *s
   const double p = (1 + 3 * c * (c - o->mu * s)) / m, b = l * o->spin * o->spin * s - o->gravity;
   perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   perp_build_floor(&y);
-  /* theta falls where the rod turns from x to the height: the contact end points along (c, -s).  Its velocity
-   * is (speed, 0) = v + spin of the body x arm, with the body's rate -theta' */
+  /* theta falls where the rod turns from x to the height: the contact end points along (c, -s).
+   * Its velocity is (speed, 0) = v + spin of the body x arm, with the body's rate -theta' */
   const double rate = -o->spin, arm[2] = { l * c, -l * s };
   const double centre[3] = { -l * c, 0, l * s };
   y.spin = rate;

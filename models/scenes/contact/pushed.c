@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Two scenes of the seeds where somebody pushes.
  *
- *   pushed-rectangle  a rectangle in a box, pulled about by a spring from a point on a heavy wheel that turns
- *                     evenly: impacts, rest, sliding and rolling, with one contact and with several, as the
- *                     hand does it in Cline 2002, figures 5.11 and 5.12 (section 5.2.2).  Its claim: with
- *                     post-stabilization no contact error above the tolerance is left (pen.max)
- *   desk              boxes stacked on a desk that lies on a table without friction; a ball hits the desk
- *                     (Vondrak 2005, section 9.1, TestFriction), plastically.  Friction brings the boxes to
- *                     the speed of the desk: v = m_b v_0 / (m_b + m_d + sum m) for all, by momentum */
+ *   pushed-rectangle  a rectangle in a box, pulled about by a spring from a point on a heavy wheel
+ *                     that turns evenly: impacts, rest, sliding and rolling, with one contact and
+ *                     with several, as the hand does it in Cline 2002, figures 5.11 and 5.12
+ *                     (section 5.2.2).  Its claim: with post-stabilization no contact error above
+ *                     the tolerance is left (pen.max)
+ *   desk              boxes stacked on a desk that lies on a table without friction; a ball hits
+ *                     the desk (Vondrak 2005, section 9.1, TestFriction), plastically.  Friction
+ *                     brings the boxes to the speed of the desk: v = m_b v_0 / (m_b + m_d + sum m)
+ *                     for all, by momentum */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -65,7 +67,7 @@ const perp_scene_desc perp_scene_pushed_rectangle = {
   .build = build_pushed,
 };
 
-/* ---- desk -------------------------------------------------------------------------------------------------------- */
+/* ---- desk ------------------------------------------------------------------------------------ */
 
 struct desk_opts {
   int boxes;

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A thin rod hits the floor with one end while that end slides backwards: where Newton's law makes energy.
+/* A thin rod hits the floor with one end while that end slides backwards: where Newton's law makes
+ * energy.
  *
- * A rod of half length l leans at theta to the floor; its lower end, r = l (cos, -sin) from the centre, comes down
- * with `approach` and moves against the way it points with `slide`, without gravity.  At that point
+ * A rod of half length l leans at theta to the floor; its lower end, r = l (cos, -sin) from the
+ * centre, comes down with `approach` and moves against the way it points with `slide`, without
+ * gravity.  At that point
  *
  *      u' = u + A p,   A = 1/m [ 1 + 3 c^2   3 c s ;  3 c s   1 + 3 s^2 ],   u = (-approach, -slide)
  *
- * for the impulse p = (p_n, p_t).  The normal impulse turns the sliding round where mu < 3 c s / (1 + 3 s^2).  Newton's
- * law asks u_n' = -e u_n whatever friction does; with p_t = -mu p_n, opposed to the sliding after the impact, the work
+ * for the impulse p = (p_n, p_t).  The normal impulse turns the sliding round where mu < 3 c s / (1
+ * + 3 s^2).  Newton's law asks u_n' = -e u_n whatever friction does; with p_t = -mu p_n, opposed to
+ * the sliding after the impact, the work
  *
  *      1/2 p (u + u') = 1/2 p_n ((1 - e) u_n - mu (u_t + u_t'))
  *
- * is positive for e = 1 while -u_t > u_t' > 0: friction has pushed along most of the sliding (Kane and Levinson
- * 1985; Wang and Mason 1992).  Poisson's law makes friction oppose the sliding in each of its two parts, and the
- * energy falls. */
+ * is positive for e = 1 while -u_t > u_t' > 0: friction has pushed along most of the sliding (Kane
+ * and Levinson 1985; Wang and Mason 1992).  Poisson's law makes friction oppose the sliding in each
+ * of its two parts, and the energy falls. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -40,7 +43,8 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-/* Impulse p that brings the point from u to u_n' = target, or (given) with p_n as it is, and friction against u_t'. */
+/* Impulse p that brings the point from u to u_n' = target, or (given) with p_n as it is, and
+ * friction against u_t'. */
 static void rod_impact_impulse(const double A[3], const double u[2], double target, bool given,
                                double mu, double p[2])
 {

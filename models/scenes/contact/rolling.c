@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A ball that slides until it rolls, and a ball on a slope.
  *
- * With I = k m R^2 (sphere 2/5, cylinder 1/2, hoop 1), x to the right and omega > 0 when it rolls to the
- * right, u = v - R omega the slip:
+ * With I = k m R^2 (sphere 2/5, cylinder 1/2, hoop 1), x to the right and omega > 0 when it rolls
+ * to the right, u = v - R omega the slip:
  *
  *   level   v' = -mu g sign(u), R omega' = mu g sign(u) / k, until t_r = |u_0| / (mu g (1 + 1/k));
  *           then both are constant, v = (v_0 + k R omega_0) / (1 + k)
  *   slope   rolls iff mu >= tan(theta) k / (1 + k): a = g sin(theta) / (1 + k); else it slips with
  *           a = g (sin theta - mu cos theta), R alpha = mu g cos(theta) / k
  *
- * The contact shape is a ball (a disc in the plane) for every k: cylinder and hoop are mass properties. */
+ * The contact shape is a ball (a disc in the plane) for every k: cylinder and hoop are mass
+ * properties. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -84,7 +85,8 @@ struct slip {
   double R, mu_g;
 };
 
-/* the slip has gone, or turned over, at a regular state: relative to what friction takes away in 1 us */
+/* the slip has gone, or turned over, at a regular state: relative to what friction takes away in 1
+ * us */
 static bool rolling_rolls(const void *user, int k, const double *q, const double *v,
                           const double *v_before)
 {

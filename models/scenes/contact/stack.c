@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Boxes on boxes: nothing may move, and the forces are those of statics.
  *
- *   stack       N cubes: the force on the lower face of cube i (0 at the floor) is (N - i) m g; a sweep of
- *               cold-started PGS contracts by cos^2(pi / 2N).  overlap > 0: Vondrak's
+ *   stack       N cubes: the force on the lower face of cube i (0 at the floor) is (N - i) m g; a
+ *               sweep of cold-started PGS contracts by cos^2(pi / 2N).  overlap > 0: Vondrak's
  *               TestContactStabilization, err.tip.end is what is left of it
- *   mass-ratio  a light cube carries a heavy one: (1 + r) m g and r m g (PGS contracts by r / (1 + r))
+ *   mass-ratio  a light cube carries a heavy one: (1 + r) m g and r m g (PGS contracts by r / (1 +
+ *               r))
  *   wall        bricks in running bond, half bricks at the ends of every other row
  *   pyramid     rows of n, n - 1, ..., 1 cubes at a pitch of 1.1 edges
  *
- * In wall and pyramid the distribution of forces is not determined by statics; the floor carries the whole
- * weight. Rest is judged from `settle` on. */
+ * In wall and pyramid the distribution of forces is not determined by statics; the floor carries
+ * the whole weight. Rest is judged from `settle` on. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -95,7 +96,7 @@ const perp_scene_desc perp_scene_stack = {
   .build = build_stack,
 };
 
-/* ---- mass ratio ------------------------------------------------------------------------------------------ */
+/* ---- mass ratio ------------------------------------------------------------------------------ */
 
 static const perp_opt ratio_options[] = {
   PERP_OPT_POSITIVE(struct stack_opts, ratio, 1000, "", "mass of the upper cube over the lower"),
@@ -126,7 +127,7 @@ const perp_scene_desc perp_scene_mass_ratio = {
   .build = build_ratio,
 };
 
-/* ---- wall ---------------------------------------------------------------------------------------------------- */
+/* ---- wall ------------------------------------------------------------------------------------ */
 
 static const perp_opt wall_options[] = {
   PERP_INT(struct stack_opts, rows, 6, 1, 1000, "rows"),
@@ -181,7 +182,7 @@ const perp_scene_desc perp_scene_wall = {
   .build = build_wall,
 };
 
-/* ---- pyramid --------------------------------------------------------------------------------------------------- */
+/* ---- pyramid --------------------------------------------------------------------------------- */
 
 static const perp_opt pyramid_options[] = {
   PERP_INT(struct stack_opts, rows, 10, 1, 200, "cubes in the lowest row (10: 55, 20: 210 cubes)"),

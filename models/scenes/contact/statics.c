@@ -6,17 +6,17 @@
  *            g (m_1 l_1 - m_2 l_2) / I, all turning as one body
  *   wedge    a ball or a wedge in a groove between two walls of half angle a, frictionless:
  *            N = m g / (2 sin a) at each wall
- *   press    a box between the floor and a plate on a vertical slider, pressed by F: the box carries
- *            F + m_p g, the floor m g more
- *   crush    Vondrak's test of critical contacts (2005, sections 6.5.2 and 9.1): a box between two fixed
- *            plates that are `squeeze` too near.  Where overlap asks bodies to part, both ask for accelerations
- *            that exclude each other: w_1 = a + x >= 0, w_2 = -a - y >= 0, y > x.  The box is to be stopped, and
- *            then nothing moves */
+ *   press    a box between the floor and a plate on a vertical slider, pressed by F: the box
+ *            carries F + m_p g, the floor m g more
+ *   crush    Vondrak's test of critical contacts (2005, sections 6.5.2 and 9.1): a box between two
+ *            fixed plates that are `squeeze` too near.  Where overlap asks bodies to part, both ask
+ *            for accelerations that exclude each other: w_1 = a + x >= 0, w_2 = -a - y >= 0,
+ *            y > x.  The box is to be stopped, and then nothing moves */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
 
-/* ---- see-saw --------------------------------------------------------------------------------------------- */
+/* ---- see-saw --------------------------------------------------------------------------------- */
 
 struct seesaw_opts {
   double m1, l1, m2, l2, plank, edge, mu, gravity;
@@ -74,7 +74,7 @@ const perp_scene_desc perp_scene_see_saw = {
   .build = build_seesaw,
 };
 
-/* ---- wedge --------------------------------------------------------------------------------------------------- */
+/* ---- wedge ----------------------------------------------------------------------------------- */
 
 enum { BALL, WEDGE };
 static const char *const wedge_shapes[] = { "ball", "wedge", NULL };
@@ -125,7 +125,7 @@ const perp_scene_desc perp_scene_wedge = {
   .build = build_wedge,
 };
 
-/* ---- press --------------------------------------------------------------------------------------------------- */
+/* ---- press ----------------------------------------------------------------------------------- */
 
 struct press_opts {
   double load, edge, mass, plate_mass, mu, gravity;
@@ -175,7 +175,7 @@ const perp_scene_desc perp_scene_press = {
   .build = build_press,
 };
 
-/* ---- crush --------------------------------------------------------------------------------------------------- */
+/* ---- crush ----------------------------------------------------------------------------------- */
 
 struct crush_opts {
   double squeeze, edge, mass, mu, gravity;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Particles under spatial interaction (Vondrak 2005, section 3.3): two that attract each other, whose motion
- * is known, and many. */
+/* Particles under spatial interaction (Vondrak 2005, section 3.3): two that attract each other,
+ * whose motion is known, and many. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- kepler ----------------------------------------------------------------------------------------------- */
+/* ---- kepler ---------------------------------------------------------------------------------- */
 
-/* Two mass points with the potential -k m_1 m_2 / r about their centre of mass, which drifts; relative orbit with
- * semi-major axis a and eccentricity e, from the closest point: Kepler's equation
+/* Two mass points with the potential -k m_1 m_2 / r about their centre of mass, which drifts;
+ * relative orbit with semi-major axis a and eccentricity e, from the closest point: Kepler's
+ * equation
  *
- *      E - e sin E = omega t,  omega^2 a^3 = k (m_1 + m_2),   r = a (cos E - e, sqrt(1 - e^2) sin E)
- */
+ *      E - e sin E = omega t,  omega^2 a^3 = k (m_1 + m_2),   r = a (cos E - e, sqrt(1 - e^2) sin E) */
 struct kepler_opts {
   double axis, eccentricity, mass_1, mass_2, strength, drift;
   int dim;
@@ -92,10 +92,10 @@ const perp_scene_desc perp_scene_kepler = {
   .build = build_kepler,
 };
 
-/* ---- particles --------------------------------------------------------------------------------------------- */
+/* ---- particles ------------------------------------------------------------------------------- */
 
-/* N^dim particles on a lattice with random velocities, each pair with the potential of the law; the centre of
- * mass drifts along x.  Units of Lennard-Jones: masses, lengths and energies of 1. */
+/* N^dim particles on a lattice with random velocities, each pair with the potential of the law; the
+ * centre of mass drifts along x.  Units of Lennard-Jones: masses, lengths and energies of 1. */
 enum { LENNARD_JONES, REPULSION };
 static const char *const laws[] = { "lennard-jones", "repulsion", NULL };
 

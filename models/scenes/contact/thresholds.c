@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Structures that stand or fall by a closed form of statics.
  *
- *   card-house   two cards lean on each other, feet on the floor, mirror images: the thrust H acts at some
- *                height y <= y_max of the vertical face where they meet, the foot force at some x <= x_max of
- *                the foot; moments about the foot give H y = W (x_c - x), and the foot needs H <= mu W, so that
- *                the house stands iff mu >= (x_c - x_max) / y_max (thin cards: tan(theta) / 2)
+ *   card-house   two cards lean on each other, feet on the floor, mirror images: the thrust H acts
+ *                at some height y <= y_max of the vertical face where they meet, the foot force at
+ *                some x <= x_max of the foot; moments about the foot give H y = W (x_c - x), and
+ *                the foot needs H <= mu W, so that the house stands iff mu >= (x_c - x_max) / y_max
+ *                (thin cards: tan(theta) / 2)
  *   ladder       theta from the vertical, friction mu at the floor, mu_wall at the wall:
  *                stands iff tan theta <= 2 mu / (1 - mu mu_wall)
  *   overhang     n bricks of length 1 at the edge of a table, brick i (1 = top) moved out by
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- card house ------------------------------------------------------------------------------------------ */
+/* ---- card house ------------------------------------------------------------------------------ */
 
 struct card_opts {
   double theta, mu, length, thickness, mass, gravity;
@@ -90,7 +91,7 @@ const perp_scene_desc perp_scene_card_house = {
   .build = build_card,
 };
 
-/* ---- ladder ------------------------------------------------------------------------------------------------ */
+/* ---- ladder ---------------------------------------------------------------------------------- */
 
 struct ladder_opts {
   double theta, mu, wall, length, mass, gravity;
@@ -139,7 +140,7 @@ const perp_scene_desc perp_scene_ladder = {
   .build = build_ladder,
 };
 
-/* ---- overhang -------------------------------------------------------------------------------------------------- */
+/* ---- overhang -------------------------------------------------------------------------------- */
 
 struct overhang_opts {
   int bricks;
@@ -185,7 +186,7 @@ const perp_scene_desc perp_scene_overhang = {
   .build = build_overhang,
 };
 
-/* ---- tipping box --------------------------------------------------------------------------------------------- */
+/* ---- tipping box ----------------------------------------------------------------------------- */
 
 struct tipping_opts {
   double theta, mu, width, height, mass, gravity;
@@ -226,7 +227,7 @@ const perp_scene_desc perp_scene_tipping_box = {
   .build = build_tipping,
 };
 
-/* ---- cylinders ------------------------------------------------------------------------------------------------ */
+/* ---- cylinders ------------------------------------------------------------------------------- */
 
 struct cylinder_opts {
   double mu, floor, radius, mass, gravity;

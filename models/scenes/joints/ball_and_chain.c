@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ball and chain: N light rods and a heavy point at the tip, from the horizontal at rest (by default
- * 10 rods of 0.1 m and 0.1 kg, 10 kg).  The point is a body of its own, held at its centre of mass by a
- * ball joint, so that it never turns and the mass ratio of 1 : 100 meets the solvers at one joint. */
+/* Ball and chain: N light rods and a heavy point at the tip, from the horizontal at rest (by
+ * default 10 rods of 0.1 m and 0.1 kg, 10 kg).  The point is a body of its own, held at its centre
+ * of mass by a ball joint, so that it never turns and the mass ratio of 1 : 100 meets the solvers
+ * at one joint. */
 #include "models/scenes/build.h"
 
 #include <math.h>

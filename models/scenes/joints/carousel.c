@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Carousel: a hub on a vertical hinge with four hanging chains, all in rigid rotation at t = 0 (Vondrak 2005,
- * section 9.1.4, figure 9.1: constraint errors of different ODE solvers; his parameters are not given,
- * these are ours).
+/* Carousel: a hub on a vertical hinge with four hanging chains, all in rigid rotation at t = 0
+ * (Vondrak 2005, section 9.1.4, figure 9.1: constraint errors of different ODE solvers; his
+ * parameters are not given, these are ours).
  *
- * Hub: disc, m = 10 kg, radius 0.5 m, thickness 0.1 m.  Chain k hangs from (r cos, r sin, 0)(k pi/2) along
- * -z: 5 boxes 0.1 x 0.02 x 0.02 m of 0.04 kg on ball joints.  omega = (0, 0, 4) rad/s, no motor. */
+ * Hub: disc, m = 10 kg, radius 0.5 m, thickness 0.1 m.  Chain k hangs from (r cos, r sin, 0)(k
+ * pi/2) along -z: 5 boxes 0.1 x 0.02 x 0.02 m of 0.04 kg on ball joints.  omega = (0, 0, 4) rad/s,
+ * no motor. */
 #include "models/scenes/build.h"
 
 #include <math.h>

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Chain of N links, one end held at the origin, from the horizontal at rest (Cline 2002, section 5.2.1: six
- * links of 100 mm, h = 1 ms; Vondrak 2005, section 9.1.3: 32 links on joints of several kinds, joint=mixed).
+/* Chain of N links, one end held at the origin, from the horizontal at rest (Cline 2002, section
+ * 5.2.1: six links of 100 mm, h = 1 ms; Vondrak 2005, section 9.1.3: 32 links on joints of several
+ * kinds, joint=mixed).
  *
- *   link=rod  thin rods, transverse inertia m L^2/12; axial m L^2/600, which planar motion does not feel;
- *             reference files for N = 2, 4, 6, 8, 16 of 0.1 m
+ *   link=rod  thin rods, transverse inertia m L^2/12; axial m L^2/600, which planar motion does not
+ *             feel; reference files for N = 2, 4, 6, 8, 16 of 0.1 m
  *   link=box  boxes L x 0.02 x 0.02 m, as engines are compared with
  *
- * The chain swings in the (x, z) plane (in the plane: (x, y)).  Masses cancel from the motion.  Chaotic for
- * N > 1: with six links differences grow about as exp(11.5 t), so that a trajectory in double precision
- * means something until about 2.8 s. */
+ * The chain swings in the (x, z) plane (in the plane: (x, y)).  Masses cancel from the motion.
+ * Chaotic for N > 1: with six links differences grow about as exp(11.5 t), so that a trajectory in
+ * double precision means something until about 2.8 s. */
 #include "models/scenes/build.h"
 
 #include <math.h>

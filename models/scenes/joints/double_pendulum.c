@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Double pendulum in one plane, horizontal and at rest: two uniform rods, or two point masses on massless
- * rods.  Point masses are bodies held at their centres of mass by distance
- * joints, so that nothing turns them. */
+/* Double pendulum in one plane, horizontal and at rest: two uniform rods, or two point masses on
+ * massless rods.  Point masses are bodies held at their centres of mass by distance joints, so that
+ * nothing turns them. */
 #include "models/scenes/build.h"
 
 #include <math.h>

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scenes of driven and limited joints, each with a closed form (Vondrak 2005, sections 6.6 and 7.4):
+/* Scenes of driven and limited joints, each with a closed form (Vondrak 2005, sections 6.6 and
+ * 7.4):
  *
- *   stop     a rod on a hinge falls from the horizontal onto a limit of the hinge, without rebound, and stays
- *            there.  force.rel.err: the limit carries m g L / 2 cos(angle); event.err: the time of the fall,
- *            T = sqrt(I / (m g L)) int_0^angle dtheta / sqrt(sin theta)
- *   pusher   a cart on a rail, driven by a motor of limited force F, pushes a block over the ground:
- *            it sticks where F <= mu m g, else a = (F - mu m g) / (m_cart + m_block) (accel.rel.err), and the
- *            ground carries m g (force.rel.err)
- *   soft     a body on a soft row, m x'' = -k x - d x': as a servo spring of a slider, whose row stands in the
- *            LCP, or as a row of a joint.  On the velocity level both are exactly the discrete oscillator
- *            v+ = (m v - h k x) / (m + h d + h^2 k), x+ = x + h v+, and of first order to the continuous one; on
- *            the acceleration level the servo spring is a force, and the continuous one is met with the order of
- *            the integrator.  path.err.max: against that of the two which is nearer; err.q.max: the continuous one */
+ *   stop     a rod on a hinge falls from the horizontal onto a limit of the hinge, without rebound,
+ *            and stays there.  force.rel.err: the limit carries m g L / 2 cos(angle); event.err:
+ *            the time of the fall, T = sqrt(I / (m g L)) int_0^angle dtheta / sqrt(sin theta)
+ *   pusher   a cart on a rail, driven by a motor of limited force F, pushes a block over the
+ *            ground: it sticks where F <= mu m g, else a = (F - mu m g) / (m_cart + m_block)
+ *            (accel.rel.err), and the ground carries m g (force.rel.err)
+ *   soft     a body on a soft row, m x'' = -k x - d x': as a servo spring of a slider, whose row
+ *            stands in the LCP, or as a row of a joint.  On the velocity level both are exactly the
+ *            discrete oscillator v+ = (m v - h k x) / (m + h d + h^2 k), x+ = x + h v+, and of
+ *            first order to the continuous one; on the acceleration level the servo spring is a
+ *            force, and the continuous one is met with the order of the integrator.  path.err.max:
+ *            against that of the two which is nearer; err.q.max: the continuous one */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -19,7 +21,7 @@
 
 static const double FREE = HUGE_VAL; /* no limit */
 
-/* ---- stop --------------------------------------------------------------------------------------- */
+/* ---- stop ------------------------------------------------------------------------------------ */
 
 struct stop_opts {
   double mass, length, angle, gravity;
@@ -50,7 +52,8 @@ static double moment_value(const void *user)
   return fabs(g->last - g->exact) / fabs(g->exact);
 }
 
-/* the rod has come down to the limit: up to what a limit of the velocity level leaves open in its step */
+/* the rod has come down to the limit: up to what a limit of the velocity level leaves open in its
+ * step */
 static bool driven_reached(const void *user, int k, const double *q, const double *v,
                            const double *v_before)
 {
@@ -104,7 +107,7 @@ const perp_scene_desc perp_scene_stop = {
   .build = build_stop,
 };
 
-/* ---- pusher ------------------------------------------------------------------------------------- */
+/* ---- pusher ---------------------------------------------------------------------------------- */
 
 struct pusher_opts {
   double cart, block, force, mu, gravity;
@@ -129,7 +132,8 @@ static perp_status build_pusher(perp_ctx *ctx, const void *opts, perp_scene *sce
   const int block = perp_build_box(&y, "block", o->block, size, at, 0, 0);
   perp_body_def body = { .name = "cart", .mass = perp_mass_box(o->cart, 1, 1, 1) };
   const int cart = perp_build_body(&y, &body, before, 0, 0);
-  /* two knobs at the height of the centre of the block, since a block that is pushed at one point turns away */
+  /* two knobs at the height of the centre of the block, since a block that is pushed at one point
+   * turns away */
   y.surface.mu = y.surface.mu_dynamic = 0;
   for (int side = -1; side <= 1; side += 2) {
     perp_shape_def knob = { .name = "cart",
@@ -164,7 +168,7 @@ const perp_scene_desc perp_scene_pusher = {
   .build = build_pusher,
 };
 
-/* ---- soft --------------------------------------------------------------------------------------- */
+/* ---- soft ------------------------------------------------------------------------------------ */
 
 enum { ROW_DRIVE, ROW_JOINT };
 static const char *const row_names[] = { "drive", "joint", NULL };

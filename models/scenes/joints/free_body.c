@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Free rigid body: Euler's equations with their closed form, rotation and attitude (Landau & Lifshitz,
- * Mechanics, section 37).
+/* Free rigid body: Euler's equations with their closed form, rotation and attitude (Landau &
+ * Lifshitz, Mechanics, section 37).
  *
- * Number the axes so that axis 3 is the one about which the angular momentum circulates in the body and
- * I_2 lies between I_1 and I_3.  With 2T = sum I w^2 and L^2 = sum I^2 w^2, and D_k = L^2 - 2T I_k:
+ * Number the axes so that axis 3 is the one about which the angular momentum circulates in the body
+ * and I_2 lies between I_1 and I_3.  With 2T = sum I w^2 and L^2 = sum I^2 w^2, and D_k = L^2 - 2T
+ * I_k:
  *
  *      w_1 = a_1 cn,  w_2 = +-a_2 sn,  w_3 = +-a_3 dn  (u | k),   u = p t + u_0
  *      a_1^2 = -D_3 / (I_1 (I_3-I_1)),  a_2^2 = -D_3 / (I_2 (I_3-I_2)),  a_3^2 = D_1 / (I_3 (I_3-I_1))
  *      p^2 = (I_3-I_2) D_1 / (I_1 I_2 I_3),   kc^2 = (I_3-I_1) D_2 / ((I_3-I_2) D_1)
  *
- * D_k = sum_j I_j (I_j - I_k) w_j^2 has no cancellation of its own.  The direction of L in the body is
- * I w / |L|; the angle phi about L in space follows from
+ * D_k = sum_j I_j (I_j - I_k) w_j^2 has no cancellation of its own.  The direction of L in the body
+ * is I w / |L|; the angle phi about L in space follows from
  *
  *      phi' = |L| (2T - I_3 w_3^2) / (L^2 - I_3^2 w_3^2)
  *           = |L|/I_3 + |L| (2T - L^2/I_3) / (c (1 + n sn^2)),   c = L^2 - I_3^2 a_3^2,
@@ -71,7 +72,7 @@ static const struct preset {
   [SPIN] = { { SPIN, 1, 1, 2, 3, 0.01, 5, 0.01, 0, 0, 0, 0 }, 20, 0.01, NULL },
 };
 
-/* ---- closed form -------------------------------------------------------------------------------------------- */
+/* ---- closed form ----------------------------------------------------------------------------- */
 
 struct rotation {
   struct free_opts o;
@@ -98,8 +99,8 @@ static void free_body_motion(const struct rotation *r, double t, double w[3], do
   *phi = r->slope * t + r->factor * perp_elliptic_Pi(am, r->n, r->kc);
 }
 
-/* E [9] column-major: body to the frame with L along z, for direction of L in the body and angle phi.  The axis
- * that defines phi = 0 is the node of axis 3 of the body, e_3 x l. */
+/* E [9] column-major: body to the frame with L along z, for direction of L in the body and angle
+ * phi.  The axis that defines phi = 0 is the node of axis 3 of the body, e_3 x l. */
 static void free_body_frame(const struct rotation *r, const double w[3], double phi, double E[9])
 {
   double l[3], axis3[3] = { 0 }, node[3], third[3];
@@ -172,7 +173,8 @@ static bool free_body_prepare(struct rotation *r)
   }
   if (r->steady) return true;
 
-  /* by rising inertia; L circulates about the largest when L^2 > 2T I_middle, else about the smallest */
+  /* by rising inertia; L circulates about the largest when L^2 > 2T I_middle, else about the
+   * smallest */
   int lo = 0, hi = 2;
   for (int i = 0; i < 3; i++) {
     if (I[i] < I[lo]) lo = i;
@@ -223,7 +225,7 @@ static void free_body_map_file(void *user, double t, const double *row, double *
   memcpy(v + 3, row + 4, 3 * sizeof *v);
 }
 
-/* ---- scene --------------------------------------------------------------------------------------------------- */
+/* ---- scene ----------------------------------------------------------------------------------- */
 
 static const perp_desc *own_desc(void);
 

@@ -3,7 +3,8 @@
  * (0, length, 0) of the body.  Defaults: the benchmark of Geradin and Cardona, which starts
  * horizontal with a fast spin and the precession that makes the reaction small.
  *
- * Conserved: energy, angular momentum about the vertical and about the axis of the top, I_yy spin. */
+ * Conserved: energy, angular momentum about the vertical and about the axis of the top, I_yy
+ * spin. */
 #include "models/scenes/build.h"
 
 #include <math.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joint cycles: a platform hangs on parallel cranks, in space (Vondrak 2005, section 9.1.3, TestJointCycles: loops,
- * and more constraints than the effect needs; the geometry is ours, his is not given).
+/* Joint cycles: a platform hangs on parallel cranks, in space (Vondrak 2005, section 9.1.3,
+ * TestJointCycles: loops, and more constraints than the effect needs; the geometry is ours, his is
+ * not given).
  *
- * n cranks of length L hang on hinges about y in the world, and carry the platform on hinges at their ends: 10 n
- * rows for the 6 n + 5 degrees of freedom that they take, 4 n - 5 of them redundant, n - 1 cycles.  twice: each
- * hinge is there a second time, 10 n more redundant rows.
+ * n cranks of length L hang on hinges about y in the world, and carry the platform on hinges at
+ * their ends: 10 n rows for the 6 n + 5 degrees of freedom that they take, 4 n - 5 of them
+ * redundant, n - 1 cycles.  twice: each hinge is there a second time, 10 n more redundant rows.
  *
  * The platform only moves along a circle, so that with phi from the vertical
  *      phi'' = -w^2 sin phi,   w^2 = g (n m / 2 + M) / (L (n m / 3 + M))

@@ -3,10 +3,11 @@
  *
  *      m xdot' = clamp(what it takes to reach `velocity`, +-force) - friction sign(xdot)
  *
- * Below the friction it sticks.  Above, it accelerates by (force - friction) / m until it has its velocity,
- * which the motor then holds with the force of friction only.  On the velocity level the closed form is met to
- * rounding in the velocity (accel.rel.err, while it accelerates) and to O(h) in the position; the acceleration level
- * locates the time when it has its velocity, and meets the position too. */
+ * Below the friction it sticks.  Above, it accelerates by (force - friction) / m until it has its
+ * velocity, which the motor then holds with the force of friction only.  On the velocity level the
+ * closed form is met to rounding in the velocity (accel.rel.err, while it accelerates) and to O(h)
+ * in the position; the acceleration level locates the time when it has its velocity, and meets the
+ * position too. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Planar pendulum of any amplitude, IFToMM library A01 by default: m = 1 kg, length 1 m, from (-1, 0) at
- * rest.
+/* Planar pendulum of any amplitude, IFToMM library A01 by default: m = 1 kg, length 1 m, from (-1,
+ * 0) at rest.
  *
  * Two realisations as rigid bodies move exactly like the mathematical pendulum:
- *   body=point  a body held at its centre of mass by a distance joint (a massless rod): nothing turns
- *               it, its inertia (a sphere of a tenth of the length) is never felt;
+ *   body=point  a body held at its centre of mass by a distance joint (a massless rod): nothing
+ *               turns it, its inertia (a sphere of a tenth of the length) is never felt;
  *   body=rod    a thin rod of 3/2 the length on a hinge at its end: its reduced length
  *               (I + m c^2) / (m c) with c = 3/4 L, I = m (3/2 L)^2 / 12 is L.
  * The marked point is at the distance L from the hinge: the mass, or the centre of oscillation.

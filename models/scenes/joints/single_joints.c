@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Joints that no other scene has alone, each with an exact motion (Vondrak 2005, section 7.3):
  *
- *   universal  a rod on two crossed axes, the first one upright: swings and goes round; in joint coordinates
- *   weld       two boxes fixed to each other, thrown spinning: x = parabola -+ arm (cos w t, sin w t), alpha = w t
- *   rail       a rod hangs from a ring without mass that slides on a horizontal line.  Its centre keeps its horizontal
+ *   universal  a rod on two crossed axes, the first one upright: swings and goes round; in joint
+ *              coordinates
+ *   weld       two boxes fixed to each other, thrown spinning: x = parabola -+ arm (cos w t, sin w
+ *              t), alpha = w t
+ *   rail       a rod hangs from a ring without mass that slides on a horizontal line.  Its centre
+ *              keeps its horizontal
  *              speed, and   (I + m l^2 sin^2 a) a'' = -m l sin a (g + l cos a a'^2)
- *   wheel      a wheel that spins on its axle, is steered about the upright and sprung along it: both rates are constant,
- *              z'' = -k z / m, and the joint carries the gyroscopic moment J spin steer */
+ *   wheel      a wheel that spins on its axle, is steered about the upright and sprung along it:
+ *              both rates are constant, z'' = -k z / m, and the joint carries the gyroscopic moment
+ *              J spin steer */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- universal ----------------------------------------------------------------------------------------- */
+/* ---- universal ------------------------------------------------------------------------------- */
 
 struct universal_opts {
   double mass, length, speed, gravity;
@@ -55,7 +59,7 @@ const perp_scene_desc perp_scene_universal = {
   .build = build_universal,
 };
 
-/* ---- weld ----------------------------------------------------------------------------------------------- */
+/* ---- weld ------------------------------------------------------------------------------------ */
 
 struct weld_opts {
   double mass, ratio, length, spin, speed, gravity;
@@ -120,7 +124,7 @@ const perp_scene_desc perp_scene_weld = {
   .build = build_weld,
 };
 
-/* ---- rail ----------------------------------------------------------------------------------------------- */
+/* ---- rail ------------------------------------------------------------------------------------ */
 
 struct rail_opts {
   double mass, length, angle, speed, gravity;
@@ -208,7 +212,7 @@ const perp_scene_desc perp_scene_rail = {
   .build = build_rail,
 };
 
-/* ---- wheel ---------------------------------------------------------------------------------------------- */
+/* ---- wheel ----------------------------------------------------------------------------------- */
 
 struct wheel_opts {
   double mass, radius, spin, steer, stiffness, start;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Spherical pendulum: a point mass on a massless rod, free to move on the sphere.  From (L, 0, 0) with
- * velocity (0, speed, 0): by default L = m = 1, speed = 2.
+/* Spherical pendulum: a point mass on a massless rod, free to move on the sphere.  From (L, 0, 0)
+ * with velocity (0, speed, 0): by default L = m = 1, speed = 2.
  *
- * A body held at its centre of mass by a distance joint: it never turns.  Energy and the angular momentum
- * m L speed about the vertical are conserved. */
+ * A body held at its centre of mass by a distance joint: it never turns.  Energy and the angular
+ * momentum m L speed about the vertical are conserved. */
 #include "models/scenes/build.h"
 
 #include <math.h>

@@ -2,26 +2,28 @@
 /* Spinning and rolling bodies on a plane, which need small steps of their own.
  *
  *   rolling-disc    a thin disc starts at 70 degrees; reference file, rolling without slip
- *   spinning-wheel  a thin disc that leans and turns steadily: with theta between its axis and the vertical,
- *                   its centre on a circle of radius rho at the rate W, n = -(rho/R) W about its axis,
+ *   spinning-wheel  a thin disc that leans and turns steadily: with theta between its axis and the
+ *                   vertical, its centre on a circle of radius rho at the rate W, n = -(rho/R) W
+ *                   about its axis,
  *                        W^2 = (g/R) cos(theta) / (sin(theta) (3/2 rho/R + 1/4 cos(theta)))
  *                   from dL/dt = r x F about the centre, r = -R e_2, F = m (a + g z)
  *   rattleback      an ellipsoid whose inertia is turned against its shape: the spin reverses;
  *                   reference file, rolling without slip
- *   tippe-top       a ball with its centre of mass off its middle turns over by sliding friction.  Jellett's
- *                   constant L . r (r from the centre of mass to the contact) is kept by any contact force
- *                   (with Coulomb friction)
- *   turntable       a ball on a turning plane: its centre runs on a circle at 2/7 of the table's rate
+ *   tippe-top       a ball with its centre of mass off its middle turns over by sliding friction.
+ *                   Jellett's constant L . r (r from the centre of mass to the contact) is kept by
+ *                   any contact force (with Coulomb friction)
+ *   turntable       a ball on a turning plane: its centre runs on a circle at 2/7 of the table's
+ *                   rate
  *
- * The disc is an ellipsoid of half axes (R, R, thickness): its lowest point is that of the thin disc up to
- * O(thickness^2 / R). */
+ * The disc is an ellipsoid of half axes (R, R, thickness): its lowest point is that of the thin
+ * disc up to O(thickness^2 / R). */
 #include "models/kinematics/kinematics.h"
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- rolling bodies ---------------------------------------------------------------------------------------- */
+/* ---- rolling bodies -------------------------------------------------------------------------- */
 
 /* World vector from the centre of an ellipsoid to its lowest point. */
 static void spin_lowest(const double quat[4], const double half[3], double r[3])
@@ -34,7 +36,8 @@ static void spin_lowest(const double quat[4], const double half[3], double r[3])
   perp_turn(3, R, s, r);
 }
 
-/* A body on an ellipsoid that touches the floor and rolls there: place and velocity from its quat and spin. */
+/* A body on an ellipsoid that touches the floor and rolls there: place and velocity from its quat
+ * and spin. */
 static perp_status rolling_body(perp_ctx *ctx, perp_scene *scene, perp_body_def *def,
                                 const double half[3], double mu, double gravity, double t_end)
 {
@@ -59,7 +62,7 @@ static perp_status rolling_body(perp_ctx *ctx, perp_scene *scene, perp_body_def 
 static const char *const columns[] = { "x",  "y",  "z",  "qw",  "qx",  "qy", "qz",
                                        "vx", "vy", "vz", "wbx", "wby", "wbz" };
 
-/* ---- disc and wheel ----------------------------------------------------------------------------------------- */
+/* ---- disc and wheel -------------------------------------------------------------------------- */
 
 static perp_mass thin_disc(double m, double R)
 {
@@ -179,7 +182,7 @@ const perp_scene_desc perp_scene_spinning_wheel = {
   .build = spin_build_wheel,
 };
 
-/* ---- rattleback ------------------------------------------------------------------------------------------------ */
+/* ---- rattleback ------------------------------------------------------------------------------ */
 
 struct rattle_opts {
   double spin, rock, turned, mass, mu, gravity;
@@ -226,7 +229,7 @@ const perp_scene_desc perp_scene_rattleback = {
   .build = build_rattle,
 };
 
-/* ---- tippe top ---------------------------------------------------------------------------------------------------- */
+/* ---- tippe top ------------------------------------------------------------------------------- */
 
 struct tippe_opts {
   double spin, tilt, radius, offset, mass, mu, gravity;
@@ -302,7 +305,7 @@ const perp_scene_desc perp_scene_tippe_top = {
   .build = build_tippe,
 };
 
-/* ---- turntable ---------------------------------------------------------------------------------------------------- */
+/* ---- turntable ------------------------------------------------------------------------------- */
 
 struct table_opts {
   double rate, distance, speed, radius, mass, mu, gravity;
@@ -344,7 +347,8 @@ static perp_status build_table(perp_ctx *ctx, const void *opts, perp_scene *scen
   perp_build_shape(&y, &top);
   const perp_joint_def axle = perp_scene_joint(PERP_JOINT_HINGE, "axle", PERP_WORLD, a, 2);
   perp_build_joint(&y, &axle);
-  /* rolls on the table: v + w x (-R z) = rate z x r, with r = (d, 0), v = (0, s): w_x = (rate d - s) / R */
+  /* rolls on the table: v + w x (-R z) = rate z x r, with r = (d, 0), v = (0, s): w_x = (rate d -
+   * s) / R */
   const double p[3] = { o->distance, 0, R };
   perp_body_def def = { .name = "ball",
                         .mass = perp_mass_sphere(o->mass, R),

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A body on a spring: it slides along x, held by a slider joint, pulled by a spring-damper to its rest.
+/* A body on a spring: it slides along x, held by a slider joint, pulled by a spring-damper to its
+ * rest.
  *
- * In joint coordinates this is the harmonic oscillator m x'' = -d x' - k x; in maximal coordinates the
- * same motion needs a joint.  The spring starts far out on the axis, so that its length is never zero and
- * its force is linear.  Solution as in the scene oscillator, with omega = sqrt(k/m), zeta = d/(2 sqrt(k m)). */
+ * In joint coordinates this is the harmonic oscillator m x'' = -d x' - k x; in maximal coordinates
+ * the same motion needs a joint.  The spring starts far out on the axis, so that its length is
+ * never zero and its force is linear.  Solution as in the scene oscillator, with omega = sqrt(k/m),
+ * zeta = d/(2 sqrt(k m)). */
 #include "models/scenes/build.h"
 
 #include <math.h>

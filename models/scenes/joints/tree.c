@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Binary tree of box links on ball joints: Vondrak 2005, section 9.1.3, tests an articulated structure of 127
- * segments; the geometry is ours (his is not given).
+/* Binary tree of box links on ball joints: Vondrak 2005, section 9.1.3, tests an articulated
+ * structure of 127 segments; the geometry is ours (his is not given).
  *
- * Heap order, parent of i = (i-1)/2.  The root leaves the origin along +x; a link at odd depth is turned
- * from its parent's direction about z, at even depth about y, by +30 degrees (odd i) or -30 (even i).
- * At rest at t = 0.
+ * Heap order, parent of i = (i-1)/2.  The root leaves the origin along +x; a link at odd depth is
+ * turned from its parent's direction about z, at even depth about y, by +30 degrees (odd i) or -30
+ * (even i).  At rest at t = 0.
  *
- * soft > 0: a soft fixed joint beside each ball joint draws the angles to those of the start (his soft
- * constraints); gravity then only bends the tree, and without it (gravity=0, kick > 0: the root turns about z at the
- * start) it comes back to where it was. */
+ * soft > 0: a soft fixed joint beside each ball joint draws the angles to those of the start (his
+ * soft constraints); gravity then only bends the tree, and without it (gravity=0, kick > 0: the
+ * root turns about z at the start) it comes back to where it was. */
 #include "models/kinematics/kinematics.h"
 #include "models/scenes/scene_builder.h"
 

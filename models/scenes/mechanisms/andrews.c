@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Andrews' squeezing mechanism: seven bodies K1 ... K7 and ten hinges in the plane, driven by a constant
- * torque, against a stiff spring; no gravity.  Problem and numbers: Schiehlen's handbook, Hairer & Wanner II,
- * section VII.7, and the test set for IVP solvers; IFToMM library A03.  There it is written in seven
- * relative angles with a dense mass matrix; here it is what it is, bodies and joints:
+/* Andrews' squeezing mechanism: seven bodies K1 ... K7 and ten hinges in the plane, driven by a
+ * constant torque, against a stiff spring; no gravity.  Problem and numbers: Schiehlen's handbook,
+ * Hairer & Wanner II, section VII.7, and the test set for IVP solvers; IFToMM library A03.  There
+ * it is written in seven relative angles with a dense mass matrix; here it is what it is, bodies
+ * and joints:
  *
  *      O --K1-- F --K2-- E      K1 crank (angle beta), K2 rod (beta + Theta)
  *      B --K3-- E               K3 triangle (gamma), whose corner D the spring pulls towards C
  *      A --K5-- G --K4-- E      K5 (delta), K4 (Phi + delta)
  *      A --K7-- H --K6-- E      K7 (epsilon), K6 (Omega + epsilon)
  *
- * 21 coordinates, 20 constraints.  K1 turns at up to 1500 1/s, the time scale is below a millisecond.
- * Energy minus the work of the torque, T + V - torque beta, is constant.
+ * 21 coordinates, 20 constraints.  K1 turns at up to 1500 1/s, the time scale is below a
+ * millisecond.  Energy minus the work of the torque, T + V - torque beta, is constant.
  *
  * start=ivp      beta(0) = -0.0617138900142764... of the test set (Theta = 0)
  * start=iftomm   beta(0) = -0.0620 of the library of IFToMM, the others as the joints dictate */
@@ -52,7 +53,7 @@ static const struct {
   { 0.05498, 1.912e-5, { 0.00449, -0.01228 } },
 };
 
-/* ---- positions ------------------------------------------------------------------------------------------ */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 /* p = origin + R(angle) (x, y) */
 static void andrews_at(const double origin[2], double angle, double x, double y, double p[3])
@@ -78,8 +79,8 @@ static void points_of(const angles *a, points *p)
   andrews_at(A, a->of[K7], 0, -u, p->H);
 }
 
-/* Where the links start: K1 at O, K2 at F (it points away from E), K3 at B, K4 at G, K5 and K7 at A, K6
- * at H. */
+/* Where the links start: K1 at O, K2 at F (it points away from E), K3 at B, K4 at G, K5 and K7 at
+ * A, K6 at H. */
 static const double *start_of(const points *p, int body)
 {
   const double *const of[BODIES] = { O, p->F, B, p->G, A, p->H, A };
@@ -114,9 +115,10 @@ static void andrews_assemble(double beta, angles *a)
   a->of[K7] = atan2(p.H[0] - A[0], A[1] - p.H[1]);
 }
 
-/* ---- reference ------------------------------------------------------------------------------------------ */
+/* ---- reference ------------------------------------------------------------------------------- */
 
-/* beta, Theta, gamma, Phi, delta, Omega, epsilon to the absolute angles; linear, so for rates too */
+/* beta, Theta, gamma, Phi, delta, Omega, epsilon to the absolute angles; linear, so for rates
+ * too */
 static void andrews_absolute(const double *rel, double *of)
 {
   of[K1] = rel[0];
@@ -172,7 +174,7 @@ static void andrews_relative(const double *q, const double *v, double *ref)
   }
 }
 
-/* ---- model ---------------------------------------------------------------------------------------------- */
+/* ---- model ----------------------------------------------------------------------------------- */
 
 static perp_status add_bodies(perp_ctx *ctx, perp_model *model, const angles *a, const points *p)
 {

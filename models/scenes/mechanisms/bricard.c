@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bricard's mechanism: five rods of 1 m and 1 kg along the edges of a cube, six hinges about Y, Z, X, Y, Z, X
- * at P0 ... P5, the first and the last on the ground; gravity pulls along -y; IFToMM library A04.
+/* Bricard's mechanism: five rods of 1 m and 1 kg along the edges of a cube, six hinges about Y, Z,
+ * X, Y, Z, X at P0 ... P5, the first and the last on the ground; gravity pulls along -y; IFToMM
+ * library A04.
  *
- * Gruebler's count leaves 30 - 30 = 0 degrees of freedom, the mechanism has one: one row of J is redundant
- * everywhere.  The multipliers are not unique; positions are.  Gravity of a model pulls along -z, so that the
- * mechanism is built turned: its (x, y, z) is (x, z, -y) here.
+ * Gruebler's count leaves 30 - 30 = 0 degrees of freedom, the mechanism has one: one row of J is
+ * redundant everywhere.  The multipliers are not unique; positions are.  Gravity of a model pulls
+ * along -z, so that the mechanism is built turned: its (x, y, z) is (x, z, -y) here.
  *
- * The rods have a square section of 0.1 m, as other programs have them: a thin rod has no axial inertia, and
- * M must be positive definite. */
+ * The rods have a square section of 0.1 m, as other programs have them: a thin rod has no axial
+ * inertia, and M must be positive definite. */
 #include "models/kinematics/kinematics.h"
 #include "models/scenes/mechanism.h"
 

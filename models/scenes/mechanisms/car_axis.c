@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Car axis: two wheels' mass points on springs, the left one on a bumpy road; test set for IVP solvers.
+/* Car axis: two wheels' mass points on springs, the left one on a bumpy road; test set for IVP
+ * solvers.
  *
  *      k (xl'', yl'', xr'', yr'') = spring forces - k g e_y + multiplier terms,   k = M eps^2 / 2
- *      0 = xl xb + yl yb              the left point moves across the line from the origin to (xb, yb)
+ *      0 = xl xb + yl yb              the left point moves across the line from the origin to (xb,
+ *                                     yb)
  *      0 = |(xl - xr, yl - yr)|^2 - L^2
  *      yb = r sin(omega t),  xb = sqrt(L^2 - yb^2)
  *
- * The first constraint moves with time (rheonomic), so that this is a plain DAE problem rather than a model
- * of joints. */
+ * The first constraint moves with time (rheonomic), so that this is a plain DAE problem rather than
+ * a model of joints. */
 #include "models/scenes/dae.h"
 
 #include <math.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Stiff flyball governor: a shaft turning freely about z, a slider on it, two rods with a mass at their ends
- * hinged to its top, and springs with strong dampers between slider and rods; IFToMM library A05.
+/* Stiff flyball governor: a shaft turning freely about z, a slider on it, two rods with a mass at
+ * their ends hinged to its top, and springs with strong dampers between slider and rods; IFToMM
+ * library A05.
  *
- * The springs hold the slider at a rate of about 1e4 1/s while the governor swings in seconds: implicit
- * methods can make steps of 10 ms, explicit ones cannot.  phi: angle of the shaft; s: height of the slider,
- * the marked point; beta: of the rods below the horizontal. */
+ * The springs hold the slider at a rate of about 1e4 1/s while the governor swings in seconds:
+ * implicit methods can make steps of 10 ms, explicit ones cannot.  phi: angle of the shaft; s:
+ * height of the slider, the marked point; beta: of the rods below the horizontal. */
 #include "models/scenes/mechanism.h"
 
 #include <math.h>

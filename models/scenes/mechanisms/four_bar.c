@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* N-four-bar linkage: N + 1 vertical links hinged to the ground 1 m apart, their tips joined by N horizontal
- * ones, all uniform rods of 1 m and 1 kg; IFToMM library A02.  It starts upright, all tips moving at `speed`.
+/* N-four-bar linkage: N + 1 vertical links hinged to the ground 1 m apart, their tips joined by N
+ * horizontal ones, all uniform rods of 1 m and 1 kg; IFToMM library A02.  It starts upright, all
+ * tips moving at `speed`.
  *
  * The links stay parallel: one degree of freedom, psi from the upright position, with
  *      M psi'' = g W sin psi / L,   M = (N + 1)/3 + N,   W = (N + 1)/2 + N,
  * a pendulum that turns over: with nu^2 = g W / (M L) + psi'(0)^2 / 4 and k^2 = g W / (M L) / nu^2,
  *      psi = pi - 2 am(K - nu t),   psi' = 2 nu dn.
  *
- * When psi = +-90 degrees all links lie in one line: J loses rank and the mechanism could go on with the
- * links crossed.  The formulation must get through, twice a turn.  In space the hinges about y make further
- * rows redundant at all times. */
+ * When psi = +-90 degrees all links lie in one line: J loses rank and the mechanism could go on
+ * with the links crossed.  The formulation must get through, twice a turn.  In space the hinges
+ * about y make further rows redundant at all times. */
 #include "models/scenes/elliptic.h"
 #include "models/scenes/mechanism.h"
 

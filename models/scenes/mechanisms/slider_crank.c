@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Slider crank with a flexible connecting rod: crank angle phi1, rod angle phi2, slider x3, and four elastic
- * coordinates of the rod (two sines of its deflection, two nodes of a quadratic element along it); no gravity,
- * no damping, linear stiffness.  Simeon, Math. Modelling of Systems 2 (1996); test set for IVP solvers.
- * The crank turns at a given rate: phi1 = omega t is a constraint.
+/* Slider crank with a flexible connecting rod: crank angle phi1, rod angle phi2, slider x3, and
+ * four elastic coordinates of the rod (two sines of its deflection, two nodes of a quadratic
+ * element along it); no gravity, no damping, linear stiffness.  Simeon, Math. Modelling of Systems
+ * 2 (1996); test set for IVP solvers.  The crank turns at a given rate: phi1 = omega t is a
+ * constraint.
  *
- * With p = phi1 - phi2, q the elastic coordinates, Mq, K, B their matrices and c1, c2, c12, c21 the integrals
- * of the shape functions:
+ * With p = phi1 - phi2, q the elastic coordinates, Mq, K, B their matrices and c1, c2, c12, c21 the
+ * integrals of the shape functions:
  *      M_11 = J1 + m2 l1^2,   M_12 = m2 l1 l2 cos(p) / 2 + rho l1 (sin(p) c2'q + cos(p) c1'q),
  *      M_22 = J2 + q'Mq q + 2 rho c12'q,   M_33 = m3,
  *      M_1q = rho l1 (cos(p) c2 - sin(p) c1),   M_2q = rho (c21 + B'q),   M_qq = Mq
  * and forces that are quadratic in the velocities, and -K q.
  * The undamped rod vibrates at 1277 and 5107 rad/s across and 6841 and 24613 rad/s along.
  *
- * The start is exactly consistent: x3 = l1 + l2 + q4, phi2' = -l1 omega / (l2 + q4), x3' = q4'.  What the
- * test set prints is rounded to 9 digits, which is why its elastic coordinates at the end agree to 3e-8
- * only. */
+ * The start is exactly consistent: x3 = l1 + l2 + q4, phi2' = -l1 omega / (l2 + q4), x3' = q4'.
+ * What the test set prints is rounded to 9 digits, which is why its elastic coordinates at the end
+ * agree to 3e-8 only. */
 #include "models/scenes/dae.h"
 
 #include <math.h>

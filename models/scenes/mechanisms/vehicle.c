@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A terrain vehicle with a carriage on a plain (Vondrak 2005, section 9.1.5, TestVehicle; the geometry is ours, his
- * is not given).
+/* A terrain vehicle with a carriage on a plain (Vondrak 2005, section 9.1.5, TestVehicle; the
+ * geometry is ours, his is not given).
  *
- * The chassis has four hubs that slide up and down on springs and dampers, each with a wheel on a hinge; a ball
- * joint at its rear pulls a carriage with two wheels on hinges.  Wheels are spheres.  A torque acts on each of the
- * four wheels from outside.  As long as the wheels roll (T / r is far below mu N here), after the springs have
- * come to rest
+ * The chassis has four hubs that slide up and down on springs and dampers, each with a wheel on a
+ * hinge; a ball joint at its rear pulls a carriage with two wheels on hinges.  Wheels are spheres.
+ * A torque acts on each of the four wheels from outside.  As long as the wheels roll (T / r is far
+ * below mu N here), after the springs have come to rest
  *
  *      a = (4 T / r) / (M + 6 (2/5) m_w)        M: mass of everything, I_w = 2/5 m_w r^2
  *
- * and the floor carries the weight.  Springs are preloaded: at the start all is in equilibrium but for T. */
+ * and the floor carries the weight.  Springs are preloaded: at the start all is in equilibrium but
+ * for T. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -31,7 +32,8 @@ static const perp_opt options[] = {
 
 static const double radius = 0.3, hub_mass = 5, height = 0.7, free_length = 0.3;
 
-/* a wheel with its hinge on body at p (world), the body's frame being parallel to the world's at `centre` */
+/* a wheel with its hinge on body at p (world), the body's frame being parallel to the world's at
+ * `centre` */
 static int add_wheel(perp_builder *y, double mass, int body, const double centre[3],
                      const double p[3])
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Circle field  q' = rate (-y, x) : a plain first-order problem.  Explicit Euler spirals outwards by
- * sqrt(1 + (rate h)^2) a step at every step size; implicit midpoint stays on the circle.  Solution: radius (cos, sin)(rate t). */
+/* Circle field  q' = rate (-y, x) : a plain first-order problem.  Explicit Euler spirals outwards
+ * by sqrt(1 + (rate h)^2) a step at every step size; implicit midpoint stays on the circle.
+ * Solution: radius (cos, sin)(rate t). */
 #include "models/scenes/build.h"
 
 #include <math.h>

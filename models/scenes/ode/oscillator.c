@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Harmonic oscillator  x'' = -2 zeta omega x' - omega^2 x : a plain second-order problem for observed orders.
+/* Harmonic oscillator  x'' = -2 zeta omega x' - omega^2 x : a plain second-order problem for
+ * observed orders.
  *
  * Solution with x(0) = x0, x'(0) = v0, omega_d = omega sqrt(1 - zeta^2), d = zeta omega:
  *      x = exp(-d t) (x0 cos(omega_d t) + (v0 + d x0)/omega_d sin(omega_d t)) */

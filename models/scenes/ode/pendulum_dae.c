@@ -3,9 +3,9 @@
  *
  *      x'' = -x lambda,   y'' = -y lambda - 1,   x^2 + y^2 = 1,   (x, y) = (1, 0), (x', y') = (0, 1)
  *
- * index 3 as it stands; the formulations and stabilizations of perp are what lowers the index.  A point mass
- * under gravity 1 with a distance joint; |multiplier| of the joint = lambda, since |(x, y)| = 1.
- * Invariants: x x' + y y' = 0, x'^2 + y'^2 = lambda + y. */
+ * index 3 as it stands; the formulations and stabilizations of perp are what lowers the index.  A
+ * point mass under gravity 1 with a distance joint; |multiplier| of the joint = lambda, since |(x,
+ * y)| = 1.  Invariants: x x' + y y' = 0, x'^2 + y'^2 = lambda + y. */
 #include "models/scenes/build.h"
 
 #include <math.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cloth of N x N particles (Vondrak 2005, chapter 3): neighbours along the threads are joined by springs or
- * by rods, those across by springs of `shear`.  Column i, row j of the grid is particle i + N j.
+/* Cloth of N x N particles (Vondrak 2005, chapter 3): neighbours along the threads are joined by
+ * springs or by rods, those across by springs of `shear`.  Column i, row j of the grid is particle
+ * i + N j.
  *
- *   start=hang   hangs from its first row, at rest: a thread below row j carries the N - 1 - j particles below
- *                it, so that its springs are longer by (N - 1 - j) m g / stiffness
- *   start=flat   horizontal at rest, then falls: held at the two ends of the first row, or at all of it when
- *                the threads are rods.  The motion is a mirror image of itself; drag brings it to rest. */
+ *   start=hang   hangs from its first row, at rest: a thread below row j carries the N - 1 - j
+ *                particles below it, so that its springs are longer by (N - 1 - j) m g / stiffness
+ *   start=flat   horizontal at rest, then falls: held at the two ends of the first row, or at all
+ *                of it when the threads are rods.  The motion is a mirror image of itself; drag
+ *                brings it to rest. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -34,7 +36,7 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-/* ---- mirror images ---------------------------------------------------------------------------------------- */
+/* ---- mirror images --------------------------------------------------------------------------- */
 
 struct mirror {
   int side;
@@ -59,7 +61,7 @@ static double mirror_value(const void *user)
   return ((const struct mirror *)user)->worst;
 }
 
-/* ---- the scene ---------------------------------------------------------------------------------------------- */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
 static void cloth_join(perp_builder *y, const struct cloth_opts *o, int a, int b, double length,
                        bool across)

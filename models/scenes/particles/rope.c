@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rope of particles (Vondrak 2005, chapters 3 and 4): N mass points, N + 1 or N light links of length
- * l = L / links that are rods (distance joints) or springs.
+/* Rope of particles (Vondrak 2005, chapters 3 and 4): N mass points, N + 1 or N light links of
+ * length l = L / links that are rods (distance joints) or springs.
  *
- *   start=sag    both ends held at the same height, at rest in the discrete catenary: link i carries the
- *                horizontal force H and the vertical force V_i = (i - N/2) m g, so that with T_i = |(H, V_i)|
- *                and the length l_i = l, or l + T_i / stiffness,
+ *   start=sag    both ends held at the same height, at rest in the discrete catenary: link i
+ *                carries the horizontal force H and the vertical force V_i = (i - N/2) m g, so that
+ *                with T_i = |(H, V_i)| and the length l_i = l, or l + T_i / stiffness,
  *                        sum l_i H / T_i = span
- *                has one solution H, by bisection.  As N grows this is y = a cosh(x / a), a = H L / (M g).
+ *                has one solution H, by bisection.  As N grows this is y = a cosh(x / a), a = H L /
+ *                                                   (M g).
  *   start=drop   both ends held, from a V at rest; drag brings it to the catenary
  *   start=swing  hangs from one end, displaced by its lowest mode of small oscillation, of period
- *                        2 pi / sqrt(x_1 g / l),  x_1 the least zero of the Laguerre polynomial L_N,
+ *                        2 pi / sqrt(x_1 g / l),  x_1 the least zero of the Laguerre polynomial
+ *                                                 L_N,
  *                which for N -> infinity is the 2 pi / (j_0,1 / 2 sqrt(g / L)) of the heavy chain, j_0,1 the
- *                first zero of the Bessel function J_0 (D. Bernoulli, 1738).  Amplitude changes the period
+ *                first zero of the Bessel function J_0 (D. Bernoulli, 1738).  Amplitude changes the
+ *                                                                             period
  *                by 0.03 amplitude^2 or so.
  *
  * Motion in the plane (x, height). */
@@ -50,7 +53,7 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-/* ---- statics -------------------------------------------------------------------------------------------- */
+/* ---- statics --------------------------------------------------------------------------------- */
 
 /* points 0 ... links of the discrete catenary with the horizontal force H; p NULL: the span only */
 static double rope_catenary(const struct rope_opts *o, double H, double (*p)[3])
@@ -81,10 +84,10 @@ static double horizontal_force(const struct rope_opts *o)
   return hi;
 }
 
-/* ---- lowest mode ------------------------------------------------------------------------------------------ */
+/* ---- lowest mode ----------------------------------------------------------------------------- */
 
-/* Points 0 ... N in the lowest mode, and its period: the links of particles i-1 and i carry all below, N - i weights,
- * so that  omega^2 l/g x = (tridiagonal) x */
+/* Points 0 ... N in the lowest mode, and its period: the links of particles i-1 and i carry all
+ * below, N - i weights, so that  omega^2 l/g x = (tridiagonal) x */
 static perp_status rope_mode(perp_ctx *ctx, const struct rope_opts *o, double (*p)[3],
                              double *period)
 {
@@ -109,7 +112,7 @@ static perp_status rope_mode(perp_ctx *ctx, const struct rope_opts *o, double (*
   return PERP_OK;
 }
 
-/* ---- the scene --------------------------------------------------------------------------------------------- */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
 /* initial points 0 ... N + 1 (N + 1: not used by swing), which are zero on entry */
 static perp_status rope_shape(perp_ctx *ctx, const struct rope_opts *o, double (*p)[3],
