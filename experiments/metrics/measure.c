@@ -8,30 +8,20 @@
 
 enum { LAMBDA_ROWS_MAX = 2000 }; /* beyond, reference multipliers cost more than the run */
 
-static void measure_layout(perp_measure *m, perp_arena *a)
+static void measure_layout(void *measure, perp_arena *a)
 {
-  m->q_err = PERP_CARVE(a, double, m->nq);
-  m->q_ref = PERP_CARVE(a, double, m->nq);
-  m->v_err = PERP_CARVE(a, double, m->nv);
-  m->v_ref = PERP_CARVE(a, double, m->nv);
-  m->lambda_err = PERP_CARVE(a, double, m->m);
-  m->lambda_ref = PERP_CARVE(a, double, m->m);
-  m->C = PERP_CARVE(a, double, m->m);
-  m->rate = PERP_CARVE(a, double, m->m);
-  m->c = PERP_CARVE(a, double, m->m);
-  m->lambda_exact = PERP_CARVE(a, double, m->m);
-  m->q_before = PERP_CARVE(a, double, m->nq);
-  m->v_before = PERP_CARVE(a, double, m->nv);
-  m->f = PERP_CARVE(a, double, m->nv);
-  m->a = PERP_CARVE(a, double, m->nv);
+  perp_measure *m = measure;
+  PERP_DOUBLES(a, m->nq, &m->q_err, &m->q_ref, &m->q_before);
+  PERP_DOUBLES(a, m->nv, &m->v_err, &m->v_ref, &m->v_before, &m->f, &m->a);
+  PERP_DOUBLES(a, m->m, &m->lambda_err, &m->lambda_ref, &m->lambda_exact, &m->C, &m->rate, &m->c);
   if (m->model != NULL && perp_model_shapes(m->model) > 0) {
     perp_pose *pose = PERP_CARVE(a, perp_pose, 1 + perp_model_bodies(m->model));
     m->pose = pose != NULL ? pose + 1 : NULL; /* the counting pass has no memory yet */
   }
 }
 
-/* collision detection of its own, so that penetration is judged at accepted states and alike for all
- * formulations, also for those that know no contact */
+/* collision detection of its own, so that penetration is judged at accepted states and alike for
+ * all formulations, also for those that know no contact */
 static perp_status create_collision(perp_ctx *ctx, perp_measure *m)
 {
   if (m->pose == NULL) return PERP_OK;
@@ -41,62 +31,53 @@ static perp_status create_collision(perp_ctx *ctx, perp_measure *m)
   return perp_collision_create(ctx, m->model, 0, &m->collision);
 }
 
+/* multipliers of the exact state: a direct solver that reports dependent rows */
+static perp_status create_kkt(perp_ctx *ctx, perp_measure *m)
+{
+  if (m->m == 0 || m->m > LAMBDA_ROWS_MAX) return PERP_OK;
+  const char *name = m->m <= 60 ? "schur-dense" : "tree";
+  const perp_kkt_desc *kkt = (const perp_kkt_desc *)perp_find(ctx, PERP_KIND_kkt, name);
+  perp_spec spec;
+  if (kkt == NULL) return PERP_OK;
+  PERP_TRY(perp_spec_parse(ctx, PERP_KIND_kkt, name, &spec));
+  perp_status status = kkt->create(ctx, perp_model_blocks(m->model), spec.opts, &m->kkt_ws);
+  perp_spec_free(&spec);
+  if (status == PERP_OK) m->kkt_desc = kkt;
+  return status;
+}
+
 perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_measure **out)
 {
+  perp_model *model = scene->model;
+  perp_measure like = { .scene = scene,
+                        .model = model,
+                        .nq = model != NULL ? perp_model_nq(model) : scene->ode->nq,
+                        .nv = model != NULL ? perp_model_nv(model) : scene->ode->nv,
+                        .m = model != NULL ? perp_model_m(model) : 0,
+                        .potential_lo = HUGE_VAL,
+                        .potential_hi = -HUGE_VAL,
+                        .cpu_s = nan(""),
+                        .step_us = nan("") };
+  void *block;
   *out = NULL;
-  perp_measure *m = calloc(1, sizeof *m);
-  if (m == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory to measure a run");
-  m->scene = scene;
-  m->model = scene->model;
-  m->nq = m->model != NULL ? perp_model_nq(m->model) : scene->ode->nq;
-  m->nv = m->model != NULL ? perp_model_nv(m->model) : scene->ode->nv;
-  m->m = m->model != NULL ? perp_model_m(m->model) : 0;
-  perp_arena a = { 0 };
-  measure_layout(m, &a);
-  perp_status status = perp_arena_reserve(ctx, &a);
-  if (status != PERP_OK) {
-    free(m);
-    return status;
-  }
-  m->arena = a;
-  measure_layout(m, &a);
+  PERP_TRY(perp_workspace_create(ctx, "measurements", &like, sizeof like, measure_layout, &block));
+  perp_measure *m = block;
   double *const columns[] = {
     m->q_err, m->q_ref, m->v_err, m->v_ref, m->lambda_err, m->lambda_ref
   };
   const int lengths[] = { m->nq, m->nq, m->nv, m->nv, m->m, m->m };
   for (int i = 0; i < 6; i++) memset(columns[i], 0, (size_t)lengths[i] * sizeof(double));
-  m->potential_lo = HUGE_VAL;
-  m->potential_hi = -HUGE_VAL;
-  m->cpu_s = m->step_us = nan("");
-  for (int b = 0; m->model != NULL && b < perp_model_bodies(m->model); b++)
-    m->weight += perp_model_body(m->model, b)->mass.mass * fabs(scene->gravity);
+  for (int b = 0; model != NULL && b < perp_model_bodies(model); b++)
+    m->weight += perp_model_body(model, b)->mass.mass * fabs(scene->gravity);
   for (int i = 0; i < scene->n_gauges; i++)
     if (scene->gauge[i].restart != NULL) scene->gauge[i].restart(scene->gauge[i].user);
-  status = create_collision(ctx, m);
-  if (status != PERP_OK) {
+  perp_status status = create_collision(ctx, m);
+  if (status == PERP_OK) status = create_kkt(ctx, m);
+  if (status == PERP_OK)
+    *out = m;
+  else
     perp_measure_destroy(m);
-    return status;
-  }
-
-  /* multipliers of the exact state: a direct solver that reports dependent rows */
-  if (m->m > 0 && m->m <= LAMBDA_ROWS_MAX) {
-    const perp_kkt_desc *kkt = (const perp_kkt_desc *)perp_find(
-        ctx, PERP_KIND_kkt, m->m <= 60 ? "schur-dense" : "tree");
-    if (kkt != NULL) {
-      perp_spec spec;
-      status = perp_spec_parse(ctx, PERP_KIND_kkt, kkt->d.name, &spec);
-      if (status == PERP_OK)
-        status = kkt->create(ctx, perp_model_blocks(m->model), spec.opts, &m->kkt_ws);
-      perp_spec_free(&spec);
-      if (status != PERP_OK) {
-        perp_measure_destroy(m);
-        return status;
-      }
-      m->kkt_desc = kkt;
-    }
-  }
-  *out = m;
-  return PERP_OK;
+  return status;
 }
 
 void perp_measure_destroy(perp_measure *m)
@@ -104,7 +85,6 @@ void perp_measure_destroy(perp_measure *m)
   if (m == NULL) return;
   if (m->kkt_desc != NULL) ((const perp_kkt_desc *)m->kkt_desc)->destroy(m->kkt_ws);
   perp_collision_destroy(m->collision);
-  perp_arena_free(&m->arena);
   free(m);
 }
 
@@ -176,7 +156,7 @@ static void measure_momentum(perp_measure *m, double t, const double *q, const d
                              bool first)
 {
   const int dim = perp_model_dim(m->model), nqb = dim == 3 ? 7 : 3;
-  double P[3], L[3], x[3] = { 0 }, mass = 0;
+  double P[3], L[3], x[3] = { 0 }, orbital[3], dP[3], dL[3], mass = 0;
   perp_model_momentum(m->model, q, v, P, L);
   for (int b = 0; b < perp_model_bodies(m->model); b++) {
     const double mb = perp_model_body(m->model, b)->mass.mass;
@@ -184,23 +164,17 @@ static void measure_momentum(perp_measure *m, double t, const double *q, const d
     mass += mb;
   }
   for (int i = 0; i < 3; i++) x[i] /= mass;
-  /* about the centre of mass */
-  L[0] -= x[1] * P[2] - x[2] * P[1];
-  L[1] -= x[2] * P[0] - x[0] * P[2];
-  L[2] -= x[0] * P[1] - x[1] * P[0];
-  measure_raise_to(&m->P_size, sqrt(P[0] * P[0] + P[1] * P[1] + P[2] * P[2]));
+  perp_cross(x, P, orbital);
+  for (int i = 0; i < 3; i++) L[i] -= orbital[i]; /* about the centre of mass */
+  measure_raise_to(&m->P_size, sqrt(perp_dot(3, P, P)));
   P[dim - 1] += mass * m->scene->gravity * t;
   if (first) {
     memcpy(m->P0, P, sizeof P);
     memcpy(m->L0, L, sizeof L);
   }
-  double dP = 0, dL = 0;
-  for (int i = 0; i < 3; i++) {
-    dP += (P[i] - m->P0[i]) * (P[i] - m->P0[i]);
-    dL += (L[i] - m->L0[i]) * (L[i] - m->L0[i]);
-  }
-  measure_raise_to(&m->P_err, sqrt(dP));
-  measure_raise_to(&m->L_err, sqrt(dL));
+  for (int i = 0; i < 3; i++) dP[i] = P[i] - m->P0[i], dL[i] = L[i] - m->L0[i];
+  measure_raise_to(&m->P_err, sqrt(perp_dot(3, dP, dP)));
+  measure_raise_to(&m->L_err, sqrt(perp_dot(3, dL, dL)));
 }
 
 static void measure_penetration(perp_measure *m, const double *q)
@@ -312,8 +286,8 @@ void perp_measure_compare(perp_ctx *ctx, perp_measure *m, const double *q, const
     double p[3], ref[3];
     perp_model_point(m->model, q, m->scene->tip_body, m->scene->tip, p);
     perp_model_point(m->model, q_ref, m->scene->tip_body, m->scene->tip, ref);
-    m->err_tip = sqrt((p[0] - ref[0]) * (p[0] - ref[0]) + (p[1] - ref[1]) * (p[1] - ref[1]) +
-                      (p[2] - ref[2]) * (p[2] - ref[2]));
+    for (int i = 0; i < 3; i++) p[i] -= ref[i];
+    m->err_tip = sqrt(perp_dot(3, p, p));
     measure_raise_to(&m->tip_max, m->err_tip);
     m->tip_end = m->err_tip;
   }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading the measurements of a run: metrics.def says what each metric is, here is what its expressions use. */
+/* Reading the measurements of a run: metrics.def says what each metric is, here is what its
+ * expressions use. */
 #include "experiments/metrics/metrics.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@ static double when(bool defined, double value)
   return defined ? value : nan("");
 }
 
-/* ---- errors against the truth ----------------------------------------------------------------------------- */
+/* ---- errors against the truth ---------------------------------------------------------------- */
 
 /* Worst column over its size.  Columns repeat with `period`; those below `lengths` in a period are
  * lengths, the others rotations. */
@@ -45,7 +46,7 @@ static bool has_tip(const perp_measure *m)
   return m->compared > 0 && m->model != NULL && m->scene->tip_body != PERP_WORLD;
 }
 
-/* ---- invariants ------------------------------------------------------------------------------------------- */
+/* ---- invariants ------------------------------------------------------------------------------ */
 
 /* max kinetic energy + range of potential energy */
 static double energy_swing(const perp_measure *m)
@@ -75,7 +76,7 @@ static double relative(double error, double size)
   return size > 0 ? error / size : error;
 }
 
-/* ---- counts ----------------------------------------------------------------------------------------------- */
+/* ---- counts ---------------------------------------------------------------------------------- */
 
 static double rhs_bodies(const perp_measure *m)
 {
@@ -105,7 +106,7 @@ static bool has_events(const perp_measure *m)
   return m->has_contacts && m->contacts.events;
 }
 
-/* ---- the scene's own figures ------------------------------------------------------------------------------ */
+/* ---- the scene's own figures ----------------------------------------------------------------- */
 
 static double gauge(const perp_measure *m, const char *name)
 {
@@ -124,7 +125,7 @@ static double truth_error(const perp_measure *m)
   return over_bodies(m, true);
 }
 
-/* ---- the table -------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 #define METRIC(id, title, units, way, bits, expression, meaning)                                   \
   static double metric_##id(const perp_measure *m)                                                 \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Metrics: what one run is judged by.  One row of a table each (kind `metric`): name, unit, meaning, which way
- * is better, and the function that reads it from the measurements.
+/* Metrics: what one run is judged by.  One row of a table each (kind `metric`): name, unit,
+ * meaning, which way is better, and the function that reads it from the measurements.
  *
- * A run is measured at every accepted state after stabilization (drift, energy, momentum), and compared
- * with its ground truth at sample times.  The first state counts. */
+ * A run is measured at every accepted state after stabilization (drift, energy, momentum), and
+ * compared with its ground truth at sample times.  The first state counts. */
 #ifndef PERP_METRICS_H
 #define PERP_METRICS_H
 
@@ -27,9 +27,10 @@ enum { PERP_METRIC_TIMING = 1 << 0 /* differs from run to run */ };
 /* Make the metrics known to ctx.  PERP_ERR_NOMEM when its registry is full. */
 perp_status perp_register_metrics(perp_ctx *ctx);
 
-/* Sizes of the columns of q or v that are compared with a truth: column j is divided by
- * max_t |x_ref,j|.  A column that is zero in the truth up to rounding (below 1e-9 of the largest column of its
- * kind: lengths, or rotations) is divided by that largest column instead, and by 1 when all are zero. */
+/* Sizes of the columns of q or v that are compared with a truth: column j is divided by max_t
+ * |x_ref,j|.  A column that is zero in the truth up to rounding (below 1e-9 of the largest column
+ * of its kind: lengths, or rotations) is divided by that largest column instead, and by 1 when all
+ * are zero. */
 struct perp_measure {
   const perp_scene *scene;
   perp_model *model; /* NULL: a plain ODE problem */
@@ -66,21 +67,21 @@ struct perp_measure {
   void *kkt_ws;
   perp_collision *collision; /* NULL without shapes */
   perp_pose *pose;           /* [-1 ... bodies - 1] */
-  perp_arena arena;
 };
 
-/* Borrow scene, its model (which is used for evaluations) and its gauges (which one run at a time may use, from
- * here on).  Allocates all. */
+/* Borrow scene, its model (which is used for evaluations) and its gauges (which one run at a time
+ * may use, from here on).  Allocates all. */
 perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_measure **out);
 void perp_measure_destroy(perp_measure *measure);
-/* An accepted state.  info of its step, NULL for the first state.  The multipliers that a step reports belong
- * to the state where it started: there they are compared with the exact ones and put into J a + Jdot v.
- * No allocation, but that collision detection may when there are more contacts than before. */
+/* An accepted state.  info of its step, NULL for the first state.  The multipliers that a step
+ * reports belong to the state where it started: there they are compared with the exact ones and put
+ * into J a + Jdot v.  No allocation, but that collision detection may when there are more contacts
+ * than before. */
 void perp_measure_state(perp_measure *measure, double t, const double *q, const double *v,
                         const perp_step_info *info);
-/* Compare that state with the truth (q_ref, v_ref) of its time.  The multipliers of the next step are
- * compared with those that the exact state needs, from M a = f + J' lambda, J a = -Jdot v; not when rows
- * are dependent, or more than 2000. */
+/* Compare that state with the truth (q_ref, v_ref) of its time.  The multipliers of the next step
+ * are compared with those that the exact state needs, from M a = f + J' lambda, J a = -Jdot v; not
+ * when rows are dependent, or more than 2000. */
 void perp_measure_compare(perp_ctx *ctx, perp_measure *measure, const double *q, const double *v,
                           const double *q_ref, const double *v_ref);
 

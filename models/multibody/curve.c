@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Curves that points slide on (van Overveld & Barenbrug 1995, section 2.6), and their rows.
  *
- * y is the point in the frame of the curve, s its foot: (y - c(s)) . c'(s) = 0.  With e = y - c(s), and n_k(s)
- * unit vectors perpendicular to c'(s) and to each other,
+ * y is the point in the frame of the curve, s its foot: (y - c(s)) . c'(s) = 0.  With e = y - c(s),
+ * and n_k(s) unit vectors perpendicular to c'(s) and to each other,
  *
  *      C_k = n_k . e,      s' = c' . y' / D,   D = |c'|^2 - c'' . e,
  *      grad C_k = n_k + (n_k' . e) c' / D,
  *      C_k'' = (n_k' . y' + n_k'' . e s' + n_k' . e') s' + n_k' . e s''    along y + t y',
  *
- * so that J and Jdot v are exact off the curve too.  The foot is the closest point: the closest of a table of
- * samples (line, circle and helix: directly), then Newton's method.  It has no memory, so that a state alone
- * says what J is; a curve must not come near to itself closer than the point may stray from it.
+ * so that J and Jdot v are exact off the curve too.  The foot is the closest point: the closest of
+ * a table of samples (line, circle and helix: directly), then Newton's method.  It has no memory,
+ * so that a state alone says what J is; a curve must not come near to itself closer than the point
+ * may stray from it.
  *
  * n_1 lies along a x c', n_2 = c' x n_1 / |c'|; a = e_3, or e_1 where the curve runs along e_3. */
 #include "models/multibody/model_private.h"
@@ -27,9 +28,12 @@ struct perp_curve {
   double lower, upper; /* domain; infinite when there is no end */
   double period;       /* of a closed curve, else 0 */
   double frame[9];     /* columns e_i in the frame of body a */
-  int n;               /* polynomial: coefficients; spline: spans */
-  double *c;           /* [n][3], or [n][4][3] in powers of s - span */
-  int samples;
+  int n_data;
+  double *data;       /* [n_data][3] of the definition */
+  int n;              /* polynomial: coefficients; spline: spans */
+  double *c;          /* [n][3], or [n][4][3] in powers of s - span */
+  double *moments;    /* spline: [n_data][3] second derivatives */
+  int samples;        /* 0: the foot is found directly */
   double first, step; /* of s over the samples */
   double *sample;     /* [samples][3] */
 };
@@ -43,7 +47,7 @@ static const char *const names[] = {
   [PERP_CURVE_SPLINE] = "spline",
 };
 
-/* ---- points --------------------------------------------------------------------------------------------- */
+/* ---- points ---------------------------------------------------------------------------------- */
 
 /* sum c_k x^k and three derivatives of n vectors */
 static void curve_horner(const double *c, int n, double x, double p[4][3])
@@ -93,7 +97,7 @@ static void curve_at(const perp_curve *k, double s, double p[4][3])
   }
 }
 
-/* ---- foot ------------------------------------------------------------------------------------------------- */
+/* ---- foot ------------------------------------------------------------------------------------ */
 
 static double curve_guess(const perp_curve *k, const double y[3])
 {
@@ -142,7 +146,7 @@ static double curve_foot(const perp_curve *k, const double y[3], double p[4][3])
   return s;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* u = w / |w| with its first two derivatives, from those of w */
 static void curve_unit(double w[3][3], double u[3][3])
@@ -237,7 +241,7 @@ void perp_curve_domain(const perp_curve *k, double *lower, double *upper)
   *upper = k->upper;
 }
 
-/* ---- from a definition -------------------------------------------------------------------------------------- */
+/* ---- from a definition ----------------------------------------------------------------------- */
 
 /* e_1, e_2, e_3; false when the axes do not give them */
 static bool make_frame(const perp_joint_def *def, int dim, double F[9])
@@ -260,7 +264,8 @@ static bool make_frame(const perp_joint_def *def, int dim, double F[9])
 }
 
 /* Second derivatives m_i of the spline at its n points, from  m_(i-1) + 4 m_i + m_(i+1) = 6 (second
- * difference of x): m = 0 at both ends, or periodic, by Gauss-Seidel on a strictly dominant matrix. */
+ * difference of x): m = 0 at both ends, or periodic, by Gauss-Seidel on a strictly dominant
+ * matrix. */
 static void spline_moments(int n, bool closed, const double *x, double *m)
 {
   memset(m, 0, (size_t)n * 3 * sizeof *m);
@@ -281,28 +286,20 @@ static void spline_moments(int n, bool closed, const double *x, double *m)
   }
 }
 
-static perp_status make_spline(perp_ctx *ctx, const perp_curve_def *def, perp_curve *k)
+static void make_spline(perp_curve *k)
 {
-  const int n = def->n;
-  double *m = malloc((size_t)n * 3 * sizeof *m);
-  k->n = def->closed ? n : n - 1;
-  k->c = malloc((size_t)k->n * 12 * sizeof *k->c);
-  if (m == NULL || k->c == NULL) {
-    free(m);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a spline of %d points", n);
-  }
-  spline_moments(n, def->closed, def->data, m);
+  const int n = k->n_data;
+  const double *x = k->data, *m = k->moments;
+  spline_moments(n, k->period > 0, x, k->moments);
   for (int i = 0; i < k->n; i++)
     for (int j = 0; j < 3; j++) {
       const int b = 3 * ((i + 1) % n) + j, a = 3 * i + j;
       double *c = k->c + 12 * i + j;
-      c[0] = def->data[a];
-      c[3] = def->data[b] - def->data[a] - (2 * m[a] + m[b]) / 6;
+      c[0] = x[a];
+      c[3] = x[b] - x[a] - (2 * m[a] + m[b]) / 6;
       c[6] = m[a] / 2;
       c[9] = (m[b] - m[a]) / 6;
     }
-  free(m);
-  return PERP_OK;
 }
 
 static double speed_at(const perp_curve *k, double s)
@@ -331,20 +328,13 @@ static perp_status make_samples(perp_ctx *ctx, perp_curve *k, const char *who)
   double p[4][3], size = 0, slowest = HUGE_VAL, where = 0, near;
   const double from = isfinite(k->lower) ? k->lower : 0,
                to = isfinite(k->upper) ? k->upper : 2 * M_PI;
-  const bool data = k->kind == PERP_CURVE_POLYNOMIAL || k->kind == PERP_CURVE_SPLINE ||
-                    k->kind == PERP_CURVE_CYCLOID;
-  const int n = k->kind == PERP_CURVE_SPLINE ? PER_SPAN * k->n + 1 : SAMPLES;
+  const int n = k->samples > 0 ? k->samples : SAMPLES;
   k->first = k->period > 0 ? 0 : from;
   k->step = (k->period > 0 ? k->period : to - from) / (n - 1);
-  if (data) {
-    k->sample = malloc((size_t)n * 3 * sizeof *k->sample);
-    if (k->sample == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a curve");
-    k->samples = n;
-  }
   for (int i = 0; i < n; i++) {
     const double s = k->first + i * k->step;
     curve_at(k, s, p);
-    if (data) memcpy(k->sample + 3 * i, p[0], sizeof *p);
+    if (k->samples > 0) memcpy(k->sample + 3 * i, p[0], sizeof *p);
     const double speed = sqrt(perp_dot(3, p[1], p[1]));
     size = fmax(size, speed);
     if (speed < slowest) slowest = speed, where = s;
@@ -417,50 +407,54 @@ static perp_status curve_check(perp_ctx *ctx, const perp_joint_def *def, int dim
   return PERP_OK;
 }
 
+static void curve_layout(void *curve, perp_arena *a)
+{
+  perp_curve *k = curve;
+  const bool spline = k->kind == PERP_CURVE_SPLINE;
+  PERP_DOUBLES(a, 3 * k->n_data, &k->data);
+  PERP_DOUBLES(a, spline ? 3 * k->n_data : 0, &k->moments);
+  PERP_DOUBLES(a, (spline ? 12 : 3) * k->n, &k->c);
+  PERP_DOUBLES(a, 3 * k->samples, &k->sample);
+}
+
 perp_status perp_curve_create(perp_ctx *ctx, const perp_joint_def *def, int dim, const char *who,
                               perp_curve **out)
 {
   const perp_curve_def *c = &def->curve;
+  const bool spline = c->kind == PERP_CURVE_SPLINE, polynomial = c->kind == PERP_CURVE_POLYNOMIAL;
   *out = NULL;
   PERP_TRY(curve_check(ctx, def, dim, who));
-  perp_curve *k = calloc(1, sizeof *k);
-  if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a curve");
-  k->kind = c->kind;
-  k->dim = dim;
-  k->radius = c->radius;
-  k->rise = c->pitch / (2 * M_PI);
-  perp_status status = PERP_OK;
-  if (!make_frame(def, dim, k->frame))
-    status = PERP_FAIL(ctx, PERP_ERR_ARG,
-                       "%s: axis_a and axis_b must span the plane of the curve: one is zero, or "
-                       "they are parallel",
-                       who);
-  if (status == PERP_OK && c->kind == PERP_CURVE_SPLINE) {
-    status = make_spline(ctx, c, k);
-    if (c->closed) k->period = k->n;
-  }
-  if (status == PERP_OK && c->kind == PERP_CURVE_POLYNOMIAL) {
-    k->n = c->n;
-    k->c = malloc((size_t)c->n * 3 * sizeof *k->c);
-    if (k->c == NULL)
-      status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a polynomial");
-    else
-      memcpy(k->c, c->data, (size_t)c->n * 3 * sizeof *k->c);
-  }
-  if (status == PERP_OK) status = set_domain(ctx, c, k, who);
-  if (status == PERP_OK) status = make_samples(ctx, k, who);
+  perp_curve like = { .kind = c->kind,
+                      .dim = dim,
+                      .radius = c->radius,
+                      .rise = c->pitch / (2 * M_PI),
+                      .n_data = spline || polynomial ? c->n : 0 };
+  like.n = spline && !c->closed ? c->n - 1 : like.n_data;
+  if (spline && c->closed) like.period = like.n;
+  if (spline) like.samples = PER_SPAN * like.n + 1;
+  if (polynomial || c->kind == PERP_CURVE_CYCLOID) like.samples = SAMPLES;
+  if (!make_frame(def, dim, like.frame))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: axis_a and axis_b must span the plane of the curve: one is zero, or "
+                     "they are parallel",
+                     who);
+  PERP_TRY(set_domain(ctx, c, &like, who));
+  void *block;
+  PERP_TRY(perp_workspace_create(ctx, who, &like, sizeof like, curve_layout, &block));
+  perp_curve *k = block;
+  if (k->n_data > 0) memcpy(k->data, c->data, 3 * (size_t)k->n_data * sizeof *k->data);
+  if (polynomial) memcpy(k->c, c->data, 3 * (size_t)k->n * sizeof *k->c);
+  if (spline) make_spline(k);
+  perp_status status = make_samples(ctx, k, who);
   if (status != PERP_OK) {
-    perp_curve_destroy(k);
+    free(k);
     return status;
   }
   *out = k;
   return PERP_OK;
 }
 
-void perp_curve_destroy(perp_curve *k)
+const double *perp_curve_data(const perp_curve *k)
 {
-  if (k == NULL) return;
-  free(k->c);
-  free(k->sample);
-  free(k);
+  return k->n_data > 0 ? k->data : NULL;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Drives: limits, motors, servo springs and dry friction on the coordinates that a joint leaves free
- * (Vondrak 2005, section 7.4; Cline 2002, section 4.4.1; STAR 2012, eq. 49).
+/* Drives: limits, motors, servo springs and dry friction on the coordinates that a joint leaves
+ * free (Vondrak 2005, section 7.4; Cline 2002, section 4.4.1; STAR 2012, eq. 49).
  *
  *      turning   x = angle from r_a to r_b about n,   xdot = n . (w_b - w_a)
  *                                                     xddot = n . (w_b' - w_a') + ndot . (w_b - w_a)
  *      sliding   x = n . (p_b - p_a)
  *
- * n is fixed in a (axis_a) or in b (axis_b); r_a and r_b are directions fixed in a and b, across n, that coincide
- * at the start: with two axes, n_a and n_b, each is the reference of the other one.  xdot is exact where the joint holds.
- * x is counted from its initial value, which is `zero`.
+ * n is fixed in a (axis_a) or in b (axis_b); r_a and r_b are directions fixed in a and b, across n,
+ * that coincide at the start: with two axes, n_a and n_b, each is the reference of the other one.
+ * xdot is exact where the joint holds. x is counted from its initial value, which is `zero`.
  *
  * Rows: Vondrak 2005, eq. 7.5 and 7.6 (turning, sliding). Dry friction is a motor of velocity 0 and
  * bounded force: STAR 2012, eq. 26. */
@@ -51,13 +51,7 @@ static double drives_raw(const perp_model *m, const perp_eval *e, const perp_dri
   const perp_pose *A = &e->pose[k->a], *B = &e->pose[k->b];
   const int d = m->dim;
   double ra[3], rb[3], n[3] = { 0 }, c[3] = { 0 };
-  if (k->slides) {
-    perp_turn(d, A->R, k->sa, ra);
-    perp_turn(d, B->R, k->sb, rb);
-    for (int i = 0; i < d; i++) c[i] = (B->x[i] + rb[i]) - (A->x[i] + ra[i]);
-    drives_direction(d, e, k, n);
-    return perp_dot(d, n, c);
-  }
+  if (k->slides) return perp_joint_along(d, A, B, k->sa, k->sb, k->axis, 1, NULL, NULL);
   perp_turn(d, A->R, k->ref_a, ra);
   perp_turn(d, B->R, k->ref_b, rb);
   if (d == 2) return atan2(ra[0] * rb[1] - ra[1] * rb[0], perp_dot(2, ra, rb));
@@ -72,7 +66,8 @@ static void drives_normalize(int d, double *u)
   for (int i = 0; i < d; i++) u[i] /= length;
 }
 
-/* r_a and r_b: the other axis, or the direction across the axis that is closest to a coordinate axis of a */
+/* r_a and r_b: the other axis, or the direction across the axis that is closest to a coordinate
+ * axis of a */
 static void drives_refer(const perp_model *m, const perp_eval *e, const perp_joint_def *j,
                          perp_drive *k)
 {
@@ -115,35 +110,20 @@ double perp_drive_row(const perp_model *m, const perp_eval *e, int index, double
   const perp_drive *k = &m->drive[index];
   const perp_pose *A = &e->pose[k->a], *B = &e->pose[k->b];
   const int d = m->dim;
-  double n[3] = { 0 }, x = drives_raw(m, e, k) + k->offset;
+  double n[3];
   memset(Ja, 0, (size_t)m->nvb * sizeof *Ja);
   memset(Jb, 0, (size_t)m->nvb * sizeof *Jb);
-  drives_direction(d, e, k, n);
-  if (!k->slides) {
-    if (d == 2) {
-      Ja[2] = -1;
-      Jb[2] = 1;
-      return x;
-    }
+  if (k->slides) return perp_joint_along(d, A, B, k->sa, k->sb, k->axis, 1, Ja, Jb) + k->offset;
+  if (d == 2) {
+    Ja[2] = -1;
+    Jb[2] = 1;
+  } else {
+    drives_direction(d, e, k, n);
     perp_turn_back(3, A->R, n, Ja + 3);
     perp_turn_back(3, B->R, n, Jb + 3);
     for (int i = 3; i < 6; i++) Ja[i] = -Ja[i];
-    return x;
   }
-  /* d(n . (p_b - p_a)): as the `along` row of joints.c */
-  double ra[3], rb[3], delta[3] = { 0 }, D[9];
-  perp_turn(d, A->R, k->sa, ra);
-  perp_turn(d, B->R, k->sb, rb);
-  for (int i = 0; i < d; i++) delta[i] = (B->x[i] + rb[i]) - (A->x[i] + ra[i]);
-  perp_direction_jacobian(d, A->R, k->sa, D);
-  for (int i = 0; i < d; i++) Ja[i] = -n[i];
-  for (int i = 0; i < perp_rates(d); i++) Ja[d + i] = -perp_dot(d, n, D + d * i);
-  perp_direction_jacobian(d, A->R, k->axis, D);
-  for (int i = 0; i < perp_rates(d); i++) Ja[d + i] += perp_dot(d, delta, D + d * i);
-  perp_direction_jacobian(d, B->R, k->sb, D);
-  for (int i = 0; i < d; i++) Jb[i] = n[i];
-  for (int i = 0; i < perp_rates(d); i++) Jb[d + i] = perp_dot(d, n, D + d * i);
-  return x;
+  return drives_raw(m, e, k) + k->offset;
 }
 
 double perp_drive_bias(const perp_model *m, const perp_eval *e, int index, const double *v)
@@ -153,29 +133,14 @@ double perp_drive_bias(const perp_model *m, const perp_eval *e, int index, const
   const int d = m->dim;
   const double *va = k->a < 0 ? at_rest : v + k->a * m->nvb;
   const double *vb = k->b < 0 ? at_rest : v + k->b * m->nvb;
-  double n[3] = { 0 }, ndot[3];
+  double n[3], ndot[3], wa[3], wb[3];
+  if (k->slides) return perp_joint_along_bias(d, A, B, k->sa, k->sb, k->axis, va, vb);
+  if (d == 2) return 0;
   drives_direction(d, e, k, n);
-  if (!k->slides) {
-    if (d == 2) return 0;
-    double wa[3], wb[3];
-    perp_turn(3, A->R, va + 3, wa);
-    perp_turn(3, B->R, vb + 3, wb);
-    perp_cross(k->in_b ? wb : wa, n, ndot);
-    return perp_dot(3, ndot, wb) - perp_dot(3, ndot, wa);
-  }
-  double ra[3], rb[3], delta[3], rate[3], bias[3], ba[3], bb[3];
-  perp_turn(d, A->R, k->sa, ra);
-  perp_turn(d, B->R, k->sb, rb);
-  for (int i = 0; i < d; i++) delta[i] = (B->x[i] + rb[i]) - (A->x[i] + ra[i]);
-  perp_direction_rate(d, A->R, k->sa, va + d, ra);
-  perp_direction_rate(d, B->R, k->sb, vb + d, rb);
-  perp_direction_bias(d, A->R, k->sa, va + d, ba);
-  perp_direction_bias(d, B->R, k->sb, vb + d, bb);
-  for (int i = 0; i < d; i++) rate[i] = (vb[i] + rb[i]) - (va[i] + ra[i]);
-  for (int i = 0; i < d; i++) bias[i] = bb[i] - ba[i];
-  perp_direction_rate(d, A->R, k->axis, va + d, ndot);
-  perp_direction_bias(d, A->R, k->axis, va + d, ba);
-  return perp_dot(d, n, bias) + perp_dot(d, delta, ba) + 2 * perp_dot(d, ndot, rate);
+  perp_turn(3, A->R, va + 3, wa);
+  perp_turn(3, B->R, vb + 3, wb);
+  perp_cross(k->in_b ? wb : wa, n, ndot);
+  return perp_dot(3, ndot, wb) - perp_dot(3, ndot, wa);
 }
 
 double perp_model_drive_coordinate(const perp_model *model, const double *q, int i)

@@ -61,24 +61,17 @@ void perp_eval_at(perp_eval *e, const perp_model *model, const double *q)
 void perp_eval_forces(const perp_eval *e, const perp_model *model, double t, const double *v,
                       bool gyroscopic, double *f)
 {
-  if (model->dim == 3)
-    for (int b = 0; b < model->n_bodies; b++) {
-      const perp_inertia *in = &model->inertia[b];
-      const double *w = v + 6 * b + 3;
-      double *fb = f + 6 * b, L[3];
-      fb[0] = fb[1] = 0;
-      fb[2] = -in->mass * model->gravity;
-      fb[3] = fb[4] = fb[5] = 0;
-      if (!gyroscopic) continue;
-      perp_sym_mul(in->I, w, L);
-      perp_cross(L, w, fb + 3);
-    }
-  else
-    for (int b = 0; b < model->n_bodies; b++) {
-      double *fb = f + 3 * b;
-      fb[0] = fb[2] = 0;
-      fb[1] = -model->inertia[b].mass * model->gravity;
-    }
+  const int d = model->dim, nvb = model->nvb;
+  for (int b = 0; b < model->n_bodies; b++) {
+    const perp_inertia *in = &model->inertia[b];
+    const double *w = v + nvb * b + 3;
+    double *fb = f + nvb * b, L[3];
+    memset(fb, 0, (size_t)nvb * sizeof *fb);
+    fb[d - 1] = -in->mass * model->gravity;
+    if (d == 2 || !gyroscopic) continue;
+    perp_sym_mul(in->I, w, L);
+    perp_cross(L, w, fb + 3);
+  }
   if (model->n_forces > 0) perp_forces_add(model, e, t, v, f);
 }
 
@@ -191,16 +184,11 @@ int perp_model_joint_row(const perp_model *model, int i, int *rows)
   return model->cptr[i];
 }
 
-static void evaluate_zero3(double x[3])
-{
-  x[0] = x[1] = x[2] = 0;
-}
-
 void perp_model_point(const perp_model *model, const double *q, int body, const double s[3],
                       double p[3])
 {
   perp_pose pose;
-  evaluate_zero3(p);
+  memset(p, 0, 3 * sizeof *p);
   if (body < 0) {
     memcpy(p, s, (size_t)model->dim * sizeof *p);
     return;
@@ -214,7 +202,7 @@ void perp_model_point_velocity(const perp_model *model, const double *q, const d
                                const double s[3], double pdot[3])
 {
   perp_pose pose;
-  evaluate_zero3(pdot);
+  memset(pdot, 0, 3 * sizeof *pdot);
   if (body < 0) return;
   const double *vb = v + body * model->nvb;
   perp_pose_of(model->dim, q + body * model->nqb, &pose);
@@ -263,13 +251,13 @@ void perp_model_energy(const perp_model *model, double t, const double *q, const
   *potential = V + perp_forces_potential(model, &e);
 }
 
-/* P = sum m xdot, L = sum of x cross m xdot + R I w, about the origin (Vondrak 2005, eq. 3.1, 5.10, 5.12 and 5.14;
- * Cline 2002, eq. 2.12) */
+/* P = sum m xdot, L = sum of x cross m xdot + R I w, about the origin (Vondrak 2005, eq. 3.1, 5.10,
+ * 5.12 and 5.14; Cline 2002, eq. 2.12) */
 void perp_model_momentum(const perp_model *model, const double *q, const double *v, double P[3],
                          double L[3])
 {
-  evaluate_zero3(P);
-  evaluate_zero3(L);
+  memset(P, 0, 3 * sizeof *P);
+  memset(L, 0, 3 * sizeof *L);
   for (int b = 0; b < model->n_bodies; b++) {
     const perp_inertia *in = &model->inertia[b];
     const double *qb = q + b * model->nqb, *vb = v + b * model->nvb;

@@ -1,35 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finishing a model: its definitions become index arrays and packed data in one block of memory, and the
- * initial state is checked against the joints. */
+/* Finishing a model: its definitions become index arrays and packed data in one block of memory,
+ * and the initial state is checked against the joints. */
 #include "models/multibody/model_private.h"
 
 #include <string.h>
 
-static void finish_layout(perp_model *m, perp_arena *a)
+static void finish_layout(void *model, perp_arena *a)
 {
-  int nb = m->n_bodies, nc = m->n_joints, subs = 2 * nc;
+  perp_model *m = model;
+  const int nb = m->n_bodies, nc = m->n_joints, square = m->nvb * m->nvb;
   m->inertia = PERP_CARVE(a, perp_inertia, nb);
   m->joint = PERP_CARVE(a, perp_joint, nc);
   m->rows = PERP_CARVE(a, perp_row, m->m);
   m->drive = PERP_CARVE(a, perp_drive, m->n_drives);
-  m->q0 = PERP_CARVE(a, double, m->nq);
-  m->v0 = PERP_CARVE(a, double, m->nv);
-  m->M = PERP_CARVE(a, double, nb * m->nvb * m->nvb);
-  m->Minv = PERP_CARVE(a, double, nb * m->nvb * m->nvb);
   m->diagonal = PERP_CARVE(a, unsigned char, nb);
-  m->flat = PERP_CARVE(a, double, m->nv);
-  m->softness = PERP_CARVE(a, double, m->m);
-  m->stiffness = PERP_CARVE(a, double, m->m);
-  m->damping = PERP_CARVE(a, double, m->m);
-  m->bptr = PERP_CARVE(a, int, nb + 1);
-  m->mptr = PERP_CARVE(a, int, nb + 1);
-  m->cptr = PERP_CARVE(a, int, nc + 1);
-  m->jptr = PERP_CARVE(a, int, nc + 1);
-  m->jblk = PERP_CARVE(a, int, subs);
-  m->joff = PERP_CARVE(a, int, subs + 1);
-  m->jgrp = PERP_CARVE(a, int, subs);
-  m->tptr = PERP_CARVE(a, int, nb + 1);
-  m->tsub = PERP_CARVE(a, int, subs);
+  PERP_DOUBLES(a, m->nq, &m->q0);
+  PERP_DOUBLES(a, m->nv, &m->v0, &m->flat);
+  PERP_DOUBLES(a, nb * square, &m->M, &m->Minv);
+  PERP_DOUBLES(a, m->m, &m->softness, &m->stiffness, &m->damping);
+  PERP_INTS(a, nb + 1, &m->bptr, &m->mptr, &m->tptr);
+  PERP_INTS(a, nc + 1, &m->cptr, &m->jptr);
+  PERP_INTS(a, 2 * nc, &m->jblk, &m->jgrp, &m->tsub);
+  PERP_INTS(a, 2 * nc + 1, &m->joff);
   perp_eval_layout(&m->eval, m, a);
 }
 
@@ -238,11 +230,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
     m->m += rows;
     m->nnz_J += rows * m->nvb * ((def->a >= 0) + (def->b >= 0));
   }
-  perp_arena a = { 0 };
-  finish_layout(m, &a);
-  PERP_TRY(perp_arena_reserve(ctx, &a));
-  m->arena = a;
-  finish_layout(m, &a);
+  PERP_TRY(perp_arena_layout(ctx, &m->arena, finish_layout, m));
   m->soft = m->springs = false;
   fill_bodies(m);
   perp_status status = PERP_OK;
@@ -253,8 +241,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   m->size = finish_extent(m);
   if (status == PERP_OK) status = check_initial_state(ctx, m);
   for (int i = 0; i < m->n_drives && status == PERP_OK; i++)
-    perp_drive_compile(m, &m->eval, i,
-                       &m->drive[i]); /* at the initial poses, which were just checked */
+    perp_drive_compile(m, &m->eval, i, &m->drive[i]); /* at the poses that were just checked */
   if (status == PERP_OK) status = perp_shapes_compile(ctx, m);
   if (status != PERP_OK) {
     perp_arena_free(&m->arena);

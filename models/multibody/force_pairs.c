@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Spatial interaction (Vondrak 2005, section 3.3): forces between each two bodies of a range, depending on
- * the distance r of their centres,
+/* Spatial interaction (Vondrak 2005, section 3.3): forces between each two bodies of a range,
+ * depending on the distance r of their centres,
  *
  *      F_i = -V'(r) n = -F_j,     n the direction from j to i,
  *
- * so that momentum, angular momentum and energy are conserved.  Without a cut-off all n (n - 1) / 2 pairs are
- * visited.  With one, bodies are put one after the other into the cells of a grid with edges of one cut-off,
- * each meets those that are in the cells around it already, and no pair is met twice: O(n) while the density
- * is bounded.  Cells are found by hashing, so that the region has no border; bodies of other cells in the
- * same list are told apart by the coordinates of their cells.  No allocation. */
+ * so that momentum, angular momentum and energy are conserved.  Without a cut-off all n (n - 1) / 2
+ * pairs are visited.  With one, bodies are put one after the other into the cells of a grid with
+ * edges of one cut-off, each meets those that are in the cells around it already, and no pair is
+ * met twice: O(n) while the density is bounded.  Cells are found by hashing, so that the region has
+ * no border; bodies of other cells in the same list are told apart by the coordinates of their
+ * cells.  No allocation. */
 #include "models/multibody/model_private.h"
 
 typedef struct law {
@@ -68,7 +69,7 @@ perp_status perp_pairs_check(perp_ctx *ctx, const perp_model *model, const perp_
   return PERP_OK;
 }
 
-/* ---- one pair ------------------------------------------------------------------------------------------ */
+/* ---- one pair -------------------------------------------------------------------------------- */
 
 typedef struct sum {
   const perp_model *model;
@@ -109,7 +110,7 @@ static void force_pairs_meet(sum *s, int i, int j)
   }
 }
 
-/* ---- all pairs ----------------------------------------------------------------------------------------- */
+/* ---- all pairs ------------------------------------------------------------------------------- */
 
 void perp_cells_layout(perp_cells *c, const perp_model *model, perp_arena *a)
 {

@@ -2,8 +2,8 @@
 /* Force elements: what they add to the generalized force f.
  *
  * A world force F at the point s of a body does the work F . pdot = F . (xdot + D w), so that it
- * adds (F, D' F), with D of models/kinematics/kinematics.h; a world torque tau adds (0, R' tau), in the
- * plane (0, tau_z).
+ * adds (F, D' F), with D of models/kinematics/kinematics.h; a world torque tau adds (0, R' tau), in
+ * the plane (0, tau_z).
  *
  * Torque of a force and sums over forces: Vondrak 2005, eq. 5.7-5.9. */
 #include "models/multibody/model_private.h"
@@ -38,11 +38,8 @@ typedef struct line {
 static line forces_line_of(int d, const perp_force_def *el, const perp_eval *e)
 {
   const perp_pose *A = &e->pose[el->a], *B = &e->pose[el->b];
-  double ra[3], rb[3];
   line l = { { 0 }, 0 };
-  perp_turn(d, A->R, el->anchor_a, ra);
-  perp_turn(d, B->R, el->anchor_b, rb);
-  for (int i = 0; i < d; i++) l.n[i] = (B->x[i] + rb[i]) - (A->x[i] + ra[i]);
+  perp_between(d, A, el->anchor_a, B, el->anchor_b, l.n);
   l.length = sqrt(perp_dot(d, l.n, l.n));
   for (int i = 0; i < d; i++) l.n[i] = l.length > 0 ? l.n[i] / l.length : 0;
   return l;

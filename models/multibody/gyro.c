@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The gyroscopic torque of time stepping.  In the frame of a body a free turn is I w' = (I w) x w.  Explicitly,
- * I w+ = I w + h (I w) x w, it makes energy: (I w) x w is at right angles to w and to I w, so that each step makes
- * both longer, and a thin body that turns fast has infinite energy after a few steps.  The implicit midpoint
- * rule
+/* The gyroscopic torque of time stepping.  In the frame of a body a free turn is I w' = (I w) x w.
+ * Explicitly, I w+ = I w + h (I w) x w, it makes energy: (I w) x w is at right angles to w and to I
+ * w, so that each step makes both longer, and a thin body that turns fast has infinite energy after
+ * a few steps.  The implicit midpoint rule
  *
  *      I (w+ - w) = h (I m) x m,    m = (w + w+) / 2
  *
- * keeps both: multiplied by m it says w+'I w+ = w'I w, by I m  |I w+| = |I w|.  (Energy momentum methods: Simo and
- * Wong 1991; implicit gyroscopic torques in games, by backward Euler, which damps: Catto 2015.) */
+ * keeps both: multiplied by m it says w+'I w+ = w'I w, by I m  |I w+| = |I w|.  (Energy momentum
+ * methods: Simo and Wong 1991; implicit gyroscopic torques in games, by backward Euler, which
+ * damps: Catto 2015.) */
 #include "models/kinematics/kinematics.h"
 #include "models/multibody/model_private.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joints: position error C, Jacobian J and bias Jdot v from the primitives of models/kinematics/kinematics.h.
+/* Joints: position error C, Jacobian J and bias Jdot v from the primitives of
+ * models/kinematics/kinematics.h.
  *
  * A joint between bodies a and b is a list of rows, the same in space and in the plane:
  *
@@ -15,9 +16,9 @@
  *
  * lambda of the point rows is the force on body b, in world axes.
  *
- * C = 0, J v and J a of one joint and its two bodies: Vondrak 2005, eq. 4.1, 6.1, 6.4, 6.7 and 6.30;
- * STAR 2012, eq. 17 and 29; Cline 2002, eq. 2.30, and of the ball joint Cline 2002, eq. 4.1 and 4.3 of
- * the hinge Cline 2002, eq. 4.7-4.9. */
+ * C = 0, J v and J a of one joint and its two bodies: Vondrak 2005, eq. 4.1, 6.1, 6.4, 6.7 and
+ * 6.30; STAR 2012, eq. 17 and 29; Cline 2002, eq. 2.30, and of the ball joint Cline 2002, eq. 4.1
+ * and 4.3 of the hinge Cline 2002, eq. 4.7-4.9. */
 #include "models/multibody/model_private.h"
 
 #include <string.h>
@@ -89,16 +90,6 @@ static void joints_perpendicular(int d, const double *u, double *n1, double *n2)
   perp_cross(u, n1, n2);
 }
 
-static void joints_pose_or_world(int d, const double *q, perp_pose *pose)
-{
-  if (q != NULL) {
-    perp_pose_of(d, q, pose);
-    return;
-  }
-  *pose = (perp_pose){ 0 };
-  for (int i = 0; i < d; i++) pose->R[i + d * i] = 1;
-}
-
 static perp_row *add_row(perp_joint *j, perp_joint_row_kind kind)
 {
   perp_row *row = &j->scalars[j->n_scalars++];
@@ -120,8 +111,8 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
     /* with e_i fixed in a and g_i = e_i initially but fixed in b: e_i . g_(i+1) = 0 keeps the
      * relative orientation, with one row for each axis of rotation */
     perp_pose A, B;
-    joints_pose_or_world(dim, qa, &A);
-    joints_pose_or_world(dim, qb, &B);
+    perp_pose_or_world(dim, qa, &A);
+    perp_pose_or_world(dim, qb, &B);
     for (int i = 0; i < perp_rates(dim); i++) {
       perp_row *row = add_row(j, PERP_ROW_DOT);
       double g[3];
@@ -186,10 +177,8 @@ PERP_INLINE void point_block(int d, const double *D, double sign, int ld, double
 PERP_INLINE void point_rows(int d, const perp_joint *j, const perp_pose *A, const perp_pose *B,
                             int ld, double *Ja, double *Jb, double *C)
 {
-  double D[9], ra[3], rb[3];
-  perp_turn(d, A->R, j->sa, ra);
-  perp_turn(d, B->R, j->sb, rb);
-  for (int i = 0; i < d; i++) C[i] = (B->x[i] + rb[i]) - (A->x[i] + ra[i]);
+  double D[9];
+  perp_between(d, A, j->sa, B, j->sb, C);
   if (Ja != NULL) {
     perp_direction_jacobian(d, A->R, j->sa, D);
     point_block(d, D, -1, ld, Ja);
@@ -198,16 +187,6 @@ PERP_INLINE void point_rows(int d, const perp_joint *j, const perp_pose *A, cons
     perp_direction_jacobian(d, B->R, j->sb, D);
     point_block(d, D, 1, ld, Jb);
   }
-}
-
-/* d = p_b - p_a */
-PERP_INLINE void joints_displacement(int d, const perp_joint *j, const perp_pose *A,
-                                     const perp_pose *B, double *delta)
-{
-  double ra[3], rb[3];
-  perp_turn(d, A->R, j->sa, ra);
-  perp_turn(d, B->R, j->sb, rb);
-  for (int i = 0; i < d; i++) delta[i] = (B->x[i] + rb[i]) - (A->x[i] + ra[i]);
 }
 
 /* sign n' (E D) for the point s, into one row of J */
@@ -245,6 +224,18 @@ static double unit_or_zero(int d, const double *delta, double *n)
   return length;
 }
 
+double perp_joint_along(int d, const perp_pose *A, const perp_pose *B, const double *sa,
+                        const double *sb, const double *u, int ld, double *Ja, double *Jb)
+{
+  double n[3] = { 0 }, delta[3] = { 0 };
+  perp_between(d, A, sa, B, sb, delta);
+  perp_turn(d, A->R, u, n);
+  point_row(d, A, sa, -1, n, ld, Ja);
+  direction_row(d, A, u, delta, ld, Ja);
+  point_row(d, B, sb, 1, n, ld, Jb);
+  return perp_dot(d, n, delta);
+}
+
 static void scalar_row(int d, const perp_joint *j, const perp_row *row, const perp_pose *A,
                        const perp_pose *B, int ld, double *Ja, double *Jb, double *C)
 {
@@ -260,15 +251,10 @@ static void scalar_row(int d, const perp_joint *j, const perp_row *row, const pe
     direction_row(d, B, row->ub, na, ld, Jb);
     break;
   case PERP_ROW_ALONG:
-    joints_displacement(d, j, A, B, delta);
-    perp_turn(d, A->R, row->ua, na);
-    *C = perp_dot(d, na, delta);
-    point_row(d, A, j->sa, -1, na, ld, Ja);
-    direction_row(d, A, row->ua, delta, ld, Ja);
-    point_row(d, B, j->sb, 1, na, ld, Jb);
+    *C = perp_joint_along(d, A, B, j->sa, j->sb, row->ua, ld, Ja, Jb);
     break;
   case PERP_ROW_LENGTH:
-    joints_displacement(d, j, A, B, delta);
+    perp_between(d, A, j->sa, B, j->sb, delta);
     *C = unit_or_zero(d, delta, na) - j->length;
     point_row(d, A, j->sa, -1, na, ld, Ja);
     point_row(d, B, j->sb, 1, na, ld, Jb);
@@ -278,26 +264,33 @@ static void scalar_row(int d, const perp_joint *j, const perp_row *row, const pe
   }
 }
 
-/* both rows: C depends on r = R_a' (p_b - p_a) only, with the gradient g each is a row along R_a g */
+PERP_INLINE double *joints_row(double *J, int row)
+{
+  return J == NULL ? NULL : J + row;
+}
+
+/* both rows: C depends on r = R_a' (p_b - p_a) only, with the gradient g each is a row along R_a
+ * g */
 static void curve_rows(int d, const perp_joint *j, const perp_pose *A, const perp_pose *B,
                        bool released, double *Ja, double *Jb, double *C)
 {
   const int ld = d - 1;
   double delta[3] = { 0 }, r[3] = { 0 }, g[2][3] = { { 0 } }, value[2] = { 0 }, n[3];
   if (!released) {
-    joints_displacement(d, j, A, B, delta);
+    perp_between(d, A, j->sa, B, j->sb, delta);
     perp_turn_back(d, A->R, delta, r);
     perp_curve_rows(j->curve, r, NULL, value, g, NULL);
   }
   for (int k = 0; k < ld; k++) {
+    double *row_a = joints_row(Ja, k), *row_b = joints_row(Jb, k);
     C[k] = value[k];
-    clear_row(d, ld, Ja == NULL ? NULL : Ja + k);
-    clear_row(d, ld, Jb == NULL ? NULL : Jb + k);
+    clear_row(d, ld, row_a);
+    clear_row(d, ld, row_b);
     if (released) continue;
     perp_turn(d, A->R, g[k], n);
-    point_row(d, A, j->sa, -1, n, ld, Ja == NULL ? NULL : Ja + k);
-    direction_row(d, A, g[k], delta, ld, Ja == NULL ? NULL : Ja + k);
-    point_row(d, B, j->sb, 1, n, ld, Jb == NULL ? NULL : Jb + k);
+    point_row(d, A, j->sa, -1, n, ld, row_a);
+    direction_row(d, A, g[k], delta, ld, row_a);
+    point_row(d, B, j->sb, 1, n, ld, row_b);
   }
 }
 
@@ -322,8 +315,7 @@ PERP_INLINE void evaluate_all(int d, const perp_model *model, perp_eval *e)
     if (j->points > 0) point_rows(d, j, A, B, ld, Ja, Jb, C);
     for (int k = 0; k < j->n_scalars; k++) {
       int row = j->points + k;
-      scalar_row(d, j, &j->scalars[k], A, B, ld, Ja == NULL ? NULL : Ja + row,
-                 Jb == NULL ? NULL : Jb + row, C + row);
+      scalar_row(d, j, &j->scalars[k], A, B, ld, joints_row(Ja, row), joints_row(Jb, row), C + row);
     }
   }
 }
@@ -350,25 +342,37 @@ void perp_joints_constant(const perp_model *model, double *J)
   }
 }
 
-/* y = rate and bias of d = p_b - p_a */
-PERP_INLINE void displacement_rate(int d, const perp_joint *j, const perp_pose *A,
-                                   const perp_pose *B, const double *va, const double *vb,
-                                   double *rate)
+/* rate and bias (the part without accelerations) of the second derivative of p_b - p_a */
+PERP_INLINE void between_rate(int d, const perp_pose *A, const double *sa, const perp_pose *B,
+                              const double *sb, const double *va, const double *vb, double *rate)
 {
   double a[3], b[3];
-  perp_direction_rate(d, A->R, j->sa, va + d, a);
-  perp_direction_rate(d, B->R, j->sb, vb + d, b);
+  perp_direction_rate(d, A->R, sa, va + d, a);
+  perp_direction_rate(d, B->R, sb, vb + d, b);
   for (int i = 0; i < d; i++) rate[i] = (vb[i] + b[i]) - (va[i] + a[i]);
 }
 
-PERP_INLINE void displacement_bias(int d, const perp_joint *j, const perp_pose *A,
-                                   const perp_pose *B, const double *va, const double *vb,
-                                   double *bias)
+PERP_INLINE void between_bias(int d, const perp_pose *A, const double *sa, const perp_pose *B,
+                              const double *sb, const double *va, const double *vb, double *bias)
 {
   double a[3], b[3];
-  perp_direction_bias(d, A->R, j->sa, va + d, a);
-  perp_direction_bias(d, B->R, j->sb, vb + d, b);
+  perp_direction_bias(d, A->R, sa, va + d, a);
+  perp_direction_bias(d, B->R, sb, vb + d, b);
   for (int i = 0; i < d; i++) bias[i] = b[i] - a[i];
+}
+
+double perp_joint_along_bias(int d, const perp_pose *A, const perp_pose *B, const double *sa,
+                             const double *sb, const double *u, const double *va, const double *vb)
+{
+  double n[3] = { 0 }, ndot[3] = { 0 }, nbias[3] = { 0 };
+  double delta[3] = { 0 }, rate[3] = { 0 }, bias[3] = { 0 };
+  perp_between(d, A, sa, B, sb, delta);
+  between_rate(d, A, sa, B, sb, va, vb, rate);
+  between_bias(d, A, sa, B, sb, va, vb, bias);
+  perp_turn(d, A->R, u, n);
+  perp_direction_rate(d, A->R, u, va + d, ndot);
+  perp_direction_bias(d, A->R, u, va + d, nbias);
+  return perp_dot(d, n, bias) + perp_dot(d, delta, nbias) + 2 * perp_dot(d, ndot, rate);
 }
 
 static double scalar_bias(int d, const perp_joint *j, const perp_row *row, const perp_pose *A,
@@ -384,15 +388,11 @@ static double scalar_bias(int d, const perp_joint *j, const perp_row *row, const
     perp_direction_bias(d, B->R, row->ub, vb + d, bb);
     return perp_dot(d, nb, ba) + perp_dot(d, na, bb) + 2 * perp_dot(d, ra, rb);
   }
-  joints_displacement(d, j, A, B, delta);
-  displacement_rate(d, j, A, B, va, vb, rate);
-  displacement_bias(d, j, A, B, va, vb, bias);
-  if (row->kind == PERP_ROW_ALONG) {
-    perp_turn(d, A->R, row->ua, na);
-    perp_direction_rate(d, A->R, row->ua, va + d, ra);
-    perp_direction_bias(d, A->R, row->ua, va + d, ba);
-    return perp_dot(d, na, bias) + perp_dot(d, delta, ba) + 2 * perp_dot(d, ra, rate);
-  }
+  if (row->kind == PERP_ROW_ALONG)
+    return perp_joint_along_bias(d, A, B, j->sa, j->sb, row->ua, va, vb);
+  perp_between(d, A, j->sa, B, j->sb, delta);
+  between_rate(d, A, j->sa, B, j->sb, va, vb, rate);
+  between_bias(d, A, j->sa, B, j->sb, va, vb, bias);
   double length = unit_or_zero(d, delta, na), along = perp_dot(d, na, rate);
   double turning = length > 0 ? (perp_dot(d, rate, rate) - along * along) / length : 0;
   return perp_dot(d, na, bias) + turning;
@@ -403,9 +403,9 @@ static void curve_bias(int d, const perp_joint *j, const perp_pose *A, const per
 {
   double delta[3] = { 0 }, r[3] = { 0 }, rate[3] = { 0 }, local[3] = { 0 }, bias[3] = { 0 };
   double C[2], g[2][3], curved[2], n[3], spin[3], turn[3];
-  joints_displacement(d, j, A, B, delta);
-  displacement_rate(d, j, A, B, va, vb, rate);
-  displacement_bias(d, j, A, B, va, vb, bias);
+  perp_between(d, A, j->sa, B, j->sb, delta);
+  between_rate(d, A, j->sa, B, j->sb, va, vb, rate);
+  between_bias(d, A, j->sa, B, j->sb, va, vb, bias);
   perp_turn_back(d, A->R, delta, r);
   perp_direction_rate(d, A->R, r, va + d, spin);
   for (int i = 0; i < d; i++) spin[i] = rate[i] - spin[i]; /* as seen from a */
@@ -435,7 +435,7 @@ PERP_INLINE void bias_all(int d, const perp_model *model, const perp_eval *e, co
         curve_bias(d, j, A, B, va, vb, gamma + j->row);
       continue;
     }
-    if (j->points > 0) displacement_bias(d, j, A, B, va, vb, gamma + j->row);
+    if (j->points > 0) between_bias(d, A, j->sa, B, j->sb, va, vb, gamma + j->row);
     for (int k = 0; k < j->n_scalars; k++)
       gamma[j->row + j->points + k] = scalar_bias(d, j, &j->scalars[k], A, B, va, vb);
   }

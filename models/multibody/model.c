@@ -66,24 +66,36 @@ static perp_status check_inertia(perp_ctx *ctx, int dim, const perp_mass *mass, 
   return PERP_OK;
 }
 
-static bool body_exists(const perp_model *model, int body)
+static perp_status check_body(perp_ctx *ctx, const perp_model *model, int body, bool world,
+                              const char *who)
 {
-  return body == PERP_WORLD || (body >= 0 && body < model->n_bodies);
+  if ((world && body == PERP_WORLD) || (body >= 0 && body < model->n_bodies)) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, body,
+                   model->n_bodies);
 }
 
 static perp_status check_bodies(perp_ctx *ctx, const perp_model *model, int a, int b,
                                 const char *who)
 {
-  for (int i = 0; i < 2; i++) {
-    int body = i == 0 ? a : b;
-    if (!body_exists(model, body))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, body,
-                       model->n_bodies);
-  }
-  if (a == b)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: connects %s with itself", who,
-                     a == PERP_WORLD ? "the world" : "a body");
-  return PERP_OK;
+  PERP_TRY(check_body(ctx, model, a, true, who));
+  PERP_TRY(check_body(ctx, model, b, true, who));
+  if (a != b) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: connects %s with itself", who,
+                   a == PERP_WORLD ? "the world" : "a body");
+}
+
+static perp_status check_spring(perp_ctx *ctx, double stiffness, double damping, const char *who)
+{
+  if (stiffness >= 0 && isfinite(stiffness) && damping >= 0 && isfinite(damping)) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_ARG,
+                   "%s: stiffness and damping must be in [0, inf): got %g and %g", who, stiffness,
+                   damping);
+}
+
+static perp_status check_restitution(perp_ctx *ctx, double e, const char *who)
+{
+  if (e >= 0 && e <= 1) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: restitution must be in [0, 1]: got %g", who, e);
 }
 
 static bool model_zero(int n, const double *x)
@@ -124,25 +136,29 @@ static perp_status check_particle_joint(perp_ctx *ctx, const perp_model *model,
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* room for one more of size bytes in *list */
-static perp_status model_grow(perp_ctx *ctx, void *list, int n, int *cap, size_t size)
+/* One more part, of size bytes, in *list.  name: of the part, to be copied; NULL: it has none.
+ * *index: where it is. */
+static perp_status model_push(perp_ctx *ctx, void *list, int *n, int *cap, size_t size, void *part,
+                              const char **name, int *index)
 {
-  void *old, *bigger;
-  memcpy(&old, list, sizeof old);
-  if (n < *cap) return PERP_OK;
-  int wanted = *cap < 8 ? 8 : 2 * *cap;
-  bigger = realloc(old, (size_t)wanted * size);
-  if (bigger == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d parts", wanted);
-  memcpy(list, &bigger, sizeof bigger);
-  *cap = wanted;
+  char *parts, *own = NULL;
+  memcpy(&parts, list, sizeof parts);
+  if (*n == *cap) {
+    const int wanted = *cap < 8 ? 8 : 2 * *cap;
+    parts = realloc(parts, (size_t)wanted * size);
+    if (parts == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d parts", wanted);
+    memcpy(list, &parts, sizeof parts);
+    *cap = wanted;
+  }
+  if (name != NULL && *name != NULL) {
+    own = strdup(*name);
+    if (own == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a name");
+    *name = own;
+  }
+  memcpy(parts + (size_t)*n * size, part, size);
+  if (index != NULL) *index = *n;
+  ++*n;
   return PERP_OK;
-}
-
-static perp_status copy_name(perp_ctx *ctx, const char **name)
-{
-  if (*name == NULL) return PERP_OK;
-  *name = strdup(*name);
-  return *name == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a name") : PERP_OK;
 }
 
 perp_status perp_model_building(perp_ctx *ctx, const perp_model *model)
@@ -172,8 +188,7 @@ void perp_model_destroy(perp_model *model)
   for (int i = 0; i < model->n_bodies; i++) free((char *)(uintptr_t)model->body_def[i].name);
   for (int i = 0; i < model->n_joints; i++) {
     free((char *)(uintptr_t)model->joint_def[i].name);
-    free((double *)(uintptr_t)model->joint_def[i].curve.data);
-    perp_curve_destroy(model->curve[i]);
+    free(model->curve[i]);
   }
   free(model->curve);
   perp_shapes_free(model);
@@ -196,8 +211,8 @@ void perp_model_gravity(perp_model *model, double g)
   model->gravity = g;
 }
 
-/* The rotation of a particle is uncoupled from everything and at rest; its inertia is not felt and makes the
- * mass matrix regular. */
+/* The rotation of a particle is uncoupled from everything and at rest; its inertia is not felt and
+ * makes the mass matrix regular. */
 static perp_status make_particle(perp_ctx *ctx, perp_body_def *def, const char *who)
 {
   const bool straight = model_zero(4, def->quat) ||
@@ -223,33 +238,13 @@ perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_bod
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial position is not finite", who);
   if (!all_finite(3, def->v) || !all_finite(3, def->w))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial velocity is not finite", who);
-  PERP_TRY(model_grow(ctx, &model->body_def, model->n_bodies, &model->cap_bodies, sizeof *def));
-  PERP_TRY(copy_name(ctx, &copy.name));
   if (model_zero(4, copy.quat)) copy.quat[0] = 1;
   double largest = 0; /* scaled first: a tiny quaternion must not underflow */
   for (int i = 0; i < 4; i++) largest = fmax(largest, fabs(copy.quat[i]));
   for (int i = 0; i < 4; i++) copy.quat[i] /= largest;
   perp_quat_unit(copy.quat);
-  if (index != NULL) *index = model->n_bodies;
-  model->body_def[model->n_bodies++] = copy;
-  return PERP_OK;
-}
-
-/* the curve of def, ready, and its data in *copy */
-static perp_status copy_curve(perp_ctx *ctx, const perp_model *model, const perp_joint_def *def,
-                              const char *who, perp_curve **curve, perp_joint_def *copy)
-{
-  PERP_TRY(perp_curve_create(ctx, def, model->dim, who, curve));
-  if (def->curve.kind != PERP_CURVE_SPLINE && def->curve.kind != PERP_CURVE_POLYNOMIAL)
-    return PERP_OK;
-  const size_t size = 3 * (size_t)def->curve.n * sizeof *def->curve.data;
-  double *data = malloc(size);
-  if (data == NULL) {
-    perp_curve_destroy(*curve);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its curve", who);
-  }
-  copy->curve.data = memcpy(data, def->curve.data, size);
-  return PERP_OK;
+  return model_push(ctx, &model->body_def, &model->n_bodies, &model->cap_bodies, sizeof copy, &copy,
+                    &copy.name, index);
 }
 
 perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_joint_def *def,
@@ -285,11 +280,7 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
                      def->softness);
   if ((unsigned)def->start > PERP_START_VIOLATES)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such start: %d", who, (int)def->start);
-  if (!(def->stiffness >= 0) || !isfinite(def->stiffness) || !(def->damping >= 0) ||
-      !isfinite(def->damping))
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: stiffness and damping must be in [0, inf): got %g and %g", who,
-                     def->stiffness, def->damping);
+  PERP_TRY(check_spring(ctx, def->stiffness, def->damping, who));
   const int rows = perp_joint_kind_rows(def->kind, model->dim);
   for (int k = 0; k < PERP_JOINT_ROWS; k++) {
     const double x[] = { def->row[k].softness, def->row[k].stiffness, def->row[k].damping };
@@ -300,23 +291,18 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
                          "beyond its %d rows: got %g",
                          who, k, rows, x[i]);
   }
-  PERP_TRY(model_grow(ctx, &model->joint_def, model->n_joints, &model->cap_joints, sizeof *def));
-  PERP_TRY(
-      model_grow(ctx, &model->curve, model->n_joints, &model->cap_curves, sizeof *model->curve));
   perp_joint_def copy = *def;
   perp_curve *curve = NULL;
-  copy.curve.data = NULL;
-  if (def->kind == PERP_JOINT_CURVE) PERP_TRY(copy_curve(ctx, model, def, who, &curve, &copy));
-  perp_status status = copy_name(ctx, &copy.name);
-  if (status != PERP_OK) {
-    perp_curve_destroy(curve);
-    free((double *)(uintptr_t)copy.curve.data);
-    return status;
-  }
-  model->curve[model->n_joints] = curve;
-  if (index != NULL) *index = model->n_joints;
-  model->joint_def[model->n_joints++] = copy;
-  return PERP_OK;
+  if (def->kind == PERP_JOINT_CURVE) PERP_TRY(perp_curve_create(ctx, def, model->dim, who, &curve));
+  copy.curve.data = curve != NULL ? perp_curve_data(curve) : NULL;
+  int n_curves = model->n_joints;
+  perp_status status = model_push(ctx, &model->curve, &n_curves, &model->cap_curves, sizeof curve,
+                                  &curve, NULL, NULL);
+  if (status == PERP_OK)
+    status = model_push(ctx, &model->joint_def, &model->n_joints, &model->cap_joints, sizeof copy,
+                        &copy, &copy.name, index);
+  if (status != PERP_OK) free(curve);
+  return status;
 }
 
 perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_force_def *def)
@@ -331,19 +317,18 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
     PERP_TRY(perp_pairs_check(ctx, model, def, who));
   else if (def->kind == PERP_FORCE_SPRING)
     PERP_TRY(check_bodies(ctx, model, def->a, def->b, who));
-  else if (def->a < 0 || def->a >= model->n_bodies)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, def->a,
-                     model->n_bodies);
+  else
+    PERP_TRY(check_body(ctx, model, def->a, false, who));
+  static const char *const names[] = { "stiffness", "damping",   "length",
+                                       "linear",    "quadratic", "angular" };
   const double numbers[] = { def->stiffness, def->damping,   def->length,
                              def->linear,    def->quadratic, def->angular };
   if (!all_finite(3, def->anchor_a) || !all_finite(3, def->anchor_b) ||
       !all_finite(3, def->value) || !all_finite(6, numbers))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a number is not finite", who);
-  static const char *const numbers_of[] = { "stiffness", "damping",   "length",
-                                            "linear",    "quadratic", "angular" };
   for (int i = 0; i < 6; i++)
     if (numbers[i] < 0)
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: %s must not be negative: got %g", who, numbers_of[i],
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: %s must not be negative: got %g", who, names[i],
                        numbers[i]);
   PERP_TRY(check_particle(ctx, model, def->a, def->anchor_a, who));
   if (def->kind == PERP_FORCE_SPRING)
@@ -352,11 +337,10 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: body %d is a particle, which nothing turns: take a point force", who,
                      def->a);
-  PERP_TRY(model_grow(ctx, &model->force_def, model->n_forces, &model->cap_forces, sizeof *def));
   perp_force_def copy = *def;
   if (copy.kind != PERP_FORCE_SPRING && copy.kind != PERP_FORCE_PAIRS) copy.b = PERP_WORLD;
-  model->force_def[model->n_forces++] = copy;
-  return PERP_OK;
+  return model_push(ctx, &model->force_def, &model->n_forces, &model->cap_forces, sizeof copy,
+                    &copy, NULL, NULL);
 }
 
 perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_drive_def *def,
@@ -382,23 +366,14 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
   const double numbers[] = { def->zero, def->velocity, def->target };
   if (!all_finite(3, numbers))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a number is not finite", who);
-  if (!(def->restitution >= 0 && def->restitution <= 1))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: restitution must be in [0, 1]: got %g", who,
-                     def->restitution);
+  PERP_TRY(check_restitution(ctx, def->restitution, who));
   if (!(def->max_force >= 0))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: max_force must not be negative: got %g", who,
                      def->max_force);
-  if (!(def->stiffness >= 0) || !isfinite(def->stiffness) || !(def->damping >= 0) ||
-      !isfinite(def->damping))
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: stiffness and damping must be in [0, inf): got %g and %g", who,
-                     def->stiffness, def->damping);
-  PERP_TRY(model_grow(ctx, &model->drive_def, model->n_drives, &model->cap_drives, sizeof *def));
+  PERP_TRY(check_spring(ctx, def->stiffness, def->damping, who));
   perp_drive_def copy = *def;
-  PERP_TRY(copy_name(ctx, &copy.name));
-  if (index != NULL) *index = model->n_drives;
-  model->drive_def[model->n_drives++] = copy;
-  return PERP_OK;
+  return model_push(ctx, &model->drive_def, &model->n_drives, &model->cap_drives, sizeof copy,
+                    &copy, &copy.name, index);
 }
 
 static bool model_positive(int n, const double *x)
@@ -451,9 +426,7 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
   char buf[PERP_LABEL_MAX];
   PERP_TRY(perp_model_building(ctx, model));
   const char *who = perp_model_label(buf, "shape", model->n_shapes, def->name);
-  if (!body_exists(model, def->body))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, def->body,
-                     model->n_bodies);
+  PERP_TRY(check_body(ctx, model, def->body, true, who));
   if (!all_finite(3, def->x) || !all_finite(4, def->quat) || !isfinite(def->angle))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its pose is not finite", who);
   if (perp_model_is_particle(model, def->body))
@@ -467,26 +440,22 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: friction needs 0 <= mu_dynamic <= mu: got mu = %g, mu_dynamic = %g", who,
                      s->mu, mu_dynamic);
-  if (!(s->restitution >= 0 && s->restitution <= 1))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: restitution must be in [0, 1]: got %g", who,
-                     s->restitution);
-  PERP_TRY(model_grow(ctx, &model->shape_def, model->n_shapes, &model->cap_shapes, sizeof *def));
+  PERP_TRY(check_restitution(ctx, s->restitution, who));
   perp_shape_def copy = *def;
+  double *vertices = NULL;
   copy.surface.mu_dynamic = mu_dynamic;
   if (model_zero(4, copy.quat)) copy.quat[0] = 1;
   perp_quat_unit(copy.quat);
-  copy.vertices = NULL;
-  PERP_TRY(copy_name(ctx, &copy.name));
   if (def->kind == PERP_SHAPE_POLYTOPE) {
     size_t size = (size_t)(model->dim * def->n_vertices) * sizeof *def->vertices;
-    double *vertices = malloc(size);
-    if (vertices == NULL) {
-      free((char *)(uintptr_t)copy.name);
+    vertices = malloc(size);
+    if (vertices == NULL)
       return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its vertices", who);
-    }
-    copy.vertices = memcpy(vertices, def->vertices, size);
+    memcpy(vertices, def->vertices, size);
   }
-  if (index != NULL) *index = model->n_shapes;
-  model->shape_def[model->n_shapes++] = copy;
-  return PERP_OK;
+  copy.vertices = vertices;
+  perp_status status = model_push(ctx, &model->shape_def, &model->n_shapes, &model->cap_shapes,
+                                  sizeof copy, &copy, &copy.name, index);
+  if (status != PERP_OK) free(vertices);
+  return status;
 }

@@ -44,11 +44,11 @@ perp_mass perp_mass_box(double m, double a, double b, double c); /* full edge le
 perp_mass perp_mass_sphere(double m, double r);
 perp_mass perp_mass_cylinder(double m, double r, double length);
 perp_mass perp_mass_capsule(double m, double r, double length); /* length of the cylindrical part */
-/* Closed polyhedron of uniform density [kg/m^3]: vertices [3 n_vertices] m, triangles [3 n_triangles] (vertex indices,
- * counter-clockwise from outside); integrals over tetrahedra, so that it need not be convex.  centroid [3] out: where
- * the centre of mass is in the vertices' frame.  PERP_ERR_ARG: density, indices or numbers that make no sense, a
- * surface that is not closed, no volume; *mass and centroid are then undefined.  Allocates; O(triangles log
- * triangles). */
+/* Closed polyhedron of uniform density [kg/m^3]: vertices [3 n_vertices] m, triangles [3
+ * n_triangles] (vertex indices, counter-clockwise from outside); integrals over tetrahedra, so that
+ * it need not be convex.  centroid [3] out: where the centre of mass is in the vertices' frame.
+ * PERP_ERR_ARG: density, indices or numbers that make no sense, a surface that is not closed, no
+ * volume; *mass and centroid are then undefined.  Allocates; O(triangles log triangles). */
 perp_status perp_mass_polytope(perp_ctx *ctx, double density, const double *vertices,
                                int n_vertices, const int *triangles, int n_triangles,
                                perp_mass *mass, double centroid[3]);
@@ -58,9 +58,9 @@ typedef struct perp_body_def {
   perp_mass mass;
   double x[3], quat[4], angle; /* quat (w, x, y, z); all zero means identity; angle in the plane */
   double v[3], w[3];           /* w in the body frame; the plane uses w[2] */
-  /* A mass point (Vondrak 2005, chapter 3): it never turns, so that mass.mass is all the mass properties it
-   * has.  Its coordinates are those of a body with quat = identity, angle = 0 and w = 0, which stay so:
-   * forces and joints act at its centre only. */
+  /* A mass point (Vondrak 2005, chapter 3): it never turns, so that mass.mass is all the mass
+   * properties it has.  Its coordinates are those of a body with quat = identity, angle = 0 and
+   * w = 0, which stay so: forces and joints act at its centre only. */
   bool particle;
 } perp_body_def;
 
@@ -89,9 +89,9 @@ typedef enum perp_joint_kind {
   PERP_JOINT_CURVE /* p_b on a curve fixed in a: 2 rows (1 in the plane) */
 } perp_joint_kind;
 
-/* Curves c(s) (van Overveld & Barenbrug 1995, section 2.6) in a frame of body a: origin anchor_a, e_1 along
- * axis_a, e_2 along what of axis_b is perpendicular to it, e_3 = e_1 x e_2; in the plane e_2 is e_1 turned to
- * the left, and axis_b is not read. */
+/* Curves c(s) (van Overveld & Barenbrug 1995, section 2.6) in a frame of body a: origin anchor_a,
+ * e_1 along axis_a, e_2 along what of axis_b is perpendicular to it, e_3 = e_1 x e_2; in the plane
+ * e_2 is e_1 turned to the left, and axis_b is not read. */
 typedef enum perp_curve_kind {
   PERP_CURVE_LINE,       /* (s, 0, 0) */
   PERP_CURVE_CIRCLE,     /* radius (cos s, sin s, 0) */
@@ -101,10 +101,10 @@ typedef enum perp_curve_kind {
   PERP_CURVE_SPLINE /* cubic spline through data_k at s = k, k = 0 ... n-1: natural, or closed and periodic */
 } perp_curve_kind;
 
-/* The point may slide as long as lower <= s <= upper; where it passes an end it leaves the curve: the
- * simulation releases the joint at that time and reports it (perp_release in formulation.h).  Both 0: the
- * largest domain of the kind (required for polynomials).  s of the foot is the closest one, so that a curve
- * must keep away from itself. */
+/* The point may slide as long as lower <= s <= upper; where it passes an end it leaves the curve:
+ * the simulation releases the joint at that time and reports it (perp_release in formulation.h).
+ * Both 0: the largest domain of the kind (required for polynomials).  s of the foot is the closest
+ * one, so that a curve must keep away from itself. */
 typedef struct perp_curve_def {
   perp_curve_kind kind;
   double radius, pitch; /* m; m per turn */
@@ -121,16 +121,18 @@ typedef enum perp_joint_start {
   PERP_START_VIOLATES /* it may violate the joint, and stabilization brings it back */
 } perp_joint_start;
 
-/* How a row gives way (Vondrak 2005, section 6.6; Servin 2011).  softness is the S of kkt.h, of either level.
- * With stiffness or damping the row is a spring and damper, lambda = -stiffness C - damping Cdot with C and Cdot
- * of the end of the step to first order, C + h Cdot+ and Cdot+: exactly a row with
+/* How a row gives way (Vondrak 2005, section 6.6; Servin 2011).  softness is the S of kkt.h, of
+ * either level.  With stiffness or damping the row is a spring and damper, lambda = -stiffness C -
+ * damping Cdot with C and Cdot of the end of the step to first order, C + h Cdot+ and Cdot+:
+ * exactly a row with
  *
  *      S = 1 / (h (h stiffness + damping)),   alpha = stiffness / (h stiffness + damping),    J v+ + S p = -alpha C
  *
- * for the impulse p = h lambda on the velocity level, and the same S for the force lambda on the acceleration
- * level, J a + S lambda = -Jdot v - S (stiffness C + (h stiffness + damping) Cdot).  The other way round,
- * stiffness = alpha / (h S) and damping = (1 - h alpha) / (h S).  Stable for any h; no stabilization acts on
- * such a row, C of it is no error, and it may be off in the initial state. */
+ * for the impulse p = h lambda on the velocity level, and the same S for the force lambda on the
+ * acceleration level, J a + S lambda = -Jdot v - S (stiffness C + (h stiffness + damping) Cdot).
+ * The other way round, stiffness = alpha / (h S) and damping = (1 - h alpha) / (h S).  Stable for
+ * any h; no stabilization acts on such a row, C of it is no error, and it may be off in the initial
+ * state. */
 typedef struct perp_row_soft {
   double softness, stiffness, damping;
 } perp_row_soft;
@@ -159,10 +161,10 @@ typedef enum perp_force_kind {
   PERP_FORCE_PAIRS   /* spatial interaction: between each two of the bodies a ... b, see perp_law */
 } perp_force_kind;
 
-/* Potential V(r) of two bodies whose centres are r apart, k = strength, s = length; the force is along the
- * line between them.  cutoff > 0: no force beyond, and V is replaced by V(r) - V(cutoff) - (r - cutoff)
- * V'(cutoff) below, so that force and energy are continuous; neighbours are then found by a grid of cells,
- * O(n), instead of O(n^2). */
+/* Potential V(r) of two bodies whose centres are r apart, k = strength, s = length; the force is
+ * along the line between them.  cutoff > 0: no force beyond, and V is replaced by V(r) - V(cutoff)
+ * - (r - cutoff) V'(cutoff) below, so that force and energy are continuous; neighbours are then
+ * found by a grid of cells, O(n), instead of O(n^2). */
 typedef enum perp_law {
   PERP_LAW_GRAVITY,       /* -k m_i m_j / r */
   PERP_LAW_LENNARD_JONES, /* 4 k ((s/r)^12 - (s/r)^6) */
@@ -188,16 +190,17 @@ typedef enum perp_drive_axis {
   PERP_DRIVE_ALONG /* motion along axis_a: slider, line, wheel (the strut) */
 } perp_drive_axis;
 
-/* A drive acts along one coordinate x that its joint leaves free; a joint may have several.  x is `zero` in the initial state, so that a joint can
- * start inside or beyond its limits, and angles in space and in the plane are told within half a turn of
- * zero.  All parts may be present:
+/* A drive acts along one coordinate x that its joint leaves free; a joint may have several.  x is
+ * `zero` in the initial state, so that a joint can start inside or beyond its limits, and angles in
+ * space and in the plane are told within half a turn of zero.  All parts may be present:
  *
  *      limits   lower <= x <= upper; a stop reached faster than 1e-3 / s rebounds by `restitution`
- *      motor    xdot = velocity as far as a force of at most max_force does it (max_force = infinity:
- *               kinematic); velocity = 0 is dry friction of the joint (STAR 2012, eq. 49)
- *      servo    stiffness or damping > 0: the motor is the spring and damper
- *               -stiffness (x - target) - damping (xdot - velocity), not more than max_force: on the velocity
- *               level that of the end of the step (stable for any h), on the acceleration level a force */
+ *      motor    xdot = velocity as far as a force of at most max_force does it
+ *               (max_force = infinity: kinematic); velocity = 0 is dry friction of the joint (STAR
+ *               2012, eq. 49)
+ *      servo    stiffness or damping > 0: the motor is the spring and damper -stiffness (x -
+ *               target) - damping (xdot - velocity), not more than max_force: on the velocity level
+ *               that of the end of the step (stable for any h), on the acceleration level a force */
 typedef struct perp_drive_def {
   const char *name; /* may be NULL */
   int joint;
@@ -215,25 +218,27 @@ void perp_model_destroy(perp_model *model);           /* NULL is fine */
 void perp_model_gravity(perp_model *model, double g); /* default 9.81, along -z (-y in the plane) */
 const char *perp_joint_kind_name(perp_joint_kind kind); /* NULL when there is no such kind */
 /* Each checks its definition (finite, positive mass, inertia symmetric, positive definite and
- * obeying the triangle inequality, bodies that exist, axes not zero) and names the culprit in
- * one line: PERP_ERR_ARG, PERP_ERR_UNSUPPORTED (not in this dimension, not with a particle), PERP_ERR_NOMEM; the model
- * is then as it was.  Definitions and names are copied; quaternions are normalized.  index may be NULL. */
+ * obeying the triangle inequality, bodies that exist, axes not zero) and names the culprit in one
+ * line: PERP_ERR_ARG, PERP_ERR_UNSUPPORTED (not in this dimension, not with a particle),
+ * PERP_ERR_NOMEM; the model is then as it was.  Definitions and names are copied; quaternions are
+ * normalized.  index may be NULL. */
 perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_body_def *def,
                                 int *index);
 perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_joint_def *def,
                                  int *index);
 perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_force_def *def);
-/* The joint must exist already.  PERP_ERR_ARG: limits that contradict each other, numbers that are not finite
- * or negative; PERP_ERR_UNSUPPORTED: a joint that does not leave this coordinate free. */
+/* The joint must exist already.  PERP_ERR_ARG: limits that contradict each other, numbers that are
+ * not finite or negative; PERP_ERR_UNSUPPORTED: a joint that does not leave this coordinate
+ * free. */
 perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_drive_def *def,
                                  int *index);
 perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_shape_def *def,
                                  int *index);
 /* Ends building: numbers rows, builds the block pattern.  Refuses joints that the initial state
- * contradicts, unless they start otherwise (perp_joint_start): a position error above 1e-6 of the size of the model
- * (1e-6 for angles), or a velocity error |J v| above 1e-6 of the fastest initial motion (soft joints may move):
- * PERP_ERR_ARG, as for a model without bodies or a shape that cannot be compiled.  Allocates all that the model will
- * ever need. */
+ * contradicts, unless they start otherwise (perp_joint_start): a position error above 1e-6 of the
+ * size of the model (1e-6 for angles), or a velocity error |J v| above 1e-6 of the fastest initial
+ * motion (soft joints may move): PERP_ERR_ARG, as for a model without bodies or a shape that cannot
+ * be compiled.  Allocates all that the model will ever need. */
 perp_status perp_model_finish(perp_ctx *ctx, perp_model *model);
 
 /* ---- questions ------------------------------------------------------------------------------- */
@@ -282,7 +287,8 @@ void perp_model_momentum(const perp_model *model, const double *q, const double 
 
 /* ---- what formulations use ------------------------------------------------------------------- */
 
-/* C [m] at (t, q): metres for translation rows, radians (sines) for rotation rows; 0 for springs. */
+/* C [m] at (t, q): metres for translation rows, radians (sines) for rotation rows; 0 for
+ * springs. */
 void perp_model_error(const perp_model *model, double t, const double *q, double *C);
 /* x [m], a figure of each row: 0 for those that are springs. */
 void perp_model_rigid_rows(const perp_model *model, double *x);

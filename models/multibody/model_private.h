@@ -87,8 +87,9 @@ struct perp_model {
   perp_arena arena;
   double size;                         /* m, extent of the initial state */
   bool velocity_forces, soft, springs; /* springs: rows with stiffness or damping */
-  /* [n_joints] joints that a simulation has released from their curves: rows J = 0, C = 0 and S = 1, so that
-   * lambda = 0; NULL: none.  Simulations have a shallow copy of the model with flags of their own. */
+  /* [n_joints] joints that a simulation has released from their curves: rows J = 0, C = 0 and
+   * S = 1, so that lambda = 0; NULL: none.  Simulations have a shallow copy of the model with flags
+   * of their own. */
   const bool *released;
   perp_inertia *inertia;
   perp_joint *joint;
@@ -104,7 +105,7 @@ struct perp_model {
   perp_eval eval; /* of the public functions */
 };
 
-/* ---- building ---------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 enum { PERP_LABEL_MAX = 80 };
 /* "joint 3 'elbow'", "body 0", for messages; in buf, which is returned. */
@@ -128,12 +129,21 @@ void perp_joints_evaluate(const perp_model *model, perp_eval *e);
 /* gamma [m] = Jdot v at the poses of e. */
 void perp_joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma);
 
-/* A curve that can be slid on, or what is wrong with it: PERP_ERR_ARG.  data is copied. */
+/* A row n . (p_b - p_a) for the points sa and sb, n along u fixed in a: its value, and unless they
+ * are NULL every ld-th number of Ja and Jb; Jdot v of it. */
+double perp_joint_along(int d, const perp_pose *A, const perp_pose *B, const double *sa,
+                        const double *sb, const double *u, int ld, double *Ja, double *Jb);
+double perp_joint_along_bias(int d, const perp_pose *A, const perp_pose *B, const double *sa,
+                             const double *sb, const double *u, const double *va, const double *vb);
+
+/* A curve that can be slid on, to be given to free(), or what is wrong with it: PERP_ERR_ARG.  It
+ * has a copy of the data. */
 perp_status perp_curve_create(perp_ctx *ctx, const perp_joint_def *def, int dim, const char *who,
                               perp_curve **out);
-void perp_curve_destroy(perp_curve *k);
-/* r, rate: p_b - p_a and its rate seen from body a.  C and its gradient with respect to r, both in the frame of
- * a; bias: second derivative of C along r + t rate; rate and bias may be NULL.  Returns s. */
+const double *perp_curve_data(const perp_curve *k);
+/* r, rate: p_b - p_a and its rate seen from body a.  C and its gradient with respect to r, both in
+ * the frame of a; bias: second derivative of C along r + t rate; rate and bias may be NULL.
+ * Returns s. */
 double perp_curve_rows(const perp_curve *k, const double r[3], const double *rate, double C[2],
                        double g[2][3], double *bias);
 /* Vector from the curve to r and the unit tangent there, in the frame of a; returns s. */
@@ -143,8 +153,8 @@ void perp_curve_domain(const perp_curve *k, double *lower, double *upper);
 /* How far s lies beyond the domain; < 0 inside. */
 double perp_curve_beyond(const perp_curve *k, double s);
 
-/* Make the definition of a joint fit the initial coordinates of its bodies (NULL for the world).  keep_b:
- * anchor_b must not move (the centre of a particle); keep_a likewise. */
+/* Make the definition of a joint fit the initial coordinates of its bodies (NULL for the world).
+ * keep_b: anchor_b must not move (the centre of a particle); keep_a likewise. */
 perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const perp_curve *curve,
                                    int dim, const double *qa, const double *qb, bool keep_a,
                                    bool keep_b, const char *who);
@@ -152,14 +162,14 @@ perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const per
 bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis);
 /* From the definition and the initial poses in e. */
 void perp_drive_compile(const perp_model *model, const perp_eval *e, int index, perp_drive *drive);
-/* x, and Ja, Jb [nvb] with xdot = Ja v_a + Jb v_b, at the poses of e; what is said of the world has no
- * meaning. */
+/* x, and Ja, Jb [nvb] with xdot = Ja v_a + Jb v_b, at the poses of e; what is said of the world has
+ * no meaning. */
 double perp_drive_row(const perp_model *model, const perp_eval *e, int index, double *Ja,
                       double *Jb);
 /* Jdot v of that row: xddot = Ja a_a + Jb a_b + this. */
 double perp_drive_bias(const perp_model *model, const perp_eval *e, int index, const double *v);
 
-/* ---- shapes.c --------------------------------------------------------------------------------- */
+/* ---- shapes.c -------------------------------------------------------------------------------- */
 
 /* model->shape from the definitions; names the shape that cannot be compiled. */
 perp_status perp_shapes_compile(perp_ctx *ctx, perp_model *model);
@@ -197,11 +207,31 @@ void perp_eval_forces(const perp_eval *e, const perp_model *model, double t, con
 void perp_eval_impulse(const perp_eval *e, const perp_model *model, double t, double h,
                        const double *v, double *rhs);
 
-/* The turn of a free body of inertia I in a step h from w to x, both in its frame: energy and |L| are kept.  In parts,
- * where it turns by more than a radian.  Where that finds nothing (from about 1e3 rad on), x = w. */
+/* The turn of a free body of inertia I in a step h from w to x, both in its frame: energy and |L|
+ * are kept.  In parts, where it turns by more than a radian.  Where that finds nothing (from about
+ * 1e3 rad on), x = w. */
 void perp_gyro_turn(const double I[9], double h, const double w[3], double x[3]);
-/* rhs [nv] of perp_eval_impulse with this turn in the place of the explicit gyroscopic torque.  Nothing in the plane. */
+/* rhs [nv] of perp_eval_impulse with this turn in the place of the explicit gyroscopic torque.
+ * Nothing in the plane. */
 void perp_gyro_implicit(const perp_model *model, double h, const double *v, double *rhs);
+
+/* delta = p_b - p_a of the points sa and sb of two bodies */
+PERP_INLINE void perp_between(int d, const perp_pose *A, const double *sa, const perp_pose *B,
+                              const double *sb, double *delta)
+{
+  double ra[3], rb[3];
+  perp_turn(d, A->R, sa, ra);
+  perp_turn(d, B->R, sb, rb);
+  for (int i = 0; i < d; i++) delta[i] = (B->x[i] + rb[i]) - (A->x[i] + ra[i]);
+}
+
+/* The pose of coordinates q, or of the world (NULL). */
+PERP_INLINE void perp_pose_or_world(int d, const double *q, perp_pose *pose)
+{
+  *pose = (perp_pose){ 0 };
+  for (int i = 0; i < d; i++) pose->R[i + d * i] = 1;
+  if (q != NULL) perp_pose_of(d, q, pose);
+}
 
 /* Is the row a spring or damper? */
 PERP_INLINE bool perp_row_springs(const perp_model *model, int row)

@@ -13,14 +13,10 @@ perp_status perp_shapes_compile(perp_ctx *ctx, perp_model *model)
   model->shape = calloc((size_t)(model->n_shapes + 1), sizeof *model->shape);
   if (model->shape == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for shapes");
   for (int i = 0; i < model->n_shapes; i++) {
-    char who[80];
-    const char *name = model->shape_def[i].name;
-    if (name != NULL)
-      snprintf(who, sizeof who, "shape %d '%.48s'", i, name);
-    else
-      snprintf(who, sizeof who, "shape %d", i);
-    perp_status status = perp_shape_compile(ctx, model->dim, &model->shape_def[i], who,
-                                            &model->shape[i]);
+    char buf[PERP_LABEL_MAX];
+    const perp_shape_def *def = &model->shape_def[i];
+    const char *who = perp_model_label(buf, "shape", i, def->name);
+    perp_status status = perp_shape_compile(ctx, model->dim, def, who, &model->shape[i]);
     if (status != PERP_OK) {
       perp_shapes_free(model);
       return status;

@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-static void subset_layout(perp_subset *s, int n, perp_arena *a)
+static void subset_layout(void *subset, perp_arena *a)
 {
-  s->body = PERP_CARVE(a, int, n);
+  perp_subset *s = subset;
+  s->body = PERP_CARVE(a, int, s->n_bodies);
   s->joint = PERP_CARVE(a, int, s->whole->n_joints);
   s->drive = PERP_CARVE(a, int, s->whole->n_drives);
   s->shape = PERP_CARVE(a, int, s->whole->n_shapes);
@@ -28,7 +29,8 @@ static int subset_find(const perp_subset *s, int body)
   return OUTSIDE;
 }
 
-/* Renumber the two bodies of a part; *inside is false, and they are untouched, when neither is in the subset. */
+/* Renumber the two bodies of a part; *inside is false, and they are untouched, when neither is in
+ * the subset. */
 static perp_status subset_pair(perp_ctx *ctx, const perp_subset *s, const char *what, int i, int *a,
                                int *b, bool *inside)
 {
@@ -43,18 +45,17 @@ static perp_status subset_pair(perp_ctx *ctx, const perp_subset *s, const char *
   return PERP_OK;
 }
 
-static perp_status add_parts(perp_ctx *ctx, perp_subset *s, const int *bodies, int n)
+static perp_status add_parts(perp_ctx *ctx, perp_subset *s)
 {
   const perp_model *whole = s->whole;
   perp_model *model = s->model;
   bool inside;
   model->gravity = whole->gravity;
-  for (int i = 0; i < n; i++) {
-    const perp_body_def *def = &whole->body_def[bodies[i]];
+  for (int i = 0; i < s->n_bodies; i++) {
+    const perp_body_def *def = &whole->body_def[s->body[i]];
     PERP_TRY(perp_model_add_body(ctx, model, def, NULL));
     /* the numbers of the whole, not normalized a second time */
     memcpy(model->body_def[i].quat, def->quat, sizeof def->quat);
-    s->body[s->n_bodies++] = bodies[i];
   }
   for (int i = 0; i < whole->n_joints; i++) {
     perp_joint_def def = whole->joint_def[i];
@@ -63,8 +64,9 @@ static perp_status add_parts(perp_ctx *ctx, perp_subset *s, const int *bodies, i
     PERP_TRY(perp_model_add_joint(ctx, model, &def, NULL));
     s->joint[s->n_joints++] = i;
   }
-  for (int i = 0, joint = 0; i < whole->n_drives; i++) {
+  for (int i = 0; i < whole->n_drives; i++) {
     perp_drive_def def = whole->drive_def[i];
+    int joint;
     for (joint = 0; joint < s->n_joints && s->joint[joint] != def.joint;) joint++;
     if (joint == s->n_joints) continue;
     def.joint = joint;
@@ -90,20 +92,14 @@ static perp_status add_parts(perp_ctx *ctx, perp_subset *s, const int *bodies, i
 perp_status perp_subset_create(perp_ctx *ctx, const perp_model *whole, const int *bodies, int n,
                                perp_subset *out)
 {
-  perp_subset s = { .whole = whole };
-  *out = (perp_subset){ 0 };
-  PERP_TRY(perp_model_create(ctx, whole->dim, &s.model));
-  subset_layout(&s, n, &s.arena);
-  perp_status status = perp_arena_reserve(ctx, &s.arena);
+  *out = (perp_subset){ .whole = whole, .n_bodies = n };
+  perp_status status = perp_model_create(ctx, whole->dim, &out->model);
+  if (status == PERP_OK) status = perp_arena_layout(ctx, &out->arena, subset_layout, out);
   if (status == PERP_OK) {
-    perp_arena a = s.arena;
-    subset_layout(&s, n, &a);
-    status = add_parts(ctx, &s, bodies, n);
+    memcpy(out->body, bodies, (size_t)n * sizeof *bodies);
+    status = add_parts(ctx, out);
   }
-  if (status == PERP_OK)
-    *out = s;
-  else
-    perp_subset_destroy(&s);
+  if (status != PERP_OK) perp_subset_destroy(out);
   return status;
 }
 

@@ -14,10 +14,10 @@ typedef struct perp_subset {
   perp_arena arena;
 } perp_subset;
 
-/* The finished model of bodies [n] (ascending) of a finished model: joints, drives and forces of these bodies,
- * their shapes and those of the world, in the initial state of the whole, so that joints keep the zero of their
- * coordinates.  No joint or force may connect a body of the subset with one outside (PERP_ERR_ARG).
- * On failure *out is empty.  O(size of the whole). */
+/* The finished model of bodies [n] (ascending) of a finished model: joints, drives and forces of
+ * these bodies, their shapes and those of the world, in the initial state of the whole, so that
+ * joints keep the zero of their coordinates.  No joint or force may connect a body of the subset
+ * with one outside (PERP_ERR_ARG).  On failure *out is empty.  O(size of the whole). */
 perp_status perp_subset_create(perp_ctx *ctx, const perp_model *whole, const int *bodies, int n,
                                perp_subset *out);
 void perp_subset_destroy(perp_subset *s);

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joints whose zero the initial state defines (Cline 2002, section 4.4.1): anchors, axes and lengths move so
- * that C = 0 there, while body a keeps what defines the joint.
+/* Joints whose zero the initial state defines (Cline 2002, section 4.4.1): anchors, axes and
+ * lengths move so that C = 0 there, while body a keeps what defines the joint.
  *
- *      ball, hinge, universal, fixed   anchor_b becomes the place of anchor_a (b a particle: the reverse)
+ *      ball, hinge, universal, fixed   anchor_b becomes the place of anchor_a (b a particle: the
+ *                                      reverse)
  *      hinge                           axis_b becomes the direction of axis_a
  *      universal, wheel                axis_b loses its part along axis_a
- *      slider, line, wheel             anchor_a moves perpendicular to axis_a, onto the line through p_b
+ *      slider, line, wheel             anchor_a moves perpendicular to axis_a, onto the line
+ *                                      through p_b
  *      curve                           anchor_a moves by the gap, and the curve with it
  *      distance                        length becomes the distance
  * The relative orientation of slider and fixed joints is that of the initial state in any case. */
 #include "models/multibody/model_private.h"
 
 #include <string.h>
-
-static void zero_pose_or_world(int d, const double *q, perp_pose *pose)
-{
-  *pose = (perp_pose){ 0 };
-  for (int i = 0; i < d; i++) pose->R[i + d * i] = 1;
-  if (q != NULL) perp_pose_of(d, q, pose);
-}
 
 /* axis_b along axis_a, or (across) what is left of it without its part along axis_a */
 static perp_status set_axis(perp_ctx *ctx, perp_joint_def *def, const perp_pose *A,
@@ -43,12 +38,10 @@ perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const per
                                    bool keep_b, const char *who)
 {
   perp_pose A, B;
-  double ra[3] = { 0 }, rb[3] = { 0 }, delta[3] = { 0 }, r[3] = { 0 }, gap[3] = { 0 }, tangent[3];
-  zero_pose_or_world(d, qa, &A);
-  zero_pose_or_world(d, qb, &B);
-  perp_turn(d, A.R, def->anchor_a, ra);
-  perp_turn(d, B.R, def->anchor_b, rb);
-  for (int i = 0; i < d; i++) delta[i] = (B.x[i] + rb[i]) - (A.x[i] + ra[i]);
+  double delta[3] = { 0 }, r[3] = { 0 }, gap[3] = { 0 }, tangent[3];
+  perp_pose_or_world(d, qa, &A);
+  perp_pose_or_world(d, qb, &B);
+  perp_between(d, &A, def->anchor_a, &B, def->anchor_b, delta);
   perp_turn_back(d, A.R, delta, r);
   switch (def->kind) {
   case PERP_JOINT_DISTANCE:

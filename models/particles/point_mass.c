@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Point masses with rigidity as a constraint (eq. numbers of van Overveld and Barenbrug 1995).
  *
- * A body is its centre c and three vectors B_j along its principal axes, scaled to |B_j|^2 = gamma_j =
- * tr(I)/2 - I_j, so that its kinetic energy is (m |c'|^2 + sum |B_j'|^2) / 2 (eq. 5-9): no angular
- * velocity, no torque, no gyroscopic term.  All coordinates make the Verlet step
+ * A body is its centre c and three vectors B_j along its principal axes, scaled to
+ * |B_j|^2 = gamma_j = tr(I)/2 - I_j, so that its kinetic energy is (m |c'|^2 + sum |B_j'|^2) / 2
+ * (eq. 5-9): no angular velocity, no torque, no gyroscopic term.  All coordinates make the Verlet
+ * step
  *
  *      x(t + h) = 2 x(t) - x(t - h) + h^2 F / m                                        (eq. 3, 4)
  *
@@ -16,14 +17,14 @@
  *      curve      p_b on the curve (section 2.6)            the same across the tangent: the foot of p_b is found
  *                                                           directly, where the paper iterates its parameter
  *
- * where M F is the displacement of a point by a force there that leaves the body rigid to first order (eq.
- * 13-21).  Forces of the step before are the first guess.  `iterations` is the fixed number of sweeps of
- * the paper unless `tol` is reached before; what is left is the drift of the joints.  The error of a sweep
- * falls exponentially, slower for long chains.
+ * where M F is the displacement of a point by a force there that leaves the body rigid to first
+ * order (eq. 13-21).  Forces of the step before are the first guess.  `iterations` is the fixed
+ * number of sweeps of the paper unless `tol` is reached before; what is left is the drift of the
+ * joints.  The error of a sweep falls exponentially, slower for long chains.
  *
- * Order 2; velocities, needed for output and for forces of velocity, are extrapolated by half a step.
- * Cost per step: iterations x (bodies + joints).  No allocation.  Refuses joints other than ball, hinge, curve and
- * distance, and flat bodies (gamma_j = 0: all mass in a plane). */
+ * Order 2; velocities, needed for output and for forces of velocity, are extrapolated by half a
+ * step.  Cost per step: iterations x (bodies + joints).  No allocation.  Refuses joints other than
+ * ball, hinge, curve and distance, and flat bodies (gamma_j = 0: all mass in a plane). */
 #include "models/particles/point_mass.h"
 
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-/* ---- step ------------------------------------------------------------------------------------------------------ */
+/* ---- step ------------------------------------------------------------------------------------ */
 
 /* free flight with external forces and the forces of the step before, into x1 */
 static void point_mass_fly(workspace *w, double h, double scale)
@@ -49,23 +50,14 @@ static void point_mass_fly(workspace *w, double h, double scale)
   perp_eval_forces(&w->e, m, w->grid.t, w->v_out, false, w->f);
   for (int i = 0; i < m->n_bodies; i++) {
     const double *f = w->f + i * m->nvb;
-    const body *b = &w->body[i];
-    double P[9], torque[3] = { 0 }, turn[3], force[3] = { 0 }, dB[3];
+    double torque[3] = { 0 }, force[3] = { 0 };
     memcpy(force, f, (size_t)m->dim * sizeof *f);
     if (m->dim == 3)
       perp_turn(3, w->e.pose[i].R, f + 3, torque);
     else
       torque[2] = f[2];
-    frame(b, &w->x[i], P);
-    turn_by(b, P, torque, turn);
-    for (int k = 0; k < 3; k++)
-      w->x1[i].c[k] = w->x[i].c[k] + h * w->w[i].c[k] + scale * force[k] / b->mass;
-    for (int j = 0; j < b->n; j++) {
-      perp_cross(turn, w->x[i].B + 3 * j, dB);
-      for (int k = 3 * j; k < 3 * j + 3; k++)
-        w->x1[i].B[k] = w->x[i].B[k] + h * w->w[i].B[k] + scale * dB[k - 3 * j];
-    }
-    for (int k = 3 * b->n; k < 9; k++) w->x1[i].B[k] = 0;
+    for (int k = 0; k < 12; k++) w->x1[i].all[k] = w->x[i].all[k] + h * w->w[i].all[k];
+    perp_point_mass_move(w, i, force, torque, scale);
   }
   perp_point_mass_push(w, scale);
 }
@@ -73,7 +65,8 @@ static void point_mass_fly(workspace *w, double h, double scale)
 static perp_reason point_mass_make_step(workspace *w, double h)
 {
   const perp_model *m = w->model;
-  /* the rates w belong to the middle of the step before: forces of t act until the middle of this one */
+  /* the rates w belong to the middle of the step before: forces of t act until the middle of this
+   * one */
   const double mean = (w->h_last + h) / 2, scale = h * mean;
   perp_reason reason = PERP_EXACT;
   perp_point_mass_prepare(w);
@@ -89,8 +82,8 @@ static perp_reason point_mass_make_step(workspace *w, double h)
   }
   /* rates: mean of the step, and at its end by half a step of its acceleration */
   for (int i = 0; i < m->n_bodies; i++) {
-    double *x = w->x[i].c, *x1 = w->x1[i].c, *rate = w->w[i].c, *end = w->v[i].c;
-    for (int k = 0; k < 12; k++) { /* c and B lie side by side */
+    double *x = w->x[i].all, *x1 = w->x1[i].all, *rate = w->w[i].all, *end = w->v[i].all;
+    for (int k = 0; k < 12; k++) {
       const double now = (x1[k] - x[k]) / h;
       end[k] = now + h / 2 * (now - rate[k]) / mean;
       rate[k] = now;
@@ -102,60 +95,43 @@ static perp_reason point_mass_make_step(workspace *w, double h)
   w->grid.count.rhs++;
   return reason;
 }
-/* ---- life ------------------------------------------------------------------------------------------------------- */
 
-static void point_mass_layout(workspace *w, const perp_model *model, perp_arena *a)
-{
-  perp_eval_layout(&w->e, model, a);
-  w->body = PERP_CARVE(a, body, model->n_bodies);
-  w->link = PERP_CARVE(a, link, 2 * model->n_joints);
-  w->x = PERP_CARVE(a, coordinates, model->n_bodies);
-  w->x1 = PERP_CARVE(a, coordinates, model->n_bodies);
-  w->w = PERP_CARVE(a, coordinates, model->n_bodies);
-  w->v = PERP_CARVE(a, coordinates, model->n_bodies);
-  w->q = PERP_CARVE(a, double, model->nq);
-  w->q_out = PERP_CARVE(a, double, model->nq);
-  w->v_out = PERP_CARVE(a, double, model->nv);
-  w->f = PERP_CARVE(a, double, model->nv);
-  w->lambda = PERP_CARVE(a, double, model->m);
-}
+/* ---- life ------------------------------------------------------------------------------------ */
 
-static void point_mass_destroy(void *ws)
+static void point_mass_layout(void *ws, perp_arena *a)
 {
   workspace *w = ws;
-  if (w == NULL) return;
-  perp_arena_free(&w->arena);
-  free(w);
+  const perp_model *m = w->model;
+  perp_eval_layout(&w->e, m, a);
+  w->body = PERP_CARVE(a, body, m->n_bodies);
+  w->link = PERP_CARVE(a, link, 2 * m->n_joints);
+  w->x = PERP_CARVE(a, coordinates, m->n_bodies);
+  w->x1 = PERP_CARVE(a, coordinates, m->n_bodies);
+  w->w = PERP_CARVE(a, coordinates, m->n_bodies);
+  w->v = PERP_CARVE(a, coordinates, m->n_bodies);
+  PERP_DOUBLES(a, m->nq, &w->q, &w->q_out);
+  PERP_DOUBLES(a, m->nv, &w->v_out, &w->f);
+  PERP_DOUBLES(a, m->m, &w->lambda);
 }
 
 static perp_status point_mass_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
                                      double h, void **ws)
 {
-  *ws = NULL;
-  workspace *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "point-mass: no memory");
-  perp_arena a = { 0 };
-  point_mass_layout(w, model, &a);
-  perp_status status = perp_arena_reserve(ctx, &a);
-  if (status != PERP_OK) {
-    free(w);
-    return status;
-  }
-  w->arena = a;
-  point_mass_layout(w, model, &a);
+  workspace like = { .model = model,
+                     .o = *(const struct point_mass_opts *)parts->formulation.opts,
+                     .grid.h = h };
+  PERP_TRY(perp_workspace_create(ctx, "point-mass", &like, sizeof like, point_mass_layout, ws));
+  workspace *w = *ws;
   perp_eval_init(&w->e, model);
-  w->model = model;
-  w->o = *(const struct point_mass_opts *)parts->formulation.opts;
-  w->grid.h = h;
+  perp_status status = PERP_OK;
   for (int i = 0; i < model->n_bodies && status == PERP_OK; i++)
     status = perp_point_mass_body(ctx, model, i, &w->body[i]);
   if (status == PERP_OK) status = perp_point_mass_links(ctx, w);
   if (status != PERP_OK) {
-    point_mass_destroy(w);
-    return status;
+    free(w);
+    *ws = NULL;
   }
-  *ws = w;
-  return PERP_OK;
+  return status;
 }
 
 static perp_status point_mass_restart(perp_ctx *ctx, void *ws, double t, const double *q,
@@ -248,5 +224,5 @@ const perp_formulation_desc perp_formulation_point_mass = {
   .state = point_mass_state,
   .counters = point_mass_counters,
   .timing = point_mass_timing,
-  .destroy = point_mass_destroy,
+  .destroy = free,
 };

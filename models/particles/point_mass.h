@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The inside of the formulation point-mass: bodies as points (point_mass_bodies.c), their constraints
- * (point_mass_links.c), and the step (point_mass.c, which has the equations). */
+/* The inside of the formulation point-mass: bodies as points (point_mass_bodies.c), their
+ * constraints (point_mass_links.c), and the step (point_mass.c, which has the equations). */
 #ifndef PERP_POINT_MASS_H
 #define PERP_POINT_MASS_H
 
@@ -35,8 +35,11 @@ typedef struct link {
   double F[3];               /* force that acts on a, and -F on b */
 } link;
 
-typedef struct coordinates {
-  double c[3], B[9];
+typedef union coordinates {
+  struct {
+    double c[3], B[9];
+  };
+  double all[12];
 } coordinates;
 
 typedef struct workspace {
@@ -54,16 +57,23 @@ typedef struct workspace {
   double drift;
   bool timing;
   double step_s;
-  perp_arena arena;
 } workspace;
-_Static_assert(sizeof(coordinates) == 12 * sizeof(double), "c and B lie side by side");
 
-/* principal axes in the world, columns of P [9], unit; the axes of the world where the body has no vector */
+/* principal axes in the world, columns of P [9], unit; the axes of the world where the body has no
+ * vector */
 PERP_INLINE void frame(const body *b, const coordinates *x, double P[9])
 {
   for (int j = 0; j < 3; j++)
     for (int i = 0; i < 3; i++)
       P[i + 3 * j] = j < b->n ? x->B[i + 3 * j] / sqrt(b->gamma[j]) : i == j;
+}
+
+/* R = P axes', body to world; P: frame */
+PERP_INLINE void rotation(const body *b, const double P[9], double R[9])
+{
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      R[i + 3 * j] = P[i] * b->axes[j] + P[i + 3] * b->axes[j + 3] + P[i + 6] * b->axes[j + 6];
 }
 
 /* y = I^-1 torque, in the world; P: frame */
@@ -100,14 +110,18 @@ void perp_point_mass_enter(workspace *w, const double *q, const double *v);
 /* w->q_out and w->v_out: the state of the model from coordinates x and rates v. */
 void perp_point_mass_leave(workspace *w, const coordinates *x, const coordinates *v);
 
-/* w->link from the joints, after the bodies.  PERP_ERR_UNSUPPORTED: a joint that does not couple points. */
+/* w->link from the joints, after the bodies.  PERP_ERR_UNSUPPORTED: a joint that does not couple
+ * points. */
 perp_status perp_point_mass_links(perp_ctx *ctx, workspace *w);
 /* Arms, mobilities and directions at t. */
 void perp_point_mass_prepare(workspace *w);
-/* The forces of the links, times scale, move w->x1. */
+/* A force at the centre and a torque on body i, times scale, move w->x1. */
+void perp_point_mass_move(workspace *w, int i, const double force[3], const double torque[3],
+                          double scale);
+/* So do the forces of the links. */
 void perp_point_mass_push(workspace *w, double scale);
-/* One sweep over all constraints at t + h, in w->x1; returns the largest violation before it: relative, or to the
- * size of the model; NaN when it is not finite. */
+/* One sweep over all constraints at t + h, in w->x1; returns the largest violation before it:
+ * relative, or to the size of the model; NaN when it is not finite. */
 double perp_point_mass_sweep(workspace *w, double scale);
 
 #endif

@@ -101,9 +101,7 @@ void perp_point_mass_leave(workspace *w, const coordinates *x, const coordinates
       continue;
     }
     double R[9], local[3];
-    for (int r = 0; r < 3; r++)
-      for (int s = 0; s < 3; s++)
-        R[r + 3 * s] = P[r] * b->axes[s] + P[r + 3] * b->axes[s + 3] + P[r + 6] * b->axes[s + 6];
+    rotation(b, P, R);
     point_mass_bodies_quaternion(R, q + 3);
     perp_turn_back(3, P, L, local);
     for (int j = 0; j < 3; j++) local[j] /= b->I[j];

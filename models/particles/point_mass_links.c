@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The constraints of point-mass: links between points of two bodies, and the rigidity of each; eq. numbers of
- * van Overveld and Barenbrug 1995. */
+/* The constraints of point-mass: links between points of two bodies, and the rigidity of each; eq.
+ * numbers of van Overveld and Barenbrug 1995. */
 #include "models/particles/point_mass.h"
 
 #include <string.h>
@@ -59,17 +59,14 @@ static void point_mass_links_point(const workspace *w, const coordinates *x, int
   }
 }
 
-/* Displacement of body i by force F at the arm r, times `scale`, in place of x1. */
-static void point_mass_links_push(workspace *w, int i, const double r[3], const double F[3],
-                                  double scale)
+void perp_point_mass_move(workspace *w, int i, const double force[3], const double torque[3],
+                          double scale)
 {
-  if (i < 0) return;
   const body *b = &w->body[i];
-  double P[9], torque[3], turn[3], dB[3];
+  double P[9], turn[3], dB[3];
   frame(b, &w->x[i], P);
-  perp_cross(r, F, torque);
   turn_by(b, P, torque, turn);
-  for (int k = 0; k < 3; k++) w->x1[i].c[k] += scale * F[k] / b->mass;
+  for (int k = 0; k < 3; k++) w->x1[i].c[k] += scale * force[k] / b->mass;
   for (int j = 0; j < b->n; j++) {
     perp_cross(turn, w->x[i].B + 3 * j, dB);
     for (int k = 0; k < 3; k++) w->x1[i].B[k + 3 * j] += scale * dB[k];
@@ -104,7 +101,8 @@ static void point_mass_links_invert3(const double A[9], double B[9])
     for (int j = 0; j < 3; j++) B[i + 3 * j] = c[j + 3 * i] / det;
 }
 
-/* gap [3] from the curve of body a to the point p of the world, at the coordinates x; tangent there */
+/* gap [3] from the curve of body a to the point p of the world, at the coordinates x; tangent
+ * there */
 static void curve_gap(const workspace *w, const link *k, const coordinates *x, const double p[3],
                       double gap[3], double tangent[3])
 {
@@ -114,9 +112,7 @@ static void curve_gap(const workspace *w, const link *k, const coordinates *x, c
   if (k->a >= 0) {
     const body *b = &w->body[k->a];
     frame(b, &x[k->a], P);
-    for (int i = 0; i < 3; i++) /* R = P axes', as in perp_point_mass_leave() */
-      for (int j = 0; j < 3; j++)
-        R[i + 3 * j] = P[i] * b->axes[j] + P[i + 3] * b->axes[j + 3] + P[i + 6] * b->axes[j + 6];
+    rotation(b, P, R);
     for (int i = 0; i < 3; i++) r[i] -= x[k->a].c[i];
   }
   perp_turn_back(3, R, r, local);
@@ -193,11 +189,19 @@ void perp_point_mass_prepare(workspace *w)
   }
 }
 
-static void point_mass_links_apply(workspace *w, link *k, const double F[3], double scale)
+/* F on body a and -F on body b move w->x1 */
+static void point_mass_links_apply(workspace *w, const link *k, const double F[3], double scale)
 {
   const double minus[3] = { -F[0], -F[1], -F[2] };
-  point_mass_links_push(w, k->a, k->ra, F, scale);
-  point_mass_links_push(w, k->b, k->rb, minus, scale);
+  double torque[3];
+  if (k->a >= 0) {
+    perp_cross(k->ra, F, torque);
+    perp_point_mass_move(w, k->a, F, torque, scale);
+  }
+  if (k->b >= 0) {
+    perp_cross(k->rb, minus, torque);
+    perp_point_mass_move(w, k->b, minus, torque, scale);
+  }
 }
 
 /* one link at t + h; returns its violation before */
@@ -210,17 +214,13 @@ static double point_mass_links_couple(workspace *w, link *k, double scale)
   if (k->distance) {
     error = sqrt(perp_dot(3, gap, gap)) - k->length;
     for (int i = 0; i < 3; i++) F[i] = k->K[0] * error / scale * k->n[i];
-  } else if (k->curve != NULL) {
+  } else {
     double tangent[3];
-    curve_gap(w, k, w->x1, pb, gap, tangent);
+    if (k->curve != NULL) curve_gap(w, k, w->x1, pb, gap, tangent);
     error = perp_point_mass_norm(3, gap);
     /* without the part along the tangent of t: no friction */
-    const double along = perp_dot(3, gap, k->n);
-    for (int i = 0; i < 3; i++) gap[i] -= along * k->n[i];
-    perp_turn(3, k->K, gap, F);
-    for (int i = 0; i < 3; i++) F[i] /= scale;
-  } else {
-    error = perp_point_mass_norm(3, gap);
+    const double along = k->curve != NULL ? perp_dot(3, gap, k->n) : 0;
+    for (int i = 0; i < 3 && k->curve != NULL; i++) gap[i] -= along * k->n[i];
     perp_turn(3, k->K, gap, F);
     for (int i = 0; i < 3; i++) F[i] /= scale;
   }

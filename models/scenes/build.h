@@ -5,36 +5,83 @@
 
 #include "models/scenes/scene.h"
 
-/* ---- truths ------------------------------------------------------------------------------------------- */
+/* ---- truths ---------------------------------------------------------------------------------- */
 
-/* Add a truth that answers at any time.  user is owned from here on, also on failure. */
-typedef perp_status perp_truth_state(void *user, perp_ctx *ctx, double t, double *q, double *v);
-perp_status perp_truth_add(perp_ctx *ctx, perp_scene *scene, const char *what, double t_end,
-                           double uncertainty, perp_truth_state *state, void *user);
+/* Add a truth that answers at any time, from a copy of user [size bytes]. */
+typedef void perp_truth_state(void *user, double t, double *q, double *v);
+perp_status perp_truth_add(perp_ctx *ctx, perp_scene *scene, const char *what, double uncertainty,
+                           perp_truth_state *state, const void *user, size_t size);
 
 /* The initial state of the model, finished, in which it stays at rest. */
 perp_status perp_truth_rest(perp_ctx *ctx, perp_scene *scene, const char *what);
 
-/* Rows of a reference file, as text with all its digits: see tests/data/reference/README.md.
- * names [n]: the columns that are wanted; map turns their values at one time into (q, v).  map_user is
- * owned from here on, also on failure. */
-typedef void perp_truth_map(void *map_user, double t, const double *row, double *q, double *v);
+/* Rows of a reference file, as text with all its digits: see tests/data/reference/README.md. names
+ * [n]: the columns that are wanted.  map turns their values at one time into (q, v), with a copy of
+ * user [size bytes]; without it they are q and then v. */
+typedef void perp_truth_map(void *user, double t, const double *row, double *q, double *v);
 perp_status perp_truth_file(perp_ctx *ctx, perp_scene *scene, const char *file, double uncertainty,
-                            int n, const char *const *names, perp_truth_map *map, void *map_user);
+                            int n, const char *const *names, perp_truth_map *map, const void *user,
+                            size_t size);
 
-/* The scene integrated in joint coordinates: formulation reduced, gsl:rk8pd with tolerance 1e-13, made
- * when first asked.  The model must be finished. */
+/* The scene integrated in joint coordinates: formulation reduced, gsl:rk8pd with tolerance 1e-13,
+ * made when first asked.  The model must be finished. */
 perp_status perp_truth_reduced(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty);
+
+/* Room for one more truth, with its `what`; NULL and an error: there is none. */
+perp_truth *perp_truth_slot(perp_ctx *ctx, perp_scene *scene, const char *what);
 
 /* Which truths a scene with a choice attaches: option `truth` of such scenes. */
 enum { PERP_TRUTH_AUTO, PERP_TRUTH_FILE, PERP_TRUTH_REDUCED, PERP_TRUTH_NONE };
 extern const char *const perp_truth_names[];
 
-/* ---- links that move in one vertical plane ---------------------------------------------------------------- */
+/* Numbers printed [n] that a public source gives for time t, against the first truth, into
+ * scene->published: n_q coordinates, then rates (n = n_q: err_v is unknown, NaN).  order, unless it
+ * is NULL, makes those of the source of a state: ref [n].  A state has at most 32 of each. */
+typedef void perp_printed_fn(const double *q, const double *v, double *ref);
+perp_status perp_truth_printed(perp_ctx *ctx, perp_scene *scene, const char *what, double t,
+                               int n_q, int n, const double *printed, perp_printed_fn *order);
 
-/* Serial links: link i starts at the end of link i-1 (the first at the origin) and makes the angle theta_i
- * with +x, counter-clockwise as seen with gravity pointing down.  The plane is (x, y) in the plane and
- * (x, z) in space, where theta turns about -y.  Body axes: x along the link. */
+/* ---- whole models ---------------------------------------------------------------------------- */
+
+/* Lists; one that has no number has one member. */
+typedef struct perp_scene_parts {
+  int dim; /* 0: space */
+  double gravity;
+  const perp_body_def *body;
+  const perp_joint_def *joint;
+  const perp_drive_def *drive;
+  const perp_force_def *force;
+  int n_bodies, n_joints, n_drives, n_forces;
+} perp_scene_parts;
+/* A model of these parts, finished as below. */
+perp_status perp_scene_assemble(perp_ctx *ctx, perp_scene *scene, const perp_scene_parts *parts,
+                                double t_end, double h);
+/* Finish the model, which has all its parts, with the default run; the marked body is the last
+ * one. */
+perp_status perp_scene_finish(perp_ctx *ctx, perp_scene *scene, double gravity, double t_end,
+                              double h);
+/* A joint whose axes in both frames are coordinate axis 0, 1 or 2. */
+perp_joint_def perp_scene_joint(perp_joint_kind kind, const char *name, int a, int b, int axis);
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+/* (x, y, height) to coordinates: in the plane y is left out. */
+void perp_scene_point(int dim, const double p[3], double x[3]);
+/* One body that moves in the vertical plane: centre of mass (x, height), angle from +x to the
+ * height, and their rates. */
+typedef struct perp_planar {
+  double x, height, angle, vx, vheight, rate;
+} perp_planar;
+/* To the coordinates and rates of body b in (q, v). */
+void perp_planar_state(int dim, int b, const perp_planar *p, double *q, double *v);
+/* The definition of a body that is in the state of body b of (q, v). */
+perp_body_def perp_body_at(int dim, perp_mass mass, int b, const double *q, const double *v);
+
+/* ---- links that move in one vertical plane --------------------------------------------------- */
+
+/* Serial links: link i starts at the end of link i-1 (the first at the origin) and makes the angle
+ * theta_i with +x, counter-clockwise as seen with gravity pointing down.  The plane is (x, y) in
+ * the plane and (x, z) in space, where theta turns about -y.  Body axes: x along the link. */
 typedef enum perp_link_kind {
   PERP_LINK_BODY,   /* a body that turns with the link */
   PERP_LINK_POINT,  /* a massless link with a body at its end that never turns: a point mass */
@@ -51,17 +98,19 @@ typedef struct perp_link {
 typedef struct perp_links {
   int dim, n; /* bodies 0 ... n-1 */
   perp_link *link;
-  bool mixed; /* BODY links are held by ball, hinge and universal joint in turn; in space */
+  double start; /* angle of all links that are not given one */
+  bool mixed;   /* BODY links are held by ball, hinge and universal joint in turn; in space */
 } perp_links;
 
 perp_links *perp_links_create(perp_ctx *ctx, int dim, int n); /* NULL when out of memory; free() */
-/* A model of the links: bodies at angles theta with rates omega (NULL: 0), and their joints.  BODY links
- * are held by `joint` (ball or hinge about y), POINT links by distance joints at the centre of mass, so
- * that nothing turns the body and its inertia is not felt, CARRIED ones by a ball joint at the centre of
- * mass.  gravity in m/s^2.  The model is finished and put into the scene. */
+/* A model of the links: bodies at angles theta (NULL: `start`) with rates omega (NULL: 0), and
+ * their joints.  BODY links are held by `joint` (ball or hinge about y), POINT links by distance
+ * joints at the centre of mass, so that nothing turns the body and its inertia is not felt, CARRIED
+ * ones by a ball joint at the centre of mass.  gravity in m/s^2.  The model is finished and put
+ * into the scene with its run: steps of 1 ms. */
 perp_status perp_links_model(perp_ctx *ctx, perp_scene *scene, const perp_links *links,
-                             perp_joint_kind joint, double gravity, const double *theta,
-                             const double *omega);
+                             perp_joint_kind joint, double gravity, double t_end,
+                             const double *theta, const double *omega);
 /* (q, v) of all bodies from the angles and rates of the links that have one. */
 void perp_links_state(const perp_links *links, const double *theta, const double *omega, double *q,
                       double *v);
@@ -69,10 +118,23 @@ void perp_links_state(const perp_links *links, const double *theta, const double
 perp_status perp_links_file(perp_ctx *ctx, perp_scene *scene, const perp_links *links,
                             const char *file, double uncertainty);
 
-/* The mass properties of a thin rod along x: transverse m L^2/12, axial m L^2/600 (which keeps the mass
- * matrix positive definite and is not felt in motion in a plane). */
+/* The mass properties of a thin rod along x: transverse m L^2/12, axial m L^2/600 (which keeps the
+ * mass matrix positive definite and is not felt in motion in a plane). */
 perp_mass perp_mass_thin_rod(double m, double length);
-/* Gravity pulls along the last axis: point in the plane of motion to coordinates. */
-void perp_in_plane(int dim, double x, double height, double p[3]);
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+#define PERP_SCENE_OPTIONS(table, type) .opts = table, .opts_size = sizeof(type)
+#define PERP_OPT_POSITIVE(S, f, d, unit, help)                                                     \
+  PERP_REAL(S, f, d, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, unit, help)
+#define PERP_OPT_NONNEGATIVE(S, f, d, unit, help)                                                  \
+  PERP_REAL(S, f, d, 0, HUGE_VAL, PERP_OPEN_MAX, unit, help)
+#define PERP_OPT_FINITE(S, f, d, unit, help)                                                       \
+  PERP_REAL(S, f, d, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, unit, help)
+#define PERP_OPT_MU(S, f, d) PERP_OPT_NONNEGATIVE(S, f, d, "", "coefficient of friction")
+#define PERP_OPT_G(S)        PERP_OPT_POSITIVE(S, gravity, 9.81, "m/s^2", "gravity")
+#define PERP_OPT_DIM(S, d)   PERP_INT(S, dim, d, 2, 3, "2 = plane, 3 = space")
+#define PERP_OPT_SETTLE(S)                                                                         \
+  PERP_OPT_NONNEGATIVE(S, settle, 0, "s", "rest and forces are judged from here on")
 
 #endif

@@ -24,6 +24,11 @@ static void terms_at(struct dae *d, double t, const double *q, const double *v)
 {
   memset(&d->terms, 0, sizeof d->terms);
   d->fn(t, q, v, &d->terms);
+  for (int i = 0; i < d->m; i++) {
+    double sum = 0;
+    for (int j = 0; j < d->n; j++) sum += d->terms.G[i][j] * v[j];
+    d->terms.gdot[i] = sum + d->terms.gdot[i];
+  }
 }
 
 /* factor [M G'; G 0] at the current terms */
@@ -34,7 +39,7 @@ static bool dae_factor(struct dae *d)
   for (int j = 0; j < n; j++) {
     for (int i = 0; i < n; i++) d->K[i + j * size] = d->terms.M[i + j * n];
     for (int i = 0; i < m; i++)
-      d->K[n + i + j * size] = d->K[j + (n + i) * size] = d->terms.G[i + j * m];
+      d->K[n + i + j * size] = d->K[j + (n + i) * size] = d->terms.G[i][j];
   }
   return LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, size, size, d->K, size, d->pivots) == 0;
 }
@@ -73,8 +78,8 @@ static void dae_correct(struct dae *d, const double *error, double *x)
   for (int i = 0; i < d->n; i++) x[i] += d->x[i];
 }
 
-/* Two Newton steps for q reach round-off from any error that the step of a usable method leaves; the
- * velocity is linear in its error. */
+/* Two Newton steps for q reach round-off from any error that the step of a usable method leaves;
+ * the velocity is linear in its error. */
 static perp_ode_answer dae_accept(void *user, double t, double *q, double *v)
 {
   struct dae *d = user;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Small differential-algebraic problems that are no rigid-body models, as plain ODE problems.  Private.
+/* Small differential-algebraic problems that are no rigid-body models, as plain ODE problems.
+ * Private.
  *
  *      M(q) q'' = f(t, q, v) - G' lambda,   0 = g(t, q),   G = dg/dq
  *
- * is integrated in the form of index 1, gddot = -2 alpha gdot - alpha^2 g: at each evaluation the dense
- * system [M G'; G 0] (a, lambda) = (f, -gamma - ...) is solved.  stabilize=project brings q and v back to
- * g = 0 and gdot = 0 after each step along M^-1 G' (multistep methods then lose their history). */
+ * is integrated in the form of index 1, gddot = -2 alpha gdot - alpha^2 g: at each evaluation the
+ * dense system [M G'; G 0] (a, lambda) = (f, -gamma - ...) is solved.  stabilize=project brings q
+ * and v back to g = 0 and gdot = 0 after each step along M^-1 G' (multistep methods then lose their
+ * history). */
 #ifndef PERP_DAE_H
 #define PERP_DAE_H
 
@@ -19,9 +21,9 @@ extern const char *const perp_dae_stabilizations[];
 typedef struct perp_dae_terms {
   double M[PERP_DAE_N * PERP_DAE_N]; /* n x n column-major */
   double f[PERP_DAE_N];
-  double g[PERP_DAE_M], gdot[PERP_DAE_M]; /* gdot = G v + dg/dt */
+  double g[PERP_DAE_M], gdot[PERP_DAE_M]; /* gdot: dg/dt at rest, to which G v is added */
   double gamma[PERP_DAE_M];               /* gddot = G a + gamma */
-  double G[PERP_DAE_M * PERP_DAE_N];      /* m x n column-major */
+  double G[PERP_DAE_M][PERP_DAE_N];
 } perp_dae_terms;
 
 typedef struct perp_dae_options {

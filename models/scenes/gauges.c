@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Gauges that several scenes share.  A gauge is one block of memory with all it needs; its first `size`
- * bytes are put back to what they were when a run starts. */
+/* Gauges that several scenes share.  A gauge is one block of memory with all it needs; its first
+ * `size` bytes are put back to what they were when a run starts. */
 #include "models/kinematics/kinematics.h"
 #include "models/scenes/scene_builder.h"
 
@@ -8,17 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the frame ------------------------------------------------------------------------------------------ */
+/* ---- the frame ------------------------------------------------------------------------------- */
 
-/* Before the block of a gauge: its copy as it was when it was added. */
+/* Around a gauge: its head as it was when it was added is at `first`, behind the data. */
 struct frame {
   size_t size;
-  max_align_t first[];
+  char *first;
+  max_align_t gauge[];
 };
 
 static struct frame *frame_of(void *user)
 {
-  return *(struct frame **)user;
+  return (struct frame *)((char *)user - offsetof(struct frame, gauge));
 }
 
 static void gauges_restart(void *user)
@@ -30,25 +31,33 @@ static void gauges_restart(void *user)
 static void gauges_destroy(void *user)
 {
   free(frame_of(user));
-  free(user);
 }
 
-perp_status perp_gauge_add(perp_ctx *ctx, perp_scene *scene, const char *metric, void *user,
-                           size_t size, perp_gauge_sample *sample, perp_gauge_value *value)
+/* A gauge with the head *like and room for data behind it; NULL and an error: there is no room. */
+static void *gauges_create(perp_ctx *ctx, perp_scene *scene, const char *metric, const void *like,
+                           size_t size, size_t data, perp_gauge_sample *sample,
+                           perp_gauge_value *value)
 {
-  if (user == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the gauge %s", metric);
-  struct frame *f = malloc(sizeof *f + size);
+  struct frame *f = malloc(sizeof *f + size + data + size);
   if (f == NULL || scene->n_gauges == PERP_SCENE_GAUGES) {
     free(f);
-    free(user);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no room for the gauge %s", metric);
+    PERP_FAIL(ctx, PERP_ERR_NOMEM, "no room for the gauge %s", metric);
+    return NULL;
   }
-  *(struct frame **)user = f;
   f->size = size;
-  memcpy(f->first, user, size);
-  scene->gauge[scene->n_gauges++] = (perp_gauge){ metric, user,  gauges_restart,
-                                                  sample, value, gauges_destroy };
-  return PERP_OK;
+  f->first = (char *)f->gauge + size + data;
+  memcpy(f->gauge, like, size);
+  memcpy(f->first, like, size);
+  scene->gauge[scene->n_gauges++] = (perp_gauge){ metric, f->gauge, gauges_restart,
+                                                  sample, value,    gauges_destroy };
+  return f->gauge;
+}
+
+perp_status perp_gauge_add(perp_ctx *ctx, perp_scene *scene, const char *metric, const void *user,
+                           size_t size, perp_gauge_sample *sample, perp_gauge_value *value)
+{
+  const void *gauge = gauges_create(ctx, scene, metric, user, size, 0, sample, value);
+  return gauge != NULL ? PERP_OK : PERP_ERR_NOMEM;
 }
 
 perp_status perp_gauge_also(perp_ctx *ctx, perp_scene *scene, const char *metric,
@@ -61,10 +70,37 @@ perp_status perp_gauge_also(perp_ctx *ctx, perp_scene *scene, const char *metric
   return PERP_OK;
 }
 
-/* ---- acceleration --------------------------------------------------------------------------------------- */
+/* ---- the largest error ----------------------------------------------------------------------- */
+
+/* What gauges begin with whose figure is the worst of a run. */
+struct head {
+  int dim;
+  bool started;
+  double worst;
+};
+
+static double gauges_worst(const void *user)
+{
+  const struct head *g = user;
+  return g->started ? g->worst : nan("");
+}
+
+/* *most = max(*most, x); a NaN stays */
+static void gauges_raise(double *most, double x)
+{
+  if (!(x <= *most) && !isnan(*most)) *most = x;
+}
+
+static double gauges_distance(int d, const double *a, const double *b)
+{
+  double square = 0;
+  for (int i = 0; i < d; i++) square += (a[i] - b[i]) * (a[i] - b[i]);
+  return sqrt(square);
+}
+
+/* ---- acceleration ---------------------------------------------------------------------------- */
 
 struct accel {
-  void *frame;
   int dim, nvb, body;
   double exact[3], scale, t0, t1;
   bool started;
@@ -100,64 +136,48 @@ static double accel_value(const void *user)
 perp_status perp_gauge_accel(perp_ctx *ctx, perp_scene *scene, int body, const double exact[3],
                              double scale, double t0, double t1)
 {
-  struct accel *g = malloc(sizeof *g);
-  if (g != NULL) {
-    const int dim = perp_model_dim(scene->model);
-    *g = (struct accel){
-      .dim = dim, .nvb = dim == 3 ? 6 : 3, .body = body, .scale = scale, .t0 = t0, .t1 = t1
-    };
-    perp_scene_builder_point(dim, exact, g->exact);
-  }
-  return perp_gauge_add(ctx, scene, "accel.rel.err", g, sizeof *g, accel_sample, accel_value);
+  const int dim = perp_model_dim(scene->model);
+  struct accel g = {
+    .dim = dim, .nvb = dim == 3 ? 6 : 3, .body = body, .scale = scale, .t0 = t0, .t1 = t1
+  };
+  perp_scene_point(dim, exact, g.exact);
+  return perp_gauge_add(ctx, scene, "accel.rel.err", &g, sizeof g, accel_sample, accel_value);
 }
 
-/* ---- places of statics ---------------------------------------------------------------------------------- */
+/* ---- places of statics ----------------------------------------------------------------------- */
 
 struct places {
-  void *frame;
-  int dim, n;
-  double worst;
-  double *at; /* [3 n], behind the struct */
+  struct head head; /* of the last state */
+  int n;
+  double at[]; /* [3 n] */
 };
 
 static void places_sample(void *user, double t, const double *q, const double *v,
                           const perp_step_info *info)
 {
   struct places *g = user;
-  const int nqb = g->dim == 3 ? 7 : 3;
+  const int d = g->head.dim, nqb = d == 3 ? 7 : 3;
   (void)t, (void)v, (void)info;
-  g->worst = 0;
-  for (int b = 0; b < g->n; b++) {
-    double square = 0;
-    for (int i = 0; i < g->dim; i++) {
-      const double e = q[nqb * b + i] - g->at[3 * b + i];
-      square += e * e;
-    }
-    if (!(sqrt(square) <= g->worst)) g->worst = sqrt(square);
-  }
-}
-
-static double places_value(const void *user)
-{
-  return ((const struct places *)user)->worst;
+  g->head.started = true;
+  g->head.worst = 0;
+  for (int b = 0; b < g->n; b++)
+    gauges_raise(&g->head.worst, gauges_distance(d, q + nqb * b, g->at + 3 * b));
 }
 
 perp_status perp_gauge_places(perp_ctx *ctx, perp_scene *scene, int n, const double *places)
 {
-  struct places *g = malloc(sizeof *g + 3 * (size_t)n * sizeof *places);
-  if (g != NULL) {
-    *g = (struct places){
-      .dim = perp_model_dim(scene->model), .n = n, .worst = nan(""), .at = (double *)(g + 1)
-    };
-    memcpy(g->at, places, 3 * (size_t)n * sizeof *places);
-  }
-  return perp_gauge_add(ctx, scene, "statics.err.max", g, sizeof *g, places_sample, places_value);
+  const size_t data = 3 * (size_t)n * sizeof *places;
+  const struct places like = { .head.dim = perp_model_dim(scene->model), .n = n };
+  struct places *g = gauges_create(ctx, scene, "statics.err.max", &like, sizeof like, data,
+                                   places_sample, gauges_worst);
+  if (g == NULL) return PERP_ERR_NOMEM;
+  for (int i = 0; i < n; i++) perp_scene_point(g->head.dim, places + 3 * i, g->at + 3 * i);
+  return PERP_OK;
 }
 
-/* ---- period --------------------------------------------------------------------------------------------- */
+/* ---- period ---------------------------------------------------------------------------------- */
 
 struct period {
-  void *frame;
   int i, passages;
   double exact, t, x, first, last;
 };
@@ -185,19 +205,18 @@ static double period_value(const void *user)
 
 perp_status perp_gauge_period(perp_ctx *ctx, perp_scene *scene, int i, double period)
 {
-  struct period *g = malloc(sizeof *g);
-  if (g != NULL) *g = (struct period){ .i = i, .exact = period };
-  return perp_gauge_add(ctx, scene, "period.rel.err", g, sizeof *g, period_sample, period_value);
+  const struct period g = { .i = i, .exact = period };
+  return perp_gauge_add(ctx, scene, "period.rel.err", &g, sizeof g, period_sample, period_value);
 }
 
-/* ---- rest ------------------------------------------------------------------------------------------------- */
+/* ---- rest ------------------------------------------------------------------------------------ */
 
 struct rest {
-  void *frame;
-  int dim, first, n;
-  double radius, t0, drift, speed, limit;
-  bool started, stands;
-  double *from; /* [nq of the bodies], behind the struct */
+  struct head drift;
+  int first, n;
+  double radius, t0, speed, limit;
+  bool stands;
+  double from[]; /* [nq of the bodies] */
 };
 
 /* largest displacement of the centre and of the points at `radius` along the axes */
@@ -205,7 +224,7 @@ static double gauges_displacement(const struct rest *g, const double *qa, const 
 {
   perp_pose a = { 0 }, b = { 0 };
   double most = 0;
-  const int d = g->dim;
+  const int d = g->drift.dim;
   perp_pose_of(d, qa, &a);
   perp_pose_of(d, qb, &b);
   for (int axis = -1; axis < d; axis++)
@@ -216,7 +235,7 @@ static double gauges_displacement(const struct rest *g, const double *qa, const 
         if (axis >= 0) e += sign * g->radius * (b.R[d * axis + i] - a.R[d * axis + i]);
         square += e * e;
       }
-      if (!(square <= most)) most = square;
+      gauges_raise(&most, square);
     }
   return sqrt(most);
 }
@@ -225,96 +244,79 @@ static void rest_sample(void *user, double t, const double *q, const double *v,
                         const perp_step_info *info)
 {
   struct rest *g = user;
-  (void)info;
   if (t < g->t0 - 1e-10) return;
-  const int nqb = g->dim == 3 ? 7 : 3, nvb = g->dim == 3 ? 6 : 3;
+  const int d = g->drift.dim, nqb = d == 3 ? 7 : 3, nvb = d == 3 ? 6 : 3;
   const double *now = q + (size_t)nqb * (size_t)g->first;
-  if (!g->started) memcpy(g->from, now, (size_t)(nqb * g->n) * sizeof *now);
-  g->started = true;
-  double latest = 0;
+  if (!g->drift.started) memcpy(g->from, now, (size_t)(nqb * g->n) * sizeof *now);
+  g->drift.started = true;
   for (int b = 0; b < g->n; b++) {
-    const double moved = gauges_displacement(g, g->from + nqb * b, now + nqb * b);
-    if (!(moved <= latest)) latest = moved;
-    const double *vb = v + nvb * (g->first + b);
-    const double *w = vb + g->dim;
-    const double spin = g->dim == 3 ? sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]) : fabs(w[0]);
-    const double along = sqrt(perp_dot(g->dim, vb, vb));
-    const double speed = along + g->radius * spin;
-    if (info != NULL && !(speed <= g->speed) && !isnan(g->speed)) g->speed = speed;
+    gauges_raise(&g->drift.worst, gauges_displacement(g, g->from + nqb * b, now + nqb * b));
+    const double *vb = v + nvb * (g->first + b), *w = vb + d;
+    const double spin = d == 3 ? sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]) : fabs(w[0]);
+    const double along = sqrt(perp_dot(d, vb, vb));
+    if (info != NULL) gauges_raise(&g->speed, along + g->radius * spin);
   }
-  if (!(latest <= g->drift) && !isnan(g->drift)) g->drift = latest;
-}
-
-static double rest_drift(const void *user)
-{
-  const struct rest *g = user;
-  return g->started ? g->drift : nan("");
 }
 
 static double rest_speed(const void *user)
 {
   const struct rest *g = user;
-  return g->started ? g->speed : nan("");
+  return g->drift.started ? g->speed : nan("");
 }
 
 static double rest_verdict(const void *user)
 {
   const struct rest *g = user;
-  if (!g->started || isnan(g->drift)) return nan("");
-  return (g->drift <= g->limit) == g->stands ? 0 : 1;
+  if (!g->drift.started || isnan(g->drift.worst)) return nan("");
+  return (g->drift.worst <= g->limit) == g->stands ? 0 : 1;
 }
 
-static perp_status add_rest(perp_ctx *ctx, perp_scene *scene, const struct rest *def)
+static perp_status add_rest(perp_ctx *ctx, perp_scene *scene, struct rest *like)
 {
   const int dim = perp_model_dim(scene->model), nqb = dim == 3 ? 7 : 3;
-  struct rest *g = malloc(sizeof *g + (size_t)(nqb * def->n) * sizeof *g->from);
-  if (g != NULL) {
-    *g = *def;
-    g->dim = dim;
-    g->from = (double *)(g + 1);
-  }
-  return perp_gauge_add(ctx, scene, "pose.drift.max", g, sizeof *g, rest_sample, rest_drift);
+  like->drift.dim = dim;
+  const void *gauge = gauges_create(ctx, scene, "pose.drift.max", like, sizeof *like,
+                                    (size_t)(nqb * like->n) * sizeof *like->from, rest_sample,
+                                    gauges_worst);
+  return gauge != NULL ? PERP_OK : PERP_ERR_NOMEM;
 }
 
 perp_status perp_gauge_rest(perp_ctx *ctx, perp_scene *scene, int first, int n, double radius,
                             double t0)
 {
-  PERP_TRY(
-      add_rest(ctx, scene, &(struct rest){ .first = first, .n = n, .radius = radius, .t0 = t0 }));
+  struct rest like = { .first = first, .n = n, .radius = radius, .t0 = t0 };
+  PERP_TRY(add_rest(ctx, scene, &like));
   return perp_gauge_also(ctx, scene, "creep.vel.max", rest_speed);
 }
 
 perp_status perp_gauge_stands(perp_ctx *ctx, perp_scene *scene, int first, int n, double radius,
                               double limit, bool stands)
 {
-  PERP_TRY(
-      add_rest(ctx, scene,
-               &(struct rest){
-                   .first = first, .n = n, .radius = radius, .limit = limit, .stands = stands }));
+  struct rest like = { .first = first, .n = n, .radius = radius, .limit = limit, .stands = stands };
+  PERP_TRY(add_rest(ctx, scene, &like));
   return perp_gauge_also(ctx, scene, "verdict.err", rest_verdict);
 }
 
-/* ---- forces ----------------------------------------------------------------------------------------------- */
+/* ---- forces ---------------------------------------------------------------------------------- */
 
 struct force {
-  void *frame;
-  int dim, n;
-  double scale, t0, t_before, err;
-  bool started;
-  perp_force_truth *truth; /* [n], behind the struct */
+  struct head head;
+  int n;
+  double scale, t0, t_before;
+  perp_force_truth truth[]; /* [n] */
 };
 
 /* what one contact adds to the force [N s] */
-static double gauges_share(const struct force *g, const perp_force_truth *f, const perp_contact *k,
+static double gauges_share(int d, const perp_force_truth *f, const perp_contact *k,
                            const double *impulse)
 {
   if (f->b == PERP_ANY_BODY) {
     if (k->body_a != PERP_WORLD && k->body_b != PERP_WORLD) return 0;
-    return k->body_a == PERP_WORLD ? impulse[g->dim - 1] : -impulse[g->dim - 1];
+    return k->body_a == PERP_WORLD ? impulse[d - 1] : -impulse[d - 1];
   }
   const bool is = (k->body_a == f->a && k->body_b == f->b) ||
                   (k->body_a == f->b && k->body_b == f->a);
-  return is ? perp_dot(g->dim, k->n, impulse) : 0;
+  return is ? perp_dot(d, k->n, impulse) : 0;
 }
 
 static void force_sample(void *user, double t, const double *q, const double *v,
@@ -324,47 +326,38 @@ static void force_sample(void *user, double t, const double *q, const double *v,
   (void)q, (void)v;
   const double h = t - g->t_before;
   if (info != NULL && h > 0 && g->t_before >= g->t0 - 1e-10) {
-    g->started = true;
+    g->head.started = true;
     for (int i = 0; i < g->n; i++) {
       double sum = 0;
       for (int c = 0; c < info->n_contacts && info->impulse != NULL; c++)
-        sum += gauges_share(g, &g->truth[i], &info->contacts[c], info->impulse + 3 * c);
-      const double err = fabs(sum / h - g->truth[i].exact);
-      if (!(err <= g->err) && !isnan(g->err)) g->err = err;
+        sum += gauges_share(g->head.dim, &g->truth[i], &info->contacts[c], info->impulse + 3 * c);
+      gauges_raise(&g->head.worst, fabs(sum / h - g->truth[i].exact) / g->scale);
     }
   }
   g->t_before = t;
 }
 
-static double force_value(const void *user)
-{
-  const struct force *g = user;
-  return g->started ? g->err / g->scale : nan("");
-}
-
 perp_status perp_gauge_force(perp_ctx *ctx, perp_scene *scene, int n,
                              const perp_force_truth *truths, double scale, double t0)
 {
-  struct force *g = malloc(sizeof *g + (size_t)n * sizeof *truths);
-  if (g != NULL) {
-    *g = (struct force){ .dim = perp_model_dim(scene->model),
-                         .n = n,
-                         .scale = scale,
-                         .t0 = t0,
-                         .truth = (perp_force_truth *)(g + 1) };
-    memcpy(g->truth, truths, (size_t)n * sizeof *truths);
-  }
-  return perp_gauge_add(ctx, scene, "force.rel.err", g, sizeof *g, force_sample, force_value);
+  const size_t data = (size_t)n * sizeof *truths;
+  const struct force like = {
+    .head.dim = perp_model_dim(scene->model), .n = n, .scale = scale, .t0 = t0
+  };
+  struct force *g = gauges_create(ctx, scene, "force.rel.err", &like, sizeof like, data,
+                                  force_sample, gauges_worst);
+  if (g == NULL) return PERP_ERR_NOMEM;
+  memcpy(g->truth, truths, data);
+  return PERP_OK;
 }
 
-/* ---- velocities at one time ----------------------------------------------------------------------------------- */
+/* ---- velocities at one time ------------------------------------------------------------------ */
 
 struct velocity {
-  void *frame;
-  int n;
-  double t, scale, err;
-  bool seen;
-  double *weight, *exact; /* [n] each, behind the struct */
+  struct head head;
+  int n, n_weights, n_exact;
+  double t, scale, weight[6];
+  double exact[]; /* [n_exact] */
 };
 
 static void velocity_sample(void *user, double t, const double *q, const double *v,
@@ -372,105 +365,108 @@ static void velocity_sample(void *user, double t, const double *q, const double 
 {
   struct velocity *g = user;
   (void)q, (void)info;
-  if (g->seen || t < g->t - 1e-10) return;
-  g->seen = true;
+  if (g->head.started || t < g->t - 1e-10) return;
+  g->head.started = true;
   for (int i = 0; i < g->n; i++) {
-    if (!(g->weight[i] > 0)) continue;
-    const double err = g->weight[i] * fabs(v[i] - g->exact[i]) / g->scale;
-    if (!(err <= g->err) && !isnan(g->err)) g->err = err;
+    const double weight = g->weight[i % g->n_weights];
+    if (weight > 0)
+      gauges_raise(&g->head.worst, weight * fabs(v[i] - g->exact[i % g->n_exact]) / g->scale);
   }
 }
 
-static double velocity_value(const void *user)
+static perp_status add_velocity(perp_ctx *ctx, perp_scene *scene, const char *metric, double t,
+                                const double *weight, bool alike, const double *exact, double scale)
 {
-  const struct velocity *g = user;
-  return g->seen ? g->err : nan("");
+  const int n = perp_model_nv(scene->model), nvb = perp_model_dim(scene->model) == 3 ? 6 : 3;
+  const size_t data = (size_t)(alike ? nvb : n) * sizeof *exact;
+  struct velocity like = {
+    .n = n, .n_weights = nvb, .n_exact = alike ? nvb : n, .t = t, .scale = scale
+  };
+  memcpy(like.weight, weight, (size_t)nvb * sizeof *weight);
+  struct velocity *g = gauges_create(ctx, scene, metric, &like, sizeof like, data, velocity_sample,
+                                     gauges_worst);
+  if (g == NULL) return PERP_ERR_NOMEM;
+  memcpy(g->exact, exact, data);
+  return PERP_OK;
 }
 
 perp_status perp_gauge_velocity(perp_ctx *ctx, perp_scene *scene, const char *metric, double t,
                                 const double *weight, const double *exact, double scale)
 {
-  const int n = perp_model_nv(scene->model);
-  struct velocity *g = malloc(sizeof *g + 2 * (size_t)n * sizeof *exact);
-  if (g != NULL) {
-    *g = (struct velocity){ .n = n, .t = t, .scale = scale, .weight = (double *)(g + 1) };
-    g->exact = g->weight + n;
-    memcpy(g->weight, weight, (size_t)n * sizeof *weight);
-    memcpy(g->exact, exact, (size_t)n * sizeof *exact);
-  }
-  return perp_gauge_add(ctx, scene, metric, g, sizeof *g, velocity_sample, velocity_value);
+  return add_velocity(ctx, scene, metric, t, weight, false, exact, scale);
 }
 
-/* ---- paths ------------------------------------------------------------------------------------------------- */
+perp_status perp_gauge_velocities(perp_ctx *ctx, perp_scene *scene, const char *metric, double t,
+                                  const double *weight, const double *exact, double scale)
+{
+  return add_velocity(ctx, scene, metric, t, weight, true, exact, scale);
+}
+
+perp_status perp_gauge_planar_velocity(perp_ctx *ctx, perp_scene *scene, double t, double radius,
+                                       const perp_planar *exact, double scale)
+{
+  const int dim = perp_model_dim(scene->model);
+  const double plane[3] = { 1, 1, radius }, space[6] = { 1, 0, 1, 0, radius, 0 };
+  double q[7], v[6];
+  perp_planar_state(dim, 0, exact, q, v);
+  return perp_gauge_velocity(ctx, scene, "impact.rel.err", t, dim == 2 ? plane : space, v, scale);
+}
+
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 struct path {
-  void *frame;
-  int dim, body;
-  double err;
-  bool started;
+  struct head head;
+  int body;
   perp_path_fn *path;
-  const void *user; /* behind the struct */
+  max_align_t user[];
 };
 
 static void path_sample(void *user, double t, const double *q, const double *v,
                         const perp_step_info *info)
 {
   struct path *g = user;
-  double p[3], x[3], square = 0;
+  const int d = g->head.dim;
+  double p[3], x[3];
   (void)v, (void)info;
   g->path(g->user, t, p);
-  perp_scene_builder_point(g->dim, p, x);
-  const double *at = q + (g->dim == 3 ? 7 : 3) * g->body;
-  for (int i = 0; i < g->dim; i++) square += (at[i] - x[i]) * (at[i] - x[i]);
-  g->started = true;
-  if (!(sqrt(square) <= g->err) && !isnan(g->err)) g->err = sqrt(square);
-}
-
-static double path_value(const void *user)
-{
-  const struct path *g = user;
-  return g->started ? g->err : nan("");
+  perp_scene_point(d, p, x);
+  g->head.started = true;
+  gauges_raise(&g->head.worst, gauges_distance(d, q + (d == 3 ? 7 : 3) * g->body, x));
 }
 
 perp_status perp_gauge_path(perp_ctx *ctx, perp_scene *scene, int body, perp_path_fn *path,
                             const void *user, size_t size)
 {
-  struct path *g = malloc(sizeof *g + size);
-  if (g != NULL) {
-    *g = (struct path){
-      .dim = perp_model_dim(scene->model), .body = body, .path = path, .user = g + 1
-    };
-    memcpy(g + 1, user, size);
-  }
-  return perp_gauge_add(ctx, scene, "path.err.max", g, sizeof *g, path_sample, path_value);
+  const struct path like = { .head.dim = perp_model_dim(scene->model), .body = body, .path = path };
+  struct path *g = gauges_create(ctx, scene, "path.err.max", &like, sizeof like, size, path_sample,
+                                 gauges_worst);
+  if (g == NULL) return PERP_ERR_NOMEM;
+  memcpy(g->user, user, size);
+  return PERP_OK;
 }
 
-/* ---- events -------------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 struct events {
-  void *frame;
-  int n, next, nq, nv;
+  int n, next, nv;
   bool started;
   double slack, err, t;
   perp_event_fn *happened;
-  const void *user; /* behind the struct, as are the arrays */
-  double *times, *q_before, *v_before;
+  double times[]; /* [n]; then the velocities before [nv]; then what `happened` gets */
 };
 
 static void events_sample(void *user, double t, const double *q, const double *v,
                           const perp_step_info *info)
 {
   struct events *g = user;
+  double *before = g->times + g->n;
   (void)info;
-  while (g->next < g->n &&
-         g->happened(g->user, g->next, g->nq, q, v, g->started ? g->q_before : NULL,
-                     g->started ? g->v_before : NULL)) {
+  while (g->next < g->n && g->happened(before + g->nv, g->next, q, v, g->started ? before : NULL)) {
     g->err = fmax(g->err, fabs(t - g->times[g->next]));
     g->next++;
     if (g->next < g->n && g->times[g->next] > g->times[g->next - 1]) break; /* one at a time */
   }
-  memcpy(g->q_before, q, (size_t)g->nq * sizeof *q);
-  memcpy(g->v_before, v, (size_t)g->nv * sizeof *v);
+  memcpy(before, v, (size_t)g->nv * sizeof *v);
   g->started = true;
   g->t = t;
 }
@@ -486,21 +482,13 @@ static double events_value(const void *user)
 perp_status perp_gauge_events(perp_ctx *ctx, perp_scene *scene, int n, const double *times,
                               double slack, perp_event_fn *happened, const void *user, size_t size)
 {
-  const int nq = perp_model_nq(scene->model), nv = perp_model_nv(scene->model);
-  struct events *g = malloc(sizeof *g + (size_t)(n + nq + nv) * sizeof *times + size);
-  if (g != NULL) {
-    double *block = (double *)(g + 1);
-    *g = (struct events){ .n = n,
-                          .nq = nq,
-                          .nv = nv,
-                          .slack = slack,
-                          .happened = happened,
-                          .times = block,
-                          .q_before = block + n,
-                          .v_before = block + n + nq,
-                          .user = block + n + nq + nv };
-    memcpy(g->times, times, (size_t)n * sizeof *times);
-    if (size > 0) memcpy(block + n + nq + nv, user, size);
-  }
-  return perp_gauge_add(ctx, scene, "event.err", g, sizeof *g, events_sample, events_value);
+  const int nv = perp_model_nv(scene->model);
+  const struct events like = { .n = n, .nv = nv, .slack = slack, .happened = happened };
+  struct events *g = gauges_create(ctx, scene, "event.err", &like, sizeof like,
+                                   (size_t)(n + nv) * sizeof *times + size, events_sample,
+                                   events_value);
+  if (g == NULL) return PERP_ERR_NOMEM;
+  memcpy(g->times, times, (size_t)n * sizeof *times);
+  memcpy(g->times + n + nv, user, size);
+  return PERP_OK;
 }

@@ -28,87 +28,176 @@ void perp_scene_destroy(perp_scene *scene)
   *scene = (perp_scene){ .tip_body = PERP_WORLD };
 }
 
-/* ---- truths that answer at any time -------------------------------------------------------------------- */
+/* ---- truths ---------------------------------------------------------------------------------- */
+
+perp_truth *perp_truth_slot(perp_ctx *ctx, perp_scene *scene, const char *what)
+{
+  if (scene->n_truths == PERP_SCENE_TRUTHS) {
+    PERP_FAIL(ctx, PERP_ERR_NOMEM, "no room for the truth '%s'", what);
+    return NULL;
+  }
+  perp_truth *truth = &scene->truth[scene->n_truths++];
+  *truth = (perp_truth){ 0 };
+  snprintf(truth->what, sizeof truth->what, "%s", what);
+  return truth;
+}
 
 struct any_time {
-  double t_end;
   perp_truth_state *state;
-  void *user;
+  max_align_t user[];
 };
 
 static perp_status any_time_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   struct any_time *a = user;
-  return a->state(a->user, ctx, t, q, v);
+  (void)ctx;
+  a->state(a->user, t, q, v);
+  return PERP_OK;
 }
 
 static double any_time_next(void *user, double t)
 {
-  return t <= ((struct any_time *)user)->t_end ? t : HUGE_VAL;
+  (void)user;
+  return t;
 }
 
-static void any_time_destroy(void *user)
+perp_status perp_truth_add(perp_ctx *ctx, perp_scene *scene, const char *what, double uncertainty,
+                           perp_truth_state *state, const void *user, size_t size)
 {
-  struct any_time *a = user;
-  free(a->user);
-  free(a);
-}
-
-perp_status perp_truth_add(perp_ctx *ctx, perp_scene *scene, const char *what, double t_end,
-                           double uncertainty, perp_truth_state *state, void *user)
-{
-  struct any_time *a = malloc(sizeof *a);
-  if (a == NULL || scene->n_truths == PERP_SCENE_TRUTHS) {
+  struct any_time *a = malloc(sizeof *a + size);
+  perp_truth *truth = perp_truth_slot(ctx, scene, what);
+  if (a == NULL || truth == NULL) {
     free(a);
-    free(user);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no room for the truth '%s'", what);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the truth '%s'", what);
   }
-  *a = (struct any_time){ t_end, state, user };
-  perp_truth *truth = &scene->truth[scene->n_truths++];
-  *truth = (perp_truth){ .t_end = t_end,
-                         .uncertainty = uncertainty,
-                         .user = a,
-                         .state = any_time_state,
-                         .next_time = any_time_next,
-                         .destroy = any_time_destroy };
-  snprintf(truth->what, sizeof truth->what, "%s", what);
+  a->state = state;
+  memcpy(a->user, user, size);
+  truth->t_end = HUGE_VAL;
+  truth->uncertainty = uncertainty;
+  truth->user = a;
+  truth->state = any_time_state;
+  truth->next_time = any_time_next;
+  truth->destroy = free;
   return PERP_OK;
 }
 
-struct rest {
-  const perp_model *model; /* of the scene, which outlives its truths */
-};
-
-static perp_status rest_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
+/* user: the model of the scene, which outlives its truths */
+static void scene_rests(void *user, double t, double *q, double *v)
 {
-  const perp_model *model = ((const struct rest *)user)->model;
-  (void)ctx, (void)t;
+  const perp_model *model = *(perp_model **)user;
+  (void)t;
   memcpy(q, perp_model_q0(model), (size_t)perp_model_nq(model) * sizeof *q);
   memset(v, 0, (size_t)perp_model_nv(model) * sizeof *v);
-  return PERP_OK;
 }
 
 perp_status perp_truth_rest(perp_ctx *ctx, perp_scene *scene, const char *what)
 {
-  struct rest *rest = malloc(sizeof *rest);
-  if (rest == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the truth '%s'", what);
-  rest->model = scene->model;
-  return perp_truth_add(ctx, scene, what, HUGE_VAL, 1e-14, rest_state, rest);
+  return perp_truth_add(ctx, scene, what, 1e-14, scene_rests, &scene->model, sizeof scene->model);
 }
 
-/* ---- links in a vertical plane -------------------------------------------------------------------------- */
+perp_status perp_truth_printed(perp_ctx *ctx, perp_scene *scene, const char *what, double t,
+                               int n_q, int n, const double *printed, perp_printed_fn *order)
+{
+  enum { MOST = 32 };
+  const perp_truth *truth = &scene->truth[0];
+  double q[MOST], v[MOST], ref[MOST];
+  PERP_TRY(truth->state(truth->user, ctx, t, q, v));
+  for (int i = 0; i < n; i++) ref[i] = i < n_q ? q[i] : v[i - n_q];
+  if (order != NULL) order(q, v, ref);
+  perp_printed *p = &scene->published;
+  *p = (perp_printed){ .t = t, .err_v = n > n_q ? 0 : (double)NAN };
+  snprintf(p->what, sizeof p->what, "%s", what);
+  for (int i = 0; i < n; i++) {
+    double *err = i < n_q ? &p->err_q : &p->err_v;
+    *err = fmax(*err, fabs(printed[i] - ref[i]) / fabs(ref[i]));
+  }
+  return PERP_OK;
+}
+
+/* ---- whole models ---------------------------------------------------------------------------- */
+
+perp_status perp_scene_assemble(perp_ctx *ctx, perp_scene *scene, const perp_scene_parts *parts,
+                                double t_end, double h)
+{
+  const perp_scene_parts *p = parts;
+  PERP_TRY(perp_model_create(ctx, p->dim == 2 ? 2 : 3, &scene->model));
+  perp_model *model = scene->model;
+  for (int i = 0; p->body != NULL && i < (p->n_bodies > 0 ? p->n_bodies : 1); i++)
+    PERP_TRY(perp_model_add_body(ctx, model, &p->body[i], NULL));
+  for (int i = 0; p->joint != NULL && i < (p->n_joints > 0 ? p->n_joints : 1); i++)
+    PERP_TRY(perp_model_add_joint(ctx, model, &p->joint[i], NULL));
+  for (int i = 0; p->drive != NULL && i < (p->n_drives > 0 ? p->n_drives : 1); i++)
+    PERP_TRY(perp_model_add_drive(ctx, model, &p->drive[i], NULL));
+  for (int i = 0; p->force != NULL && i < (p->n_forces > 0 ? p->n_forces : 1); i++)
+    PERP_TRY(perp_model_add_force(ctx, model, &p->force[i]));
+  return perp_scene_finish(ctx, scene, p->gravity, t_end, h);
+}
+
+perp_status perp_scene_finish(perp_ctx *ctx, perp_scene *scene, double gravity, double t_end,
+                              double h)
+{
+  scene->gravity = gravity;
+  scene->t_end = t_end;
+  scene->h = h;
+  scene->tip_body = perp_model_bodies(scene->model) - 1;
+  perp_model_gravity(scene->model, gravity);
+  return perp_model_finish(ctx, scene->model);
+}
+
+perp_joint_def perp_scene_joint(perp_joint_kind kind, const char *name, int a, int b, int axis)
+{
+  perp_joint_def def = { .name = name, .kind = kind, .a = a, .b = b };
+  def.axis_a[axis] = def.axis_b[axis] = 1;
+  return def;
+}
+
+perp_body_def perp_body_at(int dim, perp_mass mass, int b, const double *q, const double *v)
+{
+  perp_body_def def = { .mass = mass };
+  q += (dim == 3 ? 7 : 3) * b;
+  v += (dim == 3 ? 6 : 3) * b;
+  memcpy(def.x, q, (size_t)dim * sizeof *q);
+  memcpy(def.v, v, (size_t)dim * sizeof *v);
+  if (dim == 2) {
+    def.angle = q[2];
+    def.w[2] = v[2];
+  } else {
+    memcpy(def.quat, q + 3, sizeof def.quat);
+    memcpy(def.w, v + 3, sizeof def.w);
+  }
+  return def;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+void perp_scene_point(int dim, const double p[3], double x[3])
+{
+  x[0] = p[0];
+  x[1] = dim == 3 ? p[1] : p[2];
+  x[2] = dim == 3 ? p[2] : 0;
+}
+
+void perp_planar_state(int dim, int b, const perp_planar *p, double *q, double *v)
+{
+  if (dim == 2) {
+    const double pose[3] = { p->x, p->height, p->angle }, speed[3] = { p->vx, p->vheight, p->rate };
+    memcpy(q + 3 * b, pose, sizeof pose);
+    memcpy(v + 3 * b, speed, sizeof speed);
+  } else {
+    const double c = cos(p->angle / 2), s = sin(p->angle / 2);
+    const double pose[7] = { p->x, 0, p->height, c, 0, -s, 0 };
+    const double speed[6] = { p->vx, 0, p->vheight, 0, -p->rate, 0 };
+    memcpy(q + 7 * b, pose, sizeof pose);
+    memcpy(v + 6 * b, speed, sizeof speed);
+  }
+}
+
+/* ---- links in a vertical plane --------------------------------------------------------------- */
 
 perp_mass perp_mass_thin_rod(double m, double length)
 {
   double transverse = m * length * length / 12, axial = m * length * length / 600;
   return (perp_mass){ m, { axial, 0, 0, 0, transverse, 0, 0, 0, transverse } };
-}
-
-void perp_in_plane(int dim, double x, double height, double p[3])
-{
-  p[0] = x;
-  p[1] = dim == 3 ? 0 : height;
-  p[2] = dim == 3 ? height : 0;
 }
 
 perp_links *perp_links_create(perp_ctx *ctx, int dim, int n)
@@ -136,47 +225,17 @@ void perp_links_state(const perp_links *links, const double *theta, const double
   int angles = 0;
   for (int i = 0; i < links->n; i++) {
     const perp_link *k = &links->link[i];
+    const bool turns = k->kind == PERP_LINK_BODY;
     const double angle = has_angle(k) ? theta[angles] : 0, rate = has_angle(k) ? omega[angles] : 0;
-    const double c = cos(angle), s = sin(angle);
-    const double com = k->kind == PERP_LINK_BODY ? k->com : k->length;
-    const double turn = k->kind == PERP_LINK_BODY ? angle : 0;
-    const double spin = k->kind == PERP_LINK_BODY ? rate : 0;
-    double x[3], xdot[3];
-    perp_in_plane(links->dim, p[0] + com * c, p[1] + com * s, x);
-    perp_in_plane(links->dim, pdot[0] - com * s * rate, pdot[1] + com * c * rate, xdot);
-    if (links->dim == 3) {
-      const double pose[7] = { x[0], x[1], x[2], cos(turn / 2), 0, -sin(turn / 2), 0 };
-      const double speed[6] = { xdot[0], xdot[1], xdot[2], 0, -spin, 0 };
-      memcpy(q + 7 * i, pose, sizeof pose);
-      memcpy(v + 6 * i, speed, sizeof speed);
-    } else {
-      const double pose[3] = { x[0], x[1], turn }, speed[3] = { xdot[0], xdot[1], spin };
-      memcpy(q + 3 * i, pose, sizeof pose);
-      memcpy(v + 3 * i, speed, sizeof speed);
-    }
+    const double c = cos(angle), s = sin(angle), com = turns ? k->com : k->length;
+    const perp_planar body = { p[0] + com * c,           p[1] + com * s,
+                               turns ? angle : 0,        pdot[0] - com * s * rate,
+                               pdot[1] + com * c * rate, turns ? rate : 0 };
+    perp_planar_state(links->dim, i, &body, q, v);
     p[0] += k->length * c, p[1] += k->length * s;
     pdot[0] -= k->length * s * rate, pdot[1] += k->length * c * rate;
     angles += has_angle(k);
   }
-}
-
-static perp_status add_body(perp_ctx *ctx, perp_model *model, const perp_links *links, int i,
-                            const double *q, const double *v)
-{
-  perp_body_def def = { .mass = links->link[i].mass,
-                        .particle = links->link[i].kind != PERP_LINK_BODY };
-  if (links->dim == 3) {
-    memcpy(def.x, q + 7 * i, sizeof def.x);
-    memcpy(def.quat, q + 7 * i + 3, sizeof def.quat);
-    memcpy(def.v, v + 6 * i, sizeof def.v);
-    memcpy(def.w, v + 6 * i + 3, sizeof def.w);
-  } else {
-    memcpy(def.x, q + 3 * i, 2 * sizeof *def.x);
-    memcpy(def.v, v + 3 * i, 2 * sizeof *def.v);
-    def.angle = q[3 * i + 2];
-    def.w[2] = v[3 * i + 2];
-  }
-  return perp_model_add_body(ctx, model, &def, NULL);
 }
 
 static perp_status add_joint(perp_ctx *ctx, perp_model *model, const perp_links *links, int i,
@@ -200,64 +259,55 @@ static perp_status add_joint(perp_ctx *ctx, perp_model *model, const perp_links 
 }
 
 perp_status perp_links_model(perp_ctx *ctx, perp_scene *scene, const perp_links *links,
-                             perp_joint_kind joint, double gravity, const double *theta,
-                             const double *omega)
+                             perp_joint_kind joint, double gravity, double t_end,
+                             const double *theta, const double *omega)
 {
   const int n = links->n;
-  double *zero = calloc((size_t)n, 15 * sizeof *zero), *q = zero + n, *v = q + 7 * (size_t)n;
+  double *zero = calloc((size_t)n, 15 * sizeof *zero), *start = zero + n;
+  double *q = start + n, *v = q + 7 * (size_t)n;
   if (zero == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d links", n);
-  perp_links_state(links, theta != NULL ? theta : zero, omega != NULL ? omega : zero, q, v);
+  for (int i = 0; i < n; i++) start[i] = links->start;
+  perp_links_state(links, theta != NULL ? theta : start, omega != NULL ? omega : zero, q, v);
   perp_status status = perp_model_create(ctx, links->dim, &scene->model);
-  for (int i = 0; i < n && status == PERP_OK; i++)
-    status = add_body(ctx, scene->model, links, i, q, v);
+  for (int i = 0; i < n && status == PERP_OK; i++) {
+    perp_body_def def = perp_body_at(links->dim, links->link[i].mass, i, q, v);
+    def.particle = links->link[i].kind != PERP_LINK_BODY;
+    status = perp_model_add_body(ctx, scene->model, &def, NULL);
+  }
   for (int i = 0; i < n && status == PERP_OK; i++)
     status = add_joint(ctx, scene->model, links, i, joint);
   free(zero);
   PERP_TRY(status);
-  scene->gravity = gravity;
-  perp_model_gravity(scene->model, gravity);
-  return perp_model_finish(ctx, scene->model);
+  return perp_scene_finish(ctx, scene, gravity, t_end, 1e-3);
 }
 
-struct file_map {
-  perp_links *links;
-  int n; /* angles */
-};
-
+/* a copy of links, with the links behind it */
 static void map_angles(void *user, double t, const double *row, double *q, double *v)
 {
-  const struct file_map *m = user;
+  perp_links *links = user;
+  int n = 0;
   (void)t;
-  perp_links_state(m->links, row, row + m->n, q, v);
+  links->link = (perp_link *)(links + 1);
+  for (int i = 0; i < links->n; i++) n += has_angle(&links->link[i]);
+  perp_links_state(links, row, row + n, q, v);
 }
 
 perp_status perp_links_file(perp_ctx *ctx, perp_scene *scene, const perp_links *links,
                             const char *file, double uncertainty)
 {
+  enum { TEXT = 24 };
   int n = 0;
   for (int i = 0; i < links->n; i++) n += has_angle(&links->link[i]);
-  /* one block: the map, a copy of the links, the names */
-  const size_t copy = sizeof *links + (size_t)links->n * sizeof *links->link;
-  const size_t text = 24;
-  struct file_map *m = malloc(sizeof *m + copy);
-  char *names = malloc(2 * (size_t)n * (text + sizeof(char *)));
-  perp_status status;
-  if (m == NULL || names == NULL) {
-    free(m);
-    status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", file);
-  } else {
-    m->links = (perp_links *)(m + 1);
-    memcpy(m->links, links, copy);
-    m->links->link = (perp_link *)(m->links + 1);
-    m->n = n;
-    const char **name = (const char **)names;
-    for (int i = 0; i < 2 * n; i++) {
-      char *s = names + 2 * (size_t)n * sizeof *name + (size_t)i * text;
-      snprintf(s, text, "%s%d", i < n ? "theta" : "omega", i % n + 1);
-      name[i] = s;
-    }
-    status = perp_truth_file(ctx, scene, file, uncertainty, 2 * n, name, map_angles, m);
+  const char **names = malloc(2 * (size_t)n * (sizeof *names + TEXT));
+  if (names == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", file);
+  char *text = (char *)(names + 2 * n);
+  for (int i = 0; i < 2 * n; i++, text += TEXT) {
+    snprintf(text, TEXT, "%s%d", i < n ? "theta" : "omega", i % n + 1);
+    names[i] = text;
   }
+  perp_status status = perp_truth_file(ctx, scene, file, uncertainty, 2 * n, names, map_angles,
+                                       links,
+                                       sizeof *links + (size_t)links->n * sizeof *links->link);
   free(names);
   return status;
 }

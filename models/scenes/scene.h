@@ -17,16 +17,17 @@ typedef struct perp_truth {
   double t_end;   /* valid until */
   double uncertainty; /* relative, of q over the whole span, as stated by the source */
   void *user;
-  /* q [nq], v [nv] at time t.  Files answer at their grid times only: next_time gives the first grid
-   * time >= t (closed forms and integrated references answer t itself), infinity past t_end.  An integrated
-   * reference answers rising times fastest. */
+  /* q [nq], v [nv] at time t.  Files answer at their grid times only: next_time gives the first
+   * grid time >= t (closed forms and integrated references answer t itself), infinity past t_end.
+   * An integrated reference answers rising times fastest. */
   perp_status (*state)(void *user, perp_ctx *ctx, double t, double *q, double *v);
   double (*next_time)(void *user, double t);
   void (*destroy)(void *user);
 } perp_truth;
 
-/* A figure of the scene's own by which a run is judged where the truth is no trajectory: forces known from
- * statics, times of events, velocities after an impact, rest.  It appears as the metric of that name. */
+/* A figure of the scene's own by which a run is judged where the truth is no trajectory: forces
+ * known from statics, times of events, velocities after an impact, rest.  It appears as the metric
+ * of that name. */
 typedef void perp_gauge_sample(void *user, double t, const double *q, const double *v,
                                const perp_step_info *info);
 typedef double perp_gauge_value(const void *user);

@@ -5,14 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void perp_scene_builder_point(int dim, const double p[3], double x[3])
-{
-  x[0] = p[0];
-  x[1] = dim == 3 ? p[1] : p[2];
-  x[2] = dim == 3 ? p[2] : 0;
-}
-
-void perp_scene_builder_quat(double tilt, double azimuth, double quat[4])
+void perp_build_quat(double tilt, double azimuth, double quat[4])
 {
   const double ct = cos(tilt / 2), st = sin(tilt / 2), ca = cos(azimuth / 2), sa = sin(azimuth / 2);
   quat[0] = ca * ct;
@@ -21,10 +14,10 @@ void perp_scene_builder_quat(double tilt, double azimuth, double quat[4])
   quat[3] = sa * ct;
 }
 
-perp_scene_builder perp_scene_builder_begin(perp_ctx *ctx, perp_scene *scene, int dim,
-                                            double gravity, double mu, double e)
+perp_builder perp_build_begin(perp_ctx *ctx, perp_scene *scene, int dim, double gravity, double mu,
+                              double e)
 {
-  perp_scene_builder y = {
+  perp_builder y = {
     .ctx = ctx, .scene = scene, .dim = dim, .surface = { mu, nan(""), e }, .depth = 1
   };
   y.status = perp_model_create(ctx, dim, &scene->model);
@@ -33,24 +26,21 @@ perp_scene_builder perp_scene_builder_begin(perp_ctx *ctx, perp_scene *scene, in
   return y;
 }
 
-void perp_scene_builder_shape(perp_scene_builder *y, perp_shape_def *def)
+void perp_build_shape(perp_builder *y, perp_shape_def *def)
 {
   def->surface = y->surface;
-  def->name = y->name;
   def->collide_joined = y->collide_joined;
   if (y->status == PERP_OK) y->status = perp_model_add_shape(y->ctx, y->scene->model, def, NULL);
-  y->name = NULL;
 }
 
-int perp_scene_builder_body(perp_scene_builder *y, perp_body_def *def, const double p[3],
-                            double tilt, double azimuth)
+int perp_build_body(perp_builder *y, perp_body_def *def, const double p[3], double tilt,
+                    double azimuth)
 {
   int body = PERP_WORLD;
-  def->name = y->name;
-  perp_scene_builder_point(y->dim, p, def->x);
-  perp_scene_builder_point(y->dim, y->v, def->v);
+  perp_scene_point(y->dim, p, def->x);
+  perp_scene_point(y->dim, y->v, def->v);
   if (y->dim == 3) {
-    perp_scene_builder_quat(tilt, azimuth, def->quat);
+    perp_build_quat(tilt, azimuth, def->quat);
     if (y->spin != 0) def->w[1] = -y->spin;
   } else {
     def->angle = -tilt;
@@ -62,70 +52,96 @@ int perp_scene_builder_body(perp_scene_builder *y, perp_body_def *def, const dou
   return body;
 }
 
-void perp_scene_builder_joint(perp_scene_builder *y, const perp_joint_def *def)
+void perp_build_joint(perp_builder *y, const perp_joint_def *def)
 {
   if (y->status == PERP_OK) y->status = perp_model_add_joint(y->ctx, y->scene->model, def, NULL);
 }
 
-void perp_scene_builder_force(perp_scene_builder *y, const perp_force_def *def)
+void perp_build_force(perp_builder *y, const perp_force_def *def)
 {
   if (y->status == PERP_OK) y->status = perp_model_add_force(y->ctx, y->scene->model, def);
 }
 
 /* pose of a shape of the world */
-static void scene_builder_place(const perp_scene_builder *y, perp_shape_def *def, const double p[3],
+static void scene_builder_place(const perp_builder *y, perp_shape_def *def, const double p[3],
                                 double tilt, double azimuth)
 {
   def->body = PERP_WORLD;
-  perp_scene_builder_point(y->dim, p, def->x);
+  perp_scene_point(y->dim, p, def->x);
   if (y->dim == 3)
-    perp_scene_builder_quat(tilt, azimuth, def->quat);
+    perp_build_quat(tilt, azimuth, def->quat);
   else
     def->angle = -tilt;
 }
 
-void perp_scene_builder_plane(perp_scene_builder *y, const double p[3], double tilt, double azimuth)
+void perp_build_plane(perp_builder *y, const char *name, const double p[3], double tilt,
+                      double azimuth)
 {
-  perp_shape_def def = { .kind = PERP_SHAPE_PLANE };
+  perp_shape_def def = { .name = name, .kind = PERP_SHAPE_PLANE };
   scene_builder_place(y, &def, p, tilt, azimuth);
-  perp_scene_builder_shape(y, &def);
+  perp_build_shape(y, &def);
 }
 
-void perp_scene_builder_floor(perp_scene_builder *y)
+void perp_build_floor(perp_builder *y)
 {
-  static const double origin[3];
-  y->name = "floor";
-  perp_scene_builder_plane(y, origin, 0, 0);
+  perp_build_plane(y, "floor", (const double[3]){ 0 }, 0, 0);
 }
 
-int perp_scene_builder_box(perp_scene_builder *y, double m, const double size[3], const double p[3],
-                           double tilt, double azimuth)
+int perp_build_box(perp_builder *y, const char *name, double m, const double size[3],
+                   const double p[3], double tilt, double azimuth)
 {
   double edges[3];
-  perp_scene_builder_point(y->dim, size, edges);
-  perp_shape_def shape = { .kind = PERP_SHAPE_BOX,
+  perp_scene_point(y->dim, size, edges);
+  perp_shape_def shape = { .name = name,
+                           .kind = PERP_SHAPE_BOX,
                            .half = { edges[0] / 2, edges[1] / 2, edges[2] / 2 } };
-  int body = PERP_WORLD;
   if (m > 0) {
     /* in the plane only the moment about z is used: that of the face */
-    perp_body_def def = { .mass = perp_mass_box(m, edges[0], edges[1], edges[2]) };
-    body = perp_scene_builder_body(y, &def, p, tilt, azimuth);
-    shape.body = body;
+    perp_body_def def = { .name = name, .mass = perp_mass_box(m, edges[0], edges[1], edges[2]) };
+    shape.body = perp_build_body(y, &def, p, tilt, azimuth);
   } else {
     scene_builder_place(y, &shape, p, tilt, azimuth);
   }
-  perp_scene_builder_shape(y, &shape);
-  return body;
+  perp_build_shape(y, &shape);
+  return shape.body;
 }
 
-int perp_scene_builder_ball(perp_scene_builder *y, double m, double r, double k, const double p[3])
+int perp_build_ball(perp_builder *y, const char *name, double m, double r, double k,
+                    const double p[3])
 {
   const double I = k * m * r * r;
-  perp_body_def def = { .mass = { m, { I, 0, 0, 0, I, 0, 0, 0, I } } };
-  const int body = perp_scene_builder_body(y, &def, p, 0, 0);
-  perp_shape_def shape = { .kind = PERP_SHAPE_SPHERE, .body = body, .radius = r };
-  perp_scene_builder_shape(y, &shape);
-  return body;
+  perp_body_def def = { .name = name, .mass = { m, { I, 0, 0, 0, I, 0, 0, 0, I } } };
+  perp_shape_def shape = { .name = name, .kind = PERP_SHAPE_SPHERE, .radius = r };
+  shape.body = perp_build_body(y, &def, p, 0, 0);
+  perp_build_shape(y, &shape);
+  return shape.body;
+}
+
+int perp_build_foot(perp_builder *y, const char *name, double m, double r, const double p[3],
+                    double tilt, double azimuth)
+{
+  perp_body_def def = { .name = name, .mass = perp_mass_sphere(m, r) };
+  perp_shape_def ball = { .name = name, .kind = PERP_SHAPE_SPHERE, .radius = r };
+  ball.body = perp_build_body(y, &def, p, tilt, azimuth);
+  perp_scene_point(y->dim, (const double[3]){ 0, 0, r }, ball.x);
+  perp_build_shape(y, &ball);
+  return ball.body;
+}
+
+int perp_build_needle(perp_builder *y, const char *name, double m, double half, const double p[3],
+                      double tilt)
+{
+  const double l = half, d = l / 1000, I = m * l * l / 3;
+  const double plane[8] = { l, 0, 0, d, -l, 0, 0, -d };
+  const double space[18] = { l, 0, 0, -l, 0, 0, 0, d, 0, 0, -d, 0, 0, 0, d, 0, 0, -d };
+  perp_body_def def = { .name = name, .mass = { m, { I / 50, 0, 0, 0, I, 0, 0, 0, I } } };
+  perp_shape_def needle = { .name = name,
+                            .kind = PERP_SHAPE_POLYTOPE,
+                            .vertices = y->dim == 2 ? plane : space,
+                            .n_vertices = y->dim == 2 ? 4 : 6 };
+  needle.body = perp_build_body(y, &def, p, tilt, 0);
+  perp_build_shape(y, &needle);
+  return needle.body;
 }
 
 /* sums over edges of the triangles (0, a, b) */
@@ -149,10 +165,10 @@ void perp_polygon_moments(int n, const double *c, double *area, double centroid[
   *polar = J - A * (sx * sx + sy * sy);
 }
 
-/* mass of a prism of a polygon: (x, height) section, length `depth` along y */
-static perp_mass scene_builder_prism(double m, int n, const double *corners,
-                                     const double centroid[2], double area, double polar,
-                                     double depth, int dim)
+/* mass of a prism of a polygon: (x, height) section with corners relative to its centroid, length
+ * `depth` along y */
+static perp_mass scene_builder_prism(double m, int n, const double *corners, double area,
+                                     double polar, double depth, int dim)
 {
   perp_mass mass = { .mass = m };
   if (dim == 2) {
@@ -163,8 +179,7 @@ static perp_mass scene_builder_prism(double m, int n, const double *corners,
   double xx = 0, xz = 0; /* second moments of the section about its centroid, over the area */
   for (int i = 0; i < n; i++) {
     const double *a = corners + 2 * i, *b = corners + 2 * ((i + 1) % n);
-    const double ax = a[0] - centroid[0], ay = a[1] - centroid[1], bx = b[0] - centroid[0],
-                 by = b[1] - centroid[1], D = ax * by - ay * bx;
+    const double ax = a[0], ay = a[1], bx = b[0], by = b[1], D = ax * by - ay * bx;
     xx += D / 12 * (ax * ax + ax * bx + bx * bx) / area;
     xz += D / 24 * (2 * ax * ay + ax * by + bx * ay + 2 * bx * by) / area;
   }
@@ -178,34 +193,30 @@ static perp_mass scene_builder_prism(double m, int n, const double *corners,
 
 enum { CORNERS_MAX = 16 };
 
-int perp_scene_builder_polygon(perp_scene_builder *y, double m, int n, const double *corners)
+int perp_build_polygon(perp_builder *y, const char *name, double m, int n, const double *corners)
 {
-  double area, com[2], polar, vertex[6 * CORNERS_MAX];
-  int body = PERP_WORLD, used = 0;
+  double area, com[2], polar, c[2 * CORNERS_MAX], vertex[6 * CORNERS_MAX];
+  const int sides = y->dim == 3 ? 2 : 1;
   perp_polygon_moments(n, corners, &area, com, &polar);
-  if (m > 0) {
-    perp_body_def def = { .mass = scene_builder_prism(m, n, corners, com, area, polar, y->depth,
-                                                      y->dim) };
-    body = perp_scene_builder_body(y, &def, (const double[3]){ com[0], 0, com[1] }, 0, 0);
-  } else {
-    com[0] = com[1] = 0;
+  for (int i = 0; i < 2 * n; i++) c[i] = corners[i] - com[i % 2];
+  for (int i = 0; i < sides * n; i++) {
+    const double p[3] = { c[2 * (i % n)], i < n ? -y->depth / 2 : y->depth / 2,
+                          c[2 * (i % n) + 1] };
+    double x[3];
+    perp_scene_point(y->dim, p, x);
+    memcpy(vertex + y->dim * i, x, (size_t)y->dim * sizeof *x);
   }
-  for (int side = 0; side < (y->dim == 3 ? 2 : 1); side++)
-    for (int i = 0; i < n && i < CORNERS_MAX; i++) {
-      const double p[3] = { corners[2 * i] - com[0], side == 0 ? -y->depth / 2 : y->depth / 2,
-                            corners[2 * i + 1] - com[1] };
-      double x[3];
-      perp_scene_builder_point(y->dim, p, x);
-      memcpy(vertex + (size_t)y->dim * (size_t)used++, x, (size_t)y->dim * sizeof *x);
-    }
+  perp_body_def def = { .name = name,
+                        .mass = scene_builder_prism(m, n, c, area, polar, y->depth, y->dim) };
   perp_shape_def shape = {
-    .kind = PERP_SHAPE_POLYTOPE, .body = body, .vertices = vertex, .n_vertices = used
+    .name = name, .kind = PERP_SHAPE_POLYTOPE, .vertices = vertex, .n_vertices = sides * n
   };
-  perp_scene_builder_shape(y, &shape);
-  return body;
+  shape.body = perp_build_body(y, &def, (const double[3]){ com[0], 0, com[1] }, 0, 0);
+  perp_build_shape(y, &shape);
+  return shape.body;
 }
 
-perp_status perp_scene_builder_end(perp_scene_builder *y, double size, double t_end)
+perp_status perp_build_end(perp_builder *y, double size, double t_end)
 {
   if (y->status == PERP_OK) y->status = perp_model_finish(y->ctx, y->scene->model);
   y->scene->size = size;
@@ -215,28 +226,7 @@ perp_status perp_scene_builder_end(perp_scene_builder *y, double size, double t_
   return y->status;
 }
 
-void perp_scene_builder_state(int dim, int b, const double p[2], double angle, const double rate[2],
-                              double spin, double *q, double *v)
-{
-  if (dim == 2) {
-    const double pose[3] = { p[0], p[1], angle }, speed[3] = { rate[0], rate[1], spin };
-    memcpy(q + 3 * b, pose, sizeof pose);
-    memcpy(v + 3 * b, speed, sizeof speed);
-  } else {
-    const double pose[7] = { p[0], 0, p[1], cos(angle / 2), 0, -sin(angle / 2), 0 };
-    const double speed[6] = { rate[0], 0, rate[1], 0, -spin, 0 };
-    memcpy(q + 7 * b, pose, sizeof pose);
-    memcpy(v + 6 * b, speed, sizeof speed);
-  }
-}
-
-double perp_scene_builder_angle(int dim, int b, const double *q)
-{
-  if (dim == 2) return remainder(q[3 * b + 2], 2 * M_PI);
-  return remainder(2 * atan2(-q[7 * b + 5], q[7 * b + 3]), 2 * M_PI);
-}
-
-double perp_scene_builder_rate(int dim, int b, const double *v)
+double perp_build_rate(int dim, int b, const double *v)
 {
   return dim == 2 ? v[3 * b + 2] : -v[6 * b + 4];
 }

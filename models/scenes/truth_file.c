@@ -9,11 +9,16 @@
 #include <string.h>
 
 struct file_truth {
-  int rows, n;
-  double *t, *value; /* [rows], [rows * n] row-major */
+  int rows, n, nq;
+  double *row; /* [rows][1 + n]: t, then the columns that are wanted */
   perp_truth_map *map;
-  void *map_user;
+  max_align_t map_user[];
 };
+
+static double *row_at(const struct file_truth *f, int row)
+{
+  return f->row + (size_t)row * (size_t)(1 + f->n);
+}
 
 /* A run reaches a time t_k as k h: rounding leaves it this close to the grid. */
 static bool same_time(double t, double grid)
@@ -26,7 +31,8 @@ static int first_at(const struct file_truth *f, double t)
   int lo = 0, hi = f->rows; /* the first row that is not before t */
   while (lo < hi) {
     int mid = lo + (hi - lo) / 2;
-    if (f->t[mid] < t && !same_time(t, f->t[mid]))
+    const double grid = row_at(f, mid)[0];
+    if (grid < t && !same_time(t, grid))
       lo = mid + 1;
     else
       hi = mid;
@@ -38,26 +44,28 @@ static double truth_file_next_time(void *user, double t)
 {
   const struct file_truth *f = user;
   int row = first_at(f, t);
-  return row < f->rows ? f->t[row] : HUGE_VAL;
+  return row < f->rows ? row_at(f, row)[0] : HUGE_VAL;
 }
 
 static perp_status truth_file_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
-  const struct file_truth *f = user;
-  int row = first_at(f, t);
-  if (row == f->rows || !same_time(t, f->t[row]))
+  struct file_truth *f = user;
+  const double *row = row_at(f, first_at(f, t));
+  if (row == row_at(f, f->rows) || !same_time(t, row[0]))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the reference has no row at t = %.17g s", t);
-  f->map(f->map_user, f->t[row], f->value + (size_t)row * (size_t)f->n, q, v);
+  if (f->map != NULL) {
+    f->map(f->map_user, row[0], row + 1, q, v);
+  } else {
+    memcpy(q, row + 1, (size_t)f->nq * sizeof *q);
+    memcpy(v, row + 1 + f->nq, (size_t)(f->n - f->nq) * sizeof *v);
+  }
   return PERP_OK;
 }
 
 static void truth_file_destroy(void *user)
 {
   struct file_truth *f = user;
-  if (f == NULL) return;
-  free(f->map_user);
-  free(f->t);
-  free(f->value);
+  free(f->row);
   free(f);
 }
 
@@ -87,17 +95,40 @@ static FILE *open_reference(perp_ctx *ctx, const char *file)
 static void find_columns(char *header, int n, const char *const *names, int *column)
 {
   for (int i = 0; i < n; i++) column[i] = -1;
-  char *save = NULL;
-  int c = 0;
-  for (char *s = strtok_r(header, ",\r\n", &save); s != NULL;
-       s = strtok_r(NULL, ",\r\n", &save), c++)
+  char *save = NULL, *s = strtok_r(header, ",\r\n", &save);
+  for (int c = 0; s != NULL; s = strtok_r(NULL, ",\r\n", &save), c++)
     for (int i = 0; i < n; i++)
       if (strcmp(s, names[i]) == 0) column[i] = c;
 }
 
-static perp_status truth_file_read_rows(perp_ctx *ctx, FILE *in, const char *file,
-                                        struct file_truth *f, const char *const *names, int *column,
-                                        char **line, size_t *size)
+/* one line into the next row, for which there is room */
+static perp_status truth_file_read_row(perp_ctx *ctx, const char *file, int number, const char *s,
+                                       const int *column, struct file_truth *f)
+{
+  double *row = row_at(f, f->rows);
+  int found = 0;
+  for (int c = 0;; c++) {
+    char *end;
+    double x = strtod(s, &end);
+    if (end == s || !isfinite(x))
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: column %d is not a number", file, number,
+                       c + 1);
+    if (c == 0) row[0] = x;
+    for (int i = 0; i < f->n; i++)
+      if (column[i] == c) row[1 + i] = x, found++;
+    if (*end != ',') break;
+    s = end + 1;
+  }
+  if (found < f->n)
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: the row is too short", file, number);
+  if (f->rows > 0 && row[0] <= row_at(f, f->rows - 1)[0])
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: time does not rise", file, number);
+  f->rows++;
+  return PERP_OK;
+}
+
+static perp_status truth_file_read(perp_ctx *ctx, FILE *in, const char *file, struct file_truth *f,
+                                   const char *const *names, int *column, char **line, size_t *size)
 {
   if (getline(line, size, in) < 0 || strncmp(*line, "t,", 2) != 0)
     return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: expected a header that starts with 't,'", file);
@@ -105,76 +136,51 @@ static perp_status truth_file_read_rows(perp_ctx *ctx, FILE *in, const char *fil
   for (int i = 0; i < f->n; i++)
     if (column[i] < 0)
       return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: no column '%s'", file, names[i]);
-
-  int room = 0;
-  for (int number = 2; getline(line, size, in) >= 0; number++) {
+  for (int number = 2, room = 0; getline(line, size, in) >= 0; number++) {
     if (f->rows == room) {
       room = 2 * room + 64;
-      double *t = realloc(f->t, (size_t)room * sizeof *t);
-      if (t != NULL) f->t = t;
-      double *value = realloc(f->value, (size_t)room * (size_t)f->n * sizeof *value);
-      if (value != NULL) f->value = value;
-      if (t == NULL || value == NULL)
-        return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", file);
+      double *bigger = realloc(f->row, (size_t)room * (size_t)(1 + f->n) * sizeof *bigger);
+      if (bigger == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", file);
+      f->row = bigger;
     }
-    double *row = f->value + (size_t)f->rows * (size_t)f->n;
-    char *s = *line;
-    int found = 0;
-    for (int c = 0;; c++) {
-      char *end;
-      double x = strtod(s, &end);
-      if (end == s || !isfinite(x))
-        return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: column %d is not a number", file, number,
-                         c + 1);
-      if (c == 0) f->t[f->rows] = x;
-      for (int i = 0; i < f->n; i++)
-        if (column[i] == c) row[i] = x, found++;
-      if (*end != ',') break;
-      s = end + 1;
-    }
-    if (found < f->n)
-      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: the row is too short", file, number);
-    if (f->rows > 0 && f->t[f->rows] <= f->t[f->rows - 1])
-      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: time does not rise", file, number);
-    f->rows++;
+    PERP_TRY(truth_file_read_row(ctx, file, number, *line, column, f));
   }
-  if (f->rows == 0) return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: no rows", file);
-  return PERP_OK;
+  return f->rows > 0 ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: no rows", file);
 }
 
 perp_status perp_truth_file(perp_ctx *ctx, perp_scene *scene, const char *file, double uncertainty,
-                            int n, const char *const *names, perp_truth_map *map, void *map_user)
+                            int n, const char *const *names, perp_truth_map *map, const void *user,
+                            size_t size)
 {
-  struct file_truth *f = calloc(1, sizeof *f);
+  char what[sizeof scene->truth->what], *line = NULL;
+  snprintf(what, sizeof what, "file %s", file);
+  FILE *in = open_reference(ctx, file);
+  if (in == NULL) return PERP_ERR_IO;
+  struct file_truth *f = calloc(1, sizeof *f + size);
   int *column = malloc((size_t)n * sizeof *column);
-  char *line = NULL;
-  size_t size = 0;
+  size_t room = 0;
   perp_status status = PERP_OK;
-  if (f == NULL || column == NULL || scene->n_truths == PERP_SCENE_TRUTHS) {
-    free(map_user);
-    free(f);
-    f = NULL;
-    status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no room for the reference %s", file);
+  if (f == NULL || column == NULL) {
+    status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", file);
   } else {
-    *f = (struct file_truth){ .n = n, .map = map, .map_user = map_user };
-    FILE *in = open_reference(ctx, file);
-    status = in == NULL ? PERP_ERR_IO
-                        : truth_file_read_rows(ctx, in, file, f, names, column, &line, &size);
-    if (in != NULL) fclose(in);
+    *f = (struct file_truth){ .n = n, .map = map };
+    f->nq = scene->model != NULL ? perp_model_nq(scene->model) : scene->ode->nq;
+    if (size > 0) memcpy(f->map_user, user, size);
+    status = truth_file_read(ctx, in, file, f, names, column, &line, &room);
   }
+  fclose(in);
   free(column);
   free(line);
-  if (status != PERP_OK) {
-    truth_file_destroy(f);
-    return status;
+  perp_truth *truth = status == PERP_OK ? perp_truth_slot(ctx, scene, what) : NULL;
+  if (truth == NULL) {
+    if (f != NULL) truth_file_destroy(f);
+    return status == PERP_OK ? PERP_ERR_NOMEM : status;
   }
-  perp_truth *truth = &scene->truth[scene->n_truths++];
-  *truth = (perp_truth){ .t_end = f->t[f->rows - 1],
-                         .uncertainty = uncertainty,
-                         .user = f,
-                         .state = truth_file_state,
-                         .next_time = truth_file_next_time,
-                         .destroy = truth_file_destroy };
-  snprintf(truth->what, sizeof truth->what, "file %s", file);
+  truth->t_end = row_at(f, f->rows - 1)[0];
+  truth->uncertainty = uncertainty;
+  truth->user = f;
+  truth->state = truth_file_state;
+  truth->next_time = truth_file_next_time;
+  truth->destroy = truth_file_destroy;
   return PERP_OK;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The scene integrated in joint coordinates as a truth: no constraint, no drift, tight tolerance.
  *
- * Nothing is computed before the first question.  Rising times continue the run, an earlier time starts
- * it again, so that the answer at a time does not depend on the tolerance only but also, within it, on the
- * times asked before. */
+ * Nothing is computed before the first question.  Rising times continue the run, an earlier time
+ * starts it again, so that the answer at a time does not depend on the tolerance only but also,
+ * within it, on the times asked before. */
 #include "models/stepping/formulation.h"
 #include "models/scenes/build.h"
 
@@ -74,19 +74,17 @@ static void truth_reduced_destroy(void *user)
 perp_status perp_truth_reduced(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty)
 {
   struct reduced_truth *r = calloc(1, sizeof *r);
-  if (r == NULL || scene->n_truths == PERP_SCENE_TRUTHS) {
+  perp_truth *truth = perp_truth_slot(ctx, scene, "reduced, " METHOD);
+  if (r == NULL || truth == NULL) {
     free(r);
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no room for the reference in joint coordinates");
   }
   r->model = scene->model;
-  r->t_end = t_end;
-  perp_truth *truth = &scene->truth[scene->n_truths++];
-  *truth = (perp_truth){ .t_end = t_end,
-                         .uncertainty = uncertainty,
-                         .user = r,
-                         .state = truth_reduced_state,
-                         .next_time = truth_reduced_next_time,
-                         .destroy = truth_reduced_destroy };
-  snprintf(truth->what, sizeof truth->what, "reduced, " METHOD);
+  r->t_end = truth->t_end = t_end;
+  truth->uncertainty = uncertainty;
+  truth->user = r;
+  truth->state = truth_reduced_state;
+  truth->next_time = truth_reduced_next_time;
+  truth->destroy = truth_reduced_destroy;
   return PERP_OK;
 }

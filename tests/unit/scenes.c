@@ -190,7 +190,7 @@ static void turning_links(void)
     if (links == NULL) bail("%s", ctx.msg);
     for (int i = 0; i < 2; i++)
       links->link[i] = (perp_link){ PERP_LINK_BODY, 1, 0.5, perp_mass_box(2, 1, 0.1, 0.1) };
-    if (!ok(perp_links_model(&ctx, &s, links, PERP_JOINT_HINGE, 9.81, theta, omega) == PERP_OK,
+    if (!ok(perp_links_model(&ctx, &s, links, PERP_JOINT_HINGE, 9.81, 1, theta, omega) == PERP_OK,
             "two links that turn, dim = %d", dim))
       bail("%s", ctx.msg);
     double parts[3] = { 0 };

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A semicircular masonry arch of N straight-edged voussoirs on the floor.
  *
- * Mean radius R, thickness t: joint j lies on a ray at phi_j from the vertical, between radii R - t/2 and
- * R + t/2.  The arch stands (limit analysis, rigid blocks, no tension, Coulomb friction) iff there is a
- * thrust H and a moment K at the crown such that at every joint of one half, with W the weight above it and
- * W x its moment about the centre,
+ * Mean radius R, thickness t: joint j lies on a ray at phi_j from the vertical, between radii R -
+ * t/2 and R + t/2.  The arch stands (limit analysis, rigid blocks, no tension, Coulomb friction)
+ * iff there is a thrust H and a moment K at the crown such that at every joint of one half, with W
+ * the weight above it and W x its moment about the centre,
  *
  *      N = H cos phi + W sin phi >= 0,   |H sin phi - W cos phi| <= mu N,
  *      (R - t/2) N <= K + W x <= (R + t/2) N
  *
- * (by symmetry a state of one half that is its own mirror image is enough).  Friction bounds H; for every H the
- * last line bounds K from below and above by linear functions: the largest width of that interval over H is a
- * concave maximum, found by ternary search.  It is positive iff the arch stands. */
+ * (by symmetry a state of one half that is its own mirror image is enough).  Friction bounds H; for
+ * every H the last line bounds K from below and above by linear functions: the largest width of
+ * that interval over H is a concave maximum, found by ternary search.  It is positive iff the arch
+ * stands. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -43,12 +44,13 @@ static void arch_voussoir(double R, double t, double a, double b, double corner[
   const double in = R - t / 2, out = R + t / 2;
   const double c[8] = { in * sin(a),  in * cos(a),  in * sin(b),  in * cos(b),
                         out * sin(b), out * cos(b), out * sin(a), out * cos(a) };
-  /* seen with x to the right, growing phi is clockwise: inner edge first makes it counter-clockwise */
+  /* seen with x to the right, growing phi is clockwise: inner edge first makes it
+   * counter-clockwise */
   for (int i = 0; i < 8; i++) corner[i] = c[i];
 }
 
-/* One half of the arch, weights in units of the specific weight: joint j is at phi[j], W[j] above it with
- * the moment W x [j].  Returns the number of joints. */
+/* One half of the arch, weights in units of the specific weight: joint j is at phi[j], W[j] above
+ * it with the moment W x [j].  Returns the number of joints. */
 static int half_arch(int n, double t, double *phi, double *W, double *Wx)
 {
   const double delta = M_PI / n;
@@ -111,9 +113,9 @@ static perp_status arch_build(perp_ctx *ctx, const void *opts, perp_scene *scene
 {
   const struct arch_opts *o = opts;
   const double R = o->radius, t = o->thickness * R, delta = M_PI / o->voussoirs;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   y.depth = o->depth;
-  perp_scene_builder_floor(&y);
+  perp_build_floor(&y);
   double weight = 0;
   for (int i = 0; i < o->voussoirs; i++) {
     double corner[8], area, centroid[2], polar;
@@ -124,10 +126,9 @@ static perp_status arch_build(perp_ctx *ctx, const void *opts, perp_scene *scene
     perp_polygon_moments(4, corner, &area, centroid, &polar);
     const double m = o->density * o->depth * area;
     weight += m * o->gravity;
-    y.name = "voussoir";
-    perp_scene_builder_polygon(&y, m, 4, corner);
+    perp_build_polygon(&y, "voussoir", m, 4, corner);
   }
-  PERP_TRY(perp_scene_builder_end(&y, t, 4));
+  PERP_TRY(perp_build_end(&y, t, 4));
   const bool stands = perp_arch_margin(o->voussoirs, o->thickness, o->mu) > 0;
   PERP_TRY(perp_gauge_stands(ctx, scene, 0, o->voussoirs, t / 2, 0.05 * R, stands));
   if (!stands) return PERP_OK;
@@ -140,7 +141,6 @@ const perp_scene_desc perp_scene_arch = {
          .summary = "a masonry arch of N voussoirs: stands or falls by thickness and friction",
          .reference = "limit analysis of the thrust line; Heyman 1966",
          .equation = "a thrust line in the joints, |T| <= mu N",
-         .opts = options,
-         .opts_size = sizeof(struct arch_opts) },
+         PERP_SCENE_OPTIONS(options, struct arch_opts) },
   .build = arch_build,
 };

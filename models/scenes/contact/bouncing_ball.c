@@ -4,12 +4,11 @@
  *   first impact t_1 = sqrt(2 h_0 / g), then t_{n+1} = t_n + 2 e^n t_1;  apex n: e^(2n) h_0
  *   Zeno time t_1 (1 + e) / (1 - e): infinitely many impacts before it, rest after it
  *
- * Time stepping cannot follow the last of them and need not: its bounces end where e^n v_1 is of the size
- * g h. The times of the first `impacts` and the first apex are judged. */
+ * Time stepping cannot follow the last of them and need not: its bounces end where e^n v_1 is of
+ * the size g h. The times of the first `impacts` and the first apex are judged. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 struct ball_opts {
   double height, e, radius, mass, gravity;
@@ -56,32 +55,26 @@ static void bouncing_ball_bounce(const struct ball_opts *o, double t, double *ga
   *v = en * v1 - o->gravity * s;
 }
 
-static perp_status bouncing_ball_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void bouncing_ball_exact(void *user, double t, double *q, double *v)
 {
   const struct ball_opts *o = user;
   double gap, speed;
-  (void)ctx;
   bouncing_ball_bounce(o, t, &gap, &speed);
-  perp_scene_builder_state(o->dim, 0, (const double[2]){ 0, o->radius + gap }, 0,
-                           (const double[2]){ 0, speed }, 0, q, v);
-  return PERP_OK;
+  const perp_planar ball = { .height = o->radius + gap, .vheight = speed };
+  perp_planar_state(o->dim, 0, &ball, q, v);
 }
 
-struct watch {
-  int dim;
-};
-
-static bool bouncing_ball_hits(const void *user, int k, int nq, const double *q, const double *v,
-                               const double *q_before, const double *v_before)
+/* user: dim */
+static bool bouncing_ball_hits(const void *user, int k, const double *q, const double *v,
+                               const double *v_before)
 {
-  const int up = ((const struct watch *)user)->dim - 1;
-  (void)k, (void)nq, (void)q, (void)q_before;
+  const int up = *(const int *)user - 1;
+  (void)k, (void)q;
   return v_before != NULL && v_before[up] < 0 && v[up] >= 0;
 }
 
 /* highest point between the first impact and the second */
 struct apex {
-  void *frame;
   int up;
   double radius, top, exact, before; /* heights of the lowest point */
   int impacts;
@@ -108,36 +101,29 @@ static double apex_value(const void *user)
 static perp_status bouncing_ball_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct ball_opts *o = opts;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
+  perp_build_floor(&y);
   const double p[3] = { 0, 0, o->radius + o->height };
-  y.name = "ball";
-  perp_scene_builder_ball(&y, o->mass, o->radius, 0.4, p);
+  perp_build_ball(&y, "ball", o->mass, o->radius, 0.4, p);
   const double t1 = first_impact(o);
-  PERP_TRY(perp_scene_builder_end(&y, o->radius,
-                                  o->e < 1 ? t1 * (1 + 1.1 * 2 * o->e / (1 - o->e)) : 20 * t1));
+  PERP_TRY(
+      perp_build_end(&y, o->radius, o->e < 1 ? t1 * (1 + 1.1 * 2 * o->e / (1 - o->e)) : 20 * t1));
   if (o->e == 0) scene->t_end = 2 * t1;
   scene->t_end = fmin(scene->t_end, 40 * t1);
   scene->tip_body = 0;
-  struct ball_opts *copy = malloc(sizeof *copy);
-  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "bouncing-ball: no memory");
-  *copy = *o;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form: parabolas", HUGE_VAL, 1e-15,
-                          bouncing_ball_exact, copy));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form: parabolas", 1e-15, bouncing_ball_exact, o,
+                          sizeof *o));
   double times[100], t = t1;
   const int n = o->e > 0 ? o->impacts : 1;
   for (int i = 0; i < n; i++) {
     times[i] = t;
     t += 2 * pow(o->e, i + 1) * t1;
   }
-  const struct watch watch = { o->dim };
-  PERP_TRY(
-      perp_gauge_events(ctx, scene, n, times, 0.05 * t1, bouncing_ball_hits, &watch, sizeof watch));
+  PERP_TRY(perp_gauge_events(ctx, scene, n, times, 0.05 * t1, bouncing_ball_hits, &o->dim,
+                             sizeof o->dim));
   if (o->e == 0) return PERP_OK;
-  struct apex *g = malloc(sizeof *g);
-  if (g != NULL)
-    *g = (struct apex){ .up = o->dim - 1, .radius = o->radius, .exact = o->e * o->e * o->height };
-  return perp_gauge_add(ctx, scene, "apex.rel.err", g, sizeof *g, apex_sample, apex_value);
+  const struct apex g = { .up = o->dim - 1, .radius = o->radius, .exact = o->e * o->e * o->height };
+  return perp_gauge_add(ctx, scene, "apex.rel.err", &g, sizeof g, apex_sample, apex_value);
 }
 
 const perp_scene_desc perp_scene_bouncing_ball = {
@@ -146,7 +132,6 @@ const perp_scene_desc perp_scene_bouncing_ball = {
              "a ball bounces with restitution e: apexes e^2n h, infinitely many in finite time",
          .reference = "closed form: parabolas between impacts",
          .equation = "t_n+1 = t_n + 2 e^n sqrt(2 h/g), Zeno time sqrt(2 h/g) (1 + e) / (1 - e)",
-         .opts = options,
-         .opts_size = sizeof(struct ball_opts) },
+         PERP_SCENE_OPTIONS(options, struct ball_opts) },
   .build = bouncing_ball_build,
 };

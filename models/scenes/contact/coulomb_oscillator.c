@@ -2,15 +2,14 @@
 /* A block on a spring with Coulomb friction: m = 1, k = 100, mu = 0.1, x_0 = 0.2.
  *
  * Between turning points the friction is constant: half cosines of frequency w = sqrt(k/m) about
- * +-x_f, x_f = mu m g / k, so that |x| falls by 2 x_f from one turning point (at i pi / w) to the next; the
- * block stays at the first one with |x| <= x_f.
+ * +-x_f, x_f = mu m g / k, so that |x| falls by 2 x_f from one turning point (at i pi / w) to the
+ * next; the block stays at the first one with |x| <= x_f.
  *
- * The spring pulls along the line through the centre of mass, and the contact is at the centre of mass
- * too (a ball of the contact geometry that is centred above it): nothing turns the block. */
+ * The spring pulls along the line through the centre of mass, and the contact is at the centre of
+ * mass too (a ball of the contact geometry that is centred above it): nothing turns the block. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 struct osc_opts {
   double mass, stiffness, mu, x0, gravity;
@@ -38,13 +37,11 @@ static double coulomb_oscillator_swings(const struct osc_opts *o)
   return f > 0 ? fmax(0, ceil((o->x0 - f) / (2 * f) - 1e-12)) : HUGE_VAL;
 }
 
-static perp_status coulomb_oscillator_exact(void *user, perp_ctx *ctx, double t, double *q,
-                                            double *v)
+static void coulomb_oscillator_exact(void *user, double t, double *q, double *v)
 {
   const struct osc_opts *o = user;
   const double w = sqrt(o->stiffness / o->mass), f = friction_length(o),
                last = coulomb_oscillator_swings(o);
-  (void)ctx;
   const double i = fmin(last, floor(t * w / M_PI));
   const double sign = fmod(i, 2) == 0 ? 1 : -1;
   const double turn = o->x0 - 2 * i * f; /* |x| at turning point i */
@@ -54,14 +51,12 @@ static perp_status coulomb_oscillator_exact(void *user, perp_ctx *ctx, double t,
     x = sign * ((turn - f) * cos(phase) + f);
     rate = -sign * (turn - f) * w * sin(phase);
   }
-  perp_scene_builder_state(o->dim, 0, (const double[2]){ x, 0 }, 0, (const double[2]){ rate, 0 }, 0,
-                           q, v);
-  return PERP_OK;
+  const perp_planar block = { .x = x, .vx = rate };
+  perp_planar_state(o->dim, 0, &block, q, v);
 }
 
 /* time of the state from which on the block does not move any more */
 struct stop {
-  void *frame;
   double still, exact, time; /* m/s, s, s */
   bool moves;
 };
@@ -86,35 +81,26 @@ static perp_status coulomb_oscillator_build(perp_ctx *ctx, const void *opts, per
 {
   const struct osc_opts *o = opts;
   enum { REACH = 10 }; /* anchor this far away, in x0, so that the block never passes it */
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   const double radius = 0.1;
-  perp_scene_builder_floor(&y);
-  y.name = "block";
-  perp_body_def def = { .mass = perp_mass_sphere(o->mass, radius) };
-  const double p[3] = { o->x0, 0, 0 }, above[3] = { 0, 0, radius };
-  const int block = perp_scene_builder_body(&y, &def, p, 0, 0);
-  perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .body = block, .radius = radius };
-  perp_scene_builder_point(o->dim, above, ball.x);
-  perp_scene_builder_shape(&y, &ball);
+  perp_build_floor(&y);
+  const double p[3] = { o->x0, 0, 0 };
+  const int block = perp_build_foot(&y, "block", o->mass, radius, p, 0, 0);
   const perp_force_def spring = { .kind = PERP_FORCE_SPRING,
                                   .a = PERP_WORLD,
                                   .b = block,
                                   .anchor_a = { -REACH * o->x0, 0, 0 },
                                   .stiffness = o->stiffness,
                                   .length = REACH * o->x0 };
-  perp_scene_builder_force(&y, &spring);
+  perp_build_force(&y, &spring);
   const double half = M_PI / sqrt(o->stiffness / o->mass), n = coulomb_oscillator_swings(o);
-  PERP_TRY(perp_scene_builder_end(&y, o->x0, half * fmin(n + 2, 20)));
+  PERP_TRY(perp_build_end(&y, o->x0, half * fmin(n + 2, 20)));
   scene->tip_body = 0;
-  struct osc_opts *copy = malloc(sizeof *copy);
-  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "coulomb-oscillator: no memory");
-  *copy = *o;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form: half cosines", HUGE_VAL, 1e-14,
-                          coulomb_oscillator_exact, copy));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form: half cosines", 1e-14, coulomb_oscillator_exact,
+                          o, sizeof *o));
   if (!(n <= 18)) return PERP_OK;
-  struct stop *g = malloc(sizeof *g);
-  if (g != NULL) *g = (struct stop){ .still = 1e-9 * o->x0, .exact = n * half, .moves = true };
-  return perp_gauge_add(ctx, scene, "event.err", g, sizeof *g, stop_sample, stop_value);
+  const struct stop g = { .still = 1e-9 * o->x0, .exact = n * half, .moves = true };
+  return perp_gauge_add(ctx, scene, "event.err", &g, sizeof g, stop_sample, stop_value);
 }
 
 const perp_scene_desc perp_scene_coulomb_oscillator = {
@@ -123,7 +109,6 @@ const perp_scene_desc perp_scene_coulomb_oscillator = {
              "a block on a spring with dry friction: swings lose 2 mu m g / k each, then it sticks",
          .reference = "closed form: half cosines",
          .equation = "m x'' + k x = -mu m g sign(x')",
-         .opts = options,
-         .opts_size = sizeof(struct osc_opts) },
+         PERP_SCENE_OPTIONS(options, struct osc_opts) },
   .build = coulomb_oscillator_build,
 };

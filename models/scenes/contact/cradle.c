@@ -2,26 +2,25 @@
 /* Newton's cradle and a chain of impacts on a line: which model does a method have, impacts
  * one after the other or all at once (STAR 2012, section 7.3)?
  *
- * One after the other, in the limit of small gaps: pairs that approach collide until none does,
- * u+ = -e u for each.  Five equal balls with e = 1: (1, 0, 0, 0, 0) -> (0, 0, 0, 0, 1).
- * All at once (Newton's law at all contacts, those that do not approach get u+ = 0): with k of n equal balls
- * moving, v = (k - (n - k) e)/n for those k and k (1 + e)/n for the others; three balls, one moving, e = 1:
- * (-1/3, 2/3, 2/3). Both conserve momentum, and with e = 1 energy.
+ * One after the other, in the limit of small gaps: pairs that approach collide until none does, u+
+ * = -e u for each.  Five equal balls with e = 1: (1, 0, 0, 0, 0) -> (0, 0, 0, 0, 1).  All at once
+ * (Newton's law at all contacts, those that do not approach get u+ = 0): with k of n equal balls
+ * moving, v = (k - (n - k) e)/n for those k and k (1 + e)/n for the others; three balls, one
+ * moving, e = 1: (-1/3, 2/3, 2/3). Both conserve momentum, and with e = 1 energy.
  *
- * The balls of the cradle hang on massless strings (distance joints at their centres), so that between
- * impacts each is a pendulum: closed form in elliptic functions, sin(phi/2) = k sn(K - w t, k). */
+ * The balls of the cradle hang on massless strings (distance joints at their centres), so that
+ * between impacts each is a pendulum: closed form in elliptic functions, sin(phi/2) = k sn(K - w t,
+ * k). */
 #include "models/scenes/elliptic.h"
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { BALLS_MAX = 64 };
 
-/* Velocities of balls on a line after all impacts, by one pair at a time: the next to meet, or among pairs
- * that touch the left-most. x: gaps are x_i+1 - x_i.  t_max: no impact after it.  Returns the number of
- * impacts, x and v at the end. */
+/* Velocities of balls on a line after all impacts, by one pair at a time: the next to meet, or
+ * among pairs that touch the left-most. x: gaps are x_i+1 - x_i.  t_max: no impact after it.
+ * Returns the number of impacts, x and v at the end. */
 static int cradle_one_by_one(int n, const double *mass, double e, double t_max, double *x,
                              double *v)
 {
@@ -48,7 +47,7 @@ static int cradle_one_by_one(int n, const double *mass, double e, double t_max, 
   return impacts;
 }
 
-/* ---- the cradle ------------------------------------------------------------------------------------------ */
+/* ---- the cradle ------------------------------------------------------------------------------ */
 
 struct cradle_opts {
   int balls, moving;
@@ -78,24 +77,23 @@ static void place_ball(const struct cradle_opts *o, int i, double angle, double 
                        double *v)
 {
   const double c = cos(angle), s = sin(angle), L = o->length;
-  const double p[2] = { 2 * o->radius * i + L * s, -L * c };
-  perp_scene_builder_state(o->dim, i, p, 0, (const double[2]){ L * c * rate, L * s * rate }, 0, q,
-                           v);
+  const perp_planar ball = {
+    .x = 2 * o->radius * i + L * s, .height = -L * c, .vx = L * c * rate, .vheight = L * s * rate
+  };
+  perp_planar_state(o->dim, i, &ball, q, v);
 }
 
 /* e = 1, equal balls: the k on one side swing out in turn */
-static perp_status cradle_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void cradle_exact(void *user, double t, double *q, double *v)
 {
   const struct cradle_opts *o = user;
   const double w = cradle_frequency(o), k = sin(o->amplitude / 2), kc = cos(o->amplitude / 2);
   const double am = perp_elliptic_am(perp_elliptic_K(kc) - w * t, kc);
-  (void)ctx;
   const double phi = 2 * asin(k * sin(am)), rate = -2 * k * w * cos(am);
   for (int i = 0; i < o->balls; i++) {
     const bool out = phi > 0 ? i < o->moving : i >= o->balls - o->moving;
     place_ball(o, i, out ? -phi : 0, out ? -rate : 0, q, v);
   }
-  return PERP_OK;
 }
 
 /* velocities a time s after the balls left the bottom with u [balls] */
@@ -112,17 +110,10 @@ static void swing_out(const struct cradle_opts *o, const double *u, double s, do
 static perp_status cradle_judge(perp_ctx *ctx, perp_scene *scene, const struct cradle_opts *o,
                                 const char *metric, const double *u, double quarter, double u0)
 {
-  const int nv = perp_model_nv(scene->model), nq = perp_model_nq(scene->model);
-  const int nvb = o->dim == 3 ? 6 : 3;
-  double *block = calloc((size_t)(nq + 2 * nv), sizeof *block);
-  if (block == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "cradle: no memory");
-  double *v = block + nq, *weight = v + nv;
-  for (int i = 0; i < o->balls; i++) weight[nvb * i] = 1; /* along the row */
-  const double after = quarter / 8;
-  swing_out(o, u, after, block, v);
-  perp_status status = perp_gauge_velocity(ctx, scene, metric, quarter + after, weight, v, u0);
-  free(block);
-  return status;
+  const double after = quarter / 8, weight[6] = { 1 }; /* along the row */
+  double q[7 * BALLS_MAX], v[6 * BALLS_MAX];
+  swing_out(o, u, after, q, v);
+  return perp_gauge_velocity(ctx, scene, metric, quarter + after, weight, v, u0);
 }
 
 static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *scene)
@@ -131,33 +122,28 @@ static perp_status build_cradle(perp_ctx *ctx, const void *opts, perp_scene *sce
   const int n = o->balls, k = o->moving;
   if (k >= n)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "cradle: moving = %d must be below balls = %d", k, n);
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, 0, o->e);
   for (int i = 0; i < n; i++) {
     const double angle = i < k ? -o->amplitude : 0, x = 2 * o->radius * i;
     const double p[3] = { x + o->length * sin(angle), 0, -o->length * cos(angle) };
     const double hook[3] = { x, 0, 0 };
-    y.name = "ball";
     perp_joint_def string = { .name = "string",
                               .kind = PERP_JOINT_DISTANCE,
                               .a = PERP_WORLD,
-                              .b = perp_scene_builder_ball(&y, o->mass, o->radius, 0.4, p),
+                              .b = perp_build_ball(&y, "ball", o->mass, o->radius, 0.4, p),
                               .length = o->length };
-    perp_scene_builder_point(o->dim, hook, string.anchor_a);
-    perp_scene_builder_joint(&y, &string);
+    perp_scene_point(o->dim, hook, string.anchor_a);
+    perp_build_joint(&y, &string);
   }
   const double w = cradle_frequency(o);
   const double quarter = perp_elliptic_K(cos(o->amplitude / 2)) / w;
   const double u0 = 2 * w * o->length * sin(o->amplitude / 2);
-  PERP_TRY(perp_scene_builder_end(&y, o->radius, 2 * quarter));
+  PERP_TRY(perp_build_end(&y, o->radius, 2 * quarter));
   scene->tip_body = n - 1;
-  if (o->e == 1) {
-    struct cradle_opts *copy = malloc(sizeof *copy);
-    if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "cradle: no memory");
-    *copy = *o;
+  if (o->e == 1)
     PERP_TRY(perp_truth_add(ctx, scene,
-                            "closed form: impacts one after the other, elliptic functions",
-                            HUGE_VAL, 1e-14, cradle_exact, copy));
-  }
+                            "closed form: impacts one after the other, elliptic functions", 1e-14,
+                            cradle_exact, o, sizeof *o));
   double x[BALLS_MAX] = { 0 }, mass[BALLS_MAX] = { 0 }, u[BALLS_MAX];
   for (int i = 0; i < n; i++) mass[i] = 1, u[i] = i < k ? u0 : 0;
   cradle_one_by_one(n, mass, o->e, 1, x, u);
@@ -172,12 +158,11 @@ const perp_scene_desc perp_scene_cradle = {
          .summary = "Newton's cradle: impacts one after the other, or all at once",
          .reference = "closed form; STAR 2012, section 7.3, figure 16",
          .equation = "one after the other (0,0,0,0,1); at once (1-(n-1)e, 1+e, ..., 1+e)/n",
-         .opts = cradle_options,
-         .opts_size = sizeof(struct cradle_opts) },
+         PERP_SCENE_OPTIONS(cradle_options, struct cradle_opts) },
   .build = build_cradle,
 };
 
-/* ---- the chain of impacts -------------------------------------------------------------------------------- */
+/* ---- the chain of impacts -------------------------------------------------------------------- */
 
 struct chain_opts {
   int balls;
@@ -187,7 +172,7 @@ struct chain_opts {
 static const perp_opt chain_options[] = {
   PERP_INT(struct chain_opts, balls, 3, 2, BALLS_MAX, "number of balls"),
   PERP_OPT_POSITIVE(struct chain_opts, speed, 1, "m/s", "velocity of the first"),
-  PERP_REAL(struct chain_opts, gap, 0.05, 0, HUGE_VAL, PERP_OPEN_MAX, "m", "between neighbours"),
+  PERP_OPT_NONNEGATIVE(struct chain_opts, gap, 0.05, "m", "between neighbours"),
   PERP_OPT_POSITIVE(struct chain_opts, ratio, 1, "", "mass of a ball over that of the one before"),
   PERP_OPT_POSITIVE(struct chain_opts, mass, 1, "kg", "mass of the first"),
   PERP_OPT_POSITIVE(struct chain_opts, radius, 0.05, "m", "radius of all"),
@@ -199,26 +184,25 @@ static const perp_opt chain_options[] = {
 static perp_status build_chain(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct chain_opts *o = opts;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, 0, 0, o->e);
-  double x[BALLS_MAX], v[BALLS_MAX] = { 0 }, mass[BALLS_MAX], weight[6 * BALLS_MAX] = { 0 },
-                       after[6 * BALLS_MAX] = { 0 };
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, 0, 0, o->e);
+  double x[BALLS_MAX], v[BALLS_MAX] = { 0 }, mass[BALLS_MAX], after[6 * BALLS_MAX] = { 0 };
+  const double weight[6] = { 1 };
   mass[0] = o->mass;
   for (int i = 0; i < o->balls; i++) {
     if (i > 0) mass[i] = mass[i - 1] * o->ratio;
     x[i] = i * o->gap; /* without the balls' own size */
     const double p[3] = { (2 * o->radius + o->gap) * i, 0, 0 };
     y.v[0] = v[i] = i == 0 ? o->speed : 0;
-    y.name = "ball";
-    perp_scene_builder_ball(&y, mass[i], o->radius, 0.4, p);
+    perp_build_ball(&y, "ball", mass[i], o->radius, 0.4, p);
   }
   const double t_end = 1.5 * (o->balls - 1) * (o->gap + 0.1 * o->radius) / o->speed + 0.1;
-  PERP_TRY(perp_scene_builder_end(&y, o->radius, t_end));
+  PERP_TRY(perp_build_end(&y, o->radius, t_end));
   scene->dissipative = o->e < 1;
   scene->isolated = true;
   scene->tip_body = o->balls - 1;
   const int nvb = o->dim == 3 ? 6 : 3;
   cradle_one_by_one(o->balls, mass, o->e, 0.99 * t_end, x, v);
-  for (int i = 0; i < o->balls; i++) weight[nvb * i] = 1, after[nvb * i] = v[i];
+  for (int i = 0; i < o->balls; i++) after[nvb * i] = v[i];
   return perp_gauge_velocity(ctx, scene, "impact.rel.err", 0.99 * t_end, weight, after, o->speed);
 }
 
@@ -228,7 +212,6 @@ const perp_scene_desc perp_scene_impact_chain = {
              "balls on a line hit each other one after the other, any masses and restitution",
          .reference = "impacts in order of time, each in closed form",
          .equation = "masses 1, 2, 4, e = 1: (-1/3, -2/9, 4/9)",
-         .opts = chain_options,
-         .opts_size = sizeof(struct chain_opts) },
+         PERP_SCENE_OPTIONS(chain_options, struct chain_opts) },
   .build = build_chain,
 };

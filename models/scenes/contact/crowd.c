@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Many bodies.
  *
- *   falling   spheres and cubes fall into a container (object i is a sphere of
- *             0.5 m for even i, a cube of 0.8 m for odd i, 1 kg, layers at a pitch of 1.3 m, jitter from a
- *             linear congruential sequence).  Chaotic: energy, penetration and time are what is measured
- *   jam       balls packed in a box without room, each with a random velocity: plastic impacts, so that
- *             nothing may move; the floor carries the weight (STAR 2012, section 7.3)
- *   billiard  a ball hits a rack, or one ball off centre, without friction and loss: momentum and energy
- *             stay; two balls part along and across the line of their centres */
+ *   falling   spheres and cubes fall into a container (object i is a sphere of 0.5 m for even i, a
+ *             cube of 0.8 m for odd i, 1 kg, layers at a pitch of 1.3 m, jitter from a linear
+ *             congruential sequence).  Chaotic: energy, penetration and time are what is measured
+ *   jam       balls packed in a box without room, each with a random velocity: plastic impacts, so
+ *             that nothing may move; the floor carries the weight (STAR 2012, section 7.3)
+ *   billiard  a ball hits a rack, or one ball off centre, without friction and loss: momentum and
+ *             energy stay; two balls part along and across the line of their centres */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -39,18 +39,14 @@ static double crowd_jitter(uint64_t *s)
   return (double)(*s >> 11) / 9007199254740992.0;
 }
 
-static void crowd_walls(perp_scene_builder *y, double half_x, double half_y)
+static void crowd_walls(perp_builder *y, double half_x, double half_y)
 {
-  perp_scene_builder_floor(y);
-  y->name = "wall";
-  perp_scene_builder_plane(y, (const double[3]){ -half_x, 0, 0 }, M_PI_2, 0);
-  y->name = "wall";
-  perp_scene_builder_plane(y, (const double[3]){ half_x, 0, 0 }, -M_PI_2, 0);
+  perp_build_floor(y);
+  perp_build_plane(y, "wall", (const double[3]){ -half_x, 0, 0 }, M_PI_2, 0);
+  perp_build_plane(y, "wall", (const double[3]){ half_x, 0, 0 }, -M_PI_2, 0);
   if (y->dim == 2) return;
-  y->name = "wall";
-  perp_scene_builder_plane(y, (const double[3]){ 0, -half_y, 0 }, M_PI_2, M_PI_2);
-  y->name = "wall";
-  perp_scene_builder_plane(y, (const double[3]){ 0, half_y, 0 }, -M_PI_2, M_PI_2);
+  perp_build_plane(y, "wall", (const double[3]){ 0, -half_y, 0 }, M_PI_2, M_PI_2);
+  perp_build_plane(y, "wall", (const double[3]){ 0, half_y, 0 }, -M_PI_2, M_PI_2);
 }
 
 static perp_status build_fall(perp_ctx *ctx, const void *opts, perp_scene *scene)
@@ -59,7 +55,7 @@ static perp_status build_fall(perp_ctx *ctx, const void *opts, perp_scene *scene
   const double pitch = 1.3, cube[3] = { 0.8, 0.8, 0.8 };
   const int across = (int)floor(o->side / pitch), layer = o->dim == 3 ? across * across : across;
   uint64_t state = 12345;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
   crowd_walls(&y, o->side / 2, o->side / 2);
   for (int i = 0; i < o->objects; i++) {
     const int k = i % layer;
@@ -71,23 +67,22 @@ static perp_status build_fall(perp_ctx *ctx, const void *opts, perp_scene *scene
     p[2] = 1 + pitch * (i / layer);
     const bool sphere = o->shape == SPHERES || (o->shape == MIXED && i % 2 == 0);
     if (sphere)
-      perp_scene_builder_ball(&y, 1, 0.5, 0.4, p);
+      perp_build_ball(&y, NULL, 1, 0.5, 0.4, p);
     else
-      perp_scene_builder_box(&y, 1, cube, p, 0, 0);
+      perp_build_box(&y, NULL, 1, cube, p, 0, 0);
   }
-  return perp_scene_builder_end(&y, 1, 5);
+  return perp_build_end(&y, 1, 5);
 }
 
 const perp_scene_desc perp_scene_falling = {
   .d = { .name = "falling",
          .summary = "spheres and cubes fall into a container",
          .reference = "none: a chaotic scene, judged by energy and penetration",
-         .opts = fall_options,
-         .opts_size = sizeof(struct fall_opts) },
+         PERP_SCENE_OPTIONS(fall_options, struct fall_opts) },
   .build = build_fall,
 };
 
-/* ---- jam ------------------------------------------------------------------------------------------------------- */
+/* ---- jam ------------------------------------------------------------------------------------- */
 
 struct jam_opts {
   int side, seed;
@@ -99,8 +94,7 @@ static const perp_opt jam_options[] = {
   PERP_INT(struct jam_opts, seed, 1, 0, 1000000000, "of the velocities"),
   PERP_OPT_POSITIVE(struct jam_opts, radius, 0.1, "m", "of a ball"),
   PERP_OPT_POSITIVE(struct jam_opts, mass, 1, "kg", "of a ball"),
-  PERP_REAL(struct jam_opts, speed, 1, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",
-            "largest initial velocity"),
+  PERP_OPT_NONNEGATIVE(struct jam_opts, speed, 1, "m/s", "largest initial velocity"),
   PERP_OPT_MU(struct jam_opts, mu, 0),
   PERP_REAL(struct jam_opts, e, 0, 0, 1, 0, "", "restitution"),
   PERP_OPT_G(struct jam_opts),
@@ -115,19 +109,18 @@ static perp_status build_jam(perp_ctx *ctx, const void *opts, perp_scene *scene)
   const double R = o->radius;
   perp_rng *rng = perp_rng_create((uint64_t)o->seed);
   if (rng == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "jam: no memory");
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
   crowd_walls(&y, n * R, n * R);
-  y.name = "lid";
-  perp_scene_builder_plane(&y, (const double[3]){ 0, 0, 2 * n * R }, M_PI, 0);
+  perp_build_plane(&y, "lid", (const double[3]){ 0, 0, 2 * n * R }, M_PI, 0);
   for (int i = 0; i < balls; i++) {
     const double p[3] = { (2 * (i % n) + 1 - n) * R,
                           o->dim == 3 ? (2 * (i / (n * n)) + 1 - n) * R : 0,
                           (2 * (i / n % n) + 1) * R };
     for (int k = 0; k < 3; k++) y.v[k] = perp_rng_uniform(rng, -o->speed, o->speed) / sqrt(3);
-    perp_scene_builder_ball(&y, o->mass, R, 0.4, p);
+    perp_build_ball(&y, NULL, o->mass, R, 0.4, p);
   }
   perp_rng_destroy(rng);
-  PERP_TRY(perp_scene_builder_end(&y, R, 1));
+  PERP_TRY(perp_build_end(&y, R, 1));
   PERP_TRY(perp_gauge_rest(ctx, scene, 0, balls, 0, 0));
   if (o->e > 0) return PERP_OK;
   /* lid and floor: what both give in the end is the weight */
@@ -140,12 +133,11 @@ const perp_scene_desc perp_scene_jam = {
   .d = { .name = "jam",
          .summary = "balls packed in a box without room, with random velocities: nothing may move",
          .reference = "STAR 2012, section 7.3",
-         .opts = jam_options,
-         .opts_size = sizeof(struct jam_opts) },
+         PERP_SCENE_OPTIONS(jam_options, struct jam_opts) },
   .build = build_jam,
 };
 
-/* ---- billiard -------------------------------------------------------------------------------------------------- */
+/* ---- billiard -------------------------------------------------------------------------------- */
 
 struct billiard_opts {
   int rows;
@@ -159,7 +151,7 @@ static const perp_opt billiard_options[] = {
             "of its line from the apex, in radii"),
   PERP_OPT_POSITIVE(struct billiard_opts, radius, 0.03, "m", "radius"),
   PERP_OPT_POSITIVE(struct billiard_opts, mass, 0.17, "kg", "mass"),
-  PERP_REAL(struct billiard_opts, gap, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "", "in the rack, in radii"),
+  PERP_OPT_NONNEGATIVE(struct billiard_opts, gap, 0, "", "in the rack, in radii"),
   PERP_REAL(struct billiard_opts, e, 1, 0, 1, 0, "", "restitution"),
   PERP_OPT_DIM(struct billiard_opts, 2),
   PERP_OPTIONS_END
@@ -169,30 +161,29 @@ static perp_status build_billiard(perp_ctx *ctx, const void *opts, perp_scene *s
 {
   const struct billiard_opts *o = opts;
   const double R = o->radius, pitch = R * (2 + o->gap), way = 10 * R;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, 0, 0, o->e);
-  y.name = "cue";
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, 0, 0, o->e);
   y.v[0] = o->speed;
   const double cue[3] = { -way, 0, o->offset * R };
-  perp_scene_builder_ball(&y, o->mass, R, 0.4, cue);
+  perp_build_ball(&y, "cue", o->mass, R, 0.4, cue);
   for (int r = 0; r < o->rows; r++)
     for (int c = 0; c <= r; c++) {
       const double p[3] = { r * pitch * sqrt(3) / 2, 0, (c - r / 2.0) * pitch };
-      perp_scene_builder_ball(&y, o->mass, R, 0.4, p);
+      perp_build_ball(&y, NULL, o->mass, R, 0.4, p);
     }
-  PERP_TRY(perp_scene_builder_end(&y, R, 2 * way / o->speed + 0.2));
+  PERP_TRY(perp_build_end(&y, R, 2 * way / o->speed + 0.2));
   scene->dissipative = o->e < 1;
   scene->isolated = true;
   if (o->rows > 1) return PERP_OK;
   /* the line of centres is at the angle beta, sin beta = offset / 2: impulse along it */
   const double s = -o->offset / 2, c = sqrt(1 - s * s);
   const double push = (1 + o->e) / 2 * o->speed * c;
-  double v[12] = { 0 }, weight[12] = { 0 };
+  double v[12] = { 0 }, weight[6] = { 1 };
   const int nvb = o->dim == 3 ? 6 : 3, up = o->dim - 1;
   v[0] = o->speed - push * c;
   v[up] = -push * s;
   v[nvb] = push * c;
   v[nvb + up] = push * s;
-  weight[0] = weight[up] = weight[nvb] = weight[nvb + up] = 1;
+  weight[up] = 1;
   return perp_gauge_velocity(ctx, scene, "impact.rel.err", 0.9 * scene->t_end, weight, v, o->speed);
 }
 
@@ -201,7 +192,6 @@ const perp_scene_desc perp_scene_billiard = {
          .summary = "the break of a billiard rack, or an off-centre hit of two balls",
          .reference = "conservation laws; closed form for two balls",
          .equation = "impulse along the line of centres",
-         .opts = billiard_options,
-         .opts_size = sizeof(struct billiard_opts) },
+         PERP_SCENE_OPTIONS(billiard_options, struct billiard_opts) },
   .build = build_billiard,
 };

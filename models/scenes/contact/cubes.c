@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cubes of side 2 hanging from each other by opposite corners, the first one from a point: the experiments of
- * van Overveld & Barenbrug 1995, section 3, whose masses, gravity and frame they do not give.  count = 1 is
- * their experiment 2, count = 2 their experiment 3; held = false is a free turning cube, experiment 1. */
+/* Cubes of side 2 hanging from each other by opposite corners, the first one from a point: the
+ * experiments of van Overveld & Barenbrug 1995, section 3, whose masses, gravity and frame they do
+ * not give.  count = 1 is their experiment 2, count = 2 their experiment 3; held = false is a free
+ * turning cube, experiment 1. */
 #include "models/scenes/build.h"
 
 #include <math.h>
@@ -14,12 +15,9 @@ struct cubes_opts {
 static const perp_opt options[] = {
   PERP_INT(struct cubes_opts, count, 1, 1, 1000, "number of cubes"),
   PERP_BOOL(struct cubes_opts, held, true, "hanging; false: one free cube without gravity"),
-  PERP_REAL(struct cubes_opts, mass, 8, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg",
-            "mass of a cube"),
-  PERP_REAL(struct cubes_opts, gravity, 1, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s^2",
-            "gravity, when held"),
-  PERP_REAL(struct cubes_opts, spin, 0.314, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "rad/s", "rate about (1, 2, 2), when free"),
+  PERP_OPT_POSITIVE(struct cubes_opts, mass, 8, "kg", "mass of a cube"),
+  PERP_OPT_NONNEGATIVE(struct cubes_opts, gravity, 1, "m/s^2", "gravity, when held"),
+  PERP_OPT_FINITE(struct cubes_opts, spin, 0.314, "rad/s", "rate about (1, 2, 2), when free"),
   PERP_OPTIONS_END
 };
 
@@ -42,13 +40,8 @@ static perp_status cubes_build(perp_ctx *ctx, const void *opts, perp_scene *scen
     PERP_TRY(perp_model_add_body(ctx, scene->model, &cube, NULL));
     if (o->held) PERP_TRY(perp_model_add_joint(ctx, scene->model, &joint, NULL));
   }
-  scene->gravity = o->held ? o->gravity : 0;
+  PERP_TRY(perp_scene_finish(ctx, scene, o->held ? o->gravity : 0, 10, 0.02));
   scene->isolated = !o->held;
-  perp_model_gravity(scene->model, scene->gravity);
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->t_end = 10;
-  scene->h = 0.02;
-  scene->tip_body = o->count - 1;
   for (int i = 0; i < 3; i++) scene->tip[i] = 1;
   return perp_truth_reduced(ctx, scene, 20, 1e-6);
 }
@@ -57,7 +50,6 @@ const perp_scene_desc perp_scene_cubes = {
   .d = { .name = "cubes",
          .summary = "cubes hanging by their corners, or one turning freely",
          .reference = "van Overveld and Barenbrug 1995, section 3, experiments 1 to 3",
-         .opts = options,
-         .opts_size = sizeof(struct cubes_opts) },
+         PERP_SCENE_OPTIONS(options, struct cubes_opts) },
   .build = cubes_build,
 };

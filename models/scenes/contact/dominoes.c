@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A train of dominoes: height h, thickness d, clear gap s, each hinged at its lower front
- * edge, frictionless, plastic impacts.  The first starts with the rate w_0; all that have fallen lean on each
- * other and on the front one, so that between impacts there is one degree of freedom and the times of impact
- * are quadratures.  The table below is of that quadrature (30 digits; C13_domino_train.csv) for the
- * parameters of the benchmark; other parameters have no truth. */
+/* A train of dominoes: height h, thickness d, clear gap s, each hinged at its lower front edge,
+ * frictionless, plastic impacts.  The first starts with the rate w_0; all that have fallen lean on
+ * each other and on the front one, so that between impacts there is one degree of freedom and the
+ * times of impact are quadratures.  The table below is of that quadrature (30 digits;
+ * C13_domino_train.csv) for the parameters of the benchmark; other parameters have no truth. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -43,19 +43,19 @@ struct watch {
   double rate;
 };
 
-static bool dominoes_moves(const void *user, int k, int nq, const double *q, const double *v,
-                           const double *q_before, const double *v_before)
+static bool dominoes_moves(const void *user, int k, const double *q, const double *v,
+                           const double *v_before)
 {
   const struct watch *w = user;
-  (void)nq, (void)q, (void)q_before, (void)v_before;
-  return fabs(perp_scene_builder_rate(w->dim, k + 1, v)) > w->rate;
+  (void)q, (void)v_before;
+  return fabs(perp_build_rate(w->dim, k + 1, v)) > w->rate;
 }
 
 static perp_status dominoes_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct domino_opts *o = opts;
   const double d = o->thickness, h = o->height;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, 0, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, 0, 0);
   y.depth = h / 2;
   for (int i = 0; i < o->dominoes; i++) {
     const double front = i * (d + o->gap); /* the hinge */
@@ -63,28 +63,21 @@ static perp_status dominoes_build(perp_ctx *ctx, const void *opts, perp_scene *s
     const double edge[3] = { front, 0, 0 }, in_body[3] = { d / 2, 0, -h / 2 };
     /* what keeps it from falling backwards, away from the hinge so that nothing is held twice */
     const double foot[3] = { d / 2, h / 2, d }, below[3] = { front - 0.75 * d, 0, -d / 2 };
-    y.name = "foot";
     y.collide_joined = true;
-    perp_scene_builder_box(&y, 0, foot, below, 0, 0);
+    perp_build_box(&y, "foot", 0, foot, below, 0, 0);
     y.collide_joined = false;
     if (i == 0) { /* falls forwards: w x (p - edge), from the height to x */
       y.spin = -o->rate;
       y.v[0] = o->rate * h / 2;
       y.v[2] = o->rate * d / 2;
     }
-    y.name = "domino";
-    const int body = perp_scene_builder_box(&y, o->mass, size, p, 0, 0);
-    perp_joint_def hinge = { .name = "hinge",
-                             .kind = PERP_JOINT_HINGE,
-                             .a = PERP_WORLD,
-                             .b = body,
-                             .axis_a = { 0, 1, 0 },
-                             .axis_b = { 0, 1, 0 } };
-    perp_scene_builder_point(o->dim, edge, hinge.anchor_a);
-    perp_scene_builder_point(o->dim, in_body, hinge.anchor_b);
-    perp_scene_builder_joint(&y, &hinge);
+    const int body = perp_build_box(&y, "domino", o->mass, size, p, 0, 0);
+    perp_joint_def hinge = perp_scene_joint(PERP_JOINT_HINGE, "hinge", PERP_WORLD, body, 1);
+    perp_scene_point(o->dim, edge, hinge.anchor_a);
+    perp_scene_point(o->dim, in_body, hinge.anchor_b);
+    perp_build_joint(&y, &hinge);
   }
-  PERP_TRY(perp_scene_builder_end(&y, h, 0.025 * (o->dominoes + 3)));
+  PERP_TRY(perp_build_end(&y, h, 0.025 * (o->dominoes + 3)));
   scene->h = 1e-3;
   const bool benchmark = h == 0.05 && d == 0.008 && o->gap == 0.02 && o->rate == 6 &&
                          o->gravity == 9.81;
@@ -99,7 +92,6 @@ const perp_scene_desc perp_scene_dominoes = {
          .summary = "a train of hinged dominoes: times of impact, front speed 1.7548 sqrt(g h)",
          .reference = "quadrature to 20 digits; McLachlan et al. 1983 (scaling)",
          .equation = "one degree of freedom between plastic impacts",
-         .opts = options,
-         .opts_size = sizeof(struct domino_opts) },
+         PERP_SCENE_OPTIONS(options, struct domino_opts) },
   .build = dominoes_build,
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bodies that meet, each with a closed form (Vondrak 2005, section 9.1.1; the geometry is ours, his is not given).
+/* Bodies that meet, each with a closed form (Vondrak 2005, section 9.1.1; the geometry is ours, his
+ * is not given).
  *
- *   group-merging   pairs of balls fly at each other without gravity, one pair after the other (TestGroupMerging):
- *                   pair i meets at t_i = (i + 1) `every` and rebounds with e
+ *   group-merging   pairs of balls fly at each other without gravity, one pair after the other
+ *                   (TestGroupMerging): pair i meets at t_i = (i + 1) `every` and rebounds with e
  *   flat-impacts    aligned cubes strike flat, at four points at once, and must not begin to spin
  *                   (TestSimultaneousImpacts): one a table, two each other
  *   pile            cubes rest on each other, and a ball falls on them at t = sqrt(2 drop / g)
@@ -10,15 +11,8 @@
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-static perp_status no_memory(perp_ctx *ctx, const char *scene)
-{
-  return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", scene);
-}
-
-/* ---- group merging ----------------------------------------------------------------------------- */
+/* ---- group merging --------------------------------------------------------------------------- */
 
 struct merging_opts {
   int pairs;
@@ -33,39 +27,33 @@ static const perp_opt merging_options[] = {
   PERP_OPTIONS_END
 };
 
-static perp_status merging_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void merging_exact(void *user, double t, double *q, double *v)
 {
   const struct merging_opts *o = user;
-  (void)ctx;
   for (int i = 0; i < 2 * o->pairs; i++) {
     const double meets = (i / 2 + 1) * o->every, side = i % 2 == 0 ? -1 : 1;
-    const double p[2] = {
-      side * (o->radius + (t < meets ? o->speed * (meets - t) : o->e * o->speed * (t - meets))), 0
-    };
-    const double rate[2] = { side * o->speed * (t < meets ? -1 : o->e), 0 };
-    perp_scene_builder_state(3, i, p, 0, rate, 0, q, v);
+    const double way = t < meets ? o->speed * (meets - t) : o->e * o->speed * (t - meets);
+    const perp_planar ball = { .x = side * (o->radius + way),
+                               .vx = side * o->speed * (t < meets ? -1 : o->e) };
+    perp_planar_state(3, i, &ball, q, v);
     q[7 * i + 1] = 4 * o->radius * (i / 2);
   }
-  return PERP_OK;
 }
 
 static perp_status build_merging(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct merging_opts *o = opts;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, 0, 0, o->e);
+  perp_builder y = perp_build_begin(ctx, scene, 3, 0, 0, o->e);
   for (int i = 0; i < 2 * o->pairs; i++) {
     const double side = i % 2 == 0 ? -1 : 1, meets = (i / 2 + 1) * o->every;
     const double p[3] = { side * (o->radius + o->speed * meets), 4 * o->radius * (i / 2), 0 };
     y.v[0] = -side * o->speed;
-    perp_scene_builder_ball(&y, 1, o->radius, 0.4, p);
+    perp_build_ball(&y, NULL, 1, o->radius, 0.4, p);
   }
-  PERP_TRY(perp_scene_builder_end(&y, 2 * o->radius, (o->pairs + 1) * o->every));
+  PERP_TRY(perp_build_end(&y, 2 * o->radius, (o->pairs + 1) * o->every));
   scene->h = 1e-3;
-  struct merging_opts *copy = malloc(sizeof *copy);
-  if (copy == NULL) return no_memory(ctx, "group-merging");
-  *copy = *o;
-  return perp_truth_add(ctx, scene, "closed form: free flight and one impact", HUGE_VAL, 1e-15,
-                        merging_exact, copy);
+  return perp_truth_add(ctx, scene, "closed form: free flight and one impact", 1e-15, merging_exact,
+                        o, sizeof *o);
 }
 
 const perp_scene_desc perp_scene_group_merging = {
@@ -73,12 +61,11 @@ const perp_scene_desc perp_scene_group_merging = {
          .summary = "pairs of balls meet one after the other: simulation groups merge",
          .reference = "Vondrak 2005, section 9.1.1 (TestGroupMerging); closed form",
          .equation = "x = -+(r + u |t_i - t|), after t_i times e",
-         .opts = merging_options,
-         .opts_size = sizeof(struct merging_opts) },
+         PERP_SCENE_OPTIONS(merging_options, struct merging_opts) },
   .build = build_merging,
 };
 
-/* ---- flat impacts ------------------------------------------------------------------------------ */
+/* ---- flat impacts ---------------------------------------------------------------------------- */
 
 struct flat_opts {
   double edge, speed, e, mu;
@@ -95,20 +82,20 @@ static perp_status build_flat(perp_ctx *ctx, const void *opts, perp_scene *scene
   const struct flat_opts *o = opts;
   const double a = o->edge, size[3] = { a, a, a }, table[3] = { 3 * a, 3 * a, a };
   const double meets = 0.1 * a / o->speed;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, 0, o->mu, o->e);
-  perp_scene_builder_box(&y, 0, table, (const double[3]){ 0, 0, -a / 2 }, 0, 0);
+  perp_builder y = perp_build_begin(ctx, scene, 3, 0, o->mu, o->e);
+  perp_build_box(&y, NULL, 0, table, (const double[3]){ 0, 0, -a / 2 }, 0, 0);
   y.v[2] = -o->speed;
-  perp_scene_builder_box(&y, 1, size, (const double[3]){ 0, 0, a / 2 + o->speed * meets }, 0, 0);
+  perp_build_box(&y, NULL, 1, size, (const double[3]){ 0, 0, a / 2 + o->speed * meets }, 0, 0);
   for (int side = -1; side <= 1; side += 2) {
     y.v[0] = -side * o->speed;
-    perp_scene_builder_box(
-        &y, 1, size, (const double[3]){ 5 * a + side * (a / 2 + o->speed * meets), 0, 0 }, 0, 0);
+    perp_build_box(&y, NULL, 1, size,
+                   (const double[3]){ 5 * a + side * (a / 2 + o->speed * meets), 0, 0 }, 0, 0);
   }
-  PERP_TRY(perp_scene_builder_end(&y, a, 3 * meets));
+  PERP_TRY(perp_build_end(&y, a, 3 * meets));
   scene->h = meets / 16;
   /* velocities along the impacts, and spins times half of the edge: none; all over the speed */
-  double weight[18], exact[18] = { 0 };
-  for (int i = 0; i < 18; i++) weight[i] = i % 6 < 3 ? 1 : a / 2;
+  const double weight[6] = { 1, 1, 1, a / 2, a / 2, a / 2 };
+  double exact[18] = { 0 };
   exact[2] = o->e * o->speed;
   exact[6] = -o->e * o->speed;
   exact[12] = o->e * o->speed;
@@ -120,12 +107,11 @@ const perp_scene_desc perp_scene_flat_impacts = {
          .summary = "aligned cubes strike a table and each other flat: they must not spin",
          .reference = "Vondrak 2005, section 9.1.1 (TestSimultaneousImpacts)",
          .equation = "u+ = -e u-,  w+ = 0",
-         .opts = flat_options,
-         .opts_size = sizeof(struct flat_opts) },
+         PERP_SCENE_OPTIONS(flat_options, struct flat_opts) },
   .build = build_flat,
 };
 
-/* ---- pile -------------------------------------------------------------------------------------- */
+/* ---- pile ------------------------------------------------------------------------------------ */
 
 struct pile_opts {
   int boxes;
@@ -142,11 +128,11 @@ static const perp_opt pile_options[] = {
 };
 
 /* the ball no longer falls freely: slower than half of what it had */
-static bool meetings_landed(const void *user, int k, int nq, const double *q, const double *v,
-                            const double *q_before, const double *v_before)
+static bool meetings_landed(const void *user, int k, const double *q, const double *v,
+                            const double *v_before)
 {
   const int *ball = user;
-  (void)k, (void)nq, (void)q, (void)q_before;
+  (void)k, (void)q;
   return v_before != NULL && v[6 * *ball + 2] > 0.5 * v_before[6 * *ball + 2];
 }
 
@@ -154,14 +140,14 @@ static perp_status build_pile(perp_ctx *ctx, const void *opts, perp_scene *scene
 {
   const struct pile_opts *o = opts;
   const double a = o->edge, size[3] = { a, a, a };
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
   for (int i = 0; i < o->boxes; i++)
-    perp_scene_builder_box(&y, o->mass, size, (const double[3]){ 0, 0, (i + 0.5) * a }, 0, 0);
+    perp_build_box(&y, NULL, o->mass, size, (const double[3]){ 0, 0, (i + 0.5) * a }, 0, 0);
   const double p[3] = { 0, 0, (o->boxes + 0.5) * a + o->drop };
-  const int ball = perp_scene_builder_ball(&y, o->mass / 10, a / 2, 0.4, p);
+  const int ball = perp_build_ball(&y, NULL, o->mass / 10, a / 2, 0.4, p);
   const double lands = sqrt(2 * o->drop / o->gravity);
-  PERP_TRY(perp_scene_builder_end(&y, a, 1.25 * lands));
+  PERP_TRY(perp_build_end(&y, a, 1.25 * lands));
   scene->h = 1e-3;
   return perp_gauge_events(ctx, scene, 1, &lands, 0.1 * lands, meetings_landed, &ball, sizeof ball);
 }
@@ -171,12 +157,11 @@ const perp_scene_desc perp_scene_pile = {
          .summary = "a ball falls on cubes that rest on each other",
          .reference = "Vondrak 2005, sections 7.1 and 9.1.1; free fall",
          .equation = "t = sqrt(2 drop / g)",
-         .opts = pile_options,
-         .opts_size = sizeof(struct pile_opts) },
+         PERP_SCENE_OPTIONS(pile_options, struct pile_opts) },
   .build = build_pile,
 };
 
-/* ---- one stiff among many slow ones ------------------------------------------------------------ */
+/* ---- one stiff among many slow ones ---------------------------------------------------------- */
 
 struct slow_opts {
   int slow;
@@ -196,23 +181,21 @@ static double rate_of(const struct slow_opts *o, int i)
   return i == 0 ? o->stiff * w : w / (1 + 0.1 * (i - 1) / o->slow);
 }
 
-static perp_status slow_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void slow_exact(void *user, double t, double *q, double *v)
 {
   const struct slow_opts *o = user;
-  (void)ctx;
   for (int i = 0; i <= o->slow; i++) {
-    const double w = rate_of(o, i), p[2] = { 1 + 0.5 * cos(w * t), 0 };
-    perp_scene_builder_state(3, i, p, 0, (const double[2]){ -0.5 * w * sin(w * t), 0 }, 0, q, v);
+    const double w = rate_of(o, i);
+    const perp_planar body = { .x = 1 + 0.5 * cos(w * t), .vx = -0.5 * w * sin(w * t) };
+    perp_planar_state(3, i, &body, q, v);
     q[7 * i + 1] = i;
   }
-  return PERP_OK;
 }
 
 static perp_status build_slow(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct slow_opts *o = opts;
   PERP_TRY(perp_model_create(ctx, 3, &scene->model));
-  perp_model_gravity(scene->model, 0);
   for (int i = 0; i <= o->slow; i++) {
     const double w = rate_of(o, i);
     const perp_body_def body = { .mass = perp_mass_sphere(1, 0.1), .x = { 1.5, i, 0 } };
@@ -225,15 +208,10 @@ static perp_status build_slow(perp_ctx *ctx, const void *opts, perp_scene *scene
     PERP_TRY(perp_model_add_body(ctx, scene->model, &body, NULL));
     PERP_TRY(perp_model_add_force(ctx, scene->model, &spring));
   }
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->t_end = 2 * o->period;
-  scene->h = o->period / o->stiff / 20;
+  PERP_TRY(perp_scene_finish(ctx, scene, 0, 2 * o->period, o->period / o->stiff / 20));
   scene->tip_body = o->slow > 0 ? 1 : 0;
-  struct slow_opts *copy = malloc(sizeof *copy);
-  if (copy == NULL) return no_memory(ctx, "stiff-and-slow");
-  *copy = *o;
-  return perp_truth_add(ctx, scene, "closed form: harmonic oscillators", HUGE_VAL, 1e-15,
-                        slow_exact, copy);
+  return perp_truth_add(ctx, scene, "closed form: harmonic oscillators", 1e-15, slow_exact, o,
+                        sizeof *o);
 }
 
 const perp_scene_desc perp_scene_stiff_and_slow = {
@@ -241,7 +219,6 @@ const perp_scene_desc perp_scene_stiff_and_slow = {
          .summary = "one stiff oscillator beside many slow ones: who pays for the short steps?",
          .reference = "Vondrak 2005, section 7.1; closed form",
          .equation = "x_i = 1 + cos(w_i t) / 2",
-         .opts = slow_options,
-         .opts_size = sizeof(struct slow_opts) },
+         PERP_SCENE_OPTIONS(slow_options, struct slow_opts) },
   .build = build_slow,
 };

@@ -4,21 +4,20 @@
  *
  *   u_n' = p lambda_n + b,  p = (1/m)(1 + 3 cos th (cos th - mu sin th)),  b = l theta'^2 sin th - g
  *
- * For mu > 4/3 there are angles with p < 0. With b < 0 no force then gives an acceleration that does not
- * penetrate: the acceleration level is infeasible and a solver of it must say so; with acceleration:critical=stop the
- * bodies are stopped.  This is so at the start: from sliding with p > 0 a rod comes to p = 0 only where b = 0 as well
- * (Genot & Brogliato 1999).  The impulse form has
- * exactly one solution, an impact without approach that stops the slip.  In the limit h -> 0,
+ * For mu > 4/3 there are angles with p < 0. With b < 0 no force then gives an acceleration that
+ * does not penetrate: the acceleration level is infeasible and a solver of it must say so; with
+ * acceleration:critical=stop the bodies are stopped.  This is so at the start: from sliding with
+ * p > 0 a rod comes to p = 0 only where b = 0 as well (Genot & Brogliato 1999).  The impulse form
+ * has exactly one solution, an impact without approach that stops the slip.  In the limit h -> 0,
  *
  *   (lambda_n, lambda_t) from  [A_nn A_nt; A_nt A_tt] lambda = (0, -u_0),
  *   A_nn = (1 + 3 cos^2)/m, A_tt = (1 + 3 sin^2)/m, A_nt = 3 sin cos/m  (I = m l^2/3)
  *
- * with |lambda_t| / lambda_n = A_nn / A_nt <= mu, which is p <= 0.  Time stepping comes within g h of these
- * velocities.  Where p > 0 and b < 0, lambda_n = -b/p at t = 0. */
+ * with |lambda_t| / lambda_n = A_nn / A_nt <= mu, which is p <= 0.  Time stepping comes within g h
+ * of these velocities.  Where p > 0 and b < 0, lambda_n = -b/p at t = 0. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 struct rod_opts {
   double theta, mu, speed, spin, half, mass, gravity;
@@ -29,8 +28,7 @@ static const perp_opt options[] = {
             "rad", "angle from the floor (63.4349 deg: tan = 2)"),
   PERP_OPT_MU(struct rod_opts, mu, 2),
   PERP_OPT_POSITIVE(struct rod_opts, speed, 10, "m/s", "slip velocity of the contact"),
-  PERP_REAL(struct rod_opts, spin, 0, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s",
-            "theta'"),
+  PERP_OPT_FINITE(struct rod_opts, spin, 0, "rad/s", "theta'"),
   PERP_OPT_POSITIVE(struct rod_opts, half, 1, "m", "half length"),
   PERP_OPT_POSITIVE(struct rod_opts, mass, 1, "kg", "mass"),
   PERP_OPT_G(struct rod_opts),
@@ -43,39 +41,26 @@ static perp_status painleve_build(perp_ctx *ctx, const void *opts, perp_scene *s
   const struct rod_opts *o = opts;
   const double c = cos(o->theta), s = sin(o->theta), l = o->half, m = o->mass;
   const double p = (1 + 3 * c * (c - o->mu * s)) / m, b = l * o->spin * o->spin * s - o->gravity;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
-  /* a needle whose end is a vertex: a rhombus, an octahedron in space; as a mass a thin rod */
-  const double d = l / 1000, I = m * l * l / 3;
-  const double plane[8] = { l, 0, 0, d, -l, 0, 0, -d };
-  const double space[18] = { l, 0, 0, -l, 0, 0, 0, d, 0, 0, -d, 0, 0, 0, d, 0, 0, -d };
-  perp_body_def def = { .mass = { m, { I / 50, 0, 0, 0, I, 0, 0, 0, I } } };
-  /* theta falls where the rod turns from x to the height: the contact end points along (c, -s).  Its velocity
-   * is (speed, 0) = v + spin of the body x arm, with the body's rate -theta' */
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
+  /* theta falls where the rod turns from x to the height: the contact end points along (c, -s).
+   * Its velocity is (speed, 0) = v + spin of the body x arm, with the body's rate -theta' */
   const double rate = -o->spin, arm[2] = { l * c, -l * s };
   const double centre[3] = { -l * c, 0, l * s };
-  y.name = "rod";
   y.spin = rate;
   y.v[0] = o->speed + rate * arm[1];
   y.v[2] = -rate * arm[0];
   const double v0[2] = { y.v[0], y.v[2] };
-  const int rod = perp_scene_builder_body(&y, &def, centre, o->theta, 0);
-  perp_shape_def needle = { .kind = PERP_SHAPE_POLYTOPE,
-                            .body = rod,
-                            .vertices = o->dim == 2 ? plane : space,
-                            .n_vertices = o->dim == 2 ? 4 : 6 };
-  perp_scene_builder_shape(&y, &needle);
-  PERP_TRY(perp_scene_builder_end(&y, l, 0.1));
+  const int rod = perp_build_needle(&y, "rod", m, l, centre, o->theta);
+  PERP_TRY(perp_build_end(&y, l, 0.1));
   if (p < 0 && b < 0) {
     const double nn = 1 + 3 * c * c, tt = 1 + 3 * s * s, nt = 3 * s * c, det = nn * tt - nt * nt;
     const double normal = o->speed * nt / det, friction = -o->speed * nn / det; /* per m */
     const double turn = 3 * (arm[0] * normal - arm[1] * friction) / (l * l);
-    double weight[6] = { 1, 1, l }, v[6] = { v0[0] + friction, v0[1] + normal, rate + turn };
-    if (o->dim == 3) {
-      const double w3[6] = { 1, 0, 1, 0, l, 0 }, v3[6] = { v[0], 0, v[1], 0, -v[2], 0 };
-      for (int i = 0; i < 6; i++) weight[i] = w3[i], v[i] = v3[i];
-    }
-    return perp_gauge_velocity(ctx, scene, "impact.rel.err", 1e-9, weight, v, o->speed);
+    const perp_planar after = { .vx = v0[0] + friction,
+                                .vheight = v0[1] + normal,
+                                .rate = rate + turn };
+    return perp_gauge_planar_velocity(ctx, scene, 1e-9, l, &after, o->speed);
   }
   if (p > 0 && b < 0) {
     /* the angle changes, so that this holds at the start: a = (-mu, 1) lambda / m - g over 2 ms */
@@ -93,7 +78,6 @@ const perp_scene_desc perp_scene_painleve = {
              "Painleve's rod: no acceleration-level solution, the impulse form stops the slip",
          .reference = "closed form; Painleve 1895, Stewart & Trinkle 1996",
          .equation = "u_n' = (1 + 3 cos(cos - mu sin)) lambda_n / m + l theta'^2 sin - g",
-         .opts = options,
-         .opts_size = sizeof(struct rod_opts) },
+         PERP_SCENE_OPTIONS(options, struct rod_opts) },
   .build = painleve_build,
 };

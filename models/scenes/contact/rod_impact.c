@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A thin rod hits the floor with one end while that end slides backwards: where Newton's law makes energy.
+/* A thin rod hits the floor with one end while that end slides backwards: where Newton's law makes
+ * energy.
  *
- * A rod of half length l leans at theta to the floor; its lower end, r = l (cos, -sin) from the centre, comes down
- * with `approach` and moves against the way it points with `slide`, without gravity.  At that point
+ * A rod of half length l leans at theta to the floor; its lower end, r = l (cos, -sin) from the
+ * centre, comes down with `approach` and moves against the way it points with `slide`, without
+ * gravity.  At that point
  *
  *      u' = u + A p,   A = 1/m [ 1 + 3 c^2   3 c s ;  3 c s   1 + 3 s^2 ],   u = (-approach, -slide)
  *
- * for the impulse p = (p_n, p_t).  The normal impulse turns the sliding round where mu < 3 c s / (1 + 3 s^2).  Newton's
- * law asks u_n' = -e u_n whatever friction does; with p_t = -mu p_n, opposed to the sliding after the impact, the work
+ * for the impulse p = (p_n, p_t).  The normal impulse turns the sliding round where mu < 3 c s / (1
+ * + 3 s^2).  Newton's law asks u_n' = -e u_n whatever friction does; with p_t = -mu p_n, opposed to
+ * the sliding after the impact, the work
  *
  *      1/2 p (u + u') = 1/2 p_n ((1 - e) u_n - mu (u_t + u_t'))
  *
- * is positive for e = 1 while -u_t > u_t' > 0: friction has pushed along most of the sliding (Kane and Levinson
- * 1985; Wang and Mason 1992).  Poisson's law makes friction oppose the sliding in each of its two parts, and the
- * energy falls. */
+ * is positive for e = 1 while -u_t > u_t' > 0: friction has pushed along most of the sliding (Kane
+ * and Levinson 1985; Wang and Mason 1992).  Poisson's law makes friction oppose the sliding in each
+ * of its two parts, and the energy falls. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -28,8 +31,8 @@ struct rod_opts {
 static const perp_opt options[] = {
   PERP_REAL(struct rod_opts, theta, M_PI / 4, 0, M_PI / 2, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad",
             "angle to the floor"),
-  PERP_REAL(struct rod_opts, slide, 0.7, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s",
-            "velocity of the end along the floor, against the way it points"),
+  PERP_OPT_FINITE(struct rod_opts, slide, 0.7, "m/s",
+                  "velocity of the end along the floor, against the way it points"),
   PERP_OPT_POSITIVE(struct rod_opts, approach, 1, "m/s", "velocity of the end towards the floor"),
   PERP_OPT_POSITIVE(struct rod_opts, half, 1, "m", "half length"),
   PERP_OPT_POSITIVE(struct rod_opts, mass, 1, "kg", "mass"),
@@ -40,7 +43,8 @@ static const perp_opt options[] = {
   PERP_OPTIONS_END
 };
 
-/* Impulse p that brings the point from u to u_n' = target, or (given) with p_n as it is, and friction against u_t'. */
+/* Impulse p that brings the point from u to u_n' = target, or (given) with p_n as it is, and
+ * friction against u_t'. */
 static void rod_impact_impulse(const double A[3], const double u[2], double target, bool given,
                                double mu, double p[2])
 {
@@ -63,24 +67,13 @@ static perp_status rod_impact_build(perp_ctx *ctx, const void *opts, perp_scene 
 {
   const struct rod_opts *o = opts;
   const double c = cos(o->theta), s = sin(o->theta), l = o->half, m = o->mass, t = 0.05;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, 0, o->mu, o->e);
-  perp_scene_builder_floor(&y);
-  /* a needle whose end is a vertex: a rhombus, an octahedron in space; as a mass a thin rod */
-  const double d = l / 1000, I = m * l * l / 3;
-  const double plane[8] = { l, 0, 0, d, -l, 0, 0, -d };
-  const double space[18] = { l, 0, 0, -l, 0, 0, 0, d, 0, 0, -d, 0, 0, 0, d, 0, 0, -d };
-  perp_body_def def = { .mass = { m, { I / 50, 0, 0, 0, I, 0, 0, 0, I } } };
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, 0, o->mu, o->e);
+  perp_build_floor(&y);
   const double centre[3] = { -l * c, 0, l * s + o->approach * t }, arm[2] = { l * c, -l * s };
-  y.name = "rod";
   y.v[0] = -o->slide;
   y.v[2] = -o->approach;
-  const int rod = perp_scene_builder_body(&y, &def, centre, o->theta, 0);
-  perp_shape_def needle = { .kind = PERP_SHAPE_POLYTOPE,
-                            .body = rod,
-                            .vertices = o->dim == 2 ? plane : space,
-                            .n_vertices = o->dim == 2 ? 4 : 6 };
-  perp_scene_builder_shape(&y, &needle);
-  PERP_TRY(perp_scene_builder_end(&y, l, 2 * t));
+  perp_build_needle(&y, "rod", m, l, centre, o->theta);
+  PERP_TRY(perp_build_end(&y, l, 2 * t));
   const double A[3] = { (1 + 3 * c * c) / m, 3 * c * s / m, (1 + 3 * s * s) / m };
   const double u[2] = { -o->approach, -o->slide };
   double p[2];
@@ -94,12 +87,8 @@ static perp_status rod_impact_build(perp_ctx *ctx, const void *opts, perp_scene 
     p[0] += q[0], p[1] += q[1];
   }
   const double turn = 3 * (arm[0] * p[0] - arm[1] * p[1]) / (m * l * l);
-  double weight[6] = { 1, 1, l }, v[6] = { u[1] + p[1] / m, u[0] + p[0] / m, turn };
-  if (o->dim == 3) {
-    const double w3[6] = { 1, 0, 1, 0, l, 0 }, v3[6] = { v[0], 0, v[1], 0, -turn, 0 };
-    for (int i = 0; i < 6; i++) weight[i] = w3[i], v[i] = v3[i];
-  }
-  return perp_gauge_velocity(ctx, scene, "impact.rel.err", 1.5 * t, weight, v, o->approach);
+  const perp_planar after = { .vx = u[1] + p[1] / m, .vheight = u[0] + p[0] / m, .rate = turn };
+  return perp_gauge_planar_velocity(ctx, scene, 1.5 * t, l, &after, o->approach);
 }
 
 const perp_scene_desc perp_scene_rod_impact = {
@@ -107,7 +96,6 @@ const perp_scene_desc perp_scene_rod_impact = {
          .summary = "a sliding rod hits the floor: Newton's law with friction makes energy",
          .reference = "closed form; Kane and Levinson 1985, Wang and Mason 1992",
          .equation = "2 work = p_n ((1 - e) u_n - mu (u_t + u_t'))",
-         .opts = options,
-         .opts_size = sizeof(struct rod_opts) },
+         PERP_SCENE_OPTIONS(options, struct rod_opts) },
   .build = rod_impact_build,
 };

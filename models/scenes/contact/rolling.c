@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A ball that slides until it rolls, and a ball on a slope.
  *
- * With I = k m R^2 (sphere 2/5, cylinder 1/2, hoop 1), x to the right and omega > 0 when it rolls to the
- * right, u = v - R omega the slip:
+ * With I = k m R^2 (sphere 2/5, cylinder 1/2, hoop 1), x to the right and omega > 0 when it rolls
+ * to the right, u = v - R omega the slip:
  *
  *   level   v' = -mu g sign(u), R omega' = mu g sign(u) / k, until t_r = |u_0| / (mu g (1 + 1/k));
  *           then both are constant, v = (v_0 + k R omega_0) / (1 + k)
  *   slope   rolls iff mu >= tan(theta) k / (1 + k): a = g sin(theta) / (1 + k); else it slips with
  *           a = g (sin theta - mu cos theta), R alpha = mu g cos(theta) / k
  *
- * The contact shape is a ball (a disc in the plane) for every k: cylinder and hoop are mass properties. */
+ * The contact shape is a ball (a disc in the plane) for every k: cylinder and hoop are mass
+ * properties. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const bodies[] = { "sphere", "cylinder", "hoop", NULL };
 static const double factors[] = { 0.4, 0.5, 1 };
@@ -24,14 +23,12 @@ struct rolling_opts {
   int body, dim;
 };
 static const perp_opt level_options[] = {
-  PERP_REAL(struct rolling_opts, speed, 5, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "m/s", "initial velocity"),
-  PERP_REAL(struct rolling_opts, spin, 0, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "rad/s", "initial spin, positive when it rolls forwards (-100: backspin)"),
+  PERP_OPT_FINITE(struct rolling_opts, speed, 5, "m/s", "initial velocity"),
+  PERP_OPT_FINITE(struct rolling_opts, spin, 0, "rad/s",
+                  "initial spin, positive when it rolls forwards (-100: backspin)"),
   PERP_OPT_POSITIVE(struct rolling_opts, radius, 0.1, "m", "radius"),
   PERP_OPT_POSITIVE(struct rolling_opts, mass, 1, "kg", "mass"),
-  PERP_REAL(struct rolling_opts, mu, 0.2, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "coefficient of friction"),
+  PERP_OPT_POSITIVE(struct rolling_opts, mu, 0.2, "", "coefficient of friction"),
   PERP_OPT_G(struct rolling_opts),
   PERP_ENUM(struct rolling_opts, body, 0, bodies, "moment of inertia 2/5, 1/2 or 1 m R^2"),
   PERP_OPT_DIM(struct rolling_opts, 3),
@@ -55,24 +52,28 @@ static void rolling_motion(const struct roll *r, double t, double *x, double *v,
   *turn = r->w0 * t1 + r->alpha * t1 * t1 / 2 + *w * t2;
 }
 
-static perp_status rolling_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void rolling_exact(void *user, double t, double *q, double *v)
 {
   const struct roll *r = user;
   double x, speed, turn, w;
-  (void)ctx;
   rolling_motion(r, t, &x, &speed, &turn, &w);
-  const double p[2] = { x * r->way[0] + r->R * r->normal[0], x * r->way[1] + r->R * r->normal[1] };
-  const double rate[2] = { speed * r->way[0], speed * r->way[1] };
-  perp_scene_builder_state(r->dim, 0, p, -turn, rate, -w, q, v);
-  return PERP_OK;
+  const perp_planar ball = {
+    .x = x * r->way[0] + r->R * r->normal[0],
+    .height = x * r->way[1] + r->R * r->normal[1],
+    .angle = -turn,
+    .vx = speed * r->way[0],
+    .vheight = speed * r->way[1],
+    .rate = -w,
+  };
+  perp_planar_state(r->dim, 0, &ball, q, v);
 }
 
 /* velocity and spin at time t, when they are constant, relative to the velocity */
-static perp_status final_gauge(perp_ctx *ctx, perp_scene *scene, const struct roll *r, double t)
+static perp_status final_gauge(perp_ctx *ctx, perp_scene *scene, struct roll *r, double t)
 {
   double q[7], v[6], weight[6] = { 1, 1, 1, r->R, r->R, r->R };
   if (r->dim == 2) weight[2] = r->R;
-  PERP_TRY(rolling_exact((void *)(uintptr_t)r, ctx, t, q, v));
+  rolling_exact(r, t, q, v);
   double x, speed, turn, w;
   rolling_motion(r, t, &x, &speed, &turn, &w);
   return perp_gauge_velocity(ctx, scene, "speed.rel.err", t, weight, v,
@@ -84,15 +85,16 @@ struct slip {
   double R, mu_g;
 };
 
-/* the slip has gone, or turned over, at a regular state: relative to what friction takes away in 1 us */
-static bool rolling_rolls(const void *user, int k, int nq, const double *q, const double *v,
-                          const double *q_before, const double *v_before)
+/* the slip has gone, or turned over, at a regular state: relative to what friction takes away in 1
+ * us */
+static bool rolling_rolls(const void *user, int k, const double *q, const double *v,
+                          const double *v_before)
 {
   const struct slip *s = user;
-  (void)k, (void)nq, (void)q, (void)q_before;
-  const double u = v[0] + s->R * perp_scene_builder_rate(s->dim, 0, v);
+  (void)k, (void)q;
+  const double u = v[0] + s->R * perp_build_rate(s->dim, 0, v);
   if (v_before == NULL) return false;
-  const double before = v_before[0] + s->R * perp_scene_builder_rate(s->dim, 0, v_before);
+  const double before = v_before[0] + s->R * perp_build_rate(s->dim, 0, v_before);
   return fabs(u) <= 1e-6 * s->mu_g || u * before < 0;
 }
 
@@ -107,20 +109,16 @@ static perp_status build_level(perp_ctx *ctx, const void *opts, perp_scene *scen
   r.a = slip > 0 ? -grip : slip < 0 ? grip : 0;
   r.alpha = -r.a / (k * o->radius);
   r.t_roll = fabs(slip) / (grip * (1 + 1 / k));
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
   const double p[3] = { 0, 0, o->radius };
   y.v[0] = o->speed;
   y.spin = -o->spin;
-  y.name = "ball";
-  perp_scene_builder_ball(&y, o->mass, o->radius, k, p);
-  PERP_TRY(perp_scene_builder_end(&y, o->radius, 1));
+  perp_build_ball(&y, "ball", o->mass, o->radius, k, p);
+  PERP_TRY(perp_build_end(&y, o->radius, 1));
   if (slip != 0) scene->t_end = 1.5 * r.t_roll;
   scene->tip_body = 0;
-  struct roll *copy = malloc(sizeof *copy);
-  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rolling-sphere: no memory");
-  *copy = r;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, rolling_exact, copy));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", 1e-15, rolling_exact, &r, sizeof r));
   /* the run ends on a step of its own: judge a little before */
   PERP_TRY(final_gauge(ctx, scene, &r, 0.95 * scene->t_end));
   const perp_force_truth normal = { PERP_WORLD, 0, o->mass * o->gravity };
@@ -137,8 +135,7 @@ const perp_scene_desc perp_scene_rolling_sphere = {
          .summary = "a ball slides on the floor until it rolls: v = 5/7 v0 at t = 2 v0 / (7 mu g)",
          .reference = "closed form; Drake's bowling ball",
          .equation = "t = |v0 - R w0| / (mu g (1 + 1/k)), v = (v0 + k R w0) / (1 + k)",
-         .opts = level_options,
-         .opts_size = sizeof(struct rolling_opts) },
+         PERP_SCENE_OPTIONS(level_options, struct rolling_opts) },
   .build = build_level,
 };
 
@@ -171,18 +168,13 @@ static perp_status build_slope(perp_ctx *ctx, const void *opts, perp_scene *scen
     r.a = o->gravity * (s - o->mu * c);
     r.alpha = o->mu * o->gravity * c / (k * o->radius);
   }
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   const double origin[3] = { 0 }, p[3] = { o->radius * s, 0, o->radius * c };
-  y.name = "slope";
-  perp_scene_builder_plane(&y, origin, o->theta, 0);
-  y.name = "ball";
-  perp_scene_builder_ball(&y, o->mass, o->radius, k, p);
-  PERP_TRY(perp_scene_builder_end(&y, o->radius, 1));
+  perp_build_plane(&y, "slope", origin, o->theta, 0);
+  perp_build_ball(&y, "ball", o->mass, o->radius, k, p);
+  PERP_TRY(perp_build_end(&y, o->radius, 1));
   scene->tip_body = 0;
-  struct roll *copy = malloc(sizeof *copy);
-  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rolling-slope: no memory");
-  *copy = r;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-15, rolling_exact, copy));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", 1e-15, rolling_exact, &r, sizeof r));
   return perp_gauge_accel(ctx, scene, 0, (const double[3]){ r.a * c, 0, -r.a * s }, o->gravity, 0,
                           scene->t_end);
 }
@@ -192,7 +184,6 @@ const perp_scene_desc perp_scene_rolling_slope = {
          .summary = "a ball on a slope: rolls iff mu >= k/(1+k) tan theta (sphere 2/7), else slips",
          .reference = "closed form; Drake's inclined plane",
          .equation = "a = g sin theta / (1 + k), or g (sin theta - mu cos theta)",
-         .opts = slope_options,
-         .opts_size = sizeof(struct slope_opts) },
+         PERP_SCENE_OPTIONS(slope_options, struct slope_opts) },
   .build = build_slope,
 };

@@ -1,75 +1,68 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Boxes on boxes: nothing may move, and the forces are those of statics.
  *
- *   stack       N cubes: the force on the lower face of cube i (0 at the floor) is (N - i) m g; a sweep of
- *               cold-started PGS contracts by cos^2(pi / 2N).  overlap > 0: Vondrak's
+ *   stack       N cubes: the force on the lower face of cube i (0 at the floor) is (N - i) m g; a
+ *               sweep of cold-started PGS contracts by cos^2(pi / 2N).  overlap > 0: Vondrak's
  *               TestContactStabilization, err.tip.end is what is left of it
- *   mass-ratio  a light cube carries a heavy one: (1 + r) m g and r m g (PGS contracts by r / (1 + r))
+ *   mass-ratio  a light cube carries a heavy one: (1 + r) m g and r m g (PGS contracts by r / (1 +
+ *               r))
  *   wall        bricks in running bond, half bricks at the ends of every other row
  *   pyramid     rows of n, n - 1, ..., 1 cubes at a pitch of 1.1 edges
  *
- * In wall and pyramid the distribution of forces is not determined by statics; the floor carries the whole
- * weight. Rest is judged from `settle` on. */
+ * In wall and pyramid the distribution of forces is not determined by statics; the floor carries
+ * the whole weight. Rest is judged from `settle` on. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+/* Of all four: each has its own part of them as options, the others are 0. */
 struct stack_opts {
-  int boxes;
-  double edge, mass, mu, settle, gravity;
+  int boxes, rows, columns;
+  double edge, length, mass, mu, settle, gravity, overlap, ratio, pitch;
   int dim;
-  double overlap;
 };
 static const perp_opt stack_options[] = {
   PERP_INT(struct stack_opts, boxes, 5, 1, 100000, "number of cubes"),
   PERP_OPT_POSITIVE(struct stack_opts, edge, 1, "m", "edge"),
   PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of a cube"),
   PERP_OPT_MU(struct stack_opts, mu, 0.5),
-  PERP_REAL(struct stack_opts, settle, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",
-            "rest and forces are judged from here on"),
+  PERP_OPT_SETTLE(struct stack_opts),
   PERP_OPT_G(struct stack_opts),
   PERP_OPT_DIM(struct stack_opts, 3),
-  PERP_REAL(struct stack_opts, overlap, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "of neighbours at the start, which stabilization has to take out"),
+  PERP_OPT_NONNEGATIVE(struct stack_opts, overlap, 0, "m",
+                       "of neighbours at the start, which stabilization has to take out"),
   PERP_OPTIONS_END
 };
 
 /* Where overlapping boxes should end: on each other. */
-static perp_status stack_apart(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void stack_apart(void *user, double t, double *q, double *v)
 {
   const struct stack_opts *o = user;
-  (void)ctx, (void)t;
+  (void)t;
   for (int i = 0; i < o->boxes; i++) {
-    const double p[2] = { 0, (i + 0.5) * o->edge };
-    perp_scene_builder_state(o->dim, i, p, 0, (const double[2]){ 0 }, 0, q, v);
+    const perp_planar box = { .height = (i + 0.5) * o->edge };
+    perp_planar_state(o->dim, i, &box, q, v);
   }
-  return PERP_OK;
-}
-
-static perp_status take_apart(perp_ctx *ctx, perp_scene *scene, const struct stack_opts *o)
-{
-  struct stack_opts *copy = malloc(sizeof *copy);
-  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "stack: no memory");
-  *copy = *o;
-  scene->tip_body = o->boxes - 1;
-  return perp_truth_add(ctx, scene, "statics: boxes on each other", HUGE_VAL, 1e-15, stack_apart,
-                        copy);
 }
 
 /* boxes on each other with forces from statics; mass of box i */
 static perp_status stack_pile(perp_ctx *ctx, perp_scene *scene, const struct stack_opts *o,
                               const double *mass, double t_end)
 {
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
   const double size[3] = { o->edge, o->edge, o->edge };
   for (int i = 0; i < o->boxes; i++) {
     const double p[3] = { 0, 0, (i + 0.5) * o->edge - (i + 1) * o->overlap };
-    perp_scene_builder_box(&y, mass[i], size, p, 0, 0);
+    perp_build_box(&y, NULL, mass[i], size, p, 0, 0);
   }
-  PERP_TRY(perp_scene_builder_end(&y, o->edge, t_end));
-  if (o->overlap > 0) PERP_TRY(take_apart(ctx, scene, o));
+  PERP_TRY(perp_build_end(&y, o->edge, t_end));
+  if (o->overlap > 0) {
+    scene->tip_body = o->boxes - 1;
+    PERP_TRY(perp_truth_add(ctx, scene, "statics: boxes on each other", 1e-15, stack_apart, o,
+                            sizeof *o));
+  }
   PERP_TRY(perp_gauge_rest(ctx, scene, 0, o->boxes, o->edge / 2, o->settle));
   perp_force_truth *force = malloc((size_t)o->boxes * sizeof *force);
   if (force == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d boxes", o->boxes);
@@ -99,33 +92,28 @@ const perp_scene_desc perp_scene_stack = {
          .summary = "N cubes on each other: nothing may move, forces from statics",
          .reference = "statics; Vondrak 2005, section 9.1",
          .equation = "lambda_i = (N - i) m g",
-         .opts = stack_options,
-         .opts_size = sizeof(struct stack_opts) },
+         PERP_SCENE_OPTIONS(stack_options, struct stack_opts) },
   .build = build_stack,
 };
 
-/* ---- mass ratio ------------------------------------------------------------------------------------------ */
+/* ---- mass ratio ------------------------------------------------------------------------------ */
 
-struct ratio_opts {
-  double ratio, edge, mass, mu, settle, gravity;
-  int dim;
-};
 static const perp_opt ratio_options[] = {
-  PERP_OPT_POSITIVE(struct ratio_opts, ratio, 1000, "", "mass of the upper cube over the lower"),
-  PERP_OPT_POSITIVE(struct ratio_opts, edge, 1, "m", "edge of both"),
-  PERP_OPT_POSITIVE(struct ratio_opts, mass, 1, "kg", "mass of the lower"),
-  PERP_OPT_MU(struct ratio_opts, mu, 0.5),
-  PERP_REAL(struct ratio_opts, settle, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",
-            "rest and forces are judged from here on"),
-  PERP_OPT_G(struct ratio_opts),
-  PERP_OPT_DIM(struct ratio_opts, 3),
+  PERP_OPT_POSITIVE(struct stack_opts, ratio, 1000, "", "mass of the upper cube over the lower"),
+  PERP_OPT_POSITIVE(struct stack_opts, edge, 1, "m", "edge of both"),
+  PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of the lower"),
+  PERP_OPT_MU(struct stack_opts, mu, 0.5),
+  PERP_OPT_SETTLE(struct stack_opts),
+  PERP_OPT_G(struct stack_opts),
+  PERP_OPT_DIM(struct stack_opts, 3),
   PERP_OPTIONS_END
 };
 
 static perp_status build_ratio(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct ratio_opts *o = opts;
-  const struct stack_opts two = { 2, o->edge, o->mass, o->mu, o->settle, o->gravity, o->dim, 0 };
+  const struct stack_opts *o = opts;
+  struct stack_opts two = *o;
+  two.boxes = 2;
   const double mass[2] = { o->mass, o->ratio * o->mass };
   return stack_pile(ctx, scene, &two, mass, 2);
 }
@@ -135,29 +123,22 @@ const perp_scene_desc perp_scene_mass_ratio = {
          .summary = "a light cube carries a heavy one",
          .reference = "statics",
          .equation = "lambda = (1 + r) m g, r m g",
-         .opts = ratio_options,
-         .opts_size = sizeof(struct ratio_opts) },
+         PERP_SCENE_OPTIONS(ratio_options, struct stack_opts) },
   .build = build_ratio,
 };
 
-/* ---- wall ---------------------------------------------------------------------------------------------------- */
+/* ---- wall ------------------------------------------------------------------------------------ */
 
-struct wall_opts {
-  int rows, columns;
-  double length, mass, mu, settle, gravity;
-  int dim;
-};
 static const perp_opt wall_options[] = {
-  PERP_INT(struct wall_opts, rows, 6, 1, 1000, "rows"),
-  PERP_INT(struct wall_opts, columns, 5, 1, 1000, "bricks in a row"),
-  PERP_OPT_POSITIVE(struct wall_opts, length, 0.4, "m",
+  PERP_INT(struct stack_opts, rows, 6, 1, 1000, "rows"),
+  PERP_INT(struct stack_opts, columns, 5, 1, 1000, "bricks in a row"),
+  PERP_OPT_POSITIVE(struct stack_opts, length, 0.4, "m",
                     "of a brick; height and depth are half of it"),
-  PERP_OPT_POSITIVE(struct wall_opts, mass, 1, "kg", "mass of a brick"),
-  PERP_OPT_MU(struct wall_opts, mu, 0.5),
-  PERP_REAL(struct wall_opts, settle, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",
-            "rest and forces are judged from here on"),
-  PERP_OPT_G(struct wall_opts),
-  PERP_OPT_DIM(struct wall_opts, 3),
+  PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of a brick"),
+  PERP_OPT_MU(struct stack_opts, mu, 0.5),
+  PERP_OPT_SETTLE(struct stack_opts),
+  PERP_OPT_G(struct stack_opts),
+  PERP_OPT_DIM(struct stack_opts, 3),
   PERP_OPTIONS_END
 };
 
@@ -175,21 +156,21 @@ static perp_status stands_still(perp_ctx *ctx, perp_scene *scene, double radius,
 
 static perp_status build_wall(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct wall_opts *o = opts;
+  const struct stack_opts *o = opts;
   const double L = o->length, height = L / 2;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
   for (int r = 0; r < o->rows; r++) {
     double x = 0;
     for (int c = 0; c < o->columns + r % 2; c++) {
       const bool half = r % 2 == 1 && (c == 0 || c == o->columns);
       const double size[3] = { half ? L / 2 : L, height, height };
       const double p[3] = { x + size[0] / 2, 0, (r + 0.5) * height };
-      perp_scene_builder_box(&y, half ? o->mass / 2 : o->mass, size, p, 0, 0);
+      perp_build_box(&y, NULL, half ? o->mass / 2 : o->mass, size, p, 0, 0);
       x += size[0];
     }
   }
-  PERP_TRY(perp_scene_builder_end(&y, L, 2));
+  PERP_TRY(perp_build_end(&y, L, 2));
   return stands_still(ctx, scene, L / 2, o->settle);
 }
 
@@ -197,45 +178,37 @@ const perp_scene_desc perp_scene_wall = {
   .d = { .name = "wall",
          .summary = "a wall of bricks in running bond: nothing may move",
          .reference = "statics: the floor carries the weight",
-         .opts = wall_options,
-         .opts_size = sizeof(struct wall_opts) },
+         PERP_SCENE_OPTIONS(wall_options, struct stack_opts) },
   .build = build_wall,
 };
 
-/* ---- pyramid --------------------------------------------------------------------------------------------------- */
+/* ---- pyramid --------------------------------------------------------------------------------- */
 
-struct pyramid_opts {
-  int rows;
-  double edge, pitch, mass, mu, settle, gravity;
-  int dim;
-};
 static const perp_opt pyramid_options[] = {
-  PERP_INT(struct pyramid_opts, rows, 10, 1, 200,
-           "cubes in the lowest row (10: 55, 20: 210 cubes)"),
-  PERP_OPT_POSITIVE(struct pyramid_opts, edge, 1, "m", "edge"),
-  PERP_REAL(struct pyramid_opts, pitch, 1.1, 1, 2, PERP_OPEN_MAX, "",
+  PERP_INT(struct stack_opts, rows, 10, 1, 200, "cubes in the lowest row (10: 55, 20: 210 cubes)"),
+  PERP_OPT_POSITIVE(struct stack_opts, edge, 1, "m", "edge"),
+  PERP_REAL(struct stack_opts, pitch, 1.1, 1, 2, PERP_OPEN_MAX, "",
             "distance of neighbours in a row, in edges"),
-  PERP_OPT_POSITIVE(struct pyramid_opts, mass, 1, "kg", "mass of a cube"),
-  PERP_OPT_MU(struct pyramid_opts, mu, 0.5),
-  PERP_REAL(struct pyramid_opts, settle, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",
-            "rest and forces are judged from here on"),
-  PERP_OPT_G(struct pyramid_opts),
-  PERP_OPT_DIM(struct pyramid_opts, 3),
+  PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of a cube"),
+  PERP_OPT_MU(struct stack_opts, mu, 0.5),
+  PERP_OPT_SETTLE(struct stack_opts),
+  PERP_OPT_G(struct stack_opts),
+  PERP_OPT_DIM(struct stack_opts, 3),
   PERP_OPTIONS_END
 };
 
 static perp_status build_pyramid(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct pyramid_opts *o = opts;
+  const struct stack_opts *o = opts;
   const double a = o->edge, size[3] = { a, a, a };
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
   for (int r = 0; r < o->rows; r++)
     for (int c = 0; c < o->rows - r; c++) {
       const double p[3] = { (c - (o->rows - r - 1) / 2.0) * o->pitch * a, 0, (r + 0.5) * a };
-      perp_scene_builder_box(&y, o->mass, size, p, 0, 0);
+      perp_build_box(&y, NULL, o->mass, size, p, 0, 0);
     }
-  PERP_TRY(perp_scene_builder_end(&y, a, 2.5));
+  PERP_TRY(perp_build_end(&y, a, 2.5));
   return stands_still(ctx, scene, a / 2, o->settle);
 }
 
@@ -243,7 +216,6 @@ const perp_scene_desc perp_scene_pyramid = {
   .d = { .name = "pyramid",
          .summary = "rows of n, n - 1, ..., 1 cubes: nothing may move",
          .reference = "statics: the floor carries the weight",
-         .opts = pyramid_options,
-         .opts_size = sizeof(struct pyramid_opts) },
+         PERP_SCENE_OPTIONS(pyramid_options, struct stack_opts) },
   .build = build_pyramid,
 };

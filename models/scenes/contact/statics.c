@@ -6,17 +6,17 @@
  *            g (m_1 l_1 - m_2 l_2) / I, all turning as one body
  *   wedge    a ball or a wedge in a groove between two walls of half angle a, frictionless:
  *            N = m g / (2 sin a) at each wall
- *   press    a box between the floor and a plate on a vertical slider, pressed by F: the box carries
- *            F + m_p g, the floor m g more
- *   crush    Vondrak's test of critical contacts (2005, sections 6.5.2 and 9.1): a box between two fixed
- *            plates that are `squeeze` too near.  Where overlap asks bodies to part, both ask for accelerations
- *            that exclude each other: w_1 = a + x >= 0, w_2 = -a - y >= 0, y > x.  The box is to be stopped, and
- *            then nothing moves */
+ *   press    a box between the floor and a plate on a vertical slider, pressed by F: the box
+ *            carries F + m_p g, the floor m g more
+ *   crush    Vondrak's test of critical contacts (2005, sections 6.5.2 and 9.1): a box between two
+ *            fixed plates that are `squeeze` too near.  Where overlap asks bodies to part, both ask
+ *            for accelerations that exclude each other: w_1 = a + x >= 0, w_2 = -a - y >= 0,
+ *            y > x.  The box is to be stopped, and then nothing moves */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
 
-/* ---- see-saw --------------------------------------------------------------------------------------------- */
+/* ---- see-saw --------------------------------------------------------------------------------- */
 
 struct seesaw_opts {
   double m1, l1, m2, l2, plank, edge, mu, gravity;
@@ -42,21 +42,13 @@ static perp_status build_seesaw(perp_ctx *ctx, const void *opts, perp_scene *sce
   const double size[3] = { L, 2 * a, t }, cube[3] = { a, a, a };
   const double origin[3] = { 0 }, left[3] = { -o->l1, 0, (t + a) / 2 },
                right[3] = { o->l2, 0, (t + a) / 2 };
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  y.name = "plank";
-  const int plank = perp_scene_builder_box(&y, o->plank, size, origin, 0, 0);
-  const perp_joint_def hinge = { .name = "hinge",
-                                 .kind = PERP_JOINT_HINGE,
-                                 .a = PERP_WORLD,
-                                 .b = plank,
-                                 .axis_a = { 0, 1, 0 },
-                                 .axis_b = { 0, 1, 0 } };
-  perp_scene_builder_joint(&y, &hinge);
-  y.name = "left";
-  const int b1 = perp_scene_builder_box(&y, o->m1, cube, left, 0, 0);
-  y.name = "right";
-  const int b2 = perp_scene_builder_box(&y, o->m2, cube, right, 0, 0);
-  PERP_TRY(perp_scene_builder_end(&y, a, 1));
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  const int plank = perp_build_box(&y, "plank", o->plank, size, origin, 0, 0);
+  const perp_joint_def hinge = perp_scene_joint(PERP_JOINT_HINGE, "hinge", PERP_WORLD, plank, 1);
+  perp_build_joint(&y, &hinge);
+  const int b1 = perp_build_box(&y, "left", o->m1, cube, left, 0, 0);
+  const int b2 = perp_build_box(&y, "right", o->m2, cube, right, 0, 0);
+  PERP_TRY(perp_build_end(&y, a, 1));
   const double torque = o->gravity * (o->m1 * o->l1 - o->m2 * o->l2);
   const double height = (t + a) / 2, own = a * a / 6 + height * height;
   const double I = o->plank * (L * L + t * t) / 12 + o->m1 * (o->l1 * o->l1 + own) +
@@ -78,12 +70,11 @@ const perp_scene_desc perp_scene_see_saw = {
          .summary = "a plank on a hinge with two boxes: rests iff m1 l1 = m2 l2",
          .reference = "statics, and dynamics of one rigid body",
          .equation = "I alpha = g (m1 l1 - m2 l2)",
-         .opts = seesaw_options,
-         .opts_size = sizeof(struct seesaw_opts) },
+         PERP_SCENE_OPTIONS(seesaw_options, struct seesaw_opts) },
   .build = build_seesaw,
 };
 
-/* ---- wedge --------------------------------------------------------------------------------------------------- */
+/* ---- wedge ----------------------------------------------------------------------------------- */
 
 enum { BALL, WEDGE };
 static const char *const wedge_shapes[] = { "ball", "wedge", NULL };
@@ -107,22 +98,18 @@ static perp_status build_wedge(perp_ctx *ctx, const void *opts, perp_scene *scen
 {
   const struct wedge_opts *o = opts;
   const double origin[3] = { 0 }, s = o->size;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   y.depth = s;
-  y.name = "left wall";
-  perp_scene_builder_plane(&y, origin, M_PI_2 - o->angle, 0);
-  y.name = "right wall";
-  perp_scene_builder_plane(&y, origin, o->angle - M_PI_2, 0);
+  perp_build_plane(&y, "left wall", origin, M_PI_2 - o->angle, 0);
+  perp_build_plane(&y, "right wall", origin, o->angle - M_PI_2, 0);
   if (o->shape == BALL) {
     const double p[3] = { 0, 0, s / sin(o->angle) };
-    y.name = "ball";
-    perp_scene_builder_ball(&y, o->mass, s, 0.4, p);
+    perp_build_ball(&y, "ball", o->mass, s, 0.4, p);
   } else {
     const double w = s * tan(o->angle), corner[6] = { 0, 0, w, s, -w, s };
-    y.name = "wedge";
-    perp_scene_builder_polygon(&y, o->mass, 3, corner);
+    perp_build_polygon(&y, "wedge", o->mass, 3, corner);
   }
-  PERP_TRY(perp_scene_builder_end(&y, s, 1));
+  PERP_TRY(perp_build_end(&y, s, 1));
   PERP_TRY(perp_gauge_rest(ctx, scene, 0, 1, s / 2, 0));
   if (o->mu > 0) return PERP_OK; /* friction makes the forces undetermined */
   const perp_force_truth both = { PERP_WORLD, 0, o->mass * o->gravity / sin(o->angle) };
@@ -134,20 +121,18 @@ const perp_scene_desc perp_scene_wedge = {
          .summary = "a wedge or a ball in a groove between two walls",
          .reference = "statics of the V groove",
          .equation = "N = m g / (2 sin a)",
-         .opts = wedge_options,
-         .opts_size = sizeof(struct wedge_opts) },
+         PERP_SCENE_OPTIONS(wedge_options, struct wedge_opts) },
   .build = build_wedge,
 };
 
-/* ---- press --------------------------------------------------------------------------------------------------- */
+/* ---- press ----------------------------------------------------------------------------------- */
 
 struct press_opts {
   double load, edge, mass, plate_mass, mu, gravity;
   int dim;
 };
 static const perp_opt press_options[] = {
-  PERP_REAL(struct press_opts, load, 1e5, 0, HUGE_VAL, PERP_OPEN_MAX, "N",
-            "on the plate, downwards"),
+  PERP_OPT_NONNEGATIVE(struct press_opts, load, 1e5, "N", "on the plate, downwards"),
   PERP_OPT_POSITIVE(struct press_opts, edge, 1, "m", "of the box"),
   PERP_OPT_POSITIVE(struct press_opts, mass, 1, "kg", "of the box"),
   PERP_OPT_POSITIVE(struct press_opts, plate_mass, 10, "kg", "of the plate"),
@@ -162,22 +147,18 @@ static perp_status build_press(perp_ctx *ctx, const void *opts, perp_scene *scen
   const struct press_opts *o = opts;
   const double a = o->edge, cube[3] = { a, a, a }, slab[3] = { 2 * a, 2 * a, a / 5 };
   const double middle[3] = { 0, 0, a / 2 }, above[3] = { 0, 0, a + a / 10 };
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
-  y.name = "box";
-  const int box = perp_scene_builder_box(&y, o->mass, cube, middle, 0, 0);
-  y.name = "plate";
-  const int plate = perp_scene_builder_box(&y, o->plate_mass, slab, above, 0, 0);
-  perp_joint_def slider = {
-    .name = "slider", .kind = PERP_JOINT_SLIDER, .a = PERP_WORLD, .b = plate
-  };
-  perp_scene_builder_point(o->dim, (const double[3]){ 0, 0, 1 }, slider.axis_a);
-  perp_scene_builder_point(o->dim, (const double[3]){ 0, 0, 1 }, slider.axis_b);
-  perp_scene_builder_joint(&y, &slider);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
+  const int box = perp_build_box(&y, "box", o->mass, cube, middle, 0, 0);
+  const int plate = perp_build_box(&y, "plate", o->plate_mass, slab, above, 0, 0);
+  const int up = o->dim - 1;
+  const perp_joint_def slider = perp_scene_joint(PERP_JOINT_SLIDER, "slider", PERP_WORLD, plate,
+                                                 up);
+  perp_build_joint(&y, &slider);
   perp_force_def press = { .kind = PERP_FORCE_POINT, .a = plate };
-  perp_scene_builder_point(o->dim, (const double[3]){ 0, 0, -o->load }, press.value);
-  perp_scene_builder_force(&y, &press);
-  PERP_TRY(perp_scene_builder_end(&y, a, 1));
+  press.value[up] = -o->load;
+  perp_build_force(&y, &press);
+  PERP_TRY(perp_build_end(&y, a, 1));
   scene->driven = true;
   const double top = o->load + o->plate_mass * o->gravity, floor = top + o->mass * o->gravity;
   const perp_force_truth forces[2] = { { PERP_WORLD, box, floor }, { box, plate, top } };
@@ -190,12 +171,11 @@ const perp_scene_desc perp_scene_press = {
          .summary = "a box under a loaded plate: large forces",
          .reference = "statics",
          .equation = "N = F + m g",
-         .opts = press_options,
-         .opts_size = sizeof(struct press_opts) },
+         PERP_SCENE_OPTIONS(press_options, struct press_opts) },
   .build = build_press,
 };
 
-/* ---- crush --------------------------------------------------------------------------------------------------- */
+/* ---- crush ----------------------------------------------------------------------------------- */
 
 struct crush_opts {
   double squeeze, edge, mass, mu, gravity;
@@ -217,13 +197,11 @@ static perp_status build_crush(perp_ctx *ctx, const void *opts, perp_scene *scen
   const struct crush_opts *o = opts;
   const double a = o->edge, cube[3] = { a, a, a }, slab[3] = { 2 * a, 2 * a, a / 5 };
   const double middle[3] = { 0, 0, a / 2 }, above[3] = { 0, 0, a + a / 10 - o->squeeze * a };
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
-  y.name = "box";
-  const int box = perp_scene_builder_box(&y, o->mass, cube, middle, 0, 0);
-  y.name = "plate";
-  perp_scene_builder_box(&y, 0, slab, above, 0, 0);
-  PERP_TRY(perp_scene_builder_end(&y, a, 1));
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
+  const int box = perp_build_box(&y, "box", o->mass, cube, middle, 0, 0);
+  perp_build_box(&y, "plate", 0, slab, above, 0, 0);
+  PERP_TRY(perp_build_end(&y, a, 1));
   return perp_gauge_rest(ctx, scene, box, 1, a / 2, 0);
 }
 
@@ -232,7 +210,6 @@ const perp_scene_desc perp_scene_crush = {
          .summary = "a box crushed by two fixed plates: contacts that cannot be satisfied",
          .reference = "statics; Vondrak 2005, sections 6.5.2 and 9.1 (critical contacts)",
          .equation = "w_1 = a + x >= 0, w_2 = -a - y >= 0, y > x: no a",
-         .opts = crush_options,
-         .opts_size = sizeof(struct crush_opts) },
+         PERP_SCENE_OPTIONS(crush_options, struct crush_opts) },
   .build = build_crush,
 };

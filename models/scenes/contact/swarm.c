@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Particles under spatial interaction (Vondrak 2005, section 3.3): two that attract each other, whose motion
- * is known, and many. */
+/* Particles under spatial interaction (Vondrak 2005, section 3.3): two that attract each other,
+ * whose motion is known, and many. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- kepler ----------------------------------------------------------------------------------------------- */
+/* ---- kepler ---------------------------------------------------------------------------------- */
 
-/* Two mass points with the potential -k m_1 m_2 / r about their centre of mass, which drifts; relative orbit with
- * semi-major axis a and eccentricity e, from the closest point: Kepler's equation
+/* Two mass points with the potential -k m_1 m_2 / r about their centre of mass, which drifts;
+ * relative orbit with semi-major axis a and eccentricity e, from the closest point: Kepler's
+ * equation
  *
- *      E - e sin E = omega t,  omega^2 a^3 = k (m_1 + m_2),   r = a (cos E - e, sqrt(1 - e^2) sin E)
- */
+ *      E - e sin E = omega t,  omega^2 a^3 = k (m_1 + m_2),   r = a (cos E - e, sqrt(1 - e^2) sin E) */
 struct kepler_opts {
   double axis, eccentricity, mass_1, mass_2, strength, drift;
   int dim;
@@ -24,20 +24,18 @@ static const perp_opt kepler_options[] = {
   PERP_OPT_POSITIVE(struct kepler_opts, mass_1, 3, "kg", "of the first"),
   PERP_OPT_POSITIVE(struct kepler_opts, mass_2, 1, "kg", "of the second"),
   PERP_OPT_POSITIVE(struct kepler_opts, strength, 1, "N m^2/kg^2", "k of the attraction"),
-  PERP_REAL(struct kepler_opts, drift, 0.1, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "m/s", "velocity of the centre of mass, along x"),
+  PERP_OPT_FINITE(struct kepler_opts, drift, 0.1, "m/s", "velocity of the centre of mass, along x"),
   PERP_OPT_DIM(struct kepler_opts, 2),
   PERP_OPTIONS_END
 };
 
-static perp_status kepler_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void kepler_state(void *user, double t, double *q, double *v)
 {
   const struct kepler_opts *o = user;
   const double e = o->eccentricity, a = o->axis, mass = o->mass_1 + o->mass_2;
   const double omega = sqrt(o->strength * mass / (a * a * a)), M = remainder(omega * t, 2 * M_PI);
   const double b = a * sqrt(1 - e * e);
   double E = e < 0.8 ? M : copysign(M_PI, M);
-  (void)ctx;
   for (int i = 0; i < 60; i++) {
     const double step = (E - e * sin(E) - M) / (1 - e * cos(E));
     E -= step;
@@ -58,37 +56,29 @@ static perp_status kepler_state(void *user, perp_ctx *ctx, double t, double *q, 
     v[nv * i] += o->drift;
     if (o->dim == 3) q[nq * i + 3] = 1;
   }
-  return PERP_OK;
 }
 
 static perp_status build_kepler(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct kepler_opts *o = opts;
-  struct kepler_opts *copy = malloc(sizeof *copy);
-  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kepler: no memory");
-  *copy = *o;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form: Kepler's equation", HUGE_VAL, 1e-14,
-                          kepler_state, copy));
+  struct kepler_opts start = *o;
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form: Kepler's equation", 1e-14, kepler_state, o,
+                          sizeof *o));
   double q[14], v[12];
-  PERP_TRY(kepler_state(copy, ctx, 0, q, v));
-  PERP_TRY(perp_model_create(ctx, o->dim, &scene->model));
-  perp_model_gravity(scene->model, 0);
+  kepler_state(&start, 0, q, v);
+  perp_body_def body[2];
   for (int i = 0; i < 2; i++) {
-    perp_body_def body = { .particle = true, .mass = { .mass = i == 0 ? o->mass_1 : o->mass_2 } };
-    memcpy(body.x, q + (o->dim == 3 ? 7 : 3) * i, 2 * sizeof *q);
-    memcpy(body.v, v + (o->dim == 3 ? 6 : 3) * i, 2 * sizeof *v);
-    PERP_TRY(perp_model_add_body(ctx, scene->model, &body, NULL));
+    const perp_mass mass = { .mass = i == 0 ? o->mass_1 : o->mass_2 };
+    body[i] = perp_body_at(o->dim, mass, i, q, v);
+    body[i].particle = true;
   }
   const perp_force_def pull = {
     .kind = PERP_FORCE_PAIRS, .a = 0, .b = 1, .law = PERP_LAW_GRAVITY, .strength = o->strength
   };
-  PERP_TRY(perp_model_add_force(ctx, scene->model, &pull));
-  PERP_TRY(perp_model_finish(ctx, scene->model));
   const double period = 2 * M_PI * sqrt(o->axis / (o->strength * (o->mass_1 + o->mass_2))) *
                         o->axis;
-  scene->t_end = 2 * period;
-  scene->h = period / 2000;
-  scene->tip_body = 1;
+  const perp_scene_parts parts = { .dim = o->dim, .body = body, .n_bodies = 2, .force = &pull };
+  PERP_TRY(perp_scene_assemble(ctx, scene, &parts, 2 * period, period / 2000));
   scene->isolated = true;
   return PERP_OK;
 }
@@ -98,15 +88,14 @@ const perp_scene_desc perp_scene_kepler = {
          .summary = "two particles that attract each other",
          .reference = "closed form: Kepler's equation",
          .equation = "x1'' = k m2 (x2 - x1) / r^3,  x2'' = k m1 (x1 - x2) / r^3",
-         .opts = kepler_options,
-         .opts_size = sizeof(struct kepler_opts) },
+         PERP_SCENE_OPTIONS(kepler_options, struct kepler_opts) },
   .build = build_kepler,
 };
 
-/* ---- particles --------------------------------------------------------------------------------------------- */
+/* ---- particles ------------------------------------------------------------------------------- */
 
-/* N^dim particles on a lattice with random velocities, each pair with the potential of the law; the centre of
- * mass drifts along x.  Units of Lennard-Jones: masses, lengths and energies of 1. */
+/* N^dim particles on a lattice with random velocities, each pair with the potential of the law; the
+ * centre of mass drifts along x.  Units of Lennard-Jones: masses, lengths and energies of 1. */
 enum { LENNARD_JONES, REPULSION };
 static const char *const laws[] = { "lennard-jones", "repulsion", NULL };
 
@@ -118,12 +107,11 @@ static const perp_opt swarm_options[] = {
   PERP_INT(struct swarm_opts, side, 5, 2, 100, "particles along each side of the lattice"),
   PERP_ENUM(struct swarm_opts, law, LENNARD_JONES, laws, "of the interaction"),
   PERP_OPT_POSITIVE(struct swarm_opts, spacing, 1.2, "m", "of the lattice"),
-  PERP_REAL(struct swarm_opts, cutoff, 2.5, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "no force beyond, neighbours by a grid of cells; 0: all pairs"),
-  PERP_REAL(struct swarm_opts, speed, 0.5, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",
-            "standard deviation of each velocity component"),
-  PERP_REAL(struct swarm_opts, drift, 0.1, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "m/s", "velocity of the centre of mass, along x"),
+  PERP_OPT_NONNEGATIVE(struct swarm_opts, cutoff, 2.5, "m",
+                       "no force beyond, neighbours by a grid of cells; 0: all pairs"),
+  PERP_OPT_NONNEGATIVE(struct swarm_opts, speed, 0.5, "m/s",
+                       "standard deviation of each velocity component"),
+  PERP_OPT_FINITE(struct swarm_opts, drift, 0.1, "m/s", "velocity of the centre of mass, along x"),
   PERP_OPT_DIM(struct swarm_opts, 3),
   PERP_OPTIONS_END
 };
@@ -155,7 +143,6 @@ static perp_status build_particles(perp_ctx *ctx, const void *opts, perp_scene *
   const struct swarm_opts *o = opts;
   const int n = o->side * o->side * (o->dim == 3 ? o->side : 1);
   PERP_TRY(perp_model_create(ctx, o->dim, &scene->model));
-  perp_model_gravity(scene->model, 0);
   perp_rng *rng = perp_rng_create(2005);
   if (rng == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "particles: no memory");
   perp_status status = swarm_bodies(ctx, o, scene->model, rng, n);
@@ -170,9 +157,8 @@ static perp_status build_particles(perp_ctx *ctx, const void *opts, perp_scene *
                                .length = 1,
                                .cutoff = o->cutoff };
   PERP_TRY(perp_model_add_force(ctx, scene->model, &law));
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->t_end = 1;
-  scene->h = 1e-3;
+  PERP_TRY(perp_scene_finish(ctx, scene, 0, 1, 1e-3));
+  scene->tip_body = PERP_WORLD;
   scene->isolated = true;
   return PERP_OK;
 }
@@ -182,7 +168,6 @@ const perp_scene_desc perp_scene_particles = {
          .summary = "a lattice of particles under a spatial interaction with cut-off",
          .reference = "Vondrak 2005, section 3.3; conserved: momentum, angular momentum, energy",
          .equation = "V(r) = 4 (r^-12 - r^-6), shifted to V = V' = 0 at the cut-off",
-         .opts = swarm_options,
-         .opts_size = sizeof(struct swarm_opts) },
+         PERP_SCENE_OPTIONS(swarm_options, struct swarm_opts) },
   .build = build_particles,
 };

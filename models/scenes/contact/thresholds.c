@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Structures that stand or fall by a closed form of statics.
  *
- *   card-house   two cards lean on each other, feet on the floor, mirror images: the thrust H acts at some
- *                height y <= y_max of the vertical face where they meet, the foot force at some x <= x_max of
- *                the foot; moments about the foot give H y = W (x_c - x), and the foot needs H <= mu W, so that
- *                the house stands iff mu >= (x_c - x_max) / y_max (thin cards: tan(theta) / 2)
+ *   card-house   two cards lean on each other, feet on the floor, mirror images: the thrust H acts
+ *                at some height y <= y_max of the vertical face where they meet, the foot force at
+ *                some x <= x_max of the foot; moments about the foot give H y = W (x_c - x), and
+ *                the foot needs H <= mu W, so that the house stands iff mu >= (x_c - x_max) / y_max
+ *                (thin cards: tan(theta) / 2)
  *   ladder       theta from the vertical, friction mu at the floor, mu_wall at the wall:
  *                stands iff tan theta <= 2 mu / (1 - mu mu_wall)
  *   overhang     n bricks of length 1 at the edge of a table, brick i (1 = top) moved out by
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- card house ------------------------------------------------------------------------------------------ */
+/* ---- card house ------------------------------------------------------------------------------ */
 
 struct card_opts {
   double theta, mu, length, thickness, mass, gravity;
@@ -66,14 +67,12 @@ static perp_status build_card(perp_ctx *ctx, const void *opts, perp_scene *scene
     right[2 * i] = 2 * meet - left[2 * (3 - i)];
     right[2 * i + 1] = left[2 * (3 - i) + 1];
   }
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   y.depth = o->length / 2;
-  perp_scene_builder_floor(&y);
-  y.name = "left";
-  perp_scene_builder_polygon(&y, o->mass, 4, left);
-  y.name = "right";
-  perp_scene_builder_polygon(&y, o->mass, 4, right);
-  PERP_TRY(perp_scene_builder_end(&y, o->length, 2));
+  perp_build_floor(&y);
+  perp_build_polygon(&y, "left", o->mass, 4, left);
+  perp_build_polygon(&y, "right", o->mass, 4, right);
+  PERP_TRY(perp_build_end(&y, o->length, 2));
   const bool stands = o->mu >= perp_card_house_mu(o->theta, o->length, o->thickness);
   PERP_TRY(perp_gauge_stands(ctx, scene, 0, 2, o->length / 2, 0.05 * o->length, stands));
   if (!stands) return PERP_OK;
@@ -88,12 +87,11 @@ const perp_scene_desc perp_scene_card_house = {
          .summary = "two cards lean on each other: stand iff mu >= tan(theta) / 2 (thin cards)",
          .reference = "statics",
          .equation = "mu >= (x_c - x_foot) / y_top",
-         .opts = card_options,
-         .opts_size = sizeof(struct card_opts) },
+         PERP_SCENE_OPTIONS(card_options, struct card_opts) },
   .build = build_card,
 };
 
-/* ---- ladder ------------------------------------------------------------------------------------------------ */
+/* ---- ladder ---------------------------------------------------------------------------------- */
 
 struct ladder_opts {
   double theta, mu, wall, length, mass, gravity;
@@ -101,9 +99,8 @@ struct ladder_opts {
 };
 static const perp_opt ladder_options[] = {
   PERP_REAL(struct ladder_opts, theta, M_PI / 6, 0.01, 1.5, 0, "rad", "from the vertical"),
-  PERP_REAL(struct ladder_opts, mu, 0.4, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "friction at the floor"),
-  PERP_REAL(struct ladder_opts, wall, 0.2, 0, HUGE_VAL, PERP_OPEN_MAX, "", "friction at the wall"),
+  PERP_OPT_POSITIVE(struct ladder_opts, mu, 0.4, "", "friction at the floor"),
+  PERP_OPT_NONNEGATIVE(struct ladder_opts, wall, 0.2, "", "friction at the wall"),
   PERP_OPT_POSITIVE(struct ladder_opts, length, 2, "m", "length"),
   PERP_OPT_POSITIVE(struct ladder_opts, mass, 10, "kg", "mass"),
   PERP_OPT_G(struct ladder_opts),
@@ -116,21 +113,19 @@ static perp_status build_ladder(perp_ctx *ctx, const void *opts, perp_scene *sce
   const struct ladder_opts *o = opts;
   const double s = sin(o->theta), c = cos(o->theta), L = o->length, d = L / 200;
   /* a pair has mu = sqrt(mu_a mu_b): the ladder has 1 */
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu * o->mu, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu * o->mu, 0);
   y.depth = L / 5;
-  perp_scene_builder_floor(&y);
+  perp_build_floor(&y);
   y.surface.mu = o->wall * o->wall;
   const double origin[3] = { 0 };
-  y.name = "wall";
-  perp_scene_builder_plane(&y, origin, M_PI_2, 0);
+  perp_build_plane(&y, "wall", origin, M_PI_2, 0);
   y.surface.mu = 1;
   /* a needle: its ends are edges that touch floor and wall */
   const double foot = L * s, top = L * c;
   const double corner[8] = { foot, 0,   foot / 2 + d * c, top / 2 + d * s,
                              0,    top, foot / 2 - d * c, top / 2 - d * s };
-  y.name = "ladder";
-  perp_scene_builder_polygon(&y, o->mass, 4, corner);
-  PERP_TRY(perp_scene_builder_end(&y, L, 2));
+  perp_build_polygon(&y, "ladder", o->mass, 4, corner);
+  PERP_TRY(perp_build_end(&y, L, 2));
   const double grip = 1 - o->mu * o->wall;
   const bool stands = grip <= 0 || tan(o->theta) * grip <= 2 * o->mu;
   return perp_gauge_stands(ctx, scene, 0, 1, L / 2, 0.05 * L, stands);
@@ -141,12 +136,11 @@ const perp_scene_desc perp_scene_ladder = {
          .summary = "a ladder against a wall: stands iff tan theta <= 2 mu / (1 - mu mu_wall)",
          .reference = "statics",
          .equation = "tan theta <= 2 mu / (1 - mu mu_wall)",
-         .opts = ladder_options,
-         .opts_size = sizeof(struct ladder_opts) },
+         PERP_SCENE_OPTIONS(ladder_options, struct ladder_opts) },
   .build = build_ladder,
 };
 
-/* ---- overhang -------------------------------------------------------------------------------------------------- */
+/* ---- overhang -------------------------------------------------------------------------------- */
 
 struct overhang_opts {
   int bricks;
@@ -169,18 +163,16 @@ static perp_status build_overhang(perp_ctx *ctx, const void *opts, perp_scene *s
 {
   const struct overhang_opts *o = opts;
   const double L = o->length, height = L / 4, size[3] = { L, L / 2, height };
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   const double table[3] = { 4 * L, 2 * L, height }, at[3] = { -2 * L, 0, -height / 2 };
-  y.name = "table";
-  perp_scene_builder_box(&y, 0, table, at, 0, 0);
+  perp_build_box(&y, "table", 0, table, at, 0, 0);
   double end = 0; /* right end of the brick, from the edge of the table at 0 */
   for (int i = 0; i < o->bricks; i++) {
     end += o->factor * L / (2 * (o->bricks - i));
     const double p[3] = { end - L / 2, 0, (i + 0.5) * height };
-    y.name = "brick";
-    perp_scene_builder_box(&y, o->mass, size, p, 0, 0);
+    perp_build_box(&y, "brick", o->mass, size, p, 0, 0);
   }
-  PERP_TRY(perp_scene_builder_end(&y, L, 2));
+  PERP_TRY(perp_build_end(&y, L, 2));
   return perp_gauge_stands(ctx, scene, 0, o->bricks, L / 2, 0.05 * L, o->factor <= 1);
 }
 
@@ -190,12 +182,11 @@ const perp_scene_desc perp_scene_overhang = {
              "bricks over the edge of a table, harmonic offsets: 25/24 of a length with four",
          .reference = "statics",
          .equation = "sum of 1/(2 i)",
-         .opts = overhang_options,
-         .opts_size = sizeof(struct overhang_opts) },
+         PERP_SCENE_OPTIONS(overhang_options, struct overhang_opts) },
   .build = build_overhang,
 };
 
-/* ---- tipping box --------------------------------------------------------------------------------------------- */
+/* ---- tipping box ----------------------------------------------------------------------------- */
 
 struct tipping_opts {
   double theta, mu, width, height, mass, gravity;
@@ -216,14 +207,12 @@ static perp_status build_tipping(perp_ctx *ctx, const void *opts, perp_scene *sc
 {
   const struct tipping_opts *o = opts;
   const double s = sin(o->theta), c = cos(o->theta);
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   const double origin[3] = { 0 }, size[3] = { o->width, o->width, o->height };
   const double p[3] = { o->height / 2 * s, 0, o->height / 2 * c };
-  y.name = "slope";
-  perp_scene_builder_plane(&y, origin, o->theta, 0);
-  y.name = "box";
-  perp_scene_builder_box(&y, o->mass, size, p, o->theta, 0);
-  PERP_TRY(perp_scene_builder_end(&y, o->height, 2));
+  perp_build_plane(&y, "slope", origin, o->theta, 0);
+  perp_build_box(&y, "box", o->mass, size, p, o->theta, 0);
+  PERP_TRY(perp_build_end(&y, o->height, 2));
   const bool stands = tan(o->theta) <= fmin(o->mu, o->width / o->height);
   return perp_gauge_stands(ctx, scene, 0, 1, o->height / 2, 0.05 * o->height, stands);
 }
@@ -234,21 +223,20 @@ const perp_scene_desc perp_scene_tipping_box = {
              "a box w x h on an incline: slides iff tan theta > mu, tips iff tan theta > w/h",
          .reference = "statics",
          .equation = "tan theta <= min(mu, w/h)",
-         .opts = tipping_options,
-         .opts_size = sizeof(struct tipping_opts) },
+         PERP_SCENE_OPTIONS(tipping_options, struct tipping_opts) },
   .build = build_tipping,
 };
 
-/* ---- cylinders ------------------------------------------------------------------------------------------------ */
+/* ---- cylinders ------------------------------------------------------------------------------- */
 
 struct cylinder_opts {
   double mu, floor, radius, mass, gravity;
 };
 static const perp_opt cylinder_options[] = {
-  PERP_REAL(struct cylinder_opts, mu, 0.3, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "friction between cylinders: 2 - sqrt 3 = 0.268 is critical"),
-  PERP_REAL(struct cylinder_opts, floor, 0.3, 0, HUGE_VAL, PERP_OPEN_MAX, "",
-            "friction at the floor: 0.0893 is critical"),
+  PERP_OPT_POSITIVE(struct cylinder_opts, mu, 0.3, "",
+                    "friction between cylinders: 2 - sqrt 3 = 0.268 is critical"),
+  PERP_OPT_NONNEGATIVE(struct cylinder_opts, floor, 0.3, "",
+                       "friction at the floor: 0.0893 is critical"),
   PERP_OPT_POSITIVE(struct cylinder_opts, radius, 0.5, "m", "radius"),
   PERP_OPT_POSITIVE(struct cylinder_opts, mass, 1, "kg", "mass of each"),
   PERP_OPT_G(struct cylinder_opts),
@@ -260,16 +248,12 @@ static perp_status build_cylinders(perp_ctx *ctx, const void *opts, perp_scene *
   const struct cylinder_opts *o = opts;
   const double R = o->radius, weight = o->mass * o->gravity;
   /* a pair has mu = sqrt(mu_a mu_b) */
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 2, o->gravity,
-                                                  o->floor * o->floor / o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, 2, o->gravity, o->floor * o->floor / o->mu, 0);
+  perp_build_floor(&y);
   y.surface.mu = o->mu;
   const double place[3][3] = { { -R, 0, R }, { R, 0, R }, { 0, 0, R * (1 + sqrt(3)) } };
-  for (int i = 0; i < 3; i++) {
-    y.name = "cylinder";
-    perp_scene_builder_ball(&y, o->mass, R, 0.5, place[i]);
-  }
-  PERP_TRY(perp_scene_builder_end(&y, R, 2));
+  for (int i = 0; i < 3; i++) { perp_build_ball(&y, "cylinder", o->mass, R, 0.5, place[i]); }
+  PERP_TRY(perp_build_end(&y, R, 2));
   const double critical = 2 - sqrt(3);
   const bool stands = o->mu >= critical && o->floor >= critical / 3;
   PERP_TRY(perp_gauge_stands(ctx, scene, 0, 3, R, 0.05 * R, stands));
@@ -286,7 +270,6 @@ const perp_scene_desc perp_scene_cylinders = {
                     "third of it",
          .reference = "statics",
          .equation = "mu >= 2 - sqrt 3, mu_floor >= (2 - sqrt 3) / 3",
-         .opts = cylinder_options,
-         .opts_size = sizeof(struct cylinder_opts) },
+         PERP_SCENE_OPTIONS(cylinder_options, struct cylinder_opts) },
   .build = build_cylinders,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ball and chain: N light rods and a heavy point at the tip, from the horizontal at rest (by default
- * 10 rods of 0.1 m and 0.1 kg, 10 kg).  The point is a body of its own, held at its centre of mass by a
- * ball joint, so that it never turns and the mass ratio of 1 : 100 meets the solvers at one joint. */
+/* Ball and chain: N light rods and a heavy point at the tip, from the horizontal at rest (by
+ * default 10 rods of 0.1 m and 0.1 kg, 10 kg).  The point is a body of its own, held at its centre
+ * of mass by a ball joint, so that it never turns and the mass ratio of 1 : 100 meets the solvers
+ * at one joint. */
 #include "models/scenes/build.h"
 
 #include <math.h>
@@ -14,14 +15,11 @@ struct ball_opts {
 };
 static const perp_opt options[] = {
   PERP_INT(struct ball_opts, links, 10, 1, 1000000, "number of rods"),
-  PERP_REAL(struct ball_opts, length, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
-            "length of a rod"),
-  PERP_REAL(struct ball_opts, mass, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg",
-            "mass of a rod"),
-  PERP_REAL(struct ball_opts, ball, 10, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg",
-            "mass at the tip"),
-  PERP_REAL(struct ball_opts, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s^2", "gravity"),
-  PERP_INT(struct ball_opts, dim, 3, 2, 3, "2 = plane, 3 = space"),
+  PERP_OPT_POSITIVE(struct ball_opts, length, 0.1, "m", "length of a rod"),
+  PERP_OPT_POSITIVE(struct ball_opts, mass, 0.1, "kg", "mass of a rod"),
+  PERP_OPT_POSITIVE(struct ball_opts, ball, 10, "kg", "mass at the tip"),
+  PERP_OPT_NONNEGATIVE(struct ball_opts, gravity, 9.81, "m/s^2", "gravity"),
+  PERP_OPT_DIM(struct ball_opts, 3),
   PERP_OPTIONS_END
 };
 
@@ -35,15 +33,13 @@ static perp_status ball_and_chain_build(perp_ctx *ctx, const void *opts, perp_sc
                                   perp_mass_thin_rod(o->mass, o->length) };
   links->link[o->links] = (perp_link){ PERP_LINK_CARRIED, 0, 0,
                                        perp_mass_sphere(o->ball, o->length / 2) };
-  perp_status status = perp_links_model(ctx, scene, links, PERP_JOINT_BALL, o->gravity, NULL, NULL);
+  perp_status status = perp_links_model(ctx, scene, links, PERP_JOINT_BALL, o->gravity, 1, NULL,
+                                        NULL);
   if (status == PERP_OK && o->links == 10 && o->length == 0.1 && o->mass == 0.1 && o->ball == 10 &&
       o->gravity == 9.81)
     status = perp_links_file(ctx, scene, links, "C_ball_and_chain10.csv", 1e-15);
   free(links);
   PERP_TRY(status);
-  scene->t_end = 1;
-  scene->h = 1e-3;
-  scene->tip_body = o->links;
   return o->links <= 64 ? perp_truth_reduced(ctx, scene, 2, 1e-9) : PERP_OK;
 }
 
@@ -51,7 +47,6 @@ const perp_scene_desc perp_scene_ball_and_chain = {
   .d = { .name = "ball-and-chain",
          .summary = "light rods with a heavy ball at the tip: mass ratio 1 : 100",
          .reference = "own reference to 26 digits",
-         .opts = options,
-         .opts_size = sizeof(struct ball_opts) },
+         PERP_SCENE_OPTIONS(options, struct ball_opts) },
   .build = ball_and_chain_build,
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Carousel: a hub on a vertical hinge with four hanging chains, all in rigid rotation at t = 0 (Vondrak 2005,
- * section 9.1.4, figure 9.1: constraint errors of different ODE solvers; his parameters are not given,
- * these are ours).
+/* Carousel: a hub on a vertical hinge with four hanging chains, all in rigid rotation at t = 0
+ * (Vondrak 2005, section 9.1.4, figure 9.1: constraint errors of different ODE solvers; his
+ * parameters are not given, these are ours).
  *
- * Hub: disc, m = 10 kg, radius 0.5 m, thickness 0.1 m.  Chain k hangs from (r cos, r sin, 0)(k pi/2) along
- * -z: 5 boxes 0.1 x 0.02 x 0.02 m of 0.04 kg on ball joints.  omega = (0, 0, 4) rad/s, no motor. */
+ * Hub: disc, m = 10 kg, radius 0.5 m, thickness 0.1 m.  Chain k hangs from (r cos, r sin, 0)(k
+ * pi/2) along -z: 5 boxes 0.1 x 0.02 x 0.02 m of 0.04 kg on ball joints.  omega = (0, 0, 4) rad/s,
+ * no motor. */
 #include "models/scenes/build.h"
 
 #include <math.h>
@@ -17,17 +18,12 @@ struct carousel_opts {
 static const perp_opt options[] = {
   PERP_INT(struct carousel_opts, chains, 4, 1, 1000, "number of chains"),
   PERP_INT(struct carousel_opts, links, 5, 1, 1000, "links of each chain"),
-  PERP_REAL(struct carousel_opts, omega, 4, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "rad/s", "initial rotation"),
-  PERP_REAL(struct carousel_opts, radius, 0.5, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
-            "radius of the hub"),
-  PERP_REAL(struct carousel_opts, length, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
-            "length of a link"),
-  PERP_REAL(struct carousel_opts, mass, 0.04, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg",
-            "mass of a link"),
-  PERP_REAL(struct carousel_opts, hub, 10, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg",
-            "mass of the hub"),
-  PERP_REAL(struct carousel_opts, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s^2", "gravity"),
+  PERP_OPT_FINITE(struct carousel_opts, omega, 4, "rad/s", "initial rotation"),
+  PERP_OPT_POSITIVE(struct carousel_opts, radius, 0.5, "m", "radius of the hub"),
+  PERP_OPT_POSITIVE(struct carousel_opts, length, 0.1, "m", "length of a link"),
+  PERP_OPT_POSITIVE(struct carousel_opts, mass, 0.04, "kg", "mass of a link"),
+  PERP_OPT_POSITIVE(struct carousel_opts, hub, 10, "kg", "mass of the hub"),
+  PERP_OPT_NONNEGATIVE(struct carousel_opts, gravity, 9.81, "m/s^2", "gravity"),
   PERP_ENUM(struct carousel_opts, truth, PERP_TRUTH_AUTO, perp_truth_names,
             "reference: joint coordinates up to 255 bodies"),
   PERP_OPTIONS_END
@@ -70,21 +66,12 @@ static perp_status carousel_build(perp_ctx *ctx, const void *opts, perp_scene *s
   perp_body_def hub = { .name = "hub",
                         .mass = perp_mass_cylinder(o->hub, o->radius, 0.1),
                         .w = { 0, 0, o->omega } };
-  perp_joint_def shaft = { .name = "shaft",
-                           .kind = PERP_JOINT_HINGE,
-                           .a = PERP_WORLD,
-                           .b = 0,
-                           .axis_a = { 0, 0, 1 },
-                           .axis_b = { 0, 0, 1 } };
+  const perp_joint_def shaft = perp_scene_joint(PERP_JOINT_HINGE, "shaft", PERP_WORLD, 0, 2);
   PERP_TRY(perp_model_create(ctx, 3, &scene->model));
   PERP_TRY(perp_model_add_body(ctx, scene->model, &hub, NULL));
   PERP_TRY(perp_model_add_joint(ctx, scene->model, &shaft, NULL));
   for (int k = 0; k < o->chains; k++) PERP_TRY(add_chain(ctx, scene->model, o, k));
-  perp_model_gravity(scene->model, o->gravity);
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->gravity = o->gravity;
-  scene->t_end = 10;
-  scene->h = 1e-3;
+  PERP_TRY(perp_scene_finish(ctx, scene, o->gravity, 10, 1e-3));
   scene->tip_body = o->links; /* the last link of the first chain */
   scene->tip[0] = o->length / 2;
   if (o->truth == PERP_TRUTH_REDUCED ||
@@ -97,7 +84,6 @@ const perp_scene_desc perp_scene_carousel = {
   .d = { .name = "carousel",
          .summary = "a turning hub with four hanging chains",
          .reference = "Vondrak 2005, section 9.1.4, figure 9.1; parameters are our own",
-         .opts = options,
-         .opts_size = sizeof(struct carousel_opts) },
+         PERP_SCENE_OPTIONS(options, struct carousel_opts) },
   .build = carousel_build,
 };

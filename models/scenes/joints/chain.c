@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Chain of N links, one end held at the origin, from the horizontal at rest (Cline 2002, section 5.2.1: six
- * links of 100 mm, h = 1 ms; Vondrak 2005, section 9.1.3: 32 links on joints of several kinds, joint=mixed).
+/* Chain of N links, one end held at the origin, from the horizontal at rest (Cline 2002, section
+ * 5.2.1: six links of 100 mm, h = 1 ms; Vondrak 2005, section 9.1.3: 32 links on joints of several
+ * kinds, joint=mixed).
  *
- *   link=rod  thin rods, transverse inertia m L^2/12; axial m L^2/600, which planar motion does not feel;
- *             reference files for N = 2, 4, 6, 8, 16 of 0.1 m
+ *   link=rod  thin rods, transverse inertia m L^2/12; axial m L^2/600, which planar motion does not
+ *             feel; reference files for N = 2, 4, 6, 8, 16 of 0.1 m
  *   link=box  boxes L x 0.02 x 0.02 m, as engines are compared with
  *
- * The chain swings in the (x, z) plane (in the plane: (x, y)).  Masses cancel from the motion.  Chaotic for
- * N > 1: with six links differences grow about as exp(11.5 t), so that a trajectory in double precision
- * means something until about 2.8 s. */
+ * The chain swings in the (x, z) plane (in the plane: (x, y)).  Masses cancel from the motion.
+ * Chaotic for N > 1: with six links differences grow about as exp(11.5 t), so that a trajectory in
+ * double precision means something until about 2.8 s. */
 #include "models/scenes/build.h"
 
 #include <math.h>
@@ -28,16 +29,15 @@ struct chain_opts {
 };
 static const perp_opt options[] = {
   PERP_INT(struct chain_opts, links, 6, 1, 1000000, "number of links"),
-  PERP_REAL(struct chain_opts, length, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
-            "length of a link"),
-  PERP_REAL(struct chain_opts, mass, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "kg",
-            "mass of a link; 0 = 1 kg (rod), 0.04 kg (box)"),
-  PERP_REAL(struct chain_opts, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s^2", "gravity"),
+  PERP_OPT_POSITIVE(struct chain_opts, length, 0.1, "m", "length of a link"),
+  PERP_OPT_NONNEGATIVE(struct chain_opts, mass, 0, "kg",
+                       "mass of a link; 0 = 1 kg (rod), 0.04 kg (box)"),
+  PERP_OPT_NONNEGATIVE(struct chain_opts, gravity, 9.81, "m/s^2", "gravity"),
   PERP_ENUM(struct chain_opts, start, HORIZONTAL, starts, "initial shape, at rest"),
   PERP_ENUM(struct chain_opts, link, ROD, link_names, "thin rods or boxes 0.02 m thick"),
   PERP_ENUM(struct chain_opts, joint, BALL, joints,
             "ball joints, hinges about y, or ball, hinge and universal in turn"),
-  PERP_INT(struct chain_opts, dim, 3, 2, 3, "2 = plane, 3 = space"),
+  PERP_OPT_DIM(struct chain_opts, 3),
   PERP_ENUM(struct chain_opts, truth, PERP_TRUTH_AUTO, perp_truth_names,
             "reference: file where there is one, and joint coordinates up to 64 links"),
   PERP_OPTIONS_END
@@ -46,20 +46,17 @@ static const perp_opt options[] = {
 /* the reference file of N links of 0.1 m, NULL when there is none */
 static const char *chain_file_of(int links)
 {
-  switch (links) {
-  case 2:
-    return "C_chain100mm_N2.csv";
-  case 4:
-    return "C_chain100mm_N4_2s.csv";
-  case 6:
-    return "C_chain100mm_N6_5s.csv";
-  case 8:
-    return "C_chain100mm_N8_2s.csv";
-  case 16:
-    return "C_chain100mm_N16_2s.csv";
-  default:
-    return NULL;
-  }
+  static const struct {
+    int links;
+    const char *file;
+  } files[] = { { 2, "C_chain100mm_N2.csv" },
+                { 4, "C_chain100mm_N4_2s.csv" },
+                { 6, "C_chain100mm_N6_5s.csv" },
+                { 8, "C_chain100mm_N8_2s.csv" },
+                { 16, "C_chain100mm_N16_2s.csv" } };
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    if (files[i].links == links) return files[i].file;
+  return NULL;
 }
 
 static perp_status chain_truths(perp_ctx *ctx, perp_scene *scene, const perp_links *links,
@@ -93,24 +90,13 @@ static perp_status chain_build(perp_ctx *ctx, const void *opts, perp_scene *scen
   if (links == NULL) return PERP_ERR_NOMEM;
   for (int i = 0; i < o->links; i++) links->link[i] = link;
   links->mixed = o->joint == MIXED;
-  double *theta = NULL;
-  perp_status status = PERP_OK;
-  if (o->start == HANGING) {
-    theta = malloc((size_t)o->links * sizeof *theta);
-    if (theta == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "chain: no memory");
-    for (int i = 0; i < o->links && theta != NULL; i++) theta[i] = -M_PI_2;
-  }
-  if (status == PERP_OK)
-    status = perp_links_model(ctx, scene, links,
-                              o->joint == HINGE ? PERP_JOINT_HINGE : PERP_JOINT_BALL, o->gravity,
-                              theta, NULL);
+  links->start = o->start == HANGING ? -M_PI_2 : 0;
+  perp_status status = perp_links_model(ctx, scene, links,
+                                        o->joint == HINGE ? PERP_JOINT_HINGE : PERP_JOINT_BALL,
+                                        o->gravity, 0.8, NULL, NULL);
   if (status == PERP_OK) status = chain_truths(ctx, scene, links, o);
-  free(theta);
   free(links);
   PERP_TRY(status);
-  scene->t_end = 0.8;
-  scene->h = 1e-3;
-  scene->tip_body = o->links - 1;
   scene->tip[0] = o->length / 2;
   return PERP_OK;
 }
@@ -119,7 +105,6 @@ const perp_scene_desc perp_scene_chain = {
   .d = { .name = "chain",
          .summary = "N links swinging from the horizontal, one end held",
          .reference = "Cline 2002, section 5.2.1; Vondrak 2005, section 9.1.3",
-         .opts = options,
-         .opts_size = sizeof(struct chain_opts) },
+         PERP_SCENE_OPTIONS(options, struct chain_opts) },
   .build = chain_build,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Double pendulum in one plane, horizontal and at rest: two uniform rods, or two point masses on massless
- * rods.  Point masses are bodies held at their centres of mass by distance
- * joints, so that nothing turns them. */
+/* Double pendulum in one plane, horizontal and at rest: two uniform rods, or two point masses on
+ * massless rods.  Point masses are bodies held at their centres of mass by distance joints, so that
+ * nothing turns them. */
 #include "models/scenes/build.h"
 
 #include <math.h>
@@ -15,14 +15,12 @@ struct double_opts {
   int body, dim;
 };
 static const perp_opt options[] = {
-  PERP_REAL(struct double_opts, length, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
-            "length of each link"),
-  PERP_REAL(struct double_opts, mass, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg",
-            "mass of each link"),
-  PERP_REAL(struct double_opts, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s^2", "gravity"),
+  PERP_OPT_POSITIVE(struct double_opts, length, 1, "m", "length of each link"),
+  PERP_OPT_POSITIVE(struct double_opts, mass, 1, "kg", "mass of each link"),
+  PERP_OPT_NONNEGATIVE(struct double_opts, gravity, 9.81, "m/s^2", "gravity"),
   PERP_ENUM(struct double_opts, body, ROD, bodies,
             "uniform rods on hinges, or point masses on distance joints"),
-  PERP_INT(struct double_opts, dim, 2, 2, 3, "2 = plane, 3 = space"),
+  PERP_OPT_DIM(struct double_opts, 2),
   PERP_OPTIONS_END
 };
 
@@ -36,7 +34,7 @@ static perp_status double_pendulum_build(perp_ctx *ctx, const void *opts, perp_s
   perp_links *links = perp_links_create(ctx, o->dim, 2);
   if (links == NULL) return PERP_ERR_NOMEM;
   links->link[0] = links->link[1] = link;
-  perp_status status = perp_links_model(ctx, scene, links, PERP_JOINT_HINGE, o->gravity, NULL,
+  perp_status status = perp_links_model(ctx, scene, links, PERP_JOINT_HINGE, o->gravity, 10, NULL,
                                         NULL);
   if (status == PERP_OK && o->length == 1 && o->gravity == 9.81)
     status = perp_links_file(
@@ -44,9 +42,6 @@ static perp_status double_pendulum_build(perp_ctx *ctx, const void *opts, perp_s
         o->body == ROD ? "C_double_pendulum_rods.csv" : "C_double_pendulum_point.csv", 1e-15);
   free(links);
   PERP_TRY(status);
-  scene->t_end = 10;
-  scene->h = 1e-3;
-  scene->tip_body = 1;
   scene->tip[0] = o->body == ROD ? o->length / 2 : 0;
   return perp_truth_reduced(ctx, scene, 60, 1e-9);
 }
@@ -55,7 +50,6 @@ const perp_scene_desc perp_scene_double_pendulum = {
   .d = { .name = "double-pendulum",
          .summary = "two rods or point masses, from the horizontal at rest",
          .reference = "own references to 28 digits",
-         .opts = options,
-         .opts_size = sizeof(struct double_opts) },
+         PERP_SCENE_OPTIONS(options, struct double_opts) },
   .build = double_pendulum_build,
 };

@@ -1,31 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scenes of driven and limited joints, each with a closed form (Vondrak 2005, sections 6.6 and 7.4):
+/* Scenes of driven and limited joints, each with a closed form (Vondrak 2005, sections 6.6 and
+ * 7.4):
  *
- *   stop     a rod on a hinge falls from the horizontal onto a limit of the hinge, without rebound, and stays
- *            there.  force.rel.err: the limit carries m g L / 2 cos(angle); event.err: the time of the fall,
- *            T = sqrt(I / (m g L)) int_0^angle dtheta / sqrt(sin theta)
- *   pusher   a cart on a rail, driven by a motor of limited force F, pushes a block over the ground:
- *            it sticks where F <= mu m g, else a = (F - mu m g) / (m_cart + m_block) (accel.rel.err), and the
- *            ground carries m g (force.rel.err)
- *   soft     a body on a soft row, m x'' = -k x - d x': as a servo spring of a slider, whose row stands in the
- *            LCP, or as a row of a joint.  On the velocity level both are exactly the discrete oscillator
- *            v+ = (m v - h k x) / (m + h d + h^2 k), x+ = x + h v+, and of first order to the continuous one; on
- *            the acceleration level the servo spring is a force, and the continuous one is met with the order of
- *            the integrator.  path.err.max: against that of the two which is nearer; err.q.max: the continuous one */
+ *   stop     a rod on a hinge falls from the horizontal onto a limit of the hinge, without rebound,
+ *            and stays there.  force.rel.err: the limit carries m g L / 2 cos(angle); event.err:
+ *            the time of the fall, T = sqrt(I / (m g L)) int_0^angle dtheta / sqrt(sin theta)
+ *   pusher   a cart on a rail, driven by a motor of limited force F, pushes a block over the
+ *            ground: it sticks where F <= mu m g, else a = (F - mu m g) / (m_cart + m_block)
+ *            (accel.rel.err), and the ground carries m g (force.rel.err)
+ *   soft     a body on a soft row, m x'' = -k x - d x': as a servo spring of a slider, whose row
+ *            stands in the LCP, or as a row of a joint.  On the velocity level both are exactly the
+ *            discrete oscillator v+ = (m v - h k x) / (m + h d + h^2 k), x+ = x + h v+, and of
+ *            first order to the continuous one; on the acceleration level the servo spring is a
+ *            force, and the continuous one is met with the order of the integrator.  path.err.max:
+ *            against that of the two which is nearer; err.q.max: the continuous one */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double FREE = HUGE_VAL; /* no limit */
 
-static perp_status add_drive(perp_ctx *ctx, perp_scene *scene, perp_drive_def def)
-{
-  return perp_model_add_drive(ctx, scene->model, &def, NULL);
-}
-
-/* ---- stop --------------------------------------------------------------------------------------- */
+/* ---- stop ------------------------------------------------------------------------------------ */
 
 struct stop_opts {
   double mass, length, angle, gravity;
@@ -39,7 +35,6 @@ static const perp_opt stop_options[] = {
 };
 
 struct moment {
-  void *frame;
   double exact, last;
 };
 
@@ -57,12 +52,13 @@ static double moment_value(const void *user)
   return fabs(g->last - g->exact) / fabs(g->exact);
 }
 
-/* the rod has come down to the limit: up to what a limit of the velocity level leaves open in its step */
-static bool driven_reached(const void *user, int k, int nq, const double *q, const double *v,
-                           const double *q_before, const double *v_before)
+/* the rod has come down to the limit: up to what a limit of the velocity level leaves open in its
+ * step */
+static bool driven_reached(const void *user, int k, const double *q, const double *v,
+                           const double *v_before)
 {
   const double angle = *(const double *)user;
-  (void)k, (void)nq, (void)v, (void)q_before, (void)v_before;
+  (void)k, (void)v, (void)v_before;
   return 2 * atan2(q[5], q[3]) > angle - 1e-6;
 }
 
@@ -86,31 +82,19 @@ static perp_status build_stop(perp_ctx *ctx, const void *opts, perp_scene *scene
   const perp_body_def rod = { .name = "rod",
                               .mass = perp_mass_box(o->mass, L, thick, thick),
                               .x = { L / 2 } };
-  const perp_joint_def hinge = { .name = "hinge",
-                                 .kind = PERP_JOINT_HINGE,
-                                 .a = PERP_WORLD,
-                                 .b = 0,
-                                 .anchor_b = { -L / 2 },
-                                 .axis_a = { 0, 1 },
-                                 .axis_b = { 0, 1 } };
+  perp_joint_def hinge = perp_scene_joint(PERP_JOINT_HINGE, "hinge", PERP_WORLD, 0, 1);
+  hinge.anchor_b[0] = -L / 2;
+  const perp_drive_def stop = { .name = "stop", .lower = -FREE, .upper = o->angle };
   const double inertia = rod.mass.inertia[4] + o->mass * L * L / 4;
   const double time = sqrt(inertia / (o->mass * o->gravity * L)) * driven_fall(o->angle);
-  PERP_TRY(perp_model_create(ctx, 3, &scene->model));
-  perp_model_gravity(scene->model, o->gravity);
-  PERP_TRY(perp_model_add_body(ctx, scene->model, &rod, NULL));
-  PERP_TRY(perp_model_add_joint(ctx, scene->model, &hinge, NULL));
-  PERP_TRY(
-      add_drive(ctx, scene, (perp_drive_def){ .name = "stop", .lower = -FREE, .upper = o->angle }));
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->gravity = o->gravity;
-  scene->t_end = time + 1;
-  scene->h = 1e-3;
-  scene->tip_body = 0;
+  const perp_scene_parts parts = {
+    .gravity = o->gravity, .body = &rod, .joint = &hinge, .drive = &stop
+  };
+  PERP_TRY(perp_scene_assemble(ctx, scene, &parts, time + 1, 1e-3));
   scene->tip[0] = L / 2;
   scene->dissipative = true;
-  struct moment *g = malloc(sizeof *g);
-  if (g != NULL) *g = (struct moment){ .exact = -o->mass * o->gravity * L / 2 * cos(o->angle) };
-  PERP_TRY(perp_gauge_add(ctx, scene, "force.rel.err", g, sizeof *g, moment_sample, moment_value));
+  const struct moment g = { .exact = -o->mass * o->gravity * L / 2 * cos(o->angle) };
+  PERP_TRY(perp_gauge_add(ctx, scene, "force.rel.err", &g, sizeof g, moment_sample, moment_value));
   return perp_gauge_events(ctx, scene, 1, &time, 0.5, driven_reached, &o->angle, sizeof o->angle);
 }
 
@@ -119,12 +103,11 @@ const perp_scene_desc perp_scene_stop = {
          .summary = "rod on a hinge falls onto a limit of the hinge and stays there",
          .reference = "Vondrak 2005, section 7.4.2; closed form",
          .equation = "tau = -m g L / 2 cos(angle)",
-         .opts = stop_options,
-         .opts_size = sizeof(struct stop_opts) },
+         PERP_SCENE_OPTIONS(stop_options, struct stop_opts) },
   .build = build_stop,
 };
 
-/* ---- pusher ------------------------------------------------------------------------------------- */
+/* ---- pusher ---------------------------------------------------------------------------------- */
 
 struct pusher_opts {
   double cart, block, force, mu, gravity;
@@ -143,38 +126,31 @@ static perp_status build_pusher(perp_ctx *ctx, const void *opts, perp_scene *sce
   const struct pusher_opts *o = opts;
   const double friction = o->mu * o->block * o->gravity, radius = 0.2;
   const double a[3] = { fmax(0, o->force - friction) / (o->cart + o->block) };
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
   const double size[3] = { 1, 1, 1 }, at[3] = { 0, 0, 0.5 }, before[3] = { -1, 0, 0.6 };
-  y.name = "block";
-  const int block = perp_scene_builder_box(&y, o->block, size, at, 0, 0);
-  y.name = "cart";
-  perp_body_def body = { .mass = perp_mass_box(o->cart, 1, 1, 1) };
-  const int cart = perp_scene_builder_body(&y, &body, before, 0, 0);
-  /* two knobs at the height of the centre of the block, since a block that is pushed at one point turns away */
+  const int block = perp_build_box(&y, "block", o->block, size, at, 0, 0);
+  perp_body_def body = { .name = "cart", .mass = perp_mass_box(o->cart, 1, 1, 1) };
+  const int cart = perp_build_body(&y, &body, before, 0, 0);
+  /* two knobs at the height of the centre of the block, since a block that is pushed at one point
+   * turns away */
   y.surface.mu = y.surface.mu_dynamic = 0;
   for (int side = -1; side <= 1; side += 2) {
-    perp_shape_def knob = { .kind = PERP_SHAPE_SPHERE,
+    perp_shape_def knob = { .name = "cart",
+                            .kind = PERP_SHAPE_SPHERE,
                             .body = cart,
                             .x = { 0.5 - radius, 0.3 * side, -0.1 },
                             .radius = radius };
-    perp_scene_builder_shape(&y, &knob);
+    perp_build_shape(&y, &knob);
   }
-  const perp_joint_def rail = { .name = "rail",
-                                .kind = PERP_JOINT_SLIDER,
-                                .a = PERP_WORLD,
-                                .b = cart,
-                                .anchor_a = { -1, 0, 0.6 },
-                                .axis_a = { 1 } };
-  perp_scene_builder_joint(&y, &rail);
-  if (y.status == PERP_OK)
-    y.status = add_drive(ctx, scene,
-                         (perp_drive_def){ .name = "motor",
-                                           .lower = -FREE,
-                                           .upper = FREE,
-                                           .velocity = 1 + 2 * a[0],
-                                           .max_force = o->force });
-  PERP_TRY(perp_scene_builder_end(&y, 1, 0.5));
+  perp_joint_def rail = perp_scene_joint(PERP_JOINT_SLIDER, "rail", PERP_WORLD, cart, 0);
+  memcpy(rail.anchor_a, before, sizeof before);
+  perp_build_joint(&y, &rail);
+  const perp_drive_def motor = {
+    .name = "motor", .lower = -FREE, .upper = FREE, .velocity = 1 + 2 * a[0], .max_force = o->force
+  };
+  if (y.status == PERP_OK) y.status = perp_model_add_drive(ctx, scene->model, &motor, NULL);
+  PERP_TRY(perp_build_end(&y, 1, 0.5));
   scene->driven = true;
   scene->tip_body = block;
   const double weight = o->block * o->gravity;
@@ -188,12 +164,11 @@ const perp_scene_desc perp_scene_pusher = {
          .summary = "a motor of limited force pushes a block against Coulomb friction",
          .reference = "Vondrak 2005, section 7.4; closed form",
          .equation = "a = (F - mu m g) / (m_cart + m)",
-         .opts = pusher_options,
-         .opts_size = sizeof(struct pusher_opts) },
+         PERP_SCENE_OPTIONS(pusher_options, struct pusher_opts) },
   .build = build_pusher,
 };
 
-/* ---- soft --------------------------------------------------------------------------------------- */
+/* ---- soft ------------------------------------------------------------------------------------ */
 
 enum { ROW_DRIVE, ROW_JOINT };
 static const char *const row_names[] = { "drive", "joint", NULL };
@@ -205,17 +180,15 @@ struct soft_opts {
 static const perp_opt soft_options[] = {
   PERP_OPT_POSITIVE(struct soft_opts, mass, 2, "kg", "of the body"),
   PERP_OPT_POSITIVE(struct soft_opts, stiffness, 80, "N/m", "of the row"),
-  PERP_REAL(struct soft_opts, damping, 3, 0, HUGE_VAL, PERP_OPEN_MAX, "Ns/m",
-            "of the row, below the critical 2 sqrt(stiffness mass)"),
-  PERP_REAL(struct soft_opts, start, 0.1, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
-            "displacement at the start"),
+  PERP_OPT_NONNEGATIVE(struct soft_opts, damping, 3, "Ns/m",
+                       "of the row, below the critical 2 sqrt(stiffness mass)"),
+  PERP_OPT_FINITE(struct soft_opts, start, 0.1, "m", "displacement at the start"),
   PERP_ENUM(struct soft_opts, row, ROW_DRIVE, row_names,
             "servo spring of a slider (on the velocity level a row of the LCP), or row of a joint"),
   PERP_OPTIONS_END
 };
 
 struct oscillator {
-  void *frame;
   struct soft_opts o;
   double t, x, v, discrete, continuous; /* largest distances */
 };
@@ -228,14 +201,12 @@ static double continuous_place(const struct soft_opts *o, double t, double *v)
   return o->start * e * (c + d / w * s);
 }
 
-static perp_status driven_continuous(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void driven_continuous(void *user, double t, double *q, double *v)
 {
-  (void)ctx;
   memset(q, 0, 7 * sizeof *q);
   memset(v, 0, 6 * sizeof *v);
   q[3] = 1;
   q[0] = continuous_place(user, t, &v[0]);
-  return PERP_OK;
 }
 
 static void oscillator_sample(void *user, double t, const double *q, const double *v,
@@ -270,35 +241,25 @@ static perp_status build_soft(perp_ctx *ctx, const void *opts, perp_scene *scene
   const perp_body_def body = { .name = "body",
                                .mass = perp_mass_sphere(o->mass, 0.1),
                                .x = { o->start } };
-  perp_joint_def joint = { .name = "joint", .a = PERP_WORLD, .b = 0, .axis_a = { 1 } };
-  joint.kind = o->row == ROW_JOINT ? PERP_JOINT_FIXED : PERP_JOINT_SLIDER;
-  if (o->row == ROW_JOINT)
-    joint.row[0] = (perp_row_soft){ .stiffness = o->stiffness, .damping = o->damping };
-  PERP_TRY(perp_model_create(ctx, 3, &scene->model));
-  PERP_TRY(perp_model_add_body(ctx, scene->model, &body, NULL));
-  PERP_TRY(perp_model_add_joint(ctx, scene->model, &joint, NULL));
+  const perp_joint_kind kind = o->row == ROW_JOINT ? PERP_JOINT_FIXED : PERP_JOINT_SLIDER;
+  perp_joint_def joint = perp_scene_joint(kind, "joint", PERP_WORLD, 0, 0);
+  const perp_drive_def servo = { .name = "servo",
+                                 .zero = o->start,
+                                 .lower = -FREE,
+                                 .upper = FREE,
+                                 .max_force = HUGE_VAL,
+                                 .stiffness = o->stiffness,
+                                 .damping = o->damping };
+  perp_scene_parts parts = { .gravity = 9.81, .body = &body, .joint = &joint };
   if (o->row == ROW_DRIVE)
-    PERP_TRY(add_drive(ctx, scene,
-                       (perp_drive_def){ .name = "servo",
-                                         .zero = o->start,
-                                         .lower = -FREE,
-                                         .upper = FREE,
-                                         .max_force = HUGE_VAL,
-                                         .stiffness = o->stiffness,
-                                         .damping = o->damping }));
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->gravity = 9.81;
-  scene->t_end = 1;
-  scene->h = 1e-2;
-  scene->tip_body = 0;
+    parts.drive = &servo;
+  else
+    joint.row[0] = (perp_row_soft){ .stiffness = o->stiffness, .damping = o->damping };
+  PERP_TRY(perp_scene_assemble(ctx, scene, &parts, 1, 1e-2));
   scene->dissipative = true;
-  struct soft_opts *copy = malloc(sizeof *copy);
-  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "soft: no memory");
-  *copy = *o;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, driven_continuous, copy));
-  struct oscillator *g = malloc(sizeof *g);
-  if (g != NULL) *g = (struct oscillator){ .o = *o, .x = o->start };
-  return perp_gauge_add(ctx, scene, "path.err.max", g, sizeof *g, oscillator_sample,
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", 1e-14, driven_continuous, o, sizeof *o));
+  const struct oscillator g = { .o = *o, .x = o->start };
+  return perp_gauge_add(ctx, scene, "path.err.max", &g, sizeof g, oscillator_sample,
                         oscillator_value);
 }
 
@@ -307,7 +268,6 @@ const perp_scene_desc perp_scene_soft = {
          .summary = "a body on a soft row: the damped oscillator, discrete and continuous",
          .reference = "Vondrak 2005, section 6.6; Servin 2011; closed form",
          .equation = "S = 1 / (h (h k + d)), alpha = k / (h k + d)",
-         .opts = soft_options,
-         .opts_size = sizeof(struct soft_opts) },
+         PERP_SCENE_OPTIONS(soft_options, struct soft_opts) },
   .build = build_soft,
 };

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Free rigid body: Euler's equations with their closed form, rotation and attitude (Landau & Lifshitz,
- * Mechanics, section 37).
+/* Free rigid body: Euler's equations with their closed form, rotation and attitude (Landau &
+ * Lifshitz, Mechanics, section 37).
  *
- * Number the axes so that axis 3 is the one about which the angular momentum circulates in the body and
- * I_2 lies between I_1 and I_3.  With 2T = sum I w^2 and L^2 = sum I^2 w^2, and D_k = L^2 - 2T I_k:
+ * Number the axes so that axis 3 is the one about which the angular momentum circulates in the body
+ * and I_2 lies between I_1 and I_3.  With 2T = sum I w^2 and L^2 = sum I^2 w^2, and D_k = L^2 - 2T
+ * I_k:
  *
  *      w_1 = a_1 cn,  w_2 = +-a_2 sn,  w_3 = +-a_3 dn  (u | k),   u = p t + u_0
  *      a_1^2 = -D_3 / (I_1 (I_3-I_1)),  a_2^2 = -D_3 / (I_2 (I_3-I_2)),  a_3^2 = D_1 / (I_3 (I_3-I_1))
  *      p^2 = (I_3-I_2) D_1 / (I_1 I_2 I_3),   kc^2 = (I_3-I_1) D_2 / ((I_3-I_2) D_1)
  *
- * D_k = sum_j I_j (I_j - I_k) w_j^2 has no cancellation of its own.  The direction of L in the body is
- * I w / |L|; the angle phi about L in space follows from
+ * D_k = sum_j I_j (I_j - I_k) w_j^2 has no cancellation of its own.  The direction of L in the body
+ * is I w / |L|; the angle phi about L in space follows from
  *
  *      phi' = |L| (2T - I_3 w_3^2) / (L^2 - I_3^2 w_3^2)
  *           = |L|/I_3 + |L| (2T - L^2/I_3) / (c (1 + n sn^2)),   c = L^2 - I_3^2 a_3^2,
@@ -23,7 +24,6 @@
 #include "models/scenes/elliptic.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { DZHANIBEKOV, BOX149, BOX149_SIMPLE, SPIN, CUSTOM };
@@ -34,22 +34,20 @@ struct free_opts {
   int preset;
   double mass, ix, iy, iz, wx, wy, wz, vx, vy, vz, gravity;
 };
-#define FREE(field, d, lo, flags, unit, help)                                                      \
-  PERP_REAL(struct free_opts, field, d, lo, HUGE_VAL, flags | PERP_OPEN_MAX, unit, help)
 static const perp_opt options[] = {
   PERP_ENUM(struct free_opts, preset, DZHANIBEKOV, presets,
             "a known body; the other options are for custom only"),
-  FREE(mass, 1, 0, PERP_OPEN_MIN, "kg", "mass"),
-  FREE(ix, 1, 0, PERP_OPEN_MIN, "kg m^2", "principal moment of inertia"),
-  FREE(iy, 2, 0, PERP_OPEN_MIN, "kg m^2", "principal moment of inertia"),
-  FREE(iz, 2.5, 0, PERP_OPEN_MIN, "kg m^2", "principal moment of inertia"),
-  FREE(wx, 1, -HUGE_VAL, PERP_OPEN_MIN, "rad/s", "initial rotation, body frame"),
-  FREE(wy, 0.5, -HUGE_VAL, PERP_OPEN_MIN, "rad/s", "initial rotation, body frame"),
-  FREE(wz, 0.7, -HUGE_VAL, PERP_OPEN_MIN, "rad/s", "initial rotation, body frame"),
-  FREE(vx, 0, -HUGE_VAL, PERP_OPEN_MIN, "m/s", "initial velocity"),
-  FREE(vy, 0, -HUGE_VAL, PERP_OPEN_MIN, "m/s", "initial velocity"),
-  FREE(vz, 0, -HUGE_VAL, PERP_OPEN_MIN, "m/s", "initial velocity"),
-  FREE(gravity, 0, -HUGE_VAL, PERP_OPEN_MIN, "m/s^2", "gravity"),
+  PERP_OPT_POSITIVE(struct free_opts, mass, 1, "kg", "mass"),
+  PERP_OPT_POSITIVE(struct free_opts, ix, 1, "kg m^2", "principal moment of inertia"),
+  PERP_OPT_POSITIVE(struct free_opts, iy, 2, "kg m^2", "principal moment of inertia"),
+  PERP_OPT_POSITIVE(struct free_opts, iz, 2.5, "kg m^2", "principal moment of inertia"),
+  PERP_OPT_FINITE(struct free_opts, wx, 1, "rad/s", "initial rotation, body frame"),
+  PERP_OPT_FINITE(struct free_opts, wy, 0.5, "rad/s", "initial rotation, body frame"),
+  PERP_OPT_FINITE(struct free_opts, wz, 0.7, "rad/s", "initial rotation, body frame"),
+  PERP_OPT_FINITE(struct free_opts, vx, 0, "m/s", "initial velocity"),
+  PERP_OPT_FINITE(struct free_opts, vy, 0, "m/s", "initial velocity"),
+  PERP_OPT_FINITE(struct free_opts, vz, 0, "m/s", "initial velocity"),
+  PERP_OPT_FINITE(struct free_opts, gravity, 0, "m/s^2", "gravity"),
   PERP_OPTIONS_END
 };
 
@@ -74,7 +72,7 @@ static const struct preset {
   [SPIN] = { { SPIN, 1, 1, 2, 3, 0.01, 5, 0.01, 0, 0, 0, 0 }, 20, 0.01, NULL },
 };
 
-/* ---- closed form -------------------------------------------------------------------------------------------- */
+/* ---- closed form ----------------------------------------------------------------------------- */
 
 struct rotation {
   struct free_opts o;
@@ -101,8 +99,8 @@ static void free_body_motion(const struct rotation *r, double t, double w[3], do
   *phi = r->slope * t + r->factor * perp_elliptic_Pi(am, r->n, r->kc);
 }
 
-/* E [9] column-major: body to the frame with L along z, for direction of L in the body and angle phi.  The axis
- * that defines phi = 0 is the node of axis 3 of the body, e_3 x l. */
+/* E [9] column-major: body to the frame with L along z, for direction of L in the body and angle
+ * phi.  The axis that defines phi = 0 is the node of axis 3 of the body, e_3 x l. */
 static void free_body_frame(const struct rotation *r, const double w[3], double phi, double E[9])
 {
   double l[3], axis3[3] = { 0 }, node[3], third[3];
@@ -139,11 +137,10 @@ static void to_quaternion(const double R[9], double q[4])
   for (int i = 0; i < 4; i++) q[i] = s * rows[k][i];
 }
 
-static perp_status free_body_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void free_body_exact(void *user, double t, double *q, double *v)
 {
   const struct rotation *r = user;
   const struct free_opts *o = &r->o;
-  (void)ctx;
   q[0] = o->vx * t, q[1] = o->vy * t, q[2] = o->vz * t - 0.5 * o->gravity * t * t;
   v[0] = o->vx, v[1] = o->vy, v[2] = o->vz - o->gravity * t;
   if (r->steady) {
@@ -151,14 +148,13 @@ static perp_status free_body_exact(void *user, perp_ctx *ctx, double t, double *
     const double identity[4] = { 1, 0, 0, 0 };
     perp_quat_retract(identity, dtheta, q + 3);
     memcpy(v + 3, w, sizeof w);
-    return PERP_OK;
+    return;
   }
   double phi, E[9], R[9];
   free_body_motion(r, t, v + 3, &phi);
   free_body_frame(r, v + 3, phi - r->phi0, E);
   for (int j = 0; j < 3; j++) perp_turn(3, r->start, E + 3 * j, R + 3 * j);
   to_quaternion(R, q + 3);
-  return PERP_OK;
 }
 
 /* false: no closed form (on the separatrix) */
@@ -177,7 +173,8 @@ static bool free_body_prepare(struct rotation *r)
   }
   if (r->steady) return true;
 
-  /* by rising inertia; L circulates about the largest when L^2 > 2T I_middle, else about the smallest */
+  /* by rising inertia; L circulates about the largest when L^2 > 2T I_middle, else about the
+   * smallest */
   int lo = 0, hi = 2;
   for (int i = 0; i < 3; i++) {
     if (I[i] < I[lo]) lo = i;
@@ -228,7 +225,7 @@ static void free_body_map_file(void *user, double t, const double *row, double *
   memcpy(v + 3, row + 4, 3 * sizeof *v);
 }
 
-/* ---- scene --------------------------------------------------------------------------------------------------- */
+/* ---- scene ----------------------------------------------------------------------------------- */
 
 static const perp_desc *own_desc(void);
 
@@ -263,33 +260,21 @@ static perp_status free_body_build(perp_ctx *ctx, const void *opts, perp_scene *
                          .mass = { o.mass, { o.ix, 0, 0, 0, o.iy, 0, 0, 0, o.iz } },
                          .v = { o.vx, o.vy, o.vz },
                          .w = { o.wx, o.wy, o.wz } };
-  PERP_TRY(perp_model_create(ctx, 3, &scene->model));
-  perp_model_gravity(scene->model, o.gravity);
-  PERP_TRY(perp_model_add_body(ctx, scene->model, &body, NULL));
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->gravity = o.gravity;
+  const perp_scene_parts parts = { .gravity = o.gravity, .body = &body };
+  PERP_TRY(perp_scene_assemble(ctx, scene, &parts, preset != NULL ? preset->t_end : 10,
+                               preset != NULL ? preset->h : 0.01));
   scene->isolated = true;
-  scene->t_end = preset != NULL ? preset->t_end : 10;
-  scene->h = preset != NULL ? preset->h : 0.01;
+  scene->tip_body = PERP_WORLD; /* its centre flies, whatever the rotation does */
 
-  struct rotation *r = calloc(1, sizeof *r);
-  if (r == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "free-body: no memory");
-  r->o = o;
-  if (free_body_prepare(r)) {
+  struct rotation r = { .o = o };
+  if (free_body_prepare(&r))
     PERP_TRY(perp_truth_add(ctx, scene,
-                            r->steady ? "closed form: steady rotation"
-                                      : "closed form: Jacobi elliptic functions",
-                            HUGE_VAL, 1e-12, free_body_exact, r));
-  } else {
-    free(r);
-  }
-  if (preset != NULL && preset->file != NULL) {
-    struct free_opts *copy = malloc(sizeof *copy);
-    if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "free-body: no memory");
-    *copy = o;
-    PERP_TRY(
-        perp_truth_file(ctx, scene, preset->file, 1e-15, 7, columns, free_body_map_file, copy));
-  }
+                            r.steady ? "closed form: steady rotation"
+                                     : "closed form: Jacobi elliptic functions",
+                            1e-12, free_body_exact, &r, sizeof r));
+  if (preset != NULL && preset->file != NULL)
+    PERP_TRY(perp_truth_file(ctx, scene, preset->file, 1e-15, 7, columns, free_body_map_file, &o,
+                             sizeof o));
   return perp_truth_reduced(ctx, scene, 200, 1e-9);
 }
 
@@ -298,8 +283,7 @@ const perp_scene_desc perp_scene_free_body = {
          .summary = "free asymmetric rigid body: Dzhanibekov's flips, a tumbling box, or any other",
          .reference = "Landau & Lifshitz, Mechanics, section 37",
          .equation = "I w' + w x I w = 0, R' = R [w]x",
-         .opts = options,
-         .opts_size = sizeof(struct free_opts) },
+         PERP_SCENE_OPTIONS(options, struct free_opts) },
   .build = free_body_build,
 };
 

@@ -3,7 +3,8 @@
  * (0, length, 0) of the body.  Defaults: the benchmark of Geradin and Cardona, which starts
  * horizontal with a fast spin and the precession that makes the reaction small.
  *
- * Conserved: energy, angular momentum about the vertical and about the axis of the top, I_yy spin. */
+ * Conserved: energy, angular momentum about the vertical and about the axis of the top, I_yy
+ * spin. */
 #include "models/scenes/build.h"
 
 #include <math.h>
@@ -13,28 +14,17 @@ struct top_opts {
   double mass, length, ixx, iyy, spin, precession, gravity;
 };
 static const perp_opt options[] = {
-  PERP_REAL(struct top_opts, mass, 15, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg", "mass"),
-  PERP_REAL(struct top_opts, length, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
-            "from the fixed point to the centre of mass"),
-  PERP_REAL(struct top_opts, ixx, 0.234375, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg m^2",
-            "transverse inertia about the centre of mass"),
-  PERP_REAL(struct top_opts, iyy, 0.46875, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg m^2",
-            "axial inertia"),
-  PERP_REAL(struct top_opts, spin, 150, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s",
-            "initial spin about the axis"),
-  PERP_REAL(struct top_opts, precession, -4.61538, -HUGE_VAL, HUGE_VAL,
-            PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s", "initial rate about the vertical"),
-  PERP_REAL(struct top_opts, gravity, 9.81, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "m/s^2", "gravity"),
+  PERP_OPT_POSITIVE(struct top_opts, mass, 15, "kg", "mass"),
+  PERP_OPT_POSITIVE(struct top_opts, length, 1, "m", "from the fixed point to the centre of mass"),
+  PERP_OPT_POSITIVE(struct top_opts, ixx, 0.234375, "kg m^2",
+                    "transverse inertia about the centre of mass"),
+  PERP_OPT_POSITIVE(struct top_opts, iyy, 0.46875, "kg m^2", "axial inertia"),
+  PERP_OPT_FINITE(struct top_opts, spin, 150, "rad/s", "initial spin about the axis"),
+  PERP_OPT_FINITE(struct top_opts, precession, -4.61538, "rad/s",
+                  "initial rate about the vertical"),
+  PERP_OPT_FINITE(struct top_opts, gravity, 9.81, "m/s^2", "gravity"),
   PERP_OPTIONS_END
 };
-
-static void heavy_top_map_file(void *user, double t, const double *row, double *q, double *v)
-{
-  (void)user, (void)t;
-  memcpy(q, row, 7 * sizeof *q);
-  memcpy(v, row + 7, 6 * sizeof *v);
-}
 
 static perp_status heavy_top_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
@@ -55,18 +45,12 @@ static perp_status heavy_top_build(perp_ctx *ctx, const void *opts, perp_scene *
                            .a = PERP_WORLD,
                            .b = 0,
                            .anchor_b = { 0, -o->length, 0 } };
-  PERP_TRY(perp_model_create(ctx, 3, &scene->model));
-  perp_model_gravity(scene->model, o->gravity);
-  PERP_TRY(perp_model_add_body(ctx, scene->model, &top, NULL));
-  PERP_TRY(perp_model_add_joint(ctx, scene->model, &point, NULL));
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->gravity = o->gravity;
-  scene->t_end = 2;
-  scene->h = 1e-3;
-  scene->tip_body = 0; /* the centre of mass */
+  /* the marked point is the centre of mass */
+  const perp_scene_parts parts = { .gravity = o->gravity, .body = &top, .joint = &point };
+  PERP_TRY(perp_scene_assemble(ctx, scene, &parts, 2, 1e-3));
   if (memcmp(o, &benchmark, sizeof benchmark) == 0)
-    PERP_TRY(perp_truth_file(ctx, scene, "C_heavytop_geradin.csv", 1e-15, 13, columns,
-                             heavy_top_map_file, NULL));
+    PERP_TRY(
+        perp_truth_file(ctx, scene, "C_heavytop_geradin.csv", 1e-15, 13, columns, NULL, NULL, 0));
   return perp_truth_reduced(ctx, scene, 20, 1e-9);
 }
 
@@ -74,7 +58,6 @@ const perp_scene_desc perp_scene_heavy_top = {
   .d = { .name = "heavy-top",
          .summary = "fast symmetric top on a fixed point",
          .reference = "Geradin & Cardona's heavy top, own reference to 27 digits",
-         .opts = options,
-         .opts_size = sizeof(struct top_opts) },
+         PERP_SCENE_OPTIONS(options, struct top_opts) },
   .build = heavy_top_build,
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joint cycles: a platform hangs on parallel cranks, in space (Vondrak 2005, section 9.1.3, TestJointCycles: loops,
- * and more constraints than the effect needs; the geometry is ours, his is not given).
+/* Joint cycles: a platform hangs on parallel cranks, in space (Vondrak 2005, section 9.1.3,
+ * TestJointCycles: loops, and more constraints than the effect needs; the geometry is ours, his is
+ * not given).
  *
- * n cranks of length L hang on hinges about y in the world, and carry the platform on hinges at their ends: 10 n
- * rows for the 6 n + 5 degrees of freedom that they take, 4 n - 5 of them redundant, n - 1 cycles.  twice: each
- * hinge is there a second time, 10 n more redundant rows.
+ * n cranks of length L hang on hinges about y in the world, and carry the platform on hinges at
+ * their ends: 10 n rows for the 6 n + 5 degrees of freedom that they take, 4 n - 5 of them
+ * redundant, n - 1 cycles.  twice: each hinge is there a second time, 10 n more redundant rows.
  *
  * The platform only moves along a circle, so that with phi from the vertical
  *      phi'' = -w^2 sin phi,   w^2 = g (n m / 2 + M) / (L (n m / 3 + M))
@@ -14,6 +15,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct cycles_opts {
   int cranks;
@@ -49,25 +51,23 @@ static void state_at(const struct cycles_opts *o, double phi, double rate, doubl
     const double arm = i < o->cranks ? L / 2 : L;
     double p[3] = { middle, 0, 0 };
     if (i < o->cranks) joint_cycles_foot(o, i, p);
-    const double at[2] = { p[0] - arm * s, -arm * c };
-    const double speed[2] = { -arm * c * rate, arm * s * rate };
     const bool turns = i < o->cranks;
     /* a crank turns from x to the height by -phi */
-    perp_scene_builder_state(3, i, at, turns ? -phi : 0, speed, turns ? -rate : 0, q, v);
+    const perp_planar body = { p[0] - arm * s,  -arm * c,       turns ? -phi : 0,
+                               -arm * c * rate, arm * s * rate, turns ? -rate : 0 };
+    perp_planar_state(3, i, &body, q, v);
     q[7 * i + 1] = p[1];
   }
 }
 
-static perp_status joint_cycles_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void joint_cycles_exact(void *user, double t, double *q, double *v)
 {
   const struct cycles_opts *o = user;
   const double n = o->cranks, m = o->mass, M = o->platform;
   const double w = sqrt(o->gravity * (n * m / 2 + M) / (o->length * (n * m / 3 + M)));
   const double k = sin(o->amplitude / 2), kc = cos(o->amplitude / 2);
   const double am = perp_elliptic_am(perp_elliptic_K(kc) - w * t, kc);
-  (void)ctx;
   state_at(o, 2 * asin(k * sin(am)), -2 * k * w * cos(am), q, v);
-  return PERP_OK;
 }
 
 static perp_status joint_cycles_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
@@ -76,32 +76,25 @@ static perp_status joint_cycles_build(perp_ctx *ctx, const void *opts, perp_scen
   const int n = o->cranks;
   const double L = o->length, middle = 0.25 * L * (n - 1);
   double *q = malloc((size_t)(n + 1) * 13 * sizeof *q), *v = q + 7 * (n + 1);
-  struct cycles_opts *copy = malloc(sizeof *copy);
-  if (q == NULL || copy == NULL) {
-    free(q);
-    free(copy);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "joint-cycles: no memory for %d cranks", n);
-  }
+  if (q == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "joint-cycles: no memory for %d cranks", n);
   state_at(o, o->amplitude, 0, q, v);
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, 0, 0);
+  memset(v, 0, 6 * (size_t)(n + 1) * sizeof *v);
+  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, 0, 0);
   for (int i = 0; i <= n; i++) {
-    const double *b = q + 7 * i, edge = fmax(1, 0.5 * (n - 1)) * L;
-    perp_body_def body = { .x = { b[0], b[1], b[2] }, .quat = { b[3], b[4], b[5], b[6] } };
+    const double edge = fmax(1, 0.5 * (n - 1)) * L;
     /* a thin rod along z: its moment about the axis is not felt */
     const double across = o->mass * L * L / 12;
-    body.mass = i < n ? (perp_mass){ o->mass, { across, 0, 0, 0, across, 0, 0, 0, across / 50 } }
-                      : perp_mass_box(o->platform, edge, L / 2, 0.05 * L);
+    const perp_mass rod = { o->mass, { across, 0, 0, 0, across, 0, 0, 0, across / 50 } };
+    const perp_mass platform = perp_mass_box(o->platform, edge, L / 2, 0.05 * L);
+    const perp_body_def body = perp_body_at(3, i < n ? rod : platform, i, q, v);
     if (y.status == PERP_OK) y.status = perp_model_add_body(ctx, scene->model, &body, NULL);
   }
   free(q);
   for (int i = 0; i < 2 * n * (o->twice ? 2 : 1); i++) {
     const int crank = i / 2 % n;
     const bool top = i % 2 == 0;
-    perp_joint_def hinge = { .kind = PERP_JOINT_HINGE,
-                             .a = top ? PERP_WORLD : crank,
-                             .b = top ? crank : n,
-                             .axis_a = { 0, 1, 0 },
-                             .axis_b = { 0, 1, 0 } };
+    perp_joint_def hinge = perp_scene_joint(PERP_JOINT_HINGE, NULL, top ? PERP_WORLD : crank,
+                                            top ? crank : n, 1);
     double p[3];
     joint_cycles_foot(o, crank, p);
     if (top) {
@@ -111,19 +104,12 @@ static perp_status joint_cycles_build(perp_ctx *ctx, const void *opts, perp_scen
       hinge.anchor_a[2] = -L / 2;
       hinge.anchor_b[0] = p[0] - middle, hinge.anchor_b[1] = p[1];
     }
-    perp_scene_builder_joint(&y, &hinge);
+    perp_build_joint(&y, &hinge);
   }
-  *copy = *o;
-  if (y.status == PERP_OK) y.status = perp_model_finish(ctx, scene->model);
-  if (y.status != PERP_OK) {
-    free(copy);
-    return y.status;
-  }
-  scene->t_end = 2;
-  scene->h = 1e-3;
-  scene->tip_body = n;
-  return perp_truth_add(ctx, scene, "closed form: Jacobi elliptic functions", HUGE_VAL, 1e-14,
-                        joint_cycles_exact, copy);
+  PERP_TRY(y.status);
+  PERP_TRY(perp_scene_finish(ctx, scene, o->gravity, 2, 1e-3));
+  return perp_truth_add(ctx, scene, "closed form: Jacobi elliptic functions", 1e-14,
+                        joint_cycles_exact, o, sizeof *o);
 }
 
 const perp_scene_desc perp_scene_joint_cycles = {
@@ -131,7 +117,6 @@ const perp_scene_desc perp_scene_joint_cycles = {
          .summary = "a platform on parallel cranks: cycles and redundant joints in space",
          .reference = "Vondrak 2005, section 9.1.3 (TestJointCycles); closed form",
          .equation = "phi'' = -g (n m / 2 + M) / (L (n m / 3 + M)) sin phi",
-         .opts = options,
-         .opts_size = sizeof(struct cycles_opts) },
+         PERP_SCENE_OPTIONS(options, struct cycles_opts) },
   .build = joint_cycles_build,
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Planar pendulum of any amplitude, IFToMM library A01 by default: m = 1 kg, length 1 m, from (-1, 0) at
- * rest.
+/* Planar pendulum of any amplitude, IFToMM library A01 by default: m = 1 kg, length 1 m, from (-1,
+ * 0) at rest.
  *
  * Two realisations as rigid bodies move exactly like the mathematical pendulum:
- *   body=point  a body held at its centre of mass by a distance joint (a massless rod): nothing turns
- *               it, its inertia (a sphere of a tenth of the length) is never felt;
+ *   body=point  a body held at its centre of mass by a distance joint (a massless rod): nothing
+ *               turns it, its inertia (a sphere of a tenth of the length) is never felt;
  *   body=rod    a thin rod of 3/2 the length on a hinge at its end: its reduced length
  *               (I + m c^2) / (m c) with c = 3/4 L, I = m (3/2 L)^2 / 12 is L.
  * The marked point is at the distance L from the hinge: the mass, or the centre of oscillation.
@@ -16,7 +16,6 @@
 #include "models/scenes/elliptic.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { POINT, ROD };
 static const char *const bodies[] = { "point", "rod", NULL };
@@ -26,42 +25,38 @@ struct pendulum_opts {
   int body, dim;
 };
 static const perp_opt options[] = {
-  PERP_REAL(struct pendulum_opts, length, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
-            "(reduced) length"),
-  PERP_REAL(struct pendulum_opts, mass, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg",
-            "mass"),
+  PERP_OPT_POSITIVE(struct pendulum_opts, length, 1, "m", "(reduced) length"),
+  PERP_OPT_POSITIVE(struct pendulum_opts, mass, 1, "kg", "mass"),
   PERP_REAL(struct pendulum_opts, amplitude, M_PI_2, 0, M_PI, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad",
             "initial angle from the vertical, at rest"),
-  PERP_REAL(struct pendulum_opts, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "m/s^2", "gravity"),
+  PERP_OPT_G(struct pendulum_opts),
   PERP_ENUM(struct pendulum_opts, body, POINT, bodies,
             "point mass on a distance joint, or rod on a hinge; the same motion"),
-  PERP_INT(struct pendulum_opts, dim, 2, 2, 3, "2 = plane, 3 = space"),
+  PERP_OPT_DIM(struct pendulum_opts, 2),
   PERP_OPTIONS_END
 };
 
 struct pendulum {
+  int dim;
   double omega, kc, K, k;
-  perp_links links;
   perp_link link;
 };
 
 /* the angle from +x of links is -pi/2 - phi */
-static void from_vertical(const struct pendulum *p, double phi, double rate, double *q, double *v)
+static void from_vertical(struct pendulum *p, double phi, double rate, double *q, double *v)
 {
-  double theta = -M_PI_2 - phi, omega = -rate;
-  perp_links_state(&p->links, &theta, &omega, q, v);
+  const perp_links links = { .dim = p->dim, .n = 1, .link = &p->link };
+  const double theta = -M_PI_2 - phi, omega = -rate;
+  perp_links_state(&links, &theta, &omega, q, v);
 }
 
-static perp_status pendulum_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void pendulum_exact(void *user, double t, double *q, double *v)
 {
-  const struct pendulum *p = user;
-  (void)ctx;
+  struct pendulum *p = user;
   double am = perp_elliptic_am(p->K - p->omega * t, p->kc);
   /* cos(phi/2) = dn: the angle without the cancellation of asin near a quarter turn */
   double phi = 2 * atan2(p->k * sin(am), perp_elliptic_dn(am, p->kc));
   from_vertical(p, phi, -2 * p->k * p->omega * cos(am), q, v);
-  return PERP_OK;
 }
 
 static void pendulum_map_file(void *user, double t, const double *row, double *q, double *v)
@@ -70,47 +65,28 @@ static void pendulum_map_file(void *user, double t, const double *row, double *q
   from_vertical(user, row[0], row[1], q, v);
 }
 
-static struct pendulum *pendulum_create(perp_ctx *ctx, const struct pendulum_opts *o)
-{
-  struct pendulum *p = malloc(sizeof *p);
-  if (p == NULL) {
-    PERP_FAIL(ctx, PERP_ERR_NOMEM, "pendulum: no memory");
-    return NULL;
-  }
-  p->omega = sqrt(o->gravity / o->length);
-  p->k = sin(o->amplitude / 2);
-  p->kc = cos(o->amplitude / 2);
-  p->K = perp_elliptic_K(p->kc);
-  if (o->body == POINT)
-    p->link = (perp_link){ PERP_LINK_POINT, o->length, 0,
-                           perp_mass_sphere(o->mass, o->length / 10) };
-  else
-    p->link = (perp_link){ PERP_LINK_BODY, 1.5 * o->length, 0.75 * o->length,
-                           perp_mass_thin_rod(o->mass, 1.5 * o->length) };
-  p->links = (perp_links){ .dim = o->dim, .n = 1, .link = &p->link };
-  return p;
-}
-
 static perp_status pendulum_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   static const char *const columns[] = { "theta_from_down", "omega" };
   const struct pendulum_opts *o = opts;
-  struct pendulum *p = pendulum_create(ctx, o);
-  if (p == NULL) return PERP_ERR_NOMEM;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form: Jacobi elliptic functions", HUGE_VAL, 1e-14,
-                          pendulum_exact, p));
-  const double theta = -M_PI_2 - o->amplitude;
-  PERP_TRY(perp_links_model(ctx, scene, &p->links, PERP_JOINT_HINGE, o->gravity, &theta, NULL));
-  scene->t_end = 10;
-  scene->h = 1e-3;
-  scene->tip_body = 0;
+  const double L = o->length, theta = -M_PI_2 - o->amplitude, kc = cos(o->amplitude / 2);
+  struct pendulum p = { .dim = o->dim,
+                        .omega = sqrt(o->gravity / L),
+                        .k = sin(o->amplitude / 2),
+                        .kc = kc,
+                        .K = perp_elliptic_K(kc) };
+  if (o->body == POINT)
+    p.link = (perp_link){ PERP_LINK_POINT, L, 0, perp_mass_sphere(o->mass, L / 10) };
+  else
+    p.link = (perp_link){ PERP_LINK_BODY, 1.5 * L, 0.75 * L, perp_mass_thin_rod(o->mass, 1.5 * L) };
+  const perp_links links = { .dim = o->dim, .n = 1, .link = &p.link };
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form: Jacobi elliptic functions", 1e-14,
+                          pendulum_exact, &p, sizeof p));
+  PERP_TRY(perp_links_model(ctx, scene, &links, PERP_JOINT_HINGE, o->gravity, 10, &theta, NULL));
   scene->tip[0] = o->body == ROD ? o->length / 4 : 0;
-  if (o->length == 1 && o->gravity == 9.81 && o->amplitude == M_PI_2) {
-    struct pendulum *map = pendulum_create(ctx, o);
-    if (map == NULL) return PERP_ERR_NOMEM;
+  if (o->length == 1 && o->gravity == 9.81 && o->amplitude == M_PI_2)
     PERP_TRY(perp_truth_file(ctx, scene, "A01_simple_pendulum.csv", 1e-15, 2, columns,
-                             pendulum_map_file, map));
-  }
+                             pendulum_map_file, &p, sizeof p));
   return perp_truth_reduced(ctx, scene, 60, 1e-10);
 }
 
@@ -121,7 +97,6 @@ const perp_scene_desc perp_scene_pendulum = {
              "IFToMM library of computational benchmark problems, A01; closed form with Jacobi "
              "elliptic functions",
          .equation = "phi'' = -(g/L) sin phi",
-         .opts = options,
-         .opts_size = sizeof(struct pendulum_opts) },
+         PERP_SCENE_OPTIONS(options, struct pendulum_opts) },
   .build = pendulum_build,
 };

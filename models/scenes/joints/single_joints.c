@@ -1,51 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Joints that no other scene has alone, each with an exact motion (Vondrak 2005, section 7.3):
  *
- *   universal  a rod on two crossed axes, the first one upright: swings and goes round; in joint coordinates
- *   weld       two boxes fixed to each other, thrown spinning: x = parabola -+ arm (cos w t, sin w t), alpha = w t
- *   rail       a rod hangs from a ring without mass that slides on a horizontal line.  Its centre keeps its horizontal
+ *   universal  a rod on two crossed axes, the first one upright: swings and goes round; in joint
+ *              coordinates
+ *   weld       two boxes fixed to each other, thrown spinning: x = parabola -+ arm (cos w t, sin w
+ *              t), alpha = w t
+ *   rail       a rod hangs from a ring without mass that slides on a horizontal line.  Its centre
+ *              keeps its horizontal
  *              speed, and   (I + m l^2 sin^2 a) a'' = -m l sin a (g + l cos a a'^2)
- *   wheel      a wheel that spins on its axle, is steered about the upright and sprung along it: both rates are constant,
- *              z'' = -k z / m, and the joint carries the gyroscopic moment J spin steer */
+ *   wheel      a wheel that spins on its axle, is steered about the upright and sprung along it:
+ *              both rates are constant, z'' = -k z / m, and the joint carries the gyroscopic moment
+ *              J spin steer */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-static void *copy_of(const void *from, size_t size)
-{
-  void *copy = malloc(size);
-  if (copy != NULL) memcpy(copy, from, size);
-  return copy;
-}
-
-static perp_status add_truth(perp_ctx *ctx, perp_scene *scene, const char *what,
-                             perp_truth_state *state, const void *from, size_t size)
-{
-  void *copy = copy_of(from, size);
-  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a scene");
-  return perp_truth_add(ctx, scene, what, HUGE_VAL, 1e-13, state, copy);
-}
-
-/* one or two bodies, one joint */
-static perp_status single_joints_finish(perp_ctx *ctx, perp_scene *scene, double gravity, int n,
-                                        const perp_body_def *body, const perp_joint_def *joint,
-                                        const perp_force_def *force)
-{
-  PERP_TRY(perp_model_create(ctx, 3, &scene->model));
-  perp_model_gravity(scene->model, gravity);
-  for (int i = 0; i < n; i++) PERP_TRY(perp_model_add_body(ctx, scene->model, &body[i], NULL));
-  PERP_TRY(perp_model_add_joint(ctx, scene->model, joint, NULL));
-  if (force != NULL) PERP_TRY(perp_model_add_force(ctx, scene->model, force));
-  scene->gravity = gravity;
-  scene->t_end = 5;
-  scene->h = 1e-3;
-  scene->tip_body = n - 1;
-  return perp_model_finish(ctx, scene->model);
-}
-
-/* ---- universal ----------------------------------------------------------------------------------------- */
+/* ---- universal ------------------------------------------------------------------------------- */
 
 struct universal_opts {
   double mass, length, speed, gravity;
@@ -53,8 +24,8 @@ struct universal_opts {
 static const perp_opt universal_options[] = {
   PERP_OPT_POSITIVE(struct universal_opts, mass, 2, "kg", "of the rod"),
   PERP_OPT_POSITIVE(struct universal_opts, length, 1, "m", "of the rod"),
-  PERP_REAL(struct universal_opts, speed, 3, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "rad/s", "about the upright axis at the start, where the rod is level"),
+  PERP_OPT_FINITE(struct universal_opts, speed, 3, "rad/s",
+                  "about the upright axis at the start, where the rod is level"),
   PERP_OPT_G(struct universal_opts), PERP_OPTIONS_END
 };
 
@@ -73,7 +44,8 @@ static perp_status build_universal(perp_ctx *ctx, const void *opts, perp_scene *
                                  .anchor_b = { -L / 2 },
                                  .axis_a = { 0, 0, 1 },
                                  .axis_b = { 0, 1, 0 } };
-  PERP_TRY(single_joints_finish(ctx, scene, o->gravity, 1, &rod, &joint, NULL));
+  const perp_scene_parts parts = { .gravity = o->gravity, .body = &rod, .joint = &joint };
+  PERP_TRY(perp_scene_assemble(ctx, scene, &parts, 5, 1e-3));
   scene->tip[0] = L / 2;
   return perp_truth_reduced(ctx, scene, 20, 1e-9);
 }
@@ -83,12 +55,11 @@ const perp_scene_desc perp_scene_universal = {
          .summary = "a rod on a universal joint: swings and goes round",
          .reference = "Vondrak 2005, section 7.3; joint coordinates",
          .equation = "axis_a . axis_b = 0, p_a = p_b",
-         .opts = universal_options,
-         .opts_size = sizeof(struct universal_opts) },
+         PERP_SCENE_OPTIONS(universal_options, struct universal_opts) },
   .build = build_universal,
 };
 
-/* ---- weld ----------------------------------------------------------------------------------------------- */
+/* ---- weld ------------------------------------------------------------------------------------ */
 
 struct weld_opts {
   double mass, ratio, length, spin, speed, gravity;
@@ -97,19 +68,16 @@ static const perp_opt weld_options[] = {
   PERP_OPT_POSITIVE(struct weld_opts, mass, 1, "kg", "of the first box"),
   PERP_OPT_POSITIVE(struct weld_opts, ratio, 3, "", "mass of the second box over it"),
   PERP_OPT_POSITIVE(struct weld_opts, length, 1, "m", "between the centres"),
-  PERP_REAL(struct weld_opts, spin, 4, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s",
-            "about the upright"),
-  PERP_REAL(struct weld_opts, speed, 5, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s",
-            "upwards"),
+  PERP_OPT_FINITE(struct weld_opts, spin, 4, "rad/s", "about the upright"),
+  PERP_OPT_FINITE(struct weld_opts, speed, 5, "m/s", "upwards"),
   PERP_OPT_G(struct weld_opts),
   PERP_OPTIONS_END
 };
 
-static perp_status single_joints_thrown(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void single_joints_thrown(void *user, double t, double *q, double *v)
 {
   const struct weld_opts *o = user;
   const double w = o->spin, c = cos(w * t), s = sin(w * t);
-  (void)ctx;
   memset(q, 0, 14 * sizeof *q);
   memset(v, 0, 12 * sizeof *v);
   for (int i = 0; i < 2; i++, q += 7, v += 6) {
@@ -119,33 +87,32 @@ static perp_status single_joints_thrown(void *user, perp_ctx *ctx, double t, dou
     v[0] = -arm * w * s, v[1] = arm * w * c, v[2] = o->speed - o->gravity * t;
     v[5] = w;
   }
-  return PERP_OK;
 }
 
 static perp_status build_weld(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct weld_opts *o = opts;
   const double L = o->length;
-  perp_body_def box[2] = {
-    { .name = "first", .mass = perp_mass_box(o->mass, 0.4 * L, 0.2 * L, 0.1 * L) },
-    { .name = "second", .mass = perp_mass_box(o->mass * o->ratio, 0.3 * L, 0.3 * L, 0.2 * L) }
-  };
   struct weld_opts start = *o;
   double q[14], v[12];
-  PERP_TRY(single_joints_thrown(&start, ctx, 0, q, v));
-  for (int i = 0; i < 2; i++) {
-    memcpy(box[i].x, q + 7 * i, sizeof box[i].x);
-    memcpy(box[i].v, v + 6 * i, sizeof box[i].v);
-    box[i].w[2] = o->spin;
-  }
+  single_joints_thrown(&start, 0, q, v);
+  perp_body_def box[2] = {
+    perp_body_at(3, perp_mass_box(o->mass, 0.4 * L, 0.2 * L, 0.1 * L), 0, q, v),
+    perp_body_at(3, perp_mass_box(o->mass * o->ratio, 0.3 * L, 0.3 * L, 0.2 * L), 1, q, v)
+  };
+  box[0].name = "first";
+  box[1].name = "second";
   const perp_joint_def joint = { .name = "weld",
                                  .kind = PERP_JOINT_FIXED,
                                  .a = 0,
                                  .b = 1,
                                  .anchor_a = { L / 2 },
                                  .anchor_b = { -L / 2 } };
-  PERP_TRY(single_joints_finish(ctx, scene, o->gravity, 2, box, &joint, NULL));
-  return add_truth(ctx, scene, "closed form", single_joints_thrown, o, sizeof *o);
+  const perp_scene_parts parts = {
+    .gravity = o->gravity, .body = box, .n_bodies = 2, .joint = &joint
+  };
+  PERP_TRY(perp_scene_assemble(ctx, scene, &parts, 5, 1e-3));
+  return perp_truth_add(ctx, scene, "closed form", 1e-13, single_joints_thrown, o, sizeof *o);
 }
 
 const perp_scene_desc perp_scene_weld = {
@@ -153,12 +120,11 @@ const perp_scene_desc perp_scene_weld = {
          .summary = "two boxes fixed to each other, thrown spinning",
          .reference = "Vondrak 2005, section 7.3; closed form",
          .equation = "x = parabola + arm (cos w t, sin w t)",
-         .opts = weld_options,
-         .opts_size = sizeof(struct weld_opts) },
+         PERP_SCENE_OPTIONS(weld_options, struct weld_opts) },
   .build = build_weld,
 };
 
-/* ---- rail ----------------------------------------------------------------------------------------------- */
+/* ---- rail ------------------------------------------------------------------------------------ */
 
 struct rail_opts {
   double mass, length, angle, speed, gravity;
@@ -168,8 +134,7 @@ static const perp_opt rail_options[] = {
   PERP_OPT_POSITIVE(struct rail_opts, length, 1, "m", "of the rod"),
   PERP_REAL(struct rail_opts, angle, 1.2, -M_PI, M_PI, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad",
             "from the vertical, at the start"),
-  PERP_REAL(struct rail_opts, speed, 0.5, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s",
-            "along the rail"),
+  PERP_OPT_FINITE(struct rail_opts, speed, 0.5, "m/s", "along the rail"),
   PERP_OPT_G(struct rail_opts),
   PERP_OPTIONS_END
 };
@@ -203,11 +168,10 @@ static void swing_to(struct swing *s, double t)
   s->t = t;
 }
 
-static perp_status single_joints_hanging(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void single_joints_hanging(void *user, double t, double *q, double *v)
 {
   struct swing *s = user;
   const double l = s->o.length / 2;
-  (void)ctx;
   swing_to(s, t);
   memset(q, 0, 7 * sizeof *q);
   memset(v, 0, 6 * sizeof *v);
@@ -215,7 +179,6 @@ static perp_status single_joints_hanging(void *user, perp_ctx *ctx, double t, do
   q[3] = cos(s->angle / 2), q[5] = sin(s->angle / 2);
   v[0] = s->o.speed, v[2] = l * sin(s->angle) * s->rate;
   v[4] = s->rate;
-  return PERP_OK;
 }
 
 static perp_status build_rail(perp_ctx *ctx, const void *opts, perp_scene *scene)
@@ -233,9 +196,11 @@ static perp_status build_rail(perp_ctx *ctx, const void *opts, perp_scene *scene
                                  .anchor_b = { 0, 0, L / 2 },
                                  .axis_a = { 1 } };
   const struct swing start = { .o = *o, .inertia = rod.mass.inertia[4], .angle = o->angle };
-  PERP_TRY(single_joints_finish(ctx, scene, o->gravity, 1, &rod, &joint, NULL));
+  const perp_scene_parts parts = { .gravity = o->gravity, .body = &rod, .joint = &joint };
+  PERP_TRY(perp_scene_assemble(ctx, scene, &parts, 5, 1e-3));
   scene->tip[2] = -L / 2;
-  return add_truth(ctx, scene, "one equation", single_joints_hanging, &start, sizeof start);
+  return perp_truth_add(ctx, scene, "one equation", 1e-13, single_joints_hanging, &start,
+                        sizeof start);
 }
 
 const perp_scene_desc perp_scene_rail = {
@@ -243,12 +208,11 @@ const perp_scene_desc perp_scene_rail = {
          .summary = "a rod hangs from a ring that slides on a line",
          .reference = "Vondrak 2005, section 7.3; reduced to one equation",
          .equation = "(I + m l^2 sin^2 a) a'' = -m l sin a (g + l cos a a'^2)",
-         .opts = rail_options,
-         .opts_size = sizeof(struct rail_opts) },
+         PERP_SCENE_OPTIONS(rail_options, struct rail_opts) },
   .build = build_rail,
 };
 
-/* ---- wheel ---------------------------------------------------------------------------------------------- */
+/* ---- wheel ----------------------------------------------------------------------------------- */
 
 struct wheel_opts {
   double mass, radius, spin, steer, stiffness, start;
@@ -256,10 +220,8 @@ struct wheel_opts {
 static const perp_opt wheel_options[] = {
   PERP_OPT_POSITIVE(struct wheel_opts, mass, 10, "kg", "of the wheel"),
   PERP_OPT_POSITIVE(struct wheel_opts, radius, 0.3, "m", "of the wheel"),
-  PERP_REAL(struct wheel_opts, spin, 20, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "rad/s", "about the axle"),
-  PERP_REAL(struct wheel_opts, steer, 0.5, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "rad/s", "about the upright"),
+  PERP_OPT_FINITE(struct wheel_opts, spin, 20, "rad/s", "about the axle"),
+  PERP_OPT_FINITE(struct wheel_opts, steer, 0.5, "rad/s", "about the upright"),
   PERP_OPT_POSITIVE(struct wheel_opts, stiffness, 1e3, "N/m", "of the strut"),
   PERP_REAL(struct wheel_opts, start, 0.05, -1, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
             "displacement of the strut at the start"),
@@ -268,19 +230,17 @@ static const perp_opt wheel_options[] = {
 
 enum { STRUT = 10 }; /* m, the length of the spring at rest */
 
-static perp_status single_joints_steered(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void single_joints_steered(void *user, double t, double *q, double *v)
 {
   const struct wheel_opts *o = user;
   const double w = sqrt(o->stiffness / o->mass), spin = o->spin * t, steer = o->steer * t;
   const double c = cos(steer / 2), s = sin(steer / 2), C = cos(spin / 2), S = sin(spin / 2);
-  (void)ctx;
   memset(q, 0, 7 * sizeof *q);
   memset(v, 0, 6 * sizeof *v);
   q[2] = o->start * cos(w * t);
   q[3] = c * C, q[4] = -s * S, q[5] = c * S, q[6] = s * C;
   v[2] = -o->start * w * sin(w * t);
   v[3] = -o->steer * sin(spin), v[4] = o->spin, v[5] = o->steer * cos(spin);
-  return PERP_OK;
 }
 
 static perp_status single_joints_build_wheel(perp_ctx *ctx, const void *opts, perp_scene *scene)
@@ -303,9 +263,10 @@ static perp_status single_joints_build_wheel(perp_ctx *ctx, const void *opts, pe
                                   .anchor_a = { 0, 0, -STRUT },
                                   .stiffness = o->stiffness,
                                   .length = STRUT };
-  PERP_TRY(single_joints_finish(ctx, scene, 0, 1, &wheel, &joint, &spring));
+  const perp_scene_parts parts = { .body = &wheel, .joint = &joint, .force = &spring };
+  PERP_TRY(perp_scene_assemble(ctx, scene, &parts, 5, 1e-3));
   scene->tip[2] = r;
-  return add_truth(ctx, scene, "closed form", single_joints_steered, o, sizeof *o);
+  return perp_truth_add(ctx, scene, "closed form", 1e-13, single_joints_steered, o, sizeof *o);
 }
 
 const perp_scene_desc perp_scene_wheel = {
@@ -313,7 +274,6 @@ const perp_scene_desc perp_scene_wheel = {
          .summary = "a wheel spins on its axle, steered about its strut and sprung along it",
          .reference = "Vondrak 2005, section 7.3; closed form",
          .equation = "m z'' = -k z, spin and steering at constant rates",
-         .opts = wheel_options,
-         .opts_size = sizeof(struct wheel_opts) },
+         PERP_SCENE_OPTIONS(wheel_options, struct wheel_opts) },
   .build = single_joints_build_wheel,
 };

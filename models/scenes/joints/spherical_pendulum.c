@@ -1,35 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Spherical pendulum: a point mass on a massless rod, free to move on the sphere.  From (L, 0, 0) with
- * velocity (0, speed, 0): by default L = m = 1, speed = 2.
+/* Spherical pendulum: a point mass on a massless rod, free to move on the sphere.  From (L, 0, 0)
+ * with velocity (0, speed, 0): by default L = m = 1, speed = 2.
  *
- * A body held at its centre of mass by a distance joint: it never turns.  Energy and the angular momentum
- * m L speed about the vertical are conserved. */
+ * A body held at its centre of mass by a distance joint: it never turns.  Energy and the angular
+ * momentum m L speed about the vertical are conserved. */
 #include "models/scenes/build.h"
 
 #include <math.h>
-#include <string.h>
 
 struct spherical_opts {
   double length, mass, speed, gravity;
 };
 static const perp_opt options[] = {
-  PERP_REAL(struct spherical_opts, length, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
-            "length"),
-  PERP_REAL(struct spherical_opts, mass, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg",
-            "mass"),
-  PERP_REAL(struct spherical_opts, speed, 2, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "m/s", "initial horizontal speed"),
-  PERP_REAL(struct spherical_opts, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s^2", "gravity"),
-  PERP_OPTIONS_END
+  PERP_OPT_POSITIVE(struct spherical_opts, length, 1, "m", "length"),
+  PERP_OPT_POSITIVE(struct spherical_opts, mass, 1, "kg", "mass"),
+  PERP_OPT_FINITE(struct spherical_opts, speed, 2, "m/s", "initial horizontal speed"),
+  PERP_OPT_NONNEGATIVE(struct spherical_opts, gravity, 9.81, "m/s^2", "gravity"), PERP_OPTIONS_END
 };
-
-static void spherical_pendulum_map_file(void *user, double t, const double *row, double *q,
-                                        double *v)
-{
-  (void)user, (void)t;
-  memcpy(q, row, 7 * sizeof *q);
-  memcpy(v, row + 7, 6 * sizeof *v);
-}
 
 static perp_status spherical_pendulum_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
@@ -44,18 +31,11 @@ static perp_status spherical_pendulum_build(perp_ctx *ctx, const void *opts, per
   perp_joint_def rod = {
     .name = "rod", .kind = PERP_JOINT_DISTANCE, .a = PERP_WORLD, .b = 0, .length = o->length
   };
-  PERP_TRY(perp_model_create(ctx, 3, &scene->model));
-  perp_model_gravity(scene->model, o->gravity);
-  PERP_TRY(perp_model_add_body(ctx, scene->model, &mass, NULL));
-  PERP_TRY(perp_model_add_joint(ctx, scene->model, &rod, NULL));
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->gravity = o->gravity;
-  scene->t_end = 10;
-  scene->h = 1e-3;
-  scene->tip_body = 0;
+  const perp_scene_parts parts = { .gravity = o->gravity, .body = &mass, .joint = &rod };
+  PERP_TRY(perp_scene_assemble(ctx, scene, &parts, 10, 1e-3));
   if (o->length == 1 && o->speed == 2 && o->gravity == 9.81)
-    PERP_TRY(perp_truth_file(ctx, scene, "C_spherical_pendulum.csv", 1e-15, 13, columns,
-                             spherical_pendulum_map_file, NULL));
+    PERP_TRY(
+        perp_truth_file(ctx, scene, "C_spherical_pendulum.csv", 1e-15, 13, columns, NULL, NULL, 0));
   return perp_truth_reduced(ctx, scene, 60, 1e-10);
 }
 
@@ -64,7 +44,6 @@ const perp_scene_desc perp_scene_spherical_pendulum = {
          .summary = "a point mass on a massless rod, free on the sphere",
          .reference = "own reference to 28 digits",
          .equation = "|x| = L, m x'' = m g + lambda x / L",
-         .opts = options,
-         .opts_size = sizeof(struct spherical_opts) },
+         PERP_SCENE_OPTIONS(options, struct spherical_opts) },
   .build = spherical_pendulum_build,
 };

@@ -2,27 +2,28 @@
 /* Spinning and rolling bodies on a plane, which need small steps of their own.
  *
  *   rolling-disc    a thin disc starts at 70 degrees; reference file, rolling without slip
- *   spinning-wheel  a thin disc that leans and turns steadily: with theta between its axis and the vertical,
- *                   its centre on a circle of radius rho at the rate W, n = -(rho/R) W about its axis,
+ *   spinning-wheel  a thin disc that leans and turns steadily: with theta between its axis and the
+ *                   vertical, its centre on a circle of radius rho at the rate W, n = -(rho/R) W
+ *                   about its axis,
  *                        W^2 = (g/R) cos(theta) / (sin(theta) (3/2 rho/R + 1/4 cos(theta)))
  *                   from dL/dt = r x F about the centre, r = -R e_2, F = m (a + g z)
  *   rattleback      an ellipsoid whose inertia is turned against its shape: the spin reverses;
  *                   reference file, rolling without slip
- *   tippe-top       a ball with its centre of mass off its middle turns over by sliding friction.  Jellett's
- *                   constant L . r (r from the centre of mass to the contact) is kept by any contact force
- *                   (with Coulomb friction)
- *   turntable       a ball on a turning plane: its centre runs on a circle at 2/7 of the table's rate
+ *   tippe-top       a ball with its centre of mass off its middle turns over by sliding friction.
+ *                   Jellett's constant L . r (r from the centre of mass to the contact) is kept by
+ *                   any contact force (with Coulomb friction)
+ *   turntable       a ball on a turning plane: its centre runs on a circle at 2/7 of the table's
+ *                   rate
  *
- * The disc is an ellipsoid of half axes (R, R, thickness): its lowest point is that of the thin disc up to
- * O(thickness^2 / R). */
+ * The disc is an ellipsoid of half axes (R, R, thickness): its lowest point is that of the thin
+ * disc up to O(thickness^2 / R). */
 #include "models/kinematics/kinematics.h"
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* ---- rolling bodies ---------------------------------------------------------------------------------------- */
+/* ---- rolling bodies -------------------------------------------------------------------------- */
 
 /* World vector from the centre of an ellipsoid to its lowest point. */
 static void spin_lowest(const double quat[4], const double half[3], double r[3])
@@ -35,42 +36,33 @@ static void spin_lowest(const double quat[4], const double half[3], double r[3])
   perp_turn(3, R, s, r);
 }
 
-/* A body on an ellipsoid that touches the floor and rolls there: velocity from the spin (body frame). */
-static perp_status rolling_body(perp_ctx *ctx, perp_scene *scene, const char *name,
-                                const perp_mass *mass, const double half[3], const double quat[4],
-                                const double w[3], double mu, double gravity, double t_end)
+/* A body on an ellipsoid that touches the floor and rolls there: place and velocity from its quat
+ * and spin. */
+static perp_status rolling_body(perp_ctx *ctx, perp_scene *scene, perp_body_def *def,
+                                const double half[3], double mu, double gravity, double t_end)
 {
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, gravity, mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, 3, gravity, mu, 0);
+  perp_build_floor(&y);
   double r[3], R[9], spin[3];
-  spin_lowest(quat, half, r);
-  perp_quat_matrix(quat, R);
-  perp_turn(3, R, w, spin);
-  perp_body_def def = { .name = name, .mass = *mass, .x = { 0, 0, -r[2] } };
-  memcpy(def.quat, quat, sizeof def.quat);
-  memcpy(def.w, w, sizeof def.w);
-  perp_cross(r, spin, def.v); /* v + w x r = 0 */
-  if (y.status == PERP_OK) y.status = perp_model_add_body(ctx, scene->model, &def, NULL);
+  spin_lowest(def->quat, half, r);
+  perp_quat_matrix(def->quat, R);
+  perp_turn(3, R, def->w, spin);
+  def->x[2] = -r[2];
+  perp_cross(r, spin, def->v); /* v + w x r = 0 */
+  if (y.status == PERP_OK) y.status = perp_model_add_body(ctx, scene->model, def, NULL);
   perp_shape_def shape = { .kind = PERP_SHAPE_ELLIPSOID };
   memcpy(shape.half, half, sizeof shape.half);
-  perp_scene_builder_shape(&y, &shape);
-  PERP_TRY(perp_scene_builder_end(&y, half[0], t_end));
+  perp_build_shape(&y, &shape);
+  PERP_TRY(perp_build_end(&y, half[0], t_end));
   scene->tip_body = 0;
   scene->dissipative = false; /* no slip, no loss */
   return PERP_OK;
 }
 
-static void spin_map_file(void *user, double t, const double *row, double *q, double *v)
-{
-  (void)user, (void)t;
-  memcpy(q, row, 7 * sizeof *q);
-  memcpy(v, row + 7, 6 * sizeof *v);
-}
-
 static const char *const columns[] = { "x",  "y",  "z",  "qw",  "qx",  "qy", "qz",
                                        "vx", "vy", "vz", "wbx", "wby", "wbz" };
 
-/* ---- disc and wheel ----------------------------------------------------------------------------------------- */
+/* ---- disc and wheel -------------------------------------------------------------------------- */
 
 static perp_mass thin_disc(double m, double R)
 {
@@ -84,12 +76,9 @@ struct disc_opts {
 static const perp_opt disc_options[] = {
   PERP_REAL(struct disc_opts, tilt, 7 * M_PI / 18, 0.01, M_PI_2, 0, "rad",
             "axis from the vertical, turned about x"),
-  PERP_REAL(struct disc_opts, wx, 0.5, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s",
-            "initial spin in the body frame"),
-  PERP_REAL(struct disc_opts, wy, 1, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s",
-            "initial spin in the body frame"),
-  PERP_REAL(struct disc_opts, wz, -8, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s",
-            "initial spin about the axis"),
+  PERP_OPT_FINITE(struct disc_opts, wx, 0.5, "rad/s", "initial spin in the body frame"),
+  PERP_OPT_FINITE(struct disc_opts, wy, 1, "rad/s", "initial spin in the body frame"),
+  PERP_OPT_FINITE(struct disc_opts, wz, -8, "rad/s", "initial spin about the axis"),
   PERP_OPT_POSITIVE(struct disc_opts, radius, 0.25, "m", "radius"),
   PERP_OPT_POSITIVE(struct disc_opts, thickness, 1e-4, "m", "half axis of the ellipsoid"),
   PERP_OPT_POSITIVE(struct disc_opts, mass, 1, "kg", "mass"),
@@ -101,16 +90,18 @@ static const perp_opt disc_options[] = {
 static perp_status build_disc(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct disc_opts *o = opts;
-  const double half[3] = { o->radius, o->radius, o->thickness }, w[3] = { o->wx, o->wy, o->wz };
-  const double quat[4] = { cos(o->tilt / 2), sin(o->tilt / 2), 0, 0 };
-  const perp_mass mass = thin_disc(o->mass, o->radius);
-  PERP_TRY(rolling_body(ctx, scene, "disc", &mass, half, quat, w, o->mu, o->gravity, 2));
+  const double half[3] = { o->radius, o->radius, o->thickness };
+  perp_body_def disc = { .name = "disc",
+                         .mass = thin_disc(o->mass, o->radius),
+                         .quat = { cos(o->tilt / 2), sin(o->tilt / 2) },
+                         .w = { o->wx, o->wy, o->wz } };
+  PERP_TRY(rolling_body(ctx, scene, &disc, half, o->mu, o->gravity, 2));
   scene->h = 5e-4;
   const bool benchmark = fabs(o->tilt - 7 * M_PI / 18) < 1e-15 && o->wx == 0.5 && o->wy == 1 &&
                          o->wz == -8 && o->radius == 0.25 && o->gravity == 9.81 && o->mu >= 0.26 &&
                          o->thickness <= 1e-4;
   if (!benchmark) return PERP_OK;
-  return perp_truth_file(ctx, scene, "C_rolling_disc.csv", 1e-6, 13, columns, spin_map_file, NULL);
+  return perp_truth_file(ctx, scene, "C_rolling_disc.csv", 1e-6, 13, columns, NULL, NULL, 0);
 }
 
 const perp_scene_desc perp_scene_rolling_disc = {
@@ -118,8 +109,7 @@ const perp_scene_desc perp_scene_rolling_disc = {
          .summary = "a thin disc rolls, leaning, without slip",
          .reference = "own reference to 27 digits",
          .equation = "I w' + w x I w = r x F, v + w x r = 0",
-         .opts = disc_options,
-         .opts_size = sizeof(struct disc_opts) },
+         PERP_SCENE_OPTIONS(disc_options, struct disc_opts) },
   .build = build_disc,
 };
 
@@ -142,11 +132,10 @@ struct wheel {
   double R, theta, rho, W, n; /* n: rate about the axis */
 };
 
-static perp_status spin_steady(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void spin_steady(void *user, double t, double *q, double *v)
 {
   const struct wheel *s = user;
   const double turned = s->W * t, rolled = (s->n - s->W * cos(s->theta)) * t;
-  (void)ctx;
   q[0] = s->rho * sin(turned);
   q[1] = s->rho * (1 - cos(turned));
   q[2] = s->R * sin(s->theta);
@@ -164,7 +153,6 @@ static perp_status spin_steady(void *user, perp_ctx *ctx, double t, double *q, d
   v[3] = s->W * sin(s->theta) * sin(rolled);
   v[4] = s->W * sin(s->theta) * cos(rolled);
   v[5] = s->n;
-  return PERP_OK;
 }
 
 static perp_status spin_build_wheel(perp_ctx *ctx, const void *opts, perp_scene *scene)
@@ -175,17 +163,14 @@ static perp_status spin_build_wheel(perp_ctx *ctx, const void *opts, perp_scene 
   wheel.W = sqrt(o->gravity / o->radius * c / (s * (1.5 * k + 0.25 * c)));
   wheel.n = -k * wheel.W;
   const double half[3] = { o->radius, o->radius, o->thickness };
-  const double quat[4] = { cos(theta / 2), sin(theta / 2), 0, 0 };
-  const double w[3] = { 0, wheel.W * s, wheel.n };
-  const perp_mass mass = thin_disc(o->mass, o->radius);
-  PERP_TRY(rolling_body(ctx, scene, "wheel", &mass, half, quat, w, o->mu, o->gravity,
-                        2 * M_PI / wheel.W));
+  perp_body_def disc = { .name = "wheel",
+                         .mass = thin_disc(o->mass, o->radius),
+                         .quat = { cos(theta / 2), sin(theta / 2) },
+                         .w = { 0, wheel.W * s, wheel.n } };
+  PERP_TRY(rolling_body(ctx, scene, &disc, half, o->mu, o->gravity, 2 * M_PI / wheel.W));
   scene->h = 5e-4;
-  struct wheel *copy = malloc(sizeof *copy);
-  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "spinning-wheel: no memory");
-  *copy = wheel;
-  return perp_truth_add(ctx, scene, "closed form: steady turning of a thin disc", HUGE_VAL, 1e-6,
-                        spin_steady, copy);
+  return perp_truth_add(ctx, scene, "closed form: steady turning of a thin disc", 1e-6, spin_steady,
+                        &wheel, sizeof wheel);
 }
 
 const perp_scene_desc perp_scene_spinning_wheel = {
@@ -193,21 +178,19 @@ const perp_scene_desc perp_scene_spinning_wheel = {
          .summary = "a wheel that leans and turns steadily in a circle",
          .reference = "closed form, derived in the file",
          .equation = "W^2 = (g/R) cos / (sin (3/2 rho/R + 1/4 cos))",
-         .opts = wheel_options,
-         .opts_size = sizeof(struct wheel_opts) },
+         PERP_SCENE_OPTIONS(wheel_options, struct wheel_opts) },
   .build = spin_build_wheel,
 };
 
-/* ---- rattleback ------------------------------------------------------------------------------------------------ */
+/* ---- rattleback ------------------------------------------------------------------------------ */
 
 struct rattle_opts {
   double spin, rock, turned, mass, mu, gravity;
 };
 static const perp_opt rattle_options[] = {
-  PERP_REAL(struct rattle_opts, spin, 5, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "rad/s", "initial rate about the vertical"),
-  PERP_REAL(struct rattle_opts, rock, 0.1, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "rad/s", "initial rate about the short horizontal axis"),
+  PERP_OPT_FINITE(struct rattle_opts, spin, 5, "rad/s", "initial rate about the vertical"),
+  PERP_OPT_FINITE(struct rattle_opts, rock, 0.1, "rad/s",
+                  "initial rate about the short horizontal axis"),
   PERP_REAL(struct rattle_opts, turned, -M_PI / 36, -M_PI_2, M_PI_2, 0, "rad",
             "inertia against the shape, about the vertical"),
   PERP_OPT_POSITIVE(struct rattle_opts, mass, 0.014660765716752368, "kg", "mass"),
@@ -219,21 +202,22 @@ static const perp_opt rattle_options[] = {
 static perp_status build_rattle(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct rattle_opts *o = opts;
-  const double half[3] = { 0.05, 0.01, 0.01 }, quat[4] = { 1, 0, 0, 0 };
-  const double w[3] = { 0, o->rock, o->spin };
+  const double half[3] = { 0.05, 0.01, 0.01 };
   const double of_mass = o->mass / 0.014660765716752368;
   const double I1 = 5.864306286700948e-7 * of_mass, I2 = 7.623598172711232e-6 * of_mass;
   const double c = cos(o->turned), s = sin(o->turned), xy = (I1 - I2) * s * c;
-  const perp_mass mass = {
-    o->mass, { I1 * c * c + I2 * s * s, xy, 0, xy, I1 * s * s + I2 * c * c, 0, 0, 0, I2 }
-  };
-  PERP_TRY(rolling_body(ctx, scene, "rattleback", &mass, half, quat, w, o->mu, o->gravity, 3));
+  const double xx = I1 * c * c + I2 * s * s, yy = I1 * s * s + I2 * c * c;
+  perp_body_def stone = { .name = "rattleback",
+                          .mass = { o->mass, { xx, xy, 0, xy, yy, 0, 0, 0, I2 } },
+                          .quat = { 1 },
+                          .w = { 0, o->rock, o->spin } };
+  PERP_TRY(rolling_body(ctx, scene, &stone, half, o->mu, o->gravity, 3));
   scene->h = 2e-4;
   if (o->spin != 5 || o->rock != 0.1 || fabs(o->turned + M_PI / 36) > 1e-15 ||
       o->mass != 0.014660765716752368 || o->gravity != 9.81 || o->mu < 0.31)
     return PERP_OK;
-  return perp_truth_file(ctx, scene, "C_rattleback_modia_noslip.csv", 1e-12, 13, columns,
-                         spin_map_file, NULL);
+  return perp_truth_file(ctx, scene, "C_rattleback_modia_noslip.csv", 1e-12, 13, columns, NULL,
+                         NULL, 0);
 }
 
 const perp_scene_desc perp_scene_rattleback = {
@@ -241,32 +225,28 @@ const perp_scene_desc perp_scene_rattleback = {
          .summary = "a celtic stone: its spin reverses",
          .reference = "own reference to 26 digits, parameters of Modia3D",
          .equation = "I w' + w x I w = r x F, v + w x r = 0",
-         .opts = rattle_options,
-         .opts_size = sizeof(struct rattle_opts) },
+         PERP_SCENE_OPTIONS(rattle_options, struct rattle_opts) },
   .build = build_rattle,
 };
 
-/* ---- tippe top ---------------------------------------------------------------------------------------------------- */
+/* ---- tippe top ------------------------------------------------------------------------------- */
 
 struct tippe_opts {
   double spin, tilt, radius, offset, mass, mu, gravity;
 };
 static const perp_opt tippe_options[] = {
-  PERP_REAL(struct tippe_opts, spin, 155, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "rad/s", "initial rate about its axis"),
+  PERP_OPT_FINITE(struct tippe_opts, spin, 155, "rad/s", "initial rate about its axis"),
   PERP_REAL(struct tippe_opts, tilt, 0.1, 0, M_PI, 0, "rad", "axis from the vertical"),
   PERP_OPT_POSITIVE(struct tippe_opts, radius, 0.02, "m", "radius"),
   PERP_REAL(struct tippe_opts, offset, 0.3, 0, 1, PERP_OPEN_MAX, "",
             "centre of mass below the middle, in radii"),
   PERP_OPT_POSITIVE(struct tippe_opts, mass, 0.02, "kg", "mass"),
   PERP_OPT_MU(struct tippe_opts, mu, 0.3),
-  PERP_REAL(struct tippe_opts, gravity, 9.82, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s^2",
-            "gravity"),
+  PERP_OPT_POSITIVE(struct tippe_opts, gravity, 9.82, "m/s^2", "gravity"),
   PERP_OPTIONS_END
 };
 
 struct jellett {
-  void *frame;
   double R, offset, I1, I3, first, worst;
   bool started;
 };
@@ -299,8 +279,8 @@ static perp_status build_tippe(perp_ctx *ctx, const void *opts, perp_scene *scen
   const struct tippe_opts *o = opts;
   const double R = o->radius, a = o->offset * R, c = cos(o->tilt);
   const double I3 = 0.4 * o->mass * R * R, I1 = 131.0 / 350 * o->mass * R * R;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
   perp_body_def def = { .name = "top",
                         .mass = { o->mass, { I1, 0, 0, 0, I1, 0, 0, 0, I3 } },
                         .x = { 0, 0, R - a * c },
@@ -308,12 +288,11 @@ static perp_status build_tippe(perp_ctx *ctx, const void *opts, perp_scene *scen
                         .w = { 0, 0, o->spin } };
   if (y.status == PERP_OK) y.status = perp_model_add_body(ctx, scene->model, &def, NULL);
   perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .x = { 0, 0, a }, .radius = R };
-  perp_scene_builder_shape(&y, &ball);
-  PERP_TRY(perp_scene_builder_end(&y, R, 8));
+  perp_build_shape(&y, &ball);
+  PERP_TRY(perp_build_end(&y, R, 8));
   scene->h = 5e-4;
-  struct jellett *g = malloc(sizeof *g);
-  if (g != NULL) *g = (struct jellett){ .R = R, .offset = a, .I1 = I1, .I3 = I3 };
-  return perp_gauge_add(ctx, scene, "invariant.rel.max", g, sizeof *g, jellett_sample,
+  const struct jellett g = { .R = R, .offset = a, .I1 = I1, .I3 = I3 };
+  return perp_gauge_add(ctx, scene, "invariant.rel.max", &g, sizeof g, jellett_sample,
                         jellett_value);
 }
 
@@ -322,22 +301,19 @@ const perp_scene_desc perp_scene_tippe_top = {
          .summary = "a top that turns over by sliding friction; Jellett's constant is kept",
          .reference = "Jellett 1872, with Coulomb friction",
          .equation = "L . r = const",
-         .opts = tippe_options,
-         .opts_size = sizeof(struct tippe_opts) },
+         PERP_SCENE_OPTIONS(tippe_options, struct tippe_opts) },
   .build = build_tippe,
 };
 
-/* ---- turntable ---------------------------------------------------------------------------------------------------- */
+/* ---- turntable ------------------------------------------------------------------------------- */
 
 struct table_opts {
   double rate, distance, speed, radius, mass, mu, gravity;
 };
 static const perp_opt table_options[] = {
   PERP_OPT_POSITIVE(struct table_opts, rate, 2, "rad/s", "of the table"),
-  PERP_REAL(struct table_opts, distance, 0.5, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "m", "of the ball from the axis"),
-  PERP_REAL(struct table_opts, speed, 0.3, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "m/s", "of the ball, across"),
+  PERP_OPT_FINITE(struct table_opts, distance, 0.5, "m", "of the ball from the axis"),
+  PERP_OPT_FINITE(struct table_opts, speed, 0.3, "m/s", "of the ball, across"),
   PERP_OPT_POSITIVE(struct table_opts, radius, 0.05, "m", "radius of the ball"),
   PERP_OPT_POSITIVE(struct table_opts, mass, 0.1, "kg", "mass of the ball"),
   PERP_OPT_MU(struct table_opts, mu, 1),
@@ -362,31 +338,27 @@ static perp_status build_table(perp_ctx *ctx, const void *opts, perp_scene *scen
   const struct table_opts *o = opts;
   enum { HEAVY = 100000 }; /* the table is that much heavier, and 100 m wide: it feels nothing */
   const double origin[3] = { 0 }, R = o->radius;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, o->mu, 0);
-  perp_body_def table = { .mass = perp_mass_cylinder(HEAVY * o->mass, 100, 1),
+  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_body_def table = { .name = "table",
+                          .mass = perp_mass_cylinder(HEAVY * o->mass, 100, 1),
                           .w = { 0, 0, o->rate } };
-  y.name = "table";
-  const int a = perp_scene_builder_body(&y, &table, origin, 0, 0);
-  perp_shape_def top = { .kind = PERP_SHAPE_PLANE, .body = a };
-  perp_scene_builder_shape(&y, &top);
-  const perp_joint_def axle = { .name = "axle",
-                                .kind = PERP_JOINT_HINGE,
-                                .a = PERP_WORLD,
-                                .b = a,
-                                .axis_a = { 0, 0, 1 },
-                                .axis_b = { 0, 0, 1 } };
-  perp_scene_builder_joint(&y, &axle);
-  /* rolls on the table: v + w x (-R z) = rate z x r, with r = (d, 0), v = (0, s): w_x = (rate d - s) / R */
+  const int a = perp_build_body(&y, &table, origin, 0, 0);
+  perp_shape_def top = { .name = "table", .kind = PERP_SHAPE_PLANE, .body = a };
+  perp_build_shape(&y, &top);
+  const perp_joint_def axle = perp_scene_joint(PERP_JOINT_HINGE, "axle", PERP_WORLD, a, 2);
+  perp_build_joint(&y, &axle);
+  /* rolls on the table: v + w x (-R z) = rate z x r, with r = (d, 0), v = (0, s): w_x = (rate d -
+   * s) / R */
   const double p[3] = { o->distance, 0, R };
-  perp_body_def def = { .mass = perp_mass_sphere(o->mass, R),
+  perp_body_def def = { .name = "ball",
+                        .mass = perp_mass_sphere(o->mass, R),
                         .w = { (o->rate * o->distance - o->speed) / R, 0, 0 } };
-  y.name = "ball";
   y.v[1] = o->speed;
-  const int ball = perp_scene_builder_body(&y, &def, p, 0, 0);
-  perp_shape_def sphere = { .kind = PERP_SHAPE_SPHERE, .body = ball, .radius = R };
-  perp_scene_builder_shape(&y, &sphere);
+  const int ball = perp_build_body(&y, &def, p, 0, 0);
+  perp_shape_def sphere = { .name = "ball", .kind = PERP_SHAPE_SPHERE, .body = ball, .radius = R };
+  perp_build_shape(&y, &sphere);
   const double rate = 2.0 / 7 * o->rate;
-  PERP_TRY(perp_scene_builder_end(&y, R, 2 * M_PI / rate));
+  PERP_TRY(perp_build_end(&y, R, 2 * M_PI / rate));
   scene->driven = true; /* the axle */
   scene->h = 1e-3;
   const struct circle c = { o->distance - o->speed / rate, o->speed / rate, rate, R };
@@ -399,7 +371,6 @@ const perp_scene_desc perp_scene_turntable = {
              "a ball rolls on a turning table: its centre runs on a circle at 2/7 of the rate",
          .reference = "closed form",
          .equation = "v = 2/7 W z x (r - r_c)",
-         .opts = table_options,
-         .opts_size = sizeof(struct table_opts) },
+         PERP_SCENE_OPTIONS(table_options, struct table_opts) },
   .build = build_table,
 };

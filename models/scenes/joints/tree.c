@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Binary tree of box links on ball joints: Vondrak 2005, section 9.1.3, tests an articulated structure of 127
- * segments; the geometry is ours (his is not given).
+/* Binary tree of box links on ball joints: Vondrak 2005, section 9.1.3, tests an articulated
+ * structure of 127 segments; the geometry is ours (his is not given).
  *
- * Heap order, parent of i = (i-1)/2.  The root leaves the origin along +x; a link at odd depth is turned
- * from its parent's direction about z, at even depth about y, by +30 degrees (odd i) or -30 (even i).
- * At rest at t = 0.
+ * Heap order, parent of i = (i-1)/2.  The root leaves the origin along +x; a link at odd depth is
+ * turned from its parent's direction about z, at even depth about y, by +30 degrees (odd i) or -30
+ * (even i).  At rest at t = 0.
  *
- * soft > 0: a soft fixed joint beside each ball joint draws the angles to those of the start (his soft
- * constraints); gravity then only bends the tree, and without it (gravity=0, kick > 0: the root turns about z at the
- * start) it comes back to where it was. */
+ * soft > 0: a soft fixed joint beside each ball joint draws the angles to those of the start (his
+ * soft constraints); gravity then only bends the tree, and without it (gravity=0, kick > 0: the
+ * root turns about z at the start) it comes back to where it was. */
 #include "models/kinematics/kinematics.h"
 #include "models/scenes/scene_builder.h"
 
@@ -24,17 +24,15 @@ struct tree_opts {
 };
 static const perp_opt options[] = {
   PERP_INT(struct tree_opts, bodies, 127, 1, 1000000, "number of links"),
-  PERP_REAL(struct tree_opts, length, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
-            "length of a link"),
-  PERP_REAL(struct tree_opts, mass, 0.04, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "kg",
-            "mass of a link"),
-  PERP_REAL(struct tree_opts, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s^2", "gravity"),
+  PERP_OPT_POSITIVE(struct tree_opts, length, 0.1, "m", "length of a link"),
+  PERP_OPT_POSITIVE(struct tree_opts, mass, 0.04, "kg", "mass of a link"),
+  PERP_OPT_NONNEGATIVE(struct tree_opts, gravity, 9.81, "m/s^2", "gravity"),
   PERP_ENUM(struct tree_opts, truth, PERP_TRUTH_AUTO, perp_truth_names,
             "reference: joint coordinates up to 255 links, not with soft joints"),
-  PERP_REAL(struct tree_opts, soft, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "",
-            "softness S of a fixed joint beside each ball joint; 0: none"),
-  PERP_REAL(struct tree_opts, kick, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "rad/s",
-            "all turn about z at the start, as one body"),
+  PERP_OPT_NONNEGATIVE(struct tree_opts, soft, 0, "",
+                       "softness S of a fixed joint beside each ball joint; 0: none"),
+  PERP_OPT_NONNEGATIVE(struct tree_opts, kick, 0, "rad/s",
+                       "all turn about z at the start, as one body"),
   PERP_OPTIONS_END
 };
 
@@ -88,23 +86,6 @@ static perp_status add_links(perp_ctx *ctx, perp_model *model, const struct tree
   return PERP_OK;
 }
 
-/* Without gravity a tree on soft joints comes to rest, which it can only where their angles are those of the start:
- * all velocities at 0.9 s, over that of a tip of the first kick. */
-static perp_status tree_comes_back(perp_ctx *ctx, perp_scene *scene, const struct tree_opts *o)
-{
-  const int nv = perp_model_nv(scene->model);
-  double *weight = malloc(2 * (size_t)nv * sizeof *weight);
-  if (weight == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "tree: no memory");
-  for (int i = 0; i < nv; i++) {
-    weight[i] = 1;
-    weight[nv + i] = 0;
-  }
-  perp_status status = perp_gauge_velocity(ctx, scene, "speed.rel.err", 0.9, weight, weight + nv,
-                                           o->kick * o->length);
-  free(weight);
-  return status;
-}
-
 static perp_status tree_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct tree_opts *o = opts;
@@ -118,16 +99,16 @@ static perp_status tree_build(perp_ctx *ctx, const void *opts, perp_scene *scene
   if (status == PERP_OK) status = add_links(ctx, scene->model, o, link);
   free(link);
   PERP_TRY(status);
-  perp_model_gravity(scene->model, o->gravity);
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->gravity = o->gravity;
-  scene->t_end = 1;
-  scene->h = 1e-3;
-  scene->tip_body = o->bodies - 1;
+  PERP_TRY(perp_scene_finish(ctx, scene, o->gravity, 1, 1e-3));
   scene->tip[0] = o->length / 2;
   if (o->soft > 0) {
     scene->dissipative = true;
-    return o->gravity == 0 && o->kick > 0 ? tree_comes_back(ctx, scene, o) : PERP_OK;
+    if (o->gravity > 0 || o->kick == 0) return PERP_OK;
+    /* Without gravity a tree on soft joints comes to rest, which it can only where their angles are
+     * those of the start: all velocities at 0.9 s, over that of a tip of the first kick. */
+    const double weight[6] = { 1, 1, 1, 1, 1, 1 }, rest[6] = { 0 };
+    return perp_gauge_velocities(ctx, scene, "speed.rel.err", 0.9, weight, rest,
+                                 o->kick * o->length);
   }
   if (o->truth == PERP_TRUTH_REDUCED || (o->truth == PERP_TRUTH_AUTO && o->bodies <= 255))
     return perp_truth_reduced(ctx, scene, 2, 1e-8);
@@ -138,7 +119,6 @@ const perp_scene_desc perp_scene_tree = {
   .d = { .name = "tree",
          .summary = "binary tree of 127 links on ball joints",
          .reference = "Vondrak 2005, section 9.1.3 (127 segments)",
-         .opts = options,
-         .opts_size = sizeof(struct tree_opts) },
+         PERP_SCENE_OPTIONS(options, struct tree_opts) },
   .build = tree_build,
 };

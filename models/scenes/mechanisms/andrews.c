@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Andrews' squeezing mechanism: seven bodies K1 ... K7 and ten hinges in the plane, driven by a constant
- * torque, against a stiff spring; no gravity.  Problem and numbers: Schiehlen's handbook, Hairer & Wanner II,
- * section VII.7, and the test set for IVP solvers; IFToMM library A03.  There it is written in seven
- * relative angles with a dense mass matrix; here it is what it is, bodies and joints:
+/* Andrews' squeezing mechanism: seven bodies K1 ... K7 and ten hinges in the plane, driven by a
+ * constant torque, against a stiff spring; no gravity.  Problem and numbers: Schiehlen's handbook,
+ * Hairer & Wanner II, section VII.7, and the test set for IVP solvers; IFToMM library A03.  There
+ * it is written in seven relative angles with a dense mass matrix; here it is what it is, bodies
+ * and joints:
  *
  *      O --K1-- F --K2-- E      K1 crank (angle beta), K2 rod (beta + Theta)
  *      B --K3-- E               K3 triangle (gamma), whose corner D the spring pulls towards C
  *      A --K5-- G --K4-- E      K5 (delta), K4 (Phi + delta)
  *      A --K7-- H --K6-- E      K7 (epsilon), K6 (Omega + epsilon)
  *
- * 21 coordinates, 20 constraints.  K1 turns at up to 1500 1/s, the time scale is below a millisecond.
- * Energy minus the work of the torque, T + V - torque beta, is constant.
+ * 21 coordinates, 20 constraints.  K1 turns at up to 1500 1/s, the time scale is below a
+ * millisecond.  Energy minus the work of the torque, T + V - torque beta, is constant.
  *
  * start=ivp      beta(0) = -0.0617138900142764... of the test set (Theta = 0)
  * start=iftomm   beta(0) = -0.0620 of the library of IFToMM, the others as the joints dictate */
@@ -30,10 +31,8 @@ struct andrews_opts {
 #define STIFFNESS 4530
 static const perp_opt options[] = {
   PERP_ENUM(struct andrews_opts, start, IVP, starts, "initial angle of the crank"),
-  PERP_REAL(struct andrews_opts, torque, TORQUE, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "N m", "torque on the crank"),
-  PERP_REAL(struct andrews_opts, stiffness, STIFFNESS, 0, HUGE_VAL, PERP_OPEN_MAX, "N/m",
-            "of the spring"),
+  PERP_OPT_FINITE(struct andrews_opts, torque, TORQUE, "N m", "torque on the crank"),
+  PERP_OPT_NONNEGATIVE(struct andrews_opts, stiffness, STIFFNESS, "N/m", "of the spring"),
   PERP_OPTIONS_END
 };
 
@@ -54,7 +53,7 @@ static const struct {
   { 0.05498, 1.912e-5, { 0.00449, -0.01228 } },
 };
 
-/* ---- positions ------------------------------------------------------------------------------------------ */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 /* p = origin + R(angle) (x, y) */
 static void andrews_at(const double origin[2], double angle, double x, double y, double p[3])
@@ -80,8 +79,8 @@ static void points_of(const angles *a, points *p)
   andrews_at(A, a->of[K7], 0, -u, p->H);
 }
 
-/* Where the links start: K1 at O, K2 at F (it points away from E), K3 at B, K4 at G, K5 and K7 at A, K6
- * at H. */
+/* Where the links start: K1 at O, K2 at F (it points away from E), K3 at B, K4 at G, K5 and K7 at
+ * A, K6 at H. */
 static const double *start_of(const points *p, int body)
 {
   const double *const of[BODIES] = { O, p->F, B, p->G, A, p->H, A };
@@ -116,9 +115,10 @@ static void andrews_assemble(double beta, angles *a)
   a->of[K7] = atan2(p.H[0] - A[0], A[1] - p.H[1]);
 }
 
-/* ---- reference ------------------------------------------------------------------------------------------ */
+/* ---- reference ------------------------------------------------------------------------------- */
 
-/* beta, Theta, gamma, Phi, delta, Omega, epsilon to the absolute angles; linear, so for rates too */
+/* beta, Theta, gamma, Phi, delta, Omega, epsilon to the absolute angles; linear, so for rates
+ * too */
 static void andrews_absolute(const double *rel, double *of)
 {
   of[K1] = rel[0];
@@ -162,18 +162,9 @@ static void andrews_map(void *user, double t, const double *row, double *q, doub
   }
 }
 
-/* the printed digits against the file */
-static perp_status judge_published(perp_ctx *ctx, perp_scene *scene)
+/* the angles of the source again, and their rates */
+static void andrews_relative(const double *q, const double *v, double *ref)
 {
-  static const double printed[14] = {
-    0.1581077119629904e2,  -0.1575637105984298e2, 0.4082224013073101e-1, -0.5347301163226948,
-    0.5244099658805304,    0.5347301163226948,    0.1048080741042263e1,  0.1139920302151208e4,
-    -0.1424379294994111e4, 0.1103291221937134e2,  0.1929337464421385e2,  0.5735699284790808,
-    -0.1929337464421385e2, 0.3231791658026955
-  };
-  const perp_truth *truth = &scene->truth[0];
-  double q[3 * BODIES], v[3 * BODIES], ref[14];
-  PERP_TRY(truth->state(truth->user, ctx, 0.03, q, v));
   for (int level = 0; level < 2; level++) {
     const double *x = level == 0 ? q : v;
     double of[BODIES], *r = ref + 7 * level;
@@ -181,12 +172,9 @@ static perp_status judge_published(perp_ctx *ctx, perp_scene *scene)
     r[0] = of[K1], r[1] = of[K2] - of[K1], r[2] = of[K3], r[3] = of[K4] - of[K5];
     r[4] = of[K5], r[5] = of[K6] - of[K7], r[6] = of[K7];
   }
-  perp_mechanism_published(scene, "test set for IVP solvers: PSIDE, rtol = atol = 1e-14, Cray C90",
-                           0.03, 7, 14, printed, ref);
-  return PERP_OK;
 }
 
-/* ---- model ---------------------------------------------------------------------------------------------- */
+/* ---- model ----------------------------------------------------------------------------------- */
 
 static perp_status add_bodies(perp_ctx *ctx, perp_model *model, const angles *a, const points *p)
 {
@@ -240,27 +228,33 @@ static perp_status andrews_build(perp_ctx *ctx, const void *opts, perp_scene *sc
   static const char *const columns[] = { "beta",  "Theta",   "gamma",  "Phi",     "delta",
                                          "Omega", "epsilon", "dbeta",  "dTheta",  "dgamma",
                                          "dPhi",  "ddelta",  "dOmega", "depsilon" };
+  static const double printed[14] = {
+    0.1581077119629904e2,  -0.1575637105984298e2, 0.4082224013073101e-1, -0.5347301163226948,
+    0.5244099658805304,    0.5347301163226948,    0.1048080741042263e1,  0.1139920302151208e4,
+    -0.1424379294994111e4, 0.1103291221937134e2,  0.1929337464421385e2,  0.5735699284790808,
+    -0.1929337464421385e2, 0.3231791658026955
+  };
   const struct andrews_opts *o = opts;
   angles a;
   points p;
   andrews_assemble(o->start == IVP ? -0.0617138900142764496358948458001 : -0.0620, &a);
   points_of(&a, &p);
   PERP_TRY(perp_model_create(ctx, 2, &scene->model));
-  perp_model_gravity(scene->model, 0);
   PERP_TRY(add_bodies(ctx, scene->model, &a, &p));
   PERP_TRY(andrews_add_joints(ctx, scene->model, &p));
   PERP_TRY(add_forces(ctx, scene->model, o, &a));
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->t_end = 0.05;
-  scene->h = 1e-5;
+  PERP_TRY(perp_scene_finish(ctx, scene, 0, 0.05, 1e-5));
   scene->tip_body = K1; /* F, which the library of IFToMM compares */
   scene->tip[0] = rr - bodies[K1].com[0];
   scene->dissipative = scene->driven = o->torque != 0;
   if (o->torque != TORQUE || o->stiffness != STIFFNESS) return PERP_OK;
   PERP_TRY(perp_truth_file(ctx, scene,
                            o->start == IVP ? "A03_andrews_ivp.csv" : "A03_andrews_iftomm.csv",
-                           1e-15, 14, columns, andrews_map, NULL));
-  return o->start == IVP ? judge_published(ctx, scene) : PERP_OK;
+                           1e-15, 14, columns, andrews_map, NULL, 0));
+  if (o->start != IVP) return PERP_OK;
+  return perp_truth_printed(ctx, scene,
+                            "test set for IVP solvers: PSIDE, rtol = atol = 1e-14, Cray C90", 0.03,
+                            7, 14, printed, andrews_relative);
 }
 
 const perp_scene_desc perp_scene_andrews = {
@@ -268,7 +262,6 @@ const perp_scene_desc perp_scene_andrews = {
          .summary = "Andrews' squeezing mechanism: 7 bodies, 10 hinges, motor and spring",
          .reference =
              "Hairer & Wanner II, section VII.7; test set for IVP solvers; IFToMM library, A03",
-         .opts = options,
-         .opts_size = sizeof(struct andrews_opts) },
+         PERP_SCENE_OPTIONS(options, struct andrews_opts) },
   .build = andrews_build,
 };

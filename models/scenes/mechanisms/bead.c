@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A bead, a mass point, slides on a wire without friction (van Overveld & Barenbrug 1995, section 2.6).
+/* A bead, a mass point, slides on a wire without friction (van Overveld & Barenbrug 1995, section
+ * 2.6).
  *
  *   track=cycloid  x = r (s + sin s), z = r (1 - cos s).  With the arc length sigma = 4 r sin(s/2) from the
  *                  bottom, sigma'' = -g / (4 r) sigma whatever the amplitude (tautochrone; Huygens 1673):
@@ -8,14 +9,14 @@
  *   track=ramp     the same, ending at the bottom: the bead leaves it at t = pi / (2 w) with the horizontal
  *                  velocity sigma_0 w, and falls freely
  *   track=helix    s'' = -g c / (r^2 + c^2), c = pitch / 2 pi
- *   track=hoop     the wire is a circle in a vertical plane of a body that turns about the vertical diameter; at
- *                  cos(theta) = g / (w^2 r) from the bottom the bead stays where it is on the hoop, whatever the
- *                  moment of inertia of the hoop (nothing turns relative to anything)
+ *   track=hoop     the wire is a circle in a vertical plane of a body that turns about the vertical
+ *                  diameter; at cos(theta) = g / (w^2 r) from the bottom the bead stays where it is
+ *                  on the hoop, whatever the moment of inertia of the hoop (nothing turns relative
+ *                  to anything)
  *   track=coaster  a closed spline with hills: the energy is known */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { CYCLOID, RAMP, HELIX, HOOP, COASTER };
@@ -44,7 +45,7 @@ static const double coaster[][3] = { { 2, 0, 1 },      { 1.4, 1.4, 0.3 }, { 0, 2
                                      { -1.4, 1.4, 0 }, { -2, 0, 0.6 },    { -1.4, -1.4, 0.1 },
                                      { 0, -2, 0.5 },   { 1.4, -1.4, 0.2 } };
 
-/* ---- truths -------------------------------------------------------------------------------------------------- */
+/* ---- truths ---------------------------------------------------------------------------------- */
 
 static double cycloid_rate(const struct bead_opts *o)
 {
@@ -52,8 +53,9 @@ static double cycloid_rate(const struct bead_opts *o)
 }
 
 /* place and velocity of the bead; the hoop: also of body 0 */
-static void bead_state(const struct bead_opts *o, double t, double *q, double *v)
+static void bead_state(void *user, double t, double *q, double *v)
 {
+  const struct bead_opts *o = user;
   const double r = o->radius, w = cycloid_rate(o), g = o->gravity;
   const int bead = o->track == HOOP ? 1 : 0;
   double *x = q + 7 * bead, *u = v + 6 * bead;
@@ -79,15 +81,7 @@ static void bead_state(const struct bead_opts *o, double t, double *q, double *v
   }
 }
 
-static perp_status bead_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
-{
-  (void)ctx;
-  bead_state(user, t, q, v);
-  return PERP_OK;
-}
-
 struct departure {
-  void *frame;
   double exact, t, end;
 };
 
@@ -107,7 +101,7 @@ static double departure_value(const void *user)
   return fabs(g->t - g->exact);
 }
 
-/* ---- the scene ------------------------------------------------------------------------------------------------- */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
 static perp_joint_def bead_wire(const struct bead_opts *o)
 {
@@ -139,30 +133,6 @@ static perp_joint_def bead_wire(const struct bead_opts *o)
   return j;
 }
 
-static perp_status add_hoop(perp_ctx *ctx, perp_model *m, const struct bead_opts *o)
-{
-  const perp_body_def hoop = { .name = "hoop",
-                               .mass = perp_mass_sphere(o->hoop, o->radius),
-                               .w = { 0, 0, o->spin } };
-  perp_joint_def shaft = { .name = "shaft", .kind = PERP_JOINT_HINGE, .a = PERP_WORLD, .b = 0 };
-  shaft.axis_a[2] = shaft.axis_b[2] = 1;
-  PERP_TRY(perp_model_add_body(ctx, m, &hoop, NULL));
-  return perp_model_add_joint(ctx, m, &shaft, NULL);
-}
-
-static perp_status attach_truth(perp_ctx *ctx, perp_scene *scene, const struct bead_opts *o)
-{
-  struct bead_opts *copy = malloc(sizeof *copy);
-  if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "bead: no memory");
-  *copy = *o;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, bead_exact, copy));
-  if (o->track != RAMP) return PERP_OK;
-  struct departure *g = malloc(sizeof *g);
-  if (g != NULL)
-    *g = (struct departure){ .exact = M_PI / (2 * cycloid_rate(o)), .t = nan(""), .end = 0 };
-  return perp_gauge_add(ctx, scene, "event.err", g, sizeof *g, departure_sample, departure_value);
-}
-
 static perp_status bead_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct bead_opts *o = opts;
@@ -170,25 +140,36 @@ static perp_status bead_build(perp_ctx *ctx, const void *opts, perp_scene *scene
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "bead: spin must exceed sqrt(gravity / radius) = %g rad/s: got %g",
                      sqrt(o->gravity / o->radius), o->spin);
-  PERP_TRY(perp_model_create(ctx, 3, &scene->model));
-  perp_model_gravity(scene->model, o->gravity);
-  scene->gravity = o->gravity;
-  if (o->track == HOOP) PERP_TRY(add_hoop(ctx, scene->model, o));
   double q[14], v[12];
   const int n = o->track == HOOP ? 1 : 0;
-  bead_state(o, 0, q, v);
+  struct bead_opts start = *o;
+  bead_state(&start, 0, q, v);
   if (o->track == COASTER) memcpy(q, coaster[0], sizeof coaster[0]), memset(v, 0, sizeof v);
-  perp_body_def bead = { .name = "bead", .particle = true, .mass = { .mass = o->mass } };
-  memcpy(bead.x, q + 7 * n, sizeof bead.x);
-  memcpy(bead.v, v + 6 * n, sizeof bead.v);
-  PERP_TRY(perp_model_add_body(ctx, scene->model, &bead, NULL));
-  const perp_joint_def track = bead_wire(o);
-  PERP_TRY(perp_model_add_joint(ctx, scene->model, &track, NULL));
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->t_end = o->track == HELIX ? 1 : o->track == RAMP ? 1.5 * M_PI_2 / cycloid_rate(o) : 3;
-  scene->h = 1e-3;
-  scene->tip_body = n;
-  return o->track == COASTER ? PERP_OK : attach_truth(ctx, scene, o);
+  /* the hoop, if there is one, before the bead */
+  perp_body_def body[2] = {
+    { .name = "hoop", .mass = perp_mass_sphere(o->hoop, o->radius), .w = { 0, 0, o->spin } }
+  };
+  const perp_joint_def joint[2] = { perp_scene_joint(PERP_JOINT_HINGE, "shaft", PERP_WORLD, 0, 2),
+                                    bead_wire(o) };
+  body[1] = perp_body_at(3, (perp_mass){ .mass = o->mass }, n, q, v);
+  body[1].name = "bead";
+  body[1].particle = true;
+  const double rate = cycloid_rate(o);
+  const perp_scene_parts parts = { .gravity = o->gravity,
+                                   .body = body + 1 - n,
+                                   .n_bodies = 1 + n,
+                                   .joint = joint + 1 - n,
+                                   .n_joints = 1 + n };
+  PERP_TRY(perp_scene_assemble(ctx, scene, &parts,
+                               o->track == HELIX  ? 1
+                               : o->track == RAMP ? 1.5 * M_PI_2 / rate
+                                                  : 3,
+                               1e-3));
+  if (o->track == COASTER) return PERP_OK;
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", 1e-14, bead_state, o, sizeof *o));
+  if (o->track != RAMP) return PERP_OK;
+  const struct departure g = { .exact = M_PI / (2 * rate), .t = nan("") };
+  return perp_gauge_add(ctx, scene, "event.err", &g, sizeof g, departure_sample, departure_value);
 }
 
 const perp_scene_desc perp_scene_bead = {
@@ -197,7 +178,6 @@ const perp_scene_desc perp_scene_bead = {
          .reference = "van Overveld and Barenbrug 1995, section 2.6; closed forms (tautochrone, "
                       "brachistochrone)",
          .equation = "sigma = sigma_0 cos(sqrt(g / 4 r) t);  cos(theta) = g / (w^2 r)",
-         .opts = options,
-         .opts_size = sizeof(struct bead_opts) },
+         PERP_SCENE_OPTIONS(options, struct bead_opts) },
   .build = bead_build,
 };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bricard's mechanism: five rods of 1 m and 1 kg along the edges of a cube, six hinges about Y, Z, X, Y, Z, X
- * at P0 ... P5, the first and the last on the ground; gravity pulls along -y; IFToMM library A04.
+/* Bricard's mechanism: five rods of 1 m and 1 kg along the edges of a cube, six hinges about Y, Z,
+ * X, Y, Z, X at P0 ... P5, the first and the last on the ground; gravity pulls along -y; IFToMM
+ * library A04.
  *
- * Gruebler's count leaves 30 - 30 = 0 degrees of freedom, the mechanism has one: one row of J is redundant
- * everywhere.  The multipliers are not unique; positions are.  Gravity of a model pulls along -z, so that the
- * mechanism is built turned: its (x, y, z) is (x, z, -y) here.
+ * Gruebler's count leaves 30 - 30 = 0 degrees of freedom, the mechanism has one: one row of J is
+ * redundant everywhere.  The multipliers are not unique; positions are.  Gravity of a model pulls
+ * along -z, so that the mechanism is built turned: its (x, y, z) is (x, z, -y) here.
  *
- * The rods have a square section of 0.1 m, as other programs have them: a thin rod has no axial inertia, and
- * M must be positive definite. */
+ * The rods have a square section of 0.1 m, as other programs have them: a thin rod has no axial
+ * inertia, and M must be positive definite. */
 #include "models/kinematics/kinematics.h"
 #include "models/scenes/mechanism.h"
 
@@ -97,14 +98,11 @@ static perp_status bricard_build(perp_ctx *ctx, const void *opts, perp_scene *sc
     PERP_TRY(perp_mechanism_join(ctx, scene->model, PERP_JOINT_HINGE, i > 0 ? i - 1 : PERP_WORLD,
                                  i < RODS ? i : PERP_WORLD, p, direction));
   }
-  PERP_TRY(perp_model_finish(ctx, scene->model));
-  scene->gravity = 9.81;
-  scene->t_end = 10;
-  scene->h = 1e-3;
+  PERP_TRY(perp_scene_finish(ctx, scene, 9.81, 10, 1e-3));
   scene->tip_body = 2; /* P3, the farthest joint */
   bricard_turned((const double[3]){ 0, 0, 0.5 }, scene->tip);
   return perp_truth_file(ctx, scene, "A04_bricard_square01.csv", 1e-15, 34, columns, bricard_map,
-                         NULL);
+                         NULL, 0);
 }
 
 const perp_scene_desc perp_scene_bricard = {

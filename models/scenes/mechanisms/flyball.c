@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Stiff flyball governor: a shaft turning freely about z, a slider on it, two rods with a mass at their ends
- * hinged to its top, and springs with strong dampers between slider and rods; IFToMM library A05.
+/* Stiff flyball governor: a shaft turning freely about z, a slider on it, two rods with a mass at
+ * their ends hinged to its top, and springs with strong dampers between slider and rods; IFToMM
+ * library A05.
  *
- * The springs hold the slider at a rate of about 1e4 1/s while the governor swings in seconds: implicit
- * methods can make steps of 10 ms, explicit ones cannot.  phi: angle of the shaft; s: height of the slider,
- * the marked point; beta: of the rods below the horizontal. */
+ * The springs hold the slider at a rate of about 1e4 1/s while the governor swings in seconds:
+ * implicit methods can make steps of 10 ms, explicit ones cannot.  phi: angle of the shaft; s:
+ * height of the slider, the marked point; beta: of the rods below the horizontal. */
 #include "models/scenes/mechanism.h"
 
 #include <math.h>
@@ -15,10 +16,9 @@ struct flyball_opts {
 };
 static const struct flyball_opts benchmark = { 8e5, 4e4, 2 * M_PI };
 static const perp_opt options[] = {
-  PERP_REAL(struct flyball_opts, stiffness, 8e5, 0, HUGE_VAL, PERP_OPEN_MAX, "N/m", "of a spring"),
-  PERP_REAL(struct flyball_opts, damping, 4e4, 0, HUGE_VAL, PERP_OPEN_MAX, "N s/m", "of a damper"),
-  PERP_REAL(struct flyball_opts, omega, 2 * M_PI, -HUGE_VAL, HUGE_VAL,
-            PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s", "initial rate of the shaft"),
+  PERP_OPT_NONNEGATIVE(struct flyball_opts, stiffness, 8e5, "N/m", "of a spring"),
+  PERP_OPT_NONNEGATIVE(struct flyball_opts, damping, 4e4, "N s/m", "of a damper"),
+  PERP_OPT_FINITE(struct flyball_opts, omega, 2 * M_PI, "rad/s", "initial rate of the shaft"),
   PERP_OPTIONS_END
 };
 
@@ -101,7 +101,7 @@ static perp_status flyball_build(perp_ctx *ctx, const void *opts, perp_scene *sc
   flyball_map(NULL, 0, start, q, v);
   PERP_TRY(perp_model_create(ctx, 3, &scene->model));
   for (int i = 0; i < BODIES; i++) {
-    perp_body_def def = perp_mechanism_body(3, &mass[i], q + 7 * i, v + 6 * i);
+    perp_body_def def = perp_body_at(3, mass[i], i, q, v);
     def.name = names[i];
     PERP_TRY(perp_model_add_body(ctx, scene->model, &def, NULL));
   }
@@ -113,21 +113,18 @@ static perp_status flyball_build(perp_ctx *ctx, const void *opts, perp_scene *sc
     PERP_TRY(perp_mechanism_join(ctx, m, PERP_JOINT_HINGE, SHAFT, ROD1 + i, hinge, y));
   }
   PERP_TRY(add_springs(ctx, m, o, c));
-  PERP_TRY(perp_model_finish(ctx, m));
-  scene->gravity = 9.81;
-  scene->t_end = 10;
-  scene->h = 1e-4;          /* what explicit methods need; implicit ones can take 1e-2 */
+  /* 1e-4 s is what explicit methods need; implicit ones can take 1e-2 */
+  PERP_TRY(perp_scene_finish(ctx, scene, 9.81, 10, 1e-4));
   scene->tip_body = SLIDER; /* err.tip is the error of s */
   scene->dissipative = o->damping > 0;
   if (memcmp(o, &benchmark, sizeof benchmark) != 0) return PERP_OK;
-  return perp_truth_file(ctx, scene, "A05_flyball.csv", 1e-15, 6, columns, flyball_map, NULL);
+  return perp_truth_file(ctx, scene, "A05_flyball.csv", 1e-15, 6, columns, flyball_map, NULL, 0);
 }
 
 const perp_scene_desc perp_scene_flyball = {
   .d = { .name = "flyball",
          .summary = "stiff flyball governor: implicit methods at 10 ms, explicit ones fail",
          .reference = "library of computational benchmark problems of IFToMM, A05; own reference",
-         .opts = options,
-         .opts_size = sizeof(struct flyball_opts) },
+         PERP_SCENE_OPTIONS(options, struct flyball_opts) },
   .build = flyball_build,
 };

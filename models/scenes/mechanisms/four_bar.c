@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* N-four-bar linkage: N + 1 vertical links hinged to the ground 1 m apart, their tips joined by N horizontal
- * ones, all uniform rods of 1 m and 1 kg; IFToMM library A02.  It starts upright, all tips moving at `speed`.
+/* N-four-bar linkage: N + 1 vertical links hinged to the ground 1 m apart, their tips joined by N
+ * horizontal ones, all uniform rods of 1 m and 1 kg; IFToMM library A02.  It starts upright, all
+ * tips moving at `speed`.
  *
  * The links stay parallel: one degree of freedom, psi from the upright position, with
  *      M psi'' = g W sin psi / L,   M = (N + 1)/3 + N,   W = (N + 1)/2 + N,
  * a pendulum that turns over: with nu^2 = g W / (M L) + psi'(0)^2 / 4 and k^2 = g W / (M L) / nu^2,
  *      psi = pi - 2 am(K - nu t),   psi' = 2 nu dn.
  *
- * When psi = +-90 degrees all links lie in one line: J loses rank and the mechanism could go on with the
- * links crossed.  The formulation must get through, twice a turn.  In space the hinges about y make further
- * rows redundant at all times. */
+ * When psi = +-90 degrees all links lie in one line: J loses rank and the mechanism could go on
+ * with the links crossed.  The formulation must get through, twice a turn.  In space the hinges
+ * about y make further rows redundant at all times. */
 #include "models/scenes/elliptic.h"
 #include "models/scenes/mechanism.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct bar_opts {
   int loops, dim;
@@ -23,12 +23,9 @@ struct bar_opts {
 };
 static const perp_opt options[] = {
   PERP_INT(struct bar_opts, loops, 2, 1, 100000, "number of windows N"),
-  PERP_REAL(struct bar_opts, length, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
-            "length of a link"),
-  PERP_REAL(struct bar_opts, speed, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s",
-            "initial speed of the tips"),
-  PERP_REAL(struct bar_opts, gravity, 9.81, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s^2",
-            "gravity"),
+  PERP_OPT_POSITIVE(struct bar_opts, length, 1, "m", "length of a link"),
+  PERP_OPT_POSITIVE(struct bar_opts, speed, 1, "m/s", "initial speed of the tips"),
+  PERP_OPT_G(struct bar_opts),
   PERP_INT(struct bar_opts, dim, 2, 2, 3, "2 = plane, 3 = space, hinges about y"),
   PERP_OPTIONS_END
 };
@@ -37,31 +34,27 @@ static const perp_opt options[] = {
 static void four_bar_state_of(const struct bar_opts *o, double psi, double rate, double *q,
                               double *v)
 {
-  const int nq = o->dim == 3 ? 7 : 3, nv = o->dim == 3 ? 6 : 3;
   const double L = o->length, s = L * sin(psi), c = L * cos(psi);
   for (int i = 0; i <= o->loops; i++) {
     const perp_planar p = {
       i * L + s / 2, c / 2, M_PI_2 - psi, rate * c / 2, -rate * s / 2, -rate
     };
-    perp_mechanism_state(o->dim, &p, q + i * nq, v + i * nv);
+    perp_planar_state(o->dim, i, &p, q, v);
   }
   for (int i = 0; i < o->loops; i++) {
     const perp_planar p = { (i + 0.5) * L + s, c, 0, rate * c, -rate * s, 0 };
-    const int b = o->loops + 1 + i;
-    perp_mechanism_state(o->dim, &p, q + b * nq, v + b * nv);
+    perp_planar_state(o->dim, o->loops + 1 + i, &p, q, v);
   }
 }
 
-static perp_status four_bar_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void four_bar_exact(void *user, double t, double *q, double *v)
 {
   const struct bar_opts *o = user;
   const double N = o->loops, rate = o->speed / o->length;
   const double w2 = o->gravity * ((N + 1) / 2 + N) / (((N + 1) / 3 + N) * o->length);
   const double nu = sqrt(w2 + rate * rate / 4), kc = rate / (2 * nu);
   const double am = perp_elliptic_am(perp_elliptic_K(kc) - nu * t, kc);
-  (void)ctx;
   four_bar_state_of(o, M_PI - 2 * am, 2 * nu * perp_elliptic_dn(am, kc), q, v);
-  return PERP_OK;
 }
 
 static void four_bar_map_file(void *user, double t, const double *row, double *q, double *v)
@@ -74,21 +67,11 @@ static perp_status four_bar_truths(perp_ctx *ctx, perp_scene *scene, const struc
 {
   static const char *const columns[] = { "psi_from_upright", "psidot" };
   const bool benchmark = o->length == 1 && o->speed == 1 && o->gravity == 9.81;
-  struct bar_opts *copy[2] = { malloc(sizeof *o), malloc(sizeof *o) };
-  if (copy[0] == NULL || copy[1] == NULL) {
-    free(copy[0]);
-    free(copy[1]);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "four-bar: no memory");
-  }
-  *copy[0] = *copy[1] = *o;
-  perp_status status = perp_truth_add(ctx, scene, "closed form: Jacobi elliptic functions",
-                                      HUGE_VAL, 1e-12, four_bar_exact, copy[0]);
-  if (status != PERP_OK || !benchmark || (o->loops != 2 && o->loops != 40)) {
-    free(copy[1]);
-    return status;
-  }
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form: Jacobi elliptic functions", 1e-12,
+                          four_bar_exact, o, sizeof *o));
+  if (!benchmark || (o->loops != 2 && o->loops != 40)) return PERP_OK;
   return perp_truth_file(ctx, scene, o->loops == 2 ? "A02_four_bar_N2.csv" : "A02_four_bar_N40.csv",
-                         1e-15, 2, columns, four_bar_map_file, copy[1]);
+                         1e-15, 2, columns, four_bar_map_file, o, sizeof *o);
 }
 
 static perp_status four_bar_add_joints(perp_ctx *ctx, perp_model *model, const struct bar_opts *o)
@@ -96,9 +79,9 @@ static perp_status four_bar_add_joints(perp_ctx *ctx, perp_model *model, const s
   const double axis[3] = { 0, 1, 0 };
   const int N = o->loops;
   for (int i = 0; i <= N; i++) {
-    double ground[3], tip[3];
-    perp_in_plane(o->dim, i * o->length, 0, ground);
-    perp_in_plane(o->dim, i * o->length, o->length, tip);
+    const double ground[3] = { i * o->length };
+    double tip[3];
+    perp_scene_point(o->dim, (const double[3]){ i * o->length, 0, o->length }, tip);
     PERP_TRY(perp_mechanism_join(ctx, model, PERP_JOINT_HINGE, PERP_WORLD, i, ground, axis));
     if (i > 0) PERP_TRY(perp_mechanism_join(ctx, model, PERP_JOINT_HINGE, i, N + i, tip, axis));
     if (i < N) PERP_TRY(perp_mechanism_join(ctx, model, PERP_JOINT_HINGE, i, N + 1 + i, tip, axis));
@@ -109,26 +92,20 @@ static perp_status four_bar_add_joints(perp_ctx *ctx, perp_model *model, const s
 static perp_status four_bar_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct bar_opts *o = opts;
-  const int n = 2 * o->loops + 1, nq = o->dim == 3 ? 7 : 3, nv = o->dim == 3 ? 6 : 3;
+  const int n = 2 * o->loops + 1;
   const perp_mass rod = perp_mass_thin_rod(1, o->length);
   double *q = malloc((size_t)n * 13 * sizeof *q), *v = q + (size_t)n * 7;
   if (q == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "four-bar: no memory");
   four_bar_state_of(o, 0, o->speed / o->length, q, v);
   perp_status status = perp_model_create(ctx, o->dim, &scene->model);
   for (int i = 0; i < n && status == PERP_OK; i++) {
-    perp_body_def def = perp_mechanism_body(o->dim, &rod, q + i * nq, v + i * nv);
+    perp_body_def def = perp_body_at(o->dim, rod, i, q, v);
     status = perp_model_add_body(ctx, scene->model, &def, NULL);
   }
   free(q);
   if (status == PERP_OK) status = four_bar_add_joints(ctx, scene->model, o);
-  if (status == PERP_OK) {
-    perp_model_gravity(scene->model, o->gravity);
-    status = perp_model_finish(ctx, scene->model);
-  }
   PERP_TRY(status);
-  scene->gravity = o->gravity;
-  scene->t_end = 10;
-  scene->h = 1e-3;
+  PERP_TRY(perp_scene_finish(ctx, scene, o->gravity, 10, 1e-3));
   scene->tip_body = 0; /* B0 */
   scene->tip[0] = o->length / 2;
   return four_bar_truths(ctx, scene, o);
@@ -138,7 +115,6 @@ const perp_scene_desc perp_scene_four_bar = {
   .d = { .name = "four-bar",
          .summary = "N-four-bar linkage through its singular positions",
          .reference = "library of computational benchmark problems of IFToMM, A02; closed form",
-         .opts = options,
-         .opts_size = sizeof(struct bar_opts) },
+         PERP_SCENE_OPTIONS(options, struct bar_opts) },
   .build = four_bar_build,
 };

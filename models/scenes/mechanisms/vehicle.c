@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A terrain vehicle with a carriage on a plain (Vondrak 2005, section 9.1.5, TestVehicle; the geometry is ours, his
- * is not given).
+/* A terrain vehicle with a carriage on a plain (Vondrak 2005, section 9.1.5, TestVehicle; the
+ * geometry is ours, his is not given).
  *
- * The chassis has four hubs that slide up and down on springs and dampers, each with a wheel on a hinge; a ball
- * joint at its rear pulls a carriage with two wheels on hinges.  Wheels are spheres.  A torque acts on each of the
- * four wheels from outside.  As long as the wheels roll (T / r is far below mu N here), after the springs have
- * come to rest
+ * The chassis has four hubs that slide up and down on springs and dampers, each with a wheel on a
+ * hinge; a ball joint at its rear pulls a carriage with two wheels on hinges.  Wheels are spheres.
+ * A torque acts on each of the four wheels from outside.  As long as the wheels roll (T / r is far
+ * below mu N here), after the springs have come to rest
  *
  *      a = (4 T / r) / (M + 6 (2/5) m_w)        M: mass of everything, I_w = 2/5 m_w r^2
  *
- * and the floor carries the weight.  Springs are preloaded: at the start all is in equilibrium but for T. */
+ * and the floor carries the weight.  Springs are preloaded: at the start all is in equilibrium but
+ * for T. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -21,8 +22,7 @@ static const perp_opt options[] = {
   PERP_OPT_POSITIVE(struct vehicle_opts, chassis, 400, "kg", "mass of the chassis"),
   PERP_OPT_POSITIVE(struct vehicle_opts, wheel, 20, "kg", "mass of a wheel"),
   PERP_OPT_POSITIVE(struct vehicle_opts, carriage, 150, "kg", "mass of the carriage"),
-  PERP_REAL(struct vehicle_opts, torque, 60, 0, HUGE_VAL, PERP_OPEN_MAX, "N m",
-            "on each of four wheels"),
+  PERP_OPT_NONNEGATIVE(struct vehicle_opts, torque, 60, "N m", "on each of four wheels"),
   PERP_OPT_POSITIVE(struct vehicle_opts, stiffness, 2e4, "N/m", "of a suspension"),
   PERP_OPT_POSITIVE(struct vehicle_opts, damping, 3e3, "N s/m", "of a suspension"),
   PERP_OPT_MU(struct vehicle_opts, mu, 0.8),
@@ -32,27 +32,26 @@ static const perp_opt options[] = {
 
 static const double radius = 0.3, hub_mass = 5, height = 0.7, free_length = 0.3;
 
-/* a wheel with its hinge on body at p (world), the body's frame being parallel to the world's at `centre` */
-static int add_wheel(perp_scene_builder *y, double mass, int body, const double centre[3],
+/* a wheel with its hinge on body at p (world), the body's frame being parallel to the world's at
+ * `centre` */
+static int add_wheel(perp_builder *y, double mass, int body, const double centre[3],
                      const double p[3])
 {
-  perp_joint_def axle = {
-    .kind = PERP_JOINT_HINGE, .a = body, .axis_a = { 0, 1, 0 }, .axis_b = { 0, 1, 0 }
-  };
-  axle.b = perp_scene_builder_ball(y, mass, radius, 0.4, p);
+  const int wheel = perp_build_ball(y, NULL, mass, radius, 0.4, p);
+  perp_joint_def axle = perp_scene_joint(PERP_JOINT_HINGE, NULL, body, wheel, 1);
   for (int k = 0; k < 3; k++) axle.anchor_a[k] = p[k] - centre[k];
-  perp_scene_builder_joint(y, &axle);
-  return axle.b;
+  perp_build_joint(y, &axle);
+  return wheel;
 }
 
-static int vehicle_add_block(perp_scene_builder *y, double mass, double a, double b, double c,
+static int vehicle_add_block(perp_builder *y, double mass, double a, double b, double c,
                              const double p[3])
 {
   perp_body_def def = { .mass = perp_mass_box(mass, a, b, c) };
-  return perp_scene_builder_body(y, &def, p, 0, 0);
+  return perp_build_body(y, &def, p, 0, 0);
 }
 
-static void add_corner(perp_scene_builder *y, const struct vehicle_opts *o, int chassis, double x,
+static void add_corner(perp_builder *y, const struct vehicle_opts *o, int chassis, double x,
                        double side)
 {
   const double p[3] = { x, side, radius };
@@ -72,20 +71,20 @@ static void add_corner(perp_scene_builder *y, const struct vehicle_opts *o, int 
                             .stiffness = o->stiffness,
                             .damping = o->damping,
                             .length = free_length + load / o->stiffness };
-  perp_scene_builder_joint(y, &slider);
-  perp_scene_builder_force(y, &spring);
+  perp_build_joint(y, &slider);
+  perp_build_force(y, &spring);
   const int wheel = add_wheel(y, o->wheel, hub, p, p);
   /* about +y: forward along +x */
   perp_force_def torque = { .kind = PERP_FORCE_TORQUE, .a = wheel, .value = { 0, o->torque, 0 } };
-  perp_scene_builder_force(y, &torque);
+  perp_build_force(y, &torque);
 }
 
 static perp_status vehicle_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct vehicle_opts *o = opts;
   const double carriage_at[3] = { -2.5, 0, 0.5 };
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, o->mu, 0);
-  perp_scene_builder_floor(&y);
+  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
   const int chassis = vehicle_add_block(&y, o->chassis, 2.4, 1.2, 0.3,
                                         (const double[3]){ 0, 0, height });
   for (int i = 0; i < 4; i++)
@@ -101,8 +100,8 @@ static perp_status vehicle_build(perp_ctx *ctx, const void *opts, perp_scene *sc
                                  .b = carriage,
                                  .anchor_a = { -1.5, 0, 0.5 - height },
                                  .anchor_b = { 1, 0, 0 } };
-  perp_scene_builder_joint(&y, &hitch);
-  PERP_TRY(perp_scene_builder_end(&y, 2 * radius, 4));
+  perp_build_joint(&y, &hitch);
+  PERP_TRY(perp_build_end(&y, 2 * radius, 4));
   scene->h = 2e-3;
   scene->driven = true;
   const double mass = o->chassis + o->carriage + 6 * o->wheel + 4 * hub_mass;
@@ -117,7 +116,6 @@ const perp_scene_desc perp_scene_vehicle = {
          .summary = "a sprung vehicle with a carriage drives off: wheels roll, contacts carry",
          .reference = "Vondrak 2005, section 9.1.5 (TestVehicle); rigid-body mechanics of rolling",
          .equation = "a = (4 T / r) / (M + 6 (2/5) m_w)",
-         .opts = options,
-         .opts_size = sizeof(struct vehicle_opts) },
+         PERP_SCENE_OPTIONS(options, struct vehicle_opts) },
   .build = vehicle_build,
 };

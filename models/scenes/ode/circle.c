@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Circle field  q' = rate (-y, x) : a plain first-order problem.  Explicit Euler spirals outwards by
- * sqrt(1 + (rate h)^2) a step at every step size; implicit midpoint stays on the circle.  Solution: radius (cos, sin)(rate t). */
+/* Circle field  q' = rate (-y, x) : a plain first-order problem.  Explicit Euler spirals outwards
+ * by sqrt(1 + (rate h)^2) a step at every step size; implicit midpoint stays on the circle.
+ * Solution: radius (cos, sin)(rate t). */
 #include "models/scenes/build.h"
 
 #include <math.h>
@@ -9,12 +10,10 @@
 struct circle_opts {
   double rate, radius;
 };
-static const perp_opt options[] = { PERP_REAL(struct circle_opts, rate, 1, -HUGE_VAL, HUGE_VAL,
-                                              PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s",
-                                              "angular rate"),
-                                    PERP_REAL(struct circle_opts, radius, 1, 0, HUGE_VAL,
-                                              PERP_OPEN_MIN | PERP_OPEN_MAX, "m", "radius"),
-                                    PERP_OPTIONS_END };
+static const perp_opt options[] = {
+  PERP_OPT_FINITE(struct circle_opts, rate, 1, "rad/s", "angular rate"),
+  PERP_OPT_POSITIVE(struct circle_opts, radius, 1, "m", "radius"), PERP_OPTIONS_END
+};
 
 struct circle {
   perp_ode_sys sys; /* first: the scene frees it */
@@ -33,13 +32,12 @@ static perp_ode_answer circle_deriv(void *user, double t, double h, const double
   return PERP_ODE_OK;
 }
 
-static perp_status circle_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void circle_exact(void *user, double t, double *q, double *v)
 {
   const struct circle_opts *o = user;
-  (void)ctx, (void)v;
+  (void)v;
   q[0] = o->radius * cos(o->rate * t);
   q[1] = o->radius * sin(o->rate * t);
-  return PERP_OK;
 }
 
 /* the squared radius plays the part of the energy */
@@ -52,14 +50,8 @@ static double circle_energy(void *user, const double *q, const double *v)
 static perp_status circle_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   struct circle *s = calloc(1, sizeof *s);
-  struct circle_opts *copy = malloc(sizeof *copy);
-  if (s == NULL || copy == NULL) {
-    free(s);
-    free(copy);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "circle: no memory");
-  }
+  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "circle: no memory");
   s->o = *(const struct circle_opts *)opts;
-  *copy = s->o;
   s->q0[0] = s->o.radius;
   s->sys = (perp_ode_sys){ .nq = 2, .nv = 0, .user = s, .deriv = circle_deriv };
   scene->ode = &s->sys;
@@ -68,7 +60,7 @@ static perp_status circle_build(perp_ctx *ctx, const void *opts, perp_scene *sce
   scene->ode_energy = circle_energy;
   scene->t_end = 10;
   scene->h = 0.01;
-  return perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, circle_exact, copy);
+  return perp_truth_add(ctx, scene, "closed form", 1e-14, circle_exact, &s->o, sizeof s->o);
 }
 
 const perp_scene_desc perp_scene_circle = {
@@ -76,7 +68,6 @@ const perp_scene_desc perp_scene_circle = {
          .summary = "circle field, a plain first-order ODE problem for observed orders",
          .reference = "closed form",
          .equation = "q' = rate (-y, x)",
-         .opts = options,
-         .opts_size = sizeof(struct circle_opts) },
+         PERP_SCENE_OPTIONS(options, struct circle_opts) },
   .build = circle_build,
 };

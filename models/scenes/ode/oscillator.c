@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Harmonic oscillator  x'' = -2 zeta omega x' - omega^2 x : a plain second-order problem for observed orders.
+/* Harmonic oscillator  x'' = -2 zeta omega x' - omega^2 x : a plain second-order problem for
+ * observed orders.
  *
  * Solution with x(0) = x0, x'(0) = v0, omega_d = omega sqrt(1 - zeta^2), d = zeta omega:
  *      x = exp(-d t) (x0 cos(omega_d t) + (v0 + d x0)/omega_d sin(omega_d t)) */
@@ -12,14 +13,10 @@ struct oscillator_opts {
   double omega, zeta, x0, v0;
 };
 static const perp_opt options[] = {
-  PERP_REAL(struct oscillator_opts, omega, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad/s",
-            "angular frequency"),
+  PERP_OPT_POSITIVE(struct oscillator_opts, omega, 1, "rad/s", "angular frequency"),
   PERP_REAL(struct oscillator_opts, zeta, 0, 0, 1, PERP_OPEN_MAX, "", "damping ratio"),
-  PERP_REAL(struct oscillator_opts, x0, 1, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
-            "start"),
-  PERP_REAL(struct oscillator_opts, v0, 0, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "m/s", "initial velocity"),
-  PERP_OPTIONS_END
+  PERP_OPT_FINITE(struct oscillator_opts, x0, 1, "m", "start"),
+  PERP_OPT_FINITE(struct oscillator_opts, v0, 0, "m/s", "initial velocity"), PERP_OPTIONS_END
 };
 
 struct oscillator {
@@ -37,15 +34,13 @@ static perp_ode_answer oscillator_deriv(void *user, double t, double h, const do
   return PERP_ODE_OK;
 }
 
-static perp_status oscillator_exact(void *user, perp_ctx *ctx, double t, double *q, double *v)
+static void oscillator_exact(void *user, double t, double *q, double *v)
 {
   const struct oscillator_opts *o = user;
-  (void)ctx;
   double d = o->zeta * o->omega, w = o->omega * sqrt(1 - o->zeta * o->zeta);
   double b = (o->v0 + d * o->x0) / w, c = cos(w * t), s = sin(w * t), e = exp(-d * t);
   q[0] = e * (o->x0 * c + b * s);
   v[0] = e * ((b * w - d * o->x0) * c - (o->x0 * w + d * b) * s);
-  return PERP_OK;
 }
 
 static double oscillator_energy(void *user, const double *q, const double *v)
@@ -57,14 +52,8 @@ static double oscillator_energy(void *user, const double *q, const double *v)
 static perp_status oscillator_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   struct oscillator *s = calloc(1, sizeof *s);
-  struct oscillator_opts *copy = malloc(sizeof *copy);
-  if (s == NULL || copy == NULL) {
-    free(s);
-    free(copy);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "oscillator: no memory");
-  }
+  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "oscillator: no memory");
   s->o = *(const struct oscillator_opts *)opts;
-  *copy = s->o;
   s->sys = (perp_ode_sys){ .nq = 1,
                            .nv = 1,
                            .caps = s->o.zeta > 0 ? 0 : PERP_ODE_SYS_POSITION_FORCES,
@@ -77,7 +66,7 @@ static perp_status oscillator_build(perp_ctx *ctx, const void *opts, perp_scene 
   scene->dissipative = s->o.zeta > 0;
   scene->t_end = 10;
   scene->h = 0.01;
-  return perp_truth_add(ctx, scene, "closed form", HUGE_VAL, 1e-14, oscillator_exact, copy);
+  return perp_truth_add(ctx, scene, "closed form", 1e-14, oscillator_exact, &s->o, sizeof s->o);
 }
 
 const perp_scene_desc perp_scene_oscillator = {
@@ -85,7 +74,6 @@ const perp_scene_desc perp_scene_oscillator = {
          .summary = "harmonic oscillator, a plain ODE problem for observed orders",
          .reference = "closed form",
          .equation = "x'' = -2 zeta omega x' - omega^2 x",
-         .opts = options,
-         .opts_size = sizeof(struct oscillator_opts) },
+         PERP_SCENE_OPTIONS(options, struct oscillator_opts) },
   .build = oscillator_build,
 };

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cloth of N x N particles (Vondrak 2005, chapter 3): neighbours along the threads are joined by springs or
- * by rods, those across by springs of `shear`.  Column i, row j of the grid is particle i + N j.
+/* Cloth of N x N particles (Vondrak 2005, chapter 3): neighbours along the threads are joined by
+ * springs or by rods, those across by springs of `shear`.  Column i, row j of the grid is particle
+ * i + N j.
  *
- *   start=hang   hangs from its first row, at rest: a thread below row j carries the N - 1 - j particles below
- *                it, so that its springs are longer by (N - 1 - j) m g / stiffness
- *   start=flat   horizontal at rest, then falls: held at the two ends of the first row, or at all of it when
- *                the threads are rods.  The motion is a mirror image of itself; drag brings it to rest. */
+ *   start=hang   hangs from its first row, at rest: a thread below row j carries the N - 1 - j
+ *                particles below it, so that its springs are longer by (N - 1 - j) m g / stiffness
+ *   start=flat   horizontal at rest, then falls: held at the two ends of the first row, or at all
+ *                of it when the threads are rods.  The motion is a mirror image of itself; drag
+ *                brings it to rest. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { FLAT, HANG };
 static const char *const starts[] = { "flat", "hang", NULL };
@@ -28,18 +29,16 @@ static const perp_opt options[] = {
   PERP_OPT_POSITIVE(struct cloth_opts, size, 1, "m", "of a side"),
   PERP_OPT_POSITIVE(struct cloth_opts, mass, 0.2, "kg", "of the cloth"),
   PERP_OPT_POSITIVE(struct cloth_opts, stiffness, 200, "N/m", "of a spring along a thread"),
-  PERP_REAL(struct cloth_opts, damping, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "Ns/m", "of all springs"),
-  PERP_REAL(struct cloth_opts, shear, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "N/m", "of a spring across"),
-  PERP_REAL(struct cloth_opts, drag, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "Ns/m",
-            "of the air on all particles together"),
+  PERP_OPT_NONNEGATIVE(struct cloth_opts, damping, 0, "Ns/m", "of all springs"),
+  PERP_OPT_NONNEGATIVE(struct cloth_opts, shear, 0, "N/m", "of a spring across"),
+  PERP_OPT_NONNEGATIVE(struct cloth_opts, drag, 0, "Ns/m", "of the air on all particles together"),
   PERP_OPT_G(struct cloth_opts),
   PERP_OPTIONS_END
 };
 
-/* ---- mirror images ---------------------------------------------------------------------------------------- */
+/* ---- mirror images --------------------------------------------------------------------------- */
 
 struct mirror {
-  void *frame;
   int side;
   double centre, worst;
 };
@@ -62,15 +61,15 @@ static double mirror_value(const void *user)
   return ((const struct mirror *)user)->worst;
 }
 
-/* ---- the scene ---------------------------------------------------------------------------------------------- */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
-static void cloth_join(perp_scene_builder *y, const struct cloth_opts *o, int a, int b,
-                       double length, bool across)
+static void cloth_join(perp_builder *y, const struct cloth_opts *o, int a, int b, double length,
+                       bool across)
 {
   if (across && o->shear == 0) return;
   if (o->link == ROD && !across) {
     perp_joint_def rod = { .kind = PERP_JOINT_DISTANCE, .a = a, .b = b, .length = length };
-    perp_scene_builder_joint(y, &rod);
+    perp_build_joint(y, &rod);
     return;
   }
   perp_force_def spring = { .kind = PERP_FORCE_SPRING,
@@ -79,7 +78,7 @@ static void cloth_join(perp_scene_builder *y, const struct cloth_opts *o, int a,
                             .length = length,
                             .stiffness = across ? o->shear : o->stiffness,
                             .damping = o->damping };
-  perp_scene_builder_force(y, &spring);
+  perp_build_force(y, &spring);
 }
 
 /* A row of rods cannot sag between two held ends. */
@@ -88,7 +87,7 @@ static bool holds_row(const struct cloth_opts *o)
   return o->start == HANG || o->link == ROD;
 }
 
-static void cloth_weave(perp_scene_builder *y, const struct cloth_opts *o, double l)
+static void cloth_weave(perp_builder *y, const struct cloth_opts *o, double l)
 {
   const int n = o->side;
   for (int j = 0; j < n; j++)
@@ -110,15 +109,15 @@ static perp_status cloth_build(perp_ctx *ctx, const void *opts, perp_scene *scen
   const bool row = holds_row(o);
   const int n = o->side;
   const double l = o->size / (n - 1), m = o->mass / n / n;
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, 3, o->gravity, 0, 0);
+  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, 0, 0);
   double depth = 0;
   for (int j = 0; j < n; j++) {
     for (int i = 0; i < n; i++) {
       perp_body_def knot = { .mass = { .mass = m }, .particle = true };
       const double p[3] = { i * l, o->start == FLAT ? j * l : 0, -depth };
-      perp_scene_builder_body(&y, &knot, p, 0, 0);
+      perp_build_body(&y, &knot, p, 0, 0);
       perp_force_def air = { .kind = PERP_FORCE_DRAG, .a = i + n * j, .linear = o->drag / n / n };
-      if (o->drag > 0) perp_scene_builder_force(&y, &air);
+      if (o->drag > 0) perp_build_force(&y, &air);
     }
     if (o->start == FLAT) continue;
     depth += l + (o->link == SPRING ? (n - 1 - j) * m * o->gravity / o->stiffness : 0);
@@ -126,17 +125,16 @@ static perp_status cloth_build(perp_ctx *ctx, const void *opts, perp_scene *scen
   for (int i = 0; i < n; i += row ? 1 : n - 1) {
     perp_joint_def pin = { .name = "pin", .kind = PERP_JOINT_BALL, .a = PERP_WORLD, .b = i };
     pin.anchor_a[0] = i * l;
-    perp_scene_builder_joint(&y, &pin);
+    perp_build_joint(&y, &pin);
   }
   cloth_weave(&y, o, l);
-  PERP_TRY(perp_scene_builder_end(&y, o->size, 1));
+  PERP_TRY(perp_build_end(&y, o->size, 1));
   scene->h = 1e-3;
   scene->tip_body = n * n - 1;
   scene->dissipative = o->drag > 0 || (o->damping > 0 && (o->link == SPRING || o->shear > 0));
-  struct mirror *g = malloc(sizeof *g);
-  if (g != NULL) *g = (struct mirror){ .side = n, .centre = o->size / 2 };
+  const struct mirror g = { .side = n, .centre = o->size / 2 };
   PERP_TRY(
-      perp_gauge_add(ctx, scene, "symmetry.err.max", g, sizeof *g, mirror_sample, mirror_value));
+      perp_gauge_add(ctx, scene, "symmetry.err.max", &g, sizeof g, mirror_sample, mirror_value));
   if (o->start != HANG || o->shear > 0) return PERP_OK;
   scene->dissipative = true; /* at rest, energy has no scale */
   return perp_truth_rest(ctx, scene, "statics: threads under their own weight");
@@ -148,7 +146,6 @@ const perp_scene_desc perp_scene_cloth = {
              "particles on a square grid of springs or rods: falls, held at two corners, or hangs",
          .reference = "Vondrak 2005, chapter 3; statics in closed form (start=hang)",
          .equation = "stretch below row j = (N - 1 - j) m g / stiffness",
-         .opts = options,
-         .opts_size = sizeof(struct cloth_opts) },
+         PERP_SCENE_OPTIONS(options, struct cloth_opts) },
   .build = cloth_build,
 };

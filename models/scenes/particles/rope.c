@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rope of particles (Vondrak 2005, chapters 3 and 4): N mass points, N + 1 or N light links of length
- * l = L / links that are rods (distance joints) or springs.
+/* Rope of particles (Vondrak 2005, chapters 3 and 4): N mass points, N + 1 or N light links of
+ * length l = L / links that are rods (distance joints) or springs.
  *
- *   start=sag    both ends held at the same height, at rest in the discrete catenary: link i carries the
- *                horizontal force H and the vertical force V_i = (i - N/2) m g, so that with T_i = |(H, V_i)|
- *                and the length l_i = l, or l + T_i / stiffness,
+ *   start=sag    both ends held at the same height, at rest in the discrete catenary: link i
+ *                carries the horizontal force H and the vertical force V_i = (i - N/2) m g, so that
+ *                with T_i = |(H, V_i)| and the length l_i = l, or l + T_i / stiffness,
  *                        sum l_i H / T_i = span
- *                has one solution H, by bisection.  As N grows this is y = a cosh(x / a), a = H L / (M g).
+ *                has one solution H, by bisection.  As N grows this is y = a cosh(x / a), a = H L /
+ *                                                   (M g).
  *   start=drop   both ends held, from a V at rest; drag brings it to the catenary
  *   start=swing  hangs from one end, displaced by its lowest mode of small oscillation, of period
- *                        2 pi / sqrt(x_1 g / l),  x_1 the least zero of the Laguerre polynomial L_N,
+ *                        2 pi / sqrt(x_1 g / l),  x_1 the least zero of the Laguerre polynomial
+ *                                                 L_N,
  *                which for N -> infinity is the 2 pi / (j_0,1 / 2 sqrt(g / L)) of the heavy chain, j_0,1 the
- *                first zero of the Bessel function J_0 (D. Bernoulli, 1738).  Amplitude changes the period
+ *                first zero of the Bessel function J_0 (D. Bernoulli, 1738).  Amplitude changes the
+ *                                                                             period
  *                by 0.03 amplitude^2 or so.
  *
  * Motion in the plane (x, height). */
@@ -42,18 +45,18 @@ static const perp_opt options[] = {
   PERP_REAL(struct rope_opts, amplitude, 0.01, 1e-3, 1, PERP_OPEN_MAX, "rad",
             "angle of the lowest link (swing)"),
   PERP_OPT_POSITIVE(struct rope_opts, stiffness, 1e4, "N/m", "of a spring"),
-  PERP_REAL(struct rope_opts, damping, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "Ns/m", "of a spring"),
-  PERP_REAL(struct rope_opts, drag, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "Ns/m",
-            "of the air on all particles together; drop: 8 when it is 0"),
+  PERP_OPT_NONNEGATIVE(struct rope_opts, damping, 0, "Ns/m", "of a spring"),
+  PERP_OPT_NONNEGATIVE(struct rope_opts, drag, 0, "Ns/m",
+                       "of the air on all particles together; drop: 8 when it is 0"),
   PERP_OPT_G(struct rope_opts),
   PERP_OPT_DIM(struct rope_opts, 3),
   PERP_OPTIONS_END
 };
 
-/* ---- statics -------------------------------------------------------------------------------------------- */
+/* ---- statics --------------------------------------------------------------------------------- */
 
 /* points 0 ... links of the discrete catenary with the horizontal force H; p NULL: the span only */
-static double rope_catenary(const struct rope_opts *o, double H, double (*p)[2])
+static double rope_catenary(const struct rope_opts *o, double H, double (*p)[3])
 {
   const int n = o->particles + 1;
   const double l = o->length / n, weight = o->mass * o->gravity / o->particles;
@@ -61,11 +64,11 @@ static double rope_catenary(const struct rope_opts *o, double H, double (*p)[2])
   for (int i = 0; i < n; i++) {
     const double V = (i - 0.5 * o->particles) * weight, T = hypot(H, V);
     const double length = o->link == SPRING ? l + T / o->stiffness : l;
-    if (p != NULL) p[i][0] = x, p[i][1] = height;
+    if (p != NULL) p[i][0] = x, p[i][2] = height;
     x += length * H / T;
     height += length * V / T;
   }
-  if (p != NULL) p[n][0] = x, p[n][1] = height;
+  if (p != NULL) p[n][0] = x, p[n][2] = height;
   return x;
 }
 
@@ -81,137 +84,131 @@ static double horizontal_force(const struct rope_opts *o)
   return hi;
 }
 
-/* ---- lowest mode ------------------------------------------------------------------------------------------ */
+/* ---- lowest mode ----------------------------------------------------------------------------- */
 
-/* x_i of the lowest mode and *omega: the links of particles i-1 and i carry all below, N - i weights, so
- * that  omega^2 l/g x = (tridiagonal) x */
-static perp_status lowest_mode(perp_ctx *ctx, const struct rope_opts *o, double *x, double *omega)
+/* Points 0 ... N in the lowest mode, and its period: the links of particles i-1 and i carry all
+ * below, N - i weights, so that  omega^2 l/g x = (tridiagonal) x */
+static perp_status rope_mode(perp_ctx *ctx, const struct rope_opts *o, double (*p)[3],
+                             double *period)
 {
   const int n = o->particles;
-  double *work = malloc((size_t)n * (2 + (size_t)n) * sizeof *work);
-  if (work == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rope: no memory");
-  double *d = work, *e = d + n, *Z = e + n;
+  const double l = o->length / n;
+  double *d = malloc((size_t)n * (2 + (size_t)n) * sizeof *d), *e = d + n, *x = e + n;
+  if (d == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rope: no memory");
   for (int i = 0; i < n; i++) {
     d[i] = (n - i) + (n - i - 1);
     e[i] = -(n - i - 1);
   }
-  const int info = LAPACKE_dstev(LAPACK_COL_MAJOR, 'V', n, d, e, Z, n);
-  *omega = sqrt(d[0] * o->gravity * n / o->length);
-  for (int i = 0; i < n; i++) x[i] = Z[i];
-  free(work);
+  const int info = LAPACKE_dstev(LAPACK_COL_MAJOR, 'V', n, d, e, x, n);
+  *period = 2 * M_PI / sqrt(d[0] * o->gravity * n / o->length);
+  const double end = x[n - 1] - (n > 1 ? x[n - 2] : 0);
+  for (int i = 0; i < n; i++) {
+    const double angle = o->amplitude * (x[i] - (i > 0 ? x[i - 1] : 0)) / end;
+    p[i + 1][0] = p[i][0] + l * sin(angle);
+    p[i + 1][2] = p[i][2] - l * cos(angle);
+  }
+  free(d);
   if (info != 0) return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "rope: no modes (dstev: %d)", info);
   return PERP_OK;
 }
 
-/* ---- the scene --------------------------------------------------------------------------------------------- */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
-/* initial points 0 ... N + 1 (N + 1: not used by swing) */
-static perp_status rope_shape(perp_ctx *ctx, const struct rope_opts *o, double (*p)[2],
+/* initial points 0 ... N + 1 (N + 1: not used by swing), which are zero on entry */
+static perp_status rope_shape(perp_ctx *ctx, const struct rope_opts *o, double (*p)[3],
                               double *period)
 {
-  const int n = o->particles;
+  const int n = o->particles, half = (n + 1) / 2;
+  if (o->start == SWING) return rope_mode(ctx, o, p, period);
   if (o->start == SAG) rope_catenary(o, horizontal_force(o), p);
-  if (o->start == DROP) {
-    const int half = (n + 1) / 2;
-    const double l = o->length / (n + 1), c = o->span, s = sqrt(1 - c * c);
-    for (int i = 0; i <= n + 1; i++) {
-      p[i][0] = i * l * c;
-      p[i][1] = -(i <= half ? i : n + 1 - i) * l * s;
-    }
+  const double l = o->length / (n + 1), c = o->span, s = sqrt(1 - c * c);
+  for (int i = 0; o->start == DROP && i <= n + 1; i++) {
+    p[i][0] = i * l * c;
+    p[i][2] = -(i <= half ? i : n + 1 - i) * l * s;
   }
-  if (o->start != SWING) return PERP_OK;
-  double *x = malloc((size_t)n * sizeof *x), omega = 0, l = o->length / n;
-  if (x == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rope: no memory");
-  perp_status status = lowest_mode(ctx, o, x, &omega);
-  *period = 2 * M_PI / omega;
-  const double end = x[n - 1] - (n > 1 ? x[n - 2] : 0);
-  p[0][0] = p[0][1] = 0;
-  for (int i = 0; i < n; i++) {
-    const double angle = o->amplitude * (x[i] - (i > 0 ? x[i - 1] : 0)) / end;
-    p[i + 1][0] = p[i][0] + l * sin(angle);
-    p[i + 1][1] = p[i][1] - l * cos(angle);
-  }
-  free(x);
-  return status;
+  return PERP_OK;
 }
 
-static void rope_join(perp_scene_builder *y, const struct rope_opts *o, int a, int b,
-                      const double end[2], double length)
+/* a link between two particles, or (a or b PERP_WORLD) a particle and the point `end` */
+static void rope_join(perp_builder *y, const struct rope_opts *o, int a, int b, const double end[3],
+                      double length)
 {
-  double anchor[3];
-  perp_scene_builder_point(o->dim, (const double[3]){ end[0], 0, end[1] }, anchor);
-  if (o->link == ROD) {
-    perp_joint_def rod = { .kind = PERP_JOINT_DISTANCE, .a = a, .b = b, .length = length };
-    if (a == PERP_WORLD) memcpy(rod.anchor_a, anchor, sizeof anchor);
-    if (b == PERP_WORLD) memcpy(rod.anchor_b, anchor, sizeof anchor);
-    perp_scene_builder_joint(y, &rod);
-    return;
-  }
+  perp_joint_def rod = { .kind = PERP_JOINT_DISTANCE, .a = a, .b = b, .length = length };
   perp_force_def spring = { .kind = PERP_FORCE_SPRING,
                             .a = a,
                             .b = b,
                             .length = length,
                             .stiffness = o->stiffness,
                             .damping = o->damping };
-  if (a == PERP_WORLD) memcpy(spring.anchor_a, anchor, sizeof anchor);
-  if (b == PERP_WORLD) memcpy(spring.anchor_b, anchor, sizeof anchor);
-  perp_scene_builder_force(y, &spring);
+  if (a == PERP_WORLD) perp_scene_point(o->dim, end, rod.anchor_a);
+  if (b == PERP_WORLD) perp_scene_point(o->dim, end, rod.anchor_b);
+  memcpy(spring.anchor_a, rod.anchor_a, sizeof rod.anchor_a);
+  memcpy(spring.anchor_b, rod.anchor_b, sizeof rod.anchor_b);
+  if (o->link == ROD)
+    perp_build_joint(y, &rod);
+  else
+    perp_build_force(y, &spring);
+}
+
+/* the model at the points p */
+static perp_status rope_model(perp_ctx *ctx, perp_scene *scene, const struct rope_opts *o,
+                              double (*p)[3])
+{
+  const int n = o->particles, n_links = o->start == SWING ? n : n + 1;
+  const double drag = (o->start == DROP && o->drag == 0 ? 8 : o->drag) / n;
+  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, 0, 0);
+  for (int i = 0; i < n; i++) {
+    perp_body_def bead = { .mass = { .mass = o->mass / n }, .particle = true };
+    perp_build_body(&y, &bead, p[i + 1], 0, 0);
+    perp_force_def air = { .kind = PERP_FORCE_DRAG, .a = i, .linear = drag };
+    if (drag > 0) perp_build_force(&y, &air);
+  }
+  for (int i = 0; i < n_links; i++)
+    rope_join(&y, o, i - 1, i < n ? i : PERP_WORLD, i == 0 ? p[0] : p[n + 1], o->length / n_links);
+  perp_build_end(&y, o->length, 2);
+  scene->h = 1e-3;
+  scene->dissipative = drag > 0 || (o->link == SPRING && o->damping > 0);
+  return y.status;
+}
+
+/* what judges it */
+static perp_status rope_truths(perp_ctx *ctx, perp_scene *scene, const struct rope_opts *o,
+                               double (*p)[3], double period)
+{
+  const int n = o->particles;
+  if (o->start == SWING) {
+    scene->tip_body = n - 1;
+    scene->t_end = 2.1 * period;
+    PERP_TRY(perp_gauge_period(ctx, scene, (n - 1) * (o->dim == 3 ? 7 : 3), period));
+    return perp_truth_reduced(ctx, scene, 20 * period, 1e-10);
+  }
+  scene->tip_body = n / 2;
+  if (o->start == DROP) {
+    rope_catenary(o, horizontal_force(o), p);
+    scene->t_end = 5;
+  }
+  PERP_TRY(perp_gauge_places(ctx, scene, n, p[1]));
+  if (o->start != SAG) return PERP_OK;
+  scene->dissipative = true; /* at rest, energy has no scale */
+  return perp_truth_rest(ctx, scene, "statics: discrete catenary");
 }
 
 static perp_status rope_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct rope_opts *o = opts;
-  const int n = o->particles, n_links = o->start == SWING ? n : n + 1;
-  const double drag = (o->start == DROP && o->drag == 0 ? 8 : o->drag) / n;
-  double period = 0, (*p)[2] = malloc((size_t)(n + 2) * sizeof *p);
-  if (o->start == SWING && o->link == SPRING) {
-    free(p);
+  const int n = o->particles;
+  if (o->start == SWING && o->link == SPRING)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "rope: start=swing needs link=rod");
-  }
-  if (o->start == DROP && n % 2 == 0) {
-    free(p);
+  if (o->start == DROP && n % 2 == 0)
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "rope: start=drop needs an odd number of particles: got %d", n);
-  }
+  double period = 0, (*p)[3] = calloc((size_t)(n + 2), sizeof *p);
   if (p == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rope: no memory");
   perp_status status = rope_shape(ctx, o, p, &period);
-  perp_scene_builder y = perp_scene_builder_begin(ctx, scene, o->dim, o->gravity, 0, 0);
-  for (int i = 0; i < n; i++) {
-    perp_body_def bead = { .mass = { .mass = o->mass / n }, .particle = true };
-    perp_scene_builder_body(&y, &bead, (const double[3]){ p[i + 1][0], 0, p[i + 1][1] }, 0, 0);
-    perp_force_def air = { .kind = PERP_FORCE_DRAG, .a = i, .linear = drag };
-    if (drag > 0) perp_scene_builder_force(&y, &air);
-  }
-  for (int i = 0; i < n_links; i++)
-    rope_join(&y, o, i - 1, i < n ? i : PERP_WORLD, i == 0 ? p[0] : p[n + 1], o->length / n_links);
-  if (status == PERP_OK) status = perp_scene_builder_end(&y, o->length, 2);
-  scene->h = 1e-3;
-  scene->dissipative = drag > 0 || (o->link == SPRING && o->damping > 0);
-  if (status == PERP_OK && o->start == SWING) {
-    scene->tip_body = n - 1;
-    scene->t_end = 2.1 * period;
-    status = perp_gauge_period(ctx, scene, (n - 1) * (o->dim == 3 ? 7 : 3), period);
-    if (status == PERP_OK) status = perp_truth_reduced(ctx, scene, 20 * period, 1e-10);
-  }
-  if (status == PERP_OK && o->start != SWING) {
-    scene->tip_body = n / 2;
-    if (o->start == DROP) {
-      rope_catenary(o, horizontal_force(o), p);
-      scene->t_end = 5;
-    }
-    double *places = malloc((size_t)n * 3 * sizeof *places);
-    for (int i = 0; i < n && places != NULL; i++)
-      perp_scene_builder_point(o->dim, (const double[3]){ p[i + 1][0], 0, p[i + 1][1] },
-                               places + 3 * i);
-    status = places == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "rope: no memory")
-                            : perp_gauge_places(ctx, scene, n, places);
-    free(places);
-  }
+  if (status == PERP_OK) status = rope_model(ctx, scene, o, p);
+  if (status == PERP_OK) status = rope_truths(ctx, scene, o, p, period);
   free(p);
-  PERP_TRY(status);
-  if (o->start != SAG) return PERP_OK;
-  scene->dissipative = true; /* at rest, energy has no scale */
-  return perp_truth_rest(ctx, scene, "statics: discrete catenary");
+  return status;
 }
 
 const perp_scene_desc perp_scene_rope = {
@@ -221,7 +218,6 @@ const perp_scene_desc perp_scene_rope = {
              "statics; small oscillations of a hanging chain, D. Bernoulli 1738; Vondrak 2005, "
              "chapters 3 and 4",
          .equation = "sum l H / |(H, V_i)| = span, V_i = (i - N/2) m g;  L_N(omega^2 l / g) = 0",
-         .opts = options,
-         .opts_size = sizeof(struct rope_opts) },
+         PERP_SCENE_OPTIONS(options, struct rope_opts) },
   .build = rope_build,
 };
