@@ -1,42 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/pages/latex.h"
 
+#include "experiments/base/util.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-void perp_tex_text(FILE *out, const char *text)
+char *perp_tex_string(const char *text)
 {
-  for (; *text != '\0'; text++) switch (*text) {
-    case '&':
-    case '%':
-    case '$':
-    case '#':
-    case '_':
-    case '{':
-    case '}':
-      fprintf(out, "\\%c", *text);
-      break;
-    case '~':
-      fputs("\\textasciitilde{}", out);
-      break;
-    case '^':
-      fputs("\\textasciicircum{}", out);
-      break;
-    case '\\':
-      fputs("\\textbackslash{}", out);
-      break;
-    case '<':
-    case '>':
-    case '|':
-      fprintf(out, "$%c$", *text);
-      break;
-    default:
-      putc(*text, out);
-    }
+  perp_text t = { 0 };
+  perp_text_put(&t, "", 0);
+  for (; *text != '\0'; text++)
+    if (strchr("&%$#_{}", *text) != NULL)
+      perp_text_add(&t, "\\%c", *text);
+    else if (strchr("<>|", *text) != NULL)
+      perp_text_add(&t, "$%c$", *text);
+    else if (*text == '~' || *text == '^' || *text == '\\')
+      perp_text_add(&t, "\\text%s{}",
+                    *text == '~'   ? "asciitilde"
+                    : *text == '^' ? "asciicircum"
+                                   : "backslash");
+    else
+      perp_text_put(&t, text, 1);
+  return t.s;
 }
 
-void perp_tex_number(FILE *out, double v)
+static void tex_number(FILE *out, double v)
 {
   if (isnan(v)) {
     fputs("--", out);
@@ -51,4 +41,26 @@ void perp_tex_number(FILE *out, double v)
     *e = '\0';
     fprintf(out, "$%s\\times10^{%d}$", text, atoi(e + 1));
   }
+}
+
+void perp_tex(FILE *out, const char *format, ...)
+{
+  va_list ap;
+  va_start(ap, format);
+  for (; *format != '\0'; format++) {
+    if (*format != '%') {
+      fputc(*format, out);
+    } else if (*++format == 's') {
+      char *text = perp_tex_string(va_arg(ap, const char *));
+      fputs(text, out);
+      free(text);
+    } else if (*format == 'n') {
+      fputs(va_arg(ap, const char *), out);
+    } else if (*format == 'd') {
+      fprintf(out, "%d", va_arg(ap, int));
+    } else if (*format == 'm') {
+      tex_number(out, va_arg(ap, double));
+    }
+  }
+  va_end(ap);
 }

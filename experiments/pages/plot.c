@@ -40,15 +40,7 @@ static int drawable_points(const perp_figure *f, const perp_curve *c)
 /* As it is, and as LaTeX wants it. */
 static void plot_quote(FILE *out, const char *text)
 {
-  char *tex = NULL;
-  size_t size = 0;
-  FILE *to = open_memstream(&tex, &size);
-  if (to == NULL) {
-    perp_gnuplot_text(out, text);
-    return;
-  }
-  perp_tex_text(to, text);
-  fclose(to);
+  char *tex = perp_tex_string(text);
   if (strcmp(tex, text) == 0) {
     perp_gnuplot_text(out, text);
   } else {
