@@ -89,6 +89,16 @@ int perp_csv_column(const perp_csv *table, const char *name)
   return -1;
 }
 
+int perp_csv_field(const perp_csv *table, const char *name)
+{
+  size_t n = strlen(name);
+  for (int i = 0; i < table->columns; i++)
+    if (strncmp(table->header[i], name, n) == 0 &&
+        (table->header[i][n] == '[' || table->header[i][n] == '\0'))
+      return i;
+  return -1;
+}
+
 const char *perp_csv_text(const perp_csv *table, int row, int column)
 {
   return column < 0 ? "" : table->field[(size_t)row * (size_t)table->columns + (size_t)column];

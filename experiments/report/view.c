@@ -102,17 +102,6 @@ static bool scene_abscissa(const perp_ctx *ctx, perp_pool *pool, perp_view *v)
   return found;
 }
 
-static int view_index_of(perp_pool *pool, const char ***list, int *n, const char *text)
-{
-  for (int i = 0; i < *n; i++)
-    if (strcmp((*list)[i], text) == 0) return i;
-  const char **longer = perp_pool_alloc(pool, (size_t)*n + 1, sizeof *longer);
-  for (int i = 0; i < *n; i++) longer[i] = (*list)[i];
-  longer[*n] = perp_pool_strdup(pool, text);
-  *list = longer;
-  return (*n)++;
-}
-
 /* What tells the cell of a row from the others, without the subject. */
 static const char *facet_label(perp_pool *pool, const perp_view *v, int row)
 {
@@ -161,13 +150,12 @@ void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *r
   if (stab >= 0) v->axis[v->n_axes++] = stab;
   v->subject = v->n_axes - 1;
 
-  const char **subjects = NULL;
-  int n_subjects = 0;
+  perp_names subjects = { 0 };
   v->group = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->group);
   for (int r = 0; r < n; r++) {
-    int facet = view_index_of(pool, &v->facet, &v->n_facets, facet_label(pool, v, r));
+    int facet = perp_names_index(pool, &v->facet, facet_label(pool, v, r), -1);
     const char *label = v->subject < 0 ? "all" : perp_view_name(pool, v, r, v->axis[v->subject]);
-    int colour = view_index_of(pool, &subjects, &n_subjects, label);
+    int colour = perp_names_index(pool, &subjects, label, -1);
     int g = 0;
     while (g < v->n_groups && !(v->group[g].facet == facet && v->group[g].colour == colour)) g++;
     if (g == v->n_groups)

@@ -24,8 +24,7 @@ typedef struct perp_view {
   const char *x_name; /* "h [s]" or a number of the scene ("links"); NULL: no abscissa */
   double *x;          /* [cells] */
   double *order; /* [cells] along a curve: the tolerance under error control, else the abscissa */
-  int n_facets;
-  const char **facet; /* [n_facets] labels: the varying plug-ins that are not the subject */
+  perp_names facet; /* labels: the varying plug-ins that are not the subject */
   int n_groups;
   perp_group *group;
 } perp_view;
