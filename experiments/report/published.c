@@ -15,7 +15,6 @@ void perp_page_best_match(perp_page *page)
               "average "
               "(geometric mean, a failed cell counting as 100).</li>\n",
               variant[0].label, pow(10, variant[0].mismatch));
-  perp_variants_free(variant, n);
 }
 
 int perp_page_published_cells(const perp_page *page, int i, int *row)
@@ -70,5 +69,4 @@ void perp_page_published(perp_page *page)
     perp_html(page->out, "</tr>\n");
   }
   perp_html(page->out, "</table></div>\n");
-  perp_variants_free(variant, n);
 }

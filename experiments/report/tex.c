@@ -101,7 +101,6 @@ static void tex_published(perp_page *page, FILE *out)
     fputs(" \\\\\n", out);
   }
   tex_end(out);
-  perp_variants_free(variant, n);
 }
 
 static void tex_status(perp_page *page, FILE *out)

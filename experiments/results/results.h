@@ -119,15 +119,13 @@ const char *perp_verdict_name(perp_verdict verdict); /* "refuted", "proved", "un
  * mismatch is the mean of |log10(ours / published)| over the figures it covers, a cell that failed or lacks
  * the metric counting as 2 (a factor of 100). */
 typedef struct perp_variant {
-  char *label; /* "velocity euler" */
+  const char *label; /* "velocity euler" */
   double mismatch;
-  int failed; /* figures with such a cell */
   int *
       cell; /* [n_published] cell that stands for the figure, -1 none; the worst when several match */
 } perp_variant;
-/* Sorted, the best match first.  *variants is freed with perp_variants_free. */
+/* Sorted, the best match first; in the pool of r. */
 int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **variants);
-void perp_variants_free(perp_variant *variants, int n);
 
 /* Write derived/: cells.csv, timing.csv and their *.schema.json.  The same results give the same bytes. */
 perp_status perp_results_derive(perp_ctx *ctx, perp_results *r);

@@ -52,7 +52,7 @@ static bool same_failure(const perp_record *a, const perp_record *b)
  * shown, only what befell them is left. */
 static void print_failures(const perp_results *r, bool counted, FILE *out)
 {
-  int n = r->plan.n, shown = 0, *group = perp_xalloc((size_t)n, sizeof *group);
+  int n = r->plan.n, shown = 0;
   int *count = perp_xalloc((size_t)n, sizeof *count),
       *first = perp_xalloc((size_t)n, sizeof *first);
   int groups = 0;
@@ -75,18 +75,14 @@ static void print_failures(const perp_results *r, bool counted, FILE *out)
       if (count[g] > 0 && (best < 0 || count[g] > count[best])) best = g;
     const perp_record *a = &r->record[first[best]];
     if (shown++ == 0) fprintf(out, "\nnot solved, or failed\n");
-    perp_text line = { 0 };
-    perp_text_add(&line, "%d %s: %s%s (cell %.6s)", count[best], perp_cell_status_names[a->status],
-                  count[best] > 1 ? "e.g. " : "", a->cause[0] ? a->cause : a->reason,
-                  r->plan.cells[first[best]].id);
-    perp_wrap(out, 2, line.s);
-    perp_text_free(&line);
+    perp_wrapf(out, 2, "%d %s: %s%s (cell %.6s)", count[best], perp_cell_status_names[a->status],
+               count[best] > 1 ? "e.g. " : "", a->cause[0] ? a->cause : a->reason,
+               r->plan.cells[first[best]].id);
     count[best] = 0;
   }
   if (groups > 5) fprintf(out, "  and %d other kinds of failure\n", groups - 5);
   free(first);
   free(count);
-  free(group);
 }
 
 struct ranked {
@@ -256,12 +252,9 @@ static void print_claims(const perp_ctx *ctx, perp_results *r, FILE *out)
   perp_results_claims(ctx, r, c);
   fprintf(out, "\nclaims\n");
   for (int i = 0; i < r->study->n_claims; i++) {
-    perp_text line = { 0 };
-    perp_text_add(&line, "%s: %s", perp_verdict_name(c[i].verdict), c[i].claim->text);
-    if (!isnan(c[i].left) && !isnan(c[i].right))
-      perp_text_add(&line, " [%.4g against %.4g]", c[i].left, c[i].right);
-    perp_wrap(out, 2, line.s);
-    perp_text_free(&line);
+    bool sides = !isnan(c[i].left) && !isnan(c[i].right);
+    perp_wrapf(out, 2, sides ? "%s: %s [%.4g against %.4g]" : "%s: %s",
+               perp_verdict_name(c[i].verdict), c[i].claim->text, c[i].left, c[i].right);
   }
   free(c);
 }
@@ -312,18 +305,13 @@ static void print_published(const perp_ctx *ctx, perp_results *r, FILE *out)
   }
   perp_table_print(&t, out);
   perp_table_free(&t);
-  for (int k = 0; k < figures; k++) {
-    perp_text line = { 0 };
-    perp_text_add(&line, "(%d) %s where %s: %s", k + 1, s->published[k].metric,
-                  s->published[k].where_text, s->published[k].source);
-    perp_wrap(out, 2, line.s);
-    perp_text_free(&line);
-  }
+  for (int k = 0; k < figures; k++)
+    perp_wrapf(out, 2, "(%d) %s where %s: %s", k + 1, s->published[k].metric,
+               s->published[k].where_text, s->published[k].source);
   perp_wrap(
       out, 2,
       "factor: geometric mean of ours / published, whichever is larger; a cell that failed counts "
       "as 100");
-  perp_variants_free(v, n);
 }
 
 void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out)
