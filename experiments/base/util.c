@@ -232,6 +232,39 @@ void perp_json_bool(perp_json *j, const char *key, bool value)
   fputs(value ? "true" : "false", j->out);
 }
 
+void perp_json_put(perp_json *j, const char *members, ...)
+{
+  va_list ap;
+  va_start(ap, members);
+  for (const char *s = members + strspn(members, " "); *s != '\0'; s += strspn(s, " ")) {
+    char name[64];
+    size_t n = strcspn(s, ":{}");
+    const char *key = n > 0 ? name : NULL;
+    snprintf(name, sizeof name, "%.*s", (int)n, s);
+    s += n + (s[n] == ':');
+    switch (*s++) {
+    case '{':
+      perp_json_open(j, key, '{');
+      break;
+    case '}':
+      perp_json_close(j, '}');
+      break;
+    case 's':
+      perp_json_text(j, key, va_arg(ap, const char *));
+      break;
+    case 'i':
+      perp_json_int(j, key, va_arg(ap, int));
+      break;
+    case 'r':
+      perp_json_real(j, key, va_arg(ap, double));
+      break;
+    default:
+      perp_json_bool(j, key, va_arg(ap, int));
+    }
+  }
+  va_end(ap);
+}
+
 void perp_json_texts(perp_json *j, const char *key, const char *const *value, int n)
 {
   perp_json_open(j, key, '[');

@@ -62,6 +62,9 @@ void perp_json_text(perp_json *j, const char *key, const char *value); /* NULL g
 void perp_json_real(perp_json *j, const char *key, double value);
 void perp_json_int(perp_json *j, const char *key, int64_t value);
 void perp_json_bool(perp_json *j, const char *key, bool value);
+/* Several members, named with their types: "{ name:s rows:i share:r found:b }" is an object with a text, an int, a
+ * double and a bool, "name:s rows:i" two members of the one that is open. */
+void perp_json_put(perp_json *j, const char *members, ...);
 void perp_json_texts(perp_json *j, const char *key, const char *const *value, int n);
 /* float32, little endian, as one base64 text: 5.4 bytes a number. */
 void perp_json_floats(perp_json *j, const char *key, const float *v, size_t n);

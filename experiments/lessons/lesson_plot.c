@@ -13,36 +13,6 @@ static const double DEGREE = 0.017453292519943295;
 
 /* ---- numbers and names ----------------------------------------------------------------------------------------- */
 
-/* Parameter and option of "scene.links"; -1 when the name has no dot or there is no such parameter. */
-static int option_of(const perp_study *s, const char *name, const char **option)
-{
-  char key[32];
-  size_t n = strcspn(name, ".");
-  if (n >= sizeof key || name[n] != '.') return -1;
-  memcpy(key, name, n);
-  key[n] = '\0';
-  *option = name + n + 1;
-  return perp_kind_param(s->kind, key);
-}
-
-/* The value of an option in one cell and its unit; NaN where the plug-in has none. */
-static double lesson_plot_option_value(perp_ctx *ctx, const perp_results *r, int cell, int param,
-                                       const char *option, const char **unit)
-{
-  perp_spec spec;
-  char text[64] = "";
-  if (perp_spec_parse(ctx, r->study->kind->params[param].plugin, r->plan.cells[cell].value[param],
-                      &spec) != PERP_OK)
-    return (double)NAN;
-  for (const perp_opt *o = spec.d->opts; o != NULL && o->type != PERP_OPT_END; o++)
-    if (strcmp(o->key, option) == 0) {
-      perp_opt_format(o, spec.opts, text, sizeof text);
-      *unit = o->unit;
-    }
-  perp_spec_free(&spec);
-  return text[0] != '\0' ? strtod(text, NULL) : (double)NAN;
-}
-
 static const char *lesson_plot_unit_of(const perp_results *r, const char *name)
 {
   const perp_metric *metric = perp_study_metric(r->study, name);
@@ -52,10 +22,11 @@ static const char *lesson_plot_unit_of(const perp_results *r, const char *name)
 
 double perp_lesson_at(perp_ctx *ctx, perp_results *r, const char *name, int cell, const char **unit)
 {
-  const char *option, *none;
+  const char *none;
+  char text[64];
   if (unit == NULL) unit = &none;
   *unit = lesson_plot_unit_of(r, name);
-  int param = option_of(r->study, name, &option), column = perp_study_column(r->study, name);
+  int column = perp_study_column(r->study, name);
   double v = (double)NAN;
   if (column >= 0) {
     perp_scope scope;
@@ -63,8 +34,10 @@ double perp_lesson_at(perp_ctx *ctx, perp_results *r, const char *name, int cell
     perp_results_scope(ctx, r, false, &scope);
     scope.value(scope.user, cell, column, &value);
     if (value.type == PERP_VALUE_NUMBER) v = value.number;
-  } else if (param >= 0) {
-    v = lesson_plot_option_value(ctx, r, cell, param, option, unit);
+  } else {
+    const perp_opt *o = perp_results_option(ctx, r, cell, name, text, sizeof text);
+    if (o != NULL) *unit = o->unit;
+    if (text[0] != '\0') v = strtod(text, NULL);
   }
   if (*unit != NULL && strcmp(*unit, "rad") == 0) {
     *unit = "deg";
@@ -251,14 +224,6 @@ static void pick_cells(struct picker *p, const bool *chosen)
   free(point);
 }
 
-static int lesson_plot_column_of(const perp_csv *t, const char *field, size_t n)
-{
-  for (int c = 0; c < t->columns; c++)
-    if (strncmp(t->header[c], field, n) == 0 && (t->header[c][n] == '[' || t->header[c][n] == '\0'))
-      return c;
-  return -1;
-}
-
 /* "drift.pos[m]" as "drift.pos, m" */
 static const char *header_axis(perp_pool *pool, const char *header)
 {
@@ -271,9 +236,9 @@ static const char *header_axis(perp_pool *pool, const char *header)
 /* One field of one cell; its name is a part of the label where the figure shows several. */
 static void pick_field(struct picker *p, int cell, const perp_csv *t, const char *field, size_t n)
 {
-  int y = lesson_plot_column_of(t, field, n);
   bool several = p->plot->y[n] != '\0';
   const char *name = perp_pool_strndup(p->pool, field, n), *label = label_of(p, cell, name);
+  int y = perp_csv_field(t, name);
   if (y < 0) return;
   if (several && p->plot->by != NULL) label = perp_pool_printf(p->pool, "%s %s", name, label);
   struct point *point = perp_xalloc((size_t)t->rows + 1, sizeof *point);

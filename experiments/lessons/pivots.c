@@ -288,12 +288,13 @@ const char *perp_set_name(int set)
                                 : "open";
 }
 
-void perp_variable_name(const perp_lesson *l, int v, char buf[16])
+const char *perp_variable_name(const perp_lesson *l, int v, char buf[16])
 {
   if (v == 2 * l->n)
     snprintf(buf, 16, "t");
   else
     snprintf(buf, 16, "%s%c", v < l->n ? "lambda" : "w", '1' + v % l->n);
+  return buf;
 }
 
 /* an event before the first pivot */

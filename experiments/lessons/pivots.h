@@ -62,6 +62,6 @@ perp_status perp_pivots_record(perp_ctx *ctx, const perp_lesson *l, const double
 void perp_pivot_describe(const perp_pivots *p, int frame, perp_text *out);
 const char *perp_set_name(int set); /* "at lo", "clamped", ... */
 /* "lambda1", "w3", "t" */
-void perp_variable_name(const perp_lesson *l, int variable, char buf[16]);
+const char *perp_variable_name(const perp_lesson *l, int variable, char buf[16]);
 
 #endif

@@ -44,11 +44,7 @@ perp_status perp_csv_read(perp_ctx *ctx, const char *path, perp_csv *table)
   /* an upper bound of the number of fields: every delimiter ends one */
   size_t most = 1;
   for (const char *c = table->text; *c != '\0'; c++) most += *c == ',' || *c == '\n';
-  char **all = malloc(most * sizeof *all);
-  if (all == NULL) {
-    perp_csv_free(table);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the table %s", path);
-  }
+  char **all = perp_xalloc(most, sizeof *all);
   table->header = all;
   char *at = table->text, end = ',';
   int count = 0, line = 1, in_row = 0;

@@ -2,11 +2,11 @@
 #include "experiments/pages/html.h"
 
 #include "experiments/base/util.h"
+#include "experiments/pages/markup.h"
 #include "experiments/pages/page_style.h"
 #include "experiments/pages/sha256.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,31 +40,7 @@ void perp_html(FILE *out, const char *format, ...)
 {
   va_list ap;
   va_start(ap, format);
-  for (; *format != '\0'; format++) {
-    if (*format != '%') {
-      fputc(*format, out);
-      continue;
-    }
-    switch (*++format) {
-    case 's':
-      perp_html_text(out, va_arg(ap, const char *));
-      break;
-    case 'd':
-      fprintf(out, "%d", va_arg(ap, int));
-      break;
-    case 'g':
-      fprintf(out, "%.6g", va_arg(ap, double));
-      break;
-    case 'm':
-      html_measure(out, va_arg(ap, double));
-      break;
-    case '%':
-      fputc('%', out);
-      break;
-    default:
-      break;
-    }
-  }
+  perp_markup_print(out, &(perp_markup){ perp_html_text, html_measure }, format, ap);
   va_end(ap);
 }
 

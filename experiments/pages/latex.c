@@ -2,6 +2,7 @@
 #include "experiments/pages/latex.h"
 
 #include "experiments/base/util.h"
+#include "experiments/pages/markup.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,24 +44,17 @@ static void tex_number(FILE *out, double v)
   }
 }
 
+static void tex_text(FILE *out, const char *text)
+{
+  char *tex = perp_tex_string(text);
+  fputs(tex, out);
+  free(tex);
+}
+
 void perp_tex(FILE *out, const char *format, ...)
 {
   va_list ap;
   va_start(ap, format);
-  for (; *format != '\0'; format++) {
-    if (*format != '%') {
-      fputc(*format, out);
-    } else if (*++format == 's') {
-      char *text = perp_tex_string(va_arg(ap, const char *));
-      fputs(text, out);
-      free(text);
-    } else if (*format == 'n') {
-      fputs(va_arg(ap, const char *), out);
-    } else if (*format == 'd') {
-      fprintf(out, "%d", va_arg(ap, int));
-    } else if (*format == 'm') {
-      tex_number(out, va_arg(ap, double));
-    }
-  }
+  perp_markup_print(out, &(perp_markup){ tex_text, tex_number }, format, ap);
   va_end(ap);
 }

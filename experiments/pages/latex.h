@@ -7,8 +7,7 @@
 
 /* text with the characters special to LaTeX written out; free it */
 char *perp_tex_string(const char *text);
-/* printf of arguments for LaTeX: format is markup without a percent sign of its own, each %s is such a text, %n one as it
- * is, %d an int, %m a double as "$1.23\times10^{-6}$", three digits; "--" for NaN */
+/* printf of markup.h: %s is such a text, %m "$1.23\times10^{-6}$", three digits; "--" for NaN */
 void perp_tex(FILE *out, const char *format, ...);
 
 #endif

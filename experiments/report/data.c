@@ -47,11 +47,8 @@ static void data_ints(perp_json *j, const char *key, const int *v, int n)
 static void data_study(perp_page *page, perp_json *j)
 {
   const perp_study *s = page->study;
-  perp_json_open(j, "study", '{');
-  perp_json_text(j, "name", s->name);
-  perp_json_text(j, "title", s->title);
-  perp_json_text(j, "kind", s->kind->name);
-  perp_json_text(j, "primary", s->metrics.primary);
+  perp_json_put(j, "study:{ name:s title:s kind:s primary:s", s->name, s->title, s->kind->name,
+                s->metrics.primary);
   perp_json_texts(j, "record", s->metrics.record, s->metrics.n_record);
   perp_json_texts(j, "plots", s->report.plots, s->report.n_plots);
   perp_json_close(j, '}');
@@ -72,10 +69,8 @@ static void data_axis(perp_page *page, perp_json *j, int param)
   if (value.n < 2) return;
   for (int r = 0; r < n; r++)
     if (value.text[index[r]][0] == '\0') index[r] = -1;
-  perp_json_open(j, NULL, '{');
-  perp_json_text(j, "key", p->key);
-  perp_json_text(j, "unit", p->type == PERP_PARAM_REAL ? p->unit : "");
-  perp_json_bool(j, "plugin", p->type == PERP_PARAM_PLUGIN);
+  perp_json_put(j, "{ key:s unit:s plugin:b", p->key, p->type == PERP_PARAM_REAL ? p->unit : "",
+                p->type == PERP_PARAM_PLUGIN);
   perp_json_texts(j, "values", value.text, value.n);
   perp_json_texts(j, "names", name, value.n); /* without the tolerance */
   data_ints(j, "of", index, n);
@@ -103,49 +98,42 @@ static void data_view(perp_page *page, perp_json *j)
 /* ---- cells ------------------------------------------------------------------------------------------------- */
 
 /* One numeric option of the plug-ins of a parameter, "stab.alpha", when it takes several values. */
-static void data_option(perp_json *j, const char *key, const perp_spec *spec, int n,
-                        const perp_opt *o)
+static void data_option(perp_page *page, perp_json *j, int param, const perp_opt *o)
 {
-  double least = HUGE_VAL, most = -HUGE_VAL, *value = perp_xalloc((size_t)n, sizeof *value);
+  const perp_param *p = &page->study->kind->params[param];
+  const int n = page->results->plan.n;
+  double least = HUGE_VAL, most = -HUGE_VAL,
+         *value = perp_pool_alloc(&page->pool, (size_t)n, sizeof *value);
   for (int r = 0; r < n; r++) {
-    const perp_opt *own = spec[r].d == NULL ? NULL : perp_option(spec[r].d, o->key);
-    value[r] = (double)NAN;
-    if (own == NULL || own->type != o->type) continue;
     char text[64];
-    perp_opt_format(own, spec[r].opts, text, sizeof text);
-    value[r] = strtod(text, NULL);
+    const perp_opt *own = perp_option_text(
+        page->ctx, p->plugin, perp_view_text(&page->view, r, param), o->key, text, sizeof text);
+    value[r] = own != NULL && own->type == o->type ? strtod(text, NULL) : (double)NAN;
     least = fmin(least, value[r]);
     most = fmax(most, value[r]);
   }
-  if (most > least) {
-    char name[128];
-    snprintf(name, sizeof name, "%s.%s", key, o->key);
-    data_numbers(j, name, value, n);
-  }
-  free(value);
+  if (most > least)
+    data_numbers(j, perp_pool_printf(&page->pool, "%s.%s", p->key, o->key), value, n);
 }
 
-static void data_options_of(perp_page *page, perp_json *j, const perp_param *p, int param)
+static void data_options_of(perp_page *page, perp_json *j, int param)
 {
-  int n = page->results->plan.n;
   perp_ctx quiet = *page->ctx;
-  perp_spec *spec = perp_xalloc((size_t)n, sizeof *spec);
-  for (int r = 0; r < n; r++) {
-    const char *text = perp_view_text(&page->view, r, param);
-    if (text[0] != '\0' && perp_spec_parse(&quiet, p->plugin, text, &spec[r]) != PERP_OK)
-      spec[r] = (perp_spec){ 0 };
-  }
   perp_names told = { 0 }; /* of two plug-ins with an option of one name the first */
-  for (int r = 0; r < n; r++)
-    for (const perp_opt *o = spec[r].d == NULL ? NULL : spec[r].d->opts;
-         o != NULL && o->type != PERP_OPT_END; o++) {
+  for (int r = 0; r < page->results->plan.n; r++) {
+    const char *text = perp_view_text(&page->view, r, param);
+    perp_spec spec;
+    if (text[0] == '\0' ||
+        perp_spec_parse(&quiet, page->study->kind->params[param].plugin, text, &spec) != PERP_OK)
+      continue;
+    for (const perp_opt *o = spec.d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
       int before = told.n;
       bool number = o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT;
       if (perp_names_index(&page->pool, &told, o->key, -1) == before && number)
-        data_option(j, p->key, spec, n, o);
+        data_option(page, j, param, o);
     }
-  for (int r = 0; r < n; r++) perp_spec_free(&spec[r]);
-  free(spec);
+    perp_spec_free(&spec);
+  }
 }
 
 static void data_options(perp_page *page, perp_json *j)
@@ -153,7 +141,7 @@ static void data_options(perp_page *page, perp_json *j)
   const perp_cell_kind *kind = page->study->kind;
   perp_json_open(j, "options", '{');
   for (int p = 0; p < perp_kind_params(kind); p++)
-    if (kind->params[p].type == PERP_PARAM_PLUGIN) data_options_of(page, j, &kind->params[p], p);
+    if (kind->params[p].type == PERP_PARAM_PLUGIN) data_options_of(page, j, p);
   perp_json_close(j, '}');
 }
 
@@ -170,12 +158,9 @@ static void data_metrics(perp_page *page, perp_json *j)
       any = any || !isnan(value[r]);
     }
     if (!any) continue;
-    perp_json_open(j, NULL, '{');
-    perp_json_text(j, "name", s->metric[m].name);
-    perp_json_text(j, "unit", s->metric[m].unit);
-    perp_json_text(j, "meaning", s->metric[m].meaning);
-    perp_json_int(j, "better", s->metric[m].better);
-    perp_json_bool(j, "timing", s->metric[m].timing);
+    const perp_metric *metric = &s->metric[m];
+    perp_json_put(j, "{ name:s unit:s meaning:s better:i timing:b", metric->name, metric->unit,
+                  metric->meaning, metric->better, metric->timing);
     data_numbers(j, "values", value, n);
     perp_json_close(j, '}');
   }
@@ -246,9 +231,7 @@ static void one_series(perp_json *j, int row, const perp_csv *csv, int *budget)
   int kept[SERIES_ROWS];
   int n = data_thin(csv->rows, strcmp(csv->header[0], "iteration") == 0, kept);
   float v[SERIES_ROWS];
-  perp_json_open(j, NULL, '{');
-  perp_json_int(j, "cell", row);
-  perp_json_open(j, "fields", '{');
+  perp_json_put(j, "{ cell:i fields:{", row);
   for (int c = 0; c < csv->columns; c++) {
     if (data_coordinate(csv->header[c])) continue;
     bool any = false;
@@ -260,8 +243,7 @@ static void one_series(perp_json *j, int row, const perp_csv *csv, int *budget)
     perp_json_floats(j, csv->header[c], v, (size_t)n);
     *budget -= n;
   }
-  perp_json_close(j, '}');
-  perp_json_close(j, '}');
+  perp_json_put(j, "} }");
 }
 
 static void all_series(perp_page *page, perp_json *j)
@@ -344,9 +326,7 @@ static void data_replays(perp_page *page, perp_json *j)
       char *text = replay_text(page, r, &size);
       of[r] = -1;
       if (text == NULL) continue;
-      perp_json_open(j, NULL, '{');
-      perp_json_int(j, "cell", r);
-      perp_json_text(j, "scene", name.text[s]);
+      perp_json_put(j, "{ cell:i scene:s", r, name.text[s]);
       perp_json_raw(j, "replay", text);
       perp_json_close(j, '}');
       used[s] += size;
@@ -374,9 +354,7 @@ static void data_published(perp_page *page, perp_json *j)
   int *row = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n, sizeof *row);
   perp_json_open(j, "published", '[');
   for (int i = 0; i < s->n_published; i++) {
-    perp_json_open(j, NULL, '{');
-    perp_json_text(j, "metric", s->published[i].metric);
-    perp_json_text(j, "source", s->published[i].source);
+    perp_json_put(j, "{ metric:s source:s", s->published[i].metric, s->published[i].source);
     data_number(j, "value", s->published[i].value);
     data_ints(j, "cells", row, perp_page_published_cells(page, i, row));
     perp_json_close(j, '}');
@@ -392,9 +370,7 @@ void perp_page_data(perp_page *page)
   size_t size = 0;
   perp_json j = { .out = open_memstream(&text, &size) };
   if (j.out == NULL) return;
-  perp_json_open(&j, NULL, '{');
-  perp_json_text(&j, "schema", "perp-report/1");
-  perp_json_text(&j, "dir", page->dir);
+  perp_json_put(&j, "{ schema:s dir:s", "perp-report/1", page->dir);
   data_study(page, &j);
   data_view(page, &j);
   data_cells(page, &j);

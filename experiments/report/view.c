@@ -60,14 +60,6 @@ static bool view_varies(const perp_view *v, int param)
   return false;
 }
 
-/* The value of a numeric option in the text of a plug-in; its default when the text leaves it out. */
-static double view_option_value(const perp_opt *o, const void *opts)
-{
-  char text[64];
-  perp_opt_format(o, opts, text, sizeof text);
-  return strtod(text, NULL);
-}
-
 /* The first number of the scene that varies: a size like "links". */
 static bool scene_abscissa(const perp_ctx *ctx, perp_pool *pool, perp_view *v)
 {
@@ -77,25 +69,20 @@ static bool scene_abscissa(const perp_ctx *ctx, perp_pool *pool, perp_view *v)
   perp_spec first;
   if (perp_spec_parse(&quiet, PERP_KIND_scene, perp_view_text(v, 0, column), &first) != PERP_OK)
     return false;
-  bool found = false;
-  for (const perp_opt *o = first.d->opts; !found && o != NULL && o->type != PERP_OPT_END; o++) {
+  bool found = false, same_scene = true;
+  for (const perp_opt *o = first.d->opts;
+       !found && same_scene && o != NULL && o->type != PERP_OPT_END; o++) {
     if (o->type != PERP_OPT_INT && o->type != PERP_OPT_REAL) continue;
     double least = HUGE_VAL, most = -HUGE_VAL;
-    bool same_scene = true;
     for (int r = 0; r < n && same_scene; r++) {
-      perp_spec s;
-      same_scene = perp_spec_parse(&quiet, PERP_KIND_scene, perp_view_text(v, r, column), &s) ==
-                       PERP_OK &&
-                   s.d == first.d;
-      if (same_scene) {
-        v->x[r] = view_option_value(o, s.opts);
-        least = fmin(least, v->x[r]);
-        most = fmax(most, v->x[r]);
-      }
-      perp_spec_free(&s);
+      char text[64];
+      same_scene = perp_option_text(ctx, PERP_KIND_scene, perp_view_text(v, r, column), o->key,
+                                    text, sizeof text) == o;
+      v->x[r] = strtod(text, NULL);
+      least = fmin(least, v->x[r]);
+      most = fmax(most, v->x[r]);
     }
-    if (!same_scene) break;
-    found = most > least;
+    found = same_scene && most > least;
     if (found) v->x_name = o->unit[0] ? perp_pool_printf(pool, "%s [%s]", o->key, o->unit) : o->key;
   }
   perp_spec_free(&first);

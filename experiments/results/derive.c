@@ -35,11 +35,7 @@ static void csv_real(FILE *f, double v)
 static void derive_schema(perp_json *j, const char *name, const char *type, const char *unit,
                           const char *meaning, int better)
 {
-  perp_json_open(j, NULL, '{');
-  perp_json_text(j, "name", name);
-  perp_json_text(j, "type", type);
-  perp_json_text(j, "unit", unit);
-  perp_json_text(j, "meaning", meaning);
+  perp_json_put(j, "{ name:s type:s unit:s meaning:s", name, type, unit, meaning);
   if (better != 0) perp_json_text(j, "better", better < 0 ? "less" : "more");
   perp_json_close(j, '}');
 }
@@ -81,17 +77,6 @@ static int *chosen_metrics(const perp_results *r, int *n)
   return list;
 }
 
-/* Value of "stab.alpha" in a cell, "" where its plug-in has no such option. */
-static void option_text(const perp_ctx *ctx, const perp_results *r, int cell, const char *name,
-                        char *buf, size_t size)
-{
-  char key[64];
-  snprintf(key, sizeof key, "%.*s", (int)strcspn(name, "."), name);
-  int p = perp_kind_param(r->study->kind, key);
-  perp_option_text(ctx, r->study->kind->params[p].plugin, r->plan.cells[cell].value[p],
-                   strchr(name, '.') + 1, buf, size);
-}
-
 static void derive_write_cells(const perp_ctx *ctx, const struct tables *t, FILE *f)
 {
   const perp_results *r = t->r;
@@ -116,7 +101,7 @@ static void derive_write_cells(const perp_ctx *ctx, const struct tables *t, FILE
     for (int p = 0; p < s->n_params; p++) csv_text(f, r->plan.cells[i].value[p]);
     for (int o = 0; o < s->n_option_columns; o++) {
       char buf[PERP_TEXT_MAX + 2];
-      option_text(ctx, r, i, s->option_columns[o], buf, sizeof buf);
+      perp_results_option(ctx, r, i, s->option_columns[o], buf, sizeof buf);
       csv_text(f, buf);
     }
     for (int k = 0; k < t->n_metrics; k++) csv_real(f, rec->value[t->metric[k]]);

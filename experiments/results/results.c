@@ -35,8 +35,7 @@ perp_quartiles perp_quartiles_of(double *v, int n)
 
 struct fold {
   perp_results *r;
-  size_t mask;
-  int *table;         /* id -> cell */
+  json_t *cells;      /* id -> cell */
   int *started;       /* [n] highest attempt that was started */
   int schema, newest; /* of the journal that is being read; of all */
   json_t *
@@ -45,11 +44,8 @@ struct fold {
 
 static int results_cell_of(const struct fold *f, const char *id)
 {
-  if (id == NULL) return -1;
-  size_t i = (size_t)strtoull(id, NULL, 16) & f->mask;
-  while (f->table[i] >= 0 && strcmp(f->r->plan.cells[f->table[i]].id, id) != 0)
-    i = (i + 1) & f->mask;
-  return f->table[i];
+  const json_t *cell = id != NULL ? json_object_get(f->cells, id) : NULL;
+  return cell != NULL ? (int)json_integer_value(cell) : -1;
 }
 
 static const char *text_member(perp_pool *pool, const json_t *line, const char *key)
@@ -230,16 +226,11 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
                                          sizeof *r->record[i].value);
     for (int m = 0; m < r->study->n_metrics; m++) r->record[i].value[m] = unknown;
   }
-  struct fold f = { .r = r, .mask = 15, .early = json_array(), .schema = r->selection.schema };
-  while (f.mask < 2 * (size_t)n) f.mask = 2 * f.mask + 1;
-  f.table = perp_xalloc(f.mask + 1, sizeof *f.table);
+  struct fold f = {
+    .r = r, .cells = json_object(), .early = json_array(), .schema = r->selection.schema
+  };
   f.started = perp_xalloc((size_t)n, sizeof *f.started);
-  for (size_t i = 0; i <= f.mask; i++) f.table[i] = -1;
-  for (int i = 0; i < n; i++) {
-    size_t k = (size_t)strtoull(r->plan.cells[i].id, NULL, 16) & f.mask;
-    while (f.table[k] >= 0) k = (k + 1) & f.mask;
-    f.table[k] = i;
-  }
+  for (int i = 0; i < n; i++) json_object_set_new(f.cells, r->plan.cells[i].id, json_integer(i));
   char *journal = perp_xprintf("%s/journal", r->dir);
   perp_status status = perp_journal_read(ctx, journal, fold_line, &f, &r->torn);
   free(journal);
@@ -250,7 +241,7 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
   }
   json_decref(f.early);
   for (int i = 0; i < n; i++) r->record[i].interrupted = f.started[i] > r->record[i].attempt;
-  free(f.table);
+  json_decref(f.cells);
   free(f.started);
   if (status == PERP_OK && f.newest > PERP_RESULTS_SCHEMA)
     status = perp_schema_unknown(ctx, r->dir, f.newest);
@@ -359,6 +350,19 @@ double perp_results_value(const perp_results *r, int cell, int m)
 {
   if (r->study->metric[m].timing) return perp_results_timing(r, cell, m).median;
   return r->record[cell].value[m];
+}
+
+const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *r, int cell,
+                                    const char *name, char *buf, size_t size)
+{
+  char key[64];
+  snprintf(key, sizeof key, "%.*s", (int)strcspn(name, "."), name);
+  int p = perp_kind_param(r->study->kind, key);
+  const char *option = strchr(name, '.');
+  buf[0] = '\0';
+  if (p < 0 || option == NULL) return NULL;
+  return perp_option_text(ctx, r->study->kind->params[p].plugin, r->plan.cells[cell].value[p],
+                          option + 1, buf, size);
 }
 
 static void column_value(void *user, int row, int column, perp_value *v)
