@@ -2,6 +2,7 @@
 /* Precedence climbing into a tree whose nodes carry their type: everything that can be wrong with an
  * expression is found when it is read, with its place, and evaluation cannot fail. */
 #include "experiments/base/expr_tree.h"
+#include "experiments/base/messages.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -349,9 +350,8 @@ static perp_expr *from_ctx(struct parser *p, int offset, const perp_ctx *ctx)
 {
   char message[sizeof ctx->msg];
   snprintf(message, sizeof message, "%s", ctx->msg);
-  char *hint = strstr(message, "; did you mean");
-  if (hint != NULL) *hint = '\0';
-  return expr_parse_complain(p, offset, hint != NULL ? hint + 2 : NULL, "%.200s", message);
+  const char *hint = perp_cut_hint(message);
+  return expr_parse_complain(p, offset, hint, "%.200s", message);
 }
 
 /* Can these two be compared?  Texts that stand for plug-ins and choices must exist. */

@@ -2,6 +2,8 @@
 /* Read with libfyaml's event parser: its tokens carry the places that the messages need. */
 #include "experiments/base/tree.h"
 
+#include "experiments/base/messages.h"
+
 #include <ctype.h>
 #include <libfyaml.h>
 #include <stdlib.h>
@@ -64,14 +66,10 @@ void perp_diag_ctx(perp_diag *diag, const perp_node *at, int offset, const perp_
 {
   char message[sizeof ctx->msg];
   snprintf(message, sizeof message, "%s", ctx->msg);
-  char *hint = strstr(message, "; did you mean");
-  if (hint != NULL) {
-    *hint = '\0';
-    hint += 2;
-  } else if ((hint = strstr(message, " (perp list")) != NULL ||
-             (hint = strstr(message, " (valid:")) != NULL) {
+  char *hint = perp_cut_hint(message);
+  if (hint == NULL && ((hint = strstr(message, " (perp list")) != NULL ||
+                       (hint = strstr(message, " (valid:")) != NULL))
     *hint++ = '\0';
-  }
   perp_diag_error(diag, at, offset, hint, "%s", message);
 }
 

@@ -111,16 +111,12 @@ int perp_names_index(perp_pool *pool, perp_names *names, const char *text, int m
   return names->n++;
 }
 
-static void text_room(perp_text *t, size_t more)
-{
-  if (t->n + more + 1 <= t->size) return;
-  t->size = 2 * (t->n + more + 1) + 64;
-  t->s = perp_xrealloc(t->s, t->size, 1);
-}
-
 void perp_text_put(perp_text *t, const char *bytes, size_t n)
 {
-  text_room(t, n);
+  if (t->n + n + 1 > t->size) {
+    t->size = 2 * (t->n + n + 1) + 64;
+    t->s = perp_xrealloc(t->s, t->size, 1);
+  }
   memcpy(t->s + t->n, bytes, n);
   t->n += n;
   t->s[t->n] = '\0';
@@ -128,15 +124,9 @@ void perp_text_put(perp_text *t, const char *bytes, size_t n)
 
 void perp_text_vadd(perp_text *t, const char *fmt, va_list ap)
 {
-  va_list again;
-  va_copy(again, ap);
-  int n = vsnprintf(NULL, 0, fmt, ap);
-  if (n >= 0) {
-    text_room(t, (size_t)n);
-    vsnprintf(t->s + t->n, (size_t)n + 1, fmt, again);
-    t->n += (size_t)n;
-  }
-  va_end(again);
+  char *s = util_vprintf(fmt, ap);
+  perp_text_put(t, s, strlen(s));
+  free(s);
 }
 
 void perp_text_add(perp_text *t, const char *fmt, ...)
@@ -303,13 +293,18 @@ void perp_table_init(perp_table *t, const char *align)
   for (int c = 0; c < t->columns; c++) t->right[c] = align[c] == 'r';
 }
 
+void perp_table_put(perp_table *t, const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  t->cell = perp_xrealloc(t->cell, (size_t)t->n + 1, sizeof *t->cell);
+  t->cell[t->n++] = util_vprintf(fmt, ap);
+  va_end(ap);
+}
+
 void perp_table_row(perp_table *t, const char *const *text)
 {
-  size_t at = (size_t)t->rows * (size_t)t->columns;
-  t->cell = perp_xrealloc(t->cell, at + (size_t)t->columns, sizeof *t->cell);
-  for (int c = 0; c < t->columns; c++)
-    t->cell[at + (size_t)c] = perp_xstrdup(text[c] != NULL ? text[c] : "");
-  t->rows++;
+  for (int c = 0; c < t->columns; c++) perp_table_put(t, "%s", text[c] != NULL ? text[c] : "");
 }
 
 /* Columns of a terminal that a UTF-8 text takes (one each; no combining marks in our texts). */
@@ -322,13 +317,12 @@ static int width_of(const char *s)
 
 void perp_table_print(const perp_table *t, FILE *out)
 {
-  int width[PERP_TABLE_COLUMNS] = { 0 }, total = 0;
-  for (int r = 0; r < t->rows; r++)
-    for (int c = 0; c < t->columns; c++) {
-      int w = width_of(t->cell[r * t->columns + c]);
-      if (w > width[c]) width[c] = w;
-    }
-  for (int c = 0; c < t->columns; c++) total += width[c] + (c > 0 ? 2 : 0);
+  int width[PERP_TABLE_COLUMNS] = { 0 }, total = 2 * (t->columns - 1);
+  for (int i = 0; i < t->n; i++) {
+    int w = width_of(t->cell[i]), *most = &width[i % t->columns];
+    if (w > *most) *most = w;
+  }
+  for (int c = 0; c < t->columns; c++) total += width[c];
   while (total > PERP_TABLE_WIDTH) {
     int widest = 0;
     for (int c = 1; c < t->columns; c++)
@@ -337,33 +331,28 @@ void perp_table_print(const perp_table *t, FILE *out)
     width[widest]--;
     total--;
   }
-  for (int r = 0; r < t->rows; r++) {
-    for (int c = 0; c < t->columns; c++) {
-      const char *s = t->cell[r * t->columns + c];
-      int w = width_of(s), pad = width[c] > w ? width[c] - w : 0;
-      bool last = c == t->columns - 1;
-      if (c > 0) fputs("  ", out);
-      if (w > width[c])
-        fprintf(out, "%.*s..", width[c] - 2, s);
-      else if (t->right[c])
-        fprintf(out, "%*s%s", pad, "", s);
-      else
-        fprintf(out, "%s%*s", s, last ? 0 : pad, "");
-    }
-    putc('\n', out);
-    if (r == 0) {
-      for (int c = 0; c < t->columns; c++) {
-        if (c > 0) fputs("  ", out);
-        for (int k = 0; k < width[c]; k++) putc('-', out);
-      }
-      putc('\n', out);
+  for (int i = 0; i < t->n; i++) {
+    const char *s = t->cell[i];
+    int c = i % t->columns, w = width_of(s), pad = width[c] > w ? width[c] - w : 0;
+    bool last = c == t->columns - 1;
+    if (w > width[c])
+      fprintf(out, "%.*s..", width[c] - 2, s);
+    else if (t->right[c])
+      fprintf(out, "%*s%s", pad, "", s);
+    else
+      fprintf(out, "%s%*s", s, last ? 0 : pad, "");
+    fputs(last ? "\n" : "  ", out);
+    if (i != t->columns - 1) continue;
+    for (int k = 0; k < t->columns; k++) { /* a line below the head */
+      for (int dash = 0; dash < width[k]; dash++) putc('-', out);
+      fputs(k < c ? "  " : "\n", out);
     }
   }
 }
 
 void perp_table_free(perp_table *t)
 {
-  for (int i = 0; i < t->rows * t->columns; i++) free(t->cell[i]);
+  for (int i = 0; i < t->n; i++) free(t->cell[i]);
   free(t->cell);
   *t = (perp_table){ 0 };
 }

@@ -80,12 +80,14 @@ double perp_json_number(const struct json_t *value);
 
 enum { PERP_TABLE_COLUMNS = 16, PERP_TABLE_WIDTH = 80 };
 typedef struct perp_table {
-  int columns, rows;
+  int columns, n;
   bool right[PERP_TABLE_COLUMNS]; /* numbers */
-  char **cell;                    /* [rows * columns], owned */
+  char **cell;                    /* [n] row by row, owned */
 } perp_table;
 /* The first row is the head; columns whose letter in align is 'r' are flush right. */
 void perp_table_init(perp_table *t, const char *align);
+/* The next cell of the row, then of the next one. */
+void perp_table_put(perp_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* One row: `columns` strings, copied. */
 void perp_table_row(perp_table *t, const char *const *text);
 /* Columns that do not fit in 80 are shortened with "..", the widest first. */

@@ -183,7 +183,7 @@ static void put_metrics(struct page *p, perp_results *r, const bool *chosen)
 static void put_positions(struct page *p, perp_results *r, const struct slider *s)
 {
   const perp_lesson_explore *e = &p->l->explore;
-  bool *chosen = perp_xalloc((size_t)r->plan.n + 1, sizeof *chosen);
+  bool *chosen = perp_pool_alloc(&p->pool, (size_t)r->plan.n, sizeof *chosen);
   int second = e->n_slide > 1 ? s[1].n : 1, at[PERP_LESSON_SLIDERS];
   perp_lesson_figure f;
   perp_lesson_pick(p->ctx, &p->pool, r, &e->plot, NULL, &f);
@@ -213,7 +213,6 @@ static void put_positions(struct page *p, perp_results *r, const struct slider *
     }
     perp_json_close(p->data, ']');
   }
-  free(chosen);
 }
 
 static perp_status put_explore(struct page *p)
@@ -221,38 +220,35 @@ static perp_status put_explore(struct page *p)
   const perp_lesson_explore *e = &p->l->explore;
   struct slider s[PERP_LESSON_SLIDERS];
   perp_results r;
-  char *dir = perp_xprintf("%s/explore", p->dir);
-  perp_status status = perp_lesson_run(p->ctx, p->l, e->set, e->n_set, dir, &r);
-  if (status == PERP_OK) {
-    perp_json_open(p->data, "explore", '{');
-    perp_json_open(p->data, "sliders", '[');
-    for (int k = 0; k < e->n_slide; k++) {
-      read_slider(p, &r, e->slide[k].expr, &s[k]);
-      perp_json_open(p->data, NULL, '{');
-      perp_json_text(p->data, "name", e->slide[k].text);
-      put_numbers(p->data, "x", s[k].value, s[k].n);
-      const char *value[PERP_LESSON_VALUES];
-      for (int i = 0; i < s[k].n; i++)
-        value[i] = perp_lesson_quantity(&p->pool, s[k].value[i], s[k].unit);
-      perp_json_texts(p->data, "values", value, s[k].n);
-      perp_json_close(p->data, '}');
-    }
-    perp_json_close(p->data, ']');
-    perp_json_open(p->data, "heads", '[');
-    for (int m = 0; m < e->n_numbers; m++) perp_json_text(p->data, NULL, e->numbers[m].text);
-    perp_json_close(p->data, ']');
-    put_positions(p, &r, s);
+  PERP_TRY(perp_lesson_run(p->ctx, p->l, e->set, e->n_set,
+                           perp_pool_printf(&p->pool, "%s/explore", p->dir), &r));
+  perp_json_open(p->data, "explore", '{');
+  perp_json_open(p->data, "sliders", '[');
+  for (int k = 0; k < e->n_slide; k++) {
+    read_slider(p, &r, e->slide[k].expr, &s[k]);
+    perp_json_open(p->data, NULL, '{');
+    perp_json_text(p->data, "name", e->slide[k].text);
+    put_numbers(p->data, "x", s[k].value, s[k].n);
+    const char *value[PERP_LESSON_VALUES];
+    for (int i = 0; i < s[k].n; i++)
+      value[i] = perp_lesson_quantity(&p->pool, s[k].value[i], s[k].unit);
+    perp_json_texts(p->data, "values", value, s[k].n);
     perp_json_close(p->data, '}');
-    perp_html(p->out, "<section class=\"explore\" hidden><h2>%s</h2>", e->title);
-    lesson_page_paragraph(p->out, e->text);
-    perp_html(
-        p->out,
-        "<p class=\"note\">%d runs are in this page; a slider chooses among them.</p></section>\n",
-        r.plan.n);
-    perp_results_free(&r);
   }
-  free(dir);
-  return status;
+  perp_json_close(p->data, ']');
+  perp_json_open(p->data, "heads", '[');
+  for (int m = 0; m < e->n_numbers; m++) perp_json_text(p->data, NULL, e->numbers[m].text);
+  perp_json_close(p->data, ']');
+  put_positions(p, &r, s);
+  perp_json_close(p->data, '}');
+  perp_html(p->out, "<section class=\"explore\" hidden><h2>%s</h2>", e->title);
+  lesson_page_paragraph(p->out, e->text);
+  perp_html(
+      p->out,
+      "<p class=\"note\">%d runs are in this page; a slider chooses among them.</p></section>\n",
+      r.plan.n);
+  perp_results_free(&r);
+  return PERP_OK;
 }
 
 /* ---- pivots ---------------------------------------------------------------------------------------------------------------- */

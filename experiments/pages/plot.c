@@ -215,21 +215,23 @@ static char *plot_write(perp_ctx *ctx, const perp_figure *f, const char *dir, co
 static perp_status plot_draw(perp_ctx *ctx, const perp_figure *f, const char *dir,
                              const char *format, const char *script, const char *data)
 {
-  char set_format[64];
-  snprintf(set_format, sizeof set_format, "format='%s'", format);
-  char *gp = perp_xprintf("%s.gp", f->id), *csv = perp_xprintf("%s.csv", f->id),
-       *name = perp_xprintf("%s.%s", f->id, strcmp(format, "tikz") == 0 ? "tex" : format),
-       *path = perp_xprintf("%s/%s", dir, name), *picture;
+  perp_pool pool = { 0 };
+  const char *name = perp_pool_printf(&pool, "%s.%s", f->id,
+                                      strcmp(format, "tikz") == 0 ? "tex" : format),
+             *path = perp_pool_printf(&pool, "%s/%s", dir, name);
+  char *picture;
   size_t n = 0;
   unlink(path); /* the one of an earlier report would be taken for this one's */
-  perp_gnuplot g = { set_format, gp, script, csv, data, name };
+  perp_gnuplot g = { .set = perp_pool_printf(&pool, "format='%s'", format),
+                     .script_name = perp_pool_printf(&pool, "%s.gp", f->id),
+                     .script = script,
+                     .data_name = perp_pool_printf(&pool, "%s.csv", f->id),
+                     .data = data,
+                     .picture_name = name };
   perp_status status = perp_gnuplot_draw(ctx, &g, &picture, &n);
   if (status == PERP_OK) status = perp_write_file(ctx, path, picture, n);
   free(picture);
-  free(gp);
-  free(csv);
-  free(name);
-  free(path);
+  perp_pool_free(&pool);
   return status;
 }
 

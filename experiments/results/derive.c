@@ -46,23 +46,22 @@ struct tables {
   int n_metrics, *metric; /* those of cells.csv */
 };
 
-static int *sorted_cells(const perp_results *r)
+static int *sorted_cells(perp_results *r)
 {
-  int n = r->plan.n, *order = perp_xalloc((size_t)n, sizeof *order);
+  int n = r->plan.n, *order = perp_pool_alloc(&r->pool, (size_t)n, sizeof *order);
   /* the ids are fixed-width hexadecimal: sort (id, index) pairs as texts */
-  char(*key)[28] = perp_xalloc((size_t)n, sizeof *key);
+  char(*key)[28] = perp_pool_alloc(&r->pool, (size_t)n, sizeof *key);
   for (int i = 0; i < n; i++) snprintf(key[i], sizeof key[i], "%s%011d", r->plan.cells[i].id, i);
   qsort(key, (size_t)n, sizeof *key, (int (*)(const void *, const void *))strcmp);
   for (int i = 0; i < n; i++) order[i] = atoi(key[i] + 16);
-  free(key);
   return order;
 }
 
 /* The recorded metrics, or all that some cell has. */
-static int *chosen_metrics(const perp_results *r, int *n)
+static int *chosen_metrics(perp_results *r, int *n)
 {
   const perp_study *s = r->study;
-  int *list = perp_xalloc((size_t)s->n_metrics, sizeof *list);
+  int *list = perp_pool_alloc(&r->pool, (size_t)s->n_metrics, sizeof *list);
   *n = 0;
   for (int k = 0; k < s->metrics.n_record; k++) {
     int m = perp_results_metric(r, s->metrics.record[k]);
@@ -213,20 +212,16 @@ perp_status perp_results_derive(perp_ctx *ctx, perp_results *r)
                 { "timing.csv", write_timing },
                 { "timing.schema.json", write_timing_schema } };
   perp_status status = perp_make_part(ctx, r->dir, "derived");
-  int *order = sorted_cells(r);
-  struct tables t = { .r = r, .order = order };
+  struct tables t = { .r = r, .order = sorted_cells(r) };
   t.metric = chosen_metrics(r, &t.n_metrics);
   for (size_t i = 0; i < sizeof files / sizeof *files && status == PERP_OK; i++) {
-    char *path = perp_xprintf("%s/derived/%s", r->dir, files[i].name);
     perp_out o;
-    status = perp_out_open(ctx, path, &o);
+    status = perp_out_open(ctx, perp_pool_printf(&r->pool, "%s/derived/%s", r->dir, files[i].name),
+                           &o);
     if (status == PERP_OK) {
       files[i].write(ctx, &t, o.f);
       status = perp_out_close(ctx, &o, true);
     }
-    free(path);
   }
-  free(t.metric);
-  free(order);
   return status;
 }
