@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ERRORS = 20, DEEPEST = 64, MOST_NODES = 200000 };
+enum { MOST_ERRORS = 20, DEEPEST = 64, MOST_NODES = 200000, MOST_ANCHORS = 64 };
 
 /* ---- messages --------------------------------------------------------------------------------------- */
 
@@ -86,11 +86,9 @@ struct reader {
   const perp_source *src;
   struct fy_parser *fyp;
   struct fy_event *event; /* current */
-  int n_nodes, n_anchors;
-  struct {
-    const char *name;
-    perp_node *node;
-  } anchor[64];
+  int n_nodes;
+  perp_names anchors;
+  perp_node *anchor[MOST_ANCHORS]; /* what they name */
 };
 
 static bool tree_next(struct reader *r)
@@ -146,23 +144,20 @@ static int tree_place(const perp_node *map, const char *key)
   return -1;
 }
 
-/* The name before "&" of the current event; NULL when it has none. */
-static const char *anchor_name(struct reader *r)
+/* NULL: the token has none. */
+static const char *tree_text(struct reader *r, struct fy_token *token, size_t *n)
 {
-  struct fy_token *token = fy_event_get_anchor_token(r->event);
-  size_t n = 0;
-  const char *name = token != NULL ? fy_token_get_text(token, &n) : NULL;
-  return name != NULL ? perp_pool_strndup(r->pool, name, n) : NULL;
+  const char *text = token != NULL ? fy_token_get_text(token, n) : NULL;
+  return text != NULL ? perp_pool_strndup(r->pool, text, *n) : NULL;
 }
 
+/* name: that stood before the node behind an "&"; NULL: none. */
 static perp_node *tree_remember(struct reader *r, const char *name, perp_node *node)
 {
-  enum { MOST = sizeof r->anchor / sizeof *r->anchor };
   if (name == NULL || node == NULL) return node;
-  if (r->n_anchors == MOST) return tree_fail(r, node, "too many anchors");
-  r->anchor[r->n_anchors].name = name;
-  r->anchor[r->n_anchors++].node = node;
-  return node;
+  int i = perp_names_index(r->pool, &r->anchors, name, MOST_ANCHORS);
+  if (i < 0) return tree_fail(r, node, "too many anchors");
+  return r->anchor[i] = node;
 }
 
 static perp_node *read_node(struct reader *r, int depth);
@@ -205,27 +200,27 @@ static perp_node *read_members(struct reader *r, perp_node_type type, struct fy_
 static perp_node *read_node(struct reader *r, int depth)
 {
   struct fy_token *token = fy_event_get_token(r->event);
-  const char *anchor = r->event->type != FYET_ALIAS ? anchor_name(r) : NULL;
+  size_t n = 0;
+  const char *anchor = r->event->type != FYET_ALIAS
+                           ? tree_text(r, fy_event_get_anchor_token(r->event), &n)
+                           : NULL;
   if (++r->n_nodes > MOST_NODES)
     return tree_fail(r, new_node(r, PERP_NODE_SCALAR, token), "the document is too large");
   switch (r->event->type) {
   case FYET_SCALAR: {
     perp_node *node = new_node(r, PERP_NODE_SCALAR, token);
-    size_t n = 0;
-    const char *text = token != NULL ? fy_token_get_text(token, &n) : NULL;
-    node->text = text != NULL ? perp_pool_strndup(r->pool, text, n) : "";
+    n = 0;
+    node->text = tree_text(r, token, &n);
+    if (node->text == NULL) node->text = "";
     if (strlen(node->text) != n) return tree_fail(r, node, "a text holds a zero byte");
     enum fy_scalar_style style = token != NULL ? fy_token_scalar_style(token) : FYSS_PLAIN;
     node->plain = style == FYSS_PLAIN;
     return tree_remember(r, anchor, node);
   }
   case FYET_ALIAS: {
-    size_t n = 0;
-    const char *name = fy_token_get_text(token, &n);
-    for (int i = r->n_anchors - 1; i >= 0; i--)
-      if (name != NULL && strlen(r->anchor[i].name) == n &&
-          strncmp(r->anchor[i].name, name, n) == 0)
-        return r->anchor[i].node;
+    const char *name = tree_text(r, token, &n);
+    int i = name != NULL ? perp_names_index(r->pool, &r->anchors, name, r->anchors.n) : -1;
+    if (i >= 0) return r->anchor[i];
     return tree_fail(r, new_node(r, PERP_NODE_SCALAR, token), "this alias has no anchor before it");
   }
   case FYET_SEQUENCE_START:
@@ -340,16 +335,15 @@ perp_node *perp_tree_get(const perp_node *map, const char *key)
   return i >= 0 ? map->item[i] : NULL;
 }
 
-/* The members of a map without one of them (NULL: with all). */
-static perp_node *copy_map(perp_pool *pool, const perp_node *from, const char *without)
+perp_node *perp_tree_without(perp_pool *pool, const perp_node *base, const char *key)
 {
   perp_node *node = perp_pool_alloc(pool, 1, sizeof *node);
-  *node = *from;
+  *node = *base;
   node->n = 0;
   node->item = node->key = NULL;
-  for (int i = 0; i < from->n; i++)
-    if (without == NULL || strcmp(from->key[i]->text, without) != 0)
-      tree_grow(node, pool, from->key[i], from->item[i]);
+  for (int i = 0; i < base->n; i++)
+    if (key == NULL || strcmp(base->key[i]->text, key) != 0)
+      tree_grow(node, pool, base->key[i], base->item[i]);
   return node;
 }
 
@@ -366,7 +360,7 @@ perp_node *perp_tree_merge(perp_pool *pool, const perp_node *base, const perp_no
 {
   if (base == NULL || base->type != PERP_NODE_MAP || over->type != PERP_NODE_MAP)
     return (perp_node *)(uintptr_t)over;
-  perp_node *node = copy_map(pool, base, NULL);
+  perp_node *node = perp_tree_without(pool, base, NULL);
   for (int i = 0; i < over->n; i++)
     tree_put(node, pool, over->key[i],
              perp_tree_merge(pool, perp_tree_get(base, over->key[i]->text), over->item[i]));
@@ -391,18 +385,13 @@ perp_node *perp_tree_set(perp_pool *pool, const perp_node *base, const char *pat
     *why = base;
     return NULL;
   } else
-    node = copy_map(pool, base, NULL);
+    node = perp_tree_without(pool, base, NULL);
   perp_node *child = (perp_node *)(uintptr_t)value;
   if (path[n] == '.')
     child = perp_tree_set(pool, perp_tree_get(node, key->text), path + n + 1, value, why);
   if (child == NULL) return NULL;
   tree_put(node, pool, key, child);
   return node;
-}
-
-perp_node *perp_tree_without(perp_pool *pool, const perp_node *base, const char *key)
-{
-  return copy_map(pool, base, key);
 }
 
 /* A text that needs no quotes in any place, whatever follows it. */

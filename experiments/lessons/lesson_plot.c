@@ -259,13 +259,12 @@ void perp_lesson_pick(perp_ctx *ctx, perp_pool *pool, perp_results *r, const per
                       const bool *only, perp_lesson_figure *out)
 {
   struct picker p = { ctx, pool, r, plot, out };
-  perp_pool local = { 0 };
   perp_scope scope;
   perp_expr_error error;
   perp_results_scope(ctx, r, false, &scope);
-  perp_expr *where = plot->where != NULL ? perp_expr_parse(&local, &scope, plot->where, &error)
+  perp_expr *where = plot->where != NULL ? perp_expr_parse(pool, &scope, plot->where, &error)
                                          : NULL;
-  bool *chosen = perp_pool_alloc(&local, (size_t)r->plan.n, sizeof *chosen);
+  bool *chosen = perp_pool_alloc(pool, (size_t)r->plan.n, sizeof *chosen);
   *out = (perp_lesson_figure){ .x = "", .y = "" };
   out->curve = perp_pool_alloc(pool, MOST_CURVES, sizeof *out->curve);
   for (int i = 0; i < r->plan.n; i++)
@@ -273,7 +272,6 @@ void perp_lesson_pick(perp_ctx *ctx, perp_pool *pool, perp_results *r, const per
                 (where == NULL || perp_expr_true(where, &scope, i));
   (plot->series ? pick_series : pick_cells)(&p, chosen);
   lesson_plot_shorten(pool, out);
-  perp_pool_free(&local);
 }
 
 /* ---- gnuplot --------------------------------------------------------------------------------------------------------- */

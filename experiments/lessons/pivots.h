@@ -18,11 +18,6 @@ typedef struct perp_tableau {
   double T[PERP_PIVOT_ROWS][PERP_PIVOT_ROWS + 1]; /* [row][column] */
 } perp_tableau;
 
-/* w = A lambda + b (+ c t, where c is not NULL) solved for the variables with `basic` set; false (and no columns) when
- * they are not n in number or their block is singular.  O(n^3). */
-bool perp_tableau_make(const perp_lesson *l, const double *b, const double *c, const bool *basic,
-                       perp_tableau *out);
-
 /* Where a row stands: PERP_ROW_LO, FREE (clamped: w = 0), HI; or on none of the three lines. */
 enum { PERP_ROW_OPEN = 2 };
 

@@ -61,9 +61,9 @@ static perp_curve curve_of(perp_page *page, const chart *c, const perp_group *g)
     if (!has_point(page, c, cell)) continue;
     x[curve.n] = curves_abscissa(page, c, cell);
     y[curve.n] = perp_page_value(page, cell, c->y_metric);
-    if (perp_view_ok(&page->view, cell)) curve.rank = fmin(curve.rank, y[curve.n]);
+    if (perp_results_wins(page->results, cell)) curve.rank = fmin(curve.rank, y[curve.n]);
     curve.unsound |= page->results->record[cell].status == PERP_CELL_UNSOLVED &&
-                     !perp_view_ok(&page->view, cell);
+                     !perp_results_wins(page->results, cell);
     curve.n++;
   }
   return curve;
@@ -224,6 +224,7 @@ void perp_page_curves(perp_page *page)
   const perp_study *study = page->study;
   const char *primary = study->metrics.primary;
   if (page->view.x_name == NULL) return;
+  const bool over_h = strcmp(page->view.x_name, "h [s]") == 0;
   perp_html(page->out, "<h2 id=\"curves\">Figures</h2>\n");
   if (primary != NULL && curves_wanted(study, "work-precision"))
     chart_section(page, &(chart){ "work-precision", "Work and precision", "time.cpu", primary,
@@ -233,9 +234,7 @@ void perp_page_curves(perp_page *page)
   if (curves_wanted(study, "convergence")) {
     static const char *const errors[] = { "err.tip.max", "err.q.max", "drift.pos.max",
                                           "energy.rel.max" };
-    for (size_t i = 0; page->view.x_name != NULL && strcmp(page->view.x_name, "h [s]") == 0 &&
-                       i < sizeof errors / sizeof *errors;
-         i++)
+    for (size_t i = 0; over_h && i < sizeof errors / sizeof *errors; i++)
       chart_section(
           page,
           &(chart){
@@ -245,8 +244,7 @@ void perp_page_curves(perp_page *page)
               "in which neighbouring slopes differ by less than 0.2; no number where there is "
               "no such window of three points." });
   }
-  if (curves_wanted(study, "time-vs-n") && page->view.x_name != NULL &&
-      strcmp(page->view.x_name, "h [s]") != 0)
+  if (curves_wanted(study, "time-vs-n") && !over_h)
     chart_section(
         page, &(chart){ "time", "Time against size", NULL, "time.step_us",
                         "Thread-CPU time of one step (median). Exponent: Theil-Sen slope of log "

@@ -180,7 +180,8 @@ static void data_cells(perp_page *page, perp_json *j)
   perp_json_texts(j, "id", text, n);
   for (int r = 0; r < n; r++) text[r] = perp_cell_status_names[record[r].status];
   perp_json_texts(j, "status", text, n);
-  for (int r = 0; r < n; r++) wins[r] = perp_view_ok(v, r) ? 1 : perp_view_stands(v, r) ? 2 : 0;
+  for (int r = 0; r < n; r++)
+    wins[r] = perp_results_wins(page->results, r) ? 1 : perp_view_stands(v, r) ? 2 : 0;
   data_ints(j, "wins", wins, n); /* 1: may be best; 2: its figures stand, but it wins nothing */
   for (int r = 0; r < n; r++) text[r] = perp_view_mark(&page->pool, v, r);
   perp_json_texts(j, "mark", text, n);

@@ -50,7 +50,7 @@ static bool profiles_build(perp_page *page, box *b)
 /* Cost of a solved cell; infinite when it was not solved. */
 static double profiles_cost(const perp_page *page, int cell, const char *metric)
 {
-  if (cell < 0 || !perp_view_ok(&page->view, cell)) return HUGE_VAL;
+  if (cell < 0 || !perp_results_wins(page->results, cell)) return HUGE_VAL;
   double v = perp_page_value(page, cell, metric);
   return v > 0 ? v : HUGE_VAL;
 }
@@ -163,7 +163,7 @@ static void matrix_entry(perp_page *page, const box *b, int s, const char *famil
       int cell = *profiles_slot(b, p, t, s);
       if (cell < 0) continue;
       all++;
-      if (perp_view_ok(&page->view, cell)) {
+      if (perp_results_wins(page->results, cell)) {
         solved++;
         continue;
       }

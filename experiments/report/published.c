@@ -59,7 +59,7 @@ void perp_page_published(perp_page *page)
     perp_html(page->out, "</td>");
     for (int i = 0; i < study->n_published; i++) {
       int cell = variant[v].cell[i];
-      if (cell >= 0 && !perp_view_ok(&page->view, cell))
+      if (cell >= 0 && !perp_results_wins(page->results, cell))
         perp_html(page->out, "<td class=\"n bad\">%s</td>",
                   perp_cell_status_names[page->results->record[cell].status]);
       else

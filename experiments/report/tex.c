@@ -22,14 +22,6 @@ static void tex_end(FILE *out)
   fputs("\\bottomrule\n\\end{tabular}}\n\n", out);
 }
 
-static const perp_claim_result *tex_claim_results(perp_page *page)
-{
-  perp_claim_result *result = perp_pool_alloc(&page->pool, (size_t)page->study->n_claims,
-                                              sizeof *result);
-  perp_results_claims(page->ctx, page->results, result);
-  return result;
-}
-
 static bool has_summary(perp_page *page)
 {
   int row;
@@ -47,7 +39,7 @@ static void tex_summary(perp_page *page, FILE *out)
   char columns[COLUMNS + 3] = "l";
   memset(columns + 1, 'r', (size_t)m);
   bool marked = false;
-  for (int i = 0; i < n; i++) marked = marked || !perp_view_ok(&page->view, row[i]);
+  for (int i = 0; i < n; i++) marked = marked || !perp_results_wins(page->results, row[i]);
   if (marked) columns[m + 1] = 'l';
   tex_begin(out, "Summary", columns, "combination");
   for (int k = 0; k < m; k++) perp_tex(out, " & %s", perp_page_axis(page, metric[k]));
@@ -65,7 +57,7 @@ static void tex_summary(perp_page *page, FILE *out)
 static void tex_claims(perp_page *page, FILE *out)
 {
   if (page->study->n_claims == 0) return;
-  const perp_claim_result *result = tex_claim_results(page);
+  const perp_claim_result *result = perp_results_claims(page->ctx, page->results);
   tex_begin(out, "Claims", "p{0.62\\linewidth}lr", "claim & verdict & measured \\\\\n\\midrule\n");
   for (int i = 0; i < page->study->n_claims; i++)
     perp_tex(out, "%s & %s & %m \\\\\n", result[i].claim->text,
@@ -92,7 +84,7 @@ static void tex_published(perp_page *page, FILE *out)
     perp_tex(out, "%s", variant[v].label);
     for (int i = 0; i < s->n_published; i++) {
       int cell = variant[v].cell[i];
-      if (cell >= 0 && !perp_view_ok(&page->view, cell))
+      if (cell >= 0 && !perp_results_wins(page->results, cell))
         fprintf(out, " & %s", perp_cell_status_names[page->results->record[cell].status]);
       else
         perp_tex(out, " & %m",
@@ -130,7 +122,7 @@ static void tex_solvers(perp_page *page, FILE *out)
     int s = perp_names_index(&page->pool, &solver, perp_view_text(&page->view, r, lcp), MOST);
     if (s < 0) continue;
     all[s]++;
-    solved[s] += perp_view_ok(&page->view, r);
+    solved[s] += perp_results_wins(page->results, r);
   }
   tex_begin(out, "Solvers", "lrr", "solver & solved & of \\\\\n\\midrule\n");
   for (int s = 0; s < solver.n; s++)
@@ -176,7 +168,7 @@ static void tex_numbers(perp_page *page, FILE *out)
     int best = -1;
     for (int c = 0; c < r->plan.n && metric->better != 0; c++) {
       double v = perp_results_value(r, c, m);
-      if (perp_view_ok(&page->view, c) && !isnan(v) &&
+      if (perp_results_wins(page->results, c) && !isnan(v) &&
           (best < 0 || metric->better * (v - perp_results_value(r, best, m)) > 0))
         best = c;
     }
@@ -184,7 +176,7 @@ static void tex_numbers(perp_page *page, FILE *out)
     perp_tex(out, "\\perpdefine{best.%n}{%m}\n\\perpdefine{best.%n.by}{%s}\n", metric->name,
              perp_results_value(r, best, m), metric->name, perp_page_row_label(page, best));
   }
-  const perp_claim_result *result = tex_claim_results(page);
+  const perp_claim_result *result = perp_results_claims(page->ctx, page->results);
   for (int i = 0; i < page->study->n_claims; i++)
     perp_tex(out, "\\perpdefine{claim.%d}{%s}\n\\perpdefine{claim.%d.measured}{%m}\n", i + 1,
              perp_verdict_name(result[i].verdict), i + 1, result[i].left);

@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool perp_view_ok(const perp_view *view, int cell)
-{
-  return perp_results_wins(view->results, cell);
-}
-
 bool perp_view_stands(const perp_view *view, int cell)
 {
   return perp_cell_whole(view->results->record[cell].status);

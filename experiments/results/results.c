@@ -13,7 +13,8 @@
 
 static const double noisy_ratio = 1.05; /* wall / cpu */
 
-perp_quartiles perp_quartiles_of(double *v, int n)
+/* Sorts v; quantiles by linear interpolation between order statistics. */
+static perp_quartiles quartiles_of(double *v, int n)
 {
   const double nan_ = (double)NAN;
   perp_quartiles s = { n, nan_, nan_, nan_, nan_, nan_, nan_ };
@@ -341,7 +342,7 @@ perp_quartiles perp_results_timing(const perp_results *r, int cell, int m)
   for (int k = 0; k < rec->rounds; k++)
     if (rec->round[m] != NULL && isfinite(rec->round[m][k])) v[n++] = rec->round[m][k];
   if (n == 0 && isfinite(rec->value[m])) v[n++] = rec->value[m];
-  perp_quartiles s = perp_quartiles_of(v, n);
+  perp_quartiles s = quartiles_of(v, n);
   free(v);
   return s;
 }
@@ -427,11 +428,13 @@ void perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates, p
                          .user = r };
 }
 
-void perp_results_claims(const perp_ctx *ctx, perp_results *r, perp_claim_result *results)
+const perp_claim_result *perp_results_claims(const perp_ctx *ctx, perp_results *r)
 {
+  const int n = r->study->n_claims;
+  perp_claim_result *results = perp_pool_alloc(&r->pool, (size_t)n, sizeof *results);
   perp_scope scope;
   perp_results_scope(ctx, r, true, &scope);
-  for (int i = 0; i < r->study->n_claims; i++) {
+  for (int i = 0; i < n; i++) {
     const perp_expr *e = r->study->claims[i].expr;
     results[i].claim = &r->study->claims[i];
     results[i].verdict = perp_expr_undecided(e, &scope)  ? PERP_CLAIM_UNDECIDED
@@ -439,6 +442,7 @@ void perp_results_claims(const perp_ctx *ctx, perp_results *r, perp_claim_result
                                                          : PERP_CLAIM_REFUTED;
     perp_expr_sides(e, &scope, &results[i].left, &results[i].right);
   }
+  return results;
 }
 
 const char *perp_verdict_name(perp_verdict verdict)

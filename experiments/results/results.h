@@ -17,8 +17,6 @@ typedef struct perp_quartiles {
   int n;
   double min, q1, median, q3, max, sd; /* NaN when n = 0 */
 } perp_quartiles;
-/* Sorts v; quantiles by linear interpolation between order statistics. */
-perp_quartiles perp_quartiles_of(double *v, int n);
 
 /* What is known about one planned cell. */
 typedef struct perp_record {
@@ -114,8 +112,8 @@ typedef struct perp_claim_result {
   perp_verdict verdict;
   double left, right; /* sides of its comparison, NaN when it is no comparison */
 } perp_claim_result;
-/* results [study->n_claims] */
-void perp_results_claims(const perp_ctx *ctx, perp_results *r, perp_claim_result *results);
+/* [study->n_claims], in the pool of r. */
+const perp_claim_result *perp_results_claims(const perp_ctx *ctx, perp_results *r);
 const char *perp_verdict_name(perp_verdict verdict); /* "refuted", "proved", "undecided" */
 
 /* Published figures beside ours.  A variant is a choice of all parameters that no `where` mentions; its

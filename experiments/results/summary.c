@@ -240,8 +240,7 @@ static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
 static void print_claims(const perp_ctx *ctx, perp_results *r, FILE *out)
 {
   if (r->study->n_claims == 0) return;
-  perp_claim_result *c = perp_pool_alloc(&r->pool, (size_t)r->study->n_claims, sizeof *c);
-  perp_results_claims(ctx, r, c);
+  const perp_claim_result *c = perp_results_claims(ctx, r);
   fprintf(out, "\nclaims\n");
   for (int i = 0; i < r->study->n_claims; i++) {
     bool sides = !isnan(c[i].left) && !isnan(c[i].right);
